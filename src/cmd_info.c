@@ -1,0 +1,197 @@
+/* info: what is in a filter file. Takes no lock and changes nothing. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "command.h"
+#include "filter.h"
+#include "json.h"
+#include "num.h"
+
+/* 16 MiB of a layer are read; a smaller one is read whole. */
+#define SAMPLE_PAGES 4096
+
+#define BAR_WIDTH 20
+
+/* What is computed from the bits, for all layers. */
+struct facts {
+	struct filter_fill layers[FORMAT_LAYERS_MAX];
+	double lines;      /* estimated */
+	double error_rate; /* now, of the whole filter */
+	uint64_t room;     /* lines until it is full or grows */
+};
+
+static double
+whole_lines(double lines)
+{
+	return isfinite(lines) && lines < 1e18 ? round(lines) : 1e18;
+}
+
+static void
+gather(const struct filter *f, struct facts *facts)
+{
+	double unseen = 1;
+
+	*facts = (struct facts){ 0 };
+	for (unsigned i = 0; i < f->table.count; i++) {
+		const struct layer_entry *layer = &f->table.layers[i];
+		struct filter_fill fill =
+		    filter_layer_fill(f, i, SAMPLE_PAGES);
+
+		fill.lines = whole_lines(fill.lines);
+		facts->layers[i] = fill;
+		facts->lines += fill.lines;
+		unseen *= 1 - fill.error_rate;
+		if (layer->lines < layer->capacity)
+			facts->room += layer->capacity - layer->lines;
+	}
+	/* 1 - unseen has no digits for small rates */
+	for (unsigned i = 0; i < f->table.count; i++)
+		facts->error_rate += facts->layers[i].error_rate;
+	if (facts->error_rate > 1e-3)
+		facts->error_rate = 1 - unseen;
+}
+
+static void
+print_json(const struct filter *f, const struct facts *facts)
+{
+	const struct header *h = &f->header;
+
+	printf("{\"file\": ");
+	json_print_string(f->store.path);
+	printf(", \"bytes\": %" PRIu64 ", \"capacity\": %" PRIu64 ","
+	    " \"error_rate\": %.10g, \"error_rate_now\": %.6g,"
+	    " \"lines\": %.0f, \"room\": %" PRIu64 ", \"layers\": [",
+	    filter_bytes(f), h->capacity, h->error_rate, facts->error_rate,
+	    facts->lines, facts->room);
+	for (unsigned i = 0; i < f->table.count; i++) {
+		const struct layer_entry *layer = &f->table.layers[i];
+
+		printf("%s{\"capacity\": %" PRIu64 ", \"bytes\": %" PRIu64 ","
+		    " \"k\": %u, \"cache_lines\": %u, \"fill\": %.6f,"
+		    " \"lines\": %.0f}", i == 0 ? "" : ", ", layer->capacity,
+		    layer->geometry.pages * PAGE_BYTES, layer->geometry.k,
+		    layer->geometry.cache_lines, facts->layers[i].share,
+		    facts->layers[i].lines);
+	}
+	puts("]}");
+}
+
+static void
+print_bar(double share)
+{
+	int full = (int)(share * BAR_WIDTH + 0.5);
+
+	putchar('[');
+	for (int i = 0; i < BAR_WIDTH; i++)
+		putchar(i < full ? '#' : '.');
+	putchar(']');
+}
+
+static void
+print_layer(const struct filter *f, const struct facts *facts, unsigned i)
+{
+	const struct layer_entry *layer = &f->table.layers[i];
+	double full = facts->layers[i].lines / (double)layer->capacity;
+	char lines[NUM_TEXT], bytes[NUM_TEXT];
+
+	printf("  layer %-2u      ", i + 1);
+	print_bar(full < 1 ? full : 1);
+	printf(" %3.0f %% of %s lines, %s\n", floor(full * 100),
+	    num_format_count(lines, layer->capacity),
+	    num_format_bytes(bytes, layer->geometry.pages * PAGE_BYTES));
+}
+
+static void
+print_text(const struct filter *f, const struct facts *facts)
+{
+	const struct header *h = &f->header;
+	const struct geometry *g = &f->table.layers[0].geometry;
+	time_t created = (time_t)h->created;
+	char a[NUM_TEXT], b[NUM_TEXT], name[STORE_HOLDER_NAME], when[40] = "?";
+	struct tm tm;
+	pid_t holder;
+
+	json_print_name(f->store.path);
+	printf("\n  size          %s (%s bytes)\n",
+	    num_format_bytes(a, filter_bytes(f)),
+	    num_format_count(b, filter_bytes(f)));
+	printf("  made for      %s lines at an error rate of %s\n",
+	    num_format_count(a, h->capacity),
+	    num_format_rate(b, h->error_rate));
+	printf("  remembers     about %s lines\n",
+	    num_format_count(a, (uint64_t)facts->lines));
+	printf("  room          %s more lines, then %s\n",
+	    num_format_count(a, facts->room),
+	    h->growth == GROWTH_GROW ? "it grows" :
+	    h->growth == GROWTH_WARN ? "it is overfilled with a warning" :
+	    "it is full");
+	printf("  error rate    %s now\n",
+	    num_format_rate(a, facts->error_rate));
+	for (unsigned i = 0; i < f->table.count; i++)
+		print_layer(f, facts, i);
+	printf("  hash          %s, keyed; %u bits in %u cache lines\n",
+	    hash_name(h->hash.kind), g->k, g->cache_lines);
+	printf("  lines end in  %s\n",
+	    h->recipe[0] == '\0' ? "newline" : "NUL");
+	if (gmtime_r(&created, &tm) != NULL)
+		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
+	printf("  made          %s\n", when);
+	holder = store_holder(&f->store, name);
+	if (holder != 0)
+		printf("  in use by     process %d (%s)\n", (int)holder, name);
+}
+
+static int
+info_one(const struct options *o, const char *path, struct error *error)
+{
+	struct filter filter;
+	struct facts facts;
+	int result = filter_open(&filter, path, 0, NULL, error);
+
+	if (result > 0) {
+		return error_set(error, STATUS_FAILED, "%s: there is no such"
+		    " file", path);
+	}
+	if (result < 0)
+		return -1;
+	gather(&filter, &facts);
+	if (o->json)
+		print_json(&filter, &facts);
+	else
+		print_text(&filter, &facts);
+	return filter_close(&filter, error);
+}
+
+static int
+run_info(const struct options *o, struct error *error)
+{
+	int status = STATUS_OK;
+
+	if (o->operand_count == 0) {
+		return error_set(error, STATUS_USAGE, "bloomdedup info takes"
+		    " the names of filters: bloomdedup info FILTER");
+	}
+	for (size_t i = 0; i < o->operand_count; i++) {
+		if (i > 0 && !o->json)
+			putchar('\n');
+		if (info_one(o, o->operands[i], error) < 0) {
+			error_print(error->text);
+			status = error->status;
+		}
+	}
+	return status;
+}
+
+const struct command_entry command_info = { .run = run_info, .help =
+"Usage: bloomdedup info [--json] FILTER...\n"
+"\n"
+"What is in a filter: its size, what it was made for, about how many lines it\n"
+"remembers, how full each of its layers is, and the share of new lines that\n"
+"would be lost by mistake now, computed from its bits.\n"
+"\n"
+"      --json   one line a filter, for programs\n"
+"  -h, --help   this help\n"
+};

@@ -1,0 +1,414 @@
+#include "filter.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "num.h"
+#include "signals.h"
+#include "sizing.h"
+
+/* So many pages tell a layer's number of lines to some tenths of a percent. */
+#define SAMPLE_PAGES 1000
+
+static uint64_t
+slot_offset(unsigned slot)
+{
+	return (uint64_t)(1 + slot) * PAGE_BYTES;
+}
+
+static int
+in_file(const struct filter *f)
+{
+	return f->store.fd >= 0;
+}
+
+uint64_t
+filter_bytes(const struct filter *f)
+{
+	return format_table_end(&f->table);
+}
+
+static int
+map_layer(struct filter *f, unsigned i, struct error *error)
+{
+	const struct layer_entry *layer = &f->table.layers[i];
+	struct block_array *array = &f->arrays[i];
+
+	array->geometry = layer->geometry;
+	array->pages = store_map(&f->store, layer->offset,
+	    layer->geometry.pages * PAGE_BYTES, error);
+	return array->pages == NULL ? -1 : 0;
+}
+
+static void
+release(struct filter *f)
+{
+	signals_bus_range(NULL, 0, NULL);
+	for (unsigned i = 0; i < FORMAT_LAYERS_MAX; i++) {
+		store_unmap(f->arrays[i].pages,
+		    f->arrays[i].geometry.pages * PAGE_BYTES);
+	}
+	store_close(&f->store);
+	*f = (struct filter){ .store = STORE_NONE };
+}
+
+/*
+ * Write the table into the slot that is not the newest: a torn write leaves
+ * the other one.
+ */
+static int
+write_table(struct filter *f, struct error *error)
+{
+	uint8_t page[PAGE_BYTES];
+	unsigned slot = 1 - f->slot;
+
+	f->table.generation++;
+	f->table.marking = f->marking;
+	format_table_encode(&f->table, f->header.id, page);
+	if (store_write(&f->store, page, sizeof page, slot_offset(slot),
+	    error) < 0)
+		return -1;
+	f->slot = slot;
+	return 0;
+}
+
+/* New layers are in both slots, so that the loss of one loses none. */
+static int
+publish_layers(struct filter *f, struct error *error)
+{
+	if (store_sync(&f->store, error) < 0 || write_table(f, error) < 0 ||
+	    store_sync(&f->store, error) < 0 || write_table(f, error) < 0)
+		return -1;
+	return store_sync(&f->store, error);
+}
+
+/*
+ * Read both slots, take the newest valid one. A slot is written while others
+ * read without a lock, so what is wrong may be right a moment later.
+ */
+static int
+read_table(struct filter *f, struct error *error)
+{
+	uint8_t pages[FORMAT_SLOTS][PAGE_BYTES];
+	struct table tables[FORMAT_SLOTS];
+	int valid[FORMAT_SLOTS];
+
+	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
+		if (store_read(&f->store, pages[i], PAGE_BYTES,
+		    slot_offset(i), error) < 0)
+			return -1;
+		valid[i] = format_table_decode(&tables[i], f->header.id,
+		    pages[i], error) == 0;
+	}
+	if (!valid[0] && !valid[1])
+		goto fail;
+	f->slot = valid[1] &&
+	    (!valid[0] || tables[1].generation > tables[0].generation);
+	f->table = tables[f->slot];
+	if (f->store.length < filter_bytes(f)) {
+		error_set(error, STATUS_FAILED, "the filter is cut short: it"
+		    " has %" PRIu64 " bytes and should have %" PRIu64,
+		    f->store.length, filter_bytes(f));
+		goto fail;
+	}
+	if (valid[0] && valid[1])
+		return 0;
+	if (f->store.length > filter_bytes(f)) {
+		error_set(error, STATUS_FAILED, "the filter is damaged: one of"
+		    " its two tables of layers is lost, and the file is longer"
+		    " than the other one says");
+		goto fail;
+	}
+	/* Heal the damaged slot: the next table goes there. */
+	return f->writable ? write_table(f, error) : 0;
+
+fail:
+	return error_set(error, error->status, "%s: %s", f->store.path,
+	    error->text);
+}
+
+static int
+read_header(struct filter *f, struct error *error)
+{
+	uint8_t page[PAGE_BYTES];
+	const char *path = f->store.path;
+	struct header *h = &f->header;
+
+	if (f->store.length == 0) {
+		return error_set(error, STATUS_FAILED,
+		    "%s: not a bloomdedup filter: the file is empty", path);
+	}
+	memset(page, 0, sizeof page);
+	if (store_read(&f->store, page, f->store.length < PAGE_BYTES ?
+	    (size_t)f->store.length : PAGE_BYTES, 0, error) < 0)
+		return -1;
+	if (format_header_decode(h, page, error) < 0) {
+		return error_set(error, error->status, "%s: %s", path,
+		    error->text);
+	}
+	if (f->writable && (h->version_to_write > FORMAT_VERSION ||
+	    h->optional_features != 0)) {
+		return error_set(error, STATUS_FAILED, "%s: made by a newer"
+		    " version of bloomdedup: this one can only read it", path);
+	}
+	if (f->store.length < FORMAT_HEADER_BYTES + PAGE_BYTES) {
+		return error_set(error, STATUS_FAILED, "%s: the filter is cut"
+		    " short: it has %" PRIu64 " bytes", path, f->store.length);
+	}
+	return 0;
+}
+
+int
+filter_open(struct filter *f, const char *path, int writable,
+    const struct store_wait *wait, struct error *error)
+{
+	int result;
+
+	*f = (struct filter){ .store = STORE_NONE, .writable = writable,
+		.max_bytes = UINT64_MAX };
+	result = store_open(&f->store, path, writable, wait, error);
+	if (result != 0)
+		return result;
+	if (read_header(f, error) < 0 || read_table(f, error) < 0)
+		goto fail;
+	f->growth = f->header.growth;
+	for (unsigned i = 0; i < f->table.count; i++) {
+		if (map_layer(f, i, error) < 0)
+			goto fail;
+	}
+	/* The run that marked before us was killed: the bits are the truth. */
+	for (unsigned i = 0; f->table.marking && i < f->table.count; i++) {
+		struct layer_entry *layer = &f->table.layers[i];
+		struct filter_fill fill;
+
+		if (layer->lines >= layer->capacity)
+			continue;
+		fill = filter_layer_fill(f, i, SAMPLE_PAGES);
+		layer->lines = fill.lines < (double)layer->lines ?
+		    layer->lines : fill.lines < (double)layer->capacity ?
+		    (uint64_t)fill.lines : layer->capacity;
+	}
+	return 0;
+
+fail:
+	release(f);
+	return -1;
+}
+
+static int
+random_bytes(void *data, size_t nbytes, struct error *error)
+{
+	ssize_t n;
+
+	do {
+		n = getrandom(data, nbytes, 0);
+	} while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)nbytes) /* up to 256 bytes come whole */
+		return error_system(error, errno, "getrandom");
+	return 0;
+}
+
+int
+filter_create(struct filter *f, const char *path, int replace,
+    const struct filter_plan *plan, struct error *error)
+{
+	uint8_t page[PAGE_BYTES];
+	struct header *h = &f->header;
+	uint64_t now = (uint64_t)time(NULL);
+	int result = -1;
+
+	*f = (struct filter){ .store = STORE_NONE, .writable = 1,
+		.growth = plan->growth, .max_bytes = UINT64_MAX };
+	if (random_bytes(h->id, sizeof h->id, error) < 0 ||
+	    random_bytes(h->hash.secret, sizeof h->hash.secret, error) < 0)
+		return -1;
+	h->created = now;
+	h->capacity = plan->capacity;
+	h->error_rate = plan->error_rate;
+	h->growth = plan->growth;
+	h->hash.kind = HASH_XXH3_128;
+	strncpy(h->recipe, plan->recipe, sizeof h->recipe - 1);
+	f->table.count = 1;
+	f->table.layers[0] = (struct layer_entry){
+		.offset = FORMAT_HEADER_BYTES, .geometry = plan->geometry,
+		.capacity = plan->capacity, .created = now,
+		.error_rate = sizing_layer_rate(plan->error_rate,
+		    plan->growth != GROWTH_GROW, 0)
+	};
+	if (path == NULL)
+		return map_layer(f, 0, error);
+
+	if (store_create(&f->store, path, error) < 0)
+		return -1;
+	format_header_encode(h, page);
+	if (store_extend(&f->store, 0, filter_bytes(f), error) < 0 ||
+	    store_write(&f->store, page, sizeof page, 0, error) < 0 ||
+	    write_table(f, error) < 0 || write_table(f, error) < 0 ||
+	    map_layer(f, 0, error) < 0)
+		goto fail;
+	result = store_publish(&f->store, replace, error);
+	if (result != 0)
+		goto fail;
+	return 0;
+
+fail:
+	release(f);
+	return result;
+}
+
+int
+filter_close(struct filter *f, struct error *error)
+{
+	int result = 0;
+
+	if (f->marking) {
+		f->marking = 0;
+		result = write_table(f, error);
+	}
+	release(f);
+	return result;
+}
+
+void
+filter_prefetch(const struct filter *f, const struct digest *digests, size_t n)
+{
+	for (unsigned i = 0; i < f->table.count; i++)
+		block_prefetch(&f->arrays[i], digests, n);
+}
+
+void
+filter_probe(const struct filter *f, const struct digest *digests, size_t n,
+    uint8_t *found)
+{
+	memset(found, 0, n);
+	for (unsigned i = 0; i < f->table.count; i++)
+		block_probe(&f->arrays[i], digests, n, found);
+}
+
+/* How many more lines a layer takes. */
+static uint64_t
+layer_room(const struct layer_entry *layer)
+{
+	return layer->lines < layer->capacity ?
+	    layer->capacity - layer->lines : 0;
+}
+
+/* Append a layer, twice as large as the last one. */
+static int
+grow(struct filter *f, struct error *error)
+{
+	struct table *table = &f->table;
+	const struct layer_entry *last = &table->layers[table->count - 1];
+	struct layer_entry layer = { .offset = filter_bytes(f),
+		.capacity = 2 * last->capacity,
+		.created = (uint64_t)time(NULL) };
+	const char *path = in_file(f) ? f->store.path : "the filter";
+	char text[NUM_TEXT];
+	uint64_t nbytes;
+
+	if (table->count == FORMAT_LAYERS_MAX ||
+	    layer.capacity > SIZING_CAPACITY_MAX) {
+		return error_set(error, STATUS_FULL,
+		    "%s: full, and can't grow any further", path);
+	}
+	layer.error_rate =
+	    sizing_layer_rate(f->header.error_rate, 0, table->count);
+	if (sizing_layer(&layer.geometry, layer.capacity, layer.error_rate,
+	    layer.error_rate, 0, error) < 0)
+		return -1;
+	nbytes = layer.geometry.pages * PAGE_BYTES;
+	if (nbytes > f->max_bytes || layer.offset > f->max_bytes - nbytes) {
+		return error_set(error, STATUS_FULL, "%s: full, and with the"
+		    " next layer it would be larger than --max-size: %s", path,
+		    num_format_binary(text, layer.offset + nbytes));
+	}
+	if (in_file(f) &&
+	    store_extend(&f->store, layer.offset, nbytes, error) < 0)
+		return -1;
+	table->layers[table->count] = layer;
+	if (map_layer(f, table->count, error) < 0)
+		return -1;
+	table->count++;
+	if (in_file(f) && publish_layers(f, error) < 0) {
+		table->count--; /* not to be marked in */
+		return -1;
+	}
+	return 0;
+}
+
+uint64_t
+filter_reserve(struct filter *f, uint64_t wanted, struct error *error)
+{
+	uint64_t room = 0;
+
+	if (wanted == 0)
+		return 0;
+	if (in_file(f) && !f->marking) {
+		f->marking = 1;
+		if (write_table(f, error) < 0) {
+			f->marking = 0;
+			return 0;
+		}
+	}
+	if (f->growth == GROWTH_WARN)
+		return wanted;
+	for (unsigned i = 0; room < wanted; i++) {
+		if (i == f->table.count && f->growth == GROWTH_FAIL) {
+			error_set(error, STATUS_FULL, "%s: the filter's"
+			    " capacity of %" PRIu64 " lines is used up"
+			    " (--on-full=fail)", in_file(f) ? f->store.path :
+			    "in memory", f->header.capacity);
+			break;
+		}
+		if (i == f->table.count && grow(f, error) < 0)
+			break;
+		room += layer_room(&f->table.layers[i]);
+	}
+	return room < wanted ? room : wanted;
+}
+
+void
+filter_mark(struct filter *f, const struct digest *digests, size_t n)
+{
+	for (unsigned i = 0; n > 0; i++) {
+		struct layer_entry *layer = &f->table.layers[i];
+		uint64_t room = layer_room(layer);
+
+		/* Only --on-full=warn comes to the end of the last layer. */
+		if (i + 1 == f->table.count && room < n) {
+			f->overfilled += n - room;
+			room = n;
+		}
+		room = room < n ? room : n;
+		block_mark(&f->arrays[i], digests, (size_t)room);
+		layer->lines += room;
+		digests += room;
+		n -= (size_t)room;
+	}
+}
+
+struct filter_fill
+filter_layer_fill(const struct filter *f, unsigned i, uint64_t pages)
+{
+	const struct block_array *array = &f->arrays[i];
+	uint64_t total = array->geometry.pages, bits = 0;
+	struct filter_fill fill = { 0 };
+
+	pages = pages < total ? pages : total;
+	/* Where a key's page is depends on its hash alone: any pages will do. */
+	for (uint64_t j = 0; j < pages; j++) {
+		uint64_t page = (uint64_t)
+		    ((unsigned __int128)total * j / pages);
+		struct block_page_fill one = block_page_fill(array, page);
+
+		bits += one.bits;
+		fill.error_rate += one.rate / (double)pages;
+	}
+	fill.share = (double)bits / (8.0 * PAGE_BYTES * (double)pages);
+	fill.lines = geometry_lines(&array->geometry, fill.share);
+	return fill;
+}

@@ -1,0 +1,95 @@
+/*
+ * The filter: a chain of layers, in a file or in memory. The one who knows
+ * that a line can be in any of the layers, that the newest with room takes
+ * new ones, and what stands in the file about it.
+ *
+ * Works on batches of digests. What it never does: print, or know of lines.
+ */
+#ifndef FILTER_H
+#define FILTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "block.h"
+#include "error.h"
+#include "format.h"
+#include "store.h"
+
+/* What a new filter is made for. */
+struct filter_plan {
+	uint64_t capacity;
+	double error_rate;
+	struct geometry geometry; /* of the first layer; sizing.h finds it */
+	enum growth growth;
+	const char *recipe;       /* header.recipe */
+};
+
+struct filter {
+	struct header header;
+	struct table table;
+	struct block_array arrays[FORMAT_LAYERS_MAX]; /* one a layer */
+	struct store store;
+	int writable;
+	int marking;       /* the file says that a run marks */
+	unsigned slot;     /* which slot holds the newest table: 0 or 1 */
+	enum growth growth; /* what is done at capacity in this run */
+	uint64_t max_bytes; /* the file's limit in this run, or UINT64_MAX */
+	uint64_t overfilled; /* lines marked beyond capacity in this run */
+};
+
+/*
+ * Open the filter file `path`; writable ones are locked, see store_open.
+ * Returns 1 if there is none. Every field is checked against the file's size
+ * before anything is mapped; a file that is refused is not touched.
+ */
+int filter_open(struct filter *filter, const char *path, int writable,
+    const struct store_wait *wait, struct error *error);
+
+/*
+ * Make an empty filter, in memory where `path` is NULL. A file has its name
+ * when it is whole; if there is one already, it is replaced if `replace`, else
+ * the return value is 1. It is open, locked and writable afterwards.
+ */
+int filter_create(struct filter *filter, const char *path, int replace,
+    const struct filter_plan *plan, struct error *error);
+
+/*
+ * Write the table with its counters and close everything. After a failure of
+ * the run, too. Without a filter (all zero but store.fd = -1) it does nothing.
+ */
+int filter_close(struct filter *filter, struct error *error);
+
+/* Bring what the next probe of these digests needs on its way from memory. */
+void filter_prefetch(const struct filter *filter,
+    const struct digest *digests, size_t n);
+
+/* found[i] = is digest i in the filter? */
+void filter_probe(const struct filter *filter, const struct digest *digests,
+    size_t n, uint8_t *found);
+
+/*
+ * Make room for `wanted` new lines: grows the filter by as many layers as it
+ * takes. Returns for how many there is room. Fewer than wanted: `error` says
+ * why there is no more (STATUS_FULL, or the system's reason).
+ */
+uint64_t filter_reserve(struct filter *filter, uint64_t wanted,
+    struct error *error);
+
+/* Set the bits of n digests, for which there must be room. */
+void filter_mark(struct filter *filter, const struct digest *digests,
+    size_t n);
+
+/* What the bits of a layer say, from at most `pages` pages of it. */
+struct filter_fill {
+	double share;      /* of bits set */
+	double error_rate; /* at which unseen lines are found in it now */
+	double lines;      /* estimated number of lines in it */
+};
+struct filter_fill filter_layer_fill(const struct filter *filter,
+    unsigned layer, uint64_t pages);
+
+/* The length of the filter's file or memory, in bytes. */
+uint64_t filter_bytes(const struct filter *filter);
+
+#endif

@@ -1,0 +1,305 @@
+#include "format.h"
+
+#include <math.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "le.h"
+#include "sizing.h"
+
+/*
+ * A byte above 127, CR LF, ^Z and LF, as in PNG's: a transfer that treats the
+ * file as text damages the magic already.
+ */
+static const uint8_t header_magic[] = {
+	0x89, 'b', 'l', 'o', 'o', 'm', 'd', 'd', '\r', '\n', 0x1a, '\n'
+};
+static const uint8_t slot_magic[] = {
+	'b', 'd', 'l', 'a', 'y', 'e', 'r', 's'
+};
+
+enum { /* offsets in the header */
+	AT_VERSION_TO_READ = 12,
+	AT_VERSION_TO_WRITE = 14,
+	AT_REQUIRED = 16,
+	AT_OPTIONAL = 20,
+	AT_ID = 24,
+	AT_CREATED = 40,
+	AT_CAPACITY = 48,
+	AT_ERROR_RATE = 56,
+	AT_GROWTH = 64,
+	AT_HASH = 68,
+	AT_PAGE_BYTES = 72,
+	AT_LINE_BYTES = 76,
+	AT_SECRET_BYTES = 80,
+	AT_RECIPE_BYTES = 84,
+	AT_ZERO = 88,
+	AT_SECRET = 128,
+	AT_RECIPE = 320,
+	AT_CRC = PAGE_BYTES - 4
+};
+
+enum { /* offsets in a slot */
+	AT_GENERATION = 8,
+	AT_SLOT_ID = 16,
+	AT_FILE_BYTES = 32,
+	AT_LAYER_COUNT = 40,
+	AT_FLAGS = 44,
+	AT_SLOT_ZERO = 48,
+	AT_LAYERS = 64,
+	FLAG_MARKING = 1,
+
+	/* and in the entry of a layer */
+	LAYER_OFFSET = 0,
+	LAYER_PAGES = 8,
+	LAYER_CAPACITY = 16,
+	LAYER_ERROR_RATE = 24,
+	LAYER_LINES = 32,
+	LAYER_CREATED = 40,
+	LAYER_K = 48,
+	LAYER_CACHE_LINES = 52,
+	LAYER_FLAGS = 56,
+	LAYER_CHECKSUM = 60,
+	LAYER_BYTES = 64,
+	FLAG_SEALED = 1
+};
+
+_Static_assert(FORMAT_HEADER_BYTES == SIZING_OVERHEAD_BYTES,
+    "sizing knows how long header and slots are");
+_Static_assert(AT_LAYERS + FORMAT_LAYERS_MAX * LAYER_BYTES <= AT_CRC,
+    "the table fits into a page");
+
+static uint32_t
+page_crc(const uint8_t *page)
+{
+	return (uint32_t)crc32(crc32(0, NULL, 0), page, AT_CRC);
+}
+
+static int
+is_zero(const uint8_t *p, size_t nbytes)
+{
+	for (size_t i = 0; i < nbytes; i++) {
+		if (p[i] != 0)
+			return 0;
+	}
+	return 1;
+}
+
+/* Not so for a NaN. */
+static int
+is_rate(double rate)
+{
+	return rate > 0 && rate <= 1;
+}
+
+const char *
+format_growth_name(enum growth growth)
+{
+	return growth == GROWTH_GROW ? "grow" :
+	    growth == GROWTH_WARN ? "warn" : "fail";
+}
+
+void
+format_header_encode(const struct header *h, uint8_t page[PAGE_BYTES])
+{
+	size_t recipe = strlen(h->recipe);
+	size_t secret = hash_secret_bytes(h->hash.kind);
+
+	memset(page, 0, PAGE_BYTES);
+	memcpy(page, header_magic, sizeof header_magic);
+	le_put16(page + AT_VERSION_TO_READ, FORMAT_VERSION);
+	le_put16(page + AT_VERSION_TO_WRITE, FORMAT_VERSION);
+	memcpy(page + AT_ID, h->id, sizeof h->id);
+	le_put64(page + AT_CREATED, h->created);
+	le_put64(page + AT_CAPACITY, h->capacity);
+	le_put_double(page + AT_ERROR_RATE, h->error_rate);
+	le_put32(page + AT_GROWTH, (uint32_t)h->growth);
+	le_put32(page + AT_HASH, (uint32_t)h->hash.kind);
+	le_put32(page + AT_PAGE_BYTES, PAGE_BYTES);
+	le_put32(page + AT_LINE_BYTES, LINE_BYTES);
+	le_put32(page + AT_SECRET_BYTES, (uint32_t)secret);
+	le_put32(page + AT_RECIPE_BYTES, (uint32_t)recipe);
+	memcpy(page + AT_SECRET, h->hash.secret, secret);
+	memcpy(page + AT_RECIPE, h->recipe, recipe);
+	le_put32(page + AT_CRC, page_crc(page));
+}
+
+static int
+damaged(struct error *error, const char *what)
+{
+	return error_set(error, STATUS_FAILED,
+	    "the filter is damaged: wrong %s in its header", what);
+}
+
+int
+format_header_decode(struct header *h, const uint8_t page[PAGE_BYTES],
+    struct error *error)
+{
+	uint32_t growth, kind, recipe, secret;
+
+	if (memcmp(page, header_magic, sizeof header_magic) != 0) {
+		if (memcmp(page + 1, header_magic + 1, 7) == 0) {
+			return error_set(error, STATUS_FAILED, "the filter is"
+			    " damaged: it was transferred as text");
+		}
+		return error_set(error, STATUS_FAILED,
+		    "not a bloomdedup filter");
+	}
+	if (le_get16(page + AT_VERSION_TO_READ) > FORMAT_VERSION ||
+	    le_get32(page + AT_REQUIRED) != 0) {
+		return error_set(error, STATUS_FAILED, "made by a newer"
+		    " version of bloomdedup (format %u; this one reads %u)",
+		    le_get16(page + AT_VERSION_TO_READ), FORMAT_VERSION);
+	}
+	if (le_get32(page + AT_CRC) != page_crc(page))
+		return damaged(error, "checksum");
+
+	memset(h, 0, sizeof *h);
+	h->version_to_write = le_get16(page + AT_VERSION_TO_WRITE);
+	h->optional_features = le_get32(page + AT_OPTIONAL);
+	memcpy(h->id, page + AT_ID, sizeof h->id);
+	h->created = le_get64(page + AT_CREATED);
+	h->capacity = le_get64(page + AT_CAPACITY);
+	h->error_rate = le_get_double(page + AT_ERROR_RATE);
+	growth = le_get32(page + AT_GROWTH);
+	kind = le_get32(page + AT_HASH);
+	secret = le_get32(page + AT_SECRET_BYTES);
+	recipe = le_get32(page + AT_RECIPE_BYTES);
+
+	if (le_get16(page + AT_VERSION_TO_READ) == 0 ||
+	    h->version_to_write < le_get16(page + AT_VERSION_TO_READ))
+		return damaged(error, "version");
+	if (h->capacity == 0 || h->capacity > SIZING_CAPACITY_MAX)
+		return damaged(error, "capacity");
+	if (!is_rate(h->error_rate))
+		return damaged(error, "error rate");
+	if (growth > GROWTH_FAIL)
+		return damaged(error, "growth");
+	if (hash_secret_bytes(kind) == 0)
+		return damaged(error, "hash");
+	if (le_get32(page + AT_PAGE_BYTES) != PAGE_BYTES ||
+	    le_get32(page + AT_LINE_BYTES) != LINE_BYTES)
+		return damaged(error, "geometry");
+	if (secret != hash_secret_bytes(kind))
+		return damaged(error, "secret");
+	if (recipe > FORMAT_RECIPE_MAX ||
+	    memchr(page + AT_RECIPE, '\0', recipe) != NULL ||
+	    (recipe > 0 && page[AT_RECIPE + recipe - 1] != '\n'))
+		return damaged(error, "key recipe");
+	if (!is_zero(page + AT_ZERO, AT_SECRET - AT_ZERO) ||
+	    !is_zero(page + AT_SECRET + secret, HASH_SECRET_MAX - secret) ||
+	    !is_zero(page + AT_RECIPE + recipe, AT_CRC - AT_RECIPE - recipe))
+		return damaged(error, "padding");
+
+	h->growth = (enum growth)growth;
+	h->hash.kind = (enum hash_kind)kind;
+	memcpy(h->hash.secret, page + AT_SECRET, secret);
+	memcpy(h->recipe, page + AT_RECIPE, recipe);
+	h->recipe[recipe] = '\0';
+	return 0;
+}
+
+void
+format_table_encode(const struct table *table,
+    const uint8_t id[FORMAT_ID_BYTES], uint8_t page[PAGE_BYTES])
+{
+	memset(page, 0, PAGE_BYTES);
+	memcpy(page, slot_magic, sizeof slot_magic);
+	le_put64(page + AT_GENERATION, table->generation);
+	memcpy(page + AT_SLOT_ID, id, FORMAT_ID_BYTES);
+	le_put64(page + AT_FILE_BYTES, format_table_end(table));
+	le_put32(page + AT_LAYER_COUNT, table->count);
+	le_put32(page + AT_FLAGS, table->marking ? FLAG_MARKING : 0);
+	for (unsigned i = 0; i < table->count; i++) {
+		const struct layer_entry *layer = &table->layers[i];
+		uint8_t *p = page + AT_LAYERS + i * LAYER_BYTES;
+
+		le_put64(p + LAYER_OFFSET, layer->offset);
+		le_put64(p + LAYER_PAGES, layer->geometry.pages);
+		le_put64(p + LAYER_CAPACITY, layer->capacity);
+		le_put_double(p + LAYER_ERROR_RATE, layer->error_rate);
+		le_put64(p + LAYER_LINES, layer->lines);
+		le_put64(p + LAYER_CREATED, layer->created);
+		le_put32(p + LAYER_K, layer->geometry.k);
+		le_put32(p + LAYER_CACHE_LINES, layer->geometry.cache_lines);
+		le_put32(p + LAYER_FLAGS, layer->sealed ? FLAG_SEALED : 0);
+		le_put32(p + LAYER_CHECKSUM,
+		    layer->sealed ? layer->checksum : 0);
+	}
+	le_put32(page + AT_CRC, page_crc(page));
+}
+
+static int
+layer_decode(struct layer_entry *layer, const uint8_t *p, uint64_t offset)
+{
+	uint32_t flags = le_get32(p + LAYER_FLAGS);
+
+	layer->offset = le_get64(p + LAYER_OFFSET);
+	layer->geometry.pages = le_get64(p + LAYER_PAGES);
+	layer->geometry.k = le_get32(p + LAYER_K);
+	layer->geometry.cache_lines = le_get32(p + LAYER_CACHE_LINES);
+	layer->capacity = le_get64(p + LAYER_CAPACITY);
+	layer->error_rate = le_get_double(p + LAYER_ERROR_RATE);
+	layer->lines = le_get64(p + LAYER_LINES);
+	layer->created = le_get64(p + LAYER_CREATED);
+	layer->sealed = flags == FLAG_SEALED;
+	layer->checksum = le_get32(p + LAYER_CHECKSUM);
+
+	/* geometry_check bounds the pages, so that the sum can't overflow. */
+	if (layer->offset != offset || geometry_check(&layer->geometry) < 0 ||
+	    layer->geometry.pages > PAGES_MAX - offset / PAGE_BYTES)
+		return -1;
+	if (layer->capacity == 0 || layer->capacity > SIZING_CAPACITY_MAX ||
+	    !is_rate(layer->error_rate))
+		return -1;
+	if (flags > FLAG_SEALED || (!layer->sealed && layer->checksum != 0))
+		return -1;
+	return 0;
+}
+
+int
+format_table_decode(struct table *table, const uint8_t id[FORMAT_ID_BYTES],
+    const uint8_t page[PAGE_BYTES], struct error *error)
+{
+	uint64_t end = FORMAT_HEADER_BYTES;
+	uint32_t flags = le_get32(page + AT_FLAGS);
+
+	memset(table, 0, sizeof *table);
+	table->generation = le_get64(page + AT_GENERATION);
+	table->marking = flags == FLAG_MARKING;
+	table->count = le_get32(page + AT_LAYER_COUNT);
+	if (le_get32(page + AT_CRC) != page_crc(page) ||
+	    memcmp(page, slot_magic, sizeof slot_magic) != 0 ||
+	    memcmp(page + AT_SLOT_ID, id, FORMAT_ID_BYTES) != 0 ||
+	    table->generation == 0 || flags > FLAG_MARKING ||
+	    table->count < 1 || table->count > FORMAT_LAYERS_MAX ||
+	    !is_zero(page + AT_SLOT_ZERO, AT_LAYERS - AT_SLOT_ZERO))
+		goto fail;
+	for (unsigned i = 0; i < table->count; i++) {
+		const uint8_t *p = page + AT_LAYERS + i * LAYER_BYTES;
+
+		if (layer_decode(&table->layers[i], p, end) < 0)
+			goto fail;
+		end += table->layers[i].geometry.pages * PAGE_BYTES;
+	}
+	if (le_get64(page + AT_FILE_BYTES) != end ||
+	    !is_zero(page + AT_LAYERS + table->count * LAYER_BYTES,
+	    AT_CRC - AT_LAYERS - table->count * LAYER_BYTES))
+		goto fail;
+	return 0;
+
+fail:
+	return error_set(error, STATUS_FAILED,
+	    "the filter is damaged: its table of layers is wrong");
+}
+
+uint64_t
+format_table_end(const struct table *table)
+{
+	const struct layer_entry *last;
+
+	if (table->count == 0)
+		return FORMAT_HEADER_BYTES;
+	last = &table->layers[table->count - 1];
+	return last->offset + last->geometry.pages * PAGE_BYTES;
+}

@@ -1,0 +1,501 @@
+/*
+ * One buffer: what is read is appended to the beginning of a line that is
+ * already there, and handed out up to the last newline. A long line makes the
+ * buffer grow; only new bytes are searched for a newline, so that a line of a
+ * gigabyte costs no more a byte than a short one.
+ */
+#include "input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "signals.h"
+
+/* Large enough that a system call costs nothing, and at home in the L2 cache. */
+#define READ_BYTES (256 * 1024)
+/* A line that made the buffer larger than this gives the memory back. */
+#define KEEP_BYTES (4 * 1024 * 1024)
+
+#define GZIP_HEAD 4
+
+struct input {
+	struct input_plan plan;
+	size_t next;        /* the path after the open one */
+	int fd;             /* -1 if none is open */
+	const char *name;   /* of the open one, for messages */
+	int failed;
+	uint64_t handed_out;
+
+	uint8_t *data;
+	size_t capacity;
+	size_t start, end;  /* of what is not handed out yet */
+
+	int begun;          /* the open file's first bytes were looked at */
+	int gzip;           /* the open file is inflated */
+	int member;         /* in the middle of a gzip member */
+	z_stream stream;
+	uint8_t *packed;    /* READ_BYTES of what was read, not yet inflated */
+};
+
+struct input *
+input_new(const struct input_plan *plan)
+{
+	struct input *in = memory_or_die(calloc(1, sizeof *in));
+
+	in->plan = *plan;
+	in->fd = -1;
+	in->capacity = 2 * READ_BYTES;
+	in->data = memory_or_die(malloc(in->capacity));
+	return in;
+}
+
+static void
+close_file(struct input *in)
+{
+	if (in->gzip)
+		inflateEnd(&in->stream);
+	in->gzip = 0;
+	if (in->fd > STDIN_FILENO)
+		close(in->fd);
+	in->fd = -1;
+}
+
+void
+input_free(struct input *in)
+{
+	if (in == NULL)
+		return;
+	close_file(in);
+	free(in->packed);
+	free(in->data);
+	free(in);
+}
+
+int
+input_failed(const struct input *in)
+{
+	return in->failed;
+}
+
+uint64_t
+input_bytes(const struct input *in)
+{
+	return in->handed_out;
+}
+
+static void
+report(struct input *in, const char *reason)
+{
+	struct error error;
+
+	error_set(&error, STATUS_FAILED, "%s: %s", in->name, reason);
+	in->plan.report(error.text);
+	in->failed = 1;
+}
+
+static const char *
+shown_name(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+/* Returns 0 if there is no such file, which is reported. */
+static int
+open_next(struct input *in)
+{
+	const char *path = in->plan.paths[in->next++];
+
+	in->name = shown_name(path);
+	in->begun = 0;
+	if (strcmp(path, "-") == 0) {
+		in->fd = STDIN_FILENO;
+	} else {
+		do {
+			in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		} while (in->fd < 0 && errno == EINTR && !signals_stop);
+	}
+	if (in->fd < 0) {
+		if (!signals_stop)
+			report(in, strerror(errno));
+		return 0;
+	}
+	/* A hint; pipes refuse it. */
+	posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	return 1;
+}
+
+/* read(2), patient; -1 is an error or a signal that asks to stop. */
+static ssize_t
+read_some(struct input *in, uint8_t *data, size_t nbytes)
+{
+	for (;;) {
+		ssize_t n;
+
+		if (signals_stop)
+			return -1;
+		n = read(in->fd, data, nbytes);
+		if (n >= 0)
+			return n;
+		if (errno == EAGAIN || errno == EWOULDBLOCK) {
+			struct pollfd wait = { in->fd, POLLIN, 0 };
+			poll(&wait, 1, -1);
+		} else if (errno != EINTR) {
+			return -1;
+		}
+	}
+}
+
+/* Could this be the beginning of a gzip member (RFC 1952, section 2.3)? */
+static int
+gzip_like(const uint8_t *p, size_t nbytes)
+{
+	static const uint8_t head[] = { 0x1f, 0x8b, 8 };
+
+	if (nbytes >= GZIP_HEAD && (p[3] & 0xe0) != 0)
+		return 0;
+	return nbytes > 0 &&
+	    memcmp(p, head, nbytes < sizeof head ? nbytes : sizeof head) == 0;
+}
+
+/*
+ * Look at the file's first bytes, which are read to `data`; waits for more
+ * only as long as they could be gzip's. Returns how many there are.
+ */
+static ssize_t
+begin_file(struct input *in, uint8_t *data)
+{
+	size_t have = 0;
+	ssize_t n;
+
+	do {
+		n = read_some(in, data + have, READ_BYTES - have);
+		if (n < 0)
+			return -1;
+		have += (size_t)n;
+	} while (n > 0 && have < GZIP_HEAD && in->plan.gunzip &&
+	    gzip_like(data, have));
+	in->begun = 1;
+	if (!in->plan.gunzip || have < GZIP_HEAD || !gzip_like(data, have))
+		return (ssize_t)have;
+
+	in->gzip = 1;
+	in->member = 1;
+	in->stream = (z_stream){ 0 };
+	if (in->packed == NULL)
+		in->packed = memory_or_die(malloc(READ_BYTES));
+	memcpy(in->packed, data, have);
+	in->stream.next_in = in->packed;
+	in->stream.avail_in = (uInt)have;
+	if (inflateInit2(&in->stream, 16 + MAX_WBITS) != Z_OK)
+		memory_or_die(NULL);
+	return 0;
+}
+
+/* Fill the packed bytes up to at least `wanted`; fewer only at the end. */
+static int
+read_packed(struct input *in, size_t wanted)
+{
+	z_stream *z = &in->stream;
+
+	while (z->avail_in < wanted) {
+		ssize_t n;
+
+		memmove(in->packed, z->next_in, z->avail_in);
+		z->next_in = in->packed;
+		n = read_some(in, in->packed + z->avail_in,
+		    READ_BYTES - z->avail_in);
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			return 0;
+		z->avail_in += (uInt)n;
+	}
+	return 0;
+}
+
+/*
+ * Between two members. Zeros at the end are padding, as gzip(1) has it.
+ * Returns 1 when another one begins, 0 at the end, -1 if neither.
+ */
+static int
+next_member(struct input *in)
+{
+	z_stream *z = &in->stream;
+
+	if (read_packed(in, GZIP_HEAD) < 0)
+		return -1;
+	if (z->avail_in >= GZIP_HEAD && gzip_like(z->next_in, z->avail_in)) {
+		inflateReset(z);
+		in->member = 1;
+		return 1;
+	}
+	for (;;) {
+		while (z->avail_in > 0 && *z->next_in == 0) {
+			z->next_in++;
+			z->avail_in--;
+		}
+		if (z->avail_in > 0) {
+			report(in, "something that is not gzip follows the"
+			    " gzip data; it is left out");
+			return 0;
+		}
+		if (read_packed(in, 1) < 0)
+			return -1;
+		if (z->avail_in == 0)
+			return 0;
+	}
+}
+
+/* As read(2), of the inflated bytes. -1 is reported. */
+static ssize_t
+inflate_some(struct input *in, uint8_t *data, size_t nbytes)
+{
+	z_stream *z = &in->stream;
+
+	z->next_out = data;
+	z->avail_out = (uInt)nbytes;
+	while (z->avail_out == nbytes) {
+		int result;
+
+		if (!in->member) {
+			result = next_member(in);
+			if (result < 0)
+				goto failed;
+			if (result == 0)
+				return 0;
+		}
+		if (read_packed(in, 1) < 0)
+			goto failed;
+		if (z->avail_in == 0) {
+			report(in, "the gzip data ends too early");
+			return -1;
+		}
+		result = inflate(z, Z_NO_FLUSH);
+		if (result == Z_MEM_ERROR)
+			memory_or_die(NULL);
+		if (result == Z_STREAM_END) {
+			in->member = 0;
+		} else if (result != Z_OK && result != Z_BUF_ERROR) {
+			/*
+			 * Hand out what is right; the next call comes here
+			 * again and finds nothing more.
+			 */
+			if (z->avail_out < nbytes)
+				break;
+			report(in, z->msg != NULL && result == Z_DATA_ERROR ?
+			    "the gzip data is damaged" :
+			    "the gzip data can't be inflated");
+			return -1;
+		}
+	}
+	return (ssize_t)(nbytes - z->avail_out);
+
+failed:
+	if (!signals_stop)
+		report(in, strerror(errno));
+	return -1;
+}
+
+/*
+ * Append to the buffer what is there. Returns the number of bytes, 0 at the
+ * end of the file, -1 on an error (which is reported) or a signal to stop.
+ */
+static ssize_t
+fill(struct input *in)
+{
+	uint8_t *data = in->data + in->end;
+	ssize_t n = 0;
+
+	if (!in->begun)
+		n = begin_file(in, data);
+	else if (!in->gzip)
+		n = read_some(in, data, READ_BYTES);
+	if (n < 0) {
+		if (!signals_stop)
+			report(in, strerror(errno));
+		return -1;
+	}
+	if (in->gzip)
+		n = inflate_some(in, data, READ_BYTES);
+	return n;
+}
+
+/* Make room for another read, behind the unfinished line at the beginning. */
+static void
+make_room(struct input *in)
+{
+	size_t kept = in->end - in->start;
+	size_t wanted = kept + READ_BYTES + 1;
+
+	memmove(in->data, in->data + in->start, kept);
+	in->start = 0;
+	in->end = kept;
+	if (wanted > in->capacity)
+		in->capacity = wanted + wanted / 2;
+	else if (in->capacity > KEEP_BYTES && kept < READ_BYTES)
+		in->capacity = 2 * READ_BYTES;
+	else
+		return;
+	in->data = memory_or_die(realloc(in->data, in->capacity));
+}
+
+/* Where the last line in data[from, to) ends; `from` if there is none. */
+static size_t
+last_line_end(const struct input *in, size_t from, size_t to)
+{
+	uint8_t terminator = (uint8_t)in->plan.terminator;
+
+	while (to > from && in->data[to - 1] != terminator)
+		to--;
+	return to;
+}
+
+int
+input_next(struct input *in, struct chunk *chunk)
+{
+	size_t end = 0;
+
+	while (end == 0) {
+		size_t from;
+		ssize_t n;
+
+		make_room(in);
+		if (in->fd < 0) {
+			if (in->next == in->plan.count || signals_stop)
+				return 0;
+			if (!open_next(in))
+				continue;
+		}
+		from = in->end;
+		n = fill(in);
+		if (n > 0) {
+			in->end += (size_t)n;
+			end = last_line_end(in, from, in->end);
+			end = end == from ? 0 : end;
+			continue;
+		}
+		if (n < 0) {
+			if (signals_stop)
+				return 0;
+			in->end = 0; /* an unfinished line */
+		} else if (in->end > 0) {
+			in->data[in->end++] = (uint8_t)in->plan.terminator;
+			end = in->end;
+		}
+		close_file(in);
+	}
+	chunk->data = in->data;
+	chunk->nbytes = end;
+	in->start = end;
+	in->handed_out += end;
+	return 1;
+}
+
+/* Like open_next's, but without a word, and only of regular files. */
+static int
+peek_open(const char *path, struct stat *st, off_t *position)
+{
+	int fd;
+
+	*position = 0;
+	if (strcmp(path, "-") == 0) {
+		fd = STDIN_FILENO;
+		if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode))
+			return -1;
+		*position = lseek(fd, 0, SEEK_CUR);
+		return *position < 0 ? -1 : fd;
+	}
+	if (stat(path, st) < 0 || !S_ISREG(st->st_mode))
+		return -1;
+	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}
+
+/*
+ * Inflate the beginning of a member; *nbytes becomes how much of the packed
+ * bytes that took. Returns the number of inflated bytes, 0 if it is damaged.
+ */
+static size_t
+peek_inflate(const uint8_t *packed, size_t *nbytes, uint8_t *data, size_t room)
+{
+	z_stream z = { 0 };
+
+	if (inflateInit2(&z, 16 + MAX_WBITS) != Z_OK)
+		memory_or_die(NULL);
+	z.next_in = (Bytef *)(uintptr_t)packed;
+	z.avail_in = (uInt)*nbytes;
+	z.next_out = data;
+	z.avail_out = (uInt)room;
+	inflate(&z, Z_SYNC_FLUSH);
+	*nbytes -= z.avail_in;
+	room -= z.avail_out;
+	inflateEnd(&z);
+	return room;
+}
+
+static uint64_t
+estimate_file(const struct input_plan *plan, const char *path, uint8_t *data)
+{
+	const size_t half = READ_BYTES;
+	uint8_t *p = data;
+	double ratio = 1, lines = 0;
+	struct stat st;
+	off_t position;
+	ssize_t n;
+	size_t nbytes;
+	int fd = peek_open(path, &st, &position);
+
+	if (fd < 0)
+		return 0;
+	n = pread(fd, data, half, position);
+	if (fd != STDIN_FILENO)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	nbytes = (size_t)n;
+	if (plan->gunzip && nbytes >= GZIP_HEAD && gzip_like(data, nbytes)) {
+		size_t packed = nbytes;
+		p = data + half;
+		nbytes = peek_inflate(data, &packed, p, half);
+		ratio = packed > 0 ? (double)nbytes / (double)packed : 0;
+	}
+	for (size_t i = 0; i < nbytes; i++)
+		lines += p[i] == (uint8_t)plan->terminator;
+	if (nbytes == 0)
+		return 0;
+	lines = lines > 0 ? lines : 1;
+	return (uint64_t)((double)(st.st_size - position) * ratio * lines /
+	    (double)nbytes);
+}
+
+uint64_t
+input_estimate(const struct input_plan *plan)
+{
+	uint8_t *data = memory_or_die(malloc(2 * READ_BYTES));
+	uint64_t lines = 0;
+
+	for (size_t i = 0; i < plan->count; i++)
+		lines += estimate_file(plan, plan->paths[i], data);
+	free(data);
+	return lines;
+}
+
+const char *
+input_same_file(const struct input_plan *plan, const struct stat *st)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		const char *path = plan->paths[i];
+		struct stat other;
+
+		if ((strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &other) :
+		    stat(path, &other)) == 0 && other.st_dev == st->st_dev &&
+		    other.st_ino == st->st_ino)
+			return shown_name(path);
+	}
+	return NULL;
+}

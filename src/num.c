@@ -1,0 +1,286 @@
+#include "num.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A decimal number taken apart: digits * 10^exponent, nothing rounded. */
+struct decimal {
+	uint64_t digits;
+	int exponent;
+};
+
+static int
+is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/*
+ * Read "12", "1.5", ".5" or "1.5e9" at *text and move *text behind it.
+ * Trailing zeros of the digits move into the exponent, so that a value that
+ * fits is never refused for how it is written.
+ */
+static int
+decimal_parse(const char **text, struct decimal *d)
+{
+	const char *p = *text;
+	int seen = 0, zeros = 0, point = 0;
+
+	*d = (struct decimal){ 0, 0 };
+	for (; is_digit(*p) || (*p == '.' && !point); p++) {
+		if (*p == '.') {
+			point = 1;
+			continue;
+		}
+		seen = 1;
+		if (zeros > 100000 || d->exponent < -100000)
+			return -1;
+		if (point)
+			d->exponent--;
+		if (*p == '0') {
+			zeros++;
+			continue;
+		}
+		if (d->digits != 0) {
+			for (; zeros > 0; zeros--) {
+				if (d->digits > UINT64_MAX / 10)
+					return -1;
+				d->digits *= 10;
+			}
+		}
+		zeros = 0;
+		if (d->digits > (UINT64_MAX - 9) / 10)
+			return -1;
+		d->digits = d->digits * 10 + (uint64_t)(*p - '0');
+	}
+	if (!seen)
+		return -1;
+	d->exponent += zeros;
+	if (*p == 'e' || *p == 'E') {
+		int negative = 0, exponent = 0;
+
+		p++;
+		if (*p == '+' || *p == '-')
+			negative = *p++ == '-';
+		if (!is_digit(*p))
+			return -1;
+		for (; is_digit(*p); p++) {
+			if (exponent > 10000)
+				return -1;
+			exponent = exponent * 10 + (*p - '0');
+		}
+		d->exponent += negative ? -exponent : exponent;
+	}
+	if (d->digits == 0)
+		d->exponent = 0;
+	*text = p;
+	return 0;
+}
+
+/*
+ * d * unit as a whole number. `floor` says what happens to a fraction: cut it
+ * off, or refuse.
+ */
+static int
+decimal_whole(struct decimal d, uint64_t unit, int floor, uint64_t *value)
+{
+	unsigned __int128 v = d.digits;
+
+	v *= unit;
+	for (; d.exponent > 0; d.exponent--) {
+		v *= 10;
+		if (v > UINT64_MAX)
+			return -1;
+	}
+	for (; d.exponent < 0; d.exponent++) {
+		if (v % 10 != 0 && !floor)
+			return -1;
+		v /= 10;
+	}
+	if (v > UINT64_MAX)
+		return -1;
+	*value = (uint64_t)v;
+	return 0;
+}
+
+int
+num_count(const char *text, uint64_t *value)
+{
+	struct decimal d;
+	uint64_t unit = 1;
+
+	if (decimal_parse(&text, &d) < 0)
+		return -1;
+	switch (*text) {
+	case 'T':
+		unit *= 1000; /* fall through */
+	case 'G':
+		unit *= 1000; /* fall through */
+	case 'M':
+		unit *= 1000; /* fall through */
+	case 'k':
+	case 'K':
+		unit *= 1000;
+		text++;
+		break;
+	default:
+		break;
+	}
+	if (*text != '\0')
+		return -1;
+	return decimal_whole(d, unit, 0, value);
+}
+
+int
+num_size(const char *text, uint64_t *value)
+{
+	static const char letters[] = "KMGTPE";
+	struct decimal d;
+	const char *letter = NULL;
+	uint64_t unit = 1, v;
+
+	if (decimal_parse(&text, &d) < 0)
+		return -1;
+	if (*text == 'k')
+		letter = letters;
+	else if (*text != '\0')
+		letter = strchr(letters, *text);
+	if (letter != NULL) {
+		int thousand;
+
+		text++;
+		thousand = strcmp(text, "B") == 0;
+		if (thousand || strcmp(text, "iB") == 0)
+			text += strlen(text);
+		for (; letter >= letters; letter--)
+			unit *= thousand ? 1000 : 1024;
+	} else if (strcmp(text, "B") == 0) {
+		text++;
+	}
+	if (*text != '\0' || decimal_whole(d, unit, 1, &v) < 0)
+		return -1;
+	if (v == 0 && d.digits != 0)
+		return -1;
+	*value = v;
+	return 0;
+}
+
+static int
+decimal_double(struct decimal d, double *value)
+{
+	char text[64];
+
+	/* strtod rounds correctly, and "%e" digits are the same in any locale. */
+	snprintf(text, sizeof text, "%" PRIu64 "e%d", d.digits, d.exponent);
+	*value = strtod(text, NULL);
+	return 0;
+}
+
+int
+num_rate(const char *text, double *value)
+{
+	struct decimal d, divisor;
+	double v, w;
+
+	if (decimal_parse(&text, &d) < 0)
+		return -1;
+	if (*text == '%') {
+		d.exponent -= 2;
+		text++;
+	}
+	if (decimal_double(d, &v) < 0)
+		return -1;
+	if (*text == '/') {
+		text++;
+		if (decimal_parse(&text, &divisor) < 0 || divisor.digits == 0 ||
+		    decimal_double(divisor, &w) < 0)
+			return -1;
+		v /= w;
+	}
+	if (*text != '\0' || !(v >= 0 && v <= 1))
+		return -1;
+	*value = v;
+	return 0;
+}
+
+int
+num_seconds(const char *text, uint64_t *milliseconds)
+{
+	struct decimal d;
+	uint64_t ms;
+
+	if (decimal_parse(&text, &d) < 0 || *text != '\0')
+		return -1;
+	if (decimal_whole(d, 1000, 1, &ms) < 0 || ms > 1000000000000u)
+		return -1;
+	if (ms == 0 && d.digits != 0)
+		ms = 1;
+	*milliseconds = ms;
+	return 0;
+}
+
+const char *
+num_format_count(char text[NUM_TEXT], uint64_t value)
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof digits, "%" PRIu64, value);
+	char *out = text;
+
+	for (int i = 0; i < length; i++) {
+		if (i > 0 && (length - i) % 3 == 0)
+			*out++ = ',';
+		*out++ = digits[i];
+	}
+	*out = '\0';
+	return text;
+}
+
+const char *
+num_format_rate(char text[NUM_TEXT], double value)
+{
+	char *exponent;
+
+	snprintf(text, NUM_TEXT, "%.6g", value);
+	/* "1e-05" is how C writes it, not people */
+	exponent = strstr(text, "e-0");
+	if (exponent != NULL)
+		memmove(exponent + 2, exponent + 3, strlen(exponent + 2));
+	return text;
+}
+
+static const char *
+format_scaled(char text[NUM_TEXT], uint64_t value, double base,
+    const char *const *units)
+{
+	double v = (double)value;
+	int unit = 0;
+
+	/* 999.96 would be shown as "1000.0" */
+	for (; v >= base - (unit > 0 ? 0.05 : 0) && unit < 6; unit++)
+		v /= base;
+	if (unit == 0)
+		snprintf(text, NUM_TEXT, "%" PRIu64 " %s", value, units[0]);
+	else
+		snprintf(text, NUM_TEXT, "%.1f %s", v, units[unit]);
+	return text;
+}
+
+const char *
+num_format_bytes(char text[NUM_TEXT], uint64_t value)
+{
+	static const char *const units[] =
+	    { "bytes", "kB", "MB", "GB", "TB", "PB", "EB" };
+
+	return format_scaled(text, value, 1000, units);
+}
+
+const char *
+num_format_binary(char text[NUM_TEXT], uint64_t value)
+{
+	static const char *const units[] =
+	    { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+
+	return format_scaled(text, value, 1024, units);
+}

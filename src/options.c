@@ -1,0 +1,300 @@
+#include "options.h"
+
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "num.h"
+#include "sizing.h"
+
+const char *const options_command_names[COMMAND_COUNT] = {
+	"", "add", "check", "create", "info", "size", "try"
+};
+
+/* Long options without a letter of their own. */
+enum {
+	OPTION_ON_FULL = 256,
+	OPTION_MAX_SIZE,
+	OPTION_LOCK_TIMEOUT,
+	OPTION_NO_GUNZIP,
+	OPTION_JSON,
+	OPTION_HASHES,
+	OPTION_TABLE,
+	OPTION_FORCE
+};
+
+enum { /* which commands take it */
+	FILTER = 1 << COMMAND_FILTER,
+	ADD = 1 << COMMAND_ADD,
+	CHECK = 1 << COMMAND_CHECK,
+	CREATE = 1 << COMMAND_CREATE,
+	INFO = 1 << COMMAND_INFO,
+	SIZE = 1 << COMMAND_SIZE,
+	TRY = 1 << COMMAND_TRY,
+	ANY = (1 << COMMAND_COUNT) - 1
+};
+
+static const struct spec {
+	const char *name;
+	int argument; /* getopt's no_, required_ or optional_argument */
+	int letter;
+	unsigned commands;
+} specs[] = {
+	{ "filter", required_argument, 'f', FILTER | ADD | CHECK },
+	{ "capacity", required_argument, 'n', FILTER | ADD | CREATE | SIZE },
+	{ "error-rate", required_argument, 'p', FILTER | ADD | CREATE | SIZE },
+	{ "memory", required_argument, 'm', CREATE | SIZE },
+	{ "hashes", required_argument, OPTION_HASHES, CREATE | SIZE | TRY },
+	{ "zero-terminated", no_argument, 'z', FILTER | ADD | CHECK | CREATE },
+	{ "quiet", no_argument, 'q', FILTER | ADD | CHECK },
+	{ "output", required_argument, 'o', FILTER | CHECK },
+	{ "invert", no_argument, 'v', CHECK },
+	{ "on-full", required_argument, OPTION_ON_FULL,
+	    FILTER | ADD | CREATE | SIZE | TRY },
+	{ "max-size", required_argument, OPTION_MAX_SIZE,
+	    FILTER | ADD | CREATE },
+	{ "lock-timeout", required_argument, OPTION_LOCK_TIMEOUT,
+	    FILTER | ADD | CREATE },
+	{ "no-gunzip", no_argument, OPTION_NO_GUNZIP, FILTER | ADD | CHECK },
+	{ "json", no_argument, OPTION_JSON, INFO | SIZE | TRY },
+	{ "table", optional_argument, OPTION_TABLE, SIZE },
+	{ "force", no_argument, OPTION_FORCE, CREATE },
+	{ "help", no_argument, 'h', ANY },
+	{ "version", no_argument, 'V', ANY },
+};
+#define SPEC_COUNT (sizeof specs / sizeof *specs)
+
+static const struct spec *
+find_spec(int letter)
+{
+	for (size_t i = 0; i < SPEC_COUNT; i++) {
+		if (specs[i].letter == letter)
+			return &specs[i];
+	}
+	return NULL;
+}
+
+static int
+bad_value(struct error *error, int letter, const char *value,
+    const char *allowed)
+{
+	const struct spec *spec = find_spec(letter);
+	char name[8] = "";
+
+	if (letter < 256) {
+		name[0] = '-';
+		name[1] = (char)letter;
+		memcpy(name + 2, ", ", 3);
+	}
+	return error_set(error, STATUS_USAGE, "%s--%s: '%s' is not allowed;"
+	    " give %s", name, spec->name, value, allowed);
+}
+
+#define SIZE_HELP "a size in bytes, such as 512K, 32M or 2G"
+
+int
+options_capacity(const char *text, uint64_t *value, struct error *error)
+{
+	if (num_count(text, value) < 0 || *value < 1 ||
+	    *value > SIZING_CAPACITY_MAX)
+		return bad_value(error, 'n', text, "a count from 1 to 2^53,"
+		    " such as 1000000, 1e8 or 100M");
+	return 0;
+}
+
+int
+options_error_rate(const char *text, double *value, struct error *error)
+{
+	if (num_rate(text, value) < 0 || *value < SIZING_RATE_MIN ||
+	    *value > SIZING_RATE_MAX)
+		return bad_value(error, 'p', text, "a rate from 1e-12 to 0.5,"
+		    " such as 1e-6, 0.1% or 1/1000");
+	return 0;
+}
+
+static int
+parse_growth(const char *text, int *value)
+{
+	for (int i = GROWTH_GROW; i <= GROWTH_FAIL; i++) {
+		if (strcmp(text, format_growth_name((enum growth)i)) == 0) {
+			*value = i;
+			return 0;
+		}
+	}
+	return -1;
+}
+
+/* One option and its argument into the configuration. */
+static int
+take_option(struct options *o, int letter, const char *value,
+    struct error *error)
+{
+	uint64_t number;
+
+	switch (letter) {
+	case 'f':
+		if (*value == '\0')
+			return bad_value(error, letter, value, "a file name");
+		o->filter = value;
+		break;
+	case 'o':
+		if (*value == '\0')
+			return bad_value(error, letter, value, "a file name");
+		o->output = value;
+		break;
+	case 'n':
+		return options_capacity(value, &o->capacity, error);
+	case 'p':
+		return options_error_rate(value, &o->error_rate, error);
+	case 'm':
+		if (num_size(value, &o->memory) < 0 || o->memory == 0)
+			return bad_value(error, letter, value, SIZE_HELP);
+		break;
+	case OPTION_HASHES:
+		if (num_count(value, &number) < 0 || number < 1 ||
+		    number > K_MAX) {
+			return bad_value(error, letter, value,
+			    "a number of hash functions from 1 to 64");
+		}
+		o->hashes = (unsigned)number;
+		break;
+	case OPTION_MAX_SIZE:
+		if (num_size(value, &o->max_bytes) < 0 || o->max_bytes == 0)
+			return bad_value(error, letter, value, SIZE_HELP);
+		break;
+	case OPTION_LOCK_TIMEOUT:
+		if (num_seconds(value, &o->lock_timeout) < 0) {
+			return bad_value(error, letter, value,
+			    "a number of seconds, such as 60; 0 is not to wait");
+		}
+		break;
+	case OPTION_ON_FULL:
+		if (parse_growth(value, &o->growth) < 0)
+			return bad_value(error, letter, value,
+			    "grow, warn or fail");
+		break;
+	case OPTION_TABLE:
+		if (value != NULL && strcmp(value, "k") != 0)
+			return bad_value(error, letter, value,
+			    "nothing, or --table=k");
+		o->table = value == NULL ? TABLE_SIZES : TABLE_RATES;
+		break;
+	case 'z': o->zero_terminated = 1; break;
+	case 'q': o->quiet = 1; break;
+	case 'v': o->invert = 1; break;
+	case 'h': o->help = 1; break;
+	case 'V': o->version = 1; break;
+	case OPTION_NO_GUNZIP: o->gunzip = 0; break;
+	case OPTION_JSON: o->json = 1; break;
+	case OPTION_FORCE: o->force = 1; break;
+	default: break;
+	}
+	return 0;
+}
+
+/* getopt's tables, made from ours. */
+static void
+make_tables(char letters[2 * SPEC_COUNT + 3],
+    struct option longs[SPEC_COUNT + 1])
+{
+	/* "-": operands come in their place; ":" tells a missing argument */
+	*letters++ = '-';
+	*letters++ = ':';
+	for (size_t i = 0; i < SPEC_COUNT; i++) {
+		longs[i] = (struct option){ specs[i].name, specs[i].argument,
+			NULL, specs[i].letter };
+		if (specs[i].letter < 256) {
+			*letters++ = (char)specs[i].letter;
+			if (specs[i].argument == required_argument)
+				*letters++ = ':';
+		}
+	}
+	*letters = '\0';
+	longs[SPEC_COUNT] = (struct option){ NULL, 0, NULL, 0 };
+}
+
+static void
+take_operand(struct options *o, char *operand, int may_be_command)
+{
+	if (may_be_command && o->operand_count == 0 &&
+	    o->command == COMMAND_FILTER) {
+		for (int i = COMMAND_FILTER + 1; i < COMMAND_COUNT; i++) {
+			if (strcmp(operand, options_command_names[i]) == 0) {
+				o->command = (enum command)i;
+				return;
+			}
+		}
+	}
+	o->operands[o->operand_count++] = operand;
+}
+
+/*
+ * The option as it was written, for a message about one that getopt refused.
+ * optind is behind it, or at it within a group of letters.
+ */
+static int
+refused(char **argv, int result, struct error *error)
+{
+	const struct spec *spec = find_spec(optopt);
+	const char *word = argv[optind - 1];
+	const char *problem = "unknown option";
+
+	if (result == ':')
+		problem = "an argument is missing for option";
+	else if (spec != NULL && spec->argument == no_argument)
+		problem = "no argument is allowed for option";
+	if (optopt > 0 && optopt < 256 && strncmp(word, "--", 2) != 0) {
+		return error_set(error, STATUS_USAGE, "%s -%c; see"
+		    " bloomdedup --help", problem, optopt);
+	}
+	return error_set(error, STATUS_USAGE, "%s %s; see bloomdedup --help",
+	    problem, word);
+}
+
+int
+options_parse(struct options *o, int argc, char **argv, struct error *error)
+{
+	char letters[2 * SPEC_COUNT + 3];
+	struct option longs[SPEC_COUNT + 1];
+	unsigned char given[SPEC_COUNT] = { 0 };
+	int letter;
+
+	*o = (struct options){ .growth = -1, .max_bytes = UINT64_MAX,
+		.lock_timeout = 60000, .gunzip = 1 };
+	o->operands = memory_or_die(calloc((size_t)argc + 1, sizeof(char *)));
+	make_tables(letters, longs);
+	opterr = 0;
+	while ((letter = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		if (letter == 1) {
+			take_operand(o, optarg, 1);
+			continue;
+		}
+		if (letter == '?' || letter == ':')
+			return refused(argv, letter, error);
+		given[find_spec(letter) - specs] = 1;
+		if (take_option(o, letter, optarg, error) < 0)
+			return -1;
+	}
+	while (optind < argc)
+		take_operand(o, argv[optind++], 0);
+	if (o->help || o->version)
+		return 0;
+	for (size_t i = 0; i < SPEC_COUNT; i++) {
+		if (!given[i] || (specs[i].commands >> o->command & 1))
+			continue;
+		return error_set(error, STATUS_USAGE, "--%s is not an option"
+		    " of bloomdedup%s%s; see bloomdedup %s%s--help",
+		    specs[i].name, o->command == COMMAND_FILTER ? "" : " ",
+		    options_command_names[o->command],
+		    options_command_names[o->command],
+		    o->command == COMMAND_FILTER ? "" : " ");
+	}
+	return 0;
+}
+
+void
+options_free(struct options *o)
+{
+	free(o->operands);
+	o->operands = NULL;
+}

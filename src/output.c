@@ -1,0 +1,143 @@
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "signals.h"
+
+static int
+check_same_file(struct output *out, const struct input_plan *inputs,
+    const char *filter, struct error *error)
+{
+	struct stat st, other;
+	const char *name;
+
+	if (fstat(out->fd, &st) < 0)
+		return error_system(error, errno, out->name);
+	/* Reading and writing the same terminal or /dev/null is all right. */
+	if (!S_ISREG(st.st_mode))
+		return 0;
+	name = input_same_file(inputs, &st);
+	if (name != NULL) {
+		return error_set(error, STATUS_USAGE,
+		    "%s: the output is also an input", name);
+	}
+	if (filter != NULL && stat(filter, &other) == 0 &&
+	    other.st_dev == st.st_dev && other.st_ino == st.st_ino) {
+		return error_set(error, STATUS_USAGE,
+		    "%s: the output is the filter", filter);
+	}
+	return 0;
+}
+
+int
+output_open(struct output *out, const char *path,
+    const struct input_plan *inputs, const char *filter, struct error *error)
+{
+	*out = (struct output){ .fd = STDOUT_FILENO,
+		.name = "standard output" };
+	if (path == NULL)
+		return check_same_file(out, inputs, filter, error);
+
+	out->name = path;
+	out->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	if (out->fd < 0)
+		return error_system(error, errno, path);
+	if (check_same_file(out, inputs, filter, error) < 0)
+		goto fail;
+	/* EINVAL: a device or a pipe, which has no length */
+	if (ftruncate(out->fd, 0) < 0 && errno != EINVAL) {
+		error_system(error, errno, path);
+		goto fail;
+	}
+	return 0;
+
+fail:
+	close(out->fd);
+	out->fd = -1;
+	return -1;
+}
+
+/*
+ * The last byte of a file that is open for writing only: read through a
+ * second descriptor. Returns 0 if it can't be had.
+ */
+static int
+last_byte(int fd, char *byte)
+{
+	char path[40];
+	struct stat st;
+	int again, result = 0;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+		return 0;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	again = open(path, O_RDONLY | O_CLOEXEC);
+	if (again < 0)
+		return 0;
+	result = pread(again, byte, 1, st.st_size - 1) == 1;
+	close(again);
+	return result;
+}
+
+int
+output_mend(struct output *out, char terminator,
+    void (*notice)(const char *text), struct error *error)
+{
+	int flags = fcntl(out->fd, F_GETFL);
+	char byte, text[4700];
+	size_t written;
+
+	if (flags < 0 || !(flags & O_APPEND) || !last_byte(out->fd, &byte) ||
+	    byte == terminator)
+		return 0;
+	snprintf(text, sizeof text, "%s: its last line was torn by an earlier"
+	    " run; the new lines begin on a line of their own", out->name);
+	notice(text);
+	return output_write(out, &terminator, 1, &written, error);
+}
+
+int
+output_write(struct output *out, const void *data, size_t nbytes,
+    size_t *written, struct error *error)
+{
+	const char *p = data;
+
+	*written = 0;
+	while (*written < nbytes) {
+		ssize_t n = write(out->fd, p + *written, nbytes - *written);
+
+		if (n >= 0) {
+			*written += (size_t)n;
+			out->nbytes += (uint64_t)n;
+		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+			struct pollfd wait = { out->fd, POLLOUT, 0 };
+			poll(&wait, 1, -1);
+		} else if (errno != EINTR) {
+			return error_system(error, errno, out->name);
+		}
+		/* Whoever reads us may have stopped: don't insist. */
+		if (*written < nbytes && signals_stop) {
+			return error_set(error, 128 + signals_stop,
+			    "%s: stopped by a signal", out->name);
+		}
+	}
+	return 0;
+}
+
+int
+output_close(struct output *out, struct error *error)
+{
+	int fd = out->fd;
+
+	out->fd = -1;
+	/* Standard output too: network file systems tell of errors here. */
+	if (fd >= 0 && close(fd) < 0 && errno != EINTR)
+		return error_system(error, errno, out->name);
+	return 0;
+}

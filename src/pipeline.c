@@ -1,0 +1,221 @@
+/*
+ * A batch is so many lines that all that belongs to them stays in the second
+ * level cache: their bytes, digests and the cache lines of the filter that
+ * they need. Each step goes over the whole batch, so that the filter's lines
+ * come from memory while other lines are split and hashed.
+ */
+#include "pipeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "signals.h"
+
+#define BATCH_LINES 4096
+/* So many lines are hashed before their cache lines are asked for. */
+#define GROUP_LINES 16
+/* Twice the lines, so that a search ends soon. */
+#define REPEAT_SLOTS (2 * BATCH_LINES)
+
+struct batch {
+	size_t count;
+	uint8_t *starts[BATCH_LINES + 1]; /* of each line; the end of the last */
+	struct digest digests[BATCH_LINES];
+	uint8_t seen[BATCH_LINES];
+	struct digest fresh[BATCH_LINES]; /* digests of the new lines */
+	size_t fresh_count;
+	uint16_t repeats[REPEAT_SLOTS];   /* number of a new line + 1, or 0 */
+};
+
+/*
+ * Take lines from data, up to a full batch: split, hash, and ask for their
+ * cache lines. Returns where the next batch begins.
+ */
+static uint8_t *
+batch_take(struct pipeline *p, struct batch *batch, uint8_t *data,
+    const uint8_t *end)
+{
+	size_t asked = 0;
+
+	batch->count = 0;
+	while (data < end && batch->count < BATCH_LINES) {
+		size_t i = batch->count++;
+		uint8_t *stop = memchr(data, p->terminator,
+		    (size_t)(end - data));
+
+		batch->starts[i] = data;
+		batch->digests[i] = hash_key(&p->filter->header.hash, data,
+		    (size_t)(stop - data));
+		data = stop + 1;
+		if (batch->count - asked == GROUP_LINES) {
+			filter_prefetch(p->filter, batch->digests + asked,
+			    GROUP_LINES);
+			asked = batch->count;
+		}
+	}
+	batch->starts[batch->count] = data;
+	filter_prefetch(p->filter, batch->digests + asked,
+	    batch->count - asked);
+	return data;
+}
+
+/*
+ * Of the lines that are not in the filter, those that stood before in this
+ * batch are seen as well: a small exact table of digests.
+ */
+static void
+batch_find_repeats(struct batch *batch)
+{
+	size_t slots = 16;
+
+	while (slots < 2 * batch->count)
+		slots *= 2;
+	memset(batch->repeats, 0, slots * sizeof *batch->repeats);
+	for (size_t i = 0; i < batch->count; i++) {
+		struct digest d = batch->digests[i];
+		size_t slot = d.low & (slots - 1);
+
+		if (batch->seen[i])
+			continue;
+		for (; batch->repeats[slot] != 0;
+		    slot = (slot + 1) & (slots - 1)) {
+			struct digest other =
+			    batch->digests[batch->repeats[slot] - 1];
+			if (other.low == d.low && other.high == d.high)
+				break;
+		}
+		if (batch->repeats[slot] != 0)
+			batch->seen[i] = 1;
+		else
+			batch->repeats[slot] = (uint16_t)(i + 1);
+	}
+}
+
+/* Collect the new lines' digests, and cut the batch after `limit` of them. */
+static void
+batch_collect(struct batch *batch, uint64_t limit)
+{
+	batch->fresh_count = 0;
+	for (size_t i = 0; i < batch->count; i++) {
+		if (batch->seen[i])
+			continue;
+		if (batch->fresh_count == limit) {
+			batch->count = i;
+			break;
+		}
+		batch->fresh[batch->fresh_count++] = batch->digests[i];
+	}
+}
+
+/*
+ * Move the lines that go out together, over those that don't. Returns how many
+ * bytes they are, from the first line's start on; *lines is their number.
+ */
+static size_t
+batch_compact(struct batch *batch, uint8_t wanted, size_t *lines)
+{
+	uint8_t *to = batch->starts[0];
+	size_t i = 0;
+
+	*lines = 0;
+	while (i < batch->count) {
+		uint8_t *from;
+		size_t first;
+
+		while (i < batch->count && batch->seen[i] != wanted)
+			i++;
+		first = i;
+		from = batch->starts[i];
+		while (i < batch->count && batch->seen[i] == wanted)
+			i++;
+		*lines += i - first;
+		if (to != from)
+			memmove(to, from, (size_t)(batch->starts[i] - from));
+		to += batch->starts[i] - from;
+	}
+	return (size_t)(to - batch->starts[0]);
+}
+
+/* How many whole lines are in the first `nbytes` that went out. */
+static size_t
+lines_within(const struct batch *batch, char terminator, size_t nbytes)
+{
+	const uint8_t *p = batch->starts[0], *end = p + nbytes;
+	size_t lines = 0;
+
+	while ((p = memchr(p, terminator, (size_t)(end - p))) != NULL) {
+		p++;
+		lines++;
+	}
+	return lines;
+}
+
+/*
+ * Write the batch's lines, then mark the new ones: those that went out if
+ * that failed half-way, so that they don't come again.
+ */
+static int
+batch_write_and_mark(struct pipeline *p, struct batch *batch,
+    struct error *error)
+{
+	size_t fresh = batch->fresh_count;
+	int result = 0;
+
+	if (p->print != PRINT_NOTHING) {
+		size_t lines, written, nbytes =
+		    batch_compact(batch, p->print == PRINT_SEEN, &lines);
+
+		result = output_write(p->output, batch->starts[0], nbytes,
+		    &written, error);
+		if (result < 0) {
+			lines = lines_within(batch, p->terminator, written);
+			fresh = p->print == PRINT_NEW ? lines : 0;
+		}
+		p->lines_printed += lines;
+	}
+	if (p->remember)
+		filter_mark(p->filter, batch->fresh, fresh);
+	p->lines_new += fresh;
+	return result;
+}
+
+static int
+batch_process(struct pipeline *p, struct batch *batch, struct error *error)
+{
+	uint64_t room = UINT64_MAX;
+	size_t fresh;
+
+	filter_probe(p->filter, batch->digests, batch->count, batch->seen);
+	if (p->remember)
+		batch_find_repeats(batch);
+	batch_collect(batch, UINT64_MAX);
+	fresh = batch->fresh_count;
+	if (p->remember) {
+		room = filter_reserve(p->filter, fresh, error);
+		if (room < fresh)
+			batch_collect(batch, room);
+	}
+	if (batch_write_and_mark(p, batch, error) < 0)
+		return -1;
+	p->lines_read += batch->count;
+	return room < fresh ? -1 : 0;
+}
+
+int
+pipeline_run(struct pipeline *p, struct error *error)
+{
+	struct batch *batch = memory_or_die(malloc(sizeof *batch));
+	struct chunk chunk;
+	int result = 0;
+
+	while (result == 0 && !signals_stop && input_next(p->input, &chunk)) {
+		uint8_t *data = chunk.data, *end = data + chunk.nbytes;
+
+		while (result == 0 && data < end && !signals_stop) {
+			data = batch_take(p, batch, data, end);
+			result = batch_process(p, batch, error);
+		}
+	}
+	free(batch);
+	return result;
+}

@@ -1,0 +1,43 @@
+/*
+ * The batch loop: the way of a line from input to output. Owner of the
+ * program's first rule: no bit of a line reaches the filter before the line
+ * was written out.
+ */
+#ifndef PIPELINE_H
+#define PIPELINE_H
+
+#include <stdint.h>
+
+#include "error.h"
+#include "filter.h"
+#include "input.h"
+#include "output.h"
+
+enum pipeline_print {
+	PRINT_NEW,   /* the lines that are not in the filter */
+	PRINT_SEEN,  /* the lines that are */
+	PRINT_NOTHING
+};
+
+struct pipeline {
+	struct input *input;
+	struct output *output;  /* not used with PRINT_NOTHING */
+	struct filter *filter;
+	enum pipeline_print print;
+	int remember;           /* new lines are marked; a repeat within the
+	                           run is then a seen line */
+	char terminator;
+
+	/* figures, counted by the run; all zero before it */
+	uint64_t lines_read;
+	uint64_t lines_new;
+	uint64_t lines_printed;
+};
+
+/*
+ * Read to the end, or until a signal asks to stop. Fails when output or
+ * filter fail; what was written out before is then remembered all the same.
+ */
+int pipeline_run(struct pipeline *pipeline, struct error *error);
+
+#endif

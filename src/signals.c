@@ -1,0 +1,136 @@
+/*
+ * A signal can arrive between the look at signals_stop and the system call
+ * that then blocks. Masking signals around every call would cost a second
+ * call each time; instead the handler starts a repeating alarm, whose only
+ * effect is to interrupt a call that blocks, so the flag is seen at most a
+ * second late.
+ */
+#include "signals.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "error.h"
+
+volatile sig_atomic_t signals_stop;
+volatile sig_atomic_t signals_figures;
+
+static struct {
+	const char *base;
+	size_t nbytes;
+	const char *name;
+} bus_ranges[64];
+static volatile sig_atomic_t bus_range_count;
+
+static const int stop_signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+static void
+set_handler(int number, void (*handler)(int), int flags)
+{
+	struct sigaction action;
+
+	memset(&action, 0, sizeof action);
+	action.sa_handler = handler;
+	action.sa_flags = flags;
+	sigemptyset(&action.sa_mask);
+	sigaction(number, &action, NULL);
+}
+
+static void
+on_alarm(int number)
+{
+	(void)number;
+	alarm(1);
+}
+
+static void
+on_stop(int number)
+{
+	for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals; i++)
+		set_handler(stop_signals[i], SIG_DFL, 0);
+	signals_stop = number;
+	alarm(1);
+}
+
+static void
+on_figures(int number)
+{
+	(void)number;
+	signals_figures = 1;
+}
+
+static void
+on_bus(int number, siginfo_t *info, void *context)
+{
+	const char *address = info->si_addr;
+
+	(void)context;
+	for (int i = 0; i < bus_range_count; i++) {
+		if (address < bus_ranges[i].base ||
+		    address >= bus_ranges[i].base + bus_ranges[i].nbytes)
+			continue;
+		static const char head[] = "bloomdedup: ";
+		static const char tail[] = ": the file was cut short, or its"
+		    " disk failed, while it was in use\n";
+		const char *name = bus_ranges[i].name;
+		if (write(STDERR_FILENO, head, sizeof head - 1) < 0 ||
+		    write(STDERR_FILENO, name, strlen(name)) < 0 ||
+		    write(STDERR_FILENO, tail, sizeof tail - 1) < 0)
+			_exit(STATUS_FAILED);
+		_exit(STATUS_FAILED);
+	}
+	/* Not our map: a bug, which must look like one. */
+	signals_die(number);
+}
+
+void
+signals_install(void)
+{
+	struct sigaction action;
+
+	for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals; i++) {
+		sigaction(stop_signals[i], NULL, &action);
+		if (action.sa_handler != SIG_IGN)
+			set_handler(stop_signals[i], on_stop, 0);
+	}
+	set_handler(SIGALRM, on_alarm, 0);
+	set_handler(SIGUSR1, on_figures, 0);
+#ifdef SIGINFO
+	set_handler(SIGINFO, on_figures, 0);
+#endif
+	set_handler(SIGXFSZ, SIG_IGN, 0);
+
+	memset(&action, 0, sizeof action);
+	action.sa_sigaction = on_bus;
+	action.sa_flags = SA_SIGINFO;
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGBUS, &action, NULL);
+}
+
+void
+signals_bus_range(const void *base, size_t nbytes, const char *name)
+{
+	int i = bus_range_count;
+
+	if (base == NULL) {
+		bus_range_count = 0;
+	} else if (i < (int)(sizeof bus_ranges / sizeof *bus_ranges)) {
+		bus_ranges[i].base = base;
+		bus_ranges[i].nbytes = nbytes;
+		bus_ranges[i].name = name;
+		bus_range_count = i + 1;
+	}
+}
+
+void
+signals_die(int number)
+{
+	sigset_t set;
+
+	set_handler(number, SIG_DFL, 0);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	raise(number);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	_exit(128 + number);
+}

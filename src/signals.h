@@ -1,0 +1,35 @@
+/*
+ * Signals. The handlers only set flags; every blocking call of this program
+ * returns on a signal (no SA_RESTART), and who called it looks here.
+ */
+#ifndef SIGNALS_H
+#define SIGNALS_H
+
+#include <signal.h>
+#include <stddef.h>
+
+/* 0, or the signal (SIGINT, SIGTERM, SIGHUP) that asks the run to stop. */
+extern volatile sig_atomic_t signals_stop;
+
+/* Set by SIGUSR1 (and SIGINFO): figures are asked for. Who gives them clears it. */
+extern volatile sig_atomic_t signals_figures;
+
+/*
+ * Install the handlers. A first SIGINT, SIGTERM or SIGHUP sets signals_stop
+ * (a SIGHUP that is ignored, as under nohup, stays ignored), a second one
+ * kills at once. SIGXFSZ is ignored, so that the write fails instead; a
+ * store into a file that was cut beneath us (SIGBUS) ends with a message.
+ */
+void signals_install(void);
+
+/*
+ * What SIGBUS says and the address range it says it for: the mapped filter at
+ * [base, base + nbytes) of the file `name` (not copied). Up to 64 ranges;
+ * base NULL forgets all.
+ */
+void signals_bus_range(const void *base, size_t nbytes, const char *name);
+
+/* Die of signal `number`, as if there had been no handler. */
+_Noreturn void signals_die(int number);
+
+#endif

@@ -1,0 +1,474 @@
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "geometry.h"
+#include "signals.h"
+
+/* Names are random: a second try means that the generator is broken. */
+#define NAME_TRIES 100
+
+static uint64_t
+now_milliseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static int
+stopped(struct store *store, struct error *error)
+{
+	return error_set(error, 128 + signals_stop,
+	    "%s: stopped by a signal", store->path);
+}
+
+/* Take over an open descriptor; refuse what is no regular file. */
+static int
+check_regular(struct store *store, struct error *error)
+{
+	struct stat st;
+
+	if (fstat(store->fd, &st) < 0)
+		return error_system(error, errno, store->path);
+	if (S_ISDIR(st.st_mode))
+		return error_system(error, EISDIR, store->path);
+	if (!S_ISREG(st.st_mode)) {
+		return error_set(error, STATUS_FAILED,
+		    "%s: a filter must be a regular file", store->path);
+	}
+	store->length = (uint64_t)st.st_size;
+	return 0;
+}
+
+pid_t
+store_holder(const struct store *store, char name[STORE_HOLDER_NAME])
+{
+	char line[256], path[64];
+	struct stat st;
+	FILE *locks, *comm;
+	pid_t holder = 0;
+
+	name[0] = '\0';
+	if (fstat(store->fd, &st) < 0)
+		return 0;
+	locks = fopen("/proc/locks", "re");
+	if (locks == NULL)
+		return 0;
+	/* "1: FLOCK  ADVISORY  WRITE 1234 fd:00:5678 0 EOF", proc(5) */
+	while (holder == 0 && fgets(line, sizeof line, locks) != NULL) {
+		unsigned major_number, minor_number;
+		unsigned long inode;
+		int pid;
+
+		if (sscanf(line, "%*d: FLOCK %*s %*s %d %x:%x:%lu", &pid,
+		    &major_number, &minor_number, &inode) == 4 && pid > 0 &&
+		    inode == st.st_ino && major_number == major(st.st_dev) &&
+		    minor_number == minor(st.st_dev))
+			holder = pid;
+	}
+	fclose(locks);
+	if (holder == 0)
+		return 0;
+	snprintf(path, sizeof path, "/proc/%d/comm", (int)holder);
+	comm = fopen(path, "re");
+	if (comm != NULL) {
+		if (fgets(name, STORE_HOLDER_NAME, comm) != NULL)
+			name[strcspn(name, "\n")] = '\0';
+		fclose(comm);
+	}
+	return holder;
+}
+
+static void
+describe_holder(const struct store *store, char *text, size_t nbytes)
+{
+	char name[STORE_HOLDER_NAME];
+	pid_t holder = store_holder(store, name);
+
+	if (holder == 0)
+		snprintf(text, nbytes, "another run");
+	else
+		snprintf(text, nbytes, "process %d (%s)", (int)holder, name);
+}
+
+/* Poll, since flock has no timeout and an alarm can come too early. */
+static int
+lock(struct store *store, const struct store_wait *wait, uint64_t start,
+    int *noticed, struct error *error)
+{
+	char text[5000], holder[100];
+	long pause = 1;
+
+	while (flock(store->fd, LOCK_EX | LOCK_NB) < 0) {
+		uint64_t waited = now_milliseconds() - start;
+
+		if (signals_stop)
+			return stopped(store, error);
+		if (errno == EINTR)
+			continue;
+		if (errno != EWOULDBLOCK)
+			return error_system(error, errno, store->path);
+		if (waited >= wait->milliseconds) {
+			describe_holder(store, holder, sizeof holder);
+			return error_set(error, STATUS_LOCKED, "%s: in use by"
+			    " %s; gave up after %g s (--lock-timeout)",
+			    store->path, holder,
+			    (double)wait->milliseconds / 1000);
+		}
+		if (waited >= 1000 && !*noticed) {
+			describe_holder(store, holder, sizeof holder);
+			snprintf(text, sizeof text, "%s: waiting for %s",
+			    store->path, holder);
+			wait->notice(text);
+			*noticed = 1;
+		}
+		nanosleep(&(struct timespec){ .tv_nsec = pause * 1000000 },
+		    NULL);
+		pause = pause < 32 ? pause * 2 : 50;
+	}
+	return 0;
+}
+
+int
+store_open(struct store *store, const char *path, int writable,
+    const struct store_wait *wait, struct error *error)
+{
+	uint64_t start = now_milliseconds();
+	int noticed = 0;
+
+	*store = (struct store)STORE_NONE;
+	store->path = memory_or_die(strdup(path));
+	store->writable = writable;
+	for (;;) {
+		struct stat opened, named;
+
+		/* O_NONBLOCK: opening a FIFO must not wait for its other end */
+		store->fd = open(path, (writable ? O_RDWR : O_RDONLY) |
+		    O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		if (store->fd < 0 && errno == EINTR && !signals_stop)
+			continue;
+		if (store->fd < 0 && errno == ENOENT) {
+			store_close(store);
+			return 1;
+		}
+		if (store->fd < 0) {
+			error_system(error, errno, path);
+			goto fail;
+		}
+		if (check_regular(store, error) < 0)
+			goto fail;
+		if (!writable)
+			return 0;
+		if (lock(store, wait, start, &noticed, error) < 0)
+			goto fail;
+
+		/* While we waited, the file may have been replaced. */
+		if (fstat(store->fd, &opened) == 0 &&
+		    stat(path, &named) == 0 &&
+		    opened.st_dev == named.st_dev &&
+		    opened.st_ino == named.st_ino) {
+			store->length = (uint64_t)opened.st_size;
+			return 0;
+		}
+		close(store->fd);
+	}
+
+fail:
+	store_close(store);
+	return -1;
+}
+
+/* The folder of `path`, with the slash at its end, or "". */
+static int
+folder_bytes(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? 0 : (int)(slash - path + 1);
+}
+
+int
+store_create(struct store *store, const char *path, struct error *error)
+{
+	size_t nbytes = strlen(path) + 40;
+
+	*store = (struct store)STORE_NONE;
+	store->path = memory_or_die(strdup(path));
+	store->hidden = memory_or_die(malloc(nbytes));
+	store->writable = 1;
+	for (int i = 0; i < NAME_TRIES && store->fd < 0; i++) {
+		uint64_t number;
+
+		if (getrandom(&number, sizeof number, 0) !=
+		    (ssize_t)sizeof number) {
+			error_system(error, errno, "getrandom");
+			goto fail;
+		}
+		snprintf(store->hidden, nbytes, "%.*s.bloomdedup-%016" PRIx64,
+		    folder_bytes(path), path, number);
+		store->fd = open(store->hidden,
+		    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (store->fd < 0 && errno != EEXIST && errno != EINTR) {
+			error_system(error, errno, path);
+			goto fail;
+		}
+	}
+	if (store->fd < 0) {
+		error_system(error, EEXIST, path);
+		goto fail;
+	}
+	if (flock(store->fd, LOCK_EX | LOCK_NB) < 0) {
+		error_system(error, errno, path);
+		goto fail;
+	}
+	return 0;
+
+fail:
+	if (store->fd < 0) {
+		free(store->hidden);
+		store->hidden = NULL;
+	}
+	store_close(store);
+	return -1;
+}
+
+/* A new name is on the disk when its folder is. */
+static int
+sync_folder(struct store *store, struct error *error)
+{
+	int nbytes = folder_bytes(store->path), fd, result;
+	char *folder = memory_or_die(strdup(nbytes == 0 ? "." : store->path));
+
+	if (nbytes > 0)
+		folder[nbytes] = '\0';
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	free(folder);
+	if (fd < 0)
+		return 0; /* a folder that may be written but not read */
+	result = fsync(fd);
+	/* EINVAL: this file system doesn't sync folders */
+	if (result < 0 && errno != EINVAL)
+		error_system(error, errno, store->path);
+	else
+		result = 0;
+	close(fd);
+	return result;
+}
+
+int
+store_publish(struct store *store, int replace, struct error *error)
+{
+	int result;
+
+	if (store_sync(store, error) < 0)
+		return -1;
+	if (replace) {
+		result = rename(store->hidden, store->path);
+	} else {
+		result = link(store->hidden, store->path);
+		if (result < 0 && errno == EEXIST)
+			return 1;
+#ifdef SYS_renameat2
+		/* File systems without links, such as FAT. */
+		if (result < 0 && (errno == EPERM || errno == EOPNOTSUPP)) {
+			result = (int)syscall(SYS_renameat2, AT_FDCWD,
+			    store->hidden, AT_FDCWD, store->path,
+			    1 /* RENAME_NOREPLACE */);
+			if (result < 0 && errno == EEXIST)
+				return 1;
+			replace = 1;
+		}
+#endif
+	}
+	if (result < 0)
+		return error_system(error, errno, store->path);
+	if (!replace)
+		unlink(store->hidden);
+	free(store->hidden);
+	store->hidden = NULL;
+	return sync_folder(store, error);
+}
+
+void
+store_close(struct store *store)
+{
+	if (store->hidden != NULL)
+		unlink(store->hidden);
+	if (store->fd >= 0)
+		close(store->fd);
+	free(store->hidden);
+	free(store->path);
+	*store = (struct store)STORE_NONE;
+}
+
+int
+store_read(struct store *store, void *data, size_t nbytes, uint64_t offset,
+    struct error *error)
+{
+	char *p = data;
+
+	while (nbytes > 0) {
+		ssize_t n = pread(store->fd, p, nbytes, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_system(error, errno, store->path);
+		if (n == 0) {
+			return error_set(error, STATUS_FAILED,
+			    "%s: the file ends too early", store->path);
+		}
+		p += n;
+		nbytes -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
+int
+store_write(struct store *store, const void *data, size_t nbytes,
+    uint64_t offset, struct error *error)
+{
+	const char *p = data;
+
+	while (nbytes > 0) {
+		ssize_t n = pwrite(store->fd, p, nbytes, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_system(error, errno, store->path);
+		p += n;
+		nbytes -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* For file systems (and C libraries) that can't allocate. */
+static int
+write_zeros(struct store *store, uint64_t offset, uint64_t nbytes,
+    struct error *error)
+{
+	static const char zeros[64 * 1024];
+
+	while (nbytes > 0) {
+		size_t n = nbytes < sizeof zeros ? nbytes : sizeof zeros;
+
+		if (signals_stop)
+			return stopped(store, error);
+		if (store_write(store, zeros, n, offset, error) < 0)
+			return -1;
+		offset += n;
+		nbytes -= n;
+	}
+	return 0;
+}
+
+int
+store_extend(struct store *store, uint64_t length, uint64_t nbytes,
+    struct error *error)
+{
+	int errnum;
+
+	if (length + nbytes > (uint64_t)INT64_MAX)
+		return error_system(error, EFBIG, store->path);
+	while (ftruncate(store->fd, (off_t)length) < 0) {
+		if (errno != EINTR)
+			return error_system(error, errno, store->path);
+	}
+	do {
+		if (signals_stop)
+			return stopped(store, error);
+		errnum = posix_fallocate(store->fd, (off_t)length,
+		    (off_t)nbytes);
+	} while (errnum == EINTR);
+	if (errnum == EOPNOTSUPP || errnum == EINVAL) {
+		if (write_zeros(store, length, nbytes, error) < 0)
+			errnum = -1;
+		else
+			errnum = 0;
+	} else if (errnum != 0) {
+		error_system(error, errnum, store->path);
+	}
+	if (errnum != 0) {
+		/* As it was; if that fails too, it is but unused space. */
+		if (ftruncate(store->fd, (off_t)length) < 0)
+			return -1;
+		return -1;
+	}
+	store->length = length + nbytes;
+	return 0;
+}
+
+int
+store_sync(struct store *store, struct error *error)
+{
+	if (store->fd >= 0 && fdatasync(store->fd) < 0)
+		return error_system(error, errno, store->path);
+	return 0;
+}
+
+void *
+store_map(struct store *store, uint64_t offset, uint64_t nbytes,
+    struct error *error)
+{
+	int protection = PROT_READ | (store->writable ? PROT_WRITE : 0);
+	char text[100];
+	void *base;
+
+	if (nbytes > SIZE_MAX / 2) {
+		errno = ENOMEM;
+		base = MAP_FAILED;
+	} else if (store->fd >= 0) {
+		base = mmap(NULL, (size_t)nbytes, protection, MAP_SHARED,
+		    store->fd, (off_t)offset);
+	} else {
+		base = mmap(NULL, (size_t)nbytes, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	}
+	if (base == MAP_FAILED) {
+		snprintf(text, sizeof text, "cannot map %" PRIu64
+		    " bytes of memory", nbytes);
+		if (store->fd >= 0) {
+			error_set(error, STATUS_FAILED, "%s: %s: %s",
+			    store->path, text, strerror(errno));
+		} else {
+			error_set(error, STATUS_FAILED, "%s: %s", text,
+			    strerror(errno));
+		}
+		return NULL;
+	}
+	if (store->fd >= 0) {
+		/* Keys are anywhere: reading ahead would be for nothing. */
+		madvise(base, (size_t)nbytes, MADV_RANDOM);
+		signals_bus_range(base, (size_t)nbytes, store->path);
+	} else {
+#ifdef MADV_HUGEPAGE
+		madvise(base, (size_t)nbytes, MADV_HUGEPAGE);
+#endif
+	}
+	return base;
+}
+
+void
+store_unmap(void *base, uint64_t nbytes)
+{
+	if (base != NULL)
+		munmap(base, (size_t)nbytes);
+}

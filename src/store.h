@@ -1,0 +1,89 @@
+/*
+ * A file that is mapped, locked and made whole: everything that the filter
+ * asks of the operating system. Knows nothing of what is in the file.
+ *
+ * All functions return 0, or -1 with `error` filled (it names the file);
+ * exceptions are stated. Paths are copied.
+ */
+#ifndef STORE_H
+#define STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "error.h"
+
+struct store {
+	int fd;        /* -1 if there is no file */
+	char *path;    /* as messages name it */
+	char *hidden;  /* the temporary name before store_publish, or NULL */
+	int writable;
+	uint64_t length;
+};
+
+/* How to wait for another run that holds the lock. */
+struct store_wait {
+	uint64_t milliseconds;             /* 0: not at all */
+	void (*notice)(const char *text);  /* told once, after a second */
+};
+
+/* The state before any open, on which store_close does nothing. */
+#define STORE_NONE { .fd = -1 }
+
+/*
+ * Open the regular file `path`. To write, it is locked too (flock, exclusive),
+ * after waiting for it as `wait` says (STATUS_LOCKED when the time is over);
+ * what is then open is the file that has this name after the lock is had.
+ * Reading takes no lock. Returns 1 if there is no such file.
+ */
+int store_open(struct store *store, const char *path, int writable,
+    const struct store_wait *wait, struct error *error);
+
+/*
+ * Make a file of no bytes, mode 0600 less the umask, locked, under a temporary
+ * name beside `path`. store_publish gives it its name: after a sync, so that
+ * it is whole under that name. If there is one by then, it is replaced, or the
+ * return value is 1 and nothing happened. store_close removes what was never
+ * published.
+ */
+int store_create(struct store *store, const char *path, struct error *error);
+int store_publish(struct store *store, int replace, struct error *error);
+
+/* Closing gives up the lock. */
+void store_close(struct store *store);
+
+/* Read or write all of it at an offset. An early end is an error. */
+int store_read(struct store *store, void *data, size_t nbytes,
+    uint64_t offset, struct error *error);
+int store_write(struct store *store, const void *data, size_t nbytes,
+    uint64_t offset, struct error *error);
+
+/*
+ * Let the file end at `length` + `nbytes`: cut off what is behind `length`,
+ * then allocate zeros, so that a full disk is an error here and not SIGBUS
+ * later.
+ */
+int store_extend(struct store *store, uint64_t length, uint64_t nbytes,
+    struct error *error);
+
+/* Data (and length) on the disk. A failure is final. */
+int store_sync(struct store *store, struct error *error);
+
+/*
+ * Map a range, page-aligned, shared with the file; NULL on failure. Without a
+ * file (fd -1), zeroed memory of the process. An access to what was cut off
+ * meanwhile ends the program with a message.
+ */
+void *store_map(struct store *store, uint64_t offset, uint64_t nbytes,
+    struct error *error);
+void store_unmap(void *base, uint64_t nbytes);
+
+/*
+ * Who holds the lock on the open file: the process, or 0 if none or unknown
+ * (read from /proc/locks). `name` becomes its command's name, or "".
+ */
+#define STORE_HOLDER_NAME 32
+pid_t store_holder(const struct store *store, char name[STORE_HOLDER_NAME]);
+
+#endif

@@ -1,0 +1,121 @@
+/*
+ * What a shell can't do, for the tests. Not installed.
+ *
+ *   helper pieces SEED          copy stdin to stdout in random pieces, with
+ *                               pauses, so that reads come short
+ *   helper fix-crc FILE         make the checksums of header and slots right
+ *   helper poke FILE OFFSET HEX overwrite bytes
+ *   helper lines N [SEED]       N distinct lines, without randomness
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "geometry.h"
+#include "le.h"
+
+static int
+fail(const char *what)
+{
+	perror(what);
+	return 1;
+}
+
+static int
+pieces(unsigned seed)
+{
+	static char data[70000];
+
+	srand(seed);
+	for (;;) {
+		size_t wanted = (size_t)(rand() % 8 == 0 ?
+		    rand() % 70000 : rand() % 300) + 1;
+		ssize_t n = read(STDIN_FILENO, data, wanted);
+
+		if (n == 0)
+			return 0;
+		if (n < 0)
+			return fail("read");
+		for (ssize_t done = 0; done < n;) {
+			ssize_t w = write(STDOUT_FILENO, data + done,
+			    (size_t)(n - done));
+			if (w < 0)
+				return fail("write");
+			done += w;
+		}
+		if (rand() % 64 == 0)
+			nanosleep(&(struct timespec){ .tv_nsec = 100000 },
+			    NULL);
+	}
+}
+
+static int
+fix_crc(const char *path)
+{
+	uint8_t page[PAGE_BYTES];
+	int fd = open(path, O_RDWR);
+
+	if (fd < 0)
+		return fail(path);
+	for (int i = 0; i < 3; i++) {
+		if (pread(fd, page, sizeof page, i * (off_t)PAGE_BYTES) !=
+		    (ssize_t)sizeof page)
+			return fail(path);
+		le_put32(page + PAGE_BYTES - 4, (uint32_t)crc32(crc32(0,
+		    NULL, 0), page, PAGE_BYTES - 4));
+		if (pwrite(fd, page, sizeof page, i * (off_t)PAGE_BYTES) !=
+		    (ssize_t)sizeof page)
+			return fail(path);
+	}
+	return close(fd);
+}
+
+static int
+poke(const char *path, const char *offset, const char *hex)
+{
+	int fd = open(path, O_WRONLY);
+	off_t at = (off_t)strtoll(offset, NULL, 10);
+
+	if (fd < 0)
+		return fail(path);
+	for (; hex[0] != '\0' && hex[1] != '\0'; hex += 2) {
+		char digits[3] = { hex[0], hex[1], '\0' };
+		uint8_t byte = (uint8_t)strtoul(digits, NULL, 16);
+
+		if (pwrite(fd, &byte, 1, at++) != 1)
+			return fail(path);
+	}
+	return close(fd);
+}
+
+static int
+lines(uint64_t count, uint64_t seed)
+{
+	for (uint64_t i = 0; i < count; i++)
+		printf("https://example.org/%" PRIu64 "/%" PRIx64 "\n", seed,
+		    i * UINT64_C(0x9E3779B97F4A7C15));
+	return fflush(stdout) == 0 ? 0 : fail("write");
+}
+
+int
+main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (strcmp(what, "pieces") == 0 && argc == 3)
+		return pieces((unsigned)atoi(argv[2]));
+	if (strcmp(what, "fix-crc") == 0 && argc == 3)
+		return fix_crc(argv[2]);
+	if (strcmp(what, "poke") == 0 && argc == 5)
+		return poke(argv[2], argv[3], argv[4]);
+	if (strcmp(what, "lines") == 0 && argc >= 3)
+		return lines(strtoull(argv[2], NULL, 10),
+		    argc > 3 ? strtoull(argv[3], NULL, 10) : 0);
+	fprintf(stderr, "helper: see the head of tests/helper.c\n");
+	return 2;
+}
