@@ -19,7 +19,18 @@ ifdef WERROR
 WARNINGS += -Werror
 endif
 
-objects = $(patsubst src/%.c,$(BUILD)/%.o,$(wildcard src/*.c))
+# The hot loops (src/kernel.c), once for each instruction set that a run may
+# find; the names are those in src/kernels.c.
+kernels = plain
+ifneq (,$(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null || uname -m)))
+kernels += avx2 avx512
+endif
+KERNEL_FLAGS_avx2 = -mavx2 -mbmi -mbmi2
+KERNEL_FLAGS_avx512 = $(KERNEL_FLAGS_avx2) -mavx512f -mavx512bw -mavx512dq \
+	-mavx512vl -mprefer-vector-width=512
+
+objects = $(patsubst src/%.c,$(BUILD)/%.o,\
+	$(filter-out src/kernel.c,$(wildcard src/*.c))) $(kernels:%=$(BUILD)/kernel-%.o)
 library = $(filter-out $(BUILD)/main.o,$(objects))
 units = $(patsubst tests/unit/%.c,$(BUILD)/unit/%.test,$(wildcard tests/unit/*.c))
 
@@ -34,6 +45,10 @@ $(PROGRAM): $(objects)
 $(BUILD)/%.o: src/%.c Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) -c -o $@ $<
+
+$(BUILD)/kernel-%.o: src/kernel.c Makefile
+	@mkdir -p $(@D)
+	$(COMPILE) $(KERNEL_FLAGS_$*) -DKERNEL=$* -c -o $@ $<
 
 # Tests: unit tests and the helper are linked with all of the program but main.
 
@@ -59,10 +74,120 @@ check-asan:
 clean:
 	rm -rf $(BUILD) $(PROGRAM)
 
--include $(objects:.o=.d) $(units:.test=.d) $(BUILD)/helper.d
+# Install what is missing to build and test. Does nothing, without a network,
+# where all of it is there. As root it calls the package manager by itself,
+# otherwise through sudo.
 
-.PHONY: all tests check check-asan clean
-.DELETE_ON_ERROR:
+APT = gcc libc6-dev zlib1g-dev libxxhash-dev bats python3 perl-base
+DNF = gcc make zlib-devel xxhash-devel bats python3 perl-interpreter \
+	diffutils findutils gawk
+APK = build-base zlib-dev xxhash-dev bats bash python3 perl \
+	coreutils diffutils findutils grep
+PACMAN = gcc zlib xxhash bash-bats python perl diffutils
+BREW = xxhash zlib bats-core python3
 
 deps:
-	@:
+	@missing() { \
+		for tool in $(firstword $(CC)) bats python3 perl; do \
+			command -v "$$tool" >/dev/null || echo "$$tool"; \
+		done; \
+		for header in stdio.h zlib.h xxhash.h; do \
+			echo "#include <$$header>" | \
+				$(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 || \
+				echo "$$header"; \
+		done; \
+	}; \
+	has() { command -v "$$1" >/dev/null; }; \
+	[ -n "$$(missing)" ] || exit 0; \
+	echo "deps: missing:" $$(missing); \
+	sudo=; [ "$$(id -u)" -eq 0 ] || sudo=sudo; \
+	if has apt-get; then \
+		apt="$$sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -y"; \
+		apt="$$apt --no-install-recommends install $(APT)"; \
+		$$apt || { $$sudo apt-get -q update && $$apt; }; \
+	elif has dnf; then \
+		$$sudo dnf -y install $(DNF); \
+	elif has apk; then \
+		$$sudo apk add --no-cache $(APK); \
+	elif has pacman; then \
+		pacman="$$sudo pacman --noconfirm --needed"; \
+		$$pacman -S $(PACMAN) || $$pacman -Sy $(PACMAN); \
+	elif has brew; then \
+		brew install $(BREW); \
+	else \
+		echo "deps: none of apt-get, dnf, apk, pacman, brew is here;" \
+			"install a C compiler, zlib, xxHash (both with" \
+			"headers), bats, Python 3 and Perl" >&2; \
+		exit 1; \
+	fi || exit 1; \
+	[ -z "$$(missing)" ] || { \
+		echo "deps: still missing:" $$(missing) >&2; \
+		echo "deps: for headers in a folder of their own:" \
+			"make CPPFLAGS=-I/folder LDFLAGS=-L/folder" >&2; \
+		exit 1; \
+	}
+
+# `make deps check` installs before it builds, with -j too.
+ifneq ($(filter deps,$(MAKECMDGOALS)),)
+$(objects): | deps
+endif
+
+# Install under $(DESTDIR)$(PREFIX).
+
+bindir = $(DESTDIR)$(PREFIX)/bin
+mandir = $(DESTDIR)$(PREFIX)/share/man
+bashdir = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+zshdir = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+fishdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+
+install: all
+	$(INSTALL) -d '$(bindir)' '$(mandir)/man1' '$(mandir)/man5' \
+		'$(bashdir)' '$(zshdir)' '$(fishdir)'
+	$(INSTALL) -m 755 $(PROGRAM) '$(bindir)/bloomdedup'
+	$(INSTALL) -m 644 man/bloomdedup.1 '$(mandir)/man1'
+	$(INSTALL) -m 644 man/bloomdedup.5 '$(mandir)/man5'
+	$(INSTALL) -m 644 completions/bloomdedup.bash '$(bashdir)/bloomdedup'
+	$(INSTALL) -m 644 completions/_bloomdedup '$(zshdir)'
+	$(INSTALL) -m 644 completions/bloomdedup.fish '$(fishdir)'
+
+uninstall:
+	rm -f '$(bindir)/bloomdedup' '$(mandir)/man1/bloomdedup.1' \
+		'$(mandir)/man5/bloomdedup.5' '$(bashdir)/bloomdedup' \
+		'$(zshdir)/_bloomdedup' '$(fishdir)/bloomdedup.fish'
+
+# The last commit as a tar archive.
+
+VERSION = $(shell sed -n 's/^\#define VERSION "\(.*\)"$$/\1/p' src/main.c)
+
+dist:
+	git archive --format=tar.gz --prefix='bloomdedup-$(VERSION)/' \
+		-o 'bloomdedup-$(VERSION).tar.gz' HEAD
+
+# What can be said of the source without running it: both compilers with
+# warnings as errors, two analyzers, and tests/lint.bats, which `make check`
+# runs too. What isn't installed is skipped with a word.
+
+linted = $(wildcard src/*.c tests/*.c tests/unit/*.c)
+CHECKED = $(REQUIRED_CPPFLAGS) $(CPPFLAGS) $(REQUIRED_CFLAGS) $(WARNINGS) \
+	-Werror -DKERNEL=plain
+
+lint:
+	@has() { \
+		command -v "$$1" >/dev/null || \
+			{ echo "lint: $$1 is not installed: skipped"; false; }; \
+	}; \
+	for cc in gcc clang; do \
+		! has $$cc || $$cc $(CHECKED) -fsyntax-only $(linted) || exit 1; \
+	done; \
+	! has gcc || for file in $(linted); do \
+		gcc $(CHECKED) -O1 -fanalyzer -S -o /dev/null $$file || exit 1; \
+	done; \
+	! has cppcheck || cppcheck --quiet --std=c11 --error-exitcode=1 \
+		--enable=warning,performance,portability --inline-suppr \
+		--suppress=missingIncludeSystem -Isrc $(linted) || exit 1; \
+	! has bats || bats tests/lint.bats
+
+-include $(objects:.o=.d) $(units:.test=.d) $(BUILD)/helper.d
+
+.PHONY: all tests check check-asan clean deps install uninstall dist lint
+.DELETE_ON_ERROR:

@@ -27,6 +27,12 @@ struct digest {
 	uint64_t low, high;
 };
 
+/* What of a line is hashed: bytes that somebody else owns. */
+struct key {
+	const uint8_t *data;
+	size_t nbytes;
+};
+
 /* How long the secret of a kind is, in bytes; 0 for a kind that is unknown. */
 size_t hash_secret_bytes(uint32_t kind);
 

@@ -51,7 +51,7 @@ input_new(const struct input_plan *plan)
 	in->plan = *plan;
 	in->fd = -1;
 	in->capacity = 2 * READ_BYTES;
-	in->data = memory_or_die(malloc(in->capacity));
+	in->data = memory_or_die(calloc(1, in->capacity));
 	return in;
 }
 
@@ -331,7 +331,7 @@ static void
 make_room(struct input *in)
 {
 	size_t kept = in->end - in->start;
-	size_t wanted = kept + READ_BYTES + 1;
+	size_t wanted = kept + READ_BYTES + 1 + INPUT_PADDING;
 
 	memmove(in->data, in->data + in->start, kept);
 	in->start = 0;

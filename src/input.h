@@ -24,7 +24,11 @@ struct input_plan {
 	void (*report)(const char *text); /* told what is wrong with a file */
 };
 
-/* A part of the input: whole lines, each with its terminator. */
+/*
+ * A part of the input: whole lines, each with its terminator. INPUT_PADDING
+ * bytes behind it may be read, whatever is there.
+ */
+#define INPUT_PADDING 64
 struct chunk {
 	uint8_t *data; /* may be changed; valid until the next input_next */
 	size_t nbytes;

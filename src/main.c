@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "kernel.h"
 #include "signals.h"
 
 #define VERSION "0.1.0"
@@ -48,7 +49,7 @@ run(const struct options *options, struct error *error)
 		return STATUS_OK;
 	}
 	if (options->version) {
-		puts("bloomdedup " VERSION);
+		printf("bloomdedup " VERSION " (%s)\n", kernel()->name);
 		return STATUS_OK;
 	}
 	return command->run(options, error);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel.h"
 #include "signals.h"
 
 #define BATCH_LINES 4096
@@ -35,28 +36,24 @@ static uint8_t *
 batch_take(struct pipeline *p, struct batch *batch, uint8_t *data,
     const uint8_t *end)
 {
-	size_t asked = 0;
+	struct key keys[GROUP_LINES];
 
-	batch->count = 0;
-	while (data < end && batch->count < BATCH_LINES) {
-		size_t i = batch->count++;
-		uint8_t *stop = memchr(data, p->terminator,
-		    (size_t)(end - data));
+	batch->count = kernel()->split(data, end, (uint8_t)p->terminator,
+	    batch->starts, BATCH_LINES);
+	for (size_t i = 0; i < batch->count; i += GROUP_LINES) {
+		size_t n = batch->count - i;
 
-		batch->starts[i] = data;
-		batch->digests[i] = hash_key(&p->filter->header.hash, data,
-		    (size_t)(stop - data));
-		data = stop + 1;
-		if (batch->count - asked == GROUP_LINES) {
-			filter_prefetch(p->filter, batch->digests + asked,
-			    GROUP_LINES);
-			asked = batch->count;
+		n = n < GROUP_LINES ? n : GROUP_LINES;
+		for (size_t j = 0; j < n; j++) {
+			keys[j].data = batch->starts[i + j];
+			keys[j].nbytes = (size_t)(batch->starts[i + j + 1] -
+			    batch->starts[i + j] - 1);
 		}
+		kernel()->digest(&p->filter->header.hash, keys, n,
+		    batch->digests + i);
+		filter_prefetch(p->filter, batch->digests + i, n);
 	}
-	batch->starts[batch->count] = data;
-	filter_prefetch(p->filter, batch->digests + asked,
-	    batch->count - asked);
-	return data;
+	return batch->starts[batch->count];
 }
 
 /*

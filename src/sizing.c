@@ -177,6 +177,26 @@ near_textbook(uint64_t pages, uint64_t lines, double rate)
 }
 
 /*
+ * Masks of all eight lanes are cheaper to make than of some, so k = 8t is taken
+ * where it is within the slack, too.
+ */
+static unsigned
+prefer_all_lanes(const struct goal *goal, double scale, unsigned t, unsigned k,
+    double *best)
+{
+	double all;
+
+	if (goal->pages != 0 || k == LINE_LANES * t)
+		return k;
+	all = cost(goal, LINE_LANES * t, t);
+	if (!isfinite(all) ||
+	    !near_textbook((uint64_t)all, goal->lines, goal->rate * scale))
+		return k;
+	*best = all;
+	return LINE_LANES * t;
+}
+
+/*
  * Choose k and t for the goal; `scale` is the textbook's rate in units of the
  * layer's own, since a part of p is reserved for growth.
  */
@@ -218,6 +238,8 @@ choose(const struct goal *goal, unsigned given_k, double scale, unsigned *k,
 		if (lines >= 1000000 && rate <= 1e-2 && rate > 0 &&
 		    near_textbook(pages, lines, rate)) {
 			*t = i;
+			ks[i] = prefer_all_lanes(goal, scale, i, ks[i],
+			    &costs[i]);
 			break;
 		}
 	}
