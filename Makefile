@@ -1,6 +1,8 @@
 # bloomdedup: GNU make, no configure step. CC, CFLAGS, CPPFLAGS and LDFLAGS are
 # yours; what the program needs is in the variables that begin with REQUIRED.
 
+MAKEFLAGS += --no-builtin-rules
+
 PREFIX = /usr/local
 DESTDIR =
 CC = cc
@@ -46,7 +48,7 @@ $(BUILD)/%.o: src/%.c Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) -c -o $@ $<
 
-$(BUILD)/kernel-%.o: src/kernel.c Makefile
+$(kernels:%=$(BUILD)/kernel-%.o): $(BUILD)/kernel-%.o: src/kernel.c Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) $(KERNEL_FLAGS_$*) -DKERNEL=$* -c -o $@ $<
 

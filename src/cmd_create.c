@@ -34,13 +34,56 @@ lock_old(struct store *old, const struct options *o, const char *path,
 	return result < 0 ? -1 : 0;
 }
 
+/*
+ * Take from another filter what must be equal for merging: error rate, growth,
+ * key options and the hash with its secret; and the capacity, if none is given,
+ * so that the layers have the same shape.
+ */
 static int
-run_create(const struct options *o, struct error *error)
+take_like(struct options *o, struct key_recipe *recipe, struct hash *hash,
+    struct error *error)
 {
+	struct filter like;
+	struct key_recipe stored;
+	struct error second;
+	int result = filter_open(&like, o->like, 0, NULL, error);
+
+	if (result > 0)
+		return error_system(error, ENOENT, o->like);
+	if (result < 0)
+		return -1;
+	*hash = like.header.hash;
+	if (o->memory != 0 || o->hashes != 0 || o->error_rate > 0 ||
+	    o->growth >= 0) {
+		result = error_set(error, STATUS_USAGE, "--like takes the"
+		    " error rate and the shape from %s: of the figures only"
+		    " --capacity may be given", o->like);
+	} else if (key_recipe_parse(&stored, like.header.recipe) < 0) {
+		result = error_set(error, STATUS_FAILED, "%s: its key options"
+		    " are unknown to this version of bloomdedup", o->like);
+	} else if (key_recipe_inherit(recipe, &stored, error) < 0) {
+		result = error_set(error, error->status, "%s: %s", o->like,
+		    error->text);
+	}
+	o->error_rate = like.header.error_rate;
+	o->growth = (int)like.header.growth;
+	o->hashes = like.table.layers[0].geometry.k;
+	if (o->capacity == 0)
+		o->capacity = like.header.capacity;
+	filter_close(&like, &second);
+	return result;
+}
+
+static int
+run_create(const struct options *given, struct error *error)
+{
+	struct options options = *given, *o = &options;
 	struct filter filter;
 	struct store old = STORE_NONE;
 	struct sizing sizing;
 	struct filter_plan plan;
+	struct key_recipe recipe = o->recipe;
+	struct hash hash;
 	const char *path;
 	int result;
 
@@ -50,15 +93,17 @@ run_create(const struct options *o, struct error *error)
 		    " FILTER");
 	}
 	path = o->operands[0];
-	if (solve_from_options(o, &sizing, error) < 0 ||
-	    check_size(o, &sizing, error) < 0)
-		return -1;
-	if (o->force && lock_old(&old, o, path, error) < 0)
+	if ((o->like != NULL && take_like(o, &recipe, &hash, error) < 0) ||
+	    key_recipe_complete(&recipe, error) < 0 ||
+	    solve_from_options(o, &sizing, error) < 0 ||
+	    check_size(o, &sizing, error) < 0 ||
+	    (o->force && lock_old(&old, o, path, error) < 0))
 		return -1;
 	plan = (struct filter_plan){ .capacity = sizing.capacity,
 		.error_rate = sizing.error_rate, .geometry = sizing.geometry,
 		.growth = o->growth < 0 ? GROWTH_GROW : (enum growth)o->growth,
-		.recipe = o->zero_terminated ? "zero-terminated\n" : "" };
+		.hash = o->like != NULL ? &hash : NULL };
+	key_recipe_format(&recipe, plan.recipe);
 	result = filter_create(&filter, path, o->force, &plan, error);
 	store_close(&old);
 	if (result > 0) {
@@ -81,10 +126,12 @@ const struct command_entry command_create = { .run = run_create, .help =
 "                          [1e-6]\n"
 "  -m, --memory=SIZE       or how large: two of N, P and SIZE are enough\n"
 "      --hashes=K          use K hash functions, 1 to 64\n"
-"  -z, --zero-terminated   lines end in NUL, not in newline; later runs with\n"
-"                          this filter know\n"
+"  -z, --zero-terminated and all key options, which later runs with FILTER take\n"
+"                          over; see bloomdedup --help\n"
 "      --on-full=WHAT      beyond N: grow, warn or fail [grow]\n"
 "      --max-size=SIZE     refuse to make it larger than this\n"
+"      --like=OTHER        of the shape and with the secret of the filter OTHER,\n"
+"                          so that both can be merged\n"
 "      --force             overwrite FILTER\n"
 "      --lock-timeout=SEC  how long to wait for a run that uses it [60]\n"
 "  -h, --help              this help\n"

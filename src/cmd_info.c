@@ -32,8 +32,6 @@ whole_lines(double lines)
 static void
 gather(const struct filter *f, struct facts *facts)
 {
-	double unseen = 1;
-
 	*facts = (struct facts){ 0 };
 	for (unsigned i = 0; i < f->table.count; i++) {
 		const struct layer_entry *layer = &f->table.layers[i];
@@ -43,15 +41,10 @@ gather(const struct filter *f, struct facts *facts)
 		fill.lines = whole_lines(fill.lines);
 		facts->layers[i] = fill;
 		facts->lines += fill.lines;
-		unseen *= 1 - fill.error_rate;
 		if (layer->lines < layer->capacity)
 			facts->room += layer->capacity - layer->lines;
 	}
-	/* 1 - unseen has no digits for small rates */
-	for (unsigned i = 0; i < f->table.count; i++)
-		facts->error_rate += facts->layers[i].error_rate;
-	if (facts->error_rate > 1e-3)
-		facts->error_rate = 1 - unseen;
+	facts->error_rate = filter_error_rate(f, SAMPLE_PAGES);
 }
 
 static void
@@ -104,6 +97,22 @@ print_layer(const struct filter *f, const struct facts *facts, unsigned i)
 	    num_format_bytes(bytes, layer->geometry.pages * PAGE_BYTES));
 }
 
+/* "trim, key=1-2": the recipe's lines, as options are written. */
+static void
+print_recipe(const char *recipe)
+{
+	fputs("  key           ", stdout);
+	if (*recipe == '\0')
+		fputs("the whole line", stdout);
+	for (; *recipe != '\0'; recipe++) {
+		if (*recipe != '\n')
+			putchar(*recipe);
+		else if (recipe[1] != '\0')
+			fputs(", ", stdout);
+	}
+	putchar('\n');
+}
+
 static void
 print_text(const struct filter *f, const struct facts *facts)
 {
@@ -134,8 +143,7 @@ print_text(const struct filter *f, const struct facts *facts)
 		print_layer(f, facts, i);
 	printf("  hash          %s, keyed; %u bits in %u cache lines\n",
 	    hash_name(h->hash.kind), g->k, g->cache_lines);
-	printf("  lines end in  %s\n",
-	    h->recipe[0] == '\0' ? "newline" : "NUL");
+	print_recipe(h->recipe);
 	if (gmtime_r(&created, &tm) != NULL)
 		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
 	printf("  made          %s\n", when);

@@ -188,6 +188,12 @@ run_try(const struct options *o, struct error *error)
 	if (options_capacity(o->operands[0], &figures.capacity, error) < 0 ||
 	    options_error_rate(o->operands[1], &figures.error_rate, error) < 0)
 		return -1;
+	if (o->measure) {
+		struct sizing sizing;
+		if (solve_from_options(&figures, &sizing, error) < 0)
+			return -1;
+		return measure(o, &sizing, error);
+	}
 	return print_solution(&figures, error);
 }
 
@@ -216,6 +222,8 @@ const struct command_entry command_try = { .run = run_try, .help =
 "How much memory N lines at an error rate of P need, and how many hash\n"
 "functions: bloomdedup try 1e8 0.00001\n"
 "\n"
+"      --measure        make such a filter in memory, fill it, and measure its\n"
+"                       error rate and speed\n"
 "      --hashes=K       use K hash functions, 1 to 64\n"
 "      --on-full=WHAT   a filter that doesn't grow (warn, fail) is smaller\n"
 "      --json           one line for programs\n"

@@ -12,4 +12,8 @@
 int solve_from_options(const struct options *options, struct sizing *sizing,
     struct error *error);
 
+/* try --measure: make the filter in memory, fill it, and look. */
+int measure(const struct options *options, const struct sizing *sizing,
+    struct error *error);
+
 #endif

@@ -17,6 +17,6 @@ struct command_entry {
 };
 
 extern const struct command_entry command_filter, command_add, command_check,
-    command_create, command_info, command_size, command_try;
+    command_create, command_info, command_merge, command_size, command_try;
 
 #endif

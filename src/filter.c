@@ -213,50 +213,72 @@ random_bytes(void *data, size_t nbytes, struct error *error)
 }
 
 int
-filter_create(struct filter *f, const char *path, int replace,
-    const struct filter_plan *plan, struct error *error)
+filter_prepare(struct filter *f, const char *path, const struct header *header,
+    const struct table *table, struct error *error)
 {
 	uint8_t page[PAGE_BYTES];
-	struct header *h = &f->header;
-	uint64_t now = (uint64_t)time(NULL);
-	int result = -1;
 
-	*f = (struct filter){ .store = STORE_NONE, .writable = 1,
-		.growth = plan->growth, .max_bytes = UINT64_MAX };
-	if (random_bytes(h->id, sizeof h->id, error) < 0 ||
-	    random_bytes(h->hash.secret, sizeof h->hash.secret, error) < 0)
+	*f = (struct filter){ .header = *header, .table = *table,
+		.store = STORE_NONE, .writable = 1, .growth = header->growth,
+		.max_bytes = UINT64_MAX };
+	f->header.created = (uint64_t)time(NULL);
+	if (random_bytes(f->header.id, sizeof f->header.id, error) < 0)
 		return -1;
-	h->created = now;
-	h->capacity = plan->capacity;
-	h->error_rate = plan->error_rate;
-	h->growth = plan->growth;
-	h->hash.kind = HASH_XXH3_128;
-	strncpy(h->recipe, plan->recipe, sizeof h->recipe - 1);
-	f->table.count = 1;
-	f->table.layers[0] = (struct layer_entry){
-		.offset = FORMAT_HEADER_BYTES, .geometry = plan->geometry,
-		.capacity = plan->capacity, .created = now,
-		.error_rate = sizing_layer_rate(plan->error_rate,
-		    plan->growth != GROWTH_GROW, 0)
-	};
-	if (path == NULL)
-		return map_layer(f, 0, error);
-
-	if (store_create(&f->store, path, error) < 0)
-		return -1;
-	format_header_encode(h, page);
-	if (store_extend(&f->store, 0, filter_bytes(f), error) < 0 ||
-	    store_write(&f->store, page, sizeof page, 0, error) < 0 ||
-	    write_table(f, error) < 0 || write_table(f, error) < 0 ||
-	    map_layer(f, 0, error) < 0)
-		goto fail;
-	result = store_publish(&f->store, replace, error);
-	if (result != 0)
-		goto fail;
+	if (path != NULL) {
+		format_header_encode(&f->header, page);
+		if (store_create(&f->store, path, error) < 0)
+			return -1;
+		if (store_extend(&f->store, 0, filter_bytes(f), error) < 0 ||
+		    store_write(&f->store, page, sizeof page, 0, error) < 0 ||
+		    write_table(f, error) < 0 || write_table(f, error) < 0)
+			goto fail;
+	}
+	for (unsigned i = 0; i < f->table.count; i++) {
+		if (map_layer(f, i, error) < 0)
+			goto fail;
+	}
 	return 0;
 
 fail:
 	release(f);
+	return -1;
+}
+
+int
+filter_publish(struct filter *f, int replace, struct error *error)
+{
+	return store_publish(&f->store, replace, error);
+}
+
+int
+filter_create(struct filter *f, const char *path, int replace,
+    const struct filter_plan *plan, struct error *error)
+{
+	struct header header = { .capacity = plan->capacity,
+		.error_rate = plan->error_rate, .growth = plan->growth,
+		.hash.kind = HASH_XXH3_128 };
+	struct table table = { .count = 1 };
+	int result;
+
+	memcpy(header.recipe, plan->recipe, sizeof header.recipe);
+	if (plan->hash != NULL)
+		header.hash = *plan->hash;
+	else if (random_bytes(header.hash.secret,
+	    hash_secret_bytes(header.hash.kind), error) < 0)
+		return -1;
+	table.layers[0] = (struct layer_entry){
+		.offset = FORMAT_HEADER_BYTES, .geometry = plan->geometry,
+		.capacity = plan->capacity, .created = (uint64_t)time(NULL),
+		.error_rate = sizing_layer_rate(plan->error_rate,
+		    plan->growth != GROWTH_GROW, 0)
+	};
+	if (filter_prepare(f, path, &header, &table, error) < 0)
+		return -1;
+	if (path == NULL)
+		return 0;
+	result = filter_publish(f, replace, error);
+	if (result != 0)
+		release(f);
 	return result;
 }
 
@@ -411,4 +433,54 @@ filter_layer_fill(const struct filter *f, unsigned i, uint64_t pages)
 	fill.share = (double)bits / (8.0 * PAGE_BYTES * (double)pages);
 	fill.lines = geometry_lines(&array->geometry, fill.share);
 	return fill;
+}
+
+/* 1 - product of (1 - rate), which has no digits left for small rates. */
+static double
+join_rates(const double *rates, unsigned count)
+{
+	double unseen = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		unseen += log1p(-rates[i]);
+	return -expm1(unseen);
+}
+
+double
+filter_error_rate(const struct filter *f, uint64_t pages)
+{
+	double rates[FORMAT_LAYERS_MAX];
+
+	for (unsigned i = 0; i < f->table.count; i++)
+		rates[i] = filter_layer_fill(f, i, pages).error_rate;
+	return join_rates(rates, f->table.count);
+}
+
+double
+filter_expected_dropped(const struct filter *f,
+    const uint64_t before[FORMAT_LAYERS_MAX])
+{
+	enum { STEPS = 16 };
+	double rates[FORMAT_LAYERS_MAX], dropped = 0;
+
+	for (unsigned i = 0; i < f->table.count; i++)
+		rates[i] = geometry_rate(&f->table.layers[i].geometry,
+		    before[i]);
+	/* The layers fill up one after the other; Simpson's rule for each. */
+	for (unsigned i = 0; i < f->table.count; i++) {
+		const struct layer_entry *layer = &f->table.layers[i];
+		uint64_t marked = layer->lines - before[i];
+		double sum = 0;
+
+		if (marked == 0)
+			continue;
+		for (unsigned j = 0; j <= STEPS; j++) {
+			rates[i] = geometry_rate(&layer->geometry, before[i] +
+			    (uint64_t)((double)marked * j / STEPS));
+			sum += join_rates(rates, f->table.count) *
+			    (j == 0 || j == STEPS ? 1 : j % 2 == 1 ? 4 : 2);
+		}
+		dropped += (double)marked * sum / (3 * STEPS);
+	}
+	return dropped;
 }

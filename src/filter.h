@@ -22,7 +22,8 @@ struct filter_plan {
 	double error_rate;
 	struct geometry geometry; /* of the first layer; sizing.h finds it */
 	enum growth growth;
-	const char *recipe;       /* header.recipe */
+	const struct hash *hash;  /* NULL: one with a new secret */
+	char recipe[FORMAT_RECIPE_MAX + 1]; /* as header.recipe */
 };
 
 struct filter {
@@ -53,6 +54,16 @@ int filter_open(struct filter *filter, const char *path, int writable,
  */
 int filter_create(struct filter *filter, const char *path, int replace,
     const struct filter_plan *plan, struct error *error);
+
+/*
+ * The same in two steps, for who fills it first: filter_prepare makes the file
+ * (under a temporary name; filter_close removes it) for the layers of `table`,
+ * filter_publish gives it its name. The header's id and time are made anew.
+ */
+int filter_prepare(struct filter *filter, const char *path,
+    const struct header *header, const struct table *table,
+    struct error *error);
+int filter_publish(struct filter *filter, int replace, struct error *error);
 
 /*
  * Write the table with its counters and close everything. After a failure of
@@ -88,6 +99,20 @@ struct filter_fill {
 };
 struct filter_fill filter_layer_fill(const struct filter *filter,
     unsigned layer, uint64_t pages);
+
+/*
+ * The rate of the whole filter now: unseen lines that are found in any layer.
+ * From the bits of at most `pages` pages a layer.
+ */
+double filter_error_rate(const struct filter *filter, uint64_t pages);
+
+/*
+ * How many of the new lines of a run were taken for seen, expected: the rate
+ * summed up over the new lines, computed from the layers' shapes. before[i] is
+ * how many lines layer i had when the run began (0 for a later one).
+ */
+double filter_expected_dropped(const struct filter *filter,
+    const uint64_t before[FORMAT_LAYERS_MAX]);
 
 /* The length of the filter's file or memory, in bytes. */
 uint64_t filter_bytes(const struct filter *filter);

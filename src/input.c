@@ -31,6 +31,8 @@ struct input {
 	const char *name;   /* of the open one, for messages */
 	int failed;
 	uint64_t handed_out;
+	uint64_t position;  /* bytes read */
+	struct csv_state csv; /* where the scan for the end of a record is */
 
 	uint8_t *data;
 	size_t capacity;
@@ -113,6 +115,7 @@ open_next(struct input *in)
 
 	in->name = shown_name(path);
 	in->begun = 0;
+	in->csv = (struct csv_state){ CSV_FIELD_START };
 	if (strcmp(path, "-") == 0) {
 		in->fd = STDIN_FILENO;
 	} else {
@@ -140,13 +143,17 @@ read_some(struct input *in, uint8_t *data, size_t nbytes)
 		if (signals_stop)
 			return -1;
 		n = read(in->fd, data, nbytes);
-		if (n >= 0)
+		if (n >= 0) {
+			in->position += (uint64_t)n;
 			return n;
+		}
 		if (errno == EAGAIN || errno == EWOULDBLOCK) {
 			struct pollfd wait = { in->fd, POLLIN, 0 };
 			poll(&wait, 1, -1);
 		} else if (errno != EINTR) {
 			return -1;
+		} else if (!signals_stop && in->plan.interrupted != NULL) {
+			in->plan.interrupted(in->plan.context);
 		}
 	}
 }
@@ -347,10 +354,15 @@ make_room(struct input *in)
 
 /* Where the last line in data[from, to) ends; `from` if there is none. */
 static size_t
-last_line_end(const struct input *in, size_t from, size_t to)
+last_line_end(struct input *in, size_t from, size_t to)
 {
 	uint8_t terminator = (uint8_t)in->plan.terminator;
 
+	if (in->plan.csv) {
+		struct csv_format format = { in->plan.separator, terminator };
+		return from + csv_scan(&format, &in->csv, in->data + from,
+		    to - from);
+	}
 	while (to > from && in->data[to - 1] != terminator)
 		to--;
 	return to;
@@ -395,6 +407,31 @@ input_next(struct input *in, struct chunk *chunk)
 	in->start = end;
 	in->handed_out += end;
 	return 1;
+}
+
+uint64_t
+input_position(const struct input *in)
+{
+	return in->position;
+}
+
+uint64_t
+input_total(const struct input_plan *plan)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const char *path = plan->paths[i];
+		struct stat st;
+
+		if ((strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &st) :
+		    stat(path, &st)) < 0)
+			continue; /* read as nothing, with a message */
+		if (!S_ISREG(st.st_mode))
+			return 0;
+		total += (uint64_t)st.st_size;
+	}
+	return total;
 }
 
 /* Like open_next's, but without a word, and only of regular files. */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "csv.h"
 #include "error.h"
 
 struct input;
@@ -20,8 +21,13 @@ struct input_plan {
 	char **paths;      /* "-" is standard input; not copied */
 	size_t count;
 	char terminator;   /* the byte that ends a line */
+	int csv;           /* lines are records of CSV, which can hold it */
+	uint8_t separator; /* of its fields */
 	int gunzip;        /* inflate what begins like gzip */
 	void (*report)(const char *text); /* told what is wrong with a file */
+	/* Called when a signal that doesn't stop interrupts a wait; or NULL. */
+	void (*interrupted)(void *context);
+	void *context;
 };
 
 /*
@@ -48,8 +54,12 @@ int input_next(struct input *input, struct chunk *chunk);
 /* Has any file failed so far? */
 int input_failed(const struct input *input);
 
-/* Bytes handed out so far. */
+/* Bytes handed out so far; bytes read from files so far (gzip's packed). */
 uint64_t input_bytes(const struct input *input);
+uint64_t input_position(const struct input *input);
+
+/* What input_position will be at the end; 0 if unknown (a pipe). */
+uint64_t input_total(const struct input_plan *plan);
 
 /*
  * How many lines the regular files among them have, about: their sizes through

@@ -17,6 +17,7 @@ static const struct command_entry *const commands[COMMAND_COUNT] = {
 	[COMMAND_CHECK] = &command_check,
 	[COMMAND_CREATE] = &command_create,
 	[COMMAND_INFO] = &command_info,
+	[COMMAND_MERGE] = &command_merge,
 	[COMMAND_SIZE] = &command_size,
 	[COMMAND_TRY] = &command_try,
 };

@@ -8,7 +8,7 @@
 #include "sizing.h"
 
 const char *const options_command_names[COMMAND_COUNT] = {
-	"", "add", "check", "create", "info", "size", "try"
+	"", "add", "check", "create", "info", "merge", "size", "try"
 };
 
 /* Long options without a letter of their own. */
@@ -20,7 +20,15 @@ enum {
 	OPTION_JSON,
 	OPTION_HASHES,
 	OPTION_TABLE,
-	OPTION_FORCE
+	OPTION_FORCE,
+	OPTION_CSV,
+	OPTION_STRIP_CR,
+	OPTION_TRIM,
+	OPTION_DUPLICATES,
+	OPTION_STATS,
+	OPTION_PROGRESS,
+	OPTION_LIKE,
+	OPTION_MEASURE
 };
 
 enum { /* which commands take it */
@@ -29,9 +37,11 @@ enum { /* which commands take it */
 	CHECK = 1 << COMMAND_CHECK,
 	CREATE = 1 << COMMAND_CREATE,
 	INFO = 1 << COMMAND_INFO,
+	MERGE = 1 << COMMAND_MERGE,
 	SIZE = 1 << COMMAND_SIZE,
 	TRY = 1 << COMMAND_TRY,
-	ANY = (1 << COMMAND_COUNT) - 1
+	ANY = (1 << COMMAND_COUNT) - 1,
+	LINES = FILTER | ADD | CHECK | CREATE /* where keys matter */
 };
 
 static const struct spec {
@@ -45,20 +55,34 @@ static const struct spec {
 	{ "error-rate", required_argument, 'p', FILTER | ADD | CREATE | SIZE },
 	{ "memory", required_argument, 'm', CREATE | SIZE },
 	{ "hashes", required_argument, OPTION_HASHES, CREATE | SIZE | TRY },
-	{ "zero-terminated", no_argument, 'z', FILTER | ADD | CHECK | CREATE },
+	{ "zero-terminated", no_argument, 'z', LINES },
+	{ "key", required_argument, 'k', LINES },
+	{ "field-separator", required_argument, 't', LINES },
+	{ "csv", no_argument, OPTION_CSV, LINES },
+	{ "strip-cr", no_argument, OPTION_STRIP_CR, LINES },
+	{ "trim", no_argument, OPTION_TRIM, LINES },
+	{ "skip-chars", required_argument, 's', LINES },
+	{ "check-chars", required_argument, 'w', LINES },
+	{ "ignore-case", no_argument, 'i', LINES },
+	{ "repeated", no_argument, 'd', FILTER },
+	{ "duplicates", required_argument, OPTION_DUPLICATES, FILTER },
+	{ "stats", optional_argument, OPTION_STATS, FILTER | ADD | CHECK },
+	{ "progress", no_argument, OPTION_PROGRESS, FILTER | ADD | CHECK },
+	{ "like", required_argument, OPTION_LIKE, CREATE },
+	{ "measure", no_argument, OPTION_MEASURE, TRY },
 	{ "quiet", no_argument, 'q', FILTER | ADD | CHECK },
-	{ "output", required_argument, 'o', FILTER | CHECK },
+	{ "output", required_argument, 'o', FILTER | CHECK | MERGE },
 	{ "invert", no_argument, 'v', CHECK },
 	{ "on-full", required_argument, OPTION_ON_FULL,
 	    FILTER | ADD | CREATE | SIZE | TRY },
 	{ "max-size", required_argument, OPTION_MAX_SIZE,
 	    FILTER | ADD | CREATE },
 	{ "lock-timeout", required_argument, OPTION_LOCK_TIMEOUT,
-	    FILTER | ADD | CREATE },
+	    FILTER | ADD | CREATE | MERGE },
 	{ "no-gunzip", no_argument, OPTION_NO_GUNZIP, FILTER | ADD | CHECK },
 	{ "json", no_argument, OPTION_JSON, INFO | SIZE | TRY },
 	{ "table", optional_argument, OPTION_TABLE, SIZE },
-	{ "force", no_argument, OPTION_FORCE, CREATE },
+	{ "force", no_argument, OPTION_FORCE, CREATE | MERGE },
 	{ "help", no_argument, 'h', ANY },
 	{ "version", no_argument, 'V', ANY },
 };
@@ -124,6 +148,30 @@ parse_growth(const char *text, int *value)
 	return -1;
 }
 
+static int
+take_name(const char **name, int letter, const char *value,
+    struct error *error)
+{
+	if (*value == '\0')
+		return bad_value(error, letter, value, "a file name");
+	*name = value;
+	return 0;
+}
+
+static int
+parse_separator(const char *text, int *separator)
+{
+	if (strcmp(text, "\\t") == 0)
+		*separator = '\t';
+	else if (strcmp(text, "\\0") == 0)
+		*separator = '\0';
+	else if (strlen(text) == 1)
+		*separator = (unsigned char)*text;
+	else
+		return -1;
+	return 0;
+}
+
 /* One option and its argument into the configuration. */
 static int
 take_option(struct options *o, int letter, const char *value,
@@ -133,14 +181,43 @@ take_option(struct options *o, int letter, const char *value,
 
 	switch (letter) {
 	case 'f':
-		if (*value == '\0')
-			return bad_value(error, letter, value, "a file name");
-		o->filter = value;
-		break;
+		return take_name(&o->filter, letter, value, error);
 	case 'o':
-		if (*value == '\0')
-			return bad_value(error, letter, value, "a file name");
-		o->output = value;
+		return take_name(&o->output, letter, value, error);
+	case OPTION_DUPLICATES:
+		return take_name(&o->duplicates, letter, value, error);
+	case OPTION_LIKE:
+		return take_name(&o->like, letter, value, error);
+	case 'k':
+		if (key_ranges_parse(&o->recipe, value) < 0) {
+			return bad_value(error, letter, value, "fields as cut"
+			    " has them, such as 2 or 1,3 or 2-4 or 2-");
+		}
+		break;
+	case 't':
+		if (parse_separator(value, &o->recipe.separator) < 0) {
+			return bad_value(error, letter, value, "one byte, or"
+			    " \\t for a tab, or \\0 for NUL");
+		}
+		break;
+	case 's':
+		if (num_count(value, &o->recipe.skip) < 0) {
+			return bad_value(error, letter, value,
+			    "a number of bytes");
+		}
+		break;
+	case 'w':
+		if (num_count(value, &o->recipe.check) < 0 ||
+		    o->recipe.check == 0) {
+			return bad_value(error, letter, value,
+			    "a number of bytes, at least 1");
+		}
+		break;
+	case OPTION_STATS:
+		if (value != NULL && strcmp(value, "json") != 0)
+			return bad_value(error, letter, value,
+			    "nothing, or --stats=json");
+		o->stats = value == NULL ? STATS_TEXT : STATS_JSON;
 		break;
 	case 'n':
 		return options_capacity(value, &o->capacity, error);
@@ -179,7 +256,14 @@ take_option(struct options *o, int letter, const char *value,
 			    "nothing, or --table=k");
 		o->table = value == NULL ? TABLE_SIZES : TABLE_RATES;
 		break;
-	case 'z': o->zero_terminated = 1; break;
+	case 'z': o->recipe.zero_terminated = 1; break;
+	case 'i': o->recipe.ignore_case = 1; break;
+	case 'd': o->repeated = 1; break;
+	case OPTION_CSV: o->recipe.csv = 1; break;
+	case OPTION_STRIP_CR: o->recipe.strip_cr = 1; break;
+	case OPTION_TRIM: o->recipe.trim = 1; break;
+	case OPTION_PROGRESS: o->progress = 1; break;
+	case OPTION_MEASURE: o->measure = 1; break;
 	case 'q': o->quiet = 1; break;
 	case 'v': o->invert = 1; break;
 	case 'h': o->help = 1; break;
@@ -259,7 +343,7 @@ options_parse(struct options *o, int argc, char **argv, struct error *error)
 	unsigned char given[SPEC_COUNT] = { 0 };
 	int letter;
 
-	*o = (struct options){ .growth = -1, .max_bytes = UINT64_MAX,
+	*o = (struct options){ .recipe = KEY_RECIPE_NONE, .growth = -1, .max_bytes = UINT64_MAX,
 		.lock_timeout = 60000, .gunzip = 1 };
 	o->operands = memory_or_die(calloc((size_t)argc + 1, sizeof(char *)));
 	make_tables(letters, longs);

@@ -11,6 +11,7 @@
 
 #include "error.h"
 #include "format.h"
+#include "key.h"
 
 enum command {
 	COMMAND_FILTER, /* no command's name: print the new lines */
@@ -18,6 +19,7 @@ enum command {
 	COMMAND_CHECK,
 	COMMAND_CREATE,
 	COMMAND_INFO,
+	COMMAND_MERGE,
 	COMMAND_SIZE,
 	COMMAND_TRY,
 	COMMAND_COUNT
@@ -42,8 +44,14 @@ struct options {
 	int growth;           /* an enum growth, or -1 if not given */
 	uint64_t max_bytes;   /* UINT64_MAX if not given */
 	uint64_t lock_timeout; /* milliseconds */
-	int zero_terminated;
+	struct key_recipe recipe; /* what was given of it */
+	const char *duplicates;
+	const char *like;     /* a filter to be mergeable with */
 	int quiet;
+	int repeated;
+	enum { STATS_NONE, STATS_TEXT, STATS_JSON } stats;
+	int progress;
+	int measure;
 	int invert;
 	int gunzip;
 	int force;

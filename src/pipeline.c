@@ -26,7 +26,34 @@ struct batch {
 	struct digest fresh[BATCH_LINES]; /* digests of the new lines */
 	size_t fresh_count;
 	uint16_t repeats[REPEAT_SLOTS];   /* number of a new line + 1, or 0 */
+	struct key_scratch scratch;
+	uint8_t copies[64 * 1024];        /* seen lines, for the duplicates */
+	size_t copied;
 };
+
+static uint8_t
+terminator(const struct pipeline *p)
+{
+	return p->recipe->zero_terminated ? '\0' : '\n';
+}
+
+static void
+take_keys(const struct pipeline *p, struct batch *batch, size_t first,
+    size_t n, struct key *keys)
+{
+	uint8_t **starts = batch->starts + first;
+	int whole = key_is_line(p->recipe);
+
+	if (!whole)
+		key_scratch_reset(&batch->scratch, p->recipe,
+		    (size_t)(starts[n] - starts[0]));
+	for (size_t i = 0; i < n; i++) {
+		size_t nbytes = (size_t)(starts[i + 1] - starts[i] - 1);
+
+		keys[i] = whole ? (struct key){ starts[i], nbytes } :
+		    key_take(p->recipe, starts[i], nbytes, &batch->scratch);
+	}
+}
 
 /*
  * Take lines from data, up to a full batch: split, hash, and ask for their
@@ -36,19 +63,19 @@ static uint8_t *
 batch_take(struct pipeline *p, struct batch *batch, uint8_t *data,
     const uint8_t *end)
 {
+	struct csv_format csv = { (uint8_t)p->recipe->separator,
+		terminator(p) };
 	struct key keys[GROUP_LINES];
 
-	batch->count = kernel()->split(data, end, (uint8_t)p->terminator,
-	    batch->starts, BATCH_LINES);
+	batch->count = p->recipe->csv ?
+	    csv_split(&csv, data, end, batch->starts, BATCH_LINES) :
+	    kernel()->split(data, end, terminator(p), batch->starts,
+	    BATCH_LINES);
 	for (size_t i = 0; i < batch->count; i += GROUP_LINES) {
 		size_t n = batch->count - i;
 
 		n = n < GROUP_LINES ? n : GROUP_LINES;
-		for (size_t j = 0; j < n; j++) {
-			keys[j].data = batch->starts[i + j];
-			keys[j].nbytes = (size_t)(batch->starts[i + j + 1] -
-			    batch->starts[i + j] - 1);
-		}
+		take_keys(p, batch, i, n, keys);
 		kernel()->digest(&p->filter->header.hash, keys, n,
 		    batch->digests + i);
 		filter_prefetch(p->filter, batch->digests + i, n);
@@ -106,26 +133,22 @@ batch_collect(struct batch *batch, uint64_t limit)
 
 /*
  * Move the lines that go out together, over those that don't. Returns how many
- * bytes they are, from the first line's start on; *lines is their number.
+ * bytes they are, from the first line's start on.
  */
 static size_t
-batch_compact(struct batch *batch, uint8_t wanted, size_t *lines)
+batch_compact(struct batch *batch, uint8_t wanted)
 {
 	uint8_t *to = batch->starts[0];
 	size_t i = 0;
 
-	*lines = 0;
 	while (i < batch->count) {
 		uint8_t *from;
-		size_t first;
 
 		while (i < batch->count && batch->seen[i] != wanted)
 			i++;
-		first = i;
 		from = batch->starts[i];
 		while (i < batch->count && batch->seen[i] == wanted)
 			i++;
-		*lines += i - first;
 		if (to != from)
 			memmove(to, from, (size_t)(batch->starts[i] - from));
 		to += batch->starts[i] - from;
@@ -133,18 +156,62 @@ batch_compact(struct batch *batch, uint8_t wanted, size_t *lines)
 	return (size_t)(to - batch->starts[0]);
 }
 
-/* How many whole lines are in the first `nbytes` that went out. */
+/* The new lines that went out whole in the first `nbytes`, compacted. */
 static size_t
-lines_within(const struct batch *batch, char terminator, size_t nbytes)
+lines_within(const struct pipeline *p, const struct batch *batch,
+    size_t nbytes)
 {
-	const uint8_t *p = batch->starts[0], *end = p + nbytes;
 	size_t lines = 0;
 
-	while ((p = memchr(p, terminator, (size_t)(end - p))) != NULL) {
-		p++;
+	for (size_t i = 0; i < batch->count; i++) {
+		size_t length = (size_t)(batch->starts[i + 1] -
+		    batch->starts[i]);
+
+		if (batch->seen[i] != (p->print == PRINT_SEEN))
+			continue;
+		if (length > nbytes)
+			break;
+		nbytes -= length;
 		lines++;
 	}
 	return lines;
+}
+
+static int
+flush_copies(struct pipeline *p, struct batch *batch, struct error *error)
+{
+	size_t written, nbytes = batch->copied;
+
+	batch->copied = 0;
+	return output_write(p->duplicates, batch->copies, nbytes, &written,
+	    error);
+}
+
+/* Write the seen lines to the duplicates, before the batch is compacted. */
+static int
+batch_write_duplicates(struct pipeline *p, struct batch *batch,
+    struct error *error)
+{
+	for (size_t i = 0; i < batch->count; i++) {
+		size_t written, length = (size_t)(batch->starts[i + 1] -
+		    batch->starts[i]);
+
+		if (!batch->seen[i])
+			continue;
+		if (length > sizeof batch->copies - batch->copied &&
+		    flush_copies(p, batch, error) < 0)
+			return -1;
+		if (length > sizeof batch->copies) {
+			if (output_write(p->duplicates, batch->starts[i],
+			    length, &written, error) < 0)
+				return -1;
+			continue;
+		}
+		memcpy(batch->copies + batch->copied, batch->starts[i],
+		    length);
+		batch->copied += length;
+	}
+	return flush_copies(p, batch, error);
 }
 
 /*
@@ -158,17 +225,20 @@ batch_write_and_mark(struct pipeline *p, struct batch *batch,
 	size_t fresh = batch->fresh_count;
 	int result = 0;
 
+	if (p->watch != NULL)
+		p->watch(p, MOMENT_BEFORE_PRINT);
+	if (p->duplicates != NULL &&
+	    batch_write_duplicates(p, batch, error) < 0)
+		return -1;
 	if (p->print != PRINT_NOTHING) {
-		size_t lines, written, nbytes =
-		    batch_compact(batch, p->print == PRINT_SEEN, &lines);
+		size_t written, nbytes =
+		    batch_compact(batch, p->print == PRINT_SEEN);
 
 		result = output_write(p->output, batch->starts[0], nbytes,
 		    &written, error);
-		if (result < 0) {
-			lines = lines_within(batch, p->terminator, written);
-			fresh = p->print == PRINT_NEW ? lines : 0;
-		}
-		p->lines_printed += lines;
+		if (result < 0)
+			fresh = p->print == PRINT_NEW ?
+			    lines_within(p, batch, written) : 0;
 	}
 	if (p->remember)
 		filter_mark(p->filter, batch->fresh, fresh);
@@ -195,13 +265,15 @@ batch_process(struct pipeline *p, struct batch *batch, struct error *error)
 	if (batch_write_and_mark(p, batch, error) < 0)
 		return -1;
 	p->lines_read += batch->count;
+	if (p->watch != NULL)
+		p->watch(p, MOMENT_AFTER_BATCH);
 	return room < fresh ? -1 : 0;
 }
 
 int
 pipeline_run(struct pipeline *p, struct error *error)
 {
-	struct batch *batch = memory_or_die(malloc(sizeof *batch));
+	struct batch *batch = memory_or_die(calloc(1, sizeof *batch));
 	struct chunk chunk;
 	int result = 0;
 
@@ -213,6 +285,7 @@ pipeline_run(struct pipeline *p, struct error *error)
 			result = batch_process(p, batch, error);
 		}
 	}
+	key_scratch_free(&batch->scratch);
 	free(batch);
 	return result;
 }

@@ -11,6 +11,7 @@
 #include "error.h"
 #include "filter.h"
 #include "input.h"
+#include "key.h"
 #include "output.h"
 
 enum pipeline_print {
@@ -19,19 +20,26 @@ enum pipeline_print {
 	PRINT_NOTHING
 };
 
+/* Moments at which whoever runs the pipeline may want to do something. */
+enum pipeline_moment {
+	MOMENT_BEFORE_PRINT, /* lines are about to be written */
+	MOMENT_AFTER_BATCH
+};
+
 struct pipeline {
 	struct input *input;
-	struct output *output;  /* not used with PRINT_NOTHING */
+	struct output *output;     /* not used with PRINT_NOTHING */
+	struct output *duplicates; /* seen lines go there too; or NULL */
 	struct filter *filter;
+	const struct key_recipe *recipe; /* complete */
 	enum pipeline_print print;
-	int remember;           /* new lines are marked; a repeat within the
-	                           run is then a seen line */
-	char terminator;
+	int remember;              /* new lines are marked; a repeat within
+	                              the run is then a seen line */
+	void (*watch)(struct pipeline *, enum pipeline_moment); /* or NULL */
 
 	/* figures, counted by the run; all zero before it */
 	uint64_t lines_read;
 	uint64_t lines_new;
-	uint64_t lines_printed;
 };
 
 /*

@@ -1,0 +1,196 @@
+/* try --measure: is the rate that is promised the one that is had, and how fast? */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd_size.h"
+#include "filter.h"
+#include "kernel.h"
+#include "num.h"
+#include "progress.h"
+#include "signals.h"
+
+#define BATCH 1024
+/* Expect so many false answers, so that the rate is known to some percent. */
+#define WANTED_FALSE 1000
+#define LOOKUPS_MAX 100000000u
+
+/* The number behind `name` in a file of lines, in `unit`s; UINT64_MAX if none. */
+static uint64_t
+read_number(const char *path, const char *name, uint64_t unit)
+{
+	char line[256];
+	uint64_t value = UINT64_MAX, number;
+	FILE *file = fopen(path, "re");
+
+	if (file == NULL)
+		return UINT64_MAX;
+	while (value == UINT64_MAX && fgets(line, sizeof line, file) != NULL) {
+		if (strncmp(line, name, strlen(name)) == 0 &&
+		    sscanf(line + strlen(name), " %" SCNu64, &number) == 1)
+			value = number * unit;
+	}
+	fclose(file);
+	return value;
+}
+
+/* What memory is to be had: the machine's, or less in a cgroup. */
+static uint64_t
+memory_available(void)
+{
+	uint64_t machine = read_number("/proc/meminfo", "MemAvailable:", 1024);
+	uint64_t group = read_number("/sys/fs/cgroup/memory.max", "", 1);
+
+	if (machine == UINT64_MAX)
+		machine = (uint64_t)sysconf(_SC_PHYS_PAGES) *
+		    (uint64_t)sysconf(_SC_PAGESIZE);
+	return machine < group ? machine : group;
+}
+
+/*
+ * The digests of the lines number first, first + 1, ...: short decimal
+ * lines, as the commonest keys are.
+ */
+static void
+make_digests(const struct filter *f, uint64_t first, size_t n,
+    struct digest *digests)
+{
+	char text[BATCH][24];
+	struct key keys[BATCH];
+
+	for (size_t i = 0; i < n; i++) {
+		keys[i].data = (const uint8_t *)text[i];
+		keys[i].nbytes = (size_t)snprintf(text[i], sizeof text[i],
+		    "%" PRIu64, first + i);
+	}
+	kernel()->digest(&f->header.hash, keys, n, digests);
+}
+
+struct measured {
+	uint64_t lookups, found;
+	double fill_seconds, lookup_seconds; /* of the filter alone */
+};
+
+/* Work on lines [first, first + count): mark them, or look them up. */
+static void
+walk(struct filter *f, uint64_t first, uint64_t count, int mark,
+    struct measured *measured, struct progress *progress, double *done,
+    double share)
+{
+	struct digest digests[BATCH];
+	uint8_t found[BATCH];
+	uint64_t total = count;
+
+	while (count > 0 && !signals_stop) {
+		size_t n = count < BATCH ? (size_t)count : BATCH;
+		uint64_t start;
+
+		make_digests(f, first, n, digests);
+		start = progress_now();
+		filter_prefetch(f, digests, n);
+		if (mark) {
+			filter_mark(f, digests, n);
+			measured->fill_seconds +=
+			    (double)(progress_now() - start) / 1e9;
+		} else {
+			filter_probe(f, digests, n, found);
+			measured->lookup_seconds +=
+			    (double)(progress_now() - start) / 1e9;
+			for (size_t i = 0; i < n; i++)
+				measured->found += found[i];
+			measured->lookups += n;
+		}
+		first += n;
+		count -= n;
+		*done += share * (double)n / (double)total;
+		if (progress_due(progress)) {
+			struct progress_figures figures = { .unit =
+			    mark ? "lines added" : "lines looked up",
+			    .count = total - count, .share_new = -1,
+			    .fill = -1, .done = *done };
+			progress_draw(progress, &figures);
+		}
+	}
+}
+
+static double
+per_second(uint64_t count, double seconds)
+{
+	return (double)count / (seconds > 0 ? seconds : 1e-9);
+}
+
+static void
+print_json(const struct sizing *s, const struct measured *m, double predicted)
+{
+	printf("{\"capacity\": %" PRIu64 ", \"error_rate\": %.10g, \"bytes\": %"
+	    PRIu64 ", \"lookups\": %" PRIu64 ", \"found\": %" PRIu64 ","
+	    " \"error_rate_measured\": %.6g, \"error_rate_predicted\": %.6g,"
+	    " \"adds_per_second\": %.0f, \"lookups_per_second\": %.0f}\n",
+	    s->capacity, s->error_rate, s->bytes, m->lookups, m->found,
+	    (double)m->found / (double)m->lookups, predicted,
+	    per_second(s->capacity, m->fill_seconds),
+	    per_second(m->lookups, m->lookup_seconds));
+}
+
+static void
+print_text(const struct sizing *s, const struct measured *m, double predicted)
+{
+	double expected = predicted * (double)m->lookups;
+	double rate = (double)m->found / (double)m->lookups;
+	char a[NUM_TEXT], b[NUM_TEXT];
+
+	printf("A filter of %s with %s lines in it:\n\n",
+	    num_format_bytes(a, s->bytes), num_format_count(b, s->capacity));
+	printf("%-22s%12s\n", "error rate asked for",
+	    num_format_rate(a, s->error_rate));
+	printf("%-22s%12.3g   (a part of it is kept for growth)\n",
+	    "predicted", predicted);
+	printf("%-22s%12.3g   (%s of %s lookups; %.0f +- %.0f expected)\n",
+	    "measured", rate, num_format_count(a, m->found),
+	    num_format_count(b, m->lookups), expected, sqrt(expected));
+	printf("%-22s%12s\n", "lines a second, added", num_format_count(a,
+	    (uint64_t)per_second(s->capacity, m->fill_seconds)));
+	printf("%-22s%12s\n", "looked up", num_format_count(a,
+	    (uint64_t)per_second(m->lookups, m->lookup_seconds)));
+}
+
+int
+measure(const struct options *o, const struct sizing *s, struct error *error)
+{
+	struct filter_plan plan = { .capacity = s->capacity,
+		.error_rate = s->error_rate, .geometry = s->geometry,
+		.growth = s->fixed ? GROWTH_FAIL : GROWTH_GROW };
+	struct measured measured = { 0 };
+	struct progress progress;
+	struct filter filter;
+	uint64_t lookups, available = memory_available();
+	double predicted, share, done = 0;
+	char a[NUM_TEXT], b[NUM_TEXT];
+
+	if (s->bytes > available) {
+		return error_set(error, STATUS_FAILED, "--measure makes the"
+		    " filter in memory: it takes %s, and there are %s",
+		    num_format_binary(a, s->bytes),
+		    num_format_binary(b, available));
+	}
+	if (filter_create(&filter, NULL, 0, &plan, error) < 0)
+		return -1;
+	lookups = (uint64_t)fmin(LOOKUPS_MAX,
+	    fmax(1000000, WANTED_FALSE / s->error_rate));
+	progress_start(&progress, 1);
+	share = (double)s->capacity /
+	    ((double)s->capacity + (double)lookups);
+	walk(&filter, 0, s->capacity, 1, &measured, &progress, &done, share);
+	walk(&filter, s->capacity, lookups, 0, &measured, &progress, &done,
+	    1 - share);
+	progress_clear(&progress);
+	predicted = geometry_rate(&s->geometry, s->capacity);
+	/* After a signal main ends the program, without half an answer. */
+	if (!signals_stop && o->json)
+		print_json(s, &measured, predicted);
+	else if (!signals_stop)
+		print_text(s, &measured, predicted);
+	return filter_close(&filter, error);
+}
