@@ -178,16 +178,18 @@ lint:
 		command -v "$$1" >/dev/null || \
 			{ echo "lint: $$1 is not installed: skipped"; false; }; \
 	}; \
+	status=0; \
 	for cc in gcc clang; do \
-		! has $$cc || $$cc $(CHECKED) -fsyntax-only $(linted) || exit 1; \
+		! has $$cc || $$cc $(CHECKED) -fsyntax-only $(linted) || status=1; \
 	done; \
 	! has gcc || for file in $(linted); do \
-		gcc $(CHECKED) -O1 -fanalyzer -S -o /dev/null $$file || exit 1; \
+		gcc $(CHECKED) -O1 -fanalyzer -S -o /dev/null $$file || status=1; \
 	done; \
 	! has cppcheck || cppcheck --quiet --std=c11 --error-exitcode=1 \
 		--enable=warning,performance,portability --inline-suppr \
-		--suppress=missingIncludeSystem -Isrc $(linted) || exit 1; \
-	! has bats || bats tests/lint.bats
+		--suppress=missingIncludeSystem -Isrc $(linted) || status=1; \
+	! has bats || bats tests/lint.bats || status=1; \
+	exit $$status
 
 -include $(objects:.o=.d) $(units:.test=.d) $(BUILD)/helper.d
 

@@ -38,8 +38,8 @@ block_page_fill(const struct block_array *array, uint64_t page)
 		double sum = 0;
 
 		for (unsigned i = first; i < end; i++) {
-			const lanes *line =
-			    (const lanes *)(const void *)(base + i * LINE_BYTES);
+			const void *at = base + i * LINE_BYTES;
+			const lanes *line = at;
 			double share[LINE_LANES];
 			for (unsigned l = 0; l < LINE_LANES; l++) {
 				int set = __builtin_popcountll((*line)[l]);

@@ -88,7 +88,7 @@ run_create(const struct options *given, struct error *error)
 	int result;
 
 	if (o->operand_count != 1) {
-		return error_set(error, STATUS_USAGE, "bloomdedup create takes"
+		return error_set(error, STATUS_USAGE, "create takes"
 		    " the name of one filter: bloomdedup create -n 1e8"
 		    " FILTER");
 	}
@@ -122,7 +122,7 @@ const struct command_entry command_create = { .run = run_create, .help =
 "same options. A file of that name is not overwritten.\n"
 "\n"
 "  -n, --capacity=N        how many lines to plan for, such as 1e8 [1e6]\n"
-"  -p, --error-rate=P      share of new lines that may be lost by mistake\n"
+"  -p, --error-rate=P      share of new lines that may be dropped by mistake\n"
 "                          [1e-6]\n"
 "  -m, --memory=SIZE       or how large: two of N, P and SIZE are enough\n"
 "      --hashes=K          use K hash functions, 1 to 64\n"

@@ -90,6 +90,9 @@ print_layer(const struct filter *f, const struct facts *facts, unsigned i)
 	double full = facts->layers[i].lines / (double)layer->capacity;
 	char lines[NUM_TEXT], bytes[NUM_TEXT];
 
+	/* The counter knows when it is full; the estimate is an estimate. */
+	if (layer->lines >= layer->capacity && full < 1)
+		full = 1;
 	printf("  layer %-2u      ", i + 1);
 	print_bar(full < 1 ? full : 1);
 	printf(" %3.0f %% of %s lines, %s\n", floor(full * 100),
@@ -137,12 +140,15 @@ print_text(const struct filter *f, const struct facts *facts)
 	    h->growth == GROWTH_GROW ? "it grows" :
 	    h->growth == GROWTH_WARN ? "it is overfilled with a warning" :
 	    "it is full");
-	printf("  error rate    %s now\n",
-	    num_format_rate(a, facts->error_rate));
+	if (facts->error_rate < 1e-12)
+		printf("  error rate    below 1e-12 now\n");
+	else
+		printf("  error rate    %.2g now\n", facts->error_rate);
 	for (unsigned i = 0; i < f->table.count; i++)
 		print_layer(f, facts, i);
-	printf("  hash          %s, keyed; %u bits in %u cache lines\n",
-	    hash_name(h->hash.kind), g->k, g->cache_lines);
+	printf("  hash          %s, keyed; %u bits in %u cache line%s\n",
+	    hash_name(h->hash.kind), g->k, g->cache_lines,
+	    g->cache_lines == 1 ? "" : "s");
 	print_recipe(h->recipe);
 	if (gmtime_r(&created, &tm) != NULL)
 		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
@@ -179,7 +185,7 @@ run_info(const struct options *o, struct error *error)
 	int status = STATUS_OK;
 
 	if (o->operand_count == 0) {
-		return error_set(error, STATUS_USAGE, "bloomdedup info takes"
+		return error_set(error, STATUS_USAGE, "info takes"
 		    " the names of filters: bloomdedup info FILTER");
 	}
 	for (size_t i = 0; i < o->operand_count; i++) {
@@ -198,7 +204,7 @@ const struct command_entry command_info = { .run = run_info, .help =
 "\n"
 "What is in a filter: its size, what it was made for, about how many lines it\n"
 "remembers, how full each of its layers is, and the share of new lines that\n"
-"would be lost by mistake now, computed from its bits.\n"
+"would be dropped by mistake now, computed from its bits.\n"
 "\n"
 "      --json   one line a filter, for programs\n"
 "  -h, --help   this help\n"

@@ -1,4 +1,4 @@
-/* try --measure: is the rate that is promised the one that is had, and how fast? */
+/* try --measure: is the promised rate the one that is had, and how fast? */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #define WANTED_FALSE 1000
 #define LOOKUPS_MAX 100000000u
 
-/* The number behind `name` in a file of lines, in `unit`s; UINT64_MAX if none. */
+/* The number behind `name` in a file, times `unit`; UINT64_MAX if none. */
 static uint64_t
 read_number(const char *path, const char *name, uint64_t unit)
 {

@@ -107,7 +107,7 @@ run_merge(const struct options *o, struct error *error)
 	int result, in_place = 0;
 
 	if (o->output == NULL || o->operand_count == 0) {
-		return error_set(error, STATUS_USAGE, "bloomdedup merge needs"
+		return error_set(error, STATUS_USAGE, "merge needs"
 		    " an output and filters: bloomdedup merge -o OUT"
 		    " FILTER...");
 	}

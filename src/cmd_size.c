@@ -57,7 +57,7 @@ print_answer(const struct sizing *s)
 	uint64_t textbook = sizing_textbook_bytes(s->capacity, s->error_rate);
 	char a[NUM_TEXT], b[NUM_TEXT], number[NUM_TEXT];
 
-	printf("%s lines, of which a share of %s may be lost by mistake",
+	printf("%s lines, of which a share of %s may be dropped by mistake",
 	    num_format_count(a, s->capacity),
 	    num_format_rate(b, s->error_rate));
 	printf("\n(1 new line in %s):\n\n",
@@ -153,7 +153,7 @@ static int
 run_size(const struct options *o, struct error *error)
 {
 	if (o->operand_count > 0) {
-		return error_set(error, STATUS_USAGE, "bloomdedup size: '%s'"
+		return error_set(error, STATUS_USAGE, "size: '%s'"
 		    " is too much; the figures are options: -n, -p, -m",
 		    o->operands[0]);
 	}
@@ -168,7 +168,7 @@ run_size(const struct options *o, struct error *error)
 		return STATUS_OK;
 	}
 	if (o->capacity == 0 && o->error_rate <= 0 && o->memory == 0) {
-		return error_set(error, STATUS_USAGE, "bloomdedup size: give"
+		return error_set(error, STATUS_USAGE, "size: give"
 		    " two of --capacity, --error-rate and --memory, or"
 		    " --table");
 	}
@@ -181,7 +181,7 @@ run_try(const struct options *o, struct error *error)
 	struct options figures = *o;
 
 	if (o->operand_count != 2) {
-		return error_set(error, STATUS_USAGE, "bloomdedup try takes a"
+		return error_set(error, STATUS_USAGE, "try takes a"
 		    " number of lines and an error rate: bloomdedup try 1e8"
 		    " 0.00001");
 	}
@@ -205,7 +205,7 @@ const struct command_entry command_size = { .run = run_size, .help =
 "same options, to the byte; beside them stands the textbook's optimum.\n"
 "\n"
 "  -n, --capacity=N     number of lines, such as 1e8 or 100M\n"
-"  -p, --error-rate=P   share of new lines that may be lost by mistake, such as\n"
+"  -p, --error-rate=P   share of new lines that may be dropped by mistake, such as\n"
 "                       1e-6, 0.1% or 1/1000 [1e-6]\n"
 "  -m, --memory=SIZE    size of the file or memory, such as 512M or 2G\n"
 "      --hashes=K       use K hash functions, 1 to 64\n"

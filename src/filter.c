@@ -162,6 +162,23 @@ read_header(struct filter *f, struct error *error)
 	return 0;
 }
 
+void
+filter_count_again(struct filter *f)
+{
+	for (unsigned i = 0; i < f->table.count; i++) {
+		struct layer_entry *layer = &f->table.layers[i];
+		double lines;
+
+		if (layer->lines >= layer->capacity)
+			continue;
+		lines = filter_layer_fill(f, i, SAMPLE_PAGES).lines;
+		if (lines >= (double)layer->capacity)
+			layer->lines = layer->capacity;
+		else if (lines > (double)layer->lines)
+			layer->lines = (uint64_t)lines;
+	}
+}
+
 int
 filter_open(struct filter *f, const char *path, int writable,
     const struct store_wait *wait, struct error *error)
@@ -180,18 +197,9 @@ filter_open(struct filter *f, const char *path, int writable,
 		if (map_layer(f, i, error) < 0)
 			goto fail;
 	}
-	/* The run that marked before us was killed: the bits are the truth. */
-	for (unsigned i = 0; f->table.marking && i < f->table.count; i++) {
-		struct layer_entry *layer = &f->table.layers[i];
-		struct filter_fill fill;
-
-		if (layer->lines >= layer->capacity)
-			continue;
-		fill = filter_layer_fill(f, i, SAMPLE_PAGES);
-		layer->lines = fill.lines < (double)layer->lines ?
-		    layer->lines : fill.lines < (double)layer->capacity ?
-		    (uint64_t)fill.lines : layer->capacity;
-	}
+	/* The run that marked before us was killed. */
+	if (f->table.marking)
+		filter_count_again(f);
 	return 0;
 
 fail:
@@ -307,14 +315,24 @@ filter_probe(const struct filter *f, const struct digest *digests, size_t n,
     uint8_t *found)
 {
 	memset(found, 0, n);
+	filter_probe_more(f, digests, n, found);
+}
+
+void
+filter_probe_more(const struct filter *f, const struct digest *digests,
+    size_t n, uint8_t *found)
+{
 	for (unsigned i = 0; i < f->table.count; i++)
 		block_probe(&f->arrays[i], digests, n, found);
 }
 
-/* How many more lines a layer takes. */
-static uint64_t
-layer_room(const struct layer_entry *layer)
+uint64_t
+filter_layer_room(const struct filter *f, unsigned i)
 {
+	const struct layer_entry *layer = &f->table.layers[i];
+
+	if (f->growth == GROWTH_WARN && i + 1 == f->table.count)
+		return UINT64_MAX;
 	return layer->lines < layer->capacity ?
 	    layer->capacity - layer->lines : 0;
 }
@@ -362,23 +380,28 @@ grow(struct filter *f, struct error *error)
 	return 0;
 }
 
+int
+filter_begin_marking(struct filter *f, struct error *error)
+{
+	if (!in_file(f) || f->marking)
+		return 0;
+	f->marking = 1;
+	if (write_table(f, error) == 0)
+		return 0;
+	f->marking = 0;
+	return -1;
+}
+
 uint64_t
 filter_reserve(struct filter *f, uint64_t wanted, struct error *error)
 {
 	uint64_t room = 0;
 
-	if (wanted == 0)
+	if (wanted == 0 || filter_begin_marking(f, error) < 0)
 		return 0;
-	if (in_file(f) && !f->marking) {
-		f->marking = 1;
-		if (write_table(f, error) < 0) {
-			f->marking = 0;
-			return 0;
-		}
-	}
-	if (f->growth == GROWTH_WARN)
-		return wanted;
 	for (unsigned i = 0; room < wanted; i++) {
+		uint64_t more;
+
 		if (i == f->table.count && f->growth == GROWTH_FAIL) {
 			error_set(error, STATUS_FULL, "%s: the filter's"
 			    " capacity of %" PRIu64 " lines is used up"
@@ -388,29 +411,44 @@ filter_reserve(struct filter *f, uint64_t wanted, struct error *error)
 		}
 		if (i == f->table.count && grow(f, error) < 0)
 			break;
-		room += layer_room(&f->table.layers[i]);
+		more = filter_layer_room(f, i);
+		room += more < wanted - room ? more : wanted - room;
 	}
-	return room < wanted ? room : wanted;
+	return room;
+}
+
+void
+filter_mark_layer(struct filter *f, unsigned i, const struct digest *digests,
+    size_t n)
+{
+	struct layer_entry *layer = &f->table.layers[i];
+
+	block_mark(&f->arrays[i], digests, n);
+	layer->lines += n;
+	if (layer->lines > layer->capacity) {
+		uint64_t beyond = layer->lines - layer->capacity;
+		f->overfilled += beyond < n ? beyond : n;
+	}
 }
 
 void
 filter_mark(struct filter *f, const struct digest *digests, size_t n)
 {
 	for (unsigned i = 0; n > 0; i++) {
-		struct layer_entry *layer = &f->table.layers[i];
-		uint64_t room = layer_room(layer);
+		uint64_t room = filter_layer_room(f, i);
+		size_t some = room < n ? (size_t)room : n;
 
-		/* Only --on-full=warn comes to the end of the last layer. */
-		if (i + 1 == f->table.count && room < n) {
-			f->overfilled += n - room;
-			room = n;
-		}
-		room = room < n ? room : n;
-		block_mark(&f->arrays[i], digests, (size_t)room);
-		layer->lines += room;
-		digests += room;
-		n -= (size_t)room;
+		filter_mark_layer(f, i, digests, some);
+		digests += some;
+		n -= some;
 	}
+}
+
+/* On Linux fdatasync writes what was stored through a shared map, too. */
+int
+filter_sync(struct filter *f, struct error *error)
+{
+	return store_sync(&f->store, error);
 }
 
 struct filter_fill

@@ -87,6 +87,29 @@ void filter_probe(const struct filter *filter, const struct digest *digests,
 uint64_t filter_reserve(struct filter *filter, uint64_t wanted,
     struct error *error);
 
+/* As filter_probe, but found[i] stays what it is where it is set already. */
+void filter_probe_more(const struct filter *filter,
+    const struct digest *digests, size_t n, uint8_t *found);
+
+/* How many more lines layer i takes; without end where it is overfilled. */
+uint64_t filter_layer_room(const struct filter *filter, unsigned i);
+
+/* The same as filter_mark in a layer that is named. */
+void filter_mark_layer(struct filter *filter, unsigned i,
+    const struct digest *digests, size_t n);
+
+/*
+ * Let the file say that a run marks, before the first bit is set.
+ * filter_reserve does it.
+ */
+int filter_begin_marking(struct filter *filter, struct error *error);
+
+/* Count the lines of layers with room anew, from their bits. */
+void filter_count_again(struct filter *filter);
+
+/* All bits that are set are on the disk. A failure is final. */
+int filter_sync(struct filter *filter, struct error *error);
+
 /* Set the bits of n digests, for which there must be room. */
 void filter_mark(struct filter *filter, const struct digest *digests,
     size_t n);

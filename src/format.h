@@ -20,7 +20,7 @@
 #define FORMAT_SLOTS 2
 #define FORMAT_HEADER_BYTES ((1 + FORMAT_SLOTS) * PAGE_BYTES)
 
-/* What is done when the planned capacity is reached; the numbers in the file. */
+/* What is done when the planned capacity is reached; as in the file. */
 enum growth {
 	GROWTH_GROW = 0,
 	GROWTH_WARN = 1, /* one layer, which is overfilled with a warning */

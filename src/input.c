@@ -17,7 +17,7 @@
 
 #include "signals.h"
 
-/* Large enough that a system call costs nothing, and at home in the L2 cache. */
+/* A system call costs nothing, and it is at home in the L2 cache. */
 #define READ_BYTES (256 * 1024)
 /* A line that made the buffer larger than this gives the memory back. */
 #define KEEP_BYTES (4 * 1024 * 1024)

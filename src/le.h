@@ -28,9 +28,24 @@ le_get(const uint8_t *p, unsigned nbytes)
 static inline void le_put16(uint8_t *p, uint16_t v) { le_put(p, v, 2); }
 static inline void le_put32(uint8_t *p, uint32_t v) { le_put(p, v, 4); }
 static inline void le_put64(uint8_t *p, uint64_t v) { le_put(p, v, 8); }
-static inline uint16_t le_get16(const uint8_t *p) { return (uint16_t)le_get(p, 2); }
-static inline uint32_t le_get32(const uint8_t *p) { return (uint32_t)le_get(p, 4); }
-static inline uint64_t le_get64(const uint8_t *p) { return le_get(p, 8); }
+
+static inline uint16_t
+le_get16(const uint8_t *p)
+{
+	return (uint16_t)le_get(p, 2);
+}
+
+static inline uint32_t
+le_get32(const uint8_t *p)
+{
+	return (uint32_t)le_get(p, 4);
+}
+
+static inline uint64_t
+le_get64(const uint8_t *p)
+{
+	return le_get(p, 8);
+}
 
 /* IEEE 754 binary64, as every machine that this is built for has it. */
 static inline void

@@ -28,7 +28,10 @@ enum {
 	OPTION_STATS,
 	OPTION_PROGRESS,
 	OPTION_LIKE,
-	OPTION_MEASURE
+	OPTION_MEASURE,
+	OPTION_SYNC,
+	OPTION_ATOMIC,
+	OPTION_TO_COMMAND
 };
 
 enum { /* which commands take it */
@@ -68,6 +71,9 @@ static const struct spec {
 	{ "duplicates", required_argument, OPTION_DUPLICATES, FILTER },
 	{ "stats", optional_argument, OPTION_STATS, FILTER | ADD | CHECK },
 	{ "progress", no_argument, OPTION_PROGRESS, FILTER | ADD | CHECK },
+	{ "sync", no_argument, OPTION_SYNC, FILTER | ADD },
+	{ "atomic", no_argument, OPTION_ATOMIC, FILTER | ADD },
+	{ "to-command", required_argument, OPTION_TO_COMMAND, FILTER },
 	{ "like", required_argument, OPTION_LIKE, CREATE },
 	{ "measure", no_argument, OPTION_MEASURE, TRY },
 	{ "quiet", no_argument, 'q', FILTER | ADD | CHECK },
@@ -88,6 +94,7 @@ static const struct spec {
 };
 #define SPEC_COUNT (sizeof specs / sizeof *specs)
 
+/* NULL only for a letter that getopt made up. */
 static const struct spec *
 find_spec(int letter)
 {
@@ -98,11 +105,18 @@ find_spec(int letter)
 	return NULL;
 }
 
+static const char *
+long_name(int letter)
+{
+	const struct spec *spec = find_spec(letter);
+
+	return spec == NULL ? "" : spec->name;
+}
+
 static int
 bad_value(struct error *error, int letter, const char *value,
     const char *allowed)
 {
-	const struct spec *spec = find_spec(letter);
 	char name[8] = "";
 
 	if (letter < 256) {
@@ -111,7 +125,7 @@ bad_value(struct error *error, int letter, const char *value,
 		memcpy(name + 2, ", ", 3);
 	}
 	return error_set(error, STATUS_USAGE, "%s--%s: '%s' is not allowed;"
-	    " give %s", name, spec->name, value, allowed);
+	    " give %s", name, long_name(letter), value, allowed);
 }
 
 #define SIZE_HELP "a size in bytes, such as 512K, 32M or 2G"
@@ -262,6 +276,12 @@ take_option(struct options *o, int letter, const char *value,
 	case OPTION_CSV: o->recipe.csv = 1; break;
 	case OPTION_STRIP_CR: o->recipe.strip_cr = 1; break;
 	case OPTION_TRIM: o->recipe.trim = 1; break;
+	case OPTION_SYNC: o->sync = 1; break;
+	case OPTION_ATOMIC: o->atomic = 1; break;
+	case OPTION_TO_COMMAND:
+		o->to_command = value;
+		o->atomic = 1;
+		break;
 	case OPTION_PROGRESS: o->progress = 1; break;
 	case OPTION_MEASURE: o->measure = 1; break;
 	case 'q': o->quiet = 1; break;
@@ -335,6 +355,18 @@ refused(char **argv, int result, struct error *error)
 	    problem, word);
 }
 
+/* Options that can't be together. */
+static int
+check_together(const struct options *o, struct error *error)
+{
+	if (o->to_command != NULL && (o->output != NULL || o->quiet)) {
+		return error_set(error, STATUS_USAGE, "--to-command takes the"
+		    " lines: it can't be together with --%s",
+		    o->output != NULL ? "output" : "quiet");
+	}
+	return 0;
+}
+
 int
 options_parse(struct options *o, int argc, char **argv, struct error *error)
 {
@@ -343,7 +375,8 @@ options_parse(struct options *o, int argc, char **argv, struct error *error)
 	unsigned char given[SPEC_COUNT] = { 0 };
 	int letter;
 
-	*o = (struct options){ .recipe = KEY_RECIPE_NONE, .growth = -1, .max_bytes = UINT64_MAX,
+	*o = (struct options){ .recipe = KEY_RECIPE_NONE, .growth = -1,
+		.max_bytes = UINT64_MAX,
 		.lock_timeout = 60000, .gunzip = 1 };
 	o->operands = memory_or_die(calloc((size_t)argc + 1, sizeof(char *)));
 	make_tables(letters, longs);
@@ -355,7 +388,8 @@ options_parse(struct options *o, int argc, char **argv, struct error *error)
 		}
 		if (letter == '?' || letter == ':')
 			return refused(argv, letter, error);
-		given[find_spec(letter) - specs] = 1;
+		for (size_t i = 0; i < SPEC_COUNT; i++)
+			given[i] |= specs[i].letter == letter;
 		if (take_option(o, letter, optarg, error) < 0)
 			return -1;
 	}
@@ -373,7 +407,7 @@ options_parse(struct options *o, int argc, char **argv, struct error *error)
 		    options_command_names[o->command],
 		    o->command == COMMAND_FILTER ? "" : " ");
 	}
-	return 0;
+	return check_together(o, error);
 }
 
 void

@@ -51,6 +51,9 @@ struct options {
 	int repeated;
 	enum { STATS_NONE, STATS_TEXT, STATS_JSON } stats;
 	int progress;
+	int sync;
+	int atomic;           /* implied by to_command */
+	const char *to_command;
 	int measure;
 	int invert;
 	int gunzip;

@@ -4,63 +4,128 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "signals.h"
+#include "store.h"
 
 static int
-check_same_file(struct output *out, const struct input_plan *inputs,
-    const char *filter, struct error *error)
+check_same_file(struct output *out, const struct stat *st,
+    const struct input_plan *inputs, const char *filter, struct error *error)
 {
-	struct stat st, other;
+	struct stat other;
 	const char *name;
 
-	if (fstat(out->fd, &st) < 0)
-		return error_system(error, errno, out->name);
 	/* Reading and writing the same terminal or /dev/null is all right. */
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(st->st_mode))
 		return 0;
-	name = input_same_file(inputs, &st);
+	name = inputs == NULL ? NULL : input_same_file(inputs, st);
 	if (name != NULL) {
 		return error_set(error, STATUS_USAGE,
-		    "%s: the output is also an input", name);
+		    "%s: the output is also an input", out->name);
 	}
 	if (filter != NULL && stat(filter, &other) == 0 &&
-	    other.st_dev == st.st_dev && other.st_ino == st.st_ino) {
+	    other.st_dev == st->st_dev && other.st_ino == st->st_ino) {
 		return error_set(error, STATUS_USAGE,
-		    "%s: the output is the filter", filter);
+		    "%s: the output is the filter", out->name);
 	}
 	return 0;
 }
 
-int
-output_open(struct output *out, const char *path,
-    const struct input_plan *inputs, const char *filter, struct error *error)
+/* Make the file that will replace `path`, beside it, with its mode. */
+static int
+open_hidden(struct output *out, const char *path, const struct stat *old,
+    struct error *error)
 {
-	*out = (struct output){ .fd = STDOUT_FILENO,
-		.name = "standard output" };
-	if (path == NULL)
-		return check_same_file(out, inputs, filter, error);
-
-	out->name = path;
-	out->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	/* Through a link it is the file that is replaced, not the link. */
+	out->target = old == NULL ? NULL : realpath(path, NULL);
+	if (out->target == NULL)
+		out->target = memory_or_die(strdup(path));
+	out->fd = store_open_hidden(out->target, 0666, &out->hidden);
 	if (out->fd < 0)
 		return error_system(error, errno, path);
-	if (check_same_file(out, inputs, filter, error) < 0)
-		goto fail;
-	/* EINVAL: a device or a pipe, which has no length */
-	if (ftruncate(out->fd, 0) < 0 && errno != EINVAL) {
-		error_system(error, errno, path);
-		goto fail;
-	}
+	if (old != NULL && fchmod(out->fd, old->st_mode & 07777) < 0)
+		return error_system(error, errno, path);
 	return 0;
+}
 
-fail:
-	close(out->fd);
+static int
+open_path(struct output *out, const char *path, int atomic,
+    const struct input_plan *inputs, const char *filter, struct error *error)
+{
+	struct stat st;
+	int exists = stat(path, &st) == 0;
+
+	if (exists && check_same_file(out, &st, atomic ? NULL : inputs,
+	    filter, error) < 0)
+		return -1;
+	if (atomic && (!exists || S_ISREG(st.st_mode)))
+		return open_hidden(out, path, exists ? &st : NULL, error);
+	do {
+		out->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC |
+		    O_CLOEXEC | O_NOCTTY, 0666);
+	} while (out->fd < 0 && errno == EINTR && !signals_stop);
+	return out->fd < 0 ? error_system(error, errno, path) : 0;
+}
+
+int
+output_open(struct output *out, const char *path, int atomic,
+    const struct input_plan *inputs, const char *filter, struct error *error)
+{
+	struct stat st;
+
+	*out = (struct output){ .fd = STDOUT_FILENO,
+		.name = "standard output" };
+	if (path == NULL) {
+		if (fstat(out->fd, &st) < 0)
+			return error_system(error, errno, out->name);
+		return check_same_file(out, &st, inputs, filter, error);
+	}
+	out->name = path;
 	out->fd = -1;
+	if (open_path(out, path, atomic, inputs, filter, error) == 0)
+		return 0;
+	output_close(out, &(struct error){ 0 });
 	return -1;
+}
+
+int
+output_check_sync(const struct output *out, struct error *error)
+{
+	struct stat st;
+
+	if (fstat(out->fd, &st) == 0 &&
+	    (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
+		return 0;
+	return error_set(error, STATUS_USAGE, "--sync: %s is no file, and can't"
+	    " be put on the disk; write to one with -o FILE", out->name);
+}
+
+int
+output_sync(struct output *out, struct error *error)
+{
+	/* EINVAL, EROFS: a pipe, a terminal, /dev/null */
+	if (out->fd >= 0 && fsync(out->fd) < 0 && errno != EINVAL &&
+	    errno != EROFS)
+		return error_system(error, errno, out->name);
+	return 0;
+}
+
+int
+output_finish(struct output *out, struct error *error)
+{
+	if (output_sync(out, error) < 0)
+		return -1;
+	if (out->hidden == NULL)
+		return 0;
+	if (rename(out->hidden, out->target) < 0)
+		return error_system(error, errno, out->name);
+	free(out->hidden);
+	out->hidden = NULL;
+	return store_sync_folder(out->target, error);
 }
 
 /*
@@ -133,11 +198,16 @@ output_write(struct output *out, const void *data, size_t nbytes,
 int
 output_close(struct output *out, struct error *error)
 {
-	int fd = out->fd;
+	int fd = out->fd, result = 0;
 
+	if (out->hidden != NULL)
+		unlink(out->hidden);
+	free(out->hidden);
+	free(out->target);
+	out->hidden = out->target = NULL;
 	out->fd = -1;
 	/* Standard output too: network file systems tell of errors here. */
 	if (fd >= 0 && close(fd) < 0 && errno != EINTR)
-		return error_system(error, errno, out->name);
-	return 0;
+		result = error_system(error, errno, out->name);
+	return result;
 }

@@ -12,18 +12,34 @@
 #include "input.h"
 
 struct output {
-	int fd;
+	int fd;           /* -1 if there is none */
 	const char *name; /* for messages; not copied */
+	char *target;     /* with --atomic: what the file will be named, */
+	char *hidden;     /* and what it is named until output_finish */
 	uint64_t nbytes;  /* written so far */
 };
+
+#define OUTPUT_NONE { .fd = -1 }
 
 /*
  * Open `path` for writing, or take standard output if it is NULL. Refused if
  * it is also an input, or `filter`; only then is an old file's content cut
  * off. `path` must live as long as the output.
+ *
+ * If `atomic`, a regular file is made anew under a temporary name, and `path`
+ * stays what it is until output_finish; then it may also be an input.
  */
-int output_open(struct output *output, const char *path,
+int output_open(struct output *output, const char *path, int atomic,
     const struct input_plan *inputs, const char *filter, struct error *error);
+
+/* Can it be synced? A pipe or a terminal can't: STATUS_USAGE, with a word. */
+int output_check_sync(const struct output *output, struct error *error);
+
+/* What was written is on the disk; nothing is done where that can't be. */
+int output_sync(struct output *output, struct error *error);
+
+/* The run ended well: sync, and give the file its name. */
+int output_finish(struct output *output, struct error *error);
 
 /*
  * A run that was killed can leave a torn last line in a file that is being
@@ -36,12 +52,15 @@ int output_mend(struct output *output, char terminator,
 /*
  * Write all of it, waiting as long as it takes. Returns 0; or -1 on an error
  * or when a signal that asks to stop interrupts the wait (then error->status
- * is 128 + its number). *written is how many bytes the system took, in any case.
+ * is 128 + its number). In any case *written is how many bytes the system took.
  */
 int output_write(struct output *output, const void *data, size_t nbytes,
     size_t *written, struct error *error);
 
-/* Close what was opened. The last chance for the system to say no. */
+/*
+ * Close what was opened, and remove what was not finished. The last chance for
+ * the system to say no.
+ */
 int output_close(struct output *output, struct error *error);
 
 #endif

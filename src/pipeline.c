@@ -79,6 +79,8 @@ batch_take(struct pipeline *p, struct batch *batch, uint8_t *data,
 		kernel()->digest(&p->filter->header.hash, keys, n,
 		    batch->digests + i);
 		filter_prefetch(p->filter, batch->digests + i, n);
+		if (p->hold != NULL)
+			hold_prefetch(p->hold, batch->digests + i, n);
 	}
 	return batch->starts[batch->count];
 }
@@ -214,6 +216,26 @@ batch_write_duplicates(struct pipeline *p, struct batch *batch,
 	return flush_copies(p, batch, error);
 }
 
+/* Remember lines that were written. */
+static int
+mark(struct pipeline *p, const struct digest *digests, size_t n,
+    struct error *error)
+{
+	if (p->hold == NULL) {
+		filter_mark(p->filter, digests, n);
+		return 0;
+	}
+	if (hold_mark(p->hold, digests, n, error) < 0)
+		return -1;
+	if (!hold_is_full(p->hold))
+		return 0;
+	/* --sync: first what the marks stand for, then the marks. */
+	if (hold_prepare(p->hold, error) < 0 ||
+	    (p->print != PRINT_NOTHING && output_sync(p->output, error) < 0))
+		return -1;
+	return hold_apply(p->hold, error);
+}
+
 /*
  * Write the batch's lines, then mark the new ones: those that went out if
  * that failed half-way, so that they don't come again.
@@ -240,9 +262,9 @@ batch_write_and_mark(struct pipeline *p, struct batch *batch,
 			fresh = p->print == PRINT_NEW ?
 			    lines_within(p, batch, written) : 0;
 	}
-	if (p->remember)
-		filter_mark(p->filter, batch->fresh, fresh);
 	p->lines_new += fresh;
+	if (p->remember && mark(p, batch->fresh, fresh, error) < 0)
+		return -1;
 	return result;
 }
 
@@ -253,12 +275,15 @@ batch_process(struct pipeline *p, struct batch *batch, struct error *error)
 	size_t fresh;
 
 	filter_probe(p->filter, batch->digests, batch->count, batch->seen);
+	if (p->hold != NULL)
+		hold_probe(p->hold, batch->digests, batch->count, batch->seen);
 	if (p->remember)
 		batch_find_repeats(batch);
 	batch_collect(batch, UINT64_MAX);
 	fresh = batch->fresh_count;
 	if (p->remember) {
-		room = filter_reserve(p->filter, fresh, error);
+		room = p->hold != NULL ? hold_reserve(p->hold, fresh, error) :
+		    filter_reserve(p->filter, fresh, error);
 		if (room < fresh)
 			batch_collect(batch, room);
 	}

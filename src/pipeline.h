@@ -10,6 +10,7 @@
 
 #include "error.h"
 #include "filter.h"
+#include "hold.h"
 #include "input.h"
 #include "key.h"
 #include "output.h"
@@ -31,6 +32,7 @@ struct pipeline {
 	struct output *output;     /* not used with PRINT_NOTHING */
 	struct output *duplicates; /* seen lines go there too; or NULL */
 	struct filter *filter;
+	struct hold *hold;         /* marks go there if not NULL */
 	const struct key_recipe *recipe; /* complete */
 	enum pipeline_print print;
 	int remember;              /* new lines are marked; a repeat within

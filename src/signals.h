@@ -11,7 +11,7 @@
 /* 0, or the signal (SIGINT, SIGTERM, SIGHUP) that asks the run to stop. */
 extern volatile sig_atomic_t signals_stop;
 
-/* Set by SIGUSR1 (and SIGINFO): figures are asked for. Who gives them clears it. */
+/* Set by SIGUSR1 (SIGINFO): figures are wanted. Who gives them clears it. */
 extern volatile sig_atomic_t signals_figures;
 
 /*

@@ -62,7 +62,7 @@ rate_of(uint64_t pages, unsigned k, unsigned t, uint64_t lines)
 	return geometry_rate(&g, lines);
 }
 
-/* The fewest pages for which `lines` keys have at most `rate`; 0 if too many. */
+/* The fewest pages with at most `rate` for `lines` keys; 0 if too many. */
 static uint64_t
 fewest_pages(unsigned k, unsigned t, uint64_t lines, double rate)
 {
@@ -204,7 +204,7 @@ static double
 choose(const struct goal *goal, unsigned given_k, double scale, unsigned *k,
     unsigned *t)
 {
-	double costs[CACHE_LINES_MAX + 1], best = INFINITY;
+	double costs[CACHE_LINES_MAX + 1] = { 0 }, best = INFINITY;
 	unsigned ks[CACHE_LINES_MAX + 1] = { 0 };
 	unsigned first = (given_k + LINE_LANES - 1) / LINE_LANES;
 	unsigned last = CACHE_LINES_MAX;

@@ -144,6 +144,14 @@ lock(struct store *store, const struct store_wait *wait, uint64_t start,
 	return 0;
 }
 
+static char *
+real_path(const char *path)
+{
+	char *real = realpath(path, NULL);
+
+	return real != NULL ? real : memory_or_die(strdup(path));
+}
+
 int
 store_open(struct store *store, const char *path, int writable,
     const struct store_wait *wait, struct error *error)
@@ -172,8 +180,10 @@ store_open(struct store *store, const char *path, int writable,
 		}
 		if (check_regular(store, error) < 0)
 			goto fail;
-		if (!writable)
+		if (!writable) {
+			store->real_path = real_path(path);
 			return 0;
+		}
 		if (lock(store, wait, start, &noticed, error) < 0)
 			goto fail;
 
@@ -183,6 +193,7 @@ store_open(struct store *store, const char *path, int writable,
 		    opened.st_dev == named.st_dev &&
 		    opened.st_ino == named.st_ino) {
 			store->length = (uint64_t)opened.st_size;
+			store->real_path = real_path(path);
 			return 0;
 		}
 		close(store->fd);
@@ -203,56 +214,55 @@ folder_bytes(const char *path)
 }
 
 int
-store_create(struct store *store, const char *path, struct error *error)
+store_open_hidden(const char *path, mode_t mode, char **hidden)
 {
 	size_t nbytes = strlen(path) + 40;
+	char *name = memory_or_die(malloc(nbytes));
+	int fd = -1;
 
-	*store = (struct store)STORE_NONE;
-	store->path = memory_or_die(strdup(path));
-	store->hidden = memory_or_die(malloc(nbytes));
-	store->writable = 1;
-	for (int i = 0; i < NAME_TRIES && store->fd < 0; i++) {
+	errno = EEXIST;
+	for (int i = 0; i < NAME_TRIES && fd < 0; i++) {
 		uint64_t number;
 
+		if (errno != EEXIST && errno != EINTR)
+			break;
 		if (getrandom(&number, sizeof number, 0) !=
-		    (ssize_t)sizeof number) {
-			error_system(error, errno, "getrandom");
-			goto fail;
-		}
-		snprintf(store->hidden, nbytes, "%.*s.bloomdedup-%016" PRIx64,
+		    (ssize_t)sizeof number)
+			break;
+		snprintf(name, nbytes, "%.*s.bloomdedup-%016" PRIx64,
 		    folder_bytes(path), path, number);
-		store->fd = open(store->hidden,
-		    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-		if (store->fd < 0 && errno != EEXIST && errno != EINTR) {
-			error_system(error, errno, path);
-			goto fail;
-		}
+		fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	}
-	if (store->fd < 0) {
-		error_system(error, EEXIST, path);
-		goto fail;
+	if (fd < 0) {
+		int errnum = errno;
+		free(name);
+		errno = errnum;
+		name = NULL;
 	}
-	if (flock(store->fd, LOCK_EX | LOCK_NB) < 0) {
-		error_system(error, errno, path);
-		goto fail;
-	}
-	return 0;
-
-fail:
-	if (store->fd < 0) {
-		free(store->hidden);
-		store->hidden = NULL;
-	}
-	store_close(store);
-	return -1;
+	*hidden = name;
+	return fd;
 }
 
-/* A new name is on the disk when its folder is. */
-static int
-sync_folder(struct store *store, struct error *error)
+int
+store_create(struct store *store, const char *path, struct error *error)
 {
-	int nbytes = folder_bytes(store->path), fd, result;
-	char *folder = memory_or_die(strdup(nbytes == 0 ? "." : store->path));
+	*store = (struct store)STORE_NONE;
+	store->path = memory_or_die(strdup(path));
+	store->writable = 1;
+	store->fd = store_open_hidden(path, 0600, &store->hidden);
+	if (store->fd < 0 || flock(store->fd, LOCK_EX | LOCK_NB) < 0) {
+		error_system(error, errno, path);
+		store_close(store);
+		return -1;
+	}
+	return 0;
+}
+
+int
+store_sync_folder(const char *path, struct error *error)
+{
+	int nbytes = folder_bytes(path), fd, result;
+	char *folder = memory_or_die(strdup(nbytes == 0 ? "." : path));
 
 	if (nbytes > 0)
 		folder[nbytes] = '\0';
@@ -263,7 +273,7 @@ sync_folder(struct store *store, struct error *error)
 	result = fsync(fd);
 	/* EINVAL: this file system doesn't sync folders */
 	if (result < 0 && errno != EINVAL)
-		error_system(error, errno, store->path);
+		error_system(error, errno, path);
 	else
 		result = 0;
 	close(fd);
@@ -301,7 +311,8 @@ store_publish(struct store *store, int replace, struct error *error)
 		unlink(store->hidden);
 	free(store->hidden);
 	store->hidden = NULL;
-	return sync_folder(store, error);
+	store->real_path = real_path(store->path);
+	return store_sync_folder(store->path, error);
 }
 
 void
@@ -313,6 +324,7 @@ store_close(struct store *store)
 		close(store->fd);
 	free(store->hidden);
 	free(store->path);
+	free(store->real_path);
 	*store = (struct store)STORE_NONE;
 }
 

@@ -17,6 +17,7 @@
 struct store {
 	int fd;        /* -1 if there is no file */
 	char *path;    /* as messages name it */
+	char *real_path; /* without links: what the journal stands beside */
 	char *hidden;  /* the temporary name before store_publish, or NULL */
 	int writable;
 	uint64_t length;
@@ -50,6 +51,13 @@ int store_open(struct store *store, const char *path, int writable,
 int store_create(struct store *store, const char *path, struct error *error);
 int store_publish(struct store *store, int replace, struct error *error);
 
+/*
+ * Open a new file for reading and writing under a random name in the folder of
+ * `path`; *hidden becomes that name, to be freed. Returns the descriptor, or
+ * -1 with errno set.
+ */
+int store_open_hidden(const char *path, mode_t mode, char **hidden);
+
 /* Closing gives up the lock. */
 void store_close(struct store *store);
 
@@ -69,6 +77,9 @@ int store_extend(struct store *store, uint64_t length, uint64_t nbytes,
 
 /* Data (and length) on the disk. A failure is final. */
 int store_sync(struct store *store, struct error *error);
+
+/* A new, changed or removed name `path` is on the disk when its folder is. */
+int store_sync_folder(const char *path, struct error *error);
 
 /*
  * Map a range, page-aligned, shared with the file; NULL on failure. Without a

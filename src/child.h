@@ -1,0 +1,29 @@
+/* The command of --to-command: a child that reads our lines from a pipe. */
+#ifndef CHILD_H
+#define CHILD_H
+
+#include <sys/types.h>
+
+#include "error.h"
+
+struct child {
+	pid_t pid;
+	int fd; /* where its standard input is written */
+};
+
+/*
+ * Start `sh -c COMMAND`, with signals as they are by default. From then on
+ * SIGPIPE is ignored here, so that a child that stops reading is an error that
+ * can be told.
+ */
+int child_start(struct child *child, const char *command,
+    struct error *error);
+
+/*
+ * Let the child see the end of its input, and wait for its end. Returns 0 if it
+ * read everything and exited with 0; else -1, with its exit status (128 + n
+ * for signal n) in error->status, or STATUS_FAILED if it left something unread.
+ */
+int child_finish(struct child *child, struct error *error);
+
+#endif

@@ -1,0 +1,251 @@
+#include "hold.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sizing.h"
+
+/* So many digests are 4 MiB: what the program may take beside the filter. */
+#define LIST_DIGESTS (256 * 1024)
+#define PIECE 4096
+
+/*
+ * The rates of 62 layers add up to 0.9975 p (sizing.h), so that so much is
+ * left of it for the lines that are held.
+ */
+#define PENDING_RATE 0.0025
+
+static int
+make_pending(struct hold *hold, uint64_t capacity, struct error *error)
+{
+	struct filter_plan plan = { .capacity = capacity,
+		.error_rate = PENDING_RATE * hold->filter->header.error_rate,
+		.growth = GROWTH_GROW, .hash = &hold->filter->header.hash };
+	double rate = sizing_layer_rate(plan.error_rate, 0, 0);
+
+	filter_close(&hold->pending, error);
+	if (sizing_layer(&plan.geometry, plan.capacity, rate, rate, 0,
+	    error) < 0)
+		return -1;
+	return filter_create(&hold->pending, NULL, 0, &plan, error);
+}
+
+int
+hold_start(struct hold *hold, struct filter *filter, int journaled,
+    struct error *error)
+{
+	*hold = (struct hold)HOLD_NONE;
+	hold->filter = filter;
+	hold->journaled = journaled;
+	if (make_pending(hold, LIST_DIGESTS / 4, error) < 0)
+		return -1;
+	if (journaled)
+		return journal_create(&hold->journal, filter->store.real_path,
+		    filter->header.id, error);
+	hold->list = memory_or_die(malloc(LIST_DIGESTS * sizeof *hold->list));
+	return 0;
+}
+
+void
+hold_end(struct hold *hold)
+{
+	struct error ignored;
+
+	journal_remove(&hold->journal, &ignored);
+	filter_close(&hold->pending, &ignored);
+	free(hold->list);
+	*hold = (struct hold)HOLD_NONE;
+}
+
+void
+hold_prefetch(const struct hold *hold, const struct digest *digests, size_t n)
+{
+	filter_prefetch(&hold->pending, digests, n);
+}
+
+void
+hold_probe(const struct hold *hold, const struct digest *digests, size_t n,
+    uint8_t *found)
+{
+	filter_probe_more(&hold->pending, digests, n, found);
+}
+
+uint64_t
+hold_reserve(struct hold *hold, uint64_t wanted, struct error *error)
+{
+	uint64_t room = UINT64_MAX;
+
+	/* A filter that may grow is made larger when all is known. */
+	if (hold->filter->growth == GROWTH_FAIL) {
+		room = filter_reserve(hold->filter, hold->count + wanted,
+		    error);
+		room = room > hold->count ? room - hold->count : 0;
+	}
+	if (!hold->journaled && room > LIST_DIGESTS - hold->listed)
+		room = LIST_DIGESTS - hold->listed;
+	wanted = wanted < room ? wanted : room;
+	return filter_reserve(&hold->pending, wanted, error);
+}
+
+int
+hold_mark(struct hold *hold, const struct digest *digests, size_t n,
+    struct error *error)
+{
+	if (hold->journaled) {
+		if (journal_add(&hold->journal, digests, n, error) < 0)
+			return -1;
+	} else {
+		memcpy(hold->list + hold->listed, digests,
+		    n * sizeof *digests);
+		hold->listed += n;
+	}
+	filter_mark(&hold->pending, digests, n);
+	hold->count += n;
+	return 0;
+}
+
+int
+hold_is_full(const struct hold *hold)
+{
+	/* A batch more must always fit. */
+	return !hold->journaled && hold->listed > LIST_DIGESTS / 2;
+}
+
+int
+hold_prepare(struct hold *hold, struct error *error)
+{
+	return filter_reserve(hold->filter, hold->count, error) ==
+	    hold->count ? 0 : -1;
+}
+
+/* Set the bits of the journal's digests in the layers that it names. */
+static int
+apply_journal(struct filter *filter, struct journal *journal,
+    struct error *error)
+{
+	struct digest *digests =
+	    memory_or_die(malloc(PIECE * sizeof *digests));
+	int result = journal_rewind(journal, error);
+
+	for (size_t i = 0; result == 0 && i < journal->span_count; i++) {
+		uint64_t left = journal->spans[i].count;
+		unsigned layer = journal->spans[i].layer;
+
+		if (layer >= filter->table.count) {
+			result = error_set(error, STATUS_FAILED, "%s: names a"
+			    " layer that the filter doesn't have",
+			    journal->path);
+			break;
+		}
+		while (result == 0 && left > 0) {
+			size_t got, n = left < PIECE ? (size_t)left : PIECE;
+
+			result = journal_read(journal, digests, n, &got,
+			    error);
+			if (result == 0 && got < n)
+				result = error_set(error, STATUS_FAILED,
+				    "%s: ends too early", journal->path);
+			if (result == 0)
+				filter_mark_layer(filter, layer, digests, n);
+			left -= n;
+		}
+	}
+	free(digests);
+	return result;
+}
+
+int
+hold_apply(struct hold *hold, struct error *error)
+{
+	struct journal_span spans[FORMAT_LAYERS_MAX];
+	size_t count = 0;
+	uint64_t left = hold->count;
+
+	if (hold->journaled) {
+		for (unsigned i = 0; left > 0; i++) {
+			uint64_t room = filter_layer_room(hold->filter, i);
+			uint64_t n = left < room ? left : room;
+
+			if (n > 0)
+				spans[count++] =
+				    (struct journal_span){ i, n };
+			left -= n;
+		}
+		if (journal_commit(&hold->journal, spans, count, error) < 0 ||
+		    apply_journal(hold->filter, &hold->journal, error) < 0)
+			return -1;
+	} else {
+		filter_mark(hold->filter, hold->list, hold->listed);
+		hold->listed = 0;
+	}
+	hold->count = 0;
+	if (filter_sync(hold->filter, error) < 0)
+		return -1;
+	if (hold->journaled && journal_remove(&hold->journal, error) < 0)
+		return -1;
+	return make_pending(hold, LIST_DIGESTS / 4, error);
+}
+
+int
+hold_recover(struct filter *filter, void (*notice)(const char *text),
+    struct error *error)
+{
+	struct journal journal;
+	char text[5000];
+	int result = journal_open(&journal, filter->store.real_path,
+	    filter->header.id, error);
+
+	if (result == 1)
+		return 0;
+	if (result == 0) {
+		snprintf(text, sizeof text, "%s: finishing an earlier run: %"
+		    PRIu64 " lines that went out are remembered now",
+		    filter->store.path, journal.count);
+		notice(text);
+		if (filter_begin_marking(filter, error) < 0 ||
+		    apply_journal(filter, &journal, error) < 0 ||
+		    filter_sync(filter, error) < 0) {
+			journal_close(&journal);
+			return -1;
+		}
+		filter_count_again(filter);
+	}
+	if (result < 0)
+		return -1;
+	return journal_remove(&journal, error);
+}
+
+int
+hold_read(struct hold *hold, struct filter *filter, struct error *error)
+{
+	struct journal journal;
+	struct digest digests[256];
+	size_t got;
+	int result;
+
+	*hold = (struct hold)HOLD_NONE;
+	hold->filter = filter;
+	result = journal_open(&journal, filter->store.real_path,
+	    filter->header.id, error);
+	if (result != 0) {
+		journal_close(&journal);
+		return result < 0 ? -1 : 0;
+	}
+	if (make_pending(hold, journal.count + 1, error) < 0)
+		goto fail;
+	do {
+		if (journal_read(&journal, digests, 256, &got, error) < 0)
+			goto fail;
+		filter_mark(&hold->pending, digests, got);
+		hold->count += got;
+	} while (got > 0);
+	journal_close(&journal);
+	return 1;
+
+fail:
+	journal_close(&journal);
+	hold_end(hold);
+	return -1;
+}

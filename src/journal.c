@@ -1,0 +1,353 @@
+#include "journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "le.h"
+#include "store.h"
+
+/*
+ * A frame: magic, kind, bytes of payload, CRC-32 of all that with the payload;
+ * each a u32, then the payload.
+ */
+enum {
+	HEAD_BYTES = 16,
+	FRAME_DIGESTS = 4096,
+	DIGEST_BYTES = 16,
+	PAYLOAD_MAX = FRAME_DIGESTS * DIGEST_BYTES,
+	SPAN_BYTES = 12,
+	BEGIN_BYTES = 4 + FORMAT_ID_BYTES,
+	KIND_BEGIN = 1,
+	KIND_DIGESTS = 2,
+	KIND_COMMIT = 3,
+	VERSION = 1
+};
+static const uint8_t magic[4] = { 0x89, 'b', 'd', 'j' };
+
+static int
+begin(struct journal *j, const char *filter, int flags, struct error *error)
+{
+	size_t nbytes = strlen(filter) + sizeof ".journal";
+	struct stat st;
+
+	*j = (struct journal)JOURNAL_NONE;
+	j->path = memory_or_die(malloc(nbytes));
+	j->frame = memory_or_die(malloc(HEAD_BYTES + PAYLOAD_MAX));
+	snprintf(j->path, nbytes, "%s.journal", filter);
+	/* Nothing that somebody planted there is followed or waited for. */
+	do {
+		j->fd = open(j->path, flags | O_CLOEXEC | O_NOFOLLOW |
+		    O_NONBLOCK | O_NOCTTY, 0600);
+	} while (j->fd < 0 && errno == EINTR);
+	if (j->fd < 0)
+		return error_system(error, errno, j->path);
+	if (fstat(j->fd, &st) < 0)
+		return error_system(error, errno, j->path);
+	if (!S_ISREG(st.st_mode)) {
+		return error_set(error, STATUS_FAILED,
+		    "%s: a journal must be a regular file", j->path);
+	}
+	return 0;
+}
+
+static int
+write_all(struct journal *j, const uint8_t *data, size_t nbytes,
+    struct error *error)
+{
+	while (nbytes > 0) {
+		ssize_t n = pwrite(j->fd, data, nbytes, (off_t)j->offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_system(error, errno, j->path);
+		data += n;
+		nbytes -= (size_t)n;
+		j->offset += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* Write the frame whose payload is in place. */
+static int
+write_frame(struct journal *j, uint32_t kind, size_t payload,
+    struct error *error)
+{
+	uint8_t *head = j->frame;
+
+	memcpy(head, magic, sizeof magic);
+	le_put32(head + 4, kind);
+	le_put32(head + 8, (uint32_t)payload);
+	le_put32(head + 12, 0);
+	le_put32(head + 12, (uint32_t)crc32(crc32(0, NULL, 0), head,
+	    (uInt)(HEAD_BYTES + payload)));
+	return write_all(j, head, HEAD_BYTES + payload, error);
+}
+
+/*
+ * Read the frame at the offset. Returns 1 if there is none that is whole: the
+ * end of the file, or what a crash left.
+ */
+static int
+read_frame(struct journal *j, uint32_t *kind, size_t *payload,
+    struct error *error)
+{
+	uint8_t *head = j->frame;
+	size_t have = 0, wanted = HEAD_BYTES;
+	uint32_t crc;
+
+	while (have < wanted) {
+		ssize_t n = pread(j->fd, head + have, wanted - have,
+		    (off_t)(j->offset + have));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_system(error, errno, j->path);
+		if (n == 0)
+			return 1;
+		have += (size_t)n;
+		if (have == HEAD_BYTES && wanted == HEAD_BYTES) {
+			if (memcmp(head, magic, sizeof magic) != 0 ||
+			    le_get32(head + 8) > PAYLOAD_MAX)
+				return 1;
+			wanted += le_get32(head + 8);
+		}
+	}
+	crc = le_get32(head + 12);
+	le_put32(head + 12, 0);
+	if (crc != (uint32_t)crc32(crc32(0, NULL, 0), head, (uInt)wanted))
+		return 1;
+	*kind = le_get32(head + 4);
+	*payload = wanted - HEAD_BYTES;
+	j->offset += wanted;
+	return 0;
+}
+
+int
+journal_create(struct journal *j, const char *filter,
+    const uint8_t id[FORMAT_ID_BYTES], struct error *error)
+{
+	if (begin(j, filter, O_RDWR | O_CREAT | O_EXCL, error) < 0) {
+		journal_close(j);
+		return -1;
+	}
+	le_put32(j->frame + HEAD_BYTES, VERSION);
+	memcpy(j->frame + HEAD_BYTES + 4, id, FORMAT_ID_BYTES);
+	if (write_frame(j, KIND_BEGIN, BEGIN_BYTES, error) < 0) {
+		struct error second;
+		journal_remove(j, &second);
+		return -1;
+	}
+	return 0;
+}
+
+static int
+flush(struct journal *j, struct error *error)
+{
+	size_t payload = j->used * DIGEST_BYTES;
+
+	if (j->used == 0)
+		return 0;
+	j->used = 0;
+	return write_frame(j, KIND_DIGESTS, payload, error);
+}
+
+int
+journal_add(struct journal *j, const struct digest *digests, size_t n,
+    struct error *error)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint8_t *p = j->frame + HEAD_BYTES + j->used * DIGEST_BYTES;
+
+		le_put64(p, digests[i].low);
+		le_put64(p + 8, digests[i].high);
+		j->used++;
+		if (j->used == FRAME_DIGESTS && flush(j, error) < 0)
+			return -1;
+	}
+	j->count += n;
+	return 0;
+}
+
+int
+journal_commit(struct journal *j, const struct journal_span *spans,
+    size_t count, struct error *error)
+{
+	uint8_t *p = j->frame + HEAD_BYTES;
+
+	if (flush(j, error) < 0)
+		return -1;
+	/* The digests are on the disk before the commit can be. */
+	if (fdatasync(j->fd) < 0)
+		return error_system(error, errno, j->path);
+	le_put64(p, j->count);
+	for (size_t i = 0; i < count; i++) {
+		le_put32(p + 8 + i * SPAN_BYTES, spans[i].layer);
+		le_put64(p + 12 + i * SPAN_BYTES, spans[i].count);
+		j->spans[i] = spans[i];
+	}
+	j->span_count = count;
+	if (write_frame(j, KIND_COMMIT, 8 + count * SPAN_BYTES, error) < 0)
+		return -1;
+	if (fsync(j->fd) < 0)
+		return error_system(error, errno, j->path);
+	return store_sync_folder(j->path, error);
+}
+
+/* Take the spans from a commit's payload; -1 if they don't add up. */
+static int
+decode_commit(struct journal *j, size_t payload)
+{
+	const uint8_t *p = j->frame + HEAD_BYTES;
+	uint64_t sum = 0;
+
+	if (payload < 8 || (payload - 8) % SPAN_BYTES != 0 ||
+	    (payload - 8) / SPAN_BYTES > FORMAT_LAYERS_MAX ||
+	    le_get64(p) != j->count)
+		return -1;
+	j->span_count = (payload - 8) / SPAN_BYTES;
+	for (size_t i = 0; i < j->span_count; i++) {
+		struct journal_span *span = &j->spans[i];
+
+		span->layer = le_get32(p + 8 + i * SPAN_BYTES);
+		span->count = le_get64(p + 12 + i * SPAN_BYTES);
+		if (span->count > j->count - sum)
+			return -1;
+		sum += span->count;
+	}
+	return sum == j->count ? 0 : -1;
+}
+
+/* Read all frames once. 0: complete, 2: not, -1: error. */
+static int
+verify(struct journal *j, struct error *error)
+{
+	uint32_t kind = 0;
+	size_t payload = 0;
+
+	for (;;) {
+		int result = read_frame(j, &kind, &payload, error);
+
+		if (result != 0)
+			return result < 0 ? -1 : 2;
+		if (kind == KIND_COMMIT)
+			return decode_commit(j, payload) == 0 ? 0 : 2;
+		if (kind != KIND_DIGESTS || payload % DIGEST_BYTES != 0)
+			return 2;
+		j->count += payload / DIGEST_BYTES;
+	}
+}
+
+int
+journal_open(struct journal *j, const char *filter,
+    const uint8_t id[FORMAT_ID_BYTES], struct error *error)
+{
+	uint32_t kind = 0;
+	size_t payload = 0;
+	struct stat st;
+	int result;
+
+	if (begin(j, filter, O_RDONLY, error) < 0) {
+		result = j->fd < 0 && errno == ENOENT ? 1 : -1;
+		goto fail;
+	}
+	result = read_frame(j, &kind, &payload, error);
+	if (result < 0)
+		goto fail;
+	/* Killed before its first frame was whole: short, and ours. */
+	if (result == 1 && fstat(j->fd, &st) == 0 &&
+	    st.st_size < HEAD_BYTES + BEGIN_BYTES)
+		return 2;
+	if (result == 1 || kind != KIND_BEGIN || payload != BEGIN_BYTES ||
+	    le_get32(j->frame + HEAD_BYTES) != VERSION) {
+		result = error_set(error, STATUS_FAILED, "%s: not a journal of"
+		    " this version of bloomdedup; move it away", j->path);
+		goto fail;
+	}
+	if (memcmp(j->frame + HEAD_BYTES + 4, id, FORMAT_ID_BYTES) != 0) {
+		result = error_set(error, STATUS_FAILED, "%s: the journal of"
+		    " another filter; move it away", j->path);
+		goto fail;
+	}
+	result = verify(j, error);
+	if (result < 0)
+		goto fail;
+	if (result == 0)
+		result = journal_rewind(j, error);
+	return result;
+
+fail:
+	journal_close(j);
+	return result;
+}
+
+int
+journal_rewind(struct journal *j, struct error *error)
+{
+	uint32_t kind = 0;
+	size_t payload = 0;
+
+	j->offset = 0;
+	j->used = j->next = 0;
+	return read_frame(j, &kind, &payload, error) < 0 ? -1 : 0;
+}
+
+int
+journal_read(struct journal *j, struct digest *digests, size_t n, size_t *got,
+    struct error *error)
+{
+	*got = 0;
+	while (*got < n) {
+		const uint8_t *p;
+
+		if (j->next == j->used) {
+			uint32_t kind = 0;
+			size_t payload = 0;
+			int result = read_frame(j, &kind, &payload, error);
+
+			if (result < 0)
+				return -1;
+			if (result > 0 || kind != KIND_DIGESTS)
+				return 0;
+			j->used = payload / DIGEST_BYTES;
+			j->next = 0;
+		}
+		p = j->frame + HEAD_BYTES + j->next++ * DIGEST_BYTES;
+		digests[*got].low = le_get64(p);
+		digests[*got].high = le_get64(p + 8);
+		(*got)++;
+	}
+	return 0;
+}
+
+int
+journal_remove(struct journal *j, struct error *error)
+{
+	int result = 0;
+
+	if (j->fd >= 0) {
+		if (unlink(j->path) < 0 && errno != ENOENT)
+			result = error_system(error, errno, j->path);
+		else
+			result = store_sync_folder(j->path, error);
+	}
+	journal_close(j);
+	return result;
+}
+
+void
+journal_close(struct journal *j)
+{
+	if (j->fd >= 0)
+		close(j->fd);
+	free(j->path);
+	free(j->frame);
+	*j = (struct journal)JOURNAL_NONE;
+}

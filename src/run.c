@@ -1,0 +1,210 @@
+#include "run.h"
+
+#include <string.h>
+
+#include "report.h"
+#include "signals.h"
+
+struct input_plan
+run_inputs(const struct options *o, const struct key_recipe *recipe)
+{
+	static char dash[] = "-", *standard_input[] = { dash };
+	struct input_plan plan = { .paths = standard_input, .count = 1,
+		.terminator = recipe->zero_terminated ? '\0' : '\n',
+		.csv = recipe->csv, .separator = (uint8_t)recipe->separator,
+		.gunzip = o->gunzip, .report = report_notice,
+		.interrupted = report_interrupted };
+
+	if (o->operand_count > 0) {
+		plan.paths = o->operands;
+		plan.count = o->operand_count;
+	}
+	return plan;
+}
+
+/* Where the lines go: a file, standard output, or a command. */
+static int
+open_output(struct run *run, const struct input_plan *inputs,
+    struct error *error)
+{
+	const struct options *o = run->options;
+	struct output *out = &run->output;
+
+	if (o->to_command != NULL) {
+		if (child_start(&run->child, o->to_command, error) < 0)
+			return -1;
+		*out = (struct output){ .fd = run->child.fd,
+			.name = "--to-command" };
+		return 0;
+	}
+	if (output_open(out, o->output, o->atomic, inputs, o->filter,
+	    error) < 0)
+		return -1;
+	if (o->sync && output_check_sync(out, error) < 0)
+		return -1;
+	if (o->filter == NULL || !run->pipeline.remember)
+		return 0;
+	return output_mend(out, inputs->terminator, report_notice, error);
+}
+
+/* Open what is written to; old files are cut off only when all is well. */
+static int
+open_outputs(struct run *run, const struct input_plan *inputs,
+    struct error *error)
+{
+	const struct options *o = run->options;
+	struct pipeline *p = &run->pipeline;
+
+	if (p->print != PRINT_NOTHING && open_output(run, inputs, error) < 0)
+		return -1;
+	if (o->duplicates == NULL)
+		return 0;
+	p->duplicates = &run->duplicates;
+	return output_open(&run->duplicates, o->duplicates, o->atomic, inputs,
+	    o->filter, error);
+}
+
+/* Marks are held back where a promise needs it; in memory none does. */
+static int
+start_hold(struct run *run, struct error *error)
+{
+	const struct options *o = run->options;
+	struct pipeline *p = &run->pipeline;
+	int result = 0;
+
+	if (o->filter == NULL)
+		return 0;
+	if (!p->remember)
+		result = hold_read(&run->hold, &run->filter, error);
+	else if (o->atomic || o->sync)
+		result = hold_start(&run->hold, &run->filter, o->atomic,
+		    error) < 0 ? -1 : 1;
+	if (result > 0)
+		p->hold = &run->hold;
+	return result < 0 ? -1 : 0;
+}
+
+/* Keep the first error in `error`, print a later one. */
+static void
+join_errors(int *result, int later, struct error *error,
+    const struct error *second)
+{
+	if (later >= 0)
+		return;
+	if (*result < 0)
+		report_notice(second->text);
+	else
+		*error = *second;
+	*result = -1;
+}
+
+/* The command has read all there is and ended well, or the run has not. */
+static int
+finish_child(struct run *run, int result, struct error *error)
+{
+	struct error second;
+
+	run->output.fd = -1;
+	if (child_finish(&run->child, &second) == 0)
+		return result;
+	/* A pipe that broke is explained by how the command ended. */
+	if (result < 0 && second.status != STATUS_FAILED)
+		*error = second;
+	else
+		join_errors(&result, -1, error, &second);
+	return -1;
+}
+
+/*
+ * The run ended well: outputs in place, then the marks that were held. Room in
+ * the filter comes before both, so that a full disk is an error in time.
+ */
+static int
+commit(struct run *run, struct error *error)
+{
+	struct hold *hold = run->pipeline.hold;
+	int write = hold != NULL && run->pipeline.remember;
+
+	if (write && hold_prepare(hold, error) < 0)
+		return -1;
+	if ((run->options->atomic || run->options->sync) &&
+	    ((run->output.fd >= 0 &&
+	    output_finish(&run->output, error) < 0) ||
+	    (run->duplicates.fd >= 0 &&
+	    output_finish(&run->duplicates, error) < 0)))
+		return -1;
+	return write ? hold_apply(hold, error) : 0;
+}
+
+/* Does the run count as failed though its pipeline came to the end? */
+static int
+failed_input(const struct run *run)
+{
+	return input_failed(run->pipeline.input) || signals_stop;
+}
+
+static int
+stream(struct run *run, const struct input_plan *inputs, struct error *error)
+{
+	const struct options *o = run->options;
+	struct pipeline *p = &run->pipeline;
+	int result = open_outputs(run, inputs, error);
+
+	if (result == 0)
+		result = start_hold(run, error);
+	if (result == 0) {
+		report_begin(o, p, o->progress ? input_total(inputs) : 0);
+		p->input = input_new(inputs);
+		result = pipeline_run(p, error);
+	}
+	if (run->child.pid > 0)
+		result = finish_child(run, result, error);
+	/* --sync keeps what went out before a file was missing. */
+	if (result == 0 && !(o->atomic && failed_input(run)))
+		result = commit(run, error);
+	return result;
+}
+
+static void
+close_outputs(struct run *run, int *result, struct error *error)
+{
+	struct error second;
+
+	join_errors(result, output_close(&run->output, &second), error,
+	    &second);
+	join_errors(result, output_close(&run->duplicates, &second), error,
+	    &second);
+}
+
+int
+run_lines(struct run *run, struct error *error)
+{
+	struct input_plan inputs = run_inputs(run->options, &run->recipe);
+	struct pipeline *p = &run->pipeline;
+	struct error second;
+	int result, failed = 0;
+
+	run->output = run->duplicates = (struct output)OUTPUT_NONE;
+	run->hold = (struct hold)HOLD_NONE;
+	p->filter = &run->filter;
+	p->recipe = &run->recipe;
+	p->output = &run->output;
+	p->watch = report_watch;
+	if (run->options->quiet)
+		p->print = PRINT_NOTHING;
+	result = stream(run, &inputs, error);
+	close_outputs(run, &result, error);
+	if (p->input != NULL) {
+		failed = input_failed(p->input);
+		if (!signals_stop && p->remember)
+			report_filter_warnings();
+		report_stats();
+		report_end();
+	}
+	hold_end(&run->hold);
+	join_errors(&result, filter_close(&run->filter, &second), error,
+	    &second);
+	input_free(p->input);
+	p->input = NULL;
+	return result < 0 ? -1 : failed ? STATUS_FAILED : STATUS_OK;
+}
