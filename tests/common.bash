@@ -4,6 +4,7 @@ bats_require_minimum_version 1.5.0
 ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 : "${BLOOMDEDUP:=$ROOT/bloomdedup}"
 : "${BUILD:=$ROOT/build}"
+# shellcheck disable=SC2034 # the tests use it
 HELPER=$BUILD/helper
 
 # Each test works in a folder of its own.
@@ -38,5 +39,47 @@ fails() {
 		echo "not one line with '$text' on standard error:"
 		cat fails.err
 		return 1
+	fi
+}
+
+# model: what the program must print, by a model too simple to be wrong: any
+# bytes, a last line without a newline gets one.
+model() {
+	perl -ne 'chomp; print "$_\n" unless $seen{$_}++' "$@"
+}
+
+# until_true COMMAND...: wait for it to succeed, at most a minute. No test
+# passes or fails by how long that is on a machine that works at all.
+until_true() {
+	local i
+	for ((i = 0; i < 1200; i++)); do
+		if "$@"; then
+			return 0
+		fi
+		sleep 0.05
+	done
+	echo "did not come true: $*"
+	return 1
+}
+
+# has_bytes N FILE: is FILE at least N bytes long?
+has_bytes() {
+	[ -e "$2" ] && [ "$(stat -c %s "$2")" -ge "$1" ]
+}
+
+# no_leftovers: there is no temporary file of the program in this folder.
+no_leftovers() {
+	local found
+	found=$(find . -name '.bloomdedup-*')
+	if [ -n "$found" ]; then
+		echo "left behind: $found"
+		return 1
+	fi
+}
+
+# Under the address sanitizer memory is not what it is.
+skip_if_sanitized() {
+	if grep -q __asan_init "$BLOOMDEDUP"; then
+		skip "the sanitizer takes more memory"
 	fi
 }

@@ -6,12 +6,21 @@
  *   helper fix-crc FILE         make the checksums of header and slots right
  *   helper poke FILE OFFSET HEX overwrite bytes
  *   helper lines N [SEED]       N distinct lines, without randomness
+ *   helper flip FILE OFFSET BIT flip one bit of a byte
+ *   helper defaults COMMAND...  run it with every signal as it is by default
+ *                               (a shell makes what is behind & ignore some)
+ *   helper peak KIBIBYTES COMMAND...
+ *                               run it; fail if it used more memory
+ *   helper nonblock COMMAND...  run it with a standard output that never waits
  */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -94,6 +103,72 @@ poke(const char *path, const char *offset, const char *hex)
 }
 
 static int
+flip(const char *path, off_t offset, unsigned bit)
+{
+	uint8_t byte;
+	int fd = open(path, O_RDWR);
+
+	if (fd < 0)
+		return fail(path);
+	if (pread(fd, &byte, 1, offset) != 1)
+		return fail(path);
+	byte = (uint8_t)(byte ^ 1u << bit);
+	if (pwrite(fd, &byte, 1, offset) != 1)
+		return fail(path);
+	return close(fd);
+}
+
+static int
+run_defaults(char **command)
+{
+	sigset_t none;
+
+	for (int i = 1; i < NSIG; i++)
+		signal(i, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execvp(command[0], command);
+	return fail(command[0]);
+}
+
+static int
+run_peak(long most, char **command)
+{
+	struct rusage usage;
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return fail("fork");
+	if (pid == 0) {
+		execvp(command[0], command);
+		_exit(fail(command[0]));
+	}
+	if (waitpid(pid, &status, 0) < 0 ||
+	    getrusage(RUSAGE_CHILDREN, &usage) < 0)
+		return fail(command[0]);
+	if (usage.ru_maxrss > most) {
+		fprintf(stderr, "helper: %ld KiB of memory, more than %ld\n",
+		    usage.ru_maxrss, most);
+		return 1;
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) :
+	    128 + WTERMSIG(status);
+}
+
+static int
+run_nonblock(char **command)
+{
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+	if (flags < 0 || fcntl(STDOUT_FILENO, F_SETFL,
+	    flags | O_NONBLOCK) < 0)
+		return fail("fcntl");
+	execvp(command[0], command);
+	return fail(command[0]);
+}
+
+static int
 lines(uint64_t count, uint64_t seed)
 {
 	for (uint64_t i = 0; i < count; i++)
@@ -116,6 +191,15 @@ main(int argc, char **argv)
 	if (strcmp(what, "lines") == 0 && argc >= 3)
 		return lines(strtoull(argv[2], NULL, 10),
 		    argc > 3 ? strtoull(argv[3], NULL, 10) : 0);
+	if (strcmp(what, "flip") == 0 && argc == 5)
+		return flip(argv[2], (off_t)atoll(argv[3]),
+		    (unsigned)atoi(argv[4]));
+	if (strcmp(what, "defaults") == 0 && argc >= 3)
+		return run_defaults(argv + 2);
+	if (strcmp(what, "peak") == 0 && argc >= 4)
+		return run_peak(atol(argv[2]), argv + 3);
+	if (strcmp(what, "nonblock") == 0 && argc >= 3)
+		return run_nonblock(argv + 2);
 	fprintf(stderr, "helper: see the head of tests/helper.c\n");
 	return 2;
 }

@@ -1,0 +1,260 @@
+# Honest figures: the share of new lines that is taken for seen is what `info`
+# states, and below p, in filters that are fresh, full, grown or overfull.
+#
+# The hash's secret is set to a fixed one, so that each run is the same one.
+load common
+
+# fixed FILTER: give an empty filter a secret that is always the same.
+fixed() {
+	local hex
+	hex=$(perl -e 'printf "%02x", $_ * 167 % 256 ^ 90 for 1 .. 192')
+	"$HELPER" poke "$1" 128 "$hex"
+	"$HELPER" fix-crc "$1"
+}
+
+# figure NAME FILTER: a number from `info --json`, of the whole filter.
+figure() {
+	bloomdedup info --json "$2" |
+		sed -n 's/^\([^[]*\)[[].*[]]\(.*\)$/\1\2/
+			s/.*"'"$1"'": \([-+.0-9e]*\).*/\1/p' | grep .
+}
+
+# layers FILTER: how many it has.
+layers() {
+	bloomdedup info --json "$1" | grep -o '"k": ' | wc -l
+}
+
+# holds CONDITION NAME=VALUE...: is it true? An awk expression.
+holds() {
+	local condition=$1 assignment
+	shift
+	for assignment; do
+		set -- "$@" -v "$assignment"
+		shift
+	done
+	awk "$@" "BEGIN { exit !($condition) }" </dev/null && return 0
+	echo "not true: $condition, with $*"
+	return 1
+}
+
+# looks_up N FILTER P: of N lines that the filter never saw it takes as many
+# for seen as `info` states, within 4 standard deviations, and less than P.
+looks_up() {
+	local found now
+	now=$(figure error_rate_now "$2")
+	found=$("$HELPER" lines "$1" 99 | bloomdedup check -f "$2" | wc -l)
+	echo "found $found of $1, now $now, allowed $3"
+	holds 'found <= n * p' found="$found" n="$1" p="$3"
+	holds '(found - n * now) ^ 2 <= 16 * n * now + 1' \
+		found="$found" n="$1" now="$now"
+}
+
+# remembers N FILTER: lines 1 to N go in and are all found again; `info`
+# estimates their number within 1 %.
+remembers() {
+	"$HELPER" lines "$1" 1 >input
+	bloomdedup add -f "$2" input
+	bloomdedup check -f "$2" input | cmp - input
+	[ -z "$(bloomdedup check -v -f "$2" input)" ]
+	holds '(lines - n) ^ 2 <= (n / 100) ^ 2' lines="$(figure lines "$2")" \
+		n="$1"
+}
+
+# full N P LOOKUPS: a filter for N lines with N lines has the rate that the
+# first layer is made for, 0.75 P, and keeps it.
+full() {
+	bloomdedup create -n "$1" -p "$2" filter
+	fixed filter
+	remembers "$1" filter
+	[ "$(layers filter)" -eq 1 ]
+	holds 'now <= 0.78 * p && now >= 0.69 * p' p="$2" \
+		now="$(figure error_rate_now filter)"
+	looks_up "$3" filter "$2"
+}
+
+@test "a million lines at an error rate of 1e-2" {
+	full 1000000 1e-2 1000000
+}
+
+@test "a million lines at an error rate of 1e-3" {
+	full 1000000 1e-3 2000000
+}
+
+@test "a million lines at an error rate of 1e-4" {
+	full 1000000 1e-4 10000000
+}
+
+@test "a million lines at an error rate of 1e-5" {
+	full 1000000 1e-5 20000000
+}
+
+@test "a million lines at the default rate: next to none is lost" {
+	bloomdedup create -n 1e6 filter
+	fixed filter
+	remembers 1000000 filter
+	holds 'now <= 0.78e-6 && now >= 0.6e-6' \
+		now="$(figure error_rate_now filter)"
+	looks_up 10000000 filter 1e-6
+}
+
+@test "half full is far better than full" {
+	bloomdedup create -n 1e6 -p 1e-2 filter
+	fixed filter
+	remembers 500000 filter
+	looks_up 1000000 filter 0.0006
+}
+
+@test "a filter for one line" {
+	for p in 1e-2 1e-6 0.5; do
+		bloomdedup create -n 1 -p "$p" "filter$p"
+		fixed "filter$p"
+		remembers 1 "filter$p"
+		looks_up 300000 "filter$p" "$p"
+	done
+}
+
+@test "a filter for a hundred lines" {
+	for p in 1e-2 1e-6 0.5; do
+		bloomdedup create -n 100 -p "$p" "filter$p"
+		fixed "filter$p"
+		remembers 100 "filter$p"
+		looks_up 300000 "filter$p" "$p"
+	done
+}
+
+@test "a filter for ten thousand lines" {
+	for p in 1e-1 1e-2 1e-3; do
+		bloomdedup create -n 10000 -p "$p" "filter$p"
+		fixed "filter$p"
+		remembers 10000 "filter$p"
+		looks_up 1000000 "filter$p" "$p"
+	done
+}
+
+@test "a given number of hash functions keeps the rate too" {
+	for k in 1 3 7 13 24 64; do
+		bloomdedup create -n 20000 -p 1e-2 --hashes=$k filter$k
+		fixed filter$k
+		remembers 20000 filter$k
+		looks_up 300000 filter$k 1e-2
+	done
+}
+
+@test "a filter of a given size keeps the rate that it was promised" {
+	bloomdedup size -n 100000 -m 150K --json >told
+	p=$(sed 's/.*"error_rate": \([-0-9.e]*\),.*/\1/' told)
+	bloomdedup create -n 100000 -m 150K filter
+	fixed filter
+	remembers 100000 filter
+	looks_up 2000000 filter "$p"
+	holds 'now >= 0.69 * p' now="$(figure error_rate_now filter)" p="$p"
+}
+
+@test "grown from ten thousand lines to a million" {
+	bloomdedup create -n 1e4 -p 1e-3 filter
+	fixed filter
+	remembers 1000000 filter
+	[ "$(layers filter)" -eq 7 ]
+	looks_up 3000000 filter 1e-3
+}
+
+@test "grown from a hundred lines to ten thousand at once" {
+	bloomdedup create -n 100 -p 1e-2 filter
+	fixed filter
+	remembers 10000 filter
+	[ "$(layers filter)" -eq 7 ]
+	looks_up 1000000 filter 1e-2
+}
+
+@test "grown from one line, one line at a time" {
+	bloomdedup create -n 1 -p 1e-2 filter
+	fixed filter
+	"$HELPER" lines 200 1 | while IFS= read -r line; do
+		echo "$line" | bloomdedup add -f filter
+	done
+	remembers 200 filter
+	looks_up 1000000 filter 1e-2
+}
+
+@test "at every moment while it grows: new lines are lost below the rate" {
+	bloomdedup create -n 1000 -p 1e-2 filter
+	fixed filter
+	"$HELPER" lines 500000 1 | bloomdedup -f filter >new
+	holds 'new < n && new >= 0.99 * n' new="$(wc -l <new)" n=500000
+	"$HELPER" lines 500000 1 | awk '
+		NR == FNR { new[$0]; next }
+		!($0 in new) { lost[int((FNR - 1) / 50000)]++ }
+		END {
+			for (i = 0; i < 10; i++)
+				if (lost[i] > 0.01 * 50000)
+					exit 1
+		}' new -
+}
+
+@test "overfilled with --on-full=warn: the rate rises, and info says how far" {
+	bloomdedup create -n 1e5 -p 1e-2 --on-full=warn filter
+	fixed filter
+	"$HELPER" lines 200000 1 >input
+	bloomdedup add -f filter input 2>warning
+	grep -q '^bloomdedup: ' warning
+	bloomdedup check -f filter input | cmp - input
+	[ "$(layers filter)" -eq 1 ]
+	# what was taken for seen by mistake was never counted
+	holds 'lines > 0.95 * n && lines <= 1.01 * n' n=200000 \
+		lines="$(figure lines filter)"
+	holds 'now > 0.05' now="$(figure error_rate_now filter)"
+	looks_up 500000 filter 0.5
+}
+
+@test "a filter that doesn't grow uses all of its rate" {
+	bloomdedup create -n 2e5 -p 1e-3 --on-full=fail filter
+	fixed filter
+	remembers 200000 filter
+	holds 'now <= 1.04e-3 && now >= 0.92e-3' \
+		now="$(figure error_rate_now filter)"
+	looks_up 2000000 filter 1.04e-3
+}
+
+@test "merged: the union has the rate that info states" {
+	bloomdedup create -n 50000 -p 1e-3 one
+	fixed one
+	bloomdedup create --like=one two
+	"$HELPER" lines 120000 1 >input
+	head -n 50000 input | bloomdedup add -f one
+	tail -n 70000 input | bloomdedup add -f two
+	bloomdedup merge -o both one two 2>warning
+	grep -q '^bloomdedup: .*above the 0.001' warning
+	bloomdedup check -f both input | cmp - input
+	holds '(lines - n) ^ 2 <= (n / 100) ^ 2' n=120000 \
+		lines="$(figure lines both)"
+	# two full filters in one: above p, as the merge says in its warning
+	looks_up 2000000 both 2e-3
+}
+
+@test "merged: half of the lines each, below p" {
+	bloomdedup create -n 50000 -p 1e-3 one
+	fixed one
+	bloomdedup create --like=one two
+	"$HELPER" lines 50000 1 >input
+	head -n 25000 input | bloomdedup add -f one
+	tail -n 25000 input | bloomdedup add -f two
+	bloomdedup merge -o both one two
+	bloomdedup check -f both input | cmp - input
+	looks_up 2000000 both 1e-3
+}
+
+@test "an empty filter finds nothing" {
+	bloomdedup create -n 1000 filter
+	[ "$(figure error_rate_now filter)" = 0 ]
+	[ "$(figure lines filter)" = 0 ]
+	run -1 bloomdedup check -q -f filter <<<"a line"
+}
+
+@test "a filter whose bits are all set finds everything" {
+	bloomdedup create -m 212992 -p 1e-3 --on-full=warn filter
+	perl -e 'print "\xff" x 200704' |
+		dd of=filter bs=4096 seek=3 conv=notrunc status=none
+	[ "$(stat -c %s filter)" -eq 212992 ]
+	bloomdedup info --json filter | grep -q '"error_rate_now": 1,'
+	bloomdedup check -f filter <<<"a line" | grep -qx 'a line'
+}

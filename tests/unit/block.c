@@ -1,0 +1,325 @@
+/*
+ * Goal: marking and probing do what block_visit says, for every number of
+ * cache lines and bits, in every version of the hot loops that this machine
+ * can run; and block_visit gives exactly k bits, in t cache lines, at most one
+ * a lane.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "block.h"
+#include "error.h"
+#include "kernel.h"
+#include "tap.h"
+
+#define PAGES 3
+#define KEYS 1500 /* leaves some bits unset and others not, also for k = 64 */
+
+static uint64_t state;
+
+/* SplitMix64 (Steele, Lea, Flood 2014) */
+static uint64_t
+random64(void)
+{
+	uint64_t z = state += UINT64_C(0x9E3779B97F4A7C15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+	z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+	return z ^ z >> 31;
+}
+
+static void
+draw(struct digest *digests, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		digests[i] = (struct digest){ random64(), random64() };
+}
+
+/* What block_visit said of one digest. */
+struct visits {
+	unsigned count;
+	struct bit {
+		uint64_t page;
+		unsigned line, lane, bit;
+	} bits[K_MAX + 1];
+};
+
+static void
+visit(void *context, uint64_t page, unsigned line, unsigned lane, unsigned bit)
+{
+	struct visits *v = context;
+
+	if (v->count <= K_MAX)
+		v->bits[v->count++] = (struct bit){ page, line, lane, bit };
+}
+
+/* Little-endian words: bit b of a word is bit b % 8 of its byte b / 8. */
+static size_t
+byte_of(const struct bit *b)
+{
+	return (size_t)b->page * PAGE_BYTES + b->line * LINE_BYTES +
+	    b->lane * 8 + b->bit / 8;
+}
+
+static void
+naive_mark(uint8_t *model, const struct geometry *g, struct digest d)
+{
+	struct visits v = { 0 };
+
+	block_visit(g, d, visit, &v);
+	for (unsigned i = 0; i < v.count; i++)
+		model[byte_of(&v.bits[i])] |=
+		    (uint8_t)(1u << v.bits[i].bit % 8);
+}
+
+static int
+naive_probe(const uint8_t *model, const struct geometry *g, struct digest d)
+{
+	struct visits v = { 0 };
+
+	block_visit(g, d, visit, &v);
+	for (unsigned i = 0; i < v.count; i++) {
+		if (!(model[byte_of(&v.bits[i])] >> v.bits[i].bit % 8 & 1))
+			return 0;
+	}
+	return 1;
+}
+
+/*
+ * Are these k bits of one page, in t cache lines, the j-th in the j-th group,
+ * with as many bits as it should have, one a lane, in neighbouring lanes?
+ */
+static int
+is_well_placed(const struct visits *v, const struct geometry *g)
+{
+	uint8_t lanes[PAGE_LINES] = { 0 };
+	unsigned lines = 0;
+
+	if (v->count != g->k)
+		return 0;
+	for (unsigned i = 0; i < v->count; i++) {
+		const struct bit *b = &v->bits[i];
+
+		if (b->page != v->bits[0].page || b->page >= g->pages ||
+		    b->line >= PAGE_LINES || b->lane >= LINE_LANES ||
+		    b->bit >= 64 || (lanes[b->line] >> b->lane & 1))
+			return 0;
+		lines += lanes[b->line] == 0;
+		lanes[b->line] |= (uint8_t)(1u << b->lane);
+	}
+	for (unsigned j = 0; j < g->cache_lines; j++) {
+		unsigned bits = geometry_line_bits(g->k, g->cache_lines, j);
+		unsigned row = (1u << bits) - 1, used = 0;
+
+		for (unsigned i = geometry_group(g->cache_lines, j);
+		    i < geometry_group(g->cache_lines, j + 1); i++)
+			used |= lanes[i];
+		for (unsigned r = 0; r < LINE_LANES; r++) {
+			if (used == ((row << r | row << r >> 8) & 0xff))
+				row = 0;
+		}
+		if (row != 0)
+			return 0;
+	}
+	return lines == g->cache_lines;
+}
+
+static void
+test_visit(void)
+{
+	static const uint64_t pages[] = { 1, 2, 1000, (1 << 20) + 7, PAGES_MAX };
+
+	for (unsigned t = 1; t <= CACHE_LINES_MAX; t++) {
+		int right = 1;
+
+		state = t;
+		for (unsigned k = t; k <= LINE_LANES * t; k++) {
+			for (unsigned i = 0; i < 500; i++) {
+				struct geometry g = { pages[i % 5], k, t };
+				struct visits v = { 0 };
+				struct digest d;
+
+				draw(&d, 1);
+				block_visit(&g, d, visit, &v);
+				right &= is_well_placed(&v, &g);
+			}
+		}
+		tap_ok(right, "k bits in %u cache lines, at most one a lane,"
+		    " for all k", t);
+	}
+}
+
+/* Every bit of a page is used, each about as often as the others. */
+static void
+test_spread(void)
+{
+	static unsigned counts[PAGE_LINES * 512];
+
+	for (unsigned t = 1; t <= CACHE_LINES_MAX; t++) {
+		struct geometry g = { 1, LINE_LANES * t - (t > 1), t };
+		double worst = 0;
+		unsigned keys = 400000;
+
+		state = 100 + t;
+		memset(counts, 0, sizeof counts);
+		for (unsigned i = 0; i < keys; i++) {
+			struct visits v = { 0 };
+			struct digest d;
+
+			draw(&d, 1);
+			block_visit(&g, d, visit, &v);
+			for (unsigned b = 0; b < v.count; b++)
+				counts[byte_of(&v.bits[b]) * 8 +
+				    v.bits[b].bit % 8]++;
+		}
+		for (unsigned j = 0; j < t; j++) {
+			unsigned first = geometry_group(t, j);
+			unsigned end = geometry_group(t, j + 1);
+			double mean = keys * (double)geometry_line_bits(g.k, t,
+			    j) / (512.0 * (end - first));
+
+			for (unsigned i = first * 512; i < end * 512; i++)
+				worst = fmax(worst, fabs(counts[i] - mean) /
+				    sqrt(mean));
+		}
+		/* of 32,768 normal deviates one is beyond 6.5 in 300,000 runs */
+		tap_ok(worst < 6.5, "t = %u: no bit is used more often than"
+		    " others (%.2f standard deviations)", t, worst);
+	}
+}
+
+struct bench {
+	uint8_t *pages, *model; /* guards around the pages */
+	struct digest keys[KEYS], others[KEYS];
+	uint8_t found[KEYS];
+};
+
+/* Is what is found what the model has, and what was 1 still 1? */
+static int
+agrees(const struct kernel *kernel, const struct block_array *array,
+    struct bench *b, const struct digest *digests, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		b->found[i] = i % 5 == 0;
+	kernel->prefetch(array, digests, n);
+	kernel->probe(array, digests, n, b->found);
+	for (size_t i = 0; i < n; i++) {
+		int want = i % 5 == 0 ||
+		    naive_probe(b->model, &array->geometry, digests[i]);
+		if (b->found[i] != want)
+			return 0;
+	}
+	return 1;
+}
+
+static int
+test_geometry(const struct kernel *kernel, struct bench *b, unsigned t,
+    unsigned k)
+{
+	/* odd numbers of keys, none too, so that tails of loops are met */
+	static const size_t steps[] = { 1, 0, 2, 3, 7, 16, 31, 64, 200, 1176 };
+	struct block_array array = { b->pages + PAGE_BYTES, { PAGES, k, t } };
+	size_t done = 0;
+	int right = 1;
+
+	state = 1000 * t + k;
+	draw(b->keys, KEYS);
+	draw(b->others, KEYS);
+	memset(b->pages, 0, (PAGES + 2) * PAGE_BYTES);
+	memset(b->model, 0, PAGES * PAGE_BYTES);
+	for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
+		size_t n = steps[s];
+
+		kernel->mark(&array, b->keys + done, n);
+		for (size_t i = 0; i < n; i++)
+			naive_mark(b->model, &array.geometry,
+			    b->keys[done + i]);
+		right &= memcmp(array.pages, b->model,
+		    PAGES * PAGE_BYTES) == 0;
+		right &= agrees(kernel, &array, b, b->keys + done, n);
+		done += n;
+	}
+	right &= agrees(kernel, &array, b, b->keys, KEYS);
+	right &= agrees(kernel, &array, b, b->others, KEYS);
+	/* nothing was written besides */
+	for (size_t i = 0; i < PAGE_BYTES; i++) {
+		right &= b->pages[i] == 0;
+		right &= b->pages[(PAGES + 1) * PAGE_BYTES + i] == 0;
+	}
+	return right && done == KEYS;
+}
+
+static void
+test_kernels(void)
+{
+	struct bench *b =
+	    memory_or_die(calloc(1, sizeof *b));
+
+	b->pages = memory_or_die(aligned_alloc(PAGE_BYTES,
+	    (PAGES + 2) * PAGE_BYTES));
+	b->model = memory_or_die(malloc(PAGES * PAGE_BYTES));
+	for (unsigned i = 0; kernel_version(i) != NULL; i++) {
+		for (unsigned t = 1; t <= CACHE_LINES_MAX; t++) {
+			unsigned wrong = 0;
+
+			for (unsigned k = LINE_LANES * t; k >= t; k--) {
+				if (!test_geometry(kernel_version(i), b, t, k))
+					wrong = k;
+			}
+			if (!tap_ok(wrong == 0, "%s, t = %u: mark and probe do"
+			    " as the model does, for all k",
+			    kernel_version(i)->name, t))
+				printf("# not for k = %u\n", wrong);
+		}
+	}
+	free(b->model);
+	free(b->pages);
+	free(b);
+}
+
+/* What block_page_fill counts, counted bit by bit. */
+static void
+test_page_fill(void)
+{
+	uint8_t *pages =
+	    memory_or_die(aligned_alloc(PAGE_BYTES, PAGES * PAGE_BYTES));
+	static struct digest keys[KEYS];
+	struct block_array array = { pages, { PAGES, 20, 3 } };
+	struct block_page_fill fill;
+	int right = 1;
+
+	memset(pages, 0, PAGES * PAGE_BYTES);
+	fill = block_page_fill(&array, 1);
+	tap_ok(fill.bits == 0 && fill.rate <= 0,
+	    "an empty page has no bits and finds nothing");
+	state = 7;
+	draw(keys, KEYS);
+	block_mark(&array, keys, KEYS);
+	for (uint64_t page = 0; page < PAGES; page++) {
+		uint64_t bits = 0;
+
+		for (size_t i = 0; i < PAGE_BYTES; i++)
+			bits += (unsigned)__builtin_popcount(
+			    pages[page * PAGE_BYTES + i]);
+		fill = block_page_fill(&array, page);
+		right &= fill.bits == bits && bits > 0;
+	}
+	tap_ok(right, "the bits of each page are counted");
+	memset(pages, 0xff, PAGES * PAGE_BYTES);
+	fill = block_page_fill(&array, 2);
+	tap_ok(fill.bits == PAGE_BYTES * 8 && fabs(fill.rate - 1) < 1e-12,
+	    "a page of ones finds everything");
+	free(pages);
+}
+
+int
+main(void)
+{
+	test_visit();
+	test_spread();
+	test_kernels();
+	test_page_fill();
+	return tap_end();
+}
