@@ -51,14 +51,35 @@ print_row(const char *name, const char *ours, const char *textbook)
 	printf("%-22s%18s%20s\n", name, ours, textbook);
 }
 
+/* The command that makes it: the figures that were given, not the answers. */
 static void
-print_answer(const struct sizing *s)
+print_create(const struct options *o, const struct sizing *s)
+{
+	char text[NUM_TEXT];
+
+	fputs("\nMake it: bloomdedup create", stdout);
+	if (o->capacity != 0 || o->memory == 0)
+		printf(" -n %" PRIu64, s->capacity);
+	if (o->memory != 0)
+		printf(" -m %" PRIu64, o->memory);
+	if (o->error_rate > 0 || o->memory == 0)
+		printf(" -p %s", num_format_exact(text, s->error_rate));
+	if (o->hashes != 0)
+		printf(" --hashes=%u", o->hashes);
+	if (o->growth > GROWTH_GROW)
+		printf(" --on-full=%s",
+		    format_growth_name((enum growth)o->growth));
+	puts(" FILTER");
+}
+
+static void
+print_answer(const struct options *o, const struct sizing *s)
 {
 	uint64_t textbook = sizing_textbook_bytes(s->capacity, s->error_rate);
-	char a[NUM_TEXT], b[NUM_TEXT], number[NUM_TEXT];
+	char a[NUM_TEXT], b[NUM_TEXT];
 
-	printf("%s lines, of which a share of %s may be dropped by mistake",
-	    num_format_count(a, s->capacity),
+	printf("%s line%s, of which a share of %s may be dropped by mistake",
+	    num_format_count(a, s->capacity), s->capacity == 1 ? "" : "s",
 	    num_format_rate(b, s->error_rate));
 	printf("\n(1 new line in %s):\n\n",
 	    num_format_count(a, (uint64_t)(1 / s->error_rate + 0.5)));
@@ -77,10 +98,7 @@ print_answer(const struct sizing *s)
 	print_row("hash functions (k)", a, b);
 	snprintf(a, sizeof a, "%u", s->geometry.cache_lines);
 	print_row("cache lines a lookup", a, b);
-	snprintf(number, sizeof number, "%" PRIu64, s->capacity);
-	printf("\nMake it: bloomdedup create -n %s -p %s%s FILTER\n", number,
-	    num_format_rate(a, s->error_rate),
-	    s->fixed ? " --on-full=fail" : "");
+	print_create(o, s);
 }
 
 /* The whole file's bytes for n and p, by the same solver as everything. */
@@ -118,9 +136,20 @@ print_sizes(const struct options *o, struct error *error)
 	return STATUS_OK;
 }
 
+/* Three significant digits. */
+static double
+round_digits(double value)
+{
+	double unit = pow(10, floor(log10(value)) - 2);
+
+	return round(value / unit) * unit;
+}
+
 static void
 print_rates(void)
 {
+	char text[NUM_TEXT];
+
 	puts("Error rate of a textbook Bloom filter, (1 - e^(-k/b))^k, by bits"
 	    " a line (b)\nand number of hash functions (k):\n");
 	printf(" b");
@@ -130,7 +159,8 @@ print_rates(void)
 	for (int bits = 2; bits <= 32; bits++) {
 		printf("%2d", bits);
 		for (unsigned k = 1; k <= 8; k++)
-			printf("%9.3g", sizing_textbook_rate(bits, k));
+			printf("%9s", num_format_rate(text,
+			    round_digits(sizing_textbook_rate(bits, k))));
 		putchar('\n');
 	}
 }
@@ -145,7 +175,7 @@ print_solution(const struct options *o, struct error *error)
 	if (o->json)
 		print_json(&sizing);
 	else
-		print_answer(&sizing);
+		print_answer(o, &sizing);
 	return STATUS_OK;
 }
 

@@ -28,7 +28,8 @@ run_remember(const struct options *o, enum pipeline_print print,
 	struct input_plan inputs = run_inputs(o, &run.recipe);
 	int status;
 
-	if (filter_options_open(&run.filter, o, &run.recipe, &inputs,
+	if (run_check_outputs(o, &inputs, print, error) < 0 ||
+	    filter_options_open(&run.filter, o, &run.recipe, &inputs,
 	    error) < 0)
 		return -1;
 	tell_inherited(&run);

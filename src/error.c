@@ -28,6 +28,17 @@ error_system(struct error *error, int errnum, const char *name)
 	    strerror(errnum));
 }
 
+/* Control bytes, and UTF-8's C1 controls, which terminals obey, too. */
+static int
+is_control(const char *text)
+{
+	unsigned char c = (unsigned char)text[0];
+	unsigned char next = (unsigned char)text[1];
+
+	return c < 0x20 || c == 0x7f || (c == 0xc2 && next >= 0x80 &&
+	    next < 0xa0);
+}
+
 void
 error_print(const char *text)
 {
@@ -43,7 +54,7 @@ error_print(const char *text)
 		if (c == '\n' || c == '\t' || c == '\r') {
 			line[n++] = '\\';
 			line[n++] = c == '\n' ? 'n' : c == '\t' ? 't' : 'r';
-		} else if (c < 0x20 || c == 0x7f) {
+		} else if (is_control(text)) {
 			line[n++] = '\\';
 			line[n++] = 'x';
 			line[n++] = hex[c >> 4];

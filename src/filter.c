@@ -87,11 +87,11 @@ publish_layers(struct filter *f, struct error *error)
 }
 
 /*
- * Read both slots, take the newest valid one. A slot is written while others
- * read without a lock, so what is wrong may be right a moment later.
+ * Read both slots, take the newest valid one. Returns 1 if what is there does
+ * not fit together; `error` says why.
  */
 static int
-read_table(struct filter *f, struct error *error)
+try_table(struct filter *f, int *damaged, struct error *error)
 {
 	uint8_t pages[FORMAT_SLOTS][PAGE_BYTES];
 	struct table tables[FORMAT_SLOTS];
@@ -104,31 +104,58 @@ read_table(struct filter *f, struct error *error)
 		valid[i] = format_table_decode(&tables[i], f->header.id,
 		    pages[i], error) == 0;
 	}
+	/* The file is never shorter than its slots say: so ask now. */
+	if (store_measure(&f->store, error) < 0)
+		return -1;
 	if (!valid[0] && !valid[1])
-		goto fail;
+		return 1;
 	f->slot = valid[1] &&
 	    (!valid[0] || tables[1].generation > tables[0].generation);
 	f->table = tables[f->slot];
+	*damaged = !valid[0] || !valid[1];
 	if (f->store.length < filter_bytes(f)) {
 		error_set(error, STATUS_FAILED, "the filter is cut short: it"
 		    " has %" PRIu64 " bytes and should have %" PRIu64,
 		    f->store.length, filter_bytes(f));
-		goto fail;
+		return 1;
 	}
-	if (valid[0] && valid[1])
-		return 0;
-	if (f->store.length > filter_bytes(f)) {
+	if (*damaged && f->store.length > filter_bytes(f)) {
 		error_set(error, STATUS_FAILED, "the filter is damaged: one of"
 		    " its two tables of layers is lost, and the file is longer"
 		    " than the other one says");
-		goto fail;
+		return 1;
 	}
-	/* Heal the damaged slot: the next table goes there. */
-	return f->writable ? write_table(f, error) : 0;
+	return 0;
+}
 
-fail:
-	return error_set(error, error->status, "%s: %s", f->store.path,
-	    error->text);
+static int
+read_table(struct filter *f, struct error *error)
+{
+	int damaged = 0, result = 1;
+
+	/*
+	 * Who reads without the lock may meet a slot that is just being
+	 * written: what is wrong may be right a moment later.
+	 */
+	for (int i = 0; result == 1 && i < (f->writable ? 1 : 10); i++) {
+		if (i > 0)
+			nanosleep(&(struct timespec){ .tv_nsec = 2000000 },
+			    NULL);
+		result = try_table(f, &damaged, error);
+	}
+	if (result < 0)
+		return -1;
+	if (result > 0) {
+		return error_set(error, error->status, "%s: %s",
+		    f->store.path, error->text);
+	}
+	if (!damaged || !f->writable)
+		return 0;
+	/* Heal the damaged slot: the next table goes there, saying the same. */
+	f->marking = f->table.marking;
+	result = write_table(f, error);
+	f->marking = 0;
+	return result;
 }
 
 static int
@@ -479,9 +506,12 @@ join_rates(const double *rates, unsigned count)
 {
 	double unseen = 0;
 
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < count; i++) {
+		if (rates[i] >= 1)
+			return 1;
 		unseen += log1p(-rates[i]);
-	return -expm1(unseen);
+	}
+	return 0 - expm1(unseen); /* no negative zero */
 }
 
 double

@@ -114,6 +114,33 @@ filter_options_check(const struct options *o, const struct filter *filter,
 	return inherit_recipe(recipe, filter, error);
 }
 
+/*
+ * A capacity that was only guessed from the input must not be what the run
+ * fails for: where there is no room for it, the smallest guess will do, and the
+ * filter grows.
+ */
+static int
+make_filter(struct filter *filter, const struct options *o,
+    struct key_recipe *recipe, const struct input_plan *inputs,
+    struct error *error)
+{
+	struct options smaller = *o;
+	struct filter_plan plan;
+	int result;
+
+	if (key_recipe_complete(recipe, error) < 0 ||
+	    plan_filter(o, recipe, inputs, &plan, error) < 0)
+		return -1;
+	result = filter_create(filter, o->filter, 0, &plan, error);
+	if (result >= 0 || o->capacity != 0 ||
+	    plan.capacity <= SIZING_CAPACITY_DEFAULT)
+		return result;
+	smaller.capacity = SIZING_CAPACITY_DEFAULT;
+	if (plan_filter(&smaller, recipe, inputs, &plan, error) < 0)
+		return -1;
+	return filter_create(filter, o->filter, 0, &plan, error);
+}
+
 /* Open the filter that the options name, or make it. */
 int
 filter_options_open(struct filter *filter, const struct options *o,
@@ -121,7 +148,6 @@ filter_options_open(struct filter *filter, const struct options *o,
     struct error *error)
 {
 	const struct store_wait wait = { o->lock_timeout, inputs->report };
-	struct filter_plan plan;
 	int result = 1;
 
 	for (int i = 0; result == 1 && i < CREATE_TRIES; i++) {
@@ -136,10 +162,7 @@ filter_options_open(struct filter *filter, const struct options *o,
 			return -1;
 		}
 		if (result == 1) {
-			if (key_recipe_complete(recipe, error) < 0 ||
-			    plan_filter(o, recipe, inputs, &plan, error) < 0)
-				return -1;
-			result = filter_create(filter, o->filter, 0, &plan,
+			result = make_filter(filter, o, recipe, inputs,
 			    error);
 		}
 	}

@@ -145,8 +145,12 @@ format_header_decode(struct header *h, const uint8_t page[PAGE_BYTES],
 		return error_set(error, STATUS_FAILED,
 		    "not a bloomdedup filter");
 	}
-	if (le_get16(page + AT_VERSION_TO_READ) > FORMAT_VERSION ||
-	    le_get32(page + AT_REQUIRED) != 0) {
+	if (le_get32(page + AT_REQUIRED) != 0) {
+		return error_set(error, STATUS_FAILED, "made by a newer"
+		    " version of bloomdedup: it needs features (%#x) that"
+		    " this one doesn't have", le_get32(page + AT_REQUIRED));
+	}
+	if (le_get16(page + AT_VERSION_TO_READ) > FORMAT_VERSION) {
 		return error_set(error, STATUS_FAILED, "made by a newer"
 		    " version of bloomdedup (format %u; this one reads %u)",
 		    le_get16(page + AT_VERSION_TO_READ), FORMAT_VERSION);
@@ -271,7 +275,8 @@ format_table_decode(struct table *table, const uint8_t id[FORMAT_ID_BYTES],
 	if (le_get32(page + AT_CRC) != page_crc(page) ||
 	    memcmp(page, slot_magic, sizeof slot_magic) != 0 ||
 	    memcmp(page + AT_SLOT_ID, id, FORMAT_ID_BYTES) != 0 ||
-	    table->generation == 0 || flags > FLAG_MARKING ||
+	    table->generation == 0 || table->generation == UINT64_MAX ||
+	    flags > FLAG_MARKING ||
 	    table->count < 1 || table->count > FORMAT_LAYERS_MAX ||
 	    !is_zero(page + AT_SLOT_ZERO, AT_LAYERS - AT_SLOT_ZERO))
 		goto fail;

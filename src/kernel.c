@@ -8,6 +8,8 @@
  */
 #include "kernel.h"
 
+#include <string.h>
+
 #include "hash_inline.h"
 #include "layout.h"
 
@@ -60,23 +62,47 @@ equal_bytes(const uint8_t *p, uint8_t byte)
 #endif
 }
 
-/* Reads up to KERNEL_PADDING bytes behind the end; what is there is ignored. */
+/* The number of the lowest bit that is set, or 64. */
+INLINE unsigned
+lowest_bit(uint64_t bits)
+{
+	return bits != 0 ? (unsigned)__builtin_ctzll(bits) : 64;
+}
+
+/*
+ * Reads up to KERNEL_PADDING bytes behind the end; what is there is ignored.
+ * Whether 64 bytes have no terminator, one or two can't be predicted, so it
+ * decides no jump: two starts are stored, and those that aren't are stored
+ * over.
+ */
 static size_t
 split(uint8_t *data, const uint8_t *end, uint8_t terminator, uint8_t **starts,
     size_t limit)
 {
-	size_t n = 0;
+	uint8_t **next = starts + 1, **last = starts + limit;
 
 	starts[0] = data;
-	for (; data < end && n < limit; data += 64) {
+	for (; end - data >= 64 && last - next >= 64; data += 64) {
+		uint64_t bits = equal_bytes(data, terminator);
+
+		do {
+#pragma GCC unroll 2
+			for (unsigned i = 0; i < 2; i++) {
+				*next = data + lowest_bit(bits) + 1;
+				next += bits != 0;
+				bits &= bits - 1;
+			}
+		} while (bits != 0);
+	}
+	for (; data < end && next <= last; data += 64) {
 		uint64_t bits = equal_bytes(data, terminator);
 
 		if (end - data < 64)
 			bits &= ((uint64_t)1 << (end - data)) - 1;
-		for (; bits != 0 && n < limit; bits &= bits - 1)
-			starts[++n] = data + __builtin_ctzll(bits) + 1;
+		for (; bits != 0 && next <= last; bits &= bits - 1)
+			*next++ = data + lowest_bit(bits) + 1;
 	}
-	return n;
+	return (size_t)(next - starts) - 1;
 }
 
 static void
@@ -85,6 +111,42 @@ digest(const struct hash *hash, const struct key *keys, size_t n,
 {
 	for (size_t i = 0; i < n; i++)
 		digests[i] = hash_inline(hash, keys[i].data, keys[i].nbytes);
+}
+
+/* Are all bits zero? */
+INLINE int
+all_zero(lanes v)
+{
+#if defined __AVX512F__
+	return _mm512_test_epi64_mask((__m512i)v, (__m512i)v) == 0;
+#elif defined __AVX2__
+	__m256i half[2], any;
+
+	memcpy(half, &v, sizeof v);
+	any = _mm256_or_si256(half[0], half[1]);
+	return _mm256_testz_si256(any, any);
+#elif defined __SSE2__
+	__m128i part[4], any;
+
+	memcpy(part, &v, sizeof v);
+	any = _mm_or_si128(_mm_or_si128(part[0], part[1]),
+	    _mm_or_si128(part[2], part[3]));
+	return _mm_movemask_epi8(_mm_cmpeq_epi8(any, _mm_setzero_si128())) ==
+	    0xffff;
+#elif defined __ARM_NEON && defined __aarch64__
+	uint32x4_t part[4], any;
+
+	memcpy(part, &v, sizeof v);
+	any = vorrq_u32(vorrq_u32(part[0], part[1]),
+	    vorrq_u32(part[2], part[3]));
+	return vmaxvq_u32(any) == 0;
+#else
+	uint64_t any = 0;
+
+	for (unsigned l = 0; l < LINE_LANES; l++)
+		any |= v[l];
+	return any == 0;
+#endif
 }
 
 INLINE uint8_t *
@@ -106,6 +168,7 @@ prefetch(const struct block_array *array, const struct digest *digests,
 {
 	for (size_t i = 0; i < n; i++) {
 		uint8_t *page = page_of(array, digests[i]);
+#pragma GCC unroll 8
 		for (unsigned j = 0; j < t; j++) {
 			uint64_t word = line_word(digests[i], j);
 			__builtin_prefetch(line_of(page, word, t, j), 0, 2);
@@ -120,15 +183,13 @@ probe(const struct block_array *array, const struct digest *digests, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		uint8_t *page = page_of(array, digests[i]);
 		lanes missing = { 0 };
-		uint64_t any = 0;
+#pragma GCC unroll 8
 		for (unsigned j = 0; j < t; j++) {
 			uint64_t word = line_word(digests[i], j);
 			missing |= line_mask(word, geometry_line_bits(k, t, j)) &
 			    ~*line_of(page, word, t, j);
 		}
-		for (unsigned l = 0; l < LINE_LANES; l++)
-			any |= missing[l];
-		found[i] |= any == 0;
+		found[i] |= (uint8_t)all_zero(missing);
 	}
 }
 
@@ -138,6 +199,7 @@ mark(const struct block_array *array, const struct digest *digests, size_t n,
 {
 	for (size_t i = 0; i < n; i++) {
 		uint8_t *page = page_of(array, digests[i]);
+#pragma GCC unroll 8
 		for (unsigned j = 0; j < t; j++) {
 			uint64_t word = line_word(digests[i], j);
 			*line_of(page, word, t, j) |=

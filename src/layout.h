@@ -20,6 +20,9 @@
 typedef uint64_t lanes
     __attribute__((vector_size(LINE_BYTES), aligned(LINE_BYTES), may_alias));
 
+typedef uint64_t unaligned_lanes
+    __attribute__((vector_size(LINE_BYTES), aligned(8), may_alias));
+
 /* Bit b of a little-endian 64-bit word, as this machine loads it. */
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define NATIVE_BIT 56
@@ -56,19 +59,66 @@ line_index(uint64_t word, unsigned t, unsigned j)
 	return first + (unsigned)((word >> 51) * size >> 13);
 }
 
+/* All ones in the first `bits` of eight lanes, twice over. */
+#define LANE(bits, l) (l < bits ? ~(uint64_t)0 : 0)
+#define HALF(bits) LANE(bits, 0), LANE(bits, 1), LANE(bits, 2), \
+	LANE(bits, 3), LANE(bits, 4), LANE(bits, 5), LANE(bits, 6), \
+	LANE(bits, 7)
+#define ROW(bits) { HALF(bits), HALF(bits) }
+
+/* The lanes in use, `bits` of them from lane `rotation` on. */
+INLINE lanes
+lanes_in_use(unsigned bits, unsigned rotation)
+{
+	static const uint64_t rows[LINE_LANES + 1][2 * LINE_LANES] = { ROW(0),
+		ROW(1), ROW(2), ROW(3), ROW(4), ROW(5), ROW(6), ROW(7),
+		ROW(8) };
+
+	return *(const unaligned_lanes *)
+	    (const void *)&rows[bits][LINE_LANES - rotation];
+}
+
+#define BIT(n) ((uint64_t)1 << (n))
+#define EIGHT_BITS(n) BIT(n), BIT(n + 1), BIT(n + 2), BIT(n + 3), \
+	BIT(n + 4), BIT(n + 5), BIT(n + 6), BIT(n + 7)
+
+/* One bit in each lane: the l-th six bits of the word are its number. */
+INLINE lanes
+lane_bits(uint64_t word)
+{
+#if defined __SSE2__ && !defined __AVX2__
+	/* There is no shift by as many bits as each lane says. */
+	static const uint64_t single[64] = { EIGHT_BITS(0), EIGHT_BITS(8),
+		EIGHT_BITS(16), EIGHT_BITS(24), EIGHT_BITS(32), EIGHT_BITS(40),
+		EIGHT_BITS(48), EIGHT_BITS(56) };
+
+	return (lanes){ single[word & 63], single[word >> 6 & 63],
+		single[word >> 12 & 63], single[word >> 18 & 63],
+		single[word >> 24 & 63], single[word >> 30 & 63],
+		single[word >> 36 & 63], single[word >> 42 & 63] };
+#else
+	const lanes shifts = { 0, 6, 12, 18, 24, 30, 36, 42 };
+	const lanes one = { 1, 1, 1, 1, 1, 1, 1, 1 };
+
+	return one << (((word >> shifts) & 63) ^ NATIVE_BIT);
+#endif
+}
+
+/* A key's mask in a cache line where it has so many bits. */
 INLINE lanes
 line_mask(uint64_t word, unsigned bits)
 {
-	const lanes number = { 0, 1, 2, 3, 4, 5, 6, 7 };
-	const lanes one = { 1, 1, 1, 1, 1, 1, 1, 1 };
-	lanes position = ((word >> number * 6) & 63) ^ NATIVE_BIT;
-	lanes mask = one << position;
+	lanes mask = lane_bits(word);
 
-	if (bits < LINE_LANES) {
-		uint64_t rotation = word >> 48 & 7;
-		mask &= (lanes)(((number - rotation) & 7) < bits);
-	}
+	if (!__builtin_constant_p(bits) || bits != LINE_LANES)
+		mask &= lanes_in_use(bits, word >> 48 & 7);
 	return mask;
 }
+
+#undef LANE
+#undef HALF
+#undef ROW
+#undef BIT
+#undef EIGHT_BITS
 
 #endif

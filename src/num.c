@@ -17,6 +17,16 @@ is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+static int
+append_digit(struct decimal *d, unsigned digit)
+{
+	if (d->digits > UINT64_MAX / 10 ||
+	    d->digits * 10 > UINT64_MAX - digit)
+		return -1;
+	d->digits = d->digits * 10 + digit;
+	return 0;
+}
+
 /*
  * Read "12", "1.5", ".5" or "1.5e9" at *text and move *text behind it.
  * Trailing zeros of the digits move into the exponent, so that a value that
@@ -43,22 +53,20 @@ decimal_parse(const char **text, struct decimal *d)
 			zeros++;
 			continue;
 		}
-		if (d->digits != 0) {
-			for (; zeros > 0; zeros--) {
-				if (d->digits > UINT64_MAX / 10)
-					return -1;
-				d->digits *= 10;
-			}
+		for (; zeros > 0 && d->digits != 0; zeros--) {
+			if (append_digit(d, 0) < 0)
+				return -1;
 		}
 		zeros = 0;
-		if (d->digits > (UINT64_MAX - 9) / 10)
+		if (append_digit(d, (unsigned)(*p - '0')) < 0)
 			return -1;
-		d->digits = d->digits * 10 + (uint64_t)(*p - '0');
 	}
 	if (!seen)
 		return -1;
 	d->exponent += zeros;
-	if (*p == 'e' || *p == 'E') {
+	/* "8E" is a size: an exponent has digits */
+	if ((*p == 'e' || *p == 'E') &&
+	    (is_digit(p[1]) || p[1] == '+' || p[1] == '-')) {
 		int negative = 0, exponent = 0;
 
 		p++;
@@ -167,7 +175,7 @@ num_size(const char *text, uint64_t *value)
 	return 0;
 }
 
-static int
+static void
 decimal_double(struct decimal d, double *value)
 {
 	char text[64];
@@ -175,7 +183,6 @@ decimal_double(struct decimal d, double *value)
 	/* strtod rounds correctly, and "%e" digits are the same in any locale. */
 	snprintf(text, sizeof text, "%" PRIu64 "e%d", d.digits, d.exponent);
 	*value = strtod(text, NULL);
-	return 0;
 }
 
 int
@@ -190,13 +197,12 @@ num_rate(const char *text, double *value)
 		d.exponent -= 2;
 		text++;
 	}
-	if (decimal_double(d, &v) < 0)
-		return -1;
-	if (*text == '/') {
+	decimal_double(d, &v);
+	if (*text == '/' && text[-1] != '%') {
 		text++;
-		if (decimal_parse(&text, &divisor) < 0 || divisor.digits == 0 ||
-		    decimal_double(divisor, &w) < 0)
+		if (decimal_parse(&text, &divisor) < 0 || divisor.digits == 0)
 			return -1;
+		decimal_double(divisor, &w);
 		v /= w;
 	}
 	if (*text != '\0' || !(v >= 0 && v <= 1))
@@ -215,9 +221,8 @@ num_seconds(const char *text, uint64_t *milliseconds)
 		return -1;
 	if (decimal_whole(d, 1000, 1, &ms) < 0 || ms > 1000000000000u)
 		return -1;
-	if (ms == 0 && d.digits != 0)
-		ms = 1;
-	*milliseconds = ms;
+	if (decimal_whole(d, 1000, 0, milliseconds) < 0)
+		*milliseconds = ms + 1;
 	return 0;
 }
 
@@ -237,16 +242,36 @@ num_format_count(char text[NUM_TEXT], uint64_t value)
 	return text;
 }
 
-const char *
-num_format_rate(char text[NUM_TEXT], double value)
+static const char *
+format_digits(char text[NUM_TEXT], double value, int digits)
 {
 	char *exponent;
 
-	snprintf(text, NUM_TEXT, "%.6g", value);
+	snprintf(text, NUM_TEXT, "%.*g", digits, value);
 	/* "1e-05" is how C writes it, not people */
 	exponent = strstr(text, "e-0");
 	if (exponent != NULL)
 		memmove(exponent + 2, exponent + 3, strlen(exponent + 2));
+	return text;
+}
+
+const char *
+num_format_rate(char text[NUM_TEXT], double value)
+{
+	return format_digits(text, value, 6);
+}
+
+const char *
+num_format_exact(char text[NUM_TEXT], double value)
+{
+	double again = -1;
+
+	for (int digits = 1; digits <= 17; digits++) {
+		format_digits(text, value, digits);
+		if (num_rate(text, &again) == 0 && !(again < value) &&
+		    !(again > value))
+			break;
+	}
 	return text;
 }
 

@@ -42,6 +42,9 @@ const char *num_format_count(char text[NUM_TEXT], uint64_t value);
 /* 0.00001 -> "1e-5", 0.0025 -> "0.0025"; up to six digits */
 const char *num_format_rate(char text[NUM_TEXT], double value);
 
+/* The shortest text that num_rate reads as this value, as above. */
+const char *num_format_exact(char text[NUM_TEXT], double value);
+
 /* 299533704 -> "299.5 MB", in powers of 1000; exact below 1000 */
 const char *num_format_bytes(char text[NUM_TEXT], uint64_t value);
 

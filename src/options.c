@@ -333,14 +333,12 @@ take_operand(struct options *o, char *operand, int may_be_command)
 }
 
 /*
- * The option as it was written, for a message about one that getopt refused.
- * optind is behind it, or at it within a group of letters.
+ * A message about the option that getopt refused; `word` is where it stands.
  */
 static int
-refused(char **argv, int result, struct error *error)
+refused(const char *word, int result, struct error *error)
 {
 	const struct spec *spec = find_spec(optopt);
-	const char *word = argv[optind - 1];
 	const char *problem = "unknown option";
 
 	if (result == ':')
@@ -381,13 +379,19 @@ options_parse(struct options *o, int argc, char **argv, struct error *error)
 	o->operands = memory_or_die(calloc((size_t)argc + 1, sizeof(char *)));
 	make_tables(letters, longs);
 	opterr = 0;
-	while ((letter = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+	for (;;) {
+		/* within a group of letters optind stays where it is */
+		int before = optind;
+
+		letter = getopt_long(argc, argv, letters, longs, NULL);
+		if (letter == -1)
+			break;
 		if (letter == 1) {
 			take_operand(o, optarg, 1);
 			continue;
 		}
 		if (letter == '?' || letter == ':')
-			return refused(argv, letter, error);
+			return refused(argv[before], letter, error);
 		for (size_t i = 0; i < SPEC_COUNT; i++)
 			given[i] |= specs[i].letter == letter;
 		if (take_option(o, letter, optarg, error) < 0)

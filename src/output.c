@@ -25,12 +25,12 @@ check_same_file(struct output *out, const struct stat *st,
 	name = inputs == NULL ? NULL : input_same_file(inputs, st);
 	if (name != NULL) {
 		return error_set(error, STATUS_USAGE,
-		    "%s: the output is also an input", out->name);
+		    "%s: the output is also an input (%s)", out->name, name);
 	}
 	if (filter != NULL && stat(filter, &other) == 0 &&
 	    other.st_dev == st->st_dev && other.st_ino == st->st_ino) {
 		return error_set(error, STATUS_USAGE,
-		    "%s: the output is the filter", out->name);
+		    "%s: the output is the filter", filter);
 	}
 	return 0;
 }
@@ -69,6 +69,20 @@ open_path(struct output *out, const char *path, int atomic,
 		    O_CLOEXEC | O_NOCTTY, 0666);
 	} while (out->fd < 0 && errno == EINTR && !signals_stop);
 	return out->fd < 0 ? error_system(error, errno, path) : 0;
+}
+
+int
+output_check(const char *path, int atomic, const struct input_plan *inputs,
+    const char *filter, struct error *error)
+{
+	struct output out = { .name = path == NULL ? "standard output" : path };
+	struct stat st;
+
+	/* What is not there yet is no input, and what is wrong is told later. */
+	if ((path == NULL ? fstat(STDOUT_FILENO, &st) : stat(path, &st)) < 0)
+		return 0;
+	return check_same_file(&out, &st, atomic && path != NULL ? NULL :
+	    inputs, filter, error);
 }
 
 int

@@ -32,6 +32,13 @@ struct output {
 int output_open(struct output *output, const char *path, int atomic,
     const struct input_plan *inputs, const char *filter, struct error *error);
 
+/*
+ * Only look whether output_open would refuse it, before anything else is
+ * opened or made.
+ */
+int output_check(const char *path, int atomic, const struct input_plan *inputs,
+    const char *filter, struct error *error);
+
 /* Can it be synced? A pipe or a terminal can't: STATUS_USAGE, with a word. */
 int output_check_sync(const struct output *output, struct error *error);
 

@@ -22,6 +22,17 @@ run_inputs(const struct options *o, const struct key_recipe *recipe)
 	return plan;
 }
 
+int
+run_check_outputs(const struct options *o, const struct input_plan *inputs,
+    enum pipeline_print print, struct error *error)
+{
+	if (print != PRINT_NOTHING && !o->quiet && o->to_command == NULL &&
+	    output_check(o->output, o->atomic, inputs, o->filter, error) < 0)
+		return -1;
+	return o->duplicates == NULL ? 0 : output_check(o->duplicates,
+	    o->atomic, inputs, o->filter, error);
+}
+
 /* Where the lines go: a file, standard output, or a command. */
 static int
 open_output(struct run *run, const struct input_plan *inputs,

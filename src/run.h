@@ -28,6 +28,11 @@ struct run {
 struct input_plan run_inputs(const struct options *options,
     const struct key_recipe *recipe);
 
+/* Refuse outputs that are inputs or the filter, before anything is made. */
+int run_check_outputs(const struct options *options,
+    const struct input_plan *inputs, enum pipeline_print print,
+    struct error *error);
+
 /*
  * Run it and close everything. Returns the exit status, or -1 with `error`
  * filled. The figures in run->pipeline stay.

@@ -16,6 +16,9 @@
 /* How much more than the optimum a file may take for fewer cache lines. */
 #define SLACK 1.12
 
+/* So small a file's shape is searched for among all. */
+#define SMALL_PAGES 64
+
 static double
 textbook_bits(double error_rate)
 {
@@ -162,6 +165,16 @@ best_k(const struct goal *goal, unsigned t, double *best)
 		}
 		if (moved)
 			break;
+	}
+	/* Of few pages the cost is all steps, which the walk may end on. */
+	if (goal->pages == 0 && here <= SMALL_PAGES) {
+		for (unsigned i = low; i <= high; i++) {
+			there = cost(goal, i, t);
+			if (there < here) {
+				here = there;
+				k = i;
+			}
+		}
 	}
 	*best = here;
 	return k;

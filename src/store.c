@@ -249,7 +249,9 @@ store_create(struct store *store, const char *path, struct error *error)
 	*store = (struct store)STORE_NONE;
 	store->path = memory_or_die(strdup(path));
 	store->writable = 1;
-	store->fd = store_open_hidden(path, 0600, &store->hidden);
+	/* Through a link it is the file that is made or replaced. */
+	store->real_path = real_path(path);
+	store->fd = store_open_hidden(store->real_path, 0600, &store->hidden);
 	if (store->fd < 0 || flock(store->fd, LOCK_EX | LOCK_NB) < 0) {
 		error_system(error, errno, path);
 		store_close(store);
@@ -288,16 +290,16 @@ store_publish(struct store *store, int replace, struct error *error)
 	if (store_sync(store, error) < 0)
 		return -1;
 	if (replace) {
-		result = rename(store->hidden, store->path);
+		result = rename(store->hidden, store->real_path);
 	} else {
-		result = link(store->hidden, store->path);
+		result = link(store->hidden, store->real_path);
 		if (result < 0 && errno == EEXIST)
 			return 1;
 #ifdef SYS_renameat2
 		/* File systems without links, such as FAT. */
 		if (result < 0 && (errno == EPERM || errno == EOPNOTSUPP)) {
 			result = (int)syscall(SYS_renameat2, AT_FDCWD,
-			    store->hidden, AT_FDCWD, store->path,
+			    store->hidden, AT_FDCWD, store->real_path,
 			    1 /* RENAME_NOREPLACE */);
 			if (result < 0 && errno == EEXIST)
 				return 1;
@@ -311,8 +313,7 @@ store_publish(struct store *store, int replace, struct error *error)
 		unlink(store->hidden);
 	free(store->hidden);
 	store->hidden = NULL;
-	store->real_path = real_path(store->path);
-	return store_sync_folder(store->path, error);
+	return store_sync_folder(store->real_path, error);
 }
 
 void
@@ -326,6 +327,17 @@ store_close(struct store *store)
 	free(store->path);
 	free(store->real_path);
 	*store = (struct store)STORE_NONE;
+}
+
+int
+store_measure(struct store *store, struct error *error)
+{
+	struct stat st;
+
+	if (fstat(store->fd, &st) < 0)
+		return error_system(error, errno, store->path);
+	store->length = (uint64_t)st.st_size;
+	return 0;
 }
 
 int

@@ -61,6 +61,9 @@ int store_open_hidden(const char *path, mode_t mode, char **hidden);
 /* Closing gives up the lock. */
 void store_close(struct store *store);
 
+/* Set store->length to what it is now. */
+int store_measure(struct store *store, struct error *error);
+
 /* Read or write all of it at an offset. An early end is an error. */
 int store_read(struct store *store, void *data, size_t nbytes,
     uint64_t offset, struct error *error);

@@ -4,8 +4,8 @@ load common
 # random_lines COUNT SEED: lines of which about half are repeated.
 random_lines() {
 	perl -e 'srand $ARGV[1]; for (1 .. $ARGV[0]) {
-		print int(rand $ARGV[0] / 2), "x" x rand 40, "\n" }' "$@" |
-		perl -pe 's/x{9}x+/x/'
+		my $i = int rand $ARGV[0] / 2;
+		print $i, "x" x ($i % 40), "\n" }' "$@"
 }
 
 # model_repeated: the lines that were there before.
@@ -208,11 +208,4 @@ quiet() {
 	echo a >in
 	fails 3 nowhere bloomdedup -q -f filter in nowhere
 	fails 3 nowhere bloomdedup -q -f filter in nowhere
-}
-
-@test "-q leaves the file of -o alone or empty, not half" {
-	echo keep >kept
-	echo a | bloomdedup -q -o kept
-	echo keep >want
-	cmp kept want || [ ! -s kept ]
 }
