@@ -140,7 +140,9 @@ print_text(const struct filter *f, const struct facts *facts)
 	    h->growth == GROWTH_GROW ? "it grows" :
 	    h->growth == GROWTH_WARN ? "it is overfilled with a warning" :
 	    "it is full");
-	if (facts->error_rate < 1e-12)
+	if (facts->lines < 0.5)
+		printf("  error rate    0 now\n");
+	else if (facts->error_rate < 1e-12)
 		printf("  error rate    below 1e-12 now\n");
 	else
 		printf("  error rate    %.2g now\n", facts->error_rate);

@@ -127,8 +127,13 @@ csv_field(const struct csv_format *format, const uint8_t *data,
 			break;
 		p = stop + 2;
 	}
-	/* What follows the closing quote is no part of RFC 4180: left out. */
 	p = memchr(stop, format->separator, (size_t)(end - stop));
 	*next = p == NULL ? NULL : p + 1;
-	return (size_t)(stop - *field);
+	p = p == NULL ? end : p;
+	if (stop + 1 == p)
+		return (size_t)(stop - *field);
+	/* More behind the closing quote is no RFC 4180: all of it, as it is. */
+	*field = data;
+	*quoted = 0;
+	return (size_t)(p - data);
 }

@@ -27,8 +27,8 @@
 #define CACHE_LINES_MAX 8u
 #define K_MAX (LINE_LANES * CACHE_LINES_MAX)
 
-/* More pages than this would not fit into 63 bits of bytes. */
-#define PAGES_MAX (((uint64_t)1 << 63) / PAGE_BYTES - 16)
+/* More pages than this have bits that 64 bits don't count. */
+#define PAGES_MAX (((uint64_t)1 << 61) / PAGE_BYTES - 16)
 
 struct geometry {
 	uint64_t pages;       /* 1 to PAGES_MAX */

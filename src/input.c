@@ -397,7 +397,11 @@ input_next(struct input *in, struct chunk *chunk)
 				return 0;
 			in->end = 0; /* an unfinished line */
 		} else if (in->end > 0) {
-			in->data[in->end++] = (uint8_t)in->plan.terminator;
+			/* A record of CSV that was never closed may have one. */
+			if (in->data[in->end - 1] !=
+			    (uint8_t)in->plan.terminator)
+				in->data[in->end++] =
+				    (uint8_t)in->plan.terminator;
 			end = in->end;
 		}
 		close_file(in);

@@ -266,7 +266,11 @@ kernel_mark(const struct block_array *array, const struct digest *digests,
 #define JOIN(a, b) JOIN_OF(a, b)
 
 const struct kernel JOIN(kernel_, KERNEL) = {
+#if defined __ARM_NEON && defined __aarch64__
+	.name = "neon", /* every arm64 has it: the plain version there */
+#else
 	.name = STRING(KERNEL),
+#endif
 	.split = split,
 	.digest = digest,
 	.prefetch = kernel_prefetch,

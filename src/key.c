@@ -478,7 +478,8 @@ key_take(const struct key_recipe *r, const uint8_t *data, size_t nbytes,
 	struct key key = { data, nbytes };
 	size_t start = scratch->used;
 
-	if (r->strip_cr && key.nbytes > 0 && key.data[key.nbytes - 1] == '\r')
+	/* RFC 4180: the CR before the line end is a part of it. */
+	if ((r->strip_cr || r->csv) && key.nbytes > 0 && key.data[key.nbytes - 1] == '\r')
 		key.nbytes--;
 	if (r->trim) {
 		while (key.nbytes > 0 && is_blank(key.data[key.nbytes - 1]))

@@ -13,8 +13,8 @@
 #include "store.h"
 
 static int
-check_same_file(struct output *out, const struct stat *st,
-    const struct input_plan *inputs, const char *filter, struct error *error)
+check_same_file(const struct stat *st, const struct input_plan *inputs,
+    const char *filter, struct error *error)
 {
 	struct stat other;
 	const char *name;
@@ -25,7 +25,7 @@ check_same_file(struct output *out, const struct stat *st,
 	name = inputs == NULL ? NULL : input_same_file(inputs, st);
 	if (name != NULL) {
 		return error_set(error, STATUS_USAGE,
-		    "%s: the output is also an input (%s)", out->name, name);
+		    "%s: the output is also an input", name);
 	}
 	if (filter != NULL && stat(filter, &other) == 0 &&
 	    other.st_dev == st->st_dev && other.st_ino == st->st_ino) {
@@ -59,7 +59,7 @@ open_path(struct output *out, const char *path, int atomic,
 	struct stat st;
 	int exists = stat(path, &st) == 0;
 
-	if (exists && check_same_file(out, &st, atomic ? NULL : inputs,
+	if (exists && check_same_file(&st, atomic ? NULL : inputs,
 	    filter, error) < 0)
 		return -1;
 	if (atomic && (!exists || S_ISREG(st.st_mode)))
@@ -75,13 +75,12 @@ int
 output_check(const char *path, int atomic, const struct input_plan *inputs,
     const char *filter, struct error *error)
 {
-	struct output out = { .name = path == NULL ? "standard output" : path };
 	struct stat st;
 
 	/* What is not there yet is no input, and what is wrong is told later. */
 	if ((path == NULL ? fstat(STDOUT_FILENO, &st) : stat(path, &st)) < 0)
 		return 0;
-	return check_same_file(&out, &st, atomic && path != NULL ? NULL :
+	return check_same_file(&st, atomic && path != NULL ? NULL :
 	    inputs, filter, error);
 }
 
@@ -96,7 +95,7 @@ output_open(struct output *out, const char *path, int atomic,
 	if (path == NULL) {
 		if (fstat(out->fd, &st) < 0)
 			return error_system(error, errno, out->name);
-		return check_same_file(out, &st, inputs, filter, error);
+		return check_same_file(&st, inputs, filter, error);
 	}
 	out->name = path;
 	out->fd = -1;

@@ -299,7 +299,7 @@ nonsense=(-1 nan inf NaN Infinity -inf 0x10 1e400 12abc '' ' ' ' 1' '1 '
 @test "rates that are not: -p" {
 	command=create operands=filter
 	bad --error-rate "${nonsense[@]}" 1 0.6 0.51 51% 9.9e-13 1e-13 1e-400 \
-		1/0 0/5 1/ /5 1//2 1/1 1/-5 1/nan 5%% 1%/5 1e-6% 5k 0.1x 1e-6f
+		1/0 0/5 1/ /5 1//2 1/1 1/-5 1/nan 5%% 1%/5 5k 0.1x 1e-6f
 	command='' operands=
 	bad --error-rate "${nonsense[@]}" 2
 	[ ! -e filter ]
