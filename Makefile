@@ -73,6 +73,15 @@ check-asan:
 	$(MAKE) check BUILD=$(BUILD)/asan PROGRAM=$(BUILD)/asan/bloomdedup \
 		CFLAGS='-O1 -g $(SANITIZE)'
 
+# The tests that run the program, built for arm64, under qemu (Debian).
+check-arm64:
+	MAKE='$(MAKE)' tests/arm64 '$(BUILD)/arm64'
+
+# How fast, beside the neighbours that are installed: tests/bench/README.md.
+bench: $(PROGRAM)
+	BLOOMDEDUP='$(abspath $(PROGRAM))' BENCH_DIR='$(abspath $(BUILD))/bench' \
+		CC='$(CC)' tests/bench/run
+
 clean:
 	rm -rf $(BUILD) $(PROGRAM)
 
@@ -193,5 +202,5 @@ lint:
 
 -include $(objects:.o=.d) $(units:.test=.d) $(BUILD)/helper.d
 
-.PHONY: all tests check check-asan clean deps install uninstall dist lint
+.PHONY: all tests check check-asan check-arm64 bench clean deps install uninstall dist lint
 .DELETE_ON_ERROR:

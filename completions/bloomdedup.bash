@@ -4,14 +4,14 @@
 _bloomdedup()
 {
 	local current=${COMP_WORDS[COMP_CWORD]} previous="" word command="" options
-	local names='add check create info size try' i skip=""
+	local equals="" keys names='add check create info merge size try' i skip=""
 
 	# bash has --option=value as three words.
 	i=$((COMP_CWORD - 1))
 	if [ "$current" = = ]; then
-		current=
+		current="" equals==
 	elif [ "${COMP_WORDS[i]}" = = ]; then
-		i=$((i - 1))
+		i=$((i - 1)) equals==
 	fi
 	[ "$i" -gt 0 ] && previous=${COMP_WORDS[i]}
 
@@ -23,9 +23,11 @@ _bloomdedup()
 			continue
 		fi
 		case $word in
-		-f | -n | -p | -m | -o | --filter | --capacity | --error-rate | \
-			--memory | --output | --hashes | --on-full | --max-size | \
-			--lock-timeout)
+		-f | -n | -p | -m | -o | -k | -t | -s | -w | --filter | \
+			--capacity | --error-rate | --memory | --output | \
+			--duplicates | --to-command | --key | --field-separator | \
+			--skip-chars | --check-chars | --like | --hashes | \
+			--on-full | --max-size | --lock-timeout)
 			skip=yes ;;
 		--)
 			command=${command:-filter}
@@ -44,37 +46,51 @@ _bloomdedup()
 
 	# An empty answer makes bash complete file names.
 	COMPREPLY=()
+	case $previous$equals in
+	--stats=)
+		COMPREPLY=($(compgen -W json -- "$current"))
+		return ;;
+	--table=)
+		COMPREPLY=($(compgen -W k -- "$current"))
+		return ;;
+	esac
 	case $previous in
-	-f | --filter | -o | --output)
+	-f | --filter | -o | --output | --duplicates | --like)
+		return ;;
+	--to-command)
+		COMPREPLY=($(compgen -c -- "$current"))
 		return ;;
 	--on-full)
 		COMPREPLY=($(compgen -W 'grow warn fail' -- "$current"))
 		return ;;
-	--table)
-		COMPREPLY=($(compgen -W k -- "$current"))
-		return ;;
-	-n | -p | -m | --capacity | --error-rate | --memory | --hashes | \
-		--max-size | --lock-timeout)
+	-n | -p | -m | -k | -t | -s | -w | --capacity | --error-rate | \
+		--memory | --hashes | --max-size | --lock-timeout | --key | \
+		--field-separator | --skip-chars | --check-chars)
 		compopt +o default +o bashdefault 2>/dev/null
 		return ;;
 	esac
 
+	keys='-z --zero-terminated -k --key= -t --field-separator= --csv --strip-cr
+		--trim -s --skip-chars= -w --check-chars= -i --ignore-case'
 	case $command in
-	'' | filter) options='-f --filter= -o --output= -q --quiet
-		-z --zero-terminated -n --capacity= -p --error-rate= --on-full=
-		--max-size= --lock-timeout= --no-gunzip -h --help -V --version' ;;
-	add) options='-f --filter= -q --quiet -z --zero-terminated
-		-n --capacity= -p --error-rate= --on-full= --max-size=
-		--lock-timeout= --no-gunzip -h --help' ;;
-	check) options='-f --filter= -v --invert -q --quiet -o --output=
-		-z --zero-terminated --no-gunzip -h --help' ;;
-	create) options='-n --capacity= -p --error-rate= -m --memory= --hashes=
-		-z --zero-terminated --on-full= --max-size= --force
-		--lock-timeout= -h --help' ;;
+	'' | filter) options="$keys -f --filter= -o --output= -d --repeated
+		--duplicates= -q --quiet --to-command= --atomic --sync --stats
+		--progress -n --capacity= -p --error-rate= --on-full=
+		--max-size= --lock-timeout= --no-gunzip -h --help
+		-V --version" ;;
+	add) options="$keys -f --filter= -q --quiet --atomic --sync --stats
+		--progress -n --capacity= -p --error-rate= --on-full=
+		--max-size= --lock-timeout= --no-gunzip -h --help" ;;
+	check) options="$keys -f --filter= -v --invert -q --quiet -o --output=
+		--stats --progress --no-gunzip -h --help" ;;
+	create) options="$keys -n --capacity= -p --error-rate= -m --memory=
+		--hashes= --on-full= --max-size= --like= --force
+		--lock-timeout= -h --help" ;;
 	info) options='--json -h --help' ;;
+	merge) options='-o --output= --force --lock-timeout= -h --help' ;;
 	size) options='-n --capacity= -p --error-rate= -m --memory= --hashes=
 		--on-full= --json --table -h --help' ;;
-	try) options='--hashes= --on-full= --json -h --help' ;;
+	try) options='--measure --hashes= --on-full= --json -h --help' ;;
 	esac
 
 	case $current in

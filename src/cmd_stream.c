@@ -10,9 +10,13 @@
 static void
 tell_inherited(const struct run *run)
 {
+	struct key_recipe recipe = run->options->recipe;
 	char given[KEY_RECIPE_TEXT];
 
-	key_recipe_format(&run->options->recipe, given);
+	/* What fails is but a part: the rest is inherited. */
+	given[0] = '\0';
+	if (key_recipe_complete(&recipe, &(struct error){ 0 }) == 0)
+		key_recipe_format(&recipe, given);
 	if (strcmp(given, run->filter.header.recipe) != 0 &&
 	    run->options->filter != NULL)
 		report_inherited_recipe(run->options->filter,

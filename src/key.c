@@ -223,12 +223,12 @@ inherit_flag(int *given, int stored, const char *option, struct error *error)
 }
 
 static int
-inherit_number(uint64_t *given, uint64_t stored, const char *option,
-    struct error *error)
+inherit_number(uint64_t *given, uint64_t unset, uint64_t stored,
+    const char *option, struct error *error)
 {
 	char had[64], wanted[64];
 
-	if (*given != 0 && *given != stored) {
+	if (*given != unset && *given != stored) {
 		snprintf(had, sizeof had, "%s=%" PRIu64, option, stored);
 		snprintf(wanted, sizeof wanted, "%s=%" PRIu64, option, *given);
 		return contradiction(error, had, wanted);
@@ -288,9 +288,9 @@ key_recipe_inherit(struct key_recipe *given, const struct key_recipe *stored,
 	    inherit_flag(&given->csv, stored->csv, "--csv", error) < 0 ||
 	    inherit_flag(&given->ignore_case, stored->ignore_case,
 	    "--ignore-case", error) < 0 ||
-	    inherit_number(&given->skip, stored->skip, "--skip-chars",
-	    error) < 0 ||
-	    inherit_number(&given->check, stored->check, "--check-chars",
+	    inherit_number(&given->skip, KEY_SKIP_UNSET, stored->skip,
+	    "--skip-chars", error) < 0 ||
+	    inherit_number(&given->check, 0, stored->check, "--check-chars",
 	    error) < 0)
 		return -1;
 	*given = *stored;
@@ -302,6 +302,8 @@ key_recipe_complete(struct key_recipe *r, struct error *error)
 {
 	if (r->csv && r->separator < 0)
 		r->separator = ',';
+	if (r->skip == KEY_SKIP_UNSET)
+		r->skip = 0;
 	if (r->separator >= 0 && r->range_count == 0 && !r->csv) {
 		return error_set(error, STATUS_USAGE, "--field-separator is"
 		    " for fields: say which with --key");
@@ -344,11 +346,42 @@ key_scratch_free(struct key_scratch *scratch)
 	*scratch = (struct key_scratch){ 0 };
 }
 
-/* As isspace in the C locale, without the line end. */
+/* As isspace in the C locale. */
 static int
 is_blank(uint8_t c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Eight bytes at a time: the same byte in all of them. */
+#define EACH(byte) ((uint64_t)(byte) * UINT64_C(0x0101010101010101))
+
+static uint64_t
+load8(const uint8_t *p)
+{
+	uint64_t word;
+
+	memcpy(&word, p, sizeof word);
+	return word;
+}
+
+/* The first blank in [p, end), or end. */
+static const uint8_t *
+find_blank(const uint8_t *p, const uint8_t *end)
+{
+	for (;;) {
+		/* no byte below 0x21 in all eight: no blank */
+		while (end - p >= 8) {
+			uint64_t word = load8(p);
+			if (((word - EACH(0x21)) & ~word & EACH(0x80)) != 0)
+				break;
+			p += 8;
+		}
+		for (int i = 0; i < 8; i++, p++) {
+			if (p == end || is_blank(*p))
+				return p;
+		}
+	}
 }
 
 /* The next field from *p on; *p becomes NULL behind the last. */
@@ -357,27 +390,20 @@ next_field(const struct key_recipe *r, const uint8_t **p, const uint8_t *end,
     int *quoted)
 {
 	const uint8_t *start = *p, *stop;
-	struct key field = { start, 0 };
+	struct key field;
 
 	*quoted = 0;
 	if (r->csv) {
 		struct csv_format format = { (uint8_t)r->separator, 0 };
 		field.nbytes = csv_field(&format, start, end, &field.data,
 		    quoted, p);
-	} else if (r->separator >= 0) {
-		stop = memchr(start, r->separator, (size_t)(end - start));
-		*p = stop == NULL ? NULL : stop + 1;
-		field.nbytes = (size_t)((stop == NULL ? end : stop) - start);
-	} else {
-		while (start < end && is_blank(*start))
-			start++;
-		stop = start;
-		while (stop < end && !is_blank(*stop))
-			stop++;
-		field = (struct key){ start, (size_t)(stop - start) };
-		*p = stop == end ? NULL : stop;
+		return field;
 	}
-	return field;
+	while (start < end && is_blank(*start))
+		start++;
+	stop = find_blank(start, end);
+	*p = stop == end ? NULL : stop;
+	return (struct key){ start, (size_t)(stop - start) };
 }
 
 /* The fields wanted are one, and it can be no other. */
@@ -456,13 +482,86 @@ take_fields(const struct key_recipe *r, struct key line,
 	return (struct key){ scratch->data + start, scratch->used - start };
 }
 
+/*
+ * Fields between single bytes: each range is one piece of the line, with the
+ * separators in it. Pieces are joined by a separator; those at the end go,
+ * since empty fields there are as good as none.
+ */
+static struct key
+take_pieces(const struct key_recipe *r, struct key line,
+    struct key_scratch *scratch)
+{
+	const uint8_t *p = line.data, *end = line.data + line.nbytes;
+	uint8_t separator = (uint8_t)r->separator;
+	uint8_t *to = scratch->data + scratch->used;
+	struct key key = { to, 0 };
+	uint32_t number = 1;
+
+	for (unsigned i = 0; i < r->range_count; i++) {
+		const uint8_t *start, *stop = p;
+
+		for (; p != NULL && number < r->ranges[i].first; number++) {
+			p = memchr(p, separator, (size_t)(end - p));
+			p = p == NULL ? NULL : p + 1;
+		}
+		if (p == NULL)
+			break;
+		start = p;
+		if (r->ranges[i].last == UINT32_MAX) {
+			stop = end;
+			p = NULL;
+		}
+		for (; p != NULL && number <= r->ranges[i].last; number++) {
+			stop = memchr(p, separator, (size_t)(end - p));
+			p = stop == NULL ? NULL : stop + 1;
+			stop = stop == NULL ? end : stop;
+		}
+		if (r->range_count == 1) {
+			key = (struct key){ start, (size_t)(stop - start) };
+			break;
+		}
+		if (i > 0)
+			to[key.nbytes++] = separator;
+		memcpy(to + key.nbytes, start, (size_t)(stop - start));
+		key.nbytes += (size_t)(stop - start);
+	}
+	while (key.nbytes > 0 && key.data[key.nbytes - 1] == separator)
+		key.nbytes--;
+	if (r->range_count > 1)
+		scratch->used += key.nbytes;
+	return key;
+}
+
+static uint64_t
+fold8(uint64_t word)
+{
+	uint64_t low = word & EACH(0x7f);
+	uint64_t from_a = low + EACH(0x80 - 'A');
+	uint64_t beyond_z = low + EACH(0x80 - 'Z' - 1);
+
+	return word + ((from_a & ~beyond_z & ~word & EACH(0x80)) >> 2);
+}
+
 static struct key
 fold_case(struct key key, struct key_scratch *scratch, size_t start)
 {
 	uint8_t *to = scratch->data + start;
+	size_t i = 0;
 
 	/* Joined fields are in the scratch already: over themselves. */
-	for (size_t i = 0; i < key.nbytes; i++) {
+	for (; i + 8 <= key.nbytes; i += 8) {
+		uint64_t word = fold8(load8(key.data + i));
+		memcpy(to + i, &word, sizeof word);
+	}
+	if (i < key.nbytes && i > 0) {
+		/* the last eight; what is folded twice stays as it is */
+		uint64_t word;
+		i = key.nbytes - 8;
+		word = fold8(load8(key.data + i));
+		memcpy(to + i, &word, sizeof word);
+		i = key.nbytes;
+	}
+	for (; i < key.nbytes; i++) {
 		uint8_t c = key.data[i];
 		to[i] = (uint8_t)(c + (c >= 'A' && c <= 'Z' ? 32 : 0));
 	}
@@ -490,7 +589,9 @@ key_take(const struct key_recipe *r, const uint8_t *data, size_t nbytes,
 		}
 	}
 	if (r->range_count > 0)
-		key = take_fields(r, key, scratch);
+		key = r->separator >= 0 && !r->csv ?
+		    take_pieces(r, key, scratch) :
+		    take_fields(r, key, scratch);
 	if (r->skip > 0) {
 		size_t skip = r->skip < key.nbytes ? (size_t)r->skip :
 		    key.nbytes;

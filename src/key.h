@@ -34,13 +34,17 @@ struct key_recipe {
 	struct key_range ranges[KEY_RANGES_MAX]; /* sorted, not touching */
 	int separator;        /* of fields, a byte; -1: runs of blanks */
 	int csv;
-	uint64_t skip;        /* bytes */
+	uint64_t skip;        /* bytes; KEY_SKIP_UNSET if not given */
 	uint64_t check;       /* bytes; 0 is all */
 	int ignore_case;
 };
 
-/* The recipe for whole lines. */
+/* Options can say -s 0, which is not the same as not to say it. */
+#define KEY_SKIP_UNSET UINT64_MAX
+
+/* The recipe for whole lines; what options give begins with the second. */
 #define KEY_RECIPE_NONE { .separator = -1 }
+#define KEY_RECIPE_UNSET { .separator = -1, .skip = KEY_SKIP_UNSET }
 
 /* Parse a list as cut has it: "2", "1,3", "2-4", "2-", "-3". */
 int key_ranges_parse(struct key_recipe *recipe, const char *text);

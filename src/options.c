@@ -215,7 +215,8 @@ take_option(struct options *o, int letter, const char *value,
 		}
 		break;
 	case 's':
-		if (num_count(value, &o->recipe.skip) < 0) {
+		if (num_count(value, &o->recipe.skip) < 0 ||
+		    o->recipe.skip == KEY_SKIP_UNSET) {
 			return bad_value(error, letter, value,
 			    "a number of bytes");
 		}
@@ -373,7 +374,7 @@ options_parse(struct options *o, int argc, char **argv, struct error *error)
 	unsigned char given[SPEC_COUNT] = { 0 };
 	int letter;
 
-	*o = (struct options){ .recipe = KEY_RECIPE_NONE, .growth = -1,
+	*o = (struct options){ .recipe = KEY_RECIPE_UNSET, .growth = -1,
 		.max_bytes = UINT64_MAX,
 		.lock_timeout = 60000, .gunzip = 1 };
 	o->operands = memory_or_die(calloc((size_t)argc + 1, sizeof(char *)));

@@ -37,24 +37,50 @@ example() {
 	bash -e -o pipefail example.sh
 }
 
-# transcript FILE: run its lines that begin with "$ ", and compare what they
-# print with the lines below them. Figures that chance has a hand in, and
-# times, may differ.
+# transcript FILE: run its lines that begin with "$ ", with those that begin
+# with "> " directly below them, and compare what they print with the lines
+# below them. Figures that chance has a hand in, and times, may differ.
 transcript() {
-	while IFS= read -r line; do
-		case $line in
-		'$ '*)
-			# shellcheck disable=SC2016 # is for the other shell
-			printf 'status=$?; printf "%%s\\n" %q\n' "$line"
-			# shellcheck disable=SC2016
-			printf '(exit $status)\n%s\n' "${line#??}"
-			;;
-		esac
-	done <"$1" >transcript.sh
+	awk '
+		function quote(text) {
+			gsub(/\047/, "\047\\\047\047", text)
+			return "\047" text "\047"
+		}
+		function flush() {
+			if (command != "") {
+				print "status=$?; printf \"%s\\n\" " quote(shown)
+				print "(exit $status)"
+				print command
+			}
+			command = ""
+		}
+		/^\$ / { flush(); shown = $0; command = substr($0, 3); next }
+		/^> / && command != "" {
+			shown = shown "\n" $0
+			command = command "\n" substr($0, 3)
+			next
+		}
+		{ flush() }
+		END { flush() }' "$1" >transcript.sh
 	mask <"$1" >expected
 	bash transcript.sh 2>&1 </dev/null | mask >printed
 	grep -q '^\$ bloomdedup' expected
 	diff -u expected printed
+}
+
+# given FILE NAME...: make the files that a transcript shows with cat before
+# anything could have made them.
+given() {
+	local name transcript=$1
+	shift
+	for name; do
+		awk -v line="\$ cat $name" '
+			/^\$ / { inside = !seen && $0 == line
+				seen = seen || inside; next }
+			inside' "$transcript" >"$name"
+		[ -s "$name" ]
+		case $(head -c 2 "$name") in '#!') chmod +x "$name" ;; esac
+	done
 }
 
 mask() {
@@ -62,6 +88,7 @@ mask() {
 		-e 's/about [0-9,]+ lines/about N lines/' \
 		-e 's/(room +)[0-9,]+/\1N/' \
 		-e 's/(error rate +)[0-9.e-]+ now/\1N now/' \
+		-e 's/(error rate now )[0-9.e-]+/\1N/' \
 		-e 's/\[[#.]+\] +[0-9]+ %/[BAR]/' \
 		-e 's/"lines": [0-9]+/"lines": N/'
 }
@@ -109,12 +136,34 @@ mask() {
 	printf 'https://example.org/%d\n' 1 2 3 | cmp - new-links.txt
 }
 
+@test "README: a crawler" {
+	printf '#!/bin/sh\nprintf "%%s\\n" "$@" >>fetched\ntest ! -e down\n' \
+		>fetch-and-log
+	chmod +x fetch-and-log
+	printf "https://example.org/%s\n" 1 "it's" 1 >urls.txt
+	touch down
+	run ! example fetch-and-log
+	rm down fetched
+	example fetch-and-log
+	example fetch-and-log
+	printf "https://example.org/%s\n" 1 "it's" | cmp - fetched
+}
+
 @test "README: who comes for the first time" {
 	stand_in tail <<-'END'
-		printf '%s - - GET /\n' 192.0.2.1 192.0.2.2 192.0.2.1
+		printf '%s - - GET /%d\n' 192.0.2.1 1 192.0.2.2 2 192.0.2.1 3
 	END
 	example access.log >out
-	printf '192.0.2.1\n192.0.2.2\n' | cmp - out
+	printf '%s - - GET /%d\n' 192.0.2.1 1 192.0.2.2 2 | cmp - out
+}
+
+@test "README: one row a customer" {
+	printf 'id,date,"customer"\n1,x,"Roe, Jane"\n2,y,Poe\n' >orders-1.csv
+	printf '3,z,"Poe"\n4,z,"Roe, Jane"\n5,z,Roe\n' >orders-2.csv
+	example orders-
+	printf 'id,date,"customer"\n1,x,"Roe, Jane"\n2,y,Poe\n5,z,Roe\n' |
+		cmp - first-orders.csv
+	printf '3,z,"Poe"\n4,z,"Roe, Jane"\n' | cmp - dropped.csv
 }
 
 @test "README: each new file once, whatever is in its name" {
@@ -136,16 +185,18 @@ mask() {
 	printf 'a\nb\nc\n' | cmp - unique.txt
 }
 
-@test "README: what is in tonight's list and was in none before" {
+@test "README: two machines, one filter" {
+	bloomdedup create first.bloom
 	printf 'a\n' >list-1.txt
 	printf 'b\n' >list-2.txt
 	printf 'b\nc\na\n' >tonight.txt
 	example tonight.txt >out
-	echo c | cmp - out
+	[ "$(tail -n 1 out)" = c ]
+	[ "$(wc -l <out)" -eq 2 ]
 }
 
 @test "README: every example is run here" {
-	[ "$(grep -c '^```sh$' "$README")" -eq 7 ]
+	[ "$(grep -c '^```sh$' "$README")" -eq 9 ]
 	[ "$(grep -c '^```' "$README")" -eq \
 		$((2 * $(grep -cE '^```(sh|console)$' "$README"))) ]
 }
@@ -157,15 +208,85 @@ mask() {
 
 # Every example of the manual.
 
-@test "manual: the examples are what the program prints" {
+# manual_examples: the text of its examples, as it is shown
+manual_examples() {
 	awk '/^\.Sh/ { examples = $2 == "EXAMPLES" }
 		/^\.Bd -literal/ { inside = examples; next }
 		/^\.Ed/ { inside = 0 }
 		inside' "$MANUAL" |
 		sed -e 's/^\\&//' -e "s/\\\\(aq/'/g" -e 's/\\(ga/`/g' \
 			-e 's/\\(ha/^/g' -e 's/\\(ti/~/g' -e 's/\\-/-/g' \
-			-e 's/\\e/\\/g' >manual
+			-e 's/\\e/\\/g'
+}
+
+# A web with a feed and pages, of which one is gone and some are down.
+stand_in_curl() {
+	stand_in curl <<-'END'
+		for url; do :; done
+		case $url in
+		*/feed) printf '<link>https://example.org/%d</link>' 1 2 ;;
+		*/gone) echo 404 >&2; exit 22 ;;
+		*/down) exit 7 ;;
+		*) echo page ;;
+		esac
+	END
+}
+
+@test "manual: the examples are what the program prints" {
+	stand_in_curl
+	manual_examples >manual
+	given manual hourly fetch-and-log urls two-steps log people.csv
 	transcript manual
+}
+
+@test "manual: the job for cron leaves it to the run before" {
+	stand_in_curl
+	manual_examples >manual
+	given manual hourly
+	./hourly
+	rm new-links
+	perl -e 'open F, "<", shift or die; flock F, 2 or die;
+		exit(system(@ARGV) >> 8)' links.bloom ./hourly 2>messages
+	[ ! -s new-links ]
+	grep -q 'links.bloom: in use by' messages
+	mkdir broken
+	cd broken
+	touch links.bloom
+	run ! ../hourly
+}
+
+@test "manual: the crawler fetches all again only if one page fails" {
+	stand_in_curl
+	manual_examples >manual
+	given manual fetch-and-log
+	awk '/^\$ bloomdedup .*--to-command/ && !seen { seen = inside = 1 }
+		inside && !/^(\$ bloomdedup|> )/ { exit }
+		inside { print substr($0, 3) }' manual >crawl
+	printf 'https://example.org/%s\n' 1 gone >urls
+	bash crawl
+	printf 'https://example.org/%s\n' 1 gone | cmp - fetched
+	echo https://example.org/3 >>urls
+	echo https://example.org/down >>urls
+	run ! bash crawl
+	[ "$(tail -n +3 fetched)" = https://example.org/3 ]
+	sed -i '$d' urls
+	bash crawl
+	[ "$(tail -n +3 fetched | uniq -c | tr -d ' ')" = \
+		2https://example.org/3 ]
+	bash crawl
+	[ "$(wc -l <fetched)" -eq 4 ]
+}
+
+@test "manual: the two steps try again what failed, and only that" {
+	stand_in_curl
+	manual_examples >manual
+	given manual two-steps
+	bloomdedup create done.bloom
+	printf 'https://example.org/%s\n' 1 down 2 >urls
+	./two-steps
+	[ "$(wc -l <texts)" -eq 2 ]
+	bloomdedup check -v -f done.bloom urls >left
+	echo https://example.org/down | cmp - left
 }
 
 @test "manual: no line is wider than 80 columns" {
@@ -178,19 +299,24 @@ mask() {
 
 # Options, a line each: the command that takes it (filter for none), the option.
 
-commands='filter add check create info size try'
+commands='filter add check create info merge size try'
 
 # words COMMAND: how it is written
 words() {
 	[ "$1" = filter ] || echo "$1"
 }
 
+# Where help says "see bloomdedup --help", it means those of a key there.
 help_options() {
 	local command
 	for command in $commands; do
 		# shellcheck disable=SC2046 # no word, or one
-		bloomdedup $(words "$command") --help |
-			sed -nE 's/^ +(-[A-Za-z], )?(--[a-z0-9-]+).*/\1\2/p' |
+		bloomdedup $(words "$command") --help >text
+		{
+			cat text
+			! grep -q 'see bloomdedup --help' text ||
+				bloomdedup --help | sed -n '/^What/,/^$/p'
+		} | sed -nE 's/^ +(-[A-Za-z], )?(--[a-z0-9-]+).*/\1\2/p' |
 			sed 's/, /\n/' | sed "s/^/$command /"
 	done | sort -u
 }
@@ -264,7 +390,8 @@ bash_options() {
 		grep -qx -- "$command --help" options
 	done
 	grep -qx -- 'check -v' options
-	[ "$(wc -l <options)" -ge 70 ]
+	grep -qx -- 'create --strip-cr' options
+	[ "$(wc -l <options)" -ge 150 ]
 }
 
 @test "--help fits into 80 columns" {
@@ -327,6 +454,13 @@ bash_options() {
 	echo warn | cmp - out
 	bash_completes bloomdedup size --on-full = f >out
 	echo fail | cmp - out
+	bash_completes bloomdedup add --stats = >out
+	echo json | cmp - out
+	bash_completes bloomdedup add --stats '' >out
+	[ ! -s out ]
+	bash_completes bloomdedup --to-command xarg | grep -qx xargs
+	bash_completes bloomdedup -k add --progress --repe >out
+	echo --repeated | cmp - out
 }
 
 @test "bash completes file names by itself after -f and behind a command" {
@@ -377,6 +511,9 @@ bash_options() {
 	echo --invert | cmp - out
 	fish_completes 'bloomdedup add --on-full ' | sort >out
 	printf 'fail\ngrow\nwarn\n' | cmp - out
+	fish_completes 'bloomdedup --to-command xarg' | grep -qx xargs
+	fish_completes 'bloomdedup -k add --repe' >out
+	echo --repeated | cmp - out
 	fish_completes 'bloomdedup chec' >out
 	echo check | cmp - out
 	fish_completes 'bloomdedup info --inv' >out

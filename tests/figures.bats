@@ -33,7 +33,7 @@ PYTHON
 		lines a second
 		filter full
 		error rate now
-		lost by mistake
+		dropped by mistake
 	END
 	cmp want names
 	[ "$(sed -n 's/^lines read *//p' err)" = 2,000 ]
@@ -365,7 +365,7 @@ start() {
 	"$HELPER" defaults "$BLOOMDEDUP" in >pipe 2>err &
 	run_id=$!
 	until_true grep -q '^SigCgt:.*[2367abef][0-9a-f][0-9a-f]$' \
-		"/proc/$run_id/status" || true
+		"/proc/$run_id/status"
 	for ((i = 0; i < 50; i++)); do
 		kill -USR1 "$run_id" 2>/dev/null || break
 		sleep 0.005

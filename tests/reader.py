@@ -6,7 +6,7 @@
 
 The output of --vectors has the columns of unit/vectors.txt: the key in hex,
 low, high, the page in layer 0, and line:lane:bit for each of its bits there.
-Lines end in NUL where the filter's key recipe says "zero-terminated".
+What is a line, and what of it is its key, is what the filter's key recipe says.
 
 Exit status: 0 a line was found (--vectors: always), 1 none was, 2 usage,
 3 the filter can't be read: one line on standard error says why.
@@ -14,6 +14,7 @@ Exit status: 0 a line was found (--vectors: always), 1 none was, 2 usage,
 Names in capitals in the comments are sections of bloomdedup(5).
 """
 import mmap
+import re
 import struct
 import sys
 import zlib
@@ -169,6 +170,88 @@ def place(digest, layer):
     return (high * pages) >> 64, bits
 
 
+# HEADER, key recipe: each line of it at most once, in one order and spelling.
+RECIPE = re.compile(
+    rb"(?P<nul>zero-terminated\n)?(?P<strip_cr>strip-cr\n)?(?P<trim>trim\n)?"
+    rb"(?:key=(?P<ranges>[0-9,-]+)\n)?(?:field-separator=(?P<c>[0-9a-f]{2})\n)?"
+    rb"(?P<csv>csv\n)?(?:skip-chars=(?P<skip>[1-9]\d*)\n)?"
+    rb"(?:check-chars=(?P<check>[1-9]\d*)\n)?(?P<ignore_case>ignore-case\n)?")
+NUMBER = rb"[1-9]\d{0,9}"
+RANGES = re.compile(rb"%b(-(%b)?)?(,%b(-(%b)?)?)*" % ((NUMBER,) * 4))
+
+
+class Recipe:
+    """FROM A LINE TO A KEY"""
+
+    def __init__(self, text):
+        match = RECIPE.fullmatch(text)
+        need(match, "key recipe unknown here")
+        vars(self).update(match.groupdict())
+        self.end = b"\0" if self.nul else b"\n"
+        self.c = self.c and bytes.fromhex(self.c.decode())
+        self.skip, self.check = int(self.skip or 0), int(self.check or M64)
+        if self.ranges is not None:
+            need(RANGES.fullmatch(self.ranges), "fields unknown here")
+            self.ranges = [self.range(*part.partition(b"-"))
+                           for part in self.ranges.split(b",")]
+
+    @staticmethod
+    def range(first, dash, last):
+        return int(first), int(last or (M64 if dash else first))
+
+    def csv_field(self, stops):
+        """A quoted field up to the separator, or an unquoted one."""
+        rest = b"[^%b]*" % re.escape(stops)
+        return b'(?:"((?:[^"]|"")*)(?:"%b|\\Z)|(%b))' % (rest, rest)
+
+    def lines(self, data):
+        if self.csv:
+            field = self.csv_field(self.c + self.end)
+            record = b"%b(?:%b%b)*" % (field, re.escape(self.c), field)
+            ends = [m.end() for m in re.finditer(record + self.end, data)]
+            starts = [0] + ends
+            lines = [data[a:b - 1] for a, b in zip(starts, ends)]
+            lines.append(data[starts[-1]:])
+        else:
+            lines = data.split(self.end)
+        # nothing stands after the last terminator
+        return lines if lines[-1] else lines[:-1]
+
+    def fields(self, line):
+        if not self.c:
+            return line.split()
+        if not self.csv:
+            return line.split(self.c)
+        pattern = re.compile(self.csv_field(self.c))
+        fields, at = [], 0
+        while at <= len(line):
+            match = pattern.match(line, at)
+            quoted, plain = match.groups()
+            fields.append(plain if quoted is None
+                          else quoted.replace(b'""', b'"'))
+            at = match.end() + 1
+        return fields
+
+    def key(self, line):
+        if self.strip_cr and line.endswith(b"\r"):
+            line = line[:-1]
+        if self.trim:
+            line = line.strip(b"\t\n\v\f\r ")
+        if self.ranges:
+            fields = [field for i, field in enumerate(self.fields(line), 1)
+                      if any(a <= i <= b for a, b in self.ranges)]
+            if len(self.ranges) == 1 and len(set(self.ranges[0])) == 1:
+                line = fields[0] if fields else b""
+            else:
+                if self.csv:
+                    fields = [field and b'"%b"' % field.replace(b'"', b'""')
+                              for field in fields]
+                c = self.c or b" "
+                line = c.join(fields).rstrip(c)
+        line = line[self.skip:][:self.check]
+        return line.lower() if self.ignore_case else line
+
+
 def need(condition, reason):
     if not condition:
         raise ValueError(reason)
@@ -179,7 +262,7 @@ def is_rate(data, at):
 
 
 def read_header(data):
-    """HEADER: the file id, the secret, and the byte that ends a line."""
+    """HEADER: the file id, the secret, and the key recipe."""
     need(data[:12] == b"\x89bloomdd\r\n\x1a\n", "not a filter file")
     need(len(data) >= 3 * PAGE, "shorter than a header and two slots")
     head = data[:PAGE]
@@ -195,10 +278,9 @@ def read_header(data):
     need((kind, nsecret) == (1, 192), "hash %d unknown here" % kind)
     need((page, line) == (PAGE, 64), "geometry unknown here")
     need(nrecipe <= 1024, "key recipe too long")
-    recipe = head[320:320 + nrecipe]
-    need(recipe in (b"", b"zero-terminated\n"), "key recipe unknown here")
+    recipe = Recipe(head[320:320 + nrecipe])
     need(not any(head[88:128] + head[320 + nrecipe:4092]), "padding not zero")
-    return head[24:40], head[128:320], b"\0" if recipe else b"\n"
+    return head[24:40], head[128:320], recipe
 
 
 def read_slot(slot, file_id):
@@ -258,24 +340,22 @@ def main(arguments):
     try:
         with open(arguments[-1], "rb") as file:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        file_id, secret, terminator = read_header(data)
+        file_id, secret, recipe = read_header(data)
         layers = read_layers(data, file_id)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         print("reader.py: %s: %s" % (arguments[-1], reason), file=sys.stderr)
         return 3
-    keys = sys.stdin.buffer.read().split(terminator)
-    if keys[-1] == b"":
-        keys.pop()  # nothing stands after the last terminator
     found = False
-    for key in keys:
+    for line in recipe.lines(sys.stdin.buffer.read()):
+        key = recipe.key(line)
         digest = digest_of(key, secret)
         if vectors:
             page, bits = place(digest, layers[0])
             print("%s\t%016x\t%016x\t%d\t%s" % (key.hex(), *digest, page,
                   " ".join("%d:%d:%d" % bit for bit in bits)))
         elif any(holds(data, layer, digest) for layer in layers):
-            sys.stdout.buffer.write(key + terminator)
+            sys.stdout.buffer.write(line + recipe.end)
             found = True
     return 0 if found or vectors else 1
 
