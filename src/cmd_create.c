@@ -41,7 +41,7 @@ lock_old(struct store *old, const struct options *o, const char *path,
  */
 static int
 take_like(struct options *o, struct key_recipe *recipe, struct hash *hash,
-    struct error *error)
+    struct geometry *shape, struct error *error)
 {
 	struct filter like;
 	struct key_recipe stored;
@@ -67,9 +67,10 @@ take_like(struct options *o, struct key_recipe *recipe, struct hash *hash,
 	}
 	o->error_rate = like.header.error_rate;
 	o->growth = (int)like.header.growth;
-	o->hashes = like.table.layers[0].geometry.k;
-	if (o->capacity == 0)
-		o->capacity = like.header.capacity;
+	if (o->capacity == 0) {
+		o->capacity = like.table.layers[0].capacity;
+		*shape = like.table.layers[0].geometry;
+	}
 	filter_close(&like, &second);
 	return result;
 }
@@ -84,6 +85,7 @@ run_create(const struct options *given, struct error *error)
 	struct filter_plan plan;
 	struct key_recipe recipe = o->recipe;
 	struct hash hash;
+	struct geometry shape = { 0 };
 	const char *path;
 	int result;
 
@@ -93,10 +95,17 @@ run_create(const struct options *given, struct error *error)
 		    " FILTER");
 	}
 	path = o->operands[0];
-	if ((o->like != NULL && take_like(o, &recipe, &hash, error) < 0) ||
+	if ((o->like != NULL &&
+	    take_like(o, &recipe, &hash, &shape, error) < 0) ||
 	    key_recipe_complete(&recipe, error) < 0 ||
-	    solve_from_options(o, &sizing, error) < 0 ||
-	    check_size(o, &sizing, error) < 0 ||
+	    solve_from_options(o, &sizing, error) < 0)
+		return -1;
+	if (shape.pages != 0) {
+		sizing.geometry = shape;
+		sizing.bytes = shape.pages * PAGE_BYTES +
+		    SIZING_OVERHEAD_BYTES;
+	}
+	if (check_size(o, &sizing, error) < 0 ||
 	    (o->force && lock_old(&old, o, path, error) < 0))
 		return -1;
 	plan = (struct filter_plan){ .capacity = sizing.capacity,

@@ -528,7 +528,7 @@ double
 filter_expected_dropped(const struct filter *f,
     const uint64_t before[FORMAT_LAYERS_MAX])
 {
-	enum { STEPS = 16 };
+	enum { STEPS = 64 };
 	double rates[FORMAT_LAYERS_MAX], dropped = 0;
 
 	for (unsigned i = 0; i < f->table.count; i++)
@@ -538,14 +538,16 @@ filter_expected_dropped(const struct filter *f,
 	for (unsigned i = 0; i < f->table.count; i++) {
 		const struct layer_entry *layer = &f->table.layers[i];
 		uint64_t marked = layer->lines - before[i];
-		double sum = 0;
+		double sum = 0, rate;
 
 		if (marked == 0)
 			continue;
 		for (unsigned j = 0; j <= STEPS; j++) {
 			rates[i] = geometry_rate(&layer->geometry, before[i] +
 			    (uint64_t)((double)marked * j / STEPS));
-			sum += join_rates(rates, f->table.count) *
+			/* for each line that was kept 1 / (1 - rate) came */
+			rate = join_rates(rates, f->table.count);
+			sum += rate / (1 - rate) *
 			    (j == 0 || j == STEPS ? 1 : j % 2 == 1 ? 4 : 2);
 		}
 		dropped += (double)marked * sum / (3 * STEPS);

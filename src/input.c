@@ -152,9 +152,9 @@ read_some(struct input *in, uint8_t *data, size_t nbytes)
 			poll(&wait, 1, -1);
 		} else if (errno != EINTR) {
 			return -1;
-		} else if (!signals_stop && in->plan.interrupted != NULL) {
-			in->plan.interrupted(in->plan.context);
 		}
+		if (!signals_stop && in->plan.interrupted != NULL)
+			in->plan.interrupted(in->plan.context);
 	}
 }
 

@@ -199,6 +199,8 @@ output_write(struct output *out, const void *data, size_t nbytes,
 		} else if (errno != EINTR) {
 			return error_system(error, errno, out->name);
 		}
+		if (*written < nbytes && out->interrupted != NULL)
+			out->interrupted(NULL);
 		/* Whoever reads us may have stopped: don't insist. */
 		if (*written < nbytes && signals_stop) {
 			return error_set(error, 128 + signals_stop,

@@ -17,6 +17,8 @@ struct output {
 	char *target;     /* with --atomic: what the file will be named, */
 	char *hidden;     /* and what it is named until output_finish */
 	uint64_t nbytes;  /* written so far */
+	/* Called when a signal that doesn't stop interrupts a wait; or NULL. */
+	void (*interrupted)(void *context);
 };
 
 #define OUTPUT_NONE { .fd = -1 }

@@ -271,7 +271,7 @@ batch_write_and_mark(struct pipeline *p, struct batch *batch,
 static int
 batch_process(struct pipeline *p, struct batch *batch, struct error *error)
 {
-	uint64_t room = UINT64_MAX;
+	uint64_t room = UINT64_MAX, fresh_before;
 	size_t fresh;
 
 	filter_probe(p->filter, batch->digests, batch->count, batch->seen);
@@ -287,8 +287,12 @@ batch_process(struct pipeline *p, struct batch *batch, struct error *error)
 		if (room < fresh)
 			batch_collect(batch, room);
 	}
-	if (batch_write_and_mark(p, batch, error) < 0)
+	fresh_before = p->lines_new;
+	if (batch_write_and_mark(p, batch, error) < 0) {
+		/* what was read and not dealt with doesn't count */
+		p->lines_read += p->lines_new - fresh_before;
 		return -1;
+	}
 	p->lines_read += batch->count;
 	if (p->watch != NULL)
 		p->watch(p, MOMENT_AFTER_BATCH);

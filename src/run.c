@@ -161,6 +161,7 @@ stream(struct run *run, const struct input_plan *inputs, struct error *error)
 	struct pipeline *p = &run->pipeline;
 	int result = open_outputs(run, inputs, error);
 
+	run->output.interrupted = report_interrupted;
 	if (result == 0)
 		result = start_hold(run, error);
 	if (result == 0) {
