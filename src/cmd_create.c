@@ -1,5 +1,6 @@
 /* create: an empty filter file. */
 #include <errno.h>
+#include <stdio.h>
 
 #include "cmd_size.h"
 #include "command.h"
@@ -75,6 +76,57 @@ take_like(struct options *o, struct key_recipe *recipe, struct hash *hash,
 	return result;
 }
 
+/*
+ * The hash with a secret that several filters share: a file of at least as
+ * many bytes as it takes, of which the first ones are taken.
+ */
+static int
+read_secret(const struct options *o, struct hash *hash, struct error *error)
+{
+	size_t n, wanted;
+	FILE *file = fopen(o->secret_file, "re");
+
+	*hash = (struct hash){ .kind = o->hash != 0 ?
+		(enum hash_kind)o->hash : HASH_XXH3_128 };
+	wanted = hash_secret_bytes(hash->kind);
+	if (file == NULL)
+		return error_system(error, errno, o->secret_file);
+	n = fread(hash->secret, 1, wanted, file);
+	if (ferror(file)) {
+		error_system(error, errno, o->secret_file);
+	} else if (n < wanted) {
+		error_set(error, STATUS_USAGE, "%s: a secret for %s has %zu"
+		    " bytes, and this file %zu; make one with: head -c %zu"
+		    " /dev/urandom", o->secret_file, hash_name(hash->kind),
+		    wanted, n, wanted);
+		n = 0;
+	}
+	fclose(file);
+	return n == wanted ? 0 : -1;
+}
+
+/* Where the hash comes from, if it is not made anew. */
+static int
+given_hash(struct options *o, struct key_recipe *recipe, struct hash *hash,
+    struct geometry *shape, const struct hash **given, struct error *error)
+{
+	*given = NULL;
+	if (o->like != NULL && (o->hash != 0 || o->secret_file != NULL)) {
+		return error_set(error, STATUS_USAGE, "--like takes the hash"
+		    " and its secret from %s: --hash and --secret-file can't"
+		    " be given", o->like);
+	}
+	if (o->like != NULL) {
+		*given = hash;
+		return take_like(o, recipe, hash, shape, error);
+	}
+	if (o->secret_file != NULL) {
+		*given = hash;
+		return read_secret(o, hash, error);
+	}
+	return 0;
+}
+
 static int
 run_create(const struct options *given, struct error *error)
 {
@@ -85,6 +137,7 @@ run_create(const struct options *given, struct error *error)
 	struct filter_plan plan;
 	struct key_recipe recipe = o->recipe;
 	struct hash hash;
+	const struct hash *given_secret;
 	struct geometry shape = { 0 };
 	const char *path;
 	int result;
@@ -95,8 +148,7 @@ run_create(const struct options *given, struct error *error)
 		    " FILTER");
 	}
 	path = o->operands[0];
-	if ((o->like != NULL &&
-	    take_like(o, &recipe, &hash, &shape, error) < 0) ||
+	if (given_hash(o, &recipe, &hash, &shape, &given_secret, error) < 0 ||
 	    key_recipe_complete(&recipe, error) < 0 ||
 	    solve_from_options(o, &sizing, error) < 0)
 		return -1;
@@ -111,7 +163,7 @@ run_create(const struct options *given, struct error *error)
 	plan = (struct filter_plan){ .capacity = sizing.capacity,
 		.error_rate = sizing.error_rate, .geometry = sizing.geometry,
 		.growth = o->growth < 0 ? GROWTH_GROW : (enum growth)o->growth,
-		.hash = o->like != NULL ? &hash : NULL };
+		.hash = given_secret, .hash_kind = o->hash };
 	key_recipe_format(&recipe, plan.recipe);
 	result = filter_create(&filter, path, o->force, &plan, error);
 	store_close(&old);
@@ -141,6 +193,10 @@ const struct command_entry command_create = { .run = run_create, .help =
 "      --max-size=SIZE     refuse to make it larger than this\n"
 "      --like=OTHER        with the shape and the secret of the filter OTHER, so\n"
 "                          that both can be merged\n"
+"      --hash=NAME         xxh3 or, for lines that an adversary writes who sees\n"
+"                          what comes out, siphash [xxh3]\n"
+"      --secret-file=FILE  take the hash's secret from FILE, not at random: 192\n"
+"                          bytes, or 16 for siphash\n"
 "      --force             overwrite FILTER\n"
 "      --lock-timeout=SEC  how long to wait for a run that uses it [60]\n"
 "  -h, --help              this help\n"

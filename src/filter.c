@@ -291,7 +291,8 @@ filter_create(struct filter *f, const char *path, int replace,
 {
 	struct header header = { .capacity = plan->capacity,
 		.error_rate = plan->error_rate, .growth = plan->growth,
-		.hash.kind = HASH_XXH3_128 };
+		.hash.kind = plan->hash_kind != 0 ?
+		(enum hash_kind)plan->hash_kind : HASH_XXH3_128 };
 	struct table table = { .count = 1 };
 	int result;
 

@@ -22,7 +22,8 @@ struct filter_plan {
 	double error_rate;
 	struct geometry geometry; /* of the first layer; sizing.h finds it */
 	enum growth growth;
-	const struct hash *hash;  /* NULL: one with a new secret */
+	const struct hash *hash;  /* NULL: one with a new secret, */
+	uint32_t hash_kind;       /* of this kind, or 0 for the default */
 	char recipe[FORMAT_RECIPE_MAX + 1]; /* as header.recipe */
 };
 

@@ -9,14 +9,23 @@
 #include <xxhash.h>
 
 #include "hash.h"
+#include "siphash.h"
 
 static inline struct digest
 hash_inline(const struct hash *hash, const void *key, size_t nbytes)
 {
-	XXH128_hash_t h =
-	    XXH3_128bits_withSecret(key, nbytes, hash->secret, 192);
+	struct digest digest;
 
-	return (struct digest){ .low = h.low64, .high = h.high64 };
+	if (__builtin_expect(hash->kind == HASH_XXH3_128, 1)) {
+		XXH128_hash_t h =
+		    XXH3_128bits_withSecret(key, nbytes, hash->secret, 192);
+		digest.low = h.low64;
+		digest.high = h.high64;
+	} else {
+		siphash13_128(hash->secret, key, nbytes, &digest.low,
+		    &digest.high);
+	}
+	return digest;
 }
 
 #endif

@@ -31,7 +31,9 @@ enum {
 	OPTION_MEASURE,
 	OPTION_SYNC,
 	OPTION_ATOMIC,
-	OPTION_TO_COMMAND
+	OPTION_TO_COMMAND,
+	OPTION_HASH,
+	OPTION_SECRET_FILE
 };
 
 enum { /* which commands take it */
@@ -74,6 +76,8 @@ static const struct spec {
 	{ "sync", no_argument, OPTION_SYNC, FILTER | ADD },
 	{ "atomic", no_argument, OPTION_ATOMIC, FILTER | ADD },
 	{ "to-command", required_argument, OPTION_TO_COMMAND, FILTER },
+	{ "hash", required_argument, OPTION_HASH, CREATE },
+	{ "secret-file", required_argument, OPTION_SECRET_FILE, CREATE },
 	{ "like", required_argument, OPTION_LIKE, CREATE },
 	{ "measure", no_argument, OPTION_MEASURE, TRY },
 	{ "quiet", no_argument, 'q', FILTER | ADD | CHECK },
@@ -200,6 +204,14 @@ take_option(struct options *o, int letter, const char *value,
 		return take_name(&o->output, letter, value, error);
 	case OPTION_DUPLICATES:
 		return take_name(&o->duplicates, letter, value, error);
+	case OPTION_SECRET_FILE:
+		return take_name(&o->secret_file, letter, value, error);
+	case OPTION_HASH:
+		o->hash = hash_kind_of(value);
+		if (o->hash == 0)
+			return bad_value(error, letter, value,
+			    "xxh3 or siphash");
+		break;
 	case OPTION_LIKE:
 		return take_name(&o->like, letter, value, error);
 	case 'k':

@@ -47,6 +47,8 @@ struct options {
 	struct key_recipe recipe; /* what was given of it */
 	const char *duplicates;
 	const char *like;     /* a filter to be mergeable with */
+	uint32_t hash;        /* an enum hash_kind, or 0 if not given */
+	const char *secret_file;
 	int quiet;
 	int repeated;
 	enum { STATS_NONE, STATS_TEXT, STATS_JSON } stats;
