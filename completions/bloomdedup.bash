@@ -9,9 +9,9 @@ _bloomdedup()
 	# bash has --option=value as three words.
 	i=$((COMP_CWORD - 1))
 	if [ "$current" = = ]; then
-		current="" equals==
+		current="" equals="="
 	elif [ "${COMP_WORDS[i]}" = = ]; then
-		i=$((i - 1)) equals==
+		i=$((i - 1)) equals="="
 	fi
 	[ "$i" -gt 0 ] && previous=${COMP_WORDS[i]}
 
@@ -26,8 +26,9 @@ _bloomdedup()
 		-f | -n | -p | -m | -o | -k | -t | -s | -w | --filter | \
 			--capacity | --error-rate | --memory | --output | \
 			--duplicates | --to-command | --key | --field-separator | \
-			--skip-chars | --check-chars | --like | --hashes | \
-			--on-full | --max-size | --lock-timeout)
+			--skip-chars | --check-chars | --like | --hash | \
+			--secret-file | --hashes | --on-full | --max-size | \
+			--lock-timeout)
 			skip=yes ;;
 		--)
 			command=${command:-filter}
@@ -55,10 +56,13 @@ _bloomdedup()
 		return ;;
 	esac
 	case $previous in
-	-f | --filter | -o | --output | --duplicates | --like)
+	-f | --filter | -o | --output | --duplicates | --like | --secret-file)
 		return ;;
 	--to-command)
 		COMPREPLY=($(compgen -c -- "$current"))
+		return ;;
+	--hash)
+		COMPREPLY=($(compgen -W 'xxh3 siphash' -- "$current"))
 		return ;;
 	--on-full)
 		COMPREPLY=($(compgen -W 'grow warn fail' -- "$current"))
@@ -84,7 +88,8 @@ _bloomdedup()
 	check) options="$keys -f --filter= -v --invert -q --quiet -o --output=
 		--stats --progress --no-gunzip -h --help" ;;
 	create) options="$keys -n --capacity= -p --error-rate= -m --memory=
-		--hashes= --on-full= --max-size= --like= --force
+		--hashes= --on-full= --max-size= --like= --hash=
+		--secret-file= --force
 		--lock-timeout= -h --help" ;;
 	info) options='--json -h --help' ;;
 	merge) options='-o --output= --force --lock-timeout= -h --help' ;;

@@ -11,7 +11,8 @@ function __bloomdedup_command
         end
         switch $word
             case -f -o -n -p -m -k -t -s -w --duplicates --to-command --key \
-                    --field-separator --skip-chars --check-chars --like --filter --output --capacity --error-rate \
+                    --field-separator --skip-chars --check-chars --like --hash \
+                    --secret-file --filter --output --capacity --error-rate \
                     --memory --hashes --on-full --max-size --lock-timeout
                 set skip yes
             case --
@@ -74,6 +75,8 @@ complete -c bloomdedup -n '__bloomdedup_takes filter add create merge' -l lock-t
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l no-gunzip -d 'read compressed files as they are'
 complete -c bloomdedup -n '__bloomdedup_takes create merge' -l force -d 'overwrite the file'
 complete -c bloomdedup -n '__bloomdedup_takes create' -l like -r -F -d 'with the shape and secret of this filter'
+complete -c bloomdedup -n '__bloomdedup_takes create' -l hash -x -a 'xxh3 siphash' -d 'which keyed hash'
+complete -c bloomdedup -n '__bloomdedup_takes create' -l secret-file -r -F -d 'take the secret of the hash from this file'
 complete -c bloomdedup -n '__bloomdedup_takes info size try' -l json -d 'one line for programs'
 complete -c bloomdedup -n '__bloomdedup_takes size' -l table -d 'sizes for many numbers of lines'
 complete -c bloomdedup -n '__bloomdedup_takes try' -l measure -d 'make such a filter in memory, and measure'

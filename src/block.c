@@ -24,6 +24,33 @@ block_mark(const struct block_array *array, const struct digest *digests,
 	kernel()->mark(array, digests, n);
 }
 
+void
+block_mark_shared(const struct block_array *array,
+    const struct digest *digests, size_t n)
+{
+	const struct geometry *g = &array->geometry;
+
+	for (size_t i = 0; i < n; i++) {
+		uint8_t *page = array->pages + PAGE_BYTES *
+		    multiply_high(digests[i].high, g->pages);
+
+		for (unsigned j = 0; j < g->cache_lines; j++) {
+			uint64_t word = line_word(digests[i], j);
+			void *at = page + LINE_BYTES *
+			    line_index(word, g->cache_lines, j);
+			uint64_t *line = at;
+			lanes mask = line_mask(word, geometry_line_bits(g->k,
+			    g->cache_lines, j));
+
+			for (unsigned lane = 0; lane < LINE_LANES; lane++) {
+				if (mask[lane] != 0)
+					__atomic_fetch_or(line + lane,
+					    mask[lane], __ATOMIC_RELAXED);
+			}
+		}
+	}
+}
+
 struct block_page_fill
 block_page_fill(const struct block_array *array, uint64_t page)
 {

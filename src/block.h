@@ -26,6 +26,10 @@ void block_prefetch(const struct block_array *array,
 void block_probe(const struct block_array *array,
     const struct digest *digests, size_t n, uint8_t *found);
 
+/* The same as block_mark, beside other processes that mark. */
+void block_mark_shared(const struct block_array *array,
+    const struct digest *digests, size_t n);
+
 /* Set the bits of n digests. */
 void block_mark(const struct block_array *array,
     const struct digest *digests, size_t n);

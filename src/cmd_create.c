@@ -29,7 +29,7 @@ static int
 lock_old(struct store *old, const struct options *o, const char *path,
     struct error *error)
 {
-	const struct store_wait wait = { o->lock_timeout, error_print };
+	const struct store_wait wait = { 0, o->lock_timeout, error_print };
 	int result = store_open(old, path, 1, &wait, error);
 
 	return result < 0 ? -1 : 0;

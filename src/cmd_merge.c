@@ -40,7 +40,7 @@ static int
 open_inputs(const struct options *o, struct filter *inputs,
     struct filter **list, size_t *count, struct error *error)
 {
-	const struct store_wait wait = { o->lock_timeout, error_print };
+	const struct store_wait wait = { 0, o->lock_timeout, error_print };
 
 	for (size_t i = 0; i < o->operand_count; i++) {
 		const char *path = o->operands[i];

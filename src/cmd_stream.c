@@ -141,6 +141,8 @@ const struct command_entry command_filter = { .run = run_filter, .help =
 "      --max-size=SIZE     how large the filter may become, such as 2G\n"
 "      --lock-timeout=SEC  how long to wait for another run that uses FILTER\n"
 "                          [60]\n"
+"      --shared            work beside other runs with --shared: none waits, but\n"
+"                          a line that two of them read at once may go out twice\n"
 "      --no-gunzip         read compressed files as they are\n"
 "  -h, --help              this help; with COMMAND, its own\n"
 "  -V, --version           the version\n"
@@ -177,6 +179,7 @@ const struct command_entry command_add = { .run = run_add, .help =
 "      --on-full=WHAT      beyond N: grow, warn or fail [grow]\n"
 "      --max-size=SIZE     how large the filter may become, such as 2G\n"
 "      --lock-timeout=SEC  how long to wait for another run [60]\n"
+"      --shared            work beside other runs with --shared\n"
 "      --no-gunzip         read compressed files as they are\n"
 "  -h, --help              this help\n"
 };

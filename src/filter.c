@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "le.h"
 #include "num.h"
 #include "signals.h"
 #include "sizing.h"
@@ -73,7 +74,24 @@ write_table(struct filter *f, struct error *error)
 	    error) < 0)
 		return -1;
 	f->slot = slot;
+	memset(f->unflushed, 0, sizeof f->unflushed);
 	return 0;
+}
+
+/* Who shares the file reads, changes and writes the table under this lock. */
+static int
+lock_table(struct filter *f, struct error *error)
+{
+	return f->shared ? store_lock_range(&f->store, slot_offset(0),
+	    FORMAT_SLOTS * PAGE_BYTES, error) : 0;
+}
+
+static void
+unlock_table(struct filter *f)
+{
+	if (f->shared)
+		store_unlock_range(&f->store, slot_offset(0),
+		    FORMAT_SLOTS * PAGE_BYTES);
 }
 
 /* New layers are in both slots, so that the loss of one loses none. */
@@ -124,6 +142,29 @@ try_table(struct filter *f, int *damaged, struct error *error)
 		    " its two tables of layers is lost, and the file is longer"
 		    " than the other one says");
 		return 1;
+	}
+	return 0;
+}
+
+/*
+ * Under the table's lock: what the file says now, and what we marked since we
+ * told it last. Maps layers that are new.
+ */
+static int
+update_table(struct filter *f, struct error *error)
+{
+	unsigned count = f->table.count;
+	int damaged;
+
+	if (!f->shared)
+		return 0;
+	if (try_table(f, &damaged, error) != 0)
+		return error_set(error, error->status, "%s: %s",
+		    f->store.path, error->text);
+	for (unsigned i = 0; i < f->table.count; i++) {
+		f->table.layers[i].lines += f->unflushed[i];
+		if (i >= count && map_layer(f, i, error) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -217,7 +258,12 @@ filter_open(struct filter *f, const char *path, int writable,
 	result = store_open(&f->store, path, writable, wait, error);
 	if (result != 0)
 		return result;
-	if (read_header(f, error) < 0 || read_table(f, error) < 0)
+	f->shared = writable && wait->shared;
+	if (read_header(f, error) < 0 || lock_table(f, error) < 0)
+		goto fail;
+	result = read_table(f, error);
+	unlock_table(f);
+	if (result < 0)
 		goto fail;
 	f->growth = f->header.growth;
 	for (unsigned i = 0; i < f->table.count; i++) {
@@ -225,7 +271,7 @@ filter_open(struct filter *f, const char *path, int writable,
 			goto fail;
 	}
 	/* The run that marked before us was killed. */
-	if (f->table.marking)
+	if (f->table.marking && !f->shared)
 		filter_count_again(f);
 	return 0;
 
@@ -318,16 +364,82 @@ filter_create(struct filter *f, const char *path, int replace,
 	return result;
 }
 
+/*
+ * Tell the counters at the end. Who shares the file says that nobody marks any
+ * more only if nobody else has it open; what can't be locked then is gone.
+ */
+static int
+write_last_table(struct filter *f, struct error *error)
+{
+	int result;
+
+	if (lock_table(f, error) < 0)
+		return -1;
+	result = update_table(f, error);
+	f->marking = f->shared;
+	if (result == 0)
+		result = write_table(f, error);
+	if (result == 0 && f->shared && store_be_alone(&f->store)) {
+		f->marking = 0;
+		result = write_table(f, error);
+	}
+	unlock_table(f);
+	return result;
+}
+
 int
 filter_close(struct filter *f, struct error *error)
 {
 	int result = 0;
 
-	if (f->marking) {
-		f->marking = 0;
-		result = write_table(f, error);
-	}
+	if (f->marking)
+		result = write_last_table(f, error);
 	release(f);
+	return result;
+}
+
+void
+filter_share(struct filter *f)
+{
+	f->shared = 1;
+	store_share(&f->store);
+}
+
+/* The file's counters may be behind by a hundredth of a layer's lines. */
+static int
+flush_is_due(const struct filter *f)
+{
+	for (unsigned i = 0; i < f->table.count; i++) {
+		if (f->unflushed[i] > f->table.layers[i].capacity / 128)
+			return 1;
+	}
+	return 0;
+}
+
+int
+filter_refresh(struct filter *f, struct error *error)
+{
+	uint64_t newest = 0, generation;
+	uint8_t bytes[8];
+	int result;
+
+	if (!f->shared)
+		return 0;
+	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
+		if (store_read(&f->store, bytes, sizeof bytes, slot_offset(i) +
+		    FORMAT_GENERATION_OFFSET, error) < 0)
+			return -1;
+		generation = le_get64(bytes);
+		newest = generation > newest ? generation : newest;
+	}
+	if (newest == f->table.generation && !flush_is_due(f))
+		return 0;
+	if (lock_table(f, error) < 0)
+		return -1;
+	result = update_table(f, error);
+	if (result == 0 && flush_is_due(f))
+		result = write_table(f, error);
+	unlock_table(f);
 	return result;
 }
 
@@ -411,13 +523,36 @@ grow(struct filter *f, struct error *error)
 int
 filter_begin_marking(struct filter *f, struct error *error)
 {
+	int result;
+
 	if (!in_file(f) || f->marking)
 		return 0;
+	if (lock_table(f, error) < 0)
+		return -1;
+	result = update_table(f, error);
 	f->marking = 1;
-	if (write_table(f, error) == 0)
-		return 0;
-	f->marking = 0;
-	return -1;
+	if (result == 0)
+		result = write_table(f, error);
+	if (result < 0)
+		f->marking = 0;
+	unlock_table(f);
+	return result;
+}
+
+/* Grow, unless another run has just done it. */
+static int
+grow_shared(struct filter *f, struct error *error)
+{
+	unsigned count = f->table.count;
+	int result;
+
+	if (lock_table(f, error) < 0)
+		return -1;
+	result = update_table(f, error);
+	if (result == 0 && f->table.count == count)
+		result = grow(f, error);
+	unlock_table(f);
+	return result;
 }
 
 uint64_t
@@ -437,7 +572,7 @@ filter_reserve(struct filter *f, uint64_t wanted, struct error *error)
 			    "in memory", f->header.capacity);
 			break;
 		}
-		if (i == f->table.count && grow(f, error) < 0)
+		if (i == f->table.count && grow_shared(f, error) < 0)
 			break;
 		more = filter_layer_room(f, i);
 		room += more < wanted - room ? more : wanted - room;
@@ -451,7 +586,12 @@ filter_mark_layer(struct filter *f, unsigned i, const struct digest *digests,
 {
 	struct layer_entry *layer = &f->table.layers[i];
 
-	block_mark(&f->arrays[i], digests, n);
+	if (f->shared) {
+		block_mark_shared(&f->arrays[i], digests, n);
+		f->unflushed[i] += n;
+	} else {
+		block_mark(&f->arrays[i], digests, n);
+	}
 	layer->lines += n;
 	if (layer->lines > layer->capacity) {
 		uint64_t beyond = layer->lines - layer->capacity;

@@ -38,6 +38,9 @@ struct filter {
 	enum growth growth; /* what is done at capacity in this run */
 	uint64_t max_bytes; /* the file's limit in this run, or UINT64_MAX */
 	uint64_t overfilled; /* lines marked beyond capacity in this run */
+	int shared;          /* other runs mark, too */
+	uint64_t unflushed[FORMAT_LAYERS_MAX]; /* if so: of this run's lines,
+	                        what the file's counters don't have yet */
 };
 
 /*
@@ -65,6 +68,15 @@ int filter_prepare(struct filter *filter, const char *path,
     const struct header *header, const struct table *table,
     struct error *error);
 int filter_publish(struct filter *filter, int replace, struct error *error);
+
+/* Let others share the filter that was just made. */
+void filter_share(struct filter *filter);
+
+/*
+ * With a shared lock: take over what other runs wrote about the layers, and
+ * give them our counters now and then. Call it before each batch.
+ */
+int filter_refresh(struct filter *filter, struct error *error);
 
 /*
  * Write the table with its counters and close everything. After a failure of

@@ -147,7 +147,8 @@ filter_options_open(struct filter *filter, const struct options *o,
     struct key_recipe *recipe, const struct input_plan *inputs,
     struct error *error)
 {
-	const struct store_wait wait = { o->lock_timeout, inputs->report };
+	const struct store_wait wait = { o->shared, o->lock_timeout,
+		inputs->report };
 	int result = 1;
 
 	for (int i = 0; result == 1 && i < CREATE_TRIES; i++) {
@@ -176,6 +177,9 @@ filter_options_open(struct filter *filter, const struct options *o,
 	if (o->growth >= 0)
 		filter->growth = (enum growth)o->growth;
 	filter->max_bytes = o->max_bytes;
+	/* A new filter was made with the exclusive lock. */
+	if (o->shared && !filter->shared)
+		filter_share(filter);
 	if (o->filter == NULL ||
 	    hold_recover(filter, inputs->report, error) == 0)
 		return 0;

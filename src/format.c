@@ -40,7 +40,7 @@ enum { /* offsets in the header */
 };
 
 enum { /* offsets in a slot */
-	AT_GENERATION = 8,
+	AT_GENERATION = FORMAT_GENERATION_OFFSET,
 	AT_SLOT_ID = 16,
 	AT_FILE_BYTES = 32,
 	AT_LAYER_COUNT = 40,

@@ -18,6 +18,9 @@
 #define FORMAT_LAYERS_MAX 62
 
 #define FORMAT_SLOTS 2
+/* Where in a slot its generation stands. */
+#define FORMAT_GENERATION_OFFSET 8
+
 #define FORMAT_HEADER_BYTES ((1 + FORMAT_SLOTS) * PAGE_BYTES)
 
 /* What is done when the planned capacity is reached; as in the file. */

@@ -33,7 +33,8 @@ enum {
 	OPTION_ATOMIC,
 	OPTION_TO_COMMAND,
 	OPTION_HASH,
-	OPTION_SECRET_FILE
+	OPTION_SECRET_FILE,
+	OPTION_SHARED
 };
 
 enum { /* which commands take it */
@@ -73,6 +74,7 @@ static const struct spec {
 	{ "duplicates", required_argument, OPTION_DUPLICATES, FILTER },
 	{ "stats", optional_argument, OPTION_STATS, FILTER | ADD | CHECK },
 	{ "progress", no_argument, OPTION_PROGRESS, FILTER | ADD | CHECK },
+	{ "shared", no_argument, OPTION_SHARED, FILTER | ADD },
 	{ "sync", no_argument, OPTION_SYNC, FILTER | ADD },
 	{ "atomic", no_argument, OPTION_ATOMIC, FILTER | ADD },
 	{ "to-command", required_argument, OPTION_TO_COMMAND, FILTER },
@@ -289,6 +291,7 @@ take_option(struct options *o, int letter, const char *value,
 	case OPTION_CSV: o->recipe.csv = 1; break;
 	case OPTION_STRIP_CR: o->recipe.strip_cr = 1; break;
 	case OPTION_TRIM: o->recipe.trim = 1; break;
+	case OPTION_SHARED: o->shared = 1; break;
 	case OPTION_SYNC: o->sync = 1; break;
 	case OPTION_ATOMIC: o->atomic = 1; break;
 	case OPTION_TO_COMMAND:
@@ -370,6 +373,16 @@ refused(const char *word, int result, struct error *error)
 static int
 check_together(const struct options *o, struct error *error)
 {
+	if (o->shared && (o->sync || o->atomic)) {
+		return error_set(error, STATUS_USAGE, "--shared can't be"
+		    " together with --%s, which needs the filter for itself",
+		    o->sync ? "sync" : o->to_command != NULL ? "to-command" :
+		    "atomic");
+	}
+	if (o->shared && o->filter == NULL) {
+		return error_set(error, STATUS_USAGE,
+		    "--shared needs a filter file: -f FILTER");
+	}
 	if (o->to_command != NULL && (o->output != NULL || o->quiet)) {
 		return error_set(error, STATUS_USAGE, "--to-command takes the"
 		    " lines: it can't be together with --%s",

@@ -54,6 +54,7 @@ struct options {
 	enum { STATS_NONE, STATS_TEXT, STATS_JSON } stats;
 	int progress;
 	int sync;
+	int shared;
 	int atomic;           /* implied by to_command */
 	const char *to_command;
 	int measure;

@@ -274,6 +274,8 @@ batch_process(struct pipeline *p, struct batch *batch, struct error *error)
 	uint64_t room = UINT64_MAX, fresh_before;
 	size_t fresh;
 
+	if (filter_refresh(p->filter, error) < 0)
+		return -1;
 	filter_probe(p->filter, batch->digests, batch->count, batch->seen);
 	if (p->hold != NULL)
 		hold_probe(p->hold, batch->digests, batch->count, batch->seen);

@@ -114,7 +114,8 @@ lock(struct store *store, const struct store_wait *wait, uint64_t start,
 	char text[5000], holder[100];
 	long pause = 1;
 
-	while (flock(store->fd, LOCK_EX | LOCK_NB) < 0) {
+	while (flock(store->fd, (wait->shared ? LOCK_SH : LOCK_EX) |
+	    LOCK_NB) < 0) {
 		uint64_t waited = now_milliseconds() - start;
 
 		if (signals_stop)
@@ -314,6 +315,48 @@ store_publish(struct store *store, int replace, struct error *error)
 	free(store->hidden);
 	store->hidden = NULL;
 	return store_sync_folder(store->real_path, error);
+}
+
+void
+store_share(struct store *store)
+{
+	/* Nobody else has it, so there is nothing to wait for or to fail. */
+	while (flock(store->fd, LOCK_SH) < 0 && errno == EINTR)
+		continue;
+}
+
+int
+store_be_alone(struct store *store)
+{
+	return flock(store->fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+static int
+set_range(struct store *store, short type, uint64_t offset, uint64_t nbytes)
+{
+	struct flock range = { .l_type = type, .l_whence = SEEK_SET,
+		.l_start = (off_t)offset, .l_len = (off_t)nbytes };
+	int result;
+
+	do {
+		result = fcntl(store->fd, F_SETLKW, &range);
+	} while (result < 0 && errno == EINTR);
+	return result;
+}
+
+int
+store_lock_range(struct store *store, uint64_t offset, uint64_t nbytes,
+    struct error *error)
+{
+	if (set_range(store, F_WRLCK, offset, nbytes) < 0)
+		return error_system(error, errno, store->path);
+	return 0;
+}
+
+void
+store_unlock_range(struct store *store, uint64_t offset, uint64_t nbytes)
+{
+	set_range(store, F_UNLCK, offset, nbytes);
 }
 
 void

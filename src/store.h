@@ -23,8 +23,9 @@ struct store {
 	uint64_t length;
 };
 
-/* How to wait for another run that holds the lock. */
+/* Which lock to take, and how to wait for another run that holds it. */
 struct store_wait {
+	int shared;                        /* beside others that share it */
 	uint64_t milliseconds;             /* 0: not at all */
 	void (*notice)(const char *text);  /* told once, after a second */
 };
@@ -33,7 +34,8 @@ struct store_wait {
 #define STORE_NONE { .fd = -1 }
 
 /*
- * Open the regular file `path`. To write, it is locked too (flock, exclusive),
+ * Open the regular file `path`. To write, it is locked too (flock, exclusive
+ * or shared),
  * after waiting for it as `wait` says (STATUS_LOCKED when the time is over);
  * what is then open is the file that has this name after the lock is had.
  * Reading takes no lock. Returns 1 if there is no such file.
@@ -69,6 +71,22 @@ int store_read(struct store *store, void *data, size_t nbytes,
     uint64_t offset, struct error *error);
 int store_write(struct store *store, const void *data, size_t nbytes,
     uint64_t offset, struct error *error);
+
+/*
+ * Keep the lock only as a shared one; or try to be the only one that has it:
+ * returns 1 if so. If not, no lock is left.
+ */
+void store_share(struct store *store);
+int store_be_alone(struct store *store);
+
+/*
+ * A second, short lock, on a range of the file's bytes, for who shares it; waits
+ * as long as it takes. Ends with the process.
+ */
+int store_lock_range(struct store *store, uint64_t offset, uint64_t nbytes,
+    struct error *error);
+void store_unlock_range(struct store *store, uint64_t offset,
+    uint64_t nbytes);
 
 /*
  * Let the file end at `length` + `nbytes`: cut off what is behind `length`,

@@ -39,7 +39,7 @@ same_members() {
 	vectors=$ROOT/tests/unit/vectors.txt
 	grep -v '^#' "$vectors" | while IFS=$'\t' read -r line; do
 		# a tab is a blank to read, so the empty key is lost to it
-		[[ $line =~ ^[0-9a-f]{16}$'\t'[0-9a-f]{16}$'\t' ]] && line=
+		[[ $line =~ ^[0-9a-f]{16}$'\t'[0-9a-f]{16}$'\t'[0-9]{1,3}$'\t' ]] && line=
 		printf '%s' "${line%%$'\t'*}" |
 			perl -ne 'print pack("H*", $_)'
 		echo
@@ -82,11 +82,185 @@ same_members() {
 	printf 'a\nb\0\0c\0' | cmp - ours
 }
 
+# any_bytes SEED N: N bytes that lines, fields and keys are made of
+any_bytes() {
+	perl -e 'srand shift; my @bytes = map { chr }
+		unpack "C*", qq(aAbB,,;; """\r\n\n\t\0\013-\xc3\x84);
+		print $bytes[rand @bytes] for 1 .. shift' "$@"
+}
+
+@test "with every key option both readers find the same keys" {
+	local options
+	any_bytes 1 200 >some
+	any_bytes 2 6000 >lines
+	while read -r options; do
+		# shellcheck disable=SC2086 # words
+		bloomdedup create -n 1000 --force $options filter
+		bloomdedup add -f filter some
+		if ! same_members filter lines; then
+			echo "with $options"
+			return 1
+		fi
+	done <<-'END'
+		--strip-cr
+		--trim
+		-z --trim
+		-k 1
+		-k 2
+		-k 1,3
+		-k 2-
+		-k -2,4- -z
+		-k 1 -t ,
+		-k 2 -t ,
+		-k 1,3 -t ;
+		-k 2- -t a
+		-k 1-2,4- -t \t -z
+		-k 1- -t \0
+		-s 2
+		-w 3
+		-s 1 -w 1
+		-i
+		--csv -k 1
+		--csv -k 2
+		--csv -k 1,3
+		--csv -k 2- -t ;
+		--csv -k 1- -z
+		--csv -k -2 --trim --strip-cr -i
+		-t ; -k 1,2 --trim --strip-cr -s 1 -w 3 -i
+		--csv
+	END
+}
+
+@test "the second reader refuses key recipes that are not in one spelling" {
+	bloomdedup create -n 100 filter -k 1,3 -t , -w 5
+	reader filter </dev/null || [ "$?" -eq 1 ]
+	local text
+	for text in $'key=1,3\nfield-separator=2C\ncheck-chars=5\n' \
+		$'key=1,3\nfield-separator=2c\ncheck-chars=05' \
+		$'field-separator=2c\nkey=1,3\ncheck-chars=5\n' \
+		$'key=0,3\nfield-separator=2c\ncheck-chars=5\n' \
+		$'key=1,3\nfield-separator=2c\ncheck-words=5'; do
+		cp filter other
+		"$HELPER" poke other 320 "$(printf '%s' "$text" | od -An -v -tx1 |
+			tr -d ' \n')"
+		"$HELPER" fix-crc other
+		run -3 reader other </dev/null
+		fails 3 other bloomdedup check -f other /dev/null
+	done
+}
+
+# journal FILTER CUT LINE...: write a journal for the filter by the page alone,
+# for lines that all belong to its first layer, without its last CUT bytes.
+journal() {
+	python3 - "$ROOT/tests" "$@" <<-'END'
+		import struct, sys, zlib
+		sys.path.insert(0, sys.argv[1])
+		sys.dont_write_bytecode = True
+		import reader
+		file_id, secret, recipe = reader.read_header(open(sys.argv[2], "rb").read())
+		cut, lines = int(sys.argv[3]), sys.argv[4:]
+		def frame(kind, payload):
+		    head = b"\x89bdj" + struct.pack("<II", kind, len(payload))
+		    crc = zlib.crc32(head + bytes(4) + payload)
+		    return head + struct.pack("<I", crc) + payload
+		data = frame(1, struct.pack("<I", 1) + file_id)
+		digests = [struct.pack("<QQ", *reader.digest_of(
+		    recipe.key(line.encode()), secret)) for line in lines]
+		for i in range(0, len(digests), 4096):
+		    data += frame(2, b"".join(digests[i:i + 4096]))
+		data += frame(3, struct.pack("<QIQ", len(lines), 0, len(lines)))
+		open(sys.argv[2] + ".journal", "wb").write(data[:len(data) - cut])
+	END
+}
+
+@test "a complete journal is a part of the filter, and the next run ends it" {
+	bloomdedup create -n 100 filter
+	printf 'a\nb\nc\n' >lines
+	journal filter 0 a b
+	bloomdedup check -f filter lines | cmp - <(printf 'a\nb\n')
+	[ -e filter.journal ]
+	bloomdedup -f filter lines >out 2>messages
+	echo c | cmp - out
+	grep -q 'filter: finishing an earlier run: 2 lines' messages
+	[ ! -e filter.journal ]
+	same_members filter lines
+	cmp ours lines
+}
+
+@test "a journal that is not complete doesn't count, and goes" {
+	printf 'a\nb\nc\n' >lines
+	# in the commit, at its beginning, in the digests, in the begin
+	for cut in 1 36 37 84 85 115; do
+		bloomdedup create -n 100 --force filter
+		journal filter $cut a b
+		run -1 bloomdedup check -f filter lines
+		[ -z "$output" ]
+		bloomdedup -f filter lines >out
+		cmp lines out
+		[ ! -e filter.journal ]
+	done
+}
+
+@test "the journal of another filter is left alone" {
+	bloomdedup create -n 100 filter
+	bloomdedup create -n 100 other
+	journal other 0 a
+	mv other.journal filter.journal
+	cp filter.journal kept
+	fails 3 filter.journal bloomdedup -f filter /dev/null
+	cmp kept filter.journal
+}
+
+@test "merge takes what a complete journal holds, and it goes with the file" {
+	bloomdedup create -n 100 first
+	bloomdedup create --like=first second
+	echo c | bloomdedup add -f second
+	printf 'a\nb\nc\n' >lines
+	journal first 0 a b
+	bloomdedup merge -o both first second >out
+	bloomdedup check -f both lines | cmp - lines
+	journal first 0 a b
+	bloomdedup merge -o first first second >out 2>messages
+	[ ! -e first.journal ]
+	bloomdedup check -f first lines | cmp - lines
+	bloomdedup -f first lines | cmp - /dev/null
+}
+
+@test "a filter that is replaced takes its journal along" {
+	bloomdedup create -n 100 filter
+	for cut in 0 37; do
+		journal filter $cut a
+		bloomdedup create --force -n 200 filter
+		echo a | bloomdedup -f filter | cmp - <(echo a)
+	done
+}
+
+@test "what --atomic writes is a journal as the page says" {
+	bloomdedup create -n 10000 filter
+	seq 5000 >lines
+	bloomdedup -f filter --to-command 'cat >/dev/null; cp *.journal written' \
+		lines
+	[ ! -e filter.journal ]
+	# a full frame of digests, while the last ones wait for theirs
+	mapfile -t lines <lines
+	journal filter 0 "${lines[@]}"
+	cmp <(head -c $((36 + 16 + 4096 * 16)) filter.journal) written
+}
+
 @test "keys of every length have the same members for both readers" {
 	perl -e 'print "x" x $_, "\n" for 0 .. 600, 1023 .. 1025, 5000' >lines
 	bloomdedup add -f filter lines
 	same_members filter lines
 	cmp ours lines
+}
+
+@test "with siphash keys of every length have the same members" {
+	perl -e 'print "x" x $_, "\n" for 0 .. 70, 255 .. 257, 1023 .. 1025' >some
+	(cat some; seq 3000) >lines
+	bloomdedup create --hash=siphash -n 1000 filter
+	bloomdedup add -f filter some
+	same_members filter lines
+	cmp ours some
 }
 
 @test "both readers refuse a file that is cut off or damaged" {

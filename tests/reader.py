@@ -143,8 +143,41 @@ def xxh3_large(key, secret):
     return merge(n * B1, 11), merge(~(n * B2) & M64, 117)
 
 
+def siphash(key, secret):
+    """SipHash-1-3 with 16 bytes of output, after its reference code."""
+    k0, k1 = u64(secret, 0, 2)
+    v = [k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D ^ 0xEE,
+         k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573]
+
+    def half_round(a, b, c, d, left, right):
+        v[a], v[c] = (v[a] + v[b]) & M64, (v[c] + v[d]) & M64
+        v[b] = ((v[b] << left) | (v[b] >> (64 - left))) & M64 ^ v[a]
+        v[d] = ((v[d] << right) | (v[d] >> (64 - right))) & M64 ^ v[c]
+        v[a] = ((v[a] << 32) | (v[a] >> 32)) & M64
+
+    def rounds(n):
+        for _ in range(n):
+            half_round(0, 1, 2, 3, 13, 16)
+            half_round(2, 1, 0, 3, 17, 21)
+
+    tail = len(key) % 8
+    padded = key + bytes(7 - tail) + bytes([len(key) & 0xFF])
+    for word in u64(padded, 0, len(padded) // 8):
+        v[3] ^= word
+        rounds(1)
+        v[0] ^= word
+    halves = []
+    for i, flip in ((2, 0xEE), (1, 0xDD)):
+        v[i] ^= flip
+        rounds(3)
+        halves.append(v[0] ^ v[1] ^ v[2] ^ v[3])
+    return tuple(halves)
+
+
 def digest_of(key, secret):
     """(low, high)"""
+    if len(secret) == 16:
+        return siphash(key, secret)
     if len(key) <= 16:
         return xxh3_small(key, secret)
     return (xxh3_medium if len(key) <= 240 else xxh3_large)(key, secret)
@@ -200,22 +233,23 @@ class Recipe:
         return int(first), int(last or (M64 if dash else first))
 
     def csv_field(self, stops):
-        """A quoted field up to the separator, or an unquoted one."""
+        """Text in quotes, what is from its end to the separator; or neither."""
         rest = b"[^%b]*" % re.escape(stops)
-        return b'(?:"((?:[^"]|"")*)(?:"%b|\\Z)|(%b))' % (rest, rest)
+        return b'(?:"((?:[^"]|"")*)("%b|\\Z)|%b)' % (rest, rest)
 
     def lines(self, data):
-        if self.csv:
-            field = self.csv_field(self.c + self.end)
-            record = b"%b(?:%b%b)*" % (field, re.escape(self.c), field)
-            ends = [m.end() for m in re.finditer(record + self.end, data)]
-            starts = [0] + ends
-            lines = [data[a:b - 1] for a, b in zip(starts, ends)]
-            lines.append(data[starts[-1]:])
-        else:
-            lines = data.split(self.end)
-        # nothing stands after the last terminator
-        return lines if lines[-1] else lines[:-1]
+        # The last line needs no terminator; it ends quotes, too.
+        if data and not data.endswith(self.end):
+            data += self.end
+        if not self.csv:
+            return data.split(self.end)[:-1]
+        field = self.csv_field(self.c + self.end)
+        record = b"(%b(?:%b%b)*)(?:%b|\\Z)" % (
+            field, re.escape(self.c), field, self.end)
+        lines = [match[1] for match in re.finditer(record, data) if match[0]]
+        if lines and lines[-1].endswith(self.end):  # never closed
+            lines[-1] = lines[-1][:-1]
+        return lines
 
     def fields(self, line):
         if not self.c:
@@ -226,14 +260,14 @@ class Recipe:
         fields, at = [], 0
         while at <= len(line):
             match = pattern.match(line, at)
-            quoted, plain = match.groups()
-            fields.append(plain if quoted is None
-                          else quoted.replace(b'""', b'"'))
+            quoted, rest = match.groups()
+            fields.append(quoted.replace(b'""', b'"')
+                          if rest in (b"", b'"') else match[0])
             at = match.end() + 1
         return fields
 
     def key(self, line):
-        if self.strip_cr and line.endswith(b"\r"):
+        if (self.strip_cr or self.csv) and line.endswith(b"\r"):
             line = line[:-1]
         if self.trim:
             line = line.strip(b"\t\n\v\f\r ")
@@ -275,12 +309,13 @@ def read_header(data):
     need(is_rate(head, 56), "error rate out of range")
     growth, kind, page, line, nsecret, nrecipe = u32(head, 64, 6)
     need(growth <= 2, "growth %d unknown here" % growth)
-    need((kind, nsecret) == (1, 192), "hash %d unknown here" % kind)
+    need((kind, nsecret) in ((1, 192), (2, 16)), "hash %d unknown here" % kind)
     need((page, line) == (PAGE, 64), "geometry unknown here")
     need(nrecipe <= 1024, "key recipe too long")
     recipe = Recipe(head[320:320 + nrecipe])
     need(not any(head[88:128] + head[320 + nrecipe:4092]), "padding not zero")
-    return head[24:40], head[128:320], recipe
+    need(not any(head[128 + nsecret:320]), "padding not zero")
+    return head[24:40], head[128:128 + nsecret], recipe
 
 
 def read_slot(slot, file_id):
