@@ -2,9 +2,11 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "cmd_create.h"
 #include "cmd_size.h"
 #include "command.h"
 #include "filter.h"
+#include "hold.h"
 #include "num.h"
 
 static int
@@ -21,18 +23,33 @@ check_size(const struct options *o, const struct sizing *sizing,
 	    num_format_binary(limit, o->max_bytes));
 }
 
-/*
- * To replace a filter, have its lock: a run that uses it ends first. What is
- * replaced may be anything, so what is wrong with it doesn't matter.
- */
-static int
-lock_old(struct store *old, const struct options *o, const char *path,
+int
+lock_replaced(struct replaced *old, const struct options *o, const char *path,
     struct error *error)
 {
 	const struct store_wait wait = { 0, o->lock_timeout, error_print };
-	int result = store_open(old, path, 1, &wait, error);
+	int result;
 
-	return result < 0 ? -1 : 0;
+	*old = (struct replaced){ .filter.store = STORE_NONE,
+		.other = STORE_NONE };
+	result = filter_open(&old->filter, path, 1, &wait, error);
+	if (result == 0)
+		return hold_discard(&old->filter, error);
+	if (result > 0)
+		return 0;
+	if (error->status == STATUS_LOCKED)
+		return -1;
+	/* No filter: what is wrong with it doesn't matter, its lock does. */
+	return store_open(&old->other, path, 1, &wait, error) < 0 ? -1 : 0;
+}
+
+void
+unlock_replaced(struct replaced *old)
+{
+	struct error ignored;
+
+	filter_close(&old->filter, &ignored);
+	store_close(&old->other);
 }
 
 /*
@@ -132,7 +149,7 @@ run_create(const struct options *given, struct error *error)
 {
 	struct options options = *given, *o = &options;
 	struct filter filter;
-	struct store old = STORE_NONE;
+	struct replaced old = REPLACED_NONE;
 	struct sizing sizing;
 	struct filter_plan plan;
 	struct key_recipe recipe = o->recipe;
@@ -157,16 +174,19 @@ run_create(const struct options *given, struct error *error)
 		sizing.bytes = shape.pages * PAGE_BYTES +
 		    SIZING_OVERHEAD_BYTES;
 	}
-	if (check_size(o, &sizing, error) < 0 ||
-	    (o->force && lock_old(&old, o, path, error) < 0))
+	if (check_size(o, &sizing, error) < 0)
 		return -1;
+	if (o->force && lock_replaced(&old, o, path, error) < 0) {
+		unlock_replaced(&old);
+		return -1;
+	}
 	plan = (struct filter_plan){ .capacity = sizing.capacity,
 		.error_rate = sizing.error_rate, .geometry = sizing.geometry,
 		.growth = o->growth < 0 ? GROWTH_GROW : (enum growth)o->growth,
 		.hash = given_secret, .hash_kind = o->hash };
 	key_recipe_format(&recipe, plan.recipe);
 	result = filter_create(&filter, path, o->force, &plan, error);
-	store_close(&old);
+	unlock_replaced(&old);
 	if (result > 0) {
 		return error_set(error, STATUS_FAILED, "%s: there is a file of"
 		    " this name already; --force replaces it", path);

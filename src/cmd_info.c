@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "filter.h"
+#include "hold.h"
 #include "json.h"
 #include "num.h"
 
@@ -21,6 +22,7 @@ struct facts {
 	double lines;      /* estimated */
 	double error_rate; /* now, of the whole filter */
 	uint64_t room;     /* lines until it is full or grows */
+	uint64_t waiting;  /* lines in a complete journal; counted in `lines` */
 };
 
 static double
@@ -30,7 +32,7 @@ whole_lines(double lines)
 }
 
 static void
-gather(const struct filter *f, struct facts *facts)
+gather(const struct filter *f, uint64_t waiting, struct facts *facts)
 {
 	*facts = (struct facts){ 0 };
 	for (unsigned i = 0; i < f->table.count; i++) {
@@ -45,6 +47,9 @@ gather(const struct filter *f, struct facts *facts)
 			facts->room += layer->capacity - layer->lines;
 	}
 	facts->error_rate = filter_error_rate(f, SAMPLE_PAGES);
+	facts->waiting = waiting;
+	facts->lines += (double)waiting;
+	facts->room -= waiting < facts->room ? waiting : facts->room;
 }
 
 static void
@@ -135,6 +140,10 @@ print_text(const struct filter *f, const struct facts *facts)
 	    num_format_rate(b, h->error_rate));
 	printf("  remembers     about %s lines\n",
 	    num_format_count(a, (uint64_t)facts->lines));
+	if (facts->waiting > 0)
+		printf("  journal       %s of them wait in %s.journal; the next"
+		    "\n                run takes them over\n",
+		    num_format_count(a, facts->waiting), f->store.path);
 	printf("  room          %s more lines, then %s\n",
 	    num_format_count(a, facts->room),
 	    h->growth == GROWTH_GROW ? "it grows" :
@@ -165,6 +174,7 @@ info_one(const struct options *o, const char *path, struct error *error)
 {
 	struct filter filter;
 	struct facts facts;
+	struct hold hold = HOLD_NONE;
 	int result = filter_open(&filter, path, 0, NULL, error);
 
 	if (result > 0) {
@@ -173,7 +183,12 @@ info_one(const struct options *o, const char *path, struct error *error)
 	}
 	if (result < 0)
 		return -1;
-	gather(&filter, &facts);
+	if (hold_read(&hold, &filter, error) < 0) {
+		filter_close(&filter, &(struct error){ 0 });
+		return -1;
+	}
+	gather(&filter, hold.count, &facts);
+	hold_end(&hold);
 	if (o->json)
 		print_json(&filter, &facts);
 	else

@@ -2,10 +2,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd_create.h"
 #include "command.h"
+#include "hold.h"
 #include "json.h"
 #include "merge.h"
 #include "num.h"
@@ -57,6 +60,9 @@ open_inputs(const struct options *o, struct filter *inputs,
 			return -1;
 		list[*count] = &inputs[*count];
 		(*count)++;
+		if (write && hold_recover(list[*count - 1], error_print,
+		    error) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -91,6 +97,32 @@ report(const struct filter *out, const char *path, size_t count)
 		    planned, num_format_rate(b, p));
 }
 
+/* All inputs are open at once; some systems allow but 256 at first. */
+static void
+allow_many_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+/* Runs that ended after their commit left lines that the layers lack. */
+static int
+add_journals(struct filter *out, struct filter *const *list, size_t count,
+    struct error *error)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!list[i]->writable && hold_copy(list[i], out, error) < 0) {
+			filter_close(out, &(struct error){ 0 });
+			return -1;
+		}
+	}
+	return 0;
+}
+
 static int
 exists(const char *path, struct error *error)
 {
@@ -102,6 +134,7 @@ static int
 run_merge(const struct options *o, struct error *error)
 {
 	struct filter out, *inputs, **list;
+	struct replaced old = REPLACED_NONE;
 	struct error second;
 	size_t count = 0;
 	int result, in_place = 0;
@@ -117,18 +150,25 @@ run_merge(const struct options *o, struct error *error)
 		return exists(o->output, error);
 	inputs = memory_or_die(calloc(o->operand_count, sizeof *inputs));
 	list = memory_or_die(calloc(o->operand_count, sizeof *list));
+	allow_many_files();
 	result = open_inputs(o, inputs, list, &count, error);
+	if (result == 0 && !in_place && o->force)
+		result = lock_replaced(&old, o, o->output, error);
 	if (result == 0)
 		result = merge_filters(&out, o->output, in_place || o->force,
 		    list, count, error);
 	if (result > 0) {
 		result = exists(o->output, error);
 	} else if (result == 0) {
+		result = add_journals(&out, list, count, error);
+	}
+	if (result == 0) {
 		report(&out, o->output, count);
 		result = filter_close(&out, error);
 	}
 	for (size_t i = 0; i < count; i++)
 		filter_close(list[i], &second);
+	unlock_replaced(&old);
 	free(list);
 	free(inputs);
 	return result < 0 ? -1 : STATUS_OK;

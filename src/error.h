@@ -6,7 +6,7 @@
 enum {
 	STATUS_OK = 0,
 	STATUS_NO = 1,      /* the answer is no: nothing found, nothing new */
-	STATUS_USAGE = 2,   /* wrong options, or a contradiction to the filter */
+	STATUS_USAGE = 2,   /* wrong options, or they contradict the filter */
 	STATUS_FAILED = 3,  /* input, output or filter file failed */
 	STATUS_FULL = 4,    /* capacity or --max-size exceeded */
 	STATUS_LOCKED = 75  /* another run holds the filter (EX_TEMPFAIL) */
@@ -14,7 +14,7 @@ enum {
 
 struct error {
 	int status;       /* the exit status that this asks for */
-	char text[4608];  /* room for a path and a reason; no newline at the end */
+	char text[4608];  /* room for a path and a reason; no newline */
 };
 
 /*

@@ -477,19 +477,22 @@ filter_layer_room(const struct filter *f, unsigned i)
 	    layer->capacity - layer->lines : 0;
 }
 
-/* Append a layer, twice as large as the last one. */
+/* Append a layer, twice as large as the largest one. */
 static int
 grow(struct filter *f, struct error *error)
 {
 	struct table *table = &f->table;
-	const struct layer_entry *last = &table->layers[table->count - 1];
 	struct layer_entry layer = { .offset = filter_bytes(f),
-		.capacity = 2 * last->capacity,
 		.created = (uint64_t)time(NULL) };
 	const char *path = in_file(f) ? f->store.path : "the filter";
 	char text[NUM_TEXT];
 	uint64_t nbytes;
 
+	/* After a merge that need not be the last one. */
+	for (unsigned i = 0; i < table->count; i++) {
+		if (2 * table->layers[i].capacity > layer.capacity)
+			layer.capacity = 2 * table->layers[i].capacity;
+	}
 	if (table->count == FORMAT_LAYERS_MAX ||
 	    layer.capacity > SIZING_CAPACITY_MAX) {
 		return error_set(error, STATUS_FULL,
@@ -558,7 +561,7 @@ grow_shared(struct filter *f, struct error *error)
 uint64_t
 filter_reserve(struct filter *f, uint64_t wanted, struct error *error)
 {
-	uint64_t room = 0;
+	uint64_t room = 0, capacity = 0;
 
 	if (wanted == 0 || filter_begin_marking(f, error) < 0)
 		return 0;
@@ -569,12 +572,13 @@ filter_reserve(struct filter *f, uint64_t wanted, struct error *error)
 			error_set(error, STATUS_FULL, "%s: the filter's"
 			    " capacity of %" PRIu64 " lines is used up"
 			    " (--on-full=fail)", in_file(f) ? f->store.path :
-			    "in memory", f->header.capacity);
+			    "in memory", capacity);
 			break;
 		}
 		if (i == f->table.count && grow_shared(f, error) < 0)
 			break;
 		more = filter_layer_room(f, i);
+		capacity += f->table.layers[i].capacity;
 		room += more < wanted - room ? more : wanted - room;
 	}
 	return room;
@@ -627,7 +631,7 @@ filter_layer_fill(const struct filter *f, unsigned i, uint64_t pages)
 	struct filter_fill fill = { 0 };
 
 	pages = pages < total ? pages : total;
-	/* Where a key's page is depends on its hash alone: any pages will do. */
+	/* A key's page depends on its hash alone: any pages will do. */
 	for (uint64_t j = 0; j < pages; j++) {
 		uint64_t page = (uint64_t)
 		    ((unsigned __int128)total * j / pages);
@@ -669,29 +673,33 @@ double
 filter_expected_dropped(const struct filter *f,
     const uint64_t before[FORMAT_LAYERS_MAX])
 {
-	enum { STEPS = 64 };
+	enum { STEPS = 128 };
 	double rates[FORMAT_LAYERS_MAX], dropped = 0;
 
 	for (unsigned i = 0; i < f->table.count; i++)
 		rates[i] = geometry_rate(&f->table.layers[i].geometry,
 		    before[i]);
-	/* The layers fill up one after the other; Simpson's rule for each. */
+	/* The layers fill one after the other; the midpoint rule for each. */
 	for (unsigned i = 0; i < f->table.count; i++) {
 		const struct layer_entry *layer = &f->table.layers[i];
-		uint64_t marked = layer->lines - before[i];
-		double sum = 0, rate;
+		double step = (double)(layer->lines - before[i]) / STEPS;
+		double lines = (double)before[i];
 
-		if (marked == 0)
-			continue;
-		for (unsigned j = 0; j <= STEPS; j++) {
-			rates[i] = geometry_rate(&layer->geometry, before[i] +
-			    (uint64_t)((double)marked * j / STEPS));
-			/* for each line that was kept 1 / (1 - rate) came */
-			rate = join_rates(rates, f->table.count);
-			sum += rate / (1 - rate) *
-			    (j == 0 || j == STEPS ? 1 : j % 2 == 1 ? 4 : 2);
+		for (unsigned j = 0; j < STEPS && step > 0; j++) {
+			double own, all;
+
+			rates[i] = geometry_rate(&layer->geometry,
+			    (uint64_t)(lines + step / 2));
+			own = rates[i];
+			all = join_rates(rates, f->table.count);
+			/*
+			 * For a line that was kept 1 / (1 - rate) came. One
+			 * that this layer dropped has its bits: as if marked.
+			 */
+			dropped += step * all / (1 - all);
+			lines += step * (1 + own / (1 - all));
 		}
-		dropped += (double)marked * sum / (3 * STEPS);
+		rates[i] = geometry_rate(&layer->geometry, (uint64_t)lines);
 	}
 	return dropped;
 }

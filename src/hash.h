@@ -1,7 +1,7 @@
 /*
  * The keyed hash: from the bytes of a key to a digest of 128 bits. The secret
- * is drawn anew for each filter and kept in its file, so that nobody who doesn't
- * have the file can choose lines that collide.
+ * is drawn anew for each filter and kept in its file, so that nobody who
+ * doesn't have the file can choose lines that collide.
  *
  * XXH3-128 with a secret (xxHash 0.8, XXH3_128bits_withSecret). Not the seeded
  * 64-bit variant: colliding pairs are known for one seed in some thousand.

@@ -218,11 +218,52 @@ hold_recover(struct filter *filter, void (*notice)(const char *text),
 }
 
 int
+hold_discard(const struct filter *filter, struct error *error)
+{
+	struct journal journal;
+	int result = journal_open(&journal, filter->store.real_path,
+	    filter->header.id, error);
+
+	if (result == 1)
+		return 0;
+	return result < 0 ? -1 : journal_remove(&journal, error);
+}
+
+/* Mark all that the journal holds where there is room. */
+static int
+mark_journal(struct filter *to, struct journal *journal, struct error *error)
+{
+	struct digest digests[256];
+	size_t got;
+
+	do {
+		if (journal_read(journal, digests, 256, &got, error) < 0 ||
+		    filter_reserve(to, got, error) < got)
+			return -1;
+		filter_mark(to, digests, got);
+	} while (got > 0);
+	return 0;
+}
+
+int
+hold_copy(const struct filter *from, struct filter *to, struct error *error)
+{
+	struct journal journal;
+	int result = journal_open(&journal, from->store.real_path,
+	    from->header.id, error);
+
+	if (result > 0)
+		result = 0;
+	else if (result == 0)
+		result = mark_journal(to, &journal, error);
+	journal_close(&journal);
+	return result;
+}
+
+int
 hold_read(struct hold *hold, struct filter *filter, struct error *error)
 {
 	struct journal journal;
-	struct digest digests[256];
-	size_t got;
 	int result;
 
 	*hold = (struct hold)HOLD_NONE;
@@ -233,19 +274,12 @@ hold_read(struct hold *hold, struct filter *filter, struct error *error)
 		journal_close(&journal);
 		return result < 0 ? -1 : 0;
 	}
-	if (make_pending(hold, journal.count + 1, error) < 0)
-		goto fail;
-	do {
-		if (journal_read(&journal, digests, 256, &got, error) < 0)
-			goto fail;
-		filter_mark(&hold->pending, digests, got);
-		hold->count += got;
-	} while (got > 0);
+	hold->count = journal.count;
+	result = make_pending(hold, journal.count + 1, error);
+	if (result == 0)
+		result = mark_journal(&hold->pending, &journal, error);
 	journal_close(&journal);
-	return 1;
-
-fail:
-	journal_close(&journal);
-	hold_end(hold);
-	return -1;
+	if (result < 0)
+		hold_end(hold);
+	return result < 0 ? -1 : 1;
 }

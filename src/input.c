@@ -397,7 +397,7 @@ input_next(struct input *in, struct chunk *chunk)
 				return 0;
 			in->end = 0; /* an unfinished line */
 		} else if (in->end > 0) {
-			/* A record of CSV that was never closed may have one. */
+			/* A record of CSV that isn't closed may have one. */
 			if (in->data[in->end - 1] !=
 			    (uint8_t)in->plan.terminator)
 				in->data[in->end++] =

@@ -186,7 +186,9 @@ probe(const struct block_array *array, const struct digest *digests, size_t n,
 #pragma GCC unroll 8
 		for (unsigned j = 0; j < t; j++) {
 			uint64_t word = line_word(digests[i], j);
-			missing |= line_mask(word, geometry_line_bits(k, t, j)) &
+			unsigned bits = geometry_line_bits(k, t, j);
+
+			missing |= line_mask(word, bits) &
 			    ~*line_of(page, word, t, j);
 		}
 		found[i] |= (uint8_t)all_zero(missing);

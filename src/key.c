@@ -75,8 +75,11 @@ key_ranges_parse(struct key_recipe *recipe, const char *text)
 			    parse_field(&text, &range.last) < 0)
 				return -1;
 		}
-		if (range.last < range.first ||
-		    parsed.range_count == KEY_RANGES_MAX)
+		if (range.last < range.first)
+			return -1;
+		if (parsed.range_count == KEY_RANGES_MAX)
+			normalize(&parsed);
+		if (parsed.range_count == KEY_RANGES_MAX)
 			return -1;
 		parsed.ranges[parsed.range_count++] = range;
 		if (*text == '\0')
@@ -320,7 +323,7 @@ key_recipe_complete(struct key_recipe *r, struct error *error)
 int
 key_is_line(const struct key_recipe *r)
 {
-	return !r->strip_cr && !r->trim && r->range_count == 0 &&
+	return !r->csv && !r->strip_cr && !r->trim && r->range_count == 0 &&
 	    r->skip == 0 && r->check == 0 && !r->ignore_case;
 }
 
@@ -353,6 +356,13 @@ is_blank(uint8_t c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+/* What separates awk's fields; newlines are in lines that end in NUL. */
+static int
+is_field_blank(uint8_t c)
+{
+	return c == ' ' || c == '\t' || c == '\n';
+}
+
 /* Eight bytes at a time: the same byte in all of them. */
 #define EACH(byte) ((uint64_t)(byte) * UINT64_C(0x0101010101010101))
 
@@ -365,20 +375,29 @@ load8(const uint8_t *p)
 	return word;
 }
 
-/* The first blank in [p, end), or end. */
+/* No byte below 0x21 in all eight: no blank. */
+static int
+has_no_blank(const uint8_t *p)
+{
+	uint64_t word = load8(p);
+
+	return ((word - EACH(0x21)) & ~word & EACH(0x80)) == 0;
+}
+
+/* The first blank that separates fields in [p, end), or end. */
 static const uint8_t *
 find_blank(const uint8_t *p, const uint8_t *end)
 {
+	const uint8_t *start = p;
+
 	for (;;) {
-		/* no byte below 0x21 in all eight: no blank */
-		while (end - p >= 8) {
-			uint64_t word = load8(p);
-			if (((word - EACH(0x21)) & ~word & EACH(0x80)) != 0)
-				break;
+		while (end - p >= 8 && has_no_blank(p))
 			p += 8;
-		}
+		/* the rest, with some that were looked at already */
+		if (end - p < 8 && end - start >= 8 && has_no_blank(end - 8))
+			return end;
 		for (int i = 0; i < 8; i++, p++) {
-			if (p == end || is_blank(*p))
+			if (p == end || is_field_blank(*p))
 				return p;
 		}
 	}
@@ -399,7 +418,7 @@ next_field(const struct key_recipe *r, const uint8_t **p, const uint8_t *end,
 		    quoted, p);
 		return field;
 	}
-	while (start < end && is_blank(*start))
+	while (start < end && is_field_blank(*start))
 		start++;
 	stop = find_blank(start, end);
 	*p = stop == end ? NULL : stop;
@@ -578,7 +597,8 @@ key_take(const struct key_recipe *r, const uint8_t *data, size_t nbytes,
 	size_t start = scratch->used;
 
 	/* RFC 4180: the CR before the line end is a part of it. */
-	if ((r->strip_cr || r->csv) && key.nbytes > 0 && key.data[key.nbytes - 1] == '\r')
+	if ((r->strip_cr || r->csv) && key.nbytes > 0 &&
+	    key.data[key.nbytes - 1] == '\r')
 		key.nbytes--;
 	if (r->trim) {
 		while (key.nbytes > 0 && is_blank(key.data[key.nbytes - 1]))

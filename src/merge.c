@@ -121,7 +121,8 @@ union_fill(const struct plan *plan, const struct source *sources,
 
 	*fill = (struct filter_fill){ 0 };
 	for (uint64_t i = 0; i < pages; i++) {
-		uint64_t page = (uint64_t)((unsigned __int128)total * i / pages);
+		uint64_t page = (uint64_t)
+		    ((unsigned __int128)total * i / pages);
 		struct block_page_fill one;
 
 		if (read_union(plan, sources, page, 1, error) < 0)

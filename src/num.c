@@ -180,7 +180,7 @@ decimal_double(struct decimal d, double *value)
 {
 	char text[64];
 
-	/* strtod rounds correctly, and "%e" digits are the same in any locale. */
+	/* strtod rounds correctly; without a point no locale matters. */
 	snprintf(text, sizeof text, "%" PRIu64 "e%d", d.digits, d.exponent);
 	*value = strtod(text, NULL);
 }

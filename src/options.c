@@ -217,9 +217,14 @@ take_option(struct options *o, int letter, const char *value,
 	case OPTION_LIKE:
 		return take_name(&o->like, letter, value, error);
 	case 'k':
+		if (o->recipe.range_count > 0) {
+			return bad_value(error, letter, value,
+			    "one list only: -k1,3 and not -k1 -k3");
+		}
 		if (key_ranges_parse(&o->recipe, value) < 0) {
 			return bad_value(error, letter, value, "fields as cut"
-			    " has them, such as 2 or 1,3 or 2-4 or 2-");
+			    " has them, such as 2 or 1,3 or 2-4 or 2-, in at"
+			    " most 32 ranges");
 		}
 		break;
 	case 't':
@@ -271,7 +276,7 @@ take_option(struct options *o, int letter, const char *value,
 	case OPTION_LOCK_TIMEOUT:
 		if (num_seconds(value, &o->lock_timeout) < 0) {
 			return bad_value(error, letter, value,
-			    "a number of seconds, such as 60; 0 is not to wait");
+			    "a number of seconds, such as 60; 0: no waiting");
 		}
 		break;
 	case OPTION_ON_FULL:

@@ -65,8 +65,8 @@ open_path(struct output *out, const char *path, int atomic,
 	if (atomic && (!exists || S_ISREG(st.st_mode)))
 		return open_hidden(out, path, exists ? &st : NULL, error);
 	do {
-		out->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC |
-		    O_CLOEXEC | O_NOCTTY, 0666);
+		out->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC |
+		    O_NOCTTY, 0666);
 	} while (out->fd < 0 && errno == EINTR && !signals_stop);
 	return out->fd < 0 ? error_system(error, errno, path) : 0;
 }
@@ -77,7 +77,7 @@ output_check(const char *path, int atomic, const struct input_plan *inputs,
 {
 	struct stat st;
 
-	/* What is not there yet is no input, and what is wrong is told later. */
+	/* What is not there yet is no input; what is wrong is told later. */
 	if ((path == NULL ? fstat(STDOUT_FILENO, &st) : stat(path, &st)) < 0)
 		return 0;
 	return check_same_file(&st, atomic && path != NULL ? NULL :
@@ -103,6 +103,26 @@ output_open(struct output *out, const char *path, int atomic,
 		return 0;
 	output_close(out, &(struct error){ 0 });
 	return -1;
+}
+
+int
+output_begin(struct output *out, struct error *error)
+{
+	/* EINVAL: a pipe or a device, which has no length */
+	if (out->fd > STDOUT_FILENO && out->hidden == NULL &&
+	    ftruncate(out->fd, 0) < 0 && errno != EINVAL)
+		return error_system(error, errno, out->name);
+	return 0;
+}
+
+int
+output_is_same(const struct output *a, const struct output *b)
+{
+	struct stat x, y;
+
+	return fstat(a->fd, &x) == 0 && fstat(b->fd, &y) == 0 &&
+	    S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+	    x.st_ino == y.st_ino;
 }
 
 int

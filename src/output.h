@@ -25,8 +25,8 @@ struct output {
 
 /*
  * Open `path` for writing, or take standard output if it is NULL. Refused if
- * it is also an input, or `filter`; only then is an old file's content cut
- * off. `path` must live as long as the output.
+ * it is also an input, or `filter`. An old file's content stays until
+ * output_begin. `path` must live as long as the output.
  *
  * If `atomic`, a regular file is made anew under a temporary name, and `path`
  * stays what it is until output_finish; then it may also be an input.
@@ -40,6 +40,12 @@ int output_open(struct output *output, const char *path, int atomic,
  */
 int output_check(const char *path, int atomic, const struct input_plan *inputs,
     const char *filter, struct error *error);
+
+/* All is well, lines will be written: cut off an old file's content. */
+int output_begin(struct output *output, struct error *error);
+
+/* Are both the same regular file? */
+int output_is_same(const struct output *a, const struct output *b);
 
 /* Can it be synced? A pipe or a terminal can't: STATUS_USAGE, with a word. */
 int output_check_sync(const struct output *output, struct error *error);

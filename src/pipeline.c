@@ -12,20 +12,21 @@
 #include "kernel.h"
 #include "signals.h"
 
-#define BATCH_LINES 4096
+#define BATCH_LINES 1024
 /* So many lines are hashed before their cache lines are asked for. */
 #define GROUP_LINES 16
-/* Twice the lines, so that a search ends soon. */
-#define REPEAT_SLOTS (2 * BATCH_LINES)
+/* Eight times the lines: a search seldom begins, and the jump is foreseen. */
+#define REPEAT_SLOTS (8 * BATCH_LINES)
 
 struct batch {
 	size_t count;
-	uint8_t *starts[BATCH_LINES + 1]; /* of each line; the end of the last */
+	uint8_t *starts[BATCH_LINES + 1]; /* of lines; the last's end */
 	struct digest digests[BATCH_LINES];
 	uint8_t seen[BATCH_LINES];
 	struct digest fresh[BATCH_LINES]; /* digests of the new lines */
+	uint16_t fresh_lines[BATCH_LINES]; /* and their numbers */
 	size_t fresh_count;
-	uint16_t repeats[REPEAT_SLOTS];   /* number of a new line + 1, or 0 */
+	uint16_t repeats[REPEAT_SLOTS];   /* place in `fresh` + 1, or 0 */
 	struct key_scratch scratch;
 	uint8_t copies[64 * 1024];        /* seen lines, for the duplicates */
 	size_t copied;
@@ -85,51 +86,62 @@ batch_take(struct pipeline *p, struct batch *batch, uint8_t *data,
 	return batch->starts[batch->count];
 }
 
+/* Collect the lines that are not in the filter; no jump depends on a line. */
+static void
+batch_collect(struct batch *batch)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		batch->fresh[n] = batch->digests[i];
+		batch->fresh_lines[n] = (uint16_t)i;
+		n += !batch->seen[i];
+	}
+	batch->fresh_count = n;
+}
+
 /*
- * Of the lines that are not in the filter, those that stood before in this
- * batch are seen as well: a small exact table of digests.
+ * Of those, the ones that stood before in this batch are seen as well: a small
+ * exact table of digests.
  */
 static void
-batch_find_repeats(struct batch *batch)
+batch_drop_repeats(struct batch *batch)
 {
-	size_t slots = 16;
+	size_t slots = 16, kept = 0;
 
-	while (slots < 2 * batch->count)
+	while (slots < REPEAT_SLOTS / BATCH_LINES * batch->fresh_count)
 		slots *= 2;
 	memset(batch->repeats, 0, slots * sizeof *batch->repeats);
-	for (size_t i = 0; i < batch->count; i++) {
-		struct digest d = batch->digests[i];
+	for (size_t i = 0; i < batch->fresh_count; i++) {
+		struct digest d = batch->fresh[i];
 		size_t slot = d.low & (slots - 1);
+		uint16_t line = batch->fresh_lines[i];
 
-		if (batch->seen[i])
-			continue;
 		for (; batch->repeats[slot] != 0;
 		    slot = (slot + 1) & (slots - 1)) {
 			struct digest other =
-			    batch->digests[batch->repeats[slot] - 1];
+			    batch->fresh[batch->repeats[slot] - 1];
 			if (other.low == d.low && other.high == d.high)
 				break;
 		}
-		if (batch->repeats[slot] != 0)
-			batch->seen[i] = 1;
-		else
-			batch->repeats[slot] = (uint16_t)(i + 1);
+		if (batch->repeats[slot] != 0) {
+			batch->seen[line] = 1;
+			continue;
+		}
+		batch->fresh[kept] = d;
+		batch->fresh_lines[kept] = line;
+		batch->repeats[slot] = (uint16_t)++kept;
 	}
+	batch->fresh_count = kept;
 }
 
-/* Collect the new lines' digests, and cut the batch after `limit` of them. */
+/* End the batch before the new line that is number `limit`, if there is one. */
 static void
-batch_collect(struct batch *batch, uint64_t limit)
+batch_cut(struct batch *batch, uint64_t limit)
 {
-	batch->fresh_count = 0;
-	for (size_t i = 0; i < batch->count; i++) {
-		if (batch->seen[i])
-			continue;
-		if (batch->fresh_count == limit) {
-			batch->count = i;
-			break;
-		}
-		batch->fresh[batch->fresh_count++] = batch->digests[i];
+	if (limit < batch->fresh_count) {
+		batch->fresh_count = (size_t)limit;
+		batch->count = batch->fresh_lines[limit];
 	}
 }
 
@@ -279,15 +291,14 @@ batch_process(struct pipeline *p, struct batch *batch, struct error *error)
 	filter_probe(p->filter, batch->digests, batch->count, batch->seen);
 	if (p->hold != NULL)
 		hold_probe(p->hold, batch->digests, batch->count, batch->seen);
+	batch_collect(batch);
 	if (p->remember)
-		batch_find_repeats(batch);
-	batch_collect(batch, UINT64_MAX);
+		batch_drop_repeats(batch);
 	fresh = batch->fresh_count;
 	if (p->remember) {
 		room = p->hold != NULL ? hold_reserve(p->hold, fresh, error) :
 		    filter_reserve(p->filter, fresh, error);
-		if (room < fresh)
-			batch_collect(batch, room);
+		batch_cut(batch, room);
 	}
 	fresh_before = p->lines_new;
 	if (batch_write_and_mark(p, batch, error) < 0) {

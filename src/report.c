@@ -71,7 +71,8 @@ report_filter_warnings(void)
 
 	if (f->overfilled > 0) {
 		error_printf("%s: more lines than it was made for (%s): new"
-		    " ones are now dropped by mistake at a rate of about %.2g, not %g",
+		    " ones are now dropped by mistake at a rate of about %.2g,"
+		    " not %g",
 		    filter_name(), num_format_count(a, h->capacity),
 		    filter_error_rate(f, SAMPLE_PAGES), h->error_rate);
 	}
@@ -191,6 +192,7 @@ report_stats(void)
 
 	if (report.options->stats == STATS_NONE)
 		return;
+	progress_clear(&report.progress);
 	if (report.options->stats == STATS_JSON) {
 		fprintf(stderr, "{\"read\": %" PRIu64 ", \"new\": %" PRIu64
 		    ", \"repeated\": %" PRIu64 ", \"bytes_in\": %" PRIu64

@@ -53,9 +53,20 @@ open_output(struct run *run, const struct input_plan *inputs,
 		return -1;
 	if (o->sync && output_check_sync(out, error) < 0)
 		return -1;
-	if (o->filter == NULL || !run->pipeline.remember)
+	return 0;
+}
+
+/* A name beside a folder's: with --atomic both are temporary files. */
+static int
+same_outputs(const struct run *run)
+{
+	const struct output *a = &run->output, *b = &run->duplicates;
+
+	if (a->fd < 0 || b->fd < 0)
 		return 0;
-	return output_mend(out, inputs->terminator, report_notice, error);
+	if (a->target != NULL && b->target != NULL)
+		return strcmp(a->target, b->target) == 0;
+	return output_is_same(a, b);
 }
 
 /* Open what is written to; old files are cut off only when all is well. */
@@ -68,11 +79,23 @@ open_outputs(struct run *run, const struct input_plan *inputs,
 
 	if (p->print != PRINT_NOTHING && open_output(run, inputs, error) < 0)
 		return -1;
-	if (o->duplicates == NULL)
+	if (o->duplicates != NULL) {
+		p->duplicates = &run->duplicates;
+		if (output_open(p->duplicates, o->duplicates, o->atomic,
+		    inputs, o->filter, error) < 0)
+			return -1;
+	}
+	if (same_outputs(run)) {
+		return error_set(error, STATUS_USAGE, "%s: --duplicates must"
+		    " be another file than the output", o->duplicates);
+	}
+	if (output_begin(&run->output, error) < 0 ||
+	    output_begin(&run->duplicates, error) < 0)
+		return -1;
+	if (o->filter == NULL || !p->remember || p->print == PRINT_NOTHING)
 		return 0;
-	p->duplicates = &run->duplicates;
-	return output_open(&run->duplicates, o->duplicates, o->atomic, inputs,
-	    o->filter, error);
+	return output_mend(&run->output, inputs->terminator, report_notice,
+	    error);
 }
 
 /* Marks are held back where a promise needs it; in memory none does. */

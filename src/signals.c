@@ -23,6 +23,7 @@ static struct {
 static volatile sig_atomic_t bus_range_count;
 
 static const int stop_signals[] = { SIGINT, SIGTERM, SIGHUP };
+#define STOP_SIGNALS (sizeof stop_signals / sizeof *stop_signals)
 
 static void
 set_handler(int number, void (*handler)(int), int flags)
@@ -40,13 +41,14 @@ static void
 on_alarm(int number)
 {
 	(void)number;
-	alarm(1);
+	if (signals_stop)
+		alarm(1);
 }
 
 static void
 on_stop(int number)
 {
-	for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals; i++)
+	for (size_t i = 0; i < STOP_SIGNALS; i++)
 		set_handler(stop_signals[i], SIG_DFL, 0);
 	signals_stop = number;
 	alarm(1);
@@ -57,6 +59,7 @@ on_figures(int number)
 {
 	(void)number;
 	signals_figures = 1;
+	alarm(1);
 }
 
 static void
@@ -88,7 +91,7 @@ signals_install(void)
 {
 	struct sigaction action;
 
-	for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals; i++) {
+	for (size_t i = 0; i < STOP_SIGNALS; i++) {
 		sigaction(stop_signals[i], NULL, &action);
 		if (action.sa_handler != SIG_IGN)
 			set_handler(stop_signals[i], on_stop, 0);

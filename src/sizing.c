@@ -97,7 +97,8 @@ most_lines(uint64_t pages, unsigned k, unsigned t, double rate)
 {
 	uint64_t low = 0, high = 1;
 
-	while (high < SIZING_CAPACITY_MAX && rate_of(pages, k, t, high) <= rate) {
+	while (high < SIZING_CAPACITY_MAX &&
+	    rate_of(pages, k, t, high) <= rate) {
 		low = high;
 		high *= 2;
 	}
@@ -258,8 +259,9 @@ choose(const struct goal *goal, unsigned given_k, double scale, unsigned *k,
 	}
 	if (given_k != 0) {
 		/* costs are negative where more is better */
+		best = best < 0 ? best / SLACK : best * SLACK;
 		for (unsigned i = last; i >= first; i--) {
-			if (costs[i] <= (best < 0 ? best / SLACK : best * SLACK))
+			if (costs[i] <= best)
 				*t = i;
 		}
 	}

@@ -80,8 +80,8 @@ void store_share(struct store *store);
 int store_be_alone(struct store *store);
 
 /*
- * A second, short lock, on a range of the file's bytes, for who shares it; waits
- * as long as it takes. Ends with the process.
+ * A second, short lock, on a range of the file's bytes, for who shares it;
+ * waits as long as it takes. Ends with the process.
  */
 int store_lock_range(struct store *store, uint64_t offset, uint64_t nbytes,
     struct error *error);

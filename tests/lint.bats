@@ -93,6 +93,8 @@ floor_of() {
 @test "no line of the source is wider than 80 columns or ends in blanks" {
 	for file in src/*.[ch] tests/*.c tests/unit/*.[ch]; do
 		expand "$file" | awk -v file="$file" '
+			# a line of help has quotes around it
+			/^".*\\n"$/ { next }
 			length > 80 || /[ \t]$/ { print file ": " NR; bad = 1 }
 			END { exit bad }'
 	done

@@ -253,7 +253,7 @@ class Recipe:
 
     def fields(self, line):
         if not self.c:
-            return line.split()
+            return line.replace(b"\t", b" ").replace(b"\n", b" ").split(b" ")
         if not self.csv:
             return line.split(self.c)
         pattern = re.compile(self.csv_field(self.c))

@@ -223,14 +223,14 @@ all_came() {
 		mkfifo pipe
 		"$HELPER" pieces $i <in >pipe 3>&- &
 		writer=$!
-		"$BLOOMDEDUP" -f seen -n 5000 <pipe >>all 2>>err 3>&- &
+		"$BLOOMDEDUP" -f seen -n 5000 -p 1e-12 <pipe >>all 2>>err 3>&- &
 		pid=$!
 		sleep 0.0$((i * 7 % 90 + 10))
 		kill -KILL $pid 2>/dev/null || true
 		wait $pid 2>/dev/null || true
 		wait $writer 2>/dev/null || true
 	done
-	bloomdedup -f seen -n 5000 in >>all
+	bloomdedup -f seen -n 5000 -p 1e-12 in >>all
 	sort in >want
 	sort -u all >got
 	comm -23 want got >lost

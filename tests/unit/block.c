@@ -129,7 +129,8 @@ is_well_placed(const struct visits *v, const struct geometry *g)
 static void
 test_visit(void)
 {
-	static const uint64_t pages[] = { 1, 2, 1000, (1 << 20) + 7, PAGES_MAX };
+	static const uint64_t pages[] = { 1, 2, 1000, (1 << 20) + 7,
+		PAGES_MAX };
 
 	for (unsigned t = 1; t <= CACHE_LINES_MAX; t++) {
 		int right = 1;
@@ -184,7 +185,7 @@ test_spread(void)
 				worst = fmax(worst, fabs(counts[i] - mean) /
 				    sqrt(mean));
 		}
-		/* of 32,768 normal deviates one is beyond 6.5 in 300,000 runs */
+		/* of 32,768 deviates one is beyond 6.5 in 300,000 runs */
 		tap_ok(worst < 6.5, "t = %u: no bit is used more often than"
 		    " others (%.2f standard deviations)", t, worst);
 	}

@@ -214,7 +214,8 @@ test_inverse(void)
 	static const uint64_t page_counts[] = { 1, 7, 500, 1 << 20,
 		UINT64_C(1) << 40 };
 
-	for (unsigned i = 0; i < sizeof page_counts / sizeof *page_counts; i++) {
+	for (unsigned i = 0;
+	    i < sizeof page_counts / sizeof *page_counts; i++) {
 		double worst = 0;
 
 		for (unsigned t = 1; t <= CACHE_LINES_MAX; t++) {
