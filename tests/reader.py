@@ -253,7 +253,7 @@ class Recipe:
 
     def fields(self, line):
         if not self.c:
-            return line.replace(b"\t", b" ").replace(b"\n", b" ").split(b" ")
+            return [field for field in re.split(b"[ \\t\\n]+", line) if field]
         if not self.csv:
             return line.split(self.c)
         pattern = re.compile(self.csv_field(self.c))
