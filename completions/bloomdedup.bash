@@ -80,11 +80,11 @@ _bloomdedup()
 	'' | filter) options="$keys -f --filter= -o --output= -d --repeated
 		--duplicates= -q --quiet --to-command= --atomic --sync --stats
 		--progress -n --capacity= -p --error-rate= --on-full=
-		--max-size= --lock-timeout= --no-gunzip -h --help
+		--max-size= --lock-timeout= --shared --no-gunzip -h --help
 		-V --version" ;;
 	add) options="$keys -f --filter= -q --quiet --atomic --sync --stats
 		--progress -n --capacity= -p --error-rate= --on-full=
-		--max-size= --lock-timeout= --no-gunzip -h --help" ;;
+		--max-size= --lock-timeout= --shared --no-gunzip -h --help" ;;
 	check) options="$keys -f --filter= -v --invert -q --quiet -o --output=
 		--stats --progress --no-gunzip -h --help" ;;
 	create) options="$keys -n --capacity= -p --error-rate= -m --memory=

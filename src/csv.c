@@ -7,6 +7,11 @@
 
 #include <string.h>
 
+#include "kernel.h"
+
+/* About as much as a batch of lines. */
+#define PLAIN_BYTES (64 * 1024)
+
 /* One step of the scan; returns 1 if `byte` ends a record. */
 static int
 step(const struct csv_format *format, struct csv_state *state, uint8_t byte)
@@ -77,27 +82,54 @@ csv_scan(const struct csv_format *format, struct csv_state *state,
 	return last;
 }
 
+/*
+ * Where records without a quote end: up to the line before the first one. Looks
+ * no further than a batch needs, since it is asked again for the next one.
+ */
+static uint8_t *
+plain_end(const struct csv_format *format, uint8_t *data, const uint8_t *end)
+{
+	size_t nbytes = (size_t)(end - data);
+	uint8_t *stop;
+
+	nbytes = nbytes < PLAIN_BYTES ? nbytes : PLAIN_BYTES;
+	stop = memchr(data, '"', nbytes);
+	stop = stop == NULL ? data + nbytes : stop;
+	while (stop > data && stop[-1] != format->terminator)
+		stop--;
+	return stop;
+}
+
 size_t
 csv_split(const struct csv_format *format, uint8_t *data, const uint8_t *end,
     uint8_t **starts, size_t limit)
 {
-	struct csv_state state = { CSV_FIELD_START };
 	size_t n = 0;
 
 	starts[0] = data;
 	while (data < end && n < limit) {
-		uint8_t *stop = memchr(data, format->terminator,
-		    (size_t)(end - data));
-		size_t nbytes = stop == NULL ? (size_t)(end - data) :
-		    (size_t)(stop + 1 - data);
+		struct csv_state state = { CSV_FIELD_START };
+		uint8_t *plain = plain_end(format, data, end);
+		int whole = 0;
 
-		/* a record ends here, unless the line break is quoted */
-		if (csv_scan(format, &state, data, nbytes) == nbytes ||
-		    data + nbytes == end) {
-			starts[++n] = data + nbytes;
-			state.in = CSV_FIELD_START;
+		if (plain > data) {
+			n += kernel()->split(data, plain, format->terminator,
+			    starts + n, limit - n);
+			data = starts[n];
+			continue;
 		}
-		data += nbytes;
+		/* One record with quotes; a line break may be one of data. */
+		while (!whole) {
+			uint8_t *stop = memchr(data, format->terminator,
+			    (size_t)(end - data));
+			size_t nbytes = stop == NULL ? (size_t)(end - data) :
+			    (size_t)(stop + 1 - data);
+
+			whole = csv_scan(format, &state, data, nbytes) ==
+			    nbytes || data + nbytes == end;
+			data += nbytes;
+		}
+		starts[++n] = data;
 	}
 	return n;
 }

@@ -105,6 +105,19 @@ split(uint8_t *data, const uint8_t *end, uint8_t terminator, uint8_t **starts,
 	return (size_t)(next - starts) - 1;
 }
 
+static uint64_t
+equal(const uint8_t *p, uint8_t byte)
+{
+	return equal_bytes(p, byte);
+}
+
+static uint64_t
+blanks(const uint8_t *p)
+{
+	return equal_bytes(p, ' ') | equal_bytes(p, '\t') |
+	    equal_bytes(p, '\n');
+}
+
 static void
 digest(const struct hash *hash, const struct key *keys, size_t n,
     struct digest *digests)
@@ -274,6 +287,8 @@ const struct kernel JOIN(kernel_, KERNEL) = {
 	.name = STRING(KERNEL),
 #endif
 	.split = split,
+	.equal = equal,
+	.blanks = blanks,
 	.digest = digest,
 	.prefetch = kernel_prefetch,
 	.probe = kernel_probe,

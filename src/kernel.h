@@ -12,7 +12,7 @@
 #include "block.h"
 #include "hash.h"
 
-/* So many bytes behind the data may be read by split. */
+/* So many bytes behind the data may be read by split, equal, blanks. */
 #define KERNEL_PADDING 64
 
 struct kernel {
@@ -25,6 +25,10 @@ struct kernel {
 	 */
 	size_t (*split)(uint8_t *data, const uint8_t *end, uint8_t terminator,
 	    uint8_t **starts, size_t limit);
+	/* A bit for each of the 64 bytes at p: is it `byte`? */
+	uint64_t (*equal)(const uint8_t *p, uint8_t byte);
+	/* The same: is it a space, tab, newline? */
+	uint64_t (*blanks)(const uint8_t *p);
 	/* hash_key for n keys. */
 	void (*digest)(const struct hash *hash, const struct key *keys,
 	    size_t n, struct digest *digests);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel.h"
 #include "num.h"
 
 static int
@@ -356,16 +357,8 @@ is_blank(uint8_t c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* What separates awk's fields; newlines are in lines that end in NUL. */
-static int
-is_field_blank(uint8_t c)
-{
-	return c == ' ' || c == '\t' || c == '\n';
-}
-
 /* Sixteen bytes at a time; every machine that this is built for can do it. */
 typedef uint8_t bytes16 __attribute__((vector_size(16)));
-typedef uint64_t words2 __attribute__((vector_size(16)));
 
 static inline bytes16
 load16(const uint8_t *p)
@@ -376,54 +369,62 @@ load16(const uint8_t *p)
 	return bytes;
 }
 
-/* No byte below 0x21 in all sixteen: no blank. */
+/*
+ * awk's fields, found in words of 64 bits: bit i of `bits` is set where byte i
+ * from `base` on is in a field that was not handed out yet.
+ */
+struct words {
+	const uint8_t *base, *end;
+	uint64_t bits;
+	uint64_t (*blanks)(const uint8_t *p);
+};
+
+static inline void
+words_load(struct words *w)
+{
+	w->bits = ~w->blanks(w->base);
+	if (w->end - w->base < 64)
+		w->bits &= ((uint64_t)1 << (w->end - w->base)) - 1;
+}
+
+static inline void
+words_start(struct words *w, const uint8_t *data, size_t nbytes)
+{
+	*w = (struct words){ data, data + nbytes, 0, kernel()->blanks };
+	if (nbytes > 0)
+		words_load(w);
+}
+
+/* The next field; returns 0 behind the last. */
 static inline int
-has_no_blank(const uint8_t *p)
+words_next(struct words *w, struct key *field)
 {
-	words2 low = (words2)(load16(p) < 0x21);
+	uint64_t below, rest;
 
-	return (low[0] | low[1]) == 0;
-}
-
-/* The first blank that separates fields in [p, end), or end. */
-static const uint8_t *
-find_blank(const uint8_t *p, const uint8_t *end)
-{
-	const uint8_t *start = p;
-
-	for (;;) {
-		while (end - p >= 16 && has_no_blank(p))
-			p += 16;
-		/* the rest, with some that were looked at already */
-		if (end - p < 16 && end - start >= 16 && has_no_blank(end - 16))
-			return end;
-		for (int i = 0; i < 16; i++, p++) {
-			if (p == end || is_field_blank(*p))
-				return p;
-		}
+	while (w->bits == 0) {
+		if (w->end - w->base <= 64)
+			return 0;
+		w->base += 64;
+		words_load(w);
 	}
-}
-
-/* The next field from *p on; *p becomes NULL behind the last. */
-static struct key
-next_field(const struct key_recipe *r, const uint8_t **p, const uint8_t *end,
-    int *quoted)
-{
-	const uint8_t *start = *p, *stop;
-	struct key field;
-
-	*quoted = 0;
-	if (r->csv) {
-		struct csv_format format = { (uint8_t)r->separator, 0 };
-		field.nbytes = csv_field(&format, start, end, &field.data,
-		    quoted, p);
-		return field;
+	field->data = w->base + __builtin_ctzll(w->bits);
+	/* all ones up to the first blank behind its beginning */
+	below = (w->bits & -w->bits) - 1;
+	rest = ~(w->bits | below);
+	while (rest == 0 && w->end - w->base > 64) {
+		w->base += 64;
+		words_load(w);
+		rest = ~w->bits;
 	}
-	while (start < end && is_field_blank(*start))
-		start++;
-	stop = find_blank(start, end);
-	*p = stop == end ? NULL : stop;
-	return (struct key){ start, (size_t)(stop - start) };
+	if (rest == 0) {
+		field->nbytes = (size_t)(w->base + 64 - field->data);
+		w->bits = 0;
+	} else {
+		unsigned bit = (unsigned)__builtin_ctzll(rest);
+		field->nbytes = (size_t)(w->base + bit - field->data);
+		w->bits &= ~(((uint64_t)1 << bit) - 1);
+	}
+	return 1;
 }
 
 /* The fields wanted are one, and it can be no other. */
@@ -465,41 +466,113 @@ append_field(struct key_scratch *scratch, struct key field, int quoted,
 }
 
 /*
- * The chosen fields, joined. A field can't hold the separator, so joining with
- * it loses nothing; fields of CSV can, and are quoted where there may be more
- * than one.
+ * The chosen fields of CSV. They can hold the separator, and are quoted again
+ * where there may be more than one, so that joining them loses nothing.
  */
 static struct key
-take_fields(const struct key_recipe *r, struct key line,
+take_csv(const struct key_recipe *r, struct key line,
     struct key_scratch *scratch)
 {
+	const struct csv_format format = { (uint8_t)r->separator, 0 };
 	const uint8_t *p = line.data, *end = line.data + line.nbytes;
 	size_t start = scratch->used, separators = 0;
-	uint8_t separator = r->separator < 0 ? ' ' : (uint8_t)r->separator;
 	int single = single_field(r), first = 1;
 	unsigned range = 0;
 
 	for (uint32_t number = 1; p != NULL && range < r->range_count;
 	    number++) {
+		struct key field;
 		int quoted;
-		struct key field = next_field(r, &p, end, &quoted);
 
+		field.nbytes = csv_field(&format, p, end, &field.data,
+		    &quoted, &p);
 		if (number < r->ranges[range].first)
 			continue;
 		if (single && !quoted)
 			return field;
-		if (!first)
-			separators++;
+		separators += !first;
 		first = 0;
 		if (field.nbytes > 0) {
 			for (; separators > 0; separators--)
-				append(scratch, &separator, 1);
-			append_field(scratch, field, quoted, r->csv && !single);
+				append(scratch, &format.separator, 1);
+			append_field(scratch, field, quoted, !single);
 		}
-		if (number == r->ranges[range].last)
-			range++;
+		range += number == r->ranges[range].last;
 	}
 	return (struct key){ scratch->data + start, scratch->used - start };
+}
+
+/* The chosen ones of awk's fields, joined by a blank: no field has one. */
+static struct key
+take_words(const struct key_recipe *r, struct key line,
+    struct key_scratch *scratch)
+{
+	uint8_t *to = scratch->data + scratch->used;
+	struct key key = { to, 0 }, field;
+	struct words words;
+	unsigned range = 0;
+
+	words_start(&words, line.data, line.nbytes);
+	for (uint32_t number = 1; range < r->range_count &&
+	    words_next(&words, &field); number++) {
+		if (number < r->ranges[range].first)
+			continue;
+		if (single_field(r))
+			return field;
+		/* Fields that are there are not empty: none at the end is. */
+		if (number > r->ranges[0].first)
+			to[key.nbytes++] = ' ';
+		memcpy(to + key.nbytes, field.data, field.nbytes);
+		key.nbytes += field.nbytes;
+		range += number == r->ranges[range].last;
+	}
+	scratch->used += key.nbytes;
+	return key;
+}
+
+/* The separators of a line: bit i is set where byte i from `base` on is one. */
+struct separators {
+	const uint8_t *base, *end;
+	uint64_t bits;
+	uint8_t byte;
+	uint64_t (*equal)(const uint8_t *p, uint8_t byte);
+};
+
+static inline void
+separators_load(struct separators *s)
+{
+	s->bits = s->equal(s->base, s->byte);
+	if (s->end - s->base < 64)
+		s->bits &= ((uint64_t)1 << (s->end - s->base)) - 1;
+}
+
+static inline void
+separators_start(struct separators *s, const uint8_t *data, size_t nbytes,
+    uint8_t byte)
+{
+	*s = (struct separators){ data, data + nbytes, 0, byte,
+		kernel()->equal };
+	separators_load(s);
+}
+
+/* The count-th separator from here on (1 is the next one), or NULL. */
+static inline const uint8_t *
+separators_skip(struct separators *s, uint32_t count)
+{
+	for (;;) {
+		for (; s->bits != 0; s->bits &= s->bits - 1) {
+			if (--count == 0) {
+				unsigned bit =
+				    (unsigned)__builtin_ctzll(s->bits);
+				s->bits &= s->bits - 1;
+				return s->base + bit;
+			}
+		}
+		if (s->end - s->base <= 64)
+			return NULL;
+		s->base += 64;
+		separators_load(s);
+	}
 }
 
 /*
@@ -515,27 +588,26 @@ take_pieces(const struct key_recipe *r, struct key line,
 	uint8_t separator = (uint8_t)r->separator;
 	uint8_t *to = scratch->data + scratch->used;
 	struct key key = { to, 0 };
-	uint32_t number = 1;
+	struct separators all;
+	uint32_t number = 1; /* of the field that begins at p */
 
+	separators_start(&all, p, line.nbytes, separator);
 	for (unsigned i = 0; i < r->range_count; i++) {
-		const uint8_t *start, *stop = p;
+		struct key_range range = r->ranges[i];
+		const uint8_t *start, *stop;
 
-		for (; p != NULL && number < r->ranges[i].first; number++) {
-			p = memchr(p, separator, (size_t)(end - p));
-			p = p == NULL ? NULL : p + 1;
+		if (range.first > number) {
+			p = separators_skip(&all, range.first - number);
+			if (p == NULL)
+				break;
+			p++;
 		}
-		if (p == NULL)
-			break;
 		start = p;
-		if (r->ranges[i].last == UINT32_MAX) {
-			stop = end;
-			p = NULL;
-		}
-		for (; p != NULL && number <= r->ranges[i].last; number++) {
-			stop = memchr(p, separator, (size_t)(end - p));
-			p = stop == NULL ? NULL : stop + 1;
-			stop = stop == NULL ? end : stop;
-		}
+		stop = range.last == UINT32_MAX ? NULL :
+		    separators_skip(&all, range.last - range.first + 1);
+		p = stop == NULL ? NULL : stop + 1;
+		stop = stop == NULL ? end : stop;
+		number = range.last + 1;
 		if (r->range_count == 1) {
 			key = (struct key){ start, (size_t)(stop - start) };
 			break;
@@ -544,6 +616,8 @@ take_pieces(const struct key_recipe *r, struct key line,
 			to[key.nbytes++] = separator;
 		memcpy(to + key.nbytes, start, (size_t)(stop - start));
 		key.nbytes += (size_t)(stop - start);
+		if (p == NULL)
+			break;
 	}
 	while (key.nbytes > 0 && key.data[key.nbytes - 1] == separator)
 		key.nbytes--;
@@ -605,9 +679,9 @@ key_take(const struct key_recipe *r, const uint8_t *data, size_t nbytes,
 		}
 	}
 	if (r->range_count > 0)
-		key = r->separator >= 0 && !r->csv ?
-		    take_pieces(r, key, scratch) :
-		    take_fields(r, key, scratch);
+		key = r->csv ? take_csv(r, key, scratch) :
+		    r->separator < 0 ? take_words(r, key, scratch) :
+		    take_pieces(r, key, scratch);
 	if (r->skip > 0) {
 		size_t skip = r->skip < key.nbytes ? (size_t)r->skip :
 		    key.nbytes;

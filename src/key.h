@@ -83,7 +83,8 @@ struct key_scratch {
 };
 
 /*
- * The key of line [data, data + nbytes), without its terminator: a part of the
+ * The key of line [data, data + nbytes), without its terminator, behind which
+ * KERNEL_PADDING bytes may be read, whatever is there: a part of the
  * line, or bytes in `scratch` that are valid until scratch->used is set back to
  * 0. Joined fields keep a separator between them; empty ones at the end are as
  * good as none.

@@ -177,8 +177,8 @@ report_watch(struct pipeline *p, enum pipeline_moment moment)
 		draw_progress();
 }
 
-void
-report_stats(void)
+static void
+print_stats(void)
 {
 	const struct pipeline *p = report.pipeline;
 	const struct filter *f = p->filter;
@@ -190,9 +190,6 @@ report_stats(void)
 	uint64_t in = input_bytes(p->input), out = p->output->nbytes;
 	char a[NUM_TEXT], b[NUM_TEXT];
 
-	if (report.options->stats == STATS_NONE)
-		return;
-	progress_clear(&report.progress);
 	if (report.options->stats == STATS_JSON) {
 		fprintf(stderr, "{\"read\": %" PRIu64 ", \"new\": %" PRIu64
 		    ", \"repeated\": %" PRIu64 ", \"bytes_in\": %" PRIu64
@@ -222,4 +219,13 @@ report_stats(void)
 	    (snprintf(a, sizeof a, "%u layers", f->table.count), a));
 	fprintf(stderr, "%-20s%18.3g\n", "error rate now", rate);
 	fprintf(stderr, "%-20s%18.3g\n", "dropped by mistake", dropped);
+}
+
+void
+report_stats(void)
+{
+	if (report.options->stats == STATS_NONE)
+		return;
+	progress_clear(&report.progress);
+	print_stats();
 }

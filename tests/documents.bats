@@ -185,6 +185,23 @@ mask() {
 	printf 'a\nb\nc\n' | cmp - unique.txt
 }
 
+@test "README: several crawlers at once, one filter" {
+	printf 'a\nb\nc\n' >links-1.txt
+	printf 'b\nd\n' >links-2.txt
+	# one that is at work already, and holds up none of the others
+	mkfifo in
+	bloomdedup --shared -f seen.bloom <in >out 3>&- &
+	holder=$!
+	exec 7>in
+	echo c >&7
+	until_true bloomdedup check -q -f seen.bloom out
+	example 'links-*' 7>&-
+	exec 7>&-
+	wait "$holder"
+	grep -qx a new-links-1.txt
+	sort -u new-links-* | cmp - <(printf 'a\nb\nd\n')
+}
+
 @test "README: two machines, one filter" {
 	bloomdedup create first.bloom
 	printf 'a\n' >list-1.txt
@@ -196,7 +213,7 @@ mask() {
 }
 
 @test "README: every example is run here" {
-	[ "$(grep -c '^```sh$' "$README")" -eq 9 ]
+	[ "$(grep -c '^```sh$' "$README")" -eq 10 ]
 	[ "$(grep -c '^```' "$README")" -eq \
 		$((2 * $(grep -cE '^```(sh|console)$' "$README"))) ]
 }

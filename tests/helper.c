@@ -12,6 +12,11 @@
  *   helper peak KIBIBYTES COMMAND...
  *                               run it; fail if it used more memory
  *   helper nonblock COMMAND...  run it with a standard output that never waits
+ *   helper kill-after MICROSECONDS COMMAND...
+ *                               run it, and kill -9 it then; 137 if it was
+ *   helper journal FILTER [N]   write FILTER.journal, complete, with the lines
+ *                               of stdin for layer N (0); N = open: without
+ *                               its commit
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -25,7 +30,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "filter.h"
 #include "geometry.h"
+#include "hash.h"
+#include "journal.h"
 #include "le.h"
 
 static int
@@ -169,6 +177,61 @@ run_nonblock(char **command)
 }
 
 static int
+run_kill_after(long microseconds, char **command)
+{
+	struct timespec pause = { microseconds / 1000000,
+		microseconds % 1000000 * 1000 };
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return fail("fork");
+	if (pid == 0) {
+		execvp(command[0], command);
+		_exit(fail(command[0]));
+	}
+	nanosleep(&pause, NULL);
+	kill(pid, SIGKILL);
+	if (waitpid(pid, &status, 0) < 0)
+		return fail(command[0]);
+	return WIFEXITED(status) ? WEXITSTATUS(status) :
+	    128 + WTERMSIG(status);
+}
+
+static int
+journal(const char *path, const char *layer)
+{
+	struct filter filter;
+	struct journal journal;
+	struct journal_span span = { (uint32_t)atoi(layer), 0 };
+	struct error error;
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+	int result;
+
+	if (filter_open(&filter, path, 0, NULL, &error) != 0 ||
+	    journal_create(&journal, path, filter.header.id, &error) < 0) {
+		fprintf(stderr, "helper: %s\n", error.text);
+		return 1;
+	}
+	while ((n = getline(&line, &room, stdin)) > 0) {
+		struct digest digest = hash_key(&filter.header.hash, line,
+		    (size_t)n - (line[n - 1] == '\n'));
+
+		if (journal_add(&journal, &digest, 1, &error) < 0)
+			return fail(path);
+		span.count++;
+	}
+	free(line);
+	result = strcmp(layer, "open") == 0 ? 0 :
+	    journal_commit(&journal, &span, 1, &error);
+	journal_close(&journal);
+	filter_close(&filter, &error);
+	return result < 0;
+}
+
+static int
 lines(uint64_t count, uint64_t seed)
 {
 	for (uint64_t i = 0; i < count; i++)
@@ -200,6 +263,10 @@ main(int argc, char **argv)
 		return run_peak(atol(argv[2]), argv + 3);
 	if (strcmp(what, "nonblock") == 0 && argc >= 3)
 		return run_nonblock(argv + 2);
+	if (strcmp(what, "kill-after") == 0 && argc >= 4)
+		return run_kill_after(atol(argv[2]), argv + 3);
+	if (strcmp(what, "journal") == 0 && argc >= 3)
+		return journal(argv[2], argc > 3 ? argv[3] : "0");
 	fprintf(stderr, "helper: see the head of tests/helper.c\n");
 	return 2;
 }

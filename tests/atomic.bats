@@ -1,0 +1,644 @@
+# --atomic: a run that fails remembers nothing, and -o leaves the old file.
+load common
+
+# times N: so many in a short run of the tests, twenty times as many in a long.
+times() {
+	echo $(($1 * (${BLOOMDEDUP_SLOW:+20} + 0)))
+}
+[ -n "${BLOOMDEDUP_SLOW:-}" ] || times() {
+	echo "$1"
+}
+
+# Some tests begin with a filter that knows `old`, and a FILE of one line.
+prepare() {
+	printf 'old\n' | bloomdedup -f seen >/dev/null
+	printf 'old file\n' >file
+	cp file before
+	printf 'old\na\nb\na\n' >in
+	printf 'a\nb\n' >new
+}
+
+# nothing_happened: FILE is the old one, and no new line is remembered.
+nothing_happened() {
+	cmp before file
+	no_leftovers
+	[ ! -e seen.journal ]
+	bloomdedup check -v -f seen in >unknown
+	printf 'a\nb\na\n' | cmp - unknown
+	echo old | bloomdedup check -q -f seen
+}
+
+# start_on_pipe ARGUMENT...: a run that reads the pipe `pipe`, held open as
+# descriptor 7; its process is $pid.
+start_on_pipe() {
+	mkfifo pipe
+	"$HELPER" defaults "$BLOOMDEDUP" "$@" <pipe >out 2>err 3>&- &
+	pid=$!
+	exec 7>pipe
+}
+
+# stopped SIGNAL: it is ended by the signal.
+stopped() {
+	local status=0
+	kill -"$1" "$pid"
+	wait "$pid" 2>/dev/null || status=$?
+	exec 7>&-
+	[ "$status" -eq $((128 + $(kill -l "$1"))) ]
+}
+
+# has_waiting N: info says that N lines wait in the journal of `seen`.
+has_waiting() {
+	bloomdedup info seen | grep -q "^  journal  *$1 of them wait in "
+}
+
+@test "a run that ends well: lines out, remembered, nothing left behind" {
+	prepare
+	bloomdedup --atomic -f seen in >out 2>err
+	cmp new out
+	[ ! -s err ]
+	[ ! -e seen.journal ]
+	no_leftovers
+	status=0
+	bloomdedup check -v -f seen in >unknown || status=$?
+	[ "$status" -eq 1 ]
+	bloomdedup --atomic -f seen in >out
+	[ ! -s out ]
+}
+
+@test "-o: the file is replaced in the end, and not before" {
+	prepare
+	start_on_pipe --atomic -f seen -o file
+	cat in >&7
+	until_true test -e seen.journal
+	sleep 0.2
+	cmp before file
+	exec 7>&-
+	wait "$pid"
+	cmp new file
+	[ ! -e seen.journal ]
+	no_leftovers
+}
+
+@test "nothing new: an empty file, and nothing left behind" {
+	prepare
+	echo old >in
+	bloomdedup --atomic -f seen -o file in
+	[ -f file ]
+	[ ! -s file ]
+	bloomdedup --atomic -f seen -o file /dev/null
+	[ ! -e seen.journal ]
+	no_leftovers
+}
+
+@test "a missing input file: nothing is remembered, the old file stays" {
+	prepare
+	fails 3 'missing: No such file' \
+		bloomdedup --atomic -f seen -o file in missing
+	nothing_happened
+	fails 3 'missing: No such file' \
+		bloomdedup --atomic -f seen -o file missing in
+	nothing_happened
+	status=0
+	bloomdedup --atomic -f seen in missing >out 2>err || status=$?
+	[ "$status" -eq 3 ]
+	nothing_happened
+	fails 3 'missing: No such file' \
+		bloomdedup add --atomic -f seen in missing
+	nothing_happened
+	fails 3 "$PWD: Is a directory" \
+		bloomdedup --atomic -f seen -o file in "$PWD"
+	nothing_happened
+}
+
+@test "truncated and damaged gzip: nothing is remembered" {
+	prepare
+	"$HELPER" lines 5000 | cat in - | gzip >whole.gz
+	head -c -20 whole.gz >cut.gz
+	fails 3 cut.gz bloomdedup --atomic -f seen -o file cut.gz
+	nothing_happened
+	cp whole.gz bad.gz
+	"$HELPER" flip bad.gz $(($(stat -c %s bad.gz) - 6)) 3
+	fails 3 bad.gz bloomdedup --atomic -f seen -o file bad.gz
+	nothing_happened
+	bloomdedup --atomic -f seen -o file whole.gz
+	[ "$(wc -l <file)" -eq 5002 ]
+}
+
+@test "SIGTERM, SIGINT, SIGHUP: nothing is remembered, the old file stays" {
+	prepare
+	for name in TERM INT HUP; do
+		start_on_pipe --atomic -f seen -o file
+		cat in >&7
+		until_true test -e seen.journal
+		sleep 0.1
+		stopped $name
+		[ ! -s err ]
+		nothing_happened
+		rm pipe
+	done
+}
+
+@test "kill -9: nothing is remembered; the next run throws the journal away" {
+	prepare
+	start_on_pipe --atomic -f seen -o file
+	cat in >&7
+	until_true test -e seen.journal
+	sleep 0.1
+	stopped KILL
+	cmp before file
+	[ -e seen.journal ]
+	# what a killed run can leave behind: one temporary file
+	[ "$(find . -name '.bloomdedup-*' | wc -l)" -le 1 ]
+	find . -name '.bloomdedup-*' -exec rm {} +
+	bloomdedup check -v -f seen in >unknown
+	printf 'a\nb\na\n' | cmp - unknown
+	[ -e seen.journal ]
+	bloomdedup add -f seen /dev/null 2>err
+	[ ! -s err ]
+	nothing_happened
+	bloomdedup --atomic -f seen -o file in
+	cmp new file
+}
+
+@test "a full device: nothing is remembered" {
+	prepare
+	status=0
+	bloomdedup --atomic -f seen in >/dev/full 2>err || status=$?
+	[ "$status" -eq 3 ]
+	grep -q '^bloomdedup: standard output: No space left' err
+	nothing_happened
+	status=0
+	bloomdedup --atomic -f seen --duplicates=/dev/full -o file in in \
+		2>err || status=$?
+	[ "$status" -eq 3 ]
+	nothing_happened
+}
+
+@test "a full disk under the output: nothing is remembered, the old file stays" {
+	prepare
+	mkdir disk
+	mount -t tmpfs -o size=64k tmpfs disk || skip "may not mount"
+	cp file disk/file
+	"$HELPER" lines 5000 >many
+	status=0
+	bloomdedup --atomic -f seen -o disk/file in many 2>err || status=$?
+	left=$(find disk -mindepth 1)
+	cp disk/file file
+	umount disk
+	[ "$status" -eq 3 ]
+	[ "$left" = disk/file ]
+	grep -q '^bloomdedup: disk/file: No space left' err
+	nothing_happened
+}
+
+@test "a full disk under filter and journal: nothing is remembered" {
+	prepare
+	rm seen
+	mkdir disk
+	mount -t tmpfs -o size=2m tmpfs disk || skip "may not mount"
+	echo old | bloomdedup -f disk/seen -n 1000 >out
+	cp disk/seen copy
+	for count in 30000 80000 100000 120000 400000; do
+		"$HELPER" lines $count >many
+		status=0
+		bloomdedup --atomic -f disk/seen -o file in many \
+			2>err || status=$?
+		[ "$status" -ne 0 ] || continue
+		refused=$count
+		[ "$status" -eq 3 ]
+		grep -q '^bloomdedup: disk/seen.*: No space left' err
+		[ ! -e disk/seen.journal ]
+		cp disk/seen seen
+		nothing_happened
+		break
+	done
+	umount disk
+	[ -n "$refused" ]
+	no_leftovers
+}
+
+@test "full at its capacity: nothing is remembered, status 4" {
+	prepare
+	"$HELPER" lines 1000 >many
+	rm seen
+	bloomdedup create -n 500 --on-full=fail seen
+	echo old | bloomdedup -f seen >/dev/null
+	fails 4 seen bloomdedup --atomic -f seen -o file in many
+	nothing_happened
+	bloomdedup create --force -n 500 seen
+	echo old | bloomdedup -f seen >/dev/null
+	fails 4 max-size bloomdedup --atomic -f seen --max-size=20K -o file \
+		in many
+	nothing_happened
+}
+
+@test "a reader that goes away: nothing is remembered, nothing left behind" {
+	prepare
+	"$HELPER" lines 200000 >>in
+	"$HELPER" defaults bash -c '
+		"$1" --atomic -f seen --duplicates=file in 2>err | head -n 1 >out
+		exit "${PIPESTATUS[0]}"' bash "$BLOOMDEDUP" || status=$?
+	[ "$status" -eq 141 ]
+	head -n 4 in >first
+	mv first in
+	cmp before file
+	bloomdedup add -f seen /dev/null
+	nothing_happened
+}
+
+@test "the file may be one of the inputs" {
+	prepare
+	bloomdedup --atomic -f seen -o in in
+	cmp new in
+	printf 'c\na\nc\n' >in
+	ln -s in link
+	bloomdedup --atomic -f seen -o link in
+	echo c | cmp - in
+	printf 'd\nd\n' >in
+	bloomdedup --atomic -f seen -o in <in
+	echo d | cmp - in
+	# a failing one leaves it
+	printf 'e\ne\n' >in
+	cp in before
+	fails 3 missing bloomdedup --atomic -f seen -o in in missing
+	cmp before in
+	# without a filter file, too
+	bloomdedup --atomic -o in in
+	echo e | cmp - in
+}
+
+@test "the file's mode is kept; a new one has what the umask says" {
+	prepare
+	for mode in 600 644 640 755 400; do
+		chmod $mode file
+		printf '%s\n' $mode | bloomdedup --atomic -f seen -o file
+		[ "$(stat -c %a file)" = $mode ]
+		[ "$(cat file)" = $mode ]
+	done
+	(
+		umask 027
+		echo x | bloomdedup --atomic -f seen -o other
+		[ "$(stat -c %a other)" = 640 ]
+		umask 000
+		echo y | bloomdedup --atomic -f seen -o third
+		[ "$(stat -c %a third)" = 666 ]
+	)
+	[ "$(stat -c %a seen)" = 600 ]
+}
+
+@test "at no moment is the temporary file more open than the file" {
+	command -v strace >/dev/null || skip "needs strace"
+	prepare
+	chmod 600 file
+	strace -qq -o trace -e trace=openat "$BLOOMDEDUP" --atomic -f seen \
+		-o file in || skip "may not trace"
+	grep '\.bloomdedup-' trace
+	run ! grep -E '\.bloomdedup-.*, 06(66|44|40)\)' trace
+	run ! grep -E 'seen\.journal.*, 06(66|44|40)\)' trace
+}
+
+@test "a symbolic link is kept; the file behind it is replaced" {
+	prepare
+	mkdir folder
+	mv file folder/file
+	ln -s folder/file link
+	ln -s link second
+	bloomdedup --atomic -f seen -o second in
+	[ -L link ]
+	[ -L second ]
+	cmp new folder/file
+	no_leftovers
+}
+
+@test "a symbolic link to what isn't there yet is kept, too" {
+	prepare
+	ln -s behind link
+	bloomdedup --atomic -f seen -o link in
+	[ -L link ]
+	cmp new behind
+}
+
+@test "a device or a pipe is written to directly" {
+	prepare
+	bloomdedup --atomic -f seen -o /dev/null in
+	[ -c /dev/null ]
+	bloomdedup check -f seen new >out
+	cmp new out
+	mkfifo fifo
+	cat fifo >got &
+	echo c | bloomdedup --atomic -f seen -o fifo
+	wait $!
+	echo c | cmp - got
+	[ -p fifo ]
+}
+
+@test "--duplicates is replaced together with the file, or not at all" {
+	prepare
+	cp file dup
+	fails 3 missing bloomdedup --atomic -f seen -o file \
+		--duplicates=dup in missing
+	cmp before dup
+	nothing_happened
+	bloomdedup --atomic -f seen -o file --duplicates=dup in
+	cmp new file
+	printf 'old\na\n' | cmp - dup
+	no_leftovers
+}
+
+# --- the journal
+
+@test "a complete journal is applied by the next run, with a word" {
+	prepare
+	"$HELPER" journal seen <new
+	printf 'a\nc\n' | bloomdedup -f seen >out 2>err
+	echo c | cmp - out
+	[ "$(wc -l <err)" -eq 1 ]
+	grep -q '^bloomdedup: seen: finishing an earlier run: 2 lines ' err
+	[ ! -e seen.journal ]
+	bloomdedup check -f seen new >out
+	cmp new out
+	# by a run of any kind
+	for kind in '' add --atomic '--atomic -o file' --sync --shared; do
+		printf 'x%s\n' "$kind" >line
+		"$HELPER" journal seen <line
+		# shellcheck disable=SC2086
+		bloomdedup $kind -f seen /dev/null >out 2>err
+		grep -q 'finishing an earlier run' err
+		[ ! -e seen.journal ]
+		bloomdedup check -q -f seen line
+	done
+}
+
+@test "a complete journal is a part of the filter for check and info" {
+	prepare
+	"$HELPER" journal seen <new
+	cp seen copy
+	cp seen.journal journal.copy
+	bloomdedup check -f seen in >out
+	cmp in out
+	printf 'c\nb\n' | bloomdedup check -v -f seen >out
+	echo c | cmp - out
+	has_waiting 2
+	bloomdedup info --json seen | grep -q '"lines": 3,'
+	cmp copy seen
+	cmp journal.copy seen.journal
+}
+
+@test "a complete journal and merge" {
+	prepare
+	bloomdedup create --like=seen other
+	echo c | bloomdedup add -f other
+	"$HELPER" journal seen <new
+	bloomdedup merge -o union seen other >/dev/null
+	printf 'old\na\nb\nc\n' >all
+	bloomdedup check -f union all >out
+	cmp all out
+	[ -e seen.journal ]
+	bloomdedup merge -o seen seen other >/dev/null
+	[ ! -e seen.journal ]
+	bloomdedup check -f seen all >out
+	cmp all out
+}
+
+@test "a filter that is replaced loses its journal, too" {
+	prepare
+	"$HELPER" journal seen <new
+	bloomdedup create --force seen
+	[ ! -e seen.journal ]
+	bloomdedup -f seen new >out 2>err
+	cmp new out
+	[ ! -s err ]
+}
+
+@test "a journal without its commit is thrown away" {
+	prepare
+	"$HELPER" journal seen open <new
+	bloomdedup check -v -f seen in >unknown
+	printf 'a\nb\na\n' | cmp - unknown
+	[ -e seen.journal ]
+	run ! has_waiting 2
+	bloomdedup add -f seen /dev/null
+	nothing_happened
+}
+
+@test "a journal cut anywhere is thrown away or applied as a whole" {
+	prepare
+	"$HELPER" journal seen <new
+	size=$(stat -c %s seen.journal)
+	mv seen.journal whole
+	cp seen fresh
+	for ((length = 0; length < size; length++)); do
+		cp fresh seen
+		head -c "$length" whole >seen.journal
+		bloomdedup check -v -f seen new >unknown
+		cmp new unknown
+		bloomdedup add -f seen /dev/null 2>err
+		cmp fresh seen
+		[ ! -e seen.journal ]
+		[ ! -s err ]
+	done
+}
+
+@test "a journal with a flipped bit is never believed" {
+	prepare
+	"$HELPER" journal seen <new
+	size=$(stat -c %s seen.journal)
+	mv seen.journal whole
+	cp seen fresh
+	for ((at = 0; at < size; at++)); do
+		cp fresh seen
+		cp whole seen.journal
+		"$HELPER" flip seen.journal $at $((at % 8))
+		status=0
+		bloomdedup add -f seen /dev/null 2>err || status=$?
+		cmp fresh seen
+		if [ "$status" -ne 0 ]; then
+			[ "$status" -eq 3 ]
+			[ "$(wc -l <err)" -eq 1 ]
+			grep -q '^bloomdedup: seen.journal: ' err
+			[ -e seen.journal ]
+		fi
+	done
+}
+
+@test "the journal of another filter is refused, and stays" {
+	prepare
+	echo x | bloomdedup -f other >/dev/null
+	"$HELPER" journal other <new
+	mv other.journal seen.journal
+	cp seen.journal copy
+	cp seen filter
+	fails 3 'seen.journal: the journal of another filter' \
+		bloomdedup -f seen in
+	fails 3 seen.journal bloomdedup --atomic -f seen in
+	fails 3 seen.journal bloomdedup add -f seen in
+	fails 3 seen.journal bloomdedup check -f seen in
+	fails 3 seen.journal bloomdedup info seen
+	cmp copy seen.journal
+	cmp filter seen
+}
+
+@test "a journal that names a layer that isn't there is refused" {
+	prepare
+	cp seen fresh
+	"$HELPER" journal seen 1 <new
+	cp seen.journal copy
+	status=0
+	bloomdedup -f seen in >out 2>err || status=$?
+	[ "$status" -eq 3 ]
+	[ ! -s out ]
+	grep -q '^bloomdedup: seen.journal: ' err
+	cmp copy seen.journal
+	# not even a lower counter or bit is in it
+	printf 'a\nb\n' | cmp - <(rm seen.journal; bloomdedup -f seen in)
+}
+
+@test "what somebody planted as journal is refused, and left as it is" {
+	prepare
+	cp seen filter
+	echo secret >target
+	plant() {
+		rm -rf seen.journal
+		case $1 in
+		link) ln -s target seen.journal ;;
+		nowhere) ln -s missing seen.journal ;;
+		fifo) mkfifo seen.journal ;;
+		folder) mkdir seen.journal ;;
+		text) seq 1 100 >seen.journal ;;
+		note) echo 'to do' >seen.journal ;;
+		esac
+	}
+	for what in link nowhere fifo folder text note; do
+		echo "$what"
+		plant $what
+		fails 3 seen.journal bloomdedup --atomic -f seen -o file in
+		fails 3 seen.journal bloomdedup -f seen in
+		fails 3 seen.journal bloomdedup add -f seen in
+		[ -e seen.journal ] || [ -L seen.journal ]
+		echo secret | cmp - target
+		[ ! -e missing ]
+		cmp filter seen
+		cmp before file
+		no_leftovers
+	done
+	rm -rf seen.journal
+	mkfifo seen.journal
+	fails 3 seen.journal timeout 10 "$BLOOMDEDUP" check -f seen in
+	fails 3 seen.journal timeout 10 "$BLOOMDEDUP" info seen
+}
+
+@test "the journal stands beside the file that a link leads to" {
+	mkdir folder
+	echo old | bloomdedup -f folder/seen >/dev/null
+	ln -s folder/seen link
+	printf 'a\nb\n' >new
+	"$HELPER" journal folder/seen <new
+	bloomdedup check -f link new >out
+	cmp new out
+	bloomdedup -f link new >out 2>err
+	[ ! -s out ]
+	[ ! -e folder/seen.journal ]
+}
+
+@test "a million new lines, and a filter that grows" {
+	"$HELPER" lines 1000000 >in
+	echo 'old file' >file
+	cp file before
+	cat in in | bloomdedup --atomic -f seen -n 100 -p 1e-12 -o file 2>err
+	cmp in file
+	[ ! -e seen.journal ]
+	no_leftovers
+	bloomdedup check -f seen in >out
+	cmp in out
+	bloomdedup --atomic -f seen in >out
+	[ ! -s out ]
+	lines=$(bloomdedup info --json seen | sed 's/.*"lines": \([0-9]*\),.*/\1/
+		')
+	[ "$lines" -gt 0 ]
+}
+
+# --- any signal at any moment
+
+# all_or_nothing: what an --atomic -o run of the lines of `in` left: either
+# all of them are remembered, and in FILE, or none.
+all_or_nothing() {
+	status=0
+	bloomdedup check -f seen in >known || status=$?
+	if [ "$status" -eq 0 ] && [ -s known ]; then
+		cmp in known
+		cmp in file
+		happened=all
+	else
+		[ "$status" -eq 1 ]
+		cmp before file || cmp in file
+		happened=none
+	fi
+}
+
+@test "kill -9 at random moments: all lines are remembered, or none" {
+	"$HELPER" lines 60000 >in
+	echo 'old file' >before
+	bloomdedup create -n 1000 -p 1e-12 empty
+	cp empty seen
+	start=${EPOCHREALTIME/[.,]/}
+	bloomdedup --atomic -f seen -o file in 2>/dev/null
+	took=$((${EPOCHREALTIME/[.,]/} - start))
+	rounds=$(times 60)
+	for ((i = 0; i < rounds; i++)); do
+		cp empty seen
+		cp before file
+		"$HELPER" kill-after \
+			$(((RANDOM * 32768 + RANDOM) % (took * 5 / 4))) \
+			"$BLOOMDEDUP" --atomic -f seen -o file in \
+			2>/dev/null || true
+		all_or_nothing
+		# and the same after a rerun that recovers
+		was=$happened
+		bloomdedup add -f seen /dev/null 2>err
+		all_or_nothing
+		[ $happened = $was ]
+		[ ! -e seen.journal ]
+		[ "$(find . -name '.bloomdedup-*' | wc -l)" -le 1 ]
+		rm -f .bloomdedup-*
+		bloomdedup --atomic -f seen -o file in 2>err
+		[ $was = all ] || cmp in file
+		bloomdedup check -f seen in | cmp in -
+	done
+}
+
+@test "SIGTERM at any system call: the exit status says what happened" {
+	command -v strace >/dev/null || skip "needs strace"
+	"$HELPER" lines 3000 >in
+	echo 'old file' >before
+	bloomdedup create -n 100 -p 1e-12 empty
+	cp empty seen
+	strace -qq -o trace -e trace=openat,read,write,pwrite64,pread64,fsync,fdatasync,rename,unlink,close,ftruncate,fallocate,mmap \
+		"$HELPER" defaults "$BLOOMDEDUP" --atomic -f seen -o file in \
+		2>/dev/null || skip "may not trace"
+	step=3
+	[ -z "${BLOOMDEDUP_SLOW:-}" ] || step=1
+	for call in fsync rename unlink pwrite64 fdatasync read write openat; do
+		count=$(grep -c "^$call(" trace)
+		# of those that come often, some
+		by=$step
+		[ "$count" -ge 6 ] || by=1
+		for ((n = 1; n <= count; n += by)); do
+			cp empty seen
+			cp before file
+			status=0
+			strace -qq -o /dev/null \
+				-e inject=$call:signal=TERM:when=$n \
+				"$HELPER" defaults "$BLOOMDEDUP" --atomic \
+				-f seen -o file in 2>err || status=$?
+			echo "$call $n: $status"
+			no_leftovers
+			[ ! -e seen.journal ]
+			all_or_nothing
+			case $status in
+			0) [ $happened = all ] ;;
+			143) [ $happened = none ] && cmp before file ;;
+			*) false ;;
+			esac
+		done
+	done
+}
