@@ -190,6 +190,7 @@ let_go() {
 }
 
 @test "info that was opened before the filter grew and reads on after it" {
+	skip_if_sanitized # its leak checker does not work under strace
 	command -v strace >/dev/null || skip "needs strace"
 	"$HELPER" lines 1000 >in
 	for read in 1 2 3; do
