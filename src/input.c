@@ -16,6 +16,7 @@
 #include <zlib.h>
 
 #include "signals.h"
+#include "store.h"
 
 /* A system call costs nothing, and it is at home in the L2 cache. */
 #define READ_BYTES (256 * 1024)
@@ -128,6 +129,7 @@ open_next(struct input *in)
 			report(in, strerror(errno));
 		return 0;
 	}
+	store_widen_pipe(in->fd);
 	/* A hint; pipes refuse it. */
 	posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	return 1;

@@ -185,6 +185,8 @@ stream(struct run *run, const struct input_plan *inputs, struct error *error)
 	int result = open_outputs(run, inputs, error);
 
 	run->output.interrupted = report_interrupted;
+	if (run->output.fd >= 0)
+		store_widen_pipe(run->output.fd);
 	if (result == 0)
 		result = start_hold(run, error);
 	if (result == 0) {

@@ -214,6 +214,19 @@ folder_bytes(const char *path)
 	return slash == NULL ? 0 : (int)(slash - path + 1);
 }
 
+void
+store_widen_pipe(int fd)
+{
+	/* fcntl(2); the name is behind _GNU_SOURCE in C libraries. */
+#ifdef __linux__
+	enum { SET_PIPE_SIZE = 1024 + 7 };
+
+	fcntl(fd, SET_PIPE_SIZE, 1024 * 1024);
+#else
+	(void)fd;
+#endif
+}
+
 int
 store_open_hidden(const char *path, mode_t mode, char **hidden)
 {

@@ -60,6 +60,12 @@ int store_publish(struct store *store, int replace, struct error *error);
  */
 int store_open_hidden(const char *path, mode_t mode, char **hidden);
 
+/*
+ * If it is a pipe, let it hold more, so that its two ends wait for each other
+ * less often. What isn't allowed is left.
+ */
+void store_widen_pipe(int fd);
+
 /* Closing gives up the lock. */
 void store_close(struct store *store);
 

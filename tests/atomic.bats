@@ -3,10 +3,11 @@ load common
 
 # times N: so many in a short run of the tests, twenty times as many in a long.
 times() {
-	echo $(($1 * (${BLOOMDEDUP_SLOW:+20} + 0)))
+	echo $(($1 * (${BLOOMDEDUP_SLOW:+19} + 1)))
 }
-[ -n "${BLOOMDEDUP_SLOW:-}" ] || times() {
-	echo "$1"
+
+teardown() {
+	umount disk 2>/dev/null || true
 }
 
 # Some tests begin with a filter that knows `old`, and a FILE of one line.
@@ -184,7 +185,6 @@ has_waiting() {
 	bloomdedup --atomic -f seen -o disk/file in many 2>err || status=$?
 	left=$(find disk -mindepth 1)
 	cp disk/file file
-	umount disk
 	[ "$status" -eq 3 ]
 	[ "$left" = disk/file ]
 	grep -q '^bloomdedup: disk/file: No space left' err
@@ -197,24 +197,21 @@ has_waiting() {
 	mkdir disk
 	mount -t tmpfs -o size=2m tmpfs disk || skip "may not mount"
 	echo old | bloomdedup -f disk/seen -n 1000 >out
-	cp disk/seen copy
-	for count in 30000 80000 100000 120000 400000; do
+	cp disk/seen seen
+	# the journal alone needs 16 bytes a line; room for layers, a few more
+	for count in 45000 60000 80000 100000 400000; do
 		"$HELPER" lines $count >many
-		status=0
-		bloomdedup --atomic -f disk/seen -o file in many \
-			2>err || status=$?
-		[ "$status" -ne 0 ] || continue
-		refused=$count
-		[ "$status" -eq 3 ]
-		grep -q '^bloomdedup: disk/seen.*: No space left' err
+		cp seen disk/seen
+		fails 3 ': No space left' bloomdedup --atomic \
+			-f disk/seen -o file in many
+		grep -q "disk/seen" fails.err
 		[ ! -e disk/seen.journal ]
-		cp disk/seen seen
+		cp disk/seen after
+		cp seen before.seen
+		mv after seen
 		nothing_happened
-		break
+		mv before.seen seen
 	done
-	umount disk
-	[ -n "$refused" ]
-	no_leftovers
 }
 
 @test "full at its capacity: nothing is remembered, status 4" {
@@ -427,7 +424,7 @@ has_waiting() {
 	size=$(stat -c %s seen.journal)
 	mv seen.journal whole
 	cp seen fresh
-	for ((length = 0; length < size; length++)); do
+	for ((length = 0; length < size; length += ${BLOOMDEDUP_SLOW:+-2} + 3)); do
 		cp fresh seen
 		head -c "$length" whole >seen.journal
 		bloomdedup check -v -f seen new >unknown
@@ -445,7 +442,7 @@ has_waiting() {
 	size=$(stat -c %s seen.journal)
 	mv seen.journal whole
 	cp seen fresh
-	for ((at = 0; at < size; at++)); do
+	for ((at = 0; at < size; at += ${BLOOMDEDUP_SLOW:+-2} + 3)); do
 		cp fresh seen
 		cp whole seen.journal
 		"$HELPER" flip seen.journal $at $((at % 8))
@@ -455,7 +452,7 @@ has_waiting() {
 		if [ "$status" -ne 0 ]; then
 			[ "$status" -eq 3 ]
 			[ "$(wc -l <err)" -eq 1 ]
-			grep -q '^bloomdedup: seen.journal: ' err
+			grep -q '^bloomdedup: .*seen.journal: ' err
 			[ -e seen.journal ]
 		fi
 	done
@@ -487,10 +484,12 @@ has_waiting() {
 	bloomdedup -f seen in >out 2>err || status=$?
 	[ "$status" -eq 3 ]
 	[ ! -s out ]
-	grep -q '^bloomdedup: seen.journal: ' err
+	grep -q '^bloomdedup: .*seen.journal: ' err
 	cmp copy seen.journal
-	# not even a lower counter or bit is in it
-	printf 'a\nb\n' | cmp - <(rm seen.journal; bloomdedup -f seen in)
+	# nothing of it is in the filter
+	rm seen.journal
+	bloomdedup -f seen in >out
+	cmp new out
 }
 
 @test "what somebody planted as journal is refused, and left as it is" {
@@ -552,9 +551,6 @@ has_waiting() {
 	cmp in out
 	bloomdedup --atomic -f seen in >out
 	[ ! -s out ]
-	lines=$(bloomdedup info --json seen | sed 's/.*"lines": \([0-9]*\),.*/\1/
-		')
-	[ "$lines" -gt 0 ]
 }
 
 # --- any signal at any moment
@@ -583,7 +579,7 @@ all_or_nothing() {
 	start=${EPOCHREALTIME/[.,]/}
 	bloomdedup --atomic -f seen -o file in 2>/dev/null
 	took=$((${EPOCHREALTIME/[.,]/} - start))
-	rounds=$(times 60)
+	rounds=$(times 25)
 	for ((i = 0; i < rounds; i++)); do
 		cp empty seen
 		cp before file
@@ -636,7 +632,10 @@ all_or_nothing() {
 			all_or_nothing
 			case $status in
 			0) [ $happened = all ] ;;
-			143) [ $happened = none ] && cmp before file ;;
+			143)
+				[ $happened = none ]
+				cmp before file
+				;;
 			*) false ;;
 			esac
 		done
