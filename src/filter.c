@@ -9,7 +9,6 @@
 
 #include "le.h"
 #include "num.h"
-#include "signals.h"
 #include "sizing.h"
 
 /* So many pages tell a layer's number of lines to some tenths of a percent. */
@@ -48,7 +47,6 @@ map_layer(struct filter *f, unsigned i, struct error *error)
 static void
 release(struct filter *f)
 {
-	signals_bus_range(NULL, 0, NULL);
 	for (unsigned i = 0; i < FORMAT_LAYERS_MAX; i++) {
 		store_unmap(f->arrays[i].pages,
 		    f->arrays[i].geometry.pages * PAGE_BYTES);

@@ -53,7 +53,10 @@ hold_end(struct hold *hold)
 {
 	struct error ignored;
 
-	journal_remove(&hold->journal, &ignored);
+	if (hold->committed)
+		journal_close(&hold->journal);
+	else
+		journal_remove(&hold->journal, &ignored);
 	filter_close(&hold->pending, &ignored);
 	free(hold->list);
 	*hold = (struct hold)HOLD_NONE;
@@ -173,8 +176,10 @@ hold_apply(struct hold *hold, struct error *error)
 				    (struct journal_span){ i, n };
 			left -= n;
 		}
-		if (journal_commit(&hold->journal, spans, count, error) < 0 ||
-		    apply_journal(hold->filter, &hold->journal, error) < 0)
+		if (journal_commit(&hold->journal, spans, count, error) < 0)
+			return -1;
+		hold->committed = 1;
+		if (apply_journal(hold->filter, &hold->journal, error) < 0)
 			return -1;
 	} else {
 		filter_mark(hold->filter, hold->list, hold->listed);
@@ -183,6 +188,7 @@ hold_apply(struct hold *hold, struct error *error)
 	hold->count = 0;
 	if (filter_sync(hold->filter, error) < 0)
 		return -1;
+	hold->committed = 0;
 	if (hold->journaled && journal_remove(&hold->journal, error) < 0)
 		return -1;
 	return make_pending(hold, LIST_DIGESTS / 4, error);

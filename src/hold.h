@@ -25,6 +25,7 @@ struct hold {
 	struct digest *list;
 	size_t listed;
 	uint64_t count;         /* digests held */
+	int committed;          /* the journal is to be applied */
 };
 
 #define HOLD_NONE { .pending = { .store = STORE_NONE }, \
@@ -37,7 +38,10 @@ struct hold {
 int hold_start(struct hold *hold, struct filter *filter, int journaled,
     struct error *error);
 
-/* What is still held is given up: it is not remembered. */
+/*
+ * What is still held is given up: it is not remembered. But where the journal
+ * has its commit and could not be applied, it stays for the next run.
+ */
 void hold_end(struct hold *hold);
 
 /* As filter_prefetch and filter_probe, of what is held; found is added to. */

@@ -142,7 +142,8 @@ finish_child(struct run *run, int result, struct error *error)
 	if (child_finish(&run->child, &second) == 0)
 		return result;
 	/* A pipe that broke is explained by how the command ended. */
-	if (result < 0 && second.status != STATUS_FAILED)
+	if (result < 0 && strncmp(error->text, run->output.name,
+	    strlen(run->output.name)) == 0)
 		*error = second;
 	else
 		join_errors(&result, -1, error, &second);

@@ -19,8 +19,8 @@ static struct {
 	const char *base;
 	size_t nbytes;
 	const char *name;
-} bus_ranges[64];
-static volatile sig_atomic_t bus_range_count;
+} bus_ranges[128];
+#define BUS_RANGES (sizeof bus_ranges / sizeof *bus_ranges)
 
 static const int stop_signals[] = { SIGINT, SIGTERM, SIGHUP };
 #define STOP_SIGNALS (sizeof stop_signals / sizeof *stop_signals)
@@ -68,8 +68,9 @@ on_bus(int number, siginfo_t *info, void *context)
 	const char *address = info->si_addr;
 
 	(void)context;
-	for (int i = 0; i < bus_range_count; i++) {
-		if (address < bus_ranges[i].base ||
+	for (size_t i = 0; i < BUS_RANGES; i++) {
+		if (bus_ranges[i].base == NULL ||
+		    address < bus_ranges[i].base ||
 		    address >= bus_ranges[i].base + bus_ranges[i].nbytes)
 			continue;
 		static const char head[] = "bloomdedup: ";
@@ -113,15 +114,22 @@ signals_install(void)
 void
 signals_bus_range(const void *base, size_t nbytes, const char *name)
 {
-	int i = bus_range_count;
-
-	if (base == NULL) {
-		bus_range_count = 0;
-	} else if (i < (int)(sizeof bus_ranges / sizeof *bus_ranges)) {
-		bus_ranges[i].base = base;
+	for (size_t i = 0; i < BUS_RANGES; i++) {
+		if (bus_ranges[i].base != NULL)
+			continue;
 		bus_ranges[i].nbytes = nbytes;
 		bus_ranges[i].name = name;
-		bus_range_count = i + 1;
+		bus_ranges[i].base = base;
+		return;
+	}
+}
+
+void
+signals_bus_forget(const void *base)
+{
+	for (size_t i = 0; i < BUS_RANGES; i++) {
+		if (bus_ranges[i].base == base)
+			bus_ranges[i].base = NULL;
 	}
 }
 

@@ -24,10 +24,11 @@ void signals_install(void);
 
 /*
  * What SIGBUS says and the address range it says it for: the mapped filter at
- * [base, base + nbytes) of the file `name` (not copied). Up to 64 ranges;
- * base NULL forgets all.
+ * [base, base + nbytes) of the file `name` (not copied), until it is forgotten.
+ * Ranges beyond the first 128 go without.
  */
 void signals_bus_range(const void *base, size_t nbytes, const char *name);
+void signals_bus_forget(const void *base);
 
 /* Die of signal `number`, as if there had been no handler. */
 _Noreturn void signals_die(int number);

@@ -549,6 +549,8 @@ store_map(struct store *store, uint64_t offset, uint64_t nbytes,
 void
 store_unmap(void *base, uint64_t nbytes)
 {
-	if (base != NULL)
-		munmap(base, (size_t)nbytes);
+	if (base == NULL)
+		return;
+	signals_bus_forget(base);
+	munmap(base, (size_t)nbytes);
 }
