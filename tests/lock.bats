@@ -89,7 +89,7 @@ let_go() {
 }
 
 @test "two runs in one pipeline on one filter: an end and a message" {
-	seq 1 100000 >in
+	seq 1 1000000 >in # more than the pipes hold
 	"$HELPER" defaults bash -c '"$1" -f seen --lock-timeout=0.2 in 2>err1 |
 		cat | "$1" -f seen --lock-timeout=0.2 >out 2>err2
 		echo "${PIPESTATUS[*]}" >statuses' bash "$BLOOMDEDUP"
