@@ -34,7 +34,7 @@ lock_replaced(struct replaced *old, const struct options *o, const char *path,
 		.other = STORE_NONE };
 	result = filter_open(&old->filter, path, 1, &wait, error);
 	if (result == 0)
-		return hold_discard(&old->filter, error);
+		return hold_recover(&old->filter, error_print, error);
 	if (result > 0)
 		return 0;
 	if (error->status == STATUS_LOCKED)

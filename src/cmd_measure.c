@@ -145,14 +145,14 @@ print_text(const struct sizing *s, const struct measured *m, double predicted)
 	    num_format_bytes(a, s->bytes), num_format_count(b, s->capacity));
 	printf("%-22s%12s\n", "error rate asked for",
 	    num_format_rate(a, s->error_rate));
-	printf("%-22s%12.3g   (a part of it is kept for growth)\n",
-	    "predicted", predicted);
+	printf("%-22s%12.3g%s\n", "predicted", predicted,
+	    s->fixed ? "" : "   (a part of it is kept for growth)");
 	printf("%-22s%12.3g   (%s of %s lookups; %.0f +- %.0f expected)\n",
 	    "measured", rate, num_format_count(a, m->found),
 	    num_format_count(b, m->lookups), expected, sqrt(expected));
-	printf("%-22s%12s\n", "lines a second, added", num_format_count(a,
+	printf("%-22s%12s\n", "added a second", num_format_count(a,
 	    (uint64_t)per_second(s->capacity, m->fill_seconds)));
-	printf("%-22s%12s\n", "looked up", num_format_count(a,
+	printf("%-22s%12s\n", "looked up a second", num_format_count(a,
 	    (uint64_t)per_second(m->lookups, m->lookup_seconds)));
 }
 

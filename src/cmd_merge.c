@@ -83,8 +83,9 @@ report(const struct filter *out, const char *path, size_t count)
 		planned += out->table.layers[i].error_rate;
 	}
 	json_print_name(path);
-	printf(": %zu filters, about %s lines in %u layer%s; error rate now"
-	    " %.3g\n", count, num_format_count(a, (uint64_t)(lines + 0.5)),
+	printf(": %zu filter%s, about %s lines in %u layer%s; error rate now"
+	    " %.3g\n", count, count == 1 ? "" : "s",
+	    num_format_count(a, (uint64_t)(lines + 0.5)),
 	    out->table.count, out->table.count == 1 ? "" : "s", rate);
 	if (rate > p)
 		error_printf("%s: the error rate is %.3g, above the %s that"
@@ -107,20 +108,6 @@ allow_many_files(void)
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
-}
-
-/* Runs that ended after their commit left lines that the layers lack. */
-static int
-add_journals(struct filter *out, struct filter *const *list, size_t count,
-    struct error *error)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (!list[i]->writable && hold_copy(list[i], out, error) < 0) {
-			filter_close(out, &(struct error){ 0 });
-			return -1;
-		}
-	}
-	return 0;
 }
 
 static int
@@ -160,9 +147,6 @@ run_merge(const struct options *o, struct error *error)
 	if (result > 0) {
 		result = exists(o->output, error);
 	} else if (result == 0) {
-		result = add_journals(&out, list, count, error);
-	}
-	if (result == 0) {
 		report(&out, o->output, count);
 		result = filter_close(&out, error);
 	}
@@ -177,9 +161,10 @@ run_merge(const struct options *o, struct error *error)
 const struct command_entry command_merge = { .run = run_merge, .help =
 "Usage: bloomdedup merge -o OUT [OPTION]... FILTER...\n"
 "\n"
-"Make OUT the union of the FILTERs: all that one of them remembers. They must\n"
-"have the same secret, error rate and key options: make the second one with\n"
-"'bloomdedup create --like=FIRST SECOND'. OUT may be one of them.\n"
+"Make OUT the union of the FILTERs: all that any of them remembers. They must\n"
+"have the same hash, secret, error rate, --on-full and key options: make the\n"
+"second one with 'bloomdedup create --like=FIRST SECOND'. OUT may be one of\n"
+"them.\n"
 "\n"
 "  -o, --output=OUT        the filter to make\n"
 "      --force             overwrite OUT\n"

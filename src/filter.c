@@ -72,7 +72,6 @@ write_table(struct filter *f, struct error *error)
 	    error) < 0)
 		return -1;
 	f->slot = slot;
-	memset(f->unflushed, 0, sizeof f->unflushed);
 	return 0;
 }
 
@@ -144,10 +143,7 @@ try_table(struct filter *f, int *damaged, struct error *error)
 	return 0;
 }
 
-/*
- * Under the table's lock: what the file says now, and what we marked since we
- * told it last. Maps layers that are new.
- */
+/* Under the table's lock: what the file says now. Maps layers that are new. */
 static int
 update_table(struct filter *f, struct error *error)
 {
@@ -159,9 +155,8 @@ update_table(struct filter *f, struct error *error)
 	if (try_table(f, &damaged, error) != 0)
 		return error_set(error, error->status, "%s: %s",
 		    f->store.path, error->text);
-	for (unsigned i = 0; i < f->table.count; i++) {
-		f->table.layers[i].lines += f->unflushed[i];
-		if (i >= count && map_layer(f, i, error) < 0)
+	for (unsigned i = count; i < f->table.count; i++) {
+		if (map_layer(f, i, error) < 0)
 			return -1;
 	}
 	return 0;
@@ -245,6 +240,33 @@ filter_count_again(struct filter *f)
 	}
 }
 
+/*
+ * The counters may be too low. Beside other runs they are not: those raise them
+ * before they mark (claim). So only who is alone counts.
+ */
+static int
+count_alone(struct filter *f, struct error *error)
+{
+	int result = 0;
+
+	if (!f->shared) {
+		filter_count_again(f);
+		return 0;
+	}
+	if (store_be_alone(&f->store)) {
+		filter_count_again(f);
+		result = write_table(f, error);
+	}
+	store_share(&f->store);
+	if (result == 0)
+		result = lock_table(f, error);
+	if (result == 0) {
+		result = update_table(f, error);
+		unlock_table(f);
+	}
+	return result;
+}
+
 int
 filter_open(struct filter *f, const char *path, int writable,
     const struct store_wait *wait, struct error *error)
@@ -269,8 +291,8 @@ filter_open(struct filter *f, const char *path, int writable,
 			goto fail;
 	}
 	/* The run that marked before us was killed. */
-	if (f->table.marking && !f->shared)
-		filter_count_again(f);
+	if (f->table.marking && count_alone(f, error) < 0)
+		goto fail;
 	return 0;
 
 fail:
@@ -375,6 +397,8 @@ write_last_table(struct filter *f, struct error *error)
 		return -1;
 	result = update_table(f, error);
 	f->marking = f->shared;
+	for (unsigned i = 0; i < f->table.count; i++)
+		f->table.layers[i].lines -= f->claimed[i];
 	if (result == 0)
 		result = write_table(f, error);
 	if (result == 0 && f->shared && store_be_alone(&f->store)) {
@@ -403,17 +427,6 @@ filter_share(struct filter *f)
 	store_share(&f->store);
 }
 
-/* The file's counters may be behind by a hundredth of a layer's lines. */
-static int
-flush_is_due(const struct filter *f)
-{
-	for (unsigned i = 0; i < f->table.count; i++) {
-		if (f->unflushed[i] > f->table.layers[i].capacity / 128)
-			return 1;
-	}
-	return 0;
-}
-
 int
 filter_refresh(struct filter *f, struct error *error)
 {
@@ -430,13 +443,11 @@ filter_refresh(struct filter *f, struct error *error)
 		generation = le_get64(bytes);
 		newest = generation > newest ? generation : newest;
 	}
-	if (newest == f->table.generation && !flush_is_due(f))
+	if (newest == f->table.generation)
 		return 0;
 	if (lock_table(f, error) < 0)
 		return -1;
 	result = update_table(f, error);
-	if (result == 0 && flush_is_due(f))
-		result = write_table(f, error);
 	unlock_table(f);
 	return result;
 }
@@ -540,18 +551,74 @@ filter_begin_marking(struct filter *f, struct error *error)
 	return result;
 }
 
-/* Grow, unless another run has just done it. */
 static int
-grow_shared(struct filter *f, struct error *error)
+is_full(const struct filter *f, struct error *error)
 {
-	unsigned count = f->table.count;
+	uint64_t capacity = 0;
+
+	for (unsigned i = 0; i < f->table.count; i++)
+		capacity += f->table.layers[i].capacity;
+	return error_set(error, STATUS_FULL, "%s: the filter's capacity of %"
+	    PRIu64 " lines is used up (--on-full=fail)",
+	    in_file(f) ? f->store.path : "in memory", capacity);
+}
+
+/* The room of all layers, up to `wanted`; grows as far as it must. */
+static uint64_t
+make_room(struct filter *f, uint64_t wanted, struct error *error)
+{
+	uint64_t room = 0;
+
+	for (unsigned i = 0; room < wanted; i++) {
+		uint64_t more;
+
+		if (i == f->table.count && (f->growth == GROWTH_FAIL ?
+		    is_full(f, error) : grow(f, error)) < 0)
+			break;
+		more = filter_layer_room(f, i);
+		room += more < wanted - room ? more : wanted - room;
+	}
+	return room;
+}
+
+static uint64_t
+all_claimed(const struct filter *f)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < f->table.count; i++)
+		sum += f->claimed[i];
+	return sum;
+}
+
+/*
+ * Beside other runs, room is ours when the file's counters have it: claim what
+ * is wanted, and some more where layers are large, so that the table's lock is
+ * seldom taken. What is left at the end is given back; a kill wastes it.
+ */
+static int
+claim(struct filter *f, uint64_t wanted, struct error *error)
+{
+	uint64_t room;
 	int result;
 
 	if (lock_table(f, error) < 0)
 		return -1;
 	result = update_table(f, error);
-	if (result == 0 && f->table.count == count)
-		result = grow(f, error);
+	room = result < 0 ? 0 : make_room(f, wanted, error);
+	for (unsigned i = 0; i < f->table.count && room > 0; i++) {
+		struct layer_entry *layer = &f->table.layers[i];
+		uint64_t more = layer->capacity / 128;
+		uint64_t free = filter_layer_room(f, i);
+
+		more = more > room ? more : room;
+		more = more < free ? more : free;
+		f->claimed[i] += more;
+		layer->lines += more;
+		room -= more < room ? more : room;
+	}
+	if (result == 0)
+		result = write_table(f, error);
 	unlock_table(f);
 	return result;
 }
@@ -559,27 +626,19 @@ grow_shared(struct filter *f, struct error *error)
 uint64_t
 filter_reserve(struct filter *f, uint64_t wanted, struct error *error)
 {
-	uint64_t room = 0, capacity = 0;
+	uint64_t have;
 
 	if (wanted == 0 || filter_begin_marking(f, error) < 0)
 		return 0;
-	for (unsigned i = 0; room < wanted; i++) {
-		uint64_t more;
-
-		if (i == f->table.count && f->growth == GROWTH_FAIL) {
-			error_set(error, STATUS_FULL, "%s: the filter's"
-			    " capacity of %" PRIu64 " lines is used up"
-			    " (--on-full=fail)", in_file(f) ? f->store.path :
-			    "in memory", capacity);
-			break;
-		}
-		if (i == f->table.count && grow_shared(f, error) < 0)
-			break;
-		more = filter_layer_room(f, i);
-		capacity += f->table.layers[i].capacity;
-		room += more < wanted - room ? more : wanted - room;
+	if (!f->shared)
+		return make_room(f, wanted, error);
+	have = all_claimed(f);
+	if (have < wanted) {
+		if (claim(f, wanted - have, error) < 0)
+			return 0;
+		have = all_claimed(f);
 	}
-	return room;
+	return have < wanted ? have : wanted;
 }
 
 void
@@ -590,11 +649,11 @@ filter_mark_layer(struct filter *f, unsigned i, const struct digest *digests,
 
 	if (f->shared) {
 		block_mark_shared(&f->arrays[i], digests, n);
-		f->unflushed[i] += n;
+		f->claimed[i] -= n < f->claimed[i] ? n : f->claimed[i];
 	} else {
 		block_mark(&f->arrays[i], digests, n);
+		layer->lines += n;
 	}
-	layer->lines += n;
 	if (layer->lines > layer->capacity) {
 		uint64_t beyond = layer->lines - layer->capacity;
 		f->overfilled += beyond < n ? beyond : n;
@@ -604,8 +663,9 @@ filter_mark_layer(struct filter *f, unsigned i, const struct digest *digests,
 void
 filter_mark(struct filter *f, const struct digest *digests, size_t n)
 {
-	for (unsigned i = 0; n > 0; i++) {
-		uint64_t room = filter_layer_room(f, i);
+	for (unsigned i = 0; n > 0 && i < f->table.count; i++) {
+		uint64_t room = f->shared ? f->claimed[i] :
+		    filter_layer_room(f, i);
 		size_t some = room < n ? (size_t)room : n;
 
 		filter_mark_layer(f, i, digests, some);

@@ -39,8 +39,8 @@ struct filter {
 	uint64_t max_bytes; /* the file's limit in this run, or UINT64_MAX */
 	uint64_t overfilled; /* lines marked beyond capacity in this run */
 	int shared;          /* other runs mark, too */
-	uint64_t unflushed[FORMAT_LAYERS_MAX]; /* if so: of this run's lines,
-	                        what the file's counters don't have yet */
+	uint64_t claimed[FORMAT_LAYERS_MAX]; /* if so: room that is ours, which
+	                        the file's counters count as marked */
 };
 
 /*
@@ -73,8 +73,8 @@ int filter_publish(struct filter *filter, int replace, struct error *error);
 void filter_share(struct filter *filter);
 
 /*
- * With a shared lock: take over what other runs wrote about the layers, and
- * give them our counters now and then. Call it before each batch.
+ * With a shared lock: take over what other runs wrote about the layers. Call
+ * it before each batch.
  */
 int filter_refresh(struct filter *filter, struct error *error);
 

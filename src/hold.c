@@ -1,10 +1,10 @@
 #include "hold.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "num.h"
 #include "sizing.h"
 
 /* So many digests are 4 MiB: what the program may take beside the filter. */
@@ -80,8 +80,11 @@ hold_reserve(struct hold *hold, uint64_t wanted, struct error *error)
 {
 	uint64_t room = UINT64_MAX;
 
-	/* A filter that may grow is made larger when all is known. */
-	if (hold->filter->growth == GROWTH_FAIL) {
+	/*
+	 * With a journal, a filter that may grow is made larger when all is
+	 * known. Else what goes out now is remembered whatever comes.
+	 */
+	if (hold->filter->growth == GROWTH_FAIL || !hold->journaled) {
 		room = filter_reserve(hold->filter, hold->count + wanted,
 		    error);
 		room = room > hold->count ? room - hold->count : 0;
@@ -199,17 +202,19 @@ hold_recover(struct filter *filter, void (*notice)(const char *text),
     struct error *error)
 {
 	struct journal journal;
-	char text[5000];
+	char text[5000], number[NUM_TEXT];
 	int result = journal_open(&journal, filter->store.real_path,
 	    filter->header.id, error);
 
 	if (result == 1)
 		return 0;
 	if (result == 0) {
-		snprintf(text, sizeof text, "%s: finishing an earlier run: %"
-		    PRIu64 " lines that went out are remembered now",
-		    filter->store.path, journal.count);
-		notice(text);
+		snprintf(text, sizeof text, "%s: finishing an earlier run: %s"
+		    " lines that went out are remembered now",
+		    filter->store.path,
+		    num_format_count(number, journal.count));
+		if (journal.count > 0)
+			notice(text);
 		if (filter_begin_marking(filter, error) < 0 ||
 		    apply_journal(filter, &journal, error) < 0 ||
 		    filter_sync(filter, error) < 0) {
@@ -223,30 +228,29 @@ hold_recover(struct filter *filter, void (*notice)(const char *text),
 	return journal_remove(&journal, error);
 }
 
-int
-hold_discard(const struct filter *filter, struct error *error)
-{
-	struct journal journal;
-	int result = journal_open(&journal, filter->store.real_path,
-	    filter->header.id, error);
-
-	if (result == 1)
-		return 0;
-	return result < 0 ? -1 : journal_remove(&journal, error);
-}
-
-/* Mark all that the journal holds where there is room. */
+/* Mark all that the journal holds and `to` doesn't; *marked counts it. */
 static int
-mark_journal(struct filter *to, struct journal *journal, struct error *error)
+mark_journal(struct filter *to, const struct filter *known,
+    struct journal *journal, uint64_t *marked, struct error *error)
 {
 	struct digest digests[256];
-	size_t got;
+	uint8_t found[256];
+	size_t got, n;
 
+	*marked = 0;
 	do {
-		if (journal_read(journal, digests, 256, &got, error) < 0 ||
-		    filter_reserve(to, got, error) < got)
+		if (journal_read(journal, digests, 256, &got, error) < 0)
 			return -1;
-		filter_mark(to, digests, got);
+		filter_probe(known, digests, got, found);
+		n = 0;
+		for (size_t i = 0; i < got; i++) {
+			if (!found[i])
+				digests[n++] = digests[i];
+		}
+		if (filter_reserve(to, n, error) < n)
+			return -1;
+		filter_mark(to, digests, n);
+		*marked += n;
 	} while (got > 0);
 	return 0;
 }
@@ -255,13 +259,14 @@ int
 hold_copy(const struct filter *from, struct filter *to, struct error *error)
 {
 	struct journal journal;
+	uint64_t marked;
 	int result = journal_open(&journal, from->store.real_path,
 	    from->header.id, error);
 
 	if (result > 0)
 		result = 0;
 	else if (result == 0)
-		result = mark_journal(to, &journal, error);
+		result = mark_journal(to, to, &journal, &marked, error);
 	journal_close(&journal);
 	return result;
 }
@@ -280,10 +285,10 @@ hold_read(struct hold *hold, struct filter *filter, struct error *error)
 		journal_close(&journal);
 		return result < 0 ? -1 : 0;
 	}
-	hold->count = journal.count;
 	result = make_pending(hold, journal.count + 1, error);
 	if (result == 0)
-		result = mark_journal(&hold->pending, &journal, error);
+		result = mark_journal(&hold->pending, filter, &journal,
+		    &hold->count, error);
 	journal_close(&journal);
 	if (result < 0)
 		hold_end(hold);

@@ -75,12 +75,6 @@ int hold_apply(struct hold *hold, struct error *error);
 int hold_recover(struct filter *filter, void (*notice)(const char *text),
     struct error *error);
 
-/*
- * The filter is about to be replaced, and its lock is had: take its journal
- * away, which would belong to no filter any more.
- */
-int hold_discard(const struct filter *filter, struct error *error);
-
 /* Mark in `to` what a complete journal of `from` holds, if there is one. */
 int hold_copy(const struct filter *from, struct filter *to,
     struct error *error);

@@ -261,9 +261,12 @@ journal_open(struct journal *j, const char *filter,
 	result = read_frame(j, &kind, &payload, error);
 	if (result < 0)
 		goto fail;
-	/* Killed before its first frame was whole: short, and ours. */
+	/* Killed before its first frame was whole: ours, as far as it goes. */
 	if (result == 1 && fstat(j->fd, &st) == 0 &&
-	    st.st_size < HEAD_BYTES + BEGIN_BYTES)
+	    st.st_size < HEAD_BYTES + BEGIN_BYTES &&
+	    pread(j->fd, j->frame, sizeof magic, 0) >= 0 &&
+	    memcmp(j->frame, magic, (size_t)st.st_size < sizeof magic ?
+	    (size_t)st.st_size : sizeof magic) == 0)
 		return 2;
 	if (result == 1 || kind != KIND_BEGIN || payload != BEGIN_BYTES ||
 	    le_get32(j->frame + HEAD_BYTES) != VERSION) {

@@ -73,6 +73,9 @@ main(int argc, char **argv)
 	options_free(&options);
 	if (signals_stop)
 		signals_die(signals_stop);
+	fflush(stdout);
+	if (signals_pipe)
+		signals_die(SIGPIPE);
 	if (status < 0) {
 		error_print(error.text);
 		status = error.status;

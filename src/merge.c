@@ -5,6 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "hold.h"
 #include "num.h"
 #include "signals.h"
 
@@ -256,6 +257,11 @@ merge_filters(struct filter *out, const char *path, int replace,
 	if (filter_prepare(out, path, &header, &plan->table, error) < 0)
 		goto done;
 	result = write_layers(plan, out, error);
+	/* Who is written to has none: it was recovered when it was opened. */
+	for (size_t i = 0; result == 0 && i < count; i++) {
+		if (!filters[i]->writable)
+			result = hold_copy(filters[i], out, error);
+	}
 	if (result == 0)
 		result = filter_publish(out, replace, error);
 	if (result != 0)

@@ -5,7 +5,7 @@
  * Layers of the same shape are joined by OR where the joined layer stays within
  * the rate that it was made for: then it is the layer that one run over all
  * lines would have made, bit for bit. Others are kept side by side, and their
- * rates add up.
+ * rates add up. What a complete journal of a filter holds is in the union, too.
  */
 #ifndef MERGE_H
 #define MERGE_H

@@ -41,10 +41,10 @@ open_hidden(struct output *out, const char *path, const struct stat *old,
     struct error *error)
 {
 	/* Through a link it is the file that is replaced, not the link. */
-	out->target = old == NULL ? NULL : realpath(path, NULL);
-	if (out->target == NULL)
-		out->target = memory_or_die(strdup(path));
-	out->fd = store_open_hidden(out->target, 0666, &out->hidden);
+	out->target = store_follow(path);
+	/* At no moment more open than the file that it becomes. */
+	out->fd = store_open_hidden(out->target, old != NULL ? 0600 : 0666,
+	    &out->hidden);
 	if (out->fd < 0)
 		return error_system(error, errno, path);
 	if (old != NULL && fchmod(out->fd, old->st_mode & 07777) < 0)

@@ -198,8 +198,18 @@ stream(struct run *run, const struct input_plan *inputs, struct error *error)
 	if (run->child.pid > 0)
 		result = finish_child(run, result, error);
 	/* --sync keeps what went out before a file was missing. */
-	if (result == 0 && !(o->atomic && failed_input(run)))
-		result = commit(run, error);
+	if (o->atomic && (result < 0 || failed_input(run)))
+		return result;
+	if (result < 0) {
+		/* --sync: what went out before it failed is remembered. */
+		struct error second;
+		join_errors(&result, o->sync ? commit(run, &second) : 0,
+		    error, &second);
+		return result;
+	}
+	result = commit(run, error);
+	if (result == 0 && o->atomic)
+		signals_too_late();
 	return result;
 }
 

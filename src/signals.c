@@ -13,6 +13,7 @@
 #include "error.h"
 
 volatile sig_atomic_t signals_stop;
+volatile sig_atomic_t signals_pipe;
 volatile sig_atomic_t signals_figures;
 
 static struct {
@@ -52,6 +53,13 @@ on_stop(int number)
 		set_handler(stop_signals[i], SIG_DFL, 0);
 	signals_stop = number;
 	alarm(1);
+}
+
+static void
+on_pipe(int number)
+{
+	(void)number;
+	signals_pipe = 1;
 }
 
 static void
@@ -97,6 +105,9 @@ signals_install(void)
 		if (action.sa_handler != SIG_IGN)
 			set_handler(stop_signals[i], on_stop, 0);
 	}
+	sigaction(SIGPIPE, NULL, &action);
+	if (action.sa_handler != SIG_IGN)
+		set_handler(SIGPIPE, on_pipe, 0);
 	set_handler(SIGALRM, on_alarm, 0);
 	set_handler(SIGUSR1, on_figures, 0);
 #ifdef SIGINFO
@@ -131,6 +142,14 @@ signals_bus_forget(const void *base)
 		if (bus_ranges[i].base == base)
 			bus_ranges[i].base = NULL;
 	}
+}
+
+void
+signals_too_late(void)
+{
+	for (size_t i = 0; i < STOP_SIGNALS; i++)
+		set_handler(stop_signals[i], SIG_IGN, 0);
+	signals_stop = 0;
 }
 
 void

@@ -11,6 +11,12 @@
 /* 0, or the signal (SIGINT, SIGTERM, SIGHUP) that asks the run to stop. */
 extern volatile sig_atomic_t signals_stop;
 
+/*
+ * SIGPIPE came, which is otherwise fatal: the write fails, what was begun is
+ * cleaned up, and at the end the program dies of it.
+ */
+extern volatile sig_atomic_t signals_pipe;
+
 /* Set by SIGUSR1 (SIGINFO): figures are wanted. Who gives them clears it. */
 extern volatile sig_atomic_t signals_figures;
 
@@ -32,5 +38,8 @@ void signals_bus_forget(const void *base);
 
 /* Die of signal `number`, as if there had been no handler. */
 _Noreturn void signals_die(int number);
+
+/* From here on the run has ended well, whatever asks it to stop. */
+void signals_too_late(void);
 
 #endif

@@ -145,8 +145,47 @@ lock(struct store *store, const struct store_wait *wait, uint64_t start,
 	return 0;
 }
 
+/* The folder of `path`, with the slash at its end, or "". */
+static int
+folder_bytes(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? 0 : (int)(slash - path + 1);
+}
+
+char *
+store_follow(const char *path)
+{
+	char *name = memory_or_die(strdup(path)), *real, link[4096];
+
+	/* realpath does it for files; links to nothing yet come here. */
+	for (int i = 0; i < 40; i++) {
+		size_t nbytes;
+		ssize_t n;
+
+		real = realpath(name, NULL);
+		if (real != NULL) {
+			free(name);
+			return real;
+		}
+		n = readlink(name, link, sizeof link - 1);
+		if (n <= 0)
+			break;
+		link[n] = '\0';
+		nbytes = strlen(name) + (size_t)n + 1;
+		real = memory_or_die(malloc(nbytes));
+		snprintf(real, nbytes, "%.*s%s", link[0] == '/' ? 0 :
+		    folder_bytes(name), name, link);
+		free(name);
+		name = real;
+	}
+	return name;
+}
+
+/* A link to nothing stays what it is, and is in the way of a new file. */
 static char *
-real_path(const char *path)
+existing_path(const char *path)
 {
 	char *real = realpath(path, NULL);
 
@@ -182,7 +221,7 @@ store_open(struct store *store, const char *path, int writable,
 		if (check_regular(store, error) < 0)
 			goto fail;
 		if (!writable) {
-			store->real_path = real_path(path);
+			store->real_path = existing_path(path);
 			return 0;
 		}
 		if (lock(store, wait, start, &noticed, error) < 0)
@@ -194,7 +233,7 @@ store_open(struct store *store, const char *path, int writable,
 		    opened.st_dev == named.st_dev &&
 		    opened.st_ino == named.st_ino) {
 			store->length = (uint64_t)opened.st_size;
-			store->real_path = real_path(path);
+			store->real_path = existing_path(path);
 			return 0;
 		}
 		close(store->fd);
@@ -203,15 +242,6 @@ store_open(struct store *store, const char *path, int writable,
 fail:
 	store_close(store);
 	return -1;
-}
-
-/* The folder of `path`, with the slash at its end, or "". */
-static int
-folder_bytes(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash == NULL ? 0 : (int)(slash - path + 1);
 }
 
 void
@@ -264,7 +294,7 @@ store_create(struct store *store, const char *path, struct error *error)
 	store->path = memory_or_die(strdup(path));
 	store->writable = 1;
 	/* Through a link it is the file that is made or replaced. */
-	store->real_path = real_path(path);
+	store->real_path = existing_path(path);
 	store->fd = store_open_hidden(store->real_path, 0600, &store->hidden);
 	if (store->fd < 0 || flock(store->fd, LOCK_EX | LOCK_NB) < 0) {
 		error_system(error, errno, path);

@@ -54,6 +54,11 @@ int store_create(struct store *store, const char *path, struct error *error);
 int store_publish(struct store *store, int replace, struct error *error);
 
 /*
+ * The name without links, also where there is no such file yet; to be freed.
+ */
+char *store_follow(const char *path);
+
+/*
  * Open a new file for reading and writing under a random name in the folder of
  * `path`; *hidden becomes that name, to be freed. Returns the descriptor, or
  * -1 with errno set.

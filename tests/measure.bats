@@ -61,8 +61,8 @@ load common
 	grep -q '^error rate asked for  *0\.01$' out
 	grep -q '^predicted  *0\.00[0-9]*' out
 	grep -q '^measured  *0\.00[0-9]* .*1,000,000 lookups; .* expected' out
-	grep -q '^lines a second, added  *[0-9,]*$' out
-	grep -q '^looked up  *[0-9,]*$' out
+	grep -q '^added a second  *[0-9,]*$' out
+	grep -q '^looked up a second  *[0-9,]*$' out
 }
 
 @test "with --hashes and --on-full the filter that is measured is that one" {

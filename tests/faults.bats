@@ -1,0 +1,351 @@
+# Every system call that can fail does: the end is a message and a status that
+# isn't 0, or a whole output. Never a status of 0 with less.
+load common
+
+# What each call fails with. EINTR comes once and goes away; the others come
+# once, or stay. What a file system can't do at all is no failure.
+faults='openat:EMFILE,EACCES,ENOMEM,EINTR
+read:EIO,EINTR
+write:EIO,ENOSPC,EINTR
+pread64:EIO,EINTR
+pwrite64:EIO,ENOSPC,EDQUOT,EINTR
+fallocate:ENOSPC,EIO,EINTR,EOPNOTSUPP
+ftruncate:EIO,EINTR
+mmap:ENOMEM
+fsync:EIO,ENOSPC
+fdatasync:EIO,ENOSPC
+flock:ENOLCK,EINTR
+rename:EIO,ENOSPC,EROFS
+link:EIO,ENOSPC,EPERM
+unlink:EIO,EROFS
+close:EIO,EINTR
+newfstatat:EIO,ENOMEM
+fstat:EIO
+getrandom:EINTR,ENOSYS
+madvise:EINVAL,ENOMEM
+fadvise64:EINVAL
+fcntl:EINVAL
+readlink:EIO
+pipe:EMFILE
+pipe2:EMFILE
+clone:EAGAIN,ENOMEM
+wait4:EINTR'
+
+# plan COMMAND...: a list of faults, "CALL ERROR WHEN": each call of the
+# program's own, that is, after it looked at its standard input; the loader's
+# come before.
+plan() {
+	local call errors error first count n
+	strace -qq -o trace "$@" >/dev/null 2>err || true
+	grep -q '^fcntl(0, F_GETFD)' trace || return 1
+	while IFS=: read -r call errors; do
+		first=$(sed '/^fcntl(0, F_GETFD)/,$d' trace | grep -c "^$call(")
+		count=$(grep -c "^$call(" trace)
+		for error in ${errors//,/ }; do
+			for ((n = first + 1; n <= count; n++)); do
+				echo "$call $error $n"
+				[ $error = EINTR ] || echo "$call $error $n+"
+			done
+		done
+	done <<<"$faults" || true
+}
+
+# try_faults COMMAND...: for each fault, `before`, the command, and `after`,
+# which sees its $status, standard output in `stdout` and the fault in $fault.
+# In a short run of the tests, for some of them.
+try_faults() {
+	local call error when total some injected=0
+	command -v strace >/dev/null || skip "needs strace"
+	before
+	plan "$@" >list || skip "may not trace"
+	total=$(wc -l <list)
+	some=$(((total + 39) / 40))
+	[ -z "${BLOOMDEDUP_SLOW:-}" ] || some=1
+	awk "(NR + $((RANDOM % some))) % $some == 0" list >chosen
+	while read -r call error when; do
+		before
+		status=0
+		fault="$call $error $when"
+		timeout -k 5 30 strace -qq -o trace \
+			-e inject="$call:error=$error:when=$when" \
+			"$@" >stdout 2>err || status=$?
+		echo "$fault: exit status $status"
+		cat err
+		[ "$status" -lt 124 ] || return 1
+		grep -q INJECTED trace || continue
+		injected=$((injected + 1))
+		has_message || return 1
+		after || return 1
+	done <chosen
+	echo "$injected of $(wc -l <chosen) injected"
+	[ $injected -ge $(($(wc -l <chosen) * 9 / 10)) ]
+}
+
+# has_message: a failed command says why in one line, beside what it may
+# notice before: of which file, and the reason. Without standard error it
+# can't.
+has_message() {
+	[ "$status" -ne 0 ] || return 0
+	! grep -q '^write(2, .*INJECTED' trace || return 0
+	grep -vE 'passed the .* lines that it was|finishing an earlier run' \
+		err >said
+	# what stays may fail once more when the filter is closed
+	if [[ $fault = *+ ]]; then
+		tail -n 1 said >last.said
+		mv last.said said
+	fi
+	if [ "$(wc -l <said)" -ne 1 ] ||
+		! grep -qE '^bloomdedup: ([^:]*[a-z][a-z]: .+|(out of|cannot map).*memory)' said
+	then
+		echo "not one line with a file's name and the reason"
+		return 1
+	fi
+}
+
+# remembered_is_out FILE: what the filter knows of `in` is in FILE, and the
+# rest comes out in another run: no line is lost.
+remembered_is_out() {
+	touch "$1"
+	perl -pe 's/\n?\z/\n/' "$1" >all
+	if [ -e seen ]; then
+		bloomdedup info seen >/dev/null || return 1
+	fi
+	bloomdedup -f seen -n 100 -p 1e-12 in >>all 2>err || return 1
+	sort -u all | comm -13 - <(sort in) >lost
+	[ ! -s lost ]
+}
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	seq -f 'https://example.org/%010.0f' 2500 >in
+	"$BLOOMDEDUP" create -n 100 -p 1e-12 empty
+	"$BLOOMDEDUP" create -n 3000 -p 1e-12 room
+	head -n 1000 in >first
+	tail -n 1500 in >last
+	cp room one
+	"$BLOOMDEDUP" add -f one first
+	"$BLOOMDEDUP" create --like=room two
+	"$BLOOMDEDUP" add -f two last
+	cp room waits
+	"$HELPER" journal waits <in
+	gzip <in >in.gz
+}
+
+fetch() {
+	cp "$BATS_FILE_TMPDIR"/* .
+}
+
+@test "a run that makes a filter, grows it, and prints to a file" {
+	fetch
+	before() {
+		rm -f seen part .bloomdedup-*
+	}
+	after() {
+		[ "$status" -ne 0 ] || cmp in part || return 1
+		remembered_is_out part
+	}
+	try_faults "$BLOOMDEDUP" -f seen -n 100 -p 1e-12 -o part in
+}
+
+@test "a run that prints to standard output" {
+	fetch
+	before() {
+		cp empty seen
+	}
+	after() {
+		cp stdout part
+		[ "$status" -ne 0 ] || cmp in part || return 1
+		remembered_is_out part
+	}
+	try_faults "$BLOOMDEDUP" -f seen in.gz
+}
+
+@test "a run with --sync" {
+	fetch
+	before() {
+		cp empty seen
+		rm -f part
+	}
+	after() {
+		if [ "$status" -eq 0 ]; then
+			cmp in part || return 1
+			bloomdedup check -f seen in | cmp in - || return 1
+		fi
+		remembered_is_out part
+	}
+	try_faults "$BLOOMDEDUP" --sync -f seen -o part in
+}
+
+@test "a run with --atomic: what failed before its commit remembers nothing" {
+	fetch
+	echo old >old
+	before() {
+		cp empty seen
+		cp old file
+		rm -f seen.journal .bloomdedup-*
+	}
+	after() {
+		if [ "$status" -eq 0 ]; then
+			cmp in file || return 1
+			bloomdedup check -f seen in | cmp in - || return 1
+			return 0
+		fi
+		# replaced it is, if at all, as a whole
+		if ! cmp -s in file; then
+			cmp old file || return 1
+			bloomdedup check -v -f seen in | cmp in - || return 1
+		fi
+		bloomdedup add -f seen /dev/null 2>err || return 1
+		remembered_is_out file
+	}
+	try_faults "$BLOOMDEDUP" --atomic -f seen -o file in
+}
+
+@test "a run with --to-command" {
+	fetch
+	before() {
+		cp empty seen
+		rm -f got seen.journal
+	}
+	after() {
+		if [ "$status" -eq 0 ]; then
+			cmp in got || return 1
+			bloomdedup check -f seen in | cmp in - || return 1
+		fi
+		bloomdedup add -f seen /dev/null 2>err || return 1
+		remembered_is_out got
+	}
+	try_faults "$BLOOMDEDUP" -f seen --to-command='cat >got' in
+}
+
+@test "while a journal is recovered: it stays until it was applied" {
+	fetch
+	before() {
+		cp waits seen
+		cp waits.journal seen.journal
+	}
+	after() {
+		bloomdedup check -f seen in | cmp in - || return 1
+		[ "$status" -ne 0 ] || [ ! -e seen.journal ] || return 1
+		bloomdedup add -f seen /dev/null 2>err || return 1
+		bloomdedup check -f seen in | cmp in -
+	}
+	try_faults "$BLOOMDEDUP" add -f seen /dev/null
+}
+
+@test "add with --shared" {
+	fetch
+	before() {
+		cp empty seen
+	}
+	after() {
+		if [ "$status" -eq 0 ]; then
+			bloomdedup check -f seen in | cmp in - || return 1
+		fi
+		bloomdedup info seen >/dev/null
+	}
+	try_faults "$BLOOMDEDUP" add --shared -f seen in
+}
+
+@test "check" {
+	fetch
+	cp one seen
+	cp one.journal seen.journal 2>/dev/null || true
+	cp seen copy
+	before() {
+		true
+	}
+	after() {
+		cmp copy seen || return 1
+		[ "$status" -ne 0 ] || cmp first stdout
+	}
+	try_faults "$BLOOMDEDUP" check -f seen in
+}
+
+@test "check beside a journal" {
+	fetch
+	before() {
+		true
+	}
+	after() {
+		[ "$status" -ne 0 ] || cmp in stdout
+	}
+	try_faults "$BLOOMDEDUP" check -f waits in
+}
+
+@test "merge in place: the old filter or the union" {
+	fetch
+	before() {
+		cp one seen
+		rm -f .bloomdedup-*
+	}
+	after() {
+		bloomdedup check -f seen in >known || return 1
+		[ "$status" -ne 0 ] || cmp in known || return 1
+		cmp -s in known || cmp first known
+	}
+	try_faults "$BLOOMDEDUP" merge -o seen seen two
+}
+
+@test "merge into a new file, with a journal" {
+	fetch
+	before() {
+		rm -f union .bloomdedup-*
+	}
+	after() {
+		if [ ! -e union ]; then
+			[ "$status" -ne 0 ]
+			return
+		fi
+		bloomdedup check -f union in >known || return 1
+		cmp in known
+	}
+	try_faults "$BLOOMDEDUP" merge -o union one waits
+}
+
+@test "create: a whole filter or none" {
+	fetch
+	before() {
+		rm -f seen .bloomdedup-*
+	}
+	after() {
+		[ "$status" -ne 0 ] || [ -e seen ] || return 1
+		[ ! -e seen ] || bloomdedup info seen >/dev/null
+	}
+	try_faults "$BLOOMDEDUP" create -n 1000 seen
+}
+
+@test "info: all of it, or a status that says not" {
+	fetch
+	bloomdedup info one >whole
+	before() {
+		true
+	}
+	after() {
+		[ "$status" -ne 0 ] || cmp whole stdout
+	}
+	try_faults "$BLOOMDEDUP" info one
+}
+
+@test "a sync that fails is an error, and nothing after it is believed" {
+	command -v strace >/dev/null || skip "needs strace"
+	fetch
+	for kind in --sync --atomic; do
+		for call in fsync fdatasync; do
+			for n in 1 2 3 4 5 6; do
+				cp room seen
+				rm -f seen.journal part
+				status=0
+				strace -qq -o trace \
+					-e inject="$call:error=EIO:when=$n" \
+					"$BLOOMDEDUP" $kind -f seen -o part in \
+					2>err || status=$?
+				grep -q INJECTED trace || break
+				echo "$kind $call $n: exit status $status"
+				[ "$status" -eq 3 ]
+				[ "$(wc -l <err)" -eq 1 ]
+			done
+			[ $n -gt 1 ] || skip "may not trace"
+		done
+	done
+}
