@@ -66,7 +66,12 @@ tests: $(PROGRAM) $(units) $(BUILD)/helper
 check: tests
 	BUILD='$(abspath $(BUILD))' BLOOMDEDUP='$(abspath $(PROGRAM))' tests/run
 
-# The same under the address and undefined-behaviour sanitizers.
+# More kills, faults and hostile files of the same kinds: half an hour and more.
+check-slow: tests
+	BLOOMDEDUP_SLOW=1 BUILD='$(abspath $(BUILD))' \
+		BLOOMDEDUP='$(abspath $(PROGRAM))' tests/run
+
+# The tests under the address and undefined-behaviour sanitizers.
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
 check-asan:
@@ -202,5 +207,5 @@ lint:
 
 -include $(objects:.o=.d) $(units:.test=.d) $(BUILD)/helper.d
 
-.PHONY: all tests check check-asan check-arm64 bench clean deps install uninstall dist lint
+.PHONY: all tests check check-slow check-asan check-arm64 bench clean deps install uninstall dist lint
 .DELETE_ON_ERROR:

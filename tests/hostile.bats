@@ -180,6 +180,24 @@ every_field() {
 	done
 }
 
+@test "the newer one of two tables counts, wherever it stands" {
+	cp "$BATS_FILE_TMPDIR/small" seen
+	for newer in 4096 8192; do
+		older=$((12288 - newer))
+		for flags in 44 48; do
+			"$HELPER" poke seen $((newer + flags)) 00000000
+			"$HELPER" poke seen $((older + flags)) 00000000
+		done
+		# generations, and lines marked: 500 and 700
+		"$HELPER" poke seen $((newer + 8)) 0aff000000000000
+		"$HELPER" poke seen $((older + 8)) 0bfe000000000000
+		"$HELPER" poke seen $((newer + 96)) f401000000000000
+		"$HELPER" poke seen $((older + 96)) bc02000000000000
+		"$HELPER" fix-crc seen
+		bloomdedup info --json seen | grep -q '"room": 500,'
+	done
+}
+
 @test "the largest generation there can be" {
 	cp "$BATS_FILE_TMPDIR/in" .
 	for number in fdffffffffffffff feffffffffffffff; do
