@@ -83,3 +83,9 @@ skip_if_sanitized() {
 		skip "the sanitizer takes more memory"
 	fi
 }
+
+# Skip where script(1) of util-linux can't give a terminal.
+need_terminal() {
+	script -qec true /dev/null >/dev/null 2>&1 </dev/null ||
+		skip "no script(1), or no terminals"
+}

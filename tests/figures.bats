@@ -197,7 +197,7 @@ PYTHON
 # Terminals: script(1) of util-linux gives one. What came to it is in the file
 # terminal, byte for byte.
 on_terminal() {
-	command -v script >/dev/null || skip "no script(1)"
+	need_terminal
 	script -qec "$*" /dev/null </dev/null >terminal || [ $? -lt 100 ]
 }
 

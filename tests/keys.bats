@@ -325,7 +325,7 @@ on_terminal() {
 }
 
 @test "on a terminal an inherited recipe is told once, elsewhere never" {
-	command -v script >/dev/null || skip "no script(1)"
+	need_terminal
 	bloomdedup create --trim filter
 	printf 'a\nb\n' >in
 	on_terminal "$BLOOMDEDUP -f filter -q in in"
@@ -336,7 +336,7 @@ on_terminal() {
 }
 
 @test "on a terminal nothing is told of a recipe that was given" {
-	command -v script >/dev/null || skip "no script(1)"
+	need_terminal
 	printf 'a,b\n' >in
 	on_terminal "$BLOOMDEDUP --csv -k1 -q in"
 	[ ! -s terminal ]
@@ -349,7 +349,7 @@ on_terminal() {
 }
 
 @test "without a recipe nothing is told on a terminal" {
-	command -v script >/dev/null || skip "no script(1)"
+	need_terminal
 	printf 'a,b\n' >in
 	bloomdedup -f filter in >/dev/null
 	on_terminal "$BLOOMDEDUP -f filter -q in"
