@@ -58,7 +58,9 @@ remembered() {
 	prepare
 	for name in TERM KILL INT HUP SEGV PIPE; do
 		number=$(kill -l $name)
-		fails $((128 + number)) "signal $number" bloomdedup -f seen \
+		# a shell in the background ignores SIGINT, and passes that on
+		fails $((128 + number)) "signal $number" "$HELPER" defaults \
+			"$BLOOMDEDUP" -f seen \
 			--to-command="cat >/dev/null; kill -$name \$\$" in
 		nothing_remembered
 	done

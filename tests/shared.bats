@@ -116,9 +116,11 @@ counters_agree() {
 		bloomdedup info seen | grep -q '^  layer 8'
 		# not many more layers than one run makes
 		run ! grep -q '^  layer 13' <(bloomdedup info seen)
-		lines=$(json lines seen)
-		[ "$lines" -ge $((29000 * factor)) ]
-		[ "$lines" -le $((31500 * factor)) ]
+		estimate=$(json lines seen)
+		# a line that came out twice may be in two layers
+		most=$(cat out.* | wc -l)
+		[ "$estimate" -ge $((29000 * factor)) ]
+		[ "$estimate" -le $((most + most / 20)) ]
 	done
 }
 
