@@ -10,12 +10,14 @@
 #include <unistd.h>
 
 static void
-run_child(int in, const char *command)
+run_child(int in, int out, const char *command)
 {
 	static const int numbers[] = { SIGPIPE, SIGXFSZ };
 
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		signal(numbers[i], SIG_DFL);
+	/* With it open, the child would never see the end of its input. */
+	close(out);
 	if (dup2(in, STDIN_FILENO) == STDIN_FILENO)
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 	_exit(127);
@@ -32,7 +34,7 @@ child_start(struct child *child, const char *command, struct error *error)
 	fcntl(ends[1], F_SETFD, FD_CLOEXEC);
 	child->pid = fork();
 	if (child->pid == 0)
-		run_child(ends[0], command);
+		run_child(ends[0], ends[1], command);
 	if (child->pid < 0) {
 		error_system(error, errno, "--to-command");
 		close(ends[0]);

@@ -108,9 +108,15 @@ output_open(struct output *out, const char *path, int atomic,
 int
 output_begin(struct output *out, struct error *error)
 {
+	int result;
+
+	if (out->fd <= STDOUT_FILENO || out->hidden != NULL)
+		return 0;
+	do {
+		result = ftruncate(out->fd, 0);
+	} while (result < 0 && errno == EINTR && !signals_stop);
 	/* EINVAL: a pipe or a device, which has no length */
-	if (out->fd > STDOUT_FILENO && out->hidden == NULL &&
-	    ftruncate(out->fd, 0) < 0 && errno != EINVAL)
+	if (result < 0 && errno != EINVAL)
 		return error_system(error, errno, out->name);
 	return 0;
 }
