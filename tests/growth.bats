@@ -26,13 +26,13 @@ remembers() {
 
 @test "made for 100 lines, 10,000 come in one batch" {
 	"$HELPER" lines 10000 >in
-	bloomdedup -n 100 -f seen in >out
+	bloomdedup -n 100 -p 1e-12 -f seen in >out
 	cmp in out
 	[ "$(layers seen)" -eq 7 ]
 	remembers in
 	[ "$(layers seen)" -eq 7 ]
 	# and without a file
-	bloomdedup -n 100 in in >out
+	bloomdedup -n 100 -p 1e-12 in in >out
 	cmp in out
 }
 
@@ -103,13 +103,13 @@ remembers() {
 
 @test "--on-full=fail: exactly as many lines as planned are no error" {
 	"$HELPER" lines 5000 >in
-	cat in in | bloomdedup -n 5000 --on-full=fail -f seen >out
+	cat in in | bloomdedup -n 5000 -p 1e-12 --on-full=fail -f seen >out
 	cmp in out
-	cat in in | bloomdedup -n 5000 --on-full=fail >out
+	cat in in | bloomdedup -n 5000 -p 1e-12 --on-full=fail >out
 	cmp in out
 	fails 4 'other' bloomdedup add -n 4999 --on-full=fail -f other in
 	status=0
-	bloomdedup -n 4999 --on-full=fail in >out 2>err || status=$?
+	bloomdedup -n 4999 -p 1e-12 --on-full=fail in >out 2>err || status=$?
 	[ "$status" -eq 4 ]
 	[ "$(wc -l <err)" -eq 1 ]
 	head -n 4999 in | cmp - out

@@ -104,7 +104,7 @@ let_go() {
 	for i in 1 2 3 4 5 6 7 8; do
 		tail -n +$((i * 1000)) in >part.$i
 		head -n $((i * 1000)) in >>part.$i
-		"$BLOOMDEDUP" -f seen -n 1000 part.$i >out.$i 2>err.$i 3>&- &
+		"$BLOOMDEDUP" -f seen -n 1000 -p 1e-12 part.$i >out.$i 2>err.$i 3>&- &
 		pids[i]=$!
 	done
 	for i in 1 2 3 4 5 6 7 8; do
