@@ -1,9 +1,9 @@
 # kill -9 at any moment: no line is lost, and the filter is a whole one.
 load common
 
-# times N: so many in a short run of the tests, forty times as many in a long.
+# times N: so many in a short run of the tests, twenty times as many in a long.
 times() {
-	echo $(($1 * (${BLOOMDEDUP_SLOW:+39} + 1)))
+	echo $(($1 * (${BLOOMDEDUP_SLOW:+19} + 1)))
 }
 
 # numbered N: N lines of the same length, so that none begins as another.
