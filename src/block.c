@@ -52,20 +52,19 @@ block_mark_shared(const struct block_array *array,
 }
 
 struct block_page_fill
-block_page_fill(const struct block_array *array, uint64_t page)
+block_page_fill(const struct geometry *geometry, const uint8_t *page)
 {
-	const uint8_t *base = array->pages + page * PAGE_BYTES;
-	unsigned t = array->geometry.cache_lines;
+	unsigned t = geometry->cache_lines;
 	struct block_page_fill fill = { 0, 1 };
 
 	for (unsigned j = 0; j < t; j++) {
 		unsigned first = geometry_group(t, j);
 		unsigned end = geometry_group(t, j + 1);
-		unsigned bits = geometry_line_bits(array->geometry.k, t, j);
+		unsigned bits = geometry_line_bits(geometry->k, t, j);
 		double sum = 0;
 
 		for (unsigned i = first; i < end; i++) {
-			const void *at = base + i * LINE_BYTES;
+			const void *at = page + i * LINE_BYTES;
 			const lanes *line = at;
 			double share[LINE_LANES];
 			for (unsigned l = 0; l < LINE_LANES; l++) {

@@ -43,8 +43,8 @@ struct block_page_fill {
 	uint64_t bits;
 	double rate;
 };
-struct block_page_fill block_page_fill(const struct block_array *array,
-    uint64_t page);
+struct block_page_fill block_page_fill(const struct geometry *geometry,
+    const uint8_t *page);
 
 /*
  * Where digest's bits are, one by one, for the tests of the format: calls

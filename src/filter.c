@@ -681,25 +681,48 @@ filter_sync(struct filter *f, struct error *error)
 	return store_sync(&f->store, error);
 }
 
+int
+filter_sample(const struct geometry *geometry, uint64_t pages,
+    const uint8_t *(*read)(void *context, uint64_t i, uint64_t page),
+    void *context, struct filter_fill *fill)
+{
+	uint64_t total = geometry->pages, bits = 0;
+
+	*fill = (struct filter_fill){ 0 };
+	pages = pages < total ? pages : total;
+	/* A key's page depends on its hash alone: any pages will do. */
+	for (uint64_t i = 0; i < pages; i++) {
+		const uint8_t *page = read(context, i, (uint64_t)
+		    ((unsigned __int128)total * i / pages));
+		struct block_page_fill one;
+
+		if (page == NULL)
+			return -1;
+		one = block_page_fill(geometry, page);
+		bits += one.bits;
+		fill->error_rate += one.rate / (double)pages;
+	}
+	fill->share = (double)bits / (8.0 * PAGE_BYTES * (double)pages);
+	fill->lines = geometry_lines(geometry, fill->share);
+	return 0;
+}
+
+static const uint8_t *
+mapped_page(void *context, uint64_t i, uint64_t page)
+{
+	const struct block_array *array = context;
+
+	(void)i;
+	return array->pages + page * PAGE_BYTES;
+}
+
 struct filter_fill
 filter_layer_fill(const struct filter *f, unsigned i, uint64_t pages)
 {
-	const struct block_array *array = &f->arrays[i];
-	uint64_t total = array->geometry.pages, bits = 0;
-	struct filter_fill fill = { 0 };
+	struct block_array array = f->arrays[i];
+	struct filter_fill fill;
 
-	pages = pages < total ? pages : total;
-	/* A key's page depends on its hash alone: any pages will do. */
-	for (uint64_t j = 0; j < pages; j++) {
-		uint64_t page = (uint64_t)
-		    ((unsigned __int128)total * j / pages);
-		struct block_page_fill one = block_page_fill(array, page);
-
-		bits += one.bits;
-		fill.error_rate += one.rate / (double)pages;
-	}
-	fill.share = (double)bits / (8.0 * PAGE_BYTES * (double)pages);
-	fill.lines = geometry_lines(&array->geometry, fill.share);
+	filter_sample(&array.geometry, pages, mapped_page, &array, &fill);
 	return fill;
 }
 

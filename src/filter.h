@@ -137,6 +137,14 @@ struct filter_fill filter_layer_fill(const struct filter *filter,
     unsigned layer, uint64_t pages);
 
 /*
+ * The same of a layer of this shape whose pages `read` gives: the i-th of the
+ * sample is number `page`. Returns -1 when `read` returns NULL.
+ */
+int filter_sample(const struct geometry *geometry, uint64_t pages,
+    const uint8_t *(*read)(void *context, uint64_t i, uint64_t page),
+    void *context, struct filter_fill *fill);
+
+/*
  * The rate of the whole filter now: unseen lines that are found in any layer.
  * From the bits of at most `pages` pages a layer.
  */

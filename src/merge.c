@@ -14,16 +14,22 @@
 /* So many pages tell the rate of a joined layer to a few percent. */
 #define SAMPLE_PAGES 4096
 
+/* A layer of an input; `joined` is the next one in the union's layer. */
 struct source {
 	struct filter *filter;
 	unsigned layer;
-	struct source *next;
+	int placed;
+	struct source *joined;
 };
 
 struct plan {
 	struct table table;
-	struct source *sources[FORMAT_LAYERS_MAX]; /* of each layer */
+	struct source *sources; /* all layers of all inputs, in order */
+	size_t source_count;
+	struct source *first[FORMAT_LAYERS_MAX]; /* of each layer */
 	uint8_t *buffer; /* 2 * PIECE_PAGES, aligned to a page */
+	uint8_t *sample; /* SAMPLE_PAGES of the layer that is planned */
+	uint8_t *trial;  /* the same, with one more source in it */
 };
 
 static int
@@ -87,54 +93,81 @@ check_mergeable(const struct filter *a, const struct filter *b,
 	return 0;
 }
 
-/* OR the pages [first, first + pages) of all sources into the buffer. */
+static const struct layer_entry *
+entry(const struct source *source)
+{
+	return &source->filter->table.layers[source->layer];
+}
+
+static int
+read_pages(const struct source *source, uint64_t first, size_t pages,
+    uint8_t *to, struct error *error)
+{
+	return store_read(&source->filter->store, to, pages * PAGE_BYTES,
+	    entry(source)->offset + first * PAGE_BYTES, error);
+}
+
+static void
+join(uint8_t *to, const uint8_t *from, size_t nbytes)
+{
+	for (size_t i = 0; i < nbytes; i++)
+		to[i] |= from[i];
+}
+
+/* OR the pages [first, first + pages) of joined sources into the buffer. */
 static int
 read_union(const struct plan *plan, const struct source *source,
     uint64_t first, size_t pages, struct error *error)
 {
-	uint8_t *to = plan->buffer, *from = to + PIECE_PAGES * PAGE_BYTES;
-	int begun = 0;
+	uint8_t *more = plan->buffer + PIECE_PAGES * PAGE_BYTES;
 
-	for (; source != NULL; source = source->next) {
-		const struct layer_entry *layer =
-		    &source->filter->table.layers[source->layer];
-
-		if (store_read(&source->filter->store, begun ? from : to,
-		    pages * PAGE_BYTES, layer->offset + first * PAGE_BYTES,
-		    error) < 0)
+	if (read_pages(source, first, pages, plan->buffer, error) < 0)
+		return -1;
+	while ((source = source->joined) != NULL) {
+		if (read_pages(source, first, pages, more, error) < 0)
 			return -1;
-		for (size_t i = 0; begun && i < pages * PAGE_BYTES; i++)
-			to[i] |= from[i];
-		begun = 1;
+		join(plan->buffer, more, pages * PAGE_BYTES);
 	}
 	return 0;
 }
 
-/* What a layer of these sources would say, from a sample of its pages. */
-static int
-union_fill(const struct plan *plan, const struct source *sources,
-    const struct geometry *geometry, struct filter_fill *fill,
-    struct error *error)
+struct sampling {
+	const struct plan *plan;
+	const struct source *source;
+	struct error *error;
+};
+
+static const uint8_t *
+trial_page(void *context, uint64_t i, uint64_t page)
 {
-	struct block_array array = { plan->buffer, *geometry };
-	uint64_t total = geometry->pages, bits = 0;
-	uint64_t pages = total < SAMPLE_PAGES ? total : SAMPLE_PAGES;
+	const struct sampling *s = context;
+	uint8_t *both = s->plan->trial + i * PAGE_BYTES;
 
-	*fill = (struct filter_fill){ 0 };
-	for (uint64_t i = 0; i < pages; i++) {
-		uint64_t page = (uint64_t)
-		    ((unsigned __int128)total * i / pages);
-		struct block_page_fill one;
+	if (read_pages(s->source, page, 1, both, s->error) < 0)
+		return NULL;
+	join(both, s->plan->sample + i * PAGE_BYTES, PAGE_BYTES);
+	return both;
+}
 
-		if (read_union(plan, sources, page, 1, error) < 0)
-			return -1;
-		one = block_page_fill(&array, 0);
-		bits += one.bits;
-		fill->error_rate += one.rate / (double)pages;
-	}
-	fill->share = (double)bits / (8.0 * PAGE_BYTES * (double)pages);
-	fill->lines = geometry_lines(geometry, fill->share);
-	return 0;
+/* What the planned layer would say with this source in it, from a sample. */
+static int
+try_source(const struct plan *plan, const struct source *source,
+    struct filter_fill *fill, struct error *error)
+{
+	struct sampling sampling = { plan, source, error };
+
+	return filter_sample(&entry(source)->geometry, SAMPLE_PAGES,
+	    trial_page, &sampling, fill);
+}
+
+static void
+accept_source(struct plan *plan, struct source *source)
+{
+	uint8_t *sample = plan->trial;
+
+	plan->trial = plan->sample;
+	plan->sample = sample;
+	source->placed = 1;
 }
 
 static int
@@ -146,51 +179,47 @@ same_shape(const struct layer_entry *a, const struct layer_entry *b)
 	    a->capacity == b->capacity;
 }
 
-/* Join the layer with the first one where it fits, or append it. */
+/*
+ * Append the source's layer, and join with it all that follow and fit. So each
+ * goes into the first layer that has room for it, and the bits of one sample
+ * at a time are enough to know.
+ */
 static int
-place_layer(struct plan *plan, struct filter *filter, unsigned number,
-    struct error *error)
+place(struct plan *plan, struct source *source, struct error *error)
 {
-	struct layer_entry layer = filter->table.layers[number];
-	struct source *source = memory_or_die(malloc(sizeof *source));
-	unsigned i;
+	struct source *end = plan->sources + plan->source_count;
+	struct source **tail = &source->joined;
+	struct layer_entry *layer = &plan->table.layers[plan->table.count];
+	struct filter_fill fill;
 
-	*source = (struct source){ filter, number, NULL };
-	for (i = 0; i < plan->table.count; i++) {
-		struct layer_entry *other = &plan->table.layers[i];
-		struct filter_fill fill;
-
-		if (!same_shape(other, &layer))
+	if (plan->table.count == FORMAT_LAYERS_MAX) {
+		return error_set(error, STATUS_FULL, "more than %d layers"
+		    " can't be kept side by side", FORMAT_LAYERS_MAX);
+	}
+	*layer = *entry(source);
+	layer->offset = format_table_end(&plan->table);
+	layer->sealed = 0;
+	layer->checksum = 0;
+	plan->first[plan->table.count++] = source;
+	memset(plan->sample, 0, SAMPLE_PAGES * PAGE_BYTES);
+	if (try_source(plan, source, &fill, error) < 0)
+		return -1;
+	accept_source(plan, source);
+	for (struct source *other = source + 1; other < end; other++) {
+		if (other->placed || !same_shape(layer, entry(other)))
 			continue;
-		source->next = plan->sources[i];
-		if (union_fill(plan, source, &layer.geometry, &fill,
-		    error) < 0)
-			goto fail;
+		if (try_source(plan, other, &fill, error) < 0)
+			return -1;
 		/* Planned and sampled rate differ a little where it is full. */
-		if (fill.error_rate > 1.02 * other->error_rate)
+		if (fill.error_rate > 1.02 * layer->error_rate)
 			continue;
-		other->lines = (uint64_t)fill.lines < other->capacity ?
-		    (uint64_t)fill.lines : other->capacity;
-		plan->sources[i] = source;
-		return 0;
+		accept_source(plan, other);
+		layer->lines = (uint64_t)fill.lines < layer->capacity ?
+		    (uint64_t)fill.lines : layer->capacity;
+		*tail = other;
+		tail = &other->joined;
 	}
-	if (i == FORMAT_LAYERS_MAX) {
-		error_set(error, STATUS_FULL, "more than %d layers can't be"
-		    " kept side by side", FORMAT_LAYERS_MAX);
-		goto fail;
-	}
-	layer.offset = format_table_end(&plan->table);
-	layer.sealed = 0;
-	layer.checksum = 0;
-	source->next = NULL;
-	plan->table.layers[i] = layer;
-	plan->sources[i] = source;
-	plan->table.count++;
 	return 0;
-
-fail:
-	free(source);
-	return -1;
 }
 
 static int
@@ -208,7 +237,7 @@ write_layers(const struct plan *plan, struct filter *out, struct error *error)
 				return error_set(error, 128 + signals_stop,
 				    "stopped by a signal");
 			}
-			if (read_union(plan, plan->sources[i], page, pages,
+			if (read_union(plan, plan->first[i], page, pages,
 			    error) < 0 ||
 			    store_write(&out->store, plan->buffer,
 			    pages * PAGE_BYTES,
@@ -219,17 +248,35 @@ write_layers(const struct plan *plan, struct filter *out, struct error *error)
 	return 0;
 }
 
+static struct plan *
+plan_new(struct filter *const *filters, size_t count)
+{
+	struct plan *plan = memory_or_die(calloc(1, sizeof *plan));
+
+	plan->buffer = memory_or_die(aligned_alloc(PAGE_BYTES,
+	    2 * PIECE_PAGES * PAGE_BYTES));
+	plan->sample = memory_or_die(aligned_alloc(PAGE_BYTES,
+	    SAMPLE_PAGES * PAGE_BYTES));
+	plan->trial = memory_or_die(aligned_alloc(PAGE_BYTES,
+	    SAMPLE_PAGES * PAGE_BYTES));
+	plan->sources = memory_or_die(calloc(count * FORMAT_LAYERS_MAX,
+	    sizeof *plan->sources));
+	for (size_t i = 0; i < count; i++) {
+		for (unsigned j = 0; j < filters[i]->table.count; j++) {
+			plan->sources[plan->source_count++] =
+			    (struct source){ filters[i], j, 0, NULL };
+		}
+	}
+	return plan;
+}
+
 static void
 plan_free(struct plan *plan)
 {
-	for (unsigned i = 0; i < plan->table.count; i++) {
-		while (plan->sources[i] != NULL) {
-			struct source *next = plan->sources[i]->next;
-			free(plan->sources[i]);
-			plan->sources[i] = next;
-		}
-	}
 	free(plan->buffer);
+	free(plan->sample);
+	free(plan->trial);
+	free(plan->sources);
 	free(plan);
 }
 
@@ -237,22 +284,21 @@ int
 merge_filters(struct filter *out, const char *path, int replace,
     struct filter *const *filters, size_t count, struct error *error)
 {
-	struct plan *plan = memory_or_die(calloc(1, sizeof *plan));
+	struct plan *plan = plan_new(filters, count);
 	struct header header = filters[0]->header;
 	struct error second;
 	int result = -1;
 
-	plan->buffer = memory_or_die(aligned_alloc(PAGE_BYTES,
-	    2 * PIECE_PAGES * PAGE_BYTES));
 	for (size_t i = 0; i < count; i++) {
 		if (check_mergeable(filters[0], filters[i], error) < 0)
 			goto done;
 		if (filters[i]->header.capacity > header.capacity)
 			header.capacity = filters[i]->header.capacity;
-		for (unsigned j = 0; j < filters[i]->table.count; j++) {
-			if (place_layer(plan, filters[i], j, error) < 0)
-				goto done;
-		}
+	}
+	for (size_t i = 0; i < plan->source_count; i++) {
+		if (!plan->sources[i].placed &&
+		    place(plan, &plan->sources[i], error) < 0)
+			goto done;
 	}
 	if (filter_prepare(out, path, &header, &plan->table, error) < 0)
 		goto done;

@@ -292,7 +292,7 @@ test_page_fill(void)
 	int right = 1;
 
 	memset(pages, 0, PAGES * PAGE_BYTES);
-	fill = block_page_fill(&array, 1);
+	fill = block_page_fill(&array.geometry, array.pages + PAGE_BYTES);
 	tap_ok(fill.bits == 0 && fill.rate <= 0,
 	    "an empty page has no bits and finds nothing");
 	state = 7;
@@ -304,12 +304,13 @@ test_page_fill(void)
 		for (size_t i = 0; i < PAGE_BYTES; i++)
 			bits += (unsigned)__builtin_popcount(
 			    pages[page * PAGE_BYTES + i]);
-		fill = block_page_fill(&array, page);
+		fill = block_page_fill(&array.geometry,
+		    array.pages + page * PAGE_BYTES);
 		right &= fill.bits == bits && bits > 0;
 	}
 	tap_ok(right, "the bits of each page are counted");
 	memset(pages, 0xff, PAGES * PAGE_BYTES);
-	fill = block_page_fill(&array, 2);
+	fill = block_page_fill(&array.geometry, array.pages + 2 * PAGE_BYTES);
 	tap_ok(fill.bits == PAGE_BYTES * 8 && fabs(fill.rate - 1) < 1e-12,
 	    "a page of ones finds everything");
 	free(pages);

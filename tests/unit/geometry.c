@@ -175,7 +175,8 @@ test_page_fill(uint8_t *pages)
 		memset(pages, 0, g.pages * PAGE_BYTES);
 		mark_lines(&array, lines_at(&g, 0.01));
 		for (uint64_t i = 0; i < g.pages; i++)
-			rate += block_page_fill(&array, i).rate /
+			rate += block_page_fill(&array.geometry,
+			    array.pages + i * PAGE_BYTES).rate /
 			    (double)g.pages;
 		found = (double)count_found(&array, probes) / probes;
 		deviation = (found - rate) / sqrt(rate / probes);
@@ -199,7 +200,8 @@ test_estimate(uint8_t *pages)
 		memset(pages, 0, g.pages * PAGE_BYTES);
 		mark_lines(&array, lines);
 		for (uint64_t i = 0; i < g.pages; i++)
-			bits += block_page_fill(&array, i).bits;
+			bits += block_page_fill(&array.geometry,
+			    array.pages + i * PAGE_BYTES).bits;
 		estimate = geometry_lines(&g, (double)bits /
 		    ((double)g.pages * PAGE_BYTES * 8));
 		tap_ok(fabs(estimate / (double)lines - 1) < 0.01,
