@@ -66,7 +66,6 @@ write_table(struct filter *f, struct error *error)
 	unsigned slot = 1 - f->slot;
 
 	f->table.generation++;
-	f->table.marking = f->marking;
 	format_table_encode(&f->table, f->header.id, page);
 	if (store_write(&f->store, page, sizeof page, slot_offset(slot),
 	    error) < 0)
@@ -110,7 +109,7 @@ try_table(struct filter *f, int *damaged, struct error *error)
 {
 	uint8_t pages[FORMAT_SLOTS][PAGE_BYTES];
 	struct table tables[FORMAT_SLOTS];
-	int valid[FORMAT_SLOTS];
+	int valid[FORMAT_SLOTS], zero;
 
 	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
 		if (store_read(&f->store, pages[i], PAGE_BYTES,
@@ -134,7 +133,12 @@ try_table(struct filter *f, int *damaged, struct error *error)
 		    f->store.length, filter_bytes(f));
 		return 1;
 	}
-	if (*damaged && f->store.length > filter_bytes(f)) {
+	if (!*damaged || f->store.length <= filter_bytes(f))
+		return 0;
+	/* A layer that was not published yet has no bits. */
+	if (store_is_zero(&f->store, filter_bytes(f), &zero, error) < 0)
+		return -1;
+	if (!zero) {
 		error_set(error, STATUS_FAILED, "the filter is damaged: one of"
 		    " its two tables of layers is lost, and the file is longer"
 		    " than the other one says");
@@ -143,18 +147,26 @@ try_table(struct filter *f, int *damaged, struct error *error)
 	return 0;
 }
 
+/* What try_table said is wrong, with the file's name. */
+static int
+name_file(const struct filter *f, int result, struct error *error)
+{
+	return result < 0 ? -1 : error_set(error, error->status, "%s: %s",
+	    f->store.path, error->text);
+}
+
 /* Under the table's lock: what the file says now. Maps layers that are new. */
 static int
 update_table(struct filter *f, struct error *error)
 {
 	unsigned count = f->table.count;
-	int damaged;
+	int damaged, result;
 
 	if (!f->shared)
 		return 0;
-	if (try_table(f, &damaged, error) != 0)
-		return error_set(error, error->status, "%s: %s",
-		    f->store.path, error->text);
+	result = try_table(f, &damaged, error);
+	if (result != 0)
+		return name_file(f, result, error);
 	for (unsigned i = count; i < f->table.count; i++) {
 		if (map_layer(f, i, error) < 0)
 			return -1;
@@ -177,19 +189,12 @@ read_table(struct filter *f, struct error *error)
 			    NULL);
 		result = try_table(f, &damaged, error);
 	}
-	if (result < 0)
-		return -1;
-	if (result > 0) {
-		return error_set(error, error->status, "%s: %s",
-		    f->store.path, error->text);
-	}
+	if (result != 0)
+		return name_file(f, result, error);
 	if (!damaged || !f->writable)
 		return 0;
 	/* Heal the damaged slot: the next table goes there, saying the same. */
-	f->marking = f->table.marking;
-	result = write_table(f, error);
-	f->marking = 0;
-	return result;
+	return write_table(f, error);
 }
 
 static int
@@ -241,29 +246,28 @@ filter_count_again(struct filter *f)
 }
 
 /*
- * The counters may be too low. Beside other runs they are not: those raise them
- * before they mark (claim). So only who is alone counts.
+ * The run that marked before us was killed. If it was alone, the counters may
+ * be too low: count anew. Under the table's lock, and told to those who come
+ * later, so that nobody who shares the filter has marked meanwhile.
  */
 static int
-count_alone(struct filter *f, struct error *error)
+take_over(struct filter *f, struct error *error)
 {
-	int result = 0;
+	int result;
 
 	if (!f->shared) {
 		filter_count_again(f);
 		return 0;
 	}
-	if (store_be_alone(&f->store)) {
+	if (lock_table(f, error) < 0)
+		return -1;
+	result = update_table(f, error);
+	if (result == 0 && f->table.marking == MARKING_ALONE) {
 		filter_count_again(f);
+		f->table.marking = MARKING_SHARED;
 		result = write_table(f, error);
 	}
-	store_share(&f->store);
-	if (result == 0)
-		result = lock_table(f, error);
-	if (result == 0) {
-		result = update_table(f, error);
-		unlock_table(f);
-	}
+	unlock_table(f);
 	return result;
 }
 
@@ -290,8 +294,7 @@ filter_open(struct filter *f, const char *path, int writable,
 		if (map_layer(f, i, error) < 0)
 			goto fail;
 	}
-	/* The run that marked before us was killed. */
-	if (f->table.marking && count_alone(f, error) < 0)
+	if (f->table.marking != MARKING_NONE && take_over(f, error) < 0)
 		goto fail;
 	return 0;
 
@@ -396,15 +399,12 @@ write_last_table(struct filter *f, struct error *error)
 	if (lock_table(f, error) < 0)
 		return -1;
 	result = update_table(f, error);
-	f->marking = f->shared;
 	for (unsigned i = 0; i < f->table.count; i++)
 		f->table.layers[i].lines -= f->claimed[i];
+	f->table.marking = f->shared && !store_be_alone(&f->store) ?
+	    MARKING_SHARED : MARKING_NONE;
 	if (result == 0)
 		result = write_table(f, error);
-	if (result == 0 && f->shared && store_be_alone(&f->store)) {
-		f->marking = 0;
-		result = write_table(f, error);
-	}
 	unlock_table(f);
 	return result;
 }
@@ -542,11 +542,10 @@ filter_begin_marking(struct filter *f, struct error *error)
 	if (lock_table(f, error) < 0)
 		return -1;
 	result = update_table(f, error);
-	f->marking = 1;
+	f->table.marking = f->shared ? MARKING_SHARED : MARKING_ALONE;
 	if (result == 0)
 		result = write_table(f, error);
-	if (result < 0)
-		f->marking = 0;
+	f->marking = result == 0;
 	unlock_table(f);
 	return result;
 }

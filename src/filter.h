@@ -33,7 +33,7 @@ struct filter {
 	struct block_array arrays[FORMAT_LAYERS_MAX]; /* one a layer */
 	struct store store;
 	int writable;
-	int marking;       /* the file says that a run marks */
+	int marking;       /* this run marks, and the file says so */
 	unsigned slot;     /* which slot holds the newest table: 0 or 1 */
 	enum growth growth; /* what is done at capacity in this run */
 	uint64_t max_bytes; /* the file's limit in this run, or UINT64_MAX */

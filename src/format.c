@@ -47,7 +47,6 @@ enum { /* offsets in a slot */
 	AT_FLAGS = 44,
 	AT_SLOT_ZERO = 48,
 	AT_LAYERS = 64,
-	FLAG_MARKING = 1,
 
 	/* and in the entry of a layer */
 	LAYER_OFFSET = 0,
@@ -213,7 +212,7 @@ format_table_encode(const struct table *table,
 	memcpy(page + AT_SLOT_ID, id, FORMAT_ID_BYTES);
 	le_put64(page + AT_FILE_BYTES, format_table_end(table));
 	le_put32(page + AT_LAYER_COUNT, table->count);
-	le_put32(page + AT_FLAGS, table->marking ? FLAG_MARKING : 0);
+	le_put32(page + AT_FLAGS, (uint32_t)table->marking);
 	for (unsigned i = 0; i < table->count; i++) {
 		const struct layer_entry *layer = &table->layers[i];
 		uint8_t *p = page + AT_LAYERS + i * LAYER_BYTES;
@@ -270,13 +269,13 @@ format_table_decode(struct table *table, const uint8_t id[FORMAT_ID_BYTES],
 
 	memset(table, 0, sizeof *table);
 	table->generation = le_get64(page + AT_GENERATION);
-	table->marking = flags == FLAG_MARKING;
+	table->marking = (enum marking)flags;
 	table->count = le_get32(page + AT_LAYER_COUNT);
 	if (le_get32(page + AT_CRC) != page_crc(page) ||
 	    memcmp(page, slot_magic, sizeof slot_magic) != 0 ||
 	    memcmp(page + AT_SLOT_ID, id, FORMAT_ID_BYTES) != 0 ||
 	    table->generation == 0 || table->generation == UINT64_MAX ||
-	    flags > FLAG_MARKING ||
+	    flags > MARKING_SHARED ||
 	    table->count < 1 || table->count > FORMAT_LAYERS_MAX ||
 	    !is_zero(page + AT_SLOT_ZERO, AT_LAYERS - AT_SLOT_ZERO))
 		goto fail;

@@ -57,10 +57,17 @@ struct layer_entry {
 	uint32_t checksum;  /* CRC-32 of its bytes if sealed */
 };
 
+/* Whether runs were marking when a table was written; as in the file. */
+enum marking {
+	MARKING_NONE = 0,
+	MARKING_ALONE = 1, /* `lines` may be too low */
+	MARKING_SHARED = 2 /* no: they are raised before lines are marked */
+};
+
 /* The table of layers, as one slot holds it. */
 struct table {
 	uint64_t generation;
-	int marking;        /* a run was marking: `lines` may be too low */
+	enum marking marking;
 	unsigned count;     /* 1 to FORMAT_LAYERS_MAX */
 	struct layer_entry layers[FORMAT_LAYERS_MAX];
 };

@@ -122,8 +122,9 @@ hold_is_full(const struct hold *hold)
 int
 hold_prepare(struct hold *hold, struct error *error)
 {
-	return filter_reserve(hold->filter, hold->count, error) ==
-	    hold->count ? 0 : -1;
+	if (filter_reserve(hold->filter, hold->count, error) < hold->count)
+		return -1;
+	return hold->journaled ? journal_sync(&hold->journal, error) : 0;
 }
 
 /* Set the bits of the journal's digests in the layers that it names. */

@@ -61,9 +61,10 @@ int hold_mark(struct hold *hold, const struct digest *digests, size_t n,
 int hold_is_full(const struct hold *hold);
 
 /*
- * Let the file be long enough for all that is held. Then, when the output is
- * safe, hold_apply: the journal gets its commit, the bits are set and synced,
- * the journal goes. Nothing is held afterwards.
+ * Let the file be long enough for all that is held, and the journal on the
+ * disk: what can fail fails here. Then, when the output is safe, hold_apply:
+ * the journal gets its commit, the bits are set and synced, the journal goes.
+ * Nothing is held afterwards.
  */
 int hold_prepare(struct hold *hold, struct error *error);
 int hold_apply(struct hold *hold, struct error *error);

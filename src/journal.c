@@ -177,16 +177,23 @@ journal_add(struct journal *j, const struct digest *digests, size_t n,
 }
 
 int
+journal_sync(struct journal *j, struct error *error)
+{
+	if (flush(j, error) < 0)
+		return -1;
+	if (fdatasync(j->fd) < 0)
+		return error_system(error, errno, j->path);
+	return 0;
+}
+
+int
 journal_commit(struct journal *j, const struct journal_span *spans,
     size_t count, struct error *error)
 {
 	uint8_t *p = j->frame + HEAD_BYTES;
 
-	if (flush(j, error) < 0)
+	if (journal_sync(j, error) < 0)
 		return -1;
-	/* The digests are on the disk before the commit can be. */
-	if (fdatasync(j->fd) < 0)
-		return error_system(error, errno, j->path);
 	le_put64(p, j->count);
 	for (size_t i = 0; i < count; i++) {
 		le_put32(p + 8 + i * SPAN_BYTES, spans[i].layer);

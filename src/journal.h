@@ -47,7 +47,10 @@ int journal_create(struct journal *journal, const char *filter,
 int journal_add(struct journal *journal, const struct digest *digests,
     size_t n, struct error *error);
 
-/* Write the commit; the journal is on the disk after it. */
+/* All digests that were added are on the disk. */
+int journal_sync(struct journal *journal, struct error *error);
+
+/* The same, then write the commit; the journal is on the disk after it. */
 int journal_commit(struct journal *journal, const struct journal_span *spans,
     size_t count, struct error *error);
 

@@ -35,11 +35,13 @@ check_same_file(const struct stat *st, const struct input_plan *inputs,
 	return 0;
 }
 
-/* Make the file that will replace `path`, beside it, with its mode. */
+/* Make the file that will replace `path`, beside it, with its rights. */
 static int
 open_hidden(struct output *out, const char *path, const struct stat *old,
     struct error *error)
 {
+	mode_t mode = old != NULL ? old->st_mode & 07777 : 0;
+
 	/* Through a link it is the file that is replaced, not the link. */
 	out->target = store_follow(path);
 	/* At no moment more open than the file that it becomes. */
@@ -47,7 +49,15 @@ open_hidden(struct output *out, const char *path, const struct stat *old,
 	    &out->hidden);
 	if (out->fd < 0)
 		return error_system(error, errno, path);
-	if (old != NULL && fchmod(out->fd, old->st_mode & 07777) < 0)
+	if (old == NULL)
+		return 0;
+	/* Owner and group as far as we may; no rights for another one. */
+	if (fchown(out->fd, old->st_uid, old->st_gid) < 0) {
+		mode &= 0777;
+		if (fchown(out->fd, (uid_t)-1, old->st_gid) < 0)
+			mode &= 0707;
+	}
+	if (fchmod(out->fd, mode) < 0)
 		return error_system(error, errno, path);
 	return 0;
 }

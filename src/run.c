@@ -118,17 +118,17 @@ start_hold(struct run *run, struct error *error)
 	return result < 0 ? -1 : 0;
 }
 
-/* Keep the first error in `error`, print a later one. */
+/* Keep the first error in `error`, print a later one that says more. */
 static void
 join_errors(int *result, int later, struct error *error,
     const struct error *second)
 {
 	if (later >= 0)
 		return;
-	if (*result < 0)
-		report_notice(second->text);
-	else
+	if (*result == 0)
 		*error = *second;
+	else if (strcmp(error->text, second->text) != 0)
+		report_notice(second->text);
 	*result = -1;
 }
 
@@ -152,7 +152,7 @@ finish_child(struct run *run, int result, struct error *error)
 
 /*
  * The run ended well: outputs in place, then the marks that were held. Room in
- * the filter comes before both, so that a full disk is an error in time.
+ * filter and journal comes first, so that a full disk is an error in time.
  */
 static int
 commit(struct run *run, struct error *error)

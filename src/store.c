@@ -470,6 +470,26 @@ store_write(struct store *store, const void *data, size_t nbytes,
 	return 0;
 }
 
+int
+store_is_zero(struct store *store, uint64_t offset, int *zero,
+    struct error *error)
+{
+	char piece[64 * 1024];
+
+	*zero = 1;
+	while (*zero && offset < store->length) {
+		uint64_t left = store->length - offset;
+		size_t n = left < sizeof piece ? (size_t)left : sizeof piece;
+
+		if (store_read(store, piece, n, offset, error) < 0)
+			return -1;
+		/* each byte is zero if the first is and all equal the next */
+		*zero = piece[0] == 0 && memcmp(piece, piece + 1, n - 1) == 0;
+		offset += n;
+	}
+	return 0;
+}
+
 /* For file systems (and C libraries) that can't allocate. */
 static int
 write_zeros(struct store *store, uint64_t offset, uint64_t nbytes,

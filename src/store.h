@@ -83,6 +83,10 @@ int store_read(struct store *store, void *data, size_t nbytes,
 int store_write(struct store *store, const void *data, size_t nbytes,
     uint64_t offset, struct error *error);
 
+/* *zero = are all bytes from `offset` to the end zero? */
+int store_is_zero(struct store *store, uint64_t offset, int *zero,
+    struct error *error);
+
 /*
  * Keep the lock only as a shared one; or try to be the only one that has it:
  * returns 1 if so. If not, no lock is left.

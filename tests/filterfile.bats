@@ -216,9 +216,24 @@ unharmed() {
 	bloomdedup create -n 100 seen
 	"$HELPER" lines 1000 >in
 	bloomdedup add -f seen in
-	head -c 4096 /dev/zero >>seen
+	head -c 4095 /dev/zero >>seen
+	printf x >>seen
 	"$HELPER" flip seen 8200 0
 	refused seen 'longer'
+}
+
+@test "one slot left, and zeros behind what it says: it was about to grow" {
+	bloomdedup create -n 100 seen
+	"$HELPER" lines 1000 >in
+	bloomdedup add -f seen in
+	cp seen whole
+	head -c 100000 /dev/zero >>seen
+	"$HELPER" flip seen 8200 0
+	bloomdedup check -f seen in | cmp - in
+	[ "$(bloomdedup -f seen in | wc -l)" -eq 0 ]
+	"$HELPER" lines 5000 >more
+	bloomdedup add -f seen more
+	bloomdedup check -f seen more | cmp - more
 }
 
 @test "a slot from another filter doesn't count" {

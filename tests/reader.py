@@ -323,7 +323,7 @@ def read_slot(slot, file_id):
     generation, nbytes, count = u64(slot, 8) + u64(slot, 32) + u32(slot, 40)
     if (slot[:8] != b"bdlayers" or slot[16:32] != file_id or generation < 1
             or zlib.crc32(slot[:4092]) != u32(slot, 4092)[0]
-            or not 1 <= count <= 62 or u32(slot, 44)[0] > 1
+            or not 1 <= count <= 62 or u32(slot, 44)[0] > 2
             or any(slot[48:64] + slot[64 + 64 * count:4092])):
         return None
     layers, end = [], 3 * PAGE
@@ -346,7 +346,7 @@ def read_layers(data, file_id):
     need(valid, "both slots damaged")
     _, nbytes, layers = max(valid, key=lambda slot: slot[0])
     need(len(data) >= nbytes, "shorter than its slot says")
-    need(len(valid) == 2 or len(data) == nbytes,
+    need(len(valid) == 2 or not any(data[nbytes:]),
          "one slot damaged, and longer than the other says")
     for offset, pages, _, _, sealed_crc in layers:
         if sealed_crc is not None:
