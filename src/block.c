@@ -4,6 +4,14 @@
 #include "layout.h"
 
 void
+block_pages(const struct geometry *geometry, const struct digest *digests,
+    size_t n, uint64_t *numbers)
+{
+	for (size_t i = 0; i < n; i++)
+		numbers[i] = multiply_high(digests[i].high, geometry->pages);
+}
+
+void
 block_prefetch(const struct block_array *array, const struct digest *digests,
     size_t n)
 {

@@ -18,6 +18,10 @@ struct block_array {
 	struct geometry geometry;
 };
 
+/* The numbers of the pages that n digests belong to. */
+void block_pages(const struct geometry *geometry,
+    const struct digest *digests, size_t n, uint64_t *numbers);
+
 /* Bring the cache lines of n digests on their way from memory. */
 void block_prefetch(const struct block_array *array,
     const struct digest *digests, size_t n);

@@ -32,7 +32,7 @@ whole_lines(double lines)
 }
 
 static void
-gather(const struct filter *f, uint64_t waiting, struct facts *facts)
+gather(struct filter *f, uint64_t waiting, struct facts *facts)
 {
 	*facts = (struct facts){ 0 };
 	for (unsigned i = 0; i < f->table.count; i++) {

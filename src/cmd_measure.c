@@ -3,11 +3,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd_size.h"
 #include "filter.h"
 #include "kernel.h"
+#include "memory.h"
 #include "num.h"
 #include "progress.h"
 #include "signals.h"
@@ -16,38 +16,6 @@
 /* Expect so many false answers, so that the rate is known to some percent. */
 #define WANTED_FALSE 1000
 #define LOOKUPS_MAX 100000000u
-
-/* The number behind `name` in a file, times `unit`; UINT64_MAX if none. */
-static uint64_t
-read_number(const char *path, const char *name, uint64_t unit)
-{
-	char line[256];
-	uint64_t value = UINT64_MAX, number;
-	FILE *file = fopen(path, "re");
-
-	if (file == NULL)
-		return UINT64_MAX;
-	while (value == UINT64_MAX && fgets(line, sizeof line, file) != NULL) {
-		if (strncmp(line, name, strlen(name)) == 0 &&
-		    sscanf(line + strlen(name), " %" SCNu64, &number) == 1)
-			value = number * unit;
-	}
-	fclose(file);
-	return value;
-}
-
-/* What memory is to be had: the machine's, or less in a cgroup. */
-static uint64_t
-memory_available(void)
-{
-	uint64_t machine = read_number("/proc/meminfo", "MemAvailable:", 1024);
-	uint64_t group = read_number("/sys/fs/cgroup/memory.max", "", 1);
-
-	if (machine == UINT64_MAX)
-		machine = (uint64_t)sysconf(_SC_PHYS_PAGES) *
-		    (uint64_t)sysconf(_SC_PAGESIZE);
-	return machine < group ? machine : group;
-}
 
 /*
  * The digests of the lines number first, first + 1, ...: short decimal
@@ -74,10 +42,10 @@ struct measured {
 };
 
 /* Work on lines [first, first + count): mark them, or look them up. */
-static void
+static int
 walk(struct filter *f, uint64_t first, uint64_t count, int mark,
     struct measured *measured, struct progress *progress, double *done,
-    double share)
+    double share, struct error *error)
 {
 	struct digest digests[BATCH];
 	uint8_t found[BATCH];
@@ -91,11 +59,13 @@ walk(struct filter *f, uint64_t first, uint64_t count, int mark,
 		start = progress_now();
 		filter_prefetch(f, digests, n);
 		if (mark) {
-			filter_mark(f, digests, n);
+			if (filter_mark(f, digests, n, error) < 0)
+				return -1;
 			measured->fill_seconds +=
 			    (double)(progress_now() - start) / 1e9;
 		} else {
-			filter_probe(f, digests, n, found);
+			if (filter_probe(f, digests, n, found, error) < 0)
+				return -1;
 			measured->lookup_seconds +=
 			    (double)(progress_now() - start) / 1e9;
 			for (size_t i = 0; i < n; i++)
@@ -113,6 +83,7 @@ walk(struct filter *f, uint64_t first, uint64_t count, int mark,
 			progress_draw(progress, &figures);
 		}
 	}
+	return 0;
 }
 
 static double
@@ -168,6 +139,7 @@ measure(const struct options *o, const struct sizing *s, struct error *error)
 	uint64_t lookups, available = memory_available();
 	double predicted, share, done = 0;
 	char a[NUM_TEXT], b[NUM_TEXT];
+	int result;
 
 	if (s->bytes > available) {
 		return error_set(error, STATUS_FAILED, "--measure makes the"
@@ -182,10 +154,16 @@ measure(const struct options *o, const struct sizing *s, struct error *error)
 	progress_start(&progress, 1);
 	share = (double)s->capacity /
 	    ((double)s->capacity + (double)lookups);
-	walk(&filter, 0, s->capacity, 1, &measured, &progress, &done, share);
-	walk(&filter, s->capacity, lookups, 0, &measured, &progress, &done,
-	    1 - share);
+	result = walk(&filter, 0, s->capacity, 1, &measured, &progress, &done,
+	    share, error);
+	if (result == 0)
+		result = walk(&filter, s->capacity, lookups, 0, &measured,
+		    &progress, &done, 1 - share, error);
 	progress_clear(&progress);
+	if (result < 0) {
+		filter_close(&filter, &(struct error){ 0 });
+		return -1;
+	}
 	predicted = geometry_rate(&s->geometry, s->capacity);
 	/* After a signal main ends the program, without half an answer. */
 	if (!signals_stop && o->json)

@@ -69,7 +69,7 @@ open_inputs(const struct options *o, struct filter *inputs,
 
 /* What came out, and whether it still keeps the promised rate. */
 static void
-report(const struct filter *out, const char *path, size_t count)
+report(struct filter *out, const char *path, size_t count)
 {
 	char a[NUM_TEXT], b[NUM_TEXT];
 	double lines = 0, rate = 0, planned = 0;

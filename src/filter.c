@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
 #include "le.h"
+#include "memory.h"
 #include "num.h"
 #include "sizing.h"
 
@@ -32,25 +34,74 @@ filter_bytes(const struct filter *f)
 	return format_table_end(&f->table);
 }
 
+/*
+ * Where the filter is large against what the kernel lets be dirty (a tenth of
+ * the memory in general), layers are worked on in private memory, of which half
+ * of what there is is taken at most. The environment can say otherwise, for
+ * tests: BLOOMDEDUP_PRIVATE=FROM[,MAX], in bytes.
+ */
+static void
+plan_memory(struct filter *f)
+{
+	const uint64_t least = 16 << 20, most = 256 << 20;
+	const char *text = getenv("BLOOMDEDUP_PRIVATE");
+	uint64_t available = memory_available();
+	char *end;
+
+	f->private_max = available / 2;
+	f->private_from = available / 64;
+	if (f->private_from > most)
+		f->private_from = most;
+	if (f->private_from < least)
+		f->private_from = least;
+	if (text == NULL)
+		return;
+	f->private_from = strtoull(text, &end, 10);
+	if (*end == ',')
+		f->private_max = strtoull(end + 1, NULL, 10);
+}
+
 static int
-map_layer(struct filter *f, unsigned i, struct error *error)
+map_layer(struct filter *f, unsigned i, int fresh, struct error *error)
 {
 	const struct layer_entry *layer = &f->table.layers[i];
-	struct block_array *array = &f->arrays[i];
+	uint64_t pages = layer->geometry.pages;
+	enum pages_kind kind = !in_file(f) ? PAGES_MEMORY :
+	    !f->writable || f->shared ||
+	    pages * PAGE_BYTES < f->private_from ? PAGES_SHARED :
+	    fresh ? PAGES_FRESH : PAGES_PRIVATE;
 
-	array->geometry = layer->geometry;
-	array->pages = store_map(&f->store, layer->offset,
-	    layer->geometry.pages * PAGE_BYTES, error);
-	return array->pages == NULL ? -1 : 0;
+	if (pages_map(&f->pages[i], &f->store, layer->offset, pages, kind,
+	    error) < 0)
+		return -1;
+	f->arrays[i].geometry = layer->geometry;
+	f->arrays[i].pages = f->pages[i].base;
+	return 0;
+}
+
+static int
+map_layers(struct filter *f, int fresh, struct error *error)
+{
+	if (in_file(f))
+		plan_memory(f);
+	for (unsigned i = 0; i < f->table.count; i++) {
+		if (map_layer(f, i, fresh, error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void
+unmap_layers(struct filter *f)
+{
+	for (unsigned i = 0; i < FORMAT_LAYERS_MAX; i++)
+		pages_unmap(&f->pages[i]);
 }
 
 static void
 release(struct filter *f)
 {
-	for (unsigned i = 0; i < FORMAT_LAYERS_MAX; i++) {
-		store_unmap(f->arrays[i].pages,
-		    f->arrays[i].geometry.pages * PAGE_BYTES);
-	}
+	unmap_layers(f);
 	store_close(&f->store);
 	*f = (struct filter){ .store = STORE_NONE };
 }
@@ -168,7 +219,7 @@ update_table(struct filter *f, struct error *error)
 	if (result != 0)
 		return name_file(f, result, error);
 	for (unsigned i = count; i < f->table.count; i++) {
-		if (map_layer(f, i, error) < 0)
+		if (map_layer(f, i, 1, error) < 0)
 			return -1;
 	}
 	return 0;
@@ -290,10 +341,8 @@ filter_open(struct filter *f, const char *path, int writable,
 	if (result < 0)
 		goto fail;
 	f->growth = f->header.growth;
-	for (unsigned i = 0; i < f->table.count; i++) {
-		if (map_layer(f, i, error) < 0)
-			goto fail;
-	}
+	if (map_layers(f, 0, error) < 0)
+		goto fail;
 	if (f->table.marking != MARKING_NONE && take_over(f, error) < 0)
 		goto fail;
 	return 0;
@@ -316,9 +365,9 @@ random_bytes(void *data, size_t nbytes, struct error *error)
 	return 0;
 }
 
-int
-filter_prepare(struct filter *f, const char *path, const struct header *header,
-    const struct table *table, struct error *error)
+static int
+prepare(struct filter *f, const char *path, const struct header *header,
+    const struct table *table, int fresh, struct error *error)
 {
 	uint8_t page[PAGE_BYTES];
 
@@ -337,10 +386,8 @@ filter_prepare(struct filter *f, const char *path, const struct header *header,
 		    write_table(f, error) < 0 || write_table(f, error) < 0)
 			goto fail;
 	}
-	for (unsigned i = 0; i < f->table.count; i++) {
-		if (map_layer(f, i, error) < 0)
-			goto fail;
-	}
+	if (map_layers(f, fresh, error) < 0)
+		goto fail;
 	return 0;
 
 fail:
@@ -349,8 +396,17 @@ fail:
 }
 
 int
+filter_prepare(struct filter *f, const char *path, const struct header *header,
+    const struct table *table, struct error *error)
+{
+	return prepare(f, path, header, table, 0, error);
+}
+
+int
 filter_publish(struct filter *f, int replace, struct error *error)
 {
+	if (filter_write_back(f, error) < 0)
+		return -1;
 	return store_publish(&f->store, replace, error);
 }
 
@@ -377,7 +433,7 @@ filter_create(struct filter *f, const char *path, int replace,
 		.error_rate = sizing_layer_rate(plan->error_rate,
 		    plan->growth != GROWTH_GROW, 0)
 	};
-	if (filter_prepare(f, path, &header, &table, error) < 0)
+	if (prepare(f, path, &header, &table, 1, error) < 0)
 		return -1;
 	if (path == NULL)
 		return 0;
@@ -412,19 +468,23 @@ write_last_table(struct filter *f, struct error *error)
 int
 filter_close(struct filter *f, struct error *error)
 {
-	int result = 0;
+	int result = filter_write_back(f, error);
 
-	if (f->marking)
+	if (f->marking && result == 0)
 		result = write_last_table(f, error);
 	release(f);
 	return result;
 }
 
-void
-filter_share(struct filter *f)
+int
+filter_share(struct filter *f, struct error *error)
 {
 	f->shared = 1;
+	unmap_layers(f); /* into the file itself */
+	if (map_layers(f, 0, error) < 0)
+		return -1;
 	store_share(&f->store);
+	return 0;
 }
 
 int
@@ -459,20 +519,138 @@ filter_prefetch(const struct filter *f, const struct digest *digests, size_t n)
 		block_prefetch(&f->arrays[i], digests, n);
 }
 
-void
-filter_probe(const struct filter *f, const struct digest *digests, size_t n,
-    uint8_t *found)
+/* So many digests are dealt with at a time, where their pages are asked for. */
+#define PIECE 1024
+
+static int
+load(struct filter *f, unsigned i, const struct digest *digests, size_t n,
+    struct error *error)
 {
-	memset(found, 0, n);
-	filter_probe_more(f, digests, n, found);
+	uint64_t numbers[PIECE];
+
+	while (f->pages[i].absent > 0 && n > 0) {
+		size_t some = n < PIECE ? n : PIECE;
+
+		block_pages(&f->arrays[i].geometry, digests, some, numbers);
+		if (pages_load(&f->pages[i], numbers, some, error) < 0)
+			return -1;
+		digests += some;
+		n -= some;
+	}
+	return 0;
 }
 
-void
-filter_probe_more(const struct filter *f, const struct digest *digests,
-    size_t n, uint8_t *found)
+static void
+touch(struct filter *f, unsigned i, const struct digest *digests, size_t n)
 {
+	uint64_t numbers[PIECE];
+
+	while (f->pages[i].dirty != NULL && n > 0) {
+		size_t some = n < PIECE ? n : PIECE;
+
+		block_pages(&f->arrays[i].geometry, digests, some, numbers);
+		pages_touch(&f->pages[i], numbers, some);
+		digests += some;
+		n -= some;
+	}
+}
+
+uint64_t
+filter_private_bytes(const struct filter *f)
+{
+	uint64_t pages = 0;
+
+	for (unsigned i = 0; i < f->table.count; i++) {
+		if (f->pages[i].present != NULL)
+			pages += f->pages[i].count - f->pages[i].absent;
+	}
+	return pages * PAGE_BYTES;
+}
+
+/* Too much private memory: write it back and begin anew. */
+static int
+trim(struct filter *f, struct error *error)
+{
+	if (filter_private_bytes(f) <= f->private_max)
+		return 0;
+	if (filter_write_back(f, error) < 0)
+		return -1;
 	for (unsigned i = 0; i < f->table.count; i++)
+		pages_drop(&f->pages[i]);
+	return 0;
+}
+
+int
+filter_probe(struct filter *f, const struct digest *digests, size_t n,
+    uint8_t *found, struct error *error)
+{
+	memset(found, 0, n);
+	return filter_probe_more(f, digests, n, found, error);
+}
+
+int
+filter_probe_more(struct filter *f, const struct digest *digests, size_t n,
+    uint8_t *found, struct error *error)
+{
+	if (trim(f, error) < 0)
+		return -1;
+	for (unsigned i = 0; i < f->table.count; i++) {
+		if (load(f, i, digests, n, error) < 0)
+			return -1;
 		block_probe(&f->arrays[i], digests, n, found);
+	}
+	return 0;
+}
+
+int
+filter_is_dirty(const struct filter *f)
+{
+	for (unsigned i = 0; i < f->table.count; i++) {
+		if (f->pages[i].dirty_count > 0)
+			return 1;
+	}
+	return 0;
+}
+
+static double
+now_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+int
+filter_write_back(struct filter *f, struct error *error)
+{
+	double start;
+
+	if (!filter_is_dirty(f))
+		return 0;
+	start = now_seconds();
+	for (unsigned i = 0; i < f->table.count; i++) {
+		if (pages_write_back(&f->pages[i], error) < 0)
+			return -1;
+	}
+	f->written_back = now_seconds();
+	f->write_back_cost = f->written_back - start;
+	f->write_backs++;
+	return 0;
+}
+
+int
+filter_write_back_now_and_then(struct filter *f, struct error *error)
+{
+	double pause = 20 * f->write_back_cost;
+
+	if (!filter_is_dirty(f))
+		return 0;
+	if (f->written_back <= 0)
+		f->written_back = now_seconds();
+	if (now_seconds() - f->written_back < (pause > 1 ? pause : 1))
+		return 0;
+	return filter_write_back(f, error);
 }
 
 uint64_t
@@ -522,7 +700,7 @@ grow(struct filter *f, struct error *error)
 	    store_extend(&f->store, layer.offset, nbytes, error) < 0)
 		return -1;
 	table->layers[table->count] = layer;
-	if (map_layer(f, table->count, error) < 0)
+	if (map_layer(f, table->count, 1, error) < 0)
 		return -1;
 	table->count++;
 	if (in_file(f) && publish_layers(f, error) < 0) {
@@ -640,12 +818,15 @@ filter_reserve(struct filter *f, uint64_t wanted, struct error *error)
 	return have < wanted ? have : wanted;
 }
 
-void
+int
 filter_mark_layer(struct filter *f, unsigned i, const struct digest *digests,
-    size_t n)
+    size_t n, struct error *error)
 {
 	struct layer_entry *layer = &f->table.layers[i];
 
+	if (load(f, i, digests, n, error) < 0)
+		return -1;
+	touch(f, i, digests, n);
 	if (f->shared) {
 		block_mark_shared(&f->arrays[i], digests, n);
 		f->claimed[i] -= n < f->claimed[i] ? n : f->claimed[i];
@@ -657,26 +838,32 @@ filter_mark_layer(struct filter *f, unsigned i, const struct digest *digests,
 		uint64_t beyond = layer->lines - layer->capacity;
 		f->overfilled += beyond < n ? beyond : n;
 	}
+	return 0;
 }
 
-void
-filter_mark(struct filter *f, const struct digest *digests, size_t n)
+int
+filter_mark(struct filter *f, const struct digest *digests, size_t n,
+    struct error *error)
 {
 	for (unsigned i = 0; n > 0 && i < f->table.count; i++) {
 		uint64_t room = f->shared ? f->claimed[i] :
 		    filter_layer_room(f, i);
 		size_t some = room < n ? (size_t)room : n;
 
-		filter_mark_layer(f, i, digests, some);
+		if (filter_mark_layer(f, i, digests, some, error) < 0)
+			return -1;
 		digests += some;
 		n -= some;
 	}
+	return 0;
 }
 
 /* On Linux fdatasync writes what was stored through a shared map, too. */
 int
 filter_sync(struct filter *f, struct error *error)
 {
+	if (filter_write_back(f, error) < 0)
+		return -1;
 	return store_sync(&f->store, error);
 }
 
@@ -709,19 +896,21 @@ filter_sample(const struct geometry *geometry, uint64_t pages,
 static const uint8_t *
 mapped_page(void *context, uint64_t i, uint64_t page)
 {
-	const struct block_array *array = context;
+	struct pages *pages = context;
 
 	(void)i;
-	return array->pages + page * PAGE_BYTES;
+	/* One that can't be read counts as empty; who needs it says why. */
+	pages_load(pages, &page, 1, &(struct error){ 0 });
+	return pages->base + page * PAGE_BYTES;
 }
 
 struct filter_fill
-filter_layer_fill(const struct filter *f, unsigned i, uint64_t pages)
+filter_layer_fill(struct filter *f, unsigned i, uint64_t pages)
 {
-	struct block_array array = f->arrays[i];
 	struct filter_fill fill;
 
-	filter_sample(&array.geometry, pages, mapped_page, &array, &fill);
+	filter_sample(&f->arrays[i].geometry, pages, mapped_page,
+	    &f->pages[i], &fill);
 	return fill;
 }
 
@@ -740,7 +929,7 @@ join_rates(const double *rates, unsigned count)
 }
 
 double
-filter_error_rate(const struct filter *f, uint64_t pages)
+filter_error_rate(struct filter *f, uint64_t pages)
 {
 	double rates[FORMAT_LAYERS_MAX];
 

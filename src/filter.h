@@ -14,6 +14,7 @@
 #include "block.h"
 #include "error.h"
 #include "format.h"
+#include "pages.h"
 #include "store.h"
 
 /* What a new filter is made for. */
@@ -31,6 +32,7 @@ struct filter {
 	struct header header;
 	struct table table;
 	struct block_array arrays[FORMAT_LAYERS_MAX]; /* one a layer */
+	struct pages pages[FORMAT_LAYERS_MAX]; /* where they are */
 	struct store store;
 	int writable;
 	int marking;       /* this run marks, and the file says so */
@@ -41,9 +43,17 @@ struct filter {
 	int shared;          /* other runs mark, too */
 	uint64_t claimed[FORMAT_LAYERS_MAX]; /* if so: room that is ours, which
 	                        the file's counters count as marked */
+	/* Private memory, pages.h */
+	uint64_t private_from;  /* bytes of a layer that is worked on there */
+	uint64_t private_max;   /* bytes that all may have */
+	uint64_t write_backs;   /* how often they were written back */
+	double written_back;    /* when, in seconds; what it took */
+	double write_back_cost;
 };
 
 /*
+ * An open filter must stay where it is: its parts point at each other.
+ *
  * Open the filter file `path`; writable ones are locked, see store_open.
  * Returns 1 if there is none. Every field is checked against the file's size
  * before anything is mapped; a file that is refused is not touched.
@@ -70,7 +80,7 @@ int filter_prepare(struct filter *filter, const char *path,
 int filter_publish(struct filter *filter, int replace, struct error *error);
 
 /* Let others share the filter that was just made. */
-void filter_share(struct filter *filter);
+int filter_share(struct filter *filter, struct error *error);
 
 /*
  * With a shared lock: take over what other runs wrote about the layers. Call
@@ -88,9 +98,9 @@ int filter_close(struct filter *filter, struct error *error);
 void filter_prefetch(const struct filter *filter,
     const struct digest *digests, size_t n);
 
-/* found[i] = is digest i in the filter? */
-void filter_probe(const struct filter *filter, const struct digest *digests,
-    size_t n, uint8_t *found);
+/* found[i] = is digest i in the filter? Fails when a page can't be read. */
+int filter_probe(struct filter *filter, const struct digest *digests,
+    size_t n, uint8_t *found, struct error *error);
 
 /*
  * Make room for `wanted` new lines: grows the filter by as many layers as it
@@ -101,15 +111,15 @@ uint64_t filter_reserve(struct filter *filter, uint64_t wanted,
     struct error *error);
 
 /* As filter_probe, but found[i] stays what it is where it is set already. */
-void filter_probe_more(const struct filter *filter,
-    const struct digest *digests, size_t n, uint8_t *found);
+int filter_probe_more(struct filter *filter, const struct digest *digests,
+    size_t n, uint8_t *found, struct error *error);
 
 /* How many more lines layer i takes; without end where it is overfilled. */
 uint64_t filter_layer_room(const struct filter *filter, unsigned i);
 
 /* The same as filter_mark in a layer that is named. */
-void filter_mark_layer(struct filter *filter, unsigned i,
-    const struct digest *digests, size_t n);
+int filter_mark_layer(struct filter *filter, unsigned i,
+    const struct digest *digests, size_t n, struct error *error);
 
 /*
  * Let the file say that a run marks, before the first bit is set.
@@ -123,9 +133,25 @@ void filter_count_again(struct filter *filter);
 /* All bits that are set are on the disk. A failure is final. */
 int filter_sync(struct filter *filter, struct error *error);
 
-/* Set the bits of n digests, for which there must be room. */
-void filter_mark(struct filter *filter, const struct digest *digests,
-    size_t n);
+/*
+ * Set the bits of n digests, for which there must be room. Fails when a page
+ * can't be read; some are set then.
+ */
+int filter_mark(struct filter *filter, const struct digest *digests,
+    size_t n, struct error *error);
+
+/*
+ * Are bits set that are in memory alone? Then filter_write_back brings them
+ * into the file; filter_write_back_now_and_then does if it is time to: every
+ * second, or more seldom where more than a twentieth of the time would go.
+ */
+int filter_is_dirty(const struct filter *filter);
+int filter_write_back(struct filter *filter, struct error *error);
+int filter_write_back_now_and_then(struct filter *filter,
+    struct error *error);
+
+/* Bytes of private memory that layers have now, and may have. */
+uint64_t filter_private_bytes(const struct filter *filter);
 
 /* What the bits of a layer say, from at most `pages` pages of it. */
 struct filter_fill {
@@ -133,8 +159,8 @@ struct filter_fill {
 	double error_rate; /* at which unseen lines are found in it now */
 	double lines;      /* estimated number of lines in it */
 };
-struct filter_fill filter_layer_fill(const struct filter *filter,
-    unsigned layer, uint64_t pages);
+struct filter_fill filter_layer_fill(struct filter *filter, unsigned layer,
+    uint64_t pages);
 
 /*
  * The same of a layer of this shape whose pages `read` gives: the i-th of the
@@ -148,7 +174,7 @@ int filter_sample(const struct geometry *geometry, uint64_t pages,
  * The rate of the whole filter now: unseen lines that are found in any layer.
  * From the bits of at most `pages` pages a layer.
  */
-double filter_error_rate(const struct filter *filter, uint64_t pages);
+double filter_error_rate(struct filter *filter, uint64_t pages);
 
 /*
  * How many of the new lines of a run were taken for seen, expected: the rate

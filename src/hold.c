@@ -68,11 +68,11 @@ hold_prefetch(const struct hold *hold, const struct digest *digests, size_t n)
 	filter_prefetch(&hold->pending, digests, n);
 }
 
-void
-hold_probe(const struct hold *hold, const struct digest *digests, size_t n,
-    uint8_t *found)
+int
+hold_probe(struct hold *hold, const struct digest *digests, size_t n,
+    uint8_t *found, struct error *error)
 {
-	filter_probe_more(&hold->pending, digests, n, found);
+	return filter_probe_more(&hold->pending, digests, n, found, error);
 }
 
 uint64_t
@@ -107,9 +107,8 @@ hold_mark(struct hold *hold, const struct digest *digests, size_t n,
 		    n * sizeof *digests);
 		hold->listed += n;
 	}
-	filter_mark(&hold->pending, digests, n);
 	hold->count += n;
-	return 0;
+	return filter_mark(&hold->pending, digests, n, error);
 }
 
 int
@@ -155,7 +154,8 @@ apply_journal(struct filter *filter, struct journal *journal,
 				result = error_set(error, STATUS_FAILED,
 				    "%s: ends too early", journal->path);
 			if (result == 0)
-				filter_mark_layer(filter, layer, digests, n);
+				result = filter_mark_layer(filter, layer,
+				    digests, n, error);
 			left -= n;
 		}
 	}
@@ -186,7 +186,9 @@ hold_apply(struct hold *hold, struct error *error)
 		if (apply_journal(hold->filter, &hold->journal, error) < 0)
 			return -1;
 	} else {
-		filter_mark(hold->filter, hold->list, hold->listed);
+		if (filter_mark(hold->filter, hold->list, hold->listed,
+		    error) < 0)
+			return -1;
 		hold->listed = 0;
 	}
 	hold->count = 0;
@@ -231,7 +233,7 @@ hold_recover(struct filter *filter, void (*notice)(const char *text),
 
 /* Mark all that the journal holds and `to` doesn't; *marked counts it. */
 static int
-mark_journal(struct filter *to, const struct filter *known,
+mark_journal(struct filter *to, struct filter *known,
     struct journal *journal, uint64_t *marked, struct error *error)
 {
 	struct digest digests[256];
@@ -240,17 +242,17 @@ mark_journal(struct filter *to, const struct filter *known,
 
 	*marked = 0;
 	do {
-		if (journal_read(journal, digests, 256, &got, error) < 0)
+		if (journal_read(journal, digests, 256, &got, error) < 0 ||
+		    filter_probe(known, digests, got, found, error) < 0)
 			return -1;
-		filter_probe(known, digests, got, found);
 		n = 0;
 		for (size_t i = 0; i < got; i++) {
 			if (!found[i])
 				digests[n++] = digests[i];
 		}
-		if (filter_reserve(to, n, error) < n)
+		if (filter_reserve(to, n, error) < n ||
+		    filter_mark(to, digests, n, error) < 0)
 			return -1;
-		filter_mark(to, digests, n);
 		*marked += n;
 	} while (got > 0);
 	return 0;

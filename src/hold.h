@@ -44,11 +44,11 @@ int hold_start(struct hold *hold, struct filter *filter, int journaled,
  */
 void hold_end(struct hold *hold);
 
-/* As filter_prefetch and filter_probe, of what is held; found is added to. */
+/* As filter_prefetch and filter_probe_more, of what is held. */
 void hold_prefetch(const struct hold *hold, const struct digest *digests,
     size_t n);
-void hold_probe(const struct hold *hold, const struct digest *digests,
-    size_t n, uint8_t *found);
+int hold_probe(struct hold *hold, const struct digest *digests, size_t n,
+    uint8_t *found, struct error *error);
 
 /* As filter_reserve. */
 uint64_t hold_reserve(struct hold *hold, uint64_t wanted,

@@ -415,6 +415,14 @@ input_next(struct input *in, struct chunk *chunk)
 	return 1;
 }
 
+int
+input_would_wait(const struct input *in)
+{
+	struct pollfd now = { in->fd, POLLIN, 0 };
+
+	return in->fd >= 0 && poll(&now, 1, 0) == 0;
+}
+
 uint64_t
 input_position(const struct input *in)
 {

@@ -51,6 +51,9 @@ void input_free(struct input *input);
  */
 int input_next(struct input *input, struct chunk *chunk);
 
+/* Would input_next wait, since nothing is there now? */
+int input_would_wait(const struct input *input);
+
 /* Has any file failed so far? */
 int input_failed(const struct input *input);
 

@@ -233,10 +233,8 @@ static int
 mark(struct pipeline *p, const struct digest *digests, size_t n,
     struct error *error)
 {
-	if (p->hold == NULL) {
-		filter_mark(p->filter, digests, n);
-		return 0;
-	}
+	if (p->hold == NULL)
+		return filter_mark(p->filter, digests, n, error);
 	if (hold_mark(p->hold, digests, n, error) < 0)
 		return -1;
 	if (!hold_is_full(p->hold))
@@ -286,11 +284,11 @@ batch_process(struct pipeline *p, struct batch *batch, struct error *error)
 	uint64_t room = UINT64_MAX, fresh_before;
 	size_t fresh;
 
-	if (filter_refresh(p->filter, error) < 0)
+	if (filter_refresh(p->filter, error) < 0 ||
+	    filter_probe(p->filter, batch->digests, batch->count, batch->seen,
+	    error) < 0 || (p->hold != NULL && hold_probe(p->hold,
+	    batch->digests, batch->count, batch->seen, error) < 0))
 		return -1;
-	filter_probe(p->filter, batch->digests, batch->count, batch->seen);
-	if (p->hold != NULL)
-		hold_probe(p->hold, batch->digests, batch->count, batch->seen);
 	batch_collect(batch);
 	if (p->remember)
 		batch_drop_repeats(batch);
@@ -312,6 +310,21 @@ batch_process(struct pipeline *p, struct batch *batch, struct error *error)
 	return room < fresh ? -1 : 0;
 }
 
+/*
+ * As input_next. What is in memory alone is brought into the file now and
+ * then, and at once where there is nothing else to do.
+ */
+static int
+next_chunk(struct pipeline *p, struct chunk *chunk, int *result,
+    struct error *error)
+{
+	if (filter_is_dirty(p->filter) && input_would_wait(p->input))
+		*result = filter_write_back(p->filter, error);
+	else
+		*result = filter_write_back_now_and_then(p->filter, error);
+	return *result == 0 && input_next(p->input, chunk);
+}
+
 int
 pipeline_run(struct pipeline *p, struct error *error)
 {
@@ -319,7 +332,8 @@ pipeline_run(struct pipeline *p, struct error *error)
 	struct chunk chunk;
 	int result = 0;
 
-	while (result == 0 && !signals_stop && input_next(p->input, &chunk)) {
+	while (result == 0 && !signals_stop && next_chunk(p, &chunk, &result,
+	    error)) {
 		uint8_t *data = chunk.data, *end = data + chunk.nbytes;
 
 		while (result == 0 && data < end && !signals_stop) {

@@ -65,7 +65,7 @@ filter_name(void)
 void
 report_filter_warnings(void)
 {
-	const struct filter *f = report.pipeline->filter;
+	struct filter *f = report.pipeline->filter;
 	const struct header *h = &f->header;
 	char a[NUM_TEXT], b[NUM_TEXT];
 
@@ -181,13 +181,14 @@ static void
 print_stats(void)
 {
 	const struct pipeline *p = report.pipeline;
-	const struct filter *f = p->filter;
+	struct filter *f = p->filter;
 	double seconds = seconds_so_far();
 	double rate = filter_error_rate(f, SAMPLE_PAGES);
 	double dropped = filter_expected_dropped(f, report.lines_before);
 	double lines = p->lines_read == 0 ? 1 : (double)p->lines_read;
 	uint64_t repeated = p->lines_read - p->lines_new;
 	uint64_t in = input_bytes(p->input), out = p->output->nbytes;
+	uint64_t private = filter_private_bytes(f);
 	char a[NUM_TEXT], b[NUM_TEXT];
 
 	if (report.options->stats == STATS_JSON) {
@@ -195,9 +196,9 @@ print_stats(void)
 		    ", \"repeated\": %" PRIu64 ", \"bytes_in\": %" PRIu64
 		    ", \"bytes_out\": %" PRIu64 ", \"seconds\": %.6f,"
 		    " \"error_rate_now\": %.6g, \"expected_dropped\": %.6g,"
-		    " \"layer_count\": %u}\n", p->lines_read, p->lines_new,
-		    repeated, in, out, seconds, rate, dropped,
-		    f->table.count);
+		    " \"layer_count\": %u, \"private_bytes\": %" PRIu64
+		    "}\n", p->lines_read, p->lines_new, repeated, in, out,
+		    seconds, rate, dropped, f->table.count, private);
 		return;
 	}
 	fprintf(stderr, "%-20s%18s\n", "lines read",
@@ -219,6 +220,10 @@ print_stats(void)
 	    (snprintf(a, sizeof a, "%u layers", f->table.count), a));
 	fprintf(stderr, "%-20s%18.3g\n", "error rate now", rate);
 	fprintf(stderr, "%-20s%18.3g\n", "dropped by mistake", dropped);
+	if (private > 0)
+		fprintf(stderr, "%-20s%18s%10s\n", "private memory",
+		    num_format_count(a, private),
+		    num_format_bytes(b, private));
 }
 
 void

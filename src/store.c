@@ -554,46 +554,53 @@ store_sync(struct store *store, struct error *error)
 	return 0;
 }
 
+static void *
+cannot_map(const char *path, uint64_t nbytes, int errnum, struct error *error)
+{
+	error_set(error, STATUS_FAILED, "%s%scannot map %" PRIu64
+	    " bytes of memory: %s", path == NULL ? "" : path,
+	    path == NULL ? "" : ": ", nbytes, strerror(errnum));
+	return NULL;
+}
+
 void *
 store_map(struct store *store, uint64_t offset, uint64_t nbytes,
     struct error *error)
 {
 	int protection = PROT_READ | (store->writable ? PROT_WRITE : 0);
-	char text[100];
 	void *base;
 
-	if (nbytes > SIZE_MAX / 2) {
-		errno = ENOMEM;
-		base = MAP_FAILED;
-	} else if (store->fd >= 0) {
-		base = mmap(NULL, (size_t)nbytes, protection, MAP_SHARED,
-		    store->fd, (off_t)offset);
-	} else {
-		base = mmap(NULL, (size_t)nbytes, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	}
-	if (base == MAP_FAILED) {
-		snprintf(text, sizeof text, "cannot map %" PRIu64
-		    " bytes of memory", nbytes);
-		if (store->fd >= 0) {
-			error_set(error, STATUS_FAILED, "%s: %s: %s",
-			    store->path, text, strerror(errno));
-		} else {
-			error_set(error, STATUS_FAILED, "%s: %s", text,
-			    strerror(errno));
-		}
-		return NULL;
-	}
-	if (store->fd >= 0) {
-		/* Keys are anywhere: reading ahead would be for nothing. */
-		madvise(base, (size_t)nbytes, MADV_RANDOM);
-		signals_bus_range(base, (size_t)nbytes, store->path);
-	} else {
-#ifdef MADV_HUGEPAGE
-		madvise(base, (size_t)nbytes, MADV_HUGEPAGE);
-#endif
-	}
+	if (nbytes > SIZE_MAX / 2)
+		return cannot_map(store->path, nbytes, ENOMEM, error);
+	base = mmap(NULL, (size_t)nbytes, protection, MAP_SHARED, store->fd,
+	    (off_t)offset);
+	if (base == MAP_FAILED)
+		return cannot_map(store->path, nbytes, errno, error);
+	/* Keys are anywhere: reading ahead would be for nothing. */
+	madvise(base, (size_t)nbytes, MADV_RANDOM);
+	signals_bus_range(base, (size_t)nbytes, store->path);
 	return base;
+}
+
+void *
+store_map_memory(uint64_t nbytes, int sparse, struct error *error)
+{
+	const size_t huge = STORE_HUGE_BYTES;
+	size_t wanted = (size_t)nbytes, head;
+	uint8_t *base;
+
+	if (nbytes > SIZE_MAX / 2)
+		return cannot_map(NULL, nbytes, ENOMEM, error);
+	base = mmap(NULL, wanted + huge, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS | (sparse ? MAP_NORESERVE : 0), -1, 0);
+	if (base == MAP_FAILED)
+		return cannot_map(NULL, nbytes, errno, error);
+	/* Cut off what is too much at both ends. */
+	head = (huge - (uintptr_t)base % huge) % huge;
+	if (head > 0)
+		munmap(base, head);
+	munmap(base + head + wanted, huge - head);
+	return base + head;
 }
 
 void

@@ -118,13 +118,19 @@ int store_sync(struct store *store, struct error *error);
 int store_sync_folder(const char *path, struct error *error);
 
 /*
- * Map a range, page-aligned, shared with the file; NULL on failure. Without a
- * file (fd -1), zeroed memory of the process. An access to what was cut off
- * meanwhile ends the program with a message.
+ * Map a range, page-aligned, shared with the file; NULL on failure. An access
+ * to what was cut off meanwhile ends the program with a message.
  */
 void *store_map(struct store *store, uint64_t offset, uint64_t nbytes,
     struct error *error);
 void store_unmap(void *base, uint64_t nbytes);
+
+/*
+ * Zeroed memory of the process, aligned to STORE_HUGE_BYTES; as store_map. More
+ * than there is may be had if it is `sparse`, and only a part will be used.
+ */
+#define STORE_HUGE_BYTES (2u * 1024 * 1024)
+void *store_map_memory(uint64_t nbytes, int sparse, struct error *error);
 
 /*
  * Who holds the lock on the open file: the process, or 0 if none or unknown

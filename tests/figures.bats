@@ -58,7 +58,7 @@ PYTHON
 		f = json.load(open("err"))
 		assert sorted(f) == sorted(["read", "new", "repeated",
 		    "bytes_in", "bytes_out", "seconds", "error_rate_now",
-		    "expected_dropped", "layer_count"]), f
+		    "expected_dropped", "layer_count", "private_bytes"]), f
 		assert f["read"] == 2000
 		assert f["new"] == 1000
 		assert f["repeated"] == 1000

@@ -1,0 +1,261 @@
+#include "pages.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* What one huge page holds, of 2 MiB on all machines that matter. */
+#define CHUNK_PAGES 512
+/*
+ * A page alone costs 2 us, a chunk 350 us (from the page cache). After so many
+ * pages alone the chunk is read whole: never far from the better choice.
+ */
+#define CHUNK_SINGLES 64
+/*
+ * Written at once, at most: a larger write makes the page cache hold the file
+ * in larger pieces, whose size every later change of one page pays for.
+ */
+#define WRITE_PAGES 32
+/* Between two changed pages so many others are written, too, for one call. */
+#define WRITE_GAP 4
+
+static int
+get_bit(const uint64_t *bits, uint64_t i)
+{
+	return bits[i / 64] >> i % 64 & 1;
+}
+
+static void
+set_bit(uint64_t *bits, uint64_t i)
+{
+	bits[i / 64] |= (uint64_t)1 << i % 64;
+}
+
+static void
+clear_bit(uint64_t *bits, uint64_t i)
+{
+	bits[i / 64] &= ~((uint64_t)1 << i % 64);
+}
+
+static void
+advise(void *base, size_t nbytes, int huge)
+{
+#ifdef MADV_HUGEPAGE
+	madvise(base, nbytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+#else
+	(void)base, (void)nbytes, (void)huge;
+#endif
+}
+
+int
+pages_map(struct pages *p, struct store *store, uint64_t offset,
+    uint64_t count, enum pages_kind kind, struct error *error)
+{
+	size_t words = (size_t)(count / 64 + 1);
+	size_t chunks = (size_t)(count / CHUNK_PAGES + 1);
+
+	*p = (struct pages){ .count = count, .store = store,
+		.offset = offset, .fresh = kind == PAGES_FRESH };
+	p->base = kind == PAGES_SHARED ?
+	    store_map(store, offset, count * PAGE_BYTES, error) :
+	    store_map_memory(count * PAGE_BYTES, kind != PAGES_MEMORY, error);
+	if (p->base == NULL)
+		return -1;
+	if (kind == PAGES_SHARED)
+		return 0;
+	/*
+	 * Of what is read from a file, scattered pages at first: a huge one
+	 * would be cleared for each.
+	 */
+	advise(p->base, (size_t)(count * PAGE_BYTES), kind == PAGES_MEMORY);
+	if (kind == PAGES_MEMORY)
+		return 0;
+	p->absent = count;
+	p->present = memory_or_die(calloc(words, sizeof *p->present));
+	p->dirty = memory_or_die(calloc(words, sizeof *p->dirty));
+	p->singles = memory_or_die(calloc(chunks, sizeof *p->singles));
+	return 0;
+}
+
+void
+pages_unmap(struct pages *p)
+{
+	store_unmap(p->base, p->count * PAGE_BYTES);
+	free(p->present);
+	free(p->dirty);
+	free(p->singles);
+	*p = (struct pages){ 0 };
+}
+
+static int
+read_pages(struct pages *p, uint64_t first, uint64_t count,
+    struct error *error)
+{
+	return p->fresh ? 0 : store_read(p->store, p->base +
+	    first * PAGE_BYTES, (size_t)(count * PAGE_BYTES),
+	    p->offset + first * PAGE_BYTES, error);
+}
+
+/*
+ * Read all of a chunk into a huge page, which is had where none of its pages
+ * is in use: so what has changed steps aside.
+ */
+static int
+load_chunk(struct pages *p, uint64_t chunk, struct error *error)
+{
+	uint64_t first = chunk * CHUNK_PAGES, end = first + CHUNK_PAGES;
+	uint8_t *aside = memory_or_die(malloc(CHUNK_PAGES * PAGE_BYTES));
+	uint8_t *base = p->base + first * PAGE_BYTES, *next = aside;
+	size_t nbytes;
+	int result;
+
+	end = end < p->count ? end : p->count;
+	nbytes = (size_t)(end - first) * PAGE_BYTES;
+	for (uint64_t i = first; i < end; i++) {
+		if (get_bit(p->dirty, i)) {
+			memcpy(next, p->base + i * PAGE_BYTES, PAGE_BYTES);
+			next += PAGE_BYTES;
+		} else if (get_bit(p->present, i)) {
+			clear_bit(p->present, i);
+			p->absent++;
+		}
+	}
+	madvise(base, nbytes, MADV_DONTNEED);
+	advise(base, nbytes, 1);
+	result = read_pages(p, first, end - first, error);
+	next = aside;
+	for (uint64_t i = first; i < end; i++) {
+		if (get_bit(p->dirty, i)) {
+			memcpy(p->base + i * PAGE_BYTES, next, PAGE_BYTES);
+			next += PAGE_BYTES;
+		} else if (result == 0) {
+			set_bit(p->present, i);
+			p->absent--;
+		}
+	}
+	free(aside);
+	return result;
+}
+
+static int
+load_page(struct pages *p, uint64_t number, struct error *error)
+{
+	uint64_t chunk = number / CHUNK_PAGES;
+
+	if (get_bit(p->present, number))
+		return 0;
+	if (p->singles[chunk] == CHUNK_SINGLES)
+		return load_chunk(p, chunk, error);
+	if (read_pages(p, number, 1, error) < 0)
+		return -1;
+	p->singles[chunk]++;
+	set_bit(p->present, number);
+	p->absent--;
+	return 0;
+}
+
+/* Let the kernel read what it doesn't have, all at a time. */
+static void
+announce(const struct pages *p, const uint64_t *numbers, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t first = numbers[i], count = 1;
+
+		if (get_bit(p->present, first))
+			continue;
+		if (p->singles[first / CHUNK_PAGES] == CHUNK_SINGLES) {
+			first -= first % CHUNK_PAGES;
+			count = CHUNK_PAGES;
+		}
+		posix_fadvise(p->store->fd,
+		    (off_t)(p->offset + first * PAGE_BYTES),
+		    (off_t)(count * PAGE_BYTES), POSIX_FADV_WILLNEED);
+	}
+}
+
+int
+pages_load(struct pages *p, const uint64_t *numbers, size_t n,
+    struct error *error)
+{
+	if (p->absent == 0)
+		return 0;
+	if (!p->fresh)
+		announce(p, numbers, n);
+	for (size_t i = 0; i < n; i++) {
+		if (load_page(p, numbers[i], error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void
+pages_touch(struct pages *p, const uint64_t *numbers, size_t n)
+{
+	if (p->dirty == NULL)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		p->dirty_count += !get_bit(p->dirty, numbers[i]);
+		set_bit(p->dirty, numbers[i]);
+	}
+}
+
+/* The end of the run of pages from `first` on that one call writes. */
+static uint64_t
+end_of_run(const struct pages *p, uint64_t first)
+{
+	uint64_t limit = first - first % WRITE_PAGES + WRITE_PAGES;
+	uint64_t end = first + 1;
+
+	limit = limit < p->count ? limit : p->count;
+	for (uint64_t i = end; i < limit && i <= end + WRITE_GAP &&
+	    get_bit(p->present, i); i++) {
+		if (get_bit(p->dirty, i))
+			end = i + 1;
+	}
+	return end;
+}
+
+int
+pages_write_back(struct pages *p, struct error *error)
+{
+	uint64_t end;
+
+	if (p->dirty_count > 0)
+		p->fresh = 0;
+	for (uint64_t i = 0; p->dirty_count > 0 && i < p->count; i = end) {
+		end = i + 1;
+		if (p->dirty[i / 64] == 0) {
+			end = i - i % 64 + 64;
+			continue;
+		}
+		if (!get_bit(p->dirty, i))
+			continue;
+		end = end_of_run(p, i);
+		if (store_write(p->store, p->base + i * PAGE_BYTES,
+		    (size_t)((end - i) * PAGE_BYTES),
+		    p->offset + i * PAGE_BYTES, error) < 0)
+			return -1;
+		for (uint64_t j = i; j < end; j++) {
+			p->dirty_count -= (uint64_t)get_bit(p->dirty, j);
+			clear_bit(p->dirty, j);
+		}
+	}
+	return 0;
+}
+
+void
+pages_drop(struct pages *p)
+{
+	size_t nbytes = (size_t)(p->count * PAGE_BYTES);
+
+	if (p->present == NULL || p->absent == p->count)
+		return;
+	madvise(p->base, nbytes, MADV_DONTNEED);
+	advise(p->base, nbytes, 0);
+	memset(p->present, 0, (size_t)(p->count / 64 + 1) * 8);
+	memset(p->singles, 0, (size_t)(p->count / CHUNK_PAGES + 1) *
+	    sizeof *p->singles);
+	p->absent = p->count;
+	p->fresh = 0;
+}

@@ -1,0 +1,159 @@
+/*
+ * Goal: a private layer is what a plain array would be: what is read, changed,
+ * written back, dropped and read again, in any order, in memory and in the
+ * file; and no byte of the file changes that nobody changed.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "pages.h"
+#include "tap.h"
+
+/* Two chunks of 512 pages and a part of a third. */
+#define COUNT 1100
+#define OFFSET (3 * PAGE_BYTES)
+#define NBYTES ((size_t)COUNT * PAGE_BYTES)
+
+static uint64_t state = 1;
+
+static uint64_t
+any(uint64_t below)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (state >> 33) % below;
+}
+
+static struct store store = STORE_NONE;
+static uint8_t *model, *file;
+static struct error error;
+
+static int
+file_is_model(void)
+{
+	return store_read(&store, file, NBYTES, OFFSET, &error) == 0 &&
+	    memcmp(file, model, NBYTES) == 0;
+}
+
+/* Load some pages, compare them, and set a bit in some of those. */
+static int
+work(struct pages *p, uint64_t pages)
+{
+	uint64_t numbers[40], first = any(COUNT - pages + 1);
+	size_t n = 1 + any(40);
+
+	for (size_t i = 0; i < n; i++)
+		numbers[i] = first + any(pages);
+	if (pages_load(p, numbers, n, &error) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		size_t at = numbers[i] * PAGE_BYTES;
+
+		if (memcmp(p->base + at, model + at, PAGE_BYTES) != 0)
+			return -1;
+	}
+	n = any(n + 1);
+	pages_touch(p, numbers, n);
+	for (size_t i = 0; i < n; i++) {
+		size_t at = numbers[i] * PAGE_BYTES + any(PAGE_BYTES);
+		uint8_t bit = (uint8_t)(1 << any(8));
+
+		p->base[at] |= bit;
+		model[at] |= bit;
+	}
+	return 0;
+}
+
+/* `pages`: how many neighbours are worked on at a time. */
+static void
+check(enum pages_kind kind, uint64_t pages, const char *what)
+{
+	struct pages p;
+	int good = 1;
+
+	memset(model, 0, NBYTES);
+	for (size_t i = 0; kind != PAGES_FRESH && i < NBYTES; i += 1 + any(64))
+		model[i] = (uint8_t)any(256);
+	if (store_write(&store, model, NBYTES, OFFSET, &error) < 0 ||
+	    pages_map(&p, &store, OFFSET, COUNT, kind, &error) < 0) {
+		tap_ok(0, "%s: %s", what, error.text);
+		return;
+	}
+	for (int i = 0; i < 1500 && good; i++) {
+		good = work(&p, pages) == 0;
+		if (good && any(100) == 0)
+			good = pages_write_back(&p, &error) == 0 &&
+			    p.dirty_count == 0 && file_is_model();
+		if (good && p.dirty_count == 0 && any(3) == 0)
+			pages_drop(&p);
+	}
+	tap_ok(good, "%s: pages are the model's", what);
+	tap_ok(kind == PAGES_SHARED || p.absent < COUNT - pages / 2,
+	    "%s: %d of %d pages are absent at the end", what, (int)p.absent,
+	    COUNT);
+	tap_ok(pages_write_back(&p, &error) == 0 && file_is_model(),
+	    "%s: and so is the file", what);
+	pages_unmap(&p);
+}
+
+/* What a file that was cut off doesn't hold is an error, and is not zeros. */
+static void
+check_cut_off(void)
+{
+	struct pages p;
+	uint64_t number = 700;
+	int good;
+
+	memset(model, 1, NBYTES);
+	good = store_write(&store, model, NBYTES, OFFSET, &error) == 0 &&
+	    pages_map(&p, &store, OFFSET, COUNT, PAGES_PRIVATE, &error) == 0 &&
+	    ftruncate(store.fd, OFFSET + 600 * PAGE_BYTES) == 0;
+	tap_ok(good && pages_load(&p, &number, 1, &error) < 0,
+	    "a page that is not there can't be loaded: %s", error.text);
+	tap_ok(good && p.absent == COUNT, "and is not present");
+	/* One after the other, until the whole chunk is asked for. */
+	for (number = 512; good && number < 600; number++) {
+		if (pages_load(&p, &number, 1, &error) < 0)
+			break;
+		pages_touch(&p, &number, 1);
+		p.base[number * PAGE_BYTES] |= 2;
+	}
+	tap_ok(good && number > 512 && number < 600,
+	    "a chunk that is not all there can't be loaded: %s", error.text);
+	good = good && pages_write_back(&p, &error) == 0;
+	tap_ok(good && store_read(&store, file, 600 * PAGE_BYTES, OFFSET,
+	    &error) == 0 && file[512 * PAGE_BYTES] == 3 &&
+	    file[599 * PAGE_BYTES] == 1 && file[0] == 1,
+	    "what was changed before is written back, and nothing else");
+	pages_unmap(&p);
+}
+
+int
+main(void)
+{
+	char path[] = "/tmp/bloomdedup-pages-XXXXXX";
+
+	model = malloc(NBYTES);
+	file = malloc(NBYTES);
+	store.fd = mkstemp(path);
+	store.path = path;
+	store.writable = 1;
+	if (model == NULL || file == NULL || store.fd < 0) {
+		tap_ok(0, "a temporary file");
+		return tap_end();
+	}
+	unlink(path);
+	check(PAGES_SHARED, COUNT, "shared");
+	check(PAGES_PRIVATE, COUNT, "private, all over");
+	check(PAGES_PRIVATE, 100, "private, neighbours");
+	check(PAGES_PRIVATE, 20, "private, close neighbours");
+	check(PAGES_FRESH, COUNT, "fresh, all over");
+	check(PAGES_FRESH, 100, "fresh, neighbours");
+	check_cut_off();
+	close(store.fd);
+	free(model);
+	free(file);
+	return tap_end();
+}
