@@ -12,9 +12,9 @@ BUILD = build
 PROGRAM = bloomdedup
 
 REQUIRED_CPPFLAGS = -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 -Isrc
-REQUIRED_CFLAGS = -std=c11 -Wno-psabi
+REQUIRED_CFLAGS = -std=c11 -pthread -Wno-psabi
 WARNINGS = -Wall -Wextra -Wconversion -Wshadow
-LDLIBS = -lz -lm
+LDLIBS = -lz -lm -pthread
 
 # WERROR=1: every warning is an error, as in CI
 ifdef WERROR
@@ -77,6 +77,28 @@ SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all \
 check-asan:
 	$(MAKE) check BUILD=$(BUILD)/asan PROGRAM=$(BUILD)/asan/bloomdedup \
 		CFLAGS='-O1 -g $(SANITIZE)'
+
+# What concerns threads, under the thread sanitizer. It may not run where
+# addresses are as random as in Debian 12: setarch -R makes them fixed.
+check-tsan:
+	@mkdir -p $(BUILD)/tsan
+	@echo 'int main(void) { return 0; }' >$(BUILD)/tsan/try.c
+	@if ! $(CC) -fsanitize=thread -o $(BUILD)/tsan/try $(BUILD)/tsan/try.c; \
+	then \
+		echo "check-tsan: $(CC) has no thread sanitizer: skipped"; \
+		exit 0; \
+	fi; \
+	fixed="setarch $$(uname -m) -R"; \
+	$$fixed true 2>/dev/null || fixed=; \
+	if ! $$fixed $(BUILD)/tsan/try; then \
+		echo "check-tsan: the thread sanitizer can't run here: skipped"; \
+		exit 0; \
+	fi; \
+	$(MAKE) tests BUILD=$(BUILD)/tsan PROGRAM=$(BUILD)/tsan/bloomdedup \
+		CFLAGS='-O1 -g -fsanitize=thread' && \
+	BUILD='$(abspath $(BUILD))/tsan' \
+		BLOOMDEDUP='$(abspath $(BUILD))/tsan/bloomdedup' \
+		$$fixed tests/run $(BUILD)/tsan/unit/worker.test
 
 # The tests that run the program, built for arm64, under qemu (Debian).
 check-arm64:
@@ -207,5 +229,5 @@ lint:
 
 -include $(objects:.o=.d) $(units:.test=.d) $(BUILD)/helper.d
 
-.PHONY: all tests check check-slow check-asan check-arm64 bench clean deps install uninstall dist lint
+.PHONY: all tests check check-slow check-asan check-tsan check-arm64 bench clean deps install uninstall dist lint
 .DELETE_ON_ERROR:
