@@ -12,9 +12,25 @@
 #include "memory.h"
 #include "num.h"
 #include "sizing.h"
+#include "worker.h"
 
 /* So many pages tell a layer's number of lines to some tenths of a percent. */
 #define SAMPLE_PAGES 1000
+
+/*
+ * The table in both slots, so that the loss of one loses no layer: what is left
+ * to do of that while the run goes on. It belongs to the thread until
+ * finish_publishing; `store` is only read there.
+ */
+struct publishing {
+	struct worker *worker; /* NULL: none can be had */
+	struct store *store;
+	uint8_t page[PAGE_BYTES];
+	uint64_t offset;
+	int running;
+	int result;
+	struct error error;
+};
 
 static uint64_t
 slot_offset(unsigned slot)
@@ -102,26 +118,64 @@ static void
 release(struct filter *f)
 {
 	unmap_layers(f);
+	if (f->publishing != NULL)
+		worker_free(f->publishing->worker);
+	free(f->publishing);
 	store_close(&f->store);
 	*f = (struct filter){ .store = STORE_NONE };
 }
 
-/*
- * Write the table into the slot that is not the newest: a torn write leaves
- * the other one.
- */
+/* The first slot and the file's length are on the disk before the second. */
+static void
+publish_rest(void *context)
+{
+	struct publishing *p = context;
+
+	p->result = -1;
+	if (store_sync(p->store, &p->error) == 0 &&
+	    store_write(p->store, p->page, sizeof p->page, p->offset,
+	    &p->error) == 0)
+		p->result = store_sync(p->store, &p->error);
+}
+
+static int
+finish_publishing(struct filter *f, struct error *error)
+{
+	struct publishing *p = f->publishing;
+
+	if (p == NULL || !p->running)
+		return 0;
+	if (p->worker != NULL)
+		worker_wait(p->worker);
+	p->running = 0;
+	if (p->result < 0)
+		*error = p->error;
+	else
+		f->slot = 1 - f->slot;
+	return p->result;
+}
+
+/* Into the slot that is not the newest: a torn write leaves the other one. */
+static void
+encode_next_table(struct filter *f, uint8_t page[PAGE_BYTES], uint64_t *offset)
+{
+	f->table.generation++;
+	*offset = slot_offset(1 - f->slot);
+	format_table_encode(&f->table, f->header.id, page);
+}
+
 static int
 write_table(struct filter *f, struct error *error)
 {
 	uint8_t page[PAGE_BYTES];
-	unsigned slot = 1 - f->slot;
+	uint64_t offset;
 
-	f->table.generation++;
-	format_table_encode(&f->table, f->header.id, page);
-	if (store_write(&f->store, page, sizeof page, slot_offset(slot),
-	    error) < 0)
+	if (finish_publishing(f, error) < 0)
 		return -1;
-	f->slot = slot;
+	encode_next_table(f, page, &offset);
+	if (store_write(&f->store, page, sizeof page, offset, error) < 0)
+		return -1;
+	f->slot = 1 - f->slot;
 	return 0;
 }
 
@@ -141,26 +195,46 @@ unlock_table(struct filter *f)
 		    FORMAT_SLOTS * PAGE_BYTES);
 }
 
-/* New layers are in both slots, so that the loss of one loses none. */
+/*
+ * New layers are in one slot at once, and in both when that one is on the disk.
+ * A sync can take long, so that a thread does it, but where others write slots,
+ * too.
+ */
 static int
 publish_layers(struct filter *f, struct error *error)
 {
-	if (store_sync(&f->store, error) < 0 || write_table(f, error) < 0 ||
-	    store_sync(&f->store, error) < 0 || write_table(f, error) < 0)
+	struct publishing *p;
+
+	if (write_table(f, error) < 0)
 		return -1;
-	return store_sync(&f->store, error);
+	if (f->publishing == NULL) {
+		f->publishing = memory_or_die(calloc(1, sizeof *p));
+		f->publishing->worker = f->shared ? NULL : worker_new();
+	}
+	p = f->publishing;
+	p->store = &f->store;
+	p->running = 1;
+	encode_next_table(f, p->page, &p->offset);
+	if (p->worker != NULL) {
+		worker_start(p->worker, publish_rest, p);
+		return 0;
+	}
+	publish_rest(p);
+	return finish_publishing(f, error);
 }
 
 /*
- * Read both slots, take the newest valid one. Returns 1 if what is there does
- * not fit together; `error` says why.
+ * Read both slots, take the newest valid one; *heal says that the other one
+ * lacks something. Returns 1 if what is there does not fit together; `error`
+ * says why.
  */
 static int
-try_table(struct filter *f, int *damaged, struct error *error)
+try_table(struct filter *f, int *heal, struct error *error)
 {
 	uint8_t pages[FORMAT_SLOTS][PAGE_BYTES];
 	struct table tables[FORMAT_SLOTS];
 	int valid[FORMAT_SLOTS], zero;
+	uint64_t length = 0;
 
 	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
 		if (store_read(&f->store, pages[i], PAGE_BYTES,
@@ -174,17 +248,25 @@ try_table(struct filter *f, int *damaged, struct error *error)
 		return -1;
 	if (!valid[0] && !valid[1])
 		return 1;
+	/* Power can fail when a slot is on the disk and the length is not. */
+	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
+		if (valid[i] && format_table_end(&tables[i]) >
+		    f->store.length) {
+			length = format_table_end(&tables[i]);
+			valid[i] = 0;
+		}
+	}
+	if (!valid[0] && !valid[1]) {
+		error_set(error, STATUS_FAILED, "the filter is cut short: it"
+		    " has %" PRIu64 " bytes and should have %" PRIu64,
+		    f->store.length, length);
+		return 1;
+	}
 	f->slot = valid[1] &&
 	    (!valid[0] || tables[1].generation > tables[0].generation);
 	f->table = tables[f->slot];
-	*damaged = !valid[0] || !valid[1];
-	if (f->store.length < filter_bytes(f)) {
-		error_set(error, STATUS_FAILED, "the filter is cut short: it"
-		    " has %" PRIu64 " bytes and should have %" PRIu64,
-		    f->store.length, filter_bytes(f));
-		return 1;
-	}
-	if (!*damaged || f->store.length <= filter_bytes(f))
+	*heal = !valid[0] || !valid[1] || tables[0].count != tables[1].count;
+	if ((valid[0] && valid[1]) || f->store.length <= filter_bytes(f))
 		return 0;
 	/* A layer that was not published yet has no bits. */
 	if (store_is_zero(&f->store, filter_bytes(f), &zero, error) < 0)
@@ -211,11 +293,11 @@ static int
 update_table(struct filter *f, struct error *error)
 {
 	unsigned count = f->table.count;
-	int damaged, result;
+	int heal, result;
 
 	if (!f->shared)
 		return 0;
-	result = try_table(f, &damaged, error);
+	result = try_table(f, &heal, error);
 	if (result != 0)
 		return name_file(f, result, error);
 	for (unsigned i = count; i < f->table.count; i++) {
@@ -228,7 +310,7 @@ update_table(struct filter *f, struct error *error)
 static int
 read_table(struct filter *f, struct error *error)
 {
-	int damaged = 0, result = 1;
+	int heal = 0, result = 1;
 
 	/*
 	 * Who reads without the lock may meet a slot that is just being
@@ -238,14 +320,14 @@ read_table(struct filter *f, struct error *error)
 		if (i > 0)
 			nanosleep(&(struct timespec){ .tv_nsec = 2000000 },
 			    NULL);
-		result = try_table(f, &damaged, error);
+		result = try_table(f, &heal, error);
 	}
 	if (result != 0)
 		return name_file(f, result, error);
-	if (!damaged || !f->writable)
+	if (!heal || !f->writable)
 		return 0;
-	/* Heal the damaged slot: the next table goes there, saying the same. */
-	return write_table(f, error);
+	/* The next table goes into the other slot, and says the same. */
+	return store_sync(&f->store, error) < 0 ? -1 : write_table(f, error);
 }
 
 static int
@@ -470,6 +552,8 @@ filter_close(struct filter *f, struct error *error)
 {
 	int result = filter_write_back(f, error);
 
+	if (result == 0)
+		result = finish_publishing(f, error);
 	if (f->marking && result == 0)
 		result = write_last_table(f, error);
 	release(f);
@@ -862,7 +946,8 @@ filter_mark(struct filter *f, const struct digest *digests, size_t n,
 int
 filter_sync(struct filter *f, struct error *error)
 {
-	if (filter_write_back(f, error) < 0)
+	if (filter_write_back(f, error) < 0 ||
+	    finish_publishing(f, error) < 0)
 		return -1;
 	return store_sync(&f->store, error);
 }

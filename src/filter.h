@@ -37,6 +37,7 @@ struct filter {
 	int writable;
 	int marking;       /* this run marks, and the file says so */
 	unsigned slot;     /* which slot holds the newest table: 0 or 1 */
+	struct publishing *publishing; /* of new layers, in a thread */
 	enum growth growth; /* what is done at capacity in this run */
 	uint64_t max_bytes; /* the file's limit in this run, or UINT64_MAX */
 	uint64_t overfilled; /* lines marked beyond capacity in this run */

@@ -121,7 +121,9 @@ hold_is_full(const struct hold *hold)
 int
 hold_prepare(struct hold *hold, struct error *error)
 {
-	if (filter_reserve(hold->filter, hold->count, error) < hold->count)
+	/* New layers are on the disk before a journal can name them. */
+	if (filter_reserve(hold->filter, hold->count, error) < hold->count ||
+	    filter_sync(hold->filter, error) < 0)
 		return -1;
 	return hold->journaled ? journal_sync(&hold->journal, error) : 0;
 }

@@ -236,6 +236,31 @@ unharmed() {
 	bloomdedup check -f seen more | cmp - more
 }
 
+@test "one slot knows a layer that the file doesn't have: it was about to grow" {
+	bloomdedup create -n 100 -p 1e-12 seen
+	"$HELPER" lines 100 >in
+	bloomdedup add -f seen in
+	size=$(wc -c <seen)
+	cp seen grown
+	"$HELPER" lines 1000 >more
+	bloomdedup add -f grown more
+	# the slot of the grown filter, whose generation is the larger one
+	old=$(od -An -tu8 -j 4104 -N 8 seen) new=$(od -An -tu8 -j 8200 -N 8 seen)
+	slot=$((old < new ? 1 : 2))
+	newest=$(od -An -tu8 -j 4104 -N 8 grown)
+	other=$(od -An -tu8 -j 8200 -N 8 grown)
+	dd if=grown of=seen bs=4096 count=1 conv=notrunc 2>err \
+		skip=$((newest > other ? 1 : 2)) seek=$slot
+	[ "$(wc -c <seen)" -eq "$size" ]
+	bloomdedup check -f seen in | cmp - in
+	bloomdedup add -f seen more
+	bloomdedup check -f seen more | cmp - more
+	# and with both slots it is a filter that was cut off
+	cp grown seen
+	truncate -s "$size" seen
+	refused seen 'cut short'
+}
+
 @test "a slot from another filter doesn't count" {
 	bloomdedup create -n 100 one
 	bloomdedup create -n 100 two

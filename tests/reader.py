@@ -342,10 +342,9 @@ def read_slot(slot, file_id):
 def read_layers(data, file_id):
     """RECOVERY: (offset, pages, k, t) of each layer of the slot that counts."""
     slots = [read_slot(data[i:i + PAGE], file_id) for i in (PAGE, 2 * PAGE)]
-    valid = [slot for slot in slots if slot is not None]
-    need(valid, "both slots damaged")
+    valid = [slot for slot in slots if slot and slot[1] <= len(data)]
+    need(valid, "both slots damaged, or shorter than they say")
     _, nbytes, layers = max(valid, key=lambda slot: slot[0])
-    need(len(data) >= nbytes, "shorter than its slot says")
     need(len(valid) == 2 or not any(data[nbytes:]),
          "one slot damaged, and longer than the other says")
     for offset, pages, _, _, sealed_crc in layers:
