@@ -44,6 +44,8 @@ open_hidden(struct output *out, const char *path, const struct stat *old,
 
 	/* Through a link it is the file that is replaced, not the link. */
 	out->target = store_follow(path);
+	if (out->target == NULL)
+		return error_system(error, errno, path);
 	/* At no moment more open than the file that it becomes. */
 	out->fd = store_open_hidden(out->target, old != NULL ? 0600 : 0666,
 	    &out->hidden);

@@ -165,8 +165,10 @@ store_follow(const char *path)
 		ssize_t n;
 
 		real = realpath(name, NULL);
-		if (real != NULL) {
+		if (real != NULL || errno != ENOENT) {
+			int errnum = errno;
 			free(name);
+			errno = errnum;
 			return real;
 		}
 		n = readlink(name, link, sizeof link - 1);
@@ -184,12 +186,14 @@ store_follow(const char *path)
 }
 
 /* A link to nothing stays what it is, and is in the way of a new file. */
-static char *
-existing_path(const char *path)
+static int
+take_real_path(struct store *store, struct error *error)
 {
-	char *real = realpath(path, NULL);
-
-	return real != NULL ? real : memory_or_die(strdup(path));
+	store->real_path = realpath(store->path, NULL);
+	if (store->real_path == NULL && errno == ENOENT)
+		store->real_path = memory_or_die(strdup(store->path));
+	return store->real_path != NULL ? 0 :
+	    error_system(error, errno, store->path);
 }
 
 int
@@ -221,7 +225,8 @@ store_open(struct store *store, const char *path, int writable,
 		if (check_regular(store, error) < 0)
 			goto fail;
 		if (!writable) {
-			store->real_path = existing_path(path);
+			if (take_real_path(store, error) < 0)
+				goto fail;
 			return 0;
 		}
 		if (lock(store, wait, start, &noticed, error) < 0)
@@ -233,7 +238,8 @@ store_open(struct store *store, const char *path, int writable,
 		    opened.st_dev == named.st_dev &&
 		    opened.st_ino == named.st_ino) {
 			store->length = (uint64_t)opened.st_size;
-			store->real_path = existing_path(path);
+			if (take_real_path(store, error) < 0)
+				goto fail;
 			return 0;
 		}
 		close(store->fd);
@@ -294,7 +300,10 @@ store_create(struct store *store, const char *path, struct error *error)
 	store->path = memory_or_die(strdup(path));
 	store->writable = 1;
 	/* Through a link it is the file that is made or replaced. */
-	store->real_path = existing_path(path);
+	if (take_real_path(store, error) < 0) {
+		store_close(store);
+		return -1;
+	}
 	store->fd = store_open_hidden(store->real_path, 0600, &store->hidden);
 	if (store->fd < 0 || flock(store->fd, LOCK_EX | LOCK_NB) < 0) {
 		error_system(error, errno, path);

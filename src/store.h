@@ -55,6 +55,7 @@ int store_publish(struct store *store, int replace, struct error *error);
 
 /*
  * The name without links, also where there is no such file yet; to be freed.
+ * NULL, and errno, if that can't be told.
  */
 char *store_follow(const char *path);
 
