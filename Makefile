@@ -61,7 +61,14 @@ $(BUILD)/unit/%.test: tests/unit/%.c $(library) Makefile
 $(BUILD)/helper: tests/helper.c $(library) Makefile
 	$(COMPILE) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
 
-tests: $(PROGRAM) $(units) $(BUILD)/helper
+# Loaded into the program by tests that let its memory run out. Flags of its
+# own: those for a static or sanitized program don't fit a library.
+$(BUILD)/preload.so: tests/preload.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(REQUIRED_CPPFLAGS) $(CPPFLAGS) $(REQUIRED_CFLAGS) $(WARNINGS) \
+		-O1 -g -fPIC -shared -o $@ $< -ldl
+
+tests: $(PROGRAM) $(units) $(BUILD)/helper $(BUILD)/preload.so
 
 check: tests
 	BUILD='$(abspath $(BUILD))' BLOOMDEDUP='$(abspath $(PROGRAM))' tests/run

@@ -31,16 +31,13 @@
  *                               of stdin for layer N (0); N = open: without
  *                               its commit
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __linux__
 #include <sys/ptrace.h>
-#endif
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -223,7 +220,6 @@ run_kill_after(long microseconds, char **command)
 	    128 + WTERMSIG(status);
 }
 
-#ifdef __linux__
 /*
  * What ptrace(2) tells about a stop, PTRACE_GET_SYSCALL_INFO: of the words,
  * the first byte says before (1) or after (2), the fourth is the call's
@@ -305,18 +301,6 @@ run_kill_at(unsigned long wanted, const char *path, char **command)
 	return WIFEXITED(status) ? WEXITSTATUS(status) :
 	    128 + WTERMSIG(status);
 }
-#else
-static int
-run_kill_at(unsigned long wanted, const char *path, char **command)
-{
-	(void)wanted;
-	(void)path;
-	(void)command;
-	errno = ENOSYS;
-	return fail("ptrace");
-}
-#endif
-
 #define NUMBERED "https://example.org/"
 enum { NUMBER_DIGITS = 10, NUMBERED_BYTES = sizeof NUMBERED - 1 +
 	NUMBER_DIGITS };

@@ -17,7 +17,7 @@ at_each() {
 	kill_at 0 note "$@" >stdout 2>err || true
 	stops=$(cat note)
 	[ "${stops:-0}" -gt 0 ] || skip "may not trace"
-	[ -n "${BLOOMDEDUP_SLOW:-}" ] || step=$((stops / 16 + 1))
+	[ -n "${BLOOMDEDUP_SLOW:-}" ] || step=$((stops / 24 + 1))
 	for ((at = RANDOM % step + 1; at <= stops; at += step)); do
 		before
 		status=0

@@ -1,0 +1,245 @@
+/*
+ * For LD_PRELOAD under the program, to let its library calls fail. Not
+ * installed. Environment:
+ *
+ *   FAIL_ALLOCATION=N   the Nth allocation of memory fails, once; with a + at
+ *                       the end it fails from there on
+ *   SHORT=N             every Nth read or write does less than it is asked to;
+ *                       without it none does
+ *   FIRED=FILE          is made when something of this has happened
+ *
+ * All is counted from main on; what the loader does before is not the
+ * program's. Commands that the program starts are left alone.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int begun;
+static int from_there_on;
+static unsigned long wanted, allocations;
+static unsigned long every, transfers;
+static const char *fired_path;
+
+static void
+fired(void)
+{
+	int saved = errno, fd;
+
+	if (fired_path == NULL)
+		return;
+	fd = open(fired_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+}
+
+/* --- allocations */
+
+static int
+fails(void)
+{
+	if (!begun || wanted == 0)
+		return 0;
+	allocations++;
+	if (allocations != wanted && !(from_there_on && allocations > wanted))
+		return 0;
+	fired();
+	errno = ENOMEM;
+	return 1;
+}
+
+static struct {
+	void *(*malloc)(size_t);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void (*free)(void *);
+} next;
+
+/* What dlsym itself may ask for, before there is anything behind us. */
+static _Alignas(max_align_t) char early[8192];
+static size_t early_used;
+
+static void *
+take_early(size_t nbytes)
+{
+	void *p = early + early_used;
+
+	early_used += (nbytes + sizeof(max_align_t) - 1) /
+	    sizeof(max_align_t) * sizeof(max_align_t);
+	if (early_used > sizeof early)
+		_exit(99);
+	return p;
+}
+
+static int
+is_early(const void *p)
+{
+	return (const char *)p >= early &&
+	    (const char *)p < early + sizeof early;
+}
+
+/* Returns 0 while it is at work. */
+static int
+find_next(void)
+{
+	static int busy;
+	static const struct { const char *name; void *to; } names[] = {
+		{ "malloc", &next.malloc },
+		{ "calloc", &next.calloc },
+		{ "realloc", &next.realloc },
+		{ "aligned_alloc", &next.aligned_alloc },
+		{ "posix_memalign", &next.posix_memalign },
+		{ "free", &next.free },
+	};
+
+	if (busy)
+		return 0;
+	if (next.free != NULL)
+		return 1;
+	busy = 1;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		void *found = dlsym(RTLD_NEXT, names[i].name);
+
+		if (found == NULL)
+			_exit(99);
+		memcpy(names[i].to, &found, sizeof found);
+	}
+	busy = 0;
+	return 1;
+}
+
+void *
+malloc(size_t nbytes)
+{
+	if (!find_next())
+		return take_early(nbytes);
+	return fails() ? NULL : next.malloc(nbytes);
+}
+
+void *
+calloc(size_t count, size_t nbytes)
+{
+	if (!find_next())
+		return take_early(count * nbytes);
+	return fails() ? NULL : next.calloc(count, nbytes);
+}
+
+void *
+realloc(void *old, size_t nbytes)
+{
+	if (!find_next() || is_early(old))
+		_exit(99);
+	return fails() ? NULL : next.realloc(old, nbytes);
+}
+
+void *
+aligned_alloc(size_t alignment, size_t nbytes)
+{
+	if (!find_next())
+		_exit(99);
+	return fails() ? NULL : next.aligned_alloc(alignment, nbytes);
+}
+
+int
+posix_memalign(void **p, size_t alignment, size_t nbytes)
+{
+	if (!find_next())
+		_exit(99);
+	return fails() ? ENOMEM : next.posix_memalign(p, alignment, nbytes);
+}
+
+void
+free(void *p)
+{
+	if (!is_early(p) && find_next())
+		next.free(p);
+}
+
+/* --- reads and writes */
+
+/* How many bytes to transfer: at least one of those that were asked for. */
+static size_t
+some(size_t nbytes)
+{
+	if (!begun || every == 0 || nbytes < 2 || ++transfers % every != 0)
+		return nbytes;
+	fired();
+	return transfers / every % 2 == 0 ? 1 : nbytes - 1 - nbytes / 3;
+}
+
+ssize_t
+read(int fd, void *data, size_t nbytes)
+{
+	return syscall(SYS_read, fd, data, some(nbytes));
+}
+
+ssize_t
+write(int fd, const void *data, size_t nbytes)
+{
+	return syscall(SYS_write, fd, data, some(nbytes));
+}
+
+/* Their names are those of the C library, also where a header renames them. */
+ssize_t
+pread(int fd, void *data, size_t nbytes, off_t offset)
+{
+	return syscall(SYS_pread64, fd, data, some(nbytes), offset);
+}
+
+ssize_t
+pwrite(int fd, const void *data, size_t nbytes, off_t offset)
+{
+	return syscall(SYS_pwrite64, fd, data, some(nbytes), offset);
+}
+
+/* --- from main on */
+
+static int (*real_main)(int, char **, char **);
+
+static unsigned long
+take_number(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text == NULL ? 0 : strtoul(text, NULL, 10);
+}
+
+static int
+our_main(int argc, char **argv, char **environment)
+{
+	const char *text = getenv("FAIL_ALLOCATION");
+
+	wanted = take_number("FAIL_ALLOCATION");
+	from_there_on = text != NULL && strchr(text, '+') != NULL;
+	every = take_number("SHORT");
+	fired_path = getenv("FIRED");
+	unsetenv("LD_PRELOAD");
+	begun = 1;
+	return real_main(argc, argv, environment);
+}
+
+/* What the start files call, in glibc and musl alike. */
+int
+__libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
+    void (*init)(void), void (*fini)(void), void (*end)(void), void *stack)
+{
+	int (*start)(int (*)(int, char **, char **), int, char **,
+	    void (*)(void), void (*)(void), void (*)(void), void *);
+	void *found = dlsym(RTLD_NEXT, "__libc_start_main");
+
+	if (found == NULL)
+		_exit(99);
+	memcpy(&start, &found, sizeof found);
+	real_main = main;
+	return start(our_main, argc, argv, init, fini, end, stack);
+}
