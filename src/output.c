@@ -158,11 +158,17 @@ output_check_sync(const struct output *out, struct error *error)
 int
 output_sync(struct output *out, struct error *error)
 {
-	/* EINVAL, EROFS: a pipe, a terminal, /dev/null */
-	if (out->fd >= 0 && fsync(out->fd) < 0 && errno != EINVAL &&
-	    errno != EROFS)
-		return error_system(error, errno, out->name);
-	return 0;
+	struct stat st;
+	int errnum;
+
+	if (out->fd < 0 || fsync(out->fd) == 0)
+		return 0;
+	errnum = errno;
+	/* A pipe, a terminal, /dev/null; but a file, when its disk failed. */
+	if ((errnum == EINVAL || errnum == EROFS) &&
+	    fstat(out->fd, &st) == 0 && !S_ISREG(st.st_mode))
+		return 0;
+	return error_system(error, errnum, out->name);
 }
 
 int
