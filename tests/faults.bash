@@ -29,12 +29,12 @@ times() {
 # takes longer than the command. What is called so must itself return with 1
 # when something fails, and say what.
 untraced() {
-	local trap status=0
-	trap=$(trap -p DEBUG)
+	local trap_before result=0
+	trap_before=$(trap -p DEBUG)
 	trap - DEBUG
-	"$@" || status=$?
-	eval "$trap"
-	return $status
+	"$@" || result=1
+	eval "$trap_before"
+	return $result
 }
 
 # whole FILTER: it can be opened and read.
