@@ -577,7 +577,7 @@ all_or_nothing() {
 @test "kill -9 at random moments: all lines are remembered, or none" {
 	"$HELPER" lines 60000 >in
 	echo 'old file' >before
-	bloomdedup create -n 1000 -p 1e-12 empty
+	bloomdedup create -n 40000 -p 1e-12 empty
 	cp empty seen
 	start=${EPOCHREALTIME/[.,]/}
 	bloomdedup --atomic -f seen -o file in 2>/dev/null

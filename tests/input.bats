@@ -338,3 +338,71 @@ broken_file() {
 	[ "$capacity" -ge 1200000 ]
 	[ "$capacity" -le 2500000 ]
 }
+
+# --- odd ends, and errors in the middle
+
+@test "one byte, with and without a filter, whatever it is" {
+	for byte in a '\0' '\n' '\r' '\x1f' '\xff'; do
+		rm -f seen
+		printf "$byte" >in
+		printf "$byte" >want
+		[ "$byte" = '\n' ] || echo >>want
+		bloomdedup in >out
+		cmp want out
+		bloomdedup -f seen <in >out
+		cmp want out
+		bloomdedup -f seen in >out
+		[ ! -s out ]
+	done
+}
+
+@test "CR LF: the CR is a part of the line, and with --strip-cr it isn't one" {
+	printf 'a\r\nb\na\nb\r\na\r\n\r\n\r' >in
+	printf 'a\r\nb\na\nb\r\n\r\n' >want
+	bloomdedup in >out
+	cmp want out
+	printf 'a\r\nb\n\r\n' >want
+	bloomdedup --strip-cr in >out
+	cmp want out
+}
+
+@test "an error in the middle of a file: its lines until there, the others" {
+	skip_if_sanitized # its leak checker fails under strace
+	command -v strace >/dev/null || skip "needs strace"
+	"$HELPER" lines 60000 >in
+	gzip -c in >in.gz
+	echo other >other
+	for file in in in.gz; do
+		rm -f seen
+		status=0
+		strace -qq -o trace -P $file -e trace=read \
+			-e inject=read:error=EIO:when=3 \
+			"$BLOOMDEDUP" -f seen $file other >first 2>err ||
+			status=$?
+		[ -s trace ] || skip "may not trace"
+		grep -q INJECTED trace
+		[ "$status" -eq 3 ]
+		grep -v '^strace: ' err >said
+		[ "$(wc -l <said)" -eq 1 ]
+		grep -q "^bloomdedup: $file: Input/output error" said
+		# whole lines from the beginning, and all of the other file
+		[ "$(tail -n 1 first)" = other ]
+		sed -i '$d' first
+		[ -s first ]
+		head -n "$(wc -l <first)" in | cmp - first
+		[ "$(wc -l <first)" -lt 60000 ]
+		# the rest comes when it can be read
+		bloomdedup -f seen $file >second
+		cat first second | cmp in -
+	done
+	# and with --atomic nothing happened
+	rm -f seen
+	status=0
+	strace -qq -o trace -P in -e trace=read \
+		-e inject=read:error=EIO:when=3 \
+		"$BLOOMDEDUP" --atomic -f seen -o file in 2>err || status=$?
+	grep -q INJECTED trace
+	[ "$status" -eq 3 ]
+	[ ! -e file ]
+	bloomdedup -f seen in | cmp in -
+}
