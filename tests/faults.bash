@@ -61,3 +61,101 @@ at_most() {
 		rm -f .bloomdedup-*
 	fi
 }
+
+# --- kill -9 at random moments
+
+# How long a run takes, in microseconds. It is measured by the first one, and
+# then follows how many of them end before they are killed, so that it is four
+# in five on any machine.
+took=0
+
+# killed COMMAND...: it is killed at a random moment, or it ends well before;
+# $kills counts. The first one of all is not killed.
+killed() {
+	local status=0 start
+	if [ $took -eq 0 ]; then
+		start=${EPOCHREALTIME/[.,]/}
+		"$HELPER" kill-after 600000000 "$@" || return 1
+		took=$((${EPOCHREALTIME/[.,]/} - start))
+		return 0
+	fi
+	"$HELPER" kill-after $(((RANDOM * 32768 + RANDOM) % (took * 5 / 4))) \
+		"$@" || status=$?
+	if [ "$status" -eq 137 ]; then
+		kills=$((kills + 1))
+		took=$((took + took / 256 + 1))
+	elif [ "$status" -eq 0 ]; then
+		took=$((took - took / 64 + 10))
+	else
+		echo "exit status $status from: $*"
+		cat err
+		return 1
+	fi
+}
+
+# in_parts COUNT LINES: `in` has so many lines, and part.* are its parts.
+in_parts() {
+	part=$2
+	"$HELPER" numbered $(($1 * $2)) >in
+	split -l "$2" -a 3 in part.
+}
+
+# ended FILE: what it holds, with an end to its last line, which may be torn.
+ended() {
+	cat "$1"
+	echo
+}
+
+# kill_runs KILLS BATCH: rounds of runs, each over its part of `in` and killed
+# at a random moment, and then one over all of it, to its end, until so many
+# were killed. The test says how: `before` prepares a round, `run_part PART` is
+# one run, `run_all` the last; what they print is in `all` in the end. No line
+# is missing there or glued to another; at most one is torn and BATCH come
+# twice for each kill. It goes on until more than a hundredth of the kills came
+# in the middle of the lines.
+kill_runs() {
+	local total=0 in_the_middle=0 file count end stubs repeats cut
+	count=$(wc -l <in)
+	: >all
+	: >err
+	before
+	run_part part.aaa
+	while [ $total -lt "$1" ] ||
+		[ $in_the_middle -le $((total / 100)) ]; do
+		[ $total -lt $(($1 * 20)) ] || return 1
+		: >all
+		kills=0
+		before
+		for file in part.*; do
+			run_part "$file" || return 1
+		done
+		end=$(stat -c %s all)
+		whole seen || return 1
+		run_all || return 1
+		"$HELPER" came-out "$count" "$part" "$end" all >figures ||
+			return 1
+		read -r stubs repeats cut <figures
+		echo "$kills kills: $stubs torn, $repeats twice, $cut cut"
+		[ "$stubs" -le "$kills" ] || return 1
+		[ "$repeats" -le $((kills * $2)) ] || return 1
+		total=$((total + kills))
+		in_the_middle=$((in_the_middle + cut))
+	done
+	echo "$total kills, $in_the_middle in the middle of the lines"
+}
+
+# kill_each KILLS: `before`, `run_once`, which is killed at a random moment,
+# and `after`, until so many were killed.
+kill_each() {
+	local total=0
+	: >err
+	before
+	run_once
+	while [ $total -lt "$1" ]; do
+		kills=0
+		before
+		run_once || return 1
+		after || return 1
+		total=$((total + kills))
+	done
+}
