@@ -1,5 +1,7 @@
 # Filter files that somebody made on purpose, with the checksums right: they
-# are refused, or are filters that can be worked with. Nothing crashes.
+# are refused, or are filters that can be worked with. Nothing crashes. And what
+# somebody planted in the place of a file. Damage that no checksum was repaired
+# for is in unit/hostile.c: every bit and every length.
 load common
 
 # The numbers that parsers trip over, as 8 bytes, little-endian.
@@ -124,7 +126,7 @@ every_field() {
 		for field in 0:8 8:8 16:8 24:8 32:8 40:8 48:4 52:4 56:4 60:4; do
 			at=$((64 + 64 * layer + ${field%:*}))
 			nbytes=${field#*:}
-			for number in $few; do
+			for number in $numbers; do
 				cp "$BATS_FILE_TMPDIR/grown" seen
 				number=${number:0:nbytes * 2}
 				"$HELPER" poke seen $((4096 + at)) "$number"
@@ -369,4 +371,224 @@ every_field() {
 	wait $pid || status=$?
 	[ "$status" -eq 3 ]
 	grep -q '^bloomdedup: other: ' err
+}
+
+# planted KIND: put it in the place of the filter `there`.
+planted() {
+	rm -rf there
+	case $1 in
+	folder) mkdir there ;;
+	full-folder) mkdir there && echo secret >there/file ;;
+	fifo) mkfifo there ;;
+	socket) perl -MIO::Socket::UNIX -e '
+		IO::Socket::UNIX->new(Local => "there", Listen => 1) or die' ;;
+	device) mknod there c 1 3 2>/dev/null || ln -s /dev/null there ;;
+	nowhere) ln -s missing there ;;
+	loop) ln -s there there ;;
+	link) ln -s target there ;;
+	link-to-folder) ln -s folder there ;;
+	link-to-fifo) ln -s fifo there ;;
+	esac
+	what_it_is >planted
+}
+
+# A filter is never made, and nothing is written, through what is planted.
+what_it_is() {
+	stat -c '%F %a %t %T' there
+	readlink there || true
+	[ -L there ] || ! [ -d there ] || ls -A there
+}
+
+# refused_there COMMAND...: status 2 or 3, one line of a message, no wait, and
+# what was planted is as it was.
+refused_there() {
+	local status=0
+	timeout 20 "$BLOOMDEDUP" "$@" >out 2>err || status=$?
+	if { [ "$status" -ne 3 ] && [ "$status" -ne 2 ]; } ||
+		[ "$(wc -l <err)" -ne 1 ] || ! grep -q '^bloomdedup: ' err; then
+		echo "$kind: status $status from $*"
+		cat err
+		return 1
+	fi
+	what_it_is | cmp planted -
+	echo secret | cmp - target
+	[ ! -e missing ]
+	[ -z "$(ls -A folder)" ]
+	no_leftovers
+}
+
+@test "what somebody planted in the filter's place is refused, and as it was" {
+	printf 'a\nb\n' >in
+	echo secret >target
+	mkdir folder
+	mkfifo fifo
+	bloomdedup add -f other in
+	for kind in folder full-folder fifo socket device nowhere loop link \
+		link-to-folder link-to-fifo; do
+		planted $kind
+		refused_there -f there in
+		refused_there add -f there in
+		refused_there --shared -f there in
+		refused_there --atomic -f there in
+		refused_there --sync -f there -o printed in
+		refused_there --to-command=cat -f there in
+		refused_there check -f there in
+		refused_there info there
+		refused_there create there
+		refused_there create --like=there new
+		refused_there merge -o there other
+		refused_there merge -o new other there
+		[ ! -e new ]
+		# who says --force means the file that a link leads to
+		case $kind in link | nowhere) continue ;; esac
+		refused_there create --force there
+		refused_there merge --force -o there other
+	done
+}
+
+@test "a planted link is followed to a filter, and what is made stands there" {
+	mkdir folder
+	echo a >in
+	bloomdedup create -n 100 folder/seen
+	ln -s folder/seen there
+	for command in '' --atomic --shared; do
+		# shellcheck disable=SC2086
+		bloomdedup $command -f there in >out
+	done
+	bloomdedup create --force there
+	[ -L there ]
+	bloomdedup info folder/seen >out
+	[ "$(stat -c %a folder/seen)" = 600 ]
+	[ "$(ls -A folder)" = seen ]
+}
+
+# modes UMASK: run all that makes files under strace, and print the names and
+# modes of those that it made.
+modes() {
+	umask "$1"
+	rm -rf seen* new* file* merged* trace.*
+	strace -f -qq -o trace.1 -e trace=openat,open,creat,mkdir \
+		"$BLOOMDEDUP" create -n 100 seen || return 1
+	strace -f -qq -o trace.2 -e trace=openat,open,creat,mkdir \
+		"$BLOOMDEDUP" -f new --atomic -o file in
+	strace -f -qq -o trace.3 -e trace=openat,open,creat,mkdir \
+		"$BLOOMDEDUP" merge -o merged seen >/dev/null
+	strace -f -qq -o trace.4 -e trace=openat,open,creat,mkdir \
+		"$BLOOMDEDUP" add --sync -f more in
+	sed -n 's/.*openat(AT_FDCWD, "\([^"]*\)", .*O_CREAT.*, \(0[0-7]*\)) .*/\1 \2/p
+		/openat.*O_CREAT/!{ s/^.*\(open(\|creat(\|mkdir(\).*/other &/p; }' \
+		trace.*
+}
+
+@test "umask 000 or 077: nothing that is made is for others to read" {
+	skip_if_sanitized # its leak checker fails under strace
+	command -v strace >/dev/null || skip "needs strace"
+	printf 'a\nb\n' >in
+	for mask in 000 077; do
+		(modes $mask) >made || skip "may not trace"
+		cat made
+		# seen, new, merged, more; a journal; and what becomes `file`
+		[ "$(grep -c '^\(\./\|/.*/\)\?\.bloomdedup-.* 0600$' made)" -eq 4 ]
+		[ "$(grep -c 'new\.journal 0600$' made)" -eq 1 ]
+		[ "$(grep -c '\.bloomdedup-.* 0666$' made)" -eq 1 ]
+		[ "$(wc -l <made)" -eq 6 ]
+		for filter in seen new merged more; do
+			[ "$(stat -c %a $filter)" = 600 ]
+		done
+		# it is no filter, and what the umask says
+		[ "$(stat -c %a file)" = "$(printf %o $((0666 & ~mask)))" ]
+		rm more
+	done
+}
+
+@test "umask 000: what stands beside the filter while a run works" {
+	umask 000
+	mkfifo in
+	bloomdedup create -n 100 seen
+	echo old >file
+	chmod 640 file
+	"$BLOOMDEDUP" --atomic -f seen -o file --duplicates=dropped <in \
+		2>err 3>&- &
+	pid=$!
+	exec 7>in
+	until_true test -e seen.journal
+	echo a >&7
+	until_true grep -q '^State:.S' /proc/$pid/status
+	until_true test "$(find . -name '.bloomdedup-*' | wc -l)" -eq 2
+	stat -c '%a %n' seen* .bloomdedup-* >beside
+	exec 7>&-
+	wait $pid
+	cat beside
+	[ "$(grep -c '^600 seen' beside)" -eq 2 ]
+	# one becomes `file`, the other one a new file
+	[ "$(grep -c '^640 \.bloomdedup-' beside)" -eq 1 ]
+	[ "$(grep -c '^666 \.bloomdedup-' beside)" -eq 1 ]
+	[ "$(stat -c %a file)" = 640 ]
+	no_leftovers
+}
+
+@test "every file is opened so that no other program inherits it" {
+	skip_if_sanitized # its leak checker fails under strace
+	command -v strace >/dev/null || skip "needs strace"
+	"$HELPER" lines 2000 >in
+	gzip <in >in.gz
+	head -c 192 /dev/urandom >secret
+	strace -qq -o trace true || skip "may not trace"
+	count=0
+	while read -r arguments; do
+		count=$((count + 1))
+		# shellcheck disable=SC2086
+		strace -qq -o trace.$count \
+			-e trace=openat,open,creat,dup,dup2,dup3,fcntl,pipe,pipe2,socket,memfd_create \
+			"$BLOOMDEDUP" $arguments >out 2>err </dev/null
+		# what comes before is the loader's
+		sed -n '/^fcntl(0, F_GETFD)/,$p' trace.$count >opened.$count
+		grep -q '^open' opened.$count
+		if grep -E '^(open|openat|creat)\(' opened.$count |
+			grep -v O_CLOEXEC; then
+			echo "without O_CLOEXEC: $arguments"
+			return 1
+		fi
+		# two ends of a pipe: each is closed by hand
+		pipes=$(grep -c '^pipe' opened.$count) || true
+		closed=$(grep -c 'F_SETFD, FD_CLOEXEC' opened.$count) || true
+		[ "$closed" -eq $((2 * pipes)) ]
+		run ! grep -E '^(dup|socket|memfd)' opened.$count
+	done <<-END
+		create -n 100 --secret-file=secret first
+		create --like=first second
+		-f first in
+		-f first --shared -o file in.gz
+		-f second --atomic -o file --duplicates=dropped in
+		-f second --sync -o file in
+		-f third --to-command=cat in
+		check -f first in.gz
+		info first third
+		merge -o merged first second
+	END
+	echo "$count commands"
+	[ $count -eq 10 ]
+	grep -q '^pipe' opened.7
+}
+
+@test "a command has three open files, and no more" {
+	[ -d /proc/self/fd ] || skip "needs /proc"
+	"$HELPER" lines 2000 >in
+	echo old >file
+	bloomdedup create -n 100 seen
+	for options in '' '--duplicates=dropped' '--progress' '--stats'; do
+		# one more is that of ls itself, on the folder that it lists
+		# shellcheck disable=SC2086
+		perl -MPOSIX -e 'POSIX::close($_) for 3 .. 1023; exec @ARGV' \
+			"$BLOOMDEDUP" -f seen $options --to-command='
+			ls -l /proc/self/fd >open; cat >got' in \
+			2>err
+		sed -n 's/.* \([0-9]*\) -> .*/\1/p' open >numbers
+		cat open
+		printf '%s\n' 0 1 2 3 | cmp - numbers
+		grep -q ' 3 -> /proc/' open
+		rm seen
+		bloomdedup create -n 100 seen
+	done
+	cmp in got
 }
