@@ -34,6 +34,7 @@ KERNEL_FLAGS_avx512 = $(KERNEL_FLAGS_avx2) -mavx512f -mavx512bw -mavx512dq \
 objects = $(patsubst src/%.c,$(BUILD)/%.o,\
 	$(filter-out src/kernel.c,$(wildcard src/*.c))) $(kernels:%=$(BUILD)/kernel-%.o)
 library = $(filter-out $(BUILD)/main.o,$(objects))
+helpers = $(BUILD)/helper $(BUILD)/adversary
 units = $(patsubst tests/unit/%.c,$(BUILD)/unit/%.test,$(wildcard tests/unit/*.c))
 
 COMPILE = $(CC) $(REQUIRED_CPPFLAGS) $(CPPFLAGS) $(REQUIRED_CFLAGS) \
@@ -52,13 +53,13 @@ $(kernels:%=$(BUILD)/kernel-%.o): $(BUILD)/kernel-%.o: src/kernel.c Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) $(KERNEL_FLAGS_$*) -DKERNEL=$* -c -o $@ $<
 
-# Tests: unit tests and the helper are linked with all of the program but main.
+# Tests: unit tests and helpers are linked with all of the program but main.
 
 $(BUILD)/unit/%.test: tests/unit/%.c $(library) Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
 
-$(BUILD)/helper: tests/helper.c $(library) Makefile
+$(helpers): $(BUILD)/%: tests/%.c $(library) Makefile
 	$(COMPILE) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
 
 # Loaded into the program by tests that let its memory run out. Flags of its
@@ -68,7 +69,7 @@ $(BUILD)/preload.so: tests/preload.c Makefile
 	$(CC) $(REQUIRED_CPPFLAGS) $(CPPFLAGS) $(REQUIRED_CFLAGS) $(WARNINGS) \
 		-O1 -g -fPIC -shared -o $@ $< -ldl
 
-tests: $(PROGRAM) $(units) $(BUILD)/helper $(BUILD)/preload.so
+tests: $(PROGRAM) $(units) $(helpers) $(BUILD)/preload.so
 
 check: tests
 	BUILD='$(abspath $(BUILD))' BLOOMDEDUP='$(abspath $(PROGRAM))' tests/run
@@ -234,7 +235,7 @@ lint:
 	! has bats || bats tests/lint.bats || status=1; \
 	exit $$status
 
--include $(objects:.o=.d) $(units:.test=.d) $(BUILD)/helper.d
+-include $(objects:.o=.d) $(units:.test=.d) $(helpers:=.d)
 
 .PHONY: all tests check check-slow check-asan check-tsan check-arm64 bench clean deps install uninstall dist lint
 .DELETE_ON_ERROR:
