@@ -99,20 +99,153 @@ let_go() {
 	grep -q '^bloomdedup: seen: in use by ' err
 }
 
-@test "eight runs at once on one new filter: each line comes out once" {
-	"$HELPER" lines 20000 >in
-	for i in 1 2 3 4 5 6 7 8; do
-		tail -n +$((i * 1000)) in >part.$i
-		head -n $((i * 1000)) in >>part.$i
+@test "two runs in one pipeline: little enough for the pipes is no trouble" {
+	seq 1 1000 >in
+	"$HELPER" defaults timeout 50 bash -c '"$1" -f seen --lock-timeout=3 in \
+		2>err1 | cat | "$1" -f seen --lock-timeout=3 >out 2>err2
+		echo "${PIPESTATUS[*]}" >statuses' bash "$BLOOMDEDUP"
+	# If the first one has the lock first, it has marked what it printed when
+	# the second one has it. Else that one waits for lines and the first one
+	# for the lock, in vain.
+	cat statuses err1 err2
+	if [ "$(cat statuses)" = "0 0 0" ]; then
+		[ ! -s out ]
+		[ ! -s err1 ]
+		[ ! -s err2 ]
+	else
+		[ "$(cat statuses)" = "75 0 0" ]
+		[ ! -s out ]
+		grep -q '^bloomdedup: seen: in use by ' err1
+	fi
+	bloomdedup -f seen in >>out
+}
+
+@test "two runs in one pipeline, the last one first: the other one gives up" {
+	seq 1 1000 >in
+	mkfifo pipe
+	"$BLOOMDEDUP" -f seen <pipe >out 2>err 3>&- &
+	last=$!
+	exec 7>pipe
+	echo first >&7
+	until_true has_bytes 6 out
+	status=0
+	timeout 50 "$BLOOMDEDUP" -f seen --lock-timeout=0.5 in 2>err1 >&7 ||
+		status=$?
+	[ "$status" -eq 75 ]
+	grep -q "^bloomdedup: seen: in use by process $last " err1
+	exec 7>&-
+	wait $last
+	echo first | cmp - out
+}
+
+@test "two runs with --shared in one pipeline: they end, and no line is lost" {
+	seq 1 300000 >in
+	"$HELPER" defaults timeout 50 bash -c '"$1" --shared -f seen in 2>err1 |
+		tee between | "$1" --shared -f seen >out 2>err2
+		echo "${PIPESTATUS[*]}" >statuses' bash "$BLOOMDEDUP"
+	[ "$(cat statuses)" = "0 0 0" ]
+	cmp in between
+	# What comes through was on its way while the first one marked it.
+	[ -z "$(sort in | comm -13 - <(sort out))" ]
+	bloomdedup check -f seen in | cmp in -
+}
+
+# rotated: `in` in so many parts as there are runs, each of which is all of it
+# and begins elsewhere.
+rotated() {
+	local i lines
+	lines=$(wc -l <in)
+	for ((i = 1; i <= runs; i++)); do
+		tail -n +$((i * lines / runs + 1)) in >part.$i
+		head -n $((i * lines / runs)) in >>part.$i
+	done
+}
+
+@test "sixteen runs at once on one new filter: each line comes out once" {
+	runs=16
+	"$HELPER" lines $((${BLOOMDEDUP_SLOW:+19}0000 + 10000)) >in
+	rotated
+	for ((i = 1; i <= runs; i++)); do
 		"$BLOOMDEDUP" -f seen -n 1000 -p 1e-12 part.$i >out.$i 2>err.$i 3>&- &
 		pids[i]=$!
 	done
-	for i in 1 2 3 4 5 6 7 8; do
+	for ((i = 1; i <= runs; i++)); do
 		wait "${pids[i]}"
 	done
 	cat out.* | sort >got
 	sort in | cmp - got
 	no_leftovers
+}
+
+# until_done N: run part N again and again until it was not killed.
+until_done() {
+	local status=137
+	while [ $status -eq 137 ]; do
+		status=0
+		"$BLOOMDEDUP" -f seen part.$1 >>out.$1 2>>err.$1 || status=$?
+		# as the shell says it
+		echo $status >>statuses.$1
+	done
+	return $status
+}
+
+# accounted KILLS: each line of `in` is in the outputs, once, but for a batch a
+# kill; what is no line is the beginning of one, one a kill.
+accounted() {
+	cat out.* | perl -e '
+		my ($kills) = @ARGV;
+		my (%count, @torn, $repeats);
+		open(my $in, "<", "in") or die;
+		while (<$in>) { $count{$_} = 0; }
+		while (<STDIN>) {
+			if (exists $count{$_}) { $repeats += $count{$_}++ > 0; }
+			else { push @torn, $_; }
+		}
+		my $lost = grep { $_ == 0 } values %count;
+		printf "%d lost, %d repeats, %d torn, %d kills\n", $lost,
+			$repeats, scalar(@torn), $kills;
+		for my $torn (@torn) {
+			chomp $torn;
+			grep { substr($_, 0, length $torn) eq $torn }
+				keys %count or die "glued: $torn\n";
+		}
+		exit($lost > 0 || @torn > $kills || $repeats > 1024 * $kills);
+	' "$1"
+}
+
+@test "who holds the lock is killed, again and again: no line is lost" {
+	skip_if_sanitized # what it says when it is killed is not ours
+	[ -r /proc/locks ] || skip "needs /proc/locks"
+	runs=16 wanted=$((${BLOOMDEDUP_SLOW:+19}0 + 10)) kills=0 misses=0
+	# so long that a run is met in the middle, and all of one length
+	seq -f 'https://example.org/%010.0f' 200000 >in
+	rotated
+	bloomdedup create -n 1000 -p 1e-12 seen
+	for ((i = 1; i <= runs; i++)); do
+		: >out.$i
+		until_done $i 3>&- 2>/dev/null &
+		pids[i]=$!
+	done
+	while [ $kills -lt $wanted ] && [ $misses -lt 2000 ]; do
+		# a descriptor of this very file is locked by that process
+		holder=$(bloomdedup info seen | sed -n 's/.*process \([0-9]*\) .*/\1/p')
+		if [ -n "$holder" ] && kill -KILL "$holder" 2>/dev/null; then
+			kills=$((kills + 1))
+		else
+			misses=$((misses + 1))
+		fi
+		sleep 0.0$((RANDOM % 40 + 10))
+	done
+	for ((i = 1; i <= runs; i++)); do
+		wait "${pids[i]}"
+	done
+	# each of them was met, with the lock
+	killed=$(cat statuses.* | grep -c 137)
+	echo "$killed killed of $kills; $wanted wanted"
+	[ "$killed" -ge $((wanted / 2)) ]
+	accounted "$killed"
+	bloomdedup -f seen in >out
+	[ ! -s out ]
 }
 
 @test "two runs at once make one filter between them" {
@@ -154,6 +287,34 @@ let_go() {
 	[ ! -s out ]
 	echo held | bloomdedup -f seen >out
 	echo held | cmp - out
+}
+
+@test "a filter that is replaced while several wait: each line once, in the new one" {
+	hold
+	echo more >more
+	for ((i = 0; i < 8; i++)); do
+		shared=
+		[ $((i % 2)) -eq 0 ] || shared=--shared
+		# shellcheck disable=SC2086
+		"$BLOOMDEDUP" $shared -f seen more >out.$i 2>err.$i 3>&- 7>&- &
+		pids[i]=$!
+	done
+	for ((i = 0; i < 8; i++)); do
+		until_true grep -q waiting err.$i
+	done
+	bloomdedup create -n 77 other
+	mv other seen
+	let_go
+	for ((i = 0; i < 8; i++)); do
+		wait "${pids[i]}"
+	done
+	# those that share may print it each, the others once in all
+	cat out.1 out.3 out.5 out.7 >shared.out
+	cat out.0 out.2 out.4 out.6 >alone.out
+	sort -u shared.out alone.out | cmp more -
+	[ "$(wc -l <alone.out)" -le 1 ]
+	bloomdedup info --json seen | grep -q '"capacity": 77'
+	bloomdedup check -f seen more | cmp more -
 }
 
 @test "a filter that is removed while a run waits for it is made anew" {

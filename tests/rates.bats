@@ -243,6 +243,100 @@ full() {
 	looks_up 2000000 both 1e-3
 }
 
+@test "six layers, and two such filters merged" {
+	bloomdedup create -n 2000 -p 1e-3 one
+	fixed one
+	bloomdedup create --like=one two
+	remembers 100000 one
+	[ "$(layers one)" -eq 6 ]
+	looks_up 3000000 one 1e-3
+	"$HELPER" lines 100000 2 | bloomdedup add -f two
+	[ "$(layers two)" -eq 6 ]
+	bloomdedup merge -o both one two 2>warning
+	bloomdedup check -f both input | cmp - input
+	# each of them has its own rate; half empty layers are joined
+	looks_up 3000000 both 2e-3
+}
+
+@test "recovered: lines of a journal, in the first layer and in a later one" {
+	bloomdedup create -n 50000 -p 1e-3 filter
+	fixed filter
+	"$HELPER" lines 50000 1 >input
+	"$HELPER" journal filter <input
+	bloomdedup add -f filter /dev/null 2>notice
+	grep -q '^bloomdedup: filter: finishing' notice
+	[ ! -e filter.journal ]
+	bloomdedup check -f filter input | cmp - input
+	looks_up 3000000 filter 1e-3
+	# grown by half of the second layer, and a journal for the rest
+	"$HELPER" lines 50000 2 >more
+	bloomdedup add -f filter more
+	[ "$(layers filter)" -eq 2 ]
+	"$HELPER" lines 45000 3 >rest
+	"$HELPER" journal filter 1 <rest
+	bloomdedup add -f filter /dev/null 2>notice
+	grep -q '^bloomdedup: filter: finishing' notice
+	cat input more rest >all
+	bloomdedup check -f filter all | cmp - all
+	holds '(lines - n) ^ 2 <= (n / 100) ^ 2' n=145000 \
+		lines="$(figure lines filter)"
+	looks_up 3000000 filter 1e-3
+}
+
+@test "recovered: a run that was killed, and another one that goes on" {
+	bloomdedup create -n 50000 -p 1e-3 filter
+	fixed filter
+	"$HELPER" lines 150000 1 >input
+	mkfifo pipe
+	"$BLOOMDEDUP" -f filter <pipe >out 3>&- &
+	pid=$!
+	exec 7>pipe
+	head -n 100000 input >&7
+	# it has written most of them, and waits for more
+	until_true has_bytes 2000000 out
+	until_true grep -q '^State:.S' /proc/$pid/status
+	kill -KILL $pid
+	wait $pid 2>/dev/null || true
+	exec 7>&-
+	bloomdedup -f filter input >>out
+	bloomdedup check -f filter input | cmp - input
+	looks_up 3000000 filter 1e-3
+}
+
+# never_missed N FILTER: so many look-ups of lines that are in it.
+never_missed() {
+	local files=() i
+	for ((i = 0; i < $1 / 1000000; i++)); do
+		files+=("$BATS_FILE_TMPDIR/million")
+	done
+	status=0
+	bloomdedup check -v -f "$2" "${files[@]}" >missed || status=$?
+	[ "$status" -eq 1 ]
+	[ ! -s missed ]
+	echo "# $2: $1 look-ups" >&3
+}
+
+@test "a billion look-ups of lines that were remembered, and none is missed" {
+	n=250000000
+	[ -n "${BLOOMDEDUP_SLOW:-}" ] || n=12000000
+	"$HELPER" lines 1000000 1 >"$BATS_FILE_TMPDIR/million"
+	bloomdedup create -n 1e6 fresh
+	bloomdedup create -n 1e6 -p 0.1 --hash=siphash siphash
+	bloomdedup create -n 20000 -p 1e-3 grown
+	bloomdedup create --like=fresh one
+	bloomdedup create --like=fresh two
+	for filter in fresh siphash grown; do
+		bloomdedup add -f $filter "$BATS_FILE_TMPDIR/million"
+	done
+	[ "$(layers grown)" -ge 6 ]
+	head -n 500000 "$BATS_FILE_TMPDIR/million" | bloomdedup add -f one
+	tail -n 500000 "$BATS_FILE_TMPDIR/million" | bloomdedup add --shared -f two
+	bloomdedup merge -o merged one two
+	for filter in fresh siphash grown merged; do
+		never_missed $n $filter
+	done
+}
+
 @test "an empty filter finds nothing" {
 	bloomdedup create -n 1000 filter
 	[ "$(figure error_rate_now filter)" = 0 ]
