@@ -26,7 +26,10 @@ struct csv_state {
 size_t csv_scan(const struct csv_format *format, struct csv_state *state,
     const uint8_t *data, size_t nbytes);
 
-/* As kernel's split, for whole records; of one terminated by the end, too. */
+/*
+ * As kernel's split, for whole records; of one terminated by the end, too.
+ * Up to KERNEL_PADDING bytes behind the end may be read, whatever is there.
+ */
 size_t csv_split(const struct csv_format *format, uint8_t *data,
     const uint8_t *end, uint8_t **starts, size_t limit);
 

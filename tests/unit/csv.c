@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "csv.h"
+#include "kernel.h"
 #include "tap.h"
 
 #define BYTES_MAX 64
@@ -127,7 +128,7 @@ check_streams(struct csv_format format, const char *name)
 	int scans = 1, bytes = 1, splits = 1;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		uint8_t data[BYTES_MAX];
+		uint8_t data[BYTES_MAX + KERNEL_PADDING];
 		size_t nbytes = random_text(data, &format);
 
 		bytes &= scan_agrees(&format, data, nbytes, 1);

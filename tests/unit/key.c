@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel.h"
 #include "key.h"
 #include "tap.h"
 
@@ -424,6 +425,8 @@ static void
 check_take(const char *recipe_text, const char *line, const char *want)
 {
 	struct key_scratch scratch = { 0 };
+	uint8_t data[100 + KERNEL_PADDING];
+	size_t nbytes = strlen(line);
 	struct key_recipe r;
 	struct key key;
 
@@ -431,8 +434,9 @@ check_take(const char *recipe_text, const char *line, const char *want)
 		tap_ok(0, "the test's recipe is right");
 		return;
 	}
-	key_scratch_reset(&scratch, &r, strlen(line) + 1);
-	key = key_take(&r, (const uint8_t *)line, strlen(line), &scratch);
+	memcpy(data, line, nbytes);
+	key_scratch_reset(&scratch, &r, nbytes + 1);
+	key = key_take(&r, data, nbytes, &scratch);
 	tap_ok(key.nbytes == strlen(want) &&
 	    memcmp(key.data, want, key.nbytes) == 0, "key '%s'", want);
 	key_scratch_free(&scratch);
@@ -474,14 +478,14 @@ check_padding(void)
 	struct key_recipe r = KEY_RECIPE_NONE;
 	struct key_scratch scratch = { 0 };
 	enum { COMMAS = 1000 };
-	uint8_t line[COMMAS + 1];
+	uint8_t line[COMMAS + 1 + KERNEL_PADDING];
 	struct key key;
 
 	memset(line, ',', COMMAS);
 	line[COMMAS] = 'x';
 	r.separator = ',';
 	key_ranges_parse(&r, "1-");
-	key_scratch_reset(&scratch, &r, sizeof line);
+	key_scratch_reset(&scratch, &r, COMMAS + 1);
 	key = key_take(&r, line, COMMAS, &scratch);
 	tap_ok(key.nbytes == 0, "empty fields at the end are as good as none");
 	key = key_take(&r, line, COMMAS + 1, &scratch);
@@ -497,7 +501,7 @@ check_scratch(const char *line, int csv, const char *name)
 	struct key_recipe r = KEY_RECIPE_NONE;
 	struct key_scratch scratch = { 0 };
 	size_t length = strlen(line), nbytes = length * COPIES;
-	uint8_t *data = malloc(nbytes);
+	uint8_t *data = malloc(nbytes + KERNEL_PADDING);
 	int inside = 1;
 
 	for (size_t i = 0; i < COPIES; i++)
