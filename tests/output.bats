@@ -204,6 +204,22 @@ lost_nothing() {
 	done
 }
 
+@test "a limit that falls on the end of a line: that line is remembered" {
+	# 16 bytes a line, so 64 of them are a block
+	seq -f 'https://%07.0f' 5000 >in
+	bloomdedup create seen
+	(
+		ulimit -f 13
+		status=0
+		"$BLOOMDEDUP" -f seen in >first 2>err || status=$?
+		[ "$status" -eq 3 ]
+	)
+	head -n $((13 * 64)) in | cmp - first
+	# none comes again, and none is left out
+	bloomdedup -f seen in >again
+	cat first again | cmp in -
+}
+
 @test "a full disk in the middle of a batch: what went out is remembered" {
 	mkdir disk
 	mount -t tmpfs -o size=64k tmpfs disk || skip "may not mount"
