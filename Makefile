@@ -108,6 +108,11 @@ check-tsan:
 		BLOOMDEDUP='$(abspath $(BUILD))/tsan/bloomdedup' \
 		$$fixed tests/run $(BUILD)/tsan/unit/worker.test
 
+# Some of the tests under valgrind.
+check-valgrind: tests
+	BUILD='$(abspath $(BUILD))' BLOOMDEDUP='$(abspath $(PROGRAM))' \
+		tests/valgrind '$(BUILD)/valgrind'
+
 # The tests that run the program, built for arm64, under qemu (Debian).
 check-arm64:
 	MAKE='$(MAKE)' tests/arm64 '$(BUILD)/arm64'
@@ -237,5 +242,5 @@ lint:
 
 -include $(objects:.o=.d) $(units:.test=.d) $(helpers:=.d)
 
-.PHONY: all tests check check-slow check-asan check-tsan check-arm64 bench clean deps install uninstall dist lint
+.PHONY: all tests check check-slow check-asan check-tsan check-arm64 bench clean deps install uninstall dist lint check-valgrind
 .DELETE_ON_ERROR:

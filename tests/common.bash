@@ -77,9 +77,10 @@ no_leftovers() {
 	fi
 }
 
-# Under the address sanitizer memory is not what it is.
+# Under the address sanitizer, or valgrind, memory is not what it is.
 skip_if_sanitized() {
-	if grep -q __asan_init "$BLOOMDEDUP"; then
+	if [ -n "${UNDER_VALGRIND:-}" ] || grep -q __asan_init "$BLOOMDEDUP"
+	then
 		skip "the sanitizer takes more memory"
 	fi
 }
