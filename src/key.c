@@ -641,7 +641,14 @@ fold_case(struct key key, struct key_scratch *scratch, size_t start)
 	uint8_t *to = scratch->data + start;
 	size_t i = 0;
 
-	/* Joined fields are in the scratch already: over themselves. */
+	/*
+	 * Joined fields are in the scratch already, and are folded over
+	 * themselves; what is skipped must not move them while that is done.
+	 */
+	if (scratch->used > start) {
+		memmove(to, key.data, key.nbytes);
+		key.data = to;
+	}
 	for (; i + 16 <= key.nbytes; i += 16)
 		fold16(to + i, key.data + i);
 	if (i < key.nbytes && i > 0) {

@@ -355,3 +355,19 @@ on_terminal() {
 	on_terminal "$BLOOMDEDUP -f filter -q in"
 	[ ! -s terminal ]
 }
+
+@test "-s and -i after joined fields leave every byte of the key in it" {
+	# keys of all lengths, each two of which differ in one byte
+	perl -e '
+		for my $length (1 .. 70) {
+			for my $at (0 .. $length - 1) {
+				my $key = "Q" x $length;
+				substr($key, $at, 1) = "W";
+				print "ABC$key,0,$length\n";
+			}
+		}' >in
+	for skip in 0 1 2 3; do
+		bloomdedup -t, -k1,3 -s "$skip" -i in >out
+		cmp in out
+	done
+}
