@@ -328,6 +328,7 @@ journal_read(struct journal *j, struct digest *digests, size_t n, size_t *got,
 				return 0;
 			j->used = payload / DIGEST_BYTES;
 			j->next = 0;
+			continue; /* there may be none in it */
 		}
 		p = j->frame + HEAD_BYTES + j->next++ * DIGEST_BYTES;
 		digests[*got].low = le_get64(p);

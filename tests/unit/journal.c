@@ -304,6 +304,45 @@ test_hostile(void)
 	tap_ok(open_result() == -1, "what is no journal and short, too");
 }
 
+/* A multiple of 16 bytes is none, too: at any place, as often as you like. */
+static void
+test_empty_frames(void)
+{
+	uint8_t data[1000], payload[64] = { 0 };
+	struct journal j;
+	struct error error;
+	struct digest digests[9];
+	size_t got = 0, n = begin_frame(data, 1);
+
+	le_put64(payload, digest_number(0).low);
+	le_put64(payload + 8, digest_number(0).high);
+	le_put64(payload + 16, digest_number(1).low);
+	le_put64(payload + 24, digest_number(1).high);
+	n += frame(data + n, 2, "", 0);
+	n += frame(data + n, 2, payload, 16);
+	n += frame(data + n, 2, "", 0);
+	n += frame(data + n, 2, "", 0);
+	n += frame(data + n, 2, payload + 16, 16);
+	n += frame(data + n, 2, "", 0);
+	memset(payload, 0, sizeof payload);
+	le_put64(payload, 2);
+	le_put64(payload + 12, 2);
+	n += frame(data + n, 3, payload, 20);
+	save(data, n);
+	tap_ok(reads_back(2, 9) && reads_back(2, 1),
+	    "frames without a digest change nothing");
+
+	n = begin_frame(data, 1);
+	n += frame(data + n, 2, "", 0);
+	memset(payload, 0, 8);
+	n += frame(data + n, 3, payload, 8);
+	save(data, n);
+	tap_ok(journal_open(&j, filter, id, &error) == 0 &&
+	    journal_read(&j, digests, 9, &got, &error) == 0 && got == 0,
+	    "of nothing else nothing is read");
+	journal_close(&j);
+}
+
 int
 main(void)
 {
@@ -317,6 +356,7 @@ main(void)
 	test_names();
 	test_damage();
 	test_hostile();
+	test_empty_frames();
 	unlink(path);
 	unlink(filter);
 	rmdir(folder);
