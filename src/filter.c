@@ -266,6 +266,12 @@ try_table(struct filter *f, int *heal, struct error *error)
 	    (!valid[0] || tables[1].generation > tables[0].generation);
 	f->table = tables[f->slot];
 	*heal = !valid[0] || !valid[1] || tables[0].count != tables[1].count;
+	/* No run comes there, and the next ones would have no number. */
+	if (f->writable && f->table.generation > UINT64_MAX / 2) {
+		error_set(error, STATUS_FAILED, "the filter is damaged: wrong"
+		    " generation in its table of layers");
+		return 1;
+	}
 	if ((valid[0] && valid[1]) || f->store.length <= filter_bytes(f))
 		return 0;
 	/* A layer that was not published yet has no bits. */
