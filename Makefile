@@ -69,7 +69,23 @@ $(BUILD)/preload.so: tests/preload.c Makefile
 	$(CC) $(REQUIRED_CPPFLAGS) $(CPPFLAGS) $(REQUIRED_CFLAGS) $(WARNINGS) \
 		-O1 -g -fPIC -shared -o $@ $< -ldl
 
-tests: $(PROGRAM) $(units) $(helpers) $(BUILD)/preload.so
+# Fuzz targets with a plain main, which feeds files to them.
+
+targets = $(filter-out replay,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
+replays = $(targets:%=$(BUILD)/fuzz/replay-%)
+# lines.c decides how much each read(2) of the source gives.
+FUZZ_LDFLAGS = -Wl,--wrap=read
+
+$(BUILD)/fuzz/replay.o: tests/fuzz/replay.c Makefile
+	@mkdir -p $(@D)
+	$(COMPILE) -c -o $@ $<
+
+$(replays): $(BUILD)/fuzz/replay-%: tests/fuzz/%.c $(BUILD)/fuzz/replay.o \
+		$(library) Makefile
+	$(COMPILE) -MF $@.d $(LDFLAGS) $(if $(filter lines,$*),$(FUZZ_LDFLAGS)) \
+		-o $@ $< $(BUILD)/fuzz/replay.o $(library) $(LDLIBS)
+
+tests: $(PROGRAM) $(units) $(helpers) $(BUILD)/preload.so $(replays)
 
 check: tests
 	BUILD='$(abspath $(BUILD))' BLOOMDEDUP='$(abspath $(PROGRAM))' tests/run
@@ -112,6 +128,27 @@ check-tsan:
 check-valgrind: tests
 	BUILD='$(abspath $(BUILD))' BLOOMDEDUP='$(abspath $(PROGRAM))' \
 		tests/valgrind '$(BUILD)/valgrind'
+
+# Fuzzing with libFuzzer, which clang has: tests/README.md.
+FUZZ_SECONDS = 60
+FUZZ_JOBS = $(shell nproc 2>/dev/null || echo 1)
+fuzzers = $(targets:%=$(BUILD)/%.fuzzer)
+
+$(fuzzers): $(BUILD)/%.fuzzer: tests/fuzz/%.c $(library) Makefile
+	$(COMPILE) -MF $@.d -fsanitize=fuzzer $(LDFLAGS) \
+		$(if $(filter lines,$*),$(FUZZ_LDFLAGS)) -o $@ $< $(library) $(LDLIBS)
+
+fuzzers: $(fuzzers)
+
+fuzz:
+	@command -v clang >/dev/null || \
+		{ echo 'fuzz: clang is not installed' >&2; exit 1; }
+	$(MAKE) fuzzers BUILD=$(BUILD)/fuzz CC=clang \
+		CFLAGS='-O2 -g $(SANITIZE) -fsanitize=fuzzer-no-link \
+		-fsanitize-ignorelist=tests/fuzz/ignored \
+		-fsanitize-coverage-ignorelist=tests/fuzz/ignored'
+	FUZZ_SECONDS='$(FUZZ_SECONDS)' FUZZ_JOBS='$(FUZZ_JOBS)' \
+		tests/fuzz/run '$(BUILD)/fuzz' $(targets)
 
 # The tests that run the program, built for arm64, under qemu (Debian).
 check-arm64:
@@ -218,7 +255,7 @@ dist:
 # warnings as errors, two analyzers, and tests/lint.bats, which `make check`
 # runs too. What isn't installed is skipped with a word.
 
-linted = $(wildcard src/*.c tests/*.c tests/unit/*.c)
+linted = $(wildcard src/*.c tests/*.c tests/unit/*.c tests/fuzz/*.c)
 CHECKED = $(REQUIRED_CPPFLAGS) $(CPPFLAGS) $(REQUIRED_CFLAGS) $(WARNINGS) \
 	-Werror -DKERNEL=plain
 
@@ -243,4 +280,9 @@ lint:
 -include $(objects:.o=.d) $(units:.test=.d) $(helpers:=.d)
 
 .PHONY: all tests check check-slow check-asan check-tsan check-arm64 bench clean deps install uninstall dist lint check-valgrind
+
+-include $(objects:.o=.d) $(units:.test=.d) $(BUILD)/helper.d
+-include $(BUILD)/fuzz/replay.d $(replays:=.d) $(fuzzers:=.d)
+
+.PHONY: all tests check check-slow check-asan check-tsan check-arm64 fuzz fuzzers bench clean deps install uninstall dist lint
 .DELETE_ON_ERROR:

@@ -91,7 +91,7 @@ floor_of() {
 }
 
 @test "no line of the source is wider than 80 columns or ends in blanks" {
-	for file in src/*.[ch] tests/*.c tests/unit/*.[ch]; do
+	for file in src/*.[ch] tests/*.c tests/{unit,fuzz}/*.[ch]; do
 		expand "$file" | awk -v file="$file" '
 			# a line of help has quotes around it
 			/^".*\\n"$/ { next }
@@ -126,5 +126,5 @@ floor_of() {
 	command -v shellcheck >/dev/null || skip "shellcheck is not installed"
 	# common.bash sets variables for those who load it
 	shellcheck -S warning -e SC2034 -s bash tests/common.bash tests/run \
-		completions/bloomdedup.bash .ci/run
+		tests/fuzz/run completions/bloomdedup.bash .ci/run
 }

@@ -1,0 +1,687 @@
+/*
+ * From files to lines to keys, each step against one that goes byte by byte:
+ * input.h, read in pieces of any size, with interruptions and errors; split,
+ * in all versions of the kernel; csv.h; key_take, for any recipe.
+ *
+ *     flags, separator, flags of the key, -s, -w,
+ *     number of ranges of -k (mod 8), and each: first, last (0: open),
+ *     lines of a batch, where the data begin in memory,
+ *     number of reads (mod 32), and each: see `pieces`,
+ *     number of files (mod 3, one more), and each: kind, length (2 bytes; the
+ *     last one has the rest), bytes
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "fuzz.h"
+#include "hash.h"
+#include "input.h"
+#include "kernel.h"
+#include "key.h"
+
+#define FILES 3
+#define BYTES_MAX ((size_t)8 << 20)
+#define EXPANDED_MAX ((size_t)600 << 10)
+#define KEYS_MAX 500 /* of an input; more of them cost time only */
+
+enum { /* flags */
+	CSV = 1,
+	ZERO = 2,
+	NO_GUNZIP = 4,
+	FAIL = 8,   /* reads may fail */
+	/* the bytes are pairs: a byte, the root of how many; slow, so rare */
+	EXPAND = 16 | 32 | 64
+};
+
+enum { /* kind of a file: below 4 as it is, else gzip's */
+	PACKED = 4,
+	STORED = 8,      /* not compressed */
+	MEMBERS = 16,    /* two of them */
+	CUT = 32,        /* without its last bytes */
+	FOLLOWED = 64,   /* by zeros */
+	GARBAGE = 128    /* or something else */
+};
+
+struct text {
+	uint8_t *data;
+	size_t nbytes, capacity;
+};
+
+struct file {
+	int fd;
+	char path[40];
+	ino_t inode;
+	struct text text;  /* what is in it */
+	int failed;        /* a read failed */
+	size_t delivered;  /* after so many bytes */
+};
+
+static struct file files[FILES];
+static unsigned file_count;
+static struct text expected; /* what all files together give */
+static size_t *ends;         /* of its lines, sorted */
+static size_t end_count, end_capacity;
+static int expected_failure;
+
+/*
+ * How much a read gives: 1 to 251 bytes (with EXPAND, about so many kB); 0:
+ * interrupted; 252: try again; 253: an error, with FAIL; others: all of it.
+ */
+static const uint8_t *pieces;
+static size_t piece_count, piece, piece_unit;
+static int feeding, may_fail, interrupted;
+
+ssize_t __real_read(int fd, void *data, size_t nbytes);
+ssize_t __wrap_read(int fd, void *data, size_t nbytes);
+
+static void
+append(struct text *text, const void *data, size_t nbytes)
+{
+	if (text->data == NULL || text->nbytes + nbytes > text->capacity) {
+		text->capacity = 2 * (text->nbytes + nbytes) + 64;
+		text->data = realloc(text->data, text->capacity);
+		MUST(text->data != NULL);
+	}
+	if (nbytes > 0)
+		memcpy(text->data + text->nbytes, data, nbytes);
+	text->nbytes += nbytes;
+}
+
+static ssize_t
+fail_read(int fd)
+{
+	struct stat st;
+
+	MUST(fstat(fd, &st) == 0);
+	for (unsigned i = 0; i < file_count; i++) {
+		if (files[i].inode == st.st_ino) {
+			files[i].failed = 1;
+			files[i].delivered = (size_t)lseek(fd, 0, SEEK_CUR);
+		}
+	}
+	errno = EIO;
+	return -1;
+}
+
+/* The linker puts it in the place of read(2): see Makefile. */
+ssize_t
+__wrap_read(int fd, void *data, size_t nbytes)
+{
+	unsigned how;
+
+	if (!feeding || piece_count == 0)
+		return __real_read(fd, data, nbytes);
+	how = pieces[piece++ % piece_count];
+	if ((how == 0 || how == 252) && !interrupted) {
+		interrupted = 1;
+		errno = how == 0 ? EINTR : EAGAIN;
+		return -1;
+	}
+	interrupted = 0;
+	if (how == 253 && may_fail)
+		return fail_read(fd);
+	if (how > 0 && how < 252 && how * piece_unit < nbytes)
+		nbytes = how * piece_unit;
+	return __real_read(fd, data, nbytes);
+}
+
+static void
+be_quiet(const char *text)
+{
+	MUST(strchr(text, ':') != NULL);
+}
+
+static void
+pack(struct text *to, const uint8_t *data, size_t nbytes, unsigned kind)
+{
+	z_stream z = { 0 };
+	uint8_t *packed;
+
+	MUST(deflateInit2(&z, kind & STORED ? 0 : 1, Z_DEFLATED, 16 + 9, 1,
+	    Z_DEFAULT_STRATEGY) == Z_OK);
+	z.next_in = (Bytef *)(uintptr_t)data;
+	z.avail_in = (uInt)nbytes;
+	z.avail_out = (uInt)deflateBound(&z, (uLong)nbytes);
+	packed = malloc(z.avail_out);
+	MUST(packed != NULL);
+	z.next_out = packed;
+	MUST(deflate(&z, Z_FINISH) == Z_STREAM_END);
+	append(to, packed, z.total_out);
+	free(packed);
+	deflateEnd(&z);
+}
+
+/* What stands in a file: as it is, repeated, packed, and damaged. */
+static void
+make_file(struct file *file, struct input_bytes *in, int expand, int last)
+{
+	unsigned kind = (unsigned)take(in, 1), cut = kind % 4;
+	size_t n = last ? in->nbytes : (size_t)take(in, 2), half;
+	const uint8_t *bytes = take_bytes(in, &n);
+	struct text plain = { 0 };
+
+	append(&plain, "", 0);
+	for (size_t i = 0; expand && i + 1 < n; i += 2) {
+		unsigned root = bytes[i + 1];
+		uint8_t run[255 * 255];
+
+		memset(run, bytes[i], root * root);
+		if (plain.nbytes + root * root <= EXPANDED_MAX)
+			append(&plain, run, root * root);
+	}
+	if (!expand)
+		append(&plain, bytes, n);
+	file->text.nbytes = 0;
+	half = kind & MEMBERS ? plain.nbytes / 2 : 0;
+	if (!(kind & PACKED)) {
+		append(&file->text, plain.data, plain.nbytes);
+	} else {
+		if (kind & MEMBERS)
+			pack(&file->text, plain.data, half, kind);
+		pack(&file->text, plain.data + half, plain.nbytes - half,
+		    kind);
+		if (kind & CUT)
+			file->text.nbytes -= 1 + 6 * cut;
+		if (kind & FOLLOWED)
+			append(&file->text, "\0\0\0\0\0\0", 1 + cut);
+		if (kind & GARBAGE)
+			append(&file->text, "\x1f\x8bxyz", 1 + cut);
+	}
+	free(plain.data);
+	MUST(ftruncate(file->fd, 0) == 0 && pwrite(file->fd, file->text.data,
+	    file->text.nbytes, 0) == (ssize_t)file->text.nbytes);
+	file->failed = 0;
+}
+
+static void
+open_files(void)
+{
+	for (unsigned i = 0; i < FILES; i++) {
+		struct stat st;
+		char name[sizeof fuzz_path + 8];
+
+		snprintf(name, sizeof name, "%s.%u", fuzz_file(), i);
+		files[i].fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		MUST(files[i].fd >= 0 && fstat(files[i].fd, &st) == 0);
+		files[i].inode = st.st_ino;
+		unlink(name);
+		snprintf(files[i].path, sizeof files[i].path,
+		    "/proc/self/fd/%d", files[i].fd);
+	}
+}
+
+/* The model of input.h. */
+
+static int
+like_gzip(const uint8_t *p, size_t nbytes)
+{
+	return nbytes >= 4 && p[0] == 0x1f && p[1] == 0x8b && p[2] == 8 &&
+	    p[3] < 0x20;
+}
+
+/* Inflate one member; returns its length, 0 if it isn't whole or right. */
+static size_t
+inflate_member(struct text *to, const uint8_t *data, size_t nbytes)
+{
+	static uint8_t room[64 * 1024];
+	z_stream z = { 0 };
+	size_t length;
+	int result;
+
+	MUST(inflateInit2(&z, 16 + MAX_WBITS) == Z_OK);
+	z.next_in = (Bytef *)(uintptr_t)data;
+	z.avail_in = (uInt)nbytes;
+	do {
+		z.next_out = room;
+		z.avail_out = sizeof room;
+		result = inflate(&z, Z_NO_FLUSH);
+		append(to, room, sizeof room - z.avail_out);
+	} while (result == Z_OK && to->nbytes < BYTES_MAX);
+	length = result == Z_STREAM_END ? nbytes - z.avail_in : 0;
+	inflateEnd(&z);
+	return length;
+}
+
+/* The bytes of a file; returns whether they ended as they should. */
+static int
+read_all(const struct file *file, int gunzip, struct text *to)
+{
+	const uint8_t *p = file->text.data;
+	size_t left = file->failed ? file->delivered : file->text.nbytes;
+
+	if (!gunzip || !like_gzip(p, left)) {
+		append(to, p, left);
+		return !file->failed;
+	}
+	while (like_gzip(p, left)) {
+		size_t n = inflate_member(to, p, left);
+
+		if (n == 0)
+			return 0;
+		p += n;
+		left -= n;
+	}
+	if (file->failed && left < 4)
+		return 0;
+	while (left > 0 && *p == 0) {
+		p++;
+		left--;
+	}
+	if (left > 0) /* it is said, and left out */
+		expected_failure = 1;
+	return left > 0 || !file->failed;
+}
+
+/* Where the line that begins at `at` ends, behind its terminator; 0: never. */
+static size_t
+line_end(const uint8_t *data, size_t at, size_t nbytes, uint8_t terminator,
+    int csv, uint8_t separator)
+{
+	int first = 1, quoted = 0;
+
+	for (; at < nbytes; at++) {
+		uint8_t c = data[at];
+
+		if (quoted) {
+			if (c == '"' && at + 1 < nbytes && data[at + 1] == '"')
+				at++;
+			else if (c == '"')
+				quoted = 0;
+		} else if (csv && first && c == '"') {
+			quoted = 1;
+			first = 0;
+		} else if (c == terminator) {
+			return at + 1;
+		} else {
+			first = c == separator;
+		}
+	}
+	return 0;
+}
+
+static void
+expect_end(size_t end)
+{
+	if (end_count == end_capacity) {
+		end_capacity = 2 * end_capacity + 100;
+		ends = memory_or_die(realloc(ends,
+		    end_capacity * sizeof *ends));
+	}
+	ends[end_count++] = end;
+}
+
+static void
+expect_file(const struct file *file, const struct input_plan *plan)
+{
+	static struct text text;
+	uint8_t terminator = (uint8_t)plan->terminator;
+	size_t at = 0, end;
+	int clean;
+
+	text.nbytes = 0;
+	clean = read_all(file, plan->gunzip, &text);
+	expected_failure |= !clean;
+	while ((end = line_end(text.data, at, text.nbytes, terminator,
+	    plan->csv, plan->separator)) > 0) {
+		append(&expected, text.data + at, end - at);
+		expect_end(expected.nbytes);
+		at = end;
+	}
+	if (!clean || at == text.nbytes)
+		return;
+	append(&expected, text.data + at, text.nbytes - at);
+	if (expected.data[expected.nbytes - 1] != terminator)
+		append(&expected, &terminator, 1);
+	expect_end(expected.nbytes);
+}
+
+/* The model of keys: bloomdedup(5), "From a line to a key". */
+
+static int
+is_blank(uint8_t c)
+{
+	return (c >= 9 && c <= 13) || c == ' ';
+}
+
+static int
+is_chosen(const struct key_recipe *r, size_t number)
+{
+	for (unsigned i = 0; i < r->range_count; i++) {
+		if (number >= r->ranges[i].first &&
+		    number <= r->ranges[i].last)
+			return 1;
+	}
+	return 0;
+}
+
+/* The value of the field at *at, which is moved behind its end. */
+static void
+model_field(const struct key_recipe *r, const uint8_t *p, size_t nbytes,
+    size_t *at, struct text *value)
+{
+	size_t start = *at, i = start;
+	int closed = 0;
+
+	value->nbytes = 0;
+	if (r->csv && i < nbytes && p[i] == '"') {
+		for (i++; i < nbytes && !closed; i++) {
+			if (p[i] != '"' || (i + 1 < nbytes &&
+			    p[i + 1] == '"')) {
+				append(value, p + i, 1);
+				i += p[i] == '"';
+			} else {
+				closed = 1;
+			}
+		}
+		*at = i;
+		if (!closed || i == nbytes || p[i] == r->separator)
+			return;
+		value->nbytes = 0; /* more follows: all as it is */
+	}
+	while (i < nbytes && p[i] != r->separator)
+		i++;
+	append(value, p + start, i - start);
+	*at = i;
+}
+
+/* Join a chosen field to the key. */
+static void
+join(const struct key_recipe *r, const struct text *value, size_t *separators,
+    struct text *key)
+{
+	uint8_t separator = r->separator < 0 ? ' ' : (uint8_t)r->separator;
+
+	if (r->range_count == 1 && r->ranges[0].first == r->ranges[0].last) {
+		append(key, value->data, value->nbytes);
+		return;
+	}
+	if (value->nbytes == 0) {
+		++*separators;
+		return;
+	}
+	for (; *separators > 0; --*separators)
+		append(key, &separator, 1);
+	if (r->csv)
+		append(key, "\"", 1);
+	for (size_t i = 0; i < value->nbytes; i++) {
+		if (r->csv && value->data[i] == '"')
+			append(key, "\"", 1);
+		append(key, value->data + i, 1);
+	}
+	if (r->csv)
+		append(key, "\"", 1);
+	*separators = 1;
+}
+
+static void
+model_fields(const struct key_recipe *r, const uint8_t *p, size_t nbytes,
+    struct text *key)
+{
+	static struct text value;
+	size_t separators = 0, number = 1, at = 0;
+
+	if (r->separator >= 0) {
+		for (;; at++, number++) {
+			model_field(r, p, nbytes, &at, &value);
+			if (is_chosen(r, number))
+				join(r, &value, &separators, key);
+			if (at == nbytes)
+				return;
+		}
+	}
+	while (at < nbytes) {
+		value.nbytes = 0;
+		for (; at < nbytes && p[at] != ' ' && p[at] != '\t' &&
+		    p[at] != '\n'; at++)
+			append(&value, p + at, 1);
+		if (value.nbytes > 0 && is_chosen(r, number))
+			join(r, &value, &separators, key);
+		number += value.nbytes > 0;
+		at++;
+	}
+}
+
+static void
+model_key(const struct key_recipe *r, const uint8_t *p, size_t nbytes,
+    struct text *key)
+{
+	size_t skip;
+
+	key->nbytes = 0;
+	if ((r->strip_cr || r->csv) && nbytes > 0 && p[nbytes - 1] == '\r')
+		nbytes--;
+	for (; r->trim && nbytes > 0 && is_blank(p[nbytes - 1]); nbytes--)
+		continue;
+	for (; r->trim && nbytes > 0 && is_blank(*p); nbytes--)
+		p++;
+	if (r->range_count > 0)
+		model_fields(r, p, nbytes, key);
+	else
+		append(key, p, nbytes);
+	skip = r->skip < key->nbytes ? (size_t)r->skip : key->nbytes;
+	key->nbytes -= skip;
+	if (key->nbytes > 0)
+		memmove(key->data, key->data + skip, key->nbytes);
+	if (r->check > 0 && r->check < key->nbytes)
+		key->nbytes = (size_t)r->check;
+	for (size_t i = 0; r->ignore_case && i < key->nbytes; i++) {
+		if (key->data[i] >= 'A' && key->data[i] <= 'Z')
+			key->data[i] = (uint8_t)(key->data[i] + 32);
+	}
+}
+
+static void
+check_key(const struct key_recipe *r, const uint8_t *line, size_t nbytes)
+{
+	static const struct hash hashes[] = {
+		{ HASH_XXH3_128, { 1, 2, 3 } },
+		{ HASH_SIPHASH_1_3_128, { 4, 5, 6 } }
+	};
+	static struct text want;
+	size_t room = (r->csv ? 4 : 1) * nbytes;
+	struct key_scratch scratch = { malloc(room + 1), room, 0 };
+	struct key key;
+
+	MUST(scratch.data != NULL);
+	key = key_take(r, line, nbytes, &scratch);
+	model_key(r, line, nbytes, &want);
+	MUST(scratch.used <= room);
+	MUST(key.nbytes == want.nbytes &&
+	    (want.nbytes == 0 ||
+	    memcmp(key.data, want.data, key.nbytes) == 0));
+	for (unsigned i = 0; i < 2; i++) {
+		struct digest d = hash_key(hashes + i, key.data, key.nbytes);
+
+		for (unsigned j = 0; kernel_version(j) != NULL; j++) {
+			struct digest e;
+
+			kernel_version(j)->digest(hashes + i, &key, 1, &e);
+			MUST(d.low == e.low && d.high == e.high);
+		}
+	}
+	free(scratch.data);
+}
+
+/*
+ * Split [data, end), which is lines `from` to `to` of all, in batches of
+ * `limit`: with this kernel, or as CSV.
+ */
+static void
+check_split(const struct kernel *k, const struct csv_format *csv,
+    uint8_t *data, size_t start, size_t from, size_t to, size_t limit)
+{
+	/* as long as the contract says, so that a sanitizer sees its end */
+	uint8_t **starts = malloc((limit + 1) * sizeof *starts);
+	uint8_t *p = data, *end = data + ends[to - 1] - start;
+
+	MUST(starts != NULL);
+	while (p < end) {
+		size_t n = k != NULL ? k->split(p, end, csv->terminator,
+		    starts, limit) : csv_split(csv, p, end, starts, limit);
+
+		MUST(n >= 1 && n <= limit && n <= to - from);
+		MUST(n == limit || n == to - from || k == NULL);
+		MUST(starts[0] == p);
+		for (size_t i = 1; i <= n; i++)
+			MUST(starts[i] == data + ends[from++] - start);
+		p = starts[n];
+	}
+	MUST(from == to);
+	free(starts);
+}
+
+static void
+check_bits(const uint8_t *p, uint8_t byte)
+{
+	for (unsigned j = 0; kernel_version(j) != NULL; j++) {
+		uint64_t equal = kernel_version(j)->equal(p, byte);
+		uint64_t blanks = kernel_version(j)->blanks(p);
+
+		for (unsigned i = 0; i < 64; i++) {
+			MUST((equal >> i & 1) == (p[i] == byte));
+			MUST((blanks >> i & 1) == (p[i] == ' ' ||
+			    p[i] == '\t' || p[i] == '\n'));
+		}
+	}
+}
+
+static struct key_recipe
+take_recipe(struct input_bytes *in, unsigned flags)
+{
+	struct key_recipe r = KEY_RECIPE_NONE, none;
+	struct error error;
+	int separator = (int)take(in, 1);
+	unsigned how = (unsigned)take(in, 1), ranges;
+	char list[8 * 12] = "";
+	size_t n = 0;
+
+	r.csv = (flags & CSV) != 0;
+	r.zero_terminated = (flags & ZERO) != 0;
+	r.strip_cr = how & 1;
+	r.trim = how >> 1 & 1;
+	r.ignore_case = how >> 2 & 1;
+	r.separator = how & 8 ? separator : -1;
+	r.skip = take(in, 1);
+	r.check = take(in, 1);
+	none = (struct key_recipe){ .csv = r.csv, .separator = -1,
+		.zero_terminated = r.zero_terminated };
+	ranges = (unsigned)take(in, 1) % 8;
+	for (unsigned i = 0; i < ranges; i++) {
+		unsigned first = (unsigned)take(in, 1);
+		unsigned last = (unsigned)take(in, 1);
+
+		n += (size_t)snprintf(list + n, sizeof list - n, "%s%u-",
+		    i == 0 ? "" : ",", first);
+		if (last != 0)
+			n += (size_t)snprintf(list + n, sizeof list - n, "%u",
+			    last);
+	}
+	if ((ranges > 0 && key_ranges_parse(&r, list) < 0) ||
+	    key_recipe_complete(&r, &error) < 0) {
+		r = none;
+		MUST(key_recipe_complete(&r, &error) == 0);
+	}
+	return r;
+}
+
+/* A chunk: whole lines, as expected, and each of its parts in turn. */
+static void
+check_chunk(const struct chunk *chunk, const struct key_recipe *r,
+    size_t start, size_t from, size_t to, size_t limit, size_t shift)
+{
+	struct csv_format csv = { (uint8_t)r->separator,
+		r->zero_terminated ? '\0' : '\n' };
+	uint8_t *copy = malloc(shift + chunk->nbytes + KERNEL_PADDING);
+	uint8_t *data = copy + shift;
+
+	MUST(copy != NULL);
+	memcpy(data, chunk->data, chunk->nbytes);
+	/* what is behind must not matter */
+	memset(data + chunk->nbytes, csv.terminator, KERNEL_PADDING);
+	if (r->csv)
+		check_split(NULL, &csv, data, start, from, to, limit);
+	for (unsigned i = 0; !r->csv && kernel_version(i) != NULL; i++)
+		check_split(kernel_version(i), &csv, data, start, from, to,
+		    limit);
+	for (size_t i = from; i < to && i < KEYS_MAX; i++) {
+		size_t at = (i == from ? start : ends[i - 1]) - start;
+
+		check_bits(data + at, csv.terminator);
+		check_key(r, data + at, ends[i] - start - at - 1);
+	}
+	free(copy);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
+{
+	struct input_bytes in = { bytes, nbytes };
+	unsigned flags = (unsigned)take(&in, 1);
+	int expand = (flags & EXPAND) == EXPAND;
+	struct key_recipe recipe = take_recipe(&in, flags);
+	size_t limit = 1 + (size_t)take(&in, 1), shift = take(&in, 1) % 64;
+	struct text got = { 0 };
+	size_t cuts[1000], cut_count = 0, from = 0;
+	char *paths[FILES];
+	struct input_plan plan = { .paths = paths,
+		.terminator = recipe.zero_terminated ? '\0' : '\n',
+		.csv = recipe.csv, .separator = (uint8_t)recipe.separator,
+		.gunzip = !(flags & NO_GUNZIP), .report = be_quiet };
+	struct input *input;
+	struct chunk chunk;
+	uint64_t total = 0;
+
+	if (files[0].path[0] == '\0')
+		open_files();
+	piece_count = take(&in, 1) % 32;
+	pieces = take_bytes(&in, &piece_count);
+	piece = 0;
+	may_fail = (flags & FAIL) != 0;
+	piece_unit = expand ? 997 : 1;
+	/* csv_split looks at some lines beyond its limit each time */
+	limit *= expand ? 256 : 1;
+	file_count = 1 + (unsigned)take(&in, 1) % FILES;
+	for (unsigned i = 0; i < file_count; i++) {
+		make_file(&files[i], &in, expand, i + 1 == file_count);
+		paths[i] = files[i].path;
+		total += files[i].text.nbytes;
+	}
+	plan.count = file_count;
+	MUST(input_total(&plan) == total);
+	input_estimate(&plan);
+
+	input = input_new(&plan);
+	feeding = 1;
+	while (input_next(input, &chunk)) {
+		MUST(chunk.nbytes > 0);
+		append(&got, chunk.data, chunk.nbytes);
+		if (cut_count < sizeof cuts / sizeof *cuts)
+			cuts[cut_count++] = got.nbytes;
+		MUST(input_bytes(input) == got.nbytes);
+	}
+	feeding = 0;
+
+	expected.nbytes = 0;
+	end_count = 0;
+	expected_failure = 0;
+	for (unsigned i = 0; i < file_count; i++)
+		expect_file(&files[i], &plan);
+	MUST(got.nbytes == expected.nbytes && (got.nbytes == 0 ||
+	    memcmp(got.data, expected.data, got.nbytes) == 0));
+	MUST(input_failed(input) == expected_failure);
+	input_free(input);
+	for (size_t i = 0; i < cut_count; i++) {
+		size_t start = i == 0 ? 0 : cuts[i - 1], to = from;
+
+		while (to < end_count && ends[to] <= cuts[i])
+			to++;
+		MUST(to > from && ends[to - 1] == cuts[i]);
+		chunk = (struct chunk){ got.data + start, cuts[i] - start };
+		check_chunk(&chunk, &recipe, start, from, to, limit, shift);
+		from = to;
+	}
+	free(got.data);
+	return 0;
+}

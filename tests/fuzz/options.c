@@ -1,0 +1,538 @@
+/*
+ * Numbers, lists of fields, key recipes and whole command lines: what is
+ * accepted has the value that it says, by decimal arithmetic on digits, lies in
+ * its range, and comes back from what is written of it. The first byte of the
+ * input says which of them the rest is.
+ */
+#include <getopt.h>
+#include <math.h>
+
+#include "fuzz.h"
+#include "num.h"
+#include "options.h"
+#include "sizing.h"
+
+#define TEXT_MAX 4096
+
+/* A decimal number as digits: digits[i] stands for 10^(point - 1 - i). */
+struct decimal {
+	uint8_t digits[TEXT_MAX + 64];
+	int count;
+	int point;
+	int hard; /* more digits than 64 bits have, or a silly exponent */
+};
+
+/* Returns where the number ends, NULL if there is none. */
+static const char *
+read_decimal(const char *p, struct decimal *d)
+{
+	unsigned __int128 value = 0;
+	int seen = 0, point = 0, zeros = 0;
+	long exponent;
+
+	*d = (struct decimal){ .count = 0 };
+	for (; (*p >= '0' && *p <= '9') || (*p == '.' && !point); p++) {
+		if (*p == '.') {
+			point = 1;
+			continue;
+		}
+		seen = 1;
+		d->digits[d->count++] = (uint8_t)(*p - '0');
+		d->point += !point;
+		/* the digits without zeros at the end, as far as they fit */
+		if (*p == '0') {
+			zeros++;
+			continue;
+		}
+		for (; zeros > 0 && value >> 64 == 0; zeros--)
+			value *= 10;
+		zeros = 0;
+		if (value >> 64 == 0)
+			value = value * 10 + (unsigned)(*p - '0');
+		d->hard |= value >> 64 != 0;
+	}
+	if (!seen)
+		return NULL;
+	if ((*p == 'e' || *p == 'E') && ((p[1] >= '0' && p[1] <= '9') ||
+	    p[1] == '+' || p[1] == '-')) {
+		char *end;
+
+		if (!(p[1] >= '0' && p[1] <= '9') &&
+		    !(p[2] >= '0' && p[2] <= '9'))
+			return NULL;
+		exponent = strtol(p + 1, &end, 10);
+		if (labs(exponent) > 10000)
+			d->hard = 1;
+		exponent = exponent > 20000 ? 20000 : exponent < -20000 ?
+		    -20000 : exponent;
+		d->point += (int)exponent;
+		p = end;
+	}
+	return p;
+}
+
+static void
+multiply(struct decimal *d, unsigned factor)
+{
+	unsigned carry = 0;
+
+	for (int i = d->count - 1; i >= 0; i--) {
+		unsigned v = d->digits[i] * factor + carry;
+
+		d->digits[i] = (uint8_t)(v % 10);
+		carry = v / 10;
+	}
+	while (carry > 0) {
+		memmove(d->digits + 1, d->digits, (size_t)d->count);
+		d->digits[0] = (uint8_t)(carry % 10);
+		carry /= 10;
+		d->count++;
+		d->point++;
+	}
+}
+
+/* The part before the point; *rest: is there more? 0 if it needs 65 bits. */
+static int
+whole(const struct decimal *d, uint64_t *value, int *rest)
+{
+	unsigned __int128 v = 0;
+
+	*rest = 0;
+	for (int i = 0; i < d->count && i < d->point; i++) {
+		v = v * 10 + d->digits[i];
+		if (v > UINT64_MAX)
+			return 0;
+	}
+	for (int i = d->count; i < d->point && v > 0; i++) {
+		v *= 10;
+		if (v > UINT64_MAX)
+			return 0;
+	}
+	for (int i = d->point < 0 ? 0 : d->point; i < d->count; i++)
+		*rest |= d->digits[i] != 0;
+	*value = (uint64_t)v;
+	return 1;
+}
+
+static int
+is_zero(const struct decimal *d)
+{
+	for (int i = 0; i < d->count; i++) {
+		if (d->digits[i] != 0)
+			return 0;
+	}
+	return 1;
+}
+
+/* The parser's answer is the model's; what is hard may be refused. */
+static void
+compare(int result, uint64_t value, uint64_t before, int want,
+    uint64_t wanted, int hard)
+{
+	if (result == 0)
+		MUST(want && value == wanted);
+	else
+		MUST(value == before && (!want || hard));
+}
+
+static void
+check_count(const char *text)
+{
+	static const char units[] = "kMGT";
+	struct decimal d;
+	const char *unit, *p = read_decimal(text, &d);
+	uint64_t value = 77, wanted = 0;
+	int rest, want = p != NULL, result = num_count(text, &value);
+
+	if (want && *p != '\0') {
+		unit = strchr(units, *p == 'K' ? 'k' : *p);
+		d.point += unit == NULL ? 0 : 3 * (int)(unit - units + 1);
+		want = unit != NULL && p[1] == '\0';
+	}
+	want = want && whole(&d, &wanted, &rest) && !rest;
+	compare(result, value, 77, want, wanted, want && d.hard);
+}
+
+static void
+check_size(const char *text)
+{
+	static const char units[] = "KMGTPE";
+	struct decimal d;
+	const char *unit, *p = read_decimal(text, &d);
+	uint64_t value = 77, wanted = 0;
+	int rest, want = p != NULL, result = num_size(text, &value);
+
+	if (want && *p != '\0' && strcmp(p, "B") != 0) {
+		unit = strchr(units, *p == 'k' ? 'K' : *p);
+		want = unit != NULL && (p[1] == '\0' ||
+		    strcmp(p + 1, "B") == 0 || strcmp(p + 1, "iB") == 0);
+		for (; want && unit >= units; unit--)
+			multiply(&d, p[1] == 'B' ? 1000 : 1024);
+	}
+	want = want && whole(&d, &wanted, &rest) && (wanted > 0 || !rest);
+	compare(result, value, 77, want, wanted, want && d.hard);
+}
+
+static void
+check_seconds(const char *text)
+{
+	struct decimal d;
+	const char *p = read_decimal(text, &d);
+	uint64_t value = 77, wanted = 0;
+	int rest, want = p != NULL && *p == '\0';
+	int result = num_seconds(text, &value);
+
+	d.point += 3;
+	want = want && whole(&d, &wanted, &rest);
+	/* 1e9 seconds and a fraction of a millisecond are no more than 1e9 */
+	want = want && wanted <= 1000000000000u;
+	compare(result, value, 77, want, want ? wanted + (rest != 0) : 0,
+	    want && d.hard);
+}
+
+/* By strtod, which knows the same spelling of what was read already. */
+static double
+to_double(const struct decimal *d, int percent)
+{
+	static char text[TEXT_MAX + 128];
+	char *p = text;
+
+	for (int i = 0; i < d->count; i++)
+		*p++ = (char)('0' + d->digits[i]);
+	snprintf(p, 20, "e%d", d->point - d->count - 2 * percent);
+	return strtod(text, NULL);
+}
+
+static void
+check_rate(const char *text)
+{
+	struct decimal d, divisor;
+	const char *p = read_decimal(text, &d);
+	char exact[NUM_TEXT];
+	double value = 77, wanted = 0, again = 77;
+	int want = p != NULL, hard = want && d.hard;
+	int result = num_rate(text, &value);
+
+	if (want && *p == '/') {
+		p = read_decimal(p + 1, &divisor);
+		want = p != NULL && *p == '\0' && !is_zero(&divisor);
+		if (want)
+			wanted = to_double(&d, 0) / to_double(&divisor, 0);
+		hard |= want && divisor.hard;
+	} else if (want) {
+		wanted = to_double(&d, *p == '%');
+		p += *p == '%';
+		want = *p == '\0';
+	}
+	want = want && wanted >= 0 && wanted <= 1;
+	if (result != 0) {
+		MUST(value == 77 && (!want || hard));
+		return;
+	}
+	MUST(want && value == wanted);
+	MUST(num_rate(num_format_exact(exact, value), &again) == 0 &&
+	    again == value && strlen(exact) < NUM_TEXT);
+	MUST(num_rate(num_format_rate(exact, value), &again) == 0 &&
+	    fabs(again - value) <= value * 1e-5);
+}
+
+/* "1.5 MB": is it the value, as near as one digit can tell? */
+static void
+check_scaled(const char *text, uint64_t value, double base,
+    const char *units)
+{
+	char *end;
+	double shown = strtod(text, &end), unit = 1;
+	const char *found;
+
+	MUST(*end++ == ' ');
+	if (strcmp(end, "bytes") == 0) {
+		MUST((double)value < base && shown == (double)value);
+		return;
+	}
+	found = strchr(units, *end);
+	MUST(found != NULL && *end != '\0' &&
+	    strcmp(end + 1, base == 1024 ? "iB" : "B") == 0);
+	for (; found >= units; found--)
+		unit *= base;
+	MUST(shown >= 1 && shown < base);
+	MUST(fabs(shown * unit - (double)value) <= 0.0501 * unit);
+}
+
+static void
+check_formats(struct input_bytes in)
+{
+	char text[NUM_TEXT], digits[NUM_TEXT], *p = digits;
+	uint64_t value = take_evil(&in), again;
+	double rate = (double)value / 18446744073709551616.0, rate_again;
+
+	num_format_count(text, value);
+	MUST(strlen(text) < NUM_TEXT);
+	for (size_t i = 0; text[i] != '\0'; i++) {
+		MUST((text[i] == ',') == ((strlen(text) - i) % 4 == 0));
+		if (text[i] != ',')
+			*p++ = text[i];
+	}
+	*p = '\0';
+	MUST(num_count(digits, &again) == 0 && again == value);
+	check_scaled(num_format_bytes(text, value), value, 1000, "kMGTPE");
+	check_scaled(num_format_binary(text, value), value, 1024, "KMGTPE");
+	MUST(num_rate(num_format_exact(text, rate), &rate_again) == 0 &&
+	    rate_again == rate);
+}
+
+/* Fields. */
+
+struct field_list {
+	unsigned count;
+	uint64_t first[TEXT_MAX], last[TEXT_MAX];
+};
+
+static int
+read_list(const char *p, struct field_list *list)
+{
+	list->count = 0;
+	for (;;) {
+		uint64_t ends[2] = { 1, UINT64_MAX };
+		int given[2] = { 0, 0 }, dash = 0;
+
+		for (int i = 0; i < 2; i++) {
+			for (; *p >= '0' && *p <= '9'; p++) {
+				if (!given[i])
+					ends[i] = 0;
+				given[i] = 1;
+				ends[i] = ends[i] * 10 + (uint64_t)(*p - '0');
+				ends[i] = ends[i] > UINT32_MAX ? UINT32_MAX :
+				    ends[i];
+			}
+			if (i == 0 && *p == '-') {
+				dash = 1;
+				p++;
+			}
+			if (!dash)
+				break;
+		}
+		if (!dash)
+			ends[1] = ends[0];
+		if ((!given[0] && !given[1]) || ends[0] < 1 ||
+		    ends[0] > 1000000000 || ends[1] < ends[0] ||
+		    (given[1] && ends[1] > 1000000000))
+			return 0;
+		list->first[list->count] = ends[0];
+		list->last[list->count++] = ends[1];
+		if (*p == '\0')
+			return 1;
+		if (*p++ != ',')
+			return 0;
+	}
+}
+
+static int
+in_list(const struct field_list *list, uint64_t field)
+{
+	for (unsigned i = 0; i < list->count; i++) {
+		if (field >= list->first[i] && field <= list->last[i])
+			return 1;
+	}
+	return 0;
+}
+
+static int
+in_recipe(const struct key_recipe *r, uint64_t field)
+{
+	for (unsigned i = 0; i < r->range_count; i++) {
+		if (field >= r->ranges[i].first &&
+		    (field <= r->ranges[i].last ||
+		    r->ranges[i].last == UINT32_MAX))
+			return 1;
+	}
+	return 0;
+}
+
+static int
+same_recipe(const struct key_recipe *a, const struct key_recipe *b)
+{
+	return !a->zero_terminated == !b->zero_terminated &&
+	    !a->strip_cr == !b->strip_cr && !a->trim == !b->trim &&
+	    !a->csv == !b->csv && !a->ignore_case == !b->ignore_case &&
+	    a->separator == b->separator && a->skip == b->skip &&
+	    a->check == b->check && a->range_count == b->range_count &&
+	    memcmp(a->ranges, b->ranges,
+	    a->range_count * sizeof *a->ranges) == 0;
+}
+
+/* It comes back from its text, which is no other recipe's. */
+static void
+check_recipe(const struct key_recipe *r)
+{
+	struct key_recipe again;
+	char text[KEY_RECIPE_TEXT];
+
+	for (unsigned i = 0; i < r->range_count; i++) {
+		const struct key_range *range = &r->ranges[i];
+
+		MUST(range->first >= 1 && range->first <= KEY_FIELD_MAX &&
+		    range->last >= range->first);
+		MUST(range->last <= KEY_FIELD_MAX ||
+		    (range->last == UINT32_MAX && i + 1 == r->range_count));
+		MUST(i == 0 || range->first > r->ranges[i - 1].last + 1);
+	}
+	MUST(r->range_count <= KEY_RANGES_MAX);
+	key_recipe_format(r, text);
+	MUST(strlen(text) < KEY_RECIPE_TEXT);
+	MUST(key_recipe_parse(&again, text) == 0 && same_recipe(r, &again));
+}
+
+static void
+check_fields(const char *text)
+{
+	static struct field_list list;
+	struct key_recipe r = KEY_RECIPE_NONE, before = r;
+	int want = read_list(text, &list);
+
+	if (key_ranges_parse(&r, text) < 0) {
+		MUST(memcmp(&r, &before, sizeof r) == 0);
+		MUST(!want || list.count > KEY_RANGES_MAX);
+		return;
+	}
+	MUST(want && r.range_count > 0);
+	check_recipe(&r);
+	for (unsigned i = 0; i < list.count; i++) {
+		for (uint64_t j = 0; j < 3; j++) {
+			uint64_t low = list.first[i] - 1 + j;
+			uint64_t high = list.last[i] - 1 + j;
+
+			MUST(in_recipe(&r, low) == in_list(&list, low));
+			if (high >= 2)
+				MUST(in_recipe(&r, high) ==
+				    in_list(&list, high));
+		}
+	}
+}
+
+static void
+check_recipe_text(const char *text)
+{
+	struct key_recipe stored, given = KEY_RECIPE_UNSET, other;
+	struct error error;
+	char again[KEY_RECIPE_TEXT];
+
+	if (key_recipe_parse(&stored, text) < 0)
+		return;
+	key_recipe_format(&stored, again);
+	MUST(strcmp(text, again) == 0);
+	check_recipe(&stored);
+	MUST(key_recipe_inherit(&given, &stored, &error) == 0 &&
+	    same_recipe(&given, &stored));
+	MUST(key_recipe_inherit(&given, &stored, &error) == 0);
+	/* a filter of whole lines contradicts all that it says */
+	other = (struct key_recipe)KEY_RECIPE_NONE;
+	MUST(given.skip == KEY_SKIP_UNSET ||
+	    (key_recipe_inherit(&given, &other, &error) == 0) ==
+	    (*text == '\0'));
+	given = stored;
+	if (key_recipe_complete(&given, &error) == 0)
+		check_recipe(&given);
+	else
+		MUST(error.status == STATUS_USAGE && error.text[0] != '\0');
+}
+
+/* Command lines. */
+
+static void
+check_options(const struct options *o, int argc, char **argv)
+{
+	MUST(o->command >= COMMAND_FILTER && o->command < COMMAND_COUNT);
+	MUST(o->operand_count < (size_t)argc);
+	for (size_t i = 0; i < o->operand_count; i++) {
+		int found = 0;
+
+		for (int j = 1; j < argc; j++)
+			found |= o->operands[i] == argv[j];
+		MUST(found);
+	}
+	MUST(o->capacity <= SIZING_CAPACITY_MAX);
+	MUST(o->error_rate == 0 || (o->error_rate >= SIZING_RATE_MIN &&
+	    o->error_rate <= SIZING_RATE_MAX));
+	MUST(o->hashes <= K_MAX && o->growth >= -1 &&
+	    o->growth <= GROWTH_FAIL && o->max_bytes > 0 &&
+	    o->lock_timeout <= 1000000000000u);
+	MUST(o->hash == 0 || hash_name(o->hash) != NULL);
+	MUST(o->recipe.separator >= -1 && o->recipe.separator <= 255);
+	MUST(o->filter == NULL || *o->filter != '\0');
+	MUST(o->output == NULL || *o->output != '\0');
+	if (o->help || o->version)
+		return;
+	MUST(!o->shared || (o->filter != NULL && !o->atomic && !o->sync));
+	MUST(o->to_command == NULL || (o->atomic && o->output == NULL &&
+	    !o->quiet));
+}
+
+static void
+check_command_line(char *text, const char *end)
+{
+	char name[] = "bloomdedup", *none[] = { name, NULL };
+	char **argv = calloc((size_t)(end - text) + 3, sizeof *argv);
+	struct options options;
+	struct error error = { .status = -1 };
+	struct key_recipe recipe;
+	int argc = 1, result;
+
+	MUST(argv != NULL);
+	argv[0] = name;
+	/* a line each */
+	while (text < end) {
+		char *stop = strchr(text, '\n');
+
+		argv[argc++] = text;
+		if (stop == NULL)
+			break;
+		*stop = '\0';
+		text = stop + 1;
+	}
+	/* getopt begins anew, as at the start of the program */
+	optind = 0;
+	getopt_long(1, none, "-", (struct option[]){ { 0 } }, NULL);
+	result = options_parse(&options, argc, argv, &error);
+	if (result == 0) {
+		check_options(&options, argc, argv);
+		recipe = options.recipe;
+		if (key_recipe_complete(&recipe, &error) == 0)
+			check_recipe(&recipe);
+	} else {
+		MUST(error.status == STATUS_USAGE && error.text[0] != '\0');
+	}
+	options_free(&options);
+	free(argv);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
+{
+	struct input_bytes in = { data, nbytes };
+	unsigned what = (unsigned)take(&in, 1) % 8;
+	char *text;
+
+	if (nbytes > TEXT_MAX)
+		return -1;
+	if (what == 7) {
+		check_formats(in);
+		return 0;
+	}
+	/* on the heap, so that a sanitizer sees its end */
+	text = malloc(in.nbytes + 1);
+	MUST(text != NULL);
+	memcpy(text, in.data, in.nbytes);
+	text[in.nbytes] = '\0';
+	switch (what) {
+	case 0: check_count(text); break;
+	case 1: check_size(text); break;
+	case 2: check_rate(text); break;
+	case 3: check_seconds(text); break;
+	case 4: check_fields(text); break;
+	case 5: check_recipe_text(text); break;
+	default: check_command_line(text, text + strlen(text)); break;
+	}
+	free(text);
+	return 0;
+}

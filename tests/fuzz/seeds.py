@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Write the inputs that fuzzing begins with: tests/fuzz/seeds/TARGET/NAME.
+
+Each target says in its head what its inputs are made of. An input that made
+one fail, and does so no more, is added by hand as found-NAME.
+"""
+import gzip
+import os
+import struct
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def write(target, name, data):
+    folder = os.path.join(HERE, "seeds", target)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), "wb") as file:
+        file.write(data)
+
+
+def u16(n):
+    return struct.pack("<H", n)
+
+
+def value(n):
+    """take_evil's: a byte that chooses none, then eight."""
+    return b"\xff" + struct.pack("<Q", n)
+
+
+# format: flags, length, layers of both slots, changes
+HEADER_CRC, SLOT_CRC, CHAIN, COPY_ID, WRITABLE, SHARED = 1, 2, 4, 8, 16, 32
+RIGHT = HEADER_CRC | SLOT_CRC | CHAIN
+
+
+def change_format(name, changes=b"", flags=RIGHT | WRITABLE, length=0,
+                  layers=(0, 1)):
+    write("format", name, bytes([flags, length, *layers]) + changes)
+
+
+change_format("as-it-is")
+change_format("read", flags=RIGHT)
+change_format("shared", flags=RIGHT | WRITABLE | SHARED)
+change_format("62-layers", layers=(61, 61))
+change_format("grown", layers=(7, 8), length=3)
+change_format("short", length=1)
+change_format("long", length=2)
+change_format("header-only", length=4)
+change_format("any-length", b"\x34\x12\0", length=5)
+change_format("capacity", b"\0\6" + value(2**53))
+change_format("capacity-too-large", b"\0\6" + value(2**53 + 1))
+change_format("rate-nan", b"\0\7" + value(0x7ff8 << 48))
+change_format("rate-small", b"\0\7" + value(1))
+change_format("growth-warn", b"\0\x08" + value(1))
+change_format("siphash", b"\0\x09" + value(2) + b"\0\x0c" + value(16))
+change_format("newer", b"\0\1" + value(2) + b"\0\3" + value(1))
+change_format("recipe", b"\0\x0d" + value(5) + b"\3" + u16(320) +
+              b"\x0dtrim\n\0\0\0\0\0\0\0\0")
+change_format("text-mode", b"\3" + u16(8) + b"\1\n")
+change_format("damaged-slot", b"\1\1\0" + value(0), RIGHT | WRITABLE)
+change_format("damaged-slots", b"\1\0\0" + value(0) + b"\1\1\0" + value(0))
+change_format("last-generation", b"\1\1\1" + value(2**64 - 2))
+change_format("same-generation", b"\1\1\1" + value(7))
+change_format("marking", b"\1\0\5" + value(1) + b"\1\1\5" + value(1))
+change_format("marking-shared", b"\1\0\5" + value(1) + b"\1\1\5" + value(1),
+              RIGHT | WRITABLE | SHARED)
+change_format("other-id", b"\0\4" + value(9))
+change_format("other-ids", b"\0\4" + value(9), RIGHT | WRITABLE | COPY_ID)
+change_format("many-pages", b"\2\1\1\1" + value(2**29))
+change_format("most-pages", b"\2\1\1\1" + value(2**49 - 20))
+change_format("overflow", b"\2\1\1\1" + value(2**52 - 3))
+change_format("all-full", b"\2\1\0\4" + value(100) + b"\2\1\1\4" + value(100))
+change_format("sealed", b"\2\1\0\x08" + value(1) + b"\2\1\0\x09" + value(77))
+change_format("k-and-t", b"\2\1\0\6" + value(64) + b"\2\1\0\7" + value(8))
+change_format("no-crc", b"\3" + u16(50) + b"\1\x09", WRITABLE)
+
+# journal: digests at once, pieces
+BEGIN, ALL = b"\0", b"\2\1\0\0"
+
+
+def make_journal(name, pieces, at_once=99):
+    write("journal", name, u16(at_once) + pieces)
+
+
+make_journal("empty", b"")
+make_journal("begun", BEGIN)
+make_journal("uncommitted", BEGIN + b"\1\x20")
+make_journal("whole", BEGIN + b"\1\x20" + ALL)
+make_journal("nothing", BEGIN + b"\2\0")
+make_journal("frames", BEGIN + b"\1\x20\1\1\1\x50" + ALL, 7)
+make_journal("full-frame", BEGIN + b"\1\xff\1\1" + ALL, 4095)
+make_journal("found-empty-frames", BEGIN + b"\1\0\1\3\1\0" + ALL)
+make_journal("two-layers", BEGIN + b"\1\x20\2\2\0\1\x10\0\1\0")
+make_journal("no-such-layer", BEGIN + b"\1\x20\2\1\2\0")
+make_journal("62-entries", BEGIN + b"\1\x3e\2\x3e" + b"\0\1\1\0" * 62)
+make_journal("63-entries", BEGIN + b"\1\x3f\2\x3f" + b"\0\1\1\0" * 63)
+make_journal("sum-overflows", BEGIN + b"\1\x20\7" + value(2**63))
+make_journal("behind-commit", BEGIN + b"\1\x20" + ALL + b"\3\4abcd")
+make_journal("cut", BEGIN + b"\1\x20" + ALL + b"\5" + u16(1))
+make_journal("damaged", BEGIN + b"\1\x20" + ALL + b"\6" + u16(60) + b"\1")
+make_journal("kind-9", BEGIN + b"\4\x09\0")
+make_journal("part-of-a-digest", BEGIN + b"\4\2\5abcde")
+make_journal("no-beginning", b"\1\x20" + ALL)
+make_journal("two-beginnings", BEGIN + BEGIN + ALL)
+make_journal("version-2", b"\4\1\x14\2\0\0\0" + b"x" * 16)
+make_journal("no-journal", b"\3\x28" + b"something else, longer than 36 bytes")
+make_journal("short", b"\3\5\x89bdj\1")
+
+# options: what, text
+TEXTS = {
+    0: ["0", "1", "100M", "1e8", "1.5e3", "18446744073709551615",
+        "18446744073709551616", "18446744073709551615.0", "1.5", "-1", "0x10",
+        "nan", " 1", "1e", "1e400", "00012000e-3", ".5k", "1.", "1T"],
+    1: ["512K", "1.5G", "2GiB", "500kB", "16E", "15.9E", "7B", "0.1", "0.5K",
+        "8E", "8E1", "1e3K", "18446744073709551615B"],
+    2: ["1e-6", "0.1%", "1/1000", "1", "0", "1.0000000000000000001", "2/1",
+        "1e-400/1e-400", "5e-324", "50%/2", "1/0", "0.333333333333333333"],
+    3: ["60", "0.0001", "1e9", "1000000000.0001", "1.5"],
+    4: ["2", "1,3", "2-4", "2-", "-3", "3,1-2,5-", "1000000000", "1000000001",
+        "1--2", ",".join(str(3 * i + 1) for i in range(33)),
+        "1," * 40 + "2"],
+    5: ["", "trim\n", "key=1-3,5-\nfield-separator=2c\ncsv\n",
+        "zero-terminated\nstrip-cr\ntrim\nkey=1\nfield-separator=09\n"
+        "skip-chars=18446744073709551615\ncheck-chars=9\nignore-case\n",
+        "trim\ntrim\n", "key=1,2\n", "field-separator=2C\n"],
+    6: ["", "-f\nfilter\n-n1e8\n-p\n1e-6\nfile", "create\n-m\n1G\nfilter",
+        "size\n--table=k", "try\n1e6\n0.01\n--measure\n--json",
+        "check\n-v\n-f\nfilter\n--\n-file", "-zid", "-x", "--unheard-of",
+        "-k", "--on-full=warn\n--max-size=32M\n--lock-timeout=0.5",
+        "--csv\n-k3\n-t;\n-s\n1\n-w2\n-i\n--trim\n--strip-cr",
+        "merge\n-o\nto\na\nb\n--force", "--stats=json\n--progress\n-q",
+        "--shared\n--sync\n-ff", "--to-command\ncat\n-o\nx", "-hV",
+        "--capac=7", "--s", "info\n--json\nfilter", "add\n-d"],
+}
+for what, texts in TEXTS.items():
+    kind = "count size rate seconds fields recipe command".split()[what]
+    for i, text in enumerate(texts):
+        write("options", "%s-%02d" % (kind, i), bytes([what]) + text.encode())
+write("options", "formats", b"\7" + value(999949999))
+
+# lines: settings, reads, files
+CSV, ZERO, NO_GUNZIP, FAIL, EXPAND = 1, 2, 4, 8, 112
+STRIP_CR, TRIM, IGNORE_CASE, SEPARATOR = 1, 2, 4, 8
+PACKED, STORED, MEMBERS, CUT, FOLLOWED, GARBAGE = 4, 8, 16, 32, 64, 128
+
+
+def make_lines(name, *files, flags=0, separator=b",", key=0, skip=0, check=0,
+               ranges=(), limit=200, shift=0, reads=b"", kind=0):
+    data = bytes([flags]) + separator + bytes([key, skip, check, len(ranges)])
+    for pair in ranges:
+        data += bytes(pair)
+    data += bytes([limit, shift, len(reads)]) + reads + bytes([len(files) - 1])
+    for i, text in enumerate(files):
+        data += bytes([kind])
+        if i + 1 < len(files):
+            data += u16(len(text))
+        data += text
+    write("lines", name, data)
+
+
+WORDS = b"apple\npear\n\nplum and\tcherry\n  quince \r\n" + b"x" * 70 + b"\nend"
+TABLE = b'a,b,"c,d"\r\n"say ""hi""",,\n"two\nlines",x\n"odd"y,"open\n1,2\n'
+
+make_lines("plain", WORDS)
+make_lines("one-byte-reads", WORDS, reads=b"\1")
+make_lines("some-bytes", WORDS, reads=b"\3\0\7\xfc\1")
+make_lines("three-files", b"a\nb", b"", b"\n\nc", reads=b"\2")
+make_lines("errors", WORDS, WORDS, flags=FAIL, reads=b"\x05\x09\xfd")
+make_lines("zero-terminated", WORDS.replace(b"\n", b"\0"), flags=ZERO, limit=0)
+make_lines("newlines", b"\n" * 300, limit=63)
+make_lines("in-batches", b"a\nbc\n" * 100, limit=6, shift=13)
+make_lines("words", WORDS, ranges=[(2, 0)], key=TRIM | STRIP_CR)
+make_lines("two-words", WORDS * 2, ranges=[(1, 1), (3, 4)], key=IGNORE_CASE)
+make_lines("fields", b"a,b,c\n,,\n,,c\na\n", ranges=[(1, 1), (3, 3)],
+           key=SEPARATOR)
+make_lines("found-skipped-and-folded",
+           b"ABCDEFGHIJ,0,KLMNOPQRST\nABXDEFGHIJ,0,KLMNOPQRST\n",
+           ranges=[(1, 1), (3, 3)], key=SEPARATOR | IGNORE_CASE, skip=1)
+make_lines("part-of-the-line", WORDS, skip=2, check=3, key=IGNORE_CASE)
+make_lines("csv", TABLE, flags=CSV, reads=b"\4\1")
+make_lines("csv-keys", TABLE, flags=CSV, ranges=[(1, 2), (4, 0)],
+           key=IGNORE_CASE)
+make_lines("csv-one-field", TABLE, flags=CSV, ranges=[(3, 3)], limit=0)
+make_lines("csv-zero", TABLE.replace(b"\r\n", b"\0"), flags=CSV | ZERO,
+           separator=b";", key=SEPARATOR, ranges=[(2, 2)])
+make_lines("packed", WORDS, kind=PACKED, reads=b"\x0b")
+make_lines("packed-members", WORDS, TABLE, kind=PACKED | MEMBERS | FOLLOWED,
+           reads=b"\1\2\3")
+make_lines("packed-cut", WORDS * 3, kind=PACKED | STORED | CUT)
+make_lines("packed-garbage", WORDS, kind=PACKED | GARBAGE | 2)
+make_lines("packed-errors", WORDS * 3, kind=PACKED, flags=FAIL,
+           reads=b"\x14\xfd")
+make_lines("gzip", gzip.compress(WORDS, mtime=0), reads=b"\1")
+make_lines("gzip-damaged", gzip.compress(WORDS * 9, mtime=0)[:-9] + b"x" * 9)
+make_lines("not-inflated", gzip.compress(WORDS, mtime=0), flags=NO_GUNZIP)
+make_lines("like-gzip", b"\x1f\x8b\x08", reads=b"\1")
+make_lines("long-line", b"a\x10\n\1b\xff" * 6 + b"\n\1c\xff", flags=EXPAND,
+           reads=b"\x41")
+make_lines("long-fields", b",\x30x\xf0,\1y\x80\n\1", flags=EXPAND,
+           key=SEPARATOR | IGNORE_CASE, ranges=[(200, 0)])
