@@ -27,7 +27,8 @@ enum { /* flags */
 	CHAIN = 4,     /* make the layers follow each other, modulo 2^64 */
 	COPY_ID = 8,
 	WRITABLE = 16,
-	SHARED = 32
+	SHARED = 32,
+	DIRTY = 64     /* the last byte of the file is not zero */
 };
 
 /* Files are sparse; more than this only where no one looks at all pages. */
@@ -200,7 +201,7 @@ right_slot(const uint8_t *p, const uint8_t *id)
 
 	if (memcmp(p, "bdlayers", 8) != 0 || le_get64(p + 8) == 0 ||
 	    le_get64(p + 8) == UINT64_MAX || memcmp(p + 16, id, 16) != 0 ||
-	    count < 1 || count > 62 || le_get32(p + 44) > 1 ||
+	    count < 1 || count > 62 || le_get32(p + 44) > 2 ||
 	    !zero(p, 48, 64) || !zero(p, 64 + 64 * (uint64_t)count, 4092) ||
 	    le_get32(p + 4092) != crc_of(p))
 		return 0;
@@ -318,7 +319,8 @@ opens(const int *right, const uint8_t *slot, uint64_t length, unsigned flags)
 	if ((flags & WRITABLE) && (le_get16(image + 14) > 1 ||
 	    le_get32(image + 20) != 0 || le_get64(slot + 8) >> 63 != 0))
 		return 0;
-	return (right[0] && right[1]) || length == end;
+	/* what a lost slot may have known is behind the end, but not zeros */
+	return (right[0] && right[1]) || length == end || !(flags & DIRTY);
 }
 
 static void
@@ -344,11 +346,15 @@ check_file(const int *right, unsigned flags, unsigned how, uint64_t length)
 	sparse = end > END_FULL;
 	if (length > END_SPARSE || (sparse && le_get32(slot + 44) != 0))
 		length = END_FULL;
+	if (length <= end || length < sizeof image)
+		flags &= ~(unsigned)DIRTY;
 
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	MUST(fd >= 0 && pwrite(fd, image, length < sizeof image ?
 	    (size_t)length : sizeof image, 0) >= 0 &&
 	    ftruncate(fd, (off_t)length) == 0);
+	if (flags & DIRTY)
+		MUST(pwrite(fd, "x", 1, (off_t)length - 1) == 1);
 	close(fd);
 	result = filter_open(&f, path, (flags & WRITABLE) != 0, &wait, &error);
 	/* the address space may end before the file does */

@@ -28,7 +28,8 @@ def value(n):
 
 
 # format: flags, length, layers of both slots, changes
-HEADER_CRC, SLOT_CRC, CHAIN, COPY_ID, WRITABLE, SHARED = 1, 2, 4, 8, 16, 32
+HEADER_CRC, SLOT_CRC, CHAIN, COPY_ID = 1, 2, 4, 8
+WRITABLE, SHARED, DIRTY = 16, 32, 64
 RIGHT = HEADER_CRC | SLOT_CRC | CHAIN
 
 
@@ -48,6 +49,8 @@ change_format("header-only", length=4)
 change_format("any-length", b"\x34\x12\0", length=5)
 change_format("capacity", b"\0\6" + value(2**53))
 change_format("capacity-too-large", b"\0\6" + value(2**53 + 1))
+change_format("layer-capacity", b"\2\1\1\2" + value(2**53))
+change_format("layer-capacity-too-large", b"\2\1\1\2" + value(2**53 + 1))
 change_format("rate-nan", b"\0\7" + value(0x7ff8 << 48))
 change_format("rate-small", b"\0\7" + value(1))
 change_format("growth-warn", b"\0\x08" + value(1))
@@ -58,15 +61,28 @@ change_format("recipe", b"\0\x0d" + value(5) + b"\3" + u16(320) +
 change_format("text-mode", b"\3" + u16(8) + b"\1\n")
 change_format("damaged-slot", b"\1\1\0" + value(0), RIGHT | WRITABLE)
 change_format("damaged-slots", b"\1\0\0" + value(0) + b"\1\1\0" + value(0))
+change_format("damaged-slot-longer", b"\1\1\0" + value(0),
+              RIGHT | WRITABLE, length=3)
+change_format("damaged-slot-dirty", b"\1\1\0" + value(0),
+              RIGHT | WRITABLE | DIRTY, length=3)
+change_format("long-dirty", b"", RIGHT | WRITABLE | DIRTY, length=2)
 change_format("last-generation", b"\1\1\1" + value(2**64 - 2))
 change_format("same-generation", b"\1\1\1" + value(7))
 change_format("marking", b"\1\0\5" + value(1) + b"\1\1\5" + value(1))
 change_format("marking-shared", b"\1\0\5" + value(1) + b"\1\1\5" + value(1),
               RIGHT | WRITABLE | SHARED)
+change_format("sharing", b"\1\0\5" + value(2) + b"\1\1\5" + value(2))
+change_format("sharing-shared", b"\1\0\5" + value(2) + b"\1\1\5" + value(2),
+              RIGHT | WRITABLE | SHARED)
+change_format("no-such-flag", b"\1\0\5" + value(3) + b"\1\1\5" + value(3))
 change_format("other-id", b"\0\4" + value(9))
 change_format("other-ids", b"\0\4" + value(9), RIGHT | WRITABLE | COPY_ID)
 change_format("many-pages", b"\2\1\1\1" + value(2**29))
 change_format("most-pages", b"\2\1\1\1" + value(2**49 - 20))
+change_format("one-page-too-many", b"\2\1\1\1" + value(2**49 - 19))
+change_format("layers-too-long", b"".join(
+    b"\2\1" + bytes([i]) + b"\1" + value(2**49 - 20) for i in range(9)),
+    layers=(0, 8))
 change_format("overflow", b"\2\1\1\1" + value(2**52 - 3))
 change_format("all-full", b"\2\1\0\4" + value(100) + b"\2\1\1\4" + value(100))
 change_format("sealed", b"\2\1\0\x08" + value(1) + b"\2\1\0\x09" + value(77))
