@@ -28,12 +28,13 @@ enum { /* flags */
 	COPY_ID = 8,
 	WRITABLE = 16,
 	SHARED = 32,
-	DIRTY = 64     /* the last byte of the file is not zero */
+	DIRTY = 64,    /* the last byte of the file is not zero */
+	PRIVATE = 128  /* pages in memory of our own, written back */
 };
 
 /* Files are sparse; more than this only where no one looks at all pages. */
 #define END_FULL ((uint64_t)16 << 20)
-#define END_SPARSE ((uint64_t)1 << 42)
+#define END_SPARSE ((uint64_t)1 << 38)
 
 static uint8_t image[FORMAT_HEADER_BYTES], after[FORMAT_HEADER_BYTES];
 
@@ -280,7 +281,7 @@ use(struct filter *f, const char *path, int sparse)
 			filter_layer_fill(f, i, 3);
 	}
 	filter_prefetch(f, digests, 4);
-	filter_probe(f, digests, 4, found);
+	MUST(filter_probe(f, digests, 4, found, &error) == 0);
 	MUST(zero(found, 0, 4));
 	if (!sparse)
 		MUST(filter_error_rate(f, 3) == 0);
@@ -289,8 +290,8 @@ use(struct filter *f, const char *path, int sparse)
 		MUST(filter_refresh(f, &error) == 0);
 		room = filter_reserve(f, 4, &error);
 		MUST(room <= 4);
-		filter_mark(f, digests, (size_t)room);
-		filter_probe(f, digests, 4, found);
+		MUST(filter_mark(f, digests, (size_t)room, &error) == 0);
+		MUST(filter_probe(f, digests, 4, found, &error) == 0);
 		for (unsigned i = 0; i < room; i++)
 			MUST(found[i]);
 		MUST(filter_bytes(f) <= f->store.length);
@@ -301,7 +302,7 @@ use(struct filter *f, const char *path, int sparse)
 		return;
 	MUST(filter_open(f, path, 0, &wait, &error) == 0);
 	MUST(f->table.generation > generation && !f->table.marking);
-	filter_probe(f, digests, 4, found);
+	MUST(filter_probe(f, digests, 4, found, &error) == 0);
 	for (unsigned i = 0; i < room; i++)
 		MUST(found[i]);
 	MUST(filter_close(f, &error) == 0);
@@ -356,6 +357,8 @@ check_file(const int *right, unsigned flags, unsigned how, uint64_t length)
 	if (flags & DIRTY)
 		MUST(pwrite(fd, "x", 1, (off_t)length - 1) == 1);
 	close(fd);
+	setenv("BLOOMDEDUP_PRIVATE", flags & PRIVATE ? "0" : "1000000000000",
+	    1);
 	result = filter_open(&f, path, (flags & WRITABLE) != 0, &wait, &error);
 	/* the address space may end before the file does */
 	if (result < 0 && strstr(error.text, "cannot map") != NULL) {

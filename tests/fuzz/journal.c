@@ -330,9 +330,9 @@ check_reader(int want, const char *journal)
 	for (size_t i = 0; i < count && result == 1; i++) {
 		uint8_t found;
 
-		filter_probe(&f, digests + i, 1, &found);
+		MUST(filter_probe(&f, digests + i, 1, &found, &error) == 0);
 		MUST(!found);
-		hold_probe(&hold, digests + i, 1, &found);
+		MUST(hold_probe(&hold, digests + i, 1, &found, &error) == 0);
 		MUST(found);
 	}
 	if (result == 1)

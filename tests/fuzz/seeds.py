@@ -29,7 +29,7 @@ def value(n):
 
 # format: flags, length, layers of both slots, changes
 HEADER_CRC, SLOT_CRC, CHAIN, COPY_ID = 1, 2, 4, 8
-WRITABLE, SHARED, DIRTY = 16, 32, 64
+WRITABLE, SHARED, DIRTY, PRIVATE = 16, 32, 64, 128
 RIGHT = HEADER_CRC | SLOT_CRC | CHAIN
 
 
@@ -41,6 +41,7 @@ def change_format(name, changes=b"", flags=RIGHT | WRITABLE, length=0,
 change_format("as-it-is")
 change_format("read", flags=RIGHT)
 change_format("shared", flags=RIGHT | WRITABLE | SHARED)
+change_format("private", flags=RIGHT | WRITABLE | PRIVATE, layers=(1, 2))
 change_format("62-layers", layers=(61, 61))
 change_format("grown", layers=(7, 8), length=3)
 change_format("short", length=1)
