@@ -122,7 +122,7 @@ in_order() {
 
 trace_syncs() {
 	command -v strace >/dev/null || skip "needs strace"
-	strace -y -qq -o trace -e \
+	strace -f -y -qq -o trace -e \
 		trace=fsync,fdatasync,rename,unlink,write,pwrite64,link,exit_group \
 		"$@" 2>err || true
 	grep -q exit_group trace || skip "may not trace"
