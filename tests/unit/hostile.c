@@ -82,9 +82,9 @@ make(uint64_t capacity)
 	}
 	if (sizing_layer(&plan.geometry, capacity, rate, rate, 0,
 	    &error) < 0 || filter_create(&f, path, 1, &plan, &error) < 0 ||
-	    filter_reserve(&f, LINES, &error) != LINES)
+	    filter_reserve(&f, LINES, &error) != LINES ||
+	    filter_mark(&f, digests, LINES, &error) < 0)
 		die("no filter");
-	filter_mark(&f, digests, LINES);
 	layers = f.table.count;
 	if (filter_close(&f, &error) < 0)
 		die("no filter");
@@ -121,11 +121,13 @@ untouched(size_t length)
 }
 
 static int
-knows_all(const struct filter *f)
+knows_all(struct filter *f)
 {
 	uint8_t found[LINES];
+	struct error error;
 
-	filter_probe(f, digests, LINES, found);
+	if (filter_probe(f, digests, LINES, found, &error) < 0)
+		return 0;
 	return memchr(found, 0, sizeof found) == NULL;
 }
 
