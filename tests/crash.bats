@@ -103,6 +103,22 @@ load faults
 	untraced kill_runs "$(times 60)" 1024
 }
 
+@test "in private memory, which is written back: lines since then come again" {
+	in_parts 4 30000
+	bloomdedup create -n 200000 -p 1e-12 empty
+	before() {
+		cp empty seen
+	}
+	run_part() {
+		BLOOMDEDUP_PRIVATE=0,1000000 killed "$BLOOMDEDUP" -f seen \
+			"$1" >>all 2>>err
+	}
+	run_all() {
+		"$BLOOMDEDUP" -f seen in >>all 2>>err
+	}
+	untraced kill_runs "$(times 60)" 30000
+}
+
 # --- what must be on the disk before what, for a power cut
 
 # in_order PATTERN...: lines of `trace` match them one after the other.

@@ -93,6 +93,25 @@ load faults
 	untraced kill_runs "$(times 50)" 30000
 }
 
+@test "--sync and --atomic in private memory" {
+	in_parts 4 30000
+	bloomdedup create -n 200000 -p 1e-12 empty
+	before() {
+		cp empty seen
+		rm -f seen.journal
+	}
+	for kind in --sync --atomic; do
+		run_part() {
+			BLOOMDEDUP_PRIVATE=0,1000000 killed "$BLOOMDEDUP" \
+				$kind -f seen "$1" >>all 2>>err
+		}
+		run_all() {
+			"$BLOOMDEDUP" $kind -f seen in >>all 2>>err
+		}
+		untraced kill_runs "$(times 25)" 30000
+	done
+}
+
 @test "while recovering a journal: all of its lines, then or later" {
 	"$HELPER" numbered 50000 >in
 	bloomdedup create -n 100000 -p 1e-12 empty

@@ -136,6 +136,27 @@ prepare() {
 	untraced at_each check "$BLOOMDEDUP" --atomic -o file -f seen in
 }
 
+@test "the same three in private memory" {
+	prepare
+	export BLOOMDEDUP_PRIVATE=0,20000
+	before() {
+		cp small seen
+		rm -f seen.journal
+		: >file
+	}
+	check() {
+		comes_out file 2500
+	}
+	untraced at_each check "$BLOOMDEDUP" -f seen -o file in
+	untraced at_each check "$BLOOMDEDUP" --sync -f seen -o file in
+	check() {
+		at_most 1 || return 1
+		[ ! -s file ] || cmp in file || return 1
+		all_or_none file
+	}
+	untraced at_each check "$BLOOMDEDUP" --atomic -f seen -o file in
+}
+
 @test "a run with --to-command" {
 	prepare
 	before() {

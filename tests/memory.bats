@@ -83,6 +83,21 @@ prepare() {
 	untraced try_allocations check "$BLOOMDEDUP" in in
 }
 
+@test "a run with its filter in private memory" {
+	prepare
+	export BLOOMDEDUP_PRIVATE=0,20000
+	before() {
+		cp small seen
+		: >file
+	}
+	check() {
+		[ "$status" -ne 0 ] || cmp in file || return 1
+		remembered_is_out file
+	}
+	untraced try_allocations check "$BLOOMDEDUP" -f seen -o file in
+	untraced try_allocations check "$BLOOMDEDUP" --sync -f seen -o file in
+}
+
 @test "gzip input, and a line that is longer than any buffer" {
 	prepare
 	{ cat in; head -c 1000000 /dev/zero | tr '\0' x; } | gzip >long.gz
@@ -352,6 +367,10 @@ in_pieces() {
 		cp small seen
 		in_pieces "$BLOOMDEDUP" --sync -f seen -o out in 2>err
 		cmp in out
+		cp large seen
+		BLOOMDEDUP_PRIVATE=0,20000 in_pieces "$BLOOMDEDUP" -f seen in |
+			cmp in -
+		bloomdedup check -f seen in | cmp in -
 		cp small seen
 		in_pieces "$BLOOMDEDUP" --atomic -f seen -o out \
 			--duplicates=copies in in 2>err
