@@ -122,7 +122,7 @@ check-tsan:
 		CFLAGS='-O1 -g -fsanitize=thread' && \
 	BUILD='$(abspath $(BUILD))/tsan' \
 		BLOOMDEDUP='$(abspath $(BUILD))/tsan/bloomdedup' \
-		$$fixed tests/run $(BUILD)/tsan/unit/worker.test
+		$$fixed tests/run $(BUILD)/tsan/unit/worker.test tests/gzip.bats
 
 # Some of the tests under valgrind.
 check-valgrind: tests

@@ -24,6 +24,7 @@ struct input_plan {
 	int csv;           /* lines are records of CSV, which can hold it */
 	uint8_t separator; /* of its fields */
 	int gunzip;        /* inflate what begins like gzip */
+	unsigned threads;  /* 2 and more: on a thread of its own, if large */
 	void (*report)(const char *text); /* told what is wrong with a file */
 	/* Called when a signal that doesn't stop interrupts a wait; or NULL. */
 	void (*interrupted)(void *context);

@@ -4,6 +4,7 @@
 
 #include "report.h"
 #include "signals.h"
+#include "worker.h"
 
 struct input_plan
 run_inputs(const struct options *o, const struct key_recipe *recipe)
@@ -12,8 +13,8 @@ run_inputs(const struct options *o, const struct key_recipe *recipe)
 	struct input_plan plan = { .paths = standard_input, .count = 1,
 		.terminator = recipe->zero_terminated ? '\0' : '\n',
 		.csv = recipe->csv, .separator = (uint8_t)recipe->separator,
-		.gunzip = o->gunzip, .report = report_notice,
-		.interrupted = report_interrupted };
+		.gunzip = o->gunzip, .threads = worker_processors(),
+		.report = report_notice, .interrupted = report_interrupted };
 
 	if (o->operand_count > 0) {
 		plan.paths = o->operands;
