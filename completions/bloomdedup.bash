@@ -91,7 +91,7 @@ _bloomdedup()
 		--hashes= --on-full= --max-size= --like= --hash=
 		--secret-file= --force
 		--lock-timeout= -h --help" ;;
-	info) options='--json -h --help' ;;
+	info) options='--json --verify -h --help' ;;
 	merge) options='-o --output= --force --lock-timeout= -h --help' ;;
 	size) options='-n --capacity= -p --error-rate= -m --memory= --hashes=
 		--on-full= --json --table -h --help' ;;

@@ -79,6 +79,7 @@ complete -c bloomdedup -n '__bloomdedup_takes create' -l like -r -F -d 'with the
 complete -c bloomdedup -n '__bloomdedup_takes create' -l hash -x -a 'xxh3 siphash' -d 'which keyed hash'
 complete -c bloomdedup -n '__bloomdedup_takes create' -l secret-file -r -F -d 'take the secret of the hash from this file'
 complete -c bloomdedup -n '__bloomdedup_takes info size try' -l json -d 'one line for programs'
+complete -c bloomdedup -n '__bloomdedup_takes info' -l verify -d 'is any full layer damaged?'
 complete -c bloomdedup -n '__bloomdedup_takes size' -l table -d 'sizes for many numbers of lines'
 complete -c bloomdedup -n '__bloomdedup_takes try' -l measure -d 'make such a filter in memory, and measure'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create info merge size try' -s h -l help -d help

@@ -10,6 +10,7 @@
 #include "hold.h"
 #include "json.h"
 #include "num.h"
+#include "seal.h"
 
 /* 16 MiB of a layer are read; a smaller one is read whole. */
 #define SAMPLE_PAGES 4096
@@ -22,6 +23,7 @@ struct facts {
 	double lines;      /* estimated */
 	double error_rate; /* now, of the whole filter */
 	uint64_t room;     /* lines until it is full or grows */
+	unsigned checked;  /* layers whose checksum was read and is right */
 	uint64_t waiting;  /* lines in a complete journal; counted in `lines` */
 };
 
@@ -53,7 +55,8 @@ gather(struct filter *f, uint64_t waiting, struct facts *facts)
 }
 
 static void
-print_json(const struct filter *f, const struct facts *facts)
+print_json(const struct options *o, const struct filter *f,
+    const struct facts *facts)
 {
 	const struct header *h = &f->header;
 
@@ -74,7 +77,10 @@ print_json(const struct filter *f, const struct facts *facts)
 		    layer->geometry.cache_lines, facts->layers[i].share,
 		    facts->layers[i].lines);
 	}
-	puts("]}");
+	putchar(']');
+	if (o->verify)
+		printf(", \"checksums\": %u", facts->checked);
+	puts("}");
 }
 
 static void
@@ -122,7 +128,8 @@ print_recipe(const char *recipe)
 }
 
 static void
-print_text(const struct filter *f, const struct facts *facts)
+print_text(const struct options *o, const struct filter *f,
+    const struct facts *facts)
 {
 	const struct header *h = &f->header;
 	const struct geometry *g = &f->table.layers[0].geometry;
@@ -157,6 +164,13 @@ print_text(const struct filter *f, const struct facts *facts)
 		printf("  error rate    %.2g now\n", facts->error_rate);
 	for (unsigned i = 0; i < f->table.count; i++)
 		print_layer(f, facts, i);
+	if (o->verify && f->table.count == 1)
+		printf("  checksums     none: a layer gets one when the next"
+		    " one is in use\n");
+	else if (o->verify)
+		printf("  checksums     right in %u of %u layers%s\n",
+		    facts->checked, f->table.count, facts->checked + 1 ==
+		    f->table.count ? "" : "; full ones get theirs in time");
 	printf("  hash          %s, keyed; %u bits in %u cache line%s\n",
 	    hash_name(h->hash.kind), g->k, g->cache_lines,
 	    g->cache_lines == 1 ? "" : "s");
@@ -169,12 +183,34 @@ print_text(const struct filter *f, const struct facts *facts)
 		printf("  in use by     process %d (%s)\n", (int)holder, name);
 }
 
+/* Read the layers that have a checksum; *wrong is one where it is, from 1. */
+static int
+verify(struct filter *f, unsigned *checked, unsigned *wrong,
+    struct error *error)
+{
+	for (unsigned i = 0; i < f->table.count; i++) {
+		int right;
+
+		if (!f->table.layers[i].sealed)
+			continue;
+		right = seal_verify(f, i, error);
+		if (right < 0)
+			return -1;
+		if (right)
+			(*checked)++;
+		else if (*wrong == 0)
+			*wrong = i + 1;
+	}
+	return 0;
+}
+
 static int
 info_one(const struct options *o, const char *path, struct error *error)
 {
 	struct filter filter;
 	struct facts facts;
 	struct hold hold = HOLD_NONE;
+	unsigned wrong = 0;
 	int result = filter_open(&filter, path, 0, NULL, error);
 
 	if (result > 0) {
@@ -189,11 +225,17 @@ info_one(const struct options *o, const char *path, struct error *error)
 	}
 	gather(&filter, hold.count, &facts);
 	hold_end(&hold);
+	if (o->verify && verify(&filter, &facts.checked, &wrong, error) < 0) {
+		filter_close(&filter, &(struct error){ 0 });
+		return -1;
+	}
 	if (o->json)
-		print_json(&filter, &facts);
+		print_json(o, &filter, &facts);
 	else
-		print_text(&filter, &facts);
-	return filter_close(&filter, error);
+		print_text(o, &filter, &facts);
+	filter_close(&filter, &(struct error){ 0 });
+	return wrong == 0 ? 0 : error_set(error, STATUS_FAILED, "%s: layer %u"
+	    " is damaged: its checksum is wrong", path, wrong);
 }
 
 static int
@@ -217,12 +259,13 @@ run_info(const struct options *o, struct error *error)
 }
 
 const struct command_entry command_info = { .run = run_info, .help =
-"Usage: bloomdedup info [--json] FILTER...\n"
+"Usage: bloomdedup info [--json] [--verify] FILTER...\n"
 "\n"
 "What is in a filter: its size, what it was made for, about how many lines it\n"
 "remembers, how full each of its layers is, and the share of new lines that\n"
 "would be dropped by mistake now, computed from its bits.\n"
 "\n"
-"      --json   one line a filter, for programs\n"
-"  -h, --help   this help\n"
+"      --json     one line a filter, for programs\n"
+"      --verify   read all of it: is any full layer damaged?\n"
+"  -h, --help     this help\n"
 };

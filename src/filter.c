@@ -11,6 +11,7 @@
 #include "le.h"
 #include "memory.h"
 #include "num.h"
+#include "seal.h"
 #include "sizing.h"
 #include "worker.h"
 
@@ -748,6 +749,8 @@ filter_layer_room(const struct filter *f, unsigned i)
 {
 	const struct layer_entry *layer = &f->table.layers[i];
 
+	if (layer->sealed)
+		return 0;
 	if (f->growth == GROWTH_WARN && i + 1 == f->table.count)
 		return UINT64_MAX;
 	return layer->lines < layer->capacity ?
@@ -898,7 +901,8 @@ filter_reserve(struct filter *f, uint64_t wanted, struct error *error)
 	if (wanted == 0 || filter_begin_marking(f, error) < 0)
 		return 0;
 	if (!f->shared)
-		return make_room(f, wanted, error);
+		return in_file(f) && seal_step(f, wanted, error) < 0 ? 0 :
+		    make_room(f, wanted, error);
 	have = all_claimed(f);
 	if (have < wanted) {
 		if (claim(f, wanted - have, error) < 0)
@@ -914,9 +918,14 @@ filter_mark_layer(struct filter *f, unsigned i, const struct digest *digests,
 {
 	struct layer_entry *layer = &f->table.layers[i];
 
+	if (n == 0)
+		return 0;
 	if (load(f, i, digests, n, error) < 0)
 		return -1;
 	touch(f, i, digests, n);
+	/* Only a journal that somebody made names a layer that is sealed. */
+	layer->sealed = 0;
+	layer->checksum = 0;
 	if (f->shared) {
 		block_mark_shared(&f->arrays[i], digests, n);
 		f->claimed[i] -= n < f->claimed[i] ? n : f->claimed[i];

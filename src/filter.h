@@ -40,6 +40,7 @@ struct filter {
 	struct publishing *publishing; /* of new layers, in a thread */
 	enum growth growth; /* what is done at capacity in this run */
 	uint64_t max_bytes; /* the file's limit in this run, or UINT64_MAX */
+	uint64_t seal_bytes; /* to be read for checksums, seal.h */
 	uint64_t overfilled; /* lines marked beyond capacity in this run */
 	int shared;          /* other runs mark, too */
 	uint64_t claimed[FORMAT_LAYERS_MAX]; /* if so: room that is ours, which

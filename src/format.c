@@ -45,7 +45,9 @@ enum { /* offsets in a slot */
 	AT_FILE_BYTES = 32,
 	AT_LAYER_COUNT = 40,
 	AT_FLAGS = 44,
-	AT_SLOT_ZERO = 48,
+	AT_SEALING_LAYER = 48,
+	AT_SEALING_CHECKSUM = 52,
+	AT_SEALING_PAGES = 56,
 	AT_LAYERS = 64,
 
 	/* and in the entry of a layer */
@@ -213,6 +215,9 @@ format_table_encode(const struct table *table,
 	le_put64(page + AT_FILE_BYTES, format_table_end(table));
 	le_put32(page + AT_LAYER_COUNT, table->count);
 	le_put32(page + AT_FLAGS, (uint32_t)table->marking);
+	le_put32(page + AT_SEALING_LAYER, table->sealing.layer);
+	le_put32(page + AT_SEALING_CHECKSUM, table->sealing.checksum);
+	le_put64(page + AT_SEALING_PAGES, table->sealing.pages);
 	for (unsigned i = 0; i < table->count; i++) {
 		const struct layer_entry *layer = &table->layers[i];
 		uint8_t *p = page + AT_LAYERS + i * LAYER_BYTES;
@@ -260,6 +265,24 @@ layer_decode(struct layer_entry *layer, const uint8_t *p, uint64_t offset)
 	return 0;
 }
 
+/* Of a layer that is there, and that has more pages than were done. */
+static int
+sealing_decode(struct table *table, const uint8_t *page)
+{
+	struct sealing *s = &table->sealing;
+	const struct layer_entry *layer;
+
+	s->layer = le_get32(page + AT_SEALING_LAYER);
+	s->checksum = le_get32(page + AT_SEALING_CHECKSUM);
+	s->pages = le_get64(page + AT_SEALING_PAGES);
+	if (s->layer == 0)
+		return s->checksum == 0 && s->pages == 0 ? 0 : -1;
+	if (s->layer > table->count)
+		return -1;
+	layer = &table->layers[s->layer - 1];
+	return !layer->sealed && s->pages < layer->geometry.pages ? 0 : -1;
+}
+
 int
 format_table_decode(struct table *table, const uint8_t id[FORMAT_ID_BYTES],
     const uint8_t page[PAGE_BYTES], struct error *error)
@@ -276,8 +299,7 @@ format_table_decode(struct table *table, const uint8_t id[FORMAT_ID_BYTES],
 	    memcmp(page + AT_SLOT_ID, id, FORMAT_ID_BYTES) != 0 ||
 	    table->generation == 0 || table->generation == UINT64_MAX ||
 	    flags > MARKING_SHARED ||
-	    table->count < 1 || table->count > FORMAT_LAYERS_MAX ||
-	    !is_zero(page + AT_SLOT_ZERO, AT_LAYERS - AT_SLOT_ZERO))
+	    table->count < 1 || table->count > FORMAT_LAYERS_MAX)
 		goto fail;
 	for (unsigned i = 0; i < table->count; i++) {
 		const uint8_t *p = page + AT_LAYERS + i * LAYER_BYTES;
@@ -286,7 +308,8 @@ format_table_decode(struct table *table, const uint8_t id[FORMAT_ID_BYTES],
 			goto fail;
 		end += table->layers[i].geometry.pages * PAGE_BYTES;
 	}
-	if (le_get64(page + AT_FILE_BYTES) != end ||
+	if (sealing_decode(table, page) < 0 ||
+	    le_get64(page + AT_FILE_BYTES) != end ||
 	    !is_zero(page + AT_LAYERS + table->count * LAYER_BYTES,
 	    AT_CRC - AT_LAYERS - table->count * LAYER_BYTES))
 		goto fail;

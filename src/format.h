@@ -64,10 +64,18 @@ enum marking {
 	MARKING_SHARED = 2 /* no: they are raised before lines are marked */
 };
 
+/* A checksum that is not ready: of the first pages of a full layer. */
+struct sealing {
+	unsigned layer;     /* its number + 1; 0: none */
+	uint32_t checksum;
+	uint64_t pages;
+};
+
 /* The table of layers, as one slot holds it. */
 struct table {
 	uint64_t generation;
 	enum marking marking;
+	struct sealing sealing;
 	unsigned count;     /* 1 to FORMAT_LAYERS_MAX */
 	struct layer_entry layers[FORMAT_LAYERS_MAX];
 };

@@ -18,6 +18,7 @@ enum {
 	OPTION_LOCK_TIMEOUT,
 	OPTION_NO_GUNZIP,
 	OPTION_JSON,
+	OPTION_VERIFY,
 	OPTION_HASHES,
 	OPTION_TABLE,
 	OPTION_FORCE,
@@ -93,6 +94,7 @@ static const struct spec {
 	    FILTER | ADD | CREATE | MERGE },
 	{ "no-gunzip", no_argument, OPTION_NO_GUNZIP, FILTER | ADD | CHECK },
 	{ "json", no_argument, OPTION_JSON, INFO | SIZE | TRY },
+	{ "verify", no_argument, OPTION_VERIFY, INFO },
 	{ "table", optional_argument, OPTION_TABLE, SIZE },
 	{ "force", no_argument, OPTION_FORCE, CREATE | MERGE },
 	{ "help", no_argument, 'h', ANY },
@@ -311,6 +313,7 @@ take_option(struct options *o, int letter, const char *value,
 	case 'V': o->version = 1; break;
 	case OPTION_NO_GUNZIP: o->gunzip = 0; break;
 	case OPTION_JSON: o->json = 1; break;
+	case OPTION_VERIFY: o->verify = 1; break;
 	case OPTION_FORCE: o->force = 1; break;
 	default: break;
 	}

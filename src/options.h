@@ -62,6 +62,7 @@ struct options {
 	int gunzip;
 	int force;
 	int json;
+	int verify;
 	enum { TABLE_NONE, TABLE_SIZES, TABLE_RATES } table;
 };
 

@@ -324,7 +324,10 @@ def read_slot(slot, file_id):
     if (slot[:8] != b"bdlayers" or slot[16:32] != file_id or generation < 1
             or zlib.crc32(slot[:4092]) != u32(slot, 4092)[0]
             or not 1 <= count <= 62 or u32(slot, 44)[0] > 2
-            or any(slot[48:64] + slot[64 + 64 * count:4092])):
+            or any(slot[64 + 64 * count:4092])):
+        return None
+    sealing, crc_so_far, done = u32(slot, 48, 2) + u64(slot, 56)
+    if sealing > count or not sealing and (crc_so_far or done):
         return None
     layers, end = [], 3 * PAGE
     for entry in range(64, 64 + 64 * count, 64):
@@ -333,6 +336,8 @@ def read_slot(slot, file_id):
         if (offset != end or pages < 1 or not 1 <= t <= 8
                 or not t <= k <= 8 * t or sealed > 1 or crc and not sealed
                 or capacity < 1 or not is_rate(slot, entry + 24)):
+            return None
+        if 64 * sealing == entry and (sealed or done >= pages):
             return None
         end += pages * PAGE
         layers.append((offset, pages, k, t, crc if sealed else None))

@@ -193,6 +193,19 @@ right_header(const uint8_t *p)
 	    zero(p, 320 + recipe, 4092) && le_get32(p + 4092) == crc_of(p);
 }
 
+/* Of a layer that isn't sealed, some pages, not all; or nothing. */
+static int
+right_sealing(const uint8_t *p, uint32_t count)
+{
+	uint32_t number = le_get32(p + 48);
+	const uint8_t *layer = p + 64 * (uint64_t)number;
+
+	if (number == 0)
+		return zero(p, 52, 64);
+	return number <= count && le_get32(layer + 56) == 0 &&
+	    le_get64(p + 56) < le_get64(layer + 8);
+}
+
 /* bloomdedup(5), "Slots". */
 static int
 right_slot(const uint8_t *p, const uint8_t *id)
@@ -203,8 +216,8 @@ right_slot(const uint8_t *p, const uint8_t *id)
 	if (memcmp(p, "bdlayers", 8) != 0 || le_get64(p + 8) == 0 ||
 	    le_get64(p + 8) == UINT64_MAX || memcmp(p + 16, id, 16) != 0 ||
 	    count < 1 || count > 62 || le_get32(p + 44) > 2 ||
-	    !zero(p, 48, 64) || !zero(p, 64 + 64 * (uint64_t)count, 4092) ||
-	    le_get32(p + 4092) != crc_of(p))
+	    !right_sealing(p, count) || le_get32(p + 4092) != crc_of(p) ||
+	    !zero(p, 64 + 64 * (uint64_t)count, 4092))
 		return 0;
 	for (unsigned i = 0; i < count; i++) {
 		const uint8_t *layer = p + 64 + 64 * i;
@@ -310,18 +323,27 @@ use(struct filter *f, const char *path, int sparse)
 
 /* What has this length, would it be opened? As bloomdedup(5), "Recovery". */
 static int
-opens(const int *right, const uint8_t *slot, uint64_t length, unsigned flags)
+opens(const int *right, uint64_t length, unsigned flags)
 {
-	uint64_t end = le_get64(slot + 32);
+	const uint8_t *slots = image + PAGE_BYTES, *slot = NULL;
+	unsigned left = 0;
+	uint64_t end;
 
-	if (!right_header(image) || length < 4 * PAGE_BYTES ||
-	    (!right[0] && !right[1]) || length < end)
+	for (unsigned i = 0; i < 2; i++, slots += PAGE_BYTES) {
+		if (!right[i] || le_get64(slots + 32) > length)
+			continue;
+		if (slot == NULL || le_get64(slots + 8) > le_get64(slot + 8))
+			slot = slots;
+		left++;
+	}
+	if (slot == NULL || !right_header(image) || length < 4 * PAGE_BYTES)
 		return 0;
+	end = le_get64(slot + 32);
 	if ((flags & WRITABLE) && (le_get16(image + 14) > 1 ||
 	    le_get32(image + 20) != 0 || le_get64(slot + 8) >> 63 != 0))
 		return 0;
 	/* what a lost slot may have known is behind the end, but not zeros */
-	return (right[0] && right[1]) || length == end || !(flags & DIRTY);
+	return left == 2 || length == end || !(flags & DIRTY);
 }
 
 static void
@@ -365,7 +387,7 @@ check_file(const int *right, unsigned flags, unsigned how, uint64_t length)
 		MUST(sparse);
 		return;
 	}
-	MUST((result == 0) == opens(right, slot, length, flags));
+	MUST((result == 0) == opens(right, length, flags));
 	damaged = result == 0 && !(right[0] && right[1]);
 	if (result == 0)
 		use(&f, path, sparse);
