@@ -394,7 +394,8 @@ fetch() {
 	fetch
 	command -v strace >/dev/null || skip "needs strace"
 	cp empty seen
-	plan "$BLOOMDEDUP" -f seen -o part in >list || skip "may not trace"
+	BLOOMDEDUP_SLOW='' plan "$BLOOMDEDUP" -f seen -o part in >list ||
+		skip "may not trace"
 	awk '$2 == "EINTR" && $1 != "close" && ++seen[$1] <= 3' list >chosen
 	for call in openat read write pread64 pwrite64 fallocate ftruncate \
 		flock; do
