@@ -278,11 +278,7 @@ lint:
 	exit $$status
 
 -include $(objects:.o=.d) $(units:.test=.d) $(helpers:=.d)
-
-.PHONY: all tests check check-slow check-asan check-tsan check-arm64 bench clean deps install uninstall dist lint check-valgrind
-
--include $(objects:.o=.d) $(units:.test=.d) $(BUILD)/helper.d
 -include $(BUILD)/fuzz/replay.d $(replays:=.d) $(fuzzers:=.d)
 
-.PHONY: all tests check check-slow check-asan check-tsan check-arm64 fuzz fuzzers bench clean deps install uninstall dist lint
+.PHONY: all tests check check-slow check-asan check-tsan check-valgrind check-arm64 fuzz fuzzers bench clean deps install uninstall dist lint
 .DELETE_ON_ERROR:
