@@ -360,3 +360,23 @@ END
 	[ ! -s err ]
 	cmp plain out
 }
+
+@test "a read that fails: what came before comes out, then the reason" {
+	skip_if_sanitized # its leak checker fails under strace
+	command -v strace >/dev/null || skip "needs strace"
+	large
+	echo 'the next file' >next
+	status=0
+	strace -qq -o trace -P "$PWD/packed" -e trace=read \
+		-e inject=read:error=EIO:when=3 "$BLOOMDEDUP" packed next \
+		>out 2>err || status=$?
+	grep -q INJECTED trace
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <err)" -eq 1 ]
+	grep -q '^bloomdedup: packed: Input/output error' err
+	head -c 524288 packed | gzip -dc 2>/dev/null >right || true
+	sed '$d' right >want
+	[ "$(wc -l <want)" -gt 1000 ]
+	head -c "$(wc -c <want)" out | cmp - want
+	tail -n 1 out | cmp - next
+}
