@@ -236,13 +236,20 @@ is_first_call(const uint64_t *info)
 	    info[ARGUMENTS + 1] == F_GETFD;
 }
 
+/* How often a thread is waited for is another number each time. */
+static int
+is_waiting(const uint64_t *info)
+{
+	return info[CALL] == SYS_futex || info[CALL] == SYS_sched_yield;
+}
+
 /* Let it run from stop to stop; returns its wait status. */
 static int
 follow(pid_t pid, unsigned long wanted, FILE *note)
 {
 	unsigned long stops = 0;
 	uint64_t info[WORDS] = { 0 }, call = 0;
-	int status, begun = 0, number = 0;
+	int status, begun = 0, waiting = 0, number = 0;
 
 	ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD |
 	    PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL);
@@ -264,7 +271,9 @@ follow(pid_t pid, unsigned long wanted, FILE *note)
 		if ((info[0] & 0xff) == BEFORE)
 			call = info[CALL];
 		begun = begun || is_first_call(info);
-		if (!begun || ++stops != wanted)
+		if ((info[0] & 0xff) == BEFORE)
+			waiting = is_waiting(info);
+		if (!begun || waiting || ++stops != wanted)
 			continue;
 		fprintf(note, "%s call %" PRIu64 "\n", (info[0] & 0xff) ==
 		    BEFORE ? "before" : "after", call);
