@@ -693,14 +693,14 @@ filter_probe_more(struct filter *f, const struct digest *digests, size_t n,
 	return 0;
 }
 
-int
-filter_is_dirty(const struct filter *f)
+uint64_t
+filter_dirty_pages(const struct filter *f)
 {
-	for (unsigned i = 0; i < f->table.count; i++) {
-		if (f->pages[i].dirty_count > 0)
-			return 1;
-	}
-	return 0;
+	uint64_t pages = 0;
+
+	for (unsigned i = 0; i < f->table.count; i++)
+		pages += f->pages[i].dirty_count;
+	return pages;
 }
 
 static double
@@ -717,7 +717,7 @@ filter_write_back(struct filter *f, struct error *error)
 {
 	double start;
 
-	if (!filter_is_dirty(f))
+	if (filter_dirty_pages(f) == 0)
 		return 0;
 	start = now_seconds();
 	for (unsigned i = 0; i < f->table.count; i++) {
@@ -735,7 +735,7 @@ filter_write_back_now_and_then(struct filter *f, struct error *error)
 {
 	double pause = 20 * f->write_back_cost;
 
-	if (!filter_is_dirty(f))
+	if (filter_dirty_pages(f) == 0)
 		return 0;
 	if (f->written_back <= 0)
 		f->written_back = now_seconds();

@@ -143,11 +143,12 @@ int filter_mark(struct filter *filter, const struct digest *digests,
     size_t n, struct error *error);
 
 /*
- * Are bits set that are in memory alone? Then filter_write_back brings them
- * into the file; filter_write_back_now_and_then does if it is time to: every
- * second, or more seldom where more than a twentieth of the time would go.
+ * How many pages have bits that are in memory alone. filter_write_back brings
+ * them into the file; filter_write_back_now_and_then does if it is time to:
+ * every second, or more seldom where more than a twentieth of the time would
+ * go.
  */
-int filter_is_dirty(const struct filter *filter);
+uint64_t filter_dirty_pages(const struct filter *filter);
 int filter_write_back(struct filter *filter, struct error *error);
 int filter_write_back_now_and_then(struct filter *filter,
     struct error *error);

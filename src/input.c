@@ -529,11 +529,11 @@ input_next(struct input *in, struct chunk *chunk)
 }
 
 int
-input_would_wait(const struct input *in)
+input_pauses(const struct input *in, int milliseconds)
 {
 	struct pollfd now = { in->fd, POLLIN, 0 };
 
-	return in->fd >= 0 && poll(&now, 1, 0) == 0;
+	return in->fd >= 0 && poll(&now, 1, milliseconds) == 0;
 }
 
 uint64_t

@@ -52,8 +52,8 @@ void input_free(struct input *input);
  */
 int input_next(struct input *input, struct chunk *chunk);
 
-/* Would input_next wait, since nothing is there now? */
-int input_would_wait(const struct input *input);
+/* Wait so long at most; is there still nothing that input_next could read? */
+int input_pauses(const struct input *input, int milliseconds);
 
 /* Has any file failed so far? */
 int input_failed(const struct input *input);

@@ -15,6 +15,9 @@
 #define BATCH_LINES 1024
 /* So many lines are hashed before their cache lines are asked for. */
 #define GROUP_LINES 16
+/* How fast private memory is written back; and milliseconds to wait first. */
+#define PAGES_A_MILLISECOND 200
+#define LONGEST_PAUSE 1000
 /* Eight times the lines: a search seldom begins, and the jump is foreseen. */
 #define REPEAT_SLOTS (8 * BATCH_LINES)
 
@@ -312,13 +315,18 @@ batch_process(struct pipeline *p, struct batch *batch, struct error *error)
 
 /*
  * As input_next. What is in memory alone is brought into the file now and
- * then, and at once where there is nothing else to do.
+ * then, and when the input pauses: that must last as long as the writing will
+ * take, about, so that no more than half of the time is lost where it goes on.
  */
 static int
 next_chunk(struct pipeline *p, struct chunk *chunk, int *result,
     struct error *error)
 {
-	if (filter_is_dirty(p->filter) && input_would_wait(p->input))
+	uint64_t pages = filter_dirty_pages(p->filter);
+	uint64_t pause = 10 + pages / PAGES_A_MILLISECOND;
+
+	pause = pause < LONGEST_PAUSE ? pause : LONGEST_PAUSE;
+	if (pages > 0 && input_pauses(p->input, (int)pause))
 		*result = filter_write_back(p->filter, error);
 	else
 		*result = filter_write_back_now_and_then(p->filter, error);
