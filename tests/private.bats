@@ -67,9 +67,11 @@ remembered() {
 	private -f seen fifo >out &
 	exec 7>fifo
 	echo first >&7
-	until_true bloomdedup check -q -f seen <<<first
+	echo first >one
+	echo second >two
+	until_true bloomdedup check -q -f seen one
 	echo second >&7
-	until_true bloomdedup check -q -f seen <<<second
+	until_true bloomdedup check -q -f seen two
 	exec 7>&-
 	wait $!
 	printf 'first\nsecond\n' | cmp - out
