@@ -175,6 +175,13 @@ every_field() {
 				bloomdedup info seen >out 2>err || continue
 				status=0
 				bloomdedup -f seen in >out 2>err || status=$?
+				# with a generation that no run comes to it
+				# can be read, and is not written to
+				if [ "$field" = 8:8 ] && [ "$status" -eq 3 ]
+				then
+					grep -q 'wrong generation' err
+					status=0
+				fi
 				[ "$status" -eq 0 ]
 			done
 		done

@@ -202,6 +202,25 @@ all_came() {
 	printf 'a\nb\n' | cmp - out
 }
 
+@test "reads of the input that a signal interrupts are made again" {
+	skip_if_sanitized # its leak checker fails under strace
+	command -v strace >/dev/null || skip "needs strace"
+	"$HELPER" lines 50000 >in
+	gzip <in >in.gz
+	for input in in in.gz; do
+		rm -f seen
+		strace -f -qq -o trace -P $input -e trace=read \
+			-e inject=read:error=EINTR:when=1+2 \
+			"$BLOOMDEDUP" -f seen $input >out 2>err || {
+			grep -q INJECTED trace || skip "may not trace"
+			cat err
+			return 1
+		}
+		[ "$(grep -c INJECTED trace)" -ge 2 ]
+		cmp in out
+	done
+}
+
 @test "kill -9 while reading a pipe: what was written is remembered" {
 	start_on_pipe
 	printf 'a\nb\n' >&7
