@@ -87,8 +87,11 @@ $(replays): $(BUILD)/fuzz/replay-%: tests/fuzz/%.c $(BUILD)/fuzz/replay.o \
 
 tests: $(PROGRAM) $(units) $(helpers) $(BUILD)/preload.so $(replays)
 
+# TESTS='tests/stream.bats build/unit/num.test': only these
+TESTS =
 check: tests
-	BUILD='$(abspath $(BUILD))' BLOOMDEDUP='$(abspath $(PROGRAM))' tests/run
+	BUILD='$(abspath $(BUILD))' BLOOMDEDUP='$(abspath $(PROGRAM))' \
+		tests/run $(TESTS)
 
 # More kills, faults and hostile files of the same kinds: half an hour and more.
 check-slow: tests
