@@ -11,6 +11,7 @@
 #include "le.h"
 #include "memory.h"
 #include "num.h"
+#include "progress.h"
 #include "seal.h"
 #include "sizing.h"
 #include "worker.h"
@@ -99,7 +100,7 @@ map_layer(struct filter *f, unsigned i, int fresh, struct error *error)
 static int
 map_layers(struct filter *f, int fresh, struct error *error)
 {
-	if (in_file(f))
+	if (in_file(f) && f->writable && !f->shared)
 		plan_memory(f);
 	for (unsigned i = 0; i < f->table.count; i++) {
 		if (map_layer(f, i, fresh, error) < 0)
@@ -703,43 +704,35 @@ filter_dirty_pages(const struct filter *f)
 	return pages;
 }
 
-static double
-now_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 int
 filter_write_back(struct filter *f, struct error *error)
 {
-	double start;
+	uint64_t start;
 
 	if (filter_dirty_pages(f) == 0)
 		return 0;
-	start = now_seconds();
+	start = progress_now();
 	for (unsigned i = 0; i < f->table.count; i++) {
 		if (pages_write_back(&f->pages[i], error) < 0)
 			return -1;
 	}
-	f->written_back = now_seconds();
+	f->written_back = progress_now();
 	f->write_back_cost = f->written_back - start;
-	f->write_backs++;
 	return 0;
 }
 
 int
 filter_write_back_now_and_then(struct filter *f, struct error *error)
 {
-	double pause = 20 * f->write_back_cost;
+	const uint64_t second = 1000000000;
+	uint64_t pause = 20 * f->write_back_cost;
 
 	if (filter_dirty_pages(f) == 0)
 		return 0;
-	if (f->written_back <= 0)
-		f->written_back = now_seconds();
-	if (now_seconds() - f->written_back < (pause > 1 ? pause : 1))
+	if (f->written_back == 0)
+		f->written_back = progress_now();
+	if (progress_now() - f->written_back <
+	    (pause > second ? pause : second))
 		return 0;
 	return filter_write_back(f, error);
 }

@@ -48,9 +48,8 @@ struct filter {
 	/* Private memory, pages.h */
 	uint64_t private_from;  /* bytes of a layer that is worked on there */
 	uint64_t private_max;   /* bytes that all may have */
-	uint64_t write_backs;   /* how often they were written back */
-	double written_back;    /* when, in seconds; what it took */
-	double write_back_cost;
+	uint64_t written_back;  /* when, in nanoseconds; what it took */
+	uint64_t write_back_cost;
 };
 
 /*
