@@ -6,14 +6,8 @@ load faults
 	skip_if_sanitized # what it says when it is killed is not ours
 	in_parts 16 20000
 	bloomdedup create -n 400000 -p 1e-12 empty
-	before() {
-		cp empty seen
-	}
 	run_part() {
 		killed "$BLOOMDEDUP" -f seen "$1" >>all 2>>err
-	}
-	run_all() {
-		"$BLOOMDEDUP" -f seen in >>all 2>>err
 	}
 	untraced kill_runs "$(times 500)" 1024
 	run ! grep -qv 'torn by an earlier run' err
@@ -23,14 +17,8 @@ load faults
 @test "a run that appends to a file, and whose filter grows" {
 	in_parts 8 8192
 	bloomdedup create -n 20000 -p 1e-12 empty
-	before() {
-		cp empty seen
-	}
 	run_part() {
 		killed "$BLOOMDEDUP" -f seen "$1" >>all 2>>err
-	}
-	run_all() {
-		"$BLOOMDEDUP" -f seen in >>all 2>>err
 	}
 	untraced kill_runs "$(times 60)" 1024
 }
@@ -38,17 +26,11 @@ load faults
 @test "a run that prints all of its input again and again" {
 	in_parts 1 50000
 	bloomdedup create -n 100000 -p 1e-12 empty
-	before() {
-		cp empty seen
-	}
 	run_part() {
 		for ((i = 0; i < 5; i++)); do
 			killed "$BLOOMDEDUP" -f seen in >>all 2>>err ||
 				return 1
 		done
-	}
-	run_all() {
-		"$BLOOMDEDUP" -f seen in >>all 2>>err
 	}
 	untraced kill_runs "$(times 25)" 1024
 }
@@ -56,17 +38,11 @@ load faults
 @test "a pipe into a recorder" {
 	in_parts 8 8192
 	bloomdedup create -n 100000 -p 1e-12 empty
-	before() {
-		cp empty seen
-	}
 	run_part() {
 		killed "$BLOOMDEDUP" -f seen "$1" 2>>err > >(cat >record) ||
 			return 1
 		wait $!
 		ended record >>all
-	}
-	run_all() {
-		"$BLOOMDEDUP" -f seen in >>all 2>>err
 	}
 	untraced kill_runs "$(times 60)" 1024
 }
@@ -74,16 +50,10 @@ load faults
 @test "-o, whose file is kept after each run" {
 	in_parts 8 8192
 	bloomdedup create -n 100000 -p 1e-12 empty
-	before() {
-		cp empty seen
-	}
 	run_part() {
 		: >file
 		killed "$BLOOMDEDUP" -f seen -o file "$1" 2>>err || return 1
 		ended file >>all
-	}
-	run_all() {
-		"$BLOOMDEDUP" -f seen in >>all 2>>err
 	}
 	untraced kill_runs "$(times 60)" 1024
 }
@@ -91,9 +61,6 @@ load faults
 @test "--shared, appending" {
 	in_parts 8 8192
 	bloomdedup create -n 100000 -p 1e-12 empty
-	before() {
-		cp empty seen
-	}
 	run_part() {
 		killed "$BLOOMDEDUP" --shared -f seen "$1" >>all 2>>err
 	}
@@ -106,15 +73,9 @@ load faults
 @test "in private memory, which is written back: lines since then come again" {
 	in_parts 4 30000
 	bloomdedup create -n 200000 -p 1e-12 empty
-	before() {
-		cp empty seen
-	}
 	run_part() {
 		BLOOMDEDUP_PRIVATE=0,1000000 killed "$BLOOMDEDUP" -f seen \
 			"$1" >>all 2>>err
-	}
-	run_all() {
-		"$BLOOMDEDUP" -f seen in >>all 2>>err
 	}
 	untraced kill_runs "$(times 60)" 30000
 }

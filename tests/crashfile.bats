@@ -26,9 +26,6 @@ load faults
 	# more than a list of what is held back
 	in_parts 4 200000
 	bloomdedup create -n 1000000 -p 1e-12 empty
-	before() {
-		cp empty seen
-	}
 	run_part() {
 		killed "$BLOOMDEDUP" --sync -f seen "$1" >>all 2>>err
 	}
@@ -42,17 +39,11 @@ load faults
 @test "--sync -o" {
 	in_parts 4 30000
 	bloomdedup create -n 200000 -p 1e-12 empty
-	before() {
-		cp empty seen
-	}
 	run_part() {
 		: >file
 		killed "$BLOOMDEDUP" --sync -f seen -o file "$1" 2>>err ||
 			return 1
 		ended file >>all
-	}
-	run_all() {
-		"$BLOOMDEDUP" -f seen in >>all 2>>err
 	}
 	untraced kill_runs "$(times 50)" 30000
 }

@@ -106,6 +106,15 @@ ended() {
 	echo
 }
 
+# What most rounds begin and end with; a test may say it otherwise.
+before() {
+	cp empty seen
+}
+
+run_all() {
+	"$BLOOMDEDUP" -f seen in >>all 2>>err
+}
+
 # kill_runs KILLS BATCH: rounds of runs, each over its part of `in` and killed
 # at a random moment, and then one over all of it, to its end, until so many
 # were killed. The test says how: `before` prepares a round, `run_part PART` is
