@@ -125,7 +125,8 @@ check-tsan:
 		CFLAGS='-O1 -g -fsanitize=thread' && \
 	BUILD='$(abspath $(BUILD))/tsan' \
 		BLOOMDEDUP='$(abspath $(BUILD))/tsan/bloomdedup' \
-		$$fixed tests/run $(BUILD)/tsan/unit/worker.test tests/gzip.bats
+		$$fixed tests/run $(BUILD)/tsan/unit/worker.test \
+		$(BUILD)/tsan/unit/team.test tests/gzip.bats tests/threads.bats
 
 # Some of the tests under valgrind.
 check-valgrind: tests

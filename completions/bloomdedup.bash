@@ -67,8 +67,8 @@ _bloomdedup()
 	--on-full)
 		COMPREPLY=($(compgen -W 'grow warn fail' -- "$current"))
 		return ;;
-	-n | -p | -m | -k | -t | -s | -w | --capacity | --error-rate | \
-		--memory | --hashes | --max-size | --lock-timeout | --key | \
+	-n | -p | -m | -k | -t | -s | -w | -j | --threads | --capacity | \
+		--error-rate | --memory | --hashes | --max-size | --lock-timeout | --key | \
 		--field-separator | --skip-chars | --check-chars)
 		compopt +o default +o bashdefault 2>/dev/null
 		return ;;
@@ -80,13 +80,15 @@ _bloomdedup()
 	'' | filter) options="$keys -f --filter= -o --output= -d --repeated
 		--duplicates= -q --quiet --to-command= --atomic --sync --stats
 		--progress -n --capacity= -p --error-rate= --on-full=
-		--max-size= --lock-timeout= --shared --no-gunzip -h --help
+		--max-size= --lock-timeout= --shared -j
+		--threads= --no-gunzip -h --help
 		-V --version" ;;
 	add) options="$keys -f --filter= -q --quiet --atomic --sync --stats
 		--progress -n --capacity= -p --error-rate= --on-full=
-		--max-size= --lock-timeout= --shared --no-gunzip -h --help" ;;
+		--max-size= --lock-timeout= --shared -j
+		--threads= --no-gunzip -h --help" ;;
 	check) options="$keys -f --filter= -v --invert -q --quiet -o --output=
-		--stats --progress --no-gunzip -h --help" ;;
+		--stats --progress -j --threads= --no-gunzip -h --help" ;;
 	create) options="$keys -n --capacity= -p --error-rate= -m --memory=
 		--hashes= --on-full= --max-size= --like= --hash=
 		--secret-file= --force

@@ -73,6 +73,7 @@ complete -c bloomdedup -n '__bloomdedup_takes filter add create size try' -l on-
 complete -c bloomdedup -n '__bloomdedup_takes filter add create' -l max-size -x -d 'how large the filter may become'
 complete -c bloomdedup -n '__bloomdedup_takes filter add create merge' -l lock-timeout -x -d 'seconds to wait for another run'
 complete -c bloomdedup -n '__bloomdedup_takes filter add' -l shared -d 'work beside other runs with --shared'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check' -s j -l threads -x -d 'how many threads work'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l no-gunzip -d 'read compressed files as they are'
 complete -c bloomdedup -n '__bloomdedup_takes create merge' -l force -d 'overwrite the file'
 complete -c bloomdedup -n '__bloomdedup_takes create' -l like -r -F -d 'with the shape and secret of this filter'

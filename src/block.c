@@ -3,6 +3,9 @@
 #include "kernel.h"
 #include "layout.h"
 
+/* So many are picked out at a time, on the stack. */
+#define PART_DIGESTS 1024
+
 void
 block_pages(const struct geometry *geometry, const struct digest *digests,
     size_t n, uint64_t *numbers)
@@ -30,6 +33,31 @@ block_mark(const struct block_array *array, const struct digest *digests,
     size_t n)
 {
 	kernel()->mark(array, digests, n);
+}
+
+void
+block_mark_part(const struct block_array *array, const struct digest *digests,
+    size_t n, unsigned part, unsigned parts)
+{
+	const struct geometry *g = &array->geometry;
+	uint64_t first = g->pages * part / parts;
+	uint64_t count = g->pages * (part + 1) / parts - first;
+	struct digest ours[PART_DIGESTS];
+
+	while (n > 0) {
+		size_t some = n < PART_DIGESTS ? n : PART_DIGESTS;
+		size_t picked = 0;
+
+		/* No jump depends on a digest. */
+		for (size_t i = 0; i < some; i++) {
+			ours[picked] = digests[i];
+			picked += multiply_high(digests[i].high, g->pages) -
+			    first < count;
+		}
+		kernel()->mark(array, ours, picked);
+		digests += some;
+		n -= some;
+	}
 }
 
 void

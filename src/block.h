@@ -22,6 +22,13 @@ struct block_array {
 void block_pages(const struct geometry *geometry,
     const struct digest *digests, size_t n, uint64_t *numbers);
 
+/* In which of so many ranges of pages a digest lies, about. */
+static inline unsigned
+block_part(struct digest digest, unsigned parts)
+{
+	return (unsigned)((digest.high >> 32) * parts >> 32);
+}
+
 /* Bring the cache lines of n digests on their way from memory. */
 void block_prefetch(const struct block_array *array,
     const struct digest *digests, size_t n);
@@ -37,6 +44,13 @@ void block_mark_shared(const struct block_array *array,
 /* Set the bits of n digests. */
 void block_mark(const struct block_array *array,
     const struct digest *digests, size_t n);
+
+/*
+ * Of those, only the ones that lie in one part of the pages: no page belongs to
+ * two parts, so each may be marked by a thread of its own.
+ */
+void block_mark_part(const struct block_array *array,
+    const struct digest *digests, size_t n, unsigned part, unsigned parts);
 
 /*
  * What the bits of one page say: the number that are set, and the rate at

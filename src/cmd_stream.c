@@ -143,6 +143,7 @@ const struct command_entry command_filter = { .run = run_filter, .help =
 "                          [60]\n"
 "      --shared            work beside other runs with --shared: none waits, but\n"
 "                          a line that two of them read at once may go out twice\n"
+"  -j, --threads=N         how many threads work [as many as processors, up to 8]\n"
 "      --no-gunzip         read compressed files as they are\n"
 "  -h, --help              this help; with COMMAND, its own\n"
 "  -V, --version           the version\n"
@@ -180,6 +181,7 @@ const struct command_entry command_add = { .run = run_add, .help =
 "      --max-size=SIZE     how large the filter may become, such as 2G\n"
 "      --lock-timeout=SEC  how long to wait for another run [60]\n"
 "      --shared            work beside other runs with --shared\n"
+"  -j, --threads=N         how many threads work [as many as processors, up to 8]\n"
 "      --no-gunzip         read compressed files as they are\n"
 "  -h, --help              this help\n"
 };
@@ -198,6 +200,7 @@ const struct command_entry command_check = { .run = run_check, .help =
 "                          what of a line is compared: see bloomdedup --help\n"
 "      --stats[=json]      figures at the end, on standard error\n"
 "      --progress          a live line of figures, on a terminal\n"
+"  -j, --threads=N         how many threads work [as many as processors, up to 8]\n"
 "      --no-gunzip         read compressed files as they are\n"
 "  -h, --help              this help\n"
 "\n"

@@ -123,6 +123,8 @@ release(struct filter *f)
 	if (f->publishing != NULL)
 		worker_free(f->publishing->worker);
 	free(f->publishing);
+	for (unsigned i = 0; i < TEAM_THREADS_MAX; i++)
+		free(f->parts[i]);
 	store_close(&f->store);
 	*f = (struct filter){ .store = STORE_NONE };
 }
@@ -680,17 +682,93 @@ filter_probe(struct filter *f, const struct digest *digests, size_t n,
 	return filter_probe_more(f, digests, n, found, error);
 }
 
+/*
+ * What a team does in parts: to probe all layers, or to mark in one. The parts
+ * are ranges of pages, so that a cache line stays with one processor.
+ */
+struct task {
+	const struct filter *filter;
+	const struct block_array *array;
+	const struct digest *digests;
+	size_t n;
+};
+
+struct probed_part {
+	size_t n;
+	uint16_t numbers[PIECE];      /* of digests in the batch */
+	struct digest digests[PIECE];
+	uint8_t found[PIECE];
+};
+
+static void
+probe_part(void *context, unsigned part, unsigned parts)
+{
+	const struct task *t = context;
+	const struct filter *f = t->filter;
+	struct probed_part *ours = f->parts[part];
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		ours->digests[n] = t->digests[i];
+		ours->numbers[n] = (uint16_t)i;
+		n += block_part(t->digests[i], parts) == part;
+	}
+	ours->n = n;
+	memset(ours->found, 0, n);
+	filter_prefetch(f, ours->digests, n);
+	for (unsigned i = 0; i < f->table.count; i++)
+		block_probe(&f->arrays[i], ours->digests, n, ours->found);
+}
+
+static void
+probe_in_parts(struct filter *f, unsigned parts,
+    const struct digest *digests, size_t n, uint8_t *found)
+{
+	struct task task = { .filter = f, .digests = digests, .n = n };
+
+	for (unsigned i = 0; i < parts; i++) {
+		if (f->parts[i] == NULL)
+			f->parts[i] = memory_or_die(malloc(sizeof
+			    *f->parts[i]));
+	}
+	team_run(f->team, parts, probe_part, &task);
+	for (unsigned i = 0; i < parts; i++) {
+		const struct probed_part *part = f->parts[i];
+
+		for (size_t j = 0; j < part->n; j++)
+			found[part->numbers[j]] |= part->found[j];
+	}
+}
+
+static void
+mark_part(void *context, unsigned part, unsigned parts)
+{
+	const struct task *t = context;
+
+	if (parts == 1)
+		block_mark(t->array, t->digests, t->n);
+	else
+		block_mark_part(t->array, t->digests, t->n, part, parts);
+}
+
 int
 filter_probe_more(struct filter *f, const struct digest *digests, size_t n,
     uint8_t *found, struct error *error)
 {
+	unsigned parts = n <= PIECE ? team_parts(f->team, n) : 1;
+
 	if (trim(f, error) < 0)
 		return -1;
 	for (unsigned i = 0; i < f->table.count; i++) {
 		if (load(f, i, digests, n, error) < 0)
 			return -1;
-		block_probe(&f->arrays[i], digests, n, found);
 	}
+	if (parts > 1) {
+		probe_in_parts(f, parts, digests, n, found);
+		return 0;
+	}
+	for (unsigned i = 0; i < f->table.count; i++)
+		block_probe(&f->arrays[i], digests, n, found);
 	return 0;
 }
 
@@ -910,6 +988,8 @@ filter_mark_layer(struct filter *f, unsigned i, const struct digest *digests,
     size_t n, struct error *error)
 {
 	struct layer_entry *layer = &f->table.layers[i];
+	struct task task = { .array = &f->arrays[i], .digests = digests,
+		.n = n };
 
 	if (n == 0)
 		return 0;
@@ -923,7 +1003,7 @@ filter_mark_layer(struct filter *f, unsigned i, const struct digest *digests,
 		block_mark_shared(&f->arrays[i], digests, n);
 		f->claimed[i] -= n < f->claimed[i] ? n : f->claimed[i];
 	} else {
-		block_mark(&f->arrays[i], digests, n);
+		team_run(f->team, team_parts(f->team, n), mark_part, &task);
 		layer->lines += n;
 	}
 	if (layer->lines > layer->capacity) {

@@ -16,6 +16,7 @@
 #include "format.h"
 #include "pages.h"
 #include "store.h"
+#include "team.h"
 
 /* What a new filter is made for. */
 struct filter_plan {
@@ -45,6 +46,8 @@ struct filter {
 	int shared;          /* other runs mark, too */
 	uint64_t claimed[FORMAT_LAYERS_MAX]; /* if so: room that is ours, which
 	                        the file's counters count as marked */
+	struct team *team;   /* that probes and marks; not ours; NULL is none */
+	struct probed_part *parts[TEAM_THREADS_MAX];
 	/* Private memory, pages.h */
 	uint64_t private_from;  /* bytes of a layer that is worked on there */
 	uint64_t private_max;   /* bytes that all may have */

@@ -29,7 +29,10 @@ make_pending(struct hold *hold, uint64_t capacity, struct error *error)
 	if (sizing_layer(&plan.geometry, plan.capacity, rate, rate, 0,
 	    error) < 0)
 		return -1;
-	return filter_create(&hold->pending, NULL, 0, &plan, error);
+	if (filter_create(&hold->pending, NULL, 0, &plan, error) < 0)
+		return -1;
+	hold->pending.team = hold->filter->team;
+	return 0;
 }
 
 int

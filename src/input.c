@@ -47,6 +47,7 @@ struct input {
 	struct input_plan plan;
 	size_t next;        /* the path after the open one */
 	int fd;             /* -1 if none is open */
+	int regular;        /* it is a regular file */
 	const char *name;   /* of the open one, for messages */
 	int failed;
 	uint64_t handed_out;
@@ -109,6 +110,12 @@ input_free(struct input *in)
 	free(in);
 }
 
+unsigned
+input_threads(const struct input *in)
+{
+	return in->ahead != 0;
+}
+
 int
 input_failed(const struct input *in)
 {
@@ -142,6 +149,7 @@ static int
 open_next(struct input *in)
 {
 	const char *path = in->plan.paths[in->next++];
+	struct stat st;
 
 	in->name = shown_name(path);
 	in->begun = 0;
@@ -159,6 +167,7 @@ open_next(struct input *in)
 			report(in, strerror(errno));
 		return 0;
 	}
+	in->regular = fstat(in->fd, &st) == 0 && S_ISREG(st.st_mode);
 	store_widen_pipe(in->fd);
 	/* A hint; pipes refuse it. */
 	posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -188,6 +197,51 @@ read_some(struct input *in, uint8_t *data, size_t nbytes)
 		if (!signals_stop && in->plan.interrupted != NULL)
 			in->plan.interrupted(in->plan.context);
 	}
+}
+
+/* The second half of what is to be read, for a thread of the team. */
+struct half {
+	int fd;
+	uint8_t *data;
+	size_t nbytes;
+	off_t offset;
+	ssize_t got;
+};
+
+static void
+read_half(void *context, unsigned part, unsigned parts)
+{
+	struct half *half = context;
+
+	(void)part, (void)parts;
+	half->got = pread(half->fd, half->data, half->nbytes, half->offset);
+}
+
+/*
+ * As read_some, of READ_BYTES. Where they are in memory, to read is to copy;
+ * so of a regular file two threads read one half each.
+ */
+static ssize_t
+read_in_halves(struct input *in, uint8_t *data)
+{
+	const size_t nbytes = READ_BYTES / 2;
+	off_t offset = in->regular ? lseek(in->fd, 0, SEEK_CUR) : -1;
+	struct half second = { in->fd, data + nbytes, nbytes,
+		offset + (off_t)nbytes, 0 };
+	ssize_t n;
+
+	if (offset < 0 || team_parts(in->plan.team, READ_BYTES) == 1)
+		return read_some(in, data, READ_BYTES);
+	team_start(in->plan.team, 1, read_half, &second);
+	n = read_some(in, data, nbytes);
+	team_wait(in->plan.team);
+	if (n < (ssize_t)nbytes || second.got <= 0)
+		return n;
+	/* What can't be read now, or isn't there, is so the next time. */
+	if (lseek(in->fd, second.got, SEEK_CUR) < 0)
+		return n;
+	in->position += (uint64_t)second.got;
+	return n + second.got;
 }
 
 /* Could this be the beginning of a gzip member (RFC 1952, section 2.3)? */
@@ -437,7 +491,7 @@ fill(struct input *in)
 	if (!in->begun)
 		n = begin_file(in, data);
 	else if (!in->gzip)
-		n = read_some(in, data, READ_BYTES);
+		n = read_in_halves(in, data);
 	if (n < 0) {
 		if (!signals_stop)
 			report(in, strerror(errno));

@@ -14,6 +14,7 @@
 
 #include "csv.h"
 #include "error.h"
+#include "team.h"
 
 struct input;
 
@@ -25,6 +26,7 @@ struct input_plan {
 	uint8_t separator; /* of its fields */
 	int gunzip;        /* inflate what begins like gzip */
 	unsigned threads;  /* 2 and more: on a thread of its own, if large */
+	struct team *team; /* reads with us, between two chunks; or NULL */
 	void (*report)(const char *text); /* told what is wrong with a file */
 	/* Called when a signal that doesn't stop interrupts a wait; or NULL. */
 	void (*interrupted)(void *context);
@@ -54,6 +56,9 @@ int input_next(struct input *input, struct chunk *chunk);
 
 /* Wait so long at most; is there still nothing that input_next could read? */
 int input_pauses(const struct input *input, int milliseconds);
+
+/* How many threads of its own are at work for it now. */
+unsigned input_threads(const struct input *input);
 
 /* Has any file failed so far? */
 int input_failed(const struct input *input);

@@ -6,6 +6,7 @@
 
 #include "num.h"
 #include "sizing.h"
+#include "team.h"
 
 const char *const options_command_names[COMMAND_COUNT] = {
 	"", "add", "check", "create", "info", "merge", "size", "try"
@@ -92,6 +93,7 @@ static const struct spec {
 	    FILTER | ADD | CREATE },
 	{ "lock-timeout", required_argument, OPTION_LOCK_TIMEOUT,
 	    FILTER | ADD | CREATE | MERGE },
+	{ "threads", required_argument, 'j', FILTER | ADD | CHECK },
 	{ "no-gunzip", no_argument, OPTION_NO_GUNZIP, FILTER | ADD | CHECK },
 	{ "json", no_argument, OPTION_JSON, INFO | SIZE | TRY },
 	{ "verify", no_argument, OPTION_VERIFY, INFO },
@@ -280,6 +282,14 @@ take_option(struct options *o, int letter, const char *value,
 			return bad_value(error, letter, value,
 			    "a number of seconds, such as 60; 0: no waiting");
 		}
+		break;
+	case 'j':
+		if (num_count(value, &number) < 0 || number < 1 ||
+		    number > TEAM_THREADS_MAX) {
+			return bad_value(error, letter, value,
+			    "a number of threads from 1 to 16");
+		}
+		o->threads = (unsigned)number;
 		break;
 	case OPTION_ON_FULL:
 		if (parse_growth(value, &o->growth) < 0)

@@ -59,6 +59,7 @@ struct options {
 	const char *to_command;
 	int measure;
 	int invert;
+	unsigned threads;     /* 0 if not given */
 	int gunzip;
 	int force;
 	int json;

@@ -3,9 +3,15 @@
  * level cache: their bytes, digests and the cache lines of the filter that
  * they need. Each step goes over the whole batch, so that the filter's lines
  * come from memory while other lines are split and hashed.
+ *
+ * With a team, what needs no order is shared out: lines are hashed by whoever
+ * has time, while the batch before them is written; and each thread probes and
+ * marks what lies in its range of the filter's pages. Batches are the same with
+ * any number of threads, and so is what goes out.
  */
 #include "pipeline.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +21,8 @@
 #define BATCH_LINES 1024
 /* So many lines are hashed before their cache lines are asked for. */
 #define GROUP_LINES 16
+/* So many are handed to one of several threads. */
+#define PIECE_LINES 64
 /* How fast private memory is written back; and milliseconds to wait first. */
 #define PAGES_A_MILLISECOND 200
 #define LONGEST_PAUSE 1000
@@ -22,7 +30,10 @@
 #define REPEAT_SLOTS (8 * BATCH_LINES)
 
 struct batch {
+	const struct pipeline *pipeline;
+	unsigned helpers; /* so many threads hash it; 0: the pipeline's own */
 	size_t count;
+	atomic_size_t hashed; /* so many lines are hashed, or somebody does it */
 	uint8_t *starts[BATCH_LINES + 1]; /* of lines; the last's end */
 	struct digest digests[BATCH_LINES];
 	uint8_t seen[BATCH_LINES];
@@ -30,8 +41,8 @@ struct batch {
 	uint16_t fresh_lines[BATCH_LINES]; /* and their numbers */
 	size_t fresh_count;
 	uint16_t repeats[REPEAT_SLOTS];   /* place in `fresh` + 1, or 0 */
-	struct key_scratch scratch;
-	uint8_t copies[64 * 1024];        /* seen lines, for the duplicates */
+	struct key_scratch scratch[TEAM_THREADS_MAX]; /* one a part */
+	uint8_t copies[128 * 1024];       /* of lines, to be written */
 	size_t copied;
 };
 
@@ -42,51 +53,75 @@ terminator(const struct pipeline *p)
 }
 
 static void
-take_keys(const struct pipeline *p, struct batch *batch, size_t first,
-    size_t n, struct key *keys)
+take_keys(const struct pipeline *p, uint8_t **starts, size_t n,
+    struct key_scratch *scratch, struct key *keys)
 {
-	uint8_t **starts = batch->starts + first;
 	int whole = key_is_line(p->recipe);
 
 	if (!whole)
-		key_scratch_reset(&batch->scratch, p->recipe,
+		key_scratch_reset(scratch, p->recipe,
 		    (size_t)(starts[n] - starts[0]));
 	for (size_t i = 0; i < n; i++) {
 		size_t nbytes = (size_t)(starts[i + 1] - starts[i] - 1);
 
 		keys[i] = whole ? (struct key){ starts[i], nbytes } :
-		    key_take(p->recipe, starts[i], nbytes, &batch->scratch);
+		    key_take(p->recipe, starts[i], nbytes, scratch);
+	}
+}
+
+/* Who has time takes the next lines that nobody has. */
+static void
+hash_part(void *context, unsigned part, unsigned parts)
+{
+	struct batch *batch = context;
+	const struct pipeline *p = batch->pipeline;
+	struct key keys[GROUP_LINES];
+	size_t i, n;
+
+	(void)parts;
+	while ((i = atomic_fetch_add_explicit(&batch->hashed, PIECE_LINES,
+	    memory_order_relaxed)) < batch->count) {
+		size_t end = i + PIECE_LINES;
+
+		end = end < batch->count ? end : batch->count;
+		for (; i < end; i += n) {
+			struct digest *digests = batch->digests + i;
+
+			n = end - i < GROUP_LINES ? end - i : GROUP_LINES;
+			take_keys(p, batch->starts + i, n,
+			    &batch->scratch[part], keys);
+			kernel()->digest(&p->filter->header.hash, keys, n,
+			    digests);
+			if (batch->helpers > 0)
+				continue; /* who probes asks for their lines */
+			filter_prefetch(p->filter, digests, n);
+			if (p->hold != NULL)
+				hold_prefetch(p->hold, digests, n);
+		}
 	}
 }
 
 /*
- * Take lines from data, up to a full batch: split, hash, and ask for their
- * cache lines. Returns where the next batch begins.
+ * Take lines from data, up to a full batch, and let the team begin to hash
+ * them. Returns where the next batch begins.
  */
 static uint8_t *
-batch_take(struct pipeline *p, struct batch *batch, uint8_t *data,
+batch_begin(struct pipeline *p, struct batch *batch, uint8_t *data,
     const uint8_t *end)
 {
 	struct csv_format csv = { (uint8_t)p->recipe->separator,
 		terminator(p) };
-	struct key keys[GROUP_LINES];
 
-	batch->count = p->recipe->csv ?
+	batch->pipeline = p;
+	batch->count = data == end ? 0 : p->recipe->csv ?
 	    csv_split(&csv, data, end, batch->starts, BATCH_LINES) :
 	    kernel()->split(data, end, terminator(p), batch->starts,
 	    BATCH_LINES);
-	for (size_t i = 0; i < batch->count; i += GROUP_LINES) {
-		size_t n = batch->count - i;
-
-		n = n < GROUP_LINES ? n : GROUP_LINES;
-		take_keys(p, batch, i, n, keys);
-		kernel()->digest(&p->filter->header.hash, keys, n,
-		    batch->digests + i);
-		filter_prefetch(p->filter, batch->digests + i, n);
-		if (p->hold != NULL)
-			hold_prefetch(p->hold, batch->digests + i, n);
-	}
-	return batch->starts[batch->count];
+	atomic_store(&batch->hashed, 0);
+	batch->helpers = team_parts(p->team, batch->count) - 1;
+	if (batch->helpers > 0)
+		team_start(p->team, batch->helpers, hash_part, batch);
+	return batch->count == 0 ? data : batch->starts[batch->count];
 }
 
 /* Collect the lines that are not in the filter; no jump depends on a line. */
@@ -149,15 +184,21 @@ batch_cut(struct batch *batch, uint64_t limit)
 }
 
 /*
- * Move the lines that go out together, over those that don't. Returns how many
- * bytes they are, from the first line's start on.
+ * Move the lines that go out together, over those that don't; *data becomes
+ * where. Returns how many bytes they are. What another processor has read is
+ * copied: to change it would take longer.
  */
 static size_t
-batch_compact(struct batch *batch, uint8_t wanted)
+batch_compact(struct batch *batch, uint8_t wanted, uint8_t **data)
 {
-	uint8_t *to = batch->starts[0];
+	size_t nbytes = (size_t)(batch->starts[batch->count] -
+	    batch->starts[0]);
+	int copy = batch->helpers > 0 && nbytes <= sizeof batch->copies &&
+	    memchr(batch->seen, !wanted, batch->count) != NULL;
+	uint8_t *to = copy ? batch->copies : batch->starts[0];
 	size_t i = 0;
 
+	*data = to;
 	while (i < batch->count) {
 		uint8_t *from;
 
@@ -170,7 +211,7 @@ batch_compact(struct batch *batch, uint8_t wanted)
 			memmove(to, from, (size_t)(batch->starts[i] - from));
 		to += batch->starts[i] - from;
 	}
-	return (size_t)(to - batch->starts[0]);
+	return (size_t)(to - *data);
 }
 
 /* The new lines that went out whole in the first `nbytes`, compacted. */
@@ -250,48 +291,67 @@ mark(struct pipeline *p, const struct digest *digests, size_t n,
 }
 
 /*
- * Write the batch's lines, then mark the new ones: those that went out if
- * that failed half-way, so that they don't come again.
+ * Write the batch's lines. Counts the new ones: those that went out if that
+ * failed half-way, so that they don't come again.
  */
 static int
-batch_write_and_mark(struct pipeline *p, struct batch *batch,
-    struct error *error)
+batch_write(struct pipeline *p, struct batch *batch, struct error *error)
 {
-	size_t fresh = batch->fresh_count;
 	int result = 0;
 
 	if (p->watch != NULL)
 		p->watch(p, MOMENT_BEFORE_PRINT);
 	if (p->duplicates != NULL &&
-	    batch_write_duplicates(p, batch, error) < 0)
+	    batch_write_duplicates(p, batch, error) < 0) {
+		batch->fresh_count = 0;
 		return -1;
+	}
 	if (p->print != PRINT_NOTHING) {
+		uint8_t *data;
 		size_t written, nbytes =
-		    batch_compact(batch, p->print == PRINT_SEEN);
+		    batch_compact(batch, p->print == PRINT_SEEN, &data);
 
-		result = output_write(p->output, batch->starts[0], nbytes,
-		    &written, error);
+		result = output_write(p->output, data, nbytes, &written,
+		    error);
 		if (result < 0)
-			fresh = p->print == PRINT_NEW ?
+			batch->fresh_count = p->print == PRINT_NEW ?
 			    lines_within(p, batch, written) : 0;
 	}
-	p->lines_new += fresh;
-	if (p->remember && mark(p, batch->fresh, fresh, error) < 0)
-		return -1;
 	return result;
 }
 
-static int
-batch_process(struct pipeline *p, struct batch *batch, struct error *error)
+/* What nobody has hashed, and wait for what others do. */
+static void
+batch_hash(struct pipeline *p, struct batch *batch)
 {
-	uint64_t room = UINT64_MAX, fresh_before;
-	size_t fresh;
+	hash_part(batch, TEAM_THREADS_MAX - 1, 0);
+	team_wait(p->team);
+}
 
+static int
+batch_probe(struct pipeline *p, struct batch *batch, struct error *error)
+{
+	batch_hash(p, batch);
 	if (filter_refresh(p->filter, error) < 0 ||
 	    filter_probe(p->filter, batch->digests, batch->count, batch->seen,
 	    error) < 0 || (p->hold != NULL && hold_probe(p->hold,
 	    batch->digests, batch->count, batch->seen, error) < 0))
 		return -1;
+	return 0;
+}
+
+/*
+ * After it was probed: write the batch's lines, then mark the new ones. The
+ * team may be hashing another batch; it is waited for before the marks.
+ */
+static int
+batch_write_and_mark(struct pipeline *p, struct batch *batch,
+    struct batch *next, struct error *error)
+{
+	uint64_t room = UINT64_MAX;
+	size_t fresh;
+	int result;
+
 	batch_collect(batch);
 	if (p->remember)
 		batch_drop_repeats(batch);
@@ -301,16 +361,46 @@ batch_process(struct pipeline *p, struct batch *batch, struct error *error)
 		    filter_reserve(p->filter, fresh, error);
 		batch_cut(batch, room);
 	}
-	fresh_before = p->lines_new;
-	if (batch_write_and_mark(p, batch, error) < 0) {
-		/* what was read and not dealt with doesn't count */
-		p->lines_read += p->lines_new - fresh_before;
-		return -1;
-	}
-	p->lines_read += batch->count;
-	if (p->watch != NULL)
+	result = batch_write(p, batch, error);
+	p->lines_new += batch->fresh_count;
+	if (next->helpers > 0)
+		batch_hash(p, next);
+	if (p->remember &&
+	    mark(p, batch->fresh, batch->fresh_count, error) < 0)
+		result = -1;
+	/* what was read and not dealt with doesn't count */
+	p->lines_read += result < 0 ? batch->fresh_count : batch->count;
+	if (result == 0 && p->watch != NULL)
 		p->watch(p, MOMENT_AFTER_BATCH);
-	return room < fresh ? -1 : 0;
+	return room < fresh ? -1 : result;
+}
+
+/*
+ * All lines of a chunk. Where there are threads for it, a batch is hashed
+ * while the one before it is written.
+ */
+static int
+process(struct pipeline *p, struct batch *batches, struct chunk chunk,
+    struct error *error)
+{
+	const uint8_t *end = chunk.data + chunk.nbytes;
+	struct batch *now = batches, *next = batches + 1;
+	uint8_t *data = batch_begin(p, now, chunk.data, end);
+	int result = 0;
+
+	while (result == 0 && now->count > 0 && !signals_stop) {
+		struct batch *done = now;
+
+		result = batch_probe(p, now, error);
+		if (result < 0)
+			break;
+		data = batch_begin(p, next, data, end);
+		result = batch_write_and_mark(p, now, next, error);
+		now = next;
+		next = done;
+	}
+	team_wait(p->team);
+	return result;
 }
 
 /*
@@ -330,26 +420,27 @@ next_chunk(struct pipeline *p, struct chunk *chunk, int *result,
 		*result = filter_write_back(p->filter, error);
 	else
 		*result = filter_write_back_now_and_then(p->filter, error);
-	return *result == 0 && input_next(p->input, chunk);
+	if (*result < 0 || !input_next(p->input, chunk))
+		return 0;
+	team_spare(p->team, input_threads(p->input));
+	return 1;
 }
 
 int
 pipeline_run(struct pipeline *p, struct error *error)
 {
-	struct batch *batch = memory_or_die(calloc(1, sizeof *batch));
+	struct batch *batches = memory_or_die(calloc(2, sizeof *batches));
 	struct chunk chunk;
 	int result = 0;
 
+	kernel(); /* is chosen before there are threads */
 	while (result == 0 && !signals_stop && next_chunk(p, &chunk, &result,
-	    error)) {
-		uint8_t *data = chunk.data, *end = data + chunk.nbytes;
-
-		while (result == 0 && data < end && !signals_stop) {
-			data = batch_take(p, batch, data, end);
-			result = batch_process(p, batch, error);
-		}
+	    error))
+		result = process(p, batches, chunk, error);
+	for (unsigned i = 0; i < TEAM_THREADS_MAX; i++) {
+		key_scratch_free(&batches[0].scratch[i]);
+		key_scratch_free(&batches[1].scratch[i]);
 	}
-	key_scratch_free(&batch->scratch);
-	free(batch);
+	free(batches);
 	return result;
 }

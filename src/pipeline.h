@@ -14,6 +14,7 @@
 #include "input.h"
 #include "key.h"
 #include "output.h"
+#include "team.h"
 
 enum pipeline_print {
 	PRINT_NEW,   /* the lines that are not in the filter */
@@ -33,6 +34,7 @@ struct pipeline {
 	struct output *duplicates; /* seen lines go there too; or NULL */
 	struct filter *filter;
 	struct hold *hold;         /* marks go there if not NULL */
+	struct team *team;         /* or NULL; the filters may have it, too */
 	const struct key_recipe *recipe; /* complete */
 	enum pipeline_print print;
 	int remember;              /* new lines are marked; a repeat within

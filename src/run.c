@@ -6,6 +6,18 @@
 #include "signals.h"
 #include "worker.h"
 
+/* Without -j as many as there are processors, but not very many. */
+static unsigned
+thread_count(const struct options *o)
+{
+	const unsigned most = 8;
+	unsigned processors = worker_processors();
+
+	if (o->threads > 0)
+		return o->threads;
+	return processors < most ? processors : most;
+}
+
 struct input_plan
 run_inputs(const struct options *o, const struct key_recipe *recipe)
 {
@@ -13,7 +25,7 @@ run_inputs(const struct options *o, const struct key_recipe *recipe)
 	struct input_plan plan = { .paths = standard_input, .count = 1,
 		.terminator = recipe->zero_terminated ? '\0' : '\n',
 		.csv = recipe->csv, .separator = (uint8_t)recipe->separator,
-		.gunzip = o->gunzip, .threads = worker_processors(),
+		.gunzip = o->gunzip, .threads = thread_count(o),
 		.report = report_notice, .interrupted = report_interrupted };
 
 	if (o->operand_count > 0) {
@@ -236,6 +248,7 @@ run_lines(struct run *run, struct error *error)
 	run->output = run->duplicates = (struct output)OUTPUT_NONE;
 	run->hold = (struct hold)HOLD_NONE;
 	p->filter = &run->filter;
+	inputs.team = p->team = run->filter.team = team_new(inputs.threads);
 	p->recipe = &run->recipe;
 	p->output = &run->output;
 	p->watch = report_watch;
@@ -255,5 +268,6 @@ run_lines(struct run *run, struct error *error)
 	    &second);
 	input_free(p->input);
 	p->input = NULL;
+	team_free(p->team);
 	return result < 0 ? -1 : failed ? STATUS_FAILED : STATUS_OK;
 }

@@ -1,0 +1,206 @@
+# -j: any number of threads does the same, and few lines need none.
+load common
+
+# same_filters A B: their layers have the same bits; when each was made is not
+# the same.
+same_filters() {
+	cmp <(tail -c +12289 "$1") <(tail -c +12289 "$2")
+}
+
+# same_with_any OPTION...: output and filter are those of one thread, with
+# every number of them.
+same_with_any() {
+	local n
+	bloomdedup create -n 20000 -p 0.1 "${FILTER_OPTIONS[@]}" empty
+	for n in 1 2 3 7 16; do
+		cp empty "seen$n"
+		bloomdedup -j "$n" -f "seen$n" "$@" >"out$n"
+		[ -s "out$n" ]
+		cmp out1 "out$n"
+		same_filters seen1 "seen$n"
+	done
+}
+
+# Many lines, half of them twice; at this error rate many are dropped by
+# mistake, and which ones they are must not depend on the threads.
+lines() {
+	"$HELPER" lines 60000 1 >a
+	"$HELPER" lines 60000 2 >b
+	cat a b a >in
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	FILTER_OPTIONS=()
+	lines
+}
+
+@test "the output and the filter are the same with any number of threads" {
+	same_with_any in
+}
+
+# How much a read gives differs, and so who is dropped by mistake.
+@test "the same from a pipe" {
+	bloomdedup -j 1 -p 1e-9 in >want
+	for n in 1 2 5; do
+		cat in | bloomdedup -j "$n" -p 1e-9 >out
+		cmp want out
+		"$HELPER" pieces 1 <in | bloomdedup -j "$n" -p 1e-9 >out
+		cmp want out
+	done
+}
+
+@test "the same with -d, --sync, --atomic, and in private memory" {
+	same_with_any -d in
+	for n in 1 4; do
+		cp empty "seen$n"
+		bloomdedup -j "$n" --sync -f "seen$n" in >"out$n"
+		cp empty "atomic$n"
+		bloomdedup -j "$n" --atomic -f "atomic$n" in >"atomic.out$n"
+		cp empty "private$n"
+		BLOOMDEDUP_PRIVATE=1,100000 bloomdedup -j "$n" \
+			-f "private$n" in >"private.out$n"
+	done
+	cmp out1 out4
+	same_filters seen1 seen4
+	cmp atomic.out1 atomic.out4
+	same_filters atomic1 atomic4
+	cmp private.out1 private.out4
+	same_filters private1 private4
+}
+
+@test "the same with keys, CSV, and lines that end in NUL" {
+	FILTER_OPTIONS=(-k 1 -t 1)
+	same_with_any in
+	FILTER_OPTIONS=(-i -s 2 -w 9)
+	rm empty
+	same_with_any in
+	tr '\n' '\0' <in >in0
+	FILTER_OPTIONS=(-z)
+	rm empty
+	same_with_any in0
+	sed 's/^\(.*\)$/"\1","a""b"/' in >csv
+	FILTER_OPTIONS=(--csv -k 2,1)
+	rm empty
+	same_with_any csv
+}
+
+@test "the same dropped lines go to --duplicates" {
+	same_with_any --duplicates=dropped1 in
+	cp empty seen2
+	bloomdedup -j 2 -f seen2 --duplicates=dropped2 in >out
+	cp empty seen1
+	bloomdedup -j 1 -f seen1 --duplicates=dropped1 in >out
+	[ -s dropped1 ]
+	cmp dropped1 dropped2
+}
+
+@test "check finds the same with any number of threads" {
+	bloomdedup add -f seen -n 20000 -p 0.1 a
+	bloomdedup check -j 1 -f seen in >want
+	for n in 2 3 16; do
+		bloomdedup check -j "$n" -f seen in >out
+		cmp want out
+	done
+	bloomdedup add -j 3 -f seen b
+	bloomdedup check -j 2 -f seen in >out
+	cmp in out
+}
+
+@test "long lines among short ones, and much that is new" {
+	{
+		cat a
+		head -c 700000 /dev/zero | tr '\0' x
+		echo
+		cat b
+	} >long
+	bloomdedup -j 1 -p 1e-9 long >want
+	cmp long want
+	for n in 2 4; do
+		bloomdedup -j "$n" -p 1e-9 long >out
+		cmp want out
+	done
+}
+
+# One thread reads the first half of what is read at once, another the second.
+@test "a file of any length is read whole, from where it stands" {
+	for size in 131071 131072 131073 262143 262144 262145 393217 524288 \
+		1000000; do
+		head -c "$size" in >part
+		bloomdedup -j 2 -p 1e-9 part >out
+		head -c "$size" in | bloomdedup -j 1 -p 1e-9 >want
+		cmp want out
+	done
+	{
+		dd bs=1000 count=1 of=begin 2>/dev/null
+		bloomdedup -j 2 -p 1e-9 >out
+		wc -c >left
+	} <in
+	tail -c +1001 in | bloomdedup -j 1 -p 1e-9 >want
+	cmp want out
+	[ "$(cat left)" -eq 0 ]
+}
+
+# threads_of PID: how many it has
+threads_of() {
+	ls "/proc/$1/task" | wc -l
+}
+
+@test "a few lines at a time are dealt with by one thread" {
+	mkfifo pipe
+	"$BLOOMDEDUP" -j 4 <pipe >out 7>&- &
+	exec 7>pipe
+	for i in 1 2 3; do
+		"$HELPER" lines 50 "$i" >some
+		cat some >&7
+		cat some >>want
+		until [ "$(wc -l <out)" -eq $((50 * i)) ]; do sleep 0.01; done
+		[ "$(threads_of $!)" -eq 1 ]
+	done
+	exec 7>&-
+	wait $!
+	cmp want out
+}
+
+@test "many lines have as many threads as -j says" {
+	"$HELPER" lines 1000000 9 >many # more than a pipe holds
+	for n in 1 2 4; do
+		rm -f pipe
+		mkfifo pipe
+		"$BLOOMDEDUP" -j "$n" many >pipe &
+		exec 7<pipe
+		head -c 1 <&7 >/dev/null
+		for ((i = 0; i < 1000; i++)); do
+			[ "$(threads_of $!)" -lt "$n" ] || break
+			sleep 0.01
+		done
+		# the thread sanitizer has one of its own
+		[ "$(threads_of $!)" -ge "$n" ]
+		[ "$(threads_of $!)" -lt $((2 * n)) ]
+		cat <&7 >/dev/null
+		wait $!
+		exec 7<&-
+	done
+}
+
+@test "without -j, as many as there are processors" {
+	command -v taskset >/dev/null || skip "no taskset"
+	one=$(taskset -cp $$ | sed 's/.*[^0-9]\([0-9]*\)$/\1/')
+	"$HELPER" lines 1000000 9 >many
+	mkfifo pipe
+	taskset -c "$one" "$BLOOMDEDUP" many >pipe &
+	exec 7<pipe
+	head -c 1 <&7 >/dev/null
+	sleep 0.2
+	[ "$(threads_of $!)" -eq 1 ]
+	cat <&7 >/dev/null
+	wait $!
+}
+
+@test "a number of threads that can't be is refused" {
+	for n in 0 17 -1 x '' 1.5; do
+		fails 2 'threads from 1 to 16' bloomdedup -j "$n" a
+		fails 2 'threads from 1 to 16' bloomdedup "--threads=$n" a
+	done
+	fails 2 --threads bloomdedup create -j 2 seen
+}
