@@ -16,6 +16,9 @@
 #include "sizing.h"
 #include "worker.h"
 
+/* So large a layer may not be in the page cache, and is worth a question. */
+#define LARGE_PAGES ((64 << 20) / PAGE_BYTES)
+
 /* So many pages tell a layer's number of lines to some tenths of a percent. */
 #define SAMPLE_PAGES 1000
 
@@ -85,7 +88,8 @@ map_layer(struct filter *f, unsigned i, int fresh, struct error *error)
 	const struct layer_entry *layer = &f->table.layers[i];
 	uint64_t pages = layer->geometry.pages;
 	enum pages_kind kind = !in_file(f) ? PAGES_MEMORY :
-	    !f->writable || f->shared ||
+	    !f->writable || f->shared ?
+	    (pages < LARGE_PAGES ? PAGES_SHARED : PAGES_LARGE) :
 	    pages * PAGE_BYTES < f->private_from ? PAGES_SHARED :
 	    fresh ? PAGES_FRESH : PAGES_PRIVATE;
 
@@ -655,7 +659,7 @@ filter_private_bytes(const struct filter *f)
 	uint64_t pages = 0;
 
 	for (unsigned i = 0; i < f->table.count; i++) {
-		if (f->pages[i].present != NULL)
+		if (f->pages[i].dirty != NULL)
 			pages += f->pages[i].count - f->pages[i].absent;
 	}
 	return pages * PAGE_BYTES;

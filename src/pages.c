@@ -17,6 +17,8 @@
  * in larger pieces, whose size every later change of one page pays for.
  */
 #define WRITE_PAGES 32
+/* So many pages of a large file are looked for in the page cache. */
+#define CACHE_SAMPLE 64
 /* Between two changed pages so many others are written, too, for one call. */
 #define WRITE_GAP 4
 
@@ -48,21 +50,41 @@ advise(void *base, size_t nbytes, int huge)
 #endif
 }
 
+/* Is the mapped file in the page cache, as far as a sample of it says? */
+static int
+is_cached(const struct pages *p)
+{
+	for (uint64_t i = 0; i < CACHE_SAMPLE; i++) {
+		unsigned char resident = 1;
+
+		mincore(p->base + p->count * i / CACHE_SAMPLE * PAGE_BYTES,
+		    PAGE_BYTES, &resident);
+		if (!(resident & 1))
+			return 0;
+	}
+	return 1;
+}
+
 int
 pages_map(struct pages *p, struct store *store, uint64_t offset,
     uint64_t count, enum pages_kind kind, struct error *error)
 {
 	size_t words = (size_t)(count / 64 + 1);
 	size_t chunks = (size_t)(count / CHUNK_PAGES + 1);
+	int shared = kind == PAGES_SHARED || kind == PAGES_LARGE;
 
 	*p = (struct pages){ .count = count, .store = store,
 		.offset = offset, .fresh = kind == PAGES_FRESH };
-	p->base = kind == PAGES_SHARED ?
+	p->base = shared ?
 	    store_map(store, offset, count * PAGE_BYTES, error) :
 	    store_map_memory(count * PAGE_BYTES, kind != PAGES_MEMORY, error);
 	if (p->base == NULL)
 		return -1;
-	if (kind == PAGES_SHARED)
+	if (kind == PAGES_LARGE && !is_cached(p)) {
+		p->absent = count;
+		p->present = memory_or_die(calloc(words, sizeof *p->present));
+	}
+	if (shared)
 		return 0;
 	/*
 	 * Of what is read from a file, scattered pages at first: a huge one
@@ -86,6 +108,13 @@ pages_unmap(struct pages *p)
 	free(p->dirty);
 	free(p->singles);
 	*p = (struct pages){ 0 };
+}
+
+static void
+set_present(struct pages *p, uint64_t number)
+{
+	set_bit(p->present, number);
+	p->absent--;
 }
 
 static int
@@ -130,8 +159,7 @@ load_chunk(struct pages *p, uint64_t chunk, struct error *error)
 			memcpy(p->base + i * PAGE_BYTES, next, PAGE_BYTES);
 			next += PAGE_BYTES;
 		} else if (result == 0) {
-			set_bit(p->present, i);
-			p->absent--;
+			set_present(p, i);
 		}
 	}
 	free(aside);
@@ -150,27 +178,43 @@ load_page(struct pages *p, uint64_t number, struct error *error)
 	if (read_pages(p, number, 1, error) < 0)
 		return -1;
 	p->singles[chunk]++;
-	set_bit(p->present, number);
-	p->absent--;
+	set_present(p, number);
 	return 0;
 }
 
-/* Let the kernel read what it doesn't have, all at a time. */
 static void
-announce(const struct pages *p, const uint64_t *numbers, size_t n)
+announce(const struct pages *p, uint64_t first, uint64_t count)
+{
+	posix_fadvise(p->store->fd, (off_t)(p->offset + first * PAGE_BYTES),
+	    (off_t)(count * PAGE_BYTES), POSIX_FADV_WILLNEED);
+}
+
+/*
+ * What the kernel has is read at once; it may begin to read the rest from the
+ * disk, all at a time.
+ */
+static void
+prepare(struct pages *p, const uint64_t *numbers, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint64_t first = numbers[i], count = 1;
+		uint64_t number = numbers[i];
+		uint64_t chunk = number / CHUNK_PAGES;
 
-		if (get_bit(p->present, first))
+		if (get_bit(p->present, number))
 			continue;
-		if (p->singles[first / CHUNK_PAGES] == CHUNK_SINGLES) {
-			first -= first % CHUNK_PAGES;
-			count = CHUNK_PAGES;
+		if (p->dirty == NULL) {
+			announce(p, number, 1);
+			set_present(p, number);
+		} else if (p->singles[chunk] == CHUNK_SINGLES) {
+			announce(p, chunk * CHUNK_PAGES, CHUNK_PAGES);
+		} else if (store_read_cached(p->store, p->base +
+		    number * PAGE_BYTES, PAGE_BYTES,
+		    p->offset + number * PAGE_BYTES)) {
+			p->singles[chunk]++;
+			set_present(p, number);
+		} else {
+			announce(p, number, 1);
 		}
-		posix_fadvise(p->store->fd,
-		    (off_t)(p->offset + first * PAGE_BYTES),
-		    (off_t)(count * PAGE_BYTES), POSIX_FADV_WILLNEED);
 	}
 }
 
@@ -181,7 +225,9 @@ pages_load(struct pages *p, const uint64_t *numbers, size_t n,
 	if (p->absent == 0)
 		return 0;
 	if (!p->fresh)
-		announce(p, numbers, n);
+		prepare(p, numbers, n);
+	if (p->dirty == NULL)
+		return 0; /* it is mapped */
 	for (size_t i = 0; i < n; i++) {
 		if (load_page(p, numbers[i], error) < 0)
 			return -1;
@@ -249,7 +295,7 @@ pages_drop(struct pages *p)
 {
 	size_t nbytes = (size_t)(p->count * PAGE_BYTES);
 
-	if (p->present == NULL || p->absent == p->count)
+	if (p->dirty == NULL || p->absent == p->count)
 		return;
 	madvise(p->base, nbytes, MADV_DONTNEED);
 	advise(p->base, nbytes, 0);

@@ -5,6 +5,9 @@
  * Shared: the file itself is mapped. Best while it is small: the kernel writes
  * changed pages when it likes, and what is set is safe from kill -9 at once.
  *
+ * Of a large one that is not in the page cache, the kernel is told which pages
+ * a batch needs before the first of them is touched.
+ *
  * Private: the kernel slows whoever changes more pages of a mapped file than
  * it can write (vm.dirty_ratio), to a hundredth. So a large layer is worked on
  * in memory of our own. A page is read when it is first needed, and 2 MiB at
@@ -28,9 +31,10 @@ struct pages {
 	uint64_t count;
 	struct store *store; /* not ours */
 	uint64_t offset;     /* in the file */
-	uint64_t absent;     /* not read yet; 0 unless private */
+	uint64_t absent;     /* not asked for yet; 0 unless private or large */
+	uint64_t *present;   /* if so, a bit for each page; else NULL */
 	/* Private ones, else NULL. */
-	uint64_t *present, *dirty; /* a bit for each page */
+	uint64_t *dirty;     /* a bit for each page */
 	uint16_t *singles;   /* pages read one by one, of each 2 MiB */
 	uint64_t dirty_count;
 	int fresh;           /* the file has but zeros */
@@ -39,6 +43,7 @@ struct pages {
 enum pages_kind {
 	PAGES_MEMORY,  /* without a file */
 	PAGES_SHARED,
+	PAGES_LARGE,   /* shared, and large */
 	PAGES_PRIVATE,
 	PAGES_FRESH    /* private, of a range that is all zero */
 };

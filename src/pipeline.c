@@ -33,7 +33,7 @@ struct batch {
 	const struct pipeline *pipeline;
 	unsigned helpers; /* so many threads hash it; 0: the pipeline's own */
 	size_t count;
-	atomic_size_t hashed; /* so many lines are hashed, or somebody does it */
+	atomic_size_t hashed; /* so many lines are, or somebody does it */
 	uint8_t *starts[BATCH_LINES + 1]; /* of lines; the last's end */
 	struct digest digests[BATCH_LINES];
 	uint8_t seen[BATCH_LINES];

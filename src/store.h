@@ -84,6 +84,13 @@ int store_read(struct store *store, void *data, size_t nbytes,
 int store_write(struct store *store, const void *data, size_t nbytes,
     uint64_t offset, struct error *error);
 
+/*
+ * Read it only if that needs no disk: returns 1, or 0 where it is not, or not
+ * all, in the page cache (or there is no way to ask); then data is undefined.
+ */
+int store_read_cached(const struct store *store, void *data, size_t nbytes,
+    uint64_t offset);
+
 /* *zero = are all bytes from `offset` to the end zero? */
 int store_is_zero(struct store *store, uint64_t offset, int *zero,
     struct error *error);

@@ -7,7 +7,6 @@
  *   generate new N FIRST            N different URLs; those from another FIRST
  *                                   on are different ones
  */
-#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +22,40 @@ mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
+/* Output of our own: the program under test must not wait for printf. */
+static char buffer[1 << 20];
+static size_t filled;
+
+static void
+flush(void)
+{
+	if (fwrite(buffer, 1, filled, stdout) != filled)
+		exit(1);
+	filled = 0;
+}
+
+static char *
+append(char *to, const char *text)
+{
+	size_t nbytes = strlen(text);
+
+	memcpy(to, text, nbytes);
+	return to + nbytes;
+}
+
+static char *
+append_number(char *to, uint64_t n, unsigned base)
+{
+	char digits[64], *first = digits + sizeof digits;
+
+	do {
+		*--first = "0123456789abcdef"[n % base];
+		n /= base;
+	} while (n > 0);
+	memcpy(to, first, (size_t)(digits + sizeof digits - first));
+	return to + (digits + sizeof digits - first);
+}
+
 static void
 print_url(uint64_t id)
 {
@@ -32,34 +65,54 @@ print_url(uint64_t id)
 	static const char *const words[] = { "articles", "2024", "products",
 		"index", "reviews", "images", "archive", "user", "tag", "q" };
 	uint64_t h = mix(id);
-	char line[256];
-	int n = sprintf(line, "https://%s/%s/%s/", hosts[h % 6],
-	    words[h / 6 % 10], words[h / 60 % 10]);
+	char *to;
 
+	if (sizeof buffer - filled < 256)
+		flush();
+	to = append(buffer + filled, "https://");
+	to = append(to, hosts[h % 6]);
+	*to++ = '/';
+	to = append(to, words[h / 6 % 10]);
+	*to++ = '/';
+	to = append(to, words[h / 60 % 10]);
+	*to++ = '/';
 	h = mix(h);
-	/* a tail of 4 to 36 characters, with the id in it */
-	n += sprintf(line + n, "%" PRIx64, id);
+	/* the id, so that no two are the same, and a tail of up to 32 */
+	to = append_number(to, id, 16);
+	*to++ = '-';
 	for (uint64_t i = h % 33; i > 0; i--) {
 		h = h * UINT64_C(6364136223846793005) + 1442695040888963407u;
-		line[n++] = "abcdefghijklmnopqrstuvwxyz012345"[h >> 59];
+		*to++ = "abcdefghijklmnopqrstuvwxyz012345"[h >> 59];
 	}
-	line[n++] = '\n';
-	fwrite_unlocked(line, 1, (size_t)n, stdout);
+	*to++ = '\n';
+	filled = (size_t)(to - buffer);
+}
+
+static void
+print_number(uint64_t n)
+{
+	char *to;
+
+	if (sizeof buffer - filled < 256)
+		flush();
+	to = append_number(buffer + filled, n, 10);
+	*to++ = '\n';
+	filled = (size_t)(to - buffer);
 }
 
 int
 main(int argc, char **argv)
 {
-	static char buffer[1 << 20];
 	uint64_t n, distinct, seed;
 
-	setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
+	setvbuf(stdout, NULL, _IONBF, 0);
 	if (argc == 4 && strcmp(argv[1], "new") == 0) {
 		n = strtoull(argv[2], NULL, 10);
 		seed = strtoull(argv[3], NULL, 10);
 		for (uint64_t i = 0; i < n; i++)
 			print_url(seed + i);
-		return fflush(stdout) != 0;
+		flush();
+		return 0;
 	}
 	if (argc != 5)
 		return 2;
@@ -80,9 +133,10 @@ main(int argc, char **argv)
 		else
 			id = mix(random) % next;
 		if (strcmp(argv[1], "ids") == 0)
-			printf("%" PRIu64 "\n", mix(id ^ seed) % 10000000000u);
+			print_number(mix(id ^ seed) % 10000000000u);
 		else
 			print_url(id);
 	}
-	return fflush(stdout) != 0;
+	flush();
+	return 0;
 }

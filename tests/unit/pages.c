@@ -130,6 +130,47 @@ check_cut_off(void)
 	pages_unmap(&p);
 }
 
+/* A large file is mapped as it is; what isn't in memory is asked for once. */
+static void
+check_large(void)
+{
+	struct pages p;
+	uint64_t numbers[] = { 3, 700, 3, COUNT - 1 };
+	int asked;
+
+	memset(model, 1, NBYTES);
+	if (store_write(&store, model, NBYTES, OFFSET, &error) < 0 ||
+	    fsync(store.fd) < 0 ||
+	    posix_fadvise(store.fd, 0, 0, POSIX_FADV_DONTNEED) != 0 ||
+	    pages_map(&p, &store, OFFSET, COUNT, PAGES_LARGE, &error) < 0) {
+		tap_ok(0, "large: %s", error.text);
+		return;
+	}
+	asked = p.present != NULL;
+	if (asked)
+		tap_ok(pages_load(&p, numbers, 4, &error) == 0 &&
+		    pages_load(&p, numbers, 4, &error) == 0 &&
+		    p.absent == COUNT - 3, "large: three pages are asked for");
+	else
+		tap_ok(1, "large: asked for # skip this file system has all of"
+		    " its files in memory");
+	pages_touch(&p, numbers, 4);
+	p.base[700 * PAGE_BYTES] |= 2;
+	model[700 * PAGE_BYTES] |= 2;
+	tap_ok(memcmp(p.base, model, NBYTES) == 0 && p.dirty_count == 0 &&
+	    pages_write_back(&p, &error) == 0 && file_is_model(),
+	    "large: it is the file, also where that is changed");
+	pages_drop(&p);
+	pages_unmap(&p);
+	if (pages_map(&p, &store, OFFSET, COUNT, PAGES_LARGE, &error) < 0) {
+		tap_ok(0, "large: %s", error.text);
+		return;
+	}
+	tap_ok(p.present == NULL, "large: nothing is asked for when all of it"
+	    " is in memory");
+	pages_unmap(&p);
+}
+
 int
 main(void)
 {
@@ -152,6 +193,7 @@ main(void)
 	check(PAGES_FRESH, COUNT, "fresh, all over");
 	check(PAGES_FRESH, 100, "fresh, neighbours");
 	check_cut_off();
+	check_large();
 	close(store.fd);
 	free(model);
 	free(file);
