@@ -58,15 +58,18 @@ const struct kernel *
 kernel(void)
 {
 	static const struct kernel *chosen;
+	const struct kernel *version;
 	const char *name;
 
 	if (chosen != NULL)
 		return chosen;
 	chosen = kernel_version(0);
 	name = getenv("BLOOMDEDUP_KERNEL");
-	for (unsigned i = 0; name != NULL && kernel_version(i) != NULL; i++) {
-		if (strcmp(name, kernel_version(i)->name) == 0)
-			chosen = kernel_version(i);
+	if (name == NULL)
+		return chosen;
+	for (unsigned i = 0; (version = kernel_version(i)) != NULL; i++) {
+		if (strcmp(name, version->name) == 0)
+			chosen = version;
 	}
 	return chosen;
 }

@@ -194,7 +194,7 @@ batch_compact(struct batch *batch, uint8_t wanted, uint8_t **data)
 	size_t nbytes = (size_t)(batch->starts[batch->count] -
 	    batch->starts[0]);
 	int copy = batch->helpers > 0 && nbytes <= sizeof batch->copies &&
-	    memchr(batch->seen, !wanted, batch->count) != NULL;
+	    memchr(batch->seen, wanted ^ 1, batch->count) != NULL;
 	uint8_t *to = copy ? batch->copies : batch->starts[0];
 	size_t i = 0;
 

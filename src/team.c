@@ -124,9 +124,11 @@ void
 team_run(struct team *team, unsigned parts,
     void (*work)(void *context, unsigned part, unsigned parts), void *context)
 {
-	if (parts > 1)
-		start(team, 1, parts, work, context);
+	if (parts == 1) {
+		work(context, 0, 1);
+		return;
+	}
+	start(team, 1, parts, work, context);
 	work(context, 0, parts);
-	if (parts > 1)
-		team_wait(team);
+	team_wait(team);
 }

@@ -89,8 +89,8 @@ test_few(void)
 	tap_ok(team_parts(team, MANY) == 1, "all are: the caller is left");
 	team_spare(team, 0);
 	tap_ok(team_parts(team, MANY) == 4, "and they are back");
-	team_run(NULL, 1, add, &sum);
-	tap_ok(adds_up(&sum, 1, 1), "one part needs no team");
+	team_run(team, 1, add, &sum);
+	tap_ok(adds_up(&sum, 1, 1), "one part");
 	team_wait(NULL);
 	team_spare(NULL, 1);
 	team_free(NULL);
