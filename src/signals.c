@@ -7,6 +7,7 @@
  */
 #include "signals.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@ static struct {
 	size_t nbytes;
 	const char *name;
 } bus_ranges[128];
+static atomic_flag bus_told = ATOMIC_FLAG_INIT;
 #define BUS_RANGES (sizeof bus_ranges / sizeof *bus_ranges)
 
 static const int stop_signals[] = { SIGINT, SIGTERM, SIGHUP };
@@ -81,6 +83,9 @@ on_bus(int number, siginfo_t *info, void *context)
 		    address < bus_ranges[i].base ||
 		    address >= bus_ranges[i].base + bus_ranges[i].nbytes)
 			continue;
+		/* Of several threads that meet it, one tells. */
+		while (atomic_flag_test_and_set(&bus_told))
+			pause();
 		static const char head[] = "bloomdedup: ";
 		static const char tail[] = ": the file was cut short, or its"
 		    " disk failed, while it was in use\n";

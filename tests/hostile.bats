@@ -343,7 +343,7 @@ every_field() {
 
 @test "a filter that is cut short under a run: a message, status 3" {
 	"$HELPER" lines 20000 >in
-	for kind in '' --shared --atomic --sync; do
+	for kind in '' --shared --atomic --sync '-j 2' '-j 16'; do
 		rm -rf seen seen.journal pipe part
 		bloomdedup create -n 500000 seen
 		mkfifo pipe
