@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "command.h"
+#include "fill.h"
 #include "filter.h"
 #include "hold.h"
 #include "json.h"
@@ -19,7 +20,7 @@
 
 /* What is computed from the bits, for all layers. */
 struct facts {
-	struct filter_fill layers[FORMAT_LAYERS_MAX];
+	struct fill layers[FORMAT_LAYERS_MAX];
 	double lines;      /* estimated */
 	double error_rate; /* now, of the whole filter */
 	uint64_t room;     /* lines until it is full or grows */
@@ -39,8 +40,8 @@ gather(struct filter *f, uint64_t waiting, struct facts *facts)
 	*facts = (struct facts){ 0 };
 	for (unsigned i = 0; i < f->table.count; i++) {
 		const struct layer_entry *layer = &f->table.layers[i];
-		struct filter_fill fill =
-		    filter_layer_fill(f, i, SAMPLE_PAGES);
+		struct fill fill =
+		    fill_of_layer(f, i, SAMPLE_PAGES);
 
 		fill.lines = whole_lines(fill.lines);
 		facts->layers[i] = fill;
@@ -48,7 +49,7 @@ gather(struct filter *f, uint64_t waiting, struct facts *facts)
 		if (layer->lines < layer->capacity)
 			facts->room += layer->capacity - layer->lines;
 	}
-	facts->error_rate = filter_error_rate(f, SAMPLE_PAGES);
+	facts->error_rate = fill_error_rate(f, SAMPLE_PAGES);
 	facts->waiting = waiting;
 	facts->lines += (double)waiting;
 	facts->room -= waiting < facts->room ? waiting : facts->room;

@@ -8,6 +8,7 @@
 
 #include "cmd_create.h"
 #include "command.h"
+#include "fill.h"
 #include "hold.h"
 #include "json.h"
 #include "merge.h"
@@ -76,8 +77,8 @@ report(struct filter *out, const char *path, size_t count)
 	double p = out->header.error_rate;
 
 	for (unsigned i = 0; i < out->table.count; i++) {
-		struct filter_fill fill =
-		    filter_layer_fill(out, i, SAMPLE_PAGES);
+		struct fill fill =
+		    fill_of_layer(out, i, SAMPLE_PAGES);
 		lines += fill.lines;
 		rate += fill.error_rate;
 		planned += out->table.layers[i].error_rate;

@@ -2,46 +2,24 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
-#include "le.h"
+#include "fill.h"
 #include "memory.h"
 #include "num.h"
 #include "progress.h"
 #include "seal.h"
 #include "sizing.h"
-#include "worker.h"
+#include "slots.h"
 
 /* So large a layer may not be in the page cache, and is worth a question. */
 #define LARGE_PAGES ((64 << 20) / PAGE_BYTES)
 
 /* So many pages tell a layer's number of lines to some tenths of a percent. */
 #define SAMPLE_PAGES 1000
-
-/*
- * The table in both slots, so that the loss of one loses no layer: what is left
- * to do of that while the run goes on. It belongs to the thread until
- * finish_publishing; `store` is only read there.
- */
-struct publishing {
-	struct worker *worker; /* NULL: none can be had */
-	struct store *store;
-	uint8_t page[PAGE_BYTES];
-	uint64_t offset;
-	int running;
-	int result;
-	struct error error;
-};
-
-static uint64_t
-slot_offset(unsigned slot)
-{
-	return (uint64_t)(1 + slot) * PAGE_BYTES;
-}
 
 static int
 in_file(const struct filter *f)
@@ -124,182 +102,11 @@ static void
 release(struct filter *f)
 {
 	unmap_layers(f);
-	if (f->publishing != NULL)
-		worker_free(f->publishing->worker);
-	free(f->publishing);
+	slots_free(f);
 	for (unsigned i = 0; i < TEAM_THREADS_MAX; i++)
 		free(f->parts[i]);
 	store_close(&f->store);
 	*f = (struct filter){ .store = STORE_NONE };
-}
-
-/* The first slot and the file's length are on the disk before the second. */
-static void
-publish_rest(void *context)
-{
-	struct publishing *p = context;
-
-	p->result = -1;
-	if (store_sync(p->store, &p->error) == 0 &&
-	    store_write(p->store, p->page, sizeof p->page, p->offset,
-	    &p->error) == 0)
-		p->result = store_sync(p->store, &p->error);
-}
-
-static int
-finish_publishing(struct filter *f, struct error *error)
-{
-	struct publishing *p = f->publishing;
-
-	if (p == NULL || !p->running)
-		return 0;
-	if (p->worker != NULL)
-		worker_wait(p->worker);
-	p->running = 0;
-	if (p->result < 0)
-		*error = p->error;
-	else
-		f->slot = 1 - f->slot;
-	return p->result;
-}
-
-/* Into the slot that is not the newest: a torn write leaves the other one. */
-static void
-encode_next_table(struct filter *f, uint8_t page[PAGE_BYTES], uint64_t *offset)
-{
-	f->table.generation++;
-	*offset = slot_offset(1 - f->slot);
-	format_table_encode(&f->table, f->header.id, page);
-}
-
-static int
-write_table(struct filter *f, struct error *error)
-{
-	uint8_t page[PAGE_BYTES];
-	uint64_t offset;
-
-	if (finish_publishing(f, error) < 0)
-		return -1;
-	encode_next_table(f, page, &offset);
-	if (store_write(&f->store, page, sizeof page, offset, error) < 0)
-		return -1;
-	f->slot = 1 - f->slot;
-	return 0;
-}
-
-/* Who shares the file reads, changes and writes the table under this lock. */
-static int
-lock_table(struct filter *f, struct error *error)
-{
-	return f->shared ? store_lock_range(&f->store, slot_offset(0),
-	    FORMAT_SLOTS * PAGE_BYTES, error) : 0;
-}
-
-static void
-unlock_table(struct filter *f)
-{
-	if (f->shared)
-		store_unlock_range(&f->store, slot_offset(0),
-		    FORMAT_SLOTS * PAGE_BYTES);
-}
-
-/*
- * New layers are in one slot at once, and in both when that one is on the disk.
- * A sync can take long, so that a thread does it, but where others write slots,
- * too.
- */
-static int
-publish_layers(struct filter *f, struct error *error)
-{
-	struct publishing *p;
-
-	if (write_table(f, error) < 0)
-		return -1;
-	if (f->publishing == NULL) {
-		f->publishing = memory_or_die(calloc(1, sizeof *p));
-		f->publishing->worker = f->shared ? NULL : worker_new();
-	}
-	p = f->publishing;
-	p->store = &f->store;
-	p->running = 1;
-	encode_next_table(f, p->page, &p->offset);
-	if (p->worker != NULL) {
-		worker_start(p->worker, publish_rest, p);
-		return 0;
-	}
-	publish_rest(p);
-	return finish_publishing(f, error);
-}
-
-/*
- * Read both slots, take the newest valid one; *heal says that the other one
- * lacks something. Returns 1 if what is there does not fit together; `error`
- * says why.
- */
-static int
-try_table(struct filter *f, int *heal, struct error *error)
-{
-	uint8_t pages[FORMAT_SLOTS][PAGE_BYTES];
-	struct table tables[FORMAT_SLOTS];
-	int valid[FORMAT_SLOTS], zero;
-	uint64_t length = 0;
-
-	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
-		if (store_read(&f->store, pages[i], PAGE_BYTES,
-		    slot_offset(i), error) < 0)
-			return -1;
-		valid[i] = format_table_decode(&tables[i], f->header.id,
-		    pages[i], error) == 0;
-	}
-	/* The file is never shorter than its slots say: so ask now. */
-	if (store_measure(&f->store, error) < 0)
-		return -1;
-	if (!valid[0] && !valid[1])
-		return 1;
-	/* Power can fail when a slot is on the disk and the length is not. */
-	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
-		if (valid[i] && format_table_end(&tables[i]) >
-		    f->store.length) {
-			length = format_table_end(&tables[i]);
-			valid[i] = 0;
-		}
-	}
-	if (!valid[0] && !valid[1]) {
-		error_set(error, STATUS_FAILED, "the filter is cut short: it"
-		    " has %" PRIu64 " bytes and should have %" PRIu64,
-		    f->store.length, length);
-		return 1;
-	}
-	f->slot = valid[1] &&
-	    (!valid[0] || tables[1].generation > tables[0].generation);
-	f->table = tables[f->slot];
-	*heal = !valid[0] || !valid[1] || tables[0].count != tables[1].count;
-	/* No run comes there, and the next ones would have no number. */
-	if (f->writable && f->table.generation > UINT64_MAX / 2) {
-		error_set(error, STATUS_FAILED, "the filter is damaged: wrong"
-		    " generation in its table of layers");
-		return 1;
-	}
-	if ((valid[0] && valid[1]) || f->store.length <= filter_bytes(f))
-		return 0;
-	/* A layer that was not published yet has no bits. */
-	if (store_is_zero(&f->store, filter_bytes(f), &zero, error) < 0)
-		return -1;
-	if (!zero) {
-		error_set(error, STATUS_FAILED, "the filter is damaged: one of"
-		    " its two tables of layers is lost, and the file is longer"
-		    " than the other one says");
-		return 1;
-	}
-	return 0;
-}
-
-/* What try_table said is wrong, with the file's name. */
-static int
-name_file(const struct filter *f, int result, struct error *error)
-{
-	return result < 0 ? -1 : error_set(error, error->status, "%s: %s",
-	    f->store.path, error->text);
 }
 
 /* Under the table's lock: what the file says now. Maps layers that are new. */
@@ -307,41 +114,16 @@ static int
 update_table(struct filter *f, struct error *error)
 {
 	unsigned count = f->table.count;
-	int heal, result;
 
 	if (!f->shared)
 		return 0;
-	result = try_table(f, &heal, error);
-	if (result != 0)
-		return name_file(f, result, error);
+	if (slots_look(f, error) < 0)
+		return -1;
 	for (unsigned i = count; i < f->table.count; i++) {
 		if (map_layer(f, i, 1, error) < 0)
 			return -1;
 	}
 	return 0;
-}
-
-static int
-read_table(struct filter *f, struct error *error)
-{
-	int heal = 0, result = 1;
-
-	/*
-	 * Who reads without the lock may meet a slot that is just being
-	 * written: what is wrong may be right a moment later.
-	 */
-	for (int i = 0; result == 1 && i < (f->writable ? 1 : 10); i++) {
-		if (i > 0)
-			nanosleep(&(struct timespec){ .tv_nsec = 2000000 },
-			    NULL);
-		result = try_table(f, &heal, error);
-	}
-	if (result != 0)
-		return name_file(f, result, error);
-	if (!heal || !f->writable)
-		return 0;
-	/* The next table goes into the other slot, and says the same. */
-	return store_sync(&f->store, error) < 0 ? -1 : write_table(f, error);
 }
 
 static int
@@ -384,7 +166,7 @@ filter_count_again(struct filter *f)
 
 		if (layer->lines >= layer->capacity)
 			continue;
-		lines = filter_layer_fill(f, i, SAMPLE_PAGES).lines;
+		lines = fill_of_layer(f, i, SAMPLE_PAGES).lines;
 		if (lines >= (double)layer->capacity)
 			layer->lines = layer->capacity;
 		else if (lines > (double)layer->lines)
@@ -406,15 +188,15 @@ take_over(struct filter *f, struct error *error)
 		filter_count_again(f);
 		return 0;
 	}
-	if (lock_table(f, error) < 0)
+	if (slots_lock(f, error) < 0)
 		return -1;
 	result = update_table(f, error);
 	if (result == 0 && f->table.marking == MARKING_ALONE) {
 		filter_count_again(f);
 		f->table.marking = MARKING_SHARED;
-		result = write_table(f, error);
+		result = slots_write(f, error);
 	}
-	unlock_table(f);
+	slots_unlock(f);
 	return result;
 }
 
@@ -430,10 +212,10 @@ filter_open(struct filter *f, const char *path, int writable,
 	if (result != 0)
 		return result;
 	f->shared = writable && wait->shared;
-	if (read_header(f, error) < 0 || lock_table(f, error) < 0)
+	if (read_header(f, error) < 0 || slots_lock(f, error) < 0)
 		goto fail;
-	result = read_table(f, error);
-	unlock_table(f);
+	result = slots_read(f, error);
+	slots_unlock(f);
 	if (result < 0)
 		goto fail;
 	f->growth = f->header.growth;
@@ -479,7 +261,7 @@ prepare(struct filter *f, const char *path, const struct header *header,
 			return -1;
 		if (store_extend(&f->store, 0, filter_bytes(f), error) < 0 ||
 		    store_write(&f->store, page, sizeof page, 0, error) < 0 ||
-		    write_table(f, error) < 0 || write_table(f, error) < 0)
+		    slots_write(f, error) < 0 || slots_write(f, error) < 0)
 			goto fail;
 	}
 	if (map_layers(f, fresh, error) < 0)
@@ -548,7 +330,7 @@ write_last_table(struct filter *f, struct error *error)
 {
 	int result;
 
-	if (lock_table(f, error) < 0)
+	if (slots_lock(f, error) < 0)
 		return -1;
 	result = update_table(f, error);
 	for (unsigned i = 0; i < f->table.count; i++)
@@ -556,8 +338,8 @@ write_last_table(struct filter *f, struct error *error)
 	f->table.marking = f->shared && !store_be_alone(&f->store) ?
 	    MARKING_SHARED : MARKING_NONE;
 	if (result == 0)
-		result = write_table(f, error);
-	unlock_table(f);
+		result = slots_write(f, error);
+	slots_unlock(f);
 	return result;
 }
 
@@ -567,7 +349,7 @@ filter_close(struct filter *f, struct error *error)
 	int result = filter_write_back(f, error);
 
 	if (result == 0)
-		result = finish_publishing(f, error);
+		result = slots_finish(f, error);
 	if (f->marking && result == 0)
 		result = write_last_table(f, error);
 	release(f);
@@ -588,25 +370,19 @@ filter_share(struct filter *f, struct error *error)
 int
 filter_refresh(struct filter *f, struct error *error)
 {
-	uint64_t newest = 0, generation;
-	uint8_t bytes[8];
+	uint64_t newest;
 	int result;
 
 	if (!f->shared)
 		return 0;
-	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
-		if (store_read(&f->store, bytes, sizeof bytes, slot_offset(i) +
-		    FORMAT_GENERATION_OFFSET, error) < 0)
-			return -1;
-		generation = le_get64(bytes);
-		newest = generation > newest ? generation : newest;
-	}
+	if (slots_newest(f, &newest, error) < 0)
+		return -1;
 	if (newest == f->table.generation)
 		return 0;
-	if (lock_table(f, error) < 0)
+	if (slots_lock(f, error) < 0)
 		return -1;
 	result = update_table(f, error);
-	unlock_table(f);
+	slots_unlock(f);
 	return result;
 }
 
@@ -871,7 +647,7 @@ grow(struct filter *f, struct error *error)
 	if (map_layer(f, table->count, 1, error) < 0)
 		return -1;
 	table->count++;
-	if (in_file(f) && publish_layers(f, error) < 0) {
+	if (in_file(f) && slots_publish(f, error) < 0) {
 		table->count--; /* not to be marked in */
 		return -1;
 	}
@@ -885,14 +661,14 @@ filter_begin_marking(struct filter *f, struct error *error)
 
 	if (!in_file(f) || f->marking)
 		return 0;
-	if (lock_table(f, error) < 0)
+	if (slots_lock(f, error) < 0)
 		return -1;
 	result = update_table(f, error);
 	f->table.marking = f->shared ? MARKING_SHARED : MARKING_ALONE;
 	if (result == 0)
-		result = write_table(f, error);
+		result = slots_write(f, error);
 	f->marking = result == 0;
-	unlock_table(f);
+	slots_unlock(f);
 	return result;
 }
 
@@ -947,7 +723,7 @@ claim(struct filter *f, uint64_t wanted, struct error *error)
 	uint64_t room;
 	int result;
 
-	if (lock_table(f, error) < 0)
+	if (slots_lock(f, error) < 0)
 		return -1;
 	result = update_table(f, error);
 	room = result < 0 ? 0 : make_room(f, wanted, error);
@@ -963,8 +739,8 @@ claim(struct filter *f, uint64_t wanted, struct error *error)
 		room -= more < room ? more : room;
 	}
 	if (result == 0)
-		result = write_table(f, error);
-	unlock_table(f);
+		result = slots_write(f, error);
+	slots_unlock(f);
 	return result;
 }
 
@@ -1039,113 +815,7 @@ int
 filter_sync(struct filter *f, struct error *error)
 {
 	if (filter_write_back(f, error) < 0 ||
-	    finish_publishing(f, error) < 0)
+	    slots_finish(f, error) < 0)
 		return -1;
 	return store_sync(&f->store, error);
-}
-
-int
-filter_sample(const struct geometry *geometry, uint64_t pages,
-    const uint8_t *(*read)(void *context, uint64_t i, uint64_t page),
-    void *context, struct filter_fill *fill)
-{
-	uint64_t total = geometry->pages, bits = 0;
-
-	*fill = (struct filter_fill){ 0 };
-	pages = pages < total ? pages : total;
-	/* A key's page depends on its hash alone: any pages will do. */
-	for (uint64_t i = 0; i < pages; i++) {
-		const uint8_t *page = read(context, i, (uint64_t)
-		    ((unsigned __int128)total * i / pages));
-		struct block_page_fill one;
-
-		if (page == NULL)
-			return -1;
-		one = block_page_fill(geometry, page);
-		bits += one.bits;
-		fill->error_rate += one.rate / (double)pages;
-	}
-	fill->share = (double)bits / (8.0 * PAGE_BYTES * (double)pages);
-	fill->lines = geometry_lines(geometry, fill->share);
-	return 0;
-}
-
-static const uint8_t *
-mapped_page(void *context, uint64_t i, uint64_t page)
-{
-	struct pages *pages = context;
-
-	(void)i;
-	/* One that can't be read counts as empty; who needs it says why. */
-	pages_load(pages, &page, 1, &(struct error){ 0 });
-	return pages->base + page * PAGE_BYTES;
-}
-
-struct filter_fill
-filter_layer_fill(struct filter *f, unsigned i, uint64_t pages)
-{
-	struct filter_fill fill;
-
-	filter_sample(&f->arrays[i].geometry, pages, mapped_page,
-	    &f->pages[i], &fill);
-	return fill;
-}
-
-/* 1 - product of (1 - rate), which has no digits left for small rates. */
-static double
-join_rates(const double *rates, unsigned count)
-{
-	double unseen = 0;
-
-	for (unsigned i = 0; i < count; i++) {
-		if (rates[i] >= 1)
-			return 1;
-		unseen += log1p(-rates[i]);
-	}
-	return 0 - expm1(unseen); /* no negative zero */
-}
-
-double
-filter_error_rate(struct filter *f, uint64_t pages)
-{
-	double rates[FORMAT_LAYERS_MAX];
-
-	for (unsigned i = 0; i < f->table.count; i++)
-		rates[i] = filter_layer_fill(f, i, pages).error_rate;
-	return join_rates(rates, f->table.count);
-}
-
-double
-filter_expected_dropped(const struct filter *f,
-    const uint64_t before[FORMAT_LAYERS_MAX])
-{
-	enum { STEPS = 128 };
-	double rates[FORMAT_LAYERS_MAX], dropped = 0;
-
-	for (unsigned i = 0; i < f->table.count; i++)
-		rates[i] = geometry_rate(&f->table.layers[i].geometry,
-		    before[i]);
-	/* The layers fill one after the other; the midpoint rule for each. */
-	for (unsigned i = 0; i < f->table.count; i++) {
-		const struct layer_entry *layer = &f->table.layers[i];
-		double step = (double)(layer->lines - before[i]) / STEPS;
-		double lines = (double)before[i];
-
-		for (unsigned j = 0; j < STEPS && step > 0; j++) {
-			double own, all;
-
-			rates[i] = geometry_rate(&layer->geometry,
-			    (uint64_t)(lines + step / 2));
-			own = rates[i];
-			all = join_rates(rates, f->table.count);
-			/*
-			 * For a line that was kept 1 / (1 - rate) came. One
-			 * that this layer dropped has its bits: as if marked.
-			 */
-			dropped += step * all / (1 - all);
-			lines += step * (1 + own / (1 - all));
-		}
-		rates[i] = geometry_rate(&layer->geometry, (uint64_t)lines);
-	}
-	return dropped;
 }

@@ -158,37 +158,6 @@ int filter_write_back_now_and_then(struct filter *filter,
 /* Bytes of private memory that layers have now, and may have. */
 uint64_t filter_private_bytes(const struct filter *filter);
 
-/* What the bits of a layer say, from at most `pages` pages of it. */
-struct filter_fill {
-	double share;      /* of bits set */
-	double error_rate; /* at which unseen lines are found in it now */
-	double lines;      /* estimated number of lines in it */
-};
-struct filter_fill filter_layer_fill(struct filter *filter, unsigned layer,
-    uint64_t pages);
-
-/*
- * The same of a layer of this shape whose pages `read` gives: the i-th of the
- * sample is number `page`. Returns -1 when `read` returns NULL.
- */
-int filter_sample(const struct geometry *geometry, uint64_t pages,
-    const uint8_t *(*read)(void *context, uint64_t i, uint64_t page),
-    void *context, struct filter_fill *fill);
-
-/*
- * The rate of the whole filter now: unseen lines that are found in any layer.
- * From the bits of at most `pages` pages a layer.
- */
-double filter_error_rate(struct filter *filter, uint64_t pages);
-
-/*
- * How many of the new lines of a run were taken for seen, expected: the rate
- * summed up over the new lines, computed from the layers' shapes. before[i] is
- * how many lines layer i had when the run began (0 for a later one).
- */
-double filter_expected_dropped(const struct filter *filter,
-    const uint64_t before[FORMAT_LAYERS_MAX]);
-
 /* The length of the filter's file or memory, in bytes. */
 uint64_t filter_bytes(const struct filter *filter);
 

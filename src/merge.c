@@ -5,6 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "fill.h"
 #include "hold.h"
 #include "num.h"
 #include "signals.h"
@@ -152,11 +153,11 @@ trial_page(void *context, uint64_t i, uint64_t page)
 /* What the planned layer would say with this source in it, from a sample. */
 static int
 try_source(const struct plan *plan, const struct source *source,
-    struct filter_fill *fill, struct error *error)
+    struct fill *fill, struct error *error)
 {
 	struct sampling sampling = { plan, source, error };
 
-	return filter_sample(&entry(source)->geometry, SAMPLE_PAGES,
+	return fill_sample(&entry(source)->geometry, SAMPLE_PAGES,
 	    trial_page, &sampling, fill);
 }
 
@@ -190,7 +191,7 @@ place(struct plan *plan, struct source *source, struct error *error)
 	struct source *end = plan->sources + plan->source_count;
 	struct source **tail = &source->joined;
 	struct layer_entry *layer = &plan->table.layers[plan->table.count];
-	struct filter_fill fill;
+	struct fill fill;
 
 	if (plan->table.count == FORMAT_LAYERS_MAX) {
 		return error_set(error, STATUS_FULL, "more than %d layers"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fill.h"
 #include "num.h"
 #include "progress.h"
 #include "signals.h"
@@ -74,7 +75,7 @@ report_filter_warnings(void)
 		    " ones are now dropped by mistake at a rate of about %.2g,"
 		    " not %g",
 		    filter_name(), num_format_count(a, h->capacity),
-		    filter_error_rate(f, SAMPLE_PAGES), h->error_rate);
+		    fill_error_rate(f, SAMPLE_PAGES), h->error_rate);
 	}
 	/* In memory nobody planned anything, and nothing is left of it. */
 	if (f->table.count > report.layers_before &&
@@ -183,8 +184,8 @@ print_stats(void)
 	const struct pipeline *p = report.pipeline;
 	struct filter *f = p->filter;
 	double seconds = seconds_so_far();
-	double rate = filter_error_rate(f, SAMPLE_PAGES);
-	double dropped = filter_expected_dropped(f, report.lines_before);
+	double rate = fill_error_rate(f, SAMPLE_PAGES);
+	double dropped = fill_expected_dropped(f, report.lines_before);
 	double lines = p->lines_read == 0 ? 1 : (double)p->lines_read;
 	uint64_t repeated = p->lines_read - p->lines_new;
 	uint64_t in = input_bytes(p->input), out = p->output->nbytes;

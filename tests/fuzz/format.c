@@ -17,6 +17,7 @@
 #include <time.h>
 #include <zlib.h>
 
+#include "fill.h"
 #include "filter.h"
 #include "fuzz.h"
 #include "le.h"
@@ -291,13 +292,13 @@ use(struct filter *f, const char *path, int sparse)
 	for (unsigned i = 0; i < f->table.count; i++) {
 		MUST(f->arrays[i].pages != NULL);
 		if (!sparse)
-			filter_layer_fill(f, i, 3);
+			fill_of_layer(f, i, 3);
 	}
 	filter_prefetch(f, digests, 4);
 	MUST(filter_probe(f, digests, 4, found, &error) == 0);
 	MUST(zero(found, 0, 4));
 	if (!sparse)
-		MUST(filter_error_rate(f, 3) == 0);
+		MUST(fill_error_rate(f, 3) == 0);
 	f->max_bytes = END_FULL;
 	if (f->writable) {
 		MUST(filter_refresh(f, &error) == 0);
