@@ -35,32 +35,35 @@ check_same_file(const struct stat *st, const struct input_plan *inputs,
 	return 0;
 }
 
-/* Make the file that will replace `path`, beside it, with its rights. */
+/*
+ * Make the file that will replace `path`, beside it. It gets its rights at the
+ * end only: a run that fails has shown nothing to anybody.
+ */
 static int
 open_hidden(struct output *out, const char *path, const struct stat *old,
     struct error *error)
 {
-	mode_t mode = old != NULL ? old->st_mode & 07777 : 0;
-
 	/* Through a link it is the file that is replaced, not the link. */
 	out->target = store_follow(path);
 	if (out->target == NULL)
 		return error_system(error, errno, path);
-	/* At no moment more open than the file that it becomes. */
-	out->fd = store_open_hidden(out->target, old != NULL ? 0600 : 0666,
-	    &out->hidden);
+	out->replaces = old != NULL;
+	out->mode = old != NULL ? old->st_mode & 07777 :
+	    store_new_mode(out->target);
+	out->fd = store_open_hidden(out->target, &out->hidden);
 	if (out->fd < 0)
 		return error_system(error, errno, path);
 	if (old == NULL)
 		return 0;
+	/* What is written by who isn't root loses these. */
+	if (geteuid() != 0)
+		out->mode &= 01777;
 	/* Owner and group as far as we may; no rights for another one. */
 	if (fchown(out->fd, old->st_uid, old->st_gid) < 0) {
-		mode &= 0777;
+		out->mode &= 0777;
 		if (fchown(out->fd, (uid_t)-1, old->st_gid) < 0)
-			mode &= 0707;
+			out->mode &= 0707;
 	}
-	if (fchmod(out->fd, mode) < 0)
-		return error_system(error, errno, path);
 	return 0;
 }
 
@@ -171,10 +174,22 @@ output_sync(struct output *out, struct error *error)
 	return error_system(error, errnum, out->name);
 }
 
+/* Where there are no modes, a new file has what the file system gives. */
+static int
+set_mode(struct output *out, struct error *error)
+{
+	if (fchmod(out->fd, out->mode) == 0 || (!out->replaces &&
+	    (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS)))
+		return 0;
+	return error_system(error, errno, out->name);
+}
+
 int
 output_finish(struct output *out, struct error *error)
 {
-	if (output_sync(out, error) < 0)
+	/* The mode is on the disk, too, before the name. */
+	if ((out->hidden != NULL && set_mode(out, error) < 0) ||
+	    output_sync(out, error) < 0)
 		return -1;
 	if (out->hidden == NULL)
 		return 0;

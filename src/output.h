@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "error.h"
 #include "input.h"
@@ -15,7 +16,9 @@ struct output {
 	int fd;           /* -1 if there is none */
 	const char *name; /* for messages; not copied */
 	char *target;     /* with --atomic: what the file will be named, */
-	char *hidden;     /* and what it is named until output_finish */
+	char *hidden;     /* what it is named until output_finish, */
+	mode_t mode;      /* and its mode from then on */
+	int replaces;     /* there was a file of that name */
 	uint64_t nbytes;  /* written so far */
 	/* Called when a signal that doesn't stop interrupts a wait; or NULL. */
 	void (*interrupted)(void *context);
@@ -28,8 +31,9 @@ struct output {
  * it is also an input, or `filter`. An old file's content stays until
  * output_begin. `path` must live as long as the output.
  *
- * If `atomic`, a regular file is made anew under a temporary name, and `path`
- * stays what it is until output_finish; then it may also be an input.
+ * If `atomic`, a regular file is made anew under a temporary name, which nobody
+ * else may read, and `path` stays what it is until output_finish; then it may
+ * also be an input.
  */
 int output_open(struct output *output, const char *path, int atomic,
     const struct input_plan *inputs, const char *filter, struct error *error);

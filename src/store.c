@@ -14,10 +14,14 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#ifdef __linux__
+#include <sys/xattr.h>
+#endif
 #include <time.h>
 #include <unistd.h>
 
 #include "geometry.h"
+#include "le.h"
 #include "signals.h"
 
 /* Names are random: a second try means that the generator is broken. */
@@ -187,6 +191,18 @@ store_follow(const char *path)
 	return name;
 }
 
+/* The name of the folder of `path`; to be freed. */
+static char *
+folder_name(const char *path)
+{
+	int nbytes = folder_bytes(path);
+	char *folder = memory_or_die(strdup(nbytes == 0 ? "." : path));
+
+	if (nbytes > 0)
+		folder[nbytes] = '\0';
+	return folder;
+}
+
 /* A link to nothing stays what it is, and is in the way of a new file. */
 static int
 take_real_path(struct store *store, struct error *error)
@@ -266,7 +282,7 @@ store_widen_pipe(int fd)
 }
 
 int
-store_open_hidden(const char *path, mode_t mode, char **hidden)
+store_open_hidden(const char *path, char **hidden)
 {
 	size_t nbytes = strlen(path) + 40;
 	char *name = memory_or_die(malloc(nbytes));
@@ -283,7 +299,7 @@ store_open_hidden(const char *path, mode_t mode, char **hidden)
 			break;
 		snprintf(name, nbytes, "%.*s.bloomdedup-%016" PRIx64,
 		    folder_bytes(path), path, number);
-		fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+		fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	}
 	if (fd < 0) {
 		int errnum = errno;
@@ -293,6 +309,66 @@ store_open_hidden(const char *path, mode_t mode, char **hidden)
 	}
 	*hidden = name;
 	return fd;
+}
+
+/*
+ * What a folder's default ACL leaves of a new file's mode; -1 if it has none.
+ * Its entries are those of Linux: a u16 tag, a u16 of rights, a u32 id.
+ */
+static int
+default_acl_mode(const char *path)
+{
+	int mode = -1;
+#ifdef __linux__
+	enum { OWNER = 0x01, GROUP = 0x04, MASK = 0x10, OTHER = 0x20 };
+	uint8_t acl[4096];
+	char *folder = folder_name(path);
+	ssize_t n = getxattr(folder, "system.posix_acl_default", acl,
+	    sizeof acl);
+	int owner = 0, group = 0, mask = -1, other = 0;
+
+	free(folder);
+	if (n < 4 || le_get32(acl) != 2)
+		return -1;
+	for (ssize_t i = 4; i + 8 <= n; i += 8) {
+		int rights = le_get16(acl + i + 2) & 7;
+
+		switch (le_get16(acl + i)) {
+		case OWNER:
+			owner = rights;
+			break;
+		case GROUP:
+			group = rights;
+			break;
+		case MASK:
+			mask = rights;
+			break;
+		case OTHER:
+			other = rights;
+			break;
+		default:
+			break;
+		}
+	}
+	mode = owner << 6 | (mask < 0 ? group : mask) << 3 | other;
+#else
+	(void)path;
+#endif
+	return mode;
+}
+
+mode_t
+store_new_mode(const char *path)
+{
+	int mode = default_acl_mode(path);
+	mode_t hidden;
+
+	if (mode >= 0)
+		return 0666 & (mode_t)mode;
+	/* It can't be asked for but by setting it. */
+	hidden = umask(077);
+	umask(hidden);
+	return 0666 & ~hidden;
 }
 
 int
@@ -306,7 +382,7 @@ store_create(struct store *store, const char *path, struct error *error)
 		store_close(store);
 		return -1;
 	}
-	store->fd = store_open_hidden(store->real_path, 0600, &store->hidden);
+	store->fd = store_open_hidden(store->real_path, &store->hidden);
 	if (store->fd < 0 || flock(store->fd, LOCK_EX | LOCK_NB) < 0) {
 		error_system(error, errno, path);
 		store_close(store);
@@ -318,11 +394,9 @@ store_create(struct store *store, const char *path, struct error *error)
 int
 store_sync_folder(const char *path, struct error *error)
 {
-	int nbytes = folder_bytes(path), fd, result;
-	char *folder = memory_or_die(strdup(nbytes == 0 ? "." : path));
+	char *folder = folder_name(path);
+	int fd, result;
 
-	if (nbytes > 0)
-		folder[nbytes] = '\0';
 	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	free(folder);
 	if (fd < 0)

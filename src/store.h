@@ -61,10 +61,13 @@ char *store_follow(const char *path);
 
 /*
  * Open a new file for reading and writing under a random name in the folder of
- * `path`; *hidden becomes that name, to be freed. Returns the descriptor, or
- * -1 with errno set.
+ * `path`, mode 0600 less the umask; *hidden becomes that name, to be freed.
+ * Returns the descriptor, or -1 with errno set.
  */
-int store_open_hidden(const char *path, mode_t mode, char **hidden);
+int store_open_hidden(const char *path, char **hidden);
+
+/* The mode that open(2) with 0666 gives a new file `path`. */
+mode_t store_new_mode(const char *path);
 
 /*
  * If it is a pipe, let it hold more, so that its two ends wait for each other
