@@ -450,3 +450,55 @@ fetch() {
 	strace -qq -o trace true || skip "may not trace"
 	untraced fail_syncs
 }
+
+@test "a full disk before --atomic replaces a file: nothing has happened" {
+	skip_if_sanitized # its leak checker fails under strace
+	command -v strace >/dev/null || skip "needs strace"
+	fetch
+	echo old >old
+	# calls_before NAME: so many does the run make before it replaces `file`
+	calls_before() {
+		sed '/^rename/,$d' trace | grep -c "^$1("
+	}
+	ready() {
+		cp "$1" seen
+		cp old file
+	}
+	fail_each() { # FILTER CALL COUNT
+		local n count
+		ready "$1"
+		strace -qq -o trace "$BLOOMDEDUP" --atomic -f seen -o file in
+		grep -q '^rename("[^"]*", ".*file")' trace || return 1
+		count=$(calls_before "$2")
+		[ "$count" -eq "$3" ] || return 1
+		for ((n = 1; n <= count; n++)); do
+			ready "$1"
+			status=0
+			fault="$2 ENOSPC $n"
+			strace -qq -o trace -e inject="$2:error=ENOSPC:when=$n" \
+				"$BLOOMDEDUP" --atomic -f seen -o file in \
+				2>err || status=$?
+			echo "$1, $2 $n of $count: exit status $status"
+			cat err
+			grep -q "^$2(.*ENOSPC.*INJECTED" trace || return 1
+			if grep '^rename(' trace; then return 1; fi
+			[ "$status" -eq 3 ] || return 1
+			has_message || return 1
+			grep -q ': No space left' said || return 1
+			cmp old file || return 1
+			[ ! -e seen.journal ] || return 1
+			no_leftovers || return 1
+			bloomdedup check -v -f seen in | cmp in - || return 1
+		done
+	}
+	strace -qq -o trace true || skip "may not trace"
+	# the journal's begin, the filter's slot, the journal's digests
+	untraced fail_each room pwrite64 3
+	# the filter, the journal
+	untraced fail_each room fdatasync 2
+	# the file
+	untraced fail_each room fsync 1
+	# of a filter that grows one more slot, and a layer
+	untraced fail_each empty pwrite64 4
+	untraced fail_each empty fallocate 1
+}
