@@ -128,7 +128,7 @@ hold_prepare(struct hold *hold, struct error *error)
 	if (filter_reserve(hold->filter, hold->count, error) < hold->count ||
 	    filter_sync(hold->filter, error) < 0)
 		return -1;
-	return hold->journaled ? journal_sync(&hold->journal, error) : 0;
+	return hold->journaled ? journal_prepare(&hold->journal, error) : 0;
 }
 
 /* Set the bits of the journal's digests in the layers that it names. */

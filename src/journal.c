@@ -23,6 +23,7 @@ enum {
 	PAYLOAD_MAX = FRAME_DIGESTS * DIGEST_BYTES,
 	SPAN_BYTES = 12,
 	BEGIN_BYTES = 4 + FORMAT_ID_BYTES,
+	COMMIT_MAX = 8 + FORMAT_LAYERS_MAX * SPAN_BYTES,
 	KIND_BEGIN = 1,
 	KIND_DIGESTS = 2,
 	KIND_COMMIT = 3,
@@ -176,8 +177,8 @@ journal_add(struct journal *j, const struct digest *digests, size_t n,
 	return 0;
 }
 
-int
-journal_sync(struct journal *j, struct error *error)
+static int
+sync_digests(struct journal *j, struct error *error)
 {
 	if (flush(j, error) < 0)
 		return -1;
@@ -187,12 +188,28 @@ journal_sync(struct journal *j, struct error *error)
 }
 
 int
+journal_prepare(struct journal *j, struct error *error)
+{
+	static const uint8_t zeros[HEAD_BYTES + COMMIT_MAX];
+	uint64_t end;
+	int result;
+
+	if (flush(j, error) < 0)
+		return -1;
+	/* Zeros are no frame; the commit is written over them. */
+	end = j->offset;
+	result = write_all(j, zeros, sizeof zeros, error);
+	j->offset = end;
+	return result < 0 ? -1 : sync_digests(j, error);
+}
+
+int
 journal_commit(struct journal *j, const struct journal_span *spans,
     size_t count, struct error *error)
 {
 	uint8_t *p = j->frame + HEAD_BYTES;
 
-	if (journal_sync(j, error) < 0)
+	if (sync_digests(j, error) < 0)
 		return -1;
 	le_put64(p, j->count);
 	for (size_t i = 0; i < count; i++) {

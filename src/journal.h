@@ -47,8 +47,11 @@ int journal_create(struct journal *journal, const char *filter,
 int journal_add(struct journal *journal, const struct digest *digests,
     size_t n, struct error *error);
 
-/* All digests that were added are on the disk. */
-int journal_sync(struct journal *journal, struct error *error);
+/*
+ * All digests that were added are on the disk, and there is room for the commit
+ * frame, too.
+ */
+int journal_prepare(struct journal *journal, struct error *error);
 
 /* The same, then write the commit; the journal is on the disk after it. */
 int journal_commit(struct journal *journal, const struct journal_span *spans,

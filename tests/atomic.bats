@@ -217,6 +217,32 @@ has_waiting() {
 	done
 }
 
+@test "a full disk where the journal's end would need one more page" {
+	prepare
+	mkdir disk
+	mount -t tmpfs -o size=128k tmpfs disk || skip "may not mount"
+	bloomdedup create -n 1000 disk/seen
+	# begin, and 251 digests in a frame: 4068 bytes
+	seq 251 >in
+	fill() { # all pages but N
+		rm -f disk/filler
+		local pages
+		pages=$(($(stat -f -c %f disk) - $1))
+		head -c $((pages * 4096)) /dev/zero >disk/filler
+		[ "$(stat -f -c %f disk)" -eq "$1" ]
+	}
+	fill 1
+	fails 3 'seen.journal: No space left' \
+		bloomdedup --atomic -f disk/seen -o file in
+	cmp before file
+	[ ! -e disk/seen.journal ]
+	bloomdedup check -v -f disk/seen in | cmp in -
+	fill 2
+	bloomdedup --atomic -f disk/seen -o file in
+	cmp in file
+	bloomdedup check -f disk/seen in | cmp in -
+}
+
 @test "full at its capacity: nothing is remembered, status 4" {
 	prepare
 	"$HELPER" lines 1000 >many

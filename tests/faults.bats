@@ -492,13 +492,14 @@ fetch() {
 		done
 	}
 	strace -qq -o trace true || skip "may not trace"
-	# the journal's begin, the filter's slot, the journal's digests
-	untraced fail_each room pwrite64 3
+	# the journal's begin, the filter's slot, the journal's digests and
+	# the room for its end
+	untraced fail_each room pwrite64 4
 	# the filter, the journal
 	untraced fail_each room fdatasync 2
 	# the file
 	untraced fail_each room fsync 1
 	# of a filter that grows one more slot, and a layer
-	untraced fail_each empty pwrite64 4
+	untraced fail_each empty pwrite64 5
 	untraced fail_each empty fallocate 1
 }
