@@ -503,3 +503,188 @@ fetch() {
 	untraced fail_each empty pwrite64 5
 	untraced fail_each empty fallocate 1
 }
+
+# --- calls of other threads: of the one that writes a grown filter's second
+# slot, and of the one that reads half of a file
+
+# in_thread TRACE: of strace -f; something was injected, and only in threads
+# that the program started itself.
+in_thread() {
+	awk 'NR == 1 { main = $1 }
+		/INJECTED/ { injected++; if ($1 == main) wrong++ }
+		END { exit !injected || wrong }' "$1"
+}
+
+# has_other_thread: $pid has two, of which the other one becomes $tid.
+has_other_thread() {
+	local task
+	for task in /proc/"$pid"/task/*; do
+		tid=${task##*/}
+		[ "$tid" = "$pid" ] || return 0
+	done
+	return 1
+}
+
+is_traced() {
+	grep -q '^TracerPid:.*[1-9]' /proc/"$pid"/task/"$tid"/status
+}
+
+# grow_under COUNT INJECTION: a run over COUNT lines of `many`, whose filter
+# has grown once. Then strace has the thread, and no other one, and the filter
+# grows again.
+grow_under() {
+	rm -f pipe part trace
+	mkfifo pipe
+	cp empty seen
+	"$BLOOMDEDUP" -j 1 -f seen -o part <pipe 2>err 3>&- &
+	pid=$!
+	exec 7>pipe
+	head -n 1500 many >&7
+	until_true has_other_thread || return 1
+	strace -qq -o trace -p "$tid" -e trace=pwrite64,fdatasync \
+		-e inject="$2" 2>strace.err 3>&- 7>&- &
+	until_true test -e trace || return 1
+	if ! until_true is_traced; then
+		cat strace.err
+		return 1
+	fi
+	head -n "$1" many | tail -n +1501 >&7
+	exec 7>&-
+	status=0
+	wait $pid || status=$?
+	wait
+	cat err
+}
+
+# none_lost COUNT: what was printed and what the next run prints is all.
+none_lost() {
+	{ cat part; echo; } >all
+	whole seen || return 1
+	bloomdedup -f seen <(head -n "$1" many) >>all 2>err || return 1
+	"$HELPER" came-out "$1" "$1" 0 all >figures
+}
+
+may_trace_threads() {
+	skip_if_sanitized # its leak checker fails under strace
+	command -v strace >/dev/null || skip "needs strace"
+	strace -f -qq -o trace true || skip "may not trace"
+	fetch
+	"$HELPER" numbered 25000 >many
+}
+
+# A program that strace didn't start: not everywhere by everybody.
+may_attach() {
+	local scope
+	scope=$(cat /proc/sys/kernel/yama/ptrace_scope 2>err || echo 0)
+	[ "$scope" -eq 0 ] || [ "$(id -u)" -eq 0 ] || skip "may not trace"
+}
+
+@test "a thread's sync that fails while a filter grows for the first time" {
+	may_trace_threads
+	fail_sync() { # ERROR WHEN
+		cp empty seen
+		rm -f part
+		status=0
+		fault="fdatasync $1 $2"
+		strace -f -qq -o trace -e trace=execve,write,fdatasync \
+			-e inject="fdatasync:error=$1:when=$2" \
+			"$BLOOMDEDUP" -j 2 -f seen -o part in 2>err || status=$?
+		echo "$fault: exit status $status"
+		cat err
+		in_thread trace || return 1
+		[ "$status" -eq 3 ] || return 1
+		has_message || return 1
+		grep -q '^bloomdedup: seen: [A-Z]' said || return 1
+		remembered_is_out part
+	}
+	for error in EIO ENOSPC; do
+		for when in 1 2 1+; do
+			untraced fail_sync $error $when
+		done
+	done
+}
+
+@test "a thread's write or sync that fails while a filter grows once more" {
+	may_trace_threads
+	may_attach
+	fail_call() { # COUNT CALL ERROR WHEN
+		fault="$2 $3 $4"
+		grow_under "$1" "$2:error=$3:when=$4" || return 1
+		echo "$fault of $1 lines: exit status $status"
+		grep -q "^$2(.*INJECTED" trace || return 1
+		[ "$status" -eq 3 ] || return 1
+		has_message || return 1
+		grep -q '^bloomdedup: seen: [A-Z]' said || return 1
+		none_lost "$1"
+	}
+	# seen at the end, or when the filter is to grow for the third time
+	for count in 5000 10000; do
+		for error in EIO ENOSPC; do
+			untraced fail_call $count pwrite64 $error 1
+			untraced fail_call $count fdatasync $error 1
+			untraced fail_call $count fdatasync $error 2
+			untraced fail_call $count fdatasync $error 1+
+		done
+	done
+}
+
+@test "kill -9 at each call of the thread while a filter grows" {
+	may_trace_threads
+	may_attach
+	kill_at_call() { # COUNT CALL WHEN
+		grow_under "$1" "$2:signal=KILL:when=$3" || return 1
+		echo "$2 $3 of $1 lines: exit status $status"
+		cat trace
+		grep -q 'killed by SIGKILL' trace || return 1
+		[ "$status" -eq 137 ] || return 1
+		none_lost "$1"
+	}
+	for count in 5000 10000; do
+		untraced kill_at_call $count pwrite64 1
+		untraced kill_at_call $count fdatasync 1
+		untraced kill_at_call $count fdatasync 2
+	done
+}
+
+@test "the half of a file that a thread can't read is read again" {
+	may_trace_threads
+	fail_read() { # ERROR WHEN
+		cp room seen
+		rm -f part
+		strace -f -qq -o trace -P many -e trace=read,pread64 \
+			-e inject="pread64:error=$1:when=$2" \
+			"$BLOOMDEDUP" -j 2 -f seen -o part many 2>err || {
+			cat err
+			return 1
+		}
+		echo "$1 $2: $(grep -c INJECTED trace) injected"
+		in_thread trace || return 1
+		cmp many part
+	}
+	for error in EIO EINTR ENOMEM; do
+		for when in 1 2 1+; do
+			untraced fail_read $error $when
+		done
+	done
+}
+
+@test "kill -9 while a thread reads half of a file" {
+	may_trace_threads
+	kill_reader() { # WHEN
+		cp room seen
+		: >part
+		status=0
+		strace -f -qq -o trace -P many -e trace=pread64 \
+			-e inject="pread64:signal=KILL:when=$1" \
+			"$BLOOMDEDUP" -j 2 -f seen -o part many 2>err ||
+			status=$?
+		echo "pread64 $1: exit status $status"
+		[ "$(grep -c 'pread64(' trace)" -eq "$1" ] || return 1
+		grep -q 'killed by SIGKILL' trace || return 1
+		[ "$status" -eq 137 ] || return 1
+		none_lost 25000
+	}
+	for when in 1 2 3; do
+		untraced kill_reader $when
+	done
+}
