@@ -184,6 +184,7 @@ key_recipe_parse(struct key_recipe *recipe, const char *text)
 {
 	struct key_recipe parsed = KEY_RECIPE_NONE;
 	char copy[KEY_RECIPE_TEXT], again[KEY_RECIPE_TEXT], *line = copy;
+	struct error ignored;
 
 	if (strlen(text) >= sizeof copy)
 		return -1;
@@ -198,7 +199,12 @@ key_recipe_parse(struct key_recipe *recipe, const char *text)
 			return -1;
 		line = end + 1;
 	}
-	/* One spelling only, so that texts can be compared. */
+	/*
+	 * One spelling only, so that texts can be compared; and nothing that a
+	 * new filter's recipe can't be.
+	 */
+	if (key_recipe_complete(&parsed, &ignored) < 0)
+		return -1;
 	key_recipe_format(&parsed, again);
 	if (strcmp(again, text) != 0)
 		return -1;

@@ -56,7 +56,10 @@ int key_ranges_parse(struct key_recipe *recipe, const char *text);
 void key_recipe_format(const struct key_recipe *recipe,
     char text[KEY_RECIPE_TEXT]);
 
-/* The inverse; -1 if the text is not what key_recipe_format writes. */
+/*
+ * The inverse; -1 if the text is not what key_recipe_format writes of a
+ * complete recipe.
+ */
 int key_recipe_parse(struct key_recipe *recipe, const char *text);
 
 /*

@@ -79,7 +79,7 @@ check_lists(void)
 /* Recipes and their text. */
 
 static struct key_recipe
-random_recipe(void)
+any_recipe(void)
 {
 	struct key_recipe r = KEY_RECIPE_NONE;
 	char list[KEY_RANGES_MAX * 24];
@@ -108,6 +108,19 @@ random_recipe(void)
 	return r;
 }
 
+/* One that a filter can have. */
+static struct key_recipe
+random_recipe(void)
+{
+	struct key_recipe r;
+	struct error error;
+
+	do {
+		r = any_recipe();
+	} while (key_recipe_complete(&r, &error) < 0);
+	return r;
+}
+
 static void
 check_texts(void)
 {
@@ -119,7 +132,13 @@ check_texts(void)
 		"field-separator=,\n", "field-separator=2C\n",
 		"field-separator=zz\n", "field-separator=-1\n",
 		"field-separator=+1\n", "field-separator= 1\n",
-		"field-separator=2c \n", "unheard-of\n", "unheard-of=1\n" };
+		"field-separator=2c \n", "unheard-of\n", "unheard-of=1\n",
+		"skip-chars=18446744073709551615\n",
+		"check-chars=18446744073709551616\n",
+		"field-separator=2c\n", "csv\n", "key=1\ncsv\n",
+		"key=1\nfield-separator=0a\n",
+		"zero-terminated\nkey=1\nfield-separator=00\n",
+		"key=1\nfield-separator=22\ncsv\n" };
 	struct key_recipe r = KEY_RECIPE_NONE, again;
 	char text[KEY_RECIPE_TEXT], other[KEY_RECIPE_TEXT];
 	int same = 1;
@@ -213,13 +232,15 @@ check_inheritance(void)
 	check_inherit("", "", NULL, NULL);
 	check_inherit("key=1\n", "key=2\n", "--key=1", "--key=2");
 	check_inherit("", "key=2\n", "whole line", "--key=2");
-	check_inherit("key=1\nfield-separator=2c\n", "field-separator=3b\n",
-	    "--field-separator=,", "--field-separator=;");
-	check_inherit("key=1\n", "field-separator=09\n",
+	check_inherit("key=1\nfield-separator=2c\n",
+	    "key=1\nfield-separator=3b\n", "--field-separator=,",
+	    "--field-separator=;");
+	check_inherit("key=1\n", "key=1\nfield-separator=09\n",
 	    "fields between blanks", "--field-separator=\\x09");
 	check_inherit("", "trim\n", "no --trim", "--trim");
 	check_inherit("", "strip-cr\n", "no --strip-cr", "--strip-cr");
-	check_inherit("", "csv\n", "no --csv", "--csv");
+	check_inherit("key=1\nfield-separator=2c\n",
+	    "key=1\nfield-separator=2c\ncsv\n", "no --csv", "--csv");
 	check_inherit("", "ignore-case\n", "no --ignore-case",
 	    "--ignore-case");
 	check_inherit("", "zero-terminated\n", "newline", "--zero-terminated");
