@@ -149,6 +149,153 @@ any_bytes() {
 	done
 }
 
+# verdict WANT FILTER: both readers refuse it, or neither does.
+verdict() {
+	local ours=0 theirs=0
+	"$BLOOMDEDUP" check -f "$2" /dev/null >out 2>err || ours=$?
+	reader "$2" </dev/null >out 2>>err || theirs=$?
+	if [ "$1" = refused ]; then
+		[ $ours -eq 3 ] && [ $theirs -eq 3 ]
+	else
+		[ $ours -eq 1 ] && [ $theirs -eq 1 ]
+	fi || {
+		echo "exit status $ours, the second reader's $theirs, $1:"
+		cat err
+		return 1
+	}
+}
+
+@test "both readers draw the line at the same numbers" {
+	bloomdedup create -n 100 filter
+	local what number want at
+	while read -r what number want; do
+		cp filter other
+		case $what in
+		capacity) "$HELPER" poke other 48 "$number" ;;
+		*) # in both slots
+			at=${what#*:}
+			"$HELPER" poke other $((4096 + at)) "$number"
+			"$HELPER" poke other $((8192 + at)) "$number"
+			;;
+		esac
+		"$HELPER" fix-crc other
+		echo "$what $number"
+		verdict "$want" other
+	done <<-'END'
+		capacity 0000000000000000 refused
+		capacity 0100000000000000 taken
+		capacity 0000000000002000 taken
+		capacity 0100000000002000 refused
+		capacity ffffffffffffffff refused
+		generation:8 0000000000000000 refused
+		generation:8 ffffffffffffff7f taken
+		generation:8 0000000000000080 taken
+		generation:8 feffffffffffffff taken
+		generation:8 ffffffffffffffff refused
+		layer:80 0000000000000000 refused
+		layer:80 0000000000002000 taken
+		layer:80 0100000000002000 refused
+		pages:72 0000000000000000 refused
+		pages:72 edffffffffff0100 refused
+		pages:72 0000000000000010 refused
+	END
+}
+
+@test "who adds keys refuses a generation of 2^63, as the page says" {
+	bloomdedup create -n 100 filter
+	"$HELPER" poke filter 4104 ffffffffffffff7f
+	"$HELPER" fix-crc filter
+	cp filter other
+	echo a | bloomdedup add -f other
+	"$HELPER" poke filter 4104 0000000000000080
+	"$HELPER" fix-crc filter
+	cp filter other
+	fails 3 'wrong generation' bloomdedup add -f other /dev/null
+	cmp filter other
+	verdict taken other
+}
+
+@test "the longest file that a slot may speak of" {
+	bloomdedup create -n 100 filter
+	# longest PAGES REASON VALID: no file here has that length, so what
+	# is wrong with it says what is thought of the slots
+	longest() {
+		cp filter other
+		for slot in 4096 8192; do
+			"$HELPER" poke other $((slot + 72)) "$1"
+			"$HELPER" poke other $((slot + 32)) "$(perl -e '
+				print unpack "H*", pack "Q<", 4096 * (3 +
+				unpack "Q<", pack "H*", shift)' "$1")"
+		done
+		"$HELPER" fix-crc other
+		fails 3 "$2" bloomdedup info other
+		python3 - "$ROOT/tests" other >valid <<-'END'
+			import sys
+			sys.path.insert(0, sys.argv[1])
+			sys.dont_write_bytecode = True
+			import reader
+			data = open(sys.argv[2], "rb").read()
+			slot = reader.read_slot(data[4096:8192], data[24:40])
+			print(slot is not None)
+		END
+		[ "$(cat valid)" = "$3" ]
+	}
+	# 2^61 - 2^16 bytes, and a page more
+	longest edffffffffff0100 'should have 2305843009213628416' True
+	longest eeffffffffff0100 'table of layers is wrong' False
+}
+
+# recipe TEXT: the header of `filter` gets it.
+recipe() {
+	local hex
+	hex=$(printf %b "$1" | od -An -v -tx1 | tr -d ' \n')
+	"$HELPER" poke filter 84 "$(printf '%02x%02x' \
+		$((${#hex} / 2 % 256)) $((${#hex} / 512)))"
+	"$HELPER" poke filter 320 "$hex"
+	"$HELPER" fix-crc filter
+}
+
+@test "both readers know the same key recipes" {
+	bloomdedup create -n 100 empty
+	many=$(seq -s , 1 2 63)
+	while read -r want text; do
+		cp empty filter
+		recipe "$text"
+		echo "$text"
+		verdict "$want" filter
+	done <<-END
+		taken skip-chars=18446744073709551614\n
+		refused skip-chars=18446744073709551615\n
+		refused skip-chars=18446744073709551616\n
+		taken check-chars=18446744073709551615\n
+		refused check-chars=18446744073709551616\n
+		taken key=1000000000\n
+		refused key=1000000001\n
+		taken key=1-1000000000\n
+		refused key=1-1000000001\n
+		refused key=4294967295\n
+		taken key=$many\n
+		refused key=$many,65\n
+		refused key=3,1\n
+		refused key=1,2-3\n
+		taken key=1,3-4\n
+		refused key=2-2\n
+		refused key=3-2\n
+		refused key=1-,5\n
+		taken key=1-2,4-\n
+		refused key=1\nfield-separator=0a\n
+		taken key=1\nfield-separator=00\n
+		refused zero-terminated\nkey=1\nfield-separator=00\n
+		taken zero-terminated\nkey=1\nfield-separator=0a\n
+		refused field-separator=2c\n
+		taken field-separator=2c\ncsv\n
+		refused csv\n
+		refused key=1\ncsv\n
+		refused key=1\nfield-separator=22\ncsv\n
+		taken key=1\nfield-separator=22\n
+	END
+}
+
 # journal FILTER CUT LINE...: write a journal for the filter by the page alone,
 # for lines that all belong to its first layer, without its last CUT bytes.
 journal() {

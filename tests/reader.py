@@ -21,6 +21,7 @@ import zlib
 
 PAGE = 4096
 M32, M64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
+CAPACITY_MAX, BYTES_MAX = 1 << 53, (1 << 61) - (1 << 16)
 
 # FROM A KEY TO BITS, the digest: XXH3-128 with a secret of 192 bytes, after
 # the xxHash specification 0.2.0. PRIME32_1 to 3, PRIME64_1 to 5, the two MX:
@@ -223,14 +224,26 @@ class Recipe:
         self.end = b"\0" if self.nul else b"\n"
         self.c = self.c and bytes.fromhex(self.c.decode())
         self.skip, self.check = int(self.skip or 0), int(self.check or M64)
+        need(self.skip < M64 and self.check <= M64, "number out of range")
+        need(self.c or not self.csv, "csv without field-separator")
+        need(self.c is None or self.csv or self.ranges, "no fields to separate")
+        need(self.c != self.end and not (self.csv and self.c == b'"'),
+             "field-separator unknown here")
         if self.ranges is not None:
             need(RANGES.fullmatch(self.ranges), "fields unknown here")
             self.ranges = [self.range(*part.partition(b"-"))
                            for part in self.ranges.split(b",")]
+            ends = zip(self.ranges, self.ranges[1:])
+            need(len(self.ranges) <= 32 and
+                 all(a[1] + 1 < b[0] for a, b in ends), "fields unknown here")
 
     @staticmethod
     def range(first, dash, last):
-        return int(first), int(last or (M64 if dash else first))
+        need(not last or int(first) < int(last), "fields out of order")
+        first, last = int(first), int(last or (M64 if dash else first))
+        need(first <= 10**9 and (last <= 10**9 or last == M64),
+             "field out of range")
+        return first, last
 
     def csv_field(self, stops):
         """Text in quotes, what is from its end to the separator; or neither."""
@@ -305,7 +318,7 @@ def read_header(data):
     need(u32(head, 16)[0] == 0, "needs a feature that is unknown here")
     need(zlib.crc32(head[:4092]) == u32(head, 4092)[0], "header damaged")
     need(1 <= to_read <= to_write, "versions out of range")
-    need(u64(head, 48)[0] > 0, "capacity out of range")
+    need(1 <= u64(head, 48)[0] <= CAPACITY_MAX, "capacity out of range")
     need(is_rate(head, 56), "error rate out of range")
     growth, kind, page, line, nsecret, nrecipe = u32(head, 64, 6)
     need(growth <= 2, "growth %d unknown here" % growth)
@@ -321,7 +334,8 @@ def read_header(data):
 def read_slot(slot, file_id):
     """SLOTS: (generation, bytes, layers); None if the slot is not valid."""
     generation, nbytes, count = u64(slot, 8) + u64(slot, 32) + u32(slot, 40)
-    if (slot[:8] != b"bdlayers" or slot[16:32] != file_id or generation < 1
+    if (slot[:8] != b"bdlayers" or slot[16:32] != file_id
+            or not 1 <= generation < M64
             or zlib.crc32(slot[:4092]) != u32(slot, 4092)[0]
             or not 1 <= count <= 62 or u32(slot, 44)[0] > 2
             or any(slot[64 + 64 * count:4092])):
@@ -335,13 +349,13 @@ def read_slot(slot, file_id):
         k, t, sealed, crc = u32(slot, entry + 48, 4)
         if (offset != end or pages < 1 or not 1 <= t <= 8
                 or not t <= k <= 8 * t or sealed > 1 or crc and not sealed
-                or capacity < 1 or not is_rate(slot, entry + 24)):
+                or not 1 <= capacity <= CAPACITY_MAX or not is_rate(slot, entry + 24)):
             return None
         if 64 * sealing == entry and (sealed or done >= pages):
             return None
         end += pages * PAGE
         layers.append((offset, pages, k, t, crc if sealed else None))
-    return (generation, nbytes, layers) if nbytes == end else None
+    return (generation, nbytes, layers) if nbytes == end <= BYTES_MAX else None
 
 
 def read_layers(data, file_id):
