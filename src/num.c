@@ -5,11 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A decimal number taken apart: digits * 10^exponent, nothing rounded. */
+/*
+ * A decimal number taken apart: digits * 10^exponent, nothing rounded. If there
+ * are `more` digits than that, they are in its text, times 10^power.
+ */
 struct decimal {
 	uint64_t digits;
-	int exponent;
+	int64_t exponent;
+	int more;
+	const char *text, *end; /* without the exponent */
+	int64_t power;          /* the exponent */
 };
+
+/* No exponent that is larger makes another value; no text is so long. */
+#define POWER_MAX INT64_C(1000000000000)
+
+/* No double, and no middle of two, has more significant digits than 767. */
+#define DIGITS_MAX 768
 
 static int
 is_digit(char c)
@@ -17,13 +29,39 @@ is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static int
+static void
 append_digit(struct decimal *d, unsigned digit)
 {
 	if (d->digits > UINT64_MAX / 10 ||
 	    d->digits * 10 > UINT64_MAX - digit)
+		d->more = 1;
+	else
+		d->digits = d->digits * 10 + digit;
+}
+
+/* Behind "e", if that is what stands there; 0 if there is no exponent. */
+static int
+parse_power(const char **text, int64_t *power)
+{
+	const char *p = *text;
+	int negative = 0;
+
+	/* "8E" is a size: an exponent has digits */
+	if ((*p != 'e' && *p != 'E') ||
+	    !(is_digit(p[1]) || p[1] == '+' || p[1] == '-'))
+		return 0;
+	p++;
+	if (*p == '+' || *p == '-')
+		negative = *p++ == '-';
+	if (!is_digit(*p))
 		return -1;
-	d->digits = d->digits * 10 + digit;
+	for (; is_digit(*p); p++) {
+		if (*power < POWER_MAX)
+			*power = *power * 10 + (*p - '0');
+	}
+	if (negative)
+		*power = -*power;
+	*text = p;
 	return 0;
 }
 
@@ -36,53 +74,30 @@ static int
 decimal_parse(const char **text, struct decimal *d)
 {
 	const char *p = *text;
-	int seen = 0, zeros = 0, point = 0;
+	int64_t zeros = 0;
+	int seen = 0, point = 0;
 
-	*d = (struct decimal){ 0, 0 };
+	*d = (struct decimal){ .text = p };
 	for (; is_digit(*p) || (*p == '.' && !point); p++) {
 		if (*p == '.') {
 			point = 1;
 			continue;
 		}
 		seen = 1;
-		if (zeros > 100000 || d->exponent < -100000)
-			return -1;
-		if (point)
-			d->exponent--;
+		d->exponent -= point;
 		if (*p == '0') {
 			zeros++;
 			continue;
 		}
-		for (; zeros > 0 && d->digits != 0; zeros--) {
-			if (append_digit(d, 0) < 0)
-				return -1;
-		}
+		for (; zeros > 0 && d->digits != 0 && !d->more; zeros--)
+			append_digit(d, 0);
 		zeros = 0;
-		if (append_digit(d, (unsigned)(*p - '0')) < 0)
-			return -1;
+		append_digit(d, (unsigned)(*p - '0'));
 	}
-	if (!seen)
+	d->end = p;
+	if (!seen || parse_power(&p, &d->power) < 0)
 		return -1;
-	d->exponent += zeros;
-	/* "8E" is a size: an exponent has digits */
-	if ((*p == 'e' || *p == 'E') &&
-	    (is_digit(p[1]) || p[1] == '+' || p[1] == '-')) {
-		int negative = 0, exponent = 0;
-
-		p++;
-		if (*p == '+' || *p == '-')
-			negative = *p++ == '-';
-		if (!is_digit(*p))
-			return -1;
-		for (; is_digit(*p); p++) {
-			if (exponent > 10000)
-				return -1;
-			exponent = exponent * 10 + (*p - '0');
-		}
-		d->exponent += negative ? -exponent : exponent;
-	}
-	if (d->digits == 0)
-		d->exponent = 0;
+	d->exponent = d->digits == 0 ? 0 : d->exponent + zeros + d->power;
 	*text = p;
 	return 0;
 }
@@ -96,13 +111,15 @@ decimal_whole(struct decimal d, uint64_t unit, int floor, uint64_t *value)
 {
 	unsigned __int128 v = d.digits;
 
+	if (d.more)
+		return -1;
 	v *= unit;
 	for (; d.exponent > 0; d.exponent--) {
 		v *= 10;
 		if (v > UINT64_MAX)
 			return -1;
 	}
-	for (; d.exponent < 0; d.exponent++) {
+	for (; d.exponent < 0 && v != 0; d.exponent++) {
 		if (v % 10 != 0 && !floor)
 			return -1;
 		v /= 10;
@@ -175,35 +192,61 @@ num_size(const char *text, uint64_t *value)
 	return 0;
 }
 
-static void
-decimal_double(struct decimal d, double *value)
+/* d * 10^scale, rounded once. */
+static double
+decimal_double(const struct decimal *d, int scale)
 {
-	char text[64];
+	char text[DIGITS_MAX + 32];
+	int64_t exponent = d->power + scale;
+	int point = 0, more = 0;
+	size_t n = 0;
 
+	for (const char *p = d->text; p != d->end; p++) {
+		if (*p == '.') {
+			point = 1;
+			continue;
+		}
+		exponent -= point;
+		if (n == 0 && *p == '0')
+			continue;
+		if (n < DIGITS_MAX) {
+			text[n++] = *p;
+		} else {
+			exponent++;
+			more |= *p != '0';
+		}
+	}
+	if (n == 0)
+		return 0;
+	/* All that matters of the others is whether there is anything. */
+	if (more) {
+		text[n++] = '1';
+		exponent--;
+	}
 	/* strtod rounds correctly; without a point no locale matters. */
-	snprintf(text, sizeof text, "%" PRIu64 "e%d", d.digits, d.exponent);
-	*value = strtod(text, NULL);
+	snprintf(text + n, sizeof text - n, "e%d",
+	    exponent > 10000 ? 10000 : exponent < -10000 ? -10000 :
+	    (int)exponent);
+	return strtod(text, NULL);
 }
 
 int
 num_rate(const char *text, double *value)
 {
 	struct decimal d, divisor;
-	double v, w;
+	int percent;
+	double v;
 
 	if (decimal_parse(&text, &d) < 0)
 		return -1;
-	if (*text == '%') {
-		d.exponent -= 2;
-		text++;
-	}
-	decimal_double(d, &v);
-	if (*text == '/' && text[-1] != '%') {
+	percent = *text == '%';
+	text += percent;
+	v = decimal_double(&d, percent ? -2 : 0);
+	if (*text == '/' && !percent) {
 		text++;
 		if (decimal_parse(&text, &divisor) < 0 || divisor.digits == 0)
 			return -1;
-		decimal_double(divisor, &w);
-		v /= w;
+		v /= decimal_double(&divisor, 0);
 	}
 	if (*text != '\0' || !(v >= 0 && v <= 1))
 		return -1;

@@ -25,7 +25,11 @@ int num_count(const char *text, uint64_t *value);
  */
 int num_size(const char *text, uint64_t *value);
 
-/* A rate: "1e-6", "0.001", "0.1%", "1/1000". Any value in [0, 1]. */
+/*
+ * A rate: "1e-6", "0.001", "0.1%", "1/1000". Any value in [0, 1], with any
+ * number of digits; the double that is nearest, of a quotient to within one
+ * unit in the last place.
+ */
 int num_rate(const char *text, double *value);
 
 /*

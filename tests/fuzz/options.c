@@ -210,15 +210,13 @@ check_rate(const char *text)
 	const char *p = read_decimal(text, &d);
 	char exact[NUM_TEXT];
 	double value = 77, wanted = 0, again = 77;
-	int want = p != NULL, hard = want && d.hard;
-	int result = num_rate(text, &value);
+	int want = p != NULL, result = num_rate(text, &value);
 
 	if (want && *p == '/') {
 		p = read_decimal(p + 1, &divisor);
 		want = p != NULL && *p == '\0' && !is_zero(&divisor);
 		if (want)
 			wanted = to_double(&d, 0) / to_double(&divisor, 0);
-		hard |= want && divisor.hard;
 	} else if (want) {
 		wanted = to_double(&d, *p == '%');
 		p += *p == '%';
@@ -226,7 +224,7 @@ check_rate(const char *text)
 	}
 	want = want && wanted >= 0 && wanted <= 1;
 	if (result != 0) {
-		MUST(value == 77 && (!want || hard));
+		MUST(value == 77 && !want);
 		return;
 	}
 	MUST(want && value == wanted);

@@ -6,6 +6,7 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "num.h"
@@ -150,12 +151,31 @@ static const struct {
 	{ "1e-300", 1e-300 },
 	{ "1e-400", 0 },
 	{ "0.123456789012345678", 0.123456789012345678 },
+	{ "0.3333333333333333333333", 1.0 / 3 },
+	{ "33.33333333333333333333333333333333333333%", 1.0 / 3 },
+	{ "333333333333333333333333333333333e-33", 1.0 / 3 },
+	{ "100000000000000000000000000000001e-38", 1e-6 },
+	{ "1/3.00000000000000000000000000000000001", 1.0 / 3 },
+	{ "0.1111111111111111111111111/0.3333333333333333333333333",
+	    1.0 / 3 },
+	{ "100000000000000000000000000/300000000000000000000000001",
+	    1.0 / 3 },
+	{ "18446744073709551616e-20", 0.18446744073709551616 },
+	{ "18446744073709551617e-20", 0.18446744073709551617 },
+	{ "99999999999999999999999999/1e27", 0.1 },
+	{ "1e-99999", 0 },
+	{ "1e-99999999999999999999", 0 },
+	{ "1.0000000000000000000000000001", 1 },
 };
 
 static const char *const not_rates[] = {
 	"2", "1.0000001", "1.5", "1.5e0", "101%", "2/1", "1/0.5", "1/0", "0/0",
 	"1/0.0", "1e400", "1e400/1e400", "1e-400/1e-400", "1/1000x", "1%x",
-	"1K", "1M", "0.1 %", "1/1000%",
+	"1K", "1M", "0.1 %", "1/1000%", "1.000000000000000222044604925031308",
+	"33333333333333333333333333", "33333333333333333333333333%",
+	"0.3333333333333333333333333x", "0.33333333333333333333333333.3",
+	"1e-99999999999999999999/1e-99999999999999999999",
+	"0.3333333333333333333333333/0.00000000000000000000000000000",
 };
 
 static const struct whole seconds[] = { /* in milliseconds */
@@ -233,6 +253,62 @@ test_rates(void)
 		    i + 1))
 			printf("# %s\n", nothing[i]);
 	}
+}
+
+static int
+is_rate(const char *text, double want)
+{
+	double value = 42;
+
+	return num_rate(text, &value) == 0 && !(value < want) &&
+	    !(value > want);
+}
+
+/* Of whatever length: what strtod, which knows this spelling, makes of it. */
+static void
+test_long_rates(void)
+{
+	static char text[300100];
+	int same = 1;
+
+	srand(1);
+	for (int i = 0; i < 20000 && same; i++) {
+		int digits = 1 + rand() % 1000, n = 0, more = rand() % 3;
+
+		if (more > 0)
+			text[n++] = '0';
+		text[n++] = '.';
+		for (int j = 0; j < digits; j++)
+			text[n++] = (char)('0' + (more == 1 ?
+			    rand() % 10 : rand() % 16 == 0));
+		snprintf(text + n, sizeof text - (size_t)n, "e-%d",
+		    rand() % 400);
+		same = is_rate(text, strtod(text, NULL));
+	}
+	tap_ok(same, "20,000 rates of up to 1,000 digits");
+
+	/* 1/2 + 2^-54, the middle of two doubles: even, or just above it */
+	strcpy(text, "0.5000000000000000555111512312578270211815834045410"
+	    "15625");
+	tap_ok(is_rate(text, 0.5), "the middle of two is the even one");
+	memset(text + strlen(text), '0', 200000);
+	tap_ok(is_rate(text, 0.5), "so it is with 200,000 zeros behind it");
+	text[200000] = '1';
+	tap_ok(is_rate(text, 0.5 + DBL_EPSILON / 2),
+	    "but not with a 1 behind these");
+
+	memset(text, '3', 300000);
+	text[1] = '.';
+	text[0] = '0';
+	text[300000] = '\0';
+	tap_ok(is_rate(text, 1.0 / 3), "300,000 digits");
+	memset(text + 2, '0', 250000);
+	strcpy(text + 300000, "e250000");
+	tap_ok(is_rate(text, 1.0 / 3), "zeros that the exponent takes away");
+	memset(text, '0', 300000);
+	memcpy(text, "25", 2);
+	strcpy(text + 300000, "e-300000");
+	tap_ok(is_rate(text, 0.25), "and those that it needs");
 }
 
 /* Long inputs: right, or refused, and soon; never a wrap-around. */
@@ -330,6 +406,7 @@ main(void)
 	refuses("seconds", num_seconds, not_seconds, COUNT(not_seconds));
 	refuses("seconds", num_seconds, nothing, COUNT(nothing));
 	test_rates();
+	test_long_rates();
 	test_long();
 	test_format();
 	return tap_end();
