@@ -7,8 +7,10 @@
 #include "num.h"
 #include "sizing.h"
 
-/* So many digests are 4 MiB: what the program may take beside the filter. */
-#define LIST_DIGESTS (256 * 1024)
+/* So many digests are 6 MiB: what the program may take beside the filter. */
+#define LIST_DIGESTS (384 * 1024)
+/* Lines that a journal's run finds again at first; twice as many each time. */
+#define PENDING_LINES (64 * 1024)
 #define PIECE 4096
 
 /*
@@ -17,13 +19,13 @@
  */
 #define PENDING_RATE 0.0025
 
+/* An empty one, of one layer. */
 static int
 make_pending(struct hold *hold, uint64_t capacity, struct error *error)
 {
-	struct filter_plan plan = { .capacity = capacity,
-		.error_rate = PENDING_RATE * hold->filter->header.error_rate,
-		.growth = GROWTH_GROW, .hash = &hold->filter->header.hash };
-	double rate = sizing_layer_rate(plan.error_rate, 0, 0);
+	double rate = PENDING_RATE * hold->filter->header.error_rate;
+	struct filter_plan plan = { .capacity = capacity, .error_rate = rate,
+		.growth = GROWTH_FAIL, .hash = &hold->filter->header.hash };
 
 	filter_close(&hold->pending, error);
 	if (sizing_layer(&plan.geometry, plan.capacity, rate, rate, 0,
@@ -35,6 +37,35 @@ make_pending(struct hold *hold, uint64_t capacity, struct error *error)
 	return 0;
 }
 
+static uint64_t
+first_capacity(const struct hold *hold)
+{
+	return hold->journaled ? PENDING_LINES : LIST_DIGESTS;
+}
+
+static int
+mark_pending(void *context, const struct digest *digests, size_t n,
+    struct error *error)
+{
+	struct filter *pending = context;
+
+	filter_prefetch(pending, digests, n);
+	return filter_mark(pending, digests, n, error);
+}
+
+/*
+ * A pending filter twice as large, filled from the journal. More layers would
+ * all be looked into for each line, and that costs more.
+ */
+static int
+enlarge_pending(struct hold *hold, struct error *error)
+{
+	if (make_pending(hold, 2 * hold->pending.header.capacity, error) < 0)
+		return -1;
+	return journal_replay(&hold->journal, mark_pending, &hold->pending,
+	    error);
+}
+
 int
 hold_start(struct hold *hold, struct filter *filter, int journaled,
     struct error *error)
@@ -42,7 +73,7 @@ hold_start(struct hold *hold, struct filter *filter, int journaled,
 	*hold = (struct hold)HOLD_NONE;
 	hold->filter = filter;
 	hold->journaled = journaled;
-	if (make_pending(hold, LIST_DIGESTS / 4, error) < 0)
+	if (make_pending(hold, first_capacity(hold), error) < 0)
 		return -1;
 	if (journaled)
 		return journal_create(&hold->journal, filter->store.real_path,
@@ -95,6 +126,11 @@ hold_reserve(struct hold *hold, uint64_t wanted, struct error *error)
 	if (!hold->journaled && room > LIST_DIGESTS - hold->listed)
 		room = LIST_DIGESTS - hold->listed;
 	wanted = wanted < room ? wanted : room;
+	while (hold->journaled &&
+	    filter_layer_room(&hold->pending, 0) < wanted) {
+		if (enlarge_pending(hold, error) < 0)
+			return 0;
+	}
 	return filter_reserve(&hold->pending, wanted, error);
 }
 
@@ -118,7 +154,7 @@ int
 hold_is_full(const struct hold *hold)
 {
 	/* A batch more must always fit. */
-	return !hold->journaled && hold->listed > LIST_DIGESTS / 2;
+	return !hold->journaled && hold->listed > LIST_DIGESTS - PIECE;
 }
 
 int
@@ -202,7 +238,7 @@ hold_apply(struct hold *hold, struct error *error)
 	hold->committed = 0;
 	if (hold->journaled && journal_remove(&hold->journal, error) < 0)
 		return -1;
-	return make_pending(hold, LIST_DIGESTS / 4, error);
+	return make_pending(hold, first_capacity(hold), error);
 }
 
 int

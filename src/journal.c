@@ -19,6 +19,7 @@
 enum {
 	HEAD_BYTES = 16,
 	FRAME_DIGESTS = 4096,
+	REPLAY_DIGESTS = 512,
 	DIGEST_BYTES = 16,
 	PAYLOAD_MAX = FRAME_DIGESTS * DIGEST_BYTES,
 	SPAN_BYTES = 12,
@@ -353,6 +354,35 @@ journal_read(struct journal *j, struct digest *digests, size_t n, size_t *got,
 		(*got)++;
 	}
 	return 0;
+}
+
+int
+journal_replay(struct journal *j, int (*visit)(void *context,
+    const struct digest *digests, size_t n, struct error *error),
+    void *context, struct error *error)
+{
+	struct digest digests[REPLAY_DIGESTS];
+	uint64_t end;
+	size_t got;
+	int result = flush(j, error);
+
+	if (result < 0)
+		return -1;
+	end = j->offset;
+	result = journal_rewind(j, error);
+	for (uint64_t left = j->count; result == 0 && left > 0; left -= got) {
+		result = journal_read(j, digests, REPLAY_DIGESTS, &got,
+		    error);
+		if (result == 0 && got == 0)
+			result = error_set(error, STATUS_FAILED,
+			    "%s: ends too early", j->path);
+		if (result == 0)
+			result = visit(context, digests, got, error);
+	}
+	/* and more can be added */
+	j->offset = end;
+	j->used = j->next = 0;
+	return result;
 }
 
 int

@@ -47,6 +47,11 @@ int journal_create(struct journal *journal, const char *filter,
 int journal_add(struct journal *journal, const struct digest *digests,
     size_t n, struct error *error);
 
+/* Show all digests that were added so far to `visit`, until it fails. */
+int journal_replay(struct journal *journal,
+    int (*visit)(void *context, const struct digest *digests, size_t n,
+    struct error *error), void *context, struct error *error);
+
 /*
  * All digests that were added are on the disk, and there is room for the commit
  * frame, too.

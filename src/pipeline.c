@@ -23,6 +23,8 @@
 #define GROUP_LINES 16
 /* So many are handed to one of several threads. */
 #define PIECE_LINES 64
+/* As the pipeline's own thread helps; the team's have smaller numbers. */
+#define OWN_PART (TEAM_THREADS_MAX - 1)
 /* How fast private memory is written back; and milliseconds to wait first. */
 #define PAGES_A_MILLISECOND 200
 #define LONGEST_PAUSE 1000
@@ -58,9 +60,7 @@ take_keys(const struct pipeline *p, uint8_t **starts, size_t n,
 {
 	int whole = key_is_line(p->recipe);
 
-	if (!whole)
-		key_scratch_reset(scratch, p->recipe,
-		    (size_t)(starts[n] - starts[0]));
+	scratch->used = 0;
 	for (size_t i = 0; i < n; i++) {
 		size_t nbytes = (size_t)(starts[i + 1] - starts[i] - 1);
 
@@ -101,6 +101,20 @@ hash_part(void *context, unsigned part, unsigned parts)
 	}
 }
 
+/* No thread of the team takes memory: it couldn't say that there is none. */
+static void
+reserve_scratch(const struct pipeline *p, struct batch *batch)
+{
+	size_t nbytes;
+
+	if (batch->count == 0 || key_is_line(p->recipe))
+		return;
+	nbytes = (size_t)(batch->starts[batch->count] - batch->starts[0]);
+	key_scratch_reset(&batch->scratch[OWN_PART], p->recipe, nbytes);
+	for (unsigned i = 0; i < batch->helpers; i++)
+		key_scratch_reset(&batch->scratch[i], p->recipe, nbytes);
+}
+
 /*
  * Take lines from data, up to a full batch, and let the team begin to hash
  * them. Returns where the next batch begins.
@@ -119,6 +133,7 @@ batch_begin(struct pipeline *p, struct batch *batch, uint8_t *data,
 	    BATCH_LINES);
 	atomic_store(&batch->hashed, 0);
 	batch->helpers = team_parts(p->team, batch->count) - 1;
+	reserve_scratch(p, batch);
 	if (batch->helpers > 0)
 		team_start(p->team, batch->helpers, hash_part, batch);
 	return batch->count == 0 ? data : batch->starts[batch->count];
@@ -324,7 +339,7 @@ batch_write(struct pipeline *p, struct batch *batch, struct error *error)
 static void
 batch_hash(struct pipeline *p, struct batch *batch)
 {
-	hash_part(batch, TEAM_THREADS_MAX - 1, 0);
+	hash_part(batch, OWN_PART, 0);
 	team_wait(p->team);
 }
 

@@ -360,7 +360,8 @@ in_pieces() {
 	cat many many | gzip -c >many.gz
 	for every in 1 2 3; do
 		rm -f seen other union
-		in_pieces "$BLOOMDEDUP" -f seen -n 1000 many.gz >out 2>err
+		in_pieces "$BLOOMDEDUP" -f seen -n 1000 -p 1e-12 many.gz \
+			>out 2>err
 		cmp many out
 		in_pieces "$BLOOMDEDUP" -f seen many.gz >out
 		[ ! -s out ]
