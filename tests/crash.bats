@@ -119,7 +119,7 @@ trace_syncs() {
 	tail -n +"$(cat last)" trace | grep -qE '^fsync\([0-9]*<.*/part>'
 	# in a long run, too: no sync of the filter that has marks before one
 	# of the output
-	"$HELPER" lines 300000 >in
+	"$HELPER" lines 900000 >in
 	trace_syncs "$BLOOMDEDUP" --sync -f seen -o part in
 	in_order 'write\([0-9]*<.*/part>' 'fsync\([0-9]*<.*/part>' \
 		'fdatasync\([0-9]*<.*/seen>' 'write\([0-9]*<.*/part>' \

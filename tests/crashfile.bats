@@ -24,16 +24,16 @@ load faults
 
 @test "--sync, appending" {
 	# more than a list of what is held back
-	in_parts 4 200000
-	bloomdedup create -n 1000000 -p 1e-12 empty
+	in_parts 4 450000
+	bloomdedup create -n 2000000 -p 1e-12 empty
 	run_part() {
 		killed "$BLOOMDEDUP" --sync -f seen "$1" >>all 2>>err
 	}
 	run_all() {
 		"$BLOOMDEDUP" --sync -f seen in >>all 2>>err
 	}
-	# half a list of 256 Ki, and more, comes again
-	untraced kill_runs "$(times 8)" 140000
+	# a list of 384 Ki comes again
+	untraced kill_runs "$(times 8)" 394000
 }
 
 @test "--sync -o" {
