@@ -19,8 +19,11 @@
 #include "signals.h"
 
 #define BATCH_LINES 1024
-/* So many lines are hashed before their cache lines are asked for. */
-#define GROUP_LINES 16
+/*
+ * So many lines are hashed before their cache lines are asked for: few, so that
+ * the memory is never asked for more at once than it can be.
+ */
+#define GROUP_LINES 4
 /* So many are handed to one of several threads. */
 #define PIECE_LINES 64
 /* As the pipeline's own thread helps; the team's have smaller numbers. */
