@@ -106,6 +106,65 @@ test_round_trip(void)
 	}
 }
 
+static int
+count_on(void *context, const struct digest *digests, size_t n,
+    struct error *error)
+{
+	size_t *next = context;
+
+	for (size_t i = 0; i < n; i++) {
+		struct digest d = digest_number(*next);
+
+		if (digests[i].low != d.low || digests[i].high != d.high)
+			return error_set(error, STATUS_FAILED, "another one");
+		(*next)++;
+	}
+	return 0;
+}
+
+static int
+fail_at_once(void *context, const struct digest *digests, size_t n,
+    struct error *error)
+{
+	(void)digests;
+	*(size_t *)context += n;
+	return error_set(error, STATUS_FAILED, "no");
+}
+
+/* What was added is replayed while more is added, and is all there at last. */
+static void
+test_replay(void)
+{
+	static const size_t counts[] = { 0, 1, 4096, 5000, 20000 };
+	struct journal_span span = { 0, 20000 };
+	struct error error;
+	struct journal j;
+	size_t added = 0, next;
+
+	unlink(path);
+	if (!tap_ok(journal_create(&j, filter, id, &error) == 0, "a journal"))
+		return;
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+		int good = 1;
+
+		for (; added < counts[i]; added++) {
+			struct digest d = digest_number(added);
+
+			good &= journal_add(&j, &d, 1, &error) == 0;
+		}
+		next = 0;
+		tap_ok(good && journal_replay(&j, count_on, &next,
+		    &error) == 0 && next == added,
+		    "%zu digests are replayed", added);
+	}
+	next = 0;
+	tap_ok(journal_replay(&j, fail_at_once, &next, &error) < 0 &&
+	    next > 0 && next < added, "until one is refused");
+	tap_ok(journal_commit(&j, &span, 1, &error) == 0, "its commit");
+	journal_close(&j);
+	tap_ok(reads_back(20000, 1000), "all of them come back");
+}
+
 static void
 test_rewind(void)
 {
@@ -352,6 +411,7 @@ main(void)
 	snprintf(path, sizeof path, "%s.journal", filter);
 	close(open(filter, O_WRONLY | O_CREAT, 0600));
 	test_round_trip();
+	test_replay();
 	test_rewind();
 	test_names();
 	test_damage();
