@@ -8,7 +8,8 @@
  * a worker inflates the next one, as far as what was read goes: the struct
  * gunzip and the piece are the worker's then. Reading, messages and whatever
  * else is here stay with the caller's thread, and nothing that is inflated
- * waits for more to be read.
+ * waits for more to be read. What a thread of the team reads of a plain file is
+ * there before the caller goes on.
  */
 #include "input.h"
 
@@ -47,7 +48,7 @@ struct input {
 	struct input_plan plan;
 	size_t next;        /* the path after the open one */
 	int fd;             /* -1 if none is open */
-	int regular;        /* it is a regular file */
+	off_t halves_to;    /* so far two threads may read it; -1: not at all */
 	const char *name;   /* of the open one, for messages */
 	int failed;
 	uint64_t handed_out;
@@ -167,7 +168,10 @@ open_next(struct input *in)
 			report(in, strerror(errno));
 		return 0;
 	}
-	in->regular = fstat(in->fd, &st) == 0 && S_ISREG(st.st_mode);
+	in->halves_to = -1;
+	if (in->fd != STDIN_FILENO && fstat(in->fd, &st) == 0 &&
+	    S_ISREG(st.st_mode) && st.st_size >= READ_BYTES)
+		in->halves_to = st.st_size - READ_BYTES;
 	store_widen_pipe(in->fd);
 	/* A hint; pipes refuse it. */
 	posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -219,19 +223,22 @@ read_half(void *context, unsigned part, unsigned parts)
 
 /*
  * As read_some, of READ_BYTES. Where they are in memory, to read is to copy;
- * so of a regular file two threads read one half each.
+ * so two threads read one half each: of a regular file that has as much (those
+ * of /proc say that they have nothing), and that we have opened, so that nobody
+ * else moves the offset.
  */
 static ssize_t
 read_in_halves(struct input *in, uint8_t *data)
 {
 	const size_t nbytes = READ_BYTES / 2;
-	off_t offset = in->regular ? lseek(in->fd, 0, SEEK_CUR) : -1;
-	struct half second = { in->fd, data + nbytes, nbytes,
-		offset + (off_t)nbytes, 0 };
+	struct half second = { in->fd, data + nbytes, nbytes, 0, 0 };
+	off_t offset = lseek(in->fd, 0, SEEK_CUR);
 	ssize_t n;
 
-	if (offset < 0 || team_parts(in->plan.team, READ_BYTES) == 1)
+	if (offset < 0 || offset > in->halves_to ||
+	    team_parts(in->plan.team, READ_BYTES) == 1)
 		return read_some(in, data, READ_BYTES);
+	second.offset = offset + (off_t)nbytes;
 	team_start(in->plan.team, 1, read_half, &second);
 	n = read_some(in, data, nbytes);
 	team_wait(in->plan.team);

@@ -324,6 +324,7 @@ journal_rewind(struct journal *j, struct error *error)
 
 	j->offset = 0;
 	j->used = j->next = 0;
+	j->given = 0;
 	return read_frame(j, &kind, &payload, error) < 0 ? -1 : 0;
 }
 
@@ -332,7 +333,7 @@ journal_read(struct journal *j, struct digest *digests, size_t n, size_t *got,
     struct error *error)
 {
 	*got = 0;
-	while (*got < n) {
+	while (*got < n && j->given < j->count) {
 		const uint8_t *p;
 
 		if (j->next == j->used) {
@@ -352,6 +353,7 @@ journal_read(struct journal *j, struct digest *digests, size_t n, size_t *got,
 		digests[*got].low = le_get64(p);
 		digests[*got].high = le_get64(p + 8);
 		(*got)++;
+		j->given++;
 	}
 	return 0;
 }

@@ -33,6 +33,7 @@ struct journal {
 	size_t used;   /* digests collected in it, or left to be read */
 	size_t next;   /* the next of them to be read */
 	uint64_t count; /* digests in all */
+	uint64_t given; /* of them, since the last rewind */
 	uint64_t offset; /* where the next frame is written or read */
 	struct journal_span spans[FORMAT_LAYERS_MAX];
 	size_t span_count;
@@ -71,7 +72,10 @@ int journal_commit(struct journal *journal, const struct journal_span *spans,
 int journal_open(struct journal *journal, const char *filter,
     const uint8_t id[FORMAT_ID_BYTES], struct error *error);
 
-/* Read on from the first digest; then the next ones, up to n; 0 at the end. */
+/*
+ * Read on from the first digest; then the next ones, up to n; 0 at the end,
+ * which is the commit, whatever stands behind it.
+ */
 int journal_rewind(struct journal *journal, struct error *error);
 int journal_read(struct journal *journal, struct digest *digests, size_t n,
     size_t *got, struct error *error);

@@ -20,7 +20,7 @@ struct decimal {
 /* No exponent that is larger makes another value; no text is so long. */
 #define POWER_MAX INT64_C(1000000000000)
 
-/* No double, and no middle of two, has more significant digits than 767. */
+/* No double, and no middle of two, has more significant digits. */
 #define DIGITS_MAX 768
 
 static int

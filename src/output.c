@@ -37,7 +37,7 @@ check_same_file(const struct stat *st, const struct input_plan *inputs,
 
 /*
  * Make the file that will replace `path`, beside it. It gets its rights at the
- * end only: a run that fails has shown nothing to anybody.
+ * end only: a run that fails has shown nothing to others.
  */
 static int
 open_hidden(struct output *out, const char *path, const struct stat *old,

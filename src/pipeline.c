@@ -26,6 +26,8 @@
 #define GROUP_LINES 4
 /* So many are handed to one of several threads. */
 #define PIECE_LINES 64
+/* A batch of more bytes is not shared out where keys are put together. */
+#define SHARED_BYTES (256 * 1024)
 /* As the pipeline's own thread helps; the team's have smaller numbers. */
 #define OWN_PART (TEAM_THREADS_MAX - 1)
 /* How fast private memory is written back; and milliseconds to wait first. */
@@ -46,7 +48,7 @@ struct batch {
 	uint16_t fresh_lines[BATCH_LINES]; /* and their numbers */
 	size_t fresh_count;
 	uint16_t repeats[REPEAT_SLOTS];   /* place in `fresh` + 1, or 0 */
-	struct key_scratch scratch[TEAM_THREADS_MAX]; /* one a part */
+	struct key_scratch *scratch; /* TEAM_THREADS_MAX, one a part */
 	uint8_t copies[128 * 1024];       /* of lines, to be written */
 	size_t copied;
 };
@@ -104,7 +106,10 @@ hash_part(void *context, unsigned part, unsigned parts)
 	}
 }
 
-/* No thread of the team takes memory: it couldn't say that there is none. */
+/*
+ * No thread of the team takes memory: it couldn't say that there is none. A
+ * batch with long lines is hashed by one thread, that memory stays bounded.
+ */
 static void
 reserve_scratch(const struct pipeline *p, struct batch *batch)
 {
@@ -113,6 +118,8 @@ reserve_scratch(const struct pipeline *p, struct batch *batch)
 	if (batch->count == 0 || key_is_line(p->recipe))
 		return;
 	nbytes = (size_t)(batch->starts[batch->count] - batch->starts[0]);
+	if (nbytes > SHARED_BYTES)
+		batch->helpers = 0;
 	key_scratch_reset(&batch->scratch[OWN_PART], p->recipe, nbytes);
 	for (unsigned i = 0; i < batch->helpers; i++)
 		key_scratch_reset(&batch->scratch[i], p->recipe, nbytes);
@@ -448,17 +455,17 @@ int
 pipeline_run(struct pipeline *p, struct error *error)
 {
 	struct batch *batches = memory_or_die(calloc(2, sizeof *batches));
+	struct key_scratch scratch[TEAM_THREADS_MAX] = { 0 };
 	struct chunk chunk;
 	int result = 0;
 
+	batches[0].scratch = batches[1].scratch = scratch;
 	kernel(); /* is chosen before there are threads */
 	while (result == 0 && !signals_stop && next_chunk(p, &chunk, &result,
 	    error))
 		result = process(p, batches, chunk, error);
-	for (unsigned i = 0; i < TEAM_THREADS_MAX; i++) {
-		key_scratch_free(&batches[0].scratch[i]);
-		key_scratch_free(&batches[1].scratch[i]);
-	}
+	for (unsigned i = 0; i < TEAM_THREADS_MAX; i++)
+		key_scratch_free(&scratch[i]);
 	free(batches);
 	return result;
 }

@@ -59,7 +59,7 @@ team_parts(const struct team *team, size_t n)
 	size_t parts = n / LEAST_ITEMS;
 	unsigned threads;
 
-	if (team == NULL || team->threads <= team->spared)
+	if (team == NULL || team->threads <= team->spared || team->busy > 0)
 		return 1;
 	threads = team->threads - team->spared;
 	return parts > threads ? threads : parts > 1 ? (unsigned)parts : 1;

@@ -26,7 +26,10 @@ void team_free(struct team *team);
 /* So many threads are busy elsewhere: leave their processors to them. */
 void team_spare(struct team *team, unsigned threads);
 
-/* In how many parts `n` items are best done: 1 if they are few. */
+/*
+ * In how many parts `n` items are best done: 1 if they are few, and while the
+ * team is at work for who called team_start.
+ */
 unsigned team_parts(const struct team *team, size_t n);
 
 /*
@@ -40,8 +43,8 @@ void team_run(struct team *team, unsigned parts,
 
 /*
  * As team_run, but the caller has no part in it and does other things until
- * team_wait; the team must not be called meanwhile. There must be one thread
- * more than parts.
+ * team_wait. There must be one thread more than parts. Meanwhile team_run may
+ * be called with one part, and team_start must not be.
  */
 void team_start(struct team *team, unsigned parts,
     void (*work)(void *context, unsigned part, unsigned parts),

@@ -69,6 +69,55 @@ setup() {
 	same_filters private1 private4
 }
 
+# What is held back outgrows its memory while another batch is hashed.
+@test "the same with --atomic and many new lines" {
+	"$HELPER" lines 300000 5 >many
+	head -n 60000 many >some
+	bloomdedup create -n 400000 -p 1e-9 known
+	bloomdedup add -f known some
+	tail -n +60001 many >want
+	for n in 1 2 4 16; do
+		cp known seen
+		bloomdedup -j "$n" --atomic -f seen -o out many many
+		cmp want out
+		bloomdedup check -v -f seen many >out || true
+		[ ! -s out ]
+	done
+}
+
+@test "two readers of one open file share its lines" {
+	for ((i = 0; i < 70000; i++)); do
+		printf 'line number %7d\n' "$i" # 20 bytes
+	done >in
+	for round in 1 2 3; do
+		{
+			"$BLOOMDEDUP" -j 2 >one &
+			"$BLOOMDEDUP" -j 2 >two
+			wait
+		} <in
+		# one read may end within a line, another one goes on there
+		cat one two | tr -dc '0-9' | wc -c >digits
+		[ "$(cat digits)" -eq "$(tr -dc '0-9' <in | wc -c)" ]
+	done
+}
+
+# What others may read, too, and what doesn't say how long it is.
+@test "standard input and files without a length are read in one piece" {
+	[ -r /proc/version ] || skip "needs /proc"
+	command -v strace >/dev/null || skip "needs strace"
+	! grep -qE '__(asan|tsan)_init' "$BLOOMDEDUP" ||
+		skip "the sanitizers don't work under strace"
+	second_half='pread64.* 131072, [0-9]'
+	strace -f -qq -o trace -e trace=pread64 "$BLOOMDEDUP" -j 2 in >out
+	grep -q "$second_half" trace
+	strace -f -qq -o trace -e trace=pread64 "$BLOOMDEDUP" -j 2 <in >out
+	run ! grep -q "$second_half" trace
+	strace -f -qq -o trace -e trace=pread64 "$BLOOMDEDUP" -j 2 \
+		/proc/version >out
+	cmp /proc/version out
+	run ! grep -q "$second_half" trace
+}
+
 @test "the same with keys, CSV, and lines that end in NUL" {
 	FILTER_OPTIONS=(-k 1 -t 1)
 	same_with_any in

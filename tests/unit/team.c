@@ -77,7 +77,7 @@ static void
 test_few(void)
 {
 	struct team *team = team_new(4);
-	struct sum sum = { .n = 10 };
+	struct sum sum = { .n = 10 }, both = { .n = 10 };
 
 	tap_ok(team_parts(NULL, MANY) == 1, "no team: one part");
 	tap_ok(team_parts(team, 0) == 1 && team_parts(team, 100) == 1,
@@ -89,6 +89,10 @@ test_few(void)
 	tap_ok(team_parts(team, MANY) == 1, "all are: the caller is left");
 	team_spare(team, 0);
 	tap_ok(team_parts(team, MANY) == 4, "and they are back");
+	team_start(team, 2, add, &both);
+	tap_ok(team_parts(team, MANY) == 1, "the team is at work: one part");
+	team_wait(team);
+	tap_ok(team_parts(team, MANY) == 4, "no more");
 	team_run(team, 1, add, &sum);
 	tap_ok(adds_up(&sum, 1, 1), "one part");
 	team_wait(NULL);
@@ -131,8 +135,9 @@ main(void)
 {
 	/* What waits for ever is a failure and not a long test. */
 	alarm(300);
-	test_few();
+	/* First: the memory of a thread that ended is used for the next one. */
 	test_no_threads();
+	test_few();
 	test_rounds(1);
 	test_rounds(2);
 	test_rounds(3);
