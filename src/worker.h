@@ -8,11 +8,11 @@
  * lock. What both sides only read, such as a table, they may read at any time.
  *
  * What runs in the thread works from memory to memory, and reads or syncs
- * files at most: it waits for nobody, prints nothing, doesn't exit, and takes little of
- * the stack (128 KiB are all, in some C libraries). What goes wrong there is a
- * value that the owner looks at after worker_wait. No signal that is sent to
- * the process arrives in the thread; only what the thread itself does, such as
- * a store beyond the end of a mapped file (SIGBUS), is a signal there.
+ * files at most: it waits for nobody, prints nothing, doesn't exit, and takes
+ * little of the stack (128 KiB are all, in some C libraries). What goes wrong
+ * there is a value that the owner looks at after worker_wait. No signal that is
+ * sent to the process arrives in the thread; only what the thread itself does,
+ * such as a store beyond the end of a mapped file (SIGBUS), is a signal there.
  *
  * A handing over costs less than a microsecond while both are at work: who
  * waits looks for a short while again and again, and only then sleeps. With
