@@ -5,10 +5,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "no_memory.h"
 #include "tap.h"
 #include "team.h"
 
@@ -101,33 +100,23 @@ test_few(void)
 	team_free(team);
 }
 
-/* In a process of its own, where no more memory can be had. */
+static int
+does_all(void *context)
+{
+	struct sum sum = { .n = 1001 };
+
+	team_run(context, team_parts(context, MANY), add, &sum);
+	return adds_up(&sum, 4, 1) && team_parts(context, MANY) == 1;
+}
+
 static void
 test_no_threads(void)
 {
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-	tap_ok(1, "without threads # skip sanitizers need memory of their"
-	    " own");
-#else
-	int status = 0;
-	pid_t pid;
+	struct team *team = team_new(4);
 
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		struct team *team = team_new(4);
-		struct sum sum = { .n = 1001 };
-		struct rlimit limit = { 1, 1 };
-
-		setrlimit(RLIMIT_AS, &limit);
-		team_run(team, team_parts(team, MANY), add, &sum);
-		_exit(adds_up(&sum, 4, 1) && team_parts(team, MANY) == 1 ?
-		    42 : 0);
-	}
-	waitpid(pid, &status, 0);
-	tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == 42,
+	without_memory(does_all, team,
 	    "where no thread can be had, the caller does all of it");
-#endif
+	team_free(team);
 }
 
 int

@@ -12,24 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "no_memory.h"
 #include "tap.h"
 #include "worker.h"
 
 #define ROUNDS 20000
-
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-#define SANITIZED 1
-#elif defined __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
 
 /* Plain numbers: that they are right shows that they were handed over. */
 struct count {
@@ -262,29 +254,11 @@ test_bus(void)
 	    "a store beyond the end of a file comes to its handler");
 }
 
-/* What is true in a process of its own, where no more memory can be had? */
-static void
-test_none(void)
+static int
+no_worker(void *context)
 {
-#ifdef SANITIZED
-	tap_ok(1, "NULL where no thread can be had # skip sanitizers need"
-	    " memory of their own");
-#else
-	int status = 0;
-	pid_t pid;
-
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		struct rlimit limit = { 1, 1 };
-
-		setrlimit(RLIMIT_AS, &limit);
-		_exit(worker_new() == NULL ? 42 : 0);
-	}
-	waitpid(pid, &status, 0);
-	tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == 42,
-	    "NULL where no thread can be had");
-#endif
+	(void)context;
+	return worker_new() == NULL;
 }
 
 static void
@@ -321,7 +295,7 @@ main(void)
 	/* What waits for ever is a failure and not a long test. */
 	alarm(300);
 	test_bus();
-	test_none();
+	without_memory(no_worker, NULL, "NULL where no thread can be had");
 	w = worker_new();
 	if (!tap_ok(w != NULL, "a worker"))
 		return tap_end();
