@@ -182,6 +182,19 @@ take_name(const char **name, int letter, const char *value,
 	return 0;
 }
 
+/* A number from 1 to `most`. */
+static int
+take_small(unsigned *number, int letter, const char *value, unsigned most,
+    const char *allowed, struct error *error)
+{
+	uint64_t count;
+
+	if (num_count(value, &count) < 0 || count < 1 || count > most)
+		return bad_value(error, letter, value, allowed);
+	*number = (unsigned)count;
+	return 0;
+}
+
 static int
 parse_separator(const char *text, int *separator)
 {
@@ -201,8 +214,6 @@ static int
 take_option(struct options *o, int letter, const char *value,
     struct error *error)
 {
-	uint64_t number;
-
 	switch (letter) {
 	case 'f':
 		return take_name(&o->filter, letter, value, error);
@@ -266,13 +277,8 @@ take_option(struct options *o, int letter, const char *value,
 			return bad_value(error, letter, value, SIZE_HELP);
 		break;
 	case OPTION_HASHES:
-		if (num_count(value, &number) < 0 || number < 1 ||
-		    number > K_MAX) {
-			return bad_value(error, letter, value,
-			    "a number of hash functions from 1 to 64");
-		}
-		o->hashes = (unsigned)number;
-		break;
+		return take_small(&o->hashes, letter, value, K_MAX,
+		    "a number of hash functions from 1 to 64", error);
 	case OPTION_MAX_SIZE:
 		if (num_size(value, &o->max_bytes) < 0 || o->max_bytes == 0)
 			return bad_value(error, letter, value, SIZE_HELP);
@@ -284,13 +290,8 @@ take_option(struct options *o, int letter, const char *value,
 		}
 		break;
 	case 'j':
-		if (num_count(value, &number) < 0 || number < 1 ||
-		    number > TEAM_THREADS_MAX) {
-			return bad_value(error, letter, value,
-			    "a number of threads from 1 to 16");
-		}
-		o->threads = (unsigned)number;
-		break;
+		return take_small(&o->threads, letter, value, TEAM_THREADS_MAX,
+		    "a number of threads from 1 to 16", error);
 	case OPTION_ON_FULL:
 		if (parse_growth(value, &o->growth) < 0)
 			return bad_value(error, letter, value,
