@@ -40,8 +40,7 @@ gather(struct filter *f, uint64_t waiting, struct facts *facts)
 	*facts = (struct facts){ 0 };
 	for (unsigned i = 0; i < f->table.count; i++) {
 		const struct layer_entry *layer = &f->table.layers[i];
-		struct fill fill =
-		    fill_of_layer(f, i, SAMPLE_PAGES);
+		struct fill fill = fill_of_layer(f, i, SAMPLE_PAGES);
 
 		fill.lines = whole_lines(fill.lines);
 		facts->layers[i] = fill;

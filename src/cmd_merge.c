@@ -77,8 +77,7 @@ report(struct filter *out, const char *path, size_t count)
 	double p = out->header.error_rate;
 
 	for (unsigned i = 0; i < out->table.count; i++) {
-		struct fill fill =
-		    fill_of_layer(out, i, SAMPLE_PAGES);
+		struct fill fill = fill_of_layer(out, i, SAMPLE_PAGES);
 		lines += fill.lines;
 		rate += fill.error_rate;
 		planned += out->table.layers[i].error_rate;

@@ -232,11 +232,13 @@ read_in_halves(struct input *in, uint8_t *data)
 {
 	const size_t nbytes = READ_BYTES / 2;
 	struct half second = { in->fd, data + nbytes, nbytes, 0, 0 };
-	off_t offset = lseek(in->fd, 0, SEEK_CUR);
+	off_t offset;
 	ssize_t n;
 
-	if (offset < 0 || offset > in->halves_to ||
-	    team_parts(in->plan.team, READ_BYTES) == 1)
+	if (in->halves_to < 0 ||
+	    team_parts(in->plan.team, READ_BYTES) == 1 ||
+	    (offset = lseek(in->fd, 0, SEEK_CUR)) < 0 ||
+	    offset > in->halves_to)
 		return read_some(in, data, READ_BYTES);
 	second.offset = offset + (off_t)nbytes;
 	team_start(in->plan.team, 1, read_half, &second);

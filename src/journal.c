@@ -372,7 +372,7 @@ journal_replay(struct journal *j, int (*visit)(void *context,
 		return -1;
 	end = j->offset;
 	result = journal_rewind(j, error);
-	for (uint64_t left = j->count; result == 0 && left > 0; left -= got) {
+	while (result == 0 && j->given < j->count) {
 		result = journal_read(j, digests, REPLAY_DIGESTS, &got,
 		    error);
 		if (result == 0 && got == 0)

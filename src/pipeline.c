@@ -126,8 +126,8 @@ reserve_scratch(const struct pipeline *p, struct batch *batch)
 }
 
 /*
- * Take lines from data, up to a full batch, and let the team begin to hash
- * them. Returns where the next batch begins.
+ * Take lines from data, up to a full batch (none at its end), and let the team
+ * begin to hash them. Returns where the next batch begins.
  */
 static uint8_t *
 batch_begin(struct pipeline *p, struct batch *batch, uint8_t *data,
@@ -137,7 +137,7 @@ batch_begin(struct pipeline *p, struct batch *batch, uint8_t *data,
 		terminator(p) };
 
 	batch->pipeline = p;
-	batch->count = data == end ? 0 : p->recipe->csv ?
+	batch->count = p->recipe->csv ?
 	    csv_split(&csv, data, end, batch->starts, BATCH_LINES) :
 	    kernel()->split(data, end, terminator(p), batch->starts,
 	    BATCH_LINES);
@@ -146,7 +146,7 @@ batch_begin(struct pipeline *p, struct batch *batch, uint8_t *data,
 	reserve_scratch(p, batch);
 	if (batch->helpers > 0)
 		team_start(p->team, batch->helpers, hash_part, batch);
-	return batch->count == 0 ? data : batch->starts[batch->count];
+	return batch->starts[batch->count];
 }
 
 /* Collect the lines that are not in the filter; no jump depends on a line. */
