@@ -160,35 +160,36 @@ folder_bytes(const char *path)
 	return slash == NULL ? 0 : (int)(slash - path + 1);
 }
 
+/* Not realpath, which wants to search all folders above the current one. */
 char *
 store_follow(const char *path)
 {
-	char *name = memory_or_die(strdup(path)), *real, link[4096];
+	char *name = memory_or_die(strdup(path)), link[4096];
 
-	/* realpath does it for files; links to nothing yet come here. */
 	for (int i = 0; i < 40; i++) {
+		ssize_t n = readlink(name, link, sizeof link - 1);
 		size_t nbytes;
-		ssize_t n;
+		char *next;
 
-		real = realpath(name, NULL);
-		if (real != NULL || errno != ENOENT) {
+		if (n < 0 && (errno == EINVAL || errno == ENOENT))
+			return name; /* no link, or nothing yet */
+		if (n < 0) {
 			int errnum = errno;
 			free(name);
 			errno = errnum;
-			return real;
+			return NULL;
 		}
-		n = readlink(name, link, sizeof link - 1);
-		if (n <= 0)
-			break;
 		link[n] = '\0';
 		nbytes = strlen(name) + (size_t)n + 1;
-		real = memory_or_die(malloc(nbytes));
-		snprintf(real, nbytes, "%.*s%s", link[0] == '/' ? 0 :
+		next = memory_or_die(malloc(nbytes));
+		snprintf(next, nbytes, "%.*s%s", link[0] == '/' ? 0 :
 		    folder_bytes(name), name, link);
 		free(name);
-		name = real;
+		name = next;
 	}
-	return name;
+	free(name);
+	errno = ELOOP;
+	return NULL;
 }
 
 /* The name of the folder of `path`; to be freed. */
@@ -207,9 +208,10 @@ folder_name(const char *path)
 static int
 take_real_path(struct store *store, struct error *error)
 {
-	store->real_path = realpath(store->path, NULL);
-	if (store->real_path == NULL && errno == ENOENT)
-		store->real_path = memory_or_die(strdup(store->path));
+	struct stat st;
+
+	store->real_path = stat(store->path, &st) < 0 && errno == ENOENT ?
+	    memory_or_die(strdup(store->path)) : store_follow(store->path);
 	return store->real_path != NULL ? 0 :
 	    error_system(error, errno, store->path);
 }

@@ -359,13 +359,32 @@ has_lines() {
 	run ! grep -E '^openat.*O_CREAT.*, 06(66|44|40)\)' trace
 }
 
-@test "set-user-ID goes with the old lines, where it isn't root who writes" {
+# In a folder of another user, in which "${as_nobody[@]}" runs commands as him.
+enter_as_nobody() {
 	as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 	# all of a name's folders must be open to that user
 	folder=$(mktemp -d)
 	cd "$folder"
 	chown 65534:65534 . && "${as_nobody[@]}" "$BLOOMDEDUP" --version >file ||
 		skip "can't be another user"
+}
+
+@test "below a folder that may not be searched, but is entered" {
+	enter_as_nobody
+	mkdir above above/here
+	chown 65534:65534 above/here
+	cp "$BLOOMDEDUP" above/here/program
+	chmod 700 above
+	cd above/here
+	printf '%s\n' a b | "${as_nobody[@]}" ./program --atomic -f seen -o file
+	printf '%s\n' b c | "${as_nobody[@]}" ./program --atomic -f seen -o file
+	echo c | cmp - file
+	"${as_nobody[@]}" ./program merge -o seen seen
+	[ ! -e seen.journal ]
+}
+
+@test "set-user-ID goes with the old lines, where it isn't root who writes" {
+	enter_as_nobody
 	echo old >file
 	chown 65534:65534 file
 	chmod 4750 file
