@@ -20,12 +20,20 @@
 /* So many looks before a sleep, with a pause of some 10 to 50 ns each. */
 #define LOOKS 4000
 /*
- * After so many, others may run: on a machine that has much to do, whom we
- * wait for may have been put on this very processor.
+ * Where they are in vain, since the machine has much else to do or there are
+ * more threads than processors, they are not tried the next time; after the
+ * second time in vain not for 3 times, and so on up to 2^6 - 1. To yield in
+ * place of it took 50 times as long beside two busy programs.
  */
-#define LOOKS_AT_A_TIME 100
+#define FAILURES_MAX 6
 
 enum { OWNER, THREAD };
+
+/* Of one side, which alone uses it. */
+struct patience {
+	unsigned failures; /* so often looking was in vain */
+	unsigned skip;     /* so often it is not tried */
+};
 
 struct worker {
 	atomic_int turn;     /* OWNER or THREAD */
@@ -33,6 +41,7 @@ struct worker {
 	void (*work)(void *context); /* NULL is the end of the thread */
 	void *context;
 	unsigned looks;
+	struct patience patience[2]; /* of OWNER and THREAD */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t turned;
@@ -48,18 +57,40 @@ pause_briefly(void)
 #endif
 }
 
+static int
+is_turn(const struct worker *w, int who)
+{
+	return atomic_load_explicit(&w->turn, memory_order_acquire) == who;
+}
+
+/* Look again and again, if that is of use. */
+static int
+comes_soon(struct worker *w, int who)
+{
+	struct patience *patience = &w->patience[who];
+
+	if (patience->skip > 0) {
+		patience->skip--;
+		return 0;
+	}
+	for (unsigned i = 0; i < w->looks; i++) {
+		if (is_turn(w, who)) {
+			patience->failures = 0;
+			return 1;
+		}
+		pause_briefly();
+	}
+	if (patience->failures < FAILURES_MAX)
+		patience->failures++;
+	patience->skip = (1u << patience->failures) - 1;
+	return 0;
+}
+
 static void
 wait_for_turn(struct worker *w, int who)
 {
-	for (unsigned i = 1; i <= w->looks; i++) {
-		if (atomic_load_explicit(&w->turn, memory_order_acquire) ==
-		    who)
-			return;
-		if (i % LOOKS_AT_A_TIME == 0)
-			sched_yield();
-		else
-			pause_briefly();
-	}
+	if (is_turn(w, who) || comes_soon(w, who))
+		return;
 	pthread_mutex_lock(&w->lock);
 	atomic_fetch_add(&w->sleepers, 1);
 	while (atomic_load(&w->turn) != who)

@@ -16,7 +16,7 @@
  *
  * A handing over costs less than a microsecond while both are at work: who
  * waits looks for a short while again and again, and only then sleeps. With
- * one processor it sleeps at once.
+ * one processor, and where looking was in vain before, it sleeps at once.
  */
 #ifndef WORKER_H
 #define WORKER_H

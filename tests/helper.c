@@ -240,7 +240,7 @@ is_first_call(const uint64_t *info)
 static int
 is_waiting(const uint64_t *info)
 {
-	return info[CALL] == SYS_futex || info[CALL] == SYS_sched_yield;
+	return info[CALL] == SYS_futex;
 }
 
 /* Let it run from stop to stop; returns its wait status. */
