@@ -35,7 +35,7 @@ mapped_page(void *context, uint64_t i, uint64_t page)
 
 	(void)i;
 	/* One that can't be read counts as empty; who needs it says why. */
-	pages_load(pages, &page, 1, &(struct error){ 0 });
+	pages_load(pages, &page, 1, 0, 1, &(struct error){ 0 });
 	return pages->base + page * PAGE_BYTES;
 }
 

@@ -396,6 +396,22 @@ filter_prefetch(const struct filter *f, const struct digest *digests, size_t n)
 /* So many digests are dealt with at a time, where their pages are asked for. */
 #define PIECE 1024
 
+struct load_task {
+	struct pages *pages;
+	const uint64_t *numbers;
+	size_t n;
+};
+
+static void
+load_part(void *context, unsigned part, unsigned parts)
+{
+	struct load_task *t = context;
+
+	/* what fails is tried again by `load`, who tells it */
+	pages_load(t->pages, t->numbers, t->n, part, parts,
+	    &(struct error){ 0 });
+}
+
 static int
 load(struct filter *f, unsigned i, const struct digest *digests, size_t n,
     struct error *error)
@@ -404,9 +420,13 @@ load(struct filter *f, unsigned i, const struct digest *digests, size_t n,
 
 	while (f->pages[i].absent > 0 && n > 0) {
 		size_t some = n < PIECE ? n : PIECE;
+		struct load_task task = { &f->pages[i], numbers, some };
+		unsigned parts = team_parts(f->team, some);
 
 		block_pages(&f->arrays[i].geometry, digests, some, numbers);
-		if (pages_load(&f->pages[i], numbers, some, error) < 0)
+		if (parts > 1)
+			team_run(f->team, parts, load_part, &task);
+		if (pages_load(&f->pages[i], numbers, some, 0, 1, error) < 0)
 			return -1;
 		digests += some;
 		n -= some;

@@ -22,6 +22,26 @@
 /* Between two changed pages so many others are written, too, for one call. */
 #define WRITE_GAP 4
 
+/* The pages of one part: whole chunks, so that no word belongs to two. */
+struct range {
+	uint64_t first, end;
+};
+
+static struct range
+range_of_part(const struct pages *p, unsigned part, unsigned parts)
+{
+	uint64_t chunks = p->count / CHUNK_PAGES + 1;
+
+	return (struct range){ chunks * part / parts * CHUNK_PAGES,
+		chunks * (part + 1) / parts * CHUNK_PAGES };
+}
+
+static int
+is_within(struct range range, uint64_t number)
+{
+	return number - range.first < range.end - range.first;
+}
+
 static int
 get_bit(const uint64_t *bits, uint64_t i)
 {
@@ -114,7 +134,8 @@ static void
 set_present(struct pages *p, uint64_t number)
 {
 	set_bit(p->present, number);
-	p->absent--;
+	/* others may count, too */
+	__atomic_fetch_sub(&p->absent, 1, __ATOMIC_RELAXED);
 }
 
 static int
@@ -128,17 +149,20 @@ read_pages(struct pages *p, uint64_t first, uint64_t count,
 
 /*
  * Read all of a chunk into a huge page, which is had where none of its pages
- * is in use: so what has changed steps aside.
+ * is in use: so what has changed steps aside. Returns 1 if there is no memory
+ * for that.
  */
 static int
 load_chunk(struct pages *p, uint64_t chunk, struct error *error)
 {
 	uint64_t first = chunk * CHUNK_PAGES, end = first + CHUNK_PAGES;
-	uint8_t *aside = memory_or_die(malloc(CHUNK_PAGES * PAGE_BYTES));
+	uint8_t *aside = malloc(CHUNK_PAGES * PAGE_BYTES);
 	uint8_t *base = p->base + first * PAGE_BYTES, *next = aside;
 	size_t nbytes;
 	int result;
 
+	if (aside == NULL)
+		return 1;
 	end = end < p->count ? end : p->count;
 	nbytes = (size_t)(end - first) * PAGE_BYTES;
 	for (uint64_t i = first; i < end; i++) {
@@ -147,7 +171,7 @@ load_chunk(struct pages *p, uint64_t chunk, struct error *error)
 			next += PAGE_BYTES;
 		} else if (get_bit(p->present, i)) {
 			clear_bit(p->present, i);
-			p->absent++;
+			__atomic_fetch_add(&p->absent, 1, __ATOMIC_RELAXED);
 		}
 	}
 	madvise(base, nbytes, MADV_DONTNEED);
@@ -170,14 +194,18 @@ static int
 load_page(struct pages *p, uint64_t number, struct error *error)
 {
 	uint64_t chunk = number / CHUNK_PAGES;
+	int result = 1;
 
 	if (get_bit(p->present, number))
 		return 0;
 	if (p->singles[chunk] == CHUNK_SINGLES)
-		return load_chunk(p, chunk, error);
+		result = load_chunk(p, chunk, error);
+	else
+		p->singles[chunk]++;
+	if (result <= 0)
+		return result;
 	if (read_pages(p, number, 1, error) < 0)
 		return -1;
-	p->singles[chunk]++;
 	set_present(p, number);
 	return 0;
 }
@@ -194,13 +222,13 @@ announce(const struct pages *p, uint64_t first, uint64_t count)
  * disk, all at a time.
  */
 static void
-prepare(struct pages *p, const uint64_t *numbers, size_t n)
+prepare(struct pages *p, const uint64_t *numbers, size_t n, struct range range)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t number = numbers[i];
 		uint64_t chunk = number / CHUNK_PAGES;
 
-		if (get_bit(p->present, number))
+		if (!is_within(range, number) || get_bit(p->present, number))
 			continue;
 		if (p->dirty == NULL) {
 			announce(p, number, 1);
@@ -219,17 +247,20 @@ prepare(struct pages *p, const uint64_t *numbers, size_t n)
 }
 
 int
-pages_load(struct pages *p, const uint64_t *numbers, size_t n,
-    struct error *error)
+pages_load(struct pages *p, const uint64_t *numbers, size_t n, unsigned part,
+    unsigned parts, struct error *error)
 {
-	if (p->absent == 0)
+	struct range range = range_of_part(p, part, parts);
+
+	if (__atomic_load_n(&p->absent, __ATOMIC_RELAXED) == 0)
 		return 0;
 	if (!p->fresh)
-		prepare(p, numbers, n);
+		prepare(p, numbers, n, range);
 	if (p->dirty == NULL)
 		return 0; /* it is mapped */
 	for (size_t i = 0; i < n; i++) {
-		if (load_page(p, numbers[i], error) < 0)
+		if (is_within(range, numbers[i]) &&
+		    load_page(p, numbers[i], error) < 0)
 			return -1;
 	}
 	return 0;

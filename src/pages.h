@@ -60,10 +60,12 @@ void pages_unmap(struct pages *pages);
 
 /*
  * Let the pages with these numbers be present, before they are looked at or
- * changed. Tells the kernel of all of them before it reads the first.
+ * changed: those of them in one part of all pages, so that threads can do it
+ * for each part at the same time. Tells the kernel of all of them before it
+ * reads the first.
  */
 int pages_load(struct pages *pages, const uint64_t *numbers, size_t n,
-    struct error *error);
+    unsigned part, unsigned parts, struct error *error);
 
 /* These pages, which are present, are going to be changed. */
 void pages_touch(struct pages *pages, const uint64_t *numbers, size_t n);

@@ -43,11 +43,14 @@ work(struct pages *p, uint64_t pages)
 {
 	uint64_t numbers[40], first = any(COUNT - pages + 1);
 	size_t n = 1 + any(40);
+	unsigned parts = 1 + (unsigned)any(4);
 
 	for (size_t i = 0; i < n; i++)
 		numbers[i] = first + any(pages);
-	if (pages_load(p, numbers, n, &error) < 0)
-		return -1;
+	for (unsigned part = 0; part < parts; part++) {
+		if (pages_load(p, numbers, n, part, parts, &error) < 0)
+			return -1;
+	}
 	for (size_t i = 0; i < n; i++) {
 		size_t at = numbers[i] * PAGE_BYTES;
 
@@ -110,12 +113,12 @@ check_cut_off(void)
 	good = store_write(&store, model, NBYTES, OFFSET, &error) == 0 &&
 	    pages_map(&p, &store, OFFSET, COUNT, PAGES_PRIVATE, &error) == 0 &&
 	    ftruncate(store.fd, OFFSET + 600 * PAGE_BYTES) == 0;
-	tap_ok(good && pages_load(&p, &number, 1, &error) < 0,
+	tap_ok(good && pages_load(&p, &number, 1, 0, 1, &error) < 0,
 	    "a page that is not there can't be loaded: %s", error.text);
 	tap_ok(good && p.absent == COUNT, "and is not present");
 	/* One after the other, until the whole chunk is asked for. */
 	for (number = 512; good && number < 600; number++) {
-		if (pages_load(&p, &number, 1, &error) < 0)
+		if (pages_load(&p, &number, 1, 0, 1, &error) < 0)
 			break;
 		pages_touch(&p, &number, 1);
 		p.base[number * PAGE_BYTES] |= 2;
@@ -128,6 +131,33 @@ check_cut_off(void)
 	    file[599 * PAGE_BYTES] == 1 && file[0] == 1,
 	    "what was changed before is written back, and nothing else");
 	pages_unmap(&p);
+}
+
+/* Threads load one part each, so no page and no chunk may be in two. */
+static void
+check_parts(void)
+{
+	uint64_t numbers[COUNT];
+	struct pages p;
+
+	for (uint64_t i = 0; i < COUNT; i++)
+		numbers[i] = i;
+	for (unsigned parts = 1; parts <= 5; parts++) {
+		uint64_t sum = 0;
+		int good = 1;
+
+		for (unsigned part = 0; good && part < parts; part++) {
+			good = pages_map(&p, &store, OFFSET, COUNT,
+			    PAGES_PRIVATE, &error) == 0 && pages_load(&p,
+			    numbers, COUNT, part, parts, &error) == 0;
+			sum += COUNT - p.absent;
+			good = good && ((COUNT - p.absent) % 512 == 0 ||
+			    part == parts - 1);
+			pages_unmap(&p);
+		}
+		tap_ok(good && sum == COUNT, "in %u parts, each page is in"
+		    " one (%d of %d)", parts, (int)sum, COUNT);
+	}
 }
 
 /* A large file is mapped as it is; what isn't in memory is asked for once. */
@@ -148,8 +178,8 @@ check_large(void)
 	}
 	asked = p.present != NULL;
 	if (asked)
-		tap_ok(pages_load(&p, numbers, 4, &error) == 0 &&
-		    pages_load(&p, numbers, 4, &error) == 0 &&
+		tap_ok(pages_load(&p, numbers, 4, 0, 1, &error) == 0 &&
+		    pages_load(&p, numbers, 4, 0, 1, &error) == 0 &&
 		    p.absent == COUNT - 3, "large: three pages are asked for");
 	else
 		tap_ok(1, "large: asked for # skip this file system has all of"
@@ -194,6 +224,7 @@ main(void)
 	check(PAGES_FRESH, 100, "fresh, neighbours");
 	check_cut_off();
 	check_large();
+	check_parts();
 	close(store.fd);
 	free(model);
 	free(file);
