@@ -2,14 +2,8 @@
  * One buffer: what is read is appended to the beginning of a line that is
  * already there, and handed out up to the last newline. A long line makes the
  * buffer grow; only new bytes are searched for a newline, so that a line of a
- * gigabyte costs no more a byte than a short one.
- *
- * Gzip is inflated by pieces, from memory to memory. While one is worked on,
- * a worker inflates the next one, as far as what was read goes: the struct
- * gunzip and the piece are the worker's then. Reading, messages and whatever
- * else is here stay with the caller's thread, and nothing that is inflated
- * waits for more to be read. What a thread of the team reads of a plain file is
- * there before the caller goes on.
+ * gigabyte costs no more a byte than a short one. What a thread of the team
+ * reads of a file is there before the caller goes on.
  */
 #include "input.h"
 
@@ -20,29 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
+#include "gunzip.h"
 #include "signals.h"
 #include "store.h"
-#include "worker.h"
 
 /* A system call costs nothing, and it is at home in the L2 cache. */
-#define READ_BYTES (256 * 1024)
-/*
- * What a worker inflates at once: so much that it doesn't matter when one of
- * the two threads is kept waiting by other programs for a moment.
- */
-#define PIECE_BYTES (1024 * 1024)
+#define READ_BYTES GUNZIP_BYTES
 /* A line that made the buffer larger than this gives the memory back. */
 #define KEEP_BYTES (4 * 1024 * 1024)
-
-#define GZIP_HEAD 4
-
-struct gunzip {
-	z_stream stream;
-	int result;         /* what inflate said last */
-	uint8_t *packed;    /* READ_BYTES of what was read, not yet inflated */
-};
 
 struct input {
 	struct input_plan plan;
@@ -53,8 +33,6 @@ struct input {
 	int failed;
 	uint64_t handed_out;
 	uint64_t position;  /* bytes read */
-	int over;           /* no more can be read: 1 at the end, -1 by */
-	int over_reason;    /* this errno or a signal to stop */
 	struct csv_state csv; /* where the scan for the end of a record is */
 
 	uint8_t *data;
@@ -63,13 +41,7 @@ struct input {
 
 	int begun;          /* the open file's first bytes were looked at */
 	int gzip;           /* the open file is inflated */
-	struct gunzip gunzip;
-	struct worker *worker; /* NULL as long as it isn't worth one */
-	int ahead;          /* it has the next piece */
-	uint8_t *pieces;    /* two of PIECE_BYTES, one of them the worker's */
-	int turn;
-	const uint8_t *piece; /* what of the other is not taken yet */
-	size_t left;
+	struct gunzip *gunzip; /* NULL as long as no file was */
 };
 
 struct input *
@@ -87,11 +59,8 @@ input_new(const struct input_plan *plan)
 static void
 close_file(struct input *in)
 {
-	if (in->ahead)
-		worker_wait(in->worker);
-	in->ahead = 0;
 	if (in->gzip)
-		inflateEnd(&in->gunzip.stream);
+		gunzip_end(in->gunzip);
 	in->gzip = 0;
 	if (in->fd > STDIN_FILENO)
 		close(in->fd);
@@ -104,9 +73,7 @@ input_free(struct input *in)
 	if (in == NULL)
 		return;
 	close_file(in);
-	worker_free(in->worker);
-	free(in->pieces);
-	free(in->gunzip.packed);
+	gunzip_free(in->gunzip);
 	free(in->data);
 	free(in);
 }
@@ -114,7 +81,7 @@ input_free(struct input *in)
 unsigned
 input_threads(const struct input *in)
 {
-	return in->ahead != 0;
+	return in->gzip && gunzip_is_ahead(in->gunzip);
 }
 
 int
@@ -154,7 +121,6 @@ open_next(struct input *in)
 
 	in->name = shown_name(path);
 	in->begun = 0;
-	in->over = 0;
 	in->csv = (struct csv_state){ CSV_FIELD_START };
 	if (strcmp(path, "-") == 0) {
 		in->fd = STDIN_FILENO;
@@ -180,8 +146,10 @@ open_next(struct input *in)
 
 /* read(2), patient; -1 is an error or a signal that asks to stop. */
 static ssize_t
-read_some(struct input *in, uint8_t *data, size_t nbytes)
+read_some(void *context, uint8_t *data, size_t nbytes)
 {
+	struct input *in = context;
+
 	for (;;) {
 		ssize_t n;
 
@@ -253,22 +221,13 @@ read_in_halves(struct input *in, uint8_t *data)
 	return n + second.got;
 }
 
-/* Could this be the beginning of a gzip member (RFC 1952, section 2.3)? */
 static int
-gzip_like(const uint8_t *p, size_t nbytes)
+is_ready(void *context)
 {
-	static const uint8_t head[] = { 0x1f, 0x8b, 8 };
+	const struct input *in = context;
+	struct pollfd readable = { in->fd, POLLIN, 0 };
 
-	if (nbytes >= GZIP_HEAD && (p[3] & 0xe0) != 0)
-		return 0;
-	return nbytes > 0 &&
-	    memcmp(p, head, nbytes < sizeof head ? nbytes : sizeof head) == 0;
-}
-
-static int
-is_gzip(const uint8_t *p, size_t nbytes)
-{
-	return nbytes >= GZIP_HEAD && gzip_like(p, nbytes);
+	return poll(&readable, 1, 0) > 0;
 }
 
 /*
@@ -278,7 +237,7 @@ is_gzip(const uint8_t *p, size_t nbytes)
 static ssize_t
 begin_file(struct input *in, uint8_t *data)
 {
-	struct gunzip *g = &in->gunzip;
+	const struct gunzip_source source = { read_some, is_ready, in };
 	size_t have = 0;
 	ssize_t n;
 
@@ -287,204 +246,17 @@ begin_file(struct input *in, uint8_t *data)
 		if (n < 0)
 			return -1;
 		have += (size_t)n;
-	} while (n > 0 && have < GZIP_HEAD && in->plan.gunzip &&
-	    gzip_like(data, have));
+	} while (n > 0 && in->plan.gunzip && !gunzip_is_head(data, have) &&
+	    gunzip_may_be_head(data, have));
 	in->begun = 1;
-	if (!in->plan.gunzip || !is_gzip(data, have))
+	if (!in->plan.gunzip || !gunzip_is_head(data, have))
 		return (ssize_t)have;
 
 	in->gzip = 1;
-	g->stream = (z_stream){ 0 };
-	if (g->packed == NULL)
-		g->packed = memory_or_die(malloc(READ_BYTES));
-	memcpy(g->packed, data, have);
-	g->stream.next_in = g->packed;
-	g->stream.avail_in = (uInt)have;
-	if (inflateInit2(&g->stream, 16 + MAX_WBITS) != Z_OK)
-		memory_or_die(NULL);
+	if (in->gunzip == NULL)
+		in->gunzip = gunzip_new(&source, in->plan.threads);
+	gunzip_begin(in->gunzip, data, have);
 	return 0;
-}
-
-/*
- * Fill the packed bytes up to at least `wanted`; fewer only at the end. Both
- * the end and an error are kept, for when all that came before is done with.
- */
-static int
-read_packed(struct input *in, size_t wanted)
-{
-	struct gunzip *g = &in->gunzip;
-	z_stream *z = &g->stream;
-
-	while (z->avail_in < wanted && !in->over) {
-		ssize_t n;
-
-		memmove(g->packed, z->next_in, z->avail_in);
-		z->next_in = g->packed;
-		n = read_some(in, g->packed + z->avail_in,
-		    READ_BYTES - z->avail_in);
-		if (n > 0) {
-			z->avail_in += (uInt)n;
-		} else {
-			in->over = n < 0 ? -1 : 1;
-			in->over_reason = errno;
-		}
-	}
-	if (z->avail_in >= wanted || in->over >= 0)
-		return 0;
-	errno = in->over_reason;
-	return -1;
-}
-
-/*
- * Behind a member. Zeros at the end are padding, as gzip(1) has it. Returns 1
- * when another one begins, 0 at the end, -1 if neither.
- */
-static int
-next_member(struct input *in)
-{
-	z_stream *z = &in->gunzip.stream;
-
-	if (read_packed(in, GZIP_HEAD) < 0)
-		return -1;
-	if (is_gzip(z->next_in, z->avail_in))
-		return 1;
-	for (;;) {
-		while (z->avail_in > 0 && *z->next_in == 0) {
-			z->next_in++;
-			z->avail_in--;
-		}
-		if (z->avail_in > 0) {
-			report(in, "something that is not gzip follows the"
-			    " gzip data; it is left out");
-			return 0;
-		}
-		if (read_packed(in, 1) < 0)
-			return -1;
-		if (z->avail_in == 0)
-			return 0;
-	}
-}
-
-/*
- * Inflate the packed bytes, member after member, as long as there is room.
- * When there is nothing more to do it may be called again: it says the same.
- */
-static void
-inflate_piece(void *context)
-{
-	struct gunzip *g = context;
-	z_stream *z = &g->stream;
-
-	do {
-		g->result = inflate(z, Z_NO_FLUSH);
-	} while (g->result == Z_STREAM_END &&
-	    is_gzip(z->next_in, z->avail_in) && inflateReset(z) == Z_OK);
-}
-
-/* Get the next piece: from the worker, or to `data`. */
-static void
-next_piece(struct input *in, uint8_t *data)
-{
-	z_stream *z = &in->gunzip.stream;
-
-	if (in->ahead) {
-		worker_wait(in->worker);
-		in->ahead = 0;
-		data = in->pieces + (in->turn ? PIECE_BYTES : 0);
-	} else {
-		z->next_out = data;
-		z->avail_out = READ_BYTES;
-		inflate_piece(&in->gunzip);
-	}
-	in->piece = data;
-	in->left = (size_t)(z->next_out - data);
-}
-
-/*
- * Let the worker begin the next piece, if packed bytes are there, or can be
- * had without waiting. A file of which there are none costs no thread.
- */
-static void
-inflate_ahead(struct input *in)
-{
-	z_stream *z = &in->gunzip.stream;
-	struct pollfd readable = { in->fd, POLLIN, 0 };
-
-	if (in->plan.threads < 2)
-		return;
-	if (z->avail_in == 0 && poll(&readable, 1, 0) > 0)
-		read_packed(in, 1);
-	if (z->avail_in == 0 && z->avail_out > 0)
-		return;
-	if (in->worker == NULL) {
-		in->worker = worker_new();
-		if (in->worker == NULL) {
-			in->plan.threads = 1;
-			return;
-		}
-		in->pieces = memory_or_die(malloc(2 * PIECE_BYTES));
-	}
-	in->turn = !in->turn;
-	z->next_out = in->pieces + (in->turn ? PIECE_BYTES : 0);
-	z->avail_out = PIECE_BYTES;
-	in->ahead = 1;
-	worker_start(in->worker, inflate_piece, &in->gunzip);
-}
-
-/* Take from the piece; what was inflated to `data` is there. */
-static size_t
-take(struct input *in, uint8_t *data)
-{
-	size_t nbytes = in->left < READ_BYTES ? in->left : READ_BYTES;
-
-	if (in->piece != data)
-		memcpy(data, in->piece, nbytes);
-	in->piece += nbytes;
-	in->left -= nbytes;
-	return nbytes;
-}
-
-/* As read(2), of at most READ_BYTES inflated bytes. -1 is reported. */
-static ssize_t
-inflate_some(struct input *in, uint8_t *data)
-{
-	struct gunzip *g = &in->gunzip;
-
-	for (;;) {
-		int more;
-
-		if (in->left == 0) {
-			next_piece(in, data);
-			if (in->left > 0)
-				inflate_ahead(in);
-		}
-		if (in->left > 0)
-			return (ssize_t)take(in, data);
-		if (g->result == Z_STREAM_END) {
-			more = next_member(in);
-			if (more == 0)
-				return 0;
-		} else if (g->result == Z_OK || g->result == Z_BUF_ERROR) {
-			more = read_packed(in, 1);
-			if (more == 0 && g->stream.avail_in == 0) {
-				report(in, "the gzip data ends too early");
-				return -1;
-			}
-		} else {
-			if (g->result == Z_MEM_ERROR)
-				memory_or_die(NULL);
-			report(in, g->stream.msg != NULL &&
-			    g->result == Z_DATA_ERROR ?
-			    "the gzip data is damaged" :
-			    "the gzip data can't be inflated");
-			return -1;
-		}
-		if (more < 0) {
-			if (!signals_stop)
-				report(in, strerror(errno));
-			return -1;
-		}
-	}
 }
 
 /*
@@ -495,19 +267,19 @@ static ssize_t
 fill(struct input *in)
 {
 	uint8_t *data = in->data + in->end;
+	const char *wrong = NULL;
 	ssize_t n = 0;
 
 	if (!in->begun)
 		n = begin_file(in, data);
 	else if (!in->gzip)
 		n = read_in_halves(in, data);
-	if (n < 0) {
-		if (!signals_stop)
-			report(in, strerror(errno));
-		return -1;
-	}
-	if (in->gzip)
-		n = inflate_some(in, data);
+	if (n == 0 && in->gzip)
+		n = gunzip_read(in->gunzip, data, &wrong);
+	if (wrong != NULL)
+		report(in, wrong);
+	else if (n < 0 && !signals_stop)
+		report(in, strerror(errno));
 	return n;
 }
 
@@ -643,28 +415,6 @@ peek_open(const char *path, struct stat *st, off_t *position)
 	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }
 
-/*
- * Inflate the beginning of a member; *nbytes becomes how much of the packed
- * bytes that took. Returns the number of inflated bytes, 0 if it is damaged.
- */
-static size_t
-peek_inflate(const uint8_t *packed, size_t *nbytes, uint8_t *data, size_t room)
-{
-	z_stream z = { 0 };
-
-	if (inflateInit2(&z, 16 + MAX_WBITS) != Z_OK)
-		memory_or_die(NULL);
-	z.next_in = (Bytef *)(uintptr_t)packed;
-	z.avail_in = (uInt)*nbytes;
-	z.next_out = data;
-	z.avail_out = (uInt)room;
-	inflate(&z, Z_SYNC_FLUSH);
-	*nbytes -= z.avail_in;
-	room -= z.avail_out;
-	inflateEnd(&z);
-	return room;
-}
-
 static uint64_t
 estimate_file(const struct input_plan *plan, const char *path, uint8_t *data)
 {
@@ -685,10 +435,10 @@ estimate_file(const struct input_plan *plan, const char *path, uint8_t *data)
 	if (n <= 0)
 		return 0;
 	nbytes = (size_t)n;
-	if (plan->gunzip && is_gzip(data, nbytes)) {
+	if (plan->gunzip && gunzip_is_head(data, nbytes)) {
 		size_t packed = nbytes;
 		p = data + half;
-		nbytes = peek_inflate(data, &packed, p, half);
+		nbytes = gunzip_sample(data, &packed, p, half);
 		ratio = packed > 0 ? (double)nbytes / (double)packed : 0;
 	}
 	for (size_t i = 0; i < nbytes; i++)
