@@ -28,6 +28,8 @@ child_start(struct child *child, const char *command, struct error *error)
 {
 	int ends[2];
 
+	/* Who started us may have it ignored, and then no child is waited for. */
+	signal(SIGCHLD, SIG_DFL);
 	if (pipe(ends) < 0)
 		return error_system(error, errno, "--to-command");
 	fcntl(ends[0], F_SETFD, FD_CLOEXEC);
@@ -48,7 +50,7 @@ child_start(struct child *child, const char *command, struct error *error)
 }
 
 int
-child_finish(struct child *child, struct error *error)
+child_finish(struct child *child, int broken, struct error *error)
 {
 	char path[40];
 	int status, reader, left = 0;
@@ -79,7 +81,8 @@ child_finish(struct child *child, struct error *error)
 		    " remembered", WEXITSTATUS(status));
 		goto fail;
 	}
-	if (reader >= 0 && ioctl(reader, FIONREAD, &left) == 0 && left > 0) {
+	if (broken || (reader >= 0 && ioctl(reader, FIONREAD, &left) == 0 &&
+	    left > 0)) {
 		error_set(error, STATUS_FAILED, "--to-command: the command"
 		    " ended before it had read everything; nothing is"
 		    " remembered");

@@ -22,8 +22,9 @@ int child_start(struct child *child, const char *command,
 /*
  * Let the child see the end of its input, and wait for its end. Returns 0 if it
  * read everything and exited with 0; else -1, with its exit status (128 + n
- * for signal n) in error->status, or STATUS_FAILED if it left something unread.
+ * for signal n) in error->status, or STATUS_FAILED if it left something unread,
+ * which it did if the pipe was `broken`.
  */
-int child_finish(struct child *child, struct error *error);
+int child_finish(struct child *child, int broken, struct error *error);
 
 #endif

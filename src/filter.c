@@ -357,13 +357,14 @@ filter_close(struct filter *f, struct error *error)
 }
 
 int
-filter_share(struct filter *f, struct error *error)
+filter_share(struct filter *f, const struct store_wait *wait,
+    struct error *error)
 {
 	f->shared = 1;
 	unmap_layers(f); /* into the file itself */
 	if (map_layers(f, 0, error) < 0)
 		return -1;
-	store_share(&f->store);
+	store_share(&f->store, wait);
 	return 0;
 }
 

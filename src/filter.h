@@ -83,8 +83,9 @@ int filter_prepare(struct filter *filter, const char *path,
     struct error *error);
 int filter_publish(struct filter *filter, int replace, struct error *error);
 
-/* Let others share the filter that was just made. */
-int filter_share(struct filter *filter, struct error *error);
+/* Let others share the filter that was just made; wait for them so. */
+int filter_share(struct filter *filter, const struct store_wait *wait,
+    struct error *error);
 
 /*
  * With a shared lock: take over what other runs wrote about the layers. Call

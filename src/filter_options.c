@@ -178,8 +178,8 @@ filter_options_open(struct filter *filter, const struct options *o,
 		filter->growth = (enum growth)o->growth;
 	filter->max_bytes = o->max_bytes;
 	/* A new filter was made with the exclusive lock. */
-	result = o->shared && !filter->shared ? filter_share(filter, error) :
-	    0;
+	result = o->shared && !filter->shared ?
+	    filter_share(filter, &wait, error) : 0;
 	if (result == 0 && (o->filter == NULL ||
 	    hold_recover(filter, inputs->report, error) == 0))
 		return 0;

@@ -32,16 +32,24 @@ enum {
 };
 static const uint8_t magic[4] = { 0x89, 'b', 'd', 'j' };
 
+char *
+journal_name(const char *filter)
+{
+	size_t nbytes = strlen(filter) + sizeof STORE_JOURNAL;
+	char *name = memory_or_die(malloc(nbytes));
+
+	snprintf(name, nbytes, "%s%s", filter, STORE_JOURNAL);
+	return name;
+}
+
 static int
 begin(struct journal *j, const char *filter, int flags, struct error *error)
 {
-	size_t nbytes = strlen(filter) + sizeof ".journal";
 	struct stat st;
 
 	*j = (struct journal)JOURNAL_NONE;
-	j->path = memory_or_die(malloc(nbytes));
+	j->path = journal_name(filter);
 	j->frame = memory_or_die(malloc(HEAD_BYTES + PAYLOAD_MAX));
-	snprintf(j->path, nbytes, "%s.journal", filter);
 	/* Nothing that somebody planted there is followed or waited for. */
 	do {
 		j->fd = open(j->path, flags | O_CLOEXEC | O_NOFOLLOW |
@@ -280,7 +288,9 @@ journal_open(struct journal *j, const char *filter,
 	int result;
 
 	if (begin(j, filter, O_RDONLY, error) < 0) {
-		result = j->fd < 0 && errno == ENOENT ? 1 : -1;
+		/* No journal has a name that is too long for one. */
+		result = j->fd < 0 && (errno == ENOENT ||
+		    errno == ENAMETOOLONG) ? 1 : -1;
 		goto fail;
 	}
 	result = read_frame(j, &kind, &payload, error);

@@ -41,6 +41,9 @@ struct journal {
 
 #define JOURNAL_NONE { .fd = -1 }
 
+/* The name of the journal of `filter` (its resolved name); to be freed. */
+char *journal_name(const char *filter);
+
 /* Begin a journal for the filter file `filter` (its resolved name). */
 int journal_create(struct journal *journal, const char *filter,
     const uint8_t id[FORMAT_ID_BYTES], struct error *error);

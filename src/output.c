@@ -7,30 +7,71 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "journal.h"
 #include "signals.h"
 #include "store.h"
 
+/* So often, 20 ms apart, a file is looked at that others append to. */
+#define LOOKS 50
+
 static int
-check_same_file(const struct stat *st, const struct input_plan *inputs,
-    const char *filter, struct error *error)
+look(const char *path, struct stat *st)
 {
-	struct stat other;
-	const char *name;
+	return path == NULL ? fstat(STDOUT_FILENO, st) : stat(path, st);
+}
+
+int
+output_is_same(const char *a, const char *b)
+{
+	struct stat x, y;
+	int x_is = look(a, &x) == 0, y_is = look(b, &y) == 0;
 
 	/* Reading and writing the same terminal or /dev/null is all right. */
-	if (!S_ISREG(st->st_mode))
-		return 0;
-	name = inputs == NULL ? NULL : input_same_file(inputs, st);
+	if (x_is && y_is)
+		return S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+		    x.st_ino == y.st_ino;
+	return !x_is && !y_is && a != NULL && b != NULL &&
+	    store_same_place(a, b);
+}
+
+static int
+is_journal_of(const char *path, const char *filter)
+{
+	char *real = store_real_path(filter);
+	char *journal = real == NULL ? NULL : journal_name(real);
+	int result = journal != NULL && output_is_same(path, journal);
+
+	free(real);
+	free(journal);
+	return result;
+}
+
+int
+output_check(const char *path, int atomic, const struct input_plan *inputs,
+    const char *filter, struct error *error)
+{
+	const char *name = NULL;
+	struct stat st;
+
+	if (!(atomic && path != NULL) && look(path, &st) == 0 &&
+	    S_ISREG(st.st_mode))
+		name = input_same_file(inputs, &st);
 	if (name != NULL) {
 		return error_set(error, STATUS_USAGE,
 		    "%s: the output is also an input", name);
 	}
-	if (filter != NULL && stat(filter, &other) == 0 &&
-	    other.st_dev == st->st_dev && other.st_ino == st->st_ino) {
+	if (filter != NULL && output_is_same(path, filter)) {
 		return error_set(error, STATUS_USAGE,
 		    "%s: the output is the filter", filter);
+	}
+	if (filter != NULL && is_journal_of(path, filter)) {
+		return error_set(error, STATUS_USAGE,
+		    "%s: the output would be the filter's journal, %s%s",
+		    path != NULL ? path : "standard output", filter,
+		    STORE_JOURNAL);
 	}
 	return 0;
 }
@@ -69,14 +110,11 @@ open_hidden(struct output *out, const char *path, const struct stat *old,
 
 static int
 open_path(struct output *out, const char *path, int atomic,
-    const struct input_plan *inputs, const char *filter, struct error *error)
+    struct error *error)
 {
 	struct stat st;
 	int exists = stat(path, &st) == 0;
 
-	if (exists && check_same_file(&st, atomic ? NULL : inputs,
-	    filter, error) < 0)
-		return -1;
 	if (atomic && (!exists || S_ISREG(st.st_mode)))
 		return open_hidden(out, path, exists ? &st : NULL, error);
 	do {
@@ -87,34 +125,19 @@ open_path(struct output *out, const char *path, int atomic,
 }
 
 int
-output_check(const char *path, int atomic, const struct input_plan *inputs,
-    const char *filter, struct error *error)
-{
-	struct stat st;
-
-	/* What is not there yet is no input; what is wrong is told later. */
-	if ((path == NULL ? fstat(STDOUT_FILENO, &st) : stat(path, &st)) < 0)
-		return 0;
-	return check_same_file(&st, atomic && path != NULL ? NULL :
-	    inputs, filter, error);
-}
-
-int
 output_open(struct output *out, const char *path, int atomic,
     const struct input_plan *inputs, const char *filter, struct error *error)
 {
-	struct stat st;
-
 	*out = (struct output){ .fd = STDOUT_FILENO,
 		.name = "standard output" };
-	if (path == NULL) {
-		if (fstat(out->fd, &st) < 0)
-			return error_system(error, errno, out->name);
-		return check_same_file(&st, inputs, filter, error);
-	}
+	/* Once more: much may have happened since the first look. */
+	if (output_check(path, atomic, inputs, filter, error) < 0)
+		return -1;
+	if (path == NULL)
+		return 0;
 	out->name = path;
 	out->fd = -1;
-	if (open_path(out, path, atomic, inputs, filter, error) == 0)
+	if (open_path(out, path, atomic, error) == 0)
 		return 0;
 	output_close(out, &(struct error){ 0 });
 	return -1;
@@ -134,16 +157,6 @@ output_begin(struct output *out, struct error *error)
 	if (result < 0 && errno != EINVAL)
 		return error_system(error, errno, out->name);
 	return 0;
-}
-
-int
-output_is_same(const struct output *a, const struct output *b)
-{
-	struct stat x, y;
-
-	return fstat(a->fd, &x) == 0 && fstat(b->fd, &y) == 0 &&
-	    S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
-	    x.st_ino == y.st_ino;
 }
 
 int
@@ -201,15 +214,15 @@ output_finish(struct output *out, struct error *error)
 }
 
 /*
- * The last byte of a file that is open for writing only: read through a
- * second descriptor. Returns 0 if it can't be had.
+ * How long a file is that does not end in the terminator; 0 if it does, or that
+ * can't be told. It is open for writing only, so a second descriptor reads it.
  */
-static int
-last_byte(int fd, char *byte)
+static off_t
+torn_length(int fd, char terminator)
 {
-	char path[40];
+	char path[40], byte = terminator;
 	struct stat st;
-	int again, result = 0;
+	int again;
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
 		return 0;
@@ -217,9 +230,27 @@ last_byte(int fd, char *byte)
 	again = open(path, O_RDONLY | O_CLOEXEC);
 	if (again < 0)
 		return 0;
-	result = pread(again, byte, 1, st.st_size - 1) == 1;
+	if (pread(again, &byte, 1, st.st_size - 1) != 1)
+		byte = terminator;
 	close(again);
-	return result;
+	return byte == terminator ? 0 : st.st_size;
+}
+
+/* Others, in the middle of a write, go on; what is torn stays as it is. */
+static int
+is_torn(int fd, char terminator)
+{
+	off_t before = 0;
+
+	for (int i = 0; i < LOOKS; i++) {
+		off_t length = torn_length(fd, terminator);
+
+		if (length == 0 || length == before)
+			return length != 0;
+		before = length;
+		nanosleep(&(struct timespec){ .tv_nsec = 20 * 1000000 }, NULL);
+	}
+	return 0;
 }
 
 int
@@ -227,11 +258,10 @@ output_mend(struct output *out, char terminator,
     void (*notice)(const char *text), struct error *error)
 {
 	int flags = fcntl(out->fd, F_GETFL);
-	char byte, text[4700];
+	char text[4700];
 	size_t written;
 
-	if (flags < 0 || !(flags & O_APPEND) || !last_byte(out->fd, &byte) ||
-	    byte == terminator)
+	if (flags < 0 || !(flags & O_APPEND) || !is_torn(out->fd, terminator))
 		return 0;
 	snprintf(text, sizeof text, "%s: its last line was torn by an earlier"
 	    " run; the new lines begin on a line of their own", out->name);

@@ -28,7 +28,7 @@ struct output {
 
 /*
  * Open `path` for writing, or take standard output if it is NULL. Refused if
- * it is also an input, or `filter`. An old file's content stays until
+ * it is also an input, or `filter`, or that one's journal. An old file's content stays until
  * output_begin. `path` must live as long as the output.
  *
  * If `atomic`, a regular file is made anew under a temporary name, which nobody
@@ -48,8 +48,11 @@ int output_check(const char *path, int atomic, const struct input_plan *inputs,
 /* All is well, lines will be written: cut off an old file's content. */
 int output_begin(struct output *output, struct error *error);
 
-/* Are both the same regular file? */
-int output_is_same(const struct output *a, const struct output *b);
+/*
+ * Are both the same regular file, one that is there or one that isn't yet?
+ * NULL is standard output.
+ */
+int output_is_same(const char *a, const char *b);
 
 /* Can it be synced? A pipe or a terminal can't: STATUS_USAGE, with a word. */
 int output_check_sync(const struct output *output, struct error *error);
@@ -63,7 +66,8 @@ int output_finish(struct output *output, struct error *error);
 /*
  * A run that was killed can leave a torn last line in a file that is being
  * appended to. If so, end it with `terminator`, and say so to `notice`, so
- * that no line is glued to it.
+ * that no line is glued to it. Waits as long as others append to it, but not
+ * longer than a second.
  */
 int output_mend(struct output *output, char terminator,
     void (*notice)(const char *text), struct error *error);

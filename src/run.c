@@ -39,11 +39,20 @@ int
 run_check_outputs(const struct options *o, const struct input_plan *inputs,
     enum pipeline_print print, struct error *error)
 {
-	if (print != PRINT_NOTHING && !o->quiet && o->to_command == NULL &&
+	int prints = print != PRINT_NOTHING && !o->quiet &&
+	    o->to_command == NULL;
+
+	if (prints &&
 	    output_check(o->output, o->atomic, inputs, o->filter, error) < 0)
 		return -1;
-	return o->duplicates == NULL ? 0 : output_check(o->duplicates,
-	    o->atomic, inputs, o->filter, error);
+	if (o->duplicates == NULL)
+		return 0;
+	if (prints && output_is_same(o->output, o->duplicates)) {
+		return error_set(error, STATUS_USAGE, "%s: --duplicates must"
+		    " be another file than the output", o->duplicates);
+	}
+	return output_check(o->duplicates, o->atomic, inputs, o->filter,
+	    error);
 }
 
 /* Where the lines go: a file, standard output, or a command. */
@@ -69,19 +78,6 @@ open_output(struct run *run, const struct input_plan *inputs,
 	return 0;
 }
 
-/* A name beside a folder's: with --atomic both are temporary files. */
-static int
-same_outputs(const struct run *run)
-{
-	const struct output *a = &run->output, *b = &run->duplicates;
-
-	if (a->fd < 0 || b->fd < 0)
-		return 0;
-	if (a->target != NULL && b->target != NULL)
-		return strcmp(a->target, b->target) == 0;
-	return output_is_same(a, b);
-}
-
 /* Open what is written to; old files are cut off only when all is well. */
 static int
 open_outputs(struct run *run, const struct input_plan *inputs,
@@ -97,10 +93,6 @@ open_outputs(struct run *run, const struct input_plan *inputs,
 		if (output_open(p->duplicates, o->duplicates, o->atomic,
 		    inputs, o->filter, error) < 0)
 			return -1;
-	}
-	if (same_outputs(run)) {
-		return error_set(error, STATUS_USAGE, "%s: --duplicates must"
-		    " be another file than the output", o->duplicates);
 	}
 	if (output_begin(&run->output, error) < 0 ||
 	    output_begin(&run->duplicates, error) < 0)
@@ -150,13 +142,14 @@ static int
 finish_child(struct run *run, int result, struct error *error)
 {
 	struct error second;
+	int broken = result < 0 && strncmp(error->text, run->output.name,
+	    strlen(run->output.name)) == 0;
 
 	run->output.fd = -1;
-	if (child_finish(&run->child, &second) == 0)
+	if (child_finish(&run->child, broken && !signals_stop, &second) == 0)
 		return result;
 	/* A pipe that broke is explained by how the command ended. */
-	if (result < 0 && strncmp(error->text, run->output.name,
-	    strlen(run->output.name)) == 0)
+	if (broken)
 		*error = second;
 	else
 		join_errors(&result, -1, error, &second);
@@ -175,11 +168,12 @@ commit(struct run *run, struct error *error)
 
 	if (write && hold_prepare(hold, error) < 0)
 		return -1;
+	/* The new lines last: what fails before leaves the old file. */
 	if ((run->options->atomic || run->options->sync) &&
-	    ((run->output.fd >= 0 &&
-	    output_finish(&run->output, error) < 0) ||
-	    (run->duplicates.fd >= 0 &&
-	    output_finish(&run->duplicates, error) < 0)))
+	    ((run->duplicates.fd >= 0 &&
+	    output_finish(&run->duplicates, error) < 0) ||
+	    (run->output.fd >= 0 &&
+	    output_finish(&run->output, error) < 0)))
 		return -1;
 	return write ? hold_apply(hold, error) : 0;
 }

@@ -26,6 +26,11 @@
 
 /* Names are random: a second try means that the generator is broken. */
 #define NAME_TRIES 100
+/*
+ * Milliseconds that a run waits for a lock which others have only for moments,
+ * whatever it was told, and also when it is to stop.
+ */
+#define LEAST_PATIENCE 1000
 
 static uint64_t
 now_milliseconds(void)
@@ -61,12 +66,28 @@ check_regular(struct store *store, struct error *error)
 	return 0;
 }
 
+static void
+command_name(pid_t process, char name[STORE_HOLDER_NAME])
+{
+	char path[64];
+	FILE *comm;
+
+	name[0] = '\0';
+	snprintf(path, sizeof path, "/proc/%d/comm", (int)process);
+	comm = fopen(path, "re");
+	if (comm == NULL)
+		return;
+	if (fgets(name, STORE_HOLDER_NAME, comm) != NULL)
+		name[strcspn(name, "\n")] = '\0';
+	fclose(comm);
+}
+
 pid_t
 store_holder(const struct store *store, char name[STORE_HOLDER_NAME])
 {
-	char line[256], path[64];
+	char line[256];
 	struct stat st;
-	FILE *locks, *comm;
+	FILE *locks;
 	pid_t holder = 0;
 
 	name[0] = '\0';
@@ -88,65 +109,73 @@ store_holder(const struct store *store, char name[STORE_HOLDER_NAME])
 			holder = pid;
 	}
 	fclose(locks);
-	if (holder == 0)
-		return 0;
-	snprintf(path, sizeof path, "/proc/%d/comm", (int)holder);
-	comm = fopen(path, "re");
-	if (comm != NULL) {
-		if (fgets(name, STORE_HOLDER_NAME, comm) != NULL)
-			name[strcspn(name, "\n")] = '\0';
-		fclose(comm);
-	}
+	if (holder != 0)
+		command_name(holder, name);
 	return holder;
 }
 
 static void
-describe_holder(const struct store *store, char *text, size_t nbytes)
+describe_holder(const struct store *store, pid_t holder, char *text,
+    size_t nbytes)
 {
 	char name[STORE_HOLDER_NAME];
-	pid_t holder = store_holder(store, name);
 
+	if (holder == 0)
+		holder = store_holder(store, name);
+	else
+		command_name(holder, name);
 	if (holder == 0)
 		snprintf(text, nbytes, "another run");
 	else
 		snprintf(text, nbytes, "process %d (%s)", (int)holder, name);
 }
 
-/* Poll, since flock has no timeout and an alarm can come too early. */
+/*
+ * A lock could not be had since `start`: sleep a while, and longer each time.
+ * Polled, since no lock has a timeout and an alarm can come too early.
+ * `holder` is 0 if it isn't known.
+ */
 static int
-lock(struct store *store, const struct store_wait *wait, uint64_t start,
-    int *noticed, struct error *error)
+wait_for_lock(struct store *store, uint64_t start, uint64_t patience,
+    long *pause, pid_t holder, struct error *error)
 {
-	char text[5000], holder[100];
+	uint64_t waited = now_milliseconds() - start;
+	char text[5000], who[100];
+
+	if (waited >= patience) {
+		describe_holder(store, holder, who, sizeof who);
+		return error_set(error, STATUS_LOCKED, "%s: in use by %s; gave"
+		    " up after %g s (--lock-timeout)", store->path, who,
+		    (double)patience / 1000);
+	}
+	if (waited >= 1000 && !store->noticed) {
+		describe_holder(store, holder, who, sizeof who);
+		snprintf(text, sizeof text, "%s: waiting for %s", store->path,
+		    who);
+		store->wait.notice(text);
+		store->noticed = 1;
+	}
+	nanosleep(&(struct timespec){ .tv_nsec = *pause * 1000000 }, NULL);
+	*pause = *pause < 32 ? *pause * 2 : 50;
+	return 0;
+}
+
+static int
+lock(struct store *store, uint64_t start, struct error *error)
+{
 	long pause = 1;
 
-	while (flock(store->fd, (wait->shared ? LOCK_SH : LOCK_EX) |
+	while (flock(store->fd, (store->wait.shared ? LOCK_SH : LOCK_EX) |
 	    LOCK_NB) < 0) {
-		uint64_t waited = now_milliseconds() - start;
-
 		if (signals_stop)
 			return stopped(store, error);
 		if (errno == EINTR)
 			continue;
 		if (errno != EWOULDBLOCK)
 			return error_system(error, errno, store->path);
-		if (waited >= wait->milliseconds) {
-			describe_holder(store, holder, sizeof holder);
-			return error_set(error, STATUS_LOCKED, "%s: in use by"
-			    " %s; gave up after %g s (--lock-timeout)",
-			    store->path, holder,
-			    (double)wait->milliseconds / 1000);
-		}
-		if (waited >= 1000 && !*noticed) {
-			describe_holder(store, holder, sizeof holder);
-			snprintf(text, sizeof text, "%s: waiting for %s",
-			    store->path, holder);
-			wait->notice(text);
-			*noticed = 1;
-		}
-		nanosleep(&(struct timespec){ .tv_nsec = pause * 1000000 },
-		    NULL);
-		pause = pause < 32 ? pause * 2 : 50;
+		if (wait_for_lock(store, start, store->wait.milliseconds,
+		    &pause, 0, error) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -204,14 +233,47 @@ folder_name(const char *path)
 	return folder;
 }
 
-/* A link to nothing stays what it is, and is in the way of a new file. */
-static int
-take_real_path(struct store *store, struct error *error)
+char *
+store_real_path(const char *path)
 {
 	struct stat st;
 
-	store->real_path = stat(store->path, &st) < 0 && errno == ENOENT ?
-	    memory_or_die(strdup(store->path)) : store_follow(store->path);
+	return stat(path, &st) < 0 && errno == ENOENT ?
+	    memory_or_die(strdup(path)) : store_follow(path);
+}
+
+static const char *
+base_name(const char *path)
+{
+	return path + folder_bytes(path);
+}
+
+int
+store_same_place(const char *a, const char *b)
+{
+	char *names[] = { store_follow(a), store_follow(b) };
+	struct stat folders[2];
+	int same = 1;
+
+	for (int i = 0; i < 2; i++) {
+		char *folder = names[i] == NULL ? NULL : folder_name(names[i]);
+
+		if (folder == NULL || stat(folder, &folders[i]) < 0)
+			same = 0;
+		free(folder);
+	}
+	same = same && folders[0].st_dev == folders[1].st_dev &&
+	    folders[0].st_ino == folders[1].st_ino &&
+	    strcmp(base_name(names[0]), base_name(names[1])) == 0;
+	free(names[0]);
+	free(names[1]);
+	return same;
+}
+
+static int
+take_real_path(struct store *store, struct error *error)
+{
+	store->real_path = store_real_path(store->path);
 	return store->real_path != NULL ? 0 :
 	    error_system(error, errno, store->path);
 }
@@ -221,11 +283,12 @@ store_open(struct store *store, const char *path, int writable,
     const struct store_wait *wait, struct error *error)
 {
 	uint64_t start = now_milliseconds();
-	int noticed = 0;
 
 	*store = (struct store)STORE_NONE;
 	store->path = memory_or_die(strdup(path));
 	store->writable = writable;
+	if (wait != NULL)
+		store->wait = *wait;
 	for (;;) {
 		struct stat opened, named;
 
@@ -249,7 +312,7 @@ store_open(struct store *store, const char *path, int writable,
 				goto fail;
 			return 0;
 		}
-		if (lock(store, wait, start, &noticed, error) < 0)
+		if (lock(store, start, error) < 0)
 			goto fail;
 
 		/* While we waited, the file may have been replaced. */
@@ -373,6 +436,14 @@ store_new_mode(const char *path)
 	return 0666 & ~hidden;
 }
 
+static int
+has_suffix(const char *text, const char *suffix)
+{
+	size_t n = strlen(text), m = strlen(suffix);
+
+	return n >= m && strcmp(text + n - m, suffix) == 0;
+}
+
 int
 store_create(struct store *store, const char *path, struct error *error)
 {
@@ -381,6 +452,12 @@ store_create(struct store *store, const char *path, struct error *error)
 	store->writable = 1;
 	/* Through a link it is the file that is made or replaced. */
 	if (take_real_path(store, error) < 0) {
+		store_close(store);
+		return -1;
+	}
+	if (has_suffix(store->real_path, STORE_JOURNAL)) {
+		error_set(error, STATUS_USAGE, "%s: a filter's name can't end"
+		    " in %s, as its journal's does", path, STORE_JOURNAL);
 		store_close(store);
 		return -1;
 	}
@@ -448,8 +525,9 @@ store_publish(struct store *store, int replace, struct error *error)
 }
 
 void
-store_share(struct store *store)
+store_share(struct store *store, const struct store_wait *wait)
 {
+	store->wait = *wait;
 	/* Nobody else has it, so there is nothing to wait for or to fail. */
 	while (flock(store->fd, LOCK_SH) < 0 && errno == EINTR)
 		continue;
@@ -461,32 +539,50 @@ store_be_alone(struct store *store)
 	return flock(store->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-static int
-set_range(struct store *store, short type, uint64_t offset, uint64_t nbytes)
+static struct flock
+lock_of_range(short type, uint64_t offset, uint64_t nbytes)
 {
-	struct flock range = { .l_type = type, .l_whence = SEEK_SET,
+	return (struct flock){ .l_type = type, .l_whence = SEEK_SET,
 		.l_start = (off_t)offset, .l_len = (off_t)nbytes };
-	int result;
-
-	do {
-		result = fcntl(store->fd, F_SETLKW, &range);
-	} while (result < 0 && errno == EINTR);
-	return result;
 }
 
 int
 store_lock_range(struct store *store, uint64_t offset, uint64_t nbytes,
     struct error *error)
 {
-	if (set_range(store, F_WRLCK, offset, nbytes) < 0)
-		return error_system(error, errno, store->path);
+	struct flock ours = lock_of_range(F_WRLCK, offset, nbytes), other;
+	uint64_t start = now_milliseconds();
+	uint64_t patience = store->wait.milliseconds;
+	long pause = 1;
+
+	if (patience < LEAST_PATIENCE)
+		patience = LEAST_PATIENCE;
+	while (fcntl(store->fd, F_SETLK, &ours) < 0) {
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN && errno != EACCES)
+			return error_system(error, errno, store->path);
+		if (signals_stop &&
+		    now_milliseconds() - start >= LEAST_PATIENCE)
+			return stopped(store, error);
+		other = ours;
+		if (fcntl(store->fd, F_GETLK, &other) == 0 &&
+		    other.l_type == F_UNLCK)
+			continue; /* by now it is free */
+		if (wait_for_lock(store, start, patience, &pause,
+		    other.l_pid, error) < 0)
+			return -1;
+	}
 	return 0;
 }
 
 void
 store_unlock_range(struct store *store, uint64_t offset, uint64_t nbytes)
 {
-	set_range(store, F_UNLCK, offset, nbytes);
+	struct flock ours = lock_of_range(F_UNLCK, offset, nbytes);
+
+	while (fcntl(store->fd, F_SETLK, &ours) < 0 && errno == EINTR)
+		continue;
 }
 
 void

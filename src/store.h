@@ -14,6 +14,13 @@
 
 #include "error.h"
 
+/* Which lock to take, and how to wait for another run that holds it. */
+struct store_wait {
+	int shared;                        /* beside others that share it */
+	uint64_t milliseconds;             /* 0: not at all */
+	void (*notice)(const char *text);  /* told once, after a second */
+};
+
 struct store {
 	int fd;        /* -1 if there is no file */
 	char *path;    /* as messages name it */
@@ -21,14 +28,12 @@ struct store {
 	char *hidden;  /* the temporary name before store_publish, or NULL */
 	int writable;
 	uint64_t length;
+	struct store_wait wait; /* for both locks */
+	int noticed;            /* that was told */
 };
 
-/* Which lock to take, and how to wait for another run that holds it. */
-struct store_wait {
-	int shared;                        /* beside others that share it */
-	uint64_t milliseconds;             /* 0: not at all */
-	void (*notice)(const char *text);  /* told once, after a second */
-};
+/* What stands beside FILTER, under the name FILTER.journal: see journal.h. */
+#define STORE_JOURNAL ".journal"
 
 /* The state before any open, on which store_close does nothing. */
 #define STORE_NONE { .fd = -1 }
@@ -58,6 +63,12 @@ int store_publish(struct store *store, int replace, struct error *error);
  * NULL, and errno, if that can't be told.
  */
 char *store_follow(const char *path);
+
+/* The same, but a link to nothing stays what it is, and in the way. */
+char *store_real_path(const char *path);
+
+/* Would two files with these names, which aren't there yet, be one? */
+int store_same_place(const char *a, const char *b);
 
 /*
  * Open a new file for reading and writing under a random name in the folder of
@@ -99,15 +110,15 @@ int store_is_zero(struct store *store, uint64_t offset, int *zero,
     struct error *error);
 
 /*
- * Keep the lock only as a shared one; or try to be the only one that has it:
+ * Keep the lock only as a shared one, and wait for others so; or try to be the only one that has it:
  * returns 1 if so. If not, no lock is left.
  */
-void store_share(struct store *store);
+void store_share(struct store *store, const struct store_wait *wait);
 int store_be_alone(struct store *store);
 
 /*
- * A second, short lock, on a range of the file's bytes, for who shares it;
- * waits as long as it takes. Ends with the process.
+ * A second, short lock, on a range of the file's bytes, for who shares it.
+ * Waits for it as store_open does for the other one. Ends with the process.
  */
 int store_lock_range(struct store *store, uint64_t offset, uint64_t nbytes,
     struct error *error);

@@ -478,6 +478,31 @@ default_acl() {
 	[ -p fifo ]
 }
 
+@test "where --duplicates can't be replaced, the file isn't" {
+	echo old >file
+	printf 'a\nb\na\n' >in
+	mkdir folder
+	mkfifo pipe
+	"$BLOOMDEDUP" --atomic -f seen -o file --duplicates=folder/dup <pipe \
+		2>err 7>&- &
+	exec 7>pipe
+	cat in >&7
+	until_true has_temporary folder
+	rm -r folder
+	exec 7>&-
+	status=0
+	wait $! || status=$?
+	[ "$status" -eq 3 ]
+	grep -q 'folder/dup: No such file' err
+	echo old | cmp - file
+	bloomdedup check -v -f seen in | cmp in -
+	no_leftovers
+}
+
+has_temporary() {
+	[ -n "$(ls -A "$1")" ]
+}
+
 @test "--duplicates is replaced together with the file, or not at all" {
 	prepare
 	cp file dup

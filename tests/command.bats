@@ -132,6 +132,29 @@ remembered() {
 	nothing_remembered
 }
 
+@test "a command that reads nothing at all is told as such" {
+	prepare
+	seq 1000000 >many
+	for lines in in many; do
+		for command in '' 'exit 0' 'exec <&-'; do
+			fails 3 'ended before it had read everything' \
+				bloomdedup -f seen --to-command="$command" $lines
+		done
+	done
+	nothing_remembered
+}
+
+# As some daemons start what they start.
+@test "SIGCHLD that is ignored by who started us" {
+	command -v perl >/dev/null || skip "needs perl"
+	prepare
+	perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV or die' "$BLOOMDEDUP" \
+		-f seen --to-command='cat >got; sh -c "exit 3"; echo $? >got2' in
+	cmp new got
+	[ "$(cat got2)" -eq 3 ]
+	remembered
+}
+
 @test "nothing new: the command is run all the same, with no input" {
 	prepare
 	echo old >known

@@ -30,6 +30,32 @@ refused() {
 	no_leftovers
 }
 
+@test "a new filter can't have the name of a journal" {
+	echo a >line
+	echo b | bloomdedup -f other
+	for name in seen.journal ./.journal; do
+		fails 2 "can't end in .journal" bloomdedup -f $name line
+		fails 2 "can't end in .journal" bloomdedup add -f $name line
+		fails 2 "can't end in .journal" bloomdedup create $name
+		fails 2 "can't end in .journal" bloomdedup merge -o $name other
+		[ ! -e $name ]
+	done
+	no_leftovers
+	bloomdedup create journal
+	bloomdedup create seen.journals
+}
+
+@test "a name as long as there can be, for which none is left for a journal" {
+	name=$(printf '%0255d' 7)
+	echo a >line
+	[ "$(bloomdedup -f "$name" line)" = a ]
+	bloomdedup check -f "$name" line
+	bloomdedup info "$name" | grep -q 'remembers'
+	fails 3 'File name too long' bloomdedup --atomic -f "$name" line
+	[ -z "$(bloomdedup -f "$name" line)" ]
+	no_leftovers
+}
+
 @test "a filter that may not be read or written" {
 	[ "$(id -u)" -ne 0 ] || skip "root may do everything"
 	echo a | bloomdedup -f seen

@@ -310,3 +310,75 @@ lost_nothing() {
 	echo c | bloomdedup -q -f seen >>new 2>err
 	printf 'tor' | cmp - new
 }
+
+# refused ERROR COMMAND...: refused, before anything was made or read.
+refused() {
+	local text=$1
+	shift
+	fails 2 "$text" "$@"
+	[ ! -e seen ]
+	[ "$(ls -A)" = "$before" ]
+}
+
+@test "the output can't be the duplicates, by whatever name" {
+	printf 'a\na\n' >in
+	mkdir folder
+	ln -s . here
+	ln -s out link
+	before=$(printf '%s\n' fails.err fails.out folder here in link | sort)
+	: >fails.err
+	: >fails.out
+	for atomic in '' --atomic; do
+		for name in out ./out "$PWD/out" here/out folder/../out link; do
+			refused 'another file than the output' bloomdedup \
+				-f seen $atomic -o out --duplicates="$name" in
+			refused 'another file than the output' bloomdedup \
+				-f seen $atomic -o "$name" --duplicates=out in
+		done
+	done
+	# one that is there, and is standard output
+	for atomic in '' --atomic; do
+		echo old >out
+		ln -f out hard
+		for name in out here/out hard; do
+			status=0
+			bloomdedup -f seen $atomic --duplicates=$name in \
+				>>out 2>err || status=$?
+			[ "$status" -eq 2 ]
+			grep -q 'another file than the output' err
+			echo old | cmp - out
+			[ ! -e seen ]
+		done
+		rm out hard
+	done
+	bloomdedup -f seen --atomic -o out --duplicates=folder/out in
+	echo a | cmp - out
+	cmp out folder/out
+}
+
+@test "the output can't be the filter's journal" {
+	printf 'a\na\n' >in
+	ln -s . here
+	for atomic in '' --atomic; do
+		for name in seen.journal here/seen.journal; do
+			fails 2 "journal, seen.journal" bloomdedup -f seen \
+				$atomic -o $name in
+			fails 2 "journal, seen.journal" bloomdedup -f seen \
+				$atomic --duplicates=$name in
+		done
+		status=0
+		bloomdedup -f seen $atomic in >seen.journal 2>err || status=$?
+		[ "$status" -eq 2 ]
+		grep -q "journal, seen.journal" err
+		rm seen.journal
+		[ ! -e seen ]
+	done
+	bloomdedup -f seen in >out
+	bloomdedup -f here/seen -o other.journal in
+	# a link to the filter: its journal stands beside the file
+	mkdir folder
+	ln -s ../seen folder/name
+	fails 2 "journal, folder/name.journal" bloomdedup -f folder/name \
+		-o seen.journal in
+	bloomdedup -f folder/name -o folder/name.journal in
+}

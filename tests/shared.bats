@@ -349,6 +349,50 @@ counters_agree() {
 	[ "$(json room seen)" -eq 997 ]
 }
 
+# hold_table: a process that has the lock on the table of layers until it is
+# killed; as one that was stopped at the wrong moment.
+hold_table() {
+	command -v python3 >/dev/null || skip "needs python3"
+	python3 -c '
+import fcntl, sys, time
+f = open(sys.argv[1], "r+b")
+fcntl.lockf(f, fcntl.LOCK_EX, 8192, 4096)
+print("locked", flush=True)
+time.sleep(600)' seen >holds 7>&- &
+	holder=$!
+	until_true grep -q locked holds
+}
+
+@test "a run that is stopped while it has the table: the others say so" {
+	echo a | bloomdedup -f seen
+	echo b >in
+	hold_table
+	fails 75 "seen: in use by process $holder (python3)" \
+		bloomdedup --shared --lock-timeout=0 -f seen in
+	"$BLOOMDEDUP" --shared -f seen in >out 2>err &
+	pid=$!
+	until_true grep -q "seen: waiting for process $holder (python3)" err
+	kill $holder
+	wait $pid
+	echo b | cmp - out
+	[ "$(wc -l <err)" -eq 1 ]
+}
+
+@test "SIGTERM while another one has the table: an end" {
+	echo a | bloomdedup -f seen
+	echo b >in
+	hold_table
+	"$BLOOMDEDUP" --shared -f seen in >out 2>err &
+	pid=$!
+	until_true grep -q "seen: waiting for" err
+	kill -TERM $pid
+	status=0
+	wait $pid || status=$?
+	kill $holder
+	[ "$status" -eq 143 ]
+	[ ! -s out ]
+}
+
 @test "a damaged table is healed, and one that is worse is refused" {
 	"$HELPER" lines 100 >in
 	bloomdedup add -n 1000 -f seen in
