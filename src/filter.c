@@ -157,8 +157,8 @@ read_header(struct filter *f, struct error *error)
 	return 0;
 }
 
-void
-filter_count_again(struct filter *f)
+static void
+count_again(struct filter *f)
 {
 	for (unsigned i = 0; i < f->table.count; i++) {
 		struct layer_entry *layer = &f->table.layers[i];
@@ -174,6 +174,23 @@ filter_count_again(struct filter *f)
 	}
 }
 
+int
+filter_recount(struct filter *f, struct error *error)
+{
+	int result;
+
+	if (slots_lock(f, error) < 0)
+		return -1;
+	result = update_table(f, error);
+	if (result == 0) {
+		count_again(f);
+		/* who shares the table counts on what the file says */
+		result = f->shared ? slots_write(f, error) : 0;
+	}
+	slots_unlock(f);
+	return result;
+}
+
 /*
  * The run that marked before us was killed. If it was alone, the counters may
  * be too low: count anew. Under the table's lock, and told to those who come
@@ -185,14 +202,14 @@ take_over(struct filter *f, struct error *error)
 	int result;
 
 	if (!f->shared) {
-		filter_count_again(f);
+		count_again(f);
 		return 0;
 	}
 	if (slots_lock(f, error) < 0)
 		return -1;
 	result = update_table(f, error);
 	if (result == 0 && f->table.marking == MARKING_ALONE) {
-		filter_count_again(f);
+		count_again(f);
 		f->table.marking = MARKING_SHARED;
 		result = slots_write(f, error);
 	}

@@ -132,8 +132,11 @@ int filter_mark_layer(struct filter *filter, unsigned i,
  */
 int filter_begin_marking(struct filter *filter, struct error *error);
 
-/* Count the lines of layers with room anew, from their bits. */
-void filter_count_again(struct filter *filter);
+/*
+ * Count the lines of layers with room anew, from their bits; for who shares the
+ * filter in the file, too. No counter becomes smaller.
+ */
+int filter_recount(struct filter *filter, struct error *error);
 
 /* All bits that are set are on the disk. A failure is final. */
 int filter_sync(struct filter *filter, struct error *error);

@@ -241,6 +241,31 @@ hold_apply(struct hold *hold, struct error *error)
 	return make_pending(hold, first_capacity(hold), error);
 }
 
+/*
+ * Its lines may be in the filter already, and counted: what the bits say is
+ * right in any case.
+ */
+static int
+finish_journal(struct filter *filter, struct journal *journal,
+    struct error *error)
+{
+	uint64_t lines[FORMAT_LAYERS_MAX];
+	unsigned count;
+
+	if (filter_begin_marking(filter, error) < 0)
+		return -1;
+	count = filter->table.count;
+	for (unsigned i = 0; i < count; i++)
+		lines[i] = filter->table.layers[i].lines;
+	if (apply_journal(filter, journal, error) < 0 ||
+	    filter_sync(filter, error) < 0)
+		return -1;
+	for (unsigned i = 0; i < count; i++)
+		filter->table.layers[i].lines = lines[i];
+	filter->overfilled = 0;
+	return filter_recount(filter, error);
+}
+
 int
 hold_recover(struct filter *filter, void (*notice)(const char *text),
     struct error *error)
@@ -259,13 +284,10 @@ hold_recover(struct filter *filter, void (*notice)(const char *text),
 		    num_format_count(number, journal.count));
 		if (journal.count > 0)
 			notice(text);
-		if (filter_begin_marking(filter, error) < 0 ||
-		    apply_journal(filter, &journal, error) < 0 ||
-		    filter_sync(filter, error) < 0) {
+		if (finish_journal(filter, &journal, error) < 0) {
 			journal_close(&journal);
 			return -1;
 		}
-		filter_count_again(filter);
 	}
 	if (result < 0)
 		return -1;

@@ -540,6 +540,37 @@ has_temporary() {
 	done
 }
 
+@test "lines of a journal that are applied again are counted once" {
+	skip_if_sanitized # its leak checker fails under strace
+	command -v strace >/dev/null || skip "needs strace"
+	strace -qq -o trace true || skip "may not trace"
+	"$HELPER" numbered 50000 >in
+	"$HELPER" lines 100000 >more
+	# killed before the bits were set, and after
+	for at in fsync:signal=KILL:when=3 unlink:signal=KILL:when=1; do
+		rm -f start*
+		bloomdedup create -n 100000 --on-full=fail start
+		strace -qq -o trace -e inject="$at" "$BLOOMDEDUP" --atomic \
+			-f start -o part in 2>err || true
+		for kind in '' --shared; do
+			cp start seen
+			cp start.journal seen.journal
+			# shellcheck disable=SC2086
+			bloomdedup $kind -f seen /dev/null 2>err
+			grep -q 'finishing an earlier run: 50,000 lines' err
+			[ ! -e seen.journal ]
+			status=0
+			# shellcheck disable=SC2086
+			bloomdedup $kind -f seen more >out 2>err || status=$?
+			[ "$status" -eq 4 ]
+			count=$(wc -l <out)
+			echo "$at $kind: $count"
+			[ "$count" -gt 49000 ]
+			[ "$count" -lt 51000 ]
+		done
+	done
+}
+
 @test "a complete journal is a part of the filter for check and info" {
 	prepare
 	"$HELPER" journal seen <new
