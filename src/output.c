@@ -177,6 +177,9 @@ output_sync(struct output *out, struct error *error)
 	struct stat st;
 	int errnum;
 
+	/* The system tells it once; what was lost is not written later. */
+	if (out->unsafe != 0)
+		return error_system(error, out->unsafe, out->name);
 	if (out->fd < 0 || fsync(out->fd) == 0)
 		return 0;
 	errnum = errno;
@@ -184,6 +187,7 @@ output_sync(struct output *out, struct error *error)
 	if ((errnum == EINVAL || errnum == EROFS) &&
 	    fstat(out->fd, &st) == 0 && !S_ISREG(st.st_mode))
 		return 0;
+	out->unsafe = errnum;
 	return error_system(error, errnum, out->name);
 }
 

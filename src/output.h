@@ -19,6 +19,7 @@ struct output {
 	char *hidden;     /* what it is named until output_finish, */
 	mode_t mode;      /* and its mode from then on */
 	int replaces;     /* there was a file of that name */
+	int unsafe;       /* this errno, if a sync has failed: that is final */
 	uint64_t nbytes;  /* written so far */
 	/* Called when a signal that doesn't stop interrupts a wait; or NULL. */
 	void (*interrupted)(void *context);

@@ -416,6 +416,23 @@ fetch() {
 	done <chosen
 }
 
+@test "--sync: an output whose sync failed in mid-run is not asked again" {
+	skip_if_sanitized # its leak checker fails under strace
+	command -v strace >/dev/null || skip "needs strace"
+	strace -qq -o trace true || skip "may not trace"
+	"$HELPER" lines 500000 >in
+	bloomdedup create -n 1000000 seen
+	status=0
+	strace -qq -o trace -e trace=fsync \
+		-e inject=fsync:error=EIO:when=1 "$BLOOMDEDUP" --sync \
+		-f seen -o part in 2>err || status=$?
+	grep -q INJECTED trace
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <err)" -eq 1 ]
+	bloomdedup check -f seen in >known || true
+	[ ! -s known ]
+}
+
 @test "a sync that fails is an error, and nothing after it is believed" {
 	skip_if_sanitized # its leak checker fails under strace
 	command -v strace >/dev/null || skip "needs strace"
