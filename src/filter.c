@@ -801,17 +801,15 @@ filter_reserve(struct filter *f, uint64_t wanted, struct error *error)
 	return have < wanted ? have : wanted;
 }
 
-int
-filter_mark_layer(struct filter *f, unsigned i, const struct digest *digests,
+static int
+mark_piece(struct filter *f, unsigned i, const struct digest *digests,
     size_t n, struct error *error)
 {
 	struct layer_entry *layer = &f->table.layers[i];
 	struct task task = { .array = &f->arrays[i], .digests = digests,
 		.n = n };
 
-	if (n == 0)
-		return 0;
-	if (load(f, i, digests, n, error) < 0)
+	if (trim(f, error) < 0 || load(f, i, digests, n, error) < 0)
 		return -1;
 	touch(f, i, digests, n);
 	/* Only a journal that somebody made names a layer that is sealed. */
@@ -827,6 +825,22 @@ filter_mark_layer(struct filter *f, unsigned i, const struct digest *digests,
 	if (layer->lines > layer->capacity) {
 		uint64_t beyond = layer->lines - layer->capacity;
 		f->overfilled += beyond < n ? beyond : n;
+	}
+	return 0;
+}
+
+/* What was held back can be much more than a batch. */
+int
+filter_mark_layer(struct filter *f, unsigned i, const struct digest *digests,
+    size_t n, struct error *error)
+{
+	while (n > 0) {
+		size_t some = n < PIECE ? n : PIECE;
+
+		if (mark_piece(f, i, digests, some, error) < 0)
+			return -1;
+		digests += some;
+		n -= some;
 	}
 	return 0;
 }
