@@ -28,7 +28,7 @@ child_start(struct child *child, const char *command, struct error *error)
 {
 	int ends[2];
 
-	/* Who started us may have it ignored, and then no child is waited for. */
+	/* Who started us may ignore it, and then no child is waited for. */
 	signal(SIGCHLD, SIG_DFL);
 	if (pipe(ends) < 0)
 		return error_system(error, errno, "--to-command");

@@ -106,6 +106,21 @@ gunzip_end(struct gunzip *g)
 	inflateEnd(&g->inflating.stream);
 }
 
+static uint8_t *
+workers_piece(const struct gunzip *g)
+{
+	return g->pieces + (g->turn ? PIECE_BYTES : 0);
+}
+
+int
+gunzip_has_more(struct gunzip *g)
+{
+	if (g->left > 0 || !g->ahead)
+		return g->left > 0;
+	worker_wait(g->worker);
+	return g->inflating.stream.next_out > workers_piece(g);
+}
+
 int
 gunzip_is_ahead(const struct gunzip *g)
 {
@@ -197,7 +212,7 @@ next_piece(struct gunzip *g, uint8_t *data)
 	if (g->ahead) {
 		worker_wait(g->worker);
 		g->ahead = 0;
-		data = g->pieces + (g->turn ? PIECE_BYTES : 0);
+		data = workers_piece(g);
 	} else {
 		z->next_out = data;
 		z->avail_out = GUNZIP_BYTES;
@@ -231,7 +246,7 @@ inflate_ahead(struct gunzip *g)
 		g->pieces = memory_or_die(malloc(2 * PIECE_BYTES));
 	}
 	g->turn = !g->turn;
-	z->next_out = g->pieces + (g->turn ? PIECE_BYTES : 0);
+	z->next_out = workers_piece(g);
 	z->avail_out = PIECE_BYTES;
 	g->ahead = 1;
 	worker_start(g->worker, inflate_piece, &g->inflating);

@@ -55,6 +55,12 @@ ssize_t gunzip_read(struct gunzip *gunzip, uint8_t *data, const char **wrong);
 /* Done with the file, at its end or before. */
 void gunzip_end(struct gunzip *gunzip);
 
+/*
+ * Are there bytes that gunzip_read would hand out without reading any? Waits
+ * for the worker.
+ */
+int gunzip_has_more(struct gunzip *gunzip);
+
 /* Is the worker at work? */
 int gunzip_is_ahead(const struct gunzip *gunzip);
 

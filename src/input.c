@@ -368,7 +368,9 @@ input_pauses(const struct input *in, int milliseconds)
 {
 	struct pollfd now = { in->fd, POLLIN, 0 };
 
-	return in->fd >= 0 && poll(&now, 1, milliseconds) == 0;
+	return in->fd >= 0 &&
+	    !(in->gzip && gunzip_has_more(in->gunzip)) &&
+	    poll(&now, 1, milliseconds) == 0;
 }
 
 uint64_t

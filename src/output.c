@@ -159,13 +159,31 @@ output_begin(struct output *out, struct error *error)
 	return 0;
 }
 
+/* Of standard output it isn't known; who opened it sees to it. */
+static int
+sync_name(const struct output *out, struct error *error)
+{
+	char *name;
+	int result;
+
+	if (out->fd == STDOUT_FILENO)
+		return 0;
+	name = store_follow(out->name);
+	if (name == NULL)
+		return error_system(error, errno, out->name);
+	result = store_sync_folder(name, error);
+	free(name);
+	return result;
+}
+
 int
 output_check_sync(const struct output *out, struct error *error)
 {
-	struct stat st;
+	struct stat st = { 0 };
 
-	if (fstat(out->fd, &st) == 0 &&
-	    (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
+	if (fstat(out->fd, &st) == 0 && S_ISREG(st.st_mode))
+		return sync_name(out, error);
+	if (S_ISBLK(st.st_mode))
 		return 0;
 	return error_set(error, STATUS_USAGE, "--sync: %s is no file, and can't"
 	    " be put on the disk; write to one with -o FILE", out->name);
@@ -202,12 +220,17 @@ set_mode(struct output *out, struct error *error)
 }
 
 int
-output_finish(struct output *out, struct error *error)
+output_settle(struct output *out, struct error *error)
 {
 	/* The mode is on the disk, too, before the name. */
-	if ((out->hidden != NULL && set_mode(out, error) < 0) ||
-	    output_sync(out, error) < 0)
+	if (out->hidden != NULL && set_mode(out, error) < 0)
 		return -1;
+	return output_sync(out, error);
+}
+
+int
+output_finish(struct output *out, struct error *error)
+{
 	if (out->hidden == NULL)
 		return 0;
 	if (rename(out->hidden, out->target) < 0)

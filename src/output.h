@@ -55,13 +55,20 @@ int output_begin(struct output *output, struct error *error);
  */
 int output_is_same(const char *a, const char *b);
 
-/* Can it be synced? A pipe or a terminal can't: STATUS_USAGE, with a word. */
+/*
+ * Can it be synced? A pipe or a terminal can't: STATUS_USAGE, with a word. What
+ * was opened by name has that name on the disk.
+ */
 int output_check_sync(const struct output *output, struct error *error);
 
 /* What was written is on the disk; nothing is done where that can't be. */
 int output_sync(struct output *output, struct error *error);
 
-/* The run ended well: sync, and give the file its name. */
+/*
+ * The run ended well: all that can be done before the file gets its name, of
+ * which the sync can fail; then the name.
+ */
+int output_settle(struct output *output, struct error *error);
 int output_finish(struct output *output, struct error *error);
 
 /*

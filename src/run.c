@@ -156,6 +156,25 @@ finish_child(struct run *run, int result, struct error *error)
 	return -1;
 }
 
+/* The new lines last: what fails before leaves the old file. */
+static int
+put_in_place(struct run *run, struct error *error)
+{
+	struct output *outputs[] = { &run->duplicates, &run->output };
+
+	for (int i = 0; i < 2; i++) {
+		if (outputs[i]->fd >= 0 &&
+		    output_settle(outputs[i], error) < 0)
+			return -1;
+	}
+	for (int i = 0; i < 2; i++) {
+		if (outputs[i]->fd >= 0 &&
+		    output_finish(outputs[i], error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /*
  * The run ended well: outputs in place, then the marks that were held. Room in
  * filter and journal comes first, so that a full disk is an error in time.
@@ -168,12 +187,8 @@ commit(struct run *run, struct error *error)
 
 	if (write && hold_prepare(hold, error) < 0)
 		return -1;
-	/* The new lines last: what fails before leaves the old file. */
 	if ((run->options->atomic || run->options->sync) &&
-	    ((run->duplicates.fd >= 0 &&
-	    output_finish(&run->duplicates, error) < 0) ||
-	    (run->output.fd >= 0 &&
-	    output_finish(&run->output, error) < 0)))
+	    put_in_place(run, error) < 0)
 		return -1;
 	return write ? hold_apply(hold, error) : 0;
 }

@@ -499,6 +499,29 @@ default_acl() {
 	no_leftovers
 }
 
+@test "where --duplicates can't be synced, nothing is replaced" {
+	command -v strace >/dev/null || skip "needs strace"
+	! grep -q __asan_init "$BLOOMDEDUP" ||
+		skip "the leak checker fails under strace"
+	printf 'a\nb\na\n' >in
+	for n in 1 2 3; do
+		echo old >file
+		echo olddup >dup
+		status=0
+		strace -f -qq -o trace -e trace=fsync,rename \
+			-e inject=fsync:error=EIO:when=$n "$BLOOMDEDUP" \
+			--atomic -f seen -n 100 -o file --duplicates=dup in \
+			2>err || status=$?
+		grep -q INJECTED trace || skip "may not trace"
+		# of a new filter's name, the duplicates, the file
+		[ "$status" -eq 3 ]
+		echo old | cmp - file
+		echo olddup | cmp - dup
+		rm -f seen
+		no_leftovers
+	done
+}
+
 has_temporary() {
 	[ -n "$(ls -A "$1")" ]
 }

@@ -113,6 +113,8 @@ trace_syncs() {
 	trace_syncs "$BLOOMDEDUP" --sync -f seen -o part in
 	in_order 'write\([0-9]*<.*/part>' 'fsync\([0-9]*<.*/part>' \
 		'fdatasync\([0-9]*<.*/seen>' exit_group
+	# its name is, too
+	in_order "fsync\\([0-9]*<$(pwd -P)>" 'write\([0-9]*<.*/part>'
 	# and its last sync is behind all that was written to it
 	grep -nE '/(seen|part)>' trace | grep -vE ':(fsync|fdatasync)' |
 		grep part | tail -n 1 | cut -d: -f1 >last

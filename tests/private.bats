@@ -209,3 +209,40 @@ remembered() {
 	bloomdedup -q --stats -f seen in 2>err || [ $? -eq 1 ]
 	! grep -q 'private' err || false
 }
+
+# What is held back is marked all at once.
+@test "marks that were held back keep to the memory, too" {
+	"$HELPER" lines 100000 >in
+	bloomdedup create -n 16000000 empty
+	for option in '' --sync --atomic; do
+		cp empty seen
+		BLOOMDEDUP_PRIVATE=0,4000000 bloomdedup $option \
+			--stats=json -f seen -o out in 2>stats
+		cmp in out
+		python3 -c '
+import json, sys
+sys.exit(json.load(open("stats"))["private_bytes"] > 30000000)'
+		bloomdedup check -v -f seen in >unknown || true
+		[ ! -s unknown ]
+	done
+}
+
+@test "lines that are inflated already are no pause" {
+	command -v strace >/dev/null || skip "needs strace"
+	! grep -qE '__(asan|tsan)_init' "$BLOOMDEDUP" ||
+		skip "the sanitizers don't work under strace"
+	awk 'BEGIN { for (i = 0; i < 400; i++) padding = padding "a"
+		for (i = 0; i < 30000; i++) print padding i }' >in
+	gzip <in >in.gz # some pieces of a worker, all of it in the pipe
+	bloomdedup create -n 200000 seen
+	mkfifo pipe
+	BLOOMDEDUP_PRIVATE=0 strace -f -qq -o trace -e trace=poll,ppoll \
+		"$BLOOMDEDUP" -j 2 -f seen <pipe >out 7>&- &
+	exec 7>pipe
+	cat in.gz >&7
+	until_true cmp -s in out
+	exec 7>&-
+	wait $!
+	# some when there is really nothing; there were 40
+	[ "$(grep -c 'Timeout' trace)" -le 4 ]
+}
