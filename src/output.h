@@ -29,8 +29,8 @@ struct output {
 
 /*
  * Open `path` for writing, or take standard output if it is NULL. Refused if
- * it is also an input, or `filter`, or that one's journal. An old file's content stays until
- * output_begin. `path` must live as long as the output.
+ * it is also an input, or `filter`, or that one's journal. What an old file
+ * holds stays until output_begin. `path` must live as long as the output.
  *
  * If `atomic`, a regular file is made anew under a temporary name, which nobody
  * else may read, and `path` stays what it is until output_finish; then it may

@@ -423,10 +423,11 @@ fetch() {
 	"$HELPER" lines 500000 >in
 	bloomdedup create -n 1000000 seen
 	status=0
-	strace -qq -o trace -e trace=fsync \
-		-e inject=fsync:error=EIO:when=1 "$BLOOMDEDUP" --sync \
+	# the first one is the folder's
+	strace -y -qq -o trace -e trace=fsync \
+		-e inject=fsync:error=EIO:when=2 "$BLOOMDEDUP" --sync \
 		-f seen -o part in 2>err || status=$?
-	grep -q INJECTED trace
+	grep -q '/part>.*INJECTED' trace
 	[ "$status" -eq 3 ]
 	[ "$(wc -l <err)" -eq 1 ]
 	bloomdedup check -f seen in >known || true
