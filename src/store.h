@@ -110,8 +110,8 @@ int store_is_zero(struct store *store, uint64_t offset, int *zero,
     struct error *error);
 
 /*
- * Keep the lock only as a shared one, and wait for others so; or try to be the only one that has it:
- * returns 1 if so. If not, no lock is left.
+ * Keep the lock only as a shared one, and wait for others so; or try to be the
+ * only one that has it: returns 1 if so. If not, no lock is left.
  */
 void store_share(struct store *store, const struct store_wait *wait);
 int store_be_alone(struct store *store);
