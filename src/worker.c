@@ -102,7 +102,8 @@ wait_for_turn(struct worker *w, int who)
 static void
 hand_over(struct worker *w, int who)
 {
-	atomic_store(&w->turn, who);
+	/* A store would do, but emulators (qemu 7) let the load overtake it. */
+	(void)atomic_exchange(&w->turn, who);
 	if (atomic_load(&w->sleepers) == 0)
 		return;
 	pthread_mutex_lock(&w->lock);

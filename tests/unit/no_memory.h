@@ -7,6 +7,7 @@
 #define NO_MEMORY_H
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,6 +32,10 @@ without_memory(int (*holds)(void *context), void *context, const char *what)
 	int status = 0;
 	pid_t pid;
 
+	if (getenv("UNDER_EMULATOR") != NULL) {
+		tap_ok(1, "%s # skip the emulator has the limit", what);
+		return;
+	}
 	fflush(stdout);
 	pid = fork();
 	if (pid == 0) {
