@@ -570,11 +570,12 @@ has_temporary() {
 	"$HELPER" numbered 50000 >in
 	"$HELPER" lines 100000 >more
 	# killed before the bits were set, and after
-	for at in fsync:signal=KILL:when=3 unlink:signal=KILL:when=1; do
+	for at in fsync:3 unlink,unlinkat:1; do
 		rm -f start*
 		bloomdedup create -n 100000 --on-full=fail start
-		strace -qq -o trace -e inject="$at" "$BLOOMDEDUP" --atomic \
-			-f start -o part in 2>err || true
+		strace -qq -o trace \
+			-e inject="${at%:*}:signal=KILL:when=${at#*:}" \
+			"$BLOOMDEDUP" --atomic -f start -o part in 2>err || true
 		for kind in '' --shared; do
 			cp start seen
 			cp start.journal seen.journal
