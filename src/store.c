@@ -31,6 +31,8 @@
  * whatever it was told, and also when it is to stop.
  */
 #define LEAST_PATIENCE 1000
+/* Microseconds between two looks at a lock. */
+#define LONGEST_PAUSE 50000
 
 static uint64_t
 now_milliseconds(void)
@@ -131,9 +133,9 @@ describe_holder(const struct store *store, pid_t holder, char *text,
 }
 
 /*
- * A lock could not be had since `start`: sleep a while, and longer each time.
- * Polled, since no lock has a timeout and an alarm can come too early.
- * `holder` is 0 if it isn't known.
+ * A lock could not be had since `start`: sleep for `pause` microseconds, and
+ * longer each time. Polled, since no lock has a timeout and an alarm can come
+ * too early. `holder` is 0 if it isn't known.
  */
 static int
 wait_for_lock(struct store *store, uint64_t start, uint64_t patience,
@@ -155,15 +157,15 @@ wait_for_lock(struct store *store, uint64_t start, uint64_t patience,
 		store->wait.notice(text);
 		store->noticed = 1;
 	}
-	nanosleep(&(struct timespec){ .tv_nsec = *pause * 1000000 }, NULL);
-	*pause = *pause < 32 ? *pause * 2 : 50;
+	nanosleep(&(struct timespec){ .tv_nsec = *pause * 1000 }, NULL);
+	*pause = *pause < LONGEST_PAUSE / 2 ? *pause * 2 : LONGEST_PAUSE;
 	return 0;
 }
 
 static int
 lock(struct store *store, uint64_t start, struct error *error)
 {
-	long pause = 1;
+	long pause = 1000;
 
 	while (flock(store->fd, (store->wait.shared ? LOCK_SH : LOCK_EX) |
 	    LOCK_NB) < 0) {
@@ -553,7 +555,7 @@ store_lock_range(struct store *store, uint64_t offset, uint64_t nbytes,
 	struct flock ours = lock_of_range(F_WRLCK, offset, nbytes), other;
 	uint64_t start = now_milliseconds();
 	uint64_t patience = store->wait.milliseconds;
-	long pause = 1;
+	long pause = 50; /* others have it for less */
 
 	if (patience < LEAST_PATIENCE)
 		patience = LEAST_PATIENCE;
