@@ -10,7 +10,7 @@
 /*
  * The table in both slots, so that the loss of one loses no layer: what is left
  * to do of that while the run goes on. It belongs to the thread until
- * slots_finish; `store` is only read there.
+ * slots_finish, and so does `store->unsafe`; else `store` is only read there.
  */
 struct publishing {
 	struct worker *worker; /* NULL: none can be had */

@@ -749,9 +749,11 @@ store_extend(struct store *store, uint64_t length, uint64_t nbytes,
 int
 store_sync(struct store *store, struct error *error)
 {
-	if (store->fd >= 0 && fdatasync(store->fd) < 0)
-		return error_system(error, errno, store->path);
-	return 0;
+	/* The system tells it once; what was lost is not written later. */
+	if (store->unsafe == 0 && store->fd >= 0 && fdatasync(store->fd) < 0)
+		store->unsafe = errno;
+	return store->unsafe == 0 ? 0 :
+	    error_system(error, store->unsafe, store->path);
 }
 
 static void *

@@ -28,6 +28,7 @@ struct store {
 	char *hidden;  /* the temporary name before store_publish, or NULL */
 	int writable;
 	uint64_t length;
+	int unsafe;    /* this errno, if a sync has failed: that is final */
 	struct store_wait wait; /* for both locks */
 	int noticed;            /* that was told */
 };

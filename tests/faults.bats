@@ -434,6 +434,25 @@ fetch() {
 	[ ! -s known ]
 }
 
+@test "--sync: a filter whose sync failed in mid-run is not asked again" {
+	skip_if_sanitized # its leak checker fails under strace
+	command -v strace >/dev/null || skip "needs strace"
+	strace -qq -o trace true || skip "may not trace"
+	"$HELPER" lines 500000 >in
+	bloomdedup create -n 1000000 empty
+	for n in 1 2; do
+		cp empty seen
+		status=0
+		strace -y -qq -o trace -e trace=fdatasync \
+			-e inject=fdatasync:error=EIO:when=$n "$BLOOMDEDUP" \
+			--sync -f seen -o part in 2>err || status=$?
+		grep -q '/seen>.*INJECTED' trace
+		[ "$(wc -l <trace)" -eq $n ]
+		[ "$status" -eq 3 ]
+		[ "$(wc -l <err)" -eq 1 ]
+	done
+}
+
 @test "a sync that fails is an error, and nothing after it is believed" {
 	skip_if_sanitized # its leak checker fails under strace
 	command -v strace >/dev/null || skip "needs strace"
