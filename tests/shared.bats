@@ -310,7 +310,7 @@ counters_agree() {
 		wait "${pids[i]}" || status=$?
 		if [ "$status" -ne 0 ]; then
 			[ "$status" -eq 4 ]
-			[ "$(wc -l <err.$i)" -eq 1 ]
+			[ "$(grep -vc 'waiting for process' err.$i)" -eq 1 ]
 			full=$((full + 1))
 		fi
 		cat out.$i >>all
