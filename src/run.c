@@ -35,6 +35,15 @@ run_inputs(const struct options *o, const struct key_recipe *recipe)
 	return plan;
 }
 
+static int
+check_duplicates(const struct options *o, struct error *error)
+{
+	if (!output_is_same(o->output, o->duplicates))
+		return 0;
+	return error_set(error, STATUS_USAGE, "%s: --duplicates must be"
+	    " another file than the output", o->duplicates);
+}
+
 int
 run_check_outputs(const struct options *o, const struct input_plan *inputs,
     enum pipeline_print print, struct error *error)
@@ -47,10 +56,8 @@ run_check_outputs(const struct options *o, const struct input_plan *inputs,
 		return -1;
 	if (o->duplicates == NULL)
 		return 0;
-	if (prints && output_is_same(o->output, o->duplicates)) {
-		return error_set(error, STATUS_USAGE, "%s: --duplicates must"
-		    " be another file than the output", o->duplicates);
-	}
+	if (prints && check_duplicates(o, error) < 0)
+		return -1;
 	return output_check(o->duplicates, o->atomic, inputs, o->filter,
 	    error);
 }
@@ -92,6 +99,10 @@ open_outputs(struct run *run, const struct input_plan *inputs,
 		p->duplicates = &run->duplicates;
 		if (output_open(p->duplicates, o->duplicates, o->atomic,
 		    inputs, o->filter, error) < 0)
+			return -1;
+		/* Both are there now, where names differ only in case, too. */
+		if (run->output.fd >= 0 && o->to_command == NULL &&
+		    check_duplicates(o, error) < 0)
 			return -1;
 	}
 	if (output_begin(&run->output, error) < 0 ||
