@@ -174,47 +174,37 @@ count_again(struct filter *f)
 	}
 }
 
-int
-filter_recount(struct filter *f, struct error *error)
-{
-	int result;
-
-	if (slots_lock(f, error) < 0)
-		return -1;
-	result = update_table(f, error);
-	if (result == 0) {
-		count_again(f);
-		/* who shares the table counts on what the file says */
-		result = f->shared ? slots_write(f, error) : 0;
-	}
-	slots_unlock(f);
-	return result;
-}
-
 /*
- * The run that marked before us was killed. If it was alone, the counters may
- * be too low: count anew. Under the table's lock, and told to those who come
- * later, so that nobody who shares the filter has marked meanwhile.
+ * Count anew under the table's lock, and tell those who share it, so that none
+ * of them has marked meanwhile. If we `take_over` from a run that was killed,
+ * only if it was alone: who shares the filter has told what it claimed.
  */
 static int
-take_over(struct filter *f, struct error *error)
+recount(struct filter *f, int take_over, struct error *error)
 {
 	int result;
 
-	if (!f->shared) {
-		count_again(f);
-		return 0;
-	}
 	if (slots_lock(f, error) < 0)
 		return -1;
 	result = update_table(f, error);
-	if (result == 0 && f->table.marking == MARKING_ALONE) {
-		count_again(f);
+	if (result < 0 || (take_over && f->shared &&
+	    f->table.marking != MARKING_ALONE)) {
+		slots_unlock(f);
+		return result;
+	}
+	count_again(f);
+	if (f->shared) {
 		f->table.marking = MARKING_SHARED;
 		result = slots_write(f, error);
 	}
 	slots_unlock(f);
 	return result;
+}
+
+int
+filter_recount(struct filter *f, struct error *error)
+{
+	return recount(f, 0, error);
 }
 
 int
@@ -238,7 +228,7 @@ filter_open(struct filter *f, const char *path, int writable,
 	f->growth = f->header.growth;
 	if (map_layers(f, 0, error) < 0)
 		goto fail;
-	if (f->table.marking != MARKING_NONE && take_over(f, error) < 0)
+	if (f->table.marking != MARKING_NONE && recount(f, 1, error) < 0)
 		goto fail;
 	return 0;
 
