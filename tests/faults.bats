@@ -416,40 +416,34 @@ fetch() {
 	done <chosen
 }
 
-@test "--sync: an output whose sync failed in mid-run is not asked again" {
+# sync_fails CALL WHEN FILE: a long run with --sync, of which this call fails,
+# and no other one.
+sync_fails() {
 	skip_if_sanitized # its leak checker fails under strace
 	command -v strace >/dev/null || skip "needs strace"
 	strace -qq -o trace true || skip "may not trace"
 	"$HELPER" lines 500000 >in
+	rm -f seen
 	bloomdedup create -n 1000000 seen
 	status=0
-	# the first one is the folder's
-	strace -y -qq -o trace -e trace=fsync \
-		-e inject=fsync:error=EIO:when=2 "$BLOOMDEDUP" --sync \
+	strace -y -qq -o trace -e trace="$1" \
+		-e inject="$1:error=EIO:when=$2" "$BLOOMDEDUP" --sync \
 		-f seen -o part in 2>err || status=$?
-	grep -q '/part>.*INJECTED' trace
+	grep -q "/$3>.*INJECTED" trace
 	[ "$status" -eq 3 ]
 	[ "$(wc -l <err)" -eq 1 ]
+}
+
+@test "--sync: an output whose sync failed in mid-run is not asked again" {
+	sync_fails fsync 2 part # the first one is the folder's
 	bloomdedup check -f seen in >known || true
 	[ ! -s known ]
 }
 
 @test "--sync: a filter whose sync failed in mid-run is not asked again" {
-	skip_if_sanitized # its leak checker fails under strace
-	command -v strace >/dev/null || skip "needs strace"
-	strace -qq -o trace true || skip "may not trace"
-	"$HELPER" lines 500000 >in
-	bloomdedup create -n 1000000 empty
 	for n in 1 2; do
-		cp empty seen
-		status=0
-		strace -y -qq -o trace -e trace=fdatasync \
-			-e inject=fdatasync:error=EIO:when=$n "$BLOOMDEDUP" \
-			--sync -f seen -o part in 2>err || status=$?
-		grep -q '/seen>.*INJECTED' trace
+		sync_fails fdatasync $n seen
 		[ "$(wc -l <trace)" -eq $n ]
-		[ "$status" -eq 3 ]
-		[ "$(wc -l <err)" -eq 1 ]
 	done
 }
 
