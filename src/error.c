@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "temporary.h"
+
 int
 error_set(struct error *error, int status, const char *format, ...)
 {
@@ -85,6 +87,7 @@ void *
 memory_or_die(void *pointer)
 {
 	if (pointer == NULL) {
+		temporary_remove();
 		error_print("out of memory");
 		_exit(STATUS_FAILED);
 	}

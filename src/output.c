@@ -235,8 +235,7 @@ output_finish(struct output *out, struct error *error)
 		return 0;
 	if (rename(out->hidden, out->target) < 0)
 		return error_system(error, errno, out->name);
-	free(out->hidden);
-	out->hidden = NULL;
+	store_end_hidden(&out->hidden, 0);
 	return store_sync_folder(out->target, error);
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "temporary.h"
 
 volatile sig_atomic_t signals_stop;
 volatile sig_atomic_t signals_pipe;
@@ -86,6 +87,7 @@ on_bus(int number, siginfo_t *info, void *context)
 		/* Of several threads that meet it, one tells. */
 		while (atomic_flag_test_and_set(&bus_told))
 			pause();
+		temporary_remove();
 		static const char head[] = "bloomdedup: ";
 		static const char tail[] = ": the file was cut short, or its"
 		    " disk failed, while it was in use\n";

@@ -23,6 +23,7 @@
 #include "geometry.h"
 #include "le.h"
 #include "signals.h"
+#include "temporary.h"
 
 /* Names are random: a second try means that the generator is broken. */
 #define NAME_TRIES 100
@@ -373,9 +374,23 @@ store_open_hidden(const char *path, char **hidden)
 		free(name);
 		errno = errnum;
 		name = NULL;
+	} else {
+		temporary_add(name);
 	}
 	*hidden = name;
 	return fd;
+}
+
+void
+store_end_hidden(char **hidden, int remove)
+{
+	if (*hidden == NULL)
+		return;
+	if (remove)
+		unlink(*hidden);
+	temporary_forget(*hidden);
+	free(*hidden);
+	*hidden = NULL;
 }
 
 /*
@@ -519,10 +534,7 @@ store_publish(struct store *store, int replace, struct error *error)
 	}
 	if (result < 0)
 		return error_system(error, errno, store->path);
-	if (!replace)
-		unlink(store->hidden);
-	free(store->hidden);
-	store->hidden = NULL;
+	store_end_hidden(&store->hidden, !replace);
 	return store_sync_folder(store->real_path, error);
 }
 
@@ -590,11 +602,9 @@ store_unlock_range(struct store *store, uint64_t offset, uint64_t nbytes)
 void
 store_close(struct store *store)
 {
-	if (store->hidden != NULL)
-		unlink(store->hidden);
+	store_end_hidden(&store->hidden, 1);
 	if (store->fd >= 0)
 		close(store->fd);
-	free(store->hidden);
 	free(store->path);
 	free(store->real_path);
 	*store = (struct store)STORE_NONE;

@@ -73,10 +73,14 @@ int store_same_place(const char *a, const char *b);
 
 /*
  * Open a new file for reading and writing under a random name in the folder of
- * `path`, mode 0600 less the umask; *hidden becomes that name, to be freed.
- * Returns the descriptor, or -1 with errno set.
+ * `path`, mode 0600 less the umask; *hidden becomes that name, until
+ * store_end_hidden; it is removed, too, if the program ends at once. Returns
+ * the descriptor, or -1 with errno set.
  */
 int store_open_hidden(const char *path, char **hidden);
+
+/* It has its own name by now, or is to be removed. *hidden becomes NULL. */
+void store_end_hidden(char **hidden, int remove);
 
 /* The mode that open(2) with 0666 gives a new file `path`. */
 mode_t store_new_mode(const char *path);

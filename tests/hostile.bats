@@ -364,6 +364,7 @@ every_field() {
 		[ "$status" -eq 3 ]
 		[ "$(wc -l <err)" -eq 1 ]
 		grep -q '^bloomdedup: seen: ' err
+		no_leftovers
 	done
 	mkfifo check
 	bloomdedup create --force -n 500000 other

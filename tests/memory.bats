@@ -46,7 +46,7 @@ says_why() {
 # rest comes out in another run: no line is lost.
 remembered_is_out() {
 	[ ! -e seen ] || whole seen || return 1
-	at_most 1 || return 1
+	no_leftovers || return 1
 	{ cat "$1"; echo; } >all
 	bloomdedup -f seen in >>all 2>err || return 1
 	"$HELPER" came-out 2500 2500 0 all >figures
@@ -191,7 +191,7 @@ all_or_none() {
 		ln -sf there/seen seen
 	}
 	check() {
-		at_most 1 || return 1
+		no_leftovers || return 1
 		cmp -s old file || cmp in file || return 1
 		[ ! -e seen.journal ] || return 1
 		cd there || return 1
@@ -275,7 +275,7 @@ all_or_none() {
 		rm -f seen
 	}
 	check() {
-		at_most 1 || return 1
+		no_leftovers || return 1
 		[ "$status" -ne 0 ] || [ -e seen ] || return 1
 		[ ! -e seen ] || whole seen
 	}
@@ -291,7 +291,7 @@ all_or_none() {
 		[ -L seen ] || return 1
 		(
 			cd there || exit 1
-			at_most 1 || exit 1
+			no_leftovers || exit 1
 			[ "$status" -ne 0 ] || ! cmp -s ../large seen || exit 1
 			whole seen
 		)
@@ -309,7 +309,7 @@ all_or_none() {
 		rm -f union
 	}
 	check() {
-		at_most 1 || return 1
+		no_leftovers || return 1
 		[ "$status" -ne 0 ] || [ -e union ] || return 1
 		[ -e union ] || return 0
 		bloomdedup check -f union in | cmp in -
@@ -319,7 +319,7 @@ all_or_none() {
 		cp one seen
 	}
 	check() {
-		at_most 1 || return 1
+		no_leftovers || return 1
 		bloomdedup check -f seen in >known || return 1
 		[ "$status" -ne 0 ] || cmp in known || return 1
 		cmp -s in known || cmp first known
