@@ -461,6 +461,24 @@ has_suffix(const char *text, const char *suffix)
 	return n >= m && strcmp(text + n - m, suffix) == 0;
 }
 
+/*
+ * Is there a journal, though there is no file that it could belong to? Looked
+ * at in this order, since another run makes the file before its journal.
+ */
+static int
+has_foreign_journal(const char *path)
+{
+	size_t nbytes = strlen(path) + sizeof STORE_JOURNAL;
+	char *journal = memory_or_die(malloc(nbytes));
+	struct stat st;
+	int found;
+
+	snprintf(journal, nbytes, "%s%s", path, STORE_JOURNAL);
+	found = lstat(journal, &st) == 0 && lstat(path, &st) < 0;
+	free(journal);
+	return found;
+}
+
 int
 store_create(struct store *store, const char *path, struct error *error)
 {
@@ -475,6 +493,12 @@ store_create(struct store *store, const char *path, struct error *error)
 	if (has_suffix(store->real_path, STORE_JOURNAL)) {
 		error_set(error, STATUS_USAGE, "%s: a filter's name can't end"
 		    " in %s, as its journal's does", path, STORE_JOURNAL);
+		store_close(store);
+		return -1;
+	}
+	if (has_foreign_journal(store->real_path)) {
+		error_set(error, STATUS_FAILED, "%s%s: the journal of another"
+		    " filter; move it away", path, STORE_JOURNAL);
 		store_close(store);
 		return -1;
 	}

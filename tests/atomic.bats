@@ -703,6 +703,30 @@ has_temporary() {
 	cmp filter seen
 }
 
+@test "no filter is made beside the journal of one that is gone" {
+	prepare
+	"$HELPER" journal seen <new
+	rm seen
+	cp seen.journal copy
+	ln -s seen link
+	for name in seen ./seen; do
+		fails 3 "$name.journal: the journal of another filter" \
+			bloomdedup create $name
+		fails 3 "$name.journal: the journal of another filter" \
+			bloomdedup create --force $name
+		fails 3 "$name.journal: the journal of another filter" \
+			bloomdedup -f $name in
+		fails 3 "$name.journal: the journal of another filter" \
+			bloomdedup --atomic -f $name -o never in
+	done
+	[ ! -e seen ]
+	[ ! -e never ]
+	no_leftovers
+	cmp copy seen.journal
+	rm seen.journal
+	bloomdedup create seen
+}
+
 @test "a journal that names a layer that isn't there is refused" {
 	prepare
 	cp seen fresh
