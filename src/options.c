@@ -145,8 +145,8 @@ options_capacity(const char *text, uint64_t *value, struct error *error)
 {
 	if (num_count(text, value) < 0 || *value < 1 ||
 	    *value > SIZING_CAPACITY_MAX)
-		return bad_value(error, 'n', text, "a count from 1 to 2^53,"
-		    " such as 1000000, 1e8 or 100M");
+		return bad_value(error, 'n', text, "a count from 1 to"
+		    " 9007199254740992, such as 1000000, 1e8 or 100M");
 	return 0;
 }
 
@@ -401,6 +401,10 @@ check_together(const struct options *o, struct error *error)
 	if (o->shared && o->filter == NULL) {
 		return error_set(error, STATUS_USAGE,
 		    "--shared needs a filter file: -f FILTER");
+	}
+	if (o->quiet && o->output != NULL) {
+		return error_set(error, STATUS_USAGE, "--quiet prints nothing:"
+		    " it can't be together with --output");
 	}
 	if (o->to_command != NULL && (o->output != NULL || o->quiet)) {
 		return error_set(error, STATUS_USAGE, "--to-command takes the"

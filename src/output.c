@@ -115,7 +115,8 @@ open_path(struct output *out, const char *path, int atomic,
 	struct stat st;
 	int exists = stat(path, &st) == 0;
 
-	if (atomic && (!exists || S_ISREG(st.st_mode)))
+	/* /dev/fd/N can be a file that has no name any more. */
+	if (atomic && (!exists || (S_ISREG(st.st_mode) && st.st_nlink > 0)))
 		return open_hidden(out, path, exists ? &st : NULL, error);
 	do {
 		out->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC |
@@ -330,11 +331,9 @@ output_close(struct output *out, struct error *error)
 {
 	int fd = out->fd, result = 0;
 
-	if (out->hidden != NULL)
-		unlink(out->hidden);
-	free(out->hidden);
+	store_end_hidden(&out->hidden, 1);
 	free(out->target);
-	out->hidden = out->target = NULL;
+	out->target = NULL;
 	out->fd = -1;
 	/* Standard output too: network file systems tell of errors here. */
 	if (fd >= 0 && close(fd) < 0 && errno != EINTR)

@@ -30,6 +30,30 @@ lost_nothing() {
 	echo c | cmp - file
 }
 
+@test "-o a file that has no name any more: it is written, and none is made" {
+	printf 'a\na\n' >in
+	for atomic in '' --atomic; do
+		exec 7<>gone
+		rm gone
+		bloomdedup $atomic -o /dev/fd/7 in
+		echo a | cmp - /dev/fd/7
+		exec 7>&-
+		ls >names
+		run ! grep gone names
+	done
+}
+
+@test "-o with -q, which prints nothing, is refused" {
+	printf 'a\na\n' >in
+	fails 2 '--output' bloomdedup -f seen -q -o out in
+	[ ! -e seen ]
+	bloomdedup create seen
+	fails 2 '--output' bloomdedup check -f seen -q -o out in
+	[ ! -e out ]
+	bloomdedup -f seen -q --duplicates=out in
+	echo a | cmp - out
+}
+
 @test "-o a file that is an input is refused, and the file is as it was" {
 	printf 'a\na\n' >file
 	cp file copy
