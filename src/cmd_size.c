@@ -191,6 +191,17 @@ run_size(const struct options *o, struct error *error)
 		return error_set(error, STATUS_USAGE,
 		    "--table is for people: there is none with --json");
 	}
+	if (o->table != TABLE_NONE && (o->capacity != 0 ||
+	    o->error_rate > 0 || o->memory != 0)) {
+		return error_set(error, STATUS_USAGE, "--table is for many"
+		    " figures: it can't be together with --capacity,"
+		    " --error-rate or --memory");
+	}
+	if (o->table == TABLE_RATES && (o->hashes != 0 || o->growth >= 0)) {
+		return error_set(error, STATUS_USAGE, "--table=k is the"
+		    " textbook's: it can't be together with --hashes or"
+		    " --on-full");
+	}
 	if (o->table == TABLE_SIZES)
 		return print_sizes(o, error);
 	if (o->table == TABLE_RATES) {

@@ -280,6 +280,9 @@ make_it() {
 	fails 2 '16384' bloomdedup size -n 1 -m 1
 	fails 2 '16384' bloomdedup size -n 1 -m 16383
 	fails 2 '16384' bloomdedup create -m 16383 made
+	fails 2 '--memory: ' bloomdedup size -n 1 -m 16383
+	fails 2 '--memory: ' bloomdedup size -n 1e6 -m 100K
+	fails 2 '--memory: ' bloomdedup size -p 1e-12 -m 16K --hashes=1
 	fails 2 'too little' bloomdedup size -n 1e6 -m 100K
 	fails 2 'too little' bloomdedup create -n 1e6 -m 100K made
 	fails 2 'too little' bloomdedup size -p 1e-12 -m 16K --hashes=1
@@ -298,6 +301,7 @@ make_it() {
 @test "refused: a size as a power of 1024 that is too large, by its letter" {
 	fails 2 'too many' bloomdedup size -p 0.1 -m 8E
 	fails 2 'too many' bloomdedup size -p 0.1 -m 8EiB
+	fails 2 '--memory: ' bloomdedup size -p 0.1 -m 8EiB
 	fails 2 '--memory' bloomdedup size -p 0.1 -m 16E
 }
 
@@ -321,7 +325,7 @@ make_it() {
 @test "refused: numbers out of range, with the range" {
 	for value in 0 0.5 1.5 9007199254740993 18446744073709551616 1e20 \
 		99999999T 1e-5 0.1% 1/2; do
-		fails 2 '1 to 2^53' bloomdedup size -n $value
+		fails 2 '1 to 9007199254740992' bloomdedup size -n $value
 	done
 	for value in 0 1 0.51 51% 2/3 1e-13 1e-400 1/0 2/1 1K; do
 		fails 2 '1e-12 to 0.5' bloomdedup size -p $value
@@ -335,6 +339,12 @@ make_it() {
 	fails 2 'grow, warn or fail' bloomdedup size -n 1 --on-full=stop
 	fails 2 '--table' bloomdedup size --table=x
 	fails 2 '--json' bloomdedup size --table --json
+	for figure in -n5 -p0.1 -m1M; do
+		fails 2 '--table' bloomdedup size --table $figure
+		fails 2 '--table' bloomdedup size --table=k $figure
+	done
+	fails 2 '--table=k' bloomdedup size --table=k --hashes=3
+	fails 2 '--table=k' bloomdedup size --table=k --on-full=warn
 }
 
 @test "numbers are the same in every locale" {
