@@ -85,6 +85,11 @@ skip_if_sanitized() {
 	fi
 }
 
+# Under an emulator the program's calls, threads and memory are those of two.
+skip_if_emulated() {
+	[ -z "${UNDER_EMULATOR-}" ] || skip "the emulator has ${1:-its own}"
+}
+
 # Skip where script(1) of util-linux can't give a terminal.
 need_terminal() {
 	script -qec true /dev/null >/dev/null 2>&1 </dev/null ||

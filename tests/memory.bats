@@ -10,7 +10,7 @@ try_allocations() {
 	local check=$1 n on
 	shift
 	skip_if_sanitized
-	[ -z "${UNDER_EMULATOR-}" ] || skip "the emulator is what is loaded into"
+	skip_if_emulated "calls of its own"
 	for on in '' +; do
 		for ((n = 1; ; n++)); do
 			before
@@ -346,7 +346,7 @@ all_or_none() {
 in_pieces() {
 	local status=0
 	skip_if_sanitized
-	[ -z "${UNDER_EMULATOR-}" ] || skip "the emulator is what is loaded into"
+	skip_if_emulated "calls of its own"
 	rm -f fired
 	LD_PRELOAD=$BUILD/preload.so FIRED=fired SHORT=$every "$@" ||
 		status=$?
