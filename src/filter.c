@@ -330,7 +330,8 @@ filter_create(struct filter *f, const char *path, int replace,
 
 /*
  * Tell the counters at the end. Who shares the file says that nobody marks any
- * more only if nobody else has it open; what can't be locked then is gone.
+ * more only if nobody else has it open. To ask that can cost the lock, so that
+ * all else is written before.
  */
 static int
 write_last_table(struct filter *f, struct error *error)
@@ -342,10 +343,13 @@ write_last_table(struct filter *f, struct error *error)
 	result = update_table(f, error);
 	for (unsigned i = 0; i < f->table.count; i++)
 		f->table.layers[i].lines -= f->claimed[i];
-	f->table.marking = f->shared && !store_be_alone(&f->store) ?
-	    MARKING_SHARED : MARKING_NONE;
+	f->table.marking = f->shared ? MARKING_SHARED : MARKING_NONE;
 	if (result == 0)
 		result = slots_write(f, error);
+	if (result == 0 && f->shared && store_be_alone(&f->store)) {
+		f->table.marking = MARKING_NONE;
+		result = slots_write(f, error);
+	}
 	slots_unlock(f);
 	return result;
 }

@@ -380,6 +380,28 @@ time.sleep(600)' seen >holds 7>&- &
 	[ "$(wc -l <err)" -eq 1 ]
 }
 
+@test "who ends writes nothing after its lock may be gone" {
+	skip_if_sanitized # its leak checker fails under strace
+	skip_if_emulated "calls of its own"
+	command -v strace >/dev/null || skip "needs strace"
+	bloomdedup create seen
+	mkfifo pipe
+	"$BLOOMDEDUP" --shared -f seen <pipe >other 2>err2 3>&- &
+	exec 7>pipe
+	echo a >&7
+	until_true has_bytes 2 other
+	echo b | strace -qq -o trace -e trace=flock,pwrite64 \
+		"$BLOOMDEDUP" --shared -f seen >out 2>err || skip "may not trace"
+	exec 7>&-
+	wait $!
+	grep -q '^pwrite64' trace
+	tail -n 1 trace | grep '^flock(.*LOCK_EX|LOCK_NB) *= -1 EAGAIN'
+	# the last one of all says that nobody marks any more
+	echo c | strace -qq -o trace -e trace=flock,pwrite64 \
+		"$BLOOMDEDUP" --shared -f seen >out 2>err
+	tail -n 1 trace | grep '^pwrite64'
+}
+
 @test "SIGTERM while another one has the table: an end" {
 	echo a | bloomdedup -f seen
 	echo b >in
