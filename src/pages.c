@@ -75,11 +75,8 @@ static int
 is_cached(const struct pages *p)
 {
 	for (uint64_t i = 0; i < CACHE_SAMPLE; i++) {
-		unsigned char resident = 1;
-
-		mincore(p->base + p->count * i / CACHE_SAMPLE * PAGE_BYTES,
-		    PAGE_BYTES, &resident);
-		if (!(resident & 1))
+		if (!store_is_cached(p->base +
+		    p->count * i / CACHE_SAMPLE * PAGE_BYTES))
 			return 0;
 	}
 	return 1;

@@ -305,7 +305,10 @@ store_open(struct store *store, const char *path, int writable,
 			return 1;
 		}
 		if (store->fd < 0) {
-			error_system(error, errno, path);
+			if (errno == EINTR)
+				stopped(store, error);
+			else
+				error_system(error, errno, path);
 			goto fail;
 		}
 		if (check_regular(store, error) < 0)
@@ -466,7 +469,7 @@ has_suffix(const char *text, const char *suffix)
  * at in this order, since another run makes the file before its journal.
  */
 static int
-has_foreign_journal(const char *path)
+has_orphaned_journal(const char *path)
 {
 	size_t nbytes = strlen(path) + sizeof STORE_JOURNAL;
 	char *journal = memory_or_die(malloc(nbytes));
@@ -496,9 +499,9 @@ store_create(struct store *store, const char *path, struct error *error)
 		store_close(store);
 		return -1;
 	}
-	if (has_foreign_journal(store->real_path)) {
-		error_set(error, STATUS_FAILED, "%s%s: the journal of another"
-		    " filter; move it away", path, STORE_JOURNAL);
+	if (has_orphaned_journal(store->real_path)) {
+		error_set(error, STATUS_FAILED, "%s%s: a journal whose filter"
+		    " is gone; move it away", path, STORE_JOURNAL);
 		store_close(store);
 		return -1;
 	}
@@ -790,6 +793,13 @@ store_sync(struct store *store, struct error *error)
 	    error_system(error, store->unsafe, store->path);
 }
 
+/* At least PAGE_BYTES; on some machines 16 or 64 KiB, and mmap(2) wants it. */
+static size_t
+system_page(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
 static void *
 cannot_map(const char *path, uint64_t nbytes, int errnum, struct error *error)
 {
@@ -804,16 +814,19 @@ store_map(struct store *store, uint64_t offset, uint64_t nbytes,
     struct error *error)
 {
 	int protection = PROT_READ | (store->writable ? PROT_WRITE : 0);
-	void *base;
+	size_t before;
+	uint8_t *base;
 
 	if (nbytes > SIZE_MAX / 2)
 		return cannot_map(store->path, nbytes, ENOMEM, error);
-	base = mmap(NULL, (size_t)nbytes, protection, MAP_SHARED, store->fd,
-	    (off_t)offset);
+	before = (size_t)(offset % system_page());
+	base = mmap(NULL, (size_t)nbytes + before, protection, MAP_SHARED,
+	    store->fd, (off_t)(offset - before));
 	if (base == MAP_FAILED)
 		return cannot_map(store->path, nbytes, errno, error);
 	/* Keys are anywhere: reading ahead would be for nothing. */
-	madvise(base, (size_t)nbytes, MADV_RANDOM);
+	madvise(base, (size_t)nbytes + before, MADV_RANDOM);
+	base += before;
 	signals_bus_range(base, (size_t)nbytes, store->path);
 	return base;
 }
@@ -822,11 +835,13 @@ void *
 store_map_memory(uint64_t nbytes, int sparse, struct error *error)
 {
 	const size_t huge = STORE_HUGE_BYTES;
-	size_t wanted = (size_t)nbytes, head;
+	size_t wanted, head;
 	uint8_t *base;
 
 	if (nbytes > SIZE_MAX / 2)
 		return cannot_map(NULL, nbytes, ENOMEM, error);
+	wanted = ((size_t)nbytes + system_page() - 1) / system_page() *
+	    system_page();
 	base = mmap(NULL, wanted + huge, PROT_READ | PROT_WRITE,
 	    MAP_PRIVATE | MAP_ANONYMOUS | (sparse ? MAP_NORESERVE : 0), -1, 0);
 	if (base == MAP_FAILED)
@@ -839,11 +854,24 @@ store_map_memory(uint64_t nbytes, int sparse, struct error *error)
 	return base + head;
 }
 
+int
+store_is_cached(const void *place)
+{
+	uint8_t *page = (uint8_t *)(uintptr_t)place;
+	unsigned char resident = 1;
+
+	mincore(page - (uintptr_t)page % system_page(), 1, &resident);
+	return resident & 1;
+}
+
 void
 store_unmap(void *base, uint64_t nbytes)
 {
+	size_t before;
+
 	if (base == NULL)
 		return;
 	signals_bus_forget(base);
-	munmap(base, (size_t)nbytes);
+	before = (uintptr_t)base % system_page();
+	munmap((uint8_t *)base - before, (size_t)nbytes + before);
 }

@@ -152,6 +152,9 @@ void *store_map(struct store *store, uint64_t offset, uint64_t nbytes,
     struct error *error);
 void store_unmap(void *base, uint64_t nbytes);
 
+/* Is this place of what store_map gave in the page cache, or unknown? */
+int store_is_cached(const void *place);
+
 /*
  * Zeroed memory of the process, aligned to STORE_HUGE_BYTES; as store_map. More
  * than there is may be had if it is `sparse`, and only a part will be used.

@@ -1,6 +1,6 @@
 # Memory that runs out: each allocation fails, once and from there on. The end
 # is a message and status 3, or a whole output; never a crash, and never a
-# damaged filter.
+# damaged filter. And memory that is shaped otherwise.
 load faults
 
 # try_allocations CHECK COMMAND...: for each allocation, `before`, the command
@@ -399,5 +399,37 @@ in_pieces() {
 		in_pieces "$BLOOMDEDUP" merge -o union seen other >out
 		cat in many | bloomdedup check -v -f union >out || true
 		[ ! -s out ]
+	done
+}
+
+# --- machines whose memory has larger pages
+
+@test "with memory pages of 16 and 64 KiB all is as with 4" {
+	skip_if_sanitized
+	skip_if_emulated "calls of its own"
+	prepare
+	for page in 16384 65536; do
+		export LD_PRELOAD=$BUILD/preload.so FIRED=fired PAGE=$page
+		for private in '' 0 0,20000; do
+			for kind in '' --shared --sync --atomic; do
+				rm -f seen fired out
+				BLOOMDEDUP_PRIVATE=$private \
+					"$BLOOMDEDUP" $kind -f seen -n 1000 \
+					-p 1e-12 -o out in 2>err
+				[ -e fired ]
+				cmp in out
+				BLOOMDEDUP_PRIVATE=$private \
+					"$BLOOMDEDUP" $kind -f seen in >out
+				[ ! -s out ]
+				"$BLOOMDEDUP" check -f seen in | cmp in -
+				"$BLOOMDEDUP" info --verify seen >out
+			done
+		done
+		"$BLOOMDEDUP" merge -o union seen
+		"$BLOOMDEDUP" check -f union in | cmp in -
+		unset LD_PRELOAD FIRED PAGE
+		# and the file is the same everywhere
+		bloomdedup check -f seen in | cmp in -
+		rm union
 	done
 }

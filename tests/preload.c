@@ -6,6 +6,8 @@
  *                       the end it fails from there on
  *   SHORT=N             every Nth read or write does less than it is asked to;
  *                       without it none does
+ *   PAGE=BYTES          the system's pages have so many, and what maps or
+ *                       advises must begin at one
  *   FIRED=FILE          is made when something of this has happened
  *
  * All is counted from main on; what the loader does before is not the
@@ -19,6 +21,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,6 +29,7 @@ static int begun;
 static int from_there_on;
 static unsigned long wanted, allocations;
 static unsigned long every, transfers;
+static unsigned long page_bytes;
 static const char *fired_path;
 
 static void
@@ -202,6 +206,90 @@ pwrite(int fd, const void *data, size_t nbytes, off_t offset)
 	return syscall(SYS_pwrite64, fd, data, some(nbytes), offset);
 }
 
+/* --- a system with larger pages */
+
+static int
+is_off(uint64_t place)
+{
+	if (page_bytes == 0 || place % page_bytes == 0)
+		return 0;
+	errno = EINVAL;
+	return 1;
+}
+
+static size_t
+round_up(size_t nbytes)
+{
+	return page_bytes == 0 ? nbytes :
+	    (nbytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+long
+sysconf(int name)
+{
+	static long (*next_sysconf)(int);
+
+	if (name == _SC_PAGESIZE && page_bytes != 0) {
+		fired();
+		return (long)page_bytes;
+	}
+	if (next_sysconf == NULL) {
+		void *found = dlsym(RTLD_NEXT, "sysconf");
+
+		if (found == NULL)
+			_exit(99);
+		memcpy(&next_sysconf, &found, sizeof found);
+	}
+	return next_sysconf(name);
+}
+
+static void *
+map(void *at, size_t nbytes, int protection, int flags, int fd, off_t offset)
+{
+	return (void *)syscall(SYS_mmap, at, nbytes, protection, flags, fd,
+	    offset);
+}
+
+/* At a multiple, by way of a range that is larger. */
+void *
+mmap(void *at, size_t nbytes, int protection, int flags, int fd, off_t offset)
+{
+	char *base;
+
+	if (page_bytes == 0 || at != NULL)
+		return map(at, nbytes, protection, flags, fd, offset);
+	if (is_off((uint64_t)offset))
+		return MAP_FAILED;
+	base = map(NULL, round_up(nbytes) + page_bytes, PROT_NONE,
+	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (base == MAP_FAILED)
+		return base;
+	base += page_bytes - (uintptr_t)base % page_bytes;
+	return map(base, round_up(nbytes), protection, flags | MAP_FIXED, fd,
+	    offset);
+}
+
+int
+munmap(void *at, size_t nbytes)
+{
+	return is_off((uintptr_t)at) ? -1 :
+	    (int)syscall(SYS_munmap, at, round_up(nbytes));
+}
+
+int
+madvise(void *at, size_t nbytes, int advice)
+{
+	return is_off((uintptr_t)at) ? -1 :
+	    (int)syscall(SYS_madvise, at, round_up(nbytes), advice);
+}
+
+int
+mincore(void *at, size_t nbytes, unsigned char *resident)
+{
+	return is_off((uintptr_t)at) ? -1 :
+	    (int)syscall(SYS_mincore, at, nbytes, resident);
+}
+
 /* --- from main on */
 
 static int (*real_main)(int, char **, char **);
@@ -222,6 +310,7 @@ our_main(int argc, char **argv, char **environment)
 	wanted = take_number("FAIL_ALLOCATION");
 	from_there_on = text != NULL && strchr(text, '+') != NULL;
 	every = take_number("SHORT");
+	page_bytes = take_number("PAGE");
 	fired_path = getenv("FIRED");
 	unsetenv("LD_PRELOAD");
 	begun = 1;
