@@ -31,6 +31,7 @@ struct input {
 	off_t halves_to;    /* so far two threads may read it; -1: not at all */
 	const char *name;   /* of the open one, for messages */
 	int failed;
+	int may_wait;       /* to open the next one, which was told */
 	uint64_t handed_out;
 	uint64_t position;  /* bytes read */
 	struct csv_state csv; /* where the scan for the end of a record is */
@@ -142,6 +143,16 @@ open_next(struct input *in)
 	/* A hint; pipes refuse it. */
 	posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	return 1;
+}
+
+/* To open one is to wait for who writes to it. */
+static int
+is_fifo(const char *path)
+{
+	struct stat st;
+
+	return strcmp(path, "-") != 0 && stat(path, &st) == 0 &&
+	    S_ISFIFO(st.st_mode);
 }
 
 /* read(2), patient; -1 is an error or a signal that asks to stop. */
@@ -331,6 +342,12 @@ input_next(struct input *in, struct chunk *chunk)
 		if (in->fd < 0) {
 			if (in->next == in->plan.count || signals_stop)
 				return 0;
+			if (!in->may_wait &&
+			    is_fifo(in->plan.paths[in->next])) {
+				in->may_wait = 1;
+				break;
+			}
+			in->may_wait = 0;
 			if (!open_next(in))
 				continue;
 		}
@@ -368,8 +385,9 @@ input_pauses(const struct input *in, int milliseconds)
 {
 	struct pollfd now = { in->fd, POLLIN, 0 };
 
-	return in->fd >= 0 &&
-	    !(in->gzip && gunzip_has_more(in->gunzip)) &&
+	if (in->fd < 0)
+		return in->may_wait;
+	return !(in->gzip && gunzip_has_more(in->gunzip)) &&
 	    poll(&now, 1, milliseconds) == 0;
 }
 

@@ -50,7 +50,8 @@ void input_free(struct input *input);
 /*
  * Wait for input, then hand out what is there. Returns 1, or 0 at the end or
  * when a signal asks to stop (signals_stop). The last line of a file gets its
- * terminator if it has none.
+ * terminator if it has none. A chunk of no bytes stands before the wait for
+ * who writes to a FIFO.
  */
 int input_next(struct input *input, struct chunk *chunk);
 

@@ -77,6 +77,32 @@ remembered() {
 	printf 'first\nsecond\n' | cmp - out
 }
 
+# knows FILE: all its lines are in the filter's file.
+knows() {
+	bloomdedup check -f seen "$1" | cmp -s "$1" -
+}
+
+@test "nor is it held back while a FIFO is waited for" {
+	mkfifo pipe
+	seq 5000 >in
+	BLOOMDEDUP_PRIVATE=0 "$BLOOMDEDUP" -f seen -p 1e-12 in pipe >out \
+		3>&- &
+	until_true knows in
+	echo one more >pipe
+	wait $!
+	{ cat in; echo one more; } | cmp - out
+	# the first one, and several
+	mkfifo other
+	BLOOMDEDUP_PRIVATE=0 "$BLOOMDEDUP" -f seen -p 1e-12 pipe other in \
+		>out 3>&- &
+	echo a >pipe
+	echo a >more
+	until_true knows more
+	echo b >other
+	wait $!
+	printf 'a\nb\n' | cmp - out
+}
+
 @test "a signal to stop: what went out is remembered" {
 	bloomdedup create -n 100000 -p 1e-12 seen
 	"$HELPER" lines 100000 >in
