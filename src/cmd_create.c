@@ -7,6 +7,7 @@
 #include "command.h"
 #include "filter.h"
 #include "hold.h"
+#include "journal.h"
 #include "num.h"
 
 static int
@@ -40,7 +41,16 @@ lock_replaced(struct replaced *old, const struct options *o, const char *path,
 	if (error->status == STATUS_LOCKED)
 		return -1;
 	/* No filter: what is wrong with it doesn't matter, its lock does. */
-	return store_open(&old->other, path, 1, &wait, error) < 0 ? -1 : 0;
+	result = store_open(&old->other, path, 1, &wait, error);
+	if (result != 0)
+		return result < 0 ? -1 : 0;
+	return journal_discard(old->other.real_path, error);
+}
+
+int
+is_replaced(const struct replaced *old)
+{
+	return old->filter.store.fd >= 0 || old->other.fd >= 0;
 }
 
 void
@@ -185,7 +195,7 @@ run_create(const struct options *given, struct error *error)
 		.growth = o->growth < 0 ? GROWTH_GROW : (enum growth)o->growth,
 		.hash = given_secret, .hash_kind = o->hash };
 	key_recipe_format(&recipe, plan.recipe);
-	result = filter_create(&filter, path, o->force, &plan, error);
+	result = filter_create(&filter, path, is_replaced(&old), &plan, error);
 	unlock_replaced(&old);
 	if (result > 0) {
 		return error_set(error, STATUS_FAILED, "%s: there is a file of"

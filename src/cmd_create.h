@@ -23,4 +23,7 @@ int lock_replaced(struct replaced *old, const struct options *options,
     const char *path, struct error *error);
 void unlock_replaced(struct replaced *old);
 
+/* Was there something? If not, what comes meanwhile is not replaced. */
+int is_replaced(const struct replaced *old);
+
 #endif

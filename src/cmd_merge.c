@@ -142,8 +142,8 @@ run_merge(const struct options *o, struct error *error)
 	if (result == 0 && !in_place && o->force)
 		result = lock_replaced(&old, o, o->output, error);
 	if (result == 0)
-		result = merge_filters(&out, o->output, in_place || o->force,
-		    list, count, error);
+		result = merge_filters(&out, o->output, in_place ||
+		    is_replaced(&old), list, count, error);
 	if (result > 0) {
 		result = exists(o->output, error);
 	} else if (result == 0) {

@@ -309,7 +309,8 @@ journal_open(struct journal *j, const char *filter,
 		    " this version of bloomdedup; move it away", j->path);
 		goto fail;
 	}
-	if (memcmp(j->frame + HEAD_BYTES + 4, id, FORMAT_ID_BYTES) != 0) {
+	if (id != NULL && memcmp(j->frame + HEAD_BYTES + 4, id,
+	    FORMAT_ID_BYTES) != 0) {
 		result = error_set(error, STATUS_FAILED, "%s: the journal of"
 		    " another filter; move it away", j->path);
 		goto fail;
@@ -400,16 +401,27 @@ journal_replay(struct journal *j, int (*visit)(void *context,
 int
 journal_remove(struct journal *j, struct error *error)
 {
+	struct error ignored;
 	int result = 0;
 
-	if (j->fd >= 0) {
-		if (unlink(j->path) < 0 && errno != ENOENT)
-			result = error_system(error, errno, j->path);
-		else
-			result = store_sync_folder(j->path, error);
-	}
+	if (j->fd >= 0 && unlink(j->path) < 0 && errno != ENOENT)
+		result = error_system(error, errno, j->path);
+	/* If it fails, and power too, the name is back: it is removed again. */
+	if (j->fd >= 0 && result == 0)
+		store_sync_folder(j->path, &ignored);
 	journal_close(j);
 	return result;
+}
+
+int
+journal_discard(const char *filter, struct error *error)
+{
+	struct journal journal;
+	int result = journal_open(&journal, filter, NULL, error);
+
+	if (result < 0)
+		return -1;
+	return result == 1 ? 0 : journal_remove(&journal, error);
 }
 
 void

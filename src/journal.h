@@ -67,10 +67,10 @@ int journal_commit(struct journal *journal, const struct journal_span *spans,
     size_t count, struct error *error);
 
 /*
- * Look for a journal of this filter. Returns 0 if there is a complete one: it
- * is open, with its spans. 1 if there is none, 2 if there is one that never
- * came to its commit. One of another filter, or what is no journal, is an
- * error: it is not ours to remove.
+ * Look for a journal of this filter, or of any if `id` is NULL. Returns 0 if
+ * there is a complete one: it is open, with its spans. 1 if there is none, 2 if
+ * there is one that never came to its commit. One of another filter, or what is
+ * no journal, is an error: it is not ours to remove.
  */
 int journal_open(struct journal *journal, const char *filter,
     const uint8_t id[FORMAT_ID_BYTES], struct error *error);
@@ -83,8 +83,17 @@ int journal_rewind(struct journal *journal, struct error *error);
 int journal_read(struct journal *journal, struct digest *digests, size_t n,
     size_t *got, struct error *error);
 
-/* Take it away, and have that on the disk. Closes it, too. */
+/*
+ * Take it away; should its name come back after a power cut, then the next run
+ * does it. Closes it, too.
+ */
 int journal_remove(struct journal *journal, struct error *error);
+
+/*
+ * Take away the journal of what isn't a filter any more, if there is one. What
+ * is no journal is an error, and stays.
+ */
+int journal_discard(const char *filter, struct error *error);
 
 /* Close without removing. */
 void journal_close(struct journal *journal);

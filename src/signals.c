@@ -99,6 +99,7 @@ on_bus(int number, siginfo_t *info, void *context)
 		_exit(STATUS_FAILED);
 	}
 	/* Not our map: a bug, which must look like one. */
+	temporary_remove();
 	signals_die(number);
 }
 
@@ -156,7 +157,8 @@ signals_too_late(void)
 {
 	for (size_t i = 0; i < STOP_SIGNALS; i++)
 		set_handler(stop_signals[i], SIG_IGN, 0);
-	signals_stop = 0;
+	set_handler(SIGPIPE, SIG_IGN, 0);
+	signals_stop = signals_pipe = 0;
 }
 
 void

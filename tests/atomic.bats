@@ -710,13 +710,13 @@ has_temporary() {
 	cp seen.journal copy
 	ln -s seen link
 	for name in seen ./seen; do
-		fails 3 "$name.journal: the journal of another filter" \
+		fails 3 "$name.journal: a journal whose filter is gone" \
 			bloomdedup create $name
-		fails 3 "$name.journal: the journal of another filter" \
+		fails 3 "$name.journal: a journal whose filter is gone" \
 			bloomdedup create --force $name
-		fails 3 "$name.journal: the journal of another filter" \
+		fails 3 "$name.journal: a journal whose filter is gone" \
 			bloomdedup -f $name in
-		fails 3 "$name.journal: the journal of another filter" \
+		fails 3 "$name.journal: a journal whose filter is gone" \
 			bloomdedup --atomic -f $name -o never in
 	done
 	[ ! -e seen ]
@@ -725,6 +725,46 @@ has_temporary() {
 	cmp copy seen.journal
 	rm seen.journal
 	bloomdedup create seen
+}
+
+@test "who replaces a damaged filter takes its journal away" {
+	prepare
+	echo x | bloomdedup -f other >/dev/null
+	cp seen whole
+	for damage in 'dd of=seen conv=notrunc bs=1 status=none' 'cat >seen'; do
+		for command in 'create --force' 'merge other --force -o'; do
+			cp whole seen
+			"$HELPER" journal seen <new
+			printf x | eval "$damage"
+			# shellcheck disable=SC2086
+			bloomdedup $command seen
+			[ ! -e seen.journal ]
+			bloomdedup -f seen new | cmp new -
+		done
+		# what isn't a journal stays, and so does the filter
+		echo mine >seen.journal
+		printf x | eval "$damage"
+		cp seen copy
+		fails 3 'seen.journal: not a journal' \
+			bloomdedup create --force seen
+		fails 3 'seen.journal: not a journal' \
+			bloomdedup merge --force -o seen other
+		echo mine | cmp - seen.journal
+		cmp copy seen
+		rm seen.journal
+	done
+}
+
+@test "a reader of messages that goes away changes nothing" {
+	prepare
+	mkfifo pipe
+	exec 7<>pipe 8>pipe 7>&-
+	"$HELPER" defaults "$BLOOMDEDUP" --atomic -f seen -o file --stats in \
+		2>&8
+	exec 8>&-
+	cmp new file
+	bloomdedup -f seen in >out
+	[ ! -s out ]
 }
 
 @test "a journal that names a layer that isn't there is refused" {
