@@ -49,6 +49,29 @@ is_journal_of(const char *path, const char *filter)
 	return result;
 }
 
+/*
+ * Is it a file that a new one can take the place of? /dev/fd/N can be one
+ * whose name is gone.
+ */
+static int
+is_replaceable(const char *path)
+{
+	struct stat st, named;
+	char *name;
+	int result;
+
+	if (path == NULL)
+		return 0;
+	if (stat(path, &st) < 0)
+		return 1;
+	name = store_follow(path);
+	result = S_ISREG(st.st_mode) && name != NULL &&
+	    stat(name, &named) == 0 && st.st_dev == named.st_dev &&
+	    st.st_ino == named.st_ino;
+	free(name);
+	return result;
+}
+
 int
 output_check(const char *path, int atomic, const struct input_plan *inputs,
     const char *filter, struct error *error)
@@ -56,7 +79,7 @@ output_check(const char *path, int atomic, const struct input_plan *inputs,
 	const char *name = NULL;
 	struct stat st;
 
-	if (!(atomic && path != NULL) && look(path, &st) == 0 &&
+	if (!(atomic && is_replaceable(path)) && look(path, &st) == 0 &&
 	    S_ISREG(st.st_mode))
 		name = input_same_file(inputs, &st);
 	if (name != NULL) {
@@ -115,8 +138,7 @@ open_path(struct output *out, const char *path, int atomic,
 	struct stat st;
 	int exists = stat(path, &st) == 0;
 
-	/* /dev/fd/N can be a file that has no name any more. */
-	if (atomic && (!exists || (S_ISREG(st.st_mode) && st.st_nlink > 0)))
+	if (atomic && is_replaceable(path))
 		return open_hidden(out, path, exists ? &st : NULL, error);
 	do {
 		out->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC |
@@ -177,17 +199,33 @@ sync_name(const struct output *out, struct error *error)
 	return result;
 }
 
+static int
+is_on_disk(const struct stat *st, const char *name, struct error *error)
+{
+	if (S_ISREG(st->st_mode) || S_ISBLK(st->st_mode))
+		return 0;
+	return error_set(error, STATUS_USAGE, "--sync: %s is no file, and can't"
+	    " be put on the disk; write to one with -o FILE", name);
+}
+
 int
-output_check_sync(const struct output *out, struct error *error)
+output_check_sync(const char *path, struct error *error)
+{
+	struct stat st;
+
+	return look(path, &st) < 0 ? 0 :
+	    is_on_disk(&st, path != NULL ? path : "standard output", error);
+}
+
+int
+output_sync_name(const struct output *out, struct error *error)
 {
 	struct stat st = { 0 };
 
-	if (fstat(out->fd, &st) == 0 && S_ISREG(st.st_mode))
-		return sync_name(out, error);
-	if (S_ISBLK(st.st_mode))
-		return 0;
-	return error_set(error, STATUS_USAGE, "--sync: %s is no file, and can't"
-	    " be put on the disk; write to one with -o FILE", out->name);
+	fstat(out->fd, &st);
+	if (is_on_disk(&st, out->name, error) < 0)
+		return -1;
+	return S_ISREG(st.st_mode) ? sync_name(out, error) : 0;
 }
 
 int

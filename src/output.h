@@ -56,10 +56,13 @@ int output_begin(struct output *output, struct error *error);
 int output_is_same(const char *a, const char *b);
 
 /*
- * Can it be synced? A pipe or a terminal can't: STATUS_USAGE, with a word. What
- * was opened by name has that name on the disk.
+ * Can it be synced? A pipe or a terminal can't: STATUS_USAGE, with a word. NULL
+ * is standard output; what isn't there will be a file.
  */
-int output_check_sync(const struct output *output, struct error *error);
+int output_check_sync(const char *path, struct error *error);
+
+/* The same of what is open; what was opened by name has it on the disk. */
+int output_sync_name(const struct output *output, struct error *error);
 
 /* What was written is on the disk; nothing is done where that can't be. */
 int output_sync(struct output *output, struct error *error);

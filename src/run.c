@@ -54,6 +54,8 @@ run_check_outputs(const struct options *o, const struct input_plan *inputs,
 	if (prints &&
 	    output_check(o->output, o->atomic, inputs, o->filter, error) < 0)
 		return -1;
+	if (prints && o->sync && output_check_sync(o->output, error) < 0)
+		return -1;
 	if (o->duplicates == NULL)
 		return 0;
 	if (prints && check_duplicates(o, error) < 0)
@@ -80,7 +82,7 @@ open_output(struct run *run, const struct input_plan *inputs,
 	if (output_open(out, o->output, o->atomic, inputs, o->filter,
 	    error) < 0)
 		return -1;
-	if (o->sync && output_check_sync(out, error) < 0)
+	if (o->sync && output_sync_name(out, error) < 0)
 		return -1;
 	return 0;
 }

@@ -33,14 +33,41 @@ lost_nothing() {
 @test "-o a file that has no name any more: it is written, and none is made" {
 	printf 'a\na\n' >in
 	for atomic in '' --atomic; do
+		for link in '' link; do
+			exec 7<>gone
+			[ -z "$link" ] || ln gone link
+			rm gone
+			bloomdedup $atomic -o /dev/fd/7 in
+			echo a | cmp - /dev/fd/7
+			exec 7>&-
+			rm -f link
+			ls >names
+			run ! grep gone names
+		done
+		# also an input: it stays
+		cp in gone
 		exec 7<>gone
 		rm gone
-		bloomdedup $atomic -o /dev/fd/7 in
-		echo a | cmp - /dev/fd/7
+		fails 2 'also an input' bloomdedup $atomic -o /dev/fd/7 \
+			/dev/fd/7
+		cmp in /dev/fd/7
 		exec 7>&-
-		ls >names
-		run ! grep gone names
 	done
+}
+
+@test "--sync where lines go into a pipe is refused, and no filter is made" {
+	echo a >in
+	status=0
+	bloomdedup --sync -f seen in 2>err | cat >out ||
+		status=${PIPESTATUS[0]}
+	[ "$(cat err)" = "bloomdedup: --sync: standard output is no file, and \
+can't be put on the disk; write to one with -o FILE" ]
+	[ ! -s out ]
+	mkfifo pipe
+	fails 2 '--sync: pipe is no file' bloomdedup --sync -f seen -o pipe in
+	fails 2 '--sync: /dev/null is no file' \
+		bloomdedup --sync -f seen -o /dev/null in
+	[ ! -e seen ]
 }
 
 @test "-o with -q, which prints nothing, is refused" {
