@@ -22,7 +22,10 @@ solve_from_options(const struct options *o, struct sizing *sizing,
 		sizing->error_rate = SIZING_RATE_DEFAULT;
 	if (o->capacity == 0 && o->memory == 0)
 		sizing->capacity = SIZING_CAPACITY_DEFAULT;
-	return sizing_solve(sizing, error);
+	if (sizing_solve(sizing, error) == 0)
+		return 0;
+	return o->memory == 0 ? -1 : error_set(error, error->status,
+	    "--memory: %s", error->text);
 }
 
 static double

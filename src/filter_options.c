@@ -48,8 +48,10 @@ plan_filter(const struct options *o, const struct key_recipe *recipe,
 		sizing.capacity = 0;
 		sizing.bytes = o->max_bytes;
 		sizing.k = 0;
-		if (sizing_solve(&sizing, error) < 0)
-			return -1;
+		if (sizing_solve(&sizing, error) < 0) {
+			return error_set(error, error->status,
+			    "--max-size: %s", error->text);
+		}
 	} else if (sizing.bytes > o->max_bytes) {
 		return error_set(error, STATUS_USAGE, "--capacity=%s needs %s,"
 		    " which is more than --max-size allows (%s)",

@@ -406,6 +406,11 @@ check_together(const struct options *o, struct error *error)
 		return error_set(error, STATUS_USAGE, "--quiet prints nothing:"
 		    " it can't be together with --output");
 	}
+	if (o->to_command != NULL && o->sync) {
+		return error_set(error, STATUS_USAGE, "--to-command can't be"
+		    " together with --sync: what it does with the lines can't"
+		    " be put on the disk");
+	}
 	if (o->to_command != NULL && (o->output != NULL || o->quiet)) {
 		return error_set(error, STATUS_USAGE, "--to-command takes the"
 		    " lines: it can't be together with --%s",

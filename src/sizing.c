@@ -291,15 +291,15 @@ static int
 pages_of(uint64_t bytes, uint64_t *pages, struct error *error)
 {
 	if (bytes < SIZING_OVERHEAD_BYTES + PAGE_BYTES) {
-		return error_set(error, STATUS_USAGE, "--memory: %" PRIu64
-		    " bytes are too few for a filter: the smallest takes %u",
-		    bytes, SIZING_OVERHEAD_BYTES + PAGE_BYTES);
+		return error_set(error, STATUS_USAGE, "%" PRIu64 " bytes are"
+		    " too few for a filter: the smallest takes %u", bytes,
+		    SIZING_OVERHEAD_BYTES + PAGE_BYTES);
 	}
 	*pages = (bytes - SIZING_OVERHEAD_BYTES) / PAGE_BYTES;
 	if (*pages > PAGES_MAX) {
-		return error_set(error, STATUS_USAGE, "--memory: %" PRIu64
-		    " bytes are too many for a filter: the largest takes %"
-		    PRIu64, bytes, SIZING_OVERHEAD_BYTES +
+		return error_set(error, STATUS_USAGE, "%" PRIu64 " bytes are"
+		    " too many for a filter: the largest takes %" PRIu64,
+		    bytes, SIZING_OVERHEAD_BYTES +
 		    PAGES_MAX * PAGE_BYTES);
 	}
 	return 0;
@@ -330,14 +330,13 @@ sizing_solve(struct sizing *s, struct error *error)
 			s->error_rate = found / share;
 	}
 	if (s->capacity == 0) {
-		return error_set(error, STATUS_USAGE, "--memory: %s is too"
-		    " little for a single line at an error rate of %g",
+		return error_set(error, STATUS_USAGE, "%s is too little for"
+		    " a single line at an error rate of %g",
 		    num_format_bytes(text, s->bytes), s->error_rate);
 	}
 	if (s->error_rate > SIZING_RATE_MAX) {
-		return error_set(error, STATUS_USAGE, "--memory: %s is too"
-		    " little for %" PRIu64 " lines: the error rate would be"
-		    " above %g",
+		return error_set(error, STATUS_USAGE, "%s is too little for"
+		    " %" PRIu64 " lines: the error rate would be above %g",
 		    num_format_bytes(text, s->bytes), s->capacity,
 		    SIZING_RATE_MAX);
 	}

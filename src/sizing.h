@@ -41,7 +41,7 @@ struct sizing {
  * smallest number, k/8 at least, within 12 % of the best for this k.
  *
  * Fails (STATUS_USAGE) where there is no answer in the ranges above; the text
- * says what was asked for and what is possible.
+ * says what was asked for and what is possible, without an option's name.
  */
 int sizing_solve(struct sizing *sizing, struct error *error);
 

@@ -309,11 +309,12 @@ remembered() {
 	echo a | cmp - dup
 }
 
-@test "it can't be together with -o, -q or --shared" {
+@test "it can't be together with -o, -q, --shared or --sync" {
 	echo a >in
 	fails 2 to-command bloomdedup -f seen --to-command=cat -o out in
 	fails 2 to-command bloomdedup -f seen --to-command=cat -q in
 	fails 2 to-command bloomdedup -f seen --to-command=cat --shared in
+	fails 2 to-command bloomdedup -f seen --to-command=cat --sync in
 	[ ! -e seen ]
 }
 

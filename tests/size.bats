@@ -286,6 +286,8 @@ make_it() {
 	fails 2 'too little' bloomdedup size -n 1e6 -m 100K
 	fails 2 'too little' bloomdedup create -n 1e6 -m 100K made
 	fails 2 'too little' bloomdedup size -p 1e-12 -m 16K --hashes=1
+	fails 2 '--max-size: ' bloomdedup -f made --max-size=1K
+	fails 2 '--max-size: ' bloomdedup add -f made --max-size=16383
 	[ ! -e made ]
 }
 
