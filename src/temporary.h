@@ -5,7 +5,7 @@
 #ifndef TEMPORARY_H
 #define TEMPORARY_H
 
-/* Begin and end to watch over the file `name` (not copied); a fifth is not watched. */
+/* Begin and end to watch over `name` (not copied); a fifth is not watched. */
 void temporary_add(const char *name);
 void temporary_forget(const char *name);
 
