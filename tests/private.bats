@@ -85,16 +85,16 @@ knows() {
 @test "nor is it held back while a FIFO is waited for" {
 	mkfifo pipe
 	seq 5000 >in
-	BLOOMDEDUP_PRIVATE=0 "$BLOOMDEDUP" -f seen -p 1e-12 in pipe >out \
-		3>&- &
+	BLOOMDEDUP_PRIVATE=0 timeout 100 "$BLOOMDEDUP" -f seen -p 1e-12 \
+		in pipe >out 3>&- &
 	until_true knows in
 	echo one more >pipe
 	wait $!
 	{ cat in; echo one more; } | cmp - out
 	# the first one, and several
 	mkfifo other
-	BLOOMDEDUP_PRIVATE=0 "$BLOOMDEDUP" -f seen -p 1e-12 pipe other in \
-		>out 3>&- &
+	BLOOMDEDUP_PRIVATE=0 timeout 100 "$BLOOMDEDUP" -f seen -p 1e-12 \
+		pipe other in >out 3>&- &
 	echo a >pipe
 	echo a >more
 	until_true knows more
