@@ -50,26 +50,25 @@ is_journal_of(const char *path, const char *filter)
 }
 
 /*
- * Is it a file that a new one can take the place of? /dev/fd/N can be one
- * whose name is gone.
+ * Is it a file that a new one takes the place of? Not if it is known to have no
+ * name any more, as /dev/fd/N may.
  */
 static int
 is_replaceable(const char *path)
 {
 	struct stat st, named;
 	char *name;
-	int result;
+	int gone;
 
 	if (path == NULL)
 		return 0;
 	if (stat(path, &st) < 0)
 		return 1;
 	name = store_follow(path);
-	result = S_ISREG(st.st_mode) && name != NULL &&
-	    stat(name, &named) == 0 && st.st_dev == named.st_dev &&
-	    st.st_ino == named.st_ino;
+	gone = name != NULL && (stat(name, &named) < 0 ? errno == ENOENT :
+	    st.st_dev != named.st_dev || st.st_ino != named.st_ino);
 	free(name);
-	return result;
+	return S_ISREG(st.st_mode) && !gone;
 }
 
 int
