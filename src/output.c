@@ -17,6 +17,12 @@
 /* So often, 20 ms apart, a file is looked at that others append to. */
 #define LOOKS 50
 
+static const char *
+shown_name(const char *path)
+{
+	return path != NULL ? path : "standard output";
+}
+
 static int
 look(const char *path, struct stat *st)
 {
@@ -50,25 +56,20 @@ is_journal_of(const char *path, const char *filter)
 }
 
 /*
- * Is it a file that a new one takes the place of? Not if it is known to have no
- * name any more, as /dev/fd/N may.
+ * Is `st`, opened by this path, a file that a new one takes the place of? Not
+ * if it is known to have no name any more, as /dev/fd/N may.
  */
 static int
-is_replaceable(const char *path)
+is_replaceable(const char *path, const struct stat *st)
 {
-	struct stat st, named;
-	char *name;
-	int gone;
+	char *name = store_follow(path);
+	struct stat named;
+	int gone = name != NULL && (stat(name, &named) < 0 ?
+	    errno == ENOENT : st->st_dev != named.st_dev ||
+	    st->st_ino != named.st_ino);
 
-	if (path == NULL)
-		return 0;
-	if (stat(path, &st) < 0)
-		return 1;
-	name = store_follow(path);
-	gone = name != NULL && (stat(name, &named) < 0 ? errno == ENOENT :
-	    st.st_dev != named.st_dev || st.st_ino != named.st_ino);
 	free(name);
-	return S_ISREG(st.st_mode) && !gone;
+	return S_ISREG(st->st_mode) && !gone;
 }
 
 int
@@ -78,8 +79,8 @@ output_check(const char *path, int atomic, const struct input_plan *inputs,
 	const char *name = NULL;
 	struct stat st;
 
-	if (!(atomic && is_replaceable(path)) && look(path, &st) == 0 &&
-	    S_ISREG(st.st_mode))
+	if (look(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	    !(atomic && path != NULL && is_replaceable(path, &st)))
 		name = input_same_file(inputs, &st);
 	if (name != NULL) {
 		return error_set(error, STATUS_USAGE,
@@ -92,8 +93,7 @@ output_check(const char *path, int atomic, const struct input_plan *inputs,
 	if (filter != NULL && is_journal_of(path, filter)) {
 		return error_set(error, STATUS_USAGE,
 		    "%s: the output would be the filter's journal, %s%s",
-		    path != NULL ? path : "standard output", filter,
-		    STORE_JOURNAL);
+		    shown_name(path), filter, STORE_JOURNAL);
 	}
 	return 0;
 }
@@ -137,7 +137,7 @@ open_path(struct output *out, const char *path, int atomic,
 	struct stat st;
 	int exists = stat(path, &st) == 0;
 
-	if (atomic && is_replaceable(path))
+	if (atomic && (!exists || is_replaceable(path, &st)))
 		return open_hidden(out, path, exists ? &st : NULL, error);
 	do {
 		out->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC |
@@ -151,13 +151,12 @@ output_open(struct output *out, const char *path, int atomic,
     const struct input_plan *inputs, const char *filter, struct error *error)
 {
 	*out = (struct output){ .fd = STDOUT_FILENO,
-		.name = "standard output" };
+		.name = shown_name(path) };
 	/* Once more: much may have happened since the first look. */
 	if (output_check(path, atomic, inputs, filter, error) < 0)
 		return -1;
 	if (path == NULL)
 		return 0;
-	out->name = path;
 	out->fd = -1;
 	if (open_path(out, path, atomic, error) == 0)
 		return 0;
@@ -213,7 +212,7 @@ output_check_sync(const char *path, struct error *error)
 	struct stat st;
 
 	return look(path, &st) < 0 ? 0 :
-	    is_on_disk(&st, path != NULL ? path : "standard output", error);
+	    is_on_disk(&st, shown_name(path), error);
 }
 
 int

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "geometry.h"
+#include "journal.h"
 #include "le.h"
 #include "signals.h"
 #include "temporary.h"
@@ -471,13 +472,9 @@ has_suffix(const char *text, const char *suffix)
 static int
 has_orphaned_journal(const char *path)
 {
-	size_t nbytes = strlen(path) + sizeof STORE_JOURNAL;
-	char *journal = memory_or_die(malloc(nbytes));
+	char *journal = journal_name(path);
 	struct stat st;
-	int found;
-
-	snprintf(journal, nbytes, "%s%s", path, STORE_JOURNAL);
-	found = lstat(journal, &st) == 0 && lstat(path, &st) < 0;
+	int found = lstat(journal, &st) == 0 && lstat(path, &st) < 0;
 	free(journal);
 	return found;
 }
@@ -489,29 +486,26 @@ store_create(struct store *store, const char *path, struct error *error)
 	store->path = memory_or_die(strdup(path));
 	store->writable = 1;
 	/* Through a link it is the file that is made or replaced. */
-	if (take_real_path(store, error) < 0) {
-		store_close(store);
-		return -1;
-	}
+	if (take_real_path(store, error) < 0)
+		goto fail;
 	if (has_suffix(store->real_path, STORE_JOURNAL)) {
 		error_set(error, STATUS_USAGE, "%s: a filter's name can't end"
 		    " in %s, as its journal's does", path, STORE_JOURNAL);
-		store_close(store);
-		return -1;
+		goto fail;
 	}
 	if (has_orphaned_journal(store->real_path)) {
 		error_set(error, STATUS_FAILED, "%s%s: a journal whose filter"
 		    " is gone; move it away", path, STORE_JOURNAL);
-		store_close(store);
-		return -1;
+		goto fail;
 	}
 	store->fd = store_open_hidden(store->real_path, &store->hidden);
-	if (store->fd < 0 || flock(store->fd, LOCK_EX | LOCK_NB) < 0) {
-		error_system(error, errno, path);
-		store_close(store);
-		return -1;
-	}
-	return 0;
+	if (store->fd >= 0 && flock(store->fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	error_system(error, errno, path);
+
+fail:
+	store_close(store);
+	return -1;
 }
 
 int

@@ -26,8 +26,7 @@ temporary_add(const char *name)
 void
 temporary_forget(const char *name)
 {
-	if (name != NULL)
-		replace(name, NULL);
+	replace(name, NULL);
 }
 
 void
