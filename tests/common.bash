@@ -85,9 +85,10 @@ skip_if_sanitized() {
 	fi
 }
 
-# Under an emulator the program's calls, threads and memory are those of two.
+# skip_if_emulated WHAT: under an emulator the program's calls, threads and
+# memory are those of two.
 skip_if_emulated() {
-	[ -z "${UNDER_EMULATOR-}" ] || skip "the emulator has ${1:-its own}"
+	[ -z "${UNDER_EMULATOR-}" ] || skip "the emulator has $1"
 }
 
 # Skip where script(1) of util-linux can't give a terminal.

@@ -67,6 +67,7 @@ static struct {
 	void *(*aligned_alloc)(size_t, size_t);
 	int (*posix_memalign)(void **, size_t, size_t);
 	void (*free)(void *);
+	long (*sysconf)(int);
 } next;
 
 /* What dlsym itself may ask for, before there is anything behind us. */
@@ -104,6 +105,7 @@ find_next(void)
 		{ "aligned_alloc", &next.aligned_alloc },
 		{ "posix_memalign", &next.posix_memalign },
 		{ "free", &next.free },
+		{ "sysconf", &next.sysconf },
 	};
 
 	if (busy)
@@ -227,20 +229,11 @@ round_up(size_t nbytes)
 long
 sysconf(int name)
 {
-	static long (*next_sysconf)(int);
-
 	if (name == _SC_PAGESIZE && page_bytes != 0) {
 		fired();
 		return (long)page_bytes;
 	}
-	if (next_sysconf == NULL) {
-		void *found = dlsym(RTLD_NEXT, "sysconf");
-
-		if (found == NULL)
-			_exit(99);
-		memcpy(&next_sysconf, &found, sizeof found);
-	}
-	return next_sysconf(name);
+	return find_next() ? next.sysconf(name) : -1;
 }
 
 static void *
