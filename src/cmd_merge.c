@@ -22,7 +22,7 @@ same_file(const char *a, const char *b)
 	struct stat x, y;
 
 	return stat(a, &x) == 0 && stat(b, &y) == 0 &&
-	    x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	    store_same_file(&x, &y);
 }
 
 /* Has an operand before this one named the same file? */

@@ -490,8 +490,7 @@ input_same_file(const struct input_plan *plan, const struct stat *st)
 		struct stat other;
 
 		if ((strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &other) :
-		    stat(path, &other)) == 0 && other.st_dev == st->st_dev &&
-		    other.st_ino == st->st_ino)
+		    stat(path, &other)) == 0 && store_same_file(&other, st))
 			return shown_name(path);
 	}
 	return NULL;

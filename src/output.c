@@ -37,8 +37,7 @@ output_is_same(const char *a, const char *b)
 
 	/* Reading and writing the same terminal or /dev/null is all right. */
 	if (x_is && y_is)
-		return S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
-		    x.st_ino == y.st_ino;
+		return S_ISREG(x.st_mode) && store_same_file(&x, &y);
 	return !x_is && !y_is && a != NULL && b != NULL &&
 	    store_same_place(a, b);
 }
@@ -65,8 +64,7 @@ is_replaceable(const char *path, const struct stat *st)
 	char *name = store_follow(path);
 	struct stat named;
 	int gone = name != NULL && (stat(name, &named) < 0 ?
-	    errno == ENOENT : st->st_dev != named.st_dev ||
-	    st->st_ino != named.st_ino);
+	    errno == ENOENT : !store_same_file(st, &named));
 
 	free(name);
 	return S_ISREG(st->st_mode) && !gone;

@@ -253,6 +253,12 @@ base_name(const char *path)
 }
 
 int
+store_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+int
 store_same_place(const char *a, const char *b)
 {
 	char *names[] = { store_follow(a), store_follow(b) };
@@ -266,8 +272,7 @@ store_same_place(const char *a, const char *b)
 			same = 0;
 		free(folder);
 	}
-	same = same && folders[0].st_dev == folders[1].st_dev &&
-	    folders[0].st_ino == folders[1].st_ino &&
+	same = same && store_same_file(&folders[0], &folders[1]) &&
 	    strcmp(base_name(names[0]), base_name(names[1])) == 0;
 	free(names[0]);
 	free(names[1]);
@@ -325,8 +330,7 @@ store_open(struct store *store, const char *path, int writable,
 		/* While we waited, the file may have been replaced. */
 		if (fstat(store->fd, &opened) == 0 &&
 		    stat(path, &named) == 0 &&
-		    opened.st_dev == named.st_dev &&
-		    opened.st_ino == named.st_ino) {
+		    store_same_file(&opened, &named)) {
 			store->length = (uint64_t)opened.st_size;
 			if (take_real_path(store, error) < 0)
 				goto fail;

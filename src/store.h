@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "error.h"
@@ -67,6 +68,9 @@ char *store_follow(const char *path);
 
 /* The same, but a link to nothing stays what it is, and in the way. */
 char *store_real_path(const char *path);
+
+/* Are these of one file, whatever names led to it? */
+int store_same_file(const struct stat *a, const struct stat *b);
 
 /* Would two files with these names, which aren't there yet, be one? */
 int store_same_place(const char *a, const char *b);
