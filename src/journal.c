@@ -404,11 +404,12 @@ journal_remove(struct journal *j, struct error *error)
 	struct error ignored;
 	int result = 0;
 
-	if (j->fd >= 0 && unlink(j->path) < 0 && errno != ENOENT)
-		result = error_system(error, errno, j->path);
-	/* If it fails, and power too, the name is back: it is removed again. */
-	if (j->fd >= 0 && result == 0)
-		store_sync_folder(j->path, &ignored);
+	if (j->fd >= 0) {
+		if (unlink(j->path) < 0 && errno != ENOENT)
+			result = error_system(error, errno, j->path);
+		else /* should it fail, and power too: it is removed again */
+			store_sync_folder(j->path, &ignored);
+	}
 	journal_close(j);
 	return result;
 }
