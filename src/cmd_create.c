@@ -53,6 +53,13 @@ is_replaced(const struct replaced *old)
 	return old->filter.store.fd >= 0 || old->other.fd >= 0;
 }
 
+int
+refuse_to_replace(const char *path, struct error *error)
+{
+	return error_set(error, STATUS_FAILED, "%s: there is a file of this"
+	    " name already; --force replaces it", path);
+}
+
 void
 unlock_replaced(struct replaced *old)
 {
@@ -197,10 +204,8 @@ run_create(const struct options *given, struct error *error)
 	key_recipe_format(&recipe, plan.recipe);
 	result = filter_create(&filter, path, is_replaced(&old), &plan, error);
 	unlock_replaced(&old);
-	if (result > 0) {
-		return error_set(error, STATUS_FAILED, "%s: there is a file of"
-		    " this name already; --force replaces it", path);
-	}
+	if (result > 0)
+		return refuse_to_replace(path, error);
 	if (result < 0 || filter_close(&filter, error) < 0)
 		return -1;
 	return STATUS_OK;

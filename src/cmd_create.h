@@ -26,4 +26,7 @@ void unlock_replaced(struct replaced *old);
 /* Was there something? If not, what comes meanwhile is not replaced. */
 int is_replaced(const struct replaced *old);
 
+/* Says that there is something at `path`: -1, with `error` filled. */
+int refuse_to_replace(const char *path, struct error *error);
+
 #endif

@@ -111,13 +111,6 @@ allow_many_files(void)
 }
 
 static int
-exists(const char *path, struct error *error)
-{
-	return error_set(error, STATUS_FAILED, "%s: there is a file of this"
-	    " name already; --force replaces it", path);
-}
-
-static int
 run_merge(const struct options *o, struct error *error)
 {
 	struct filter out, *inputs, **list;
@@ -134,7 +127,7 @@ run_merge(const struct options *o, struct error *error)
 	for (size_t i = 0; i < o->operand_count; i++)
 		in_place |= same_file(o->operands[i], o->output);
 	if (!in_place && !o->force && access(o->output, F_OK) == 0)
-		return exists(o->output, error);
+		return refuse_to_replace(o->output, error);
 	inputs = memory_or_die(calloc(o->operand_count, sizeof *inputs));
 	list = memory_or_die(calloc(o->operand_count, sizeof *list));
 	allow_many_files();
@@ -145,7 +138,7 @@ run_merge(const struct options *o, struct error *error)
 		result = merge_filters(&out, o->output, in_place ||
 		    is_replaced(&old), list, count, error);
 	if (result > 0) {
-		result = exists(o->output, error);
+		result = refuse_to_replace(o->output, error);
 	} else if (result == 0) {
 		report(&out, o->output, count);
 		result = filter_close(&out, error);
