@@ -2,6 +2,7 @@
 # yours; what the program needs is in the variables that begin with REQUIRED.
 
 MAKEFLAGS += --no-builtin-rules
+.DEFAULT_GOAL = all
 
 PREFIX = /usr/local
 DESTDIR =
@@ -11,31 +12,88 @@ INSTALL = install
 BUILD = build
 PROGRAM = bloomdedup
 
-REQUIRED_CPPFLAGS = -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 -Isrc
+REQUIRED_CPPFLAGS = -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 -Isrc \
+	$(PARTS_CPPFLAGS)
 REQUIRED_CFLAGS = -std=c11 -pthread -Wno-psabi
 WARNINGS = -Wall -Wextra -Wconversion -Wshadow
-LDLIBS = -lz -lm -pthread
+LDLIBS = $(PARTS_LIBS) -lz -lm -pthread
 
 # WERROR=1: every warning is an error, as in CI
 ifdef WERROR
 WARNINGS += -Werror
 endif
 
-# The hot loops (src/kernel.c), once for each instruction set that a run may
-# find; the names are those in src/kernels.c.
-kernels = plain
-ifneq (,$(filter x86_64%,$(shell $(CC) -dumpmachine 2>/dev/null || uname -m)))
-kernels += avx2 avx512
+# Optional parts, each with its library (pkg-config's name and a header) and the
+# sources that are left out without it. What is there is built in, except for
+# what WITHOUT names: make WITHOUT="serve redis". Sources see WITH_SERVE, ...
+PARTS = serve redis
+LIBRARY_serve = libevent_core
+HEADER_serve = event2/event.h
+SOURCES_serve = src/serve/% tests/unit/serve-% tests/fuzz/protocol.c
+LIBRARY_redis = hiredis
+HEADER_redis = hiredis/hiredis.h
+SOURCES_redis = src/filter/redis% tests/unit/redis-% tests/fuzz/redis-%
+WITHOUT =
+PKG_CONFIG = pkg-config
+
+# $(BUILD)/parts.mk says what was found: parts, PARTS_CPPFLAGS, PARTS_LIBS. Make
+# updates it before all else and begins again if it has changed; several may do
+# so at once.
+ifneq (,$(filter-out clean deps dist uninstall,$(or $(MAKECMDGOALS),all)))
+include $(BUILD)/parts.mk
 endif
-KERNEL_FLAGS_avx2 = -mavx2 -mbmi -mbmi2
-KERNEL_FLAGS_avx512 = $(KERNEL_FLAGS_avx2) -mavx512f -mavx512bw -mavx512dq \
+
+# A library counts as found if a program with it can be linked: pkg-config does
+# not know of another compiler, or of LDFLAGS=-static.
+find_part = if cflags=$$($(PKG_CONFIG) --cflags $(LIBRARY_$1) 2>/dev/null) && \
+		libs=$$($(PKG_CONFIG) $(if $(filter -static,$(LDFLAGS)),--static) \
+			--libs $(LIBRARY_$1) 2>/dev/null) && \
+		printf '\#include <%s>\nint main(void) { return 0; }\n' \
+			$(HEADER_$1) | $(CC) $(CPPFLAGS) $$cflags $(CFLAGS) \
+			$(LDFLAGS) -x c -o "$$try" - $$libs 2>/dev/null; \
+	then \
+		echo "parts += $1"; \
+		echo "PARTS_LIBS += $$libs"; \
+		echo "PARTS_CPPFLAGS += -DWITH_$(shell echo $1 | tr a-z A-Z) $$cflags"; \
+	fi;
+
+$(BUILD)/parts.mk: FORCE
+	@mkdir -p $(@D)
+	@new=$@.$$$$; try=$$new.try; \
+	{ :; $(foreach part,$(filter-out $(WITHOUT),$(PARTS)),\
+		$(call find_part,$(part))) } >$$new; \
+	rm -f $$try; \
+	if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
+
+left_out = $(foreach part,$(filter-out $(parts),$(PARTS)),$(SOURCES_$(part)))
+sources = $(filter-out $(left_out),$(wildcard $1))
+
+# The machine that the compiler builds for; this one before `make deps`.
+machine := $(shell $(CC) $(CFLAGS) -dM -E - </dev/null 2>/dev/null)
+ifeq (,$(machine))
+machine := __$(patsubst i%86,i386,$(shell uname -m 2>/dev/null))__
+endif
+
+# Doubles of 64 bits, as everywhere else: sizes must not depend on the machine.
+ifneq (,$(filter __i386__,$(machine)))
+REQUIRED_CFLAGS += -msse2 -mfpmath=sse
+endif
+
+# The hot loops (src/bits/loops.c), once for each instruction set that a run may
+# find; the names are those in src/bits/dispatch.c.
+loops = plain
+ifneq (,$(filter __x86_64__,$(machine)))
+loops += avx2 avx512
+endif
+LOOPS_FLAGS_avx2 = -mavx2 -mbmi -mbmi2
+LOOPS_FLAGS_avx512 = $(LOOPS_FLAGS_avx2) -mavx512f -mavx512bw -mavx512dq \
 	-mavx512vl -mprefer-vector-width=512
 
-objects = $(patsubst src/%.c,$(BUILD)/%.o,\
-	$(filter-out src/kernel.c,$(wildcard src/*.c))) $(kernels:%=$(BUILD)/kernel-%.o)
+objects = $(patsubst src/%.c,$(BUILD)/%.o,$(filter-out src/bits/loops.c,\
+	$(call sources,src/*.c src/*/*.c))) $(loops:%=$(BUILD)/bits/loops-%.o)
 library = $(filter-out $(BUILD)/main.o,$(objects))
-helpers = $(BUILD)/helper $(BUILD)/adversary
-units = $(patsubst tests/unit/%.c,$(BUILD)/unit/%.test,$(wildcard tests/unit/*.c))
+helpers = $(BUILD)/helper $(BUILD)/adversary $(BUILD)/options $(BUILD)/recorder
+units = $(patsubst tests/unit/%.c,$(BUILD)/unit/%.test,$(call sources,tests/unit/*.c))
 
 COMPILE = $(CC) $(REQUIRED_CPPFLAGS) $(CPPFLAGS) $(REQUIRED_CFLAGS) \
 	$(WARNINGS) $(CFLAGS) -MMD -MP
@@ -45,13 +103,14 @@ all: $(PROGRAM)
 $(PROGRAM): $(objects)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(objects) $(LDLIBS)
 
-$(BUILD)/%.o: src/%.c Makefile
+$(BUILD)/%.o: src/%.c Makefile $(BUILD)/parts.mk
 	@mkdir -p $(@D)
 	$(COMPILE) -c -o $@ $<
 
-$(kernels:%=$(BUILD)/kernel-%.o): $(BUILD)/kernel-%.o: src/kernel.c Makefile
+$(loops:%=$(BUILD)/bits/loops-%.o): $(BUILD)/bits/loops-%.o: src/bits/loops.c Makefile \
+		$(BUILD)/parts.mk
 	@mkdir -p $(@D)
-	$(COMPILE) $(KERNEL_FLAGS_$*) -DKERNEL=$* -c -o $@ $<
+	$(COMPILE) $(LOOPS_FLAGS_$*) -DLOOPS=$* -c -o $@ $<
 
 # Tests: unit tests and helpers are linked with all of the program but main.
 
@@ -59,19 +118,20 @@ $(BUILD)/unit/%.test: tests/unit/%.c $(library) Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
 
-$(helpers): $(BUILD)/%: tests/%.c $(library) Makefile
+$(helpers): $(BUILD)/%: tests/helpers/%.c $(library) Makefile
 	$(COMPILE) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
 
 # Loaded into the program by tests that let its memory run out. Flags of its
 # own: those for a static or sanitized program don't fit a library.
-$(BUILD)/preload.so: tests/preload.c Makefile
+$(BUILD)/preload.so: tests/helpers/preload.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(REQUIRED_CPPFLAGS) $(CPPFLAGS) $(REQUIRED_CFLAGS) $(WARNINGS) \
 		-O1 -g -fPIC -shared -o $@ $< -ldl
 
 # Fuzz targets with a plain main, which feeds files to them.
 
-targets = $(filter-out replay,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
+targets = $(filter-out replay,$(patsubst tests/fuzz/%.c,%,\
+	$(call sources,tests/fuzz/*.c)))
 replays = $(targets:%=$(BUILD)/fuzz/replay-%)
 # lines.c decides how much each read(2) of the source gives.
 FUZZ_LDFLAGS = -Wl,--wrap=read
@@ -87,7 +147,13 @@ $(replays): $(BUILD)/fuzz/replay-%: tests/fuzz/%.c $(BUILD)/fuzz/replay.o \
 
 tests: $(PROGRAM) $(units) $(helpers) $(BUILD)/preload.so $(replays)
 
-# TESTS='tests/stream.bats build/unit/num.test': only these
+# The lists in the completions, which are kept in the tree, from the options.
+completion_files = completions/bloomdedup.bash completions/bloomdedup.fish \
+	completions/_bloomdedup
+completions: $(BUILD)/options
+	$(BUILD)/options | completions/generate.py $(completion_files)
+
+# TESTS='tests/behaviour/stream.bats build/unit/number.test': only these
 TESTS =
 check: tests
 	BUILD='$(abspath $(BUILD))' BLOOMDEDUP='$(abspath $(PROGRAM))' \
@@ -125,8 +191,14 @@ check-tsan:
 		CFLAGS='-O1 -g -fsanitize=thread' && \
 	BUILD='$(abspath $(BUILD))/tsan' \
 		BLOOMDEDUP='$(abspath $(BUILD))/tsan/bloomdedup' \
-		$$fixed tests/run $(BUILD)/tsan/unit/worker.test \
-		$(BUILD)/tsan/unit/team.test tests/gzip.bats tests/threads.bats
+		$$fixed tests/run tests/behaviour/gzip.bats \
+		tests/behaviour/threads.bats tests/behaviour/shared.bats \
+		tests/serve/filters.bats
+
+# Clients of memcached that no distribution has, against serve.
+check-clients: $(PROGRAM)
+	BLOOMDEDUP='$(abspath $(PROGRAM))' tests/serve/clients/run \
+		'$(BUILD)/clients'
 
 # Some of the tests under valgrind.
 check-valgrind: tests
@@ -154,9 +226,11 @@ fuzz:
 	FUZZ_SECONDS='$(FUZZ_SECONDS)' FUZZ_JOBS='$(FUZZ_JOBS)' \
 		tests/fuzz/run '$(BUILD)/fuzz' $(targets)
 
-# The tests that run the program, built for arm64, under qemu (Debian).
-check-arm64:
-	MAKE='$(MAKE)' tests/arm64 '$(BUILD)/arm64'
+# The tests that run the program, built for another machine, under qemu
+# (Debian): 64 bits, 32 bits, big-endian.
+machines = arm64 armhf i386 s390x
+$(machines:%=check-%): check-%:
+	MAKE='$(MAKE)' tests/emulated $* '$(BUILD)/$*' $(TESTS)
 
 # How fast, beside the neighbours that are installed: tests/bench/README.md.
 bench: $(PROGRAM)
@@ -166,17 +240,23 @@ bench: $(PROGRAM)
 clean:
 	rm -rf $(BUILD) $(PROGRAM)
 
-# Install what is missing to build and test. Does nothing, without a network,
+# Install what is missing to build and test, and the libraries of the optional
+# parts, without which the build works, too. Does nothing, without a network,
 # where all of it is there. As root it calls the package manager by itself,
 # otherwise through sudo.
 
 APT = gcc libc6-dev zlib1g-dev libxxhash-dev bats python3 perl-base
+APT_PARTS = pkg-config libevent-dev libhiredis-dev
 DNF = gcc make zlib-devel xxhash-devel bats python3 perl-interpreter \
 	diffutils findutils gawk
+DNF_PARTS = pkgconf-pkg-config libevent-devel hiredis-devel
 APK = build-base zlib-dev xxhash-dev bats bash python3 perl \
 	coreutils diffutils findutils grep
+APK_PARTS = pkgconf libevent-dev hiredis-dev
 PACMAN = gcc zlib xxhash bash-bats python perl diffutils
+PACMAN_PARTS = pkgconf libevent hiredis
 BREW = xxhash zlib bats-core python3
+BREW_PARTS = pkg-config libevent hiredis
 
 deps:
 	@missing() { \
@@ -189,39 +269,68 @@ deps:
 				echo "$$header"; \
 		done; \
 	}; \
+	missing_parts() { \
+		for library in $(foreach part,$(filter-out $(WITHOUT),$(PARTS)),\
+			$(LIBRARY_$(part))); \
+		do \
+			$(PKG_CONFIG) --exists "$$library" 2>/dev/null || \
+				echo "$$library"; \
+		done; \
+	}; \
 	has() { command -v "$$1" >/dev/null; }; \
-	[ -n "$$(missing)" ] || exit 0; \
-	echo "deps: missing:" $$(missing); \
 	sudo=; [ "$$(id -u)" -eq 0 ] || sudo=sudo; \
-	if has apt-get; then \
+	use_apt() { \
 		apt="$$sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -y"; \
-		apt="$$apt --no-install-recommends install $(APT)"; \
+		apt="$$apt --no-install-recommends install $$*"; \
 		$$apt || { $$sudo apt-get -q update && $$apt; }; \
-	elif has dnf; then \
-		$$sudo dnf -y install $(DNF); \
-	elif has apk; then \
-		$$sudo apk add --no-cache $(APK); \
-	elif has pacman; then \
+	}; \
+	use_pacman() { \
 		pacman="$$sudo pacman --noconfirm --needed"; \
-		$$pacman -S $(PACMAN) || $$pacman -Sy $(PACMAN); \
+		$$pacman -S "$$@" || $$pacman -Sy "$$@"; \
+	}; \
+	if has apt-get; then \
+		install=use_apt packages='$(APT)' parts='$(APT_PARTS)'; \
+	elif has dnf; then \
+		install="$$sudo dnf -y install"; \
+		packages='$(DNF)' parts='$(DNF_PARTS)'; \
+	elif has apk; then \
+		install="$$sudo apk add --no-cache"; \
+		packages='$(APK)' parts='$(APK_PARTS)'; \
+	elif has pacman; then \
+		install=use_pacman packages='$(PACMAN)' parts='$(PACMAN_PARTS)'; \
 	elif has brew; then \
-		brew install $(BREW); \
+		install='brew install' packages='$(BREW)' parts='$(BREW_PARTS)'; \
 	else \
-		echo "deps: none of apt-get, dnf, apk, pacman, brew is here;" \
-			"install a C compiler, zlib, xxHash (both with" \
-			"headers), bats, Python 3 and Perl" >&2; \
-		exit 1; \
-	fi || exit 1; \
+		install=; \
+	fi; \
+	if [ -n "$$(missing)" ]; then \
+		echo "deps: missing:" $$(missing); \
+		if [ -z "$$install" ]; then \
+			echo "deps: none of apt-get, dnf, apk, pacman, brew is" \
+				"here; install a C compiler, zlib, xxHash (both" \
+				"with headers), bats, Python 3 and Perl" >&2; \
+			exit 1; \
+		fi; \
+		$$install $$packages || exit 1; \
+	fi; \
 	[ -z "$$(missing)" ] || { \
 		echo "deps: still missing:" $$(missing) >&2; \
 		echo "deps: for headers in a folder of their own:" \
 			"make CPPFLAGS=-I/folder LDFLAGS=-L/folder" >&2; \
 		exit 1; \
-	}
+	}; \
+	if [ -n "$$(missing_parts)" ] && [ -n "$$install" ]; then \
+		echo "deps: missing, for optional parts:" $$(missing_parts); \
+		$$install $$parts || for part in $$parts; do \
+			$$install "$$part" || :; \
+		done; \
+	fi; \
+	[ -z "$$(missing_parts)" ] || \
+		echo "deps: optional, and not here:" $$(missing_parts)
 
-# `make deps check` installs before it builds, with -j too.
+# `make deps check` installs before it looks and builds, with -j too.
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
-$(objects): | deps
+$(BUILD)/parts.mk: | deps
 endif
 
 # Install under $(DESTDIR)$(PREFIX).
@@ -249,19 +358,20 @@ uninstall:
 
 # The last commit as a tar archive.
 
-VERSION = $(shell sed -n 's/^\#define VERSION "\(.*\)"$$/\1/p' src/main.c)
+VERSION = $(shell sed -n 's/^\#define VERSION "\(.*\)"$$/\1/p' src/cli/version.c)
 
 dist:
 	git archive --format=tar.gz --prefix='bloomdedup-$(VERSION)/' \
 		-o 'bloomdedup-$(VERSION).tar.gz' HEAD
 
 # What can be said of the source without running it: both compilers with
-# warnings as errors, two analyzers, and tests/lint.bats, which `make check`
+# warnings as errors, two analyzers, and tests/house/lint.bats, which `make check`
 # runs too. What isn't installed is skipped with a word.
 
-linted = $(wildcard src/*.c tests/*.c tests/unit/*.c tests/fuzz/*.c)
+linted = $(call sources,src/*.c src/*/*.c tests/helpers/*.c tests/unit/*.c \
+	tests/fuzz/*.c)
 CHECKED = $(REQUIRED_CPPFLAGS) $(CPPFLAGS) $(REQUIRED_CFLAGS) $(WARNINGS) \
-	-Werror -DKERNEL=plain
+	-Werror -DLOOPS=plain
 # Tests that fail leave what they have to the end of the program.
 LEAKS = -Wno-analyzer-malloc-leak -Wno-analyzer-file-leak
 
@@ -284,11 +394,11 @@ lint:
 	! has cppcheck || cppcheck --quiet --std=c11 --error-exitcode=1 \
 		--enable=warning,performance,portability --inline-suppr \
 		--suppress=missingIncludeSystem -Isrc $(linted) || status=1; \
-	! has bats || bats tests/lint.bats || status=1; \
+	! has bats || bats tests/house/lint.bats || status=1; \
 	exit $$status
 
 -include $(objects:.o=.d) $(units:.test=.d) $(helpers:=.d)
 -include $(BUILD)/fuzz/replay.d $(replays:=.d) $(fuzzers:=.d)
 
-.PHONY: all tests check check-slow check-asan check-tsan check-valgrind check-arm64 fuzz fuzzers bench clean deps install uninstall dist lint
+.PHONY: FORCE all tests completions check check-slow check-asan check-tsan check-clients check-valgrind $(machines:%=check-%) fuzz fuzzers bench clean deps install uninstall dist lint
 .DELETE_ON_ERROR:

@@ -3,8 +3,9 @@
 
 _bloomdedup()
 {
-	local current=${COMP_WORDS[COMP_CWORD]} previous="" word command="" options
-	local equals="" keys names='add check create info merge size try' i skip=""
+	local current=${COMP_WORDS[COMP_CWORD]} previous="" word command="" equals=""
+	local i skip="" options="" values="" names with_argument with_file
+	local with_command with_value without_files
 
 	# bash has --option=value as three words.
 	i=$((COMP_CWORD - 1))
@@ -15,6 +16,8 @@ _bloomdedup()
 	fi
 	[ "$i" -gt 0 ] && previous=${COMP_WORDS[i]}
 
+	_bloomdedup_tables # the options are those without a command
+
 	# The first operand is a command if it has the name of one.
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		word=${COMP_WORDS[i]}
@@ -23,18 +26,14 @@ _bloomdedup()
 			continue
 		fi
 		case $word in
-		-f | -n | -p | -m | -o | -k | -t | -s | -w | --filter | \
-			--capacity | --error-rate | --memory | --output | \
-			--duplicates | --to-command | --key | --field-separator | \
-			--skip-chars | --check-chars | --like | --hash | \
-			--secret-file | --hashes | --on-full | --max-size | \
-			--lock-timeout)
-			skip=yes ;;
 		--)
 			command=${command:-filter}
 			break ;;
 		=*) [ "$word" = = ] && i=$((i + 1)) ;;
-		-*) ;;
+		-*)
+			case " $with_argument " in
+			*" $word "*) skip=yes ;;
+			esac ;;
 		*)
 			if [ -z "$command" ]; then
 				case " $names " in
@@ -44,60 +43,24 @@ _bloomdedup()
 			fi ;;
 		esac
 	done
+	_bloomdedup_tables
 
 	# An empty answer makes bash complete file names.
 	COMPREPLY=()
-	case $previous$equals in
-	--stats=)
-		COMPREPLY=($(compgen -W json -- "$current"))
-		return ;;
-	--table=)
-		COMPREPLY=($(compgen -W k -- "$current"))
-		return ;;
-	esac
-	case $previous in
-	-f | --filter | -o | --output | --duplicates | --like | --secret-file)
-		return ;;
-	--to-command)
+	if [ -n "$values" ]; then
+		COMPREPLY=($(compgen -W "$values" -- "$current"))
+		return
+	fi
+	case " $with_file " in *" $previous "*) return ;; esac
+	case " $with_command " in
+	*" $previous "*)
 		COMPREPLY=($(compgen -c -- "$current"))
 		return ;;
-	--hash)
-		COMPREPLY=($(compgen -W 'xxh3 siphash' -- "$current"))
-		return ;;
-	--on-full)
-		COMPREPLY=($(compgen -W 'grow warn fail' -- "$current"))
-		return ;;
-	-n | -p | -m | -k | -t | -s | -w | -j | --threads | --capacity | \
-		--error-rate | --memory | --hashes | --max-size | --lock-timeout | --key | \
-		--field-separator | --skip-chars | --check-chars)
+	esac
+	case " $with_value " in
+	*" $previous "*)
 		compopt +o default +o bashdefault 2>/dev/null
 		return ;;
-	esac
-
-	keys='-z --zero-terminated -k --key= -t --field-separator= --csv --strip-cr
-		--trim -s --skip-chars= -w --check-chars= -i --ignore-case'
-	case $command in
-	'' | filter) options="$keys -f --filter= -o --output= -d --repeated
-		--duplicates= -q --quiet --to-command= --atomic --sync --stats
-		--progress -n --capacity= -p --error-rate= --on-full=
-		--max-size= --lock-timeout= --shared -j
-		--threads= --no-gunzip -h --help
-		-V --version" ;;
-	add) options="$keys -f --filter= -q --quiet --atomic --sync --stats
-		--progress -n --capacity= -p --error-rate= --on-full=
-		--max-size= --lock-timeout= --shared -j
-		--threads= --no-gunzip -h --help" ;;
-	check) options="$keys -f --filter= -v --invert -q --quiet -o --output=
-		--stats --progress -j --threads= --no-gunzip -h --help" ;;
-	create) options="$keys -n --capacity= -p --error-rate= -m --memory=
-		--hashes= --on-full= --max-size= --like= --hash=
-		--secret-file= --force
-		--lock-timeout= -h --help" ;;
-	info) options='--json --verify -h --help' ;;
-	merge) options='-o --output= --force --lock-timeout= -h --help' ;;
-	size) options='-n --capacity= -p --error-rate= -m --memory= --hashes=
-		--on-full= --json --table -h --help' ;;
-	try) options='--measure --hashes= --on-full= --json -h --help' ;;
 	esac
 
 	case $current in
@@ -106,19 +69,60 @@ _bloomdedup()
 		case ${COMPREPLY[0]} in
 		*=) [ ${#COMPREPLY[@]} -gt 1 ] ||
 			compopt -o nospace 2>/dev/null ;;
-		esac ;;
-	*)
-		if [ -z "$command" ]; then
-			# Files as well: a line for each, so that blanks stay.
-			local IFS=$'\n'
-			COMPREPLY=($(compgen -W "${names// /$IFS}" -- "$current"
-				compgen -f -- "$current"))
-			compopt -o filenames 2>/dev/null
-		elif [ "$command" = size ] || [ "$command" = try ]; then
-			compopt +o default +o bashdefault 2>/dev/null
-		fi ;;
+		esac
+		return ;;
+	esac
+	case $command in
+	'')
+		# Files as well: a line for each, so that blanks stay.
+		local IFS=$'\n'
+		COMPREPLY=($(compgen -W "${names// /$IFS}" -- "$current"
+			compgen -f -- "$current"))
+		compopt -o filenames 2>/dev/null
+		return ;;
+	help)
+		COMPREPLY=($(compgen -W "$names" -- "$current"))
+		return ;;
+	esac
+	case " $without_files " in
+	*" $command "*) compopt +o default +o bashdefault 2>/dev/null ;;
 	esac
 	return 0
+}
+
+# Sets the caller's lists, for its $previous$equals and its $command.
+# shellcheck disable=SC2034 # the caller uses them
+_bloomdedup_tables()
+{
+	# generated from src/cli/option_table.c by make completions
+	names='add check create info merge remove size try serve help version'
+	with_argument='-f --filter -o --output --duplicates --files0-from --to-command -d --folder -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --wait --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars -j --threads --max-record'
+	with_file='-f --filter -o --output --duplicates --files0-from -d --folder --like --secret-file'
+	with_command='--to-command'
+	with_value='-l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout -n --capacity -p --error-rate --window -m --memory --hashes --max-size --wait --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars -j --threads --max-record'
+	without_files='size try serve version'
+	case $previous$equals in
+	--stats=) values='json' ;;
+	--on-full | --on-full=) values='grow warn fail' ;;
+	--hash | --hash=) values='xxh3 siphash' ;;
+	--claim=) values='print' ;;
+	--table=) values='k' ;;
+	esac
+	case ${command:-filter} in
+	filter) options='-f --filter= -o --output= -d --repeated --duplicates= --files0-from= -q --quiet --to-command= --atomic --sync --stats --progress -n --capacity= -p --error-rate= --window= --on-full= --max-size= --shared --claim --wait= --lock-timeout= -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim -s --skip-chars= -w --check-chars= -i --ignore-case --json= -j --threads= --strict-keys --max-record= --no-gunzip -h --help -V --version' ;;
+	add) options='-f --filter= --files0-from= -q --quiet --atomic --sync --stats --progress -n --capacity= -p --error-rate= --window= --on-full= --max-size= --shared --claim --wait= --lock-timeout= -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim -s --skip-chars= -w --check-chars= -i --ignore-case --json= -j --threads= --strict-keys --max-record= --no-gunzip -h --help -V --version' ;;
+	check) options='-f --filter= -o --output= -v --invert --files0-from= -q --quiet --stats --progress -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim -s --skip-chars= -w --check-chars= -i --ignore-case --json= -j --threads= --strict-keys --max-record= --no-gunzip -h --help -V --version' ;;
+	create) options='-n --capacity= -p --error-rate= --window= -m --memory= --hashes= --on-full= --like= --hash= --secret-file= --lock-timeout= --force -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim -s --skip-chars= -w --check-chars= -i --ignore-case --json= -h --help -V --version' ;;
+	info) options='--json --verify -h --help -V --version' ;;
+	merge) options='-o --output= --lock-timeout= --force -h --help -V --version' ;;
+	remove) options='--lock-timeout= -h --help -V --version' ;;
+	size) options='-n --capacity= -p --error-rate= --window= -m --memory= --hashes= --on-full= --json --table -h --help -V --version' ;;
+	try) options='--hashes= --on-full= --json --measure -h --help -V --version' ;;
+	serve) options='--sync -d --folder= -l --listen= --socket-mode= --admin --no-admin --read-only --max-connections= --max-key= --max-value= --max-unread= --idle-timeout= -m --memory= -h --help -V --version' ;;
+	help) options='-h --help -V --version' ;;
+	version) options='-h --help -V --version' ;;
+	esac
+	# end
 }
 
 complete -o bashdefault -o default -F _bloomdedup bloomdedup

@@ -9,21 +9,21 @@ function __bloomdedup_command
             set skip
             continue
         end
+        if contains -- $word $__bloomdedup_with_argument
+            set skip yes
+            continue
+        end
         switch $word
-            case -f -o -n -p -m -k -t -s -w --duplicates --to-command --key \
-                    --field-separator --skip-chars --check-chars --like --hash \
-                    --secret-file --filter --output --capacity --error-rate \
-                    --memory --hashes --on-full --max-size --lock-timeout
-                set skip yes
             case --
                 echo filter
                 return
             case '-*'
-            case add check create info merge size try
-                echo $word
-                return
             case '*'
-                echo filter
+                if contains -- $word $__bloomdedup_names
+                    echo $word
+                else
+                    echo filter
+                end
                 return
         end
     end
@@ -36,52 +36,82 @@ function __bloomdedup_takes
     contains -- $command $argv
 end
 
+# generated from src/cli/option_table.c by make completions
+set -g __bloomdedup_names add check create info merge remove size try serve help version
+set -g __bloomdedup_with_argument -f --filter -o --output --duplicates --files0-from --to-command -d --folder -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --wait --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars -j --threads --max-record
+complete -c bloomdedup -n '__bloomdedup_takes size try serve help version' -f
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a add -d 'remember lines, print nothing'
-complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a check -d 'print the lines that are in a filter'
+complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a check -d 'print the lines that are in a filter, remember nothing'
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a create -d 'make an empty filter'
-complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a info -d 'what is in a filter, how full it is'
-complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a merge -d 'make one filter of several'
-complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a size -d 'how much memory so many lines need'
-complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a try -d 'the same in short'
-complete -c bloomdedup -n '__bloomdedup_takes size try' -f
-
+complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a info -d 'what is in a filter, and how full it is'
+complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a merge -d 'merge several filters into one'
+complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a remove -d 'remove filters'
+complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a size -d 'compute how large a filter must be'
+complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a try -d 'short form of size'
+complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a serve -d 'serve a folder of filters to memcached clients'
+complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a help -d 'print this help, or that of a command'
+complete -c bloomdedup -n '__bloomdedup_takes help' -a 'add check create info merge remove size try serve help version'
+complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a version -d 'print the version'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -s f -l filter -r -F -d 'remember lines in this file'
-complete -c bloomdedup -n '__bloomdedup_takes filter check merge' -s o -l output -r -F -d 'write to this file'
-complete -c bloomdedup -n '__bloomdedup_takes check' -s v -l invert -d 'print the lines that are not in it'
-complete -c bloomdedup -n '__bloomdedup_takes filter add check' -s q -l quiet -d 'print no lines, the exit status tells'
-complete -c bloomdedup -n '__bloomdedup_takes filter' -s d -l repeated -d 'print the lines that were seen before'
-complete -c bloomdedup -n '__bloomdedup_takes filter' -l duplicates -r -F -d 'write the lines that were seen before here, too'
+complete -c bloomdedup -n '__bloomdedup_takes filter check merge' -s o -l output -r -F -d 'print to FILE instead of standard output'
+complete -c bloomdedup -n '__bloomdedup_takes filter' -s d -l repeated -d 'print the lines seen before instead of the new ones'
+complete -c bloomdedup -n '__bloomdedup_takes filter' -l duplicates -r -F -d 'also write the lines seen before to FILE'
+complete -c bloomdedup -n '__bloomdedup_takes check' -s v -l invert -d 'print the lines that are not in the filter'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l files0-from -r -F -d 'read the files whose names are in FILE, each ended by a NUL'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check' -s q -l quiet -d 'print no lines'
 complete -c bloomdedup -n '__bloomdedup_takes filter' -l to-command -x -a '(__fish_complete_command)' -d 'feed the lines to this shell command'
 complete -c bloomdedup -n '__bloomdedup_takes filter add' -l atomic -d 'all or nothing'
-complete -c bloomdedup -n '__bloomdedup_takes filter add' -l sync -d 'what is remembered survives a power cut'
-complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l stats -d 'figures at the end'
-complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l progress -d 'a live line of figures'
-complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -s z -l zero-terminated -d 'lines end in NUL'
+complete -c bloomdedup -n '__bloomdedup_takes filter add serve' -l sync -d 'what is remembered also survives a power cut'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l stats -d 'print figures at the end, on standard error'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l progress -d 'keep a live line of figures on the terminal'
+complete -c bloomdedup -n '__bloomdedup_takes serve' -s d -l folder -r -F -d 'serve the filters NAME.bloom of this folder'
+complete -c bloomdedup -n '__bloomdedup_takes serve' -s l -l listen -x -d 'listen on HOST'
+complete -c bloomdedup -n '__bloomdedup_takes serve' -l socket-mode -x -d 'the mode of unix sockets'
+complete -c bloomdedup -n '__bloomdedup_takes serve' -l admin -d 'let all clients delete filters, not only those on a unix socket'
+complete -c bloomdedup -n '__bloomdedup_takes serve' -l no-admin -d 'let no client make or delete filters or set the memory limit'
+complete -c bloomdedup -n '__bloomdedup_takes serve' -l read-only -d 'let no client change anything'
+complete -c bloomdedup -n '__bloomdedup_takes serve' -l max-connections -x -d 'serve at most N connections at a time'
+complete -c bloomdedup -n '__bloomdedup_takes serve' -l max-key -x -d 'the longest key'
+complete -c bloomdedup -n '__bloomdedup_takes serve' -l max-value -x -d 'the longest value'
+complete -c bloomdedup -n '__bloomdedup_takes serve' -l max-unread -x -d 'do not read from a client that leaves more than this of its replies unread'
+complete -c bloomdedup -n '__bloomdedup_takes serve' -l idle-timeout -x -d 'close connections that are idle for so long'
+complete -c bloomdedup -n '__bloomdedup_takes filter add create size' -s n -l capacity -x -d 'how many lines to plan for'
+complete -c bloomdedup -n '__bloomdedup_takes filter add create size' -s p -l error-rate -x -d 'share of new lines that may be dropped by mistake'
+complete -c bloomdedup -n '__bloomdedup_takes filter add create size' -l window -x -d 'forget lines after W'
+complete -c bloomdedup -n '__bloomdedup_takes create size serve' -s m -l memory -x -d 'size of the filter'
+complete -c bloomdedup -n '__bloomdedup_takes create size try' -l hashes -x -d 'use K hash functions, 1 to 64'
+complete -c bloomdedup -n '__bloomdedup_takes filter add create size try' -l on-full -x -a 'grow warn fail' -d 'what to do beyond N lines'
+complete -c bloomdedup -n '__bloomdedup_takes filter add' -l max-size -x -d 'how large the filter may become'
+complete -c bloomdedup -n '__bloomdedup_takes create' -l like -r -F -d 'take the shape and the secret of the filter OTHER, so that both can be merged'
+complete -c bloomdedup -n '__bloomdedup_takes create' -l hash -x -a 'xxh3 siphash' -d 'the keyed hash'
+complete -c bloomdedup -n '__bloomdedup_takes create' -l secret-file -r -F -d 'take the hash\'s secret from FILE'
+complete -c bloomdedup -n '__bloomdedup_takes filter add' -l shared -d 'work beside other runs with --shared'
+complete -c bloomdedup -n '__bloomdedup_takes filter add' -l claim -d 'with a filter in Redis'
+complete -c bloomdedup -n '__bloomdedup_takes filter add' -l wait -x -d 'with a filter in Redis'
+complete -c bloomdedup -n '__bloomdedup_takes filter add create merge remove' -l lock-timeout -x -d 'how long to wait for another run that uses the filter, or for a server that can\'t be reached'
+complete -c bloomdedup -n '__bloomdedup_takes create merge' -l force -d 'replace an existing file'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -s z -l zero-terminated -d 'lines end in NUL, not in newline'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -s k -l key -x -d 'compare these fields'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -s t -l field-separator -x -d 'what separates fields'
-complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -l csv -d 'comma-separated values, quoted or not'
-complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -l strip-cr -d 'compare without a CR at the end'
-complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -l trim -d 'compare without blanks at both ends'
-complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -s s -l skip-chars -x -d 'compare without the first bytes'
-complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -s w -l check-chars -x -d 'compare no more bytes than these'
-complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -s i -l ignore-case -d 'compare without regard to case'
-complete -c bloomdedup -n '__bloomdedup_takes filter add create size' -s n -l capacity -x -d 'how many lines to plan for'
-complete -c bloomdedup -n '__bloomdedup_takes filter add create size' -s p -l error-rate -x -d 'share of new lines that may be lost'
-complete -c bloomdedup -n '__bloomdedup_takes create size' -s m -l memory -x -d 'how large the filter may be'
-complete -c bloomdedup -n '__bloomdedup_takes create size try' -l hashes -x -d 'number of hash functions'
-complete -c bloomdedup -n '__bloomdedup_takes filter add create size try' -l on-full -x -a 'grow warn fail' -d 'what to do beyond the capacity'
-complete -c bloomdedup -n '__bloomdedup_takes filter add create' -l max-size -x -d 'how large the filter may become'
-complete -c bloomdedup -n '__bloomdedup_takes filter add create merge' -l lock-timeout -x -d 'seconds to wait for another run'
-complete -c bloomdedup -n '__bloomdedup_takes filter add' -l shared -d 'work beside other runs with --shared'
-complete -c bloomdedup -n '__bloomdedup_takes filter add check' -s j -l threads -x -d 'how many threads work'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -l csv -d 'comma-separated values'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -l header -d 'with --csv'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -l url -d 'compare URLs in their normal form (RFC 3986)'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -l url-ignore -x -d 'with --url'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -l url-sort -d 'with --url'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -l strip-cr -d 'ignore a carriage return at the end'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -l trim -d 'ignore blanks at both ends'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -s s -l skip-chars -x -d 'ignore the first N bytes'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -s w -l check-chars -x -d 'compare at most N bytes'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -s i -l ignore-case -d 'ignore case (A to Z only)'
+complete -c bloomdedup -n '__bloomdedup_takes info size try' -l json -d 'print one line of JSON'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -l json -x -d 'lines are JSON'
+complete -c bloomdedup -n '__bloomdedup_takes info' -l verify -d 'read the whole filter and compare the checksums of its full layers'
+complete -c bloomdedup -n '__bloomdedup_takes size' -l table -d 'print the sizes for many N and P'
+complete -c bloomdedup -n '__bloomdedup_takes try' -l measure -d 'make such a filter in memory, fill it, and measure its error rate and speed'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check' -s j -l threads -x -d 'how many threads to use'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l strict-keys -d 'fail at the first line that is not a URL (--url) or not JSON (--json)'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l max-record -x -d 'the longest record of --csv'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l no-gunzip -d 'read compressed files as they are'
-complete -c bloomdedup -n '__bloomdedup_takes create merge' -l force -d 'overwrite the file'
-complete -c bloomdedup -n '__bloomdedup_takes create' -l like -r -F -d 'with the shape and secret of this filter'
-complete -c bloomdedup -n '__bloomdedup_takes create' -l hash -x -a 'xxh3 siphash' -d 'which keyed hash'
-complete -c bloomdedup -n '__bloomdedup_takes create' -l secret-file -r -F -d 'take the secret of the hash from this file'
-complete -c bloomdedup -n '__bloomdedup_takes info size try' -l json -d 'one line for programs'
-complete -c bloomdedup -n '__bloomdedup_takes info' -l verify -d 'is any full layer damaged?'
-complete -c bloomdedup -n '__bloomdedup_takes size' -l table -d 'sizes for many numbers of lines'
-complete -c bloomdedup -n '__bloomdedup_takes try' -l measure -d 'make such a filter in memory, and measure'
-complete -c bloomdedup -n '__bloomdedup_takes filter add check create info merge size try' -s h -l help -d help
-complete -c bloomdedup -n '__bloomdedup_takes filter' -s V -l version -d 'the version'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create info merge remove size try serve help version' -s h -l help -d 'print this help and exit'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create info merge remove size try serve help version' -s V -l version -d 'print the version and exit'
+# end

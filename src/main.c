@@ -1,31 +1,21 @@
-/* The table of commands, dispatch, and the last look at standard output. */
+/* Run the command that argv asks for, and check standard output at the end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "kernel.h"
-#include "signals.h"
-
-#define VERSION "0.1.0"
-
-static const struct command_entry *const commands[COMMAND_COUNT] = {
-	[COMMAND_FILTER] = &command_filter,
-	[COMMAND_ADD] = &command_add,
-	[COMMAND_CHECK] = &command_check,
-	[COMMAND_CREATE] = &command_create,
-	[COMMAND_INFO] = &command_info,
-	[COMMAND_MERGE] = &command_merge,
-	[COMMAND_SIZE] = &command_size,
-	[COMMAND_TRY] = &command_try,
-};
+#include "base/signals.h"
+#include "cli/command.h"
+#include "cli/command_line.h"
+#include "cli/help.h"
+#include "cli/version.h"
+#include "filter/address.h"
 
 /*
- * A standard descriptor that is closed would be taken by the next file that is
- * opened: the filter would be written to by messages. Fill the gap with
- * something that answers EBADF as the closed one would.
+ * If a standard descriptor is closed, the next file to be opened gets its
+ * number, and messages could end up in the filter. Fill the gap with something
+ * that still fails with EBADF.
  */
 static int
 guard_descriptors(void)
@@ -43,17 +33,15 @@ guard_descriptors(void)
 static int
 run(const struct options *options, struct error *error)
 {
-	const struct command_entry *command = commands[options->command];
-
 	if (options->help) {
-		fputs(command->help, stdout);
+		help_print(options->command);
 		return STATUS_OK;
 	}
 	if (options->version) {
-		printf("bloomdedup " VERSION " (%s)\n", kernel()->name);
+		version_print();
 		return STATUS_OK;
 	}
-	return command->run(options, error);
+	return command_get(options->command)->run(options, error);
 }
 
 int
@@ -66,11 +54,12 @@ main(int argc, char **argv)
 	if (guard_descriptors() < 0)
 		return STATUS_FAILED;
 	signals_install();
-	if (options_parse(&options, argc, argv, &error) < 0)
+	address_take_passwords(argc, argv);
+	if (command_line_parse(&options, argv, &error) < 0)
 		status = -1;
 	else
 		status = run(&options, &error);
-	options_free(&options);
+	command_line_free(&options);
 	if (signals_stop)
 		signals_die(signals_stop);
 	fflush(stdout);
@@ -80,7 +69,7 @@ main(int argc, char **argv)
 		error_print(error.text);
 		status = error.status;
 	}
-	/* What was printed with stdio; lines go out by write(2) alone. */
+	/* Checks what stdio printed; lines are written with write(2) only. */
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		error_printf("standard output: %s", strerror(errno));
 		status = STATUS_FAILED;

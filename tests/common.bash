@@ -1,7 +1,8 @@
 # What every test file loads. The program under test is $BLOOMDEDUP.
 bats_require_minimum_version 1.5.0
 
-ROOT=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+# A file may be in any folder of tests/, and so may what it loads.
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 : "${BLOOMDEDUP:=$ROOT/bloomdedup}"
 : "${BUILD:=$ROOT/build}"
 # shellcheck disable=SC2034 # the tests use it
@@ -12,19 +13,48 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 }
 
+teardown() {
+	[ ! -d "$BATS_TEST_TMPDIR/disk" ] ||
+		umount "$BATS_TEST_TMPDIR/disk" 2>/dev/null || true
+	[ -z "${nobodys_folder:-}" ] || rm -rf "$nobodys_folder"
+}
+
 bloomdedup() {
 	"$BLOOMDEDUP" "$@"
 }
+
+# untraced FUNCTION ARGUMENT...: bats notes each command before it runs, which
+# takes longer than most of them do. What is called so stops at no error: it
+# must return 1 when something fails, and print what.
+untraced() {
+	local result=0
+	if [ -n "${without_trace:-}" ]; then
+		"$@" || return 1
+		return 0
+	fi
+	local without_trace=yes
+	: "${bats_trap:=$(trap -p DEBUG)}"
+	trap - DEBUG
+	"$@" || result=1
+	eval "$bats_trap"
+	return $result
+}
+
+# --- expectations
 
 # fails STATUS TEXT COMMAND...: the command must end with that status, print
 # nothing on standard output, and one line on standard error that begins with
 # "bloomdedup: " and contains TEXT.
 fails() {
-	local want=$1 text=$2 status=0
+	untraced fails_so "$@"
+}
+
+fails_so() {
+	local want=$1 text=$2 status=0 said
 	shift 2
 	"$@" >fails.out 2>fails.err || status=$?
 	if [ "$status" -ne "$want" ]; then
-		echo "exit status $status in place of $want from: $*"
+		echo "exit status $status instead of $want from: $*"
 		cat fails.err
 		return 1
 	fi
@@ -33,9 +63,10 @@ fails() {
 		head -c 1000 fails.out
 		return 1
 	fi
-	if [ "$(wc -l <fails.err)" -ne 1 ] ||
-		! grep -q '^bloomdedup: ' fails.err ||
-		! grep -qF -- "$text" fails.err; then
+	mapfile said <fails.err
+	if [ ${#said[@]} -ne 1 ] || [[ ${said[0]} != "bloomdedup: "* ]] ||
+		[[ ${said[0]} != *"$text"* ]] || [[ ${said[0]} != *$'\n' ]]
+	then
 		echo "not one line with '$text' on standard error:"
 		cat fails.err
 		return 1
@@ -48,18 +79,29 @@ model() {
 	perl -ne 'chomp; print "$_\n" unless $seen{$_}++' "$@"
 }
 
-# until_true COMMAND...: wait for it to succeed, at most a minute. No test
-# passes or fails by how long that is on a machine that works at all.
-until_true() {
-	local i
-	for ((i = 0; i < 1200; i++)); do
-		if "$@"; then
-			return 0
-		fi
-		sleep 0.05
-	done
-	echo "did not come true: $*"
-	return 1
+# all_known FILE [FILTER]: the filter, `seen` by default, has every line of FILE.
+all_known() {
+	bloomdedup check -f "${2:-seen}" "$1" | cmp "$1" - || return 1
+}
+
+# json_value NAME: the value of that name in a line of JSON on standard input.
+json_value() {
+	sed -nE 's/.*"'"$1"'": ([^],}]+)[],}].*/\1/p' | grep .
+}
+
+# figure NAME FILTER: a number from `info --json`, of the filter as a whole.
+figure() {
+	bloomdedup info --json "$2" | sed 's/"layers": \[.*\]//' | json_value "$1"
+}
+
+# told OPTION...: the size in bytes that `size` states.
+told() {
+	bloomdedup size --json "$@" | json_value bytes | grep -x '[0-9]*'
+}
+
+# layers FILTER: how many it has.
+layers() {
+	bloomdedup info --json "$1" | grep -o '"k": ' | wc -l
 }
 
 # has_bytes N FILE: is FILE at least N bytes long?
@@ -77,7 +119,200 @@ no_leftovers() {
 	fi
 }
 
-# Under the address sanitizer, or valgrind, memory is not what it is.
+# --- runs in the background
+
+# until_true COMMAND...: wait until it succeeds, at most a minute. No test
+# passes or fails by how long that takes on a machine that works at all.
+until_true() {
+	untraced try_until_true "$@"
+}
+
+try_until_true() {
+	local i
+	for ((i = 0; i < 2400; i++)); do
+		if "$@" 2>/dev/null; then
+			return 0
+		fi
+		sleep 0.025
+	done
+	echo "did not come true: $*"
+	return 1
+}
+
+# until_idle PROCESS: wait until it sleeps. A run that waits for more input has
+# marked what it printed.
+until_idle() {
+	until_true grep -q '^State:.S' "/proc/$1/status"
+}
+
+# start_on_pipe ARGUMENT...: start a run that reads the pipe `pipe`, which is
+# held open as descriptor 7, and writes to `out` and `err`. It is process $pid.
+start_on_pipe() {
+	rm -f pipe
+	mkfifo pipe
+	: >out
+	"$HELPER" defaults "$BLOOMDEDUP" "$@" <pipe >out 2>err 3>&- &
+	pid=$!
+	exec 7>pipe
+}
+
+# ends_with STATUS: close the pipe, wait for $pid, and compare its status.
+ends_with() {
+	local status=0
+	exec 7>&-
+	wait "$pid" 2>/dev/null || status=$?
+	if [ "$status" -ne "$1" ]; then
+		echo "exit status $status instead of $1"
+		cat err
+		return 1
+	fi
+}
+
+# dies_of SIGNAL: send it to $pid, whose pipe stays open; it must die of it.
+dies_of() {
+	local status=0
+	kill -"$1" "$pid"
+	wait "$pid" 2>/dev/null || status=$?
+	exec 7>&-
+	if [ "$status" -ne $((128 + $(kill -l "$1"))) ]; then
+		echo "exit status $status after SIG$1"
+		cat err
+		return 1
+	fi
+}
+
+# alone COMMAND...: run it on one processor, and so with one thread.
+alone() {
+	taskset -c "$(taskset -cp $$ | sed 's/.*[^0-9]\([0-9]*\)$/\1/')" "$@"
+}
+
+# on_terminal COMMAND: run it on a terminal that script(1) of util-linux makes;
+# what it showed is in the file `terminal`, byte for byte.
+on_terminal() {
+	script -qec true /dev/null >/dev/null 2>&1 </dev/null ||
+		skip "needs script(1) and terminals"
+	script -qec "$*" /dev/null </dev/null >terminal || [ $? -lt 100 ]
+}
+
+# small_disk SIZE: a file system of that size is mounted at `disk`.
+small_disk() {
+	mkdir -p disk
+	mount -t tmpfs -o size="$1" tmpfs disk 2>/dev/null ||
+		skip "needs the right to mount"
+}
+
+# null_device: a device `null` as /dev/null is, so that a program that is broken
+# and runs as root does not replace the one of the machine.
+null_device() {
+	mknod null c 1 3 2>/dev/null && : 2>/dev/null >null ||
+		ln -sf /dev/null null
+}
+
+# --- the long form, and what the machine must have
+
+# is_slow: is this the long form of the tests, `make check-slow`?
+is_slow() {
+	[ -n "${BLOOMDEDUP_SLOW:-}" ]
+}
+
+# short_or_long SHORT LONG: prints the one for this form of the tests.
+short_or_long() {
+	if is_slow; then
+		echo "$2"
+	else
+		echo "$1"
+	fi
+}
+
+# some N: of the lines of standard input every Nth, other ones each time; in the
+# long form of the tests, all.
+some() {
+	local n=$1
+	! is_slow || n=1
+	awk -v n="$n" -v from=$((RANDOM % n)) 'NR % n == from'
+}
+
+# times SHORT LONG: how often; a fifth of it under the address sanitizer, where
+# each run begins slowly.
+times() {
+	local count
+	count=$(short_or_long "$1" "$2")
+	! is_sanitized || count=$(((count + 4) / 5))
+	echo $count
+}
+
+# needs TOOL...: skip the test unless all are installed.
+needs() {
+	local tool
+	for tool; do
+		command -v "$tool" >/dev/null || skip "needs $tool"
+	done
+}
+
+# needs_serve: skip the test unless the server is built in.
+needs_serve() {
+	"$BLOOMDEDUP" --version | grep -q '[(, ]serve[,)]' ||
+		skip "built without serve"
+}
+
+# needs_strace: skip the test unless strace can trace the program and make its
+# calls fail. The sanitizers' own checks at exit fail under a tracer.
+needs_strace() {
+	needs strace
+	! is_sanitized || skip "the sanitizers don't work under strace"
+	strace -f -qq -o probe -e inject=close:error=EINTR:when=1 \
+		true 2>/dev/null && grep -q INJECTED probe ||
+		skip "needs the right to trace"
+	rm probe
+}
+
+# become_nobody: enter a folder in which "${as_nobody[@]}" runs commands as a
+# user without rights, and the program is ./program.
+become_nobody() {
+	as_nobody=()
+	if [ "$(id -u)" -eq 0 ]; then
+		as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	fi
+	# all folders of its name must be open to that user
+	nobodys_folder=$(mktemp -d)
+	cd "$nobodys_folder" || return 1
+	cp "$BLOOMDEDUP" program
+	[ ${#as_nobody[@]} -eq 0 ] || chown 65534:65534 .
+	"${as_nobody[@]}" ./program --version >/dev/null ||
+		skip "needs the right to be another user"
+}
+
+# needs_faketime: skip unless the program's clock can be another one.
+needs_faketime() {
+	needs faketime
+	skip_if_emulated "its own clock"
+	! is_sanitized || skip "the sanitizers don't work with faketime"
+	at "2001-02-03 04:05:06" create -n 1 probe 2>/dev/null &&
+		bloomdedup info probe | grep -q 2001-02-03 ||
+		skip "needs a program that faketime can be loaded into"
+	rm probe
+}
+
+# at TIME ARGUMENT...: run the program at that time, in UTC.
+at() {
+	local when=$1
+	shift
+	TZ=UTC faketime -f "$when" "$BLOOMDEDUP" "$@"
+}
+
+# needs_proc: skip the test where /proc isn't Linux's.
+needs_proc() {
+	[ -r /proc/self/status ] && [ -d /proc/self/fd ] &&
+		[ -r /proc/locks ] || skip "needs /proc"
+}
+
+# is_sanitized: was the program built with a sanitizer?
+is_sanitized() {
+	grep -qE '__(asan|tsan)_init' "$BLOOMDEDUP"
+}
+
+# skip_if_sanitized: for tests that bound memory or time. Under the address
+# sanitizer or valgrind neither is what it is otherwise.
 skip_if_sanitized() {
 	if [ -n "${UNDER_VALGRIND:-}" ] || grep -q __asan_init "$BLOOMDEDUP"
 	then
@@ -86,13 +321,7 @@ skip_if_sanitized() {
 }
 
 # skip_if_emulated WHAT: under an emulator the program's calls, threads and
-# memory are those of two.
+# memory are mixed with the emulator's own.
 skip_if_emulated() {
 	[ -z "${UNDER_EMULATOR-}" ] || skip "the emulator has $1"
-}
-
-# Skip where script(1) of util-linux can't give a terminal.
-need_terminal() {
-	script -qec true /dev/null >/dev/null 2>&1 </dev/null ||
-		skip "no script(1), or no terminals"
 }

@@ -17,10 +17,10 @@
 #include <time.h>
 #include <zlib.h>
 
-#include "fill.h"
-#include "filter.h"
+#include "filter/figures.h"
+#include "filter/filter.h"
 #include "fuzz.h"
-#include "le.h"
+#include "base/le.h"
 
 enum { /* flags */
 	REPAIR_HEADER = 1,
@@ -175,6 +175,20 @@ right_capacity(const uint8_t *p)
 	return le_get64(p) >= 1 && le_get64(p) <= UINT64_C(1) << 53;
 }
 
+/* bloomdedup(5), "Window": none, or one with its feature. */
+static int
+right_window(const uint8_t *p)
+{
+	uint32_t kind = le_get32(p + 88);
+	uint64_t length = le_get64(p + 96);
+
+	if (le_get32(p + 16) == 0)
+		return zero(p, 88, 104);
+	return le_get32(p + 16) == 1 && zero(p, 92, 96) &&
+	    (kind == 1 || (kind == 2 && length % 4 == 0)) && length >= 1 &&
+	    length <= UINT64_C(1) << 53;
+}
+
 /* bloomdedup(5), "Header": may it be read? */
 static int
 right_header(const uint8_t *p)
@@ -184,11 +198,11 @@ right_header(const uint8_t *p)
 
 	return memcmp(p, "\x89" "bloomdd\r\n\x1a\n", 12) == 0 &&
 	    le_get16(p + 12) == 1 && le_get16(p + 14) >= 1 &&
-	    le_get32(p + 16) == 0 && right_capacity(p + 48) &&
+	    right_window(p) && right_capacity(p + 48) &&
 	    right_rate(p + 56) && le_get32(p + 64) <= 2 &&
 	    ((hash == 1 && secret == 192) || (hash == 2 && secret == 16)) &&
 	    le_get32(p + 72) == 4096 && le_get32(p + 76) == 64 &&
-	    recipe <= 1024 && zero(p, 88, 128) && zero(p, 128 + secret, 320) &&
+	    recipe <= 1024 && zero(p, 104, 128) && zero(p, 128 + secret, 320) &&
 	    memchr(p + 320, '\0', recipe) == NULL &&
 	    (recipe == 0 || p[320 + recipe - 1] == '\n') &&
 	    zero(p, 320 + recipe, 4092) && le_get32(p + 4092) == crc_of(p);
@@ -203,8 +217,79 @@ right_sealing(const uint8_t *p, uint32_t count)
 
 	if (number == 0)
 		return zero(p, 52, 64);
-	return number <= count && le_get32(layer + 56) == 0 &&
+	return number <= count && (le_get32(layer + 56) & 255) == 0 &&
 	    le_get64(p + 56) < le_get64(layer + 8);
+}
+
+/* bloomdedup(5), "Windows": numbers ascend, and ends don't descend. */
+static int
+right_generations(const uint8_t *p)
+{
+	uint32_t count = le_get32(p + 3840);
+	const int64_t limit = INT64_MAX / 4;
+
+	if (count < 1 || count > 8 || !zero(p, 3844, 4092) ||
+	    !zero(p, 3648 + 24 * (uint64_t)count, 3840))
+		return 0;
+	for (unsigned i = 0; i < count; i++) {
+		const uint8_t *g = p + 3648 + 24 * i;
+		int64_t begin = (int64_t)le_get64(g + 8);
+		int64_t end = (int64_t)le_get64(g + 16);
+
+		if (begin < -limit || begin > end || end > limit ||
+		    (i > 0 && ((int64_t)le_get64(g) <=
+		    (int64_t)le_get64(g - 24) ||
+		    end < (int64_t)le_get64(g - 8))))
+			return 0;
+	}
+	return 1;
+}
+
+static int
+right_windowed_layer(const uint8_t *p, unsigned i)
+{
+	const uint8_t *layer = p + 64 + 64 * i;
+	uint32_t k = le_get32(layer + 48), t = le_get32(layer + 52);
+	uint32_t sealed = le_get32(layer + 56) & 255;
+	uint32_t place = le_get32(layer + 56) >> 8;
+	uint64_t begin = le_get64(layer), pages = le_get64(layer + 8);
+	uint64_t end = begin + 4096 * pages;
+
+	if (begin % 4096 != 0 || begin < 12288 || begin / 4096 > PAGES_MAX ||
+	    pages < 1 || pages > PAGES_MAX || end > le_get64(p + 32) ||
+	    !right_capacity(layer + 16) || !right_rate(layer + 24) ||
+	    t < 1 || t > 8 || k < t || k > 8 * t || sealed > 1 ||
+	    (sealed == 0 && le_get32(layer + 60) != 0) ||
+	    place < 1 || place > le_get32(p + 3840) ||
+	    (i > 0 && place < le_get32(layer - 64 + 56) >> 8))
+		return 0;
+	for (unsigned j = 0; j < i; j++) {
+		const uint8_t *other = p + 64 + 64 * j;
+
+		if (begin < le_get64(other) + 4096 * le_get64(other + 8) &&
+		    le_get64(other) < end)
+			return 0;
+	}
+	return 1;
+}
+
+static int
+right_windowed_slot(const uint8_t *p, const uint8_t *id)
+{
+	uint32_t count = le_get32(p + 40);
+
+	if (le_get64(p + 8) == 0 || le_get64(p + 8) == UINT64_MAX ||
+	    memcmp(p + 16, id, 16) != 0 || count < 1 || count > 56 ||
+	    le_get32(p + 44) > 2 || le_get32(p + 4092) != crc_of(p) ||
+	    le_get64(p + 32) % 4096 != 0 ||
+	    le_get64(p + 32) / 4096 > PAGES_MAX || !right_generations(p) ||
+	    !right_sealing(p, count))
+		return 0;
+	for (unsigned i = 0; i < count; i++) {
+		if (!right_windowed_layer(p, i))
+			return 0;
+	}
+	return 1;
 }
 
 /* bloomdedup(5), "Slots". */
@@ -212,8 +297,10 @@ static int
 right_slot(const uint8_t *p, const uint8_t *id)
 {
 	uint32_t count = le_get32(p + 40);
-	unsigned __int128 end = 12288;
+	uint64_t end = 12288;
 
+	if (memcmp(p, "bdwindow", 8) == 0)
+		return right_windowed_slot(p, id);
 	if (memcmp(p, "bdlayers", 8) != 0 || le_get64(p + 8) == 0 ||
 	    le_get64(p + 8) == UINT64_MAX || memcmp(p + 16, id, 16) != 0 ||
 	    count < 1 || count > 62 || le_get32(p + 44) > 2 ||
@@ -230,8 +317,10 @@ right_slot(const uint8_t *p, const uint8_t *id)
 		    t < 1 || t > 8 || k < t || k > 8 * t || flags > 1 ||
 		    (flags == 0 && le_get32(layer + 60) != 0))
 			return 0;
-		end += (unsigned __int128)4096 * le_get64(layer + 8);
 		/* the program counts all bits of a filter in 64 of them */
+		if (le_get64(layer + 8) > PAGES_MAX)
+			return 0;
+		end += 4096 * le_get64(layer + 8);
 		if (end / 4096 > PAGES_MAX)
 			return 0;
 	}
@@ -280,42 +369,40 @@ open_and_read(const char *path, struct stat *st)
 
 /* A filter that is open finds nothing, is marked, and finds it. */
 static void
-use(struct filter *f, const char *path, int sparse)
+use_filter(struct filter *f, const char *path, int sparse, int writable)
 {
-	struct store_wait wait = { 0 };
+	const struct filter_use use = FILTER_READ;
 	struct digest digests[] = { { 0, 0 }, { UINT64_MAX, UINT64_MAX },
 		{ 1, UINT64_MAX / 2 }, { UINT64_MAX, 0 } };
 	struct error error;
-	uint64_t room = 0, generation = f->table.generation;
+	uint64_t room = 0, generation = filter_table(f)->generation;
 	uint8_t found[4];
+	struct stat st;
 
-	for (unsigned i = 0; i < f->table.count; i++) {
-		MUST(f->arrays[i].pages != NULL);
-		if (!sparse)
-			fill_of_layer(f, i, 3);
-	}
+	for (unsigned i = 0; i < filter_table(f)->count && !sparse; i++)
+		figures_of_layer(f, i, 3, &error);
 	filter_prefetch(f, digests, 4);
 	MUST(filter_probe(f, digests, 4, found, &error) == 0);
 	MUST(zero(found, 0, 4));
 	if (!sparse)
-		MUST(fill_error_rate(f, 3) == 0);
-	f->max_bytes = END_FULL;
-	if (f->writable) {
-		MUST(filter_refresh(f, &error) == 0);
+		MUST(figures_error_rate(f, 3) == 0);
+	if (writable) {
 		room = filter_reserve(f, 4, &error);
 		MUST(room <= 4);
 		MUST(filter_mark(f, digests, (size_t)room, &error) == 0);
 		MUST(filter_probe(f, digests, 4, found, &error) == 0);
 		for (unsigned i = 0; i < room; i++)
 			MUST(found[i]);
-		MUST(filter_bytes(f) <= f->store.length);
+		MUST(stat(path, &st) == 0 &&
+		    filter_bytes(f) <= (uint64_t)st.st_size);
 		MUST(filter_sync(f, &error) == 0);
 	}
 	MUST(filter_close(f, &error) == 0);
 	if (room == 0)
 		return;
-	MUST(filter_open(f, path, 0, &wait, &error) == 0);
-	MUST(f->table.generation > generation && !f->table.marking);
+	MUST(filter_open(&f, path, &use, &error) == 0);
+	MUST(filter_table(f)->generation > generation &&
+	    !filter_table(f)->marking);
 	MUST(filter_probe(f, digests, 4, found, &error) == 0);
 	for (unsigned i = 0; i < room; i++)
 		MUST(found[i]);
@@ -352,8 +439,11 @@ check_file(const int *right, unsigned flags, unsigned how, uint64_t length)
 {
 	const uint8_t *slot = image + PAGE_BYTES;
 	const char *path = fuzz_file();
-	struct store_wait wait = { .shared = (flags & SHARED) != 0 };
-	struct filter f;
+	const struct filter_use use = {
+		.writable = (flags & WRITABLE) != 0,
+		.wait = { .shared = (flags & SHARED) != 0 }, .growth = -1,
+		.max_bytes = END_FULL };
+	struct filter *f;
 	struct error error;
 	struct stat st;
 	uint64_t end;
@@ -382,18 +472,19 @@ check_file(const int *right, unsigned flags, unsigned how, uint64_t length)
 	close(fd);
 	setenv("BLOOMDEDUP_PRIVATE", flags & PRIVATE ? "0" : "1000000000000",
 	    1);
-	result = filter_open(&f, path, (flags & WRITABLE) != 0, &wait, &error);
+	result = filter_open(&f, path, &use, &error);
 	/* the address space may end before the file does */
-	if (result < 0 && strstr(error.text, "cannot map") != NULL) {
+	if (result < 0 && (strstr(error.text, "cannot map") != NULL ||
+	    strstr(error.text, "too large for addresses") != NULL)) {
 		MUST(sparse);
 		return;
 	}
 	MUST((result == 0) == opens(right, length, flags));
 	damaged = result == 0 && !(right[0] && right[1]);
 	if (result == 0)
-		use(&f, path, sparse);
+		use_filter(f, path, sparse, use.writable);
 	else
-		MUST(f.store.fd < 0 && error.status == STATUS_FAILED &&
+		MUST(f == NULL && error.status == STATUS_FAILED &&
 		    strncmp(error.text, path, strlen(path)) == 0);
 	n = open_and_read(path, &st);
 	if (result < 0 || !(flags & WRITABLE)) {

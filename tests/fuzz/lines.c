@@ -16,10 +16,10 @@
 #include <zlib.h>
 
 #include "fuzz.h"
-#include "hash.h"
-#include "input.h"
-#include "kernel.h"
-#include "key.h"
+#include "bits/hash.h"
+#include "stream/input.h"
+#include "bits/loops.h"
+#include "key/key.h"
 
 #define FILES 3
 #define BYTES_MAX ((size_t)8 << 20)
@@ -128,8 +128,9 @@ __wrap_read(int fd, void *data, size_t nbytes)
 }
 
 static void
-be_quiet(const char *text)
+be_quiet(void *context, const char *text)
 {
+	(void)context;
 	MUST(strchr(text, ':') != NULL);
 }
 
@@ -274,6 +275,14 @@ read_all(const struct file *file, int gunzip, struct text *to)
 	return left > 0 || !file->failed;
 }
 
+/* UTF-8's byte order mark is no part of a record's first field. */
+static size_t
+mark_bytes(const uint8_t *data, size_t nbytes, uint8_t separator)
+{
+	return nbytes >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 &&
+	    memchr("\xef\xbb\xbf", separator, 3) == NULL ? 3 : 0;
+}
+
 /* Where the line that begins at `at` ends, behind its terminator; 0: never. */
 static size_t
 line_end(const uint8_t *data, size_t at, size_t nbytes, uint8_t terminator,
@@ -281,6 +290,7 @@ line_end(const uint8_t *data, size_t at, size_t nbytes, uint8_t terminator,
 {
 	int first = 1, quoted = 0;
 
+	at += csv ? mark_bytes(data + at, nbytes - at, separator) : 0;
 	for (; at < nbytes; at++) {
 		uint8_t c = data[at];
 
@@ -316,7 +326,7 @@ static void
 expect_file(const struct file *file, const struct input_plan *plan)
 {
 	static struct text text;
-	uint8_t terminator = (uint8_t)plan->terminator;
+	uint8_t terminator = plan->format.csv.terminator;
 	size_t at = 0, end;
 	int clean;
 
@@ -324,7 +334,7 @@ expect_file(const struct file *file, const struct input_plan *plan)
 	clean = read_all(file, plan->gunzip, &text);
 	expected_failure |= !clean;
 	while ((end = line_end(text.data, at, text.nbytes, terminator,
-	    plan->csv, plan->separator)) > 0) {
+	    plan->format.is_csv, plan->format.csv.separator)) > 0) {
 		append(&expected, text.data + at, end - at);
 		expect_end(expected.nbytes);
 		at = end;
@@ -386,14 +396,48 @@ model_field(const struct key_recipe *r, const uint8_t *p, size_t nbytes,
 	*at = i;
 }
 
+/* Is byte `at` of the joined values left by --skip-chars, --check-chars? */
+static int
+is_left(const struct key_recipe *r, size_t at)
+{
+	return at >= r->skip && (r->check == 0 || at - r->skip < r->check);
+}
+
+static int
+is_single(const struct key_recipe *r)
+{
+	return r->range_count == 1 && r->ranges[0].first == r->ranges[0].last;
+}
+
+/* Join a field of CSV; *at counts what is joined, without quotes. */
+static void
+join_quoted(const struct key_recipe *r, const struct text *value,
+    size_t *separators, size_t *at, struct text *key)
+{
+	uint8_t separator = (uint8_t)r->separator;
+	int begun = 0;
+
+	for (; *separators > 0; --*separators, ++*at)
+		append(key, &separator, (size_t)is_left(r, *at));
+	for (size_t i = 0; i < value->nbytes; i++, ++*at) {
+		if (!is_left(r, *at))
+			continue;
+		append(key, "\"", (size_t)!begun);
+		begun = 1;
+		append(key, "\"", value->data[i] == '"');
+		append(key, value->data + i, 1);
+	}
+	append(key, "\"", (size_t)begun);
+}
+
 /* Join a chosen field to the key. */
 static void
 join(const struct key_recipe *r, const struct text *value, size_t *separators,
-    struct text *key)
+    size_t *at, struct text *key)
 {
 	uint8_t separator = r->separator < 0 ? ' ' : (uint8_t)r->separator;
 
-	if (r->range_count == 1 && r->ranges[0].first == r->ranges[0].last) {
+	if (is_single(r)) {
 		append(key, value->data, value->nbytes);
 		return;
 	}
@@ -401,17 +445,13 @@ join(const struct key_recipe *r, const struct text *value, size_t *separators,
 		++*separators;
 		return;
 	}
-	for (; *separators > 0; --*separators)
-		append(key, &separator, 1);
-	if (r->csv)
-		append(key, "\"", 1);
-	for (size_t i = 0; i < value->nbytes; i++) {
-		if (r->csv && value->data[i] == '"')
-			append(key, "\"", 1);
-		append(key, value->data + i, 1);
+	if (r->csv) {
+		join_quoted(r, value, separators, at, key);
+	} else {
+		for (; *separators > 0; --*separators)
+			append(key, &separator, 1);
+		append(key, value->data, value->nbytes);
 	}
-	if (r->csv)
-		append(key, "\"", 1);
 	*separators = 1;
 }
 
@@ -420,13 +460,15 @@ model_fields(const struct key_recipe *r, const uint8_t *p, size_t nbytes,
     struct text *key)
 {
 	static struct text value;
-	size_t separators = 0, number = 1, at = 0;
+	size_t separators = 0, number = 1, at = 0, joined = 0;
 
+	if (r->csv)
+		at = mark_bytes(p, nbytes, (uint8_t)r->separator);
 	if (r->separator >= 0) {
 		for (;; at++, number++) {
 			model_field(r, p, nbytes, &at, &value);
 			if (is_chosen(r, number))
-				join(r, &value, &separators, key);
+				join(r, &value, &separators, &joined, key);
 			if (at == nbytes)
 				return;
 		}
@@ -437,18 +479,28 @@ model_fields(const struct key_recipe *r, const uint8_t *p, size_t nbytes,
 		    p[at] != '\n'; at++)
 			append(&value, p + at, 1);
 		if (value.nbytes > 0 && is_chosen(r, number))
-			join(r, &value, &separators, key);
+			join(r, &value, &separators, &joined, key);
 		number += value.nbytes > 0;
 		at++;
 	}
 }
 
 static void
+cut(const struct key_recipe *r, struct text *key)
+{
+	size_t skip = r->skip < key->nbytes ? (size_t)r->skip : key->nbytes;
+
+	key->nbytes -= skip;
+	if (key->nbytes > 0)
+		memmove(key->data, key->data + skip, key->nbytes);
+	if (r->check > 0 && r->check < key->nbytes)
+		key->nbytes = (size_t)r->check;
+}
+
+static void
 model_key(const struct key_recipe *r, const uint8_t *p, size_t nbytes,
     struct text *key)
 {
-	size_t skip;
-
 	key->nbytes = 0;
 	if ((r->strip_cr || r->csv) && nbytes > 0 && p[nbytes - 1] == '\r')
 		nbytes--;
@@ -460,12 +512,8 @@ model_key(const struct key_recipe *r, const uint8_t *p, size_t nbytes,
 		model_fields(r, p, nbytes, key);
 	else
 		append(key, p, nbytes);
-	skip = r->skip < key->nbytes ? (size_t)r->skip : key->nbytes;
-	key->nbytes -= skip;
-	if (key->nbytes > 0)
-		memmove(key->data, key->data + skip, key->nbytes);
-	if (r->check > 0 && r->check < key->nbytes)
-		key->nbytes = (size_t)r->check;
+	if (!(r->csv && r->range_count > 0 && !is_single(r)))
+		cut(r, key);
 	for (size_t i = 0; r->ignore_case && i < key->nbytes; i++) {
 		if (key->data[i] >= 'A' && key->data[i] <= 'Z')
 			key->data[i] = (uint8_t)(key->data[i] + 32);
@@ -481,9 +529,13 @@ check_key(const struct key_recipe *r, const uint8_t *line, size_t nbytes)
 	};
 	static struct text want;
 	size_t room = (r->csv ? 4 : 1) * nbytes;
-	struct key_scratch scratch = { malloc(room + 1), room, 0 };
+	struct key_scratch scratch = { 0 };
 	struct key key;
 
+	key_scratch_reset(&scratch, r, 0);
+	/* as much as it may take, and no byte more */
+	free(scratch.data);
+	scratch.data = malloc(room + 1);
 	MUST(scratch.data != NULL);
 	key = key_take(r, line, nbytes, &scratch);
 	model_key(r, line, nbytes, &want);
@@ -494,10 +546,10 @@ check_key(const struct key_recipe *r, const uint8_t *line, size_t nbytes)
 	for (unsigned i = 0; i < 2; i++) {
 		struct digest d = hash_key(hashes + i, key.data, key.nbytes);
 
-		for (unsigned j = 0; kernel_version(j) != NULL; j++) {
+		for (unsigned j = 0; loops_version(j) != NULL; j++) {
 			struct digest e;
 
-			kernel_version(j)->digest(hashes + i, &key, 1, &e);
+			loops_version(j)->digest(hashes + i, &key, 1, &e);
 			MUST(d.low == e.low && d.high == e.high);
 		}
 	}
@@ -509,7 +561,7 @@ check_key(const struct key_recipe *r, const uint8_t *line, size_t nbytes)
  * `limit`: with this kernel, or as CSV.
  */
 static void
-check_split(const struct kernel *k, const struct csv_format *csv,
+check_split(const struct loops *k, const struct csv_format *csv,
     uint8_t *data, size_t start, size_t from, size_t to, size_t limit)
 {
 	/* as long as the contract says, so that a sanitizer sees its end */
@@ -535,9 +587,9 @@ check_split(const struct kernel *k, const struct csv_format *csv,
 static void
 check_bits(const uint8_t *p, uint8_t byte)
 {
-	for (unsigned j = 0; kernel_version(j) != NULL; j++) {
-		uint64_t equal = kernel_version(j)->equal(p, byte);
-		uint64_t blanks = kernel_version(j)->blanks(p);
+	for (unsigned j = 0; loops_version(j) != NULL; j++) {
+		uint64_t equal = loops_version(j)->equal(p, byte);
+		uint64_t blanks = loops_version(j)->blanks(p);
 
 		for (unsigned i = 0; i < 64; i++) {
 			MUST((equal >> i & 1) == (p[i] == byte));
@@ -593,17 +645,17 @@ check_chunk(const struct chunk *chunk, const struct key_recipe *r,
 {
 	struct csv_format csv = { (uint8_t)r->separator,
 		r->zero_terminated ? '\0' : '\n' };
-	uint8_t *copy = malloc(shift + chunk->nbytes + KERNEL_PADDING);
+	uint8_t *copy = malloc(shift + chunk->nbytes + LOOPS_PADDING);
 	uint8_t *data = copy + shift;
 
 	MUST(copy != NULL);
 	memcpy(data, chunk->data, chunk->nbytes);
 	/* what is behind must not matter */
-	memset(data + chunk->nbytes, csv.terminator, KERNEL_PADDING);
+	memset(data + chunk->nbytes, csv.terminator, LOOPS_PADDING);
 	if (r->csv)
 		check_split(NULL, &csv, data, start, from, to, limit);
-	for (unsigned i = 0; !r->csv && kernel_version(i) != NULL; i++)
-		check_split(kernel_version(i), &csv, data, start, from, to,
+	for (unsigned i = 0; !r->csv && loops_version(i) != NULL; i++)
+		check_split(loops_version(i), &csv, data, start, from, to,
 		    limit);
 	for (size_t i = from; i < to && i < KEYS_MAX; i++) {
 		size_t at = (i == from ? start : ends[i - 1]) - start;
@@ -626,11 +678,11 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
 	size_t cuts[1000], cut_count = 0, from = 0;
 	char *paths[FILES];
 	struct input_plan plan = { .paths = paths,
-		.terminator = recipe.zero_terminated ? '\0' : '\n',
-		.csv = recipe.csv, .separator = (uint8_t)recipe.separator,
+		.format = key_record_format(&recipe),
 		.gunzip = !(flags & NO_GUNZIP), .report = be_quiet };
 	struct input *input;
-	struct chunk chunk;
+	struct chunk chunk = { 0 };
+	size_t wanted;
 	uint64_t total = 0;
 
 	if (files[0].path[0] == '\0')
@@ -654,7 +706,8 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
 
 	input = input_new(&plan);
 	feeding = 1;
-	while (input_next(input, &chunk)) {
+	wanted = shift % 2 ? 100 + shift : 256 * 1024;
+	while (input_next(input, &chunk, wanted)) {
 		MUST(chunk.nbytes > 0);
 		append(&got, chunk.data, chunk.nbytes);
 		if (cut_count < sizeof cuts / sizeof *cuts)
@@ -662,6 +715,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
 		MUST(input_bytes(input) == got.nbytes);
 	}
 	feeding = 0;
+	chunk_free(&chunk);
 
 	expected.nbytes = 0;
 	end_count = 0;
@@ -678,7 +732,8 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
 		while (to < end_count && ends[to] <= cuts[i])
 			to++;
 		MUST(to > from && ends[to - 1] == cuts[i]);
-		chunk = (struct chunk){ got.data + start, cuts[i] - start };
+		chunk = (struct chunk){ .data = got.data + start,
+			.nbytes = cuts[i] - start };
 		check_chunk(&chunk, &recipe, start, from, to, limit, shift);
 		from = to;
 	}

@@ -214,3 +214,71 @@ make_lines("long-line", b"a\x10\n\1b\xff" * 6 + b"\n\1c\xff", flags=EXPAND,
            reads=b"\x41")
 make_lines("long-fields", b",\x30x\xf0,\1y\x80\n\1", flags=EXPAND,
            key=SEPARATOR | IGNORE_CASE, ranges=[(200, 0)])
+
+
+# protocol: longest key and value, pieces, requests
+def make_requests(name, stream, key=63, longest=63, pieces=b""):
+    write("protocol", name,
+          bytes([key, longest, len(pieces)]) + pieces + stream)
+
+
+TRANSCRIPT = (b"add test 0 0 13\r\n1000000|0.001\r\nstats blooms\r\n"
+              b"stats bloom test\r\nset test 0 0 11\r\ntest_subkey\r\n"
+              b"get test|test_subkey\r\nquit\r\n")
+
+make_requests("transcript", TRANSCRIPT)
+make_requests("byte-by-byte", TRANSCRIPT, pieces=b"\0")
+make_requests("pieces", TRANSCRIPT, pieces=b"\x07\1\x1f\0")
+make_requests("newlines", TRANSCRIPT.replace(b"\r\n", b"\n"), pieces=b"\3")
+make_requests("bad-chunk", TRANSCRIPT.replace(b"0 11", b"0 3"), pieces=b"\1")
+make_requests("chunk-too-short", TRANSCRIPT.replace(b"0 11", b"0 13"))
+make_requests("many-keys", b"get a|1 a|2  b|3 \r\ngets a|1\nget\r\nget \r\n",
+              pieces=b"\2\0")
+make_requests("long-keys", b"get abc abcd abcde\r\nget abcd\r\n"
+              b"set abcde 0 0 1\r\nx\r\ndelete abcde\r\nget abcd\n",
+              key=3, pieces=b"\4\1")
+make_requests("long-value", b"set a 0 0 5\r\n12345\r\nset a 0 0 6 noreply\r\n"
+              b"123456\r\nversion\r\n", longest=5, pieces=b"\1")
+make_requests("any-value", b"set a 0 0 6\r\n\r\n\0 \xff\n\r\nversion\n",
+              pieces=b"\0")
+make_requests("noreply", b"add a| 0 -1 1 noreply\r\nx\r\ndelete a noreply\r\n"
+              b"delete a 0 noreply\r\nverbosity 1 noreply\r\ndelete a 5\r\n")
+make_requests("refused", b"append a 0 0 1\r\nx\r\ncas a 0 0 1 7 noreply\r\n"
+              b"x\r\nincr a 1\r\ntouch a 0 noreply\r\nflush_all\r\nfoo\r\n")
+make_requests("malformed", b"set\r\nset a\r\nset a 0 0 -1\r\nset a x 0 1\r\n"
+              b"set a 0 0 1 2 3\r\nset a 0 0 1x\r\ndelete\r\nstats a b c d\r\n")
+make_requests("huge-length", b"set a 0 0 999999999999999999\r\nx\r\n")
+make_requests("too-huge", b"set a 0 0 9999999999999999999\r\nx\r\n")
+make_requests("long-line", b"x" * 400 + b"\r\nversion\r\n", pieces=b"\x1f")
+make_requests("line-without-end", b"x" * 400, pieces=b"\x3f")
+make_requests("browser", b"POST / HTTP/1.1\r\nHost: a\r\n\r\nversion\r\n")
+make_requests("host", b"Host: a\r\nversion\r\n", pieces=b"\0")
+make_requests("binary", b"\x80\x0b" + bytes(22) + b"version\r\n")
+make_requests("words", b"stats\r\nstats bloom a\r\ntry 1e6|1e-3\r\nsetmem 64\n"
+              b"version\r\nverbosity\r\nverbosity 1\r\n\r\n  \r\n")
+make_requests("words-too-many", b"version a\r\nquit a b\r\nverbosity a b c\n"
+              b"verbosity noreply\r\nverbosity 0 noreply\r\nquit\nversion\n")
+make_requests("carriage-returns", b"get a\rb \r\nget \r\r\nversion\r\r\n",
+              pieces=b"\0")
+make_requests("empty", b"")
+# url: a byte of rules, and an address; those of the table that tests read
+with open(os.path.join(HERE, "..", "keys", "url.txt"), "rb") as table:
+    spellings = [line.rstrip(b"\n").split(b"\t")[1] for line in table
+                 if line[:1] in b"=!-"]
+for number, spelling in enumerate(spellings):
+    write("url", "%03d" % number, bytes([number % 10]) + spelling)
+
+# json: a pointer, a line feed and a document
+for number, (pointer, document) in enumerate([
+        ("", "1"), ("/a", '{"a":1}'), ("/a/b", '{"a":{"b":[1, 2]}}'),
+        ("/a", '{"a":1,"a":"x"}'), ("/0", "[ 1 , 2 ]"), ("/10", "[1]"),
+        ("/a~1b~0", '{"a/b~":true}'), ("/a", r'{"\u0061":"\ud83d\ude00"}'),
+        ("/a", r'{"a":"\"\\\/\b\f\n\r\t"}'), ("/x", '{"a":{"b":"}"}}'),
+        ("/x", r'{"a":["\"]","\\"],"x":null}'), ("/a", '{"a":-0.5e+10}'),
+        ("/a", '{"a":01}'), ("/a", '{"a":[1,]}'), ("/a", '{"a":[}]}'),
+        ("/b", '{"a":[01,tru],"b":{}}'), ("/", '{"":[]}'),
+        ("/a", "[" * 70 + "]" * 70), ("/a", '{"a":' + "[" * 1024 + "}"),
+        ("/a", '{"a":"' + "x" * 130 + '"}'), ("/a", '\ufeff {"a":1}'),
+        ("/a", '{"b":"' + "\\\\" * 40 + '","a":false}'), ("/a", '"a'),
+        ("/a", '{"a":"\x01"}'), ("/a", "{}x"), ("/a", "")]):
+    write("json", "%02d" % number, (pointer + "\n" + document).encode())

@@ -6,12 +6,16 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "block.h"
-#include "error.h"
-#include "kernel.h"
+#include "bits/block.h"
+#include "base/error.h"
+#include "bits/loops.h"
 #include "tap.h"
 
 #define PAGES 3
@@ -199,7 +203,7 @@ struct bench {
 
 /* Is what is found what the model has, and what was 1 still 1? */
 static int
-agrees(const struct kernel *kernel, const struct block_array *array,
+agrees(const struct loops *kernel, const struct block_array *array,
     struct bench *b, const struct digest *digests, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -216,7 +220,7 @@ agrees(const struct kernel *kernel, const struct block_array *array,
 }
 
 static int
-test_geometry(const struct kernel *kernel, struct bench *b, unsigned t,
+test_geometry(const struct loops *kernel, struct bench *b, unsigned t,
     unsigned k)
 {
 	/* odd numbers of keys, none too, so that tails of loops are met */
@@ -261,23 +265,80 @@ test_kernels(void)
 	b->pages = memory_or_die(aligned_alloc(PAGE_BYTES,
 	    (PAGES + 2) * PAGE_BYTES));
 	b->model = memory_or_die(malloc(PAGES * PAGE_BYTES));
-	for (unsigned i = 0; kernel_version(i) != NULL; i++) {
+	for (unsigned i = 0; loops_version(i) != NULL; i++) {
 		for (unsigned t = 1; t <= CACHE_LINES_MAX; t++) {
 			unsigned wrong = 0;
 
 			for (unsigned k = LINE_LANES * t; k >= t; k--) {
-				if (!test_geometry(kernel_version(i), b, t, k))
+				if (!test_geometry(loops_version(i), b, t, k))
 					wrong = k;
 			}
 			if (!tap_ok(wrong == 0, "%s, t = %u: mark and probe do"
 			    " as the model does, for all k",
-			    kernel_version(i)->name, t))
+			    loops_version(i)->name, t))
 				printf("# not for k = %u\n", wrong);
 		}
 	}
 	free(b->model);
 	free(b->pages);
 	free(b);
+}
+
+#define CHAIN 4
+
+/* Keys are in one of the arrays or in none; a chain finds what each finds. */
+static int
+test_chain_of(const struct loops *kernel, struct block_array *arrays,
+    struct digest *keys, size_t n)
+{
+	const struct block_array *chain[CHAIN];
+	uint8_t found[LOOPS_CHAIN], want[LOOPS_CHAIN];
+
+	for (unsigned a = 0; a < CHAIN; a++) {
+		chain[a] = &arrays[a];
+		memset(arrays[a].pages, 0, PAGES * PAGE_BYTES);
+	}
+	draw(keys, n);
+	for (size_t i = 0; i < n; i++) {
+		found[i] = want[i] = i % 7 == 0;
+		if (i % (CHAIN + 2) < CHAIN)
+			kernel->mark(&arrays[i % (CHAIN + 2)], keys + i, 1);
+	}
+	for (unsigned a = 0; a < CHAIN; a++)
+		kernel->probe(&arrays[a], keys, n, want);
+	kernel->probe_chain(chain, CHAIN, keys, n, found);
+	return memcmp(found, want, n) == 0;
+}
+
+static void
+test_chain(void)
+{
+	static const size_t counts[] = { 0, 1, 7, 100, LOOPS_CHAIN };
+	static struct digest keys[LOOPS_CHAIN];
+	struct block_array arrays[CHAIN];
+	uint8_t *pages = memory_or_die(aligned_alloc(PAGE_BYTES,
+	    CHAIN * PAGES * PAGE_BYTES));
+	unsigned rounds = 0;
+
+	state = 17;
+	for (unsigned i = 0; loops_version(i) != NULL; i++) {
+		int right = 1;
+
+		for (unsigned k = 1; k <= K_MAX; k++) {
+			unsigned least = (k + LINE_LANES - 1) / LINE_LANES;
+			unsigned t = least + k % (CACHE_LINES_MAX - least + 1);
+
+			t = t < k ? t : k;
+			for (unsigned a = 0; a < CHAIN; a++)
+				arrays[a] = (struct block_array){ pages +
+				    a * PAGES * PAGE_BYTES, { PAGES, k, t } };
+			right &= test_chain_of(loops_version(i), arrays, keys,
+			    counts[rounds++ % 5]);
+		}
+		tap_ok(right, "%s: a chain finds what its arrays have",
+		    loops_version(i)->name);
+	}
+	free(pages);
 }
 
 /* What block_page_fill counts, counted bit by bit. */
@@ -316,12 +377,147 @@ test_page_fill(void)
 	free(pages);
 }
 
+/*
+ * Two threads mark in one cache line at the same time, round after round. Next
+ * to it each sets bits of `control`, by a load and a store: some of them get
+ * lost when, and only when, the threads really run at the same time. So many
+ * rounds must lose some, or nothing is known.
+ */
+#define RACE_KEYS 32
+#define RACE_LOSSES 50
+#define RACE_SECONDS 60
+
+struct race {
+	struct block_array array;
+	struct digest keys[2][RACE_KEYS];
+	uint64_t control[LINE_LANES];
+	atomic_uint arrived;
+	atomic_int over;
+};
+
+struct racer {
+	struct race *race;
+	unsigned number;
+};
+
+/* Wait until both are here, for the n-th time. */
+static void
+meet(struct race *race, unsigned n)
+{
+	unsigned tries = 0;
+
+	atomic_fetch_add(&race->arrived, 1);
+	while (atomic_load(&race->arrived) < 2 * n) {
+		if (++tries % 1000 == 0)
+			sched_yield();
+	}
+}
+
+static void
+run_round(struct race *race, unsigned number)
+{
+	for (unsigned i = 0; i < RACE_KEYS; i++) {
+		uint64_t *word = &race->control[i % LINE_LANES];
+		uint64_t bit = UINT64_C(1) << (2 * (i / LINE_LANES) + number);
+
+		block_mark_shared(&race->array, &race->keys[number][i], 1);
+		__atomic_store_n(word, __atomic_load_n(word,
+		    __ATOMIC_RELAXED) | bit, __ATOMIC_RELAXED);
+	}
+}
+
+static void *
+race_along(void *context)
+{
+	struct racer *racer = context;
+	struct race *race = racer->race;
+
+	for (unsigned n = 1; ; n += 2) {
+		meet(race, n);
+		if (race->over)
+			return NULL;
+		run_round(race, racer->number);
+		meet(race, n + 1);
+	}
+}
+
+/* Digests whose bits are all in the first cache line. */
+static void
+draw_in_line(const struct geometry *g, struct digest *digests, size_t n)
+{
+	for (size_t i = 0; i < n; ) {
+		struct visits v = { 0 };
+
+		draw(&digests[i], 1);
+		block_visit(g, digests[i], visit, &v);
+		i += v.bits[0].line == 0;
+	}
+}
+
+static int
+lost_control(const struct race *race)
+{
+	uint64_t all = 0;
+
+	for (unsigned i = 0; i < RACE_KEYS; i += LINE_LANES)
+		all |= UINT64_C(3) << 2 * (i / LINE_LANES);
+	for (unsigned lane = 0; lane < LINE_LANES; lane++) {
+		if (race->control[lane] != all)
+			return 1;
+	}
+	return 0;
+}
+
+static void
+test_shared(void)
+{
+	static uint8_t model[PAGE_BYTES];
+	struct race race = { .array.geometry = { 1, LINE_LANES, 1 } };
+	struct racer other = { &race, 1 };
+	unsigned rounds = 0, losses = 0, wrong = 0;
+	time_t end = time(NULL) + RACE_SECONDS;
+	pthread_t thread;
+
+	race.array.pages = memory_or_die(aligned_alloc(PAGE_BYTES,
+	    PAGE_BYTES));
+	state = 77;
+	for (unsigned i = 0; i < 2; i++) {
+		draw_in_line(&race.array.geometry, race.keys[i], RACE_KEYS);
+		for (unsigned j = 0; j < RACE_KEYS; j++)
+			naive_mark(model, &race.array.geometry,
+			    race.keys[i][j]);
+	}
+	if (pthread_create(&thread, NULL, race_along, &other) != 0)
+		abort();
+	while (!race.over) {
+		memset(race.array.pages, 0, PAGE_BYTES);
+		memset(race.control, 0, sizeof race.control);
+		meet(&race, 2 * rounds + 1);
+		run_round(&race, 0);
+		meet(&race, 2 * rounds + 2);
+		rounds++;
+		wrong += memcmp(race.array.pages, model, PAGE_BYTES) != 0;
+		losses += lost_control(&race) != 0;
+		if (losses == RACE_LOSSES || wrong > 0 ||
+		    (rounds % 1000 == 0 && time(NULL) > end))
+			race.over = 1;
+	}
+	meet(&race, 2 * rounds + 1);
+	pthread_join(thread, NULL);
+	tap_ok(wrong == 0, "what two threads mark in the same words is all"
+	    " there, in %u rounds of which %u were at once%s", rounds, losses,
+	    wrong == 0 && losses == 0 ? " # skip one processor" : "");
+	free(race.array.pages);
+}
+
 int
 main(void)
 {
+	test_shared();
 	test_visit();
 	test_spread();
 	test_kernels();
+	test_chain();
 	test_page_fill();
 	return tap_end();
 }

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "format.h"
-#include "le.h"
-#include "sizing.h"
+#include "disk/format.h"
+#include "base/le.h"
+#include "bits/sizing.h"
 #include "tap.h"
 
 #define CRC_AT (PAGE_BYTES - 4)
@@ -439,11 +439,21 @@ test_features(void)
 	uint8_t page[PAGE_BYTES];
 
 	format_header_encode(&h, page);
-	le_put32(page + 16, 1);
+	le_put32(page + 16, 2);
 	fix_crc(page);
 	tap_ok(format_header_decode(&h, page, &error) < 0 &&
 	    strstr(error.text, "newer") != NULL,
 	    "an unknown required feature is refused: %s", error.text);
+	h.window = (struct window){ WINDOW_LINES, 400 };
+	format_header_encode(&h, page);
+	tap_ok(format_header_decode(&h, page, &error) == 0 &&
+	    h.window.kind == WINDOW_LINES && h.window.length == 400,
+	    "a window is told");
+	le_put32(page + 16, 0);
+	fix_crc(page);
+	tap_ok(format_header_decode(&h, page, &error) < 0,
+	    "and refused without its feature: %s", error.text);
+	h = sample_header();
 	format_header_encode(&h, page);
 	le_put32(page + 20, 0x80000000);
 	fix_crc(page);

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "block.h"
-#include "error.h"
-#include "geometry.h"
+#include "bits/block.h"
+#include "base/error.h"
+#include "bits/geometry.h"
 #include "tap.h"
 
 #define BATCH 500
@@ -111,7 +111,7 @@ simulate(const struct experiment *e, uint8_t *pages)
 	for (unsigned i = 0; i < e->rounds; i++) {
 		double rate;
 
-		memset(pages, 0, e->geometry.pages * PAGE_BYTES);
+		memset(pages, 0, (size_t)e->geometry.pages * PAGE_BYTES);
 		mark_lines(&array, lines);
 		rate = (double)count_found(&array, e->probes) / e->probes;
 		sum += rate;
@@ -172,7 +172,7 @@ test_page_fill(uint8_t *pages)
 		double rate = 0, found, deviation;
 
 		state = 77 + t;
-		memset(pages, 0, g.pages * PAGE_BYTES);
+		memset(pages, 0, (size_t)g.pages * PAGE_BYTES);
 		mark_lines(&array, lines_at(&g, 0.01));
 		for (uint64_t i = 0; i < g.pages; i++)
 			rate += block_page_fill(&array.geometry,
@@ -197,7 +197,7 @@ test_estimate(uint8_t *pages)
 		double estimate;
 
 		state = 177 + t;
-		memset(pages, 0, g.pages * PAGE_BYTES);
+		memset(pages, 0, (size_t)g.pages * PAGE_BYTES);
 		mark_lines(&array, lines);
 		for (uint64_t i = 0; i < g.pages; i++)
 			bits += block_page_fill(&array.geometry,

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "block.h"
-#include "hash.h"
+#include "bits/block.h"
+#include "bits/hash.h"
 #include "tap.h"
 
 static void

@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "filter.h"
-#include "sizing.h"
+#include "filter/filter.h"
+#include "bits/sizing.h"
 #include "tap.h"
 
 #define LINES 300
@@ -56,11 +56,13 @@ random_word(uint64_t *state)
 }
 
 static int
-open_filter(struct filter *f, int writable, struct error *error)
+open_filter(struct filter **f, int writable, struct error *error)
 {
-	static const struct store_wait wait = { 0, 0, notice };
+	const struct filter_use use = { .writable = writable,
+		.wait = { 0, 0, notice }, .growth = -1,
+		.max_bytes = UINT64_MAX };
 
-	return filter_open(f, path, writable, &wait, error);
+	return filter_open(f, path, &use, error);
 }
 
 /* A filter for so many lines, with LINES lines in it; its bytes in `whole`. */
@@ -69,8 +71,9 @@ make(uint64_t capacity)
 {
 	struct filter_plan plan = { .capacity = capacity, .error_rate = 1e-3,
 		.growth = GROWTH_GROW, .hash_kind = HASH_XXH3_128 };
+	const struct filter_use use = FILTER_WRITE;
 	double rate = sizing_layer_rate(plan.error_rate, 0, 0);
-	struct filter f;
+	struct filter *f;
 	struct error error;
 	uint64_t state = capacity;
 	unsigned layers;
@@ -81,12 +84,13 @@ make(uint64_t capacity)
 		digests[i].high = random_word(&state);
 	}
 	if (sizing_layer(&plan.geometry, capacity, rate, rate, 0,
-	    &error) < 0 || filter_create(&f, path, 1, &plan, &error) < 0 ||
-	    filter_reserve(&f, LINES, &error) != LINES ||
-	    filter_mark(&f, digests, LINES, &error) < 0)
+	    &error) < 0 || filter_create(&f, path, 1, &plan,
+	    &use, &error) < 0 ||
+	    filter_reserve(f, LINES, &error) != LINES ||
+	    filter_mark(f, digests, LINES, &error) < 0)
 		die("no filter");
-	layers = f.table.count;
-	if (filter_close(&f, &error) < 0)
+	layers = filter_table(f)->count;
+	if (filter_close(f, &error) < 0)
 		die("no filter");
 	if (fd >= 0)
 		close(fd);
@@ -135,11 +139,11 @@ knows_all(struct filter *f)
 static int
 is_refused(int writable)
 {
-	struct filter f;
+	struct filter *f;
 	struct error error;
 
 	if (open_filter(&f, writable, &error) == 0) {
-		filter_close(&f, &error);
+		filter_close(f, &error);
 		return 0;
 	}
 	return error.status == STATUS_FAILED &&
@@ -150,14 +154,14 @@ is_refused(int writable)
 static int
 is_whole(int writable)
 {
-	struct filter f;
+	struct filter *f;
 	struct error error;
 	int result;
 
 	if (open_filter(&f, writable, &error) != 0)
 		return 0;
-	result = knows_all(&f);
-	return filter_close(&f, &error) == 0 && result;
+	result = knows_all(f);
+	return filter_close(f, &error) == 0 && result;
 }
 
 static int

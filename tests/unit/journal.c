@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "journal.h"
-#include "le.h"
+#include "disk/journal.h"
+#include "base/le.h"
 #include "tap.h"
 
 static const uint8_t id[FORMAT_ID_BYTES] = "the filter's id";

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel.h"
-#include "key.h"
+#include "bits/loops.h"
+#include "key/key.h"
 #include "tap.h"
 
 #define LINE_MAX_BYTES 48
@@ -138,15 +138,19 @@ check_texts(void)
 		"field-separator=2c\n", "csv\n", "key=1\ncsv\n",
 		"key=1\nfield-separator=0a\n",
 		"zero-terminated\nkey=1\nfield-separator=00\n",
-		"key=1\nfield-separator=22\ncsv\n" };
+		"key=1\nfield-separator=22\ncsv\n",
+		"key=1-2\nfield-separator=2c\ncsv\nskip-chars=1\n",
+		"key=1\nfield-separator=2c\ncsv\nskip-data=1\n",
+		"skip-data=1\n", "check-data=1\n" };
 	struct key_recipe r = KEY_RECIPE_NONE, again;
 	char text[KEY_RECIPE_TEXT], other[KEY_RECIPE_TEXT];
+	struct error error;
 	int same = 1;
 
 	for (int i = 0; i < 20000; i++) {
 		r = random_recipe();
 		key_recipe_format(&r, text);
-		if (key_recipe_parse(&again, text) < 0) {
+		if (key_recipe_parse(&again, text, &error) < 0) {
 			same = 0;
 			printf("# %s", text);
 			break;
@@ -165,22 +169,24 @@ check_texts(void)
 	tap_ok(same, "recipes come back from their text");
 
 	/* The longest there is: as many ranges as may be, all far apart. */
-	r = (struct key_recipe){ 1, 1, 1, KEY_RANGES_MAX, { { 0, 0 } }, 255, 1,
-		9000000000000000000, 9000000000000000000, 1 };
+	r = (struct key_recipe){ .zero_terminated = 1, .strip_cr = 1,
+		.trim = 1, .range_count = KEY_RANGES_MAX, .separator = 255,
+		.csv = 1, .skip = 9000000000000000000,
+		.check = 9000000000000000000, .ignore_case = 1 };
 	for (uint32_t i = 0; i < KEY_RANGES_MAX; i++)
 		r.ranges[i] = (struct key_range){ 999999000 + 3 * i,
 			999999001 + 3 * i };
 	key_recipe_format(&r, text);
 	tap_ok(strlen(text) < KEY_RECIPE_TEXT && key_recipe_parse(&again,
-	    text) == 0 && again.range_count == KEY_RANGES_MAX &&
+	    text, &error) == 0 && again.range_count == KEY_RANGES_MAX &&
 	    again.ignore_case, "the longest recipe has room");
 
-	tap_ok(key_recipe_parse(&r, "") == 0 && key_is_line(&r),
+	tap_ok(key_recipe_parse(&r, "", &error) == 0 && key_is_line(&r),
 	    "no text is the whole line");
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-		if (key_recipe_parse(&r, refused[i]) == 0)
+		if (key_recipe_parse(&r, refused[i], &error) == 0)
 			printf("# taken: %s", refused[i]);
-		tap_ok(key_recipe_parse(&r, refused[i]) < 0,
+		tap_ok(key_recipe_parse(&r, refused[i], &error) < 0,
 		    "text %zu of those that nothing writes is refused", i);
 	}
 }
@@ -196,8 +202,8 @@ check_inherit(const char *stored_text, const char *given_text,
 	char text[KEY_RECIPE_TEXT];
 	int result;
 
-	if (key_recipe_parse(&stored, stored_text) < 0 ||
-	    key_recipe_parse(&given, given_text) < 0) {
+	if (key_recipe_parse(&stored, stored_text, &error) < 0 ||
+	    key_recipe_parse(&given, given_text, &error) < 0) {
 		tap_ok(0, "the test's recipes are right");
 		return;
 	}
@@ -223,7 +229,7 @@ static void
 check_inheritance(void)
 {
 	const char *all = "zero-terminated\nstrip-cr\ntrim\nkey=1,3-\n"
-	    "field-separator=2c\ncsv\nskip-chars=1\ncheck-chars=9\n"
+	    "field-separator=2c\ncsv\nskip-data=1\ncheck-data=9\n"
 	    "ignore-case\n";
 
 	check_inherit(all, "", NULL, NULL);
@@ -446,12 +452,13 @@ static void
 check_take(const char *recipe_text, const char *line, const char *want)
 {
 	struct key_scratch scratch = { 0 };
-	uint8_t data[100 + KERNEL_PADDING];
+	uint8_t data[100 + LOOPS_PADDING];
 	size_t nbytes = strlen(line);
 	struct key_recipe r;
+	struct error error;
 	struct key key;
 
-	if (key_recipe_parse(&r, recipe_text) < 0) {
+	if (key_recipe_parse(&r, recipe_text, &error) < 0) {
 		tap_ok(0, "the test's recipe is right");
 		return;
 	}
@@ -490,6 +497,39 @@ check_steps(void)
 	    "check-chars=3\nignore-case\n", "a,\"X\"\"YZQ\"", "\"yz");
 	check_take("key=1\nfield-separator=2c\ncsv\nignore-case\n",
 	    "\"A,B\",c", "a,b");
+	check_take("key=1\nfield-separator=2c\ncsv\n",
+	    "\xef\xbb\xbf\"a,b\",c", "a,b");
+	check_take("key=1\nfield-separator=2c\ncsv\n",
+	    "\xef\xbb\xbf" "a,b", "a");
+	check_take("key=1\nfield-separator=bb\ncsv\n",
+	    "\xef\xbb\xbf", "\xef");
+	check_take("field-separator=2c\ncsv\n", "\xef\xbb\xbf" "a",
+	    "\xef\xbb\xbf" "a");
+}
+
+/* Several fields of CSV: what is cut is what they say, not their quotes. */
+static void
+check_cuts(void)
+{
+	static const char line[] = "\"a\"\"b\",,cd,\"\"";
+	static const char *const skipped[] = {
+		"\"a\"\"b\",,\"cd\"", "\"\"\"b\",,\"cd\"", "\"b\",,\"cd\"",
+		",,\"cd\"", ",\"cd\"", "\"cd\"", "\"d\"", "", "" };
+	static const char *const checked[] = { "",
+		"\"a\"", "\"a\"\"\"", "\"a\"\"b\"", "\"a\"\"b\",",
+		"\"a\"\"b\",,", "\"a\"\"b\",,\"c\"",
+		"\"a\"\"b\",,\"cd\"", "\"a\"\"b\",,\"cd\"" };
+	const char *fields = "key=1-\nfield-separator=2c\ncsv\n";
+	char text[KEY_RECIPE_TEXT];
+
+	for (int i = 1; i < 9; i++) {
+		snprintf(text, sizeof text, "%sskip-data=%d\n", fields, i);
+		check_take(text, line, skipped[i]);
+		snprintf(text, sizeof text, "%scheck-data=%d\n", fields, i);
+		check_take(text, line, checked[i]);
+	}
+	check_take("key=1-2\nfield-separator=2c\ncsv\nskip-data=2\n"
+	    "check-data=3\nignore-case\n", "ABC,DE\"F", "\"c\",\"d\"");
 }
 
 /* Without fields of their own, separators at most: "a,,b" but not "a,,". */
@@ -499,7 +539,7 @@ check_padding(void)
 	struct key_recipe r = KEY_RECIPE_NONE;
 	struct key_scratch scratch = { 0 };
 	enum { COMMAS = 1000 };
-	uint8_t line[COMMAS + 1 + KERNEL_PADDING];
+	uint8_t line[COMMAS + 1 + LOOPS_PADDING];
 	struct key key;
 
 	memset(line, ',', COMMAS);
@@ -522,7 +562,7 @@ check_scratch(const char *line, int csv, const char *name)
 	struct key_recipe r = KEY_RECIPE_NONE;
 	struct key_scratch scratch = { 0 };
 	size_t length = strlen(line), nbytes = length * COPIES;
-	uint8_t *data = malloc(nbytes + KERNEL_PADDING);
+	uint8_t *data = malloc(nbytes + LOOPS_PADDING);
 	int inside = 1;
 
 	for (size_t i = 0; i < COPIES; i++)
@@ -558,6 +598,7 @@ main(void)
 	check_keys(',', 1, "csv");
 	check_keys(' ', 1, "csv between blanks");
 	check_steps();
+	check_cuts();
 	check_padding();
 	check_scratch("a,", 1, "fields of one byte");
 	check_scratch("a\"\",", 1, "quotes");

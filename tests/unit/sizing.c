@@ -5,9 +5,10 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "sizing.h"
+#include "bits/sizing.h"
 #include "tap.h"
 
 static const uint64_t all_lines[] = {
@@ -87,10 +88,22 @@ try_solve(struct sizing asked, struct faults *f)
 	}
 }
 
+/*
+ * Is this one of the cases that are tried: one in n, of which one in `fewer`
+ * without BLOOMDEDUP_SLOW?
+ */
+static int
+is_tried(size_t number, size_t round, size_t n, size_t fewer)
+{
+	if (getenv("BLOOMDEDUP_SLOW") == NULL)
+		n *= fewer;
+	return number % n == round % n;
+}
+
 static void
 tell(const struct faults *f, const char *what)
 {
-	tap_ok(f->solved > 100, "%s: %u answers, %u refusals", what,
+	tap_ok(f->solved > 70, "%s: %u answers, %u refusals", what,
 	    f->solved, f->refused);
 	tap_ok(f->shape == 0, "%s: shapes are allowed ones, sizes exact (%u"
 	    " not)", what, f->shape);
@@ -119,13 +132,13 @@ test_all(int fixed)
 			s.capacity = all_lines[i];
 			for (size_t j = 0; j < COUNT(all_rates); j++) {
 				s.error_rate = all_rates[j];
-				if ((i + j) % 8 == q % 8)
+				if (is_tried(i + j, q, 8, 2))
 					try_solve(s, &for_size);
 			}
 			s.error_rate = 0;
 			for (size_t j = 0; j < COUNT(all_sizes); j++) {
 				s.bytes = all_sizes[j];
-				if ((i + j) % 3 == q % 3)
+				if (is_tried(i + j, q, 3, 2))
 					try_solve(s, &for_rate);
 			}
 			s.bytes = 0;
@@ -135,7 +148,7 @@ test_all(int fixed)
 			s.error_rate = all_rates[i];
 			for (size_t j = 0; j < COUNT(all_sizes); j++) {
 				s.bytes = all_sizes[j];
-				if ((i + j) % 8 == q % 8)
+				if (is_tried(i + j, q, 8, 2))
 					try_solve(s, &for_lines);
 			}
 		}
@@ -176,7 +189,7 @@ test_textbook(void)
 	    UINT64_C(1) << 55, "the largest of all doesn't overflow");
 }
 
-/* 12 % above the textbook at most, in the cache lines that the table says. */
+/* 13 % above the textbook at most, in the cache lines that the table says. */
 static void
 test_slack(void)
 {
@@ -185,7 +198,7 @@ test_slack(void)
 		unsigned cache_lines;
 	} promised[] = {
 		{ 1e-2, 1 }, { 1e-3, 2 }, { 1e-4, 2 }, { 1e-5, 2 },
-		{ 1e-6, 3 }, { 1e-7, 3 }, { 1e-8, 3 },
+		{ 1e-6, 2 }, { 1e-7, 3 }, { 1e-8, 3 },
 	};
 	const double factor = pow(10, -0.4);
 	double worst = 0, p = 1e-2;
@@ -216,8 +229,8 @@ test_slack(void)
 			    sizing_textbook_bytes(n, s.error_rate));
 		}
 	}
-	tap_ok(worst <= 1.12 && worst > 1.05, "n from 1e6, p to 1e-2: at most"
-	    " 12 %% above the textbook (%.2f %%)", 100 * (worst - 1));
+	tap_ok(worst <= 1.13 && worst > 1.05, "n from 1e6, p to 1e-2: at most"
+	    " 13 %% above the textbook (%.2f %%)", 100 * (worst - 1));
 }
 
 /* The rates of the layers of a growing filter. */
@@ -232,7 +245,8 @@ test_layer_rates(void)
 		for (unsigned j = 0; j < 1000000; j = j < 100 ? j + 1 : j * 2) {
 			double rate = sizing_layer_rate(p, 0, j);
 			right &= rate > 0 && rate <= p &&
-			    fabs(sizing_layer_rate(p, 1, j) / p - 1) < 1e-12;
+			    fabs(sizing_layer_rate(p, 1, j) / p -
+			    (1 - SIZING_PENDING_SHARE)) < 1e-12;
 		}
 		for (unsigned j = 0; j < 100000; j++)
 			sum += sizing_layer_rate(p, 0, j);
@@ -247,9 +261,11 @@ test_layers(void)
 {
 	unsigned layers = 0, wrong = 0;
 
-	for (size_t i = 0; i < COUNT(all_rates); i += 3) {
+	for (size_t i = 0; i < COUNT(all_rates); i++) {
 		uint64_t lines = 2;
 
+		if (!is_tried(i, 0, 3, 3))
+			continue;
 		for (unsigned j = 1; lines <= SIZING_CAPACITY_MAX; j++) {
 			double rate = sizing_layer_rate(all_rates[i], 0, j);
 			struct geometry g;
@@ -271,7 +287,7 @@ static int
 near_textbook(const struct sizing *s)
 {
 	return s->capacity >= 1000000 && s->error_rate <= 1e-2 &&
-	    (double)s->bytes <= 1.12 * (double)
+	    (double)s->bytes <= 1.13 * (double)
 	    sizing_textbook_bytes(s->capacity, s->error_rate);
 }
 
@@ -287,6 +303,8 @@ test_consistency(int fixed)
 
 	for (size_t i = fixed ? 1 : 0; i < COUNT(all_lines) - 3; i += 2) {
 		for (size_t j = 0; j < COUNT(all_rates); j++) {
+			if (!is_tried(i / 2 + j, 0, 1, 4))
+				continue;
 			struct sizing a = { .capacity = all_lines[i],
 				.error_rate = all_rates[j], .fixed = fixed };
 			struct sizing lines = { .fixed = fixed }, rate = lines;
@@ -318,7 +336,7 @@ test_consistency(int fixed)
 			}
 		}
 	}
-	tap_ok(failed == 0 && cases > 150, "%s: %u cases, each solved for"
+	tap_ok(failed == 0 && cases > 30, "%s: %u cases, each solved for"
 	    " size, lines and rate", fixed ? "not growing" : "growing", cases);
 	tap_ok(fewer == 0, "the memory found for n and p holds n lines at p"
 	    " (%u don't)", fewer);
@@ -334,6 +352,8 @@ test_smallest(void)
 	unsigned larger = 0, cases = 0;
 
 	for (uint64_t pages = 1; pages <= 20; pages++) {
+		if (!is_tried((size_t)pages, 1, 1, 5))
+			continue;
 		for (double p = 1e-12; p < 0.5; p *= 10) {
 			struct sizing lines = { .error_rate = p, .fixed = 1,
 				.bytes = SIZING_OVERHEAD_BYTES +

@@ -1,0 +1,100 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+
+int
+error_set(struct error *error, int status, const char *format, ...)
+{
+	char text[sizeof error->text];
+	va_list args;
+
+	/* The arguments may point into the old text. */
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	memcpy(error->text, text, sizeof text);
+	error->status = status;
+	error->repeated = 0;
+	return -1;
+}
+
+int
+error_system(struct error *error, int errnum, const char *name)
+{
+	return error_set(error, STATUS_FAILED, "%s: %s", name,
+	    strerror(errnum));
+}
+
+int
+error_again(struct error *error, int errnum, const char *name)
+{
+	error_system(error, errnum, name);
+	error->repeated = 1;
+	return -1;
+}
+
+void
+error_print(const char *text)
+{
+	static const char hex[] = "0123456789abcdef";
+	/* Every byte may become four; one write keeps the line whole. */
+	char line[4 * sizeof(((struct error *)0)->text) + 16];
+	size_t n = 0;
+
+	memcpy(line, "bloomdedup: ", 12);
+	n = 12;
+	while (*text != '\0' && n < sizeof line - 8) {
+		unsigned char c = (unsigned char)*text;
+		int length = utf8_printable(text);
+
+		if (length > 0) {
+			memcpy(line + n, text, (size_t)length);
+			n += (size_t)length;
+			text += length;
+			continue;
+		}
+		text++;
+		line[n++] = '\\';
+		if (c == '\n' || c == '\t' || c == '\r') {
+			line[n++] = c == '\n' ? 'n' : c == '\t' ? 't' : 'r';
+		} else {
+			line[n++] = 'x';
+			line[n++] = hex[c >> 4];
+			line[n++] = hex[c & 15];
+		}
+	}
+	line[n++] = '\n';
+	/* If this fails, there is nowhere left to report it. */
+	if (write(STDERR_FILENO, line, n) < 0)
+		return;
+}
+
+void
+error_printf(const char *format, ...)
+{
+	char text[sizeof(((struct error *)0)->text)];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	error_print(text);
+}
+
+void *
+memory_or_die(void *pointer)
+{
+	if (pointer == NULL) {
+		cleanup_remove();
+		error_print("out of memory");
+		_exit(STATUS_FAILED);
+	}
+	return pointer;
+}

@@ -1,0 +1,51 @@
+/* Errors as values: functions below the commands return -1 and fill one. */
+#ifndef ERROR_H
+#define ERROR_H
+
+/* Exit statuses; the man page's table EXIT STATUS is the same one. */
+enum {
+	STATUS_OK = 0,
+	STATUS_NO = 1,      /* the answer is no: nothing found, nothing new */
+	STATUS_USAGE = 2,   /* wrong options, or in conflict with the filter */
+	STATUS_FAILED = 3,  /* input, output or filter file failed */
+	STATUS_FULL = 4,    /* capacity or --max-size exceeded */
+	STATUS_LOCKED = 75  /* another run holds the filter (EX_TEMPFAIL) */
+};
+
+struct error {
+	int status;       /* the exit status it leads to */
+	int repeated;     /* this failure was reported before */
+	char text[4608];  /* room for a path and a reason; no newline */
+};
+
+/*
+ * Fill `error`, replacing its old content, and return -1, so that a function
+ * can end with `return error_set(...)`. A text that is too long is truncated.
+ */
+int error_set(struct error *error, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/*
+ * For a failed system call: "NAME: REASON", with the system's text for
+ * `errnum`, and STATUS_FAILED.
+ */
+int error_system(struct error *error, int errnum, const char *name);
+
+/* The same, for a permanent failure that was reported before. */
+int error_again(struct error *error, int errnum, const char *name);
+
+/*
+ * Print "bloomdedup: TEXT" as one line on standard error. Control bytes in
+ * the text (they come from file names) are shown as escapes (\n, \x1b), so
+ * that a message is one line and can't drive the terminal.
+ */
+void error_print(const char *text);
+
+/* error_print of a formatted text. */
+void error_printf(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+/* Return `pointer`; if it is NULL, print a message and exit (STATUS_FAILED). */
+void *memory_or_die(void *pointer);
+
+#endif

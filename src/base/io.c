@@ -1,0 +1,44 @@
+#include "base/io.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+ssize_t
+io_pread(int fd, void *data, size_t nbytes, uint64_t offset)
+{
+	char *p = data;
+	size_t have = 0;
+
+	while (have < nbytes) {
+		ssize_t n = pread(fd, p + have, nbytes - have,
+		    (off_t)(offset + have));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		have += (size_t)n;
+	}
+	return (ssize_t)have;
+}
+
+int
+io_pwrite(int fd, const void *data, size_t nbytes, uint64_t offset)
+{
+	const char *p = data;
+
+	while (nbytes > 0) {
+		ssize_t n = pwrite(fd, p, nbytes, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		p += n;
+		nbytes -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}

@@ -1,0 +1,18 @@
+/* Reads and writes at an offset that retry until they are complete. */
+#ifndef IO_H
+#define IO_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * Read nbytes. Returns how many were read, fewer only at the end of the file,
+ * or -1 with errno set.
+ */
+ssize_t io_pread(int fd, void *data, size_t nbytes, uint64_t offset);
+
+/* Write nbytes. Returns 0, or -1 with errno set. */
+int io_pwrite(int fd, const void *data, size_t nbytes, uint64_t offset);
+
+#endif

@@ -1,0 +1,144 @@
+#include "base/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int
+path_folder_bytes(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? 0 : (int)(slash - path + 1);
+}
+
+/* Not realpath, which needs access to all folders above the current one. */
+char *
+path_follow(const char *path)
+{
+	char *name = memory_or_die(strdup(path)), link[4096];
+
+	for (int i = 0; i < 40; i++) {
+		ssize_t n = readlink(name, link, sizeof link - 1);
+		size_t nbytes;
+		char *next;
+
+		if (n < 0 && (errno == EINVAL || errno == ENOENT))
+			return name; /* no link, or nothing yet */
+		if (n < 0) {
+			int errnum = errno;
+			free(name);
+			errno = errnum;
+			return NULL;
+		}
+		link[n] = '\0';
+		nbytes = strlen(name) + (size_t)n + 1;
+		next = memory_or_die(malloc(nbytes));
+		snprintf(next, nbytes, "%.*s%s", link[0] == '/' ? 0 :
+		    path_folder_bytes(name), name, link);
+		free(name);
+		name = next;
+	}
+	free(name);
+	errno = ELOOP;
+	return NULL;
+}
+
+/* The name of the folder of `path`; to be freed. */
+static char *
+folder_name(const char *path)
+{
+	int nbytes = path_folder_bytes(path);
+	char *folder = memory_or_die(strdup(nbytes == 0 ? "." : path));
+
+	if (nbytes > 0)
+		folder[nbytes] = '\0';
+	return folder;
+}
+
+char *
+path_real(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) < 0 && errno == ENOENT ?
+	    memory_or_die(strdup(path)) : path_follow(path);
+}
+
+static const char *
+base_name(const char *path)
+{
+	return path + path_folder_bytes(path);
+}
+
+int
+path_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+int
+path_same_place(const char *a, const char *b)
+{
+	char *names[] = { path_follow(a), path_follow(b) };
+	struct stat folders[2];
+	int same = 1;
+
+	for (int i = 0; i < 2; i++) {
+		char *folder = names[i] == NULL ? NULL : folder_name(names[i]);
+
+		if (folder == NULL || stat(folder, &folders[i]) < 0)
+			same = 0;
+		free(folder);
+	}
+	same = same && path_same_file(&folders[0], &folders[1]) &&
+	    strcmp(base_name(names[0]), base_name(names[1])) == 0;
+	free(names[0]);
+	free(names[1]);
+	return same;
+}
+
+static int
+cant_sync(const char *path, struct error *error)
+{
+	return error_set(error, STATUS_FAILED, "%s: can't sync its folder: %s",
+	    path, strerror(errno));
+}
+
+int
+path_open_folder(const char *path, struct error *error)
+{
+	char *folder = folder_name(path);
+	int fd;
+
+	do {
+		fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	} while (fd < 0 && errno == EINTR);
+	if (fd < 0)
+		cant_sync(path, error);
+	free(folder);
+	return fd;
+}
+
+int
+path_sync_opened(int folder, const char *path, struct error *error)
+{
+	int result = 0;
+
+	/* EINVAL: this file system can't sync folders */
+	if (fsync(folder) < 0 && errno != EINVAL)
+		result = cant_sync(path, error);
+	close(folder);
+	return result;
+}
+
+int
+path_sync_folder(const char *path, struct error *error)
+{
+	int folder = path_open_folder(path, error);
+
+	return folder < 0 ? -1 : path_sync_opened(folder, path, error);
+}

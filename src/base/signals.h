@@ -1,0 +1,64 @@
+/*
+ * Signals. The handlers set flags, which the program checks between its steps;
+ * to wait, it calls signals_wait.
+ */
+#ifndef SIGNALS_H
+#define SIGNALS_H
+
+#include <signal.h>
+#include <stddef.h>
+
+/* 0, or the signal (SIGINT, SIGTERM, SIGHUP) that asks the run to stop. */
+extern volatile sig_atomic_t signals_stop;
+
+/*
+ * Set by SIGPIPE, instead of dying at once: the write fails, unfinished work is
+ * cleaned up, and at the end the program dies of the signal.
+ */
+extern volatile sig_atomic_t signals_pipe;
+
+/* Has SIGUSR1 (SIGINFO) asked for figures since the last call? */
+int signals_take_figures(void);
+
+/*
+ * Like poll(2) on one descriptor (-1: none). Returns 1 if it is ready, 0 after
+ * the timeout, -1 if a signal asked to stop or for figures or another thread
+ * called signals_wake, sometimes spuriously. No thread misses a signal.
+ */
+int signals_wait(int fd, short events, int milliseconds);
+
+/* Make another thread's wait, or the next one, return -1. */
+void signals_wake(void);
+
+/* The pipe it also polls: readable once a signal came. -1 if there is none. */
+int signals_wake_fd(void);
+
+/*
+ * Install the handlers. A first SIGINT, SIGTERM or SIGHUP sets signals_stop (a
+ * SIGHUP that is ignored, as under nohup, stays ignored), a second one kills at
+ * once. SIGXFSZ is ignored, so that the write fails instead; access to a mapped
+ * file that was truncated meanwhile (SIGBUS) ends the program with a message.
+ */
+void signals_install(void);
+
+/*
+ * Register a mapped filter at [base, base + nbytes), until it is forgotten: the
+ * message of a SIGBUS in it names the file, `name` (not copied).
+ */
+void signals_bus_range(const void *base, size_t nbytes, const char *name);
+void signals_bus_forget(const void *base);
+
+/*
+ * From now on, SIGBUS in a registered range doesn't end the program: zeros are
+ * mapped there. signals_bus_hit: did that happen in any range with this name?
+ */
+void signals_bus_survive(void);
+int signals_bus_hit(const char *name);
+
+/* Die of signal `number`, as if there had been no handler. */
+_Noreturn void signals_die(int number);
+
+/* From now on, ignore signals that ask to stop: the run has succeeded. */
+void signals_too_late(void);
+
+#endif

@@ -1,0 +1,34 @@
+/* Temporary files that become the real one at the end, by rename(2). */
+#ifndef TEMPORARY_H
+#define TEMPORARY_H
+
+#include <sys/stat.h>
+
+/*
+ * Open a new file for reading and writing under a random name in the folder of
+ * `path`, mode 0600 less the umask. *name becomes that name, until
+ * temporary_end. The file is also removed if the program exits early
+ * (cleanup.h). Returns the descriptor, or -1 with errno set.
+ */
+int temporary_open(const char *path, char **name);
+
+/* The file was renamed or, with `remove`, is unlinked. *name becomes NULL. */
+void temporary_end(char **name, int remove);
+
+/*
+ * Give a new file the owner and group of another one, as far as permitted.
+ * Returns the other's mode, less bits that would give rights to somebody else,
+ * for the caller to set.
+ */
+mode_t temporary_take_owner(int fd, const struct stat *other);
+
+/* The same, and set the mode (less special bits), if that is permitted. */
+void temporary_take_rights(int fd, const struct stat *other);
+
+/*
+ * The mode that open(2) with 0666 gives a new file in the folder of `path`:
+ * the umask's, or that of the folder's default ACL.
+ */
+mode_t temporary_new_mode(const char *path);
+
+#endif

@@ -1,0 +1,111 @@
+#include "base/turns.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/thread.h"
+
+struct turns {
+	pthread_mutex_t source;
+	uint64_t taken;       /* pieces so far; inside the source */
+	pthread_mutex_t lock;
+	pthread_cond_t passed;
+	uint64_t turn;        /* number of the piece whose turn it is */
+};
+
+struct turns *
+turns_new(void)
+{
+	struct turns *t = memory_or_die(calloc(1, sizeof *t));
+
+	pthread_mutex_init(&t->source, NULL);
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->passed, NULL);
+	return t;
+}
+
+void
+turns_free(struct turns *t)
+{
+	pthread_cond_destroy(&t->passed);
+	pthread_mutex_destroy(&t->lock);
+	pthread_mutex_destroy(&t->source);
+	free(t);
+}
+
+void
+turns_enter(struct turns *t)
+{
+	pthread_mutex_lock(&t->source);
+}
+
+void
+turns_leave(struct turns *t)
+{
+	pthread_mutex_unlock(&t->source);
+}
+
+uint64_t
+turns_take(struct turns *t)
+{
+	return t->taken++;
+}
+
+void
+turns_wait(struct turns *t, uint64_t number)
+{
+	pthread_mutex_lock(&t->lock);
+	while (t->turn != number)
+		pthread_cond_wait(&t->passed, &t->lock);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void
+turns_pass(struct turns *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->turn++;
+	pthread_cond_broadcast(&t->passed);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void
+turns_wait_all(struct turns *t)
+{
+	turns_wait(t, t->taken);
+}
+
+struct job {
+	void (*work)(void *context);
+	void *context;
+	pthread_t thread;
+};
+
+static void *
+run_job(void *context)
+{
+	struct job *job = context;
+
+	job->work(job->context);
+	return NULL;
+}
+
+void
+turns_run(void (*work)(void *context), void *const *contexts, unsigned count)
+{
+	struct job *jobs = memory_or_die(calloc(count, sizeof *jobs));
+	unsigned started = 1;
+
+	for (; started < count; started++) {
+		jobs[started].work = work;
+		jobs[started].context = contexts[started];
+		if (thread_start(&jobs[started].thread, run_job,
+		    &jobs[started]) < 0)
+			break;
+	}
+	work(contexts[0]);
+	while (started-- > 1)
+		pthread_join(jobs[started].thread, NULL);
+	free(jobs);
+}

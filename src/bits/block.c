@@ -1,0 +1,148 @@
+#include "bits/block.h"
+
+#include "bits/layout.h"
+#include "bits/loops.h"
+
+void
+block_pages(const struct geometry *geometry, const struct digest *digests,
+    size_t n, uint64_t *numbers)
+{
+	for (size_t i = 0; i < n; i++)
+		numbers[i] = multiply_high(digests[i].high, geometry->pages);
+}
+
+void
+block_prefetch(const struct block_array *array, const struct digest *digests,
+    size_t n)
+{
+	loops()->prefetch(array, digests, n);
+}
+
+void
+block_probe(const struct block_array *array, const struct digest *digests,
+    size_t n, uint8_t *found)
+{
+	loops()->probe(array, digests, n, found);
+}
+
+void
+block_probe_chain(const struct block_array *const *chain, unsigned count,
+    const struct digest *digests, size_t n, uint8_t *found)
+{
+	for (size_t i = 0; i < n; i += LOOPS_CHAIN) {
+		size_t some = n - i < LOOPS_CHAIN ? n - i : LOOPS_CHAIN;
+
+		loops()->probe_chain(chain, count, digests + i, some,
+		    found + i);
+	}
+}
+
+void
+block_mark(const struct block_array *array, const struct digest *digests,
+    size_t n)
+{
+	loops()->mark(array, digests, n);
+}
+
+void
+block_mark_shared(const struct block_array *array,
+    const struct digest *digests, size_t n)
+{
+	const struct geometry *g = &array->geometry;
+
+	for (size_t i = 0; i < n; i++) {
+		uint8_t *page = array->pages + PAGE_BYTES *
+		    multiply_high(digests[i].high, g->pages);
+
+		for (unsigned j = 0; j < g->cache_lines; j++) {
+			uint64_t word = line_word(digests[i], j);
+			void *at = page + LINE_BYTES *
+			    line_index(word, g->cache_lines, j);
+			uint64_t *line = at;
+			lanes mask = line_mask(word, geometry_line_bits(g->k,
+			    g->cache_lines, j));
+
+			for (unsigned lane = 0; lane < LINE_LANES; lane++) {
+				if (mask[lane] != 0)
+					__atomic_fetch_or(line + lane,
+					    mask[lane], __ATOMIC_RELAXED);
+			}
+		}
+	}
+}
+
+void
+block_lines(const struct geometry *g, struct digest digest,
+    unsigned lines[CACHE_LINES_MAX])
+{
+	for (unsigned j = 0; j < g->cache_lines; j++)
+		lines[j] = line_index(line_word(digest, j), g->cache_lines, j);
+}
+
+void
+block_mark_page(const struct geometry *g, struct digest digest, uint8_t *page)
+{
+	for (unsigned j = 0; j < g->cache_lines; j++) {
+		uint64_t word = line_word(digest, j);
+		void *at = page + LINE_BYTES * line_index(word,
+		    g->cache_lines, j);
+		lanes *line = at;
+
+		*line |= line_mask(word, geometry_line_bits(g->k,
+		    g->cache_lines, j));
+	}
+}
+
+struct block_page_fill
+block_page_fill(const struct geometry *geometry, const uint8_t *page)
+{
+	unsigned t = geometry->cache_lines;
+	struct block_page_fill fill = { 0, 1 };
+
+	for (unsigned j = 0; j < t; j++) {
+		unsigned first = geometry_group(t, j);
+		unsigned end = geometry_group(t, j + 1);
+		unsigned bits = geometry_line_bits(geometry->k, t, j);
+		double sum = 0;
+
+		for (unsigned i = first; i < end; i++) {
+			const void *at = page + i * LINE_BYTES;
+			const lanes *line = at;
+			double share[LINE_LANES];
+			for (unsigned l = 0; l < LINE_LANES; l++) {
+				int set = __builtin_popcountll((*line)[l]);
+				fill.bits += (uint64_t)set;
+				share[l] = set / 64.0;
+			}
+			for (unsigned r = 0; r < LINE_LANES; r++) {
+				double all = 1;
+				for (unsigned b = 0; b < bits; b++)
+					all *= share[(r + b) % LINE_LANES];
+				sum += all / LINE_LANES;
+			}
+		}
+		fill.rate *= sum / (end - first);
+	}
+	return fill;
+}
+
+void
+block_visit(const struct geometry *g, struct digest digest,
+    void (*visit)(void *context, uint64_t page, unsigned line, unsigned lane,
+    unsigned bit), void *context)
+{
+	uint64_t page = multiply_high(digest.high, g->pages);
+
+	for (unsigned j = 0; j < g->cache_lines; j++) {
+		uint64_t word = line_word(digest, j);
+		unsigned line = line_index(word, g->cache_lines, j);
+		unsigned bits = geometry_line_bits(g->k, g->cache_lines, j);
+		lanes mask = line_mask(word, bits);
+
+		for (unsigned lane = 0; lane < LINE_LANES; lane++) {
+			if (mask[lane] != 0)
+				visit(context, page, line, lane, (unsigned)
+				    __builtin_ctzll(mask[lane]) ^ NATIVE_BIT);
+		}
+	}
+}

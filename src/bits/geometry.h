@@ -1,0 +1,85 @@
+/*
+ * The shape of a layer, and the error rate that follows from it.
+ *
+ * A layer is an array of pages of 4096 bytes; a page has 64 cache lines of 512
+ * bits, a cache line eight lanes of 64 bits. A key belongs to one page. It has
+ * `cache_lines` (t) lines in it, the j-th one in the j-th of t groups of
+ * neighbouring lines, and in each of them at most one bit a lane: k bits in
+ * all, split as evenly as possible. Which of the eight lanes are unused rotates
+ * with the hash.
+ *
+ *     page   |0 ........ 20|21 ....... 41|42 ........ 63|    t = 3
+ *     key    |      #      |  #          |            # |    one line a group
+ *     line   [ 64 | 64 | 64 | 64 | 64 | 64 | 64 | 64 ]       one bit a lane
+ *
+ * So a key costs one page (one fault, one TLB miss) and t cache lines in place
+ * of k.
+ */
+#ifndef GEOMETRY_H
+#define GEOMETRY_H
+
+#include <stdint.h>
+
+#define PAGE_BYTES 4096u
+#define PAGE_LINES 64u
+#define LINE_BYTES 64u
+#define LINE_LANES 8u
+#define CACHE_LINES_MAX 8u
+#define K_MAX (LINE_LANES * CACHE_LINES_MAX)
+
+/* With more pages, the number of bits would overflow 64 bits. */
+#define PAGES_MAX (((uint64_t)1 << 61) / PAGE_BYTES - 16)
+
+struct geometry {
+	uint64_t pages;       /* 1 to PAGES_MAX */
+	unsigned k;           /* bits a key: cache_lines to 8 * cache_lines */
+	unsigned cache_lines; /* cache lines a key, t: 1 to 8 */
+};
+
+/* The first cache line of group j of t; group t is the end. */
+static inline unsigned
+geometry_group(unsigned t, unsigned j)
+{
+	return PAGE_LINES * j / t;
+}
+
+/* How many of the k bits are in the j-th of t cache lines. */
+static inline unsigned
+geometry_line_bits(unsigned k, unsigned t, unsigned j)
+{
+	return k / t + (j < k % t);
+}
+
+static inline int
+geometry_is_same(const struct geometry *a, const struct geometry *b)
+{
+	return a->pages == b->pages && a->k == b->k &&
+	    a->cache_lines == b->cache_lines;
+}
+
+/* 0 if the fields are in their ranges, else -1. */
+int geometry_check(const struct geometry *geometry);
+
+/*
+ * The share of unseen keys that the layer takes for seen after `lines` keys
+ * were added: exact for this layout and this number of pages, up to rounding of
+ * some 1e-14 in the factor of one cache line.
+ *
+ * Over the number N of keys in a page, binomial (lines, 1/pages), the mean of
+ * the product over the groups of the rate in one line. The rate in one line
+ * follows by inclusion and exclusion over the sets S of the lanes that the
+ * query looks at (geometry.c).
+ */
+double geometry_rate(const struct geometry *geometry, uint64_t lines);
+
+/*
+ * How many keys were added, estimated from the share of bits that are set in
+ * the whole layer (0 to 1); infinite if all are. The inverse of the expected
+ * fill.
+ */
+double geometry_lines(const struct geometry *geometry, double fill);
+
+/* The expected share of bits set after `lines` keys were added. */
+double geometry_fill(const struct geometry *geometry, double lines);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * The hot loops in the best version for this machine: the same source
+ * (loops.c), compiled for several instruction sets, chosen once at run time.
+ * All versions give the same results, bit for bit.
+ */
+#ifndef LOOPS_H
+#define LOOPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bits/block_array.h"
+#include "bits/hash.h"
+
+/* How many digests are looked up in a chain of arrays at a time. */
+#define LOOPS_CHAIN 256
+
+/* How many bytes past the data split, equal and the like may read. */
+#define LOOPS_PADDING 64
+
+struct loops {
+	const char *name; /* of the instruction set, for people */
+
+	/*
+	 * Find the lines in [data, end), which holds whole lines: starts[i] is
+	 * where line i begins, starts[result] where the last one ends. At most
+	 * `limit` lines; starts has room for one more.
+	 */
+	size_t (*split)(uint8_t *data, const uint8_t *end, uint8_t terminator,
+	    uint8_t **starts, size_t limit);
+	/* A bit for each of the 64 bytes at p: is it `byte`? */
+	uint64_t (*equal)(const uint8_t *p, uint8_t byte);
+	/* How many of the bytes [p, p + nbytes) are `byte`. */
+	uint64_t (*count)(const uint8_t *p, size_t nbytes, uint8_t byte);
+	/* As equal: is it a space, tab, newline? */
+	uint64_t (*blanks)(const uint8_t *p);
+	/* The same for three kinds: quotes, backslashes, all brackets. */
+	void (*json)(const uint8_t *p, uint64_t *quotes, uint64_t *escapes,
+	    uint64_t *brackets);
+	/* The first quote or backslash in [p, end), else an address >= end. */
+	const uint8_t *(*string_end)(const uint8_t *p, const uint8_t *end);
+	/* The same, and control characters, which no string may contain. */
+	const uint8_t *(*string_stop)(const uint8_t *p, const uint8_t *end);
+	/* hash_key for n keys. */
+	void (*digest)(const struct hash *hash, const struct key *keys,
+	    size_t n, struct digest *digests);
+	/* block.h has the contracts. */
+	void (*prefetch)(const struct block_array *array,
+	    const struct digest *digests, size_t n);
+	void (*probe)(const struct block_array *array,
+	    const struct digest *digests, size_t n, uint8_t *found);
+	/* At most LOOPS_CHAIN digests. */
+	void (*probe_chain)(const struct block_array *const *chain,
+	    unsigned count, const struct digest *digests, size_t n,
+	    uint8_t *found);
+	void (*mark)(const struct block_array *array,
+	    const struct digest *digests, size_t n);
+};
+
+/*
+ * The version in use: the fastest that the machine can run, or the one named by
+ * the environment variable BLOOMDEDUP_KERNEL, if the machine can run it. Chosen
+ * at the first call, which must come before threads are started.
+ */
+const struct loops *loops(void);
+
+/* Version i of those this machine can run, fastest first; NULL at the end. */
+const struct loops *loops_version(unsigned i);
+
+#endif

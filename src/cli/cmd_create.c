@@ -1,0 +1,168 @@
+/* create: an empty filter file. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/replace.h"
+#include "cli/solve.h"
+#include "filter/filter.h"
+
+/* The filter to make. */
+struct creation {
+	struct sizing sizing;
+	enum growth growth;
+	struct geometry shape; /* asked for by --like; no pages: any */
+	struct key_recipe recipe;
+	struct hash hash;
+	int has_hash;          /* `hash` is given, with its secret */
+	struct window window;
+};
+
+/*
+ * Copy from another filter what merging requires to be equal: error rate,
+ * growth, key options, hash and secret; and the capacity if none was given, so
+ * that the layers have the same shape.
+ */
+static int
+take_like(struct creation *new, const char *path, struct error *error)
+{
+	const struct filter_use use = FILTER_READ;
+	const struct header *h;
+	const struct layer_entry *first;
+	struct filter *like;
+	struct key_recipe stored;
+	int result = filter_open(&like, path, &use, error);
+
+	if (result > 0)
+		return error_system(error, ENOENT, path);
+	if (result < 0)
+		return -1;
+	h = filter_header(like);
+	first = &filter_table(like)->layers[0];
+	if (key_recipe_parse(&stored, h->recipe, error) < 0 ||
+	    key_recipe_inherit(&new->recipe, &stored, error) < 0) {
+		result = error_set(error, error->status, "%s: %s", path,
+		    error->text);
+	}
+	new->hash = h->hash;
+	new->has_hash = 1;
+	new->growth = h->growth;
+	new->sizing.fixed = new->growth != GROWTH_GROW;
+	new->sizing.error_rate = h->error_rate;
+	new->window = h->window;
+	if (new->sizing.capacity == 0 && h->window.kind != WINDOW_NONE) {
+		new->sizing.capacity = h->capacity;
+	} else if (new->sizing.capacity == 0) {
+		new->sizing.capacity = first->capacity;
+		new->shape = first->geometry;
+	}
+	filter_close(like, &(struct error){ 0 });
+	return result;
+}
+
+/*
+ * Read a secret that several filters share: the first bytes of a file, which
+ * may be longer.
+ */
+static int
+read_secret(struct creation *new, const struct options *o, struct error *error)
+{
+	struct hash *hash = &new->hash;
+	size_t n, wanted;
+	FILE *file = fopen(o->secret_file, "re");
+
+	*hash = (struct hash){ .kind = o->hash != 0 ?
+		(enum hash_kind)o->hash : HASH_XXH3_128 };
+	wanted = hash_secret_bytes(hash->kind);
+	new->has_hash = 1;
+	if (file == NULL)
+		return error_system(error, errno, o->secret_file);
+	n = fread(hash->secret, 1, wanted, file);
+	if (ferror(file)) {
+		error_system(error, errno, o->secret_file);
+	} else if (n < wanted) {
+		error_set(error, STATUS_USAGE, "%s: a secret for %s has %zu"
+		    " bytes, this file only %zu; make one with: head -c %zu"
+		    " /dev/urandom", o->secret_file, hash_name(hash->kind),
+		    wanted, n, wanted);
+		n = 0;
+	}
+	fclose(file);
+	return n == wanted ? 0 : -1;
+}
+
+/* Decide from the options what to make. */
+static int
+plan(struct creation *new, const struct options *o, struct error *error)
+{
+	*new = (struct creation){ .sizing = solve_given(o),
+		.window = o->window,
+		.growth = o->growth < 0 ? GROWTH_GROW : (enum growth)o->growth,
+		.recipe = o->recipe };
+	if (o->like != NULL && take_like(new, o->like, error) < 0)
+		return -1;
+	if (o->secret_file != NULL && read_secret(new, o, error) < 0)
+		return -1;
+	if (key_recipe_complete(&new->recipe, error) < 0 ||
+	    (new->window.kind != WINDOW_NONE ?
+	    solve_window(&new->sizing, &new->window, error) :
+	    solve(&new->sizing, error)) < 0)
+		return -1;
+	if (new->shape.pages != 0) {
+		new->sizing.geometry = new->shape;
+		new->sizing.bytes = new->shape.pages * PAGE_BYTES +
+		    SIZING_OVERHEAD_BYTES;
+	}
+	return 0;
+}
+
+static int
+run_create(const struct options *o, struct error *error)
+{
+	const char *path = o->operands[0];
+	struct replace old = REPLACE_NONE;
+	struct creation new;
+	const struct filter_use use = { .writable = 1,
+		.wait = { 0, o->lock_timeout, error_print }, .growth = -1,
+		.max_bytes = UINT64_MAX };
+	struct filter *filter;
+	struct filter_plan made;
+	int result;
+
+	if (plan(&new, o, error) < 0)
+		return -1;
+	if (o->force &&
+	    replace_lock(&old, path, o->lock_timeout, error) < 0) {
+		replace_unlock(&old);
+		return -1;
+	}
+	made = (struct filter_plan){ .capacity = new.sizing.capacity,
+		.error_rate = new.sizing.error_rate,
+		.geometry = new.sizing.geometry, .growth = new.growth,
+		.window = new.window,
+		.hash = new.has_hash ? &new.hash : NULL,
+		.hash_kind = o->hash };
+	key_recipe_format(&new.recipe, made.recipe);
+	result = filter_create(&filter, path, replace_found(&old), &made,
+	    &use, error);
+	replace_unlock(&old);
+	if (result > 0)
+		return replace_refuse(path, error);
+	if (result < 0 || filter_close(filter, error) < 0)
+		return -1;
+	return STATUS_OK;
+}
+
+const struct command command_create = {
+	.name = "create", .run = run_create,
+	.summary = "make an empty filter",
+	.usage = "create [-n N] [-p P] [OPTION]... FILTER",
+	.intro = "Make an empty filter file, of the size that 'bloomdedup"
+	    " size' prints for the same options. An existing file is not"
+	    " replaced. Later runs with FILTER need none of the key options:"
+	    " the filter keeps them.",
+	.operands_min = 1, .operands_max = 1,
+	.takes = "create takes the name of one filter: bloomdedup create -n"
+	    " 1e8 FILTER",
+};

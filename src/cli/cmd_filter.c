@@ -1,0 +1,194 @@
+/* The commands that lines stream through: filter, add and check. */
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/file_list.h"
+#include "cli/filter_options.h"
+#include "cli/options.h"
+#include "cli/report.h"
+#include "filter/filter.h"
+#include "stream/run.h"
+
+/*
+ * One thread is the default: the other programs in a pipeline need processors,
+ * too, and while they are busy, more threads cost more than they gain.
+ */
+#define THREADS_DEFAULT 1
+
+static struct run_plan
+make_plan(const struct options *o, enum pipeline_print print, int remember)
+{
+	return (struct run_plan){ .filter = o->filter,
+		.paths = o->operand_count > 0 ? o->operands : NULL,
+		.path_count = o->operand_count, .gunzip = o->gunzip,
+		.max_record = o->max_record, .strict_keys = o->strict_keys,
+		.output = o->output, .duplicates = o->duplicates,
+		.to_command = o->to_command,
+		.print = o->quiet ? PRINT_NOTHING : print,
+		.remember = remember, .atomic = o->atomic, .sync = o->sync,
+		.claim = o->claim,
+		.threads = o->threads > 0 ? o->threads : THREADS_DEFAULT,
+		.notice = report_notice, .tell = report_run };
+}
+
+/* Warn: a filter's inherited key options can surprise. */
+static void
+tell_inherited(const struct options *o, const struct filter *filter)
+{
+	struct key_recipe recipe = o->recipe;
+	const char *stored = filter_header(filter)->recipe;
+	char given[KEY_RECIPE_TEXT];
+
+	/* A failure means that only a part was given: the rest is inherited. */
+	given[0] = '\0';
+	if (key_recipe_complete(&recipe, &(struct error){ 0 }) == 0)
+		key_recipe_format(&recipe, given);
+	if (strcmp(given, stored) != 0 && o->filter != NULL)
+		report_inherited_recipe(o->filter, stored);
+}
+
+/* Run lines through an open filter; count all lines and the new ones. */
+static int
+run_plan(const struct options *o, const struct run_plan *plan,
+    struct filter *filter, const struct key_recipe *recipe, uint64_t *read,
+    uint64_t *fresh, struct error *error)
+{
+	struct run run;
+	int status;
+
+	tell_inherited(o, filter);
+	report_options(o);
+	status = run_lines(&run, plan, filter, recipe, error);
+	*read = run.pipeline.lines_read;
+	*fresh = run.pipeline.lines_new;
+	return status;
+}
+
+/* Run the plan; with --files0-from, on the files listed there. */
+static int
+with_files(const struct options *o, struct run_plan plan,
+    int (*run)(const struct options *, const struct run_plan *,
+    struct error *), struct error *error)
+{
+	struct file_list files;
+	int status;
+
+	if (o->files == NULL)
+		return run(o, &plan, error);
+	if (o->operand_count > 0) {
+		return error_set(error, STATUS_USAGE, "unexpected operand"
+		    " '%s': --files0-from names all files", o->operands[0]);
+	}
+	status = file_list_read(&files, o->files, error);
+	plan.paths = files.paths;
+	plan.path_count = files.count;
+	if (status == 0)
+		status = run(o, &plan, error);
+	file_list_free(&files);
+	return status;
+}
+
+static int
+remember(const struct options *o, const struct run_plan *plan,
+    struct error *error)
+{
+	struct key_recipe recipe = o->recipe;
+	struct input_plan inputs = run_inputs(plan, &recipe);
+	struct filter *filter;
+	uint64_t read, fresh;
+	int status;
+
+	if (filter_options_check_inputs(o, &inputs, error) < 0 ||
+	    run_check_outputs(plan, &inputs, error) < 0 ||
+	    filter_options_open(&filter, o, &recipe, &inputs, error) < 0)
+		return -1;
+	status = run_plan(o, plan, filter, &recipe, &read, &fresh, error);
+	return status == STATUS_OK && o->quiet && fresh == 0 ? STATUS_NO :
+	    status;
+}
+
+static int
+run_filter(const struct options *o, struct error *error)
+{
+	return with_files(o, make_plan(o, o->repeated ? PRINT_SEEN : PRINT_NEW,
+	    1), remember, error);
+}
+
+static int
+run_add(const struct options *o, struct error *error)
+{
+	return with_files(o, make_plan(o, PRINT_NOTHING, 1), remember, error);
+}
+
+static int
+check(const struct options *o, const struct run_plan *plan,
+    struct error *error)
+{
+	const struct filter_use use = FILTER_READ;
+	struct key_recipe recipe = o->recipe;
+	struct filter *filter;
+	struct input_plan inputs = run_inputs(plan, &recipe);
+	uint64_t read, fresh;
+	int status;
+
+	if (filter_options_check_inputs(o, &inputs, error) < 0)
+		return -1;
+	status = filter_open(&filter, o->filter, &use, error);
+	if (status > 0) {
+		return error_set(error, STATUS_FAILED, "%s: there is no such"
+		    " file", o->filter);
+	}
+	if (status < 0)
+		return -1;
+	if (filter_options_check(o, filter, &recipe, error) < 0) {
+		filter_close(filter, &(struct error){ 0 });
+		return -1;
+	}
+	status = run_plan(o, plan, filter, &recipe, &read, &fresh, error);
+	return status == STATUS_OK && (o->invert ? fresh : read - fresh) == 0 ?
+	    STATUS_NO : status;
+}
+
+static int
+run_check(const struct options *o, struct error *error)
+{
+	return with_files(o, make_plan(o, o->invert ? PRINT_NEW : PRINT_SEEN,
+	    0), check, error);
+}
+
+const struct command command_filter = {
+	.name = "", .run = run_filter,
+	.usage = "[-f FILTER] [OPTION]... [FILE]...\n"
+	    "COMMAND [OPTION]... [OPERAND]...",
+	.intro = "Print the lines that were never seen before, in order and as"
+	    " soon as they are read. With -f they are remembered in the file"
+	    " FILTER, and the next run continues from there. Without FILE, or"
+	    " where FILE is -, read standard input. Input that was compressed"
+	    " with gzip is decompressed.",
+	.outro = "Exit status: 0 done, 1 nothing new (with -q), 2 wrong usage,"
+	    " 3 a file failed,\n4 the filter is full, 75 another run uses the"
+	    " filter.",
+	.operands_max = COMMAND_OPERANDS_ANY,
+};
+
+const struct command command_add = {
+	.name = "add", .run = run_add,
+	.summary = "remember lines, print nothing",
+	.usage = "add -f FILTER [OPTION]... [FILE]...",
+	.intro = "Remember the lines of each FILE, or of standard input, and"
+	    " print nothing.",
+	.operands_max = COMMAND_OPERANDS_ANY, .needs = "filter",
+	.takes = "add needs a filter: bloomdedup add -f FILTER",
+};
+
+const struct command command_check = {
+	.name = "check", .run = run_check,
+	.summary = "print the lines that are in a filter, remember nothing",
+	.usage = "check -f FILTER [OPTION]... [FILE]...",
+	.intro = "Print the lines of each FILE, or of standard input, that are"
+	    " in FILTER. Nothing is remembered, and FILTER may be read-only.",
+	.outro = "Exit status: 0 if there was such a line, 1 if there was"
+	    " none.",
+	.operands_max = COMMAND_OPERANDS_ANY, .needs = "filter",
+	.takes = "check needs a filter: bloomdedup check -f FILTER",
+};

@@ -1,0 +1,366 @@
+/* info: describe filter files. Takes no lock and changes nothing. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/number.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/text.h"
+#include "filter/figures.h"
+#include "filter/filter.h"
+#include "key/steps.h"
+#include "key/words.h"
+
+/* At most 16 MiB of a layer are sampled. */
+#define SAMPLE_PAGES 4096
+
+#define BAR_WIDTH 20
+
+/* What is computed from the bits of all layers. */
+struct facts {
+	struct estimate layers[FORMAT_LAYERS_MAX];
+	double lines;      /* estimated */
+	double error_rate; /* now, of the whole filter */
+	uint64_t room;     /* lines until it is full or grows */
+	unsigned checked;  /* layers whose checksum was read and matches */
+	uint64_t waiting;  /* lines in a complete journal; counted in `lines` */
+};
+
+static double
+whole_lines(double lines)
+{
+	return lines < TEXT_LINES_MAX ? round(lines) : TEXT_LINES_MAX;
+}
+
+/* Lines until the layer is full, even if it may be overfilled. */
+static uint64_t
+planned_room(const struct filter *f, unsigned i)
+{
+	const struct layer_entry *layer = &filter_table(f)->layers[i];
+	uint64_t room = filter_layer_room(f, i), planned = 0;
+
+	if (layer->lines < layer->capacity)
+		planned = layer->capacity - layer->lines;
+	return room < planned ? room : planned;
+}
+
+static int
+gather(struct filter *f, struct facts *facts, struct error *error)
+{
+	uint64_t waiting = filter_waiting(f);
+	double rates[FORMAT_LAYERS_MAX];
+
+	*facts = (struct facts){ 0 };
+	error->status = STATUS_OK;
+	for (unsigned i = 0; i < filter_table(f)->count; i++) {
+		struct estimate fill = figures_of_layer(f, i,
+		    SAMPLE_PAGES, error);
+
+		if (error->status != STATUS_OK)
+			return -1;
+		fill.lines = whole_lines(fill.lines);
+		facts->layers[i] = fill;
+		rates[i] = fill.error_rate;
+		facts->lines += fill.lines;
+		facts->room += planned_room(f, i);
+	}
+	facts->error_rate = figures_joined_rate(rates, filter_table(f)->count);
+	facts->waiting = waiting;
+	facts->lines += (double)waiting;
+	facts->room -= waiting < facts->room ? waiting : facts->room;
+	return 0;
+}
+
+static const char *
+date(char text[NUMBER_TEXT], int64_t seconds)
+{
+	time_t when = (time_t)seconds;
+	struct tm tm;
+
+	if (gmtime_r(&when, &tm) == NULL ||
+	    strftime(text, NUMBER_TEXT, "%Y-%m-%d %H:%M:%S UTC", &tm) == 0)
+		return "?";
+	return text;
+}
+
+/* The lines of a generation, estimated from its layers' bits. */
+static double
+generation_lines(const struct filter *f, const struct facts *facts, unsigned g)
+{
+	const struct table *table = filter_table(f);
+	double lines = 0;
+
+	for (unsigned i = 0; i < table->count; i++) {
+		if (table->layers[i].generation == g)
+			lines += facts->layers[i].lines;
+	}
+	return lines;
+}
+
+static void
+print_window(const struct filter *f, const struct facts *facts)
+{
+	const struct window *window = &filter_header(f)->window;
+	const struct table *table = filter_table(f);
+	char a[NUMBER_TEXT], b[NUMBER_TEXT];
+
+	printf("  window        %s%s\n", text_window(a, window),
+	    window->kind == WINDOW_LINES ? " new lines" : "");
+	for (unsigned i = 0; i < table->generation_count; i++) {
+		const struct generation *g = &table->generations[i];
+
+		number_format_count(a,
+		    number_whole(generation_lines(f, facts, i)));
+		printf("  generation    %s lines", a);
+		if (window->kind == WINDOW_SECONDS)
+			printf(", forgotten at %s", date(b,
+			    g->end + (int64_t)window->length));
+		puts(i + 1 == table->generation_count ? ", the newest" : "");
+	}
+}
+
+static void
+print_window_json(const struct filter *f, const struct facts *facts)
+{
+	const struct window *window = &filter_header(f)->window;
+	const struct table *table = filter_table(f);
+
+	printf(", \"window_%s\": %" PRIu64 ", \"generations\": [",
+	    window->kind == WINDOW_LINES ? "lines" : "seconds",
+	    window->length);
+	for (unsigned i = 0; i < table->generation_count; i++) {
+		const struct generation *g = &table->generations[i];
+
+		printf("%s{\"lines\": %.0f", i == 0 ? "" : ", ",
+		    generation_lines(f, facts, i));
+		if (window->kind == WINDOW_SECONDS)
+			printf(", \"begin\": %" PRId64 ", \"over\": %" PRId64,
+			    g->begin, g->end + (int64_t)window->length);
+		putchar('}');
+	}
+	putchar(']');
+}
+
+static void
+print_json(const struct options *o, const struct filter *f,
+    const struct facts *facts)
+{
+	const struct header *h = filter_header(f);
+
+	printf("{\"file\": ");
+	text_print_json(filter_name(f));
+	printf(", \"bytes\": %" PRIu64 ", \"capacity\": %" PRIu64 ","
+	    " \"error_rate\": %.10g, \"error_rate_now\": %.6g,"
+	    " \"lines\": %.0f, \"room\": %" PRIu64 ", \"layers\": [",
+	    filter_bytes(f), h->capacity, h->error_rate, facts->error_rate,
+	    facts->lines, facts->room);
+	for (unsigned i = 0; i < filter_table(f)->count; i++) {
+		const struct layer_entry *layer = &filter_table(f)->layers[i];
+
+		printf("%s{\"capacity\": %" PRIu64 ", \"bytes\": %" PRIu64 ","
+		    " \"k\": %u, \"cache_lines\": %u, \"fill\": %.6f,"
+		    " \"lines\": %.0f}", i == 0 ? "" : ", ", layer->capacity,
+		    layer->geometry.pages * PAGE_BYTES, layer->geometry.k,
+		    layer->geometry.cache_lines, facts->layers[i].share,
+		    facts->layers[i].lines);
+	}
+	putchar(']');
+	if (h->window.kind != WINDOW_NONE)
+		print_window_json(f, facts);
+	if (o->verify)
+		printf(", \"checksums\": %u", facts->checked);
+	puts("}");
+}
+
+static void
+print_bar(double share)
+{
+	int full = (int)(share * BAR_WIDTH + 0.5);
+
+	putchar('[');
+	for (int i = 0; i < BAR_WIDTH; i++)
+		putchar(i < full ? '#' : '.');
+	putchar(']');
+}
+
+static void
+print_layer(const struct filter *f, const struct facts *facts, unsigned i)
+{
+	const struct layer_entry *layer = &filter_table(f)->layers[i];
+	double full = facts->layers[i].lines / (double)layer->capacity;
+	char lines[NUMBER_TEXT], bytes[NUMBER_TEXT];
+
+	/* Full by its counter, even if the estimate is a bit lower. */
+	if (layer->lines >= layer->capacity && full < 1)
+		full = 1;
+	printf("  layer %-2u      ", i + 1);
+	print_bar(full < 1 ? full : 1);
+	if (facts->layers[i].lines < TEXT_LINES_MAX)
+		printf(" %3.0f %% of", floor(full * 100));
+	else
+		printf(" all bits are set, made for");
+	printf(" %s lines, %s\n",
+	    number_format_count(lines, layer->capacity),
+	    number_format_bytes(bytes, layer->geometry.pages * PAGE_BYTES));
+}
+
+static void
+print_recipe(const char *text)
+{
+	struct key_recipe recipe;
+	char words[KEY_WORDS];
+
+	fputs("  key           ", stdout);
+	/* a recipe that no run accepts is printed as stored */
+	if (key_recipe_parse(&recipe, text, &(struct error){ 0 }) < 0)
+		snprintf(words, sizeof words, "%s", text);
+	else
+		key_recipe_words(&recipe, words);
+	/* names and pointers may contain any bytes */
+	text_print_name(words);
+	putchar('\n');
+}
+
+static void
+print_text(const struct options *o, const struct filter *f,
+    const struct facts *facts)
+{
+	const struct header *h = filter_header(f);
+	const struct geometry *g = &filter_table(f)->layers[0].geometry;
+	unsigned layers = filter_table(f)->count;
+	time_t created = (time_t)h->created;
+	char a[NUMBER_TEXT], b[NUMBER_TEXT];
+	char name[LOCK_HOLDER_NAME], when[40] = "?";
+	struct tm tm;
+	pid_t holder;
+
+	text_print_name(filter_name(f));
+	printf("\n  size          %s (%s bytes)\n",
+	    number_format_bytes(a, filter_bytes(f)),
+	    number_format_count(b, filter_bytes(f)));
+	printf("  made for      %s lines at an error rate of %s\n",
+	    number_format_count(a, h->capacity),
+	    number_format_rate(b, h->error_rate));
+	printf("  remembers     %s\n", text_lines(a, facts->lines));
+	if (facts->waiting > 0)
+		printf("  journal       %s of them are still in its journal;"
+		    " the\n                next run moves them to the filter\n",
+		    number_format_count(a, facts->waiting));
+	if (h->window.kind != WINDOW_NONE)
+		print_window(f, facts);
+	printf("  room          %s more lines, then %s\n",
+	    number_format_count(a, facts->room),
+	    h->window.kind == WINDOW_LINES ? "the next generation begins" :
+	    h->growth == GROWTH_GROW ? "it grows" :
+	    h->growth == GROWTH_WARN ? "it is overfilled with a warning" :
+	    "it is full");
+	if (facts->lines < 0.5)
+		printf("  error rate    0 now\n");
+	else if (facts->error_rate < 1e-12)
+		printf("  error rate    below 1e-12 now\n");
+	else
+		printf("  error rate    %.2g now\n", facts->error_rate);
+	for (unsigned i = 0; i < filter_table(f)->count; i++)
+		print_layer(f, facts, i);
+	if (o->verify && filter_table(f)->count == 1)
+		printf("  checksums     none: a layer gets one when the next"
+		    " one is in use\n");
+	else if (o->verify)
+		printf("  checksums     right in %u of %u layers%s\n",
+		    facts->checked, layers, facts->checked + 1 ==
+		    layers ? "" : "; other full ones get theirs later");
+	printf("  hash          %s, keyed; %u bits in %u cache line%s\n",
+	    hash_name(h->hash.kind), g->k, g->cache_lines,
+	    g->cache_lines == 1 ? "" : "s");
+	print_recipe(h->recipe);
+	if (gmtime_r(&created, &tm) != NULL)
+		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
+	printf("  made          %s\n", when);
+	holder = filter_holder(f, name);
+	if (holder != 0) {
+		printf("  in use by     process %d (", (int)holder);
+		text_print_name(name);
+		puts(")");
+	}
+}
+
+/* Compare the checksums; *wrong is the first bad layer, counted from 1. */
+static int
+verify(struct filter *f, unsigned *checked, unsigned *wrong,
+    struct error *error)
+{
+	for (unsigned i = 0; i < filter_table(f)->count; i++) {
+		int right;
+
+		if (!filter_table(f)->layers[i].sealed)
+			continue;
+		right = figures_verify_layer(f, i, error);
+		if (right < 0)
+			return -1;
+		if (right)
+			(*checked)++;
+		else if (*wrong == 0)
+			*wrong = i + 1;
+	}
+	return 0;
+}
+
+static int
+info_one(const struct options *o, const char *path, struct error *error)
+{
+	const struct filter_use use = FILTER_READ;
+	struct filter *filter;
+	struct facts facts;
+	unsigned wrong = 0;
+	int result = filter_open(&filter, path, &use, error);
+
+	if (result > 0) {
+		return error_set(error, STATUS_FAILED, "%s: there is no such"
+		    " file", path);
+	}
+	if (result < 0)
+		return -1;
+	if (gather(filter, &facts, error) < 0 || (o->verify &&
+	    verify(filter, &facts.checked, &wrong, error) < 0)) {
+		filter_close(filter, &(struct error){ 0 });
+		return -1;
+	}
+	if (o->json)
+		print_json(o, filter, &facts);
+	else
+		print_text(o, filter, &facts);
+	filter_close(filter, &(struct error){ 0 });
+	return wrong == 0 ? 0 : error_set(error, STATUS_FAILED, "%s: layer %u"
+	    " is damaged: its checksum is wrong", path, wrong);
+}
+
+static int
+run_info(const struct options *o, struct error *error)
+{
+	int status = STATUS_OK;
+
+	for (size_t i = 0; i < o->operand_count; i++) {
+		if (i > 0 && !o->json)
+			putchar('\n');
+		if (info_one(o, o->operands[i], error) < 0) {
+			error_print(error->text);
+			status = error->status;
+		}
+	}
+	return status;
+}
+
+const struct command command_info = {
+	.name = "info", .run = run_info,
+	.summary = "what is in a filter, and how full it is",
+	.usage = "info [--json] [--verify] FILTER...",
+	.intro = "Print what is in a filter: its size, what it was made for,"
+	    " about how many lines it remembers, how full each of its layers"
+	    " is, and the share of new lines that would be dropped by mistake"
+	    " now, computed from its bits.",
+	.operands_min = 1, .operands_max = COMMAND_OPERANDS_ANY,
+	.takes = "info takes the names of filters: bloomdedup info FILTER",
+};

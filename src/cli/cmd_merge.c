@@ -1,0 +1,162 @@
+/* merge: the union of several filters, in a new file or in place of one. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "base/path.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/replace.h"
+#include "cli/text.h"
+#include "filter/address.h"
+#include "filter/figures.h"
+#include "filter/merge.h"
+
+#define SAMPLE_PAGES 4096
+
+static int
+same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	if (address_is_server(a))
+		return strcmp(a, b) == 0;
+	return stat(a, &x) == 0 && stat(b, &y) == 0 &&
+	    path_same_file(&x, &y);
+}
+
+/* Did an earlier operand name the same file? */
+static int
+is_repeated(const struct options *o, size_t i)
+{
+	for (size_t j = 0; j < i; j++) {
+		if (same_file(o->operands[j], o->operands[i]))
+			return 1;
+	}
+	return 0;
+}
+
+/*
+ * Open the inputs. The one that is replaced is locked, so that no run continues
+ * with the old file; the others are only read.
+ */
+static int
+open_inputs(const struct options *o, struct filter **list, size_t *count,
+    struct error *error)
+{
+	for (size_t i = 0; i < o->operand_count; i++) {
+		const char *path = o->operands[i];
+		const struct filter_use use = {
+			.writable = same_file(path, o->output),
+			.wait = { 0, o->lock_timeout, error_print },
+			.growth = -1, .max_bytes = UINT64_MAX };
+		int result;
+
+		if (is_repeated(o, i))
+			continue;
+		result = filter_open(&list[*count], path, &use, error);
+		if (result > 0)
+			return error_system(error, ENOENT, path);
+		if (result < 0)
+			return -1;
+		(*count)++;
+	}
+	return 0;
+}
+
+/* Describe the result, and warn if it exceeds the promised error rate. */
+static void
+report(struct filter *out, const char *path, size_t count)
+{
+	char a[NUMBER_TEXT], b[NUMBER_TEXT];
+	double rates[FORMAT_LAYERS_MAX], lines = 0, planned = 0, rate;
+	const struct table *table = filter_table(out);
+	double p = filter_header(out)->error_rate;
+
+	for (unsigned i = 0; i < table->count; i++) {
+		struct estimate fill = figures_of_layer(out, i,
+		    SAMPLE_PAGES, &(struct error){ 0 });
+		lines += fill.lines;
+		rates[i] = fill.error_rate;
+		planned += table->layers[i].error_rate;
+	}
+	rate = figures_joined_rate(rates, table->count);
+	text_print_name(path);
+	printf(": %zu filter%s, %s in %u layer%s; error rate now %.3g\n",
+	    count, count == 1 ? "" : "s", text_lines(a, lines),
+	    table->count, table->count == 1 ? "" : "s", rate);
+	if (rate > p)
+		error_printf("%s: the error rate is %.3g, above the %s that"
+		    " the filters were made for", path, rate,
+		    number_format_rate(b, p));
+	else if (planned > p * (1 + 1e-9))
+		error_printf("%s: layers that could not be joined are kept"
+		    " side by side: when all are full, the error rate is %.3g,"
+		    " above the %s that the filters were made for", path,
+		    planned, number_format_rate(b, p));
+}
+
+/* All inputs are open at once; some systems allow only 256 by default. */
+static void
+allow_many_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int
+run_merge(const struct options *o, struct error *error)
+{
+	struct filter *out = NULL, **list;
+	struct replace old = REPLACE_NONE;
+	struct error second;
+	size_t count = 0;
+	int result, in_place = 0;
+
+	for (size_t i = 0; i < o->operand_count; i++)
+		in_place |= same_file(o->operands[i], o->output);
+	if (!in_place && !o->force && access(o->output, F_OK) == 0)
+		return replace_refuse(o->output, error);
+	list = memory_or_die(calloc(o->operand_count, sizeof *list));
+	allow_many_files();
+	result = open_inputs(o, list, &count, error);
+	if (result == 0 && !in_place && o->force)
+		result = replace_lock(&old, o->output, o->lock_timeout, error);
+	if (result == 0)
+		result = merge_filters(&out, o->output, in_place ||
+		    replace_found(&old), list, count, error);
+	if (result > 0) {
+		result = replace_refuse(o->output, error);
+	} else if (result == 0) {
+		report(out, o->output, count);
+		result = filter_close(out, error);
+	}
+	for (size_t i = 0; i < count; i++)
+		filter_close(list[i], &second);
+	replace_unlock(&old);
+	free(list);
+	return result < 0 ? -1 : STATUS_OK;
+}
+
+const struct command command_merge = {
+	.name = "merge", .run = run_merge,
+	.summary = "merge several filters into one",
+	.usage = "merge -o OUT [OPTION]... FILTER...",
+	.intro = "Make OUT the union of the FILTERs: all that any of them"
+	    " remembers. They must have the same hash, secret, error rate,"
+	    " --on-full and key options: make the second one with 'bloomdedup"
+	    " create --like=FIRST SECOND'. OUT may be one of them.",
+	.operands_min = 1, .operands_max = COMMAND_OPERANDS_ANY,
+	.needs = "output",
+	.takes = "merge needs an output and filters: bloomdedup merge -o OUT"
+	    " FILTER...",
+};

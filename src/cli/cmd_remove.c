@@ -1,0 +1,67 @@
+/* remove: delete filters with all that belongs to them. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/replace.h"
+#include "filter/address.h"
+#include "filter/filter.h"
+
+/* Remove a file once no run uses it. replace_lock removes its journal. */
+static int
+remove_file(const char *path, uint64_t timeout, struct error *error)
+{
+	struct replace old;
+	int result = replace_lock(&old, path, timeout, error);
+
+	if (result == 0 && !replace_found(&old))
+		result = error_system(error, ENOENT, path);
+	else if (result == 0 && old.filter == NULL)
+		result = error_set(error, STATUS_FAILED, "%s: not a"
+		    " bloomdedup filter, or a damaged one; remove the file"
+		    " with rm", path);
+	else if (result == 0 && unlink(path) < 0)
+		result = error_system(error, errno, path);
+	replace_unlock(&old);
+	return result;
+}
+
+static int
+remove_from_server(const char *location, uint64_t timeout,
+    struct error *error)
+{
+	const struct lock_wait wait = { 0, timeout, error_print };
+	int result = filter_remove(location, &wait, error);
+
+	return result > 0 ? error_set(error, STATUS_FAILED, "%s: there is no"
+	    " such filter", location) : result;
+}
+
+static int
+run_remove(const struct options *o, struct error *error)
+{
+	int status = STATUS_OK;
+
+	for (size_t i = 0; i < o->operand_count; i++) {
+		const char *location = o->operands[i];
+
+		if ((address_is_server(location) ? remove_from_server :
+		    remove_file)(location, o->lock_timeout, error) < 0) {
+			error_print(error->text);
+			status = error->status;
+		}
+	}
+	return status;
+}
+
+const struct command command_remove = {
+	.name = "remove", .run = run_remove,
+	.summary = "remove filters",
+	.usage = "remove [OPTION]... FILTER...",
+	.intro = "Remove filters: a file with its journal, as soon as no other"
+	    " run uses it, or a filter on a Redis server with all of its keys.",
+	.operands_min = 1, .operands_max = COMMAND_OPERANDS_ANY,
+	.takes = "remove takes the names of filters: bloomdedup remove"
+	    " FILTER",
+};

@@ -1,0 +1,229 @@
+/* size and try: two of lines, error rate and memory determine the third. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/number.h"
+#include "cli/command.h"
+#include "cli/measure.h"
+#include "cli/options.h"
+#include "cli/solve.h"
+#include "cli/text.h"
+
+static double
+bits_per_line(uint64_t bytes, uint64_t lines)
+{
+	return 8.0 * (double)bytes / (double)lines;
+}
+
+static void
+print_json(const struct sizing *s)
+{
+	printf("{\"capacity\": %" PRIu64 ", \"error_rate\": %.10g,"
+	    " \"bytes\": %" PRIu64 ", \"bits_per_line\": %.4f, \"k\": %u,"
+	    " \"cache_lines\": %u, \"textbook_bytes\": %" PRIu64 ","
+	    " \"textbook_k\": %u}\n",
+	    s->capacity, s->error_rate, s->bytes,
+	    bits_per_line(s->bytes, s->capacity), s->k,
+	    s->geometry.cache_lines,
+	    sizing_textbook_bytes(s->capacity, s->error_rate),
+	    sizing_textbook_k(s->error_rate));
+}
+
+static void
+print_row(const char *name, const char *ours, const char *textbook)
+{
+	printf("%-22s%18s%20s\n", name, ours, textbook);
+}
+
+/* The create command with the figures as given, not the computed ones. */
+static void
+print_create(const struct options *o, const struct sizing *s)
+{
+	char text[NUMBER_TEXT];
+
+	fputs("\nMake it: bloomdedup create", stdout);
+	if (o->window.kind != WINDOW_LINES &&
+	    (o->capacity != 0 || o->memory == 0))
+		printf(" -n %" PRIu64, s->capacity);
+	if (o->memory != 0)
+		printf(" -m %" PRIu64, o->memory);
+	if (o->error_rate > 0 || o->memory == 0)
+		printf(" -p %s", number_format_exact(text, s->error_rate));
+	if (o->hashes != 0)
+		printf(" --hashes=%u", o->hashes);
+	if (o->window.kind != WINDOW_NONE)
+		printf(" --window=%s", text_window(text, &o->window));
+	if (o->growth > GROWTH_GROW)
+		printf(" --on-full=%s",
+		    format_growth_name((enum growth)o->growth));
+	puts(" FILTER");
+}
+
+static void
+print_answer(const struct options *o, const struct sizing *s)
+{
+	uint64_t textbook = sizing_textbook_bytes(s->capacity, s->error_rate);
+	char a[NUMBER_TEXT], b[NUMBER_TEXT];
+
+	printf("%s line%s, of which a share of %s may be dropped by mistake",
+	    number_format_count(a, s->capacity), s->capacity == 1 ? "" : "s",
+	    number_format_rate(b, s->error_rate));
+	printf("\n(1 new line in %s):\n\n",
+	    number_format_count(a, number_whole(1 / s->error_rate)));
+	print_row("", "bloomdedup", "textbook optimum");
+	print_row(o->window.kind != WINDOW_NONE ?
+	    "filter file, at most" : "filter file, bytes",
+	    number_format_count(a, s->bytes),
+	    number_format_count(b, textbook));
+	print_row("", number_format_bytes(a, s->bytes),
+	    number_format_bytes(b, textbook));
+	print_row("", number_format_binary(a, s->bytes),
+	    number_format_binary(b, textbook));
+	snprintf(a, sizeof a, "%.2f", bits_per_line(s->bytes, s->capacity));
+	snprintf(b, sizeof b, "%.2f", bits_per_line(textbook, s->capacity));
+	print_row("bits a line", a, b);
+	snprintf(a, sizeof a, "%u", s->k);
+	snprintf(b, sizeof b, "%u", sizing_textbook_k(s->error_rate));
+	print_row("hash functions (k)", a, b);
+	snprintf(a, sizeof a, "%u", s->geometry.cache_lines);
+	print_row("cache lines a lookup", a, b);
+	print_create(o, s);
+}
+
+/* The size of the whole file for n lines at rate p. */
+static int
+print_cell(uint64_t capacity, double error_rate, const struct options *o,
+    struct error *error)
+{
+	struct sizing s = { .capacity = capacity, .error_rate = error_rate,
+		.k = o->hashes, .fixed = o->growth > GROWTH_GROW };
+	char text[NUMBER_TEXT];
+
+	if (sizing_solve(&s, error) < 0)
+		return -1;
+	printf("%9s", number_format_bytes(text, s.bytes));
+	return 0;
+}
+
+static int
+print_sizes(const struct options *o, struct error *error)
+{
+	puts("Size of the filter file, by lines and error rate:\n");
+	printf("%-8s", "lines");
+	for (int e = 2; e <= 8; e++)
+		printf("     1e-%d", e);
+	putchar('\n');
+	for (int e = 6; e <= 10; e++) {
+		printf("1e%-6d", e);
+		for (int i = 2; i <= 8; i++) {
+			if (print_cell(number_whole(pow(10, e)),
+			    pow(10, -i), o, error) < 0)
+				return -1;
+		}
+		putchar('\n');
+	}
+	return STATUS_OK;
+}
+
+/* Round to three significant digits. */
+static double
+round_digits(double value)
+{
+	double unit = pow(10, floor(log10(value)) - 2);
+
+	return round(value / unit) * unit;
+}
+
+static void
+print_rates(void)
+{
+	char text[NUMBER_TEXT];
+
+	puts("Error rate of a textbook Bloom filter, (1 - e^(-k/b))^k, by bits"
+	    " a line (b)\nand number of hash functions (k):\n");
+	printf(" b");
+	for (unsigned k = 1; k <= 8; k++)
+		printf("%7s=%u", "k", k);
+	putchar('\n');
+	for (int bits = 2; bits <= 32; bits++) {
+		printf("%2d", bits);
+		for (unsigned k = 1; k <= 8; k++)
+			printf("%9s", number_format_rate(text,
+			    round_digits(sizing_textbook_rate(bits, k))));
+		putchar('\n');
+	}
+}
+
+static int
+print_solution(const struct options *o, struct error *error)
+{
+	struct sizing sizing = solve_given(o);
+
+	if ((o->window.kind != WINDOW_NONE ?
+	    solve_window(&sizing, &o->window, error) :
+	    solve(&sizing, error)) < 0)
+		return -1;
+	if (o->json)
+		print_json(&sizing);
+	else
+		print_answer(o, &sizing);
+	return STATUS_OK;
+}
+
+static int
+run_size(const struct options *o, struct error *error)
+{
+	if (o->table == TABLE_RATES && (o->hashes != 0 || o->growth >= 0)) {
+		return error_set(error, STATUS_USAGE, "--table=k is about"
+		    " textbook filters: it cannot be combined with --hashes or"
+		    " --on-full");
+	}
+	if (o->table == TABLE_SIZES)
+		return print_sizes(o, error);
+	if (o->table == TABLE_RATES) {
+		print_rates();
+		return STATUS_OK;
+	}
+	if (o->capacity == 0 && o->error_rate <= 0 && o->memory == 0 &&
+	    o->window.kind == WINDOW_NONE) {
+		return error_set(error, STATUS_USAGE, "size: give two of"
+		    " --capacity, --error-rate and --memory, or --table");
+	}
+	return print_solution(o, error);
+}
+
+static int
+run_try(const struct options *o, struct error *error)
+{
+	struct sizing sizing = solve_given(o);
+
+	if (!o->measure)
+		return print_solution(o, error);
+	if (solve(&sizing, error) < 0)
+		return -1;
+	return measure(&sizing, o->json, error);
+}
+
+const struct command command_size = {
+	.name = "size", .run = run_size,
+	.summary = "compute how large a filter must be",
+	.usage = "size [-n N] [-p P] [-m SIZE] [OPTION]...",
+	.intro = "Print how large a filter must be: give two of N, P and SIZE,"
+	    " and the third is computed. The figures are those of the file"
+	    " that 'bloomdedup create' makes from the same options, to the"
+	    " byte; the textbook optimum is printed beside them.",
+	.takes = "size takes its figures as options: -n, -p, -m",
+};
+
+const struct command command_try = {
+	.name = "try", .run = run_try,
+	.summary = "short form of size: bloomdedup try 1e8 0.00001",
+	.usage = "try N P [OPTION]...",
+	.intro = "Print how much memory N lines at an error rate of P need, and"
+	    " how many hash functions: bloomdedup try 1e8 0.00001",
+	.operands_min = 2, .operands_max = 2,
+	.operands_are = "capacity error-rate",
+	.takes = "try takes a number of lines and an error rate: bloomdedup"
+	    " try 1e8 0.00001",
+};

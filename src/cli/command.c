@@ -1,0 +1,46 @@
+#include "cli/command.h"
+
+#include <string.h>
+
+#include "cli/text.h"
+
+static const struct command *const commands[COMMAND_COUNT] = {
+	[COMMAND_FILTER] = &command_filter,
+	[COMMAND_ADD] = &command_add,
+	[COMMAND_CHECK] = &command_check,
+	[COMMAND_CREATE] = &command_create,
+	[COMMAND_INFO] = &command_info,
+	[COMMAND_MERGE] = &command_merge,
+	[COMMAND_REMOVE] = &command_remove,
+	[COMMAND_SIZE] = &command_size,
+	[COMMAND_TRY] = &command_try,
+	[COMMAND_SERVE] = &command_serve,
+	[COMMAND_HELP] = &command_help,
+	[COMMAND_VERSION] = &command_version,
+};
+
+const struct command *
+command_get(enum command_id id)
+{
+	return commands[id];
+}
+
+enum command_id
+command_find(const char *name)
+{
+	int id = COMMAND_FILTER + 1;
+
+	while (id < COMMAND_COUNT && strcmp(name, commands[id]->name) != 0)
+		id++;
+	return (enum command_id)id;
+}
+
+const char *
+command_near(const char *name)
+{
+	for (int id = COMMAND_FILTER + 1; id < COMMAND_COUNT; id++) {
+		if (text_is_near(name, commands[id]->name))
+			return commands[id]->name;
+	}
+	return NULL;
+}

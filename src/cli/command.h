@@ -1,0 +1,70 @@
+/*
+ * The commands. Each is one row: its name, its help, what it requires, and the
+ * function that runs it. Its options are rows of option_table.c.
+ *
+ * To add a command, write a file cmd_NAME.c with its row, and add its name to
+ * the enum and the list in this file and to the table in command.c.
+ */
+#ifndef COMMAND_H
+#define COMMAND_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/parts.h"
+
+enum command_id {
+	COMMAND_FILTER, /* no command given: print the new lines */
+	COMMAND_ADD,
+	COMMAND_CHECK,
+	COMMAND_CREATE,
+	COMMAND_INFO,
+	COMMAND_MERGE,
+	COMMAND_REMOVE,
+	COMMAND_SIZE,
+	COMMAND_TRY,
+	COMMAND_SERVE,
+	COMMAND_HELP,
+	COMMAND_VERSION,
+	COMMAND_COUNT
+};
+
+struct options;
+
+struct command {
+	const char *name;    /* "" for COMMAND_FILTER */
+	const char *summary; /* for the list of commands, one line */
+	const char *usage;   /* after "bloomdedup "; "\n" separates forms */
+	const char *intro;   /* what it does; help wraps it */
+	const char *outro;   /* at the end of its help, or NULL */
+
+	/* How many operands; `takes` is the message for any other number. */
+	size_t operands_min, operands_max;
+	const char *takes;
+	/* The options that the operands set, in this order, or NULL. */
+	const char *operands_are;
+	const char *needs;   /* an option that must be given, or NULL */
+	enum part part;      /* the optional part that it needs */
+
+	/*
+	 * Returns the exit status; or -1 with `error` filled, which main
+	 * prints. Standard output is flushed and checked by main.
+	 */
+	int (*run)(const struct options *options, struct error *error);
+};
+
+#define COMMAND_OPERANDS_ANY ((size_t)-1)
+
+extern const struct command command_filter, command_add, command_check,
+    command_create, command_info, command_merge, command_remove,
+    command_size, command_try, command_serve, command_help, command_version;
+
+const struct command *command_get(enum command_id id);
+
+/* The command with this name; COMMAND_COUNT if there is none. */
+enum command_id command_find(const char *name);
+
+/* The command whose name is nearest to a mistyped one; NULL if none is near. */
+const char *command_near(const char *name);
+
+#endif

@@ -1,0 +1,264 @@
+#include "cli/filter_options.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/number.h"
+#include "base/path.h"
+#include "bits/sizing.h"
+#include "cli/report.h"
+#include "filter/address.h"
+#include "cli/solve.h"
+#include "cli/text.h"
+#include "disk/journal.h"
+
+/* Two runs may create the same file; then the second opens it. */
+#define CREATE_TRIES 5
+
+/* Round up to two significant digits. */
+static uint64_t
+round_up(uint64_t lines)
+{
+	uint64_t unit = 1;
+
+	while (lines / unit >= 100)
+		unit *= 10;
+	return (lines + unit - 1) / unit * unit;
+}
+
+/* Estimate the number of input lines, as a round number. */
+static uint64_t
+guess_capacity(const struct input_plan *inputs)
+{
+	uint64_t lines = input_estimate(inputs), guess;
+
+	/* The sample's mean is not quite the whole's. */
+	guess = round_up(lines + lines / 32);
+	return guess < SIZING_CAPACITY_DEFAULT ? SIZING_CAPACITY_DEFAULT :
+	    guess;
+}
+
+static int
+plan_solved(const struct options *o, const struct key_recipe *recipe,
+    const struct sizing *sizing, struct filter_plan *plan)
+{
+	*plan = (struct filter_plan){ .capacity = sizing->capacity,
+		.error_rate = sizing->error_rate,
+		.geometry = sizing->geometry, .window = o->window,
+		.growth = o->growth < 0 ? GROWTH_GROW :
+		(enum growth)o->growth };
+	key_recipe_format(recipe, plan->recipe);
+	return 0;
+}
+
+/* Plan a new filter for `capacity` lines. */
+static int
+plan_filter(const struct options *o, const struct key_recipe *recipe,
+    uint64_t capacity, struct filter_plan *plan, struct error *error)
+{
+	int growth = o->growth < 0 ? GROWTH_GROW : o->growth;
+	struct sizing sizing = { .capacity = capacity,
+		.error_rate = o->error_rate > 0 ? o->error_rate :
+		SIZING_RATE_DEFAULT, .fixed = growth != GROWTH_GROW };
+	char text[NUMBER_TEXT], size[NUMBER_TEXT], limit[NUMBER_TEXT];
+
+	if (o->window.kind == WINDOW_LINES)
+		sizing.capacity = o->capacity; /* the window sets it */
+	if (o->window.kind != WINDOW_NONE)
+		return solve_window(&sizing, &o->window, error) < 0 ? -1 :
+		    plan_solved(o, recipe, &sizing, plan);
+	if (sizing_solve(&sizing, error) < 0)
+		return -1;
+	if (sizing.bytes > o->max_bytes && o->capacity == 0) {
+		/* The capacity is a guess: take what --max-size allows. */
+		sizing.capacity = 0;
+		sizing.bytes = o->max_bytes;
+		sizing.k = 0;
+		if (sizing_solve(&sizing, error) < 0) {
+			return error_set(error, error->status,
+			    "--max-size: %s", error->text);
+		}
+	} else if (sizing.bytes > o->max_bytes) {
+		return error_set(error, STATUS_USAGE, "--capacity=%s needs %s,"
+		    " which is more than --max-size allows (%s)",
+		    number_format_count(text, o->capacity),
+		    number_format_binary(size, sizing.bytes),
+		    number_format_binary(limit, o->max_bytes));
+	}
+	return plan_solved(o, recipe, &sizing, plan);
+}
+
+/* Take over the filter's key recipe; the options given must agree with it. */
+static int
+inherit_recipe(struct key_recipe *recipe, const struct filter *filter,
+    struct error *error)
+{
+	struct key_recipe stored;
+	const char *path = filter_name(filter);
+	const char *text = filter_header(filter)->recipe;
+
+	if (key_recipe_parse(&stored, text, error) < 0 ||
+	    key_recipe_inherit(recipe, &stored, error) < 0) {
+		return error_set(error, error->status, "%s: %s", path,
+		    error->text);
+	}
+	return 0;
+}
+
+/* The name of the input that is the file at `path`, or NULL. */
+static const char *
+input_that_is(const struct input_plan *inputs, const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ?
+	    input_same_file(inputs, &st) : NULL;
+}
+
+int
+filter_options_check_inputs(const struct options *o,
+    const struct input_plan *inputs, struct error *error)
+{
+	char *real = o->filter == NULL ? NULL : path_real(o->filter);
+	char *journal = real == NULL ? NULL : journal_name(real);
+	const char *input = NULL, *what = "the filter";
+
+	if (real != NULL)
+		input = input_that_is(inputs, real);
+	if (input == NULL && journal != NULL) {
+		input = input_that_is(inputs, journal);
+		what = "the journal of the filter";
+	}
+	free(journal);
+	free(real);
+	return input == NULL ? 0 : error_set(error, STATUS_USAGE, "%s: it is"
+	    " %s (-f %s), not an input", input, what, o->filter);
+}
+
+int
+filter_options_check(const struct options *o, const struct filter *filter,
+    struct key_recipe *recipe, struct error *error)
+{
+	const struct header *h = filter_header(filter);
+	const char *path = filter_name(filter);
+	char text[NUMBER_TEXT], other[NUMBER_TEXT];
+	char made[NUMBER_TEXT], wanted[NUMBER_TEXT];
+
+	if (o->capacity != 0 && o->capacity != h->capacity) {
+		return error_set(error, STATUS_USAGE, "%s: made for"
+		    " --capacity=%s, which contradicts --capacity=%s", path,
+		    number_format_count(text, h->capacity),
+		    number_format_count(other, o->capacity));
+	}
+	/* 0.1% and 1/1000 may differ in the last digit */
+	if (o->error_rate > 0 &&
+	    fabs(o->error_rate - h->error_rate) > 1e-9 * h->error_rate) {
+		return error_set(error, STATUS_USAGE, "%s: made for"
+		    " --error-rate=%s, which contradicts --error-rate=%s",
+		    path, number_format_rate(text, h->error_rate),
+		    number_format_rate(other, o->error_rate));
+	}
+	if (o->window.kind != WINDOW_NONE &&
+	    (o->window.kind != h->window.kind ||
+	    o->window.length != h->window.length)) {
+		text_window(made, &h->window);
+		text_window(wanted, &o->window);
+		return error_set(error, STATUS_USAGE, "%s: made with %s%s,"
+		    " which contradicts --window=%s", path,
+		    h->window.kind == WINDOW_NONE ? "no window" : "--window=",
+		    made, wanted);
+	}
+	if (o->growth == GROWTH_GROW && h->growth != GROWTH_GROW) {
+		return error_set(error, STATUS_USAGE, "%s: made with"
+		    " --on-full=%s, which contradicts --on-full=grow", path,
+		    format_growth_name(h->growth));
+	}
+	return inherit_recipe(recipe, filter, error);
+}
+
+static int
+make_for(uint64_t capacity, struct filter **filter, const struct options *o,
+    const struct key_recipe *recipe, const struct filter_use *use,
+    struct error *error)
+{
+	struct filter_plan plan;
+
+	return plan_filter(o, recipe, capacity, &plan, error) < 0 ? -1 :
+	    filter_create(filter, o->filter, 0, &plan, use, error);
+}
+
+/*
+ * Create the filter. A capacity that was only estimated must not make the run
+ * fail: if there is no room for it, start with the default; the filter grows.
+ */
+static int
+make_filter(struct filter **filter, const struct options *o,
+    struct key_recipe *recipe, const struct input_plan *inputs,
+    const struct filter_use *use, struct error *error)
+{
+	uint64_t capacity = o->capacity;
+	int result;
+
+	if (key_recipe_complete(recipe, error) < 0)
+		return -1;
+	if (capacity == 0)
+		capacity = guess_capacity(inputs);
+	result = make_for(capacity, filter, o, recipe, use, error);
+	return result < 0 && o->capacity == 0 &&
+	    capacity > SIZING_CAPACITY_DEFAULT ?
+	    make_for(SIZING_CAPACITY_DEFAULT, filter, o, recipe, use, error) :
+	    result;
+}
+
+/* Refuse options that need a filter in a file, or one on a server. */
+static int
+check_location(const struct options *o, struct error *error)
+{
+	int server = o->filter != NULL && address_is_server(o->filter);
+
+	if (o->atomic && server)
+		return error_set(error, STATUS_USAGE, "%s: %s needs a journal,"
+		    " which only a filter in a file has", o->filter,
+		    o->to_command != NULL ? "--to-command" : "--atomic");
+	if ((o->claim || o->replicas > 0) && !server)
+		return error_set(error, STATUS_USAGE, "--%s needs a filter in"
+		    " Redis: -f redis://HOST/NAME", o->claim ? "claim" :
+		    "wait");
+	return 0;
+}
+
+int
+filter_options_open(struct filter **filter, const struct options *o,
+    struct key_recipe *recipe, const struct input_plan *inputs,
+    struct error *error)
+{
+	const struct filter_use use = { .writable = 1,
+		.wait = { o->shared, o->lock_timeout, report_notice },
+		.growth = o->growth, .max_bytes = o->max_bytes,
+		.sync = o->sync, .claim = (enum filter_claims)o->claim,
+		.replicas = o->replicas };
+	int result = 1;
+
+	if (check_location(o, error) < 0)
+		return -1;
+	for (int i = 0; result == 1 && i < CREATE_TRIES; i++) {
+		if (o->filter != NULL)
+			result = filter_open(filter, o->filter, &use, error);
+		if (result == 0 && filter_options_check(o, *filter, recipe,
+		    error) < 0) {
+			filter_close(*filter, &(struct error){ 0 });
+			return -1;
+		}
+		if (result == 1)
+			result = make_filter(filter, o, recipe, inputs, &use,
+			    error);
+	}
+	if (result == 1) {
+		return error_set(error, STATUS_FAILED, "%s: a link to a file"
+		    " that doesn't exist, or another process keeps removing"
+		    " the file", o->filter);
+	}
+	return result;
+}

@@ -1,0 +1,39 @@
+/*
+ * From options to a filter: which one to open, how to plan a new one, and
+ * whether an existing one contradicts the options.
+ */
+#ifndef FILTER_OPTIONS_H
+#define FILTER_OPTIONS_H
+
+#include "base/error.h"
+#include "cli/options.h"
+#include "filter/filter.h"
+#include "stream/input.h"
+
+/*
+ * Open the filter for writing, or create it; in memory if no file is named.
+ * *recipe holds the key options that were given, and becomes the filter's
+ * recipe. Without a capacity, a new filter is planned for the size of the
+ * inputs.
+ */
+int filter_options_open(struct filter **filter, const struct options *options,
+    struct key_recipe *recipe, const struct input_plan *inputs,
+    struct error *error);
+
+/*
+ * Refuse the filter or its journal among the inputs (STATUS_USAGE), as in
+ * bloomdedup -f seen.bloom *.
+ */
+int filter_options_check_inputs(const struct options *options,
+    const struct input_plan *inputs, struct error *error);
+
+/*
+ * Check the options that describe a filter against the open one. Refuses a
+ * contradiction (STATUS_USAGE), naming both values. *recipe becomes the
+ * filter's.
+ */
+int filter_options_check(const struct options *options,
+    const struct filter *filter, struct key_recipe *recipe,
+    struct error *error);
+
+#endif

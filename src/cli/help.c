@@ -1,0 +1,150 @@
+#include "cli/help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/option_table.h"
+
+#define WIDTH 79
+/* "  -t, --field-separator=C  " */
+#define COLUMN_MAX 27
+/* Lists up to this length are not divided into groups. */
+#define FLAT_MAX 10
+
+/*
+ * Print text, wrapped; the cursor is at `column`, and further lines are
+ * indented to it. "\n" starts a new line.
+ */
+static void
+put_wrapped(const char *text, int column)
+{
+	int at = column;
+
+	while (*text != '\0') {
+		int n = (int)strcspn(text, " \n");
+
+		if (at > column && at + 1 + n > WIDTH) {
+			printf("\n%*s", column, "");
+			at = column;
+		}
+		at += printf("%s%.*s", at > column ? " " : "", n, text);
+		text += n;
+		if (*text == '\n') {
+			printf("\n%*s", text[1] == '\n' ? 0 : column, "");
+			at = column;
+		}
+		text += *text != '\0';
+	}
+	putchar('\n');
+}
+
+/* "  -o, --output=FILE"; returns its length. */
+static int
+option_text(const struct option_row *row, char text[80])
+{
+	int n = row->letter == '\0' ? snprintf(text, 80, "      --%s",
+	    row->name) : snprintf(text, 80, "  -%c, --%s", row->letter,
+	    row->name);
+
+	if (row->argument == NULL)
+		return n;
+	return n + snprintf(text + n, 80 - (size_t)n, "%s%s",
+	    option_table_argument_is_optional(row) ? "" : "=", row->argument);
+}
+
+static void
+print_option(const struct option_row *row, enum command_id command,
+    int column)
+{
+	char text[80];
+	int n = option_text(row, text);
+
+	if (n < column)
+		printf("%-*s", column, text);
+	else
+		printf("%s\n%*s", text, column, "");
+	put_wrapped(option_table_help(row, command), column);
+}
+
+static int
+is_shown(const struct option_row *row, enum command_id command, int group)
+{
+	return (row->commands >> command & 1) &&
+	    (group < 0 || row->group == (enum option_group)group);
+}
+
+static void
+print_options(enum command_id command)
+{
+	int count = 0, column = 0, flat;
+	char text[80];
+
+	for (size_t i = 0; i < option_table_count; i++) {
+		int n = option_text(&option_table[i], text);
+
+		if (!is_shown(&option_table[i], command, -1))
+			continue;
+		count++;
+		if (n + 2 > column && n + 2 <= COLUMN_MAX)
+			column = n + 2;
+	}
+	flat = count <= FLAT_MAX;
+	if (flat)
+		puts("\nOptions:");
+	for (int group = 0; group < OPTION_GROUP_COUNT; group++) {
+		int first = !flat;
+
+		for (size_t i = 0; i < option_table_count; i++) {
+			if (!is_shown(&option_table[i], command, group))
+				continue;
+			if (first)
+				printf("\n%s\n", option_table_groups[group]);
+			first = 0;
+			print_option(&option_table[i], command, column);
+		}
+	}
+}
+
+static void
+print_commands(void)
+{
+	puts("\nCommands:");
+	for (int id = COMMAND_FILTER + 1; id < COMMAND_COUNT; id++) {
+		const struct command *command = command_get(
+		    (enum command_id)id);
+
+		printf("  %-9s", command->name);
+		put_wrapped(command->summary, 11);
+	}
+}
+
+static void
+print_usage(const char *usage)
+{
+	const char *before = "Usage:";
+
+	while (*usage != '\0') {
+		int n = (int)strcspn(usage, "\n");
+
+		printf("%s bloomdedup %.*s\n", before, n, usage);
+		before = "   or:";
+		usage += n + (usage[n] == '\n');
+	}
+}
+
+void
+help_print(enum command_id id)
+{
+	const struct command *command = command_get(id);
+
+	print_usage(command->usage);
+	putchar('\n');
+	put_wrapped(command->intro, 0);
+	print_options(id);
+	if (id == COMMAND_FILTER)
+		print_commands();
+	if (command->outro != NULL) {
+		putchar('\n');
+		put_wrapped(command->outro, 0);
+	}
+}

@@ -1,0 +1,177 @@
+#include "cli/measure.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/meminfo.h"
+#include "base/number.h"
+#include "base/signals.h"
+#include "bits/loops.h"
+#include "cli/progress.h"
+#include "filter/filter.h"
+
+#define BATCH 1024
+/* Aim for this many false positives: enough to know the rate to a few %. */
+#define WANTED_FALSE 1000
+#define LOOKUPS_MAX 100000000u
+
+/*
+ * The digests of lines number first, first + 1, ...: short decimal numbers, as
+ * keys often are.
+ */
+static void
+make_digests(const struct filter *f, uint64_t first, size_t n,
+    struct digest *digests)
+{
+	char text[BATCH][24];
+	struct key keys[BATCH];
+
+	for (size_t i = 0; i < n; i++) {
+		keys[i].data = (const uint8_t *)text[i];
+		keys[i].nbytes = (size_t)snprintf(text[i], sizeof text[i],
+		    "%" PRIu64, first + i);
+	}
+	loops()->digest(&filter_header(f)->hash, keys, n, digests);
+}
+
+struct measured {
+	uint64_t lookups, found;
+	double fill_seconds, lookup_seconds; /* of the filter alone */
+};
+
+/* Mark lines [first, first + count), or look them up. */
+static int
+walk(struct filter *f, uint64_t first, uint64_t count, int mark,
+    struct measured *measured, struct progress *progress, double *done,
+    double share, struct error *error)
+{
+	struct digest digests[BATCH];
+	uint8_t found[BATCH];
+	uint64_t total = count;
+
+	while (count > 0 && !signals_stop) {
+		size_t n = count < BATCH ? (size_t)count : BATCH;
+		uint64_t start;
+
+		make_digests(f, first, n, digests);
+		start = clock_now();
+		filter_prefetch(f, digests, n);
+		if (mark) {
+			if (filter_mark(f, digests, n, error) < 0)
+				return -1;
+			measured->fill_seconds +=
+			    (double)(clock_now() - start) / 1e9;
+		} else {
+			if (filter_probe(f, digests, n, found, error) < 0)
+				return -1;
+			measured->lookup_seconds +=
+			    (double)(clock_now() - start) / 1e9;
+			for (size_t i = 0; i < n; i++)
+				measured->found += found[i];
+			measured->lookups += n;
+		}
+		first += n;
+		count -= n;
+		*done += share * (double)n / (double)total;
+		if (progress_due(progress)) {
+			struct progress_figures figures = { .unit =
+			    mark ? "lines added" : "lines looked up",
+			    .count = total - count, .share_new = -1,
+			    .fill = -1, .done = *done };
+			progress_draw(progress, &figures);
+		}
+	}
+	return 0;
+}
+
+static double
+per_second(uint64_t count, double seconds)
+{
+	return (double)count / (seconds > 0 ? seconds : 1e-9);
+}
+
+static void
+print_json(const struct sizing *s, const struct measured *m, double predicted)
+{
+	printf("{\"capacity\": %" PRIu64 ", \"error_rate\": %.10g, \"bytes\": %"
+	    PRIu64 ", \"lookups\": %" PRIu64 ", \"found\": %" PRIu64 ","
+	    " \"error_rate_measured\": %.6g, \"error_rate_predicted\": %.6g,"
+	    " \"adds_per_second\": %.0f, \"lookups_per_second\": %.0f}\n",
+	    s->capacity, s->error_rate, s->bytes, m->lookups, m->found,
+	    (double)m->found / (double)m->lookups, predicted,
+	    per_second(s->capacity, m->fill_seconds),
+	    per_second(m->lookups, m->lookup_seconds));
+}
+
+static void
+print_text(const struct sizing *s, const struct measured *m, double predicted)
+{
+	double expected = predicted * (double)m->lookups;
+	double rate = (double)m->found / (double)m->lookups;
+	char a[NUMBER_TEXT], b[NUMBER_TEXT];
+
+	printf("A filter of %s with %s lines in it:\n\n",
+	    number_format_bytes(a, s->bytes),
+	    number_format_count(b, s->capacity));
+	printf("%-22s%12s\n", "error rate asked for",
+	    number_format_rate(a, s->error_rate));
+	printf("%-22s%12.3g%s\n", "predicted", predicted,
+	    s->fixed ? "" : "   (a part of it is kept for growth)");
+	printf("%-22s%12.3g   (%s of %s lookups; %.0f +- %.0f expected)\n",
+	    "measured", rate, number_format_count(a, m->found),
+	    number_format_count(b, m->lookups), expected, sqrt(expected));
+	printf("%-22s%12s\n", "added a second", number_format_count(a,
+	    number_whole(per_second(s->capacity, m->fill_seconds))));
+	printf("%-22s%12s\n", "looked up a second", number_format_count(a,
+	    number_whole(per_second(m->lookups, m->lookup_seconds))));
+}
+
+int
+measure(const struct sizing *s, int json, struct error *error)
+{
+	struct filter_plan plan = { .capacity = s->capacity,
+		.error_rate = s->error_rate, .geometry = s->geometry,
+		.growth = s->fixed ? GROWTH_FAIL : GROWTH_GROW };
+	struct measured measured = { 0 };
+	struct progress progress;
+	const struct filter_use use = FILTER_WRITE;
+	struct filter *filter;
+	uint64_t lookups, available = meminfo_available();
+	double predicted, share, done = 0;
+	char a[NUMBER_TEXT], b[NUMBER_TEXT];
+	int result;
+
+	if (s->bytes > available) {
+		return error_set(error, STATUS_FAILED, "--measure makes the"
+		    " filter in memory: it needs %s, only %s is available",
+		    number_format_binary(a, s->bytes),
+		    number_format_binary(b, available));
+	}
+	if (filter_create(&filter, NULL, 0, &plan, &use, error) < 0)
+		return -1;
+	lookups = (uint64_t)fmin(LOOKUPS_MAX,
+	    fmax(1000000, WANTED_FALSE / s->error_rate));
+	progress_start(&progress, 1);
+	share = (double)s->capacity /
+	    ((double)s->capacity + (double)lookups);
+	result = walk(filter, 0, s->capacity, 1, &measured, &progress, &done,
+	    share, error);
+	if (result == 0)
+		result = walk(filter, s->capacity, lookups, 0, &measured,
+		    &progress, &done, 1 - share, error);
+	progress_clear(&progress);
+	if (result < 0) {
+		filter_close(filter, &(struct error){ 0 });
+		return -1;
+	}
+	predicted = geometry_rate(&s->geometry, s->capacity);
+	/* After a signal, print nothing: main ends the program. */
+	if (!signals_stop && json)
+		print_json(s, &measured, predicted);
+	else if (!signals_stop)
+		print_text(s, &measured, predicted);
+	return filter_close(filter, error);
+}

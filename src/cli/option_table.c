@@ -1,0 +1,346 @@
+#include "cli/option_table.h"
+
+#include "bits/geometry.h"
+#include "bits/sizing.h"
+#include "cli/option_set.h"
+#include "cli/options.h"
+#include "stream/pipeline.h"
+
+enum { /* which commands take it */
+	FILTER = 1 << COMMAND_FILTER,
+	ADD = 1 << COMMAND_ADD,
+	CHECK = 1 << COMMAND_CHECK,
+	CREATE = 1 << COMMAND_CREATE,
+	INFO = 1 << COMMAND_INFO,
+	MERGE = 1 << COMMAND_MERGE,
+	REMOVE = 1 << COMMAND_REMOVE,
+	SIZE = 1 << COMMAND_SIZE,
+	TRY = 1 << COMMAND_TRY,
+	SERVE = 1 << COMMAND_SERVE,
+	ANY = (1 << COMMAND_COUNT) - 1,
+	REMEMBER = FILTER | ADD,     /* that change a filter */
+	STREAM = REMEMBER | CHECK,   /* that read lines */
+	KEYS = STREAM | CREATE       /* where a recipe matters */
+};
+
+const char *const option_table_groups[OPTION_GROUP_COUNT] = {
+	[OPTION_GROUP_MAIN] = "Options:",
+	[OPTION_GROUP_FILTER] = "The filter:",
+	[OPTION_GROUP_KEY] = ("Key options (the whole line is always printed);"
+	    " the filter keeps them:"),
+	[OPTION_GROUP_OTHER] = "Other options:",
+};
+
+#define TO(field) .where = offsetof(struct options, field)
+#define FLAG(field) .set = option_set_on, TO(field)
+#define NAME(field) .set = option_set_text, TO(field), \
+	.allowed = "a file name"
+
+const struct option_row option_table[] = {
+	/* What is printed, and where. */
+
+	{ "filter", 'f', "FILTER", STREAM, OPTION_GROUP_MAIN, NAME(filter),
+	    .help = "remember lines in this file; it is made on first use",
+	    .helps = { { CHECK, "the filter to look the lines up in" } } },
+	{ "output", 'o', "FILE", FILTER | CHECK | MERGE, OPTION_GROUP_MAIN,
+	    NAME(output),
+	    .help = "print to FILE instead of standard output",
+	    .helps = { { MERGE, "the filter to make" } } },
+	{ "repeated", 'd', NULL, FILTER, OPTION_GROUP_MAIN, FLAG(repeated),
+	    .help = "print the lines seen before instead of the new ones" },
+	{ "duplicates", 0, "FILE", FILTER, OPTION_GROUP_MAIN,
+	    NAME(duplicates),
+	    .help = "also write the lines seen before to FILE" },
+	{ "invert", 'v', NULL, CHECK, OPTION_GROUP_MAIN, FLAG(invert),
+	    .help = "print the lines that are not in the filter" },
+	{ "files0-from", 0, "FILE", STREAM, OPTION_GROUP_MAIN, NAME(files),
+	    .help = "read the files whose names are in FILE, each ended by a"
+	    " NUL; - is standard input" },
+	{ "quiet", 'q', NULL, STREAM, OPTION_GROUP_MAIN, FLAG(quiet),
+	    .conflicts = { { "output", ": it prints nothing" } },
+	    .help = "print no lines; exit with 1 if none was new",
+	    .helps = { { ADD, "exit with 1 if no line was new" },
+		{ CHECK, "print no lines, only set the exit status" } } },
+	{ "to-command", 0, "CMD", FILTER, OPTION_GROUP_MAIN,
+	    .set = option_set_command, TO(to_command),
+	    .allowed = "a shell command",
+	    .conflicts = {
+		{ "output quiet", ": the command gets the lines" },
+		{ "sync", ": what a command does with the lines cannot be"
+		    " synced" } },
+	    .help = "feed the lines to this shell command; remember them only"
+	    " if it has read them all and exits with 0" },
+	{ "atomic", 0, NULL, REMEMBER, OPTION_GROUP_MAIN, FLAG(atomic),
+	    .help = "all or nothing: remember lines only if the run succeeds;"
+	    " with -o, replace FILE only then",
+	    .helps = { { ADD, "all or nothing: remember lines only if the run"
+		    " succeeds" } } },
+	{ "sync", 0, NULL, REMEMBER | SERVE, OPTION_GROUP_MAIN, FLAG(sync),
+	    .help = "what is remembered also survives a power cut; the output"
+	    " must be a file",
+	    .helps = { { ADD,
+		    "what is remembered also survives a power cut" },
+		{ SERVE, "what is answered with STORED also survives a power"
+		    " cut" } } },
+	{ "stats", 0, "[=json]", STREAM, OPTION_GROUP_MAIN,
+	    .set = option_set_word, TO(stats), .values = "json",
+	    .allowed = "nothing, or --stats=json",
+	    .help = "print figures at the end, on standard error" },
+	{ "progress", 0, NULL, STREAM, OPTION_GROUP_MAIN, FLAG(progress),
+	    .help = "keep a live line of figures on the terminal" },
+
+	/* The server. */
+
+	{ "folder", 'd', "FOLDER", SERVE, OPTION_GROUP_MAIN, NAME(serve.folder),
+	    .help = "serve the filters NAME.bloom of this folder" },
+	{ "listen", 'l', "ADDRESS", SERVE, OPTION_GROUP_MAIN,
+	    .set = option_set_list, TO(serve.listen),
+	    .allowed = "HOST:PORT, [IPV6]:PORT, unix:PATH or fd:NUMBER",
+	    .help = "listen on HOST:PORT, [IPV6]:PORT, unix:PATH or fd:NUMBER;"
+	    " may be repeated [127.0.0.1:12345]" },
+	{ "socket-mode", 0, "MODE", SERVE, OPTION_GROUP_MAIN,
+	    .set = option_set_mode, TO(serve.socket_mode),
+	    .allowed = "octal digits, such as 660",
+	    .help = "the mode of unix sockets [600]" },
+	{ "admin", 0, NULL, SERVE, OPTION_GROUP_MAIN, FLAG(serve.admin),
+	    .conflicts = { { "no-admin", "" } },
+	    .help = "let all clients delete filters, not only those on a unix"
+	    " socket" },
+	{ "no-admin", 0, NULL, SERVE, OPTION_GROUP_MAIN, FLAG(serve.no_admin),
+	    .help = "let no client make or delete filters or set the memory"
+	    " limit" },
+	{ "read-only", 0, NULL, SERVE, OPTION_GROUP_MAIN,
+	    FLAG(serve.read_only),
+	    .help = "let no client change anything" },
+	{ "max-connections", 0, "N", SERVE, OPTION_GROUP_MAIN,
+	    .set = option_set_count, TO(serve.connections),
+	    .least = 1, .most = 1000000,
+	    .allowed = "a number from 1 to 1000000",
+	    .help = "serve at most N connections at a time [1024]" },
+	{ "max-key", 0, "SIZE", SERVE, OPTION_GROUP_MAIN,
+	    .set = option_set_size, TO(serve.key_bytes),
+	    .help = "the longest key [64K]" },
+	{ "max-value", 0, "SIZE", SERVE, OPTION_GROUP_MAIN,
+	    .set = option_set_size, TO(serve.value_bytes),
+	    .help = "the longest value [1M]" },
+	{ "max-unread", 0, "SIZE", SERVE, OPTION_GROUP_MAIN,
+	    .set = option_set_size, TO(serve.reply_bytes),
+	    .help = "do not read from a client that leaves more than this of"
+	    " its replies unread [1M]" },
+	{ "idle-timeout", 0, "SEC", SERVE, OPTION_GROUP_MAIN,
+	    .set = option_set_seconds, TO(serve.idle_time),
+	    .allowed = "a number of seconds, such as 60; 0: never",
+	    .help = "close connections that are idle for so long; 0: never"
+	    " [3600]" },
+
+	/* The filter, and where it comes from. */
+
+	{ "capacity", 'n', "N", REMEMBER | CREATE | SIZE, OPTION_GROUP_FILTER,
+	    .set = option_set_count, TO(capacity),
+	    .least = 1, .most = SIZING_CAPACITY_MAX,
+	    .allowed = "a count from 1 to 9007199254740992, such as 1000000,"
+	    " 1e8 or 100M",
+	    .help = "how many lines to plan for, such as 1e8; the filter grows"
+	    " if there are more [1e6, or more where the input is large]",
+	    .helps = { { CREATE, "how many lines to plan for, such as 1e8"
+		    " [1e6]" },
+		{ SIZE, "number of lines, such as 1e8 or 100M" } } },
+	{ "error-rate", 'p', "P", REMEMBER | CREATE | SIZE,
+	    OPTION_GROUP_FILTER, .set = option_set_rate, TO(error_rate),
+	    .help = "share of new lines that may be dropped by mistake, such"
+	    " as 1e-6, 0.1% or 1/1000 [1e-6]" },
+	{ "window", 0, "W", REMEMBER | CREATE | SIZE, OPTION_GROUP_FILTER,
+	    .set = option_set_window, TO(window),
+	    .allowed = "a time, such as 12h or 30d (s, m, h, d, w), or a number"
+	    " of new lines, at least 4, such as 1e8",
+	    .conflicts = { { "memory hashes like", "" } },
+	    .help = "forget lines after W: a time, such as 30d (s, m, h, d,"
+	    " w), or a number of new lines, such as 1e8",
+	    .helps = { { SIZE, "for a filter that forgets lines after W, a time"
+		    " such as 30d or a number of lines" } } },
+	{ "memory", 'm', "SIZE", CREATE | SIZE | SERVE, OPTION_GROUP_FILTER,
+	    .set = option_set_size, TO(memory),
+	    .help = "size of the filter, such as 512M or 2G: two of N, P and"
+	    " SIZE are enough",
+	    .helps = { { SERVE, "how large all filters together may become"
+		    " [half of the memory]" } } },
+	{ "hashes", 0, "K", CREATE | SIZE | TRY, OPTION_GROUP_FILTER,
+	    .set = option_set_small, TO(hashes), .least = 1, .most = K_MAX,
+	    .allowed = "a number of hash functions from 1 to 64",
+	    .help = "use K hash functions, 1 to 64" },
+	{ "on-full", 0, "WHAT", REMEMBER | CREATE | SIZE | TRY,
+	    OPTION_GROUP_FILTER, .set = option_set_growth, TO(growth),
+	    .values = "grow warn fail", .allowed = "grow, warn or fail",
+	    .help = "what to do beyond N lines: grow, warn or fail [grow]",
+	    .helps = { { SIZE | TRY, "grow, warn or fail [grow]: a filter that"
+		    " does not grow is smaller" } } },
+	{ "max-size", 0, "SIZE", REMEMBER, OPTION_GROUP_FILTER,
+	    .set = option_set_size, TO(max_bytes),
+	    .missing = "a filter does not keep this limit; give it to each run"
+	    " that remembers lines",
+	    .help = "how large the filter may become, such as 2G" },
+	{ "like", 0, "OTHER", CREATE, OPTION_GROUP_FILTER, NAME(like),
+	    .conflicts = {
+		{ "hash secret-file", ": the secret is that of OTHER" },
+		{ "memory hashes error-rate on-full",
+		    ": the rate and the shape are those of OTHER" } },
+	    .help = "take the shape and the secret of the filter OTHER, so"
+	    " that both can be merged" },
+	{ "hash", 0, "NAME", CREATE, OPTION_GROUP_FILTER,
+	    .set = option_set_hash, TO(hash), .values = "xxh3 siphash",
+	    .allowed = "xxh3 or siphash",
+	    .help = "the keyed hash: xxh3, or siphash where an adversary writes"
+	    " the lines and sees what is printed [xxh3]" },
+	{ "secret-file", 0, "FILE", CREATE, OPTION_GROUP_FILTER,
+	    NAME(secret_file),
+	    .help = "take the hash's secret from FILE: 192 bytes, or 16 for"
+	    " siphash [random]" },
+	{ "shared", 0, NULL, REMEMBER, OPTION_GROUP_FILTER, FLAG(shared),
+	    .needs = "filter",
+	    .conflicts = { { "sync atomic to-command",
+		    ", which needs the filter for itself" } },
+	    .help = "work beside other runs with --shared: none waits, but a"
+	    " line that two of them read at once may be printed twice" },
+	{ "claim", 0, "[=print]", REMEMBER, OPTION_GROUP_FILTER,
+	    .set = option_set_word, TO(claim), .values = "print",
+	    .allowed = "nothing, or --claim=print",
+	    .needs = "filter",
+	    .conflicts = { { "sync atomic to-command shared",
+		    ", which remembers lines before they are printed" },
+		{ "repeated", ": it is about the new lines" } },
+	    .help = "with a filter in Redis: only one of all machines prints a"
+	    " line; a crash may lose lines, and =print repeats those that a"
+	    " lost connection left uncertain",
+	    .helps = { { ADD, "with a filter in Redis: count a line as new on"
+		    " only one of all machines" } } },
+	{ "wait", 0, "N", REMEMBER, OPTION_GROUP_FILTER,
+	    .set = option_set_small, TO(replicas), .least = 1, .most = 100,
+	    .allowed = "a number of replicas from 1 to 100",
+	    .needs = "filter",
+	    .help = "with a filter in Redis: wait until N replicas of each"
+	    " server have what is remembered" },
+	{ "lock-timeout", 0, "SEC", REMEMBER | CREATE | MERGE | REMOVE,
+	    OPTION_GROUP_FILTER, .set = option_set_seconds, TO(lock_timeout),
+	    .allowed = "a number of seconds, such as 60; 0: no waiting",
+	    .help = "how long to wait for another run that uses the filter,"
+	    " or for a server that can't be reached [60]" },
+	{ "force", 0, NULL, CREATE | MERGE, OPTION_GROUP_FILTER, FLAG(force),
+	    .help = "replace an existing file" },
+
+	/* Which part of a line is compared. */
+
+	{ "zero-terminated", 'z', NULL, KEYS, OPTION_GROUP_KEY,
+	    FLAG(recipe.zero_terminated),
+	    .help = "lines end in NUL, not in newline" },
+	{ "key", 'k', "LIST", KEYS, OPTION_GROUP_KEY,
+	    .set = option_set_fields, TO(recipe),
+	    .allowed = "fields as for cut, such as 2 or 1,3 or 2-4 or 2-, in at"
+	    " most 32 ranges",
+	    .help = "compare these fields, such as 2 or 1,3 or 2-4 or 2-" },
+	{ "field-separator", 't', "C", KEYS, OPTION_GROUP_KEY,
+	    .set = option_set_byte, TO(recipe.separator),
+	    .allowed = "one byte, or \\t for a tab, or \\0 for NUL",
+	    .help = "what separates fields [runs of spaces and tabs]" },
+	{ "csv", 0, NULL, KEYS, OPTION_GROUP_KEY, FLAG(recipe.csv),
+	    .help = "comma-separated values; quoted fields may span lines" },
+	{ "header", 0, NULL, KEYS, OPTION_GROUP_KEY, FLAG(recipe.header),
+	    .help = "with --csv: the first record of each file names the"
+	    " columns, and -k takes names; it is printed once" },
+	{ "url", 0, NULL, KEYS, OPTION_GROUP_KEY, FLAG(recipe.url),
+	    .help = "compare URLs in their normal form (RFC 3986)" },
+	{ "url-ignore", 0, "LIST", KEYS, OPTION_GROUP_KEY,
+	    .set = option_set_key, TO(recipe),
+	    .allowed = "names of parameters, such as utm_*,gclid",
+	    .help = "with --url: ignore these parameters, such as"
+	    " utm_*,gclid" },
+	{ "url-sort", 0, NULL, KEYS, OPTION_GROUP_KEY, FLAG(recipe.url_sort),
+	    .help = "with --url: ignore the order of parameters" },
+	{ "strip-cr", 0, NULL, KEYS, OPTION_GROUP_KEY, FLAG(recipe.strip_cr),
+	    .help = "ignore a carriage return at the end" },
+	{ "trim", 0, NULL, KEYS, OPTION_GROUP_KEY, FLAG(recipe.trim),
+	    .help = "ignore blanks at both ends" },
+	{ "skip-chars", 's', "N", KEYS, OPTION_GROUP_KEY,
+	    .set = option_set_count, TO(recipe.skip),
+	    .most = KEY_SKIP_UNSET - 1, .allowed = "a number of bytes",
+	    .help = "ignore the first N bytes" },
+	{ "check-chars", 'w', "N", KEYS, OPTION_GROUP_KEY,
+	    .set = option_set_count, TO(recipe.check),
+	    .least = 1, .most = UINT64_MAX,
+	    .allowed = "a number of bytes, at least 1",
+	    .help = "compare at most N bytes" },
+	{ "ignore-case", 'i', NULL, KEYS, OPTION_GROUP_KEY,
+	    FLAG(recipe.ignore_case),
+	    .help = "ignore case (A to Z only)" },
+
+	/* Everything else. */
+
+	{ "json", 0, NULL, INFO | SIZE | TRY, OPTION_GROUP_OTHER, FLAG(json),
+	    .conflicts = { { "table", ": tables are for people" } },
+	    .help = "print one line of JSON",
+	    .helps = { { INFO, "print one line of JSON for each filter" } } },
+	/* After the other --json row: before a command it has no argument. */
+	{ "json", 0, "POINTER", KEYS, OPTION_GROUP_KEY,
+	    .set = option_set_key, TO(recipe),
+	    .allowed = "a JSON pointer, such as /url or /user/id; each of them"
+	    " once, and at most 32",
+	    .help = "lines are JSON: compare the value that POINTER refers to,"
+	    " such as /url; several are compared in order" },
+	{ "verify", 0, NULL, INFO, OPTION_GROUP_OTHER, FLAG(verify),
+	    .help = "read the whole filter and compare the checksums of its"
+	    " full layers" },
+	{ "table", 0, "[=k]", SIZE, OPTION_GROUP_OTHER,
+	    .set = option_set_word, TO(table), .values = "k",
+	    .allowed = "nothing, or --table=k",
+	    .conflicts = { { "capacity error-rate memory",
+		    ": it shows the sizes for many figures" } },
+	    .help = "print the sizes for many N and P; with =k, the rates of a"
+	    " textbook filter by bits a line and K" },
+	{ "measure", 0, NULL, TRY, OPTION_GROUP_OTHER, FLAG(measure),
+	    .help = "make such a filter in memory, fill it, and measure its"
+	    " error rate and speed" },
+	{ "threads", 'j', "N", STREAM, OPTION_GROUP_OTHER,
+	    .set = option_set_small, TO(threads),
+	    .least = 1, .most = PIPELINE_THREADS_MAX,
+	    .allowed = "a number of threads from 1 to 16",
+	    .help = "how many threads to use [1]" },
+	{ "strict-keys", 0, NULL, STREAM, OPTION_GROUP_OTHER,
+	    FLAG(strict_keys),
+	    .help = "fail at the first line that is not a URL (--url) or not"
+	    " JSON (--json)" },
+	{ "max-record", 0, "SIZE", STREAM, OPTION_GROUP_OTHER,
+	    .set = option_set_size, TO(max_record),
+	    .help = "the longest record of --csv, such as 100M [1G]" },
+	{ "no-gunzip", 0, NULL, STREAM, OPTION_GROUP_OTHER,
+	    .set = option_set_off, TO(gunzip),
+	    .help = "read compressed files as they are" },
+	{ "help", 'h', NULL, ANY, OPTION_GROUP_OTHER, FLAG(help),
+	    .help = "print this help and exit" },
+	{ "version", 'V', NULL, ANY, OPTION_GROUP_OTHER, FLAG(version),
+	    .help = "print the version and exit" },
+};
+const size_t option_table_count = sizeof option_table / sizeof *option_table;
+
+_Static_assert(sizeof option_table / sizeof *option_table <= OPTION_TABLE_MAX,
+    "command_line_parse has no room for so many options");
+
+int
+option_table_argument_is_optional(const struct option_row *row)
+{
+	return row->argument != NULL && row->argument[0] == '[';
+}
+
+int
+option_table_needs_argument(const struct option_row *row)
+{
+	return row->argument != NULL && !option_table_argument_is_optional(row);
+}
+
+const char *
+option_table_help(const struct option_row *row, enum command_id command)
+{
+	for (size_t i = 0; i < sizeof row->helps / sizeof *row->helps; i++) {
+		if (row->helps[i].commands >> command & 1)
+			return row->helps[i].help;
+	}
+	return row->help;
+}

@@ -1,0 +1,51 @@
+#include "cli/replace.h"
+
+#include "disk/journal.h"
+#include "filter/address.h"
+
+int
+replace_lock(struct replace *old, const char *path, uint64_t timeout,
+    struct error *error)
+{
+	const struct filter_use use = { .writable = 1,
+		.wait = { 0, timeout, error_print }, .growth = -1,
+		.max_bytes = UINT64_MAX };
+	int result;
+
+	*old = (struct replace)REPLACE_NONE;
+	old->on_server = address_is_server(path);
+	if (old->on_server)
+		return 0;
+	result = filter_open(&old->filter, path, &use, error);
+	if (result >= 0)
+		return 0;
+	if (error->status == STATUS_LOCKED)
+		return -1;
+	/* Not a filter, no matter why: lock the file itself. */
+	result = file_open(&old->other, path, FILE_WRITE, &use.wait, error);
+	if (result != 0)
+		return result < 0 ? -1 : 0;
+	return journal_discard(old->other.real_path, error);
+}
+
+int
+replace_found(const struct replace *old)
+{
+	return old->filter != NULL || old->other.fd >= 0 || old->on_server;
+}
+
+int
+replace_refuse(const char *path, struct error *error)
+{
+	return error_set(error, STATUS_FAILED, "%s: the %s exists; --force"
+	    " replaces it", path, address_is_server(path) ? "filter" : "file");
+}
+
+void
+replace_unlock(struct replace *old)
+{
+	struct error ignored;
+
+	filter_close(old->filter, &ignored);
+	file_close(&old->other);
+}

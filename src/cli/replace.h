@@ -1,0 +1,37 @@
+/*
+ * Replacing a file that may be a filter in use, for create --force and merge:
+ * it is locked first, waiting for a run that uses it.
+ */
+#ifndef REPLACE_H
+#define REPLACE_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "disk/file.h"
+#include "filter/filter.h"
+
+/* A locked file that is about to be replaced. */
+struct replace {
+	struct filter *filter; /* at most one of the two is open */
+	struct file other;
+	int on_server;         /* filters there are replaced without a lock */
+};
+
+#define REPLACE_NONE { .other = FILE_NONE }
+
+/*
+ * Lock the file at `path`, if there is one, waiting at most `timeout`
+ * milliseconds, and remove its journal. Call replace_unlock in any case.
+ */
+int replace_lock(struct replace *old, const char *path, uint64_t timeout,
+    struct error *error);
+void replace_unlock(struct replace *old);
+
+/* Was there a file? If not, one that appears later must not be replaced. */
+int replace_found(const struct replace *old);
+
+/* Refuse to replace the file at `path`: returns -1 with `error` filled. */
+int replace_refuse(const char *path, struct error *error);
+
+#endif

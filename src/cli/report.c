@@ -1,0 +1,313 @@
+#include "cli/report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/number.h"
+#include "base/signals.h"
+#include "cli/progress.h"
+#include "filter/figures.h"
+#include "filter/filter.h"
+
+/* A sample that is large enough for figures that people read. */
+#define SAMPLE_PAGES 1000
+
+static struct {
+	const struct options *options; /* of the next run */
+	const struct run *run; /* NULL: none */
+	uint64_t total;        /* bytes of input, 0 if unknown */
+	uint64_t started;      /* clock_now */
+	struct figures_start before; /* the filter when the run began */
+	struct progress progress;
+} report;
+
+void
+report_options(const struct options *options)
+{
+	report.options = options;
+}
+
+static void
+begin(const struct run *run)
+{
+	struct input_plan inputs = run_inputs(run->plan, &run->recipe);
+
+	report.run = run;
+	report.total = report.options->progress ? input_total(&inputs) : 0;
+	report.started = clock_now();
+	figures_start(run->filter, &report.before);
+	progress_start(&report.progress, report.options->progress);
+}
+
+void
+report_notice(const char *text)
+{
+	progress_clear(&report.progress);
+	error_print(text);
+}
+
+/* Has a layer more lines than it was made for (--on-full=warn)? */
+static int
+is_overfilled(const struct filter *f)
+{
+	const struct table *table = filter_table(f);
+
+	for (unsigned i = 0; i < table->count; i++) {
+		if (table->layers[i].lines > table->layers[i].capacity)
+			return 1;
+	}
+	return 0;
+}
+
+/* Warnings about the filter at the end of a run. */
+static void
+warn(const struct run *run)
+{
+	struct filter *f = run->filter;
+	const struct header *h = filter_header(f);
+	char a[NUMBER_TEXT], b[NUMBER_TEXT];
+
+	if (is_overfilled(f)) {
+		error_printf("%s: more lines than it was made for (%s): new"
+		    " ones are now dropped by mistake at a rate of about %.2g,"
+		    " not %g",
+		    filter_name(f), number_format_count(a, h->capacity),
+		    figures_error_rate(f, SAMPLE_PAGES), h->error_rate);
+	}
+	/* No warning for a filter in memory: it ends with the run. */
+	if (h->window.kind == WINDOW_NONE &&
+	    filter_table(f)->count > report.before.table.count &&
+	    run->plan->filter != NULL) {
+		error_printf("%s: passed the %s lines that it was planned for"
+		    " and grew to %s", filter_name(f),
+		    number_format_count(a, h->capacity),
+		    number_format_bytes(b, filter_bytes(f)));
+	}
+}
+
+void
+report_inherited_recipe(const char *filter, const char *stored)
+{
+	char text[FORMAT_RECIPE_MAX + 1];
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	strcpy(text, stored);
+	for (char *p = text; *p != '\0'; p++) {
+		if (*p == '\n')
+			*p = p[1] == '\0' ? '\0' : ' ';
+	}
+	error_printf("%s: made with key options, which this run uses: %s",
+	    filter, text);
+}
+
+static double
+seconds_so_far(void)
+{
+	return (double)(clock_now() - report.started) / 1e9;
+}
+
+/* One line of figures, for SIGUSR1. */
+static void
+print_figures(void)
+{
+	const struct pipeline *p = &report.run->pipeline;
+	double seconds = seconds_so_far();
+	char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT], text[300];
+
+	snprintf(text, sizeof text, "%s lines read, %s new, %.1f s, %s lines/s,"
+	    " filter %.0f %% full", number_format_count(a, p->lines_read),
+	    number_format_count(b, p->lines_new), seconds,
+	    number_format_count(c, number_whole((double)p->lines_read /
+	    (seconds + 1e-9))), 100 * figures_fullness(p->filter));
+	report_notice(text);
+}
+
+static void
+draw_progress(void)
+{
+	const struct pipeline *p = &report.run->pipeline;
+	struct progress_figures figures = { .unit = "lines",
+		.count = p->lines_read,
+		.share_new = p->lines_read == 0 ? -1 :
+		(double)p->lines_new / (double)p->lines_read,
+		.fill = figures_fullness(p->filter),
+		.done = report.total == 0 ? -1 :
+		(double)p->position / (double)report.total };
+
+	progress_draw(&report.progress, &figures);
+}
+
+/* A negative number means unknown. */
+static const char *
+dropped_text(char text[NUMBER_TEXT], double dropped, const char *unknown)
+{
+	if (dropped < 0)
+		return unknown;
+	snprintf(text, NUMBER_TEXT, "%.3g", dropped);
+	return text;
+}
+
+/* The traffic of a filter on a server. */
+static void
+print_traffic(const struct filter_traffic *t, double lines)
+{
+	char a[NUMBER_TEXT], b[NUMBER_TEXT];
+
+	fprintf(stderr, "%-20s%18s\n", "round trips",
+	    number_format_count(a, t->round_trips));
+	fprintf(stderr, "%-20s%18s%10s\n", "bytes to server",
+	    number_format_count(a, t->sent), number_format_bytes(b, t->sent));
+	fprintf(stderr, "%-20s%18s%10s\n", "bytes from server",
+	    number_format_count(a, t->received),
+	    number_format_bytes(b, t->received));
+	fprintf(stderr, "%-20s%18s%8.1f %%\n", "seen by mirror",
+	    number_format_count(a, t->answered_here),
+	    100 * (double)t->answered_here / lines);
+}
+
+static void
+print_traffic_json(const struct filter_traffic *t)
+{
+	fprintf(stderr, ", \"round_trips\": %" PRIu64 ", \"bytes_to_server\":"
+	    " %" PRIu64 ", \"bytes_from_server\": %" PRIu64
+	    ", \"seen_by_mirror\": %" PRIu64, t->round_trips, t->sent,
+	    t->received, t->answered_here);
+}
+
+static void
+print_stats(void)
+{
+	const struct pipeline *p = &report.run->pipeline;
+	struct filter *f = p->filter;
+	struct filter_traffic traffic;
+	/* First: computing the figures asks the server, too. */
+	int on_server = filter_traffic(f, &traffic);
+	double seconds = seconds_so_far();
+	double rate = figures_error_rate(f, SAMPLE_PAGES);
+	double dropped = figures_expected_dropped(f, &report.before);
+	double lines = p->lines_read == 0 ? 1 : (double)p->lines_read;
+	uint64_t repeated = p->lines_read - p->lines_new;
+	uint64_t in = p->bytes_read, out = p->output->nbytes;
+	uint64_t private = filter_private_bytes(f);
+	uint64_t not_json = p->keys.of[KEY_NOT_JSON].count +
+	    p->keys.of[KEY_TOO_DEEP].count;
+	unsigned layers = filter_table(f)->count;
+	char a[NUMBER_TEXT], b[NUMBER_TEXT];
+
+	if (report.options->stats == STATS_JSON) {
+		fprintf(stderr, "{\"read\": %" PRIu64 ", \"new\": %" PRIu64
+		    ", \"repeated\": %" PRIu64 ", \"bytes_in\": %" PRIu64
+		    ", \"bytes_out\": %" PRIu64 ", \"seconds\": %.6f,"
+		    " \"error_rate_now\": %.6g, \"expected_dropped\": %s,"
+		    " \"layer_count\": %u, \"private_bytes\": %" PRIu64
+		    ", \"not_json\": %" PRIu64 ", \"missing\": %" PRIu64
+		    ", \"not_urls\": %" PRIu64, p->lines_read,
+		    p->lines_new, repeated, in, out, seconds, rate,
+		    dropped_text(a, dropped, "null"), layers, private,
+		    not_json, p->keys.of[KEY_MISSING].count,
+		    p->keys.of[KEY_NOT_URL].count);
+		if (on_server)
+			print_traffic_json(&traffic);
+		fputs("}\n", stderr);
+		return;
+	}
+	fprintf(stderr, "%-20s%18s\n", "lines read",
+	    number_format_count(a, p->lines_read));
+	fprintf(stderr, "%-20s%18s%8.1f %%\n", "new",
+	    number_format_count(a, p->lines_new),
+	    100 * (double)p->lines_new / lines);
+	fprintf(stderr, "%-20s%18s%8.1f %%\n", "repeated",
+	    number_format_count(a, repeated), 100 * (double)repeated / lines);
+	if (p->recipe->json_count > 0) {
+		fprintf(stderr, "%-20s%18s\n", "not JSON",
+		    number_format_count(a, not_json));
+		fprintf(stderr, "%-20s%18s\n", "without the value",
+		    number_format_count(a, p->keys.of[KEY_MISSING].count));
+	}
+	if (p->recipe->url)
+		fprintf(stderr, "%-20s%18s\n", "not a URL",
+		    number_format_count(a, p->keys.of[KEY_NOT_URL].count));
+	fprintf(stderr, "%-20s%18s%10s\n", "bytes read",
+	    number_format_count(a, in), number_format_bytes(b, in));
+	fprintf(stderr, "%-20s%18s%10s\n", "bytes written",
+	    number_format_count(a, out), number_format_bytes(b, out));
+	fprintf(stderr, "%-20s%18.2f\n", "seconds", seconds);
+	fprintf(stderr, "%-20s%18s\n", "lines a second", number_format_count(a,
+	    number_whole((double)p->lines_read / (seconds + 1e-9))));
+	fprintf(stderr, "%-20s%16.1f %%%10s\n", "filter full",
+	    100 * figures_fullness(f), layers == 1 ? "1 layer" :
+	    (snprintf(a, sizeof a, "%u layers", layers), a));
+	fprintf(stderr, "%-20s%18.3g\n", "error rate now", rate);
+	fprintf(stderr, "%-20s%18s\n", "dropped by mistake",
+	    dropped_text(a, dropped, "unknown"));
+	if (private > 0)
+		fprintf(stderr, "%-20s%18s%10s\n", "private memory",
+		    number_format_count(a, private),
+		    number_format_bytes(b, private));
+	if (on_server)
+		print_traffic(&traffic, lines);
+}
+
+/* Warn of lines that don't have the key asked for. */
+static void
+warn_of_keys(const struct run *run)
+{
+	const struct key_recipe *r = &run->recipe;
+	const struct key_figures *keys = &run->pipeline.keys;
+	struct error error;
+
+	for (int i = 0; i < KEY_TROUBLES; i++) {
+		if (key_figures_tell(keys, (enum key_trouble)i, &error))
+			error_print(error.text);
+	}
+	for (unsigned i = 0; keys->lines > 0 && i < r->json_count; i++) {
+		if (!(keys->found >> i & 1))
+			error_printf("--json=%s: no line has such a value",
+			    r->json + r->json_at[i]);
+	}
+}
+
+static void
+end(const struct run *run)
+{
+	progress_clear(&report.progress);
+	report.progress.on = 0;
+	if (!signals_stop) {
+		warn(run);
+		if (!report.options->strict_keys)
+			warn_of_keys(run);
+	}
+	if (report.options->stats != STATS_NONE)
+		print_stats();
+	report.run = NULL;
+}
+
+void
+report_run(const struct run *run, enum run_moment moment)
+{
+	switch (moment) {
+	case RUN_BEGINS:
+		begin(run);
+		break;
+	case RUN_BEFORE_PRINT:
+		/* Lines and the live line may share a terminal. */
+		if (report.progress.shown && isatty(STDOUT_FILENO))
+			progress_clear(&report.progress);
+		break;
+	case RUN_AFTER_BATCH:
+		if (progress_due(&report.progress))
+			draw_progress();
+		/* fallthrough */
+	case RUN_INTERRUPTED:
+		if (signals_take_figures())
+			print_figures();
+		break;
+	case RUN_ENDS:
+		end(run);
+		break;
+	}
+}

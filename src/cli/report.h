@@ -1,0 +1,26 @@
+/*
+ * What a run reports on standard error: the live line, figures on request and
+ * at the end, and warnings.
+ *
+ * A process has one run, and code that reports a message has no pointer to it.
+ * So there is one global report, which begins and ends with the run.
+ */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "cli/options.h"
+#include "stream/run.h"
+
+/* What the next run reports; the options must live until it ends. */
+void report_options(const struct options *options);
+
+/* For struct run_plan: figures, the live line, warnings at the end. */
+void report_run(const struct run *run, enum run_moment moment);
+
+/* Print a message, clearing the live line first. May be called at any time. */
+void report_notice(const char *text);
+
+/* On a terminal, tell the user that the filter's key options are in use. */
+void report_inherited_recipe(const char *filter, const char *stored);
+
+#endif

@@ -1,0 +1,145 @@
+#include "cli/text.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* Longer words are never near. */
+#define WORD_MAX 30
+
+void
+text_print_json(const char *text)
+{
+	putchar('"');
+	while (*text != '\0') {
+		int length = utf8_length(text);
+
+		if (*text == '"' || *text == '\\') {
+			printf("\\%c", *text);
+		} else if ((unsigned char)*text < 0x20) {
+			printf("\\u%04x", (unsigned)*text);
+		} else if (length == 0) {
+			fputs("\\ufffd", stdout);
+			length = 1;
+		} else {
+			fwrite(text, 1, (size_t)length, stdout);
+		}
+		text += length;
+	}
+	putchar('"');
+}
+
+void
+text_print_name(const char *text)
+{
+	while (*text != '\0') {
+		int length = utf8_printable(text);
+
+		if (length > 0)
+			fwrite(text, 1, (size_t)length, stdout);
+		else
+			printf("\\x%02x", (unsigned char)*text);
+		text += length > 0 ? length : 1;
+	}
+}
+
+static size_t
+smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * Edit distance that counts a swap of neighbours as one ("optimal string
+ * alignment"): row i has the distances between the first i letters of a and
+ * every prefix of b.
+ */
+static size_t
+distance(const char *a, const char *b)
+{
+	size_t rows[3][WORD_MAX + 1], n = strlen(a), m = strlen(b);
+	size_t *before = rows[0], *last = rows[1], *now = rows[2];
+
+	for (size_t j = 0; j <= m; j++)
+		last[j] = j;
+	for (size_t i = 1; i <= n; i++) {
+		size_t *spare = before;
+
+		now[0] = i;
+		for (size_t j = 1; j <= m; j++) {
+			now[j] = smaller(smaller(last[j], now[j - 1]) + 1,
+			    last[j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+			    a[i - 2] == b[j - 1])
+				now[j] = smaller(now[j], before[j - 2] + 1);
+		}
+		before = last;
+		last = now;
+		now = spare;
+	}
+	return last[m];
+}
+
+int
+text_is_near(const char *typed, const char *word)
+{
+	size_t allowed = strlen(word) < 6 ? 1 : 2;
+
+	if (strlen(typed) > WORD_MAX || strlen(word) > WORD_MAX)
+		return 0;
+	/* A single letter is near to nothing. */
+	return strlen(typed) > 1 && distance(typed, word) <= allowed;
+}
+
+int
+text_has_word(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	while (*list != '\0') {
+		size_t length = strcspn(list, " ");
+
+		if (length == n && memcmp(list, word, n) == 0)
+			return 1;
+		list += length + (list[length] == ' ');
+	}
+	return 0;
+}
+
+const char *
+text_lines(char text[NUMBER_TEXT], double lines)
+{
+	char count[NUMBER_TEXT];
+
+	if (lines >= TEXT_LINES_MAX)
+		snprintf(text, NUMBER_TEXT, "every line");
+	else
+		snprintf(text, NUMBER_TEXT, "about %s lines",
+		    number_format_count(count, number_whole(lines)));
+	return text;
+}
+
+const char *
+text_window(char text[NUMBER_TEXT], const struct window *window)
+{
+	static const struct {
+		char letter;
+		uint64_t seconds;
+	} units[] = { { 'w', 604800 }, { 'd', 86400 }, { 'h', 3600 },
+		{ 'm', 60 }, { 's', 1 } };
+	size_t i = 0;
+
+	text[0] = '\0';
+	if (window->kind == WINDOW_LINES)
+		snprintf(text, NUMBER_TEXT, "%" PRIu64, window->length);
+	if (window->kind != WINDOW_SECONDS)
+		return text;
+	while (window->length % units[i].seconds != 0)
+		i++;
+	snprintf(text, NUMBER_TEXT, "%" PRIu64 "%c",
+	    window->length / units[i].seconds, units[i].letter);
+	return text;
+}

@@ -1,0 +1,420 @@
+#define _GNU_SOURCE /* preadv2 */
+#include "disk/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/signals.h"
+#include "base/temporary.h"
+
+static int
+stopped(struct file *file, struct error *error)
+{
+	return error_set(error, 128 + signals_stop,
+	    "%s: stopped by a signal", file->path);
+}
+
+/* Refuse anything but a regular file, and take its length. */
+static int
+check_regular(struct file *file, struct error *error)
+{
+	struct stat st;
+
+	if (fstat(file->fd, &st) < 0)
+		return error_system(error, errno, file->path);
+	if (S_ISDIR(st.st_mode))
+		return error_system(error, EISDIR, file->path);
+	if (!S_ISREG(st.st_mode)) {
+		return error_set(error, STATUS_FAILED,
+		    "%s: a filter must be a regular file", file->path);
+	}
+	file->length = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int
+take_real_path(struct file *file, struct error *error)
+{
+	file->real_path = path_real(file->path);
+	return file->real_path != NULL ? 0 :
+	    error_system(error, errno, file->path);
+}
+
+int
+file_open(struct file *file, const char *path, unsigned how,
+    const struct lock_wait *wait, struct error *error)
+{
+	const int writable = (how & FILE_WRITE) != 0;
+	uint64_t start = clock_now();
+	long pause = 1000;
+	int tries = 0;
+
+	*file = (struct file)FILE_NONE;
+	file->path = memory_or_die(strdup(path));
+	file->writable = writable;
+	if (wait != NULL)
+		file->lock.wait = *wait;
+	for (;;) {
+		struct stat opened, named;
+
+		/* O_NONBLOCK: opening a FIFO must not wait for its other end */
+		file->fd = open(path, (writable ? O_RDWR : O_RDONLY) |
+		    (how & FILE_NO_LINK ? O_NOFOLLOW : 0) |
+		    O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		if (file->fd < 0 && errno == EINTR && !signals_stop)
+			continue;
+		if (file->fd < 0 && errno == ENOENT) {
+			file_close(file);
+			return 1;
+		}
+		if (file->fd < 0) {
+			if (errno == EINTR)
+				stopped(file, error);
+			else if (errno == ELOOP && (how & FILE_NO_LINK))
+				error_set(error, STATUS_FAILED,
+				    "%s: a symbolic link", path);
+			else
+				error_system(error, errno, path);
+			goto fail;
+		}
+		if (check_regular(file, error) < 0)
+			goto fail;
+		if (!writable) {
+			if (take_real_path(file, error) < 0)
+				goto fail;
+			return 0;
+		}
+		if (lock_take(&file->lock, file->fd, path, start, error) < 0)
+			goto fail;
+
+		/* While we waited, the file may have been replaced. */
+		if (fstat(file->fd, &opened) == 0 &&
+		    stat(path, &named) == 0 &&
+		    path_same_file(&opened, &named)) {
+			file->length = (uint64_t)opened.st_size;
+			if (take_real_path(file, error) < 0)
+				goto fail;
+			return 0;
+		}
+		/* If it is replaced again and again, time out as for a lock. */
+		close(file->fd);
+		file->fd = -1;
+		if (++tries > 3 && lock_pause(&file->lock, -1, path, start,
+		    &pause, error) < 0)
+			goto fail;
+	}
+
+fail:
+	file_close(file);
+	return -1;
+}
+
+int
+file_create(struct file *file, const char *path, struct error *error)
+{
+	*file = (struct file)FILE_NONE;
+	file->path = memory_or_die(strdup(path));
+	file->writable = 1;
+	/* A link stays: its target is created or replaced. */
+	if (take_real_path(file, error) < 0)
+		goto fail;
+	file->fd = temporary_open(file->real_path, &file->hidden);
+	if (file->fd >= 0 && flock(file->fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	error_system(error, errno, path);
+
+fail:
+	file_close(file);
+	return -1;
+}
+
+int
+file_publish(struct file *file, int replace, struct error *error)
+{
+	struct error ignored;
+	struct stat old;
+	int result, folder;
+
+	/* A replacement is accessible to the same people as the old file. */
+	if (replace && stat(file->real_path, &old) == 0)
+		temporary_take_rights(file->fd, &old);
+	if (file_sync(file, error) < 0)
+		return -1;
+	if (replace) {
+		result = rename(file->hidden, file->real_path);
+	} else {
+		result = link(file->hidden, file->real_path);
+		if (result < 0 && errno == EEXIST)
+			return 1;
+#ifdef SYS_renameat2
+		/* File systems without hard links, such as FAT. */
+		if (result < 0 && (errno == EPERM || errno == EOPNOTSUPP)) {
+			result = (int)syscall(SYS_renameat2, AT_FDCWD,
+			    file->hidden, AT_FDCWD, file->real_path,
+			    1 /* RENAME_NOREPLACE */);
+			if (result < 0 && errno == EEXIST)
+				return 1;
+			replace = 1;
+		}
+#endif
+	}
+	if (result < 0)
+		return error_system(error, errno, file->path);
+	temporary_end(&file->hidden, !replace);
+	/* Callers that promise more sync the folder again. */
+	folder = path_open_folder(file->real_path, &ignored);
+	return folder < 0 ? 0 :
+	    path_sync_opened(folder, file->real_path, error);
+}
+
+void
+file_close(struct file *file)
+{
+	temporary_end(&file->hidden, 1);
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->path);
+	free(file->real_path);
+	*file = (struct file)FILE_NONE;
+}
+
+int
+file_measure(struct file *file, struct error *error)
+{
+	struct stat st;
+
+	if (fstat(file->fd, &st) < 0)
+		return error_system(error, errno, file->path);
+	file->length = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int
+cut_short(struct file *file, const char *text, struct error *error)
+{
+	int before = file->cut_short;
+
+	file->cut_short = 1;
+	error_set(error, STATUS_FAILED, "%s: %s", file->path, text);
+	error->repeated = before;
+	return -1;
+}
+
+int
+file_check_length(struct file *file, uint64_t nbytes, struct error *error)
+{
+	struct stat st;
+
+	if (file->fd < 0)
+		return 0;
+	if (fstat(file->fd, &st) < 0)
+		return error_system(error, errno, file->path);
+	return (uint64_t)st.st_size >= nbytes && !file->cut_short ? 0 :
+	    cut_short(file, "the file was cut short while it was in use",
+	    error);
+}
+
+int
+file_read(struct file *file, void *data, size_t nbytes, uint64_t offset,
+    struct error *error)
+{
+	ssize_t n = io_pread(file->fd, data, nbytes, offset);
+
+	if (n < 0)
+		return error_system(error, errno, file->path);
+	return (size_t)n == nbytes ? 0 :
+	    cut_short(file, "the file ends too early", error);
+}
+
+int
+file_read_cached(const struct file *file, void *data, size_t nbytes,
+    uint64_t offset)
+{
+#ifdef RWF_NOWAIT
+	struct iovec all = { data, nbytes };
+
+	return preadv2(file->fd, &all, 1, (off_t)offset, RWF_NOWAIT) ==
+	    (ssize_t)nbytes;
+#else
+	(void)file, (void)data, (void)nbytes, (void)offset;
+	return 0;
+#endif
+}
+
+int
+file_write(struct file *file, const void *data, size_t nbytes,
+    uint64_t offset, struct error *error)
+{
+	return io_pwrite(file->fd, data, nbytes, offset) == 0 ? 0 :
+	    error_system(error, errno, file->path);
+}
+
+int
+file_is_zero(struct file *file, uint64_t offset, int *zero,
+    struct error *error)
+{
+	char piece[64 * 1024];
+
+	*zero = 1;
+	while (*zero && offset < file->length) {
+		uint64_t left = file->length - offset;
+		size_t n = left < sizeof piece ? (size_t)left : sizeof piece;
+
+		if (file_read(file, piece, n, offset, error) < 0)
+			return -1;
+		/* each byte is zero if the first is and all equal the next */
+		*zero = piece[0] == 0 && memcmp(piece, piece + 1, n - 1) == 0;
+		offset += n;
+	}
+	return 0;
+}
+
+/* For file systems (and C libraries) that can't allocate. */
+static int
+write_zeros(struct file *file, uint64_t offset, uint64_t nbytes,
+    struct error *error)
+{
+	static const char zeros[64 * 1024];
+
+	while (nbytes > 0) {
+		size_t n = nbytes < sizeof zeros ? (size_t)nbytes :
+		    sizeof zeros;
+
+		if (signals_stop)
+			return stopped(file, error);
+		if (file_write(file, zeros, n, offset, error) < 0)
+			return -1;
+		offset += n;
+		nbytes -= n;
+	}
+	return 0;
+}
+
+/*
+ * Allocating more than there is fails in the end, but takes space from others
+ * until then. File systems that can't tell report 0 blocks.
+ */
+static int
+has_space(const struct file *file, uint64_t nbytes)
+{
+	struct statvfs fs;
+
+	return fstatvfs(file->fd, &fs) < 0 || fs.f_blocks == 0 ||
+	    fs.f_frsize == 0 || nbytes / fs.f_frsize <= fs.f_bfree;
+}
+
+int
+file_extend(struct file *file, uint64_t length, uint64_t nbytes,
+    struct error *error)
+{
+	int errnum;
+
+	if (length + nbytes > (uint64_t)INT64_MAX)
+		return error_system(error, EFBIG, file->path);
+	while (ftruncate(file->fd, (off_t)length) < 0) {
+		if (errno != EINTR)
+			return error_system(error, errno, file->path);
+	}
+	if (!has_space(file, nbytes))
+		return error_system(error, ENOSPC, file->path);
+	do {
+		if (signals_stop)
+			return stopped(file, error);
+		errnum = posix_fallocate(file->fd, (off_t)length,
+		    (off_t)nbytes);
+	} while (errnum == EINTR);
+	if (errnum == EOPNOTSUPP || errnum == EINVAL) {
+		if (write_zeros(file, length, nbytes, error) < 0)
+			errnum = -1;
+		else
+			errnum = 0;
+	} else if (errnum != 0) {
+		error_system(error, errnum, file->path);
+	}
+	if (errnum != 0) {
+		/* Undo; if that fails, too, it only leaves unused space. */
+		if (ftruncate(file->fd, (off_t)length) < 0)
+			return -1;
+		return -1;
+	}
+	file->length = length + nbytes;
+	return 0;
+}
+
+/* Returns 0 if the range is a hole now, which reads as zeros. */
+static int
+punch(struct file *file, uint64_t offset, uint64_t nbytes)
+{
+#ifdef FALLOC_FL_PUNCH_HOLE
+	int result;
+
+	do {
+		result = fallocate(file->fd, FALLOC_FL_PUNCH_HOLE |
+		    FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)nbytes);
+	} while (result < 0 && errno == EINTR && !signals_stop);
+	return result;
+#else
+	(void)file, (void)offset, (void)nbytes;
+	return -1;
+#endif
+}
+
+void
+file_punch(struct file *file, uint64_t offset, uint64_t nbytes)
+{
+	punch(file, offset, nbytes);
+}
+
+int
+file_clear(struct file *file, uint64_t offset, uint64_t nbytes,
+    struct error *error)
+{
+	uint64_t old = file->length > offset ? file->length - offset : 0;
+	int errnum;
+
+	old = old < nbytes ? old : nbytes;
+	if (offset + nbytes > (uint64_t)INT64_MAX)
+		return error_system(error, EFBIG, file->path);
+	if (!has_space(file, nbytes - old))
+		return error_system(error, ENOSPC, file->path);
+	if (old > 0 && punch(file, offset, old) < 0 &&
+	    write_zeros(file, offset, old, error) < 0)
+		return -1;
+	do {
+		if (signals_stop)
+			return stopped(file, error);
+		errnum = posix_fallocate(file->fd, (off_t)offset,
+		    (off_t)nbytes);
+	} while (errnum == EINTR);
+	if (errnum == EOPNOTSUPP || errnum == EINVAL) {
+		if (write_zeros(file, offset + old, nbytes - old, error) < 0)
+			return -1;
+	} else if (errnum != 0) {
+		return error_system(error, errnum, file->path);
+	}
+	return file_measure(file, error);
+}
+
+int
+file_sync(struct file *file, struct error *error)
+{
+	/* The system reports this once, and doesn't write lost data later. */
+	if (file->unsafe != 0)
+		return error_again(error, file->unsafe, file->path);
+	if (file->fd < 0 || fdatasync(file->fd) == 0)
+		return 0;
+	file->unsafe = errno;
+	return error_system(error, file->unsafe, file->path);
+}

@@ -1,0 +1,108 @@
+/*
+ * A filter's file: opened and locked, or created under a temporary name; read,
+ * written, extended and synced. Knows nothing of its contents.
+ *
+ * All functions return 0, or -1 with `error` filled (it names the file);
+ * exceptions are stated. Paths are copied.
+ */
+#ifndef FILE_H
+#define FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "disk/lock.h"
+
+struct file {
+	int fd;        /* -1 if there is no file */
+	char *path;    /* as given, for messages */
+	char *real_path; /* links resolved; the journal is next to it */
+	char *hidden;  /* the temporary name before file_publish, or NULL */
+	int writable;
+	uint64_t length;
+	int unsafe;    /* errno of a failed sync, which is final; else 0 */
+	int cut_short; /* found truncated, and reported */
+	struct lock lock;
+};
+
+/* The state before any open, on which file_close does nothing. */
+#define FILE_NONE { .fd = -1 }
+
+enum file_how { /* flags of file_open */
+	FILE_READ = 0,
+	FILE_WRITE = 1,
+	FILE_NO_LINK = 2 /* a symbolic link is refused */
+};
+
+/*
+ * Open the regular file `path`. For writing, lock it, too (flock, exclusive or
+ * shared), and wait for the lock as `wait` says (STATUS_LOCKED after the
+ * timeout); if the file is replaced meanwhile, the new one is opened. Reading
+ * takes no lock. Returns 1 if there is no such file.
+ */
+int file_open(struct file *file, const char *path, unsigned how,
+    const struct lock_wait *wait, struct error *error);
+
+/*
+ * Create an empty file, mode 0600 less the umask, locked, under a temporary
+ * name in the folder of `path`. file_publish syncs it, so that it is complete,
+ * and gives it its name. If there is such a file by then, the new one takes its
+ * mode, owner and group and replaces it; or, without `replace`, nothing happens
+ * and 1 is returned. The name is synced if the folder can be opened. file_close
+ * removes a file that was never published.
+ */
+int file_create(struct file *file, const char *path, struct error *error);
+int file_publish(struct file *file, int replace, struct error *error);
+
+/* Also releases the lock. */
+void file_close(struct file *file);
+
+/* Set file->length to what it is now. */
+int file_measure(struct file *file, struct error *error);
+
+/*
+ * Fail if the file was truncated to less than `nbytes`: a write past its end
+ * would leave zeros in place of what was lost.
+ */
+int file_check_length(struct file *file, uint64_t nbytes,
+    struct error *error);
+
+/* Read or write all nbytes at an offset. An early end is an error. */
+int file_read(struct file *file, void *data, size_t nbytes,
+    uint64_t offset, struct error *error);
+int file_write(struct file *file, const void *data, size_t nbytes,
+    uint64_t offset, struct error *error);
+
+/*
+ * Read only from the page cache: returns 1, or 0 if not all of it is there (or
+ * the system can't tell); then data is undefined.
+ */
+int file_read_cached(const struct file *file, void *data, size_t nbytes,
+    uint64_t offset);
+
+/* *zero = are all bytes from `offset` to the end zero? */
+int file_is_zero(struct file *file, uint64_t offset, int *zero,
+    struct error *error);
+
+/*
+ * Make the file end at `length` + `nbytes`: truncate it to `length`, then
+ * allocate zeros, so that a full disk is an error here and not SIGBUS later.
+ */
+int file_extend(struct file *file, uint64_t length, uint64_t nbytes,
+    struct error *error);
+
+/*
+ * Zero and allocate a range, whatever was there; extends the file if need be,
+ * never truncates it.
+ */
+int file_clear(struct file *file, uint64_t offset, uint64_t nbytes,
+    struct error *error);
+
+/* Free the disk space of a range that nobody reads, where that is possible. */
+void file_punch(struct file *file, uint64_t offset, uint64_t nbytes);
+
+/* Sync data (and length) to the disk. A failure is final. */
+int file_sync(struct file *file, struct error *error);
+
+#endif

@@ -1,0 +1,503 @@
+#include "disk/format.h"
+
+#include <math.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/le.h"
+#include "bits/sizing.h"
+
+/*
+ * A byte above 127, CR LF, ^Z and LF, as in PNG's: a transfer that treats the
+ * file as text damages the magic already.
+ */
+static const uint8_t header_magic[] = {
+	0x89, 'b', 'l', 'o', 'o', 'm', 'd', 'd', '\r', '\n', 0x1a, '\n'
+};
+static const uint8_t slot_magic[] = {
+	'b', 'd', 'l', 'a', 'y', 'e', 'r', 's'
+};
+static const uint8_t window_magic[] = {
+	'b', 'd', 'w', 'i', 'n', 'd', 'o', 'w'
+};
+
+enum { /* offsets in the header */
+	AT_VERSION_TO_READ = 12,
+	AT_VERSION_TO_WRITE = 14,
+	AT_REQUIRED = 16,
+	AT_OPTIONAL = 20,
+	AT_ID = 24,
+	AT_CREATED = 40,
+	AT_CAPACITY = 48,
+	AT_ERROR_RATE = 56,
+	AT_GROWTH = 64,
+	AT_HASH = 68,
+	AT_PAGE_BYTES = 72,
+	AT_LINE_BYTES = 76,
+	AT_SECRET_BYTES = 80,
+	AT_RECIPE_BYTES = 84,
+	AT_WINDOW_KIND = 88,
+	AT_WINDOW_ZERO = 92,
+	AT_WINDOW_LENGTH = 96,
+	AT_ZERO = 104,
+	AT_SECRET = 128,
+	AT_RECIPE = 320,
+	AT_CRC = PAGE_BYTES - 4
+};
+
+enum { /* offsets in a slot */
+	AT_GENERATION = FORMAT_GENERATION_OFFSET,
+	AT_SLOT_ID = 16,
+	AT_FILE_BYTES = 32,
+	AT_LAYER_COUNT = 40,
+	AT_FLAGS = 44,
+	AT_SEALING_LAYER = 48,
+	AT_SEALING_CHECKSUM = 52,
+	AT_SEALING_PAGES = 56,
+	AT_LAYERS = 64,
+
+	/* and in the entry of a layer */
+	LAYER_OFFSET = 0,
+	LAYER_PAGES = 8,
+	LAYER_CAPACITY = 16,
+	LAYER_ERROR_RATE = 24,
+	LAYER_LINES = 32,
+	LAYER_CREATED = 40,
+	LAYER_K = 48,
+	LAYER_CACHE_LINES = 52,
+	LAYER_FLAGS = 56,
+	LAYER_CHECKSUM = 60,
+	LAYER_BYTES = 64,
+	FLAG_SEALED = 1,
+	GENERATION_SHIFT = 8, /* its place + 1, with a window */
+
+	/* and with a window, where other tables have their last layers */
+	AT_GENERATIONS = AT_LAYERS + FORMAT_WINDOW_LAYERS_MAX * LAYER_BYTES,
+	GENERATION_NUMBER = 0,
+	GENERATION_BEGIN = 8,
+	GENERATION_END = 16,
+	GENERATION_BYTES = 24,
+	AT_GENERATION_COUNT = AT_GENERATIONS +
+	    FORMAT_GENERATIONS_MAX * GENERATION_BYTES,
+	AT_WINDOW_TABLE_ZERO = AT_GENERATION_COUNT + 4
+};
+
+_Static_assert(FORMAT_HEADER_BYTES == SIZING_OVERHEAD_BYTES,
+    "sizing knows how long header and slots are");
+_Static_assert((int)AT_LAYERS + FORMAT_LAYERS_MAX * LAYER_BYTES <=
+    (int)AT_CRC && (int)AT_WINDOW_TABLE_ZERO <= (int)AT_CRC,
+    "the table fits into a page");
+
+static uint32_t
+page_crc(const uint8_t *page)
+{
+	return (uint32_t)crc32(crc32(0, NULL, 0), page, AT_CRC);
+}
+
+static int
+is_zero(const uint8_t *p, size_t nbytes)
+{
+	for (size_t i = 0; i < nbytes; i++) {
+		if (p[i] != 0)
+			return 0;
+	}
+	return 1;
+}
+
+/* False for a NaN. */
+static int
+is_rate(double rate)
+{
+	return rate > 0 && rate <= 1;
+}
+
+const char *
+format_growth_name(enum growth growth)
+{
+	return growth == GROWTH_GROW ? "grow" :
+	    growth == GROWTH_WARN ? "warn" : "fail";
+}
+
+void
+format_header_encode(const struct header *h, uint8_t page[PAGE_BYTES])
+{
+	size_t recipe = strlen(h->recipe);
+	size_t secret = hash_secret_bytes(h->hash.kind);
+
+	memset(page, 0, PAGE_BYTES);
+	memcpy(page, header_magic, sizeof header_magic);
+	le_put16(page + AT_VERSION_TO_READ, FORMAT_VERSION);
+	le_put16(page + AT_VERSION_TO_WRITE, FORMAT_VERSION);
+	memcpy(page + AT_ID, h->id, sizeof h->id);
+	le_put64(page + AT_CREATED, h->created);
+	le_put64(page + AT_CAPACITY, h->capacity);
+	le_put_double(page + AT_ERROR_RATE, h->error_rate);
+	le_put32(page + AT_GROWTH, (uint32_t)h->growth);
+	le_put32(page + AT_HASH, (uint32_t)h->hash.kind);
+	le_put32(page + AT_PAGE_BYTES, PAGE_BYTES);
+	le_put32(page + AT_LINE_BYTES, LINE_BYTES);
+	le_put32(page + AT_SECRET_BYTES, (uint32_t)secret);
+	le_put32(page + AT_RECIPE_BYTES, (uint32_t)recipe);
+	if (h->window.kind != WINDOW_NONE) {
+		le_put32(page + AT_REQUIRED, FORMAT_FEATURE_WINDOW);
+		le_put32(page + AT_WINDOW_KIND, (uint32_t)h->window.kind);
+		le_put64(page + AT_WINDOW_LENGTH, h->window.length);
+	}
+	memcpy(page + AT_SECRET, h->hash.secret, secret);
+	memcpy(page + AT_RECIPE, h->recipe, recipe);
+	le_put32(page + AT_CRC, page_crc(page));
+}
+
+static int
+damaged(struct error *error, const char *what)
+{
+	return error_set(error, STATUS_FAILED,
+	    "the filter is damaged: wrong %s in its header", what);
+}
+
+int
+format_is_filter(const uint8_t *data, size_t nbytes)
+{
+	return nbytes >= sizeof header_magic &&
+	    memcmp(data, header_magic, sizeof header_magic) == 0;
+}
+
+/* The feature bit is set if and only if there is a window. */
+static int
+window_decode(struct window *window, const uint8_t *page)
+{
+	uint32_t kind = le_get32(page + AT_WINDOW_KIND);
+	uint64_t length = le_get64(page + AT_WINDOW_LENGTH);
+
+	*window = (struct window){ (enum window_kind)kind, length };
+	if ((le_get32(page + AT_REQUIRED) & FORMAT_FEATURE_WINDOW) == 0)
+		return kind == WINDOW_NONE && length == 0 ? 0 : -1;
+	if (kind != WINDOW_SECONDS && kind != WINDOW_LINES)
+		return -1;
+	return length > 0 && length <= FORMAT_WINDOW_MAX &&
+	    (kind != WINDOW_LINES || length % 4 == 0) ? 0 : -1;
+}
+
+int
+format_header_decode(struct header *h, const uint8_t page[PAGE_BYTES],
+    struct error *error)
+{
+	uint32_t growth, kind, recipe, secret;
+
+	if (memcmp(page, header_magic, sizeof header_magic) != 0) {
+		if (memcmp(page + 1, header_magic + 1, 7) == 0) {
+			return error_set(error, STATUS_FAILED, "the filter is"
+			    " damaged: it was transferred as text");
+		}
+		return error_set(error, STATUS_FAILED,
+		    "not a bloomdedup filter");
+	}
+	if ((le_get32(page + AT_REQUIRED) & ~FORMAT_FEATURE_WINDOW) != 0) {
+		return error_set(error, STATUS_FAILED, "made by a newer"
+		    " version of bloomdedup: it needs features (%#x) that"
+		    " this one doesn't have", le_get32(page + AT_REQUIRED));
+	}
+	if (le_get16(page + AT_VERSION_TO_READ) > FORMAT_VERSION) {
+		return error_set(error, STATUS_FAILED, "made by a newer"
+		    " version of bloomdedup (format %u; this one reads %u)",
+		    le_get16(page + AT_VERSION_TO_READ), FORMAT_VERSION);
+	}
+	if (le_get32(page + AT_CRC) != page_crc(page))
+		return damaged(error, "checksum");
+
+	memset(h, 0, sizeof *h);
+	h->version_to_write = le_get16(page + AT_VERSION_TO_WRITE);
+	h->optional_features = le_get32(page + AT_OPTIONAL);
+	memcpy(h->id, page + AT_ID, sizeof h->id);
+	h->created = le_get64(page + AT_CREATED);
+	h->capacity = le_get64(page + AT_CAPACITY);
+	h->error_rate = le_get_double(page + AT_ERROR_RATE);
+	growth = le_get32(page + AT_GROWTH);
+	kind = le_get32(page + AT_HASH);
+	secret = le_get32(page + AT_SECRET_BYTES);
+	recipe = le_get32(page + AT_RECIPE_BYTES);
+
+	if (le_get16(page + AT_VERSION_TO_READ) == 0 ||
+	    h->version_to_write < le_get16(page + AT_VERSION_TO_READ))
+		return damaged(error, "version");
+	if (h->capacity == 0 || h->capacity > SIZING_CAPACITY_MAX)
+		return damaged(error, "capacity");
+	if (!is_rate(h->error_rate))
+		return damaged(error, "error rate");
+	if (growth > GROWTH_FAIL)
+		return damaged(error, "growth");
+	if (hash_secret_bytes(kind) == 0)
+		return damaged(error, "hash");
+	if (le_get32(page + AT_PAGE_BYTES) != PAGE_BYTES ||
+	    le_get32(page + AT_LINE_BYTES) != LINE_BYTES)
+		return damaged(error, "geometry");
+	if (secret != hash_secret_bytes(kind))
+		return damaged(error, "secret");
+	if (recipe > FORMAT_RECIPE_MAX ||
+	    memchr(page + AT_RECIPE, '\0', recipe) != NULL ||
+	    (recipe > 0 && page[AT_RECIPE + recipe - 1] != '\n'))
+		return damaged(error, "key recipe");
+	if (window_decode(&h->window, page) < 0)
+		return damaged(error, "window");
+	if (!is_zero(page + AT_WINDOW_ZERO, 4) ||
+	    !is_zero(page + AT_ZERO, AT_SECRET - AT_ZERO) ||
+	    !is_zero(page + AT_SECRET + secret, HASH_SECRET_MAX - secret) ||
+	    !is_zero(page + AT_RECIPE + recipe, AT_CRC - AT_RECIPE - recipe))
+		return damaged(error, "padding");
+
+	h->growth = (enum growth)growth;
+	h->hash.kind = (enum hash_kind)kind;
+	memcpy(h->hash.secret, page + AT_SECRET, secret);
+	memcpy(h->recipe, page + AT_RECIPE, recipe);
+	h->recipe[recipe] = '\0';
+	return 0;
+}
+
+static void
+layer_encode(const struct table *table, unsigned i, uint8_t *p)
+{
+	const struct layer_entry *layer = &table->layers[i];
+	uint32_t flags = layer->sealed ? FLAG_SEALED : 0;
+
+	if (table->generation_count > 0)
+		flags |= (layer->generation + 1) << GENERATION_SHIFT;
+	le_put64(p + LAYER_OFFSET, layer->offset);
+	le_put64(p + LAYER_PAGES, layer->geometry.pages);
+	le_put64(p + LAYER_CAPACITY, layer->capacity);
+	le_put_double(p + LAYER_ERROR_RATE, layer->error_rate);
+	le_put64(p + LAYER_LINES, layer->lines);
+	le_put64(p + LAYER_CREATED, layer->created);
+	le_put32(p + LAYER_K, layer->geometry.k);
+	le_put32(p + LAYER_CACHE_LINES, layer->geometry.cache_lines);
+	le_put32(p + LAYER_FLAGS, flags);
+	le_put32(p + LAYER_CHECKSUM, layer->sealed ? layer->checksum : 0);
+}
+
+static void
+generations_encode(const struct table *table, uint8_t *page)
+{
+	for (unsigned i = 0; i < table->generation_count; i++) {
+		const struct generation *g = &table->generations[i];
+		uint8_t *p = page + AT_GENERATIONS + i * GENERATION_BYTES;
+
+		le_put64(p + GENERATION_NUMBER, (uint64_t)g->number);
+		le_put64(p + GENERATION_BEGIN, (uint64_t)g->begin);
+		le_put64(p + GENERATION_END, (uint64_t)g->end);
+	}
+	le_put32(page + AT_GENERATION_COUNT, table->generation_count);
+}
+
+void
+format_table_encode(const struct table *table,
+    const uint8_t id[FORMAT_ID_BYTES], uint8_t page[PAGE_BYTES])
+{
+	int windowed = table->generation_count > 0;
+
+	memset(page, 0, PAGE_BYTES);
+	memcpy(page, windowed ? window_magic : slot_magic, sizeof slot_magic);
+	le_put64(page + AT_GENERATION, table->generation);
+	memcpy(page + AT_SLOT_ID, id, FORMAT_ID_BYTES);
+	le_put64(page + AT_FILE_BYTES, format_table_end(table));
+	le_put32(page + AT_LAYER_COUNT, table->count);
+	le_put32(page + AT_FLAGS, (uint32_t)table->marking);
+	le_put32(page + AT_SEALING_LAYER, table->sealing.layer);
+	le_put32(page + AT_SEALING_CHECKSUM, table->sealing.checksum);
+	le_put64(page + AT_SEALING_PAGES, table->sealing.pages);
+	for (unsigned i = 0; i < table->count; i++)
+		layer_encode(table, i, page + AT_LAYERS + i * LAYER_BYTES);
+	if (windowed)
+		generations_encode(table, page);
+	le_put32(page + AT_CRC, page_crc(page));
+}
+
+/* All of a layer, except how it lies to the other layers. */
+static int
+layer_decode(struct layer_entry *layer, const uint8_t *p, int windowed)
+{
+	uint32_t flags = le_get32(p + LAYER_FLAGS);
+	uint32_t generation = flags >> GENERATION_SHIFT;
+
+	flags &= (1u << GENERATION_SHIFT) - 1;
+	layer->offset = le_get64(p + LAYER_OFFSET);
+	layer->geometry.pages = le_get64(p + LAYER_PAGES);
+	layer->geometry.k = le_get32(p + LAYER_K);
+	layer->geometry.cache_lines = le_get32(p + LAYER_CACHE_LINES);
+	layer->capacity = le_get64(p + LAYER_CAPACITY);
+	layer->error_rate = le_get_double(p + LAYER_ERROR_RATE);
+	layer->lines = le_get64(p + LAYER_LINES);
+	layer->created = le_get64(p + LAYER_CREATED);
+	layer->sealed = flags == FLAG_SEALED;
+	layer->checksum = le_get32(p + LAYER_CHECKSUM);
+	layer->generation = generation - 1;
+
+	/* geometry_check bounds the pages, so that the sum can't overflow. */
+	if (geometry_check(&layer->geometry) < 0 ||
+	    layer->offset % PAGE_BYTES != 0 ||
+	    layer->offset < FORMAT_HEADER_BYTES ||
+	    layer->offset / PAGE_BYTES > PAGES_MAX - layer->geometry.pages)
+		return -1;
+	if (layer->capacity == 0 || layer->capacity > SIZING_CAPACITY_MAX ||
+	    !is_rate(layer->error_rate))
+		return -1;
+	if (flags > FLAG_SEALED || (!layer->sealed && layer->checksum != 0))
+		return -1;
+	return windowed ? (generation > 0 ? 0 : -1) :
+	    (generation == 0 ? 0 : -1);
+}
+
+static uint64_t
+layer_end(const struct layer_entry *layer)
+{
+	return layer->offset + layer->geometry.pages * PAGE_BYTES;
+}
+
+/* Layers are in the order of generations, and don't overlap in the file. */
+static int
+window_layers_check(const struct table *table)
+{
+	for (unsigned i = 0; i < table->count; i++) {
+		const struct layer_entry *a = &table->layers[i];
+
+		if (a->generation >= table->generation_count ||
+		    (i > 0 && a->generation < a[-1].generation) ||
+		    layer_end(a) > table->file_bytes)
+			return -1;
+		for (unsigned j = 0; j < i; j++) {
+			const struct layer_entry *b = &table->layers[j];
+
+			if (a->offset < layer_end(b) &&
+			    b->offset < layer_end(a))
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static int
+generations_decode(struct table *table, const uint8_t *page)
+{
+	uint32_t count = le_get32(page + AT_GENERATION_COUNT);
+
+	table->generation_count = count;
+	if (count < 1 || count > FORMAT_GENERATIONS_MAX ||
+	    table->count > FORMAT_WINDOW_LAYERS_MAX ||
+	    table->file_bytes % PAGE_BYTES != 0 ||
+	    table->file_bytes / PAGE_BYTES > PAGES_MAX)
+		return -1;
+	for (unsigned i = 0; i < count; i++) {
+		struct generation *g = &table->generations[i];
+		const uint8_t *p =
+		    page + AT_GENERATIONS + i * GENERATION_BYTES;
+
+		g->number = (int64_t)le_get64(p + GENERATION_NUMBER);
+		g->begin = (int64_t)le_get64(p + GENERATION_BEGIN);
+		g->end = (int64_t)le_get64(p + GENERATION_END);
+		/* so that sums can't overflow */
+		if (g->begin > g->end || g->begin < -INT64_MAX / 4 ||
+		    g->end > INT64_MAX / 4 || (i > 0 &&
+		    (g->number <= g[-1].number || g->end < g[-1].end)))
+			return -1;
+	}
+	return window_layers_check(table) == 0 &&
+	    is_zero(page + AT_GENERATIONS + count * GENERATION_BYTES,
+	    AT_GENERATION_COUNT - AT_GENERATIONS -
+	    count * GENERATION_BYTES) &&
+	    is_zero(page + AT_WINDOW_TABLE_ZERO,
+	    AT_CRC - AT_WINDOW_TABLE_ZERO) ? 0 : -1;
+}
+
+/* The layer must exist, unsealed, with pages left for the checksum. */
+static int
+sealing_decode(struct table *table, const uint8_t *page)
+{
+	struct sealing *s = &table->sealing;
+	const struct layer_entry *layer;
+
+	s->layer = le_get32(page + AT_SEALING_LAYER);
+	s->checksum = le_get32(page + AT_SEALING_CHECKSUM);
+	s->pages = le_get64(page + AT_SEALING_PAGES);
+	if (s->layer == 0)
+		return s->checksum == 0 && s->pages == 0 ? 0 : -1;
+	if (s->layer > table->count)
+		return -1;
+	layer = &table->layers[s->layer - 1];
+	return !layer->sealed && s->pages < layer->geometry.pages ? 0 : -1;
+}
+
+/* Without a window: contiguous layers, and nothing after their entries. */
+static int
+chain_check(const struct table *table, const uint8_t *page)
+{
+	uint64_t end = FORMAT_HEADER_BYTES;
+
+	for (unsigned i = 0; i < table->count; i++) {
+		if (table->layers[i].offset != end)
+			return -1;
+		end = layer_end(&table->layers[i]);
+	}
+	return table->file_bytes == end &&
+	    is_zero(page + AT_LAYERS + table->count * LAYER_BYTES,
+	    AT_CRC - AT_LAYERS - table->count * LAYER_BYTES) ? 0 : -1;
+}
+
+int
+format_table_decode(struct table *table, const uint8_t id[FORMAT_ID_BYTES],
+    const uint8_t page[PAGE_BYTES], struct error *error)
+{
+	uint32_t flags = le_get32(page + AT_FLAGS);
+	int windowed = memcmp(page, window_magic, sizeof window_magic) == 0;
+
+	memset(table, 0, sizeof *table);
+	table->generation = le_get64(page + AT_GENERATION);
+	table->marking = (enum marking)flags;
+	table->count = le_get32(page + AT_LAYER_COUNT);
+	table->file_bytes = le_get64(page + AT_FILE_BYTES);
+	if (le_get32(page + AT_CRC) != page_crc(page) || (!windowed &&
+	    memcmp(page, slot_magic, sizeof slot_magic) != 0) ||
+	    memcmp(page + AT_SLOT_ID, id, FORMAT_ID_BYTES) != 0 ||
+	    table->generation == 0 || table->generation == UINT64_MAX ||
+	    flags > MARKING_SHARED || table->count > FORMAT_LAYERS_MAX ||
+	    table->count < 1)
+		goto fail;
+	for (unsigned i = 0; i < table->count; i++) {
+		if (layer_decode(&table->layers[i],
+		    page + AT_LAYERS + i * LAYER_BYTES, windowed) < 0)
+			goto fail;
+	}
+	if ((windowed ? generations_decode(table, page) :
+	    chain_check(table, page)) < 0 || sealing_decode(table, page) < 0)
+		goto fail;
+	return 0;
+
+fail:
+	return error_set(error, STATUS_FAILED,
+	    "the filter is damaged: its table of layers is wrong");
+}
+
+uint64_t
+format_table_end(const struct table *table)
+{
+	uint64_t end = FORMAT_HEADER_BYTES;
+
+	if (table->generation_count > 0 && table->file_bytes > end)
+		end = table->file_bytes;
+	for (unsigned i = 0; i < table->count; i++) {
+		if (layer_end(&table->layers[i]) > end)
+			end = layer_end(&table->layers[i]);
+	}
+	return end;
+}
+
+uint64_t
+format_layer_room(const struct table *table, unsigned i, enum growth growth)
+{
+	const struct layer_entry *layer = &table->layers[i];
+
+	if (layer->sealed || (table->generation_count > 0 &&
+	    layer->generation + 1 != table->generation_count))
+		return 0;
+	if (growth == GROWTH_WARN && i + 1 == table->count)
+		return UINT64_MAX;
+	return layer->lines < layer->capacity ?
+	    layer->capacity - layer->lines : 0;
+}

@@ -1,0 +1,109 @@
+/*
+ * The journal of an --atomic run: the digests of its new lines, in the file
+ * FILTER.journal, until the run has succeeded and their bits are set.
+ *
+ * A sequence of frames, each with a checksum: the first has the filter's id,
+ * then come digests, and at last a commit that says which digests belong to
+ * which layer. A journal without a commit doesn't count. One with a commit is
+ * applied by the next run: setting bits twice does no harm. See bloomdedup(5),
+ * "Journal".
+ *
+ * All functions return 0, or -1 with `error` filled; exceptions are stated.
+ */
+#ifndef JOURNAL_H
+#define JOURNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "bits/hash.h"
+#include "disk/format.h"
+
+/* The next `count` digests belong to layer number `layer`. */
+struct journal_span {
+	uint32_t layer;
+	uint64_t count;
+};
+
+struct journal {
+	int fd;        /* -1 if there is none */
+	char *path;
+	uint8_t *frame; /* one frame, as in the file */
+	size_t used;   /* digests in it, added or read */
+	size_t next;   /* the next of them to be read */
+	uint64_t count; /* digests in all */
+	uint64_t given; /* of them read since the last rewind */
+	uint64_t offset; /* where the next frame is written or read */
+	struct journal_span spans[FORMAT_LAYERS_MAX];
+	size_t span_count;
+};
+
+#define JOURNAL_NONE { .fd = -1 }
+
+/* The journal of FILTER is FILTER.journal. */
+#define JOURNAL_SUFFIX ".journal"
+
+/*
+ * Fail if a journal is in the way of a new filter with this (resolved) name:
+ * one whose filter is gone, or the name itself is a journal's.
+ */
+int journal_check_new(const char *filter, struct error *error);
+
+/* The name of the journal of `filter` (its resolved name); to be freed. */
+char *journal_name(const char *filter);
+
+/*
+ * Begin a journal for the filter file `filter` (its resolved name). Syncs its
+ * name, and so the filter's, to the disk.
+ */
+int journal_create(struct journal *journal, const char *filter,
+    const uint8_t id[FORMAT_ID_BYTES], struct error *error);
+
+int journal_add(struct journal *journal, const struct digest *digests,
+    size_t n, struct error *error);
+
+/* Pass all digests added so far to `visit`, until it fails. */
+int journal_replay(struct journal *journal,
+    int (*visit)(void *context, const struct digest *digests, size_t n,
+    struct error *error), void *context, struct error *error);
+
+/* Sync all digests added to the disk, and reserve room for the commit frame. */
+int journal_prepare(struct journal *journal, struct error *error);
+
+/* The same, then write the commit and sync it. */
+int journal_commit(struct journal *journal, const struct journal_span *spans,
+    size_t count, struct error *error);
+
+/*
+ * Look for a journal of this filter, with any id if `id` is NULL. Returns 0 and
+ * its spans if it is complete, 1 if there is none, 2 if it has no commit; after
+ * 0 and 2 it is open. A journal of another filter, or a file that isn't a
+ * journal, is an error: it is not ours to remove.
+ */
+int journal_open(struct journal *journal, const char *filter,
+    const uint8_t id[FORMAT_ID_BYTES], struct error *error);
+
+/*
+ * Start again at the first digest; read the next ones, up to n. *got is 0 at
+ * the end, which is the commit, whatever follows it.
+ */
+int journal_rewind(struct journal *journal, struct error *error);
+int journal_read(struct journal *journal, struct digest *digests, size_t n,
+    size_t *got, struct error *error);
+
+/*
+ * Remove and close it. If a power cut brings it back, the next run removes it.
+ */
+int journal_remove(struct journal *journal, struct error *error);
+
+/*
+ * Remove the journal, if any, of a file that is no longer a filter. A file that
+ * isn't a journal is an error, and stays.
+ */
+int journal_discard(const char *filter, struct error *error);
+
+/* Close without removing. */
+void journal_close(struct journal *journal);
+
+#endif

@@ -1,0 +1,257 @@
+#include "disk/tables.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+#include "base/le.h"
+
+/* A reader without the lock may see a slot that is being written. */
+#define READER_TRIES 10
+
+static uint64_t
+slot_offset(unsigned slot)
+{
+	return (uint64_t)(1 + slot) * PAGE_BYTES;
+}
+
+static int
+write_slot(struct tables *t, unsigned slot, struct table *table,
+    struct error *error)
+{
+	uint8_t page[PAGE_BYTES];
+
+	table->generation++;
+	format_table_encode(table, t->id, page);
+	if (file_write(t->file, page, sizeof page, slot_offset(slot),
+	    error) < 0)
+		return -1;
+	t->newest = slot;
+	return 0;
+}
+
+int
+tables_write(struct tables *t, struct table *table, struct error *error)
+{
+	return write_slot(t, t->newest, table, error);
+}
+
+int
+tables_publish(struct tables *t, struct table *table, struct error *error)
+{
+	/* For the file's length, and the slot that may not be safe yet. */
+	if (file_sync(t->file, error) < 0 ||
+	    write_slot(t, 1 - t->newest, table, error) < 0 ||
+	    file_sync(t->file, error) < 0)
+		return -1;
+	return write_slot(t, 1 - t->newest, table, error);
+}
+
+int
+tables_begin(struct tables *t, struct table *table, struct error *error)
+{
+	return write_slot(t, 0, table, error) < 0 ||
+	    write_slot(t, 1, table, error) < 0 ? -1 : 0;
+}
+
+int
+tables_lock(struct tables *t, struct error *error)
+{
+	return t->shared ? lock_range(&t->file->lock, t->file->fd,
+	    t->file->path, slot_offset(0), FORMAT_SLOTS * PAGE_BYTES,
+	    error) : 0;
+}
+
+void
+tables_unlock(struct tables *t)
+{
+	if (t->shared)
+		lock_range_end(t->file->fd, slot_offset(0),
+		    FORMAT_SLOTS * PAGE_BYTES);
+}
+
+/* Both slots as they are in the file. */
+struct pair {
+	struct table tables[FORMAT_SLOTS];
+	int valid[FORMAT_SLOTS];
+};
+
+/* A slot that can't be read counts as damaged. */
+static int
+read_pair(struct tables *t, struct pair *pair, struct error *error)
+{
+	uint8_t page[PAGE_BYTES];
+	struct error unread;
+	int unreadable = 0;
+
+	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
+		pair->valid[i] = 0;
+		if (file_read(t->file, page, sizeof page, slot_offset(i),
+		    &unread) < 0) {
+			unreadable++;
+			continue;
+		}
+		pair->valid[i] = format_table_decode(&pair->tables[i], t->id,
+		    page, error) == 0;
+	}
+	if (unreadable == FORMAT_SLOTS)
+		*error = unread;
+	return unreadable == FORMAT_SLOTS ? -1 : 0;
+}
+
+/*
+ * Power can fail when a slot is on the disk and the file's length is not: such
+ * a slot is not valid. Returns the longest length that such a slot needs.
+ */
+static uint64_t
+drop_too_long(struct pair *pair, uint64_t length)
+{
+	uint64_t wanted = 0;
+
+	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
+		uint64_t end = pair->valid[i] ?
+		    format_table_end(&pair->tables[i]) : 0;
+
+		if (end > length) {
+			pair->valid[i] = 0;
+			wanted = end > wanted ? end : wanted;
+		}
+	}
+	return wanted;
+}
+
+/* A layer that is in no valid table must not have lines. */
+static int
+check_tail(struct tables *t, const struct table *table, struct error *error)
+{
+	int zero;
+
+	if (t->file->length <= format_table_end(table))
+		return 0;
+	if (file_is_zero(t->file, format_table_end(table), &zero, error) < 0)
+		return -1;
+	if (zero)
+		return 0;
+	error_set(error, STATUS_FAILED, "the filter is damaged: one of its two"
+	    " tables of layers is lost, and the file is longer than the other"
+	    " one says");
+	return 1;
+}
+
+/* With a window, a layer can go when another is added. */
+static int
+same_layers(const struct table *a, const struct table *b)
+{
+	if (a->count != b->count || a->generation_count != b->generation_count)
+		return 0;
+	for (unsigned i = 0; i < a->count; i++) {
+		if (a->layers[i].offset != b->layers[i].offset ||
+		    a->layers[i].generation != b->layers[i].generation)
+			return 0;
+	}
+	for (unsigned i = 0; i < a->generation_count; i++) {
+		if (a->generations[i].number != b->generations[i].number)
+			return 0;
+	}
+	return 1;
+}
+
+/*
+ * Read both slots and take the newest valid one; *behind: the other one is
+ * invalid or has other layers. Returns 1 if file and slots are inconsistent;
+ * `error` says why.
+ */
+static int
+try_table(struct tables *t, struct table *table, int *behind,
+    struct error *error)
+{
+	struct pair pair;
+	uint64_t wanted;
+
+	if (read_pair(t, &pair, error) < 0)
+		return -1;
+	/* After the slots: the file is never shorter than they say. */
+	if (file_measure(t->file, error) < 0)
+		return -1;
+	if (!pair.valid[0] && !pair.valid[1])
+		return 1;
+	wanted = drop_too_long(&pair, t->file->length);
+	if (!pair.valid[0] && !pair.valid[1]) {
+		error_set(error, STATUS_FAILED, "the filter is cut short: it"
+		    " has %" PRIu64 " bytes and should have %" PRIu64,
+		    t->file->length, wanted);
+		return 1;
+	}
+	t->newest = pair.valid[1] && (!pair.valid[0] ||
+	    pair.tables[1].generation > pair.tables[0].generation);
+	*table = pair.tables[t->newest];
+	*behind = !pair.valid[0] || !pair.valid[1] ||
+	    !same_layers(&pair.tables[0], &pair.tables[1]);
+	/* No run gets this far, and no numbers would be left for the next. */
+	if (t->file->writable && table->generation > UINT64_MAX / 2) {
+		error_set(error, STATUS_FAILED, "the filter is damaged: wrong"
+		    " generation in its table of layers");
+		return 1;
+	}
+	return pair.valid[0] && pair.valid[1] ? 0 :
+	    check_tail(t, table, error);
+}
+
+/* Add the file's name to the error of try_table. */
+static int
+name_file(const struct tables *t, int result, struct error *error)
+{
+	return result < 0 ? -1 : error_set(error, error->status, "%s: %s",
+	    t->file->path, error->text);
+}
+
+int
+tables_look(struct tables *t, struct table *table, struct error *error)
+{
+	int behind, result = try_table(t, table, &behind, error);
+
+	return result == 0 ? 0 : name_file(t, result, error);
+}
+
+/* Write the same table to the lost slot, once the newer one is on the disk. */
+static int
+mend(struct tables *t, struct table *table, struct error *error)
+{
+	return file_sync(t->file, error) < 0 ? -1 :
+	    write_slot(t, 1 - t->newest, table, error);
+}
+
+int
+tables_read(struct tables *t, struct table *table, struct error *error)
+{
+	int tries = t->file->writable ? 1 : READER_TRIES;
+	int behind = 0, result = 1;
+
+	for (int i = 0; result == 1 && i < tries; i++) {
+		if (i > 0)
+			nanosleep(&(struct timespec){ .tv_nsec = 2000000 },
+			    NULL);
+		result = try_table(t, table, &behind, error);
+	}
+	if (result != 0)
+		return name_file(t, result, error);
+	if (behind && t->file->writable && mend(t, table, error) < 0)
+		return -1;
+	return behind;
+}
+
+int
+tables_newest(struct tables *t, uint64_t *generation, struct error *error)
+{
+	uint8_t bytes[8];
+	int unreadable = 0;
+
+	*generation = 0;
+	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
+		if (file_read(t->file, bytes, sizeof bytes, slot_offset(i) +
+		    FORMAT_GENERATION_OFFSET, error) < 0)
+			unreadable++;
+		else if (le_get64(bytes) > *generation)
+			*generation = le_get64(bytes);
+	}
+	return unreadable == FORMAT_SLOTS ? -1 : 0;
+}

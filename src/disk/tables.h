@@ -1,0 +1,65 @@
+/*
+ * The table of layers in the filter's file: two slots, each with a generation
+ * number and a checksum; the newest valid one counts.
+ *
+ * One of them is on the disk at any time, with all layers that hold lines. The
+ * other may not be there yet, and be torn or lost after a power cut; it is
+ * always the newer one, and the one that is rewritten. Only new layers need
+ * both: tables_publish syncs the file first, writes the slot that was safe,
+ * syncs it, and then the other one.
+ *
+ * Functions return 0, or -1 with `error` filled (it names the file);
+ * exceptions are stated.
+ */
+#ifndef TABLES_H
+#define TABLES_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "disk/file.h"
+#include "disk/format.h"
+
+struct tables {
+	struct file *file;           /* not owned */
+	uint8_t id[FORMAT_ID_BYTES]; /* the filter's */
+	unsigned newest;             /* which slot: 0 or 1 */
+	int shared;                  /* other runs write tables, too */
+};
+
+/*
+ * Read the newest valid table when the file is opened; fails if the file
+ * doesn't match it. Returns 1 if the other slot was lost or is behind: it is
+ * repaired if the file is writable, and the counters of the table may be old.
+ */
+int tables_read(struct tables *tables, struct table *table,
+    struct error *error);
+
+/* Read it again later, under the lock, since others may have written. */
+int tables_look(struct tables *tables, struct table *table,
+    struct error *error);
+
+/* The generation of the newest table in the file, intact or not. */
+int tables_newest(struct tables *tables, uint64_t *generation,
+    struct error *error);
+
+/* Write the table, with the next generation. */
+int tables_write(struct tables *tables, struct table *table,
+    struct error *error);
+
+/* The same after layers were added: they are then on the disk. */
+int tables_publish(struct tables *tables, struct table *table,
+    struct error *error);
+
+/* Write both slots of a new file, which is synced before it gets its name. */
+int tables_begin(struct tables *tables, struct table *table,
+    struct error *error);
+
+/*
+ * Runs that share the file read, change and write the table under this lock;
+ * they do nothing if it isn't shared.
+ */
+int tables_lock(struct tables *tables, struct error *error);
+void tables_unlock(struct tables *tables);
+
+#endif

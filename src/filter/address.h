@@ -1,0 +1,54 @@
+/*
+ * The location of a filter, as written on the command line: the path of a file,
+ * or the address of a Redis server.
+ *
+ *     redis://[USER:PASSWORD@]HOST[:PORT]/NAME
+ *     redis+unix://[USER:PASSWORD@]/PATH?name=NAME
+ *
+ * HOST is a name, an IPv4 address, or an IPv6 address in brackets. USER may be
+ * empty (the default user). Without a password in the address, it is the first
+ * line of the file in the query `?password-file=FILE`, or the environment
+ * variable REDISCLI_AUTH. %XX stands for a byte, in all parts; an @ in NAME
+ * must be written so.
+ */
+#ifndef ADDRESS_H
+#define ADDRESS_H
+
+#include "base/error.h"
+
+#define ADDRESS_PORT 6379
+
+/* The longest name of a filter on a server, in bytes. */
+#define ADDRESS_NAME_MAX 200
+
+struct address {
+	char *host;      /* NULL: a socket in the file system */
+	int port;
+	char *path;      /* of that socket, or NULL */
+	char *user;      /* NULL: the default user */
+	char *password;  /* NULL: none */
+	char *name;      /* of the filter: no braces, blanks, control bytes */
+	char *shown;     /* the address without the password, for messages */
+};
+
+/* Does the text name a server, not a file? "redis:..." and the like. */
+int address_is_server(const char *text);
+
+/*
+ * Parse the address of a server. On failure (STATUS_USAGE, or STATUS_FAILED if
+ * the password's file can't be read) the text shows no password, and there is
+ * nothing to free.
+ */
+int address_parse(struct address *location, const char *text,
+    struct error *error);
+void address_free(struct address *location);
+
+/*
+ * Take the passwords out of all addresses in the arguments, including those
+ * joined to an option ("-fredis://..."): argv then has copies without them, for
+ * which address_parse knows the password, and the original arguments, which
+ * other users of the system can see, are overwritten.
+ */
+void address_take_passwords(int argc, char **argv);
+
+#endif

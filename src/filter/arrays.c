@@ -1,0 +1,323 @@
+#include "filter/arrays.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/meminfo.h"
+
+/* A layer this large may not be in the page cache, and is worth a check. */
+#define LARGE_PAGES ((64 << 20) / PAGE_BYTES)
+/* How many digests are handled at a time when their pages must be loaded. */
+#define PIECE 1024
+/* How fast private memory is written back; milliseconds to pause before. */
+#define PAGES_A_MILLISECOND 200
+#define LEAST_PAUSE 10
+#define LONGEST_PAUSE 1000
+
+/*
+ * If the filter is large compared to what the kernel lets be dirty (in general
+ * a tenth of the memory), layers are kept in private memory, using at most half
+ * of what is available. For tests, the environment can set other limits:
+ * BLOOMDEDUP_PRIVATE=FROM[,MAX], in bytes.
+ */
+static void
+plan_memory(struct arrays *a)
+{
+	const uint64_t least = 16 << 20, most = 256 << 20;
+	const char *text = getenv("BLOOMDEDUP_PRIVATE");
+	uint64_t available = meminfo_available();
+	char *end;
+
+	a->private_max = available / 2;
+	a->private_from = available / 64;
+	if (a->private_from > most)
+		a->private_from = most;
+	if (a->private_from < least)
+		a->private_from = least;
+	if (text == NULL)
+		return;
+	a->private_from = strtoull(text, &end, 10);
+	if (*end == ',')
+		a->private_max = strtoull(end + 1, NULL, 10);
+}
+
+void
+arrays_init(struct arrays *a, struct file *file, int in_place)
+{
+	*a = (struct arrays){ .file = file, .in_place = in_place };
+	if (file != NULL && !in_place)
+		plan_memory(a);
+}
+
+static enum pages_kind
+kind_of(const struct arrays *a, uint64_t pages, int fresh)
+{
+	if (a->file == NULL)
+		return PAGES_MEMORY;
+	if (!a->in_place && pages * PAGE_BYTES >= a->private_from)
+		return fresh ? PAGES_FRESH : PAGES_PRIVATE;
+	return a->in_place && pages >= LARGE_PAGES ? PAGES_LARGE :
+	    PAGES_SHARED;
+}
+
+int
+arrays_add(struct arrays *a, const struct layer_entry *layer, int fresh,
+    struct error *error)
+{
+	uint64_t pages = layer->geometry.pages;
+	enum pages_kind kind = kind_of(a, pages, fresh);
+	struct pages *to = &a->pages[a->count];
+	int result;
+
+	result = pages_map(to, a->file, layer->offset, pages, kind, error);
+	/* If there is no memory for it, map the file itself. */
+	if (result < 0 && (kind == PAGES_PRIVATE || kind == PAGES_FRESH))
+		result = pages_map(to, a->file, layer->offset, pages,
+		    PAGES_SHARED, error);
+	if (result < 0)
+		return -1;
+	a->blocks[a->count].geometry = layer->geometry;
+	a->blocks[a->count].pages = to->base;
+	__atomic_store_n(&a->count, a->count + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void
+arrays_truncate(struct arrays *a, unsigned count)
+{
+	while (a->count > count)
+		pages_unmap(&a->pages[--a->count]);
+}
+
+void
+arrays_drop(struct arrays *a, unsigned count)
+{
+	unsigned left = a->count - count;
+
+	for (unsigned i = 0; i < count; i++)
+		pages_unmap(&a->pages[i]);
+	memmove(a->pages, a->pages + count, left * sizeof *a->pages);
+	memmove(a->blocks, a->blocks + count, left * sizeof *a->blocks);
+	memset(a->pages + left, 0, count * sizeof *a->pages);
+	__atomic_store_n(&a->count, left, __ATOMIC_RELEASE);
+}
+
+void
+arrays_prefetch(const struct arrays *a, const struct digest *digests, size_t n)
+{
+	unsigned count = __atomic_load_n(&a->count, __ATOMIC_ACQUIRE);
+
+	for (unsigned i = 0; i < count; i++)
+		block_prefetch(&a->blocks[i], digests, n);
+}
+
+void
+arrays_prefetch_layer(const struct arrays *a, unsigned i,
+    const struct digest *digests, size_t n)
+{
+	block_prefetch(&a->blocks[i], digests, n);
+}
+
+/* Read the pages of these digests in layer i, if they aren't there. */
+static int
+load(struct arrays *a, unsigned i, const struct digest *digests, size_t n,
+    struct error *error)
+{
+	uint64_t numbers[PIECE];
+
+	while (a->pages[i].absent > 0 && n > 0) {
+		size_t some = n < PIECE ? n : PIECE;
+
+		block_pages(&a->blocks[i].geometry, digests, some, numbers);
+		if (pages_load(&a->pages[i], numbers, some, error) < 0)
+			return -1;
+		digests += some;
+		n -= some;
+	}
+	return 0;
+}
+
+static void
+touch(struct arrays *a, unsigned i, const struct digest *digests, size_t n)
+{
+	uint64_t numbers[PIECE];
+
+	while (a->pages[i].dirty != NULL && n > 0) {
+		size_t some = n < PIECE ? n : PIECE;
+
+		block_pages(&a->blocks[i].geometry, digests, some, numbers);
+		pages_touch(&a->pages[i], numbers, some);
+		digests += some;
+		n -= some;
+	}
+}
+
+/* If there is too much private memory, write it back and start over. */
+static int
+trim(struct arrays *a, struct error *error)
+{
+	if (arrays_private_bytes(a) <= a->private_max)
+		return 0;
+	if (arrays_write_back(a, 1, error) < 0)
+		return -1;
+	for (unsigned i = 0; i < a->count; i++)
+		pages_drop(&a->pages[i]);
+	return 0;
+}
+
+static int
+load_all(struct arrays *a, const struct digest *digests, size_t n,
+    struct error *error)
+{
+	if (trim(a, error) < 0)
+		return -1;
+	for (unsigned i = 0; i < a->count; i++) {
+		if (load(a, i, digests, n, error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
+arrays_probe(struct arrays *a, const struct digest *digests, size_t n,
+    uint8_t *found, struct error *error)
+{
+	if (load_all(a, digests, n, error) < 0)
+		return -1;
+	for (unsigned i = 0; i < a->count; i++)
+		block_probe(&a->blocks[i], digests, n, found);
+	return 0;
+}
+
+/*
+ * A chain of the layers up to layer i that have its geometry, newest first;
+ * `taken` is set for them.
+ */
+static unsigned
+chain_of(const struct arrays *a, unsigned i, uint8_t *taken,
+    const struct block_array **chain)
+{
+	unsigned count = 0;
+
+	for (unsigned j = i + 1; j-- > 0; ) {
+		if (taken[j] || !geometry_is_same(&a->blocks[j].geometry,
+		    &a->blocks[i].geometry))
+			continue;
+		taken[j] = 1;
+		chain[count++] = &a->blocks[j];
+	}
+	return count;
+}
+
+int
+arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
+    uint8_t *found, struct error *error)
+{
+	const struct block_array *chain[FORMAT_LAYERS_MAX];
+	uint8_t taken[FORMAT_LAYERS_MAX] = { 0 };
+
+	if (load_all(a, digests, n, error) < 0)
+		return -1;
+	for (unsigned i = a->count; i-- > 0; ) {
+		unsigned count = chain_of(a, i, taken, chain);
+
+		if (count > 0)
+			block_probe_chain(chain, count, digests, n, found);
+	}
+	return 0;
+}
+
+int
+arrays_mark(struct arrays *a, unsigned i, const struct digest *digests,
+    size_t n, int shared, struct error *error)
+{
+	if (trim(a, error) < 0 || load(a, i, digests, n, error) < 0)
+		return -1;
+	touch(a, i, digests, n);
+	if (shared)
+		block_mark_shared(&a->blocks[i], digests, n);
+	else
+		block_mark(&a->blocks[i], digests, n);
+	return 0;
+}
+
+const uint8_t *
+arrays_page(struct arrays *a, unsigned i, uint64_t page, struct error *error)
+{
+	if (pages_load(&a->pages[i], &page, 1, error) < 0)
+		return NULL;
+	return a->pages[i].base + page * PAGE_BYTES;
+}
+
+int
+arrays_is_dirty(const struct arrays *a, unsigned i)
+{
+	return a->pages[i].dirty_count > 0;
+}
+
+static uint64_t
+dirty_pages(const struct arrays *a)
+{
+	uint64_t pages = 0;
+
+	for (unsigned i = 0; i < a->count; i++)
+		pages += a->pages[i].dirty_count;
+	return pages;
+}
+
+/*
+ * A pause must last about as long as the writing will take, so that at most
+ * half of the time is lost if the input goes on.
+ */
+int
+arrays_idle_after(const struct arrays *a)
+{
+	uint64_t pages = dirty_pages(a);
+	uint64_t pause = LEAST_PAUSE + pages / PAGES_A_MILLISECOND;
+
+	if (pages == 0)
+		return -1;
+	return pause < LONGEST_PAUSE ? (int)pause : LONGEST_PAUSE;
+}
+
+/* Every second, or less often, to take at most a twentieth of the time. */
+static int
+is_due(struct arrays *a)
+{
+	uint64_t pause = 20 * a->write_back_cost;
+
+	if (a->written_back == 0)
+		a->written_back = clock_now();
+	return clock_now() - a->written_back >=
+	    (pause > CLOCK_SECOND ? pause : CLOCK_SECOND);
+}
+
+int
+arrays_write_back(struct arrays *a, int all, struct error *error)
+{
+	uint64_t start;
+
+	if (dirty_pages(a) == 0 || (!all && !is_due(a)))
+		return 0;
+	start = clock_now();
+	for (unsigned i = 0; i < a->count; i++) {
+		if (pages_write_back(&a->pages[i], error) < 0)
+			return -1;
+	}
+	a->written_back = clock_now();
+	a->write_back_cost = a->written_back - start;
+	return 0;
+}
+
+uint64_t
+arrays_private_bytes(const struct arrays *a)
+{
+	uint64_t pages = 0;
+
+	for (unsigned i = 0; i < a->count; i++) {
+		if (a->pages[i].dirty != NULL)
+			pages += a->pages[i].count - a->pages[i].absent;
+	}
+	return pages * PAGE_BYTES;
+}

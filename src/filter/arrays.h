@@ -1,0 +1,81 @@
+/*
+ * The bit arrays of a filter's layers, in memory or in its file: mapping them,
+ * testing and setting bits, and writing changes in private memory (pages.h)
+ * back to the file. Knows nothing of counters, room or tables.
+ *
+ * Functions return 0, or -1 with `error` filled; exceptions are stated.
+ */
+#ifndef ARRAYS_H
+#define ARRAYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "bits/block.h"
+#include "disk/file.h"
+#include "disk/format.h"
+#include "disk/pages.h"
+
+struct arrays {
+	struct file *file;   /* not owned; NULL: in memory */
+	int in_place;        /* the file itself is mapped, whatever its size:
+	                        nothing is changed, or others change it, too */
+	unsigned count;      /* layers; other threads may read it */
+	struct block_array blocks[FORMAT_LAYERS_MAX];
+	struct pages pages[FORMAT_LAYERS_MAX];
+	uint64_t private_from; /* bytes from which a layer is private */
+	uint64_t private_max;  /* bytes for all of them together */
+	uint64_t written_back; /* when (clock_now), and what it took */
+	uint64_t write_back_cost;
+};
+
+/* Prepare for layers that are mapped later. Keeps the pointer to `file`. */
+void arrays_init(struct arrays *arrays, struct file *file, int in_place);
+
+/* Map the next layer; `fresh` if the file has only zeros there. */
+int arrays_add(struct arrays *arrays, const struct layer_entry *layer,
+    int fresh, struct error *error);
+
+/* Unmap all but the first `count`; what was not written back is lost. */
+void arrays_truncate(struct arrays *arrays, unsigned count);
+
+/* Unmap the first `count` layers; the others move up. */
+void arrays_drop(struct arrays *arrays, unsigned count);
+
+/* Like filter_prefetch; may run in parallel with all but the two above. */
+void arrays_prefetch(const struct arrays *arrays, const struct digest *digests,
+    size_t n);
+
+/* The same for digests that are to be marked in layer i. */
+void arrays_prefetch_layer(const struct arrays *arrays, unsigned i,
+    const struct digest *digests, size_t n);
+
+/* Set found[i] to 1 where digest i is in one of the layers. */
+int arrays_probe(struct arrays *arrays, const struct digest *digests,
+    size_t n, uint8_t *found, struct error *error);
+
+/*
+ * The same, for the case that most layers have one geometry and the newest ones
+ * are the likeliest to have a digest; needs no prefetch.
+ */
+int arrays_probe_chains(struct arrays *arrays, const struct digest *digests,
+    size_t n, uint8_t *found, struct error *error);
+
+/* Set the bits of n digests in layer i; `shared`: others do so, too. */
+int arrays_mark(struct arrays *arrays, unsigned i,
+    const struct digest *digests, size_t n, int shared, struct error *error);
+
+/* A page of layer i as it is now; NULL with `error` filled on failure. */
+const uint8_t *arrays_page(struct arrays *arrays, unsigned i, uint64_t page,
+    struct error *error);
+
+/* Does layer i have changes that are only in memory? */
+int arrays_is_dirty(const struct arrays *arrays, unsigned i);
+
+/* filter_idle_after, filter_write_back, filter_private_bytes */
+int arrays_idle_after(const struct arrays *arrays);
+int arrays_write_back(struct arrays *arrays, int all, struct error *error);
+uint64_t arrays_private_bytes(const struct arrays *arrays);
+
+#endif

@@ -1,0 +1,165 @@
+#include "filter/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "filter/filter.h"
+
+/* Slots per item: with few collisions, the branch predicts well. */
+#define SLOTS_AN_ITEM 8
+#define LEAST_SLOTS 16
+
+static size_t
+slot_count(size_t items)
+{
+	size_t slots = LEAST_SLOTS;
+
+	while (slots < SLOTS_AN_ITEM * items)
+		slots *= 2;
+	return slots;
+}
+
+struct batch *
+batch_new(size_t capacity)
+{
+	struct batch *b = memory_or_die(calloc(1, sizeof *b));
+
+	b->capacity = capacity;
+	b->seen = memory_or_die(malloc(capacity));
+	b->new_digests = memory_or_die(malloc(capacity *
+	    sizeof *b->new_digests));
+	b->new_items = memory_or_die(malloc(capacity * sizeof *b->new_items));
+	b->slots = memory_or_die(calloc(slot_count(capacity),
+	    sizeof *b->slots));
+	for (b->stamp_step = 1; b->stamp_step < capacity; )
+		b->stamp_step *= 2;
+	return b;
+}
+
+void
+batch_free(struct batch *b)
+{
+	if (b == NULL)
+		return;
+	free(b->seen);
+	free(b->new_digests);
+	free(b->new_items);
+	free(b->slots);
+	free(b->taken);
+	free(b);
+}
+
+int
+batch_probe(struct batch *b, struct filter *filter, struct error *error)
+{
+	return filter_probe(filter, b->digests, b->count, b->seen, error);
+}
+
+/* The items that are not in the filter; no branch depends on an item. */
+static void
+collect_unseen(struct batch *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->count; i++) {
+		b->new_digests[n] = b->digests[i];
+		b->new_items[n] = (uint32_t)i;
+		n += !b->seen[i];
+	}
+	b->new_count = n;
+}
+
+/* A new stamp empties the table; stamps run out once in many batches. */
+static void
+empty_slots(struct batch *b)
+{
+	b->stamp += b->stamp_step;
+	if (b->stamp != 0)
+		return;
+	memset(b->slots, 0, slot_count(b->capacity) * sizeof *b->slots);
+	b->stamp = b->stamp_step;
+}
+
+/* Of those, repeats within the batch count as seen: a small exact table. */
+static void
+drop_repeats(struct batch *b)
+{
+	size_t mask = slot_count(b->new_count) - 1, kept = 0;
+	uint32_t place_mask = b->stamp_step - 1, stamp;
+
+	empty_slots(b);
+	stamp = b->stamp;
+	for (size_t i = 0; i < b->new_count; i++) {
+		struct digest d = b->new_digests[i];
+		uint32_t item = b->new_items[i];
+		size_t slot = (size_t)d.low & mask;
+		int repeated = 0;
+
+		for (; (b->slots[slot] & ~place_mask) == stamp;
+		    slot = (slot + 1) & mask) {
+			struct digest other =
+			    b->new_digests[b->slots[slot] & place_mask];
+			if (other.low == d.low && other.high == d.high) {
+				repeated = 1;
+				break;
+			}
+		}
+		if (repeated)
+			b->seen[item] = 1;
+		if (repeated || (b->asks != NULL && b->asks[item]))
+			continue;
+		b->new_digests[kept] = d;
+		b->new_items[kept] = item;
+		b->slots[slot] = stamp | (uint32_t)kept++;
+	}
+	b->new_count = kept;
+}
+
+void
+batch_collect(struct batch *b, int repeats)
+{
+	collect_unseen(b);
+	if (repeats)
+		drop_repeats(b);
+}
+
+int
+batch_reserve(struct batch *b, struct filter *filter, struct error *error)
+{
+	uint64_t room = filter_reserve(filter, b->new_count, error);
+
+	if (room >= b->new_count)
+		return 0;
+	b->count = b->new_items[room];
+	b->new_count = (size_t)room;
+	return error->status == STATUS_OK ? 1 : -1;
+}
+
+int
+batch_mark(struct batch *b, size_t n, struct filter *filter,
+    struct error *error)
+{
+	return n == 0 ? 0 : filter_mark(filter, b->new_digests, n, error);
+}
+
+int
+batch_claim(struct batch *b, struct filter *filter, struct error *error)
+{
+	size_t kept = 0;
+	int result;
+
+	if (b->new_count == 0)
+		return 0;
+	if (b->taken == NULL)
+		b->taken = memory_or_die(malloc(b->capacity));
+	result = filter_claim(filter, b->new_digests, b->new_count, b->taken,
+	    error);
+	for (size_t i = 0; i < b->new_count; i++) {
+		b->seen[b->new_items[i]] = b->taken[i];
+		b->new_digests[kept] = b->new_digests[i];
+		b->new_items[kept] = b->new_items[i];
+		kept += !b->taken[i];
+	}
+	b->new_count = kept;
+	return result;
+}

@@ -1,0 +1,74 @@
+/*
+ * A batch of digests on its way through a filter: which of them are new, room
+ * for those, and marking them. Knows nothing of input and output; the caller
+ * decides the order: a stream writes, then marks; a server marks, then answers.
+ *
+ *     batch->digests, batch->count (and batch->asks): set by the caller
+ *     batch_probe     which are in the filter?
+ *     batch_collect   which of the others are new?
+ *     batch_reserve   room for the new ones
+ *     batch_mark      remember them
+ */
+#ifndef BATCH_H
+#define BATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "bits/hash.h"
+
+struct filter;
+
+struct batch {
+	size_t capacity;              /* items there is room for */
+	size_t count;                 /* items */
+	const struct digest *digests; /* of each; not owned */
+	const uint8_t *asks;          /* 1 where an item is only asked for,
+	                                 not marked; NULL: none. Not ours */
+	uint8_t *seen;                /* 1 where an item was seen before */
+	size_t new_count;             /* items to be marked, */
+	struct digest *new_digests;   /* their digests */
+	uint32_t *new_items;          /* and numbers, in order */
+	/* To find repeats: a hash table of stamp + place in new_digests. */
+	uint32_t *slots;
+	uint32_t stamp, stamp_step;   /* of this batch: others are empty */
+	uint8_t *taken;               /* new items that another client took */
+};
+
+struct batch *batch_new(size_t capacity);
+void batch_free(struct batch *batch); /* NULL is none */
+
+/* Fill seen[] from the filter. Returns 0, or -1 with `error` filled. */
+int batch_probe(struct batch *batch, struct filter *filter,
+    struct error *error);
+
+/*
+ * Collect the items that were not seen. With `repeats`, a copy of an earlier
+ * item of the batch that is to be marked counts as seen: a second copy is not
+ * new, and a later query finds it.
+ */
+void batch_collect(struct batch *batch, int repeats);
+
+/*
+ * Make room for the new items in the filter. If there is not enough, the batch
+ * is cut before the first new item without room, and the rest stays valid:
+ * returns -1 with `error` filled, or 1 if the items cut off should come again
+ * in another batch.
+ */
+int batch_reserve(struct batch *batch, struct filter *filter,
+    struct error *error);
+
+/* Mark the first `n` new items. Returns 0, or -1 with `error` filled. */
+int batch_mark(struct batch *batch, size_t n, struct filter *filter,
+    struct error *error);
+
+/*
+ * Instead of reserve and mark: claim the new items. Those that another client
+ * claimed first are then seen, and no longer new. On failure (-1), items that
+ * are still new are ours; of the others, nothing is known.
+ */
+int batch_claim(struct batch *batch, struct filter *filter,
+    struct error *error);
+
+#endif

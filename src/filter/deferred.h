@@ -1,0 +1,64 @@
+/*
+ * Marks that are held back until their lines are safe: a filter on top of
+ * another one. For --sync, until the output is on the disk; for --atomic, until
+ * the whole run has succeeded.
+ *
+ * Until then, the run's new lines are looked up in a pending filter in memory,
+ * whose error rate is the share of p that the layers leave (sizing.h). Their
+ * digests are kept in a list, or in the journal, until they are marked in the
+ * filter.
+ */
+#ifndef DEFERRED_H
+#define DEFERRED_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct filter;
+
+/* Makes the lines safe: returns 0, or -1 with `error` filled. */
+struct deferred_promise {
+	int (*keep)(void *context, struct error *error);
+	void *context;
+};
+
+/*
+ * Hold back the marks for *filter, which is in a file: *filter becomes the
+ * filter that does so, and closing it closes both. If `journaled`, all are kept
+ * in its journal until deferred_commit. If not, a full list is marked at once,
+ * after `promise` was kept. On failure *filter is unchanged.
+ *
+ * Closing it discards what is still held: it is not remembered. But a journal
+ * that has its commit and could not be applied stays for the next run.
+ */
+int deferred_begin(struct filter **filter, int journaled,
+    const struct deferred_promise *promise, struct error *error);
+
+/*
+ * Mark all that is held. First the filter is extended and the journal synced,
+ * so that what can fail fails here. Then `promise` is kept; then the journal
+ * gets its commit, the bits are set and synced, and the journal is removed.
+ */
+int deferred_commit(struct filter *filter,
+    const struct deferred_promise *promise, struct error *error);
+
+/*
+ * After a filter file was opened for writing: apply the journal of a run that
+ * ended after its commit (reported to `notice`), and remove that of a run that
+ * ended before.
+ */
+int deferred_recover(struct filter *filter, void (*notice)(const char *text),
+    struct error *error);
+
+/*
+ * For readers, which change nothing: take a complete journal as a part of
+ * *filter, if there is one. Otherwise *filter is unchanged.
+ */
+int deferred_read(struct filter **filter, struct error *error);
+
+/* If `from` reads a journal, mark the journal's digests in `to`. */
+int deferred_copy(const struct filter *from, struct filter *to,
+    struct error *error);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * How full a filter is, and what that means: from a sample of its bits, or
+ * computed from the shapes of its layers.
+ */
+#ifndef FIGURES_H
+#define FIGURES_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "filter/estimate.h"
+#include "filter/filter.h"
+
+/*
+ * Estimates for layer i, from at most `pages` pages of it. Pages that can't be
+ * read count as empty, and `error` is filled; else it is unchanged.
+ */
+struct estimate figures_of_layer(struct filter *filter, unsigned i,
+    uint64_t pages, struct error *error);
+
+/* The rate of unseen lines found in any of the layers with these rates. */
+double figures_joined_rate(const double *rates, unsigned count);
+
+/*
+ * The rate of the whole filter now, from the bits of at most `pages` pages a
+ * layer. Pages that can't be read count as empty.
+ */
+double figures_error_rate(struct filter *filter, uint64_t pages);
+
+/* The share of its capacity that is used, by the counters. */
+double figures_fullness(const struct filter *filter);
+
+/* A filter at the beginning of a run. */
+struct figures_start {
+	struct table table;
+	uint64_t lines[FORMAT_LAYERS_MAX]; /* judging by the bits: for
+	                        overfilled layers, counters are too low */
+};
+void figures_start(struct filter *filter, struct figures_start *start);
+
+/*
+ * The expected number of a run's new lines that were taken for seen: the rate
+ * summed up over the new lines, computed from the layers' shapes. Negative if
+ * unknown, since almost every line is taken for seen.
+ */
+double figures_expected_dropped(const struct filter *filter,
+    const struct figures_start *start);
+
+/*
+ * Read the whole layer i, which has a checksum. Returns 1 if it is right, 0 if
+ * not, -1 with `error` filled (it could not be read, or a signal asks to stop).
+ */
+int figures_verify_layer(struct filter *filter, unsigned i,
+    struct error *error);
+
+#endif

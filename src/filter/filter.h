@@ -1,0 +1,181 @@
+/*
+ * A filter remembers digests. Its location says where: in a file, in the memory
+ * of this process (NULL), or on a server. These functions work on all of them;
+ * the inside is private to filter/. filter.c has the functions, location.c
+ * those that open and create one, backend.h the operations that each kind of
+ * filter implements.
+ *
+ * Works on batches of digests, in one thread at a time; only filter_prefetch
+ * may run in other threads at the same time. Functions return 0, or -1 with
+ * `error` filled; exceptions are stated. Never prints, and knows nothing of
+ * lines.
+ */
+#ifndef FILTER_H
+#define FILTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "bits/hash.h"
+#include "disk/format.h"
+#include "disk/lock.h"
+#include "filter/plan.h"
+
+struct filter;
+
+/*
+ * Open the filter at `location`. Returns 1 if there is none. Every field is
+ * checked before anything is mapped; a filter that is refused is not changed.
+ * If writable, a journal that an earlier run left is finished first (reported
+ * to wait.notice); if not, a complete journal counts as a part of the filter.
+ */
+int filter_open(struct filter **filter, const char *location,
+    const struct filter_use *use, struct error *error);
+
+/*
+ * Create an empty filter. It gets its name once it is complete; an existing one
+ * is replaced if `replace`, else 1 is returned. It is then open, locked and
+ * writable.
+ */
+int filter_create(struct filter **filter, const char *location, int replace,
+    const struct filter_plan *plan, const struct filter_use *use,
+    struct error *error);
+
+/*
+ * The same in two steps, for a caller that fills it page by page:
+ * filter_prepare creates it with the layers of `table`; filter_publish gives it
+ * its name (before that, filter_close removes it). The header gets a new id and
+ * time.
+ */
+int filter_prepare(struct filter **filter, const char *location,
+    const struct header *header, const struct table *table,
+    struct error *error);
+int filter_write_pages(struct filter *filter, unsigned layer, uint64_t first,
+    size_t pages, const uint8_t *from, struct error *error);
+int filter_publish(struct filter *filter, int replace, struct error *error);
+
+/*
+ * Remove the filter at `location`, which is on a server; returns 1 if there is
+ * none. Clients that use it fail.
+ */
+int filter_remove(const char *location, const struct lock_wait *wait,
+    struct error *error);
+
+/*
+ * Write back what is only in memory and close, also after a failed run. NULL
+ * does nothing.
+ */
+int filter_close(struct filter *filter, struct error *error);
+
+/* What it was made for, and its hash: valid while it is open. */
+const struct header *filter_header(const struct filter *filter);
+
+/* Its current layers, with their counters: valid until the next call. */
+const struct table *filter_table(const struct filter *filter);
+
+/* Its name for messages; "the filter in memory" if it has no location. */
+const char *filter_name(const struct filter *filter);
+
+/* Its file's name, links resolved; NULL if it isn't in a file. */
+const char *filter_path(const struct filter *filter);
+
+/* What this run does when it is full. */
+enum growth filter_growth(const struct filter *filter);
+
+/* How many more lines layer i takes; UINT64_MAX if it may be overfilled. */
+uint64_t filter_layer_room(const struct filter *filter, unsigned i);
+
+/* The best number of digests for a batch. */
+size_t filter_batch_lines(const struct filter *filter);
+
+/* Start fetching what the next probe of these digests needs from memory. */
+void filter_prefetch(const struct filter *filter,
+    const struct digest *digests, size_t n);
+
+/* found[i] = is digest i in the filter? */
+int filter_probe(struct filter *filter, const struct digest *digests,
+    size_t n, uint8_t *found, struct error *error);
+
+/*
+ * Make room for `wanted` new lines: grows the filter by as many layers as it
+ * takes. Returns how many there is room for. If fewer than wanted, `error` says
+ * why (STATUS_FULL, or the system's reason); or its status is STATUS_OK, and
+ * there is room again after the other lines are probed again (a window has
+ * moved on).
+ */
+uint64_t filter_reserve(struct filter *filter, uint64_t wanted,
+    struct error *error);
+
+/*
+ * Start to make more room in the background, and take over room that is ready:
+ * filter_reserve waits for it, and reports its errors, only when the room is
+ * needed. Does nothing if the filter doesn't grow or can't do so ahead.
+ */
+void filter_grow_ahead(struct filter *filter);
+
+/*
+ * Remember n digests, for which there must be room. On failure, some may be
+ * remembered.
+ */
+int filter_mark(struct filter *filter, const struct digest *digests,
+    size_t n, struct error *error);
+
+/*
+ * Remember n new digests, making room for them, and say which of them another
+ * client of the filter has remembered meanwhile: taken[i] is 0 if digest i is
+ * ours. On failure, taken[i] is also 1 if that is unknown, or nothing was done.
+ * Only for filters on servers, opened with use.claim.
+ */
+int filter_claim(struct filter *filter, const struct digest *digests,
+    size_t n, uint8_t *taken, struct error *error);
+
+/* Like filter_mark, but in a given layer: for applying a journal. */
+int filter_mark_layer(struct filter *filter, unsigned layer,
+    const struct digest *digests, size_t n, struct error *error);
+
+/*
+ * Marks that are only in memory: after how many milliseconds without input they
+ * are worth writing (-1: there are none). filter_write_back writes them so that
+ * they survive the process: at once if `all`, else only when it is due, which
+ * is every second, or less often if it takes long.
+ */
+int filter_idle_after(const struct filter *filter);
+int filter_write_back(struct filter *filter, int all, struct error *error);
+
+/* Sync all that is remembered to the disk. A failure is final. */
+int filter_sync(struct filter *filter, struct error *error);
+
+/* Read pages of a layer as they are now, including what is only in memory. */
+int filter_read_pages(struct filter *filter, unsigned layer, uint64_t first,
+    size_t pages, uint8_t *to, struct error *error);
+
+/* Lines marked beyond the capacity in this run (--on-full=warn). */
+uint64_t filter_overfilled(const struct filter *filter);
+
+/* Lines in a journal that a reader takes as a part of the filter. */
+uint64_t filter_waiting(const struct filter *filter);
+
+/* The length of the filter's file or memory, in bytes; private memory. */
+uint64_t filter_bytes(const struct filter *filter);
+uint64_t filter_private_bytes(const struct filter *filter);
+
+/*
+ * Which process has it locked, as lock_holder; 0 if none or unknown.
+ */
+pid_t filter_holder(const struct filter *filter,
+    char name[LOCK_HOLDER_NAME]);
+
+/* What a filter on a server has cost so far. */
+struct filter_traffic {
+	uint64_t round_trips;  /* how often replies were waited for */
+	uint64_t sent;         /* bytes */
+	uint64_t received;
+	uint64_t answered_here; /* lines found without asking it */
+};
+
+/* Returns 0 if it isn't on a server. */
+int filter_traffic(const struct filter *filter,
+    struct filter_traffic *traffic);
+
+#endif

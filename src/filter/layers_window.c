@@ -1,0 +1,119 @@
+/* How a window moves on: window.h has the arithmetic. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "filter/layers_inside.h"
+#include "filter/window.h"
+
+/*
+ * Readers leave out generations that are over, though the file still has them.
+ * Returns whether any is left.
+ */
+int
+layers_forget(struct layers *f)
+{
+	unsigned over, layers;
+
+	if (!layers_is_windowed(f))
+		return 1;
+	over = window_over(&f->table, &f->header.window, layers_now());
+	/* A filter always has a generation, to describe it. */
+	f->all_over = over == f->table.generation_count;
+	layers = window_drop(&f->table, over - (unsigned)f->all_over);
+	if (f->arrays.count >= layers)
+		arrays_drop(&f->arrays, layers);
+	for (unsigned i = 0; i < f->table.count && f->all_over; i++)
+		f->table.layers[i].lines = 0;
+	return !f->all_over;
+}
+
+/* The clock was set back: report what is done about it. */
+static void
+tell_clock(const struct layers *f, int64_t back)
+{
+	char text[5000];
+
+	snprintf(text, sizeof text, "%s: the clock went back by %" PRId64
+	    " s: all lines keep their age", layers_name(f), back);
+	if (f->file.lock.wait.notice != NULL)
+		f->file.lock.wait.notice(text);
+}
+
+/* The next layer's shape and place; `among` has those that use the file. */
+static int
+plan_generation(struct layers *f, struct table *next,
+    const struct table *among, struct layer_entry *layer, struct error *error)
+{
+	*layer = (struct layer_entry){ .created = (uint64_t)time(NULL),
+		.capacity = window_generation_capacity(f->header.capacity),
+		.generation = next->generation_count - 1 };
+	if (window_layer(&layer->geometry, layer->capacity,
+	    f->header.error_rate, f->header.growth != GROWTH_GROW, 0,
+	    &layer->error_rate, error) < 0)
+		return -1;
+	return layers_place(f, next, among, layer, error);
+}
+
+/*
+ * Drop the generations that are over, and begin the next one if it is due. Both
+ * slots of the table say so, and are on the disk, before the space of a dropped
+ * layer is cleared: no older slot can refer to space that is used again.
+ */
+static int
+turn_locked(struct layers *f, int64_t now, struct error *error)
+{
+	const struct window *window = &f->header.window;
+	struct table next = f->table, old;
+	struct layer_entry layer;
+	int64_t back = window_shift(&next, window, now);
+	unsigned dropped;
+	int due;
+
+	if (back > 0)
+		tell_clock(f, back);
+	due = window_is_due(&next, window, now) &&
+	    next.generation_count - window_over(&next, window, now) <
+	    WINDOW_PLACES;
+	if (due)
+		window_begin(&next, window, now);
+	dropped = window_drop(&next, window_over(&next, window, now));
+	if (due && plan_generation(f, &next, &f->table, &layer, error) < 0)
+		return -1;
+	if (due)
+		next.layers[next.count++] = layer;
+	next.sealing = (struct sealing){ 0 };
+	if (layers_in_file(f) &&
+	    (tables_publish(&f->tables, &next, error) < 0 ||
+	    file_sync(&f->file, error) < 0))
+		return -1;
+	old = f->table;
+	f->table = next;
+	arrays_drop(&f->arrays, dropped);
+	for (unsigned i = 0; i < dropped && layers_in_file(f); i++)
+		file_punch(&f->file, old.layers[i].offset,
+		    old.layers[i].geometry.pages * PAGE_BYTES);
+	return layers_map(f, 1, error);
+}
+
+int
+layers_turn(struct layers *f, struct error *error)
+{
+	const struct window *window = &f->header.window;
+	int64_t now = layers_now();
+	struct table trial = f->table;
+	int result;
+
+	if (window_shift(&trial, window, now) == 0 &&
+	    window_over(&trial, window, now) == 0 &&
+	    !window_is_due(&trial, window, now))
+		return 0;
+	if (tables_lock(&f->tables, error) < 0)
+		return -1;
+	result = arrays_write_back(&f->arrays, 1, error);
+	if (result == 0)
+		result = layers_update_table(f, error);
+	if (result == 0)
+		result = turn_locked(f, now, error);
+	tables_unlock(&f->tables);
+	return result;
+}

@@ -1,0 +1,414 @@
+#include "filter/merge.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/number.h"
+#include "base/signals.h"
+#include "filter/deferred.h"
+#include "filter/estimate.h"
+
+/* How many pages are read from each filter at a time. */
+#define PIECE_PAGES 256
+/* Pages in a sample: they tell the rate of a joined layer to a few percent. */
+#define SAMPLE_PAGES 4096
+
+/* A layer of an input; `joined` is the next one in the union's layer. */
+struct source {
+	struct filter *filter;
+	unsigned layer;
+	int placed;
+	struct source *joined;
+};
+
+struct plan {
+	struct table table;
+	struct source *sources; /* all layers of all inputs, in order */
+	size_t source_count;
+	struct source *first[FORMAT_LAYERS_MAX]; /* of each layer */
+	uint8_t *buffer; /* 2 * PIECE_PAGES, aligned to a page */
+	uint8_t *sample; /* SAMPLE_PAGES of the layer that is planned */
+	uint8_t *trial;  /* the same, with one more source in it */
+};
+
+static int
+differ(struct error *error, const struct filter *a, const struct filter *b,
+    const char *field, const char *x, const char *y)
+{
+	return error_set(error, STATUS_USAGE, "%s and %s can't be merged: %s"
+	    " is %s in one and %s in the other", filter_name(a),
+	    filter_name(b), field, x, y);
+}
+
+static const char *
+flat_recipe(char text[FORMAT_RECIPE_MAX + 1], const struct filter *f)
+{
+	if (filter_header(f)->recipe[0] == '\0')
+		return "the whole line";
+	strcpy(text, filter_header(f)->recipe);
+	for (char *p = text; *p != '\0'; p++) {
+		if (*p == '\n')
+			*p = p[1] == '\0' ? '\0' : ' ';
+	}
+	return text;
+}
+
+static const char *
+window_name(char text[40], const struct window *window)
+{
+	snprintf(text, 40, window->kind == WINDOW_NONE ? "none" :
+	    window->kind == WINDOW_LINES ? "%" PRIu64 " new lines" :
+	    "%" PRIu64 " s", window->length);
+	return text;
+}
+
+/* Not the secret itself: it is one. */
+static void
+secret_name(char text[40], const struct hash *hash)
+{
+	snprintf(text, 40, "one with the checksum %08lx",
+	    crc32(crc32(0, NULL, 0), hash->secret,
+	    (uInt)hash_secret_bytes(hash->kind)));
+}
+
+static int
+check_mergeable(const struct filter *a, const struct filter *b,
+    struct error *error)
+{
+	const struct header *x = filter_header(a), *y = filter_header(b);
+	char p[FORMAT_RECIPE_MAX + 1], q[FORMAT_RECIPE_MAX + 1];
+
+	if (x->hash.kind != y->hash.kind)
+		return differ(error, a, b, "the hash",
+		    hash_name(x->hash.kind), hash_name(y->hash.kind));
+	if (memcmp(x->hash.secret, y->hash.secret,
+	    hash_secret_bytes(x->hash.kind)) != 0) {
+		secret_name(p, &x->hash);
+		secret_name(q, &y->hash);
+		return differ(error, a, b, "the hash's secret", p, q);
+	}
+	if (strcmp(x->recipe, y->recipe) != 0)
+		return differ(error, a, b, "the key", flat_recipe(p, a),
+		    flat_recipe(q, b));
+	if (x->error_rate < y->error_rate || x->error_rate > y->error_rate)
+		return differ(error, a, b, "the error rate",
+		    number_format_rate(p, x->error_rate),
+		    number_format_rate(q, y->error_rate));
+	if (x->window.kind != y->window.kind ||
+	    x->window.length != y->window.length)
+		return differ(error, a, b, "--window",
+		    window_name(p, &x->window), window_name(q, &y->window));
+	if (x->window.kind == WINDOW_LINES && a != b) {
+		return error_set(error, STATUS_USAGE, "%s and %s can't be"
+		    " merged: with a window of new lines, nobody knows which"
+		    " of them came first", filter_name(a), filter_name(b));
+	}
+	if (x->growth != y->growth)
+		return differ(error, a, b, "--on-full",
+		    format_growth_name(x->growth),
+		    format_growth_name(y->growth));
+	return 0;
+}
+
+static const struct layer_entry *
+entry(const struct source *source)
+{
+	return &filter_table(source->filter)->layers[source->layer];
+}
+
+/* Of the source's generation; 0 without a window. */
+static int64_t
+number_of(const struct source *source)
+{
+	const struct table *table = filter_table(source->filter);
+
+	return table->generation_count == 0 ? 0 :
+	    table->generations[entry(source)->generation].number;
+}
+
+static int
+read_pages(const struct source *source, uint64_t first, size_t pages,
+    uint8_t *to, struct error *error)
+{
+	return filter_read_pages(source->filter, source->layer, first, pages,
+	    to, error);
+}
+
+static void
+join(uint8_t *to, const uint8_t *from, size_t nbytes)
+{
+	for (size_t i = 0; i < nbytes; i++)
+		to[i] |= from[i];
+}
+
+/* OR the pages [first, first + pages) of joined sources into the buffer. */
+static int
+read_union(const struct plan *plan, const struct source *source,
+    uint64_t first, size_t pages, struct error *error)
+{
+	uint8_t *more = plan->buffer + PIECE_PAGES * PAGE_BYTES;
+
+	if (read_pages(source, first, pages, plan->buffer, error) < 0)
+		return -1;
+	while ((source = source->joined) != NULL) {
+		if (read_pages(source, first, pages, more, error) < 0)
+			return -1;
+		join(plan->buffer, more, pages * PAGE_BYTES);
+	}
+	return 0;
+}
+
+struct sampling {
+	const struct plan *plan;
+	const struct source *source;
+	struct error *error;
+};
+
+static const uint8_t *
+trial_page(void *context, uint64_t i, uint64_t page)
+{
+	const struct sampling *s = context;
+	uint8_t *both = s->plan->trial + i * PAGE_BYTES;
+
+	if (read_pages(s->source, page, 1, both, s->error) < 0)
+		return NULL;
+	join(both, s->plan->sample + i * PAGE_BYTES, PAGE_BYTES);
+	return both;
+}
+
+/* Estimate the planned layer with this source in it, from a sample. */
+static int
+try_source(const struct plan *plan, const struct source *source,
+    struct estimate *estimate, struct error *error)
+{
+	struct sampling sampling = { plan, source, error };
+
+	return estimate_sample(&entry(source)->geometry, SAMPLE_PAGES,
+	    trial_page, &sampling, estimate);
+}
+
+static void
+accept_source(struct plan *plan, struct source *source)
+{
+	uint8_t *sample = plan->trial;
+
+	plan->trial = plan->sample;
+	plan->sample = sample;
+	source->placed = 1;
+}
+
+static int
+same_shape(const struct layer_entry *a, const struct layer_entry *b)
+{
+	return geometry_is_same(&a->geometry, &b->geometry) &&
+	    a->capacity == b->capacity;
+}
+
+/*
+ * Append the source's layer, and join with it all later ones that fit. So each
+ * goes into the first layer that has room for it, with one sample in memory at
+ * a time. With a window, only those of one generation are joined.
+ */
+static int
+place(struct plan *plan, struct source *source, unsigned generation,
+    struct error *error)
+{
+	unsigned most = plan->table.generation_count > 0 ?
+	    FORMAT_WINDOW_LAYERS_MAX : FORMAT_LAYERS_MAX;
+	struct source *end = plan->sources + plan->source_count;
+	struct source **tail = &source->joined;
+	struct layer_entry *layer = &plan->table.layers[plan->table.count];
+	struct estimate estimate;
+
+	if (plan->table.count == most) {
+		return error_set(error, STATUS_FULL, "more than %u layers"
+		    " can't be kept side by side", most);
+	}
+	*layer = *entry(source);
+	layer->generation = generation;
+	layer->offset = format_table_end(&plan->table);
+	layer->sealed = 0;
+	layer->checksum = 0;
+	plan->first[plan->table.count++] = source;
+	memset(plan->sample, 0, SAMPLE_PAGES * PAGE_BYTES);
+	if (try_source(plan, source, &estimate, error) < 0)
+		return -1;
+	accept_source(plan, source);
+	for (struct source *other = source + 1; other < end; other++) {
+		if (other->placed || !same_shape(layer, entry(other)) ||
+		    number_of(source) != number_of(other))
+			continue;
+		if (try_source(plan, other, &estimate, error) < 0)
+			return -1;
+		/* In a full layer, planned and sampled rate differ a little. */
+		if (estimate.error_rate > 1.02 * layer->error_rate)
+			continue;
+		accept_source(plan, other);
+		layer->lines = estimate_lines(&estimate, layer->capacity);
+		*tail = other;
+		tail = &other->joined;
+	}
+	return 0;
+}
+
+static int
+write_layers(const struct plan *plan, struct filter *out, struct error *error)
+{
+	for (unsigned i = 0; i < plan->table.count; i++) {
+		const struct layer_entry *layer = &plan->table.layers[i];
+		uint64_t total = layer->geometry.pages;
+
+		for (uint64_t page = 0; page < total; page += PIECE_PAGES) {
+			size_t pages = total - page < PIECE_PAGES ?
+			    (size_t)(total - page) : PIECE_PAGES;
+
+			if (signals_stop) {
+				return error_set(error, 128 + signals_stop,
+				    "stopped by a signal");
+			}
+			if (read_union(plan, plan->first[i], page, pages,
+			    error) < 0 || filter_write_pages(out, i, page,
+			    pages, plan->buffer, error) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static struct plan *
+plan_new(struct filter *const *filters, size_t count)
+{
+	struct plan *plan = memory_or_die(calloc(1, sizeof *plan));
+
+	plan->buffer = memory_or_die(aligned_alloc(PAGE_BYTES,
+	    2 * PIECE_PAGES * PAGE_BYTES));
+	plan->sample = memory_or_die(aligned_alloc(PAGE_BYTES,
+	    SAMPLE_PAGES * PAGE_BYTES));
+	plan->trial = memory_or_die(aligned_alloc(PAGE_BYTES,
+	    SAMPLE_PAGES * PAGE_BYTES));
+	plan->sources = memory_or_die(calloc(count * FORMAT_LAYERS_MAX,
+	    sizeof *plan->sources));
+	for (size_t i = 0; i < count; i++) {
+		for (unsigned j = 0; j < filter_table(filters[i])->count; j++) {
+			plan->sources[plan->source_count++] =
+			    (struct source){ filters[i], j, 0, NULL };
+		}
+	}
+	return plan;
+}
+
+/* Add it in the order of numbers, each once, with its latest end. */
+static int
+add_generation(struct table *table, const struct generation *new,
+    struct error *error)
+{
+	unsigned i = table->generation_count;
+	struct generation *g = table->generations;
+
+	while (i > 0 && g[i - 1].number > new->number)
+		i--;
+	if (i > 0 && g[i - 1].number == new->number) {
+		if (g[i - 1].end < new->end)
+			g[i - 1].end = new->end;
+		return 0;
+	}
+	if (table->generation_count == FORMAT_GENERATIONS_MAX) {
+		return error_set(error, STATUS_FAILED, "can't be merged: they"
+		    " cover more time than a window; use each of them first");
+	}
+	memmove(g + i + 1, g + i,
+	    (table->generation_count++ - i) * sizeof *g);
+	g[i] = *new;
+	return 0;
+}
+
+static int
+plan_generations(struct plan *plan, struct filter *const *filters,
+    size_t count, struct error *error)
+{
+	struct generation *g = plan->table.generations;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct table *table = filter_table(filters[i]);
+
+		for (unsigned j = 0; j < table->generation_count; j++) {
+			if (add_generation(&plan->table,
+			    &table->generations[j], error) < 0)
+				return -1;
+		}
+	}
+	/* None ends before an older one, which marks may have extended. */
+	for (unsigned i = 1; i < plan->table.generation_count; i++) {
+		if (g[i].end < g[i - 1].end)
+			g[i].end = g[i - 1].end;
+	}
+	return 0;
+}
+
+/* Generation by generation; without a window, all of them. */
+static int
+plan_layers(struct plan *plan, struct error *error)
+{
+	unsigned generations = plan->table.generation_count;
+
+	for (unsigned g = 0; g == 0 || g < generations; g++) {
+		for (size_t i = 0; i < plan->source_count; i++) {
+			struct source *source = &plan->sources[i];
+
+			if (!source->placed && (generations == 0 ||
+			    number_of(source) ==
+			    plan->table.generations[g].number) &&
+			    place(plan, source, g, error) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static void
+plan_free(struct plan *plan)
+{
+	free(plan->buffer);
+	free(plan->sample);
+	free(plan->trial);
+	free(plan->sources);
+	free(plan);
+}
+
+int
+merge_filters(struct filter **out, const char *path, int replace,
+    struct filter *const *filters, size_t count, struct error *error)
+{
+	struct plan *plan = plan_new(filters, count);
+	struct header header = *filter_header(filters[0]);
+	struct filter *made = NULL;
+	struct error second;
+	int result = -1;
+
+	for (size_t i = 0; i < count; i++) {
+		if (check_mergeable(filters[0], filters[i], error) < 0)
+			goto done;
+		if (filter_header(filters[i])->capacity > header.capacity)
+			header.capacity = filter_header(filters[i])->capacity;
+	}
+	if (plan_generations(plan, filters, count, error) < 0 ||
+	    plan_layers(plan, error) < 0)
+		goto done;
+	if (filter_prepare(&made, path, &header, &plan->table, error) < 0)
+		goto done;
+	result = write_layers(plan, made, error);
+	for (size_t i = 0; result == 0 && i < count; i++)
+		result = deferred_copy(filters[i], made, error);
+	if (result == 0)
+		result = filter_publish(made, replace, error);
+	if (result == 0)
+		*out = made;
+	else
+		filter_close(made, &second);
+done:
+	plan_free(plan);
+	return result;
+}

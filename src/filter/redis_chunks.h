@@ -1,0 +1,38 @@
+/*
+ * The chunks of a filter's layers on a server, as a whole: making, closing and
+ * removing them. Functions return 0, or -1 with `error` filled.
+ */
+#ifndef REDIS_CHUNKS_H
+#define REDIS_CHUNKS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "disk/format.h"
+#include "filter/redis_server.h"
+
+/* Make a layer's missing chunks, all zero, and wait. */
+int chunks_make(struct server *server, const struct table *table,
+    unsigned layer, struct error *error);
+
+/* Close a layer for claims, and wait. */
+int chunks_close(struct server *server, const struct table *table,
+    unsigned layer, struct error *error);
+
+/* Remove the chunks and counters of all layers of a table. */
+int chunks_discard(struct server *server, const struct table *table,
+    struct error *error);
+
+/* Request that bytes of a chunk become these; redis_net_finish waits. */
+int chunk_write(struct server *server, unsigned layer, uint64_t chunk,
+    size_t at, const void *bytes, size_t nbytes, struct error *error);
+
+/* The error for a damaged chunk: `what` is wrong with it. */
+int chunk_damaged(const struct server *server, unsigned layer, uint64_t chunk,
+    const char *what, struct error *error);
+
+/* The error for an error reply about a chunk. */
+int chunk_refused(const struct server *server, unsigned layer, uint64_t chunk,
+    const char *text, struct error *error);
+
+#endif

@@ -1,0 +1,17 @@
+/* A filter's place on a server: what all parts of redis.h need. */
+#ifndef REDIS_SERVER_H
+#define REDIS_SERVER_H
+
+#include "filter/address.h"
+#include "filter/redis_layout.h"
+#include "filter/redis_net.h"
+
+struct server {
+	struct address address;
+	struct redis_net *net;
+	struct redis_keys keys;
+	unsigned slot; /* of all keys but chunks */
+	int finished;  /* the header says that there was a table */
+};
+
+#endif

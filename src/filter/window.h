@@ -1,0 +1,107 @@
+/*
+ * A window: what a filter that forgets on purpose remembers, and for how long.
+ * Only arithmetic on the table of layers and a clock; layers_window.c carries
+ * it out.
+ *
+ * A generation covers a quarter of the window and has its own layers; the last
+ * one takes new lines. By time, generation g covers the seconds from g *
+ * quarter to (g + 1) * quarter since 1970, and it is over when its end (that
+ * boundary, or the time its last line was marked, if later) is a whole window
+ * ago. By lines, it has room for a quarter of them, and it is over when four
+ * later ones are full. So a line is remembered for at least the window, and at
+ * most for a quarter longer.
+ */
+#ifndef WINDOW_H
+#define WINDOW_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "bits/sizing.h"
+#include "disk/format.h"
+
+/*
+ * Each generation has this share of the error rate, so that together they keep
+ * to it: five are alive, and for moments a sixth, since marks can be late.
+ */
+#define WINDOW_SHARE (1.0 / 6)
+/* The file has room for as many: the sixth is cleared while five are used. */
+#define WINDOW_PLACES 6
+
+/*
+ * The maximum size of the file of a filter for `capacity` lines in the window,
+ * as long as no generation gets more than a quarter of them; *geometry becomes
+ * the shape of one generation's layer. Returns 0, or -1 with `error` filled.
+ */
+int window_bytes(uint64_t capacity, double error_rate, int fixed,
+    struct geometry *geometry, uint64_t *nbytes, struct error *error);
+
+/*
+ * A window as people write it: a time ("30d"; number.h), or a number of lines
+ * in digits and an exponent ("1e8"), which becomes a multiple of four. Returns
+ * 0, or -1.
+ */
+int window_parse(struct window *window, const char *text);
+
+/*
+ * sizing_solve for a filter with this window: `bytes` becomes the maximum size
+ * of its file. For WINDOW_NONE, the same as sizing_solve.
+ */
+int window_solve(struct sizing *sizing, const struct window *window,
+    struct error *error);
+
+/*
+ * The shape of a generation's layer number j, for `capacity` lines, in a filter
+ * of rate `error_rate`; `fixed` as in sizing.h. *rate becomes the layer's.
+ * Returns 0, or -1 with `error` filled.
+ */
+int window_layer(struct geometry *geometry, uint64_t capacity,
+    double error_rate, int fixed, unsigned j, double *rate,
+    struct error *error);
+
+/* Lines that a generation of a filter for `capacity` lines is made for. */
+uint64_t window_generation_capacity(uint64_t capacity);
+
+/* The first generation of a new filter. */
+void window_start(struct table *table, const struct window *window,
+    int64_t now);
+
+/* How many of the oldest generations are over. */
+unsigned window_over(const struct table *table, const struct window *window,
+    int64_t now);
+
+/* Is it time for the next generation? */
+int window_is_due(const struct table *table, const struct window *window,
+    int64_t now);
+
+/* Append the next generation, which has no layer yet. */
+void window_begin(struct table *table, const struct window *window,
+    int64_t now);
+
+/*
+ * Drop the `count` oldest generations. Returns how many layers they had: the
+ * first ones of the table.
+ */
+unsigned window_drop(struct table *table, unsigned count);
+
+/* Lines are marked now: the last generation ends no earlier. Returns 1 if that
+ * changed the table. */
+int window_extend(struct table *table, const struct window *window,
+    int64_t now);
+
+/*
+ * If the clock went back to before the last generation began, shift all dates
+ * by as much, so that ages stay the same. Returns by how many seconds it went
+ * back, or 0.
+ */
+int64_t window_shift(struct table *table, const struct window *window,
+    int64_t now);
+
+/*
+ * The place of a new layer of `nbytes`: the first gap that no layer of either
+ * table uses, or the end.
+ */
+uint64_t window_place(const struct table *table, const struct table *also,
+    uint64_t nbytes);
+
+#endif

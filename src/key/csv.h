@@ -1,0 +1,71 @@
+/*
+ * Comma-separated values, RFC 4180: where a record and a field end. A quote
+ * opens a quoted field only at the field's beginning; in such a field, two
+ * quotes stand for one, and separators and line ends are data. A quote
+ * elsewhere is an ordinary byte.
+ *
+ * The UTF-8 byte order mark at the beginning of a record is not part of the
+ * first field, so that it doesn't hide a quote.
+ */
+#ifndef CSV_H
+#define CSV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct csv_format {
+	uint8_t separator;
+	uint8_t terminator; /* of a record */
+};
+
+/* The state of a scan; all zero at the beginning of a file. */
+struct csv_state {
+	enum {
+		CSV_RECORD_START,
+		CSV_MARK_1, /* after this many bytes of a byte order mark */
+		CSV_MARK_2,
+		CSV_FIELD_START,
+		CSV_PLAIN,
+		CSV_QUOTED,
+		CSV_QUOTE_IN_QUOTED
+	} in;
+	uint64_t lines;        /* terminators so far, */
+	uint64_t quoted_lines; /* of which these are inside quotes */
+	/* of the last opening quote, from 1 */
+	uint64_t quote_record, quote_line;
+};
+
+/*
+ * Continue the scan with the next `nbytes` of the stream. Returns where the
+ * last record in them ends (after its terminator), 0 if none does. Up to
+ * LOOPS_PADDING bytes after them may be read, whatever they are.
+ */
+size_t csv_scan(const struct csv_format *format, struct csv_state *state,
+    const uint8_t *data, size_t nbytes);
+
+/* Is the scan in a quoted field? At the end of a file, it was never closed. */
+int csv_in_quotes(const struct csv_state *state);
+
+/*
+ * As split of bits/loops.h, for whole records, including one that only the end
+ * of the file terminates. Up to LOOPS_PADDING bytes after `end` may be read,
+ * whatever they are.
+ */
+size_t csv_split(const struct csv_format *format, uint8_t *data,
+    const uint8_t *end, uint8_t **starts, size_t limit);
+
+/* Where the first field begins: after the byte order mark, if there is one. */
+const uint8_t *csv_begin(const struct csv_format *format, const uint8_t *data,
+    const uint8_t *end);
+
+/*
+ * One field of a record: [*field, *field + return value) are its bytes without
+ * the quotes around them; doubled quotes in it are still doubled, and *quoted
+ * says whether there can be any. *next becomes the beginning of the next field,
+ * or NULL if this was the last.
+ */
+size_t csv_field(const struct csv_format *format, const uint8_t *data,
+    const uint8_t *end, const uint8_t **field, int *quoted,
+    const uint8_t **next);
+
+#endif

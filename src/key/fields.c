@@ -1,0 +1,399 @@
+/*
+ * Bytes are looked at 64 at a time, as bits of a word, so up to LOOPS_PADDING
+ * bytes after a line may be read.
+ */
+#include "key/fields.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bits/loops.h"
+#include "key/columns.h"
+#include "key/csv.h"
+#include "key/join.h"
+
+static int
+parse_field(const char **text, uint32_t *field)
+{
+	const char *p = *text;
+	uint64_t value = 0;
+
+	for (; *p >= '0' && *p <= '9'; p++) {
+		value = value * 10 + (uint64_t)(*p - '0');
+		if (value > KEY_FIELD_MAX)
+			return -1;
+	}
+	if (p == *text || value == 0)
+		return -1;
+	*field = (uint32_t)value;
+	*text = p;
+	return 0;
+}
+
+static int
+compare_ranges(const void *a, const void *b)
+{
+	const struct key_range *x = a, *y = b;
+
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* Sort, and join those that touch: 2,1 and 1-2 are one recipe. */
+static void
+normalize(struct key_recipe *recipe)
+{
+	struct key_range *ranges = recipe->ranges;
+	unsigned n = 0;
+
+	qsort(ranges, recipe->range_count, sizeof *ranges, compare_ranges);
+	for (unsigned i = 0; i < recipe->range_count; i++) {
+		if (n > 0 && (ranges[n - 1].last == UINT32_MAX ||
+		    ranges[i].first <= ranges[n - 1].last + 1)) {
+			if (ranges[i].last > ranges[n - 1].last)
+				ranges[n - 1].last = ranges[i].last;
+		} else {
+			ranges[n++] = ranges[i];
+		}
+	}
+	recipe->range_count = n;
+}
+
+int
+key_ranges_parse(struct key_recipe *recipe, const char *text)
+{
+	struct key_recipe parsed = *recipe;
+
+	parsed.range_count = 0;
+	for (;;) {
+		struct key_range range = { 1, UINT32_MAX };
+		int open = *text == '-';
+
+		if (!open) {
+			if (parse_field(&text, &range.first) < 0)
+				return -1;
+			range.last = range.first;
+		}
+		if (*text == '-') {
+			text++;
+			range.last = UINT32_MAX;
+			if ((open || (*text >= '0' && *text <= '9')) &&
+			    parse_field(&text, &range.last) < 0)
+				return -1;
+		}
+		if (range.last < range.first)
+			return -1;
+		if (parsed.range_count == KEY_RANGES_MAX)
+			normalize(&parsed);
+		if (parsed.range_count == KEY_RANGES_MAX)
+			return -1;
+		parsed.ranges[parsed.range_count++] = range;
+		if (*text == '\0')
+			break;
+		if (*text++ != ',')
+			return -1;
+	}
+	normalize(&parsed);
+	*recipe = parsed;
+	return 0;
+}
+
+size_t
+key_ranges_format(const struct key_recipe *recipe, char *text, size_t nbytes)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < recipe->range_count; i++) {
+		const struct key_range *range = &recipe->ranges[i];
+
+		n += (size_t)snprintf(text + n, nbytes - n, "%s%" PRIu32,
+		    i == 0 ? "" : ",", range->first);
+		if (range->last == UINT32_MAX)
+			n += (size_t)snprintf(text + n, nbytes - n, "-");
+		else if (range->last != range->first)
+			n += (size_t)snprintf(text + n, nbytes - n,
+			    "-%" PRIu32, range->last);
+	}
+	return n;
+}
+
+int
+key_single_field(const struct key_recipe *r)
+{
+	return r->range_count == 1 && r->ranges[0].first == r->ranges[0].last;
+}
+
+/*
+ * Fields as in awk, found in words of 64 bits: bit i of `bits` is set if byte
+ * base[i] is in a field that was not handed out yet.
+ */
+struct words {
+	const uint8_t *base, *end;
+	uint64_t bits;
+	uint64_t (*blanks)(const uint8_t *p);
+};
+
+static inline void
+words_load(struct words *w)
+{
+	w->bits = ~w->blanks(w->base);
+	if (w->end - w->base < 64)
+		w->bits &= ((uint64_t)1 << (w->end - w->base)) - 1;
+}
+
+static inline void
+words_start(struct words *w, const uint8_t *data, size_t nbytes)
+{
+	*w = (struct words){ data, data + nbytes, 0, loops()->blanks };
+	if (nbytes > 0)
+		words_load(w);
+}
+
+/* The next field; returns 0 after the last. */
+static inline int
+words_next(struct words *w, struct key *field)
+{
+	uint64_t below, rest;
+
+	while (w->bits == 0) {
+		if (w->end - w->base <= 64)
+			return 0;
+		w->base += 64;
+		words_load(w);
+	}
+	field->data = w->base + __builtin_ctzll(w->bits);
+	/* bits | below: all ones up to the first blank after the field */
+	below = (w->bits & -w->bits) - 1;
+	rest = ~(w->bits | below);
+	while (rest == 0 && w->end - w->base > 64) {
+		w->base += 64;
+		words_load(w);
+		rest = ~w->bits;
+	}
+	if (rest == 0) {
+		field->nbytes = (size_t)(w->base + 64 - field->data);
+		w->bits = 0;
+	} else {
+		unsigned bit = (unsigned)__builtin_ctzll(rest);
+		field->nbytes = (size_t)(w->base + bit - field->data);
+		w->bits &= ~(((uint64_t)1 << bit) - 1);
+	}
+	return 1;
+}
+
+/* The chosen fields, split as in awk, joined by a blank: no field has one. */
+static struct key
+take_words(const struct key_recipe *r, struct key line,
+    struct key_scratch *scratch)
+{
+	uint8_t *to = scratch->data + scratch->used;
+	struct key key = { to, 0 }, field;
+	struct words words;
+	unsigned range = 0;
+
+	words_start(&words, line.data, line.nbytes);
+	for (uint32_t number = 1; range < r->range_count &&
+	    words_next(&words, &field); number++) {
+		if (number < r->ranges[range].first)
+			continue;
+		if (key_single_field(r))
+			return field;
+		/* Fields are never empty, so the key doesn't end in blanks. */
+		if (number > r->ranges[0].first)
+			to[key.nbytes++] = ' ';
+		memcpy(to + key.nbytes, field.data, field.nbytes);
+		key.nbytes += field.nbytes;
+		range += number == r->ranges[range].last;
+	}
+	scratch->used += key.nbytes;
+	return key;
+}
+
+/* The separators of a line: bit i is set if byte base[i] is one. */
+struct separators {
+	const uint8_t *base, *end;
+	uint64_t bits;
+	uint8_t byte;
+	uint64_t (*equal)(const uint8_t *p, uint8_t byte);
+};
+
+static inline void
+separators_load(struct separators *s)
+{
+	s->bits = s->equal(s->base, s->byte);
+	if (s->end - s->base < 64)
+		s->bits &= ((uint64_t)1 << (s->end - s->base)) - 1;
+}
+
+static inline void
+separators_start(struct separators *s, const uint8_t *data, size_t nbytes,
+    uint8_t byte)
+{
+	*s = (struct separators){ data, data + nbytes, 0, byte,
+		loops()->equal };
+	separators_load(s);
+}
+
+/* The count-th separator from here on (1 is the next one), or NULL. */
+static inline const uint8_t *
+separators_skip(struct separators *s, uint32_t count)
+{
+	for (;;) {
+		for (; s->bits != 0; s->bits &= s->bits - 1) {
+			if (--count == 0) {
+				unsigned bit =
+				    (unsigned)__builtin_ctzll(s->bits);
+				s->bits &= s->bits - 1;
+				return s->base + bit;
+			}
+		}
+		if (s->end - s->base <= 64)
+			return NULL;
+		s->base += 64;
+		separators_load(s);
+	}
+}
+
+/*
+ * Fields between single bytes: each range is one piece of the line, with the
+ * separators in it. Pieces are joined by a separator; separators at the end are
+ * removed, since empty fields there count as none.
+ */
+static struct key
+take_pieces(const struct key_recipe *r, struct key line,
+    struct key_scratch *scratch)
+{
+	const uint8_t *p = line.data, *end = line.data + line.nbytes;
+	uint8_t separator = (uint8_t)r->separator;
+	uint8_t *to = scratch->data + scratch->used;
+	struct key key = { to, 0 };
+	struct separators all;
+	uint32_t number = 1; /* of the field that begins at p */
+
+	separators_start(&all, p, line.nbytes, separator);
+	for (unsigned i = 0; i < r->range_count; i++) {
+		struct key_range range = r->ranges[i];
+		const uint8_t *start, *stop;
+
+		if (range.first > number) {
+			p = separators_skip(&all, range.first - number);
+			if (p == NULL)
+				break;
+			p++;
+		}
+		start = p;
+		stop = range.last == UINT32_MAX ? NULL :
+		    separators_skip(&all, range.last - range.first + 1);
+		p = stop == NULL ? NULL : stop + 1;
+		stop = stop == NULL ? end : stop;
+		number = range.last + 1;
+		if (r->range_count == 1) {
+			key = (struct key){ start, (size_t)(stop - start) };
+			break;
+		}
+		if (i > 0)
+			to[key.nbytes++] = separator;
+		memcpy(to + key.nbytes, start, (size_t)(stop - start));
+		key.nbytes += (size_t)(stop - start);
+		if (p == NULL)
+			break;
+	}
+	while (key.nbytes > 0 && key.data[key.nbytes - 1] == separator)
+		key.nbytes--;
+	if (r->range_count > 1)
+		scratch->used += key.nbytes;
+	return key;
+}
+
+/* The content of a field whose quotes may be doubled. */
+static struct key
+undouble(struct key field, struct key_scratch *scratch)
+{
+	if (memchr(field.data, '"', field.nbytes) == NULL)
+		return field;
+	scratch->used += join_undouble(field, scratch->data + scratch->used);
+	return scratch_key(scratch);
+}
+
+/*
+ * The CSV fields in these ranges. Several are joined as values in quotes, since
+ * they can contain the separator.
+ */
+static struct key
+take_csv(const struct key_recipe *r, const struct key_range *ranges,
+    unsigned count, struct key line, struct key_scratch *scratch)
+{
+	const struct csv_format format = { (uint8_t)r->separator, 0 };
+	const uint8_t *end = line.data + line.nbytes;
+	const uint8_t *p = csv_begin(&format, line.data, end);
+	int single = count == 1 && ranges[0].first == ranges[0].last;
+	struct join join = join_begin(r, format.separator, scratch);
+	unsigned range = 0;
+
+	for (uint32_t number = 1; p != NULL && range < count; number++) {
+		struct key field;
+		int quoted;
+
+		field.nbytes = csv_field(&format, p, end, &field.data,
+		    &quoted, &p);
+		if (number < ranges[range].first)
+			continue;
+		if (single)
+			return quoted ? undouble(field, scratch) : field;
+		join_value(&join, field, quoted);
+		range += number == ranges[range].last;
+	}
+	return scratch_key(scratch);
+}
+
+/* The fields of columns whose order in the file is not that of the list. */
+static struct key
+take_columns(const struct key_recipe *r, struct key line,
+    struct key_scratch *scratch)
+{
+	const struct csv_format format = { (uint8_t)r->separator, 0 };
+	const struct columns *columns = scratch->columns;
+	const uint8_t *end = line.data + line.nbytes;
+	const uint8_t *p = csv_begin(&format, line.data, end);
+	struct key fields[COLUMNS_MAX];
+	int quoted[COLUMNS_MAX];
+	struct join join = join_begin(r, format.separator, scratch);
+	unsigned next = 0;
+
+	for (uint32_t number = 1; next < columns->count; number++) {
+		struct key field = { end, 0 };
+		int is_quoted = 0;
+
+		if (p != NULL)
+			field.nbytes = csv_field(&format, p, end, &field.data,
+			    &is_quoted, &p);
+		else
+			number = columns->fields[next].first; /* no more */
+		for (; next < columns->count &&
+		    columns->fields[next].first == number; next++) {
+			fields[columns->places[next]] = field;
+			quoted[columns->places[next]] = is_quoted;
+		}
+	}
+	for (unsigned i = 0; i < columns->count; i++)
+		join_value(&join, fields[i], quoted[i]);
+	return scratch_key(scratch);
+}
+
+struct key
+key_take_fields(const struct key_recipe *r, struct key line,
+    struct key_scratch *scratch)
+{
+	const struct columns *columns = scratch->columns;
+
+	if (r->column_count > 0 && columns == NULL)
+		return line;
+	if (r->column_count > 0)
+		return columns->in_order ? take_csv(r, columns->fields,
+		    columns->count, line, scratch) :
+		    take_columns(r, line, scratch);
+	return r->csv ? take_csv(r, r->ranges, r->range_count, line,
+	    scratch) :
+	    r->separator < 0 ? take_words(r, line, scratch) :
+	    take_pieces(r, line, scratch);
+}

@@ -1,0 +1,27 @@
+/* Fields of a line: lists of fields, and taking them from a line. */
+#ifndef FIELDS_H
+#define FIELDS_H
+
+#include "bits/hash.h"
+#include "key/recipe.h"
+#include "key/scratch.h"
+
+/* Parse a list as for cut: "2", "1,3", "2-4", "2-", "-3". */
+int key_ranges_parse(struct key_recipe *recipe, const char *text);
+
+/* The inverse; returns how many bytes were written. */
+size_t key_ranges_format(const struct key_recipe *recipe, char *text,
+    size_t nbytes);
+
+/* Does the recipe take exactly one field? */
+int key_single_field(const struct key_recipe *recipe);
+
+/*
+ * The chosen fields, as a part of the line or in the scratch. Joined fields
+ * keep a separator between them; empty ones at the end are left out. Several
+ * fields of CSV are joined as join.h says, with the recipe's skip and check.
+ */
+struct key key_take_fields(const struct key_recipe *recipe, struct key line,
+    struct key_scratch *scratch);
+
+#endif

@@ -1,0 +1,117 @@
+#include "key/join.h"
+
+#include "key/url.h"
+
+struct join
+join_begin(const struct key_recipe *r, uint8_t separator,
+    struct key_scratch *scratch)
+{
+	return (struct join){ .recipe = r, .scratch = scratch,
+		.separator = separator, .skip = r->skip,
+		.left = r->check > 0 ? r->check : UINT64_MAX };
+}
+
+size_t
+join_undouble(struct key value, uint8_t *to)
+{
+	const uint8_t *p = value.data, *end = p + value.nbytes, *quote;
+	uint8_t *start = to;
+
+	while ((quote = memchr(p, '"', (size_t)(end - p))) != NULL) {
+		memcpy(to, p, (size_t)(quote + 1 - p));
+		to += quote + 1 - p;
+		p = quote + 2;
+	}
+	memcpy(to, p, (size_t)(end - p));
+	return (size_t)(to - start + (end - p));
+}
+
+struct key
+join_url(const struct key_recipe *r, struct key value, int doubled,
+    size_t behind, struct key_scratch *scratch)
+{
+	const struct url_rules rules = { r->url_ignore, r->url_sort };
+	uint8_t *to = scratch->data + scratch->used + behind;
+
+	if (doubled && memchr(value.data, '"', value.nbytes) != NULL) {
+		uint8_t *copy = to + URL_ROOM(value.nbytes);
+
+		value = (struct key){ copy, join_undouble(value, copy) };
+	}
+	if (!url_is_normal(&rules, value.data, value.nbytes)) {
+		value.nbytes = url_normalize(&rules, value.data, value.nbytes,
+		    to);
+		value.data = value.nbytes == 0 ? NULL : to;
+	}
+	scratch->urls += value.data != NULL;
+	return value;
+}
+
+/* Is the next byte of a value, or the next separator, a part of the key? */
+static int
+take_byte(struct join *join)
+{
+	if (join->skip > 0) {
+		join->skip--;
+		return 0;
+	}
+	if (join->left == 0)
+		return 0;
+	join->left -= join->left != UINT64_MAX;
+	return 1;
+}
+
+/* Append a value that may be cut, byte by byte. */
+static void
+append_cut(struct join *join, struct key value, int doubled)
+{
+	struct key_scratch *scratch = join->scratch;
+	int begun = 0;
+
+	for (size_t i = 0; i < value.nbytes; i++) {
+		uint8_t c = value.data[i];
+
+		if (take_byte(join)) {
+			if (!begun)
+				scratch_append_byte(scratch, '"');
+			begun = 1;
+			if (c == '"')
+				scratch_append_byte(scratch, '"');
+			scratch_append_byte(scratch, c);
+		}
+		i += doubled && c == '"';
+	}
+	if (begun)
+		scratch_append_byte(scratch, '"');
+}
+
+void
+join_value(struct join *join, struct key value, int doubled)
+{
+	struct key_scratch *scratch = join->scratch;
+	int whole = join->skip == 0 && join->left == UINT64_MAX;
+
+	join->separators += join->count++ > 0;
+	if (value.nbytes == 0)
+		return;
+	/* write it where it belongs: after separators and a quote */
+	if (join->recipe->url) {
+		struct key url = join_url(join->recipe, value, doubled,
+		    join->separators + 1, scratch);
+
+		doubled = url.data == NULL && doubled;
+		value = url.data == NULL ? value : url;
+	}
+	for (; join->separators > 0; join->separators--) {
+		if (whole || take_byte(join))
+			scratch_append_byte(scratch, join->separator);
+	}
+	if (!whole || (!doubled &&
+	    memchr(value.data, '"', value.nbytes) != NULL)) {
+		append_cut(join, value, doubled);
+		return;
+	}
+	scratch_append_byte(scratch, '"');
+	scratch_append(scratch, value.data, value.nbytes);
+	scratch_append_byte(scratch, '"');
+}

@@ -1,0 +1,48 @@
+/*
+ * Several values become one key: joined by a separator, each in quotes, so that
+ * two lists of values give the same bytes only if they are the same list. Empty
+ * values are left empty, and those at the end are left out.
+ *
+ * --skip-chars and --check-chars cut such a key here: they count the bytes of
+ * the values and the separators between them, but not the quotes that are put
+ * around values and before quotes in them. What is left of a value is put in
+ * quotes, unless nothing is left. With --url, values that are URLs are
+ * normalized before they are cut.
+ */
+#ifndef JOIN_H
+#define JOIN_H
+
+#include "bits/hash.h"
+#include "key/recipe.h"
+#include "key/scratch.h"
+
+struct join {
+	const struct key_recipe *recipe;
+	struct key_scratch *scratch;
+	uint8_t separator;
+	uint64_t skip, left; /* bytes still to leave out, and to take */
+	size_t separators;   /* due before the next value that isn't empty */
+	size_t count;
+};
+
+struct join join_begin(const struct key_recipe *recipe, uint8_t separator,
+    struct key_scratch *scratch);
+
+/*
+ * The normal form of a value that is a URL: the value itself if it is normal,
+ * else a copy in the scratch, `behind` bytes past scratch->used, which isn't
+ * part of the key yet. Its data is NULL if the value isn't a URL.
+ */
+struct key join_url(const struct key_recipe *recipe, struct key value,
+    int doubled, size_t behind, struct key_scratch *scratch);
+
+/*
+ * Copy a value whose quotes are doubled, with one quote in place of each two.
+ * Returns the length of the copy.
+ */
+size_t join_undouble(struct key value, uint8_t *to);
+
+/* `doubled`: quotes in the value are doubled already; each two count as one. */
+void join_value(struct join *join, struct key value, int doubled);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * Values of a JSON document (RFC 8259) by JSON pointers (RFC 6901). The rest of
+ * the document is skipped: only its brackets and strings are checked, while
+ * values that are taken are checked completely.
+ *
+ * If several members have the same name, the last one counts, as in jq.
+ */
+#ifndef JSON_H
+#define JSON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bits/hash.h"
+
+#define JSON_POINTERS_MAX 32
+
+/* The depth of nested arrays and objects; a deeper document isn't read. */
+#define JSON_DEPTH_MAX 1024
+
+/* Is it a pointer: empty, or tokens that each begin with a slash? */
+int json_is_pointer(const char *text);
+
+enum json_result {
+	JSON_OK,
+	JSON_NOT,     /* the line isn't a JSON document */
+	JSON_TOO_DEEP
+};
+
+/*
+ * Find the values of the document [data, data + nbytes), after which
+ * LOOPS_PADDING bytes may be read. values[i] becomes the text of the value that
+ * pointers[i] refers to; its data is NULL if there is no such value.
+ */
+enum json_result json_find(const char *const *pointers, unsigned count,
+    const uint8_t *data, size_t nbytes, struct key *values);
+
+/*
+ * The value's content: the characters of a string, the text of anything else
+ * without blanks. It is a part of the value's text, or bytes in `to`, which has
+ * room for as many bytes. `data` is NULL if the value isn't JSON. LOOPS_PADDING
+ * bytes after the value may be read.
+ */
+struct key json_take(struct key value, uint8_t *to);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * From a line to its key: the part of it that decides whether it was seen. The
+ * recipe (recipe.h) makes it, step by step (steps.h), and is stored in the
+ * filter file. The line itself is always printed unchanged.
+ */
+#ifndef KEY_H
+#define KEY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bits/hash.h"
+#include "key/columns.h"
+#include "key/fields.h"
+#include "key/recipe.h"
+#include "key/record.h"
+#include "key/scratch.h"
+#include "key/steps.h"
+
+/* The format of the input's records, for a complete recipe. */
+struct record_format key_record_format(const struct key_recipe *recipe);
+
+/* Is the key the whole line, so that key_take isn't needed? */
+int key_is_line(const struct key_recipe *recipe);
+
+/*
+ * The key of the line [data, data + nbytes), given without its terminator: a
+ * part of the line, or bytes in `scratch` that are valid until scratch->used is
+ * set back to 0. LOOPS_PADDING bytes after the line may be read, whatever they
+ * are. key_scratch_reset must have prepared the scratch for this recipe.
+ */
+struct key key_take(const struct key_recipe *recipe, const uint8_t *data,
+    size_t nbytes, struct key_scratch *scratch);
+
+/*
+ * Empty the scratch, and prepare it for the keys of lines of `nbytes` in all.
+ * If scratch->step_count is 0 then, keys are whole lines.
+ */
+void key_scratch_reset(struct key_scratch *scratch,
+    const struct key_recipe *recipe, size_t nbytes);
+void key_scratch_free(struct key_scratch *scratch);
+
+/* Add the figures of lines that follow those of `sum`. */
+void key_figures_add(struct key_figures *sum, const struct key_figures *next);
+
+/*
+ * Did any line have this trouble? Then `error` says how many, and the first.
+ */
+int key_figures_tell(const struct key_figures *figures,
+    enum key_trouble trouble, struct error *error);
+
+/*
+ * The first line that is not JSON or not a URL, from 1; 0 if there is none. If
+ * there is, `error` (STATUS_FAILED) describes it, with `before` added to its
+ * number.
+ */
+uint64_t key_figures_first(const struct key_figures *figures,
+    uint64_t before, struct error *error);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * How a line's key is made, as data. It is stored in the filter file as text;
+ * key/steps.h describes what the members do.
+ */
+#ifndef RECIPE_H
+#define RECIPE_H
+
+#include <stdint.h>
+
+#define KEY_RANGES_MAX 32
+#define KEY_POINTERS_MAX 32
+#define KEY_FIELD_MAX 1000000000u
+
+/* The longest text of a recipe, with its NUL. */
+#define KEY_RECIPE_TEXT 1025
+
+struct key_range {
+	uint32_t first, last; /* 1-based fields; last is UINT32_MAX if open */
+};
+
+struct key_recipe {
+	int zero_terminated;
+	int strip_cr;
+	int trim;
+	unsigned range_count; /* 0: the whole line */
+	struct key_range ranges[KEY_RANGES_MAX]; /* sorted, not touching */
+	int separator;        /* of fields, a byte; -1: runs of blanks */
+	int csv;
+	int header;           /* each file's first record names its columns */
+	unsigned column_count; /* in place of ranges; 0: none */
+	char columns[KEY_RECIPE_TEXT]; /* their list, from columns_parse */
+	unsigned json_count;  /* JSON pointers; 0: the line isn't JSON */
+	uint16_t json_at[KEY_POINTERS_MAX]; /* where each begins in: */
+	char json[KEY_RECIPE_TEXT]; /* all of them, each with its NUL */
+	int url;
+	char url_ignore[KEY_RECIPE_TEXT]; /* from url_ignore_parse; "": none */
+	int url_sort;
+	uint64_t skip;        /* bytes; KEY_SKIP_UNSET if not given */
+	uint64_t check;       /* bytes; 0 is all */
+	int ignore_case;
+};
+
+/* -s 0 is not the same as no -s. */
+#define KEY_SKIP_UNSET UINT64_MAX
+
+/* The recipe for whole lines; and the one that options are added to. */
+#define KEY_RECIPE_NONE { .separator = -1 }
+#define KEY_RECIPE_UNSET { .separator = -1, .skip = KEY_SKIP_UNSET }
+
+#endif

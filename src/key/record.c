@@ -1,0 +1,71 @@
+#include "key/record.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/number.h"
+#include "bits/loops.h"
+
+size_t
+record_scan(const struct record_format *format, struct record_state *state,
+    const uint8_t *data, size_t nbytes)
+{
+	if (format->is_csv)
+		return csv_scan(&format->csv, &state->csv, data, nbytes);
+	while (nbytes > 0 && data[nbytes - 1] != format->csv.terminator)
+		nbytes--;
+	return nbytes;
+}
+
+/* "the quote that opens in record 3 (line 7)" */
+static const char *
+describe_quote(const struct csv_state *csv, char text[80])
+{
+	snprintf(text, 80, "the quote that opens in record %" PRIu64
+	    " (line %" PRIu64 ")", csv->quote_record, csv->quote_line);
+	return text;
+}
+
+int
+record_check_size(const struct record_format *format,
+    const struct record_state *state, uint64_t nbytes, struct error *error)
+{
+	char quote[80], limit[NUMBER_TEXT];
+
+	if (!format->is_csv || format->max_bytes == 0 ||
+	    nbytes <= format->max_bytes)
+		return 0;
+	number_format_binary(limit, format->max_bytes);
+	if (csv_in_quotes(&state->csv)) {
+		return error_set(error, STATUS_FAILED, "%s is not closed within"
+		    " %s, which --max-record allows",
+		    describe_quote(&state->csv, quote), limit);
+	}
+	return error_set(error, STATUS_FAILED, "record %" PRIu64 " (line %"
+	    PRIu64 ") is larger than the %s that --max-record allows",
+	    state->csv.lines - state->csv.quoted_lines + 1,
+	    state->csv.lines + 1, limit);
+}
+
+int
+record_check_end(const struct record_format *format,
+    const struct record_state *state, struct error *error)
+{
+	char quote[80];
+
+	if (!format->is_csv || !csv_in_quotes(&state->csv))
+		return 0;
+	return error_set(error, STATUS_FAILED, "%s is never closed: all from"
+	    " there to the end of the file is one record",
+	    describe_quote(&state->csv, quote));
+}
+
+size_t
+record_split(const struct record_format *format, uint8_t *data,
+    const uint8_t *end, uint8_t **starts, size_t limit)
+{
+	if (format->is_csv)
+		return csv_split(&format->csv, data, end, starts, limit);
+	return loops()->split(data, end, format->csv.terminator, starts,
+	    limit);
+}

@@ -1,0 +1,58 @@
+/*
+ * The records of the input: lines, or records of CSV.
+ */
+#ifndef RECORD_H
+#define RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "key/csv.h"
+
+/* A quote that is never closed must not fill the memory. */
+#define RECORD_MAX_BYTES (UINT64_C(1) << 30)
+
+struct record_format {
+	struct csv_format csv; /* for lines, only the terminator counts */
+	int is_csv;
+	uint64_t max_bytes;    /* of a CSV record; 0: no limit */
+};
+
+/* The state of scanning a file; all zero at its beginning. */
+struct record_state {
+	struct csv_state csv;
+};
+
+/*
+ * Continue the scan with the next `nbytes` of the file. Returns where the last
+ * record in them ends (after its terminator), 0 if none does. Up to
+ * LOOPS_PADDING bytes after them may be read, whatever they are.
+ */
+size_t record_scan(const struct record_format *format,
+    struct record_state *state, const uint8_t *data, size_t nbytes);
+
+/*
+ * May a record that has not ended yet have `nbytes`? -1 (STATUS_FAILED, without
+ * a file's name) if that is more than format->max_bytes.
+ */
+int record_check_size(const struct record_format *format,
+    const struct record_state *state, uint64_t nbytes, struct error *error);
+
+/*
+ * At the end of the file: -1, with a text that says where, if a quote was never
+ * closed. The record still ends there.
+ */
+int record_check_end(const struct record_format *format,
+    const struct record_state *state, struct error *error);
+
+/*
+ * Find at most `limit` records in [data, end), which has whole records only.
+ * Returns how many; starts[i] is where record i begins, starts[result] where
+ * the last one ends, and starts has room for limit + 1. Up to LOOPS_PADDING
+ * bytes after `end` may be read, whatever they are.
+ */
+size_t record_split(const struct record_format *format, uint8_t *data,
+    const uint8_t *end, uint8_t **starts, size_t limit);
+
+#endif

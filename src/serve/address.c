@@ -1,0 +1,273 @@
+#include "serve/address.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/number.h"
+
+/* The kernel limits it to net.core.somaxconn. */
+#define BACKLOG 1024
+
+static struct listener *
+new_listener(struct listeners *listeners)
+{
+	struct listener *l;
+
+	listeners->items = memory_or_die(realloc(listeners->items,
+	    (listeners->count + 1) * sizeof *listeners->items));
+	l = &listeners->items[listeners->count++];
+	*l = (struct listener){ .fd = -1 };
+	return l;
+}
+
+static int
+wrong(const char *text, struct error *error)
+{
+	return error_set(error, STATUS_USAGE, "--listen=%s: an address is"
+	    " HOST:PORT, [IPV6]:PORT, unix:PATH or fd:NUMBER", text);
+}
+
+static int
+failed(const char *text, struct error *error)
+{
+	return error_set(error, STATUS_FAILED, "--listen=%s: %s", text,
+	    strerror(errno));
+}
+
+static int
+prepare(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+		return -1;
+	return 0;
+}
+
+static int
+is_loopback(const struct sockaddr_storage *address)
+{
+	const struct in6_addr *v6 =
+	    &((const struct sockaddr_in6 *)address)->sin6_addr;
+
+	if (address->ss_family == AF_UNIX)
+		return 1;
+	if (address->ss_family == AF_INET) {
+		return ntohl(((const struct sockaddr_in *)address)
+		    ->sin_addr.s_addr) >> 24 == 127;
+	}
+	if (address->ss_family != AF_INET6)
+		return 0;
+	return IN6_IS_ADDR_LOOPBACK(v6) ||
+	    (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
+}
+
+/* Fill in what the socket knows about itself. */
+static int
+describe(struct listener *l)
+{
+	struct sockaddr_storage address = { 0 };
+	socklen_t length = sizeof address;
+	char host[INET6_ADDRSTRLEN + 20], port[8];
+
+	if (getsockname(l->fd, (struct sockaddr *)&address, &length) < 0)
+		return -1;
+	l->local = address.ss_family == AF_UNIX;
+	l->beyond = !is_loopback(&address);
+	if (l->local) {
+		snprintf(l->name, sizeof l->name, "unix:%.*s",
+		    (int)sizeof ((struct sockaddr_un *)0)->sun_path,
+		    ((struct sockaddr_un *)&address)->sun_path);
+		return 0;
+	}
+	if (getnameinfo((struct sockaddr *)&address, length, host, sizeof host,
+	    port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+		errno = EAFNOSUPPORT;
+		return -1;
+	}
+	snprintf(l->name, sizeof l->name, address.ss_family == AF_INET6 ?
+	    "[%s]:%s" : "%s:%s", host, port);
+	return 0;
+}
+
+static int
+listen_there(struct listener *l, const struct addrinfo *where)
+{
+	const int on = 1;
+
+	l->fd = socket(where->ai_family, where->ai_socktype,
+	    where->ai_protocol);
+	if (l->fd < 0)
+		return -1;
+	setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	if (where->ai_family == AF_INET6)
+		setsockopt(l->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+	return bind(l->fd, where->ai_addr, where->ai_addrlen) < 0 ||
+	    listen(l->fd, BACKLOG) < 0 || prepare(l->fd) < 0 ||
+	    describe(l) < 0 ? -1 : 0;
+}
+
+/* HOST:PORT; the host may be in brackets. */
+static int
+listen_tcp(struct listeners *listeners, const char *text,
+    struct error *error)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
+		.ai_flags = AI_PASSIVE };
+	struct addrinfo *found, *a;
+	const char *colon = strrchr(text, ':');
+	size_t host_bytes;
+	uint64_t port;
+	char host[256];
+	int result;
+
+	if (colon == NULL || colon == text ||
+	    number_count(colon + 1, &port) < 0 || port > 65535)
+		return wrong(text, error);
+	host_bytes = (size_t)(colon - text);
+	if (text[0] == '[' && colon[-1] == ']') {
+		text++;
+		host_bytes -= 2;
+	} else if (memchr(text, ':', host_bytes) != NULL) {
+		return wrong(text, error);
+	}
+	if (host_bytes == 0 || host_bytes >= sizeof host)
+		return wrong(text, error);
+	memcpy(host, text, host_bytes);
+	host[host_bytes] = '\0';
+	result = getaddrinfo(host, colon + 1, &hints, &found);
+	if (result != 0) {
+		return error_set(error, STATUS_FAILED, "--listen=%s: %s",
+		    text, gai_strerror(result));
+	}
+	for (a = found, result = 0; a != NULL && result == 0; a = a->ai_next)
+		result = listen_there(new_listener(listeners), a);
+	if (result < 0)
+		failed(text, error);
+	freeaddrinfo(found);
+	return result;
+}
+
+/* Is it a socket that nobody listens on any more? */
+static int
+is_stale(const struct sockaddr_un *address)
+{
+	struct stat st;
+	int fd, stale;
+
+	if (lstat(address->sun_path, &st) < 0 || !S_ISSOCK(st.st_mode))
+		return 0;
+	fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	if (fd < 0)
+		return 0;
+	stale = connect(fd, (const struct sockaddr *)address,
+	    sizeof *address) < 0 && errno == ECONNREFUSED;
+	close(fd);
+	return stale;
+}
+
+/* Others never have access before listen_unix grants it, whatever the umask. */
+static int
+bind_unix(int fd, const struct sockaddr_un *address)
+{
+	const struct sockaddr *name = (const struct sockaddr *)address;
+	mode_t old = umask(0177);
+	int result = bind(fd, name, sizeof *address);
+
+	if (result < 0 && errno == EADDRINUSE) {
+		if (is_stale(address) && unlink(address->sun_path) == 0)
+			result = bind(fd, name, sizeof *address);
+		else
+			errno = EADDRINUSE;
+	}
+	umask(old);
+	return result;
+}
+
+static int
+listen_unix(struct listeners *listeners, const char *text, mode_t mode,
+    struct error *error)
+{
+	const char *path = text + strlen("unix:");
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct listener *l;
+
+	if (path[0] == '\0')
+		return wrong(text, error);
+	if (strlen(path) >= sizeof address.sun_path) {
+		errno = ENAMETOOLONG;
+		return failed(text, error);
+	}
+	strcpy(address.sun_path, path);
+	l = new_listener(listeners);
+	l->fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	if (l->fd < 0 || bind_unix(l->fd, &address) < 0)
+		return failed(text, error);
+	l->path = memory_or_die(strdup(path));
+	if (chmod(path, mode) < 0 || listen(l->fd, BACKLOG) < 0 ||
+	    prepare(l->fd) < 0 || describe(l) < 0)
+		return failed(text, error);
+	return 0;
+}
+
+/* A socket that a service manager has opened. */
+static int
+listen_fd(struct listeners *listeners, const char *text, struct error *error)
+{
+	int listens = 0;
+	socklen_t length = sizeof listens;
+	struct listener *l;
+	uint64_t fd;
+
+	if (number_count(text + strlen("fd:"), &fd) < 0 || fd > 1000000)
+		return wrong(text, error);
+	if (getsockopt((int)fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
+	    &length) < 0)
+		return failed(text, error);
+	if (!listens) {
+		return error_set(error, STATUS_USAGE, "--listen=%s: not a"
+		    " socket that listens", text);
+	}
+	l = new_listener(listeners);
+	l->fd = (int)fd;
+	return prepare(l->fd) < 0 || describe(l) < 0 ?
+	    failed(text, error) : 0;
+}
+
+int
+address_listen(struct listeners *listeners, const char *text,
+    mode_t socket_mode, struct error *error)
+{
+	if (strncmp(text, "unix:", 5) == 0)
+		return listen_unix(listeners, text, socket_mode, error);
+	if (strncmp(text, "fd:", 3) == 0)
+		return listen_fd(listeners, text, error);
+	return listen_tcp(listeners, text, error);
+}
+
+void
+address_close(struct listeners *listeners)
+{
+	for (size_t i = 0; i < listeners->count; i++) {
+		struct listener *l = &listeners->items[i];
+
+		if (l->path != NULL)
+			unlink(l->path);
+		free(l->path);
+		if (l->fd >= 0)
+			close(l->fd);
+	}
+	free(listeners->items);
+	*listeners = (struct listeners){ 0 };
+}

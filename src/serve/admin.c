@@ -1,0 +1,437 @@
+#include "serve/admin.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/number.h"
+#include "bits/sizing.h"
+#include "filter/figures.h"
+#include "filter/filter.h"
+#include "filter/window.h"
+#include "serve/catalog.h"
+
+/* 1 MiB of each layer is read for its figures: other clients wait for it. */
+#define SAMPLE_PAGES 256
+#define MEGABYTE ((uint64_t)1 << 20)
+/* Room for any number and a bar. */
+#define NUMBERS_MAX 100
+
+static void
+stat(struct replies *replies, const char *name, uint64_t value)
+{
+	replies_format(replies, "STAT %s %" PRIu64 "\r\n", name, value);
+}
+
+static void
+stat_text(struct replies *replies, const char *name, const char *value)
+{
+	replies_format(replies, "STAT %s %s\r\n", name, value);
+}
+
+static void
+stat_real(struct replies *replies, const char *name, double value)
+{
+	replies_format(replies, "STAT %s %.6g\r\n", name, value);
+}
+
+static void
+stat_time(struct replies *replies, const char *name, struct timeval time)
+{
+	replies_format(replies, "STAT %s %ld.%06ld\r\n", name,
+	    (long)time.tv_sec, (long)time.tv_usec);
+}
+
+/* SERVER_ERROR or CLIENT_ERROR and the reason. */
+static void
+refuse(struct replies *replies, const struct error *error)
+{
+	replies_format(replies, "%s %s\r\n", error->status == STATUS_USAGE ?
+	    "CLIENT_ERROR" : "SERVER_ERROR", error->text);
+}
+
+static int
+is(struct bytes word, const char *text)
+{
+	return word.nbytes == strlen(text) &&
+	    memcmp(word.data, text, word.nbytes) == 0;
+}
+
+/* Copy a value that should be numbers and bars to a string. */
+static int
+to_text(struct bytes bytes, char text[NUMBERS_MAX])
+{
+	if (bytes.nbytes == 0 || bytes.nbytes >= NUMBERS_MAX ||
+	    memchr(bytes.data, '\0', bytes.nbytes) != NULL)
+		return -1;
+	memcpy(text, bytes.data, bytes.nbytes);
+	text[bytes.nbytes] = '\0';
+	return 0;
+}
+
+struct plan {
+	uint64_t lines;
+	double rate;
+	struct window window;
+};
+
+/* A window of lines must be the plan's lines, which are rounded up like it. */
+static int
+parse_plan_window(struct plan *plan, const char *text)
+{
+	if (window_parse(&plan->window, text) < 0)
+		return -1;
+	if (plan->window.kind != WINDOW_LINES)
+		return 0;
+	if (4 * window_generation_capacity(plan->lines) !=
+	    plan->window.length)
+		return -1;
+	plan->lines = plan->window.length;
+	return 0;
+}
+
+/* "LINES|RATE" or "LINES|RATE|WINDOW" */
+static int
+parse_plan(struct bytes bytes, struct plan *plan, struct error *error)
+{
+	char text[NUMBERS_MAX], *rate, *window;
+
+	*plan = (struct plan){ 0 };
+	if (to_text(bytes, text) == 0 && (rate = strchr(text, '|')) != NULL) {
+		*rate++ = '\0';
+		window = strchr(rate, '|');
+		if (window != NULL)
+			*window++ = '\0';
+		if (number_count(text, &plan->lines) == 0 && plan->lines > 0 &&
+		    plan->lines <= SIZING_CAPACITY_MAX &&
+		    number_rate(rate, &plan->rate) == 0 &&
+		    plan->rate >= SIZING_RATE_MIN &&
+		    plan->rate <= SIZING_RATE_MAX && (window == NULL ||
+		    parse_plan_window(plan, window) == 0))
+			return 0;
+	}
+	return error_set(error, STATUS_USAGE, "a plan is LINES|RATE, such as"
+	    " 1e6|0.0001, with a rate from 1e-12 to 0.5, or"
+	    " LINES|RATE|WINDOW, such as 1e6|0.0001|30d; a window of lines is"
+	    " LINES");
+}
+
+static void
+add_filter(struct service *service, const struct request *r,
+    struct replies *replies)
+{
+	struct error error = { 0 };
+	struct plan plan;
+	int result;
+
+	if (!catalog_is_name(r->key)) {
+		replies_line(replies, "CLIENT_ERROR a filter's name has up to"
+		    " 64 letters, digits, '.', '_', '-', no dot first");
+		return;
+	}
+	service->counters.cmd_add++;
+	if (catalog_find(service->catalog, r->key) != NULL) {
+		replies_line(replies, "NOT_STORED");
+		return;
+	}
+	if (parse_plan(r->value, &plan, &error) < 0 ||
+	    (result = catalog_add(service->catalog, r->key, plan.lines,
+	    plan.rate, &plan.window, &error)) < 0)
+		refuse(replies, &error);
+	else
+		replies_line(replies, result == 0 ? "STORED" : "NOT_STORED");
+}
+
+static void
+delete_filter(struct service *service, const struct request *r,
+    struct replies *replies)
+{
+	struct counters *counters = &service->counters;
+	struct error error = { 0 };
+	int result;
+
+	counters->cmd_delete++;
+	if (memchr(r->key.data, '|', r->key.nbytes) != NULL) {
+		replies_line(replies, "CLIENT_ERROR a filter can't forget a"
+		    " subkey; delete NAME removes a whole filter");
+		return;
+	}
+	if (!catalog_is_name(r->key)) {
+		replies_line(replies, "CLIENT_ERROR not a filter's name");
+		return;
+	}
+	result = catalog_remove(service->catalog, r->key, &error);
+	if (result < 0) {
+		refuse(replies, &error);
+	} else if (result > 0) {
+		counters->delete_misses++;
+		replies_line(replies, "NOT_FOUND");
+	} else {
+		counters->delete_hits++;
+		replies_line(replies, "DELETED");
+	}
+}
+
+static void
+set_memory(struct service *service, const struct request *r,
+    struct replies *replies)
+{
+	char text[NUMBERS_MAX];
+	uint64_t megabytes;
+
+	if (to_text(r->key, text) < 0 ||
+	    number_count(text, &megabytes) < 0 || megabytes == 0 ||
+	    megabytes > UINT64_MAX / MEGABYTE) {
+		replies_line(replies, "CLIENT_ERROR setmem takes a number of"
+		    " megabytes");
+		return;
+	}
+	catalog_set_limit(service->catalog, megabytes * MEGABYTE);
+	replies_line(replies, "STORED");
+}
+
+/* What a filter would need, as the predecessor of this server put it. */
+static void
+try(const struct request *r, struct replies *replies)
+{
+	struct sizing sizing = { 0 };
+	struct error error = { 0 };
+	struct plan plan;
+	char rate[NUMBER_TEXT];
+	int result = parse_plan(r->key, &plan, &error);
+
+	sizing.capacity = plan.lines;
+	sizing.error_rate = plan.rate;
+	if (result < 0 || window_solve(&sizing, &plan.window, &error) < 0) {
+		refuse(replies, &error);
+		return;
+	}
+	replies_format(replies, "need_memory %" PRIu64 "(Bytes) %.2f(M)\r\n"
+	    "use_function_num %u\r\nfalse_positive_rate %s\r\nEND\r\n",
+	    sizing.bytes, (double)sizing.bytes / (double)MEGABYTE, sizing.k,
+	    number_format_rate(rate, sizing.error_rate));
+}
+
+static void
+stats_server(const struct service *service, struct replies *replies)
+{
+	/* memcached's, which have no meaning here */
+	static const char *const none[] = { "cmd_flush", "cmd_touch",
+		"cmd_meta", "get_expired", "get_flushed", "incr_misses",
+		"incr_hits", "decr_misses", "decr_hits", "cas_misses",
+		"cas_hits", "cas_badval", "touch_hits", "touch_misses",
+		"auth_cmds", "auth_errors", "listen_disabled_num",
+		"conn_yields", "evictions", "reclaimed", "expired_unfetched",
+		"evicted_unfetched" };
+	const struct counters *c = &service->counters;
+	struct rusage usage = { 0 };
+
+	getrusage(RUSAGE_SELF, &usage);
+	stat(replies, "pid", (uint64_t)getpid());
+	stat(replies, "uptime", (clock_now() - service->started) /
+	    CLOCK_SECOND);
+	stat(replies, "time", (uint64_t)time(NULL));
+	stat_text(replies, "version", service->plan->version);
+	stat(replies, "pointer_size", 8 * sizeof(void *));
+	stat_time(replies, "rusage_user", usage.ru_utime);
+	stat_time(replies, "rusage_system", usage.ru_stime);
+	stat(replies, "max_connections", service->plan->connections);
+	stat(replies, "curr_connections", c->curr_connections);
+	stat(replies, "total_connections", c->total_connections);
+	stat(replies, "rejected_connections", c->rejected_connections);
+	stat(replies, "connection_structures", c->curr_connections);
+	stat(replies, "cmd_get", c->cmd_get);
+	stat(replies, "cmd_set", c->cmd_set + c->cmd_add + c->cmd_replace);
+	stat(replies, "get_hits", c->get_hits);
+	stat(replies, "get_misses", c->get_misses);
+	stat(replies, "delete_hits", c->delete_hits);
+	stat(replies, "delete_misses", c->delete_misses);
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+		stat(replies, none[i], 0);
+	stat(replies, "bytes_read", c->bytes_read);
+	stat(replies, "bytes_written", c->bytes_written);
+	stat(replies, "limit_maxbytes", catalog_limit(service->catalog));
+	stat(replies, "accepting_conns", 1);
+	stat(replies, "threads", 1);
+	stat(replies, "bytes", catalog_bytes(service->catalog));
+	stat(replies, "curr_items", catalog_count(service->catalog));
+	stat(replies, "total_items", c->stored);
+}
+
+static void
+stats_settings(const struct service *service, struct replies *replies)
+{
+	const struct serve_plan *plan = service->plan;
+
+	stat(replies, "maxbytes", catalog_limit(service->catalog));
+	stat(replies, "maxconns", plan->connections);
+	stat_text(replies, "evictions", "off");
+	stat_text(replies, "cas_enabled", "no");
+	stat_text(replies, "flush_enabled", "no");
+	stat(replies, "num_threads", 1);
+	stat_text(replies, "binding_protocol", "ascii");
+	stat(replies, "item_size_max", plan->value_bytes);
+	stat(replies, "key_size_max", plan->key_bytes);
+	stat(replies, "reply_size_max", plan->reply_bytes);
+	stat(replies, "idle_timeout", plan->idle_time / 1000);
+	stat_text(replies, "sync", plan->sync ? "yes" : "no");
+	stat_text(replies, "read_only", plan->read_only ? "yes" : "no");
+}
+
+/* Each filter's size; 0 for one that can't be used. */
+static void
+stats_blooms(const struct service *service, struct replies *replies)
+{
+	for (size_t i = 0; i < catalog_count(service->catalog); i++) {
+		struct served *s = catalog_at(service->catalog, i);
+		struct filter *filter = served_filter(s);
+
+		stat(replies, served_name(s),
+		    filter == NULL ? 0 : filter_bytes(filter));
+	}
+}
+
+static void
+stats_bloom(struct filter *filter, struct replies *replies)
+{
+	const struct header *header = filter_header(filter);
+	const struct table *table = filter_table(filter);
+	const struct geometry *first = &table->layers[0].geometry;
+	struct estimate newest = figures_of_layer(filter, table->count - 1,
+	    SAMPLE_PAGES, &(struct error){ 0 });
+	double lines = newest.lines;
+	uint64_t room = 0;
+
+	for (unsigned i = 0; i + 1 < table->count; i++)
+		lines += (double)table->layers[i].lines;
+	for (unsigned i = 0; i < table->count; i++) {
+		const struct layer_entry *layer = &table->layers[i];
+
+		if (layer->lines < layer->capacity)
+			room += layer->capacity - layer->lines;
+	}
+	stat(replies, "capacity", header->capacity);
+	stat_real(replies, "error_rate", header->error_rate);
+	stat_real(replies, "error_rate_now",
+	    figures_error_rate(filter, SAMPLE_PAGES));
+	stat(replies, "lines", lines < 1e18 ? (uint64_t)llround(lines) : 0);
+	stat(replies, "room", room);
+	stat(replies, "bytes", filter_bytes(filter));
+	stat_real(replies, "bits_per_line", 8 * (double)filter_bytes(filter) /
+	    (double)header->capacity);
+	stat(replies, "k", first->k);
+	stat(replies, "cache_lines", first->cache_lines);
+	stat(replies, "layers", table->count);
+	stat_real(replies, "fill", newest.share);
+}
+
+static void
+stats_of_one(const struct service *service, struct bytes name,
+    struct replies *replies)
+{
+	struct served *s = catalog_is_name(name) ?
+	    catalog_find(service->catalog, name) : NULL;
+
+	if (s == NULL) {
+		replies_line(replies, "SERVER_ERROR no such filter");
+	} else if (served_filter(s) == NULL) {
+		replies_format(replies, "SERVER_ERROR %s\r\n",
+		    served_reason(s));
+	} else {
+		stats_bloom(served_filter(s), replies);
+		replies_line(replies, "END");
+	}
+}
+
+static void
+stats(const struct service *service, const struct request *r,
+    struct replies *replies)
+{
+	if (is(r->key, "bloom")) {
+		stats_of_one(service, r->value, replies);
+		return;
+	}
+	if (r->key.nbytes == 0) {
+		stats_server(service, replies);
+	} else if (is(r->key, "blooms")) {
+		stats_blooms(service, replies);
+	} else if (is(r->key, "settings")) {
+		stats_settings(service, replies);
+	} else if (!is(r->key, "slabs") && !is(r->key, "items") &&
+	    !is(r->key, "conns")) {
+		replies_line(replies, "CLIENT_ERROR stats takes blooms,"
+		    " bloom NAME, settings, slabs, items or conns");
+		return;
+	}
+	replies_line(replies, "END");
+}
+
+/* Why the request is not allowed; NULL if it is allowed. */
+static const char *
+refusal(const struct serve_plan *plan, int local, enum verb verb)
+{
+	if (verb != VERB_ADD && verb != VERB_DELETE && verb != VERB_SETMEM)
+		return NULL;
+	if (plan->read_only)
+		return "CLIENT_ERROR this server is read-only";
+	if (plan->admin == ADMIN_NONE)
+		return "CLIENT_ERROR not allowed (--no-admin)";
+	if (verb == VERB_DELETE && plan->admin != ADMIN_ALL && !local) {
+		return "CLIENT_ERROR delete needs a unix socket, or a server"
+		    " with --admin";
+	}
+	return NULL;
+}
+
+static void
+answer(struct service *service, int local, const struct request *r,
+    struct replies *replies)
+{
+	const char *why = refusal(service->plan, local, r->verb);
+
+	if (why != NULL) {
+		replies_line(replies, why);
+		return;
+	}
+	switch (r->verb) {
+	case VERB_ADD:
+		add_filter(service, r, replies);
+		break;
+	case VERB_DELETE:
+		delete_filter(service, r, replies);
+		break;
+	case VERB_STATS:
+		stats(service, r, replies);
+		break;
+	case VERB_TRY:
+		try(r, replies);
+		break;
+	case VERB_SETMEM:
+		set_memory(service, r, replies);
+		break;
+	case VERB_VERSION:
+		replies_format(replies, "VERSION %s\r\n",
+		    service->plan->version);
+		break;
+	case VERB_VERBOSITY:
+		replies_line(replies, "OK");
+		break;
+	default: /* quit: no answer */
+		break;
+	}
+}
+
+void
+admin_answer(struct service *service, int local, const struct request *r,
+    struct replies *replies)
+{
+	struct replies unwanted = { 0 };
+
+	answer(service, local, r, r->noreply ? &unwanted : replies);
+	replies_free(&unwanted);
+}

@@ -1,0 +1,214 @@
+/*
+ * Bytes are read into a buffer that all connections share; a connection keeps
+ * only the bytes of an incomplete request, so idle ones have no buffer. A
+ * request longer than SMALL_BYTES grows in its connection's own buffer, so that
+ * no byte is moved more than a few times, however slowly it arrives.
+ */
+#include "serve/client.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "bits/loops.h"
+#include "serve/admin.h"
+
+/* At most this much is read from a connection in one turn. */
+#define READ_BYTES ((size_t)64 << 10)
+#define SMALL_BYTES ((size_t)4 << 10)
+#define INTAKE_BYTES (16 * (READ_BYTES + SMALL_BYTES + LOOPS_PADDING))
+
+struct intake {
+	struct service *service;
+	struct turn *turn;
+	struct protocol_limits limits;
+	size_t used;
+	uint8_t data[INTAKE_BYTES];
+};
+
+struct intake *
+intake_new(struct service *service, struct turn *turn)
+{
+	struct intake *intake = memory_or_die(calloc(1, sizeof *intake));
+
+	intake->service = service;
+	intake->turn = turn;
+	intake->limits = (struct protocol_limits){
+		(size_t)service->plan->key_bytes,
+		(size_t)service->plan->value_bytes };
+	return intake;
+}
+
+void
+intake_free(struct intake *intake)
+{
+	free(intake);
+}
+
+void
+client_begin(struct client *c, int fd, int local)
+{
+	*c = (struct client){ .fd = fd, .local = local };
+}
+
+void
+client_end(struct client *c)
+{
+	close(c->fd);
+	replies_free(&c->asker.replies);
+	free(c->kept);
+}
+
+static void
+reserve_kept(struct client *c, size_t nbytes)
+{
+	if (c->kept_capacity >= nbytes + LOOPS_PADDING)
+		return;
+	c->kept_capacity = nbytes + LOOPS_PADDING;
+	c->kept = memory_or_die(realloc(c->kept, c->kept_capacity));
+}
+
+/* Keep the bytes not consumed, which may be in c->kept already. */
+static void
+keep(struct client *c, const uint8_t *rest, size_t nbytes)
+{
+	uint8_t *old = c->kept;
+
+	if (c->hang_up)
+		nbytes = 0;
+	if (nbytes > SMALL_BYTES &&
+	    nbytes + LOOPS_PADDING <= c->kept_capacity) {
+		memmove(c->kept, rest, nbytes);
+	} else {
+		c->kept = NULL;
+		c->kept_capacity = 0;
+		if (nbytes > 0) {
+			reserve_kept(c, nbytes);
+			memcpy(c->kept, rest, nbytes);
+		}
+		free(old);
+	}
+	c->kept_bytes = nbytes;
+}
+
+/*
+ * Are enough replies waiting? Those to a get line are sent before it has ended
+ * if they alone are too long.
+ */
+static int
+is_full(struct client *c, struct intake *intake)
+{
+	struct replies *replies = &c->asker.replies;
+	uint64_t limit = intake->service->plan->reply_bytes;
+
+	if (replies_bytes(replies) + c->asker.owed < limit)
+		return 0;
+	turn_run(intake->turn);
+	if (replies_bytes(replies) >= limit)
+		replies_let_go(replies);
+	return replies_bytes(replies) >= limit;
+}
+
+/* Take the requests from the bytes at `data`. */
+static void
+parse(struct client *c, struct intake *intake, const uint8_t *data,
+    size_t nbytes)
+{
+	struct turn *turn = intake->turn;
+	struct request request;
+	size_t at = 0;
+
+	c->full = 0;
+	while (!c->hang_up && !(c->full = is_full(c, intake))) {
+		at += protocol_next(&c->protocol, &intake->limits, data + at,
+		    nbytes - at, &request);
+		if (request.verb == VERB_MORE)
+			break;
+		if (turn_is_alone(&request)) {
+			turn_run(turn);
+			admin_answer(intake->service, c->local, &request,
+			    &c->asker.replies);
+		} else {
+			c->asker.owed += turn_add(turn, &c->asker, &request);
+		}
+		c->hang_up |= request.hang_up;
+	}
+	/* requests may point to the bytes that are moved now */
+	if (data == c->kept)
+		turn_run(turn);
+	keep(c, data + at, nbytes - at);
+}
+
+/* A buffer with the kept bytes, and room for READ_BYTES after them. */
+static uint8_t *
+make_room(struct client *c, struct intake *intake)
+{
+	size_t nbytes = c->kept_bytes + READ_BYTES;
+	uint8_t *data;
+
+	if (c->kept_bytes > SMALL_BYTES) {
+		size_t most = protocol_bytes_max(&intake->limits) + READ_BYTES;
+
+		if (c->kept_capacity < nbytes + LOOPS_PADDING)
+			reserve_kept(c, 2 * nbytes < most ? 2 * nbytes : most);
+		return c->kept;
+	}
+	if (INTAKE_BYTES - intake->used < nbytes + LOOPS_PADDING)
+		turn_run(intake->turn);
+	if (turn_count(intake->turn) == 0)
+		intake->used = 0;
+	data = intake->data + intake->used;
+	if (c->kept_bytes > 0)
+		memcpy(data, c->kept, c->kept_bytes);
+	return data;
+}
+
+void
+client_read(struct client *c, struct intake *intake)
+{
+	size_t nbytes = c->kept_bytes;
+	uint8_t *data;
+	ssize_t n;
+
+	if (c->full && c->kept_bytes > 0) {
+		parse(c, intake, c->kept, c->kept_bytes);
+		return;
+	}
+	data = make_room(c, intake);
+	do
+		n = read(c->fd, data + nbytes, READ_BYTES);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		return;
+	if (n <= 0) {
+		/* earlier requests are still answered */
+		c->hang_up = 1;
+		c->broken |= n < 0;
+		keep(c, NULL, 0);
+		return;
+	}
+	intake->service->counters.bytes_read += (uint64_t)n;
+	nbytes += (size_t)n;
+	if (data != c->kept)
+		intake->used += nbytes + LOOPS_PADDING;
+	parse(c, intake, data, nbytes);
+}
+
+void
+client_send(struct client *c, struct service *service)
+{
+	long n = c->broken ? -1 : replies_send(&c->asker.replies, c->fd);
+
+	if (n < 0)
+		c->broken = c->hang_up = 1;
+	else
+		service->counters.bytes_written += (uint64_t)n;
+}
+
+int
+client_is_sending(const struct client *c)
+{
+	return !c->broken && replies_ready(&c->asker.replies) > 0;
+}

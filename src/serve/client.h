@@ -1,0 +1,49 @@
+/*
+ * A connection: its socket, the bytes of an incomplete request, and the replies
+ * that were not sent yet. Knows nothing of events.
+ */
+#ifndef CLIENT_H
+#define CLIENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "serve/protocol.h"
+#include "serve/service.h"
+#include "serve/turn.h"
+
+struct client {
+	int fd;
+	int local;             /* a unix socket */
+	struct asker asker;
+	struct protocol protocol;
+	uint8_t *kept;         /* bytes not consumed yet */
+	size_t kept_bytes, kept_capacity;
+	int full;              /* must read its replies before we read on */
+	int hang_up;           /* no more requests are read; close when sent */
+	int broken;            /* nothing can be sent any more */
+};
+
+/* The buffer for the requests of a turn, of all clients. */
+struct intake;
+
+struct intake *intake_new(struct service *service, struct turn *turn);
+void intake_free(struct intake *intake);
+
+/* Take over the socket. client_end closes it, but only after turn_run. */
+void client_begin(struct client *client, int fd, int local);
+void client_end(struct client *client);
+
+/*
+ * Read what has arrived, at most a buffer, and add the requests in it to the
+ * turn; or, after the client was full, the requests that were left over.
+ */
+void client_read(struct client *client, struct intake *intake);
+
+/* After turn_run: send as much as the socket takes. */
+void client_send(struct client *client, struct service *service);
+
+/* Is anything left to send? */
+int client_is_sending(const struct client *client);
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * The part of memcached's text protocol that serve speaks: turns bytes, as they
+ * arrive, into requests. Knows nothing of sockets and filters.
+ *
+ * A `get` line is not collected: each of its keys is a request of its own, so
+ * a line may be longer than any buffer. Every other line has a maximum length,
+ * and so has the value after it; longer ones are skipped and answered with an
+ * error. Lines and values end in \n or \r\n, so that people can type them.
+ *
+ * Source: doc/protocol.txt of memcached 1.6; what it leaves open is done as in
+ * memcached 1.6.18, except that a value with a wrong length is skipped to the
+ * end of its line, so that its rest is not taken for a request.
+ */
+#ifndef PROTOCOL_H
+#define PROTOCOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "serve/bytes.h"
+
+enum verb {
+	VERB_MORE,    /* no whole request yet: call again with more bytes */
+	VERB_GET,     /* one key of a get or gets line */
+	VERB_GET_END, /* the end of that line */
+	VERB_SET,
+	VERB_ADD,
+	VERB_REPLACE,
+	VERB_DELETE,
+	VERB_STATS,     /* key and value: up to two words, or empty */
+	VERB_TRY,
+	VERB_SETMEM,
+	VERB_VERSION,
+	VERB_VERBOSITY,
+	VERB_QUIT,
+	VERB_FAILED   /* `reply` is the answer, to a whole get line too */
+};
+
+struct request {
+	enum verb verb;
+	struct bytes key;   /* the word after the verb */
+	struct bytes value; /* of set, add, replace */
+	int with_cas;       /* VERB_GET of gets */
+	int noreply;        /* no answer is wanted, not even an error */
+	int hang_up;        /* close the connection after the answer */
+	const char *reply;  /* of VERB_FAILED, without \r\n; "" is none */
+};
+
+/* How long a key and a value may be, in bytes. */
+struct protocol_limits {
+	size_t key, value;
+};
+
+/* The state of parsing a connection; all zero at its beginning. */
+struct protocol {
+	enum {
+		PROTOCOL_LINE,  /* a request begins */
+		PROTOCOL_FIRST_KEY, /* in a get line */
+		PROTOCOL_KEYS,
+		PROTOCOL_SKIP_LINE,
+		PROTOCOL_SKIP_VALUE
+	} state;
+	int with_cas;     /* the get line is a gets */
+	size_t searched;  /* bytes of an unfinished line without a \n */
+	uint64_t skip;    /* bytes of a value still to skip */
+};
+
+/*
+ * Take the next request from the bytes that arrived and are not consumed yet.
+ * Returns how many bytes it consumed, also with VERB_MORE; the next call begins
+ * after them. The request points into `data`.
+ *
+ * After VERB_MORE, the caller must keep the bytes not consumed, and pass them
+ * again at the beginning of `data` with more after them: at most
+ * protocol_bytes_max().
+ */
+size_t protocol_next(struct protocol *protocol,
+    const struct protocol_limits *limits, const uint8_t *data, size_t nbytes,
+    struct request *request);
+
+size_t protocol_bytes_max(const struct protocol_limits *limits);
+
+#endif

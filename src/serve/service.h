@@ -1,0 +1,52 @@
+/* What serve was asked to do, and what all of its parts share. */
+#ifndef SERVICE_H
+#define SERVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct catalog;
+
+/* Who may remove filters, make them and set the memory limit. */
+enum admin {
+	ADMIN_DEFAULT, /* all may; removing needs a unix socket */
+	ADMIN_ALL,
+	ADMIN_NONE
+};
+
+struct serve_plan {
+	const char *folder;
+	char *const *addresses; /* as address_listen takes them */
+	size_t address_count;
+	mode_t socket_mode;
+	enum admin admin;
+	int read_only;
+	int sync;               /* what is STORED survives a power cut */
+	uint64_t memory_bytes;  /* of all filters together */
+	uint64_t connections;
+	uint64_t key_bytes, value_bytes;
+	uint64_t reply_bytes;   /* that a client has not read */
+	uint64_t idle_time;     /* milliseconds; 0: no limit */
+	const char *version;    /* for clients */
+	void (*tell)(const char *text); /* one line for the user */
+};
+
+/* Since the start, under memcached's names. */
+struct counters {
+	uint64_t curr_connections, total_connections, rejected_connections;
+	uint64_t cmd_get, get_hits, get_misses;
+	uint64_t cmd_set, cmd_add, cmd_replace;
+	uint64_t cmd_delete, delete_hits, delete_misses;
+	uint64_t stored;        /* subkeys that were new */
+	uint64_t bytes_read, bytes_written;
+};
+
+struct service {
+	const struct serve_plan *plan;
+	struct catalog *catalog;
+	struct counters counters;
+	uint64_t started;       /* clock_now */
+};
+
+#endif

@@ -1,0 +1,526 @@
+/*
+ * Input is appended to the unfinished line of the last read, and handed out up
+ * to the last newline; the rest is kept for the next chunk. Only new bytes are
+ * searched for a newline, and a long line is read to its end into one chunk, so
+ * that a line of a gigabyte costs no more per byte than others.
+ */
+#include "stream/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "base/pipe.h"
+#include "base/signals.h"
+#include "disk/format.h"
+#include "stream/gunzip.h"
+
+/* This much of each file is read to estimate its number of lines. */
+#define SAMPLE_BYTES GUNZIP_BYTES
+/* More lines than a filter can be planned for; twice as many don't overflow. */
+#define ESTIMATE_MAX ((uint64_t)1 << 62)
+/* A buffer that a long line made larger than this is shrunk again. */
+#define KEEP_BYTES (4 * 1024 * 1024)
+
+struct input {
+	struct input_plan plan;
+	size_t next;        /* the path after the open one */
+	int fd;             /* -1 if none is open */
+	int waits;          /* it is not a regular file */
+	const char *name;   /* of the open one, for messages */
+	int failed;
+	int ended;          /* `interrupted` asked for it */
+	uint64_t handed_out;
+	uint64_t position;  /* bytes read */
+	struct record_state record; /* of the scan for its end */
+
+	uint8_t *rest;      /* the beginning of a line, for the next chunk */
+	size_t rest_bytes, rest_capacity;
+
+	struct columns columns; /* of the open file, */
+	int named;          /* whose header was read */
+	int begun;          /* the open file's first bytes were looked at */
+	int gzip;           /* the open file is inflated */
+	struct gunzip *gunzip; /* NULL until a file is inflated */
+};
+
+struct input *
+input_new(const struct input_plan *plan)
+{
+	struct input *in = memory_or_die(calloc(1, sizeof *in));
+
+	in->plan = *plan;
+	in->fd = -1;
+	return in;
+}
+
+static void
+close_file(struct input *in)
+{
+	if (in->gzip)
+		gunzip_end(in->gunzip);
+	in->gzip = 0;
+	if (in->fd > STDIN_FILENO)
+		close(in->fd);
+	in->fd = -1;
+}
+
+void
+input_free(struct input *in)
+{
+	if (in == NULL)
+		return;
+	close_file(in);
+	gunzip_free(in->gunzip);
+	free(in->rest);
+	free(in);
+}
+
+void
+chunk_free(struct chunk *chunk)
+{
+	free(chunk->data);
+	*chunk = (struct chunk){ 0 };
+}
+
+int
+input_failed(const struct input *in)
+{
+	return in->failed;
+}
+
+uint64_t
+input_bytes(const struct input *in)
+{
+	return in->handed_out;
+}
+
+static int
+is_stopped(const struct input *in)
+{
+	return in->ended || signals_stop;
+}
+
+static void
+report(struct input *in, const char *reason)
+{
+	struct error error;
+
+	error_set(&error, STATUS_FAILED, "%s: %s", in->name, reason);
+	in->plan.report(in->plan.context, error.text);
+	in->failed = 1;
+}
+
+static const char *
+shown_name(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+/* Returns 0 if the file can't be opened, which is reported. */
+static int
+open_next(struct input *in)
+{
+	const char *path = in->plan.paths[in->next++];
+	struct stat st;
+
+	in->name = shown_name(path);
+	in->begun = 0;
+	in->record = (struct record_state){ 0 };
+	in->named = 0;
+	if (strcmp(path, "-") == 0) {
+		in->fd = STDIN_FILENO;
+	} else {
+		/* O_NONBLOCK: opening a FIFO must not wait for its writer */
+		do {
+			in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY |
+			    O_NONBLOCK);
+		} while (in->fd < 0 && errno == EINTR && !signals_stop);
+	}
+	if (in->fd < 0) {
+		if (!signals_stop)
+			report(in, strerror(errno));
+		return 0;
+	}
+	in->waits = fstat(in->fd, &st) < 0 || !S_ISREG(st.st_mode);
+	if (in->waits)
+		pipe_widen(in->fd);
+	else /* a hint */
+		posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	return 1;
+}
+
+/* Wait for input or its end; -1 if asked to stop. */
+static int
+wait_for_input(struct input *in)
+{
+	while (signals_wait(in->fd, POLLIN, -1) < 0) {
+		if (signals_stop)
+			return -1;
+		if (in->plan.interrupted != NULL)
+			in->ended = in->plan.interrupted(in->plan.context);
+		else
+			signals_take_figures();
+		if (in->ended)
+			return -1;
+	}
+	return 0;
+}
+
+/* read(2) that waits for input; -1 on an error, or if asked to stop. */
+static ssize_t
+read_some(void *context, uint8_t *data, size_t nbytes)
+{
+	struct input *in = context;
+
+	while (!is_stopped(in)) {
+		ssize_t n;
+
+		if (in->waits && wait_for_input(in) < 0)
+			break;
+		n = read(in->fd, data, nbytes);
+		if (n >= 0) {
+			in->position += (uint64_t)n;
+			return n;
+		}
+		if (errno == EAGAIN || errno == EWOULDBLOCK)
+			in->waits = 1;
+		else if (errno != EINTR)
+			return -1;
+	}
+	return -1;
+}
+
+/*
+ * Read the file's first bytes to `data` to see what it is; waits for more only
+ * as long as they could begin gzip. Returns how many of them are lines, or -1;
+ * then *wrong says what is wrong with them, unless errno does.
+ */
+static ssize_t
+begin_file(struct input *in, uint8_t *data, size_t nbytes,
+    const char **wrong)
+{
+	const struct gunzip_source source = { read_some, in };
+	size_t have = 0;
+	ssize_t n;
+
+	nbytes = nbytes < GUNZIP_BYTES ? nbytes : GUNZIP_BYTES;
+	do {
+		n = read_some(in, data + have, nbytes - have);
+		if (n < 0)
+			return -1;
+		have += (size_t)n;
+	} while (n > 0 && in->plan.gunzip && !gunzip_is_head(data, have) &&
+	    gunzip_may_be_head(data, have));
+	in->begun = 1;
+	if (format_is_filter(data, have)) {
+		*wrong = "a filter is not read as lines";
+		return -1;
+	}
+	if (!in->plan.gunzip || !gunzip_is_head(data, have))
+		return (ssize_t)have;
+
+	in->gzip = 1;
+	if (in->gunzip == NULL)
+		in->gunzip = gunzip_new(&source);
+	gunzip_begin(in->gunzip, data, have);
+	return 0;
+}
+
+/*
+ * Read what has arrived to `data`, up to `nbytes`. Returns the number of bytes,
+ * 0 at the end of the file, -1 on an error (which is reported) or if asked to
+ * stop.
+ */
+static ssize_t
+fill(struct input *in, uint8_t *data, size_t nbytes)
+{
+	const char *wrong = NULL;
+	ssize_t n = 0;
+
+	if (!in->begun)
+		n = begin_file(in, data, nbytes, &wrong);
+	else if (!in->gzip)
+		n = read_some(in, data, nbytes);
+	if (n == 0 && in->gzip)
+		n = gunzip_read(in->gunzip, data, nbytes, &wrong);
+	if (wrong != NULL)
+		report(in, wrong);
+	else if (n < 0 && !is_stopped(in))
+		report(in, strerror(errno));
+	return n;
+}
+
+/* Make room for `nbytes` more after the first `have` bytes. */
+static void
+make_room(struct chunk *chunk, size_t have, size_t nbytes)
+{
+	size_t wanted = have + nbytes + 1 + INPUT_PADDING;
+
+	if (wanted <= chunk->capacity && (chunk->capacity <= KEEP_BYTES ||
+	    wanted > chunk->capacity / 4))
+		return;
+	/* More than wanted, for a long line; don't copy an empty buffer. */
+	chunk->capacity = wanted + wanted / 2;
+	if (have == 0) {
+		free(chunk->data);
+		chunk->data = NULL;
+	}
+	chunk->data = memory_or_die(realloc(chunk->data, chunk->capacity));
+}
+
+/*
+ * Where the last line in data[0, to) ends; the first `from` bytes were searched
+ * before. 0 if no line ends there; -1 if a line is too long, which is reported.
+ */
+static ssize_t
+last_line_end(struct input *in, const uint8_t *data, size_t from, size_t to)
+{
+	size_t end = record_scan(&in->plan.format, &in->record, data + from,
+	    to - from);
+	struct error error;
+
+	if (end > 0)
+		return (ssize_t)(from + end);
+	if (record_check_size(&in->plan.format, &in->record, to, &error) == 0)
+		return 0;
+	report(in, error.text);
+	return -1;
+}
+
+/* Report what is wrong with the file's last line; it is a line in any case. */
+static void
+check_last_line(struct input *in)
+{
+	struct error error, named;
+
+	if (record_check_end(&in->plan.format, &in->record, &error) == 0)
+		return;
+	error_set(&named, error.status, "%s: %s", in->name, error.text);
+	in->plan.report(in->plan.context, named.text);
+}
+
+/* Keep what follows the last whole line for the next chunk. */
+static void
+keep_rest(struct input *in, const uint8_t *data, size_t nbytes)
+{
+	if (nbytes > in->rest_capacity) {
+		free(in->rest);
+		in->rest_capacity = nbytes + nbytes / 2;
+		in->rest = memory_or_die(malloc(in->rest_capacity));
+	}
+	if (nbytes > 0)
+		memcpy(in->rest, data, nbytes);
+	in->rest_bytes = nbytes;
+}
+
+/*
+ * At the end of a file, or after an error, when the rest is not a line. Returns
+ * how many bytes to hand out.
+ */
+static size_t
+end_file(struct input *in, struct chunk *chunk, size_t have, int failed)
+{
+	uint8_t terminator = in->plan.format.csv.terminator;
+
+	close_file(in);
+	if (failed || have == 0)
+		return 0;
+	check_last_line(in);
+	/* A CSV record with an open quote may have a terminator already. */
+	if (chunk->data[have - 1] != terminator)
+		chunk->data[have++] = terminator;
+	return have;
+}
+
+/*
+ * Whole lines of a file that has a header: at its beginning, find the header
+ * and its columns. Returns -1 if a column is missing, which is reported.
+ */
+static int
+read_header(struct input *in, struct chunk *chunk, size_t nbytes)
+{
+	const struct record_format *format = &in->plan.format;
+	uint8_t *starts[2];
+	struct error error;
+
+	if (!in->named) {
+		record_split(format, chunk->data, chunk->data + nbytes, starts,
+		    1);
+		chunk->header_bytes = (size_t)(starts[1] - starts[0]);
+		if (columns_find(in->plan.header, chunk->data,
+		    chunk->header_bytes, &in->columns, &error) < 0) {
+			report(in, error.text);
+			return -1;
+		}
+		in->named = 1;
+	}
+	chunk->columns = in->columns;
+	return 0;
+}
+
+int
+input_next(struct input *in, struct chunk *chunk, size_t wanted)
+{
+	size_t have = in->rest_bytes, end = 0;
+
+	make_room(chunk, 0, have + wanted);
+	if (have > 0)
+		memcpy(chunk->data, in->rest, have);
+	in->rest_bytes = 0;
+	chunk->header_bytes = 0;
+	while (end == 0) {
+		ssize_t n, last = 0;
+
+		if (in->fd < 0) {
+			if (in->next == in->plan.count || is_stopped(in))
+				return 0;
+			if (open_next(in) && in->waits)
+				break;
+			continue;
+		}
+		make_room(chunk, have, wanted);
+		n = fill(in, chunk->data + have, wanted);
+		if (n > 0) {
+			last = last_line_end(in, chunk->data, have,
+			    have + (size_t)n);
+			have += (size_t)n;
+		} else if (n < 0 && is_stopped(in)) {
+			return 0;
+		}
+		if (n <= 0 || last < 0)
+			end = have = end_file(in, chunk, have, n < 0 ||
+			    last < 0);
+		else
+			end = (size_t)last;
+		if (end > 0 && in->plan.header != NULL &&
+		    read_header(in, chunk, end) < 0) {
+			close_file(in);
+			end = have = 0;
+		}
+	}
+	keep_rest(in, chunk->data + end, have - end);
+	chunk->nbytes = end;
+	chunk->position = in->position;
+	in->handed_out += end;
+	return 1;
+}
+
+int
+input_pauses(const struct input *in, int milliseconds)
+{
+	return in->fd >= 0 && in->waits &&
+	    !(in->gzip && gunzip_has_more(in->gunzip)) &&
+	    signals_wait(in->fd, POLLIN, milliseconds) != 1;
+}
+
+uint64_t
+input_position(const struct input *in)
+{
+	return in->position;
+}
+
+uint64_t
+input_total(const struct input_plan *plan)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		const char *path = plan->paths[i];
+		struct stat st;
+
+		if ((strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &st) :
+		    stat(path, &st)) < 0)
+			continue; /* will be reported, and adds nothing */
+		if (!S_ISREG(st.st_mode))
+			return 0;
+		total += (uint64_t)st.st_size;
+	}
+	return total;
+}
+
+/* Like open_next, but silently, and only for regular files. */
+static int
+peek_open(const char *path, struct stat *st, off_t *position)
+{
+	int fd;
+
+	*position = 0;
+	if (strcmp(path, "-") == 0) {
+		fd = STDIN_FILENO;
+		if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode))
+			return -1;
+		*position = lseek(fd, 0, SEEK_CUR);
+		return *position < 0 ? -1 : fd;
+	}
+	if (stat(path, st) < 0 || !S_ISREG(st->st_mode))
+		return -1;
+	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+}
+
+static uint64_t
+estimate_file(const struct input_plan *plan, const char *path, uint8_t *data)
+{
+	const size_t half = SAMPLE_BYTES;
+	uint8_t *p = data;
+	double ratio = 1, lines = 0;
+	struct stat st;
+	off_t position;
+	ssize_t n;
+	size_t nbytes;
+	int fd = peek_open(path, &st, &position);
+
+	if (fd < 0)
+		return 0;
+	n = pread(fd, data, half, position);
+	if (fd != STDIN_FILENO)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	nbytes = (size_t)n;
+	if (plan->gunzip && gunzip_is_head(data, nbytes)) {
+		size_t packed = nbytes;
+		p = data + half;
+		nbytes = gunzip_sample(data, &packed, p, half);
+		ratio = packed > 0 ? (double)nbytes / (double)packed : 0;
+	}
+	for (size_t i = 0; i < nbytes; i++)
+		lines += p[i] == plan->format.csv.terminator;
+	/* files in /proc have a size of 0 */
+	if (nbytes == 0 || st.st_size <= position)
+		return 0;
+	lines = lines > 0 ? lines : 1;
+	lines *= (double)(st.st_size - position) * ratio / (double)nbytes;
+	return lines < (double)ESTIMATE_MAX ? (uint64_t)lines : ESTIMATE_MAX;
+}
+
+uint64_t
+input_estimate(const struct input_plan *plan)
+{
+	uint8_t *data = memory_or_die(malloc(2 * SAMPLE_BYTES));
+	uint64_t lines = 0;
+
+	for (size_t i = 0; i < plan->count && lines < ESTIMATE_MAX; i++)
+		lines += estimate_file(plan, plan->paths[i], data);
+	free(data);
+	return lines;
+}
+
+const char *
+input_same_file(const struct input_plan *plan, const struct stat *st)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		const char *path = plan->paths[i];
+		struct stat other;
+
+		if ((strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &other) :
+		    stat(path, &other)) == 0 && path_same_file(&other, st))
+			return shown_name(path);
+	}
+	return NULL;
+}

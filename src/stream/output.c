@@ -1,0 +1,485 @@
+#include "stream/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "base/signals.h"
+#include "base/temporary.h"
+#include "disk/journal.h"
+
+/* How often to look at a file that others append to, 20 ms apart. */
+#define LOOKS 50
+/* How long to wait before a FIFO without a reader is tried again, in ms. */
+#define FIFO_PAUSE 20
+
+static const char *
+shown_name(const char *path)
+{
+	return path != NULL ? path : "standard output";
+}
+
+static int
+look(const char *path, struct stat *st)
+{
+	return path == NULL ? fstat(STDOUT_FILENO, st) : stat(path, st);
+}
+
+int
+output_is_same(const char *a, const char *b)
+{
+	struct stat x, y;
+	int x_is = look(a, &x) == 0, y_is = look(b, &y) == 0;
+
+	/* Reading and writing the same terminal or /dev/null is all right. */
+	if (x_is && y_is)
+		return S_ISREG(x.st_mode) && path_same_file(&x, &y);
+	return !x_is && !y_is && a != NULL && b != NULL &&
+	    path_same_place(a, b);
+}
+
+static int
+is_journal_of(const char *path, const char *filter)
+{
+	char *real = path_real(filter);
+	char *journal = real == NULL ? NULL : journal_name(real);
+	int result = journal != NULL && output_is_same(path, journal);
+
+	free(real);
+	free(journal);
+	return result;
+}
+
+/*
+ * Can a new file take the place of the file `st` at `path`? Not if it is known
+ * to have no name any more, as with /dev/fd/N.
+ */
+static int
+is_replaceable(const char *path, const struct stat *st)
+{
+	char *name = path_follow(path);
+	struct stat named;
+	int gone = name != NULL && (stat(name, &named) < 0 ?
+	    errno == ENOENT : !path_same_file(st, &named));
+
+	free(name);
+	return S_ISREG(st->st_mode) && !gone;
+}
+
+int
+output_check(const char *path, int atomic, const struct input_plan *inputs,
+    const char *filter, struct error *error)
+{
+	const char *name = NULL;
+	struct stat st;
+
+	if (look(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	    !(atomic && path != NULL && is_replaceable(path, &st)))
+		name = input_same_file(inputs, &st);
+	if (name != NULL) {
+		return error_set(error, STATUS_USAGE,
+		    "%s: the output is also an input", name);
+	}
+	if (filter != NULL && output_is_same(path, filter)) {
+		return error_set(error, STATUS_USAGE,
+		    "%s: the output is the filter", filter);
+	}
+	if (filter != NULL && is_journal_of(path, filter)) {
+		return error_set(error, STATUS_USAGE,
+		    "%s: the output would be the filter's journal, %s%s",
+		    shown_name(path), filter, JOURNAL_SUFFIX);
+	}
+	return 0;
+}
+
+/*
+ * Make the file that will replace `path`, beside it. It gets its mode only at
+ * the end, so that a run that fails shows nothing to others.
+ */
+static int
+open_hidden(struct output *out, const char *path, const struct stat *old,
+    struct error *error)
+{
+	/* If `path` is a link, replace the file and not the link. */
+	out->target = path_follow(path);
+	if (out->target == NULL)
+		return error_system(error, errno, path);
+	out->replaces = old != NULL;
+	out->fd = temporary_open(out->target, &out->hidden);
+	if (out->fd < 0)
+		return error_system(error, errno, path);
+	out->mode = old != NULL ? temporary_take_owner(out->fd, old) :
+	    temporary_new_mode(out->target);
+	return 0;
+}
+
+/*
+ * Wait for a FIFO's reader, as open(2) does; but open(2) would miss a signal
+ * that came just before.
+ */
+static int
+open_waiting(const char *path, int is_fifo)
+{
+	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY |
+	    (is_fifo ? O_NONBLOCK : 0);
+	int fd;
+
+	while ((fd = open(path, flags, 0666)) < 0 && !signals_stop) {
+		if (errno == ENXIO && is_fifo) {
+			signals_wait(-1, 0, FIFO_PAUSE);
+			signals_take_figures(); /* there are none yet */
+		} else if (errno != EINTR) {
+			break;
+		}
+	}
+	return fd;
+}
+
+static int
+open_path(struct output *out, const char *path, int atomic,
+    struct error *error)
+{
+	struct stat st;
+	int exists = stat(path, &st) == 0;
+
+	/* Otherwise a device could be taken for a new name, and replaced. */
+	if (!exists && errno != ENOENT)
+		return error_system(error, errno, path);
+	if (atomic && (!exists || is_replaceable(path, &st)))
+		return open_hidden(out, path, exists ? &st : NULL, error);
+	out->fd = open_waiting(path, exists && S_ISFIFO(st.st_mode));
+	return out->fd < 0 ? error_system(error, errno, path) : 0;
+}
+
+int
+output_open(struct output *out, const char *path, int atomic,
+    const struct input_plan *inputs, const char *filter, struct error *error)
+{
+	*out = (struct output){ .fd = STDOUT_FILENO,
+		.name = shown_name(path) };
+	/* Check again: files may have changed since the first check. */
+	if (output_check(path, atomic, inputs, filter, error) < 0)
+		return -1;
+	if (path == NULL)
+		return 0;
+	out->fd = -1;
+	if (open_path(out, path, atomic, error) == 0)
+		return 0;
+	output_close(out, &(struct error){ 0 });
+	return -1;
+}
+
+int
+output_begin(struct output *out, struct error *error)
+{
+	int result;
+
+	if (out->fd <= STDOUT_FILENO || out->hidden != NULL)
+		return 0;
+	do {
+		result = ftruncate(out->fd, 0);
+	} while (result < 0 && errno == EINTR && !signals_stop);
+	/* EINVAL: a pipe or a device, which has no length */
+	if (result < 0 && errno != EINVAL)
+		return error_system(error, errno, out->name);
+	return 0;
+}
+
+/*
+ * The name of standard output, to be freed; NULL if it is unknown: without
+ * /proc, or if the file was renamed or removed.
+ */
+static char *
+standard_output_name(const struct stat *st)
+{
+	char link[4096];
+	ssize_t n = readlink("/proc/self/fd/1", link, sizeof link - 1);
+	struct stat named;
+
+	if (n < 0)
+		return NULL;
+	link[n] = '\0';
+	return stat(link, &named) == 0 && path_same_file(st, &named) ?
+	    memory_or_die(strdup(link)) : NULL;
+}
+
+static int
+sync_name(const struct output *out, const struct stat *st,
+    struct error *error)
+{
+	char *name;
+	int result;
+
+	if (out->hidden != NULL)
+		return path_sync_folder(out->target, error);
+	name = out->fd == STDOUT_FILENO ? standard_output_name(st) :
+	    path_follow(out->name);
+	if (name == NULL) {
+		return out->fd == STDOUT_FILENO ? 0 :
+		    error_system(error, errno, out->name);
+	}
+	result = path_sync_folder(name, error);
+	free(name);
+	return result;
+}
+
+static int
+is_on_disk(const struct stat *st, const char *name, struct error *error)
+{
+	if (S_ISREG(st->st_mode) || S_ISBLK(st->st_mode))
+		return 0;
+	return error_set(error, STATUS_USAGE, "--sync: %s is not a file, and"
+	    " can't be synced; write to a file with -o FILE", name);
+}
+
+int
+output_check_sync(const char *path, struct error *error)
+{
+	struct stat st;
+
+	return look(path, &st) < 0 ? 0 :
+	    is_on_disk(&st, shown_name(path), error);
+}
+
+int
+output_sync_name(const struct output *out, int must_sync, struct error *error)
+{
+	struct stat st = { 0 };
+
+	fstat(out->fd, &st);
+	if (must_sync && is_on_disk(&st, out->name, error) < 0)
+		return -1;
+	return S_ISREG(st.st_mode) ? sync_name(out, &st, error) : 0;
+}
+
+int
+output_sync(struct output *out, struct error *error)
+{
+	struct stat st;
+	int errnum;
+
+	/* The system reports a failure once, and doesn't write it later. */
+	if (out->unsafe != 0)
+		return error_again(error, out->unsafe, out->name);
+	if (out->fd < 0 || fsync(out->fd) == 0)
+		return 0;
+	errnum = errno;
+	/* Fine for a pipe, a terminal, /dev/null; a file's disk has failed. */
+	if ((errnum == EINVAL || errnum == EROFS) &&
+	    fstat(out->fd, &st) == 0 && !S_ISREG(st.st_mode))
+		return 0;
+	out->unsafe = errnum;
+	return error_system(error, errnum, out->name);
+}
+
+/* On a file system without modes, a new file keeps the mode that it got. */
+static int
+set_mode(struct output *out, struct error *error)
+{
+	if (fchmod(out->fd, out->mode) == 0 || (!out->replaces &&
+	    (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS)))
+		return 0;
+	return error_system(error, errno, out->name);
+}
+
+int
+output_settle(struct output *out, struct error *error)
+{
+	/* The mode, too, must be on the disk before the name. */
+	if (out->hidden != NULL && set_mode(out, error) < 0)
+		return -1;
+	return output_sync(out, error);
+}
+
+int
+output_finish(struct output *out, struct error *error)
+{
+	int folder;
+
+	if (out->hidden == NULL)
+		return 0;
+	folder = path_open_folder(out->target, error);
+	if (folder < 0)
+		return -1;
+	if (rename(out->hidden, out->target) < 0) {
+		close(folder);
+		return error_system(error, errno, out->name);
+	}
+	temporary_end(&out->hidden, 0);
+	return path_sync_opened(folder, out->target, error);
+}
+
+int
+output_continues(const struct output *out)
+{
+	int flags = fcntl(out->fd, F_GETFL);
+	struct stat st;
+
+	return flags >= 0 && (flags & O_APPEND) && fstat(out->fd, &st) == 0 &&
+	    S_ISREG(st.st_mode) && st.st_size > 0;
+}
+
+/*
+ * The length of a file that does not end in the terminator; 0 if it does, or if
+ * that is unknown. `fd` may be open for writing only, so open it again to read.
+ */
+static off_t
+torn_length(int fd, char terminator)
+{
+	char path[40], byte = terminator;
+	struct stat st;
+	int again;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+		return 0;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	again = open(path, O_RDONLY | O_CLOEXEC);
+	if (again < 0)
+		return 0;
+	if (pread(again, &byte, 1, st.st_size - 1) != 1)
+		byte = terminator;
+	close(again);
+	return byte == terminator ? 0 : st.st_size;
+}
+
+/* A line that others are writing goes on; a torn line stays as it is. */
+static int
+is_torn(int fd, char terminator)
+{
+	off_t before = 0;
+
+	for (int i = 0; i < LOOKS; i++) {
+		off_t length = torn_length(fd, terminator);
+
+		if (length == 0 || length == before)
+			return length != 0;
+		before = length;
+		nanosleep(&(struct timespec){ .tv_nsec = 20 * 1000000 }, NULL);
+	}
+	return 0;
+}
+
+int
+output_mend(struct output *out, char terminator,
+    void (*notice)(const char *text), struct error *error)
+{
+	int flags = fcntl(out->fd, F_GETFL);
+	char text[4700];
+	size_t written;
+
+	if (flags < 0 || !(flags & O_APPEND) || !is_torn(out->fd, terminator))
+		return 0;
+	snprintf(text, sizeof text, "%s: its last line was torn by an earlier"
+	    " run; the new lines begin on a line of their own", out->name);
+	notice(text);
+	return output_write(out, &terminator, 1, &written, error);
+}
+
+/*
+ * A write to a pipe or a terminal may block, and would miss a signal that came
+ * just before, or that another thread gets. So open our own description, which
+ * doesn't block; the one that we were given is shared with other processes, and
+ * must not change.
+ */
+static int
+writing_descriptor(struct output *out)
+{
+	char path[40];
+	struct stat st = { 0 };
+	int fd;
+
+	if (out->writer != 0)
+		return out->writer;
+	out->writer = out->fd;
+	if (fstat(out->fd, &st) < 0)
+		return out->writer;
+	out->is_socket = S_ISSOCK(st.st_mode);
+	if (S_ISFIFO(st.st_mode) || isatty(out->fd)) {
+		snprintf(path, sizeof path, "/proc/self/fd/%d", out->fd);
+		fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+		if (fd >= 0)
+			out->writer = fd;
+	}
+	return out->writer;
+}
+
+static ssize_t
+write_some(struct output *out, const char *data, size_t nbytes)
+{
+	int fd = writing_descriptor(out);
+
+	return out->is_socket ? send(fd, data, nbytes, MSG_DONTWAIT) :
+	    write(fd, data, nbytes);
+}
+
+static void
+wait_for_output(struct output *out)
+{
+	if (signals_wait(out->writer, POLLOUT, -1) >= 0 || signals_stop)
+		return;
+	if (out->interrupted != NULL)
+		out->interrupted(out->context);
+	else
+		signals_take_figures();
+}
+
+int
+output_write(struct output *out, const void *data, size_t nbytes,
+    size_t *written, struct error *error)
+{
+	const char *p = data;
+
+	*written = 0;
+	while (*written < nbytes) {
+		ssize_t n = write_some(out, p + *written, nbytes - *written);
+
+		if (n >= 0) {
+			*written += (size_t)n;
+			out->nbytes += (uint64_t)n;
+		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+			wait_for_output(out);
+		} else if (errno != EINTR) {
+			out->failed = 1;
+			return error_system(error, errno, out->name);
+		}
+		/* The reader may have stopped: don't wait for it. */
+		if (*written < nbytes && signals_stop) {
+			out->failed = 1;
+			return error_set(error, 128 + signals_stop,
+			    "%s: stopped by a signal", out->name);
+		}
+	}
+	return 0;
+}
+
+void
+output_forget(struct output *out)
+{
+	if (out->writer > 0 && out->writer != out->fd)
+		close(out->writer);
+	out->writer = 0;
+	out->fd = -1;
+}
+
+int
+output_close(struct output *out, struct error *error)
+{
+	int fd = out->fd, result = 0;
+
+	output_forget(out);
+	temporary_end(&out->hidden, 1);
+	free(out->target);
+	out->target = NULL;
+	/* Standard output, too: network file systems report errors here. */
+	if (fd >= 0 && close(fd) < 0 && errno != EINTR)
+		result = error_system(error, errno, out->name);
+	return result;
+}

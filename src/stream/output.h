@@ -1,0 +1,115 @@
+/*
+ * Where lines go: standard output or a file. They are written with write(2),
+ * unbuffered, since a line counts as written when the system has it.
+ */
+#ifndef OUTPUT_H
+#define OUTPUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "stream/input.h"
+
+struct output {
+	int fd;           /* -1 if there is none */
+	const char *name; /* for messages; not copied */
+	char *target;     /* with --atomic: the file's final name, */
+	char *hidden;     /* its name until output_finish, */
+	mode_t mode;      /* and its mode from then on */
+	int replaces;     /* there was a file of that name */
+	int unsafe;       /* errno if a sync has failed, which is final; or 0 */
+	int failed;       /* a write has failed, or was stopped */
+	int writer;       /* the descriptor to write to; 0: not chosen yet */
+	int is_socket;    /* valid with `writer` */
+	uint64_t nbytes;  /* written so far */
+	/* Called when a signal interrupts a wait but not the run; or NULL. */
+	void (*interrupted)(void *context);
+	void *context;
+};
+
+#define OUTPUT_NONE { .fd = -1 }
+
+/*
+ * Open `path` for writing, or take standard output if it is NULL. Refuses an
+ * input, `filter`, and its journal. An existing file keeps its content until
+ * output_begin. `path` must live as long as the output.
+ *
+ * If `atomic`, a regular file is written under a temporary name, which nobody
+ * else may read, and `path` doesn't change until output_finish; so it may also
+ * be an input.
+ */
+int output_open(struct output *output, const char *path, int atomic,
+    const struct input_plan *inputs, const char *filter, struct error *error);
+
+/*
+ * Only check whether output_open would refuse it, before anything else is
+ * opened or made.
+ */
+int output_check(const char *path, int atomic, const struct input_plan *inputs,
+    const char *filter, struct error *error);
+
+/* Before lines are written, once nothing was refused: truncate an old file. */
+int output_begin(struct output *output, struct error *error);
+
+/*
+ * Are both the same regular file, whether it exists or not? NULL is standard
+ * output.
+ */
+int output_is_same(const char *a, const char *b);
+
+/*
+ * Can it be synced? Fails with STATUS_USAGE for a pipe or a terminal. NULL is
+ * standard output; a path that doesn't exist will be a file.
+ */
+int output_check_sync(const char *path, struct error *error);
+
+/*
+ * Sync the name of the open file, or prepare its folder for output_finish. For
+ * standard output the system is asked for the name; if it is unknown, nothing
+ * is done. If `must_sync`, fails like output_check_sync.
+ */
+int output_sync_name(const struct output *output, int must_sync,
+    struct error *error);
+
+/* Sync what was written; does nothing if the output can't be synced. */
+int output_sync(struct output *output, struct error *error);
+
+/*
+ * After a successful run: output_settle does all that can be done before the
+ * file gets its name, such as the sync, which can fail; output_finish renames.
+ */
+int output_settle(struct output *output, struct error *error);
+int output_finish(struct output *output, struct error *error);
+
+/* Will it append to a file that isn't empty? */
+int output_continues(const struct output *output);
+
+/*
+ * A run that was killed can leave a torn last line in a file that it appended
+ * to. If so, end that line with `terminator`, so that no line is glued to it,
+ * and report it to `notice`. Waits while others append to the file, but at most
+ * a second.
+ */
+int output_mend(struct output *output, char terminator,
+    void (*notice)(const char *text), struct error *error);
+
+/*
+ * Write all of it, waiting as long as it takes. Returns 0; or -1 on an error
+ * or when a signal that asks to stop interrupts the wait (then error->status
+ * is 128 + its number). In any case *written is how many bytes the system took.
+ */
+int output_write(struct output *output, const void *data, size_t nbytes,
+    size_t *written, struct error *error);
+
+/* Forget the descriptor, which somebody else closes. */
+void output_forget(struct output *output);
+
+/*
+ * Close what was opened, and remove a file that was not finished. The system
+ * may report a write error only now.
+ */
+int output_close(struct output *output, struct error *error);
+
+#endif

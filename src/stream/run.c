@@ -1,0 +1,319 @@
+#include "stream/run.h"
+
+#include <string.h>
+
+#include "base/pipe.h"
+#include "base/signals.h"
+#include "filter/deferred.h"
+#include "filter/filter.h"
+
+struct input_plan
+run_inputs(const struct run_plan *plan, const struct key_recipe *recipe)
+{
+	static char dash[] = "-", *standard_input[] = { dash };
+	struct input_plan inputs = { .paths = standard_input, .count = 1,
+		.format = key_record_format(recipe), .gunzip = plan->gunzip };
+
+	inputs.format.max_bytes = plan->max_record;
+	inputs.header = recipe->header ? recipe : NULL;
+	if (plan->paths != NULL) {
+		inputs.paths = plan->paths;
+		inputs.count = plan->path_count;
+	}
+	return inputs;
+}
+
+/* Does the run write lines to a file or to standard output? */
+static int
+has_output(const struct run_plan *plan)
+{
+	return plan->print != PRINT_NOTHING && plan->to_command == NULL;
+}
+
+/* NULL is standard output. */
+static const char *
+duplicates_path(const struct run_plan *plan)
+{
+	return strcmp(plan->duplicates, "-") == 0 ? NULL : plan->duplicates;
+}
+
+static int
+check_duplicates(const struct run_plan *plan, struct error *error)
+{
+	const char *path = duplicates_path(plan);
+
+	if (path == NULL && plan->output == NULL) {
+		return error_set(error, STATUS_USAGE, "--duplicates=- is"
+		    " standard output, where the lines go: name a file with"
+		    " --duplicates or --output");
+	}
+	if (!output_is_same(plan->output, path))
+		return 0;
+	return error_set(error, STATUS_USAGE, "%s: --duplicates must be a"
+	    " different file from the output", plan->duplicates);
+}
+
+int
+run_check_outputs(const struct run_plan *plan,
+    const struct input_plan *inputs, struct error *error)
+{
+	if (has_output(plan)) {
+		if (output_check(plan->output, plan->atomic, inputs,
+		    plan->filter, error) < 0 || (plan->sync &&
+		    output_check_sync(plan->output, error) < 0) ||
+		    (plan->duplicates != NULL &&
+		    check_duplicates(plan, error) < 0))
+			return -1;
+	}
+	return plan->duplicates == NULL ? 0 :
+	    output_check(duplicates_path(plan), plan->atomic, inputs,
+	    plan->filter, error);
+}
+
+/* Where the lines go: a file, standard output, or a command. */
+static int
+open_output(struct run *run, const struct input_plan *inputs,
+    struct error *error)
+{
+	const struct run_plan *plan = run->plan;
+	struct output *out = &run->output;
+
+	if (plan->to_command != NULL) {
+		if (child_start(&run->child, plan->to_command, error) < 0)
+			return -1;
+		*out = (struct output){ .fd = run->child.fd,
+			.name = "--to-command" };
+		return 0;
+	}
+	if (output_open(out, plan->output, plan->atomic, inputs, plan->filter,
+	    error) < 0)
+		return -1;
+	return plan->sync || plan->atomic ?
+	    output_sync_name(out, plan->sync, error) : 0;
+}
+
+/* Open the outputs; truncate old files only after all are open. */
+static int
+open_outputs(struct run *run, const struct input_plan *inputs,
+    struct error *error)
+{
+	const struct run_plan *plan = run->plan;
+	struct pipeline *p = &run->pipeline;
+
+	if (plan->print != PRINT_NOTHING &&
+	    open_output(run, inputs, error) < 0)
+		return -1;
+	if (plan->duplicates != NULL) {
+		p->duplicates = &run->duplicates;
+		if (output_open(p->duplicates, duplicates_path(plan),
+		    plan->atomic, inputs, plan->filter, error) < 0)
+			return -1;
+		if ((plan->sync || plan->atomic) &&
+		    output_sync_name(p->duplicates, 0, error) < 0)
+			return -1;
+		/* Again, as both exist: names may differ only in case. */
+		if (has_output(plan) && check_duplicates(plan, error) < 0)
+			return -1;
+	}
+	if (output_begin(&run->output, error) < 0 ||
+	    output_begin(&run->duplicates, error) < 0)
+		return -1;
+	if (plan->filter == NULL || !plan->remember ||
+	    plan->print == PRINT_NOTHING)
+		return 0;
+	return output_mend(&run->output, (char)inputs->format.csv.terminator,
+	    plan->notice, error);
+}
+
+/* --sync: make what was written so far safe. */
+static int
+sync_output(void *context, struct error *error)
+{
+	struct run *run = context;
+
+	return run->plan->print == PRINT_NOTHING ? 0 :
+	    output_sync(&run->output, error);
+}
+
+/* Are marks held back? Only if a promise needs it; in memory none does. */
+static int
+is_deferred(const struct run_plan *plan)
+{
+	return plan->filter != NULL && plan->remember &&
+	    (plan->atomic || plan->sync);
+}
+
+static int
+defer_marks(struct run *run, struct error *error)
+{
+	const struct deferred_promise promise = { sync_output, run };
+
+	return is_deferred(run->plan) ? deferred_begin(&run->filter,
+	    run->plan->atomic, &promise, error) : 0;
+}
+
+/* Keep the first error in `error`, print a later one that says more. */
+static void
+join_errors(const struct run *run, int *result, int later,
+    struct error *error, const struct error *second)
+{
+	if (later >= 0)
+		return;
+	if (*result == 0)
+		*error = *second;
+	else if (!second->repeated)
+		run->plan->notice(second->text);
+	*result = -1;
+}
+
+/* The run fails unless the command has read everything and exits with 0. */
+static int
+finish_child(struct run *run, int result, struct error *error)
+{
+	struct error second;
+	int broken = run->output.failed;
+
+	output_forget(&run->output);
+	if (child_finish(&run->child, broken && !signals_stop, &second) == 0)
+		return result;
+	/* How the command ended explains the broken pipe. */
+	if (broken)
+		*error = second;
+	else
+		join_errors(run, &result, -1, error, &second);
+	return -1;
+}
+
+/* The output comes last: a failure before it leaves the old file. */
+static int
+put_in_place(void *context, struct error *error)
+{
+	struct run *run = context;
+	struct output *outputs[] = { &run->duplicates, &run->output };
+
+	if (!run->plan->atomic && !run->plan->sync)
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		if (outputs[i]->fd >= 0 &&
+		    output_settle(outputs[i], error) < 0)
+			return -1;
+	}
+	for (int i = 0; i < 2; i++) {
+		if (outputs[i]->fd >= 0 &&
+		    output_finish(outputs[i], error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * The run succeeded: put the outputs in place, then write the marks that were
+ * held back. First reserve room in filter and journal, so that a full disk is
+ * an error in time.
+ */
+static int
+commit(struct run *run, struct error *error)
+{
+	const struct deferred_promise promise = { put_in_place, run };
+
+	return is_deferred(run->plan) ?
+	    deferred_commit(run->filter, &promise, error) :
+	    put_in_place(run, error);
+}
+
+static void
+tell(void *context, enum pipeline_moment moment)
+{
+	static const enum run_moment moments[] = {
+		[MOMENT_BEFORE_PRINT] = RUN_BEFORE_PRINT,
+		[MOMENT_AFTER_BATCH] = RUN_AFTER_BATCH,
+		[MOMENT_INTERRUPTED] = RUN_INTERRUPTED
+	};
+	const struct run *run = context;
+
+	run->plan->tell(run, moments[moment]);
+}
+
+static int
+read_lines(struct run *run, const struct input_plan *inputs,
+    struct error *error)
+{
+	struct pipeline *p = &run->pipeline;
+
+	p->filter = run->filter;
+	/*
+	 * With a filter the pipe stays small: if its reader exits, the lines
+	 * left in it are remembered and were never read.
+	 */
+	if (run->output.fd >= 0 && run->plan->filter == NULL)
+		pipe_widen(run->output.fd);
+	run->plan->tell(run, RUN_BEGINS);
+	return pipeline_run(p, inputs, error);
+}
+
+static int
+stream(struct run *run, const struct input_plan *inputs, struct error *error)
+{
+	const struct run_plan *plan = run->plan;
+	int result = open_outputs(run, inputs, error);
+
+	if (result == 0)
+		result = defer_marks(run, error);
+	if (result == 0)
+		result = read_lines(run, inputs, error);
+	if (run->child.pid > 0)
+		result = finish_child(run, result, error);
+	if (plan->atomic && (result < 0 || run->pipeline.input_failed ||
+	    signals_stop))
+		return result;
+	if (result < 0) {
+		/* --sync: lines written before the failure are remembered. */
+		struct error second;
+		join_errors(run, &result, plan->sync && run->pipeline.began ?
+		    commit(run, &second) : 0, error, &second);
+		return result;
+	}
+	result = commit(run, error);
+	if (result == 0 && plan->atomic)
+		signals_too_late();
+	return result;
+}
+
+static void
+close_outputs(struct run *run, int *result, struct error *error)
+{
+	struct error second;
+
+	join_errors(run, result, output_close(&run->output, &second), error,
+	    &second);
+	join_errors(run, result, output_close(&run->duplicates, &second),
+	    error, &second);
+}
+
+int
+run_lines(struct run *run, const struct run_plan *plan, struct filter *filter,
+    const struct key_recipe *recipe, struct error *error)
+{
+	struct input_plan inputs = run_inputs(plan, recipe);
+	struct error second;
+	int result;
+
+	*run = (struct run){ .plan = plan, .filter = filter,
+		.recipe = *recipe, .output = OUTPUT_NONE,
+		.duplicates = OUTPUT_NONE,
+		.pipeline = { .output = &run->output, .recipe = &run->recipe,
+		.print = plan->print, .remember = plan->remember,
+		.strict_keys = plan->strict_keys,
+		.claim = plan->claim,
+		.threads = plan->threads, .watch = tell, .context = run,
+		.notice = plan->notice } };
+	result = stream(run, &inputs, error);
+	close_outputs(run, &result, error);
+	if (run->pipeline.began)
+		plan->tell(run, RUN_ENDS);
+	join_errors(run, &result, filter_close(run->filter, &second), error,
+	    &second);
+	run->filter = NULL;
+	return result < 0 ? -1 : run->pipeline.input_failed ? STATUS_FAILED :
+	    STATUS_OK;
+}

@@ -1,0 +1,393 @@
+# Honest figures: the share of new lines that is taken for seen is what `info`
+# states, and below p, in filters that are fresh, full, grown or overfull.
+#
+# The hash's secret is set to a fixed one, so that each run is the same one.
+load ../common
+
+# fixed FILTER: give an empty filter a secret that is always the same.
+fixed() {
+	local hex
+	hex=$(perl -e 'printf "%02x", $_ * 167 % 256 ^ 90 for 1 .. 192')
+	"$HELPER" poke "$1" 128 "$hex"
+	"$HELPER" fix-crc "$1"
+}
+
+# holds CONDITION NAME=VALUE...: is it true? An awk expression.
+holds() {
+	local condition=$1 assignment
+	shift
+	for assignment; do
+		set -- "$@" -v "$assignment"
+		shift
+	done
+	awk "$@" "BEGIN { exit !($condition) }" </dev/null && return 0
+	echo "not true: $condition, with $*"
+	return 1
+}
+
+# looks_up N FILTER P: of N lines that the filter never saw it takes as many
+# for seen as `info` states, within 4 standard deviations, and less than P.
+looks_up() {
+	local found now
+	now=$(figure error_rate_now "$2")
+	found=$("$HELPER" lines "$1" 99 | bloomdedup check -f "$2" | wc -l)
+	echo "found $found of $1, now $now, allowed $3"
+	holds 'found <= n * p' found="$found" n="$1" p="$3"
+	holds '(found - n * now) ^ 2 <= 16 * n * now + 1' \
+		found="$found" n="$1" now="$now"
+}
+
+# fill N FILTER: lines 1 to N go in and are all found again; `info`
+# estimates their number within 1 %.
+fill() {
+	"$HELPER" lines "$1" 1 >input
+	bloomdedup add -f "$2" input
+	bloomdedup check -f "$2" input | cmp - input
+	[ -z "$(bloomdedup check -v -f "$2" input)" ]
+	holds '(lines - n) ^ 2 <= (n / 100) ^ 2' lines="$(figure lines "$2")" \
+		n="$1"
+}
+
+# full N P LOOKUPS: a filter for N lines with N lines has the rate that the
+# first layer is made for, 0.75 P, and keeps it.
+full() {
+	bloomdedup create -n "$1" -p "$2" filter
+	fixed filter
+	fill "$1" filter
+	[ "$(layers filter)" -eq 1 ]
+	holds 'now <= 0.78 * p && now >= 0.69 * p' p="$2" \
+		now="$(figure error_rate_now filter)"
+	looks_up "$3" filter "$2"
+}
+
+@test "a million lines at an error rate of 1e-2" {
+	full 1000000 1e-2 1000000
+}
+
+@test "a million lines at an error rate of 1e-3" {
+	full 1000000 1e-3 2000000
+}
+
+@test "a million lines at an error rate of 1e-4" {
+	full 1000000 1e-4 $(short_or_long 1000000 10000000)
+}
+
+@test "a million lines at an error rate of 1e-5" {
+	full 1000000 1e-5 $(short_or_long 3000000 20000000)
+}
+
+@test "a million lines at the default rate: next to none is lost" {
+	bloomdedup create -n 1e6 filter
+	fixed filter
+	fill 1000000 filter
+	holds 'now <= 0.78e-6 && now >= 0.6e-6' \
+		now="$(figure error_rate_now filter)"
+	looks_up $(short_or_long 20000000 60000000) filter 1e-6
+}
+
+@test "half full is far better than full" {
+	bloomdedup create -n 1e6 -p 1e-2 filter
+	fixed filter
+	fill 500000 filter
+	looks_up 1000000 filter 0.0006
+}
+
+@test "a filter for one line" {
+	for p in 1e-2 1e-6 0.5; do
+		bloomdedup create -n 1 -p "$p" "filter$p"
+		fixed "filter$p"
+		fill 1 "filter$p"
+		looks_up 300000 "filter$p" "$p"
+	done
+}
+
+@test "a filter for a hundred lines" {
+	for p in 1e-2 1e-6 0.5; do
+		bloomdedup create -n 100 -p "$p" "filter$p"
+		fixed "filter$p"
+		fill 100 "filter$p"
+		looks_up 300000 "filter$p" "$p"
+	done
+}
+
+@test "a filter for ten thousand lines" {
+	for p in 1e-1 1e-2 1e-3; do
+		bloomdedup create -n 10000 -p "$p" "filter$p"
+		fixed "filter$p"
+		fill 10000 "filter$p"
+		looks_up $(short_or_long 300000 1000000) "filter$p" "$p"
+	done
+}
+
+@test "a given number of hash functions keeps the rate too" {
+	for k in 1 3 7 13 24 64; do
+		bloomdedup create -n 20000 -p 1e-2 --hashes=$k filter$k
+		fixed filter$k
+		fill 20000 filter$k
+		looks_up 300000 filter$k 1e-2
+	done
+}
+
+@test "a filter of a given size keeps the rate that it was promised" {
+	bloomdedup size -n 100000 -m 150K --json >told
+	p=$(json_value error_rate <told)
+	bloomdedup create -n 100000 -m 150K filter
+	fixed filter
+	fill 100000 filter
+	looks_up 2000000 filter "$p"
+	holds 'now >= 0.69 * p' now="$(figure error_rate_now filter)" p="$p"
+}
+
+@test "grown from ten thousand lines to a million" {
+	bloomdedup create -n 1e4 -p 1e-3 filter
+	fixed filter
+	fill 1000000 filter
+	[ "$(layers filter)" -eq 7 ]
+	looks_up $(short_or_long 500000 3000000) filter 1e-3
+}
+
+@test "grown from a hundred lines to ten thousand at once" {
+	bloomdedup create -n 100 -p 1e-2 filter
+	fixed filter
+	fill 10000 filter
+	[ "$(layers filter)" -eq 7 ]
+	looks_up 1000000 filter 1e-2
+}
+
+@test "grown from one line, one line at a time" {
+	bloomdedup create -n 1 -p 1e-2 filter
+	fixed filter
+	one_at_a_time() {
+		"$HELPER" lines 200 1 | while IFS= read -r line; do
+			echo "$line" | "$BLOOMDEDUP" add -f filter || return 1
+		done
+	}
+	untraced one_at_a_time
+	fill 200 filter
+	looks_up 1000000 filter 1e-2
+}
+
+@test "at every moment while it grows: new lines are lost below the rate" {
+	bloomdedup create -n 1000 -p 1e-2 filter
+	fixed filter
+	many=$(short_or_long 100000 500000)
+	"$HELPER" lines $many 1 | bloomdedup -f filter >new
+	holds 'new < n && new >= 0.99 * n' new="$(wc -l <new)" n=$many
+	"$HELPER" lines $many 1 | awk -v many=$many '
+		NR == FNR { new[$0]; next }
+		!($0 in new) { lost[int((FNR - 1) / (many / 10))]++ }
+		END {
+			for (i = 0; i < 10; i++)
+				if (lost[i] > 0.01 * many / 10)
+					exit 1
+		}' new -
+}
+
+# window P LEAST OPTION...: a window of 80,000 lines that moves on for 280,000
+# keeps the rate at every moment, and comes to LEAST of it when all is full.
+window() {
+	local p=$1 least=$2 most=0 i
+	shift 2
+	bloomdedup create -p "$p" --window=80000 "$@" filter
+	fixed filter
+	"$HELPER" lines 280000 1 >input
+	split -l 10000 input part.
+	for i in part.*; do
+		bloomdedup add -f filter "$i"
+		looks_up "$(short_or_long 100000 1000000)" filter "$p"
+		most=$(printf '%s\n' "$most" "$(figure error_rate_now filter)" |
+			sort -g | tail -n 1)
+	done
+	holds 'most >= least * p' most="$most" least="$least" p="$p"
+}
+
+@test "a window of lines, at every moment: below the rate" {
+	window 1e-2 0.45
+	rm filter
+	window 1e-2 0.45 --on-full=fail
+}
+
+@test "a window of time whose generations are full, or grew" {
+	needs_faketime
+	local share day
+	for share in 20000 50000; do
+		rm -f filter
+		at "2026-01-01 12:00:00" create -n 80000 -p 1e-2 --window=4d \
+			filter
+		fixed filter
+		for day in 1 2 3 4 5 6; do
+			"$HELPER" lines $share $day |
+				at "2026-01-0$day 12:00:00" add -f filter
+		done
+		"$HELPER" lines 300000 99 >unseen
+		at "2026-01-06 12:00:00" info --json filter >json
+		now=$(json_value error_rate_now <json)
+		found=$(at "2026-01-06 12:00:00" check -f filter unseen | wc -l)
+		holds 'found <= n * p' found="$found" n=300000 p=1e-2
+		holds '(found - n * now) ^ 2 <= 16 * n * now + 1' \
+			found="$found" n=300000 now="$now"
+		holds 'now >= 0.4 * p' now="$now" p=1e-2
+	done
+	[ "$(grep -o '"fill"' json | wc -l)" -gt 5 ]
+}
+
+@test "overfilled with --on-full=warn: the rate rises, and info says how far" {
+	bloomdedup create -n 1e5 -p 1e-2 --on-full=warn filter
+	fixed filter
+	"$HELPER" lines 200000 1 >input
+	bloomdedup add -f filter input 2>warning
+	grep -q '^bloomdedup: ' warning
+	bloomdedup check -f filter input | cmp - input
+	[ "$(layers filter)" -eq 1 ]
+	# what was taken for seen by mistake was never counted
+	holds 'lines > 0.95 * n && lines <= 1.01 * n' n=200000 \
+		lines="$(figure lines filter)"
+	holds 'now > 0.05' now="$(figure error_rate_now filter)"
+	looks_up 500000 filter 0.5
+}
+
+@test "a filter that doesn't grow uses all of its rate" {
+	bloomdedup create -n 2e5 -p 1e-3 --on-full=fail filter
+	fixed filter
+	fill 200000 filter
+	holds 'now <= 1.04e-3 && now >= 0.92e-3' \
+		now="$(figure error_rate_now filter)"
+	looks_up 2000000 filter 1.04e-3
+}
+
+@test "merged: the union has the rate that info states" {
+	bloomdedup create -n 50000 -p 1e-3 one
+	fixed one
+	bloomdedup create --like=one two
+	"$HELPER" lines 120000 1 >input
+	head -n 50000 input | bloomdedup add -f one
+	tail -n 70000 input | bloomdedup add -f two
+	bloomdedup merge -o both one two 2>warning
+	grep -q '^bloomdedup: .*above the 0.001' warning
+	bloomdedup check -f both input | cmp - input
+	holds '(lines - n) ^ 2 <= (n / 100) ^ 2' n=120000 \
+		lines="$(figure lines both)"
+	# two full filters in one: above p, as the merge says in its warning
+	looks_up 2000000 both 2e-3
+}
+
+@test "merged: half of the lines each, below p" {
+	bloomdedup create -n 50000 -p 1e-3 one
+	fixed one
+	bloomdedup create --like=one two
+	"$HELPER" lines 50000 1 >input
+	head -n 25000 input | bloomdedup add -f one
+	tail -n 25000 input | bloomdedup add -f two
+	bloomdedup merge -o both one two
+	bloomdedup check -f both input | cmp - input
+	looks_up 2000000 both 1e-3
+}
+
+@test "six layers, and two such filters merged" {
+	bloomdedup create -n 2000 -p 1e-3 one
+	fixed one
+	bloomdedup create --like=one two
+	fill 100000 one
+	[ "$(layers one)" -eq 6 ]
+	looks_up $(short_or_long 500000 3000000) one 1e-3
+	"$HELPER" lines 100000 2 | bloomdedup add -f two
+	[ "$(layers two)" -eq 6 ]
+	bloomdedup merge -o both one two 2>warning
+	bloomdedup check -f both input | cmp - input
+	# each of them has its own rate; half empty layers are joined
+	looks_up $(short_or_long 500000 3000000) both 2e-3
+}
+
+@test "recovered: lines of a journal, in the first layer and in a later one" {
+	bloomdedup create -n 50000 -p 1e-3 filter
+	fixed filter
+	"$HELPER" lines 50000 1 >input
+	"$HELPER" journal filter <input
+	bloomdedup add -f filter /dev/null 2>notice
+	grep -q '^bloomdedup: filter: finishing' notice
+	[ ! -e filter.journal ]
+	bloomdedup check -f filter input | cmp - input
+	looks_up $(short_or_long 500000 3000000) filter 1e-3
+	# grown by half of the second layer, and a journal for the rest
+	"$HELPER" lines 50000 2 >more
+	bloomdedup add -f filter more
+	[ "$(layers filter)" -eq 2 ]
+	"$HELPER" lines 45000 3 >rest
+	"$HELPER" journal filter 1 <rest
+	bloomdedup add -f filter /dev/null 2>notice
+	grep -q '^bloomdedup: filter: finishing' notice
+	cat input more rest >all
+	bloomdedup check -f filter all | cmp - all
+	holds '(lines - n) ^ 2 <= (n / 100) ^ 2' n=145000 \
+		lines="$(figure lines filter)"
+	looks_up $(short_or_long 500000 3000000) filter 1e-3
+}
+
+@test "recovered: a run that was killed, and another one that goes on" {
+	bloomdedup create -n 50000 -p 1e-3 filter
+	fixed filter
+	"$HELPER" lines 150000 1 >input
+	mkfifo pipe
+	"$BLOOMDEDUP" -f filter <pipe >out 3>&- &
+	pid=$!
+	exec 7>pipe
+	head -n 100000 input >&7
+	# it has written most of them, and waits for more
+	until_true has_bytes 2000000 out
+	until_idle $pid
+	kill -KILL $pid
+	wait $pid 2>/dev/null || true
+	exec 7>&-
+	bloomdedup -f filter input >>out
+	bloomdedup check -f filter input | cmp - input
+	looks_up $(short_or_long 500000 3000000) filter 1e-3
+}
+
+# never_missed N FILTER: so many look-ups of lines that are in it.
+never_missed() {
+	local files=() i
+	for ((i = 0; i < $1 / 1000000; i++)); do
+		files+=("$BATS_FILE_TMPDIR/million")
+	done
+	status=0
+	bloomdedup check -v -f "$2" "${files[@]}" >missed || status=$?
+	[ "$status" -eq 1 ]
+	[ ! -s missed ]
+	echo "# $2: $1 look-ups" >&3
+}
+
+@test "a billion look-ups of lines that were remembered, and none is missed" {
+	n=$(short_or_long 1000000 250000000)
+	"$HELPER" lines 1000000 1 >"$BATS_FILE_TMPDIR/million"
+	bloomdedup create -n 1e6 fresh
+	bloomdedup create -n 1e6 -p 0.1 --hash=siphash siphash
+	bloomdedup create -n 20000 -p 1e-3 grown
+	bloomdedup create --like=fresh one
+	bloomdedup create --like=fresh two
+	for filter in fresh siphash grown; do
+		bloomdedup add -f $filter "$BATS_FILE_TMPDIR/million"
+	done
+	[ "$(layers grown)" -ge 6 ]
+	head -n 500000 "$BATS_FILE_TMPDIR/million" | bloomdedup add -f one
+	tail -n 500000 "$BATS_FILE_TMPDIR/million" | bloomdedup add --shared -f two
+	bloomdedup merge -o merged one two
+	for filter in fresh siphash grown merged; do
+		never_missed $n $filter
+	done
+}
+
+@test "an empty filter finds nothing" {
+	bloomdedup create -n 1000 filter
+	[ "$(figure error_rate_now filter)" = 0 ]
+	[ "$(figure lines filter)" = 0 ]
+	run -1 bloomdedup check -q -f filter <<<"a line"
+}
+
+@test "a filter whose bits are all set finds everything" {
+	bloomdedup create -m 212992 -p 1e-3 --on-full=warn filter
+	perl -e 'print "\xff" x 200704' |
+		dd of=filter bs=4096 seek=3 conv=notrunc status=none
+	[ "$(stat -c %s filter)" -eq 212992 ]
+	bloomdedup info --json filter | grep -q '"error_rate_now": 1,'
+	bloomdedup check -f filter <<<"a line" | grep -qx 'a line'
+}

@@ -1,0 +1,263 @@
+# Signals: what was written is remembered, what was not comes again.
+load ../common
+
+# interrupted NAME: this signal in the middle of a line on a pipe.
+interrupted() {
+	local name=$1
+	rm -f seen
+	start_on_pipe -f seen
+	printf 'a\nb\nhalf' >&7
+	until_true has_bytes 4 out
+	dies_of "$name"
+	[ ! -s err ]
+	printf 'a\nb\n' | cmp - out
+	printf 'b\nhalf\na\nc\n' | bloomdedup -f seen >again
+	printf 'half\nc\n' | cmp - again
+	no_leftovers
+}
+
+@test "SIGINT while reading: what was written is remembered; dies of it" {
+	interrupted INT
+}
+
+@test "SIGTERM while reading: what was written is remembered; dies of it" {
+	interrupted TERM
+}
+
+@test "SIGHUP while reading: what was written is remembered; dies of it" {
+	interrupted HUP
+}
+
+@test "death is by the signal itself, and not an exit status that looks so" {
+	for name in INT TERM HUP; do
+		rm -f seen in
+		mkfifo in
+		perl -e '
+			my $name = shift;
+			my $pid = fork();
+			if ($pid == 0) {
+				$SIG{$_} = "DEFAULT" for qw(INT TERM HUP);
+				exec @ARGV;
+			}
+			open(my $in, ">", "in") or die;
+			select(undef, undef, undef, 0.05) until -e "seen";
+			select(undef, undef, undef, 0.3);
+			kill($name, $pid);
+			waitpid($pid, 0);
+			print $? & 127, "\n";
+		' $name bash -c 'exec "$1" -f seen <in 2>err' \
+			bash "$BLOOMDEDUP" >died
+		[ "$(cat died)" -eq "$(kill -l $name)" ]
+	done
+}
+
+@test "a signal that is ignored from the start stays ignored" {
+	mkfifo in
+	(
+		trap '' HUP INT
+		exec "$BLOOMDEDUP" -f seen <in >out 2>err 3>&-
+	) &
+	pid=$!
+	exec 7>in
+	echo a >&7
+	until_true has_bytes 2 out
+	kill -HUP $pid
+	kill -INT $pid
+	echo b >&7
+	until_true has_bytes 4 out
+	ends_with 0
+	printf 'a\nb\n' | cmp - out
+}
+
+# all_came: `first`, the output of a run that was stopped, and that of another
+# run are the lines of `in`; a torn line of the first comes again.
+all_came() {
+	[ -s first ]
+	if [ -n "$(tail -c 1 first)" ]; then
+		sed '$d' first >whole
+	else
+		cp first whole
+	fi
+	bloomdedup -f seen in >second
+	cat whole second | cmp in -
+}
+
+@test "a stalled output: SIGTERM ends the run, whole lines are remembered" {
+	"$HELPER" lines 200000 >in
+	mkfifo pipe
+	"$HELPER" defaults "$BLOOMDEDUP" -f seen in >pipe 2>err 3>&- &
+	pid=$!
+	exec 8<pipe
+	# it writes until the pipe is full, and then waits
+	until_idle $pid
+	sleep 0.3
+	dies_of TERM
+	cat <&8 >first
+	exec 8<&-
+	all_came
+}
+
+@test "a stalled output that doesn't wait ends by SIGTERM, too" {
+	"$HELPER" lines 200000 >in
+	mkfifo pipe
+	"$HELPER" defaults "$HELPER" nonblock "$BLOOMDEDUP" -f seen in \
+		>pipe 2>err 3>&- &
+	pid=$!
+	exec 8<pipe
+	until_idle $pid
+	sleep 0.3
+	dies_of TERM
+	cat <&8 >first
+	exec 8<&-
+	all_came
+}
+
+@test "a second signal kills at once" {
+	start_on_pipe -f seen
+	echo a >&7
+	until_true has_bytes 2 out
+	kill -STOP "$pid"
+	kill -TERM "$pid"
+	kill -INT "$pid"
+	kill -CONT "$pid"
+	status=0
+	wait "$pid" || status=$?
+	exec 7>&-
+	[ "$status" -eq 143 ] || [ "$status" -eq 130 ]
+	bloomdedup info seen >/dev/null
+}
+
+@test "while waiting for an input to be opened" {
+	mkfifo in
+	"$HELPER" defaults "$BLOOMDEDUP" -f seen in >out 2>err 3>&- &
+	pid=$!
+	until_true test -e seen
+	sleep 0.2
+	dies_of TERM
+	[ ! -s err ]
+}
+
+@test "while waiting for the lock" {
+	start_on_pipe -f seen
+	echo a >&7
+	until_true has_bytes 2 out
+	echo b >more
+	"$HELPER" defaults "$BLOOMDEDUP" -f seen more >out2 2>err2 3>&- 7>&- &
+	second=$!
+	until_true grep -q waiting err2
+	kill -TERM $second
+	status=0
+	wait $second || status=$?
+	[ "$status" -eq 143 ]
+	[ ! -s out2 ]
+	ends_with 0
+}
+
+@test "SIGUSR1 while reading doesn't disturb" {
+	start_on_pipe -f seen
+	printf 'a\n' >&7
+	until_true has_bytes 2 out
+	kill -USR1 "$pid"
+	printf 'b\n' >&7
+	until_true has_bytes 4 out
+	kill -USR1 "$pid"
+	ends_with 0
+	printf 'a\nb\n' | cmp - out
+}
+
+@test "reads of the input that a signal interrupts are made again" {
+	needs_strace
+	"$HELPER" lines 50000 >in
+	gzip <in >in.gz
+	for input in in in.gz; do
+		rm -f seen
+		strace -f -qq -o trace -P $input -e trace=read \
+			-e inject=read:error=EINTR:when=1+2 \
+			"$BLOOMDEDUP" -f seen $input >out 2>err || {
+			cat err
+			return 1
+		}
+		[ "$(grep -c INJECTED trace)" -ge 2 ]
+		cmp in out
+	done
+}
+
+@test "kill -9 while reading a pipe: what was written is remembered" {
+	start_on_pipe -f seen
+	printf 'a\nb\n' >&7
+	until_true has_bytes 4 out
+	# it reads again, so it has marked
+	until_idle $pid
+	sleep 0.2
+	dies_of KILL
+	printf 'a\nb\nc\n' | bloomdedup -f seen >again
+	printf 'c\n' | cmp - again
+}
+
+@test "kill -9 in the middle, many times: every line comes out" {
+	"$HELPER" lines 400000 >in
+	: >all
+	for ((i = 1; i <= 12; i++)); do
+		rm -f pipe
+		mkfifo pipe
+		"$HELPER" pieces $i <in >pipe 3>&- &
+		writer=$!
+		"$BLOOMDEDUP" -f seen -n 5000 -p 1e-12 <pipe >>all 2>>err 3>&- &
+		pid=$!
+		sleep 0.0$((i * 7 % 90 + 10))
+		kill -KILL $pid 2>/dev/null || true
+		wait $pid 2>/dev/null || true
+		wait $writer 2>/dev/null || true
+	done
+	bloomdedup -f seen -n 5000 -p 1e-12 in >>all
+	sort in >want
+	sort -u all >got
+	comm -23 want got >lost
+	[ ! -s lost ]
+	# what is not a line of the input is a torn one, one a kill at most
+	comm -13 want got >torn
+	[ "$(wc -l <torn)" -le 12 ]
+	bloomdedup -f seen in >out
+	[ ! -s out ]
+}
+
+@test "after kill -9 the counters are taken from the bits" {
+	bloomdedup create -n 20000 seen
+	start_on_pipe -f seen
+	"$HELPER" lines 15000 >&7
+	"$HELPER" lines 15000 | wc -c >size
+	until_true has_bytes "$(cat size)" out
+	until_idle $pid
+	sleep 0.2
+	dies_of KILL
+	room=$(figure room seen)
+	[ "$room" -ge 4500 ]
+	[ "$room" -le 5500 ]
+	# so it grows where it should
+	"$HELPER" lines 10000 1 | bloomdedup -f seen >out
+	bloomdedup info --json seen | grep -q '"layers": \[{.*}, {.*}\]'
+}
+
+@test "after kill -9 and the loss of a slot, too" {
+	bloomdedup create -n 20000 seen
+	start_on_pipe -f seen
+	"$HELPER" lines 15000 >&7
+	"$HELPER" lines 15000 | wc -c >size
+	until_true has_bytes "$(cat size)" out
+	until_idle $pid
+	sleep 0.2
+	dies_of KILL
+	# of the two slots, the one that says that no run marks is the older
+	for slot in 1 2; do
+		at=$((slot * 4096))
+		flag=$(od -An -tu4 -j $((at + 44)) -N 4 seen)
+		if [ "$flag" -eq 0 ]; then
+			"$HELPER" flip seen $((at + 100)) 0
+		fi
+	done
+	echo new | bloomdedup -f seen >out
+	echo new | cmp - out
+	room=$(figure room seen)
+	[ "$room" -ge 4500 ]
+	[ "$room" -le 5500 ]
+}

@@ -1,0 +1,267 @@
+# -j: any number of threads does the same, and few lines need none.
+load ../common
+
+# same_filters A B: their layers have the same bits; when each was made is not
+# the same.
+same_filters() {
+	cmp <(tail -c +12289 "$1") <(tail -c +12289 "$2")
+}
+
+# same_with_any OPTION...: output and filter are those of one thread, with
+# every number of them.
+same_with_any() {
+	local n
+	bloomdedup create -n 20000 -p 0.1 "${FILTER_OPTIONS[@]}" empty
+	for n in 1 2 3 7 16; do
+		cp empty "seen$n"
+		bloomdedup -j "$n" -f "seen$n" "$@" >"out$n"
+		[ -s "out$n" ]
+		cmp out1 "out$n"
+		same_filters seen1 "seen$n"
+	done
+}
+
+# Many lines, half of them twice; at this error rate many are dropped by
+# mistake, and which ones they are must not depend on the threads.
+lines() {
+	"$HELPER" lines 60000 1 >a
+	"$HELPER" lines 60000 2 >b
+	cat a b a >in
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	FILTER_OPTIONS=()
+	lines
+}
+
+@test "the output and the filter are the same with any number of threads" {
+	same_with_any in
+}
+
+# How much a read gives differs, and so which lines are dropped by mistake.
+@test "the same from a pipe" {
+	bloomdedup -j 1 -p 1e-9 in >want
+	for n in 1 2 5; do
+		cat in | bloomdedup -j "$n" -p 1e-9 >out
+		cmp want out
+		"$HELPER" pieces 1 <in | bloomdedup -j "$n" -p 1e-9 >out
+		cmp want out
+	done
+}
+
+@test "the same with -d, --sync, --atomic, and in private memory" {
+	same_with_any -d in
+	for n in 1 4; do
+		cp empty "seen$n"
+		bloomdedup -j "$n" --sync -f "seen$n" in >"out$n"
+		cp empty "atomic$n"
+		bloomdedup -j "$n" --atomic -f "atomic$n" in >"atomic.out$n"
+		cp empty "private$n"
+		BLOOMDEDUP_PRIVATE=1,100000 bloomdedup -j "$n" \
+			-f "private$n" in >"private.out$n"
+	done
+	cmp out1 out4
+	same_filters seen1 seen4
+	cmp atomic.out1 atomic.out4
+	same_filters atomic1 atomic4
+	cmp private.out1 private.out4
+	same_filters private1 private4
+}
+
+# What is held back outgrows its memory while another batch is hashed.
+@test "the same with --atomic and many new lines" {
+	"$HELPER" lines 300000 5 >many
+	head -n 60000 many >some
+	bloomdedup create -n 400000 -p 1e-9 known
+	bloomdedup add -f known some
+	tail -n +60001 many >want
+	for n in 1 2 4 16; do
+		cp known seen
+		bloomdedup -j "$n" --atomic -f seen -o out many many
+		cmp want out
+		bloomdedup check -v -f seen many >out || true
+		[ ! -s out ]
+	done
+}
+
+@test "two readers of one open file share its lines" {
+	# The number at both ends: the start of one line with the end of another
+	# is no line of the input, which would be dropped as a repeat.
+	awk 'BEGIN { for (i = 0; i < 70000; i++)
+		printf "%06d line %06d\n", i, i }' >in
+	for round in 1 2 3; do
+		{
+			"$BLOOMDEDUP" -j 2 >one &
+			"$BLOOMDEDUP" -j 2 >two
+			wait
+		} <in
+		# one read may end within a line, another one goes on there
+		cat one two | tr -dc '0-9' | wc -c >digits
+		[ "$(cat digits)" -eq "$(tr -dc '0-9' <in | wc -c)" ]
+	done
+}
+
+@test "files that don't say how long they are" {
+	needs_proc
+	bloomdedup -j 2 /proc/version >out
+	cmp /proc/version out
+}
+
+@test "the same with keys, CSV, and lines that end in NUL" {
+	FILTER_OPTIONS=(-k 1 -t 1)
+	same_with_any in
+	FILTER_OPTIONS=(-i -s 2 -w 9)
+	rm empty
+	same_with_any in
+	tr '\n' '\0' <in >in0
+	FILTER_OPTIONS=(-z)
+	rm empty
+	same_with_any in0
+	sed 's/^\(.*\)$/"\1","a""b"/' in >csv
+	FILTER_OPTIONS=(--csv -k 2,1)
+	rm empty
+	same_with_any csv
+}
+
+@test "the same dropped lines go to --duplicates" {
+	same_with_any --duplicates=dropped1 in
+	cp empty seen2
+	bloomdedup -j 2 -f seen2 --duplicates=dropped2 in >out
+	cp empty seen1
+	bloomdedup -j 1 -f seen1 --duplicates=dropped1 in >out
+	[ -s dropped1 ]
+	cmp dropped1 dropped2
+}
+
+@test "check finds the same with any number of threads" {
+	bloomdedup add -f seen -n 20000 -p 0.1 a
+	bloomdedup check -j 1 -f seen in >want
+	for n in 2 3 16; do
+		bloomdedup check -j "$n" -f seen in >out
+		cmp want out
+	done
+	bloomdedup add -j 3 -f seen b
+	bloomdedup check -j 2 -f seen in >out
+	cmp in out
+}
+
+@test "long lines among short ones, and much that is new" {
+	{
+		cat a
+		head -c 700000 /dev/zero | tr '\0' x
+		echo
+		cat b
+	} >long
+	bloomdedup -j 1 -p 1e-9 long >want
+	cmp long want
+	for n in 2 4; do
+		bloomdedup -j "$n" -p 1e-9 long >out
+		cmp want out
+	done
+}
+
+@test "a file of any length is read whole, from where it stands" {
+	for size in 131071 131072 131073 262143 262144 262145 393217 524288 \
+		1000000; do
+		head -c "$size" in >part
+		bloomdedup -j 2 -p 1e-9 part >out
+		head -c "$size" in | bloomdedup -j 1 -p 1e-9 >want
+		cmp want out
+	done
+	{
+		dd bs=1000 count=1 of=begin 2>/dev/null
+		bloomdedup -j 2 -p 1e-9 >out
+		wc -c >left
+	} <in
+	tail -c +1001 in | bloomdedup -j 1 -p 1e-9 >want
+	cmp want out
+	[ "$(cat left)" -eq 0 ]
+}
+
+# threads_of PID: how many it has, without the one of an emulator
+threads_of() {
+	local n
+	n=$(ls "/proc/$1/task" | wc -l)
+	echo $((n - ${UNDER_EMULATOR:-0}))
+}
+
+@test "many lines have as many threads as -j says" {
+	"$HELPER" lines 1000000 9 >many # more than a pipe holds
+	for n in 1 2 4; do
+		rm -f pipe
+		mkfifo pipe
+		"$BLOOMDEDUP" -j "$n" many >pipe &
+		exec 7<pipe
+		head -c 1 <&7 >/dev/null
+		for ((i = 0; i < 1000; i++)); do
+			[ "$(threads_of $!)" -lt "$n" ] || break
+			sleep 0.01
+		done
+		# the thread sanitizer has one of its own
+		[ "$(threads_of $!)" -ge "$n" ]
+		[ "$(threads_of $!)" -lt $((2 * n)) ]
+		cat <&7 >/dev/null
+		wait $!
+		exec 7<&-
+	done
+}
+
+@test "without -j it is one" {
+	"$HELPER" lines 1000000 9 >many
+	mkfifo pipe
+	"$BLOOMDEDUP" many >pipe &
+	exec 7<pipe
+	head -c 1 <&7 >/dev/null
+	sleep 0.2
+	# the thread sanitizer has one of its own
+	[ "$(threads_of $!)" -le 2 ]
+	cat <&7 >/dev/null
+	wait $!
+}
+
+@test "a signal is heard while threads wait for input or output" {
+	mkfifo pipe
+	for n in 1 4; do
+		"$BLOOMDEDUP" -j "$n" <pipe >out &
+		exec 7>pipe
+		until_true test -e "/proc/$!/exe"
+		sleep 0.1
+		kill -TERM $!
+		status=0
+		wait $! || status=$?
+		[ "$status" -eq 143 ]
+		exec 7>&-
+		"$BLOOMDEDUP" -j "$n" in in in >pipe &
+		exec 7<pipe
+		head -c 1 <&7 >/dev/null
+		sleep 0.1
+		kill -TERM $!
+		status=0
+		wait $! || status=$?
+		[ "$status" -eq 143 ]
+		exec 7<&-
+	done
+}
+
+@test "a number of threads that can't be is refused" {
+	for n in 0 17 -1 x '' 1.5; do
+		fails 2 'threads from 1 to 16' bloomdedup -j "$n" a
+		fails 2 'threads from 1 to 16' bloomdedup "--threads=$n" a
+	done
+	fails 2 --threads bloomdedup create -j 2 seen
+}
+
+@test "where no thread can be had it goes on without" {
+	skip_if_emulated "threads of its own"
+	! grep -qE '__(asan|tsan)_init' "$BLOOMDEDUP" ||
+		skip "the sanitizers need threads"
+	needs_strace
+	bloomdedup in >want
+	strace -qq -o trace -e trace=clone,clone3 \
+		-e inject=clone,clone3:error=EAGAIN \
+		"$BLOOMDEDUP" -j 4 in >out 2>err
+	grep -q INJECTED trace
+	[ ! -s err ]
+	cmp want out
+}

@@ -1,0 +1,409 @@
+# Figures: --stats, --progress, SIGUSR1, and the warnings that nobody asked for.
+load ../common
+
+# stated NAME FILE: a value out of a line of JSON.
+stated() {
+	json_value "$1" <"$2"
+}
+
+# near FILE [SHARE]: is the number of repeated lines the expected one, by 5 sigma
+# and a SHARE of it (a filter of few pages is not the mean of all filters)?
+near() {
+	python3 - "$1" "${2:-0}" <<'PYTHON'
+import json, sys
+figures = json.load(open(sys.argv[1]))
+dropped, expected = figures["repeated"], figures["expected_dropped"]
+print("dropped", dropped, "expected", expected)
+sys.exit(abs(dropped - expected) > 5 * max(expected, 1) ** 0.5 +
+    float(sys.argv[2]) * expected)
+PYTHON
+}
+
+@test "--stats is an aligned table on standard error" {
+	seq 1000 >in
+	bloomdedup --stats in in >out 2>err
+	cmp in out
+	cut -c 1-18 err | sed 's/ *$//' >names
+	cat >want <<-'END'
+		lines read
+		new
+		repeated
+		bytes read
+		bytes written
+		seconds
+		lines a second
+		filter full
+		error rate now
+		dropped by mistake
+	END
+	cmp want names
+	[ "$(sed -n 's/^lines read *//p' err)" = 2,000 ]
+	# every value ends in the same column, with what belongs to it beside it
+	local column
+	column=$(head -n1 err | tr -d '\n' | wc -c)
+	[ "$(cut -c "$column" err | grep -c '[0-9%]')" -eq 10 ]
+	[ "$(cut -c "$((column + 1))" err | grep -c '[^ ]')" -eq 0 ]
+	grep -q '^new  .* 1,000    50.0 %$' err
+	grep -q '^repeated  .* 1,000    50.0 %$' err
+}
+
+@test "--stats=json has exactly these names, and numbers" {
+	seq 1000 >in
+	bloomdedup --stats=json in in >out 2>err
+	cmp in out
+	[ "$(wc -l <err)" -eq 1 ]
+	python3 - <<-'PYTHON'
+		import json
+		f = json.load(open("err"))
+		assert sorted(f) == sorted(["read", "new", "repeated",
+		    "bytes_in", "bytes_out", "seconds", "error_rate_now",
+		    "expected_dropped", "layer_count", "private_bytes",
+		    "not_json", "missing", "not_urls"]), f
+		assert f["read"] == 2000
+		assert f["new"] == 1000
+		assert f["repeated"] == 1000
+		assert f["bytes_in"] == 2 * 3893
+		assert f["bytes_out"] == 3893
+		assert 0 < f["seconds"] < 600
+		assert 0 <= f["error_rate_now"] <= 1e-6
+		assert 0 <= f["expected_dropped"] <= 1e-3
+		assert f["layer_count"] == 1
+	PYTHON
+}
+
+@test "read is new and repeated, whatever is printed" {
+	printf 'a\nb\na\nc' >in
+	while read -r new repeated bytes options; do
+		# shellcheck disable=SC2086
+		bloomdedup $options --stats=json in >out 2>err || true
+		[ "$(stated read err)" -eq 4 ]
+		[ "$(stated new err)" -eq "$new" ]
+		[ "$(stated repeated err)" -eq "$repeated" ]
+		[ "$(stated bytes_out err)" -eq "$bytes" ]
+		[ "$(stated bytes_out err)" -eq "$(wc -c <out)" ]
+	done <<-'END'
+		3 1 6
+		3 1 2 -d
+		3 1 0 -q
+		3 1 0 add -f filter
+		0 4 8 check -f filter
+		0 4 0 check -v -f filter
+		0 4 0 -f filter
+		0 4 0 -q -f filter
+		3 1 6 --duplicates=duplicates
+	END
+}
+
+@test "bytes of gzip input are counted as lines see them" {
+	seq 1000 | gzip >in.gz
+	bloomdedup --stats=json in.gz 2>err >out
+	[ "$(stated bytes_in err)" -eq 3893 ]
+}
+
+@test "figures of no lines are figures, too" {
+	bloomdedup --stats=json </dev/null 2>err
+	[ "$(stated read err)" -eq 0 ]
+	bloomdedup --stats </dev/null 2>err
+	[ "$(wc -l <err)" -eq 10 ]
+	run ! grep -qi 'nan\|inf' err
+}
+
+@test "other values than json are refused" {
+	fails 2 --stats bloomdedup --stats=xml
+	fails 2 --stats bloomdedup --stats=
+	fails 2 --stats bloomdedup create --stats filter
+}
+
+@test "without --stats and --progress nothing is on standard error" {
+	seq 1000 | bloomdedup >out 2>err
+	[ ! -s err ]
+	seq 1000 | bloomdedup -f filter >out 2>err
+	[ ! -s err ]
+}
+
+@test "figures come also when the output fails half-way, and add up" {
+	seq 100000 >in
+	mkfifo err
+	cat err >figures &
+	( # in blocks of 1024 bytes; the pipe has no limit
+		ulimit -f 8
+		"$BLOOMDEDUP" --stats=json in >out 2>err || true
+	)
+	wait $!
+	grep '^{' figures >json
+	[ "$(stated bytes_out json)" -eq 8192 ]
+	[ "$(stated new json)" -gt 1000 ]
+	python3 - <<-'PYTHON'
+		import json
+		f = json.load(open("json"))
+		assert f["read"] == f["new"] + f["repeated"], f
+		assert f["repeated"] < 100000, f
+	PYTHON
+}
+
+@test "layer_count and error_rate_now are info's" {
+	"$HELPER" lines 20000 |
+		bloomdedup -f filter -n 1000 -p 1e-2 --stats=json 2>err >out
+	grep '^{' err >json
+	bloomdedup info --json filter >info
+	python3 - <<-'PYTHON'
+		import json
+		f, i = json.load(open("json")), json.load(open("info"))
+		assert f["layer_count"] == len(i["layers"]) > 2
+		assert abs(f["error_rate_now"] / i["error_rate_now"] - 1) < 0.05
+	PYTHON
+}
+
+@test "so many lines are lost as expected_dropped says: p = 1e-2, as planned" {
+	"$HELPER" lines 100000 1 |
+		bloomdedup -n 1e5 -p 1e-2 --stats=json 2>err >out
+	near err
+	[ "$(stated repeated err)" -gt 50 ]
+}
+
+@test "the same while the filter grows" {
+	"$HELPER" lines 100000 2 |
+		bloomdedup -n 1000 -p 1e-2 --stats=json 2>err >out
+	near err
+	[ "$(stated repeated err)" -gt 50 ]
+}
+
+@test "the same over three runs, for each run" {
+	local i
+	for i in 1 2 3; do
+		"$HELPER" lines 40000 "$i" | bloomdedup -f filter -n 5e4 \
+			-p 0.02 --stats=json 2>err >out
+		grep '^{' err >json
+		near json
+	done
+	[ "$(stated repeated json)" -gt 100 ]
+}
+
+@test "the same with --on-full=warn far beyond capacity" {
+	"$HELPER" lines 40000 3 | bloomdedup -f filter -n 1e4 -p 1e-2 \
+		--on-full=warn --stats=json 2>err >out
+	grep '^{' err >json
+	[ "$(stated repeated json)" -gt 5000 ]
+	near json 0.1
+}
+
+@test "the same at the highest rate" {
+	"$HELPER" lines 100000 4 |
+		bloomdedup -n 1e5 -p 0.5 --stats=json 2>err >out
+	[ "$(stated repeated err)" -gt 1000 ]
+	near err
+}
+
+# screen: what a terminal of any width shows in the end.
+screen() {
+	perl -0777 -ne '
+		my ($line, $column) = ("", 0);
+		s/\r\n/\n/g;
+		for (/\e\[K|\r|\n|[^\e\r\n]+|\e/g) {
+			if ($_ eq "\e[K") { $line = substr $line, 0, $column }
+			elsif ($_ eq "\r") { $column = 0 }
+			elsif ($_ eq "\n") { print "$line\n"; $line = "";
+				$column = 0 }
+			else { substr($line, $column, length) = $_;
+				$column += length }
+		}
+		print $line' terminal
+}
+
+# What comes in three times, so slowly that there is something to be drawn.
+slowly() {
+	echo "(cat $1; sleep 0.25; cat $1; sleep 0.25; cat $1)"
+}
+
+@test "--progress is one live line on a terminal, which goes away" {
+	seq 100000 >in
+	on_terminal "$(slowly in) | $BLOOMDEDUP --progress >out"
+	cmp in out
+	tr '\r' '\n' <terminal | grep -q '^2[0-9]*,[0-9]* lines  .*/s  4[89]\.[0-9] % new  filter'
+	[ "$(wc -l <terminal)" -eq 0 ]
+	screen >shown
+	[ ! -s shown ]
+}
+
+@test "--progress says how far it is where the input is a file" {
+	mkfifo gate
+	(
+		exec 8<gate
+		sleep 0.5
+		cat <&8
+	) >/dev/null &
+	perl -e 'print "line $_\n" for 1 .. 600000' >in
+	on_terminal "$BLOOMDEDUP --progress -o gate in"
+	wait $!
+	tr '\r' '\n' <terminal | grep -q ' lines  [0-9]* %  .* left  .*/s'
+}
+
+@test "--progress and lines on the same terminal don't mix" {
+	seq 100 >in
+	on_terminal "$(slowly in) | $BLOOMDEDUP --progress -d --stats=json"
+	screen | tr -d '\r' >shown
+	{
+		cat in in
+	} >want
+	head -n 200 shown | cmp want -
+	sed -n '201,$p' shown | grep -q '^{"read": 300,'
+	[ "$(wc -l <shown)" -eq 201 ]
+}
+
+@test "--progress and messages on the same terminal don't mix" {
+	seq 100000 >in
+	on_terminal "$(slowly in) | $BLOOMDEDUP --progress -f filter -n 1000 \
+		- nowhere >out"
+	screen >shown
+	[ "$(wc -l <shown)" -eq 2 ]
+	[ "$(grep -c '^bloomdedup: ' shown)" -eq 2 ]
+}
+
+@test "warnings and errors at the end don't stick to the live line" {
+	seq 100000 >in
+	for options in '-f warned -n 1000 --on-full=warn' \
+		'-f full -n 1000 --on-full=fail' \
+		'-f grown -n 1000' '--to-command="cat >/dev/null; exit 9"'; do
+		on_terminal "$(slowly in) | $BLOOMDEDUP --progress $options >out"
+		screen >shown
+		cat shown
+		[ "$(wc -l <shown)" -eq 1 ]
+		grep -q '^bloomdedup: ' shown
+	done
+}
+
+@test "--progress fits into the terminal's width" {
+	local columns
+	seq 100000 >in
+	for columns in 80 40 9; do
+		on_terminal "stty cols $columns; $(slowly in) |
+			$BLOOMDEDUP --progress >out"
+		tr '\r' '\n' <terminal | sed 's/\x1b\[K//g' >drawn
+		grep -q '^[0-9]' drawn
+		awk -v most=$columns 'length > most - 1 { exit 1 }' drawn
+	done
+}
+
+@test "--progress writes nothing where standard error is no terminal" {
+	seq 100000 >in
+	eval "$(slowly in)" | bloomdedup --progress >out 2>err
+	[ ! -s err ]
+	cmp in out
+	on_terminal "$(slowly in) | $BLOOMDEDUP --progress 2>err"
+	[ ! -s err ]
+	screen | tr -d '\r' | cmp in -
+}
+
+@test "what is over at once shows no progress" {
+	on_terminal "seq 10 | $BLOOMDEDUP --progress -q"
+	[ ! -s terminal ]
+}
+
+@test "SIGUSR1 prints figures while waiting for input, and the run goes on" {
+	start_on_pipe
+	printf 'a\nb\na\n' >&7
+	until_true has_bytes 4 out
+	kill -USR1 "$pid"
+	until_true has_bytes 10 err
+	grep -q '^bloomdedup: 3 lines read, 2 new, .* full$' err
+	kill -USR1 "$pid"
+	until_true has_bytes 100 err
+	[ "$(wc -l <err)" -eq 2 ]
+	printf 'c\n' >&7
+	until_true has_bytes 6 out
+	ends_with 0
+	printf 'a\nb\nc\n' | cmp - out
+}
+
+@test "SIGUSR1 prints figures before the first line has come" {
+	start_on_pipe -f filter
+	until_true test -e filter
+	until_idle "$pid"
+	kill -USR1 "$pid"
+	until_true has_bytes 10 err
+	grep -q '^bloomdedup: 0 lines read, 0 new, ' err
+	ends_with 0
+}
+
+@test "SIGUSR1 prints figures also where the input never blocks" {
+	mkfifo pipe
+	perl -MFcntl -e 'fcntl(STDIN, F_SETFL, O_NONBLOCK | fcntl(STDIN,
+		F_GETFL, 0)) or die; exec @ARGV' "$BLOOMDEDUP" \
+		<pipe >out 2>err &
+	exec 7>pipe
+	printf 'a\n' >&7
+	until_true has_bytes 2 out
+	until_idle "$!"
+	kill -USR1 $!
+	until_true has_bytes 10 err
+	grep -q '^bloomdedup: 1 lines\? read, 1 new, ' err
+	exec 7>&-
+	wait $!
+	[ "$(wc -l <err)" -eq 1 ]
+}
+
+@test "SIGUSR1 prints figures also while the output is stuck" {
+	mkfifo stuck
+	seq 200000 >in
+	"$HELPER" defaults "$BLOOMDEDUP" in >stuck 2>err &
+	exec 7<stuck
+	until_idle "$!"
+	kill -USR1 $!
+	until_true has_bytes 10 err
+	cat <&7 >out
+	exec 7<&-
+	wait $!
+	cmp in out
+	[ "$(wc -l <err)" -eq 1 ]
+}
+
+@test "many signals lose no line, and their figures don't go back" {
+	seq 300000 >in
+	mkfifo pipe
+	local copy run_id i
+	"$HELPER" defaults "$BLOOMDEDUP" in >pipe 2>err &
+	run_id=$!
+	exec 8<pipe
+	until_true grep -q '^SigCgt:.*[2367abef][0-9a-f][0-9a-f]$' \
+		"/proc/$run_id/status"
+	"$HELPER" pieces 1 <&8 >out &
+	copy=$!
+	exec 8<&-
+	for ((i = 0; i < 50; i++)); do
+		kill -USR1 "$run_id" 2>/dev/null || break
+		sleep 0.005
+	done
+	wait "$run_id"
+	wait "$copy"
+	cmp in out
+	[ -s err ]
+	sed 's/^bloomdedup: \([0-9,]*\) lines.*/\1/; s/,//g' err >counts
+	sort -n counts | cmp - counts
+}
+
+@test "a filter that grew is told once a run, not before and not after" {
+	"$HELPER" lines 1000 1 | bloomdedup -f filter -n 1000 >out 2>err
+	[ ! -s err ]
+	"$HELPER" lines 20000 2 | bloomdedup -f filter >out 2>err
+	[ "$(wc -l <err)" -eq 1 ]
+	grep -q '^bloomdedup: filter: .*1,000 lines.*grew' err
+	"$HELPER" lines 20000 2 | bloomdedup -f filter >out 2>err
+	[ ! -s err ]
+	bloomdedup create -n 1000 other
+	"$HELPER" lines 5000 | bloomdedup add -f other 2>err
+	[ "$(wc -l <err)" -eq 1 ]
+}
+
+@test "a filter in memory grows in silence" {
+	"$HELPER" lines 20000 | bloomdedup -n 1000 >out 2>err
+	[ ! -s err ]
+}
+
+@test "--on-full=warn: the rate above p is told once a run" {
+	"$HELPER" lines 1000 | bloomdedup -f filter -n 1000 -p 0.001 \
+		--on-full=warn >out 2>err
+	[ ! -s err ]
+	"$HELPER" lines 20000 2 | bloomdedup -f filter >out 2>err
+	[ "$(wc -l <err)" -eq 1 ]
+	grep -q '^bloomdedup: filter: .*1,000.*0\.001' err
+}

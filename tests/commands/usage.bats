@@ -1,0 +1,470 @@
+# The commands, their options, and what they say about wrong ones.
+load ../common
+
+@test "add remembers and prints nothing" {
+	printf 'a\nb\na\n' >in
+	bloomdedup add -f seen in >out
+	[ ! -s out ]
+	printf 'b\nc\n' | bloomdedup -f seen >out
+	echo c | cmp - out
+	printf 'd\n' | bloomdedup add -f seen >out
+	[ ! -s out ]
+	echo d | bloomdedup -f seen >out
+	[ ! -s out ]
+}
+
+@test "check prints what is in the filter, in order, repeats too" {
+	printf 'a\nb\n' | bloomdedup add -f seen
+	printf 'x\nb\na\ny\nb' >in
+	bloomdedup check -f seen in >out
+	printf 'b\na\nb\n' | cmp - out
+	bloomdedup check -f seen <in >out
+	printf 'b\na\nb\n' | cmp - out
+	# nothing is remembered
+	cp seen copy
+	bloomdedup check -v -f seen in >out
+	printf 'x\ny\n' | cmp - out
+	bloomdedup check --invert -f seen in in >out
+	printf 'x\ny\nx\ny\n' | cmp - out
+	cmp copy seen
+}
+
+@test "exit statuses: check" {
+	echo a | bloomdedup add -f seen
+	echo a >in
+	echo b >not
+	bloomdedup check -f seen in >out
+	run -1 bloomdedup check -f seen not
+	run -1 bloomdedup check -f seen /dev/null
+	run -1 bloomdedup check -v -f seen in
+	run -0 bloomdedup check -v -f seen not in
+	run -0 bloomdedup check -f seen not in
+	for arguments in '-q' '-qv' '-q -v'; do
+		# shellcheck disable=SC2086
+		{
+			run -0 bloomdedup check $arguments -f seen not in
+			[ -z "$output" ]
+		}
+	done
+	run -0 bloomdedup check -q -f seen in
+	run -1 bloomdedup check -q -f seen not
+	run -1 bloomdedup check -qv -f seen in
+	run -0 bloomdedup check -qv -f seen not
+	# a file that failed is more than an answer
+	run -3 bloomdedup check -q -f seen missing in
+	run -3 bloomdedup check -q -f seen missing not
+}
+
+@test "exit statuses: -q" {
+	echo a >in
+	run -0 bloomdedup -q -f seen in
+	[ -z "$output" ]
+	run -1 bloomdedup -q -f seen in
+	run -1 bloomdedup add -q -f seen in
+	echo b >new
+	run -0 bloomdedup add -q -f seen in new in
+	run -1 bloomdedup -q -f seen in new
+	run -1 bloomdedup -q /dev/null
+	run -0 bloomdedup -q in
+	run -3 bloomdedup -q -f seen missing new
+	# without -q nothing new is no failure
+	run -0 bloomdedup -f seen in
+	run -0 bloomdedup add -f seen in
+}
+
+@test "create and info" {
+	bloomdedup create -n 1e5 -p 0.001 filter >out
+	[ ! -s out ]
+	bloomdedup info filter >out
+	head -n 1 out | grep -qx 'filter'
+	grep -q '100,000 lines at an error rate of 0.001' out
+	grep -q 'remembers  *about 0 lines' out
+	grep -q '^  error rate  *0 now$' out
+	"$HELPER" lines 50000 | bloomdedup add -f filter
+	bloomdedup info filter >out
+	lines=$(sed -n 's/,//; s/.*about \([0-9]*\) lines/\1/p' out)
+	[ "$lines" -gt 49000 ]
+	[ "$lines" -lt 51000 ]
+	bloomdedup create -z other
+	bloomdedup info other filter >out
+	grep -qx other out
+	grep -qx filter out
+	[ "$(grep -c 'lines end in NUL' out)" -eq 1 ]
+}
+
+@test "info shows names without what could drive the terminal" {
+	name=$'a\x1b[2J\xc2\x9b31m\x9bK\x7f \xc3\xa9\xe9\xe2\x82\xac'
+	bloomdedup create -n 1000 "$name"
+	bloomdedup info "$name" | head -n 1 >out
+	printf 'a\\x1b[2J\\xc2\\x9b31m\\x9bK\\x7f \xc3\xa9\xe9\xe2\x82\xac\n' |
+		cmp - out
+	bloomdedup info "${name}2" 2>err || true
+	grep -q '^bloomdedup: a\\x1b\[2J\\xc2\\x9b31m\\x9bK\\x7f' err
+}
+
+@test "info --json: one object a line, with these names" {
+	bloomdedup create -n 1000 'a "name"\'
+	bloomdedup create -n 1000 two
+	bloomdedup info --json 'a "name"\' two >out
+	[ "$(wc -l <out)" -eq 2 ]
+	for key in bytes capacity error_rate error_rate_now lines room layers \
+		k cache_lines fill; do
+		[ "$(grep -c "\"$key\": " out)" -eq 2 ]
+	done
+	grep -qF '"a \"name\"\\"' out
+	[ "$(sed -n '2s/.*"bytes": \([0-9]*\), "cap.*/\1/p' out)" -eq \
+		"$(stat -c %s two)" ]
+	grep -q '"capacity": 1000,' out
+	grep -q '"lines": 0,' out
+	grep -q '"room": 1000,' out
+	grep -q '"error_rate_now": 0,' out
+	if command -v python3 >/dev/null; then
+		python3 -c 'import json, sys
+for line in sys.stdin: json.loads(line)' <out
+	fi
+}
+
+@test "info of several, one of them missing: the others are shown, status 3" {
+	bloomdedup create -n 1000 one
+	bloomdedup create -n 1000 two
+	status=0
+	bloomdedup info one missing two >out 2>err || status=$?
+	[ "$status" -eq 3 ]
+	grep -qx one out
+	grep -qx two out
+	[ "$(wc -l <err)" -eq 1 ]
+	grep -q '^bloomdedup: missing: ' err
+}
+
+@test "a file that has a command's name: ./add or -- add" {
+	for name in add check create info size try; do
+		echo "in $name" >$name
+		bloomdedup ./$name >out
+		cmp $name out
+		bloomdedup -- $name >out
+		cmp $name out
+		bloomdedup -f seen -- $name >out
+		cmp $name out
+	done
+	echo x >file
+	bloomdedup file add >out
+	printf 'x\nin add\n' | cmp - out
+	bloomdedup add -f other add
+	bloomdedup check -f other check add >out
+	cmp add out
+	# only whole names
+	echo y >ad
+	bloomdedup ad >out
+	cmp ad out
+}
+
+@test "options stand anywhere, in all their forms" {
+	printf 'a\nb\n' >in
+	bloomdedup in -f seen >out
+	cmp in out
+	bloomdedup in --filter seen >out
+	[ ! -s out ]
+	bloomdedup -fseen in >out
+	[ ! -s out ]
+	bloomdedup --filter=seen in >out
+	[ ! -s out ]
+	run -1 bloomdedup in -qf seen
+	bloomdedup -f seen check in >out
+	cmp in out
+	bloomdedup check in -f seen >out
+	cmp in out
+	run -1 bloomdedup check in -vqfseen
+	# behind -- nothing is an option
+	echo dash >-f
+	bloomdedup -- -f >out
+	cmp ./-f out
+	bloomdedup check -f seen -- in >out
+	cmp in out
+	# the last one counts
+	bloomdedup -n 1 -n 5 -f five in >out
+	bloomdedup info --json five | grep -q '"capacity": 5,'
+}
+
+@test "a name that is given twice, and differently, is refused" {
+	echo a >in
+	fails 2 "-f, --filter: given twice: 'one' and 'two'" \
+		bloomdedup -f one -f two in
+	fails 2 "-o, --output: given twice" bloomdedup -o one --output=two in
+	fails 2 "--duplicates: given twice" \
+		bloomdedup --duplicates=one --duplicates=two in
+	fails 2 "--output: given twice" bloomdedup merge -o one -o two seen
+	[ ! -e one ]
+	[ ! -e two ]
+	bloomdedup -f seen -f seen -o out --output=out in
+	cmp in out
+}
+
+@test "options that don't exist are named" {
+	echo a >in
+	fails 2 '-x' bloomdedup -x in
+	fails 2 '--nonsense' bloomdedup --nonsense in
+	fails 2 '--nonsense' bloomdedup --nonsense=5 in
+	fails 2 '-x' bloomdedup -qx in
+	fails 2 '-X' bloomdedup -Xq in
+	fails 2 ' -X;' bloomdedup --quiet -Xq in
+	fails 2 ' -X;' bloomdedup --no-gunzip -qXz in
+	fails 2 '--quiet' bloomdedup --quiet=yes in
+	fails 2 '--zz' bloomdedup add --zz -f seen in
+	[ ! -e seen ]
+}
+
+@test "options of another command are refused" {
+	echo a >in
+	bloomdedup create -n 1000 seen
+	cp seen copy
+	fails 2 '--invert' bloomdedup -v in
+	fails 2 '--capacity' bloomdedup check -f seen -n 5 in
+	fails 2 '--error-rate' bloomdedup check -f seen -p 0.1 in
+	fails 2 '--on-full' bloomdedup check -f seen --on-full=fail in
+	fails 2 '--output' bloomdedup add -f seen -o x in
+	fails 2 '--invert' bloomdedup add -f seen -v in
+	fails 2 '--filter' bloomdedup create -f seen x
+	fails 2 '--filter' bloomdedup info -f seen
+	fails 2 '--json' bloomdedup --json in
+	fails 2 '--force' bloomdedup --force in
+	fails 2 '--memory' bloomdedup -m 5M in
+	fails 2 '--table' bloomdedup info --table seen
+	fails 2 '--quiet' bloomdedup info -q seen
+	fails 2 'not an option of bloomdedup, but of create, merge; see' \
+		bloomdedup --force in
+	fails 2 'not an option of bloomdedup info, but of bloomdedup, add' \
+		bloomdedup info -f seen
+	cmp copy seen
+	[ ! -e x ]
+}
+
+@test "arguments that are missing, or too many" {
+	echo a >in
+	fails 2 '-f' bloomdedup -f
+	fails 2 '--filter' bloomdedup --filter
+	fails 2 '-n' bloomdedup in -qn
+	fails 2 '--max-size' bloomdedup --max-size
+	fails 2 '-f FILTER' bloomdedup add in
+	fails 2 '-f FILTER' bloomdedup check in
+	fails 2 'create' bloomdedup create
+	fails 2 'create' bloomdedup create one two
+	fails 2 'info' bloomdedup info
+	fails 2 '--filter' bloomdedup -f '' in
+	fails 2 '--output' bloomdedup -o '' in
+	fails 3 'No such file' bloomdedup ''
+	[ ! -e one ]
+}
+
+@test "-h and -V of all commands" {
+	for command in '' add check create info merge size try help version; do
+		# shellcheck disable=SC2086
+		{
+			bloomdedup $command -h >out
+			bloomdedup $command --help >help
+			bloomdedup $command -V >version
+			bloomdedup $command --version >version2
+		}
+		cmp out help
+		grep -q "^Usage: bloomdedup ${command:-\[-f FILTER\]}" out
+		[ "$(wc -L <out)" -le 80 ]
+		[ "$(wc -l <version)" -eq 1 ]
+		grep -q '^bloomdedup [0-9][0-9.]*' version
+		cmp version version2
+	done
+	[ "$(wc -c <version)" -gt 12 ]
+	# help wins over what is missing
+	bloomdedup add --help | grep -q Usage
+	bloomdedup check -f missing --help | grep -q Usage
+}
+
+@test "every option of the help is known, and every command" {
+	for command in '' add check create info merge size try help version; do
+		# shellcheck disable=SC2086
+		bloomdedup $command --help |
+			grep -o '^ *\(-., \)\?--[a-z-]*[=a-zA-Z[]*' |
+			sed 's/.*--/--/' >options
+		[ -s options ]
+		while read -r option; do
+			case ${option%%[=[]*} in --help | --version) continue ;; esac
+			status=0
+			# shellcheck disable=SC2086
+			bloomdedup $command "${option%%[=[]*}" </dev/null \
+				>out 2>err || status=$?
+			run ! grep -q 'unknown option\|is not an option' err
+		done <options
+	done
+}
+
+# bad OPTION VALUE...: each value is refused, in a line that names the option,
+# the value and what is allowed.
+bad() {
+	untraced bad_values "$@"
+}
+
+bad_values() {
+	local option=$1 value
+	shift
+	for value; do
+		fails 2 "'${value//$'\n'/\\n}' is not allowed; give " \
+			bloomdedup $command "$option=$value" $operands ||
+			return 1
+		if ! grep -qF -- "$option: " fails.err; then
+			echo "no '$option' in: $(cat fails.err)"
+			return 1
+		fi
+	done
+}
+
+nonsense=(-1 nan inf NaN Infinity -inf 0x10 1e400 12abc '' ' ' ' 1' '1 '
+	+1 1,000 1e 1e+ . .e1 -0 1e-400x $'1\n' ١ 1e99999999999999999999
+	99999999999999999999999999 1..2 1.2.3 1e5.5 0b1 0 0.0 -n '*' %s)
+
+# For options of which another command was asked all of it.
+some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
+
+@test "counts that are not: -n" {
+	command=create operands=filter
+	bad --capacity "${nonsense[@]}" 0e5 1.5 1e-1 1e16 9007199254740993 \
+		18446744073709551616 18446744073709551615 1e19 1G1 1MM 1KiB \
+		1B 0k 20000T 1/2 50%
+	command='' operands=
+	bad --capacity "${some_nonsense[@]}" 1.5
+	command='add -f filter'
+	bad --capacity "${some_nonsense[@]}" 1.5
+	[ ! -e filter ]
+	fails 2 '-n, --capacity' bloomdedup -n nan
+}
+
+@test "rates that are not: -p" {
+	command=create operands=filter
+	bad --error-rate "${nonsense[@]}" 1 0.6 0.51 51% 9.9e-13 1e-13 1e-400 \
+		1/0 0/5 1/ /5 1//2 1/1 1/-5 1/nan 5%% 1%/5 5k 0.1x 1e-6f
+	command='' operands=
+	bad --error-rate "${some_nonsense[@]}" 2
+	[ ! -e filter ]
+	fails 2 '-p, --error-rate' bloomdedup -p 0
+}
+
+@test "sizes that are not: -m and --max-size" {
+	command=create operands=filter
+	bad --memory "${nonsense[@]}" 16E 18446744073709551616 1e20 1KK 1KiBs \
+		1kib 1iB 0.5 0K 1Q 1K1 1b 5%
+	command='' operands=
+	bad --max-size "${nonsense[@]}" 16E 18446744073709551616 1e20 1KK \
+		1KiBs 1kib 0.5 1b
+	[ ! -e filter ]
+	# bits that overflow
+	for size in 15E 8E 4E; do
+		fails 2 '' bloomdedup create -m $size -p 0.01 filter
+	done
+}
+
+@test "numbers of hash functions that are not: --hashes" {
+	command=create operands=filter
+	bad --hashes "${nonsense[@]}" 65 1.5 1e9 4294967297 18446744073709551617
+	[ ! -e filter ]
+}
+
+@test "seconds that are not: --lock-timeout" {
+	command='' operands=
+	zero=()
+	for value in "${nonsense[@]}"; do
+		case $value in
+		0 | 0.0) ;;
+		*) zero+=("$value") ;;
+		esac
+	done
+	bad --lock-timeout "${zero[@]}" 1e10 1s 1m 18446744073709551616
+	echo a >in
+	for value in 0 0.0 1 0.5 1e3 60.25 1e9; do
+		bloomdedup -f seen --lock-timeout=$value in
+	done
+}
+
+@test "words that are not: --on-full" {
+	command='' operands=
+	bad --on-full '' Grow grows gro 0 'warn,fail' ' warn'
+}
+
+@test "numbers as people write them, and in any locale" {
+	for n in 100000 1e5 100k 100K 0.1M 1.0e5 0.1e+6 00100000 10000000e-2 \
+		100000.000; do
+		rm -f filter
+		bloomdedup create -n $n filter
+		bloomdedup info --json filter | grep -q '"capacity": 100000,'
+	done
+	for p in 0.001 1e-3 0.1% 1/1000 .001 1E-3 10e-4 0.10%; do
+		rm -f filter
+		bloomdedup create -p $p filter
+		bloomdedup info --json filter | grep -q '"error_rate": 0.001,'
+	done
+	for locale in $(locale -a 2>/dev/null | grep -i 'de_\|fr_' | head -n 2); do
+		rm -f filter
+		LC_ALL=$locale "$BLOOMDEDUP" create -p 0.5 -n 1.5e3 filter
+		LC_ALL=$locale "$BLOOMDEDUP" info --json filter |
+			grep -q '"error_rate": 0.5,'
+	done
+	rm -f filter
+	bloomdedup create -p 1e-12 -n 1 filter
+	rm -f filter
+	bloomdedup create -p 0.5 -n 1 filter
+}
+
+@test "POSIXLY_CORRECT doesn't change where options stand" {
+	printf 'a\n' >in
+	POSIXLY_CORRECT=1 "$BLOOMDEDUP" in -f seen >out
+	cmp in out
+	[ -e seen ]
+}
+
+@test "a slip in the name of a command or option is guessed" {
+	for slip in chek chekc inof helpp ceate crate mergee sizes versoin; do
+		fails 2 'did you mean' bloomdedup $slip -f seen
+		fails 2 'did you mean' bloomdedup $slip
+	done
+	fails 2 "did you mean 'check'" bloomdedup chek -f seen in
+	fails 2 "did you mean --ignore-case" bloomdedup --ignorecase
+	fails 2 "did you mean --key" bloomdedup --kye=1
+	# a file is a file, whatever it is named
+	echo x >chek
+	bloomdedup chek >out
+	cmp chek out
+	run -3 bloomdedup chek inof
+	fails 3 "inof: No such file" bloomdedup -- inof
+	fails 3 "No such file" bloomdedup something
+	[ ! -e seen ]
+}
+
+@test "an abbreviation that is ambiguous says what it could be" {
+	fails 2 '--s could be' bloomdedup --s
+	for option in --sync --stats --shared --strip-cr --skip-chars; do
+		grep -qF -e " $option" fails.err
+	done
+	run ! grep -qF -e --secret-file fails.err
+	fails 2 '--s could be --stats, --strip-cr, --skip-chars' \
+		bloomdedup check --s
+	fails 2 '--h could be --hashes, --hash, --header, --help;' \
+		bloomdedup create --h=1
+	# only one of the command's begins so, or is so
+	bloomdedup create --hash=xxh3 filter
+	bloomdedup info --v filter >out 2>err || true
+	grep -q 'could be --verify, --version' err
+	bloomdedup info --veri filter | grep -q checksums
+	echo a | bloomdedup check --inv -f filter >out
+	echo a | cmp - out
+}
+
+@test "help and version are commands, too" {
+	for command in add check create info merge size try help version; do
+		bloomdedup help $command >out
+		bloomdedup $command --help | cmp - out
+	done
+	bloomdedup help >out
+	bloomdedup --help | cmp - out
+	bloomdedup version >out
+	bloomdedup --version | cmp - out
+	fails 2 "mean 'check'" bloomdedup help chekc
+	fails 2 'nonsense: there is no such command' bloomdedup help nonsense
+	fails 2 create bloomdedup help create info
+	fails 2 x bloomdedup version x
+}

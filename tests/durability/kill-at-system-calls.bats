@@ -1,0 +1,289 @@
+# kill -9 before and after each system call of each command: no line is lost,
+# and the filter is a whole one.
+load kills-and-faults
+
+# Some tests say themselves how it is run.
+kill_at() {
+	"$HELPER" kill-at "$@"
+}
+
+# at_each CHECK COMMAND...: `before`, the command, killed before or after one
+# of its system calls, and CHECK; for each of them. In a short run of the tests
+# for some of them, other ones each time.
+at_each() {
+	local check=$1 stops at step=1 status hits=0
+	shift
+	! is_sanitized || skip "the sanitizers don't work under ptrace"
+	before
+	kill_at 0 note "$@" >stdout 2>err || true
+	stops=$(cat note)
+	[ "${stops:-0}" -gt 0 ] || skip "needs the right to trace"
+	# where each page is a call, some of them will do
+	step=$((stops / 500 + 1))
+	is_slow || step=$((stops / 8 + 1))
+	for ((at = RANDOM % step + 1; at <= stops; at += step)); do
+		before
+		status=0
+		kill_at $at note "$@" >stdout 2>err || status=$?
+		echo "stop $at of $stops, $(cat note): exit status $status"
+		if [ $status -ne 137 ]; then
+			# the last call of a run has no end, and how many
+			# there are depends on threads and on memory, too
+			[ $at -ge $((stops * 9 / 10 - 8)) ] || return 1
+			continue
+		fi
+		hits=$((hits + 1))
+		$check || return 1
+	done
+	echo "$hits kills"
+	[ $hits -ge $(((stops * 9 / 10 - 8) / step)) ]
+}
+
+# comes_out FILE: each line of `in` is in FILE or comes out of another run; of
+# those in FILE, at most one is torn and one batch comes again.
+comes_out() {
+	local stubs repeats
+	{ cat "$1"; echo; } >all
+	[ ! -e seen ] || whole seen || return 1
+	at_most 1 || return 1
+	"$BLOOMDEDUP" -f seen in >>all 2>err || return 1
+	"$HELPER" came-out 2500 2500 0 all >figures || return 1
+	read -r stubs repeats _ <figures
+	[ "$stubs" -le 1 ] && [ "$repeats" -le "${2:-1024}" ]
+}
+
+@test "a run that makes a filter and grows it" {
+	small_and_large
+	before() {
+		rm -f seen
+	}
+	check() {
+		comes_out stdout
+	}
+	untraced at_each check "$BLOOMDEDUP" -f seen -n 1000 -p 1e-9 in
+}
+
+@test "a run that appends to a file, and reads gzip" {
+	small_and_large
+	gzip -c in >in.gz
+	before() {
+		cp large seen
+		: >file
+	}
+	check() {
+		comes_out file
+	}
+	untraced at_each check bash -c 'exec "$0" -f seen in.gz >>file' \
+		"$BLOOMDEDUP"
+}
+
+@test "a run with -o and --duplicates" {
+	small_and_large
+	cat in in >twice
+	before() {
+		cp large seen
+		: >file
+	}
+	check() {
+		comes_out file
+	}
+	untraced at_each check "$BLOOMDEDUP" -f seen -o file \
+		--duplicates=copies twice
+}
+
+@test "a run with --sync" {
+	small_and_large
+	before() {
+		cp small seen
+		: >file
+	}
+	check() {
+		comes_out file 2500
+	}
+	untraced at_each check "$BLOOMDEDUP" --sync -o file -f seen in
+}
+
+@test "a run with --atomic: all lines are remembered and in the file, or none" {
+	small_and_large
+	echo old >old
+	before() {
+		cp small seen
+		rm -f seen.journal
+		cp old file
+	}
+	check() {
+		at_most 1 || return 1
+		cmp -s old file || cmp in file || return 1
+		all_or_none file
+	}
+	untraced at_each check "$BLOOMDEDUP" --atomic -o file -f seen in
+}
+
+@test "the same three in private memory" {
+	small_and_large
+	export BLOOMDEDUP_PRIVATE=0,40000
+	before() {
+		cp small seen
+		rm -f seen.journal
+		: >file
+	}
+	check() {
+		comes_out file 2500
+	}
+	untraced at_each check "$BLOOMDEDUP" -f seen -o file in
+	untraced at_each check "$BLOOMDEDUP" --sync -f seen -o file in
+	check() {
+		at_most 1 || return 1
+		[ ! -s file ] || cmp in file || return 1
+		all_or_none file
+	}
+	untraced at_each check "$BLOOMDEDUP" --atomic -f seen -o file in
+}
+
+@test "a run with --to-command" {
+	small_and_large
+	before() {
+		cp small seen
+		rm -f seen.journal
+	}
+	check() {
+		all_or_none file
+	}
+	# the recorder ends when the command has, too
+	kill_at() {
+		local status=0
+		"$HELPER" kill-at "$@" > >(cat >file) || status=$?
+		wait $!
+		return $status
+	}
+	untraced at_each check "$BLOOMDEDUP" -f seen --to-command=cat in
+}
+
+@test "a run with --shared" {
+	small_and_large
+	before() {
+		cp small seen
+	}
+	check() {
+		comes_out stdout
+	}
+	untraced at_each check "$BLOOMDEDUP" --shared -f seen in
+}
+
+@test "add: it can be done again" {
+	small_and_large
+	before() {
+		cp small seen
+	}
+	check() {
+		whole seen || return 1
+		bloomdedup add -f seen in 2>/dev/null || return 1
+		bloomdedup check -f seen in | cmp in -
+	}
+	untraced at_each check "$BLOOMDEDUP" add -f seen in
+	untraced at_each check "$BLOOMDEDUP" add --shared -f seen in
+}
+
+@test "while a journal is recovered: all of its lines, then or later" {
+	small_and_large
+	"$HELPER" journal large <in
+	before() {
+		cp large seen
+		cp large.journal seen.journal
+	}
+	check() {
+		bloomdedup check -f seen in | cmp in - || return 1
+		bloomdedup add -f seen /dev/null 2>/dev/null || return 1
+		[ ! -e seen.journal ] || return 1
+		bloomdedup check -f seen in | cmp in -
+	}
+	untraced at_each check "$BLOOMDEDUP" add -f seen /dev/null
+}
+
+@test "while a journal without its commit is thrown away" {
+	small_and_large
+	"$HELPER" journal large open <in
+	before() {
+		cp large seen
+		cp large.journal seen.journal
+	}
+	check() {
+		all_or_none /dev/null
+	}
+	untraced at_each check "$BLOOMDEDUP" add -f seen /dev/null
+}
+
+@test "check and info change nothing" {
+	small_and_large
+	"$HELPER" journal large <in
+	cp large seen
+	cp large.journal seen.journal
+	before() {
+		true
+	}
+	check() {
+		cmp large seen && cmp large.journal seen.journal && at_most 0
+	}
+	untraced at_each check "$BLOOMDEDUP" check -f seen in
+	untraced at_each check "$BLOOMDEDUP" info seen
+}
+
+@test "create: a whole filter or none" {
+	small_and_large
+	before() {
+		rm -f seen
+	}
+	check() {
+		at_most 1 || return 1
+		[ ! -e seen ] || whole seen
+	}
+	untraced at_each check "$BLOOMDEDUP" create -n 1000 seen
+}
+
+@test "create --force: the old filter, with its journal, or the new one" {
+	small_and_large
+	"$HELPER" journal large <in
+	before() {
+		cp large seen
+		cp large.journal seen.journal
+	}
+	check() {
+		at_most 1 || return 1
+		if cmp -s large seen; then
+			[ -e seen.journal ] || return 0
+			bloomdedup check -f seen in | cmp in -
+			return
+		fi
+		echo new | bloomdedup add -f seen 2>err || return 1
+		whole seen
+	}
+	untraced at_each check "$BLOOMDEDUP" create --force -n 1000 seen
+}
+
+@test "merge in place: the old filter or the union" {
+	one_and_two 2500
+	before() {
+		cp one seen
+	}
+	check() {
+		at_most 1 || return 1
+		bloomdedup check -f seen in >known || return 1
+		cmp -s in known || cmp first known
+	}
+	untraced at_each check "$BLOOMDEDUP" merge -o seen seen two
+}
+
+@test "merge into a new file, with a journal: the union or nothing" {
+	one_and_two 2500
+	bloomdedup create --force --like=one two
+	"$HELPER" journal two <second
+	before() {
+		rm -f union
+	}
+	check() {
+		at_most 1 || return 1
+		[ -e union ] || return 0
+		bloomdedup check -f union in | cmp in -
+	}
+	untraced at_each check "$BLOOMDEDUP" merge -o union one two
+}

@@ -1,0 +1,185 @@
+# kill -9 at random moments of runs that remember their lines at the end, and of
+# commands that make and change filters: no line is lost, and the filter is the
+# old one or the new one.
+load kills-and-faults
+
+@test "a run that makes its filter: it is whole, or not there" {
+	in_parts 1 2000
+	before() {
+		rm -f seen
+		: >all
+	}
+	run_once() {
+		killed "$BLOOMDEDUP" -f seen -n 3000 in >>all 2>>err
+	}
+	after() {
+		[ ! -e seen ] || whole seen || return 1
+		at_most 1 || return 1
+		"$BLOOMDEDUP" -f seen -n 3000 in >>all 2>>err ||
+			return 1
+		"$HELPER" came-out 2000 2000 0 all
+	}
+	untraced kill_each "$(times 18 1000)"
+}
+
+@test "--sync, appending" {
+	# more than a list of what is held back
+	in_parts 4 450000
+	bloomdedup create -n 2000000 -p 1e-12 empty
+	run_part() {
+		killed "$BLOOMDEDUP" --sync -f seen "$1" >>all 2>>err
+	}
+	run_all() {
+		"$BLOOMDEDUP" --sync -f seen in >>all 2>>err
+	}
+	# a list of 384 Ki comes again
+	untraced kill_runs "$(times 3 160)" 394000
+}
+
+@test "--sync -o" {
+	in_parts 4 30000
+	bloomdedup create -n 200000 -p 1e-12 empty
+	run_part() {
+		: >file
+		killed "$BLOOMDEDUP" --sync -f seen -o file "$1" 2>>err ||
+			return 1
+		with_end file >>all
+	}
+	untraced kill_runs "$(times 18 1000)" 30000
+}
+
+@test "--atomic, appending, and the journal of a run after a killed one" {
+	in_parts 4 30000
+	bloomdedup create -n 200000 -p 1e-12 empty
+	before() {
+		cp empty seen
+		rm -f seen.journal
+	}
+	run_part() {
+		killed "$BLOOMDEDUP" --atomic -f seen "$1" >>all 2>>err
+	}
+	run_all() {
+		"$BLOOMDEDUP" --atomic -f seen in >>all 2>>err
+	}
+	untraced kill_runs "$(times 18 1000)" 30000
+}
+
+@test "--to-command, which prints what it gets" {
+	in_parts 4 30000
+	bloomdedup create -n 200000 -p 1e-12 empty
+	before() {
+		cp empty seen
+		rm -f seen.journal
+	}
+	# the recorder ends when the command has, too
+	run_part() {
+		killed "$BLOOMDEDUP" -f seen --to-command=cat "$1" \
+			2>>err > >(cat >record) || return 1
+		wait $!
+		with_end record >>all
+	}
+	run_all() {
+		"$BLOOMDEDUP" -f seen --to-command=cat in >>all 2>>err
+	}
+	untraced kill_runs "$(times 18 1000)" 30000
+}
+
+@test "--sync and --atomic in private memory" {
+	in_parts 4 30000
+	bloomdedup create -n 200000 -p 1e-12 empty
+	before() {
+		cp empty seen
+		rm -f seen.journal
+	}
+	for kind in --sync --atomic; do
+		run_part() {
+			BLOOMDEDUP_PRIVATE=0,1000000 killed "$BLOOMDEDUP" \
+				$kind -f seen "$1" >>all 2>>err
+		}
+		run_all() {
+			"$BLOOMDEDUP" $kind -f seen in >>all 2>>err
+		}
+		untraced kill_runs "$(times 8 500)" 30000
+	done
+}
+
+@test "while recovering a journal: all of its lines, then or later" {
+	"$HELPER" numbered 50000 >in
+	bloomdedup create -n 100000 -p 1e-12 empty
+	"$HELPER" journal empty <in
+	before() {
+		cp empty seen
+		cp empty.journal seen.journal
+	}
+	run_once() {
+		killed "$BLOOMDEDUP" add -f seen /dev/null 2>>err
+	}
+	after() {
+		bloomdedup check -f seen in | cmp in - || return 1
+		run_once || return 1
+		bloomdedup check -f seen in | cmp in - || return 1
+		"$BLOOMDEDUP" add -f seen /dev/null 2>>err || return 1
+		[ ! -e seen.journal ] || return 1
+		bloomdedup check -f seen in | cmp in -
+	}
+	untraced kill_each "$(times 8 500)"
+}
+
+@test "create --force: the old filter or the new one" {
+	echo old | bloomdedup add -n 50000 -f first
+	echo old >line
+	before() {
+		cp first seen
+	}
+	run_once() {
+		killed "$BLOOMDEDUP" create --force -n 60000 seen
+	}
+	after() {
+		at_most 1 || return 1
+		if ! cmp -s first seen; then
+			bloomdedup info seen |
+				grep -q 'for  *60,000 lines' || return 1
+			bloomdedup check -v -f seen line >out
+			cmp line out || return 1
+		fi
+		bloomdedup add -f seen line
+	}
+	untraced kill_each "$(times 18 1000)"
+}
+
+@test "merge in place: the old filter or the union" {
+	one_and_two 20000
+	before() {
+		cp one seen
+	}
+	run_once() {
+		killed "$BLOOMDEDUP" merge -o seen seen two >/dev/null
+	}
+	after() {
+		at_most 1 || return 1
+		bloomdedup check -f seen in >known
+		cmp -s in known || cmp first known || return 1
+		bloomdedup merge -o seen seen two >/dev/null || return 1
+		bloomdedup check -f seen in | cmp in -
+	}
+	untraced kill_each "$(times 18 1000)"
+}
+
+@test "merge into a new file: the union, or nothing, with journals, too" {
+	one_and_two 20000
+	"$HELPER" lines 1000 >third
+	"$HELPER" journal one <third
+	before() {
+		rm -f union
+	}
+	run_once() {
+		killed "$BLOOMDEDUP" merge -o union one two >/dev/null
+	}
+	after() {
+		at_most 1 || return 1
+		[ -e union ] || return 0
+		bloomdedup check -f union in third | cat >known
+		cat in third | cmp - known
+	}
+	untraced kill_each "$(times 18 1000)"
+}

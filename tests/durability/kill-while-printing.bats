@@ -1,0 +1,82 @@
+# kill -9 at random moments of runs that mark lines as they print them: no line
+# is lost. kill-before-commit.bats has other runs, kill-at-system-calls.bats
+# kills before and after each system call.
+load kills-and-faults
+
+@test "a run that appends to a file" {
+	skip_if_sanitized # what it says when it is killed is not ours
+	in_parts 16 20000
+	bloomdedup create -n 400000 -p 1e-12 empty
+	run_part() {
+		killed "$BLOOMDEDUP" -f seen "$1" >>all 2>>err
+	}
+	untraced kill_runs "$(times 150 10000)" 1024
+	run ! grep -qv 'torn by an earlier run' err
+	grep -q 'torn by an earlier run' err
+}
+
+@test "a run that appends to a file, and whose filter grows" {
+	in_parts 8 8192
+	bloomdedup create -n 20000 -p 1e-12 empty
+	run_part() {
+		killed "$BLOOMDEDUP" -f seen "$1" >>all 2>>err
+	}
+	untraced kill_runs "$(times 30 1200)" 1024
+}
+
+@test "a run that prints all of its input again and again" {
+	in_parts 1 50000
+	bloomdedup create -n 100000 -p 1e-12 empty
+	run_part() {
+		for ((i = 0; i < 5; i++)); do
+			killed "$BLOOMDEDUP" -f seen in >>all 2>>err ||
+				return 1
+		done
+	}
+	untraced kill_runs "$(times 25 500)" 1024
+}
+
+@test "a pipe into a recorder" {
+	in_parts 8 8192
+	bloomdedup create -n 100000 -p 1e-12 empty
+	run_part() {
+		killed "$BLOOMDEDUP" -f seen "$1" 2>>err > >(cat >record) ||
+			return 1
+		wait $!
+		with_end record >>all
+	}
+	untraced kill_runs "$(times 30 1200)" 1024
+}
+
+@test "-o, whose file is kept after each run" {
+	in_parts 8 8192
+	bloomdedup create -n 100000 -p 1e-12 empty
+	run_part() {
+		: >file
+		killed "$BLOOMDEDUP" -f seen -o file "$1" 2>>err || return 1
+		with_end file >>all
+	}
+	untraced kill_runs "$(times 30 1200)" 1024
+}
+
+@test "--shared, appending" {
+	in_parts 8 8192
+	bloomdedup create -n 100000 -p 1e-12 empty
+	run_part() {
+		killed "$BLOOMDEDUP" --shared -f seen "$1" >>all 2>>err
+	}
+	run_all() {
+		"$BLOOMDEDUP" --shared -f seen in >>all 2>>err
+	}
+	untraced kill_runs "$(times 30 1200)" 1024
+}
+
+@test "in private memory, which is written back: lines since then come again" {
+	in_parts 4 30000
+	bloomdedup create -n 200000 -p 1e-12 empty
+	run_part() {
+		BLOOMDEDUP_PRIVATE=0,1000000 killed "$BLOOMDEDUP" -f seen \
+			"$1" >>all 2>>err
+	}
+	untraced kill_runs "$(times 20 1200)" 30000
+}

@@ -1,0 +1,233 @@
+# The names of files are on the disk, too, where that is promised; and what
+# stands beside a filter or takes its place is open to the same people.
+load ../common
+
+prepare() {
+	printf '%s\n' a b c >in
+	bloomdedup create -n 1000 seen
+	mkdir disk
+	cp seen disk
+}
+
+# run_to KIND OPTION: a run whose filter and output are in disk/; the output is
+# -o or >>.
+run_to() {
+	if [ "$1" = -o ]; then
+		set -- "$BLOOMDEDUP" "$2" -f disk/seen -o disk/out in
+	else
+		set -- "$BLOOMDEDUP" "$2" -f disk/seen in
+	fi
+	"${wrapper[@]}" "$@" >>disk/appended 2>err
+}
+
+@test "a folder that can't be opened to sync it fails --sync and --atomic" {
+	skip_if_emulated "calls of its own"
+	needs_strace
+	prepare
+	for how in '-o --sync' '>> --sync' '-o --atomic' '>> --atomic'; do
+		wrapper=(strace -qq -o trace -e trace=openat,unlink)
+		# shellcheck disable=SC2086
+		run_to $how
+		# not when the journal has done its work
+		sed '/^unlink(.*journal/,$d' trace |
+			grep -n 'openat(.*disk/".*O_DIRECTORY' |
+			cut -d: -f1 >places
+		# of the filter or its journal, and of the output
+		[ "$(wc -l <places)" -ge 2 ]
+		for place in $(cat places); do
+			for error in EMFILE ENFILE EIO ENOMEM EACCES; do
+				cp seen disk
+				echo old >disk/out
+				: >disk/appended
+				wrapper=(strace -qq -o trace -e trace=openat -e
+					inject="openat:error=$error:when=$place")
+				status=0
+				# shellcheck disable=SC2086
+				run_to $how || status=$?
+				grep -q 'disk/".*INJECTED' trace
+				echo "$how, $error: $status"
+				[ "$status" -eq 3 ]
+				grep -q "^bloomdedup: .*can't sync its folder" \
+					err
+				[ "$(wc -l <err)" -eq 1 ]
+				# nothing was printed or remembered
+				[ ! -s disk/appended ]
+				[ "${how#*--}" = sync ] || echo old | cmp - disk/out
+				bloomdedup check -v -f disk/seen in | cmp in -
+				[ ! -e disk/seen.journal ]
+			done
+		done
+	done
+}
+
+@test "a folder that may be written to and not read" {
+	become_nobody
+	wrapper=("${as_nobody[@]}")
+	prepare
+	[ ${#as_nobody[@]} -eq 0 ] || chown -R 65534:65534 disk
+	BLOOMDEDUP=$PWD/program
+	chmod 300 disk
+	# nothing is promised
+	rm disk/seen
+	run_to '>>' --shared
+	cmp in disk/appended
+	: >disk/appended
+	for how in '-o --sync' '>> --sync' '-o --atomic' '>> --atomic'; do
+		cp seen disk
+		status=0
+		# shellcheck disable=SC2086
+		run_to $how || status=$?
+		echo "$how: $status"
+		[ "$status" -eq 3 ]
+		grep -q "^bloomdedup: .*can't sync its folder: Perm" err
+		[ ! -s disk/appended ]
+		bloomdedup check -v -f disk/seen in | cmp in -
+	done
+}
+
+@test "the name of a new file that >> makes is on the disk before its lines" {
+	skip_if_emulated "calls of its own"
+	needs_strace
+	prepare
+	mkdir other
+	for option in --sync --atomic; do
+		strace -y -qq -o trace -e trace=fsync,write "$BLOOMDEDUP" \
+			$option -f disk/seen in >>other/out
+		cmp in other/out
+		grep -nE 'fsync\([0-9]+<.*/other>' trace | head -n 1 >name
+		grep -nE 'write\([0-9]+<.*/other/out>' trace | head -n 1 >line
+		[ -s name ]
+		[ "$(cut -d: -f1 name)" -lt "$(cut -d: -f1 line)" ]
+		rm other/out disk/seen
+		cp seen disk
+	done
+}
+
+@test "an output that has no name any more, or no file is" {
+	prepare
+	for option in --sync --atomic; do
+		exec 7>gone
+		rm gone
+		bloomdedup $option -f seen in >&7
+		exec 7>&-
+		bloomdedup check -f seen in | cmp in -
+		cp disk/seen seen
+	done
+	bloomdedup --atomic -f seen in | cmp in -
+}
+
+# --- a journal that was never complete
+
+@test "a journal whose beginning was lost is thrown away" {
+	prepare
+	bloomdedup add -f seen /dev/null
+	for size in 0 1 3 35 36 100 5000; do
+		rm -f seen.journal
+		truncate -s $size seen.journal
+		[ "$size" -lt 100 ] || # what came later is there
+			printf x | dd of=seen.journal bs=1 seek=$((size - 1)) \
+				conv=notrunc status=none
+		bloomdedup info seen >info
+		bloomdedup check -v -f seen in | cmp in -
+		[ -e seen.journal ]
+		echo "$size" | bloomdedup -f seen >out 2>err
+		echo "$size" | cmp - out
+		[ ! -s err ]
+		[ ! -e seen.journal ]
+	done
+	# only the first frame is lost
+	"$HELPER" journal seen <in
+	dd if=/dev/zero of=seen.journal bs=36 count=1 conv=notrunc status=none
+	bloomdedup --atomic -f seen in | cmp in -
+	[ ! -e seen.journal ]
+}
+
+@test "any other file of that name is refused, and stays" {
+	prepare
+	for content in x '\211bd' '\211bdx' 'a line\n' '\0\0\0\0x' \
+		"$(printf '\\0%.0s' {1..35})x"; do
+		# shellcheck disable=SC2059
+		printf "$content" >seen.journal
+		case $content in
+		'\211bd') continue ;; # a journal as far as it goes
+		esac
+		cp seen.journal before
+		fails 3 'seen.journal: not a journal' bloomdedup -f seen in
+		fails 3 'seen.journal: not a journal' bloomdedup info seen
+		fails 3 'seen.journal: not a journal' bloomdedup check -f seen in
+		cmp before seen.journal
+	done
+}
+
+# --- their modes and owners
+
+# rights FILE: mode, owner and group
+rights() {
+	stat -c '%a %u %g' "$1"
+}
+
+@test "the journal has the filter's mode, owner and group" {
+	prepare
+	mkfifo pipe
+	for mode in 600 640 664 444; do
+		chmod $mode seen
+		chown 1234:2345 seen || skip "needs root"
+		"$BLOOMDEDUP" --atomic -f seen <pipe >out 7>&- &
+		exec 7>pipe
+		cat in >&7
+		until_true test -e seen.journal
+		until_true has_rights "$mode 1234 2345" seen.journal
+		exec 7>&-
+		wait $!
+	done
+}
+
+has_rights() {
+	[ "$(rights "$2")" = "$1" ]
+}
+
+@test "others who may read a filter can look at it while --atomic runs" {
+	become_nobody
+	prepare
+	chmod 644 seen in
+	mkfifo pipe
+	"$BLOOMDEDUP" --atomic -f seen <pipe >out 7>&- &
+	exec 7>pipe
+	cat in >&7
+	until_true has_rights "$(rights seen)" seen.journal
+	"${as_nobody[@]}" ./program info seen >file
+	"${as_nobody[@]}" ./program check -v -f seen in | cmp in -
+	exec 7>&-
+	wait $!
+}
+
+@test "what takes a filter's place has its mode, owner and group" {
+	prepare
+	bloomdedup create --like=seen other
+	for mode in 600 640 664 444; do
+		chmod $mode seen
+		chown 1234:2345 seen || skip "needs root"
+		bloomdedup merge -o seen seen other
+		[ "$(rights seen)" = "$mode 1234 2345" ]
+		bloomdedup merge --force -o seen other
+		[ "$(rights seen)" = "$mode 1234 2345" ]
+		bloomdedup create --force --like=other seen
+		[ "$(rights seen)" = "$mode 1234 2345" ]
+	done
+	# a new one is for its owner
+	bloomdedup merge -o new seen other
+	has_rights "600 $(id -u) $(id -g)" new
+}
+
+@test "nobody gets rights that can't be kept as they were" {
+	become_nobody
+	prepare
+	chmod 666 seen
+	chown 1234:2345 seen || skip "needs root"
+	chmod 644 in
+	cp seen other
+	chmod 666 other
+	"${as_nobody[@]}" ./program merge -o seen seen other
+	# its group is another one now, which had no rights of its own
+	[ "$(rights seen)" = "606 65534 65534" ]
+}

@@ -1,0 +1,185 @@
+"""What a disk may hold after a power cut, from a trace of `recorder`.
+
+What was synced is there. Of what was not, each file keeps all, nothing or a
+part: whole pages of 4 KiB or sectors of 512 bytes, as they were at any moment
+since. Its length is one that it had since. Of the changes to the names of a
+folder, some are there, or the first ones; a rename is there or it isn't.
+"""
+SECTOR, PAGE = 512, 4096
+
+
+class File:
+    """A file's data: what is on the disk, and what came since."""
+
+    def __init__(self):
+        self.length = 0
+        self.data = bytearray()
+        self.lengths = []  # (moment, length), in order
+        self.sectors = {}  # number: [(moment, bytes, or None: cut off)]
+
+    def set_length(self, moment, length):
+        before = self.lengths[-1][1] if self.lengths else self.length
+        self.lengths.append((moment, length))
+        for number in range(-(-length // SECTOR), -(-before // SECTOR)):
+            self.sectors.setdefault(number, []).append((moment, None))
+
+    def set_data(self, moment, offset, data):
+        for at in range(0, len(data), SECTOR):
+            self.sectors.setdefault((offset + at) // SECTOR, []).append(
+                (moment, data[at:at + SECTOR]))
+
+    def sync(self, moment):
+        """All up to that moment is on the disk."""
+        for number, versions in list(self.sectors.items()):
+            old = [v for v in versions if v[0] <= moment]
+            if old:
+                self.put(self.data, number, old[-1][1])
+            self.sectors[number] = versions[len(old):]
+            if not self.sectors[number]:
+                del self.sectors[number]
+        old = [v for v in self.lengths if v[0] <= moment]
+        if old:
+            self.length = old[-1][1]
+            del self.lengths[:len(old)]
+
+    @staticmethod
+    def put(image, number, data):
+        end = (number + 1) * SECTOR
+        if len(image) < end:
+            image.extend(bytes(end - len(image)))
+        image[end - SECTOR:end] = data or bytes(SECTOR)
+
+    def after_cut(self, rng):
+        """What it may hold: bytes."""
+        how = rng.choice(["old", "new", "pages", "sectors", "pages",
+                          "sectors"])
+        # mostly all but one, or none but one
+        share = rng.choice([0.03, 0.3, 0.5, 0.7, 0.97])
+        lengths = [(-1, self.length)] + self.lengths
+        which = len(lengths) - 1
+        if how == "old":
+            which = 0
+        elif how != "new" and rng.random() < 0.5:
+            which = rng.randrange(len(lengths))
+        moment, length = lengths[which]
+        image = bytearray(self.data)
+        newest = {}  # of each page, up to when it was written
+        for number, versions in self.sectors.items():
+            # What was cut off doesn't come back, with a length since then,
+            # and what came after a cut isn't there before it.
+            cuts = [v[0] for v in versions if v[1] is None]
+            after = max([c for c in cuts if c <= moment], default=-1)
+            until = min([c for c in cuts if c > moment], default=1 << 60)
+            able = [v for v in versions if after <= v[0] < until]
+            unit = number // (PAGE // SECTOR if how == "pages" else 1)
+            if how in ("old", "new"):
+                limit = -1 if how == "old" else 1 << 60
+            elif unit in newest:
+                limit = newest[unit]
+            elif rng.random() < share:
+                limit = newest[unit] = rng.choice(versions)[0] \
+                    if rng.random() < 0.3 else 1 << 60
+            else:
+                limit = newest[unit] = -1
+            able = [v for v in able if v[0] <= max(limit, after)]
+            if able:
+                self.put(image, number, able[-1][1])
+        image = image[:length]
+        return bytes(image) + bytes(length - len(image))
+
+
+class Disk:
+    def __init__(self, folders):
+        self.folders = folders
+        self.files = {}
+        self.names = {}    # (folder, name): number, as on the disk
+        self.renamed = []  # [moment, {(folder, name): number or -1}]
+
+    def set_name(self, moment, key, number):
+        if not self.renamed or self.renamed[-1][0] != moment:
+            self.renamed.append((moment, {}))
+        self.renamed[-1][1][key] = number
+
+    @staticmethod
+    def rename(names, changes):
+        for key, number in changes.items():
+            if number < 0:
+                names.pop(key, None)
+            else:
+                names[key] = number
+
+    def sync_folder(self, moment, folder):
+        left = []
+        for when, changes in self.renamed:
+            mine = {k: n for k, n in changes.items()
+                    if when <= moment and k[0] == folder}
+            self.rename(self.names, mine)
+            others = {k: n for k, n in changes.items() if k not in mine}
+            if others:
+                left.append((when, others))
+        self.renamed = left
+
+    def sync_all(self, moment):
+        for file in self.files.values():
+            file.sync(moment)
+        for folder in range(len(self.folders)):
+            self.sync_folder(moment, folder)
+
+    def names_now(self):
+        names = dict(self.names)
+        for _, changes in self.renamed:
+            self.rename(names, changes)
+        return names
+
+    def after_cut(self, rng):
+        """{(folder, name): bytes}; the last folder is as it was."""
+        names = dict(self.names)
+        how = rng.choice(["old", "new", "first", "some"])
+        count = rng.randint(0, len(self.renamed))
+        for i, (_, changes) in enumerate(self.renamed):
+            if (how == "new" or (how == "first" and i < count) or
+                    (how == "some" and rng.random() < 0.5)):
+                self.rename(names, changes)
+        numbers = sorted(set(names.values()))
+        data = {n: self.files[n].after_cut(rng) for n in numbers}
+        return {key: data[n] for key, n in names.items()}
+
+
+def read_trace(path, folders):
+    """The disk after each event."""
+    disk = Disk(folders)
+    moment, started = None, False
+    with open(path, "rb") as trace:
+        for line in trace:
+            kind, when, *rest = line.decode().split()
+            when = int(when)
+            if not started and when > 1:
+                disk.sync_all(1)  # what was there before
+                started = True
+            # What changed between two stops is one event.
+            changes = kind in ("name", "length", "data")
+            if moment is not None and (not changes or when != moment):
+                yield disk
+            moment = when if changes else None
+            if kind == "name":
+                folder, name, number = int(rest[0]), rest[1], int(rest[2])
+                disk.set_name(when, (folder, name), number)
+                if number >= 0:
+                    disk.files.setdefault(number, File())
+            elif kind == "length":
+                disk.files[int(rest[0])].set_length(when, int(rest[1]))
+            elif kind == "data":
+                data = trace.read(int(rest[2]))
+                trace.read(1)
+                disk.files[int(rest[0])].set_data(when, int(rest[1]), data)
+            elif kind == "sync":
+                disk.files[int(rest[0])].sync(when)
+            elif kind == "folder":
+                disk.sync_folder(when, int(rest[0]))
+            elif kind == "all":
+                disk.sync_all(when)
+            if not changes:
+                yield disk
+    if not started:
+        disk.sync_all(1)
+    yield disk

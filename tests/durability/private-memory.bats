@@ -1,0 +1,336 @@
+# Large filters are worked on in private memory, which is written back. What
+# large is depends on the machine; BLOOMDEDUP_PRIVATE=FROM,MAX says it: from so
+# many bytes a layer, and so many bytes of memory in all.
+load ../common
+
+# All of each filter in private memory.
+private() {
+	BLOOMDEDUP_PRIVATE=0 bloomdedup "$@"
+}
+
+# The same, and hardly any memory for it.
+cramped() {
+	BLOOMDEDUP_PRIVATE=0,300000 bloomdedup "$@"
+}
+
+@test "the same lines come out, and are remembered" {
+	"$HELPER" lines 20000 >in
+	for i in 1 2 3; do
+		head -n $((i * 6000)) in
+	done >twice
+	model twice >model
+	for run in private cramped; do
+		rm -f seen
+		bloomdedup create -n 80000 -p 1e-12 seen
+		$run -f seen twice | cmp - model
+		all_known twice
+		[ "$($run -f seen in | wc -l)" -eq $((20000 - 18000)) ]
+		[ "$($run -f seen in | wc -l)" -eq 0 ]
+	done
+}
+
+@test "the filter is the one that a mapped file becomes, bit for bit" {
+	bloomdedup create -n 100000 mapped
+	"$HELPER" lines 80000 >in
+	for run in private cramped; do
+		cp mapped seen
+		$run -q -f seen in
+		cp mapped other
+		BLOOMDEDUP_PRIVATE=1000000000000 bloomdedup -q -f other in
+		cmp <(tail -c +12289 seen) <(tail -c +12289 other)
+	done
+}
+
+@test "filters that grow" {
+	"$HELPER" lines 30000 >in
+	for run in private cramped; do
+		rm -f seen
+		bloomdedup create -n 100 -p 1e-12 seen
+		$run -f seen in | cmp - in
+		all_known in
+		[ "$($run -f seen in | wc -l)" -eq 0 ]
+		$run -f new -p 1e-12 -n 1000 in | cmp - in
+		bloomdedup check -f new in | cmp - in
+		rm new
+	done
+}
+
+@test "what was seen is in the file as soon as the input pauses" {
+	bloomdedup create -n 1000 seen
+	mkfifo fifo
+	private -f seen fifo >out &
+	exec 7>fifo
+	echo first >&7
+	echo first >one
+	echo second >two
+	until_true bloomdedup check -q -f seen one
+	echo second >&7
+	until_true bloomdedup check -q -f seen two
+	exec 7>&-
+	wait $!
+	printf 'first\nsecond\n' | cmp - out
+}
+
+@test "nor is it held back while a FIFO is waited for" {
+	mkfifo pipe
+	seq 5000 >in
+	BLOOMDEDUP_PRIVATE=0 timeout 100 "$BLOOMDEDUP" -f seen -p 1e-12 \
+		in pipe >out 3>&- &
+	until_true all_known in
+	echo one more >pipe
+	wait $!
+	{ cat in; echo one more; } | cmp - out
+	# the first one, and several
+	mkfifo other
+	BLOOMDEDUP_PRIVATE=0 timeout 100 "$BLOOMDEDUP" -f seen -p 1e-12 \
+		pipe other in >out 3>&- &
+	echo a >pipe
+	echo a >more
+	until_true all_known more
+	echo b >other
+	wait $!
+	printf 'a\nb\n' | cmp - out
+}
+
+@test "a signal to stop: what went out is remembered" {
+	bloomdedup create -n 100000 -p 1e-12 seen
+	"$HELPER" lines 100000 >in
+	mkfifo fifo
+	"$HELPER" defaults env BLOOMDEDUP_PRIVATE=0 "$BLOOMDEDUP" -f seen \
+		fifo >out 7>&- &
+	exec 7>fifo
+	cat in >&7
+	until_true test -s out
+	kill -TERM $!
+	exec 7>&-
+	status=0
+	wait $! || status=$?
+	[ "$status" -eq 143 ]
+	[ -s out ]
+	all_known out
+}
+
+@test "killed: no line is lost, and the filter is whole" {
+	bloomdedup create -n 1000000 -p 1e-12 seen
+	"$HELPER" lines 200000 >in
+	kills=0
+	for i in 1 2 3 4 5 6; do
+		"$HELPER" defaults env BLOOMDEDUP_PRIVATE=0 "$BLOOMDEDUP" \
+			-f seen in >>out 2>/dev/null 7>&- &
+		sleep "0.0$((i * 3 % 10))"
+		if kill -KILL $! 2>/dev/null; then
+			kills=$((kills + 1))
+		fi
+		wait $! || true
+		bloomdedup info seen >info
+	done
+	private -f seen in >>out 2>err
+	echo "$kills kills"
+	# a kill may leave the beginning of a line, which gets a newline
+	[ -z "$(comm -23 <(sort -u in) <(sort -u out))" ]
+	all_known in
+}
+
+@test "a file that is cut off beneath a run is an error" {
+	bloomdedup create -n 1000000 seen
+	"$HELPER" lines 100 >in
+	mkfifo fifo
+	private -f seen fifo >out 2>err &
+	exec 7>fifo
+	cat in >&7
+	until_true bloomdedup check -q -f seen in
+	truncate -s 20000 seen
+	"$HELPER" lines 1000 >more
+	cat more >&7 || true
+	exec 7>&-
+	status=0
+	wait $! || status=$?
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <err)" -eq 1 ]
+	grep -q '^bloomdedup: seen: the file ends too early' err
+}
+
+@test "a file that is cut off where nothing is read again is an error, too" {
+	mkfifo fifo
+	"$HELPER" lines 1000 >in
+	for memory in 0,100000000 1000000000,0; do # private, mapped
+		for kind in '' --sync --atomic; do
+			rm -f seen
+			bloomdedup create -n 10000 seen
+			# shellcheck disable=SC2086
+			BLOOMDEDUP_PRIVATE=$memory "$BLOOMDEDUP" $kind \
+				-f seen -o out fifo 2>err 7>&- &
+			exec 7>fifo
+			cat in >&7
+			until_true written "$kind"
+			# the layer's last page, or its second half
+			truncate -s $(($(stat -c %s seen) / 2)) seen
+			exec 7>&-
+			status=0
+			wait $! || status=$?
+			cat err
+			[ "$status" -eq 3 ]
+			[ "$(wc -l <err)" -eq 1 ]
+			grep -q '^bloomdedup: seen: .*cut short' err
+		done
+	done
+}
+
+# written KIND: the lines of `in` went out, and are marked where they are.
+written() {
+	case $1 in
+	--atomic) has_bytes 36 seen.journal ;;
+	--sync) cmp -s in out ;;
+	*) bloomdedup check -v -q -f seen in; [ $? -eq 1 ] ;;
+	esac
+}
+
+@test "a write that fails is an error, and the lines come again" {
+	needs_strace
+	bloomdedup create -n 100000 -p 1e-12 seen
+	"$HELPER" lines 1000 >in
+	status=0
+	BLOOMDEDUP_PRIVATE=0 strace -qq -o trace -P "$PWD/seen" \
+		-e inject=pwrite64:error=EIO:when=2+ \
+		"$BLOOMDEDUP" -f seen in >out 2>err || status=$?
+	grep -q INJECTED trace
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <err)" -eq 1 ]
+	grep -q '^bloomdedup: seen: Input/output error' err
+	cmp in out
+	bloomdedup -f seen in >again
+	[ -s again ]
+	all_known in
+}
+
+@test "--sync: the output is on the disk before a bit is in the file" {
+	needs_strace
+	bloomdedup create -n 100000 seen
+	"$HELPER" lines 1000 >in
+	BLOOMDEDUP_PRIVATE=0 strace -qq -y -o trace \
+		-e trace=pwrite64,fsync,fdatasync \
+		"$BLOOMDEDUP" --sync -f seen -o out in
+	cmp in out
+	# pages of the first layer begin at 12288
+	bit=$(grep -nE 'pwrite64\(.*seen>.*, [0-9]{5,}\)' trace |
+		awk -F'[, )]+' '$(NF - 2) >= 12288 { print; exit }' |
+		cut -d: -f1)
+	output=$(grep -nE 'sync\(.*/out>' trace | head -n 1 | cut -d: -f1)
+	last=$(grep -nE 'sync\(.*seen>' trace | tail -n 1 | cut -d: -f1)
+	[ "$output" -lt "$bit" ]
+	[ "$bit" -lt "$last" ]
+	all_known in
+}
+
+@test "--atomic, merge and their journals" {
+	"$HELPER" lines 20000 >in
+	head -n 12000 in >some
+	tail -n 12000 in >others
+	bloomdedup create -n 5000 -p 1e-12 one
+	bloomdedup create --like=one two
+	private --atomic -f one some | cmp - some
+	cramped --atomic -f two others | cmp - others
+	private merge -o seen one two >/dev/null
+	all_known in
+	private -f seen in >out
+	[ ! -s out ]
+}
+
+@test "runs that share a filter use the file itself" {
+	"$HELPER" lines 5000 >in
+	private --shared --stats=json -n 1000 -p 1e-12 -f seen in >out 2>err
+	cmp in out
+	grep -q '"private_bytes": 0' err
+	private --shared --stats=json -f seen in >out 2>err
+	[ ! -s out ]
+	grep -q '"private_bytes": 0' err
+}
+
+@test "--stats tells how much private memory there is" {
+	"$HELPER" lines 10000 >in
+	bloomdedup create -n 100000 seen
+	bytes=$(($(wc -c <seen) - 12288))
+	private -q --stats=json -f seen in 2>err
+	grep -q "\"private_bytes\": $bytes" err
+	private -q --stats -f seen in 2>err || [ $? -eq 1 ]
+	grep -q '^private memory  *[0-9]' err
+	bloomdedup -q --stats -f seen in 2>err || [ $? -eq 1 ]
+	! grep -q 'private' err || false
+}
+
+# What is held back is marked all at once.
+@test "marks that were held back keep to the memory, too" {
+	"$HELPER" lines 100000 >in
+	bloomdedup create -n 16000000 empty
+	for option in '' --sync --atomic; do
+		cp empty seen
+		BLOOMDEDUP_PRIVATE=0,4000000 bloomdedup $option \
+			--stats=json -f seen -o out in 2>stats
+		cmp in out
+		python3 -c '
+import json, sys
+sys.exit(json.load(open("stats"))["private_bytes"] > 30000000)'
+		bloomdedup check -v -f seen in >unknown || true
+		[ ! -s unknown ]
+	done
+}
+
+@test "lines that are inflated already are no pause" {
+	needs_strace
+	awk 'BEGIN { for (i = 0; i < 400; i++) padding = padding "a"
+		for (i = 0; i < 30000; i++) print padding i }' >in
+	gzip <in >in.gz # some pieces of a worker, all of it in the pipe
+	bloomdedup create -n 200000 seen
+	mkfifo pipe
+	BLOOMDEDUP_PRIVATE=0 strace -f -qq -o trace -e trace=poll,ppoll \
+		"$BLOOMDEDUP" -j 2 -f seen <pipe >out 7>&- &
+	exec 7>pipe
+	cat in.gz >&7
+	until_true cmp -s in out
+	exec 7>&-
+	wait $!
+	# some when there is really nothing; there were 40
+	[ "$(grep -c 'Timeout' trace)" -le 4 ]
+}
+
+# limited: in little data memory, which private memory counts as.
+limited() {
+	(
+		ulimit -d 12000
+		BLOOMDEDUP_PRIVATE=0 exec "$BLOOMDEDUP" "$@"
+	)
+}
+
+# refused: where large anonymous memory is not to be had.
+refused() {
+	rm -f fired
+	env LD_PRELOAD="$BUILD/preload.so" REFUSED=8000000 FIRED=fired \
+		BLOOMDEDUP_PRIVATE=0 "$BLOOMDEDUP" "$@"
+	[ -e fired ]
+}
+
+@test "where it can't be had the file itself is mapped" {
+	skip_if_sanitized
+	skip_if_emulated "calls of its own"
+	"$HELPER" lines 50000 1 >in
+	bloomdedup create -n 4e6 empty # 17 MB
+	for run in limited refused; do
+		for options in '' --sync --atomic '-j 4'; do
+			cp empty seen
+			$run $options -f seen --stats=json in >out 2>stats
+			cmp in out
+			grep -q '"private_bytes": 0\b' stats
+			bloomdedup check -f seen in | cmp - in
+			# the next run, of which all were seen
+			$run $options -f seen in >out
+			[ ! -s out ]
+		done
+	done
+	# a new filter, and one that grows by such a layer
+	rm seen
+	refused -f seen -n 4e6 in | cmp - in
+	rm seen
+	refused -f seen -n 30000 -p 1e-9 --max-size=1G in in 2>err | cmp - in ||
+		[ ! -e fired ]
+	bloomdedup check -f seen in | cmp - in
+}

@@ -1,0 +1,575 @@
+# Filter files that somebody made on purpose, with the checksums right: they
+# are refused, or are filters that can be worked with. Nothing crashes. And what
+# somebody planted in the place of a file. Damage that no checksum was repaired
+# for is in unit/hostile.c: every bit and every length.
+load ../common
+
+# The numbers that parsers trip over, as 8 bytes, little-endian.
+numbers='0000000000000000 0100000000000000
+	ffffff7f00000000 0000008000000000 0100008000000000
+	ffffffff00000000 0000000001000000 0100000001000000
+	0100000000002000 0000000000000080 ffffffffffffffff'
+# In a short run of the tests, some of them.
+few='0100000000002000 ffffffffffffffff'
+is_slow || numbers=$few
+
+# Offsets and lengths of the fields in the header; in a slot, those of its
+# head and of its first layer.
+header='12:2 14:2 16:4 20:4 24:8 32:8 40:8 48:8 56:8 64:4 68:4 72:4 76:4 80:4
+	84:4 88:8 128:8 320:8 1344:8'
+slot='8:8 16:8 32:8 40:4 44:4 48:8 64:8 72:8 80:8 88:8 96:8 104:8 112:4 116:4
+	120:4 124:4'
+
+# small: a filter of one layer, and `grown` one of several, with some lines.
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	"$HELPER" lines 200 >in
+	"$BLOOMDEDUP" add -n 1000 -f small in
+	"$BLOOMDEDUP" add -n 20 -f grown in
+	"$BLOOMDEDUP" add -n 100 --on-full=warn -f one in 2>/dev/null
+}
+
+# survives NAME: info, check and a run on the filter `seen` crash nowhere, and
+# are of one mind about it; what they refuse is one line of a message, and no
+# byte of the file is changed.
+survives() {
+	local name=$1 status refused=0
+	cp seen before
+	for command in info 'info --json' 'check -f' add; do
+		set -- seen
+		case $command in
+		check*) set -- seen in ;;
+		add) set -- --lock-timeout=5 -f seen in ;;
+		esac
+		status=0
+		# shellcheck disable=SC2086
+		timeout 20 "$BLOOMDEDUP" $command "$@" >out 2>err || status=$?
+		if [ "$status" -ge 124 ]; then
+			echo "$name: $command: exit status $status"
+			cat err
+			return 1
+		fi
+		case $command$status in
+		info*0 | check*[01] | add[04]) continue ;;
+		esac
+		refused=$((refused + 1))
+		if [ "$status" -gt 4 ] || [ "$(wc -l <err)" -ne 1 ] ||
+			! grep -q '^bloomdedup: seen: ' err ||
+			[ -s out ]; then
+			echo "$name: $command: status $status"
+			cat err
+			return 1
+		fi
+		if ! cmp before seen; then
+			echo "$name: $command refused it and changed it"
+			return 1
+		fi
+	done
+	# add may have more to say no to than those that only read
+	if [ $refused -gt 1 ] && [ $refused -lt 4 ]; then
+		echo "$name: $refused of 4 commands refused it"
+		return 1
+	fi
+	[ $refused -eq 0 ] || refusals=$((refusals + 1))
+}
+
+# every_field FILTER: every field, every number.
+every_field() {
+	local field at nbytes number header=$header
+	refusals=0
+	# the header is read before it matters how many layers there are
+	[ "$1" = small ] || is_slow || header=
+	for field in $header; do
+		at=${field%:*} nbytes=${field#*:}
+		for number in $numbers; do
+			cp "$BATS_FILE_TMPDIR/$1" seen
+			"$HELPER" poke seen "$at" "${number:0:nbytes * 2}"
+			"$HELPER" fix-crc seen
+			untraced survives "header $at = $number"
+		done
+	done
+	for field in $slot; do
+		at=${field%:*} nbytes=${field#*:}
+		for number in $numbers; do
+			cp "$BATS_FILE_TMPDIR/$1" seen
+			number=${number:0:nbytes * 2}
+			"$HELPER" poke seen $((4096 + at)) "$number"
+			"$HELPER" poke seen $((8192 + at)) "$number"
+			"$HELPER" fix-crc seen
+			untraced survives "slots $at = $number"
+		done
+	done
+	[ $refusals -ge 20 ]
+}
+
+@test "every field of a filter of one layer" {
+	cp "$BATS_FILE_TMPDIR/in" .
+	every_field small
+}
+
+@test "every field of a filter of several layers" {
+	cp "$BATS_FILE_TMPDIR/in" .
+	every_field grown
+}
+
+@test "every field of a filter that may not grow" {
+	is_slow || skip "long form only"
+	cp "$BATS_FILE_TMPDIR/in" .
+	every_field one
+}
+
+@test "fields of a later layer" {
+	cp "$BATS_FILE_TMPDIR/in" .
+	refusals=0
+	layers=$(short_or_long 3 "1 2 3")
+	for layer in $layers; do
+		for field in 0:8 8:8 16:8 24:8 32:8 40:8 48:4 52:4 56:4 60:4; do
+			at=$((64 + 64 * layer + ${field%:*}))
+			nbytes=${field#*:}
+			for number in $numbers; do
+				cp "$BATS_FILE_TMPDIR/grown" seen
+				number=${number:0:nbytes * 2}
+				"$HELPER" poke seen $((4096 + at)) "$number"
+				"$HELPER" poke seen $((8192 + at)) "$number"
+				"$HELPER" fix-crc seen
+				untraced survives "layer $layer, slots $at = $number"
+			done
+		done
+	done
+	[ $refusals -ge 10 ]
+}
+
+@test "counters that lie: no line is lost, and the filter still grows" {
+	cp "$BATS_FILE_TMPDIR/in" .
+	"$HELPER" lines 1500 5 >"more"
+	# lines marked: none, all, far too many
+	for number in 0000000000000000 e803000000000000 ffffffffffffffff \
+		0000000000000080; do
+		cp "$BATS_FILE_TMPDIR/small" seen
+		"$HELPER" poke seen $((4096 + 96)) $number
+		"$HELPER" poke seen $((8192 + 96)) $number
+		"$HELPER" fix-crc seen
+		timeout 20 "$BLOOMDEDUP" -f seen in >out
+		[ ! -s out ]
+		timeout 20 "$BLOOMDEDUP" -f seen more >out 2>err
+		cmp more out
+		cat in more | bloomdedup -f seen >out
+		[ ! -s out ]
+	done
+}
+
+@test "slots that contradict each other, both with the right checksum" {
+	cp "$BATS_FILE_TMPDIR/in" .
+	refusals=0
+	for slot in 4096 8192; do
+		for number in $numbers; do
+			# generation, file bytes, layers, pages, k
+			for field in 8:8 32:8 40:4 72:8 112:4; do
+				at=${field%:*} nbytes=${field#*:}
+				cp "$BATS_FILE_TMPDIR/grown" seen
+				"$HELPER" poke seen $((slot + at)) \
+					"${number:0:nbytes * 2}"
+				"$HELPER" fix-crc seen
+				# cut off by the one, grown by the other
+				untraced survives "slot at $slot, $at = $number"
+				bloomdedup info seen >out 2>err || continue
+				status=0
+				bloomdedup -f seen in >out 2>err || status=$?
+				# with a generation that no run comes to it
+				# can be read, and is not written to
+				if [ "$field" = 8:8 ] && [ "$status" -eq 3 ]
+				then
+					grep -q 'wrong generation' err
+					status=0
+				fi
+				[ "$status" -eq 0 ]
+			done
+		done
+	done
+}
+
+@test "the newer one of two tables counts, wherever it stands" {
+	cp "$BATS_FILE_TMPDIR/small" seen
+	for newer in 4096 8192; do
+		older=$((12288 - newer))
+		for flags in 44 48; do
+			"$HELPER" poke seen $((newer + flags)) 00000000
+			"$HELPER" poke seen $((older + flags)) 00000000
+		done
+		# generations, and lines marked: 500 and 700
+		"$HELPER" poke seen $((newer + 8)) 0aff000000000000
+		"$HELPER" poke seen $((older + 8)) 0bfe000000000000
+		"$HELPER" poke seen $((newer + 96)) f401000000000000
+		"$HELPER" poke seen $((older + 96)) bc02000000000000
+		"$HELPER" fix-crc seen
+		bloomdedup info --json seen | grep -q '"room": 500,'
+	done
+}
+
+@test "the largest generation there can be" {
+	cp "$BATS_FILE_TMPDIR/in" .
+	for number in fdffffffffffffff feffffffffffffff; do
+		cp "$BATS_FILE_TMPDIR/small" seen
+		"$HELPER" poke seen $((4096 + 8)) $number
+		"$HELPER" fix-crc seen
+		"$HELPER" lines 3000 9 >"more"
+		for ((i = 0; i < 4; i++)); do
+			status=0
+			bloomdedup -f seen more >out 2>err || status=$?
+			[ "$status" -le 3 ]
+			cat in >>out
+			status=0
+			bloomdedup check -f seen in >out 2>err || status=$?
+			if [ "$status" -ne 0 ]; then
+				[ "$status" -eq 3 ]
+				[ "$(wc -l <err)" -eq 1 ]
+			fi
+		done
+	done
+}
+
+@test "cut short to any length, at each page and about" {
+	cp "$BATS_FILE_TMPDIR/in" .
+	for filter in small grown; do
+		size=$(stat -c %s "$BATS_FILE_TMPDIR/$filter")
+		for ((page = 0; page * 4096 < size; page++)); do
+			for offset in 0 1 2048 4095; do
+				length=$((page * 4096 + offset))
+				[ $length -lt "$size" ] || continue
+				is_slow ||
+					[ $(((page + offset) % 7)) -eq 0 ] ||
+					continue
+				cp "$BATS_FILE_TMPDIR/$filter" seen
+				truncate -s $length seen
+				refusals=0
+				untraced survives "$filter cut to $length"
+				[ $refusals -eq 1 ]
+			done
+		done
+	done
+}
+
+@test "sparse and huge" {
+	cp "$BATS_FILE_TMPDIR/in" .
+	cp "$BATS_FILE_TMPDIR/small" seen
+	truncate -s 1T seen || skip "no sparse files"
+	bloomdedup check -f seen in | cmp in -
+	bloomdedup -f seen in >out
+	[ ! -s out ]
+	bloomdedup info seen >out
+	rm seen
+	truncate -s 1T zeros
+	fails 3 'not a bloomdedup filter' bloomdedup -f zeros in
+	fails 3 'not a bloomdedup filter' bloomdedup check -f zeros in
+	fails 3 'not a bloomdedup filter' bloomdedup info zeros
+	rm zeros
+	# a layer of a terabyte that is there, as a hole
+	cp "$BATS_FILE_TMPDIR/small" seen
+	truncate -s $((((1 << 28) + 3) * 4096)) seen
+	for slot in 4096 8192; do
+		"$HELPER" poke seen $((slot + 72)) 0000001000000000
+		"$HELPER" poke seen $((slot + 32)) 0030000000010000
+	done
+	"$HELPER" fix-crc seen
+	for command in info 'check -f' 'add -f'; do
+		set -- seen
+		[ "$command" = info ] || set -- seen in
+		status=0
+		# shellcheck disable=SC2086
+		timeout 60 "$BLOOMDEDUP" $command "$@" >out 2>err || status=$?
+		echo "$command: $status"
+		cat err
+		[ "$status" -le 4 ]
+	done
+}
+
+@test "noise behind a right header and slots" {
+	cp "$BATS_FILE_TMPDIR/in" .
+	for filter in small grown; do
+		head -c 12288 "$BATS_FILE_TMPDIR/$filter" >seen
+		size=$(stat -c %s "$BATS_FILE_TMPDIR/$filter")
+		head -c $((size - 12288)) /dev/urandom >>seen
+		survives "noise as layers of $filter"
+		head -c 12288 "$BATS_FILE_TMPDIR/$filter" >seen
+		head -c $((size - 12288)) /dev/zero | tr '\0' '\377' >>seen
+		survives "ones as layers of $filter"
+	done
+	for ((i = 0; i < 10; i++)); do
+		head -c 4096 "$BATS_FILE_TMPDIR/small" >seen
+		head -c 30000 /dev/urandom >>seen
+		"$HELPER" fix-crc seen
+		refusals=0
+		survives "noise as slots"
+		[ $refusals -eq 1 ]
+	done
+}
+
+@test "hostile filters and merge, create --like, --shared" {
+	cp "$BATS_FILE_TMPDIR/in" .
+	for field in 4136:4 4160:8 4168:8 4176:8 4208:4 48:8 56:8 68:4 84:4; do
+		at=${field%:*} nbytes=${field#*:}
+		for number in $few; do
+			cp "$BATS_FILE_TMPDIR/grown" seen
+			number=${number:0:nbytes * 2}
+			"$HELPER" poke seen "$at" "$number"
+			[ "$at" -lt 4096 ] ||
+				"$HELPER" poke seen $((at + 4096)) "$number"
+			"$HELPER" fix-crc seen
+			cp seen hostile
+			rm -f out.bloom like.bloom
+			for command in 'merge -o out.bloom seen' \
+				"merge -o out.bloom $BATS_FILE_TMPDIR/grown seen" \
+				'create --like=seen like.bloom'; do
+				rm -f out.bloom like.bloom
+				status=0
+				# shellcheck disable=SC2086
+				(ulimit -f 1048576
+					exec timeout 20 "$BLOOMDEDUP" $command
+				) >out 2>err || status=$?
+				echo "$at = $number: $command: $status"
+				cat err
+				[ "$status" -le 4 ]
+				[ "$status" -eq 0 ] ||
+					[ "$(wc -l <err)" -eq 1 ]
+				cmp hostile seen
+			done
+			status=0
+			timeout 20 "$BLOOMDEDUP" --shared -f seen in \
+				>out 2>err || status=$?
+			[ "$status" -le 4 ]
+		done
+	done
+	no_leftovers
+}
+
+@test "a filter that is cut short under a run: a message, status 3" {
+	"$HELPER" lines 20000 >in
+	for kind in '' --shared --atomic --sync '-j 2' '-j 16'; do
+		rm -rf seen seen.journal pipe part
+		bloomdedup create -n 500000 seen
+		mkfifo pipe
+		# shellcheck disable=SC2086
+		"$BLOOMDEDUP" $kind -f seen -o part <pipe 2>err 3>&- &
+		pid=$!
+		exec 7>pipe
+		until_idle $pid
+		until_true test -e part -o "$kind" = --atomic
+		sleep 0.1
+		truncate -s 12288 seen
+		cat in >&7 2>/dev/null || true
+		exec 7>&-
+		status=0
+		wait $pid || status=$?
+		echo "$kind: $status"
+		cat err
+		[ "$status" -eq 3 ]
+		[ "$(wc -l <err)" -eq 1 ]
+		grep -q '^bloomdedup: seen: ' err
+		no_leftovers
+	done
+	mkfifo check
+	bloomdedup create --force -n 500000 other
+	"$BLOOMDEDUP" check -f other <check >out 2>err 3>&- &
+	pid=$!
+	exec 7>check
+	sleep 0.2
+	truncate -s 12288 other
+	cat in >&7 2>/dev/null || true
+	exec 7>&-
+	status=0
+	wait $pid || status=$?
+	[ "$status" -eq 3 ]
+	grep -q '^bloomdedup: other: ' err
+}
+
+# planted KIND: put it in the place of the filter `there`.
+planted() {
+	rm -rf there
+	case $1 in
+	folder) mkdir there ;;
+	full-folder) mkdir there && echo secret >there/file ;;
+	fifo) mkfifo there ;;
+	socket) perl -MIO::Socket::UNIX -e '
+		IO::Socket::UNIX->new(Local => "there", Listen => 1) or die' ;;
+	device) mknod there c 1 3 2>/dev/null || ln -s /dev/null there ;;
+	nowhere) ln -s missing there ;;
+	loop) ln -s there there ;;
+	link) ln -s target there ;;
+	link-to-folder) ln -s folder there ;;
+	link-to-fifo) ln -s fifo there ;;
+	esac
+	what_it_is >planted
+}
+
+# A filter is never made, and nothing is written, through what is planted.
+what_it_is() {
+	stat -c '%F %a %t %T' there
+	readlink there || true
+	[ -L there ] || ! [ -d there ] || ls -A there
+}
+
+# refused_there COMMAND...: status 2 or 3, one line of a message, no wait, and
+# what was planted is as it was.
+refused_there() {
+	local status=0
+	timeout 20 "$BLOOMDEDUP" "$@" >out 2>err || status=$?
+	if { [ "$status" -ne 3 ] && [ "$status" -ne 2 ]; } ||
+		[ "$(wc -l <err)" -ne 1 ] || ! grep -q '^bloomdedup: ' err; then
+		echo "$kind: status $status from $*"
+		cat err
+		return 1
+	fi
+	what_it_is | cmp planted -
+	echo secret | cmp - target
+	[ ! -e missing ]
+	[ -z "$(ls -A folder)" ]
+	no_leftovers
+}
+
+@test "what somebody planted in the filter's place is refused, and as it was" {
+	printf 'a\nb\n' >in
+	echo secret >target
+	mkdir folder
+	mkfifo fifo
+	bloomdedup add -f other in
+	for kind in folder full-folder fifo socket device nowhere loop link \
+		link-to-folder link-to-fifo; do
+		planted $kind
+		refused_there -f there in
+		refused_there add -f there in
+		refused_there --shared -f there in
+		refused_there --atomic -f there in
+		refused_there --sync -f there -o printed in
+		refused_there --to-command=cat -f there in
+		refused_there check -f there in
+		refused_there info there
+		refused_there create there
+		refused_there create --like=there new
+		refused_there merge -o there other
+		refused_there merge -o new other there
+		[ ! -e new ]
+		# --force replaces the file that a link leads to
+		case $kind in link | nowhere) continue ;; esac
+		refused_there create --force there
+		refused_there merge --force -o there other
+	done
+}
+
+@test "a planted link is followed to a filter, and what is made stands there" {
+	mkdir folder
+	echo a >in
+	bloomdedup create -n 100 folder/seen
+	ln -s folder/seen there
+	for command in '' --atomic --shared; do
+		# shellcheck disable=SC2086
+		bloomdedup $command -f there in >out
+	done
+	bloomdedup create --force there
+	[ -L there ]
+	bloomdedup info folder/seen >out
+	[ "$(stat -c %a folder/seen)" = 600 ]
+	[ "$(ls -A folder)" = seen ]
+}
+
+# modes UMASK: run all that makes files under strace, and print the names and
+# modes of those that it made.
+modes() {
+	umask "$1"
+	rm -rf seen* new* file* merged* trace.*
+	strace -f -qq -o trace.1 -e trace=openat,open,creat,mkdir \
+		"$BLOOMDEDUP" create -n 100 seen || return 1
+	strace -f -qq -o trace.2 -e trace=openat,open,creat,mkdir \
+		"$BLOOMDEDUP" -f new --atomic -o file in
+	strace -f -qq -o trace.3 -e trace=openat,open,creat,mkdir \
+		"$BLOOMDEDUP" merge -o merged seen >/dev/null
+	strace -f -qq -o trace.4 -e trace=openat,open,creat,mkdir \
+		"$BLOOMDEDUP" add --sync -f more in
+	sed -n 's/.*openat(AT_FDCWD, "\([^"]*\)", .*O_CREAT.*, \(0[0-7]*\)) .*/\1 \2/p
+		/openat.*O_CREAT/!{ s/^.*\(open(\|creat(\|mkdir(\).*/other &/p; }' \
+		trace.*
+}
+
+@test "umask 000 or 077: nothing that is made is for others to read" {
+	needs_strace
+	printf 'a\nb\n' >in
+	for mask in 000 077; do
+		(modes $mask) >made
+		cat made
+		# seen, new, merged, more; what becomes `file`; and a journal
+		[ "$(grep -c '^\(\./\|/.*/\)\?\.bloomdedup-.* 0600$' made)" -eq 5 ]
+		[ "$(grep -c 'new\.journal 0600$' made)" -eq 1 ]
+		# an empty file that tells the mode of a new one, and is removed
+		[ "$(grep -c '\.bloomdedup-.* 0666$' made)" -eq 1 ]
+		[ "$(wc -l <made)" -eq 7 ]
+		for filter in seen new merged more; do
+			[ "$(stat -c %a $filter)" = 600 ]
+		done
+		# it is no filter, and what the umask says
+		[ "$(stat -c %a file)" = "$(printf %o $((0666 & ~mask)))" ]
+		rm more
+	done
+}
+
+@test "every file is opened so that no other program inherits it" {
+	needs_strace
+	"$HELPER" lines 2000 >in
+	gzip <in >in.gz
+	head -c 192 /dev/urandom >secret
+	count=0
+	while read -r arguments; do
+		count=$((count + 1))
+		# shellcheck disable=SC2086
+		strace -qq -o trace.$count \
+			-e trace=openat,open,creat,dup,dup2,dup3,fcntl,pipe,pipe2,socket,memfd_create \
+			"$BLOOMDEDUP" $arguments >out 2>err </dev/null
+		# what comes before is the loader's
+		sed -n '/^fcntl(0, F_GETFD)/,$p' trace.$count >opened.$count
+		grep -q '^open' opened.$count
+		if grep -E '^(open|openat|creat)\(' opened.$count |
+			grep -v O_CLOEXEC; then
+			echo "without O_CLOEXEC: $arguments"
+			return 1
+		fi
+		# two ends of a pipe: each is closed by hand
+		pipes=$(grep -c '^pipe' opened.$count) || true
+		closed=$(grep -c 'F_SETFD, FD_CLOEXEC' opened.$count) || true
+		[ "$closed" -eq $((2 * pipes)) ]
+		run ! grep -E '^(dup|socket|memfd)' opened.$count
+	done <<-END
+		create -n 100 --secret-file=secret first
+		create --like=first second
+		-f first in
+		-f first --shared -o file in.gz
+		-f second --atomic -o file --duplicates=dropped in
+		-f second --sync -o file in
+		-f third --to-command=cat in
+		check -f first in.gz
+		info first third
+		merge -o merged first second
+	END
+	echo "$count commands"
+	[ $count -eq 10 ]
+	grep -q '^pipe' opened.7
+}
+
+@test "a command has three open files, and no more" {
+	needs_proc
+	"$HELPER" lines 2000 >in
+	echo old >file
+	bloomdedup create -n 100 seen
+	for options in '' '--duplicates=dropped' '--progress' '--stats'; do
+		# one more is that of ls itself, on the folder that it lists
+		# shellcheck disable=SC2086
+		perl -MPOSIX -e 'POSIX::close($_) for 3 .. 1023; exec @ARGV' \
+			"$BLOOMDEDUP" -f seen $options --to-command='
+			ls -l /proc/self/fd >open; cat >got' in \
+			2>err
+		sed -n 's/.* \([0-9]*\) -> .*/\1/p' open >numbers
+		cat open
+		printf '%s\n' 0 1 2 3 | cmp - numbers
+		grep -q ' 3 -> /proc/' open
+		rm seen
+		bloomdedup create -n 100 seen
+	done
+	cmp in got
+}

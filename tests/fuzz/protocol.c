@@ -1,0 +1,445 @@
+/*
+ * Requests in memcached's protocol, from a stream that arrives in pieces of any
+ * size, against a model that has all of it before it and goes byte by byte.
+ *
+ *     longest key (mod 64, one more), longest value (mod 64),
+ *     number of pieces (mod 32), and each: bytes of it, less one,
+ *     the stream
+ */
+#include "fuzz.h"
+#include "serve/protocol.h"
+
+#define EVENTS_MAX ((size_t)1 << 20)
+#define REST 256 /* of a line, besides the key */
+
+/* What happened, as text. */
+struct events {
+	char *text;
+	size_t nbytes;
+};
+
+static const char *const names[] = { "more", "get", "end", "set", "add",
+	"replace", "delete", "stats", "try", "setmem", "version", "verbosity",
+	"quit", "failed" };
+
+static void
+put(struct events *events, const void *data, size_t nbytes)
+{
+	MUST(events->nbytes + nbytes <= EVENTS_MAX);
+	if (nbytes > 0)
+		memcpy(events->text + events->nbytes, data, nbytes);
+	events->nbytes += nbytes;
+}
+
+static void
+put_text(struct events *events, const char *text)
+{
+	put(events, text, strlen(text));
+}
+
+static void
+put_request(struct events *events, const struct request *r)
+{
+	char flags[] = { ' ', r->with_cas ? 'c' : '-', r->noreply ? 'n' : '-',
+		r->hang_up ? 'h' : '-', '\n', '\0' };
+
+	put_text(events, names[r->verb]);
+	put_text(events, " [");
+	put(events, r->key.data, r->verb == VERB_FAILED ? 0 : r->key.nbytes);
+	put_text(events, "] [");
+	put(events, r->value.data,
+	    r->verb == VERB_FAILED ? 0 : r->value.nbytes);
+	put_text(events, "] ");
+	put_text(events, r->reply == NULL ? "" : r->reply);
+	put_text(events, flags);
+}
+
+/* The model. */
+
+static const uint8_t *stream;
+static size_t stream_bytes, at;
+static size_t key_max, value_max;
+
+/* The line at `at`, which is moved behind it; 0 if it isn't whole. */
+static int
+model_line(struct bytes *line)
+{
+	size_t i = at;
+
+	while (i < stream_bytes && stream[i] != '\n')
+		i++;
+	if (i == stream_bytes)
+		return 0;
+	*line = (struct bytes){ stream + at, i - at };
+	if (i > at && stream[i - 1] == '\r')
+		line->nbytes--;
+	at = i + 1;
+	return 1;
+}
+
+static unsigned
+model_words(struct bytes line, struct bytes words[512])
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < line.nbytes; i++) {
+		if (line.data[i] == ' ')
+			continue;
+		if (i == 0 || line.data[i - 1] == ' ')
+			words[count++] = (struct bytes){ line.data + i, 0 };
+		words[count - 1].nbytes++;
+	}
+	return count;
+}
+
+static int
+is(struct bytes word, const char *text)
+{
+	return word.nbytes == strlen(text) &&
+	    memcmp(word.data, text, word.nbytes) == 0;
+}
+
+static int
+digits(struct bytes word, int sign)
+{
+	size_t i = sign && word.nbytes > 1 && word.data[0] == '-';
+	size_t n = word.nbytes - i;
+
+	for (; i < word.nbytes; i++) {
+		if (word.data[i] < '0' || word.data[i] > '9')
+			return 0;
+	}
+	return n > 0 && n <= 18;
+}
+
+static void
+model_skip(size_t nbytes)
+{
+	struct bytes rest;
+
+	if (stream_bytes - at < nbytes)
+		at = stream_bytes;
+	else
+		at += nbytes;
+	if (!model_line(&rest))
+		at = stream_bytes;
+}
+
+/* Returns 0 where the stream ends. */
+static int
+model_storage(struct events *events, const struct bytes *words,
+    unsigned count, struct request *r)
+{
+	unsigned fixed = is(words[0], "cas") ? 6 : 5;
+	unsigned long long length;
+	size_t value = at;
+
+	r->noreply = count == fixed + 1 && is(words[fixed], "noreply");
+	if (count != fixed + (unsigned)r->noreply || !digits(words[2], 0) ||
+	    !digits(words[3], 1) || !digits(words[4], 0)) {
+		r->verb = VERB_FAILED;
+		r->reply = "CLIENT_ERROR bad command line format";
+		put_request(events, r);
+		return 1;
+	}
+	length = strtoull((const char *)words[4].data, NULL, 10);
+	r->key = words[1];
+	if (r->verb != VERB_FAILED && words[1].nbytes > key_max) {
+		r->verb = VERB_FAILED;
+		r->reply = "CLIENT_ERROR key too long";
+	}
+	if (r->verb != VERB_FAILED && length > value_max) {
+		r->verb = VERB_FAILED;
+		r->reply = "SERVER_ERROR object too large";
+	}
+	if (r->verb == VERB_FAILED) {
+		put_request(events, r);
+		model_skip((size_t)length);
+		return 1;
+	}
+	if (stream_bytes - at < length)
+		return 0;
+	r->value = (struct bytes){ stream + at, (size_t)length };
+	at += (size_t)length;
+	if (at < stream_bytes && stream[at] == '\n') {
+		at++;
+	} else if (at + 1 < stream_bytes && stream[at] == '\r' &&
+	    stream[at + 1] == '\n') {
+		at += 2;
+	} else if (at == stream_bytes ||
+	    (at + 1 == stream_bytes && stream[at] == '\r')) {
+		at = value;
+		return 0;
+	} else {
+		r->verb = VERB_FAILED;
+		r->reply = "CLIENT_ERROR bad data chunk";
+		model_skip(0);
+	}
+	put_request(events, r);
+	return 1;
+}
+
+/* "get" and a blank, or "gets" and one: its keys. */
+static int
+model_get(struct events *events, int with_cas)
+{
+	int first = 1;
+
+	at += with_cas ? 5 : 4;
+	for (;;) {
+		struct request r = { .verb = VERB_GET, .with_cas = with_cas };
+		size_t start, end;
+
+		while (at < stream_bytes && stream[at] == ' ')
+			at++;
+		start = end = at;
+		while (end < stream_bytes && stream[end] != ' ' &&
+		    stream[end] != '\n' && end - start < key_max + 2)
+			end++;
+		if (end == stream_bytes && end - start < key_max + 2)
+			return 0;
+		at = end;
+		r.key = (struct bytes){ stream + start, end - start };
+		if (end > start && end < stream_bytes && stream[end] == '\n' &&
+		    stream[end - 1] == '\r' &&
+		    end - start <= key_max + 1)
+			r.key.nbytes--;
+		if (r.key.nbytes > key_max) {
+			r = (struct request){ .verb = VERB_FAILED,
+				.reply = "CLIENT_ERROR key too long" };
+			put_request(events, &r);
+			model_skip(0);
+			return 1;
+		}
+		if (r.key.nbytes == 0) {
+			at++;
+			r = (struct request){ .verb = VERB_GET_END };
+			if (first) {
+				r.verb = VERB_FAILED;
+				r.reply = "ERROR";
+			}
+			put_request(events, &r);
+			return 1;
+		}
+		first = 0;
+		put_request(events, &r);
+	}
+}
+
+static void
+model_other(struct events *events, struct bytes *words, unsigned count,
+    struct request *r)
+{
+	static const char *const browsers[] = { "GET", "HEAD", "POST", "PUT",
+		"DELETE", "OPTIONS", "Host:" };
+	static const char *const times[] = { "touch", "gat", "gats" };
+	static const char *const values[] = { "incr", "decr" };
+
+	r->verb = VERB_FAILED;
+	r->reply = "ERROR";
+	for (size_t i = 0; count > 0 && i < 7; i++) {
+		if (is(words[0], browsers[i])) {
+			r->reply = "";
+			r->hang_up = 1;
+		}
+	}
+	for (size_t i = 0; count > 0 && i < 3; i++) {
+		if (is(words[0], times[i]))
+			r->reply = "CLIENT_ERROR a filter has no times";
+	}
+	for (size_t i = 0; count > 0 && i < 2; i++) {
+		if (is(words[0], values[i]))
+			r->reply = "CLIENT_ERROR a filter keeps no values";
+	}
+	if (count > 0 && is(words[0], "flush_all"))
+		r->reply = "CLIENT_ERROR filters are deleted one by one";
+	if (count > 0 && is(words[0], "help"))
+		r->reply = "CLIENT_ERROR requests: add, set, get, gets,"
+		   " replace, delete, stats, try, setmem, version, quit;"
+		   " see SERVING in bloomdedup(1)";
+	if (strncmp(r->reply, "CLIENT", 6) == 0)
+		r->noreply = count > 2 && count <= 8 &&
+		    is(words[count - 1], "noreply");
+	put_request(events, r);
+}
+
+/* Verbs with up to two words behind them. */
+static void
+model_plain(struct events *events, struct bytes *words, unsigned count,
+    struct request *r)
+{
+	int needs = r->verb != VERB_STATS && r->verb != VERB_VERSION;
+
+	if (r->verb == VERB_VERBOSITY && count == 2 &&
+	    is(words[1], "noreply")) {
+		r->noreply = 1;
+		put_request(events, r);
+		return;
+	}
+	if ((needs && count < 2) || (r->verb == VERB_VERSION && count > 1)) {
+		r->verb = VERB_FAILED;
+		r->reply = "ERROR";
+		put_request(events, r);
+		return;
+	}
+	r->noreply = count > 2 && count <= 8 &&
+	    is(words[count - 1], "noreply");
+	if (count - (unsigned)r->noreply > 3) {
+		r->verb = VERB_FAILED;
+		r->reply = "CLIENT_ERROR bad command line format";
+	} else if (count > 1 && words[1].nbytes > key_max) {
+		r->verb = VERB_FAILED;
+		r->reply = "CLIENT_ERROR key too long";
+	} else {
+		if (count > 1)
+			r->key = words[1];
+		if (count - (unsigned)r->noreply > 2)
+			r->value = words[2];
+		if (r->verb == VERB_DELETE && r->value.nbytes > 0 &&
+		    !is(r->value, "0")) {
+			r->verb = VERB_FAILED;
+			r->reply = "CLIENT_ERROR bad command line format";
+		}
+	}
+	put_request(events, r);
+}
+
+/* One request; 0 where the stream ends or the connection does. */
+static int
+model_request(struct events *events)
+{
+	static const struct {
+		const char *word;
+		enum verb verb;
+	} verbs[] = { { "set", VERB_SET }, { "add", VERB_ADD },
+		{ "replace", VERB_REPLACE }, { "delete", VERB_DELETE },
+		{ "stats", VERB_STATS }, { "try", VERB_TRY },
+		{ "setmem", VERB_SETMEM }, { "version", VERB_VERSION },
+		{ "verbosity", VERB_VERBOSITY } };
+	static const char *const refused[] = { "append", "prepend", "cas" };
+	struct request r = { .verb = VERB_FAILED };
+	const size_t start = at;
+	struct bytes line, words[512];
+	unsigned count;
+
+	if (at == stream_bytes)
+		return 0;
+	if (stream_bytes - at >= 4 && memcmp(stream + at, "get ", 4) == 0)
+		return model_get(events, 0);
+	if (stream_bytes - at >= 5 && memcmp(stream + at, "gets ", 5) == 0)
+		return model_get(events, 1);
+	if (stream[at] == 0x80) {
+		r.reply = "";
+		r.hang_up = 1;
+		put_request(events, &r);
+		return 0;
+	}
+	if ((!model_line(&line) && stream_bytes - start > key_max + REST) ||
+	    at - start > key_max + REST) {
+		r.reply = "CLIENT_ERROR line too long";
+		r.hang_up = 1;
+		put_request(events, &r);
+		return 0;
+	}
+	if (at == start)
+		return 0;
+	count = model_words(line, words);
+	for (size_t i = 0; count > 0 && i < 9; i++) {
+		if (!is(words[0], verbs[i].word))
+			continue;
+		r.verb = verbs[i].verb;
+		if (i < 3)
+			return model_storage(events, words, count, &r);
+		model_plain(events, words, count, &r);
+		return 1;
+	}
+	for (size_t i = 0; count > 0 && i < 3; i++) {
+		if (!is(words[0], refused[i]))
+			continue;
+		r.reply = "CLIENT_ERROR a filter keeps no values";
+		return model_storage(events, words, count, &r);
+	}
+	if (count == 1 && is(words[0], "quit")) {
+		r.verb = VERB_QUIT;
+		r.hang_up = 1;
+		put_request(events, &r);
+		return 0;
+	}
+	model_other(events, words, count, &r);
+	return !r.hang_up;
+}
+
+/* The parser, which gets the stream in pieces. */
+
+static void
+feed(struct events *events, const uint8_t *pieces, size_t piece_count)
+{
+	const struct protocol_limits limits = { key_max, value_max };
+	struct protocol protocol = { 0 };
+	size_t kept = 0, end = 0;
+
+	for (size_t i = 0; end < stream_bytes; i++) {
+		size_t piece = piece_count == 0 ? stream_bytes :
+		    pieces[i % piece_count] + 1u;
+		struct request request;
+		uint8_t *buffer;
+		size_t n, used = 0;
+
+		end = stream_bytes - end < piece ? stream_bytes : end + piece;
+		n = end - kept;
+		/*
+		 * exactly as long as it is: the sanitizer sees what is behind
+		 */
+		buffer = malloc(n);
+		MUST(buffer != NULL);
+		memcpy(buffer, stream + kept, n);
+		do {
+			used += protocol_next(&protocol, &limits,
+			    buffer + used, n - used, &request);
+			MUST(used <= n);
+			if (request.verb != VERB_MORE)
+				put_request(events, &request);
+		} while (request.verb != VERB_MORE && !request.hang_up);
+		MUST(request.hang_up ||
+		    n - used <= protocol_bytes_max(&limits));
+		kept += used;
+		free(buffer);
+		if (request.hang_up)
+			return;
+	}
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
+{
+	struct input_bytes in = { bytes, nbytes };
+	static char got_text[EVENTS_MAX], expected_text[EVENTS_MAX];
+	struct events got = { got_text, 0 }, expected = { expected_text, 0 };
+	const uint8_t *pieces;
+	size_t piece_count;
+	char *copy;
+
+	key_max = 1 + take(&in, 1) % 64;
+	value_max = take(&in, 1) % 64;
+	piece_count = take(&in, 1) % 32;
+	pieces = take_bytes(&in, &piece_count);
+	stream_bytes = in.nbytes > 4096 ? 4096 : in.nbytes;
+	/* ended by a NUL for strtoull */
+	copy = calloc(1, stream_bytes + 1);
+	MUST(copy != NULL);
+	if (stream_bytes > 0)
+		memcpy(copy, in.data, stream_bytes);
+	stream = (const uint8_t *)copy;
+	at = 0;
+	while (model_request(&expected))
+		;
+	feed(&got, pieces, piece_count);
+	if (got.nbytes != expected.nbytes ||
+	    memcmp(got.text, expected.text, got.nbytes) != 0)
+		fprintf(stderr, "got:\n%.*sexpected:\n%.*s", (int)got.nbytes,
+		    got.text, (int)expected.nbytes, expected.text);
+	MUST(got.nbytes == expected.nbytes &&
+	    memcmp(got.text, expected.text, got.nbytes) == 0);
+	free(copy);
+	return 0;
+}

@@ -1,0 +1,365 @@
+/*
+ * For LD_PRELOAD under the program, to let its library calls fail. Not
+ * installed. Environment:
+ *
+ *   FAIL_ALLOCATION=N   the Nth allocation of memory fails, once; with a + at
+ *                       the end it fails from there on
+ *   SHORT=N             every Nth read or write does less than it is asked to;
+ *                       without it none does
+ *   PAGE=BYTES          the system's pages have so many, and what maps or
+ *                       advises must begin at one
+ *   UNREADABLE=OFFSET   a pread(2) of this byte, which isn't 0, fails (EIO)
+ *   REFUSED=BYTES       anonymous memory of so many bytes is not to be had
+ *   MOVED=1             no name leads to the file that was opened by it
+ *   FIRED=FILE          is made when something of this has happened
+ *
+ * All is counted from main on; what the loader does before is not the
+ * program's. Commands that the program starts are left alone.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int begun;
+static int from_there_on;
+static unsigned long wanted, allocations;
+static unsigned long every, transfers;
+static unsigned long page_bytes;
+static unsigned long moved;
+static unsigned long unreadable;
+static unsigned long refused;
+static const char *fired_path;
+
+static void
+fired(void)
+{
+	int saved = errno, fd;
+
+	if (fired_path == NULL)
+		return;
+	fd = open(fired_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+}
+
+/* --- allocations */
+
+static int
+fails(void)
+{
+	if (!begun || wanted == 0)
+		return 0;
+	allocations++;
+	if (allocations != wanted && !(from_there_on && allocations > wanted))
+		return 0;
+	fired();
+	errno = ENOMEM;
+	return 1;
+}
+
+static struct {
+	void *(*malloc)(size_t);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void (*free)(void *);
+	long (*sysconf)(int);
+} next;
+
+/* What dlsym itself may ask for, before there is anything behind us. */
+static _Alignas(max_align_t) char early[8192];
+static size_t early_used;
+
+static void *
+take_early(size_t nbytes)
+{
+	void *p = early + early_used;
+
+	early_used += (nbytes + sizeof(max_align_t) - 1) /
+	    sizeof(max_align_t) * sizeof(max_align_t);
+	if (early_used > sizeof early)
+		_exit(99);
+	return p;
+}
+
+static int
+is_early(const void *p)
+{
+	return (const char *)p >= early &&
+	    (const char *)p < early + sizeof early;
+}
+
+/* Returns 0 while it is at work. */
+static int
+find_next(void)
+{
+	static int busy;
+	static const struct { const char *name; void *to; } names[] = {
+		{ "malloc", &next.malloc },
+		{ "calloc", &next.calloc },
+		{ "realloc", &next.realloc },
+		{ "aligned_alloc", &next.aligned_alloc },
+		{ "posix_memalign", &next.posix_memalign },
+		{ "free", &next.free },
+		{ "sysconf", &next.sysconf },
+	};
+
+	if (busy)
+		return 0;
+	if (next.free != NULL)
+		return 1;
+	busy = 1;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		void *found = dlsym(RTLD_NEXT, names[i].name);
+
+		if (found == NULL)
+			_exit(99);
+		memcpy(names[i].to, &found, sizeof found);
+	}
+	busy = 0;
+	return 1;
+}
+
+void *
+malloc(size_t nbytes)
+{
+	if (!find_next())
+		return take_early(nbytes);
+	return fails() ? NULL : next.malloc(nbytes);
+}
+
+void *
+calloc(size_t count, size_t nbytes)
+{
+	if (!find_next())
+		return take_early(count * nbytes);
+	return fails() ? NULL : next.calloc(count, nbytes);
+}
+
+void *
+realloc(void *old, size_t nbytes)
+{
+	if (!find_next() || is_early(old))
+		_exit(99);
+	return fails() ? NULL : next.realloc(old, nbytes);
+}
+
+void *
+aligned_alloc(size_t alignment, size_t nbytes)
+{
+	if (!find_next())
+		_exit(99);
+	return fails() ? NULL : next.aligned_alloc(alignment, nbytes);
+}
+
+int
+posix_memalign(void **p, size_t alignment, size_t nbytes)
+{
+	if (!find_next())
+		_exit(99);
+	return fails() ? ENOMEM : next.posix_memalign(p, alignment, nbytes);
+}
+
+void
+free(void *p)
+{
+	if (!is_early(p) && find_next())
+		next.free(p);
+}
+
+/* --- reads and writes */
+
+/* How many bytes to transfer: at least one of those that were asked for. */
+static size_t
+some(size_t nbytes)
+{
+	if (!begun || every == 0 || nbytes < 2 || ++transfers % every != 0)
+		return nbytes;
+	fired();
+	return transfers / every % 2 == 0 ? 1 : nbytes - 1 - nbytes / 3;
+}
+
+ssize_t
+read(int fd, void *data, size_t nbytes)
+{
+	return syscall(SYS_read, fd, data, some(nbytes));
+}
+
+ssize_t
+write(int fd, const void *data, size_t nbytes)
+{
+	return syscall(SYS_write, fd, data, some(nbytes));
+}
+
+/* Their names are those of the C library, also where a header renames them. */
+ssize_t
+pread(int fd, void *data, size_t nbytes, off_t offset)
+{
+	uint64_t first = (uint64_t)offset;
+
+	if (begun && unreadable != 0 && first <= unreadable &&
+	    unreadable - first < nbytes) {
+		fired();
+		errno = EIO;
+		return -1;
+	}
+	return syscall(SYS_pread64, fd, data, some(nbytes), offset);
+}
+
+ssize_t
+pwrite(int fd, const void *data, size_t nbytes, off_t offset)
+{
+	return syscall(SYS_pwrite64, fd, data, some(nbytes), offset);
+}
+
+/* --- names that don't stay */
+
+int
+stat(const char *path, struct stat *st)
+{
+	int result = fstatat(AT_FDCWD, path, st, 0);
+
+	if (begun && moved != 0 && result == 0) {
+		st->st_ino = ~st->st_ino;
+		fired();
+	}
+	return result;
+}
+
+/* --- a system with larger pages */
+
+static int
+is_off(uint64_t place)
+{
+	if (page_bytes == 0 || place % page_bytes == 0)
+		return 0;
+	errno = EINVAL;
+	return 1;
+}
+
+static size_t
+round_up(size_t nbytes)
+{
+	return page_bytes == 0 ? nbytes :
+	    (nbytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+long
+sysconf(int name)
+{
+	if (name == _SC_PAGESIZE && page_bytes != 0) {
+		fired();
+		return (long)page_bytes;
+	}
+	return find_next() ? next.sysconf(name) : -1;
+}
+
+static void *
+map(void *at, size_t nbytes, int protection, int flags, int fd, off_t offset)
+{
+	return (void *)syscall(SYS_mmap, at, nbytes, protection, flags, fd,
+	    offset);
+}
+
+/* At a multiple, by way of a range that is larger. */
+void *
+mmap(void *at, size_t nbytes, int protection, int flags, int fd, off_t offset)
+{
+	char *base;
+
+	if (begun && refused != 0 && nbytes >= refused &&
+	    (flags & MAP_ANONYMOUS) != 0) {
+		fired();
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	if (page_bytes == 0 || at != NULL)
+		return map(at, nbytes, protection, flags, fd, offset);
+	if (is_off((uint64_t)offset))
+		return MAP_FAILED;
+	base = map(NULL, round_up(nbytes) + page_bytes, PROT_NONE,
+	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (base == MAP_FAILED)
+		return base;
+	base += page_bytes - (uintptr_t)base % page_bytes;
+	return map(base, round_up(nbytes), protection, flags | MAP_FIXED, fd,
+	    offset);
+}
+
+int
+munmap(void *at, size_t nbytes)
+{
+	return is_off((uintptr_t)at) ? -1 :
+	    (int)syscall(SYS_munmap, at, round_up(nbytes));
+}
+
+int
+madvise(void *at, size_t nbytes, int advice)
+{
+	return is_off((uintptr_t)at) ? -1 :
+	    (int)syscall(SYS_madvise, at, round_up(nbytes), advice);
+}
+
+int
+mincore(void *at, size_t nbytes, unsigned char *resident)
+{
+	return is_off((uintptr_t)at) ? -1 :
+	    (int)syscall(SYS_mincore, at, nbytes, resident);
+}
+
+/* --- from main on */
+
+static int (*real_main)(int, char **, char **);
+
+static unsigned long
+take_number(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text == NULL ? 0 : strtoul(text, NULL, 10);
+}
+
+static int
+our_main(int argc, char **argv, char **environment)
+{
+	const char *text = getenv("FAIL_ALLOCATION");
+
+	wanted = take_number("FAIL_ALLOCATION");
+	from_there_on = text != NULL && strchr(text, '+') != NULL;
+	every = take_number("SHORT");
+	page_bytes = take_number("PAGE");
+	moved = take_number("MOVED");
+	unreadable = take_number("UNREADABLE");
+	refused = take_number("REFUSED");
+	fired_path = getenv("FIRED");
+	unsetenv("LD_PRELOAD");
+	begun = 1;
+	return real_main(argc, argv, environment);
+}
+
+/* What the start files call, in glibc and musl alike. */
+int
+__libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
+    void (*init)(void), void (*fini)(void), void (*end)(void), void *stack)
+{
+	int (*start)(int (*)(int, char **, char **), int, char **,
+	    void (*)(void), void (*)(void), void (*)(void), void *);
+	void *found = dlsym(RTLD_NEXT, "__libc_start_main");
+
+	if (found == NULL)
+		_exit(99);
+	memcpy(&start, &found, sizeof found);
+	real_main = main;
+	return start(our_main, argc, argv, init, fini, end, stack);
+}

@@ -1,0 +1,453 @@
+/*
+ * Records what a command does to the files of some folders, call by call, so
+ * that a power cut at any moment can be replayed (tests/durability/power.py).
+ * Not installed.
+ *
+ *   recorder TRACE FOLDER... -- COMMAND...
+ *
+ * The command runs under ptrace(2), with all of its threads and children. It
+ * is stopped before and after each system call, and then the folders and their
+ * files are compared with what they were: so changes through a shared mapping
+ * are seen too, as those of the next call. Exits as the command does.
+ *
+ * The trace has a line for each event, in order; numbers are decimal. What
+ * changed between two stops has the same moment, the first number.
+ *
+ *   name MOMENT FOLDER NAME OBJECT    NAME is now the file OBJECT, -1: gone
+ *   length MOMENT OBJECT BYTES
+ *   data MOMENT OBJECT OFFSET BYTES   the new bytes follow this line, and a
+ *                                     newline; offset and number are multiples
+ *                                     of 512, behind the file's end is zero
+ *   sync MOMENT OBJECT                what OBJECT was at MOMENT is on the disk
+ *   folder MOMENT FOLDER              the same for the names of a folder
+ *   all MOMENT                        and for everything
+ *
+ * FOLDER is its number on the command line, from 0. A file that has no name
+ * any more is not followed.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SECTOR = 512, NAMES_MAX = 64, FOLDERS_MAX = 4, THREADS_MAX = 64,
+	NAME_BYTES = 256 };
+
+struct object {
+	int number;
+	dev_t device;
+	ino_t inode;
+	uint8_t *data;        /* of whole sectors */
+	size_t length, room;
+};
+
+struct name {
+	int folder;
+	char text[NAME_BYTES];
+	struct object *object;
+	int found;            /* by this look */
+};
+
+/* A thread that is in the middle of a call. */
+struct thread {
+	pid_t id;
+	int is_new;           /* its first stop is not a signal's */
+	char kind;            /* of sync: s, f, a; 0: another call */
+	int target;           /* object or folder */
+	unsigned long moment; /* when it began */
+};
+
+static FILE *trace;
+static char **folders;
+static int folder_count;
+static struct name names[NAMES_MAX];
+static int name_count, object_count;
+static struct thread threads[THREADS_MAX];
+static unsigned long moment;
+
+static void
+die(const char *what)
+{
+	fprintf(stderr, "recorder: %s: %s\n", what, strerror(errno));
+	exit(125);
+}
+
+/* --- looking at files */
+
+static struct object *
+find_object(const struct stat *st)
+{
+	for (int i = 0; i < name_count; i++) {
+		struct object *object = names[i].object;
+
+		if (object != NULL && object->device == st->st_dev &&
+		    object->inode == st->st_ino)
+			return object;
+	}
+	return NULL;
+}
+
+static struct object *
+new_object(const struct stat *st)
+{
+	struct object *object = calloc(1, sizeof *object);
+
+	if (object == NULL)
+		die("memory");
+	object->number = object_count++;
+	object->device = st->st_dev;
+	object->inode = st->st_ino;
+	return object;
+}
+
+static size_t
+whole_sectors(size_t nbytes)
+{
+	return (nbytes + SECTOR - 1) / SECTOR * SECTOR;
+}
+
+static void
+make_room(struct object *object, size_t nbytes)
+{
+	if (nbytes <= object->room)
+		return;
+	object->data = realloc(object->data, nbytes);
+	if (object->data == NULL)
+		die("memory");
+	memset(object->data + object->room, 0, nbytes - object->room);
+	object->room = nbytes;
+}
+
+/* What the file at `path` is now, as whole sectors; *length is its own. */
+static uint8_t *
+read_file(const char *path, size_t *length, size_t *room)
+{
+	static uint8_t *data;
+	static size_t most;
+	ssize_t n;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+
+	*length = 0;
+	while (fd >= 0) {
+		if (most - *length < 1 << 20) {
+			most = most * 2 + (1 << 20);
+			data = realloc(data, most);
+			if (data == NULL)
+				die("memory");
+		}
+		n = read(fd, data + *length, most - *length - SECTOR);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		*length += (size_t)n;
+	}
+	if (fd >= 0)
+		close(fd);
+	*room = whole_sectors(*length);
+	if (data != NULL)
+		memset(data + *length, 0, *room - *length);
+	return data;
+}
+
+static void
+look_at_data(struct object *object, const char *path)
+{
+	size_t length, room, end;
+	uint8_t *data = read_file(path, &length, &room);
+
+	if (length != object->length) {
+		fprintf(trace, "length %lu %d %zu\n", moment, object->number,
+		    length);
+		/* what was cut off is zero if it comes back */
+		if (room < object->room)
+			memset(object->data + room, 0, object->room - room);
+		object->length = length;
+	}
+	make_room(object, room);
+	for (size_t at = 0; at < room; at = end) {
+		end = at + SECTOR;
+		if (memcmp(data + at, object->data + at, SECTOR) == 0)
+			continue;
+		while (end < room &&
+		    memcmp(data + end, object->data + end, SECTOR) != 0)
+			end += SECTOR;
+		fprintf(trace, "data %lu %d %zu %zu\n", moment, object->number,
+		    at, end - at);
+		fwrite(data + at, 1, end - at, trace);
+		fputc('\n', trace);
+		memcpy(object->data + at, data + at, end - at);
+	}
+}
+
+static struct name *
+find_name(int folder, const char *text)
+{
+	for (int i = 0; i < name_count; i++) {
+		if (names[i].folder == folder &&
+		    strcmp(names[i].text, text) == 0)
+			return &names[i];
+	}
+	if (name_count == NAMES_MAX || strlen(text) >= NAME_BYTES) {
+		errno = E2BIG;
+		die(text);
+	}
+	names[name_count].folder = folder;
+	strcpy(names[name_count].text, text);
+	return &names[name_count++];
+}
+
+static void
+look_at_name(int folder, const char *text, const char *path)
+{
+	struct name *name;
+	struct object *object;
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	object = find_object(&st);
+	name = find_name(folder, text);
+	name->found = 1;
+	if (object == NULL || object != name->object) {
+		object = object != NULL ? object : new_object(&st);
+		fprintf(trace, "name %lu %d %s %d\n", moment, folder, text,
+		    object->number);
+		name->object = object;
+	}
+	look_at_data(object, path);
+}
+
+static void
+look_at_folder(int folder)
+{
+	char path[4096 + NAME_BYTES];
+	DIR *dir = opendir(folders[folder]);
+	struct dirent *entry;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		snprintf(path, sizeof path, "%s/%s", folders[folder],
+		    entry->d_name);
+		look_at_name(folder, entry->d_name, path);
+	}
+	if (dir != NULL)
+		closedir(dir);
+}
+
+/* Write what has changed. */
+static void
+look(void)
+{
+	moment++;
+	for (int i = 0; i < name_count; i++)
+		names[i].found = 0;
+	for (int i = 0; i < folder_count; i++)
+		look_at_folder(i);
+	for (int i = 0; i < name_count; i++) {
+		if (names[i].object == NULL || names[i].found)
+			continue;
+		fprintf(trace, "name %lu %d %s -1\n", moment, names[i].folder,
+		    names[i].text);
+		names[i].object = NULL;
+	}
+}
+
+/* --- the command's calls */
+
+/*
+ * What ptrace(2) tells about a stop, PTRACE_GET_SYSCALL_INFO: of the words,
+ * the first byte says before (1) or after (2); before, the fourth is the
+ * call's number, and its arguments follow; after, the fourth is the result.
+ */
+enum { GET_SYSCALL_INFO = 0x420e, WORDS = 11, BEFORE = 1, AFTER = 2 };
+
+static struct thread *
+find_thread(pid_t id)
+{
+	struct thread *free_one = NULL;
+
+	for (int i = 0; i < THREADS_MAX; i++) {
+		if (threads[i].id == id)
+			return &threads[i];
+		if (threads[i].id == 0 && free_one == NULL)
+			free_one = &threads[i];
+	}
+	if (free_one == NULL) {
+		errno = E2BIG;
+		die("threads");
+	}
+	*free_one = (struct thread){ .id = id, .is_new = 1 };
+	return free_one;
+}
+
+/* Which file or folder does this descriptor of the thread stand for? */
+static void
+find_target(struct thread *thread, int fd)
+{
+	char path[64];
+	struct stat st, folder;
+	struct object *object;
+
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)thread->id, fd);
+	if (stat(path, &st) < 0)
+		return;
+	for (int i = 0; i < folder_count; i++) {
+		if (stat(folders[i], &folder) == 0 &&
+		    folder.st_dev == st.st_dev && folder.st_ino == st.st_ino) {
+			thread->kind = 'f';
+			thread->target = i;
+		}
+	}
+	object = find_object(&st);
+	if (object != NULL) {
+		thread->kind = 's';
+		thread->target = object->number;
+	}
+}
+
+static void
+before_call(struct thread *thread, const uint64_t *info)
+{
+	thread->kind = 0;
+	thread->moment = moment;
+	switch (info[3]) {
+	case SYS_fsync:
+	case SYS_fdatasync:
+		find_target(thread, (int)info[4]);
+		break;
+	case SYS_sync:
+	case SYS_syncfs:
+		thread->kind = 'a';
+		break;
+	default:
+		break;
+	}
+}
+
+static void
+after_call(struct thread *thread, int64_t result)
+{
+	if (result < 0)
+		return;
+	if (thread->kind == 's')
+		fprintf(trace, "sync %lu %d\n", thread->moment,
+		    thread->target);
+	else if (thread->kind == 'f')
+		fprintf(trace, "folder %lu %d\n", thread->moment,
+		    thread->target);
+	else if (thread->kind == 'a')
+		fprintf(trace, "all %lu\n", thread->moment);
+	thread->kind = 0;
+}
+
+static void
+at_call(struct thread *thread)
+{
+	uint64_t info[WORDS] = { 0 };
+
+	if (syscall(SYS_ptrace, GET_SYSCALL_INFO, thread->id, sizeof info,
+	    info) < 0)
+		return;
+	look();
+	if ((info[0] & 0xff) == BEFORE)
+		before_call(thread, info);
+	else if ((info[0] & 0xff) == AFTER)
+		after_call(thread, (int64_t)info[3]);
+}
+
+static int
+exit_status(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) :
+	    128 + WTERMSIG(status);
+}
+
+/* Deal with a stop; returns the signal that the thread gets. */
+static int
+at_stop(struct thread *thread, int status)
+{
+	int number = WSTOPSIG(status), was_new = thread->is_new;
+
+	thread->is_new = 0;
+	if (number == (SIGTRAP | 0x80)) {
+		at_call(thread);
+		return 0;
+	}
+	if (number == SIGTRAP || (was_new && number == SIGSTOP))
+		return 0;
+	return number;
+}
+
+/* Let them all run from stop to stop, until the first one has ended. */
+static int
+follow(pid_t first)
+{
+	int status, number, result = -1;
+	pid_t id;
+
+	ptrace(PTRACE_SETOPTIONS, first, NULL, PTRACE_O_TRACESYSGOOD |
+	    PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
+	    PTRACE_O_TRACEVFORK | PTRACE_O_EXITKILL);
+	ptrace(PTRACE_SYSCALL, first, NULL, 0);
+	while ((id = waitpid(-1, &status, __WALL)) > 0) {
+		struct thread *thread = find_thread(id);
+
+		if (!WIFSTOPPED(status)) {
+			if (id == first)
+				result = exit_status(status);
+			thread->id = 0;
+			continue;
+		}
+		number = at_stop(thread, status);
+		/* ESRCH: it was killed meanwhile */
+		if (ptrace(PTRACE_SYSCALL, id, NULL, number) < 0 &&
+		    errno != ESRCH)
+			die("ptrace");
+	}
+	return result;
+}
+
+int
+main(int argc, char **argv)
+{
+	int status;
+	pid_t pid;
+
+	folders = argv + 2;
+	while (2 + folder_count < argc &&
+	    strcmp(folders[folder_count], "--") != 0)
+		folder_count++;
+	if (3 + folder_count >= argc || folder_count > FOLDERS_MAX) {
+		fputs("usage: recorder TRACE FOLDER... -- COMMAND...\n",
+		    stderr);
+		return 125;
+	}
+	trace = fopen(argv[1], "we");
+	if (trace == NULL)
+		die(argv[1]);
+	look();
+	pid = fork();
+	if (pid == 0) {
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
+			_exit(125);
+		raise(SIGSTOP);
+		execvp(folders[folder_count + 1], folders + folder_count + 1);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFSTOPPED(status))
+		die("ptrace");
+	find_thread(pid)->is_new = 0;
+	status = follow(pid);
+	if (fclose(trace) != 0)
+		die(argv[1]);
+	return status;
+}

@@ -1,0 +1,563 @@
+# What is written about the program is true of it: README, manual, --help and
+# completions. Examples run with stand-ins for what needs a network or root.
+load ../common
+
+README=$ROOT/README.md
+MANUAL=$ROOT/man/bloomdedup.1
+BASH_COMPLETION=$ROOT/completions/bloomdedup.bash
+ZSH_COMPLETION=$ROOT/completions/_bloomdedup
+FISH_COMPLETION=$ROOT/completions/bloomdedup.fish
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	mkdir bin
+	ln -s "$BLOOMDEDUP" bin/bloomdedup
+	PATH=$PWD/bin:$PATH
+	export PATH HOME=$PWD LC_ALL=C
+	unset MAKEFLAGS MAKELEVEL MFLAGS
+}
+
+# stand_in NAME: a command whose body is on standard input.
+stand_in() {
+	{ echo '#!/bin/sh' && cat; } >"bin/$1"
+	chmod +x "bin/$1"
+}
+
+# example WORD: run the block of shell code in README that has WORD in it.
+example() {
+	awk -v word="$1" '
+		/^```sh$/ { inside = 1; text = ""; next }
+		/^```$/ { if (inside && index(text, word)) printf "%s", text
+			inside = 0 }
+		inside { text = text $0 "\n" }' "$README" >example.sh
+	if [ ! -s example.sh ]; then
+		echo "README has no example with '$1'"
+		return 1
+	fi
+	bash -e -o pipefail example.sh
+}
+
+# transcript FILE: run its lines that begin with "$ ", with those that begin
+# with "> " directly below them, and compare what they print with the lines
+# below them. Figures that chance has a hand in, and times, may differ.
+transcript() {
+	awk '
+		function quote(text) {
+			gsub(/\047/, "\047\\\047\047", text)
+			return "\047" text "\047"
+		}
+		function flush() {
+			if (command != "") {
+				print "status=$?; printf \"%s\\n\" " quote(shown)
+				print "(exit $status)"
+				print command
+			}
+			command = ""
+		}
+		/^\$ / { flush(); shown = $0; command = substr($0, 3); next }
+		/^> / && command != "" {
+			shown = shown "\n" $0
+			command = command "\n" substr($0, 3)
+			next
+		}
+		{ flush() }
+		END { flush() }' "$1" >transcript.sh
+	mask <"$1" >expected
+	bash transcript.sh 2>&1 </dev/null | mask >printed
+	grep -q '^\$ bloomdedup' expected
+	diff -u expected printed
+}
+
+# given FILE NAME...: make the files that a transcript shows with cat before
+# anything could have made them.
+given() {
+	local name transcript=$1
+	shift
+	for name; do
+		awk -v line="\$ cat $name" '
+			/^\$ / { inside = !seen && $0 == line
+				seen = seen || inside; next }
+			inside' "$transcript" >"$name"
+		[ -s "$name" ]
+		case $(head -c 2 "$name") in '#!') chmod +x "$name" ;; esac
+	done
+}
+
+mask() {
+	sed -E -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]+ UTC/DATE/' \
+		-e 's/about [0-9,]+ lines/about N lines/' \
+		-e 's/(room +)[0-9,]+/\1N/' \
+		-e 's/(error rate +)[0-9.e-]+ now/\1N now/' \
+		-e 's/(error rate now )[0-9.e-]+/\1N/' \
+		-e 's/\[[#.]+\] +[0-9]+ %/[BAR]/' \
+		-e 's/"lines": [0-9]+/"lines": N/'
+}
+
+# Every example of README.
+
+@test "README: the transcripts are what the program prints" {
+	awk '/^```console$/ { inside = 1; next } /^```$/ { inside = 0 } inside' \
+		"$README" >readme
+	transcript readme
+}
+
+@test "README: the first line to try it" {
+	cp bin/bloomdedup bloomdedup
+	for name in apt-get make; do
+		echo "echo $name \"\$@\" >>calls" | stand_in "$name"
+	done
+	stand_in apt-cache <<-'END'
+		for page in one two one; do
+			echo "Package: $page"
+			echo "Homepage: https://example.org/$page"
+		done
+	END
+	example homepages.txt
+	printf 'https://example.org/%s\n' one two | cmp - homepages.txt
+	printf '%s\n' 'apt-get update' 'apt-get install -y make' \
+		'make deps all' | cmp - calls
+	example homepages.txt
+	[ ! -s homepages.txt ]
+}
+
+@test "README: the second line to try it" {
+	echo 'echo make "$@" >>calls' | stand_in make
+	example 'make deps check'
+	echo 'make deps check' | cmp - calls
+}
+
+@test "README: the links that were never in the feed before" {
+	echo 'cat feed.xml' | stand_in curl
+	echo '<link>https://example.org/1</link><link>https://example.org/2"' \
+		>feed.xml
+	example feed.xml
+	echo '<link>https://example.org/3</link>' >>feed.xml
+	example feed.xml
+	printf 'https://example.org/%d\n' 1 2 3 | cmp - new-links.txt
+}
+
+@test "README: a crawler" {
+	printf '#!/bin/sh\nprintf "%%s\\n" "$@" >>fetched\ntest ! -e down\n' \
+		>fetch-and-log
+	chmod +x fetch-and-log
+	printf "https://example.org/%s\n" 1 "it's" 1 >urls.txt
+	touch down
+	run ! example fetch-and-log
+	rm down fetched
+	example fetch-and-log
+	example fetch-and-log
+	printf "https://example.org/%s\n" 1 "it's" | cmp - fetched
+}
+
+@test "README: again after 30 days" {
+	needs faketime
+	skip_if_sanitized # faketime is a library that must come first
+	printf 'https://example.org/%s\n' 1 2 1 >urls.txt
+	example month.bloom
+	printf 'https://example.org/%s\n' 1 2 | cmp - to-fetch.txt
+	example month.bloom
+	[ ! -s to-fetch.txt ]
+	sed -i 's/^bloomdedup/faketime -f +38d bloomdedup/' example.sh
+	bash -e example.sh
+	printf 'https://example.org/%s\n' 1 2 | cmp - to-fetch.txt
+}
+
+@test "README: a corpus of JSON Lines by its text" {
+	printf '{"id":%d,"text":"%s"}\n' 1 a 2 b | gzip >part-1.jsonl.gz
+	printf '{"text": "%s", "id":%d}\n' b 3 c 4 | gzip >part-2.jsonl.gz
+	example part-
+	{
+		printf '{"id":%d,"text":"%s"}\n' 1 a 2 b
+		printf '{"text": "c", "id":4}\n'
+	} | cmp - unique.jsonl
+}
+
+@test "README: every example is run here" {
+	[ "$(grep -c '^```sh$' "$README")" -eq 6 ]
+	[ "$(grep -c '^```' "$README")" -eq \
+		$((2 * $(grep -cE '^```(sh|console)$' "$README"))) ]
+}
+
+@test "README: no line is wider than 80 columns but tables and a command" {
+	awk 'length > 80 && !/^\|/ && !/^apt-get update/ { print; wide = 1 }
+		END { exit wide }' "$README"
+}
+
+# Every example of the manual.
+
+# manual_examples: the text of its examples, as it is shown
+manual_examples() {
+	awk '/^\.Sh/ { examples = $2 == "EXAMPLES" }
+		/^\.Bd -literal/ { inside = examples; next }
+		/^\.Ed/ { inside = 0 }
+		inside' "$MANUAL" |
+		sed -e 's/^\\&//' -e "s/\\\\(aq/'/g" -e 's/\\(ga/`/g' \
+			-e 's/\\(ha/^/g' -e 's/\\(ti/~/g' -e 's/\\-/-/g' \
+			-e 's/\\e/\\/g'
+}
+
+# A web with a feed and pages, of which one is gone and some are down.
+stand_in_curl() {
+	stand_in curl <<-'END'
+		for url; do :; done
+		case $url in
+		*/feed) printf '<link>https://example.org/%d</link>' 1 2 ;;
+		*/gone) echo 404 >&2; exit 22 ;;
+		*/down) exit 7 ;;
+		*) echo page ;;
+		esac
+	END
+}
+
+@test "manual: the examples are what the program prints" {
+	stand_in_curl
+	manual_examples >manual
+	given manual hourly fetch-and-log urls two-steps log people.csv
+	transcript manual
+}
+
+@test "manual: the job for cron leaves it to the run before" {
+	stand_in_curl
+	manual_examples >manual
+	given manual hourly
+	./hourly
+	rm new-links
+	perl -e 'open F, "<", shift or die; flock F, 2 or die;
+		exit(system(@ARGV) >> 8)' links.bloom ./hourly 2>messages
+	[ ! -s new-links ]
+	grep -q 'links.bloom: in use by' messages
+	mkdir broken
+	cd broken
+	touch links.bloom
+	run ! ../hourly
+}
+
+@test "manual: the crawler fetches all again only if one page fails" {
+	stand_in_curl
+	manual_examples >manual
+	given manual fetch-and-log
+	awk '/^\$ bloomdedup .*--to-command/ && !seen { seen = inside = 1 }
+		inside && !/^(\$ bloomdedup|> )/ { exit }
+		inside { print substr($0, 3) }' manual >crawl
+	printf 'https://example.org/%s\n' 1 gone >urls
+	bash crawl
+	printf 'https://example.org/%s\n' 1 gone | cmp - fetched
+	echo https://example.org/3 >>urls
+	echo https://example.org/down >>urls
+	run ! bash crawl
+	[ "$(tail -n +3 fetched)" = https://example.org/3 ]
+	sed -i '$d' urls
+	bash crawl
+	[ "$(tail -n +3 fetched | uniq -c | tr -d ' ')" = \
+		2https://example.org/3 ]
+	bash crawl
+	[ "$(wc -l <fetched)" -eq 4 ]
+}
+
+@test "manual: the two steps try again what failed, and only that" {
+	stand_in_curl
+	manual_examples >manual
+	given manual two-steps
+	bloomdedup create done.bloom
+	printf 'https://example.org/%s\n' 1 down 2 >urls
+	./two-steps
+	[ "$(wc -l <texts)" -eq 2 ]
+	bloomdedup check -v -f done.bloom urls >left
+	echo https://example.org/down | cmp - left
+}
+
+@test "manual: no line is wider than 80 columns" {
+	needs groff
+	for page in "$ROOT"/man/bloomdedup.[15]; do
+		groff -mdoc -Tascii -P-cbou "$page" |
+			awk 'length > 80 { print; wide = 1 } END { exit wide }'
+	done
+}
+
+# Options, a line each: the command that takes it (filter for none), the option.
+
+commands=$("$BUILD/options" | awk -F'\t' '$1 == "command" { print $2 }' |
+	tr '\n' ' ')
+commands=${commands% }
+
+# words COMMAND: how it is written
+words() {
+	[ "$1" = filter ] || echo "$1"
+}
+
+help_options() {
+	local command
+	for command in $commands; do
+		# shellcheck disable=SC2046 # no word, or one
+		bloomdedup $(words "$command") --help | sed -nE 's/^ +(-[A-Za-z], )?(--[a-z0-9-]+).*/\1\2/p' |
+			sed 's/, /\n/' | sed "s/^/$command /"
+	done | sort -u
+}
+
+manual_options() {
+	awk -v all="$commands" '
+		/^\.Sh/ { inside = $2 == "OPTIONS" }
+		!inside { next }
+		/^\.It / {
+			options = ""
+			for (i = 2; i < NF; i++)
+				if ($i == "Fl")
+					options = options " -" $(i + 1)
+		}
+		/^\.Pq / {
+			sub(/all/, all)
+			sub(/Nm/, "filter")
+			gsub(/\.Pq|Cm|,/, "")
+			n = split(options, option)
+			for (i = 1; i <= NF; i++)
+				for (j = 1; j <= n; j++)
+					print $i, option[j]
+		}' "$MANUAL" | sort -u
+}
+
+zsh_options() {
+	sed -nE "s/^[[:space:]]*'([a-z ]+)\|(\([^)]*\))?(--?[A-Za-z0-9-]+).*/\1|\3/p" \
+		"$ZSH_COMPLETION" | sed 's/-$//' | each_command
+}
+
+fish_options() {
+	sed -nE "s/.*__bloomdedup_takes ([a-z ]+)' (-s (.) )?(-l ([a-z0-9-]+) )?.*/\1|-\3 --\5/p" \
+		"$FISH_COMPLETION" | each_command
+}
+
+# "add check|-f --filter" becomes four lines
+each_command() {
+	awk -F'|' '{
+		n = split($1, command, " ")
+		m = split($2, option, " ")
+		for (i = 1; i <= n; i++)
+			for (j = 1; j <= m; j++)
+				if (option[j] ~ /[a-zA-Z]/)
+					print command[i], option[j]
+	}' | sort -u
+}
+
+# bash_completes WORD...: the answers to a tab behind the last word
+bash_completes() {
+	# shellcheck disable=SC2016 # is for the other shell
+	bash --norc -c '
+		source "$0"
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+		_bloomdedup
+		[ ${#COMPREPLY[@]} -eq 0 ] || printf "%s\n" "${COMPREPLY[@]}"
+	' "$BASH_COMPLETION" "$@"
+}
+
+bash_options() {
+	local command
+	for command in $commands; do
+		# shellcheck disable=SC2046 # no word, or one
+		bash_completes bloomdedup $(words "$command") - |
+			sed -e 's/=$//' -e "s/^/$command /"
+	done | sort -u
+}
+
+@test "--help has the options of every command" {
+	help_options >options
+	for command in $commands; do
+		grep -qx -- "$command --help" options
+	done
+	grep -qx -- 'check -v' options
+	grep -qx -- 'create --strip-cr' options
+	[ "$(wc -l <options)" -ge 150 ]
+}
+
+@test "--help fits into 80 columns" {
+	for command in $commands; do
+		# shellcheck disable=SC2046 # no word, or one
+		bloomdedup $(words "$command") --help |
+			awk 'length > 80 { print; wide = 1 } END { exit wide }'
+	done
+}
+
+@test "the manual has the options of --help, and no others" {
+	help_options >help
+	manual_options | diff -u help -
+}
+
+@test "the completion for bash has the options of --help, and no others" {
+	help_options >help
+	bash_options | diff -u help -
+}
+
+@test "the completion for zsh has the options of --help, and no others" {
+	help_options >help
+	zsh_options | diff -u help -
+}
+
+@test "the completion for fish has the options of --help, and no others" {
+	help_options >help
+	fish_options | diff -u help -
+}
+
+@test "every command of --help is in manual and completions" {
+	bloomdedup --help | sed -n '/^Commands:/,/^$/p' |
+		sed -n 's/^  \([a-z]*\) .*/\1/p' | sort >listed
+	echo "$commands" | tr ' ' '\n' | grep -v filter | sort | cmp - listed
+	bash_completes bloomdedup '' | sed '/^bin$/d' | sort >bash
+	while read -r command; do
+		grep -q "^\.Cm $command\$" "$MANUAL"
+		grep -qx "$command" bash
+		grep -q "^		'$command:" "$ZSH_COMPLETION"
+		grep -q -- "-a $command -d" "$FISH_COMPLETION"
+	done <listed
+}
+
+@test "the completions are what make completions writes" {
+	needs python3
+	cp "$ROOT"/completions/* .
+	"$BUILD/options" | python3 generate.py bloomdedup.bash bloomdedup.fish \
+		_bloomdedup
+	for name in bloomdedup.bash bloomdedup.fish _bloomdedup; do
+		diff -u "$ROOT/completions/$name" "$name"
+	done
+}
+
+# Completions at work.
+
+@test "bash completes commands, and files as first operand" {
+	touch chapter
+	bash_completes bloomdedup ch | sort >out
+	printf 'chapter\ncheck\n' | cmp - out
+	bash_completes bloomdedup -f cr cr >out
+	echo create | cmp - out
+	bash_completes bloomdedup -q --output = add ch | sort >out
+	printf 'chapter\ncheck\n' | cmp - out
+}
+
+@test "bash completes the values of options" {
+	bash_completes bloomdedup --on-full = >out
+	printf 'grow\nwarn\nfail\n' | cmp - out
+	bash_completes bloomdedup add --on-full w >out
+	echo warn | cmp - out
+	bash_completes bloomdedup size --on-full = f >out
+	echo fail | cmp - out
+	bash_completes bloomdedup add --stats = >out
+	echo json | cmp - out
+	bash_completes bloomdedup add --stats '' >out
+	[ ! -s out ]
+	bash_completes bloomdedup --to-command xarg | grep -qx xargs
+	bash_completes bloomdedup -k add --progress --repe >out
+	echo --repeated | cmp - out
+}
+
+@test "bash completes file names by itself after -f and behind a command" {
+	touch some.bloom
+	for words in '-f s' 'check --filter = s' 'info s' 'add -f x s'; do
+		# shellcheck disable=SC2086 # words
+		bash_completes bloomdedup $words >out
+		[ ! -s out ]
+	done
+	grep -q 'complete .*-o default .*bloomdedup$' "$BASH_COMPLETION"
+}
+
+@test "bash knows the command behind options and their arguments" {
+	bash_completes bloomdedup -f add --zero-terminated check --inv >out
+	echo --invert | cmp - out
+	bash_completes bloomdedup -j add check --inv >out
+	echo --invert | cmp - out
+	bash_completes bloomdedup -- check --inv >out
+	[ ! -s out ]
+	bash_completes bloomdedup file check --inv >out
+	[ ! -s out ]
+}
+
+@test "zsh gets the options of the command on the line" {
+	needs zsh
+	zsh -n "$ZSH_COMPLETION"
+	# shellcheck disable=SC2016 # is for the other shell
+	for command in $commands; do
+		zsh -f -c '
+			_arguments() { print -rl -- "${@[3,-1]}" }
+			words=(bloomdedup -f size -j add $2 "") CURRENT=$#words
+			[[ $2 = (size|try|info|create|help|version) ]] &&
+				words=(bloomdedup $2 "") CURRENT=$#words
+			file=$1; set --; source $file
+		' zsh "$ZSH_COMPLETION" "$(words "$command")" |
+			sed -nE 's/^(\([^)]*\))?(--?[A-Za-z0-9-]+).*/\2/p' |
+			sed -e 's/-$//' -e "s/^/$command /"
+	done | sort -u >out
+	help_options | diff -u - out
+}
+
+@test "fish completes options, values and commands" {
+	needs fish
+	fish --no-execute "$FISH_COMPLETION"
+	fish_completes() {
+		fish --no-config -c "source '$FISH_COMPLETION'
+			complete -C '$1'" | sed 's/\t.*//'
+	}
+	fish_completes 'bloomdedup -f add check --inv' >out
+	echo --invert | cmp - out
+	fish_completes 'bloomdedup -j add check --inv' >out
+	echo --invert | cmp - out
+	fish_completes 'bloomdedup add --on-full ' | sort >out
+	printf 'fail\ngrow\nwarn\n' | cmp - out
+	fish_completes 'bloomdedup --to-command xarg' | grep -qx xargs
+	fish_completes 'bloomdedup -k add --repe' >out
+	echo --repeated | cmp - out
+	fish_completes 'bloomdedup chec' >out
+	echo check | cmp - out
+	fish_completes 'bloomdedup info --inv' >out
+	[ ! -s out ]
+}
+
+# The Makefile's targets around the program.
+
+@test "make deps does nothing where nothing is missing" {
+	for name in apt-get dnf apk pacman brew sudo; do
+		echo "echo $name >>calls; exit 1" | stand_in "$name"
+	done
+	make --no-print-directory -C "$ROOT" deps >out
+	[ ! -s out ]
+	[ ! -e calls ]
+}
+
+@test "make deps installs what is missing, after an update if needed" {
+	stand_in apt-get <<-'END'
+		echo apt-get "$@" >>calls
+		case $* in *update*) touch updated ;; esac
+		[ -e updated ]
+	END
+	echo 'exec "$@"' | stand_in sudo
+	sed -i "s|>>calls|>>'$PWD/calls'|; s|updated|'$PWD/updated'|g" \
+		bin/apt-get
+	run make --no-print-directory -C "$ROOT" deps CC=no-such-compiler
+	[ "$status" -ne 0 ]
+	[[ $output == *'still missing: no-such-compiler'* ]]
+	[ "$(wc -l <calls)" -eq 3 ]
+	sed -n 1p calls | grep -q 'install .*zlib1g-dev libxxhash-dev bats'
+	sed -n 2p calls | grep -q 'update$'
+	sed -n 3p calls | cmp - <(sed -n 1p calls)
+}
+
+@test "make install puts everything below PREFIX, make uninstall removes it" {
+	arguments=(--no-print-directory -C "$ROOT" "BUILD=$BUILD"
+		"PROGRAM=$BLOOMDEDUP" "DESTDIR=$PWD/root" PREFIX=/usr)
+	make "${arguments[@]}" install >out
+	(cd root/usr && find . -type f | sort) >files
+	sort >expected <<-'END'
+		./bin/bloomdedup
+		./share/bash-completion/completions/bloomdedup
+		./share/fish/vendor_completions.d/bloomdedup.fish
+		./share/man/man1/bloomdedup.1
+		./share/man/man5/bloomdedup.5
+		./share/zsh/site-functions/_bloomdedup
+	END
+	diff -u expected files
+	echo a | root/usr/bin/bloomdedup | cmp - <(echo a)
+	make "${arguments[@]}" uninstall >out
+	[ -z "$(find root -type f)" ]
+}
+
+@test "make dist names the archive by the version" {
+	version=$(bloomdedup --version | sed 's/bloomdedup \([^ ]*\).*/\1/')
+	make --no-print-directory -n -C "$ROOT" dist >out
+	grep -qF "bloomdedup-$version.tar.gz" out
+	grep -qF "## $version" "$ROOT/NEWS.md"
+}

@@ -1,0 +1,121 @@
+# Rules that hold for the source itself. `make lint` adds compilers and
+# analyzers.
+load ../common
+
+setup() {
+	cd "$ROOT" || return 1
+}
+
+# folders: those of src, the lowest first, as src/README.md lists them; src/main.c
+# is above all.
+folders() {
+	sed -nE 's/^\| `([a-z]+)\/` \|.*/\1/p' src/README.md | tac
+	echo .
+}
+
+# includes: "FILE INCLUDED" for each include of a file of ours, from src on.
+includes() {
+	(cd src && grep -E '^[[:space:]]*#[[:space:]]*include "' \
+		./*.[ch] ./*/*.[ch]) |
+		sed -E 's/^\.\/([^:]*):.*"(.*)".*/\1 \2/'
+}
+
+@test "the table of folders in src/README.md is what there is" {
+	folders | grep -vx . | sort >"$BATS_TEST_TMPDIR/stated"
+	(cd src && printf '%s\n' */) | tr -d / | sort >"$BATS_TEST_TMPDIR/found"
+	diff "$BATS_TEST_TMPDIR/stated" "$BATS_TEST_TMPDIR/found"
+}
+
+@test "folders include only downwards" {
+	folders >"$BATS_TEST_TMPDIR/folders"
+	includes >"$BATS_TEST_TMPDIR/includes"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/includes")" -gt 100 ]
+	awk 'FNR == NR { height[$1] = FNR; next }
+		function folder(file) {
+			return file ~ "/" ? substr(file, 1,
+				index(file, "/") - 1) : "."
+		}
+		!(folder($2) in height) || height[folder($2)] > height[folder($1)] {
+			print "src/" $1 " includes " $2
+			bad = 1
+		}
+		END { exit bad }' "$BATS_TEST_TMPDIR"/{folders,includes}
+}
+
+@test "no file includes itself by way of others" {
+	# A .c file and its header are one.
+	includes | sed -E 's/\.[ch]\b//g' | awk '$1 != $2' >"$BATS_TEST_TMPDIR/edges"
+	tsort "$BATS_TEST_TMPDIR/edges" >/dev/null 2>"$BATS_TEST_TMPDIR/circles"
+	cat "$BATS_TEST_TMPDIR/circles"
+	[ ! -s "$BATS_TEST_TMPDIR/circles" ]
+}
+
+@test "every header compiles alone, and twice" {
+	for header in src/*/*.h; do
+		printf '#include "%s"\n#include "%s"\n' \
+			"${header#src/}" "${header#src/}" |
+			${CC:-cc} -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 \
+				-Isrc -std=c11 -Wall -Wextra -Werror -Wno-psabi \
+				-Wno-unused-function -fsyntax-only -x c -
+	done
+}
+
+@test "only hash includes xxhash.h" {
+	grep -l '<xxhash.h>' src/*/* | sed 's/.*\///' >"$BATS_TEST_TMPDIR/users"
+	run ! grep -v '^hash' "$BATS_TEST_TMPDIR/users"
+}
+
+@test "only the commands print to standard output" {
+	grep -lE '\b(printf|puts|putchar) ?\(|\bstdout\b' src/*/*.[ch] |
+		grep -v '^src/cli/' >"$BATS_TEST_TMPDIR/printers" || true
+	cat "$BATS_TEST_TMPDIR/printers"
+	[ ! -s "$BATS_TEST_TMPDIR/printers" ]
+}
+
+@test "no line of the source is wider than 80 columns or ends in blanks" {
+	for file in src/*.[ch] src/*/*.[ch] tests/{helpers,unit,fuzz}/*.[ch]; do
+		expand "$file" | awk -v file="$file" '
+			# a line of help has quotes around it
+			/^".*\\n"$/ { next }
+			length > 80 || /[ \t]$/ { print file ": " NR; bad = 1 }
+			END { exit bad }'
+	done
+	run ! grep -nE '[[:blank:]]$' Makefile README.md NEWS.md src/README.md \
+		tests/README.md tests/*/*.bats tests/*.bash completions/* man/*
+}
+
+@test "the manual pages are without a warning" {
+	needs groff
+	for page in man/bloomdedup.[15]; do
+		groff -mdoc -ww -Tutf8 -z "$page" >"$BATS_TEST_TMPDIR/out" 2>&1
+		cat "$BATS_TEST_TMPDIR/out"
+		[ ! -s "$BATS_TEST_TMPDIR/out" ]
+	done
+}
+
+@test "the manual pages have one sentence a line" {
+	for page in man/bloomdedup.[15]; do
+		awk -v page="$page" '
+			/^\.Bd/ { literal = 1 } /^\.Ed/ { literal = 0 }
+			!literal && !/^\./ && /[a-z)][.?!] +[A-Z]/ {
+				print page ": " NR ": " $0; bad = 1
+			}
+			END { exit bad }' "$page"
+	done
+}
+
+@test "the shell scripts are without a warning" {
+	needs shellcheck
+	# common.bash sets variables for those who load it
+	shellcheck -S warning -e SC2034 -s bash tests/*.bash tests/*/*.bash \
+		tests/run tests/mutants/run tests/emulated tests/valgrind \
+		tests/fuzz/run completions/bloomdedup.bash .ci/run
+}
+
+# Literal translations and inverted clauses that crept in before.
+@test "tests and CI speak plain English" {
+	run ! grep -rnEw -e '"[Ww]ho [a-z]+' -e '^[[:blank:]]*(#|//|\*) Who [a-z]+' \
+		-e 'together with' -e "can't be together" -e jump \
+		--include='*.bats' --include='*.bash' --include='*.md' \
+		--include='*.mutant' --exclude=lint.bats --exclude-dir=results tests .ci
+}

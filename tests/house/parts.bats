@@ -1,0 +1,40 @@
+# Optional parts: a build without them, and what it says.
+load ../common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	arguments=(-s --no-print-directory -C "$ROOT" "BUILD=$PWD/build"
+		"PROGRAM=$PWD/program" CFLAGS=-O0)
+}
+
+# parts ARGUMENT...: what a make with these arguments would build in.
+parts() {
+	make "${arguments[@]}" "$@" "$PWD/build/parts.mk"
+	sed -n 's/^parts += //p' build/parts.mk | tr '\n' ' '
+}
+
+@test "WITHOUT leaves parts out, and --version doesn't list them" {
+	make "${arguments[@]}" -j2 WITHOUT='serve redis'
+	./program --version >version
+	cat version
+	grep -qE '^bloomdedup [0-9.]+ \([a-z0-9]+\)$' version
+	[ "$(printf 'a\nb\na\n' | ./program)" = $'a\nb' ]
+}
+
+@test "without pkg-config, the program is built without optional parts" {
+	[ -z "$(parts PKG_CONFIG=no-such-program)" ]
+}
+
+@test "a part is built in only if a program with its library can be linked" {
+	found=$(parts)
+	[ -n "$found" ] || skip "no library of an optional part is here"
+	[ -z "$(parts LDFLAGS=--no-such-option)" ]
+	[ "$(parts)" = "$found" ]
+}
+
+@test "--version lists the optional parts that were found" {
+	bloomdedup --version >version
+	for part in $(sed -n 's/^parts += //p' "$BUILD/parts.mk"); do
+		grep -q "[(, ]$part[,)]" version
+	done
+}

@@ -1,0 +1,366 @@
+# --csv: fields and records by RFC 4180; python's csv module is the model.
+load ../common
+
+# random_csv COUNT SEED END: records of random fields, some of them quoted,
+# with quotes, separators and line ends in them; END is what ends a record.
+random_csv() {
+	python3 - "$@" <<'PYTHON'
+import random, sys
+count, seed = int(sys.argv[1]), int(sys.argv[2])
+end = sys.argv[3].encode().decode("unicode_escape")
+random.seed(seed)
+out = []
+for _ in range(count):
+    fields = []
+    for _ in range(random.randint(1, 4)):
+        n = random.choice((0, 1, 1, 2, 3))
+        value = "".join(random.choice('ab,"\n') for _ in range(n))
+        if set(value) & set(',"\n') or random.random() < 0.3:
+            value = '"' + value.replace('"', '""') + '"'
+        fields.append(value)
+    if fields == [""]:
+        fields = ["a"]
+    out.append(",".join(fields) + end)
+sys.stdout.write("".join(out))
+PYTHON
+}
+
+# csv_model FIELDS FILE: FILE's records, as they stand there, whose FIELDS
+# (0-based, with commas) are new.
+csv_model() {
+	python3 - "$@" <<'PYTHON'
+import csv, sys
+csv.field_size_limit(1 << 30)
+wanted = [int(i) for i in sys.argv[1].split(",")]
+raw = []
+def lines():
+    for line in open(sys.argv[2], newline="\n"):
+        raw.append(line)
+        yield line
+seen = set()
+for record in csv.reader(lines()):
+    key = tuple(record[i] if i < len(record) else "" for i in wanted)
+    if key not in seen:
+        sys.stdout.write("".join(raw))
+    seen.add(key)
+    raw.clear()
+PYTHON
+}
+
+@test "quoted and plain fields with the same value are the same" {
+	printf 'a,1\n"a",2\nb,3\n"b",4\n"a""b",5\na"b,6\n' |
+		bloomdedup --csv -k1 >out
+	printf 'a,1\nb,3\n"a""b",5\n' | cmp - out
+	printf '"",1\n,2\n' | bloomdedup --csv -k1 >out
+	printf '"",1\n' | cmp - out
+	printf 'x,"",1\nx,,1\nx\n' | bloomdedup --csv -k 1,2 >out
+	printf 'x,"",1\n' | cmp - out
+}
+
+@test "separators and quotes in quoted fields are data" {
+	printf '"a,b",c\n"a","b,c"\na,"b,c"\n"a""","b"\n"a","""b"\n' >in
+	sed 3d in >want
+	bloomdedup --csv -k 1,2 in >out
+	cmp want out
+	bloomdedup --csv -k 1- in >out
+	cmp want out
+}
+
+@test "records with line breaks in them are printed whole" {
+	printf '1,"two\nlines",x\n2,one,x\n3,"two\nlines",y\n' >in
+	printf '1,"two\nlines",x\n2,one,x\n' >want
+	bloomdedup --csv -k2 in >out
+	cmp want out
+	bloomdedup --csv -d -k2 in >out
+	printf '3,"two\nlines",y\n' | cmp - out
+	bloomdedup --csv -k2 --stats=json in 2>stats >/dev/null
+	grep -q '"read": 3, "new": 2,' stats
+}
+
+@test "random records: as python's csv has it" {
+	local fields keys
+	random_csv 30000 1 '\n' >in
+	while read -r fields keys; do
+		csv_model "$fields" in >want
+		bloomdedup --csv -k "$keys" in >out
+		cmp want out
+		[ -s out ]
+		[ "$(wc -c <out)" -lt "$(wc -c <in)" ]
+	done <<-'END'
+		0 1
+		1 2
+		0,1 1,2
+		0,2 3,1
+		1,2,3 2-
+	END
+}
+
+@test "random records in random pieces, and from gzip" {
+	random_csv 60000 2 '\n' >in
+	[ "$(wc -c <in)" -gt 300000 ]
+	csv_model 1,2 in >want
+	"$HELPER" pieces 3 <in | bloomdedup --csv -k 2,3 >out
+	cmp want out
+	gzip -c in >in.gz
+	bloomdedup --csv -k 2,3 in.gz >out
+	cmp want out
+	"$HELPER" pieces 4 <in.gz | bloomdedup --csv -k 2,3 >out
+	cmp want out
+}
+
+@test "input that comes byte by byte" {
+	random_csv 300 3 '\n' >in
+	csv_model 0,1 in >want
+	perl -e '$| = 1; $/ = \1; print while <>' in |
+		bloomdedup --csv -k 1,2 >out
+	cmp want out
+}
+
+@test "records that are longer than a read" {
+	python3 - >in <<'PYTHON'
+import random
+random.seed(4)
+for i in range(60):
+    text = "".join(random.choice(('x' * 40, '""', ',', '\n'))
+                   for _ in range(random.choice((3, 9000, 40000))))
+    print('"%s",%d,"%s"' % (text, i % 40, text))
+PYTHON
+	[ "$(wc -c <in)" -gt 3000000 ]
+	csv_model 1 in >want
+	bloomdedup --csv -k2 in >out
+	cmp want out
+	"$HELPER" pieces 5 <in | bloomdedup --csv -k2 >out
+	cmp want out
+	csv_model 0 in >want
+	bloomdedup --csv -k1 in >out
+	cmp want out
+}
+
+@test "records end at every distance from the end of a read" {
+	local shift
+	python3 -c '
+for i in range(30000):
+    print("\"a\n%d\",\"\"\"\",b" % (i % 20000))' >body
+	for shift in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+		{
+			printf '%*s\n' "$shift" '' | tr ' ' x
+			cat body
+		} >in
+		{
+			head -n1 in
+			head -n40000 body
+		} >want
+		bloomdedup --csv -k1 in >out
+		cmp want out
+	done
+}
+
+@test "CR LF ends a record, as RFC 4180 has it" {
+	printf 'x,a\r\ny,"a"\r\nz,b\r\n' | bloomdedup --csv -k2 >out
+	printf 'x,a\r\nz,b\r\n' | cmp - out
+	random_csv 5000 5 '\r\n' >in
+	csv_model 1 in >want
+	bloomdedup --csv -k2 in >out
+	cmp want out
+}
+
+@test "--strip-cr makes CR LF and LF the same" {
+	printf 'x,a\r\ny,"a"\nz,"a"\r\nw,a\n' |
+		bloomdedup --csv --strip-cr -k2 >out
+	printf 'x,a\r\n' | cmp - out
+}
+
+@test "a quote inside of a plain field is an ordinary byte" {
+	printf 'a"b,1\na"b",2\na"\n"b",3\n"b,""\n",4\n "q\nr",5\n' >in
+	bloomdedup --csv -k1 in >out
+	cmp in out
+	printf '5" nails,x\n5" nails,y\n6" nails,"x"\n' | bloomdedup --csv -k1 >out
+	printf '5" nails,x\n6" nails,"x"\n' | cmp - out
+}
+
+@test "what follows a closing quote makes a difference" {
+	printf '"a"b\n"a"c\n"a"\n' >in
+	bloomdedup --csv -k1 in >out
+	cmp in out
+	bloomdedup --csv -k 1,2 in >out
+	cmp in out
+}
+
+@test "a quote that is never closed: all up to the end of the file is one record" {
+	printf 'a,1\n"b,2\nc,3\n' >in
+	bloomdedup --csv -k1 in >out
+	cmp in out
+	bloomdedup --csv -k1 -f filter in >out
+	bloomdedup -f filter out >again
+	[ ! -s again ]
+	printf '"' | bloomdedup --csv -k1 >out
+	printf '"\n' | cmp - out
+	printf 'a,"b\nc' | bloomdedup --csv -k2 >out
+	printf 'a,"b\nc\n' | cmp - out
+}
+
+@test "the file after one with a quote that is never closed begins anew" {
+	printf 'a,1\n"b,2\nc,3\n' >in
+	python3 -c '
+for i in range(60000):
+    print("\"d\n%d\",a\nb" % i)' >next
+	[ "$(wc -c <next)" -gt 600000 ]
+	bloomdedup --csv -k1 next >want
+	[ "$(wc -l <want)" -eq 120001 ]
+	bloomdedup --csv -k1 in next >out
+	cat in want | cmp - out
+}
+
+@test "a huge record of quotes, never closed" {
+	perl -e 'print "\"", "x\"\"\n" x 1000000, "y"' >in
+	bloomdedup --csv -k1 in >out
+	{
+		cat in
+		echo
+	} | cmp - out
+}
+
+@test "a last record without an end gets one" {
+	printf 'a,1\n"b\nc",2' | bloomdedup --csv -k1 >out
+	printf 'a,1\n"b\nc",2\n' | cmp - out
+	printf 'a,1\n"b",2\n"b"' | bloomdedup --csv -k1 >out
+	printf 'a,1\n"b",2\n' | cmp - out
+}
+
+@test "--csv with another separator" {
+	printf '"a;1";x\na;y\n"a;1";z\na;w\n' | bloomdedup --csv -t';' -k1 >out
+	printf '"a;1";x\na;y\n' | cmp - out
+	printf 'a\t"1\t2"\nb\t"1\t2"\n' | bloomdedup --csv -t '\t' -k2 >out
+	printf 'a\t"1\t2"\n' | cmp - out
+	fails 2 --field-separator bloomdedup --csv -k1 -t '"'
+}
+
+@test "--csv with -z: records end in NUL, and lines in fields need no quotes" {
+	printf 'a,"1\0002"\0b,"1\0002"\0c\nd,e\0f,"e"\0' |
+		bloomdedup --csv -z -k2 >out
+	printf 'a,"1\0002"\0c\nd,e\0' | cmp - out
+}
+
+@test "--csv without -k compares whole records" {
+	printf 'a,"1\n2"\na,"1\n3"\na,"1\n2"\n' | bloomdedup --csv >out
+	printf 'a,"1\n2"\na,"1\n3"\n' | cmp - out
+}
+
+@test "-s, -w, -i and --trim work on the value of the field" {
+	printf 'x,"Abc"\ny,aBd\nz,"ab"\nw,"""b"\n' |
+		bloomdedup --csv -k2 -w2 -i >out
+	printf 'x,"Abc"\nw,"""b"\n' | cmp - out
+	printf 'x,"abc"\ny,qbc\n' | bloomdedup --csv -k2 -s1 >out
+	printf 'x,"abc"\n' | cmp - out
+	printf '  "a",1\n"a",2\n' | bloomdedup --csv --trim -k1 >out
+	printf '  "a",1\n' | cmp - out
+}
+
+@test "the filter keeps --csv in mind" {
+	printf 'a,"1\n2"\n' | bloomdedup -f filter --csv -k2 >/dev/null
+	printf 'b,"1\n2"\nc,"1\n3"\n' | bloomdedup -f filter >out
+	printf 'c,"1\n3"\n' | cmp - out
+	printf 'b,"1\n2"\nc,"1\n4"\n' | bloomdedup check -f filter >out
+	printf 'b,"1\n2"\n' | cmp - out
+	bloomdedup -f filter --csv -t, -k2 </dev/null
+	fails 2 --field-separator bloomdedup -f filter -t';' </dev/null
+}
+
+@test "a record comes out at once, not before its quote is closed" {
+	mkfifo pipe
+	bloomdedup --csv -k1 <pipe >out &
+	exec 7>pipe
+	printf 'a,1\n"b\n' >&7
+	until_true has_bytes 4 out
+	printf 'c",2\n' >&7
+	until_true has_bytes 11 out
+	exec 7>&-
+	wait $!
+	printf 'a,1\n"b\nc",2\n' | cmp - out
+}
+
+@test "-s and -w with several fields count what the fields say, no quotes" {
+	printf 'abc,1\nxbd,2\n' >in
+	bloomdedup --csv -k1,2 -w1 in | cmp - in
+	printf 'abc,1\nabd,2\n"abx",3\nay,1\n' |
+		bloomdedup --csv -k1,2 -w2 >out
+	printf 'abc,1\nay,1\n' | cmp - out
+	# the comma between two fields counts, quotes don't
+	printf 'ab,"1""x",8\n"yb","1""y",9\nab,"1x",8\n' |
+		bloomdedup --csv -k1,2 -s1 -w4 >out
+	printf 'ab,"1""x",8\nab,"1x",8\n' | cmp - out
+	printf '"a""",b\n"c""",b\n"a"x,b\n' |
+		bloomdedup --csv -k1-2 -s1 >out
+	printf '"a""",b\n"a"x,b\n' | cmp - out
+}
+
+@test "a filter of 0.1.0 that counted quotes is refused, with the reason" {
+	bloomdedup create -n 100 --csv -k1,2 -w3 -s1 seen
+	bloomdedup info seen | grep -q ', 3 bytes from byte 2 on'
+	cp seen old
+	text=$'key=1-2\nfield-separator=2c\ncsv\nskip-chars=1\ncheck-chars=3\n'
+	"$HELPER" poke old 84 "$(printf %02x ${#text})"
+	"$HELPER" poke old 320 "$(printf %s "$text" | od -An -v -tx1 |
+		tr -d ' \n')"
+	"$HELPER" fix-crc old
+	fails 3 'old: made by bloomdedup 0.1.0 with --csv' bloomdedup -f old in
+	fails 3 'make a new filter' bloomdedup check -f old in
+	fails 3 'old: made by bloomdedup 0.1.0' bloomdedup create --like=old new
+	# what the options say is told in their words
+	fails 2 'made with --skip-chars=1, which contradicts --skip-chars=2' \
+		bloomdedup -f seen -s2 in
+	bloomdedup -f seen -s1 -w3 /dev/null
+}
+
+@test "a byte order mark doesn't hide the first quoted field" {
+	printf '\xef\xbb\xbf"a,b",1\n"a,b",2\na,3\n' |
+		bloomdedup --csv -k1 >out
+	printf '\xef\xbb\xbf"a,b",1\na,3\n' | cmp - out
+	printf '\xef\xbb\xbf"a\nb",1\n"a\nb",2\n' |
+		bloomdedup --csv -k1 >out
+	printf '\xef\xbb\xbf"a\nb",1\n' | cmp - out
+	# elsewhere, and without fields, it is data
+	printf 'a,\xef\xbb\xbfb\na,b\n' >in
+	bloomdedup --csv -k2 in | cmp - in
+	printf '\xef\xbb\xbfa\na\n' >in
+	bloomdedup --csv in | cmp - in
+}
+
+@test "a quote that is never closed is told, with its record and line" {
+	printf 'a,b\n"c\nc",d\nx,y"\ne,"f\ng,h\ni,j\n' >open.csv
+	bloomdedup --csv -k1 open.csv >out 2>err
+	cmp open.csv out
+	echo 'bloomdedup: open.csv: the quote that opens in record 4 (line 5) is never closed: all from there to the end of the file is one record' |
+		cmp - err
+	# each file by itself, and none that is closed
+	printf '"a\n","b"\n"""\n"\n' >closed.csv
+	bloomdedup --csv -k1 closed.csv open.csv closed.csv >out 2>err
+	[ "$(cat err)" = "$(bloomdedup --csv open.csv 2>&1 >/dev/null)" ]
+	printf '"' | bloomdedup --csv -k1 2>err >out
+	grep -q 'standard input: the quote that opens in record 1 (line 1)' err
+	# lines have no quotes
+	bloomdedup -k1 -t, open.csv 2>err >out
+	[ ! -s err ]
+	# far behind much data, in blocks of any length
+	{ seq 100000 | sed 's/.*/&,"x ""&"/'; printf 'a,"b\nc\n'; } >large
+	bloomdedup --csv -k1 large 2>err >out
+	grep -q 'record 100001 (line 100001)' err
+}
+
+@test "--max-record bounds what a record takes, and says where it begins" {
+	{ printf 'a,1\nb,"2\n'; yes 'c,3' | head -c 3000000; } >open.csv
+	printf 'd,4\n' >other.csv
+	run -3 --separate-stderr bloomdedup --csv -k1 --max-record=1M \
+		open.csv other.csv
+	[ "$output" = $'a,1\nd,4' ]
+	[ "$stderr" = 'bloomdedup: open.csv: the quote that opens in record 2 (line 2) is not closed within 1.0 MiB, which --max-record allows' ]
+	{ printf 'a,1\n'; yes b | head -c 3000000 | tr -d '\n'; echo; } >long.csv
+	run -3 --separate-stderr bloomdedup --csv -k1 --max-record=1M long.csv
+	[ "$output" = a,1 ]
+	[ "$stderr" = 'bloomdedup: long.csv: record 2 (line 2) is larger than the 1.0 MiB that --max-record allows' ]
+	# what is as large but many records passes, and lines do
+	yes '"a,b",c' | head -c 3000000 >many.csv
+	bloomdedup --csv -k1 --max-record=1M many.csv >/dev/null
+	bloomdedup --max-record=1M -k1 long.csv | cmp - long.csv
+	fails 2 --max-record bloomdedup --csv --max-record=0 many.csv
+}

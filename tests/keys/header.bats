@@ -1,0 +1,160 @@
+# --csv --header: columns by name. Python's csv module is the model.
+load ../common
+
+@test "columns are found by name, in each file anew" {
+	printf 'id,name\n1,a\n2,b\n' >one.csv
+	printf 'name,x,id\nb,-,7\nc,-,8\n' >two.csv
+	bloomdedup --csv --header -k name one.csv two.csv >out
+	printf 'id,name\n1,a\n2,b\nc,-,8\n' | cmp - out
+	# two columns, in the order of the list and not of the file
+	printf 'name,id\na,1\nb,3\n' >three.csv
+	bloomdedup --csv --header -k id,name one.csv three.csv >out
+	printf 'id,name\n1,a\n2,b\nb,3\n' | cmp - out
+	# a name and a number: field 1 is another one here
+	bloomdedup --csv --header -k 1,name one.csv three.csv >out
+	printf 'id,name\n1,a\n2,b\na,1\nb,3\n' | cmp - out
+	# numbers alone are numbers, as without names
+	bloomdedup --csv --header -k 2 one.csv one.csv | cmp - one.csv
+	bloomdedup --csv --header -k 1- one.csv one.csv | cmp - one.csv
+}
+
+@test "names may be quoted, in the list and in the file" {
+	printf '\xef\xbb\xbf"a,b",2,"c""d","2-4"\r\n1,2,3,4\r\n1,2,3,5\r\n1,2,4,4\r\n' >in
+	bloomdedup --csv --header -k '"a,b"' in | wc -l | grep -qx 2
+	bloomdedup --csv --header -k 'c"d' in | wc -l | grep -qx 3
+	bloomdedup --csv --header -k '"c""d"' in | wc -l | grep -qx 3
+	bloomdedup --csv --header -k '"2-4"' in | wc -l | grep -qx 3
+	bloomdedup --csv --header -k '"2"' in | wc -l | grep -qx 2
+	printf 'x;y\n1;2\n3;2\n' |
+		bloomdedup --csv --header -t ';' -k y | wc -l | grep -qx 2
+	printf '"a\nb",c\n1,"2\n"\n3,"2\n"\n' |
+		bloomdedup --csv --header -k c >out
+	printf '"a\nb",c\n1,"2\n"\n' | cmp - out
+}
+
+@test "a name that a file lacks, or has twice, fails that file alone" {
+	printf 'id,name\n1,a\n' >one.csv
+	printf 'id,Name\n2,b\n' >other.csv
+	printf 'name,name\n3,c\n' >twice.csv
+	printf 'name\nd\n' >last.csv
+	run -3 --separate-stderr bloomdedup --csv --header -k name other.csv \
+		one.csv twice.csv last.csv
+	[ "$output" = $'id,name\n1,a\nd' ]
+	[ "${stderr_lines[0]}" = "bloomdedup: other.csv: its header has no column 'name'" ]
+	[ "${stderr_lines[1]}" = "bloomdedup: twice.csv: its header has more than one column 'name': give its number" ]
+	[ "${#stderr_lines[@]}" -eq 2 ]
+}
+
+@test "the header is printed once, and never remembered" {
+	printf 'id,name\n1,a\n1,a\n' >in
+	bloomdedup -f seen --csv --header -k id --duplicates=dropped in in >out
+	printf 'id,name\n1,a\n' | cmp - out
+	printf '1,a\n1,a\n1,a\n' | cmp - dropped
+	# a line like it is a line, and was never seen
+	printf 'id,name\nid,name\nid,name\n' >like
+	bloomdedup -f seen like >out
+	printf 'id,name\nid,name\n' | cmp - out
+	# it opens each output, even if nothing is new
+	bloomdedup -f seen in | cmp - <(echo id,name)
+	bloomdedup check -f seen in | cmp - in
+	bloomdedup -d -f seen in >out
+	printf '1,a\n1,a\n' | cmp - out
+	bloomdedup --stats=json -f seen in 2>&1 >out | grep -q '"read": 2, "new": 0'
+	run -1 --separate-stderr bloomdedup -q -f seen in
+	[ -z "$output" ]
+	# but not where it continues a file
+	printf 'id,name\n5,e\n' >more
+	bloomdedup -f seen more >>all
+	bloomdedup -f seen in more <(printf 'id,name\n6,f\n') >>all
+	printf 'id,name\n5,e\n6,f\n' | cmp - all
+	bloomdedup -f seen /dev/null >out
+	[ ! -s out ]
+}
+
+@test "the filter keeps names as names" {
+	printf 'id,a b\n1,x\n' >in
+	bloomdedup -f seen --csv --header -k '"a b",001,"7"' in >out 2>err || [ "$?" -eq 3 ]
+	bloomdedup info seen | grep -qF 'columns a b,1,"7" of CSV with a header'
+	bloomdedup create -n 100 --csv --header -k $'a\nb' other
+	bloomdedup info other | grep -qF 'column a\x0ab of CSV'
+	fails 2 'made with --key=a b,1,"7", which contradicts --key=id' \
+		bloomdedup -f seen -k id in
+	fails 2 'contradicts --key=1' bloomdedup -f seen -k 1 in
+	bloomdedup create -n 100 --csv -k1 plain
+	fails 2 'no --header, which contradicts --header' \
+		bloomdedup -f plain --header in
+	fails 2 'made with --key=1, which contradicts --key=id' \
+		bloomdedup -f plain -k id in
+	fails 2 '--header is for --csv' bloomdedup --header in
+	fails 2 '--header names of columns' bloomdedup --csv -k id in
+	fails 2 'one list only' bloomdedup --csv --header -k id -k name in
+	for list in '' 0 a,0 a,-; do
+		fails 2 --key bloomdedup --csv --header -k "$list" in
+	done
+}
+
+@test "random tables: the same lines as by Python, with any number of threads" {
+	python3 - <<-'PYTHON'
+		import csv, random
+		random.seed(8)
+		seen, want = set(), None
+		for name in ("a.csv", "b.csv", "c.csv"):
+		    columns = ["id", "na,me", 'q"', "", "x"]
+		    random.shuffle(columns)
+		    with open(name, "w", newline="") as file:
+		        writer = csv.writer(file, lineterminator="\n",
+		            quoting=csv.QUOTE_NONNUMERIC if name == "b.csv" else
+		            csv.QUOTE_MINIMAL)
+		        writer.writerow(columns)
+		        for _ in range(20000):
+		            writer.writerow([random.choice(("", "a", 'b"', "c\n",
+		                "d,", str(random.randrange(50)))) for _ in columns])
+		    raw = []
+		    def lines():
+		        for line in open(name, newline="\n"):
+		            raw.append(line)
+		            yield line
+		    for number, row in enumerate(csv.reader(lines())):
+		        text = "".join(raw)
+		        raw.clear()
+		        key = tuple(row[columns.index(c)] for c in ('q"', "id", "na,me"))
+		        if number == 0:
+		            want = want or open("want", "w", newline="")
+		            want.write(text if name == "a.csv" else "")
+		        elif key not in seen:
+		            seen.add(key)
+		            want.write(text)
+		want.close()
+	PYTHON
+	for threads in 1 3; do
+		bloomdedup -j "$threads" --csv --header -k 'q",id,"na,me"' \
+			a.csv b.csv c.csv >out
+		cmp want out
+	done
+}
+
+@test "the second reader finds the same columns" {
+	python3 - >in <<-'PYTHON'
+		import random
+		random.seed(9)
+		print('\ufeffid,"na,me",x\r')
+		for _ in range(2000):
+		    print(",".join(random.choice(("", "a", "A", '"a,"', '"a""\n"', "b"))
+		        for _ in range(random.randint(1, 4))) + random.choice(("", "\r")))
+	PYTHON
+	head -n 40 in >some
+	while read -r options; do
+		# shellcheck disable=SC2086 # words
+		bloomdedup create -n 1000 --force --csv --header $options seen
+		bloomdedup add -f seen some
+		bloomdedup check -f seen in | tail -n +2 >ours
+		python3 "$ROOT/tests/format/reader.py" seen <in >theirs
+		cmp ours theirs
+	done <<-'END'
+		-k id
+		-k x,id
+		-k "na,me",1,x -s 1 -w 2 -i
+		-k 2
+		-k x,2 --trim
+	END
+}

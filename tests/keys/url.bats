@@ -1,0 +1,170 @@
+# --url: URLs by their normal form, RFC 3986.
+load ../common
+
+# same A B: are they one line under --url and these options?
+same() {
+	[ "$(printf '%s\n%s\n' "$1" "$2" | bloomdedup --url "${@:3}" 2>/dev/null |
+		wc -l)" -eq 1 ]
+}
+
+@test "the spellings of the table are the same, differ, or are no URLs" {
+	local kind a b count=0
+	while IFS=$'\t' read -r kind a b; do
+		case $kind in
+		=) same "$a" "$b" ;;
+		!) run ! same "$a" "$b" ;;
+		-) [ "$(printf '%s\n%s\n' "$a" http://a | bloomdedup --url 2>&1 \
+			>/dev/null)" = 'bloomdedup: line 1 is not a URL, and was compared whole' ] ;;
+		*) continue ;;
+		esac || { echo "$kind $a $b"; return 1; }
+		count=$((count + 1))
+	done <"$ROOT/tests/keys/url.txt"
+	[ "$count" -gt 110 ]
+}
+
+@test "each line is printed as it came, the first of each address" {
+	printf 'HTTP://A:80\nhttp://a/\nhttp://a/#x\nfoo\nhttp://b\nfoo\n' |
+		bloomdedup --url >out 2>err
+	printf 'HTTP://A:80\nfoo\nhttp://b\n' | cmp - out
+	echo 'bloomdedup: 2 lines are not URLs, and were compared whole; the first is line 4' |
+		cmp - err
+}
+
+@test "--url-ignore leaves out parameters by name" {
+	same 'http://a/?utm_source=x&id=1&gclid=y' 'http://a/?id=1' \
+		--url-ignore='utm_*,gclid'
+	same 'http://a/?utm_source=x' 'http://a/' --url-ignore='utm_*'
+	same 'http://a/?utm_source=x#y' 'http://a' --url-ignore='utm_*'
+	same 'http://a/?%75tm_a' 'http://a/' --url-ignore='utm_*'
+	same 'http://a/?a[]=1&a%5b%5D' 'http://a/' --url-ignore='a[]'
+	same 'http://a/?a=1' 'http://a/' --url-ignore='*'
+	same 'http://a/?xaybz=1&c' 'http://a/?c' --url-ignore='x*y*z'
+	same 'http://a/?b&a&b=2' 'http://a/?a' --url-ignore='b'
+	run ! same 'http://a/?id=1' 'http://a/?id=2' --url-ignore='i,d,id_*'
+	run ! same 'http://a/?utm=1' 'http://a/' --url-ignore='utm_*'
+	run ! same 'http://a/?xaybzc=1' 'http://a/' --url-ignore='x*y*z'
+	run ! same 'http://a/?ID=1' 'http://a/' --url-ignore='id'
+	run ! same 'http://a/?' 'http://a/' --url-ignore='id'
+	run ! same 'http://a/?&' 'http://a/?' --url-ignore='id'
+	run ! same 'http://a/?b=id' 'http://a/?b' --url-ignore='id'
+	for list in '' , a, ,a a,,b a=b 'a&b' $'a\nb' %zz; do
+		fails 2 --url-ignore bloomdedup --url --url-ignore="$list"
+	done
+	fails 2 'add --url' bloomdedup --url-ignore=a
+}
+
+@test "--url-sort ignores the order of names, not of values of one name" {
+	same 'http://a/?b=1&a=2' 'http://a/?a=2&b=1' --url-sort
+	same 'http://a/?b&a=2&c=%41&a=1' 'http://a/?a=2&a=1&b&c=A' --url-sort
+	same 'http://a/?a-=1&a=2' 'http://a/?a=2&a-=1' --url-sort
+	same 'http://a/?b&&a' 'http://a/?&a&b' --url-sort
+	same 'http://a/?c&x&b&a' 'http://a/?x&a&b&c' --url-sort --url-ignore=x
+	run ! same 'http://a/?a=2&a=1' 'http://a/?a=1&a=2' --url-sort
+	run ! same 'http://a/?b&a' 'http://a/?a&b'
+	# against a model
+	python3 - >in <<-'PYTHON'
+		import random
+		random.seed(5)
+		for _ in range(3000):
+		    print("http://a/?" + "&".join(random.choice("abc") +
+		        random.choice(("", "=", "=1", "=2")) for _ in
+		        range(random.randint(1, 5))))
+	PYTHON
+	bloomdedup --url --url-sort in >out
+	python3 - >want <<-'PYTHON'
+		seen = set()
+		for line in open("in"):
+		    query = line.rstrip("\n").partition("?")[2].split("&")
+		    key = tuple(sorted(query, key=lambda p: p.partition("=")[0]))
+		    if key not in seen:
+		        print(line, end="")
+		    seen.add(key)
+	PYTHON
+	cmp want out
+	fails 2 'add --url' bloomdedup --url-sort
+}
+
+@test "addresses of 100 KB, and of a million parameters" {
+	long=$(head -c 100000 /dev/zero | tr '\0' a)
+	printf 'HTTP://a/%s/../%s\nhttp://a/%s\nhttp://a/%sb\n' \
+		"$long" "$long" "$long" "$long" >in
+	[ "$(bloomdedup --url in | wc -l)" -eq 2 ]
+	for order in '' -r; do
+		printf 'http://a/?'
+		seq 1000000 | sort $order | tr '\n' '&'
+		echo
+	done >in
+	[ "$(bloomdedup --url --url-sort in | wc -l)" -eq 1 ]
+	[ "$(bloomdedup --url in | wc -l)" -eq 2 ]
+	perl -e 'print "http://a", "/b/.." x 30000, "\n", "http://a/\n"' |
+		bloomdedup --url >out
+	[ "$(wc -l <out)" -eq 1 ]
+}
+
+@test "any bytes are a line, and NUL and control bytes no part of a URL" {
+	printf 'http://a/\0\nhttp://a/\0\nhttp://a/\1\nhttp://a/\177\n' |
+		bloomdedup --url 2>err >out
+	printf 'http://a/\0\nhttp://a/\1\nhttp://a/\177\n' | cmp - out
+	grep -q '4 lines are not URLs' err
+	head -c 300000 /dev/urandom >in
+	echo >>in
+	bloomdedup --url in 2>err | cmp - <(bloomdedup in)
+}
+
+@test "the URL may be a field, and several of CSV" {
+	printf 'a,HTTP://B\nc,http://b/\n' | bloomdedup --url -t, -k2 >out
+	printf 'a,HTTP://B\n' | cmp - out
+	printf '"HTTP://B","x"\nhttp://b/,x\nhttp://b/,y\n"http://b/?""",x\nhttp://b/?%%22,x\n' |
+		bloomdedup --url --csv -k1,2 >out 2>err
+	printf '"HTTP://B","x"\nhttp://b/,y\n"http://b/?""",x\n' | cmp - out
+	[ ! -s err ]
+	# what the other options cut is the normal form
+	printf 'HTTP://abc\nhttp://abd\nhttp://b\n' |
+		bloomdedup --url -w 9 >out
+	printf 'HTTP://abc\nhttp://b\n' | cmp - out
+	printf '%s\n' HTTP://a/B http://a/b | bloomdedup --url -i >out
+	echo HTTP://a/B | cmp - out
+	fails 2 'one field' bloomdedup --url -k1,2
+}
+
+@test "the filter keeps it, and info says so" {
+	bloomdedup create -n 100 --url --url-sort --url-ignore='b,utm_*' seen
+	bloomdedup info seen | grep -qF 'as a URL without the parameters b,utm_*, with its parameters in any order'
+	printf 'http://a?d&c\nhttp://a/?c&d&b\n' | bloomdedup -f seen >out
+	echo 'http://a?d&c' | cmp - out
+	echo 'HTTP://A/?c&d' | bloomdedup check -f seen | grep -q A
+	fails 2 'made with --url-ignore=b,utm_*, which contradicts --url-ignore=b' \
+		bloomdedup -f seen --url-ignore=b
+	bloomdedup create -n 100 plain
+	fails 2 'no --url, which contradicts --url' bloomdedup -f plain --url
+}
+
+@test "--strict-keys stops before the first line that is no URL" {
+	printf 'http://a\nhttp://b\nfoo\nhttp://c\n' >in
+	run -3 --separate-stderr bloomdedup -f seen --url --strict-keys in
+	[ "$output" = $'http://a\nhttp://b' ]
+	[ "$stderr" = 'bloomdedup: line 3 is not a URL, which --strict-keys does not allow' ]
+	bloomdedup check -v -f seen in >out 2>/dev/null
+	printf 'foo\nhttp://c\n' | cmp - out
+	# far behind, with several threads, in the second file
+	seq -f 'http://a/%.0f' 30000 >many
+	for threads in 1 2 4; do
+		run -3 --separate-stderr bloomdedup -j "$threads" --url \
+			--strict-keys many in
+		[ "${#lines[@]}" -eq 30002 ]
+		[[ $stderr == *'line 30003 is not a URL'* ]]
+	done
+}
+
+@test "--stats counts lines that are no URLs" {
+	printf 'http://a\nfoo\nbar\n' | bloomdedup --url --stats=json 2>err >out
+	grep -q '"not_urls": 2' err
+	printf 'http://a\nfoo\n' | bloomdedup --url --stats 2>err >out
+	grep -qE '^not a URL +1$' err
+	# by several threads, in order
+	{ seq -f 'http://a/%.0f' 20000; seq 20000; } >in
+	for threads in 1 3; do
+		bloomdedup -j "$threads" --url in 2>err >out
+		grep -qF '20,000 lines are not URLs, and were compared whole; the first is line 20,001' err
+	done
+}

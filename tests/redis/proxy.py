@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""A proxy that breaks connections where a test wants it.
+
+proxy.py [--cut-sent N] [--cut-received N] [--delay MS] [--times T]
+    [--waitaof N] PORT FILE
+
+Listens at a free port, which is written to FILE, and connects to PORT. After N
+bytes from clients (--cut-sent) or from the server (--cut-received), counted
+over all connections, the connection that is at it is reset, T times (1 by
+default; each time after N more bytes). What is beyond the N-th byte is not
+passed on. --delay holds back each piece of data in both directions.
+
+--waitaof is for servers before 7.2, which don't know WAITAOF: the server is
+asked for the reply that a newer one gives when N disks have all data (0 or 1).
+"""
+import argparse
+import asyncio
+import os
+import socket
+import struct
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--cut-sent", type=int)
+parser.add_argument("--cut-received", type=int)
+parser.add_argument("--delay", type=float, default=0)
+parser.add_argument("--times", type=int, default=1)
+parser.add_argument("--waitaof", type=int)
+parser.add_argument("port", type=int)
+parser.add_argument("file")
+args = parser.parse_args()
+
+left = {"sent": args.cut_sent, "received": args.cut_received}
+times = args.times
+
+
+def command(*words):
+    return b"*%d\r\n" % len(words) + b"".join(
+        b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+
+
+WAITAOF = command(b"WAITAOF", b"1", b"0", b"10000")
+
+
+async def read_some(direction, source):
+    """What has come, with another command in place of WAITAOF."""
+    data = await source.read(65536)
+    if direction == "received" or args.waitaof is None:
+        return data
+    # It may have come in parts. Nothing else that is sent begins like it.
+    while any(data.endswith(WAITAOF[:n]) for n in range(12, len(WAITAOF))):
+        data += await source.read(65536)
+    return data.replace(WAITAOF, command(
+        b"EVAL", b"return {%d,0}" % args.waitaof, b"0"))
+
+
+def reset(writer):
+    """Close at once, so that the other side sees ECONNRESET."""
+    sock = writer.get_extra_info("socket")
+    if sock is not None:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                        struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+async def deliver(queue, to):
+    loop = asyncio.get_running_loop()
+    while True:
+        due, data = await queue.get()
+        pause = due - loop.time()
+        if pause > 0:
+            await asyncio.sleep(pause)
+        if data is None:
+            to.close()
+            return
+        to.write(data)
+
+
+async def pump(direction, source, to, back):
+    global times
+    loop = asyncio.get_running_loop()
+    queue = asyncio.Queue()
+    task = asyncio.create_task(deliver(queue, to)) if args.delay else None
+    try:
+        while True:
+            data = await read_some(direction, source)
+            cut = False
+            if left[direction] is not None and times > 0:
+                if len(data) >= left[direction]:
+                    data = data[:left[direction]]
+                    cut = True
+                else:
+                    left[direction] -= len(data)
+            if task is not None:
+                queue.put_nowait((loop.time() + args.delay / 1000,
+                                  data or None))
+            elif data:
+                to.write(data)
+                await to.drain()
+            if cut:
+                times -= 1
+                left[direction] = {"sent": args.cut_sent,
+                                   "received": args.cut_received}[direction]
+                await asyncio.sleep(0.001)
+                reset(to)
+                reset(back)
+                return
+            if not data:
+                if task is None:
+                    to.close()
+                return
+    except (ConnectionError, OSError):
+        reset(to)
+        reset(back)
+
+
+async def serve(reader, writer):
+    try:
+        server = await asyncio.open_connection("127.0.0.1", args.port)
+    except OSError:
+        reset(writer)
+        return
+    await asyncio.gather(pump("sent", reader, server[1], writer),
+                         pump("received", server[0], writer, server[1]))
+
+
+async def main():
+    listener = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = listener.sockets[0].getsockname()[1]
+    with open(args.file + ".new", "w", encoding="ascii") as file:
+        file.write(str(port))
+    os.rename(args.file + ".new", args.file)
+    async with listener:
+        await listener.serve_forever()
+
+asyncio.run(main())

@@ -1,0 +1,24 @@
+# A run in the background on $URL/seen, which gets its lines one by one.
+
+# begin [OPTION]...: a run with $URL/seen that reads what `say` gives it
+begin() {
+	rm -f in.fifo
+	mkfifo in.fifo
+	"$BLOOMDEDUP" -f "$URL/seen" "$@" <in.fifo >out 2>err 3>&- &
+	RUN=$!
+	exec 9>in.fifo
+}
+
+# say LINE...: to the run; it has read and printed them afterwards
+say() {
+	printf '%s\n' "$@" >&9
+	until_true grep -qx -- "${!#}" out
+}
+
+# end [STATUS]: the run ends, with this status (0)
+end() {
+	local status=0
+	exec 9>&-
+	wait "$RUN" || status=$?
+	[ "$status" -eq "${1:-0}" ]
+}

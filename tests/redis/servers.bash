@@ -1,0 +1,158 @@
+# Redis servers of the tests' own, on free ports of the loopback interface, in
+# folders that go with the test. Loaded after common.bash.
+#
+# REDIS_SERVER and REDIS_CLI name others than those that are installed.
+
+if ! command -v redis-server >/dev/null; then
+	: "${REDIS_SERVER:=$(command -v valkey-server || true)}"
+	: "${REDIS_CLI:=$(command -v valkey-cli || true)}"
+fi
+: "${REDIS_SERVER:=$(command -v redis-server || true)}"
+: "${REDIS_CLI:=$(command -v redis-cli || true)}"
+
+redis-server() {
+	"$REDIS_SERVER" "$@"
+}
+
+redis-cli() {
+	"$REDIS_CLI" "$@"
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	need_redis
+}
+
+need_redis() {
+	unset REDISCLI_AUTH
+	[ -n "$REDIS_SERVER" ] && [ -n "$REDIS_CLI" ] ||
+		skip "needs redis-server and redis-cli"
+	bloomdedup --version | grep -q redis || skip "built without redis"
+}
+
+teardown() {
+	local file
+	for file in "$BATS_TEST_TMPDIR"/*.pid "$BATS_TEST_TMPDIR"/*/*.pid; do
+		if [ -s "$file" ]; then
+			kill -CONT "$(cat "$file")" 2>/dev/null || true
+			kill -KILL "$(cat "$file")" 2>/dev/null || true
+		fi
+	done
+}
+
+# cli ARGUMENT...: redis-cli for the server at $PORT
+cli() {
+	redis-cli -p "$PORT" "$@"
+}
+
+# free_port: one that nothing listens at. A cluster's node needs 10000 more, and
+# both are below those that the kernel gives to connections (32768 and up).
+free_port() {
+	local port
+	while :; do
+		port=$((10000 + RANDOM % 12000))
+		if ! (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+			echo "$port"
+			return
+		fi
+	done
+}
+
+# start_on PORT [OPTION]...: a server at this port
+start_on() {
+	local port=$1
+	shift
+	mkdir -p "server-$port"
+	redis-server --port "$port" --bind 127.0.0.1 --save '' --appendonly no \
+		--dir "$PWD/server-$port" --pidfile "$PWD/server-$port/redis.pid" \
+		--daemonize yes "$@" >"server-$port/start" 2>&1 3>&- 9>&- ||
+		return 1
+	until_true answers "$port"
+}
+
+# Also a server that wants a password, or loads, answers.
+answers() {
+	redis-cli -p "$1" ping 2>/dev/null | grep -q .
+}
+
+# start [OPTION]...: a server; sets PORT and URL
+start() {
+	local try
+	for try in 1 2 3 4 5; do
+		PORT=$(free_port)
+		URL=redis://127.0.0.1:$PORT
+		if start_on "$PORT" "$@"; then
+			return 0
+		fi
+	done
+	echo "redis-server does not start"
+	return 1
+}
+
+# knows_waitaof: does the server at $PORT?
+knows_waitaof() {
+	! cli waitaof 0 0 0 | grep -q 'unknown command'
+}
+
+# stop [PORT]: kill a server at once
+stop() {
+	local port=${1:-$PORT}
+	kill -KILL "$(cat "server-$port/redis.pid")"
+	while kill -0 "$(cat "server-$port/redis.pid")" 2>/dev/null; do
+		sleep 0.01
+	done
+	rm "server-$port/redis.pid"
+}
+
+# start_cluster: three nodes; sets PORTS, and PORT and URL of the first
+start_cluster() {
+	local i
+	PORTS=()
+	for i in 1 2 3; do
+		start --cluster-enabled yes --cluster-node-timeout 1000 "$@" ||
+			return 1
+		PORTS+=("$PORT")
+	done
+	redis-cli --cluster create "${PORTS[@]/#/127.0.0.1:}" --cluster-yes \
+		>cluster.out 2>&1 || { cat cluster.out; return 1; }
+	PORT=${PORTS[0]}
+	URL=redis://127.0.0.1:$PORT
+	for i in "${PORTS[@]}"; do
+		until_true cluster_is_ok "$i"
+	done
+}
+
+cluster_is_ok() {
+	redis-cli -p "$1" cluster info | grep -q 'cluster_state:ok'
+}
+
+# start_proxy [OPTION]...: in front of the server at $PORT; sets PROXY (its
+# port) and PROXY_PID. tests/redis/proxy.py has the options.
+start_proxy() {
+	rm -f proxy.port
+	python3 "$ROOT/tests/redis/proxy.py" "$@" "$PORT" proxy.port \
+		>proxy.out 2>&1 3>&- &
+	PROXY_PID=$!
+	echo "$PROXY_PID" >proxy.pid
+	until_true test -s proxy.port
+	PROXY=$(cat proxy.port)
+}
+
+stop_proxy() {
+	kill -KILL "$PROXY_PID" 2>/dev/null || true
+	wait "$PROXY_PID" 2>/dev/null || true
+	rm -f proxy.pid
+}
+
+# some_secret: so that filters on a server and in files are the same
+some_secret() {
+	[ -s secret ] || head -c 192 /dev/urandom >secret
+}
+
+# same_bits LOCATION FILE: the layers of a filter on a server are those of a
+# file, byte for byte.
+same_bits() {
+	rm -f same.bloom
+	bloomdedup merge -o same.bloom "$1" >/dev/null || return 1
+	cmp <(tail -c +12289 same.bloom) <(tail -c +12289 "$2")
+}

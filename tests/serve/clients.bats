@@ -1,0 +1,148 @@
+# serve: real clients of memcached, as a distribution has them. Those that are
+# in no package are in clients/, for `make check-clients`.
+load ../common
+load server
+
+# python MODULE SCRIPT [ARGUMENT]...: a Python that has the module, if one does.
+python() {
+	local module=$1 python
+	shift
+	for python in python3 /usr/bin/python3; do
+		if "$python" -c "import $module" 2>/dev/null; then
+			"$python" - "$@"
+			return
+		fi
+	done
+	skip "no Python with $module"
+}
+
+has_php() {
+	command -v php >/dev/null && php -m | grep -qx "$1" || skip "no php-$1"
+}
+
+@test "php-memcached: the snippet of the server before this one" {
+	has_php memcached
+	start_tcp
+	cat >test.php <<-'END'
+		<?php
+		$m = new Memcached();
+		$m->addServer('127.0.0.1', (int)$argv[1]);
+		function must($what, $got, $want) {
+			if ($got !== $want) {
+				echo "$what: "; var_dump($got); exit(1);
+			}
+		}
+		must('make', $m->add('test', '1000000|0.0001'), true);
+		must('make again', $m->add('test', '1000000|0.0001'), false);
+		must('set', $m->set('test', 'subkey'), true);
+		must('get', $m->get('test|subkey'), '1');
+		must('miss', $m->get('test|other'), false);
+		must('not found', $m->getResultCode(), Memcached::RES_NOTFOUND);
+		must('add', $m->add('test|new', 1), true);
+		must('add again', $m->add('test|new', 1), false);
+		must('not stored', $m->getResultCode(), Memcached::RES_NOTSTORED);
+		must('replace', $m->replace('test|new', 1), true);
+		must('multi', $m->getMulti(['test|subkey', 'test|x', 'test|new']),
+			['test|subkey' => '1', 'test|new' => '1']);
+		must('no filter', $m->set('nowhere', 'x'), false);
+		must('delete', $m->delete('test|new'), false);
+		$stats = array_values($m->getStats())[0];
+		must('get_misses', (int)$stats['get_misses'], 2);
+		must('version', count($m->getVersion()), 1);
+	END
+	php test.php "$PORT"
+}
+
+@test "php-memcache" {
+	has_php memcache
+	start_tcp
+	cat >test.php <<-'END'
+		<?php
+		$m = new Memcache();
+		$m->connect('127.0.0.1', (int)$argv[1]) or exit(2);
+		if (!$m->add('test', '1000000|0.0001')) exit(3);
+		if (!$m->set('test', 'subkey')) exit(4);
+		if ($m->get('test|subkey') !== '1') exit(5);
+		if ($m->get('test|other') !== false) exit(6);
+		if (!$m->add('test|new', 1)) exit(7);
+		if ($m->add('test|new', 1)) exit(8);
+		if (!isset($m->getStats()['curr_connections'])) exit(9);
+	END
+	php test.php "$PORT"
+}
+
+@test "pymemcache" {
+	start_tcp
+	python pymemcache "$PORT" "$SOCKET" <<-'END'
+		import sys
+		from pymemcache.client.base import Client, PooledClient
+		for address in ("127.0.0.1", int(sys.argv[1])), sys.argv[2]:
+		    m = Client(address, default_noreply=False)
+		    m.add("test", "1000000|0.0001")
+		    assert m.add("test", "1000000|0.0001") is False
+		    assert m.set("test", "subkey") is True
+		    assert m.get("test|subkey") == b"1"
+		    assert m.gets("test|subkey") == (b"1", b"0")
+		    assert m.get("test|other") is None
+		    new = "test|" + str(address)[:8].replace(" ", "_")
+		    assert m.add(new, "x") is True and m.add(new, "x") is False
+		    assert m.replace(new, "x") and not m.replace("test|no", "x")
+		    assert m.get_many(["test|subkey", "test|other", new]) == {
+		        "test|subkey": b"1", new: b"1"}
+		    m.set_many({"test|%d" % i: "x" for i in range(100)})
+		    assert len(m.get_many(["test|%d" % i for i in range(200)])) == 100
+		    assert m.stats()[b"curr_items"] == 1
+		    assert m.version()
+		    try:
+		        m.get("nowhere|x")
+		        sys.exit("no error")
+		    except Exception as error:
+		        assert "no such filter" in str(error), error
+		    quiet = Client(address, default_noreply=True)
+		    quiet.set("test|quiet", "x")
+		    assert quiet.get("test|quiet") == b"1"
+		assert m.delete("test") is True and m.delete("test") is False
+	END
+}
+
+@test "pylibmc" {
+	start_tcp
+	python pylibmc "$PORT" <<-'END'
+		import sys
+		import pylibmc
+		m = pylibmc.Client(["127.0.0.1:" + sys.argv[1]])
+		assert m.add("test", "1000000|0.0001")
+		assert m.set("test", "subkey")
+		assert m.get("test|subkey") == "1" or m.get("test|subkey") == b"1"
+		assert m.get("test|other") is None
+		assert m.add("test|new", "x") and not m.add("test|new", "x")
+		assert sorted(m.get_multi(["test|subkey", "test|x", "test|new"])) == [
+		    "test|new", "test|subkey"]
+		assert m.get_stats()[0][1]
+	END
+}
+
+@test "libmemcached's tools: memccapable for what exists here, memcstat, memcping" {
+	command -v memccapable >/dev/null || skip "no libmemcached-tools"
+	start_tcp
+	for what in version verbosity quit stat; do
+		memccapable -h 127.0.0.1 -p "$PORT" -a -T "ascii $what" >out 2>&1
+		cat out
+		grep -q "^ascii $what.*\[pass\]" out
+	done
+	memcping --servers="127.0.0.1:$PORT"
+	memcstat --servers="127.0.0.1:$PORT" >out
+	grep -q curr_connections out
+}
+
+@test "memcached-tool stats" {
+	tool=$(command -v memcached-tool || echo /usr/share/memcached/scripts/memcached-tool)
+	[ -e "$tool" ] || skip "no memcached-tool"
+	start_tcp
+	perl "$tool" "127.0.0.1:$PORT" stats >out
+	cat out
+	grep -qE '^ *get_hits +0' out
+	perl "$tool" "127.0.0.1:$PORT" settings >out
+	grep -qE '^ *maxconns +1024' out
+	perl "$tool" "127.0.0.1:$PORT" display
+}

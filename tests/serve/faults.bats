@@ -1,0 +1,235 @@
+# serve: killed, starved, cut short, and used by clients who mean no good.
+load ../common
+load server
+
+# memory: what the server has in memory, in kB, without the filters' files.
+memory() {
+	awk '/^RssAnon/ { print $2 }' "/proc/$SERVER/status"
+}
+
+# needs_memory_figures: skip where memory can't be told, or isn't what it is.
+needs_memory_figures() {
+	grep -q RssAnon /proc/self/status || skip "no RssAnon in /proc"
+	! is_sanitized || skip "the sanitizer takes more memory"
+}
+
+@test "killed at random under load: no filter is refused, all STORED is known" {
+	for ((round = 1; round <= $(short_or_long 8 200); round++)); do
+		start_server
+		[ -e folder/f.bloom ] || add_filter f '1000|1e-9'
+		"$BATS_TEST_DIRNAME/storm" "$SOCKET" f 8 "r$round" \
+			2>storm.err 3>&- &
+		storm=$!
+		# every other time at once, or before it listens
+		stores() { find . -name "r$round-*" -size +0 | grep -q .; }
+		((round % 2)) || until_true stores
+		sleep "0.$((RANDOM % 4))$((RANDOM % 10))"
+		stop_server -KILL || true
+		wait "$storm"
+		cat storm.err
+		[ ! -s storm.err ]
+		# there are none if it was killed before it listened
+		find . -name "r$round-*" -exec cat {} + >now
+		find . -name "r$round-*" -delete
+		all_known now folder/f.bloom
+		cat now >>stored
+	done
+	[ "$(wc -l <stored)" -gt 1000 ]
+	all_known stored folder/f.bloom
+	bloomdedup info folder/f.bloom >/dev/null
+}
+
+@test "--sync: a reply comes after a sync, one for all requests of a write" {
+	needs_strace
+	strace -f -qq -o trace -e trace=fdatasync,fsync,msync,sendto \
+		"$BLOOMDEDUP" serve -d folder --sync -l "unix:$SOCKET" \
+		2>server.err 3>&- &
+	tracer=$!
+	SERVER=$tracer
+	until_true is_serving
+	add_filter f
+	: >trace
+	for i in {1..100}; do printf 'set f 0 0 %d\r\n%d\r\n' ${#i} "$i"; done |
+		ask >out
+	[ "$(grep -c STORED out)" -eq 100 ]
+	kill "$(pgrep -P "$tracer")"
+	wait "$tracer" || true
+	SERVER=
+	# the last thing before the replies is a sync
+	sed -n '1,/sendto.*STORED/p' trace >before
+	cat before
+	tail -n 2 before | head -n 1 | grep -qE 'sync\(.* = 0'
+	[ "$(grep -c 'sync(' before)" -le 10 ]
+}
+
+@test "no space left: that filter says so, the others are served" {
+	(
+		# a filter of 1000 lines may have no file over 64 kB
+		ulimit -f 64
+		exec "$BLOOMDEDUP" serve -d folder -l "unix:$SOCKET"
+	) 2>server.err 3>&- &
+	SERVER=$!
+	until_true is_serving
+	add_filter f '1000|1e-6'
+	add_filter g '1000|1e-6'
+	seq 100000 | sed 's/.*/add f|& 0 0 1\r\nx\r/' | ask >out
+	stored=$(grep -c '^STORED' out)
+	[ "$stored" -ge 1000 ] && [ "$stored" -lt 100000 ]
+	grep '^SERVER_ERROR' out | sort -u
+	[ "$(grep -c '^SERVER_ERROR .*f.bloom: File too large' out)" -gt 1000 ]
+	answers 'VALUE f|1 0 1; 1; END; STORED; VALUE g|a 0 1; 1; END' \
+		'get f|1' 'set g 0 0 1' a 'get g|a'
+	# a filter that has no room at all isn't made
+	ask 'add h 0 0 8' '1e6|1e-6' | grep -q '^SERVER_ERROR .*File too large'
+	[ ! -e folder/h.bloom ]
+	no_leftovers
+}
+
+@test "files that are cut short while they are mapped: only those filters fail" {
+	start_server
+	for i in {1..200}; do
+		printf 'add f%d 0 0 8\r\n1000|0.1\r\nset f%d 0 0 1\r\na\r\n' $i $i
+	done | ask >out
+	[ "$(grep -c '^STORED' out)" -eq 400 ]
+	for i in 7 150 199; do
+		truncate -s 12288 "folder/f$i.bloom"
+	done
+	for i in {1..200}; do
+		echo "get f$i|a"
+	done | ask >out
+	[ "$(grep -c '^VALUE' out)" -eq 197 ]
+	for i in 7 150 199; do
+		grep -q "^SERVER_ERROR folder/f$i.bloom: .*cut short" out
+		ask "set f$i 0 0 1" b | grep -q "^SERVER_ERROR folder/f$i"
+	done
+	answers 'STORED; VALUE f8|b 0 1; 1; END' 'set f8 0 0 1' b 'get f8|b'
+	answers 'DELETED; STORED' 'delete f7' 'add f7 0 0 8' '1000|0.1'
+	stop_server
+}
+
+@test "a thousand connections that send half a request and wait" {
+	needs_memory_figures
+	[ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -ge 1100 ] ||
+		skip "too few descriptors are allowed"
+	start_server
+	add_filter f
+	cat >half.py <<-'END'
+		import resource, socket, sys, time
+		hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+		resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+		open_ones = []
+		for i in range(1000):
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(sys.argv[1])
+		    s.sendall([b"get f|", b"set f 0 0 100\r\nabc", b"add"][i % 3])
+		    open_ones.append(s)
+		print("open", flush=True)
+		sys.stdin.read()
+	END
+	mkfifo in
+	python3 half.py "$SOCKET" <in >half.out 3>&- &
+	half=$!
+	exec 4>in
+	all_open() { [ -s half.out ]; }
+	until_true all_open
+	answers 'STORED; NOT_STORED' 'add f|a 0 0 1' x 'add f|a 0 0 1' x
+	ask stats | grep -qx 'STAT curr_connections 1001'
+	[ "$(memory)" -lt 20000 ]
+	exec 4>&-
+	wait "$half"
+}
+
+@test "a client that never reads is not read from, the others are served" {
+	needs_memory_figures
+	start_server --max-unread=100K
+	add_filter f
+	cat >deaf.py <<-'END'
+		import socket, sys, time
+		s = socket.socket(socket.AF_UNIX)
+		s.connect(sys.argv[1])
+		s.setblocking(False)
+		sent, quiet = 0, 0
+		while quiet < 20 and sent < 1 << 30:
+		    try:
+		        sent += s.send(b"stats\r\n" * 10000)
+		        quiet = 0
+		    except BlockingIOError:
+		        quiet += 1
+		        time.sleep(0.05)
+		print(sent, flush=True)
+		sys.stdin.read()
+	END
+	mkfifo in
+	python3 deaf.py "$SOCKET" <in >deaf.out 3>&- &
+	deaf=$!
+	exec 4>in
+	blocked() { [ -s deaf.out ]; }
+	until_true blocked
+	[ "$(cat deaf.out)" -lt 10000000 ]
+	answers 'STORED; NOT_STORED' 'add f|a 0 0 1' x 'add f|a 0 0 1' x
+	[ "$(memory)" -lt 20000 ]
+	exec 4>&-
+	wait "$deaf"
+}
+
+@test "replies that are longer than the bound all arrive, however slowly" {
+	start_server --max-unread=10K
+	add_filter f
+	ask 'set f 0 0 1' a >/dev/null
+	yes 'get f|a f|b f|a' | head -n 5000 | ask >out
+	[ "$(grep -c '^VALUE' out)" -eq 10000 ]
+	[ "$(grep -c '^END' out)" -eq 5000 ]
+	{ echo get; yes 'f|a' | head -n 20000; } | tr '\n' ' ' |
+		sed 's/$/\n/' | ask >out
+	[ "$(grep -c '^VALUE' out)" -eq 20000 ]
+}
+
+@test "a line of a gigabyte" {
+	needs_memory_figures
+	start_server
+	add_filter f
+	perl -e '$| = 1; print "get "; $k = "f|0123456789 " x 80000;
+		print $k for 1 .. $ARGV[0]; print "\r\nget f|a\r\n"' \
+		"$(short_or_long 100 1000)" | ask >out
+	[ "$(cat out)" = $'END\nEND' ]
+	perl -e 'print "x" x 1000000 for 1 .. $ARGV[0]' \
+		"$(short_or_long 100 1000)" | ask >out
+	[ "$(cat out)" = 'CLIENT_ERROR line too long' ]
+	perl -e 'print "set f 0 0 1000000000\r\n";
+		print "x" x 1000000 for 1 .. 1000; print "\r\nget f|a\r\n"' |
+		ask >out
+	[ "$(cat out)" = $'SERVER_ERROR object too large\nEND' ]
+	[ "$(memory)" -lt 20000 ]
+}
+
+@test "requests in any pieces, with waits between them" {
+	start_server
+	cat >pieces.py <<-'END'
+		import random, socket, sys, time
+		random.seed(1)
+		s = socket.socket(socket.AF_UNIX)
+		s.connect(sys.argv[1])
+		text = b"add f 0 0 10\r\n10000|1e-6\r\n"
+		want = b"STORED\r\n"
+		for i in range(300):
+		    value = b"x" * random.choice((0, 1, 5000, 20000))
+		    text += b"add f|%d 0 0 %d\r\n%s\r\nget f|%d\r\n" % (
+		        i, len(value), value, i)
+		    want += b"STORED\r\nVALUE f|%d 0 1\r\n1\r\nEND\r\n" % i
+		while text:
+		    n = random.choice((1, 10, 1000, 30000))
+		    s.sendall(text[:n])
+		    text = text[n:]
+		    if random.random() < 0.05:
+		        time.sleep(0.01)
+		s.shutdown(socket.SHUT_WR)
+		got = b""
+		while True:
+		    data = s.recv(65536)
+		    if not data:
+		        break
+		    got += data
+		sys.exit(got != want)
+	END
+	python3 pieces.py "$SOCKET"
+}

@@ -1,0 +1,225 @@
+# serve: the filters of the folder, before, while and after it is served.
+load ../common
+load server
+
+@test "filters survive the server, and its counters don't" {
+	start_server
+	add_filter f
+	answers STORED 'set f 0 0 1' a
+	stop_server
+	start_server
+	answers 'VALUE f|a 0 1; 1; END; NOT_STORED' 'get f|a' 'add f|a 0 0 1' x
+	ask stats | grep -qx 'STAT get_hits 1'
+}
+
+@test "what serve made, every other command opens, and the other way round" {
+	start_server
+	add_filter f
+	ask 'set f 0 0 1' a >/dev/null
+	stop_server
+	printf 'a\nb\n' | bloomdedup -f folder/f.bloom >out
+	[ "$(cat out)" = b ]
+	bloomdedup create -n 1000 folder/g.bloom
+	start_server
+	answers 'VALUE f|b 0 1; 1; END; STORED' 'get f|b' 'set g 0 0 1' x
+}
+
+@test "check and info read beside the server, which keeps others from writing" {
+	start_server
+	add_filter f
+	ask 'set f 0 0 1' a >/dev/null
+	[ "$(printf 'a\nb\n' | bloomdedup check -f folder/f.bloom)" = a ]
+	bloomdedup info folder/f.bloom >out
+	fails 75 f.bloom bloomdedup add -f folder/f.bloom --lock-timeout=0 \
+		</dev/null
+	fails 75 'another process serves this folder' \
+		bloomdedup serve -d folder -l "unix:$SOCKETS/other"
+}
+
+@test "a new file in the folder is served" {
+	start_server
+	answers 'SERVER_ERROR no such filter' 'get f|a'
+	bloomdedup create -n 1000 folder/f.bloom
+	found() { [ "$(ask 'get f|a')" = END ]; }
+	until_true found
+	# files that are no filters by their name are none
+	touch folder/x folder/.g.bloom folder/'h h.bloom' folder/.bloom
+	sleep 1.1
+	ask 'get x|a' >/dev/null
+	ask 'stats blooms' | cut -d ' ' -f 2 >out
+	[ "$(cat out)" = $'f\nEND' ]
+}
+
+@test "a filter that another run has is named, the others are served, and it is tried again" {
+	bloomdedup create -n 1000 folder/f.bloom
+	bloomdedup create -n 1000 folder/g.bloom
+	mkfifo fifo
+	"$BLOOMDEDUP" -f folder/f.bloom <fifo >/dev/null 3>&- &
+	run=$!
+	exec 4>fifo
+	echo a >&4
+	seen() { bloomdedup check -q -f folder/f.bloom <<<a; }
+	until_true seen
+	start_server
+	grep -q 'f.bloom: in use by process' server.err
+	ask 'get f|a' 'set f 0 0 1' a >out
+	cat out
+	[ "$(grep -c '^SERVER_ERROR folder/f.bloom: ' out)" -eq 2 ]
+	ask 'set g 0 0 1' a 'get g|a f|a' 'get g|b' >out
+	[ "$(sed -n 1p out)" = STORED ]
+	sed -n 2p out | grep -q '^SERVER_ERROR folder/f.bloom: in use'
+	[ "$(sed -n '3,$p' out)" = END ]
+	exec 4>&-
+	wait "$run"
+	free() { [ "$(ask 'get f|a')" = $'VALUE f|a 0 1\n1\nEND' ]; }
+	until_true free
+}
+
+@test "a damaged file is refused by name, and is not touched" {
+	head -c 20000 /dev/urandom >folder/f.bloom
+	cp folder/f.bloom before
+	start_server
+	grep -q 'f.bloom: not a bloomdedup filter' server.err
+	ask 'get f|a' 'set f 0 0 1' a | grep -c '^SERVER_ERROR .*f.bloom: not a'
+	ask 'add f 0 0 8' '1000|0.1' | grep -qx NOT_STORED
+	# it is not ours to delete
+	ask 'delete f' | grep -q '^SERVER_ERROR '
+	stop_server
+	cmp before folder/f.bloom
+}
+
+@test "a symbolic link among the filters is refused" {
+	bloomdedup create -n 1000 elsewhere.bloom
+	ln -s ../elsewhere.bloom folder/f.bloom
+	ln -s ../nowhere folder/g.bloom
+	start_server
+	for name in f g; do
+		ask "get $name|a" "set $name 0 0 1" a >out
+		cat out
+		[ "$(grep -c "^SERVER_ERROR folder/$name.bloom: a symbolic link" \
+			out)" -eq 2 ]
+		ask "add $name 0 0 8" '1000|0.1' | grep -qx NOT_STORED
+	done
+	[ ! -e nowhere ]
+}
+
+@test "a filter's key options apply to a subkey as to a line" {
+	bloomdedup create -n 1000 -i --trim -k 2 -t , folder/f.bloom
+	start_server
+	answers 'STORED; VALUE f|9,KEY,0 0 1; 1; END; END' 'set f 0 0 7' \
+		'x,key,y' 'get f|9,KEY,0' 'get f|key,9'
+	stop_server
+	[ "$(echo 'p,KeY,q' | bloomdedup check -f folder/f.bloom)" = 'p,KeY,q' ]
+}
+
+@test "filters grow, ahead of need, and keep to their rate" {
+	start_server
+	add_filter f '1000|1e-3'
+	seq 20000 | sed 's/.*/add f|& 0 0 1\r\nx\r/' | ask >out
+	[ "$(grep -c '^STORED' out)" -ge 19900 ]
+	seq 20000 | sed 's/.*/get f|&\r/' | ask >out
+	[ "$(grep -c '^VALUE' out)" -eq 20000 ]
+	seq 20001 40000 | sed 's/.*/get f|&\r/' | ask >out
+	[ "$(grep -c '^VALUE' out || true)" -le 60 ]
+	layers() { ask 'stats bloom f' | sed -n 's/^STAT layers //p'; }
+	[ "$(layers)" -ge 4 ]
+	stop_server
+	[ "$(seq 20000 | bloomdedup check -f folder/f.bloom | wc -l)" -eq 20000 ]
+}
+
+@test "the next layer is there before the last one is full" {
+	start_server
+	add_filter f '10000|1e-3'
+	seq 9500 | sed 's/.*/set f|& 0 0 1 noreply\r\nx\r/' | ask
+	has_grown() {
+		# what was made beside requests is taken over by one
+		ask 'set f 0 0 1' 1 'stats bloom f' | grep -qx 'STAT layers 2'
+	}
+	until_true has_grown
+	for _ in {1..10}; do ask 'set f 0 0 1' 1 >/dev/null; done
+	has_grown
+	stop_server
+	[ "$(seq 9500 | bloomdedup check -f folder/f.bloom | wc -l)" -eq 9500 ]
+}
+
+@test "a filter that may not grow is full: those behind are told, others served" {
+	bloomdedup create -n 1000 -p 1e-6 --on-full=fail folder/f.bloom
+	start_server
+	seq 1500 | sed 's/.*/add f|& 0 0 1\r\nx\r/' | ask >out
+	[ "$(grep -c '^STORED' out)" -eq 1000 ]
+	[ "$(grep -c '^SERVER_ERROR .*f.bloom' out)" -eq 500 ]
+	# in one write: what is known is answered, and what isn't
+	answers 'VALUE f|1 0 1; 1; END; END; NOT_STORED' 'get f|1' 'get f|1400' \
+		'add f|7 0 0 1' x
+	ask 'set f 0 0 1' 5 'set f 0 0 3' new 'get f|new' 'get f|5' >out
+	cat out
+	[ "$(sed -n 1p out)" = STORED ]
+	sed -n 2p out | grep -q '^SERVER_ERROR '
+	[ "$(tail -n 4 out)" = $'END\nVALUE f|5 0 1\n1\nEND' ]
+}
+
+@test "setmem stops growth, and lets it go on" {
+	start_server
+	add_filter f '100000|1e-6'
+	ask 'setmem 1' | grep -qx STORED
+	seq 150000 | sed 's/.*/add f|& 0 0 1\r\nx\r/' | ask >out
+	[ "$(grep -c '^STORED' out)" -ge 99990 ]
+	grep -q '^SERVER_ERROR .*setmem' out
+	ask 'setmem 100' | grep -qx STORED
+	answers STORED 'set f 0 0 6' 149999
+}
+
+@test "delete needs a unix socket or --admin" {
+	start_tcp
+	add_filter f
+	echo 'delete f' | "$BATS_TEST_DIRNAME/ask" "127.0.0.1:$PORT" >out
+	grep -q '^CLIENT_ERROR delete needs' out
+	answers DELETED 'delete f'
+	stop_server
+	rm -f "$SOCKET"
+	start_tcp --admin
+	add_filter f
+	echo 'delete f' | "$BATS_TEST_DIRNAME/ask" "127.0.0.1:$PORT" >out
+	grep -qx $'DELETED\r' out
+}
+
+@test "--no-admin: subkeys yes, filters no" {
+	bloomdedup create -n 1000 folder/f.bloom
+	start_server --no-admin
+	answers 'STORED' 'set f 0 0 1' a
+	ask 'add g 0 0 8' '1000|0.1' 'delete f' 'setmem 1' >out
+	[ "$(grep -c '^CLIENT_ERROR .*--no-admin' out)" -eq 3 ]
+}
+
+@test "--read-only: nothing changes, and no lock is taken" {
+	echo a | bloomdedup add -f folder/f.bloom -n 1000
+	cp folder/f.bloom before
+	start_server --read-only
+	answers 'VALUE f|a 0 1; 1; END; END; STORED; NOT_STORED' 'get f|a' \
+		'get f|b' 'replace f|a 0 0 1' x 'replace f|b 0 0 1' x
+	ask 'set f 0 0 1' b 'add f|b 0 0 1' x 'add g 0 0 8' '1000|0.1' \
+		'delete f' 'setmem 1' >out
+	[ "$(grep -c '^CLIENT_ERROR .*read-only' out)" -eq 5 ]
+	stop_server
+	cmp before folder/f.bloom
+}
+
+@test "SIGTERM: what is there is answered, written, and the exit status is 0" {
+	start_server
+	add_filter f
+	ask 'set f 0 0 1' a >/dev/null
+	mkfifo in
+	"$BATS_TEST_DIRNAME/ask" "$SOCKET" <in >out 3>&- 4>&- &
+	client=$!
+	exec 4>in
+	printf 'set f 0 0 1\r\nb\r\nset f 0 0 1\r\n' >&4
+	answered() { [ "$(wc -l <out)" -eq 1 ]; }
+	until_true answered
+	stop_server -TERM
+	exec 4>&-
+	wait "$client"
+	[ "$(tr -d '\r' <out)" = STORED ]
+	[ ! -e "$SOCKET" ]
+	[ "$(printf 'a\nb\n' | bloomdedup check -f folder/f.bloom)" = $'a\nb' ]
+	no_leftovers
+}

@@ -1,0 +1,78 @@
+# What the tests of serve share: a server in the test's folder, and requests to
+# it. Load it behind ../common.
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	needs_serve
+	mkdir folder
+	# the name of a unix socket must be short
+	SOCKETS=$(mktemp -d /tmp/serve-XXXXXX)
+	SOCKET=$SOCKETS/s
+	SERVER=
+}
+
+teardown() {
+	stop_server -KILL || true
+	rm -rf "$SOCKETS"
+}
+
+# is_serving: does the server say that it listens everywhere?
+is_serving() {
+	grep -q 'unix:' server.err && return
+	kill -0 "$SERVER" 2>/dev/null || { cat server.err; return 0; }
+	return 1
+}
+
+# start_server [OPTION]...: on $SOCKET, and where the options say.
+start_server() {
+	: >server.err # not what the one before has said
+	"$BLOOMDEDUP" serve -d folder "$@" -l "unix:$SOCKET" \
+		>server.out 2>server.err 3>&- 4>&- 5>&- &
+	SERVER=$!
+	until_true is_serving
+	kill -0 "$SERVER"
+}
+
+# start_tcp [OPTION]...: the same, and a free port of 127.0.0.1, $PORT.
+start_tcp() {
+	start_server -l 127.0.0.1:0 "$@"
+	PORT=$(sed -n 's/.* on 127\.0\.0\.1:\([0-9]*\)$/\1/p' server.err)
+	[ -n "$PORT" ]
+}
+
+# stop_server [SIGNAL]: returns its exit status.
+stop_server() {
+	local pid=$SERVER
+	[ -n "$pid" ] || return 0
+	SERVER=
+	kill "${1:--TERM}" "$pid" 2>/dev/null
+	wait "$pid" 2>/dev/null
+}
+
+# ask [REQUEST]...: send each as a line (\r\n is added), or standard input as it
+# is; print all replies without \r.
+ask() {
+	if [ $# -gt 0 ]; then
+		printf '%s\r\n' "$@" | "$BATS_TEST_DIRNAME/ask" "$SOCKET"
+	else
+		"$BATS_TEST_DIRNAME/ask" "$SOCKET"
+	fi | tr -d '\r'
+}
+
+# answers REPLY REQUEST...: all replies, joined by "; ".
+answers() {
+	local want=$1 got
+	shift
+	got=$(ask "$@" | paste -sd ';' | sed 's/;/; /g')
+	if [ "$got" != "$want" ]; then
+		printf 'asked:   %s\ngot:     %s\ninstead of %s\n' "$*" \
+			"$got" "$want"
+		return 1
+	fi
+}
+
+# add_filter NAME [PLAN]
+add_filter() {
+	local plan=${2:-10000|1e-6}
+	answers STORED "add $1 0 0 ${#plan}" "$plan"
+}

@@ -1,0 +1,168 @@
+/*
+ * Goal: addresses of servers are read as they are documented, what is wrong is
+ * refused, and no message or argument shows a password.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "filter/address.h"
+#include "tap.h"
+
+static int
+same(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static void
+is(const char *text, struct address want)
+{
+	struct address got;
+	struct error error = { 0 };
+	int ok = address_parse(&got, text, &error) == 0;
+
+	if (!tap_ok(ok, "%s is an address", text)) {
+		printf("# %s\n", error.text);
+		return;
+	}
+	tap_ok(same(got.host, want.host) && got.port == want.port &&
+	    same(got.path, want.path) && same(got.user, want.user) &&
+	    same(got.password, want.password) && same(got.name, want.name) &&
+	    same(got.shown, want.shown), "and read as it is meant");
+	printf("# host %s port %d path %s user %s password %s name %s shown"
+	    " %s\n", got.host, got.port, got.path, got.user, got.password,
+	    got.name, got.shown);
+	address_free(&got);
+}
+
+static void
+refused(const char *text, const char *why)
+{
+	struct address got;
+	struct error error = { 0 };
+	int ok = address_parse(&got, text, &error) < 0;
+
+	tap_ok(ok && error.status == STATUS_USAGE && strstr(error.text, why) !=
+	    NULL && strstr(error.text, "secret") == NULL, "%s is refused: %s",
+	    text, error.text);
+}
+
+#define A(...) (struct address){ __VA_ARGS__ }
+
+static void
+addresses(void)
+{
+	static char h[] = "h", seen[] = "seen", pw[] = "secret", u[] = "u";
+	static char shown[] = "redis://h/seen", v6[] = "::1";
+	static char user[] = "redis://u@h:7/seen", empty[] = "";
+	static char sock[] = "/run/r.sock", nobody[] = "redis://@h/seen";
+	static char sock_shown[] = "redis+unix:///run/r.sock?name=seen";
+	static char v6_shown[] = "redis://[::1]:8/seen";
+	static char odd[] = "s@c:r%t/", odd_name[] = "a/b%c";
+	static char odd_shown[] = "redis://u@h/a/b%25c";
+
+	is("redis://h/seen", A(.host = h, .port = 6379, .name = seen,
+	    .shown = shown));
+	is("redis://u:secret@h:7/seen", A(.host = h, .port = 7, .user = u,
+	    .password = pw, .name = seen, .shown = user));
+	is("redis://:secret@h/seen", A(.host = h, .port = 6379,
+	    .password = pw, .name = seen, .shown = nobody));
+	is("redis://u:s%40c:r%25t%2F@h/a/b%25c", A(.host = h, .port = 6379,
+	    .user = u, .password = odd, .name = odd_name,
+	    .shown = odd_shown));
+	is("redis://u:@h:7/seen", A(.host = h, .port = 7, .user = u,
+	    .password = empty, .name = seen, .shown = user));
+	is("redis://[::1]:8/seen", A(.host = v6, .port = 8, .name = seen,
+	    .shown = v6_shown));
+	is("redis+unix:///run/r.sock?name=seen", A(.path = sock,
+	    .name = seen, .shown = sock_shown));
+	setenv("REDISCLI_AUTH", "secret", 1);
+	is("redis://h/seen", A(.host = h, .port = 6379, .password = pw,
+	    .name = seen, .shown = shown));
+	unsetenv("REDISCLI_AUTH");
+}
+
+static void
+password_file(void)
+{
+	char path[] = "/tmp/address-XXXXXX", text[200], shown[200];
+	static char h[] = "h", seen[] = "seen", pw[] = "secret";
+	int fd = mkstemp(path);
+
+	tap_ok(fd >= 0 && write(fd, "secret\r\nmore\n", 13) == 13, "a file");
+	close(fd);
+	snprintf(text, sizeof text, "redis://h/seen?password-file=%s", path);
+	strcpy(shown, text);
+	is(text, A(.host = h, .port = 6379, .password = pw, .name = seen,
+	    .shown = shown));
+	unlink(path);
+	tap_ok(address_parse(&(struct address){ 0 }, text,
+	    &(struct error){ 0 }) < 0, "a missing file is an error");
+}
+
+static void
+hiding(void)
+{
+	static const char *const given[] = { "bloomdedup",
+		"-fredis://u:secret@h/n", "--filter=redis://:secret@h/n",
+		"redis://h/n", "redis://u@h/n", "a:b@c",
+		"redis+unix://:secret@/s?name=n" };
+	enum { COUNT = sizeof given / sizeof *given };
+	/* As the arguments of a process are: there until it ends. */
+	static char *words[COUNT], *before[COUNT];
+	static char h[] = "h", n[] = "n", pw[] = "secret";
+	static char shown[] = "redis://@h/n";
+
+	for (int i = 0; i < COUNT; i++)
+		words[i] = before[i] = strdup(given[i]);
+	address_take_passwords(COUNT, words);
+	for (int i = 0; i < COUNT; i++)
+		tap_ok(strstr(before[i], "secret") == NULL,
+		    "shows no password: %s", before[i]);
+	tap_ok(same(words[1], "-fredis://u@h/n") &&
+	    same(words[2], "--filter=redis://@h/n") &&
+	    same(words[6], "redis+unix://@/s?name=n"),
+	    "the program doesn't see it either");
+	is("redis://@h/n", A(.host = h, .port = 6379, .password = pw,
+	    .name = n, .shown = shown));
+	tap_ok(words[3] == before[3] && words[4] == before[4] &&
+	    words[5] == before[5], "other arguments are left alone");
+}
+
+int
+main(void)
+{
+	unsetenv("REDISCLI_AUTH");
+	addresses();
+	password_file();
+	hiding();
+	refused("redis://u:secret@h", "name");
+	refused("redis://u:secret@h/", "name");
+	refused("redis://u:secret@/n", "host");
+	refused("redis://u:secret@h:0/n", "port");
+	refused("redis://u:secret@h:65536/n", "port");
+	refused("redis://u:secret@h:x/n", "port");
+	refused("redis://u:secret@[::1/n", "]");
+	refused("redis://u:secret@h/a{b", "braces");
+	refused("redis://u:secret@h/a%7db", "braces");
+	refused("redis://u:secret@h/a%20b", "blanks");
+	refused("redis://u:secret@h/a%0ab", "control");
+	refused("redis://u:secret@h/a%", "%");
+	refused("redis://u:secret@h/a%0", "%");
+	refused("redis://u:secret@h/a%00", "%");
+	refused("redis://u:secret%@h/a", "%");
+	refused("redis://u:secret@h/a?x=y", "password-file");
+	refused("redis://u:secret@h/a#b", "#");
+	refused("rediss://u:secret@h/a", "stunnel");
+	refused("redis://u:/secret?#@h:x/a", "port");
+	refused("redis:seen", "redis://");
+	refused("redis+unix://h/a?name=b", "/");
+	refused("redis+unix:///a", "name");
+	tap_ok(address_is_server("redis:x") && address_is_server("rediss://")
+	    && address_is_server("redis+unix:///") &&
+	    !address_is_server("./redis:x") && !address_is_server("a.bloom"),
+	    "a server's address is told from a file's name");
+	return tap_end();
+}

@@ -1,0 +1,147 @@
+/* window.h: the arithmetic of windows, to the second and to the line. */
+#include "filter/window.h"
+
+#include "tap.h"
+
+static const struct window days = { WINDOW_SECONDS, 4000 };
+static const struct window uneven = { WINDOW_SECONDS, 4001 };
+static const struct window lines = { WINDOW_LINES, 400 };
+
+/* A table whose last generation has a layer with so many lines. */
+static void
+fill(struct table *table, uint64_t marked)
+{
+	struct layer_entry layer = { .capacity = 100, .lines = marked,
+		.generation = table->generation_count - 1,
+		.geometry = { .pages = 1 } };
+
+	layer.offset = window_place(table, table, PAGE_BYTES);
+	table->layers[table->count++] = layer;
+}
+
+static void
+test_time(void)
+{
+	struct table t = { 0 };
+
+	window_start(&t, &days, 10500);
+	tap_ok(t.generation_count == 1 && t.generations[0].number == 10 &&
+	    t.generations[0].begin == 10000 && t.generations[0].end == 11000,
+	    "a generation covers its quarter since 1970");
+	tap_ok(!window_is_due(&t, &days, 10999) &&
+	    window_is_due(&t, &days, 11000), "the next one begins there");
+	tap_ok(window_over(&t, &days, 14999) == 0 &&
+	    window_over(&t, &days, 15000) == 1,
+	    "it is over a window after its end");
+	tap_ok(!window_extend(&t, &days, 11000) &&
+	    window_extend(&t, &days, 11001) && t.generations[0].end == 11001 &&
+	    window_over(&t, &days, 15000) == 0 &&
+	    window_over(&t, &days, 15001) == 1, "a late mark makes it longer");
+	window_start(&t, &days, -1);
+	tap_ok(t.generations[0].number == -1 &&
+	    t.generations[0].begin == -1000 && t.generations[0].end == 0,
+	    "before 1970, too");
+	window_start(&t, &uneven, 1001);
+	tap_ok(t.generations[0].number == 1 &&
+	    t.generations[0].begin == 1001 && t.generations[0].end == 2002,
+	    "a quarter is rounded up");
+}
+
+static void
+test_clock(void)
+{
+	struct table t = { 0 };
+
+	window_start(&t, &days, 10500);
+	window_begin(&t, &days, 11500);
+	tap_ok(window_shift(&t, &days, 11000) == 0 &&
+	    window_shift(&t, &days, 10001) == 0 &&
+	    t.generations[1].begin == 11000,
+	    "less than a quarter back shifts nothing");
+	tap_ok(window_shift(&t, &days, 9999) == 1001 &&
+	    t.generations[0].number == 9 && t.generations[0].begin == 9000 &&
+	    t.generations[0].end == 10000 && t.generations[1].number == 10 &&
+	    t.generations[1].begin == 10000,
+	    "else whole quarters, rounded down");
+	tap_ok(window_shift(&t, &days, 9999) == 0, "and once");
+	tap_ok(window_shift(&t, &lines, 0) == 0,
+	    "lines have nothing to do with the clock");
+}
+
+static void
+test_lines(void)
+{
+	struct table t = { 0 };
+
+	window_start(&t, &lines, 5);
+	fill(&t, 99);
+	tap_ok(!window_is_due(&t, &lines, 0), "99 lines of 100");
+	t.layers[0].lines = 100;
+	tap_ok(window_is_due(&t, &lines, 0), "100 lines of 100");
+	for (int i = 1; i < 5; i++) {
+		window_begin(&t, &lines, 0);
+		fill(&t, 100);
+	}
+	tap_ok(t.generations[4].number == 4 && window_over(&t, &lines, 0) == 0,
+	    "five are alive");
+	window_begin(&t, &lines, 0);
+	fill(&t, 0);
+	tap_ok(window_over(&t, &lines, 0) == 1, "not a sixth one");
+	tap_ok(window_drop(&t, 1) == 1 && t.count == 5 &&
+	    t.generation_count == 5 && t.generations[0].number == 1 &&
+	    t.layers[0].generation == 0 && t.layers[4].generation == 4,
+	    "the oldest goes with its layer");
+}
+
+static void
+test_place(void)
+{
+	struct table t = { .count = 2, .layers = {
+		{ .offset = FORMAT_HEADER_BYTES, .geometry = { .pages = 2 } },
+		{ .offset = FORMAT_HEADER_BYTES + 5 * PAGE_BYTES,
+		    .geometry = { .pages = 1 } } } };
+	struct table also = { .count = 1, .layers = {
+		{ .offset = FORMAT_HEADER_BYTES + 2 * PAGE_BYTES,
+		    .geometry = { .pages = 1 } } } };
+	const struct table none = { 0 };
+
+	tap_ok(window_place(&t, &none, 3 * PAGE_BYTES) ==
+	    FORMAT_HEADER_BYTES + 2 * PAGE_BYTES, "the first gap that fits");
+	tap_ok(window_place(&t, &none, 4 * PAGE_BYTES) ==
+	    FORMAT_HEADER_BYTES + 6 * PAGE_BYTES, "or the end");
+	tap_ok(window_place(&t, &also, 2 * PAGE_BYTES) ==
+	    FORMAT_HEADER_BYTES + 3 * PAGE_BYTES,
+	    "not where the older table has a layer");
+	tap_ok(window_place(&none, &none, PAGE_BYTES) == FORMAT_HEADER_BYTES,
+	    "behind the slots in an empty file");
+}
+
+static void
+test_sizes(void)
+{
+	struct geometry geometry;
+	struct error error;
+	uint64_t nbytes;
+	double rate;
+
+	tap_ok(window_generation_capacity(400) == 100 &&
+	    window_generation_capacity(401) == 101, "a quarter, rounded up");
+	tap_ok(window_bytes(1000000, 1e-6, 0, &geometry, &nbytes,
+	    &error) == 0 && nbytes == FORMAT_HEADER_BYTES +
+	    WINDOW_PLACES * geometry.pages * PAGE_BYTES,
+	    "the bound is six places");
+	tap_ok(window_layer(&geometry, 250000, 1e-6, 1, 0, &rate,
+	    &error) == 0 && WINDOW_PLACES * rate <= 1e-6 * (1 + 1e-9),
+	    "the shares of six generations are within the rate");
+}
+
+int
+main(void)
+{
+	test_time();
+	test_clock();
+	test_lines();
+	test_place();
+	test_sizes();
+	return tap_end();
+}
