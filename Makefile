@@ -23,18 +23,25 @@ ifdef WERROR
 WARNINGS += -Werror
 endif
 
-# Optional parts, each with its library (pkg-config's name and a header) and the
-# sources that are left out without it. What is there is built in, except for
+# Optional parts, each with its libraries (pkg-config's names and headers) and the
+# sources that are left out without them. What is there is built in, except for
 # what WITHOUT names: make WITHOUT="serve redis". Sources see WITH_SERVE, ...
-PARTS = serve redis
+PARTS = serve redis tls
 LIBRARY_serve = libevent_core
 HEADER_serve = event2/event.h
 SOURCES_serve = src/serve/% tests/unit/serve-% tests/fuzz/protocol.c
 LIBRARY_redis = hiredis
 HEADER_redis = hiredis/hiredis.h
 SOURCES_redis = src/filter/redis% tests/unit/redis-% tests/fuzz/redis-%
+LIBRARY_tls = hiredis_ssl openssl
+HEADER_tls = hiredis/hiredis.h hiredis/hiredis_ssl.h openssl/ssl.h
+SOURCES_tls = src/filter/redis_tls.c
 WITHOUT =
 PKG_CONFIG = pkg-config
+
+# TLS is that of connections to Redis.
+wanted_parts = $(filter-out $(WITHOUT) $(if $(filter redis,$(WITHOUT)),tls),\
+	$(PARTS))
 
 # $(BUILD)/parts.mk says what was found: parts, PARTS_CPPFLAGS, PARTS_LIBS. Make
 # updates it before all else and begins again if it has changed; several may do
@@ -48,9 +55,10 @@ endif
 find_part = if cflags=$$($(PKG_CONFIG) --cflags $(LIBRARY_$1) 2>/dev/null) && \
 		libs=$$($(PKG_CONFIG) $(if $(filter -static,$(LDFLAGS)),--static) \
 			--libs $(LIBRARY_$1) 2>/dev/null) && \
-		printf '\#include <%s>\nint main(void) { return 0; }\n' \
-			$(HEADER_$1) | $(CC) $(CPPFLAGS) $$cflags $(CFLAGS) \
-			$(LDFLAGS) -x c -o "$$try" - $$libs 2>/dev/null; \
+		{ printf '\#include <%s>\n' $(HEADER_$1); \
+			echo 'int main(void) { return 0; }'; } | \
+			$(CC) $(CPPFLAGS) $$cflags $(CFLAGS) $(LDFLAGS) \
+			-x c -o "$$try" - $$libs 2>/dev/null; \
 	then \
 		echo "parts += $1"; \
 		echo "PARTS_LIBS += $$libs"; \
@@ -60,8 +68,8 @@ find_part = if cflags=$$($(PKG_CONFIG) --cflags $(LIBRARY_$1) 2>/dev/null) && \
 $(BUILD)/parts.mk: FORCE
 	@mkdir -p $(@D)
 	@new=$@.$$$$; try=$$new.try; \
-	{ :; $(foreach part,$(filter-out $(WITHOUT),$(PARTS)),\
-		$(call find_part,$(part))) } >$$new; \
+	{ :; $(foreach part,$(wanted_parts),$(call find_part,$(part))) \
+	} >$$new; \
 	rm -f $$try; \
 	if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
 
@@ -242,21 +250,22 @@ clean:
 
 # Install what is missing to build and test, and the libraries of the optional
 # parts, without which the build works, too. Does nothing, without a network,
-# where all of it is there. As root it calls the package manager by itself,
+# where all of it is there (TLS comes with hiredis, where it has it: only OpenSSL
+# is looked for). As root it calls the package manager by itself,
 # otherwise through sudo.
 
 APT = gcc libc6-dev zlib1g-dev libxxhash-dev bats python3 perl-base
-APT_PARTS = pkg-config libevent-dev libhiredis-dev
+APT_PARTS = pkg-config libevent-dev libhiredis-dev libssl-dev
 DNF = gcc make zlib-devel xxhash-devel bats python3 perl-interpreter \
 	diffutils findutils gawk
-DNF_PARTS = pkgconf-pkg-config libevent-devel hiredis-devel
+DNF_PARTS = pkgconf-pkg-config libevent-devel hiredis-devel openssl-devel
 APK = build-base zlib-dev xxhash-dev bats bash python3 perl \
 	coreutils diffutils findutils grep
-APK_PARTS = pkgconf libevent-dev hiredis-dev
+APK_PARTS = pkgconf libevent-dev hiredis-dev openssl-dev
 PACMAN = gcc zlib xxhash bash-bats python perl diffutils
-PACMAN_PARTS = pkgconf libevent hiredis
+PACMAN_PARTS = pkgconf libevent hiredis openssl
 BREW = xxhash zlib bats-core python3
-BREW_PARTS = pkg-config libevent hiredis
+BREW_PARTS = pkg-config libevent hiredis openssl
 
 deps:
 	@missing() { \
@@ -270,8 +279,10 @@ deps:
 		done; \
 	}; \
 	missing_parts() { \
-		for library in $(foreach part,$(filter-out $(WITHOUT),$(PARTS)),\
-			$(LIBRARY_$(part))); \
+		for library in $(foreach part,\
+			$(filter-out tls,$(wanted_parts)),$(LIBRARY_$(part))) \
+			$$($(PKG_CONFIG) --exists hiredis_ssl 2>/dev/null && \
+			echo openssl); \
 		do \
 			$(PKG_CONFIG) --exists "$$library" 2>/dev/null || \
 				echo "$$library"; \

@@ -8,6 +8,9 @@
 #ifndef WITH_REDIS
 #define WITH_REDIS 0
 #endif
+#ifndef WITH_TLS
+#define WITH_TLS 0
+#endif
 
 static const struct {
 	const char *name;
@@ -18,6 +21,8 @@ static const struct {
 	[PART_NONE] = { NULL, NULL, NULL, 1 },
 	[PART_SERVE] = { "serve", "libevent", "libevent-dev", WITH_SERVE },
 	[PART_REDIS] = { "redis", "hiredis", "libhiredis-dev", WITH_REDIS },
+	[PART_TLS] = { "tls", "hiredis_ssl and OpenSSL",
+	    "libhiredis-dev and libssl-dev of Debian 13", WITH_TLS },
 };
 
 int

@@ -11,6 +11,7 @@ enum part {
 	PART_NONE,  /* always built in */
 	PART_SERVE, /* the command serve */
 	PART_REDIS, /* filters at redis:// */
+	PART_TLS,   /* and at rediss:// */
 	PART_COUNT
 };
 

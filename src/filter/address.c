@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parts.h"
+
 #define UNIX_SCHEME "redis+unix:"
 #define TLS_SCHEME "rediss:"
 #define SCHEME "redis:"
@@ -32,12 +34,17 @@ address_is_server(const char *text)
 static const char *
 query(const char *text)
 {
+	static const char *const first[] = {
+		"?name=", "?password-file=", "?certificate="
+	};
 	const char *end = text + strlen(text);
-	const char *name = strstr(text, "?name=");
-	const char *file = strstr(text, "?password-file=");
 
-	end = name != NULL && name < end ? name : end;
-	return file != NULL && file < end ? file : end;
+	for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+		const char *at = strstr(text, first[i]);
+
+		end = at != NULL && at < end ? at : end;
+	}
+	return end;
 }
 
 /*
@@ -295,29 +302,53 @@ read_password(struct address *l, const char *path, struct error *error)
 }
 
 static int
+take_password_file(struct address *l, struct span value, struct error *error)
+{
+	char *path = decode(value.at, value.nbytes);
+	int result;
+
+	if (path == NULL)
+		return bad_escape(l, error);
+	result = read_password(l, path, error);
+	free(path);
+	return result;
+}
+
+static int
+take_certificate(struct address *l, struct span value, struct error *error)
+{
+	free(l->certificate);
+	l->certificate = decode(value.at, value.nbytes);
+	return l->certificate == NULL ? bad_escape(l, error) : 0;
+}
+
+/* Is it NAME=VALUE? Then *value is what follows the =. */
+static int
+is_parameter(struct span parameter, const char *name, struct span *value)
+{
+	size_t skip = strlen(name);
+
+	if (parameter.nbytes < skip || strncmp(parameter.at, name, skip) != 0)
+		return 0;
+	*value = (struct span){ parameter.at + skip, parameter.nbytes - skip };
+	return 1;
+}
+
+static int
 take_parameter(struct address *l, struct span parameter, struct error *error)
 {
-	static const char file[] = "password-file=", name[] = "name=";
+	struct span value;
 
-	if (parameter.nbytes >= sizeof file - 1 && begins(parameter.at, file)) {
-		size_t skip = sizeof file - 1;
-		char *path = decode(parameter.at + skip,
-		    parameter.nbytes - skip);
-		int result;
-
-		if (path == NULL)
-			return bad_escape(l, error);
-		result = read_password(l, path, error);
-		free(path);
-		return result;
-	}
-	if (l->path != NULL && parameter.nbytes >= sizeof name - 1 &&
-	    begins(parameter.at, name))
-		return take_name(l, parameter.at + sizeof name - 1,
-		    parameter.nbytes - (sizeof name - 1), error);
+	if (is_parameter(parameter, "password-file=", &value))
+		return take_password_file(l, value, error);
+	if (l->tls && is_parameter(parameter, "certificate=", &value))
+		return take_certificate(l, value, error);
+	if (l->path != NULL && is_parameter(parameter, "name=", &value))
+		return take_name(l, value.at, value.nbytes, error);
 	return refuse(l, error, l->path != NULL ? "only name=NAME and"
-	    " password-file=FILE, joined by &, can follow ?" : "only"
-	    " password-file=FILE can follow ?");
+	    " password-file=FILE, joined by &, can follow ?" : l->tls ? "only"
+	    " password-file=FILE and certificate=FILE, joined by &, can follow"
+	    " ?" : "only password-file=FILE can follow ?");
 }
 
 static int
@@ -361,12 +392,14 @@ parse(struct address *l, const char *text, struct error *error)
 	    user.at[0] == '@');
 	struct span authority = { host, strcspn(host, "/?#") };
 
-	if (begins(text, TLS_SCHEME))
-		return refuse(l, error, "TLS is not supported; connect"
-		    " through stunnel, and give its address with redis://");
+	l->tls = begins(text, TLS_SCHEME);
+	if (l->tls && parts_name(PART_TLS) == NULL)
+		return refuse(l, error, "this bloomdedup was built without TLS,"
+		    " which needs hiredis_ssl and OpenSSL; connect through"
+		    " stunnel, and give its address with redis://");
 	if (strstr(text, "://") == NULL)
-		return refuse(l, error, "an address must begin with redis:// or"
-		    " redis+unix://");
+		return refuse(l, error, "an address must begin with redis://,"
+		    " rediss:// or redis+unix://");
 	path.at = authority.at + authority.nbytes;
 	path.nbytes = strcspn(path.at, "?#");
 	if (take_credentials(l, user, error) < 0)
@@ -408,6 +441,7 @@ address_free(struct address *location)
 	free(location->path);
 	free(location->user);
 	free(location->password);
+	free(location->certificate);
 	free(location->name);
 	free(location->shown);
 	*location = (struct address){ 0 };

@@ -3,13 +3,15 @@
  * or the address of a Redis server.
  *
  *     redis://[USER:PASSWORD@]HOST[:PORT]/NAME
+ *     rediss://[USER:PASSWORD@]HOST[:PORT]/NAME (with TLS)
  *     redis+unix://[USER:PASSWORD@]/PATH?name=NAME
  *
  * HOST is a name, an IPv4 address, or an IPv6 address in brackets. USER may be
  * empty (the default user). Without a password in the address, it is the first
  * line of the file in the query `?password-file=FILE`, or the environment
- * variable REDISCLI_AUTH. %XX stands for a byte, in all parts; an @ in NAME
- * must be written so.
+ * variable REDISCLI_AUTH. With TLS, `?certificate=FILE` names the client's
+ * certificate. The parts of a query are joined by &. %XX stands for a byte, in
+ * all parts; an @ in NAME must be written so.
  */
 #ifndef ADDRESS_H
 #define ADDRESS_H
@@ -24,9 +26,11 @@
 struct address {
 	char *host;      /* NULL: a socket in the file system */
 	int port;
+	int tls;
 	char *path;      /* of that socket, or NULL */
 	char *user;      /* NULL: the default user */
 	char *password;  /* NULL: none */
+	char *certificate; /* with its key: the client's PEM file, or NULL */
 	char *name;      /* of the filter: no braces, blanks, control bytes */
 	char *shown;     /* the address without the password, for messages */
 };

@@ -7,6 +7,9 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#ifdef WITH_TLS
+#include "filter/redis_tls.h"
+#endif
 
 #define CONNECT_SECONDS 5
 #define PATIENCE_SECONDS 15
@@ -21,6 +24,8 @@ struct connection {
 	redisContext *context;
 	redisReader *reader;
 	const struct address *location; /* not owned */
+	ssize_t (*send)(redisContext *, const struct iovec *parts, int count);
+	ssize_t (*receive)(redisContext *, void *buffer, size_t nbytes);
 	uint8_t buffer[4 * FEED_BYTES];
 	size_t begin, end; /* the part the reader hasn't got */
 };
@@ -79,6 +84,56 @@ authenticate(struct connection *c, struct error *error)
 	return result;
 }
 
+/* The result of a call for the socket, as send and receive return it. */
+static ssize_t
+taken(redisContext *context, ssize_t n)
+{
+	if (n >= 0)
+		return n;
+	if (errno == EAGAIN || errno == EINTR)
+		return 0;
+	snprintf(context->errstr, sizeof context->errstr, "%s",
+	    strerror(errno));
+	return -1;
+}
+
+static ssize_t
+plain_send(redisContext *context, const struct iovec *parts, int count)
+{
+	struct iovec copy[64];
+	struct msghdr message = { .msg_iov = copy };
+
+	count = count < 64 ? count : 64;
+	memcpy(copy, parts, (size_t)count * sizeof *copy);
+	message.msg_iovlen = (size_t)count;
+	return taken(context, sendmsg(context->fd, &message,
+	    MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
+static ssize_t
+plain_receive(redisContext *context, void *buffer, size_t nbytes)
+{
+	ssize_t n = recv(context->fd, buffer, nbytes, MSG_DONTWAIT);
+
+	if (n != 0)
+		return taken(context, n);
+	strcpy(context->errstr, "the server closed the connection");
+	return -1;
+}
+
+#ifdef WITH_TLS
+static int
+begin_tls(struct connection *c, const char *host, struct timeval patience,
+    struct error *error)
+{
+	if (redisSetTimeout(c->context, patience) != REDIS_OK)
+		return lost(c, error, c->context->errstr);
+	c->send = tls_send;
+	c->receive = tls_receive;
+	return tls_start(c->context, c->location, host, error);
+}
+#endif
+
 int
 connection_open(struct connection **connection,
     const struct address *location, const char *host, int port,
@@ -88,6 +143,8 @@ connection_open(struct connection **connection,
 	struct connection *c = memory_or_die(calloc(1, sizeof *c));
 
 	c->location = location;
+	c->send = plain_send;
+	c->receive = plain_receive;
 	c->reader = memory_or_die(redisReaderCreate());
 	c->reader->maxbuf = 0; /* don't reallocate the buffer for each reply */
 	c->context = memory_or_die(host != NULL ?
@@ -98,6 +155,12 @@ connection_open(struct connection **connection,
 		connection_close(c);
 		return -1;
 	}
+#ifdef WITH_TLS
+	if (location->tls && begin_tls(c, host, patience, error) < 0) {
+		connection_close(c);
+		return -1;
+	}
+#endif
 	if (authenticate(c, error) < 0) {
 		connection_close(c);
 		return -1;
@@ -110,18 +173,10 @@ int
 connection_send(struct connection *c, const struct iovec *parts, int count,
     size_t *sent, struct error *error)
 {
-	struct iovec copy[64];
-	struct msghdr message = { .msg_iov = copy };
-	ssize_t n;
+	ssize_t n = c->send(c->context, parts, count);
 
-	count = count < 64 ? count : 64;
-	memcpy(copy, parts, (size_t)count * sizeof *copy);
-	message.msg_iovlen = (size_t)count;
-	n = sendmsg(connection_fd(c), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 	*sent = n < 0 ? 0 : (size_t)n;
-	if (n < 0 && errno != EAGAIN && errno != EINTR)
-		return lost(c, error, strerror(errno));
-	return 0;
+	return n < 0 ? lost(c, error, c->context->errstr) : 0;
 }
 
 int
@@ -133,13 +188,11 @@ connection_receive(struct connection *c, size_t *received,
 	*received = 0;
 	if (c->begin < c->end)
 		return 0;
-	n = recv(connection_fd(c), c->buffer, sizeof c->buffer, MSG_DONTWAIT);
-	if (n == 0)
-		return lost(c, error, "the server closed the connection");
-	if (n < 0 && errno != EAGAIN && errno != EINTR)
-		return lost(c, error, strerror(errno));
+	n = c->receive(c->context, c->buffer, sizeof c->buffer);
+	if (n < 0)
+		return lost(c, error, c->context->errstr);
 	c->begin = 0;
-	c->end = *received = n < 0 ? 0 : (size_t)n;
+	c->end = *received = (size_t)n;
 	return 0;
 }
 
@@ -203,7 +256,8 @@ connection_call(struct connection *c, redisReply **reply,
 	const char *copy[8];
 	size_t received;
 	char *bytes;
-	int length, result;
+	long long length; /* hiredis before 1.0: int */
+	int result;
 
 	memcpy(copy, words, n * sizeof *words);
 	length = redisFormatCommandArgv(&bytes, (int)n, copy, NULL);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/parts.h"
 #include "filter/address.h"
 #include "tap.h"
 
@@ -30,6 +31,7 @@ is(const char *text, struct address want)
 	tap_ok(same(got.host, want.host) && got.port == want.port &&
 	    same(got.path, want.path) && same(got.user, want.user) &&
 	    same(got.password, want.password) && same(got.name, want.name) &&
+	    got.tls == want.tls && same(got.certificate, want.certificate) &&
 	    same(got.shown, want.shown), "and read as it is meant");
 	printf("# host %s port %d path %s user %s password %s name %s shown"
 	    " %s\n", got.host, got.port, got.path, got.user, got.password,
@@ -103,6 +105,23 @@ password_file(void)
 }
 
 static void
+tls(void)
+{
+	static char h[] = "h", n[] = "n", pem[] = "a b.pem", pw[] = "secret";
+	static char u[] = "u", shown[] = "rediss://u@h/n?certificate=a%20b.pem";
+
+	if (parts_name(PART_TLS) == NULL) {
+		refused("rediss://u:secret@h/a", "stunnel");
+		return;
+	}
+	is("rediss://u:secret@h/n?certificate=a%20b.pem", A(.host = h,
+	    .port = 6379, .tls = 1, .user = u, .password = pw,
+	    .certificate = pem, .name = n, .shown = shown));
+	refused("rediss://u:secret@h/a?certificate=%", "%");
+	refused("rediss://u:secret@h/a?certificat=x", "certificate=FILE");
+}
+
+static void
 hiding(void)
 {
 	static const char *const given[] = { "bloomdedup",
@@ -137,6 +156,7 @@ main(void)
 	unsetenv("REDISCLI_AUTH");
 	addresses();
 	password_file();
+	tls();
 	hiding();
 	refused("redis://u:secret@h", "name");
 	refused("redis://u:secret@h/", "name");
@@ -155,7 +175,7 @@ main(void)
 	refused("redis://u:secret%@h/a", "%");
 	refused("redis://u:secret@h/a?x=y", "password-file");
 	refused("redis://u:secret@h/a#b", "#");
-	refused("rediss://u:secret@h/a", "stunnel");
+	refused("redis://u:secret@h/a?certificate=x", "password-file");
 	refused("redis://u:/secret?#@h:x/a", "port");
 	refused("redis:seen", "redis://");
 	refused("redis+unix://h/a?name=b", "/");
