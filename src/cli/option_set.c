@@ -225,18 +225,22 @@ option_set_fields(struct options *o, const struct option_row *row,
 		return bad_value(error, row, value,
 		    "one list only: -k1,3 and not -k1 -k3");
 	}
-	if (key_option(recipe, row->name, value) < 0)
-		return bad_value(error, row, value, row->allowed);
-	return 0;
+	return option_set_key(o, row, value, error);
 }
 
 int
 option_set_key(struct options *o, const struct option_row *row,
     const char *value, struct error *error)
 {
-	if (key_option(field(o, row), row->name, value) < 0)
-		return bad_value(error, row, value, row->allowed);
-	return 0;
+	struct key_recipe *recipe = field(o, row);
+
+	if (key_option(recipe, row->name, value) == 0)
+		return 0;
+	if (value != NULL && !key_option_fits(recipe, value))
+		return error_set(error, STATUS_USAGE, "%s--%s: too long: the"
+		    " key options have %d bytes in the filter", LETTER(row),
+		    row->name, KEY_RECIPE_TEXT - 1);
+	return bad_value(error, row, value, row->allowed);
 }
 
 int

@@ -193,8 +193,8 @@ print_stats(void)
 	uint64_t repeated = p->lines_read - p->lines_new;
 	uint64_t in = p->bytes_read, out = p->output->nbytes;
 	uint64_t private = filter_private_bytes(f);
-	uint64_t not_json = p->keys.of[KEY_NOT_JSON].count +
-	    p->keys.of[KEY_TOO_DEEP].count;
+	uint64_t not_json = p->keys.of[KEY_NOT_JSON].lines +
+	    p->keys.of[KEY_TOO_DEEP].lines;
 	unsigned layers = filter_table(f)->count;
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
 
@@ -208,8 +208,8 @@ print_stats(void)
 		    ", \"not_urls\": %" PRIu64, p->lines_read,
 		    p->lines_new, repeated, in, out, seconds, rate,
 		    dropped_text(a, dropped, "null"), layers, private,
-		    not_json, p->keys.of[KEY_MISSING].count,
-		    p->keys.of[KEY_NOT_URL].count);
+		    not_json, p->keys.of[KEY_MISSING].lines,
+		    p->keys.of[KEY_NOT_URL].lines);
 		if (on_server)
 			print_traffic_json(&traffic);
 		fputs("}\n", stderr);
@@ -226,11 +226,11 @@ print_stats(void)
 		fprintf(stderr, "%-20s%18s\n", "not JSON",
 		    number_format_count(a, not_json));
 		fprintf(stderr, "%-20s%18s\n", "without the value",
-		    number_format_count(a, p->keys.of[KEY_MISSING].count));
+		    number_format_count(a, p->keys.of[KEY_MISSING].lines));
 	}
 	if (p->recipe->url)
 		fprintf(stderr, "%-20s%18s\n", "not a URL",
-		    number_format_count(a, p->keys.of[KEY_NOT_URL].count));
+		    number_format_count(a, p->keys.of[KEY_NOT_URL].lines));
 	fprintf(stderr, "%-20s%18s%10s\n", "bytes read",
 	    number_format_count(a, in), number_format_bytes(b, in));
 	fprintf(stderr, "%-20s%18s%10s\n", "bytes written",
@@ -261,10 +261,12 @@ warn_of_keys(const struct run *run)
 	struct error error;
 
 	for (int i = 0; i < KEY_TROUBLES; i++) {
-		if (key_figures_tell(keys, (enum key_trouble)i, &error))
+		if (key_figures_tell(keys, r, (enum key_trouble)i, &error))
 			error_print(error.text);
 	}
-	for (unsigned i = 0; keys->lines > 0 && i < r->json_count; i++) {
+	if (signals_stop || run->pipeline.lines_read == 0)
+		return;
+	for (unsigned i = 0; i < r->json_count; i++) {
 		if (!(keys->found >> i & 1))
 			error_printf("--json=%s: no line has such a value",
 			    r->json + r->json_at[i]);
@@ -276,11 +278,9 @@ end(const struct run *run)
 {
 	progress_clear(&report.progress);
 	report.progress.on = 0;
-	if (!signals_stop) {
+	if (!signals_stop)
 		warn(run);
-		if (!report.options->strict_keys)
-			warn_of_keys(run);
-	}
+	warn_of_keys(run);
 	if (report.options->stats != STATS_NONE)
 		print_stats();
 	report.run = NULL;

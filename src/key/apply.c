@@ -120,7 +120,7 @@ apply_json(const struct key_recipe *r, struct key line,
 	for (unsigned i = 0; i < r->json_count; i++) {
 		uint32_t bit = (uint32_t)(values[i].data != NULL) << i;
 
-		scratch->figures.found |= bit;
+		scratch->found |= bit;
 		found |= bit;
 	}
 	if (found != all)

@@ -67,22 +67,31 @@ key_scratch_free(struct key_scratch *scratch)
 	*scratch = (struct key_scratch){ 0 };
 }
 
-void
-key_figures_add(struct key_figures *sum, const struct key_figures *next)
+int
+key_has_troubles(const struct key_recipe *recipe)
 {
-	for (int i = 0; i < KEY_TROUBLES; i++) {
-		if (sum->of[i].count == 0)
-			sum->of[i].first = sum->lines + next->of[i].first;
-		sum->of[i].count += next->of[i].count;
+	return recipe->json_count > 0 || recipe->url;
+}
+
+void
+key_figures_count(struct key_figures *figures, const uint8_t *troubles,
+    size_t n, struct key_place place)
+{
+	for (size_t i = 0; i < n; i++) {
+		for (int t = 0; troubles[i] >> t != 0; t++) {
+			if (!(troubles[i] >> t & 1))
+				continue;
+			if (figures->of[t].lines++ == 0)
+				figures->of[t].first = (struct key_place){
+					place.file, place.number + i };
+		}
 	}
-	sum->lines += next->lines;
-	sum->found |= next->found;
 }
 
 /* What is wrong with a line, or with several. */
 static const struct {
 	const char *one, *several;
-} troubles[KEY_TROUBLES] = {
+} troubles_in_words[KEY_TROUBLES] = {
 	[KEY_NOT_JSON] = { "is not JSON", "are not JSON" },
 	[KEY_TOO_DEEP] = { "is nested more than 1024 levels deep",
 	    "are nested more than 1024 levels deep" },
@@ -92,47 +101,73 @@ static const struct {
 };
 _Static_assert(JSON_DEPTH_MAX == 1024, "the texts above say so");
 
+/* Is what should be a URL only a part of the line? */
+static int
+is_part(const struct key_recipe *r, enum key_trouble trouble)
+{
+	return trouble == KEY_NOT_URL && (r->json_count > 0 || r->csv ||
+	    r->range_count > 0 || r->column_count > 0 || r->skip > 0 ||
+	    r->check > 0);
+}
+
+/* "line", or "record" where that may have several lines */
+static const char *
+unit(const struct key_recipe *r)
+{
+	return r->csv ? "record" : "line";
+}
+
 int
-key_figures_tell(const struct key_figures *figures, enum key_trouble trouble,
+key_figures_tell(const struct key_figures *figures,
+    const struct key_recipe *recipe, enum key_trouble trouble,
     struct error *error)
 {
-	uint64_t count = figures->of[trouble].count;
-	char lines[NUMBER_TEXT], first[NUMBER_TEXT];
+	const struct key_place *first = &figures->of[trouble].first;
+	uint64_t lines = figures->of[trouble].lines;
+	int part = is_part(recipe, trouble);
+	char count[NUMBER_TEXT], number[NUMBER_TEXT];
 
-	if (count == 0)
+	if (lines == 0)
 		return 0;
-	number_format_count(first, figures->of[trouble].first);
-	if (count == 1) {
-		error_set(error, STATUS_OK, "line %s %s, and was compared"
-		    " whole", first, troubles[trouble].one);
+	number_format_count(number, first->number);
+	if (lines == 1) {
+		error_set(error, STATUS_OK, "%s: %s%s %s %s, and was compared"
+		    " %s", first->file, part ? "the key of " : "",
+		    unit(recipe), number, troubles_in_words[trouble].one,
+		    part ? "as it is" : "whole");
 	} else {
-		error_set(error, STATUS_OK, "%s lines %s, and were compared"
-		    " whole; the first is line %s",
-		    number_format_count(lines, count),
-		    troubles[trouble].several, first);
+		error_set(error, STATUS_OK, "%s%s %ss %s, and were compared %s;"
+		    " the first is %s %s of %s", part ? "the keys of " : "",
+		    number_format_count(count, lines), unit(recipe),
+		    troubles_in_words[trouble].several, part ? "as they are" :
+		    "whole", unit(recipe), number, first->file);
 	}
 	return 1;
 }
 
-uint64_t
-key_figures_first(const struct key_figures *figures, uint64_t before,
-    struct error *error)
-{
-	uint64_t first = 0;
-	int trouble = 0;
+/* All but KEY_MISSING: a document may well lack a value. */
+#define REFUSED (1 << KEY_NOT_JSON | 1 << KEY_TOO_DEEP | 1 << KEY_NOT_URL)
 
-	for (int i = 0; i < KEY_TROUBLES; i++) {
-		if (i != KEY_MISSING && figures->of[i].count > 0 &&
-		    (first == 0 || figures->of[i].first < first)) {
-			first = figures->of[i].first;
-			trouble = i;
-		}
-	}
-	if (first > 0)
-		error_set(error, STATUS_FAILED, "line %" PRIu64 " %s, which"
-		    " --strict-keys does not allow", before + first,
-		    troubles[trouble].one);
-	return first;
+size_t
+key_first_refused(const uint8_t *troubles, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && !(troubles[i] & REFUSED))
+		i++;
+	return i;
+}
+
+void
+key_refuse(const struct key_recipe *recipe, uint8_t troubles,
+    struct key_place place, struct error *error)
+{
+	int trouble = __builtin_ctz(troubles & REFUSED);
+
+	error_set(error, STATUS_FAILED, "%s: %s%s %" PRIu64 " %s, which"
+	    " --strict-keys does not allow", place.file,
+	    is_part(recipe, (enum key_trouble)trouble) ? "the key of " : "",
+	    unit(recipe), place.number, troubles_in_words[trouble].one);
 }
 
 struct key
@@ -144,7 +179,7 @@ key_take(const struct key_recipe *r, const uint8_t *data, size_t nbytes,
 	scratch->start = scratch->used;
 	scratch->is_whole = 0;
 	scratch->urls = 0;
-	scratch->figures.lines++;
+	scratch->troubles = 0;
 	for (unsigned i = 0; i < scratch->step_count; i++)
 		key = scratch->steps[i](r, key, scratch);
 	if (r->url && scratch->urls == 0 && !scratch->is_whole)

@@ -40,21 +40,43 @@ void key_scratch_reset(struct key_scratch *scratch,
     const struct key_recipe *recipe, size_t nbytes);
 void key_scratch_free(struct key_scratch *scratch);
 
-/* Add the figures of lines that follow those of `sum`. */
-void key_figures_add(struct key_figures *sum, const struct key_figures *next);
+/* A line of the input. */
+struct key_place {
+	const char *file;
+	uint64_t number; /* in the file, from 1; the header counts */
+};
+
+/* How many lines had each trouble, and which was the first. */
+struct key_figures {
+	uint32_t found; /* bit i: pointer i led to a value in some line */
+	struct {
+		uint64_t lines;
+		struct key_place first;
+	} of[KEY_TROUBLES];
+};
+
+/* Can lines have a trouble? */
+int key_has_troubles(const struct key_recipe *recipe);
+
+/* Count n lines of one file, the first of which is at `place`. */
+void key_figures_count(struct key_figures *figures, const uint8_t *troubles,
+    size_t n, struct key_place place);
 
 /*
  * Did any line have this trouble? Then `error` says how many, and the first.
  */
 int key_figures_tell(const struct key_figures *figures,
-    enum key_trouble trouble, struct error *error);
+    const struct key_recipe *recipe, enum key_trouble trouble,
+    struct error *error);
 
 /*
- * The first line that is not JSON or not a URL, from 1; 0 if there is none. If
- * there is, `error` (STATUS_FAILED) describes it, with `before` added to its
- * number.
+ * The first of n lines that --strict-keys doesn't allow, since it is not JSON
+ * or not a URL; n if there is none.
  */
-uint64_t key_figures_first(const struct key_figures *figures,
-    uint64_t before, struct error *error);
+size_t key_first_refused(const uint8_t *troubles, size_t n);
+
+/* Fill `error` (STATUS_FAILED) for such a line. */
+void key_refuse(const struct key_recipe *recipe, uint8_t troubles,
+    struct key_place place, struct error *error);
 
 #endif

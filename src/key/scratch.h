@@ -20,23 +20,13 @@ typedef struct key (*key_apply)(const struct key_recipe *recipe,
 
 #define KEY_STEPS_MAX 16
 
-/* Why a line is compared whole, or not normalized as a URL. */
+/* Why a line is compared whole, or its key not normalized as a URL. */
 enum key_trouble {
 	KEY_NOT_JSON,
 	KEY_TOO_DEEP,  /* JSON_DEPTH_MAX */
 	KEY_MISSING,   /* a pointer leads to no value */
 	KEY_NOT_URL,
 	KEY_TROUBLES
-};
-
-/* Counts of the lines whose keys were made, in their order. */
-struct key_figures {
-	uint64_t lines;
-	uint32_t found; /* bit i: pointer i led to a value in some line */
-	struct {
-		uint64_t count;
-		uint64_t first; /* number of the first line, from 1 */
-	} of[KEY_TROUBLES];
 };
 
 struct key_scratch {
@@ -46,7 +36,8 @@ struct key_scratch {
 	int is_whole; /* it is the whole line, because of a key_trouble */
 	const struct columns *columns; /* of the file; the caller sets it */
 	unsigned urls; /* how many of its values are URLs */
-	struct key_figures figures; /* for the caller to take and to clear */
+	uint8_t troubles; /* of the last line: bits 1 << key_trouble */
+	uint32_t found; /* bit i: pointer i led to a value in some line */
 	unsigned step_count;
 	key_apply steps[KEY_STEPS_MAX]; /* those that the recipe has */
 };
@@ -76,8 +67,7 @@ scratch_key(const struct key_scratch *scratch)
 static inline void
 scratch_note(struct key_scratch *scratch, enum key_trouble trouble)
 {
-	if (scratch->figures.of[trouble].count++ == 0)
-		scratch->figures.of[trouble].first = scratch->figures.lines;
+	scratch->troubles |= (uint8_t)(1 << trouble);
 }
 
 #endif

@@ -547,3 +547,11 @@ key_option(struct key_recipe *recipe, const char *name, const char *value)
 	}
 	return -1;
 }
+
+int
+key_option_fits(const struct key_recipe *recipe, const char *value)
+{
+	char text[KEY_RECIPE_TEXT];
+
+	return format(recipe, text) + strlen(value) < KEY_RECIPE_TEXT;
+}

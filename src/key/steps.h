@@ -51,6 +51,9 @@ extern const struct key_step key_steps[KEY_STEPS];
 int key_option(struct key_recipe *recipe, const char *name,
     const char *value);
 
+/* Does the recipe's text have room for a value as well? */
+int key_option_fits(const struct key_recipe *recipe, const char *value);
+
 /*
  * The recipe as text, one step per line, in one spelling only: equal recipes
  * have equal texts. See bloomdedup(5), "Key recipe".

@@ -166,6 +166,19 @@ use_of(const struct catalog *catalog)
 		.in_place = 1 };
 }
 
+/*
+ * A subkey has no header that says where its columns are. It is the value of
+ * the column if there is one.
+ */
+static int
+check_recipe(const struct key_recipe *recipe, struct error *error)
+{
+	if (recipe->column_count < 2)
+		return 0;
+	return error_set(error, STATUS_FAILED, "its keys are made of several"
+	    " named columns, which a subkey doesn't have");
+}
+
 /* Open its file. Returns 1 if there is none. */
 static int
 try_open(struct served *s, struct error *error)
@@ -180,7 +193,7 @@ try_open(struct served *s, struct error *error)
 		return result;
 	}
 	if (key_recipe_parse(&s->recipe, filter_header(s->filter)->recipe,
-	    error) == 0)
+	    error) == 0 && check_recipe(&s->recipe, error) == 0)
 		return 0;
 	filter_close(s->filter, &(struct error){ 0 });
 	s->filter = NULL;

@@ -43,6 +43,7 @@ struct input {
 	size_t rest_bytes, rest_capacity;
 
 	struct columns columns; /* of the open file, */
+	int fresh;          /* nothing of which was handed out */
 	int named;          /* whose header was read */
 	int begun;          /* the open file's first bytes were looked at */
 	int gzip;           /* the open file is inflated */
@@ -133,6 +134,7 @@ open_next(struct input *in)
 	in->begun = 0;
 	in->record = (struct record_state){ 0 };
 	in->named = 0;
+	in->fresh = 1;
 	if (strcmp(path, "-") == 0) {
 		in->fd = STDIN_FILENO;
 	} else {
@@ -406,6 +408,9 @@ input_next(struct input *in, struct chunk *chunk, size_t wanted)
 	}
 	keep_rest(in, chunk->data + end, have - end);
 	chunk->nbytes = end;
+	chunk->file = in->name;
+	chunk->begins = in->fresh;
+	in->fresh = in->fresh && end == 0;
 	chunk->position = in->position;
 	in->handed_out += end;
 	return 1;

@@ -46,6 +46,8 @@ struct chunk {
 	size_t capacity;
 	size_t header_bytes; /* of data: the file's header comes first */
 	struct columns columns; /* of the file */
+	const char *file;  /* its name, for messages; the input's */
+	int begins;        /* is this the first part of the file? */
 	uint64_t position; /* input_position when it was handed out */
 };
 void chunk_free(struct chunk *chunk);

@@ -54,6 +54,7 @@ struct hand {
 	size_t limit;           /* room for lines in the arrays below */
 	uint8_t **starts;       /* of prepared lines, and the last one's end */
 	struct digest *digests;
+	uint8_t *troubles;      /* of their keys; NULL if there can be none */
 	size_t prepared;
 	struct batch *batch;
 	uint8_t **lines;        /* starts of the batch's lines */
@@ -62,18 +63,30 @@ struct hand {
 	size_t copied;
 };
 
-static void
-take_keys(const struct pipeline *p, uint8_t **starts, size_t n,
-    struct key_scratch *scratch, struct key *keys)
+/* Prepared lines without their terminators. */
+static inline void
+take_lines(const struct hand *hand, size_t first, size_t n, struct key *lines)
 {
-	int whole = scratch->step_count == 0;
+	uint8_t *const *starts = hand->starts + first;
+
+	for (size_t i = 0; i < n; i++)
+		lines[i] = (struct key){ starts[i],
+			(size_t)(starts[i + 1] - starts[i] - 1) };
+}
+
+/* In place of these lines, their keys. */
+static void
+take_keys(struct hand *hand, size_t first, size_t n, struct key *keys)
+{
+	const struct key_recipe *recipe = hand->pipeline->recipe;
+	struct key_scratch *scratch = &hand->scratch;
 
 	scratch->used = 0;
 	for (size_t i = 0; i < n; i++) {
-		size_t nbytes = (size_t)(starts[i + 1] - starts[i] - 1);
-
-		keys[i] = whole ? (struct key){ starts[i], nbytes } :
-		    key_take(p->recipe, starts[i], nbytes, scratch);
+		keys[i] = key_take(recipe, keys[i].data, keys[i].nbytes,
+		    scratch);
+		if (hand->troubles != NULL)
+			hand->troubles[first + i] = scratch->troubles;
 	}
 }
 
@@ -93,7 +106,9 @@ hash_lines(struct hand *hand)
 	for (size_t i = 0; i < hand->prepared; i += n) {
 		n = hand->prepared - i;
 		n = n < GROUP_LINES ? n : GROUP_LINES;
-		take_keys(p, hand->starts + i, n, &hand->scratch, keys);
+		take_lines(hand, i, n, keys);
+		if (hand->scratch.step_count > 0)
+			take_keys(hand, i, n, keys);
 		hot->digest(hash, keys, n, hand->digests + i);
 		filter_prefetch(p->filter, hand->digests + i, n);
 	}
@@ -223,6 +238,20 @@ write_lines(struct hand *hand, size_t *fresh, struct error *error)
 	return -1;
 }
 
+/* The batch is finished: its lines are read. */
+static void
+count_batch(struct hand *hand)
+{
+	struct pipeline *p = hand->pipeline;
+	size_t n = hand->batch->count;
+
+	if (hand->troubles != NULL)
+		key_figures_count(&p->keys, hand->troubles + (hand->lines -
+		    hand->starts), n, p->place);
+	p->place.number += n;
+	p->lines_read += n;
+}
+
 /*
  * Remember the new lines, then write them. If claiming fails, the lines that
  * are ours are still written; if writing fails, the rest is lost.
@@ -242,10 +271,13 @@ finish_claimed(struct hand *hand, struct error *error)
 		    error->text, ours - fresh);
 	}
 	p->lines_new += fresh;
-	p->lines_read += claimed < 0 ? fresh : batch->count;
-	if (claimed == 0)
-		p->watch(p->context, MOMENT_AFTER_BATCH);
-	return claimed;
+	if (claimed < 0) {
+		p->lines_read += fresh;
+		return -1;
+	}
+	count_batch(hand);
+	p->watch(p->context, MOMENT_AFTER_BATCH);
+	return 0;
 }
 
 /*
@@ -277,11 +309,14 @@ finish_batch(struct hand *hand, size_t first, size_t *count,
 	if (p->remember &&
 	    batch_mark(batch, fresh, p->filter, error) < 0)
 		result = -1;
-	/* lines that were read but not finished don't count */
-	p->lines_read += result < 0 ? fresh : batch->count;
-	if (result == 0)
-		p->watch(p->context, MOMENT_AFTER_BATCH);
-	return full < 0 ? -1 : result;
+	if (result < 0) {
+		/* lines that were read but not finished don't count */
+		p->lines_read += fresh;
+		return -1;
+	}
+	count_batch(hand);
+	p->watch(p->context, MOMENT_AFTER_BATCH);
+	return full;
 }
 
 static int
@@ -321,19 +356,17 @@ static int
 finish_prepared(struct hand *hand, struct error *error)
 {
 	struct pipeline *p = hand->pipeline;
-	struct key_figures *keys = &hand->scratch.figures;
-	struct error refused;
-	uint64_t first = !p->strict_keys ? 0 :
-	    key_figures_first(keys, p->keys.lines, &refused);
+	size_t allowed = hand->prepared;
 
-	key_figures_add(&p->keys, keys);
-	*keys = (struct key_figures){ 0 };
-	if (first == 0)
-		return finish_lines(hand, hand->prepared, error);
-	if (finish_lines(hand, (size_t)first - 1, error) < 0)
+	p->keys.found |= hand->scratch.found;
+	if (p->strict_keys && hand->troubles != NULL)
+		allowed = key_first_refused(hand->troubles, allowed);
+	if (finish_lines(hand, allowed, error) < 0)
 		return -1;
-	*error = refused;
-	return signals_stop ? 0 : -1;
+	if (allowed == hand->prepared || signals_stop)
+		return 0;
+	key_refuse(p->recipe, hand->troubles[allowed], p->place, error);
+	return -1;
 }
 
 /*
@@ -346,7 +379,10 @@ write_header(struct hand *hand, struct error *error)
 	struct pipeline *p = hand->pipeline;
 	size_t written;
 
-	if (hand->chunk.header_bytes == 0 || p->header_printed)
+	if (hand->chunk.header_bytes == 0)
+		return 0;
+	p->place.number++;
+	if (p->header_printed)
 		return 0;
 	p->header_printed = 1;
 	if (p->print == PRINT_NOTHING || output_continues(p->output) ||
@@ -362,6 +398,9 @@ finish_chunk(struct hand *hand, uint8_t *next, struct error *error)
 {
 	const uint8_t *end = hand->chunk.data + hand->chunk.nbytes;
 
+	if (hand->chunk.begins)
+		hand->pipeline->place = (struct key_place){
+			hand->chunk.file, 1 };
 	if (write_header(hand, error) < 0 || finish_prepared(hand, error) < 0)
 		return -1;
 	while (next < end && !signals_stop) {
@@ -447,6 +486,8 @@ hand_new(struct flow *flow, size_t limit)
 	hand->starts = memory_or_die(malloc((limit + 1) *
 	    sizeof *hand->starts));
 	hand->digests = memory_or_die(malloc(limit * sizeof *hand->digests));
+	if (key_has_troubles(p->recipe))
+		hand->troubles = memory_or_die(malloc(limit));
 	hand->batch = batch_new(filter_batch_lines(p->filter));
 	if (p->duplicates != NULL)
 		hand->copies = memory_or_die(malloc(COPY_BYTES));
@@ -461,6 +502,7 @@ hand_free(struct hand *hand)
 	batch_free(hand->batch);
 	free(hand->starts);
 	free(hand->digests);
+	free(hand->troubles);
 	free(hand->copies);
 	free(hand);
 }

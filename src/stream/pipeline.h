@@ -53,6 +53,7 @@ struct pipeline {
 	uint64_t position;         /* input_position */
 	uint64_t bytes_read;       /* set at the end */
 	struct key_figures keys;
+	struct key_place place;    /* the line that is finished next */
 	int header_printed;
 	int input_failed;
 	int began;                 /* pipeline_run was called */

@@ -14,7 +14,7 @@ same() {
 		=) same "$a" "$b" ;;
 		!) run ! same "$a" "$b" ;;
 		-) [ "$(printf '%s\n%s\n' "$a" http://a | bloomdedup --url 2>&1 \
-			>/dev/null)" = 'bloomdedup: line 1 is not a URL, and was compared whole' ] ;;
+			>/dev/null)" = 'bloomdedup: standard input: line 1 is not a URL, and was compared whole' ] ;;
 		*) continue ;;
 		esac || { echo "$kind $a $b"; return 1; }
 		count=$((count + 1))
@@ -26,7 +26,7 @@ same() {
 	printf 'HTTP://A:80\nhttp://a/\nhttp://a/#x\nfoo\nhttp://b\nfoo\n' |
 		bloomdedup --url >out 2>err
 	printf 'HTTP://A:80\nfoo\nhttp://b\n' | cmp - out
-	echo 'bloomdedup: 2 lines are not URLs, and were compared whole; the first is line 4' |
+	echo 'bloomdedup: 2 lines are not URLs, and were compared whole; the first is line 4 of standard input' |
 		cmp - err
 }
 
@@ -137,13 +137,19 @@ same() {
 		bloomdedup -f seen --url-ignore=b
 	bloomdedup create -n 100 plain
 	fails 2 'no --url, which contradicts --url' bloomdedup -f plain --url
+	# what has no room in the filter is told from what is not allowed
+	fails 2 '--url-ignore: too long' bloomdedup --url \
+		--url-ignore="$(seq -s, 1000 1205)"
+	fails 2 '--json: too long' bloomdedup --json="/$(seq -s, 1000 1205)"
+	fails 2 '--key: too long' bloomdedup --csv --header \
+		-k "$(seq -s x 1000 1205)"
 }
 
 @test "--strict-keys stops before the first line that is no URL" {
 	printf 'http://a\nhttp://b\nfoo\nhttp://c\n' >in
 	run -3 --separate-stderr bloomdedup -f seen --url --strict-keys in
 	[ "$output" = $'http://a\nhttp://b' ]
-	[ "$stderr" = 'bloomdedup: line 3 is not a URL, which --strict-keys does not allow' ]
+	[ "$stderr" = 'bloomdedup: in: line 3 is not a URL, which --strict-keys does not allow' ]
 	bloomdedup check -v -f seen in >out 2>/dev/null
 	printf 'foo\nhttp://c\n' | cmp - out
 	# far behind, with several threads, in the second file
@@ -152,8 +158,47 @@ same() {
 		run -3 --separate-stderr bloomdedup -j "$threads" --url \
 			--strict-keys many in
 		[ "${#lines[@]}" -eq 30002 ]
-		[[ $stderr == *'line 30003 is not a URL'* ]]
+		[[ $stderr == *': in: line 3 is not a URL'* ]]
 	done
+}
+
+@test "the first line that is no URL is named with its file" {
+	printf 'http://a\n' >one
+	printf 'http://b\nfoo\nbar\n' >two
+	bloomdedup --url one two one 2>err >out
+	grep -qF '2 lines are not URLs, and were compared whole; the first is line 2 of two' err
+	bloomdedup --url <two one - 2>err >out
+	grep -qF 'the first is line 2 of standard input' err
+	# a record may have several lines, and the header is one
+	printf 'id,u\n1,http://a\n"2\n",x\n3,y\n' >table.csv
+	bloomdedup --csv --header -k u --url one table.csv 2>err >out ||
+		[ $? -eq 3 ]
+	grep -qF 'the keys of 2 records are not URLs, and were compared as they are; the first is record 3 of table.csv' err
+	run -3 --separate-stderr bloomdedup --csv --header -k u --url \
+		--strict-keys table.csv
+	[ "$stderr" = 'bloomdedup: table.csv: the key of record 3 is not a URL, which --strict-keys does not allow' ]
+}
+
+@test "a key that is no URL is compared as it is, and the message says so" {
+	printf 'a,foo\nb,foo\nc,bar\n' >in
+	bloomdedup --url -t, -k2 in 2>err | cmp - <(sed 2d in)
+	grep -qF 'the keys of 3 lines are not URLs, and were compared as they are; the first is line 1 of in' err
+	printf 'xyzabc\nxyzabd\n' >in
+	bloomdedup --url -w3 in 2>err | cmp - <(sed 2d in)
+	grep -qF 'the keys of 2 lines are not URLs' err
+}
+
+@test "a run that a signal ends tells of lines that are no URLs, too" {
+	mkfifo in.fifo
+	"$BLOOMDEDUP" --url <in.fifo >out 2>err 3>&- &
+	run=$!
+	exec 9>in.fifo
+	echo foo >&9
+	until_true test -s out
+	kill -TERM "$run"
+	exec 9>&-
+	wait "$run" || [ $? -eq 143 ]
+	grep -qF 'line 1 is not a URL' err
 }
 
 @test "--stats counts lines that are no URLs" {
@@ -165,6 +210,6 @@ same() {
 	{ seq -f 'http://a/%.0f' 20000; seq 20000; } >in
 	for threads in 1 3; do
 		bloomdedup -j "$threads" --url in 2>err >out
-		grep -qF '20,000 lines are not URLs, and were compared whole; the first is line 20,001' err
+		grep -qF '20,000 lines are not URLs, and were compared whole; the first is line 20,001 of in' err
 	done
 }

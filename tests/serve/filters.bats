@@ -223,3 +223,16 @@ load server
 	[ "$(printf 'a\nb\n' | bloomdedup check -f folder/f.bloom)" = $'a\nb' ]
 	no_leftovers
 }
+
+@test "a subkey is the value of a named column, if there is one only" {
+	mkdir -p folder
+	printf 'id,name\n1,x\n' |
+		bloomdedup add -f folder/one.bloom -n 100 --csv --header -k name
+	printf 'id,name\n1,x\n' |
+		bloomdedup add -f folder/two.bloom -n 100 --csv --header \
+			-k id,name
+	start_server
+	answers 'VALUE one|x 0 1; 1; END; STORED' 'get one|x' 'add one|y 0 0 1' x
+	ask 'get two|1,x' | grep -qF 'SERVER_ERROR'
+	ask 'add two|1,x 0 0 1' x | grep -qF 'several named columns'
+}
