@@ -1,0 +1,388 @@
+#include "stream/hand.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/signals.h"
+#include "bits/loops.h"
+#include "filter/filter.h"
+
+/*
+ * This many lines are hashed before their cache lines are prefetched: few, so
+ * that there are never more prefetches at once than the memory can handle.
+ */
+#define GROUP_LINES 4
+/* Duplicates are collected, and written this many bytes at a time. */
+#define COPY_BYTES (128 * 1024)
+
+struct hand *
+hand_new(struct pipeline *p, const struct record_format *format, size_t limit)
+{
+	struct hand *hand = memory_or_die(calloc(1, sizeof *hand));
+
+	hand->pipeline = p;
+	hand->format = format;
+	hand->limit = limit;
+	hand->starts = memory_or_die(malloc((limit + 1) *
+	    sizeof *hand->starts));
+	hand->digests = memory_or_die(malloc(limit * sizeof *hand->digests));
+	if (key_has_troubles(p->recipe))
+		hand->troubles = memory_or_die(malloc(limit));
+	hand->batch = batch_new(filter_batch_lines(p->filter));
+	if (p->duplicates != NULL)
+		hand->copies = memory_or_die(malloc(COPY_BYTES));
+	return hand;
+}
+
+void
+hand_free(struct hand *hand)
+{
+	chunk_free(&hand->chunk);
+	key_scratch_free(&hand->scratch);
+	batch_free(hand->batch);
+	free(hand->starts);
+	free(hand->digests);
+	free(hand->troubles);
+	free(hand->copies);
+	free(hand);
+}
+
+/* Prepared lines without their terminators. */
+static inline void
+take_lines(const struct hand *hand, size_t first, size_t n, struct key *lines)
+{
+	uint8_t *const *starts = hand->starts + first;
+
+	for (size_t i = 0; i < n; i++)
+		lines[i] = (struct key){ starts[i],
+			(size_t)(starts[i + 1] - starts[i] - 1) };
+}
+
+/* In place of these lines, their keys. */
+static void
+take_keys(struct hand *hand, size_t first, size_t n, struct key *keys)
+{
+	const struct key_recipe *recipe = hand->pipeline->recipe;
+	struct key_scratch *scratch = &hand->scratch;
+
+	scratch->used = 0;
+	for (size_t i = 0; i < n; i++) {
+		keys[i] = key_take(recipe, keys[i].data, keys[i].nbytes,
+		    scratch);
+		if (hand->troubles != NULL)
+			hand->troubles[first + i] = scratch->troubles;
+	}
+}
+
+/* Make digests of the lines that were split, and prefetch their cache lines. */
+static void
+hash_lines(struct hand *hand)
+{
+	const struct pipeline *p = hand->pipeline;
+	const struct hash *hash = &filter_header(p->filter)->hash;
+	const struct loops *hot = loops();
+	struct key keys[GROUP_LINES];
+	size_t n;
+
+	if (hand->prepared > 0)
+		key_scratch_reset(&hand->scratch, p->recipe,
+		    (size_t)(hand->starts[hand->prepared] - hand->starts[0]));
+	for (size_t i = 0; i < hand->prepared; i += n) {
+		n = hand->prepared - i;
+		n = n < GROUP_LINES ? n : GROUP_LINES;
+		take_lines(hand, i, n, keys);
+		if (hand->scratch.step_count > 0)
+			take_keys(hand, i, n, keys);
+		hot->digest(hash, keys, n, hand->digests + i);
+		filter_prefetch(p->filter, hand->digests + i, n);
+	}
+}
+
+/* Prepare up to `limit` lines from data on. */
+static void
+prepare(struct hand *hand, uint8_t *data, size_t limit)
+{
+	const uint8_t *end = hand->chunk.data + hand->chunk.nbytes;
+
+	hand->prepared = record_split(hand->format, data, end, hand->starts,
+	    limit);
+	hash_lines(hand);
+}
+
+void
+hand_prepare(struct hand *hand)
+{
+	hand->scratch.columns = &hand->chunk.columns;
+	prepare(hand, hand->chunk.data + hand->chunk.header_bytes,
+	    hand->limit);
+}
+
+/*
+ * Move the lines to print together, over those not to print. Returns how many
+ * bytes they are, from hand->lines[0] on.
+ */
+static size_t
+compact(struct hand *hand, uint8_t wanted)
+{
+	const struct batch *batch = hand->batch;
+	uint8_t *to = hand->lines[0];
+	size_t i = 0;
+
+	while (i < batch->count) {
+		uint8_t *from;
+
+		while (i < batch->count && batch->seen[i] != wanted)
+			i++;
+		from = hand->lines[i];
+		while (i < batch->count && batch->seen[i] == wanted)
+			i++;
+		if (to != from)
+			memmove(to, from, (size_t)(hand->lines[i] - from));
+		to += hand->lines[i] - from;
+	}
+	return (size_t)(to - hand->lines[0]);
+}
+
+static size_t
+line_bytes(const struct hand *hand, size_t i)
+{
+	return (size_t)(hand->lines[i + 1] - hand->lines[i]);
+}
+
+/* How many new lines are complete in the first `nbytes` of output. */
+static size_t
+lines_within(const struct hand *hand, size_t nbytes)
+{
+	const struct batch *batch = hand->batch;
+	size_t lines = 0;
+
+	while (lines < batch->new_count) {
+		size_t length = line_bytes(hand, batch->new_items[lines]);
+
+		if (length > nbytes)
+			break;
+		nbytes -= length;
+		lines++;
+	}
+	return lines;
+}
+
+static int
+flush_copies(struct hand *hand, struct error *error)
+{
+	size_t written, nbytes = hand->copied;
+
+	hand->copied = 0;
+	return output_write(hand->pipeline->duplicates, hand->copies, nbytes,
+	    &written, error);
+}
+
+/* Write the seen lines to the duplicates, before the batch is compacted. */
+static int
+write_duplicates(struct hand *hand, struct error *error)
+{
+	const struct batch *batch = hand->batch;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		size_t written, length = line_bytes(hand, i);
+
+		if (!batch->seen[i])
+			continue;
+		if (length > COPY_BYTES - hand->copied &&
+		    flush_copies(hand, error) < 0)
+			return -1;
+		if (length > COPY_BYTES) {
+			if (output_write(hand->pipeline->duplicates,
+			    hand->lines[i], length, &written, error) < 0)
+				return -1;
+			continue;
+		}
+		memcpy(hand->copies + hand->copied, hand->lines[i], length);
+		hand->copied += length;
+	}
+	return flush_copies(hand, error);
+}
+
+/*
+ * Write the batch's lines. *fresh becomes the number of new lines to mark: if
+ * writing fails half-way, those that were written, so that they are not printed
+ * again.
+ */
+static int
+write_lines(struct hand *hand, size_t *fresh, struct error *error)
+{
+	struct pipeline *p = hand->pipeline;
+	size_t nbytes, written;
+
+	*fresh = 0;
+	p->watch(p->context, MOMENT_BEFORE_PRINT);
+	if (p->duplicates != NULL && write_duplicates(hand, error) < 0)
+		return -1;
+	*fresh = hand->batch->new_count;
+	if (p->print == PRINT_NOTHING)
+		return 0;
+	nbytes = compact(hand, p->print == PRINT_SEEN);
+	if (output_write(p->output, hand->lines[0], nbytes, &written,
+	    error) == 0)
+		return 0;
+	*fresh = p->print == PRINT_NEW ? lines_within(hand, written) : 0;
+	return -1;
+}
+
+/* The batch is finished: its lines are read. */
+static void
+count_batch(struct hand *hand)
+{
+	struct pipeline *p = hand->pipeline;
+	size_t n = hand->batch->count;
+
+	if (hand->troubles != NULL)
+		key_figures_count(&p->keys, hand->troubles + (hand->lines -
+		    hand->starts), n, p->place);
+	p->place.number += n;
+	p->lines_read += n;
+}
+
+/*
+ * Remember the new lines, then write them. If claiming fails, the lines that
+ * are ours are still written; if writing fails, the rest is lost.
+ */
+static int
+finish_claimed(struct hand *hand, struct error *error)
+{
+	struct pipeline *p = hand->pipeline;
+	struct batch *batch = hand->batch;
+	int claimed = batch_claim(batch, p->filter, error);
+	size_t fresh, ours = batch->new_count;
+	struct error why;
+
+	if (write_lines(hand, &fresh, claimed < 0 ? &why : error) < 0) {
+		claimed = claimed < 0 ? -1 : error_set(error, error->status,
+		    "%s; %zu lines are remembered and were not printed",
+		    error->text, ours - fresh);
+	}
+	p->lines_new += fresh;
+	if (claimed < 0) {
+		p->lines_read += fresh;
+		return -1;
+	}
+	count_batch(hand);
+	p->watch(p->context, MOMENT_AFTER_BATCH);
+	return 0;
+}
+
+/*
+ * Finish one batch of prepared lines, from line `first` on, up to *count of
+ * them. *count becomes how many it was; the caller passes the others again.
+ */
+static int
+finish_batch(struct hand *hand, size_t first, size_t *count,
+    struct error *error)
+{
+	struct pipeline *p = hand->pipeline;
+	struct batch *batch = hand->batch;
+	int full = 0, result;
+	size_t fresh;
+
+	batch->digests = hand->digests + first;
+	batch->count = *count;
+	hand->lines = hand->starts + first;
+	if (batch_probe(batch, p->filter, error) < 0)
+		return -1;
+	batch_collect(batch, p->remember);
+	if (p->claim)
+		return finish_claimed(hand, error);
+	if (p->remember)
+		full = batch_reserve(batch, p->filter, error);
+	*count = batch->count;
+	result = write_lines(hand, &fresh, error);
+	p->lines_new += fresh;
+	if (p->remember &&
+	    batch_mark(batch, fresh, p->filter, error) < 0)
+		result = -1;
+	if (result < 0) {
+		/* lines that were read but not finished don't count */
+		p->lines_read += fresh;
+		return -1;
+	}
+	count_batch(hand);
+	p->watch(p->context, MOMENT_AFTER_BATCH);
+	return full;
+}
+
+/* Finish the first `count` of the prepared lines, in batches. */
+static int
+finish_lines(struct hand *hand, size_t count, struct error *error)
+{
+	size_t n;
+
+	for (size_t i = 0; i < count; i += n) {
+		n = count - i;
+		n = n < hand->batch->capacity ? n : hand->batch->capacity;
+		if (signals_stop)
+			return 0;
+		if (finish_batch(hand, i, &n, error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Finish prepared lines; with --strict-keys, up to the first without a key. */
+static int
+finish_prepared(struct hand *hand, struct error *error)
+{
+	struct pipeline *p = hand->pipeline;
+	size_t allowed = hand->prepared;
+
+	p->keys.found |= hand->scratch.found;
+	if (p->strict_keys && hand->troubles != NULL)
+		allowed = key_first_refused(hand->troubles, allowed);
+	if (finish_lines(hand, allowed, error) < 0)
+		return -1;
+	if (allowed == hand->prepared || signals_stop)
+		return 0;
+	key_refuse(p->recipe, hand->troubles[allowed], p->place, error);
+	return -1;
+}
+
+/*
+ * Write a file's header, which isn't a line: only the first one, and not if the
+ * output continues a file, or has the repeated lines (-d).
+ */
+static int
+write_header(struct hand *hand, struct error *error)
+{
+	struct pipeline *p = hand->pipeline;
+	size_t written;
+
+	if (hand->chunk.header_bytes == 0)
+		return 0;
+	p->place.number++;
+	if (p->header_printed)
+		return 0;
+	p->header_printed = 1;
+	if (p->print == PRINT_NOTHING || output_continues(p->output) ||
+	    (p->print == PRINT_SEEN && p->remember))
+		return 0;
+	return output_write(p->output, hand->chunk.data,
+	    hand->chunk.header_bytes, &written, error);
+}
+
+int
+hand_finish(struct hand *hand, struct error *error)
+{
+	const uint8_t *end = hand->chunk.data + hand->chunk.nbytes;
+
+	if (hand->chunk.begins)
+		hand->pipeline->place = (struct key_place){
+			hand->chunk.file, 1 };
+	if (write_header(hand, error) < 0 || finish_prepared(hand, error) < 0)
+		return -1;
+	while (hand->starts[hand->prepared] < end && !signals_stop) {
+		prepare(hand, hand->starts[hand->prepared],
+		    hand->batch->capacity);
+		if (finish_prepared(hand, error) < 0)
+			return -1;
+	}
+	return filter_write_back(hand->pipeline->filter, 0, error);
+}

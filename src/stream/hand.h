@@ -1,0 +1,49 @@
+/*
+ * What a thread has in hand: a chunk of the input, whose lines it prepares
+ * (finds where they end, makes keys and digests, and prefetches cache lines of
+ * the filter) and finishes (looks them up, writes, and marks).
+ */
+#ifndef HAND_H
+#define HAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "bits/hash.h"
+#include "filter/batch.h"
+#include "key/key.h"
+#include "stream/input.h"
+#include "stream/pipeline_state.h"
+
+struct hand {
+	struct pipeline *pipeline;
+	const struct record_format *format; /* of the lines; not owned */
+	struct chunk chunk;
+	size_t limit;           /* room for lines in the arrays below */
+	uint8_t **starts;       /* of prepared lines, and the last one's end */
+	struct digest *digests;
+	uint8_t *troubles;      /* of their keys; NULL if there can be none */
+	size_t prepared;
+	struct batch *batch;
+	uint8_t **lines;        /* starts of the batch's lines */
+	struct key_scratch scratch;
+	uint8_t *copies;        /* of lines for the duplicates */
+	size_t copied;
+};
+
+/* With room for `limit` prepared lines, and a batch of the filter's size. */
+struct hand *hand_new(struct pipeline *pipeline,
+    const struct record_format *format, size_t limit);
+void hand_free(struct hand *hand);
+
+/* Prepare the first lines of a new chunk, as many as there is room for. */
+void hand_prepare(struct hand *hand);
+
+/*
+ * Finish these lines, then the rest of the chunk, batch by batch: in turn, one
+ * thread at a time. Ends early, with 0, when a signal asks to stop.
+ */
+int hand_finish(struct hand *hand, struct error *error);
+
+#endif
