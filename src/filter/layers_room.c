@@ -2,7 +2,6 @@
 #include "filter/checksum.h"
 #include "filter/growth.h"
 #include "filter/layers_inside.h"
-#include "filter/window.h"
 
 /*
  * Checksums: what each run reads at least, so that many small runs finish one,
@@ -13,36 +12,16 @@
 #define CHECKSUM_RUN (16 * PAGE_BYTES)
 #define CHECKSUM_LINE 16
 
-/* The first layer of the last one's generation. */
-static unsigned
-first_of_generation(const struct table *table)
-{
-	unsigned i = table->generation_count == 0 ? 0 : table->count;
-
-	while (i > 0 && table->layers[i - 1].generation + 1 ==
-	    table->generation_count)
-		i--;
-	return i;
-}
-
-/*
- * Give a new layer of `table` its place in the file, all zero and allocated:
- * after the others, or with a window where no layer of `among` is.
- */
+/* Its place in the file becomes all zero and allocated. */
 int
 layers_place(struct layers *f, struct table *table, const struct table *among,
     struct layer_entry *layer, struct error *error)
 {
-	uint64_t nbytes = layer->geometry.pages * PAGE_BYTES, end;
+	uint64_t nbytes = layer->geometry.pages * PAGE_BYTES;
 
-	layer->offset = layers_is_windowed(f) ?
-	    window_place(table, among, nbytes) : format_table_end(table);
-	end = layer->offset + nbytes;
-	if (growth_check_size(layers_name(f), layer->offset, nbytes,
-	    f->max_bytes, error) < 0)
+	if (growth_place(layers_name(f), table, among, layer, f->max_bytes,
+	    error) < 0)
 		return -1;
-	if (layers_is_windowed(f) && end > table->file_bytes)
-		table->file_bytes = end;
 	if (!layers_in_file(f))
 		return 0;
 	return layers_is_windowed(f) ?
@@ -54,18 +33,7 @@ int
 layers_next(const struct layers *f, struct layer_entry *layer,
     struct error *error)
 {
-	const struct table *table = &f->table;
-	unsigned first = first_of_generation(table);
-
-	if (!layers_is_windowed(f))
-		return growth_layer(layers_name(f), table,
-		    f->header.error_rate, layer, error);
-	if (growth_capacity(layers_name(f), table, first,
-	    FORMAT_WINDOW_LAYERS_MAX, layer, error) < 0)
-		return -1;
-	layer->generation = table->generation_count - 1;
-	return window_layer(&layer->geometry, layer->capacity,
-	    f->header.error_rate, 0, table->count - first, &layer->error_rate,
+	return growth_layer(layers_name(f), &f->header, &f->table, layer,
 	    error);
 }
 

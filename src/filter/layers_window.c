@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "filter/growth.h"
 #include "filter/layers_inside.h"
 #include "filter/window.h"
 
@@ -12,18 +13,14 @@
 int
 layers_forget(struct layers *f)
 {
-	unsigned over, layers;
+	unsigned layers;
 
 	if (!layers_is_windowed(f))
 		return 1;
-	over = window_over(&f->table, &f->header.window, layers_now());
-	/* A filter always has a generation, to describe it. */
-	f->all_over = over == f->table.generation_count;
-	layers = window_drop(&f->table, over - (unsigned)f->all_over);
+	layers = window_forget(&f->table, &f->header.window, layers_now(),
+	    &f->all_over);
 	if (f->arrays.count >= layers)
 		arrays_drop(&f->arrays, layers);
-	for (unsigned i = 0; i < f->table.count && f->all_over; i++)
-		f->table.layers[i].lines = 0;
 	return !f->all_over;
 }
 
@@ -44,12 +41,7 @@ static int
 plan_generation(struct layers *f, struct table *next,
     const struct table *among, struct layer_entry *layer, struct error *error)
 {
-	*layer = (struct layer_entry){ .created = (uint64_t)time(NULL),
-		.capacity = window_generation_capacity(f->header.capacity),
-		.generation = next->generation_count - 1 };
-	if (window_layer(&layer->geometry, layer->capacity,
-	    f->header.error_rate, f->header.growth != GROWTH_GROW, 0,
-	    &layer->error_rate, error) < 0)
+	if (growth_generation(&f->header, next, layer, error) < 0)
 		return -1;
 	return layers_place(f, next, among, layer, error);
 }
@@ -62,24 +54,16 @@ plan_generation(struct layers *f, struct table *next,
 static int
 turn_locked(struct layers *f, int64_t now, struct error *error)
 {
-	const struct window *window = &f->header.window;
 	struct table next = f->table, old;
 	struct layer_entry layer;
-	int64_t back = window_shift(&next, window, now);
-	unsigned dropped;
-	int due;
+	struct window_turn turn = window_turn(&next, &f->header.window, now);
 
-	if (back > 0)
-		tell_clock(f, back);
-	due = window_is_due(&next, window, now) &&
-	    next.generation_count - window_over(&next, window, now) <
-	    WINDOW_PLACES;
-	if (due)
-		window_begin(&next, window, now);
-	dropped = window_drop(&next, window_over(&next, window, now));
-	if (due && plan_generation(f, &next, &f->table, &layer, error) < 0)
+	if (turn.back > 0)
+		tell_clock(f, turn.back);
+	if (turn.due && plan_generation(f, &next, &f->table, &layer,
+	    error) < 0)
 		return -1;
-	if (due)
+	if (turn.due)
 		next.layers[next.count++] = layer;
 	next.sealing = (struct sealing){ 0 };
 	if (layers_in_file(f) &&
@@ -88,8 +72,8 @@ turn_locked(struct layers *f, int64_t now, struct error *error)
 		return -1;
 	old = f->table;
 	f->table = next;
-	arrays_drop(&f->arrays, dropped);
-	for (unsigned i = 0; i < dropped && layers_in_file(f); i++)
+	arrays_drop(&f->arrays, turn.dropped);
+	for (unsigned i = 0; i < turn.dropped && layers_in_file(f); i++)
 		file_punch(&f->file, old.layers[i].offset,
 		    old.layers[i].geometry.pages * PAGE_BYTES);
 	return layers_map(f, 1, error);

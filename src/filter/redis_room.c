@@ -13,12 +13,9 @@ add_layer(struct redis *r, struct error *error)
 	struct table *table = &r->table;
 	struct layer_entry layer;
 
-	if (growth_layer(redis_name(r), table, r->header.error_rate, &layer,
+	if (growth_layer(redis_name(r), &r->header, table, &layer, error) < 0 ||
+	    growth_place(redis_name(r), table, table, &layer, r->max_bytes,
 	    error) < 0)
-		return -1;
-	layer.offset = format_table_end(table);
-	if (growth_check_size(redis_name(r), layer.offset,
-	    layer.geometry.pages * PAGE_BYTES, r->max_bytes, error) < 0)
 		return -1;
 	table->layers[table->count++] = layer;
 	return 0;

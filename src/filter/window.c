@@ -184,6 +184,44 @@ window_drop(struct table *table, unsigned count)
 	return layers;
 }
 
+unsigned
+window_forget(struct table *table, const struct window *window, int64_t now,
+    int *all_over)
+{
+	unsigned over = window_over(table, window, now), layers;
+
+	*all_over = over == table->generation_count;
+	layers = window_drop(table, over - (unsigned)*all_over);
+	for (unsigned i = 0; i < table->count && *all_over; i++)
+		table->layers[i].lines = 0;
+	return layers;
+}
+
+struct window_turn
+window_turn(struct table *table, const struct window *window, int64_t now)
+{
+	struct window_turn turn = { window_shift(table, window, now), 0, 0 };
+
+	turn.due = window_is_due(table, window, now) &&
+	    table->generation_count - window_over(table, window, now) <
+	    WINDOW_PLACES;
+	if (turn.due)
+		window_begin(table, window, now);
+	turn.dropped = window_drop(table, window_over(table, window, now));
+	return turn;
+}
+
+unsigned
+window_first_layer(const struct table *table)
+{
+	unsigned i = table->generation_count == 0 ? 0 : table->count;
+
+	while (i > 0 && table->layers[i - 1].generation + 1 ==
+	    table->generation_count)
+		i--;
+	return i;
+}
+
 int
 window_extend(struct table *table, const struct window *window, int64_t now)
 {

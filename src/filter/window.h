@@ -84,6 +84,30 @@ void window_begin(struct table *table, const struct window *window,
  */
 unsigned window_drop(struct table *table, unsigned count);
 
+/*
+ * What is left for a reader, who can't change the filter: without generations
+ * that are over, but with the last one, which describes the filter; *all_over
+ * becomes 1 if that is over, too, and its layers then count no lines. Returns
+ * how many layers were dropped: the first ones.
+ */
+unsigned window_forget(struct table *table, const struct window *window,
+    int64_t now, int *all_over);
+
+/*
+ * A turn: the table that has to follow this one now. A new generation, if one
+ * is `due`, has no layer yet. All 0: the table is still right.
+ */
+struct window_turn {
+	int64_t back;     /* by how many seconds the clock went back, */
+	int due;          /* a generation was begun, */
+	unsigned dropped; /* and so many layers dropped, the first ones */
+};
+struct window_turn window_turn(struct table *table,
+    const struct window *window, int64_t now);
+
+/* The first layer of the last generation; without a window, of all. */
+unsigned window_first_layer(const struct table *table);
+
 /* Lines are marked now: the last generation ends no earlier. Returns 1 if that
  * changed the table. */
 int window_extend(struct table *table, const struct window *window,
