@@ -68,6 +68,8 @@ new_redis(const char *location, const struct filter_use *use,
 
 	r->filter = (struct filter){ .operations = &operations,
 		.header = &r->header, .table = &r->table };
+	r->writable = use->writable;
+	r->notice = use->wait.notice;
 	r->max_bytes = use->max_bytes;
 	r->claim_use = use->claim;
 	r->replicas = use->replicas;
@@ -83,28 +85,35 @@ new_redis(const char *location, const struct filter_use *use,
 	return NULL;
 }
 
+/* Of several clients' lines, nobody knows which came first. */
 static int
-refuse_window(const char *name, struct error *error)
+check_window(const struct redis *r, struct error *error)
 {
-	return error_set(error, STATUS_USAGE, "%s: a filter on a server can't"
-	    " have a window", name);
+	return r->header.window.kind != WINDOW_LINES ? 0 :
+	    error_set(error, STATUS_USAGE, "%s: a filter on a server can't"
+	    " have a window of new lines, whose order no client knows; use a"
+	    " window of time, such as --window=30d", redis_name(r));
 }
 
 static int
 begin_use(struct redis *r, const struct filter_use *use, struct error *error)
 {
+	struct table table = r->table;
+
 	r->filter.growth = use->growth < 0 ? r->header.growth :
 	    (enum growth)use->growth;
 	redis_probe_count(r);
-	if (r->header.window.kind != WINDOW_NONE)
-		return refuse_window(redis_name(r), error);
+	if (check_window(r, error) < 0)
+		return -1;
 	if (use->writable && (r->header.version_to_write > FORMAT_VERSION ||
 	    r->header.optional_features != 0)) {
 		return error_set(error, STATUS_FAILED, "%s: made by a newer"
 		    " version of bloomdedup: this one can only read it",
 		    redis_name(r));
 	}
-	return redis_probe_map(r, error);
+	/* A caller that fills a new filter counts all layers of its table. */
+	return r->published ? redis_window_take(r, &table, error) :
+	    redis_probe_map(r, error);
 }
 
 /*
@@ -171,12 +180,12 @@ begin_new(const char *location, const struct header *header,
 
 	if (r == NULL)
 		return NULL;
-	if (header->window.kind != WINDOW_NONE) {
-		refuse_window(redis_name(r), error);
+	r->header = *header;
+	r->server.window = header->window;
+	if (check_window(r, error) < 0) {
 		release(r);
 		return NULL;
 	}
-	r->header = *header;
 	r->header.created = (uint64_t)time(NULL);
 	r->header.version_to_write = FORMAT_VERSION;
 	r->table = *table;
@@ -187,6 +196,7 @@ begin_new(const char *location, const struct header *header,
 		/* Others may add to it, so no checksum stays valid. */
 		r->table.layers[i].sealed = 0;
 		r->table.layers[i].checksum = 0;
+		r->table.layers[i].number = i;
 	}
 	r->table.sealing = (struct sealing){ 0 };
 	if (random_bytes(r->header.id, sizeof r->header.id, error) < 0) {
@@ -306,14 +316,19 @@ read_pages(struct filter *filter, unsigned layer, uint64_t first,
     size_t pages, uint8_t *to, struct error *error)
 {
 	struct redis *r = redis_of(filter);
+	const struct layer_entry *entry = &r->table.layers[layer];
 
 	if (r->failed) {
 		*error = r->why;
 		error->repeated = 1;
 		return -1;
 	}
-	return fetch_pages(&r->server, &r->table.layers[layer].geometry,
-	    layer, first, pages, to, error) < 0 ? redis_failed(r, error) : 0;
+	if (r->all_over) {
+		memset(to, 0, pages * PAGE_BYTES);
+		return 0;
+	}
+	return fetch_pages(&r->server, &entry->geometry, entry->number, first,
+	    pages, to, error) < 0 ? redis_failed(r, error) : 0;
 }
 
 static int
@@ -321,8 +336,9 @@ write_pages(struct filter *filter, unsigned layer, uint64_t first,
     size_t pages, const uint8_t *from, struct error *error)
 {
 	struct redis *r = redis_of(filter);
+	struct redis_layer place = chunks_layer(&r->server, &r->table, layer);
 
-	return fetch_put_pages(&r->server, layer, first, pages, from,
+	return fetch_put_pages(&r->server, &place, first, pages, from,
 	    error) < 0 ? redis_failed(r, error) : 0;
 }
 

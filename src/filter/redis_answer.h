@@ -31,7 +31,13 @@ enum { /* flags of a request */
 	REQUEST_SEVERAL_KEYS = 1,
 	REQUEST_ONCE = 2,
 	/* Permanent errors are passed on as replies. */
-	REQUEST_ERRORS = 4
+	REQUEST_ERRORS = 4,
+	/*
+	 * With REQUEST_ONCE: it depends on an earlier request of the same
+	 * connection (WATCH). Where it would be made again, its outcome is
+	 * REDIS_LOST instead.
+	 */
+	REQUEST_WATCHED = 8
 };
 
 /* What an answer function returns to have the same request made again. */

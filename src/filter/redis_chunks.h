@@ -11,6 +11,10 @@
 #include "disk/format.h"
 #include "filter/redis_server.h"
 
+/* Layer i of a table, as it is named on the server and lives there. */
+struct redis_layer chunks_layer(const struct server *server,
+    const struct table *table, unsigned i);
+
 /* Make a layer's missing chunks, all zero, and wait. */
 int chunks_make(struct server *server, const struct table *table,
     unsigned layer, struct error *error);
@@ -19,20 +23,32 @@ int chunks_make(struct server *server, const struct table *table,
 int chunks_close(struct server *server, const struct table *table,
     unsigned layer, struct error *error);
 
+/* With a window: let a layer's keys live as long as its table says now. */
+int chunks_keep(struct server *server, const struct table *table,
+    unsigned layer, struct error *error);
+
 /* Remove the chunks and counters of all layers of a table. */
 int chunks_discard(struct server *server, const struct table *table,
     struct error *error);
 
 /* Request that bytes of a chunk become these; redis_net_finish waits. */
-int chunk_write(struct server *server, unsigned layer, uint64_t chunk,
-    size_t at, const void *bytes, size_t nbytes, struct error *error);
+int chunk_write(struct server *server, const struct redis_layer *layer,
+    uint64_t chunk, size_t at, const void *bytes, size_t nbytes,
+    struct error *error);
+
+/*
+ * With a window: add the command by which a layer's key expires to a request.
+ * BITOP removes a key's expiry, so it must be set again in the same step.
+ */
+void chunk_add_expiry(struct redis_net *net, const struct redis_layer *layer,
+    const char *key, size_t length);
 
 /* The error for a damaged chunk: `what` is wrong with it. */
-int chunk_damaged(const struct server *server, unsigned layer, uint64_t chunk,
+int chunk_damaged(const struct server *server, uint64_t layer, uint64_t chunk,
     const char *what, struct error *error);
 
 /* The error for an error reply about a chunk. */
-int chunk_refused(const struct server *server, unsigned layer, uint64_t chunk,
+int chunk_refused(const struct server *server, uint64_t layer, uint64_t chunk,
     const char *text, struct error *error);
 
 #endif

@@ -1,6 +1,7 @@
 #include "filter/redis_claim.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "bits/block.h"
 #include "filter/redis_chunks.h"
@@ -23,8 +24,23 @@ set_state(struct claims *c, size_t first, size_t end, enum claim_state state)
 static void
 keep_damage(struct claims *c, uint64_t chunk, const char *what)
 {
-	chunk_damaged(c->marks.server, c->marks.layer, chunk, what,
+	chunk_damaged(c->marks.server, c->marks.layer.number, chunk, what,
 	    &c->damage);
+}
+
+static int
+refused(const struct claims *c, uint64_t chunk, const char *text,
+    struct error *error)
+{
+	return chunk_refused(c->marks.server, c->marks.layer.number, chunk,
+	    text, error);
+}
+
+/* With a window, the last command of each request is EXPIRE. */
+static int
+is_expiry(const struct claims *c, size_t i, size_t count)
+{
+	return c->marks.layer.kept > 0 && i + 1 == count;
 }
 
 /* Bit by bit */
@@ -58,8 +74,9 @@ take_bits(void *context, size_t first, enum redis_outcome outcome,
 		const redisReply *reply = replies[r];
 
 		if (reply->type == REDIS_REPLY_ERROR)
-			return chunk_refused(c->marks.server, c->marks.layer,
-			    chunk, reply->str, error);
+			return refused(c, chunk, reply->str, error);
+		if (is_expiry(c, r, count))
+			continue;
 		if (reply->elements < 2 || reply->element[1]->integer != 'b') {
 			keep_damage(c, chunk, "is missing or cut short");
 			return 0;
@@ -104,13 +121,14 @@ ask_mirror(struct claims *c, size_t first, size_t end, int closed)
 
 /*
  * The replies are those to SET, to MULTI, to each command that was queued, and
- * to EXEC: what was read, BITOP's length, and 1 if the scratch key was there.
+ * to EXEC: what was read, BITOP's length, 1 if the scratch key was there, and
+ * with a window, EXPIRE's.
  */
 static int
 take_transaction(struct claims *c, size_t first, size_t end,
     const redisReply *exec)
 {
-	size_t reads = exec->elements - 2;
+	size_t reads = exec->elements - 2 - (c->marks.layer.kept > 0);
 	uint64_t chunk = group_chunk(&c->marks.group, first);
 	int closed;
 
@@ -138,26 +156,23 @@ take_chunk(void *context, size_t first, enum redis_outcome outcome,
 
 	if (outcome == REDIS_MIGRATING)
 		return send_bits(c, key, key_chunk(key, &c->marks.server->keys,
-		    c->marks.layer, chunk), first, end, error);
+		    c->marks.layer.number, chunk), first, end, error);
 	if (outcome == REDIS_LOST) {
 		set_state(c, first, end, CLAIM_UNCERTAIN);
 		return 0;
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (replies[i]->type == REDIS_REPLY_ERROR)
-			return chunk_refused(c->marks.server, c->marks.layer,
-			    chunk, replies[i]->str, error);
+			return refused(c, chunk, replies[i]->str, error);
 	}
 	if (replies[count - 1]->type != REDIS_REPLY_ARRAY ||
-	    replies[count - 1]->elements < 3)
-		return chunk_refused(c->marks.server, c->marks.layer, chunk,
-		    "EXEC was refused", error);
+	    replies[count - 1]->elements < 3u + (c->marks.layer.kept > 0))
+		return refused(c, chunk, "EXEC was refused", error);
 	for (size_t i = 0; i < replies[count - 1]->elements; i++) {
 		const redisReply *reply = replies[count - 1]->element[i];
 
 		if (reply->type == REDIS_REPLY_ERROR)
-			return chunk_refused(c->marks.server, c->marks.layer,
-			    chunk, reply->str, error);
+			return refused(c, chunk, reply->str, error);
 	}
 	return take_transaction(c, first, end, replies[count - 1]);
 }
@@ -184,20 +199,21 @@ send_chunk(struct claims *c, const char *key, size_t length, size_t first,
 
 int
 claims_make(struct claims *c, struct server *server, struct mirror *mirror,
-    unsigned layer, const struct digest *digests, size_t n, uint8_t *state,
-    struct error *error)
+    const struct redis_layer *layer, const struct digest *digests, size_t n,
+    uint8_t *state, struct error *error)
 {
 	size_t end;
 
 	c->state = state;
 	c->damage.status = STATUS_OK;
+	memset(state, CLAIM_CLOSED, n);
 	marks_begin(&c->marks, server, &mirror->array.geometry, layer, digests,
 	    n);
-	fetch_begin(&c->fetch, server, mirror, layer, c->marks.digests, n,
-	    &c->damage);
+	fetch_begin(&c->fetch, server, mirror, layer->number,
+	    c->marks.digests, n, &c->damage);
 	for (size_t first = 0; first < n; first = end) {
 		char key[REDIS_KEY_MAX];
-		size_t length = key_chunk(key, &server->keys, layer,
+		size_t length = key_chunk(key, &server->keys, layer->number,
 		    group_chunk(&c->marks.group, first));
 
 		end = group_end(&c->marks.group, first, n);
@@ -207,7 +223,9 @@ claims_make(struct claims *c, struct server *server, struct mirror *mirror,
 	}
 	if (redis_net_finish(server->net, error) < 0)
 		return -1;
-	if (c->damage.status == STATUS_OK)
+	/* A chunk that is gone as its generation is over counts as closed. */
+	if (c->damage.status == STATUS_OK || (layer->kept > 0 &&
+	    layer->over <= (int64_t)time(NULL)))
 		return 0;
 	*error = c->damage;
 	return -1;

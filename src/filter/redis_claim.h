@@ -36,8 +36,9 @@ struct claims {
 
 /* Claim n digests in a layer, and wait. Sets state[i] for digest i. */
 int claims_make(struct claims *claims, struct server *server,
-    struct mirror *mirror, unsigned layer, const struct digest *digests,
-    size_t n, uint8_t *state, struct error *error);
+    struct mirror *mirror, const struct redis_layer *layer,
+    const struct digest *digests, size_t n, uint8_t *state,
+    struct error *error);
 void claims_free(struct claims *claims);
 
 #endif

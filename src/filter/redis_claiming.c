@@ -8,8 +8,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "bits/block.h"
+#include "filter/redis_chunks.h"
 
 /* The undecided digests of a batch, and how far they were probed. */
 struct claiming {
@@ -24,6 +26,7 @@ struct claiming {
 	uint8_t *state;      /* the states of the part, */
 	uint8_t *decided;    /* and which places are done */
 	uint64_t uncertain;
+	unsigned dropped;    /* redis.dropped, when `settled` was right */
 };
 
 static void
@@ -43,6 +46,7 @@ static int
 settle_layer(struct claiming *c, unsigned layer, struct error *error)
 {
 	struct redis *r = c->redis;
+	struct redis_layer place = chunks_layer(&r->server, &r->table, layer);
 	struct error damage = { .status = STATUS_OK };
 	size_t n = 0;
 
@@ -54,7 +58,7 @@ settle_layer(struct claiming *c, unsigned layer, struct error *error)
 	if (n == 0)
 		return 0;
 	if (fetch_lines(&r->fetches[layer], &r->server, &r->mirrors[layer],
-	    layer, c->some, n, &damage, error) < 0 ||
+	    place.number, c->some, n, &damage, error) < 0 ||
 	    redis_net_finish(r->server.net, error) < 0)
 		return -1;
 	memset(c->state, 0, n);
@@ -65,7 +69,9 @@ settle_layer(struct claiming *c, unsigned layer, struct error *error)
 		c->settled[c->items[c->which[i]]] = (uint8_t)(layer + 1);
 	}
 	drop_decided(c);
-	if (damage.status == STATUS_OK)
+	/* The chunks of a generation that is over by now may be gone. */
+	if (damage.status == STATUS_OK || (place.kept > 0 &&
+	    place.over <= (int64_t)time(NULL)))
 		return 0;
 	*error = damage;
 	return -1;
@@ -77,6 +83,7 @@ mark_uncertain(struct claiming *c, unsigned layer, size_t n,
     struct error *error)
 {
 	struct redis *r = c->redis;
+	struct redis_layer place = chunks_layer(&r->server, &r->table, layer);
 	size_t count = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -87,7 +94,7 @@ mark_uncertain(struct claiming *c, unsigned layer, size_t n,
 	if (count == 0 || r->claim_use != FILTER_CLAIMS_OURS)
 		return 0;
 	return marks_send(&r->marks, &r->server,
-	    &r->table.layers[layer].geometry, layer, c->some, count,
+	    &r->table.layers[layer].geometry, &place, c->some, count,
 	    error) < 0 ? -1 : redis_net_finish(r->server.net, error);
 }
 
@@ -122,12 +129,13 @@ claim_some(struct claiming *c, size_t n, size_t *closed, struct error *error)
 {
 	struct redis *r = c->redis;
 	unsigned layer = r->table.count - 1;
+	struct redis_layer place = chunks_layer(&r->server, &r->table, layer);
 	size_t ours;
 
 	for (size_t i = 0; i < n; i++)
 		c->some[i] = c->digests[c->items[i]];
 	redis_mark_begin(r);
-	if (claims_make(&r->claims, &r->server, &r->mirrors[layer], layer,
+	if (claims_make(&r->claims, &r->server, &r->mirrors[layer], &place,
 	    c->some, n, c->state, error) < 0)
 		return -1;
 	ours = take_states(c, n, layer, closed);
@@ -153,18 +161,36 @@ room_in_newest(struct redis *r, uint64_t wanted, uint64_t *room,
 	return 0;
 }
 
-/* The newest layer is full or closed: use the next one, or make it. */
+/*
+ * The newest layer is full or `closed`: use the next one, or make it. A filter
+ * that doesn't grow is closed by a turn, which we finish.
+ */
 static int
-go_to_next_layer(struct redis *r, struct error *error)
+go_to_next_layer(struct redis *r, int closed, struct error *error)
 {
 	uint64_t generation = r->table.generation;
 
-	if (table_reload(&r->server, &r->table, error) < 0)
+	if (redis_window_reload(r, error) < 0)
 		return redis_failed(r, error);
-	redis_probe_count(r);
-	if (r->table.generation == generation)
-		return redis_room_grow(r, error);
-	return redis_probe_map(r, error);
+	if (r->table.generation != generation)
+		return 0;
+	return closed && redis_is_windowed(r) &&
+	    r->filter.growth != GROWTH_GROW ? redis_window_turn(r, error) :
+	    redis_room_grow(r, error);
+}
+
+/* Layers were dropped from the beginning of the table. */
+static void
+shift_settled(struct claiming *c)
+{
+	unsigned more = c->redis->dropped - c->dropped;
+
+	for (size_t i = 0; i < c->count && more > 0; i++) {
+		uint8_t *settled = &c->settled[c->items[i]];
+
+		*settled = (uint8_t)(*settled > more ? *settled - more : 0);
+	}
+	c->dropped = c->redis->dropped;
 }
 
 static int
@@ -176,6 +202,9 @@ claim_all(struct claiming *c, struct error *error)
 		uint64_t room;
 		size_t closed = 0;
 
+		if (redis_window_prepare(r, error) < 0)
+			return -1;
+		shift_settled(c);
 		for (unsigned i = 0; i + 1 < r->table.count; i++) {
 			if (settle_layer(c, i, error) < 0)
 				return redis_failed(r, error);
@@ -191,7 +220,7 @@ claim_all(struct claiming *c, struct error *error)
 			    " remembered and were not printed (--claim=print"
 			    " prints such lines)", redis_name(r), c->uncertain);
 		if (c->count > 0 && (room == 0 || closed > 0) &&
-		    go_to_next_layer(r, error) < 0)
+		    go_to_next_layer(r, closed > 0, error) < 0)
 			return -1;
 	}
 	return 0;
@@ -203,6 +232,7 @@ redis_claiming(struct filter *filter, const struct digest *digests, size_t n,
 {
 	struct redis *r = redis_of(filter);
 	struct claiming c = { .redis = r, .digests = digests, .count = n,
+		.dropped = r->dropped,
 		.items = memory_or_die(malloc((n + 1) * sizeof *c.items)),
 		.settled = memory_or_die(malloc(n + 1)), .taken = taken,
 		.some = memory_or_die(malloc((n + 1) * sizeof *c.some)),

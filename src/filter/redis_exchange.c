@@ -81,7 +81,8 @@ drop_connection(struct exchange *x, struct node *node,
 		next = request->next;
 		if (request->asking)
 			request_ask_no_more(request);
-		if ((request->flags & REQUEST_ONCE) && request->sent > 0) {
+		if (((request->flags & REQUEST_ONCE) && request->sent > 0) ||
+		    (request->flags & REQUEST_WATCHED)) {
 			if (answer(x, request, REDIS_LOST, error) < 0)
 				return -1;
 		} else {
@@ -160,7 +161,8 @@ handle_error(struct exchange *x, size_t node, struct request *request,
 	case CLUSTER_MIGRATING:
 		if (request->flags & REQUEST_SEVERAL_KEYS)
 			return answer(x, request, REDIS_MIGRATING, error);
-		if (advice == CLUSTER_MIGRATING)
+		if (advice == CLUSTER_MIGRATING ||
+		    (request->flags & REQUEST_WATCHED))
 			break;
 		host = address.host[0] != '\0' ? address.host :
 		    x->nodes.list[node].host;
@@ -173,6 +175,8 @@ handle_error(struct exchange *x, size_t node, struct request *request,
 		x->nodes.stale = x->nodes.cluster || advice == CLUSTER_MOVED;
 		break;
 	}
+	if (request->flags & REQUEST_WATCHED)
+		return answer(x, request, REDIS_LOST, error);
 	request_ask_no_more(request);
 	queue_again(x, request);
 	return fail_or_pause(x, &reason, error);

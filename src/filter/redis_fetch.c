@@ -24,7 +24,7 @@ ask_range(struct server *s, const char *key, size_t key_length, size_t first,
 
 /* What is wrong with a chunk, judging by its trailer; NULL if nothing. */
 static const char *
-wrong_trailer(const struct server *s, unsigned layer, uint64_t chunk,
+wrong_trailer(const struct server *s, uint64_t layer, uint64_t chunk,
     const redisReply *reply, size_t skip)
 {
 	if (reply->type != REDIS_REPLY_STRING ||
@@ -36,7 +36,7 @@ wrong_trailer(const struct server *s, unsigned layer, uint64_t chunk,
 
 /* Is the chunk damaged, or is there an error reply? If so, fills `damage`. */
 static int
-is_damaged(const struct server *s, unsigned layer, uint64_t chunk,
+is_damaged(const struct server *s, uint64_t layer, uint64_t chunk,
     redisReply *const *replies, size_t count, size_t skip,
     struct error *damage)
 {
@@ -160,7 +160,7 @@ fetch_add_commands(struct fetch *f, const char *key, size_t length,
 
 void
 fetch_begin(struct fetch *f, struct server *server, struct mirror *mirror,
-    unsigned layer, const struct digest *digests, size_t n,
+    uint64_t layer, const struct digest *digests, size_t n,
     struct error *damage)
 {
 	f->server = server;
@@ -174,7 +174,7 @@ fetch_begin(struct fetch *f, struct server *server, struct mirror *mirror,
 
 int
 fetch_lines(struct fetch *f, struct server *server, struct mirror *mirror,
-    unsigned layer, const struct digest *digests, size_t n,
+    uint64_t layer, const struct digest *digests, size_t n,
     struct error *damage, struct error *error)
 {
 	size_t end, reply;
@@ -197,7 +197,7 @@ fetch_lines(struct fetch *f, struct server *server, struct mirror *mirror,
 
 struct page_read {
 	struct server *server;
-	unsigned layer;
+	uint64_t layer;
 	uint64_t first;
 	size_t pages;
 	uint8_t *to;
@@ -235,7 +235,7 @@ pages_in_chunk(uint64_t from, uint64_t first, size_t pages)
 
 int
 fetch_pages(struct server *s, const struct geometry *geometry,
-    unsigned layer, uint64_t first, size_t pages, uint8_t *to,
+    uint64_t layer, uint64_t first, size_t pages, uint8_t *to,
     struct error *error)
 {
 	struct page_read read = { s, layer, first, pages, to,
@@ -272,8 +272,8 @@ is_zero(const uint8_t *bytes, size_t nbytes)
 }
 
 int
-fetch_put_pages(struct server *s, unsigned layer, uint64_t first,
-    size_t pages, const uint8_t *from, struct error *error)
+fetch_put_pages(struct server *s, const struct redis_layer *layer,
+    uint64_t first, size_t pages, const uint8_t *from, struct error *error)
 {
 	size_t some;
 

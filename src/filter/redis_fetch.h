@@ -19,7 +19,7 @@
 struct fetch {
 	struct server *server;
 	struct mirror *mirror;
-	unsigned layer;
+	uint64_t layer; /* its number */
 	struct group group;
 	const struct digest *digests; /* not owned */
 	size_t n;
@@ -27,17 +27,17 @@ struct fetch {
 };
 
 /*
- * Request what n digests need of a layer. `digests` and `fetch` must stay valid
- * until all requests are finished. A damaged chunk is reported in `damage`, not
- * as a failure: the filter may have been removed.
+ * Request what n digests need of a layer, given by its number. `digests` and
+ * `fetch` must stay valid until all requests are finished. A damaged chunk is
+ * reported in `damage`, not as a failure: the filter may have been removed.
  */
 int fetch_lines(struct fetch *fetch, struct server *server,
-    struct mirror *mirror, unsigned layer, const struct digest *digests,
+    struct mirror *mirror, uint64_t layer, const struct digest *digests,
     size_t n, struct error *damage, struct error *error);
 
 /* Prepare a request: sort the digests by chunk. */
 void fetch_begin(struct fetch *fetch, struct server *server,
-    struct mirror *mirror, unsigned layer, const struct digest *digests,
+    struct mirror *mirror, uint64_t layer, const struct digest *digests,
     size_t n, struct error *damage);
 
 /*
@@ -53,11 +53,11 @@ int fetch_take_replies(struct fetch *fetch, size_t first, size_t end,
 
 /* Read pages of a layer, and wait for them. */
 int fetch_pages(struct server *server, const struct geometry *geometry,
-    unsigned layer, uint64_t first, size_t pages, uint8_t *to,
+    uint64_t layer, uint64_t first, size_t pages, uint8_t *to,
     struct error *error);
 
 /* Write pages of a layer that is being made; doesn't wait. */
-int fetch_put_pages(struct server *server, unsigned layer, uint64_t first,
-    size_t pages, const uint8_t *from, struct error *error);
+int fetch_put_pages(struct server *server, const struct redis_layer *layer,
+    uint64_t first, size_t pages, const uint8_t *from, struct error *error);
 
 #endif

@@ -36,6 +36,10 @@ struct redis {
 	uint64_t marked_losses;    /* lost connections, before those marks */
 	unsigned settled;          /* layers that were closed before they were
 	                              probed: what isn't found isn't there */
+	int writable;              /* this client may change the filter */
+	void (*notice)(const char *text);
+	int all_over;              /* all generations of a window are over */
+	unsigned dropped;          /* layers, since it was opened */
 	uint64_t max_bytes;
 	uint64_t mirror_max;       /* bytes that all mirrors may have */
 	uint64_t losses;           /* lost connections that are known */
@@ -71,6 +75,12 @@ redis_name(const struct redis *r)
 	return r->server.address.shown;
 }
 
+static inline int
+redis_is_windowed(const struct redis *r)
+{
+	return r->header.window.kind != WINDOW_NONE;
+}
+
 /* From now on no requests are made, and the reason is kept. Returns -1. */
 static inline int
 redis_failed(struct redis *r, const struct error *why)
@@ -81,8 +91,9 @@ redis_failed(struct redis *r, const struct error *why)
 	return -1;
 }
 
-/* Map mirrors for the layers that have none yet. */
+/* Map mirrors for the layers that have none yet; forget what all have. */
 int redis_probe_map(struct redis *redis, struct error *error);
+void redis_probe_drop(struct redis *redis);
 
 /* Subtract our unused room from the counters of a table just read. */
 void redis_probe_count(struct redis *redis);
@@ -102,6 +113,15 @@ void redis_room_use(struct redis *redis, unsigned layer, uint64_t lines);
 
 /* Append a layer, or take over the one of a client that was faster. */
 int redis_room_grow(struct redis *redis, struct error *error);
+
+/*
+ * Reserve room for `lines` lines that are written already: beyond the capacity
+ * if the filter can't grow.
+ */
+int redis_room_renew(struct redis *redis, uint64_t lines, struct error *error);
+
+/* Give back room in generations that take no more lines. */
+int redis_room_leave(struct redis *redis, struct error *error);
 
 /* Give back room that was reserved and not used. */
 int redis_room_give_back(struct redis *redis, struct error *error);
@@ -130,6 +150,27 @@ int redis_mark_settle(struct redis *redis, struct error *error);
 
 /* Will redis_mark_sync work? */
 int redis_mark_check_sync(struct redis *redis, struct error *error);
+
+/* redis_window.c; without a window, only the first two do something. */
+
+/* A table from the server is now ours, without what is over. */
+int redis_window_take(struct redis *redis, const struct table *newer,
+    struct error *error);
+
+/* Load the table again. */
+int redis_window_reload(struct redis *redis, struct error *error);
+
+/*
+ * Leave out generations that are over and, if this client may, begin the next
+ * one when it is due. Layers may get other places in the table.
+ */
+int redis_window_move(struct redis *redis, struct error *error);
+
+/* Before marks: the same, and the last generation ends no earlier than now. */
+int redis_window_prepare(struct redis *redis, struct error *error);
+
+/* Begin the next generation though our clock is not there yet. */
+int redis_window_turn(struct redis *redis, struct error *error);
 
 /* The operation `claim`. */
 int redis_claiming(struct filter *filter, const struct digest *digests,

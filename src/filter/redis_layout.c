@@ -45,40 +45,40 @@ key_table(char key[REDIS_KEY_MAX], const struct redis_keys *keys)
 
 size_t
 key_lines(char key[REDIS_KEY_MAX], const struct redis_keys *keys,
-    unsigned layer)
+    uint64_t layer)
 {
 	char id[17];
 
 	id_text(id, keys);
 	return (size_t)snprintf(key, REDIS_KEY_MAX,
-	    "bloomdedup:{%s}:lines:%u:%s", keys->name, layer, id);
+	    "bloomdedup:{%s}:lines:%" PRIu64 ":%s", keys->name, layer, id);
 }
 
 size_t
 key_chunk(char key[REDIS_KEY_MAX], const struct redis_keys *keys,
-    unsigned layer, uint64_t chunk)
+    uint64_t layer, uint64_t chunk)
 {
 	char id[17];
 
 	id_text(id, keys);
 	return (size_t)snprintf(key, REDIS_KEY_MAX,
-	    "bloomdedup:{%s:L%u:%" PRIu64 ":%s}", keys->name, layer, chunk,
-	    id);
+	    "bloomdedup:{%s:L%" PRIu64 ":%" PRIu64 ":%s}", keys->name, layer,
+	    chunk, id);
 }
 
 void
-trailer_encode(const struct redis_keys *keys, unsigned layer, uint64_t chunk,
+trailer_encode(const struct redis_keys *keys, uint64_t layer, uint64_t chunk,
     uint8_t trailer[TRAILER_BYTES])
 {
 	memset(trailer, 0, TRAILER_BYTES);
 	memcpy(trailer + TRAILER_REST, magic, sizeof magic);
 	memcpy(trailer + 16, keys->id, sizeof keys->id);
-	le_put32(trailer + 32, layer);
+	le_put64(trailer + 32, layer);
 	le_put64(trailer + 40, chunk);
 }
 
 int
-trailer_check(const struct redis_keys *keys, unsigned layer, uint64_t chunk,
+trailer_check(const struct redis_keys *keys, uint64_t layer, uint64_t chunk,
     const void *trailer, size_t nbytes)
 {
 	uint8_t right[TRAILER_BYTES];

@@ -44,6 +44,15 @@ struct redis_keys {
 	uint8_t id[FORMAT_ID_BYTES];
 };
 
+/* What the names of a layer's keys, and how long they live, depend on. */
+struct redis_layer {
+	uint64_t number; /* with a window, never used again */
+	int64_t over;    /* with a window: when it counts no longer, in seconds
+	                    since 1970, */
+	int64_t kept;    /* and for how many seconds a key lives that is made
+	                    or marked now; else 0: for ever */
+};
+
 uint64_t chunk_count(uint64_t pages);
 
 /* How long chunk number `chunk` is without its trailer. */
@@ -53,15 +62,15 @@ size_t chunk_bytes(uint64_t pages, uint64_t chunk);
 size_t key_header(char key[REDIS_KEY_MAX], const struct redis_keys *keys);
 size_t key_table(char key[REDIS_KEY_MAX], const struct redis_keys *keys);
 size_t key_lines(char key[REDIS_KEY_MAX], const struct redis_keys *keys,
-    unsigned layer);
+    uint64_t layer);
 size_t key_chunk(char key[REDIS_KEY_MAX], const struct redis_keys *keys,
-    unsigned layer, uint64_t chunk);
+    uint64_t layer, uint64_t chunk);
 
-void trailer_encode(const struct redis_keys *keys, unsigned layer,
+void trailer_encode(const struct redis_keys *keys, uint64_t layer,
     uint64_t chunk, uint8_t trailer[TRAILER_BYTES]);
 
 /* Is it the trailer of this chunk? */
-int trailer_check(const struct redis_keys *keys, unsigned layer,
+int trailer_check(const struct redis_keys *keys, uint64_t layer,
     uint64_t chunk, const void *trailer, size_t nbytes);
 
 /* Redis numbers the bits of a byte from the high end. */

@@ -7,6 +7,8 @@
 #include "base/signals.h"
 #include "bits/block.h"
 #include "filter/redis_call.h"
+#include "filter/redis_chunks.h"
+#include "filter/window.h"
 
 /* How long a server may take to write marks to its disk. */
 #define SYNC_MS "10000"
@@ -57,11 +59,12 @@ redis_mark_layer(struct filter *filter, unsigned i,
 {
 	struct redis *r = redis_of(filter);
 	struct layer_entry *layer = &r->table.layers[i];
+	struct redis_layer place = chunks_layer(&r->server, &r->table, i);
 
 	redis_mark_begin(r);
 	if (redis_net_finish(r->server.net, error) < 0 ||
-	    marks_send(&r->marks, &r->server, &layer->geometry, i, digests, n,
-	    error) < 0)
+	    marks_send(&r->marks, &r->server, &layer->geometry, &place,
+	    digests, n, error) < 0)
 		return redis_failed(r, error);
 	redis_mark_mirror(&r->mirrors[i], digests, n);
 	layer->lines += n;
@@ -74,7 +77,12 @@ redis_mark(struct filter *filter, const struct digest *digests, size_t n,
 {
 	struct redis *r = redis_of(filter);
 
-	for (unsigned i = 0; n > 0 && i < r->table.count; i++) {
+	/* The window may have moved on since room was reserved. */
+	if (redis_is_windowed(r) && (redis_window_prepare(r, error) < 0 ||
+	    redis_room_renew(r, n, error) < 0))
+		return -1;
+	for (unsigned i = window_first_layer(&r->table); n > 0 &&
+	    i < r->table.count; i++) {
 		size_t some = r->reserved[i] < n ? (size_t)r->reserved[i] : n;
 
 		if (some == 0)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -63,6 +64,27 @@ add_bit(void *context, uint64_t page, unsigned line, unsigned lane,
 	redis_net_text(b->net, "1");
 }
 
+/* What was printed so long ago needs no mark, and its chunk may be gone. */
+static int
+is_over(const struct marks *m)
+{
+	return m->layer.kept > 0 && m->layer.over <= (int64_t)time(NULL);
+}
+
+static int
+refused(const struct marks *m, uint64_t chunk, const char *text,
+    struct error *error)
+{
+	return chunk_refused(m->server, m->layer.number, chunk, text, error);
+}
+
+static int
+missing(const struct marks *m, uint64_t chunk, struct error *error)
+{
+	return is_over(m) ? 0 : chunk_damaged(m->server, m->layer.number,
+	    chunk, "is missing or cut short", error);
+}
+
 /* The second reply to a BITFIELD is a part of the trailer: is it right? */
 static int
 check_bits(void *context, size_t first, enum redis_outcome outcome,
@@ -70,18 +92,17 @@ check_bits(void *context, size_t first, enum redis_outcome outcome,
 {
 	struct marks *m = context;
 	uint64_t chunk = group_chunk(&m->group, first);
+	size_t bitfields = count - (m->layer.kept > 0);
 
 	(void)outcome;
 	for (size_t i = 0; i < count; i++) {
 		const redisReply *reply = replies[i];
 
 		if (reply->type == REDIS_REPLY_ERROR)
-			return chunk_refused(m->server, m->layer, chunk,
-			    reply->str, error);
-		if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2 ||
-		    reply->element[1]->integer != 'b')
-			return chunk_damaged(m->server, m->layer, chunk,
-			    "is missing or cut short", error);
+			return refused(m, chunk, reply->str, error);
+		if (i < bitfields && (reply->type != REDIS_REPLY_ARRAY ||
+		    reply->elements < 2 || reply->element[1]->integer != 'b'))
+			return missing(m, chunk, error);
 	}
 	return 0;
 }
@@ -122,6 +143,8 @@ marks_add_bits(struct marks *m, const char *key, size_t length, size_t first,
 			    end - i < at_once ? end - i : at_once);
 		block_visit(&m->geometry, digest_of(m, i), add_bit, &words);
 	}
+	/* If the chunk was gone, BITFIELD made one that would stay. */
+	chunk_add_expiry(m->server->net, &m->layer, key, length);
 }
 
 static int
@@ -137,6 +160,32 @@ send_bits(struct marks *m, const char *key, size_t length, size_t first,
 
 /* A chunk at once */
 
+/* The replies to BITOP, DEL and perhaps EXPIRE. */
+static int
+check_join(struct marks *m, uint64_t chunk, redisReply *const *replies,
+    struct error *error)
+{
+	if (replies[0]->integer != (long long)(TRAILER_BYTES +
+	    chunk_bytes(m->geometry.pages, chunk)))
+		return missing(m, chunk, error);
+	/* If the scratch key was gone, the digests may not be marked. */
+	return replies[1]->integer == 1 ? 0 : REDIS_AGAIN;
+}
+
+/* With a window: the last reply is EXEC's. */
+static int
+check_transaction(struct marks *m, uint64_t chunk, const redisReply *exec,
+    struct error *error)
+{
+	if (exec->type != REDIS_REPLY_ARRAY || exec->elements < 2)
+		return refused(m, chunk, "EXEC was refused", error);
+	for (size_t i = 0; i < exec->elements; i++) {
+		if (exec->element[i]->type == REDIS_REPLY_ERROR)
+			return refused(m, chunk, exec->element[i]->str, error);
+	}
+	return check_join(m, chunk, exec->element, error);
+}
+
 static int
 check_chunk(void *context, size_t first, enum redis_outcome outcome,
     redisReply *const *replies, size_t count, struct error *error)
@@ -144,22 +193,19 @@ check_chunk(void *context, size_t first, enum redis_outcome outcome,
 	struct marks *m = context;
 	uint64_t chunk = group_chunk(&m->group, first);
 	char key[REDIS_KEY_MAX];
-	size_t length = key_chunk(key, &m->server->keys, m->layer, chunk);
+	size_t length = key_chunk(key, &m->server->keys, m->layer.number,
+	    chunk);
 
 	if (outcome == REDIS_MIGRATING)
 		return send_bits(m, key, length, first,
 		    group_end(&m->group, first, m->n), error);
 	for (size_t i = 0; i < count; i++) {
 		if (replies[i]->type == REDIS_REPLY_ERROR)
-			return chunk_refused(m->server, m->layer, chunk,
-			    replies[i]->str, error);
+			return refused(m, chunk, replies[i]->str, error);
 	}
-	if (replies[1]->integer != (long long)(TRAILER_BYTES +
-	    chunk_bytes(m->geometry.pages, chunk)))
-		return chunk_damaged(m->server, m->layer, chunk,
-		    "is missing or cut short", error);
-	/* If the scratch key was gone, the digests may not be marked. */
-	return replies[2]->integer == 1 ? 0 : REDIS_AGAIN;
+	return m->layer.kept > 0 ?
+	    check_transaction(m, chunk, replies[count - 1], error) :
+	    check_join(m, chunk, replies + 1, error);
 }
 
 /*
@@ -218,19 +264,30 @@ marks_add_join(struct marks *m, const char *key, size_t length,
 	redis_net_command(net, 2);
 	redis_net_text(net, "DEL");
 	redis_net_text(net, scratch);
+	chunk_add_expiry(net, &m->layer, key, length);
 }
 
 static int
 send_chunk(struct marks *m, const char *key, size_t length, size_t first,
     size_t end, struct error *error)
 {
+	struct redis_net *net = m->server->net;
 	char scratch[MARKS_SCRATCH_MAX];
+	int transaction = m->layer.kept > 0;
 
-	redis_net_begin(m->server->net, cluster_slot(key, length),
+	redis_net_begin(net, cluster_slot(key, length),
 	    REQUEST_ERRORS | REQUEST_SEVERAL_KEYS, check_chunk, m, first);
 	marks_add_scratch(m, key, first, end, scratch);
+	if (transaction) {
+		redis_net_command(net, 1);
+		redis_net_text(net, "MULTI");
+	}
 	marks_add_join(m, key, length, scratch);
-	return redis_net_end(m->server->net, 32, error);
+	if (transaction) {
+		redis_net_command(net, 1);
+		redis_net_text(net, "EXEC");
+	}
+	return redis_net_end(net, 32, error);
 }
 
 static void
@@ -263,21 +320,21 @@ marks_are_few(size_t digests)
 
 void
 marks_begin(struct marks *m, struct server *server,
-    const struct geometry *geometry, unsigned layer,
+    const struct geometry *geometry, const struct redis_layer *layer,
     const struct digest *digests, size_t n)
 {
 	if (m->chunk == NULL)
 		begin(m);
 	m->server = server;
 	m->geometry = *geometry;
-	m->layer = layer;
+	m->layer = *layer;
 	copy_digests(m, digests, n);
 	group_sort(&m->group, geometry, m->digests, n);
 }
 
 int
 marks_send(struct marks *m, struct server *server,
-    const struct geometry *geometry, unsigned layer,
+    const struct geometry *geometry, const struct redis_layer *layer,
     const struct digest *digests, size_t n, struct error *error)
 {
 	size_t end;
@@ -285,7 +342,7 @@ marks_send(struct marks *m, struct server *server,
 	marks_begin(m, server, geometry, layer, digests, n);
 	for (size_t first = 0; first < n; first = end) {
 		char key[REDIS_KEY_MAX];
-		size_t length = key_chunk(key, &server->keys, layer,
+		size_t length = key_chunk(key, &server->keys, layer->number,
 		    group_chunk(&m->group, first));
 
 		end = group_end(&m->group, first, n);

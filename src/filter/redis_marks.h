@@ -1,7 +1,8 @@
 /*
  * Sending marks to the server. Those of a chunk go into a scratch key, which
  * BITOP OR joins into the chunk; a few are set by BITFIELD instead. Both may be
- * repeated.
+ * repeated. With a window, the chunk's expiry is set again in the same step;
+ * marks in a generation that is over meanwhile may find no chunk.
  */
 #ifndef REDIS_MARKS_H
 #define REDIS_MARKS_H
@@ -17,7 +18,7 @@
 struct marks {
 	struct server *server;
 	struct geometry geometry;
-	unsigned layer;
+	struct redis_layer layer;
 	struct group group;
 	struct digest *digests; /* a copy: of those that are under way */
 	size_t n, room;
@@ -30,17 +31,18 @@ struct marks {
  * same `marks` must be finished.
  */
 int marks_send(struct marks *marks, struct server *server,
-    const struct geometry *geometry, unsigned layer,
+    const struct geometry *geometry, const struct redis_layer *layer,
     const struct digest *digests, size_t n, struct error *error);
 void marks_free(struct marks *marks);
 
 /*
  * For claims, which get what was set before in the same request: the digests of
- * a layer in the order of chunks; the words of BITFIELD that set their bits;
- * and a scratch key with the bits of a chunk, whose name is left in `scratch`.
+ * a layer in the order of chunks; the words of BITFIELD that set their bits,
+ * with a window followed by EXPIRE; and a scratch key with the bits of a chunk,
+ * whose name is left in `scratch`.
  */
 void marks_begin(struct marks *marks, struct server *server,
-    const struct geometry *geometry, unsigned layer,
+    const struct geometry *geometry, const struct redis_layer *layer,
     const struct digest *digests, size_t n);
 void marks_add_bits(struct marks *marks, const char *key, size_t length,
     size_t first, size_t end);

@@ -45,8 +45,8 @@ redis_probe_map(struct redis *r, struct error *error)
 	return 0;
 }
 
-static void
-drop_mirrors(struct redis *r)
+void
+redis_probe_drop(struct redis *r)
 {
 	for (unsigned i = 0; i < r->mirror_count; i++)
 		mirror_drop(&r->mirrors[i]);
@@ -61,7 +61,7 @@ was_lost(struct redis *r)
 	if (losses == r->losses)
 		return 0;
 	r->losses = losses;
-	drop_mirrors(r);
+	redis_probe_drop(r);
 	return 1;
 }
 
@@ -73,7 +73,7 @@ trim(struct redis *r)
 	for (unsigned i = 0; i < r->mirror_count; i++)
 		pages += r->mirrors[i].pages;
 	if (pages * PAGE_BYTES > r->mirror_max)
-		drop_mirrors(r);
+		redis_probe_drop(r);
 }
 
 static void
@@ -118,15 +118,28 @@ check_filter(struct redis *r, const struct table_question *answer,
 	if (memcmp(answer->id, r->header.id, sizeof answer->id) != 0)
 		return error_set(error, STATUS_FAILED, "%s: the filter was"
 		    " replaced by another one during the run", redis_name(r));
-	if (answer->generation == r->table.generation)
-		return 0;
-	if (table_reload(&r->server, &r->table, error) < 0)
-		return -1;
-	redis_probe_count(r);
-	return redis_probe_map(r, error);
+	return answer->generation == r->table.generation ? 0 :
+	    redis_window_reload(r, error);
 }
 
-/* Get what `n` unknown digests need of the layers from `first` on. */
+/* Damage: but the chunks of a generation that is over by now may be gone. */
+static int
+check_damage(struct redis *r, const struct error *damage, struct error *error)
+{
+	unsigned dropped = r->dropped;
+
+	if (redis_window_move(r, error) < 0)
+		return -1;
+	if (r->dropped != dropped || r->all_over)
+		return 1;
+	*error = *damage;
+	return -1;
+}
+
+/*
+ * Get what `n` unknown digests need of the layers from `first` on. Returns 1 if
+ * all layers must be asked again.
+ */
 static int
 fetch(struct redis *r, unsigned first, size_t n, struct error *error)
 {
@@ -135,9 +148,10 @@ fetch(struct redis *r, unsigned first, size_t n, struct error *error)
 
 	if (table_ask(&r->server, &question, error) < 0)
 		return -1;
-	for (unsigned i = first; i < r->mirror_count; i++) {
-		if (fetch_lines(&r->fetches[i], &r->server, &r->mirrors[i], i,
-		    r->unknown, n, &damage, error) < 0)
+	for (unsigned i = first; i < r->mirror_count && !r->all_over; i++) {
+		if (fetch_lines(&r->fetches[i], &r->server, &r->mirrors[i],
+		    r->table.layers[i].number, r->unknown, n, &damage,
+		    error) < 0)
 			return -1;
 	}
 	if (redis_net_finish(r->server.net, error) < 0)
@@ -149,10 +163,8 @@ fetch(struct redis *r, unsigned first, size_t n, struct error *error)
 		return -1;
 	if (check_filter(r, &question, error) < 0)
 		return -1;
-	if (damage.status == STATUS_OK)
-		return 0;
-	*error = damage;
-	return -1;
+	return damage.status == STATUS_OK ? 0 :
+	    check_damage(r, &damage, error);
 }
 
 /* Repeated until all layers were read without losing a connection. */
@@ -162,14 +174,18 @@ ask_server(struct redis *r, size_t n, struct error *error)
 	unsigned first = 0;
 
 	do {
-		unsigned count = r->mirror_count;
+		unsigned count = r->mirror_count, dropped = r->dropped;
+		int result;
 
 		/* Older layers are closed before the table has a new one. */
 		if (first == 0)
 			r->settled = count - 1;
-		if (fetch(r, first, n, error) < 0)
+		result = fetch(r, first, n, error);
+		if (result < 0)
 			return -1;
-		first = was_lost(r) ? 0 : count;
+		/* The first layers may be over by now. */
+		first = was_lost(r) || result > 0 ? 0 :
+		    count - (r->dropped - dropped);
 	} while (first < r->mirror_count);
 	return 0;
 }
@@ -185,6 +201,8 @@ redis_probe(struct filter *filter, const struct digest *digests, size_t n,
 	if (redis_mark_settle(r, error) < 0)
 		return -1;
 	was_lost(r);
+	if (redis_window_move(r, error) < 0)
+		return -1;
 	trim(r);
 	probe_mirrors(r, digests, n, found);
 	unknown = collect_unknown(r, digests, n, found);

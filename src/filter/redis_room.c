@@ -1,43 +1,47 @@
 /* Room for lines: reserved by a layer's counter before they are written. */
 #include "filter/redis_filter.h"
 
+#include <time.h>
+
 #include "filter/growth.h"
+#include "filter/redis_chunks.h"
+#include "filter/window.h"
 
 /* Reserve room in parts of a layer, so that it rarely costs a round trip. */
 #define RESERVED_PARTS 128
 
 /* Append a layer to the table. */
 static int
-add_layer(struct redis *r, struct error *error)
+add_layer(const struct redis *r, struct table *next, struct error *error)
 {
-	struct table *table = &r->table;
 	struct layer_entry layer;
 
-	if (growth_layer(redis_name(r), &r->header, table, &layer, error) < 0 ||
-	    growth_place(redis_name(r), table, table, &layer, r->max_bytes,
+	if (growth_layer(redis_name(r), &r->header, next, &layer, error) < 0 ||
+	    growth_place(redis_name(r), next, next, &layer, r->max_bytes,
 	    error) < 0)
 		return -1;
-	table->layers[table->count++] = layer;
+	layer.number = table_next_number(&r->table, next);
+	next->layers[next->count++] = layer;
 	return 0;
 }
 
 int
 redis_room_grow(struct redis *r, struct error *error)
 {
+	struct table next = r->table;
 	int result;
 
 	if (r->filter.growth == GROWTH_FAIL)
 		return growth_is_full(redis_name(r), &r->table, error);
-	if (add_layer(r, error) < 0)
+	if (add_layer(r, &next, error) < 0)
 		return -1;
-	result = table_grow(&r->server, &r->table, error);
-	if (result < 0) {
-		r->table.count--;
+	result = table_change(&r->server, r->table.generation, &next, 1,
+	    error);
+	if (result < 0 || redis_window_take(r, &next, error) < 0)
 		return redis_failed(r, error);
-	}
 	if (result > 0)
 		redis_probe_count(r);
-	return redis_probe_map(r, error);
+	return redis_room_leave(r, error);
 }
 
 static uint64_t
@@ -45,7 +49,8 @@ all_reserved(const struct redis *r)
 {
 	uint64_t sum = 0;
 
-	for (unsigned i = 0; i < r->table.count; i++)
+	for (unsigned i = window_first_layer(&r->table); i < r->table.count;
+	    i++)
 		sum += r->reserved[i];
 	return sum;
 }
@@ -60,7 +65,8 @@ redis_room_reserve_in(struct redis *r, unsigned i, uint64_t wanted,
 	uint64_t after, before, room, got;
 
 	wanted = wanted > part ? wanted : part;
-	if (table_count(&r->server, i, (int64_t)wanted, &after, error) < 0)
+	if (table_count(&r->server, layer->number, (int64_t)wanted, &after,
+	    error) < 0)
 		return redis_failed(r, error);
 	before = after > wanted ? after - wanted : 0;
 	room = before >= layer->capacity ? 0 : layer->capacity - before;
@@ -70,8 +76,8 @@ redis_room_reserve_in(struct redis *r, unsigned i, uint64_t wanted,
 		got = wanted;
 	}
 	r->full[i] = got < wanted;
-	if (got < wanted && table_count(&r->server, i, -(int64_t)(wanted -
-	    got), &after, error) < 0)
+	if (got < wanted && table_count(&r->server, layer->number,
+	    -(int64_t)(wanted - got), &after, error) < 0)
 		return redis_failed(r, error);
 	layer->lines = before - (r->reserved[i] < before ? r->reserved[i] :
 	    before);
@@ -86,7 +92,7 @@ redis_room_reserve(struct filter *filter, uint64_t wanted, struct error *error)
 	uint64_t have;
 
 	while ((have = all_reserved(r)) < wanted) {
-		unsigned i = 0;
+		unsigned i = window_first_layer(&r->table);
 
 		while (i < r->table.count && r->full[i])
 			i++;
@@ -108,17 +114,53 @@ redis_room_use(struct redis *r, unsigned i, uint64_t lines)
 	}
 }
 
-/* Give back room that was reserved and not used. */
 int
-redis_room_give_back(struct redis *r, struct error *error)
+redis_room_renew(struct redis *r, uint64_t lines, struct error *error)
 {
-	uint64_t after;
+	unsigned last;
+	uint64_t got = redis_room_reserve(&r->filter, lines, error), after;
 
-	for (unsigned i = 0; i < r->table.count; i++) {
-		if (r->reserved[i] > 0 && table_count(&r->server, i,
+	if (got == lines)
+		return 0;
+	if (r->failed)
+		return -1;
+	last = r->table.count - 1;
+	if (table_count(&r->server, r->table.layers[last].number,
+	    (int64_t)(lines - got), &after, error) < 0)
+		return redis_failed(r, error);
+	r->reserved[last] += lines - got;
+	r->beyond += lines - got;
+	return 0;
+}
+
+/* Not where the counter may be gone: it would be made again, for ever. */
+static int
+give_back(struct redis *r, unsigned first, unsigned end, struct error *error)
+{
+	for (unsigned i = first; i < end; i++) {
+		struct redis_layer layer = chunks_layer(&r->server, &r->table,
+		    i);
+		uint64_t after;
+
+		if (r->reserved[i] > 0 && (layer.kept == 0 ||
+		    layer.over > (int64_t)time(NULL)) &&
+		    table_count(&r->server, layer.number,
 		    -(int64_t)r->reserved[i], &after, error) < 0)
 			return -1;
 		r->reserved[i] = 0;
 	}
 	return 0;
+}
+
+int
+redis_room_leave(struct redis *r, struct error *error)
+{
+	return give_back(r, 0, window_first_layer(&r->table), error) < 0 ?
+	    redis_failed(r, error) : 0;
+}
+
+int
+redis_room_give_back(struct redis *r, struct error *error)
+{
+	return give_back(r, 0, r->table.count, error);
 }

@@ -2,6 +2,7 @@
 #ifndef REDIS_SERVER_H
 #define REDIS_SERVER_H
 
+#include "disk/format.h"
 #include "filter/address.h"
 #include "filter/redis_layout.h"
 #include "filter/redis_net.h"
@@ -11,6 +12,7 @@ struct server {
 	struct redis_net *net;
 	struct redis_keys keys;
 	unsigned slot; /* of all keys but chunks */
+	struct window window;
 	int finished;  /* the header says that there was a table */
 };
 

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/le.h"
 #include "filter/redis_call.h"
 #include "filter/redis_chunks.h"
+#include "filter/window.h"
 
 /* The value of the header's key: two pages, and whether it was finished. */
 #define HEADER_BYTES (2 * PAGE_BYTES + 1)
@@ -15,6 +17,9 @@
 
 /* The head of a table page: magic, generation, id. */
 #define HEAD_BYTES 32
+
+/* The value of the table's key: a page, with a window then layers' numbers. */
+#define TABLE_BYTES_MAX (PAGE_BYTES + 8 * FORMAT_LAYERS_MAX)
 
 static int
 broken(const struct server *s, struct error *error, const char *what)
@@ -40,8 +45,9 @@ get(struct server *s, const char *key, struct error *error)
 	return reply;
 }
 
+/* A table page; the layers of a new filter are numbered from 0 on. */
 static int
-decode_table(const struct server *s, struct table *table, const char *page,
+decode_page(const struct server *s, struct table *table, const char *page,
     struct error *error)
 {
 	struct error why;
@@ -49,7 +55,56 @@ decode_table(const struct server *s, struct table *table, const char *page,
 	if (format_table_decode(table, s->keys.id, (const uint8_t *)page,
 	    &why) < 0)
 		return broken(s, error, why.text);
+	if ((table->generation_count > 0) != (s->window.kind != WINDOW_NONE))
+		return broken(s, error, "the filter is damaged: its header and"
+		    " its table of layers don't agree on a window");
+	for (unsigned i = 0; i < table->count; i++)
+		table->layers[i].number = i;
 	return 0;
+}
+
+static size_t
+table_bytes(const struct table *table)
+{
+	return PAGE_BYTES + (table->generation_count > 0 ?
+	    8 * (size_t)table->count : 0);
+}
+
+static int
+decode_table(const struct server *s, struct table *table,
+    const redisReply *reply, struct error *error)
+{
+	const uint8_t *p = (const uint8_t *)reply->str + PAGE_BYTES;
+
+	if (reply->len < PAGE_BYTES)
+		return broken(s, error, "the filter is damaged: its table has"
+		    " the wrong length");
+	if (decode_page(s, table, reply->str, error) < 0)
+		return -1;
+	if (reply->len != table_bytes(table))
+		return broken(s, error, "the filter is damaged: its table has"
+		    " the wrong length");
+	for (unsigned i = 0; table->generation_count > 0 && i < table->count;
+	    i++) {
+		table->layers[i].number = le_get64(p + 8 * (size_t)i);
+		if (i > 0 && table->layers[i].number <=
+		    table->layers[i - 1].number)
+			return broken(s, error, "the filter is damaged: the"
+			    " numbers of its layers are wrong");
+	}
+	return 0;
+}
+
+/* Returns the length. */
+static size_t
+encode_table(const struct server *s, const struct table *table,
+    uint8_t value[TABLE_BYTES_MAX])
+{
+	format_table_encode(table, s->keys.id, value);
+	for (unsigned i = 0; i < table->count; i++)
+		le_put64(value + PAGE_BYTES + 8 * (size_t)i,
+		    table->layers[i].number);
+	return table_bytes(table);
 }
 
 /* The value of the header's key: header page and first table. */
@@ -66,8 +121,9 @@ decode_header(struct server *s, const redisReply *reply,
 	    &why) < 0)
 		return broken(s, error, why.text);
 	memcpy(s->keys.id, header->id, sizeof s->keys.id);
+	s->window = header->window;
 	s->finished = reply->str[AT_FINISHED] != 0;
-	return decode_table(s, plan, reply->str + PAGE_BYTES, error);
+	return decode_page(s, plan, reply->str + PAGE_BYTES, error);
 }
 
 /* Returns 1 if there is none. */
@@ -102,11 +158,17 @@ load_table(struct server *s, struct table *table, struct error *error)
 	if (reply == NULL)
 		return -1;
 	result = reply->type == REDIS_REPLY_NIL ? 1 :
-	    reply->len != PAGE_BYTES ? broken(s, error, "the filter is"
-	    " damaged: its table has the wrong length") :
-	    decode_table(s, table, reply->str, error);
+	    decode_table(s, table, reply, error);
 	freeReplyObject(reply);
 	return result;
+}
+
+/* Is the layer's generation over, so that its keys may be gone? */
+static int
+is_over(const struct server *s, const struct table *table, unsigned i)
+{
+	return s->window.kind != WINDOW_NONE &&
+	    chunks_layer(s, table, i).over <= (int64_t)time(NULL);
 }
 
 /* Lines in the layers, including reserved room. */
@@ -118,17 +180,18 @@ load_counters(struct server *s, struct table *table, struct error *error)
 		char key[REDIS_KEY_MAX];
 		redisReply *reply;
 
-		key_lines(key, &s->keys, i);
+		key_lines(key, &s->keys, layer->number);
 		reply = get(s, key, error);
 		if (reply == NULL)
 			return -1;
-		if (reply->type == REDIS_REPLY_NIL) {
+		if (reply->type == REDIS_REPLY_NIL && !is_over(s, table, i)) {
 			freeReplyObject(reply);
 			return error_set(error, STATUS_FAILED, "%s: the filter"
 			    " is damaged: %s is missing", s->address.shown,
 			    key);
 		}
-		layer->lines = strtoull(reply->str, NULL, 10);
+		layer->lines = reply->type == REDIS_REPLY_NIL ? 0 :
+		    strtoull(reply->str, NULL, 10);
 		freeReplyObject(reply);
 	}
 	return 0;
@@ -139,8 +202,9 @@ set_counters(struct server *s, const struct table *table, unsigned first,
     struct error *error)
 {
 	for (unsigned i = first; i < table->count; i++) {
+		struct redis_layer layer = chunks_layer(s, table, i);
 		char key[REDIS_KEY_MAX];
-		size_t n = key_lines(key, &s->keys, i);
+		size_t n = key_lines(key, &s->keys, layer.number);
 
 		redis_net_begin(s->net, s->slot, 0, redis_ignore, NULL, 0);
 		redis_net_command(s->net, 4);
@@ -148,6 +212,7 @@ set_counters(struct server *s, const struct table *table, unsigned first,
 		redis_net_word(s->net, key, n);
 		redis_net_number(s->net, (int64_t)table->layers[i].lines);
 		redis_net_text(s->net, "NX");
+		chunk_add_expiry(s->net, &layer, key, n);
 		if (redis_net_end(s->net, 16, error) < 0)
 			return -1;
 	}
@@ -159,7 +224,7 @@ static int
 finish_creation(struct server *s, const struct table *plan,
     struct error *error)
 {
-	uint8_t page[PAGE_BYTES];
+	uint8_t value[TABLE_BYTES_MAX];
 	char key[REDIS_KEY_MAX];
 	redisReply *reply;
 
@@ -169,10 +234,9 @@ finish_creation(struct server *s, const struct table *plan,
 	}
 	if (set_counters(s, plan, 0, error) < 0)
 		return -1;
-	format_table_encode(plan, s->keys.id, page);
 	key_table(key, &s->keys);
 	reply = redis_call(s->net, s->slot, 0, error, "SET %s %b NX", key,
-	    page, sizeof page);
+	    value, encode_table(s, plan, value));
 	if (reply == NULL)
 		return -1;
 	freeReplyObject(reply);
@@ -340,8 +404,8 @@ set_watched(struct server *s, char keys[][REDIS_KEY_MAX],
 {
 	struct transaction transaction = { 1 };
 
-	redis_net_begin(s->net, s->slot, REQUEST_ONCE, take_exec, &transaction,
-	    0);
+	redis_net_begin(s->net, s->slot, REQUEST_ONCE | REQUEST_WATCHED,
+	    take_exec, &transaction, 0);
 	redis_net_command(s->net, 1);
 	redis_net_text(s->net, "MULTI");
 	for (size_t i = 0; i < count; i++) {
@@ -416,9 +480,9 @@ load_old(struct server *s, struct server *old, struct table *table,
 	if (reply == NULL)
 		return -1;
 	/* If it is damaged or missing, use the planned table. */
-	if (reply->type == REDIS_REPLY_STRING && reply->len == PAGE_BYTES) {
+	if (reply->type == REDIS_REPLY_STRING) {
 		struct table *newer = memory_or_die(malloc(sizeof *newer));
-		if (decode_table(old, newer, reply->str, &why) == 0)
+		if (decode_table(old, newer, reply, &why) == 0)
 			*table = *newer;
 		free(newer);
 	}
@@ -426,31 +490,46 @@ load_old(struct server *s, struct server *old, struct table *table,
 	return 0;
 }
 
+/*
+ * The same, and not if the connection was lost since `losses` were counted,
+ * which was before WATCH.
+ */
+static int
+set_still_watched(struct server *s, uint64_t losses,
+    char keys[][REDIS_KEY_MAX], const uint8_t *const *values,
+    const size_t *lengths, size_t count, struct error *error)
+{
+	return redis_net_losses(s->net) != losses ? 1 :
+	    set_watched(s, keys, values, lengths, count, error);
+}
+
 int
 table_publish(struct server *s, const struct header *header,
     const struct table *table, int replace, struct error *error)
 {
-	uint8_t value[HEADER_BYTES], page[PAGE_BYTES];
+	uint8_t value[HEADER_BYTES], page[TABLE_BYTES_MAX];
 	const uint8_t *values[] = { value, page };
-	const size_t lengths[] = { sizeof value, sizeof page };
+	const size_t lengths[] = { sizeof value,
+		encode_table(s, table, page) };
 	char keys[2][REDIS_KEY_MAX];
 	struct table *there = memory_or_die(malloc(sizeof *there));
 	struct server old;
+	uint64_t losses;
 	int result, none;
 
 	encode_header(header, table, 1, value);
-	format_table_encode(table, header->id, page);
 	key_header(keys[0], &s->keys);
 	key_table(keys[1], &s->keys);
 	do {
+		losses = redis_net_losses(s->net);
 		result = watch(s, keys[0], error);
 		if (result == 0)
 			result = watch(s, keys[1], error);
 		none = result < 0 ? -1 : load_old(s, &old, there, error);
 		result = none < 0 ? -1 : none == 0 && memcmp(old.keys.id,
 		    s->keys.id, sizeof s->keys.id) == 0 ? 0 :
-		    none == 0 && !replace ? 2 :
-		    set_watched(s, keys, values, lengths, 2, error);
+		    none == 0 && !replace ? 2 : set_still_watched(s, losses,
+		    keys, values, lengths, 2, error);
 	} while (result == 1);
 	if (result == 2)
 		result = unwatch(s, error) < 0 ? -1 : 1;
@@ -461,43 +540,62 @@ table_publish(struct server *s, const struct header *header,
 	return result;
 }
 
-int
-table_grow(struct server *s, struct table *table, struct error *error)
+/* Publish `next` if the table still has this generation; else returns 1. */
+static int
+compare_and_set(struct server *s, uint64_t generation, struct table *next,
+    struct error *error)
 {
 	struct table *there = memory_or_die(malloc(sizeof *there));
-	uint64_t generation = table->generation;
-	uint8_t page[PAGE_BYTES];
-	const uint8_t *values[] = { page };
-	const size_t lengths[] = { sizeof page };
+	uint8_t value[TABLE_BYTES_MAX];
+	const uint8_t *values[] = { value };
+	const size_t lengths[] = { encode_table(s, next, value) };
 	char keys[1][REDIS_KEY_MAX];
-	int result = -1;
+	uint64_t losses;
+	int result;
 
-	if (chunks_make(s, table, table->count - 1, error) < 0 ||
-	    set_counters(s, table, table->count - 1, error) < 0 ||
-	    chunks_close(s, table, table->count - 2, error) < 0)
-		goto done;
-	table->generation++;
-	format_table_encode(table, s->keys.id, page);
 	key_table(keys[0], &s->keys);
 	do {
+		losses = redis_net_losses(s->net);
 		result = watch(s, keys[0], error);
 		if (result == 0)
 			result = table_reload(s, there, error);
 		if (result == 0)
 			result = there->generation != generation ? 2 :
-			    set_watched(s, keys, values, lengths, 1, error);
+			    set_still_watched(s, losses, keys, values, lengths,
+			    1, error);
 	} while (result == 1);
 	if (result == 2) {
-		*table = *there;
+		*next = *there;
 		result = unwatch(s, error) < 0 ? -1 : 1;
 	}
-done:
 	free(there);
 	return result;
 }
 
+uint64_t
+table_next_number(const struct table *table, const struct table *next)
+{
+	return next->generation_count == 0 ? next->count :
+	    table->generation * FORMAT_LAYERS_MAX + next->count -
+	    window_first_layer(next);
+}
+
 int
-table_count(struct server *s, unsigned layer, int64_t lines, uint64_t *after,
+table_change(struct server *s, uint64_t generation, struct table *next,
+    int added, struct error *error)
+{
+	unsigned last = next->count - 1;
+
+	if (added && (chunks_make(s, next, last, error) < 0 ||
+	    set_counters(s, next, last, error) < 0 ||
+	    (last > 0 && chunks_close(s, next, last - 1, error) < 0)))
+		return -1;
+	next->generation = generation + 1;
+	return compare_and_set(s, generation, next, error);
+}
+
+int
+table_count(struct server *s, uint64_t layer, int64_t lines, uint64_t *after,
     struct error *error)
 {
 	char key[REDIS_KEY_MAX], number[24];

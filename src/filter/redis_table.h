@@ -57,17 +57,26 @@ int table_publish(struct server *server, const struct header *header,
     const struct table *table, int replace, struct error *error);
 
 /*
- * Add the last layer of `table`, which isn't on the server yet. Returns 1, with
- * the server's table in `table`, if another client was faster.
+ * Publish `next` in place of the table of this generation. If its last layer
+ * was `added`, that is made first, and the one before it closed. Returns 1,
+ * with the server's table in `next`, if another client was faster.
  */
-int table_grow(struct server *server, struct table *table,
-    struct error *error);
+int table_change(struct server *server, uint64_t generation,
+    struct table *next, int added, struct error *error);
+
+/*
+ * The number of a layer that is to be added to `next`, which follows `table`.
+ * With a window it is the same if several clients do the same at once, and
+ * never used again: a late mark would be in a layer that it isn't meant for.
+ */
+uint64_t table_next_number(const struct table *table,
+    const struct table *next);
 
 /* Remove the filter, or what is left of one; returns 1 if there is none. */
 int table_remove(struct server *server, struct error *error);
 
-/* Add to a layer's counter; `*after` becomes its value. */
-int table_count(struct server *server, unsigned layer, int64_t lines,
+/* Add to the counter of a layer, given by its number; `*after` becomes it. */
+int table_count(struct server *server, uint64_t layer, int64_t lines,
     uint64_t *after, struct error *error);
 
 #endif

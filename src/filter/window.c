@@ -138,15 +138,19 @@ lines_of_last(const struct table *table)
 	return lines;
 }
 
+int64_t
+window_border(const struct table *table, const struct window *window)
+{
+	return (const_last(table)->number + 1) * quarter(window);
+}
+
 int
 window_is_due(const struct table *table, const struct window *window,
     int64_t now)
 {
-	const struct generation *g = const_last(table);
-
 	if (window->kind == WINDOW_LINES)
 		return lines_of_last(table) >= window->length / 4;
-	return now >= (g->number + 1) * quarter(window);
+	return now >= window_border(table, window);
 }
 
 void
@@ -220,6 +224,22 @@ window_first_layer(const struct table *table)
 	    table->generation_count)
 		i--;
 	return i;
+}
+
+int64_t
+window_over_at(const struct table *table, const struct window *window,
+    unsigned generation)
+{
+	return table->generations[generation].end + (int64_t)window->length;
+}
+
+int64_t
+window_kept(const struct table *table, const struct window *window,
+    unsigned generation, int64_t now)
+{
+	int64_t left = window_over_at(table, window, generation) - now;
+
+	return (left > 0 ? left : 0) + quarter(window);
 }
 
 int

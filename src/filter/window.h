@@ -74,6 +74,9 @@ unsigned window_over(const struct table *table, const struct window *window,
 int window_is_due(const struct table *table, const struct window *window,
     int64_t now);
 
+/* By time: when the next generation begins. */
+int64_t window_border(const struct table *table, const struct window *window);
+
 /* Append the next generation, which has no layer yet. */
 void window_begin(struct table *table, const struct window *window,
     int64_t now);
@@ -107,6 +110,17 @@ struct window_turn window_turn(struct table *table,
 
 /* The first layer of the last generation; without a window, of all. */
 unsigned window_first_layer(const struct table *table);
+
+/* When a generation of a window by time is over, in seconds since 1970. */
+int64_t window_over_at(const struct table *table, const struct window *window,
+    unsigned generation);
+
+/*
+ * For how many seconds from now a server keeps it: a quarter longer than that,
+ * and at least a quarter.
+ */
+int64_t window_kept(const struct table *table, const struct window *window,
+    unsigned generation, int64_t now);
 
 /* Lines are marked now: the last generation ends no earlier. Returns 1 if that
  * changed the table. */

@@ -6,12 +6,14 @@
     window.py pipe                  one run whose clock goes on while it waits
     window.py pipes                 the same, two that share the filter
     window.py stalled               one cannot write while the other turns
+    window.py skewed                two whose clocks differ a little
 
 It knows when each line was printed last, which gives an exact answer: a
 generation is a quarter of the window, and a line goes with its generation. The
 promise is checked beside it: known for the whole window, and printed again
 after five quarters of it at the latest. Runs begin and end anywhere; OPTIONs
 are those of the runs. BLOOMDEDUP is the program; -s SEED chooses other lines.
+FILTER is where the filter is: the file `seen`, or a server.
 """
 import os
 import random
@@ -20,6 +22,9 @@ import sys
 import time
 
 PROGRAM = os.environ["BLOOMDEDUP"]
+FILTER = os.environ.get("FILTER", "seen")
+# A filter on a server is always shared.
+SHARED = [] if "://" in FILTER else ["--shared"]
 START = 1767225600  # 2026-01-01 00:00:00 UTC
 
 
@@ -55,7 +60,7 @@ def environment(clock):
     if clock is None:
         return None
     return dict(os.environ, LD_PRELOAD=PRELOAD, TZ="UTC",
-                FAKETIME=stamp(clock))
+                DONT_FAKE_MONOTONIC="1", FAKETIME=stamp(clock))
 
 
 def pieces(total, most):
@@ -92,7 +97,7 @@ def by_lines(total, options):
     place, printed = {}, 0  # at which new line each was printed last
     recent, next_new = [], [0]
     again = on_border = 0
-    shown = (["-f", "seen", "-p", "1e-9", "--window=%d" % window] + options)
+    shown = (["-f", FILTER, "-p", "1e-9", "--window=%d" % window] + options)
     for count in pieces(total, 8 * window):
         lines = some_lines(count, recent, next_new)
         del recent[:-3 * window]
@@ -138,7 +143,7 @@ def by_time(total, options):
     quarter = (window + 3) // 4
     place, recent, next_new = {}, [], [0]
     now, again, on_border = START + 7, 0, 0
-    shown = ["-f", "seen", "-p", "1e-9", "-n", "1e4",
+    shown = ["-f", FILTER, "-p", "1e-9", "-n", "1e4",
              "--window=%ds" % window] + options
     runs = 60 if total < 100000 else 2000
     for i in range(runs):
@@ -158,7 +163,7 @@ def by_time(total, options):
                 ages.setdefault(t, line)
             lines += ages.values()
         out = run(shown, lines, now)
-        known = run(["check", "-f", "seen"], lines, now, 0 if lines else 1)
+        known = run(["check", "-f", FILTER], lines, now, 0 if lines else 1)
         if known != lines:
             fail("not known after a run", set(lines) - set(known), now)
         at = 0
@@ -199,20 +204,20 @@ WINDOW = 1000       # of runs that wait
 QUARTER = WINDOW // 4
 
 
-def set_clock(now):
+def set_clock(now, clock="clock"):
     with open("clock.new", "w") as f:
         f.write(stamp(now))
-    os.rename("clock.new", "clock")
+    os.rename("clock.new", clock)
 
 
-def start(*options):
+def start(*options, clock="clock"):
     """A run whose clock is what set_clock says."""
     env = dict(os.environ, LD_PRELOAD=PRELOAD, TZ="UTC",
-               FAKETIME_TIMESTAMP_FILE=os.path.abspath("clock"),
-               FAKETIME_NO_CACHE="1")
+               FAKETIME_TIMESTAMP_FILE=os.path.abspath(clock),
+               DONT_FAKE_MONOTONIC="1", FAKETIME_NO_CACHE="1")
     env.pop("FAKETIME", None)
     return subprocess.Popen(
-        [PROGRAM, "-f", "seen", "-p", "1e-9", "-n", "1000",
+        [PROGRAM, "-f", FILTER, "-p", "1e-9", "-n", "1000",
          "--window=%ds" % WINDOW, *options], env=env, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
@@ -271,13 +276,46 @@ def in_pipes(*runs):
             sys.exit("exit status %d" % child.returncode)
 
 
+def with_skew(options):
+    """
+    Two runs, one with a clock that is ahead by less than a quarter: what one
+    printed the other knows, for a window by both clocks.
+    """
+    ahead = QUARTER // 3
+    set_clock(START)
+    set_clock(START + ahead, "clock.ahead")
+    children = [start(*options), start(*options, clock="clock.ahead")]
+    place, now = {}, START
+    names = ["line %d" % i for i in range(60)]
+    for number in range(200):
+        now += random.choice((0, 1, QUARTER // 3, QUARTER // 2, QUARTER))
+        set_clock(now)
+        set_clock(now + ahead, "clock.ahead")
+        lines = random.sample(names, 20)
+        child = random.choice(children)
+        give(child, lines, number)
+        out = take(child, number)
+        for line in lines:
+            before = place.get(line, START - 10 * WINDOW)
+            if line in out and now < before + WINDOW - ahead:
+                fail("forgotten too early", line, now - before)
+            if line not in out and now >= before + 5 * QUARTER + ahead:
+                fail("remembered too long", line, now - before)
+            if line in out:
+                place[line] = now
+    for child in children:
+        child.stdin.close()
+        if child.wait() != 0:
+            sys.exit("exit status %d" % child.returncode)
+
+
 def while_one_writes():
     """One of two runs cannot go on writing while the other one turns."""
     lines = ["%200d" % i for i in range(600)]  # a batch, more than a pipe holds
     with open("in", "w") as f:
         f.write("".join(line + "\n" for line in lines))
     set_clock(START)
-    slow, other = start("--shared", "in"), start("--shared")
+    slow, other = start(*SHARED, "in"), start(*SHARED)
     until_idle(slow.pid)
     for quarters in (1, 2):
         set_clock(START + quarters * QUARTER)
@@ -309,8 +347,10 @@ def main():
         in_pipes([])
     elif arguments[0] == "stalled":
         while_one_writes()
+    elif arguments[0] == "skewed":
+        with_skew(arguments[1:])
     else:
-        in_pipes(["--shared"], ["--shared"])
+        in_pipes([*SHARED, *arguments[1:]], [*SHARED, *arguments[1:]])
 
 
 if __name__ == "__main__":

@@ -264,7 +264,8 @@ lines() {
 	start
 	run cli acl setuser bd on '>pw' resetkeys '~bloomdedup:*' resetchannels \
 		-@all +get +set +getrange +setrange +incrby +bitop +bitfield \
-		+del +unlink +watch +unwatch +multi +exec +info +cluster\|slots
+		+del +unlink +watch +unwatch +multi +exec +expire +info \
+		+cluster\|slots
 	[ "$output" = OK ]
 	url=redis://bd:pw@127.0.0.1:$PORT/seen
 	seq 1 30000 >in
@@ -275,15 +276,17 @@ lines() {
 	bloomdedup merge -o copy.bloom "$url"
 	bloomdedup merge --force -o "$url" copy.bloom
 	bloomdedup create --force "$url"
+	bloomdedup create --force --window=30d -n 4e5 "$url"
+	bloomdedup -f "$url" in | cmp - in
+	bloomdedup --claim -f "$url" in >out
+	[ ! -s out ]
 }
 
 @test "what Redis cannot promise is refused" {
 	start
 	fails 2 --atomic bloomdedup --atomic -f "$URL/seen" <<<x
 	fails 2 --to-command bloomdedup --to-command=cat -f "$URL/seen" <<<x
-	fails 2 window bloomdedup create --window=30d "$URL/seen"
-	bloomdedup create --window=30d windowed.bloom
-	fails 2 window bloomdedup merge -o "$URL/seen" windowed.bloom
+	fails 2 window bloomdedup create --window=1000 "$URL/seen"
 	bloomdedup --version | grep -q tls ||
 		fails 2 stunnel bloomdedup -f rediss://127.0.0.1/seen <<<x
 	[ "$(cli dbsize)" -eq 0 ]
