@@ -176,7 +176,7 @@ handle_error(struct exchange *x, size_t node, struct request *request,
 		break;
 	}
 	if (request->flags & REQUEST_WATCHED)
-		return answer(x, request, REDIS_LOST, error);
+		return answer(x, request, REDIS_ANSWERED, error);
 	request_ask_no_more(request);
 	queue_again(x, request);
 	return fail_or_pause(x, &reason, error);

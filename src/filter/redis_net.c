@@ -143,6 +143,14 @@ redis_net_losses(const struct redis_net *net)
 	return net->exchange.losses;
 }
 
+struct retry
+redis_net_retry(const struct redis_net *net)
+{
+	return (struct retry){ .limit_ms = net->exchange.retry.limit_ms,
+		.notice = net->exchange.retry.notice,
+		.cluster = net->exchange.nodes.cluster };
+}
+
 const struct redis_figures *
 redis_net_figures(const struct redis_net *net)
 {

@@ -21,6 +21,7 @@
 #include "base/error.h"
 #include "filter/address.h"
 #include "filter/redis_answer.h"
+#include "filter/redis_retry.h"
 
 struct redis_net;
 
@@ -37,6 +38,9 @@ size_t redis_net_nodes(const struct redis_net *net);
 
 /* How often a connection was lost. */
 uint64_t redis_net_losses(const struct redis_net *net);
+
+/* How requests are retried: for callers that must do that themselves. */
+struct retry redis_net_retry(const struct redis_net *net);
 
 const struct redis_figures *redis_net_figures(const struct redis_net *net);
 

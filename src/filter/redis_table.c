@@ -9,6 +9,7 @@
 #include "base/le.h"
 #include "filter/redis_call.h"
 #include "filter/redis_chunks.h"
+#include "filter/redis_watch.h"
 #include "filter/window.h"
 
 /* The value of the header's key: two pages, and whether it was finished. */
@@ -378,74 +379,6 @@ table_prepare(struct server *s, const struct table *table,
 	return set_counters(s, table, 0, error);
 }
 
-/* The outcome of a transaction: 0, or 1 if a watched key was changed. */
-struct transaction {
-	int outcome;
-};
-
-static int
-take_exec(void *context, size_t tag, enum redis_outcome outcome,
-    redisReply *const *replies, size_t count, struct error *error)
-{
-	struct transaction *transaction = context;
-
-	(void)tag;
-	(void)error;
-	transaction->outcome = outcome == REDIS_ANSWERED && count > 0 &&
-	    replies[count - 1]->type == REDIS_REPLY_ARRAY ? 0 : 1;
-	return 0;
-}
-
-/* SET `count` keys, unless a watched key was changed; then returns 1. */
-static int
-set_watched(struct server *s, char keys[][REDIS_KEY_MAX],
-    const uint8_t *const *values, const size_t *lengths, size_t count,
-    struct error *error)
-{
-	struct transaction transaction = { 1 };
-
-	redis_net_begin(s->net, s->slot, REQUEST_ONCE | REQUEST_WATCHED,
-	    take_exec, &transaction, 0);
-	redis_net_command(s->net, 1);
-	redis_net_text(s->net, "MULTI");
-	for (size_t i = 0; i < count; i++) {
-		redis_net_command(s->net, 3);
-		redis_net_text(s->net, "SET");
-		redis_net_text(s->net, keys[i]);
-		redis_net_word(s->net, values[i], lengths[i]);
-	}
-	redis_net_command(s->net, 1);
-	redis_net_text(s->net, "EXEC");
-	if (redis_net_end(s->net, 64, error) < 0 ||
-	    redis_net_finish(s->net, error) < 0)
-		return -1;
-	return transaction.outcome;
-}
-
-static int
-watch(struct server *s, const char *key, struct error *error)
-{
-	redisReply *reply = redis_call(s->net, s->slot, 0, error,
-	    "WATCH %s", key);
-
-	if (reply == NULL)
-		return -1;
-	freeReplyObject(reply);
-	return 0;
-}
-
-static int
-unwatch(struct server *s, struct error *error)
-{
-	redisReply *reply = redis_call(s->net, s->slot, 0, error,
-	    "UNWATCH");
-
-	if (reply == NULL)
-		return -1;
-	freeReplyObject(reply);
-	return 0;
-}
-
 /*
  * Load the filter that is to be replaced, with an empty table if it can't be
  * read. Returns 1 if there is no filter at all.
@@ -490,49 +423,29 @@ load_old(struct server *s, struct server *old, struct table *table,
 	return 0;
 }
 
-/*
- * The same, and not if the connection was lost since `losses` were counted,
- * which was before WATCH.
- */
-static int
-set_still_watched(struct server *s, uint64_t losses,
-    char keys[][REDIS_KEY_MAX], const uint8_t *const *values,
-    const size_t *lengths, size_t count, struct error *error)
-{
-	return redis_net_losses(s->net) != losses ? 1 :
-	    set_watched(s, keys, values, lengths, count, error);
-}
-
 int
 table_publish(struct server *s, const struct header *header,
     const struct table *table, int replace, struct error *error)
 {
 	uint8_t value[HEADER_BYTES], page[TABLE_BYTES_MAX];
-	const uint8_t *values[] = { value, page };
-	const size_t lengths[] = { sizeof value,
-		encode_table(s, table, page) };
-	char keys[2][REDIS_KEY_MAX];
+	struct watch watch = { .count = 2, .values = { value, page },
+		.lengths = { sizeof value, encode_table(s, table, page) } };
 	struct table *there = memory_or_die(malloc(sizeof *there));
 	struct server old;
-	uint64_t losses;
 	int result, none;
 
 	encode_header(header, table, 1, value);
-	key_header(keys[0], &s->keys);
-	key_table(keys[1], &s->keys);
+	key_header(watch.keys[0], &s->keys);
+	key_table(watch.keys[1], &s->keys);
 	do {
-		losses = redis_net_losses(s->net);
-		result = watch(s, keys[0], error);
-		if (result == 0)
-			result = watch(s, keys[1], error);
+		result = watch_begin(&watch, s, error);
 		none = result < 0 ? -1 : load_old(s, &old, there, error);
 		result = none < 0 ? -1 : none == 0 && memcmp(old.keys.id,
 		    s->keys.id, sizeof s->keys.id) == 0 ? 0 :
-		    none == 0 && !replace ? 2 : set_still_watched(s, losses,
-		    keys, values, lengths, 2, error);
+		    none == 0 && !replace ? 2 : watch_set(&watch, s, error);
 	} while (result == 1);
 	if (result == 2)
-		result = unwatch(s, error) < 0 ? -1 : 1;
+		result = watch_end(s, error) < 0 ? -1 : 1;
 	else if (result == 0 && none == 0 && memcmp(old.keys.id, s->keys.id,
 	    sizeof s->keys.id) != 0)
 		result = chunks_discard(&old, there, error);
@@ -547,26 +460,22 @@ compare_and_set(struct server *s, uint64_t generation, struct table *next,
 {
 	struct table *there = memory_or_die(malloc(sizeof *there));
 	uint8_t value[TABLE_BYTES_MAX];
-	const uint8_t *values[] = { value };
-	const size_t lengths[] = { encode_table(s, next, value) };
-	char keys[1][REDIS_KEY_MAX];
-	uint64_t losses;
+	struct watch watch = { .count = 1, .values = { value },
+		.lengths = { encode_table(s, next, value) } };
 	int result;
 
-	key_table(keys[0], &s->keys);
+	key_table(watch.keys[0], &s->keys);
 	do {
-		losses = redis_net_losses(s->net);
-		result = watch(s, keys[0], error);
+		result = watch_begin(&watch, s, error);
 		if (result == 0)
 			result = table_reload(s, there, error);
 		if (result == 0)
 			result = there->generation != generation ? 2 :
-			    set_still_watched(s, losses, keys, values, lengths,
-			    1, error);
+			    watch_set(&watch, s, error);
 	} while (result == 1);
 	if (result == 2) {
 		*next = *there;
-		result = unwatch(s, error) < 0 ? -1 : 1;
+		result = watch_end(s, error) < 0 ? -1 : 1;
 	}
 	free(there);
 	return result;
