@@ -34,8 +34,8 @@ enum { /* flags of a request */
 	REQUEST_ERRORS = 4,
 	/*
 	 * With REQUEST_ONCE: it depends on an earlier request of the same
-	 * connection (WATCH), so it is never made again. Temporary errors are
-	 * passed on as replies.
+	 * connection (WATCH), so it is not made again; but it follows ASK, as
+	 * that request did. Temporary errors are passed on as replies.
 	 */
 	REQUEST_WATCHED = 8
 };

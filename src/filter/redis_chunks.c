@@ -29,6 +29,9 @@ chunk_refused(const struct server *s, uint64_t layer, uint64_t chunk,
 	    s->address.shown, text);
 }
 
+/* What EXPIRE accepts is bounded; this is 34,000 years. */
+#define KEPT_MAX ((int64_t)1 << 40)
+
 struct redis_layer
 chunks_layer(const struct server *s, const struct table *table, unsigned i)
 {
@@ -40,6 +43,8 @@ chunks_layer(const struct server *s, const struct table *table, unsigned i)
 	layer.over = window_over_at(table, &s->window, generation);
 	layer.kept = window_kept(table, &s->window, generation,
 	    (int64_t)time(NULL));
+	if (layer.kept > KEPT_MAX)
+		layer.kept = KEPT_MAX;
 	return layer;
 }
 

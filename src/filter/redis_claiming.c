@@ -174,8 +174,10 @@ go_to_next_layer(struct redis *r, int closed, struct error *error)
 		return redis_failed(r, error);
 	if (r->table.generation != generation)
 		return 0;
-	return closed && redis_is_windowed(r) &&
-	    r->filter.growth != GROWTH_GROW ? redis_window_turn(r, error) :
+	if (closed && redis_is_windowed(r) && r->filter.growth !=
+	    GROWTH_GROW && redis_window_turn(r, error) < 0)
+		return -1;
+	return r->table.generation != generation ? 0 :
 	    redis_room_grow(r, error);
 }
 

@@ -161,8 +161,7 @@ handle_error(struct exchange *x, size_t node, struct request *request,
 	case CLUSTER_MIGRATING:
 		if (request->flags & REQUEST_SEVERAL_KEYS)
 			return answer(x, request, REDIS_MIGRATING, error);
-		if (advice == CLUSTER_MIGRATING ||
-		    (request->flags & REQUEST_WATCHED))
+		if (advice == CLUSTER_MIGRATING)
 			break;
 		host = address.host[0] != '\0' ? address.host :
 		    x->nodes.list[node].host;

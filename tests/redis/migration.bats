@@ -43,27 +43,30 @@ was_asked() {
 @test "a chunk that is on its way" {
 	start_cluster
 	# few lines (BITFIELD), many (BITOP), and claims of both
-	for claim in '' --claim; do
-		for n in 5 3000; do
-			bloomdedup create --force -n 1e4 "$URL/seen"
-			chunk=$(for port in "${PORTS[@]}"; do
-				redis-cli -p "$port" --scan --pattern '*{seen:L0:0:*'
-			done)
-			begin_migration "$chunk"
-			redis-cli -p "$TO" config resetstat
-			seq 1 "$n" >in
-			# announced, and not gone yet
-			bloomdedup $claim -f "$URL/seen" in >out
-			cmp in out
-			migrate "$chunk"
-			bloomdedup $claim -f "$URL/seen" in >out
-			[ ! -s out ]
-			was_asked "$TO"
-			seq 1 $((2 * n)) >in
-			bloomdedup $claim -f "$URL/seen" in >out
-			seq $((n + 1)) $((2 * n)) | cmp - out
-			end_migration
-			bloomdedup check -f "$URL/seen" in | cmp - in
+	for options in "-n 1e4" "-n 4e4 --window=30d"; do
+		for claim in '' --claim; do
+			for n in 5 3000; do
+				# shellcheck disable=SC2086
+				bloomdedup create --force $options "$URL/seen"
+				chunk=$(for port in "${PORTS[@]}"; do
+					redis-cli -p "$port" --scan --pattern '*{seen:L0:0:*'
+				done)
+				begin_migration "$chunk"
+				redis-cli -p "$TO" config resetstat
+				seq 1 "$n" >in
+				# announced, and not gone yet
+				bloomdedup $claim -f "$URL/seen" in >out
+				cmp in out
+				migrate "$chunk"
+				bloomdedup $claim -f "$URL/seen" in >out
+				[ ! -s out ]
+				was_asked "$TO"
+				seq 1 $((2 * n)) >in
+				bloomdedup $claim -f "$URL/seen" in >out
+				seq $((n + 1)) $((2 * n)) | cmp - out
+				end_migration
+				bloomdedup check -f "$URL/seen" in | cmp - in
+			done
 		done
 	done
 }
