@@ -287,7 +287,7 @@ def with_skew(options):
     children = [start(*options), start(*options, clock="clock.ahead")]
     place, now = {}, START
     names = ["line %d" % i for i in range(60)]
-    for number in range(200):
+    for number in range(120):
         now += random.choice((0, 1, QUARTER // 3, QUARTER // 2, QUARTER))
         set_clock(now)
         set_clock(now + ahead, "clock.ahead")

@@ -82,9 +82,8 @@ changes() {
 @test "the same with --claim, and whatever is done when a filter is full" {
 	needs_faketime
 	start
-	windows a time "$(short_or_long 700 5000)" --claim
+	windows a time "$(short_or_long 700 5000)" --claim --on-full=fail
 	windows b time "$(short_or_long 700 5000)" --on-full=warn
-	windows c time "$(short_or_long 700 5000)" --on-full=fail --claim
 }
 
 @test "the same on a cluster" {
@@ -171,6 +170,55 @@ changes() {
 		[ "$(changes seen)" -ge 2 ]
 		all_expire
 	done
+}
+
+# At its probe the run's clock, and its table, were those of the day before.
+@test "a claim that arrives after a turn of another is made again" {
+	needs_faketime
+	start
+	at "2026-01-01 12:00:00" create --window=4d -n 4000 "$URL/seen"
+	start_proxy --delay 500
+	mkfifo in.fifo
+	at "2026-01-01 23:59:59" --claim -f "redis://127.0.0.1:$PROXY/seen" \
+		<in.fifo >out 2>err 3>&- &
+	RUN=$!
+	exec 9>in.fifo
+	say first
+	# it asks at 0.5 s, and claims at 1.5 s
+	echo both >&9
+	sleep 1
+	at "2026-01-02 00:00:00" --claim -f "$URL/seen" <<<both |
+		cmp - <(echo both)
+	say last
+	end
+	cmp out <(printf 'first\nlast\n')
+	at "2026-01-02 00:00:00" check -f "$URL/seen" <<<last
+	stop_proxy
+}
+
+@test "a turn that is slower than another's keeps what that one added" {
+	needs_faketime
+	start
+	at "2026-01-01 12:00:00" create --window=4d -n 4000 -p 1e-12 "$URL/seen"
+	at "2026-01-01 12:00:00" add -f "$URL/seen" <<<known
+	start_proxy --delay 200
+	at "2026-01-02 12:00:00" -f "redis://127.0.0.1:$PROXY/seen" >out \
+		2>err 3>&- <<<known &
+	RUN=$!
+	# it makes its layer; counter, closing and WATCH take 0.4 s each
+	new_layer() {
+		keys '*:L62:*' | grep -q .
+	}
+	until_true new_layer
+	seq 6000 | at "2026-01-02 12:00:00" add -f "$URL/seen"
+	wait "$RUN"
+	[ ! -s out ]
+	seq 6000 | at "2026-01-02 12:00:00" check -v -f "$URL/seen" >missing ||
+		[ $? -eq 1 ]
+	[ ! -s missing ]
+	[ "$(generations "$URL/seen" "2026-01-02 12:00:00")" -eq 2 ]
+	all_expire
+	stop_proxy
 }
 
 # --- keys expire
@@ -301,7 +349,7 @@ places() {
 		printf '%s\n' 1 30 8300 8400 8500 8700 9000 60000 120000
 		seq 8600 400 20000
 		[ "$1" = received ] || seq 100 100 6000
-	} | sort -nu | some "$(short_or_long 9 1)"
+	} | sort -nu | some "$(short_or_long 12 1)"
 }
 
 @test "a connection that is cut at any point of a turn loses nothing" {
@@ -397,6 +445,19 @@ places() {
 			cmp - <(printf 'a\nb\n')
 		all_expire
 	done
+}
+
+@test "keys get more time when the clock goes back" {
+	needs_faketime
+	start
+	local minute=60
+	echo a | at "2026-02-01 13:59:00" -f "$URL/seen" --window=8h -n 100
+	live_between $((601 * minute - 9)) $((601 * minute)) '*:L*'
+	# by whole quarters of two hours: its generation is now that of 14:00
+	echo a | at "2026-01-31 12:01:00" -f "$URL/seen" >out 2>err
+	[ ! -s out ]
+	live_between $((839 * minute - 9)) $((839 * minute)) '*:L*'
+	live_between $((839 * minute - 9)) $((839 * minute)) '*:lines:*'
 }
 
 @test "a clock that was a year ahead and came back" {

@@ -45,7 +45,7 @@ longest_names(void)
 	memset(longest, 'x', ADDRESS_NAME_MAX);
 	longest[ADDRESS_NAME_MAX] = '\0';
 	same.name = longest;
-	tap_ok(key_chunk(key, &same, FORMAT_LAYERS_MAX, UINT64_MAX) ==
+	tap_ok(key_chunk(key, &same, UINT64_MAX, UINT64_MAX) ==
 	    strlen(key), "the longest key has room");
 }
 
@@ -67,6 +67,11 @@ trailers(void)
 	uint8_t trailer[TRAILER_BYTES];
 	struct redis_keys other = keys;
 
+	trailer_encode(&keys, 2, 5, trailer);
+	trailer_encode(&keys, UINT64_C(1) << 40, 5, trailer);
+	tap_ok(trailer_check(&keys, UINT64_C(1) << 40, 5, trailer,
+	    sizeof trailer) && !trailer_check(&keys, 0, 5, trailer,
+	    sizeof trailer), "a layer's number has 64 bits");
 	trailer_encode(&keys, 2, 5, trailer);
 	tap_ok(trailer_check(&keys, 2, 5, trailer, sizeof trailer),
 	    "a trailer is known again");

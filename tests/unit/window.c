@@ -48,6 +48,42 @@ test_time(void)
 }
 
 static void
+test_turns(void)
+{
+	struct table t = { 0 };
+	struct window_turn turn;
+	int all_over;
+
+	window_start(&t, &days, 10500);
+	fill(&t, 3);
+	turn = window_turn(&t, &days, 10999);
+	tap_ok(turn.back == 0 && !turn.due && turn.dropped == 0 &&
+	    t.generation_count == 1, "no turn before its time");
+	turn = window_turn(&t, &days, 12000);
+	tap_ok(turn.due && turn.dropped == 0 && t.generation_count == 2 &&
+	    window_border(&t, &days) == 13000 && window_first_layer(&t) == 1,
+	    "a turn begins the generation of the time that it is");
+	fill(&t, 5);
+	tap_ok(window_first_layer(&t) == 1, "its layer is the first of it");
+	tap_ok(window_over_at(&t, &days, 0) == 15000 &&
+	    window_kept(&t, &days, 0, 12000) == 4000 &&
+	    window_kept(&t, &days, 0, 15000) == 1000 &&
+	    window_kept(&t, &days, 0, 99000) == 1000,
+	    "a server keeps it for a quarter more, and a quarter at least");
+	turn = window_turn(&t, &days, 15000);
+	tap_ok(turn.due && turn.dropped == 1 && t.generation_count == 2 &&
+	    t.count == 1 && t.layers[0].lines == 5, "a turn drops what is"
+	    " over");
+	fill(&t, 7);
+	tap_ok(window_forget(&t, &days, 16999, &all_over) == 0 && !all_over &&
+	    window_forget(&t, &days, 17000, &all_over) == 1 && !all_over &&
+	    t.layers[0].lines == 7, "a reader leaves out the same");
+	tap_ok(window_forget(&t, &days, 20000, &all_over) == 0 && all_over &&
+	    t.generation_count == 1 && t.layers[0].lines == 0,
+	    "and keeps the last one, empty");
+}
+
+static void
 test_clock(void)
 {
 	struct table t = { 0 };
@@ -139,6 +175,7 @@ int
 main(void)
 {
 	test_time();
+	test_turns();
 	test_clock();
 	test_lines();
 	test_place();
