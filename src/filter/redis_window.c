@@ -176,13 +176,15 @@ turn(struct redis *r, int64_t now, struct error *error)
 int
 redis_window_move(struct redis *r, struct error *error)
 {
-	struct table same = r->table;
 	int result = AGAIN;
 
 	if (!redis_is_windowed(r))
 		return 0;
-	if (!r->writable)
+	if (!r->writable) {
+		struct table same = r->table;
+
 		return redis_window_take(r, &same, error);
+	}
 	while (result == AGAIN)
 		result = turn(r, (int64_t)time(NULL), error);
 	return result;
