@@ -272,3 +272,21 @@ is_busy() {
 		[ ! -s out ]
 	done
 }
+
+# The server forgets with the connection what is watched. The first run has room
+# for one more layer, and needs none when it has read the new table.
+@test "a table that another run published meanwhile is not replaced" {
+	start
+	bloomdedup create -n 1000 -p 1e-12 "$URL/seen"
+	seq 1 900 | bloomdedup add -f "$URL/seen"
+	# grows twice, as the first run is about to grow
+	start_proxy --cut-before MULTI --meanwhile \
+		"seq 2001 6000 | '$BLOOMDEDUP' add -f '$URL/seen' && touch done"
+	seq 1001 1500 | bloomdedup --max-size=50K \
+		-f "redis://127.0.0.1:$PROXY/seen" >out
+	stop_proxy
+	[ -e done ]
+	seq 1001 1500 | cmp - out
+	{ seq 1 900; seq 1001 1500; seq 2001 6000; } >in
+	bloomdedup check -f "$URL/seen" in | cmp - in
+}

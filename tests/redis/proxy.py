@@ -2,13 +2,16 @@
 """A proxy that breaks connections where a test wants it.
 
 proxy.py [--cut-sent N] [--cut-received N] [--delay MS] [--times T]
-    [--waitaof N] PORT FILE
+    [--cut-before WORD --meanwhile COMMAND] [--waitaof N] PORT FILE
 
 Listens at a free port, which is written to FILE, and connects to PORT. After N
 bytes from clients (--cut-sent) or from the server (--cut-received), counted
 over all connections, the connection that is at it is reset, T times (1 by
 default; each time after N more bytes). What is beyond the N-th byte is not
 passed on. --delay holds back each piece of data in both directions.
+
+--cut-before: what a client sends with WORD in it is not passed on, but the shell
+runs COMMAND, and then the connection is reset.
 
 --waitaof is for servers before 7.2, which don't know WAITAOF: the server is
 asked for the reply that a newer one gives when N disks have all data (0 or 1).
@@ -24,6 +27,8 @@ parser.add_argument("--cut-sent", type=int)
 parser.add_argument("--cut-received", type=int)
 parser.add_argument("--delay", type=float, default=0)
 parser.add_argument("--times", type=int, default=1)
+parser.add_argument("--cut-before", type=os.fsencode)
+parser.add_argument("--meanwhile")
 parser.add_argument("--waitaof", type=int)
 parser.add_argument("port", type=int)
 parser.add_argument("file")
@@ -51,6 +56,18 @@ async def read_some(direction, source):
         data += await source.read(65536)
     return data.replace(WAITAOF, command(
         b"EVAL", b"return {%d,0}" % args.waitaof, b"0"))
+
+
+async def is_cut_before(direction, data):
+    """Is the word in it? Then the command has run."""
+    global times
+    if (direction == "received" or args.cut_before is None or times == 0 or
+            args.cut_before not in data):
+        return False
+    times -= 1
+    process = await asyncio.create_subprocess_shell(args.meanwhile)
+    await process.wait()
+    return True
 
 
 def reset(writer):
@@ -83,6 +100,10 @@ async def pump(direction, source, to, back):
     try:
         while True:
             data = await read_some(direction, source)
+            if await is_cut_before(direction, data):
+                reset(to)
+                reset(back)
+                return
             cut = False
             if left[direction] is not None and times > 0:
                 if len(data) >= left[direction]:
