@@ -36,7 +36,8 @@ print(json.load(sys.stdin)[sys.argv[1]])' "$1"
 		cmp -s all "part$i" && false
 		cmp -i 12288 all "part$i"
 	done
-	"$HELPER" lines 100000 >lines
+	# not quite full: the sampled error rate varies, and must not exceed p
+	"$HELPER" lines 95000 >lines
 	bloomdedup add -f all lines
 	split -n l/3 -d --additional-suffix=.txt lines piece
 	for i in 1 2 3; do
@@ -53,8 +54,8 @@ print(json.load(sys.stdin)[sys.argv[1]])' "$1"
 	bloomdedup check -f all ask >want
 	bloomdedup check -f merged ask >out
 	cmp want out
-	[ "$(wc -l <out)" -ge 100000 ]
-	[ "$(wc -l <out)" -lt 100010 ]
+	[ "$(wc -l <out)" -ge 95000 ]
+	[ "$(wc -l <out)" -lt 95010 ]
 }
 
 @test "create --like takes the shape whatever it came from" {
