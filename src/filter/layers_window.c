@@ -1,7 +1,4 @@
 /* How a window moves on: window.h has the arithmetic. */
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "filter/growth.h"
 #include "filter/layers_inside.h"
 #include "filter/window.h"
@@ -22,18 +19,6 @@ layers_forget(struct layers *f)
 	if (f->arrays.count >= layers)
 		arrays_drop(&f->arrays, layers);
 	return !f->all_over;
-}
-
-/* The clock was set back: report what is done about it. */
-static void
-tell_clock(const struct layers *f, int64_t back)
-{
-	char text[5000];
-
-	snprintf(text, sizeof text, "%s: the clock went back by %" PRId64
-	    " s: all lines keep their age", layers_name(f), back);
-	if (f->file.lock.wait.notice != NULL)
-		f->file.lock.wait.notice(text);
 }
 
 /* The next layer's shape and place; `among` has those that use the file. */
@@ -59,7 +44,8 @@ turn_locked(struct layers *f, int64_t now, struct error *error)
 	struct window_turn turn = window_turn(&next, &f->header.window, now);
 
 	if (turn.back > 0)
-		tell_clock(f, turn.back);
+		window_tell_clock(layers_name(f), turn.back,
+		    f->file.lock.wait.notice);
 	if (turn.due && plan_generation(f, &next, &f->table, &layer,
 	    error) < 0)
 		return -1;

@@ -48,6 +48,12 @@ chunks_layer(const struct server *s, const struct table *table, unsigned i)
 	return layer;
 }
 
+int
+redis_layer_is_over(const struct redis_layer *layer)
+{
+	return layer->kept > 0 && layer->over <= (int64_t)time(NULL);
+}
+
 /*
  * Not EXPIREAT: the clocks of a client and of the server may differ, and a key
  * whose time has passed would be deleted at once.

@@ -15,6 +15,9 @@
 struct redis_layer chunks_layer(const struct server *server,
     const struct table *table, unsigned i);
 
+/* Is its generation over, so that its keys may be gone? */
+int redis_layer_is_over(const struct redis_layer *layer);
+
 /* Make a layer's missing chunks, all zero, and wait. */
 int chunks_make(struct server *server, const struct table *table,
     unsigned layer, struct error *error);

@@ -1,7 +1,6 @@
 #include "filter/redis_claim.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "bits/block.h"
 #include "filter/redis_chunks.h"
@@ -224,8 +223,7 @@ claims_make(struct claims *c, struct server *server, struct mirror *mirror,
 	if (redis_net_finish(server->net, error) < 0)
 		return -1;
 	/* A chunk that is gone as its generation is over counts as closed. */
-	if (c->damage.status == STATUS_OK || (layer->kept > 0 &&
-	    layer->over <= (int64_t)time(NULL)))
+	if (c->damage.status == STATUS_OK || redis_layer_is_over(layer))
 		return 0;
 	*error = c->damage;
 	return -1;

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bits/block.h"
 #include "filter/redis_chunks.h"
@@ -70,8 +69,7 @@ settle_layer(struct claiming *c, unsigned layer, struct error *error)
 	}
 	drop_decided(c);
 	/* The chunks of a generation that is over by now may be gone. */
-	if (damage.status == STATUS_OK || (place.kept > 0 &&
-	    place.over <= (int64_t)time(NULL)))
+	if (damage.status == STATUS_OK || redis_layer_is_over(&place))
 		return 0;
 	*error = damage;
 	return -1;

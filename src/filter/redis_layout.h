@@ -29,8 +29,8 @@
 
 /*
  * A trailer: one byte that is 1 if the layer is closed for claims, seven that
- * are 0, a magic of eight bytes, the header's id, the layer (32 bits), 0 (32),
- * and the chunk's number (64); little-endian. What follows the first byte is
+ * are 0, a magic of eight bytes, the header's id, the layer's number (64 bits)
+ * and the chunk's (64); little-endian. What follows the first byte is
  * written when the chunk is made, and never again.
  */
 #define TRAILER_BYTES 48u

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -64,13 +63,6 @@ add_bit(void *context, uint64_t page, unsigned line, unsigned lane,
 	redis_net_text(b->net, "1");
 }
 
-/* What was printed so long ago needs no mark, and its chunk may be gone. */
-static int
-is_over(const struct marks *m)
-{
-	return m->layer.kept > 0 && m->layer.over <= (int64_t)time(NULL);
-}
-
 static int
 refused(const struct marks *m, uint64_t chunk, const char *text,
     struct error *error)
@@ -81,8 +73,9 @@ refused(const struct marks *m, uint64_t chunk, const char *text,
 static int
 missing(const struct marks *m, uint64_t chunk, struct error *error)
 {
-	return is_over(m) ? 0 : chunk_damaged(m->server, m->layer.number,
-	    chunk, "is missing or cut short", error);
+	/* What was printed so long ago needs no mark. */
+	return redis_layer_is_over(&m->layer) ? 0 : chunk_damaged(m->server,
+	    m->layer.number, chunk, "is missing or cut short", error);
 }
 
 /* The second reply to a BITFIELD is a part of the trailer: is it right? */

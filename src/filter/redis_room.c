@@ -1,7 +1,6 @@
 /* Room for lines: reserved by a layer's counter before they are written. */
 #include "filter/redis_filter.h"
 
-#include <time.h>
 
 #include "filter/growth.h"
 #include "filter/redis_chunks.h"
@@ -142,8 +141,7 @@ give_back(struct redis *r, unsigned first, unsigned end, struct error *error)
 		    i);
 		uint64_t after;
 
-		if (r->reserved[i] > 0 && (layer.kept == 0 ||
-		    layer.over > (int64_t)time(NULL)) &&
+		if (r->reserved[i] > 0 && !redis_layer_is_over(&layer) &&
 		    table_count(&r->server, layer.number,
 		    -(int64_t)r->reserved[i], &after, error) < 0)
 			return -1;

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/le.h"
 #include "filter/redis_call.h"
@@ -168,8 +167,9 @@ load_table(struct server *s, struct table *table, struct error *error)
 static int
 is_over(const struct server *s, const struct table *table, unsigned i)
 {
-	return s->window.kind != WINDOW_NONE &&
-	    chunks_layer(s, table, i).over <= (int64_t)time(NULL);
+	struct redis_layer layer = chunks_layer(s, table, i);
+
+	return redis_layer_is_over(&layer);
 }
 
 /* Lines in the layers, including reserved room. */

@@ -57,7 +57,7 @@ refuse(struct error *error, const char *what)
 	    reason != NULL ? reason : "OpenSSL failed");
 }
 
-/* The context of all connections: they have the same address. */
+/* The settings of a connection. */
 static SSL_CTX *
 make_context(const struct address *location, struct error *error)
 {
@@ -93,7 +93,7 @@ expect_host(SSL *ssl, const char *host)
 	    SSL_set1_host(ssl, host) == 1;
 }
 
-/* Takes a reference to ssl: on success hiredis owns the other one. */
+/* On success hiredis owns ssl; else the caller still does. */
 static int
 shake_hands(redisContext *context, SSL *ssl, const struct address *location,
     struct error *error)

@@ -8,8 +8,6 @@
  */
 #include "filter/redis_filter.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -94,18 +92,6 @@ redis_window_reload(struct redis *r, struct error *error)
 	return redis_room_leave(r, error);
 }
 
-/* The clock was set back: report what is done about it. */
-static void
-tell_clock(const struct redis *r, int64_t back)
-{
-	char text[5000];
-
-	snprintf(text, sizeof text, "%s: the clock went back by %" PRId64
-	    " s: all lines keep their age", redis_name(r), back);
-	if (r->notice != NULL)
-		r->notice(text);
-}
-
 /* The first layer of the generation that was begun. */
 static int
 add_layer(const struct redis *r, struct table *next, struct error *error)
@@ -164,7 +150,7 @@ turn(struct redis *r, int64_t now, struct error *error)
 	switch (publish(r, &next, t.due, error)) {
 	case 0:
 		if (t.back > 0)
-			tell_clock(r, t.back);
+			window_tell_clock(redis_name(r), t.back, r->notice);
 		return 0;
 	case 1:
 		return AGAIN;

@@ -1,5 +1,6 @@
 #include "filter/window.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -213,6 +214,18 @@ window_turn(struct table *table, const struct window *window, int64_t now)
 		window_begin(table, window, now);
 	turn.dropped = window_drop(table, window_over(table, window, now));
 	return turn;
+}
+
+void
+window_tell_clock(const char *name, int64_t back,
+    void (*notice)(const char *text))
+{
+	struct error told;
+
+	error_set(&told, STATUS_OK, "%s: the clock went back by %" PRId64
+	    " s: all lines keep their age", name, back);
+	if (notice != NULL)
+		notice(told.text);
 }
 
 unsigned

@@ -108,6 +108,10 @@ struct window_turn {
 struct window_turn window_turn(struct table *table,
     const struct window *window, int64_t now);
 
+/* Tell `notice`, unless it is NULL, of a turn whose clock went back. */
+void window_tell_clock(const char *name, int64_t back,
+    void (*notice)(const char *text));
+
 /* The first layer of the last generation; without a window, of all. */
 unsigned window_first_layer(const struct table *table);
 
