@@ -235,7 +235,7 @@ and can't be synced; write to a file with -o FILE" ]
 
 @test "a reader that goes away: death by SIGPIPE, as other filters" {
 	seq 1 1000000 >in
-	"$HELPER" defaults bash -c '"$1" -f seen in 2>err | head -n 1 >out
+	"$HELPER" defaults bash -c '"$1" -f seen -p 1e-12 in 2>err | head -n 1 >out
 		exit "${PIPESTATUS[0]}"' bash "$BLOOMDEDUP" || status=$?
 	[ "$status" -eq 141 ]
 	[ ! -s err ]
@@ -249,7 +249,7 @@ and can't be synced; write to a file with -o FILE" ]
 @test "a reader that goes away where SIGPIPE is ignored: message and status 3" {
 	seq 1 1000000 >in
 	status=0
-	bash -c 'trap "" PIPE; "$1" -f seen in 2>err | head -n 1 >out
+	bash -c 'trap "" PIPE; "$1" -f seen -p 1e-12 in 2>err | head -n 1 >out
 		exit "${PIPESTATUS[0]}"' bash "$BLOOMDEDUP" || status=$?
 	[ "$status" -eq 3 ]
 	[ "$(wc -l <err)" -eq 1 ]
