@@ -7,14 +7,18 @@
 #include "bits/geometry.h"
 
 #include <math.h>
-#include <stddef.h>
+#include <pthread.h>
 
-/* One cache line's rate after N keys in the page: sum of factor * base^N. */
+/*
+ * One cache line's rate after N keys in the page: the sum of factor * base^N,
+ * over groups of equal terms; with six bits there are 13, which is the most.
+ */
+#define TERMS_MAX 13
 struct term {
 	double factor, base;
 };
 struct line_rate {
-	struct term terms[1 << LINE_LANES];
+	struct term terms[TERMS_MAX];
 	unsigned count;
 	unsigned power; /* how many groups of the page have this rate */
 };
@@ -39,35 +43,55 @@ geometry_check(const struct geometry *g)
  *
  * and a key leaves those of S alone with probability 1 - 1/size + 1/size *
  * mean over its rotation r of (63/64)^|W_r and S|, W_r being the lanes in
- * which it sets a bit. Sets with the same probability become one term.
+ * which it sets a bit. Sets with the same mean become one term; its base is
+ * that mean here, which depends on `bits` alone.
  */
+static struct line_rate means[LINE_LANES + 1];
+static pthread_once_t means_once = PTHREAD_ONCE_INIT;
+
+static void
+add_term(struct line_rate *to, double factor, double mean)
+{
+	unsigned i = 0;
+
+	while (i < to->count && fabs(to->terms[i].base - mean) >= 1e-12)
+		i++;
+	if (i == to->count)
+		to->terms[to->count++] = (struct term){ 0, mean };
+	to->terms[i].factor += factor;
+}
+
+static void
+means_init(void)
+{
+	double kept[LINE_LANES + 1] = { 1 };
+
+	for (unsigned i = 0; i < LINE_LANES; i++)
+		kept[i + 1] = kept[i] * (63.0 / 64.0);
+	for (unsigned bits = 0; bits <= LINE_LANES; bits++) {
+		for (unsigned set = 0; set < 1u << bits; set++) {
+			double left = 0;
+
+			for (unsigned r = 0; r < LINE_LANES; r++) {
+				unsigned window = ((1u << bits) - 1) << r;
+
+				window |= window >> LINE_LANES;
+				left += kept[__builtin_popcount(window & set)];
+			}
+			add_term(&means[bits], __builtin_parity(set) ? -1 : 1,
+			    left / LINE_LANES);
+		}
+	}
+}
+
 static void
 line_rate_init(struct line_rate *rate, unsigned bits, unsigned size)
 {
-	unsigned windows[LINE_LANES];
-	double kept[LINE_LANES + 1] = { 1 };
-
-	rate->count = 0;
 	rate->power = 1;
-	for (unsigned i = 0; i < LINE_LANES; i++) {
-		unsigned window = ((1u << bits) - 1) << i;
-		windows[i] = (window | window >> LINE_LANES) & 0xff;
-		kept[i + 1] = kept[i] * (63.0 / 64.0);
-	}
-	for (unsigned set = 0; set < 1u << bits; set++) {
-		double sign = __builtin_parity(set) ? -1 : 1, left = 0, base;
-		unsigned i;
-
-		for (unsigned r = 0; r < LINE_LANES; r++)
-			left += kept[__builtin_popcount(windows[r] & set)];
-		base = 1 - (1 - left / LINE_LANES) / size;
-		for (i = 0; i < rate->count; i++) {
-			if (fabs(rate->terms[i].base - base) < 1e-13)
-				break;
-		}
-		if (i == rate->count)
-			rate->terms[rate->count++] = (struct term){ 0, base };
-		rate->terms[i].factor += sign;
+	rate->count = means[bits].count;
+	for (unsigned i = 0; i < rate->count; i++) {
+		rate->terms[i] = means[bits].terms[i];
+		rate->terms[i].base = 1 - (1 - rate->terms[i].base) / size;
 	}
 }
 
@@ -77,6 +101,7 @@ page_rates(struct line_rate rates[CACHE_LINES_MAX], const struct geometry *g)
 {
 	unsigned bits[CACHE_LINES_MAX], sizes[CACHE_LINES_MAX], count = 0;
 
+	pthread_once(&means_once, means_init);
 	for (unsigned j = 0; j < g->cache_lines; j++) {
 		unsigned b = geometry_line_bits(g->k, g->cache_lines, j);
 		unsigned size = geometry_group(g->cache_lines, j + 1) -
@@ -104,7 +129,7 @@ page_rates(struct line_rate rates[CACHE_LINES_MAX], const struct geometry *g)
  */
 struct page_walk {
 	struct line_rate rates[CACHE_LINES_MAX];
-	double factors[CACHE_LINES_MAX][1 << LINE_LANES]; /* base^step */
+	double factors[CACHE_LINES_MAX][TERMS_MAX]; /* base^step */
 	unsigned count;
 };
 
@@ -123,33 +148,39 @@ page_walk_start(struct page_walk *walk, const struct geometry *g, double first,
 }
 
 static double
-page_walk_next(struct page_walk *walk)
+page_walk_rate(const struct page_walk *walk)
 {
 	double product = 1;
 
 	for (unsigned i = 0; i < walk->count; i++) {
+		const struct line_rate *rate = &walk->rates[i];
 		double sum = 0;
-		for (unsigned j = 0; j < walk->rates[i].count; j++) {
-			sum += walk->rates[i].terms[j].factor;
-			walk->rates[i].terms[j].factor *= walk->factors[i][j];
-		}
+
+		for (unsigned j = 0; j < rate->count; j++)
+			sum += rate->terms[j].factor;
 		sum = sum < 0 ? 0 : sum;
-		for (unsigned j = 0; j < walk->rates[i].power; j++)
+		for (unsigned j = 0; j < rate->power; j++)
 			product *= sum;
 	}
 	return product;
+}
+
+static void
+page_walk_step(struct page_walk *walk)
+{
+	for (unsigned i = 0; i < walk->count; i++) {
+		for (unsigned j = 0; j < walk->rates[i].count; j++)
+			walk->rates[i].terms[j].factor *= walk->factors[i][j];
+	}
 }
 
 double
 geometry_rate(const struct geometry *g, uint64_t lines)
 {
 	struct page_walk walk;
-	double weights[512]; /* logarithms, relative to the first */
 	double n = (double)lines, q = 1 / (double)g->pages;
 	double mean = n * q, sd = sqrt(mean * (1 - q));
-	double first, last, step, N, weight = 0, best = 0;
-	double sum = 0, total = 0;
-	size_t count = 0;
+	double first, last, step, N, weight = 1, sum = 0, total = 0;
 
 	if (lines == 0)
 		return 0;
@@ -157,7 +188,7 @@ geometry_rate(const struct geometry *g, uint64_t lines)
 		return 1; /* all bits set, but for e^-64 of them */
 	if (g->pages == 1) {
 		page_walk_start(&walk, g, n, 1);
-		return page_walk_next(&walk);
+		return page_walk_rate(&walk);
 	}
 
 	/*
@@ -171,21 +202,15 @@ geometry_rate(const struct geometry *g, uint64_t lines)
 
 	/*
 	 * The ratio of neighbouring weights is exact; the gamma function has no
-	 * digits left at n = 1e15.
+	 * digits left at n = 1e15. The first weight counts as 1, and none is
+	 * more than e^180 times as large.
 	 */
-	for (N = first; N <= last && count < 512; count++) {
-		double ratio = 1;
-		weights[count] = weight;
-		best = fmax(best, weight);
-		for (double i = 0; i < step; i++, N++)
-			ratio *= (n - N) / (N + 1) * (q / (1 - q));
-		weight += log(ratio);
-	}
 	page_walk_start(&walk, g, first, step);
-	for (size_t i = 0; i < count; i++) {
-		double w = exp(weights[i] - best);
-		sum += w * page_walk_next(&walk);
-		total += w;
+	for (N = first; N <= last; page_walk_step(&walk)) {
+		sum += weight * page_walk_rate(&walk);
+		total += weight;
+		for (double i = 0; i < step; i++, N++)
+			weight *= (n - N) / (N + 1) * (q / (1 - q));
 	}
 	return sum / total;
 }

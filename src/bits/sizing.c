@@ -170,9 +170,9 @@ best_k(const struct goal *goal, unsigned t, double *best)
 	/* With few pages the cost is a staircase: the walk may stop early. */
 	if (goal->pages == 0 && here <= SMALL_PAGES) {
 		for (unsigned i = low; i <= high; i++) {
-			there = cost(goal, i, t);
-			if (there < here) {
-				here = there;
+			while (here > 1 && rate_of((uint64_t)here - 1, i, t,
+			    goal->lines) <= goal->rate) {
+				here--;
 				k = i;
 			}
 		}
