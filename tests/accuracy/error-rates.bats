@@ -194,7 +194,7 @@ window() {
 	split -l 10000 input part.
 	for i in part.*; do
 		bloomdedup add -f filter "$i"
-		looks_up "$(short_or_long 100000 1000000)" filter "$p"
+		looks_up "$(short_or_long 40000 1000000)" filter "$p"
 		most=$(printf '%s\n' "$most" "$(figure error_rate_now filter)" |
 			sort -g | tail -n 1)
 	done

@@ -41,7 +41,7 @@ windows() {
 
 @test "by time and by lines it is the same with --shared" {
 	needs_faketime
-	windows time 2000 --shared
+	windows time "$(short_or_long 1000 2000)" --shared
 	rm seen
 	windows lines 5000 --shared
 }
@@ -49,13 +49,13 @@ windows() {
 @test "a run that waits forgets what is over meanwhile" {
 	needs_faketime
 	needs_proc
-	windows pipe
+	windows pipe "$(short_or_long 60 300)"
 }
 
 @test "runs that share a filter and wait" {
 	needs_faketime
 	needs_proc
-	windows pipes
+	windows pipes "$(short_or_long 80 300)"
 }
 
 @test "a run that shares a filter marks in the newest generation" {
@@ -169,8 +169,8 @@ in_parts() {
 		[ "$(grep -c 'PUNCH_HOLE.*INJECTED' trace)" -ge 40 ]
 		[ "$(($(du -k seen | cut -f 1) * 1024))" -le $((bound + 65536)) ]
 	}
-	"$HELPER" lines "$(short_or_long 60000 200000)" >in
-	in_parts 1e-12 2000 "$(short_or_long 3 10)" add_without_holes
+	"$HELPER" lines "$(short_or_long 40000 200000)" >in
+	in_parts 1e-12 2000 "$(short_or_long 2 10)" add_without_holes
 	# what was there before has not come back to life
 	run -1 bloomdedup check -f seen <(head -n -2500 in)
 	[ -z "$output" ]

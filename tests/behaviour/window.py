@@ -3,10 +3,11 @@
 
     window.py lines N [OPTION]...   N lines, by new lines
     window.py time N [OPTION]...    N lines, by time: the clock is faketime's
-    window.py pipe                  one run whose clock goes on while it waits
-    window.py pipes                 the same, two that share the filter
+    window.py pipe N                one run whose clock goes on while it waits,
+                                    N times
+    window.py pipes N [OPTION]...   the same, two that share the filter
+    window.py skewed N [OPTION]...  two whose clocks differ a little
     window.py stalled               one cannot write while the other turns
-    window.py skewed                two whose clocks differ a little
 
 It knows when each line was printed last, which gives an exact answer: a
 generation is a quarter of the window, and a line goes with its generation. The
@@ -145,7 +146,7 @@ def by_time(total, options):
     now, again, on_border = START + 7, 0, 0
     shown = ["-f", FILTER, "-p", "1e-9", "-n", "1e4",
              "--window=%ds" % window] + options
-    runs = 60 if total < 100000 else 2000
+    runs = min(60, total // 30) if total < 100000 else 2000
     for i in range(runs):
         lines = some_lines(total // runs, recent, next_new)
         del recent[:-total // 4 - 100]
@@ -246,7 +247,7 @@ def take(child, number, now):
     return out
 
 
-def in_pipes(*runs):
+def in_pipes(rounds, *runs):
     """
     Runs that wait: minutes, more than a quarter, more than all. Of several,
     some lines come to all of them at once, and others to one.
@@ -255,7 +256,7 @@ def in_pipes(*runs):
     children = [start(*options) for options in runs]
     place, now = {}, START
     names = ["line %d" % i for i in range(60)]
-    for number in range(150):
+    for number in range(rounds):
         now += random.choice((0, 1, QUARTER // 3, QUARTER, QUARTER - 1,
                               QUARTER + 1, 2 * QUARTER, WINDOW))
         set_clock(now)
@@ -282,7 +283,7 @@ def in_pipes(*runs):
             sys.exit("exit status %d" % child.returncode)
 
 
-def with_skew(options):
+def with_skew(rounds, options):
     """
     Two runs, one with a clock that is ahead by less than a quarter: what one
     printed the other knows, for a window by both clocks.
@@ -293,7 +294,7 @@ def with_skew(options):
     children = [start(*options), start(*options, clock="clock.ahead")]
     place, now = {}, START
     names = ["line %d" % i for i in range(60)]
-    for number in range(120):
+    for number in range(rounds):
         now += random.choice((0, 1, QUARTER // 3, QUARTER // 2, QUARTER))
         set_clock(now)
         set_clock(now + ahead, "clock.ahead")
@@ -347,18 +348,20 @@ def main():
         seed = int(arguments[at + 1])
         del arguments[at:at + 2]
     random.seed(seed)
-    if arguments[0] == "lines":
-        by_lines(int(arguments[1]), arguments[2:])
-    elif arguments[0] == "time":
-        by_time(int(arguments[1]), arguments[2:])
-    elif arguments[0] == "pipe":
-        in_pipes([])
-    elif arguments[0] == "stalled":
+    if arguments[0] == "stalled":
         while_one_writes()
-    elif arguments[0] == "skewed":
-        with_skew(arguments[1:])
+        return
+    what, count, options = arguments[0], int(arguments[1]), arguments[2:]
+    if what == "lines":
+        by_lines(count, options)
+    elif what == "time":
+        by_time(count, options)
+    elif what == "pipe":
+        in_pipes(count, options)
+    elif what == "skewed":
+        with_skew(count, options)
     else:
-        in_pipes([*SHARED, *arguments[1:]], [*SHARED, *arguments[1:]])
+        in_pipes(count, [*SHARED, *options], [*SHARED, *options])
 
 
 if __name__ == "__main__":

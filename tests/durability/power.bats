@@ -12,7 +12,7 @@ cut() {
 	BUILD=$BUILD BLOOMDEDUP=$BLOOMDEDUP \
 		python3 "$BATS_TEST_DIRNAME/power.py" \
 		-s "${BLOOMDEDUP_SEED:-1}" \
-		-n $((5 * (${BLOOMDEDUP_SLOW:+31} + 1))) "$@"
+		-n "$(short_or_long 3 160)" "$@"
 }
 
 @test "runs that grow a filter; the replay sees lines that are lost" {

@@ -96,17 +96,17 @@ changes() {
 	needs_faketime
 	needs_proc
 	start
-	windows a pipe
-	windows b pipes
-	windows c pipes --claim
+	windows a pipe "$(short_or_long 40 200)"
+	windows b pipes "$(short_or_long 40 200)"
+	windows c pipes "$(short_or_long 60 200)" --claim
 }
 
 @test "two whose clocks differ by less than a quarter" {
 	needs_faketime
 	needs_proc
 	start
-	windows a skewed
-	windows b skewed --claim
+	windows a skewed "$(short_or_long 50 200)"
+	windows b skewed "$(short_or_long 50 200)" --claim
 }
 
 @test "a run that could not write marks in the newest generation" {
@@ -286,6 +286,7 @@ before_turn() {
 	bloomdedup create --window=4s -n 4000 "$URL/seen"
 	begin
 	say 1
+	sleep 4
 	until_true no_chunk
 	say 2
 	sleep 1
@@ -307,6 +308,7 @@ held() {
 	"$BLOOMDEDUP" -f "$URL/seen" in >out.fifo 2>err 3>&- &
 	RUN=$!
 	exec 8<out.fifo
+	sleep 8
 	until_true no_chunk
 	cmp in <(cat <&8)
 	exec 8<&-
@@ -357,7 +359,7 @@ places() {
 		printf '%s\n' 1 30 8300 8400 8500 8700 9000 60000 120000
 		seq 8600 400 20000
 		[ "$1" = received ] || seq 100 100 6000
-	} | sort -nu | some "$(short_or_long 12 1)"
+	} | sort -nu | some "$(short_or_long 20 1)"
 }
 
 @test "a connection that is cut at any point of a turn loses nothing" {
