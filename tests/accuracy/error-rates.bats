@@ -4,6 +4,10 @@
 # The hash's secret is set to a fixed one, so that each run is the same one.
 load ../common
 
+# How many are looked up; a million lines, or fewer in a short run.
+few=$(short_or_long 100000 300000)
+many=$(short_or_long 300000 1000000)
+
 # fixed FILTER: give an empty filter a secret that is always the same.
 fixed() {
 	local hex
@@ -60,20 +64,21 @@ full() {
 	looks_up "$3" filter "$2"
 }
 
-@test "a million lines at an error rate of 1e-2" {
-	full 1000000 1e-2 1000000
+
+@test "a full filter at an error rate of 1e-2" {
+	full $many 1e-2 $many
 }
 
-@test "a million lines at an error rate of 1e-3" {
-	full 1000000 1e-3 2000000
+@test "a full filter at an error rate of 1e-3" {
+	full $many 1e-3 $((2 * many))
 }
 
-@test "a million lines at an error rate of 1e-4" {
-	full 1000000 1e-4 $(short_or_long 1000000 10000000)
+@test "a full filter at an error rate of 1e-4" {
+	full $many 1e-4 $(short_or_long 1000000 10000000)
 }
 
-@test "a million lines at an error rate of 1e-5" {
-	full 1000000 1e-5 $(short_or_long 3000000 20000000)
+@test "a full filter at an error rate of 1e-5" {
+	full $many 1e-5 $(short_or_long 3000000 20000000)
 }
 
 @test "a million lines at the default rate: next to none is lost" {
@@ -89,7 +94,7 @@ full() {
 	bloomdedup create -n 1e6 -p 1e-2 filter
 	fixed filter
 	fill 500000 filter
-	looks_up 1000000 filter 0.0006
+	looks_up $many filter 0.0006
 }
 
 @test "a filter for one line" {
@@ -97,7 +102,7 @@ full() {
 		bloomdedup create -n 1 -p "$p" "filter$p"
 		fixed "filter$p"
 		fill 1 "filter$p"
-		looks_up 300000 "filter$p" "$p"
+		looks_up $few "filter$p" "$p"
 	done
 }
 
@@ -106,7 +111,7 @@ full() {
 		bloomdedup create -n 100 -p "$p" "filter$p"
 		fixed "filter$p"
 		fill 100 "filter$p"
-		looks_up 300000 "filter$p" "$p"
+		looks_up $few "filter$p" "$p"
 	done
 }
 
@@ -115,7 +120,7 @@ full() {
 		bloomdedup create -n 10000 -p "$p" "filter$p"
 		fixed "filter$p"
 		fill 10000 "filter$p"
-		looks_up $(short_or_long 300000 1000000) "filter$p" "$p"
+		looks_up $many "filter$p" "$p"
 	done
 }
 
@@ -124,7 +129,7 @@ full() {
 		bloomdedup create -n 20000 -p 1e-2 --hashes=$k filter$k
 		fixed filter$k
 		fill 20000 filter$k
-		looks_up 300000 filter$k 1e-2
+		looks_up $few filter$k 1e-2
 	done
 }
 
@@ -134,7 +139,7 @@ full() {
 	bloomdedup create -n 100000 -m 150K filter
 	fixed filter
 	fill 100000 filter
-	looks_up 2000000 filter "$p"
+	looks_up $((2 * many)) filter "$p"
 	holds 'now >= 0.69 * p' now="$(figure error_rate_now filter)" p="$p"
 }
 
@@ -143,7 +148,7 @@ full() {
 	fixed filter
 	fill 1000000 filter
 	[ "$(layers filter)" -eq 7 ]
-	looks_up $(short_or_long 500000 3000000) filter 1e-3
+	looks_up $((3 * many)) filter 1e-3
 }
 
 @test "grown from a hundred lines to ten thousand at once" {
@@ -151,7 +156,7 @@ full() {
 	fixed filter
 	fill 10000 filter
 	[ "$(layers filter)" -eq 7 ]
-	looks_up 1000000 filter 1e-2
+	looks_up $many filter 1e-2
 }
 
 @test "grown from one line, one line at a time" {
@@ -164,21 +169,22 @@ full() {
 	}
 	untraced one_at_a_time
 	fill 200 filter
-	looks_up 1000000 filter 1e-2
+	looks_up $many filter 1e-2
 }
 
 @test "at every moment while it grows: new lines are lost below the rate" {
 	bloomdedup create -n 1000 -p 1e-2 filter
 	fixed filter
-	many=$(short_or_long 100000 500000)
-	"$HELPER" lines $many 1 | bloomdedup -f filter >new
-	holds 'new < n && new >= 0.99 * n' new="$(wc -l <new)" n=$many
-	"$HELPER" lines $many 1 | awk -v many=$many '
+	local count
+	count=$(short_or_long 100000 500000)
+	"$HELPER" lines $count 1 | bloomdedup -f filter >new
+	holds 'new < n && new >= 0.99 * n' new="$(wc -l <new)" n=$count
+	"$HELPER" lines $count 1 | awk -v count=$count '
 		NR == FNR { new[$0]; next }
-		!($0 in new) { lost[int((FNR - 1) / (many / 10))]++ }
+		!($0 in new) { lost[int((FNR - 1) / (count / 10))]++ }
 		END {
 			for (i = 0; i < 10; i++)
-				if (lost[i] > 0.01 * many / 10)
+				if (lost[i] > 0.01 * count / 10)
 					exit 1
 		}' new -
 }
@@ -252,7 +258,7 @@ window() {
 	fill 200000 filter
 	holds 'now <= 1.04e-3 && now >= 0.92e-3' \
 		now="$(figure error_rate_now filter)"
-	looks_up 2000000 filter 1.04e-3
+	looks_up $((2 * many)) filter 1.04e-3
 }
 
 @test "merged: the union has the rate that info states" {
@@ -268,7 +274,7 @@ window() {
 	holds '(lines - n) ^ 2 <= (n / 100) ^ 2' n=120000 \
 		lines="$(figure lines both)"
 	# two full filters in one: above p, as the merge says in its warning
-	looks_up 2000000 both 2e-3
+	looks_up $((2 * many)) both 2e-3
 }
 
 @test "merged: half of the lines each, below p" {
@@ -280,7 +286,7 @@ window() {
 	tail -n 25000 input | bloomdedup add -f two
 	bloomdedup merge -o both one two
 	bloomdedup check -f both input | cmp - input
-	looks_up 2000000 both 1e-3
+	looks_up $((2 * many)) both 1e-3
 }
 
 @test "six layers, and two such filters merged" {
@@ -289,13 +295,13 @@ window() {
 	bloomdedup create --like=one two
 	fill 100000 one
 	[ "$(layers one)" -eq 6 ]
-	looks_up $(short_or_long 500000 3000000) one 1e-3
+	looks_up $((3 * many)) one 1e-3
 	"$HELPER" lines 100000 2 | bloomdedup add -f two
 	[ "$(layers two)" -eq 6 ]
 	bloomdedup merge -o both one two 2>warning
 	bloomdedup check -f both input | cmp - input
 	# each of them has its own rate; half empty layers are joined
-	looks_up $(short_or_long 500000 3000000) both 2e-3
+	looks_up $((3 * many)) both 2e-3
 }
 
 @test "recovered: lines of a journal, in the first layer and in a later one" {
@@ -307,7 +313,7 @@ window() {
 	grep -q '^bloomdedup: filter: finishing' notice
 	[ ! -e filter.journal ]
 	bloomdedup check -f filter input | cmp - input
-	looks_up $(short_or_long 500000 3000000) filter 1e-3
+	looks_up $((3 * many)) filter 1e-3
 	# grown by half of the second layer, and a journal for the rest
 	"$HELPER" lines 50000 2 >more
 	bloomdedup add -f filter more
@@ -320,7 +326,7 @@ window() {
 	bloomdedup check -f filter all | cmp - all
 	holds '(lines - n) ^ 2 <= (n / 100) ^ 2' n=145000 \
 		lines="$(figure lines filter)"
-	looks_up $(short_or_long 500000 3000000) filter 1e-3
+	looks_up $((3 * many)) filter 1e-3
 }
 
 @test "recovered: a run that was killed, and another one that goes on" {
@@ -340,7 +346,7 @@ window() {
 	exec 7>&-
 	bloomdedup -f filter input >>out
 	bloomdedup check -f filter input | cmp - input
-	looks_up $(short_or_long 500000 3000000) filter 1e-3
+	looks_up $((3 * many)) filter 1e-3
 }
 
 # never_missed N FILTER: so many look-ups of lines that are in it.

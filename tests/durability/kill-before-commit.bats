@@ -19,7 +19,7 @@ load kills-and-faults
 			return 1
 		"$HELPER" came-out 2000 2000 0 all
 	}
-	untraced kill_each "$(times 18 1000)"
+	untraced kill_each "$(times 12 1000)"
 }
 
 @test "--sync, appending" {
@@ -45,7 +45,7 @@ load kills-and-faults
 			return 1
 		with_end file >>all
 	}
-	untraced kill_runs "$(times 18 1000)" 30000
+	untraced kill_runs "$(times 12 1000)" 30000
 }
 
 @test "--atomic, appending, and the journal of a run after a killed one" {
@@ -61,7 +61,7 @@ load kills-and-faults
 	run_all() {
 		"$BLOOMDEDUP" --atomic -f seen in >>all 2>>err
 	}
-	untraced kill_runs "$(times 18 1000)" 30000
+	untraced kill_runs "$(times 12 1000)" 30000
 }
 
 @test "--to-command, which prints what it gets" {
@@ -81,7 +81,7 @@ load kills-and-faults
 	run_all() {
 		"$BLOOMDEDUP" -f seen --to-command=cat in >>all 2>>err
 	}
-	untraced kill_runs "$(times 18 1000)" 30000
+	untraced kill_runs "$(times 12 1000)" 30000
 }
 
 @test "--sync and --atomic in private memory" {
@@ -99,7 +99,7 @@ load kills-and-faults
 		run_all() {
 			"$BLOOMDEDUP" $kind -f seen in >>all 2>>err
 		}
-		untraced kill_runs "$(times 8 500)" 30000
+		untraced kill_runs "$(times 6 500)" 30000
 	done
 }
 
@@ -122,7 +122,7 @@ load kills-and-faults
 		[ ! -e seen.journal ] || return 1
 		bloomdedup check -f seen in | cmp in -
 	}
-	untraced kill_each "$(times 8 500)"
+	untraced kill_each "$(times 6 500)"
 }
 
 @test "create --force: the old filter or the new one" {
@@ -144,7 +144,7 @@ load kills-and-faults
 		fi
 		bloomdedup add -f seen line
 	}
-	untraced kill_each "$(times 18 1000)"
+	untraced kill_each "$(times 12 1000)"
 }
 
 @test "merge in place: the old filter or the union" {
@@ -162,7 +162,7 @@ load kills-and-faults
 		bloomdedup merge -o seen seen two >/dev/null || return 1
 		bloomdedup check -f seen in | cmp in -
 	}
-	untraced kill_each "$(times 18 1000)"
+	untraced kill_each "$(times 12 1000)"
 }
 
 @test "merge into a new file: the union, or nothing, with journals, too" {
@@ -181,5 +181,5 @@ load kills-and-faults
 		bloomdedup check -f union in third | cat >known
 		cat in third | cmp - known
 	}
-	untraced kill_each "$(times 18 1000)"
+	untraced kill_each "$(times 12 1000)"
 }

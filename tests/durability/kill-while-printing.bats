@@ -10,7 +10,7 @@ load kills-and-faults
 	run_part() {
 		killed "$BLOOMDEDUP" -f seen "$1" >>all 2>>err
 	}
-	untraced kill_runs "$(times 150 10000)" 1024
+	untraced kill_runs "$(times 100 10000)" 1024
 	run ! grep -qv 'torn by an earlier run' err
 	grep -q 'torn by an earlier run' err
 }
@@ -21,7 +21,7 @@ load kills-and-faults
 	run_part() {
 		killed "$BLOOMDEDUP" -f seen "$1" >>all 2>>err
 	}
-	untraced kill_runs "$(times 30 1200)" 1024
+	untraced kill_runs "$(times 20 1200)" 1024
 }
 
 @test "a run that prints all of its input again and again" {
@@ -33,7 +33,7 @@ load kills-and-faults
 				return 1
 		done
 	}
-	untraced kill_runs "$(times 25 500)" 1024
+	untraced kill_runs "$(times 18 500)" 1024
 }
 
 @test "a pipe into a recorder" {
@@ -45,7 +45,7 @@ load kills-and-faults
 		wait $!
 		with_end record >>all
 	}
-	untraced kill_runs "$(times 30 1200)" 1024
+	untraced kill_runs "$(times 20 1200)" 1024
 }
 
 @test "-o, whose file is kept after each run" {
@@ -56,7 +56,7 @@ load kills-and-faults
 		killed "$BLOOMDEDUP" -f seen -o file "$1" 2>>err || return 1
 		with_end file >>all
 	}
-	untraced kill_runs "$(times 30 1200)" 1024
+	untraced kill_runs "$(times 20 1200)" 1024
 }
 
 @test "--shared, appending" {
@@ -68,7 +68,7 @@ load kills-and-faults
 	run_all() {
 		"$BLOOMDEDUP" --shared -f seen in >>all 2>>err
 	}
-	untraced kill_runs "$(times 30 1200)" 1024
+	untraced kill_runs "$(times 20 1200)" 1024
 }
 
 @test "in private memory, which is written back: lines since then come again" {
@@ -78,5 +78,5 @@ load kills-and-faults
 		BLOOMDEDUP_PRIVATE=0,1000000 killed "$BLOOMDEDUP" -f seen \
 			"$1" >>all 2>>err
 	}
-	untraced kill_runs "$(times 20 1200)" 30000
+	untraced kill_runs "$(times 15 1200)" 30000
 }

@@ -260,7 +260,7 @@ written() {
 
 # What is held back is marked all at once.
 @test "marks that were held back keep to the memory, too" {
-	"$HELPER" lines 100000 >in
+	"$HELPER" lines "$(short_or_long 40000 100000)" >in
 	bloomdedup create -n 16000000 empty
 	for option in '' --sync --atomic; do
 		cp empty seen

@@ -23,30 +23,26 @@ keys() {
 	cli --scan --pattern "bloomdedup:$1" | sort
 }
 
+# times_to_live PATTERN: of each such key, "SECONDS KEY"
+times_to_live() {
+	keys "$1" >names
+	sed 's/^/ttl "/; s/$/"/' names | cli | paste -d ' ' - names
+}
+
 # live_between LEAST MOST PATTERN: there are such keys, and each will live for
 # so many seconds
 live_between() {
-	local key ttl count=0
-	for key in $(keys "$3"); do
-		ttl=$(cli ttl "$key")
-		if [ "$ttl" -lt "$1" ] || [ "$ttl" -gt "$2" ]; then
-			echo "$key lives for $ttl s, not $1 to $2"
-			return 1
-		fi
-		count=$((count + 1))
-	done
-	[ "$count" -gt 0 ]
+	times_to_live "$3" | awk -v least="$1" -v most="$2" '
+		$1 < least || $1 > most { print "lives too short or long:", $0
+			wrong = 1 }
+		END { exit wrong || NR == 0 }'
 }
 
 # all_expire: all keys but header and table will, or have just done it (-2)
 all_expire() {
-	local key
-	for key in $(keys '*'); do
-		case $key in
-		*:header | *:table) [ "$(cli ttl "$key")" -eq -1 ] ;;
-		*) [ "$(cli ttl "$key")" -ne -1 ] ;;
-		esac || { echo "$key"; return 1; }
-	done
+	times_to_live '*' | awk '
+		($2 ~ /:(header|table)$/) != ($1 == -1) { print; wrong = 1 }
+		END { exit wrong }'
 }
 
 # has_keys N: the server, all filters together
