@@ -268,8 +268,13 @@ sysconf(int name)
 static void *
 map(void *at, size_t nbytes, int protection, int flags, int fd, off_t offset)
 {
+#if defined SYS_mmap2 /* 32 bits: mmap2(2), offsets in units of 4096 bytes */
+	return (void *)syscall(SYS_mmap2, at, nbytes, protection, flags, fd,
+	    (long)(offset / 4096));
+#else
 	return (void *)syscall(SYS_mmap, at, nbytes, protection, flags, fd,
 	    offset);
+#endif
 }
 
 /* At a multiple, by way of a range that is larger. */

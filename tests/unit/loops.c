@@ -140,7 +140,7 @@ test_bytes(const struct loops *k)
 	for (char c = 0; c < 0x20; c++)
 		stops[2 + c] = c;
 	for (int round = 0; round < 20000; round++) {
-		size_t nbytes = random64() % 257;
+		size_t nbytes = (size_t)(random64() % 257);
 		const uint8_t *end = data + nbytes;
 
 		/* mostly letters; all bytes, near 0x20 above all, else */
