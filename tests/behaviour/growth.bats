@@ -138,7 +138,7 @@ remembers() {
 
 @test "--max-size: as large as allowed and not a byte larger, then status 4" {
 	"$HELPER" lines 100000 >in
-	bloomdedup create -n 1000 seen
+	bloomdedup create -n 1000 -p 1e-12 seen
 	status=0
 	bloomdedup -f seen --max-size=64K in >out 2>err || status=$?
 	[ "$status" -eq 4 ]
@@ -150,7 +150,7 @@ remembers() {
 	head -n "$(wc -l <out)" in | cmp - out
 	# nothing is lost: without the limit the rest comes
 	bloomdedup -f seen in >>out
-	[ "$(wc -l <out)" -ge 99998 ]
+	cmp in out
 	remembers in
 }
 
@@ -168,7 +168,7 @@ remembers() {
 @test "no room on the disk to grow: nothing is lost, nothing is printed twice" {
 	small_disk 200k
 	"$HELPER" lines 100000 >in
-	bloomdedup create -n 1000 disk/seen
+	bloomdedup create -n 1000 -p 1e-12 disk/seen
 	status=0
 	bloomdedup -f disk/seen in >out 2>err || status=$?
 	cp disk/seen seen
@@ -181,7 +181,7 @@ remembers() {
 	[ -s out ]
 	head -n "$(wc -l <out)" in | cmp - out
 	bloomdedup -f seen in >>out
-	[ "$(wc -l <out)" -ge 99998 ]
+	cmp in out
 	remembers in
 }
 

@@ -278,7 +278,7 @@ in_parts() {
 @test "three runs share a filter: each line at least once" {
 	local i pids=()
 	"$HELPER" lines 30000 >in
-	bloomdedup create --window=4000 seen
+	bloomdedup create --window=4000 -p 1e-12 seen
 	for i in 1 2 3; do
 		split -n "l/$i/3" in >part.$i
 		cat part.$i in >in.$i
@@ -332,7 +332,8 @@ has_lines() {
 @test "windows by time are merged generation by generation" {
 	needs_faketime
 	local i
-	at "2026-01-01 12:00:00" create --window=4d -n 4000 a
+	at "2026-01-01 12:00:00" create --window=4d -n 4000 \
+		-p 1e-12 a
 	at "2026-01-01 12:00:00" create --like=a b
 	for i in 0 1 2 3 4 5; do
 		seq $((i * 1000)) 2 $((i * 1000 + 999)) >odd.$i

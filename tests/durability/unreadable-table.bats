@@ -18,7 +18,7 @@ unreadable() {
 grown() {
 	"$HELPER" lines 20000 1 >in
 	"$HELPER" lines 30000 1 >more
-	bloomdedup -f seen -n 100 -q in 2>/dev/null
+	bloomdedup -f seen -n 100 -p 1e-12 -q in 2>/dev/null
 	cp seen whole
 }
 
