@@ -186,11 +186,15 @@ alone() {
 	taskset -c "$(taskset -cp $$ | sed 's/.*[^0-9]\([0-9]*\)$/\1/')" "$@"
 }
 
+needs_terminal() {
+	script -qec true /dev/null >/dev/null 2>&1 </dev/null ||
+		skip "needs script(1) and terminals"
+}
+
 # on_terminal COMMAND: run it on a terminal that script(1) of util-linux makes;
 # what it showed is in the file `terminal`, byte for byte.
 on_terminal() {
-	script -qec true /dev/null >/dev/null 2>&1 </dev/null ||
-		skip "needs script(1) and terminals"
+	needs_terminal
 	script -qec "$*" /dev/null </dev/null >terminal || [ $? -lt 100 ]
 }
 

@@ -62,30 +62,33 @@ in_pieces() {
 	done
 }
 
+# with_pages ARGUMENT...: the program, whose memory has pages of $page bytes.
+with_pages() {
+	LD_PRELOAD=$BUILD/preload.so FIRED=fired PAGE=$page "$BLOOMDEDUP" "$@"
+}
+
 @test "with memory pages of 16 and 64 KiB all is as with 4" {
 	skip_if_sanitized
 	skip_if_emulated "calls of its own"
 	small_and_large
 	for page in 16384 65536; do
-		export LD_PRELOAD=$BUILD/preload.so FIRED=fired PAGE=$page
 		for private in '' 0 0,20000; do
 			for kind in '' --shared --sync --atomic; do
 				rm -f seen fired out
 				BLOOMDEDUP_PRIVATE=$private \
-					"$BLOOMDEDUP" $kind -f seen -n 1000 \
+					with_pages $kind -f seen -n 1000 \
 					-p 1e-12 -o out in 2>err
 				[ -e fired ]
 				cmp in out
 				BLOOMDEDUP_PRIVATE=$private \
-					"$BLOOMDEDUP" $kind -f seen in >out
+					with_pages $kind -f seen in >out
 				[ ! -s out ]
-				"$BLOOMDEDUP" check -f seen in | cmp in -
-				"$BLOOMDEDUP" info --verify seen >out
+				with_pages check -f seen in | cmp in -
+				with_pages info --verify seen >out
 			done
 		done
-		"$BLOOMDEDUP" merge -o union seen
-		"$BLOOMDEDUP" check -f union in | cmp in -
-		unset LD_PRELOAD FIRED PAGE
+		with_pages merge -o union seen
+		with_pages check -f union in | cmp in -
 		# and the file is the same everywhere
 		bloomdedup check -f seen in | cmp in -
 		rm union
