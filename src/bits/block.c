@@ -79,18 +79,53 @@ block_lines(const struct geometry *g, struct digest digest,
 		lines[j] = line_index(line_word(digest, j), g->cache_lines, j);
 }
 
+/* A digest's mask in its j-th line. */
+static lanes
+mask_of(const struct geometry *g, struct digest digest, unsigned j)
+{
+	return line_mask(line_word(digest, j), geometry_line_bits(g->k,
+	    g->cache_lines, j));
+}
+
+int
+block_probe_lines(const struct geometry *g, struct digest digest,
+    const uint8_t *const at[])
+{
+	uint64_t missing = 0;
+
+	for (unsigned j = 0; j < g->cache_lines; j++) {
+		const void *bytes = at[j];
+		const lanes *line = bytes;
+		lanes mask = mask_of(g, digest, j) & ~*line;
+
+		for (unsigned lane = 0; lane < LINE_LANES; lane++)
+			missing |= mask[lane];
+	}
+	return missing == 0;
+}
+
+void
+block_mark_lines(const struct geometry *g, struct digest digest,
+    uint8_t *const at[])
+{
+	for (unsigned j = 0; j < g->cache_lines; j++) {
+		void *bytes = at[j];
+		lanes *line = bytes;
+
+		*line |= mask_of(g, digest, j);
+	}
+}
+
 void
 block_mark_page(const struct geometry *g, struct digest digest, uint8_t *page)
 {
-	for (unsigned j = 0; j < g->cache_lines; j++) {
-		uint64_t word = line_word(digest, j);
-		void *at = page + LINE_BYTES * line_index(word,
-		    g->cache_lines, j);
-		lanes *line = at;
+	unsigned numbers[CACHE_LINES_MAX];
+	uint8_t *at[CACHE_LINES_MAX];
 
-		*line |= line_mask(word, geometry_line_bits(g->k,
-		    g->cache_lines, j));
-	}
+	block_lines(g, digest, numbers);
+	for (unsigned j = 0; j < g->cache_lines; j++)
+		at[j] = page + numbers[j] * LINE_BYTES;
+	block_mark_lines(g, digest, at);
 }
 
 struct block_page_fill

@@ -46,6 +46,14 @@ void block_mark(const struct block_array *array,
 void block_lines(const struct geometry *geometry, struct digest digest,
     unsigned lines[CACHE_LINES_MAX]);
 
+/* Are all bits of a digest set in its lines, as block_lines has them? */
+int block_probe_lines(const struct geometry *geometry, struct digest digest,
+    const uint8_t *const lines[]);
+
+/* Set the bits of a digest in its lines; each is aligned to LINE_BYTES. */
+void block_mark_lines(const struct geometry *geometry, struct digest digest,
+    uint8_t *const lines[]);
+
 /* Set the bits of a digest in a copy of its page, aligned to a cache line. */
 void block_mark_page(const struct geometry *geometry, struct digest digest,
     uint8_t *page);

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* preadv2 */
 #include "disk/file.h"
 
 #include <errno.h>
@@ -10,7 +9,6 @@
 #include <sys/file.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -236,21 +234,6 @@ file_read(struct file *file, void *data, size_t nbytes, uint64_t offset,
 		return error_system(error, errno, file->path);
 	return (size_t)n == nbytes ? 0 :
 	    cut_short(file, "the file ends too early", error);
-}
-
-int
-file_read_cached(const struct file *file, void *data, size_t nbytes,
-    uint64_t offset)
-{
-#ifdef RWF_NOWAIT
-	struct iovec all = { data, nbytes };
-
-	return preadv2(file->fd, &all, 1, (off_t)offset, RWF_NOWAIT) ==
-	    (ssize_t)nbytes;
-#else
-	(void)file, (void)data, (void)nbytes, (void)offset;
-	return 0;
-#endif
 }
 
 int

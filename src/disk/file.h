@@ -74,13 +74,6 @@ int file_read(struct file *file, void *data, size_t nbytes,
 int file_write(struct file *file, const void *data, size_t nbytes,
     uint64_t offset, struct error *error);
 
-/*
- * Read only from the page cache: returns 1, or 0 if not all of it is there (or
- * the system can't tell); then data is undefined.
- */
-int file_read_cached(const struct file *file, void *data, size_t nbytes,
-    uint64_t offset);
-
 /* *zero = are all bytes from `offset` to the end zero? */
 int file_is_zero(struct file *file, uint64_t offset, int *zero,
     struct error *error);

@@ -35,9 +35,10 @@ cannot_map(const char *path, uint64_t nbytes, int errnum, struct error *error)
 
 void *
 mapping_of_file(struct file *file, uint64_t offset, uint64_t nbytes,
-    struct error *error)
+    int changed, struct error *error)
 {
-	int protection = PROT_READ | (file->writable ? PROT_WRITE : 0);
+	int protection = PROT_READ |
+	    (file->writable && changed ? PROT_WRITE : 0);
 	size_t before;
 	uint8_t *base;
 
@@ -76,6 +77,12 @@ mapping_of_memory(uint64_t nbytes, int sparse, struct error *error)
 		munmap(base, head);
 	munmap(base + head + wanted, huge - head);
 	return base + head;
+}
+
+void
+mapping_forget(void *base, uint64_t nbytes)
+{
+	madvise(base, (size_t)nbytes, MADV_DONTNEED);
 }
 
 int

@@ -9,11 +9,12 @@
 
 /*
  * Map a range of the file, page-aligned, shared with it; NULL on failure, with
- * `error` filled. An access to a part that was truncated meanwhile ends the
- * program with a message.
+ * `error` filled. It can be changed if the file is writable and `changed` is
+ * set. An access to a part that was truncated meanwhile ends the program with a
+ * message.
  */
 void *mapping_of_file(struct file *file, uint64_t offset, uint64_t nbytes,
-    struct error *error);
+    int changed, struct error *error);
 
 /*
  * Zeroed memory of the process, aligned to MAPPING_HUGE_BYTES; NULL as above.
@@ -22,6 +23,9 @@ void *mapping_of_file(struct file *file, uint64_t offset, uint64_t nbytes,
  */
 #define MAPPING_HUGE_BYTES (2u * 1024 * 1024)
 void *mapping_of_memory(uint64_t nbytes, int sparse, struct error *error);
+
+/* Free memory of mapping_of_memory, which is then zero again. */
+void mapping_forget(void *base, uint64_t nbytes);
 
 /* Unmap either; NULL does nothing. */
 void mapping_end(void *base, uint64_t nbytes);

@@ -10,16 +10,17 @@
 /* Pages in a huge page, which has 2 MiB on all machines that matter. */
 #define CHUNK_PAGES 512
 /*
- * Reading a single page costs 2 us, a chunk 350 us (from the page cache). After
- * this many single pages, the whole chunk is read: never far from the better
- * choice.
+ * After this many single pages of a chunk, the whole chunk is asked for: a disk
+ * reads it nearly as fast, and never far from the better choice.
  */
 #define CHUNK_SINGLES 64
 /*
- * A new layer isn't read, so a single page is cheap. A chunk takes memory for
- * all of its pages, which is expensive if the kernel has to reclaim it first.
+ * At most this share of a layer's lines is kept apart from it: to read all of
+ * it takes as long as so many changes do.
  */
-#define FRESH_SINGLES 400
+#define CHANGES_SHARE 16
+/* A small layer's share is more: for 512 keys at a time, and for tests. */
+#define CHANGES_LEAST (512 * CACHE_LINES_MAX)
 /*
  * Pages written at once, at most: a larger write makes the page cache hold the
  * file in larger pieces, and a later change of one page pays for a whole piece.
@@ -49,12 +50,12 @@ clear_bit(uint64_t *bits, uint64_t i)
 }
 
 static void
-advise(void *base, size_t nbytes, int huge)
+advise_huge(void *base, size_t nbytes)
 {
 #ifdef MADV_HUGEPAGE
-	madvise(base, nbytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+	madvise(base, nbytes, MADV_HUGEPAGE);
 #else
-	(void)base, (void)nbytes, (void)huge;
+	(void)base, (void)nbytes;
 #endif
 }
 
@@ -70,38 +71,66 @@ is_cached(const struct pages *p)
 	return 1;
 }
 
+/* Map the file, and find out whether the kernel must be told what to read. */
+static int
+map_file(struct pages *p, enum pages_kind kind, struct error *error)
+{
+	size_t words = (size_t)(p->count / 64 + 1);
+	size_t chunks = (size_t)(p->count / CHUNK_PAGES + 1);
+
+	p->base = mapping_of_file(p->file, p->offset, p->count * PAGE_BYTES,
+	    kind != PAGES_PRIVATE, error);
+	if (p->base == NULL)
+		return -1;
+	if (kind == PAGES_SHARED || is_cached(p))
+		return 0;
+	p->absent = p->count;
+	p->present = memory_or_die(calloc(words, sizeof *p->present));
+	p->singles = memory_or_die(calloc(chunks, sizeof *p->singles));
+	return 0;
+}
+
+static int
+map_memory(struct pages *p, int sparse, struct error *error)
+{
+	p->base = mapping_of_memory(p->count * PAGE_BYTES, sparse, error);
+	if (p->base == NULL)
+		return -1;
+	advise_huge(p->base, (size_t)(p->count * PAGE_BYTES));
+	return 0;
+}
+
+static struct changes *
+new_changes(const struct pages *p, struct error *error)
+{
+	uint64_t limit = p->count * PAGE_LINES / CHANGES_SHARE;
+
+	return changes_new(p->count, limit > CHANGES_LEAST ? limit :
+	    CHANGES_LEAST, error);
+}
+
 int
 pages_map(struct pages *p, struct file *file, uint64_t offset,
     uint64_t count, enum pages_kind kind, struct error *error)
 {
-	size_t words = (size_t)(count / 64 + 1);
-	size_t chunks = (size_t)(count / CHUNK_PAGES + 1);
-	int shared = kind == PAGES_SHARED || kind == PAGES_LARGE;
+	int private = kind == PAGES_PRIVATE || kind == PAGES_FRESH;
 
-	*p = (struct pages){ .count = count, .file = file,
-		.offset = offset, .fresh = kind == PAGES_FRESH };
-	p->base = shared ?
-	    mapping_of_file(file, offset, count * PAGE_BYTES, error) :
-	    mapping_of_memory(count * PAGE_BYTES, kind != PAGES_MEMORY, error);
-	if (p->base == NULL)
+	*p = (struct pages){ .count = count, .file = file, .offset = offset,
+		.in_memory = kind == PAGES_MEMORY || kind == PAGES_FRESH };
+	if ((p->in_memory ? map_memory(p, private, error) :
+	    map_file(p, kind, error)) < 0)
 		return -1;
-	if (kind == PAGES_LARGE && !is_cached(p)) {
-		p->absent = count;
-		p->present = memory_or_die(calloc(words, sizeof *p->present));
+	if (!private)
+		return 0;
+	p->changes = new_changes(p, error);
+	if (p->changes == NULL) {
+		pages_unmap(p);
+		return -1;
 	}
-	if (shared)
-		return 0;
-	/*
-	 * Pages read from a file are scattered at first: each would cost
-	 * clearing a huge page.
-	 */
-	advise(p->base, (size_t)(count * PAGE_BYTES), kind == PAGES_MEMORY);
-	if (kind == PAGES_MEMORY)
-		return 0;
-	p->absent = count;
-	p->present = memory_or_die(calloc(words, sizeof *p->present));
-	p->dirty = memory_or_die(calloc(words, sizeof *p->dirty));
-	p->singles = memory_or_die(calloc(chunks, sizeof *p->singles));
+	p->dirty = memory_or_die(calloc((size_t)(count / 64 + 1),
+	    sizeof *p->dirty));
+	p->buffer = memory_or_die(aligned_alloc(PAGE_BYTES,
+	    WRITE_PAGES * PAGE_BYTES));
 	return 0;
 }
 
@@ -109,96 +138,12 @@ void
 pages_unmap(struct pages *p)
 {
 	mapping_end(p->base, p->count * PAGE_BYTES);
+	changes_free(p->changes);
 	free(p->present);
-	free(p->dirty);
 	free(p->singles);
+	free(p->dirty);
+	free(p->buffer);
 	*p = (struct pages){ 0 };
-}
-
-static void
-set_present(struct pages *p, uint64_t number)
-{
-	set_bit(p->present, number);
-	p->absent--;
-}
-
-static int
-read_pages(struct pages *p, uint64_t first, uint64_t count,
-    struct error *error)
-{
-	return p->fresh ? 0 : file_read(p->file, p->base +
-	    first * PAGE_BYTES, (size_t)(count * PAGE_BYTES),
-	    p->offset + first * PAGE_BYTES, error);
-}
-
-/*
- * Read all of a chunk into a huge page. The kernel gives one only if none of
- * its pages is in use, so changed pages are saved first. Returns 1 if there is
- * no memory for that.
- */
-static int
-load_chunk(struct pages *p, uint64_t chunk, struct error *error)
-{
-	uint64_t first = chunk * CHUNK_PAGES, end = first + CHUNK_PAGES;
-	uint8_t *aside = malloc(CHUNK_PAGES * PAGE_BYTES);
-	uint8_t *base = p->base + first * PAGE_BYTES, *next = aside;
-	/* a fresh layer is never read again from the file */
-	const uint64_t *kept = p->fresh ? p->present : p->dirty;
-	size_t nbytes;
-	int result;
-
-	if (aside == NULL)
-		return 1;
-	end = end < p->count ? end : p->count;
-	nbytes = (size_t)(end - first) * PAGE_BYTES;
-	for (uint64_t i = first; i < end; i++) {
-		if (get_bit(kept, i)) {
-			memcpy(next, p->base + i * PAGE_BYTES, PAGE_BYTES);
-			next += PAGE_BYTES;
-		} else if (get_bit(p->present, i)) {
-			clear_bit(p->present, i);
-			p->absent++;
-		}
-	}
-	madvise(base, nbytes, MADV_DONTNEED);
-	advise(base, nbytes, 1);
-	result = read_pages(p, first, end - first, error);
-	next = aside;
-	for (uint64_t i = first; i < end; i++) {
-		if (get_bit(kept, i)) {
-			memcpy(p->base + i * PAGE_BYTES, next, PAGE_BYTES);
-			next += PAGE_BYTES;
-		} else if (result == 0) {
-			set_present(p, i);
-		}
-	}
-	free(aside);
-	return result;
-}
-
-static int
-load_page(struct pages *p, uint64_t number, struct error *error)
-{
-	uint64_t chunk = number / CHUNK_PAGES;
-	unsigned singles = p->fresh ? FRESH_SINGLES : CHUNK_SINGLES;
-	int result = 1;
-
-	if (get_bit(p->present, number))
-		return 0;
-	if (p->singles[chunk] >= singles)
-		result = load_chunk(p, chunk, error);
-	else
-		p->singles[chunk]++;
-	if (result <= 0)
-		return result;
-	if (p->fresh) {
-		/* One page fault instead of two, for probe and mark. */
-		p->base[number * PAGE_BYTES] = 0;
-	} else if (read_pages(p, number, 1, error) < 0) {
-		return -1;
-	}
-	set_present(p, number);
-	return 0;
 }
 
 static void
@@ -208,61 +153,93 @@ announce(const struct pages *p, uint64_t first, uint64_t count)
 	    (off_t)(count * PAGE_BYTES), POSIX_FADV_WILLNEED);
 }
 
-/*
- * Read what is in the page cache; the kernel can start to read the rest from
- * the disk, all at once.
- */
+/* Once all were asked for, a file that memory can't hold is asked for again. */
 static void
-prepare(struct pages *p, const uint64_t *numbers, size_t n)
+start_over(struct pages *p)
 {
-	for (size_t i = 0; i < n; i++) {
-		uint64_t number = numbers[i];
-		uint64_t chunk = number / CHUNK_PAGES;
-
-		if (get_bit(p->present, number))
-			continue;
-		if (p->dirty == NULL) {
-			announce(p, number, 1);
-			set_present(p, number);
-		} else if (p->singles[chunk] == CHUNK_SINGLES) {
-			announce(p, chunk * CHUNK_PAGES, CHUNK_PAGES);
-		} else if (file_read_cached(p->file, p->base +
-		    number * PAGE_BYTES, PAGE_BYTES,
-		    p->offset + number * PAGE_BYTES)) {
-			p->singles[chunk]++;
-			set_present(p, number);
-		} else {
-			announce(p, number, 1);
-		}
-	}
+	if (is_cached(p))
+		return;
+	memset(p->present, 0, (size_t)(p->count / 64 + 1) *
+	    sizeof *p->present);
+	memset(p->singles, 0, (size_t)(p->count / CHUNK_PAGES + 1) *
+	    sizeof *p->singles);
+	p->absent = p->count;
 }
 
-int
-pages_load(struct pages *p, const uint64_t *numbers, size_t n,
-    struct error *error)
+static void
+ask_for(struct pages *p, uint64_t first, uint64_t count)
 {
-	if (p->absent == 0)
-		return 0;
-	if (!p->fresh)
-		prepare(p, numbers, n);
-	if (p->dirty == NULL)
-		return 0; /* it is mapped */
-	for (size_t i = 0; i < n; i++) {
-		if (load_page(p, numbers[i], error) < 0)
-			return -1;
+	announce(p, first, count);
+	for (uint64_t i = first; i < first + count; i++) {
+		p->absent -= !get_bit(p->present, i);
+		set_bit(p->present, i);
 	}
-	return 0;
 }
 
 void
-pages_touch(struct pages *p, const uint64_t *numbers, size_t n)
+pages_load(struct pages *p, const uint64_t *numbers, size_t n)
+{
+	if (p->absent == 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t chunk = numbers[i] / CHUNK_PAGES;
+		uint64_t first = chunk * CHUNK_PAGES;
+
+		if (get_bit(p->present, numbers[i]))
+			continue;
+		if (p->singles[chunk]++ < CHUNK_SINGLES)
+			ask_for(p, numbers[i], 1);
+		else
+			ask_for(p, first, p->count - first < CHUNK_PAGES ?
+			    p->count - first : CHUNK_PAGES);
+	}
+	if (p->absent == 0)
+		start_over(p);
+}
+
+void
+pages_touch(struct pages *p, uint64_t number)
 {
 	if (p->dirty == NULL)
 		return;
-	for (size_t i = 0; i < n; i++) {
-		p->dirty_count += !get_bit(p->dirty, numbers[i]);
-		set_bit(p->dirty, numbers[i]);
-	}
+	p->dirty_count += !get_bit(p->dirty, number);
+	set_bit(p->dirty, number);
+}
+
+const uint8_t *
+pages_line(const struct pages *p, uint64_t page, unsigned line)
+{
+	uint64_t number = page * PAGE_LINES + line;
+	const uint8_t *copy = changes_find(p->changes, number);
+
+	return copy != NULL ? copy : p->base + number * LINE_BYTES;
+}
+
+uint8_t *
+pages_change_line(struct pages *p, uint64_t page, unsigned line)
+{
+	uint64_t number = page * PAGE_LINES + line;
+
+	return changes_add(p->changes, number, p->base + number * LINE_BYTES);
+}
+
+/* Some pages as they are now, in the buffer if `base` may lack changes. */
+static const uint8_t *
+current(const struct pages *p, uint64_t first, uint64_t count)
+{
+	const uint8_t *base = p->base + first * PAGE_BYTES;
+
+	if (p->changes == NULL)
+		return base;
+	memcpy(p->buffer, base, (size_t)(count * PAGE_BYTES));
+	changes_apply(p->changes, first, count, p->buffer);
+	return p->buffer;
+}
+
+const uint8_t *
+pages_page(const struct pages *p, uint64_t number)
+{
+	return current(p, number, 1);
 }
 
 /* The end of the run of pages, starting at `first`, that one call writes. */
@@ -274,7 +251,7 @@ end_of_run(const struct pages *p, uint64_t first)
 
 	limit = limit < p->count ? limit : p->count;
 	for (uint64_t i = end; i < limit && i <= end + WRITE_GAP &&
-	    get_bit(p->present, i); i++) {
+	    (p->absent == 0 || get_bit(p->present, i)); i++) {
 		if (get_bit(p->dirty, i))
 			end = i + 1;
 	}
@@ -306,7 +283,7 @@ pages_write_back(struct pages *p, struct error *error)
 		if (!get_bit(p->dirty, i))
 			continue;
 		end = end_of_run(p, i);
-		if (file_write(p->file, p->base + i * PAGE_BYTES,
+		if (file_write(p->file, current(p, i, end - i),
 		    (size_t)((end - i) * PAGE_BYTES),
 		    p->offset + i * PAGE_BYTES, error) < 0)
 			return -1;
@@ -315,21 +292,76 @@ pages_write_back(struct pages *p, struct error *error)
 			clear_bit(p->dirty, j);
 		}
 	}
+	/* The mapped file has them now; zeros never do. */
+	if (p->changes != NULL && !p->in_memory)
+		changes_clear(p->changes);
 	return check_length(p, error);
 }
 
-void
-pages_drop(struct pages *p)
+/* Read all of the mapped file's layer into memory in its place. */
+static int
+read_all(struct pages *p, struct error *error)
 {
-	size_t nbytes = (size_t)(p->count * PAGE_BYTES);
+	struct pages all = *p;
 
-	if (p->dirty == NULL || p->absent == p->count)
-		return;
-	madvise(p->base, nbytes, MADV_DONTNEED);
-	advise(p->base, nbytes, 0);
-	memset(p->present, 0, (size_t)(p->count / 64 + 1) * 8);
-	memset(p->singles, 0, (size_t)(p->count / CHUNK_PAGES + 1) *
-	    sizeof *p->singles);
-	p->absent = p->count;
-	p->fresh = 0;
+	if (map_memory(&all, 1, &(struct error){ 0 }) < 0)
+		return 1;
+	if (file_read(p->file, all.base, (size_t)(p->count * PAGE_BYTES),
+	    p->offset, error) < 0) {
+		mapping_end(all.base, p->count * PAGE_BYTES);
+		return -1;
+	}
+	mapping_end(p->base, p->count * PAGE_BYTES);
+	p->base = all.base;
+	p->in_memory = 1;
+	p->absent = 0;
+	free(p->present);
+	free(p->singles);
+	p->present = NULL;
+	p->singles = NULL;
+	return 0;
+}
+
+int
+pages_gather(struct pages *p, struct error *error)
+{
+	int result = p->in_memory ? 0 : read_all(p, error);
+
+	if (result != 0)
+		return result;
+	changes_apply(p->changes, 0, p->count, p->base);
+	changes_free(p->changes);
+	p->changes = NULL;
+	return 0;
+}
+
+int
+pages_drop(struct pages *p, struct error *error)
+{
+	struct pages old = *p;
+
+	if (p->dirty == NULL || pages_private_bytes(p) == 0)
+		return 0;
+	if (p->in_memory) {
+		if (map_file(p, PAGES_PRIVATE, error) < 0) {
+			p->base = old.base;
+			return -1;
+		}
+		mapping_end(old.base, p->count * PAGE_BYTES);
+		p->in_memory = 0;
+	}
+	if (p->changes == NULL)
+		p->changes = new_changes(p, error);
+	else
+		changes_release(p->changes);
+	return p->changes == NULL ? -1 : 0;
+}
+
+uint64_t
+pages_private_bytes(const struct pages *p)
+{
+	if (p->dirty == NULL)
+		return 0;
+	return p->changes == NULL ? p->count * PAGE_BYTES :
+	    changes_bytes(p->changes);
 }

@@ -9,12 +9,15 @@
  * batch needs before the first of them is touched.
  *
  * Private: a process that changes more pages of a mapped file than the kernel
- * can write (vm.dirty_ratio) is slowed to a hundredth. So a large layer is kept
- * in private memory. A page is read when it is first needed; once it is clear
- * that all will be, 2 MiB are read at a time, into a huge page. Changed pages
- * are written back in order, now and then. Bits are only ever set, so any
- * mixture of older and newer pages in the file is a valid layer; after a kill,
- * lines since the last write are printed again, and none is lost.
+ * can write (vm.dirty_ratio) is slowed to a hundredth. So changes of a large
+ * layer are kept in private memory, and written back in order, now and then.
+ * Bits are only ever set, so any mixture of older and newer pages in the file is
+ * a valid layer; after a kill, lines since the last write are printed again, and
+ * none is lost.
+ *
+ * At first, only changed cache lines are in memory (changes.h), beside the file,
+ * which is mapped for reading. Once there are many, the whole layer is read:
+ * it can then be changed in place, and nothing is as fast as that.
  */
 #ifndef PAGES_H
 #define PAGES_H
@@ -24,6 +27,7 @@
 
 #include "base/error.h"
 #include "bits/geometry.h"
+#include "disk/changes.h"
 #include "disk/file.h"
 
 struct pages {
@@ -31,20 +35,24 @@ struct pages {
 	uint64_t count;
 	struct file *file; /* not owned */
 	uint64_t offset;     /* in the file */
-	uint64_t absent;     /* not asked for yet; 0 unless private or large */
-	uint64_t *present;   /* if so, a bit for each page; else NULL */
+	/* Of a large file that is not in the page cache, else 0 and NULL. */
+	uint64_t absent;     /* pages not asked for yet */
+	uint64_t *present;   /* a bit for each page: asked for? */
+	uint16_t *singles;   /* pages asked for one by one, of each 2 MiB */
 	/* Private ones, else NULL. */
-	uint64_t *dirty;     /* a bit for each page */
-	uint16_t *singles;   /* pages read one by one, of each 2 MiB */
+	struct changes *changes; /* if so, `base` is not to be changed */
+	uint64_t *dirty;     /* a bit for each page: newer than the file? */
 	uint64_t dirty_count;
-	int fresh;           /* the file has only zeros */
+	uint8_t *buffer;     /* for some pages with their changes */
+	int in_memory;       /* `base` is not the file: all zeros at first, or
+	                        all of the layer */
 };
 
 enum pages_kind {
 	PAGES_MEMORY,  /* without a file */
 	PAGES_SHARED,
 	PAGES_LARGE,   /* shared, and large */
-	PAGES_PRIVATE,
+	PAGES_PRIVATE, /* large, too */
 	PAGES_FRESH    /* private, of a range that is all zero */
 };
 
@@ -59,19 +67,43 @@ int pages_map(struct pages *pages, struct file *file, uint64_t offset,
 void pages_unmap(struct pages *pages);
 
 /*
- * Make the pages with these numbers present, before they are probed or changed.
- * Tells the kernel of all of them before it reads the first.
+ * Before pages with these numbers are probed or changed: tells the kernel of all
+ * of them before the first is read.
  */
-int pages_load(struct pages *pages, const uint64_t *numbers, size_t n,
-    struct error *error);
+void pages_load(struct pages *pages, const uint64_t *numbers, size_t n);
 
-/* Note that these pages, which are present, are going to be changed. */
-void pages_touch(struct pages *pages, const uint64_t *numbers, size_t n);
+/* Note that this page is going to be changed. */
+void pages_touch(struct pages *pages, uint64_t number);
+
+/*
+ * With `changes`: a cache line of a page as it is now; the same to be changed,
+ * for which there must be room (changes_room). With them, `base` lacks changes
+ * of those pages that changes_have.
+ */
+const uint8_t *pages_line(const struct pages *pages, uint64_t page,
+    unsigned line);
+uint8_t *pages_change_line(struct pages *pages, uint64_t page, unsigned line);
+
+/* A page as it is now, until the next call. */
+const uint8_t *pages_page(const struct pages *pages, uint64_t number);
 
 /* Write changed pages to the file. */
 int pages_write_back(struct pages *pages, struct error *error);
 
-/* Free the memory, when no page is dirty; pages are read again when needed. */
-void pages_drop(struct pages *pages);
+/*
+ * With `changes`: read all pages into memory, where `base` then is, to be
+ * changed in place. Returns 1 if there is not enough memory.
+ */
+int pages_gather(struct pages *pages, struct error *error);
+
+/*
+ * When no page is dirty: free the memory; `base` is then the mapped file, and
+ * there are `changes` again. Nothing happens if it isn't private. After an
+ * error, nothing can be changed any more.
+ */
+int pages_drop(struct pages *pages, struct error *error);
+
+/* The private memory in use, in bytes. */
+uint64_t pages_private_bytes(const struct pages *pages);
 
 #endif

@@ -109,20 +109,25 @@ arrays_prefetch(const struct arrays *a, const struct digest *digests, size_t n)
 	unsigned count = __atomic_load_n(&a->count, __ATOMIC_ACQUIRE);
 
 	for (unsigned i = 0; i < count; i++)
-		block_prefetch(&a->blocks[i], digests, n);
+		arrays_prefetch_layer(a, i, digests, n);
 }
 
 void
 arrays_prefetch_layer(const struct arrays *a, unsigned i,
     const struct digest *digests, size_t n)
 {
-	block_prefetch(&a->blocks[i], digests, n);
+	/* The pages may move meanwhile; what is prefetched is then useless. */
+	struct block_array blocks = {
+		.pages = __atomic_load_n(&a->blocks[i].pages, __ATOMIC_RELAXED),
+		.geometry = a->blocks[i].geometry
+	};
+
+	block_prefetch(&blocks, digests, n);
 }
 
-/* Read the pages of these digests in layer i, if they aren't there. */
-static int
-load(struct arrays *a, unsigned i, const struct digest *digests, size_t n,
-    struct error *error)
+/* The pages of these digests in layer i are about to be used. */
+static void
+load(struct arrays *a, unsigned i, const struct digest *digests, size_t n)
 {
 	uint64_t numbers[PIECE];
 
@@ -130,12 +135,10 @@ load(struct arrays *a, unsigned i, const struct digest *digests, size_t n,
 		size_t some = n < PIECE ? n : PIECE;
 
 		block_pages(&a->blocks[i].geometry, digests, some, numbers);
-		if (pages_load(&a->pages[i], numbers, some, error) < 0)
-			return -1;
+		pages_load(&a->pages[i], numbers, some);
 		digests += some;
 		n -= some;
 	}
-	return 0;
 }
 
 static void
@@ -143,51 +146,96 @@ touch(struct arrays *a, unsigned i, const struct digest *digests, size_t n)
 {
 	uint64_t numbers[PIECE];
 
-	while (a->pages[i].dirty != NULL && n > 0) {
-		size_t some = n < PIECE ? n : PIECE;
+	if (a->pages[i].dirty == NULL)
+		return;
+	block_pages(&a->blocks[i].geometry, digests, n, numbers);
+	for (size_t j = 0; j < n; j++)
+		pages_touch(&a->pages[i], numbers[j]);
+}
 
-		block_pages(&a->blocks[i].geometry, digests, some, numbers);
-		pages_touch(&a->pages[i], numbers, some);
-		digests += some;
-		n -= some;
+/* The pages of layer i may have moved. */
+static void
+find_pages(struct arrays *a, unsigned i)
+{
+	__atomic_store_n(&a->blocks[i].pages, a->pages[i].base,
+	    __ATOMIC_RELAXED);
+}
+
+static int
+start_over(struct arrays *a, struct error *error)
+{
+	int result = arrays_write_back(a, 1, error);
+
+	for (unsigned i = 0; i < a->count && result == 0; i++) {
+		result = pages_drop(&a->pages[i], error);
+		find_pages(a, i);
 	}
+	return result;
 }
 
 /* If there is too much private memory, write it back and start over. */
 static int
 trim(struct arrays *a, struct error *error)
 {
-	if (arrays_private_bytes(a) <= a->private_max)
-		return 0;
-	if (arrays_write_back(a, 1, error) < 0)
-		return -1;
-	for (unsigned i = 0; i < a->count; i++)
-		pages_drop(&a->pages[i]);
-	return 0;
+	return arrays_private_bytes(a) <= a->private_max ? 0 :
+	    start_over(a, error);
 }
 
+/*
+ * Make room for more changed lines of layer i: in memory for all of it, if
+ * there is enough.
+ */
 static int
-load_all(struct arrays *a, const struct digest *digests, size_t n,
-    struct error *error)
+make_room(struct arrays *a, unsigned i, struct error *error)
 {
-	if (trim(a, error) < 0)
-		return -1;
-	for (unsigned i = 0; i < a->count; i++) {
-		if (load(a, i, digests, n, error) < 0)
-			return -1;
-	}
-	return 0;
+	uint64_t nbytes = a->blocks[i].geometry.pages * PAGE_BYTES;
+	int result = 1;
+
+	if (nbytes <= a->private_max &&
+	    arrays_private_bytes(a) <= a->private_max - nbytes)
+		result = pages_gather(&a->pages[i], error);
+	find_pages(a, i);
+	return result == 1 ? start_over(a, error) : result;
 }
 
-int
-arrays_probe(struct arrays *a, const struct digest *digests, size_t n,
-    uint8_t *found, struct error *error)
+static void
+load_all(struct arrays *a, const struct digest *digests, size_t n)
 {
-	if (load_all(a, digests, n, error) < 0)
-		return -1;
 	for (unsigned i = 0; i < a->count; i++)
+		load(a, i, digests, n);
+}
+
+/* Look at the changed lines of layer i for what wasn't found without them. */
+static void
+probe_changes(const struct arrays *a, unsigned i, const struct digest *digests,
+    size_t n, uint8_t *found)
+{
+	const struct pages *pages = &a->pages[i];
+	const struct geometry *g = &a->blocks[i].geometry;
+	const uint8_t *at[CACHE_LINES_MAX];
+	unsigned lines[CACHE_LINES_MAX];
+	uint64_t page;
+
+	for (size_t d = 0; pages->changes != NULL && d < n; d++) {
+		block_pages(g, &digests[d], 1, &page);
+		if (found[d] || !changes_have(pages->changes, page))
+			continue;
+		block_lines(g, digests[d], lines);
+		for (unsigned j = 0; j < g->cache_lines; j++)
+			at[j] = pages_line(pages, page, lines[j]);
+		found[d] = (uint8_t)block_probe_lines(g, digests[d], at);
+	}
+}
+
+void
+arrays_probe(struct arrays *a, const struct digest *digests, size_t n,
+    uint8_t *found)
+{
+	load_all(a, digests, n);
+	for (unsigned i = 0; i < a->count; i++) {
 		block_probe(&a->blocks[i], digests, n, found);
-	return 0;
+		probe_changes(a, i, digests, n, found);
+	}
 }
 
 /*
@@ -210,44 +258,88 @@ chain_of(const struct arrays *a, unsigned i, uint8_t *taken,
 	return count;
 }
 
-int
+void
 arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
-    uint8_t *found, struct error *error)
+    uint8_t *found)
 {
 	const struct block_array *chain[FORMAT_LAYERS_MAX];
 	uint8_t taken[FORMAT_LAYERS_MAX] = { 0 };
 
-	if (load_all(a, digests, n, error) < 0)
-		return -1;
+	load_all(a, digests, n);
 	for (unsigned i = a->count; i-- > 0; ) {
 		unsigned count = chain_of(a, i, taken, chain);
 
 		if (count > 0)
 			block_probe_chain(chain, count, digests, n, found);
 	}
-	return 0;
+	for (unsigned i = a->count; i-- > 0; )
+		probe_changes(a, i, digests, n, found);
+}
+
+/* Set bits in copies of their lines, while there is room; returns of how many. */
+static size_t
+mark_changes(struct arrays *a, unsigned i, const struct digest *digests,
+    size_t n)
+{
+	struct pages *pages = &a->pages[i];
+	const struct geometry *g = &a->blocks[i].geometry;
+	uint64_t room = changes_room(pages->changes) / g->cache_lines;
+	uint64_t numbers[PIECE];
+	uint8_t *at[CACHE_LINES_MAX];
+	unsigned lines[CACHE_LINES_MAX];
+
+	n = n < room ? n : (size_t)room;
+	block_pages(g, digests, n, numbers);
+	for (size_t d = 0; d < n; d++)
+		changes_prefetch(pages->changes, numbers[d]);
+	for (size_t d = 0; d < n; d++) {
+		block_lines(g, digests[d], lines);
+		for (unsigned j = 0; j < g->cache_lines; j++)
+			at[j] = pages_change_line(pages, numbers[d], lines[j]);
+		block_mark_lines(g, digests[d], at);
+	}
+	return n;
+}
+
+/* Some digests, as many as there is room for; returns how many, or -1. */
+static int
+mark_some(struct arrays *a, unsigned i, const struct digest *digests,
+    size_t n, int shared, struct error *error)
+{
+	size_t done = n;
+
+	load(a, i, digests, n);
+	if (a->pages[i].changes != NULL)
+		done = mark_changes(a, i, digests, n);
+	else if (shared)
+		block_mark_shared(&a->blocks[i], digests, n);
+	else
+		block_mark(&a->blocks[i], digests, n);
+	touch(a, i, digests, done);
+	return (done < n && make_room(a, i, error) < 0) ||
+	    trim(a, error) < 0 ? -1 : (int)done;
 }
 
 int
 arrays_mark(struct arrays *a, unsigned i, const struct digest *digests,
     size_t n, int shared, struct error *error)
 {
-	if (trim(a, error) < 0 || load(a, i, digests, n, error) < 0)
-		return -1;
-	touch(a, i, digests, n);
-	if (shared)
-		block_mark_shared(&a->blocks[i], digests, n);
-	else
-		block_mark(&a->blocks[i], digests, n);
+	while (n > 0) {
+		int done = mark_some(a, i, digests, n < PIECE ? n : PIECE,
+		    shared, error);
+
+		if (done < 0)
+			return -1;
+		digests += done;
+		n -= (size_t)done;
+	}
 	return 0;
 }
 
 const uint8_t *
-arrays_page(struct arrays *a, unsigned i, uint64_t page, struct error *error)
+arrays_page(const struct arrays *a, unsigned i, uint64_t page)
 {
-	if (pages_load(&a->pages[i], &page, 1, error) < 0)
-		return NULL;
-	return a->pages[i].base + page * PAGE_BYTES;
+	return pages_page(&a->pages[i], page);
 }
 
 int
@@ -313,11 +405,9 @@ arrays_write_back(struct arrays *a, int all, struct error *error)
 uint64_t
 arrays_private_bytes(const struct arrays *a)
 {
-	uint64_t pages = 0;
+	uint64_t nbytes = 0;
 
-	for (unsigned i = 0; i < a->count; i++) {
-		if (a->pages[i].dirty != NULL)
-			pages += a->pages[i].count - a->pages[i].absent;
-	}
-	return pages * PAGE_BYTES;
+	for (unsigned i = 0; i < a->count; i++)
+		nbytes += pages_private_bytes(&a->pages[i]);
+	return nbytes;
 }

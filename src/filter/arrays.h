@@ -52,23 +52,23 @@ void arrays_prefetch_layer(const struct arrays *arrays, unsigned i,
     const struct digest *digests, size_t n);
 
 /* Set found[i] to 1 where digest i is in one of the layers. */
-int arrays_probe(struct arrays *arrays, const struct digest *digests,
-    size_t n, uint8_t *found, struct error *error);
+void arrays_probe(struct arrays *arrays, const struct digest *digests,
+    size_t n, uint8_t *found);
 
 /*
  * The same, for the case that most layers have one geometry and the newest ones
  * are the likeliest to have a digest; needs no prefetch.
  */
-int arrays_probe_chains(struct arrays *arrays, const struct digest *digests,
-    size_t n, uint8_t *found, struct error *error);
+void arrays_probe_chains(struct arrays *arrays, const struct digest *digests,
+    size_t n, uint8_t *found);
 
 /* Set the bits of n digests in layer i; `shared`: others do so, too. */
 int arrays_mark(struct arrays *arrays, unsigned i,
     const struct digest *digests, size_t n, int shared, struct error *error);
 
-/* A page of layer i as it is now; NULL with `error` filled on failure. */
-const uint8_t *arrays_page(struct arrays *arrays, unsigned i, uint64_t page,
-    struct error *error);
+/* A page of layer i as it is now, until the next call. */
+const uint8_t *arrays_page(const struct arrays *arrays, unsigned i,
+    uint64_t page);
 
 /* Does layer i have changes that are only in memory? */
 int arrays_is_dirty(const struct arrays *arrays, unsigned i);

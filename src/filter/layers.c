@@ -291,10 +291,11 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
 	if (layers_is_windowed(f)) {
 		if (f->writable ? layers_turn(f, error) < 0 : !layers_forget(f))
 			return f->writable ? -1 : 0;
-		return arrays_probe_chains(&f->arrays, digests, n, found,
-		    error);
+		arrays_probe_chains(&f->arrays, digests, n, found);
+	} else {
+		arrays_probe(&f->arrays, digests, n, found);
 	}
-	return arrays_probe(&f->arrays, digests, n, found, error);
+	return 0;
 }
 
 static int
@@ -461,14 +462,9 @@ read_pages(struct filter *filter, unsigned layer, uint64_t first,
 	if (layers_in_file(f) && !arrays_is_dirty(&f->arrays, layer))
 		return file_read(&f->file, to, pages * PAGE_BYTES,
 		    f->table.layers[layer].offset + first * PAGE_BYTES, error);
-	for (size_t i = 0; i < pages; i++) {
-		const uint8_t *page = arrays_page(&f->arrays, layer,
-		    first + i, error);
-
-		if (page == NULL)
-			return -1;
-		memcpy(to + i * PAGE_BYTES, page, PAGE_BYTES);
-	}
+	for (size_t i = 0; i < pages; i++)
+		memcpy(to + i * PAGE_BYTES, arrays_page(&f->arrays, layer,
+		    first + i), PAGE_BYTES);
 	return 0;
 }
 

@@ -90,8 +90,7 @@ sample_page(void *context, uint64_t i, uint64_t page)
 	const struct sample *sample = context;
 
 	(void)i;
-	return arrays_page(&sample->filter->arrays, sample->layer, page,
-	    &(struct error){ 0 });
+	return arrays_page(&sample->filter->arrays, sample->layer, page);
 }
 
 /* A lower bound: the error of an estimate is about sqrt(lines) / 5. */

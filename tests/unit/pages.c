@@ -1,7 +1,7 @@
 /*
  * Goal: a private layer is what a plain array would be: what is read, changed,
- * written back, dropped and read again, in any order, in memory and in the
- * file; and no byte of the file changes that nobody changed.
+ * written back, gathered in memory, dropped and read again, in any order, in
+ * memory and in the file; and no byte of the file changes that nobody changed.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -38,6 +38,27 @@ file_is_model(void)
 	    memcmp(file, model, NBYTES) == 0;
 }
 
+/* Set a bit. */
+static int
+change(struct pages *p, uint64_t page)
+{
+	size_t at = (size_t)any(PAGE_BYTES);
+	uint8_t bit = (uint8_t)(1 << any(8));
+
+	if (p->changes != NULL && changes_room(p->changes) == 0 &&
+	    (any(2) == 0 ? pages_gather(p, &error) :
+	    pages_write_back(p, &error) < 0 || pages_drop(p, &error)) != 0)
+		return -1;
+	if (p->changes != NULL)
+		pages_change_line(p, page, (unsigned)(at / LINE_BYTES))
+		    [at % LINE_BYTES] |= bit;
+	else
+		p->base[page * PAGE_BYTES + at] |= bit;
+	pages_touch(p, page);
+	model[page * PAGE_BYTES + at] |= bit;
+	return 0;
+}
+
 /* Load some pages, compare them, and set a bit in some of those. */
 static int
 work(struct pages *p, uint64_t pages)
@@ -47,23 +68,20 @@ work(struct pages *p, uint64_t pages)
 
 	for (size_t i = 0; i < n; i++)
 		numbers[i] = first + any(pages);
-	if (pages_load(p, numbers, n, &error) < 0)
-		return -1;
+	pages_load(p, numbers, n);
 	for (size_t i = 0; i < n; i++) {
-		size_t at = (size_t)numbers[i] * PAGE_BYTES;
+		const uint8_t *wanted = model + numbers[i] * PAGE_BYTES;
+		unsigned line = (unsigned)any(PAGE_LINES);
 
-		if (memcmp(p->base + at, model + at, PAGE_BYTES) != 0)
+		if (memcmp(pages_page(p, numbers[i]), wanted, PAGE_BYTES) != 0)
+			return -1;
+		if (p->changes != NULL && memcmp(pages_line(p, numbers[i],
+		    line), wanted + line * LINE_BYTES, LINE_BYTES) != 0)
 			return -1;
 	}
-	n = (size_t)any(n + 1);
-	pages_touch(p, numbers, n);
-	for (size_t i = 0; i < n; i++) {
-		size_t at = (size_t)(numbers[i] * PAGE_BYTES +
-		    any(PAGE_BYTES));
-		uint8_t bit = (uint8_t)(1 << any(8));
-
-		p->base[at] |= bit;
-		model[at] |= bit;
+	for (size_t some = (size_t)any(n + 1), i = 0; i < some; i++) {
+		if (change(p, numbers[i]) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -73,8 +91,7 @@ static void
 check(enum pages_kind kind, uint64_t pages, const char *what)
 {
 	struct pages p;
-	uint64_t least = COUNT; /* absent, at any time */
-	int good = 1;
+	int good = 1, apart = 0, gathered = 0; /* how often changes were */
 
 	memset(model, 0, NBYTES);
 	for (size_t i = 0; kind != PAGES_FRESH && i < NBYTES;
@@ -87,16 +104,20 @@ check(enum pages_kind kind, uint64_t pages, const char *what)
 	}
 	for (int i = 0; i < 1500 && good; i++) {
 		good = work(&p, pages) == 0;
-		least = p.absent < least ? p.absent : least;
+		apart += p.changes != NULL;
+		gathered += p.changes == NULL;
 		if (good && any(100) == 0)
 			good = pages_write_back(&p, &error) == 0 &&
 			    p.dirty_count == 0 && file_is_model();
+		if (good && p.changes != NULL && any(200) == 0)
+			good = pages_gather(&p, &error) == 0;
 		if (good && p.dirty_count == 0 && any(3) == 0)
-			pages_drop(&p);
+			good = pages_drop(&p, &error) == 0;
 	}
 	tap_ok(good, "%s: pages are the model's", what);
-	tap_ok(least < COUNT - pages / 2,
-	    "%s: %d of %d pages are absent at last", what, (int)least, COUNT);
+	tap_ok(kind == PAGES_SHARED ? apart == 0 : apart > 0 && gathered > 0,
+	    "%s: changes apart %d times, in place %d times", what, apart,
+	    gathered);
 	tap_ok(pages_write_back(&p, &error) == 0 && file_is_model(),
 	    "%s: and so is the file", what);
 	pages_unmap(&p);
@@ -107,27 +128,22 @@ static void
 check_cut_off(void)
 {
 	struct pages p;
-	uint64_t number = 700;
 	int good;
 
 	memset(model, 1, NBYTES);
 	good = file_write(&store, model, NBYTES, OFFSET, &error) == 0 &&
-	    pages_map(&p, &store, OFFSET, COUNT, PAGES_PRIVATE, &error) == 0 &&
-	    ftruncate(store.fd, OFFSET + 600 * PAGE_BYTES) == 0;
-	tap_ok(good && pages_load(&p, &number, 1, &error) < 0,
-	    "a page that is not there can't be loaded: %s", error.text);
-	tap_ok(good && p.absent == COUNT, "and is not present");
-	/* One after the other, until the whole chunk is asked for. */
-	for (number = 512; good && number < 600; number++) {
-		if (pages_load(&p, &number, 1, &error) < 0)
-			break;
-		pages_touch(&p, &number, 1);
-		p.base[number * PAGE_BYTES] |= 2;
+	    pages_map(&p, &store, OFFSET, COUNT, PAGES_PRIVATE, &error) == 0;
+	for (uint64_t page = 512; good && page < 600; page++) {
+		pages_change_line(&p, page, 0)[0] |= 2;
+		pages_touch(&p, page);
 	}
-	tap_ok(good && number > 512 && number < 600,
-	    "a chunk that is not all there can't be loaded: %s", error.text);
+	good = good && ftruncate(store.fd, OFFSET + 600 * PAGE_BYTES) == 0;
+	tap_ok(good && pages_gather(&p, &error) < 0 && p.changes != NULL,
+	    "a layer that is not all there can't be read: %s", error.text);
+	tap_ok(good && pages_page(&p, 512)[0] == 3 &&
+	    pages_page(&p, 511)[0] == 1, "and what is there still is");
 	tap_ok(good && pages_write_back(&p, &error) < 0 &&
-	    p.dirty_count > 0, "what was changed can't be written back: %s",
+	    p.dirty_count == 88, "what was changed can't be written back: %s",
 	    error.text);
 	tap_ok(good && file_read(&store, file, 600 * PAGE_BYTES, OFFSET,
 	    &error) == 0 && file[512 * PAGE_BYTES] == 1 && file[0] == 1,
@@ -135,44 +151,56 @@ check_cut_off(void)
 	pages_unmap(&p);
 }
 
-/* A large file is mapped as it is; what isn't in memory is asked for once. */
+/*
+ * Of a large file, what isn't in memory is asked for once, and a piece at a time
+ * when much of it was.
+ */
 static void
-check_large(void)
+check_large(enum pages_kind kind, const char *what)
 {
 	struct pages p;
 	uint64_t numbers[] = { 3, 700, 3, COUNT - 1 };
-	int asked;
+	int good = 1;
 
 	memset(model, 1, NBYTES);
 	if (file_write(&store, model, NBYTES, OFFSET, &error) < 0 ||
 	    fsync(store.fd) < 0 ||
 	    posix_fadvise(store.fd, 0, 0, POSIX_FADV_DONTNEED) != 0 ||
-	    pages_map(&p, &store, OFFSET, COUNT, PAGES_LARGE, &error) < 0) {
-		tap_ok(0, "large: %s", error.text);
+	    pages_map(&p, &store, OFFSET, COUNT, kind, &error) < 0) {
+		tap_ok(0, "%s: %s", what, error.text);
 		return;
 	}
-	asked = p.present != NULL;
-	if (asked)
-		tap_ok(pages_load(&p, numbers, 4, &error) == 0 &&
-		    pages_load(&p, numbers, 4, &error) == 0 &&
-		    p.absent == COUNT - 3, "large: three pages are asked for");
-	else
-		tap_ok(1, "large: asked for # skip this file system has all of"
-		    " its files in memory");
-	pages_touch(&p, numbers, 4);
-	p.base[700 * PAGE_BYTES] |= 2;
-	model[700 * PAGE_BYTES] |= 2;
-	tap_ok(memcmp(p.base, model, NBYTES) == 0 && p.dirty_count == 0 &&
-	    pages_write_back(&p, &error) == 0 && file_is_model(),
-	    "large: it is the file, also where that is changed");
-	pages_drop(&p);
+	if (p.present != NULL) {
+		pages_load(&p, numbers, 4);
+		pages_load(&p, numbers, 4);
+		tap_ok(p.absent == COUNT - 3, "%s: three pages are asked for",
+		    what);
+		for (uint64_t page = 512; page < 575; page++)
+			pages_load(&p, &page, 1);
+		good = p.absent == COUNT - 3 - 63;
+		pages_load(&p, &(uint64_t){ 600 }, 1);
+		tap_ok(good && p.absent == COUNT - 2 - 512,
+		    "%s: then 2 MiB at once", what);
+	} else {
+		tap_ok(1, "%s: asked for # skip this file system has all of"
+		    " its files in memory", what);
+		tap_ok(1, "%s: 2 MiB at once # skip the same", what);
+	}
+	good = change(&p, 700) == 0 && change(&p, 3) == 0;
+	for (uint64_t i = 0; i < COUNT; i++)
+		good = good && memcmp(pages_page(&p, i), model +
+		    i * PAGE_BYTES, PAGE_BYTES) == 0;
+	tap_ok(good && pages_write_back(&p, &error) == 0 &&
+	    p.dirty_count == 0 && file_is_model() &&
+	    pages_drop(&p, &error) == 0,
+	    "%s: it is the file, also where that is changed", what);
 	pages_unmap(&p);
-	if (pages_map(&p, &store, OFFSET, COUNT, PAGES_LARGE, &error) < 0) {
-		tap_ok(0, "large: %s", error.text);
+	if (pages_map(&p, &store, OFFSET, COUNT, kind, &error) < 0) {
+		tap_ok(0, "%s: %s", what, error.text);
 		return;
 	}
-	tap_ok(p.present == NULL, "large: nothing is asked for when all of it"
-	    " is in memory");
+	tap_ok(p.present == NULL, "%s: nothing is asked for when all of it"
+	    " is in memory", what);
 	pages_unmap(&p);
 }
 
@@ -206,8 +234,9 @@ main(void)
 	check(PAGES_PRIVATE, 20, "private, close neighbours");
 	check(PAGES_FRESH, COUNT, "fresh, all over");
 	check(PAGES_FRESH, 100, "fresh, neighbours");
+	check_large(PAGES_LARGE, "large");
+	check_large(PAGES_PRIVATE, "private and large");
 	check_cut_off();
-	check_large();
 	close(store.fd);
 	free(model);
 	free(file);

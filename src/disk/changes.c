@@ -1,0 +1,210 @@
+#include "disk/changes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "disk/mapping.h"
+
+#define LEAST_BUCKET_BITS 12
+#define APPLIED_AT_ONCE 32
+#define GOLDEN UINT64_C(0x9E3779B97F4A7C15)
+
+/* A changed line, and the next one in its bucket, as an index and 1; or 0. */
+struct entry {
+	uint64_t line;
+	uint32_t next;
+};
+
+struct changes {
+	uint8_t *copies;   /* of the lines, in the order of their entries */
+	struct entry *entries;
+	uint32_t *buckets; /* by page: the first entry's index and 1, or 0 */
+	unsigned bucket_bits;
+	uint64_t count, limit;
+	uint64_t most;     /* of them, whose memory is in use */
+	uint64_t *pages;   /* a bit for each: has it changed lines? */
+};
+
+static uint64_t
+bytes_of(uint64_t lines)
+{
+	return lines * (LINE_BYTES + sizeof(struct entry));
+}
+
+struct changes *
+changes_new(uint64_t pages, uint64_t limit, struct error *error)
+{
+	struct changes *c = memory_or_die(calloc(1, sizeof *c));
+
+	c->limit = limit < UINT32_MAX ? limit : UINT32_MAX - 1;
+	c->copies = mapping_of_memory(bytes_of(c->limit), 1, error);
+	if (c->copies == NULL) {
+		free(c);
+		return NULL;
+	}
+	c->entries = (struct entry *)(void *)(c->copies +
+	    c->limit * LINE_BYTES);
+	c->pages = memory_or_die(calloc((size_t)(pages / 64 + 1),
+	    sizeof *c->pages));
+	c->bucket_bits = LEAST_BUCKET_BITS;
+	c->buckets = memory_or_die(calloc((size_t)1 << c->bucket_bits,
+	    sizeof *c->buckets));
+	return c;
+}
+
+void
+changes_free(struct changes *c)
+{
+	if (c == NULL)
+		return;
+	mapping_end(c->copies, bytes_of(c->limit));
+	free(c->pages);
+	free(c->buckets);
+	free(c);
+}
+
+int
+changes_have(const struct changes *c, uint64_t page)
+{
+	return c->pages[page / 64] >> page % 64 & 1;
+}
+
+static uint32_t *
+bucket_of(const struct changes *c, uint64_t page)
+{
+	return &c->buckets[page * GOLDEN >> (64 - c->bucket_bits)];
+}
+
+void
+changes_prefetch(const struct changes *c, uint64_t page)
+{
+	__builtin_prefetch(bucket_of(c, page));
+}
+
+uint8_t *
+changes_find(const struct changes *c, uint64_t line)
+{
+	uint32_t next = *bucket_of(c, line / PAGE_LINES);
+
+	while (next != 0 && c->entries[next - 1].line != line)
+		next = c->entries[next - 1].next;
+	return next == 0 ? NULL :
+	    c->copies + (uint64_t)(next - 1) * LINE_BYTES;
+}
+
+/* Twice the buckets; where there is no memory for them, they stay. */
+static void
+grow(struct changes *c)
+{
+	size_t count = (size_t)2 << c->bucket_bits;
+	uint32_t *buckets = calloc(count, sizeof *buckets);
+
+	if (buckets == NULL)
+		return;
+	free(c->buckets);
+	c->buckets = buckets;
+	c->bucket_bits++;
+	for (uint32_t i = 0; i < c->count; i++) {
+		struct entry *entry = &c->entries[i];
+		uint32_t *bucket = bucket_of(c, entry->line / PAGE_LINES);
+
+		entry->next = *bucket;
+		*bucket = i + 1;
+	}
+}
+
+uint8_t *
+changes_add(struct changes *c, uint64_t line, const uint8_t *original)
+{
+	uint64_t page = line / PAGE_LINES;
+	uint8_t *copy = changes_find(c, line);
+	uint32_t *bucket;
+
+	if (copy != NULL)
+		return copy;
+	if (c->count >> c->bucket_bits > 0)
+		grow(c);
+	bucket = bucket_of(c, page);
+	copy = c->copies + c->count * LINE_BYTES;
+	memcpy(copy, original, LINE_BYTES);
+	c->entries[c->count++] = (struct entry){ line, *bucket };
+	c->most = c->count > c->most ? c->count : c->most;
+	*bucket = (uint32_t)c->count;
+	c->pages[page / 64] |= (uint64_t)1 << page % 64;
+	return copy;
+}
+
+uint64_t
+changes_room(const struct changes *c)
+{
+	return c->limit - c->count;
+}
+
+/* In three rounds, so that each waits for all of its memory at once. */
+static void
+apply_some(const struct changes *c, uint64_t first, unsigned count,
+    uint8_t *to)
+{
+	uint32_t next[APPLIED_AT_ONCE];
+
+	for (unsigned i = 0; i < count; i++)
+		next[i] = changes_have(c, first + i) ?
+		    *bucket_of(c, first + i) : 0;
+	for (unsigned i = 0; i < count; i++) {
+		__builtin_prefetch(&c->entries[next[i] - (next[i] != 0)]);
+		__builtin_prefetch(c->copies + (uint64_t)(next[i] -
+		    (next[i] != 0)) * LINE_BYTES);
+	}
+	for (unsigned i = 0; i < count; i++) {
+		for (uint32_t n = next[i]; n != 0; n = c->entries[n - 1].next) {
+			uint64_t line = c->entries[n - 1].line;
+
+			if (line / PAGE_LINES == first + i)
+				memcpy(to + (line - first * PAGE_LINES) *
+				    LINE_BYTES, c->copies + (uint64_t)(n - 1) *
+				    LINE_BYTES, LINE_BYTES);
+		}
+	}
+}
+
+void
+changes_apply(const struct changes *c, uint64_t first, uint64_t count,
+    uint8_t *to)
+{
+	while (count > 0) {
+		unsigned some = count < APPLIED_AT_ONCE ? (unsigned)count :
+		    APPLIED_AT_ONCE;
+
+		apply_some(c, first, some, to);
+		first += some;
+		count -= some;
+		to += (size_t)some * PAGE_BYTES;
+	}
+}
+
+/* What it costs depends on the lines that were there, not on earlier ones. */
+void
+changes_clear(struct changes *c)
+{
+	for (uint64_t i = 0; i < c->count; i++) {
+		uint64_t page = c->entries[i].line / PAGE_LINES;
+
+		*bucket_of(c, page) = 0;
+		c->pages[page / 64] &= ~((uint64_t)1 << page % 64);
+	}
+	c->count = 0;
+}
+
+void
+changes_release(struct changes *c)
+{
+	changes_clear(c);
+	mapping_forget(c->copies, bytes_of(c->limit));
+	c->most = 0;
+}
+
+uint64_t
+changes_bytes(const struct changes *c)
+{
+	return bytes_of(c->most);
+}

@@ -1,0 +1,54 @@
+/*
+ * Changed cache lines of a layer, apart from its pages: a hash table by page,
+ * with a copy of each line. Few lines of a large layer cost little memory.
+ *
+ * A line's number is that of its page times PAGE_LINES, and its place there.
+ */
+#ifndef CHANGES_H
+#define CHANGES_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "bits/geometry.h"
+
+struct changes;
+
+/*
+ * For a layer of `pages` pages and at most `limit` lines; NULL with `error`
+ * filled if there are no addresses for them.
+ */
+struct changes *changes_new(uint64_t pages, uint64_t limit,
+    struct error *error);
+
+/* NULL does nothing. */
+void changes_free(struct changes *changes);
+
+/* Is any line of this page here? */
+int changes_have(const struct changes *changes, uint64_t page);
+
+/* Start fetching what is needed to find lines of this page. */
+void changes_prefetch(const struct changes *changes, uint64_t page);
+
+/* A line's copy, aligned to LINE_BYTES; NULL if it isn't here. */
+uint8_t *changes_find(const struct changes *changes, uint64_t line);
+
+/* The same; if it isn't here, it is copied from `original`: needs room. */
+uint8_t *changes_add(struct changes *changes, uint64_t line,
+    const uint8_t *original);
+
+/* How many more lines have room. */
+uint64_t changes_room(const struct changes *changes);
+
+/* Copy the changed lines of `count` pages from `first` on to those at `to`. */
+void changes_apply(const struct changes *changes, uint64_t first,
+    uint64_t count, uint8_t *to);
+
+/* Forget all lines; their memory is kept for others, or freed. */
+void changes_clear(struct changes *changes);
+void changes_release(struct changes *changes);
+
+/* The memory in use, in bytes: of the most lines since it was last freed. */
+uint64_t changes_bytes(const struct changes *changes);
+
+#endif

@@ -1,0 +1,126 @@
+/*
+ * Goal: changed lines are found, copied into their pages and forgotten as a
+ * plain list of them would be, for a few lines and for as many as fit.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "disk/changes.h"
+#include "tap.h"
+
+#define PAGES 3000
+#define LINES ((uint64_t)PAGES * PAGE_LINES)
+
+static uint64_t state = 1;
+
+static uint64_t
+any(uint64_t below)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (state >> 33) % below;
+}
+
+static struct error error;
+static uint8_t *original, *model;
+static uint8_t changed[LINES];
+
+static uint64_t
+add(struct changes *c, uint64_t line)
+{
+	uint64_t at = line * LINE_BYTES, byte = any(LINE_BYTES);
+	int known = changed[line];
+	uint64_t room = changes_room(c);
+	uint8_t *copy = changes_add(c, line, original + at);
+
+	copy[byte] ^= 5;
+	model[at + byte] ^= 5;
+	changed[line] = 1;
+	return (uint64_t)(known ? 0 : 1) == room - changes_room(c) &&
+	    (uintptr_t)copy % LINE_BYTES == 0;
+}
+
+/* Is everything as in the model? */
+static int
+right(const struct changes *c)
+{
+	uint8_t *pages = malloc(LINES * LINE_BYTES);
+	int good = pages != NULL;
+
+	for (uint64_t page = 0; page < PAGES; page++) {
+		int any_line = memchr(changed + page * PAGE_LINES, 1,
+		    PAGE_LINES) != NULL;
+
+		good = good && changes_have(c, page) == any_line;
+	}
+	for (uint64_t line = 0; line < LINES; line++) {
+		const uint8_t *copy = changes_find(c, line);
+
+		good = good && (copy != NULL) == changed[line] &&
+		    (copy == NULL || memcmp(copy, model + line * LINE_BYTES,
+		    LINE_BYTES) == 0);
+	}
+	if (!good)
+		return 0;
+	/* some of them, and the others are left as they are */
+	memcpy(pages, original, LINES * LINE_BYTES);
+	changes_apply(c, 7, PAGES - 17, pages + 7 * PAGE_BYTES);
+	good = memcmp(pages, original, 7 * PAGE_BYTES) == 0 &&
+	    memcmp(pages + 7 * PAGE_BYTES, model + 7 * PAGE_BYTES,
+	    (PAGES - 17) * PAGE_BYTES) == 0 &&
+	    memcmp(pages + (PAGES - 10) * PAGE_BYTES, original +
+	    (PAGES - 10) * PAGE_BYTES, 10 * PAGE_BYTES) == 0;
+	free(pages);
+	return good;
+}
+
+/* Lines of `pages` pages, `limit` in all. */
+static void
+check(uint64_t pages, uint64_t limit)
+{
+	struct changes *c = changes_new(PAGES, limit, &error);
+	uint64_t most;
+	int good = 1;
+
+	tap_ok(c != NULL && changes_room(c) == limit && changes_bytes(c) == 0,
+	    "%d lines: there is room", (int)limit);
+	for (int again = 0; c != NULL && again < 3; again++) {
+		memcpy(model, original, LINES * LINE_BYTES);
+		memset(changed, 0, sizeof changed);
+		good = good && right(c);
+		while (changes_room(c) > limit / 2)
+			good = add(c, any(pages * PAGE_LINES)) && good;
+		good = good && right(c);
+		while (changes_room(c) > 0)
+			good = add(c, any(pages * PAGE_LINES)) && good;
+		good = good && right(c);
+		most = changes_bytes(c);
+		changes_clear(c);
+		good = good && changes_room(c) == limit && most >= limit *
+		    LINE_BYTES && changes_bytes(c) == most;
+	}
+	tap_ok(good, "%d lines of %d pages are the model's", (int)limit,
+	    (int)pages);
+	changes_free(c);
+}
+
+int
+main(void)
+{
+	original = malloc(LINES * LINE_BYTES);
+	model = malloc(LINES * LINE_BYTES);
+	if (original == NULL || model == NULL) {
+		tap_ok(0, "memory");
+		return tap_end();
+	}
+	for (uint64_t i = 0; i < LINES * LINE_BYTES; i++)
+		original[i] = (uint8_t)any(256);
+	check(PAGES, 10);
+	check(PAGES, 4096);
+	check(PAGES, 50000);
+	check(100, 6000);
+	check(5, 300);
+	changes_free(NULL);
+	free(original);
+	free(model);
+	return tap_end();
+}
