@@ -11,13 +11,13 @@
  * Private: a process that changes more pages of a mapped file than the kernel
  * can write (vm.dirty_ratio) is slowed to a hundredth. So changes of a large
  * layer are kept in private memory, and written back in order, now and then.
- * Bits are only ever set, so any mixture of older and newer pages in the file is
- * a valid layer; after a kill, lines since the last write are printed again, and
- * none is lost.
+ * Bits are only ever set, so any mixture of older and newer pages in the file
+ * is a valid layer; after a kill, lines since the last write are printed again,
+ * and none is lost.
  *
- * At first, only changed cache lines are in memory (changes.h), beside the file,
- * which is mapped for reading. Once there are many, the whole layer is read:
- * it can then be changed in place, and nothing is as fast as that.
+ * At first, only changed cache lines are in memory (changes.h), beside the
+ * file, which is mapped for reading. Once there are many, the whole layer is
+ * read: it can then be changed in place, and nothing is as fast as that.
  */
 #ifndef PAGES_H
 #define PAGES_H
@@ -67,8 +67,8 @@ int pages_map(struct pages *pages, struct file *file, uint64_t offset,
 void pages_unmap(struct pages *pages);
 
 /*
- * Before pages with these numbers are probed or changed: tells the kernel of all
- * of them before the first is read.
+ * Before pages with these numbers are probed or changed: tells the kernel of
+ * all of them before the first is read.
  */
 void pages_load(struct pages *pages, const uint64_t *numbers, size_t n);
 
