@@ -42,6 +42,15 @@ untraced() {
 
 # --- expectations
 
+# is_message FILE [TEXT]: it is one line that begins with "bloomdedup: " and
+# contains TEXT.
+is_message() {
+	local said
+	mapfile said <"$1"
+	[ ${#said[@]} -eq 1 ] &&
+		[[ ${said[0]} == "bloomdedup: "*"${2-}"*$'\n' ]]
+}
+
 # fails STATUS TEXT COMMAND...: the command must end with that status, print
 # nothing on standard output, and one line on standard error that begins with
 # "bloomdedup: " and contains TEXT.
@@ -50,7 +59,7 @@ fails() {
 }
 
 fails_so() {
-	local want=$1 text=$2 status=0 said
+	local want=$1 text=$2 status=0
 	shift 2
 	"$@" >fails.out 2>fails.err || status=$?
 	if [ "$status" -ne "$want" ]; then
@@ -63,10 +72,7 @@ fails_so() {
 		head -c 1000 fails.out
 		return 1
 	fi
-	mapfile said <fails.err
-	if [ ${#said[@]} -ne 1 ] || [[ ${said[0]} != "bloomdedup: "* ]] ||
-		[[ ${said[0]} != *"$text"* ]] || [[ ${said[0]} != *$'\n' ]]
-	then
+	if ! is_message fails.err "$text"; then
 		echo "not one line with '$text' on standard error:"
 		cat fails.err
 		return 1

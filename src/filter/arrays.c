@@ -276,7 +276,7 @@ arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
 		probe_changes(a, i, digests, n, found);
 }
 
-/* Set bits in copies of their lines, while there is room; returns of how many. */
+/* Set bits in copies of lines while there is room; of how many digests? */
 static size_t
 mark_changes(struct arrays *a, unsigned i, const struct digest *digests,
     size_t n)

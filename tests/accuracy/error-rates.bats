@@ -64,7 +64,6 @@ full() {
 	looks_up "$3" filter "$2"
 }
 
-
 @test "a full filter at an error rate of 1e-2" {
 	full $many 1e-2 $many
 }

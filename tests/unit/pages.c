@@ -152,8 +152,8 @@ check_cut_off(void)
 }
 
 /*
- * Of a large file, what isn't in memory is asked for once, and a piece at a time
- * when much of it was.
+ * Of a large file, what is not in memory is asked for once, and a piece at a
+ * time when much of it was.
  */
 static void
 check_large(enum pages_kind kind, const char *what)
