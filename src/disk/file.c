@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* fallocate */
 #include "disk/file.h"
 
 #include <errno.h>

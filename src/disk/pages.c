@@ -22,6 +22,12 @@
 /* A small layer's share is more: for 512 keys at a time, and for tests. */
 #define CHANGES_LEAST (512 * CACHE_LINES_MAX)
 /*
+ * A line that is read by itself takes 1 us, a page fault 3 to 5, and more when
+ * the process ends. Of many lines, more and more are on pages that are mapped.
+ */
+#define SINGLE_SHARE 2048
+#define SINGLE_LEAST 512
+/*
  * Pages written at once, at most: a larger write makes the page cache hold the
  * file in larger pieces, and a later change of one page pays for a whole piece.
  */
@@ -100,13 +106,19 @@ map_memory(struct pages *p, int sparse, struct error *error)
 	return 0;
 }
 
+static uint64_t
+share_of(const struct pages *p, uint64_t share, uint64_t least)
+{
+	uint64_t lines = p->count * PAGE_LINES / share;
+
+	return lines > least ? lines : least;
+}
+
 static struct changes *
 new_changes(const struct pages *p, struct error *error)
 {
-	uint64_t limit = p->count * PAGE_LINES / CHANGES_SHARE;
-
-	return changes_new(p->count, limit > CHANGES_LEAST ? limit :
-	    CHANGES_LEAST, error);
+	return changes_new(p->count, share_of(p, CHANGES_SHARE, CHANGES_LEAST),
+	    error);
 }
 
 int
@@ -127,6 +139,8 @@ pages_map(struct pages *p, struct file *file, uint64_t offset,
 		pages_unmap(p);
 		return -1;
 	}
+	if (kind == PAGES_PRIVATE)
+		p->single_lines = share_of(p, SINGLE_SHARE, SINGLE_LEAST);
 	p->dirty = memory_or_die(calloc((size_t)(count / 64 + 1),
 	    sizeof *p->dirty));
 	p->buffer = memory_or_die(aligned_alloc(PAGE_BYTES,
@@ -206,12 +220,35 @@ pages_touch(struct pages *p, uint64_t number)
 	set_bit(p->dirty, number);
 }
 
+int
+pages_are_few(const struct pages *p)
+{
+	return p->single_lines > 0;
+}
+
+/* Read a line; if that fails, the mapped file will tell why. */
+static const uint8_t *
+read_line(struct pages *p, uint64_t number)
+{
+	uint8_t line[LINE_BYTES];
+
+	if (p->single_lines == 0 || changes_room(p->changes) == 0)
+		return NULL;
+	p->single_lines--;
+	if (file_read(p->file, line, LINE_BYTES, p->offset +
+	    number * LINE_BYTES, &(struct error){ 0 }) < 0)
+		return NULL;
+	return changes_add(p->changes, number, line);
+}
+
 const uint8_t *
-pages_line(const struct pages *p, uint64_t page, unsigned line)
+pages_line(struct pages *p, uint64_t page, unsigned line)
 {
 	uint64_t number = page * PAGE_LINES + line;
 	const uint8_t *copy = changes_find(p->changes, number);
 
+	if (copy == NULL)
+		copy = read_line(p, number);
 	return copy != NULL ? copy : p->base + number * LINE_BYTES;
 }
 
@@ -223,23 +260,16 @@ pages_change_line(struct pages *p, uint64_t page, unsigned line)
 	return changes_add(p->changes, number, p->base + number * LINE_BYTES);
 }
 
-/* Some pages as they are now, in the buffer if `base` may lack changes. */
-static const uint8_t *
-current(const struct pages *p, uint64_t first, uint64_t count)
-{
-	const uint8_t *base = p->base + first * PAGE_BYTES;
-
-	if (p->changes == NULL)
-		return base;
-	memcpy(p->buffer, base, (size_t)(count * PAGE_BYTES));
-	changes_apply(p->changes, first, count, p->buffer);
-	return p->buffer;
-}
-
 const uint8_t *
 pages_page(const struct pages *p, uint64_t number)
 {
-	return current(p, number, 1);
+	const uint8_t *base = p->base + number * PAGE_BYTES;
+
+	if (p->changes == NULL || !changes_have(p->changes, number))
+		return base;
+	memcpy(p->buffer, base, PAGE_BYTES);
+	changes_apply(p->changes, number, 1, p->buffer);
+	return p->buffer;
 }
 
 /* The end of the run of pages, starting at `first`, that one call writes. */
@@ -258,6 +288,24 @@ end_of_run(const struct pages *p, uint64_t first)
 	return end;
 }
 
+/* Some pages as they are now; NULL with `error` filled on failure. */
+static const uint8_t *
+current(struct pages *p, uint64_t first, uint64_t count, struct error *error)
+{
+	const uint8_t *base = p->base + first * PAGE_BYTES;
+	size_t nbytes = (size_t)(count * PAGE_BYTES);
+
+	if (p->changes == NULL)
+		return base;
+	if (p->in_memory)
+		memcpy(p->buffer, base, nbytes);
+	else if (file_read(p->file, p->buffer, nbytes, p->offset +
+	    first * PAGE_BYTES, error) < 0)
+		return NULL;
+	changes_apply(p->changes, first, count, p->buffer);
+	return p->buffer;
+}
+
 static int
 check_length(const struct pages *p, struct error *error)
 {
@@ -268,6 +316,7 @@ check_length(const struct pages *p, struct error *error)
 int
 pages_write_back(struct pages *p, struct error *error)
 {
+	const uint8_t *pages;
 	uint64_t end;
 
 	if (p->dirty_count == 0)
@@ -283,7 +332,8 @@ pages_write_back(struct pages *p, struct error *error)
 		if (!get_bit(p->dirty, i))
 			continue;
 		end = end_of_run(p, i);
-		if (file_write(p->file, current(p, i, end - i),
+		pages = current(p, i, end - i, error);
+		if (pages == NULL || file_write(p->file, pages,
 		    (size_t)((end - i) * PAGE_BYTES),
 		    p->offset + i * PAGE_BYTES, error) < 0)
 			return -1;

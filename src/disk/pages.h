@@ -15,9 +15,10 @@
  * is a valid layer; after a kill, lines since the last write are printed again,
  * and none is lost.
  *
- * At first, only changed cache lines are in memory (changes.h), beside the
- * file, which is mapped for reading. Once there are many, the whole layer is
- * read: it can then be changed in place, and nothing is as fast as that.
+ * At first, only cache lines that were changed are in memory (changes.h), or
+ * read, for the first few; then the file is mapped for reading, too. Once many
+ * were changed, the whole layer is read: it can then be changed in place, and
+ * nothing is as fast as that.
  */
 #ifndef PAGES_H
 #define PAGES_H
@@ -41,6 +42,7 @@ struct pages {
 	uint16_t *singles;   /* pages asked for one by one, of each 2 MiB */
 	/* Private ones, else NULL. */
 	struct changes *changes; /* if so, `base` is not to be changed */
+	uint64_t single_lines; /* how many are still read one by one */
 	uint64_t *dirty;     /* a bit for each page: newer than the file? */
 	uint64_t dirty_count;
 	uint8_t *buffer;     /* for some pages with their changes */
@@ -78,10 +80,11 @@ void pages_touch(struct pages *pages, uint64_t number);
 /*
  * With `changes`: a cache line of a page as it is now; the same to be changed,
  * for which there must be room (changes_room). With them, `base` lacks changes
- * of those pages that changes_have.
+ * of those pages that changes_have. If pages_are_few, `base` should not be used
+ * at all: to read a few lines is cheaper than to have their pages mapped.
  */
-const uint8_t *pages_line(const struct pages *pages, uint64_t page,
-    unsigned line);
+int pages_are_few(const struct pages *pages);
+const uint8_t *pages_line(struct pages *pages, uint64_t page, unsigned line);
 uint8_t *pages_change_line(struct pages *pages, uint64_t page, unsigned line);
 
 /* A page as it is now, until the next call. */

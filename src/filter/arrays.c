@@ -205,12 +205,15 @@ load_all(struct arrays *a, const struct digest *digests, size_t n)
 		load(a, i, digests, n);
 }
 
-/* Look at the changed lines of layer i for what wasn't found without them. */
+/*
+ * Look at single lines of layer i: if `all`, those of each digest, else those
+ * that were changed, for what wasn't found without them.
+ */
 static void
-probe_changes(const struct arrays *a, unsigned i, const struct digest *digests,
-    size_t n, uint8_t *found)
+probe_lines(struct arrays *a, unsigned i, const struct digest *digests,
+    size_t n, int all, uint8_t *found)
 {
-	const struct pages *pages = &a->pages[i];
+	struct pages *pages = &a->pages[i];
 	const struct geometry *g = &a->blocks[i].geometry;
 	const uint8_t *at[CACHE_LINES_MAX];
 	unsigned lines[CACHE_LINES_MAX];
@@ -218,7 +221,7 @@ probe_changes(const struct arrays *a, unsigned i, const struct digest *digests,
 
 	for (size_t d = 0; pages->changes != NULL && d < n; d++) {
 		block_pages(g, &digests[d], 1, &page);
-		if (found[d] || !changes_have(pages->changes, page))
+		if (found[d] || !(all || changes_have(pages->changes, page)))
 			continue;
 		block_lines(g, digests[d], lines);
 		for (unsigned j = 0; j < g->cache_lines; j++)
@@ -233,8 +236,11 @@ arrays_probe(struct arrays *a, const struct digest *digests, size_t n,
 {
 	load_all(a, digests, n);
 	for (unsigned i = 0; i < a->count; i++) {
-		block_probe(&a->blocks[i], digests, n, found);
-		probe_changes(a, i, digests, n, found);
+		int few = pages_are_few(&a->pages[i]);
+
+		if (!few)
+			block_probe(&a->blocks[i], digests, n, found);
+		probe_lines(a, i, digests, n, few, found);
 	}
 }
 
@@ -263,9 +269,11 @@ arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
     uint8_t *found)
 {
 	const struct block_array *chain[FORMAT_LAYERS_MAX];
-	uint8_t taken[FORMAT_LAYERS_MAX] = { 0 };
+	uint8_t few[FORMAT_LAYERS_MAX], taken[FORMAT_LAYERS_MAX];
 
 	load_all(a, digests, n);
+	for (unsigned i = 0; i < a->count; i++)
+		few[i] = taken[i] = (uint8_t)pages_are_few(&a->pages[i]);
 	for (unsigned i = a->count; i-- > 0; ) {
 		unsigned count = chain_of(a, i, taken, chain);
 
@@ -273,7 +281,7 @@ arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
 			block_probe_chain(chain, count, digests, n, found);
 	}
 	for (unsigned i = a->count; i-- > 0; )
-		probe_changes(a, i, digests, n, found);
+		probe_lines(a, i, digests, n, few[i], found);
 }
 
 /* Set bits in copies of lines while there is room; of how many digests? */
