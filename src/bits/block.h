@@ -18,7 +18,10 @@
 void block_pages(const struct geometry *geometry,
     const struct digest *digests, size_t n, uint64_t *numbers);
 
-/* Start fetching the cache lines of n digests from memory. */
+/*
+ * Start fetching the cache lines of n digests from memory. Another thread may
+ * store other pages in the array meanwhile (__atomic_store_n).
+ */
 void block_prefetch(const struct block_array *array,
     const struct digest *digests, size_t n);
 

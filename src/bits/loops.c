@@ -238,8 +238,11 @@ INLINE void
 prefetch(const struct block_array *array, const struct digest *digests,
     size_t n, unsigned t)
 {
+	struct block_array now = *array;
+
+	now.pages = __atomic_load_n(&array->pages, __ATOMIC_RELAXED);
 	for (size_t i = 0; i < n; i++) {
-		uint8_t *page = page_of(array, digests[i]);
+		uint8_t *page = page_of(&now, digests[i]);
 #pragma GCC unroll 8
 		for (unsigned j = 0; j < t; j++) {
 			uint64_t word = line_word(digests[i], j);

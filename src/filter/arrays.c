@@ -109,20 +109,14 @@ arrays_prefetch(const struct arrays *a, const struct digest *digests, size_t n)
 	unsigned count = __atomic_load_n(&a->count, __ATOMIC_ACQUIRE);
 
 	for (unsigned i = 0; i < count; i++)
-		arrays_prefetch_layer(a, i, digests, n);
+		block_prefetch(&a->blocks[i], digests, n);
 }
 
 void
 arrays_prefetch_layer(const struct arrays *a, unsigned i,
     const struct digest *digests, size_t n)
 {
-	/* The pages may move meanwhile; what is prefetched is then useless. */
-	struct block_array blocks = {
-		.pages = __atomic_load_n(&a->blocks[i].pages, __ATOMIC_RELAXED),
-		.geometry = a->blocks[i].geometry
-	};
-
-	block_prefetch(&blocks, digests, n);
+	block_prefetch(&a->blocks[i], digests, n);
 }
 
 /* The pages of these digests in layer i are about to be used. */
