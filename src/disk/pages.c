@@ -382,6 +382,7 @@ pages_gather(struct pages *p, struct error *error)
 	changes_apply(p->changes, 0, p->count, p->base);
 	changes_free(p->changes);
 	p->changes = NULL;
+	p->single_lines = 0;
 	return 0;
 }
 

@@ -236,6 +236,21 @@ written() {
 	[ ! -s out ]
 }
 
+@test "what an earlier run left in its journal is known, little or much" {
+	bloomdedup create -n 100000 empty
+	for lines in 100 20000; do
+		"$HELPER" lines $lines >in
+		for run in private cramped; do
+			cp empty seen
+			"$HELPER" journal seen <in
+			$run -f seen in >out 2>err
+			[ ! -s out ]
+			grep -q 'finishing an earlier run' err
+			all_known in
+		done
+	done
+}
+
 @test "runs that share a filter use the file itself" {
 	"$HELPER" lines 5000 >in
 	private --shared --stats=json -n 1000 -p 1e-12 -f seen in >out 2>err

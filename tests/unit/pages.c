@@ -204,6 +204,26 @@ check_large(enum pages_kind kind, const char *what)
 	pages_unmap(&p);
 }
 
+/* In memory, all lines are looked at together, however few were read before. */
+static void
+check_gathered(void)
+{
+	struct pages p;
+	int good;
+
+	memset(model, 1, NBYTES);
+	good = file_write(&store, model, NBYTES, OFFSET, &error) == 0 &&
+	    pages_map(&p, &store, OFFSET, COUNT, PAGES_PRIVATE, &error) == 0;
+	tap_ok(good && pages_are_few(&p) && pages_line(&p, 5, 5)[0] == 1 &&
+	    changes_have(p.changes, 5) && pages_gather(&p, &error) == 0 &&
+	    !pages_are_few(&p) && memcmp(p.base, model, NBYTES) == 0,
+	    "gathered at once: nothing is read by itself any more");
+	tap_ok(good && pages_drop(&p, &error) == 0 && p.changes != NULL &&
+	    memcmp(p.base, model, NBYTES) == 0, "and it can be dropped");
+	if (good)
+		pages_unmap(&p);
+}
+
 /* More than the addresses can name, on any machine. */
 static void
 test_too_large(void)
@@ -236,6 +256,7 @@ main(void)
 	check(PAGES_FRESH, 100, "fresh, neighbours");
 	check_large(PAGES_LARGE, "large");
 	check_large(PAGES_PRIVATE, "private and large");
+	check_gathered();
 	check_cut_off();
 	close(store.fd);
 	free(model);
