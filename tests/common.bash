@@ -335,3 +335,11 @@ skip_if_sanitized() {
 skip_if_emulated() {
 	[ -z "${UNDER_EMULATOR-}" ] || skip "the emulator has $1"
 }
+
+# needs_preload: for tests that let calls fail with preload.so.
+needs_preload() {
+	skip_if_sanitized
+	skip_if_emulated "calls of its own"
+	[ -e "$BUILD/preload.so" ] ||
+		skip "needs a program that a library can be loaded into"
+}

@@ -9,8 +9,7 @@ try_allocations() {
 	local check=$1 n on step
 	step=$(short_or_long 12 1)
 	shift
-	skip_if_sanitized
-	skip_if_emulated "calls of its own"
+	needs_preload
 	for on in '' +; do
 		for ((n = RANDOM % step + 1; ; n += step)); do
 			before

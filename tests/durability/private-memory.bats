@@ -332,8 +332,7 @@ refused() {
 }
 
 @test "where it can't be had there is less of it, or the file is mapped" {
-	skip_if_sanitized
-	skip_if_emulated "calls of its own"
+	needs_preload
 	"$HELPER" lines 50000 1 >in
 	bloomdedup create -n 16e6 empty # 65 MB
 	for run in limited 'refused 20000000' 'refused 5000000'; do

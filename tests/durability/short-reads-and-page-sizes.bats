@@ -5,8 +5,7 @@ load kills-and-faults
 # in_pieces COMMAND...: most reads and writes of the command come short.
 in_pieces() {
 	local status=0
-	skip_if_sanitized
-	skip_if_emulated "calls of its own"
+	needs_preload
 	rm -f fired
 	LD_PRELOAD=$BUILD/preload.so FIRED=fired SHORT=$every "$@" ||
 		status=$?
@@ -68,8 +67,7 @@ with_pages() {
 }
 
 @test "with memory pages of 16 and 64 KiB all is as with 4" {
-	skip_if_sanitized
-	skip_if_emulated "calls of its own"
+	needs_preload
 	small_and_large
 	for page in 16384 65536; do
 		for private in '' 0 0,20000; do

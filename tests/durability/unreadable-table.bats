@@ -23,8 +23,7 @@ grown() {
 }
 
 @test "a run heals a slot that can't be read" {
-	skip_if_sanitized
-	skip_if_emulated "calls of its own"
+	needs_preload
 	grown
 	tail -n 10000 more >want
 	for offset in $SLOTS; do
@@ -38,8 +37,7 @@ grown() {
 }
 
 @test "runs that share a filter go on, too" {
-	skip_if_sanitized
-	skip_if_emulated "calls of its own"
+	needs_preload
 	grown
 	tail -n 10000 more >want
 	for offset in $SLOTS; do
@@ -52,8 +50,7 @@ grown() {
 }
 
 @test "check and info read the other slot" {
-	skip_if_sanitized
-	skip_if_emulated "calls of its own"
+	needs_preload
 	grown
 	chmod a-w seen
 	layers=$(bloomdedup info --json seen | grep -o '"k": ' | wc -l)
@@ -69,8 +66,7 @@ grown() {
 }
 
 @test "a run with --sync and merge heal it, too" {
-	skip_if_sanitized
-	skip_if_emulated "calls of its own"
+	needs_preload
 	grown
 	for offset in $SLOTS; do
 		for option in -q --sync; do
@@ -89,8 +85,7 @@ grown() {
 }
 
 @test "where neither slot can be read, the reason and the name are told" {
-	skip_if_sanitized
-	skip_if_emulated "calls of its own"
+	needs_preload
 	grown
 	# one is damaged, the other can't be read
 	for offset in $SLOTS; do
