@@ -238,9 +238,11 @@ INLINE void
 prefetch(const struct block_array *array, const struct digest *digests,
     size_t n, unsigned t)
 {
-	struct block_array now = *array;
+	const struct block_array now = {
+		.pages = __atomic_load_n(&array->pages, __ATOMIC_RELAXED),
+		.geometry = array->geometry
+	};
 
-	now.pages = __atomic_load_n(&array->pages, __ATOMIC_RELAXED);
 	for (size_t i = 0; i < n; i++) {
 		uint8_t *page = page_of(&now, digests[i]);
 #pragma GCC unroll 8

@@ -9,7 +9,7 @@
 #define APPLIED_AT_ONCE 32
 #define GOLDEN UINT64_C(0x9E3779B97F4A7C15)
 
-/* A changed line, and the next one in its bucket, as an index and 1; or 0. */
+/* A changed line, and the index of the next one in its bucket plus 1, or 0. */
 struct entry {
 	uint64_t line;
 	uint32_t next;
@@ -18,10 +18,10 @@ struct entry {
 struct changes {
 	uint8_t *copies;   /* of the lines, in the order of their entries */
 	struct entry *entries;
-	uint32_t *buckets; /* by page: the first entry's index and 1, or 0 */
+	uint32_t *buckets; /* by page: the first entry's index plus 1, or 0 */
 	unsigned bucket_bits;
 	uint64_t count, limit;
-	uint64_t most;     /* of them, whose memory is in use */
+	uint64_t most;     /* count, since the memory was last freed */
 	uint64_t *pages;   /* a bit for each: has it changed lines? */
 };
 

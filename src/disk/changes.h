@@ -48,7 +48,7 @@ void changes_apply(const struct changes *changes, uint64_t first,
 void changes_clear(struct changes *changes);
 void changes_release(struct changes *changes);
 
-/* The memory in use, in bytes: of the most lines since it was last freed. */
+/* The memory of lines, in bytes: of the most there were since it was freed. */
 uint64_t changes_bytes(const struct changes *changes);
 
 #endif

@@ -24,7 +24,7 @@ void *mapping_of_file(struct file *file, uint64_t offset, uint64_t nbytes,
 #define MAPPING_HUGE_BYTES (2u * 1024 * 1024)
 void *mapping_of_memory(uint64_t nbytes, int sparse, struct error *error);
 
-/* Free memory of mapping_of_memory, which is then zero again. */
+/* Free memory of mapping_of_memory, which is then zero (Linux's madvise(2)). */
 void mapping_forget(void *base, uint64_t nbytes);
 
 /* Unmap either; NULL does nothing. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/io.h"
 #include "disk/mapping.h"
 
 /* Pages in a huge page, which has 2 MiB on all machines that matter. */
@@ -19,7 +20,7 @@
  * it takes as long as so many changes do.
  */
 #define CHANGES_SHARE 16
-/* A small layer's share is more: for 512 keys at a time, and for tests. */
+/* A small layer's share is more: for 512 keys, and for tests. */
 #define CHANGES_LEAST (512 * CACHE_LINES_MAX)
 /*
  * A line that is read by itself takes 1 us, a page fault 3 to 5, and more when
@@ -169,7 +170,7 @@ announce(const struct pages *p, uint64_t first, uint64_t count)
 
 /* Once all were asked for, a file that memory can't hold is asked for again. */
 static void
-start_over(struct pages *p)
+ask_again(struct pages *p)
 {
 	if (is_cached(p))
 		return;
@@ -208,7 +209,7 @@ pages_load(struct pages *p, const uint64_t *numbers, size_t n)
 			    p->count - first : CHUNK_PAGES);
 	}
 	if (p->absent == 0)
-		start_over(p);
+		ask_again(p);
 }
 
 void
@@ -235,8 +236,8 @@ read_line(struct pages *p, uint64_t number)
 	if (p->single_lines == 0 || changes_room(p->changes) == 0)
 		return NULL;
 	p->single_lines--;
-	if (file_read(p->file, line, LINE_BYTES, p->offset +
-	    number * LINE_BYTES, &(struct error){ 0 }) < 0)
+	if (io_pread(p->file->fd, line, LINE_BYTES, p->offset +
+	    number * LINE_BYTES) != LINE_BYTES)
 		return NULL;
 	return changes_add(p->changes, number, line);
 }
@@ -375,10 +376,14 @@ read_all(struct pages *p, struct error *error)
 int
 pages_gather(struct pages *p, struct error *error)
 {
-	int result = p->in_memory ? 0 : read_all(p, error);
+	int was_in_memory = p->in_memory;
+	int result = was_in_memory ? 0 : read_all(p, error);
 
 	if (result != 0)
 		return result;
+	/* Zeros that were probed are one huge page, which would be split. */
+	if (was_in_memory)
+		mapping_forget(p->base, p->count * PAGE_BYTES);
 	changes_apply(p->changes, 0, p->count, p->base);
 	changes_free(p->changes);
 	p->changes = NULL;
@@ -386,26 +391,37 @@ pages_gather(struct pages *p, struct error *error)
 	return 0;
 }
 
+/* Map the file in place of memory, which is freed. */
+static int
+map_again(struct pages *p, struct error *error)
+{
+	struct pages now = { .count = p->count, .file = p->file,
+		.offset = p->offset };
+
+	now.changes = p->changes != NULL ? p->changes : new_changes(p, error);
+	if (now.changes == NULL)
+		return -1;
+	if (map_file(&now, PAGES_PRIVATE, error) < 0) {
+		if (p->changes == NULL)
+			changes_free(now.changes);
+		return -1;
+	}
+	now.dirty = p->dirty;
+	now.buffer = p->buffer;
+	mapping_end(p->base, p->count * PAGE_BYTES);
+	*p = now;
+	return 0;
+}
+
 int
 pages_drop(struct pages *p, struct error *error)
 {
-	struct pages old = *p;
-
 	if (p->dirty == NULL || pages_private_bytes(p) == 0)
 		return 0;
-	if (p->in_memory) {
-		if (map_file(p, PAGES_PRIVATE, error) < 0) {
-			p->base = old.base;
-			return -1;
-		}
-		mapping_end(old.base, p->count * PAGE_BYTES);
-		p->in_memory = 0;
-	}
-	if (p->changes == NULL)
-		p->changes = new_changes(p, error);
-	else
-		changes_release(p->changes);
-	return p->changes == NULL ? -1 : 0;
+	if (p->in_memory && map_again(p, error) < 0)
+		return -1;
+	changes_release(p->changes);
+	return 0;
 }
 
 uint64_t

@@ -1,6 +1,6 @@
 /*
  * The pages of one layer in memory, and how bits set there get into the file.
- * The filter sets bits, and need not know which of two ways is used.
+ * There are two ways.
  *
  * Shared: the file itself is mapped. Best while it is small: the kernel writes
  * changed pages when it likes, and a bit survives kill -9 as soon as it is set.
@@ -15,10 +15,10 @@
  * is a valid layer; after a kill, lines since the last write are printed again,
  * and none is lost.
  *
- * At first, only cache lines that were changed are in memory (changes.h), or
- * read, for the first few; then the file is mapped for reading, too. Once many
- * were changed, the whole layer is read: it can then be changed in place, and
- * nothing is as fast as that.
+ * At first, only cache lines that were changed are in memory (changes.h); what
+ * is looked up is in the file, which is mapped, and the first few lines are
+ * read one by one. Once many were changed since the last write, the whole layer
+ * is read: it can then be changed in place, and nothing is as fast as that.
  */
 #ifndef PAGES_H
 #define PAGES_H
@@ -69,12 +69,12 @@ int pages_map(struct pages *pages, struct file *file, uint64_t offset,
 void pages_unmap(struct pages *pages);
 
 /*
- * Before pages with these numbers are probed or changed: tells the kernel of
- * all of them before the first is read.
+ * Call this before probing or changing pages with these numbers: the kernel can
+ * then begin to read all of them.
  */
 void pages_load(struct pages *pages, const uint64_t *numbers, size_t n);
 
-/* Note that this page is going to be changed. */
+/* Note that this page was changed. */
 void pages_touch(struct pages *pages, uint64_t number);
 
 /*
@@ -101,8 +101,8 @@ int pages_gather(struct pages *pages, struct error *error);
 
 /*
  * When no page is dirty: free the memory; `base` is then the mapped file, and
- * there are `changes` again. Nothing happens if it isn't private. After an
- * error, nothing can be changed any more.
+ * there are `changes` again. Nothing happens if it isn't private, or after an
+ * error.
  */
 int pages_drop(struct pages *pages, struct error *error);
 

@@ -8,7 +8,7 @@
 
 /* A layer this large may not be in the page cache, and is worth a check. */
 #define LARGE_PAGES ((64 << 20) / PAGE_BYTES)
-/* How many digests are handled at a time when their pages must be loaded. */
+/* How many digests are loaded, marked or noted at a time, at most. */
 #define PIECE 1024
 /* How fast private memory is written back; milliseconds to pause before. */
 #define PAGES_A_MILLISECOND 200
@@ -303,7 +303,10 @@ mark_changes(struct arrays *a, unsigned i, const struct digest *digests,
 	return n;
 }
 
-/* Some digests, as many as there is room for; returns how many, or -1. */
+/*
+ * At most PIECE digests, as many as there is room for: returns how many, or -1.
+ * If it is none, there is room the next time.
+ */
 static int
 mark_some(struct arrays *a, unsigned i, const struct digest *digests,
     size_t n, int shared, struct error *error)
