@@ -336,6 +336,12 @@ skip_if_emulated() {
 	[ -z "${UNDER_EMULATOR-}" ] || skip "the emulator has $1"
 }
 
+# needs_fault_addresses: for files that are cut short while they are mapped.
+needs_fault_addresses() {
+	[ "${UNDER_EMULATOR-}" != s390x ] ||
+		skip "qemu tells wrong addresses of faults"
+}
+
 # needs_preload: for tests that let calls fail with preload.so.
 needs_preload() {
 	skip_if_sanitized

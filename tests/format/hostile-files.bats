@@ -342,6 +342,7 @@ every_field() {
 }
 
 @test "a filter that is cut short under a run: a message, status 3" {
+	needs_fault_addresses
 	"$HELPER" lines 20000 >in
 	for kind in '' --shared --atomic --sync '-j 2' '-j 16'; do
 		rm -rf seen seen.journal pipe part
