@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitmap.h"
+#include "bits/layout.h"
 #include "disk/mapping.h"
 
 #define LEAST_BUCKET_BITS 12
 #define APPLIED_AT_ONCE 32
-#define GOLDEN UINT64_C(0x9E3779B97F4A7C15)
 
 /* A changed line, and the index of the next one in its bucket plus 1, or 0. */
 struct entry {
@@ -66,13 +67,20 @@ changes_free(struct changes *c)
 int
 changes_have(const struct changes *c, uint64_t page)
 {
-	return c->pages[page / 64] >> page % 64 & 1;
+	return bitmap_get(c->pages, page);
 }
 
 static uint32_t *
 bucket_of(const struct changes *c, uint64_t page)
 {
 	return &c->buckets[page * GOLDEN >> (64 - c->bucket_bits)];
+}
+
+/* The copy of the entry whose index plus 1 is `next`. */
+static uint8_t *
+copy_of(const struct changes *c, uint32_t next)
+{
+	return c->copies + (uint64_t)(next - 1) * LINE_BYTES;
 }
 
 void
@@ -88,8 +96,7 @@ changes_find(const struct changes *c, uint64_t line)
 
 	while (next != 0 && c->entries[next - 1].line != line)
 		next = c->entries[next - 1].next;
-	return next == 0 ? NULL :
-	    c->copies + (uint64_t)(next - 1) * LINE_BYTES;
+	return next == 0 ? NULL : copy_of(c, next);
 }
 
 /* Twice the buckets; where there is no memory for them, they stay. */
@@ -130,7 +137,7 @@ changes_add(struct changes *c, uint64_t line, const uint8_t *original)
 	c->entries[c->count++] = (struct entry){ line, *bucket };
 	c->most = c->count > c->most ? c->count : c->most;
 	*bucket = (uint32_t)c->count;
-	c->pages[page / 64] |= (uint64_t)1 << page % 64;
+	bitmap_set(c->pages, page);
 	return copy;
 }
 
@@ -151,9 +158,10 @@ apply_some(const struct changes *c, uint64_t first, unsigned count,
 		next[i] = changes_have(c, first + i) ?
 		    *bucket_of(c, first + i) : 0;
 	for (unsigned i = 0; i < count; i++) {
-		__builtin_prefetch(&c->entries[next[i] - (next[i] != 0)]);
-		__builtin_prefetch(c->copies + (uint64_t)(next[i] -
-		    (next[i] != 0)) * LINE_BYTES);
+		if (next[i] == 0)
+			continue;
+		__builtin_prefetch(&c->entries[next[i] - 1]);
+		__builtin_prefetch(copy_of(c, next[i]));
 	}
 	for (unsigned i = 0; i < count; i++) {
 		for (uint32_t n = next[i]; n != 0; n = c->entries[n - 1].next) {
@@ -161,8 +169,7 @@ apply_some(const struct changes *c, uint64_t first, unsigned count,
 
 			if (line / PAGE_LINES == first + i)
 				memcpy(to + (line - first * PAGE_LINES) *
-				    LINE_BYTES, c->copies + (uint64_t)(n - 1) *
-				    LINE_BYTES, LINE_BYTES);
+				    LINE_BYTES, copy_of(c, n), LINE_BYTES);
 		}
 	}
 }
@@ -190,7 +197,7 @@ changes_clear(struct changes *c)
 		uint64_t page = c->entries[i].line / PAGE_LINES;
 
 		*bucket_of(c, page) = 0;
-		c->pages[page / 64] &= ~((uint64_t)1 << page % 64);
+		bitmap_clear(c->pages, page);
 	}
 	c->count = 0;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/bitmap.h"
 #include "base/io.h"
 #include "disk/mapping.h"
 
@@ -37,24 +38,6 @@
 #define CACHE_SAMPLE 64
 /* How many unchanged pages are written, too, to save a call. */
 #define WRITE_GAP 4
-
-static int
-get_bit(const uint64_t *bits, uint64_t i)
-{
-	return bits[i / 64] >> i % 64 & 1;
-}
-
-static void
-set_bit(uint64_t *bits, uint64_t i)
-{
-	bits[i / 64] |= (uint64_t)1 << i % 64;
-}
-
-static void
-clear_bit(uint64_t *bits, uint64_t i)
-{
-	bits[i / 64] &= ~((uint64_t)1 << i % 64);
-}
 
 static void
 advise_huge(void *base, size_t nbytes)
@@ -97,14 +80,16 @@ map_file(struct pages *p, enum pages_kind kind, struct error *error)
 	return 0;
 }
 
-static int
-map_memory(struct pages *p, int sparse, struct error *error)
+/* Zeroed memory for all of the layer; NULL on failure. */
+static uint8_t *
+map_memory(const struct pages *p, int sparse, struct error *error)
 {
-	p->base = mapping_of_memory(p->count * PAGE_BYTES, sparse, error);
-	if (p->base == NULL)
-		return -1;
-	advise_huge(p->base, (size_t)(p->count * PAGE_BYTES));
-	return 0;
+	uint8_t *base = mapping_of_memory(p->count * PAGE_BYTES, sparse,
+	    error);
+
+	if (base != NULL)
+		advise_huge(base, (size_t)(p->count * PAGE_BYTES));
+	return base;
 }
 
 static uint64_t
@@ -130,8 +115,11 @@ pages_map(struct pages *p, struct file *file, uint64_t offset,
 
 	*p = (struct pages){ .count = count, .file = file, .offset = offset,
 		.in_memory = kind == PAGES_MEMORY || kind == PAGES_FRESH };
-	if ((p->in_memory ? map_memory(p, private, error) :
-	    map_file(p, kind, error)) < 0)
+	if (p->in_memory)
+		p->base = map_memory(p, private, error);
+	else if (map_file(p, kind, error) < 0)
+		return -1;
+	if (p->base == NULL)
 		return -1;
 	if (!private)
 		return 0;
@@ -186,8 +174,8 @@ ask_for(struct pages *p, uint64_t first, uint64_t count)
 {
 	announce(p, first, count);
 	for (uint64_t i = first; i < first + count; i++) {
-		p->absent -= !get_bit(p->present, i);
-		set_bit(p->present, i);
+		p->absent -= !bitmap_get(p->present, i);
+		bitmap_set(p->present, i);
 	}
 }
 
@@ -200,7 +188,7 @@ pages_load(struct pages *p, const uint64_t *numbers, size_t n)
 		uint64_t chunk = numbers[i] / CHUNK_PAGES;
 		uint64_t first = chunk * CHUNK_PAGES;
 
-		if (get_bit(p->present, numbers[i]))
+		if (bitmap_get(p->present, numbers[i]))
 			continue;
 		if (p->singles[chunk]++ < CHUNK_SINGLES)
 			ask_for(p, numbers[i], 1);
@@ -213,12 +201,14 @@ pages_load(struct pages *p, const uint64_t *numbers, size_t n)
 }
 
 void
-pages_touch(struct pages *p, uint64_t number)
+pages_touch(struct pages *p, const uint64_t *numbers, size_t n)
 {
 	if (p->dirty == NULL)
 		return;
-	p->dirty_count += !get_bit(p->dirty, number);
-	set_bit(p->dirty, number);
+	for (size_t i = 0; i < n; i++) {
+		p->dirty_count += !bitmap_get(p->dirty, numbers[i]);
+		bitmap_set(p->dirty, numbers[i]);
+	}
 }
 
 int
@@ -282,8 +272,8 @@ end_of_run(const struct pages *p, uint64_t first)
 
 	limit = limit < p->count ? limit : p->count;
 	for (uint64_t i = end; i < limit && i <= end + WRITE_GAP &&
-	    (p->absent == 0 || get_bit(p->present, i)); i++) {
-		if (get_bit(p->dirty, i))
+	    (p->absent == 0 || bitmap_get(p->present, i)); i++) {
+		if (bitmap_get(p->dirty, i))
 			end = i + 1;
 	}
 	return end;
@@ -330,7 +320,7 @@ pages_write_back(struct pages *p, struct error *error)
 			end = i - i % 64 + 64;
 			continue;
 		}
-		if (!get_bit(p->dirty, i))
+		if (!bitmap_get(p->dirty, i))
 			continue;
 		end = end_of_run(p, i);
 		pages = current(p, i, end - i, error);
@@ -339,8 +329,8 @@ pages_write_back(struct pages *p, struct error *error)
 		    p->offset + i * PAGE_BYTES, error) < 0)
 			return -1;
 		for (uint64_t j = i; j < end; j++) {
-			p->dirty_count -= (uint64_t)get_bit(p->dirty, j);
-			clear_bit(p->dirty, j);
+			p->dirty_count -= (uint64_t)bitmap_get(p->dirty, j);
+			bitmap_clear(p->dirty, j);
 		}
 	}
 	/* The mapped file has them now; zeros never do. */
@@ -353,17 +343,17 @@ pages_write_back(struct pages *p, struct error *error)
 static int
 read_all(struct pages *p, struct error *error)
 {
-	struct pages all = *p;
+	uint8_t *base = map_memory(p, 1, &(struct error){ 0 });
 
-	if (map_memory(&all, 1, &(struct error){ 0 }) < 0)
+	if (base == NULL)
 		return 1;
-	if (file_read(p->file, all.base, (size_t)(p->count * PAGE_BYTES),
+	if (file_read(p->file, base, (size_t)(p->count * PAGE_BYTES),
 	    p->offset, error) < 0) {
-		mapping_end(all.base, p->count * PAGE_BYTES);
+		mapping_end(base, p->count * PAGE_BYTES);
 		return -1;
 	}
 	mapping_end(p->base, p->count * PAGE_BYTES);
-	p->base = all.base;
+	p->base = base;
 	p->in_memory = 1;
 	p->absent = 0;
 	free(p->present);
@@ -376,14 +366,15 @@ read_all(struct pages *p, struct error *error)
 int
 pages_gather(struct pages *p, struct error *error)
 {
-	int was_in_memory = p->in_memory;
-	int result = was_in_memory ? 0 : read_all(p, error);
+	int result = 0;
 
+	/* Zeros that were probed are one huge page, which would be split. */
+	if (p->in_memory)
+		mapping_forget(p->base, p->count * PAGE_BYTES);
+	else
+		result = read_all(p, error);
 	if (result != 0)
 		return result;
-	/* Zeros that were probed are one huge page, which would be split. */
-	if (was_in_memory)
-		mapping_forget(p->base, p->count * PAGE_BYTES);
 	changes_apply(p->changes, 0, p->count, p->base);
 	changes_free(p->changes);
 	p->changes = NULL;

@@ -74,8 +74,8 @@ void pages_unmap(struct pages *pages);
  */
 void pages_load(struct pages *pages, const uint64_t *numbers, size_t n);
 
-/* Note that this page was changed. */
-void pages_touch(struct pages *pages, uint64_t number);
+/* Note that these pages were changed. */
+void pages_touch(struct pages *pages, const uint64_t *numbers, size_t n);
 
 /*
  * With `changes`: a cache line of a page as it is now; the same to be changed,

@@ -135,18 +135,6 @@ load(struct arrays *a, unsigned i, const struct digest *digests, size_t n)
 	}
 }
 
-static void
-touch(struct arrays *a, unsigned i, const struct digest *digests, size_t n)
-{
-	uint64_t numbers[PIECE];
-
-	if (a->pages[i].dirty == NULL)
-		return;
-	block_pages(&a->blocks[i].geometry, digests, n, numbers);
-	for (size_t j = 0; j < n; j++)
-		pages_touch(&a->pages[i], numbers[j]);
-}
-
 /* The pages of layer i may have moved. */
 static void
 find_pages(struct arrays *a, unsigned i)
@@ -213,9 +201,13 @@ probe_lines(struct arrays *a, unsigned i, const struct digest *digests,
 	unsigned lines[CACHE_LINES_MAX];
 	uint64_t page;
 
-	for (size_t d = 0; pages->changes != NULL && d < n; d++) {
+	if (pages->changes == NULL)
+		return;
+	for (size_t d = 0; d < n; d++) {
+		if (found[d])
+			continue;
 		block_pages(g, &digests[d], 1, &page);
-		if (found[d] || !(all || changes_have(pages->changes, page)))
+		if (!all && !changes_have(pages->changes, page))
 			continue;
 		block_lines(g, digests[d], lines);
 		for (unsigned j = 0; j < g->cache_lines; j++)
@@ -278,20 +270,21 @@ arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
 		probe_lines(a, i, digests, n, few[i], found);
 }
 
-/* Set bits in copies of lines while there is room; of how many digests? */
+/*
+ * Set bits in copies of lines while there is room; of how many digests? They
+ * belong to the pages `numbers`.
+ */
 static size_t
 mark_changes(struct arrays *a, unsigned i, const struct digest *digests,
-    size_t n)
+    const uint64_t *numbers, size_t n)
 {
 	struct pages *pages = &a->pages[i];
 	const struct geometry *g = &a->blocks[i].geometry;
 	uint64_t room = changes_room(pages->changes) / g->cache_lines;
-	uint64_t numbers[PIECE];
 	uint8_t *at[CACHE_LINES_MAX];
 	unsigned lines[CACHE_LINES_MAX];
 
 	n = n < room ? n : (size_t)room;
-	block_pages(g, digests, n, numbers);
 	for (size_t d = 0; d < n; d++)
 		changes_prefetch(pages->changes, numbers[d]);
 	for (size_t d = 0; d < n; d++) {
@@ -311,16 +304,21 @@ static int
 mark_some(struct arrays *a, unsigned i, const struct digest *digests,
     size_t n, int shared, struct error *error)
 {
+	struct pages *pages = &a->pages[i];
+	uint64_t numbers[PIECE];
 	size_t done = n;
 
-	load(a, i, digests, n);
-	if (a->pages[i].changes != NULL)
-		done = mark_changes(a, i, digests, n);
+	/* Of a small filter, which is mapped and cached, nobody needs them. */
+	if (pages->absent > 0 || pages->dirty != NULL)
+		block_pages(&a->blocks[i].geometry, digests, n, numbers);
+	pages_load(pages, numbers, n);
+	if (pages->changes != NULL)
+		done = mark_changes(a, i, digests, numbers, n);
 	else if (shared)
 		block_mark_shared(&a->blocks[i], digests, n);
 	else
 		block_mark(&a->blocks[i], digests, n);
-	touch(a, i, digests, done);
+	pages_touch(pages, numbers, done);
 	return (done < n && make_room(a, i, error) < 0) ||
 	    trim(a, error) < 0 ? -1 : (int)done;
 }

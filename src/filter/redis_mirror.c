@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/bitmap.h"
+
 /* A larger layer is rarely seen whole: huge pages would waste memory. */
 #define SMALL_BYTES ((uint64_t)64 << 20)
 
@@ -52,10 +54,8 @@ mirror_unmap(struct mirror *m)
 uint8_t *
 mirror_page(struct mirror *m, uint64_t page)
 {
-	uint64_t bit = UINT64_C(1) << (page & 63);
-
-	m->pages += (m->touched[page / 64] & bit) == 0;
-	m->touched[page / 64] |= bit;
+	m->pages += !bitmap_get(m->touched, page);
+	bitmap_set(m->touched, page);
 	return m->array.pages + page * PAGE_BYTES;
 }
 

@@ -6,19 +6,11 @@
 #include <string.h>
 
 #include "disk/changes.h"
+#include "below.h"
 #include "tap.h"
 
 #define PAGES 3000
 #define LINES ((uint64_t)PAGES * PAGE_LINES)
-
-static uint64_t state = 1;
-
-static uint64_t
-any(uint64_t below)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (state >> 33) % below;
-}
 
 static struct error error;
 static uint8_t *original, *model;
@@ -27,7 +19,7 @@ static uint8_t changed[LINES];
 static uint64_t
 add(struct changes *c, uint64_t line)
 {
-	uint64_t at = line * LINE_BYTES, byte = any(LINE_BYTES);
+	uint64_t at = line * LINE_BYTES, byte = below(LINE_BYTES);
 	int known = changed[line];
 	uint64_t room = changes_room(c);
 	uint8_t *copy = changes_add(c, line, original + at);
@@ -88,10 +80,10 @@ check(uint64_t pages, uint64_t limit)
 		memset(changed, 0, sizeof changed);
 		good = good && right(c);
 		while (changes_room(c) > limit / 2)
-			good = add(c, any(pages * PAGE_LINES)) && good;
+			good = add(c, below(pages * PAGE_LINES)) && good;
 		good = good && right(c);
 		while (changes_room(c) > 0)
-			good = add(c, any(pages * PAGE_LINES)) && good;
+			good = add(c, below(pages * PAGE_LINES)) && good;
 		good = good && right(c);
 		most = changes_bytes(c);
 		changes_clear(c);
@@ -113,7 +105,7 @@ main(void)
 		return tap_end();
 	}
 	for (uint64_t i = 0; i < LINES * LINE_BYTES; i++)
-		original[i] = (uint8_t)any(256);
+		original[i] = (uint8_t)below(256);
 	check(PAGES, 10);
 	check(PAGES, 4096);
 	check(PAGES, 50000);

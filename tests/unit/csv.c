@@ -8,19 +8,11 @@
 
 #include "key/csv.h"
 #include "bits/loops.h"
+#include "below.h"
 #include "tap.h"
 
 #define BYTES_MAX 64
 #define ROUNDS 200000
-
-static unsigned long long state = 1;
-
-static unsigned
-below(unsigned n)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(state >> 33) % n;
-}
 
 /* Few different bytes, so that every neighbourhood turns up. */
 static size_t

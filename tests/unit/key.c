@@ -8,20 +8,12 @@
 
 #include "bits/loops.h"
 #include "key/key.h"
+#include "below.h"
 #include "tap.h"
 
 #define LINE_MAX_BYTES 48
 #define FIELDS_MAX (LINE_MAX_BYTES + 1)
 #define ROUNDS 300000
-
-static unsigned long long state = 1;
-
-static unsigned
-below(unsigned n)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(state >> 33) % n;
-}
 
 /* Lists of fields. */
 

@@ -11,21 +11,13 @@
 
 #include "disk/mapping.h"
 #include "disk/pages.h"
+#include "below.h"
 #include "tap.h"
 
 /* Two chunks of 512 pages and a part of a third. */
 #define COUNT 1100
 #define OFFSET (3 * PAGE_BYTES)
 #define NBYTES ((size_t)COUNT * PAGE_BYTES)
-
-static uint64_t state = 1;
-
-static uint64_t
-any(uint64_t below)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return (state >> 33) % below;
-}
 
 static struct file store = FILE_NONE;
 static uint8_t *model, *file;
@@ -42,11 +34,11 @@ file_is_model(void)
 static int
 change(struct pages *p, uint64_t page)
 {
-	size_t at = (size_t)any(PAGE_BYTES);
-	uint8_t bit = (uint8_t)(1 << any(8));
+	size_t at = below(PAGE_BYTES);
+	uint8_t bit = (uint8_t)(1 << below(8));
 
 	if (p->changes != NULL && changes_room(p->changes) == 0 &&
-	    (any(2) == 0 ? pages_gather(p, &error) :
+	    (below(2) == 0 ? pages_gather(p, &error) :
 	    pages_write_back(p, &error) < 0 || pages_drop(p, &error)) != 0)
 		return -1;
 	if (p->changes != NULL)
@@ -54,7 +46,7 @@ change(struct pages *p, uint64_t page)
 		    [at % LINE_BYTES] |= bit;
 	else
 		p->base[page * PAGE_BYTES + at] |= bit;
-	pages_touch(p, page);
+	pages_touch(p, &page, 1);
 	model[page * PAGE_BYTES + at] |= bit;
 	return 0;
 }
@@ -63,15 +55,15 @@ change(struct pages *p, uint64_t page)
 static int
 work(struct pages *p, uint64_t pages)
 {
-	uint64_t numbers[40], first = any(COUNT - pages + 1);
-	size_t n = 1 + (size_t)any(40);
+	uint64_t numbers[40], first = below(COUNT - pages + 1);
+	size_t n = 1 + below(40);
 
 	for (size_t i = 0; i < n; i++)
-		numbers[i] = first + any(pages);
+		numbers[i] = first + below(pages);
 	pages_load(p, numbers, n);
 	for (size_t i = 0; i < n; i++) {
 		const uint8_t *wanted = model + numbers[i] * PAGE_BYTES;
-		unsigned line = (unsigned)any(PAGE_LINES);
+		unsigned line = below(PAGE_LINES);
 
 		if (memcmp(pages_page(p, numbers[i]), wanted, PAGE_BYTES) != 0)
 			return -1;
@@ -79,7 +71,7 @@ work(struct pages *p, uint64_t pages)
 		    line), wanted + line * LINE_BYTES, LINE_BYTES) != 0)
 			return -1;
 	}
-	for (size_t some = (size_t)any(n + 1), i = 0; i < some; i++) {
+	for (size_t some = below(n + 1), i = 0; i < some; i++) {
 		if (change(p, numbers[i]) < 0)
 			return -1;
 	}
@@ -95,8 +87,8 @@ check(enum pages_kind kind, uint64_t pages, const char *what)
 
 	memset(model, 0, NBYTES);
 	for (size_t i = 0; kind != PAGES_FRESH && i < NBYTES;
-	    i += 1 + (size_t)any(64))
-		model[i] = (uint8_t)any(256);
+	    i += 1 + below(64))
+		model[i] = (uint8_t)below(256);
 	if (file_write(&store, model, NBYTES, OFFSET, &error) < 0 ||
 	    pages_map(&p, &store, OFFSET, COUNT, kind, &error) < 0) {
 		tap_ok(0, "%s: %s", what, error.text);
@@ -106,12 +98,12 @@ check(enum pages_kind kind, uint64_t pages, const char *what)
 		good = work(&p, pages) == 0;
 		apart += p.changes != NULL;
 		gathered += p.changes == NULL;
-		if (good && any(100) == 0)
+		if (good && below(100) == 0)
 			good = pages_write_back(&p, &error) == 0 &&
 			    p.dirty_count == 0 && file_is_model();
-		if (good && p.changes != NULL && any(200) == 0)
+		if (good && p.changes != NULL && below(200) == 0)
 			good = pages_gather(&p, &error) == 0;
-		if (good && p.dirty_count == 0 && any(3) == 0)
+		if (good && p.dirty_count == 0 && below(3) == 0)
 			good = pages_drop(&p, &error) == 0;
 	}
 	tap_ok(good, "%s: pages are the model's", what);
@@ -135,7 +127,7 @@ check_cut_off(void)
 	    pages_map(&p, &store, OFFSET, COUNT, PAGES_PRIVATE, &error) == 0;
 	for (uint64_t page = 512; good && page < 600; page++) {
 		pages_change_line(&p, page, 0)[0] |= 2;
-		pages_touch(&p, page);
+		pages_touch(&p, &page, 1);
 	}
 	good = good && ftruncate(store.fd, OFFSET + 600 * PAGE_BYTES) == 0;
 	tap_ok(good && pages_gather(&p, &error) < 0 && p.changes != NULL,
