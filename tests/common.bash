@@ -7,6 +7,10 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 : "${BUILD:=$ROOT/build}"
 # shellcheck disable=SC2034 # the tests use it
 HELPER=$BUILD/helper
+# Before a command and the variables that tell preload.so what to do: it makes
+# the file `fired` when it does it.
+# shellcheck disable=SC2034
+PRELOADED=(env LD_PRELOAD="$BUILD/preload.so" FIRED=fired)
 
 # Each test works in a folder of its own.
 setup() {

@@ -100,11 +100,20 @@ redis_mark(struct filter *filter, const struct digest *digests, size_t n,
 /* How many nodes have not done what WAIT or WAITAOF waits for. */
 struct waiting {
 	int missing;
-	long long replicas;
+	long long least; /* copies that a node must have made */
 };
 
+/* WAIT says how many replicas; WAITAOF, first, whether the node itself. */
+static long long
+copies_of(const redisReply *reply)
+{
+	if (reply->type == REDIS_REPLY_ARRAY && reply->elements > 0)
+		reply = reply->element[0];
+	return reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0;
+}
+
 static int
-take_replicas(void *context, size_t node, enum redis_outcome outcome,
+take_copies(void *context, size_t node, enum redis_outcome outcome,
     redisReply *const *replies, size_t count, struct error *error)
 {
 	struct waiting *w = context;
@@ -113,7 +122,7 @@ take_replicas(void *context, size_t node, enum redis_outcome outcome,
 	(void)count;
 	(void)error;
 	w->missing += outcome == REDIS_LOST ||
-	    replies[0]->integer < w->replicas;
+	    copies_of(replies[0]) < w->least;
 	return 0;
 }
 
@@ -131,7 +140,7 @@ redis_mark_settle(struct redis *r, struct error *error)
 	snprintf(command, sizeof command, "WAIT %u 1000", r->replicas);
 	do {
 		w.missing = 0;
-		if (redis_call_all(r->server.net, take_replicas, &w,
+		if (redis_call_all(r->server.net, take_copies, &w,
 		    error, command) < 0)
 			return redis_failed(r, error);
 		if (check_connection(r, "--wait", error) < 0)
@@ -162,30 +171,15 @@ redis_mark_write_back(struct filter *filter, int all, struct error *error)
 	return all && !r->failed ? redis_mark_settle(r, error) : 0;
 }
 
-static int
-take_synced(void *context, size_t node, enum redis_outcome outcome,
-    redisReply *const *replies, size_t count, struct error *error)
-{
-	struct waiting *w = context;
-
-	(void)node;
-	(void)count;
-	(void)error;
-	w->missing += outcome == REDIS_LOST ||
-	    replies[0]->type != REDIS_REPLY_ARRAY ||
-	    replies[0]->elements == 0 || replies[0]->element[0]->integer < 1;
-	return 0;
-}
-
 int
 redis_mark_sync(struct filter *filter, struct error *error)
 {
 	struct redis *r = redis_of(filter);
-	struct waiting w = { 0 };
+	struct waiting w = { 0, 1 };
 
 	if (redis_mark_write_back(filter, 1, error) < 0)
 		return -1;
-	if (redis_call_all(r->server.net, take_synced, &w, error,
+	if (redis_call_all(r->server.net, take_copies, &w, error,
 	    "WAITAOF 1 0 " SYNC_MS) < 0)
 		return redis_failed(r, error);
 	if (r->unconfirmed && check_connection(r, "--sync", error) < 0)

@@ -372,8 +372,7 @@ accounted() {
 @test "a name that never leads to the file that was opened ends the wait" {
 	needs_preload
 	bloomdedup create -n 1000 seen
-	moved=(env LD_PRELOAD="$BUILD/preload.so" MOVED=1 FIRED=fired
-		"$BLOOMDEDUP")
+	moved=("${PRELOADED[@]}" MOVED=1 "$BLOOMDEDUP")
 	for limit in 0 0.1; do
 		rm -f fired
 		fails 75 'seen: in use by another run; gave up after' \

@@ -82,10 +82,12 @@ all_came() {
 	cat whole second | cmp in -
 }
 
-@test "a stalled output: SIGTERM ends the run, whole lines are remembered" {
+# stalled_output [COMMAND...]: a run, started by COMMAND, that has filled its pipe
+# and gets SIGTERM.
+stalled_output() {
 	"$HELPER" lines 200000 >in
 	mkfifo pipe
-	"$HELPER" defaults "$BLOOMDEDUP" -f seen in >pipe 2>err 3>&- &
+	"$HELPER" defaults "$@" "$BLOOMDEDUP" -f seen in >pipe 2>err 3>&- &
 	pid=$!
 	exec 8<pipe
 	# it writes until the pipe is full, and then waits
@@ -97,19 +99,12 @@ all_came() {
 	all_came
 }
 
+@test "a stalled output: SIGTERM ends the run, whole lines are remembered" {
+	stalled_output
+}
+
 @test "a stalled output that doesn't wait ends by SIGTERM, too" {
-	"$HELPER" lines 200000 >in
-	mkfifo pipe
-	"$HELPER" defaults "$HELPER" nonblock "$BLOOMDEDUP" -f seen in \
-		>pipe 2>err 3>&- &
-	pid=$!
-	exec 8<pipe
-	until_idle $pid
-	sleep 0.3
-	dies_of TERM
-	cat <&8 >first
-	exec 8<&-
-	all_came
+	stalled_output "$HELPER" nonblock
 }
 
 @test "a second signal kills at once" {

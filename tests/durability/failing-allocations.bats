@@ -15,8 +15,7 @@ try_allocations() {
 			before
 			rm -f fired
 			status=0
-			timeout 60 env LD_PRELOAD="$BUILD/preload.so" \
-				FIRED=fired FAIL_ALLOCATION=$n$on "$@" \
+			timeout 60 "${PRELOADED[@]}" FAIL_ALLOCATION=$n$on "$@" \
 				>stdout 2>err || status=$?
 			[ -e fired ] || break
 			echo "allocation $n$on: exit status $status"

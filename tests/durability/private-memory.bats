@@ -328,8 +328,8 @@ refused() {
 	local bytes=$1
 	shift
 	rm -f fired
-	env LD_PRELOAD="$BUILD/preload.so" REFUSED="$bytes" FIRED=fired \
-		BLOOMDEDUP_PRIVATE=0 "$BLOOMDEDUP" "$@"
+	"${PRELOADED[@]}" REFUSED="$bytes" BLOOMDEDUP_PRIVATE=0 \
+		"$BLOOMDEDUP" "$@"
 }
 
 @test "where it can't be had there is less of it, or the file is mapped" {

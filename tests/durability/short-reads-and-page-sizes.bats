@@ -7,8 +7,7 @@ in_pieces() {
 	local status=0
 	needs_preload
 	rm -f fired
-	LD_PRELOAD=$BUILD/preload.so FIRED=fired SHORT=$every "$@" ||
-		status=$?
+	"${PRELOADED[@]}" SHORT=$every "$@" || status=$?
 	[ -e fired ] || return 1
 	return $status
 }
@@ -63,7 +62,7 @@ in_pieces() {
 
 # with_pages ARGUMENT...: the program, whose memory has pages of $page bytes.
 with_pages() {
-	LD_PRELOAD=$BUILD/preload.so FIRED=fired PAGE=$page "$BLOOMDEDUP" "$@"
+	"${PRELOADED[@]}" PAGE=$page "$BLOOMDEDUP" "$@"
 }
 
 @test "with memory pages of 16 and 64 KiB all is as with 4" {

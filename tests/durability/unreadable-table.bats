@@ -11,7 +11,7 @@ unreadable() {
 	local offset=$1
 	shift
 	rm -f fired
-	env LD_PRELOAD="$BUILD/preload.so" UNREADABLE="$offset" FIRED=fired "$@"
+	"${PRELOADED[@]}" UNREADABLE="$offset" "$@"
 }
 
 # grown: a filter `seen` of several layers, with the lines of `in`.

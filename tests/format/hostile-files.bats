@@ -72,6 +72,19 @@ survives() {
 	[ $refused -eq 0 ] || refusals=$((refusals + 1))
 }
 
+# with_number FILTER NAME NUMBER AT...: a copy of the filter with this number at
+# these places, and checksums that fit.
+with_number() {
+	local filter=$1 name=$2 number=$3 at
+	shift 3
+	cp "$BATS_FILE_TMPDIR/$filter" seen || return 1
+	for at; do
+		"$HELPER" poke seen "$at" "$number" || return 1
+	done
+	"$HELPER" fix-crc seen || return 1
+	survives "$name = $number"
+}
+
 # every_field FILTER: every field, every number.
 every_field() {
 	local field at nbytes number header=$header
@@ -81,21 +94,15 @@ every_field() {
 	for field in $header; do
 		at=${field%:*} nbytes=${field#*:}
 		for number in $numbers; do
-			cp "$BATS_FILE_TMPDIR/$1" seen
-			"$HELPER" poke seen "$at" "${number:0:nbytes * 2}"
-			"$HELPER" fix-crc seen
-			untraced survives "header $at = $number"
+			untraced with_number "$1" "header $at" \
+				"${number:0:nbytes * 2}" "$at"
 		done
 	done
 	for field in $slot; do
 		at=${field%:*} nbytes=${field#*:}
 		for number in $numbers; do
-			cp "$BATS_FILE_TMPDIR/$1" seen
-			number=${number:0:nbytes * 2}
-			"$HELPER" poke seen $((4096 + at)) "$number"
-			"$HELPER" poke seen $((8192 + at)) "$number"
-			"$HELPER" fix-crc seen
-			untraced survives "slots $at = $number"
+			untraced with_number "$1" "slots $at" \
+				"${number:0:nbytes * 2}" $((4096 + at)) $((8192 + at))
 		done
 	done
 	[ $refusals -ge 20 ]
@@ -126,12 +133,9 @@ every_field() {
 			at=$((64 + 64 * layer + ${field%:*}))
 			nbytes=${field#*:}
 			for number in $numbers; do
-				cp "$BATS_FILE_TMPDIR/grown" seen
-				number=${number:0:nbytes * 2}
-				"$HELPER" poke seen $((4096 + at)) "$number"
-				"$HELPER" poke seen $((8192 + at)) "$number"
-				"$HELPER" fix-crc seen
-				untraced survives "layer $layer, slots $at = $number"
+				untraced with_number grown "layer $layer, slots $at" \
+					"${number:0:nbytes * 2}" \
+					$((4096 + at)) $((8192 + at))
 			done
 		done
 	done

@@ -4,15 +4,7 @@ load servers
 
 @test "four clients lose nothing, while the filter grows under them" {
 	start
-	for i in 1 2 3 4; do
-		seq 1 600000 | shuf >in$i
-		"$BLOOMDEDUP" -n 3000 -p 1e-12 -f "$URL/seen" in$i >out$i 2>err$i 3>&- &
-		eval "client$i=\$!"
-	done
-	wait "$client1" && wait "$client2" && wait "$client3" && wait "$client4"
-	sort -nu out? | cmp - <(seq 1 600000)
-	bloomdedup -f "$URL/seen" in1 >out
-	[ ! -s out ]
+	four_clients 600000 3000
 	# No layer has more lines than it is for, and no chunk is without a layer.
 	bloomdedup info "$URL/seen" >info
 	[ "$(grep -c '^  layer' info)" -ge 8 ]

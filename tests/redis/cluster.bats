@@ -30,15 +30,7 @@ load servers
 
 @test "four clients on a cluster, and growth" {
 	start_cluster
-	for i in 1 2 3 4; do
-		seq 1 30000 | shuf >in$i
-		"$BLOOMDEDUP" -n 300 -p 1e-12 -f "$URL/seen" in$i >out$i 2>err$i 3>&- &
-		eval "client$i=\$!"
-	done
-	wait "$client1" && wait "$client2" && wait "$client3" && wait "$client4"
-	sort -nu out? | cmp - <(seq 1 30000)
-	bloomdedup -f "$URL/seen" in1 >out
-	[ ! -s out ]
+	four_clients 30000 300
 }
 
 @test "slots are moved during a run" {

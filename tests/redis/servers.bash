@@ -156,3 +156,21 @@ same_bits() {
 	bloomdedup merge -o same.bloom "$1" >/dev/null || return 1
 	cmp <(tail -c +12289 same.bloom) <(tail -c +12289 "$2")
 }
+
+# four_clients LINES CAPACITY: at once, on one filter that grows under them, each
+# with all of the lines in another order. No line is lost.
+four_clients() {
+	local i clients=()
+	for i in 1 2 3 4; do
+		seq 1 "$1" | shuf >in$i
+		"$BLOOMDEDUP" -n "$2" -p 1e-12 -f "$URL/seen" in$i >out$i \
+			2>err$i 3>&- &
+		clients+=($!)
+	done
+	for i in "${clients[@]}"; do
+		wait "$i" || return 1
+	done
+	sort -nu out? | cmp - <(seq 1 "$1") || return 1
+	bloomdedup -f "$URL/seen" in1 >out || return 1
+	[ ! -s out ]
+}

@@ -16,30 +16,11 @@
 #include "bits/block.h"
 #include "base/error.h"
 #include "bits/loops.h"
+#include "random64.h"
 #include "tap.h"
 
 #define PAGES 3
 #define KEYS 1500 /* leaves some bits unset and others not, also for k = 64 */
-
-static uint64_t state;
-
-/* SplitMix64 (Steele, Lea, Flood 2014) */
-static uint64_t
-random64(void)
-{
-	uint64_t z = state += UINT64_C(0x9E3779B97F4A7C15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-	z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-	return z ^ z >> 31;
-}
-
-static void
-draw(struct digest *digests, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		digests[i] = (struct digest){ random64(), random64() };
-}
 
 /* What block_visit said of one digest. */
 struct visits {
@@ -139,7 +120,7 @@ test_visit(void)
 	for (unsigned t = 1; t <= CACHE_LINES_MAX; t++) {
 		int right = 1;
 
-		state = t;
+		random_state = t;
 		for (unsigned k = t; k <= LINE_LANES * t; k++) {
 			for (unsigned i = 0; i < 500; i++) {
 				struct geometry g = { pages[i % 5], k, t };
@@ -167,7 +148,7 @@ test_spread(void)
 		double worst = 0;
 		unsigned keys = 400000;
 
-		state = 100 + t;
+		random_state = 100 + t;
 		memset(counts, 0, sizeof counts);
 		for (unsigned i = 0; i < keys; i++) {
 			struct visits v = { 0 };
@@ -229,7 +210,7 @@ test_geometry(const struct loops *kernel, struct bench *b, unsigned t,
 	size_t done = 0;
 	int right = 1;
 
-	state = 1000 * t + k;
+	random_state = 1000 * t + k;
 	draw(b->keys, KEYS);
 	draw(b->others, KEYS);
 	memset(b->pages, 0, (PAGES + 2) * PAGE_BYTES);
@@ -320,7 +301,7 @@ test_chain(void)
 	    CHAIN * PAGES * PAGE_BYTES));
 	unsigned rounds = 0;
 
-	state = 17;
+	random_state = 17;
 	for (unsigned i = 0; loops_version(i) != NULL; i++) {
 		int right = 1;
 
@@ -356,7 +337,7 @@ test_page_fill(void)
 	fill = block_page_fill(&array.geometry, array.pages + PAGE_BYTES);
 	tap_ok(fill.bits == 0 && fill.rate <= 0,
 	    "an empty page has no bits and finds nothing");
-	state = 7;
+	random_state = 7;
 	draw(keys, KEYS);
 	block_mark(&array, keys, KEYS);
 	for (uint64_t page = 0; page < PAGES; page++) {
@@ -480,7 +461,7 @@ test_shared(void)
 
 	race.array.pages = memory_or_die(aligned_alloc(PAGE_BYTES,
 	    PAGE_BYTES));
-	state = 77;
+	random_state = 77;
 	for (unsigned i = 0; i < 2; i++) {
 		draw_in_line(&race.array.geometry, race.keys[i], RACE_KEYS);
 		for (unsigned j = 0; j < RACE_KEYS; j++)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "disk/changes.h"
-#include "below.h"
+#include "random64.h"
 #include "tap.h"
 
 #define PAGES 3000

@@ -8,7 +8,7 @@
 
 #include "key/csv.h"
 #include "bits/loops.h"
-#include "below.h"
+#include "random64.h"
 #include "tap.h"
 
 #define BYTES_MAX 64

@@ -11,29 +11,10 @@
 #include "bits/block.h"
 #include "base/error.h"
 #include "bits/geometry.h"
+#include "random64.h"
 #include "tap.h"
 
 #define BATCH 500
-
-static uint64_t state;
-
-/* SplitMix64 (Steele, Lea, Flood 2014) */
-static uint64_t
-random64(void)
-{
-	uint64_t z = state += UINT64_C(0x9E3779B97F4A7C15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-	z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-	return z ^ z >> 31;
-}
-
-static void
-draw(struct digest *digests, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		digests[i] = (struct digest){ random64(), random64() };
-}
 
 static void
 mark_lines(const struct block_array *array, uint64_t lines)
@@ -106,8 +87,8 @@ simulate(const struct experiment *e, uint8_t *pages)
 	double predicted = geometry_rate(&e->geometry, lines);
 	double sum = 0, squares = 0, mean, error, deviation;
 
-	state = e->geometry.pages * 10000 + e->geometry.cache_lines * 100 +
-	    e->geometry.k;
+	random_state = e->geometry.pages * 10000 +
+	    e->geometry.cache_lines * 100 + e->geometry.k;
 	for (unsigned i = 0; i < e->rounds; i++) {
 		double rate;
 
@@ -171,7 +152,7 @@ test_page_fill(uint8_t *pages)
 		unsigned probes = 400000;
 		double rate = 0, found, deviation;
 
-		state = 77 + t;
+		random_state = 77 + t;
 		memset(pages, 0, (size_t)g.pages * PAGE_BYTES);
 		mark_lines(&array, lines_at(&g, 0.01));
 		for (uint64_t i = 0; i < g.pages; i++)
@@ -196,7 +177,7 @@ test_estimate(uint8_t *pages)
 		uint64_t lines = lines_at(&g, 0.01), bits = 0;
 		double estimate;
 
-		state = 177 + t;
+		random_state = 177 + t;
 		memset(pages, 0, (size_t)g.pages * PAGE_BYTES);
 		mark_lines(&array, lines);
 		for (uint64_t i = 0; i < g.pages; i++)

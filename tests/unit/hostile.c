@@ -18,6 +18,7 @@
 
 #include "filter/filter.h"
 #include "bits/sizing.h"
+#include "random64.h"
 #include "tap.h"
 
 #define LINES 300
@@ -45,16 +46,6 @@ notice(const char *text)
 	(void)text;
 }
 
-static uint64_t
-random_word(uint64_t *state)
-{
-	uint64_t x = *state += UINT64_C(0x9E3779B97F4A7C15);
-
-	x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-	x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
-	return x ^ x >> 31;
-}
-
 static int
 open_filter(struct filter **f, int writable, struct error *error)
 {
@@ -75,14 +66,11 @@ make(uint64_t capacity)
 	double rate = sizing_layer_rate(plan.error_rate, 0, 0);
 	struct filter *f;
 	struct error error;
-	uint64_t state = capacity;
 	unsigned layers;
 	struct stat st;
 
-	for (size_t i = 0; i < LINES; i++) {
-		digests[i].low = random_word(&state);
-		digests[i].high = random_word(&state);
-	}
+	random_state = capacity;
+	draw(digests, LINES);
 	if (sizing_layer(&plan.geometry, capacity, rate, rate, 0,
 	    &error) < 0 || filter_create(&f, path, 1, &plan,
 	    &use, &error) < 0 ||

@@ -8,7 +8,7 @@
 
 #include "bits/loops.h"
 #include "key/key.h"
-#include "below.h"
+#include "random64.h"
 #include "tap.h"
 
 #define LINE_MAX_BYTES 48

@@ -13,20 +13,8 @@
 #include "base/error.h"
 #include "bits/hash.h"
 #include "bits/loops.h"
+#include "random64.h"
 #include "tap.h"
-
-static uint64_t state;
-
-/* SplitMix64 (Steele, Lea, Flood 2014) */
-static uint64_t
-random64(void)
-{
-	uint64_t z = state += UINT64_C(0x9E3779B97F4A7C15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-	z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-	return z ^ z >> 31;
-}
 
 /* What is wrong with this split, or NULL. Memory is as long as is promised. */
 static const char *
@@ -245,7 +233,7 @@ test_bits(const struct loops *k, struct geometry g)
 	int marked, all = 1, missing = 1, kept = 1;
 
 	for (size_t i = 0; i < KEYS; i++)
-		digests[i] = (struct digest){ random64(), random64() };
+		digests[i] = random_digest();
 	memset(pages, 0, nbytes);
 	memset(copy, 0, nbytes);
 	k->mark(&array, digests, KEYS);

@@ -11,7 +11,7 @@
 
 #include "disk/mapping.h"
 #include "disk/pages.h"
-#include "below.h"
+#include "random64.h"
 #include "tap.h"
 
 /* Two chunks of 512 pages and a part of a third. */

@@ -10,6 +10,7 @@
 #include "filter/redis_cluster.h"
 #include "filter/redis_group.h"
 #include "filter/redis_layout.h"
+#include "random64.h"
 #include "tap.h"
 
 static char name[] = "seen";
@@ -136,20 +137,6 @@ bit_numbers(void)
 	    redis_bit(3, 2) == 29, "bits count from the high end of a byte");
 }
 
-/* A digest of which only the page matters here. */
-static struct digest
-some_digest(void)
-{
-	static uint64_t state = 1;
-	struct digest d;
-
-	state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-	d.high = state;
-	state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-	d.low = state;
-	return d;
-}
-
 static int
 is_grouped(const struct group *g, const struct geometry *geometry,
     const struct digest *digests, size_t n)
@@ -182,7 +169,7 @@ groups(void)
 
 		for (size_t c = 0; c < 4; c++) {
 			for (size_t i = 0; i < counts[c]; i++)
-				digests[i] = some_digest();
+				digests[i] = random_digest();
 			group_sort(&g, &geometry, digests, counts[c]);
 			right &= is_grouped(&g, &geometry, digests,
 			    counts[c]);
