@@ -163,7 +163,12 @@ completions: $(BUILD)/options
 
 # TESTS='tests/behaviour/stream.bats build/unit/number.test': only these
 TESTS =
-check: tests
+# They are built as they are run: as many at once as there are processors, unless
+# there is another -j.
+at_once = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,\
+	-j$(shell nproc 2>/dev/null || echo 2))
+check:
+	$(MAKE) $(at_once) tests
 	BUILD='$(abspath $(BUILD))' BLOOMDEDUP='$(abspath $(PROGRAM))' \
 		tests/run $(TESTS)
 
