@@ -350,6 +350,10 @@ needs_fault_addresses() {
 needs_preload() {
 	skip_if_sanitized
 	skip_if_emulated "calls of its own"
-	[ -e "$BUILD/preload.so" ] ||
+	rm -f fired
+	"${PRELOADED[@]}" FAIL_ALLOCATION=1 "$BLOOMDEDUP" \
+		</dev/null >/dev/null 2>&1 || true
+	[ -e fired ] ||
 		skip "needs a program that a library can be loaded into"
+	rm fired
 }

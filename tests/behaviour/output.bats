@@ -162,7 +162,7 @@ and can't be synced; write to a file with -o FILE" ]
 	null_device
 	echo a >in
 	status=0
-	strace -qq -o trace -P null -e inject=newfstatat,stat:error=EIO:when=2+ \
+	strace -qq -o trace -P null -e inject=newfstatat,stat,statx:error=EIO:when=2+ \
 		"$BLOOMDEDUP" --atomic -f seen -o null in 2>err || status=$?
 	[ "$status" -eq 3 ]
 	grep -q '^bloomdedup: null: Input/output error$' err

@@ -5,7 +5,6 @@ load kills-and-faults
 # in_pieces COMMAND...: most reads and writes of the command come short.
 in_pieces() {
 	local status=0
-	needs_preload
 	rm -f fired
 	"${PRELOADED[@]}" SHORT=$every "$@" || status=$?
 	[ -e fired ] || return 1
@@ -13,6 +12,7 @@ in_pieces() {
 }
 
 @test "reads and writes that come short, in every kind of run" {
+	needs_preload
 	small_and_large
 	"$HELPER" lines 20000 >many
 	cat many many | gzip -c >many.gz

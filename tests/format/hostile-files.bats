@@ -527,10 +527,10 @@ modes() {
 		count=$((count + 1))
 		# shellcheck disable=SC2086
 		strace -qq -o trace.$count \
-			-e trace=openat,open,creat,dup,dup2,dup3,fcntl,pipe,pipe2,socket,memfd_create \
+			-e trace=openat,open,creat,dup,dup2,dup3,fcntl,fcntl64,pipe,pipe2,socket,memfd_create \
 			"$BLOOMDEDUP" $arguments >out 2>err </dev/null
 		# what comes before is the loader's
-		sed -n '/^fcntl(0, F_GETFD)/,$p' trace.$count >opened.$count
+		sed -n '/^fcntl.*(0, F_GETFD)/,$p' trace.$count >opened.$count
 		grep -q '^open' opened.$count
 		if grep -E '^(open|openat|creat)\(' opened.$count |
 			grep -v O_CLOEXEC; then
