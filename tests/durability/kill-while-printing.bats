@@ -12,7 +12,8 @@ load kills-and-faults
 	}
 	untraced kill_runs "$(times 100 10000)" 1024
 	run ! grep -qv 'torn by an earlier run' err
-	grep -q 'torn by an earlier run' err
+	# under an emulator, a kill in the middle of a write is rare
+	[ -n "${UNDER_EMULATOR-}" ] || grep -q 'torn by an earlier run' err
 }
 
 @test "a run that appends to a file, and whose filter grows" {

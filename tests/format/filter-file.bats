@@ -476,6 +476,7 @@ unharmed() {
 }
 
 @test "a filter that was copied with holes onto a disk without room" {
+	needs_fault_addresses
 	bloomdedup create -n 500000 seen
 	small_disk 200k
 	cp --sparse=always seen disk/seen
@@ -490,6 +491,7 @@ unharmed() {
 }
 
 @test "a filter that is cut short while it is in use: a message, no silent crash" {
+	needs_fault_addresses
 	bloomdedup create -n 500000 seen
 	mkfifo in
 	"$BLOOMDEDUP" -f seen <in >out 2>err 3>&- &
