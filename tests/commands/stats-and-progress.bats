@@ -365,7 +365,10 @@ slowly() {
 	"$HELPER" defaults "$BLOOMDEDUP" in >pipe 2>err &
 	run_id=$!
 	exec 8<pipe
-	until_idle "$run_id" # the pipe is full, and signals are heard
+	until_true grep -q '^SigCgt:.*[2367abef][0-9a-f][0-9a-f]$' \
+		"/proc/$run_id/status"
+	# an emulator catches them before the program does: until the pipe is full
+	until_idle "$run_id"
 	"$HELPER" pieces 1 <&8 >out &
 	copy=$!
 	exec 8<&-

@@ -169,12 +169,9 @@ every_field() {
 			# generation, file bytes, layers, pages, k
 			for field in 8:8 32:8 40:4 72:8 112:4; do
 				at=${field%:*} nbytes=${field#*:}
-				cp "$BATS_FILE_TMPDIR/grown" seen
-				"$HELPER" poke seen $((slot + at)) \
-					"${number:0:nbytes * 2}"
-				"$HELPER" fix-crc seen
 				# cut off by the one, grown by the other
-				untraced survives "slot at $slot, $at = $number"
+				untraced with_number grown "slot at $slot, $at" \
+					"${number:0:nbytes * 2}" $((slot + at))
 				bloomdedup info seen >out 2>err || continue
 				status=0
 				bloomdedup -f seen in >out 2>err || status=$?

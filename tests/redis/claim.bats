@@ -2,10 +2,10 @@
 load ../common
 load servers
 
-# four_clients N [OPTION]...: the same lines 1 to N, in four orders; they come
+# four_claim N [OPTION]...: the same lines 1 to N, in four orders; they come
 # in pieces, so that there are many batches
-four_clients() {
-	local n=$1 i
+four_claim() {
+	local n=$1 i clients=()
 	shift
 	for i in 1 2 3 4; do
 		seq 1 "$n" | shuf >in$i
@@ -16,9 +16,9 @@ four_clients() {
 			sleep 0.1
 			tail -c +50001 in$i
 		} | "$BLOOMDEDUP" --claim -f "$URL/seen" "$@" >out$i 2>err$i 3>&- &
-		eval "client$i=\$!"
+		clients+=($!)
 	done
-	wait "$client1" && wait "$client2" && wait "$client3" && wait "$client4"
+	all_end "${clients[@]}"
 }
 
 # once N: the four printed the lines 1 to N, each once
@@ -28,7 +28,7 @@ once() {
 
 @test "four clients print each line once in sum" {
 	start
-	four_clients 50000 -n 1e6
+	four_claim 50000 -n 1e6
 	once 50000
 	bloomdedup --claim -f "$URL/seen" in1 >out
 	[ ! -s out ]
@@ -38,7 +38,7 @@ once() {
 	start
 	for round in 1 2 3; do
 		cli flushall
-		four_clients 30000 -n "${round}00" -p 1e-12
+		four_claim 30000 -n "${round}00" -p 1e-12
 		once 30000
 		[ "$(bloomdedup info "$URL/seen" | grep -c '^  layer')" -ge 6 ]
 	done
@@ -49,14 +49,14 @@ once() {
 	bloomdedup create -n 500 -p 1e-12 "$URL/seen"
 	seq 100001 200000 | "$BLOOMDEDUP" add -f "$URL/seen" 2>notes 3>&- &
 	other=$!
-	four_clients 30000
+	four_claim 30000
 	wait "$other"
 	once 30000
 }
 
 @test "also on a cluster" {
 	start_cluster
-	four_clients 30000 -n 1000 -p 1e-12
+	four_claim 30000 -n 1000 -p 1e-12
 	once 30000
 }
 

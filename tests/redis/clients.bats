@@ -15,13 +15,13 @@ load servers
 	start
 	for round in 1 2 3 4 5; do
 		cli flushall
+		clients=()
 		for i in 1 2 3 4; do
 			seq "$i"000 "$i"999 | bloomdedup -n 1e6 -f "$URL/seen" \
 				>out$i 2>err$i 3>&- &
-			eval "client$i=\$!"
+			clients+=($!)
 		done
-		wait "$client1" && wait "$client2" && wait "$client3" &&
-			wait "$client4"
+		all_end "${clients[@]}"
 		cat out? | cmp - <(seq 1000 4999)
 		seq 1000 4999 | bloomdedup -f "$URL/seen" >out
 		[ ! -s out ]

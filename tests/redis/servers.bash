@@ -157,6 +157,14 @@ same_bits() {
 	cmp <(tail -c +12289 same.bloom) <(tail -c +12289 "$2")
 }
 
+# all_end PROCESS...: wait for all of them, of which none may fail.
+all_end() {
+	local process
+	for process; do
+		wait "$process" || return 1
+	done
+}
+
 # four_clients LINES CAPACITY: at once, on one filter that grows under them, each
 # with all of the lines in another order. No line is lost.
 four_clients() {
@@ -167,9 +175,7 @@ four_clients() {
 			2>err$i 3>&- &
 		clients+=($!)
 	done
-	for i in "${clients[@]}"; do
-		wait "$i" || return 1
-	done
+	all_end "${clients[@]}" || return 1
 	sort -nu out? | cmp - <(seq 1 "$1") || return 1
 	bloomdedup -f "$URL/seen" in1 >out || return 1
 	[ ! -s out ]

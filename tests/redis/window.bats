@@ -153,12 +153,13 @@ before_turn() {
 
 @test "four claim the same lines through a turn: each is printed once" {
 	start
-	local i round
+	local i round clients
 	for round in '-n 1e6' '-n 2000' '-n 1e6 --on-full=fail'; do
 		cli flushall
 		# shellcheck disable=SC2086
 		bloomdedup create --window=24s $round "$URL/seen"
 		before_turn 6
+		clients=()
 		for i in 1 2 3 4; do
 			seq 20000 | shuf >in$i
 			while read -r -N 2000 part || [ -n "$part" ]; do
@@ -166,10 +167,9 @@ before_turn() {
 				sleep 0.05
 			done <in$i | "$BLOOMDEDUP" --claim -f "$URL/seen" \
 				>out$i 2>err$i 3>&- &
-			eval "client$i=\$!"
+			clients+=($!)
 		done
-		wait "$client1" && wait "$client2" && wait "$client3" &&
-			wait "$client4"
+		all_end "${clients[@]}"
 		sort -n out? | cmp - <(seq 20000)
 		[ "$(changes seen)" -ge 2 ]
 		all_expire
