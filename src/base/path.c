@@ -84,14 +84,13 @@ int
 path_same_place(const char *a, const char *b)
 {
 	char *names[] = { path_follow(a), path_follow(b) };
-	struct stat folders[2];
-	int same = 1;
+	struct stat folders[2] = { { 0 } };
+	int same = names[0] != NULL && names[1] != NULL;
 
-	for (int i = 0; i < 2; i++) {
-		char *folder = names[i] == NULL ? NULL : folder_name(names[i]);
+	for (int i = 0; same && i < 2; i++) {
+		char *folder = folder_name(names[i]);
 
-		if (folder == NULL || stat(folder, &folders[i]) < 0)
-			same = 0;
+		same = stat(folder, &folders[i]) == 0;
 		free(folder);
 	}
 	same = same && path_same_file(&folders[0], &folders[1]) &&

@@ -181,7 +181,7 @@ columns_find(const struct key_recipe *r, const uint8_t *header,
 	columns->count = 0;
 	columns->in_order = 1;
 	for (unsigned i = 0; i < r->column_count; i++) {
-		struct item item;
+		struct item item = { 0 };
 
 		read_item(&list, list_end, &item);
 		if (item.number == 0)

@@ -85,7 +85,8 @@ keep(struct client *c, const uint8_t *rest, size_t nbytes)
 		c->kept = NULL;
 		c->kept_capacity = 0;
 		if (nbytes > 0) {
-			reserve_kept(c, nbytes);
+			c->kept_capacity = nbytes + LOOPS_PADDING;
+			c->kept = memory_or_die(malloc(c->kept_capacity));
 			memcpy(c->kept, rest, nbytes);
 		}
 		free(old);

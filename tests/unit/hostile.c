@@ -64,7 +64,7 @@ make(uint64_t capacity)
 		.growth = GROWTH_GROW, .hash_kind = HASH_XXH3_128 };
 	const struct filter_use use = FILTER_WRITE;
 	double rate = sizing_layer_rate(plan.error_rate, 0, 0);
-	struct filter *f;
+	struct filter *f = NULL;
 	struct error error;
 	unsigned layers;
 	struct stat st;
