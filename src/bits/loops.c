@@ -86,10 +86,10 @@ lowest_bit(uint64_t bits)
  * on it: two starts are always stored, and invalid ones are overwritten.
  */
 static size_t
-split(uint8_t *data, const uint8_t *end, uint8_t terminator, uint8_t **starts,
-    size_t limit)
+split(const uint8_t *data, const uint8_t *end, uint8_t terminator,
+    const uint8_t **starts, size_t limit)
 {
-	uint8_t **next = starts + 1, **last = starts + limit;
+	const uint8_t **next = starts + 1, **last = starts + limit;
 
 	starts[0] = data;
 	for (; end - data >= 64 && last - next >= 64; data += 64) {

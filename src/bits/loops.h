@@ -26,8 +26,8 @@ struct loops {
 	 * where line i begins, starts[result] where the last one ends. At most
 	 * `limit` lines; starts has room for one more.
 	 */
-	size_t (*split)(uint8_t *data, const uint8_t *end, uint8_t terminator,
-	    uint8_t **starts, size_t limit);
+	size_t (*split)(const uint8_t *data, const uint8_t *end,
+	    uint8_t terminator, const uint8_t **starts, size_t limit);
 	/* A bit for each of the 64 bytes at p: is it `byte`? */
 	uint64_t (*equal)(const uint8_t *p, uint8_t byte);
 	/* How many of the bytes [p, p + nbytes) are `byte`. */

@@ -8,9 +8,8 @@
 
 #include "base/signals.h"
 
-/* The unit of mmap(2): at least PAGE_BYTES, on some machines 16 or 64 KiB. */
-static size_t
-system_page(void)
+size_t
+mapping_page_bytes(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
@@ -44,7 +43,7 @@ mapping_of_file(struct file *file, uint64_t offset, uint64_t nbytes,
 
 	if (nbytes > SIZE_MAX / 2)
 		return cannot_map(file->path, nbytes, ENOMEM, error);
-	before = (size_t)(offset % system_page());
+	before = (size_t)(offset % mapping_page_bytes());
 	base = mmap(NULL, (size_t)nbytes + before, protection, MAP_SHARED,
 	    file->fd, (off_t)(offset - before));
 	if (base == MAP_FAILED)
@@ -59,14 +58,13 @@ mapping_of_file(struct file *file, uint64_t offset, uint64_t nbytes,
 void *
 mapping_of_memory(uint64_t nbytes, int sparse, struct error *error)
 {
-	const size_t huge = MAPPING_HUGE_BYTES;
+	const size_t huge = MAPPING_HUGE_BYTES, page = mapping_page_bytes();
 	size_t wanted, head;
 	uint8_t *base;
 
 	if (nbytes > SIZE_MAX / 2)
 		return cannot_map(NULL, nbytes, ENOMEM, error);
-	wanted = ((size_t)nbytes + system_page() - 1) / system_page() *
-	    system_page();
+	wanted = ((size_t)nbytes + page - 1) / page * page;
 	base = mmap(NULL, wanted + huge, PROT_READ | PROT_WRITE,
 	    MAP_PRIVATE | MAP_ANONYMOUS | (sparse ? MAP_NORESERVE : 0), -1, 0);
 	if (base == MAP_FAILED)
@@ -91,7 +89,7 @@ mapping_is_cached(const void *place)
 	uint8_t *page = (uint8_t *)(uintptr_t)place;
 	unsigned char resident = 1;
 
-	mincore(page - (uintptr_t)page % system_page(), 1, &resident);
+	mincore(page - (uintptr_t)page % mapping_page_bytes(), 1, &resident);
 	return resident & 1;
 }
 
@@ -103,6 +101,6 @@ mapping_end(void *base, uint64_t nbytes)
 	if (base == NULL)
 		return;
 	signals_bus_forget(base);
-	before = (uintptr_t)base % system_page();
+	before = (uintptr_t)base % mapping_page_bytes();
 	munmap((uint8_t *)base - before, (size_t)nbytes + before);
 }

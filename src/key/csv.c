@@ -145,11 +145,12 @@ csv_in_quotes(const struct csv_state *state)
  * The end of the records before the first quote. Looks no further than a batch
  * needs, since it is called again for the next one.
  */
-static uint8_t *
-plain_end(const struct csv_format *format, uint8_t *data, const uint8_t *end)
+static const uint8_t *
+plain_end(const struct csv_format *format, const uint8_t *data,
+    const uint8_t *end)
 {
 	size_t nbytes = (size_t)(end - data);
-	uint8_t *stop;
+	const uint8_t *stop;
 
 	nbytes = nbytes < PLAIN_BYTES ? nbytes : PLAIN_BYTES;
 	stop = memchr(data, '"', nbytes);
@@ -160,15 +161,15 @@ plain_end(const struct csv_format *format, uint8_t *data, const uint8_t *end)
 }
 
 size_t
-csv_split(const struct csv_format *format, uint8_t *data, const uint8_t *end,
-    uint8_t **starts, size_t limit)
+csv_split(const struct csv_format *format, const uint8_t *data,
+    const uint8_t *end, const uint8_t **starts, size_t limit)
 {
 	size_t n = 0;
 
 	starts[0] = data;
 	while (data < end && n < limit) {
 		struct csv_state state = { .in = CSV_RECORD_START };
-		uint8_t *plain = plain_end(format, data, end);
+		const uint8_t *plain = plain_end(format, data, end);
 		int whole = 0;
 
 		if (plain > data) {
@@ -179,7 +180,7 @@ csv_split(const struct csv_format *format, uint8_t *data, const uint8_t *end,
 		}
 		/* One record with quotes; a line break in it may be data. */
 		while (!whole) {
-			uint8_t *stop = memchr(data, format->terminator,
+			const uint8_t *stop = memchr(data, format->terminator,
 			    (size_t)(end - data));
 			size_t nbytes = stop == NULL ? (size_t)(end - data) :
 			    (size_t)(stop + 1 - data);

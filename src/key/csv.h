@@ -51,8 +51,8 @@ int csv_in_quotes(const struct csv_state *state);
  * of the file terminates. Up to LOOPS_PADDING bytes after `end` may be read,
  * whatever they are.
  */
-size_t csv_split(const struct csv_format *format, uint8_t *data,
-    const uint8_t *end, uint8_t **starts, size_t limit);
+size_t csv_split(const struct csv_format *format, const uint8_t *data,
+    const uint8_t *end, const uint8_t **starts, size_t limit);
 
 /* Where the first field begins: after the byte order mark, if there is one. */
 const uint8_t *csv_begin(const struct csv_format *format, const uint8_t *data,

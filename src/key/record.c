@@ -61,8 +61,8 @@ record_check_end(const struct record_format *format,
 }
 
 size_t
-record_split(const struct record_format *format, uint8_t *data,
-    const uint8_t *end, uint8_t **starts, size_t limit)
+record_split(const struct record_format *format, const uint8_t *data,
+    const uint8_t *end, const uint8_t **starts, size_t limit)
 {
 	if (format->is_csv)
 		return csv_split(&format->csv, data, end, starts, limit);

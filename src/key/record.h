@@ -52,7 +52,7 @@ int record_check_end(const struct record_format *format,
  * the last one ends, and starts has room for limit + 1. Up to LOOPS_PADDING
  * bytes after `end` may be read, whatever they are.
  */
-size_t record_split(const struct record_format *format, uint8_t *data,
-    const uint8_t *end, uint8_t **starts, size_t limit);
+size_t record_split(const struct record_format *format, const uint8_t *data,
+    const uint8_t *end, const uint8_t **starts, size_t limit);
 
 #endif

@@ -12,8 +12,10 @@
  * that there are never more prefetches at once than the memory can handle.
  */
 #define GROUP_LINES 4
-/* Duplicates are collected, and written this many bytes at a time. */
+/* Lines to write are copied together, up to so many bytes at a time. */
 #define COPY_BYTES (128 * 1024)
+/* A line is copied with so many bytes, if it has no more. */
+#define COPY_STEP 128
 
 struct hand *
 hand_new(struct pipeline *p, const struct record_format *format, size_t limit)
@@ -29,8 +31,7 @@ hand_new(struct pipeline *p, const struct record_format *format, size_t limit)
 	if (key_has_troubles(p->recipe))
 		hand->troubles = memory_or_die(malloc(limit));
 	hand->batch = batch_new(filter_batch_lines(p->filter));
-	if (p->duplicates != NULL)
-		hand->copies = memory_or_die(malloc(COPY_BYTES));
+	hand->copies = memory_or_die(malloc(COPY_BYTES + COPY_STEP));
 	return hand;
 }
 
@@ -51,7 +52,7 @@ hand_free(struct hand *hand)
 static inline void
 take_lines(const struct hand *hand, size_t first, size_t n, struct key *lines)
 {
-	uint8_t *const *starts = hand->starts + first;
+	const uint8_t *const *starts = hand->starts + first;
 
 	for (size_t i = 0; i < n; i++)
 		lines[i] = (struct key){ starts[i],
@@ -100,7 +101,7 @@ hash_lines(struct hand *hand)
 
 /* Prepare up to `limit` lines from data on. */
 static void
-prepare(struct hand *hand, uint8_t *data, size_t limit)
+prepare(struct hand *hand, const uint8_t *data, size_t limit)
 {
 	const uint8_t *end = hand->chunk.data + hand->chunk.nbytes;
 
@@ -115,32 +116,6 @@ hand_prepare(struct hand *hand)
 	hand->scratch.columns = &hand->chunk.columns;
 	prepare(hand, hand->chunk.data + hand->chunk.header_bytes,
 	    hand->limit);
-}
-
-/*
- * Move the lines to print together, over those not to print. Returns how many
- * bytes they are, from hand->lines[0] on.
- */
-static size_t
-compact(struct hand *hand, uint8_t wanted)
-{
-	const struct batch *batch = hand->batch;
-	uint8_t *to = hand->lines[0];
-	size_t i = 0;
-
-	while (i < batch->count) {
-		uint8_t *from;
-
-		while (i < batch->count && batch->seen[i] != wanted)
-			i++;
-		from = hand->lines[i];
-		while (i < batch->count && batch->seen[i] == wanted)
-			i++;
-		if (to != from)
-			memmove(to, from, (size_t)(hand->lines[i] - from));
-		to += hand->lines[i] - from;
-	}
-	return (size_t)(to - hand->lines[0]);
 }
 
 static size_t
@@ -167,40 +142,98 @@ lines_within(const struct hand *hand, size_t nbytes)
 	return lines;
 }
 
-static int
-flush_copies(struct hand *hand, struct error *error)
-{
-	size_t written, nbytes = hand->copied;
+/* Lines being written to an output, copied together so that few writes do. */
+struct writing {
+	struct hand *hand;
+	struct output *output;
+	size_t written;        /* bytes that the system took */
+	struct error *error;
+};
 
-	hand->copied = 0;
-	return output_write(hand->pipeline->duplicates, hand->copies, nbytes,
-	    &written, error);
+static int
+write_bytes(struct writing *w, const uint8_t *data, size_t nbytes)
+{
+	size_t some;
+	int result = output_write(w->output, data, nbytes, &some, w->error);
+
+	w->written += some;
+	return result;
 }
 
-/* Write the seen lines to the duplicates, before the batch is compacted. */
 static int
-write_duplicates(struct hand *hand, struct error *error)
+write_copies(struct writing *w)
 {
-	const struct batch *batch = hand->batch;
+	size_t nbytes = w->hand->copied;
 
-	for (size_t i = 0; i < batch->count; i++) {
-		size_t written, length = line_bytes(hand, i);
+	w->hand->copied = 0;
+	return write_bytes(w, w->hand->copies, nbytes);
+}
 
-		if (!batch->seen[i])
-			continue;
-		if (length > COPY_BYTES - hand->copied &&
-		    flush_copies(hand, error) < 0)
+/*
+ * Write line i of the batch. To copy a fixed number of bytes takes no branch
+ * that depends on the line; what is too much is overwritten.
+ */
+static inline int
+write_line(struct writing *w, size_t i)
+{
+	struct hand *hand = w->hand;
+	const struct chunk *chunk = &hand->chunk;
+	const uint8_t *from = hand->lines[i];
+	size_t nbytes = line_bytes(hand, i);
+	uint8_t *to = hand->copies + hand->copied;
+
+	if (nbytes > COPY_BYTES - hand->copied) {
+		if (write_copies(w) < 0)
 			return -1;
-		if (length > COPY_BYTES) {
-			if (output_write(hand->pipeline->duplicates,
-			    hand->lines[i], length, &written, error) < 0)
-				return -1;
-			continue;
-		}
-		memcpy(hand->copies + hand->copied, hand->lines[i], length);
-		hand->copied += length;
+		if (nbytes > COPY_BYTES)
+			return write_bytes(w, from, nbytes);
+		to = hand->copies;
 	}
-	return flush_copies(hand, error);
+	hand->copied += nbytes;
+	if (nbytes <= COPY_STEP && from + COPY_STEP <= chunk->data +
+	    chunk->nbytes + INPUT_PADDING)
+		memcpy(to, from, COPY_STEP);
+	else
+		memcpy(to, from, nbytes);
+	return 0;
+}
+
+/* Write all lines of the batch, as they lie. */
+static int
+write_all(struct writing *w)
+{
+	const uint8_t *first = w->hand->lines[0];
+
+	return write_bytes(w, first,
+	    (size_t)(w->hand->lines[w->hand->batch->count] - first));
+}
+
+static int
+write_new(struct writing *w)
+{
+	const struct batch *batch = w->hand->batch;
+
+	if (batch->new_count == batch->count)
+		return write_all(w);
+	for (size_t i = 0; i < batch->new_count; i++) {
+		if (write_line(w, batch->new_items[i]) < 0)
+			return -1;
+	}
+	return write_copies(w);
+}
+
+static int
+write_seen(struct writing *w)
+{
+	const struct batch *batch = w->hand->batch;
+
+	if (batch->new_count == 0)
+		return write_all(w);
+	for (size_t i = 0; i < batch->count; i++) {
+		if (batch->seen[i] && write_line(w, i) < 0)
+			return -1;
+	}
+	return write_copies(w);
 }
 
 /*
@@ -212,20 +245,19 @@ static int
 write_lines(struct hand *hand, size_t *fresh, struct error *error)
 {
 	struct pipeline *p = hand->pipeline;
-	size_t nbytes, written;
+	struct writing copy = { hand, p->duplicates, 0, error };
+	struct writing w = { hand, p->output, 0, error };
 
 	*fresh = 0;
 	p->watch(p->context, MOMENT_BEFORE_PRINT);
-	if (p->duplicates != NULL && write_duplicates(hand, error) < 0)
+	if (p->duplicates != NULL && write_seen(&copy) < 0)
 		return -1;
 	*fresh = hand->batch->new_count;
 	if (p->print == PRINT_NOTHING)
 		return 0;
-	nbytes = compact(hand, p->print == PRINT_SEEN);
-	if (output_write(p->output, hand->lines[0], nbytes, &written,
-	    error) == 0)
+	if ((p->print == PRINT_NEW ? write_new(&w) : write_seen(&w)) == 0)
 		return 0;
-	*fresh = p->print == PRINT_NEW ? lines_within(hand, written) : 0;
+	*fresh = p->print == PRINT_NEW ? lines_within(hand, w.written) : 0;
 	return -1;
 }
 

@@ -21,15 +21,15 @@ struct hand {
 	const struct record_format *format; /* of the lines; not owned */
 	struct chunk chunk;
 	size_t limit;           /* room for lines in the arrays below */
-	uint8_t **starts;       /* of prepared lines, and the last one's end */
+	const uint8_t **starts; /* of prepared lines, and the last one's end */
 	struct digest *digests;
 	uint8_t *troubles;      /* of their keys; NULL if there can be none */
 	size_t prepared;
 	struct batch *batch;
-	uint8_t **lines;        /* starts of the batch's lines */
+	const uint8_t **lines;  /* starts of the batch's lines */
 	struct key_scratch scratch;
-	uint8_t *copies;        /* of lines for the duplicates */
-	size_t copied;
+	uint8_t *copies;        /* of lines to write together */
+	size_t copied;          /* bytes */
 };
 
 /* With room for `limit` prepared lines, and a batch of the filter's size. */

@@ -9,23 +9,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/path.h"
 #include "base/pipe.h"
 #include "base/signals.h"
 #include "disk/format.h"
 #include "stream/gunzip.h"
+#include "stream/view.h"
 
-/* This much of each file is read to estimate its number of lines. */
-#define SAMPLE_BYTES GUNZIP_BYTES
-/* More lines than a filter can be planned for; twice as many don't overflow. */
-#define ESTIMATE_MAX ((uint64_t)1 << 62)
 /* A buffer that a long line made larger than this is shrunk again. */
 #define KEEP_BYTES (4 * 1024 * 1024)
+
+_Static_assert(INPUT_PADDING <= VIEW_PADDING, "chunks may be mapped");
 
 struct input {
 	struct input_plan plan;
@@ -41,6 +38,10 @@ struct input {
 
 	uint8_t *rest;      /* the beginning of a line, for the next chunk */
 	size_t rest_bytes, rest_capacity;
+
+	enum { VIEW_UNTRIED, VIEWED, VIEW_OVER } view; /* of the open file */
+	uint64_t viewed;    /* the next chunk's place in it */
+	const uint8_t *viewed_rest; /* the rest, if it is there: no copy */
 
 	struct columns columns; /* of the open file, */
 	int fresh;          /* nothing of which was handed out */
@@ -60,9 +61,45 @@ input_new(const struct input_plan *plan)
 	return in;
 }
 
+/* Keep what follows the last whole line for the next chunk. */
+static void
+keep_rest(struct input *in, const uint8_t *data, size_t nbytes)
+{
+	if (nbytes > in->rest_capacity) {
+		free(in->rest);
+		in->rest_capacity = nbytes + nbytes / 2;
+		in->rest = memory_or_die(malloc(in->rest_capacity));
+	}
+	if (nbytes > 0)
+		memcpy(in->rest, data, nbytes);
+	in->rest_bytes = nbytes;
+}
+
+/* Go on with read(2): it continues after the rest. */
+static void
+leave_view(struct input *in)
+{
+	if (in->viewed_rest == NULL)
+		return;
+	keep_rest(in, in->viewed_rest, in->rest_bytes);
+	in->viewed_rest = NULL;
+	lseek(in->fd, (off_t)(in->viewed + in->rest_bytes), SEEK_SET);
+}
+
+static void
+end_view(struct input *in)
+{
+	if (in->view == VIEWED) {
+		leave_view(in);
+		view_end();
+	}
+	in->view = VIEW_OVER;
+}
+
 static void
 close_file(struct input *in)
 {
+	end_view(in);
 	if (in->gzip)
 		gunzip_end(in->gunzip);
 	in->gzip = 0;
@@ -85,7 +122,7 @@ input_free(struct input *in)
 void
 chunk_free(struct chunk *chunk)
 {
-	free(chunk->data);
+	free(chunk->buffer);
 	*chunk = (struct chunk){ 0 };
 }
 
@@ -117,12 +154,6 @@ report(struct input *in, const char *reason)
 	in->failed = 1;
 }
 
-static const char *
-shown_name(const char *path)
-{
-	return strcmp(path, "-") == 0 ? "standard input" : path;
-}
-
 /* Returns 0 if the file can't be opened, which is reported. */
 static int
 open_next(struct input *in)
@@ -130,11 +161,13 @@ open_next(struct input *in)
 	const char *path = in->plan.paths[in->next++];
 	struct stat st;
 
-	in->name = shown_name(path);
+	in->name = input_name(path);
 	in->begun = 0;
 	in->record = (struct record_state){ 0 };
 	in->named = 0;
 	in->fresh = 1;
+	in->view = VIEW_UNTRIED;
+	in->viewed_rest = NULL;
 	if (strcmp(path, "-") == 0) {
 		in->fd = STDIN_FILENO;
 	} else {
@@ -270,10 +303,11 @@ make_room(struct chunk *chunk, size_t have, size_t nbytes)
 	/* More than wanted, for a long line; don't copy an empty buffer. */
 	chunk->capacity = wanted + wanted / 2;
 	if (have == 0) {
-		free(chunk->data);
-		chunk->data = NULL;
+		free(chunk->buffer);
+		chunk->buffer = NULL;
 	}
-	chunk->data = memory_or_die(realloc(chunk->data, chunk->capacity));
+	chunk->buffer = memory_or_die(realloc(chunk->buffer,
+	    chunk->capacity));
 }
 
 /*
@@ -307,20 +341,6 @@ check_last_line(struct input *in)
 	in->plan.report(in->plan.context, named.text);
 }
 
-/* Keep what follows the last whole line for the next chunk. */
-static void
-keep_rest(struct input *in, const uint8_t *data, size_t nbytes)
-{
-	if (nbytes > in->rest_capacity) {
-		free(in->rest);
-		in->rest_capacity = nbytes + nbytes / 2;
-		in->rest = memory_or_die(malloc(in->rest_capacity));
-	}
-	if (nbytes > 0)
-		memcpy(in->rest, data, nbytes);
-	in->rest_bytes = nbytes;
-}
-
 /*
  * At the end of a file, or after an error, when the rest is not a line. Returns
  * how many bytes to hand out.
@@ -335,8 +355,8 @@ end_file(struct input *in, struct chunk *chunk, size_t have, int failed)
 		return 0;
 	check_last_line(in);
 	/* A CSV record with an open quote may have a terminator already. */
-	if (chunk->data[have - 1] != terminator)
-		chunk->data[have++] = terminator;
+	if (chunk->buffer[have - 1] != terminator)
+		chunk->buffer[have++] = terminator;
 	return have;
 }
 
@@ -348,34 +368,93 @@ static int
 read_header(struct input *in, struct chunk *chunk, size_t nbytes)
 {
 	const struct record_format *format = &in->plan.format;
-	uint8_t *starts[2];
+	const uint8_t *starts[2];
 	struct error error;
 
 	if (!in->named) {
-		record_split(format, chunk->data, chunk->data + nbytes, starts,
-		    1);
+		record_split(format, chunk->buffer, chunk->buffer + nbytes,
+		    starts, 1);
 		chunk->header_bytes = (size_t)(starts[1] - starts[0]);
-		if (columns_find(in->plan.header, chunk->data,
+		if (columns_find(in->plan.header, chunk->buffer,
 		    chunk->header_bytes, &in->columns, &error) < 0) {
 			report(in, error.text);
 			return -1;
 		}
 		in->named = 1;
 	}
-	chunk->columns = in->columns;
 	return 0;
 }
 
-int
-input_next(struct input *in, struct chunk *chunk, size_t wanted)
+/*
+ * View the open file if that can be done, and if it is large enough. Standard
+ * input is read: others may read on where this process is.
+ */
+static void
+begin_view(struct input *in)
+{
+	struct stat st;
+
+	in->view = VIEW_OVER;
+	if (in->fd != STDIN_FILENO && fstat(in->fd, &st) == 0 &&
+	    st.st_size >= VIEW_LEAST_BYTES &&
+	    view_begin(in->fd, in->name) == 0)
+		in->view = VIEWED;
+}
+
+/*
+ * Whole lines of a file in memory. Returns how many bytes to hand out, 0 if
+ * they must be read: a line longer than `wanted`, which so needs no more
+ * memory than any, and the end of the file.
+ */
+static size_t
+view_lines(struct input *in, struct chunk *chunk, size_t wanted)
+{
+	size_t have = in->rest_bytes;
+	const uint8_t *data = NULL;
+	ssize_t end = 0;
+
+	if (in->view == VIEW_UNTRIED && in->plan.one_by_one && in->begun &&
+	    !in->gzip && !in->waits)
+		begin_view(in);
+	if (in->view != VIEWED)
+		return 0;
+	if (in->viewed_rest == NULL)
+		in->viewed = (uint64_t)lseek(in->fd, 0, SEEK_CUR) - have;
+	if (!is_stopped(in))
+		data = view_bytes(in->viewed, have + wanted);
+	if (data == NULL) {
+		end_view(in);
+		return 0;
+	}
+	end = last_line_end(in, data, have, have + wanted);
+	in->position += wanted;
+	in->rest_bytes = end < 0 ? 0 : have + wanted - (size_t)end;
+	in->viewed_rest = data + (end > 0 ? end : 0);
+	if (end <= 0) {
+		leave_view(in);
+		if (end < 0)
+			close_file(in);
+		return 0;
+	}
+	in->viewed += (uint64_t)end;
+	chunk->data = data;
+	return (size_t)end;
+}
+
+/*
+ * Read to the end of a line, or of the file. Returns 0 when there is nothing
+ * more to hand out; else *nbytes are, or none when a pipe was opened.
+ */
+static int
+read_lines(struct input *in, struct chunk *chunk, size_t wanted,
+    size_t *nbytes)
 {
 	size_t have = in->rest_bytes, end = 0;
 
 	make_room(chunk, 0, have + wanted);
 	if (have > 0)
-		memcpy(chunk->data, in->rest, have);
+		memcpy(chunk->buffer, in->rest, have);
 	in->rest_bytes = 0;
-	chunk->header_bytes = 0;
 	while (end == 0) {
 		ssize_t n, last = 0;
 
@@ -387,9 +466,9 @@ input_next(struct input *in, struct chunk *chunk, size_t wanted)
 			continue;
 		}
 		make_room(chunk, have, wanted);
-		n = fill(in, chunk->data + have, wanted);
+		n = fill(in, chunk->buffer + have, wanted);
 		if (n > 0) {
-			last = last_line_end(in, chunk->data, have,
+			last = last_line_end(in, chunk->buffer, have,
 			    have + (size_t)n);
 			have += (size_t)n;
 		} else if (n < 0 && is_stopped(in)) {
@@ -406,8 +485,24 @@ input_next(struct input *in, struct chunk *chunk, size_t wanted)
 			end = have = 0;
 		}
 	}
-	keep_rest(in, chunk->data + end, have - end);
+	keep_rest(in, chunk->buffer + end, have - end);
+	chunk->data = chunk->buffer;
+	*nbytes = end;
+	return 1;
+}
+
+int
+input_next(struct input *in, struct chunk *chunk, size_t wanted)
+{
+	size_t end;
+
+	chunk->header_bytes = 0;
+	end = view_lines(in, chunk, wanted);
+	if (end == 0 && !read_lines(in, chunk, wanted, &end))
+		return 0;
 	chunk->nbytes = end;
+	if (in->plan.header != NULL)
+		chunk->columns = in->columns;
 	chunk->file = in->name;
 	chunk->begins = in->fresh;
 	in->fresh = in->fresh && end == 0;
@@ -428,104 +523,4 @@ uint64_t
 input_position(const struct input *in)
 {
 	return in->position;
-}
-
-uint64_t
-input_total(const struct input_plan *plan)
-{
-	uint64_t total = 0;
-
-	for (size_t i = 0; i < plan->count; i++) {
-		const char *path = plan->paths[i];
-		struct stat st;
-
-		if ((strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &st) :
-		    stat(path, &st)) < 0)
-			continue; /* will be reported, and adds nothing */
-		if (!S_ISREG(st.st_mode))
-			return 0;
-		total += (uint64_t)st.st_size;
-	}
-	return total;
-}
-
-/* Like open_next, but silently, and only for regular files. */
-static int
-peek_open(const char *path, struct stat *st, off_t *position)
-{
-	int fd;
-
-	*position = 0;
-	if (strcmp(path, "-") == 0) {
-		fd = STDIN_FILENO;
-		if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode))
-			return -1;
-		*position = lseek(fd, 0, SEEK_CUR);
-		return *position < 0 ? -1 : fd;
-	}
-	if (stat(path, st) < 0 || !S_ISREG(st->st_mode))
-		return -1;
-	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-}
-
-static uint64_t
-estimate_file(const struct input_plan *plan, const char *path, uint8_t *data)
-{
-	const size_t half = SAMPLE_BYTES;
-	uint8_t *p = data;
-	double ratio = 1, lines = 0;
-	struct stat st;
-	off_t position;
-	ssize_t n;
-	size_t nbytes;
-	int fd = peek_open(path, &st, &position);
-
-	if (fd < 0)
-		return 0;
-	n = pread(fd, data, half, position);
-	if (fd != STDIN_FILENO)
-		close(fd);
-	if (n <= 0)
-		return 0;
-	nbytes = (size_t)n;
-	if (plan->gunzip && gunzip_is_head(data, nbytes)) {
-		size_t packed = nbytes;
-		p = data + half;
-		nbytes = gunzip_sample(data, &packed, p, half);
-		ratio = packed > 0 ? (double)nbytes / (double)packed : 0;
-	}
-	for (size_t i = 0; i < nbytes; i++)
-		lines += p[i] == plan->format.csv.terminator;
-	/* files in /proc have a size of 0 */
-	if (nbytes == 0 || st.st_size <= position)
-		return 0;
-	lines = lines > 0 ? lines : 1;
-	lines *= (double)(st.st_size - position) * ratio / (double)nbytes;
-	return lines < (double)ESTIMATE_MAX ? (uint64_t)lines : ESTIMATE_MAX;
-}
-
-uint64_t
-input_estimate(const struct input_plan *plan)
-{
-	uint8_t *data = memory_or_die(malloc(2 * SAMPLE_BYTES));
-	uint64_t lines = 0;
-
-	for (size_t i = 0; i < plan->count && lines < ESTIMATE_MAX; i++)
-		lines += estimate_file(plan, plan->paths[i], data);
-	free(data);
-	return lines;
-}
-
-const char *
-input_same_file(const struct input_plan *plan, const struct stat *st)
-{
-	for (size_t i = 0; i < plan->count; i++) {
-		const char *path = plan->paths[i];
-		struct stat other;
-
-		if ((strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &other) :
-		    stat(path, &other)) == 0 && path_same_file(&other, st))
-			return shown_name(path);
-	}
-	return NULL;
 }

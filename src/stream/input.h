@@ -10,30 +10,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/stat.h>
 
-#include "base/error.h"
 #include "key/columns.h"
-#include "key/record.h"
+#include "stream/input_plan.h"
 
 struct input;
-
-struct input_plan {
-	char **paths;      /* "-" is standard input; not copied */
-	size_t count;
-	struct record_format format; /* what a line is, and what ends it */
-	/* If not NULL: each file begins with column names, for this recipe. */
-	const struct key_recipe *header;
-	int gunzip;        /* inflate files that begin like gzip */
-	/* Called with what is wrong with a file. */
-	void (*report)(void *context, const char *text);
-	/*
-	 * Called when a wait is interrupted by a signal that doesn't stop the
-	 * run, or by signals_wake: must the input end here? May be NULL.
-	 */
-	int (*interrupted)(void *context);
-	void *context;
-};
 
 /*
  * A part of the input: whole lines, each with its terminator. INPUT_PADDING
@@ -41,8 +22,9 @@ struct input_plan {
  */
 #define INPUT_PADDING 64
 struct chunk {
-	uint8_t *data;     /* may be changed */
+	const uint8_t *data;
 	size_t nbytes;
+	uint8_t *buffer;   /* of the chunk; `data` is there, or in the file */
 	size_t capacity;
 	size_t header_bytes; /* of data: the file's header comes first */
 	struct columns columns; /* of the file */
@@ -74,19 +56,5 @@ int input_failed(const struct input *input);
 /* Bytes handed out so far; bytes read from files so far (gzip's packed). */
 uint64_t input_bytes(const struct input *input);
 uint64_t input_position(const struct input *input);
-
-/* What input_position will be at the end; 0 if unknown (a pipe). */
-uint64_t input_total(const struct input_plan *plan);
-
-/*
- * About how many lines the regular files have: the size of each divided by the
- * mean length of a line at its beginning (for gzip, with the ratio there). 0 if
- * unknown. Does not move standard input's position.
- */
-uint64_t input_estimate(const struct input_plan *plan);
-
-/* The name of the first input that is the file `st`; NULL if none is. */
-const char *input_same_file(const struct input_plan *plan,
-    const struct stat *st);
 
 #endif

@@ -565,8 +565,8 @@ check_split(const struct loops *k, const struct csv_format *csv,
     uint8_t *data, size_t start, size_t from, size_t to, size_t limit)
 {
 	/* as long as the contract says, so that a sanitizer sees its end */
-	uint8_t **starts = malloc((limit + 1) * sizeof *starts);
-	uint8_t *p = data, *end = data + ends[to - 1] - start;
+	const uint8_t **starts = malloc((limit + 1) * sizeof *starts);
+	const uint8_t *p = data, *end = data + ends[to - 1] - start;
 
 	MUST(starts != NULL);
 	while (p < end) {

@@ -112,7 +112,7 @@ static int
 split_agrees(const struct csv_format *format, uint8_t *data, size_t nbytes,
     size_t limit)
 {
-	uint8_t *starts[BYTES_MAX + 2], *p = data;
+	const uint8_t *starts[BYTES_MAX + 2], *p = data;
 	size_t ends[BYTES_MAX + 1], n, seen = 0;
 	int rest;
 

@@ -23,7 +23,7 @@ check_split(const struct loops *k, const uint8_t *lines, size_t nbytes,
 {
 	uint8_t *memory = memory_or_die(
 	    malloc(alignment + nbytes + LOOPS_PADDING));
-	uint8_t **starts = memory_or_die(
+	const uint8_t **starts = memory_or_die(
 	    calloc(limit + 1, sizeof *starts));
 	uint8_t *data = memory + alignment, *from = data;
 	const char *wrong = NULL;

@@ -1,0 +1,51 @@
+/* What a run reads, and what can be said of its files without reading them. */
+#ifndef INPUT_PLAN_H
+#define INPUT_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "key/key.h"
+#include "key/record.h"
+
+struct input_plan {
+	char **paths;      /* "-" is standard input; not copied */
+	size_t count;
+	struct record_format format; /* what a line is, and what ends it */
+	/* If not NULL: each file begins with column names, for this recipe. */
+	const struct key_recipe *header;
+	int gunzip;        /* inflate files that begin like gzip */
+	/* Called with what is wrong with a file. */
+	void (*report)(void *context, const char *text);
+	/*
+	 * Called when a wait is interrupted by a signal that doesn't stop the
+	 * run, or by signals_wake: must the input end here? May be NULL.
+	 */
+	int (*interrupted)(void *context);
+	void *context;
+	/*
+	 * A chunk isn't used any more once the next one is asked for, and there
+	 * is one thread: large files can be mapped.
+	 */
+	int one_by_one;
+};
+
+/* How messages name a path. */
+const char *input_name(const char *path);
+
+/* What input_position will be at the end; 0 if unknown (a pipe). */
+uint64_t input_total(const struct input_plan *plan);
+
+/*
+ * About how many lines the regular files have: the size of each divided by the
+ * mean length of a line at its beginning (for gzip, with the ratio there). 0 if
+ * unknown. Does not move standard input's position.
+ */
+uint64_t input_estimate(const struct input_plan *plan);
+
+/* The name of the first input that is the file `st`; NULL if none is. */
+const char *input_same_file(const struct input_plan *plan,
+    const struct stat *st);
+
+#endif

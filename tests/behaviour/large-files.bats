@@ -1,0 +1,206 @@
+# A file of some megabytes is mapped while nobody has it open for writing, and
+# read like any other file when somebody does.
+load ../common
+
+# All with -p 1e-12: one line in millions that is missing would be a failure.
+
+# Twelve megabytes of lines, of which a third repeats.
+large_file() {
+	{ seq 1 1000000; seq 700000 1300000; } >in
+	seq 1 1300000 >want
+}
+
+# needs_leases: make the large file `in`, which can be mapped.
+needs_leases() {
+	large_file
+	"$HELPER" lends in || skip "the system gives no lease for a file here"
+}
+
+# waits_for_reader ARGUMENT...: start a run whose output, the pipe `pipe`,
+# nobody reads from descriptor 8 yet. It is process $pid, and sleeps.
+waits_for_reader() {
+	rm -f pipe
+	mkfifo pipe
+	"$BLOOMDEDUP" -p 1e-12 "$@" >pipe 2>err 3>&- &
+	pid=$!
+	exec 8<pipe
+	until_idle "$pid"
+}
+
+# reads_on: read the rest of the output to `out`, and expect success.
+reads_on() {
+	cat <&8 >out
+	exec 8<&-
+	wait "$pid"
+	[ ! -s err ]
+}
+
+@test "a large file is mapped: few calls read it" {
+	needs_strace
+	needs_leases
+	strace -f -qq -y -o trace -e trace=read "$BLOOMDEDUP" -p 1e-12 in >out
+	[ "$(grep -c "<$PWD/in>" trace)" -lt 10 ]
+	# others may read standard input, too, where this run has got to
+	{
+		"$BLOOMDEDUP" -p 1e-12 >out
+		wc -c >left
+	} <in
+	cmp want out
+	[ "$(cat left)" -eq 0 ]
+	{
+		"$BLOOMDEDUP" -p 1e-12 >out &
+		"$BLOOMDEDUP" -p 1e-12 >other
+		wait $!
+	} <in
+	[ "$(cat out other | wc -l)" -lt 2000000 ]
+}
+
+@test "the output of a mapped file is that of a pipe, however long its lines" {
+	{
+		seq 1 400000
+		head -c 100000 /dev/zero | tr '\0' a
+		echo
+		head -c 3000000 /dev/zero | tr '\0' b
+		echo
+		seq 300000 500000
+		head -c 700000 /dev/zero | tr '\0' c
+		echo
+		seq 1 300000
+		head -c 5000000 /dev/zero | tr '\0' b
+		printf '\nand an end'
+	} >in
+	awk '!seen[$0]++' in >want
+	for threads in 1 3; do
+		bloomdedup -p 1e-12 -j $threads in >out
+		cmp want out
+		bloomdedup -p 1e-12 -j $threads -d in >out
+		awk 'seen[$0]++' in | cmp - out
+		bloomdedup -p 1e-12 -j $threads --duplicates=again in in >out
+		cmp want out
+		{ awk 'seen[$0]++' in; cat in; echo; } | cmp - again
+		bloomdedup -p 1e-12 -j $threads <in >out
+		cmp want out
+		tail -c +4000000 in >part
+		{
+			head -c 3999999 >/dev/null
+			bloomdedup -p 1e-12 -j $threads
+		} <in >out
+		awk '!seen[$0]++' part | cmp - out
+	done
+}
+
+@test "records of several lines, in a mapped file" {
+	seq 1 300000 | awk '{
+		print $1 % 200000 ",\"a\nb,\"\"" $1 % 3 "\"\"\n\""
+	} END { print "1,\"never closed\nto the end" }' >in
+	cat in | bloomdedup -p 1e-12 --csv -k 1 - >want 2>said || status=$?
+	bloomdedup -p 1e-12 --csv -k 1 in >out 2>err || [ $? -eq "$status" ]
+	cmp want out
+	sed 's/standard input/in/' said | cmp - err
+	# one that is too large, in the middle
+	{
+		seq 1 700000
+		echo '"'
+		seq 1 300000
+	} >in
+	run -3 --separate-stderr bloomdedup -p 1e-12 --csv --max-record=1M in
+	[[ $stderr == *"in: the quote that opens in record 700001"* ]]
+	[ "${#lines[@]}" -eq 700000 ]
+}
+
+@test "whoever appends to the file doesn't wait, and those lines come, too" {
+	needs_leases
+	for threads in 1 4; do
+		large_file
+		waits_for_reader -j $threads in
+		# longer than this Linux waits for the lease
+		timeout 30 sh -c 'echo appended >>in'
+		echo appended >>want
+		reads_on
+		cmp want out
+	done
+}
+
+@test "even if the signal was blocked when the run was started" {
+	needs python3
+	needs_leases
+	program=$BLOOMDEDUP
+	cat >blocked <<-END
+		#!$(command -v python3)
+		import os, signal, sys
+		signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGIO})
+		os.execv("$program", sys.argv)
+	END
+	chmod +x blocked
+	BLOOMDEDUP=$PWD/blocked waits_for_reader in
+	until_true grep -q "$PWD/in" "/proc/$pid/maps"
+	until_idle "$pid"
+	timeout 30 sh -c 'echo appended >>in'
+	echo appended >>want
+	reads_on
+	cmp want out
+}
+
+@test "a file that is cut short meanwhile: its lines until there" {
+	needs_leases
+	for threads in 1 4; do
+		large_file
+		waits_for_reader -j $threads in
+		timeout 30 sh -c ': >in'
+		reads_on
+		# the last line may be torn, and then gets its end
+		size=$(($(wc -c <out) - 1))
+		[ "$size" -gt 100000 ]
+		[ "$size" -lt "$(wc -c <want)" ]
+		cmp -n "$size" want out
+	done
+}
+
+@test "a file that somebody has open for writing is read" {
+	needs_strace
+	needs_leases
+	exec 9>>in
+	strace -f -qq -o trace -e 'trace=fcntl,?fcntl64' \
+		"$BLOOMDEDUP" -p 1e-12 in >out
+	exec 9>&-
+	cmp want out
+	grep -q 'F_SETLEASE, F_RDLCK) *= -1' trace
+}
+
+@test "mapping that fails anywhere: the file is read" {
+	skip_if_emulated "calls of its own"
+	needs_strace
+	needs_leases
+	for fault in 'fcntl,?fcntl64:error=EAGAIN' madvise:error=EFAULT:when=3 \
+		madvise:error=EINVAL \
+		'prlimit64,?ugetrlimit:error=EPERM'; do
+		strace -f -qq -o trace -e inject="$fault" \
+			"$BLOOMDEDUP" -p 1e-12 in >out
+		grep -q INJECTED trace
+		cmp want out
+	done
+	# limited addresses are left to what needs them
+	ulimit -v 1000000
+	"$BLOOMDEDUP" -p 1e-12 in >out
+	cmp want out
+}
+
+@test "a mapped file needs a few megabytes, however large it is" {
+	skip_if_sanitized
+	! is_sanitized || skip "the sanitizer takes more memory"
+	skip_if_emulated "memory of its own"
+	seq 1000000 9000000 >in
+	for threads in 1 4; do
+		rm -f seen
+		bloomdedup create -n 100000 --on-full=warn seen
+		"$HELPER" peak 15625 "$BLOOMDEDUP" -j $threads -f seen in \
+			>/dev/null 2>&1
+	done
+	{
+		seq 1000000
+		head -c 64000000 /dev/zero | tr '\0' x
+		echo
+		seq 1000000
+	} >in
+	"$HELPER" peak $((62500 + 15625)) "$BLOOMDEDUP" -f seen in >/dev/null
+}
