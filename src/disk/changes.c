@@ -142,6 +142,12 @@ changes_add(struct changes *c, uint64_t line, const uint8_t *original)
 }
 
 uint64_t
+changes_count(const struct changes *c)
+{
+	return c->count;
+}
+
+uint64_t
 changes_room(const struct changes *c)
 {
 	return c->limit - c->count;

@@ -37,7 +37,8 @@ uint8_t *changes_find(const struct changes *changes, uint64_t line);
 uint8_t *changes_add(struct changes *changes, uint64_t line,
     const uint8_t *original);
 
-/* How many more lines have room. */
+/* How many lines there are, and how many more have room. */
+uint64_t changes_count(const struct changes *changes);
 uint64_t changes_room(const struct changes *changes);
 
 /* Copy the changed lines of `count` pages from `first` on to those at `to`. */

@@ -10,6 +10,8 @@
 #define LARGE_PAGES ((64 << 20) / PAGE_BYTES)
 /* How many digests are loaded, marked or noted at a time, at most. */
 #define PIECE 1024
+/* This share of the room for changed lines shows whether there is enough. */
+#define FIRST_SHARE 32
 /* How fast private memory is written back; milliseconds to pause before. */
 #define PAGES_A_MILLISECOND 200
 #define LEAST_PAUSE 10
@@ -163,12 +165,9 @@ trim(struct arrays *a, struct error *error)
 	    start_over(a, error);
 }
 
-/*
- * Make room for more changed lines of layer i: in memory for all of it, if
- * there is enough.
- */
+/* Read all of layer i into memory; returns 1 if there is not enough of it. */
 static int
-make_room(struct arrays *a, unsigned i, struct error *error)
+gather(struct arrays *a, unsigned i, struct error *error)
 {
 	uint64_t nbytes = a->blocks[i].geometry.pages * PAGE_BYTES;
 	int result = 1;
@@ -177,7 +176,34 @@ make_room(struct arrays *a, unsigned i, struct error *error)
 	    arrays_private_bytes(a) <= a->private_max - nbytes)
 		result = pages_gather(&a->pages[i], error);
 	find_pages(a, i);
+	return result;
+}
+
+/* Make room for more changed lines of layer i. */
+static int
+make_room(struct arrays *a, unsigned i, struct error *error)
+{
+	int result = gather(a, i, error);
+
 	return result == 1 ? start_over(a, error) : result;
+}
+
+/*
+ * If the digests to come will need more room for changed lines than there is,
+ * don't wait for that: to change all that fits and then to read the layer takes
+ * twice as long as to read it. The first ones tell how many will come.
+ */
+static int
+look_ahead(struct arrays *a, unsigned i, struct error *error)
+{
+	const struct changes *c = a->pages[i].changes;
+	unsigned t = a->blocks[i].geometry.cache_lines;
+
+	if (c == NULL || a->looked_ahead || a->expected < changes_room(c) / t ||
+	    changes_count(c) < changes_room(c) / FIRST_SHARE)
+		return 0;
+	a->looked_ahead = 1;
+	return gather(a, i, error) < 0 ? -1 : 0;
 }
 
 static void
@@ -320,6 +346,7 @@ mark_some(struct arrays *a, unsigned i, const struct digest *digests,
 		block_mark(&a->blocks[i], digests, n);
 	pages_touch(pages, numbers, done);
 	return (done < n && make_room(a, i, error) < 0) ||
+	    look_ahead(a, i, error) < 0 ||
 	    trim(a, error) < 0 ? -1 : (int)done;
 }
 

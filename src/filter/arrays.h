@@ -26,6 +26,8 @@ struct arrays {
 	struct pages pages[FORMAT_LAYERS_MAX];
 	uint64_t private_from; /* bytes from which a layer is private */
 	uint64_t private_max;  /* bytes for all of them together */
+	uint64_t expected;     /* digests to be marked; 0 if unknown */
+	int looked_ahead;      /* they were many, which is acted on once */
 	uint64_t written_back; /* when (clock_now), and what it took */
 	uint64_t write_back_cost;
 };

@@ -38,6 +38,7 @@ struct filter_operations {
 	    size_t n, uint8_t *taken, struct error *error);
 	int (*mark_layer)(struct filter *filter, unsigned layer,
 	    const struct digest *digests, size_t n, struct error *error);
+	void (*expect)(struct filter *filter, uint64_t lines);
 	int (*idle_after)(const struct filter *filter);
 	int (*write_back)(struct filter *filter, int all,
 	    struct error *error);

@@ -119,6 +119,14 @@ filter_mark_layer(struct filter *f, unsigned layer,
 	return f->operations->mark_layer(f, layer, digests, n, error);
 }
 
+void
+filter_expect(struct filter *f, uint64_t lines)
+{
+	f = WITH(f, expect);
+	if (f->operations->expect != NULL)
+		f->operations->expect(f, lines);
+}
+
 int
 filter_idle_after(const struct filter *f)
 {

@@ -135,6 +135,12 @@ int filter_mark_layer(struct filter *filter, unsigned layer,
     const struct digest *digests, size_t n, struct error *error);
 
 /*
+ * About so many more lines will be marked, as far as one can tell; 0 if one
+ * can't. A large filter in a file prepares for them.
+ */
+void filter_expect(struct filter *filter, uint64_t lines);
+
+/*
  * Marks that are only in memory: after how many milliseconds without input they
  * are worth writing (-1: there are none). filter_write_back writes them so that
  * they survive the process: at once if `all`, else only when it is due, which

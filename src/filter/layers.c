@@ -500,6 +500,12 @@ prefetch(const struct filter *filter, const struct digest *digests, size_t n)
 		arrays_prefetch(&f->arrays, digests, n);
 }
 
+static void
+expect(struct filter *filter, uint64_t lines)
+{
+	layers_of(filter)->arrays.expected = lines;
+}
+
 static int
 idle_after(const struct filter *filter)
 {
@@ -530,6 +536,7 @@ static const struct filter_operations operations = {
 	.grow_ahead = layers_grow_ahead,
 	.mark = mark,
 	.mark_layer = mark_layer,
+	.expect = expect,
 	.idle_after = idle_after,
 	.write_back = write_back,
 	.sync = sync_layers,

@@ -30,6 +30,9 @@ struct flow {
 	struct input *input;
 	struct turns *turns;
 	size_t chunk_bytes;
+	const struct input_plan *inputs;
+	int measured;           /* is `total` known? */
+	uint64_t total;         /* input_total */
 	int ended;              /* the input; used inside turns_enter only */
 	atomic_int failed;
 	struct error error;     /* if failed; set in turn */
@@ -88,6 +91,27 @@ take_chunk(struct flow *flow, struct chunk *chunk, uint64_t *number)
 	return more;
 }
 
+/*
+ * In turn: what is left to read has as many new lines as what was read. Only a
+ * filter with private memory needs to know, and to measure many files takes
+ * time.
+ */
+static void
+expect_lines(struct flow *flow)
+{
+	const struct pipeline *p = flow->pipeline;
+
+	if (!p->remember || filter_private_bytes(p->filter) == 0)
+		return;
+	if (!flow->measured)
+		flow->total = input_total(flow->inputs);
+	flow->measured = 1;
+	if (p->position > 0 && p->position < flow->total)
+		filter_expect(p->filter, (uint64_t)((double)p->lines_new *
+		    (double)(flow->total - p->position) /
+		    (double)p->position));
+}
+
 struct worker {
 	struct flow *flow;
 	struct hand *hand;
@@ -108,6 +132,7 @@ work(void *context)
 		flow->pipeline->position = hand->chunk.position;
 		if (!is_over(flow) && hand_finish(hand, &error) < 0)
 			fail(flow, &error);
+		expect_lines(flow);
 		turns_pass(flow->turns);
 	}
 }
@@ -181,7 +206,7 @@ pipeline_run(struct pipeline *p, const struct input_plan *inputs,
     struct error *error)
 {
 	struct flow flow = { .pipeline = p, .turns = turns_new(),
-		.chunk_bytes = chunk_bytes(p) };
+		.chunk_bytes = chunk_bytes(p), .inputs = inputs };
 	size_t limit = filter_batch_lines(p->filter);
 	struct worker workers[PIPELINE_THREADS_MAX];
 	void *contexts[PIPELINE_THREADS_MAX];

@@ -41,6 +41,41 @@ cramped() {
 	done
 }
 
+# before_reading_all COMMAND...: run it on the filter `seen`, of 40 MB: how
+# often is output written before the whole filter is read into memory?
+before_reading_all() {
+	BLOOMDEDUP_PRIVATE=0 strace -f -qq -y -o trace \
+		-e trace=write,pread64 "$@" >out
+	awk '
+		/write\(1</ { writes++ }
+		/pread64\(.*seen>/ && / = [0-9]{8}$/ { print writes; exit }
+	' trace
+}
+
+@test "a file that will change much: the filter is read at once, not late" {
+	needs_strace
+	"$HELPER" lines 200000 >in
+	bloomdedup create -n 1e7 seen
+	early=$(before_reading_all "$BLOOMDEDUP" -f seen in)
+	cmp in out
+	all_known in
+	bloomdedup create --force -n 1e7 seen
+	mkfifo fifo
+	cat in >fifo 3>&- &
+	late=$(before_reading_all "$BLOOMDEDUP" -f seen fifo)
+	cmp in out
+	all_known in
+	echo "writes before: $early of a file, $late of a pipe"
+	[ "$early" -ge 1 ]
+	[ "$early" -lt 10 ]
+	[ "$late" -gt 15 ]
+	# a file with little that is new doesn't need all of it
+	bloomdedup create --force -n 1e7 seen
+	head -n 190000 in | bloomdedup -q -f seen
+	[ -z "$(before_reading_all "$BLOOMDEDUP" -f seen in)" ]
+	tail -n 10000 in | cmp - out
+}
+
 @test "filters that grow" {
 	"$HELPER" lines 30000 >in
 	for run in private cramped; do
