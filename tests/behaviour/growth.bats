@@ -125,7 +125,7 @@ remembers() {
 }
 
 @test "--on-full of one run alone, on a filter that grows" {
-	bloomdedup create -n 1000 seen
+	bloomdedup create -n 1000 -p 1e-9 seen
 	"$HELPER" lines 1500 >in
 	status=0
 	bloomdedup -f seen --on-full=fail in >out 2>err || status=$?
