@@ -14,7 +14,7 @@
 #include "filter/window.h"
 
 /* Digests in a batch: the cache lines they need fit into the L2 cache. */
-#define BATCH_LINES 1024
+#define BATCH_LINES 512
 /* What was held back can be much more than a batch. */
 #define PIECE 1024
 

@@ -19,6 +19,17 @@
 #include "stream/gunzip.h"
 #include "stream/view.h"
 
+/*
+ * What is read goes to multiples of this. If it were 1 to 31 bytes further in a
+ * page than in the page cache, some processors would copy it at a fifth of the
+ * speed (AMD Zen 3, `rep movsb`).
+ */
+#define COPY_ALIGNMENT 64
+/*
+ * More than wanted is read from a pipe, whose writer would be woken for each
+ * page, from gzip, and of a long line.
+ */
+#define READ_BYTES_LEAST (128 * 1024)
 /* A buffer that a long line made larger than this is shrunk again. */
 #define KEEP_BYTES (4 * 1024 * 1024)
 
@@ -346,7 +357,7 @@ check_last_line(struct input *in)
  * how many bytes to hand out.
  */
 static size_t
-end_file(struct input *in, struct chunk *chunk, size_t have, int failed)
+end_file(struct input *in, uint8_t *data, size_t have, int failed)
 {
 	uint8_t terminator = in->plan.format.csv.terminator;
 
@@ -355,8 +366,8 @@ end_file(struct input *in, struct chunk *chunk, size_t have, int failed)
 		return 0;
 	check_last_line(in);
 	/* A CSV record with an open quote may have a terminator already. */
-	if (chunk->buffer[have - 1] != terminator)
-		chunk->buffer[have++] = terminator;
+	if (data[have - 1] != terminator)
+		data[have++] = terminator;
 	return have;
 }
 
@@ -365,18 +376,18 @@ end_file(struct input *in, struct chunk *chunk, size_t have, int failed)
  * and its columns. Returns -1 if a column is missing, which is reported.
  */
 static int
-read_header(struct input *in, struct chunk *chunk, size_t nbytes)
+read_header(struct input *in, struct chunk *chunk, const uint8_t *data,
+    size_t nbytes)
 {
 	const struct record_format *format = &in->plan.format;
 	const uint8_t *starts[2];
 	struct error error;
 
 	if (!in->named) {
-		record_split(format, chunk->buffer, chunk->buffer + nbytes,
-		    starts, 1);
+		record_split(format, data, data + nbytes, starts, 1);
 		chunk->header_bytes = (size_t)(starts[1] - starts[0]);
-		if (columns_find(in->plan.header, chunk->buffer,
-		    chunk->header_bytes, &in->columns, &error) < 0) {
+		if (columns_find(in->plan.header, data, chunk->header_bytes,
+		    &in->columns, &error) < 0) {
 			report(in, error.text);
 			return -1;
 		}
@@ -449,11 +460,14 @@ static int
 read_lines(struct input *in, struct chunk *chunk, size_t wanted,
     size_t *nbytes)
 {
-	size_t have = in->rest_bytes, end = 0;
+	size_t have = in->rest_bytes, end = 0, before;
+	uint8_t *data;
 
-	make_room(chunk, 0, have + wanted);
+	make_room(chunk, 0, COPY_ALIGNMENT + have + wanted);
+	before = -((uintptr_t)chunk->buffer + have) % COPY_ALIGNMENT;
+	data = chunk->buffer + before;
 	if (have > 0)
-		memcpy(chunk->buffer, in->rest, have);
+		memcpy(data, in->rest, have);
 	in->rest_bytes = 0;
 	while (end == 0) {
 		ssize_t n, last = 0;
@@ -465,28 +479,32 @@ read_lines(struct input *in, struct chunk *chunk, size_t wanted,
 				break;
 			continue;
 		}
-		make_room(chunk, have, wanted);
-		n = fill(in, chunk->buffer + have, wanted);
+		if (wanted < READ_BYTES_LEAST && (in->waits || in->gzip ||
+		    have >= wanted))
+			wanted = READ_BYTES_LEAST;
+		make_room(chunk, before + have, wanted);
+		data = chunk->buffer + before;
+		n = fill(in, data + have, wanted);
 		if (n > 0) {
-			last = last_line_end(in, chunk->buffer, have,
+			last = last_line_end(in, data, have,
 			    have + (size_t)n);
 			have += (size_t)n;
 		} else if (n < 0 && is_stopped(in)) {
 			return 0;
 		}
 		if (n <= 0 || last < 0)
-			end = have = end_file(in, chunk, have, n < 0 ||
+			end = have = end_file(in, data, have, n < 0 ||
 			    last < 0);
 		else
 			end = (size_t)last;
 		if (end > 0 && in->plan.header != NULL &&
-		    read_header(in, chunk, end) < 0) {
+		    read_header(in, chunk, data, end) < 0) {
 			close_file(in);
 			end = have = 0;
 		}
 	}
-	keep_rest(in, chunk->buffer + end, have - end);
-	chunk->data = chunk->buffer;
+	keep_rest(in, data + end, have - end);
+	chunk->data = data;
 	*nbytes = end;
 	return 1;
 }

@@ -21,8 +21,12 @@
 
 /* This many are prepared before a turn: what the second level cache holds. */
 #define AHEAD_LINES 8192
-/* This much is read at a time: it fits in the second level cache. */
+/* Much of the input that is a chunk fits in the second level cache. */
 #define CHUNK_BYTES (128 * 1024)
+/* Of a file, chunks are whole pages. */
+#define CHUNK_BYTES_LEAST 4096
+/* One of so many chunks is measured: how long are lines? */
+#define CHUNKS_MEASURED 16
 
 /* What all threads share. */
 struct flow {
@@ -71,6 +75,30 @@ rest(struct flow *flow, struct error *error)
 	    filter_write_back(filter, 1, error);
 }
 
+/*
+ * Almost the lines of a batch, so that few are left over: for more of them, the
+ * filter's cache lines would leave the caches before their turn comes, and a
+ * few can cost a filter as much as a batch. The same with any number of
+ * threads, so that batches are the same. `sample` are lines of the input; NULL
+ * if none are known.
+ */
+static size_t
+chunk_bytes(const struct flow *flow, const struct chunk *sample)
+{
+	size_t batch = filter_batch_lines(flow->pipeline->filter);
+	size_t most = batch > CHUNK_BYTES / 32 ? batch * 32 : CHUNK_BYTES;
+	uint64_t lines = sample == NULL ? 0 : loops()->count(sample->data,
+	    sample->nbytes, flow->inputs->format.csv.terminator);
+	uint64_t bytes;
+
+	if (lines == 0)
+		return most;
+	bytes = sample->nbytes * (uint64_t)(batch - batch / 8) / lines;
+	bytes -= bytes % CHUNK_BYTES_LEAST;
+	return bytes < CHUNK_BYTES_LEAST ? CHUNK_BYTES_LEAST :
+	    bytes > most ? most : (size_t)bytes;
+}
+
 /* Take a chunk and its number; returns 0 at the end. */
 static int
 take_chunk(struct flow *flow, struct chunk *chunk, uint64_t *number)
@@ -87,6 +115,8 @@ take_chunk(struct flow *flow, struct chunk *chunk, uint64_t *number)
 	}
 	if (more)
 		*number = turns_take(flow->turns);
+	if (more && *number % CHUNKS_MEASURED == 0)
+		flow->chunk_bytes = chunk_bytes(flow, chunk);
 	turns_leave(flow->turns);
 	return more;
 }
@@ -187,32 +217,19 @@ open_input(struct flow *flow, const struct input_plan *inputs)
 	return input_new(&plan);
 }
 
-/*
- * The same with any number of threads, so that batches are the same. More if
- * the filter wants many lines at once: then few enough that a chunk seldom has
- * more lines than a batch, since the few left over would cost the filter as
- * much as a batch.
- */
-static size_t
-chunk_bytes(const struct pipeline *p)
-{
-	size_t lines = filter_batch_lines(p->filter);
-
-	return lines > CHUNK_BYTES / 32 ? lines * 32 : CHUNK_BYTES;
-}
-
 int
 pipeline_run(struct pipeline *p, const struct input_plan *inputs,
     struct error *error)
 {
 	struct flow flow = { .pipeline = p, .turns = turns_new(),
-		.chunk_bytes = chunk_bytes(p), .inputs = inputs };
+		.inputs = inputs };
 	size_t limit = filter_batch_lines(p->filter);
 	struct worker workers[PIPELINE_THREADS_MAX];
 	void *contexts[PIPELINE_THREADS_MAX];
 
 	p->began = 1;
 	loops(); /* are chosen before there are threads */
+	flow.chunk_bytes = chunk_bytes(&flow, NULL);
 	flow.input = open_input(&flow, inputs);
 	hear_interrupts(p, p->output);
 	hear_interrupts(p, p->duplicates);

@@ -326,6 +326,38 @@ broken_file() {
 	echo | cmp - out
 }
 
+# reads: size and last digits of the address of each read of standard input
+reads() {
+	sed -n 's/.*read(0, 0x[0-9a-f]*\([0-9a-f][0-9a-f]\), 0x\([0-9a-f]*\)) .*/\2 \1/p' \
+		trace
+}
+
+@test "how much is read at once depends on how long lines are" {
+	needs_strace
+	skip_if_emulated "calls of its own"
+	seq 1000000 1300000 >in
+	strace -f -qq -o trace -e trace=read -e raw=read \
+		"$BLOOMDEDUP" -p 1e-12 <in >out
+	cmp in out
+	# short ones by the page
+	[ "$(reads | grep -c '^1000 ')" -gt 500 ]
+	# to addresses that the system copies to fast
+	reads | grep -v ' [048c]0$' >slow || true
+	cat slow
+	[ ! -s slow ]
+	# all that a pipe has, or its writer would wait more often
+	cat in | strace -f -qq -o trace -e trace=read -e raw=read \
+		"$BLOOMDEDUP" -p 1e-12 >out
+	cmp in out
+	[ "$(reads | cut -d' ' -f1 | sort -u)" = 20000 ]
+	# and so for long lines
+	seq 10000 | awk '{ printf "%01000d\n", $1 }' >in
+	strace -f -qq -o trace -e trace=read -e raw=read \
+		"$BLOOMDEDUP" -p 1e-12 <in >out
+	cmp in out
+	[ "$(reads | cut -d' ' -f1 | sort -u)" = 20000 ]
+}
+
 @test "a large file: the filter is planned for it" {
 	"$HELPER" lines 1500000 >in
 	bloomdedup -f seen -q in
