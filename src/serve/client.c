@@ -85,8 +85,7 @@ keep(struct client *c, const uint8_t *rest, size_t nbytes)
 		c->kept = NULL;
 		c->kept_capacity = 0;
 		if (nbytes > 0) {
-			c->kept_capacity = nbytes + LOOPS_PADDING;
-			c->kept = memory_or_die(malloc(c->kept_capacity));
+			reserve_kept(c, nbytes);
 			memcpy(c->kept, rest, nbytes);
 		}
 		free(old);
