@@ -11,7 +11,7 @@
  * This many lines are hashed before their cache lines are prefetched: few, so
  * that there are never more prefetches at once than the memory can handle.
  */
-#define GROUP_LINES 4
+#define GROUP_LINES 8
 /* Lines to write are copied together, up to so many bytes at a time. */
 #define COPY_BYTES (128 * 1024)
 /* A line is copied with so many bytes, if it has no more. */
