@@ -9,7 +9,8 @@
 
 /*
  * This many lines are hashed before their cache lines are prefetched: few, so
- * that there are never more prefetches at once than the memory can handle.
+ * that there are never more prefetches at once than the memory can handle, but
+ * enough that the calls cost little.
  */
 #define GROUP_LINES 8
 /* Lines to write are copied together, up to so many bytes at a time. */
