@@ -155,6 +155,8 @@ load server
 }
 
 @test "add NAME makes a filter with a window" {
+	# "aspacem assertion failed", as with growth.bats: tests/valgrind
+	[ -z "${UNDER_VALGRIND-}" ] || skip "valgrind 3.19 ends itself here"
 	start_server
 	answers 'STORED; STORED; NOT_STORED' 'add days 0 0 12' '1000|1e-6|4d' \
 		'add lines 0 0 14' '4000|1e-12|4e3' 'add days 0 0 10' '1000|1e-12'
