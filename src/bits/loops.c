@@ -184,6 +184,98 @@ string_stop(const uint8_t *p, const uint8_t *end)
 	return p;
 }
 
+/* --- sets of characters */
+
+#if defined __AVX512BW__
+#define VECTOR_BYTES 64
+#elif defined __AVX2__
+#define VECTOR_BYTES 32
+#elif defined __ARM_NEON && defined __aarch64__
+#define VECTOR_BYTES 16
+#endif
+
+#if defined VECTOR_BYTES
+typedef uint8_t bytes
+    __attribute__((vector_size(VECTOR_BYTES), aligned(1), may_alias));
+
+INLINE bytes
+load_bytes(const uint8_t *p)
+{
+	return *(const bytes *)(const void *)p;
+}
+
+/* table[i] for each byte i of `indices`, which are below 16. */
+INLINE bytes
+look_up(const uint8_t table[16], bytes indices)
+{
+#if defined __AVX512BW__
+	return (bytes)_mm512_shuffle_epi8(_mm512_broadcast_i32x4(
+	    _mm_loadu_si128((const __m128i *)(const void *)table)),
+	    (__m512i)indices);
+#elif defined __AVX2__
+	return (bytes)_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(
+	    _mm_loadu_si128((const __m128i *)(const void *)table)),
+	    (__m256i)indices);
+#else
+	return vqtbl1q_u8(vld1q_u8(table), indices);
+#endif
+}
+
+/* A bit for each byte, which is 0 or 0xff. */
+INLINE uint64_t
+bits_of(bytes v)
+{
+#if defined __AVX512BW__
+	return _mm512_movepi8_mask((__m512i)v);
+#elif defined __AVX2__
+	return (uint32_t)_mm256_movemask_epi8((__m256i)v);
+#else
+	const uint8x16_t weights = { 1, 2, 4, 8, 16, 32, 64, 128,
+		1, 2, 4, 8, 16, 32, 64, 128 };
+	uint8x16_t bits = vandq_u8(v, weights);
+	return vaddv_u8(vget_low_u8(bits)) |
+	    (uint64_t)vaddv_u8(vget_high_u8(bits)) << 8;
+#endif
+}
+
+static const uint8_t *
+skip(const struct characters *set, const uint8_t *p, const uint8_t *end)
+{
+	static const uint8_t bit[16] = { 1, 2, 4, 8, 16, 32, 64, 128 };
+
+	for (; p < end; p += VECTOR_BYTES) {
+		bytes v = load_bytes(p), before = load_bytes(p - 1);
+		bytes found = look_up(set->columns, v & 15) &
+		    look_up(bit, v >> 4);
+		uint64_t stops = bits_of((bytes)((found == 0) &
+		    ((v != '.') | (before == '/'))));
+
+		if (end - p < VECTOR_BYTES)
+			stops &= ((uint64_t)1 << (end - p)) - 1;
+		if (stops != 0)
+			return p + lowest_bit(stops);
+	}
+	return end;
+}
+#else
+static const uint8_t *
+skip(const struct characters *set, const uint8_t *p, const uint8_t *end)
+{
+	const uint8_t *has = set->has;
+
+	for (;;) {
+		while (end - p >= 4 &&
+		    (has[p[0]] & has[p[1]] & has[p[2]] & has[p[3]]))
+			p += 4;
+		while (p < end && has[*p])
+			p++;
+		if (p == end || *p != '.' || p[-1] == '/')
+			return p;
+		p++;
+	}
+}
+#endif
+
 static void
 digest(const struct hash *hash, const struct key *keys, size_t n,
     struct digest *digests)
@@ -468,6 +560,7 @@ const struct loops JOIN(loops_, LOOPS) = {
 	.json = json,
 	.string_end = string_end,
 	.string_stop = string_stop,
+	.skip = skip,
 	.digest = digest,
 	.prefetch = loops_prefetch,
 	.probe = loops_probe,

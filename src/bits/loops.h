@@ -18,6 +18,15 @@
 /* How many bytes past the data split, equal and the like may read. */
 #define LOOPS_PADDING 64
 
+/*
+ * A set of ASCII characters without the dot, as a table and for vectors, which
+ * look up 16 bytes: bit c / 16 of columns[c % 16] says what has[c] says.
+ */
+struct characters {
+	uint8_t has[256]; /* 1 for those in the set */
+	uint8_t columns[16];
+};
+
 struct loops {
 	const char *name; /* of the instruction set, for people */
 
@@ -41,6 +50,12 @@ struct loops {
 	const uint8_t *(*string_end)(const uint8_t *p, const uint8_t *end);
 	/* The same, and control characters, which no string may contain. */
 	const uint8_t *(*string_stop)(const uint8_t *p, const uint8_t *end);
+	/*
+	 * The first byte in [p, end) that isn't in the set, else `end`. A dot
+	 * is in every set, but not after a slash. Reads p[-1].
+	 */
+	const uint8_t *(*skip)(const struct characters *set,
+	    const uint8_t *p, const uint8_t *end);
 	/* hash_key for n keys. */
 	void (*digest)(const struct hash *hash, const struct key *keys,
 	    size_t n, struct digest *digests);

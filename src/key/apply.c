@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "bits/loops.h"
 #include "key/fields.h"
 #include "key/join.h"
 #include "key/json.h"
@@ -90,7 +91,7 @@ join_json(const struct key_recipe *r, const struct key *values,
 	for (unsigned i = 0; i < r->json_count; i++) {
 		/* after all that may be written before it is joined */
 		uint8_t *to = scratch->data + scratch->capacity -
-		    values[i].nbytes;
+		    LOOPS_PADDING - values[i].nbytes;
 		struct key value = json_take(values[i], to);
 
 		if (value.data == NULL)

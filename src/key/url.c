@@ -9,6 +9,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "bits/loops.h"
+
 enum {
 	ALPHA = 1 << 0,
 	DIGIT = 1 << 1,
@@ -514,30 +516,32 @@ is_normal_escape(const uint8_t *p, const uint8_t *end)
 	return !(class[c] & UNRESERVED);
 }
 
-/* Bytes of path and query that are normal in any place. */
-static const uint8_t plain[256] = {
-	['a' ... 'z'] = 1, ['A' ... 'Z'] = 1, ['0' ... '9'] = 1,
-	['-'] = 1, ['_'] = 1, ['~'] = 1, ['!'] = 1, ['$'] = 1, ['&'] = 1,
-	['\''] = 1, ['('] = 1, [')'] = 1, ['*'] = 1, ['+'] = 1, [','] = 1,
-	[';'] = 1, ['='] = 1, [':'] = 1, ['@'] = 1, ['/'] = 1, ['?'] = 1
+/* What is normal in any place of path and query; loops.h has the form. */
+static const struct characters plain = {
+	.has = {
+		['a' ... 'z'] = 1, ['A' ... 'Z'] = 1, ['0' ... '9'] = 1,
+		['-'] = 1, ['_'] = 1, ['~'] = 1, ['!'] = 1, ['$'] = 1,
+		['&'] = 1, ['\''] = 1, ['('] = 1, [')'] = 1, ['*'] = 1,
+		['+'] = 1, [','] = 1, [';'] = 1, ['='] = 1, [':'] = 1,
+		['@'] = 1, ['/'] = 1, ['?'] = 1
+	},
+	.columns = {
+		0xb8, 0xfc, 0xf8, 0xf8, 0xfc, 0xf8, 0xfc, 0xfc,
+		0xfc, 0xfc, 0xfc, 0x5c, 0x54, 0x5c, 0xd0, 0x7c
+	}
 };
 
-/* Bytes of a host that are normal. */
-static const uint8_t host[256] = {
-	['a' ... 'z'] = 1, ['0' ... '9'] = 1,
-	['-'] = 1, ['.'] = 1, ['_'] = 1, ['~'] = 1
+/* What is normal in a host. */
+static const struct characters host = {
+	.has = {
+		['a' ... 'z'] = 1, ['0' ... '9'] = 1,
+		['-'] = 1, ['_'] = 1, ['~'] = 1
+	},
+	.columns = {
+		0x88, 0xc8, 0xc8, 0xc8, 0xc8, 0xc8, 0xc8, 0xc8,
+		0xc8, 0xc8, 0xc0, 0x40, 0x40, 0x44, 0xc0, 0x60
+	}
 };
-
-/* The first byte of [p, end) that isn't in the set; four at a time. */
-static inline const uint8_t *
-skip(const uint8_t *set, const uint8_t *p, const uint8_t *end)
-{
-	while (end - p >= 4 && (set[p[0]] & set[p[1]] & set[p[2]] & set[p[3]]))
-		p += 4;
-	while (p < end && set[*p])
-		p++;
-	return p;
-}
 
 /* After the slash that ends scheme and host, if they are normal; else NULL. */
 static const uint8_t *
@@ -550,7 +554,7 @@ skip_normal_host(const uint8_t *data, const uint8_t *end)
 	p += data[4] == 's';
 	if (memcmp(p - 3, "://", 3) != 0 || *p == '/')
 		return NULL;
-	p = skip(host, p, end);
+	p = loops()->skip(&host, p, end);
 	return p < end && *p == '/' ? p + 1 : NULL;
 }
 
@@ -567,13 +571,10 @@ url_is_normal(const struct url_rules *rules, const uint8_t *data,
 	if (p == NULL || ((rules->ignore[0] != '\0' || rules->sort) &&
 	    memchr(p, '?', (size_t)(end - p)) != NULL))
 		return 0;
-	while ((p = skip(plain, p, end)) < end) {
-		if (*p == '%' && is_normal_escape(p, end))
-			p += 3;
-		else if (*p == '.' && p[-1] != '/')
-			p++;
-		else
+	while ((p = loops()->skip(&plain, p, end)) < end) {
+		if (*p != '%' || !is_normal_escape(p, end))
 			return 0;
+		p += 3;
 	}
 	return 1;
 }

@@ -24,7 +24,8 @@ struct url_rules {
 
 /*
  * Is it certainly a URL in its normal form? It may be one even if this returns
- * 0, as it always does with rules for a URL with a query.
+ * 0, as it always does with rules for a URL with a query. LOOPS_PADDING bytes
+ * after it may be read, whatever they are.
  */
 int url_is_normal(const struct url_rules *rules, const uint8_t *data,
     size_t nbytes);

@@ -4,6 +4,7 @@
  *
  * An input is one byte, which says what is left out and sorted, and an address.
  */
+#include "bits/loops.h"
 #include "fuzz.h"
 #include "key/url.h"
 
@@ -17,13 +18,14 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
 	const struct url_rules rules = {
 		lists[(flags >> 1) % (sizeof lists / sizeof *lists)],
 		(int)(flags & 1) };
-	uint8_t *data = malloc(in.nbytes + 1), *to, *again;
+	uint8_t *data = malloc(in.nbytes + LOOPS_PADDING), *to, *again;
 	size_t n, m;
 
 	/* just as large as they must be, for the address sanitizer */
 	MUST(data != NULL);
 	if (in.nbytes > 0)
 		memcpy(data, in.data, in.nbytes);
+	memset(data + in.nbytes, '/', LOOPS_PADDING);
 	to = malloc(URL_ROOM(in.nbytes));
 	MUST(to != NULL);
 	n = url_normalize(&rules, data, in.nbytes, to);

@@ -84,6 +84,25 @@ same() {
 	fails 2 'add --url' bloomdedup --url-sort
 }
 
+@test "each byte at each place, whether the rest is in its normal form or not" {
+	perl -e 'for my $n (0, 1, 14 .. 17, 30 .. 33, 61 .. 66) {
+		my $long = "a" x $n;
+		for my $c (grep $_ != 10, 1 .. 255) {
+			print "http://b$_\nHTTP://b$_\n" for map sprintf($_, $c),
+			    "$long%cc/d", "/$long%cc", "/$long/%c", "/?$long%cc",
+			    "/$long%%%02x";
+		} }' >in
+	# neither spelling of these is in its normal form
+	sed s/^http/Http/ in | bloomdedup --url 2>err | sed s/^Http/http/ >want
+	grep -q 'not URLs' err
+	[ "$(wc -l <want)" -gt 20000 ]
+	for kernel in avx512 avx2 plain; do
+		BLOOMDEDUP_KERNEL=$kernel bloomdedup --url <in 2>now >out
+		cmp want out
+		cmp err now
+	done
+}
+
 @test "addresses of 100 KB, and of a million parameters" {
 	long=$(head -c 100000 /dev/zero | tr '\0' a)
 	printf 'HTTP://a/%s/../%s\nhttp://a/%s\nhttp://a/%sb\n' \

@@ -152,6 +152,46 @@ test_bytes(const struct loops *k)
 	tap_ok(ends, "%s: where strings end", k->name);
 }
 
+/* Where skip should stop. */
+static const uint8_t *
+skip_model(const struct characters *set, const uint8_t *p, const uint8_t *end)
+{
+	while (p < end && (*p == '.' ? p[-1] != '/' : set->has[*p]))
+		p++;
+	return p;
+}
+
+static void
+test_skip(const struct loops *k)
+{
+	uint8_t memory[1 + 256 + LOOPS_PADDING], *data = memory + 1;
+	size_t wrong = 0, stops = 0;
+
+	for (int round = 0; round < 20000; round++) {
+		struct characters set = { 0 };
+		size_t nbytes = (size_t)(random64() % 257);
+		const uint8_t *found, *end = data + nbytes;
+
+		for (unsigned c = 0; c < 128; c++) {
+			unsigned is_in = c != '.' && random64() % 64 != 0;
+
+			set.has[c] = (uint8_t)is_in;
+			set.columns[c % 16] |= (uint8_t)(is_in << c / 16);
+		}
+		/* letters, with something else here and there */
+		for (size_t i = 0; i < sizeof memory; i++)
+			memory[i] = random64() % 64 != 0 ? 'a' :
+			    random64() % 2 == 0 ? (uint8_t)random64() :
+			    (uint8_t)('.' + random64() % 2);
+		found = k->skip(&set, data, end);
+		wrong += found != skip_model(&set, data, end);
+		stops += found < end;
+	}
+	tap_ok(wrong == 0 && stops > 1000 && stops < 19000,
+	    "%s: what isn't in a set: %zu of %zu stops are wrong", k->name,
+	    wrong, stops);
+}
+
 static void
 test_digest(const struct loops *k, const struct hash *hash)
 {
@@ -282,6 +322,7 @@ main(void)
 		printf("# kernel %s\n", k->name);
 		test_split(k);
 		test_bytes(k);
+		test_skip(k);
 		test_digest(k, &hash);
 		for (unsigned t = 1; t <= CACHE_LINES_MAX; t++) {
 			for (unsigned bits = t; bits <= LINE_LANES * t; bits++)
