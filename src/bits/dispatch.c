@@ -54,22 +54,27 @@ loops_version(unsigned wanted)
 	return NULL;
 }
 
+static __attribute__((noinline)) const struct loops *
+choose(void)
+{
+	const struct loops *version, *chosen = loops_version(0);
+	const char *name = getenv("BLOOMDEDUP_KERNEL");
+
+	for (unsigned i = 0; name != NULL &&
+	    (version = loops_version(i)) != NULL; i++) {
+		if (strcmp(name, version->name) == 0)
+			chosen = version;
+	}
+	return chosen;
+}
+
+/* Called for each key. */
 const struct loops *
 loops(void)
 {
 	static const struct loops *chosen;
-	const struct loops *version;
-	const char *name;
 
-	if (chosen != NULL)
-		return chosen;
-	chosen = loops_version(0);
-	name = getenv("BLOOMDEDUP_KERNEL");
-	if (name == NULL)
-		return chosen;
-	for (unsigned i = 0; (version = loops_version(i)) != NULL; i++) {
-		if (strcmp(name, version->name) == 0)
-			chosen = version;
-	}
+	if (chosen == NULL)
+		chosen = choose();
 	return chosen;
 }
