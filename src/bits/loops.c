@@ -141,6 +141,35 @@ count(const uint8_t *p, size_t nbytes, uint8_t byte)
 	return n;
 }
 
+static struct key
+fields(const uint8_t *p, const uint8_t *end, struct field_marks marks,
+    uint32_t first, uint32_t last)
+{
+	const uint8_t *start = p;
+	uint32_t number = 1;
+
+	if (p < end && *p == marks.quote)
+		return (struct key){ NULL, 0 };
+	for (; p < end; p += 64) {
+		uint64_t bits = equal_bytes(p, marks.separator);
+
+		if (end - p < 64)
+			bits &= ((uint64_t)1 << (end - p)) - 1;
+		for (; bits != 0; bits &= bits - 1) {
+			const uint8_t *next = p + lowest_bit(bits) + 1;
+
+			if (number == last)
+				return (struct key){ start,
+					(size_t)(next - 1 - start) };
+			if (*next == marks.quote)
+				return (struct key){ NULL, 0 };
+			start = number++ < first ? next : start;
+		}
+	}
+	start = number < first ? end : start;
+	return (struct key){ start, (size_t)(end - start) };
+}
+
 static uint64_t
 blanks(const uint8_t *p)
 {
@@ -556,6 +585,7 @@ const struct loops JOIN(loops_, LOOPS) = {
 	.split = split,
 	.equal = equal,
 	.count = count,
+	.fields = fields,
 	.blanks = blanks,
 	.json = json,
 	.string_end = string_end,

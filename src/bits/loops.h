@@ -27,6 +27,11 @@ struct characters {
 	uint8_t columns[16];
 };
 
+struct field_marks {
+	uint8_t separator;
+	int quote; /* -1: a field in quotes is one like others */
+};
+
 struct loops {
 	const char *name; /* of the instruction set, for people */
 
@@ -41,6 +46,13 @@ struct loops {
 	uint64_t (*equal)(const uint8_t *p, uint8_t byte);
 	/* How many of the bytes [p, p + nbytes) are `byte`. */
 	uint64_t (*count)(const uint8_t *p, size_t nbytes, uint8_t byte);
+	/*
+	 * Fields `first` to `last` (from 1) of [p, end), with the separators
+	 * between them: fewer, or none, if there aren't so many. Its data is
+	 * NULL if one of the fields up to there may begin with a quote.
+	 */
+	struct key (*fields)(const uint8_t *p, const uint8_t *end,
+	    struct field_marks marks, uint32_t first, uint32_t last);
 	/* As equal: is it a space, tab, newline? */
 	uint64_t (*blanks)(const uint8_t *p);
 	/* The same for three kinds: quotes, backslashes, all brackets. */

@@ -13,6 +13,9 @@
 #include "key/csv.h"
 #include "key/join.h"
 
+/* Merged into one function, each would save the registers that all need. */
+#define NOINLINE static __attribute__((noinline))
+
 static int
 parse_field(const char **text, uint32_t *field)
 {
@@ -182,7 +185,7 @@ words_next(struct words *w, struct key *field)
 }
 
 /* The chosen fields, split as in awk, joined by a blank: no field has one. */
-static struct key
+NOINLINE struct key
 take_words(const struct key_recipe *r, struct key line,
     struct key_scratch *scratch)
 {
@@ -254,12 +257,29 @@ separators_skip(struct separators *s, uint32_t count)
 	}
 }
 
-/*
- * Fields between single bytes: each range is one piece of the line, with the
- * separators in it. Pieces are joined by a separator; separators at the end are
- * removed, since empty fields there count as none.
- */
+/* Separators at the end are removed, since empty fields there count as none. */
 static struct key
+strip_separators(struct key key, uint8_t separator)
+{
+	while (key.nbytes > 0 && key.data[key.nbytes - 1] == separator)
+		key.nbytes--;
+	return key;
+}
+
+/* One range of fields between single bytes: a piece of the line. */
+NOINLINE struct key
+take_piece(const struct key_recipe *r, struct key line)
+{
+	const struct field_marks marks = { (uint8_t)r->separator, -1 };
+	const struct key_range *range = &r->ranges[0];
+	struct key piece = loops()->fields(line.data, line.data + line.nbytes,
+	    marks, range->first, range->last);
+
+	return strip_separators(piece, marks.separator);
+}
+
+/* Several ranges: a piece each, joined by a separator. */
+NOINLINE struct key
 take_pieces(const struct key_recipe *r, struct key line,
     struct key_scratch *scratch)
 {
@@ -287,10 +307,6 @@ take_pieces(const struct key_recipe *r, struct key line,
 		p = stop == NULL ? NULL : stop + 1;
 		stop = stop == NULL ? end : stop;
 		number = range.last + 1;
-		if (r->range_count == 1) {
-			key = (struct key){ start, (size_t)(stop - start) };
-			break;
-		}
 		if (i > 0)
 			to[key.nbytes++] = separator;
 		memcpy(to + key.nbytes, start, (size_t)(stop - start));
@@ -298,10 +314,8 @@ take_pieces(const struct key_recipe *r, struct key line,
 		if (p == NULL)
 			break;
 	}
-	while (key.nbytes > 0 && key.data[key.nbytes - 1] == separator)
-		key.nbytes--;
-	if (r->range_count > 1)
-		scratch->used += key.nbytes;
+	key = strip_separators(key, separator);
+	scratch->used += key.nbytes;
 	return key;
 }
 
@@ -315,18 +329,36 @@ undouble(struct key field, struct key_scratch *scratch)
 	return scratch_key(scratch);
 }
 
-/*
- * The CSV fields in these ranges. Several are joined as values in quotes, since
- * they can contain the separator.
- */
-static struct key
-take_csv(const struct key_recipe *r, const struct key_range *ranges,
+/* The CSV field `number`. Most have no quotes, nor have those before them. */
+NOINLINE struct key
+take_csv_field(const struct key_recipe *r, uint32_t number, struct key line,
+    struct key_scratch *scratch)
+{
+	const struct csv_format format = { (uint8_t)r->separator, 0 };
+	const struct field_marks marks = { format.separator, '"' };
+	const uint8_t *end = line.data + line.nbytes;
+	const uint8_t *p = csv_begin(&format, line.data, end);
+	struct key field = loops()->fields(p, end, marks, number, number);
+	int quoted = 0;
+
+	if (field.data != NULL)
+		return field;
+	for (; p != NULL && number > 0; number--)
+		field.nbytes = csv_field(&format, p, end, &field.data,
+		    &quoted, &p);
+	if (number > 0)
+		return (struct key){ end, 0 };
+	return quoted ? undouble(field, scratch) : field;
+}
+
+/* Several CSV fields, joined as values in quotes. */
+NOINLINE struct key
+take_csv_list(const struct key_recipe *r, const struct key_range *ranges,
     unsigned count, struct key line, struct key_scratch *scratch)
 {
 	const struct csv_format format = { (uint8_t)r->separator, 0 };
 	const uint8_t *end = line.data + line.nbytes;
 	const uint8_t *p = csv_begin(&format, line.data, end);
-	int single = count == 1 && ranges[0].first == ranges[0].last;
 	struct join join = join_begin(r, format.separator, scratch);
 	unsigned range = 0;
 
@@ -338,8 +370,6 @@ take_csv(const struct key_recipe *r, const struct key_range *ranges,
 		    &quoted, &p);
 		if (number < ranges[range].first)
 			continue;
-		if (single)
-			return quoted ? undouble(field, scratch) : field;
 		join_value(&join, field, quoted);
 		range += number == ranges[range].last;
 	}
@@ -347,7 +377,7 @@ take_csv(const struct key_recipe *r, const struct key_range *ranges,
 }
 
 /* The fields of columns whose order in the file is not that of the list. */
-static struct key
+NOINLINE struct key
 take_columns(const struct key_recipe *r, struct key line,
     struct key_scratch *scratch)
 {
@@ -380,20 +410,29 @@ take_columns(const struct key_recipe *r, struct key line,
 	return scratch_key(scratch);
 }
 
+static struct key
+take_csv(const struct key_recipe *r, const struct key_range *ranges,
+    unsigned count, struct key line, struct key_scratch *scratch)
+{
+	if (count == 1 && ranges[0].first == ranges[0].last)
+		return take_csv_field(r, ranges[0].first, line, scratch);
+	return take_csv_list(r, ranges, count, line, scratch);
+}
+
 struct key
 key_take_fields(const struct key_recipe *r, struct key line,
     struct key_scratch *scratch)
 {
 	const struct columns *columns = scratch->columns;
 
-	if (r->column_count > 0 && columns == NULL)
-		return line;
-	if (r->column_count > 0)
-		return columns->in_order ? take_csv(r, columns->fields,
-		    columns->count, line, scratch) :
-		    take_columns(r, line, scratch);
+	if (r->column_count > 0) {
+		return columns == NULL ? line : columns->in_order ?
+		    take_csv(r, columns->fields, columns->count, line,
+		    scratch) : take_columns(r, line, scratch);
+	}
 	return r->csv ? take_csv(r, r->ranges, r->range_count, line,
 	    scratch) :
 	    r->separator < 0 ? take_words(r, line, scratch) :
+	    r->range_count == 1 ? take_piece(r, line) :
 	    take_pieces(r, line, scratch);
 }

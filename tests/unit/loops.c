@@ -192,6 +192,58 @@ test_skip(const struct loops *k)
 	    wrong, stops);
 }
 
+/* One field after the other. */
+static struct key
+fields_model(const uint8_t *p, const uint8_t *end, struct field_marks marks,
+    uint32_t first, uint32_t last)
+{
+	struct key found = { end, 0 };
+
+	for (uint32_t number = 1; ; number++) {
+		const uint8_t *stop = p;
+
+		if (p < end && *p == marks.quote)
+			return (struct key){ NULL, 0 };
+		while (stop < end && *stop != marks.separator)
+			stop++;
+		if (number == first)
+			found.data = p;
+		if (number >= first)
+			found.nbytes = (size_t)(stop - found.data);
+		if (number == last || stop == end)
+			return found;
+		p = stop + 1;
+	}
+}
+
+static void
+test_fields(const struct loops *k)
+{
+	uint8_t data[256 + LOOPS_PADDING];
+	size_t wrong = 0, some = 0;
+
+	for (int round = 0; round < 50000; round++) {
+		struct field_marks marks = { ',', round % 2 == 0 ? '"' : -1 };
+		uint64_t odds = (uint64_t)1 << random64() % 7;
+		size_t nbytes = (size_t)(random64() % 257);
+		uint32_t first = 1 + (uint32_t)(random64() % 5);
+		uint32_t last = first + (uint32_t)(random64() % 3);
+		struct key found, want;
+
+		last = random64() % 8 == 0 ? UINT32_MAX : last;
+		for (size_t i = 0; i < sizeof data; i++)
+			data[i] = random64() % odds == 0 ? ',' :
+			    random64() % 32 == 0 ? '"' : 'a';
+		data[nbytes] = '\n';
+		found = k->fields(data, data + nbytes, marks, first, last);
+		want = fields_model(data, data + nbytes, marks, first, last);
+		wrong += found.data != want.data || found.nbytes != want.nbytes;
+		some += found.nbytes > 0;
+	}
+	tap_ok(wrong == 0 && some > 10000, "%s: fields: %zu of 50000 are wrong",
+	    k->name, wrong);
+}
+
 static void
 test_digest(const struct loops *k, const struct hash *hash)
 {
@@ -323,6 +375,7 @@ main(void)
 		test_split(k);
 		test_bytes(k);
 		test_skip(k);
+		test_fields(k);
 		test_digest(k, &hash);
 		for (unsigned t = 1; t <= CACHE_LINES_MAX; t++) {
 			for (unsigned bits = t; bits <= LINE_LANES * t; bits++)
