@@ -12,6 +12,7 @@
 
 #include "bits/hash_inline.h"
 #include "bits/layout.h"
+#include "bits/quotes.h"
 
 #if defined __AVX512BW__ || defined __AVX2__ || defined __SSE2__
 #include <immintrin.h>
@@ -128,6 +129,13 @@ equal(const uint8_t *p, uint8_t byte)
 	return equal_bytes(p, byte);
 }
 
+static void
+equal_three(const uint8_t *p, const uint8_t bytes[3], uint64_t bits[3])
+{
+	for (unsigned i = 0; i < 3; i++)
+		bits[i] = equal_bytes(p, bytes[i]);
+}
+
 static uint64_t
 count(const uint8_t *p, size_t nbytes, uint8_t byte)
 {
@@ -167,6 +175,42 @@ fields(const uint8_t *p, const uint8_t *end, struct field_marks marks,
 		}
 	}
 	start = number < first ? end : start;
+	return (struct key){ start, (size_t)(end - start) };
+}
+
+static struct key
+csv_field(const uint8_t *p, const uint8_t *end, uint8_t separator,
+    uint32_t wanted)
+{
+	const uint8_t *start = p;
+	uint32_t number = 1;
+	int in_quotes = 0, begins = 1;
+
+	for (; p < end; p += 64) {
+		uint64_t all = ~(uint64_t)0, stops;
+		struct quotes q;
+
+		if (end - p < 64)
+			all = ((uint64_t)1 << (end - p)) - 1;
+		q.stops = equal_bytes(p, separator) & all;
+		q.quotes = equal_bytes(p, '"') & all;
+		if (!quotes_place(&q, in_quotes, begins))
+			return (struct key){ NULL, 0 };
+		for (stops = q.stops & ~q.inside; stops != 0;
+		    stops &= stops - 1) {
+			const uint8_t *stop = p + lowest_bit(stops);
+
+			if (number++ == wanted)
+				return (struct key){ start,
+					(size_t)(stop - start) };
+			start = stop + 1;
+		}
+		in_quotes = (int)(q.inside >> 63);
+		begins = (int)((q.quotes | q.stops) >> 63);
+	}
+	if (in_quotes)
+		return (struct key){ NULL, 0 };
+	start = number < wanted ? end : start;
 	return (struct key){ start, (size_t)(end - start) };
 }
 
@@ -584,8 +628,10 @@ const struct loops JOIN(loops_, LOOPS) = {
 #endif
 	.split = split,
 	.equal = equal,
+	.equal_three = equal_three,
 	.count = count,
 	.fields = fields,
+	.csv_field = csv_field,
 	.blanks = blanks,
 	.json = json,
 	.string_end = string_end,

@@ -44,6 +44,9 @@ struct loops {
 	    uint8_t terminator, const uint8_t **starts, size_t limit);
 	/* A bit for each of the 64 bytes at p: is it `byte`? */
 	uint64_t (*equal)(const uint8_t *p, uint8_t byte);
+	/* The same for three bytes. */
+	void (*equal_three)(const uint8_t *p, const uint8_t bytes[3],
+	    uint64_t bits[3]);
 	/* How many of the bytes [p, p + nbytes) are `byte`. */
 	uint64_t (*count)(const uint8_t *p, size_t nbytes, uint8_t byte);
 	/*
@@ -53,6 +56,13 @@ struct loops {
 	 */
 	struct key (*fields)(const uint8_t *p, const uint8_t *end,
 	    struct field_marks marks, uint32_t first, uint32_t last);
+	/*
+	 * The CSV field `wanted` (from 1) of [p, end), with the quotes around
+	 * it; empty if there is none. Its data is NULL if quotes.h can't tell,
+	 * or if a quote isn't closed.
+	 */
+	struct key (*csv_field)(const uint8_t *p, const uint8_t *end,
+	    uint8_t separator, uint32_t wanted);
 	/* As equal: is it a space, tab, newline? */
 	uint64_t (*blanks)(const uint8_t *p);
 	/* The same for three kinds: quotes, backslashes, all brackets. */

@@ -1,17 +1,17 @@
 /*
- * Most CSV has few quotes: data without quotes is searched with memchr, and
- * bytes are looked at one by one only from a quote on. libcsv works byte by
- * byte, with a call for each field, and doesn't tell where a record's bytes
- * are.
+ * Data without quotes is searched with memchr; from a quote on, 64 bytes are
+ * looked at together. libcsv works byte by byte, with a call for each field,
+ * and doesn't tell where a record's bytes are.
  */
 #include "key/csv.h"
 
 #include <string.h>
 
 #include "bits/loops.h"
+#include "bits/quotes.h"
 
 /* About as much as a batch of lines. */
-#define PLAIN_BYTES (64 * 1024)
+#define BATCH_BYTES (64 * 1024)
 
 /* UTF-8's byte order mark */
 static const uint8_t MARK[] = { 0xef, 0xbb, 0xbf };
@@ -22,8 +22,8 @@ ends_field(const struct csv_format *format, uint8_t byte)
 	return byte == format->terminator || byte == format->separator;
 }
 
-/* One step of the scan; returns 1 if `byte` ends a record. */
-static int
+/* One step of the scan. */
+static void
 step(const struct csv_format *format, struct csv_state *state, uint8_t byte)
 {
 	int first = state->in == CSV_RECORD_START;
@@ -38,7 +38,6 @@ step(const struct csv_format *format, struct csv_state *state, uint8_t byte)
 	} else if (ends_field(format, byte)) {
 		state->in = byte == format->terminator ? CSV_RECORD_START :
 		    CSV_FIELD_START;
-		return byte == format->terminator;
 	} else if (first && byte == MARK[0]) {
 		state->in = CSV_MARK_1;
 	} else if (state->in == CSV_MARK_1 && byte == MARK[1]) {
@@ -48,7 +47,6 @@ step(const struct csv_format *format, struct csv_state *state, uint8_t byte)
 	} else {
 		state->in = CSV_PLAIN;
 	}
-	return 0;
 }
 
 /* The end of the last record in data that has no quote in it; 0 if none. */
@@ -70,68 +68,140 @@ plain_scan(const struct csv_format *format, struct csv_state *state,
 	return end;
 }
 
-/* Numbers that only a message needs; not counted if NULL. */
-struct counts {
-	size_t quote;          /* where the last field in quotes begins */
-	uint64_t quoted_lines; /* terminators in quotes, before it */
-	uint64_t all_quoted;   /* and in all */
+/* Up to 64 bytes; bit i of each word is about byte i. */
+struct word {
+	struct quotes quotes;
+	uint64_t separators, terminators;
+	unsigned nbytes;
 };
 
-static inline size_t
-scan(const struct csv_format *format, struct csv_state *state,
-    const uint8_t *data, size_t nbytes, struct counts *counts)
+/* Take the bytes one by one. */
+static void
+step_word(const struct csv_format *format, struct csv_state *state,
+    const uint8_t *p, struct word *w)
 {
-	size_t i = 0, last = 0;
-
-	while (i < nbytes) {
-		int quoted = state->in == CSV_QUOTED;
-
-		if (state->in != CSV_QUOTE_IN_QUOTED) {
-			const uint8_t *quote = memchr(data + i, '"',
-			    nbytes - i);
-			size_t stop = quote == NULL ? nbytes :
-			    (size_t)(quote - data);
-			size_t end = quoted ? 0 : plain_scan(format, state,
-			    data + i, stop - i);
-
-			if (end > 0)
-				last = i + end;
-			if (quoted && counts != NULL)
-				counts->all_quoted += loops()->count(data + i,
-				    stop - i, format->terminator);
-			i = stop;
-		}
-		if (i < nbytes) {
-			int doubled = state->in == CSV_QUOTE_IN_QUOTED;
-
-			if (step(format, state, data[i]))
-				last = i + 1;
-			if (counts != NULL && state->in == CSV_QUOTED &&
-			    !doubled) {
-				counts->quote = i;
-				counts->quoted_lines = counts->all_quoted;
-			}
-			i++;
-		}
+	w->quotes.inside = 0;
+	for (unsigned i = 0; i < w->nbytes; i++) {
+		step(format, state, p[i]);
+		w->quotes.inside |= (uint64_t)(state->in == CSV_QUOTED) << i;
 	}
-	return last;
+}
+
+/* The state after a word that isn't taken byte by byte; -1 if it must be. */
+static inline int
+state_after(const struct word *w, uint8_t last_byte)
+{
+	unsigned last = w->nbytes - 1;
+
+	if (w->quotes.inside >> last & 1)
+		return CSV_QUOTED;
+	if (last_byte >= 0x80 && memchr(MARK, last_byte, sizeof MARK) != NULL)
+		return -1;
+	return w->quotes.quotes >> last & 1 ? CSV_QUOTE_IN_QUOTED :
+	    w->terminators >> last & 1 ? CSV_RECORD_START :
+	    w->separators >> last & 1 ? CSV_FIELD_START : CSV_PLAIN;
+}
+
+/*
+ * Look at the next bytes of [p, end), of which there are some. Few words have a
+ * quote that tells nothing, or a byte order mark.
+ */
+static inline __attribute__((always_inline)) void
+scan_word(const struct csv_format *format, struct csv_state *state,
+    const uint8_t *p, const uint8_t *end, struct word *w)
+{
+	const unsigned begins = 1 << CSV_RECORD_START | 1 << CSV_FIELD_START |
+	    1 << CSV_QUOTE_IN_QUOTED;
+	const uint8_t bytes[3] = { '"', format->separator, format->terminator };
+	uint64_t bits[3], all = ~(uint64_t)0;
+	int placed, after;
+
+	loops()->equal_three(p, bytes, bits);
+	w->nbytes = 64;
+	if (end - p < 64) {
+		w->nbytes = (unsigned)(end - p);
+		all >>= 64 - w->nbytes;
+	}
+	w->separators = bits[1] & all;
+	w->terminators = bits[2] & all;
+	w->quotes = (struct quotes){ .quotes = bits[0] & all,
+		.stops = w->separators | w->terminators };
+	placed = quotes_place(&w->quotes, state->in == CSV_QUOTED,
+	    (int)(begins >> state->in & 1));
+	after = state_after(w, p[w->nbytes - 1]);
+	if (!placed || after < 0)
+		step_word(format, state, p, w);
+	else
+		state->in = (unsigned)after;
+}
+
+/* The terminators that end records. */
+static inline uint64_t
+record_ends(const struct word *w)
+{
+	return w->terminators & ~w->quotes.inside;
+}
+
+/* The first quote, and what stands before it is scanned. */
+static size_t
+scan_plain(const struct csv_format *format, struct csv_state *state,
+    const uint8_t *data, size_t nbytes, size_t *last)
+{
+	const uint8_t *quote = memchr(data, '"', nbytes);
+	size_t stop = quote == NULL ? nbytes : (size_t)(quote - data);
+
+	*last = plain_scan(format, state, data, stop);
+	return stop;
+}
+
+static unsigned
+bit_count(uint64_t bits)
+{
+	return (unsigned)__builtin_popcountll(bits);
 }
 
 size_t
 csv_scan(const struct csv_format *format, struct csv_state *state,
     const uint8_t *data, size_t nbytes)
 {
-	struct counts counts = { .quote = SIZE_MAX };
-	size_t last = scan(format, state, data, nbytes, &counts);
+	uint64_t quoted_lines = 0, lines_before = 0;
+	size_t last = 0, quote = SIZE_MAX, i = 0;
 
-	if (state->in >= CSV_QUOTED && counts.quote != SIZE_MAX) {
+	if (state->in < CSV_QUOTED)
+		i = scan_plain(format, state, data, nbytes, &last);
+	for (; i < nbytes; i += 64) {
+		int doubles = state->in == CSV_QUOTE_IN_QUOTED;
+		uint64_t ends, opened, quoted;
+		struct word w;
+
+		scan_word(format, state, data + i, data + nbytes, &w);
+		ends = record_ends(&w);
+		quoted = w.terminators & w.quotes.inside;
+		/* quotes that open a field: no other stands before them */
+		opened = w.quotes.quotes & w.quotes.inside &
+		    ~(w.quotes.quotes << 1 | (unsigned)doubles);
+		if (ends != 0)
+			last = i + 64 - (unsigned)__builtin_clzll(ends);
+		if (opened != 0) {
+			unsigned at = 63 - (unsigned)__builtin_clzll(opened);
+
+			quote = i + at;
+			lines_before = quoted_lines;
+			if (quoted != 0)
+				lines_before += bit_count(quoted &
+				    (((uint64_t)1 << at) - 1));
+		}
+		if (quoted != 0)
+			quoted_lines += bit_count(quoted);
+	}
+	if (state->in >= CSV_QUOTED && quote != SIZE_MAX) {
 		state->quote_line = state->lines + 1 + loops()->count(data,
-		    counts.quote, format->terminator);
+		    quote, format->terminator);
 		state->quote_record = state->quote_line -
-		    state->quoted_lines - counts.quoted_lines;
+		    state->quoted_lines - lines_before;
 	}
 	state->lines += loops()->count(data, nbytes, format->terminator);
-	state->quoted_lines += counts.all_quoted;
+	state->quoted_lines += quoted_lines;
 	return last;
 }
 
@@ -152,12 +222,39 @@ plain_end(const struct csv_format *format, const uint8_t *data,
 	size_t nbytes = (size_t)(end - data);
 	const uint8_t *stop;
 
-	nbytes = nbytes < PLAIN_BYTES ? nbytes : PLAIN_BYTES;
+	nbytes = nbytes < BATCH_BYTES ? nbytes : BATCH_BYTES;
 	stop = memchr(data, '"', nbytes);
 	stop = stop == NULL ? data + nbytes : stop;
 	while (stop > data && stop[-1] != format->terminator)
 		stop--;
 	return stop;
+}
+
+/*
+ * Split data with quotes, a batch of it or one record that is larger. There are
+ * n records before it; returns how many with those of it.
+ */
+static size_t
+split_words(const struct csv_format *format, const uint8_t *data,
+    const uint8_t *end, const uint8_t **starts, size_t n, size_t limit)
+{
+	struct csv_state state = { .in = CSV_RECORD_START };
+	const uint8_t *p = data;
+	size_t before = n;
+
+	for (; p < end && n < limit && ((size_t)(p - data) < BATCH_BYTES ||
+	    n == before); p += 64) {
+		uint64_t ends;
+		struct word w;
+
+		scan_word(format, &state, p, end, &w);
+		for (ends = record_ends(&w); ends != 0 && n < limit;
+		    ends &= ends - 1)
+			starts[++n] = p + __builtin_ctzll(ends) + 1;
+	}
+	if (p >= end && n < limit && starts[n] < end)
+		starts[++n] = end;
+	return n;
 }
 
 size_t
@@ -167,29 +264,15 @@ csv_split(const struct csv_format *format, const uint8_t *data,
 	size_t n = 0;
 
 	starts[0] = data;
-	while (data < end && n < limit) {
-		struct csv_state state = { .in = CSV_RECORD_START };
-		const uint8_t *plain = plain_end(format, data, end);
-		int whole = 0;
+	while (starts[n] < end && n < limit) {
+		const uint8_t *plain = plain_end(format, starts[n], end);
 
-		if (plain > data) {
-			n += loops()->split(data, plain, format->terminator,
-			    starts + n, limit - n);
-			data = starts[n];
-			continue;
-		}
-		/* One record with quotes; a line break in it may be data. */
-		while (!whole) {
-			const uint8_t *stop = memchr(data, format->terminator,
-			    (size_t)(end - data));
-			size_t nbytes = stop == NULL ? (size_t)(end - data) :
-			    (size_t)(stop + 1 - data);
-
-			whole = scan(format, &state, data, nbytes, NULL) ==
-			    nbytes || data + nbytes == end;
-			data += nbytes;
-		}
-		starts[++n] = data;
+		if (plain > starts[n])
+			n += loops()->split(starts[n], plain,
+			    format->terminator, starts + n, limit - n);
+		else
+			n = split_words(format, starts[n], end, starts, n,
+			    limit);
 	}
 	return n;
 }

@@ -329,7 +329,21 @@ undouble(struct key field, struct key_scratch *scratch)
 	return scratch_key(scratch);
 }
 
-/* The CSV field `number`. Most have no quotes, nor have those before them. */
+/*
+ * The content of a field whose quotes all open it, close it or are doubled. If
+ * it begins with one but doesn't end so, it is taken as it is: csv_field.
+ */
+static inline struct key
+unquote(struct key field, struct key_scratch *scratch)
+{
+	if (field.nbytes < 2 || field.data[0] != '"' ||
+	    field.data[field.nbytes - 1] != '"')
+		return field;
+	return undouble((struct key){ field.data + 1, field.nbytes - 2 },
+	    scratch);
+}
+
+/* The CSV field `number`. */
 NOINLINE struct key
 take_csv_field(const struct key_recipe *r, uint32_t number, struct key line,
     struct key_scratch *scratch)
@@ -343,6 +357,9 @@ take_csv_field(const struct key_recipe *r, uint32_t number, struct key line,
 
 	if (field.data != NULL)
 		return field;
+	field = loops()->csv_field(p, end, format.separator, number);
+	if (field.data != NULL)
+		return unquote(field, scratch);
 	for (; p != NULL && number > 0; number--)
 		field.nbytes = csv_field(&format, p, end, &field.data,
 		    &quoted, &p);

@@ -11,8 +11,8 @@
 #include "random64.h"
 #include "tap.h"
 
-#define BYTES_MAX 64
-#define ROUNDS 200000
+#define BYTES_MAX 300 /* some words of 64 */
+#define ROUNDS 100000
 
 /* Few different bytes, so that every neighbourhood turns up. */
 static size_t
@@ -38,6 +38,39 @@ random_text(uint8_t *data, const struct csv_format *format)
 	return nbytes;
 }
 
+/* Fields as programs write them, half of them in quotes. */
+static size_t
+usual_text(uint8_t *data, const struct csv_format *format)
+{
+	size_t nbytes = below(BYTES_MAX), i = 0;
+
+	while (i < nbytes) {
+		int quoted = (int)below(2);
+		size_t length = below(below(8) == 0 ? 150 : 10);
+
+		if (quoted)
+			data[i++] = '"';
+		for (; length > 0 && i + 4 < nbytes; length--) {
+			unsigned what = below(20);
+
+			data[i++] = !quoted || what > 3 ? 'a' : what == 0 ?
+			    format->separator : what == 1 ?
+			    format->terminator : '"';
+			if (data[i - 1] == '"')
+				data[i++] = '"';
+		}
+		if (quoted && i < nbytes)
+			data[i++] = '"';
+		if (i < nbytes)
+			data[i++] = below(4) == 0 ? format->terminator :
+			    format->separator;
+	}
+	/* perhaps with one byte that doesn't fit */
+	if (nbytes > 0 && below(3) == 0)
+		data[below((unsigned)nbytes)] = below(4) == 0 ? 0xbf : '"';
+	return nbytes;
+}
+
 /* A byte order mark is no part of a record's first field. */
 static size_t
 mark_bytes(const uint8_t *data, size_t nbytes)
@@ -45,41 +78,47 @@ mark_bytes(const uint8_t *data, size_t nbytes)
 	return nbytes >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }
 
-/*
- * ends[i] is where record i ends, behind its terminator. *rest is set if
- * bytes follow the last one.
- */
-static size_t
-model_records(const struct csv_format *format, const uint8_t *data,
-    size_t nbytes, size_t *ends, int *rest)
-{
-	size_t n = 0, start = 0, mark;
-	int at_start = 1, quoted = 0;
+struct model {
+	size_t ends[BYTES_MAX + 2]; /* where records end, with terminators */
+	size_t count;
+	int rest;   /* bytes follow the last one */
+	int quoted; /* the last quote isn't closed; it opens here, from 1: */
+	uint64_t quote_record, quote_line;
+};
 
-	mark = mark_bytes(data, nbytes);
-	for (size_t i = mark; i < nbytes; i++) {
+static void
+make_model(struct model *m, const struct csv_format *format,
+    const uint8_t *data, size_t nbytes)
+{
+	size_t start = 0, lines = 0;
+	int at_start = 1;
+
+	*m = (struct model){ 0 };
+	for (size_t i = mark_bytes(data, nbytes); i < nbytes; i++) {
 		uint8_t c = data[i];
 
-		if (quoted) {
+		lines += c == format->terminator;
+		if (m->quoted) {
 			if (c == '"' && i + 1 < nbytes && data[i + 1] == '"')
 				i++;
 			else if (c == '"')
-				quoted = 0;
+				m->quoted = 0;
 			continue;
 		}
 		if (c == '"' && at_start) {
-			quoted = 1;
+			m->quoted = 1;
+			m->quote_record = m->count + 1;
+			m->quote_line = lines + 1;
 			at_start = 0;
 			continue;
 		}
 		at_start = c == format->separator || c == format->terminator;
 		if (c == format->terminator) {
-			ends[n++] = start = i + 1;
+			m->ends[m->count++] = start = i + 1;
 			i += mark_bytes(data + start, nbytes - start);
 		}
 	}
-	*rest = start < nbytes;
-	return n;
+	m->rest = start < nbytes;
 }
 
 /* Scan in random pieces; the end must be the same as the model's. */
@@ -88,10 +127,10 @@ scan_agrees(const struct csv_format *format, const uint8_t *data,
     size_t nbytes, unsigned piece_max)
 {
 	struct csv_state csv = { .in = CSV_RECORD_START };
-	size_t ends[BYTES_MAX + 1], end = 0, done = 0, n;
-	int rest;
+	size_t end = 0, done = 0;
+	struct model m;
 
-	n = model_records(format, data, nbytes, ends, &rest);
+	make_model(&m, format, data, nbytes);
 	while (done < nbytes) {
 		size_t piece = 1 + below(piece_max), last;
 
@@ -104,7 +143,10 @@ scan_agrees(const struct csv_format *format, const uint8_t *data,
 			end = done + last;
 		done += piece;
 	}
-	return end == (n == 0 ? 0 : ends[n - 1]);
+	return end == (m.count == 0 ? 0 : m.ends[m.count - 1]) &&
+	    csv_in_quotes(&csv) == m.quoted &&
+	    (!m.quoted || (csv.quote_record == m.quote_record &&
+	    csv.quote_line == m.quote_line));
 }
 
 /* Split as the pipeline does, in batches of `limit`. */
@@ -113,24 +155,25 @@ split_agrees(const struct csv_format *format, uint8_t *data, size_t nbytes,
     size_t limit)
 {
 	const uint8_t *starts[BYTES_MAX + 2], *p = data;
-	size_t ends[BYTES_MAX + 1], n, seen = 0;
-	int rest;
+	size_t seen = 0;
+	struct model m;
 
-	n = model_records(format, data, nbytes, ends, &rest);
-	if (rest)
-		ends[n++] = nbytes;
+	make_model(&m, format, data, nbytes);
+	if (m.rest)
+		m.ends[m.count++] = nbytes;
 	while (p < data + nbytes) {
 		size_t got = csv_split(format, p, data + nbytes, starts, limit);
 
 		if (got == 0 || got > limit || starts[0] != p)
 			return 0;
 		for (size_t i = 1; i <= got; i++) {
-			if (seen == n || starts[i] != data + ends[seen++])
+			if (seen == m.count ||
+			    starts[i] != data + m.ends[seen++])
 				return 0;
 		}
 		p = starts[got];
 	}
-	return seen == n;
+	return seen == m.count;
 }
 
 static void
@@ -140,10 +183,12 @@ check_streams(struct csv_format format, const char *name)
 
 	for (int i = 0; i < ROUNDS; i++) {
 		uint8_t data[BYTES_MAX + LOOPS_PADDING];
-		size_t nbytes = random_text(data, &format);
+		size_t nbytes = i % 2 == 0 ? random_text(data, &format) :
+		    usual_text(data, &format);
 
 		bytes &= scan_agrees(&format, data, nbytes, 1);
-		scans &= scan_agrees(&format, data, nbytes, 1 + below(40));
+		scans &= scan_agrees(&format, data, nbytes,
+		    1 + below(BYTES_MAX));
 		splits &= split_agrees(&format, data, nbytes,
 		    1 + below(BYTES_MAX + 1));
 	}
@@ -248,6 +293,60 @@ check_fields(struct csv_format format, const char *name)
 	tap_ok(inside, "%s: fields of any bytes stay in the record", name);
 }
 
+/*
+ * The hot loops find the field that csv_field does, or none. Quotes around it
+ * are left out here, as by those who call them.
+ */
+static int
+places_agree(const struct loops *k, const struct csv_format *format,
+    const uint8_t *data, size_t nbytes, unsigned *found)
+{
+	const uint8_t *next = data, *end = data + nbytes;
+
+	for (uint32_t number = 1; number < 8; number++) {
+		struct key place = k->csv_field(data, end, format->separator,
+		    number);
+		const uint8_t *field = end;
+		size_t length = 0;
+		int quoted = 0, quotes;
+
+		if (next != NULL)
+			length = csv_field(format, next, end, &field, &quoted,
+			    &next);
+		if (place.data == NULL)
+			continue;
+		++*found;
+		quotes = place.nbytes >= 2 && place.data[0] == '"' &&
+		    place.data[place.nbytes - 1] == '"';
+		if (quotes != quoted || place.nbytes != length +
+		    (quotes ? 2 : 0) || (length > 0 &&
+		    place.data + quotes != field))
+			return 0;
+	}
+	return 1;
+}
+
+static void
+check_places(struct csv_format format)
+{
+	const struct loops *k;
+
+	for (unsigned v = 0; (k = loops_version(v)) != NULL; v++) {
+		unsigned found = 0;
+		int right = 1;
+
+		for (int i = 0; i < ROUNDS; i++) {
+			uint8_t data[BYTES_MAX + LOOPS_PADDING];
+			size_t nbytes = i % 4 == 0 ? random_text(data, &format)
+			    : usual_text(data, &format);
+
+			right &= places_agree(k, &format, data, nbytes, &found);
+		}
+		tap_ok(right && found > ROUNDS, "%s: fields are where csv_field"
+		    " finds them: %u of %d", k->name, found, 7 * ROUNDS);
+	}
+}
+
 /* csv_field's fields of the record are these values. */
 static void
 check_record(const char *record, const char *const *values, unsigned count)
@@ -282,6 +381,8 @@ main(void)
 	check_fields((struct csv_format){ ',', '\n' }, "comma");
 	check_fields((struct csv_format){ '\t', '\n' }, "tab");
 	check_fields((struct csv_format){ ',', '\0' }, "comma and NUL");
+
+	check_places((struct csv_format){ ',', '\n' });
 
 	check_record("", (const char *[]){ "" }, 1);
 	check_record(",", (const char *[]){ "", "" }, 2);
