@@ -54,6 +54,7 @@ loops_version(unsigned wanted)
 	return NULL;
 }
 
+/* Apart from loops(), so that a call of that has no registers to save. */
 static __attribute__((noinline)) const struct loops *
 choose(void)
 {
@@ -68,7 +69,6 @@ choose(void)
 	return chosen;
 }
 
-/* Called for each key. */
 const struct loops *
 loops(void)
 {

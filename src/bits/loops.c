@@ -80,6 +80,13 @@ equal_bytes(const uint8_t *p, uint8_t byte)
 	return equal_masked(p, 0xff, byte);
 }
 
+/* A bit for each of the 64 bytes at p that are before the end. */
+INLINE uint64_t
+bytes_before(const uint8_t *p, const uint8_t *end)
+{
+	return end - p < 64 ? ((uint64_t)1 << (end - p)) - 1 : ~(uint64_t)0;
+}
+
 /* The number of the lowest bit that is set, or 64. */
 INLINE unsigned
 lowest_bit(uint64_t bits)
@@ -113,10 +120,9 @@ split(const uint8_t *data, const uint8_t *end, uint8_t terminator,
 		} while (bits != 0);
 	}
 	for (; data < end && next <= last; data += 64) {
-		uint64_t bits = equal_bytes(data, terminator);
+		uint64_t bits = equal_bytes(data, terminator) &
+		    bytes_before(data, end);
 
-		if (end - data < 64)
-			bits &= ((uint64_t)1 << (end - data)) - 1;
 		for (; bits != 0 && next <= last; bits &= bits - 1)
 			*next++ = data + lowest_bit(bits) + 1;
 	}
@@ -145,7 +151,7 @@ count(const uint8_t *p, size_t nbytes, uint8_t byte)
 		n += (uint64_t)__builtin_popcountll(equal_bytes(p, byte));
 	if (nbytes > 0)
 		n += (uint64_t)__builtin_popcountll(equal_bytes(p, byte) &
-		    (((uint64_t)1 << nbytes) - 1));
+		    bytes_before(p, p + nbytes));
 	return n;
 }
 
@@ -159,10 +165,9 @@ fields(const uint8_t *p, const uint8_t *end, struct field_marks marks,
 	if (p < end && *p == marks.quote)
 		return (struct key){ NULL, 0 };
 	for (; p < end; p += 64) {
-		uint64_t bits = equal_bytes(p, marks.separator);
+		uint64_t bits = equal_bytes(p, marks.separator) &
+		    bytes_before(p, end);
 
-		if (end - p < 64)
-			bits &= ((uint64_t)1 << (end - p)) - 1;
 		for (; bits != 0; bits &= bits - 1) {
 			const uint8_t *next = p + lowest_bit(bits) + 1;
 
@@ -187,11 +192,9 @@ csv_field(const uint8_t *p, const uint8_t *end, uint8_t separator,
 	int in_quotes = 0, begins = 1;
 
 	for (; p < end; p += 64) {
-		uint64_t all = ~(uint64_t)0, stops;
+		uint64_t all = bytes_before(p, end), stops;
 		struct quotes q;
 
-		if (end - p < 64)
-			all = ((uint64_t)1 << (end - p)) - 1;
 		q.stops = equal_bytes(p, separator) & all;
 		q.quotes = equal_bytes(p, '"') & all;
 		if (!quotes_place(&q, in_quotes, begins))
@@ -320,11 +323,10 @@ skip(const struct characters *set, const uint8_t *p, const uint8_t *end)
 		bytes v = load_bytes(p), before = load_bytes(p - 1);
 		bytes found = look_up(set->columns, v & 15) &
 		    look_up(bit, v >> 4);
-		uint64_t stops = bits_of((bytes)((found == 0) &
+		uint64_t stops = bytes_before(p, end) &
+		    bits_of((bytes)((found == 0) &
 		    ((v != '.') | (before == '/'))));
 
-		if (end - p < VECTOR_BYTES)
-			stops &= ((uint64_t)1 << (end - p)) - 1;
 		if (stops != 0)
 			return p + lowest_bit(stops);
 	}

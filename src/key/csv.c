@@ -71,7 +71,7 @@ plain_scan(const struct csv_format *format, struct csv_state *state,
 /* Up to 64 bytes; bit i of each word is about byte i. */
 struct word {
 	struct quotes quotes;
-	uint64_t separators, terminators;
+	uint64_t terminators;
 	unsigned nbytes;
 };
 
@@ -99,7 +99,7 @@ state_after(const struct word *w, uint8_t last_byte)
 		return -1;
 	return w->quotes.quotes >> last & 1 ? CSV_QUOTE_IN_QUOTED :
 	    w->terminators >> last & 1 ? CSV_RECORD_START :
-	    w->separators >> last & 1 ? CSV_FIELD_START : CSV_PLAIN;
+	    w->quotes.stops >> last & 1 ? CSV_FIELD_START : CSV_PLAIN;
 }
 
 /*
@@ -122,10 +122,9 @@ scan_word(const struct csv_format *format, struct csv_state *state,
 		w->nbytes = (unsigned)(end - p);
 		all >>= 64 - w->nbytes;
 	}
-	w->separators = bits[1] & all;
 	w->terminators = bits[2] & all;
 	w->quotes = (struct quotes){ .quotes = bits[0] & all,
-		.stops = w->separators | w->terminators };
+		.stops = (bits[1] | bits[2]) & all };
 	placed = quotes_place(&w->quotes, state->in == CSV_QUOTED,
 	    (int)(begins >> state->in & 1));
 	after = state_after(w, p[w->nbytes - 1]);
@@ -154,10 +153,11 @@ scan_plain(const struct csv_format *format, struct csv_state *state,
 	return stop;
 }
 
-static unsigned
+/* Mostly of none: not all machines have an instruction for it. */
+static inline unsigned
 bit_count(uint64_t bits)
 {
-	return (unsigned)__builtin_popcountll(bits);
+	return bits == 0 ? 0 : (unsigned)__builtin_popcountll(bits);
 }
 
 size_t
@@ -186,13 +186,10 @@ csv_scan(const struct csv_format *format, struct csv_state *state,
 			unsigned at = 63 - (unsigned)__builtin_clzll(opened);
 
 			quote = i + at;
-			lines_before = quoted_lines;
-			if (quoted != 0)
-				lines_before += bit_count(quoted &
-				    (((uint64_t)1 << at) - 1));
+			lines_before = quoted_lines + bit_count(quoted &
+			    (((uint64_t)1 << at) - 1));
 		}
-		if (quoted != 0)
-			quoted_lines += bit_count(quoted);
+		quoted_lines += bit_count(quoted);
 	}
 	if (state->in >= CSV_QUOTED && quote != SIZE_MAX) {
 		state->quote_line = state->lines + 1 + loops()->count(data,
