@@ -32,10 +32,11 @@ HEADER_serve = event2/event.h
 SOURCES_serve = src/serve/% tests/unit/serve-% tests/fuzz/protocol.c
 LIBRARY_redis = hiredis
 HEADER_redis = hiredis/hiredis.h
-SOURCES_redis = src/filter/redis% tests/unit/redis-% tests/fuzz/redis-%
+SOURCES_redis = $(filter-out src/redis/address.c,$(wildcard src/redis/*.c)) \
+	tests/unit/redis-% tests/fuzz/redis-%
 LIBRARY_tls = hiredis_ssl openssl
 HEADER_tls = hiredis/hiredis.h hiredis/hiredis_ssl.h openssl/ssl.h
-SOURCES_tls = src/filter/redis_tls.c
+SOURCES_tls = src/redis/tls.c
 WITHOUT =
 PKG_CONFIG = pkg-config
 

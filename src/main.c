@@ -10,7 +10,7 @@
 #include "cli/command_line.h"
 #include "cli/help.h"
 #include "cli/version.h"
-#include "filter/address.h"
+#include "redis/address.h"
 
 /*
  * If a standard descriptor is closed, the next file to be opened gets its

@@ -13,7 +13,7 @@
 #include "cli/options.h"
 #include "cli/replace.h"
 #include "cli/text.h"
-#include "filter/address.h"
+#include "redis/address.h"
 #include "filter/figures.h"
 #include "filter/merge.h"
 

@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/replace.h"
-#include "filter/address.h"
+#include "redis/address.h"
 #include "filter/filter.h"
 
 /* Remove a file once no run uses it. replace_lock removes its journal. */

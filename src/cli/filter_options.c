@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "bits/sizing.h"
 #include "cli/report.h"
-#include "filter/address.h"
+#include "redis/address.h"
 #include "cli/solve.h"
 #include "cli/text.h"
 #include "disk/journal.h"

@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "bits/sizing.h"
 #include "cli/options.h"
-#include "filter/window.h"
+#include "model/window.h"
 
 static void *
 field(struct options *o, const struct option_row *row)

@@ -1,7 +1,7 @@
 #include "cli/replace.h"
 
 #include "disk/journal.h"
-#include "filter/address.h"
+#include "redis/address.h"
 
 int
 replace_lock(struct replace *old, const char *path, uint64_t timeout,

@@ -1,6 +1,6 @@
 #include "cli/solve.h"
 
-#include "filter/window.h"
+#include "model/window.h"
 
 struct sizing
 solve_given(const struct options *o)

@@ -8,9 +8,9 @@
 #include "base/path.h"
 #include "bits/sizing.h"
 #include "disk/journal.h"
-#include "filter/backend.h"
+#include "model/operations.h"
 #include "filter/filter.h"
-#include "filter/layers.h"
+#include "layers/layers.h"
 
 /* 6 MiB of digests: what the program may use besides the filter. */
 #define LIST_DIGESTS (384 * 1024)

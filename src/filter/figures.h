@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "filter/estimate.h"
+#include "model/estimate.h"
 #include "filter/filter.h"
 
 /*

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "filter/backend.h"
+#include "model/operations.h"
 
 /* The filter that has the operation, if any has. */
 #define WITH(f, operation) \

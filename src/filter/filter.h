@@ -1,9 +1,8 @@
 /*
  * A filter remembers digests. Its location says where: in a file, in the memory
- * of this process (NULL), or on a server. These functions work on all of them;
- * the inside is private to filter/. filter.c has the functions, location.c
- * those that open and create one, backend.h the operations that each kind of
- * filter implements.
+ * of this process (NULL), or on a server. These functions work on all of them:
+ * filter.c has those for an open filter, location.c those that open and create
+ * one, model/operations.h the operations that each kind of filter implements.
  *
  * Works on batches of digests, in one thread at a time; only filter_prefetch
  * may run in other threads at the same time. Functions return 0, or -1 with
@@ -20,7 +19,7 @@
 #include "bits/hash.h"
 #include "disk/format.h"
 #include "disk/lock.h"
-#include "filter/plan.h"
+#include "model/plan.h"
 
 struct filter;
 
@@ -171,14 +170,6 @@ uint64_t filter_private_bytes(const struct filter *filter);
  */
 pid_t filter_holder(const struct filter *filter,
     char name[LOCK_HOLDER_NAME]);
-
-/* What a filter on a server has cost so far. */
-struct filter_traffic {
-	uint64_t round_trips;  /* how often replies were waited for */
-	uint64_t sent;         /* bytes */
-	uint64_t received;
-	uint64_t answered_here; /* lines found without asking it */
-};
 
 /* Returns 0 if it isn't on a server. */
 int filter_traffic(const struct filter *filter,

@@ -3,12 +3,12 @@
  * filter.h that open and create one.
  */
 #include "base/parts.h"
-#include "filter/address.h"
+#include "redis/address.h"
 #include "filter/deferred.h"
 #include "filter/filter.h"
-#include "filter/layers.h"
+#include "layers/layers.h"
 #ifdef WITH_REDIS
-#include "filter/redis.h"
+#include "redis/redis.h"
 #endif
 
 /* A kind of filter, and which locations are its own. */

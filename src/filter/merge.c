@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "base/signals.h"
 #include "filter/deferred.h"
-#include "filter/estimate.h"
+#include "model/estimate.h"
 
 /* How many pages are read from each filter at a time. */
 #define PIECE_PAGES 256

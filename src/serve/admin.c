@@ -13,7 +13,7 @@
 #include "bits/sizing.h"
 #include "filter/figures.h"
 #include "filter/filter.h"
-#include "filter/window.h"
+#include "model/window.h"
 #include "serve/catalog.h"
 
 /* 1 MiB of each layer is read for its figures: other clients wait for it. */

@@ -18,7 +18,7 @@
 #include "bits/loops.h"
 #include "bits/sizing.h"
 #include "filter/filter.h"
-#include "filter/window.h"
+#include "model/window.h"
 #include "key/key.h"
 
 #define SUFFIX ".bloom"

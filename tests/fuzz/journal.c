@@ -21,10 +21,10 @@
 #include "fuzz.h"
 #include "bits/block.h"
 #include "disk/journal.h"
-#include "filter/backend.h"
+#include "model/operations.h"
 #include "filter/deferred.h"
 #include "filter/filter.h"
-#include "filter/layers.h"
+#include "layers/layers.h"
 #include "base/le.h"
 #include "bits/sizing.h"
 

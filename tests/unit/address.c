@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/parts.h"
-#include "filter/address.h"
+#include "redis/address.h"
 #include "tap.h"
 
 static int

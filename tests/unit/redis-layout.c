@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "bits/block.h"
-#include "filter/redis_cluster.h"
-#include "filter/redis_group.h"
-#include "filter/redis_layout.h"
+#include "redis/cluster.h"
+#include "redis/group.h"
+#include "redis/layout.h"
 #include "random64.h"
 #include "tap.h"
 

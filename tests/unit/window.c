@@ -1,5 +1,5 @@
 /* window.h: the arithmetic of windows, to the second and to the line. */
-#include "filter/window.h"
+#include "model/window.h"
 
 #include "tap.h"
 

@@ -1,0 +1,443 @@
+#include "layers/arrays.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/meminfo.h"
+
+/* A layer this large may not be in the page cache, and is worth a check. */
+#define LARGE_PAGES ((64 << 20) / PAGE_BYTES)
+/* How many digests are loaded, marked or noted at a time, at most. */
+#define PIECE 1024
+/* This share of the room for changed lines shows whether there is enough. */
+#define FIRST_SHARE 32
+/* How fast private memory is written back; milliseconds to pause before. */
+#define PAGES_A_MILLISECOND 200
+#define LEAST_PAUSE 10
+#define LONGEST_PAUSE 1000
+
+/*
+ * If the filter is large compared to what the kernel lets be dirty (in general
+ * a tenth of the memory), layers are kept in private memory, using at most half
+ * of what is available. For tests, the environment can set other limits:
+ * BLOOMDEDUP_PRIVATE=FROM[,MAX], in bytes.
+ */
+static void
+plan_memory(struct arrays *a)
+{
+	const uint64_t least = 16 << 20, most = 256 << 20;
+	const char *text = getenv("BLOOMDEDUP_PRIVATE");
+	uint64_t available = meminfo_available();
+	char *end;
+
+	a->private_max = available / 2;
+	a->private_from = available / 64;
+	if (a->private_from > most)
+		a->private_from = most;
+	if (a->private_from < least)
+		a->private_from = least;
+	if (text == NULL)
+		return;
+	a->private_from = strtoull(text, &end, 10);
+	if (*end == ',')
+		a->private_max = strtoull(end + 1, NULL, 10);
+}
+
+void
+arrays_init(struct arrays *a, struct file *file, int in_place)
+{
+	*a = (struct arrays){ .file = file, .in_place = in_place };
+	if (file != NULL && !in_place)
+		plan_memory(a);
+}
+
+static enum pages_kind
+kind_of(const struct arrays *a, uint64_t pages, int fresh)
+{
+	if (a->file == NULL)
+		return PAGES_MEMORY;
+	if (!a->in_place && pages * PAGE_BYTES >= a->private_from)
+		return fresh ? PAGES_FRESH : PAGES_PRIVATE;
+	return a->in_place && pages >= LARGE_PAGES ? PAGES_LARGE :
+	    PAGES_SHARED;
+}
+
+int
+arrays_add(struct arrays *a, const struct layer_entry *layer, int fresh,
+    struct error *error)
+{
+	uint64_t pages = layer->geometry.pages;
+	enum pages_kind kind = kind_of(a, pages, fresh);
+	struct pages *to = &a->pages[a->count];
+	int result;
+
+	result = pages_map(to, a->file, layer->offset, pages, kind, error);
+	/* If there is no memory for it, map the file itself. */
+	if (result < 0 && (kind == PAGES_PRIVATE || kind == PAGES_FRESH))
+		result = pages_map(to, a->file, layer->offset, pages,
+		    PAGES_SHARED, error);
+	if (result < 0)
+		return -1;
+	a->blocks[a->count].geometry = layer->geometry;
+	a->blocks[a->count].pages = to->base;
+	__atomic_store_n(&a->count, a->count + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void
+arrays_truncate(struct arrays *a, unsigned count)
+{
+	while (a->count > count)
+		pages_unmap(&a->pages[--a->count]);
+}
+
+void
+arrays_drop(struct arrays *a, unsigned count)
+{
+	unsigned left = a->count - count;
+
+	for (unsigned i = 0; i < count; i++)
+		pages_unmap(&a->pages[i]);
+	memmove(a->pages, a->pages + count, left * sizeof *a->pages);
+	memmove(a->blocks, a->blocks + count, left * sizeof *a->blocks);
+	memset(a->pages + left, 0, count * sizeof *a->pages);
+	__atomic_store_n(&a->count, left, __ATOMIC_RELEASE);
+}
+
+void
+arrays_prefetch(const struct arrays *a, const struct digest *digests, size_t n)
+{
+	unsigned count = __atomic_load_n(&a->count, __ATOMIC_ACQUIRE);
+
+	for (unsigned i = 0; i < count; i++)
+		block_prefetch(&a->blocks[i], digests, n);
+}
+
+void
+arrays_prefetch_layer(const struct arrays *a, unsigned i,
+    const struct digest *digests, size_t n)
+{
+	block_prefetch(&a->blocks[i], digests, n);
+}
+
+/* The pages of these digests in layer i are about to be used. */
+static void
+load(struct arrays *a, unsigned i, const struct digest *digests, size_t n)
+{
+	uint64_t numbers[PIECE];
+
+	while (a->pages[i].absent > 0 && n > 0) {
+		size_t some = n < PIECE ? n : PIECE;
+
+		block_pages(&a->blocks[i].geometry, digests, some, numbers);
+		pages_load(&a->pages[i], numbers, some);
+		digests += some;
+		n -= some;
+	}
+}
+
+/* The pages of layer i may have moved. */
+static void
+find_pages(struct arrays *a, unsigned i)
+{
+	__atomic_store_n(&a->blocks[i].pages, a->pages[i].base,
+	    __ATOMIC_RELAXED);
+}
+
+static int
+start_over(struct arrays *a, struct error *error)
+{
+	int result = arrays_write_back(a, 1, error);
+
+	for (unsigned i = 0; i < a->count && result == 0; i++) {
+		result = pages_drop(&a->pages[i], error);
+		find_pages(a, i);
+	}
+	return result;
+}
+
+/* If there is too much private memory, write it back and start over. */
+static int
+trim(struct arrays *a, struct error *error)
+{
+	return arrays_private_bytes(a) <= a->private_max ? 0 :
+	    start_over(a, error);
+}
+
+/* Read all of layer i into memory; returns 1 if there is not enough of it. */
+static int
+gather(struct arrays *a, unsigned i, struct error *error)
+{
+	uint64_t nbytes = a->blocks[i].geometry.pages * PAGE_BYTES;
+	int result = 1;
+
+	if (nbytes <= a->private_max &&
+	    arrays_private_bytes(a) <= a->private_max - nbytes)
+		result = pages_gather(&a->pages[i], error);
+	find_pages(a, i);
+	return result;
+}
+
+/* Make room for more changed lines of layer i. */
+static int
+make_room(struct arrays *a, unsigned i, struct error *error)
+{
+	int result = gather(a, i, error);
+
+	return result == 1 ? start_over(a, error) : result;
+}
+
+/*
+ * If the digests to come will need more room for changed lines than there is,
+ * don't wait for that: to change all that fits and then to read the layer takes
+ * twice as long as to read it. The first ones tell how many will come.
+ */
+static int
+look_ahead(struct arrays *a, unsigned i, struct error *error)
+{
+	const struct changes *c = a->pages[i].changes;
+	unsigned t = a->blocks[i].geometry.cache_lines;
+
+	if (c == NULL || a->looked_ahead || a->expected < changes_room(c) / t ||
+	    changes_count(c) < changes_room(c) / FIRST_SHARE)
+		return 0;
+	a->looked_ahead = 1;
+	return gather(a, i, error) < 0 ? -1 : 0;
+}
+
+static void
+load_all(struct arrays *a, const struct digest *digests, size_t n)
+{
+	for (unsigned i = 0; i < a->count; i++)
+		load(a, i, digests, n);
+}
+
+/*
+ * Look at single lines of layer i: if `all`, those of each digest, else those
+ * that were changed, for what wasn't found without them.
+ */
+static void
+probe_lines(struct arrays *a, unsigned i, const struct digest *digests,
+    size_t n, int all, uint8_t *found)
+{
+	struct pages *pages = &a->pages[i];
+	const struct geometry *g = &a->blocks[i].geometry;
+	const uint8_t *at[CACHE_LINES_MAX];
+	unsigned lines[CACHE_LINES_MAX];
+	uint64_t page;
+
+	if (pages->changes == NULL)
+		return;
+	for (size_t d = 0; d < n; d++) {
+		if (found[d])
+			continue;
+		block_pages(g, &digests[d], 1, &page);
+		if (!all && !changes_have(pages->changes, page))
+			continue;
+		block_lines(g, digests[d], lines);
+		for (unsigned j = 0; j < g->cache_lines; j++)
+			at[j] = pages_line(pages, page, lines[j]);
+		found[d] = (uint8_t)block_probe_lines(g, digests[d], at);
+	}
+}
+
+void
+arrays_probe(struct arrays *a, const struct digest *digests, size_t n,
+    uint8_t *found)
+{
+	load_all(a, digests, n);
+	for (unsigned i = 0; i < a->count; i++) {
+		int few = pages_are_few(&a->pages[i]);
+
+		if (!few)
+			block_probe(&a->blocks[i], digests, n, found);
+		probe_lines(a, i, digests, n, few, found);
+	}
+}
+
+/*
+ * A chain of the layers up to layer i that have its geometry, newest first;
+ * `taken` is set for them.
+ */
+static unsigned
+chain_of(const struct arrays *a, unsigned i, uint8_t *taken,
+    const struct block_array **chain)
+{
+	unsigned count = 0;
+
+	for (unsigned j = i + 1; j-- > 0; ) {
+		if (taken[j] || !geometry_is_same(&a->blocks[j].geometry,
+		    &a->blocks[i].geometry))
+			continue;
+		taken[j] = 1;
+		chain[count++] = &a->blocks[j];
+	}
+	return count;
+}
+
+void
+arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
+    uint8_t *found)
+{
+	const struct block_array *chain[FORMAT_LAYERS_MAX];
+	uint8_t few[FORMAT_LAYERS_MAX], taken[FORMAT_LAYERS_MAX];
+
+	load_all(a, digests, n);
+	for (unsigned i = 0; i < a->count; i++)
+		few[i] = taken[i] = (uint8_t)pages_are_few(&a->pages[i]);
+	for (unsigned i = a->count; i-- > 0; ) {
+		unsigned count = chain_of(a, i, taken, chain);
+
+		if (count > 0)
+			block_probe_chain(chain, count, digests, n, found);
+	}
+	for (unsigned i = a->count; i-- > 0; )
+		probe_lines(a, i, digests, n, few[i], found);
+}
+
+/*
+ * Set bits in copies of lines while there is room; of how many digests? They
+ * belong to the pages `numbers`.
+ */
+static size_t
+mark_changes(struct arrays *a, unsigned i, const struct digest *digests,
+    const uint64_t *numbers, size_t n)
+{
+	struct pages *pages = &a->pages[i];
+	const struct geometry *g = &a->blocks[i].geometry;
+	uint64_t room = changes_room(pages->changes) / g->cache_lines;
+	uint8_t *at[CACHE_LINES_MAX];
+	unsigned lines[CACHE_LINES_MAX];
+
+	n = n < room ? n : (size_t)room;
+	for (size_t d = 0; d < n; d++)
+		changes_prefetch(pages->changes, numbers[d]);
+	for (size_t d = 0; d < n; d++) {
+		block_lines(g, digests[d], lines);
+		for (unsigned j = 0; j < g->cache_lines; j++)
+			at[j] = pages_change_line(pages, numbers[d], lines[j]);
+		block_mark_lines(g, digests[d], at);
+	}
+	return n;
+}
+
+/*
+ * At most PIECE digests, as many as there is room for: returns how many, or -1.
+ * If it is none, there is room the next time.
+ */
+static int
+mark_some(struct arrays *a, unsigned i, const struct digest *digests,
+    size_t n, int shared, struct error *error)
+{
+	struct pages *pages = &a->pages[i];
+	uint64_t numbers[PIECE];
+	size_t done = n;
+
+	/* Of a small filter, which is mapped and cached, nobody needs them. */
+	if (pages->absent > 0 || pages->dirty != NULL)
+		block_pages(&a->blocks[i].geometry, digests, n, numbers);
+	pages_load(pages, numbers, n);
+	if (pages->changes != NULL)
+		done = mark_changes(a, i, digests, numbers, n);
+	else if (shared)
+		block_mark_shared(&a->blocks[i], digests, n);
+	else
+		block_mark(&a->blocks[i], digests, n);
+	pages_touch(pages, numbers, done);
+	return (done < n && make_room(a, i, error) < 0) ||
+	    look_ahead(a, i, error) < 0 ||
+	    trim(a, error) < 0 ? -1 : (int)done;
+}
+
+int
+arrays_mark(struct arrays *a, unsigned i, const struct digest *digests,
+    size_t n, int shared, struct error *error)
+{
+	while (n > 0) {
+		int done = mark_some(a, i, digests, n < PIECE ? n : PIECE,
+		    shared, error);
+
+		if (done < 0)
+			return -1;
+		digests += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+const uint8_t *
+arrays_page(const struct arrays *a, unsigned i, uint64_t page)
+{
+	return pages_page(&a->pages[i], page);
+}
+
+int
+arrays_is_dirty(const struct arrays *a, unsigned i)
+{
+	return a->pages[i].dirty_count > 0;
+}
+
+static uint64_t
+dirty_pages(const struct arrays *a)
+{
+	uint64_t pages = 0;
+
+	for (unsigned i = 0; i < a->count; i++)
+		pages += a->pages[i].dirty_count;
+	return pages;
+}
+
+/*
+ * A pause must last about as long as the writing will take, so that at most
+ * half of the time is lost if the input goes on.
+ */
+int
+arrays_idle_after(const struct arrays *a)
+{
+	uint64_t pages = dirty_pages(a);
+	uint64_t pause = LEAST_PAUSE + pages / PAGES_A_MILLISECOND;
+
+	if (pages == 0)
+		return -1;
+	return pause < LONGEST_PAUSE ? (int)pause : LONGEST_PAUSE;
+}
+
+/* Every second, or less often, to take at most a twentieth of the time. */
+static int
+is_due(struct arrays *a)
+{
+	uint64_t pause = 20 * a->write_back_cost;
+
+	if (a->written_back == 0)
+		a->written_back = clock_now();
+	return clock_now() - a->written_back >=
+	    (pause > CLOCK_SECOND ? pause : CLOCK_SECOND);
+}
+
+int
+arrays_write_back(struct arrays *a, int all, struct error *error)
+{
+	uint64_t start;
+
+	if (dirty_pages(a) == 0 || (!all && !is_due(a)))
+		return 0;
+	start = clock_now();
+	for (unsigned i = 0; i < a->count; i++) {
+		if (pages_write_back(&a->pages[i], error) < 0)
+			return -1;
+	}
+	a->written_back = clock_now();
+	a->write_back_cost = a->written_back - start;
+	return 0;
+}
+
+uint64_t
+arrays_private_bytes(const struct arrays *a)
+{
+	uint64_t nbytes = 0;
+
+	for (unsigned i = 0; i < a->count; i++)
+		nbytes += pages_private_bytes(&a->pages[i]);
+	return nbytes;
+}

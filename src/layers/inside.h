@@ -1,0 +1,165 @@
+/*
+ * The parts of a filter in a file or in memory, only for layers*.c: layers.c
+ * opens, creates, probes and marks it, layers_table.c reads and writes its
+ * table, layers_room.c makes room, layers_window.c forgets.
+ *
+ * Functions return 0, or -1 with `error` filled; exceptions are stated.
+ */
+#ifndef LAYERS_INSIDE_H
+#define LAYERS_INSIDE_H
+
+#include <stdint.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "disk/file.h"
+#include "disk/format.h"
+#include "disk/tables.h"
+#include "layers/arrays.h"
+#include "model/operations.h"
+
+struct layers_ahead;
+
+struct layers {
+	struct filter filter;
+	struct header header;
+	struct table table;
+	struct file file;
+	struct tables tables;
+	struct arrays arrays;
+	int writable;
+	int marking;         /* this run marks, and the file says so */
+	uint64_t max_bytes;
+	uint64_t checksum_budget; /* bytes to be read for checksums */
+	int shared;          /* other runs mark, too */
+	uint64_t claimed[FORMAT_LAYERS_MAX]; /* if so: room that is ours, which
+	                        the file's counters count as marked */
+	uint64_t counted[FORMAT_LAYERS_MAX]; /* lines before a recovery */
+	struct layers_ahead *ahead; /* a layer that is being made, or NULL */
+	int held;            /* marks come at the end */
+	int all_over;        /* for a reader: all generations are over */
+	uint8_t marked[FORMAT_LAYERS_MAX]; /* by this run: no checksum is
+	                        right, whatever the file says */
+};
+
+static inline struct layers *
+layers_of(struct filter *filter)
+{
+	return (struct layers *)(void *)filter;
+}
+
+static inline const struct layers *
+layers_of_const(const struct filter *filter)
+{
+	return (const struct layers *)(const void *)filter;
+}
+
+static inline int
+layers_in_file(const struct layers *f)
+{
+	return f->file.fd >= 0;
+}
+
+static inline const char *
+layers_name(const struct layers *f)
+{
+	return layers_in_file(f) ? f->file.path : "the filter in memory";
+}
+
+static inline int
+layers_is_windowed(const struct layers *f)
+{
+	return f->header.window.kind != WINDOW_NONE;
+}
+
+static inline int64_t
+layers_now(void)
+{
+	return (int64_t)time(NULL);
+}
+
+/* By lines: does a full generation end before the next line? */
+static inline int
+layers_wait_for_turn(const struct layers *f)
+{
+	return f->header.window.kind == WINDOW_LINES && !f->held;
+}
+
+/* A generation that ends when it is full is never overfilled. */
+static inline uint64_t
+layers_room_of(const struct layers *f, unsigned i)
+{
+	return format_layer_room(&f->table, i,
+	    layers_wait_for_turn(f) ? GROWTH_FAIL : f->filter.growth);
+}
+
+/* layers_table.c */
+
+/* Map the layers of the table that aren't mapped yet. */
+int layers_map(struct layers *f, int fresh, struct error *error);
+
+/* Read the table when the file is opened, and map its layers. */
+int layers_take_table(struct layers *f, struct error *error);
+
+/* If the file is shared: read the table again, under its lock. */
+int layers_update_table(struct layers *f, struct error *error);
+
+/* The same, taking the lock, if another run has written a newer one. */
+int layers_refresh(struct layers *f, struct error *error);
+
+/*
+ * Count lines again from the bits; if we `take_over` from a run that was
+ * killed, only if counters may be too low.
+ */
+int layers_recount(struct layers *f, int take_over, struct error *error);
+
+/* Write the counters at the end. */
+int layers_write_last_table(struct layers *f, struct error *error);
+
+/* layers_room.c */
+
+/* The operation: filter_reserve. */
+uint64_t layers_reserve(struct filter *filter, uint64_t wanted,
+    struct error *error);
+
+/* Note in the file that a run marks, before the first bit is set. */
+int layers_begin_marking(struct layers *f, struct error *error);
+
+/*
+ * The shape of the next layer, twice as large as the largest one; not its
+ * place.
+ */
+int layers_next(const struct layers *f, struct layer_entry *layer,
+    struct error *error);
+
+/*
+ * Give a new layer of `table` its place in the file, all zero and allocated:
+ * after the others, or with a window where no layer of `among` is.
+ */
+int layers_place(struct layers *f, struct table *table,
+    const struct table *among, struct layer_entry *layer,
+    struct error *error);
+
+/* layers_ahead.c */
+
+/* The operation: filter_grow_ahead. */
+void layers_grow_ahead(struct filter *filter);
+
+/*
+ * Take over the layer that was made ahead if it is done, or `wait` for it;
+ * fails only if it can't be mapped.
+ */
+int layers_ahead_take(struct layers *f, int wait, struct error *error);
+
+/* layers_window.c */
+
+/* To call before lines are looked up: move the window on, if it is due. */
+int layers_turn(struct layers *f, struct error *error);
+
+/*
+ * For readers: leave out generations that are over, though the file still has
+ * them. Returns whether any is left.
+ */
+int layers_forget(struct layers *f);
+
+#endif

@@ -1,0 +1,549 @@
+#include "layers/layers.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/random.h"
+#include "bits/sizing.h"
+#include "disk/journal.h"
+#include "disk/lock.h"
+#include "model/checksum.h"
+#include "layers/inside.h"
+#include "model/window.h"
+
+/* Digests in a batch: the cache lines they need fit into the L2 cache. */
+#define BATCH_LINES 512
+/* What was held back can be much more than a batch. */
+#define PIECE 1024
+
+static const struct filter_operations operations;
+
+static struct layers *
+new_layers(void)
+{
+	struct layers *f = memory_or_die(calloc(1, sizeof *f));
+
+	f->filter = (struct filter){ .operations = &operations,
+		.header = &f->header, .table = &f->table };
+	f->file = (struct file)FILE_NONE;
+	return f;
+}
+
+static void
+release(struct layers *f)
+{
+	arrays_truncate(&f->arrays, 0);
+	file_close(&f->file);
+	free(f);
+}
+
+/* Once the file is open, and the header is known. */
+static void
+begin_use(struct layers *f, const struct filter_use *use)
+{
+	f->writable = use->writable;
+	f->shared = use->writable && use->wait.shared && layers_in_file(f);
+	f->filter.growth = use->growth < 0 ? f->header.growth :
+	    (enum growth)use->growth;
+	f->max_bytes = use->max_bytes;
+	f->tables.file = &f->file;
+	f->tables.shared = f->shared;
+	memcpy(f->tables.id, f->header.id, sizeof f->tables.id);
+	arrays_init(&f->arrays, layers_in_file(f) ? &f->file : NULL,
+	    !f->writable || f->shared || use->in_place);
+}
+
+static int
+read_header(struct layers *f, int writable, struct error *error)
+{
+	uint8_t page[PAGE_BYTES];
+	const char *path = f->file.path;
+	struct header *h = &f->header;
+
+	if (f->file.length == 0) {
+		return error_set(error, STATUS_FAILED,
+		    "%s: not a bloomdedup filter: the file is empty", path);
+	}
+	memset(page, 0, sizeof page);
+	if (file_read(&f->file, page, f->file.length < PAGE_BYTES ?
+	    (size_t)f->file.length : PAGE_BYTES, 0, error) < 0)
+		return -1;
+	if (format_header_decode(h, page, error) < 0) {
+		return error_set(error, error->status, "%s: %s", path,
+		    error->text);
+	}
+	if (writable && (h->version_to_write > FORMAT_VERSION ||
+	    h->optional_features != 0)) {
+		return error_set(error, STATUS_FAILED, "%s: made by a newer"
+		    " version of bloomdedup: this one can only read it", path);
+	}
+	if (f->file.length < FORMAT_HEADER_BYTES + PAGE_BYTES) {
+		return error_set(error, STATUS_FAILED, "%s: the filter is cut"
+		    " short: it has %" PRIu64 " bytes", path, f->file.length);
+	}
+	return 0;
+}
+
+int
+layers_open(struct filter **filter, const char *path,
+    const struct filter_use *use, struct error *error)
+{
+	struct layers *f = new_layers();
+	int result = file_open(&f->file, path,
+	    (use->writable ? FILE_WRITE : FILE_READ) |
+	    (use->no_link ? FILE_NO_LINK : 0), &use->wait, error);
+
+	*filter = NULL;
+	if (result != 0) {
+		free(f);
+		return result;
+	}
+	if (read_header(f, use->writable, error) < 0) {
+		release(f);
+		return -1;
+	}
+	begin_use(f, use);
+	if (layers_take_table(f, error) < 0) {
+		release(f);
+		return -1;
+	}
+	*filter = &f->filter;
+	return 0;
+}
+
+/* Header, slots and layers of a new file. */
+static int
+begin_file(struct layers *f, const char *path, struct error *error)
+{
+	uint8_t page[PAGE_BYTES];
+
+	if (file_create(&f->file, path, error) < 0 ||
+	    journal_check_new(f->file.real_path, error) < 0)
+		return -1;
+	format_header_encode(&f->header, page);
+	return file_extend(&f->file, 0, format_table_end(&f->table),
+	    error) < 0 ? -1 :
+	    file_write(&f->file, page, sizeof page, 0, error);
+}
+
+/* As layers_prepare; `fresh` if its layers stay all zero for now. */
+static struct layers *
+prepare(const char *path, const struct header *header,
+    const struct table *table, const struct filter_use *use, int fresh,
+    struct error *error)
+{
+	struct layers *f = new_layers();
+
+	f->header = *header;
+	f->table = *table;
+	f->header.created = (uint64_t)time(NULL);
+	if (random_bytes(f->header.id, sizeof f->header.id, error) < 0 ||
+	    (path != NULL && begin_file(f, path, error) < 0))
+		goto fail;
+	begin_use(f, use);
+	if ((path != NULL && tables_begin(&f->tables, &f->table, error) < 0) ||
+	    layers_map(f, fresh, error) < 0)
+		goto fail;
+	return f;
+
+fail:
+	release(f);
+	return NULL;
+}
+
+int
+layers_prepare(struct filter **filter, const char *path,
+    const struct header *header, const struct table *table,
+    struct error *error)
+{
+	const struct filter_use use = FILTER_WRITE;
+	struct layers *f = prepare(path, header, table, &use, 0, error);
+
+	*filter = f == NULL ? NULL : &f->filter;
+	return f == NULL ? -1 : 0;
+}
+
+static int
+write_back(struct filter *filter, int all, struct error *error)
+{
+	return arrays_write_back(&layers_of(filter)->arrays, all, error);
+}
+
+static int
+publish(struct filter *filter, int replace, struct error *error)
+{
+	return write_back(filter, 1, error) < 0 ? -1 :
+	    file_publish(&layers_of(filter)->file, replace, error);
+}
+
+static int
+plan_header(const struct filter_plan *plan, struct header *header,
+    struct error *error)
+{
+	*header = (struct header){ .capacity = plan->capacity,
+		.error_rate = plan->error_rate, .growth = plan->growth,
+		.window = plan->window, .hash.kind = plan->hash_kind != 0 ?
+		(enum hash_kind)plan->hash_kind : HASH_XXH3_128 };
+	memcpy(header->recipe, plan->recipe, sizeof header->recipe);
+	if (plan->hash != NULL) {
+		header->hash = *plan->hash;
+		return 0;
+	}
+	return random_bytes(header->hash.secret,
+	    hash_secret_bytes(header->hash.kind), error);
+}
+
+/* The first layer, and with a window the first generation. */
+static int
+plan_table(const struct filter_plan *plan, struct table *table,
+    struct error *error)
+{
+	int fixed = plan->growth != GROWTH_GROW;
+	struct layer_entry first = { .offset = FORMAT_HEADER_BYTES,
+		.geometry = plan->geometry, .capacity = plan->capacity,
+		.created = (uint64_t)time(NULL),
+		.error_rate = sizing_layer_rate(plan->error_rate, fixed, 0) };
+
+	*table = (struct table){ .count = 1 };
+	if (plan->window.kind != WINDOW_NONE) {
+		window_start(table, &plan->window, layers_now());
+		first.capacity = window_generation_capacity(plan->capacity);
+		if (window_layer(&first.geometry, first.capacity,
+		    plan->error_rate, fixed, 0, &first.error_rate, error) < 0)
+			return -1;
+	}
+	table->layers[0] = first;
+	return 0;
+}
+
+int
+layers_plan(const struct filter_plan *plan, struct header *header,
+    struct table *table, struct error *error)
+{
+	return plan_header(plan, header, error) < 0 ? -1 :
+	    plan_table(plan, table, error);
+}
+
+int
+layers_create(struct filter **filter, const char *path, int replace,
+    const struct filter_plan *plan, const struct filter_use *use,
+    struct error *error)
+{
+	struct table table;
+	struct header header;
+	struct layers *f;
+	int result = 0;
+
+	*filter = NULL;
+	if (layers_plan(plan, &header, &table, error) < 0)
+		return -1;
+	f = prepare(path, &header, &table, use, 1, error);
+	if (f == NULL)
+		return -1;
+	if (path != NULL)
+		result = publish(&f->filter, replace, error);
+	if (result != 0) {
+		release(f);
+		return result;
+	}
+	/* It was created with the exclusive lock. */
+	if (f->shared)
+		lock_share(&f->file.lock, f->file.fd, &use->wait);
+	else
+		f->file.lock.wait = use->wait;
+	*filter = &f->filter;
+	return 0;
+}
+
+/* Check that the file is still long enough for all layers. */
+static int
+check_length(struct layers *f, struct error *error)
+{
+	return file_check_length(&f->file, format_table_end(&f->table), error);
+}
+
+static int
+close_layers(struct filter *filter, struct error *error)
+{
+	struct layers *f = layers_of(filter);
+	int result = layers_ahead_take(f, 1, error);
+
+	if (result == 0)
+		result = arrays_write_back(&f->arrays, 1, error);
+	if (f->marking && result == 0)
+		result = check_length(f, error);
+	if (f->marking && result == 0)
+		result = layers_write_last_table(f, error);
+	release(f);
+	return result;
+}
+
+static int
+probe(struct filter *filter, const struct digest *digests, size_t n,
+    uint8_t *found, struct error *error)
+{
+	struct layers *f = layers_of(filter);
+
+	if (layers_refresh(f, error) < 0)
+		return -1;
+	if (layers_is_windowed(f)) {
+		if (f->writable ? layers_turn(f, error) < 0 : !layers_forget(f))
+			return f->writable ? -1 : 0;
+		arrays_probe_chains(&f->arrays, digests, n, found);
+	} else {
+		arrays_probe(&f->arrays, digests, n, found);
+	}
+	return 0;
+}
+
+static int
+mark_piece(struct layers *f, unsigned i, const struct digest *digests,
+    size_t n, struct error *error)
+{
+	struct layer_entry *layer = &f->table.layers[i];
+
+	/* For absent digests, a chain fetched only one cache line. */
+	if (layers_is_windowed(f))
+		arrays_prefetch_layer(&f->arrays, i, digests, n);
+	if (arrays_mark(&f->arrays, i, digests, n, f->shared, error) < 0)
+		return -1;
+	/* Only a journal names a layer that has a checksum. */
+	checksum_forget(&f->table, i);
+	f->marked[i] = 1;
+	if (f->shared && !layers_is_windowed(f))
+		f->claimed[i] -= n < f->claimed[i] ? n : f->claimed[i];
+	else
+		layer->lines += n;
+	if (layer->lines > layer->capacity) {
+		uint64_t beyond = layer->lines - layer->capacity;
+		f->filter.overfilled += beyond < n ? beyond : n;
+	}
+	return 0;
+}
+
+/* With a window: write the last mark's time to the file, before marking. */
+static int
+extend(struct layers *f, struct error *error)
+{
+	return layers_is_windowed(f) && window_extend(&f->table,
+	    &f->header.window, layers_now()) && layers_in_file(f) ?
+	    tables_write(&f->tables, &f->table, error) : 0;
+}
+
+static int
+mark_layer(struct filter *filter, unsigned i, const struct digest *digests,
+    size_t n, struct error *error)
+{
+	struct layers *f = layers_of(filter);
+
+	/* After a kill, nobody knows when the lines were printed. */
+	if (f->held && extend(f, error) < 0)
+		return -1;
+	while (n > 0) {
+		size_t some = n < PIECE ? n : PIECE;
+
+		if (mark_piece(f, i, digests, some, error) < 0)
+			return -1;
+		digests += some;
+		n -= some;
+	}
+	return 0;
+}
+
+/* In line order, each in the first layer with room. */
+static int
+mark_in_order(struct layers *f, const struct digest *digests, size_t n,
+    struct error *error)
+{
+	int claims = f->shared && !layers_is_windowed(f);
+
+	for (unsigned i = 0; n > 0 && i < f->table.count; i++) {
+		uint64_t room = claims ? f->claimed[i] : layers_room_of(f, i);
+		size_t some = room < n ? (size_t)room : n;
+
+		/* Another run may have moved the window meanwhile. */
+		if (layers_is_windowed(f) && i + 1 == f->table.count)
+			some = n;
+		if (mark_layer(&f->filter, i, digests, some, error) < 0)
+			return -1;
+		digests += some;
+		n -= some;
+	}
+	return 0;
+}
+
+/*
+ * With a window: the last generation ends no earlier than its last mark, and
+ * the file says so before that. The lock keeps other runs from forgetting a
+ * layer, and reusing its place, while it is being marked.
+ */
+static int
+mark_in_window(struct layers *f, const struct digest *digests, size_t n,
+    struct error *error)
+{
+	int result = 0;
+
+	if (tables_lock(&f->tables, error) < 0)
+		return -1;
+	if (layers_update_table(f, error) < 0 || extend(f, error) < 0 ||
+	    mark_in_order(f, digests, n, error) < 0 || (f->shared &&
+	    tables_write(&f->tables, &f->table, error) < 0))
+		result = -1;
+	tables_unlock(&f->tables);
+	return result;
+}
+
+static int
+mark(struct filter *filter, const struct digest *digests, size_t n,
+    struct error *error)
+{
+	struct layers *f = layers_of(filter);
+
+	return layers_is_windowed(f) ? mark_in_window(f, digests, n, error) :
+	    mark_in_order(f, digests, n, error);
+}
+
+/* On Linux fdatasync also writes changes made through a shared mapping. */
+static int
+sync_layers(struct filter *filter, struct error *error)
+{
+	return write_back(filter, 1, error) < 0 ||
+	    check_length(layers_of(filter), error) < 0 ? -1 :
+	    file_sync(&layers_of(filter)->file, error);
+}
+
+void
+layers_hold(struct filter *filter)
+{
+	layers_of(filter)->held = 1;
+}
+
+int
+layers_begin_recovery(struct filter *filter, struct error *error)
+{
+	struct layers *f = layers_of(filter);
+
+	if (layers_begin_marking(f, error) < 0)
+		return -1;
+	for (unsigned i = 0; i < f->table.count; i++)
+		f->counted[i] = f->table.layers[i].lines;
+	return 0;
+}
+
+int
+layers_end_recovery(struct filter *filter, struct error *error)
+{
+	struct layers *f = layers_of(filter);
+
+	for (unsigned i = 0; i < f->table.count; i++)
+		f->table.layers[i].lines = f->counted[i];
+	f->filter.overfilled = 0;
+	/*
+	 * A layer that was marked has no checksum any more: the file says so
+	 * before the journal is removed, whatever happens to this run.
+	 */
+	return layers_recount(f, 0, error) < 0 || (!f->shared &&
+	    tables_write(&f->tables, &f->table, error) < 0) ? -1 :
+	    sync_layers(filter, error);
+}
+
+static int
+read_pages(struct filter *filter, unsigned layer, uint64_t first,
+    size_t pages, uint8_t *to, struct error *error)
+{
+	struct layers *f = layers_of(filter);
+
+	if (f->all_over) {
+		memset(to, 0, pages * PAGE_BYTES);
+		return 0;
+	}
+	if (layers_in_file(f) && !arrays_is_dirty(&f->arrays, layer))
+		return file_read(&f->file, to, pages * PAGE_BYTES,
+		    f->table.layers[layer].offset + first * PAGE_BYTES, error);
+	for (size_t i = 0; i < pages; i++)
+		memcpy(to + i * PAGE_BYTES, arrays_page(&f->arrays, layer,
+		    first + i), PAGE_BYTES);
+	return 0;
+}
+
+static int
+write_pages(struct filter *filter, unsigned layer, uint64_t first,
+    size_t pages, const uint8_t *from, struct error *error)
+{
+	struct layers *f = layers_of(filter);
+
+	return file_write(&f->file, from, pages * PAGE_BYTES,
+	    f->table.layers[layer].offset + first * PAGE_BYTES, error);
+}
+
+static const char *
+name_of_filter(const struct filter *filter)
+{
+	return layers_name(layers_of_const(filter));
+}
+
+static const char *
+path_of(const struct filter *filter)
+{
+	return layers_of_const(filter)->file.real_path;
+}
+
+static void
+prefetch(const struct filter *filter, const struct digest *digests, size_t n)
+{
+	const struct layers *f = layers_of_const(filter);
+
+	/* Other threads must not use layers that probe may unmap. */
+	if (!layers_is_windowed(f))
+		arrays_prefetch(&f->arrays, digests, n);
+}
+
+static void
+expect(struct filter *filter, uint64_t lines)
+{
+	layers_of(filter)->arrays.expected = lines;
+}
+
+static int
+idle_after(const struct filter *filter)
+{
+	return arrays_idle_after(&layers_of_const(filter)->arrays);
+}
+
+static uint64_t
+private_bytes(const struct filter *filter)
+{
+	return arrays_private_bytes(&layers_of_const(filter)->arrays);
+}
+
+static pid_t
+holder(const struct filter *filter, char *name)
+{
+	const struct layers *f = layers_of_const(filter);
+
+	return layers_in_file(f) ? lock_holder(f->file.fd, name) : 0;
+}
+
+static const struct filter_operations operations = {
+	.name = name_of_filter,
+	.path = path_of,
+	.batch_lines = BATCH_LINES,
+	.prefetch = prefetch,
+	.probe = probe,
+	.reserve = layers_reserve,
+	.grow_ahead = layers_grow_ahead,
+	.mark = mark,
+	.mark_layer = mark_layer,
+	.expect = expect,
+	.idle_after = idle_after,
+	.write_back = write_back,
+	.sync = sync_layers,
+	.read_pages = read_pages,
+	.write_pages = write_pages,
+	.publish = publish,
+	.private_bytes = private_bytes,
+	.holder = holder,
+	.close = close_layers
+};

@@ -1,0 +1,46 @@
+/*
+ * A filter in a file, or in memory: a chain of layers. A line can be in any of
+ * the layers, the first with room takes new lines, and the file's table
+ * describes them.
+ */
+#ifndef LAYERS_H
+#define LAYERS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "disk/format.h"
+#include "model/plan.h"
+
+struct filter;
+
+/* filter_open, filter_create and filter_prepare, without the journal. */
+int layers_open(struct filter **filter, const char *path,
+    const struct filter_use *use, struct error *error);
+int layers_create(struct filter **filter, const char *path, int replace,
+    const struct filter_plan *plan, const struct filter_use *use,
+    struct error *error);
+int layers_prepare(struct filter **filter, const char *path,
+    const struct header *header, const struct table *table,
+    struct error *error);
+
+/*
+ * All marks will come at the end, in layers that a journal names: until then a
+ * window doesn't move, and its last generation takes any number of lines.
+ */
+void layers_hold(struct filter *filter);
+
+/* Header and first table of a filter that is made for `plan`; without an id. */
+int layers_plan(const struct filter_plan *plan, struct header *header,
+    struct table *table, struct error *error);
+
+/*
+ * To call before and after filter_mark_layer of lines that may be in the filter
+ * already: they are not counted twice; instead, the counters are estimated from
+ * the bits afterwards, and all is synced. A filter that can't be written is
+ * refused at the beginning.
+ */
+int layers_begin_recovery(struct filter *filter, struct error *error);
+int layers_end_recovery(struct filter *filter, struct error *error);
+
+#endif

@@ -1,0 +1,241 @@
+/* Room for new lines: growth, claims in a shared file, and checksums. */
+#include "model/checksum.h"
+#include "model/growth.h"
+#include "layers/inside.h"
+
+/*
+ * Checksums: what each run reads at least, so that many small runs finish one,
+ * too; and bytes to read for each new line. A layer has up to 9 bytes a line,
+ * and the next one takes twice as many lines: so a layer has its checksum when
+ * the next one is a quarter or half full.
+ */
+#define CHECKSUM_RUN (16 * PAGE_BYTES)
+#define CHECKSUM_LINE 16
+
+/* Its place in the file becomes all zero and allocated. */
+int
+layers_place(struct layers *f, struct table *table, const struct table *among,
+    struct layer_entry *layer, struct error *error)
+{
+	uint64_t nbytes = layer->geometry.pages * PAGE_BYTES;
+
+	if (growth_place(layers_name(f), table, among, layer, f->max_bytes,
+	    error) < 0)
+		return -1;
+	if (!layers_in_file(f))
+		return 0;
+	return layers_is_windowed(f) ?
+	    file_clear(&f->file, layer->offset, nbytes, error) :
+	    file_extend(&f->file, layer->offset, nbytes, error);
+}
+
+int
+layers_next(const struct layers *f, struct layer_entry *layer,
+    struct error *error)
+{
+	return growth_layer(layers_name(f), &f->header, &f->table, layer,
+	    error);
+}
+
+/* Append a layer; not published yet. */
+static int
+grow(struct layers *f, struct error *error)
+{
+	struct table *table = &f->table;
+	struct layer_entry layer;
+
+	if (layers_next(f, &layer, error) < 0 ||
+	    layers_place(f, table, table, &layer, error) < 0 ||
+	    arrays_add(&f->arrays, &layer, 1, error) < 0)
+		return -1;
+	table->layers[table->count++] = layer;
+	return 0;
+}
+
+/* Sync new layers to the disk before a line is in them. */
+static int
+publish_layers(struct layers *f, unsigned before, struct error *error)
+{
+	if (f->table.count == before || !layers_in_file(f) ||
+	    tables_publish(&f->tables, &f->table, error) == 0)
+		return 0;
+	f->table.count = before;
+	arrays_truncate(&f->arrays, before);
+	return -1;
+}
+
+int
+layers_begin_marking(struct layers *f, struct error *error)
+{
+	int result;
+
+	if (!layers_in_file(f) || f->marking)
+		return 0;
+	if (tables_lock(&f->tables, error) < 0)
+		return -1;
+	result = layers_update_table(f, error);
+	f->table.marking = f->shared ? MARKING_SHARED : MARKING_ALONE;
+	if (result == 0)
+		result = tables_write(&f->tables, &f->table, error);
+	f->marking = result == 0;
+	tables_unlock(&f->tables);
+	return result;
+}
+
+/* The room of all layers, up to `wanted`; grows as far as it must. */
+static uint64_t
+make_room(struct layers *f, uint64_t wanted, struct error *error)
+{
+	unsigned before = f->table.count;
+	uint64_t room = 0, old = 0;
+
+	for (unsigned i = 0; room < wanted; i++) {
+		uint64_t more;
+
+		if (i == f->table.count && (layers_wait_for_turn(f) ||
+		    (f->filter.growth == GROWTH_FAIL ?
+		    growth_is_full(layers_name(f), &f->table, error) :
+		    grow(f, error)) < 0))
+			break;
+		more = layers_room_of(f, i);
+		room += more < wanted - room ? more : wanted - room;
+		if (i < before)
+			old = room;
+	}
+	return publish_layers(f, before, error) < 0 ? old : room;
+}
+
+static uint64_t
+all_claimed(const struct layers *f)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < f->table.count; i++)
+		sum += f->claimed[i];
+	return sum;
+}
+
+/*
+ * In a shared file, room is ours once the file's counters include it: claim
+ * what is wanted, and some more if layers are large, so that the table's lock
+ * is rarely taken. Unused room is given back at the end; a kill wastes it.
+ */
+static int
+claim(struct layers *f, uint64_t wanted, struct error *error)
+{
+	uint64_t room;
+	int result;
+
+	if (tables_lock(&f->tables, error) < 0)
+		return -1;
+	result = layers_update_table(f, error);
+	room = result < 0 ? 0 : make_room(f, wanted, error);
+	for (unsigned i = 0; i < f->table.count && room > 0; i++) {
+		struct layer_entry *layer = &f->table.layers[i];
+		uint64_t more = layer->capacity / 128;
+		uint64_t free = layers_room_of(f, i);
+
+		more = more > room ? more : room;
+		more = more < free ? more : free;
+		f->claimed[i] += more;
+		layer->lines += more;
+		room -= more < room ? more : room;
+	}
+	if (result == 0)
+		result = tables_write(&f->tables, &f->table, error);
+	tables_unlock(&f->tables);
+	return result;
+}
+
+/* The next layer to get a checksum; the number of layers if there is none. */
+static unsigned
+next_checksum(const struct layers *f)
+{
+	for (unsigned i = 0; i + 1 < f->table.count; i++) {
+		if (!f->table.layers[i].sealed && layers_room_of(f, i) == 0)
+			return i;
+	}
+	return f->table.count;
+}
+
+/* Before `lines` new lines: do their share of the work on checksums. */
+static int
+go_on_with_checksums(struct layers *f, uint64_t lines, struct error *error)
+{
+	unsigned i = next_checksum(f);
+
+	if (!layers_in_file(f) || layers_is_windowed(f) || i == f->table.count)
+		return 0;
+	if (f->checksum_budget == 0)
+		f->checksum_budget = CHECKSUM_RUN;
+	f->checksum_budget += lines * CHECKSUM_LINE;
+	for (; i < f->table.count && f->checksum_budget >= PAGE_BYTES;
+	    i = next_checksum(f)) {
+		/* Only what is in the file counts; the rest is written soon. */
+		if (arrays_is_dirty(&f->arrays, i)) {
+			f->checksum_budget = CHECKSUM_RUN;
+			break;
+		}
+		if (checksum_go_on(&f->table, i, &f->file,
+		    &f->checksum_budget, error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Nothing is claimed: lines are marked, and counted, under the lock. */
+static uint64_t
+reserve_shared_window(struct layers *f, uint64_t wanted, struct error *error)
+{
+	uint64_t room = 0;
+
+	if (tables_lock(&f->tables, error) < 0)
+		return 0;
+	if (layers_update_table(f, error) == 0)
+		room = make_room(f, wanted, error);
+	tables_unlock(&f->tables);
+	return room;
+}
+
+/* Is there room without growing? */
+static int
+has_room(const struct layers *f, uint64_t wanted)
+{
+	uint64_t room = 0;
+
+	for (unsigned i = 0; i < f->table.count && room < wanted; i++) {
+		uint64_t more = layers_room_of(f, i);
+
+		room += more < wanted - room ? more : wanted - room;
+	}
+	return room == wanted;
+}
+
+uint64_t
+layers_reserve(struct filter *filter, uint64_t wanted, struct error *error)
+{
+	struct layers *f = layers_of(filter);
+	uint64_t have;
+
+	if (layers_begin_marking(f, error) < 0 ||
+	    layers_ahead_take(f, !has_room(f, wanted), error) < 0)
+		return 0;
+	/* The table and the checksums belong to another thread. */
+	if (f->ahead != NULL)
+		return wanted;
+	/* What was held goes into the generation that is now the last one. */
+	if (f->held && layers_is_windowed(f) && layers_turn(f, error) < 0)
+		return 0;
+	if (f->shared && layers_is_windowed(f))
+		return reserve_shared_window(f, wanted, error);
+	if (!f->shared)
+		return go_on_with_checksums(f, wanted, error) < 0 ? 0 :
+		    make_room(f, wanted, error);
+	have = all_claimed(f);
+	if (have < wanted) {
+		if (claim(f, wanted - have, error) < 0)
+			return 0;
+		have = all_claimed(f);
+	}
+	return have < wanted ? have : wanted;
+}

@@ -1,0 +1,231 @@
+/* The table of a filter's layers, and the counters in it. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bits/sizing.h"
+#include "model/checksum.h"
+#include "model/estimate.h"
+#include "layers/inside.h"
+
+/* Pages in a sample: they tell a layer's lines to some tenths of a percent. */
+#define SAMPLE_PAGES 1000
+/* Above this share of the capacity, a sample says that there are more lines. */
+#define SURELY_OVERFILLED 1.05
+
+/* Map the layers of the table that aren't mapped yet. */
+int
+layers_map(struct layers *f, int fresh, struct error *error)
+{
+	for (unsigned i = f->arrays.count; i < f->table.count; i++) {
+		if (arrays_add(&f->arrays, &f->table.layers[i], fresh,
+		    error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Are the mapped layers after `dropped` ones the newer table's first ones? */
+static int
+begins_with_mapped(const struct table *newer, const struct layers *f,
+    unsigned dropped)
+{
+	unsigned left = f->arrays.count - dropped;
+
+	for (unsigned i = 0; i < left && i < newer->count; i++) {
+		const struct layer_entry *a = &f->table.layers[dropped + i];
+		const struct layer_entry *b = &newer->layers[i];
+
+		if (a->offset != b->offset ||
+		    !geometry_is_same(&a->geometry, &b->geometry))
+			return 0;
+	}
+	return left <= newer->count;
+}
+
+/*
+ * With a window: unmap the layers that aren't in the newer table any more.
+ * After the window has moved several times, layers may have the places of old
+ * ones.
+ */
+static void
+unmap_dropped(struct layers *f, const struct table *newer)
+{
+	unsigned dropped = 0;
+
+	while (!begins_with_mapped(newer, f, dropped))
+		dropped++;
+	arrays_drop(&f->arrays, dropped);
+}
+
+/* Read the table again, under its lock, and map new layers. */
+int
+layers_update_table(struct layers *f, struct error *error)
+{
+	struct table newer;
+
+	if (!f->shared)
+		return 0;
+	if (tables_look(&f->tables, &newer, error) < 0)
+		return -1;
+	if (layers_is_windowed(f))
+		unmap_dropped(f, &newer);
+	f->table = newer;
+	for (unsigned i = 0; i < f->table.count; i++) {
+		if (f->marked[i])
+			checksum_forget(&f->table, i);
+	}
+	return layers_map(f, 1, error);
+}
+
+struct sample {
+	struct layers *filter;
+	unsigned layer;
+};
+
+static const uint8_t *
+sample_page(void *context, uint64_t i, uint64_t page)
+{
+	const struct sample *sample = context;
+
+	(void)i;
+	return arrays_page(&sample->filter->arrays, sample->layer, page);
+}
+
+/* A lower bound: the error of an estimate is about sqrt(lines) / 5. */
+static uint64_t
+cautious(uint64_t lines)
+{
+	uint64_t less = lines / 64 + (uint64_t)sqrt((double)lines);
+
+	return lines > less ? lines - less : 0;
+}
+
+/* Recount the lines of layers with room by their bits; no counter decreases. */
+static void
+count_again(struct layers *f)
+{
+	for (unsigned i = 0; i < f->table.count; i++) {
+		struct layer_entry *layer = &f->table.layers[i];
+		struct sample sample = { f, i };
+		struct estimate estimate;
+		uint64_t lines;
+
+		/* Not those of a generation that takes no more. */
+		if ((layers_is_windowed(f) && layers_room_of(f, i) == 0) ||
+		    estimate_sample(&layer->geometry, SAMPLE_PAGES,
+		    sample_page, &sample, &estimate) < 0)
+			continue;
+		lines = estimate_lines(&estimate, estimate.lines >
+		    SURELY_OVERFILLED * (double)layer->capacity ?
+		    SIZING_CAPACITY_MAX : layer->capacity);
+		/* A generation that ends too early would forget too much. */
+		if (layers_is_windowed(f))
+			lines = cautious(lines);
+		if (lines > layer->lines)
+			layer->lines = lines;
+	}
+}
+
+/*
+ * Count again under the table's lock, and write the result if the file is
+ * shared, so that no other run marks meanwhile. If we `take_over` from a run
+ * that was killed, only if it was alone: counters of a shared file include what
+ * runs claimed.
+ */
+int
+layers_recount(struct layers *f, int take_over, struct error *error)
+{
+	int result;
+
+	if (tables_lock(&f->tables, error) < 0)
+		return -1;
+	result = layers_update_table(f, error);
+	if (result < 0 || (take_over && f->shared &&
+	    f->table.marking != MARKING_ALONE)) {
+		tables_unlock(&f->tables);
+		return result;
+	}
+	count_again(f);
+	if (f->shared) {
+		f->table.marking = MARKING_SHARED;
+		result = tables_write(&f->tables, &f->table, error);
+	}
+	tables_unlock(&f->tables);
+	return result;
+}
+
+/*
+ * Read the table and map its layers. After a run that was killed, or if a slot
+ * of the table was lost, the counters may be old.
+ */
+int
+layers_take_table(struct layers *f, struct error *error)
+{
+	int behind;
+
+	if (tables_lock(&f->tables, error) < 0)
+		return -1;
+	behind = tables_read(&f->tables, &f->table, error);
+	tables_unlock(&f->tables);
+	if (behind < 0)
+		return -1;
+	if ((f->table.generation_count > 0) != layers_is_windowed(f)) {
+		return error_set(error, STATUS_FAILED, "%s: the filter is"
+		    " damaged: its header and its table of layers don't agree"
+		    " on a window", f->file.path);
+	}
+	if (!f->writable)
+		layers_forget(f);
+	if (layers_map(f, 0, error) < 0)
+		return -1;
+	return f->table.marking != MARKING_NONE || behind ?
+	    layers_recount(f, !behind, error) : 0;
+}
+
+/*
+ * Write the counters at the end. A run that shares the file says that nobody
+ * marks any more only if nobody else has it open. Checking that can lose the
+ * lock, so all else is written before.
+ */
+int
+layers_write_last_table(struct layers *f, struct error *error)
+{
+	int result;
+
+	if (tables_lock(&f->tables, error) < 0)
+		return -1;
+	result = layers_update_table(f, error);
+	for (unsigned i = 0; i < f->table.count; i++)
+		f->table.layers[i].lines -= f->claimed[i];
+	f->table.marking = f->shared ? MARKING_SHARED : MARKING_NONE;
+	if (result == 0)
+		result = tables_write(&f->tables, &f->table, error);
+	if (result == 0 && f->shared && lock_is_alone(f->file.fd)) {
+		f->table.marking = MARKING_NONE;
+		result = tables_write(&f->tables, &f->table, error);
+	}
+	tables_unlock(&f->tables);
+	return result;
+}
+
+/* With a shared lock: take over what other runs wrote about the layers. */
+int
+layers_refresh(struct layers *f, struct error *error)
+{
+	uint64_t newest;
+	int result;
+
+	if (!f->shared)
+		return 0;
+	if (tables_newest(&f->tables, &newest, error) < 0)
+		return -1;
+	if (newest == f->table.generation)
+		return 0;
+	if (tables_lock(&f->tables, error) < 0)
+		return -1;
+	result = layers_update_table(f, error);
+	tables_unlock(&f->tables);
+	return result;
+}

@@ -1,0 +1,38 @@
+#include "model/estimate.h"
+
+#include "bits/block.h"
+
+uint64_t
+estimate_lines(const struct estimate *estimate, uint64_t limit)
+{
+	/* Casting a double beyond 2^64 is undefined; the limit is safe. */
+	return estimate->lines >= (double)limit ? limit :
+	    (uint64_t)(estimate->lines + 0.5);
+}
+
+int
+estimate_sample(const struct geometry *geometry, uint64_t pages,
+    const uint8_t *(*read)(void *context, uint64_t i, uint64_t page),
+    void *context, struct estimate *estimate)
+{
+	uint64_t total = geometry->pages, bits = 0;
+
+	*estimate = (struct estimate){ 0 };
+	pages = pages < total ? pages : total;
+	/* A key's page depends on its hash alone: any pages will do. */
+	for (uint64_t i = 0; i < pages; i++) {
+		/* total * i / pages, without overflow */
+		const uint8_t *page = read(context, i, total / pages * i +
+		    total % pages * i / pages);
+		struct block_page_fill one;
+
+		if (page == NULL)
+			return -1;
+		one = block_page_fill(geometry, page);
+		bits += one.bits;
+		estimate->error_rate += one.rate / (double)pages;
+	}
+	estimate->share = (double)bits / (8.0 * PAGE_BYTES * (double)pages);
+	estimate->lines = geometry_lines(geometry, estimate->share);
+	return 0;
+}

@@ -1,0 +1,75 @@
+/*
+ * What is behind a filter: the table of operations that each kind implements,
+ * for filter/ and the folders of the kinds. A kind embeds `struct filter` as
+ * its first member. The contracts are those of the functions of the same names
+ * in filter/filter.h, except as noted here. If an operation is NULL, a filter
+ * on top of another one leaves it to that one; for other kinds, there is
+ * nothing to do or to report.
+ */
+#ifndef OPERATIONS_H
+#define OPERATIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "bits/hash.h"
+#include "disk/format.h"
+
+struct filter;
+struct filter_traffic;
+
+struct filter_operations {
+	size_t batch_lines;
+	const char *(*name)(const struct filter *filter);
+	const char *(*path)(const struct filter *filter);
+
+	void (*prefetch)(const struct filter *filter,
+	    const struct digest *digests, size_t n);
+	/* found[i] is set to 1 or left alone. */
+	int (*probe)(struct filter *filter, const struct digest *digests,
+	    size_t n, uint8_t *found, struct error *error);
+	uint64_t (*reserve)(struct filter *filter, uint64_t wanted,
+	    struct error *error);
+	void (*grow_ahead)(struct filter *filter);
+	int (*mark)(struct filter *filter, const struct digest *digests,
+	    size_t n, struct error *error);
+	int (*claim)(struct filter *filter, const struct digest *digests,
+	    size_t n, uint8_t *taken, struct error *error);
+	int (*mark_layer)(struct filter *filter, unsigned layer,
+	    const struct digest *digests, size_t n, struct error *error);
+	void (*expect)(struct filter *filter, uint64_t lines);
+	int (*idle_after)(const struct filter *filter);
+	int (*write_back)(struct filter *filter, int all,
+	    struct error *error);
+	int (*sync)(struct filter *filter, struct error *error);
+
+	int (*read_pages)(struct filter *filter, unsigned layer,
+	    uint64_t first, size_t pages, uint8_t *to, struct error *error);
+	int (*write_pages)(struct filter *filter, unsigned layer,
+	    uint64_t first, size_t pages, const uint8_t *from,
+	    struct error *error);
+	int (*publish)(struct filter *filter, int replace,
+	    struct error *error);
+
+	uint64_t (*waiting)(const struct filter *filter);
+	uint64_t (*private_bytes)(const struct filter *filter);
+	pid_t (*holder)(const struct filter *filter, char *name);
+	void (*traffic)(const struct filter *filter,
+	    struct filter_traffic *traffic);
+	/* Frees the filter, too. */
+	int (*close)(struct filter *filter, struct error *error);
+};
+
+struct filter {
+	const struct filter_operations *operations;
+	struct filter *under; /* which this one is on top of, or NULL */
+	/* The rest is unused in a filter on top of another one. */
+	const struct header *header;
+	const struct table *table;
+	enum growth growth;   /* what this run does when it is full */
+	uint64_t overfilled;  /* lines marked beyond the capacity in this run */
+};
+
+#endif

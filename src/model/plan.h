@@ -1,0 +1,57 @@
+/* What a new filter is made for, how a run uses one, and what that costs. */
+#ifndef PLAN_H
+#define PLAN_H
+
+#include <stdint.h>
+
+#include "bits/geometry.h"
+#include "bits/hash.h"
+#include "disk/format.h"
+#include "disk/lock.h"
+
+/* What a new filter is made for. */
+struct filter_plan {
+	uint64_t capacity;
+	double error_rate;
+	struct geometry geometry; /* of the first layer; sizing.h finds it */
+	enum growth growth;
+	struct window window;     /* if any, `geometry` is not used */
+	const struct hash *hash;  /* NULL: one with a new secret, */
+	uint32_t hash_kind;       /* of this kind, or 0 for the default */
+	char recipe[FORMAT_RECIPE_MAX + 1]; /* as header.recipe */
+};
+
+/* Use of filter_claim, and what it does if a digest's claim is unknown. */
+enum filter_claims {
+	FILTER_CLAIMS_NONE,
+	FILTER_CLAIMS_STOP,  /* it fails, with their number */
+	FILTER_CLAIMS_OURS   /* it is ours, too: it may be another client's */
+};
+
+/* How a run uses a filter. */
+struct filter_use {
+	int writable;          /* else nothing of it is changed */
+	struct lock_wait wait; /* if writable: for other runs */
+	int growth;            /* an enum growth, or -1: as it was made */
+	uint64_t max_bytes;    /* how large it may become, or UINT64_MAX */
+	int sync;              /* filter_sync must be possible */
+	unsigned replicas;     /* on a server: which must have all marks */
+	enum filter_claims claim; /* only a filter on a server knows claims */
+	int no_link;           /* a symbolic link to it is refused */
+	int in_place;          /* what is marked survives the process at once:
+	                        * the file is mapped, however large it is */
+};
+
+/* For commands that only look, and for filters in memory. */
+#define FILTER_READ { .growth = -1, .max_bytes = UINT64_MAX }
+#define FILTER_WRITE { .writable = 1, .growth = -1, .max_bytes = UINT64_MAX }
+
+/* What a filter on a server has cost so far. */
+struct filter_traffic {
+	uint64_t round_trips;  /* how often replies were waited for */
+	uint64_t sent;         /* bytes */
+	uint64_t received;
+	uint64_t answered_here; /* lines found without asking it */
+};
+
+#endif

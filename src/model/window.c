@@ -1,0 +1,316 @@
+#include "model/window.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/number.h"
+
+/* Five are alive by lines: four full ones, and the last. */
+#define ALIVE 5
+
+/* In seconds, rounded up: never less than the window is remembered. */
+static int64_t
+quarter(const struct window *window)
+{
+	return (int64_t)window_generation_capacity(window->length);
+}
+
+/* floor(a / b), b > 0 */
+static int64_t
+divide(int64_t a, int64_t b)
+{
+	return a / b - (a % b < 0);
+}
+
+int
+window_parse(struct window *window, const char *text)
+{
+	uint64_t n;
+
+	if (number_duration(text, &n) == 0)
+		*window = (struct window){ WINDOW_SECONDS, n };
+	else if (strspn(text, "0123456789e.") == strlen(text) &&
+	    number_count(text, &n) == 0 && n >= 4 && n <= FORMAT_WINDOW_MAX)
+		*window = (struct window){ WINDOW_LINES,
+		    4 * window_generation_capacity(n) };
+	else
+		return -1;
+	return 0;
+}
+
+int
+window_layer(struct geometry *geometry, uint64_t capacity, double error_rate,
+    int fixed, unsigned j, double *rate, struct error *error)
+{
+	double share = error_rate * WINDOW_SHARE, textbook;
+
+	*rate = sizing_layer_rate(share, fixed, j);
+	textbook = j == 0 ? share : *rate;
+	/* The same k and cache lines as without a window. */
+	if (sizing_layer(geometry, 4 * capacity, *rate, textbook, 0,
+	    error) < 0)
+		return -1;
+	return sizing_layer(geometry, capacity, *rate, textbook, geometry->k,
+	    error);
+}
+
+uint64_t
+window_generation_capacity(uint64_t capacity)
+{
+	return (capacity + 3) / 4;
+}
+
+int
+window_bytes(uint64_t capacity, double error_rate, int fixed,
+    struct geometry *geometry, uint64_t *nbytes, struct error *error)
+{
+	double rate;
+
+	if (window_layer(geometry, window_generation_capacity(capacity),
+	    error_rate, fixed, 0, &rate, error) < 0)
+		return -1;
+	if (geometry->pages > PAGES_MAX / WINDOW_PLACES - 1) {
+		return error_set(error, STATUS_USAGE, "a filter with a window"
+		    " for so many lines is too large for any file");
+	}
+	*nbytes = FORMAT_HEADER_BYTES +
+	    WINDOW_PLACES * geometry->pages * PAGE_BYTES;
+	return 0;
+}
+
+int
+window_solve(struct sizing *s, const struct window *window,
+    struct error *error)
+{
+	if (window->kind == WINDOW_NONE)
+		return sizing_solve(s, error);
+	if (window_bytes(s->capacity, s->error_rate, s->fixed, &s->geometry,
+	    &s->bytes, error) < 0)
+		return -1;
+	s->k = s->geometry.k;
+	return 0;
+}
+
+static struct generation *
+last(struct table *table)
+{
+	return &table->generations[table->generation_count - 1];
+}
+
+static const struct generation *
+const_last(const struct table *table)
+{
+	return &table->generations[table->generation_count - 1];
+}
+
+void
+window_start(struct table *table, const struct window *window, int64_t now)
+{
+	table->generation_count = 0;
+	window_begin(table, window, now);
+}
+
+unsigned
+window_over(const struct table *table, const struct window *window,
+    int64_t now)
+{
+	unsigned over = 0;
+
+	if (window->kind == WINDOW_LINES)
+		return table->generation_count > ALIVE ?
+		    table->generation_count - ALIVE : 0;
+	while (over < table->generation_count &&
+	    table->generations[over].end + (int64_t)window->length <= now)
+		over++;
+	return over;
+}
+
+/* All layers: lines that were held back may have made a generation grow. */
+static uint64_t
+lines_of_last(const struct table *table)
+{
+	uint64_t lines = 0;
+
+	for (unsigned i = 0; i < table->count; i++) {
+		if (table->layers[i].generation + 1 ==
+		    table->generation_count)
+			lines += table->layers[i].lines;
+	}
+	return lines;
+}
+
+int64_t
+window_border(const struct table *table, const struct window *window)
+{
+	return (const_last(table)->number + 1) * quarter(window);
+}
+
+int
+window_is_due(const struct table *table, const struct window *window,
+    int64_t now)
+{
+	if (window->kind == WINDOW_LINES)
+		return lines_of_last(table) >= window->length / 4;
+	return now >= window_border(table, window);
+}
+
+void
+window_begin(struct table *table, const struct window *window, int64_t now)
+{
+	struct generation next = { 0 };
+
+	if (window->kind == WINDOW_SECONDS) {
+		next.number = divide(now, quarter(window));
+		next.begin = next.number * quarter(window);
+		next.end = next.begin + quarter(window);
+	} else if (table->generation_count > 0) {
+		next.number = const_last(table)->number + 1;
+	}
+	table->generation_count++;
+	*last(table) = next;
+}
+
+unsigned
+window_drop(struct table *table, unsigned count)
+{
+	unsigned layers = 0;
+
+	while (layers < table->count &&
+	    table->layers[layers].generation < count)
+		layers++;
+	table->count -= layers;
+	memmove(table->layers, table->layers + layers,
+	    table->count * sizeof *table->layers);
+	for (unsigned i = 0; i < table->count; i++)
+		table->layers[i].generation -= count;
+	table->generation_count -= count;
+	memmove(table->generations, table->generations + count,
+	    table->generation_count * sizeof *table->generations);
+	return layers;
+}
+
+unsigned
+window_forget(struct table *table, const struct window *window, int64_t now,
+    int *all_over)
+{
+	unsigned over = window_over(table, window, now), layers;
+
+	*all_over = over == table->generation_count;
+	layers = window_drop(table, over - (unsigned)*all_over);
+	for (unsigned i = 0; i < table->count && *all_over; i++)
+		table->layers[i].lines = 0;
+	return layers;
+}
+
+struct window_turn
+window_turn(struct table *table, const struct window *window, int64_t now)
+{
+	struct window_turn turn = { window_shift(table, window, now), 0, 0 };
+
+	turn.due = window_is_due(table, window, now) &&
+	    table->generation_count - window_over(table, window, now) <
+	    WINDOW_PLACES;
+	if (turn.due)
+		window_begin(table, window, now);
+	turn.dropped = window_drop(table, window_over(table, window, now));
+	return turn;
+}
+
+void
+window_tell_clock(const char *name, int64_t back,
+    void (*notice)(const char *text))
+{
+	struct error told;
+
+	error_set(&told, STATUS_OK, "%s: the clock went back by %" PRId64
+	    " s: all lines keep their age", name, back);
+	if (notice != NULL)
+		notice(told.text);
+}
+
+unsigned
+window_first_layer(const struct table *table)
+{
+	unsigned i = table->generation_count == 0 ? 0 : table->count;
+
+	while (i > 0 && table->layers[i - 1].generation + 1 ==
+	    table->generation_count)
+		i--;
+	return i;
+}
+
+int64_t
+window_over_at(const struct table *table, const struct window *window,
+    unsigned generation)
+{
+	return table->generations[generation].end + (int64_t)window->length;
+}
+
+int64_t
+window_kept(const struct table *table, const struct window *window,
+    unsigned generation, int64_t now)
+{
+	int64_t left = window_over_at(table, window, generation) - now;
+
+	return (left > 0 ? left : 0) + quarter(window);
+}
+
+int
+window_extend(struct table *table, const struct window *window, int64_t now)
+{
+	if (window->kind != WINDOW_SECONDS || now <= last(table)->end)
+		return 0;
+	last(table)->end = now;
+	return 1;
+}
+
+int64_t
+window_shift(struct table *table, const struct window *window, int64_t now)
+{
+	int64_t back, quarters;
+
+	if (window->kind != WINDOW_SECONDS)
+		return 0;
+	/* Whole quarters, rounded down: nothing is forgotten too early. */
+	back = const_last(table)->begin - now;
+	quarters = divide(back, quarter(window));
+	if (quarters <= 0)
+		return 0;
+	for (unsigned i = 0; i < table->generation_count; i++) {
+		struct generation *g = &table->generations[i];
+
+		g->number -= quarters;
+		g->begin -= quarters * quarter(window);
+		g->end -= quarters * quarter(window);
+	}
+	return back;
+}
+
+static int
+overlaps(const struct table *table, uint64_t offset, uint64_t nbytes,
+    uint64_t *behind)
+{
+	for (unsigned i = 0; i < table->count; i++) {
+		const struct layer_entry *layer = &table->layers[i];
+		uint64_t end = layer->offset +
+		    layer->geometry.pages * PAGE_BYTES;
+
+		if (offset < end && layer->offset < offset + nbytes) {
+			*behind = end;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+uint64_t
+window_place(const struct table *table, const struct table *also,
+    uint64_t nbytes)
+{
+	uint64_t offset = FORMAT_HEADER_BYTES;
+
+	while (overlaps(table, offset, nbytes, &offset) ||
+	    overlaps(also, offset, nbytes, &offset))
+		continue;
+	return offset;
+}

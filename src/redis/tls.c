@@ -1,0 +1,194 @@
+#include "redis/tls.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <hiredis/hiredis_ssl.h>
+#include <hiredis/sds.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+/* How much is handed to OpenSSL at once: four of its records. */
+#define STAGE_BYTES (64 * 1024)
+
+/*
+ * OpenSSL writes with write(2), which raises SIGPIPE when the server is gone.
+ * For this program that signal says that its output is.
+ */
+static sigset_t
+block_sigpipe(void)
+{
+	sigset_t sigpipe, before;
+
+	sigemptyset(&sigpipe);
+	sigaddset(&sigpipe, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &sigpipe, &before);
+	return before;
+}
+
+static void
+unblock_sigpipe(sigset_t before)
+{
+	const struct timespec now = { 0, 0 };
+	sigset_t sigpipe;
+
+	sigemptyset(&sigpipe);
+	sigaddset(&sigpipe, SIGPIPE);
+	if (!sigismember(&before, SIGPIPE)) {
+		while (sigtimedwait(&sigpipe, NULL, &now) < 0 &&
+		    errno == EINTR)
+			;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* What OpenSSL found wrong, with a file or else. */
+static int
+refuse(struct error *error, const char *what)
+{
+	unsigned long code = ERR_peek_error();
+	const char *reason = ERR_SYSTEM_ERROR(code) ?
+	    strerror(ERR_GET_REASON(code)) : ERR_reason_error_string(code);
+
+	return error_set(error, STATUS_USAGE, "%s: %s", what,
+	    reason != NULL ? reason : "OpenSSL failed");
+}
+
+/* The settings of a connection. */
+static SSL_CTX *
+make_context(const struct address *location, struct error *error)
+{
+	const char *file = location->certificate;
+	SSL_CTX *ctx;
+
+	ERR_clear_error();
+	ctx = SSL_CTX_new(TLS_client_method());
+	if (ctx == NULL || SSL_CTX_set_min_proto_version(ctx,
+	    TLS1_2_VERSION) != 1 || SSL_CTX_set_default_verify_paths(ctx) != 1)
+		refuse(error, location->shown);
+	else if (file != NULL && (SSL_CTX_use_certificate_chain_file(ctx,
+	    file) != 1 || SSL_CTX_use_PrivateKey_file(ctx, file,
+	    SSL_FILETYPE_PEM) != 1))
+		refuse(error, file);
+	else
+		return ctx;
+	SSL_CTX_free(ctx);
+	return NULL;
+}
+
+/* The name or address that the server's certificate must have. */
+static int
+expect_host(SSL *ssl, const char *host)
+{
+	struct in6_addr address;
+
+	if (inet_pton(AF_INET, host, &address) == 1 ||
+	    inet_pton(AF_INET6, host, &address) == 1)
+		return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl),
+		    host);
+	return SSL_set_tlsext_host_name(ssl, host) == 1 &&
+	    SSL_set1_host(ssl, host) == 1;
+}
+
+/* On success hiredis owns ssl; else the caller still does. */
+static int
+shake_hands(redisContext *context, SSL *ssl, const struct address *location,
+    struct error *error)
+{
+	long verdict;
+
+	if (redisInitiateSSL(context, ssl) == REDIS_OK)
+		return 0;
+	verdict = SSL_get_verify_result(ssl);
+	if (verdict != X509_V_OK)
+		return error_set(error, STATUS_USAGE, "%s: the server's"
+		    " certificate is refused: %s", location->shown,
+		    X509_verify_cert_error_string(verdict));
+	return error_set(error, STATUS_FAILED, "%s: %s", location->shown,
+	    context->errstr);
+}
+
+int
+tls_start(redisContext *context, const struct address *location,
+    const char *host, struct error *error)
+{
+	SSL_CTX *ctx = make_context(location, error);
+	sigset_t before;
+	SSL *ssl;
+	int result;
+
+	if (ctx == NULL)
+		return -1;
+	ssl = memory_or_die(SSL_new(ctx));
+	SSL_CTX_free(ctx); /* ssl has a reference */
+	SSL_set_verify(ssl, SSL_VERIFY_PEER, NULL);
+	if (!expect_host(ssl, host)) {
+		refuse(error, location->shown);
+		SSL_free(ssl);
+		return -1;
+	}
+	before = block_sigpipe();
+	result = shake_hands(context, ssl, location, error);
+	unblock_sigpipe(before);
+	if (result < 0) {
+		SSL_free(ssl);
+		return -1;
+	}
+	/* hiredis goes by its flag, OpenSSL by the socket */
+	context->flags &= ~REDIS_BLOCK;
+	if (fcntl(context->fd, F_SETFL, O_NONBLOCK) < 0)
+		return error_system(error, errno, location->shown);
+	return 0;
+}
+
+/*
+ * OpenSSL wants a write that it could not complete to be repeated with the same
+ * bytes. hiredis keeps them in a buffer, which is always the first part of what
+ * the caller has to send.
+ */
+static void
+stage(redisContext *context, const struct iovec *parts, int count)
+{
+	size_t room = STAGE_BYTES;
+
+	for (int i = 0; i < count && room > 0; i++) {
+		size_t n = parts[i].iov_len < room ? parts[i].iov_len : room;
+
+		if (redisAppendFormattedCommand(context, parts[i].iov_base, n)
+		    != REDIS_OK)
+			memory_or_die(NULL);
+		room -= n;
+	}
+}
+
+ssize_t
+tls_send(redisContext *context, const struct iovec *parts, int count)
+{
+	size_t before = sdslen(context->obuf);
+	sigset_t mask;
+	int result, done;
+
+	if (before == 0) {
+		stage(context, parts, count);
+		before = sdslen(context->obuf);
+	}
+	mask = block_sigpipe();
+	result = redisBufferWrite(context, &done);
+	unblock_sigpipe(mask);
+	return result != REDIS_OK ? -1 :
+	    (ssize_t)(before - sdslen(context->obuf));
+}
+
+/* A buffer of 16 KiB or more takes a whole record: OpenSSL keeps no rest. */
+ssize_t
+tls_receive(redisContext *context, void *buffer, size_t nbytes)
+{
+	sigset_t mask = block_sigpipe();
+	ssize_t n = context->funcs->read(context, buffer, nbytes);
+
+	unblock_sigpipe(mask);
+	return n;
+}
