@@ -154,7 +154,14 @@ $(replays): $(BUILD)/fuzz/replay-%: tests/fuzz/%.c $(BUILD)/fuzz/replay.o \
 	$(COMPILE) -MF $@.d $(LDFLAGS) $(if $(filter lines,$*),$(FUZZ_LDFLAGS)) \
 		-o $@ $< $(BUILD)/fuzz/replay.o $(library) $(LDLIBS)
 
-tests: $(PROGRAM) $(units) $(helpers) $(BUILD)/preload.so $(replays)
+# The inputs that fuzzing begins with.
+seeds = $(BUILD)/fuzz/seeds.written
+$(seeds): tests/fuzz/seeds.py tests/keys/url.txt $(wildcard tests/fuzz/found/*/*)
+	rm -rf $(BUILD)/fuzz/seeds
+	python3 tests/fuzz/seeds.py $(BUILD)/fuzz/seeds
+	touch $@
+
+tests: $(PROGRAM) $(units) $(helpers) $(BUILD)/preload.so $(replays) $(seeds)
 
 # The lists in the completions, which are kept in the tree, from the options.
 completion_files = completions/bloomdedup.bash completions/bloomdedup.fish \
@@ -228,7 +235,7 @@ $(fuzzers): $(BUILD)/%.fuzzer: tests/fuzz/%.c $(library) Makefile
 	$(COMPILE) -MF $@.d -fsanitize=fuzzer $(LDFLAGS) \
 		$(if $(filter lines,$*),$(FUZZ_LDFLAGS)) -o $@ $< $(library) $(LDLIBS)
 
-fuzzers: $(fuzzers)
+fuzzers: $(fuzzers) $(seeds)
 
 fuzz:
 	@command -v clang >/dev/null || \

@@ -1,18 +1,24 @@
 #!/usr/bin/env python3
-"""Write the inputs that fuzzing begins with: tests/fuzz/seeds/TARGET/NAME.
+"""Usage: seeds.py FOLDER
 
-Each target says in its head what its inputs are made of. An input that made
-one fail, and does so no more, is added by hand as found-NAME.
+Write the inputs that fuzzing begins with: FOLDER/TARGET/NAME. The comment at the
+top of each target says what its inputs consist of. An input that once made a
+target fail is kept in found/TARGET/NAME, and copied.
 """
 import gzip
 import os
+import shutil
 import struct
+import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
+FOLDER = sys.argv[1]
+
+
 def write(target, name, data):
-    folder = os.path.join(HERE, "seeds", target)
+    folder = os.path.join(FOLDER, target)
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, name), "wb") as file:
         file.write(data)
@@ -282,3 +288,5 @@ for number, (pointer, document) in enumerate([
         ("/a", '{"b":"' + "\\\\" * 40 + '","a":false}'), ("/a", '"a'),
         ("/a", '{"a":"\x01"}'), ("/a", "{}x"), ("/a", "")]):
     write("json", "%02d" % number, (pointer + "\n" + document).encode())
+
+shutil.copytree(os.path.join(HERE, "found"), FOLDER, dirs_exist_ok=True)
