@@ -48,7 +48,7 @@ before_reading_all() {
 		-e trace=write,pread64 "$@" >out
 	awk '
 		/write\(1</ { writes++ }
-		/pread64\(.*seen>/ && / = [0-9]{8}$/ { print writes; exit }
+		/pread64\(.*seen>/ && $NF >= 10000000 { print writes + 0; exit }
 	' trace
 }
 
