@@ -1,5 +1,6 @@
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,14 +23,23 @@ error_set(struct error *error, int status, const char *format, ...)
 	memcpy(error->text, text, sizeof text);
 	error->status = status;
 	error->repeated = 0;
+	error->errnum = 0;
 	return -1;
 }
 
 int
 error_system(struct error *error, int errnum, const char *name)
 {
-	return error_set(error, STATUS_FAILED, "%s: %s", name,
-	    strerror(errnum));
+	error_set(error, STATUS_FAILED, "%s: %s", name, strerror(errnum));
+	error->errnum = errnum;
+	return -1;
+}
+
+int
+error_is_full(const struct error *error)
+{
+	return error->status == STATUS_FULL || error->errnum == ENOSPC ||
+	    error->errnum == EDQUOT || error->errnum == EFBIG;
 }
 
 int

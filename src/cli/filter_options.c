@@ -53,6 +53,36 @@ plan_solved(const struct options *o, const struct key_recipe *recipe,
 	return 0;
 }
 
+/* What a filter with a window needs at least: one generation may be late. */
+static uint64_t
+window_needs(const struct sizing *sizing)
+{
+	return sizing->bytes - sizing->geometry.pages * PAGE_BYTES;
+}
+
+/* A capacity that was only guessed is reduced to what --max-size allows. */
+static int
+solve_window_within(struct sizing *sizing, const struct options *o,
+    struct error *error)
+{
+	char needs[NUMBER_TEXT], limit[NUMBER_TEXT];
+	int guessed = o->capacity == 0 && o->window.kind == WINDOW_SECONDS;
+
+	if (solve_window(sizing, &o->window, error) < 0)
+		return -1;
+	while (guessed && window_needs(sizing) > o->max_bytes &&
+	    sizing->capacity >= 8) {
+		sizing->capacity /= 2;
+		sizing->k = 0;
+		if (solve_window(sizing, &o->window, error) < 0)
+			return -1;
+	}
+	return window_needs(sizing) <= o->max_bytes ? 0 : error_set(error,
+	    STATUS_USAGE, "--max-size=%s is too small for the window, which"
+	    " needs %s", number_format_binary(limit, o->max_bytes),
+	    number_format_binary(needs, window_needs(sizing)));
+}
+
 /* Plan a new filter for `capacity` lines. */
 static int
 plan_filter(const struct options *o, const struct key_recipe *recipe,
@@ -67,7 +97,7 @@ plan_filter(const struct options *o, const struct key_recipe *recipe,
 	if (o->window.kind == WINDOW_LINES)
 		sizing.capacity = o->capacity; /* the window sets it */
 	if (o->window.kind != WINDOW_NONE)
-		return solve_window(&sizing, &o->window, error) < 0 ? -1 :
+		return solve_window_within(&sizing, o, error) < 0 ? -1 :
 		    plan_solved(o, recipe, &sizing, plan);
 	if (sizing_solve(&sizing, error) < 0)
 		return -1;

@@ -1,6 +1,7 @@
 #include "disk/tables.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/le.h"
@@ -14,6 +15,24 @@ slot_offset(unsigned slot)
 	return (uint64_t)(1 + slot) * PAGE_BYTES;
 }
 
+/* What its reader would refuse, or read as something else, isn't written. */
+static int
+check_readable(const struct tables *t, const uint8_t page[PAGE_BYTES],
+    struct error *error)
+{
+	uint8_t again[PAGE_BYTES];
+	struct table table;
+
+	if (format_table_decode(&table, t->id, page, error) == 0) {
+		format_table_encode(&table, t->id, again);
+		if (memcmp(again, page, PAGE_BYTES) == 0)
+			return 0;
+	}
+	return error_set(error, STATUS_FAILED, "%s: this is a bug: the new"
+	    " table of layers would be unreadable; the filter stays as it was",
+	    t->file->path);
+}
+
 static int
 write_slot(struct tables *t, unsigned slot, struct table *table,
     struct error *error)
@@ -22,9 +41,11 @@ write_slot(struct tables *t, unsigned slot, struct table *table,
 
 	table->generation++;
 	format_table_encode(table, t->id, page);
-	if (file_write(t->file, page, sizeof page, slot_offset(slot),
-	    error) < 0)
+	if (check_readable(t, page, error) < 0 || file_write(t->file, page,
+	    sizeof page, slot_offset(slot), error) < 0) {
+		table->generation--;
 		return -1;
+	}
 	t->newest = slot;
 	return 0;
 }

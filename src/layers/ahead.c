@@ -11,6 +11,7 @@
 
 #include "base/thread.h"
 #include "layers/inside.h"
+#include "model/growth.h"
 
 struct layers_ahead {
 	pthread_t thread;
@@ -53,7 +54,8 @@ layers_grow_ahead(struct filter *filter)
 	}
 	if (!layers_in_file(f) || !f->marking || f->shared ||
 	    layers_is_windowed(f) || f->filter.growth != GROWTH_GROW ||
-	    layers_next(f, &layer, &ignored) < 0)
+	    growth_layer(layers_name(f), &f->header, &f->table, 0, &layer,
+	    &ignored) < 0)
 		return;
 	a = memory_or_die(calloc(1, sizeof *a));
 	a->file = f->file;

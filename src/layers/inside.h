@@ -37,6 +37,8 @@ struct layers {
 	uint64_t counted[FORMAT_LAYERS_MAX]; /* lines before a recovery */
 	struct layers_ahead *ahead; /* a layer that is being made, or NULL */
 	int held;            /* marks come at the end */
+	int stays;           /* there is no place for the next generation: the
+	                        last one goes on */
 	int all_over;        /* for a reader: all generations are over */
 	uint8_t marked[FORMAT_LAYERS_MAX]; /* by this run: no checksum is
 	                        right, whatever the file says */
@@ -78,19 +80,35 @@ layers_now(void)
 	return (int64_t)time(NULL);
 }
 
+/*
+ * A window of lines is never full: it forgets. Its generations grow only for
+ * lines that were held back, and are never overfilled; unless the last one has
+ * to stay.
+ */
+static inline int
+layers_never_full(const struct layers *f)
+{
+	return f->header.window.kind == WINDOW_LINES && !f->stays;
+}
+
 /* By lines: does a full generation end before the next line? */
 static inline int
 layers_wait_for_turn(const struct layers *f)
 {
-	return f->header.window.kind == WINDOW_LINES && !f->held;
+	return layers_never_full(f) && !f->held;
 }
 
-/* A generation that ends when it is full is never overfilled. */
+static inline uint64_t
+layers_room_in(const struct layers *f, const struct table *table, unsigned i)
+{
+	return format_layer_room(table, i,
+	    layers_never_full(f) ? GROWTH_FAIL : f->filter.growth);
+}
+
 static inline uint64_t
 layers_room_of(const struct layers *f, unsigned i)
 {
-	return format_layer_room(&f->table, i,
-	    layers_wait_for_turn(f) ? GROWTH_FAIL : f->filter.growth);
+	return layers_room_in(f, &f->table, i);
 }
 
 /* layers_table.c */
@@ -126,19 +144,19 @@ uint64_t layers_reserve(struct filter *filter, uint64_t wanted,
 int layers_begin_marking(struct layers *f, struct error *error);
 
 /*
- * The shape of the next layer, twice as large as the largest one; not its
- * place.
+ * Give a new layer its place in the file, all zero and allocated: after the
+ * others, or with a window where no layer of `among` is. Append it to `table`,
+ * which is not the filter's yet; on failure the table is unchanged.
  */
-int layers_next(const struct layers *f, struct layer_entry *layer,
+int layers_append(struct layers *f, struct table *table,
+    const struct table *among, struct layer_entry *layer,
     struct error *error);
 
 /*
- * Give a new layer of `table` its place in the file, all zero and allocated:
- * after the others, or with a window where no layer of `among` is.
+ * Write the next table to both slots, synced; only then it is the filter's, and
+ * its new layers are mapped. On failure the filter keeps its table.
  */
-int layers_place(struct layers *f, struct table *table,
-    const struct table *among, struct layer_entry *layer,
-    struct error *error);
+int layers_publish(struct layers *f, struct table *next, struct error *error);
 
 /* layers_ahead.c */
 

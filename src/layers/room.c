@@ -2,6 +2,7 @@
 #include "model/checksum.h"
 #include "model/growth.h"
 #include "layers/inside.h"
+#include "model/window.h"
 
 /*
  * Checksums: what each run reads at least, so that many small runs finish one,
@@ -14,7 +15,7 @@
 
 /* Its place in the file becomes all zero and allocated. */
 int
-layers_place(struct layers *f, struct table *table, const struct table *among,
+layers_append(struct layers *f, struct table *table, const struct table *among,
     struct layer_entry *layer, struct error *error)
 {
 	uint64_t nbytes = layer->geometry.pages * PAGE_BYTES;
@@ -22,46 +23,34 @@ layers_place(struct layers *f, struct table *table, const struct table *among,
 	if (growth_place(layers_name(f), table, among, layer, f->max_bytes,
 	    error) < 0)
 		return -1;
-	if (!layers_in_file(f))
-		return 0;
-	return layers_is_windowed(f) ?
+	if (layers_in_file(f) && (layers_is_windowed(f) ?
 	    file_clear(&f->file, layer->offset, nbytes, error) :
-	    file_extend(&f->file, layer->offset, nbytes, error);
-}
-
-int
-layers_next(const struct layers *f, struct layer_entry *layer,
-    struct error *error)
-{
-	return growth_layer(layers_name(f), &f->header, &f->table, layer,
-	    error);
-}
-
-/* Append a layer; not published yet. */
-static int
-grow(struct layers *f, struct error *error)
-{
-	struct table *table = &f->table;
-	struct layer_entry layer;
-
-	if (layers_next(f, &layer, error) < 0 ||
-	    layers_place(f, table, table, &layer, error) < 0 ||
-	    arrays_add(&f->arrays, &layer, 1, error) < 0)
+	    file_extend(&f->file, layer->offset, nbytes, error)) < 0)
 		return -1;
-	table->layers[table->count++] = layer;
+	growth_append(table, layer);
 	return 0;
 }
 
-/* Sync new layers to the disk before a line is in them. */
+/* Append a layer for `wanted` lines to the table; not published yet. */
 static int
-publish_layers(struct layers *f, unsigned before, struct error *error)
+grow(struct layers *f, struct table *table, uint64_t wanted,
+    struct error *error)
 {
-	if (f->table.count == before || !layers_in_file(f) ||
-	    tables_publish(&f->tables, &f->table, error) == 0)
-		return 0;
-	f->table.count = before;
-	arrays_truncate(&f->arrays, before);
-	return -1;
+	struct layer_entry layer;
+
+	if (f->filter.growth == GROWTH_FAIL && !layers_never_full(f))
+		return growth_is_full(layers_name(f), table, error);
+	return growth_layer(layers_name(f), &f->header, table, wanted, &layer,
+	    error) < 0 ? -1 : layers_append(f, table, table, &layer, error);
+}
+
+int
+layers_publish(struct layers *f, struct table *next, struct error *error)
+{
+	if (layers_in_file(f) && tables_publish(&f->tables, next, error) < 0)
+		return -1;
+	f->table = *next;
+	return layers_map(f, 1, error);
 }
 
 int
@@ -82,27 +71,38 @@ layers_begin_marking(struct layers *f, struct error *error)
 	return result;
 }
 
-/* The room of all layers, up to `wanted`; grows as far as it must. */
+/* The room of all layers of the table, up to `wanted`. */
+static uint64_t
+room_of_all(const struct layers *f, const struct table *table,
+    uint64_t wanted)
+{
+	uint64_t room = 0;
+
+	for (unsigned i = 0; i < table->count && room < wanted; i++) {
+		uint64_t more = layers_room_in(f, table, i);
+
+		room += more < wanted - room ? more : wanted - room;
+	}
+	return room;
+}
+
+/* The same; grows as far as it must, by lines to the end of the generation. */
 static uint64_t
 make_room(struct layers *f, uint64_t wanted, struct error *error)
 {
-	unsigned before = f->table.count;
-	uint64_t room = 0, old = 0;
+	struct table next = f->table;
+	uint64_t room, old;
 
-	for (unsigned i = 0; room < wanted; i++) {
-		uint64_t more;
+	if (layers_wait_for_turn(f)) {
+		uint64_t left = window_lines_left(&next, &f->header.window);
 
-		if (i == f->table.count && (layers_wait_for_turn(f) ||
-		    (f->filter.growth == GROWTH_FAIL ?
-		    growth_is_full(layers_name(f), &f->table, error) :
-		    grow(f, error)) < 0))
-			break;
-		more = layers_room_of(f, i);
-		room += more < wanted - room ? more : wanted - room;
-		if (i < before)
-			old = room;
+		wanted = wanted < left ? wanted : left;
 	}
-	return publish_layers(f, before, error) < 0 ? old : room;
+	room = old = room_of_all(f, &next, wanted);
+	while (room < wanted && grow(f, &next, wanted - room, error) == 0)
+		room = room_of_all(f, &next, wanted);
+	return next.count == f->table.count ||
+	    layers_publish(f, &next, error) == 0 ? room : old;
 }
 
 static uint64_t
@@ -197,20 +197,6 @@ reserve_shared_window(struct layers *f, uint64_t wanted, struct error *error)
 	return room;
 }
 
-/* Is there room without growing? */
-static int
-has_room(const struct layers *f, uint64_t wanted)
-{
-	uint64_t room = 0;
-
-	for (unsigned i = 0; i < f->table.count && room < wanted; i++) {
-		uint64_t more = layers_room_of(f, i);
-
-		room += more < wanted - room ? more : wanted - room;
-	}
-	return room == wanted;
-}
-
 uint64_t
 layers_reserve(struct filter *filter, uint64_t wanted, struct error *error)
 {
@@ -218,7 +204,8 @@ layers_reserve(struct filter *filter, uint64_t wanted, struct error *error)
 	uint64_t have;
 
 	if (layers_begin_marking(f, error) < 0 ||
-	    layers_ahead_take(f, !has_room(f, wanted), error) < 0)
+	    layers_ahead_take(f, room_of_all(f, &f->table, wanted) < wanted,
+	    error) < 0)
 		return 0;
 	/* The table and the checksums belong to another thread. */
 	if (f->ahead != NULL)

@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "bits/sizing.h"
+#include "layers/inside.h"
 #include "model/checksum.h"
 #include "model/estimate.h"
-#include "layers/inside.h"
+#include "model/window.h"
 
 /* Pages in a sample: they tell a layer's lines to some tenths of a percent. */
 #define SAMPLE_PAGES 1000
@@ -171,10 +172,10 @@ layers_take_table(struct layers *f, struct error *error)
 	tables_unlock(&f->tables);
 	if (behind < 0)
 		return -1;
-	if ((f->table.generation_count > 0) != layers_is_windowed(f)) {
-		return error_set(error, STATUS_FAILED, "%s: the filter is"
-		    " damaged: its header and its table of layers don't agree"
-		    " on a window", f->file.path);
+	if (window_check(&f->table, &f->header.window, f->header.capacity,
+	    error) < 0) {
+		return error_set(error, error->status, "%s: %s", f->file.path,
+		    error->text);
 	}
 	if (!f->writable)
 		layers_forget(f);

@@ -21,48 +21,109 @@ layers_forget(struct layers *f)
 	return !f->all_over;
 }
 
-/* The next layer's shape and place; `among` has those that use the file. */
+/*
+ * Append the generation's first layer: as large as the others need to be, else
+ * of the size that was announced when the filter was made.
+ */
 static int
-plan_generation(struct layers *f, struct table *next,
-    const struct table *among, struct layer_entry *layer, struct error *error)
+append_first(struct layers *f, struct table *next, const struct table *among,
+    struct error *error)
 {
-	if (growth_generation(&f->header, next, layer, error) < 0)
-		return -1;
-	return layers_place(f, next, among, layer, error);
+	uint64_t announced = window_generation_capacity(f->header.capacity);
+	uint64_t lines = growth_generation_lines(&f->header, &f->table);
+	struct layer_entry layer;
+	int result;
+
+	do {
+		result = growth_generation(layers_name(f), &f->header, next,
+		    lines, &layer, error);
+		if (result == 0)
+			result = layers_append(f, next, among, &layer, error);
+		if (lines == announced)
+			break;
+		lines = announced;
+	} while (result < 0 && error_is_full(error));
+	return result;
 }
 
 /*
- * Drop the generations that are over, and begin the next one if it is due. Both
- * slots of the table say so, and are on the disk, before the space of a dropped
- * layer is cleared: no older slot can refer to space that is used again.
+ * Both slots of the table say which generations are left, and are on the disk,
+ * before the space of a dropped layer is cleared: no older slot can refer to
+ * space that is used again.
  */
+static int
+publish_turn(struct layers *f, struct table *next, unsigned dropped,
+    struct error *error)
+{
+	struct table old = f->table;
+
+	next->sealing = (struct sealing){ 0 };
+	if (layers_in_file(f) &&
+	    (tables_publish(&f->tables, next, error) < 0 ||
+	    file_sync(&f->file, error) < 0))
+		return -1;
+	f->table = *next;
+	arrays_drop(&f->arrays, dropped);
+	for (unsigned i = 0; i < dropped && layers_in_file(f); i++)
+		file_punch(&f->file, old.layers[i].offset,
+		    old.layers[i].geometry.pages * PAGE_BYTES);
+	return layers_map(f, 1, error);
+}
+
+/* The current generation goes on, until there is place for the next one. */
+static int
+stay(struct layers *f, const struct error *reason)
+{
+	struct error told;
+
+	if (!f->stays && f->file.lock.wait.notice != NULL) {
+		error_set(&told, STATUS_OK, "%s; no room for the next part of"
+		    " the window: lines are remembered for longer",
+		    reason->text);
+		f->file.lock.wait.notice(told.text);
+	}
+	f->stays = 1;
+	return 0;
+}
+
+/*
+ * There is no place beside the generations that are over: first free theirs. A
+ * table has at least one generation, so the last one stays.
+ */
+static int
+turn_in_steps(struct layers *f, int64_t now, struct error *error)
+{
+	const struct window *window = &f->header.window;
+	struct table next = f->table;
+	unsigned dropped = window_make_room(&next, window, now);
+
+	if (dropped > 0 && publish_turn(f, &next, dropped, error) < 0)
+		return -1;
+	next = f->table;
+	next.generations[next.generation_count] =
+	    window_next(&next, window, now);
+	next.generation_count++;
+	if (append_first(f, &next, &f->table, error) < 0)
+		return error_is_full(error) ? stay(f, error) : -1;
+	f->stays = 0;
+	return publish_turn(f, &next, 0, error);
+}
+
+/* Drop the generations that are over, and begin the next one if it is due. */
 static int
 turn_locked(struct layers *f, int64_t now, struct error *error)
 {
-	struct table next = f->table, old;
-	struct layer_entry layer;
+	struct table next = f->table;
 	struct window_turn turn = window_turn(&next, &f->header.window, now);
 
 	if (turn.back > 0)
 		window_tell_clock(layers_name(f), turn.back,
 		    f->file.lock.wait.notice);
-	if (turn.due && plan_generation(f, &next, &f->table, &layer,
-	    error) < 0)
-		return -1;
+	if (turn.due && append_first(f, &next, &f->table, error) < 0)
+		return error_is_full(error) ? turn_in_steps(f, now, error) : -1;
 	if (turn.due)
-		next.layers[next.count++] = layer;
-	next.sealing = (struct sealing){ 0 };
-	if (layers_in_file(f) &&
-	    (tables_publish(&f->tables, &next, error) < 0 ||
-	    file_sync(&f->file, error) < 0))
-		return -1;
-	old = f->table;
-	f->table = next;
-	arrays_drop(&f->arrays, turn.dropped);
-	for (unsigned i = 0; i < turn.dropped && layers_in_file(f); i++)
-		file_punch(&f->file, old.layers[i].offset,
-		    old.layers[i].geometry.pages * PAGE_BYTES);
-	return layers_map(f, 1, error);
+		f->stays = 0;
+	return publish_turn(f, &next, turn.dropped, error);
 }
 
 int
@@ -75,7 +136,7 @@ layers_turn(struct layers *f, struct error *error)
 
 	if (window_shift(&trial, window, now) == 0 &&
 	    window_over(&trial, window, now) == 0 &&
-	    !window_is_due(&trial, window, now))
+	    (f->stays || !window_is_due(&trial, window, now)))
 		return 0;
 	if (tables_lock(&f->tables, error) < 0)
 		return -1;

@@ -20,32 +20,50 @@ growth_is_full(const char *name, const struct table *table,
 }
 
 /*
- * The capacity of the layer after those from `first` on, of a table that may
- * have `most`; the rest of *layer, except the time, becomes 0.
+ * The least capacity of a later layer: about the lines of a page. So few large
+ * layers are probed, not many small ones.
+ */
+#define LAYER_LEAST 1000
+
+static int
+check_count(const char *name, const struct table *table, struct error *error)
+{
+	unsigned most = table->generation_count > 0 ?
+	    FORMAT_WINDOW_LAYERS_MAX : FORMAT_LAYERS_MAX;
+
+	return table->count < most ? 0 : error_set(error, STATUS_FULL,
+	    "%s: full, and can't grow any further", name);
+}
+
+/*
+ * The capacity of the layer after those from `first` on; the rest of *layer,
+ * except the time, becomes 0.
  */
 static int
 next_capacity(const char *name, const struct table *table, unsigned first,
-    unsigned most, struct layer_entry *layer, struct error *error)
+    uint64_t wanted, struct layer_entry *layer, struct error *error)
 {
-	*layer = (struct layer_entry){ .created = (uint64_t)time(NULL) };
+	*layer = (struct layer_entry){ .created = (uint64_t)time(NULL),
+		.capacity = wanted < LAYER_LEAST ? LAYER_LEAST :
+		wanted > SIZING_CAPACITY_MAX ? SIZING_CAPACITY_MAX : wanted };
 	for (unsigned i = first; i < table->count; i++) {
 		if (2 * table->layers[i].capacity > layer->capacity)
 			layer->capacity = 2 * table->layers[i].capacity;
 	}
-	if (table->count < most && layer->capacity <= SIZING_CAPACITY_MAX)
-		return 0;
-	return error_set(error, STATUS_FULL,
-	    "%s: full, and can't grow any further", name);
+	if (layer->capacity > SIZING_CAPACITY_MAX)
+		return error_set(error, STATUS_FULL,
+		    "%s: full, and can't grow any further", name);
+	return check_count(name, table, error);
 }
 
 static int
 layer_in_generation(const char *name, const struct header *header,
-    const struct table *table, struct layer_entry *layer, struct error *error)
+    const struct table *table, uint64_t wanted, struct layer_entry *layer,
+    struct error *error)
 {
 	unsigned first = window_first_layer(table);
 
-	if (next_capacity(name, table, first, FORMAT_WINDOW_LAYERS_MAX, layer,
-	    error) < 0)
+	if (next_capacity(name, table, first, wanted, layer, error) < 0)
 		return -1;
 	layer->generation = table->generation_count - 1;
 	return window_layer(&layer->geometry, layer->capacity,
@@ -55,12 +73,13 @@ layer_in_generation(const char *name, const struct header *header,
 
 int
 growth_layer(const char *name, const struct header *header,
-    const struct table *table, struct layer_entry *layer, struct error *error)
+    const struct table *table, uint64_t wanted, struct layer_entry *layer,
+    struct error *error)
 {
 	if (header->window.kind != WINDOW_NONE)
-		return layer_in_generation(name, header, table, layer, error);
-	if (next_capacity(name, table, 0, FORMAT_LAYERS_MAX, layer,
-	    error) < 0)
+		return layer_in_generation(name, header, table, wanted, layer,
+		    error);
+	if (next_capacity(name, table, 0, wanted, layer, error) < 0)
 		return -1;
 	layer->error_rate = sizing_layer_rate(header->error_rate, 0,
 	    table->count);
@@ -68,12 +87,34 @@ growth_layer(const char *name, const struct header *header,
 	    layer->error_rate, layer->error_rate, 0, error);
 }
 
-int
-growth_generation(const struct header *header, const struct table *table,
-    struct layer_entry *layer, struct error *error)
+uint64_t
+growth_generation_lines(const struct header *header,
+    const struct table *table)
 {
+	uint64_t most = window_generation_capacity(header->capacity);
+	uint64_t lines = 0;
+
+	if (header->window.kind == WINDOW_LINES)
+		return most;
+	for (unsigned i = 0; i < table->count; i++) {
+		if (i > 0 && table->layers[i].generation !=
+		    table->layers[i - 1].generation)
+			lines = 0;
+		lines += table->layers[i].lines;
+		most = lines > most ? lines : most;
+	}
+	return most > SIZING_CAPACITY_MAX ? SIZING_CAPACITY_MAX : most;
+}
+
+int
+growth_generation(const char *name, const struct header *header,
+    const struct table *table, uint64_t capacity, struct layer_entry *layer,
+    struct error *error)
+{
+	if (check_count(name, table, error) < 0)
+		return -1;
 	*layer = (struct layer_entry){ .created = (uint64_t)time(NULL),
-		.capacity = window_generation_capacity(header->capacity),
+		.capacity = capacity,
 		.generation = table->generation_count - 1 };
 	return window_layer(&layer->geometry, layer->capacity,
 	    header->error_rate, header->growth != GROWTH_GROW, 0,
@@ -81,8 +122,9 @@ growth_generation(const struct header *header, const struct table *table,
 }
 
 int
-growth_place(const char *name, struct table *table, const struct table *among,
-    struct layer_entry *layer, uint64_t max_bytes, struct error *error)
+growth_place(const char *name, const struct table *table,
+    const struct table *among, struct layer_entry *layer, uint64_t max_bytes,
+    struct error *error)
 {
 	int windowed = table->generation_count > 0;
 	uint64_t nbytes = layer->geometry.pages * PAGE_BYTES;
@@ -94,7 +136,15 @@ growth_place(const char *name, struct table *table, const struct table *among,
 		return error_set(error, STATUS_FULL, "%s: full, and with the"
 		    " next layer it would be larger than --max-size: %s",
 		    name, number_format_binary(text, layer->offset + nbytes));
-	if (windowed && layer->offset + nbytes > table->file_bytes)
-		table->file_bytes = layer->offset + nbytes;
 	return 0;
+}
+
+void
+growth_append(struct table *table, const struct layer_entry *layer)
+{
+	uint64_t end = layer->offset + layer->geometry.pages * PAGE_BYTES;
+
+	table->layers[table->count++] = *layer;
+	if (table->generation_count > 0 && end > table->file_bytes)
+		table->file_bytes = end;
 }

@@ -11,28 +11,40 @@ int growth_is_full(const char *name, const struct table *table,
 
 /*
  * The next layer that the filter, or the last generation of its window, grows
- * by, without its place: for twice as many lines as the largest one, which
- * after a merge need not be the last. Returns -1 with STATUS_FULL if the table
- * has no room for it, or the capacity is too large for a layer.
+ * by, without its place: for `wanted` lines, and at least twice as many as the
+ * largest one, which after a merge need not be the last. Returns -1 with
+ * STATUS_FULL if the table has no room for it, or the capacity is too large for
+ * a layer.
  */
 int growth_layer(const char *name, const struct header *header,
-    const struct table *table, struct layer_entry *layer,
+    const struct table *table, uint64_t wanted, struct layer_entry *layer,
     struct error *error);
+
+/*
+ * For how many lines the next generation should begin: a quarter of the
+ * window's, or by time as many as any generation of the table has, if that is
+ * more. So generations don't grow again and again.
+ */
+uint64_t growth_generation_lines(const struct header *header,
+    const struct table *table);
 
 /*
  * The first layer of a generation that was just begun (window.h), without its
- * place.
+ * place. Returns -1 with STATUS_FULL if the table has no room for it.
  */
-int growth_generation(const struct header *header, const struct table *table,
-    struct layer_entry *layer, struct error *error);
+int growth_generation(const char *name, const struct header *header,
+    const struct table *table, uint64_t capacity, struct layer_entry *layer,
+    struct error *error);
 
 /*
- * The place of a new layer of `table`: after the others, or with a window,
- * whose table is then for a file of that length, where no layer of `table` or
- * `among` is. Fails if it ends beyond `max_bytes`.
+ * The place of a new layer of `table`: after the others, or with a window where
+ * no layer of `table` or `among` is. Fails if it ends beyond `max_bytes`.
  */
-int growth_place(const char *name, struct table *table,
+int growth_place(const char *name, const struct table *table,
     const struct table *among, struct layer_entry *layer, uint64_t max_bytes,
     struct error *error);
+
+/* Append a layer that has its place: the file is at least as long. */
+void growth_append(struct table *table, const struct layer_entry *layer);
 
 #endif

@@ -103,11 +103,41 @@ const_last(const struct table *table)
 	return &table->generations[table->generation_count - 1];
 }
 
+/* Numbers and times that no sum can overflow. */
+static int
+is_generation_right(const struct generation *g, const struct window *window)
+{
+	int64_t most = window->kind == WINDOW_LINES ? INT64_MAX / 4 :
+	    INT64_MAX / 4 / quarter(window);
+
+	return g->number >= -most && g->number <= most;
+}
+
+int
+window_check(const struct table *table, const struct window *window,
+    uint64_t capacity, struct error *error)
+{
+	int right = (table->generation_count > 0) ==
+	    (window->kind != WINDOW_NONE);
+
+	if (right && table->generation_count > 0)
+		right = table->layers[table->count - 1].generation + 1 ==
+		    table->generation_count;
+	for (unsigned i = 0; right && i < table->generation_count; i++)
+		right = is_generation_right(&table->generations[i], window);
+	if (right && window->kind == WINDOW_LINES)
+		right = window->length == capacity;
+	return right ? 0 : error_set(error, STATUS_FAILED, "the filter is"
+	    " damaged: its header and its table of layers don't agree on a"
+	    " window");
+}
+
 void
 window_start(struct table *table, const struct window *window, int64_t now)
 {
 	table->generation_count = 0;
-	window_begin(table, window, now);
+	table->generations[0] = window_next(table, window, now);
+	table->generation_count = 1;
 }
 
 unsigned
@@ -139,6 +169,14 @@ lines_of_last(const struct table *table)
 	return lines;
 }
 
+uint64_t
+window_lines_left(const struct table *table, const struct window *window)
+{
+	uint64_t lines = lines_of_last(table);
+
+	return lines < window->length / 4 ? window->length / 4 - lines : 0;
+}
+
 int64_t
 window_border(const struct table *table, const struct window *window)
 {
@@ -154,20 +192,25 @@ window_is_due(const struct table *table, const struct window *window,
 	return now >= window_border(table, window);
 }
 
-void
-window_begin(struct table *table, const struct window *window, int64_t now)
+struct generation
+window_next(const struct table *table, const struct window *window,
+    int64_t now)
 {
+	const struct generation *before = table->generation_count == 0 ? NULL :
+	    const_last(table);
 	struct generation next = { 0 };
 
 	if (window->kind == WINDOW_SECONDS) {
 		next.number = divide(now, quarter(window));
 		next.begin = next.number * quarter(window);
 		next.end = next.begin + quarter(window);
-	} else if (table->generation_count > 0) {
-		next.number = const_last(table)->number + 1;
+		/* A late mark can have moved the end before beyond it. */
+		if (before != NULL && next.end < before->end)
+			next.end = before->end;
+	} else if (before != NULL) {
+		next.number = before->number + 1;
 	}
-	table->generation_count++;
-	*last(table) = next;
+	return next;
 }
 
 unsigned
@@ -202,18 +245,43 @@ window_forget(struct table *table, const struct window *window, int64_t now,
 	return layers;
 }
 
+/* How many are over, or will be when the one that is due has begun? */
+static unsigned
+over_before_next(const struct table *table, const struct window *window,
+    int64_t now)
+{
+	return window_over(table, window, now) + (window->kind ==
+	    WINDOW_LINES && table->generation_count >= ALIVE &&
+	    window_is_due(table, window, now));
+}
+
 struct window_turn
 window_turn(struct table *table, const struct window *window, int64_t now)
 {
 	struct window_turn turn = { window_shift(table, window, now), 0, 0 };
+	struct generation next = window_next(table, window, now);
+	unsigned over = over_before_next(table, window, now);
 
 	turn.due = window_is_due(table, window, now) &&
-	    table->generation_count - window_over(table, window, now) <
-	    WINDOW_PLACES;
+	    table->generation_count - over < WINDOW_PLACES;
+	/* The last one stays until there is another to take new lines. */
+	if (over == table->generation_count && !turn.due)
+		over--;
+	turn.dropped = window_drop(table, over);
 	if (turn.due)
-		window_begin(table, window, now);
-	turn.dropped = window_drop(table, window_over(table, window, now));
+		table->generations[table->generation_count++] = next;
 	return turn;
+}
+
+unsigned
+window_make_room(struct table *table, const struct window *window, int64_t now)
+{
+	unsigned over;
+
+	window_shift(table, window, now);
+	over = over_before_next(table, window, now);
+	return window_drop(table, over < table->generation_count ? over :
+	    over - 1);
 }
 
 void

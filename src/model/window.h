@@ -62,6 +62,14 @@ int window_layer(struct geometry *geometry, uint64_t capacity,
 /* Lines that a generation of a filter for `capacity` lines is made for. */
 uint64_t window_generation_capacity(uint64_t capacity);
 
+/*
+ * Does the table go with the header's window and capacity? Returns -1, with a
+ * text that doesn't name the file, if a program that writes such files can't
+ * have written it.
+ */
+int window_check(const struct table *table, const struct window *window,
+    uint64_t capacity, struct error *error);
+
 /* The first generation of a new filter. */
 void window_start(struct table *table, const struct window *window,
     int64_t now);
@@ -74,12 +82,16 @@ unsigned window_over(const struct table *table, const struct window *window,
 int window_is_due(const struct table *table, const struct window *window,
     int64_t now);
 
+/* By lines: how many more the last generation takes. */
+uint64_t window_lines_left(const struct table *table,
+    const struct window *window);
+
 /* By time: when the next generation begins. */
 int64_t window_border(const struct table *table, const struct window *window);
 
-/* Append the next generation, which has no layer yet. */
-void window_begin(struct table *table, const struct window *window,
-    int64_t now);
+/* The generation that begins now; it ends no earlier than the one before. */
+struct generation window_next(const struct table *table,
+    const struct window *window, int64_t now);
 
 /*
  * Drop the `count` oldest generations. Returns how many layers they had: the
@@ -107,6 +119,14 @@ struct window_turn {
 };
 struct window_turn window_turn(struct table *table,
     const struct window *window, int64_t now);
+
+/*
+ * The first half of a turn, if there is no place for the generation that is
+ * due: drop those that are over, except for the last one. Returns how many
+ * layers they had.
+ */
+unsigned window_make_room(struct table *table, const struct window *window,
+    int64_t now);
 
 /* Tell `notice`, unless it is NULL, of a turn whose clock went back. */
 void window_tell_clock(const char *name, int64_t back,

@@ -15,12 +15,13 @@ add_layer(const struct redis *r, struct table *next, struct error *error)
 {
 	struct layer_entry layer;
 
-	if (growth_layer(redis_name(r), &r->header, next, &layer, error) < 0 ||
+	if (growth_layer(redis_name(r), &r->header, next, 0, &layer,
+	    error) < 0 ||
 	    growth_place(redis_name(r), next, next, &layer, r->max_bytes,
 	    error) < 0)
 		return -1;
 	layer.number = table_next_number(&r->table, next);
-	next->layers[next->count++] = layer;
+	growth_append(next, &layer);
 	return 0;
 }
 

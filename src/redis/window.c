@@ -98,12 +98,14 @@ add_layer(const struct redis *r, struct table *next, struct error *error)
 {
 	struct layer_entry layer;
 
-	if (growth_generation(&r->header, next, &layer, error) < 0 ||
+	if (growth_generation(redis_name(r), &r->header, next,
+	    growth_generation_lines(&r->header, &r->table), &layer,
+	    error) < 0 ||
 	    growth_place(redis_name(r), next, &r->table, &layer, r->max_bytes,
 	    error) < 0)
 		return -1;
 	layer.number = table_next_number(&r->table, next);
-	next->layers[next->count++] = layer;
+	growth_append(next, &layer);
 	return 0;
 }
 

@@ -373,3 +373,95 @@ has_lines() {
 	bloomdedup info copy | grep -qE 'window +400 new lines'
 	[ ! -e out.filter ]
 }
+
+# --- a filter with a window stays readable
+
+@test "a window that can't grow, since the file may not, stays as it was" {
+	seq 3000 >in
+	for options in --window=1d "--window=1d --atomic"; do
+		rm -f seen
+		# shellcheck disable=SC2086 # several options
+		(ulimit -f 20; bloomdedup -f seen -n 4 $options in) >out 2>err ||
+			grep 'File too large' err
+		run ! grep 'cut short' err
+		bloomdedup info seen
+		bloomdedup -f seen in >rest
+		cat out rest | sort -nu | cmp - in
+	done
+}
+
+@test "a late mark, then a clock that is a little back" {
+	needs_faketime
+	(seq 10; sleep 1.5) | faketime -f '@2026-01-05 00:01:00 x1200' \
+		"$BLOOMDEDUP" -f seen --window=1h --sync -o out
+	for time in '2026-01-05 00:29:59' '2026-01-05 00:30:01' \
+		'2026-01-05 00:31:01' '2025-01-05 00:00:00' \
+		'2025-01-05 00:29:00' '2025-01-05 00:46:00'; do
+		seq 20 | at "$time" -f seen >out 2>err
+	done
+	[ "$(wc -l <out)" -eq 0 ]
+	bloomdedup info seen
+}
+
+@test "many more lines than planned for take few layers" {
+	needs_faketime
+	local i
+	for i in {1..8}; do
+		seq $((i * 16383)) $((i * 16383 + 16382)) |
+			bloomdedup -f lines --window=4 --atomic -q
+		[ "$(layers lines)" -le 12 ]
+	done
+	for i in {1..9}; do
+		seq $((i * 163830)) $((i * 163830 + 163829)) |
+			at "2026-01-0$i 12:00:00" -f days --window=4d -n 40 -q
+	done
+	[ "$(layers days)" -le 16 ]
+	seq 1000000 | bloomdedup -f atomic -n 4 --atomic -q
+	[ "$(layers atomic)" -eq 2 ]
+}
+
+@test "a window within --max-size turns for ever" {
+	needs_faketime
+	local day
+	for day in 01 02 03 04 05 06 07 08 09 10 15 20 21; do
+		echo "line $day" | at "2026-01-$day 12:00:00" -f seen \
+			--window=4d -n 1000 --max-size=32K
+	done >out
+	[ "$(wc -l <out)" -eq 13 ]
+	[ "$(wc -c <seen)" -le 32768 ]
+}
+
+@test "--max-size holds for a window when it is made" {
+	fails 2 '--max-size=10.0 KiB is too small for the window' \
+		bloomdedup -f seen --window=1d -n 1e6 --max-size=10K
+	[ ! -e seen ]
+	seq 5 | bloomdedup -f seen --window=1d --max-size=100K -q
+	[ "$(wc -c <seen)" -le 102400 ]
+}
+
+@test "where there is no place for the next part, the current one goes on" {
+	needs_faketime
+	local day
+	bloomdedup create --window=4d -n 4e5 seen
+	seq 1 1000 | at "2026-01-01 12:00:00" -f seen >out
+	size=$(wc -c <seen)
+	for day in 02 03 04; do
+		seq 1 1000 | at "2026-01-$day 12:00:00" -f seen \
+			--max-size="$size" >>out 2>>err
+	done
+	grep 'no room for the next part of the window' err
+	[ "$(wc -l <out)" -eq 1000 ]
+	[ "$(wc -c <seen)" -eq "$size" ]
+	# and later it is the past
+	seq 1 1000 | at "2026-01-20 12:00:00" -f seen >again
+	[ "$(wc -l <again)" -eq 1000 ]
+}
+
+@test "a window of lines isn't full, whatever a run does at once" {
+	seq 600 >in
+	bloomdedup -f fail --window=1000 --on-full=fail --atomic in >out
+	cmp in out
+	bloomdedup -f warn --window=1000 --on-full=warn --atomic in 2>err >out
+	cmp in out
+	[ ! -s err ]
+}

@@ -20,6 +20,13 @@ fill(struct table *table, uint64_t marked)
 }
 
 static void
+begin(struct table *t, const struct window *window)
+{
+	t->generations[t->generation_count] = window_next(t, window, 0);
+	t->generation_count++;
+}
+
+static void
 test_time(void)
 {
 	struct table t = { 0 };
@@ -41,6 +48,11 @@ test_time(void)
 	tap_ok(t.generations[0].number == -1 &&
 	    t.generations[0].begin == -1000 && t.generations[0].end == 0,
 	    "before 1970, too");
+	window_start(&t, &days, 10500);
+	window_extend(&t, &days, 12500);
+	tap_ok(window_turn(&t, &days, 11999).due &&
+	    t.generations[1].number == 11 && t.generations[1].end == 12500,
+	    "no generation ends before the one before it");
 	window_start(&t, &uneven, 1001);
 	tap_ok(t.generations[0].number == 1 &&
 	    t.generations[0].begin == 1001 && t.generations[0].end == 2002,
@@ -89,7 +101,8 @@ test_clock(void)
 	struct table t = { 0 };
 
 	window_start(&t, &days, 10500);
-	window_begin(&t, &days, 11500);
+	t.generations[t.generation_count] = window_next(&t, &days, 11500);
+	t.generation_count++;
 	tap_ok(window_shift(&t, &days, 11000) == 0 &&
 	    window_shift(&t, &days, 10001) == 0 &&
 	    t.generations[1].begin == 11000,
@@ -107,7 +120,7 @@ test_clock(void)
 static void
 test_lines(void)
 {
-	struct table t = { 0 };
+	struct table t = { 0 }, other;
 
 	window_start(&t, &lines, 5);
 	fill(&t, 99);
@@ -115,12 +128,16 @@ test_lines(void)
 	t.layers[0].lines = 100;
 	tap_ok(window_is_due(&t, &lines, 0), "100 lines of 100");
 	for (int i = 1; i < 5; i++) {
-		window_begin(&t, &lines, 0);
-		fill(&t, 100);
+		begin(&t, &lines);
+		fill(&t, i < 4 ? 100 : 99);
 	}
 	tap_ok(t.generations[4].number == 4 && window_over(&t, &lines, 0) == 0,
 	    "five are alive");
-	window_begin(&t, &lines, 0);
+	t.layers[4].lines = 100;
+	other = t;
+	tap_ok(window_turn(&other, &lines, 0).dropped == 1 &&
+	    other.generation_count == 5, "and five after a turn");
+	begin(&t, &lines);
 	fill(&t, 0);
 	tap_ok(window_over(&t, &lines, 0) == 1, "not a sixth one");
 	tap_ok(window_drop(&t, 1) == 1 && t.count == 5 &&
