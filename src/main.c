@@ -55,7 +55,7 @@ main(int argc, char **argv)
 		return STATUS_FAILED;
 	signals_install();
 	address_take_passwords(argc, argv);
-	if (command_line_parse(&options, argv, &error) < 0)
+	if (command_line_parse(&options, argc, argv, &error) < 0)
 		status = -1;
 	else
 		status = run(&options, &error);

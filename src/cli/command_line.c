@@ -1,10 +1,13 @@
 /*
- * Not getopt_long, because each command has its own options here: two commands
- * may use the same letter differently, an abbreviation is ambiguous only among
- * the options of its command, and messages can suggest what was meant.
+ * getopt_long reads the words twice: first with the options of all commands, up
+ * to the first operand, which may be the command; then with the options of that
+ * command alone. Both times, optind = 0 starts anew in all libraries, "-" in
+ * front of the letters makes operands come in their order, and argv stays as it
+ * is; ":" tells a missing argument from an unknown option.
  */
 #include "cli/command_line.h"
 
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +19,21 @@
 
 #define ANY_COMMAND (~0u)
 
+/* What getopt_long returns for an operand, and for --name of row 0, 1... */
+enum { OPERAND = 1, LONG = 256 };
+
 struct parser {
 	struct options *options;
-	char **next; /* the word after the one being parsed */
+	int argc;
+	char **argv;
+	const char *command; /* the word in argv that names it, or NULL */
 	unsigned char given[OPTION_TABLE_MAX];
+};
+
+/* Options as getopt_long takes them. */
+struct grammar {
+	struct option names[OPTION_TABLE_MAX + 1];
+	char letters[3 * OPTION_TABLE_MAX + sizeof "-:"];
 };
 
 /* "bloomdedup" or "bloomdedup create" */
@@ -46,94 +60,84 @@ refuse(const struct options *o, struct error *error, const char *format, ...)
 	    full_name(o, name));
 }
 
-static const struct option_row *
-find_letter(unsigned commands, char letter)
-{
-	for (size_t i = 0; i < option_table_count; i++) {
-		if (option_table[i].letter == letter &&
-		    (option_table[i].commands & commands))
-			return &option_table[i];
-	}
-	return NULL;
-}
-
 /*
- * Find the option whose name is the first n bytes of `name`, or the only one
- * that begins with them. NULL if there is none or there are several; *several
- * is their number.
+ * The row of a name or (name NULL) a letter. Where commands have different
+ * ones, what comes before the command is the one that needs no command.
  */
 static const struct option_row *
-find_long(unsigned commands, const char *name, size_t n, size_t *several)
+find_row(unsigned commands, const char *name, char letter)
 {
 	const struct option_row *found = NULL;
 
-	*several = 0;
-	for (size_t i = 0; n > 0 && i < option_table_count; i++) {
+	for (size_t i = 0; i < option_table_count; i++) {
 		const struct option_row *row = &option_table[i];
 
-		if (!(row->commands & commands) ||
-		    strncmp(row->name, name, n) != 0)
+		if ((row->commands & commands) && (name != NULL ?
+		    strcmp(row->name, name) == 0 : row->letter == letter) &&
+		    (found == NULL || (row->commands >> COMMAND_FILTER & 1)))
+			found = row;
+	}
+	return found;
+}
+
+static void
+set_grammar(struct grammar *g, unsigned commands)
+{
+	struct option *name = g->names;
+	char *letter = stpcpy(g->letters, "-:");
+
+	for (size_t i = 0; i < option_table_count; i++) {
+		const struct option_row *row = &option_table[i];
+		int argument = row->argument == NULL ? no_argument :
+		    option_table_needs_argument(row) ? required_argument :
+		    optional_argument;
+
+		if (find_row(commands, row->name, 0) == row)
+			*name++ = (struct option){ row->name, argument, NULL,
+				LONG + (int)i };
+		if (row->letter == '\0' ||
+		    find_row(commands, NULL, row->letter) != row)
 			continue;
-		if (row->name[n] == '\0') {
-			*several = 1;
-			return row;
-		}
-		found = row;
-		(*several)++;
+		*letter++ = row->letter;
+		for (int j = 0; j < argument; j++)
+			*letter++ = ':';
 	}
-	return *several == 1 ? found : NULL;
+	*name = (struct option){ 0 };
+	*letter = '\0';
 }
 
-/* "-" alone is an operand. */
+/* The next word or letter; musl takes the operand "-" for the end. */
 static int
-is_option(const char *word)
+next(const struct parser *p, const struct grammar *g)
 {
-	return word[0] == '-' && word[1] != '\0';
+	int before = optind == 0 ? 1 : optind;
+	int found = getopt_long(p->argc, p->argv, g->letters, g->names, NULL);
+
+	if (found != -1 || optind != before || optind >= p->argc ||
+	    strcmp(p->argv[optind], "-") != 0)
+		return found;
+	optarg = p->argv[optind++];
+	return OPERAND;
 }
 
-/* Is the next word an argument of this option? The command is unknown yet. */
-static int
-takes_next(const char *word)
+/* The first operand is the command if it is its name and not after "--". */
+static void
+find_command(struct parser *p)
 {
-	const struct option_row *row;
-	size_t several;
+	enum command_id id;
+	struct grammar g;
+	int found;
 
-	if (word[1] == '-') {
-		row = strchr(word, '=') != NULL ? NULL : find_long(ANY_COMMAND,
-		    word + 2, strlen(word + 2), &several);
-		return row != NULL && option_table_needs_argument(row);
-	}
-	/* The first letter with an argument ends the group. */
-	for (word++; *word != '\0'; word++) {
-		row = find_letter(ANY_COMMAND, *word);
-		if (row != NULL && option_table_needs_argument(row))
-			return word[1] == '\0';
-	}
-	return 0;
-}
-
-/*
- * The first operand is the command if it is the name of one and not after "--".
- * Returns its position, or NULL.
- */
-static char **
-find_command(struct options *o, char **words)
-{
-	for (char **word = words; *word != NULL; word++) {
-		if (strcmp(*word, "--") == 0)
-			break;
-		if (!is_option(*word)) {
-			enum command_id id = command_find(*word);
-
-			if (id == COMMAND_COUNT)
-				break;
-			o->command = id;
-			return word;
-		}
-		if (takes_next(*word) && word[1] != NULL)
-			word++;
-	}
-	return NULL;
+	set_grammar(&g, ANY_COMMAND);
+	opterr = optind = 0;
+	do {
+		found = next(p, &g);
+	} while (found != -1 && found != OPERAND);
+	id = found == -1 ? COMMAND_COUNT : command_find(optarg);
+	if (id == COMMAND_COUNT)
+		return;
+	p->options->command = id;
+	p->command = optarg;
 }
 
 /* Does the command have this option? */
@@ -141,26 +145,6 @@ static int
 is_own(const struct options *o, const struct option_row *row)
 {
 	return row->commands >> o->command & 1;
-}
-
-/* List the options that begin with these n bytes. */
-static int
-refuse_ambiguous(const struct options *o, const char *name, size_t n,
-    struct error *error)
-{
-	char list[1000] = "";
-	size_t used = 0;
-
-	for (size_t i = 0; i < option_table_count && used < sizeof list; i++) {
-		const struct option_row *row = &option_table[i];
-
-		if (is_own(o, row) && strncmp(row->name, name, n) == 0)
-			used += (size_t)snprintf(list + used,
-			    sizeof list - used, "%s --%s",
-			    used == 0 ? "" : ",", row->name);
-	}
-	return refuse(o, error, "option --%.*s could be%s", (int)n, name,
-	    list);
 }
 
 /* The option belongs to other commands: say which ones, or why. */
@@ -187,22 +171,108 @@ refuse_foreign(const struct options *o, const struct option_row *row,
 	    row->missing == NULL ? "" : row->missing);
 }
 
+/* A name that getopt_long doesn't know: ambiguous, of others, or a slip? */
 static int
-refuse_unknown(const struct options *o, const char *name, size_t n,
-    struct error *error)
+refuse_name(const struct options *o, const char *name, struct error *error)
 {
-	char typed[40];
+	const struct option_row *foreign = find_row(ANY_COMMAND, name, 0);
+	const struct option_row *near = NULL, *other = NULL;
+	size_t n = strlen(name), used = 0, others = 0;
+	char own[1000] = "";
 
-	snprintf(typed, sizeof typed, "%.*s", (int)n, name);
-	for (size_t i = 0; i < option_table_count; i++) {
+	for (size_t i = 0; i < option_table_count && used < sizeof own; i++) {
 		const struct option_row *row = &option_table[i];
 
-		if (is_own(o, row) && text_is_near(typed, row->name)) {
-			return refuse(o, error, "unknown option --%.*s (did"
-			    " you mean --%s?)", (int)n, name, row->name);
+		if (strncmp(row->name, name, n) == 0 && n > 0) {
+			if (is_own(o, row))
+				used += (size_t)snprintf(own + used,
+				    sizeof own - used, "%s --%s",
+				    used == 0 ? "" : ",", row->name);
+			other = row;
+			others++;
+		} else if (near == NULL && is_own(o, row) &&
+		    text_is_near(name, row->name)) {
+			near = row;
 		}
 	}
-	return refuse(o, error, "unknown option --%.*s", (int)n, name);
+	if (used > 0)
+		return refuse(o, error, "option --%s could be%s", name, own);
+	if (foreign != NULL || others == 1)
+		return refuse_foreign(o, foreign != NULL ? foreign : other,
+		    error);
+	return refuse(o, error, near != NULL ? "unknown option --%s (did you"
+	    " mean --%s?)" : "unknown option --%s", name, near != NULL ?
+	    near->name : "");
+}
+
+/* After getopt_long returned '?', with optopt as its table says. */
+static int
+refuse_option(const struct parser *p, struct error *error)
+{
+	const struct options *o = p->options;
+	const char *word = p->argv[optind - 1];
+	const struct option_row *row;
+	char name[100];
+
+	if (optopt >= LONG && optopt < LONG + (int)option_table_count) {
+		return refuse(o, error, "--%s does not take an argument: '%s'",
+		    option_table[optopt - LONG].name, strchr(word, '=') + 1);
+	}
+	if (optopt == 0) {
+		snprintf(name, sizeof name, "%.*s",
+		    (int)strcspn(word + 2, "="), word + 2);
+		return refuse_name(o, name, error);
+	}
+	row = find_row(ANY_COMMAND, NULL, (char)optopt);
+	return row != NULL ? refuse_foreign(o, row, error) :
+	    refuse(o, error, "unknown option -%c", (char)optopt);
+}
+
+static const struct option_row *
+row_of(const struct options *o, int found)
+{
+	return found >= LONG ? &option_table[found - LONG] :
+	    find_row(1u << o->command, NULL, (char)found);
+}
+
+static int
+refuse_missing(const struct options *o, const struct option_row *row,
+    struct error *error)
+{
+	char letter[] = { '-', row->letter, ',', ' ', '\0' };
+
+	return refuse(o, error, "%s--%s: its argument %s is missing",
+	    row->letter == '\0' ? "" : letter, row->name, row->argument);
+}
+
+/*
+ * In front of a command, an option that means several things is the one that
+ * needs no command. Say so if `word`, its argument or an operand after it, is
+ * a command that has another one.
+ */
+static int
+check_order(const struct parser *p, const struct option_row *row,
+    const char *word, struct error *error)
+{
+	const struct option_row *meant;
+	enum command_id id = command_find(word);
+	char text[100];
+
+	if (id == COMMAND_COUNT || (word != p->command &&
+	    (p->command != NULL || access(word, F_OK) == 0)))
+		return 0;
+	meant = find_row(1u << id, row->name, 0);
+	snprintf(text, sizeof text, "--%s", row->name);
+	if (meant == NULL && row->letter != '\0') {
+		meant = find_row(1u << id, NULL, row->letter);
+		snprintf(text, sizeof text, "-%c", row->letter);
+	}
+	if (meant == NULL || (meant == row && word != p->command))
+		return 0;
+	return refuse(p->options, error, "%s: the command comes first:"
+	    " bloomdedup %s %s%s%s", text, word, text,
+	    meant->argument == NULL ? "" : " ",
+	    meant->argument == NULL ? "" : meant->argument);
 }
 
 static int
@@ -215,71 +285,9 @@ take(struct parser *p, const struct option_row *row, const char *value,
 	if (parts_need(row->part, name, error) < 0)
 		return -1;
 	p->given[row - option_table] = 1;
+	if (value != NULL && check_order(p, row, value, error) < 0)
+		return -1;
 	return row->set(p->options, row, value, error);
-}
-
-/* The option's argument is the next word. */
-static int
-take_next(struct parser *p, const struct option_row *row, struct error *error)
-{
-	char letter[] = { '-', row->letter, ',', ' ', '\0' };
-
-	if (*p->next == NULL) {
-		return refuse(p->options, error, "%s--%s: its argument %s is"
-		    " missing", row->letter == '\0' ? "" : letter, row->name,
-		    row->argument);
-	}
-	return take(p, row, *p->next++, error);
-}
-
-static int
-parse_long(struct parser *p, const char *name, struct error *error)
-{
-	const struct options *o = p->options;
-	size_t several, n = strcspn(name, "=");
-	const char *value = name[n] == '=' ? name + n + 1 : NULL;
-	const struct option_row *row = find_long(1u << o->command, name, n,
-	    &several);
-
-	if (several > 1)
-		return refuse_ambiguous(o, name, n, error);
-	if (row == NULL) {
-		row = find_long(ANY_COMMAND, name, n, &several);
-		return row != NULL ? refuse_foreign(o, row, error) :
-		    refuse_unknown(o, name, n, error);
-	}
-	if (value != NULL && row->argument == NULL) {
-		return refuse(o, error, "--%s does not take an argument: '%s'",
-		    row->name, value);
-	}
-	if (value == NULL && option_table_needs_argument(row))
-		return take_next(p, row, error);
-	return take(p, row, value, error);
-}
-
-/* A group of letters; an argument is the rest of it or the next word. */
-static int
-parse_letters(struct parser *p, const char *letter, struct error *error)
-{
-	const struct options *o = p->options;
-
-	for (; *letter != '\0'; letter++) {
-		const struct option_row *row = find_letter(1u << o->command,
-		    *letter);
-
-		if (row == NULL) {
-			row = find_letter(ANY_COMMAND, *letter);
-			return row != NULL ? refuse_foreign(o, row, error) :
-			    refuse(o, error, "unknown option -%c", *letter);
-		}
-		if (option_table_needs_argument(row)) {
-			return letter[1] == '\0' ? take_next(p, row, error) :
-			    take(p, row, letter + 1, error);
-		}
-		if (take(p, row, NULL, error) < 0)
-			return -1;
-	}
-	return 0;
 }
 
 /*
@@ -302,34 +310,49 @@ check_first_operand(const struct options *o, const char *operand,
 	    " mean '%s'?)", operand, near);
 }
 
-/* Parse all words except the command. */
 static int
-parse_words(struct parser *p, char **words, char **command,
-    struct error *error)
+take_word(struct parser *p, int found, struct error *error)
 {
 	struct options *o = p->options;
-	int options_end = 0;
 
-	for (p->next = words; *p->next != NULL;) {
-		char **word = p->next++;
-		int result = 0;
-
-		if (word == command)
-			continue;
-		if (!options_end && strcmp(*word, "--") == 0) {
-			options_end = 1;
-		} else if (options_end || !is_option(*word)) {
-			if (!options_end)
-				result = check_first_operand(o, *word, error);
-			o->operands[o->operand_count++] = *word;
-		} else {
-			result = (*word)[1] == '-' ?
-			    parse_long(p, *word + 2, error) :
-			    parse_letters(p, *word + 1, error);
+	switch (found) {
+	case '?':
+		return refuse_option(p, error);
+	case ':':
+		return refuse_missing(o, row_of(o, optopt), error);
+	case OPERAND:
+		if (optarg == p->command)
+			return 0;
+		for (size_t i = 0; i < option_table_count; i++) {
+			if (p->given[i] && check_order(p, &option_table[i],
+			    optarg, error) < 0)
+				return -1;
 		}
-		if (result < 0)
+		if (check_first_operand(o, optarg, error) < 0)
+			return -1;
+		o->operands[o->operand_count++] = optarg;
+		return 0;
+	default:
+		return take(p, row_of(o, found), optarg, error);
+	}
+}
+
+/* Parse all words except the command. */
+static int
+parse_words(struct parser *p, struct error *error)
+{
+	struct options *o = p->options;
+	struct grammar g;
+	int found;
+
+	set_grammar(&g, 1u << o->command);
+	optind = 0;
+	while ((found = next(p, &g)) != -1) {
+		if (take_word(p, found, error) < 0)
 			return -1;
 	}
+	for (int i = optind; i < p->argc; i++)
+		o->operands[o->operand_count++] = p->argv[i];
 	return 0;
 }
 
@@ -397,11 +420,12 @@ take_operands(struct parser *p, const char *names, struct error *error)
 	const struct options *o = p->options;
 
 	for (size_t i = 0; i < o->operand_count; i++) {
-		size_t several, n = strcspn(names, " ");
-		const struct option_row *row = find_long(ANY_COMMAND, names, n,
-		    &several);
+		size_t n = strcspn(names, " ");
+		char name[40];
 
-		if (take(p, row, o->operands[i], error) < 0)
+		snprintf(name, sizeof name, "%.*s", (int)n, names);
+		if (take(p, find_row(ANY_COMMAND, name, 0), o->operands[i],
+		    error) < 0)
 			return -1;
 		names += n + (names[n] == ' ');
 	}
@@ -409,22 +433,19 @@ take_operands(struct parser *p, const char *names, struct error *error)
 }
 
 int
-command_line_parse(struct options *o, char **argv, struct error *error)
+command_line_parse(struct options *o, int argc, char **argv,
+    struct error *error)
 {
-	struct parser p = { .options = o };
+	struct parser p = { .options = o, .argc = argc, .argv = argv };
 	const struct command *command;
-	/* execve allows an argv without even a name. */
-	char **words = argv[0] == NULL ? argv : argv + 1;
-	size_t count = 0;
 
 	*o = (struct options){ .recipe = KEY_RECIPE_UNSET, .growth = -1,
 		.max_bytes = UINT64_MAX, .lock_timeout = 60000, .gunzip = 1,
 		.max_record = RECORD_MAX_BYTES,
 		.serve.idle_time = 3600000 };
-	while (words[count] != NULL)
-		count++;
-	o->operands = memory_or_die(calloc(count + 1, sizeof(char *)));
-	if (parse_words(&p, words, find_command(o, words), error) < 0)
+	o->operands = memory_or_die(calloc((size_t)argc + 1, sizeof(char *)));
+	find_command(&p);
+	if (parse_words(&p, error) < 0)
 		return -1;
 	if (o->help || o->version)
 		return 0;

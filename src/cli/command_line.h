@@ -12,7 +12,7 @@
  * after "--". On failure, the error names the option, the value and what is
  * allowed. Call command_line_free in any case.
  */
-int command_line_parse(struct options *options, char **argv,
+int command_line_parse(struct options *options, int argc, char **argv,
     struct error *error);
 void command_line_free(struct options *options);
 

@@ -417,6 +417,35 @@ some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
 	[ -e seen ]
 }
 
+@test "options in front of a command, and those that can't stand there" {
+	printf '{"a":1}\n' >in
+	bloomdedup -f seen --json /a add in
+	bloomdedup --json /a check -f seen in >out
+	cmp in out
+	bloomdedup -q -fseen check - <in
+	bloomdedup --jso=/a -- in >out
+	cmp in out
+	# -d and --json are different ones for some commands
+	mkdir folder
+	fails 2 '-d: the command comes first: bloomdedup serve -d FOLDER' \
+		bloomdedup -d folder serve
+	fails 2 '-d: the command comes first' bloomdedup -qd folder serve
+	fails 2 '--folder: the command comes first: bloomdedup serve --folder' \
+		bloomdedup -d serve folder
+	fails 2 '--json: the command comes first: bloomdedup info --json;' \
+		bloomdedup --json info seen
+	bloomdedup info --json seen >out
+	# but not where it is a file, a filter, or after --
+	echo x >serve
+	bloomdedup -d in serve serve >out
+	cmp serve out
+	rm serve
+	bloomdedup -d -f serve in >out
+	[ -e serve ]
+	rm serve
+	fails 3 'serve: No such file' bloomdedup -d in -- serve
+}
+
 @test "a slip in the name of a command or option is guessed" {
 	for slip in chek chekc inof helpp ceate crate mergee sizes versoin; do
 		fails 2 'did you mean' bloomdedup $slip -f seen

@@ -494,7 +494,7 @@ check_command_line(char *text, const char *end)
 		*stop = '\0';
 		text = stop + 1;
 	}
-	result = command_line_parse(&options, argv, &error);
+	result = command_line_parse(&options, argc, argv, &error);
 	if (result == 0) {
 		check_options(&options, argc, argv);
 		recipe = options.recipe;

@@ -187,8 +187,8 @@ test_parsed(const struct option_row *row)
 		    command_get((enum command_id)id)->name);
 		snprintf(word, sizeof word, "--%s%s", row->name,
 		    option_table_needs_argument(row) ? "=?" : "");
-		command_line_parse(&options, id == COMMAND_FILTER ?
-		    argv + 1 : argv, &error);
+		command_line_parse(&options, id == COMMAND_FILTER ? 2 : 3,
+		    id == COMMAND_FILTER ? argv + 1 : argv, &error);
 		tap_ok((strstr(error.text, "is not an option") == NULL &&
 		    strstr(error.text, "unknown") == NULL) ==
 		    is_known(row->name, (enum command_id)id),
