@@ -56,6 +56,30 @@ next_capacity(const char *name, const struct table *table, unsigned first,
 	return check_count(name, table, error);
 }
 
+/*
+ * With a window: the shape of the layer, which is number j of its generation.
+ * To compute it takes a millisecond; most often a layer there is like it.
+ */
+static int
+shape(const struct header *header, const struct table *table, int fixed,
+    unsigned j, struct layer_entry *layer, struct error *error)
+{
+	double rate = window_layer_rate(header->error_rate, fixed, j);
+
+	layer->error_rate = rate;
+	for (unsigned i = 0; i < table->count; i++) {
+		const struct layer_entry *like = &table->layers[i];
+
+		if (like->capacity == layer->capacity &&
+		    like->error_rate >= rate && like->error_rate <= rate) {
+			layer->geometry = like->geometry;
+			return 0;
+		}
+	}
+	return window_layer(&layer->geometry, layer->capacity,
+	    header->error_rate, fixed, j, &rate, error);
+}
+
 static int
 layer_in_generation(const char *name, const struct header *header,
     const struct table *table, uint64_t wanted, struct layer_entry *layer,
@@ -66,9 +90,7 @@ layer_in_generation(const char *name, const struct header *header,
 	if (next_capacity(name, table, first, wanted, layer, error) < 0)
 		return -1;
 	layer->generation = table->generation_count - 1;
-	return window_layer(&layer->geometry, layer->capacity,
-	    header->error_rate, 0, table->count - first, &layer->error_rate,
-	    error);
+	return shape(header, table, 0, table->count - first, layer, error);
 }
 
 int
@@ -87,6 +109,17 @@ growth_layer(const char *name, const struct header *header,
 	    layer->error_rate, layer->error_rate, 0, error);
 }
 
+/* To four binary digits: most often a generation there has as many. */
+static uint64_t
+round_up(uint64_t lines)
+{
+	uint64_t step = 1;
+
+	while (lines / step >= 16)
+		step *= 2;
+	return (lines + step - 1) / step * step;
+}
+
 uint64_t
 growth_generation_lines(const struct header *header,
     const struct table *table)
@@ -101,7 +134,8 @@ growth_generation_lines(const struct header *header,
 		    table->layers[i - 1].generation)
 			lines = 0;
 		lines += table->layers[i].lines;
-		most = lines > most ? lines : most;
+		if (lines > most)
+			most = round_up(lines);
 	}
 	return most > SIZING_CAPACITY_MAX ? SIZING_CAPACITY_MAX : most;
 }
@@ -116,9 +150,8 @@ growth_generation(const char *name, const struct header *header,
 	*layer = (struct layer_entry){ .created = (uint64_t)time(NULL),
 		.capacity = capacity,
 		.generation = table->generation_count - 1 };
-	return window_layer(&layer->geometry, layer->capacity,
-	    header->error_rate, header->growth != GROWTH_GROW, 0,
-	    &layer->error_rate, error);
+	return shape(header, table, header->growth != GROWTH_GROW, 0, layer,
+	    error);
 }
 
 int

@@ -38,14 +38,20 @@ window_parse(struct window *window, const char *text)
 	return 0;
 }
 
+double
+window_layer_rate(double error_rate, int fixed, unsigned j)
+{
+	return sizing_layer_rate(error_rate * WINDOW_SHARE, fixed, j);
+}
+
 int
 window_layer(struct geometry *geometry, uint64_t capacity, double error_rate,
     int fixed, unsigned j, double *rate, struct error *error)
 {
-	double share = error_rate * WINDOW_SHARE, textbook;
+	double textbook;
 
-	*rate = sizing_layer_rate(share, fixed, j);
-	textbook = j == 0 ? share : *rate;
+	*rate = window_layer_rate(error_rate, fixed, j);
+	textbook = j == 0 ? error_rate * WINDOW_SHARE : *rate;
 	/* The same k and cache lines as without a window. */
 	if (sizing_layer(geometry, 4 * capacity, *rate, textbook, 0,
 	    error) < 0)

@@ -673,6 +673,7 @@ def read_header(data):
     else:
         need(kind in (1, 2) and 1 <= length <= 1 << 53, "window out of range")
         need(kind == 1 or length % 4 == 0, "window out of range")
+        need(kind == 1 or length == u64(head, 48)[0], "two lengths of a window")
     need(not any(head[92:96] + head[104:128] + head[320 + nrecipe:4092]), "padding not zero")
     need(not any(head[128 + nsecret:320]), "padding not zero")
     return head[24:40], head[128:128 + nsecret], recipe
@@ -731,6 +732,8 @@ def read_windowed_slot(slot, file_id):
             return None
         layers.append((offset, pages, k, t, crc if sealed else None,
                        place_of_it - 1))
+    if youngest != len(generations):
+        return None
     return generation, nbytes, layers, generations
 
 

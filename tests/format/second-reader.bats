@@ -123,9 +123,9 @@ same_members() {
 		88 03 refused
 		92 01 refused
 		96 92 refused
-		96 8c taken
+		96 8c refused
 		96 0000000000000000 refused
-		96 0000000000002000 taken
+		96 0000000000002000 refused
 		96 0400000000002000 refused
 		104 01 refused
 		4096 62646c6179657273 refused
