@@ -8,7 +8,10 @@
 #include "redis/address.h"
 #include "filter/filter.h"
 
-/* Remove a file once no run uses it. replace_lock removes its journal. */
+/*
+ * Remove a file, and the symbolic link to it, once no run uses it. To open it
+ * has ended its journal.
+ */
 static int
 remove_file(const char *path, uint64_t timeout, struct error *error)
 {
@@ -21,7 +24,8 @@ remove_file(const char *path, uint64_t timeout, struct error *error)
 		result = error_set(error, STATUS_FAILED, "%s: not a"
 		    " bloomdedup filter, or a damaged one; remove the file"
 		    " with rm", path);
-	else if (result == 0 && unlink(path) < 0)
+	else if (result == 0 && (unlink(filter_path(old.filter)) < 0 ||
+	    (unlink(path) < 0 && errno != ENOENT)))
 		result = error_system(error, errno, path);
 	replace_unlock(&old);
 	return result;

@@ -1,6 +1,5 @@
 #include "cli/replace.h"
 
-#include "disk/journal.h"
 #include "redis/address.h"
 
 int
@@ -23,9 +22,7 @@ replace_lock(struct replace *old, const char *path, uint64_t timeout,
 		return -1;
 	/* Not a filter, no matter why: lock the file itself. */
 	result = file_open(&old->other, path, FILE_WRITE, &use.wait, error);
-	if (result != 0)
-		return result < 0 ? -1 : 0;
-	return journal_discard(old->other.real_path, error);
+	return result < 0 ? -1 : 0;
 }
 
 int

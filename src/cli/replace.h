@@ -22,7 +22,7 @@ struct replace {
 
 /*
  * Lock the file at `path`, if there is one, waiting at most `timeout`
- * milliseconds, and remove its journal. Call replace_unlock in any case.
+ * milliseconds. Call replace_unlock in any case.
  */
 int replace_lock(struct replace *old, const char *path, uint64_t timeout,
     struct error *error);

@@ -174,8 +174,13 @@ write_back(struct filter *filter, int all, struct error *error)
 static int
 publish(struct filter *filter, int replace, struct error *error)
 {
-	return write_back(filter, 1, error) < 0 ? -1 :
-	    file_publish(&layers_of(filter)->file, replace, error);
+	struct file *file = &layers_of(filter)->file;
+
+	/* The journal of the old file must not be taken for the new one's. */
+	if (write_back(filter, 1, error) < 0 ||
+	    (replace && journal_discard(file->real_path, error) < 0))
+		return -1;
+	return file_publish(file, replace, error);
 }
 
 static int
