@@ -53,6 +53,7 @@ struct option_row {
 	uint64_t least, most;  /* the range of a count */
 	const char *values;    /* the words allowed, separated by blanks */
 	const char *allowed;   /* ends "'x' is not allowed; give ..." */
+	int adds_up;           /* given twice, both values count */
 
 	enum part part;        /* the optional part that it needs */
 	const char *needs;     /* an option that must be given, too */

@@ -54,11 +54,6 @@ option_set_text(struct options *o, const struct option_row *row,
 
 	if (*value == '\0')
 		return bad_value(error, row, value, row->allowed);
-	/* One of the two would be silently ignored. */
-	if (*text != NULL && strcmp(*text, value) != 0) {
-		return error_set(error, STATUS_USAGE, "%s--%s: given twice:"
-		    " '%s' and '%s'", LETTER(row), row->name, *text, value);
-	}
 	*text = value;
 	return 0;
 }
@@ -213,19 +208,6 @@ option_set_hash(struct options *o, const struct option_row *row,
 		return bad_value(error, row, value, row->allowed);
 	*hash = kind;
 	return 0;
-}
-
-int
-option_set_fields(struct options *o, const struct option_row *row,
-    const char *value, struct error *error)
-{
-	struct key_recipe *recipe = field(o, row);
-
-	if (recipe->range_count > 0 || recipe->column_count > 0) {
-		return bad_value(error, row, value,
-		    "one list only: -k1,3 and not -k1 -k3");
-	}
-	return option_set_key(o, row, value, error);
 }
 
 int

@@ -24,7 +24,6 @@ option_setter
     option_set_window,   /* struct window */
     option_set_growth,   /* int, an enum growth */
     option_set_hash,     /* uint32_t, an enum hash_kind */
-    option_set_fields,   /* struct key_recipe: its fields */
     option_set_key,      /* struct key_recipe: what row->name asks for */
     option_set_byte,     /* int, a byte */
     option_set_command;  /* to_command, which implies atomic */

@@ -94,7 +94,7 @@ const struct option_row option_table[] = {
 	{ "folder", 'd', "FOLDER", SERVE, OPTION_GROUP_MAIN, NAME(serve.folder),
 	    .help = "serve the filters NAME.bloom of this folder" },
 	{ "listen", 'l', "ADDRESS", SERVE, OPTION_GROUP_MAIN,
-	    .set = option_set_list, TO(serve.listen),
+	    .set = option_set_list, TO(serve.listen), .adds_up = 1,
 	    .allowed = "HOST:PORT, [IPV6]:PORT, unix:PATH or fd:NUMBER",
 	    .help = "listen on HOST:PORT, [IPV6]:PORT, unix:PATH or fd:NUMBER;"
 	    " may be repeated [127.0.0.1:12345]" },
@@ -233,9 +233,9 @@ const struct option_row option_table[] = {
 	    FLAG(recipe.zero_terminated),
 	    .help = "lines end in NUL, not in newline" },
 	{ "key", 'k', "LIST", KEYS, OPTION_GROUP_KEY,
-	    .set = option_set_fields, TO(recipe),
+	    .set = option_set_key, TO(recipe), .adds_up = 1,
 	    .allowed = "fields as for cut, such as 2 or 1,3 or 2-4 or 2-, in at"
-	    " most 32 ranges",
+	    " most 32 ranges, or names of columns, each of them once",
 	    .help = "compare these fields, such as 2 or 1,3 or 2-4 or 2-" },
 	{ "field-separator", 't', "C", KEYS, OPTION_GROUP_KEY,
 	    .set = option_set_byte, TO(recipe.separator),
@@ -249,7 +249,7 @@ const struct option_row option_table[] = {
 	{ "url", 0, NULL, KEYS, OPTION_GROUP_KEY, FLAG(recipe.url),
 	    .help = "compare URLs in their normal form (RFC 3986)" },
 	{ "url-ignore", 0, "LIST", KEYS, OPTION_GROUP_KEY,
-	    .set = option_set_key, TO(recipe),
+	    .set = option_set_key, TO(recipe), .adds_up = 1,
 	    .allowed = "names of parameters, such as utm_*,gclid",
 	    .help = "with --url: ignore these parameters, such as"
 	    " utm_*,gclid" },
@@ -280,7 +280,7 @@ const struct option_row option_table[] = {
 	    .helps = { { INFO, "print one line of JSON for each filter" } } },
 	/* After the other --json row: before a command it has no argument. */
 	{ "json", 0, "POINTER", KEYS, OPTION_GROUP_KEY,
-	    .set = option_set_key, TO(recipe),
+	    .set = option_set_key, TO(recipe), .adds_up = 1,
 	    .allowed = "a JSON pointer, such as /url or /user/id; each of them"
 	    " once, and at most 32",
 	    .help = "lines are JSON: compare the value that POINTER refers to,"

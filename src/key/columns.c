@@ -55,6 +55,9 @@ read_item(const uint8_t **p, const uint8_t *end, struct item *item)
 	field.nbytes = csv_field(&list_format, *p, end, &field.data, &quoted,
 	    p);
 	item->number = 0;
+	/* A quote that is never closed. */
+	if (quoted && field.data + field.nbytes == end)
+		return -1;
 	if (!quoted && is_numeric(field.data, field.nbytes))
 		return read_number(field.data, field.nbytes, &item->number);
 	item->nbytes = field.nbytes;
@@ -93,7 +96,7 @@ columns_parse(const char *list, char *to)
 {
 	const uint8_t *p = (const uint8_t *)list, *end = p + strlen(list);
 	char text[3 * KEY_RECIPE_TEXT];
-	size_t n = 0;
+	size_t n = 0, starts[COLUMNS_MAX + 1];
 	int count = 0;
 
 	if (end - p >= KEY_RECIPE_TEXT)
@@ -105,7 +108,15 @@ columns_parse(const char *list, char *to)
 			return -1;
 		if (count > 0)
 			text[n++] = ',';
+		starts[count] = n;
 		n += write_item(text + n, &item);
+		for (int i = 0; i < count; i++) {
+			size_t nbytes = starts[i + 1] - 1 - starts[i];
+
+			if (n - starts[count] == nbytes && memcmp(text +
+			    starts[i], text + starts[count], nbytes) == 0)
+				return -1;
+		}
 	}
 	if (n >= KEY_RECIPE_TEXT)
 		return -1;

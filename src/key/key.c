@@ -170,6 +170,23 @@ key_refuse(const struct key_recipe *recipe, uint8_t troubles,
 	    unit(recipe), place.number, troubles_in_words[trouble].one);
 }
 
+/*
+ * A line that was kept whole is no value with the same text: it begins with a
+ * byte that is in no UTF-8, and values that begin so get another one.
+ */
+static struct key
+tell_apart(struct key key, struct key_scratch *scratch)
+{
+	uint8_t *to = scratch->data + scratch->start;
+
+	if (!scratch->is_whole && (key.nbytes == 0 || key.data[0] < 0xfe))
+		return key;
+	memmove(to + 1, key.data, key.nbytes);
+	*to = scratch->is_whole ? 0xff : 0xfe;
+	scratch->used = scratch->start + key.nbytes + 1;
+	return scratch_key(scratch);
+}
+
 struct key
 key_take(const struct key_recipe *r, const uint8_t *data, size_t nbytes,
     struct key_scratch *scratch)
@@ -184,5 +201,5 @@ key_take(const struct key_recipe *r, const uint8_t *data, size_t nbytes,
 		key = scratch->steps[i](r, key, scratch);
 	if (r->url && scratch->urls == 0 && !scratch->is_whole)
 		scratch_note(scratch, KEY_NOT_URL);
-	return key;
+	return r->json_count > 0 ? tell_apart(key, scratch) : key;
 }

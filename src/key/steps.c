@@ -119,23 +119,6 @@ unescape(char *text)
 /* --- fields */
 
 static int
-parse_fields(const struct key_step *step, struct key_recipe *recipe,
-    const char *value)
-{
-	int count;
-
-	(void)step;
-	if (value == NULL)
-		return -1;
-	if (key_ranges_parse(recipe, value) == 0)
-		return 0;
-	count = columns_parse(value, recipe->columns);
-	if (count > 0)
-		recipe->column_count = (unsigned)count;
-	return count > 0 ? 0 : -1;
-}
-
-static int
 print_fields(const struct key_step *step, const struct key_recipe *recipe,
     char value[KEY_RECIPE_TEXT])
 {
@@ -157,6 +140,30 @@ show_fields(const struct key_recipe *recipe, char value[KEY_RECIPE_TEXT])
 		memcpy(value + 1, recipe->columns, KEY_RECIPE_TEXT - 1);
 		value[KEY_RECIPE_TEXT - 1] = '\0';
 	}
+}
+
+/* A list that is given twice adds up. */
+static int
+parse_fields(const struct key_step *step, struct key_recipe *recipe,
+    const char *value)
+{
+	char list[2 * KEY_RECIPE_TEXT] = "";
+	int count;
+
+	if (value == NULL || strlen(value) >= KEY_RECIPE_TEXT)
+		return -1;
+	if (print_fields(step, recipe, list)) {
+		show_fields(recipe, list);
+		list[strlen(list)] = ',';
+	}
+	strcat(list, value);
+	value = list + (*list == '=');
+	if (recipe->column_count == 0 && key_ranges_parse(recipe, value) == 0)
+		return 0;
+	count = columns_parse(value, recipe->columns);
+	if (count > 0)
+		recipe->column_count = (unsigned)count;
+	return count > 0 ? 0 : -1;
 }
 
 static int
@@ -256,13 +263,15 @@ parse_ignore(const struct key_step *step, struct key_recipe *recipe,
     const char *value)
 {
 	char list[3 * KEY_RECIPE_TEXT];
+	size_t used = strlen(recipe->url_ignore);
 
 	(void)step;
 	if (value == NULL || strlen(value) >= KEY_RECIPE_TEXT ||
 	    url_ignore_parse(value, list) < 0 ||
-	    strlen(list) >= sizeof recipe->url_ignore)
+	    used + 1 + strlen(list) >= sizeof recipe->url_ignore)
 		return -1;
-	strcpy(recipe->url_ignore, list);
+	snprintf(recipe->url_ignore + used, sizeof recipe->url_ignore - used,
+	    "%s%s", used == 0 ? "" : ",", list);
 	return 0;
 }
 

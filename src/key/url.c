@@ -315,7 +315,10 @@ name_bytes(const uint8_t *p, const uint8_t *end)
 	return stop == NULL ? nbytes : (size_t)(stop - p);
 }
 
-/* Does a pattern with * match? Goes back to the last * only. */
+/*
+ * Does a pattern with * match? Goes back to the last * only, which takes an
+ * encoded byte as a whole, since both are normal: a % begins an escape.
+ */
 static int
 matches(const char *pattern, size_t npattern, const uint8_t *p, size_t nbytes)
 {
@@ -330,7 +333,8 @@ matches(const char *pattern, size_t npattern, const uint8_t *p, size_t nbytes)
 			j++;
 		} else if (star != SIZE_MAX) {
 			i = star + 1;
-			j = ++star_at;
+			star_at += p[star_at] == '%' ? 3 : 1;
+			j = star_at;
 		} else {
 			return 0;
 		}

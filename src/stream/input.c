@@ -499,6 +499,7 @@ read_lines(struct input *in, struct chunk *chunk, size_t wanted,
 			end = (size_t)last;
 		if (end > 0 && in->plan.header != NULL &&
 		    read_header(in, chunk, data, end) < 0) {
+			chunk->header_bytes = 0;
 			close_file(in);
 			end = have = 0;
 		}

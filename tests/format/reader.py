@@ -458,7 +458,7 @@ def url_normal(line, ignore, sort):
             kept = query.split(b"&")
             if ignore:
                 names = re.compile(b"|".join(
-                    b".*".join(map(re.escape, name.split(b"*")))
+                    b"(?:%..|[^%])*".join(map(re.escape, name.split(b"*")))
                     for name in ignore.split(b",")), re.S)
                 kept = [p for p in kept
                         if not names.fullmatch(p.partition(b"=")[0])]
@@ -612,11 +612,12 @@ class Recipe:
             try:
                 values = Document(line).values(self.pointers)
             except ValueError:
-                return self.fold(line)
+                return b"\xff" + self.fold(line)
             if self.joins:
                 return self.fold(self.join([self.normal(v) for v in values]))
             line = values[0]
-        return self.fold(self.normal(line)[self.skip:][:self.check])
+        key = self.fold(self.normal(line)[self.skip:][:self.check])
+        return b"\xfe" + key if self.pointers and key[:1] >= b"\xfe" else key
 
     def normal(self, value):
         normal = self.url and url_normal(value, self.ignore, self.sort)

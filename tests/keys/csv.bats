@@ -361,6 +361,7 @@ for i in range(60000):
 	# what is as large but many records passes, and lines do
 	yes '"a,b",c' | head -c 3000000 >many.csv
 	bloomdedup --csv -k1 --max-record=1M many.csv >/dev/null
-	bloomdedup --max-record=1M -k1 long.csv | cmp - long.csv
+	fails 2 '--max-record is for --csv' \
+		bloomdedup --max-record=1M -k1 long.csv
 	fails 2 --max-record bloomdedup --csv --max-record=0 many.csv
 }

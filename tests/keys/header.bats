@@ -87,8 +87,9 @@ load ../common
 		bloomdedup -f plain -k id in
 	fails 2 '--header is for --csv' bloomdedup --header in
 	fails 2 '--header names of columns' bloomdedup --csv -k id in
-	fails 2 'one list only' bloomdedup --csv --header -k id -k name in
-	for list in '' 0 a,0 a,-; do
+	bloomdedup --csv --header -k id -k 'a b' in >out
+	bloomdedup --csv --header -k 'id,a b' in | cmp - out
+	for list in '' 0 a,0 a,- '"id' 'id,"a b' id,id 'id,"id"' 2,id,2; do
 		fails 2 --key bloomdedup --csv --header -k "$list" in
 	done
 }
@@ -157,4 +158,22 @@ load ../common
 		-k 2
 		-k x,2 --trim
 	END
+}
+
+@test "the header of a file that fails is not printed" {
+	printf 'id,name\n1,a\n' >good
+	printf 'x,y\n1,2\n' >bad
+	mkdir folder
+	mkfifo fifo
+	{ fails 3 "no column 'name'" bloomdedup --csv --header -k name -o out \
+		bad -; } <good
+	cmp good out
+	rm out
+	bloomdedup --csv --header -k name -o out bad folder good 2>err &&
+		false
+	cmp good out
+	cat good >fifo &
+	fails 3 "no column 'name'" bloomdedup --csv --header -k name -o out \
+		bad fifo
+	cmp good out
 }

@@ -352,3 +352,26 @@ setup() {
 		--json=/~0~1 --json=/0 --json=/ --trim
 	END
 }
+
+@test "a line that is kept whole is no value with the same text" {
+	printf 'server started\n{"msg":"server started"}\n' >in
+	bloomdedup --json=/msg in 2>err | cmp in -
+	# nor several values, or one that begins as the key of a whole line does
+	printf '"a","b"\n{"x":"a","y":"b"}\n' >in
+	bloomdedup --json=/x --json=/y in 2>err | cmp in -
+	printf '{"x":"\377a"}\na\n{"x":"\376a"}\n\376a\n{"x":"a"}\n' >in
+	bloomdedup --json=/x in 2>err | cmp in -
+	printf '\n{"x":""}\n' >in
+	bloomdedup --json=/x in 2>err | cmp in -
+	# two lines that are the same are the same
+	printf 'a\na\n' | bloomdedup --json=/x 2>err >out
+	[ "$(cat out)" = a ]
+}
+
+@test "--strict-keys is for keys that a line can lack" {
+	echo a >in
+	fails 2 '--strict-keys is for --json and --url' \
+		bloomdedup --strict-keys in
+	bloomdedup create --url seen
+	fails 3 'not a URL' bloomdedup -f seen --strict-keys in
+}

@@ -232,3 +232,15 @@ same() {
 		grep -qF '20,000 lines are not URLs, and were compared whole; the first is line 20,001 of in' err
 	done
 }
+
+@test "--url-ignore: lists add up, and patterns match names as they read" {
+	printf 'http://a/?x=1&y=2\nhttp://a/?y=3\nhttp://a/\n' >in
+	bloomdedup --url --url-ignore=x --url-ignore=y in >out
+	head -n 1 in | cmp - out
+	printf 'http://a/?c[]=1\nhttp://a/\n' >in
+	# %5D is ], not a D
+	bloomdedup --url --url-ignore='*D' in | cmp in -
+	bloomdedup --url --url-ignore='*5*' in | cmp in -
+	bloomdedup --url --url-ignore='*]' in >out
+	head -n 1 in | cmp - out
+}
