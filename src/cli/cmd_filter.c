@@ -47,6 +47,20 @@ tell_inherited(const struct options *o, const struct filter *filter)
 		report_inherited_recipe(o->filter, stored);
 }
 
+/* Options that need a kind of key, which may be the filter's. */
+static int
+check_recipe(const struct options *o, const struct key_recipe *recipe,
+    struct error *error)
+{
+	if (o->strict_keys && !key_has_troubles(recipe))
+		return error_set(error, STATUS_USAGE, "--strict-keys is for"
+		    " --json and --url");
+	if (o->max_record != RECORD_MAX_BYTES && !recipe->csv)
+		return error_set(error, STATUS_USAGE, "--max-record is for"
+		    " --csv: other lines may be of any length");
+	return 0;
+}
+
 /* Run lines through an open filter; count all lines and the new ones. */
 static int
 run_plan(const struct options *o, const struct run_plan *plan,
@@ -56,6 +70,8 @@ run_plan(const struct options *o, const struct run_plan *plan,
 	struct run run;
 	int status;
 
+	if (check_recipe(o, recipe, error) < 0)
+		return -1;
 	tell_inherited(o, filter);
 	report_options(o);
 	status = run_lines(&run, plan, filter, recipe, error);

@@ -28,6 +28,7 @@ struct parser {
 	char **argv;
 	const char *command; /* the word in argv that names it, or NULL */
 	unsigned char given[OPTION_TABLE_MAX];
+	const char *values[OPTION_TABLE_MAX]; /* of those, or NULL */
 };
 
 /* Options as getopt_long takes them. */
@@ -275,6 +276,22 @@ check_order(const struct parser *p, const struct option_row *row,
 	    meant->argument == NULL ? "" : meant->argument);
 }
 
+/* Without a list, one of two values would be silently ignored. */
+static int
+check_repeated(const struct parser *p, const struct option_row *row,
+    const char *value, struct error *error)
+{
+	char letter[] = { '-', row->letter, ',', ' ', '\0' };
+	const char *first = p->values[row - option_table];
+
+	if (!p->given[row - option_table] || row->adds_up ||
+	    strcmp(first == NULL ? "" : first, value == NULL ? "" : value) == 0)
+		return 0;
+	return refuse(p->options, error, "%s--%s: given twice: '%s' and '%s'",
+	    row->letter == '\0' ? "" : letter, row->name,
+	    first == NULL ? "" : first, value == NULL ? "" : value);
+}
+
 static int
 take(struct parser *p, const struct option_row *row, const char *value,
     struct error *error)
@@ -284,7 +301,10 @@ take(struct parser *p, const struct option_row *row, const char *value,
 	snprintf(name, sizeof name, "--%s", row->name);
 	if (parts_need(row->part, name, error) < 0)
 		return -1;
+	if (check_repeated(p, row, value, error) < 0)
+		return -1;
 	p->given[row - option_table] = 1;
+	p->values[row - option_table] = value;
 	if (value != NULL && check_order(p, row, value, error) < 0)
 		return -1;
 	return row->set(p->options, row, value, error);

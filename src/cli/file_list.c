@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +25,9 @@ read_all(int fd, char **text)
 			*text = memory_or_die(realloc(*text, capacity + 1));
 		}
 		n = read(fd, *text + used, READ_BYTES);
-		if (n < 0 && (errno != EINTR || signals_stop))
+		if (n < 0 && errno == EAGAIN && !signals_stop)
+			signals_wait(fd, POLLIN, -1);
+		else if (n < 0 && (errno != EINTR || signals_stop))
 			return -1;
 		used += n > 0 ? (size_t)n : 0;
 	}

@@ -161,14 +161,15 @@ growth_place(const char *name, const struct table *table,
 {
 	int windowed = table->generation_count > 0;
 	uint64_t nbytes = layer->geometry.pages * PAGE_BYTES;
-	char text[NUMBER_TEXT];
+	char text[NUMBER_TEXT], limit[NUMBER_TEXT];
 
 	layer->offset = windowed ? window_place(table, among, nbytes) :
 	    format_table_end(table);
 	if (nbytes > max_bytes || layer->offset > max_bytes - nbytes)
-		return error_set(error, STATUS_FULL, "%s: full, and with the"
-		    " next layer it would be larger than --max-size: %s",
-		    name, number_format_binary(text, layer->offset + nbytes));
+		return error_set(error, STATUS_FULL, "%s: full: its next layer"
+		    " would make it %s, more than the %s of --max-size", name,
+		    number_format_binary(text, layer->offset + nbytes),
+		    number_format_binary(limit, max_bytes));
 	return 0;
 }
 

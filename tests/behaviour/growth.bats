@@ -143,7 +143,7 @@ remembers() {
 	bloomdedup -f seen --max-size=64K in >out 2>err || status=$?
 	[ "$status" -eq 4 ]
 	# beside a word about growth, one about its end
-	grep -q '^bloomdedup: seen: .*max-size' err
+	grep -q '^bloomdedup: seen: full: its next layer would make it .* more than the 64.0 KiB of --max-size' err
 	run ! grep -qv '^bloomdedup: seen: ' err
 	[ "$(stat -c %s seen)" -le 65536 ]
 	[ "$(wc -l <out)" -ge 3000 ]

@@ -534,3 +534,15 @@ reads() {
 	bloomdedup head >out
 	[ -s out ]
 }
+
+@test "names from a standard input that does not block are waited for" {
+	seq 5 >in
+	cat >nonblocking.py <<-'END'
+		import os, sys
+		os.set_blocking(0, False)
+		os.execv(sys.argv[1], sys.argv[1:])
+	END
+	{ sleep 0.3; printf 'in\0'; } |
+		python3 nonblocking.py "$BLOOMDEDUP" --files0-from=- >out
+	cmp in out
+}

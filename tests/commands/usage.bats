@@ -180,12 +180,9 @@ for line in sys.stdin: json.loads(line)' <out
 	cmp ./-f out
 	bloomdedup check -f seen -- in >out
 	cmp in out
-	# the last one counts
-	bloomdedup -n 1 -n 5 -f five in >out
-	bloomdedup info --json five | grep -q '"capacity": 5,'
 }
 
-@test "a name that is given twice, and differently, is refused" {
+@test "an option that is given twice, and differently, is refused" {
 	echo a >in
 	fails 2 "-f, --filter: given twice: 'one' and 'two'" \
 		bloomdedup -f one -f two in
@@ -193,6 +190,13 @@ for line in sys.stdin: json.loads(line)' <out
 	fails 2 "--duplicates: given twice" \
 		bloomdedup --duplicates=one --duplicates=two in
 	fails 2 "--output: given twice" bloomdedup merge -o one -o two seen
+	fails 2 "-n, --capacity: given twice: '1' and '5'" \
+		bloomdedup -n 1 -n 5 -f one in
+	fails 2 "-t, --field-separator: given twice: ',' and ';'" \
+		bloomdedup -k 1 '-t,' '-t;' in
+	fails 2 "-s, --skip-chars: given twice" bloomdedup -s 1 -s 2 in
+	fails 2 "-w, --check-chars: given twice" bloomdedup -w 1 -w 2 in
+	fails 2 "--stats: given twice" bloomdedup --stats --stats=json in
 	[ ! -e one ]
 	[ ! -e two ]
 	bloomdedup -f seen -f seen -o out --output=out in

@@ -205,7 +205,7 @@ read_it(uint64_t step)
 
 	if (filter_open(&f, path, &use, &error) != 0)
 		die("unreadable", step);
-	if (filter_table(f)->count > 40)
+	if (filter_table(f)->count > 12)
 		die("too many layers", step);
 	look_up(f, 0, step);
 	filter_close(f, &error);
