@@ -54,6 +54,8 @@ complete -c bloomdedup -n '__bloomdedup_takes help' -a 'add check create info me
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a version -d 'print the version'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -s f -l filter -r -F -d 'remember lines in this file'
 complete -c bloomdedup -n '__bloomdedup_takes filter check merge' -s o -l output -r -F -d 'print to FILE instead of standard output'
+complete -c bloomdedup -n '__bloomdedup_takes filter' -l append -d 'with -o, add to the end of FILE'
+complete -c bloomdedup -n '__bloomdedup_takes filter' -l overwrite -d 'with -o, replace FILE, although the filter remembers lines already'
 complete -c bloomdedup -n '__bloomdedup_takes filter' -s d -l repeated -d 'print the lines seen before instead of the new ones'
 complete -c bloomdedup -n '__bloomdedup_takes filter' -l duplicates -r -F -d 'also write the lines seen before to FILE'
 complete -c bloomdedup -n '__bloomdedup_takes check' -s v -l invert -d 'print the lines that are not in the filter'

@@ -1,6 +1,10 @@
 /* The commands that lines stream through: filter, add and check. */
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/number.h"
+#include "base/signals.h"
 #include "cli/command.h"
 #include "cli/file_list.h"
 #include "cli/filter_options.h"
@@ -22,9 +26,11 @@ make_plan(const struct options *o, enum pipeline_print print, int remember)
 		.paths = o->operand_count > 0 ? o->operands : NULL,
 		.path_count = o->operand_count, .gunzip = o->gunzip,
 		.max_record = o->max_record, .strict_keys = o->strict_keys,
-		.output = o->output, .duplicates = o->duplicates,
+		.output = o->output == NULL || strcmp(o->output, "-") == 0 ?
+		NULL : o->output, .duplicates = o->duplicates,
 		.to_command = o->to_command,
 		.print = o->quiet ? PRINT_NOTHING : print,
+		.append = o->append, .overwrite = o->overwrite,
 		.remember = remember, .atomic = o->atomic, .sync = o->sync,
 		.claim = o->claim,
 		.threads = o->threads > 0 ? o->threads : THREADS_DEFAULT,
@@ -61,6 +67,26 @@ check_recipe(const struct options *o, const struct key_recipe *recipe,
 	return 0;
 }
 
+/* After Ctrl-C, on a terminal: what is there, and what to do. */
+static void
+tell_stopped(const struct run_plan *plan, const struct run *run)
+{
+	char read[NUMBER_TEXT], fresh[NUMBER_TEXT];
+	struct error told;
+
+	if (signals_stop != SIGINT || !isatty(STDERR_FILENO) ||
+	    plan->filter == NULL || !plan->remember)
+		return;
+	number_format_count(read, run->pipeline.lines_read);
+	number_format_count(fresh, run->pipeline.lines_new);
+	error_set(&told, STATUS_OK, plan->atomic ? "stopped after %s lines:"
+	    " none of them is remembered" : "stopped after %s lines: %s new"
+	    " ones are %s; the same command goes on from there", read, fresh,
+	    plan->print == PRINT_NOTHING ? "remembered" :
+	    "printed and remembered");
+	report_notice(told.text);
+}
+
 /* Run lines through an open filter; count all lines and the new ones. */
 static int
 run_plan(const struct options *o, const struct run_plan *plan,
@@ -75,6 +101,7 @@ run_plan(const struct options *o, const struct run_plan *plan,
 	tell_inherited(o, filter);
 	report_options(o);
 	status = run_lines(&run, plan, filter, recipe, error);
+	tell_stopped(plan, &run);
 	*read = run.pipeline.lines_read;
 	*fresh = run.pipeline.lines_new;
 	return status;

@@ -172,12 +172,47 @@ refuse_foreign(const struct options *o, const struct option_row *row,
 	    row->missing == NULL ? "" : row->missing);
 }
 
+/* Options of similar programs: what to use instead. */
+static const struct habit {
+	const char *names; /* letters, or names */
+	const char *answer;
+} habits[] = {
+	{ "c count", "bloomdedup does not count; sort | uniq -c does" },
+	{ "u unique", "new lines are printed by default, each of them once;"
+	    " sort | uniq -u prints lines that occur once" },
+	{ "D all-repeated", "-d prints the lines seen before" },
+	{ "r recursive", "name the files, or use --files0-from with find"
+	    " -print0" },
+	{ "F delimiter separator sep fs", "fields are separated with -t, as"
+	    " in -t, -k 2" },
+	{ "| ; , :", "fields are separated with -t, as in -t, -k 2" },
+	{ "field fields column columns", "fields are named with -k, as in"
+	    " -k 2" },
+	{ "ttl expire expires max-age", "--window=30d forgets lines after 30"
+	    " days" },
+	{ "size bits", "-n is the number of lines, and --max-size the largest"
+	    " size; bloomdedup size computes it" },
+	{ "fpr fp false-positive-rate", "the error rate is -p" },
+	{ "in-place", "use -o FILE --atomic, which replaces FILE" },
+};
+
+static const char *
+answer_habit(const char *name)
+{
+	for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) {
+		if (text_has_word(habits[i].names, name))
+			return habits[i].answer;
+	}
+	return NULL;
+}
+
 /* A name that getopt_long doesn't know: ambiguous, of others, or a slip? */
 static int
 refuse_name(const struct options *o, const char *name, struct error *error)
 {
 	const struct option_row *foreign = find_row(ANY_COMMAND, name, 0);
 	const struct option_row *near = NULL, *other = NULL;
+	const char *answer = answer_habit(name);
 	size_t n = strlen(name), used = 0, others = 0;
 	char own[1000] = "";
 
@@ -201,6 +236,8 @@ refuse_name(const struct options *o, const char *name, struct error *error)
 	if (foreign != NULL || others == 1)
 		return refuse_foreign(o, foreign != NULL ? foreign : other,
 		    error);
+	if (answer != NULL)
+		return refuse(o, error, "--%s: %s", name, answer);
 	return refuse(o, error, near != NULL ? "unknown option --%s (did you"
 	    " mean --%s?)" : "unknown option --%s", name, near != NULL ?
 	    near->name : "");
@@ -213,6 +250,7 @@ refuse_option(const struct parser *p, struct error *error)
 	const struct options *o = p->options;
 	const char *word = p->argv[optind - 1];
 	const struct option_row *row;
+	const char *answer;
 	char name[100];
 
 	if (optopt >= LONG && optopt < LONG + (int)option_table_count) {
@@ -225,8 +263,12 @@ refuse_option(const struct parser *p, struct error *error)
 		return refuse_name(o, name, error);
 	}
 	row = find_row(ANY_COMMAND, NULL, (char)optopt);
-	return row != NULL ? refuse_foreign(o, row, error) :
-	    refuse(o, error, "unknown option -%c", (char)optopt);
+	if (row != NULL)
+		return refuse_foreign(o, row, error);
+	snprintf(name, sizeof name, "%c", (char)optopt);
+	answer = answer_habit(name);
+	return refuse(o, error, answer == NULL ? "unknown option -%s" :
+	    "-%s: %s", name, answer);
 }
 
 static const struct option_row *

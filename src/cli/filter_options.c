@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/number.h"
 #include "base/path.h"
@@ -120,6 +121,9 @@ plan_filter(const struct options *o, const struct key_recipe *recipe,
 	return plan_solved(o, recipe, &sizing, plan);
 }
 
+/* After a contradiction: what to do. */
+#define ELSE ": leave the option out, or use another filter"
+
 /* Take over the filter's key recipe; the options given must agree with it. */
 static int
 inherit_recipe(struct key_recipe *recipe, const struct filter *filter,
@@ -129,11 +133,12 @@ inherit_recipe(struct key_recipe *recipe, const struct filter *filter,
 	const char *path = filter_name(filter);
 	const char *text = filter_header(filter)->recipe;
 
-	if (key_recipe_parse(&stored, text, error) < 0 ||
-	    key_recipe_inherit(recipe, &stored, error) < 0) {
+	if (key_recipe_parse(&stored, text, error) < 0)
 		return error_set(error, error->status, "%s: %s", path,
 		    error->text);
-	}
+	if (key_recipe_inherit(recipe, &stored, error) < 0)
+		return error_set(error, error->status, "%s: %s" ELSE, path,
+		    error->text);
 	return 0;
 }
 
@@ -155,6 +160,12 @@ filter_options_check_inputs(const struct options *o,
 	char *journal = real == NULL ? NULL : journal_name(real);
 	const char *input = NULL, *what = "the filter";
 
+	if (o->filter != NULL && strcmp(o->filter, "-") == 0) {
+		free(journal);
+		free(real);
+		return error_set(error, STATUS_USAGE, "-f -: a filter is a"
+		    " file; for one of this name, write ./-");
+	}
 	if (real != NULL)
 		input = input_that_is(inputs, real);
 	if (input == NULL && journal != NULL) {
@@ -175,19 +186,22 @@ filter_options_check(const struct options *o, const struct filter *filter,
 	const char *path = filter_name(filter);
 	char text[NUMBER_TEXT], other[NUMBER_TEXT];
 	char made[NUMBER_TEXT], wanted[NUMBER_TEXT];
+	struct error told;
 
-	if (o->capacity != 0 && o->capacity != h->capacity) {
-		return error_set(error, STATUS_USAGE, "%s: made for"
-		    " --capacity=%s, which contradicts --capacity=%s", path,
+	if (o->capacity != 0 && o->capacity != h->capacity &&
+	    isatty(STDERR_FILENO)) {
+		error_set(&told, STATUS_OK, "%s: planned for %s lines when it"
+		    " was made; --capacity=%s changes nothing", path,
 		    number_format_count(text, h->capacity),
 		    number_format_count(other, o->capacity));
+		report_notice(told.text);
 	}
 	/* 0.1% and 1/1000 may differ in the last digit */
 	if (o->error_rate > 0 &&
 	    fabs(o->error_rate - h->error_rate) > 1e-9 * h->error_rate) {
 		return error_set(error, STATUS_USAGE, "%s: made for"
-		    " --error-rate=%s, which contradicts --error-rate=%s",
-		    path, number_format_rate(text, h->error_rate),
+		    " --error-rate=%s, which contradicts --error-rate=%s"
+		    ELSE, path, number_format_rate(text, h->error_rate),
 		    number_format_rate(other, o->error_rate));
 	}
 	if (o->window.kind != WINDOW_NONE &&
@@ -196,13 +210,14 @@ filter_options_check(const struct options *o, const struct filter *filter,
 		text_window(made, &h->window);
 		text_window(wanted, &o->window);
 		return error_set(error, STATUS_USAGE, "%s: made with %s%s,"
-		    " which contradicts --window=%s", path,
+		    " which contradicts --window=%s" ELSE, path,
 		    h->window.kind == WINDOW_NONE ? "no window" : "--window=",
 		    made, wanted);
 	}
 	if (o->growth == GROWTH_GROW && h->growth != GROWTH_GROW) {
 		return error_set(error, STATUS_USAGE, "%s: made with"
-		    " --on-full=%s, which contradicts --on-full=grow", path,
+		    " --on-full=%s, which contradicts --on-full=grow"
+		    ELSE, path,
 		    format_growth_name(h->growth));
 	}
 	return inherit_recipe(recipe, filter, error);
@@ -248,6 +263,9 @@ check_location(const struct options *o, struct error *error)
 {
 	int server = o->filter != NULL && address_is_server(o->filter);
 
+	if (o->window.kind != WINDOW_NONE && o->filter == NULL)
+		return error_set(error, STATUS_USAGE, "--window needs --filter:"
+		    " without one, nothing outlives the run");
 	if (o->atomic && server)
 		return error_set(error, STATUS_USAGE, "%s: %s needs a journal,"
 		    " which only a filter in a file has", o->filter,

@@ -46,6 +46,13 @@ const struct option_row option_table[] = {
 	    NAME(output),
 	    .help = "print to FILE instead of standard output",
 	    .helps = { { MERGE, "the filter to make" } } },
+	{ "append", 0, NULL, FILTER, OPTION_GROUP_MAIN, FLAG(append),
+	    .needs = "output", .conflicts = { { "overwrite", "" } },
+	    .help = "with -o, add to the end of FILE" },
+	{ "overwrite", 0, NULL, FILTER, OPTION_GROUP_MAIN, FLAG(overwrite),
+	    .needs = "output",
+	    .help = "with -o, replace FILE, although the filter remembers"
+	    " lines already" },
 	{ "repeated", 'd', NULL, FILTER, OPTION_GROUP_MAIN, FLAG(repeated),
 	    .help = "print the lines seen before instead of the new ones" },
 	{ "duplicates", 0, "FILE", FILTER, OPTION_GROUP_MAIN,

@@ -41,6 +41,7 @@ struct options {
 	uint64_t max_bytes;   /* UINT64_MAX if not given */
 	uint64_t lock_timeout; /* milliseconds */
 	uint64_t max_record;  /* bytes */
+	int append, overwrite;
 	int strict_keys;
 	struct key_recipe recipe; /* the key options that were given */
 	const char *duplicates;

@@ -20,6 +20,8 @@
 #define LOOKS 50
 /* How long to wait before a FIFO without a reader is tried again, in ms. */
 #define FIFO_PAUSE 20
+/* At a time, of a file that --atomic appends to. */
+#define COPY_BYTES ((size_t)1 << 20)
 
 static const char *
 shown_name(const char *path)
@@ -126,10 +128,10 @@ open_hidden(struct output *out, const char *path, const struct stat *old,
  * that came just before.
  */
 static int
-open_waiting(const char *path, int is_fifo)
+open_waiting(const char *path, int is_fifo, int append)
 {
 	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY |
-	    (is_fifo ? O_NONBLOCK : 0);
+	    (is_fifo ? O_NONBLOCK : 0) | (append ? O_APPEND : 0);
 	int fd;
 
 	while ((fd = open(path, flags, 0666)) < 0 && !signals_stop) {
@@ -155,16 +157,17 @@ open_path(struct output *out, const char *path, int atomic,
 		return error_system(error, errno, path);
 	if (atomic && (!exists || is_replaceable(path, &st)))
 		return open_hidden(out, path, exists ? &st : NULL, error);
-	out->fd = open_waiting(path, exists && S_ISFIFO(st.st_mode));
+	out->fd = open_waiting(path, exists && S_ISFIFO(st.st_mode),
+	    out->appends);
 	return out->fd < 0 ? error_system(error, errno, path) : 0;
 }
 
 int
-output_open(struct output *out, const char *path, int atomic,
+output_open(struct output *out, const char *path, int atomic, int append,
     const struct input_plan *inputs, const char *filter, struct error *error)
 {
 	*out = (struct output){ .fd = STDOUT_FILENO,
-		.name = shown_name(path) };
+		.name = shown_name(path), .appends = append };
 	/* Check again: files may have changed since the first check. */
 	if (output_check(path, atomic, inputs, filter, error) < 0)
 		return -1;
@@ -177,12 +180,43 @@ output_open(struct output *out, const char *path, int atomic,
 	return -1;
 }
 
+/* The hidden file begins with all of the old one. */
+static int
+copy_old(struct output *out, struct error *error)
+{
+	char *buffer = memory_or_die(malloc(COPY_BYTES));
+	int from = open(out->target, O_RDONLY | O_CLOEXEC), result = 0;
+	ssize_t n = from < 0 ? -1 : 1;
+	size_t written;
+
+	while (n > 0 && result == 0) {
+		n = read(from, buffer, COPY_BYTES);
+		if (n < 0 && errno == EINTR && !signals_stop)
+			n = 1;
+		else if (n > 0)
+			result = output_write(out, buffer, (size_t)n, &written,
+			    error);
+	}
+	if (n < 0)
+		result = error_system(error, errno, out->name);
+	/* For output_mend and output_continues. */
+	else if (result == 0 && fcntl(out->fd, F_SETFL, O_APPEND) < 0)
+		result = error_system(error, errno, out->name);
+	if (from >= 0)
+		close(from);
+	free(buffer);
+	out->nbytes = 0;
+	return result;
+}
+
 int
 output_begin(struct output *out, struct error *error)
 {
 	int result;
 
-	if (out->fd <= STDOUT_FILENO || out->hidden != NULL)
+	if (out->hidden != NULL && out->appends && out->replaces)
+		return copy_old(out, error);
+	if (out->fd <= STDOUT_FILENO || out->hidden != NULL || out->appends)
 		return 0;
 	do {
 		result = ftruncate(out->fd, 0);

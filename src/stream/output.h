@@ -19,6 +19,7 @@ struct output {
 	char *hidden;     /* its name until output_finish, */
 	mode_t mode;      /* and its mode from then on */
 	int replaces;     /* there was a file of that name */
+	int appends;      /* it is continued */
 	int unsafe;       /* errno if a sync has failed, which is final; or 0 */
 	int failed;       /* a write has failed, or was stopped */
 	int writer;       /* the descriptor to write to; 0: not chosen yet */
@@ -38,10 +39,11 @@ struct output {
  *
  * If `atomic`, a regular file is written under a temporary name, which nobody
  * else may read, and `path` doesn't change until output_finish; so it may also
- * be an input.
+ * be an input. If `append`, it keeps its content, which is copied if `atomic`.
  */
 int output_open(struct output *output, const char *path, int atomic,
-    const struct input_plan *inputs, const char *filter, struct error *error);
+    int append, const struct input_plan *inputs, const char *filter,
+    struct error *error);
 
 /*
  * Only check whether output_open would refuse it, before anything else is
@@ -50,7 +52,10 @@ int output_open(struct output *output, const char *path, int atomic,
 int output_check(const char *path, int atomic, const struct input_plan *inputs,
     const char *filter, struct error *error);
 
-/* Before lines are written, once nothing was refused: truncate an old file. */
+/*
+ * Before lines are written, once nothing was refused: truncate an old file, or
+ * copy it.
+ */
 int output_begin(struct output *output, struct error *error);
 
 /*

@@ -1,7 +1,9 @@
 #include "stream/run.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/number.h"
 #include "base/pipe.h"
 #include "base/signals.h"
 #include "filter/deferred.h"
@@ -85,11 +87,36 @@ open_output(struct run *run, const struct input_plan *inputs,
 			.name = "--to-command" };
 		return 0;
 	}
-	if (output_open(out, plan->output, plan->atomic, inputs, plan->filter,
-	    error) < 0)
+	if (output_open(out, plan->output, plan->atomic, plan->append, inputs,
+	    plan->filter, error) < 0)
 		return -1;
 	return plan->sync || plan->atomic ?
 	    output_sync_name(out, plan->sync, error) : 0;
+}
+
+/*
+ * The lines in an old output may be in no other place: the filter remembers
+ * them, so they are not printed again.
+ */
+static int
+check_old_output(const struct run *run, struct error *error)
+{
+	const struct run_plan *plan = run->plan;
+	const struct table *table = filter_table(run->filter);
+	char text[NUMBER_TEXT];
+	uint64_t lines = 0;
+	struct stat st;
+
+	if (plan->output == NULL || plan->filter == NULL || !plan->remember ||
+	    plan->append || plan->overwrite || stat(plan->output, &st) < 0 ||
+	    !S_ISREG(st.st_mode) || st.st_size == 0)
+		return 0;
+	for (unsigned i = 0; i < table->count; i++)
+		lines += table->layers[i].lines;
+	return lines == 0 ? 0 : error_set(error, STATUS_USAGE, "%s is not"
+	    " empty, and %s remembers about %s line%s: continue with --append,"
+	    " or replace it with --overwrite", plan->output, plan->filter,
+	    number_format_count(text, lines), lines == 1 ? "" : "s");
 }
 
 /* Open the outputs; truncate old files only after all are open. */
@@ -106,7 +133,8 @@ open_outputs(struct run *run, const struct input_plan *inputs,
 	if (plan->duplicates != NULL) {
 		p->duplicates = &run->duplicates;
 		if (output_open(p->duplicates, duplicates_path(plan),
-		    plan->atomic, inputs, plan->filter, error) < 0)
+		    plan->atomic, plan->append, inputs, plan->filter,
+		    error) < 0)
 			return -1;
 		if ((plan->sync || plan->atomic) &&
 		    output_sync_name(p->duplicates, 0, error) < 0)
@@ -115,7 +143,8 @@ open_outputs(struct run *run, const struct input_plan *inputs,
 		if (has_output(plan) && check_duplicates(plan, error) < 0)
 			return -1;
 	}
-	if (output_begin(&run->output, error) < 0 ||
+	if (check_old_output(run, error) < 0 ||
+	    output_begin(&run->output, error) < 0 ||
 	    output_begin(&run->duplicates, error) < 0)
 		return -1;
 	if (plan->filter == NULL || !plan->remember ||

@@ -37,6 +37,7 @@ struct run_plan {
 	const char *to_command;
 	enum pipeline_print print;
 	int remember;
+	int append, overwrite;  /* what is to become of an old `output` */
 	int atomic, sync;
 	int strict_keys;        /* fail at a line that is not JSON or a URL */
 	int claim;              /* remember lines before they are printed */

@@ -482,3 +482,62 @@ refused() {
 		-o seen.journal in
 	bloomdedup -f folder/name -o folder/name.journal in
 }
+
+@test "-o with a filter that remembers lines: append, or overwrite" {
+	seq 10 | bloomdedup -f seen -o out
+	cp out before
+	seq 20 >in
+	fails 2 'out is not empty, and seen remembers about 10 lines: continue with --append, or replace it with --overwrite' \
+		bloomdedup -f seen -o out in
+	fails 2 'out is not empty' bloomdedup -f seen --atomic -o out in
+	cmp before out
+	bloomdedup check -f seen in | cmp before -
+	bloomdedup -f seen --append -o out in
+	cmp in out
+	seq 21 25 | bloomdedup -f seen --overwrite -o out
+	seq 21 25 | cmp - out
+	# neither is needed where nothing can be lost
+	seq 30 | bloomdedup -o out
+	seq 30 | bloomdedup -f other -o out
+	: >out
+	seq 31 | bloomdedup -f other -o out
+	bloomdedup -f other -o /dev/null in
+	fails 2 '--append needs --output' bloomdedup -f seen --append in
+	fails 2 '--append cannot be combined with --overwrite' \
+		bloomdedup -f seen --append --overwrite -o out in
+}
+
+@test "--append mends a torn line, with --atomic and --sync, too" {
+	local options
+	for options in '' --atomic --sync; do
+		rm -f seen out
+		seq 3 | bloomdedup -f seen -o out
+		printf 4 >>out
+		# shellcheck disable=SC2086 # no word, or one
+		seq 5 | bloomdedup -f seen --append $options -o out 2>err
+		grep -q 'its last line was torn' err
+		seq 5 | cmp - <(sed '4d' out)
+	done
+}
+
+@test "--append --atomic: all lines of the run are added, or none" {
+	seq 1000 | bloomdedup -f seen -o out --duplicates=seen-before
+	cp out before
+	fails 3 'No such file' bloomdedup -f seen --append --atomic -o out \
+		<(seq 2000) nowhere
+	cmp before out
+	seq 500 2000 | bloomdedup -f seen --append --atomic -o out \
+		--duplicates=seen-before
+	seq 2000 | cmp - out
+	seq 500 1000 | cmp - seen-before
+	printf 'id,name\n1,a\n' | bloomdedup -f csv --csv --header -k id -o out
+	printf 'id,name\n2,b\n' |
+		bloomdedup -f csv --append --atomic -o out
+	printf 'id,name\n1,a\n2,b\n' | cmp - out
+}
+
+@test "-o - is standard output" {
+	seq 3 | bloomdedup -o - >out
+	seq 3 | cmp - out
+	[ ! -e ./- ]
+}

@@ -501,3 +501,32 @@ some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
 	fails 2 create bloomdedup help create info
 	fails 2 x bloomdedup version x
 }
+
+@test "options and commands by habit: what to use instead" {
+	seq 3 >in
+	fails 2 '-c: bloomdedup does not count; sort | uniq -c does' \
+		bloomdedup -c in
+	fails 2 '-|: fields are separated with -t' bloomdedup '-d|' in
+	fails 2 '--delimiter: fields are separated with -t' \
+		bloomdedup --delimiter=, in
+	fails 2 '--ttl: --window=30d' bloomdedup --ttl 30 in
+	fails 2 "delete: neither a command nor a file (did you mean 'remove'?)" \
+		bloomdedup delete seen
+	fails 2 "stats: neither a command nor a file (did you mean 'info'?)" \
+		bloomdedup stats
+	seq 3 >list
+	bloomdedup list | cmp in -
+}
+
+@test "options that would mean nothing are refused, or are hints" {
+	seq 3 >in
+	fails 2 '-f -: a filter is a file' bloomdedup -f - in
+	fails 2 '--window needs --filter' bloomdedup --window=5d in
+	bloomdedup -n 1000 -f seen in | cmp in -
+	bloomdedup -n 5 -f seen in >out
+	[ ! -s out ]
+	fails 2 'contradicts --error-rate=0.1: leave the option out, or use another filter' \
+		bloomdedup -p 0.1 -f seen in
+	fails 3 'seen: the filter exists: it remembers about 3 lines and grows by itself; --force would forget them' \
+		bloomdedup create seen
+}

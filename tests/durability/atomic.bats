@@ -22,7 +22,7 @@ has_waiting() {
 
 @test "-o: the file is replaced in the end, and not before" {
 	prepare
-	start_on_pipe --atomic -f seen -o file
+	start_on_pipe --atomic --overwrite -f seen -o file
 	cat in >&7
 	until_true test -e seen.journal
 	sleep 0.2
@@ -36,10 +36,10 @@ has_waiting() {
 @test "nothing new: an empty file, and nothing left behind" {
 	prepare
 	echo old >in
-	bloomdedup --atomic -f seen -o file in
+	bloomdedup --atomic --overwrite -f seen -o file in
 	[ -f file ]
 	[ ! -s file ]
-	bloomdedup --atomic -f seen -o file /dev/null
+	bloomdedup --atomic --overwrite -f seen -o file /dev/null
 	[ ! -e seen.journal ]
 	no_leftovers
 }
@@ -47,10 +47,10 @@ has_waiting() {
 @test "a missing input file: nothing is remembered, the old file stays" {
 	prepare
 	fails 3 'missing: No such file' \
-		bloomdedup --atomic -f seen -o file in missing
+		bloomdedup --atomic --overwrite -f seen -o file in missing
 	nothing_happened
 	fails 3 'missing: No such file' \
-		bloomdedup --atomic -f seen -o file missing in
+		bloomdedup --atomic --overwrite -f seen -o file missing in
 	nothing_happened
 	status=0
 	bloomdedup --atomic -f seen in missing >out 2>err || status=$?
@@ -60,7 +60,7 @@ has_waiting() {
 		bloomdedup add --atomic -f seen in missing
 	nothing_happened
 	fails 3 "$PWD: Is a directory" \
-		bloomdedup --atomic -f seen -o file in "$PWD"
+		bloomdedup --atomic --overwrite -f seen -o file in "$PWD"
 	nothing_happened
 }
 
@@ -68,20 +68,20 @@ has_waiting() {
 	prepare
 	"$HELPER" lines 5000 | cat in - | gzip >whole.gz
 	head -c -20 whole.gz >cut.gz
-	fails 3 cut.gz bloomdedup --atomic -f seen -o file cut.gz
+	fails 3 cut.gz bloomdedup --atomic --overwrite -f seen -o file cut.gz
 	nothing_happened
 	cp whole.gz bad.gz
 	"$HELPER" flip bad.gz $(($(stat -c %s bad.gz) - 6)) 3
-	fails 3 bad.gz bloomdedup --atomic -f seen -o file bad.gz
+	fails 3 bad.gz bloomdedup --atomic --overwrite -f seen -o file bad.gz
 	nothing_happened
-	bloomdedup --atomic -f seen -o file whole.gz
+	bloomdedup --atomic --overwrite -f seen -o file whole.gz
 	[ "$(wc -l <file)" -eq 5002 ]
 }
 
 @test "SIGTERM, SIGINT, SIGHUP: nothing is remembered, the old file stays" {
 	prepare
 	for name in TERM INT HUP; do
-		start_on_pipe --atomic -f seen -o file
+		start_on_pipe --atomic --overwrite -f seen -o file
 		cat in >&7
 		until_true test -e seen.journal
 		sleep 0.1
@@ -93,7 +93,7 @@ has_waiting() {
 
 @test "kill -9: nothing is remembered; the next run throws the journal away" {
 	prepare
-	start_on_pipe --atomic -f seen -o file
+	start_on_pipe --atomic --overwrite -f seen -o file
 	cat in >&7
 	until_true test -e seen.journal
 	sleep 0.1
@@ -109,7 +109,7 @@ has_waiting() {
 	bloomdedup add -f seen /dev/null 2>err
 	[ ! -s err ]
 	nothing_happened
-	bloomdedup --atomic -f seen -o file in
+	bloomdedup --atomic --overwrite -f seen -o file in
 	cmp new file
 }
 
@@ -121,7 +121,7 @@ has_waiting() {
 	grep -q '^bloomdedup: standard output: No space left' err
 	nothing_happened
 	status=0
-	bloomdedup --atomic -f seen --duplicates=/dev/full -o file in in \
+	bloomdedup --atomic --overwrite -f seen --duplicates=/dev/full -o file in in \
 		2>err || status=$?
 	[ "$status" -eq 3 ]
 	nothing_happened
@@ -133,7 +133,7 @@ has_waiting() {
 	cp file disk/file
 	"$HELPER" lines 5000 >many
 	status=0
-	bloomdedup --atomic -f seen -o disk/file in many 2>err || status=$?
+	bloomdedup --atomic --overwrite -f seen -o disk/file in many 2>err || status=$?
 	left=$(find disk -mindepth 1)
 	cp disk/file file
 	[ "$status" -eq 3 ]
@@ -153,7 +153,7 @@ has_waiting() {
 		"$HELPER" lines $count >many
 		cp seen disk/seen
 		status=0
-		bloomdedup --atomic -f disk/seen -o file in many 2>err ||
+		bloomdedup --atomic --overwrite -f disk/seen -o file in many 2>err ||
 			status=$?
 		[ "$status" -eq 3 ]
 		grep -q '^bloomdedup: .*disk/seen.*: No space left' err
@@ -181,12 +181,12 @@ has_waiting() {
 	}
 	fill 1
 	fails 3 'seen.journal: No space left' \
-		bloomdedup --atomic -f disk/seen -o file in
+		bloomdedup --atomic --overwrite -f disk/seen -o file in
 	cmp before file
 	[ ! -e disk/seen.journal ]
 	bloomdedup check -v -f disk/seen in | cmp in -
 	fill 2
-	bloomdedup --atomic -f disk/seen -o file in
+	bloomdedup --atomic --overwrite -f disk/seen -o file in
 	cmp in file
 	bloomdedup check -f disk/seen in | cmp in -
 }
@@ -197,11 +197,11 @@ has_waiting() {
 	rm seen
 	bloomdedup create -n 500 --on-full=fail seen
 	echo old | bloomdedup -f seen >/dev/null
-	fails 4 seen bloomdedup --atomic -f seen -o file in many
+	fails 4 seen bloomdedup --atomic --overwrite -f seen -o file in many
 	nothing_happened
 	bloomdedup create --force -n 500 seen
 	echo old | bloomdedup -f seen >/dev/null
-	fails 4 max-size bloomdedup --atomic -f seen --max-size=20K -o file \
+	fails 4 max-size bloomdedup --atomic --overwrite -f seen --max-size=20K -o file \
 		in many
 	nothing_happened
 }
@@ -222,22 +222,22 @@ has_waiting() {
 
 @test "the file may be one of the inputs" {
 	prepare
-	bloomdedup --atomic -f seen -o in in
+	bloomdedup --atomic --overwrite -f seen -o in in
 	cmp new in
 	printf 'c\na\nc\n' >in
 	ln -s in link
-	bloomdedup --atomic -f seen -o link in
+	bloomdedup --atomic --overwrite -f seen -o link in
 	echo c | cmp - in
 	printf 'd\nd\n' >in
-	bloomdedup --atomic -f seen -o in <in
+	bloomdedup --atomic --overwrite -f seen -o in <in
 	echo d | cmp - in
 	# a failing one leaves it
 	printf 'e\ne\n' >in
 	cp in before
-	fails 3 missing bloomdedup --atomic -f seen -o in in missing
+	fails 3 missing bloomdedup --atomic --overwrite -f seen -o in in missing
 	cmp before in
 	# without a filter file, too
-	bloomdedup --atomic -o in in
+	bloomdedup --atomic --overwrite -o in in
 	echo e | cmp - in
 }
 
@@ -245,16 +245,16 @@ has_waiting() {
 	prepare
 	for mode in 600 644 640 755 400; do
 		chmod $mode file
-		printf '%s\n' $mode | bloomdedup --atomic -f seen -o file
+		printf '%s\n' $mode | bloomdedup --atomic --overwrite -f seen -o file
 		[ "$(stat -c %a file)" = $mode ]
 		[ "$(cat file)" = $mode ]
 	done
 	(
 		umask 027
-		echo x | bloomdedup --atomic -f seen -o other
+		echo x | bloomdedup --atomic --overwrite -f seen -o other
 		[ "$(stat -c %a other)" = 640 ]
 		umask 000
-		echo y | bloomdedup --atomic -f seen -o third
+		echo y | bloomdedup --atomic --overwrite -f seen -o third
 		[ "$(stat -c %a third)" = 666 ]
 	)
 	[ "$(stat -c %a seen)" = 600 ]
@@ -268,7 +268,7 @@ has_waiting() {
 	echo x >copies
 	chmod 664 copies
 	for name in new.file file; do
-		start_on_pipe --atomic -f open -o $name --duplicates=copies
+		start_on_pipe --atomic --overwrite -f open -o $name --duplicates=copies
 		printf 'old\na\n%s\n' $name >&7
 		until_true test -e open.journal
 		# the lines are there, and not only the files
@@ -295,7 +295,7 @@ has_lines() {
 	umask 000
 	status=0
 	strace -qq -o trace -e trace=openat,fchmod,chmod,unlink,unlinkat \
-		"$BLOOMDEDUP" --atomic -f seen -o new.file in missing 2>err ||
+		"$BLOOMDEDUP" --atomic --overwrite -f seen -o new.file in missing 2>err ||
 		status=$?
 	[ "$status" -eq 3 ]
 	[ "$(grep -c '^openat.*\.bloomdedup-.*, 0600)' trace)" -eq 1 ]
@@ -315,8 +315,8 @@ has_lines() {
 	cp "$BLOOMDEDUP" above/here/program
 	chmod 700 above
 	cd above/here
-	printf '%s\n' a b | "${as_nobody[@]}" ./program --atomic -f seen -o file
-	printf '%s\n' b c | "${as_nobody[@]}" ./program --atomic -f seen -o file
+	printf '%s\n' a b | "${as_nobody[@]}" ./program --atomic --overwrite -f seen -o file
+	printf '%s\n' b c | "${as_nobody[@]}" ./program --atomic --overwrite -f seen -o file
 	echo c | cmp - file
 	"${as_nobody[@]}" ./program merge -o seen seen
 	[ ! -e seen.journal ]
@@ -328,7 +328,7 @@ has_lines() {
 	echo old >file
 	chown 65534:65534 file
 	chmod 4750 file
-	echo new | "${as_nobody[@]}" ./program --atomic -o file
+	echo new | "${as_nobody[@]}" ./program --atomic --overwrite -o file
 	echo new | cmp - file
 	[ "$(stat -c %a file)" = 750 ]
 }
@@ -350,7 +350,7 @@ default_acl() {
 	same_mode() {
 		rm -f ours second theirs
 		: >theirs
-		bloomdedup --atomic -o ours --duplicates=second in
+		bloomdedup --atomic --overwrite -o ours --duplicates=second in
 		[ "$(stat -c %a ours)" = "$(stat -c %a theirs)" ]
 		[ "$(stat -c %a second)" = "$(stat -c %a theirs)" ]
 	}
@@ -375,7 +375,7 @@ default_acl() {
 	needs_strace
 	prepare
 	chmod 600 file
-	strace -qq -o trace -e trace=openat "$BLOOMDEDUP" --atomic -f seen \
+	strace -qq -o trace -e trace=openat "$BLOOMDEDUP" --atomic --overwrite -f seen \
 		-o file in
 	grep '\.bloomdedup-' trace
 	run ! grep -E '\.bloomdedup-.*, 06(66|44|40)\)' trace
@@ -388,7 +388,7 @@ default_acl() {
 	mv file folder/file
 	ln -s folder/file link
 	ln -s link second
-	bloomdedup --atomic -f seen -o second in
+	bloomdedup --atomic --overwrite -f seen -o second in
 	[ -L link ]
 	[ -L second ]
 	cmp new folder/file
@@ -398,7 +398,7 @@ default_acl() {
 @test "a symbolic link to what isn't there yet is kept, too" {
 	prepare
 	ln -s behind link
-	bloomdedup --atomic -f seen -o link in
+	bloomdedup --atomic --overwrite -f seen -o link in
 	[ -L link ]
 	cmp new behind
 }
@@ -406,13 +406,13 @@ default_acl() {
 @test "a device or a pipe is written to directly" {
 	prepare
 	null_device
-	bloomdedup --atomic -f seen -o null in
+	bloomdedup --atomic --overwrite -f seen -o null in
 	[ -c null ]
 	bloomdedup check -f seen new >out
 	cmp new out
 	mkfifo fifo
 	cat fifo >got &
-	echo c | bloomdedup --atomic -f seen -o fifo
+	echo c | bloomdedup --atomic --overwrite -f seen -o fifo
 	wait $!
 	echo c | cmp - got
 	[ -p fifo ]
@@ -423,7 +423,7 @@ default_acl() {
 	printf 'a\nb\na\n' >in
 	mkdir folder
 	mkfifo pipe
-	"$BLOOMDEDUP" --atomic -f seen -o file --duplicates=folder/dup <pipe \
+	"$BLOOMDEDUP" --atomic --overwrite -f seen -o file --duplicates=folder/dup <pipe \
 		2>err 7>&- &
 	exec 7>pipe
 	cat in >&7
@@ -448,7 +448,7 @@ default_acl() {
 		status=0
 		strace -f -qq -o trace -e trace=fsync,rename \
 			-e inject=fsync:error=EIO:when=$n "$BLOOMDEDUP" \
-			--atomic -f seen -n 100 -o file --duplicates=dup in \
+			--atomic --overwrite -f seen -n 100 -o file --duplicates=dup in \
 			2>err || status=$?
 		grep -q INJECTED trace
 		# the names of a new filter, the file, the duplicates and the
@@ -468,11 +468,11 @@ has_temporary() {
 @test "--duplicates is replaced with the file, or not at all" {
 	prepare
 	cp file dup
-	fails 3 missing bloomdedup --atomic -f seen -o file \
+	fails 3 missing bloomdedup --atomic --overwrite -f seen -o file \
 		--duplicates=dup in missing
 	cmp before dup
 	nothing_happened
-	bloomdedup --atomic -f seen -o file --duplicates=dup in
+	bloomdedup --atomic --overwrite -f seen -o file --duplicates=dup in
 	cmp new file
 	printf 'old\na\n' | cmp - dup
 	no_leftovers
@@ -491,7 +491,7 @@ has_temporary() {
 	bloomdedup check -f seen new >out
 	cmp new out
 	# by a run of any kind
-	for kind in '' add --atomic '--atomic -o file' --sync --shared; do
+	for kind in '' add --atomic --overwrite '--atomic --overwrite -o file' --sync --shared; do
 		printf 'x%s\n' "$kind" >line
 		"$HELPER" journal seen <line
 		# shellcheck disable=SC2086
@@ -512,7 +512,7 @@ has_temporary() {
 		bloomdedup create -n 100000 --on-full=fail start
 		strace -qq -o trace \
 			-e inject="${at%:*}:signal=KILL:when=${at#*:}" \
-			"$BLOOMDEDUP" --atomic -f start -o part in 2>err || true
+			"$BLOOMDEDUP" --atomic --overwrite -f start -o part in 2>err || true
 		for kind in '' --shared; do
 			cp start seen
 			cp start.journal seen.journal
@@ -654,7 +654,7 @@ has_temporary() {
 		fails 3 "$name.journal: a journal whose filter is gone" \
 			bloomdedup -f $name in
 		fails 3 "$name.journal: a journal whose filter is gone" \
-			bloomdedup --atomic -f $name -o never in
+			bloomdedup --atomic --overwrite -f $name -o never in
 	done
 	[ ! -e seen ]
 	[ ! -e never ]
@@ -696,7 +696,7 @@ has_temporary() {
 	prepare
 	mkfifo pipe
 	exec 7<>pipe 8>pipe 7>&-
-	"$HELPER" defaults "$BLOOMDEDUP" --atomic -f seen -o file --stats in \
+	"$HELPER" defaults "$BLOOMDEDUP" --atomic --overwrite -f seen -o file --stats in \
 		2>&8
 	exec 8>&-
 	cmp new file
@@ -739,7 +739,7 @@ has_temporary() {
 	for what in link nowhere fifo folder text note; do
 		echo "$what"
 		plant $what
-		fails 3 seen.journal bloomdedup --atomic -f seen -o file in
+		fails 3 seen.journal bloomdedup --atomic --overwrite -f seen -o file in
 		fails 3 seen.journal bloomdedup -f seen in
 		fails 3 seen.journal bloomdedup add -f seen in
 		[ -e seen.journal ] || [ -L seen.journal ]
@@ -772,7 +772,7 @@ has_temporary() {
 	"$HELPER" lines 1000000 >in
 	echo 'old file' >file
 	cp file before
-	cat in in | bloomdedup --atomic -f seen -n 100 -p 1e-12 -o file 2>err
+	cat in in | bloomdedup --atomic --overwrite -f seen -n 100 -p 1e-12 -o file 2>err
 	cmp in file
 	[ ! -e seen.journal ]
 	no_leftovers
@@ -806,7 +806,7 @@ all_or_nothing() {
 	bloomdedup create -n 40000 -p 1e-12 empty
 	cp empty seen
 	start=${EPOCHREALTIME/[.,]/}
-	bloomdedup --atomic -f seen -o file in 2>/dev/null
+	bloomdedup --atomic --overwrite -f seen -o file in 2>/dev/null
 	took=$((${EPOCHREALTIME/[.,]/} - start))
 	rounds=$(times 10 500)
 	for ((i = 0; i < rounds; i++)); do
@@ -814,7 +814,7 @@ all_or_nothing() {
 		cp before file
 		"$HELPER" kill-after \
 			$(((RANDOM * 32768 + RANDOM) % (took * 5 / 4))) \
-			"$BLOOMDEDUP" --atomic -f seen -o file in \
+			"$BLOOMDEDUP" --atomic --overwrite -f seen -o file in \
 			2>/dev/null || true
 		all_or_nothing
 		# and the same after a rerun that recovers
@@ -825,7 +825,7 @@ all_or_nothing() {
 		[ ! -e seen.journal ]
 		[ "$(find . -name '.bloomdedup-*' | wc -l)" -le 1 ]
 		rm -f .bloomdedup-*
-		bloomdedup --atomic -f seen -o file in 2>err
+		bloomdedup --atomic --overwrite -f seen -o file in 2>err
 		[ $was = all ] || cmp in file
 		bloomdedup check -f seen in | cmp in -
 	done
@@ -839,7 +839,7 @@ all_or_nothing() {
 	bloomdedup create -n 100 -p 1e-12 empty
 	cp empty seen
 	strace -qq -o trace -e trace=openat,read,write,pwrite64,pread64,fsync,fdatasync,rename,unlink,close,ftruncate,fallocate,mmap \
-		"$HELPER" defaults "$BLOOMDEDUP" --atomic -f seen -o file in \
+		"$HELPER" defaults "$BLOOMDEDUP" --atomic --overwrite -f seen -o file in \
 		2>/dev/null
 	step=$(short_or_long 4 1)
 	for call in fsync rename unlink pwrite64 fdatasync read write openat; do
@@ -853,7 +853,7 @@ all_or_nothing() {
 			status=0
 			strace -qq -o injected \
 				-e inject=$call:signal=TERM:when=$n \
-				"$HELPER" defaults "$BLOOMDEDUP" --atomic \
+				"$HELPER" defaults "$BLOOMDEDUP" --atomic --overwrite \
 				-f seen -o file in 2>err || status=$?
 			echo "$call $n: $status"
 			no_leftovers

@@ -288,7 +288,7 @@ class AtomicPrivate(Atomic):
 class AtomicReplace(Atomic):
     """The output is the old one or the new one."""
     name = "atomic-output"
-    runs = [("--atomic", (2, PARTS), "-o disk/out.new")]
+    runs = [("--atomic", (2, PARTS), "--overwrite -o disk/out.new")]
 
     def __init__(self):
         super().__init__()

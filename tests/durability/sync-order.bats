@@ -29,7 +29,7 @@ trace_syncs() {
 @test "--sync: first the output is on the disk, then the filter" {
 	"$HELPER" numbered 2500 >in
 	bloomdedup create -n 3000 seen
-	trace_syncs "$BLOOMDEDUP" --sync -f seen -o part in
+	trace_syncs "$BLOOMDEDUP" --sync -f seen --overwrite -o part in
 	in_order 'write\([0-9]*<.*/part>' 'fsync\([0-9]*<.*/part>' \
 		'fdatasync\([0-9]*<.*/seen>' exit_group
 	# its name is, too
@@ -41,7 +41,7 @@ trace_syncs() {
 	# in a long run, too: no sync of the filter that has marks before one
 	# of the output
 	"$HELPER" lines 900000 >in
-	trace_syncs "$BLOOMDEDUP" --sync -f seen -o part in
+	trace_syncs "$BLOOMDEDUP" --sync -f seen --overwrite -o part in
 	in_order 'write\([0-9]*<.*/part>' 'fsync\([0-9]*<.*/part>' \
 		'fdatasync\([0-9]*<.*/seen>' 'write\([0-9]*<.*/part>' \
 		'fsync\([0-9]*<.*/part>' 'fdatasync\([0-9]*<.*/seen>' exit_group

@@ -392,14 +392,13 @@ unharmed() {
 	echo a >line
 	bloomdedup -f seen -n 5000 -p 0.001 line
 	cp seen copy
-	fails 2 '5,000' bloomdedup -f seen -n 6000 line
-	grep -q '6,000' fails.err
+	# -n is a hint
+	bloomdedup -f seen -n 6000 /dev/null
 	fails 2 '0.001' bloomdedup -f seen -p 1e-9 line
 	grep -q '1e-09\|1e-9' fails.err
 	fails 2 'newline' bloomdedup -f seen -z line
 	grep -q 'zero-terminated' fails.err
 	fails 2 'zero-terminated' bloomdedup check -f seen -z line
-	fails 2 'seen: ' bloomdedup add -f seen -n 6000 line
 	cmp copy seen
 	bloomdedup -f fixed -n 5000 --on-full=fail line
 	cp fixed copy

@@ -545,7 +545,7 @@ modes() {
 		-f first in
 		-f first --shared -o file in.gz
 		-f second --atomic -o file --duplicates=dropped in
-		-f second --sync -o file in
+		-f second --sync --overwrite -o file in
 		-f third --to-command=cat in
 		check -f first in.gz
 		info first third

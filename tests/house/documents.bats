@@ -116,8 +116,9 @@ mask() {
 	printf 'https://example.org/%s\n' one two | cmp - homepages.txt
 	printf '%s\n' 'apt-get update' 'apt-get install -y make' \
 		'make deps all' | cmp - calls
+	cp homepages.txt before
 	example homepages.txt
-	[ ! -s homepages.txt ]
+	cmp before homepages.txt
 }
 
 @test "README: the second line to try it" {
@@ -156,10 +157,10 @@ mask() {
 	example month.bloom
 	printf 'https://example.org/%s\n' 1 2 | cmp - to-fetch.txt
 	example month.bloom
-	[ ! -s to-fetch.txt ]
+	printf 'https://example.org/%s\n' 1 2 | cmp - to-fetch.txt
 	sed -i 's/^bloomdedup/faketime -f +38d bloomdedup/' example.sh
 	bash -e example.sh
-	printf 'https://example.org/%s\n' 1 2 | cmp - to-fetch.txt
+	printf 'https://example.org/%s\n' 1 2 1 2 | cmp - to-fetch.txt
 }
 
 @test "README: a corpus of JSON Lines by its text" {
