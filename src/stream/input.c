@@ -17,7 +17,6 @@
 #include "base/signals.h"
 #include "disk/format.h"
 #include "stream/gunzip.h"
-#include "stream/view.h"
 
 /*
  * What is read goes to multiples of this. If it were 1 to 31 bytes further in a
@@ -33,8 +32,6 @@
 /* A buffer that a long line made larger than this is shrunk again. */
 #define KEEP_BYTES (4 * 1024 * 1024)
 
-_Static_assert(INPUT_PADDING <= VIEW_PADDING, "chunks may be mapped");
-
 struct input {
 	struct input_plan plan;
 	size_t next;        /* the path after the open one */
@@ -49,10 +46,6 @@ struct input {
 
 	uint8_t *rest;      /* the beginning of a line, for the next chunk */
 	size_t rest_bytes, rest_capacity;
-
-	enum { VIEW_UNTRIED, VIEWED, VIEW_OVER } view; /* of the open file */
-	uint64_t viewed;    /* the next chunk's place in it */
-	const uint8_t *viewed_rest; /* the rest, if it is there: no copy */
 
 	struct columns columns; /* of the open file, */
 	int fresh;          /* nothing of which was handed out */
@@ -86,31 +79,9 @@ keep_rest(struct input *in, const uint8_t *data, size_t nbytes)
 	in->rest_bytes = nbytes;
 }
 
-/* Go on with read(2): it continues after the rest. */
-static void
-leave_view(struct input *in)
-{
-	if (in->viewed_rest == NULL)
-		return;
-	keep_rest(in, in->viewed_rest, in->rest_bytes);
-	in->viewed_rest = NULL;
-	lseek(in->fd, (off_t)(in->viewed + in->rest_bytes), SEEK_SET);
-}
-
-static void
-end_view(struct input *in)
-{
-	if (in->view == VIEWED) {
-		leave_view(in);
-		view_end();
-	}
-	in->view = VIEW_OVER;
-}
-
 static void
 close_file(struct input *in)
 {
-	end_view(in);
 	if (in->gzip)
 		gunzip_end(in->gunzip);
 	in->gzip = 0;
@@ -177,8 +148,6 @@ open_next(struct input *in)
 	in->record = (struct record_state){ 0 };
 	in->named = 0;
 	in->fresh = 1;
-	in->view = VIEW_UNTRIED;
-	in->viewed_rest = NULL;
 	if (strcmp(path, "-") == 0) {
 		in->fd = STDIN_FILENO;
 	} else {
@@ -397,62 +366,6 @@ read_header(struct input *in, struct chunk *chunk, const uint8_t *data,
 }
 
 /*
- * View the open file if that can be done, and if it is large enough. Standard
- * input is read: others may read on where this process is.
- */
-static void
-begin_view(struct input *in)
-{
-	struct stat st;
-
-	in->view = VIEW_OVER;
-	if (in->fd != STDIN_FILENO && fstat(in->fd, &st) == 0 &&
-	    st.st_size >= VIEW_LEAST_BYTES &&
-	    view_begin(in->fd, in->name) == 0)
-		in->view = VIEWED;
-}
-
-/*
- * Whole lines of a file in memory. Returns how many bytes to hand out, 0 if
- * they must be read: a line longer than `wanted`, which so needs no more
- * memory than any, and the end of the file.
- */
-static size_t
-view_lines(struct input *in, struct chunk *chunk, size_t wanted)
-{
-	size_t have = in->rest_bytes;
-	const uint8_t *data = NULL;
-	ssize_t end = 0;
-
-	if (in->view == VIEW_UNTRIED && in->plan.one_by_one && in->begun &&
-	    !in->gzip && !in->waits)
-		begin_view(in);
-	if (in->view != VIEWED)
-		return 0;
-	if (in->viewed_rest == NULL)
-		in->viewed = (uint64_t)lseek(in->fd, 0, SEEK_CUR) - have;
-	if (!is_stopped(in))
-		data = view_bytes(in->viewed, have + wanted);
-	if (data == NULL) {
-		end_view(in);
-		return 0;
-	}
-	end = last_line_end(in, data, have, have + wanted);
-	in->position += wanted;
-	in->rest_bytes = end < 0 ? 0 : have + wanted - (size_t)end;
-	in->viewed_rest = data + (end > 0 ? end : 0);
-	if (end <= 0) {
-		leave_view(in);
-		if (end < 0)
-			close_file(in);
-		return 0;
-	}
-	in->viewed += (uint64_t)end;
-	chunk->data = data;
-	return (size_t)end;
-}
-
-/*
  * Read to the end of a line, or of the file. Returns 0 when there is nothing
  * more to hand out; else *nbytes are, or none when a pipe was opened.
  */
@@ -516,8 +429,7 @@ input_next(struct input *in, struct chunk *chunk, size_t wanted)
 	size_t end;
 
 	chunk->header_bytes = 0;
-	end = view_lines(in, chunk, wanted);
-	if (end == 0 && !read_lines(in, chunk, wanted, &end))
+	if (!read_lines(in, chunk, wanted, &end))
 		return 0;
 	chunk->nbytes = end;
 	if (in->plan.header != NULL)

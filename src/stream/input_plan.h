@@ -24,11 +24,6 @@ struct input_plan {
 	 */
 	int (*interrupted)(void *context);
 	void *context;
-	/*
-	 * A chunk isn't used any more once the next one is asked for, and there
-	 * is one thread: large files can be mapped.
-	 */
-	int one_by_one;
 };
 
 /* How messages name a path. */

@@ -212,7 +212,6 @@ open_input(struct flow *flow, const struct input_plan *inputs)
 
 	plan.report = report;
 	plan.interrupted = interrupted;
-	plan.one_by_one = flow->pipeline->threads == 1;
 	plan.context = flow;
 	return input_new(&plan);
 }

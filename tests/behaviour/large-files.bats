@@ -1,5 +1,4 @@
-# A file of some megabytes is mapped while nobody has it open for writing, and
-# read like any other file when somebody does.
+# Files of many megabytes, while others read, write or cut them.
 load ../common
 
 # All with -p 1e-12: one line in millions that is missing would be a failure.
@@ -8,12 +7,6 @@ load ../common
 large_file() {
 	{ seq 1 1000000; seq 700000 1300000; } >in
 	seq 1 1300000 >want
-}
-
-# needs_leases: make the large file `in`, which can be mapped.
-needs_leases() {
-	large_file
-	"$HELPER" lends in || skip "the system gives no lease for a file here"
 }
 
 # waits_for_reader ARGUMENT...: start a run whose output, the pipe `pipe`,
@@ -35,12 +28,8 @@ reads_on() {
 	[ ! -s err ]
 }
 
-@test "a large file is mapped: few calls read it" {
-	needs_strace
-	needs_leases
-	strace -f -qq -y -o trace -e trace=read "$BLOOMDEDUP" -p 1e-12 in >out
-	[ "$(grep -c "<$PWD/in>" trace)" -lt 10 ]
-	# others may read standard input, too, where this run has got to
+@test "two runs that read one standard input share its lines" {
+	large_file
 	{
 		"$BLOOMDEDUP" -p 1e-12 >out
 		wc -c >left
@@ -55,7 +44,7 @@ reads_on() {
 	[ "$(cat out other | wc -l)" -lt 2000000 ]
 }
 
-@test "the output of a mapped file is that of a pipe, however long its lines" {
+@test "the output of a file is that of a pipe, however long its lines" {
 	{
 		seq 1 400000
 		head -c 100000 /dev/zero | tr '\0' a
@@ -89,7 +78,7 @@ reads_on() {
 	done
 }
 
-@test "records of several lines, in a mapped file" {
+@test "records of several lines, in a large file" {
 	seq 1 300000 | awk '{
 		print $1 % 200000 ",\"a\nb,\"\"" $1 % 3 "\"\"\n\""
 	} END { print "1,\"never closed\nto the end" }' >in
@@ -109,11 +98,9 @@ reads_on() {
 }
 
 @test "whoever appends to the file doesn't wait, and those lines come, too" {
-	needs_leases
 	for threads in 1 4; do
 		large_file
 		waits_for_reader -j $threads in
-		# longer than this Linux waits for the lease
 		timeout 30 sh -c 'echo appended >>in'
 		echo appended >>want
 		reads_on
@@ -121,28 +108,7 @@ reads_on() {
 	done
 }
 
-@test "even if the signal was blocked when the run was started" {
-	needs python3
-	needs_leases
-	program=$BLOOMDEDUP
-	cat >blocked <<-END
-		#!$(command -v python3)
-		import os, signal, sys
-		signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGIO})
-		os.execv("$program", sys.argv)
-	END
-	chmod +x blocked
-	BLOOMDEDUP=$PWD/blocked waits_for_reader in
-	until_true grep -q "$PWD/in" "/proc/$pid/maps"
-	until_idle "$pid"
-	timeout 30 sh -c 'echo appended >>in'
-	echo appended >>want
-	reads_on
-	cmp want out
-}
-
 @test "a file that is cut short meanwhile: its lines until there" {
-	needs_leases
 	for threads in 1 4; do
 		large_file
 		waits_for_reader -j $threads in
@@ -156,36 +122,17 @@ reads_on() {
 	done
 }
 
-@test "a file that somebody has open for writing is read" {
-	needs_strace
-	needs_leases
-	exec 9>>in
-	strace -f -qq -o trace -e 'trace=fcntl,?fcntl64' \
-		"$BLOOMDEDUP" -p 1e-12 in >out
-	exec 9>&-
-	cmp want out
-	grep -q 'F_SETLEASE, F_RDLCK) *= -1' trace
-}
-
-@test "mapping that fails anywhere: the file is read" {
-	skip_if_emulated "calls of its own"
-	needs_strace
-	needs_leases
-	for fault in 'fcntl,?fcntl64:error=EAGAIN' madvise:error=EFAULT:when=3 \
-		madvise:error=EINVAL \
-		'prlimit64,?ugetrlimit:error=EPERM'; do
-		strace -f -qq -o trace -e inject="$fault" \
-			"$BLOOMDEDUP" -p 1e-12 in >out
-		grep -q INJECTED trace
-		cmp want out
-	done
-	# limited addresses are left to what needs them
-	ulimit -v 1000000
-	"$BLOOMDEDUP" -p 1e-12 in >out
+@test "opening the file in another program is never affected" {
+	needs python3
+	large_file
+	waits_for_reader in
+	python3 -c 'import os
+os.open("in", os.O_WRONLY | os.O_NONBLOCK)'
+	reads_on
 	cmp want out
 }
 
-@test "a mapped file needs a few megabytes, however large it is" {
+@test "a file needs a few megabytes, however large it is" {
 	skip_if_sanitized
 	! is_sanitized || skip "the sanitizer takes more memory"
 	skip_if_emulated "memory of its own"

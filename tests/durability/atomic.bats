@@ -491,7 +491,7 @@ has_temporary() {
 	bloomdedup check -f seen new >out
 	cmp new out
 	# by a run of any kind
-	for kind in '' add --atomic --overwrite '--atomic --overwrite -o file' --sync --shared; do
+	for kind in '' add --atomic '--atomic --overwrite -o file' --sync --shared; do
 		printf 'x%s\n' "$kind" >line
 		"$HELPER" journal seen <line
 		# shellcheck disable=SC2086

@@ -11,7 +11,6 @@
  *                               (a shell makes what is behind & ignore some)
  *   helper peak KIBIBYTES COMMAND...
  *                               run it; fail if it used more memory
- *   helper lends FILE           can this file be mapped under a lease here?
  *   helper nonblock COMMAND...  run it with a standard output that never waits
  *   helper kill-after MICROSECONDS COMMAND...
  *                               run it, and kill -9 it then; 137 if it was
@@ -32,7 +31,6 @@
  *                               of stdin for layer N (0); N = open: without
  *                               its commit
  */
-#define _GNU_SOURCE /* F_SETLEASE */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -443,17 +441,6 @@ lines(uint64_t count, uint64_t seed)
 	return fflush(stdout) == 0 ? 0 : fail("write");
 }
 
-static int
-lends(const char *path)
-{
-	const int populate = 22; /* MADV_POPULATE_READ */
-	int fd = open(path, O_RDONLY);
-	void *page = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0);
-
-	return page == MAP_FAILED || madvise(page, 1, populate) < 0 ||
-	    fcntl(fd, F_SETLEASE, F_RDLCK) < 0;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -475,8 +462,6 @@ main(int argc, char **argv)
 		return run_defaults(argv + 2);
 	if (strcmp(what, "peak") == 0 && argc >= 4)
 		return run_peak(atol(argv[2]), argv + 3);
-	if (strcmp(what, "lends") == 0 && argc == 3)
-		return lends(argv[2]);
 	if (strcmp(what, "nonblock") == 0 && argc >= 3)
 		return run_nonblock(argv + 2);
 	if (strcmp(what, "kill-after") == 0 && argc >= 4)
