@@ -503,8 +503,7 @@ command_line_parse(struct options *o, int argc, char **argv,
 
 	*o = (struct options){ .recipe = KEY_RECIPE_UNSET, .growth = -1,
 		.max_bytes = UINT64_MAX, .lock_timeout = 60000, .gunzip = 1,
-		.max_record = RECORD_MAX_BYTES,
-		.serve.idle_time = 3600000 };
+		.max_record = RECORD_MAX_BYTES };
 	o->operands = memory_or_die(calloc((size_t)argc + 1, sizeof(char *)));
 	find_command(&p);
 	if (parse_words(&p, error) < 0)

@@ -137,8 +137,7 @@ const struct option_row option_table[] = {
 	{ "idle-timeout", 0, "SEC", SERVE, OPTION_GROUP_MAIN,
 	    .set = option_set_seconds, TO(serve.idle_time),
 	    .allowed = "a number of seconds, such as 60; 0: never",
-	    .help = "close connections that are idle for so long; 0: never"
-	    " [3600]" },
+	    .help = "close connections that are idle for so long [never]" },
 
 	/* The filter, and where it comes from. */
 

@@ -47,12 +47,10 @@ stat_time(struct replies *replies, const char *name, struct timeval time)
 	    (long)time.tv_sec, (long)time.tv_usec);
 }
 
-/* SERVER_ERROR or CLIENT_ERROR and the reason. */
 static void
 refuse(struct replies *replies, const struct error *error)
 {
-	replies_format(replies, "%s %s\r\n", error->status == STATUS_USAGE ?
-	    "CLIENT_ERROR" : "SERVER_ERROR", error->text);
+	replies_format(replies, "CLIENT_ERROR %s\r\n", error->text);
 }
 
 static int
@@ -338,9 +336,9 @@ stats_of_one(const struct service *service, struct bytes name,
 	    catalog_find(service->catalog, name) : NULL;
 
 	if (s == NULL) {
-		replies_line(replies, "SERVER_ERROR no such filter");
+		replies_line(replies, "CLIENT_ERROR no such filter");
 	} else if (served_filter(s) == NULL) {
-		replies_format(replies, "SERVER_ERROR %s\r\n",
+		replies_format(replies, "CLIENT_ERROR %s\r\n",
 		    served_reason(s));
 	} else {
 		stats_bloom(served_filter(s), replies);

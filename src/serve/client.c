@@ -165,6 +165,16 @@ make_room(struct client *c, struct intake *intake)
 	return data;
 }
 
+/*
+ * Not the first byte of TLS, or of memcached's binary protocol, whose bytes
+ * would be carried out where they look like requests.
+ */
+static int
+is_text(uint8_t first)
+{
+	return first != 0x16 && first != 0x80;
+}
+
 void
 client_read(struct client *c, struct intake *intake)
 {
@@ -190,6 +200,12 @@ client_read(struct client *c, struct intake *intake)
 		return;
 	}
 	intake->service->counters.bytes_read += (uint64_t)n;
+	if (!c->begun && !is_text(data[nbytes])) {
+		c->hang_up = 1;
+		keep(c, NULL, 0);
+		return;
+	}
+	c->begun = 1;
 	nbytes += (size_t)n;
 	if (data != c->kept)
 		intake->used += nbytes + LOOPS_PADDING;

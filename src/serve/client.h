@@ -20,6 +20,7 @@ struct client {
 	uint8_t *kept;         /* bytes not consumed yet */
 	size_t kept_bytes, kept_capacity;
 	int full;              /* must read its replies before we read on */
+	int begun;             /* its first byte was looked at */
 	int hang_up;           /* no more requests are read; close when sent */
 	int broken;            /* nothing can be sent any more */
 };

@@ -128,7 +128,7 @@ take_value(struct protocol *protocol, const struct protocol_limits *limits,
 	int end;
 
 	if (request->verb != VERB_FAILED && length > limits->value)
-		fail(request, "SERVER_ERROR object too large");
+		fail(request, "CLIENT_ERROR object too large");
 	if (request->verb == VERB_FAILED) {
 		protocol->state = PROTOCOL_SKIP_VALUE;
 		protocol->skip = length;
@@ -241,6 +241,9 @@ refuse_words(struct protocol *protocol, const struct protocol_limits *limits,
 	};
 
 	parse_words(protocol, limits, words, rest, request);
+	/* flush_all takes no word before it. */
+	if (words->count == 2)
+		request->noreply = is_word(words->word[1], "noreply");
 	for (size_t i = 0; i < sizeof why / sizeof *why; i++) {
 		if (is_word(words->word[0], why[i][0]))
 			return fail(request, why[i][1]);

@@ -143,15 +143,18 @@ refusal(struct turn *turn, const struct request *r, struct bytes name,
 		return "CLIENT_ERROR not a filter's name";
 	*served = catalog_find(turn->service->catalog, name);
 	if (*served == NULL)
-		return "SERVER_ERROR no such filter";
+		return "CLIENT_ERROR no such filter";
 	return NULL;
 }
 
-/* "SERVER_ERROR" and a reason, on one line; to be freed. */
+/*
+ * "CLIENT_ERROR" and a reason, on one line; to be freed. After SERVER_ERROR,
+ * many clients drop the server, with all of its filters.
+ */
 static char *
-server_error(const char *reason)
+error_reply(const char *reason)
 {
-	static const char head[] = "SERVER_ERROR ";
+	static const char head[] = "CLIENT_ERROR ";
 	size_t n = strlen(reason);
 	char *text = memory_or_die(malloc(sizeof head + n)), *p;
 
@@ -188,7 +191,7 @@ turn_add(struct turn *turn, struct asker *asker, const struct request *r)
 	if (o->reply != NULL)
 		return REPLY_BYTES;
 	if (served_filter(served) == NULL) {
-		o->reply = o->owned = server_error(served_reason(served));
+		o->reply = o->owned = error_reply(served_reason(served));
 		return strlen(o->reply) + REPLY_BYTES;
 	}
 	o->part = find_part(turn, served);
@@ -388,7 +391,7 @@ answer(struct turn *turn, const struct operation *o)
 	char *owned = NULL;
 
 	if (result < 0) {
-		owned = server_error(turn->parts[o->part].error.text);
+		owned = error_reply(turn->parts[o->part].error.text);
 		failure = owned;
 	}
 	if (o->verb == VERB_GET || o->verb == VERB_GET_END ||

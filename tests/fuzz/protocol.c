@@ -150,7 +150,7 @@ model_storage(struct events *events, const struct bytes *words,
 	}
 	if (r->verb != VERB_FAILED && length > value_max) {
 		r->verb = VERB_FAILED;
-		r->reply = "SERVER_ERROR object too large";
+		r->reply = "CLIENT_ERROR object too large";
 	}
 	if (r->verb == VERB_FAILED) {
 		put_request(events, r);

@@ -75,12 +75,12 @@ needs_memory_figures() {
 	seq 100000 | sed 's/.*/add f|& 0 0 1\r\nx\r/' | ask >out
 	stored=$(grep -c '^STORED' out)
 	[ "$stored" -ge 1000 ] && [ "$stored" -lt 100000 ]
-	grep '^SERVER_ERROR' out | sort -u
-	[ "$(grep -c '^SERVER_ERROR .*f.bloom: File too large' out)" -gt 1000 ]
+	grep '^CLIENT_ERROR' out | sort -u
+	[ "$(grep -c '^CLIENT_ERROR .*f.bloom: File too large' out)" -gt 1000 ]
 	answers 'VALUE f|1 0 1; 1; END; STORED; VALUE g|a 0 1; 1; END' \
 		'get f|1' 'set g 0 0 1' a 'get g|a'
 	# a filter that has no room at all isn't made
-	ask 'add h 0 0 8' '1e6|1e-6' | grep -q '^SERVER_ERROR .*File too large'
+	ask 'add h 0 0 8' '1e6|1e-6' | grep -q '^CLIENT_ERROR .*File too large'
 	[ ! -e folder/h.bloom ]
 	no_leftovers
 }
@@ -99,8 +99,8 @@ needs_memory_figures() {
 	done | ask >out
 	[ "$(grep -c '^VALUE' out)" -eq 197 ]
 	for i in 7 150 199; do
-		grep -q "^SERVER_ERROR folder/f$i.bloom: .*cut short" out
-		ask "set f$i 0 0 1" b | grep -q "^SERVER_ERROR folder/f$i"
+		grep -q "^CLIENT_ERROR folder/f$i.bloom: .*cut short" out
+		ask "set f$i 0 0 1" b | grep -q "^CLIENT_ERROR folder/f$i"
 	done
 	answers 'STORED; VALUE f8|b 0 1; 1; END' 'set f8 0 0 1' b 'get f8|b'
 	answers 'DELETED; STORED' 'delete f7' 'add f7 0 0 8' '1000|0.1'
@@ -198,7 +198,7 @@ needs_memory_figures() {
 	perl -e 'print "set f 0 0 1000000000\r\n";
 		print "x" x 1000000 for 1 .. 1000; print "\r\nget f|a\r\n"' |
 		ask >out
-	[ "$(cat out)" = $'SERVER_ERROR object too large\nEND' ]
+	[ "$(cat out)" = $'CLIENT_ERROR object too large\nEND' ]
 	[ "$(memory)" -lt 20000 ]
 }
 

@@ -38,7 +38,7 @@ load server
 
 @test "a new file in the folder is served" {
 	start_server
-	answers 'SERVER_ERROR no such filter' 'get f|a'
+	answers 'CLIENT_ERROR no such filter' 'get f|a'
 	bloomdedup create -n 1000 folder/f.bloom
 	found() { [ "$(ask 'get f|a')" = END ]; }
 	until_true found
@@ -64,10 +64,10 @@ load server
 	grep -q 'f.bloom: in use by process' server.err
 	ask 'get f|a' 'set f 0 0 1' a >out
 	cat out
-	[ "$(grep -c '^SERVER_ERROR folder/f.bloom: ' out)" -eq 2 ]
+	[ "$(grep -c '^CLIENT_ERROR folder/f.bloom: ' out)" -eq 2 ]
 	ask 'set g 0 0 1' a 'get g|a f|a' 'get g|b' >out
 	[ "$(sed -n 1p out)" = STORED ]
-	sed -n 2p out | grep -q '^SERVER_ERROR folder/f.bloom: in use'
+	sed -n 2p out | grep -q '^CLIENT_ERROR folder/f.bloom: in use'
 	[ "$(sed -n '3,$p' out)" = END ]
 	exec 4>&-
 	wait "$run"
@@ -80,10 +80,10 @@ load server
 	cp folder/f.bloom before
 	start_server
 	grep -q 'f.bloom: not a bloomdedup filter' server.err
-	ask 'get f|a' 'set f 0 0 1' a | grep -c '^SERVER_ERROR .*f.bloom: not a'
+	ask 'get f|a' 'set f 0 0 1' a | grep -c '^CLIENT_ERROR .*f.bloom: not a'
 	ask 'add f 0 0 8' '1000|0.1' | grep -qx NOT_STORED
 	# it is not ours to delete
-	ask 'delete f' | grep -q '^SERVER_ERROR '
+	ask 'delete f' | grep -q '^CLIENT_ERROR '
 	stop_server
 	cmp before folder/f.bloom
 }
@@ -96,7 +96,7 @@ load server
 	for name in f g; do
 		ask "get $name|a" "set $name 0 0 1" a >out
 		cat out
-		[ "$(grep -c "^SERVER_ERROR folder/$name.bloom: a symbolic link" \
+		[ "$(grep -c "^CLIENT_ERROR folder/$name.bloom: a symbolic link" \
 			out)" -eq 2 ]
 		ask "add $name 0 0 8" '1000|0.1' | grep -qx NOT_STORED
 	done
@@ -147,14 +147,14 @@ load server
 	start_server
 	seq 1500 | sed 's/.*/add f|& 0 0 1\r\nx\r/' | ask >out
 	[ "$(grep -c '^STORED' out)" -eq 1000 ]
-	[ "$(grep -c '^SERVER_ERROR .*f.bloom' out)" -eq 500 ]
+	[ "$(grep -c '^CLIENT_ERROR .*f.bloom' out)" -eq 500 ]
 	# in one write: what is known is answered, and what isn't
 	answers 'VALUE f|1 0 1; 1; END; END; NOT_STORED' 'get f|1' 'get f|1400' \
 		'add f|7 0 0 1' x
 	ask 'set f 0 0 1' 5 'set f 0 0 3' new 'get f|new' 'get f|5' >out
 	cat out
 	[ "$(sed -n 1p out)" = STORED ]
-	sed -n 2p out | grep -q '^SERVER_ERROR '
+	sed -n 2p out | grep -q '^CLIENT_ERROR '
 	[ "$(tail -n 4 out)" = $'END\nVALUE f|5 0 1\n1\nEND' ]
 }
 
@@ -164,7 +164,7 @@ load server
 	ask 'setmem 1' | grep -qx STORED
 	seq 150000 | sed 's/.*/add f|& 0 0 1\r\nx\r/' | ask >out
 	[ "$(grep -c '^STORED' out)" -ge 99990 ]
-	grep -q '^SERVER_ERROR .*setmem' out
+	grep -q '^CLIENT_ERROR .*setmem' out
 	ask 'setmem 100' | grep -qx STORED
 	answers STORED 'set f 0 0 6' 149999
 }
@@ -233,6 +233,6 @@ load server
 			-k id,name
 	start_server
 	answers 'VALUE one|x 0 1; 1; END; STORED' 'get one|x' 'add one|y 0 0 1' x
-	ask 'get two|1,x' | grep -qF 'SERVER_ERROR'
+	ask 'get two|1,x' | grep -qF 'CLIENT_ERROR'
 	ask 'add two|1,x 0 0 1' x | grep -qF 'several named columns'
 }

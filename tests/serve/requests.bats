@@ -60,7 +60,7 @@ load server
 		'add f|b 0 0 1' x 'add f|b 0 0 1' x
 	answers 'NOT_STORED; STORED; STORED' 'replace f|c 0 0 1' x \
 		'add f|c 0 0 1' x 'replace f|c 0 0 1' x
-	answers 'STORED; STORED; VALUE g|a 0 1; 1; END; DELETED; SERVER_ERROR no such filter; STORED; END' \
+	answers 'STORED; STORED; VALUE g|a 0 1; 1; END; DELETED; CLIENT_ERROR no such filter; STORED; END' \
 		'add g 0 0 8' '1000|0.1' 'set g 0 0 1' a 'get g|a' 'delete g' \
 		'get g|a' 'add g 0 0 8' '1000|0.1' 'get g|a'
 }
@@ -87,7 +87,7 @@ load server
 @test "an unknown filter in a get is an error before any VALUE" {
 	start_server
 	add_filter f
-	answers 'STORED; SERVER_ERROR no such filter; VALUE f|a 0 1; 1; END' \
+	answers 'STORED; CLIENT_ERROR no such filter; VALUE f|a 0 1; 1; END' \
 		'set f 0 0 1' a 'get f|a g|a f|a' 'get f|a'
 }
 
@@ -113,7 +113,7 @@ load server
 	start_server --max-key=100 --max-value=1000
 	add_filter f
 	key=f\|$(printf '%0200d' 0) value=$(printf '%01001d' 0)
-	answers 'CLIENT_ERROR key too long; CLIENT_ERROR key too long; SERVER_ERROR object too large; STORED' \
+	answers 'CLIENT_ERROR key too long; CLIENT_ERROR key too long; CLIENT_ERROR object too large; STORED' \
 		"get f|a $key f|b" "set $key 0 0 1" x "set f 0 0 1001" "$value" \
 		'set f 0 0 1' a
 }
@@ -133,7 +133,7 @@ load server
 	answers 'CLIENT_ERROR a key is FILTER|SUBKEY' 'replace f 0 0 1' x
 	answers 'CLIENT_ERROR not a filter'"'"'s name' 'get ../f|a'
 	answers 'CLIENT_ERROR not a filter'"'"'s name' 'set .f 0 0 1' x
-	answers 'SERVER_ERROR no such filter' 'set g 0 0 1' x
+	answers 'CLIENT_ERROR no such filter' 'set g 0 0 1' x
 }
 
 @test "add makes a filter, once, and refuses what is no plan or name" {
@@ -179,7 +179,7 @@ load server
 	add_filter f
 	touch folder/f.bloom.journal
 	ask 'delete f|a' | grep -q '^CLIENT_ERROR '
-	answers 'DELETED; NOT_FOUND; SERVER_ERROR no such filter' 'delete f' \
+	answers 'DELETED; NOT_FOUND; CLIENT_ERROR no such filter' 'delete f' \
 		'delete f' 'get f|a'
 	[ -z "$(ls folder)" ]
 }
@@ -199,7 +199,7 @@ load server
 @test "setmem limits all filters together" {
 	start_server
 	answers 'STORED' 'setmem 1'
-	ask 'add f 0 0 8' '1e7|1e-6' | grep -q '^SERVER_ERROR .*setmem'
+	ask 'add f 0 0 8' '1e7|1e-6' | grep -q '^CLIENT_ERROR .*setmem'
 	answers 'STORED; STORED' 'setmem 100' 'add f 0 0 8' '1e7|1e-6'
 	ask 'setmem' 'setmem x' 'setmem -1' 'setmem 0' >out
 	[ "$(grep -c '^CLIENT_ERROR\|^ERROR' out)" -eq 4 ]
@@ -228,7 +228,7 @@ load server
 	done
 	answers 'END; END; END' 'stats slabs' 'stats items' 'stats conns'
 	ask 'stats nothing' | grep -q '^CLIENT_ERROR '
-	ask 'stats bloom nothing' | grep -q '^SERVER_ERROR no such filter'
+	ask 'stats bloom nothing' | grep -q '^CLIENT_ERROR no such filter'
 }
 
 @test "stats bloom agrees with info" {
@@ -309,4 +309,24 @@ load server
 		ask >out
 	[ ! -s out ]
 	answers END 'get f|a'
+}
+
+@test "a request with noreply is never answered, even if it is refused" {
+	start_server
+	add_filter f
+	answers 'STORED; END' 'flush_all noreply' 'incr f|a 1 noreply' \
+		'add f|a 0 0 1' x 'add none|a 0 0 1 noreply' x 'get f|b'
+}
+
+@test "a connection that begins with TLS, or binary requests, is closed" {
+	start_server
+	add_filter f
+	for first in '\026\003\001' '\200\000'; do
+		printf "$first"'\r\nset f|a 0 0 1\r\nx\r\n' | ask >out
+		[ ! -s out ]
+	done
+	answers END 'get f|a'
+	# later bytes may be any
+	printf 'set f|b 0 0 1\r\n\026\r\n' | ask >out
+	[ "$(cat out)" = STORED ]
 }
