@@ -59,7 +59,7 @@ static __attribute__((noinline)) const struct loops *
 choose(void)
 {
 	const struct loops *version, *chosen = loops_version(0);
-	const char *name = getenv("BLOOMDEDUP_KERNEL");
+	const char *name = getenv("BLOOMDEDUP_INSTRUCTIONS");
 
 	for (unsigned i = 0; name != NULL &&
 	    (version = loops_version(i)) != NULL; i++) {

@@ -96,7 +96,7 @@ struct loops {
 
 /*
  * The version in use: the fastest that the machine can run, or the one named by
- * the environment variable BLOOMDEDUP_KERNEL, if the machine can run it. Chosen
+ * the environment variable BLOOMDEDUP_INSTRUCTIONS, if the machine can run it. Chosen
  * at the first call, which must come before threads are started.
  */
 const struct loops *loops(void);

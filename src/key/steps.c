@@ -533,8 +533,8 @@ key_recipe_complete(struct key_recipe *r, struct error *error)
 	if (r->separator == (r->zero_terminated ? '\0' : '\n') ||
 	    (r->csv && r->separator == '"')) {
 		return error_set(error, STATUS_USAGE, "--field-separator:"
-		    " what ends a line or quotes a field can't separate"
-		    " fields");
+		    " the separator must differ from the line end and the"
+		    " quote");
 	}
 	if (check_kind(r, error) < 0)
 		return -1;

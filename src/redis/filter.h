@@ -35,7 +35,7 @@ struct redis {
 	int unconfirmed;           /* and whether they may lack some of it */
 	uint64_t marked_losses;    /* lost connections, before those marks */
 	unsigned settled;          /* layers that were closed before they were
-	                              probed: what isn't found isn't there */
+	                              probed: a miss there is final */
 	int writable;              /* this client may change the filter */
 	void (*notice)(const char *text);
 	int all_over;              /* all generations of a window are over */

@@ -150,8 +150,8 @@ redis_mark_settle(struct redis *r, struct error *error)
 			return 0;
 		}
 	} while (clock_now() < end && !signals_stop);
-	error_set(error, STATUS_FAILED, "%s: fewer than %u replicas have what"
-	    " is remembered (--wait=%u)", redis_name(r), r->replicas,
+	error_set(error, STATUS_FAILED, "%s: fewer than %u replicas confirmed"
+	    " (--wait=%u)", redis_name(r), r->replicas,
 	    r->replicas);
 	return redis_failed(r, error);
 }

@@ -1,7 +1,6 @@
 /*
  * One run of lines through a filter, from opening to closing. It ends in an
- * order that ensures that nothing is remembered before it is as safe as was
- * promised.
+ * order in which marks are applied only after the promised sync.
  */
 #ifndef RUN_H
 #define RUN_H

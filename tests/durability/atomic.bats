@@ -721,7 +721,7 @@ has_temporary() {
 	cmp new out
 }
 
-@test "what somebody planted as journal is refused, and left as it is" {
+@test "a foreign file at the journal's path is refused and unchanged" {
 	prepare
 	cp seen filter
 	echo secret >target

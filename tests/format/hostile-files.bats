@@ -446,7 +446,7 @@ each_refuses_it() {
 		refused_there merge --force -o there other
 }
 
-@test "what somebody planted in the filter's place is refused, and as it was" {
+@test "a foreign file at the filter's path is refused and unchanged" {
 	printf 'a\nb\n' >in
 	echo secret >target
 	mkdir folder

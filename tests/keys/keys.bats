@@ -123,7 +123,7 @@ key_out() {
 	fails 2 "'\\n'" bloomdedup -k1 -t '\n'
 }
 
-@test "what ends a line can't separate fields" {
+@test "the separator must differ from the line end" {
 	fails 2 --field-separator bloomdedup -k1 -t '
 '
 	fails 2 --field-separator bloomdedup -z -k1 -t '\0'

@@ -97,7 +97,7 @@ same() {
 	grep -q 'not URLs' err
 	[ "$(wc -l <want)" -gt 20000 ]
 	for kernel in avx512 avx2 plain; do
-		BLOOMDEDUP_KERNEL=$kernel bloomdedup --url <in 2>now >out
+		BLOOMDEDUP_INSTRUCTIONS=$kernel bloomdedup --url <in 2>now >out
 		cmp want out
 		cmp err now
 	done
