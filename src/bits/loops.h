@@ -96,8 +96,8 @@ struct loops {
 
 /*
  * The version in use: the fastest that the machine can run, or the one named by
- * the environment variable BLOOMDEDUP_INSTRUCTIONS, if the machine can run it. Chosen
- * at the first call, which must come before threads are started.
+ * the environment variable BLOOMDEDUP_INSTRUCTIONS, if the machine can run it.
+ * Chosen at the first call, which must come before threads are started.
  */
 const struct loops *loops(void);
 

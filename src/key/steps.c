@@ -270,8 +270,9 @@ parse_ignore(const struct key_step *step, struct key_recipe *recipe,
 	    url_ignore_parse(value, list) < 0 ||
 	    used + 1 + strlen(list) >= sizeof recipe->url_ignore)
 		return -1;
-	snprintf(recipe->url_ignore + used, sizeof recipe->url_ignore - used,
-	    "%s%s", used == 0 ? "" : ",", list);
+	if (used > 0)
+		recipe->url_ignore[used++] = ',';
+	strcpy(recipe->url_ignore + used, list);
 	return 0;
 }
 
