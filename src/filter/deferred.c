@@ -398,14 +398,18 @@ mark_all(struct filter *to, const struct digest *digests, size_t n,
 	return 0;
 }
 
-/* Mark all that the journal holds and `known` doesn't; *marked counts it. */
+/*
+ * Mark all that the journal holds and `known` doesn't, except in the first
+ * `over` layers, which are over; *marked counts it.
+ */
 static int
-mark_journal(struct filter *to, struct filter *known,
+mark_journal(struct filter *to, struct filter *known, unsigned over,
     struct journal *journal, uint64_t *marked, struct error *error)
 {
 	struct digest digests[256];
 	uint8_t found[256];
-	size_t got, n;
+	size_t got, n, span = 0;
+	uint64_t left = journal->span_count > 0 ? journal->spans[0].count : 0;
 
 	*marked = 0;
 	do {
@@ -413,8 +417,10 @@ mark_journal(struct filter *to, struct filter *known,
 		    filter_probe(known, digests, got, found, error) < 0)
 			return -1;
 		n = 0;
-		for (size_t i = 0; i < got; i++) {
-			if (!found[i])
+		for (size_t i = 0; i < got; i++, left--) {
+			while (left == 0 && span + 1 < journal->span_count)
+				left = journal->spans[++span].count;
+			if (!found[i] && journal->spans[span].layer >= over)
 				digests[n++] = digests[i];
 		}
 		if (mark_all(to, digests, n, error) < 0)
@@ -439,7 +445,8 @@ deferred_copy(const struct filter *from, struct filter *to,
 	if (result > 0)
 		result = 0;
 	else if (result == 0)
-		result = mark_journal(to, to, &journal, &marked, error);
+		result = mark_journal(to, to, layers_forgotten(from->under),
+		    &journal, &marked, error);
 	journal_close(&journal);
 	return result;
 }
@@ -460,8 +467,8 @@ deferred_read(struct filter **filter, struct error *error)
 	d->reading = 1;
 	result = make_pending(d, journal.count + 1, error);
 	if (result == 0)
-		result = mark_journal(d->pending, *filter, &journal,
-		    &d->count, error);
+		result = mark_journal(d->pending, *filter,
+		    layers_forgotten(*filter), &journal, &d->count, error);
 	journal_close(&journal);
 	if (result < 0)
 		release(d);

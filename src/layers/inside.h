@@ -39,7 +39,8 @@ struct layers {
 	int held;            /* marks come at the end */
 	int stays;           /* there is no place for the next generation: the
 	                        last one goes on */
-	int all_over;        /* for a reader: all generations are over */
+	int all_over;        /* for a reader: all generations are over, */
+	unsigned forgotten;  /* or so many of the first layers in the file */
 	uint8_t marked[FORMAT_LAYERS_MAX]; /* by this run: no checksum is
 	                        right, whatever the file says */
 };

@@ -1,6 +1,7 @@
 #include "layers/layers.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -423,6 +424,14 @@ void
 layers_hold(struct filter *filter)
 {
 	layers_of(filter)->held = 1;
+}
+
+unsigned
+layers_forgotten(const struct filter *filter)
+{
+	const struct layers *f = layers_of_const(filter);
+
+	return f->all_over ? UINT_MAX : f->forgotten;
 }
 
 int

@@ -35,6 +35,12 @@ int layers_plan(const struct filter_plan *plan, struct header *header,
     struct table *table, struct error *error);
 
 /*
+ * How many of the first layers in the file a reader left out, since their
+ * generations are over: a journal may still name them.
+ */
+unsigned layers_forgotten(const struct filter *filter);
+
+/*
  * To call before and after filter_mark_layer of lines that may be in the filter
  * already: they are not counted twice; instead, the counters are estimated from
  * the bits afterwards, and all is synced. A filter that can't be written is

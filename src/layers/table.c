@@ -177,6 +177,7 @@ layers_take_table(struct layers *f, struct error *error)
 		return error_set(error, error->status, "%s: %s", f->file.path,
 		    error->text);
 	}
+	f->forgotten = 0;
 	if (!f->writable)
 		layers_forget(f);
 	if (layers_map(f, 0, error) < 0)

@@ -16,6 +16,7 @@ layers_forget(struct layers *f)
 		return 1;
 	layers = window_forget(&f->table, &f->header.window, layers_now(),
 	    &f->all_over);
+	f->forgotten += layers;
 	if (f->arrays.count >= layers)
 		arrays_drop(&f->arrays, layers);
 	return !f->all_over;

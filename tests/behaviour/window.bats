@@ -465,3 +465,34 @@ has_lines() {
 	cmp in out
 	[ ! -s err ]
 }
+
+@test "a journal of a generation that is over does not count" {
+	needs_faketime
+	local kind
+	seq 100 >in
+	for kind in check merge; do
+		rm -f seen* out
+		at "2026-01-01 12:00:00" create -n 1000 --window=4d seen
+		"$HELPER" journal seen <in
+		if [ $kind = check ]; then
+			at "2026-01-02 12:00:00" check -f seen in | cmp in -
+			at "2026-01-20 12:00:00" check -f seen in >out ||
+				[ $? -eq 1 ]
+			[ ! -s out ]
+			continue
+		fi
+		at "2026-01-20 12:00:00" merge -o out seen >text
+		at "2026-01-20 12:00:00" check -f out in >found ||
+			[ $? -eq 1 ]
+		[ ! -s found ]
+	done
+	# beside one that is not over, whose layer has another place then
+	rm -f seen* out
+	at "2026-01-01 12:00:00" create -n 1000 --window=4d seen
+	echo first | at "2026-01-01 12:00:00" add -f seen
+	echo second | at "2026-01-04 12:00:00" add -f seen
+	"$HELPER" journal seen 1 <in
+	at "2026-01-07 12:00:00" check -f seen in | cmp in -
+	at "2026-01-07 12:00:00" merge -o out seen >text
+	at "2026-01-07 12:00:00" check -f out in | cmp in -
+}
