@@ -96,8 +96,10 @@ run_plan(const struct options *o, const struct run_plan *plan,
 	struct run run;
 	int status;
 
-	if (check_recipe(o, recipe, error) < 0)
+	if (check_recipe(o, recipe, error) < 0) {
+		filter_close(filter, &(struct error){ 0 });
 		return -1;
+	}
 	tell_inherited(o, filter);
 	report_options(o);
 	status = run_lines(&run, plan, filter, recipe, error);
