@@ -287,3 +287,133 @@ comes_out() {
 	}
 	untraced at_each check "$BLOOMDEDUP" merge -o union one two
 }
+
+# --- windows
+
+# of_the_window FILE: what a run with a window left behind: what the filter
+# knows of `in` is in FILE, and after the next run it knows the newest lines.
+of_the_window() {
+	local newest=${2:-1000}
+	whole seen || return 1
+	at_most 1 || return 1
+	[ ! -e seen.journal ] || [ "${atomic-}" ] || return 1
+	bloomdedup check -f seen in >known
+	sort "$1" | comm -13 - <(sort known) >lost
+	if [ -s lost ]; then
+		echo "$(wc -l <lost) lines are remembered and were not printed"
+		return 1
+	fi
+	bloomdedup -f seen in >again 2>err || return 1
+	whole seen || return 1
+	tail -n "$newest" in >newest
+	bloomdedup check -f seen newest | cmp newest -
+}
+
+# at_each_mode: a run that prints, killed in each mode that remembers in another
+# way; `window` is a filter that none of its lines is in.
+at_each_mode() {
+	local mode
+	before() {
+		cp window seen
+		rm -f seen.journal file
+		: >file
+	}
+	check() {
+		of_the_window file
+	}
+	for mode in '' --sync --shared; do
+		untraced at_each check "$BLOOMDEDUP" $mode -o file -f seen in ||
+			return 1
+	done
+	BLOOMDEDUP_PRIVATE=0,40000 \
+		untraced at_each check "$BLOOMDEDUP" -o file -f seen in || return 1
+	check() {
+		cmp -s in file || [ ! -s file ] || return 1
+		atomic=1 of_the_window file
+	}
+	untraced at_each check "$BLOOMDEDUP" --atomic -o file -f seen in
+}
+
+@test "a window of a day that grows, in each mode" {
+	small_and_large --window=1d
+	cp small window
+	at_each_mode
+}
+
+@test "a window of lines that moves on, in each mode" {
+	small_and_large
+	bloomdedup create --window=1200 -p 1e-9 window
+	at_each_mode
+}
+
+@test "a window whose time has come to move on, in each mode" {
+	needs_faketime
+	small_and_large
+	"$HELPER" lines 700 >old
+	at "2026-02-01 12:00:00" add -f window --window=8h -n 700 -p 1e-9 old
+	preload=$(faketime 2026-02-01 printenv LD_PRELOAD)
+	kill_at() {
+		"$HELPER" kill-at "$1" "$2" env LD_PRELOAD="$preload" \
+			FAKETIME="2026-02-01 14:10:00" TZ=UTC "${@:3}"
+	}
+	bloomdedup() {
+		at "2026-02-01 14:10:00" "$@"
+	}
+	at_each_mode
+	# of the quarter before nothing is forgotten
+	bloomdedup check -f seen old | cmp old -
+}
+
+@test "a window and --to-command, add, create and merge" {
+	"$HELPER" numbered 2500 >in
+	head -n 1000 in >first
+	tail -n 1500 in >second
+	local window
+	kill_at() {
+		local status=0
+		"$HELPER" kill-at "$@" > >(cat >file) || status=$?
+		wait $!
+		return $status
+	}
+	for window in '1d -n 1000' 1200; do
+		rm -f window
+		# shellcheck disable=SC2086 # a window and its capacity
+		bloomdedup create -p 1e-9 --window=$window window
+		before() {
+			cp window seen
+			rm -f seen.journal
+		}
+		check() {
+			cmp -s in file || [ ! -s file ] || return 1
+			atomic=1 of_the_window file
+		}
+		untraced at_each check "$BLOOMDEDUP" -f seen \
+			--to-command=cat in
+		check() {
+			of_the_window in
+		}
+		untraced at_each check "$BLOOMDEDUP" add -f seen in
+		before() {
+			rm -f seen
+		}
+		check() {
+			at_most 1 || return 1
+			[ ! -e seen ] || of_the_window in
+		}
+		# shellcheck disable=SC2086
+		untraced at_each check "$BLOOMDEDUP" create --window=$window seen
+	done
+	rm -f one two
+	bloomdedup add --window=1d -n 3000 -p 1e-9 -f one first
+	bloomdedup create --like=one two
+	bloomdedup add -f two second
+	before() {
+		cp one seen
+	}
+	check() {
+		at_most 1 || return 1
+		bloomdedup check -f seen in >known || return 1
+		cmp -s in known || cmp first known
+	}
+	untraced at_each check "$BLOOMDEDUP" merge -o seen seen two
+}

@@ -79,15 +79,16 @@ has_reason() {
 	fi
 }
 
-# small_and_large: the 2500 lines of `in`, the first 1000 of them in `first`,
-# the others in `second`; an empty filter `small` that must grow for them and
-# one, `large`, that need not.
+# small_and_large [OPTION]: the 2500 lines of `in`, the first 1000 of them in
+# `first`, the others in `second`; an empty filter `small` that must grow for
+# them and one, `large`, that need not. They are made with the option.
 small_and_large() {
 	"$HELPER" numbered 2500 >in
 	head -n 1000 in >first
 	tail -n 1500 in >second
-	bloomdedup create -n 1000 -p 1e-9 small
-	bloomdedup create -n 3000 -p 1e-9 large
+	rm -f small large
+	bloomdedup create "$@" -n 1000 -p 1e-9 small
+	bloomdedup create "$@" -n 3000 -p 1e-9 large
 }
 
 # one_and_two N: the N lines of `in`; the filter `one` knows the first part of

@@ -64,10 +64,25 @@ cut() {
 }
 
 @test "a window that moves on" {
-	cut window window-private window-sync window-atomic
+	cut window window-private window-sync window-atomic window-shared
+}
+
+@test "a window of a day that grows: the same as without, in each mode" {
+	cut growth-day growth-private-day two-runs-day sync-day \
+		sync-private-day atomic-day atomic-private-day \
+		atomic-output-day to-command-day recovery-day shared-day
+}
+
+@test "windows of a day that are merged" {
+	cut merge-day merge-in-place-day
 }
 
 @test "a server, which grows beside its clients, with --sync too" {
 	needs_serve
 	cut serve serve-sync
+}
+
+@test "a server whose windows grow and move on" {
+	needs_serve
+	cut serve-window serve-day serve-sync-day
 }

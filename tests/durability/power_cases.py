@@ -495,6 +495,32 @@ class WindowAtomic(Window):
     most = LINES        # it moves on when all of a run is remembered
 
 
+class WindowShared(Window):
+    """Two runs at the same time; each moves it on."""
+    name = "window-shared"
+    runs = [("--shared", (2, 7), ">>disk/out.0"),
+            ("--shared", (7, PARTS), ">>disk/out.1")]
+    most = 250          # and what another run had not yet marked
+
+    def __init__(self):
+        super().__init__()
+        self.command = "{ %s; } & %s; wait" % tuple(
+            self.command.split("\n"))
+
+
+def by_time(case):
+    """The same with a window of a day: it grows, and nothing is over yet."""
+    class ByTime(case):
+        name = case.name + "-day"
+
+        def __init__(self):
+            super().__init__()
+            self.prepare = self.prepare.replace(
+                "create -n", "create --window=1d -n")
+            assert "--window" in self.prepare
+    return ByTime
+
+
 class Serve(Case):
     """
     A server, and two clients that add parts of the input at the same time. It
@@ -550,9 +576,29 @@ class ServeSync(Serve):
     may_lose = False
 
 
+class ServeWindow(Serve):
+    """A window of 200 lines, which moves on beside its clients."""
+    name = "serve-window"
+    prepare = "$bloomdedup create --window=200 -p 1e-12 disk/seen.bloom"
+
+    def judge(self, folder, done):
+        self.whole(folder)
+        shell(folder, self.recovery)
+        known = self.whole(folder)["seen.bloom"]
+        self.must_know(known, parts_of(PARTS - 2, PARTS), "the server after")
+        if len(known) > 300:
+            raise Failure("%d lines are remembered" % len(known))
+        return 0
+
+
 CASES = [Plain, PlainNew, PlainPrivate, PlainTwice, PlainThenSync, PlainRoom,
          Sync, SyncNew, SyncTwice, SyncRoom, SyncPrivate,
          Atomic, AtomicRoom, AtomicPrivate, AtomicReplace, AtomicTwice, Command,
          Recovery, RecoveryPrivate, Create, CreateForce,
          Merge, MergeInPlace, MergeForce, Shared,
-         Window, WindowPrivate, WindowSync, WindowAtomic, Serve, ServeSync]
+         Window, WindowPrivate, WindowSync, WindowAtomic, WindowShared,
+         Serve, ServeSync, ServeWindow]
+CASES += [by_time(case) for case in (
+    Plain, PlainPrivate, PlainTwice, Sync, SyncPrivate, Atomic, AtomicPrivate,
+    AtomicReplace, Command, Recovery, Merge, MergeInPlace, Shared, Serve,
+    ServeSync)]

@@ -39,6 +39,48 @@ needs_memory_figures() {
 	bloomdedup info folder/f.bloom >/dev/null
 }
 
+@test "ended at random under load, in any way: no window is refused" {
+	names=(day lines)
+	for ((round = 1; round <= $(short_or_long 8 400); round++)); do
+		name=${names[round % 2]}
+		start_server
+		if [ "$round" -eq 1 ]; then
+			# the one grows, the other moves on
+			add_filter day '1000|1e-9|1d'
+			add_filter lines '2000|1e-9|2000'
+		fi
+		"$BATS_TEST_DIRNAME/storm" "$SOCKET" $name 8 "r$round" \
+			2>storm.err 3>&- &
+		storm=$!
+		stores() { find . -name "r$round-*" -size +0 | grep -q .; }
+		until_true stores
+		sleep "0.$((RANDOM % 3))$((RANDOM % 10))"
+		if ((round % 4 < 2)); then
+			stop_server -KILL || true
+		else
+			stop_server -TERM
+		fi
+		wait "$storm"
+		cat storm.err
+		[ ! -s storm.err ]
+		bloomdedup info folder/day.bloom >/dev/null
+		bloomdedup info folder/lines.bloom >/dev/null
+		if [ $name = day ]; then
+			find . -name "r$round-*" -exec cat {} + >>stored
+			all_known stored folder/day.bloom
+		fi
+		find . -name "r$round-*" -delete
+	done
+	[ "$(wc -l <stored)" -gt 1000 ]
+	# what begins after all that is remembered for the window
+	start_server
+	seq 2000 | sed 's/.*/set lines|& 0 0 1\nx/' >sets
+	ask <sets >out
+	[ "$(grep -c STORED out)" -eq 2000 ]
+	stop_server
+	bloomdedup check -f folder/lines.bloom <(seq 2000) | cmp - <(seq 2000)
+}
+
 @test "--sync: a reply comes after a sync, one for all requests of a write" {
 	needs_strace
 	strace -f -qq -o trace -e trace=fdatasync,fsync,msync,sendto \
