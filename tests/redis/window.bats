@@ -15,7 +15,8 @@ windows() {
 at() {
 	local when=$1
 	shift
-	TZ=UTC DONT_FAKE_MONOTONIC=1 faketime -f "$when" "$BLOOMDEDUP" "$@"
+	TZ=UTC DONT_FAKE_MONOTONIC=1 LD_PRELOAD=$FAKETIME_LIBRARY \
+		FAKETIME=$when "$BLOOMDEDUP" "$@"
 }
 
 # keys PATTERN: those of the server
