@@ -18,10 +18,14 @@
  * too, and while they are busy, more threads cost more than they gain.
  */
 #define THREADS_DEFAULT 1
+/* Progress is drawn as often while input pauses: milliseconds. */
+#define PROGRESS_TICK 200
 
 static struct run_plan
 make_plan(const struct options *o, enum pipeline_print print, int remember)
 {
+	off_t passed = lseek(STDIN_FILENO, 0, SEEK_CUR);
+
 	return (struct run_plan){ .filter = o->filter,
 		.paths = o->operand_count > 0 ? o->operands : NULL,
 		.path_count = o->operand_count, .gunzip = o->gunzip,
@@ -33,6 +37,8 @@ make_plan(const struct options *o, enum pipeline_print print, int remember)
 		.append = o->append, .overwrite = o->overwrite,
 		.remember = remember, .atomic = o->atomic, .sync = o->sync,
 		.claim = o->claim,
+		.passed = passed < 0 ? 0 : (uint64_t)passed,
+		.tick = o->progress ? PROGRESS_TICK : 0,
 		.threads = o->threads > 0 ? o->threads : THREADS_DEFAULT,
 		.notice = report_notice, .tell = report_run };
 }

@@ -287,26 +287,25 @@ end(const struct run *run)
 }
 
 void
-report_run(const struct run *run, enum run_moment moment)
+report_run(const struct run *run, enum pipeline_moment moment)
 {
 	switch (moment) {
-	case RUN_BEGINS:
+	case MOMENT_BEGINS:
 		begin(run);
 		break;
-	case RUN_BEFORE_PRINT:
+	case MOMENT_BEFORE_PRINT:
 		/* Lines and the live line may share a terminal. */
 		if (report.progress.shown && isatty(STDOUT_FILENO))
 			progress_clear(&report.progress);
 		break;
-	case RUN_AFTER_BATCH:
+	case MOMENT_AFTER_BATCH:
+	case MOMENT_INTERRUPTED:
 		if (progress_due(&report.progress))
 			draw_progress();
-		/* fallthrough */
-	case RUN_INTERRUPTED:
 		if (signals_take_figures())
 			print_figures();
 		break;
-	case RUN_ENDS:
+	case MOMENT_ENDS:
 		end(run);
 		break;
 	}

@@ -26,25 +26,63 @@ describe_quote(const struct csv_state *csv, char text[80])
 	return text;
 }
 
+/* Where the first whole record begins that is too large; *end if none is. */
+static size_t
+first_too_large(const struct record_format *format, const uint8_t *data,
+    size_t end)
+{
+	const uint8_t *starts[2];
+	size_t at = 0, next;
+
+	/* mostly there is less than one could have */
+	if (end <= format->max_bytes)
+		return end;
+	for (; at < end; at = next) {
+		record_split(format, data + at, data + end, starts, 1);
+		next = (size_t)(starts[1] - data);
+		if (next - at - 1 > format->max_bytes)
+			break;
+	}
+	return at;
+}
+
+/* The records and lines that were scanned and begin at data or later. */
+static struct csv_state
+scan_again(const struct record_format *format, const uint8_t *data, size_t n)
+{
+	struct csv_state csv = { 0 };
+
+	csv_scan(&format->csv, &csv, data, n);
+	return csv;
+}
+
 int
 record_check_size(const struct record_format *format,
-    const struct record_state *state, uint64_t nbytes, struct error *error)
+    const struct record_state *state, const uint8_t *data, size_t *end,
+    size_t to, struct error *error)
 {
 	char quote[80], limit[NUMBER_TEXT];
+	struct csv_state after;
+	size_t at, whole = *end;
 
-	if (!format->is_csv || format->max_bytes == 0 ||
-	    nbytes <= format->max_bytes)
+	if (!format->is_csv || format->max_bytes == 0)
 		return 0;
+	at = first_too_large(format, data, whole);
+	if (at == whole && (whole > 0 || to <= format->max_bytes))
+		return 0;
+	*end = at;
 	number_format_binary(limit, format->max_bytes);
-	if (csv_in_quotes(&state->csv)) {
+	if (whole == 0 && csv_in_quotes(&state->csv)) {
 		return error_set(error, STATUS_FAILED, "%s is not closed within"
 		    " %s, which --max-record allows",
 		    describe_quote(&state->csv, quote), limit);
 	}
+	after = scan_again(format, data + at, to - at);
 	return error_set(error, STATUS_FAILED, "record %" PRIu64 " (line %"
 	    PRIu64 ") is larger than the %s that --max-record allows",
-	    state->csv.lines - state->csv.quoted_lines + 1,
-	    state->csv.lines + 1, limit);
+	    state->csv.lines - state->csv.quoted_lines -
+	    (after.lines - after.quoted_lines) + 1,
+	    state->csv.lines - after.lines + 1, limit);
 }
 
 int

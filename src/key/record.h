@@ -33,11 +33,14 @@ size_t record_scan(const struct record_format *format,
     struct record_state *state, const uint8_t *data, size_t nbytes);
 
 /*
- * May a record that has not ended yet have `nbytes`? -1 (STATUS_FAILED, without
- * a file's name) if that is more than format->max_bytes.
+ * No record may be larger than format->max_bytes, its terminator aside. `data`
+ * begins with a record, was scanned up to `to`, and its last whole record ends
+ * at *end. -1 (STATUS_FAILED, without a file's name) if one of them is too
+ * large, or what follows if there is none; *end becomes where it begins.
  */
 int record_check_size(const struct record_format *format,
-    const struct record_state *state, uint64_t nbytes, struct error *error);
+    const struct record_state *state, const uint8_t *data, size_t *end,
+    size_t to, struct error *error);
 
 /*
  * At the end of the file: -1, with a text that says where, if a quote was never

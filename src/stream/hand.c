@@ -274,6 +274,17 @@ count_batch(struct hand *hand)
 		    hand->starts), n, p->place);
 	p->place.number += n;
 	p->lines_read += n;
+	p->bytes_read += (uint64_t)(hand->lines[n] - hand->lines[0]);
+}
+
+/* The run fails: only lines that were written were read. */
+static void
+count_written(struct hand *hand, size_t fresh)
+{
+	hand->pipeline->lines_read += fresh;
+	for (size_t i = 0; i < fresh; i++)
+		hand->pipeline->bytes_read += line_bytes(hand,
+		    hand->batch->new_items[i]);
 }
 
 /*
@@ -296,7 +307,7 @@ finish_claimed(struct hand *hand, struct error *error)
 	}
 	p->lines_new += fresh;
 	if (claimed < 0) {
-		p->lines_read += fresh;
+		count_written(hand, fresh);
 		return -1;
 	}
 	count_batch(hand);
@@ -334,8 +345,7 @@ finish_batch(struct hand *hand, size_t first, size_t *count,
 	    batch_mark(batch, fresh, p->filter, error) < 0)
 		result = -1;
 	if (result < 0) {
-		/* lines that were read but not finished don't count */
-		p->lines_read += fresh;
+		count_written(hand, fresh);
 		return -1;
 	}
 	count_batch(hand);
@@ -391,6 +401,7 @@ write_header(struct hand *hand, struct error *error)
 	if (hand->chunk.header_bytes == 0)
 		return 0;
 	p->place.number++;
+	p->bytes_read += hand->chunk.header_bytes;
 	if (p->header_printed)
 		return 0;
 	p->header_printed = 1;

@@ -40,7 +40,6 @@ struct input {
 	const char *name;   /* of the open one, for messages */
 	int failed;
 	int ended;          /* `interrupted` asked for it */
-	uint64_t handed_out;
 	uint64_t position;  /* bytes read */
 	struct record_state record; /* of the scan for its end */
 
@@ -114,12 +113,6 @@ input_failed(const struct input *in)
 	return in->failed;
 }
 
-uint64_t
-input_bytes(const struct input *in)
-{
-	return in->handed_out;
-}
-
 static int
 is_stopped(const struct input *in)
 {
@@ -174,7 +167,9 @@ open_next(struct input *in)
 static int
 wait_for_input(struct input *in)
 {
-	while (signals_wait(in->fd, POLLIN, -1) < 0) {
+	int tick = in->plan.tick > 0 ? in->plan.tick : -1;
+
+	while (signals_wait(in->fd, POLLIN, tick) != 1) {
 		if (signals_stop)
 			return -1;
 		if (in->plan.interrupted != NULL)
@@ -292,21 +287,24 @@ make_room(struct chunk *chunk, size_t have, size_t nbytes)
 
 /*
  * Where the last line in data[0, to) ends; the first `from` bytes were searched
- * before. 0 if no line ends there; -1 if a line is too long, which is reported.
+ * before. 0 if no line ends there. If a line is too long, which is reported,
+ * *failed is set, and the result is where it begins.
  */
-static ssize_t
-last_line_end(struct input *in, const uint8_t *data, size_t from, size_t to)
+static size_t
+last_line_end(struct input *in, const uint8_t *data, size_t from, size_t to,
+    int *failed)
 {
-	size_t end = record_scan(&in->plan.format, &in->record, data + from,
-	    to - from);
+	size_t end = from == to ? 0 : record_scan(&in->plan.format,
+	    &in->record, data + from, to - from);
 	struct error error;
 
-	if (end > 0)
-		return (ssize_t)(from + end);
-	if (record_check_size(&in->plan.format, &in->record, to, &error) == 0)
-		return 0;
-	report(in, error.text);
-	return -1;
+	end = end > 0 ? from + end : 0;
+	if (record_check_size(&in->plan.format, &in->record, data, &end, to,
+	    &error) < 0) {
+		report(in, error.text);
+		*failed = 1;
+	}
+	return end;
 }
 
 /* Report what is wrong with the file's last line; it is a line in any case. */
@@ -383,7 +381,8 @@ read_lines(struct input *in, struct chunk *chunk, size_t wanted,
 		memcpy(data, in->rest, have);
 	in->rest_bytes = 0;
 	while (end == 0) {
-		ssize_t n, last = 0;
+		int failed = 0;
+		ssize_t n;
 
 		if (in->fd < 0) {
 			if (in->next == in->plan.count || is_stopped(in))
@@ -398,18 +397,19 @@ read_lines(struct input *in, struct chunk *chunk, size_t wanted,
 		make_room(chunk, before + have, wanted);
 		data = chunk->buffer + before;
 		n = fill(in, data + have, wanted);
-		if (n > 0) {
-			last = last_line_end(in, data, have,
-			    have + (size_t)n);
-			have += (size_t)n;
-		} else if (n < 0 && is_stopped(in)) {
+		if (n < 0 && is_stopped(in))
 			return 0;
+		if (n >= 0) {
+			end = last_line_end(in, data, have, have + (size_t)n,
+			    &failed);
+			have += (size_t)n;
 		}
-		if (n <= 0 || last < 0)
-			end = have = end_file(in, data, have, n < 0 ||
-			    last < 0);
-		else
-			end = (size_t)last;
+		if (failed) {
+			close_file(in);
+			have = end;
+		} else if (n <= 0) {
+			end = have = end_file(in, data, have, n < 0);
+		}
 		if (end > 0 && in->plan.header != NULL &&
 		    read_header(in, chunk, data, end) < 0) {
 			chunk->header_bytes = 0;
@@ -438,7 +438,6 @@ input_next(struct input *in, struct chunk *chunk, size_t wanted)
 	chunk->begins = in->fresh;
 	in->fresh = in->fresh && end == 0;
 	chunk->position = in->position;
-	in->handed_out += end;
 	return 1;
 }
 

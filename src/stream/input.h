@@ -24,7 +24,7 @@ struct input;
 struct chunk {
 	const uint8_t *data;
 	size_t nbytes;
-	uint8_t *buffer;   /* of the chunk; `data` is there, or in the file */
+	uint8_t *buffer;   /* of the chunk; `data` is in it */
 	size_t capacity;
 	size_t header_bytes; /* of data: the file's header comes first */
 	struct columns columns; /* of the file */
@@ -53,8 +53,7 @@ int input_pauses(const struct input *input, int milliseconds);
 /* Has any file failed so far? */
 int input_failed(const struct input *input);
 
-/* Bytes handed out so far; bytes read from files so far (gzip's packed). */
-uint64_t input_bytes(const struct input *input);
+/* Bytes read from files so far (gzip's packed). */
 uint64_t input_position(const struct input *input);
 
 #endif

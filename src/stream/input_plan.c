@@ -22,18 +22,21 @@ input_name(const char *path)
 uint64_t
 input_total(const struct input_plan *plan)
 {
-	uint64_t total = 0;
+	uint64_t total = 0, passed;
 
 	for (size_t i = 0; i < plan->count; i++) {
 		const char *path = plan->paths[i];
+		int is_standard = strcmp(path, "-") == 0;
 		struct stat st;
 
-		if ((strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &st) :
+		if ((is_standard ? fstat(STDIN_FILENO, &st) :
 		    stat(path, &st)) < 0)
 			continue; /* will be reported, and adds nothing */
 		if (!S_ISREG(st.st_mode))
 			return 0;
-		total += (uint64_t)st.st_size;
+		passed = is_standard ? plan->passed : 0;
+		total += (uint64_t)st.st_size > passed ?
+		    (uint64_t)st.st_size - passed : 0;
 	}
 	return total;
 }

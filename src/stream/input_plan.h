@@ -16,11 +16,15 @@ struct input_plan {
 	/* If not NULL: each file begins with column names, for this recipe. */
 	const struct key_recipe *header;
 	int gunzip;        /* inflate files that begin like gzip */
+	uint64_t passed;   /* bytes of standard input that were read before */
+	int tick;          /* call `interrupted` as often in a wait:
+	                      milliseconds, 0: never */
 	/* Called with what is wrong with a file. */
 	void (*report)(void *context, const char *text);
 	/*
 	 * Called when a wait is interrupted by a signal that doesn't stop the
-	 * run, or by signals_wake: must the input end here? May be NULL.
+	 * run, by signals_wake, or by `tick`: must the input end here? May be
+	 * NULL.
 	 */
 	int (*interrupted)(void *context);
 	void *context;

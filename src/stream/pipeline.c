@@ -243,7 +243,6 @@ pipeline_run(struct pipeline *p, const struct input_plan *inputs,
 	for (unsigned i = 0; i < p->threads; i++)
 		hand_free(workers[i].hand);
 	p->input_failed = input_failed(flow.input);
-	p->bytes_read = input_bytes(flow.input);
 	input_free(flow.input);
 	turns_free(flow.turns);
 	if (!flow.failed)

@@ -19,9 +19,11 @@ enum pipeline_print {
 
 /* Moments at which the caller may want to do something. */
 enum pipeline_moment {
+	MOMENT_BEGINS,
 	MOMENT_BEFORE_PRINT, /* lines are about to be written */
 	MOMENT_AFTER_BATCH,
-	MOMENT_INTERRUPTED   /* a signal may ask for figures */
+	MOMENT_INTERRUPTED,  /* by a signal that asks for figures, or by time */
+	MOMENT_ENDS          /* the filter is still open */
 };
 
 #define PIPELINE_THREADS_MAX 16
@@ -47,7 +49,7 @@ struct pipeline {
 	uint64_t lines_read;
 	uint64_t lines_new;
 	uint64_t position;         /* input_position */
-	uint64_t bytes_read;       /* set at the end */
+	uint64_t bytes_read;       /* of these lines, and headers */
 	struct key_figures keys;
 	struct key_place place;    /* the line that is finished next */
 	int header_printed;

@@ -17,6 +17,8 @@ run_inputs(const struct run_plan *plan, const struct key_recipe *recipe)
 		.format = key_record_format(recipe), .gunzip = plan->gunzip };
 
 	inputs.format.max_bytes = plan->max_record;
+	inputs.passed = plan->passed;
+	inputs.tick = plan->tick;
 	inputs.header = recipe->header ? recipe : NULL;
 	if (plan->paths != NULL) {
 		inputs.paths = plan->paths;
@@ -253,14 +255,9 @@ commit(struct run *run, struct error *error)
 static void
 tell(void *context, enum pipeline_moment moment)
 {
-	static const enum run_moment moments[] = {
-		[MOMENT_BEFORE_PRINT] = RUN_BEFORE_PRINT,
-		[MOMENT_AFTER_BATCH] = RUN_AFTER_BATCH,
-		[MOMENT_INTERRUPTED] = RUN_INTERRUPTED
-	};
 	const struct run *run = context;
 
-	run->plan->tell(run, moments[moment]);
+	run->plan->tell(run, moment);
 }
 
 static int
@@ -276,7 +273,7 @@ read_lines(struct run *run, const struct input_plan *inputs,
 	 */
 	if (run->output.fd >= 0 && run->plan->filter == NULL)
 		pipe_widen(run->output.fd);
-	run->plan->tell(run, RUN_BEGINS);
+	run->plan->tell(run, MOMENT_BEGINS);
 	return pipeline_run(p, inputs, error);
 }
 
@@ -339,7 +336,7 @@ run_lines(struct run *run, const struct run_plan *plan, struct filter *filter,
 	result = stream(run, &inputs, error);
 	close_outputs(run, &result, error);
 	if (run->pipeline.began)
-		plan->tell(run, RUN_ENDS);
+		plan->tell(run, MOMENT_ENDS);
 	join_errors(run, &result, filter_close(run->filter, &second), error,
 	    &second);
 	run->filter = NULL;

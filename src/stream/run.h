@@ -15,22 +15,16 @@
 struct filter;
 struct run;
 
-/* Moments that the run reports, which include those of the pipeline. */
-enum run_moment {
-	RUN_BEGINS,
-	RUN_BEFORE_PRINT,  /* lines are about to be written */
-	RUN_AFTER_BATCH,
-	RUN_INTERRUPTED,   /* a signal may ask for figures */
-	RUN_ENDS           /* the filter is still open */
-};
-
 /* What is to be done. Strings are not copied; NULL: not given. */
 struct run_plan {
 	const char *filter;     /* its location; NULL: in memory */
 	char **paths;           /* "-" is standard input, and so is NULL */
 	size_t path_count;
 	int gunzip;
-	uint64_t max_record;    /* about the most bytes of a CSV record */
+	uint64_t passed;        /* bytes of standard input read before */
+	int tick;               /* milliseconds between MOMENT_INTERRUPTED in a
+	                           wait; 0: only at signals */
+	uint64_t max_record;    /* the most bytes of a CSV record */
 	const char *output;     /* NULL: standard output */
 	const char *duplicates; /* "-": standard output */
 	const char *to_command;
@@ -42,7 +36,7 @@ struct run_plan {
 	int claim;              /* remember lines before they are printed */
 	unsigned threads;       /* at least 1 */
 	void (*notice)(const char *text); /* messages; at any time */
-	void (*tell)(const struct run *run, enum run_moment moment);
+	void (*tell)(const struct run *run, enum pipeline_moment moment);
 };
 
 struct run {

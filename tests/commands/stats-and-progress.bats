@@ -100,6 +100,19 @@ PYTHON
 	[ "$(stated bytes_in err)" -eq 3893 ]
 }
 
+@test "bytes of input that was never a line of the run don't count" {
+	printf '{"a":1}\nno JSON\n{"a":2}\n' >in
+	run -3 bloomdedup --json=/a --strict-keys --stats=json in
+	[[ $output = *'"read": 1, '*'"bytes_in": 8, '* ]]
+	printf 'a\nb\n' | bloomdedup -f full -n 1000 -p 1e-12
+	seq 5000 >in
+	run -4 --separate-stderr bloomdedup -f full --on-full=fail --stats=json in
+	printf '%s\n' "$output" >out
+	printf '%s\n' "$stderr" >err
+	[ "$(stated read err)" -lt 5000 ]
+	[ "$(stated bytes_in err)" -eq "$(wc -c <out)" ]
+}
+
 @test "figures of no lines are figures, too" {
 	bloomdedup --stats=json </dev/null 2>err
 	[ "$(stated read err)" -eq 0 ]
@@ -219,7 +232,7 @@ slowly() {
 	seq 100000 >in
 	on_terminal "$(slowly in) | $BLOOMDEDUP --progress >out"
 	cmp in out
-	tr '\r' '\n' <terminal | grep -q '^2[0-9]*,[0-9]* lines  .*/s  4[89]\.[0-9] % new  filter'
+	tr '\r' '\n' <terminal | grep -q '^[12]00,000 lines  .*/s  [0-9.]* % new  filter'
 	[ "$(wc -l <terminal)" -eq 0 ]
 	screen >shown
 	[ ! -s shown ]
@@ -237,6 +250,32 @@ slowly() {
 	on_terminal "$BLOOMDEDUP --progress -o gate in"
 	wait $!
 	tr '\r' '\n' <terminal | grep -q ' lines  [0-9]* %  .* left  .*/s'
+}
+
+@test "--progress counts from where standard input begins" {
+	needs_terminal
+	mkfifo gate
+	(
+		exec 8<gate
+		sleep 0.5
+		cat <&8
+	) >/dev/null 3>&- &
+	# ten times as much as follows was read by another program
+	{
+		yes passed | head -c 42000000
+		perl -e 'print "line $_\n" for 1 .. 200000'
+		yes x | head -c 2000000
+	} >in
+	on_terminal "(dd bs=42000000 count=1 of=/dev/null 2>&-; $BLOOMDEDUP \
+		--progress -d -o gate) <in"
+	wait $!
+	tr '\r' '\n' <terminal | grep ' lines  ' | head -n 1 |
+		grep -qE ' lines  ([4-9][0-9]|100) %'
+}
+
+@test "--progress goes on while input pauses" {
+	on_terminal "(seq 3; sleep 1; seq 3) | $BLOOMDEDUP --progress >out"
+	[ "$(tr '\r' '\n' <terminal | grep -c '^3 lines')" -ge 3 ]
 }
 
 @test "--progress and lines on the same terminal don't mix" {

@@ -347,6 +347,41 @@ for i in range(60000):
 	grep -q 'record 100001 (line 100001)' err
 }
 
+@test "--max-record is a bound for any size and however the input arrives" {
+	printf 'aa,1\n"b\nb",2\ncc,"3\n"\nd,0123456789\ne,5\n' >in
+	head -c 21 in >before
+	local message='bloomdedup: %s: record 4 (line 6) is larger than the 10 bytes that --max-record allows'
+	slow() {
+		local i
+		for ((i = 0; i < $(wc -c <in); i += $1)); do
+			tail -c +$((i + 1)) in | head -c "$1"
+			sleep 0.01
+		done
+	}
+	run -3 --separate-stderr bloomdedup --csv --max-record=10 in
+	[ "$output"$'\n' = "$(cat before)"$'\n' ]
+	# shellcheck disable=SC2059
+	[ "$stderr" = "$(printf "$message" in)" ]
+	for n in 1 3 18 100; do
+		run -3 --separate-stderr bloomdedup --csv --max-record=10 \
+			< <(slow $n)
+		[ "$output" = "$(cat before)" ]
+		# shellcheck disable=SC2059
+		[ "$stderr" = "$(printf "$message" 'standard input')" ]
+	done
+	# just as large, with any end of the line; and at the end of the input
+	printf '"1234\r\n6",\na,34567890\n' >fits
+	bloomdedup --csv --max-record=10 fits | cmp fits -
+	printf 'a\n%s' 12345678901 >in
+	run -3 bloomdedup --csv --max-record=10 in
+	[ "${lines[0]}" = a ]
+	[[ ${lines[1]} = *'record 2 (line 2)'* ]]
+	# the next file is read
+	run -3 bloomdedup -q --csv --max-record=10 in
+	run -3 --separate-stderr bloomdedup --csv --max-record=10 in before
+	[ "$output" = a$'\n'"$(cat before)" ]
+}
+
 @test "--max-record bounds what a record takes, and says where it begins" {
 	{ printf 'a,1\nb,"2\n'; yes 'c,3' | head -c 3000000; } >open.csv
 	printf 'd,4\n' >other.csv
