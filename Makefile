@@ -361,24 +361,31 @@ endif
 
 bindir = $(DESTDIR)$(PREFIX)/bin
 mandir = $(DESTDIR)$(PREFIX)/share/man
+manuals = 1 5 7
+examples = $(wildcard man/examples/*)
+exampledir = $(DESTDIR)$(PREFIX)/share/doc/bloomdedup/examples
 bashdir = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 zshdir = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 fishdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 
 install: all
-	$(INSTALL) -d '$(bindir)' '$(mandir)/man1' '$(mandir)/man5' \
-		'$(bashdir)' '$(zshdir)' '$(fishdir)'
+	$(INSTALL) -d '$(bindir)' $(manuals:%='$(mandir)/man%') \
+		'$(exampledir)' '$(bashdir)' '$(zshdir)' '$(fishdir)'
 	$(INSTALL) -m 755 $(PROGRAM) '$(bindir)/bloomdedup'
-	$(INSTALL) -m 644 man/bloomdedup.1 '$(mandir)/man1'
-	$(INSTALL) -m 644 man/bloomdedup.5 '$(mandir)/man5'
+	for n in $(manuals); do \
+		$(INSTALL) -m 644 man/bloomdedup.$$n '$(mandir)'/man$$n || exit; \
+	done
+	$(INSTALL) -m 644 $(examples) '$(exampledir)'
 	$(INSTALL) -m 644 completions/bloomdedup.bash '$(bashdir)/bloomdedup'
 	$(INSTALL) -m 644 completions/_bloomdedup '$(zshdir)'
 	$(INSTALL) -m 644 completions/bloomdedup.fish '$(fishdir)'
 
 uninstall:
-	rm -f '$(bindir)/bloomdedup' '$(mandir)/man1/bloomdedup.1' \
-		'$(mandir)/man5/bloomdedup.5' '$(bashdir)/bloomdedup' \
-		'$(zshdir)/_bloomdedup' '$(fishdir)/bloomdedup.fish'
+	rm -f '$(bindir)/bloomdedup' \
+		$(foreach n,$(manuals),'$(mandir)/man$n/bloomdedup.$n') \
+		$(examples:man/examples/%='$(exampledir)/%') \
+		'$(bashdir)/bloomdedup' '$(zshdir)/_bloomdedup' \
+		'$(fishdir)/bloomdedup.fish'
 
 # The last commit as a tar archive.
 

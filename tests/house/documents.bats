@@ -1,27 +1,12 @@
 # What is written about the program is true of it: README, manual, --help and
 # completions. Examples run with stand-ins for what needs a network or root.
-load ../common
+load examples
 
 README=$ROOT/README.md
 MANUAL=$ROOT/man/bloomdedup.1
 BASH_COMPLETION=$ROOT/completions/bloomdedup.bash
 ZSH_COMPLETION=$ROOT/completions/_bloomdedup
 FISH_COMPLETION=$ROOT/completions/bloomdedup.fish
-
-setup() {
-	cd "$BATS_TEST_TMPDIR" || return 1
-	mkdir bin
-	ln -s "$BLOOMDEDUP" bin/bloomdedup
-	PATH=$PWD/bin:$PATH
-	export PATH HOME=$PWD LC_ALL=C
-	unset MAKEFLAGS MAKELEVEL MFLAGS
-}
-
-# stand_in NAME: a command whose body is on standard input.
-stand_in() {
-	{ echo '#!/bin/sh' && cat; } >"bin/$1"
-	chmod +x "bin/$1"
-}
 
 # example WORD: run the block of shell code in README that has WORD in it.
 example() {
@@ -35,62 +20,6 @@ example() {
 		return 1
 	fi
 	bash -e -o pipefail example.sh
-}
-
-# transcript FILE: run its lines that begin with "$ ", with those that begin
-# with "> " directly below them, and compare what they print with the lines
-# below them. Figures that chance has a hand in, and times, may differ.
-transcript() {
-	awk '
-		function quote(text) {
-			gsub(/\047/, "\047\\\047\047", text)
-			return "\047" text "\047"
-		}
-		function flush() {
-			if (command != "") {
-				print "status=$?; printf \"%s\\n\" " quote(shown)
-				print "(exit $status)"
-				print command
-			}
-			command = ""
-		}
-		/^\$ / { flush(); shown = $0; command = substr($0, 3); next }
-		/^> / && command != "" {
-			shown = shown "\n" $0
-			command = command "\n" substr($0, 3)
-			next
-		}
-		{ flush() }
-		END { flush() }' "$1" >transcript.sh
-	mask <"$1" >expected
-	bash transcript.sh 2>&1 </dev/null | mask >printed
-	grep -q '^\$ bloomdedup' expected
-	diff -u expected printed
-}
-
-# given FILE NAME...: make the files that a transcript shows with cat before
-# anything could have made them.
-given() {
-	local name transcript=$1
-	shift
-	for name; do
-		awk -v line="\$ cat $name" '
-			/^\$ / { inside = !seen && $0 == line
-				seen = seen || inside; next }
-			inside' "$transcript" >"$name"
-		[ -s "$name" ]
-		case $(head -c 2 "$name") in '#!') chmod +x "$name" ;; esac
-	done
-}
-
-mask() {
-	sed -E -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]+ UTC/DATE/' \
-		-e 's/about [0-9,]+ lines/about N lines/' \
-		-e 's/(room +)[0-9,]+/\1N/' \
-		-e 's/(error rate +)[0-9.e-]+ now/\1N now/' \
-		-e 's/(error rate now )[0-9.e-]+/\1N/' \
-		-e 's/\[[#.]+\] +[0-9]+ %/[BAR]/' \
-		-e 's/"lines": [0-9]+/"lines": N/'
 }
 
 # Every example of README.
@@ -186,17 +115,6 @@ mask() {
 
 # Every example of the manual.
 
-# manual_examples: the text of its examples, as it is shown
-manual_examples() {
-	awk '/^\.Sh/ { examples = $2 == "EXAMPLES" }
-		/^\.Bd -literal/ { inside = examples; next }
-		/^\.Ed/ { inside = 0 }
-		inside' "$MANUAL" |
-		sed -e 's/^\\&//' -e "s/\\\\(aq/'/g" -e 's/\\(ga/`/g' \
-			-e 's/\\(ha/^/g' -e 's/\\(ti/~/g' -e 's/\\-/-/g' \
-			-e 's/\\e/\\/g'
-}
-
 # A web with a feed and pages, of which one is gone and some are down.
 stand_in_curl() {
 	stand_in curl <<-'END'
@@ -212,14 +130,14 @@ stand_in_curl() {
 
 @test "manual: the examples are what the program prints" {
 	stand_in_curl
-	manual_examples >manual
+	page_examples "$MANUAL" EXAMPLES >manual
 	given manual hourly fetch-and-log urls two-steps log people.csv
 	transcript manual
 }
 
 @test "manual: the job for cron leaves it to the run before" {
 	stand_in_curl
-	manual_examples >manual
+	page_examples "$MANUAL" EXAMPLES >manual
 	given manual hourly
 	./hourly
 	rm new-links
@@ -235,7 +153,7 @@ stand_in_curl() {
 
 @test "manual: the crawler fetches all again only if one page fails" {
 	stand_in_curl
-	manual_examples >manual
+	page_examples "$MANUAL" EXAMPLES >manual
 	given manual fetch-and-log
 	awk '/^\$ bloomdedup .*--to-command/ && !seen { seen = inside = 1 }
 		inside && !/^(\$ bloomdedup|> )/ { exit }
@@ -257,7 +175,7 @@ stand_in_curl() {
 
 @test "manual: the two steps try again what failed, and only that" {
 	stand_in_curl
-	manual_examples >manual
+	page_examples "$MANUAL" EXAMPLES >manual
 	given manual two-steps
 	bloomdedup create done.bloom
 	printf 'https://example.org/%s\n' 1 down 2 >urls
@@ -269,7 +187,7 @@ stand_in_curl() {
 
 @test "manual: no line is wider than 80 columns" {
 	needs groff
-	for page in "$ROOT"/man/bloomdedup.[15]; do
+	for page in "$ROOT"/man/bloomdedup.[157]; do
 		groff -mdoc -Tascii -P-cbou "$page" |
 			awk 'length > 80 { print; wide = 1 } END { exit wide }'
 	done
@@ -542,14 +460,19 @@ bash_options() {
 		"PROGRAM=$BLOOMDEDUP" "DESTDIR=$PWD/root" PREFIX=/usr)
 	make "${arguments[@]}" install >out
 	(cd root/usr && find . -type f | sort) >files
-	sort >expected <<-'END'
+	{
+		(cd "$ROOT/man/examples" &&
+			printf './share/doc/bloomdedup/examples/%s\n' *)
+		cat <<-'END'
 		./bin/bloomdedup
 		./share/bash-completion/completions/bloomdedup
 		./share/fish/vendor_completions.d/bloomdedup.fish
 		./share/man/man1/bloomdedup.1
 		./share/man/man5/bloomdedup.5
+		./share/man/man7/bloomdedup.7
 		./share/zsh/site-functions/_bloomdedup
-	END
+		END
+	} | sort >expected
 	diff -u expected files
 	echo a | root/usr/bin/bloomdedup | cmp - <(echo a)
 	make "${arguments[@]}" uninstall >out

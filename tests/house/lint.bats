@@ -81,12 +81,13 @@ includes() {
 			END { exit bad }'
 	done
 	run ! grep -nE '[[:blank:]]$' Makefile README.md NEWS.md src/README.md \
-		tests/README.md tests/*/*.bats tests/*.bash completions/* man/*
+		tests/README.md tests/*/*.bats tests/*.bash completions/* \
+		man/*.* man/examples/*
 }
 
 @test "the manual pages are without a warning" {
 	needs groff
-	for page in man/bloomdedup.[15]; do
+	for page in man/bloomdedup.[157]; do
 		groff -mdoc -ww -Tutf8 -z "$page" >"$BATS_TEST_TMPDIR/out" 2>&1
 		cat "$BATS_TEST_TMPDIR/out"
 		[ ! -s "$BATS_TEST_TMPDIR/out" ]
@@ -94,7 +95,7 @@ includes() {
 }
 
 @test "the manual pages have one sentence a line" {
-	for page in man/bloomdedup.[15]; do
+	for page in man/bloomdedup.[157]; do
 		awk -v page="$page" '
 			/^\.Bd/ { literal = 1 } /^\.Ed/ { literal = 0 }
 			!literal && !/^\./ && /[a-z)][.?!] +[A-Z]/ {

@@ -1,0 +1,85 @@
+# Functions for tests that run the examples of README and the manual pages.
+load ../common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	mkdir bin
+	ln -s "$BLOOMDEDUP" bin/bloomdedup
+	PATH=$PWD/bin:$PATH
+	export PATH HOME=$PWD LC_ALL=C
+	unset MAKEFLAGS MAKELEVEL MFLAGS
+}
+
+# stand_in NAME: a command whose body is on standard input.
+stand_in() {
+	{ echo '#!/bin/sh' && cat; } >"bin/$1"
+	chmod +x "bin/$1"
+}
+
+# transcript FILE: run its lines that begin with "$ ", with those that begin
+# with "> " directly below them, and compare what they print with the lines
+# below them. Figures that chance has a hand in, and times, may differ.
+transcript() {
+	awk '
+		function quote(text) {
+			gsub(/\047/, "\047\\\047\047", text)
+			return "\047" text "\047"
+		}
+		function flush() {
+			if (command != "") {
+				print "status=$?; printf \"%s\\n\" " quote(shown)
+				print "(exit $status)"
+				print command
+			}
+			command = ""
+		}
+		/^\$ / { flush(); shown = $0; command = substr($0, 3); next }
+		/^> / && command != "" {
+			shown = shown "\n" $0
+			command = command "\n" substr($0, 3)
+			next
+		}
+		{ flush() }
+		END { flush() }' "$1" >transcript.sh
+	mask <"$1" >expected
+	bash transcript.sh 2>&1 </dev/null | mask >printed
+	grep -q '^\$ .*bloomdedup' expected
+	diff -u expected printed
+}
+
+# given FILE NAME...: make the files that a transcript shows with cat before
+# anything could have made them.
+given() {
+	local name transcript=$1
+	shift
+	for name; do
+		awk -v line="\$ cat $name" '
+			/^\$ / { inside = !seen && $0 == line
+				seen = seen || inside; next }
+			inside' "$transcript" >"$name"
+		[ -s "$name" ]
+		case $(head -c 2 "$name") in '#!') chmod +x "$name" ;; esac
+	done
+}
+
+mask() {
+	sed -E -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]+ UTC/DATE/' \
+		-e 's/about [0-9,]+ lines/about N lines/' \
+		-e 's/(room +)[0-9,]+/\1N/' \
+		-e 's/(error rate +)[0-9.e-]+ now/\1N now/' \
+		-e 's/(error rate now )[0-9.e-]+/\1N/' \
+		-e 's/\[[#.]+\] +[0-9]+ %/[BAR]/' \
+		-e 's/"lines": [0-9]+/"lines": N/'
+}
+
+# page_examples PAGE SECTION: the text of a section's examples, as it is shown
+page_examples() {
+	awk -v section="$2" '
+		/^\.Sh/ { inside = 0; wanted = substr($0, 5) == section }
+		/^\.Bd -literal/ { inside = wanted; next }
+		/^\.Ed/ { inside = 0 }
+		inside' "$1" |
+		sed -e 's/^\\&//' -e "s/\\\\(aq/'/g" -e 's/\\(ga/`/g' \
+			-e 's/\\(ha/^/g' -e 's/\\(ti/~/g' -e 's/\\-/-/g' \
+			-e 's/\\e/\\/g'
+}

@@ -1,0 +1,140 @@
+# Every recipe of bloomdedup(7), and every file in man/examples.
+load examples
+
+PAGE=$ROOT/man/bloomdedup.7
+EXAMPLES=$ROOT/man/examples
+
+# recipe SECTION FILE...: what it prints is what the page shows. The files are
+# those that it shows with cat before anything could have made them.
+recipe() {
+	page_examples "$PAGE" "$1" >recipe
+	[ -s recipe ]
+	shift
+	[ $# -eq 0 ] || given recipe "$@"
+	transcript recipe
+}
+
+@test "SEVERAL FILTERS: what the statuses mean" {
+	recipe 'SEVERAL FILTERS' filtered
+	# a filter that is missing is a failure, and nothing is lost by it
+	printf 'bacon\n' >urls
+	mv blocked.bloom away
+	run ! bash filtered
+	mv away blocked.bloom
+	bash filtered
+	[ "$(tail -n 1 new)" = bacon ]
+	mv seen.bloom away
+	echo 'not a filter' >seen.bloom
+	run ! bash filtered
+}
+
+@test "ONE OUTPUT A SHARD: killed anywhere, each line is there once" {
+	recipe 'ONE OUTPUT A SHARD' shards
+	rm -r unique corpus.bloom ./*.jsonl
+	"$HELPER" lines 4000 | sed 's/.*/{"text": "&"}/' >all
+	split -l 1000 --additional-suffix=.jsonl all part-
+	cat all >part-again.jsonl
+	bloomdedup create --json=/text -n 1e5 corpus.bloom
+	# "output in place and nothing remembered" is a state of its own
+	mkdir unique
+	cp part-aa.jsonl unique
+	for ((i = 0; i < $(times 30 300); i++)); do
+		timeout -s KILL 0.0$((RANDOM % 90 + 10)) sh shards || true
+	done
+	sh shards
+	cat unique/part-a?.jsonl | cmp all -
+	[ ! -s unique/part-again.jsonl ]
+	[ "$(find unique -name '*.done' | wc -l)" -eq 5 ]
+}
+
+stand_in_curl() {
+	stand_in curl <<-END
+		[ ! -e '$PWD/down' ] || exit 22
+		cat '$PWD/feed.xml'
+	END
+}
+
+@test "CRON AND SYSTEMD: rounds, a feed that is down, and a round that is still at work" {
+	page_examples "$PAGE" 'CRON AND SYSTEMD' >page
+	stand_in_curl
+	mkdir feed
+	cp "$EXAMPLES/feed.sh" feed
+	echo '<a>https://example.org/1</a><a>https://example.org/2</a>' >feed.xml
+	# what cron gives to sh, in the home folder
+	sed -n 's/^0 \* \* \* \* //p' page >job
+	[ -s job ]
+	sh -c "$(cat job)"
+	sh -c "$(cat job)"
+	printf 'https://example.org/%d\n' 1 2 | cmp - feed/new-links
+	echo '<a>https://example.org/3</a>' >feed.xml
+	touch down
+	run ! sh -c "$(cat job)"
+	rm down
+	perl -e 'open F, "<", shift or die; flock F, 2 or die;
+		exit(system(@ARGV) >> 8)' feed/links.bloom sh -c "$(cat job)" 2>err
+	[ "$(wc -l <feed/new-links)" -eq 2 ]
+	sh -c "$(cat job)"
+	printf 'https://example.org/%d\n' 1 2 3 | cmp - feed/new-links
+	echo damage >feed/links.bloom
+	run ! sh -c "$(cat job)"
+}
+
+@test "CRON AND SYSTEMD: systemd accepts the units" {
+	needs systemd-analyze
+	mkdir units
+	cp "$EXAMPLES"/*.service "$EXAMPLES"/*.socket "$EXAMPLES"/*.timer units
+	# they name the files of make install
+	sed -i "s|/usr/local/bin/|$PWD/bin/|
+		s|/usr/local/share/doc/bloomdedup/examples/|$EXAMPLES/|" units/*
+	grep -q "$PWD" units/bloomdedup.service
+	grep -q "$EXAMPLES/feed.sh" units/bloomdedup-feed.service
+	SYSTEMD_UNIT_PATH=$PWD/units: systemd-analyze verify --man=no units/* \
+		>out 2>&1
+	cat out
+	[ ! -s out ]
+	# and a mistake isn't
+	sed -i 's/^ExecStart=/&no\/path/' units/bloomdedup.service
+	run ! env SYSTEMD_UNIT_PATH="$PWD/units:" systemd-analyze verify \
+		--man=no units/bloomdedup.service
+}
+
+@test "SERVICES: the server answers on the socket that it is given" {
+	needs_serve
+	needs systemd-socket-activate python3
+	mkdir filters
+	command=$(sed -n 's/^ExecStart=[^ ]* //p' "$EXAMPLES/bloomdedup.service")
+	command=${command/\/var\/lib\/bloomdedup/filters}
+	# shellcheck disable=SC2086 # words
+	systemd-socket-activate -l "$PWD/socket" bin/bloomdedup $command \
+		2>err 3>&- &
+	server=$!
+	until_true [ -S socket ]
+	python3 - <<-'END'
+		import socket
+		s = socket.socket(socket.AF_UNIX)
+		s.connect("socket")
+		s.sendall(b"add urls 0 0 11\r\n100000|1e-6\r\n"
+		          b"add urls|a 0 0 1\r\n1\r\nadd urls|a 0 0 1\r\n1\r\n")
+		answers = s.makefile("rb")
+		assert [next(answers) for i in range(3)] == \
+		    [b"STORED\r\n", b"STORED\r\n", b"NOT_STORED\r\n"]
+	END
+	kill -TERM $server
+	wait $server
+	[ "$(echo a | bloomdedup check -f filters/urls.bloom)" = a ]
+}
+
+@test "every recipe has a test, and the page names every example" {
+	sed -n 's/^\.Sh //p' "$PAGE" |
+		grep -vxE 'NAME|DESCRIPTION|SEE ALSO|AUTHORS' >sections
+	[ -s sections ]
+	while read -r section; do
+		echo "$section"
+		grep -qF "@test \"$section: " "$BATS_TEST_FILENAME"
+	done <sections
+	for file in "$EXAMPLES"/*; do
+		name=${file##*/}
+		echo "$name"
+		grep -qF "${name//-/\\-}" "$PAGE" || grep -qF "$name" "$PAGE"
+	done
+}
