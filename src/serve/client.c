@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "bits/loops.h"
 #include "serve/admin.h"
+#include "serve/memcached.h"
 
 /* At most this much is read from a connection in one turn. */
 #define READ_BYTES ((size_t)64 << 10)
@@ -50,7 +51,8 @@ intake_free(struct intake *intake)
 void
 client_begin(struct client *c, int fd, int local)
 {
-	*c = (struct client){ .fd = fd, .local = local };
+	*c = (struct client){ .fd = fd, .local = local,
+		.asker = { .answer = memcached_answer } };
 }
 
 void
@@ -126,12 +128,13 @@ parse(struct client *c, struct intake *intake, const uint8_t *data,
 		    nbytes - at, &request);
 		if (request.verb == VERB_MORE)
 			break;
-		if (turn_is_alone(&request)) {
+		if (memcached_is_alone(&request)) {
 			turn_run(turn);
 			admin_answer(intake->service, c->local, &request,
 			    &c->asker.replies);
 		} else {
-			c->asker.owed += turn_add(turn, &c->asker, &request);
+			memcached_add(intake->service, turn, &c->asker,
+			    &request);
 		}
 		c->hang_up |= request.hang_up;
 	}

@@ -57,6 +57,17 @@ replies_line(struct replies *r, const char *text)
 }
 
 void
+replies_text(struct replies *r, const char *text)
+{
+	replies_put(r, text, strlen(text));
+	for (uint8_t *p = r->data + r->end - strlen(text); *text != '\0';
+	    text++, p++) {
+		if (*p < ' ' || *p == 0x7f)
+			*p = '?';
+	}
+}
+
+void
 replies_format(struct replies *r, const char *format, ...)
 {
 	va_list args;

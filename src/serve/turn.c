@@ -14,15 +14,12 @@
 /* The most that a reply has besides the key; reasons are longer. */
 #define REPLY_BYTES 256
 
-struct operation {
+struct entry {
+	struct operation operation;
 	struct asker *asker;
-	enum verb verb;
-	int noreply, with_cas;
-	int part;            /* of the filter; -1: `reply` is the answer */
+	int part;            /* of the filter; -1: none */
 	size_t item;         /* in its batch */
-	struct bytes key;
-	const char *reply;
-	char *owned;         /* `reply`, if it must be freed; or NULL */
+	char *failure;       /* without a part: why; to be freed; or NULL */
 };
 
 /* A filter's share of the turn. */
@@ -39,7 +36,7 @@ struct part {
 
 struct turn {
 	struct service *service;
-	struct operation operations[OPERATIONS];
+	struct entry entries[OPERATIONS];
 	size_t count;
 	struct part parts[PARTS];
 	int part_count;
@@ -73,39 +70,6 @@ turn_count(const struct turn *turn)
 	return turn->count;
 }
 
-/* Split "NAME|SUBKEY" at its bar. Returns 0 if there is no bar. */
-static int
-divide(struct bytes key, struct bytes *name, struct bytes *subkey)
-{
-	const uint8_t *bar = memchr(key.data, '|', key.nbytes);
-
-	*name = key;
-	*subkey = (struct bytes){ key.data, 0 };
-	if (bar == NULL)
-		return 0;
-	name->nbytes = (size_t)(bar - key.data);
-	subkey->data = bar + 1;
-	subkey->nbytes = key.nbytes - name->nbytes - 1;
-	return 1;
-}
-
-int
-turn_is_alone(const struct request *r)
-{
-	switch (r->verb) {
-	case VERB_GET:
-	case VERB_GET_END:
-	case VERB_SET:
-	case VERB_REPLACE:
-	case VERB_FAILED:
-		return 0;
-	case VERB_ADD: /* of a filter */
-		return memchr(r->key.data, '|', r->key.nbytes) == NULL;
-	default:
-		return 1;
-	}
-}
-
 /* The filter's part of the turn. There must be room for one more. */
 static int
 find_part(struct turn *turn, struct served *served)
@@ -129,77 +93,30 @@ find_part(struct turn *turn, struct served *served)
 	return *slot;
 }
 
-/* Why the request can't be carried out; NULL if it can. */
-static const char *
-refusal(struct turn *turn, const struct request *r, struct bytes name,
-    int divided, struct served **served)
+void
+turn_add(struct turn *turn, struct asker *asker, const struct operation *o)
 {
-	if (turn->service->plan->read_only &&
-	    (r->verb == VERB_SET || r->verb == VERB_ADD))
-		return "CLIENT_ERROR this server is read-only";
-	if (!divided && r->verb != VERB_SET)
-		return "CLIENT_ERROR a key is FILTER|SUBKEY";
-	if (!catalog_is_name(name))
-		return "CLIENT_ERROR not a filter's name";
-	*served = catalog_find(turn->service->catalog, name);
-	if (*served == NULL)
-		return "CLIENT_ERROR no such filter";
-	return NULL;
-}
-
-/*
- * "CLIENT_ERROR" and a reason, on one line; to be freed. After SERVER_ERROR,
- * many clients drop the server, with all of its filters.
- */
-static char *
-error_reply(const char *reason)
-{
-	static const char head[] = "CLIENT_ERROR ";
-	size_t n = strlen(reason);
-	char *text = memory_or_die(malloc(sizeof head + n)), *p;
-
-	memcpy(text, head, sizeof head - 1);
-	memcpy(text + sizeof head - 1, reason, n + 1);
-	for (p = text; *p != '\0'; p++) {
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = '?';
-	}
-	return text;
-}
-
-size_t
-turn_add(struct turn *turn, struct asker *asker, const struct request *r)
-{
-	struct bytes name, subkey;
-	struct served *served;
-	struct operation *o;
+	struct entry *entry;
 	struct part *part;
-	int divided;
 
 	if (turn->count == OPERATIONS || turn->part_count == PARTS)
 		turn_run(turn);
-	o = &turn->operations[turn->count++];
-	*o = (struct operation){ .asker = asker, .verb = r->verb,
-		.noreply = r->noreply, .with_cas = r->with_cas, .part = -1,
-		.key = r->key, .reply = r->reply };
-	if (r->verb == VERB_GET_END || r->verb == VERB_FAILED)
-		return REPLY_BYTES;
-	divided = divide(r->key, &name, &subkey);
-	if (subkey.nbytes == 0 && r->verb != VERB_GET)
-		subkey = r->value;
-	o->reply = refusal(turn, r, name, divided, &served);
-	if (o->reply != NULL)
-		return REPLY_BYTES;
-	if (served_filter(served) == NULL) {
-		o->reply = o->owned = error_reply(served_reason(served));
-		return strlen(o->reply) + REPLY_BYTES;
+	entry = &turn->entries[turn->count++];
+	*entry = (struct entry){ .operation = *o, .asker = asker, .part = -1 };
+	asker->owed += o->key.nbytes + REPLY_BYTES;
+	if (o->served == NULL)
+		return;
+	if (served_filter(o->served) == NULL) {
+		entry->failure = memory_or_die(strdup(served_reason(
+		    o->served)));
+		asker->owed += strlen(entry->failure);
+		return;
 	}
-	o->part = find_part(turn, served);
-	part = &turn->parts[o->part];
-	o->item = part->count++;
-	part->digests[o->item] = served_digest(served, subkey);
-	part->asks[o->item] = r->verb != VERB_SET && r->verb != VERB_ADD;
-	return r->key.nbytes + REPLY_BYTES;
+	entry->part = find_part(turn, o->served);
+	part = &turn->parts[entry->part];
+	entry->item = part->count++;
+	part->digests[entry->item] = served_digest(o->served, o->subkey);
+	part->asks[entry->item] = (uint8_t)o->asks;
 }
 
 /* Like batch_reserve, but within the memory limit of all filters. */
@@ -297,111 +214,23 @@ run_part(struct turn *turn, struct part *part)
 	*served_slot(part->served) = -1;
 }
 
-/* The operation's outcome: 1 seen before, 0 new, -1 failed. */
-static int
-outcome(const struct turn *turn, const struct operation *o)
-{
-	const struct part *part = &turn->parts[o->part];
-
-	return part->failed ? -1 : part->outcomes[o->item];
-}
-
-/* The error replaces the replies to the get line, or follows those sent. */
 static void
-fail_get(struct asker *asker, const char *text)
+answer(struct turn *turn, const struct entry *entry)
 {
-	replies_withdraw(&asker->replies);
-	replies_line(&asker->replies, text);
-	asker->get_failed = 1;
-}
+	struct outcome outcome = { .failure = entry->failure,
+		.status = entry->failure == NULL ? STATUS_OK : STATUS_FAILED };
 
-static void
-answer_get(struct turn *turn, const struct operation *o, int result)
-{
-	static const char values[][16] = { " 0 1\r\n1\r\n", " 0 1 0\r\n1\r\n" };
-	struct counters *counters = &turn->service->counters;
-	struct replies *replies = &o->asker->replies;
-	const char *value = values[o->with_cas];
+	if (entry->part >= 0) {
+		const struct part *part = &turn->parts[entry->part];
 
-	counters->cmd_get++;
-	if (result > 0) {
-		counters->get_hits++;
-		replies_put(replies, "VALUE ", 6);
-		replies_put(replies, o->key.data, o->key.nbytes);
-		replies_put(replies, value, strlen(value));
-	} else {
-		counters->get_misses++;
+		outcome.seen = part->outcomes[entry->item];
+		if (part->failed || outcome.seen < 0) {
+			outcome.failure = part->error.text;
+			outcome.status = part->error.status;
+		}
 	}
-}
-
-static void
-answer_storage(struct turn *turn, const struct operation *o, int result)
-{
-	struct counters *counters = &turn->service->counters;
-	int stored = 1;
-
-	if (o->verb == VERB_SET) {
-		counters->cmd_set++;
-	} else if (o->verb == VERB_ADD) {
-		counters->cmd_add++;
-		stored = !result;
-	} else {
-		counters->cmd_replace++;
-		stored = result;
-	}
-	if (o->noreply)
-		return;
-	if (stored)
-		replies_put(&o->asker->replies, "STORED\r\n", 8);
-	else
-		replies_put(&o->asker->replies, "NOT_STORED\r\n", 12);
-}
-
-/* A get line begins with its first key, and ends with END or an error. */
-static void
-answer_in_get(struct turn *turn, const struct operation *o, int result,
-    const char *failure)
-{
-	struct asker *asker = o->asker;
-
-	if (!asker->in_get) {
-		asker->in_get = 1;
-		asker->get_failed = 0;
-		replies_hold(&asker->replies);
-	}
-	if (o->verb != VERB_GET) {
-		if (!asker->get_failed && failure != NULL)
-			fail_get(asker, failure);
-		else if (!asker->get_failed)
-			replies_put(&asker->replies, "END\r\n", 5);
-		replies_let_go(&asker->replies);
-		asker->in_get = 0;
-	} else if (!asker->get_failed && failure != NULL) {
-		fail_get(asker, failure);
-	} else if (!asker->get_failed) {
-		answer_get(turn, o, result);
-	}
-}
-
-static void
-answer(struct turn *turn, const struct operation *o)
-{
-	int result = o->part < 0 ? 0 : outcome(turn, o);
-	const char *failure = o->reply;
-	char *owned = NULL;
-
-	if (result < 0) {
-		owned = error_reply(turn->parts[o->part].error.text);
-		failure = owned;
-	}
-	if (o->verb == VERB_GET || o->verb == VERB_GET_END ||
-	    o->asker->in_get)
-		answer_in_get(turn, o, result, failure);
-	else if (failure == NULL)
-		answer_storage(turn, o, result);
-	else if (!o->noreply && failure[0] != '\0')
-		replies_line(&o->asker->replies, failure);
-	free(owned);
+	entry->asker->answer(turn->service, entry->asker, &entry->operation,
+	    &outcome);
 }
 
 void
@@ -410,11 +239,11 @@ turn_run(struct turn *turn)
 	for (int i = 0; i < turn->part_count; i++)
 		run_part(turn, &turn->parts[i]);
 	for (size_t i = 0; i < turn->count; i++) {
-		struct operation *o = &turn->operations[i];
+		struct entry *entry = &turn->entries[i];
 
-		answer(turn, o);
-		o->asker->owed = 0;
-		free(o->owned);
+		answer(turn, entry);
+		entry->asker->owed = 0;
+		free(entry->failure);
 	}
 	turn->count = 0;
 	turn->part_count = 0;

@@ -1,23 +1,49 @@
 /*
- * One turn of the server: the requests that all clients have ready, as one
+ * One turn of the server: the subkeys that all clients have asked for, as one
  * batch for each filter. The replies are as if the requests had been carried
- * out one by one, in the order in which they were added.
+ * out one by one, in the order in which they were added. Knows no protocol: the
+ * function of an asker writes its replies.
  */
 #ifndef TURN_H
 #define TURN_H
 
 #include <stddef.h>
 
-#include "serve/protocol.h"
+#include "base/error.h"
+#include "serve/bytes.h"
 #include "serve/replies.h"
 #include "serve/service.h"
+
+struct served;
+
+/* A subkey that is looked up, or a reply whose turn comes in its order. */
+struct operation {
+	struct served *served; /* its filter; NULL: only a reply */
+	struct bytes subkey;
+	int asks;              /* look it up, and don't mark it */
+	/* for the asker's function: */
+	int verb, noreply, with_cas;
+	struct bytes key;
+	const char *reply;
+};
+
+/* What became of it. */
+struct outcome {
+	int seen;              /* before: 1 or 0 */
+	const char *failure;   /* why it failed, or NULL */
+	int status;            /* of the failure: STATUS_FULL, ... */
+};
 
 /* The receiver of replies. */
 struct asker {
 	struct replies replies;
+	/* write the reply to an operation */
+	void (*answer)(struct service *service, struct asker *asker,
+	    const struct operation *operation, const struct outcome *outcome);
+	size_t owed;    /* about how many bytes of replies wait for turn_run */
+	/* for its function: */
 	int in_get;     /* the replies to a get line have begun, */
 	int get_failed; /* and it has failed */
-	size_t owed;    /* about how many bytes of replies wait for turn_run */
 };
 
 struct turn;
@@ -26,27 +52,21 @@ struct turn *turn_new(struct service *service);
 void turn_free(struct turn *turn);
 
 /*
- * Add a request for which turn_is_alone returns 0. The bytes it points to, and
- * LOOPS_PADDING bytes after them, must not change until turn_run. Returns how
- * many bytes the reply may have. If there is no room, runs the turn first.
+ * Add an operation. The bytes it points to, and LOOPS_PADDING bytes after its
+ * subkey, must not change until turn_run. If there is no room, runs the turn
+ * first.
  */
-size_t turn_add(struct turn *turn, struct asker *asker,
-    const struct request *request);
+void turn_add(struct turn *turn, struct asker *asker,
+    const struct operation *operation);
 
 /*
- * Carry out the requests: look up and mark, write back and sync as the plan
+ * Carry out the operations: look up and mark, write back and sync as the plan
  * says, and only then write the replies.
  */
 void turn_run(struct turn *turn);
 
-/* How many requests were added. */
+/* How many operations were added. */
 size_t turn_count(const struct turn *turn);
-
-/*
- * Is it a request about the server or about a whole filter? Such a request is
- * carried out by itself (admin.h), after a turn_run.
- */
-int turn_is_alone(const struct request *request);
 
 /* Between turns: do work that makes the next ones faster. */
 void turn_idle(struct turn *turn);
