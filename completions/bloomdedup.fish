@@ -63,6 +63,7 @@ complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l files0-from -
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -s q -l quiet -d 'print no lines'
 complete -c bloomdedup -n '__bloomdedup_takes filter' -l to-command -x -a '(__fish_complete_command)' -d 'feed the lines to this shell command'
 complete -c bloomdedup -n '__bloomdedup_takes filter add' -l atomic -d 'all or nothing'
+complete -c bloomdedup -n '__bloomdedup_takes filter' -l dry-run -d 'print on standard output what the run would print, and change no file'
 complete -c bloomdedup -n '__bloomdedup_takes filter add serve' -l sync -d 'what is remembered also survives a power cut'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l stats -d 'print figures at the end, on standard error'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l progress -d 'keep a live line of figures on the terminal'

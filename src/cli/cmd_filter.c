@@ -21,12 +21,21 @@
 /* Progress is drawn as often while input pauses: milliseconds. */
 #define PROGRESS_TICK 200
 
+/* --dry-run: no file is opened for writing, and nothing is promised. */
+static struct run_plan
+only_print(struct run_plan plan)
+{
+	plan.output = plan.duplicates = plan.to_command = NULL;
+	plan.append = plan.overwrite = 0;
+	plan.atomic = plan.sync = plan.claim = 0;
+	return plan;
+}
+
 static struct run_plan
 make_plan(const struct options *o, enum pipeline_print print, int remember)
 {
 	off_t passed = lseek(STDIN_FILENO, 0, SEEK_CUR);
-
-	return (struct run_plan){ .filter = o->filter,
+	struct run_plan plan = { .filter = o->filter,
 		.paths = o->operand_count > 0 ? o->operands : NULL,
 		.path_count = o->operand_count, .gunzip = o->gunzip,
 		.max_record = o->max_record, .strict_keys = o->strict_keys,
@@ -41,6 +50,8 @@ make_plan(const struct options *o, enum pipeline_print print, int remember)
 		.tick = o->progress ? PROGRESS_TICK : 0,
 		.threads = o->threads > 0 ? o->threads : THREADS_DEFAULT,
 		.notice = report_notice, .tell = report_run };
+
+	return o->dry_run ? only_print(plan) : plan;
 }
 
 /* Warn: a filter's inherited key options can surprise. */
@@ -75,13 +86,14 @@ check_recipe(const struct options *o, const struct key_recipe *recipe,
 
 /* After Ctrl-C, on a terminal: what is there, and what to do. */
 static void
-tell_stopped(const struct run_plan *plan, const struct run *run)
+tell_stopped(const struct options *o, const struct run_plan *plan,
+    const struct run *run)
 {
 	char read[NUMBER_TEXT], fresh[NUMBER_TEXT];
 	struct error told;
 
 	if (signals_stop != SIGINT || !isatty(STDERR_FILENO) ||
-	    plan->filter == NULL || !plan->remember)
+	    plan->filter == NULL || !plan->remember || o->dry_run)
 		return;
 	number_format_count(read, run->pipeline.lines_read);
 	number_format_count(fresh, run->pipeline.lines_new);
@@ -109,7 +121,7 @@ run_plan(const struct options *o, const struct run_plan *plan,
 	tell_inherited(o, filter);
 	report_options(o);
 	status = run_lines(&run, plan, filter, recipe, error);
-	tell_stopped(plan, &run);
+	tell_stopped(o, plan, &run);
 	*read = run.pipeline.lines_read;
 	*fresh = run.pipeline.lines_new;
 	return status;

@@ -14,6 +14,7 @@
 #include "cli/solve.h"
 #include "cli/text.h"
 #include "disk/journal.h"
+#include "filter/preview.h"
 
 /* Two runs may create the same file; then the second opens it. */
 #define CREATE_TRIES 5
@@ -277,16 +278,28 @@ check_location(const struct options *o, struct error *error)
 	return 0;
 }
 
+static int
+preview(struct filter **filter, const struct options *o, struct error *error)
+{
+	if (preview_begin(filter, o->max_bytes, error) == 0)
+		return 0;
+	filter_close(*filter, &(struct error){ 0 });
+	return -1;
+}
+
 int
 filter_options_open(struct filter **filter, const struct options *o,
     struct key_recipe *recipe, const struct input_plan *inputs,
     struct error *error)
 {
-	const struct filter_use use = { .writable = 1,
+	const struct filter_use reading = { .growth = o->growth,
+		.max_bytes = o->max_bytes };
+	const struct filter_use writing = { .writable = 1,
 		.wait = { o->shared, o->lock_timeout, report_notice },
 		.growth = o->growth, .max_bytes = o->max_bytes,
 		.sync = o->sync, .claim = (enum filter_claims)o->claim,
 		.replicas = o->replicas };
+	const struct filter_use use = o->dry_run ? reading : writing;
 	int result = 1;
 
 	if (check_location(o, error) < 0)
@@ -299,6 +312,10 @@ filter_options_open(struct filter **filter, const struct options *o,
 			filter_close(*filter, &(struct error){ 0 });
 			return -1;
 		}
+		if (result == 1 && o->dry_run)
+			return error_set(error, STATUS_FAILED, "%s: there is no"
+			    " such filter, and --dry-run makes none",
+			    o->filter);
 		if (result == 1)
 			result = make_filter(filter, o, recipe, inputs, &use,
 			    error);
@@ -308,5 +325,7 @@ filter_options_open(struct filter **filter, const struct options *o,
 		    " that doesn't exist, or another process keeps removing"
 		    " the file", o->filter);
 	}
+	if (result == 0 && o->dry_run)
+		result = preview(filter, o, error);
 	return result;
 }

@@ -82,6 +82,10 @@ const struct option_row option_table[] = {
 	    " with -o, replace FILE only then",
 	    .helps = { { ADD, "all or nothing: remember lines only if the run"
 		    " succeeds" } } },
+	{ "dry-run", 0, NULL, FILTER, OPTION_GROUP_MAIN, FLAG(dry_run),
+	    .needs = "filter",
+	    .help = "print on standard output what the run would print, and"
+	    " change no file" },
 	{ "sync", 0, NULL, REMEMBER | SERVE, OPTION_GROUP_MAIN, FLAG(sync),
 	    .help = "what is remembered also survives a power cut; the output"
 	    " must be a file",

@@ -50,6 +50,7 @@ struct options {
 	const char *secret_file;
 	int quiet;
 	int repeated;
+	int dry_run;
 	int stats;            /* an enum stats */
 	int progress;
 	int sync;

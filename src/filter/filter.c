@@ -4,15 +4,17 @@
 
 #include "model/operations.h"
 
-/* The filter that has the operation, if any has. */
-#define WITH(f, operation) \
-	((f)->operations->operation != 0 || (f)->under == NULL ? (f) : \
-	    (f)->under)
+/* `f` becomes the topmost filter that has the operation, if any has. */
+#define DESCEND(f, operation) \
+	while ((f)->operations->operation == 0 && (f)->under != NULL) \
+		(f) = (f)->under
 
 static const struct filter *
 undermost(const struct filter *f)
 {
-	return f->under == NULL ? f : f->under;
+	while (f->under != NULL)
+		f = f->under;
+	return f;
 }
 
 int
@@ -36,14 +38,14 @@ filter_table(const struct filter *f)
 const char *
 filter_name(const struct filter *f)
 {
-	f = WITH(f, name);
+	DESCEND(f, name);
 	return f->operations->name(f);
 }
 
 const char *
 filter_path(const struct filter *f)
 {
-	f = WITH(f, path);
+	DESCEND(f, path);
 	return f->operations->path == NULL ? NULL : f->operations->path(f);
 }
 
@@ -62,13 +64,14 @@ filter_layer_room(const struct filter *f, unsigned i)
 size_t
 filter_batch_lines(const struct filter *f)
 {
-	return WITH(f, batch_lines)->operations->batch_lines;
+	DESCEND(f, batch_lines);
+	return f->operations->batch_lines;
 }
 
 void
 filter_prefetch(const struct filter *f, const struct digest *digests, size_t n)
 {
-	f = WITH(f, prefetch);
+	DESCEND(f, prefetch);
 	if (f->operations->prefetch != NULL)
 		f->operations->prefetch(f, digests, n);
 }
@@ -91,7 +94,7 @@ filter_reserve(struct filter *f, uint64_t wanted, struct error *error)
 void
 filter_grow_ahead(struct filter *f)
 {
-	f = WITH(f, grow_ahead);
+	DESCEND(f, grow_ahead);
 	if (f->operations->grow_ahead != NULL)
 		f->operations->grow_ahead(f);
 }
@@ -107,7 +110,7 @@ int
 filter_claim(struct filter *f, const struct digest *digests, size_t n,
     uint8_t *taken, struct error *error)
 {
-	f = WITH(f, claim);
+	DESCEND(f, claim);
 	return f->operations->claim(f, digests, n, taken, error);
 }
 
@@ -115,14 +118,14 @@ int
 filter_mark_layer(struct filter *f, unsigned layer,
     const struct digest *digests, size_t n, struct error *error)
 {
-	f = WITH(f, mark_layer);
+	DESCEND(f, mark_layer);
 	return f->operations->mark_layer(f, layer, digests, n, error);
 }
 
 void
 filter_expect(struct filter *f, uint64_t lines)
 {
-	f = WITH(f, expect);
+	DESCEND(f, expect);
 	if (f->operations->expect != NULL)
 		f->operations->expect(f, lines);
 }
@@ -130,21 +133,21 @@ filter_expect(struct filter *f, uint64_t lines)
 int
 filter_idle_after(const struct filter *f)
 {
-	f = WITH(f, idle_after);
+	DESCEND(f, idle_after);
 	return f->operations->idle_after(f);
 }
 
 int
 filter_write_back(struct filter *f, int all, struct error *error)
 {
-	f = WITH(f, write_back);
+	DESCEND(f, write_back);
 	return f->operations->write_back(f, all, error);
 }
 
 int
 filter_sync(struct filter *f, struct error *error)
 {
-	f = WITH(f, sync);
+	DESCEND(f, sync);
 	return f->operations->sync(f, error);
 }
 
@@ -152,7 +155,7 @@ int
 filter_read_pages(struct filter *f, unsigned layer, uint64_t first,
     size_t pages, uint8_t *to, struct error *error)
 {
-	f = WITH(f, read_pages);
+	DESCEND(f, read_pages);
 	return f->operations->read_pages(f, layer, first, pages, to, error);
 }
 
@@ -160,14 +163,14 @@ int
 filter_write_pages(struct filter *f, unsigned layer, uint64_t first,
     size_t pages, const uint8_t *from, struct error *error)
 {
-	f = WITH(f, write_pages);
+	DESCEND(f, write_pages);
 	return f->operations->write_pages(f, layer, first, pages, from, error);
 }
 
 int
 filter_publish(struct filter *f, int replace, struct error *error)
 {
-	f = WITH(f, publish);
+	DESCEND(f, publish);
 	return f->operations->publish(f, replace, error);
 }
 
@@ -180,6 +183,7 @@ filter_overfilled(const struct filter *f)
 uint64_t
 filter_waiting(const struct filter *f)
 {
+	DESCEND(f, waiting);
 	return f->operations->waiting == NULL ? 0 : f->operations->waiting(f);
 }
 
@@ -192,14 +196,14 @@ filter_bytes(const struct filter *f)
 uint64_t
 filter_private_bytes(const struct filter *f)
 {
-	f = WITH(f, private_bytes);
+	DESCEND(f, private_bytes);
 	return f->operations->private_bytes(f);
 }
 
 pid_t
 filter_holder(const struct filter *f, char name[LOCK_HOLDER_NAME])
 {
-	f = WITH(f, holder);
+	DESCEND(f, holder);
 	name[0] = '\0';
 	return f->operations->holder == NULL ? 0 :
 	    f->operations->holder(f, name);
@@ -208,7 +212,7 @@ filter_holder(const struct filter *f, char name[LOCK_HOLDER_NAME])
 int
 filter_traffic(const struct filter *f, struct filter_traffic *traffic)
 {
-	f = WITH(f, traffic);
+	DESCEND(f, traffic);
 	if (f->operations->traffic == NULL)
 		return 0;
 	f->operations->traffic(f, traffic);

@@ -1,0 +1,223 @@
+# --dry-run: prints what the run would print, and changes nothing.
+load ../common
+
+# begin: a filter `seen` that remembers some lines, and input `in` with those,
+# new lines and repeated lines.
+begin() {
+	seq 1000 | bloomdedup -f seen -n 5000 -q "$@"
+	"$HELPER" lines 3000 7 >new
+	{ seq 900 1100; cat new; seq 1 2 2000; tail -n 500 new; } >in
+	# by a model too simple to be wrong
+	{ seq 1000; cat in; } | model | tail -n +1001 >expected
+	rm new
+}
+
+# state: every file here, with its bytes, its mode and when it was changed.
+state() {
+	find . -type f ! -name '*.state' ! -name 'preview*' -printf \
+		'%p %s %m %T@ %i\n' | sort
+	find . -type f ! -name '*.state' ! -name 'preview*' -print0 | sort -z |
+		xargs -0 cat | cksum
+}
+
+# previews OPTION...: with these, a dry run changes nothing and prints what the
+# run then does, there or to the file `out`.
+previews() {
+	local status=0 expected=0
+	cp seen kept
+	state >before.state
+	bloomdedup -f seen --dry-run "$@" in >preview 2>preview.err || status=$?
+	state >after.state
+	cmp before.state after.state || return 1
+	bloomdedup -f seen "$@" in >printed 2>printed.err || expected=$?
+	[ ! -e out ] || mv out printed
+	[ "$status" -eq "$expected" ] && cmp printed preview || return 1
+	mv kept seen
+	rm -f printed* preview* duplicates *.state
+}
+
+@test "a dry run prints what the run then prints, and changes nothing" {
+	begin
+	previews
+	bloomdedup -f seen --dry-run in | cmp - expected
+	bloomdedup -f seen --dry-run in | cmp - expected
+}
+
+@test "with every option that a run has" {
+	begin
+	printf 'in\0' >names
+	# each that needs no other filter, with a value
+	while read -r option needs; do
+		echo "$option $needs"
+		# shellcheck disable=SC2086 # several words
+		untraced previews $option $needs
+		echo "$option" >>tried
+	done <<-'END'
+		--output=out
+		--append --output=out
+		--overwrite --output=out
+		--repeated
+		--duplicates=duplicates
+		--quiet
+		--to-command=cat
+		--atomic
+		--sync --output=out
+		--stats
+		--progress
+		--capacity=5000
+		--error-rate=1e-6
+		--on-full=warn
+		--on-full=fail
+		--max-size=100M
+		--shared
+		--lock-timeout=0
+		--threads=3
+		--no-gunzip
+	END
+	# the rest: for filters that were made with them, or that concern none
+	for option in zero-terminated key=1 field-separator=, csv header url \
+		url-ignore=a url-sort strip-cr trim skip-chars=1 check-chars=3 \
+		ignore-case json=/a window=1h; do
+		rm -f seen
+		case $option in
+		field-separator*) begin "--$option" --key=1 ;;
+		header) begin --csv --header ;;
+		url-*) begin --url "--$option" ;;
+		*) begin "--$option" ;;
+		esac
+		untraced previews
+		echo "--$option" >>tried
+	done
+	rm seen
+	begin --csv
+	untraced previews --max-record=1M
+	rm seen
+	begin --json=''
+	untraced previews --strict-keys
+	mv in not-read
+	bloomdedup -f seen --dry-run not-read >first
+	printf 'not-read\0' >names
+	bloomdedup -f seen --dry-run --files0-from=names | cmp - first
+	printf '%s\n' --max-record --strict-keys --files0-from --filter \
+		--dry-run --help --version --claim --wait >>tried
+	sed 's/=.*//; s/ .*//' tried | sort -u >have
+	"$BUILD/options" | awk -F '\t' '$1 == "option" &&
+		" " $2 " " ~ / filter / { print "--" $3 }' | sort -u >all
+	comm -13 have all >missing
+	cat missing
+	[ ! -s missing ]
+}
+
+@test "what --output, --duplicates and --to-command would get is left alone" {
+	begin
+	echo old >out
+	echo old >duplicates
+	bloomdedup -f seen --dry-run -o out --overwrite --duplicates=duplicates \
+		in | cmp - expected
+	[ "$(cat out duplicates)" = "$(printf 'old\nold')" ]
+	bloomdedup -f seen --dry-run --to-command='touch ran; cat' in |
+		cmp - expected
+	[ ! -e ran ]
+}
+
+@test "the filter must exist, and none is made" {
+	fails 3 "seen: there is no such filter, and --dry-run makes none" \
+		bloomdedup -f seen --dry-run /dev/null
+	[ -z "$(ls -A | grep -v '^fails')" ]
+	fails 2 "--dry-run needs --filter" bloomdedup --dry-run /dev/null
+	for command in add check create; do
+		fails 2 "--dry-run" bloomdedup $command --dry-run -f seen
+	done
+}
+
+@test "options that contradict the filter are refused, as in a run" {
+	begin --trim
+	fails 2 "contradicts" bloomdedup -f seen --dry-run -p 0.1 in
+	fails 2 "--key=2" bloomdedup -f seen --dry-run -k 2 in
+}
+
+@test "beside a run that holds the lock" {
+	begin
+	start_on_pipe -f seen --atomic
+	until_true fails 75 "" bloomdedup -f seen --lock-timeout=0 in
+	state >before.state
+	bloomdedup -f seen --dry-run in | cmp - expected
+	state | cmp before.state -
+	ends_with 0
+}
+
+@test "on a read-only file system" {
+	small_disk 2M
+	begin
+	cp seen in disk/
+	mount -o remount,ro disk 2>/dev/null || skip "needs the right to mount"
+	(cd disk && bloomdedup -f seen --dry-run --sync -o out in) >lines
+	bloomdedup -f seen in | cmp - lines
+}
+
+@test "a journal that waits counts as remembered, and stays" {
+	needs_strace
+	begin
+	seq 2001 2500 >more
+	# killed between its commit and the filter's bits
+	cp seen seen.before
+	for ((n = 1; n < 60; n++)); do
+		cp seen.before seen
+		rm -f seen.journal
+		strace -f -qq -o trace -e inject=fsync,fdatasync:signal=KILL:when=$n \
+			"$BLOOMDEDUP" -f seen --atomic more >out 2>err || true
+		[ ! -e seen.journal ] ||
+			! bloomdedup info seen 2>/dev/null | grep -q journal ||
+			break
+	done
+	[ $n -lt 60 ]
+	state >before.state
+	bloomdedup -f seen --dry-run more >preview 2>preview.err
+	state | cmp before.state -
+	[ ! -s preview ]
+	bloomdedup -f seen --dry-run in >preview
+	bloomdedup -f seen in 2>err | cmp - preview
+}
+
+@test "a filter that would be full is full in the dry run, too" {
+	bloomdedup create -n 1000 --on-full=fail seen
+	seq 3000 >in
+	untraced previews
+	bloomdedup -f seen --dry-run in >lines || [ $? -eq 4 ]
+	[ "$(wc -l <lines)" -eq 1000 ]
+	rm seen
+	bloomdedup create -n 1000 seen
+	seq 100000 >in
+	# room for one layer more
+	untraced previews --max-size=32K
+	bloomdedup -f seen --dry-run --max-size=32K in >lines || [ $? -eq 4 ]
+	[ "$(wc -l <lines)" -lt 50000 ]
+}
+
+@test "more lines than are held at first" {
+	bloomdedup create -n 3e6 -p 1e-9 seen
+	seq 1000 2 200000 | bloomdedup add -f seen
+	{ seq 2500000; seq 2400000 2600000; } >in
+	bloomdedup -f seen --dry-run in >preview
+	bloomdedup -f seen in | cmp - preview
+}
+
+@test "a signal that stops it says nothing of what is remembered" {
+	begin
+	state >before.state
+	start_on_pipe -f seen --dry-run
+	seq 5000 5010 >&7
+	until_true has_bytes 55 out
+	dies_of INT
+	state >after.state
+	[ ! -s err ]
+	[ "$(head -n 1 out)" = 5000 ]
+	bloomdedup check -v -f seen out | cmp - out
+}
+
+@test "-q tells by the status whether any line is new" {
+	begin
+	bloomdedup -f seen --dry-run -q in
+	seq 10 >known
+	run -1 bloomdedup -f seen --dry-run -q known
+}
