@@ -53,6 +53,7 @@ complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a help -d 'print thi
 complete -c bloomdedup -n '__bloomdedup_takes help' -a 'add check create info merge remove size try serve help version'
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a version -d 'print the version'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -s f -l filter -r -F -d 'remember lines in this file'
+complete -c bloomdedup -n '__bloomdedup_takes create info remove' -s f -l filter -r -F -d 'the same as the operand FILTER'
 complete -c bloomdedup -n '__bloomdedup_takes filter check merge' -s o -l output -r -F -d 'print to FILE instead of standard output'
 complete -c bloomdedup -n '__bloomdedup_takes filter' -l append -d 'with -o, add to the end of FILE'
 complete -c bloomdedup -n '__bloomdedup_takes filter' -l overwrite -d 'with -o, replace FILE, although the filter remembers lines already'

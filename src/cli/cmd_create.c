@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 #include "cli/command.h"
+#include "cli/filter_options.h"
 #include "cli/options.h"
 #include "cli/replace.h"
 #include "cli/solve.h"
@@ -175,6 +176,7 @@ run_create(const struct options *o, struct error *error)
 		return refuse(path, error);
 	if (result < 0 || filter_close(filter, error) < 0)
 		return -1;
+	filter_options_tell_window(o);
 	return STATUS_OK;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "cli/command_line.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -172,6 +173,8 @@ refuse_foreign(const struct options *o, const struct option_row *row,
 	    row->missing == NULL ? "" : row->missing);
 }
 
+#define SEPARATOR "fields are separated with -t, as in -t, -k 2"
+
 /* Options of similar programs: what to use instead. */
 static const struct habit {
 	const char *names; /* letters, or names */
@@ -183,9 +186,7 @@ static const struct habit {
 	{ "D all-repeated", "-d prints the lines seen before" },
 	{ "r recursive", "name the files, or use --files0-from with find"
 	    " -print0" },
-	{ "F delimiter separator sep fs", "fields are separated with -t, as"
-	    " in -t, -k 2" },
-	{ "| ; , :", "fields are separated with -t, as in -t, -k 2" },
+	{ "F delimiter separator sep fs", SEPARATOR },
 	{ "field fields column columns", "fields are named with -k, as in"
 	    " -k 2" },
 	{ "ttl expire expires max-age", "--window=30d forgets lines after 30"
@@ -266,7 +267,9 @@ refuse_option(const struct parser *p, struct error *error)
 	if (row != NULL)
 		return refuse_foreign(o, row, error);
 	snprintf(name, sizeof name, "%c", (char)optopt);
-	answer = answer_habit(name);
+	/* -d'|', as cut has it */
+	answer = isalnum(optopt) || !isascii(optopt) ?
+	    answer_habit(name) : SEPARATOR;
 	return refuse(o, error, answer == NULL ? "unknown option -%s" :
 	    "-%s: %s", name, answer);
 }

@@ -16,6 +16,9 @@
 #include "disk/journal.h"
 #include "filter/preview.h"
 
+/* A window of so few lines may have been meant as days. */
+#define DAYS_MAX 400
+
 /* Two runs may create the same file; then the second opens it. */
 #define CREATE_TRIES 5
 
@@ -186,7 +189,7 @@ filter_options_check(const struct options *o, const struct filter *filter,
 	const struct header *h = filter_header(filter);
 	const char *path = filter_name(filter);
 	char text[NUMBER_TEXT], other[NUMBER_TEXT];
-	char made[NUMBER_TEXT], wanted[NUMBER_TEXT];
+	char made[NUMBER_TEXT];
 	struct error told;
 
 	if (o->capacity != 0 && o->capacity != h->capacity &&
@@ -209,11 +212,10 @@ filter_options_check(const struct options *o, const struct filter *filter,
 	    (o->window.kind != h->window.kind ||
 	    o->window.length != h->window.length)) {
 		text_window(made, &h->window);
-		text_window(wanted, &o->window);
 		return error_set(error, STATUS_USAGE, "%s: made with %s%s,"
 		    " which contradicts --window=%s" ELSE, path,
 		    h->window.kind == WINDOW_NONE ? "no window" : "--window=",
-		    made, wanted);
+		    made, o->window_text);
 	}
 	if (o->growth == GROWTH_GROW && h->growth != GROWTH_GROW) {
 		return error_set(error, STATUS_USAGE, "%s: made with"
@@ -222,6 +224,44 @@ filter_options_check(const struct options *o, const struct filter *filter,
 		    format_growth_name(h->growth));
 	}
 	return inherit_recipe(recipe, filter, error);
+}
+
+void
+filter_options_tell_window(const struct options *o)
+{
+	char text[NUMBER_TEXT];
+	struct error told;
+	uint64_t n;
+
+	if (o->window.kind != WINDOW_LINES ||
+	    o->window.length > DAYS_MAX ||
+	    number_count(o->window_text, &n) < 0)
+		return;
+	number_format_count(text, n);
+	error_set(&told, STATUS_OK, "--window=%s: %s lines; for %s days write"
+	    " %sd", o->window_text, text, text, text);
+	report_notice(told.text);
+}
+
+/* On a terminal: the name may be a typing error, or an input, as in uniq. */
+static void
+tell_new(const struct filter *filter, const struct options *o)
+{
+	const struct header *h = filter_header(filter);
+	int lines = h->window.kind == WINDOW_LINES;
+	char text[NUMBER_TEXT], window[NUMBER_TEXT];
+	struct error told;
+
+	filter_options_tell_window(o);
+	if (!isatty(STDERR_FILENO))
+		return;
+	error_set(&told, STATUS_OK, "%s: new filter, for %s%s lines%s%s",
+	    filter_name(filter), lines ? "the last " : "",
+	    number_format_count(text, h->capacity),
+	    h->window.kind == WINDOW_SECONDS ? " in " : "",
+	    h->window.kind == WINDOW_SECONDS ?
+	    text_window(window, &h->window) : "");
+	report_notice(told.text);
 }
 
 static int
@@ -252,10 +292,13 @@ make_filter(struct filter **filter, const struct options *o,
 	if (capacity == 0)
 		capacity = guess_capacity(inputs);
 	result = make_for(capacity, filter, o, recipe, use, error);
-	return result < 0 && o->capacity == 0 &&
-	    capacity > SIZING_CAPACITY_DEFAULT ?
-	    make_for(SIZING_CAPACITY_DEFAULT, filter, o, recipe, use, error) :
-	    result;
+	if (result < 0 && o->capacity == 0 &&
+	    capacity > SIZING_CAPACITY_DEFAULT)
+		result = make_for(SIZING_CAPACITY_DEFAULT, filter, o, recipe,
+		    use, error);
+	if (result == 0 && o->filter != NULL)
+		tell_new(*filter, o);
+	return result;
 }
 
 /* Refuse options that need a filter in a file, or one on a server. */

@@ -36,4 +36,7 @@ int filter_options_check(const struct options *options,
     const struct filter *filter, struct key_recipe *recipe,
     struct error *error);
 
+/* Report a window of few lines, which may have been meant as days. */
+void filter_options_tell_window(const struct options *options);
+
 #endif

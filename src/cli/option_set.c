@@ -59,6 +59,16 @@ option_set_text(struct options *o, const struct option_row *row,
 }
 
 int
+option_set_operand(struct options *o, const struct option_row *row,
+    const char *value, struct error *error)
+{
+	if (*value == '\0')
+		return bad_value(error, row, value, row->allowed);
+	o->operands[o->operand_count++] = (char *)(uintptr_t)value;
+	return 0;
+}
+
+int
 option_set_list(struct options *o, const struct option_row *row,
     const char *value, struct error *error)
 {
@@ -179,6 +189,7 @@ int
 option_set_window(struct options *o, const struct option_row *row,
     const char *value, struct error *error)
 {
+	o->window_text = value;
 	return window_parse(field(o, row), value) == 0 ? 0 :
 	    bad_value(error, row, value, row->allowed);
 }

@@ -12,6 +12,7 @@ option_setter
     option_set_on,       /* int: 1 */
     option_set_off,      /* int: 0 */
     option_set_text,     /* const char *; not empty, and no second value */
+    option_set_operand,  /* appends an operand */
     option_set_list,     /* struct text_list: appends an item */
     option_set_mode,     /* unsigned, a file's mode in octal digits */
     option_set_count,    /* uint64_t, from row->least to row->most */

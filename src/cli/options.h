@@ -37,6 +37,7 @@ struct options {
 	uint64_t memory;      /* in bytes; 0 if not given */
 	unsigned hashes;      /* 0 if not given */
 	struct window window; /* kind WINDOW_NONE if not given */
+	const char *window_text; /* as it was given */
 	int growth;           /* an enum growth, or -1 if not given */
 	uint64_t max_bytes;   /* UINT64_MAX if not given */
 	uint64_t lock_timeout; /* milliseconds */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/number.h"
 #include "base/signals.h"
@@ -65,15 +64,6 @@ window_name(char text[40], const struct window *window)
 	return text;
 }
 
-/* Not the secret itself: it is one. */
-static void
-secret_name(char text[40], const struct hash *hash)
-{
-	snprintf(text, 40, "one with the checksum %08lx",
-	    crc32(crc32(0, NULL, 0), hash->secret,
-	    (uInt)hash_secret_bytes(hash->kind)));
-}
-
 static int
 check_mergeable(const struct filter *a, const struct filter *b,
     struct error *error)
@@ -86,9 +76,10 @@ check_mergeable(const struct filter *a, const struct filter *b,
 		    hash_name(x->hash.kind), hash_name(y->hash.kind));
 	if (memcmp(x->hash.secret, y->hash.secret,
 	    hash_secret_bytes(x->hash.kind)) != 0) {
-		secret_name(p, &x->hash);
-		secret_name(q, &y->hash);
-		return differ(error, a, b, "the hash's secret", p, q);
+		return error_set(error, STATUS_USAGE, "%s and %s can never be"
+		    " merged: they were made apart, each with a secret of its"
+		    " own; make the next ones with create --like=%s",
+		    filter_name(a), filter_name(b), filter_name(a));
 	}
 	if (strcmp(x->recipe, y->recipe) != 0)
 		return differ(error, a, b, "the key", flat_recipe(p, a),

@@ -207,8 +207,9 @@ print(json.load(sys.stdin)[sys.argv[1]])' "$1"
 @test "where filters can't be merged the message names the field and both values" {
 	bloomdedup create one
 	bloomdedup create two
-	fails 2 secret bloomdedup merge -o out.bloom one two
-	grep -q 'one.*two' fails.err
+	fails 2 'one and two can never be merged: they were made apart' \
+		bloomdedup merge -o out.bloom one two
+	grep -q 'create --like=one' fails.err
 	# the same secret in filters that differ in one thing each
 	local name options
 	while read -r name options; do

@@ -227,8 +227,8 @@ for line in sys.stdin: json.loads(line)' <out
 	fails 2 '--on-full' bloomdedup check -f seen --on-full=fail in
 	fails 2 '--output' bloomdedup add -f seen -o x in
 	fails 2 '--invert' bloomdedup add -f seen -v in
-	fails 2 '--filter' bloomdedup create -f seen x
-	fails 2 '--filter' bloomdedup info -f seen
+	fails 2 '--filter' bloomdedup merge -f seen -o x
+	fails 2 '--filter' bloomdedup size -f seen
 	fails 2 '--json' bloomdedup --json in
 	fails 2 '--force' bloomdedup --force in
 	fails 2 '--memory' bloomdedup -m 5M in
@@ -236,8 +236,8 @@ for line in sys.stdin: json.loads(line)' <out
 	fails 2 '--quiet' bloomdedup info -q seen
 	fails 2 'not an option of bloomdedup, but of create, merge; see' \
 		bloomdedup --force in
-	fails 2 'not an option of bloomdedup info, but of bloomdedup, add' \
-		bloomdedup info -f seen
+	fails 2 'not an option of bloomdedup merge, but of bloomdedup, add' \
+		bloomdedup merge -f seen -o x
 	cmp copy seen
 	[ ! -e x ]
 }
@@ -507,6 +507,7 @@ some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
 	fails 2 '-c: bloomdedup does not count; sort | uniq -c does' \
 		bloomdedup -c in
 	fails 2 '-|: fields are separated with -t' bloomdedup '-d|' in
+	fails 2 'fields are separated with -t' bloomdedup -d$'\t' in
 	fails 2 '--delimiter: fields are separated with -t' \
 		bloomdedup --delimiter=, in
 	fails 2 '--ttl: --window=30d' bloomdedup --ttl 30 in
@@ -518,13 +519,66 @@ some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
 	bloomdedup list | cmp in -
 }
 
+@test "-f names the filter of create, info and remove, too" {
+	bloomdedup create -f seen -n 1000
+	bloomdedup info --filter=seen >out
+	bloomdedup -f seen info | cmp out -
+	bloomdedup create other
+	bloomdedup info -f seen other | grep -c '^[a-z]' >count
+	echo 2 | cmp count -
+	fails 2 "unexpected operand 'other'" bloomdedup create -f third other
+	bloomdedup remove -f seen -f other
+	[ ! -e seen ]
+	[ ! -e other ]
+	fails 2 'remove takes the names of filters' bloomdedup remove
+}
+
+@test "a filter that is made is announced on a terminal" {
+	seq 3 >in
+	on_terminal "$BLOOMDEDUP -f typo in"
+	grep -q '^bloomdedup: typo: new filter, for 1,000,000 lines' terminal
+	on_terminal "$BLOOMDEDUP -f typo in"
+	run ! grep -q 'new filter' terminal
+	on_terminal "$BLOOMDEDUP add -n 5e6 -f 1 in"
+	grep -q '^bloomdedup: 1: new filter, for 5,000,000 lines' terminal
+	on_terminal "$BLOOMDEDUP -f month --window=30d in"
+	grep -q 'month: new filter, for 1,000,000 lines in 30d' terminal
+	on_terminal "$BLOOMDEDUP -f last --window=1e4 in"
+	grep -q 'last: new filter, for the last 10,000 lines' terminal
+	on_terminal "$BLOOMDEDUP in"
+	run ! grep -q 'new filter' terminal
+	bloomdedup -f silent in 2>err >out
+	[ ! -s err ]
+}
+
+@test "a window of a few lines may have been meant as days" {
+	seq 3 >in
+	for command in '-f seen' 'add -f added'; do
+		# shellcheck disable=SC2086
+		bloomdedup --window=7 $command in >out 2>err
+		is_message err '--window=7: 7 lines; for 7 days write 7d'
+		# shellcheck disable=SC2086 # what was made is not announced again
+		bloomdedup --window=7 $command in >out 2>err
+		[ ! -s err ]
+	done
+	bloomdedup create --window=30 made 2>err
+	is_message err '--window=30: 30 lines; for 30 days write 30d'
+	bloomdedup create --window=1000 large 2>err
+	[ ! -s err ]
+	fails 2 'made with --window=32, which contradicts --window=7: leave' \
+		bloomdedup --window=7 -f made in
+}
+
 @test "options that would mean nothing are refused, or are hints" {
 	seq 3 >in
 	fails 2 '-f -: a filter is a file' bloomdedup -f - in
 	fails 2 '--window needs --filter' bloomdedup --window=5d in
 	bloomdedup -n 1000 -f seen in | cmp in -
-	bloomdedup -n 5 -f seen in >out
+	bloomdedup -n 5 -f seen in >out 2>err
 	[ ! -s out ]
+	[ ! -s err ]
+	on_terminal "$BLOOMDEDUP -n 5 -f seen in"
+	grep -q 'seen: planned for 1,000 lines when it was made; --capacity=5 changes nothing' terminal
 	fails 2 'contradicts --error-rate=0.1: leave the option out, or use another filter' \
 		bloomdedup -p 0.1 -f seen in
 	fails 3 'seen: the filter exists: it remembers about 3 lines and grows by itself; --force would forget them' \

@@ -333,10 +333,10 @@ key_out() {
 	printf 'a,b\n' >in
 	on_terminal "$BLOOMDEDUP --csv -k1 -q in"
 	[ ! -s terminal ]
+	bloomdedup create --trim -t, -k1 filter
 	on_terminal "$BLOOMDEDUP -f filter --trim -t, -k1 -q in"
 	[ ! -s terminal ]
-	on_terminal "$BLOOMDEDUP -f filter --trim -t, -k1 -q in"
-	[ ! -s terminal ]
+	bloomdedup create --csv -k1 csv
 	on_terminal "$BLOOMDEDUP -f csv --csv -k1 -q in"
 	[ ! -s terminal ]
 }
