@@ -127,6 +127,7 @@ listen_tcp(struct listeners *listeners, const char *text,
 		.ai_flags = AI_PASSIVE };
 	struct addrinfo *found, *a;
 	const char *colon = strrchr(text, ':');
+	const char *start = text;
 	size_t host_bytes;
 	uint64_t port;
 	char host[256];
@@ -137,14 +138,14 @@ listen_tcp(struct listeners *listeners, const char *text,
 		return wrong(text, error);
 	host_bytes = (size_t)(colon - text);
 	if (text[0] == '[' && colon[-1] == ']') {
-		text++;
+		start++;
 		host_bytes -= 2;
 	} else if (memchr(text, ':', host_bytes) != NULL) {
 		return wrong(text, error);
 	}
 	if (host_bytes == 0 || host_bytes >= sizeof host)
 		return wrong(text, error);
-	memcpy(host, text, host_bytes);
+	memcpy(host, start, host_bytes);
 	host[host_bytes] = '\0';
 	result = getaddrinfo(host, colon + 1, &hints, &found);
 	if (result != 0) {

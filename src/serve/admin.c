@@ -307,12 +307,9 @@ stats_bloom(struct filter *filter, struct replies *replies)
 
 	for (unsigned i = 0; i + 1 < table->count; i++)
 		lines += (double)table->layers[i].lines;
-	for (unsigned i = 0; i < table->count; i++) {
-		const struct layer_entry *layer = &table->layers[i];
-
-		if (layer->lines < layer->capacity)
-			room += layer->capacity - layer->lines;
-	}
+	/* a number, also for a filter that may be overfilled */
+	for (unsigned i = 0; i < table->count; i++)
+		room += format_layer_room(table, i, GROWTH_FAIL);
 	stat(replies, "capacity", header->capacity);
 	stat_real(replies, "error_rate", header->error_rate);
 	stat_real(replies, "error_rate_now",
@@ -346,8 +343,16 @@ stats_of_one(const struct service *service, struct bytes name,
 	}
 }
 
+/* All counters but those of what is there now. */
 static void
-stats(const struct service *service, const struct request *r,
+reset_counters(struct counters *counters)
+{
+	*counters = (struct counters){
+		.curr_connections = counters->curr_connections };
+}
+
+static void
+stats(struct service *service, const struct request *r,
     struct replies *replies)
 {
 	if (is(r->key, "bloom")) {
@@ -360,10 +365,15 @@ stats(const struct service *service, const struct request *r,
 		stats_blooms(service, replies);
 	} else if (is(r->key, "settings")) {
 		stats_settings(service, replies);
+	} else if (is(r->key, "reset")) {
+		reset_counters(&service->counters);
+		replies_line(replies, "RESET");
+		return;
 	} else if (!is(r->key, "slabs") && !is(r->key, "items") &&
-	    !is(r->key, "conns")) {
+	    !is(r->key, "conns") && !is(r->key, "cachedump")) {
 		replies_line(replies, "CLIENT_ERROR stats takes blooms,"
-		    " bloom NAME, settings, slabs, items or conns");
+		    " bloom NAME, settings, reset, slabs, items, conns or"
+		    " cachedump");
 		return;
 	}
 	replies_line(replies, "END");

@@ -122,8 +122,9 @@ parse(struct client *c, struct intake *intake, const uint8_t *data,
 	struct request request;
 	size_t at = 0;
 
-	c->full = 0;
-	while (!c->hang_up && !(c->full = is_full(c, intake))) {
+	c->full = c->paused = 0;
+	while (!c->hang_up && !c->paused &&
+	    !(c->full = is_full(c, intake))) {
 		at += protocol_next(&c->protocol, &intake->limits, data + at,
 		    nbytes - at, &request);
 		if (request.verb == VERB_MORE)
@@ -132,14 +133,16 @@ parse(struct client *c, struct intake *intake, const uint8_t *data,
 			turn_run(turn);
 			admin_answer(intake->service, c->local, &request,
 			    &c->asker.replies);
+			c->paused = 1;
 		} else {
 			memcached_add(intake->service, turn, &c->asker,
 			    &request);
+			c->paused = turn_is_costly(turn);
 		}
 		c->hang_up |= request.hang_up;
 	}
 	/* requests may point to the bytes that are moved now */
-	if (data == c->kept)
+	if (data == c->kept || c->paused)
 		turn_run(turn);
 	keep(c, data + at, nbytes - at);
 }
@@ -185,10 +188,11 @@ client_read(struct client *c, struct intake *intake)
 	uint8_t *data;
 	ssize_t n;
 
-	if (c->full && c->kept_bytes > 0) {
+	if ((c->full || c->paused) && c->kept_bytes > 0) {
 		parse(c, intake, c->kept, c->kept_bytes);
 		return;
 	}
+	c->full = c->paused = 0;
 	data = make_room(c, intake);
 	do
 		n = read(c->fd, data + nbytes, READ_BYTES);

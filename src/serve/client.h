@@ -20,6 +20,8 @@ struct client {
 	uint8_t *kept;         /* bytes not consumed yet */
 	size_t kept_bytes, kept_capacity;
 	int full;              /* must read its replies before we read on */
+	int paused;            /* the others come first: one costly request a
+	                        * turn; the rest of what was read is kept */
 	int begun;             /* its first byte was looked at */
 	int hang_up;           /* no more requests are read; close when sent */
 	int broken;            /* nothing can be sent any more */
@@ -37,7 +39,7 @@ void client_end(struct client *client);
 
 /*
  * Read what has arrived, at most a buffer, and add the requests in it to the
- * turn; or, after the client was full, the requests that were left over.
+ * turn; or, after the client was full or paused, those that were left over.
  */
 void client_read(struct client *client, struct intake *intake);
 

@@ -204,6 +204,18 @@ parse_words(struct protocol *protocol, const struct protocol_limits *limits,
 	return 0;
 }
 
+/* The numbers after cachedump mean nothing here. */
+static size_t
+parse_stats(struct protocol *protocol, const struct protocol_limits *limits,
+    const struct words *words, struct bytes rest, struct request *request)
+{
+	struct words some = *words;
+
+	if (words->count == 4 && is_word(words->word[1], "cachedump"))
+		some.count = 2;
+	return parse_words(protocol, limits, &some, rest, request);
+}
+
 static size_t
 parse_key(struct protocol *protocol, const struct protocol_limits *limits,
     const struct words *words, struct bytes rest, struct request *request)
@@ -300,7 +312,7 @@ static const struct {
 	{ "add", VERB_ADD, parse_storage },
 	{ "replace", VERB_REPLACE, parse_storage },
 	{ "delete", VERB_DELETE, parse_delete },
-	{ "stats", VERB_STATS, parse_words },
+	{ "stats", VERB_STATS, parse_stats },
 	{ "try", VERB_TRY, parse_key },
 	{ "setmem", VERB_SETMEM, parse_key },
 	{ "version", VERB_VERSION, parse_alone },

@@ -138,7 +138,7 @@ settle(struct connection *c)
 	want(c->readable, &c->reading, !client->hang_up &&
 	    !(client->full && client_is_sending(client)));
 	/* its next requests are here already: no event will come */
-	if (client->full && c->reading)
+	if ((client->full || client->paused) && c->reading)
 		event_active(c->readable, EV_READ, 0);
 }
 
@@ -337,33 +337,44 @@ loop(struct server *server)
 	}
 }
 
+/* Read from all clients once; hang up on those that had no more requests. */
+static void
+read_last_requests(struct server *server)
+{
+	const uint64_t *bytes_read = &server->service.counters.bytes_read;
+
+	for (struct connection *c = server->connections; c != NULL;
+	    c = c->next) {
+		struct client *client = &c->client;
+		uint64_t before = *bytes_read;
+		int waiting = client->full || client->paused;
+
+		if (client->hang_up)
+			continue;
+		on_readable(-1, 0, c);
+		client->hang_up |= !waiting && *bytes_read == before;
+	}
+	finish_turn(server);
+}
+
 /*
- * Accept no more connections, answer what has arrived, and send the replies to
- * clients that read them in time.
+ * Accept no more connections, answer all that the sockets hold, and send the
+ * replies to clients that read them in time.
  */
 static void
 say_farewell(struct server *server)
 {
 	uint64_t end = clock_now() + FAREWELL_MS * CLOCK_MILLISECOND;
-	struct connection *c, *next;
 
 	end_events(server);
-	for (c = server->connections; c != NULL; c = c->next) {
-		if (!c->client.hang_up)
-			on_readable(-1, 0, c);
-	}
-	finish_turn(server);
-	for (c = server->connections; c != NULL; c = next) {
-		next = c->next;
-		c->client.hang_up = 1;
-		settle(c);
-	}
+	read_last_requests(server);
 	while (server->connections != NULL && clock_now() < end) {
 		const struct timeval moment = { 0, 50000 };
 
 		event_base_loopexit(server->base, &moment);
 		event_base_loop(server->base, EVLOOP_ONCE);
 		finish_turn(server);
+		read_last_requests(server);
 	}
 	while (server->connections != NULL)
 		close_connection(server->connections);

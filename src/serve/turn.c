@@ -6,11 +6,14 @@
 #include "base/error.h"
 #include "filter/batch.h"
 #include "filter/filter.h"
+#include "model/window.h"
 #include "serve/catalog.h"
 
 #define OPERATIONS 4096
 /* Different filters in one turn: each has a batch of its own. */
 #define PARTS 32
+/* How often a window of lines may move on in one turn. */
+#define MOVES 8
 /* The most that a reply has besides the key; reasons are longer. */
 #define REPLY_BYTES 256
 
@@ -30,6 +33,7 @@ struct part {
 	uint8_t *asks;
 	int8_t *outcomes;    /* 1 seen before, 0 new, -1 failed */
 	size_t count;
+	size_t costly;       /* from this count on: turn_is_costly */
 	int failed;          /* the whole part */
 	struct error error;  /* why, or why there was no room */
 };
@@ -40,6 +44,7 @@ struct turn {
 	size_t count;
 	struct part parts[PARTS];
 	int part_count;
+	int costly;
 	int nearly_full;     /* some filter is; for turn_idle */
 };
 
@@ -64,10 +69,28 @@ turn_free(struct turn *turn)
 	free(turn);
 }
 
+int
+turn_is_costly(const struct turn *turn)
+{
+	return turn->costly;
+}
+
 size_t
 turn_count(const struct turn *turn)
 {
 	return turn->count;
+}
+
+/* How many new lines a filter may get in a turn until the others wait. */
+static size_t
+costly_from(const struct served *served)
+{
+	const struct header *header = filter_header(served_filter(served));
+	uint64_t lines = OPERATIONS;
+
+	if (header->window.kind == WINDOW_LINES)
+		lines = MOVES * window_generation_capacity(header->capacity);
+	return lines < OPERATIONS ? (size_t)lines : OPERATIONS;
 }
 
 /* The filter's part of the turn. There must be room for one more. */
@@ -90,6 +113,7 @@ find_part(struct turn *turn, struct served *served)
 	}
 	part->served = served;
 	part->count = 0;
+	part->costly = costly_from(served);
 	return *slot;
 }
 
@@ -117,6 +141,7 @@ turn_add(struct turn *turn, struct asker *asker, const struct operation *o)
 	entry->item = part->count++;
 	part->digests[entry->item] = served_digest(o->served, o->subkey);
 	part->asks[entry->item] = (uint8_t)o->asks;
+	turn->costly |= part->count == part->costly;
 }
 
 /* Like batch_reserve, but within the memory limit of all filters. */
@@ -247,6 +272,7 @@ turn_run(struct turn *turn)
 	}
 	turn->count = 0;
 	turn->part_count = 0;
+	turn->costly = 0;
 }
 
 void

@@ -65,6 +65,12 @@ void turn_add(struct turn *turn, struct asker *asker,
  */
 void turn_run(struct turn *turn);
 
+/*
+ * Would more requests make the others wait for long? (A window of few lines
+ * moves on, which syncs its file, again and again.)
+ */
+int turn_is_costly(const struct turn *turn);
+
 /* How many operations were added. */
 size_t turn_count(const struct turn *turn);
 

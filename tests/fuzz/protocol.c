@@ -258,7 +258,7 @@ model_other(struct events *events, struct bytes *words, unsigned count,
 		   " replace, delete, stats, try, setmem, version, quit;"
 		   " see SERVING in bloomdedup(1)";
 	if (strncmp(r->reply, "CLIENT", 6) == 0)
-		r->noreply = count > 2 && count <= 8 &&
+		r->noreply = count > 1 && count <= 8 &&
 		    is(words[count - 1], "noreply");
 	put_request(events, r);
 }
@@ -282,6 +282,8 @@ model_plain(struct events *events, struct bytes *words, unsigned count,
 		put_request(events, r);
 		return;
 	}
+	if (r->verb == VERB_STATS && count == 4 && is(words[1], "cachedump"))
+		count = 2;
 	r->noreply = count > 2 && count <= 8 &&
 	    is(words[count - 1], "noreply");
 	if (count - (unsigned)r->noreply > 3) {

@@ -73,6 +73,8 @@ END
 		fails 2 'HOST:PORT, [IPV6]:PORT, unix:PATH or fd:NUMBER' \
 			bloomdedup serve -d folder -l "$address"
 	done
+	# as it was given
+	fails 3 '--listen=[zz]:1: ' bloomdedup serve -d folder -l '[zz]:1'
 	fails 3 'listen=unix:' bloomdedup serve -d folder \
 		-l "unix:$(printf '%0200d' 0)"
 	fails 3 'listen=unix:/nowhere/s' bloomdedup serve -d folder \

@@ -224,6 +224,48 @@ load server
 	no_leftovers
 }
 
+@test "SIGTERM: all that the sockets hold is answered" {
+	start_tcp
+	add_filter f '100000|1e-6'
+	cat >held.py <<-'END'
+		import os, signal, socket, sys
+		pid, port = int(sys.argv[1]), int(sys.argv[2])
+		s = socket.create_connection(("127.0.0.1", port))
+		s.sendall(b"version\r\n")
+		s.recv(100)
+		os.kill(pid, signal.SIGSTOP)
+		# as much as the sockets take
+		request = b"set f|%06d 0 0 1\r\nx\r\n"
+		text = b"".join(request % i for i in range(100000))
+		s.setblocking(False)
+		sent = 0
+		try:
+		    while sent < len(text):
+		        sent += s.send(text[sent:])
+		except BlockingIOError:
+		    pass
+		whole = sent // len(request % 0)
+		assert sent > 200000, sent
+		os.kill(pid, signal.SIGTERM)
+		os.kill(pid, signal.SIGCONT)
+		s.setblocking(True)
+		s.settimeout(60)
+		got = b""
+		while True:
+		    data = s.recv(65536)
+		    if not data:
+		        break
+		    got += data
+		assert got == b"STORED\r\n" * whole, (len(got) // 8, whole)
+		print(whole)
+	END
+	python3 held.py "$SERVER" "$PORT" >out
+	wait "$SERVER"
+	SERVER=
+	seq -f '%06.0f' 0 $(($(cat out) - 1)) >sent
+	bloomdedup check -f folder/f.bloom sent | cmp - sent
+}
+
 @test "a subkey is the value of a named column, if there is one only" {
 	mkdir -p folder
 	printf 'id,name\n1,x\n' |

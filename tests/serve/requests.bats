@@ -226,9 +226,42 @@ load server
 		[ "$(wc -l <out)" -gt 1 ]
 		run ! grep -vE '^(STAT [^ ]+ [^ ]+|END)$' out
 	done
-	answers 'END; END; END' 'stats slabs' 'stats items' 'stats conns'
+	answers 'END; END; END; END' 'stats slabs' 'stats items' 'stats conns' \
+		'stats cachedump 1 100'
 	ask 'stats nothing' | grep -q '^CLIENT_ERROR '
 	ask 'stats bloom nothing' | grep -q '^CLIENT_ERROR no such filter'
+}
+
+@test "stats reset begins to count again" {
+	start_server
+	add_filter f
+	ask 'set f 0 0 1' a 'get f|a' 'get f|b' 'delete none' >/dev/null
+	answers RESET 'stats reset'
+	ask stats >out
+	cat out
+	grep -qx 'STAT cmd_get 0' out
+	grep -qx 'STAT cmd_set 0' out
+	grep -qx 'STAT total_items 0' out
+	# what is now stays
+	grep -qx 'STAT curr_connections 1' out
+	grep -qx 'STAT curr_items 1' out
+}
+
+@test "room in stats bloom is what new lines find" {
+	bloomdedup create -n 1000 --on-full=warn folder/warn.bloom
+	start_server
+	add_filter short '10000|1e-3|8s'
+	# older parts of a window take no more
+	has_moved() {
+		ask "set short|$RANDOM 0 0 1" x 'stats bloom short' >out
+		[ "$(sed -n 's/^STAT layers //p' out)" -ge 3 ]
+	}
+	until_true has_moved
+	cat out
+	[ "$(sed -n 's/^STAT room //p' out)" -le 2500 ]
+	add_filter f
+	ask 'set f|a 0 0 1' x 'stats bloom f' | grep -qx 'STAT room 9999'
+	ask 'stats bloom warn' | grep -qx 'STAT room 1000'
 }
 
 @test "stats bloom agrees with info" {

@@ -1,0 +1,87 @@
+# serve: what one client, or one filter, may cost the others.
+load ../common
+load server
+
+# beside FIRST: send the requests of the file FIRST on one connection and
+# "stats" on a second one, both before the server reads; print the replies to
+# stats.
+beside() {
+	cat >beside.py <<-'END'
+		import os, signal, socket, sys
+		path, pid, first = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+		pair = []
+		for _ in range(2):
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(path)
+		    s.sendall(b"version\r\n")
+		    assert s.recv(100).startswith(b"VERSION")
+		    pair.append(s)
+		os.kill(pid, signal.SIGSTOP)
+		pair[0].sendall(open(first, "rb").read())
+		pair[1].sendall(b"stats\r\n")
+		os.kill(pid, signal.SIGCONT)
+		got = b""
+		while not got.endswith(b"END\r\n"):
+		    got += pair[1].recv(65536)
+		print(got.decode().replace("\r", ""), end="")
+	END
+	python3 beside.py "$SOCKET" "$SERVER" "$1"
+}
+
+@test "many requests about a whole filter: others are answered in between" {
+	start_server
+	add_filter f
+	for ((i = 0; i < 500; i++)); do
+		printf 'stats bloom f\r\nget f|%d\r\n' "$i"
+	done >requests
+	beside requests >out
+	grep cmd_get out
+	[ "$(sed -n 's/^STAT cmd_get //p' out)" -lt 100 ]
+	# and all of them are answered in the end
+	ask <requests >out
+	[ "$(grep -c '^STAT capacity' out)" -eq 500 ]
+	[ "$(grep -c '^END' out)" -eq 1000 ]
+}
+
+@test "a tiny window that moves on and on: others are answered in between" {
+	start_server
+	add_filter tiny '8|0.01|8'
+	for ((i = 0; i < 1000; i++)); do
+		printf 'set tiny|%d 0 0 1\r\nx\r\n' "$i"
+	done >requests
+	beside requests >out
+	grep cmd_set out
+	[ "$(sed -n 's/^STAT cmd_set //p' out)" -lt 500 ]
+	ask <requests >out
+	[ "$(grep -c '^STORED' out)" -eq 1000 ]
+}
+
+@test "the server sleeps when its clients say nothing, whatever they said before" {
+	[ -r /proc/self/stat ] || skip "no /proc"
+	start_server --max-unread=1K
+	add_filter f
+	cat >quiet.py <<-'END'
+		import socket, sys
+		open_ones = []
+		for text in b"stats bloom f\r\n", b"get f|x\r\n" * 300:
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(sys.argv[1])
+		    s.sendall(text)
+		    got = b""
+		    while got.count(b"END\r\n") < text.count(b"\n"):
+		        got += s.recv(65536)
+		    open_ones.append(s)
+		print("quiet", flush=True)
+		sys.stdin.read()
+	END
+	mkfifo in
+	python3 quiet.py "$SOCKET" <in >quiet.out 3>&- &
+	quiet=$!
+	exec 4>in
+	is_quiet() { [ -s quiet.out ]; }
+	until_true is_quiet
+	sleeps() { [ "$(cut -d ' ' -f 3 "/proc/$SERVER/stat")" = S ]; }
+	until_true sleeps
+	exec 4>&-
+	wait "$quiet"
+}
