@@ -47,7 +47,7 @@ wanted_parts = $(filter-out $(WITHOUT) $(if $(filter redis,$(WITHOUT)),tls),\
 # $(BUILD)/parts.mk says what was found: parts, PARTS_CPPFLAGS, PARTS_LIBS. Make
 # updates it before all else and begins again if it has changed; several may do
 # so at once.
-ifneq (,$(filter-out clean deps dist uninstall,$(or $(MAKECMDGOALS),all)))
+ifneq (,$(filter-out clean deps dist deb static wheel uninstall,$(or $(MAKECMDGOALS),all)))
 include $(BUILD)/parts.mk
 endif
 
@@ -387,13 +387,39 @@ uninstall:
 		'$(bashdir)/bloomdedup' '$(zshdir)/_bloomdedup' \
 		'$(fishdir)/bloomdedup.fish'
 
-# The last commit as a tar archive.
+# Packages, in $(BUILD)/packages: packaging/README.md.
 
 VERSION = $(shell sed -n 's/^\#define VERSION "\(.*\)"$$/\1/p' src/cli/version.c)
+packages = $(BUILD)/packages
+export MAKE
 
 dist:
-	git archive --format=tar.gz --prefix='bloomdedup-$(VERSION)/' \
-		-o 'bloomdedup-$(VERSION).tar.gz' HEAD
+	packaging/archive '$(VERSION)' '$(packages)'
+	$(checksums)
+
+deb:
+	packaging/deb '$(VERSION)' '$(packages)'
+	$(checksums)
+
+static:
+	packaging/static '$(VERSION)' '$(packages)' x86_64
+	packaging/static '$(VERSION)' '$(packages)' aarch64
+	$(checksums)
+
+wheel: static
+	for machine in x86_64 aarch64; do \
+		packaging/wheel.py wheel '$(VERSION)' \
+			'$(packages)/bloomdedup-$(VERSION)-'$$machine \
+			py3-none-manylinux_2_17_$$machine.musllinux_1_1_$$machine \
+			'$(packages)' || exit 1; \
+	done
+	$(checksums)
+
+checksums = cd '$(packages)' && sha256sum $$(ls | grep -v SHA256SUMS) >SHA256SUMS
+
+# All of them: built twice, compared, installed and used in a bare root.
+check-packages:
+	BUILD='$(abspath $(BUILD))' tests/run tests/packages.bats
 
 # What can be said of the source without running it: both compilers with
 # warnings as errors, two analyzers, and tests/house/lint.bats, which `make check`
@@ -431,5 +457,5 @@ lint:
 -include $(objects:.o=.d) $(units:.test=.d) $(helpers:=.d)
 -include $(BUILD)/fuzz/replay.d $(replays:=.d) $(fuzzers:=.d)
 
-.PHONY: FORCE all tests completions check check-slow check-asan check-tsan check-clients check-valgrind $(machines:%=check-%) fuzz fuzzers bench clean deps install uninstall dist lint
+.PHONY: FORCE all tests completions check check-slow check-asan check-tsan check-clients check-valgrind $(machines:%=check-%) fuzz fuzzers bench clean deps install uninstall dist deb static wheel check-packages lint
 .DELETE_ON_ERROR:

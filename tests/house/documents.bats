@@ -482,6 +482,6 @@ bash_options() {
 @test "make dist names the archive by the version" {
 	version=$(bloomdedup --version | sed 's/bloomdedup \([^ ]*\).*/\1/')
 	make --no-print-directory -n -C "$ROOT" dist >out
-	grep -qF "bloomdedup-$version.tar.gz" out
+	grep -qF "archive '$version'" out
 	grep -qF "## $version" "$ROOT/NEWS.md"
 }
