@@ -1,0 +1,209 @@
+# Packages: each is built from two clones, compared, and used where nothing else
+# of the project is. They need Debian's tools, a registry and root's rights, so
+# they are not part of `make check`, but of `make check-packages`.
+load common
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	git -C "$ROOT" rev-parse --git-dir >/dev/null 2>&1 || return 0
+	git clone -q "$ROOT" one
+	git clone -q "$ROOT" two
+}
+
+setup() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	[ -d one ] || skip "needs a git checkout"
+	packages=$PWD/one/build/packages
+	version=$(sed -n 's/^#define VERSION "\(.*\)"$/\1/p' \
+		"$ROOT/src/cli/version.c")
+}
+
+teardown() {
+	[ -z "${names:-}" ] || kill "$names"
+}
+
+# in_both TARGET FILE...: make it in both clones; the files are the same.
+in_both() {
+	local file target=$1
+	shift
+	make -s -C one "$target" >out 2>&1 || { cat out && return 1; }
+	make -s -C two "$target" >out 2>&1 || { cat out && return 1; }
+	for file; do
+		cmp "one/build/packages/$file" "two/build/packages/$file"
+	done
+	(cd one/build/packages && sha256sum --quiet -c SHA256SUMS)
+}
+
+# bare_root: a minimal Debian at `root`, made once for all tests and kept.
+bare_root() {
+	[ "$(id -u)" -eq 0 ] || skip "needs to be root"
+	needs debootstrap
+	local made=$BUILD/bare-root.tar
+	if [ ! -e "$made" ]; then
+		debootstrap --variant=minbase --include=python3,python3-venv \
+			bookworm "$made.root" >debootstrap.log 2>&1 ||
+			skip "debootstrap can't make a root here"
+		tar -C "$made.root" -cf "$made.new" .
+		rm -rf "$made.root"
+		mv "$made.new" "$made"
+	fi
+	rm -rf root
+	mkdir root
+	tar -C root -xf "$made"
+	cp /etc/resolv.conf root/etc/
+	[ ! -d /etc/apt/apt.conf.d ] ||
+		cp -r /etc/apt/apt.conf.d root/etc/apt/
+}
+
+in_root() {
+	chroot root env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
+}
+
+# does_its_job COMMAND...: new lines are printed, and remembered.
+does_its_job() {
+	[ "$(printf 'a\nb\na\n' | "$@" -f /seen.bloom)" = $'a\nb' ]
+	[ "$(printf 'b\nc\n' | "$@" -f /seen.bloom)" = c ]
+}
+
+@test "dist: two clones give the same archive, which builds" {
+	in_both dist "bloomdedup-$version.tar.gz"
+	tar -xzf "$packages/bloomdedup-$version.tar.gz"
+	make -s -j2 -C "bloomdedup-$version"
+	"bloomdedup-$version/bloomdedup" --version | grep -qF " $version "
+}
+
+@test "dist: changes that are not committed are refused" {
+	git clone -q "$ROOT" changed
+	echo >>changed/README.md
+	run ! make -s -C changed dist
+	[[ $output == *"dist: commit these changes first"*README.md* ]]
+	[ ! -e changed/build/packages ] || [ -z "$(ls changed/build/packages)" ]
+}
+
+@test "deb: two clones give the same package, and lintian is content" {
+	needs dpkg-buildpackage
+	needs lintian
+	in_both deb "$(basename "$(make -s -C one deb >&2 &&
+		echo one/build/packages/*.deb)")"
+	lintian --fail-on error,warning "$packages"/*.deb >out 2>&1 ||
+		{ cat out && false; }
+	run ! grep -E '^[EW]:' out
+}
+
+@test "deb: installed, used and removed in a bare Debian" {
+	bare_root
+	[ -n "$(find "$packages" -name '*.deb')" ] || skip "there is no package"
+	cp "$packages"/*.deb root/
+	in_root sh -c 'apt-get -q update && apt-get -q -y \
+		--no-install-recommends install /*.deb' >out 2>&1 ||
+		{ cat out && false; }
+	does_its_job in_root bloomdedup
+	in_root bloomdedup --version | grep -q 'serve, redis'
+	in_root bloomdedup try 1e8 0.00001 | grep -q MB
+	in_root dpkg -L bloomdedup >files
+	grep -q /usr/share/man/man1/bloomdedup.1.gz files
+	grep -q /usr/share/bash-completion/completions/bloomdedup files
+	in_root apt-get -q -y remove bloomdedup >out 2>&1
+	[ ! -e root/usr/bin/bloomdedup ]
+}
+
+# empty_root MACHINE: a root with the static program and nothing else.
+empty_root() {
+	[ "$(id -u)" -eq 0 ] || skip "needs to be root"
+	rm -rf empty
+	mkdir -p empty/etc
+	cp "$packages/bloomdedup-$version-$1" empty/bloomdedup
+	printf '127.0.0.7 by-hosts\n' >empty/etc/hosts
+	printf 'nameserver 127.0.0.77\n' >empty/etc/resolv.conf
+}
+
+@test "static: two clones give the same programs" {
+	needs aarch64-linux-gnu-gcc
+	in_both static "bloomdedup-$version-x86_64" \
+		"bloomdedup-$version-aarch64"
+	file "$packages/bloomdedup-$version-x86_64" 2>/dev/null |
+		grep -q 'statically linked'
+}
+
+@test "static: it needs nothing in its root" {
+	empty_root x86_64
+	does_its_job chroot empty /bloomdedup
+	chroot empty /bloomdedup --version | grep -q 'serve, redis'
+}
+
+@test "static: the program for arm64 does its job, too" {
+	needs qemu-aarch64-static
+	empty_root aarch64
+	cp "$(command -v qemu-aarch64-static)" empty/qemu
+	does_its_job chroot empty /qemu /bloomdedup
+}
+
+@test "static: names are found with nothing but hosts and resolv.conf" {
+	empty_root x86_64
+	needs python3
+	mkdir empty/filters
+	# a name server that knows one name: 127.0.0.8
+	python3 - >dns.log 2>&1 3>&- <<-'END' &
+		import socket
+		server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+		server.bind(("127.0.0.77", 53))
+		print("listening", flush=True)
+		while True:
+		    question, client = server.recvfrom(512)
+		    end = question.index(b"\0", 12) + 5
+		    found = question[end - 4:end - 2] == b"\0\1"
+		    answer = question[:2] + b"\x81\x80\0\1" + \
+		        (b"\0\1" if found else b"\0\0") + b"\0\0\0\0" + \
+		        question[12:end]
+		    if found:
+		        answer += b"\xc0\x0c\0\1\0\1\0\0\0\1\0\4\x7f\0\0\x08"
+		    server.sendto(answer, client)
+	END
+	names=$!
+	until_true grep listening dns.log || { cat dns.log; false; }
+	for host in by-hosts by-dns.example; do
+		chroot empty /bloomdedup serve -d /filters -l "$host:22345" \
+			>serve.log 2>&1 3>&- &
+		server=$!
+		until_true grep -q 127.0.0 serve.log || { cat serve.log; false; }
+		kill "$server"
+		wait "$server" || :
+	done
+	grep -q '127.0.0.8:22345' serve.log
+}
+
+@test "wheel: two clones give the same, pip installs it for Debian's Python" {
+	in_both wheel bloomdedup-"$version"-py3-none-manylinux_2_17_{x86_64.musllinux_1_1_x86_64,aarch64.musllinux_1_1_aarch64}.whl
+	bare_root
+	cp "$packages"/*.whl root/
+	in_root python3 -m venv /venv
+	in_root /venv/bin/pip install --no-index --find-links=/ bloomdedup \
+		>out 2>&1 || { cat out && false; }
+	does_its_job in_root /venv/bin/bloomdedup
+	in_root /venv/bin/pip uninstall -y bloomdedup >out 2>&1
+	[ ! -e root/venv/bin/bloomdedup ]
+}
+
+@test "wheel: pip takes them for musl and for arm64" {
+	python3 -m venv venv
+	for platform in manylinux_2_17_aarch64 musllinux_1_1_x86_64 \
+		musllinux_1_1_aarch64; do
+		rm -rf target
+		venv/bin/pip install --no-index --find-links="$packages" \
+			--only-binary=:all: --platform="$platform" \
+			--target=target bloomdedup >out 2>&1 ||
+			{ cat out && false; }
+		[ -x target/bin/bloomdedup ]
+	done
+	run ! venv/bin/pip install --no-index --find-links="$packages" \
+		--only-binary=:all: --platform=win_amd64 --target=other bloomdedup
+}
+
+@test "wheel: pip builds the program from the source archive" {
+	python3 -m venv venv
+	venv/bin/pip install --no-index "$packages/bloomdedup-$version.tar.gz" \
+		>out 2>&1 || { cat out && false; }
+	rm -f "$PWD/seen.bloom"
+	[ "$(printf 'a\nb\na\n' | venv/bin/bloomdedup -f "$PWD/seen.bloom")" = \
+		$'a\nb' ]
+}
