@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/number.h"
 #include "key/json.h"
@@ -24,6 +25,28 @@ key_is_line(const struct key_recipe *r)
 	return 1;
 }
 
+/* In how many of the values can a byte be: is one a part of another? */
+static size_t
+nesting(const struct key_recipe *r)
+{
+	size_t most = 1;
+
+	for (unsigned i = 0; i < r->json_count; i++) {
+		const char *inner = r->json + r->json_at[i];
+		size_t depth = 0;
+
+		for (unsigned j = 0; j < r->json_count; j++) {
+			const char *outer = r->json + r->json_at[j];
+			size_t n = strlen(outer);
+
+			depth += strncmp(inner, outer, n) == 0 &&
+			    (inner[n] == '/' || inner[n] == '\0');
+		}
+		most = depth > most ? depth : most;
+	}
+	return most;
+}
+
 /* How many bytes of scratch a byte of a line may need. */
 static size_t
 room_factor(const struct key_recipe *r)
@@ -32,7 +55,7 @@ room_factor(const struct key_recipe *r)
 
 	/* A value of one byte may become a separator and three bytes. */
 	if (key_joins_values(r))
-		factor = 4 * (r->json_count + r->column_count) + 4;
+		factor = 4 * nesting(r) + 4;
 	if (r->url)
 		factor += URL_ROOM(1) / 2;
 	return factor;

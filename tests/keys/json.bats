@@ -375,3 +375,15 @@ setup() {
 	bloomdedup create --url seen
 	fails 3 'not a URL' bloomdedup -f seen --strict-keys in
 }
+
+@test "many pointers and a long line need no more memory than their values" {
+	! is_sanitized || skip "the sanitizer takes more memory"
+	local pointers=() i
+	for i in {1..32}; do
+		pointers+=(--json="/k$i")
+	done
+	perl -e 'print "{\"k32\":\"", "x" x 20000000, "\"", map(",\"k$_\":$_",
+		1 .. 31), "}\n"' >long
+	(ulimit -v 1000000; bloomdedup "${pointers[@]}" long long) |
+		cmp long -
+}

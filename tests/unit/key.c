@@ -577,6 +577,31 @@ check_scratch(const char *line, int csv, const char *name)
 	key_scratch_free(&scratch);
 }
 
+/* Values inside of values count as often as there are pointers to them. */
+static void
+check_scratch_json(const char *pointers, size_t nbytes, unsigned count,
+    size_t most)
+{
+	enum { LINES = 5000 };
+	static const char line[LOOPS_PADDING + 32] = "{\"a\":[[\"\"],1]}";
+	struct key_recipe r = KEY_RECIPE_NONE;
+	struct key_scratch scratch = { 0 };
+	size_t length = strlen(line);
+
+	memcpy(r.json, pointers, nbytes);
+	for (size_t i = 0; r.json_count < count; i += strlen(r.json + i) + 1)
+		r.json_at[r.json_count++] = (uint16_t)i;
+	key_scratch_reset(&scratch, &r, LINES * (length + 1));
+	for (int i = 0; i < LINES; i++)
+		key_take(&r, (const uint8_t *)line, length, &scratch);
+	tap_ok(scratch.troubles == 0 && scratch.used > LINES * length / 2 &&
+	    scratch.used + LOOPS_PADDING + length <= scratch.capacity,
+	    "room for the values of %u pointers", count);
+	tap_ok(scratch.capacity <= most * LINES * (length + 1) + 4096,
+	    "and no more than they need");
+	key_scratch_free(&scratch);
+}
+
 int
 main(void)
 {
@@ -597,5 +622,7 @@ main(void)
 	check_scratch("\"\"\"\",", 1, "quoted quotes");
 	check_scratch("\"", 1, "quotes alone");
 	check_scratch(",", 0, "separators");
+	check_scratch_json("\0/a\0/a/0\0/a/0/0", 15, 4, 20);
+	check_scratch_json("/a/0\0/a/1\0/b\0/ab", 17, 2, 8);
 	return tap_end();
 }
