@@ -18,11 +18,21 @@ hash_name(uint32_t kind)
 	    kind == HASH_SIPHASH_1_3_128 ? "SipHash-1-3-128" : NULL;
 }
 
+const char *
+hash_option(uint32_t kind)
+{
+	return kind == HASH_XXH3_128 ? "xxh3" :
+	    kind == HASH_SIPHASH_1_3_128 ? "siphash" : NULL;
+}
+
 uint32_t
 hash_kind_of(const char *name)
 {
-	return strcmp(name, "xxh3") == 0 ? HASH_XXH3_128 :
-	    strcmp(name, "siphash") == 0 ? HASH_SIPHASH_1_3_128 : 0;
+	for (uint32_t kind = 1; hash_option(kind) != NULL; kind++) {
+		if (strcmp(name, hash_option(kind)) == 0)
+			return kind;
+	}
+	return 0;
 }
 
 struct digest

@@ -23,7 +23,10 @@ size_t hash_secret_bytes(uint32_t kind);
 /* The name of a kind for people, "XXH3-128"; NULL if unknown. */
 const char *hash_name(uint32_t kind);
 
-/* The kind of an option's name, "xxh3" or "siphash"; 0 if unknown. */
+/* As --hash takes it, "xxh3" or "siphash"; NULL if unknown. */
+const char *hash_option(uint32_t kind);
+
+/* The kind that --hash takes by this name; 0 if unknown. */
 uint32_t hash_kind_of(const char *name);
 
 struct digest hash_key(const struct hash *hash, const void *key, size_t nbytes);

@@ -1,4 +1,5 @@
 /* The commands that lines stream through: filter, add and check. */
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -197,10 +198,8 @@ check(const struct options *o, const struct run_plan *plan,
 	if (filter_options_check_inputs(o, &inputs, error) < 0)
 		return -1;
 	status = filter_open(&filter, o->filter, &use, error);
-	if (status > 0) {
-		return error_set(error, STATUS_FAILED, "%s: there is no such"
-		    " file", o->filter);
-	}
+	if (status > 0)
+		return error_system(error, ENOENT, o->filter);
 	if (status < 0)
 		return -1;
 	if (filter_options_check(o, filter, &recipe, error) < 0) {

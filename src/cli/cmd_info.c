@@ -1,4 +1,5 @@
 /* info: describe filter files. Takes no lock and changes nothing. */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -144,6 +145,22 @@ print_window_json(const struct filter *f, const struct facts *facts)
 	putchar(']');
 }
 
+/* Its lines: bloomdedup(5), "Key recipe". */
+static void
+print_recipe_json(const char *recipe)
+{
+	char line[KEY_RECIPE_TEXT];
+
+	for (const char *p = recipe; *p != '\0'; p += *p == '\n') {
+		size_t n = strcspn(p, "\n");
+
+		snprintf(line, sizeof line, "%.*s", (int)n, p);
+		fputs(p == recipe ? "" : ", ", stdout);
+		text_print_json(line);
+		p += n;
+	}
+}
+
 static void
 print_json(const struct options *o, const struct filter *f,
     const struct facts *facts)
@@ -167,6 +184,9 @@ print_json(const struct options *o, const struct filter *f,
 		    layer->geometry.cache_lines, facts->layers[i].share,
 		    facts->layers[i].lines);
 	}
+	printf("], \"on_full\": \"%s\", \"hash\": \"%s\", \"key\": [",
+	    format_growth_name(h->growth), hash_option(h->hash.kind));
+	print_recipe_json(h->recipe);
 	putchar(']');
 	if (h->window.kind != WINDOW_NONE)
 		print_window_json(f, facts);
@@ -317,10 +337,8 @@ info_one(const struct options *o, const char *path, struct error *error)
 	unsigned wrong = 0;
 	int result = filter_open(&filter, path, &use, error);
 
-	if (result > 0) {
-		return error_set(error, STATUS_FAILED, "%s: there is no such"
-		    " file", path);
-	}
+	if (result > 0)
+		return error_system(error, ENOENT, path);
 	if (result < 0)
 		return -1;
 	if (gather(filter, &facts, error) < 0 || (o->verify &&

@@ -135,14 +135,16 @@ say_bytes(char words[KEY_WORDS], uint64_t skip, uint64_t check)
 void
 key_recipe_words(const struct key_recipe *r, char words[KEY_WORDS])
 {
+	int is_part = r->csv || r->range_count > 0 || r->json_count > 0;
+
 	words[0] = '\0';
 	say_part(words, r);
 	if (r->strip_cr)
-		say(words, ", without a CR at the end");
+		say(words, ", without a CR at the end%s",
+		    is_part ? " of the line" : "");
 	if (r->trim)
 		say(words, ", without blanks around %s",
-		    r->csv || r->range_count > 0 || r->json_count > 0 ?
-		    "the line" : "it");
+		    is_part ? "the line" : "it");
 	if (r->url)
 		say_url(words, r);
 	say_bytes(words, r->skip, r->check);

@@ -108,7 +108,7 @@ load ../common
 	bloomdedup info --json 'a "name"\' two >out
 	[ "$(wc -l <out)" -eq 2 ]
 	for key in bytes capacity error_rate error_rate_now lines room layers \
-		k cache_lines fill; do
+		k cache_lines fill on_full hash key; do
 		[ "$(grep -c "\"$key\": " out)" -eq 2 ]
 	done
 	grep -qF '"a \"name\"\\"' out
@@ -122,6 +122,29 @@ load ../common
 		python3 -c 'import json, sys
 for line in sys.stdin: json.loads(line)' <out
 	fi
+}
+
+@test "info --json: what create was told can be read from it" {
+	bloomdedup create -n 100 -k 2,4 -t , -i --on-full=warn \
+		--hash=siphash fields
+	bloomdedup info --json fields | grep -F '"on_full": "warn",' |
+		grep -F '"hash": "siphash",' |
+		grep -F '"key": ["key=2,4", "field-separator=2c", "ignore-case"]'
+	bloomdedup create -n 100 --json='/a"' --json=/b pointers
+	bloomdedup info --json pointers | grep -F '"on_full": "grow",' |
+		grep -F '"hash": "xxh3",' |
+		grep -F '"key": ["json=/a\"", "json=/b"]'
+	bloomdedup create -n 100 lines
+	bloomdedup info --json lines | grep -F '"key": []'
+}
+
+@test "a filter that is not there: the same words from all commands" {
+	local command
+	for command in 'check -f' info remove 'merge -o out'; do
+		# shellcheck disable=SC2086 # several words
+		fails 3 'missing: No such file or directory' \
+			bloomdedup $command missing </dev/null
+	done
 }
 
 @test "info of several, one of them missing: the others are shown, status 3" {

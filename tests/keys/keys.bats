@@ -377,6 +377,7 @@ key_out() {
 		-z|the whole line; lines end in NUL
 		--trim|the whole line, without blanks around it
 		--strip-cr -i|the whole line, without a CR at the end, ignoring case (A to Z)
+		--strip-cr --json=/a|the JSON value at /a, without a CR at the end of the line
 		-s 4|the whole line, from byte 5 on
 		-w 50|the whole line, its first 50 bytes
 		-w 1|the whole line, its first byte
