@@ -94,6 +94,11 @@ includes() {
 	done
 }
 
+@test "the manual pages are without a warning of mandoc, too" {
+	needs mandoc
+	mandoc -T lint -W warning man/bloomdedup.[157]
+}
+
 @test "the manual pages have one sentence a line" {
 	for page in man/bloomdedup.[157]; do
 		awk -v page="$page" '
