@@ -32,8 +32,8 @@ class Option:
 
 
 def short(text):
-    """The beginning of a text: up to a list, a condition or a default."""
-    return re.split(r'[;:]| \[|, such as', text)[0]
+    """The beginning of a text: up to a list, a remark or a default."""
+    return re.split(r'; | \[|, such as', text)[0]
 
 
 def read_rows(lines):
@@ -140,6 +140,8 @@ def fish(commands, options):
             line += {'file': ' -r -F', 'words': f" -x -a '{o.values}'",
                      'command': " -x -a '(__fish_complete_command)'",
                      'value': ' -x'}[o.what]
+        elif o.values:
+            line += f" -f -a '{o.values}'"
         yield line + f' -d {quote(o.text)}'
 
 

@@ -404,6 +404,21 @@ bash_options() {
 	help_options | diff -u - out
 }
 
+@test "zsh completes a command after help" {
+	needs zsh
+	# shellcheck disable=SC2016 # is for the other shell
+	timeout 60 zsh -f -c '
+		zmodload zsh/zpty || exit
+		zpty z zsh -f -i
+		zpty -w z "fpath=(\"$1\" \$fpath); autoload -Uz compinit"
+		zpty -w z "compinit -u -D; PS1=ready:"
+		zpty -r z out "*ready:*"
+		zpty -w -n z "bloomdedup help me"$'"'\t'"'
+		zpty -r z out "*help merge*"
+		zpty -d z
+	' zsh "${ZSH_COMPLETION%/*}"
+}
+
 @test "fish completes options, values and commands" {
 	needs fish
 	fish --no-execute "$FISH_COMPLETION"
@@ -424,6 +439,9 @@ bash_options() {
 	echo check | cmp - out
 	fish_completes 'bloomdedup info --inv' >out
 	[ ! -s out ]
+	fish_completes 'bloomdedup add --stats=' >out
+	echo --stats=json | cmp - out
+	grep -q -- "-l header -d 'with --csv: the first" "$FISH_COMPLETION"
 }
 
 # The Makefile's targets around the program.
