@@ -180,7 +180,7 @@ check:
 	BUILD='$(abspath $(BUILD))' BLOOMDEDUP='$(abspath $(PROGRAM))' \
 		tests/run $(TESTS)
 
-# More kills, faults and hostile files of the same kinds: half an hour.
+# More kills, faults and hostile files of the same kinds: an hour or more.
 check-slow: tests
 	BLOOMDEDUP_SLOW=1 BUILD='$(abspath $(BUILD))' \
 		BLOOMDEDUP='$(abspath $(PROGRAM))' tests/run $(TESTS)

@@ -185,9 +185,9 @@ const struct command command_create = {
 	.summary = "make an empty filter",
 	.usage = "create [-n N] [-p P] [OPTION]... FILTER",
 	.intro = "Make an empty filter file, of the size that 'bloomdedup"
-	    " size' prints for the same options. An existing file is not"
-	    " replaced. Later runs with FILTER need none of the key options:"
-	    " the filter keeps them.",
+	    " size' prints for the same options. An existing file is"
+	    " replaced only with --force. Later runs with FILTER need none of"
+	    " the key options: the filter keeps them.",
 	.operands_min = 1, .operands_max = 1,
 	.takes = "create takes the name of one filter: bloomdedup create -n"
 	    " 1e8 FILTER",

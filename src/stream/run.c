@@ -69,9 +69,11 @@ run_check_outputs(const struct run_plan *plan,
 		    check_duplicates(plan, error) < 0))
 			return -1;
 	}
-	return plan->duplicates == NULL ? 0 :
-	    output_check(duplicates_path(plan), plan->atomic, inputs,
-	    plan->filter, error);
+	if (plan->duplicates == NULL || output_check(duplicates_path(plan),
+	    plan->atomic, inputs, plan->filter, error) == 0)
+		return 0;
+	return error_set(error, error->status, "--duplicates: %s",
+	    error->text);
 }
 
 /* Where the lines go: a file, standard output, or a command. */

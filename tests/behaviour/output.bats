@@ -94,6 +94,9 @@ and can't be synced; write to a file with -o FILE" ]
 		fails 2 'also an input' bloomdedup -o file other $name
 		cmp copy file
 	done
+	fails 2 '--duplicates: file: the output is also an input' \
+		bloomdedup --duplicates=file file
+	cmp copy file
 	status=0
 	bloomdedup -o file <file 2>err || status=$?
 	[ "$status" -eq 2 ]
