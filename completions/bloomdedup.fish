@@ -113,7 +113,7 @@ complete -c bloomdedup -n '__bloomdedup_takes info' -l verify -d 'read the whole
 complete -c bloomdedup -n '__bloomdedup_takes size' -l table -f -a 'k' -d 'print the sizes for many N and P'
 complete -c bloomdedup -n '__bloomdedup_takes try' -l measure -d 'make such a filter in memory, fill it, and measure its error rate and speed'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -s j -l threads -x -d 'how many threads to use'
-complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l strict-keys -d 'fail at the first line that is not a URL (--url) or not JSON (--json)'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l strict-keys -d 'fail at the first line that is not a URL (--url) or not JSON (--json), or has none of the fields (-k)'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l max-record -x -d 'the longest record of --csv'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l no-gunzip -d 'read compressed files as they are'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create info merge remove size try serve help version' -s h -l help -d 'print this help and exit'

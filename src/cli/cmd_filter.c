@@ -78,7 +78,7 @@ check_recipe(const struct options *o, const struct key_recipe *recipe,
 {
 	if (o->strict_keys && !key_has_troubles(recipe))
 		return error_set(error, STATUS_USAGE, "--strict-keys is for"
-		    " --json and --url");
+		    " --json, --url and -k");
 	if (o->max_record != RECORD_MAX_BYTES && !recipe->csv)
 		return error_set(error, STATUS_USAGE, "--max-record is for"
 		    " --csv: other lines may be of any length");

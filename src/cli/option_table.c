@@ -320,7 +320,7 @@ const struct option_row option_table[] = {
 	{ "strict-keys", 0, NULL, STREAM, OPTION_GROUP_OTHER,
 	    FLAG(strict_keys),
 	    .help = "fail at the first line that is not a URL (--url) or not"
-	    " JSON (--json)" },
+	    " JSON (--json), or has none of the fields (-k)" },
 	{ "max-record", 0, "SIZE", STREAM, OPTION_GROUP_OTHER,
 	    .set = option_set_size, TO(max_record),
 	    .help = "the longest record of --csv, such as 100M [1G]" },

@@ -208,7 +208,8 @@ print_stats(void)
 		    ", \"not_urls\": %" PRIu64, p->lines_read,
 		    p->lines_new, repeated, in, out, seconds, rate,
 		    dropped_text(a, dropped, "null"), layers, private,
-		    not_json, p->keys.of[KEY_MISSING].lines,
+		    not_json, p->keys.of[KEY_MISSING].lines +
+		    p->keys.of[KEY_NO_FIELD].lines,
 		    p->keys.of[KEY_NOT_URL].lines);
 		if (on_server)
 			print_traffic_json(&traffic);
@@ -228,6 +229,9 @@ print_stats(void)
 		fprintf(stderr, "%-20s%18s\n", "without the value",
 		    number_format_count(a, p->keys.of[KEY_MISSING].lines));
 	}
+	if (p->recipe->range_count > 0 || p->recipe->column_count > 0)
+		fprintf(stderr, "%-20s%18s\n", "without the field",
+		    number_format_count(a, p->keys.of[KEY_NO_FIELD].lines));
 	if (p->recipe->url)
 		fprintf(stderr, "%-20s%18s\n", "not a URL",
 		    number_format_count(a, p->keys.of[KEY_NOT_URL].lines));

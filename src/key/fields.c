@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bits/loops.h"
 #include "key/columns.h"
@@ -452,4 +453,43 @@ key_take_fields(const struct key_recipe *r, struct key line,
 	    r->separator < 0 ? take_words(r, line, scratch) :
 	    r->range_count == 1 ? take_piece(r, line) :
 	    take_pieces(r, line, scratch);
+}
+
+/* Between blanks, as in awk. */
+static int
+has_words(uint32_t number, struct key line)
+{
+	struct words words;
+	struct key field;
+
+	words_start(&words, line.data, line.nbytes);
+	while (number > 0 && words_next(&words, &field))
+		number--;
+	return number == 0;
+}
+
+/* Without regard to speed: only lines with an empty key come here. */
+int
+key_has_fields(const struct key_recipe *r, struct key line,
+    const struct key_scratch *scratch)
+{
+	const struct csv_format format = { (uint8_t)r->separator, 0 };
+	const uint8_t *p = line.data, *end = p + line.nbytes, *ignored;
+	uint32_t number = r->ranges[0].first;
+	int quoted;
+
+	if (r->column_count > 0)
+		number = scratch->columns->fields[0].first;
+	if (r->separator < 0)
+		return has_words(number, line);
+	if (r->csv)
+		p = csv_begin(&format, p, end);
+	for (; p != NULL && number > 1; number--) {
+		if (r->csv)
+			csv_field(&format, p, end, &ignored, &quoted, &p);
+		else if ((p = memchr(p, r->separator,
+		    (size_t)(end - p))) != NULL)
+			p++;
+	}
+	return p != NULL;
 }

@@ -24,4 +24,8 @@ int key_single_field(const struct key_recipe *recipe);
 struct key key_take_fields(const struct key_recipe *recipe, struct key line,
     struct key_scratch *scratch);
 
+/* Has the line at least the first of the fields? It may be empty. */
+int key_has_fields(const struct key_recipe *recipe, struct key line,
+    const struct key_scratch *scratch);
+
 #endif

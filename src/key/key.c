@@ -1,12 +1,16 @@
 #include "key/key.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "key/json.h"
 #include "key/url.h"
+
+/* For the fields that a line lacks. */
+#define KEY_TEXT (KEY_RECIPE_TEXT + 32)
 
 struct record_format
 key_record_format(const struct key_recipe *r)
@@ -93,15 +97,24 @@ key_scratch_free(struct key_scratch *scratch)
 int
 key_has_troubles(const struct key_recipe *recipe)
 {
-	return recipe->json_count > 0 || recipe->url;
+	return recipe->json_count > 0 || recipe->url ||
+	    recipe->range_count > 0 || recipe->column_count > 0;
 }
 
 void
 key_figures_count(struct key_figures *figures, const uint8_t *troubles,
     size_t n, struct key_place place)
 {
+	uint64_t eight = 0;
+
 	for (size_t i = 0; i < n; i++) {
-		for (int t = 0; troubles[i] >> t != 0; t++) {
+		/* most lines have none */
+		for (; i + sizeof eight <= n; i += sizeof eight) {
+			memcpy(&eight, troubles + i, sizeof eight);
+			if (eight != 0)
+				break;
+		}
+		for (int t = 0; i < n && troubles[i] >> t != 0; t++) {
 			if (!(troubles[i] >> t & 1))
 				continue;
 			if (figures->of[t].lines++ == 0)
@@ -140,6 +153,41 @@ unit(const struct key_recipe *r)
 	return r->csv ? "record" : "line";
 }
 
+/* "no field 2", "none of the columns a,b" */
+static const char *
+say_fields(const struct key_recipe *r, char text[KEY_TEXT])
+{
+	int named = r->column_count > 0;
+	char list[KEY_RECIPE_TEXT];
+
+	if (!named)
+		list[key_ranges_format(r, list, sizeof list)] = '\0';
+	snprintf(text, KEY_TEXT, "%s %s", r->column_count == 1 ? "no column" :
+	    named ? "none of the columns" : key_single_field(r) ? "no field" :
+	    "none of the fields", named ? r->columns : list);
+	return text;
+}
+
+static int
+tell_missing(const struct key_figures *figures, const struct key_recipe *r,
+    struct error *error)
+{
+	const struct key_place *first = &figures->of[KEY_NO_FIELD].first;
+	char count[NUMBER_TEXT], number[NUMBER_TEXT], text[KEY_TEXT];
+
+	number_format_count(count, figures->of[KEY_NO_FIELD].lines);
+	number_format_count(number, first->number);
+	say_fields(r, text);
+	if (figures->of[KEY_NO_FIELD].lines == 1)
+		error_set(error, STATUS_OK, "%s: %s %s has %s, so its key is"
+		    " empty", first->file, unit(r), number, text);
+	else
+		error_set(error, STATUS_OK, "%s %ss have %s and count as one;"
+		    " the first is %s %s of %s", count, unit(r), text, unit(r),
+		    number, first->file);
+	return 1;
+}
+
 int
 key_figures_tell(const struct key_figures *figures,
     const struct key_recipe *recipe, enum key_trouble trouble,
@@ -152,6 +200,8 @@ key_figures_tell(const struct key_figures *figures,
 
 	if (lines == 0)
 		return 0;
+	if (trouble == KEY_NO_FIELD)
+		return tell_missing(figures, recipe, error);
 	number_format_count(number, first->number);
 	if (lines == 1) {
 		error_set(error, STATUS_OK, "%s: %s%s %s %s, and was compared"
@@ -169,7 +219,8 @@ key_figures_tell(const struct key_figures *figures,
 }
 
 /* All but KEY_MISSING: a document may well lack a value. */
-#define REFUSED (1 << KEY_NOT_JSON | 1 << KEY_TOO_DEEP | 1 << KEY_NOT_URL)
+#define REFUSED (1 << KEY_NOT_JSON | 1 << KEY_TOO_DEEP | 1 << KEY_NOT_URL | \
+	1 << KEY_NO_FIELD)
 
 size_t
 key_first_refused(const uint8_t *troubles, size_t n)
@@ -186,11 +237,15 @@ key_refuse(const struct key_recipe *recipe, uint8_t troubles,
     struct key_place place, struct error *error)
 {
 	int trouble = __builtin_ctz(troubles & REFUSED);
+	int is_missing = trouble == KEY_NO_FIELD;
+	char text[KEY_TEXT];
 
-	error_set(error, STATUS_FAILED, "%s: %s%s %" PRIu64 " %s, which"
+	error_set(error, STATUS_FAILED, "%s: %s%s %" PRIu64 " %s%s, which"
 	    " --strict-keys does not allow", place.file,
 	    is_part(recipe, (enum key_trouble)trouble) ? "the key of " : "",
-	    unit(recipe), place.number, troubles_in_words[trouble].one);
+	    unit(recipe), place.number, is_missing ? "has " : "",
+	    is_missing ? say_fields(recipe, text) :
+	    troubles_in_words[trouble].one);
 }
 
 /*
@@ -210,6 +265,22 @@ tell_apart(struct key key, struct key_scratch *scratch)
 	return scratch_key(scratch);
 }
 
+/* The key is empty: are there any of the fields? */
+static __attribute__((noinline)) void
+note_missing(const struct key_recipe *r, struct key line,
+    struct key_scratch *scratch)
+{
+	if (!apply_fields_if(r) || (r->column_count > 0 &&
+	    scratch->columns == NULL))
+		return;
+	if (apply_strip_cr_if(r))
+		line = apply_strip_cr(r, line, scratch);
+	if (apply_trim_if(r))
+		line = apply_trim(r, line, scratch);
+	if (!key_has_fields(r, line, scratch))
+		scratch_note(scratch, KEY_NO_FIELD);
+}
+
 struct key
 key_take(const struct key_recipe *r, const uint8_t *data, size_t nbytes,
     struct key_scratch *scratch)
@@ -222,7 +293,10 @@ key_take(const struct key_recipe *r, const uint8_t *data, size_t nbytes,
 	scratch->troubles = 0;
 	for (unsigned i = 0; i < scratch->step_count; i++)
 		key = scratch->steps[i](r, key, scratch);
-	if (r->url && scratch->urls == 0 && !scratch->is_whole)
+	if (key.nbytes == 0)
+		note_missing(r, (struct key){ data, nbytes }, scratch);
+	if (r->url && scratch->urls == 0 && !scratch->is_whole &&
+	    !(scratch->troubles >> KEY_NO_FIELD & 1))
 		scratch_note(scratch, KEY_NOT_URL);
 	return r->json_count > 0 ? tell_apart(key, scratch) : key;
 }

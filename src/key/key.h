@@ -70,8 +70,8 @@ int key_figures_tell(const struct key_figures *figures,
     struct error *error);
 
 /*
- * The first of n lines that --strict-keys doesn't allow, since it is not JSON
- * or not a URL; n if there is none.
+ * The first of n lines that --strict-keys doesn't allow, since it is not JSON,
+ * not a URL, or has none of the fields; n if there is none.
  */
 size_t key_first_refused(const uint8_t *troubles, size_t n);
 

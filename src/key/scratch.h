@@ -26,6 +26,7 @@ enum key_trouble {
 	KEY_TOO_DEEP,  /* JSON_DEPTH_MAX */
 	KEY_MISSING,   /* a pointer leads to no value */
 	KEY_NOT_URL,
+	KEY_NO_FIELD,  /* none of the fields is there, so the key is empty */
 	KEY_TROUBLES
 };
 

@@ -32,7 +32,7 @@ struct run_plan {
 	int remember;
 	int append, overwrite;  /* what is to become of an old `output` */
 	int atomic, sync;
-	int strict_keys;        /* fail at a line that is not JSON or a URL */
+	int strict_keys;        /* fail at a line without the key */
 	int claim;              /* remember lines before they are printed */
 	unsigned threads;       /* at least 1 */
 	void (*notice)(const char *text); /* messages; at any time */

@@ -292,7 +292,8 @@ slowly() {
 
 @test "--progress and messages on the same terminal don't mix" {
 	seq 100000 >in
-	on_terminal "$(slowly in) | $BLOOMDEDUP --progress -f filter -n 1000 \
+	bloomdedup create -n 1000 filter
+	on_terminal "$(slowly in) | $BLOOMDEDUP --progress -f filter \
 		- nowhere >out"
 	screen >shown
 	[ "$(wc -l <shown)" -eq 2 ]
@@ -301,9 +302,11 @@ slowly() {
 
 @test "warnings and errors at the end don't stick to the live line" {
 	seq 100000 >in
-	for options in '-f warned -n 1000 --on-full=warn' \
-		'-f full -n 1000 --on-full=fail' \
-		'-f grown -n 1000' '--to-command="cat >/dev/null; exit 9"'; do
+	bloomdedup create -n 1000 --on-full=warn warned
+	bloomdedup create -n 1000 --on-full=fail full
+	bloomdedup create -n 1000 grown
+	for options in '-f warned' '-f full' '-f grown' \
+		'--to-command="cat >/dev/null; exit 9"'; do
 		on_terminal "$(slowly in) | $BLOOMDEDUP --progress $options >out"
 		screen >shown
 		cat shown
