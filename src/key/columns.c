@@ -125,39 +125,90 @@ columns_parse(const char *list, char *to)
 	return count;
 }
 
+/* The next name of a header, quoted or not; room has place for it. */
+static struct key
+next_name(const struct csv_format *format, const uint8_t **p,
+    const uint8_t *end, uint8_t *room)
+{
+	struct key name;
+	int quoted;
+
+	name.nbytes = csv_field(format, *p, end, &name.data, &quoted, p);
+	if (!quoted)
+		return name;
+	return (struct key){ room, join_undouble(name, room) };
+}
+
+/* A header in a message is cut after so many bytes. */
+#define SHOWN_BYTES 400
+
+/* The names, without byte order mark and line end. */
+static struct key
+without_ends(const struct csv_format *format, const uint8_t *header,
+    const uint8_t *end)
+{
+	end -= end > header && end[-1] == format->terminator;
+	end -= end > header && end[-1] == '\r';
+	header = csv_begin(format, header, end);
+	return (struct key){ header, (size_t)(end - header) };
+}
+
+static void
+refuse_name(const struct item *item, struct key header, int is_one,
+    struct error *error)
+{
+	static const struct { char byte; const char *name, *option; } others[] =
+	{
+		{ ';', "semicolons", ";" }, { '\t', "tabs", "\\t" },
+		{ '|', "bars", "|" }, { ',', "commas", "," },
+	};
+	int cut = header.nbytes > SHOWN_BYTES;
+	int shown = cut ? SHOWN_BYTES : (int)header.nbytes;
+	int n = (int)item->nbytes;
+	const char *name = (const char *)item->name;
+
+	for (size_t i = 0; is_one && i < sizeof others / sizeof *others; i++) {
+		if (memchr(header.data, others[i].byte, header.nbytes) == NULL)
+			continue;
+		error_set(error, STATUS_FAILED, "its header has no column"
+		    " '%.*s', but one with %s: '%.*s%s'; try -t '%s'", n,
+		    name, others[i].name, shown, (const char *)header.data,
+		    cut ? "..." : "", others[i].option);
+		return;
+	}
+	error_set(error, STATUS_FAILED, "its header has no column '%.*s'; its"
+	    " columns are: %.*s%s", n, name, shown, (const char *)header.data,
+	    cut ? "..." : "");
+}
+
 /* The number of the field with this name; 0 and `error` if not exactly one. */
 static uint32_t
-find_name(const struct csv_format *format, const uint8_t *header,
-    const uint8_t *end, const struct item *item, struct error *error)
+find_name(const struct csv_format *format, struct key header,
+    const struct item *item, struct error *error)
 {
-	const uint8_t *p = csv_begin(format, header, end);
-	uint8_t *name = memory_or_die(malloc((size_t)(end - header) + 1));
-	uint32_t found = 0;
+	const uint8_t *p = header.data, *end = p + header.nbytes;
+	uint8_t *room = memory_or_die(malloc(header.nbytes + 1));
+	uint32_t found = 0, number;
 	unsigned times = 0;
 
-	for (uint32_t number = 1; p != NULL; number++) {
-		struct key field;
-		int quoted;
+	for (number = 1; p != NULL; number++) {
+		struct key field = next_name(format, &p, end, room);
 
-		field.nbytes = csv_field(format, p, end, &field.data, &quoted,
-		    &p);
-		if (quoted) {
-			field.nbytes = join_undouble(field, name);
-			field.data = name;
-		}
 		if (field.nbytes != item->nbytes || memcmp(field.data,
 		    item->name, field.nbytes) != 0)
 			continue;
 		found = number;
 		times++;
 	}
-	free(name);
+	free(room);
 	if (times == 1)
 		return found;
-	error_set(error, STATUS_FAILED, times == 0 ?
-	    "its header has no column '%.*s'" :
-	    "its header has more than one column '%.*s': give its number",
-	    (int)item->nbytes, (const char *)item->name);
+	if (times == 0)
+		refuse_name(item, header, number == 2, error);
+	else
+		error_set(error, STATUS_FAILED, "its header has more than one"
+		    " column '%.*s': give its number", (int)item->nbytes,
+		    (const char *)item->name);
 	return 0;
 }
 
@@ -177,18 +228,22 @@ add_field(struct columns *columns, uint32_t field)
 	columns->places[i] = place;
 }
 
+static struct csv_format
+format_of(const struct key_recipe *r)
+{
+	return (struct csv_format){ (uint8_t)r->separator,
+		r->zero_terminated ? '\0' : '\n' };
+}
+
 int
 columns_find(const struct key_recipe *r, const uint8_t *header,
     size_t nbytes, struct columns *columns, struct error *error)
 {
-	const struct csv_format format = { (uint8_t)r->separator,
-		r->zero_terminated ? '\0' : '\n' };
+	const struct csv_format format = format_of(r);
 	const uint8_t *list = (const uint8_t *)r->columns;
 	const uint8_t *list_end = list + strlen(r->columns);
-	const uint8_t *end = header + nbytes;
+	struct key names = without_ends(&format, header, header + nbytes);
 
-	end -= end > header && end[-1] == format.terminator;
-	end -= end > header && end[-1] == '\r';
 	columns->count = 0;
 	columns->in_order = 1;
 	for (unsigned i = 0; i < r->column_count; i++) {
@@ -196,11 +251,42 @@ columns_find(const struct key_recipe *r, const uint8_t *header,
 
 		read_item(&list, list_end, &item);
 		if (item.number == 0)
-			item.number = find_name(&format, header, end, &item,
-			    error);
+			item.number = find_name(&format, names, &item, error);
 		if (item.number == 0)
 			return -1;
 		add_field(columns, item.number);
 	}
 	return 0;
+}
+
+int
+columns_compare(const struct key_recipe *r, struct key header,
+    struct key other, struct error *error)
+{
+	const struct csv_format format = format_of(r);
+	struct key a = without_ends(&format, header.data,
+	    header.data + header.nbytes);
+	struct key b = without_ends(&format, other.data,
+	    other.data + other.nbytes);
+	const uint8_t *p = a.data, *q = b.data;
+	uint8_t *room = memory_or_die(malloc(a.nbytes + b.nbytes + 1));
+	int same = 1;
+
+	while (same && p != NULL && q != NULL) {
+		struct key x = next_name(&format, &p, a.data + a.nbytes, room);
+		struct key y = next_name(&format, &q, b.data + b.nbytes,
+		    room + a.nbytes);
+
+		same = x.nbytes == y.nbytes &&
+		    memcmp(x.data, y.data, x.nbytes) == 0;
+	}
+	free(room);
+	if (same && p == NULL && q == NULL)
+		return 0;
+	return error_set(error, STATUS_OK, "its columns are '%.*s', but those"
+	    " of the header that was printed are '%.*s'",
+	    (int)(b.nbytes < SHOWN_BYTES ? b.nbytes : SHOWN_BYTES),
+	    (const char *)b.data,
+	    (int)(a.nbytes < SHOWN_BYTES ? a.nbytes : SHOWN_BYTES),
+	    (const char *)a.data);
 }

@@ -388,6 +388,32 @@ finish_prepared(struct hand *hand, struct error *error)
 	return -1;
 }
 
+static void
+keep_header(const struct hand *hand)
+{
+	struct pipeline *p = hand->pipeline;
+
+	p->header_bytes = hand->chunk.header_bytes;
+	p->header = memory_or_die(malloc(p->header_bytes));
+	memcpy(p->header, hand->chunk.data, p->header_bytes);
+}
+
+/* Under the first file's header, records of other columns would mislead. */
+static void
+compare_header(const struct hand *hand)
+{
+	const struct pipeline *p = hand->pipeline;
+	const struct chunk *chunk = &hand->chunk;
+	struct error error, named;
+
+	if (columns_compare(p->recipe,
+	    (struct key){ p->header, p->header_bytes },
+	    (struct key){ chunk->data, chunk->header_bytes }, &error) == 0)
+		return;
+	error_set(&named, STATUS_OK, "%s: %s", chunk->file, error.text);
+	p->notice(named.text);
+}
+
 /*
  * Write a file's header, which isn't a line: only the first one, and not if the
  * output continues a file, or has the repeated lines (-d).
@@ -402,11 +428,15 @@ write_header(struct hand *hand, struct error *error)
 		return 0;
 	p->place.number++;
 	p->bytes_read += hand->chunk.header_bytes;
-	if (p->header_printed)
-		return 0;
-	p->header_printed = 1;
-	if (p->print == PRINT_NOTHING || output_continues(p->output) ||
+	if (p->print == PRINT_NOTHING ||
 	    (p->print == PRINT_SEEN && p->remember))
+		return 0;
+	if (p->header != NULL) {
+		compare_header(hand);
+		return 0;
+	}
+	keep_header(hand);
+	if (output_continues(p->output))
 		return 0;
 	return output_write(p->output, hand->chunk.data,
 	    hand->chunk.header_bytes, &written, error);

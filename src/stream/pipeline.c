@@ -12,6 +12,7 @@
 #include "stream/pipeline.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "base/signals.h"
 #include "base/turns.h"
@@ -244,6 +245,7 @@ pipeline_run(struct pipeline *p, const struct input_plan *inputs,
 		hand_free(workers[i].hand);
 	p->input_failed = input_failed(flow.input);
 	input_free(flow.input);
+	free(p->header);
 	turns_free(flow.turns);
 	if (!flow.failed)
 		return 0;

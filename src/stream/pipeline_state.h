@@ -52,7 +52,8 @@ struct pipeline {
 	uint64_t bytes_read;       /* of these lines, and headers */
 	struct key_figures keys;
 	struct key_place place;    /* the line that is finished next */
-	int header_printed;
+	uint8_t *header;           /* of the first file; NULL: none yet */
+	size_t header_bytes;
 	int input_failed;
 	int began;                 /* pipeline_run was called */
 };

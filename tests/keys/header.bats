@@ -40,9 +40,10 @@ load ../common
 	run -3 --separate-stderr bloomdedup --csv --header -k name other.csv \
 		one.csv twice.csv last.csv
 	[ "$output" = $'id,name\n1,a\nd' ]
-	[ "${stderr_lines[0]}" = "bloomdedup: other.csv: its header has no column 'name'" ]
+	[[ ${stderr_lines[0]} == "bloomdedup: other.csv: its header has no column 'name'; its columns are: "* ]]
 	[ "${stderr_lines[1]}" = "bloomdedup: twice.csv: its header has more than one column 'name': give its number" ]
-	[ "${#stderr_lines[@]}" -eq 2 ]
+	[ "${stderr_lines[2]}" = "bloomdedup: last.csv: its columns are 'name', but those of the header that was printed are 'id,name'" ]
+	[ "${#stderr_lines[@]}" -eq 3 ]
 }
 
 @test "the header is printed once, and never remembered" {
@@ -176,4 +177,43 @@ load ../common
 	fails 3 "no column 'name'" bloomdedup --csv --header -k name -o out \
 		bad fifo
 	cmp good out
+}
+
+@test "a name that is in no column: the message lists the columns" {
+	printf 'id,"e, mail"\r\n1,a\r\n' >in
+	fails 3 "in: its header has no column 'mail'; its columns are: id,\"e, mail\"" \
+		bloomdedup --csv --header -k mail in
+	printf '\xef\xbb\xbfid;mail\n1;a\n' >in
+	fails 3 "in: its header has no column 'mail', but one with semicolons: 'id;mail'; try -t ';'" \
+		bloomdedup --csv --header -k mail in
+	bloomdedup --csv --header -k mail -t ';' in | cmp in -
+	printf 'id\tmail\n' >in
+	fails 3 "but one with tabs: 'id\\tmail'; try -t '\\t'" \
+		bloomdedup --csv --header -k mail in
+	# a message is a line, and not a page
+	seq -s, 1 5000 >in
+	fails 3 "in: its header has no column 'mail'; its columns are: 1,2,3," \
+		bloomdedup --csv --header -k mail in
+	[ "$(wc -c <fails.err)" -lt 600 ]
+}
+
+@test "a later header that differs from the first one is reported" {
+	printf 'id,mail\n1,a\n' >one
+	printf 'mail,id\nb,2\n' >two
+	printf '"id","mail"\r\n3,c\r\n' >same
+	printf 'id,mail,age\n4,d,9\n' >more
+	bloomdedup --csv --header -k mail one two same more >out 2>err
+	printf 'id,mail\n1,a\nb,2\n3,c\r\n4,d,9\n' | cmp - out
+	cat >expected <<-'END'
+		bloomdedup: two: its columns are 'mail,id', but those of the header that was printed are 'id,mail'
+		bloomdedup: more: its columns are 'id,mail,age', but those of the header that was printed are 'id,mail'
+	END
+	diff -u expected err
+	bloomdedup --csv --header -k mail one same -j 4 2>err >out
+	[ ! -s err ]
+	# nothing is mixed where nothing is printed
+	bloomdedup add -f seen --csv --header -k mail one two 2>err
+	[ ! -s err ]
+	bloomdedup -q --csv --header -k mail one two 2>err
+	[ ! -s err ]
 }
