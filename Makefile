@@ -29,7 +29,8 @@ endif
 PARTS = serve redis tls
 LIBRARY_serve = libevent_core
 HEADER_serve = event2/event.h
-SOURCES_serve = src/serve/% tests/unit/serve-% tests/fuzz/protocol.c
+SOURCES_serve = src/serve/% tests/unit/serve-% tests/fuzz/protocol.c \
+	tests/fuzz/resp.c
 LIBRARY_redis = hiredis
 HEADER_redis = hiredis/hiredis.h
 SOURCES_redis = $(filter-out src/redis/address.c,$(wildcard src/redis/*.c)) \

@@ -267,6 +267,41 @@ make_requests("words-too-many", b"version a\r\nquit a b\r\nverbosity a b c\n"
 make_requests("carriage-returns", b"get a\rb \r\nget \r\r\nversion\r\r\n",
               pieces=b"\0")
 make_requests("empty", b"")
+
+
+# resp: longest word, pieces, requests
+def make_words(name, stream, longest=63, pieces=b""):
+    write("resp", name, bytes([longest, len(pieces)]) + pieces + stream)
+
+
+def resp(*words):
+    return b"*%d\r\n" % len(words) + b"".join(
+        b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+
+
+HELLO = (resp(b"HELLO", b"3") + resp(b"BF.RESERVE", b"f", b"0.01", b"1000") +
+         resp(b"BF.MADD", b"f", b"a", b"", b"c\r\n$1\r\n", b"\0\xff") +
+         resp(b"QUIT"))
+
+make_words("hello", HELLO)
+make_words("byte-by-byte", HELLO, pieces=b"\0")
+make_words("pieces", HELLO, pieces=b"\x07\1\x1f\0")
+make_words("long-words", HELLO, longest=3, pieces=b"\4\1")
+make_words("longest", resp(b"abc", b"abcd", b"abc"), longest=3, pieces=b"\1")
+make_words("nothing-is-short", HELLO, longest=0, pieces=b"\2\0")
+make_words("no-words", b"*0\r\n*-1\r\n*-7\r\n" + HELLO, pieces=b"\1")
+make_words("leading-zeros", b"*01\r\n$004\r\nPING\r\n")
+for number, stream in enumerate([
+        b"PING\r\n", b"*\r\n", b"*\n", b"*x\r\n", b"*-\r\n", b"*1\n$4\n",
+        b"*1048576\r\n$1\r\nx\r\n", b"*1048577\r\n", b"*+1\r\n", b"*-2\r\n*x",
+        b"*1\r\n*1\r\n", b"*1\r\n:1\r\n", b"*1\r\n$-1\r\n",
+        b"*1\r\n$536870912\r\nx", b"*1\r\n$536870913\r\n",
+        b"*1\r\n$999999999999999999\r\n", b"*1\r\n$4\r\nPINGxx",
+        b"*1\r\n$4\r\nPING\r", b"*1\r\n$4\r\nPING\n\n", b"*" + b"1" * 40,
+        b"*1\r\n$" + b"1" * 40, b"*9999999999999999999\r\n",
+        b"*1 \r\n$4\r\nPING\r\n", b"*1\r\n$0\r\n\r\n" * 9, b"*2\r\n$1\r\na",
+        b"\x16\x03\x01", b""]):
+    make_words("%02d" % number, stream, pieces=bytes([number % 3]))
 # url: a byte of rules, and an address; those of the table that tests read
 with open(os.path.join(HERE, "..", "keys", "url.txt"), "rb") as table:
     spellings = [line.rstrip(b"\n").split(b"\t")[1] for line in table

@@ -52,6 +52,10 @@ fuzzes() {
 	replays protocol
 }
 
+@test "Redis' protocol in pieces of any size is the same requests" {
+	replays resp
+}
+
 @test "URLs become normal once" {
 	replays url
 }
@@ -78,6 +82,10 @@ fuzzes() {
 
 @test "a minute of fuzzing finds nothing: protocol" {
 	fuzzes protocol
+}
+
+@test "a minute of fuzzing finds nothing: resp" {
+	fuzzes resp
 }
 
 @test "a minute of fuzzing finds nothing: url" {

@@ -1,0 +1,175 @@
+#include "serve/resp.h"
+
+#include <string.h>
+
+/* A length and the bytes around it: `*`, 20 digits, \r\n. */
+#define HEAD_MAX 32
+/* No word can be longer, as in Redis. */
+#define LENGTH_MAX ((int64_t)512 << 20)
+/* Where there should be one. */
+#define NO_NUMBER INT64_MIN
+
+static size_t
+fail(struct resp_word *word, const char *problem)
+{
+	word->event = RESP_BROKEN;
+	word->problem = problem;
+	return 0;
+}
+
+/* A whole number, with a sign if it is negative. */
+static int
+parse_integer(const uint8_t *data, size_t nbytes, int64_t *value)
+{
+	size_t i = nbytes > 0 && data[0] == '-';
+	int64_t sum = 0;
+
+	if (nbytes == i || nbytes - i > 18)
+		return -1;
+	for (; i < nbytes; i++) {
+		if (data[i] < '0' || data[i] > '9')
+			return -1;
+		sum = 10 * sum + (data[i] - '0');
+	}
+	*value = data[0] == '-' ? -sum : sum;
+	return 0;
+}
+
+/*
+ * The number in a line that begins with `first`. Returns the line's length; 0
+ * if it isn't whole yet, or broken, which `word` then says.
+ */
+static size_t
+take_number(const uint8_t *data, size_t nbytes, char first,
+    struct resp_word *word, int64_t *value)
+{
+	const uint8_t *end;
+
+	if (nbytes == 0)
+		return 0;
+	if (data[0] != first)
+		return fail(word, first == '*' ?
+		    "expected '*', the beginning of a request" :
+		    "expected '$', the beginning of a word");
+	end = memchr(data, '\n', nbytes < HEAD_MAX ? nbytes : HEAD_MAX);
+	if (end == NULL)
+		return nbytes < HEAD_MAX ? 0 : fail(word, first == '*' ?
+		    "too big mbulk count string" :
+		    "too big bulk count string");
+	if (end[-1] != '\r' ||
+	    parse_integer(data + 1, (size_t)(end - data) - 2, value) < 0)
+		*value = NO_NUMBER;
+	return (size_t)(end - data) + 1;
+}
+
+static size_t
+begin_request(struct resp_parser *parser, const uint8_t *data, size_t nbytes,
+    struct resp_word *word)
+{
+	int64_t count;
+	size_t n = take_number(data, nbytes, RESP_FIRST_BYTE, word, &count);
+
+	if (n == 0)
+		return 0;
+	if (count == NO_NUMBER || count > RESP_WORDS_MAX)
+		return fail(word, "invalid multibulk length");
+	if (count > 0) {
+		parser->index = 0;
+		parser->count = (uint32_t)count;
+		parser->state = RESP_AT_LENGTH;
+	}
+	return n;
+}
+
+static size_t
+begin_word(struct resp_parser *parser, size_t longest, const uint8_t *data,
+    size_t nbytes, struct resp_word *word)
+{
+	int64_t length;
+	size_t n = take_number(data, nbytes, '$', word, &length);
+
+	if (n == 0)
+		return 0;
+	if (length < 0 || length > LENGTH_MAX)
+		return fail(word, "invalid bulk length");
+	parser->nbytes = (uint64_t)length;
+	parser->state = RESP_AT_BYTES;
+	if (parser->nbytes > longest) {
+		parser->nbytes += 2;
+		parser->state = RESP_AT_SKIP;
+	}
+	return n;
+}
+
+static void
+end_word(struct resp_parser *parser, enum resp_event event,
+    struct resp_word *word)
+{
+	word->event = event;
+	word->index = parser->index++;
+	word->count = parser->count;
+	parser->state = parser->index < parser->count ? RESP_AT_LENGTH :
+	    RESP_AT_ARRAY;
+}
+
+static size_t
+take_word(struct resp_parser *parser, const uint8_t *data, size_t nbytes,
+    struct resp_word *word)
+{
+	size_t n = (size_t)parser->nbytes;
+
+	if (nbytes < n + 2)
+		return 0;
+	if (data[n] != '\r' || data[n + 1] != '\n')
+		return fail(word, "expected a line end after a word");
+	word->bytes = (struct bytes){ data, n };
+	end_word(parser, RESP_WORD, word);
+	return n + 2;
+}
+
+static size_t
+skip_word(struct resp_parser *parser, size_t nbytes, struct resp_word *word)
+{
+	size_t n = parser->nbytes < nbytes ? (size_t)parser->nbytes : nbytes;
+
+	parser->nbytes -= n;
+	if (parser->nbytes == 0)
+		end_word(parser, RESP_LONG, word);
+	return n;
+}
+
+size_t
+resp_next(struct resp_parser *parser, size_t longest, const uint8_t *data,
+    size_t nbytes, struct resp_word *word)
+{
+	size_t at = 0, n;
+
+	*word = (struct resp_word){ .event = RESP_MORE };
+	do {
+		const uint8_t *rest = data + at;
+
+		switch (parser->state) {
+		case RESP_AT_ARRAY:
+			n = begin_request(parser, rest, nbytes - at, word);
+			break;
+		case RESP_AT_LENGTH:
+			n = begin_word(parser, longest, rest, nbytes - at,
+			    word);
+			break;
+		case RESP_AT_BYTES:
+			n = take_word(parser, rest, nbytes - at, word);
+			break;
+		default:
+			n = skip_word(parser, nbytes - at, word);
+			break;
+		}
+		at += n;
+	} while (n > 0 && word->event == RESP_MORE);
+	return at;
+}
+
+size_t
+resp_bytes_max(size_t longest)
+{
+	return longest + 2 < HEAD_MAX ? HEAD_MAX : longest + 2;
+}

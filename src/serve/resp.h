@@ -1,0 +1,67 @@
+/*
+ * Requests in Redis' protocol (RESP 2 and 3): an array of bulk strings. Turns
+ * bytes, as they arrive, into the words of requests. Knows nothing of sockets
+ * and filters.
+ *
+ * Words are handed out one by one, so that a request with very many of them may
+ * be longer than any buffer. A word that is too long is skipped, and said to
+ * be. What can't be a request is an error after which nothing can be read.
+ *
+ * Source: "Redis serialization protocol specification", the texts of errors
+ * from Redis 7.
+ */
+#ifndef RESP_H
+#define RESP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "serve/bytes.h"
+
+/* The most words of a request, as in Redis. */
+#define RESP_WORDS_MAX ((uint32_t)1 << 20)
+
+enum resp_event {
+	RESP_MORE,   /* no whole word yet: call again with more bytes */
+	RESP_WORD,
+	RESP_LONG,   /* a word that is too long, without its bytes */
+	RESP_BROKEN  /* `problem` says why nothing more can be read */
+};
+
+struct resp_word {
+	enum resp_event event;
+	struct bytes bytes;
+	uint32_t index, count; /* the request has `count` words */
+	const char *problem;
+};
+
+/* The state of parsing a connection; all zero at its beginning. */
+struct resp_parser {
+	enum {
+		RESP_AT_ARRAY,  /* a request begins */
+		RESP_AT_LENGTH, /* of a word */
+		RESP_AT_BYTES,
+		RESP_AT_SKIP    /* the rest of a word that is too long */
+	} state;
+	uint32_t index, count; /* of the word that comes */
+	uint64_t nbytes;       /* its length, or how much is to be skipped */
+};
+
+/*
+ * Take the next word, of at most `longest` bytes, from the bytes that arrived
+ * and are not consumed yet. Returns how many bytes it consumed, also with
+ * RESP_MORE; the next call begins after them. The word points into `data`.
+ *
+ * After RESP_MORE, the caller must keep the bytes not consumed, and pass them
+ * again at the beginning of `data` with more after them: at most
+ * resp_bytes_max().
+ */
+size_t resp_next(struct resp_parser *parser, size_t longest,
+    const uint8_t *data, size_t nbytes, struct resp_word *word);
+
+size_t resp_bytes_max(size_t longest);
+
+/* Does a connection whose first byte this is speak RESP? */
+#define RESP_FIRST_BYTE '*'
+
+#endif

@@ -1,0 +1,225 @@
+/*
+ * Requests in Redis' protocol, from a stream that arrives in pieces of any
+ * size, against a model that has all of it before it.
+ *
+ *     longest word (mod 64),
+ *     number of pieces (mod 32), and each: bytes of it, less one,
+ *     the stream
+ */
+#include <limits.h>
+
+#include "fuzz.h"
+#include "serve/resp.h"
+
+#define EVENTS_MAX ((size_t)1 << 18)
+#define STREAM_MAX 4096
+
+/* What happened, as text. */
+struct events {
+	char *text;
+	size_t nbytes;
+};
+
+static void
+put(struct events *events, const void *data, size_t nbytes)
+{
+	MUST(events->nbytes + nbytes <= EVENTS_MAX);
+	if (nbytes > 0)
+		memcpy(events->text + events->nbytes, data, nbytes);
+	events->nbytes += nbytes;
+}
+
+static void
+put_word(struct events *events, unsigned long index, unsigned long count,
+    const uint8_t *data, size_t nbytes)
+{
+	char text[100];
+
+	put(events, text, (size_t)snprintf(text, sizeof text, "%lu of %lu: ",
+	    index, count));
+	if (data == NULL)
+		put(events, "too long", 8);
+	else
+		put(events, data, nbytes);
+	put(events, "\n", 1);
+}
+
+/* The model. */
+
+static const uint8_t *stream, *stream_end;
+static size_t longest;
+
+static void
+model_break(struct events *events, const char *problem)
+{
+	put(events, problem, strlen(problem));
+	put(events, "\n", 1);
+}
+
+/*
+ * A line of at most 32 bytes at *at, which is moved behind it. Returns 0 where
+ * the stream ends, -1 if it is longer.
+ */
+static int
+model_line(const uint8_t **at, char line[33])
+{
+	for (int i = 0; i < 32; i++) {
+		if (*at + i == stream_end)
+			return 0;
+		line[i] = (char)(*at)[i];
+		if (line[i] == '\n') {
+			line[i + 1] = '\0';
+			*at += i + 1;
+			return i + 1;
+		}
+	}
+	return -1;
+}
+
+/*
+ * A line of a mark, a number and \r\n; *value is LLONG_MIN if there is
+ * another thing in it. Returns 0 where the stream ends, or is broken.
+ */
+static int
+model_number(struct events *events, const uint8_t **at, int array,
+    long long *value)
+{
+	char line[33], *digits = line + 1;
+	size_t n;
+	int length;
+
+	if (*at < stream_end && **at != (array ? '*' : '$')) {
+		model_break(events, array ?
+		    "expected '*', the beginning of a request" :
+		    "expected '$', the beginning of a word");
+		return 0;
+	}
+	length = model_line(at, line);
+	if (length < 0)
+		model_break(events, array ? "too big mbulk count string" :
+		    "too big bulk count string");
+	if (length <= 0)
+		return 0;
+	*value = LLONG_MIN;
+	digits += *digits == '-';
+	n = strspn(digits, "0123456789");
+	if (n > 0 && n <= 18 && strcmp(digits + n, "\r\n") == 0 &&
+	    digits + n + 2 == line + length)
+		*value = strtoll(line + 1, NULL, 10);
+	return 1;
+}
+
+/* Returns 0 where the stream ends, or is broken. */
+static int
+model_word(struct events *events, const uint8_t **at, long long index,
+    long long count)
+{
+	long long length = 0;
+
+	if (!model_number(events, at, 0, &length))
+		return 0;
+	if (length < 0 || length > 512LL * 1024 * 1024) {
+		model_break(events, "invalid bulk length");
+		return 0;
+	}
+	if (stream_end - *at < length + 2)
+		return 0;
+	if ((size_t)length > longest) {
+		put_word(events, (unsigned long)index, (unsigned long)count,
+		    NULL, 0);
+	} else if (memcmp(*at + length, "\r\n", 2) != 0) {
+		model_break(events, "expected a line end after a word");
+		return 0;
+	} else {
+		put_word(events, (unsigned long)index, (unsigned long)count,
+		    *at, (size_t)length);
+	}
+	*at += length + 2;
+	return 1;
+}
+
+static void
+model(struct events *events)
+{
+	const uint8_t *at = stream;
+	long long count = 0;
+
+	while (model_number(events, &at, 1, &count)) {
+		if (count == LLONG_MIN || count > 1024 * 1024) {
+			model_break(events, "invalid multibulk length");
+			return;
+		}
+		for (long long i = 0; i < count; i++) {
+			if (!model_word(events, &at, i, count))
+				return;
+		}
+	}
+}
+
+/* The parser, which gets the stream in pieces. */
+
+static void
+feed(struct events *events, const uint8_t *pieces, size_t piece_count)
+{
+	const size_t nbytes = (size_t)(stream_end - stream);
+	struct resp_parser parser = { 0 };
+	size_t kept = 0, end = 0;
+
+	for (size_t i = 0; end < nbytes; i++) {
+		size_t piece = piece_count == 0 ? nbytes :
+		    pieces[i % piece_count] + 1u;
+		struct resp_word word;
+		uint8_t *buffer;
+		size_t n, used = 0;
+
+		end = nbytes - end < piece ? nbytes : end + piece;
+		n = end - kept;
+		/* the sanitizer sees what is behind it */
+		buffer = malloc(n);
+		MUST(buffer != NULL);
+		memcpy(buffer, stream + kept, n);
+		do {
+			used += resp_next(&parser, longest, buffer + used,
+			    n - used, &word);
+			MUST(used <= n);
+			if (word.event == RESP_BROKEN)
+				model_break(events, word.problem);
+			else if (word.event != RESP_MORE)
+				put_word(events, word.index, word.count,
+				    word.event == RESP_LONG ? NULL :
+				    word.bytes.data, word.bytes.nbytes);
+		} while (word.event == RESP_WORD || word.event == RESP_LONG);
+		MUST(word.event == RESP_BROKEN ||
+		    n - used < resp_bytes_max(longest));
+		kept += used;
+		free(buffer);
+		if (word.event == RESP_BROKEN)
+			return;
+	}
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
+{
+	struct input_bytes in = { bytes, nbytes };
+	static char got_text[EVENTS_MAX], expected_text[EVENTS_MAX];
+	struct events got = { got_text, 0 }, expected = { expected_text, 0 };
+	const uint8_t *pieces;
+	size_t piece_count;
+
+	longest = take(&in, 1) % 64;
+	piece_count = take(&in, 1) % 32;
+	pieces = take_bytes(&in, &piece_count);
+	stream = in.data;
+	stream_end = stream + (in.nbytes > STREAM_MAX ? STREAM_MAX :
+	    in.nbytes);
+	model(&expected);
+	feed(&got, pieces, piece_count);
+	if (got.nbytes != expected.nbytes ||
+	    memcmp(got.text, expected.text, got.nbytes) != 0)
+		fprintf(stderr, "got:\n%.*sexpected:\n%.*s", (int)got.nbytes,
+		    got.text, (int)expected.nbytes, expected.text);
+	MUST(got.nbytes == expected.nbytes &&
+	    memcmp(got.text, expected.text, got.nbytes) == 0);
+	return 0;
+}
