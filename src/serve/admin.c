@@ -78,18 +78,16 @@ struct plan {
 	struct window window;
 };
 
-/* A window of lines must be the plan's lines, which are rounded up like it. */
-static int
-parse_plan_window(struct plan *plan, const char *text)
+int
+admin_parse_window(struct window *window, uint64_t *lines, const char *text)
 {
-	if (window_parse(&plan->window, text) < 0)
+	if (window_parse(window, text) < 0)
 		return -1;
-	if (plan->window.kind != WINDOW_LINES)
+	if (window->kind != WINDOW_LINES)
 		return 0;
-	if (4 * window_generation_capacity(plan->lines) !=
-	    plan->window.length)
+	if (4 * window_generation_capacity(*lines) != window->length)
 		return -1;
-	plan->lines = plan->window.length;
+	*lines = window->length;
 	return 0;
 }
 
@@ -110,7 +108,8 @@ parse_plan(struct bytes bytes, struct plan *plan, struct error *error)
 		    number_rate(rate, &plan->rate) == 0 &&
 		    plan->rate >= SIZING_RATE_MIN &&
 		    plan->rate <= SIZING_RATE_MAX && (window == NULL ||
-		    parse_plan_window(plan, window) == 0))
+		    admin_parse_window(&plan->window, &plan->lines,
+		    window) == 0))
 			return 0;
 	}
 	return error_set(error, STATUS_USAGE, "a plan is LINES|RATE, such as"
@@ -128,8 +127,8 @@ add_filter(struct service *service, const struct request *r,
 	int result;
 
 	if (!catalog_is_name(r->key)) {
-		replies_line(replies, "CLIENT_ERROR a filter's name has up to"
-		    " 64 letters, digits, '.', '_', '-', no dot first");
+		replies_format(replies, "CLIENT_ERROR %s\r\n",
+		    catalog_name_rule);
 		return;
 	}
 	service->counters.cmd_add++;
@@ -139,7 +138,7 @@ add_filter(struct service *service, const struct request *r,
 	}
 	if (parse_plan(r->value, &plan, &error) < 0 ||
 	    (result = catalog_add(service->catalog, r->key, plan.lines,
-	    plan.rate, &plan.window, &error)) < 0)
+	    plan.rate, &plan.window, GROWTH_GROW, &error)) < 0)
 		refuse(replies, &error);
 	else
 		replies_line(replies, result == 0 ? "STORED" : "NOT_STORED");
@@ -379,18 +378,17 @@ stats(struct service *service, const struct request *r,
 	replies_line(replies, "END");
 }
 
-/* Why the request is not allowed; NULL if it is allowed. */
-static const char *
-refusal(const struct serve_plan *plan, int local, enum verb verb)
+const char *
+admin_refusal(const struct serve_plan *plan, int local, enum verb verb)
 {
 	if (verb != VERB_ADD && verb != VERB_DELETE && verb != VERB_SETMEM)
 		return NULL;
 	if (plan->read_only)
-		return "CLIENT_ERROR this server is read-only";
+		return "this server is read-only";
 	if (plan->admin == ADMIN_NONE)
-		return "CLIENT_ERROR not allowed (--no-admin)";
+		return "not allowed (--no-admin)";
 	if (verb == VERB_DELETE && plan->admin != ADMIN_ALL && !local) {
-		return "CLIENT_ERROR delete needs a unix socket, or a server"
+		return "delete needs a unix socket, or a server"
 		    " with --admin";
 	}
 	return NULL;
@@ -400,10 +398,10 @@ static void
 answer(struct service *service, int local, const struct request *r,
     struct replies *replies)
 {
-	const char *why = refusal(service->plan, local, r->verb);
+	const char *why = admin_refusal(service->plan, local, r->verb);
 
 	if (why != NULL) {
-		replies_line(replies, why);
+		replies_format(replies, "CLIENT_ERROR %s\r\n", why);
 		return;
 	}
 	switch (r->verb) {

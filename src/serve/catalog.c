@@ -36,6 +36,7 @@ struct served {
 	uint64_t tried;            /* when it was opened */
 	struct key_recipe recipe;
 	struct key_scratch scratch;
+	uint32_t expansion;
 	int slot;
 };
 
@@ -50,6 +51,9 @@ struct catalog {
 	struct served *last;       /* the last one asked for */
 };
 
+const char catalog_name_rule[] = "a filter's name has up to 64 letters, digits"
+    " and '._-:@+=,%#{}', no dot first";
+
 int
 catalog_is_name(struct bytes name)
 {
@@ -60,8 +64,8 @@ catalog_is_name(struct bytes name)
 		uint8_t c = name.data[i];
 
 		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-		    (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-		    c == '-'))
+		    (c >= '0' && c <= '9') ||
+		    (c != '\0' && strchr("._-:@+=,%#{}", c) != NULL)))
 			return 0;
 	}
 	return 1;
@@ -120,6 +124,7 @@ insert(struct catalog *catalog, struct bytes name)
 	snprintf(s->path, path_bytes, "%s/%s" SUFFIX, catalog->folder,
 	    s->name);
 	s->slot = -1;
+	s->expansion = 2;
 	if (catalog->count == catalog->capacity) {
 		catalog->capacity = 2 * catalog->capacity + 16;
 		catalog->items = memory_or_die(realloc(catalog->items,
@@ -337,10 +342,11 @@ catalog_find(struct catalog *catalog, struct bytes name)
 
 int
 catalog_add(struct catalog *catalog, struct bytes name, uint64_t capacity,
-    double error_rate, const struct window *window, struct error *error)
+    double error_rate, const struct window *window, enum growth growth,
+    struct error *error)
 {
 	struct sizing sizing = { .capacity = capacity,
-		.error_rate = error_rate };
+		.error_rate = error_rate, .fixed = growth != GROWTH_GROW };
 	const struct filter_use use = use_of(catalog);
 	struct filter_plan plan;
 	struct served *s;
@@ -358,7 +364,7 @@ catalog_add(struct catalog *catalog, struct bytes name, uint64_t capacity,
 	}
 	plan = (struct filter_plan){ .capacity = sizing.capacity,
 		.error_rate = sizing.error_rate, .geometry = sizing.geometry,
-		.growth = GROWTH_GROW, .window = *window };
+		.growth = growth, .window = *window };
 	s = insert(catalog, name);
 	s->recipe = (struct key_recipe)KEY_RECIPE_NONE;
 	key_recipe_format(&s->recipe, plan.recipe);
@@ -536,6 +542,18 @@ served_grow_ahead(struct served *s)
 	    served_is_nearly_full(s) &&
 	    served_may_grow(s, served_room(s) + 1, &(struct error){ 0 }) == 0)
 		filter_grow_ahead(s->filter);
+}
+
+int
+served_is_fixed(const struct served *s)
+{
+	return s->filter != NULL && filter_growth(s->filter) != GROWTH_GROW;
+}
+
+uint32_t *
+served_expansion(struct served *s)
+{
+	return &s->expansion;
 }
 
 int *

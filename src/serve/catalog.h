@@ -33,8 +33,9 @@ int catalog_open(struct catalog **catalog, const char *folder, int read_only,
 /* Close all filters; -1 if what is only in memory could not be written. */
 int catalog_close(struct catalog *catalog, struct error *error);
 
-/* At most 64 letters, digits, '.', '_' and '-', without a leading dot? */
+/* Is it a name, and what a name is. */
 int catalog_is_name(struct bytes name);
+extern const char catalog_name_rule[];
 
 /* The filter with that name; NULL if there is none. */
 struct served *catalog_find(struct catalog *catalog, struct bytes name);
@@ -45,7 +46,7 @@ struct served *catalog_find(struct catalog *catalog, struct bytes name);
  */
 int catalog_add(struct catalog *catalog, struct bytes name,
     uint64_t capacity, double error_rate, const struct window *window,
-    struct error *error);
+    enum growth growth, struct error *error);
 
 /* Remove a filter with its file. Returns 1 if there is none. */
 int catalog_remove(struct catalog *catalog, struct bytes name,
@@ -91,6 +92,12 @@ int served_may_grow(const struct served *served, uint64_t wanted,
  */
 int served_is_nearly_full(const struct served *served);
 void served_grow_ahead(struct served *served);
+
+/* Was it made for a fixed number of lines? It must be open. */
+int served_is_fixed(const struct served *served);
+
+/* BF.RESERVE's EXPANSION: reported, not used, and 2 after a restart. */
+uint32_t *served_expansion(struct served *served);
 
 /* A number for the caller's own use; -1 until the caller sets it. */
 int *served_slot(struct served *served);
