@@ -15,6 +15,7 @@
 #include "bits/loops.h"
 #include "serve/admin.h"
 #include "serve/memcached.h"
+#include "serve/resp.h"
 
 /* At most this much is read from a connection in one turn. */
 #define READ_BYTES ((size_t)64 << 10)
@@ -60,6 +61,7 @@ client_end(struct client *c)
 {
 	close(c->fd);
 	replies_free(&c->asker.replies);
+	resp_session_free(c->resp);
 	free(c->kept);
 }
 
@@ -113,37 +115,71 @@ is_full(struct client *c, struct intake *intake)
 	return replies_bytes(replies) >= limit;
 }
 
+/*
+ * Take a request of memcached's protocol. Returns how many bytes it had; *more
+ * becomes 1 if it isn't whole.
+ */
+static size_t
+take_request(struct client *c, struct intake *intake, const uint8_t *data,
+    size_t nbytes, int *more)
+{
+	struct request request;
+	size_t n = protocol_next(&c->protocol, &intake->limits, data, nbytes,
+	    &request);
+
+	*more = request.verb == VERB_MORE;
+	if (*more)
+		return n;
+	if (memcached_is_alone(&request)) {
+		turn_run(intake->turn);
+		admin_answer(intake->service, c->local, &request,
+		    &c->asker.replies);
+		c->paused = 1;
+	} else {
+		memcached_add(intake->service, intake->turn, &c->asker,
+		    &request);
+	}
+	c->hang_up |= request.hang_up;
+	return n;
+}
+
+/* The same for RESP, where it is a word. */
+static size_t
+take_word(struct client *c, const uint8_t *data, size_t nbytes, int *more)
+{
+	size_t n;
+	enum resp_progress progress = resp_session_take(c->resp, data, nbytes,
+	    &n);
+
+	*more = progress == RESP_NEEDS_MORE;
+	c->paused |= progress == RESP_PAUSES;
+	c->hang_up |= progress == RESP_HANGS_UP;
+	return n;
+}
+
 /* Take the requests from the bytes at `data`. */
 static void
 parse(struct client *c, struct intake *intake, const uint8_t *data,
     size_t nbytes)
 {
-	struct turn *turn = intake->turn;
-	struct request request;
 	size_t at = 0;
+	int more = 0;
 
 	c->full = c->paused = 0;
-	while (!c->hang_up && !c->paused &&
+	if (c->resp != NULL)
+		resp_session_resume(c->resp);
+	while (!more && !c->hang_up && !c->paused &&
 	    !(c->full = is_full(c, intake))) {
-		at += protocol_next(&c->protocol, &intake->limits, data + at,
-		    nbytes - at, &request);
-		if (request.verb == VERB_MORE)
-			break;
-		if (memcached_is_alone(&request)) {
-			turn_run(turn);
-			admin_answer(intake->service, c->local, &request,
-			    &c->asker.replies);
-			c->paused = 1;
-		} else {
-			memcached_add(intake->service, turn, &c->asker,
-			    &request);
-			c->paused = turn_is_costly(turn);
-		}
-		c->hang_up |= request.hang_up;
+		const uint8_t *rest = data + at;
+
+		at += c->resp != NULL ?
+		    take_word(c, rest, nbytes - at, &more) :
+		    take_request(c, intake, rest, nbytes - at, &more);
+		c->paused |= turn_is_costly(intake->turn);
 	}
 	/* requests may point to the bytes that are moved now */
 	if (data == c->kept || c->paused)
-		turn_run(turn);
+		turn_run(intake->turn);
 	keep(c, data + at, nbytes - at);
 }
 
@@ -188,7 +224,8 @@ client_read(struct client *c, struct intake *intake)
 	uint8_t *data;
 	ssize_t n;
 
-	if ((c->full || c->paused) && c->kept_bytes > 0) {
+	if ((c->full || c->paused) && (c->kept_bytes > 0 ||
+	    (c->resp != NULL && resp_session_is_busy(c->resp)))) {
 		parse(c, intake, c->kept, c->kept_bytes);
 		return;
 	}
@@ -212,6 +249,9 @@ client_read(struct client *c, struct intake *intake)
 		keep(c, NULL, 0);
 		return;
 	}
+	if (!c->begun && data[nbytes] == RESP_FIRST_BYTE)
+		c->resp = resp_session_new(intake->service, intake->turn,
+		    &c->asker, c->local);
 	c->begun = 1;
 	nbytes += (size_t)n;
 	if (data != c->kept)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "serve/protocol.h"
+#include "serve/resp_session.h"
 #include "serve/service.h"
 #include "serve/turn.h"
 
@@ -17,6 +18,7 @@ struct client {
 	int local;             /* a unix socket */
 	struct asker asker;
 	struct protocol protocol;
+	struct resp_session *resp; /* if it speaks RESP; or NULL */
 	uint8_t *kept;         /* bytes not consumed yet */
 	size_t kept_bytes, kept_capacity;
 	int full;              /* must read its replies before we read on */

@@ -106,6 +106,17 @@ replies_let_go(struct replies *r)
 	r->holding = 0;
 }
 
+void
+replies_exchange(struct replies *r, size_t old, const void *data,
+    size_t nbytes)
+{
+	uint8_t *at = r->data + r->held;
+
+	memcpy(at, data, nbytes);
+	memmove(at + nbytes, at + old, r->end - r->held - old);
+	r->end -= old - nbytes;
+}
+
 size_t
 replies_bytes(const struct replies *r)
 {

@@ -37,6 +37,10 @@ void replies_hold(struct replies *replies);
 void replies_withdraw(struct replies *replies);
 void replies_let_go(struct replies *replies);
 
+/* Exchange the first `old` bytes that are held for fewer. */
+void replies_exchange(struct replies *replies, size_t old, const void *data,
+    size_t nbytes);
+
 /* The number of bytes not sent yet, and of those that may be sent now. */
 size_t replies_bytes(const struct replies *replies);
 size_t replies_ready(const struct replies *replies);

@@ -8,6 +8,7 @@
 #define TURN_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "serve/bytes.h"
@@ -25,6 +26,7 @@ struct operation {
 	int verb, noreply, with_cas;
 	struct bytes key;
 	const char *reply;
+	uint32_t items;        /* a reply of so many begins with it; or 0 */
 };
 
 /* What became of it. */
@@ -41,9 +43,14 @@ struct asker {
 	void (*answer)(struct service *service, struct asker *asker,
 	    const struct operation *operation, const struct outcome *outcome);
 	size_t owed;    /* about how many bytes of replies wait for turn_run */
-	/* for its function: */
+	/* for memcached_answer: */
 	int in_get;     /* the replies to a get line have begun, */
 	int get_failed; /* and it has failed */
+	/* for resp_answer: */
+	int resp3;      /* version 3 of the protocol */
+	uint32_t items, left; /* of an array: all, and those to come */
+	int failed;     /* an item of it has failed, */
+	int cut;        /* and the array ends with it */
 };
 
 struct turn;
