@@ -118,7 +118,7 @@ _bloomdedup_tables()
 	remove) options='-f --filter= --lock-timeout= -h --help -V --version' ;;
 	size) options='-n --capacity= -p --error-rate= --window= -m --memory= --hashes= --on-full= --json --table -h --help -V --version' ;;
 	try) options='--hashes= --on-full= --json --measure -h --help -V --version' ;;
-	serve) options='--sync -d --folder= -l --listen= --socket-mode= --admin --no-admin --read-only --max-connections= --max-key= --max-value= --max-unread= --idle-timeout= -m --memory= -h --help -V --version' ;;
+	serve) options='--sync -d --folder= -l --listen= --socket-mode= --admin --no-admin --read-only --max-connections= --max-key= --max-value= --max-unread= --idle-timeout= -n --capacity= -p --error-rate= -m --memory= -h --help -V --version' ;;
 	help) options='-h --help -V --version' ;;
 	version) options='-h --help -V --version' ;;
 	esac

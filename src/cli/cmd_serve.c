@@ -1,8 +1,9 @@
-/* serve: serve the filters of a folder to memcached clients. */
+/* serve: serve the filters of a folder to clients of memcached and Redis. */
 #include <stdio.h>
 
 #include "base/meminfo.h"
 #include "base/parts.h"
+#include "bits/sizing.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/version.h"
@@ -42,6 +43,9 @@ serve(const struct options *o, struct error *error)
 		.sync = o->sync,
 		.memory_bytes = or_default(o->memory,
 		    meminfo_available() / 2),
+		.capacity = or_default(o->capacity, SIZING_CAPACITY_DEFAULT),
+		.error_rate = o->error_rate != 0 ? o->error_rate :
+		    SIZING_RATE_DEFAULT,
 		.connections = or_default(o->serve.connections, 1024),
 		.key_bytes = or_default(o->serve.key_bytes, 64 << 10),
 		.value_bytes = or_default(o->serve.value_bytes, 1 << 20),
@@ -72,15 +76,16 @@ run_serve(const struct options *o, struct error *error)
 
 const struct command command_serve = {
 	.name = "serve", .run = run_serve,
-	.summary = "serve a folder of filters to memcached clients",
+	.summary = "serve a folder of filters to memcached and Redis clients",
 	.usage = "serve -d FOLDER [-l ADDRESS]... [OPTION]...",
 	.intro = "Serve the filters NAME.bloom of FOLDER in memcached's text"
 	    " protocol, until SIGTERM. The most common requests: 'add NAME'"
 	    " with the value 1000000|0.0001 makes a filter for a million"
 	    " subkeys at a rate of 0.0001; 'add NAME|SUBKEY' is answered with"
 	    " STORED if the subkey is new, and with NOT_STORED if it was seen"
-	    " before; 'get NAME|SUBKEY' asks without remembering. The manual"
-	    " has all of them.",
+	    " before; 'get NAME|SUBKEY' asks without remembering. Clients of"
+	    " Redis use BF.ADD and RedisBloom's other commands. The manual has"
+	    " all of them.",
 	.takes = "serve takes its folder as an option: -d FOLDER",
 	.needs = "folder",
 };

@@ -149,7 +149,8 @@ const struct option_row option_table[] = {
 
 	/* The filter, and where it comes from. */
 
-	{ "capacity", 'n', "N", REMEMBER | CREATE | SIZE, OPTION_GROUP_FILTER,
+	{ "capacity", 'n', "N", REMEMBER | CREATE | SIZE | SERVE,
+	    OPTION_GROUP_FILTER,
 	    .set = option_set_count, TO(capacity),
 	    .least = 1, .most = SIZING_CAPACITY_MAX,
 	    .allowed = "a count from 1 to 9007199254740992, such as 1000000,"
@@ -158,11 +159,15 @@ const struct option_row option_table[] = {
 	    " if there are more [1e6, or more where the input is large]",
 	    .helps = { { CREATE, "how many lines to plan for, such as 1e8"
 		    " [1e6]" },
-		{ SIZE, "number of lines, such as 1e8 or 100M" } } },
-	{ "error-rate", 'p', "P", REMEMBER | CREATE | SIZE,
+		{ SIZE, "number of lines, such as 1e8 or 100M" },
+		{ SERVE, "how many lines the filters that BF.ADD makes are"
+		    " for [1e6]" } } },
+	{ "error-rate", 'p', "P", REMEMBER | CREATE | SIZE | SERVE,
 	    OPTION_GROUP_FILTER, .set = option_set_rate, TO(error_rate),
 	    .help = "share of new lines that may be dropped by mistake, such"
-	    " as 1e-6, 0.1% or 1/1000 [1e-6]" },
+	    " as 1e-6, 0.1% or 1/1000 [1e-6]",
+	    .helps = { { SERVE, "error rate of the filters that BF.ADD"
+		    " makes [1e-6]" } } },
 	{ "window", 0, "W", REMEMBER | CREATE | SIZE, OPTION_GROUP_FILTER,
 	    .set = option_set_window, TO(window),
 	    .allowed = "a time, such as 12h or 30d (s, m, h, d, w), or a number"

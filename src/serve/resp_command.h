@@ -46,7 +46,13 @@ struct resp_request {
 };
 
 /* What the session does itself. */
-enum resp_role { RESP_ORDINARY, RESP_MULTI, RESP_EXEC, RESP_DISCARD, RESP_QUIT };
+enum resp_role {
+	RESP_ORDINARY,
+	RESP_MULTI,
+	RESP_EXEC,
+	RESP_DISCARD,
+	RESP_QUIT
+};
 
 struct resp_command {
 	const char *name;       /* in lower case */
@@ -88,7 +94,7 @@ int resp_is(const struct resp_request *request, unsigned i, const char *word);
 int resp_integer(const struct resp_request *request, unsigned i,
     int64_t *value);
 
-/* Answer the request with this error, which begins with its code, in its end. */
+/* The request is answered with this error, which begins with its code. */
 void resp_refuse(struct resp_request *request, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

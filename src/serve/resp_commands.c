@@ -30,8 +30,8 @@ static const struct resp_command own[] = {
 };
 static const struct resp_commands own_commands = { own, 1 };
 
-static const struct resp_commands *const tables[] = {
-	&resp_connection_commands, &own_commands };
+static const struct resp_commands *const tables[] = { &resp_filter_commands,
+	&resp_connection_commands, &resp_key_commands, &own_commands };
 #define TABLES (sizeof tables / sizeof *tables)
 
 static void

@@ -24,6 +24,8 @@ struct serve_plan {
 	int read_only;
 	int sync;               /* what is STORED survives a power cut */
 	uint64_t memory_bytes;  /* of all filters together */
+	uint64_t capacity;      /* of filters that BF.ADD makes, */
+	double error_rate;      /* and their rate */
 	uint64_t connections;
 	uint64_t key_bytes, value_bytes;
 	uint64_t reply_bytes;   /* that a client has not read */

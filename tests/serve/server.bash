@@ -76,3 +76,28 @@ add_filter() {
 	local plan=${2:-10000|1e-6}
 	answers STORED "add $1 0 0 ${#plan}" "$plan"
 }
+
+# redis REQUEST...: send each, words with blanks between them, in Redis'
+# protocol; a word of '' is an empty one. Print the replies without \r.
+redis() {
+	printf '%s\n' "$@" | LC_ALL=C awk -v "empty=''" '{
+		printf "*%d\r\n", NF
+		for (i = 1; i <= NF; i++) {
+			word = $i == empty ? "" : $i
+			printf "$%d\r\n", length(word)
+			print word "\r"
+		}
+	}' | ask
+}
+
+# redis_answers REPLY REQUEST...: all lines of the replies, joined by blanks.
+redis_answers() {
+	local want=$1 got
+	shift
+	got=$(redis "$@" | paste -sd ' ')
+	if [ "$got" != "$want" ]; then
+		printf 'asked:   %s\ngot:     %s\ninstead of %s\n' "$*" \
+			"$got" "$want"
+		return 1
+	fi
+}

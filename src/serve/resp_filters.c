@@ -1,0 +1,451 @@
+/*
+ * BF.*: requests, replies and errors are RedisBloom's (2.8.2, looked at from
+ * outside); the texts of errors without a code are, too.
+ */
+#include "serve/resp_command.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "bits/sizing.h"
+#include "filter/filter.h"
+#include "serve/admin.h"
+#include "serve/catalog.h"
+
+/* What a filter is made for. */
+struct plan {
+	int64_t capacity;
+	double error_rate;
+	int64_t expansion;
+	int nonscaling, nocreate;
+	struct window window;
+};
+
+static struct served *
+find(const struct resp_request *r)
+{
+	struct bytes name = resp_kept(r, 1);
+
+	return catalog_is_name(name) ?
+	    catalog_find(r->service->catalog, name) : NULL;
+}
+
+/* Find the filter; or NULL, and the request is refused. */
+static struct served *
+find_open(struct resp_request *r)
+{
+	struct served *served = find(r);
+
+	if (served == NULL)
+		resp_refuse(r, "ERR not found");
+	else if (served_filter(served) == NULL)
+		resp_refuse(r, "ERR %s", served_reason(served));
+	else
+		return served;
+	return NULL;
+}
+
+/* May it make filters? If not, the request is refused. */
+static int
+may_make(struct resp_request *r)
+{
+	const struct serve_plan *plan = r->service->plan;
+
+	if (plan->read_only)
+		resp_refuse(r, "ERR this server is read-only");
+	else if (plan->admin == ADMIN_NONE)
+		resp_refuse(r, "NOPERM not allowed (--no-admin)");
+	else
+		return 1;
+	return 0;
+}
+
+/*
+ * Make a filter of that name. Returns 1 if there is one, whose file is new; -1
+ * if the request is refused.
+ */
+static int
+make(struct resp_request *r, struct plan *plan)
+{
+	struct bytes name = resp_kept(r, 1);
+	uint64_t capacity = (uint64_t)plan->capacity;
+	struct error error = { 0 };
+	int result;
+
+	if (!catalog_is_name(name)) {
+		resp_refuse(r, "ERR %s", catalog_name_rule);
+		return -1;
+	}
+	if (capacity > SIZING_CAPACITY_MAX ||
+	    !(plan->error_rate >= SIZING_RATE_MIN &&
+	    plan->error_rate <= SIZING_RATE_MAX)) {
+		resp_refuse(r, "ERR a filter here has an error rate from 1e-12"
+		    " to 0.5 and a capacity of at most 2^53");
+		return -1;
+	}
+	resp_settle(r);
+	r->costly = 1;
+	result = catalog_add(r->service->catalog, name, capacity,
+	    plan->error_rate, &plan->window, plan->nonscaling ? GROWTH_FAIL :
+	    GROWTH_GROW, &error);
+	if (result < 0)
+		resp_refuse(r, "ERR %s", error.text);
+	else if ((r->served = find_open(r)) != NULL && result == 0)
+		*served_expansion(r->served) = (uint32_t)plan->expansion;
+	return result;
+}
+
+/* A rate as strtod takes it. Returns 0, or -1. */
+static int
+parse_rate(const struct resp_request *r, unsigned i, double *rate)
+{
+	const char *text = resp_string(r, i);
+	char *end;
+
+	*rate = strtod(text, &end);
+	return text[0] != '\0' && text[0] != ' ' && !isnan(*rate) &&
+	    end == text + resp_kept(r, i).nbytes ? 0 : -1;
+}
+
+/* The place of the option `name` behind the third word; 0: there is none. */
+static unsigned
+find_option(const struct resp_request *r, const char *name)
+{
+	for (unsigned i = 4; i < r->kept; i++) {
+		if (resp_is(r, i, name))
+			return i;
+	}
+	return 0;
+}
+
+/* EXPANSION and NONSCALING of BF.RESERVE. Returns -1 if it is refused. */
+static int
+parse_expansion(struct resp_request *r, struct plan *plan)
+{
+	unsigned i = find_option(r, "EXPANSION");
+
+	plan->nonscaling = find_option(r, "NONSCALING") > 0;
+	if (i == 0)
+		return 0;
+	if (i + 1 == r->kept)
+		resp_refuse(r, "ERR no expansion");
+	else if (plan->nonscaling)
+		resp_refuse(r, "Nonscaling filters cannot expand");
+	else if (resp_integer(r, i + 1, &plan->expansion) < 0)
+		resp_refuse(r, "ERR bad expansion");
+	else if (plan->expansion < 1 || plan->expansion > UINT32_MAX)
+		resp_refuse(r, "ERR expansion should be greater or equal to"
+		    " 1");
+	else
+		return 0;
+	return -1;
+}
+
+/* WINDOW, which only we have, and what nobody has. */
+static int
+parse_window(struct resp_request *r, struct plan *plan)
+{
+	uint64_t capacity = (uint64_t)plan->capacity;
+
+	for (unsigned i = 4; i < r->kept; i++) {
+		if (resp_is(r, i, "EXPANSION")) {
+			i++;
+		} else if (resp_is(r, i, "WINDOW")) {
+			if (admin_parse_window(&plan->window, &capacity,
+			    resp_string(r, ++i)) == 0)
+				continue;
+			resp_refuse(r, "ERR bad window: a time, such as 30d,"
+			    " or the capacity in lines");
+			return -1;
+		} else if (!resp_is(r, i, "NONSCALING")) {
+			resp_refuse(r, "ERR unknown argument '%.100s'",
+			    resp_string(r, i));
+			return -1;
+		}
+	}
+	plan->capacity = (int64_t)capacity;
+	return 0;
+}
+
+static void
+reserve(struct resp_request *r)
+{
+	struct plan plan = { .expansion = 2 };
+
+	if (parse_rate(r, 2, &plan.error_rate) < 0)
+		resp_refuse(r, "ERR bad error rate");
+	else if (!(plan.error_rate > 0 && plan.error_rate < 1))
+		resp_refuse(r, "ERR (0 < error rate range < 1) ");
+	else if (resp_integer(r, 3, &plan.capacity) < 0)
+		resp_refuse(r, "ERR bad capacity");
+	else if (plan.capacity <= 0)
+		resp_refuse(r, "ERR (capacity should be larger than 0)");
+	else if (parse_expansion(r, &plan) == 0 &&
+	    parse_window(r, &plan) == 0 && may_make(r)) {
+		if (find(r) != NULL || make(r, &plan) > 0)
+			resp_refuse(r, "ERR item exists");
+	}
+}
+
+static void
+say_ok(struct resp_request *r)
+{
+	resp_put_simple(r->asker, "OK");
+}
+
+/* Find or make the filter that subkeys are added to. */
+static void
+begin_adding(struct resp_request *r, struct plan *plan)
+{
+	const struct serve_plan *server = r->service->plan;
+
+	if (server->read_only)
+		resp_refuse(r, "ERR this server is read-only");
+	else if ((r->served = find(r)) != NULL) {
+		if (served_filter(r->served) == NULL)
+			find_open(r);
+	} else if (plan->nocreate || server->admin == ADMIN_NONE)
+		resp_refuse(r, "ERR not found");
+	else
+		make(r, plan);
+}
+
+static struct plan
+default_plan(const struct resp_request *r)
+{
+	const struct serve_plan *server = r->service->plan;
+
+	return (struct plan){ .capacity = (int64_t)server->capacity,
+		.error_rate = server->error_rate, .expansion = 2 };
+}
+
+static void
+begin_add(struct resp_request *r)
+{
+	struct plan plan = default_plan(r);
+
+	begin_adding(r, &plan);
+}
+
+/* A value of BF.INSERT's options. Returns -1 if it is refused. */
+static int
+parse_value(struct resp_request *r, unsigned i, struct plan *plan)
+{
+	int64_t *number = resp_is(r, i, "CAPACITY") ? &plan->capacity :
+	    &plan->expansion;
+
+	if (resp_is(r, i, "ERROR")) {
+		if (parse_rate(r, i + 1, &plan->error_rate) < 0)
+			resp_refuse(r, "Bad error rate");
+		else if (plan->error_rate > 0 && plan->error_rate < 1)
+			return 0;
+		else
+			resp_refuse(r, "Bad argument received");
+		return -1;
+	}
+	if (resp_integer(r, i + 1, number) < 0)
+		resp_refuse(r, number == &plan->capacity ? "Bad capacity" :
+		    "Bad expansion");
+	else if (*number < 1 || plan->expansion > UINT32_MAX)
+		resp_refuse(r, "Bad argument received");
+	else
+		return 0;
+	return -1;
+}
+
+static void
+begin_insert(struct resp_request *r)
+{
+	struct plan plan = default_plan(r);
+	unsigned i;
+
+	for (i = 2; i < r->kept && !resp_is(r, i, "ITEMS"); i++) {
+		if (resp_is(r, i, "NOCREATE")) {
+			plan.nocreate = 1;
+		} else if (resp_is(r, i, "NONSCALING")) {
+			plan.nonscaling = 1;
+		} else if (resp_is(r, i, "CAPACITY") ||
+		    resp_is(r, i, "ERROR") || resp_is(r, i, "EXPANSION")) {
+			if (parse_value(r, i++, &plan) < 0)
+				return;
+		} else {
+			resp_refuse(r, "Unknown argument received");
+			return;
+		}
+	}
+	if (i >= r->kept || r->kept == r->count)
+		resp_refuse(r, "ERR wrong number of arguments for '%s'"
+		    " command", r->command->name);
+	else
+		begin_adding(r, &plan);
+}
+
+static void
+begin_exists(struct resp_request *r)
+{
+	r->served = find(r);
+	r->missing = r->served == NULL;
+	if (r->served != NULL && served_filter(r->served) == NULL)
+		find_open(r);
+}
+
+/* One subkey of BF.ADD, BF.MADD, BF.EXISTS, BF.MEXISTS and BF.INSERT. */
+static void
+take_subkey(struct resp_request *r, struct bytes subkey)
+{
+	const struct resp_command *command = r->command;
+	struct operation o = { .subkey = subkey, .asks = command->asks,
+		.items = command->array && r->items == 0 ?
+		    r->count - r->kept : 0 };
+
+	/* after the turn, it is known what failed */
+	r->failed |= r->items > 0 && r->asker->owed == 0 && r->asker->failed;
+	if (r->served == NULL && !r->missing)
+		r->served = find(r);
+	if (r->failed) {
+		o.reply = "ERR not tried, since one before it failed";
+	} else if (subkey.data == NULL) {
+		o.reply = "ERR an item is too long";
+		r->failed = 1;
+	} else if (r->served == NULL && !r->missing) {
+		o.reply = "ERR not found";
+	} else {
+		o.served = r->served;
+	}
+	turn_add(r->turn, r->asker, &o);
+}
+
+static uint64_t
+lines_of(const struct filter *filter)
+{
+	const struct table *table = filter_table(filter);
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < table->count; i++)
+		sum += table->layers[i].lines;
+	return sum;
+}
+
+/* Of all layers; with a window, what it was made for. */
+static uint64_t
+capacity_of(const struct filter *filter)
+{
+	const struct header *header = filter_header(filter);
+	const struct table *table = filter_table(filter);
+	uint64_t sum = 0;
+
+	if (header->window.kind != WINDOW_NONE)
+		return header->capacity;
+	for (unsigned i = 0; i < table->count; i++)
+		sum += table->layers[i].capacity;
+	return sum;
+}
+
+static void
+card(struct resp_request *r)
+{
+	struct served *served = find(r) == NULL ? NULL : find_open(r);
+
+	if (r->refusal != NULL)
+		resp_put_error(r->asker, r->refusal);
+	else
+		resp_put_integer(r->asker, served == NULL ? 0 :
+		    lines_of(served_filter(served)));
+}
+
+/* The fields of BF.INFO. */
+static const struct {
+	const char *name, *title;
+} fields[] = {
+	{ "CAPACITY", "Capacity" },
+	{ "SIZE", "Size" },
+	{ "FILTERS", "Number of filters" },
+	{ "ITEMS", "Number of items inserted" },
+	{ "EXPANSION", "Expansion rate" },
+};
+#define FIELDS (sizeof fields / sizeof *fields)
+
+static void
+put_field(struct resp_request *r, struct served *served, size_t i)
+{
+	struct filter *filter = served_filter(served);
+	const uint64_t values[FIELDS - 1] = { capacity_of(filter),
+		filter_bytes(filter), filter_table(filter)->count,
+		lines_of(filter) };
+
+	if (i < FIELDS - 1)
+		resp_put_integer(r->asker, values[i]);
+	else if (served_is_fixed(served))
+		resp_put_null(r->asker);
+	else
+		resp_put_integer(r->asker, *served_expansion(served));
+}
+
+static void
+put_one_field(struct resp_request *r, struct served *served)
+{
+	for (size_t i = 0; i < FIELDS; i++) {
+		if (!resp_is(r, 2, fields[i].name))
+			continue;
+		if (r->asker->resp3) {
+			resp_put_map(r->asker, 1);
+			resp_put_simple(r->asker, fields[i].title);
+		} else {
+			resp_put_array(r->asker, 1);
+		}
+		put_field(r, served, i);
+		return;
+	}
+	resp_put_error(r->asker, "Invalid information value");
+}
+
+static void
+info(struct resp_request *r)
+{
+	struct served *served = find_open(r);
+
+	if (served == NULL) {
+		resp_put_error(r->asker, r->refusal);
+	} else if (r->kept > 2) {
+		put_one_field(r, served);
+	} else {
+		resp_put_map(r->asker, FIELDS);
+		for (size_t i = 0; i < FIELDS; i++) {
+			resp_put_simple(r->asker, fields[i].title);
+			put_field(r, served, i);
+		}
+	}
+}
+
+static void
+refuse_dump(struct resp_request *r)
+{
+	resp_put_error(r->asker, "ERR not supported: the filter is the file"
+	    " NAME.bloom in the server's folder, which can be copied");
+}
+
+static const struct resp_command commands[] = {
+	{ .name = "bf.add", .keys = 1, .least = 3, .most = 3, .kept = 2,
+	    .begin = begin_add, .item = take_subkey },
+	{ .name = "bf.madd", .keys = 1, .least = 3, .kept = 2, .array = 1,
+	    .begin = begin_add, .item = take_subkey },
+	{ .name = "bf.exists", .keys = 1, .least = 3, .most = 3, .kept = 2,
+	    .asks = 1, .begin = begin_exists, .item = take_subkey },
+	{ .name = "bf.mexists", .keys = 1, .least = 3, .kept = 2, .array = 1,
+	    .asks = 1, .begin = begin_exists, .item = take_subkey },
+	{ .name = "bf.insert", .keys = 1, .least = 4, .until = "ITEMS",
+	    .array = 1, .begin = begin_insert, .item = take_subkey },
+	{ .name = "bf.reserve", .keys = 1, .least = 4, .most = 9,
+	    .begin = reserve, .end = say_ok },
+	{ .name = "bf.card", .keys = 1, .least = 2, .most = 2, .end = card },
+	{ .name = "bf.info", .keys = 1, .least = 2, .most = 3, .end = info },
+	{ .name = "bf.scandump", .keys = 1, .least = 3, .most = 3,
+	    .end = refuse_dump },
+	{ .name = "bf.loadchunk", .keys = 1, .least = 4, .most = 4,
+	    .end = refuse_dump },
+};
+
+const struct resp_commands resp_filter_commands = { commands,
+	sizeof commands / sizeof *commands };

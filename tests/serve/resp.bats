@@ -1,0 +1,344 @@
+# serve in Redis' protocol: what RedisBloom's commands, and those around them,
+# are answered with. The replies were compared with RedisBloom 2.8.2's.
+load ../common
+load server
+
+@test "BF.ADD and BF.EXISTS: 1 once, then 0; found from then on" {
+	start_server
+	redis_answers ':1 :0 :1 :0' 'BF.ADD f a' 'bf.add f a' 'BF.EXISTS f a' \
+		'bf.Exists f b'
+	redis_answers ":0 :1 :1 :0" "BF.EXISTS f ''" "BF.ADD f ''" \
+		"BF.EXISTS f ''" 'BF.EXISTS nowhere a'
+}
+
+@test "BF.MADD, BF.MEXISTS and BF.INSERT: an array, also with repeats" {
+	start_server
+	redis_answers '*4 :1 :1 :0 :1' 'BF.MADD f a b a c'
+	redis_answers '*3 :1 :0 :1' 'BF.MEXISTS f c d a'
+	redis_answers '*2 :0 :1 *1 :1' 'BF.INSERT f ITEMS a d' \
+		'BF.INSERT g CAPACITY 50 ERROR 0.1 EXPANSION 4 items items'
+	redis_answers '*2 :0 :0' 'BF.MEXISTS nowhere a b'
+}
+
+@test "version 3 of the protocol: booleans, maps and null" {
+	start_server
+	redis 'HELLO 3' 'BF.ADD f a' 'BF.MADD f a b' 'BF.EXISTS f a' \
+		'BF.RESERVE g 0.1 100 NONSCALING' 'BF.INFO g EXPANSION' \
+		'BF.INFO f ITEMS' 'CLIENT GETNAME' >out
+	cat out
+	[ "$(head -n 1 out)" = %7 ]
+	[ "$(tail -n +27 out | paste -sd ' ')" = '#t *2 #f #t #t +OK %1 +Expansion rate _ %1 +Number of items inserted :2 _' ]
+	# and back
+	redis 'HELLO 3' 'HELLO 2' 'BF.ADD f a' >out
+	[ "$(tail -n 1 out)" = :0 ]
+}
+
+@test "BF.RESERVE makes a filter that the command line reads" {
+	start_server
+	redis_answers '+OK -ERR item exists' 'BF.RESERVE f 0.001 1000' \
+		'BF.RESERVE f 0.001 1000'
+	redis_answers '*2 :1 :1 :2' 'BF.MADD f a b' 'BF.CARD f'
+	stop_server
+	[ "$(printf '%s\n' a b c | bloomdedup check -f folder/f.bloom)" = \
+		$'a\nb' ]
+	bloomdedup info --json folder/f.bloom | grep -q '"error_rate": 0.001'
+}
+
+@test "BF.RESERVE: EXPANSION is reported, NONSCALING filters are full" {
+	start_server
+	redis_answers '+OK *1 :4' 'BF.RESERVE f 0.1 10 EXPANSION 4' \
+		'BF.INFO f EXPANSION'
+	redis_answers '+OK *1 $-1' 'BF.RESERVE g 0.1 2 NONSCALING' \
+		'BF.INFO g EXPANSION'
+	redis_answers '*2 :1 :1 -ERR non scaling filter is full :0' \
+		'BF.MADD g a b' 'BF.ADD g c' 'BF.ADD g a'
+	# an array ends with its first error
+	redis_answers '*3 :0 :0 -ERR non scaling filter is full :1' \
+		'BF.MADD g a b c d' 'BF.EXISTS g a'
+	redis_answers '*1 -ERR non scaling filter is full *2 :0 :0 :2' \
+		'BF.INSERT g ITEMS c a' 'BF.MEXISTS g c d' 'BF.CARD g'
+	redis_answers '-Nonscaling filters cannot expand' \
+		'BF.RESERVE h 0.1 2 NONSCALING EXPANSION 2'
+}
+
+@test "BF.RESERVE: a window" {
+	# "aspacem assertion failed", as with growth.bats: tests/valgrind
+	[ -z "${UNDER_VALGRIND-}" ] || skip "valgrind 3.19 ends itself here"
+	start_server
+	redis_answers '+OK +OK :1 *1 :1000' 'BF.RESERVE days 1e-6 1000 WINDOW 30d' \
+		'BF.RESERVE lines 1e-6 4000 EXPANSION 2 window 4000' \
+		'BF.ADD days a' 'BF.INFO days CAPACITY'
+	for window in x 30 5000 ''; do
+		redis "BF.RESERVE other 1e-6 4000 WINDOW $window" |
+			grep -q '^-ERR bad window' || return 1
+	done
+	bloomdedup info folder/days.bloom | grep -qE 'window +30d$'
+	bloomdedup info folder/lines.bloom | grep -qE 'window +4000 new lines$'
+}
+
+@test "what BF.RESERVE and BF.INSERT refuse, as RedisBloom does" {
+	start_server
+	redis_answers '-ERR bad error rate -ERR bad capacity' \
+		'BF.RESERVE f x 100' 'BF.RESERVE f 0.1 1e3'
+	redis_answers '-ERR (0 < error rate range < 1)  -ERR (capacity should be larger than 0)' \
+		'BF.RESERVE f 1 100' 'BF.RESERVE f 0.1 0'
+	redis_answers '-ERR no expansion -ERR bad expansion -ERR expansion should be greater or equal to 1' \
+		'BF.RESERVE f 0.1 100 EXPANSION' \
+		'BF.RESERVE f 0.1 100 EXPANSION x' \
+		'BF.RESERVE f 0.1 100 EXPANSION 0'
+	redis_answers "-ERR unknown argument 'JUNK'" 'BF.RESERVE f 0.1 100 JUNK'
+	redis_answers '-Bad capacity -Bad error rate -Bad expansion' \
+		'BF.INSERT f CAPACITY x ITEMS a' 'BF.INSERT f ERROR x ITEMS a' \
+		'BF.INSERT f EXPANSION ITEMS a'
+	redis_answers '-Bad argument received -Unknown argument received' \
+		'BF.INSERT f CAPACITY 0 ITEMS a' 'BF.INSERT f JUNK ITEMS a'
+	redis_answers "-ERR wrong number of arguments for 'bf.insert' command -ERR not found" \
+		'BF.INSERT f NOCREATE ITEMS' 'BF.INSERT f NOCREATE ITEMS a'
+	redis_answers "-ERR wrong number of arguments for 'bf.add' command" \
+		'BF.ADD f'
+	# rates and sizes that a filter here can't have
+	redis 'BF.RESERVE f 0.9 100' 'BF.RESERVE f 1e-13 100' \
+		'BF.RESERVE f 0.1 4611686018427387904' >out
+	[ "$(grep -c '^-ERR a filter here has an error rate from' out)" -eq 3 ]
+	[ -z "$(ls folder)" ]
+}
+
+@test "BF.INFO and BF.CARD" {
+	start_server
+	redis_answers '+OK *3 :1 :1 :1' 'BF.RESERVE f 0.01 1000' 'BF.MADD f a b c'
+	size=$(stat -c %s folder/f.bloom)
+	redis_answers "*10 +Capacity :1000 +Size :$size +Number of filters :1 +Number of items inserted :3 +Expansion rate :2" \
+		'BF.INFO f'
+	redis_answers "*1 :1000 *1 :$size *1 :1 *1 :3 *1 :2" 'BF.INFO f CAPACITY' \
+		'BF.INFO f size' 'BF.INFO f FILTERS' 'BF.INFO f ITEMS' \
+		'BF.INFO f EXPANSION'
+	redis_answers '-Invalid information value -ERR not found :3 :0' \
+		'BF.INFO f x' 'BF.INFO g' 'BF.CARD f' 'BF.CARD g'
+}
+
+@test "a filter that BF.ADD makes is for -n lines at rate -p" {
+	start_server -n 5000 -p 0.25
+	redis_answers ':1 *1 :1' 'BF.ADD f a' 'BF.MADD g a'
+	redis_answers '*1 :5000' 'BF.INFO f CAPACITY'
+	redis_answers '*1 :1 *1 :70' 'BF.INSERT h CAPACITY 70 ITEMS a' \
+		'BF.INFO h CAPACITY'
+	bloomdedup info --json folder/f.bloom | grep -q '"error_rate": 0.25'
+}
+
+@test "where making filters isn't allowed, BF.ADD says not found" {
+	start_server --no-admin
+	redis_answers '-ERR not found -ERR not found -ERR not found' 'BF.ADD f a' \
+		'BF.MADD f a' 'BF.INSERT f ITEMS a'
+	redis_answers '-NOPERM not allowed (--no-admin) :0' \
+		'BF.RESERVE f 0.1 100' 'BF.EXISTS f a'
+	[ -z "$(ls folder)" ]
+}
+
+@test "a server that is read-only answers, and changes nothing" {
+	bloomdedup add -f folder/f.bloom <(echo a)
+	start_server --read-only
+	redis_answers ':1 :0 :1' 'BF.EXISTS f a' 'BF.EXISTS f b' 'BF.CARD f'
+	for request in 'BF.ADD f b' 'BF.MADD f b' 'BF.INSERT f ITEMS b' \
+		'BF.RESERVE g 0.1 100' 'DEL f'; do
+		redis "$request" | grep -qE '^-(ERR|NOPERM) this server is read-only' ||
+			return 1
+	done
+	redis_answers ':0' 'BF.EXISTS f b'
+}
+
+@test "keys: DEL, UNLINK, EXISTS, TYPE and SCAN" {
+	start_server
+	redis_answers ':1 :1 :1' 'BF.ADD a:1 x' 'BF.ADD a:2 x' 'BF.ADD b x'
+	redis_answers ':3 +MBbloom-- +none' 'EXISTS a:1 b nowhere b' 'TYPE b' \
+		'TYPE nowhere'
+	redis_answers '*2 $1 0 *3 $3 a:1 $3 a:2 $1 b' 'SCAN 0'
+	redis_answers '*2 $1 0 *2 $3 a:1 $3 a:2' 'SCAN 0 MATCH a:* COUNT 1'
+	redis_answers '*2 $1 0 *1 $3 a:2' 'SCAN 0 MATCH *[^13-9b]'
+	redis_answers '*2 $1 0 *1 $1 b *2 $1 0 *0' \
+		'SCAN 0 MATCH ? TYPE mbbloom--' 'SCAN 0 TYPE string'
+	redis_answers ':2 :1 :0' 'DEL a:1 nowhere a:2' 'UNLINK b' 'DEL b'
+	[ -z "$(ls folder)" ]
+	redis_answers '-ERR invalid cursor -ERR syntax error' 'SCAN x' \
+		'SCAN 0 MATCH'
+}
+
+@test "a pattern takes no time that grows with its stars" {
+	start_server
+	name=$(printf 'a%.0s' {1..60})
+	redis_answers ':1' "BF.ADD $name x"
+	redis_answers '*2 $1 0 *0' "SCAN 0 MATCH $(printf 'a*%.0s' {1..90})b"
+}
+
+@test "DEL through TCP needs --admin" {
+	start_tcp
+	redis_answers ':1' 'BF.ADD f x'
+	printf '*2\r\n$3\r\nDEL\r\n$1\r\nf\r\n' |
+		"$BATS_TEST_DIRNAME/ask" "127.0.0.1:$PORT" >out
+	grep -q '^-NOPERM delete needs a unix socket' out
+	redis_answers ':1 :1' 'EXISTS f' 'DEL f'
+}
+
+@test "names may have what Redis' keys have, but lead nowhere else" {
+	start_server
+	redis_answers ':1' 'BF.ADD app:{user}:1,2@x#y=+% a'
+	[ "$(ls folder)" = 'app:{user}:1,2@x#y=+%.bloom' ]
+	redis_answers ':1' 'BF.EXISTS app:{user}:1,2@x#y=+% a'
+	for name in ../f .f a/b 'a|b' 'é' "''" 'a*' "$(printf '%065d' 0)"; do
+		redis "BF.ADD $name x" |
+			grep -q "^-ERR a filter's name has" || return 1
+		redis_answers ':0 :0 -ERR not found' "BF.EXISTS $name x" \
+			"EXISTS $name" "BF.INFO $name"
+	done
+	# for memcached's clients, too
+	answers 'VALUE app:{user}:1,2@x#y=+%|a 0 1; 1; END' \
+		'get app:{user}:1,2@x#y=+%|a'
+}
+
+@test "both protocols, one filter" {
+	start_server
+	add_filter f
+	answers STORED 'add f|a 0 0 1' x
+	redis_answers ':0 :1' 'BF.ADD f a' 'BF.ADD f b'
+	answers 'NOT_STORED; VALUE f|b 0 1; 1; END' 'add f|b 0 0 1' x 'get f|b'
+}
+
+@test "MULTI queues, EXEC carries out, DISCARD forgets" {
+	start_server
+	redis_answers '+OK +QUEUED +QUEUED +QUEUED *3 :1 *2 :0 :1 -ERR not found' \
+		MULTI 'BF.ADD f a' 'BF.MADD f a b' 'BF.INFO g' EXEC
+	redis_answers '+OK +QUEUED +OK :0' MULTI 'BF.ADD f c' DISCARD \
+		'BF.EXISTS f c'
+	redis_answers '-ERR EXEC without MULTI -ERR DISCARD without MULTI' EXEC \
+		DISCARD
+	redis_answers '+OK -ERR MULTI calls can not be nested *0' MULTI MULTI EXEC
+	redis_answers "+OK +QUEUED -ERR unknown command 'GET', with args beginning with: 'x'  -EXECABORT Transaction discarded because of previous errors. :0" \
+		MULTI 'BF.ADD f c' 'GET x' EXEC 'BF.EXISTS f c'
+	# a connection that ends before EXEC
+	redis_answers '+OK +QUEUED' MULTI 'BF.ADD f c'
+	redis_answers ':0' 'BF.EXISTS f c'
+}
+
+@test "what is queued is bounded, and the connection goes on" {
+	start_server --max-value=1000
+	item=$(printf '%0900d' 0)
+	requests=()
+	for i in {1..20}; do
+		requests+=("BF.ADD f $i$item")
+	done
+	redis MULTI "${requests[@]}" EXEC PING >out
+	[ "$(grep -c '^+QUEUED$' out)" -eq 8 ]
+	[ "$(grep -c '^-ERR the requests after MULTI are too long' out)" -eq 12 ]
+	[ "$(tail -n 2 out | paste -sd ' ')" = '-EXECABORT Transaction discarded because of previous errors. +PONG' ]
+}
+
+@test "thousands of requests in one EXEC, thousands of items in one BF.MADD" {
+	start_server
+	seq 10000 | sed 's/.*/BF.ADD f &/' >requests
+	mapfile -t requests <requests
+	redis MULTI "${requests[@]}" EXEC >out
+	[ "$(grep -c '^+QUEUED$' out)" -eq 10000 ]
+	[ "$(sed '1,/^\*10000$/d' out | sort | uniq -c | sed 's/^ *//')" = \
+		'10000 :1' ]
+	redis "BF.MADD f $(seq 20000 | paste -sd ' ')" >out
+	[ "$(head -n 1 out)" = '*20000' ]
+	[ "$(grep -c '^:0$' out) $(grep -c '^:1$' out)" = '10000 10000' ]
+}
+
+@test "an array that is too long to be held has an error for each item" {
+	start_server --max-unread=1K
+	redis_answers +OK 'BF.RESERVE f 0.1 2000 NONSCALING'
+	redis "BF.MADD f $(seq 20000 | paste -sd ' ')" PING >out
+	[ "$(head -n 1 out)" = '*20000' ]
+	[ "$(grep -c '^:1$' out)" -eq 2000 ]
+	grep -q '^-ERR non scaling filter is full$' out
+	[ "$(grep -c '^[:-]' out)" -eq 20000 ]
+	[ "$(tail -n 1 out)" = +PONG ]
+	redis_answers ':2000' 'BF.CARD f'
+}
+
+@test "what clients send when they connect" {
+	start_server
+	redis_answers '+PONG $1 x $1 x +OK +OK' PING 'PING x' 'ECHO x' 'SELECT 0' \
+		'CLIENT SETINFO LIB-NAME redis-py'
+	redis_answers '$-1 +OK $1 x' 'CLIENT GETNAME' 'CLIENT SETNAME x' \
+		'CLIENT GETNAME'
+	redis_answers "-ERR unknown subcommand 'MAINT_NOTIFICATIONS'. Try CLIENT HELP." \
+		'CLIENT MAINT_NOTIFICATIONS ON'
+	redis_answers '-ERR DB index is out of range' 'SELECT 1'
+	redis_answers '-ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?' \
+		'AUTH x'
+	redis 'HELLO 3 AUTH default x SETNAME me' 'CLIENT GETNAME' >out
+	[ "$(sed -n '1p;$p' out | paste -sd ' ')" = '%7 me' ]
+	redis_answers '-NOPROTO unsupported protocol version -WRONGPASS invalid username-password pair or user is disabled.' \
+		'HELLO 4' 'HELLO 3 AUTH me x'
+	redis INFO | grep -q '^loading:0$'
+	redis 'COMMAND COUNT' COMMAND >out
+	[ "*$(sed -n '1s/://p' out)" = "$(sed -n 2p out)" ]
+	grep -q '^bf.madd$' out
+	redis_answers '+OK' QUIT PING
+}
+
+@test "the rest is unknown, or refused with the reason" {
+	start_server
+	redis_answers "-ERR unknown command 'SET', with args beginning with: 'a' '1'  -ERR unknown command 'FLUSHALL', with args beginning with:  +PONG" \
+		'SET a 1' FLUSHALL PING
+	redis 'BF.SCANDUMP f 0' 'BF.LOADCHUNK f 1 x' >out
+	[ "$(grep -c '^-ERR not supported: the filter is the file' out)" -eq 2 ]
+}
+
+@test "what is no request is an error, and closes the connection" {
+	start_server
+	for bytes in 'PING\r\n' '*x\r\n' '*2000000\r\n' '*1\r\n*1\r\n' \
+		'*1\r\n$-1\r\n' '*1\r\n$4\r\nPINGxx' \
+		'*1\r\n$9999999999\r\n'; do
+		printf '*1\r\n$4\r\nPING\r\n'"$bytes"'*1\r\n$4\r\nPING\r\n' |
+			ask >out
+		[ "$(sed -n 1p out)" = +PONG ]
+		sed -n 2p out | grep -q '^-ERR Protocol error: '
+		[ "$(wc -l <out)" -eq 2 ]
+	done
+	# no words, no reply
+	printf '*0\r\n*-1\r\n*1\r\n$4\r\nPING\r\n' | ask >out
+	[ "$(cat out)" = +PONG ]
+}
+
+@test "what is too long is refused, and the next request is answered" {
+	start_server --max-value=1000
+	item=$(printf '%01001d' 0)
+	redis_answers '*2 :1 -ERR an item is too long +PONG' \
+		"BF.MADD f a $item b" PING
+	redis_answers ':0 -ERR an item is too long +PONG' 'BF.EXISTS f b' \
+		"BF.ADD f $item" PING
+	redis_answers '-ERR an argument is too long +PONG' "BF.ADD $item a" PING
+	redis_answers "-ERR unknown command '', with args beginning with:  +PONG" \
+		"''" PING
+}
+
+@test "one filter's trouble is an error of that request alone" {
+	printf 'not a filter\n' >folder/broken.bloom
+	start_server
+	redis_answers ':1' 'BF.ADD f a'
+	for request in 'BF.ADD broken a' 'BF.MADD broken a b' \
+		'BF.EXISTS broken a' 'BF.MEXISTS broken a' 'BF.INFO broken' \
+		'BF.CARD broken' 'BF.INSERT broken ITEMS a'; do
+		redis "$request" 'BF.EXISTS f a' >out
+		[ "$(wc -l <out)" -eq 2 ]
+		sed -n 1p out | grep -q '^-ERR folder/broken.bloom: '
+		[ "$(sed -n 2p out)" = :1 ]
+	done
+}
+
+@test "a file that is new in the folder is added to, not replaced" {
+	start_server
+	bloomdedup add -f folder/f.bloom <(echo a)
+	redis_answers ':0 :1 -ERR item exists' 'BF.ADD f a' 'BF.ADD f b' \
+		'BF.RESERVE f 0.1 100'
+}
+
+@test "a filter beyond the memory limit is refused" {
+	start_server -m 1M
+	redis 'BF.RESERVE f 1e-6 1e9' 'BF.RESERVE f 1e-6 100000000' \
+		'BF.EXISTS f a' >out
+	sed -n 2p out | grep -q '^-ERR .* over the memory limit'
+	[ "$(sed -n '1p;3p' out | paste -sd ' ')" = '-ERR bad capacity :0' ]
+}
