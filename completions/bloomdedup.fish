@@ -38,7 +38,7 @@ end
 
 # generated from src/cli/option_table.c by make completions
 set -g __bloomdedup_names add check create info merge remove size try serve help version
-set -g __bloomdedup_with_argument -f --filter -o --output --duplicates --files0-from --to-command -d --folder -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --wait --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars -j --threads --max-record
+set -g __bloomdedup_with_argument -f --filter -o --output --duplicates --files0-from --to-command -d --folder -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --wait --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record
 complete -c bloomdedup -n '__bloomdedup_takes size try serve help version' -f
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a add -d 'remember lines, print nothing'
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a check -d 'print the lines that are in a filter, remember nothing'
@@ -107,6 +107,7 @@ complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -l trim -
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -s s -l skip-chars -x -d 'ignore the first N bytes'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -s w -l check-chars -x -d 'compare at most N bytes'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -s i -l ignore-case -d 'ignore case (A to Z only)'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -l part -x -d 'only the lines whose keys are in part I of N'
 complete -c bloomdedup -n '__bloomdedup_takes info size try' -l json -d 'print one line of JSON'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -l json -x -d 'lines are JSON: compare the value that POINTER refers to'
 complete -c bloomdedup -n '__bloomdedup_takes info' -l verify -d 'read the whole filter and compare the checksums of its full layers'
@@ -114,6 +115,7 @@ complete -c bloomdedup -n '__bloomdedup_takes size' -l table -f -a 'k' -d 'print
 complete -c bloomdedup -n '__bloomdedup_takes try' -l measure -d 'make such a filter in memory, fill it, and measure its error rate and speed'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -s j -l threads -x -d 'how many threads to use'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l strict-keys -d 'fail at the first line that is not a URL (--url) or not JSON (--json), or has none of the fields (-k)'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l strict-part -d 'fail at the first line of another part (--part)'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l max-record -x -d 'the longest record of --csv'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l no-gunzip -d 'read compressed files as they are'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create info merge remove size try serve help version' -s h -l help -d 'print this help and exit'

@@ -40,3 +40,10 @@ hash_key(const struct hash *hash, const void *key, size_t nbytes)
 {
 	return hash_inline(hash, key, nbytes);
 }
+
+void
+hash_plain(const struct key *keys, size_t n, uint64_t *hashes)
+{
+	for (size_t i = 0; i < n; i++)
+		hashes[i] = XXH3_64bits(keys[i].data, keys[i].nbytes);
+}

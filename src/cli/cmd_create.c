@@ -21,6 +21,21 @@ struct creation {
 	struct window window;
 };
 
+/* All parts of a filter may have one secret: --part may be another one. */
+static int
+take_recipe(struct key_recipe *recipe, const char *text, struct error *error)
+{
+	struct key_recipe stored;
+
+	if (key_recipe_parse(&stored, text, error) < 0)
+		return -1;
+	if (recipe->parts > 0) {
+		stored.part = recipe->part;
+		stored.parts = recipe->parts;
+	}
+	return key_recipe_inherit(recipe, &stored, error);
+}
+
 /*
  * Copy from another filter what merging requires to be equal: error rate,
  * growth, key options, hash and secret; and the capacity if none was given, so
@@ -33,7 +48,6 @@ take_like(struct creation *new, const char *path, struct error *error)
 	const struct header *h;
 	const struct layer_entry *first;
 	struct filter *like;
-	struct key_recipe stored;
 	int result = filter_open(&like, path, &use, error);
 
 	if (result > 0)
@@ -42,11 +56,9 @@ take_like(struct creation *new, const char *path, struct error *error)
 		return -1;
 	h = filter_header(like);
 	first = &filter_table(like)->layers[0];
-	if (key_recipe_parse(&stored, h->recipe, error) < 0 ||
-	    key_recipe_inherit(&new->recipe, &stored, error) < 0) {
+	if (take_recipe(&new->recipe, h->recipe, error) < 0)
 		result = error_set(error, error->status, "%s: %s", path,
 		    error->text);
-	}
 	new->hash = h->hash;
 	new->has_hash = 1;
 	new->growth = h->growth;

@@ -40,6 +40,7 @@ make_plan(const struct options *o, enum pipeline_print print, int remember)
 		.paths = o->operand_count > 0 ? o->operands : NULL,
 		.path_count = o->operand_count, .gunzip = o->gunzip,
 		.max_record = o->max_record, .strict_keys = o->strict_keys,
+		.strict_part = o->strict_part,
 		.output = o->output == NULL || strcmp(o->output, "-") == 0 ?
 		NULL : o->output, .duplicates = o->duplicates,
 		.to_command = o->to_command,
@@ -79,6 +80,9 @@ check_recipe(const struct options *o, const struct key_recipe *recipe,
 	if (o->strict_keys && !key_has_troubles(recipe))
 		return error_set(error, STATUS_USAGE, "--strict-keys is for"
 		    " --json, --url and -k");
+	if (o->strict_part && recipe->parts == 0)
+		return error_set(error, STATUS_USAGE, "--strict-part is for"
+		    " --part");
 	if (o->max_record != RECORD_MAX_BYTES && !recipe->csv)
 		return error_set(error, STATUS_USAGE, "--max-record is for"
 		    " --csv: other lines may be of any length");

@@ -35,9 +35,12 @@ round_up(uint64_t lines)
 
 /* Estimate the number of input lines, as a round number. */
 static uint64_t
-guess_capacity(const struct input_plan *inputs)
+guess_capacity(const struct input_plan *inputs, unsigned parts)
 {
 	uint64_t lines = input_estimate(inputs), guess;
+
+	if (parts > 0)
+		lines = lines / parts + 1;
 
 	/* The sample's mean is not quite the whole's. */
 	guess = round_up(lines + lines / 32);
@@ -290,7 +293,7 @@ make_filter(struct filter **filter, const struct options *o,
 	if (key_recipe_complete(recipe, error) < 0)
 		return -1;
 	if (capacity == 0)
-		capacity = guess_capacity(inputs);
+		capacity = guess_capacity(inputs, recipe->parts);
 	result = make_for(capacity, filter, o, recipe, use, error);
 	if (result < 0 && o->capacity == 0 &&
 	    capacity > SIZING_CAPACITY_DEFAULT)

@@ -290,6 +290,12 @@ const struct option_row option_table[] = {
 	{ "ignore-case", 'i', NULL, KEYS, OPTION_GROUP_KEY,
 	    FLAG(recipe.ignore_case),
 	    .help = "ignore case (A to Z only)" },
+	{ "part", 0, "I/N", KEYS, OPTION_GROUP_KEY,
+	    .set = option_set_key, TO(recipe),
+	    .allowed = "a part and the number of parts, such as 3/16, of at"
+	    " most 4096",
+	    .help = "only the lines whose keys are in part I of N, such as"
+	    " 3/16: the others are passed over" },
 
 	/* Everything else. */
 
@@ -326,6 +332,9 @@ const struct option_row option_table[] = {
 	    FLAG(strict_keys),
 	    .help = "fail at the first line that is not a URL (--url) or not"
 	    " JSON (--json), or has none of the fields (-k)" },
+	{ "strict-part", 0, NULL, STREAM, OPTION_GROUP_OTHER,
+	    FLAG(strict_part),
+	    .help = "fail at the first line of another part (--part)" },
 	{ "max-record", 0, "SIZE", STREAM, OPTION_GROUP_OTHER,
 	    .set = option_set_size, TO(max_record),
 	    .help = "the longest record of --csv, such as 100M [1G]" },

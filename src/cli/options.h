@@ -43,7 +43,7 @@ struct options {
 	uint64_t lock_timeout; /* milliseconds */
 	uint64_t max_record;  /* bytes */
 	int append, overwrite;
-	int strict_keys;
+	int strict_keys, strict_part;
 	struct key_recipe recipe; /* the key options that were given */
 	const char *duplicates;
 	const char *like;     /* a filter to be mergeable with */

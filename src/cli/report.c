@@ -205,12 +205,13 @@ print_stats(void)
 		    " \"error_rate_now\": %.6g, \"expected_dropped\": %s,"
 		    " \"layer_count\": %u, \"private_bytes\": %" PRIu64
 		    ", \"not_json\": %" PRIu64 ", \"missing\": %" PRIu64
-		    ", \"not_urls\": %" PRIu64, p->lines_read,
+		    ", \"not_urls\": %" PRIu64 ", \"other_parts\": %" PRIu64,
+		    p->lines_read,
 		    p->lines_new, repeated, in, out, seconds, rate,
 		    dropped_text(a, dropped, "null"), layers, private,
 		    not_json, p->keys.of[KEY_MISSING].lines +
 		    p->keys.of[KEY_NO_FIELD].lines,
-		    p->keys.of[KEY_NOT_URL].lines);
+		    p->keys.of[KEY_NOT_URL].lines, p->lines_passed);
 		if (on_server)
 			print_traffic_json(&traffic);
 		fputs("}\n", stderr);
@@ -235,6 +236,9 @@ print_stats(void)
 	if (p->recipe->url)
 		fprintf(stderr, "%-20s%18s\n", "not a URL",
 		    number_format_count(a, p->keys.of[KEY_NOT_URL].lines));
+	if (p->recipe->parts > 0)
+		fprintf(stderr, "%-20s%18s\n", "of other parts",
+		    number_format_count(a, p->lines_passed));
 	fprintf(stderr, "%-20s%18s%10s\n", "bytes read",
 	    number_format_count(a, in), number_format_bytes(b, in));
 	fprintf(stderr, "%-20s%18s%10s\n", "bytes written",

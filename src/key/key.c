@@ -103,7 +103,7 @@ key_has_troubles(const struct key_recipe *recipe)
 
 void
 key_figures_count(struct key_figures *figures, const uint8_t *troubles,
-    size_t n, struct key_place place)
+    const uint32_t *numbers, size_t n, struct key_place place)
 {
 	uint64_t eight = 0;
 
@@ -119,7 +119,8 @@ key_figures_count(struct key_figures *figures, const uint8_t *troubles,
 				continue;
 			if (figures->of[t].lines++ == 0)
 				figures->of[t].first = (struct key_place){
-					place.file, place.number + i };
+					place.file, place.number +
+					(numbers == NULL ? i : numbers[i]) };
 		}
 	}
 }

@@ -58,9 +58,12 @@ struct key_figures {
 /* Can lines have a trouble? */
 int key_has_troubles(const struct key_recipe *recipe);
 
-/* Count n lines of one file, the first of which is at `place`. */
+/*
+ * Count n lines of one file: line numbers[i] after the one at `place`, or line
+ * i if `numbers` is NULL.
+ */
 void key_figures_count(struct key_figures *figures, const uint8_t *troubles,
-    size_t n, struct key_place place);
+    const uint32_t *numbers, size_t n, struct key_place place);
 
 /*
  * Did any line have this trouble? Then `error` says how many, and the first.

@@ -38,6 +38,7 @@ struct key_recipe {
 	uint64_t skip;        /* bytes; KEY_SKIP_UNSET if not given */
 	uint64_t check;       /* bytes; 0 is all */
 	int ignore_case;
+	unsigned part, parts; /* only the keys of this part (part.h); 0: all */
 };
 
 /* -s 0 is not the same as no -s. */

@@ -10,6 +10,7 @@
 #include "key/columns.h"
 #include "key/fields.h"
 #include "key/json.h"
+#include "key/part.h"
 #include "key/url.h"
 
 /* --- rows that set a flag, or a count */
@@ -287,6 +288,27 @@ print_ignore(const struct key_step *step, const struct key_recipe *recipe,
 	return recipe->url_ignore[0] != '\0';
 }
 
+/* --- parts */
+
+static int
+parse_part(const struct key_step *step, struct key_recipe *recipe,
+    const char *value)
+{
+	(void)step;
+	return value == NULL ? -1 :
+	    part_parse(value, &recipe->part, &recipe->parts);
+}
+
+static int
+print_part(const struct key_step *step, const struct key_recipe *recipe,
+    char value[KEY_RECIPE_TEXT])
+{
+	(void)step;
+	snprintf(value, KEY_RECIPE_TEXT, "=%u/%u", recipe->part,
+	    recipe->parts);
+	return recipe->parts > 0;
+}
+
 /* --- the rows */
 
 #define MEMBER(name) .member = offsetof(struct key_recipe, name)
@@ -326,6 +348,7 @@ const struct key_step key_steps[KEY_STEPS] = {
 	    APPLY(check) },
 	{ "ignore-case", FLAG, MEMBER(ignore_case),
 	    APPLY(fold_case) },
+	{ "part", .parse = parse_part, .print = print_part },
 };
 
 /* --- recipes as text */

@@ -152,4 +152,7 @@ key_recipe_words(const struct key_recipe *r, char words[KEY_WORDS])
 		say(words, ", ignoring case (A to Z)");
 	if (r->zero_terminated)
 		say(words, "; lines end in NUL");
+	if (r->parts > 0)
+		say(words, "; only part %u of %u of the keys", r->part,
+		    r->parts);
 }

@@ -178,6 +178,9 @@ use_of(const struct catalog *catalog)
 static int
 check_recipe(const struct key_recipe *recipe, struct error *error)
 {
+	if (recipe->parts > 0)
+		return error_set(error, STATUS_FAILED, "it remembers a part of"
+		    " the keys, and can't answer for the others");
 	if (recipe->column_count < 2)
 		return 0;
 	return error_set(error, STATUS_FAILED, "its keys are made of several"

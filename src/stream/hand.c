@@ -1,18 +1,12 @@
 #include "stream/hand.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/signals.h"
-#include "bits/loops.h"
 #include "filter/filter.h"
 
-/*
- * This many lines are hashed before their cache lines are prefetched: few, so
- * that there are never more prefetches at once than the memory can handle, but
- * enough that the calls cost little.
- */
-#define GROUP_LINES 8
 /* Lines to write are copied together, up to so many bytes at a time. */
 #define COPY_BYTES (128 * 1024)
 /* A line is copied with so many bytes, if it has no more. */
@@ -31,6 +25,9 @@ hand_new(struct pipeline *p, const struct record_format *format, size_t limit)
 	hand->digests = memory_or_die(malloc(limit * sizeof *hand->digests));
 	if (key_has_troubles(p->recipe))
 		hand->troubles = memory_or_die(malloc(limit));
+	if (p->recipe->parts > 0)
+		hand->numbers = memory_or_die(malloc(limit *
+		    sizeof *hand->numbers));
 	hand->batch = batch_new(filter_batch_lines(p->filter));
 	hand->copies = memory_or_die(malloc(COPY_BYTES + COPY_STEP));
 	return hand;
@@ -45,78 +42,9 @@ hand_free(struct hand *hand)
 	free(hand->starts);
 	free(hand->digests);
 	free(hand->troubles);
+	free(hand->numbers);
 	free(hand->copies);
 	free(hand);
-}
-
-/* Prepared lines without their terminators. */
-static inline void
-take_lines(const struct hand *hand, size_t first, size_t n, struct key *lines)
-{
-	const uint8_t *const *starts = hand->starts + first;
-
-	for (size_t i = 0; i < n; i++)
-		lines[i] = (struct key){ starts[i],
-			(size_t)(starts[i + 1] - starts[i] - 1) };
-}
-
-/* In place of these lines, their keys. */
-static void
-take_keys(struct hand *hand, size_t first, size_t n, struct key *keys)
-{
-	const struct key_recipe *recipe = hand->pipeline->recipe;
-	struct key_scratch *scratch = &hand->scratch;
-
-	scratch->used = 0;
-	for (size_t i = 0; i < n; i++) {
-		keys[i] = key_take(recipe, keys[i].data, keys[i].nbytes,
-		    scratch);
-		if (hand->troubles != NULL)
-			hand->troubles[first + i] = scratch->troubles;
-	}
-}
-
-/* Make digests of the lines that were split, and prefetch their cache lines. */
-static void
-hash_lines(struct hand *hand)
-{
-	const struct pipeline *p = hand->pipeline;
-	const struct hash *hash = &filter_header(p->filter)->hash;
-	const struct loops *hot = loops();
-	struct key keys[GROUP_LINES];
-	size_t n;
-
-	if (hand->prepared > 0)
-		key_scratch_reset(&hand->scratch, p->recipe,
-		    (size_t)(hand->starts[hand->prepared] - hand->starts[0]));
-	for (size_t i = 0; i < hand->prepared; i += n) {
-		n = hand->prepared - i;
-		n = n < GROUP_LINES ? n : GROUP_LINES;
-		take_lines(hand, i, n, keys);
-		if (hand->scratch.step_count > 0)
-			take_keys(hand, i, n, keys);
-		hot->digest(hash, keys, n, hand->digests + i);
-		filter_prefetch(p->filter, hand->digests + i, n);
-	}
-}
-
-/* Prepare up to `limit` lines from data on. */
-static void
-prepare(struct hand *hand, const uint8_t *data, size_t limit)
-{
-	const uint8_t *end = hand->chunk.data + hand->chunk.nbytes;
-
-	hand->prepared = record_split(hand->format, data, end, hand->starts,
-	    limit);
-	hash_lines(hand);
-}
-
-void
-hand_prepare(struct hand *hand)
-{
-	hand->scratch.columns = &hand->chunk.columns;
-	prepare(hand, hand->chunk.data + hand->chunk.header_bytes,
-	    hand->limit);
 }
 
 static size_t
@@ -262,17 +190,29 @@ write_lines(struct hand *hand, size_t *fresh, struct error *error)
 	return -1;
 }
 
+/* Where prepared line i is in the input. */
+static struct key_place
+place_of(const struct hand *hand, size_t i)
+{
+	const struct key_place *first = &hand->pipeline->place;
+
+	return (struct key_place){ first->file, first->number +
+		(hand->numbers != NULL ? hand->numbers[i] : i) };
+}
+
 /* The batch is finished: its lines are read. */
 static void
 count_batch(struct hand *hand)
 {
 	struct pipeline *p = hand->pipeline;
+	size_t first = (size_t)(hand->lines - hand->starts);
 	size_t n = hand->batch->count;
 
 	if (hand->troubles != NULL)
-		key_figures_count(&p->keys, hand->troubles + (hand->lines -
-		    hand->starts), n, p->place);
-	p->place.number += n;
+		key_figures_count(&p->keys, hand->troubles + first,
+		    hand->numbers == NULL ? NULL : hand->numbers + first, n,
+		    (struct key_place){ p->place.file, p->place.number +
+		    (hand->numbers == NULL ? first : 0) });
 	p->lines_read += n;
 	p->bytes_read += (uint64_t)(hand->lines[n] - hand->lines[0]);
 }
@@ -370,6 +310,31 @@ finish_lines(struct hand *hand, size_t count, struct error *error)
 	return 0;
 }
 
+/* All prepared lines, and those between them, are read. */
+static void
+count_passed(struct hand *hand)
+{
+	struct pipeline *p = hand->pipeline;
+
+	p->place.number += hand->prepared + hand->passed;
+	p->lines_passed += hand->passed;
+	p->bytes_read += hand->passed_bytes;
+	hand->passed = 0;
+	hand->passed_bytes = 0;
+}
+
+static int
+refuse_foreign(const struct hand *hand, struct error *error)
+{
+	const struct key_recipe *recipe = hand->pipeline->recipe;
+	const struct key_place *first = &hand->pipeline->place;
+
+	return error_set(error, STATUS_FAILED, "%s: %s %" PRIu64 " is not of"
+	    " part %u of %u, which --strict-part does not allow", first->file,
+	    recipe->csv ? "record" : "line", first->number + hand->prepared,
+	    recipe->part, recipe->parts);
+}
+
 /* Finish prepared lines; with --strict-keys, up to the first without a key. */
 static int
 finish_prepared(struct hand *hand, struct error *error)
@@ -382,10 +347,17 @@ finish_prepared(struct hand *hand, struct error *error)
 		allowed = key_first_refused(hand->troubles, allowed);
 	if (finish_lines(hand, allowed, error) < 0)
 		return -1;
-	if (allowed == hand->prepared || signals_stop)
+	if (signals_stop)
 		return 0;
-	key_refuse(p->recipe, hand->troubles[allowed], p->place, error);
-	return -1;
+	if (allowed < hand->prepared) {
+		key_refuse(p->recipe, hand->troubles[allowed],
+		    place_of(hand, allowed), error);
+		return -1;
+	}
+	if (hand->is_foreign)
+		return refuse_foreign(hand, error);
+	count_passed(hand);
+	return 0;
 }
 
 static void
@@ -452,9 +424,8 @@ hand_finish(struct hand *hand, struct error *error)
 			hand->chunk.file, 1 };
 	if (write_header(hand, error) < 0 || finish_prepared(hand, error) < 0)
 		return -1;
-	while (hand->starts[hand->prepared] < end && !signals_stop) {
-		prepare(hand, hand->starts[hand->prepared],
-		    hand->batch->capacity);
+	while (hand->rest < end && !signals_stop) {
+		hand_prepare_rest(hand);
 		if (finish_prepared(hand, error) < 0)
 			return -1;
 	}

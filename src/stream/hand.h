@@ -25,6 +25,12 @@ struct hand {
 	struct digest *digests;
 	uint8_t *troubles;      /* of their keys; NULL if there can be none */
 	size_t prepared;
+	const uint8_t *rest;    /* where the lines begin that come next */
+	/* With --part, `prepared` are those of this part; */
+	uint32_t *numbers;      /* which line each of them was; else NULL */
+	size_t passed;          /* lines of other parts among them, */
+	uint64_t passed_bytes;
+	int is_foreign;         /* with --strict-part: so is the next line */
 	struct batch *batch;
 	const uint8_t **lines;  /* starts of the batch's lines */
 	struct key_scratch scratch;
@@ -39,6 +45,9 @@ void hand_free(struct hand *hand);
 
 /* Prepare the first lines of a new chunk, as many as there is room for. */
 void hand_prepare(struct hand *hand);
+
+/* Once they are finished: the next ones of the same chunk. */
+void hand_prepare_rest(struct hand *hand);
 
 /*
  * Finish these lines, then the rest of the chunk, batch by batch: in turn, one

@@ -37,6 +37,7 @@ struct pipeline {
 	int remember;              /* new lines are marked; a repeat within
 	                              the run is then a seen line */
 	int strict_keys;           /* fail at a line without the key */
+	int strict_part;           /* fail at a line of another part */
 	int claim;                 /* mark lines before they are printed, so
 	                              that no other client prints them */
 	unsigned threads;          /* 1 to PIPELINE_THREADS_MAX */
@@ -48,6 +49,7 @@ struct pipeline {
 	/* figures, counted by the run; all zero before it */
 	uint64_t lines_read;
 	uint64_t lines_new;
+	uint64_t lines_passed;     /* over, since they are of other parts */
 	uint64_t position;         /* input_position */
 	uint64_t bytes_read;       /* of these lines, and headers */
 	struct key_figures keys;

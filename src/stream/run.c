@@ -332,6 +332,7 @@ run_lines(struct run *run, const struct run_plan *plan, struct filter *filter,
 		.pipeline = { .output = &run->output, .recipe = &run->recipe,
 		.print = plan->print, .remember = plan->remember,
 		.strict_keys = plan->strict_keys,
+		.strict_part = plan->strict_part,
 		.claim = plan->claim,
 		.threads = plan->threads, .watch = tell, .context = run,
 		.notice = plan->notice } };

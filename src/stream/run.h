@@ -33,6 +33,7 @@ struct run_plan {
 	int append, overwrite;  /* what is to become of an old `output` */
 	int atomic, sync;
 	int strict_keys;        /* fail at a line without the key */
+	int strict_part;        /* fail at a line of another part */
 	int claim;              /* remember lines before they are printed */
 	unsigned threads;       /* at least 1 */
 	void (*notice)(const char *text); /* messages; at any time */

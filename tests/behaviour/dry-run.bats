@@ -77,7 +77,7 @@ previews() {
 	# the rest: for filters that were made with them, or that concern none
 	for option in zero-terminated key=1 field-separator=, csv header url \
 		url-ignore=a url-sort strip-cr trim skip-chars=1 check-chars=3 \
-		ignore-case json=/a window=1h; do
+		ignore-case json=/a window=1h part=2/3; do
 		rm -f seen
 		case $option in
 		field-separator*) begin "--$option" --key=1 ;;
@@ -94,11 +94,17 @@ previews() {
 	rm seen
 	begin --json=''
 	untraced previews --strict-keys
+	rm seen
+	begin --part=1/2
+	untraced previews --strict-part
+	rm seen
+	begin
 	mv in not-read
 	bloomdedup -f seen --dry-run not-read >first
 	printf 'not-read\0' >names
 	bloomdedup -f seen --dry-run --files0-from=names | cmp - first
-	printf '%s\n' --max-record --strict-keys --files0-from --filter \
+	printf '%s\n' --max-record --strict-keys --strict-part \
+		--files0-from --filter \
 		--dry-run --help --version --claim --wait >>tried
 	sed 's/=.*//; s/ .*//' tried | sort -u >have
 	"$BUILD/options" | awk -F '\t' '$1 == "option" &&
@@ -139,7 +145,8 @@ previews() {
 @test "beside a run that holds the lock" {
 	begin
 	start_on_pipe -f seen --atomic
-	until_true fails 75 "" bloomdedup -f seen --lock-timeout=0 in
+	until_true fails 75 "" bloomdedup add -f seen --lock-timeout=0 \
+		/dev/null
 	state >before.state
 	bloomdedup -f seen --dry-run in | cmp - expected
 	state | cmp before.state -

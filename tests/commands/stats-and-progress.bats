@@ -58,7 +58,8 @@ PYTHON
 		assert sorted(f) == sorted(["read", "new", "repeated",
 		    "bytes_in", "bytes_out", "seconds", "error_rate_now",
 		    "expected_dropped", "layer_count", "private_bytes",
-		    "not_json", "missing", "not_urls"]), f
+		    "not_json", "missing", "not_urls",
+		    "other_parts"]), f
 		assert f["read"] == 2000
 		assert f["new"] == 1000
 		assert f["repeated"] == 1000

@@ -3,6 +3,7 @@
 
     reader.py FILTER < lines            print the lines that are in the filter
     reader.py --vectors FILTER < lines  print what each line hashes to
+    reader.py --parts N < lines         print the part of N of each line
 
 The output of --vectors has the columns of unit/vectors.txt: the key in hex,
 low, high, the page in layer 0, and line:lane:bit for each of its bits there.
@@ -146,6 +147,60 @@ def xxh3_large(key, secret):
     return merge(n * B1, 11), merge(~(n * B2) & M64, 117)
 
 
+# PARTS: XXH3-64, with the secret that the specification has for all.
+PUBLIC = bytes.fromhex(
+    "b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671f"
+    "cb79e64eccc0e578825ad07dccff7221b8084674f743248ee03590e6813a264c"
+    "3c2852bb91c300cb88d0658b1b532ea371644897a20df94e3819ef46a9deacd8"
+    "a8fa763fe39c343ff9dcbbc7c70b4f1d8a51e04bcdb45931c89f7ec9d9787364"
+    "eac5ac8334d3ebc3c581a0fffa1363eb170ddd51b7f0da49d316552629d4689e"
+    "2b16be587d47a1fc8ff8b8d17ad031ce45cb3a8f95160428afd7fbcabb4b407e")
+
+
+def xxh3_64(key):
+    n, secret = len(key), PUBLIC
+
+    def mix(at, secret_at):
+        a, s = u64(key, at, 2), u64(secret, secret_at, 2)
+        return fold(a[0] ^ s[0], a[1] ^ s[1])
+
+    if n == 0:
+        s = u64(secret, 56, 2)
+        return avalanche_xxh64(s[0] ^ s[1])
+    if n <= 3:
+        s = u32(secret, 0, 2)
+        return avalanche_xxh64((key[-1] | (n << 8) | (key[0] << 16) |
+                                (key[n >> 1] << 24)) ^ s[0] ^ s[1])
+    if n <= 8:
+        s = u64(secret, 8, 2)
+        x = int.from_bytes(key[-4:] + key[:4], "little") ^ s[0] ^ s[1]
+        x ^= ((x << 49) | (x >> 15)) & M64 ^ ((x << 24) | (x >> 40)) & M64
+        x = (x * MX2) & M64
+        x = ((x ^ ((x >> 35) + n)) * MX2) & M64
+        return x ^ (x >> 28)
+    if n <= 16:
+        s = u64(secret, 24, 4)
+        a = u64(key, 0)[0] ^ s[0] ^ s[1]
+        b = u64(key, n - 8)[0] ^ s[2] ^ s[3]
+        return avalanche((n + swap(a, 8) + b + fold(a, b)) & M64)
+    x = n * B1
+    if n <= 128:
+        for i in range((n + 31) // 32):
+            x += mix(16 * i, 32 * i) + mix(n - 16 * i - 16, 32 * i + 16)
+        return avalanche(x & M64)
+    if n <= 240:
+        for i in range(n // 16):
+            x += mix(16 * i, 16 * i if i < 8 else 16 * (i - 8) + 3)
+            if i == 7:
+                x = avalanche(x & M64)
+        return avalanche((x + mix(n - 16, 119)) & M64)
+    return xxh3_large(key, secret)[0]
+
+
+def part_of(key, parts):
+    return 1 + (xxh3_64(key) * parts >> 64)
+
+
 def siphash(key, secret):
     """SipHash-1-3 with 16 bytes of output, after its reference code."""
     k0, k1 = u64(secret, 0, 2)
@@ -214,7 +269,8 @@ RECIPE = re.compile(
     rb"(?:url-ignore=(?P<ignore>[^\n]+)\n)?(?P<sort>url-sort\n)?"
     rb"(?:skip-(?P<skip_what>chars|data)=(?P<skip>[1-9]\d*)\n)?"
     rb"(?:check-(?P<check_what>chars|data)=(?P<check>[1-9]\d*)\n)?"
-    rb"(?P<ignore_case>ignore-case\n)?")
+    rb"(?P<ignore_case>ignore-case\n)?"
+    rb"(?:part=(?P<part>[1-9]\d*)/(?P<parts>[1-9]\d*)\n)?")
 NUMBER = rb"[1-9]\d{0,9}"
 RANGES = re.compile(rb"%b(-(%b)?)?(,%b(-(%b)?)?)*" % ((NUMBER,) * 4))
 
@@ -480,6 +536,8 @@ class Recipe:
         vars(self).update(match.groupdict())
         self.end = b"\0" if self.nul else b"\n"
         self.c = self.c and bytes.fromhex(self.c.decode())
+        self.part, self.parts = int(self.part or 0), int(self.parts or 0)
+        need(self.part <= self.parts <= 4096, "part unknown here")
         self.skip, self.check = int(self.skip or 0), int(self.check or M64)
         need(self.skip < M64 and self.check <= M64, "number out of range")
         need(self.c or not self.csv, "csv without field-separator")
@@ -805,6 +863,10 @@ def holds(data, layer, digest):
 
 
 def main(arguments):
+    if arguments[:1] == ["--parts"] and len(arguments) == 2:
+        for line in sys.stdin.buffer.read().split(b"\n")[:-1]:
+            print(part_of(line, int(arguments[1])))
+        return 0
     vectors = arguments[:1] == ["--vectors"]
     if len(arguments) != 1 + vectors:
         print("usage: reader.py [--vectors] FILTER < lines", file=sys.stderr)
@@ -834,6 +896,8 @@ def main(arguments):
     for line in lines:
         key = recipe.key(line)
         digest = digest_of(key, secret)
+        if recipe.parts and part_of(key, recipe.parts) != recipe.part:
+            continue
         if vectors:
             page, bits = place(digest, layers[0])
             print("%s\t%016x\t%016x\t%d\t%s" % (key.hex(), *digest, page,

@@ -77,6 +77,19 @@ same_members() {
 	printf 'a\nb\0\0c\0' | cmp - ours
 }
 
+@test "a part has the same members for both readers" {
+	seq 5000 >lines
+	seq 1 2 5000 | bloomdedup add -f filter --part=3/5
+	seq 1 2 5000 | bloomdedup add -f fields --part=3/5 -k1 -i -w3
+	same_members filter lines
+	same_members fields lines
+	# of each vector in the manual
+	printf '%s\n' '' a https://www.debian.org/ "$(printf '%300s' | tr ' ' x)" |
+		reader --parts 1000 >parts
+	grep -A 4 '^(the empty key)' "$ROOT/man/bloomdedup.5" |
+		sed -E 's/.* ([0-9]+) +[0-9]+$/\1/; /^[^0-9]/d' | cmp - parts
+}
+
 @test "a window has the same members for both readers" {
 	seq 10000 >lines
 	seq 1 2 10000 | bloomdedup add -f filter --window=1000
