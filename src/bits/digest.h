@@ -22,6 +22,15 @@ struct digest {
 	uint64_t low, high;
 };
 
+/* In place of a digest: the line has no key, and is like no other. */
+#define DIGEST_NONE ((struct digest){ UINT64_MAX, UINT64_MAX })
+
+static inline int
+digest_is_none(struct digest d)
+{
+	return (d.low & d.high) == UINT64_MAX;
+}
+
 /* The part of a line that is hashed; doesn't own the bytes. */
 struct key {
 	const uint8_t *data;

@@ -278,6 +278,10 @@ const struct option_row option_table[] = {
 	    .help = "ignore a carriage return at the end" },
 	{ "trim", 0, NULL, KEYS, OPTION_GROUP_KEY, FLAG(recipe.trim),
 	    .help = "ignore blanks at both ends" },
+	{ "trim-fields", 0, NULL, KEYS, OPTION_GROUP_KEY,
+	    FLAG(recipe.trim_fields),
+	    .help = "ignore blanks around each field of -k, or value of"
+	    " --json" },
 	{ "skip-chars", 's', "N", KEYS, OPTION_GROUP_KEY,
 	    .set = option_set_count, TO(recipe.skip),
 	    .most = KEY_SKIP_UNSET - 1, .allowed = "a number of bytes",
@@ -290,6 +294,10 @@ const struct option_row option_table[] = {
 	{ "ignore-case", 'i', NULL, KEYS, OPTION_GROUP_KEY,
 	    FLAG(recipe.ignore_case),
 	    .help = "ignore case (A to Z only)" },
+	{ "keep-empty", 0, NULL, KEYS, OPTION_GROUP_KEY,
+	    FLAG(recipe.keep_empty),
+	    .help = "lines with an empty key are no repetitions: print all of"
+	    " them" },
 	{ "part", 0, "I/N", KEYS, OPTION_GROUP_KEY,
 	    .set = option_set_key, TO(recipe),
 	    .allowed = "a part and the number of parts, such as 3/16, of at"

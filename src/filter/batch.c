@@ -52,7 +52,31 @@ batch_free(struct batch *b)
 int
 batch_probe(struct batch *b, struct filter *filter, struct error *error)
 {
-	return filter_probe(filter, b->digests, b->count, b->seen, error);
+	int result = filter_probe(filter, b->digests, b->count, b->seen,
+	    error);
+
+	for (size_t i = 0; b->keep_none && i < b->count; i++) {
+		if (digest_is_none(b->digests[i]))
+			b->seen[i] = 0;
+	}
+	return result;
+}
+
+static int
+is_none(const struct batch *b, uint32_t item)
+{
+	return b->keep_none && digest_is_none(b->digests[item]);
+}
+
+/* How many of the first n new items have a digest? */
+static size_t
+digests_among(const struct batch *b, size_t n)
+{
+	size_t count = n;
+
+	for (size_t i = 0; b->keep_none && i < n; i++)
+		count -= (size_t)is_none(b, b->new_items[i]);
+	return count;
 }
 
 /* The items that are not in the filter; no branch depends on an item. */
@@ -67,6 +91,18 @@ collect_unseen(struct batch *b)
 		n += !b->seen[i];
 	}
 	b->new_count = n;
+}
+
+/* Leave out DIGEST_NONE, which is not looked up among the others. */
+static void
+pack_digests(struct batch *b)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; b->keep_none && i < b->new_count; i++) {
+		b->new_digests[kept] = b->digests[b->new_items[i]];
+		kept += !is_none(b, b->new_items[i]);
+	}
 }
 
 /* A new stamp empties the table; stamps run out once in many batches. */
@@ -93,9 +129,9 @@ drop_repeats(struct batch *b)
 		struct digest d = b->new_digests[i];
 		uint32_t item = b->new_items[i];
 		size_t slot = (size_t)d.low & mask;
-		int repeated = 0;
+		int repeated = 0, none = is_none(b, item);
 
-		for (; (b->slots[slot] & ~place_mask) == stamp;
+		for (; !none && (b->slots[slot] & ~place_mask) == stamp;
 		    slot = (slot + 1) & mask) {
 			struct digest other =
 			    b->new_digests[b->slots[slot] & place_mask];
@@ -110,7 +146,9 @@ drop_repeats(struct batch *b)
 			continue;
 		b->new_digests[kept] = d;
 		b->new_items[kept] = item;
-		b->slots[slot] = stamp | (uint32_t)kept++;
+		if (!none)
+			b->slots[slot] = stamp | (uint32_t)kept;
+		kept++;
 	}
 	b->new_count = kept;
 }
@@ -121,17 +159,22 @@ batch_collect(struct batch *b, int repeats)
 	collect_unseen(b);
 	if (repeats)
 		drop_repeats(b);
+	pack_digests(b);
 }
 
 int
 batch_reserve(struct batch *b, struct filter *filter, struct error *error)
 {
-	uint64_t room = filter_reserve(filter, b->new_count, error);
+	size_t wanted = digests_among(b, b->new_count), n = 0;
+	uint64_t room = filter_reserve(filter, wanted, error);
 
-	if (room >= b->new_count)
+	if (room >= wanted)
 		return 0;
-	b->count = b->new_items[room];
-	b->new_count = (size_t)room;
+	/* the first one that has a digest and no room */
+	for (; is_none(b, b->new_items[n]) || room > 0; n++)
+		room -= !is_none(b, b->new_items[n]);
+	b->count = b->new_items[n];
+	b->new_count = n;
 	return error->status == STATUS_OK ? 1 : -1;
 }
 
@@ -139,26 +182,29 @@ int
 batch_mark(struct batch *b, size_t n, struct filter *filter,
     struct error *error)
 {
+	n = digests_among(b, n);
 	return n == 0 ? 0 : filter_mark(filter, b->new_digests, n, error);
 }
 
 int
 batch_claim(struct batch *b, struct filter *filter, struct error *error)
 {
-	size_t kept = 0;
+	size_t wanted = digests_among(b, b->new_count), kept = 0, n = 0;
 	int result;
 
-	if (b->new_count == 0)
+	if (wanted == 0)
 		return 0;
 	if (b->taken == NULL)
 		b->taken = memory_or_die(malloc(b->capacity));
-	result = filter_claim(filter, b->new_digests, b->new_count, b->taken,
+	result = filter_claim(filter, b->new_digests, wanted, b->taken,
 	    error);
 	for (size_t i = 0; i < b->new_count; i++) {
-		b->seen[b->new_items[i]] = b->taken[i];
-		b->new_digests[kept] = b->new_digests[i];
-		b->new_items[kept] = b->new_items[i];
-		kept += !b->taken[i];
+		uint32_t item = b->new_items[i];
+		uint8_t taken = is_none(b, item) ? 0 : b->taken[n++];
+
+		b->seen[item] = taken;
+		b->new_items[kept] = item;
+		kept += !taken;
 	}
 	b->new_count = kept;
 	return result;

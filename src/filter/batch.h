@@ -26,10 +26,12 @@ struct batch {
 	const struct digest *digests; /* of each; not owned */
 	const uint8_t *asks;          /* 1 where an item is only asked for,
 	                                 not marked; NULL: none. Not ours */
+	int keep_none;                /* those with DIGEST_NONE are always new,
+	                                 and never marked */
 	uint8_t *seen;                /* 1 where an item was seen before */
-	size_t new_count;             /* items to be marked, */
-	struct digest *new_digests;   /* their digests */
-	uint32_t *new_items;          /* and numbers, in order */
+	size_t new_count;             /* new items, */
+	uint32_t *new_items;          /* their numbers, in order, */
+	struct digest *new_digests;   /* and digests, but DIGEST_NONE */
 	/* To find repeats: a hash table of stamp + place in new_digests. */
 	uint32_t *slots;
 	uint32_t stamp, stamp_step;   /* of this batch: others are empty */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bits/loops.h"
+#include "key/blanks.h"
 #include "key/fields.h"
 #include "key/join.h"
 #include "key/json.h"
@@ -31,25 +32,12 @@ apply_strip_cr_if(const struct key_recipe *r)
 	return r->strip_cr || r->csv;
 }
 
-/* As isspace in the C locale. */
-static int
-is_blank(uint8_t c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 struct key
 apply_trim(const struct key_recipe *r, struct key key,
     struct key_scratch *scratch)
 {
 	(void)r, (void)scratch;
-	while (key.nbytes > 0 && is_blank(key.data[key.nbytes - 1]))
-		key.nbytes--;
-	while (key.nbytes > 0 && is_blank(key.data[0])) {
-		key.data++;
-		key.nbytes--;
-	}
-	return key;
+	return trim_blanks(key);
 }
 
 int
@@ -140,6 +128,22 @@ int
 apply_json_if(const struct key_recipe *r)
 {
 	return r->json_count > 0;
+}
+
+struct key
+apply_trim_fields(const struct key_recipe *r, struct key key,
+    struct key_scratch *scratch)
+{
+	(void)r;
+	return scratch->is_whole ? key : trim_blanks(key);
+}
+
+/* Of several, each is trimmed before they are joined. */
+int
+apply_trim_fields_if(const struct key_recipe *r)
+{
+	return r->trim_fields && (r->json_count == 1 || r->column_count == 1 ||
+	    key_single_field(r));
 }
 
 struct key

@@ -29,6 +29,10 @@ struct key apply_json(const struct key_recipe *recipe, struct key key,
     struct key_scratch *scratch);
 int apply_json_if(const struct key_recipe *recipe);
 
+struct key apply_trim_fields(const struct key_recipe *recipe, struct key key,
+    struct key_scratch *scratch);
+int apply_trim_fields_if(const struct key_recipe *recipe);
+
 struct key apply_url(const struct key_recipe *recipe, struct key key,
     struct key_scratch *scratch);
 int apply_url_if(const struct key_recipe *recipe);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "bits/loops.h"
+#include "key/blanks.h"
 #include "key/columns.h"
 #include "key/csv.h"
 #include "key/join.h"
@@ -320,6 +321,48 @@ take_pieces(const struct key_recipe *r, struct key line,
 	return key;
 }
 
+/* The next field between separators; *p becomes the one after it, or NULL. */
+static struct key
+next_field(const uint8_t **p, const uint8_t *end, uint8_t separator)
+{
+	const uint8_t *start = *p;
+	const uint8_t *stop = memchr(start, separator, (size_t)(end - start));
+
+	*p = stop == NULL ? NULL : stop + 1;
+	return (struct key){ start,
+		(size_t)((stop == NULL ? end : stop) - start) };
+}
+
+/* Several fields without CSV, each of them trimmed. */
+NOINLINE struct key
+take_trimmed(const struct key_recipe *r, struct key line,
+    struct key_scratch *scratch)
+{
+	uint8_t separator = r->separator < 0 ? ' ' : (uint8_t)r->separator;
+	const uint8_t *p = line.data, *end = p + line.nbytes;
+	unsigned range = 0, count = 0;
+	struct words words;
+	struct key field;
+
+	words_start(&words, p, line.nbytes);
+	for (uint32_t number = 1; range < r->range_count; number++) {
+		if (r->separator < 0 ? !words_next(&words, &field) : p == NULL)
+			break;
+		if (r->separator >= 0)
+			field = next_field(&p, end, separator);
+		if (number < r->ranges[range].first)
+			continue;
+		field = trim_blanks(field);
+		if (count++ > 0)
+			scratch_append_byte(scratch, separator);
+		scratch_append(scratch, field.data, field.nbytes);
+		range += number == r->ranges[range].last;
+	}
+	line = strip_separators(scratch_key(scratch), separator);
+	scratch->used = scratch->start + line.nbytes;
+	return line;
+}
+
 /* The content of a field whose quotes may be doubled. */
 static struct key
 undouble(struct key field, struct key_scratch *scratch)
@@ -450,6 +493,8 @@ key_take_fields(const struct key_recipe *r, struct key line,
 	}
 	return r->csv ? take_csv(r, r->ranges, r->range_count, line,
 	    scratch) :
+	    r->trim_fields && !key_single_field(r) ?
+	    take_trimmed(r, line, scratch) :
 	    r->separator < 0 ? take_words(r, line, scratch) :
 	    r->range_count == 1 ? take_piece(r, line) :
 	    take_pieces(r, line, scratch);
@@ -487,9 +532,8 @@ key_has_fields(const struct key_recipe *r, struct key line,
 	for (; p != NULL && number > 1; number--) {
 		if (r->csv)
 			csv_field(&format, p, end, &ignored, &quoted, &p);
-		else if ((p = memchr(p, r->separator,
-		    (size_t)(end - p))) != NULL)
-			p++;
+		else
+			next_field(&p, end, format.separator);
 	}
 	return p != NULL;
 }

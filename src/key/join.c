@@ -1,5 +1,6 @@
 #include "key/join.h"
 
+#include "key/blanks.h"
 #include "key/url.h"
 
 struct join
@@ -91,6 +92,8 @@ join_value(struct join *join, struct key value, int doubled)
 	struct key_scratch *scratch = join->scratch;
 	int whole = join->skip == 0 && join->left == UINT64_MAX;
 
+	if (join->recipe->trim_fields)
+		value = trim_blanks(value);
 	join->separators += join->count++ > 0;
 	if (value.nbytes == 0)
 		return;

@@ -32,12 +32,14 @@ struct key_recipe {
 	unsigned json_count;  /* JSON pointers; 0: the line isn't JSON */
 	uint16_t json_at[KEY_POINTERS_MAX]; /* where each begins in: */
 	char json[KEY_RECIPE_TEXT]; /* all of them, each with its NUL */
+	int trim_fields;      /* blanks around each field or value */
 	int url;
 	char url_ignore[KEY_RECIPE_TEXT]; /* from url_ignore_parse; "": none */
 	int url_sort;
 	uint64_t skip;        /* bytes; KEY_SKIP_UNSET if not given */
 	uint64_t check;       /* bytes; 0 is all */
 	int ignore_case;
+	int keep_empty;       /* lines with an empty key are always new */
 	unsigned part, parts; /* only the keys of this part (part.h); 0: all */
 };
 

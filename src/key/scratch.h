@@ -18,7 +18,7 @@ struct key_scratch;
 typedef struct key (*key_apply)(const struct key_recipe *recipe,
     struct key key, struct key_scratch *scratch);
 
-#define KEY_STEPS_MAX 16
+#define KEY_STEPS_MAX 24
 
 /* Why a line is compared whole, or its key not normalized as a URL. */
 enum key_trouble {

@@ -336,6 +336,8 @@ const struct key_step key_steps[KEY_STEPS] = {
 	    .print = print_json, .show = show_json,
 	    .absent = "no --json",
 	    APPLY(json) },
+	{ "trim-fields", FLAG, MEMBER(trim_fields),
+	    APPLY(trim_fields) },
 	{ "url", FLAG, MEMBER(url),
 	    APPLY(url) },
 	{ "url-ignore", .parse = parse_ignore, .print = print_ignore },
@@ -348,6 +350,7 @@ const struct key_step key_steps[KEY_STEPS] = {
 	    APPLY(check) },
 	{ "ignore-case", FLAG, MEMBER(ignore_case),
 	    APPLY(fold_case) },
+	{ "keep-empty", FLAG, MEMBER(keep_empty) },
 	{ "part", .parse = parse_part, .print = print_part },
 };
 
@@ -528,6 +531,11 @@ check_kind(const struct key_recipe *r, struct error *error)
 		return error_set(error, STATUS_USAGE, "--json cannot be"
 		    " combined with --%s: a line is JSON or has fields",
 		    r->csv ? "csv" : "key");
+	}
+	if (r->trim_fields && r->range_count == 0 && r->column_count == 0 &&
+	    r->json_count == 0) {
+		return error_set(error, STATUS_USAGE, "--trim-fields is for"
+		    " fields: name them with --key or --json");
 	}
 	if (!r->url && (r->url_ignore[0] != '\0' || r->url_sort)) {
 		return error_set(error, STATUS_USAGE, "--url-%s is for URLs:"

@@ -2,8 +2,9 @@
  * The steps from a line to its key, one row each: how a step is written in the
  * recipe's text, how it is shown to people, and what it does. They act in the
  * order of the rows, which is also that of the text: strip a CR at the end,
- * trim blanks, take fields or JSON values, normalize URLs, skip bytes, limit
- * the number of bytes, fold case. The last row says which keys count at all.
+ * trim blanks, take fields or JSON values, trim them, normalize URLs, skip
+ * bytes, limit their number, fold case. The last rows say what an empty key is,
+ * and which keys count at all.
  *
  * Also what follows from the rows: recipes as text, and their inheritance.
  */
@@ -41,7 +42,7 @@ struct key_step {
 	int (*applies)(const struct key_recipe *recipe);
 };
 
-#define KEY_STEPS 15 /* at most KEY_STEPS_MAX */
+#define KEY_STEPS 17 /* at most KEY_STEPS_MAX */
 extern const struct key_step key_steps[KEY_STEPS];
 
 /*

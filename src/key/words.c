@@ -145,6 +145,9 @@ key_recipe_words(const struct key_recipe *r, char words[KEY_WORDS])
 	if (r->trim)
 		say(words, ", without blanks around %s",
 		    is_part ? "the line" : "it");
+	if (r->trim_fields)
+		say(words, ", without blanks around each %s",
+		    r->json_count > 0 ? "value" : "field");
 	if (r->url)
 		say_url(words, r);
 	say_bytes(words, r->skip, r->check);
@@ -152,6 +155,8 @@ key_recipe_words(const struct key_recipe *r, char words[KEY_WORDS])
 		say(words, ", ignoring case (A to Z)");
 	if (r->zero_terminated)
 		say(words, "; lines end in NUL");
+	if (r->keep_empty)
+		say(words, "; lines with an empty key are new each time");
 	if (r->parts > 0)
 		say(words, "; only part %u of %u of the keys", r->part,
 		    r->parts);

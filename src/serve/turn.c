@@ -106,6 +106,7 @@ find_part(struct turn *turn, struct served *served)
 	part = &turn->parts[*slot];
 	if (part->batch == NULL) {
 		part->batch = batch_new(OPERATIONS);
+		part->batch->keep_none = 1;
 		part->digests = memory_or_die(malloc(OPERATIONS *
 		    sizeof *part->digests));
 		part->asks = memory_or_die(malloc(OPERATIONS));

@@ -29,6 +29,7 @@ hand_new(struct pipeline *p, const struct record_format *format, size_t limit)
 		hand->numbers = memory_or_die(malloc(limit *
 		    sizeof *hand->numbers));
 	hand->batch = batch_new(filter_batch_lines(p->filter));
+	hand->batch->keep_none = p->recipe->keep_empty;
 	hand->copies = memory_or_die(malloc(COPY_BYTES + COPY_STEP));
 	return hand;
 }

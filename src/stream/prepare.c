@@ -61,6 +61,7 @@ hash_lines(struct hand *hand)
 		if (hand->scratch.step_count > 0)
 			take_keys(hand, i, n, keys);
 		hot->digest(hash, keys, n, hand->digests + i);
+		key_keep_empty(p->recipe, keys, n, hand->digests + i);
 		filter_prefetch(p->filter, hand->digests + i, n);
 	}
 }
@@ -135,6 +136,7 @@ hash_part(struct hand *hand)
 			take_keys(hand, i, n, keys);
 		ours = sift(hand, i, n, keys, kept);
 		loops()->digest(hash, keys, ours, hand->digests + kept);
+		key_keep_empty(p->recipe, keys, ours, hand->digests + kept);
 		filter_prefetch(p->filter, hand->digests + kept, ours);
 		kept += ours;
 	}

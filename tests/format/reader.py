@@ -265,16 +265,18 @@ def place(digest, layer):
 RECIPE = re.compile(
     rb"(?P<nul>zero-terminated\n)?(?P<strip_cr>strip-cr\n)?(?P<trim>trim\n)?"
     rb"(?:key=(?P<ranges>[0-9,-]+)\n|key=(?P<columns>[^\n]+)\n)?(?:field-separator=(?P<c>[0-9a-f]{2})\n)?"
-    rb"(?P<csv>csv\n)?(?P<header>header\n)?(?P<json>(?:json=[^\n]*\n)*)(?P<url>url\n)?"
+    rb"(?P<csv>csv\n)?(?P<header>header\n)?(?P<json>(?:json=[^\n]*\n)*)"
+    rb"(?P<trim_fields>trim-fields\n)?(?P<url>url\n)?"
     rb"(?:url-ignore=(?P<ignore>[^\n]+)\n)?(?P<sort>url-sort\n)?"
     rb"(?:skip-(?P<skip_what>chars|data)=(?P<skip>[1-9]\d*)\n)?"
     rb"(?:check-(?P<check_what>chars|data)=(?P<check>[1-9]\d*)\n)?"
-    rb"(?P<ignore_case>ignore-case\n)?"
+    rb"(?P<ignore_case>ignore-case\n)?(?P<keep_empty>keep-empty\n)?"
     rb"(?:part=(?P<part>[1-9]\d*)/(?P<parts>[1-9]\d*)\n)?")
 NUMBER = rb"[1-9]\d{0,9}"
 RANGES = re.compile(rb"%b(-(%b)?)?(,%b(-(%b)?)?)*" % ((NUMBER,) * 4))
 
 
+BLANKS = b"\t\n\v\f\r "
 MARK = b"\xef\xbb\xbf"
 POINTER = re.compile(rb"(/([^~]|~[01])*)?", re.S)
 
@@ -566,6 +568,8 @@ class Recipe:
              "json unknown here")
         need(not (self.pointers and (self.csv or self.ranges or self.columns)),
              "json and fields")
+        need(self.ranges or self.columns or self.pointers or
+             not self.trim_fields, "nothing to trim")
         need(self.url or not (self.ignore or self.sort), "no url")
         need(not self.ignore or url_names(self.ignore), "url-ignore unknown here")
         need(not self.url or self.csv or not self.ranges or self.single,
@@ -651,7 +655,7 @@ class Recipe:
         if (self.strip_cr or self.csv) and line.endswith(b"\r"):
             line = line[:-1]
         if self.trim:
-            line = line.strip(b"\t\n\v\f\r ")
+            line = line.strip(BLANKS)
         if self.ranges or self.columns:
             fields = self.fields(line)
             if self.columns:
@@ -659,6 +663,7 @@ class Recipe:
             else:
                 fields = [field for i, field in enumerate(fields, 1)
                           if any(a <= i <= b for a, b in self.ranges)]
+            fields = [self.trimmed(field) for field in fields]
             if self.single:
                 line = fields[0] if fields else b""
             elif self.joins:
@@ -671,11 +676,15 @@ class Recipe:
                 values = Document(line).values(self.pointers)
             except ValueError:
                 return b"\xff" + self.fold(line)
+            values = [self.trimmed(value) for value in values]
             if self.joins:
                 return self.fold(self.join([self.normal(v) for v in values]))
             line = values[0]
         key = self.fold(self.normal(line)[self.skip:][:self.check])
         return b"\xfe" + key if self.pointers and key[:1] >= b"\xfe" else key
+
+    def trimmed(self, value):
+        return value.strip(BLANKS) if self.trim_fields else value
 
     def normal(self, value):
         normal = self.url and url_normal(value, self.ignore, self.sort)
@@ -902,7 +911,8 @@ def main(arguments):
             page, bits = place(digest, layers[0])
             print("%s\t%016x\t%016x\t%d\t%s" % (key.hex(), *digest, page,
                   " ".join("%d:%d:%d" % bit for bit in bits)))
-        elif any(holds(data, layer, digest) for layer in layers):
+        elif not (recipe.keep_empty and not key) and any(
+                holds(data, layer, digest) for layer in layers):
             sys.stdout.buffer.write(line + recipe.end)
             found = True
     return 0 if found or vectors else 1

@@ -209,6 +209,13 @@ any_bytes() {
 		--csv -k 1- -w 3
 		--csv -k 1-2,4- -t ; -s 1 -w 3 -i
 		-t ; -k 1,2 --trim --strip-cr -s 1 -w 3 -i
+		--keep-empty
+		--csv -k 2 --trim-fields --keep-empty
+		--csv -k 1-3 --trim-fields -s 1
+		-t ; -k 2 --trim-fields -i
+		-t , -k 1-2,4 --trim-fields -w 3
+		-k 2 --trim-fields --keep-empty
+		-k 1-3 --trim-fields -z
 		--csv
 	END
 	)
@@ -374,6 +381,11 @@ recipe() {
 		refused skip-chars=18446744073709551616\n
 		taken check-chars=18446744073709551615\n
 		refused check-chars=18446744073709551616\n
+		taken key=1\ntrim-fields\n
+		refused trim-fields\n
+		refused trim-fields\nkey=1\n
+		taken ignore-case\nkeep-empty\n
+		refused keep-empty\nignore-case\n
 		taken key=1000000000\n
 		refused key=1000000001\n
 		taken key=1-1000000000\n

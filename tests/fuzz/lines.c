@@ -459,6 +459,22 @@ join(const struct key_recipe *r, const struct text *value, size_t *separators,
 	*separators = 1;
 }
 
+/* --trim-fields */
+static void
+trim(const struct key_recipe *r, struct text *value)
+{
+	size_t blanks = 0;
+
+	if (!r->trim_fields)
+		return;
+	while (value->nbytes > 0 && is_blank(value->data[value->nbytes - 1]))
+		value->nbytes--;
+	while (blanks < value->nbytes && is_blank(value->data[blanks]))
+		blanks++;
+	value->nbytes -= blanks;
+	memmove(value->data, value->data + blanks, value->nbytes);
+}
+
 static void
 model_fields(const struct key_recipe *r, const uint8_t *p, size_t nbytes,
     struct text *key)
@@ -471,6 +487,7 @@ model_fields(const struct key_recipe *r, const uint8_t *p, size_t nbytes,
 	if (r->separator >= 0) {
 		for (;; at++, number++) {
 			model_field(r, p, nbytes, &at, &value);
+			trim(r, &value);
 			if (is_chosen(r, number))
 				join(r, &value, &separators, &joined, key);
 			if (at == nbytes)
@@ -482,9 +499,12 @@ model_fields(const struct key_recipe *r, const uint8_t *p, size_t nbytes,
 		for (; at < nbytes && p[at] != ' ' && p[at] != '\t' &&
 		    p[at] != '\n'; at++)
 			append(&value, p + at, 1);
-		if (value.nbytes > 0 && is_chosen(r, number))
-			join(r, &value, &separators, &joined, key);
-		number += value.nbytes > 0;
+		if (value.nbytes > 0) {
+			trim(r, &value);
+			if (is_chosen(r, number))
+				join(r, &value, &separators, &joined, key);
+			number++;
+		}
 		at++;
 	}
 }
@@ -618,6 +638,7 @@ take_recipe(struct input_bytes *in, unsigned flags)
 	r.strip_cr = how & 1;
 	r.trim = how >> 1 & 1;
 	r.ignore_case = how >> 2 & 1;
+	r.trim_fields = how >> 4 & 1;
 	r.separator = how & 8 ? separator : -1;
 	r.skip = take(in, 1);
 	r.check = take(in, 1);

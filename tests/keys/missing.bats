@@ -103,3 +103,119 @@ ends_with() {
 	fails 2 '--strict-keys is for --json, --url and -k' \
 		bloomdedup --strict-keys in
 }
+
+# Empty keys.
+
+@test "--keep-empty prints every line whose key is empty" {
+	cat >in <<-'END'
+		1,ann@x
+		2,
+		3,ann@x
+		4,
+		5
+		6,bob@x
+		7,
+	END
+	sed 3d in >expected
+	bloomdedup -f seen -t, -k 2 --keep-empty in >out 2>err
+	cmp expected out
+	is_message err 'in: line 5 has no field 2'
+	# the filter keeps it, and never remembers such a line
+	bloomdedup -f seen in >out 2>err
+	grep -v @ in | cmp - out
+	[ "$(figure lines seen)" -eq 2 ]
+	bloomdedup info seen | grep -q 'key .*; lines with an empty key are new'
+	run -1 bloomdedup check -f seen <(grep -v @ in)
+	bloomdedup check -v -f seen in 2>err | cmp <(grep -v @ in) -
+	bloomdedup check -f seen in 2>err | cmp <(grep @ in) -
+	bloomdedup -d -f seen in 2>err | cmp <(grep @ in) -
+	bloomdedup -q -f seen in 2>err
+	run -1 bloomdedup -q -f seen <(grep @ in)
+	fails 2 'made with no --keep-empty, which contradicts --keep-empty' \
+		other_filter --keep-empty
+	fails 3 'line 5 has no field 2, which --strict-keys' \
+		bloomdedup -q -f seen --strict-keys in
+}
+
+other_filter() {
+	bloomdedup create -t, -k 2 other
+	bloomdedup -f other "$@" in
+}
+
+@test "--keep-empty with everything that handles batches" {
+	# empty keys in any pattern, repeats of others among them
+	"$HELPER" lines 60000 | awk '{
+		mail = NR % 3 == 0 ? "" : NR % 5 == 0 ? "again" : $0
+		print NR "," mail
+	}' >in
+	awk -F, '$2 == "" || !seen[$2]++' in >expected
+	awk -F, '$2 != "" && seen[$2]++' in >dropped
+	for options in '' '-j 4' --atomic --sync --shared '-n 100'; do
+		rm -f seen
+		# shellcheck disable=SC2086
+		bloomdedup -f seen -t, -k 2 --keep-empty $options \
+			--duplicates=again in >out 2>err
+		cmp expected out
+		cmp dropped again
+		bloomdedup -f seen -j 3 in 2>err | cmp <(grep ',$' in) -
+	done
+	bloomdedup -t, -k 2 --keep-empty in | cmp expected -
+	# a filter that is full: what was printed is what was remembered
+	rm seen
+	run -4 bloomdedup -f seen -t, -k 2 --keep-empty --on-full=fail \
+		-n 1000 -o part in
+	[ "$(grep -vc ',$' part)" -eq 1000 ]
+	cmp part <(head -n "$(wc -l <part)" expected)
+	run -1 bloomdedup check -v -f seen <(grep -v ',$' part)
+}
+
+@test "--keep-empty: empty lines, values and records" {
+	printf 'a\n\n\na\n' | bloomdedup --keep-empty >out
+	printf 'a\n\n\n' | cmp - out
+	printf ' \n\t\n' >in
+	bloomdedup --trim --keep-empty in | cmp in -
+	printf '{"m":""}\n{"m":"x"}\n{"m":""}\n{"m":"x"}\n' >in
+	bloomdedup --json=/m --keep-empty in | cmp <(head -n 3 in) -
+	printf 'id,a,b\n1,,\n2,,""\n3,x,\n4,x,\n' >in
+	bloomdedup --csv --header -k b,a --keep-empty in |
+		cmp <(head -n 4 in) -
+	bloomdedup --csv --header -k a --keep-empty in | cmp <(head -n 4 in) -
+	printf 'a\0\0\0' >in
+	bloomdedup -z --keep-empty in | cmp in -
+}
+
+@test "--trim-fields ignores blanks around each field and value" {
+	printf 'id,mail\n1, ann@x\n2,ann@x\n3,"ann@x "\n4,\tann@x\n' >in
+	bloomdedup --csv --header -k mail --trim-fields in |
+		cmp <(head -n 2 in) -
+	bloomdedup --csv -k 2 --trim-fields in | cmp <(head -n 2 in) -
+	bloomdedup -f seen -t, -k 2 --trim-fields in |
+		cmp <(sed -n '1,2p;4p' in) -
+	bloomdedup info seen | grep -q 'without blanks around each field'
+	# several fields, each of them
+	printf 'a ,b,x\n a, b,y\na,b ,z\na,c\n a\n' >in
+	for options in '-t, -k 1,2' '-t, -k 1-2' '--csv -k 1,2' '-t, -k -2'; do
+		# shellcheck disable=SC2086
+		bloomdedup --trim-fields $options in |
+			cmp <(sed -n '1p;4,5p' in) -
+	done
+	printf 'a, ,\na\n , ,b\n,,b\n' >in
+	bloomdedup --trim-fields -t, -k 1,2 in 2>err | cmp <(sed -n '1p;3p' in) -
+	bloomdedup --trim-fields -t, -k 1-3 in | cmp <(sed -n '1p;3p' in) -
+	printf 'a b\r\na b\n' >in
+	bloomdedup --trim-fields -k 1,2 in | cmp <(head -n 1 in) -
+	bloomdedup --trim-fields -k 2 in | cmp <(head -n 1 in) -
+	printf '%s\n' '{"a":" x","b":1}' '{"a":"x ","b":1}' \
+		'{"a":"x y","b":1}' >in
+	bloomdedup --json=/a --trim-fields in | cmp <(sed 2d in) -
+	bloomdedup --json=/a --json=/b --trim-fields in | cmp <(sed 2d in) -
+	printf '1, http://a.example/%%61\n2,http://A.example/a\n' >in
+	bloomdedup --csv -k 2 --trim-fields --url in | cmp <(head -n 1 in) -
+	bloomdedup --csv -k 2 --trim-fields -w 3 -i in | cmp <(head -n 1 in) -
+	# what has only blanks is empty
+	printf '1, \n2,\n3,x\n' >in
+	bloomdedup --csv -k 2 --trim-fields --keep-empty in | cmp in -
+	fails 2 '--trim-fields is for fields: name them with --key or --json' \
+		bloomdedup --trim-fields in
+	fails 2 '--trim-fields is for fields' bloomdedup --csv --trim-fields in
+}

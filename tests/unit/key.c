@@ -81,6 +81,8 @@ any_recipe(void)
 	r.zero_terminated = (int)below(2);
 	r.strip_cr = (int)below(2);
 	r.trim = (int)below(2);
+	r.trim_fields = (int)below(2);
+	r.keep_empty = (int)below(2);
 	r.csv = (int)below(2);
 	r.ignore_case = (int)below(2);
 	r.separator = (int)below(257) - 1;
@@ -151,6 +153,8 @@ check_texts(void)
 		same &= strcmp(text, other) == 0 &&
 		    r.separator == again.separator && r.skip == again.skip &&
 		    r.check == again.check && r.csv == again.csv &&
+		    r.trim_fields == again.trim_fields &&
+		    r.keep_empty == again.keep_empty &&
 		    r.trim == again.trim && r.strip_cr == again.strip_cr &&
 		    r.ignore_case == again.ignore_case &&
 		    r.zero_terminated == again.zero_terminated &&
