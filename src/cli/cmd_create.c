@@ -112,7 +112,8 @@ plan(struct creation *new, const struct options *o, struct error *error)
 {
 	*new = (struct creation){ .sizing = solve_given(o),
 		.window = o->window,
-		.growth = o->growth < 0 ? GROWTH_GROW : (enum growth)o->growth,
+		.growth = o->run.use.growth < 0 ? GROWTH_GROW :
+		(enum growth)o->run.use.growth,
 		.recipe = o->recipe };
 	if (o->like != NULL && take_like(new, o->like, error) < 0)
 		return -1;
@@ -160,17 +161,13 @@ run_create(const struct options *o, struct error *error)
 	const char *path = o->operands[0];
 	struct replace old = REPLACE_NONE;
 	struct creation new;
-	const struct filter_use use = { .writable = 1,
-		.wait = { 0, o->lock_timeout, error_print }, .growth = -1,
-		.max_bytes = UINT64_MAX };
 	struct filter *filter;
 	struct filter_plan made;
 	int result;
 
 	if (plan(&new, o, error) < 0)
 		return -1;
-	if (o->force &&
-	    replace_lock(&old, path, o->lock_timeout, error) < 0) {
+	if (o->force && replace_lock(&old, path, &o->run.use, error) < 0) {
 		replace_unlock(&old);
 		return -1;
 	}
@@ -182,7 +179,7 @@ run_create(const struct options *o, struct error *error)
 		.hash_kind = o->hash };
 	key_recipe_format(&new.recipe, made.recipe);
 	result = filter_create(&filter, path, replace_found(&old), &made,
-	    &use, error);
+	    &o->run.use, error);
 	replace_unlock(&old);
 	if (result > 0)
 		return refuse(path, error);

@@ -14,46 +14,39 @@
 #include "filter/filter.h"
 #include "stream/run.h"
 
-/*
- * One thread is the default: the other programs in a pipeline need processors,
- * too, and while they are busy, more threads cost more than they gain.
- */
-#define THREADS_DEFAULT 1
 /* Progress is drawn as often while input pauses: milliseconds. */
 #define PROGRESS_TICK 200
 
 /* --dry-run: no file is opened for writing, and nothing is promised. */
-static struct run_plan
-only_print(struct run_plan plan)
+static void
+only_print(struct run_plan *plan)
 {
-	plan.output = plan.duplicates = plan.to_command = NULL;
-	plan.append = plan.overwrite = 0;
-	plan.atomic = plan.sync = plan.claim = 0;
-	return plan;
+	plan->output = plan->duplicates = plan->to_command = NULL;
+	plan->append = plan->overwrite = plan->atomic = 0;
+	plan->use.writable = plan->use.sync = plan->use.claim = 0;
 }
 
+/* What the options leave to the command. */
 static struct run_plan
-make_plan(const struct options *o, enum pipeline_print print, int remember)
+make_plan(const struct options *o, enum run_print print, int remember)
 {
+	struct run_plan plan = o->run;
 	off_t passed = lseek(STDIN_FILENO, 0, SEEK_CUR);
-	struct run_plan plan = { .filter = o->filter,
-		.paths = o->operand_count > 0 ? o->operands : NULL,
-		.path_count = o->operand_count, .gunzip = o->gunzip,
-		.max_record = o->max_record, .strict_keys = o->strict_keys,
-		.strict_part = o->strict_part,
-		.output = o->output == NULL || strcmp(o->output, "-") == 0 ?
-		NULL : o->output, .duplicates = o->duplicates,
-		.to_command = o->to_command,
-		.print = o->quiet ? PRINT_NOTHING : print,
-		.append = o->append, .overwrite = o->overwrite,
-		.remember = remember, .atomic = o->atomic, .sync = o->sync,
-		.claim = o->claim,
-		.passed = passed < 0 ? 0 : (uint64_t)passed,
-		.tick = o->progress ? PROGRESS_TICK : 0,
-		.threads = o->threads > 0 ? o->threads : THREADS_DEFAULT,
-		.notice = report_notice, .tell = report_run };
 
-	return o->dry_run ? only_print(plan) : plan;
+	if (o->operand_count > 0)
+		plan.input.paths = o->operands;
+	plan.input.count = o->operand_count;
+	plan.input.passed = passed < 0 ? 0 : (uint64_t)passed;
+	plan.input.tick = o->progress ? PROGRESS_TICK : 0;
+	if (plan.output != NULL && strcmp(plan.output, "-") == 0)
+		plan.output = NULL;
+	plan.print = o->quiet ? PRINT_NOTHING : print;
+	plan.remember = remember;
+	plan.notice = report_notice;
+	plan.tell = report_run;
+	if (plan.dry_run)
+		only_print(&plan);
+	return plan;
 }
 
 /* Warn: a filter's inherited key options can surprise. */
@@ -68,8 +61,8 @@ tell_inherited(const struct options *o, const struct filter *filter)
 	given[0] = '\0';
 	if (key_recipe_complete(&recipe, &(struct error){ 0 }) == 0)
 		key_recipe_format(&recipe, given);
-	if (strcmp(given, stored) != 0 && o->filter != NULL)
-		report_inherited_recipe(o->filter, stored);
+	if (strcmp(given, stored) != 0 && o->run.filter != NULL)
+		report_inherited_recipe(o->run.filter, stored);
 }
 
 /* Options that need a kind of key, which may be the filter's. */
@@ -77,13 +70,13 @@ static int
 check_recipe(const struct options *o, const struct key_recipe *recipe,
     struct error *error)
 {
-	if (o->strict_keys && !key_has_troubles(recipe))
+	if (o->run.strict_keys && !key_has_troubles(recipe))
 		return error_set(error, STATUS_USAGE, "--strict-keys is for"
 		    " --json, --url and -k");
-	if (o->strict_part && recipe->parts == 0)
+	if (o->run.strict_part && recipe->parts == 0)
 		return error_set(error, STATUS_USAGE, "--strict-part is for"
 		    " --part");
-	if (o->max_record != RECORD_MAX_BYTES && !recipe->csv)
+	if (o->run.input.format.max_bytes != RECORD_MAX_BYTES && !recipe->csv)
 		return error_set(error, STATUS_USAGE, "--max-record is for"
 		    " --csv: other lines may be of any length");
 	return 0;
@@ -91,17 +84,16 @@ check_recipe(const struct options *o, const struct key_recipe *recipe,
 
 /* After Ctrl-C, on a terminal: what is there, and what to do. */
 static void
-tell_stopped(const struct options *o, const struct run_plan *plan,
-    const struct run *run)
+tell_stopped(const struct run_plan *plan, const struct run *run)
 {
 	char read[NUMBER_TEXT], fresh[NUMBER_TEXT];
 	struct error told;
 
 	if (signals_stop != SIGINT || !isatty(STDERR_FILENO) ||
-	    plan->filter == NULL || !plan->remember || o->dry_run)
+	    plan->filter == NULL || !plan->remember || plan->dry_run)
 		return;
-	number_format_count(read, run->pipeline.lines_read);
-	number_format_count(fresh, run->pipeline.lines_new);
+	number_format_count(read, run->lines_read);
+	number_format_count(fresh, run->lines_new);
 	error_set(&told, STATUS_OK, plan->atomic ? "stopped after %s lines:"
 	    " none of them is remembered" : "stopped after %s lines: %s new"
 	    " ones are %s; the same command goes on from there", read, fresh,
@@ -126,9 +118,9 @@ run_plan(const struct options *o, const struct run_plan *plan,
 	tell_inherited(o, filter);
 	report_options(o);
 	status = run_lines(&run, plan, filter, recipe, error);
-	tell_stopped(o, plan, &run);
-	*read = run.pipeline.lines_read;
-	*fresh = run.pipeline.lines_new;
+	tell_stopped(plan, &run);
+	*read = run.lines_read;
+	*fresh = run.lines_new;
 	return status;
 }
 
@@ -148,8 +140,8 @@ with_files(const struct options *o, struct run_plan plan,
 		    " '%s': --files0-from names all files", o->operands[0]);
 	}
 	status = file_list_read(&files, o->files, error);
-	plan.paths = files.paths;
-	plan.path_count = files.count;
+	plan.input.paths = files.paths;
+	plan.input.count = files.count;
 	if (status == 0)
 		status = run(o, &plan, error);
 	file_list_free(&files);
@@ -168,7 +160,8 @@ remember(const struct options *o, const struct run_plan *plan,
 
 	if (filter_options_check_inputs(o, &inputs, error) < 0 ||
 	    run_check_outputs(plan, &inputs, error) < 0 ||
-	    filter_options_open(&filter, o, &recipe, &inputs, error) < 0)
+	    filter_options_open(&filter, o, plan, &recipe, &inputs,
+	    error) < 0)
 		return -1;
 	status = run_plan(o, plan, filter, &recipe, &read, &fresh, error);
 	return status == STATUS_OK && o->quiet && fresh == 0 ? STATUS_NO :
@@ -201,9 +194,9 @@ check(const struct options *o, const struct run_plan *plan,
 
 	if (filter_options_check_inputs(o, &inputs, error) < 0)
 		return -1;
-	status = filter_open(&filter, o->filter, &use, error);
+	status = filter_open(&filter, o->run.filter, &use, error);
 	if (status > 0)
-		return error_system(error, ENOENT, o->filter);
+		return error_system(error, ENOENT, o->run.filter);
 	if (status < 0)
 		return -1;
 	if (filter_options_check(o, filter, &recipe, error) < 0) {

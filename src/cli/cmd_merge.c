@@ -51,12 +51,10 @@ open_inputs(const struct options *o, struct filter **list, size_t *count,
 {
 	for (size_t i = 0; i < o->operand_count; i++) {
 		const char *path = o->operands[i];
-		const struct filter_use use = {
-			.writable = same_file(path, o->output),
-			.wait = { 0, o->lock_timeout, error_print },
-			.growth = -1, .max_bytes = UINT64_MAX };
+		struct filter_use use = o->run.use;
 		int result;
 
+		use.writable = same_file(path, o->run.output);
 		if (is_repeated(o, i))
 			continue;
 		result = filter_open(&list[*count], path, &use, error);
@@ -123,21 +121,21 @@ run_merge(const struct options *o, struct error *error)
 	int result, in_place = 0;
 
 	for (size_t i = 0; i < o->operand_count; i++)
-		in_place |= same_file(o->operands[i], o->output);
-	if (!in_place && !o->force && access(o->output, F_OK) == 0)
-		return replace_refuse(o->output, error);
+		in_place |= same_file(o->operands[i], o->run.output);
+	if (!in_place && !o->force && access(o->run.output, F_OK) == 0)
+		return replace_refuse(o->run.output, error);
 	list = memory_or_die(calloc(o->operand_count, sizeof *list));
 	allow_many_files();
 	result = open_inputs(o, list, &count, error);
 	if (result == 0 && !in_place && o->force)
-		result = replace_lock(&old, o->output, o->lock_timeout, error);
+		result = replace_lock(&old, o->run.output, &o->run.use, error);
 	if (result == 0)
-		result = merge_filters(&out, o->output, in_place ||
+		result = merge_filters(&out, o->run.output, in_place ||
 		    replace_found(&old), list, count, error);
 	if (result > 0) {
-		result = replace_refuse(o->output, error);
+		result = replace_refuse(o->run.output, error);
 	} else if (result == 0) {
-		report(out, o->output, count);
+		report(out, o->run.output, count);
 		result = filter_close(out, error);
 	}
 	for (size_t i = 0; i < count; i++)

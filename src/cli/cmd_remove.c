@@ -13,10 +13,11 @@
  * has ended its journal.
  */
 static int
-remove_file(const char *path, uint64_t timeout, struct error *error)
+remove_file(const char *path, const struct filter_use *use,
+    struct error *error)
 {
 	struct replace old;
-	int result = replace_lock(&old, path, timeout, error);
+	int result = replace_lock(&old, path, use, error);
 
 	if (result == 0 && !replace_found(&old))
 		result = error_system(error, ENOENT, path);
@@ -32,11 +33,10 @@ remove_file(const char *path, uint64_t timeout, struct error *error)
 }
 
 static int
-remove_from_server(const char *location, uint64_t timeout,
+remove_from_server(const char *location, const struct filter_use *use,
     struct error *error)
 {
-	const struct lock_wait wait = { 0, timeout, error_print };
-	int result = filter_remove(location, &wait, error);
+	int result = filter_remove(location, &use->wait, error);
 
 	return result > 0 ? error_set(error, STATUS_FAILED, "%s: there is no"
 	    " such filter", location) : result;
@@ -51,7 +51,7 @@ run_remove(const struct options *o, struct error *error)
 		const char *location = o->operands[i];
 
 		if ((address_is_server(location) ? remove_from_server :
-		    remove_file)(location, o->lock_timeout, error) < 0) {
+		    remove_file)(location, &o->run.use, error) < 0) {
 			error_print(error->text);
 			status = error->status;
 		}

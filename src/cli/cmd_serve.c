@@ -40,7 +40,7 @@ serve(const struct options *o, struct error *error)
 		.admin = o->serve.admin ? ADMIN_ALL :
 		    o->serve.no_admin ? ADMIN_NONE : ADMIN_DEFAULT,
 		.read_only = o->serve.read_only,
-		.sync = o->sync,
+		.sync = o->run.use.sync,
 		.memory_bytes = or_default(o->memory,
 		    meminfo_available() / 2),
 		.capacity = or_default(o->capacity, SIZING_CAPACITY_DEFAULT),

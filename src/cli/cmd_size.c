@@ -54,9 +54,9 @@ print_create(const struct options *o, const struct sizing *s)
 		printf(" --hashes=%u", o->hashes);
 	if (o->window.kind != WINDOW_NONE)
 		printf(" --window=%s", text_window(text, &o->window));
-	if (o->growth > GROWTH_GROW)
+	if (o->run.use.growth > GROWTH_GROW)
 		printf(" --on-full=%s",
-		    format_growth_name((enum growth)o->growth));
+		    format_growth_name((enum growth)o->run.use.growth));
 	puts(" FILTER");
 }
 
@@ -97,7 +97,7 @@ print_cell(uint64_t capacity, double error_rate, const struct options *o,
     struct error *error)
 {
 	struct sizing s = { .capacity = capacity, .error_rate = error_rate,
-		.k = o->hashes, .fixed = o->growth > GROWTH_GROW };
+		.k = o->hashes, .fixed = o->run.use.growth > GROWTH_GROW };
 	char text[NUMBER_TEXT];
 
 	if (sizing_solve(&s, error) < 0)
@@ -174,7 +174,8 @@ print_solution(const struct options *o, struct error *error)
 static int
 run_size(const struct options *o, struct error *error)
 {
-	if (o->table == TABLE_RATES && (o->hashes != 0 || o->growth >= 0)) {
+	if (o->table == TABLE_RATES &&
+	    (o->hashes != 0 || o->run.use.growth >= 0)) {
 		return error_set(error, STATUS_USAGE, "--table=k is about"
 		    " textbook filters: it cannot be combined with --hashes or"
 		    " --on-full");

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/option_table.h"
+#include "cli/report.h"
 #include "cli/text.h"
 
 #define ANY_COMMAND (~0u)
@@ -504,9 +505,10 @@ command_line_parse(struct options *o, int argc, char **argv,
 	struct parser p = { .options = o, .argc = argc, .argv = argv };
 	const struct command *command;
 
-	*o = (struct options){ .recipe = KEY_RECIPE_UNSET, .growth = -1,
-		.max_bytes = UINT64_MAX, .lock_timeout = 60000, .gunzip = 1,
-		.max_record = RECORD_MAX_BYTES };
+	*o = (struct options){ .run = RUN_PLAN_DEFAULT,
+		.recipe = KEY_RECIPE_UNSET };
+	o->run.use.wait.milliseconds = 60000;
+	o->run.use.wait.notice = report_notice;
 	o->operands = memory_or_die(calloc((size_t)argc + 1, sizeof(char *)));
 	find_command(&p);
 	if (parse_words(&p, error) < 0)

@@ -55,8 +55,8 @@ plan_solved(const struct options *o, const struct key_recipe *recipe,
 	*plan = (struct filter_plan){ .capacity = sizing->capacity,
 		.error_rate = sizing->error_rate,
 		.geometry = sizing->geometry, .window = o->window,
-		.growth = o->growth < 0 ? GROWTH_GROW :
-		(enum growth)o->growth };
+		.growth = o->run.use.growth < 0 ? GROWTH_GROW :
+		(enum growth)o->run.use.growth };
 	key_recipe_format(recipe, plan->recipe);
 	return 0;
 }
@@ -78,16 +78,17 @@ solve_window_within(struct sizing *sizing, const struct options *o,
 
 	if (solve_window(sizing, &o->window, error) < 0)
 		return -1;
-	while (guessed && window_needs(sizing) > o->max_bytes &&
+	while (guessed && window_needs(sizing) > o->run.use.max_bytes &&
 	    sizing->capacity >= 8) {
 		sizing->capacity /= 2;
 		sizing->k = 0;
 		if (solve_window(sizing, &o->window, error) < 0)
 			return -1;
 	}
-	return window_needs(sizing) <= o->max_bytes ? 0 : error_set(error,
-	    STATUS_USAGE, "--max-size=%s is too small for the window, which"
-	    " needs %s", number_format_binary(limit, o->max_bytes),
+	return window_needs(sizing) <= o->run.use.max_bytes ? 0 :
+	    error_set(error, STATUS_USAGE, "--max-size=%s is too small for the"
+	    " window, which needs %s",
+	    number_format_binary(limit, o->run.use.max_bytes),
 	    number_format_binary(needs, window_needs(sizing)));
 }
 
@@ -96,7 +97,7 @@ static int
 plan_filter(const struct options *o, const struct key_recipe *recipe,
     uint64_t capacity, struct filter_plan *plan, struct error *error)
 {
-	int growth = o->growth < 0 ? GROWTH_GROW : o->growth;
+	int growth = o->run.use.growth < 0 ? GROWTH_GROW : o->run.use.growth;
 	struct sizing sizing = { .capacity = capacity,
 		.error_rate = o->error_rate > 0 ? o->error_rate :
 		SIZING_RATE_DEFAULT, .fixed = growth != GROWTH_GROW };
@@ -109,21 +110,21 @@ plan_filter(const struct options *o, const struct key_recipe *recipe,
 		    plan_solved(o, recipe, &sizing, plan);
 	if (sizing_solve(&sizing, error) < 0)
 		return -1;
-	if (sizing.bytes > o->max_bytes && o->capacity == 0) {
+	if (sizing.bytes > o->run.use.max_bytes && o->capacity == 0) {
 		/* The capacity is a guess: take what --max-size allows. */
 		sizing.capacity = 0;
-		sizing.bytes = o->max_bytes;
+		sizing.bytes = o->run.use.max_bytes;
 		sizing.k = 0;
 		if (sizing_solve(&sizing, error) < 0) {
 			return error_set(error, error->status,
 			    "--max-size: %s", error->text);
 		}
-	} else if (sizing.bytes > o->max_bytes) {
+	} else if (sizing.bytes > o->run.use.max_bytes) {
 		return error_set(error, STATUS_USAGE, "--capacity=%s needs %s,"
 		    " which is more than --max-size allows (%s)",
 		    number_format_count(text, o->capacity),
 		    number_format_binary(size, sizing.bytes),
-		    number_format_binary(limit, o->max_bytes));
+		    number_format_binary(limit, o->run.use.max_bytes));
 	}
 	return plan_solved(o, recipe, &sizing, plan);
 }
@@ -163,11 +164,11 @@ int
 filter_options_check_inputs(const struct options *o,
     const struct input_plan *inputs, struct error *error)
 {
-	char *real = o->filter == NULL ? NULL : path_real(o->filter);
+	char *real = o->run.filter == NULL ? NULL : path_real(o->run.filter);
 	char *journal = real == NULL ? NULL : journal_name(real);
 	const char *input = NULL, *what = "the filter";
 
-	if (o->filter != NULL && strcmp(o->filter, "-") == 0) {
+	if (o->run.filter != NULL && strcmp(o->run.filter, "-") == 0) {
 		free(journal);
 		free(real);
 		return error_set(error, STATUS_USAGE, "-f -: a filter is a"
@@ -182,7 +183,7 @@ filter_options_check_inputs(const struct options *o,
 	free(journal);
 	free(real);
 	return input == NULL ? 0 : error_set(error, STATUS_USAGE, "%s: it is"
-	    " %s (-f %s), not an input", input, what, o->filter);
+	    " %s (-f %s), not an input", input, what, o->run.filter);
 }
 
 int
@@ -220,7 +221,7 @@ filter_options_check(const struct options *o, const struct filter *filter,
 		    h->window.kind == WINDOW_NONE ? "no window" : "--window=",
 		    made, o->window_text);
 	}
-	if (o->growth == GROWTH_GROW && h->growth != GROWTH_GROW) {
+	if (o->run.use.growth == GROWTH_GROW && h->growth != GROWTH_GROW) {
 		return error_set(error, STATUS_USAGE, "%s: made with"
 		    " --on-full=%s, which contradicts --on-full=grow"
 		    ELSE, path,
@@ -269,13 +270,13 @@ tell_new(const struct filter *filter, const struct options *o)
 
 static int
 make_for(uint64_t capacity, struct filter **filter, const struct options *o,
-    const struct key_recipe *recipe, const struct filter_use *use,
-    struct error *error)
+    const struct key_recipe *recipe, struct error *error)
 {
 	struct filter_plan plan;
 
 	return plan_filter(o, recipe, capacity, &plan, error) < 0 ? -1 :
-	    filter_create(filter, o->filter, 0, &plan, use, error);
+	    filter_create(filter, o->run.filter, 0, &plan,
+	    &o->run.use, error);
 }
 
 /*
@@ -285,7 +286,7 @@ make_for(uint64_t capacity, struct filter **filter, const struct options *o,
 static int
 make_filter(struct filter **filter, const struct options *o,
     struct key_recipe *recipe, const struct input_plan *inputs,
-    const struct filter_use *use, struct error *error)
+    struct error *error)
 {
 	uint64_t capacity = o->capacity;
 	int result;
@@ -294,12 +295,12 @@ make_filter(struct filter **filter, const struct options *o,
 		return -1;
 	if (capacity == 0)
 		capacity = guess_capacity(inputs, recipe->parts);
-	result = make_for(capacity, filter, o, recipe, use, error);
+	result = make_for(capacity, filter, o, recipe, error);
 	if (result < 0 && o->capacity == 0 &&
 	    capacity > SIZING_CAPACITY_DEFAULT)
 		result = make_for(SIZING_CAPACITY_DEFAULT, filter, o, recipe,
-		    use, error);
-	if (result == 0 && o->filter != NULL)
+		    error);
+	if (result == 0 && o->run.filter != NULL)
 		tell_new(*filter, o);
 	return result;
 }
@@ -308,26 +309,26 @@ make_filter(struct filter **filter, const struct options *o,
 static int
 check_location(const struct options *o, struct error *error)
 {
-	int server = o->filter != NULL && address_is_server(o->filter);
+	int server = o->run.filter != NULL && address_is_server(o->run.filter);
 
-	if (o->window.kind != WINDOW_NONE && o->filter == NULL)
+	if (o->window.kind != WINDOW_NONE && o->run.filter == NULL)
 		return error_set(error, STATUS_USAGE, "--window needs --filter:"
 		    " without one, nothing outlives the run");
-	if (o->atomic && server)
+	if (o->run.atomic && server)
 		return error_set(error, STATUS_USAGE, "%s: %s needs a journal,"
-		    " which only a filter in a file has", o->filter,
-		    o->to_command != NULL ? "--to-command" : "--atomic");
-	if ((o->claim || o->replicas > 0) && !server)
+		    " which only a filter in a file has", o->run.filter,
+		    o->run.to_command != NULL ? "--to-command" : "--atomic");
+	if ((o->run.use.claim || o->run.use.replicas > 0) && !server)
 		return error_set(error, STATUS_USAGE, "--%s needs a filter in"
-		    " Redis: -f redis://HOST/NAME", o->claim ? "claim" :
+		    " Redis: -f redis://HOST/NAME", o->run.use.claim ? "claim" :
 		    "wait");
 	return 0;
 }
 
 static int
-preview(struct filter **filter, const struct options *o, struct error *error)
+preview(struct filter **filter, uint64_t max_bytes, struct error *error)
 {
-	if (preview_begin(filter, o->max_bytes, error) == 0)
+	if (preview_begin(filter, max_bytes, error) == 0)
 		return 0;
 	filter_close(*filter, &(struct error){ 0 });
 	return -1;
@@ -335,43 +336,34 @@ preview(struct filter **filter, const struct options *o, struct error *error)
 
 int
 filter_options_open(struct filter **filter, const struct options *o,
-    struct key_recipe *recipe, const struct input_plan *inputs,
-    struct error *error)
+    const struct run_plan *plan, struct key_recipe *recipe,
+    const struct input_plan *inputs, struct error *error)
 {
-	const struct filter_use reading = { .growth = o->growth,
-		.max_bytes = o->max_bytes };
-	const struct filter_use writing = { .writable = 1,
-		.wait = { o->shared, o->lock_timeout, report_notice },
-		.growth = o->growth, .max_bytes = o->max_bytes,
-		.sync = o->sync, .claim = (enum filter_claims)o->claim,
-		.replicas = o->replicas };
-	const struct filter_use use = o->dry_run ? reading : writing;
 	int result = 1;
 
 	if (check_location(o, error) < 0)
 		return -1;
 	for (int i = 0; result == 1 && i < CREATE_TRIES; i++) {
-		if (o->filter != NULL)
-			result = filter_open(filter, o->filter, &use, error);
+		if (plan->filter != NULL)
+			result = filter_open(filter, plan->filter, &plan->use,
+			    error);
 		if (result == 0 && filter_options_check(o, *filter, recipe,
 		    error) < 0) {
 			filter_close(*filter, &(struct error){ 0 });
 			return -1;
 		}
-		if (result == 1 && o->dry_run)
+		if (result == 1 && plan->dry_run)
 			return error_set(error, STATUS_FAILED, "%s: there is no"
 			    " such filter, and --dry-run makes none",
-			    o->filter);
+			    plan->filter);
 		if (result == 1)
-			result = make_filter(filter, o, recipe, inputs, &use,
-			    error);
+			result = make_filter(filter, o, recipe, inputs, error);
 	}
 	if (result == 1) {
 		return error_set(error, STATUS_FAILED, "%s: a link to a file"
 		    " that doesn't exist, or another process keeps removing"
-		    " the file", o->filter);
+		    " the file", plan->filter);
 	}
-	if (result == 0 && o->dry_run)
-		result = preview(filter, o, error);
-	return result;
+	return result == 0 && plan->dry_run ?
+	    preview(filter, plan->use.max_bytes, error) : result;
 }

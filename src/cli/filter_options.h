@@ -11,14 +11,14 @@
 #include "stream/input.h"
 
 /*
- * Open the filter for writing, or create it; in memory if no file is named.
+ * Open the plan's filter, or create it; in memory if no file is named.
  * *recipe holds the key options that were given, and becomes the filter's
  * recipe. Without a capacity, a new filter is planned for the size of the
  * inputs.
  */
 int filter_options_open(struct filter **filter, const struct options *options,
-    struct key_recipe *recipe, const struct input_plan *inputs,
-    struct error *error);
+    const struct run_plan *plan, struct key_recipe *recipe,
+    const struct input_plan *inputs, struct error *error);
 
 /*
  * Refuse the filter or its journal among the inputs (STATUS_USAGE), as in

@@ -259,6 +259,6 @@ option_set_command(struct options *o, const struct option_row *row,
 {
 	if (option_set_text(o, row, value, error) < 0)
 		return -1;
-	o->atomic = 1;
+	o->run.atomic = 1;
 	return 0;
 }

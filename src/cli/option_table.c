@@ -4,7 +4,6 @@
 #include "bits/sizing.h"
 #include "cli/option_set.h"
 #include "cli/options.h"
-#include "stream/pipeline.h"
 
 enum { /* which commands take it */
 	FILTER = 1 << COMMAND_FILTER,
@@ -39,7 +38,8 @@ const char *const option_table_groups[OPTION_GROUP_COUNT] = {
 const struct option_row option_table[] = {
 	/* What is printed, and where. */
 
-	{ "filter", 'f', "FILTER", STREAM, OPTION_GROUP_MAIN, NAME(filter),
+	{ "filter", 'f', "FILTER", STREAM, OPTION_GROUP_MAIN,
+	    NAME(run.filter),
 	    .help = "remember lines in this file; it is made on first use",
 	    .helps = { { CHECK, "the filter to look the lines up in" } } },
 	{ "filter", 'f', "FILTER", CREATE | INFO | REMOVE,
@@ -47,20 +47,20 @@ const struct option_row option_table[] = {
 	    .allowed = "a file name",
 	    .help = "the same as the operand FILTER" },
 	{ "output", 'o', "FILE", FILTER | CHECK | MERGE, OPTION_GROUP_MAIN,
-	    NAME(output),
+	    NAME(run.output),
 	    .help = "print to FILE instead of standard output",
 	    .helps = { { MERGE, "the filter to make" } } },
-	{ "append", 0, NULL, FILTER, OPTION_GROUP_MAIN, FLAG(append),
+	{ "append", 0, NULL, FILTER, OPTION_GROUP_MAIN, FLAG(run.append),
 	    .needs = "output", .conflicts = { { "overwrite", "" } },
 	    .help = "with -o, add to the end of FILE" },
-	{ "overwrite", 0, NULL, FILTER, OPTION_GROUP_MAIN, FLAG(overwrite),
+	{ "overwrite", 0, NULL, FILTER, OPTION_GROUP_MAIN, FLAG(run.overwrite),
 	    .needs = "output",
 	    .help = "with -o, replace FILE, although the filter remembers"
 	    " lines already" },
 	{ "repeated", 'd', NULL, FILTER, OPTION_GROUP_MAIN, FLAG(repeated),
 	    .help = "print the lines seen before instead of the new ones" },
 	{ "duplicates", 0, "FILE", FILTER, OPTION_GROUP_MAIN,
-	    NAME(duplicates),
+	    NAME(run.duplicates),
 	    .help = "also write the lines seen before to FILE" },
 	{ "invert", 'v', NULL, CHECK, OPTION_GROUP_MAIN, FLAG(invert),
 	    .help = "print the lines that are not in the filter" },
@@ -73,7 +73,7 @@ const struct option_row option_table[] = {
 	    .helps = { { ADD, "exit with 1 if no line was new" },
 		{ CHECK, "print no lines, only set the exit status" } } },
 	{ "to-command", 0, "CMD", FILTER, OPTION_GROUP_MAIN,
-	    .set = option_set_command, TO(to_command),
+	    .set = option_set_command, TO(run.to_command),
 	    .allowed = "a shell command",
 	    .conflicts = {
 		{ "output quiet", ": the command gets the lines" },
@@ -81,16 +81,17 @@ const struct option_row option_table[] = {
 		    " synced" } },
 	    .help = "feed the lines to this shell command; remember them only"
 	    " if it has read them all and exits with 0" },
-	{ "atomic", 0, NULL, REMEMBER, OPTION_GROUP_MAIN, FLAG(atomic),
+	{ "atomic", 0, NULL, REMEMBER, OPTION_GROUP_MAIN, FLAG(run.atomic),
 	    .help = "all or nothing: remember lines only if the run succeeds;"
 	    " with -o, replace FILE only then",
 	    .helps = { { ADD, "all or nothing: remember lines only if the run"
 		    " succeeds" } } },
-	{ "dry-run", 0, NULL, FILTER, OPTION_GROUP_MAIN, FLAG(dry_run),
+	{ "dry-run", 0, NULL, FILTER, OPTION_GROUP_MAIN, FLAG(run.dry_run),
 	    .needs = "filter",
 	    .help = "print on standard output what the run would print, and"
 	    " change no file" },
-	{ "sync", 0, NULL, REMEMBER | SERVE, OPTION_GROUP_MAIN, FLAG(sync),
+	{ "sync", 0, NULL, REMEMBER | SERVE, OPTION_GROUP_MAIN,
+	    FLAG(run.use.sync),
 	    .help = "what is remembered also survives a power cut; the output"
 	    " must be a file",
 	    .helps = { { ADD,
@@ -188,13 +189,13 @@ const struct option_row option_table[] = {
 	    .allowed = "a number of hash functions from 1 to 64",
 	    .help = "use K hash functions, 1 to 64" },
 	{ "on-full", 0, "WHAT", REMEMBER | CREATE | SIZE | TRY,
-	    OPTION_GROUP_FILTER, .set = option_set_growth, TO(growth),
+	    OPTION_GROUP_FILTER, .set = option_set_growth, TO(run.use.growth),
 	    .values = "grow warn fail", .allowed = "grow, warn or fail",
 	    .help = "what to do beyond N lines: grow, warn or fail [grow]",
 	    .helps = { { SIZE | TRY, "grow, warn or fail [grow]: a filter that"
 		    " does not grow is smaller" } } },
 	{ "max-size", 0, "SIZE", REMEMBER, OPTION_GROUP_FILTER,
-	    .set = option_set_size, TO(max_bytes),
+	    .set = option_set_size, TO(run.use.max_bytes),
 	    .missing = "a filter does not keep this limit; give it to each run"
 	    " that remembers lines",
 	    .help = "how large the filter may become, such as 2G" },
@@ -214,14 +215,15 @@ const struct option_row option_table[] = {
 	    NAME(secret_file),
 	    .help = "take the hash's secret from FILE: 192 bytes, or 16 for"
 	    " siphash [random]" },
-	{ "shared", 0, NULL, REMEMBER, OPTION_GROUP_FILTER, FLAG(shared),
+	{ "shared", 0, NULL, REMEMBER, OPTION_GROUP_FILTER,
+	    FLAG(run.use.wait.shared),
 	    .needs = "filter",
 	    .conflicts = { { "sync atomic to-command",
 		    ", which needs the filter for itself" } },
 	    .help = "work beside other runs with --shared: none waits, but a"
 	    " line that two of them read at once may be printed twice" },
 	{ "claim", 0, "[=print]", REMEMBER, OPTION_GROUP_FILTER,
-	    .set = option_set_word, TO(claim), .values = "print",
+	    .set = option_set_word, TO(run.use.claim), .values = "print",
 	    .allowed = "nothing, or --claim=print",
 	    .needs = "filter",
 	    .conflicts = { { "sync atomic to-command shared",
@@ -233,13 +235,15 @@ const struct option_row option_table[] = {
 	    .helps = { { ADD, "with a filter in Redis: count a line as new on"
 		    " only one of all machines" } } },
 	{ "wait", 0, "N", REMEMBER, OPTION_GROUP_FILTER,
-	    .set = option_set_small, TO(replicas), .least = 1, .most = 100,
+	    .set = option_set_small, TO(run.use.replicas),
+	    .least = 1, .most = 100,
 	    .allowed = "a number of replicas from 1 to 100",
 	    .needs = "filter",
 	    .help = "with a filter in Redis: wait until N replicas of each"
 	    " server have what is remembered" },
 	{ "lock-timeout", 0, "SEC", REMEMBER | CREATE | MERGE | REMOVE,
-	    OPTION_GROUP_FILTER, .set = option_set_seconds, TO(lock_timeout),
+	    OPTION_GROUP_FILTER, .set = option_set_seconds,
+	    TO(run.use.wait.milliseconds),
 	    .allowed = "a number of seconds, such as 60; 0: no waiting",
 	    .help = "how long to wait for another run that uses the filter,"
 	    " or for a server that can't be reached [60]" },
@@ -332,22 +336,22 @@ const struct option_row option_table[] = {
 	    .help = "make such a filter in memory, fill it, and measure its"
 	    " error rate and speed" },
 	{ "threads", 'j', "N", STREAM, OPTION_GROUP_OTHER,
-	    .set = option_set_small, TO(threads),
-	    .least = 1, .most = PIPELINE_THREADS_MAX,
+	    .set = option_set_small, TO(run.threads),
+	    .least = 1, .most = RUN_THREADS_MAX,
 	    .allowed = "a number of threads from 1 to 16",
 	    .help = "how many threads to use [1]" },
 	{ "strict-keys", 0, NULL, STREAM, OPTION_GROUP_OTHER,
-	    FLAG(strict_keys),
+	    FLAG(run.strict_keys),
 	    .help = "fail at the first line that is not a URL (--url) or not"
 	    " JSON (--json), or has none of the fields (-k)" },
 	{ "strict-part", 0, NULL, STREAM, OPTION_GROUP_OTHER,
-	    FLAG(strict_part),
+	    FLAG(run.strict_part),
 	    .help = "fail at the first line of another part (--part)" },
 	{ "max-record", 0, "SIZE", STREAM, OPTION_GROUP_OTHER,
-	    .set = option_set_size, TO(max_record),
+	    .set = option_set_size, TO(run.input.format.max_bytes),
 	    .help = "the longest record of --csv, such as 100M [1G]" },
 	{ "no-gunzip", 0, NULL, STREAM, OPTION_GROUP_OTHER,
-	    .set = option_set_off, TO(gunzip),
+	    .set = option_set_off, TO(run.input.gunzip),
 	    .help = "read compressed files as they are" },
 	{ "help", 'h', NULL, ANY, OPTION_GROUP_OTHER, FLAG(help),
 	    .help = "print this help and exit" },

@@ -3,25 +3,22 @@
 #include "redis/address.h"
 
 int
-replace_lock(struct replace *old, const char *path, uint64_t timeout,
-    struct error *error)
+replace_lock(struct replace *old, const char *path,
+    const struct filter_use *use, struct error *error)
 {
-	const struct filter_use use = { .writable = 1,
-		.wait = { 0, timeout, error_print }, .growth = -1,
-		.max_bytes = UINT64_MAX };
 	int result;
 
 	*old = (struct replace)REPLACE_NONE;
 	old->on_server = address_is_server(path);
 	if (old->on_server)
 		return 0;
-	result = filter_open(&old->filter, path, &use, error);
+	result = filter_open(&old->filter, path, use, error);
 	if (result >= 0)
 		return 0;
 	if (error->status == STATUS_LOCKED)
 		return -1;
 	/* Not a filter, no matter why: lock the file itself. */
-	result = file_open(&old->other, path, FILE_WRITE, &use.wait, error);
+	result = file_open(&old->other, path, FILE_WRITE, &use->wait, error);
 	return result < 0 ? -1 : 0;
 }
 

@@ -5,8 +5,6 @@
 #ifndef REPLACE_H
 #define REPLACE_H
 
-#include <stdint.h>
-
 #include "base/error.h"
 #include "disk/file.h"
 #include "filter/filter.h"
@@ -21,11 +19,11 @@ struct replace {
 #define REPLACE_NONE { .other = FILE_NONE }
 
 /*
- * Lock the file at `path`, if there is one, waiting at most `timeout`
- * milliseconds. Call replace_unlock in any case.
+ * Lock the file at `path`, if there is one, waiting as use->wait
+ * says. Call replace_unlock in any case.
  */
-int replace_lock(struct replace *old, const char *path, uint64_t timeout,
-    struct error *error);
+int replace_lock(struct replace *old, const char *path,
+    const struct filter_use *use, struct error *error);
 void replace_unlock(struct replace *old);
 
 /* Was there a file? If not, one that appears later must not be replaced. */

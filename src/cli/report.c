@@ -114,29 +114,29 @@ seconds_so_far(void)
 static void
 print_figures(void)
 {
-	const struct pipeline *p = &report.run->pipeline;
+	const struct run *run = report.run;
 	double seconds = seconds_so_far();
 	char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT], text[300];
 
 	snprintf(text, sizeof text, "%s lines read, %s new, %.1f s, %s lines/s,"
-	    " filter %.0f %% full", number_format_count(a, p->lines_read),
-	    number_format_count(b, p->lines_new), seconds,
-	    number_format_count(c, number_whole((double)p->lines_read /
-	    (seconds + 1e-9))), 100 * figures_fullness(p->filter));
+	    " filter %.0f %% full", number_format_count(a, run->lines_read),
+	    number_format_count(b, run->lines_new), seconds,
+	    number_format_count(c, number_whole((double)run->lines_read /
+	    (seconds + 1e-9))), 100 * figures_fullness(run->filter));
 	report_notice(text);
 }
 
 static void
 draw_progress(void)
 {
-	const struct pipeline *p = &report.run->pipeline;
+	const struct run *run = report.run;
 	struct progress_figures figures = { .unit = "lines",
-		.count = p->lines_read,
-		.share_new = p->lines_read == 0 ? -1 :
-		(double)p->lines_new / (double)p->lines_read,
-		.fill = figures_fullness(p->filter),
+		.count = run->lines_read,
+		.share_new = run->lines_read == 0 ? -1 :
+		(double)run->lines_new / (double)run->lines_read,
+		.fill = figures_fullness(run->filter),
 		.done = report.total == 0 ? -1 :
-		(double)p->position / (double)report.total };
+		(double)run->position / (double)report.total };
 
 	progress_draw(&report.progress, &figures);
 }
@@ -181,20 +181,20 @@ print_traffic_json(const struct filter_traffic *t)
 static void
 print_stats(void)
 {
-	const struct pipeline *p = &report.run->pipeline;
-	struct filter *f = p->filter;
+	const struct run *run = report.run;
+	struct filter *f = run->filter;
 	struct filter_traffic traffic;
 	/* First: computing the figures asks the server, too. */
 	int on_server = filter_traffic(f, &traffic);
 	double seconds = seconds_so_far();
 	double rate = figures_error_rate(f, SAMPLE_PAGES);
 	double dropped = figures_expected_dropped(f, &report.before);
-	double lines = p->lines_read == 0 ? 1 : (double)p->lines_read;
-	uint64_t repeated = p->lines_read - p->lines_new;
-	uint64_t in = p->bytes_read, out = p->output->nbytes;
+	double lines = run->lines_read == 0 ? 1 : (double)run->lines_read;
+	uint64_t repeated = run->lines_read - run->lines_new;
+	uint64_t in = run->bytes_read, out = run->output.nbytes;
 	uint64_t private = filter_private_bytes(f);
-	uint64_t not_json = p->keys.of[KEY_NOT_JSON].lines +
-	    p->keys.of[KEY_TOO_DEEP].lines;
+	uint64_t not_json = run->keys.of[KEY_NOT_JSON].lines +
+	    run->keys.of[KEY_TOO_DEEP].lines;
 	unsigned layers = filter_table(f)->count;
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
 
@@ -206,46 +206,46 @@ print_stats(void)
 		    " \"layer_count\": %u, \"private_bytes\": %" PRIu64
 		    ", \"not_json\": %" PRIu64 ", \"missing\": %" PRIu64
 		    ", \"not_urls\": %" PRIu64 ", \"other_parts\": %" PRIu64,
-		    p->lines_read,
-		    p->lines_new, repeated, in, out, seconds, rate,
+		    run->lines_read,
+		    run->lines_new, repeated, in, out, seconds, rate,
 		    dropped_text(a, dropped, "null"), layers, private,
-		    not_json, p->keys.of[KEY_MISSING].lines +
-		    p->keys.of[KEY_NO_FIELD].lines,
-		    p->keys.of[KEY_NOT_URL].lines, p->lines_passed);
+		    not_json, run->keys.of[KEY_MISSING].lines +
+		    run->keys.of[KEY_NO_FIELD].lines,
+		    run->keys.of[KEY_NOT_URL].lines, run->lines_passed);
 		if (on_server)
 			print_traffic_json(&traffic);
 		fputs("}\n", stderr);
 		return;
 	}
 	fprintf(stderr, "%-20s%18s\n", "lines read",
-	    number_format_count(a, p->lines_read));
+	    number_format_count(a, run->lines_read));
 	fprintf(stderr, "%-20s%18s%8.1f %%\n", "new",
-	    number_format_count(a, p->lines_new),
-	    100 * (double)p->lines_new / lines);
+	    number_format_count(a, run->lines_new),
+	    100 * (double)run->lines_new / lines);
 	fprintf(stderr, "%-20s%18s%8.1f %%\n", "repeated",
 	    number_format_count(a, repeated), 100 * (double)repeated / lines);
-	if (p->recipe->json_count > 0) {
+	if (run->recipe.json_count > 0) {
 		fprintf(stderr, "%-20s%18s\n", "not JSON",
 		    number_format_count(a, not_json));
 		fprintf(stderr, "%-20s%18s\n", "without the value",
-		    number_format_count(a, p->keys.of[KEY_MISSING].lines));
+		    number_format_count(a, run->keys.of[KEY_MISSING].lines));
 	}
-	if (p->recipe->range_count > 0 || p->recipe->column_count > 0)
+	if (run->recipe.range_count > 0 || run->recipe.column_count > 0)
 		fprintf(stderr, "%-20s%18s\n", "without the field",
-		    number_format_count(a, p->keys.of[KEY_NO_FIELD].lines));
-	if (p->recipe->url)
+		    number_format_count(a, run->keys.of[KEY_NO_FIELD].lines));
+	if (run->recipe.url)
 		fprintf(stderr, "%-20s%18s\n", "not a URL",
-		    number_format_count(a, p->keys.of[KEY_NOT_URL].lines));
-	if (p->recipe->parts > 0)
+		    number_format_count(a, run->keys.of[KEY_NOT_URL].lines));
+	if (run->recipe.parts > 0)
 		fprintf(stderr, "%-20s%18s\n", "of other parts",
-		    number_format_count(a, p->lines_passed));
+		    number_format_count(a, run->lines_passed));
 	fprintf(stderr, "%-20s%18s%10s\n", "bytes read",
 	    number_format_count(a, in), number_format_bytes(b, in));
 	fprintf(stderr, "%-20s%18s%10s\n", "bytes written",
 	    number_format_count(a, out), number_format_bytes(b, out));
 	fprintf(stderr, "%-20s%18.2f\n", "seconds", seconds);
 	fprintf(stderr, "%-20s%18s\n", "lines a second", number_format_count(a,
-	    number_whole((double)p->lines_read / (seconds + 1e-9))));
+	    number_whole((double)run->lines_read / (seconds + 1e-9))));
 	fprintf(stderr, "%-20s%16.1f %%%10s\n", "filter full",
 	    100 * figures_fullness(f), layers == 1 ? "1 layer" :
 	    (snprintf(a, sizeof a, "%u layers", layers), a));
@@ -265,14 +265,14 @@ static void
 warn_of_keys(const struct run *run)
 {
 	const struct key_recipe *r = &run->recipe;
-	const struct key_figures *keys = &run->pipeline.keys;
+	const struct key_figures *keys = &run->keys;
 	struct error error;
 
 	for (int i = 0; i < KEY_TROUBLES; i++) {
 		if (key_figures_tell(keys, r, (enum key_trouble)i, &error))
 			error_print(error.text);
 	}
-	if (signals_stop || run->pipeline.lines_read == 0)
+	if (signals_stop || run->lines_read == 0)
 		return;
 	for (unsigned i = 0; i < r->json_count; i++) {
 		if (!(keys->found >> i & 1))
@@ -295,7 +295,7 @@ end(const struct run *run)
 }
 
 void
-report_run(const struct run *run, enum pipeline_moment moment)
+report_run(const struct run *run, enum run_moment moment)
 {
 	switch (moment) {
 	case MOMENT_BEGINS:

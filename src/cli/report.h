@@ -15,7 +15,7 @@
 void report_options(const struct options *options);
 
 /* For struct run_plan: figures, the live line, warnings at the end. */
-void report_run(const struct run *run, enum pipeline_moment moment);
+void report_run(const struct run *run, enum run_moment moment);
 
 /* Print a message, clearing the live line first. May be called at any time. */
 void report_notice(const char *text);

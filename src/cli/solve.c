@@ -7,7 +7,7 @@ solve_given(const struct options *o)
 {
 	return (struct sizing){ .capacity = o->capacity,
 		.error_rate = o->error_rate, .bytes = o->memory,
-		.k = o->hashes, .fixed = o->growth > GROWTH_GROW };
+		.k = o->hashes, .fixed = o->run.use.growth > GROWTH_GROW };
 }
 
 int

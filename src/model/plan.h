@@ -36,7 +36,7 @@ struct filter_use {
 	uint64_t max_bytes;    /* how large it may become, or UINT64_MAX */
 	int sync;              /* filter_sync must be possible */
 	unsigned replicas;     /* on a server: which must have all marks */
-	enum filter_claims claim; /* only a filter on a server knows claims */
+	int claim;             /* an enum filter_claims: on a server only */
 	int no_link;           /* a symbolic link to it is refused */
 	int in_place;          /* what is marked survives the process at once:
 	                        * the file is mapped, however large it is */

@@ -13,23 +13,23 @@
 #define COPY_STEP 128
 
 struct hand *
-hand_new(struct pipeline *p, const struct record_format *format, size_t limit)
+hand_new(struct run *run, const struct record_format *format, size_t limit)
 {
 	struct hand *hand = memory_or_die(calloc(1, sizeof *hand));
 
-	hand->pipeline = p;
+	hand->run = run;
 	hand->format = format;
 	hand->limit = limit;
 	hand->starts = memory_or_die(malloc((limit + 1) *
 	    sizeof *hand->starts));
 	hand->digests = memory_or_die(malloc(limit * sizeof *hand->digests));
-	if (key_has_troubles(p->recipe))
+	if (key_has_troubles(&run->recipe))
 		hand->troubles = memory_or_die(malloc(limit));
-	if (p->recipe->parts > 0)
+	if (run->recipe.parts > 0)
 		hand->numbers = memory_or_die(malloc(limit *
 		    sizeof *hand->numbers));
-	hand->batch = batch_new(filter_batch_lines(p->filter));
-	hand->batch->keep_none = p->recipe->keep_empty;
+	hand->batch = batch_new(filter_batch_lines(run->filter));
+	hand->batch->keep_none = run->recipe.keep_empty;
 	hand->copies = memory_or_die(malloc(COPY_BYTES + COPY_STEP));
 	return hand;
 }
@@ -174,20 +174,20 @@ write_seen(struct writing *w)
 static int
 write_lines(struct hand *hand, size_t *fresh, struct error *error)
 {
-	struct pipeline *p = hand->pipeline;
-	struct writing copy = { hand, p->duplicates, 0, error };
-	struct writing w = { hand, p->output, 0, error };
+	struct run *run = hand->run;
+	struct writing copy = { hand, &run->duplicates, 0, error };
+	struct writing w = { hand, &run->output, 0, error };
+	enum run_print print = run->plan->print;
 
 	*fresh = 0;
-	p->watch(p->context, MOMENT_BEFORE_PRINT);
-	if (p->duplicates != NULL && write_seen(&copy) < 0)
+	run->plan->tell(run, MOMENT_BEFORE_PRINT);
+	if (run->plan->duplicates != NULL && write_seen(&copy) < 0)
 		return -1;
 	*fresh = hand->batch->new_count;
-	if (p->print == PRINT_NOTHING)
+	if (print == PRINT_NOTHING ||
+	    (print == PRINT_NEW ? write_new(&w) : write_seen(&w)) == 0)
 		return 0;
-	if ((p->print == PRINT_NEW ? write_new(&w) : write_seen(&w)) == 0)
-		return 0;
-	*fresh = p->print == PRINT_NEW ? lines_within(hand, w.written) : 0;
+	*fresh = print == PRINT_NEW ? lines_within(hand, w.written) : 0;
 	return -1;
 }
 
@@ -195,7 +195,7 @@ write_lines(struct hand *hand, size_t *fresh, struct error *error)
 static struct key_place
 place_of(const struct hand *hand, size_t i)
 {
-	const struct key_place *first = &hand->pipeline->place;
+	const struct key_place *first = &hand->run->place;
 
 	return (struct key_place){ first->file, first->number +
 		(hand->numbers != NULL ? hand->numbers[i] : i) };
@@ -205,26 +205,26 @@ place_of(const struct hand *hand, size_t i)
 static void
 count_batch(struct hand *hand)
 {
-	struct pipeline *p = hand->pipeline;
+	struct run *run = hand->run;
 	size_t first = (size_t)(hand->lines - hand->starts);
 	size_t n = hand->batch->count;
 
 	if (hand->troubles != NULL)
-		key_figures_count(&p->keys, hand->troubles + first,
+		key_figures_count(&run->keys, hand->troubles + first,
 		    hand->numbers == NULL ? NULL : hand->numbers + first, n,
-		    (struct key_place){ p->place.file, p->place.number +
+		    (struct key_place){ run->place.file, run->place.number +
 		    (hand->numbers == NULL ? first : 0) });
-	p->lines_read += n;
-	p->bytes_read += (uint64_t)(hand->lines[n] - hand->lines[0]);
+	run->lines_read += n;
+	run->bytes_read += (uint64_t)(hand->lines[n] - hand->lines[0]);
 }
 
 /* The run fails: only lines that were written were read. */
 static void
 count_written(struct hand *hand, size_t fresh)
 {
-	hand->pipeline->lines_read += fresh;
+	hand->run->lines_read += fresh;
 	for (size_t i = 0; i < fresh; i++)
-		hand->pipeline->bytes_read += line_bytes(hand,
+		hand->run->bytes_read += line_bytes(hand,
 		    hand->batch->new_items[i]);
 }
 
@@ -235,9 +235,9 @@ count_written(struct hand *hand, size_t fresh)
 static int
 finish_claimed(struct hand *hand, struct error *error)
 {
-	struct pipeline *p = hand->pipeline;
+	struct run *run = hand->run;
 	struct batch *batch = hand->batch;
-	int claimed = batch_claim(batch, p->filter, error);
+	int claimed = batch_claim(batch, run->filter, error);
 	size_t fresh, ours = batch->new_count;
 	struct error why;
 
@@ -246,13 +246,13 @@ finish_claimed(struct hand *hand, struct error *error)
 		    "%s; %zu lines are remembered and were not printed",
 		    error->text, ours - fresh);
 	}
-	p->lines_new += fresh;
+	run->lines_new += fresh;
 	if (claimed < 0) {
 		count_written(hand, fresh);
 		return -1;
 	}
 	count_batch(hand);
-	p->watch(p->context, MOMENT_AFTER_BATCH);
+	run->plan->tell(run, MOMENT_AFTER_BATCH);
 	return 0;
 }
 
@@ -264,7 +264,7 @@ static int
 finish_batch(struct hand *hand, size_t first, size_t *count,
     struct error *error)
 {
-	struct pipeline *p = hand->pipeline;
+	struct run *run = hand->run;
 	struct batch *batch = hand->batch;
 	int full = 0, result;
 	size_t fresh;
@@ -272,25 +272,25 @@ finish_batch(struct hand *hand, size_t first, size_t *count,
 	batch->digests = hand->digests + first;
 	batch->count = *count;
 	hand->lines = hand->starts + first;
-	if (batch_probe(batch, p->filter, error) < 0)
+	if (batch_probe(batch, run->filter, error) < 0)
 		return -1;
-	batch_collect(batch, p->remember);
-	if (p->claim)
+	batch_collect(batch, run->plan->remember);
+	if (run->plan->use.claim)
 		return finish_claimed(hand, error);
-	if (p->remember)
-		full = batch_reserve(batch, p->filter, error);
+	if (run->plan->remember)
+		full = batch_reserve(batch, run->filter, error);
 	*count = batch->count;
 	result = write_lines(hand, &fresh, error);
-	p->lines_new += fresh;
-	if (p->remember &&
-	    batch_mark(batch, fresh, p->filter, error) < 0)
+	run->lines_new += fresh;
+	if (run->plan->remember &&
+	    batch_mark(batch, fresh, run->filter, error) < 0)
 		result = -1;
 	if (result < 0) {
 		count_written(hand, fresh);
 		return -1;
 	}
 	count_batch(hand);
-	p->watch(p->context, MOMENT_AFTER_BATCH);
+	run->plan->tell(run, MOMENT_AFTER_BATCH);
 	return full;
 }
 
@@ -315,11 +315,11 @@ finish_lines(struct hand *hand, size_t count, struct error *error)
 static void
 count_passed(struct hand *hand)
 {
-	struct pipeline *p = hand->pipeline;
+	struct run *run = hand->run;
 
-	p->place.number += hand->prepared + hand->passed;
-	p->lines_passed += hand->passed;
-	p->bytes_read += hand->passed_bytes;
+	run->place.number += hand->prepared + hand->passed;
+	run->lines_passed += hand->passed;
+	run->bytes_read += hand->passed_bytes;
 	hand->passed = 0;
 	hand->passed_bytes = 0;
 }
@@ -327,8 +327,8 @@ count_passed(struct hand *hand)
 static int
 refuse_foreign(const struct hand *hand, struct error *error)
 {
-	const struct key_recipe *recipe = hand->pipeline->recipe;
-	const struct key_place *first = &hand->pipeline->place;
+	const struct key_recipe *recipe = &hand->run->recipe;
+	const struct key_place *first = &hand->run->place;
 
 	return error_set(error, STATUS_FAILED, "%s: %s %" PRIu64 " is not of"
 	    " part %u of %u, which --strict-part does not allow", first->file,
@@ -340,18 +340,18 @@ refuse_foreign(const struct hand *hand, struct error *error)
 static int
 finish_prepared(struct hand *hand, struct error *error)
 {
-	struct pipeline *p = hand->pipeline;
+	struct run *run = hand->run;
 	size_t allowed = hand->prepared;
 
-	p->keys.found |= hand->scratch.found;
-	if (p->strict_keys && hand->troubles != NULL)
+	run->keys.found |= hand->scratch.found;
+	if (run->plan->strict_keys && hand->troubles != NULL)
 		allowed = key_first_refused(hand->troubles, allowed);
 	if (finish_lines(hand, allowed, error) < 0)
 		return -1;
 	if (signals_stop)
 		return 0;
 	if (allowed < hand->prepared) {
-		key_refuse(p->recipe, hand->troubles[allowed],
+		key_refuse(&run->recipe, hand->troubles[allowed],
 		    place_of(hand, allowed), error);
 		return -1;
 	}
@@ -364,27 +364,27 @@ finish_prepared(struct hand *hand, struct error *error)
 static void
 keep_header(const struct hand *hand)
 {
-	struct pipeline *p = hand->pipeline;
+	struct run *run = hand->run;
 
-	p->header_bytes = hand->chunk.header_bytes;
-	p->header = memory_or_die(malloc(p->header_bytes));
-	memcpy(p->header, hand->chunk.data, p->header_bytes);
+	run->header_bytes = hand->chunk.header_bytes;
+	run->header = memory_or_die(malloc(run->header_bytes));
+	memcpy(run->header, hand->chunk.data, run->header_bytes);
 }
 
 /* Under the first file's header, records of other columns would mislead. */
 static void
 compare_header(const struct hand *hand)
 {
-	const struct pipeline *p = hand->pipeline;
+	const struct run *run = hand->run;
 	const struct chunk *chunk = &hand->chunk;
 	struct error error, named;
 
-	if (columns_compare(p->recipe,
-	    (struct key){ p->header, p->header_bytes },
+	if (columns_compare(&run->recipe,
+	    (struct key){ run->header, run->header_bytes },
 	    (struct key){ chunk->data, chunk->header_bytes }, &error) == 0)
 		return;
 	error_set(&named, STATUS_OK, "%s: %s", chunk->file, error.text);
-	p->notice(named.text);
+	run->plan->notice(named.text);
 }
 
 /*
@@ -394,24 +394,24 @@ compare_header(const struct hand *hand)
 static int
 write_header(struct hand *hand, struct error *error)
 {
-	struct pipeline *p = hand->pipeline;
+	struct run *run = hand->run;
 	size_t written;
 
 	if (hand->chunk.header_bytes == 0)
 		return 0;
-	p->place.number++;
-	p->bytes_read += hand->chunk.header_bytes;
-	if (p->print == PRINT_NOTHING ||
-	    (p->print == PRINT_SEEN && p->remember))
+	run->place.number++;
+	run->bytes_read += hand->chunk.header_bytes;
+	if (run->plan->print == PRINT_NOTHING ||
+	    (run->plan->print == PRINT_SEEN && run->plan->remember))
 		return 0;
-	if (p->header != NULL) {
+	if (run->header != NULL) {
 		compare_header(hand);
 		return 0;
 	}
 	keep_header(hand);
-	if (output_continues(p->output))
+	if (output_continues(&run->output))
 		return 0;
-	return output_write(p->output, hand->chunk.data,
+	return output_write(&run->output, hand->chunk.data,
 	    hand->chunk.header_bytes, &written, error);
 }
 
@@ -421,7 +421,7 @@ hand_finish(struct hand *hand, struct error *error)
 	const uint8_t *end = hand->chunk.data + hand->chunk.nbytes;
 
 	if (hand->chunk.begins)
-		hand->pipeline->place = (struct key_place){
+		hand->run->place = (struct key_place){
 			hand->chunk.file, 1 };
 	if (write_header(hand, error) < 0 || finish_prepared(hand, error) < 0)
 		return -1;
@@ -430,5 +430,5 @@ hand_finish(struct hand *hand, struct error *error)
 		if (finish_prepared(hand, error) < 0)
 			return -1;
 	}
-	return filter_write_back(hand->pipeline->filter, 0, error);
+	return filter_write_back(hand->run->filter, 0, error);
 }

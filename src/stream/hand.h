@@ -14,10 +14,10 @@
 #include "filter/batch.h"
 #include "key/key.h"
 #include "stream/input.h"
-#include "stream/pipeline_state.h"
+#include "stream/run_plan.h"
 
 struct hand {
-	struct pipeline *pipeline;
+	struct run *run;
 	const struct record_format *format; /* of the lines; not owned */
 	struct chunk chunk;
 	size_t limit;           /* room for lines in the arrays below */
@@ -39,7 +39,7 @@ struct hand {
 };
 
 /* With room for `limit` prepared lines, and a batch of the filter's size. */
-struct hand *hand_new(struct pipeline *pipeline,
+struct hand *hand_new(struct run *run,
     const struct record_format *format, size_t limit);
 void hand_free(struct hand *hand);
 

@@ -31,7 +31,7 @@
 
 /* What all threads share. */
 struct flow {
-	struct pipeline *pipeline;
+	struct run *run;
 	struct input *input;
 	struct turns *turns;
 	size_t chunk_bytes;
@@ -65,7 +65,7 @@ fail(struct flow *flow, const struct error *error)
 static int
 rest(struct flow *flow, struct error *error)
 {
-	struct filter *filter = flow->pipeline->filter;
+	struct filter *filter = flow->run->filter;
 	int after;
 
 	if (!input_pauses(flow->input, 0))
@@ -86,7 +86,7 @@ rest(struct flow *flow, struct error *error)
 static size_t
 chunk_bytes(const struct flow *flow, const struct chunk *sample)
 {
-	size_t batch = filter_batch_lines(flow->pipeline->filter);
+	size_t batch = filter_batch_lines(flow->run->filter);
 	size_t most = batch > CHUNK_BYTES / 32 ? batch * 32 : CHUNK_BYTES;
 	uint64_t lines = sample == NULL ? 0 : loops()->count(sample->data,
 	    sample->nbytes, flow->inputs->format.csv.terminator);
@@ -130,17 +130,17 @@ take_chunk(struct flow *flow, struct chunk *chunk, uint64_t *number)
 static void
 expect_lines(struct flow *flow)
 {
-	const struct pipeline *p = flow->pipeline;
+	const struct run *run = flow->run;
 
-	if (!p->remember || filter_private_bytes(p->filter) == 0)
+	if (!run->plan->remember || filter_private_bytes(run->filter) == 0)
 		return;
 	if (!flow->measured)
 		flow->total = input_total(flow->inputs);
 	flow->measured = 1;
-	if (p->position > 0 && p->position < flow->total)
-		filter_expect(p->filter, (uint64_t)((double)p->lines_new *
-		    (double)(flow->total - p->position) /
-		    (double)p->position));
+	if (run->position > 0 && run->position < flow->total)
+		filter_expect(run->filter, (uint64_t)((double)run->lines_new *
+		    (double)(flow->total - run->position) /
+		    (double)run->position));
 }
 
 struct worker {
@@ -160,7 +160,7 @@ work(void *context)
 	while (take_chunk(flow, &hand->chunk, &number)) {
 		hand_prepare(hand);
 		turns_wait(flow->turns, number);
-		flow->pipeline->position = hand->chunk.position;
+		flow->run->position = hand->chunk.position;
 		if (!is_over(flow) && hand_finish(hand, &error) < 0)
 			fail(flow, &error);
 		expect_lines(flow);
@@ -176,7 +176,7 @@ report(void *context, const char *text)
 	struct flow *flow = context;
 
 	turns_wait_all(flow->turns);
-	flow->pipeline->notice(text);
+	flow->run->plan->notice(text);
 }
 
 static int
@@ -185,25 +185,23 @@ interrupted(void *context)
 	struct flow *flow = context;
 
 	turns_wait_all(flow->turns);
-	flow->pipeline->watch(flow->pipeline->context, MOMENT_INTERRUPTED);
+	flow->run->plan->tell(flow->run, MOMENT_INTERRUPTED);
 	return is_over(flow);
 }
 
 static void
 output_interrupted(void *context)
 {
-	struct pipeline *p = context;
+	struct run *run = context;
 
-	p->watch(p->context, MOMENT_INTERRUPTED);
+	run->plan->tell(run, MOMENT_INTERRUPTED);
 }
 
 static void
-hear_interrupts(struct pipeline *p, struct output *output)
+hear_interrupts(struct run *run, struct output *output)
 {
-	if (output == NULL)
-		return;
 	output->interrupted = output_interrupted;
-	output->context = p;
+	output->context = run;
 }
 
 static struct input *
@@ -218,34 +216,34 @@ open_input(struct flow *flow, const struct input_plan *inputs)
 }
 
 int
-pipeline_run(struct pipeline *p, const struct input_plan *inputs,
+pipeline_run(struct run *run, const struct input_plan *inputs,
     struct error *error)
 {
-	struct flow flow = { .pipeline = p, .turns = turns_new(),
+	struct flow flow = { .run = run, .turns = turns_new(),
 		.inputs = inputs };
-	size_t limit = filter_batch_lines(p->filter);
-	struct worker workers[PIPELINE_THREADS_MAX];
-	void *contexts[PIPELINE_THREADS_MAX];
+	size_t limit = filter_batch_lines(run->filter);
+	struct worker workers[RUN_THREADS_MAX];
+	void *contexts[RUN_THREADS_MAX];
 
-	p->began = 1;
+	run->began = 1;
 	loops(); /* are chosen before there are threads */
 	flow.chunk_bytes = chunk_bytes(&flow, NULL);
 	flow.input = open_input(&flow, inputs);
-	hear_interrupts(p, p->output);
-	hear_interrupts(p, p->duplicates);
-	if (p->threads > 1 && limit < AHEAD_LINES)
+	hear_interrupts(run, &run->output);
+	hear_interrupts(run, &run->duplicates);
+	if (run->plan->threads > 1 && limit < AHEAD_LINES)
 		limit = AHEAD_LINES;
-	for (unsigned i = 0; i < p->threads; i++) {
+	for (unsigned i = 0; i < run->plan->threads; i++) {
 		workers[i] = (struct worker){ &flow,
-			hand_new(p, &inputs->format, limit) };
+			hand_new(run, &inputs->format, limit) };
 		contexts[i] = &workers[i];
 	}
-	turns_run(work, contexts, p->threads);
-	for (unsigned i = 0; i < p->threads; i++)
+	turns_run(work, contexts, run->plan->threads);
+	for (unsigned i = 0; i < run->plan->threads; i++)
 		hand_free(workers[i].hand);
-	p->input_failed = input_failed(flow.input);
+	run->input_failed = input_failed(flow.input);
 	input_free(flow.input);
-	free(p->header);
+	free(run->header);
 	turns_free(flow.turns);
 	if (!flow.failed)
 		return 0;

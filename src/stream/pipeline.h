@@ -8,13 +8,13 @@
 
 #include "base/error.h"
 #include "stream/input.h"
-#include "stream/pipeline_state.h"
+#include "stream/run_plan.h"
 
 /*
  * Read to the end, or until a signal asks to stop. Fails if output or filter
  * fail; lines that were written before are still remembered.
  */
-int pipeline_run(struct pipeline *pipeline, const struct input_plan *inputs,
+int pipeline_run(struct run *run, const struct input_plan *inputs,
     struct error *error);
 
 #endif

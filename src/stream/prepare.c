@@ -29,7 +29,7 @@ take_lines(const struct hand *hand, size_t first, size_t n, struct key *lines)
 static void
 take_keys(struct hand *hand, size_t first, size_t n, struct key *keys)
 {
-	const struct key_recipe *recipe = hand->pipeline->recipe;
+	const struct key_recipe *recipe = &hand->run->recipe;
 	struct key_scratch *scratch = &hand->scratch;
 
 	scratch->used = 0;
@@ -45,14 +45,14 @@ take_keys(struct hand *hand, size_t first, size_t n, struct key *keys)
 static void
 hash_lines(struct hand *hand)
 {
-	const struct pipeline *p = hand->pipeline;
-	const struct hash *hash = &filter_header(p->filter)->hash;
+	const struct run *run = hand->run;
+	const struct hash *hash = &filter_header(run->filter)->hash;
 	const struct loops *hot = loops();
 	struct key keys[GROUP_LINES];
 	size_t n;
 
 	if (hand->prepared > 0)
-		key_scratch_reset(&hand->scratch, p->recipe,
+		key_scratch_reset(&hand->scratch, &run->recipe,
 		    (size_t)(hand->starts[hand->prepared] - hand->starts[0]));
 	for (size_t i = 0; i < hand->prepared; i += n) {
 		n = hand->prepared - i;
@@ -61,8 +61,8 @@ hash_lines(struct hand *hand)
 		if (hand->scratch.step_count > 0)
 			take_keys(hand, i, n, keys);
 		hot->digest(hash, keys, n, hand->digests + i);
-		key_keep_empty(p->recipe, keys, n, hand->digests + i);
-		filter_prefetch(p->filter, hand->digests + i, n);
+		key_keep_empty(&run->recipe, keys, n, hand->digests + i);
+		filter_prefetch(run->filter, hand->digests + i, n);
 	}
 }
 
@@ -73,7 +73,7 @@ hash_lines(struct hand *hand)
 static size_t
 sift(struct hand *hand, size_t first, size_t n, struct key *keys, size_t kept)
 {
-	const struct key_recipe *recipe = hand->pipeline->recipe;
+	const struct key_recipe *recipe = &hand->run->recipe;
 	uint64_t hashes[PART_LINES];
 	size_t ours = 0;
 
@@ -82,7 +82,7 @@ sift(struct hand *hand, size_t first, size_t n, struct key *keys, size_t kept)
 		int is_ours = part_of(hashes[i], recipe->parts) ==
 		    recipe->part;
 
-		hand->is_foreign = !is_ours && hand->pipeline->strict_part;
+		hand->is_foreign = !is_ours && hand->run->plan->strict_part;
 		keys[ours] = keys[i];
 		hand->numbers[kept + ours] = (uint32_t)(first + i);
 		if (hand->troubles != NULL)
@@ -121,12 +121,12 @@ close_gaps(struct hand *hand, size_t kept)
 static void
 hash_part(struct hand *hand)
 {
-	const struct pipeline *p = hand->pipeline;
-	const struct hash *hash = &filter_header(p->filter)->hash;
+	const struct run *run = hand->run;
+	const struct hash *hash = &filter_header(run->filter)->hash;
 	struct key keys[PART_LINES];
 	size_t kept = 0, n, ours;
 
-	key_scratch_reset(&hand->scratch, p->recipe,
+	key_scratch_reset(&hand->scratch, &run->recipe,
 	    (size_t)(hand->starts[hand->prepared] - hand->starts[0]));
 	for (size_t i = 0; i < hand->prepared && !hand->is_foreign; i += n) {
 		n = hand->prepared - i;
@@ -136,8 +136,8 @@ hash_part(struct hand *hand)
 			take_keys(hand, i, n, keys);
 		ours = sift(hand, i, n, keys, kept);
 		loops()->digest(hash, keys, ours, hand->digests + kept);
-		key_keep_empty(p->recipe, keys, ours, hand->digests + kept);
-		filter_prefetch(p->filter, hand->digests + kept, ours);
+		key_keep_empty(&run->recipe, keys, ours, hand->digests + kept);
+		filter_prefetch(run->filter, hand->digests + kept, ours);
 		kept += ours;
 	}
 	close_gaps(hand, kept);

@@ -8,21 +8,20 @@
 #include "base/signals.h"
 #include "filter/deferred.h"
 #include "filter/filter.h"
+#include "stream/pipeline.h"
 
 struct input_plan
 run_inputs(const struct run_plan *plan, const struct key_recipe *recipe)
 {
 	static char dash[] = "-", *standard_input[] = { dash };
-	struct input_plan inputs = { .paths = standard_input, .count = 1,
-		.format = key_record_format(recipe), .gunzip = plan->gunzip };
+	struct input_plan inputs = plan->input;
 
-	inputs.format.max_bytes = plan->max_record;
-	inputs.passed = plan->passed;
-	inputs.tick = plan->tick;
+	inputs.format = key_record_format(recipe);
+	inputs.format.max_bytes = plan->input.format.max_bytes;
 	inputs.header = recipe->header ? recipe : NULL;
-	if (plan->paths != NULL) {
-		inputs.paths = plan->paths;
-		inputs.count = plan->path_count;
+	if (inputs.paths == NULL) {
+		inputs.paths = standard_input;
+		inputs.count = 1;
 	}
 	return inputs;
 }
@@ -63,7 +62,7 @@ run_check_outputs(const struct run_plan *plan,
 {
 	if (has_output(plan)) {
 		if (output_check(plan->output, plan->atomic, inputs,
-		    plan->filter, error) < 0 || (plan->sync &&
+		    plan->filter, error) < 0 || (plan->use.sync &&
 		    output_check_sync(plan->output, error) < 0) ||
 		    (plan->duplicates != NULL &&
 		    check_duplicates(plan, error) < 0))
@@ -94,8 +93,8 @@ open_output(struct run *run, const struct input_plan *inputs,
 	if (output_open(out, plan->output, plan->atomic, plan->append, inputs,
 	    plan->filter, error) < 0)
 		return -1;
-	return plan->sync || plan->atomic ?
-	    output_sync_name(out, plan->sync, error) : 0;
+	return plan->use.sync || plan->atomic ?
+	    output_sync_name(out, plan->use.sync, error) : 0;
 }
 
 /*
@@ -129,19 +128,17 @@ open_outputs(struct run *run, const struct input_plan *inputs,
     struct error *error)
 {
 	const struct run_plan *plan = run->plan;
-	struct pipeline *p = &run->pipeline;
 
 	if (plan->print != PRINT_NOTHING &&
 	    open_output(run, inputs, error) < 0)
 		return -1;
 	if (plan->duplicates != NULL) {
-		p->duplicates = &run->duplicates;
-		if (output_open(p->duplicates, duplicates_path(plan),
+		if (output_open(&run->duplicates, duplicates_path(plan),
 		    plan->atomic, plan->append, inputs, plan->filter,
 		    error) < 0)
 			return -1;
-		if ((plan->sync || plan->atomic) &&
-		    output_sync_name(p->duplicates, 0, error) < 0)
+		if ((plan->use.sync || plan->atomic) &&
+		    output_sync_name(&run->duplicates, 0, error) < 0)
 			return -1;
 		/* Again, as both exist: names may differ only in case. */
 		if (has_output(plan) && check_duplicates(plan, error) < 0)
@@ -173,7 +170,7 @@ static int
 is_deferred(const struct run_plan *plan)
 {
 	return plan->filter != NULL && plan->remember &&
-	    (plan->atomic || plan->sync);
+	    (plan->atomic || plan->use.sync);
 }
 
 static int
@@ -224,7 +221,7 @@ put_in_place(void *context, struct error *error)
 	struct run *run = context;
 	struct output *outputs[] = { &run->duplicates, &run->output };
 
-	if (!run->plan->atomic && !run->plan->sync)
+	if (!run->plan->atomic && !run->plan->use.sync)
 		return 0;
 	for (int i = 0; i < 2; i++) {
 		if (outputs[i]->fd >= 0 &&
@@ -254,21 +251,10 @@ commit(struct run *run, struct error *error)
 	    put_in_place(run, error);
 }
 
-static void
-tell(void *context, enum pipeline_moment moment)
-{
-	const struct run *run = context;
-
-	run->plan->tell(run, moment);
-}
-
 static int
 read_lines(struct run *run, const struct input_plan *inputs,
     struct error *error)
 {
-	struct pipeline *p = &run->pipeline;
-
-	p->filter = run->filter;
 	/*
 	 * With a filter the pipe stays small: if its reader exits, the lines
 	 * left in it are remembered and were never read.
@@ -276,7 +262,7 @@ read_lines(struct run *run, const struct input_plan *inputs,
 	if (run->output.fd >= 0 && run->plan->filter == NULL)
 		pipe_widen(run->output.fd);
 	run->plan->tell(run, MOMENT_BEGINS);
-	return pipeline_run(p, inputs, error);
+	return pipeline_run(run, inputs, error);
 }
 
 static int
@@ -291,13 +277,13 @@ stream(struct run *run, const struct input_plan *inputs, struct error *error)
 		result = read_lines(run, inputs, error);
 	if (run->child.pid > 0)
 		result = finish_child(run, result, error);
-	if (plan->atomic && (result < 0 || run->pipeline.input_failed ||
+	if (plan->atomic && (result < 0 || run->input_failed ||
 	    signals_stop))
 		return result;
 	if (result < 0) {
 		/* --sync: lines written before the failure are remembered. */
 		struct error second;
-		join_errors(run, &result, plan->sync && run->pipeline.began ?
+		join_errors(run, &result, plan->use.sync && run->began ?
 		    commit(run, &second) : 0, error, &second);
 		return result;
 	}
@@ -328,21 +314,14 @@ run_lines(struct run *run, const struct run_plan *plan, struct filter *filter,
 
 	*run = (struct run){ .plan = plan, .filter = filter,
 		.recipe = *recipe, .output = OUTPUT_NONE,
-		.duplicates = OUTPUT_NONE,
-		.pipeline = { .output = &run->output, .recipe = &run->recipe,
-		.print = plan->print, .remember = plan->remember,
-		.strict_keys = plan->strict_keys,
-		.strict_part = plan->strict_part,
-		.claim = plan->claim,
-		.threads = plan->threads, .watch = tell, .context = run,
-		.notice = plan->notice } };
+		.duplicates = OUTPUT_NONE };
 	result = stream(run, &inputs, error);
 	close_outputs(run, &result, error);
-	if (run->pipeline.began)
+	if (run->began)
 		plan->tell(run, MOMENT_ENDS);
 	join_errors(run, &result, filter_close(run->filter, &second), error,
 	    &second);
 	run->filter = NULL;
-	return result < 0 ? -1 : run->pipeline.input_failed ? STATUS_FAILED :
+	return result < 0 ? -1 : run->input_failed ? STATUS_FAILED :
 	    STATUS_OK;
 }

@@ -458,18 +458,19 @@ check_options(const struct options *o, int argc, char **argv)
 	MUST(o->capacity <= SIZING_CAPACITY_MAX);
 	MUST(o->error_rate == 0 || (o->error_rate >= SIZING_RATE_MIN &&
 	    o->error_rate <= SIZING_RATE_MAX));
-	MUST(o->hashes <= K_MAX && o->growth >= -1 &&
-	    o->growth <= GROWTH_FAIL && o->max_bytes > 0 &&
-	    o->lock_timeout <= 1000000000000u);
+	MUST(o->hashes <= K_MAX && o->run.use.growth >= -1 &&
+	    o->run.use.growth <= GROWTH_FAIL && o->run.use.max_bytes > 0 &&
+	    o->run.use.wait.milliseconds <= 1000000000000u);
 	MUST(o->hash == 0 || hash_name(o->hash) != NULL);
 	MUST(o->recipe.separator >= -1 && o->recipe.separator <= 255);
-	MUST(o->filter == NULL || *o->filter != '\0');
-	MUST(o->output == NULL || *o->output != '\0');
+	MUST(o->run.filter == NULL || *o->run.filter != '\0');
+	MUST(o->run.output == NULL || *o->run.output != '\0');
 	if (o->help || o->version)
 		return;
-	MUST(!o->shared || (o->filter != NULL && !o->atomic && !o->sync));
-	MUST(o->to_command == NULL || (o->atomic && o->output == NULL &&
-	    !o->quiet));
+	MUST(!o->run.use.wait.shared || (o->run.filter != NULL &&
+	    !o->run.atomic && !o->run.use.sync));
+	MUST(o->run.to_command == NULL || (o->run.atomic &&
+	    o->run.output == NULL && !o->quiet));
 }
 
 static void

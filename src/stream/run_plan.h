@@ -1,0 +1,84 @@
+/*
+ * What is asked of a run of lines, and its state and figures so far. Options
+ * are stored in the plan itself, and what carries them out reads them there.
+ */
+#ifndef RUN_PLAN_H
+#define RUN_PLAN_H
+
+#include <stdint.h>
+
+#include "key/key.h"
+#include "model/plan.h"
+#include "stream/child.h"
+#include "stream/input_plan.h"
+#include "stream/output.h"
+
+struct filter;
+struct run;
+
+enum run_print {
+	PRINT_NEW,   /* the lines that are not in the filter */
+	PRINT_SEEN,  /* the lines that are */
+	PRINT_NOTHING
+};
+
+/* Moments at which the caller may want to do something. */
+enum run_moment {
+	MOMENT_BEGINS,
+	MOMENT_BEFORE_PRINT, /* lines are about to be written */
+	MOMENT_AFTER_BATCH,
+	MOMENT_INTERRUPTED,  /* by a signal that asks for figures, or by time */
+	MOMENT_ENDS          /* the filter is still open */
+};
+
+#define RUN_THREADS_MAX 16
+
+/* Strings are not copied; NULL: not given. */
+struct run_plan {
+	const char *filter;     /* its location; NULL: in memory */
+	struct filter_use use;  /* of the filter */
+	struct input_plan input; /* run_inputs completes it */
+	const char *output;     /* NULL: standard output */
+	const char *duplicates; /* seen lines go there too; "-": standard
+	                           output */
+	const char *to_command;
+	enum run_print print;
+	int remember;           /* new lines are marked; a repeat within the
+	                           run is then a seen line */
+	int append, overwrite;  /* what is to become of an old `output` */
+	int dry_run;            /* no file is changed */
+	int atomic;
+	int strict_keys;        /* fail at a line without the key */
+	int strict_part;        /* fail at a line of another part */
+	unsigned threads;       /* 1 to RUN_THREADS_MAX */
+	/* These two are called by one thread at a time. */
+	void (*notice)(const char *text); /* messages */
+	void (*tell)(const struct run *run, enum run_moment moment);
+};
+
+#define RUN_PLAN_DEFAULT { .use = FILTER_WRITE, .input = { .gunzip = 1, \
+	.format = { .max_bytes = RECORD_MAX_BYTES } }, .threads = 1 }
+
+struct run {
+	const struct run_plan *plan;
+	struct filter *filter;
+	struct key_recipe recipe;  /* complete */
+	struct output output;      /* not used with PRINT_NOTHING */
+	struct output duplicates;
+	struct child child;
+
+	/* figures */
+	uint64_t lines_read;
+	uint64_t lines_new;
+	uint64_t lines_passed;     /* over, since they are of other parts */
+	uint64_t position;         /* input_position */
+	uint64_t bytes_read;       /* of these lines, and headers */
+	struct key_figures keys;
+	struct key_place place;    /* the line that is finished next */
+	uint8_t *header;           /* of the first file; NULL: none yet */
+	size_t header_bytes;
+	int input_failed;
+	int began;                 /* pipeline_run was called */
+};
+
+#endif
