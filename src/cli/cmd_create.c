@@ -51,7 +51,7 @@ take_like(struct creation *new, const char *path, struct error *error)
 	int result = filter_open(&like, path, &use, error);
 
 	if (result > 0)
-		return error_system(error, ENOENT, path);
+		return filter_missing(path, error);
 	if (result < 0)
 		return -1;
 	h = filter_header(like);

@@ -1,5 +1,4 @@
 /* The commands that lines stream through: filter, add and check. */
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -196,7 +195,7 @@ check(const struct options *o, const struct run_plan *plan,
 		return -1;
 	status = filter_open(&filter, o->run.filter, &use, error);
 	if (status > 0)
-		return error_system(error, ENOENT, o->run.filter);
+		return filter_missing(o->run.filter, error);
 	if (status < 0)
 		return -1;
 	if (filter_options_check(o, filter, &recipe, error) < 0) {

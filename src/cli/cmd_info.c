@@ -338,7 +338,7 @@ info_one(const struct options *o, const char *path, struct error *error)
 	int result = filter_open(&filter, path, &use, error);
 
 	if (result > 0)
-		return error_system(error, ENOENT, path);
+		return filter_missing(path, error);
 	if (result < 0)
 		return -1;
 	if (gather(filter, &facts, error) < 0 || (o->verify &&

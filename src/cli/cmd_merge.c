@@ -1,5 +1,4 @@
 /* merge: the union of several filters, in a new file or in place of one. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,6 @@
 #include "cli/options.h"
 #include "cli/replace.h"
 #include "cli/text.h"
-#include "redis/address.h"
 #include "filter/figures.h"
 #include "filter/merge.h"
 
@@ -24,7 +22,7 @@ same_file(const char *a, const char *b)
 {
 	struct stat x, y;
 
-	if (address_is_server(a))
+	if (!filter_location(a)->is_path)
 		return strcmp(a, b) == 0;
 	return stat(a, &x) == 0 && stat(b, &y) == 0 &&
 	    path_same_file(&x, &y);
@@ -59,7 +57,7 @@ open_inputs(const struct options *o, struct filter **list, size_t *count,
 			continue;
 		result = filter_open(&list[*count], path, &use, error);
 		if (result > 0)
-			return error_system(error, ENOENT, path);
+			return filter_missing(path, error);
 		if (result < 0)
 			return -1;
 		(*count)++;

@@ -10,7 +10,6 @@
 #include "base/path.h"
 #include "bits/sizing.h"
 #include "cli/report.h"
-#include "redis/address.h"
 #include "cli/solve.h"
 #include "cli/text.h"
 #include "disk/journal.h"
@@ -309,16 +308,17 @@ make_filter(struct filter **filter, const struct options *o,
 static int
 check_location(const struct options *o, struct error *error)
 {
-	int server = o->run.filter != NULL && address_is_server(o->run.filter);
+	const struct location *location = filter_location(o->run.filter);
 
 	if (o->window.kind != WINDOW_NONE && o->run.filter == NULL)
 		return error_set(error, STATUS_USAGE, "--window needs --filter:"
 		    " without one, nothing outlives the run");
-	if (o->run.atomic && server)
+	if (o->run.atomic && !location->has_journal)
 		return error_set(error, STATUS_USAGE, "%s: %s needs a journal,"
 		    " which only a filter in a file has", o->run.filter,
 		    o->run.to_command != NULL ? "--to-command" : "--atomic");
-	if ((o->run.use.claim || o->run.use.replicas > 0) && !server)
+	if ((o->run.use.claim || o->run.use.replicas > 0) &&
+	    !location->has_claims)
 		return error_set(error, STATUS_USAGE, "--%s needs a filter in"
 		    " Redis: -f redis://HOST/NAME", o->run.use.claim ? "claim" :
 		    "wait");

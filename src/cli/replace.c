@@ -1,7 +1,5 @@
 #include "cli/replace.h"
 
-#include "redis/address.h"
-
 int
 replace_lock(struct replace *old, const char *path,
     const struct filter_use *use, struct error *error)
@@ -9,8 +7,8 @@ replace_lock(struct replace *old, const char *path,
 	int result;
 
 	*old = (struct replace)REPLACE_NONE;
-	old->on_server = address_is_server(path);
-	if (old->on_server)
+	old->unlocked = !filter_location(path)->is_path;
+	if (old->unlocked)
 		return 0;
 	result = filter_open(&old->filter, path, use, error);
 	if (result >= 0)
@@ -25,14 +23,14 @@ replace_lock(struct replace *old, const char *path,
 int
 replace_found(const struct replace *old)
 {
-	return old->filter != NULL || old->other.fd >= 0 || old->on_server;
+	return old->filter != NULL || old->other.fd >= 0 || old->unlocked;
 }
 
 int
 replace_refuse(const char *path, struct error *error)
 {
 	return error_set(error, STATUS_FAILED, "%s: the %s exists; --force"
-	    " replaces it", path, address_is_server(path) ? "filter" : "file");
+	    " replaces it", path, filter_location(path)->noun);
 }
 
 void

@@ -13,7 +13,7 @@
 struct replace {
 	struct filter *filter; /* at most one of the two is open */
 	struct file other;
-	int on_server;         /* filters there are replaced without a lock */
+	int unlocked;          /* what is there is replaced without a lock */
 };
 
 #define REPLACE_NONE { .other = FILE_NONE }

@@ -104,6 +104,9 @@ pause_for(struct lock *lock, int fd, const char *path, uint64_t start,
 
 	if (waited >= patience) {
 		describe_holder(fd, holder, who, sizeof who);
+		if (patience == 0)
+			return error_set(error, STATUS_LOCKED, "%s: in use by"
+			    " %s", path, who);
 		return error_set(error, STATUS_LOCKED, "%s: in use by %s; gave"
 		    " up after %g s (--lock-timeout)", path, who,
 		    (double)patience / 1000);

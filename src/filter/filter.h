@@ -23,6 +23,18 @@
 
 struct filter;
 
+/* What a kind of location can do. */
+struct location {
+	const char *noun; /* what is at it: a "file", or a "filter" */
+	int is_path;      /* a file, which can be locked while it is replaced */
+	int has_journal;  /* as --atomic needs */
+	int has_claims;   /* filter_claim, and replicas */
+};
+const struct location *filter_location(const char *location);
+
+/* There is no filter at `location`: returns -1 with `error` filled. */
+int filter_missing(const char *location, struct error *error);
+
 /*
  * Open the filter at `location`. Returns 1 if there is none. Every field is
  * checked before anything is mapped; a filter that is refused is not changed.
@@ -55,8 +67,8 @@ int filter_write_pages(struct filter *filter, unsigned layer, uint64_t first,
 int filter_publish(struct filter *filter, int replace, struct error *error);
 
 /*
- * Remove the filter at `location`, which is on a server; returns 1 if there is
- * none. Clients that use it fail.
+ * Remove the filter at `location`; returns 1 if there is none. Waits until no
+ * run uses a file; clients of a server that use the filter fail.
  */
 int filter_remove(const char *location, const struct lock_wait *wait,
     struct error *error);

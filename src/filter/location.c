@@ -1,18 +1,26 @@
 /*
- * Finds the kind of a filter by its location. Implements the functions of
- * filter.h that open and create one.
+ * The kinds of locations, a row each. Implements the functions of filter.h that
+ * take a location.
  */
+#include <errno.h>
+#include <unistd.h>
+
 #include "base/parts.h"
-#include "redis/address.h"
 #include "filter/deferred.h"
 #include "filter/filter.h"
 #include "layers/layers.h"
+#include "redis/address.h"
 #ifdef WITH_REDIS
 #include "redis/redis.h"
+#define REDIS(operation) redis_##operation
+#else
+#define REDIS(operation) NULL
 #endif
 
-/* A kind of filter, and which locations are its own. */
 struct kind {
+	struct location can;
+	enum part part;        /* without it, the operations are NULL */
+	const char *needs;     /* what the part is for, in messages */
 	int (*has)(const char *location);
 	int (*open)(struct filter **filter, const char *location,
 	    const struct filter_use *use, struct error *error);
@@ -23,7 +31,7 @@ struct kind {
 	    const struct header *header, const struct table *table,
 	    struct error *error);
 	int (*remove)(const char *location, const struct lock_wait *wait,
-	    struct error *error); /* NULL for files */
+	    struct error *error);
 };
 
 /* A file, with its journal. */
@@ -45,6 +53,29 @@ open_file(struct filter **filter, const char *path,
 	return result;
 }
 
+/* The file, and the symbolic link to it, once no run uses it. */
+static int
+remove_file(const char *path, const struct lock_wait *wait,
+    struct error *error)
+{
+	struct filter_use use = FILTER_WRITE;
+	struct filter *filter;
+	int result;
+
+	use.wait = *wait;
+	result = open_file(&filter, path, &use, error); /* ends its journal */
+	if (result < 0 && error->status != STATUS_LOCKED && error->errnum == 0)
+		error_set(error, STATUS_FAILED, "%s: not a bloomdedup filter,"
+		    " or a damaged one; remove the file with rm", path);
+	if (result != 0)
+		return result;
+	if (unlink(filter_path(filter)) < 0 ||
+	    (unlink(path) < 0 && errno != ENOENT))
+		result = error_system(error, errno, path);
+	filter_close(filter, &(struct error){ 0 });
+	return result;
+}
+
 static int
 is_server(const char *location)
 {
@@ -58,31 +89,54 @@ is_file_or_memory(const char *location)
 }
 
 static const struct kind kinds[] = {
-	{ is_file_or_memory, open_file, layers_create, layers_prepare,
-	    NULL },
-#ifdef WITH_REDIS
-	{ is_server, redis_open, redis_create, redis_prepare,
-	    redis_remove },
-#endif
+	{ { .noun = "file", .is_path = 1, .has_journal = 1 },
+	    PART_NONE, NULL, is_file_or_memory, open_file, layers_create,
+	    layers_prepare, remove_file },
+	{ { .noun = "filter", .has_claims = 1 },
+	    PART_REDIS, "a filter at redis://", is_server, REDIS(open),
+	    REDIS(create), REDIS(prepare), REDIS(remove) },
 };
 
 static const struct kind *
-kind_of(const char *location, struct error *error)
+kind_of(const char *location)
 {
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		if (kinds[i].has(location))
-			return &kinds[i];
-	}
+	const struct kind *kind = kinds;
+
+	while (!kind->has(location))
+		kind++;
+	return kind;
+}
+
+/* NULL, with `error` filled, if it isn't built in. */
+static const struct kind *
+usable(const char *location, struct error *error)
+{
+	const struct kind *kind = kind_of(location);
+
 	/* Not the location itself, which may have a password. */
-	parts_need(PART_REDIS, "a filter at redis://", error);
-	return NULL;
+	return parts_need(kind->part, kind->needs, error) < 0 ? NULL : kind;
+}
+
+const struct location *
+filter_location(const char *location)
+{
+	return &kind_of(location)->can;
+}
+
+int
+filter_missing(const char *location, struct error *error)
+{
+	return filter_location(location)->is_path ?
+	    error_system(error, ENOENT, location) :
+	    error_set(error, STATUS_FAILED, "%s: there is no such filter",
+	    location);
 }
 
 int
 filter_open(struct filter **filter, const char *location,
     const struct filter_use *use, struct error *error)
 {
-	const struct kind *kind = kind_of(location, error);
+	const struct kind *kind = usable(location, error);
 
 	return kind == NULL ? -1 : kind->open(filter, location, use, error);
 }
@@ -92,7 +146,7 @@ filter_create(struct filter **filter, const char *location, int replace,
     const struct filter_plan *plan, const struct filter_use *use,
     struct error *error)
 {
-	const struct kind *kind = kind_of(location, error);
+	const struct kind *kind = usable(location, error);
 
 	return kind == NULL ? -1 : kind->create(filter, location, replace,
 	    plan, use, error);
@@ -103,7 +157,7 @@ filter_prepare(struct filter **filter, const char *location,
     const struct header *header, const struct table *table,
     struct error *error)
 {
-	const struct kind *kind = kind_of(location, error);
+	const struct kind *kind = usable(location, error);
 
 	return kind == NULL ? -1 : kind->prepare(filter, location, header,
 	    table, error);
@@ -113,7 +167,7 @@ int
 filter_remove(const char *location, const struct lock_wait *wait,
     struct error *error)
 {
-	const struct kind *kind = kind_of(location, error);
+	const struct kind *kind = usable(location, error);
 
 	return kind == NULL ? -1 : kind->remove(location, wait, error);
 }

@@ -221,9 +221,6 @@ open_served(struct served *s)
 		return 1;
 	}
 	if (result < 0) {
-		/* the rest of this message is about an option */
-		if (error.status == STATUS_LOCKED)
-			error.text[strcspn(error.text, ";")] = '\0';
 		refuse(s, error.text);
 	} else {
 		free(s->reason);

@@ -375,7 +375,7 @@ accounted() {
 	moved=("${PRELOADED[@]}" MOVED=1 "$BLOOMDEDUP")
 	for limit in 0 0.1; do
 		rm -f fired
-		fails 75 'seen: in use by another run; gave up after' \
+		fails 75 'seen: in use by another run' \
 			timeout 60 "${moved[@]}" --lock-timeout=$limit \
 			-f seen /dev/null
 		[ -e fired ]
