@@ -1,5 +1,4 @@
 /* info: describe filter files. Takes no lock and changes nothing. */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 
 #include "base/number.h"
 #include "cli/command.h"
+#include "cli/json_print.h"
 #include "cli/options.h"
 #include "cli/text.h"
 #include "filter/figures.h"
@@ -124,41 +124,68 @@ print_window(const struct filter *f, const struct facts *facts)
 }
 
 static void
-print_window_json(const struct filter *f, const struct facts *facts)
+print_window_json(struct json_print *json, const struct filter *f,
+    const struct facts *facts)
 {
 	const struct window *window = &filter_header(f)->window;
 	const struct table *table = filter_table(f);
 
-	printf(", \"window_%s\": %" PRIu64 ", \"generations\": [",
-	    window->kind == WINDOW_LINES ? "lines" : "seconds",
-	    window->length);
+	json_print_count(json, window->kind == WINDOW_LINES ? "window_lines" :
+	    "window_seconds", window->length);
+	json_print_open(json, "generations", '[');
 	for (unsigned i = 0; i < table->generation_count; i++) {
 		const struct generation *g = &table->generations[i];
 
-		printf("%s{\"lines\": %.0f", i == 0 ? "" : ", ",
+		json_print_open(json, NULL, '{');
+		json_print_real(json, "lines", "%.0f",
 		    generation_lines(f, facts, i));
-		if (window->kind == WINDOW_SECONDS)
-			printf(", \"begin\": %" PRId64 ", \"over\": %" PRId64,
-			    g->begin, g->end + (int64_t)window->length);
-		putchar('}');
+		if (window->kind == WINDOW_SECONDS) {
+			json_print_real(json, "begin", "%.0f",
+			    (double)g->begin);
+			json_print_real(json, "over", "%.0f",
+			    (double)(g->end + (int64_t)window->length));
+		}
+		json_print_close(json, '}');
 	}
-	putchar(']');
+	json_print_close(json, ']');
+}
+
+static void
+print_layers_json(struct json_print *json, const struct table *table,
+    const struct facts *facts)
+{
+	json_print_open(json, "layers", '[');
+	for (unsigned i = 0; i < table->count; i++) {
+		const struct layer_entry *layer = &table->layers[i];
+		const struct geometry *g = &layer->geometry;
+
+		json_print_open(json, NULL, '{');
+		json_print_count(json, "capacity", layer->capacity);
+		json_print_count(json, "bytes", g->pages * PAGE_BYTES);
+		json_print_count(json, "k", g->k);
+		json_print_count(json, "cache_lines", g->cache_lines);
+		json_print_real(json, "fill", "%.6f", facts->layers[i].share);
+		json_print_real(json, "lines", "%.0f", facts->layers[i].lines);
+		json_print_close(json, '}');
+	}
+	json_print_close(json, ']');
 }
 
 /* Its lines: bloomdedup(5), "Key recipe". */
 static void
-print_recipe_json(const char *recipe)
+print_recipe_json(struct json_print *json, const char *recipe)
 {
 	char line[KEY_RECIPE_TEXT];
 
+	json_print_open(json, "key", '[');
 	for (const char *p = recipe; *p != '\0'; p += *p == '\n') {
 		size_t n = strcspn(p, "\n");
 
 		snprintf(line, sizeof line, "%.*s", (int)n, p);
-		fputs(p == recipe ? "" : ", ", stdout);
-		text_print_json(line);
+		json_print_text(json, NULL, line);
 		p += n;
 	}
+	json_print_close(json, ']');
 }
 
 static void
@@ -166,33 +193,26 @@ print_json(const struct options *o, const struct filter *f,
     const struct facts *facts)
 {
 	const struct header *h = filter_header(f);
+	struct json_print json = { stdout, 0 };
 
-	printf("{\"file\": ");
-	text_print_json(filter_name(f));
-	printf(", \"bytes\": %" PRIu64 ", \"capacity\": %" PRIu64 ","
-	    " \"error_rate\": %.10g, \"error_rate_now\": %.6g,"
-	    " \"lines\": %.0f, \"room\": %" PRIu64 ", \"layers\": [",
-	    filter_bytes(f), h->capacity, h->error_rate, facts->error_rate,
-	    facts->lines, facts->room);
-	for (unsigned i = 0; i < filter_table(f)->count; i++) {
-		const struct layer_entry *layer = &filter_table(f)->layers[i];
-
-		printf("%s{\"capacity\": %" PRIu64 ", \"bytes\": %" PRIu64 ","
-		    " \"k\": %u, \"cache_lines\": %u, \"fill\": %.6f,"
-		    " \"lines\": %.0f}", i == 0 ? "" : ", ", layer->capacity,
-		    layer->geometry.pages * PAGE_BYTES, layer->geometry.k,
-		    layer->geometry.cache_lines, facts->layers[i].share,
-		    facts->layers[i].lines);
-	}
-	printf("], \"on_full\": \"%s\", \"hash\": \"%s\", \"key\": [",
-	    format_growth_name(h->growth), hash_option(h->hash.kind));
-	print_recipe_json(h->recipe);
-	putchar(']');
+	json_print_open(&json, NULL, '{');
+	json_print_text(&json, "file", filter_name(f));
+	json_print_count(&json, "bytes", filter_bytes(f));
+	json_print_count(&json, "capacity", h->capacity);
+	json_print_real(&json, "error_rate", "%.10g", h->error_rate);
+	json_print_real(&json, "error_rate_now", "%.6g", facts->error_rate);
+	json_print_real(&json, "lines", "%.0f", facts->lines);
+	json_print_count(&json, "room", facts->room);
+	print_layers_json(&json, filter_table(f), facts);
+	json_print_text(&json, "on_full", format_growth_name(h->growth));
+	json_print_text(&json, "hash", hash_option(h->hash.kind));
+	print_recipe_json(&json, h->recipe);
 	if (h->window.kind != WINDOW_NONE)
-		print_window_json(f, facts);
+		print_window_json(&json, f, facts);
 	if (o->verify)
-		printf(", \"checksums\": %u", facts->checked);
-	puts("}");
+		json_print_count(&json, "checksums", facts->checked);
+	json_print_close(&json, '}');
+	putchar('\n');
 }
 
 static void

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/measure.h"
 #include "cli/options.h"
+#include "cli/json_print.h"
 #include "cli/solve.h"
 #include "cli/text.h"
 
@@ -19,15 +20,22 @@ bits_per_line(uint64_t bytes, uint64_t lines)
 static void
 print_json(const struct sizing *s)
 {
-	printf("{\"capacity\": %" PRIu64 ", \"error_rate\": %.10g,"
-	    " \"bytes\": %" PRIu64 ", \"bits_per_line\": %.4f, \"k\": %u,"
-	    " \"cache_lines\": %u, \"textbook_bytes\": %" PRIu64 ","
-	    " \"textbook_k\": %u}\n",
-	    s->capacity, s->error_rate, s->bytes,
-	    bits_per_line(s->bytes, s->capacity), s->k,
-	    s->geometry.cache_lines,
-	    sizing_textbook_bytes(s->capacity, s->error_rate),
+	struct json_print json = { stdout, 0 };
+
+	json_print_open(&json, NULL, '{');
+	json_print_count(&json, "capacity", s->capacity);
+	json_print_real(&json, "error_rate", "%.10g", s->error_rate);
+	json_print_count(&json, "bytes", s->bytes);
+	json_print_real(&json, "bits_per_line", "%.4f",
+	    bits_per_line(s->bytes, s->capacity));
+	json_print_count(&json, "k", s->k);
+	json_print_count(&json, "cache_lines", s->geometry.cache_lines);
+	json_print_count(&json, "textbook_bytes",
+	    sizing_textbook_bytes(s->capacity, s->error_rate));
+	json_print_count(&json, "textbook_k",
 	    sizing_textbook_k(s->error_rate));
+	json_print_close(&json, '}');
+	putchar('\n');
 }
 
 static void

@@ -10,6 +10,7 @@
 #include "base/number.h"
 #include "base/signals.h"
 #include "bits/loops.h"
+#include "cli/json_print.h"
 #include "cli/progress.h"
 #include "filter/filter.h"
 
@@ -96,14 +97,23 @@ per_second(uint64_t count, double seconds)
 static void
 print_json(const struct sizing *s, const struct measured *m, double predicted)
 {
-	printf("{\"capacity\": %" PRIu64 ", \"error_rate\": %.10g, \"bytes\": %"
-	    PRIu64 ", \"lookups\": %" PRIu64 ", \"found\": %" PRIu64 ","
-	    " \"error_rate_measured\": %.6g, \"error_rate_predicted\": %.6g,"
-	    " \"adds_per_second\": %.0f, \"lookups_per_second\": %.0f}\n",
-	    s->capacity, s->error_rate, s->bytes, m->lookups, m->found,
-	    (double)m->found / (double)m->lookups, predicted,
-	    per_second(s->capacity, m->fill_seconds),
+	struct json_print json = { stdout, 0 };
+
+	json_print_open(&json, NULL, '{');
+	json_print_count(&json, "capacity", s->capacity);
+	json_print_real(&json, "error_rate", "%.10g", s->error_rate);
+	json_print_count(&json, "bytes", s->bytes);
+	json_print_count(&json, "lookups", m->lookups);
+	json_print_count(&json, "found", m->found);
+	json_print_real(&json, "error_rate_measured", "%.6g",
+	    (double)m->found / (double)m->lookups);
+	json_print_real(&json, "error_rate_predicted", "%.6g", predicted);
+	json_print_real(&json, "adds_per_second", "%.0f",
+	    per_second(s->capacity, m->fill_seconds));
+	json_print_real(&json, "lookups_per_second", "%.0f",
 	    per_second(m->lookups, m->lookup_seconds));
+	json_print_close(&json, '}');
+	putchar('\n');
 }
 
 static void

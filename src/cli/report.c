@@ -1,6 +1,6 @@
 #include "cli/report.h"
 
-#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/signals.h"
+#include "cli/json_print.h"
 #include "cli/progress.h"
 #include "filter/figures.h"
 #include "filter/filter.h"
@@ -141,12 +142,11 @@ draw_progress(void)
 	progress_draw(&report.progress, &figures);
 }
 
-/* A negative number means unknown. */
 static const char *
-dropped_text(char text[NUMBER_TEXT], double dropped, const char *unknown)
+dropped_text(char text[NUMBER_TEXT], double dropped)
 {
 	if (dropped < 0)
-		return unknown;
+		return "unknown";
 	snprintf(text, NUMBER_TEXT, "%.3g", dropped);
 	return text;
 }
@@ -170,63 +170,86 @@ print_traffic(const struct filter_traffic *t, double lines)
 }
 
 static void
-print_traffic_json(const struct filter_traffic *t)
+print_traffic_json(struct json_print *json, const struct filter_traffic *t)
 {
-	fprintf(stderr, ", \"round_trips\": %" PRIu64 ", \"bytes_to_server\":"
-	    " %" PRIu64 ", \"bytes_from_server\": %" PRIu64
-	    ", \"seen_by_mirror\": %" PRIu64, t->round_trips, t->sent,
-	    t->received, t->answered_here);
+	json_print_count(json, "round_trips", t->round_trips);
+	json_print_count(json, "bytes_to_server", t->sent);
+	json_print_count(json, "bytes_from_server", t->received);
+	json_print_count(json, "seen_by_mirror", t->answered_here);
+}
+
+/* Figures that are computed for --stats. */
+struct results {
+	struct filter_traffic traffic;
+	int on_server;
+	double seconds, error_rate;
+	double dropped;        /* negative: unknown */
+	uint64_t repeated, not_json;
+};
+
+static void
+gather(const struct run *run, struct results *r)
+{
+	/* First: computing the figures asks the server, too. */
+	r->on_server = filter_traffic(run->filter, &r->traffic);
+	r->seconds = seconds_so_far();
+	r->error_rate = figures_error_rate(run->filter, SAMPLE_PAGES);
+	r->dropped = figures_expected_dropped(run->filter, &report.before);
+	r->repeated = run->lines_read - run->lines_new;
+	r->not_json = run->keys.of[KEY_NOT_JSON].lines +
+	    run->keys.of[KEY_TOO_DEEP].lines;
 }
 
 static void
-print_stats(void)
+print_stats_json(const struct run *run, const struct results *r)
 {
-	const struct run *run = report.run;
-	struct filter *f = run->filter;
-	struct filter_traffic traffic;
-	/* First: computing the figures asks the server, too. */
-	int on_server = filter_traffic(f, &traffic);
-	double seconds = seconds_so_far();
-	double rate = figures_error_rate(f, SAMPLE_PAGES);
-	double dropped = figures_expected_dropped(f, &report.before);
+	struct json_print json = { stderr, 0 };
+
+	json_print_open(&json, NULL, '{');
+	json_print_count(&json, "read", run->lines_read);
+	json_print_count(&json, "new", run->lines_new);
+	json_print_count(&json, "repeated", r->repeated);
+	json_print_count(&json, "bytes_in", run->bytes_read);
+	json_print_count(&json, "bytes_out", run->output.nbytes);
+	json_print_real(&json, "seconds", "%.6f", r->seconds);
+	json_print_real(&json, "error_rate_now", "%.6g", r->error_rate);
+	json_print_real(&json, "expected_dropped", "%.3g",
+	    r->dropped < 0 ? (double)NAN : r->dropped);
+	json_print_count(&json, "layer_count",
+	    filter_table(run->filter)->count);
+	json_print_count(&json, "private_bytes",
+	    filter_private_bytes(run->filter));
+	json_print_count(&json, "not_json", r->not_json);
+	json_print_count(&json, "missing", run->keys.of[KEY_MISSING].lines +
+	    run->keys.of[KEY_NO_FIELD].lines);
+	json_print_count(&json, "not_urls", run->keys.of[KEY_NOT_URL].lines);
+	json_print_count(&json, "other_parts", run->lines_passed);
+	if (r->on_server)
+		print_traffic_json(&json, &r->traffic);
+	json_print_close(&json, '}');
+	putc('\n', stderr);
+}
+
+static void
+print_stats(const struct run *run, const struct results *r)
+{
 	double lines = run->lines_read == 0 ? 1 : (double)run->lines_read;
-	uint64_t repeated = run->lines_read - run->lines_new;
 	uint64_t in = run->bytes_read, out = run->output.nbytes;
-	uint64_t private = filter_private_bytes(f);
-	uint64_t not_json = run->keys.of[KEY_NOT_JSON].lines +
-	    run->keys.of[KEY_TOO_DEEP].lines;
-	unsigned layers = filter_table(f)->count;
+	uint64_t private = filter_private_bytes(run->filter);
+	unsigned layers = filter_table(run->filter)->count;
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
 
-	if (report.options->stats == STATS_JSON) {
-		fprintf(stderr, "{\"read\": %" PRIu64 ", \"new\": %" PRIu64
-		    ", \"repeated\": %" PRIu64 ", \"bytes_in\": %" PRIu64
-		    ", \"bytes_out\": %" PRIu64 ", \"seconds\": %.6f,"
-		    " \"error_rate_now\": %.6g, \"expected_dropped\": %s,"
-		    " \"layer_count\": %u, \"private_bytes\": %" PRIu64
-		    ", \"not_json\": %" PRIu64 ", \"missing\": %" PRIu64
-		    ", \"not_urls\": %" PRIu64 ", \"other_parts\": %" PRIu64,
-		    run->lines_read,
-		    run->lines_new, repeated, in, out, seconds, rate,
-		    dropped_text(a, dropped, "null"), layers, private,
-		    not_json, run->keys.of[KEY_MISSING].lines +
-		    run->keys.of[KEY_NO_FIELD].lines,
-		    run->keys.of[KEY_NOT_URL].lines, run->lines_passed);
-		if (on_server)
-			print_traffic_json(&traffic);
-		fputs("}\n", stderr);
-		return;
-	}
 	fprintf(stderr, "%-20s%18s\n", "lines read",
 	    number_format_count(a, run->lines_read));
 	fprintf(stderr, "%-20s%18s%8.1f %%\n", "new",
 	    number_format_count(a, run->lines_new),
 	    100 * (double)run->lines_new / lines);
 	fprintf(stderr, "%-20s%18s%8.1f %%\n", "repeated",
-	    number_format_count(a, repeated), 100 * (double)repeated / lines);
+	    number_format_count(a, r->repeated),
+	    100 * (double)r->repeated / lines);
 	if (run->recipe.json_count > 0) {
 		fprintf(stderr, "%-20s%18s\n", "not JSON",
-		    number_format_count(a, not_json));
+		    number_format_count(a, r->not_json));
 		fprintf(stderr, "%-20s%18s\n", "without the value",
 		    number_format_count(a, run->keys.of[KEY_MISSING].lines));
 	}
@@ -243,21 +266,21 @@ print_stats(void)
 	    number_format_count(a, in), number_format_bytes(b, in));
 	fprintf(stderr, "%-20s%18s%10s\n", "bytes written",
 	    number_format_count(a, out), number_format_bytes(b, out));
-	fprintf(stderr, "%-20s%18.2f\n", "seconds", seconds);
+	fprintf(stderr, "%-20s%18.2f\n", "seconds", r->seconds);
 	fprintf(stderr, "%-20s%18s\n", "lines a second", number_format_count(a,
-	    number_whole((double)run->lines_read / (seconds + 1e-9))));
+	    number_whole((double)run->lines_read / (r->seconds + 1e-9))));
 	fprintf(stderr, "%-20s%16.1f %%%10s\n", "filter full",
-	    100 * figures_fullness(f), layers == 1 ? "1 layer" :
+	    100 * figures_fullness(run->filter), layers == 1 ? "1 layer" :
 	    (snprintf(a, sizeof a, "%u layers", layers), a));
-	fprintf(stderr, "%-20s%18.3g\n", "error rate now", rate);
+	fprintf(stderr, "%-20s%18.3g\n", "error rate now", r->error_rate);
 	fprintf(stderr, "%-20s%18s\n", "dropped by mistake",
-	    dropped_text(a, dropped, "unknown"));
+	    dropped_text(a, r->dropped));
 	if (private > 0)
 		fprintf(stderr, "%-20s%18s%10s\n", "private memory",
 		    number_format_count(a, private),
 		    number_format_bytes(b, private));
-	if (on_server)
-		print_traffic(&traffic, lines);
+	if (r->on_server)
+		print_traffic(&r->traffic, lines);
 }
 
 /* Warn of lines that don't have the key asked for. */
@@ -284,13 +307,18 @@ warn_of_keys(const struct run *run)
 static void
 end(const struct run *run)
 {
+	struct results results;
+
 	progress_clear(&report.progress);
 	report.progress.on = 0;
 	if (!signals_stop)
 		warn(run);
 	warn_of_keys(run);
-	if (report.options->stats != STATS_NONE)
-		print_stats();
+	if (report.options->stats != STATS_NONE) {
+		gather(run, &results);
+		(report.options->stats == STATS_JSON ? print_stats_json :
+		    print_stats)(run, &results);
+	}
 	report.run = NULL;
 }
 

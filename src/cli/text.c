@@ -11,28 +11,6 @@
 #define WORD_MAX 30
 
 void
-text_print_json(const char *text)
-{
-	putchar('"');
-	while (*text != '\0') {
-		int length = utf8_length(text);
-
-		if (*text == '"' || *text == '\\') {
-			printf("\\%c", *text);
-		} else if ((unsigned char)*text < 0x20) {
-			printf("\\u%04x", (unsigned)*text);
-		} else if (length == 0) {
-			fputs("\\ufffd", stdout);
-			length = 1;
-		} else {
-			fwrite(text, 1, (size_t)length, stdout);
-		}
-		text += length;
-	}
-	putchar('"');
-}
-
-void
 text_print_name(const char *text)
 {
 	while (*text != '\0') {

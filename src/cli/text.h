@@ -6,12 +6,6 @@
 #include "disk/format.h"
 
 /*
- * Print a JSON string, quotes included (RFC 8259, section 7). Bytes that are
- * not UTF-8 become U+FFFD, since JSON cannot represent them.
- */
-void text_print_json(const char *text);
-
-/*
  * Print the name of a file for people, with escapes for bytes that could
  * control the terminal.
  */

@@ -1,0 +1,82 @@
+#include "cli/json_print.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/utf8.h"
+
+/* RFC 8259, section 7 */
+static void
+print_text(FILE *file, const char *text)
+{
+	putc('"', file);
+	while (*text != '\0') {
+		int length = utf8_length(text);
+
+		if (*text == '"' || *text == '\\') {
+			fprintf(file, "\\%c", *text);
+		} else if ((unsigned char)*text < 0x20) {
+			fprintf(file, "\\u%04x", (unsigned)*text);
+		} else if (length == 0) {
+			fputs("\\ufffd", file);
+			length = 1;
+		} else {
+			fwrite(text, 1, (size_t)length, file);
+		}
+		text += length;
+	}
+	putc('"', file);
+}
+
+/* What comes before a value. */
+static void
+begin(struct json_print *json, const char *name)
+{
+	if (json->follows)
+		fputs(", ", json->file);
+	json->follows = 1;
+	if (name == NULL)
+		return;
+	print_text(json->file, name);
+	fputs(": ", json->file);
+}
+
+void
+json_print_open(struct json_print *json, const char *name, char bracket)
+{
+	begin(json, name);
+	putc(bracket, json->file);
+	json->follows = 0;
+}
+
+void
+json_print_close(struct json_print *json, char bracket)
+{
+	putc(bracket, json->file);
+	json->follows = 1;
+}
+
+void
+json_print_count(struct json_print *json, const char *name, uint64_t count)
+{
+	begin(json, name);
+	fprintf(json->file, "%" PRIu64, count);
+}
+
+void
+json_print_real(struct json_print *json, const char *name, const char *format,
+    double value)
+{
+	begin(json, name);
+	if (isnan(value))
+		fputs("null", json->file);
+	else
+		fprintf(json->file, format, value);
+}
+
+void
+json_print_text(struct json_print *json, const char *name, const char *text)
+{
+	begin(json, name);
+	print_text(json->file, text);
+}

@@ -1,0 +1,31 @@
+/*
+ * A line of JSON. The members of an object have names; the items of an array,
+ * and the outermost value, have the name NULL.
+ */
+#ifndef JSON_PRINT_H
+#define JSON_PRINT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct json_print {
+	FILE *file;
+	int follows; /* a value came before, so that a comma is due */
+};
+
+/* An object is opened with '{' and closed with '}', an array with '[', ']'. */
+void json_print_open(struct json_print *json, const char *name, char bracket);
+void json_print_close(struct json_print *json, char bracket);
+
+void json_print_count(struct json_print *json, const char *name,
+    uint64_t count);
+
+/* `format` is for printf, such as "%.6g". A NaN is null. */
+void json_print_real(struct json_print *json, const char *name,
+    const char *format, double value);
+
+/* Bytes that are not UTF-8 become U+FFFD: JSON cannot represent them. */
+void json_print_text(struct json_print *json, const char *name,
+    const char *text);
+
+#endif
