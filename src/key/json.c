@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/hex.h"
 #include "bits/loops.h"
 
 /* Which brackets are open: a bit for each, 1 for a brace. */
@@ -253,21 +254,7 @@ json_is_pointer(const char *text)
 static int
 read_hex(const uint8_t *p, const uint8_t *end)
 {
-	int value = 0;
-
-	if (end - p < 4)
-		return -1;
-	for (int i = 0; i < 4; i++) {
-		uint8_t c = p[i];
-
-		if (c >= '0' && c <= '9')
-			value = value << 4 | (c - '0');
-		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-			value = value << 4 | ((c | 0x20) - 'a' + 10);
-		else
-			return -1;
-	}
-	return value;
+	return end - p < 4 ? -1 : hex_read(p, 4);
 }
 
 /*

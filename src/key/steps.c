@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/number.h"
 #include "key/apply.h"
 #include "key/columns.h"
@@ -100,15 +101,14 @@ unescape(char *text)
 	char *to = text;
 
 	for (; *text != '\0'; text++) {
-		unsigned c;
+		int c;
 
 		if (*text != '%') {
 			*to++ = *text;
 			continue;
 		}
-		if (text[1] == '\0' || text[2] == '\0' ||
-		    sscanf(text + 1, "%2X", &c) != 1 ||
-		    c == 0)
+		c = hex_read((const uint8_t *)text + 1, 2);
+		if (c <= 0)
 			return -1;
 		*to++ = (char)c;
 		text += 2;
@@ -174,8 +174,8 @@ parse_separator(const struct key_step *step, struct key_recipe *recipe,
 	(void)step;
 	if (value == NULL || strlen(value) != 2)
 		return -1;
-	recipe->separator = (int)strtol(value, NULL, 16);
-	return 0;
+	recipe->separator = hex_read((const uint8_t *)value, 2);
+	return recipe->separator < 0 ? -1 : 0;
 }
 
 static int

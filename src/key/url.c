@@ -9,6 +9,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "bits/loops.h"
 
 enum {
@@ -48,12 +49,6 @@ lower(uint8_t c)
 	return (uint8_t)(c + (c >= 'A' && c <= 'Z' ? 'a' - 'A' : 0));
 }
 
-static unsigned
-hex_value(uint8_t c)
-{
-	return c <= '9' ? c - (unsigned)'0' : (c | 0x20u) - 'a' + 10;
-}
-
 static uint8_t *
 put_encoded(uint8_t *to, uint8_t c)
 {
@@ -77,6 +72,7 @@ copy_run(struct reader *in, unsigned classes, uint8_t *to)
 
 	for (; p < end; p++) {
 		uint8_t c = *p;
+		int byte;
 
 		if (class[c] & classes) {
 			if (class[c] & ENCODED)
@@ -87,9 +83,10 @@ copy_run(struct reader *in, unsigned classes, uint8_t *to)
 		}
 		if (c != '%')
 			break;
-		if (end - p < 3 || !(class[p[1]] & class[p[2]] & HEX))
+		byte = end - p < 3 ? -1 : hex_read(p + 1, 2);
+		if (byte < 0)
 			return NULL;
-		c = (uint8_t)(hex_value(p[1]) << 4 | hex_value(p[2]));
+		c = (uint8_t)byte;
 		if (class[c] & UNRESERVED)
 			*to++ = c;
 		else
@@ -511,13 +508,9 @@ url_normalize(const struct url_rules *rules, const uint8_t *data,
 static int
 is_normal_escape(const uint8_t *p, const uint8_t *end)
 {
-	unsigned c;
+	int c = end - p < 3 ? -1 : hex_read(p + 1, 2);
 
-	if (end - p < 3 || !(class[p[1]] & class[p[2]] & HEX) ||
-	    p[1] >= 'a' || p[2] >= 'a')
-		return 0;
-	c = hex_value(p[1]) << 4 | hex_value(p[2]);
-	return !(class[c] & UNRESERVED);
+	return c >= 0 && p[1] < 'a' && p[2] < 'a' && !(class[c] & UNRESERVED);
 }
 
 /* What is normal in any place of path and query; loops.h has the form. */
