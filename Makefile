@@ -89,18 +89,20 @@ ifneq (,$(filter __i386__,$(machine)))
 REQUIRED_CFLAGS += -msse2 -mfpmath=sse
 endif
 
-# The hot loops (src/bits/loops.c), once for each instruction set that a run may
-# find; the names are those in src/bits/dispatch.c.
-loops = plain
+# The hot loops are compiled once for each instruction set that a run may find;
+# the names are those in src/bits/dispatch.c.
+hot = bits/loops key/scan
+instructions = plain
 ifneq (,$(filter __x86_64__,$(machine)))
-loops += avx2 avx512
+instructions += avx2 avx512
 endif
-LOOPS_FLAGS_avx2 = -mavx2 -mbmi -mbmi2
-LOOPS_FLAGS_avx512 = $(LOOPS_FLAGS_avx2) -mavx512f -mavx512bw -mavx512dq \
-	-mavx512vl -mprefer-vector-width=512
+FLAGS_avx2 = -mavx2 -mbmi -mbmi2
+FLAGS_avx512 = $(FLAGS_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl \
+	-mprefer-vector-width=512
 
-objects = $(patsubst src/%.c,$(BUILD)/%.o,$(filter-out src/bits/loops.c,\
-	$(call sources,src/*.c src/*/*.c))) $(loops:%=$(BUILD)/bits/loops-%.o)
+objects = $(patsubst src/%.c,$(BUILD)/%.o,$(filter-out $(hot:%=src/%.c),\
+	$(call sources,src/*.c src/*/*.c))) \
+	$(foreach set,$(instructions),$(hot:%=$(BUILD)/%-$(set).o))
 library = $(filter-out $(BUILD)/main.o,$(objects))
 helpers = $(BUILD)/helper $(BUILD)/adversary $(BUILD)/options $(BUILD)/recorder
 units = $(patsubst tests/unit/%.c,$(BUILD)/unit/%.test,$(call sources,tests/unit/*.c))
@@ -117,10 +119,12 @@ $(BUILD)/%.o: src/%.c Makefile $(BUILD)/parts.mk
 	@mkdir -p $(@D)
 	$(COMPILE) -c -o $@ $<
 
-$(loops:%=$(BUILD)/bits/loops-%.o): $(BUILD)/bits/loops-%.o: src/bits/loops.c Makefile \
-		$(BUILD)/parts.mk
-	@mkdir -p $(@D)
-	$(COMPILE) $(LOOPS_FLAGS_$*) -DLOOPS=$* -c -o $@ $<
+define compile_hot
+$$(BUILD)/%-$1.o: src/%.c Makefile $$(BUILD)/parts.mk
+	@mkdir -p $$(@D)
+	$$(COMPILE) $$(FLAGS_$1) -DINSTRUCTIONS=$1 -c -o $$@ $$<
+endef
+$(foreach set,$(instructions),$(eval $(call compile_hot,$(set))))
 
 # Tests: unit tests and helpers are linked with all of the program but main.
 

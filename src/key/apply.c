@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-#include "bits/loops.h"
 #include "key/blanks.h"
 #include "key/fields.h"
 #include "key/join.h"
 #include "key/json.h"
+#include "key/scan.h"
 
 int
 key_joins_values(const struct key_recipe *r)

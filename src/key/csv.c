@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#include "bits/loops.h"
-#include "bits/quotes.h"
+#include "key/quotes.h"
+#include "key/scan.h"
 
 /* About as much as a batch of lines. */
 #define BATCH_BYTES (64 * 1024)
@@ -116,7 +116,7 @@ scan_word(const struct csv_format *format, struct csv_state *state,
 	uint64_t bits[3], all = ~(uint64_t)0;
 	int placed, after;
 
-	loops()->equal_three(p, bytes, bits);
+	scan()->equal_three(p, bytes, bits);
 	w->nbytes = 64;
 	if (end - p < 64) {
 		w->nbytes = (unsigned)(end - p);
@@ -192,12 +192,12 @@ csv_scan(const struct csv_format *format, struct csv_state *state,
 		quoted_lines += bit_count(quoted);
 	}
 	if (state->in >= CSV_QUOTED && quote != SIZE_MAX) {
-		state->quote_line = state->lines + 1 + loops()->count(data,
+		state->quote_line = state->lines + 1 + scan()->count(data,
 		    quote, format->terminator);
 		state->quote_record = state->quote_line -
 		    state->quoted_lines - lines_before;
 	}
-	state->lines += loops()->count(data, nbytes, format->terminator);
+	state->lines += scan()->count(data, nbytes, format->terminator);
 	state->quoted_lines += quoted_lines;
 	return last;
 }
@@ -265,7 +265,7 @@ csv_split(const struct csv_format *format, const uint8_t *data,
 		const uint8_t *plain = plain_end(format, starts[n], end);
 
 		if (plain > starts[n])
-			n += loops()->split(starts[n], plain,
+			n += scan()->split(starts[n], plain,
 			    format->terminator, starts + n, limit - n);
 		else
 			n = split_words(format, starts[n], end, starts, n,

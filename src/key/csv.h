@@ -47,7 +47,7 @@ size_t csv_scan(const struct csv_format *format, struct csv_state *state,
 int csv_in_quotes(const struct csv_state *state);
 
 /*
- * As split of bits/loops.h, for whole records, including one that only the end
+ * As split of scan.h, for whole records, including one that only the end
  * of the file terminates. Up to LOOPS_PADDING bytes after `end` may be read,
  * whatever they are.
  */

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bits/loops.h"
 #include "key/blanks.h"
 #include "key/columns.h"
 #include "key/csv.h"
 #include "key/join.h"
+#include "key/scan.h"
 
 /* Merged into one function, each would save the registers that all need. */
 #define NOINLINE static __attribute__((noinline))
@@ -149,7 +149,7 @@ words_load(struct words *w)
 static inline void
 words_start(struct words *w, const uint8_t *data, size_t nbytes)
 {
-	*w = (struct words){ data, data + nbytes, 0, loops()->blanks };
+	*w = (struct words){ data, data + nbytes, 0, scan()->blanks };
 	if (nbytes > 0)
 		words_load(w);
 }
@@ -235,7 +235,7 @@ separators_start(struct separators *s, const uint8_t *data, size_t nbytes,
     uint8_t byte)
 {
 	*s = (struct separators){ data, data + nbytes, 0, byte,
-		loops()->equal };
+		scan()->equal };
 	separators_load(s);
 }
 
@@ -274,7 +274,7 @@ take_piece(const struct key_recipe *r, struct key line)
 {
 	const struct field_marks marks = { (uint8_t)r->separator, -1 };
 	const struct key_range *range = &r->ranges[0];
-	struct key piece = loops()->fields(line.data, line.data + line.nbytes,
+	struct key piece = scan()->fields(line.data, line.data + line.nbytes,
 	    marks, range->first, range->last);
 
 	return strip_separators(piece, marks.separator);
@@ -396,12 +396,12 @@ take_csv_field(const struct key_recipe *r, uint32_t number, struct key line,
 	const struct field_marks marks = { format.separator, '"' };
 	const uint8_t *end = line.data + line.nbytes;
 	const uint8_t *p = csv_begin(&format, line.data, end);
-	struct key field = loops()->fields(p, end, marks, number, number);
+	struct key field = scan()->fields(p, end, marks, number, number);
 	int quoted = 0;
 
 	if (field.data != NULL)
 		return field;
-	field = loops()->csv_field(p, end, format.separator, number);
+	field = scan()->csv_field(p, end, format.separator, number);
 	if (field.data != NULL)
 		return unquote(field, scratch);
 	for (; p != NULL && number > 0; number--)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/hex.h"
-#include "bits/loops.h"
+#include "key/scan.h"
 
 /* Which brackets are open: a bit for each, 1 for a brace. */
 struct brackets {
@@ -20,7 +20,7 @@ struct brackets {
 
 struct walk {
 	const uint8_t *end;
-	const struct loops *loops;
+	const struct scan *scan;
 	const char *at[JSON_POINTERS_MAX]; /* what is left of each pointer */
 	struct key *values;
 	unsigned depth;         /* of what was walked into */
@@ -75,7 +75,7 @@ static inline const uint8_t *
 close_string(const struct walk *w, const uint8_t *p)
 {
 	for (;;) {
-		p = w->loops->string_end(p, w->end);
+		p = w->scan->string_end(p, w->end);
 		if (p >= w->end)
 			return NULL;
 		if (*p == '"')
@@ -84,8 +84,8 @@ close_string(const struct walk *w, const uint8_t *p)
 	}
 }
 
-/* The state of a scan for brackets: in a string, after a backslash? */
-struct scan {
+/* Where a search for brackets is: in a string, after a backslash? */
+struct place {
 	int in_string, escaped;
 };
 
@@ -112,16 +112,16 @@ escaped_bytes(uint64_t backslashes, int *escaped)
  * string is invalid; a quote after one doesn't count there either.
  */
 static inline uint64_t
-find_brackets(const struct walk *w, struct scan *scan, const uint8_t *p)
+find_brackets(const struct walk *w, struct place *place, const uint8_t *p)
 {
 	uint64_t quotes, backslashes, brackets, strings, bytes = ~(uint64_t)0;
 
-	w->loops->json(p, &quotes, &backslashes, &brackets);
+	w->scan->json(p, &quotes, &backslashes, &brackets);
 	if (w->end - p < 64)
 		bytes = ((uint64_t)1 << (w->end - p)) - 1;
 	backslashes &= bytes;
-	if (backslashes != 0 || scan->escaped)
-		quotes &= ~escaped_bytes(backslashes, &scan->escaped);
+	if (backslashes != 0 || place->escaped)
+		quotes &= ~escaped_bytes(backslashes, &place->escaped);
 	/* ones from each opening quote to before the closing one */
 	strings = quotes & bytes;
 	strings ^= strings << 1;
@@ -130,8 +130,8 @@ find_brackets(const struct walk *w, struct scan *scan, const uint8_t *p)
 	strings ^= strings << 8;
 	strings ^= strings << 16;
 	strings ^= strings << 32;
-	strings ^= -(uint64_t)scan->in_string;
-	scan->in_string = (int)(strings >> 63);
+	strings ^= -(uint64_t)place->in_string;
+	place->in_string = (int)(strings >> 63);
 	return brackets & bytes & ~strings;
 }
 
@@ -155,12 +155,12 @@ count_bracket(struct walk *w, struct brackets *open, const uint8_t *p)
 static const uint8_t *
 skip_brackets(struct walk *w, const uint8_t *p)
 {
-	struct scan scan = { 0, 0 };
+	struct place place = { 0, 0 };
 	struct brackets open;
 
 	open.depth = w->depth;
 	for (; p < w->end; p += 64) {
-		uint64_t bits = find_brackets(w, &scan, p);
+		uint64_t bits = find_brackets(w, &place, p);
 
 		for (; bits != 0; bits &= bits - 1) {
 			const uint8_t *q = p + __builtin_ctzll(bits);
@@ -527,7 +527,7 @@ json_find(const char *const *pointers, unsigned count, const uint8_t *data,
 	if (nbytes >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
 		p += 3; /* a byte order mark */
 	w.end = data + nbytes;
-	w.loops = loops();
+	w.scan = scan();
 	w.values = values;
 	w.depth = 0;
 	w.too_deep = 0;
@@ -560,7 +560,7 @@ struct taker {
 static const uint8_t *
 plain_end(const uint8_t *p, const uint8_t *end)
 {
-	p = loops()->string_stop(p, end);
+	p = scan()->string_stop(p, end);
 	return p < end ? p : end;
 }
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/number.h"
-#include "bits/loops.h"
+#include "key/scan.h"
 
 size_t
 record_scan(const struct record_format *format, struct record_state *state,
@@ -104,6 +104,6 @@ record_split(const struct record_format *format, const uint8_t *data,
 {
 	if (format->is_csv)
 		return csv_split(&format->csv, data, end, starts, limit);
-	return loops()->split(data, end, format->csv.terminator, starts,
+	return scan()->split(data, end, format->csv.terminator, starts,
 	    limit);
 }

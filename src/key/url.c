@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/hex.h"
-#include "bits/loops.h"
+#include "key/scan.h"
 
 enum {
 	ALPHA = 1 << 0,
@@ -513,7 +513,7 @@ is_normal_escape(const uint8_t *p, const uint8_t *end)
 	return c >= 0 && p[1] < 'a' && p[2] < 'a' && !(class[c] & UNRESERVED);
 }
 
-/* What is normal in any place of path and query; loops.h has the form. */
+/* What is normal in any place of path and query; scan.h has the form. */
 static const struct characters plain = {
 	.has = {
 		['a' ... 'z'] = 1, ['A' ... 'Z'] = 1, ['0' ... '9'] = 1,
@@ -551,7 +551,7 @@ skip_normal_host(const uint8_t *data, const uint8_t *end)
 	p += data[4] == 's';
 	if (memcmp(p - 3, "://", 3) != 0 || *p == '/')
 		return NULL;
-	p = loops()->skip(&host, p, end);
+	p = scan()->skip(&host, p, end);
 	return p < end && *p == '/' ? p + 1 : NULL;
 }
 
@@ -568,7 +568,7 @@ url_is_normal(const struct url_rules *rules, const uint8_t *data,
 	if (p == NULL || ((rules->ignore[0] != '\0' || rules->sort) &&
 	    memchr(p, '?', (size_t)(end - p)) != NULL))
 		return 0;
-	while ((p = loops()->skip(&plain, p, end)) < end) {
+	while ((p = scan()->skip(&plain, p, end)) < end) {
 		if (*p != '%' || !is_normal_escape(p, end))
 			return 0;
 		p += 3;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "bits/loops.h"
+#include "key/scan.h"
 #include "serve/admin.h"
 #include "serve/memcached.h"
 #include "serve/resp.h"

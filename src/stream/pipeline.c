@@ -16,8 +16,8 @@
 
 #include "base/signals.h"
 #include "base/turns.h"
-#include "bits/loops.h"
 #include "filter/filter.h"
+#include "key/scan.h"
 #include "stream/hand.h"
 
 /* This many are prepared before a turn: what the second level cache holds. */
@@ -88,7 +88,7 @@ chunk_bytes(const struct flow *flow, const struct chunk *sample)
 {
 	size_t batch = filter_batch_lines(flow->run->filter);
 	size_t most = batch > CHUNK_BYTES / 32 ? batch * 32 : CHUNK_BYTES;
-	uint64_t lines = sample == NULL ? 0 : loops()->count(sample->data,
+	uint64_t lines = sample == NULL ? 0 : scan()->count(sample->data,
 	    sample->nbytes, flow->inputs->format.csv.terminator);
 	uint64_t bytes;
 
@@ -226,7 +226,7 @@ pipeline_run(struct run *run, const struct input_plan *inputs,
 	void *contexts[RUN_THREADS_MAX];
 
 	run->began = 1;
-	loops(); /* are chosen before there are threads */
+	scan(); /* versions are chosen before there are threads */
 	flow.chunk_bytes = chunk_bytes(&flow, NULL);
 	flow.input = open_input(&flow, inputs);
 	hear_interrupts(run, &run->output);

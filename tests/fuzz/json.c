@@ -5,8 +5,8 @@
  * An input is a pointer, a line feed and a document.
  */
 #include "fuzz.h"
-#include "bits/loops.h"
 #include "key/json.h"
+#include "key/scan.h"
 
 /* A copy with as many bytes behind it as may be read, and no more. */
 static uint8_t *

@@ -17,6 +17,7 @@
 
 #include "fuzz.h"
 #include "bits/hash.h"
+#include "key/scan.h"
 #include "stream/input.h"
 #include "bits/loops.h"
 #include "disk/format.h"
@@ -582,10 +583,10 @@ check_key(const struct key_recipe *r, const uint8_t *line, size_t nbytes)
 
 /*
  * Split [data, end), which is lines `from` to `to` of all, in batches of
- * `limit`: with this kernel, or as CSV.
+ * `limit`: with this version, or as CSV.
  */
 static void
-check_split(const struct loops *k, const struct csv_format *csv,
+check_split(const struct scan *k, const struct csv_format *csv,
     uint8_t *data, size_t start, size_t from, size_t to, size_t limit)
 {
 	/* as long as the contract says, so that a sanitizer sees its end */
@@ -611,9 +612,9 @@ check_split(const struct loops *k, const struct csv_format *csv,
 static void
 check_bits(const uint8_t *p, uint8_t byte)
 {
-	for (unsigned j = 0; loops_version(j) != NULL; j++) {
-		uint64_t equal = loops_version(j)->equal(p, byte);
-		uint64_t blanks = loops_version(j)->blanks(p);
+	for (unsigned j = 0; scan_version(j) != NULL; j++) {
+		uint64_t equal = scan_version(j)->equal(p, byte);
+		uint64_t blanks = scan_version(j)->blanks(p);
 
 		for (unsigned i = 0; i < 64; i++) {
 			MUST((equal >> i & 1) == (p[i] == byte));
@@ -679,8 +680,8 @@ check_chunk(const struct chunk *chunk, const struct key_recipe *r,
 	memset(data + chunk->nbytes, csv.terminator, LOOPS_PADDING);
 	if (r->csv)
 		check_split(NULL, &csv, data, start, from, to, limit);
-	for (unsigned i = 0; !r->csv && loops_version(i) != NULL; i++)
-		check_split(loops_version(i), &csv, data, start, from, to,
+	for (unsigned i = 0; !r->csv && scan_version(i) != NULL; i++)
+		check_split(scan_version(i), &csv, data, start, from, to,
 		    limit);
 	for (size_t i = from; i < to && i < KEYS_MAX; i++) {
 		size_t at = (i == from ? start : ends[i - 1]) - start;

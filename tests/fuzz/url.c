@@ -4,8 +4,8 @@
  *
  * An input is one byte, which says what is left out and sorted, and an address.
  */
-#include "bits/loops.h"
 #include "fuzz.h"
+#include "key/scan.h"
 #include "key/url.h"
 
 static const char *const lists[] = { "", "a", "*", "utm_*,b", "*a*b*" };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "key/csv.h"
-#include "bits/loops.h"
+#include "key/scan.h"
 #include "random64.h"
 #include "tap.h"
 
@@ -298,7 +298,7 @@ check_fields(struct csv_format format, const char *name)
  * are left out here, as by those who call them.
  */
 static int
-places_agree(const struct loops *k, const struct csv_format *format,
+places_agree(const struct scan *k, const struct csv_format *format,
     const uint8_t *data, size_t nbytes, unsigned *found)
 {
 	const uint8_t *next = data, *end = data + nbytes;
@@ -329,9 +329,9 @@ places_agree(const struct loops *k, const struct csv_format *format,
 static void
 check_places(struct csv_format format)
 {
-	const struct loops *k;
+	const struct scan *k;
 
-	for (unsigned v = 0; (k = loops_version(v)) != NULL; v++) {
+	for (unsigned v = 0; (k = scan_version(v)) != NULL; v++) {
 		unsigned found = 0;
 		int right = 1;
 

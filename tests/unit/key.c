@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bits/loops.h"
 #include "key/key.h"
+#include "key/scan.h"
 #include "random64.h"
 #include "tap.h"
 

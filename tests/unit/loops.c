@@ -13,12 +13,13 @@
 #include "base/error.h"
 #include "bits/hash.h"
 #include "bits/loops.h"
+#include "key/scan.h"
 #include "random64.h"
 #include "tap.h"
 
 /* What is wrong with this split, or NULL. Memory is as long as is promised. */
 static const char *
-check_split(const struct loops *k, const uint8_t *lines, size_t nbytes,
+check_split(const struct scan *k, const uint8_t *lines, size_t nbytes,
     uint8_t terminator, size_t limit, unsigned alignment)
 {
 	uint8_t *memory = memory_or_die(
@@ -63,7 +64,7 @@ make_lines(uint8_t *lines, size_t nbytes, uint8_t terminator, uint64_t longest)
 }
 
 static void
-test_split(const struct loops *k)
+test_split(const struct scan *k)
 {
 	static const size_t limits[] = { 1, 2, 63, 64, 65, 66, 127, 129, 4096 };
 	static const uint64_t longest[] = { 0, 1, 10, 63, 64, 65, 1000 };
@@ -118,7 +119,7 @@ stops_at(const uint8_t *found, const uint8_t *p, const uint8_t *end,
 }
 
 static void
-test_bytes(const struct loops *k)
+test_bytes(const struct scan *k)
 {
 	char stops[34] = "\"\\"; /* and all control characters */
 	uint8_t data[256 + LOOPS_PADDING];
@@ -162,7 +163,7 @@ skip_model(const struct characters *set, const uint8_t *p, const uint8_t *end)
 }
 
 static void
-test_skip(const struct loops *k)
+test_skip(const struct scan *k)
 {
 	uint8_t memory[1 + 256 + LOOPS_PADDING], *data = memory + 1;
 	size_t wrong = 0, stops = 0;
@@ -217,7 +218,7 @@ fields_model(const uint8_t *p, const uint8_t *end, struct field_marks marks,
 }
 
 static void
-test_fields(const struct loops *k)
+test_fields(const struct scan *k)
 {
 	uint8_t data[256 + LOOPS_PADDING];
 	size_t wrong = 0, some = 0;
@@ -371,11 +372,15 @@ main(void)
 	for (unsigned i = 0; i < sizeof hash.secret; i++)
 		hash.secret[i] = (uint8_t)random64();
 	for (unsigned i = 0; (k = loops_version(i)) != NULL; i++) {
-		printf("# kernel %s\n", k->name);
-		test_split(k);
-		test_bytes(k);
-		test_skip(k);
-		test_fields(k);
+		const struct scan *s = scan_version(i);
+
+		printf("# %s\n", k->name);
+		tap_ok(strcmp(s->name, k->name) == 0, "the scan of %s",
+		    k->name);
+		test_split(s);
+		test_bytes(s);
+		test_skip(s);
+		test_fields(s);
 		test_digest(k, &hash);
 		for (unsigned t = 1; t <= CACHE_LINES_MAX; t++) {
 			for (unsigned bits = t; bits <= LINE_LANES * t; bits++)

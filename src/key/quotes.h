@@ -1,8 +1,8 @@
 /*
  * Which bytes of CSV are in quotes, 64 at a time, as inline functions shared by
- * the hot loops (loops.c) and key/csv.c. The number of quotes up to a byte is
- * odd if and only if the byte is in quotes: Langdale and Lemire, "Parsing
- * Gigabytes of JSON per Second", VLDB Journal 28 (2019), section 3.1.1.
+ * scan.c and csv.c. The number of quotes up to a byte is odd if and only if the
+ * byte is in quotes: Langdale and Lemire, "Parsing Gigabytes of JSON per
+ * Second", VLDB Journal 28 (2019), section 3.1.1.
  */
 #ifndef QUOTES_H
 #define QUOTES_H

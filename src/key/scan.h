@@ -1,0 +1,80 @@
+/*
+ * Scanning of text, in the best version for this machine: the same source
+ * (scan.c), compiled as bits/loops.c is.
+ */
+#ifndef SCAN_H
+#define SCAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bits/hash.h"
+#include "bits/loops.h"
+
+/*
+ * A set of ASCII characters without the dot, as a table and for vectors, which
+ * look up 16 bytes: bit c / 16 of columns[c % 16] says what has[c] says.
+ */
+struct characters {
+	uint8_t has[256]; /* 1 for those in the set */
+	uint8_t columns[16];
+};
+
+struct field_marks {
+	uint8_t separator;
+	int quote; /* -1: a field in quotes is one like others */
+};
+
+struct scan {
+	const char *name; /* of the instruction set, as in struct loops */
+
+	/*
+	 * Find the lines in [data, end), which holds whole lines: starts[i] is
+	 * where line i begins, starts[result] where the last one ends. At most
+	 * `limit` lines; starts has room for one more.
+	 */
+	size_t (*split)(const uint8_t *data, const uint8_t *end,
+	    uint8_t terminator, const uint8_t **starts, size_t limit);
+	/* A bit for each of the 64 bytes at p: is it `byte`? */
+	uint64_t (*equal)(const uint8_t *p, uint8_t byte);
+	/* The same for three bytes. */
+	void (*equal_three)(const uint8_t *p, const uint8_t bytes[3],
+	    uint64_t bits[3]);
+	/* How many of the bytes [p, p + nbytes) are `byte`. */
+	uint64_t (*count)(const uint8_t *p, size_t nbytes, uint8_t byte);
+	/*
+	 * Fields `first` to `last` (from 1) of [p, end), with the separators
+	 * between them: fewer, or none, if there aren't so many. Its data is
+	 * NULL if one of the fields up to there may begin with a quote.
+	 */
+	struct key (*fields)(const uint8_t *p, const uint8_t *end,
+	    struct field_marks marks, uint32_t first, uint32_t last);
+	/*
+	 * The CSV field `wanted` (from 1) of [p, end), with the quotes around
+	 * it; empty if there is none. Its data is NULL if quotes.h can't tell,
+	 * or if a quote isn't closed.
+	 */
+	struct key (*csv_field)(const uint8_t *p, const uint8_t *end,
+	    uint8_t separator, uint32_t wanted);
+	/* As equal: is it a space, tab, newline? */
+	uint64_t (*blanks)(const uint8_t *p);
+	/* The same for three kinds: quotes, backslashes, all brackets. */
+	void (*json)(const uint8_t *p, uint64_t *quotes, uint64_t *escapes,
+	    uint64_t *brackets);
+	/* The first quote or backslash in [p, end), else an address >= end. */
+	const uint8_t *(*string_end)(const uint8_t *p, const uint8_t *end);
+	/* The same, and control characters, which no string may contain. */
+	const uint8_t *(*string_stop)(const uint8_t *p, const uint8_t *end);
+	/*
+	 * The first byte in [p, end) that isn't in the set, else `end`. A dot
+	 * is in every set, but not after a slash. Reads p[-1].
+	 */
+	const uint8_t *(*skip)(const struct characters *set,
+	    const uint8_t *p, const uint8_t *end);
+};
+
+/* The version that belongs to loops(), and to loops_version(i). */
+const struct scan *scan(void);
+const struct scan *scan_version(unsigned i);
+
+#endif
