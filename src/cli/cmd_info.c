@@ -36,18 +36,6 @@ whole_lines(double lines)
 	return lines < TEXT_LINES_MAX ? round(lines) : TEXT_LINES_MAX;
 }
 
-/* Lines until the layer is full, even if it may be overfilled. */
-static uint64_t
-planned_room(const struct filter *f, unsigned i)
-{
-	const struct layer_entry *layer = &filter_table(f)->layers[i];
-	uint64_t room = filter_layer_room(f, i), planned = 0;
-
-	if (layer->lines < layer->capacity)
-		planned = layer->capacity - layer->lines;
-	return room < planned ? room : planned;
-}
-
 static int
 gather(struct filter *f, struct facts *facts, struct error *error)
 {
@@ -66,8 +54,9 @@ gather(struct filter *f, struct facts *facts, struct error *error)
 		facts->layers[i] = fill;
 		rates[i] = fill.error_rate;
 		facts->lines += fill.lines;
-		facts->room += planned_room(f, i);
 	}
+	/* as planned, even if it may be overfilled */
+	facts->room = format_room(filter_table(f), GROWTH_FAIL);
 	facts->error_rate = figures_joined_rate(rates, filter_table(f)->count);
 	facts->waiting = waiting;
 	facts->lines += (double)waiting;

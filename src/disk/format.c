@@ -501,3 +501,16 @@ format_layer_room(const struct table *table, unsigned i, enum growth growth)
 	return layer->lines < layer->capacity ?
 	    layer->capacity - layer->lines : 0;
 }
+
+uint64_t
+format_room(const struct table *table, enum growth growth)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < table->count; i++) {
+		uint64_t more = format_layer_room(table, i, growth);
+
+		sum = more > UINT64_MAX - sum ? UINT64_MAX : sum + more;
+	}
+	return sum;
+}

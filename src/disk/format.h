@@ -153,4 +153,7 @@ uint64_t format_table_end(const struct table *table);
 uint64_t format_layer_room(const struct table *table, unsigned i,
     enum growth growth);
 
+/* The room in all layers; at most UINT64_MAX. */
+uint64_t format_room(const struct table *table, enum growth growth);
+
 #endif

@@ -302,19 +302,16 @@ stats_bloom(struct filter *filter, struct replies *replies)
 	struct estimate newest = figures_of_layer(filter, table->count - 1,
 	    SAMPLE_PAGES, &(struct error){ 0 });
 	double lines = newest.lines;
-	uint64_t room = 0;
 
 	for (unsigned i = 0; i + 1 < table->count; i++)
 		lines += (double)table->layers[i].lines;
-	/* a number, also for a filter that may be overfilled */
-	for (unsigned i = 0; i < table->count; i++)
-		room += format_layer_room(table, i, GROWTH_FAIL);
 	stat(replies, "capacity", header->capacity);
 	stat_real(replies, "error_rate", header->error_rate);
 	stat_real(replies, "error_rate_now",
 	    figures_error_rate(filter, SAMPLE_PAGES));
 	stat(replies, "lines", lines < 1e18 ? (uint64_t)llround(lines) : 0);
-	stat(replies, "room", room);
+	/* as planned, even if it may be overfilled */
+	stat(replies, "room", format_room(table, GROWTH_FAIL));
 	stat(replies, "bytes", filter_bytes(filter));
 	stat_real(replies, "bits_per_line", 8 * (double)filter_bytes(filter) /
 	    (double)header->capacity);
