@@ -1,7 +1,8 @@
 /*
- * The parts of a filter in a file or in memory, only for layers*.c: layers.c
- * opens, creates, probes and marks it, layers_table.c reads and writes its
- * table, layers_room.c makes room, layers_window.c forgets.
+ * The parts of a filter in a file or in memory, only for this folder: layers.c
+ * opens, creates, probes and marks it, room.c makes room (ahead.c before it is
+ * needed), turn.c moves its window on, table.c reads and writes its table.
+ * Each calls only those after it.
  *
  * Functions return 0, or -1 with `error` filled; exceptions are stated.
  */
@@ -112,7 +113,7 @@ layers_room_of(const struct layers *f, unsigned i)
 	return layers_room_in(f, &f->table, i);
 }
 
-/* layers_table.c */
+/* table.c */
 
 /* Map the layers of the table that aren't mapped yet. */
 int layers_map(struct layers *f, int fresh, struct error *error);
@@ -120,29 +121,11 @@ int layers_map(struct layers *f, int fresh, struct error *error);
 /* Read the table when the file is opened, and map its layers. */
 int layers_take_table(struct layers *f, struct error *error);
 
-/* If the file is shared: read the table again, under its lock. */
-int layers_update_table(struct layers *f, struct error *error);
-
-/* The same, taking the lock, if another run has written a newer one. */
-int layers_refresh(struct layers *f, struct error *error);
-
 /*
- * Count lines again from the bits; if we `take_over` from a run that was
- * killed, only if counters may be too low.
+ * For readers: leave out generations that are over, though the file still has
+ * them. Returns whether any is left.
  */
-int layers_recount(struct layers *f, int take_over, struct error *error);
-
-/* Write the counters at the end. */
-int layers_write_last_table(struct layers *f, struct error *error);
-
-/* layers_room.c */
-
-/* The operation: filter_reserve. */
-uint64_t layers_reserve(struct filter *filter, uint64_t wanted,
-    struct error *error);
-
-/* Note in the file that a run marks, before the first bit is set. */
-int layers_begin_marking(struct layers *f, struct error *error);
+int layers_forget(struct layers *f);
 
 /*
  * Give a new layer its place in the file, all zero and allocated: after the
@@ -159,7 +142,31 @@ int layers_append(struct layers *f, struct table *table,
  */
 int layers_publish(struct layers *f, struct table *next, struct error *error);
 
-/* layers_ahead.c */
+/* If the file is shared: read the table again, under its lock. */
+int layers_update_table(struct layers *f, struct error *error);
+
+/* The same, taking the lock, if another run has written a newer one. */
+int layers_refresh(struct layers *f, struct error *error);
+
+/*
+ * Count lines again from the bits; if we `take_over` from a run that was
+ * killed, only if counters may be too low.
+ */
+int layers_recount(struct layers *f, int take_over, struct error *error);
+
+/* Write the counters at the end. */
+int layers_write_last_table(struct layers *f, struct error *error);
+
+/* room.c */
+
+/* The operation: filter_reserve. */
+uint64_t layers_reserve(struct filter *filter, uint64_t wanted,
+    struct error *error);
+
+/* Note in the file that a run marks, before the first bit is set. */
+int layers_begin_marking(struct layers *f, struct error *error);
+
+/* ahead.c */
 
 /* The operation: filter_grow_ahead. */
 void layers_grow_ahead(struct filter *filter);
@@ -170,15 +177,9 @@ void layers_grow_ahead(struct filter *filter);
  */
 int layers_ahead_take(struct layers *f, int wait, struct error *error);
 
-/* layers_window.c */
+/* turn.c */
 
 /* To call before lines are looked up: move the window on, if it is due. */
 int layers_turn(struct layers *f, struct error *error);
-
-/*
- * For readers: leave out generations that are over, though the file still has
- * them. Returns whether any is left.
- */
-int layers_forget(struct layers *f);
 
 #endif

@@ -13,24 +13,6 @@
 #define CHECKSUM_RUN (16 * PAGE_BYTES)
 #define CHECKSUM_LINE 16
 
-/* Its place in the file becomes all zero and allocated. */
-int
-layers_append(struct layers *f, struct table *table, const struct table *among,
-    struct layer_entry *layer, struct error *error)
-{
-	uint64_t nbytes = layer->geometry.pages * PAGE_BYTES;
-
-	if (growth_place(layers_name(f), table, among, layer, f->max_bytes,
-	    error) < 0)
-		return -1;
-	if (layers_in_file(f) && (layers_is_windowed(f) ?
-	    file_clear(&f->file, layer->offset, nbytes, error) :
-	    file_extend(&f->file, layer->offset, nbytes, error)) < 0)
-		return -1;
-	growth_append(table, layer);
-	return 0;
-}
-
 /* Append a layer for `wanted` lines to the table; not published yet. */
 static int
 grow(struct layers *f, struct table *table, uint64_t wanted,
@@ -42,15 +24,6 @@ grow(struct layers *f, struct table *table, uint64_t wanted,
 		return growth_is_full(layers_name(f), table, error);
 	return growth_layer(layers_name(f), &f->header, table, wanted, &layer,
 	    error) < 0 ? -1 : layers_append(f, table, table, &layer, error);
-}
-
-int
-layers_publish(struct layers *f, struct table *next, struct error *error)
-{
-	if (layers_in_file(f) && tables_publish(&f->tables, next, error) < 0)
-		return -1;
-	f->table = *next;
-	return layers_map(f, 1, error);
 }
 
 int

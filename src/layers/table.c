@@ -8,6 +8,7 @@
 #include "layers/inside.h"
 #include "model/checksum.h"
 #include "model/estimate.h"
+#include "model/growth.h"
 #include "model/window.h"
 
 /* Pages in a sample: they tell a layer's lines to some tenths of a percent. */
@@ -25,6 +26,33 @@ layers_map(struct layers *f, int fresh, struct error *error)
 			return -1;
 	}
 	return 0;
+}
+
+/* Its place in the file becomes all zero and allocated. */
+int
+layers_append(struct layers *f, struct table *table, const struct table *among,
+    struct layer_entry *layer, struct error *error)
+{
+	uint64_t nbytes = layer->geometry.pages * PAGE_BYTES;
+
+	if (growth_place(layers_name(f), table, among, layer, f->max_bytes,
+	    error) < 0)
+		return -1;
+	if (layers_in_file(f) && (layers_is_windowed(f) ?
+	    file_clear(&f->file, layer->offset, nbytes, error) :
+	    file_extend(&f->file, layer->offset, nbytes, error)) < 0)
+		return -1;
+	growth_append(table, layer);
+	return 0;
+}
+
+int
+layers_publish(struct layers *f, struct table *next, struct error *error)
+{
+	if (layers_in_file(f) && tables_publish(&f->tables, next, error) < 0)
+		return -1;
+	f->table = *next;
+	return layers_map(f, 1, error);
 }
 
 /* Are the mapped layers after `dropped` ones the newer table's first ones? */
@@ -78,6 +106,25 @@ layers_update_table(struct layers *f, struct error *error)
 			checksum_forget(&f->table, i);
 	}
 	return layers_map(f, 1, error);
+}
+
+/*
+ * Readers leave out generations that are over, though the file still has them.
+ * Returns whether any is left.
+ */
+int
+layers_forget(struct layers *f)
+{
+	unsigned layers;
+
+	if (!layers_is_windowed(f))
+		return 1;
+	layers = window_forget(&f->table, &f->header.window, layers_now(),
+	    &f->all_over);
+	f->forgotten += layers;
+	if (f->arrays.count >= layers)
+		arrays_drop(&f->arrays, layers);
+	return !f->all_over;
 }
 
 struct sample {

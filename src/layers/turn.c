@@ -4,25 +4,6 @@
 #include "model/window.h"
 
 /*
- * Readers leave out generations that are over, though the file still has them.
- * Returns whether any is left.
- */
-int
-layers_forget(struct layers *f)
-{
-	unsigned layers;
-
-	if (!layers_is_windowed(f))
-		return 1;
-	layers = window_forget(&f->table, &f->header.window, layers_now(),
-	    &f->all_over);
-	f->forgotten += layers;
-	if (f->arrays.count >= layers)
-		arrays_drop(&f->arrays, layers);
-	return !f->all_over;
-}
-
-/*
  * Append the generation's first layer: as large as the others need to be, else
  * of the size that was announced when the filter was made.
  */
