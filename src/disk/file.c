@@ -121,6 +121,16 @@ fail:
 }
 
 int
+file_has_name(const struct file *file)
+{
+	struct stat opened, named;
+
+	return fstat(file->fd, &opened) == 0 &&
+	    lstat(file->real_path, &named) == 0 &&
+	    path_same_file(&opened, &named);
+}
+
+int
 file_create(struct file *file, const char *path, struct error *error)
 {
 	*file = (struct file)FILE_NONE;

@@ -55,6 +55,9 @@ int file_open(struct file *file, const char *path, unsigned how,
 int file_create(struct file *file, const char *path, struct error *error);
 int file_publish(struct file *file, int replace, struct error *error);
 
+/* Is it still the file that has its name? */
+int file_has_name(const struct file *file);
+
 /* Also releases the lock. */
 void file_close(struct file *file);
 

@@ -200,6 +200,22 @@ filter_private_bytes(const struct filter *f)
 	return f->operations->private_bytes(f);
 }
 
+uint64_t
+filter_coming_bytes(const struct filter *f)
+{
+	DESCEND(f, coming_bytes);
+	return f->operations->coming_bytes == NULL ? 0 :
+	    f->operations->coming_bytes(f);
+}
+
+enum filter_state
+filter_state(struct filter *f)
+{
+	DESCEND(f, state);
+	return f->operations->state == NULL ? FILTER_CURRENT :
+	    f->operations->state(f);
+}
+
 pid_t
 filter_holder(const struct filter *f, char name[LOCK_HOLDER_NAME])
 {

@@ -167,6 +167,9 @@ int filter_sync(struct filter *filter, struct error *error);
 int filter_read_pages(struct filter *filter, unsigned layer, uint64_t first,
     size_t pages, uint8_t *to, struct error *error);
 
+/* Is an open filter still what its location stands for? */
+enum filter_state filter_state(struct filter *filter);
+
 /* Lines marked beyond the capacity in this run (--on-full=warn). */
 uint64_t filter_overfilled(const struct filter *filter);
 
@@ -176,6 +179,9 @@ uint64_t filter_waiting(const struct filter *filter);
 /* The length of the filter's file or memory, in bytes; private memory. */
 uint64_t filter_bytes(const struct filter *filter);
 uint64_t filter_private_bytes(const struct filter *filter);
+
+/* The bytes of a layer that is being made in the background. */
+uint64_t filter_coming_bytes(const struct filter *filter);
 
 /*
  * Which process has it locked, as lock_holder; 0 if none or unknown.

@@ -19,6 +19,7 @@ struct layers_ahead {
 	struct file file;
 	struct tables tables;
 	struct table table;
+	uint64_t nbytes;  /* of the layer */
 	int result;
 	struct error error;
 };
@@ -29,8 +30,7 @@ grow(void *context)
 	struct layers_ahead *a = context;
 	struct layer_entry layer = a->table.layers[a->table.count];
 
-	a->result = file_extend(&a->file, layer.offset,
-	    layer.geometry.pages * PAGE_BYTES, &a->error);
+	a->result = file_extend(&a->file, layer.offset, a->nbytes, &a->error);
 	if (a->result == 0) {
 		a->table.count++;
 		a->result = tables_publish(&a->tables, &a->table, &a->error);
@@ -62,6 +62,7 @@ layers_grow_ahead(struct filter *filter)
 	a->tables = f->tables;
 	a->tables.file = &a->file;
 	a->table = f->table;
+	a->nbytes = layer.geometry.pages * PAGE_BYTES;
 	layer.offset = format_table_end(&f->table);
 	a->table.layers[a->table.count] = layer;
 	if (thread_start(&a->thread, grow, a) < 0) {
@@ -70,6 +71,14 @@ layers_grow_ahead(struct filter *filter)
 		return;
 	}
 	f->ahead = a;
+}
+
+uint64_t
+layers_coming_bytes(const struct filter *filter)
+{
+	const struct layers *f = layers_of_const(filter);
+
+	return f->ahead == NULL ? 0 : f->ahead->nbytes;
 }
 
 int

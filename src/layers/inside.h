@@ -154,6 +154,9 @@ int layers_refresh(struct layers *f, struct error *error);
  */
 int layers_recount(struct layers *f, int take_over, struct error *error);
 
+/* The operation: filter_state. */
+enum filter_state layers_state(struct filter *filter);
+
 /* Write the counters at the end. */
 int layers_write_last_table(struct layers *f, struct error *error);
 
@@ -168,8 +171,9 @@ int layers_begin_marking(struct layers *f, struct error *error);
 
 /* ahead.c */
 
-/* The operation: filter_grow_ahead. */
+/* The operations: filter_grow_ahead, filter_coming_bytes. */
 void layers_grow_ahead(struct filter *filter);
+uint64_t layers_coming_bytes(const struct filter *filter);
 
 /*
  * Take over the layer that was made ahead if it is done, or `wait` for it;

@@ -558,6 +558,8 @@ static const struct filter_operations operations = {
 	.write_pages = write_pages,
 	.publish = publish,
 	.private_bytes = private_bytes,
+	.coming_bytes = layers_coming_bytes,
+	.state = layers_state,
 	.holder = holder,
 	.close = close_layers
 };

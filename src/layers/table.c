@@ -278,3 +278,18 @@ layers_refresh(struct layers *f, struct error *error)
 	tables_unlock(&f->tables);
 	return result;
 }
+
+enum filter_state
+layers_state(struct filter *filter)
+{
+	struct layers *f = layers_of(filter);
+	uint64_t newest;
+
+	if (!layers_in_file(f))
+		return FILTER_CURRENT;
+	if (!file_has_name(&f->file))
+		return FILTER_REPLACED;
+	return !f->writable && tables_newest(&f->tables, &newest,
+	    &(struct error){ 0 }) == 0 && newest != f->table.generation ?
+	    FILTER_OUTDATED : FILTER_CURRENT;
+}

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "bits/hash.h"
 #include "disk/format.h"
+#include "model/plan.h"
 
 struct filter;
 struct filter_traffic;
@@ -55,6 +56,8 @@ struct filter_operations {
 
 	uint64_t (*waiting)(const struct filter *filter);
 	uint64_t (*private_bytes)(const struct filter *filter);
+	uint64_t (*coming_bytes)(const struct filter *filter);
+	enum filter_state (*state)(struct filter *filter);
 	pid_t (*holder)(const struct filter *filter, char *name);
 	void (*traffic)(const struct filter *filter,
 	    struct filter_traffic *traffic);

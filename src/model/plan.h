@@ -46,6 +46,13 @@ struct filter_use {
 #define FILTER_READ { .growth = -1, .max_bytes = UINT64_MAX }
 #define FILTER_WRITE { .writable = 1, .growth = -1, .max_bytes = UINT64_MAX }
 
+/* What became of a filter in a file since it was opened. */
+enum filter_state {
+	FILTER_CURRENT,
+	FILTER_OUTDATED, /* opened for reading; its table has changed */
+	FILTER_REPLACED  /* its name has another file, or none */
+};
+
 /* What a filter on a server has cost so far. */
 struct filter_traffic {
 	uint64_t round_trips;  /* how often replies were waited for */

@@ -237,7 +237,7 @@ stats_server(const struct service *service, struct replies *replies)
 	stat(replies, "pointer_size", 8 * sizeof(void *));
 	stat_time(replies, "rusage_user", usage.ru_utime);
 	stat_time(replies, "rusage_system", usage.ru_stime);
-	stat(replies, "max_connections", service->plan->connections);
+	stat(replies, "max_connections", service->connections);
 	stat(replies, "curr_connections", c->curr_connections);
 	stat(replies, "total_connections", c->total_connections);
 	stat(replies, "rejected_connections", c->rejected_connections);
@@ -248,6 +248,7 @@ stats_server(const struct service *service, struct replies *replies)
 	stat(replies, "get_misses", c->get_misses);
 	stat(replies, "delete_hits", c->delete_hits);
 	stat(replies, "delete_misses", c->delete_misses);
+	stat(replies, "refused", c->refused);
 	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
 		stat(replies, none[i], 0);
 	stat(replies, "bytes_read", c->bytes_read);
@@ -266,7 +267,7 @@ stats_settings(const struct service *service, struct replies *replies)
 	const struct serve_plan *plan = service->plan;
 
 	stat(replies, "maxbytes", catalog_limit(service->catalog));
-	stat(replies, "maxconns", plan->connections);
+	stat(replies, "maxconns", service->connections);
 	stat_text(replies, "evictions", "off");
 	stat_text(replies, "cas_enabled", "no");
 	stat_text(replies, "flush_enabled", "no");
@@ -284,12 +285,11 @@ stats_settings(const struct service *service, struct replies *replies)
 static void
 stats_blooms(const struct service *service, struct replies *replies)
 {
+	catalog_list(service->catalog);
 	for (size_t i = 0; i < catalog_count(service->catalog); i++) {
 		struct served *s = catalog_at(service->catalog, i);
-		struct filter *filter = served_filter(s);
 
-		stat(replies, served_name(s),
-		    filter == NULL ? 0 : filter_bytes(filter));
+		stat(replies, served_name(s), served_bytes(s));
 	}
 }
 
@@ -367,9 +367,9 @@ stats(struct service *service, const struct request *r,
 		return;
 	} else if (!is(r->key, "slabs") && !is(r->key, "items") &&
 	    !is(r->key, "conns") && !is(r->key, "cachedump")) {
+		/* short, since libmemcached's tool has 80 bytes for it */
 		replies_line(replies, "CLIENT_ERROR stats takes blooms,"
-		    " bloom NAME, settings, reset, slabs, items, conns or"
-		    " cachedump");
+		    " bloom NAME, settings or reset");
 		return;
 	}
 	replies_line(replies, "END");

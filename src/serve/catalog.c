@@ -11,44 +11,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/number.h"
-#include "base/path.h"
-#include "base/signals.h"
-#include "bits/loops.h"
 #include "bits/sizing.h"
-#include "filter/filter.h"
-#include "model/window.h"
 #include "key/key.h"
+#include "model/window.h"
 
 #define SUFFIX ".bloom"
-/* How long to wait before trying a filter, or reading the folder, again. */
-#define PATIENCE CLOCK_SECOND
+/* Names that had no file when they were last asked for; a power of two. */
+#define ABSENT 1024
+/* How often requests for unknown filters are reported, in seconds. */
+#define REPORTS 60
 
-struct served {
-	struct catalog *catalog;
-	char name[CATALOG_NAME_MAX + 1];
-	size_t name_bytes;
-	char *path;
-	struct filter *filter;     /* NULL if it isn't open */
-	char *reason;              /* why it can't be used, or NULL */
-	int broken;                /* for good: it isn't tried again */
-	uint64_t tried;            /* when it was opened */
-	struct key_recipe recipe;
-	struct key_scratch scratch;
-	uint32_t expansion;
-	int slot;
+struct absent {
+	char name[SERVED_NAME_MAX + 1];
+	uint64_t looked;           /* in which second, or 0 */
 };
 
 struct catalog {
+	struct served_pool pool;
 	char *folder;
 	int fd;                    /* holds the lock */
-	int read_only;
-	uint64_t limit;
-	uint64_t looked;           /* when the folder was read */
+	uint64_t listed;           /* in which second */
 	struct served **items;     /* sorted by name */
 	size_t count, capacity;
 	struct served *last;       /* the last one asked for */
+	struct absent absent[ABSENT]; /* each name has its place */
+	uint64_t unknown;          /* requests, since they were reported, */
+	uint64_t reported;         /* in this second, or 0 */
 };
 
 const char catalog_name_rule[] = "a filter's name has up to 64 letters, digits"
@@ -57,7 +45,7 @@ const char catalog_name_rule[] = "a filter's name has up to 64 letters, digits"
 int
 catalog_is_name(struct bytes name)
 {
-	if (name.nbytes == 0 || name.nbytes > CATALOG_NAME_MAX ||
+	if (name.nbytes == 0 || name.nbytes > SERVED_NAME_MAX ||
 	    name.data[0] == '.')
 		return 0;
 	for (size_t i = 0; i < name.nbytes; i++) {
@@ -71,11 +59,18 @@ catalog_is_name(struct bytes name)
 	return 1;
 }
 
+static struct bytes
+name_of(const struct served *s)
+{
+	return (struct bytes){ (const uint8_t *)served_name(s),
+		served_name_bytes(s) };
+}
+
 static int
 is_named(const struct served *s, struct bytes name)
 {
-	return s->name_bytes == name.nbytes &&
-	    memcmp(s->name, name.data, name.nbytes) == 0;
+	return served_name_bytes(s) == name.nbytes &&
+	    memcmp(served_name(s), name.data, name.nbytes) == 0;
 }
 
 /* The place of the filter with that name, or where to insert it. */
@@ -86,12 +81,12 @@ find_place(const struct catalog *catalog, struct bytes name)
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		const struct served *s = catalog->items[middle];
-		size_t n = s->name_bytes < name.nbytes ? s->name_bytes :
+		struct bytes other = name_of(catalog->items[middle]);
+		size_t n = other.nbytes < name.nbytes ? other.nbytes :
 		    name.nbytes;
-		int order = memcmp(s->name, name.data, n);
+		int order = memcmp(other.data, name.data, n);
 
-		if (order < 0 || (order == 0 && s->name_bytes < name.nbytes))
+		if (order < 0 || (order == 0 && other.nbytes < name.nbytes))
 			low = middle + 1;
 		else
 			high = middle;
@@ -113,18 +108,7 @@ static struct served *
 insert(struct catalog *catalog, struct bytes name)
 {
 	size_t i = find_place(catalog, name);
-	struct served *s = memory_or_die(calloc(1, sizeof *s));
-	size_t path_bytes = strlen(catalog->folder) + name.nbytes +
-	    sizeof "/" SUFFIX;
 
-	s->catalog = catalog;
-	memcpy(s->name, name.data, name.nbytes);
-	s->name_bytes = name.nbytes;
-	s->path = memory_or_die(malloc(path_bytes));
-	snprintf(s->path, path_bytes, "%s/%s" SUFFIX, catalog->folder,
-	    s->name);
-	s->slot = -1;
-	s->expansion = 2;
 	if (catalog->count == catalog->capacity) {
 		catalog->capacity = 2 * catalog->capacity + 16;
 		catalog->items = memory_or_die(realloc(catalog->items,
@@ -132,101 +116,21 @@ insert(struct catalog *catalog, struct bytes name)
 	}
 	memmove(catalog->items + i + 1, catalog->items + i,
 	    (catalog->count - i) * sizeof *catalog->items);
-	catalog->items[i] = s;
+	catalog->items[i] = served_new(&catalog->pool, name);
 	catalog->count++;
-	return s;
+	return catalog->items[i];
 }
 
-static void
-forget(struct served *s)
+static int
+forget(struct catalog *catalog, struct served *s, struct error *error)
 {
-	struct catalog *catalog = s->catalog;
-	size_t i = find_place(catalog, (struct bytes){
-	    (const uint8_t *)s->name, s->name_bytes });
+	size_t i = find_place(catalog, name_of(s));
 
 	memmove(catalog->items + i, catalog->items + i + 1,
 	    (catalog->count - i - 1) * sizeof *catalog->items);
 	catalog->count--;
 	catalog->last = NULL;
-	key_scratch_free(&s->scratch);
-	free(s->reason);
-	free(s->path);
-	free(s);
-}
-
-static void
-refuse(struct served *s, const char *reason)
-{
-	free(s->reason);
-	s->reason = memory_or_die(strdup(reason));
-}
-
-/* How filters are opened and made. */
-static struct filter_use
-use_of(const struct catalog *catalog)
-{
-	/* no_link: a link in the folder must not lead to files elsewhere */
-	return (struct filter_use){ .writable = !catalog->read_only,
-		.growth = -1, .max_bytes = UINT64_MAX, .no_link = 1,
-		.in_place = 1 };
-}
-
-/*
- * A subkey has no header that says where its columns are. It is the value of
- * the column if there is one.
- */
-static int
-check_recipe(const struct key_recipe *recipe, struct error *error)
-{
-	if (recipe->parts > 0)
-		return error_set(error, STATUS_FAILED, "it remembers a part of"
-		    " the keys, and can't answer for the others");
-	if (recipe->column_count < 2)
-		return 0;
-	return error_set(error, STATUS_FAILED, "its keys are made of several"
-	    " named columns, which a subkey doesn't have");
-}
-
-/* Open its file. Returns 1 if there is none. */
-static int
-try_open(struct served *s, struct error *error)
-{
-	const struct filter_use use = use_of(s->catalog);
-	int result;
-
-	s->tried = clock_now();
-	result = filter_open(&s->filter, s->path, &use, error);
-	if (result != 0) {
-		s->filter = NULL;
-		return result;
-	}
-	if (key_recipe_parse(&s->recipe, filter_header(s->filter)->recipe,
-	    error) == 0 && check_recipe(&s->recipe, error) == 0)
-		return 0;
-	filter_close(s->filter, &(struct error){ 0 });
-	s->filter = NULL;
-	return error_set(error, STATUS_FAILED, "%s: %s", s->path,
-	    error->text);
-}
-
-/* The same, and keep the reason. Returns 1 if the file is gone: forgotten. */
-static int
-open_served(struct served *s)
-{
-	struct error error = { 0 };
-	int result = try_open(s, &error);
-
-	if (result > 0) {
-		forget(s);
-		return 1;
-	}
-	if (result < 0) {
-		refuse(s, error.text);
-	} else {
-		free(s->reason);
-		s->reason = NULL;
-	}
-	return 0;
+	return served_free(s, error);
 }
 
 /* Add the folder's new files to the catalog. */
@@ -236,7 +140,6 @@ read_folder(struct catalog *catalog, struct error *error)
 	DIR *folder = opendir(catalog->folder);
 	struct dirent *entry;
 
-	catalog->looked = clock_now();
 	if (folder == NULL)
 		return error_system(error, errno, catalog->folder);
 	while ((entry = readdir(folder)) != NULL) {
@@ -248,7 +151,7 @@ read_folder(struct catalog *catalog, struct error *error)
 			continue;
 		name.nbytes -= strlen(SUFFIX);
 		if (catalog_is_name(name) && look_up(catalog, name) == NULL)
-			insert(catalog, name);
+			served_postpone(insert(catalog, name));
 	}
 	closedir(folder);
 	return 0;
@@ -261,7 +164,7 @@ lock_folder(struct catalog *catalog, struct error *error)
 	    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (catalog->fd < 0)
 		return error_system(error, errno, catalog->folder);
-	if (flock(catalog->fd, (catalog->read_only ? LOCK_SH : LOCK_EX) |
+	if (flock(catalog->fd, (catalog->pool.read_only ? LOCK_SH : LOCK_EX) |
 	    LOCK_NB) == 0)
 		return 0;
 	if (errno != EWOULDBLOCK)
@@ -271,24 +174,31 @@ lock_folder(struct catalog *catalog, struct error *error)
 }
 
 int
-catalog_open(struct catalog **result, const char *folder, int read_only,
-    uint64_t limit, struct error *error)
+catalog_open(struct catalog **result, const struct catalog_plan *plan,
+    struct error *error)
 {
 	struct catalog *catalog = memory_or_die(calloc(1, sizeof *catalog));
+	struct served_pool *pool = &catalog->pool;
 
 	*result = catalog;
-	catalog->folder = memory_or_die(strdup(folder));
-	catalog->read_only = read_only;
-	catalog->limit = limit;
+	catalog->folder = memory_or_die(strdup(plan->folder));
 	catalog->fd = -1;
+	*pool = (struct served_pool){ .folder = catalog->folder,
+		.read_only = plan->read_only, .tell = plan->tell,
+		.limit = plan->limit, .second = 1,
+		.open_max = plan->open_max };
 	if (lock_folder(catalog, error) < 0 ||
 	    read_folder(catalog, error) < 0) {
 		catalog_close(catalog, &(struct error){ 0 });
 		*result = NULL;
 		return -1;
 	}
-	for (size_t i = 0; i < catalog->count; ) {
-		if (open_served(catalog->items[i]) == 0)
+	for (size_t i = 0; i < catalog->count &&
+	    pool->open < pool->open_max; ) {
+		if (served_look(catalog->items[i], 0) > 0)
+			forget(catalog, catalog->items[i],
+			    &(struct error){ 0 });
+		else
 			i++;
 	}
 	return 0;
@@ -300,16 +210,9 @@ catalog_close(struct catalog *catalog, struct error *error)
 	int result = 0;
 
 	while (catalog->count > 0) {
-		struct served *s = catalog->items[catalog->count - 1];
-		struct error why = { 0 };
-
-		/* clients were told why a filter is broken */
-		if (s->filter != NULL && filter_close(s->filter, &why) < 0 &&
-		    !s->broken) {
-			*error = why;
+		if (forget(catalog, catalog->items[catalog->count - 1],
+		    error) < 0)
 			result = -1;
-		}
-		forget(s);
 	}
 	if (catalog->fd >= 0)
 		close(catalog->fd);
@@ -319,25 +222,108 @@ catalog_close(struct catalog *catalog, struct error *error)
 	return result;
 }
 
-struct served *
-catalog_find(struct catalog *catalog, struct bytes name)
+void
+catalog_tick(struct catalog *catalog)
+{
+	catalog->pool.second++;
+}
+
+/* The place of a name in the list of those without a file. */
+static struct absent *
+absent_place(struct catalog *catalog, struct bytes name)
+{
+	uint32_t hash = 2166136261u; /* FNV-1a */
+
+	for (size_t i = 0; i < name.nbytes; i++)
+		hash = (hash ^ name.data[i]) * 16777619u;
+	return &catalog->absent[(hash ^ hash >> 16) % ABSENT];
+}
+
+static void
+note_absent(struct catalog *catalog, struct bytes name)
+{
+	struct absent *absent = absent_place(catalog, name);
+
+	memcpy(absent->name, name.data, name.nbytes);
+	absent->name[name.nbytes] = '\0';
+	absent->looked = catalog->pool.second;
+}
+
+/* A file that is new in the folder; NULL if there is none. */
+static struct served *
+find_new(struct catalog *catalog, struct bytes name)
+{
+	const struct absent *absent = absent_place(catalog, name);
+	char file[SERVED_NAME_MAX + sizeof SUFFIX];
+	struct stat st;
+
+	if (absent->looked == catalog->pool.second &&
+	    strlen(absent->name) == name.nbytes &&
+	    memcmp(absent->name, name.data, name.nbytes) == 0)
+		return NULL;
+	snprintf(file, sizeof file, "%.*s" SUFFIX, (int)name.nbytes,
+	    (const char *)name.data);
+	if (fstatat(catalog->fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return insert(catalog, name);
+	note_absent(catalog, name);
+	return NULL;
+}
+
+static struct served *
+find(struct catalog *catalog, struct bytes name, int now)
 {
 	struct served *s = catalog->last;
 
 	if (s == NULL || !is_named(s, name))
 		s = look_up(catalog, name);
-	if (s == NULL && clock_now() - catalog->looked >= PATIENCE) {
-		read_folder(catalog, &(struct error){ 0 });
-		s = look_up(catalog, name);
-	}
+	if (s == NULL)
+		s = find_new(catalog, name);
 	if (s == NULL)
 		return NULL;
-	if (s->filter == NULL && !s->broken &&
-	    (s->tried == 0 || clock_now() - s->tried >= PATIENCE) &&
-	    open_served(s) > 0)
+	if (served_look(s, now) > 0) {
+		forget(catalog, s, &(struct error){ 0 });
+		note_absent(catalog, name);
 		return NULL;
+	}
 	catalog->last = s;
 	return s;
+}
+
+void
+catalog_refuse(struct catalog *catalog, struct bytes name)
+{
+	const struct served_pool *pool = &catalog->pool;
+	struct error text;
+
+	catalog->unknown++;
+	if (catalog->reported != 0 &&
+	    pool->second - catalog->reported < REPORTS)
+		return;
+	error_set(&text, STATUS_OK, "%s: no such filter: %.*s (requests"
+	    " refused: %" PRIu64 ")", catalog->folder, (int)name.nbytes,
+	    (const char *)name.data, catalog->unknown);
+	pool->tell(text.text);
+	catalog->reported = pool->second;
+	catalog->unknown = 0;
+}
+
+struct served *
+catalog_find(struct catalog *catalog, struct bytes name)
+{
+	return find(catalog, name, 0);
+}
+
+static int
+check_limit(const struct catalog *catalog, uint64_t nbytes,
+    struct error *error)
+{
+	const struct served_pool *pool = &catalog->pool;
+
+	if (nbytes <= pool->limit && pool->bytes <= pool->limit - nbytes)
+		return 0;
+	return error_set(error, STATUS_FULL, "%" PRIu64 " bytes over the"
+	    " memory limit of all filters (setmem)", nbytes + pool->bytes -
+	    pool->limit);
 }
 
 int
@@ -345,35 +331,26 @@ catalog_add(struct catalog *catalog, struct bytes name, uint64_t capacity,
     double error_rate, const struct window *window, enum growth growth,
     struct error *error)
 {
+	const struct key_recipe lines = KEY_RECIPE_NONE;
 	struct sizing sizing = { .capacity = capacity,
 		.error_rate = error_rate, .fixed = growth != GROWTH_GROW };
-	const struct filter_use use = use_of(catalog);
 	struct filter_plan plan;
 	struct served *s;
 	int result;
 
-	if (look_up(catalog, name) != NULL)
+	if (find(catalog, name, 0) != NULL)
 		return 1;
-	if (window_solve(&sizing, window, error) < 0)
+	if (window_solve(&sizing, window, error) < 0 ||
+	    check_limit(catalog, sizing.bytes, error) < 0)
 		return -1;
-	if (sizing.bytes > catalog->limit ||
-	    catalog_bytes(catalog) > catalog->limit - sizing.bytes) {
-		return error_set(error, STATUS_FULL, "%" PRIu64 " bytes over"
-		    " the memory limit of all filters (setmem)", sizing.bytes +
-		    catalog_bytes(catalog) - catalog->limit);
-	}
 	plan = (struct filter_plan){ .capacity = sizing.capacity,
 		.error_rate = sizing.error_rate, .geometry = sizing.geometry,
 		.growth = growth, .window = *window };
+	key_recipe_format(&lines, plan.recipe);
 	s = insert(catalog, name);
-	s->recipe = (struct key_recipe)KEY_RECIPE_NONE;
-	key_recipe_format(&s->recipe, plan.recipe);
-	s->tried = clock_now();
-	result = filter_create(&s->filter, s->path, 0, &plan, &use, error);
-	if (result < 0)
-		forget(s);
-	else if (result > 0)
-		open_served(s);
+	result = served_create(s, &plan, error);
+	if (result != 0)
+		forget(catalog, s, &(struct error){ 0 });
 	return result;
 }
 
@@ -381,7 +358,7 @@ int
 catalog_remove(struct catalog *catalog, struct bytes name,
     struct error *error)
 {
-	struct served *s = catalog_find(catalog, name);
+	struct served *s = find(catalog, name, 1);
 	size_t journal_bytes;
 	char *journal;
 	int result;
@@ -389,22 +366,37 @@ catalog_remove(struct catalog *catalog, struct bytes name,
 	if (s == NULL)
 		return 1;
 	/* a filter that another run has locked is not ours to remove */
-	if (s->filter == NULL && !s->broken) {
-		return error_set(error, STATUS_FAILED, "%s", s->reason);
-	}
-	journal_bytes = strlen(s->path) + sizeof ".journal";
+	if (served_is_foreign(s))
+		return error_set(error, STATUS_FAILED, "%s", served_reason(s));
+	journal_bytes = strlen(served_path(s)) + sizeof ".journal";
 	journal = memory_or_die(malloc(journal_bytes));
-	snprintf(journal, journal_bytes, "%s.journal", s->path);
-	result = unlink(s->path) < 0 && errno != ENOENT ?
-	    error_system(error, errno, s->path) : 0;
+	snprintf(journal, journal_bytes, "%s.journal", served_path(s));
+	result = unlink(served_path(s)) < 0 && errno != ENOENT ?
+	    error_system(error, errno, served_path(s)) : 0;
 	if (result == 0 && unlink(journal) < 0 && errno != ENOENT)
 		result = error_system(error, errno, journal);
 	free(journal);
 	if (result < 0)
 		return -1;
-	filter_close(s->filter, &(struct error){ 0 });
-	forget(s);
+	forget(catalog, s, &(struct error){ 0 });
 	return 0;
+}
+
+void
+catalog_list(struct catalog *catalog)
+{
+	if (catalog->listed == catalog->pool.second)
+		return;
+	catalog->listed = catalog->pool.second;
+	for (size_t i = 0; i < catalog->count; ) {
+		struct served *s = catalog->items[i];
+
+		if (served_is_gone(s) && served_look(s, 1) > 0)
+			forget(catalog, s, &(struct error){ 0 });
+		else
+			i++;
+	}
+	read_folder(catalog, &(struct error){ 0 });
 }
 
 size_t
@@ -422,143 +414,17 @@ catalog_at(const struct catalog *catalog, size_t i)
 uint64_t
 catalog_limit(const struct catalog *catalog)
 {
-	return catalog->limit;
+	return catalog->pool.limit;
 }
 
 void
 catalog_set_limit(struct catalog *catalog, uint64_t limit)
 {
-	catalog->limit = limit;
+	catalog->pool.limit = limit;
 }
 
 uint64_t
 catalog_bytes(const struct catalog *catalog)
 {
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < catalog->count; i++) {
-		if (catalog->items[i]->filter != NULL)
-			sum += filter_bytes(catalog->items[i]->filter);
-	}
-	return sum;
-}
-
-const char *
-served_name(const struct served *s)
-{
-	return s->name;
-}
-
-struct filter *
-served_filter(const struct served *s)
-{
-	return s->broken ? NULL : s->filter;
-}
-
-const char *
-served_reason(const struct served *s)
-{
-	return s->reason;
-}
-
-void
-served_break(struct served *s, const struct error *error)
-{
-	s->broken = 1;
-	refuse(s, error->text);
-}
-
-struct digest
-served_digest(struct served *s, struct bytes subkey)
-{
-	struct key key = { subkey.data, subkey.nbytes };
-	struct digest digest;
-
-	if (!key_is_line(&s->recipe)) {
-		key_scratch_reset(&s->scratch, &s->recipe, subkey.nbytes);
-		key = key_take(&s->recipe, subkey.data, subkey.nbytes,
-		    &s->scratch);
-	}
-	loops()->digest(&filter_header(s->filter)->hash, &key, 1, &digest);
-	key_keep_empty(&s->recipe, &key, 1, &digest);
-	return digest;
-}
-
-int
-served_check(const struct served *s, struct error *error)
-{
-	if (!signals_bus_hit(filter_name(s->filter)))
-		return 0;
-	return error_set(error, STATUS_FAILED, "%s: the file was cut short, or"
-	    " its disk failed, while it was in use", s->path);
-}
-
-uint64_t
-served_room(const struct served *s)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < filter_table(s->filter)->count; i++) {
-		uint64_t more = filter_layer_room(s->filter, i);
-
-		sum = more > UINT64_MAX - sum ? UINT64_MAX : sum + more;
-	}
-	return sum;
-}
-
-int
-served_may_grow(const struct served *s, uint64_t wanted, struct error *error)
-{
-	const struct table *table = filter_table(s->filter);
-	const struct catalog *catalog = s->catalog;
-	const struct layer_entry *newest;
-	uint64_t next;
-
-	if (filter_growth(s->filter) != GROWTH_GROW ||
-	    served_room(s) >= wanted)
-		return 0;
-	/* each layer is made for twice as many lines as the one before */
-	newest = &table->layers[table->count - 1];
-	next = 2 * newest->geometry.pages * PAGE_BYTES;
-	if (next <= catalog->limit &&
-	    catalog_bytes(catalog) <= catalog->limit - next)
-		return 0;
-	return error_set(error, STATUS_FULL, "%s: it is full, and growing would"
-	    " exceed the memory limit of all filters (setmem)", s->path);
-}
-
-int
-served_is_nearly_full(const struct served *s)
-{
-	const struct table *table = filter_table(s->filter);
-
-	return filter_growth(s->filter) == GROWTH_GROW &&
-	    served_room(s) <= table->layers[table->count - 1].capacity / 10;
-}
-
-void
-served_grow_ahead(struct served *s)
-{
-	if (served_filter(s) != NULL && !s->catalog->read_only &&
-	    served_is_nearly_full(s) &&
-	    served_may_grow(s, served_room(s) + 1, &(struct error){ 0 }) == 0)
-		filter_grow_ahead(s->filter);
-}
-
-int
-served_is_fixed(const struct served *s)
-{
-	return s->filter != NULL && filter_growth(s->filter) != GROWTH_GROW;
-}
-
-uint32_t *
-served_expansion(struct served *s)
-{
-	return &s->expansion;
-}
-
-int *
-served_slot(struct served *s)
-{
-	return &s->slot;
+	return catalog->pool.bytes;
 }

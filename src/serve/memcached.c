@@ -50,9 +50,10 @@ refusal(struct service *service, const struct request *r, struct bytes name,
 	if (!catalog_is_name(name))
 		return "CLIENT_ERROR not a filter's name";
 	*served = catalog_find(service->catalog, name);
-	if (*served == NULL)
-		return "CLIENT_ERROR no such filter";
-	return NULL;
+	if (*served != NULL)
+		return NULL;
+	catalog_refuse(service->catalog, name);
+	return "CLIENT_ERROR no such filter";
 }
 
 void
@@ -71,6 +72,7 @@ memcached_add(struct service *service, struct turn *turn,
 			o.subkey = r->value;
 		o.reply = refusal(service, r, name, divided, &o.served);
 	}
+	service->counters.refused += o.reply != NULL;
 	turn_add(turn, asker, &o);
 }
 

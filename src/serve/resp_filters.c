@@ -32,6 +32,16 @@ find(const struct resp_request *r)
 	    catalog_find(r->service->catalog, name) : NULL;
 }
 
+static void
+refuse_missing(struct resp_request *r)
+{
+	struct bytes name = resp_kept(r, 1);
+
+	resp_refuse(r, "ERR not found");
+	if (catalog_is_name(name))
+		catalog_refuse(r->service->catalog, name);
+}
+
 /* Find the filter; or NULL, and the request is refused. */
 static struct served *
 find_open(struct resp_request *r)
@@ -39,7 +49,7 @@ find_open(struct resp_request *r)
 	struct served *served = find(r);
 
 	if (served == NULL)
-		resp_refuse(r, "ERR not found");
+		refuse_missing(r);
 	else if (served_filter(served) == NULL)
 		resp_refuse(r, "ERR %s", served_reason(served));
 	else
@@ -207,7 +217,7 @@ begin_adding(struct resp_request *r, struct plan *plan)
 		if (served_filter(r->served) == NULL)
 			find_open(r);
 	} else if (plan->nocreate || server->admin == ADMIN_NONE)
-		resp_refuse(r, "ERR not found");
+		refuse_missing(r);
 	else
 		make(r, plan);
 }

@@ -177,6 +177,7 @@ scan(struct resp_request *r)
 		resp_put_error(r->asker, r->refusal);
 		return;
 	}
+	catalog_list(catalog);
 	for (size_t i = 0; all && i < catalog_count(catalog); i++)
 		count += (size_t)matches_pattern(pattern,
 		    served_name(catalog_at(catalog, i)));

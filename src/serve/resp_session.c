@@ -103,6 +103,7 @@ resp_refuse(struct resp_request *r, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text.text, sizeof text.text, format, args);
 	va_end(args);
+	r->service->counters.refused++;
 	free(r->refusal);
 	r->refusal = memory_or_die(strdup(text.text));
 }

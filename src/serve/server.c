@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -25,6 +26,12 @@
 
 /* At most this many connections are accepted in one turn. */
 #define ACCEPT_MAX 64
+/* If the number of descriptors is unknown, there are so many. */
+#define DESCRIPTORS 256
+/* Descriptors for neither connections nor filters. */
+#define SPARE 20
+/* Filters that are open: each layer is a mapping, and Linux allows 65,530. */
+#define OPEN_FILTERS ((size_t)8192)
 /* How long to wait at the end for clients to read replies, in milliseconds. */
 #define FAREWELL_MS 1000
 
@@ -154,7 +161,6 @@ finish_turn(struct server *server)
 		settle(c);
 	}
 	server->touched = NULL;
-	turn_idle(server->turn);
 }
 
 static void
@@ -175,7 +181,7 @@ begin_connection(struct server *server, int fd, int local)
 	const int on = 1;
 
 	counters->total_connections++;
-	if (counters->curr_connections >= server->plan->connections) {
+	if (counters->curr_connections >= server->service.connections) {
 		counters->rejected_connections++;
 		turn_away(fd);
 		return;
@@ -237,6 +243,7 @@ on_tick(evutil_socket_t fd, short what, void *argument)
 	(void)fd;
 	(void)what;
 	server->seconds++;
+	catalog_tick(server->service.catalog);
 	for (size_t i = 0; i < server->listeners.count; i++)
 		event_add(server->doors[i].event, NULL);
 	for (c = server->connections; c != NULL; c = next) {
@@ -380,16 +387,43 @@ say_farewell(struct server *server)
 		close_connection(server->connections);
 }
 
-/* As many descriptors as are allowed, for connections and filters. */
-static void
+/* The number of descriptors, raised to what is allowed. */
+static uint64_t
 raise_limits(void)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return DESCRIPTORS;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0 &&
+	    getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return DESCRIPTORS;
+	return limit.rlim_cur;
+}
+
+/*
+ * Each connection has a descriptor, and filters have the rest, at least a
+ * quarter: returns how many may be open.
+ */
+static size_t
+share_descriptors(struct server *server)
+{
+	uint64_t all = raise_limits(), filters;
+	uint64_t *connections = &server->service.connections;
+	char text[200];
+
+	all = all > 2 * SPARE ? all - SPARE : SPARE;
+	*connections = server->plan->connections;
+	if (*connections > all - all / 4) {
+		*connections = all - all / 4;
+		snprintf(text, sizeof text, "--max-connections=%" PRIu64
+		    ": only %" PRIu64 ", since few descriptors are allowed"
+		    " (ulimit -n)", server->plan->connections, *connections);
+		server->plan->tell(text);
 	}
+	filters = all - *connections;
+	return filters < OPEN_FILTERS ? (size_t)filters : OPEN_FILTERS;
 }
 
 static void
@@ -400,7 +434,7 @@ tell_unusable(struct server *server)
 	for (size_t i = 0; i < catalog_count(catalog); i++) {
 		struct served *s = catalog_at(catalog, i);
 
-		if (served_filter(s) == NULL)
+		if (served_reason(s) != NULL)
 			server->plan->tell(served_reason(s));
 	}
 }
@@ -413,9 +447,10 @@ server_run(const struct serve_plan *plan, struct error *error)
 	struct error second = { 0 };
 	int result;
 
-	raise_limits();
-	if (catalog_open(&server.service.catalog, plan->folder,
-	    plan->read_only, plan->memory_bytes, error) < 0)
+	if (catalog_open(&server.service.catalog, &(struct catalog_plan){
+	    .folder = plan->folder, .read_only = plan->read_only,
+	    .limit = plan->memory_bytes, .tell = plan->tell,
+	    .open_max = share_descriptors(&server) }, error) < 0)
 		return -1;
 	tell_unusable(&server);
 	signals_bus_survive();
@@ -425,8 +460,9 @@ server_run(const struct serve_plan *plan, struct error *error)
 	    begin_events(&server, error) < 0 ? -1 : 0;
 	if (result == 0) {
 		loop(&server);
-		say_farewell(&server);
+		/* else the signal would end what is still to be done */
 		signals_too_late();
+		say_farewell(&server);
 	}
 	end_events(&server);
 	if (server.base != NULL)

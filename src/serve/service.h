@@ -36,6 +36,7 @@ struct serve_plan {
 
 /* Since the start, under memcached's names. */
 struct counters {
+	uint64_t refused;       /* requests */
 	uint64_t curr_connections, total_connections, rejected_connections;
 	uint64_t cmd_get, get_hits, get_misses;
 	uint64_t cmd_set, cmd_add, cmd_replace;
@@ -49,6 +50,7 @@ struct service {
 	struct catalog *catalog;
 	struct counters counters;
 	uint64_t started;       /* clock_now */
+	uint64_t connections;   /* as many as there are descriptors for */
 };
 
 #endif

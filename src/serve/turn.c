@@ -45,7 +45,6 @@ struct turn {
 	struct part parts[PARTS];
 	int part_count;
 	int costly;
-	int nearly_full;     /* some filter is; for turn_idle */
 };
 
 struct turn *
@@ -221,6 +220,7 @@ carry_out(struct turn *turn, struct part *part, struct filter *filter)
 		marked += (uint64_t)n;
 	}
 	turn->service->counters.stored += marked;
+	served_stored(part->served, marked);
 	/* marks survive the process without a sync (use.in_place) */
 	if (marked > 0 && turn->service->plan->sync &&
 	    filter_sync(filter, &part->error) < 0)
@@ -235,8 +235,6 @@ run_part(struct turn *turn, struct part *part)
 	    served_filter(part->served)) < 0;
 	if (part->failed)
 		served_break(part->served, &part->error);
-	else if (served_is_nearly_full(part->served))
-		turn->nearly_full = 1;
 	*served_slot(part->served) = -1;
 }
 
@@ -255,6 +253,10 @@ answer(struct turn *turn, const struct entry *entry)
 			outcome.status = part->error.status;
 		}
 	}
+	if (outcome.failure != NULL) {
+		turn->service->counters.refused++;
+		served_refuse(entry->operation.served, outcome.failure);
+	}
 	entry->asker->answer(turn->service, entry->asker, &entry->operation,
 	    &outcome);
 }
@@ -271,19 +273,9 @@ turn_run(struct turn *turn)
 		entry->asker->owed = 0;
 		free(entry->failure);
 	}
+	for (int i = 0; i < turn->part_count; i++)
+		served_grow_ahead(turn->parts[i].served);
 	turn->count = 0;
 	turn->part_count = 0;
 	turn->costly = 0;
-}
-
-void
-turn_idle(struct turn *turn)
-{
-	struct catalog *catalog = turn->service->catalog;
-
-	if (!turn->nearly_full)
-		return;
-	turn->nearly_full = 0;
-	for (size_t i = 0; i < catalog_count(catalog); i++)
-		served_grow_ahead(catalog_at(catalog, i));
 }

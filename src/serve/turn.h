@@ -81,7 +81,4 @@ int turn_is_costly(const struct turn *turn);
 /* How many operations were added. */
 size_t turn_count(const struct turn *turn);
 
-/* Between turns: do work that makes the next ones faster. */
-void turn_idle(struct turn *turn);
-
 #endif

@@ -1,0 +1,514 @@
+#include "serve/served.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/signals.h"
+#include "bits/loops.h"
+#include "filter/filter.h"
+#include "key/key.h"
+#include "model/growth.h"
+#include "model/window.h"
+
+/* How often refused requests are reported, in seconds. */
+#define REFUSALS 60
+
+struct served {
+	struct served_pool *pool;
+	char name[SERVED_NAME_MAX + 1];
+	size_t name_bytes;
+	char *path;
+	struct filter *filter;     /* NULL if it isn't open */
+	char *reason;              /* why it can't be used, or NULL */
+	int broken;                /* until its name has another file */
+	uint64_t looked;           /* in which second, or 0 */
+	uint64_t bytes;            /* counted in pool->bytes */
+	uint64_t announced;        /* of a window: counted at least */
+	uint64_t next_generation;  /* the table for which the next layer */
+	struct layer_entry next;   /* is this one */
+	uint64_t stored;           /* lines, since it was looked at */
+	uint64_t refused;          /* requests, since they were reported */
+	uint64_t reported;         /* in which second, or 0 */
+	struct served *newer, *older; /* of pool, if it is open */
+	struct key_recipe recipe;
+	struct key_scratch scratch;
+	uint32_t expansion;
+	int slot;
+};
+
+struct served *
+served_new(struct served_pool *pool, struct bytes name)
+{
+	struct served *s = memory_or_die(calloc(1, sizeof *s));
+	size_t path_bytes = strlen(pool->folder) + name.nbytes +
+	    sizeof "/.bloom";
+
+	s->pool = pool;
+	memcpy(s->name, name.data, name.nbytes);
+	s->name_bytes = name.nbytes;
+	s->path = memory_or_die(malloc(path_bytes));
+	snprintf(s->path, path_bytes, "%s/%s.bloom", pool->folder, s->name);
+	s->slot = -1;
+	s->expansion = 2;
+	return s;
+}
+
+static void
+set_reason(struct served *s, const char *reason)
+{
+	free(s->reason);
+	s->reason = reason == NULL ? NULL : memory_or_die(strdup(reason));
+}
+
+static void
+count_bytes(struct served *s, uint64_t nbytes)
+{
+	s->pool->bytes = s->pool->bytes - s->bytes + nbytes;
+	s->bytes = nbytes;
+}
+
+/* A window moves on in the space that was counted when it was made. */
+static uint64_t
+bytes_with(const struct served *s, uint64_t more)
+{
+	uint64_t nbytes = filter_bytes(s->filter) +
+	    filter_coming_bytes(s->filter) + more;
+
+	return nbytes > s->announced ? nbytes : s->announced;
+}
+
+static void
+count_again(struct served *s)
+{
+	count_bytes(s, bytes_with(s, 0));
+}
+
+static void
+leave_list(struct served *s)
+{
+	struct served_pool *pool = s->pool;
+
+	*(s->newer != NULL ? &s->newer->older : &pool->newest) = s->older;
+	*(s->older != NULL ? &s->older->newer : &pool->oldest) = s->newer;
+	s->newer = s->older = NULL;
+}
+
+static void
+enter_list(struct served *s)
+{
+	struct served_pool *pool = s->pool;
+
+	s->older = pool->newest;
+	*(s->older != NULL ? &s->older->newer : &pool->oldest) = s;
+	pool->newest = s;
+}
+
+static void
+move_up(struct served *s)
+{
+	if (s->pool->newest == s)
+		return;
+	leave_list(s);
+	enter_list(s);
+}
+
+static int
+close_filter(struct served *s, struct error *error)
+{
+	struct filter *filter = s->filter;
+
+	if (filter == NULL)
+		return 0;
+	s->filter = NULL;
+	leave_list(s);
+	s->pool->open--;
+	return filter_close(filter, error);
+}
+
+int
+served_free(struct served *s, struct error *error)
+{
+	struct error why = { 0 };
+	int result = close_filter(s, &why);
+
+	/* clients were told why a filter is broken */
+	if (s->broken)
+		result = 0;
+	if (result < 0)
+		*error = why;
+	count_bytes(s, 0);
+	key_scratch_free(&s->scratch);
+	free(s->reason);
+	free(s->path);
+	free(s);
+	return result;
+}
+
+/* Close the filter that was not used for the longest time. */
+static void
+close_oldest(struct served_pool *pool)
+{
+	struct error error = { 0 };
+	struct served *s = pool->oldest;
+
+	while (s != NULL && s->slot >= 0)
+		s = s->newer;
+	if (s != NULL && close_filter(s, &error) < 0 && !s->broken) {
+		pool->tell(error.text);
+		served_break(s, &error);
+	}
+}
+
+/* How filters are opened and made. */
+static struct filter_use
+use_of(const struct served_pool *pool)
+{
+	/* no_link: a link in the folder must not lead to files elsewhere */
+	return (struct filter_use){ .writable = !pool->read_only,
+		.growth = -1, .max_bytes = UINT64_MAX, .no_link = 1,
+		.in_place = 1 };
+}
+
+/*
+ * A subkey has no header that says where its columns are. It is the value of
+ * the column if there is one.
+ */
+static int
+check_recipe(const struct key_recipe *recipe, struct error *error)
+{
+	if (recipe->parts > 0)
+		return error_set(error, STATUS_FAILED, "it remembers a part of"
+		    " the keys, and can't answer for the others");
+	if (recipe->column_count < 2)
+		return 0;
+	return error_set(error, STATUS_FAILED, "its keys are made of several"
+	    " named columns, which a subkey doesn't have");
+}
+
+static int
+take_recipe(struct served *s, struct error *error)
+{
+	if (key_recipe_parse(&s->recipe, filter_header(s->filter)->recipe,
+	    error) == 0 && check_recipe(&s->recipe, error) == 0)
+		return 0;
+	return error_set(error, STATUS_FAILED, "%s: %s", s->path,
+	    error->text);
+}
+
+static void
+take_announced(struct served *s)
+{
+	const struct header *header = filter_header(s->filter);
+	struct geometry geometry;
+
+	s->announced = 0;
+	if (header->window.kind != WINDOW_NONE)
+		window_bytes(header->capacity, header->error_rate,
+		    header->growth != GROWTH_GROW, &geometry, &s->announced,
+		    &(struct error){ 0 });
+}
+
+/* The filter was opened, or made. */
+static int
+begin(struct served *s, struct error *error)
+{
+	enter_list(s);
+	s->pool->open++;
+	s->stored = 0;
+	s->next_generation = 0;
+	if (take_recipe(s, error) < 0) {
+		close_filter(s, &(struct error){ 0 });
+		return -1;
+	}
+	take_announced(s);
+	count_again(s);
+	return 0;
+}
+
+/* Open it, or keep the reason. Returns 1 if there is no file. */
+static int
+open_filter(struct served *s)
+{
+	const struct filter_use use = use_of(s->pool);
+	struct error error = { 0 };
+	int result;
+
+	if (s->pool->open >= s->pool->open_max)
+		close_oldest(s->pool);
+	result = filter_open(&s->filter, s->path, &use, &error);
+	if (result == 0)
+		result = begin(s, &error);
+	else
+		s->filter = NULL;
+	s->broken = 0;
+	set_reason(s, result < 0 ? error.text : NULL);
+	if (result != 0)
+		count_bytes(s, 0);
+	return result > 0;
+}
+
+int
+served_create(struct served *s, const struct filter_plan *plan,
+    struct error *error)
+{
+	const struct filter_use use = use_of(s->pool);
+	int result;
+
+	if (s->pool->open >= s->pool->open_max)
+		close_oldest(s->pool);
+	s->looked = s->pool->second;
+	result = filter_create(&s->filter, s->path, 0, plan, &use, error);
+	if (result != 0) {
+		s->filter = NULL;
+		return result;
+	}
+	return begin(s, error);
+}
+
+static void
+tell_replaced(const struct served *s)
+{
+	struct error text;
+
+	error_set(&text, STATUS_OK, "%s: the file was replaced or removed; lost"
+	    " with it: the lines stored since it was last looked at, at most %"
+	    PRIu64, s->path, s->stored);
+	s->pool->tell(text.text);
+}
+
+int
+served_look(struct served *s, int now)
+{
+	enum filter_state state;
+
+	if (s->filter != NULL)
+		move_up(s);
+	/* a turn has digests that only this filter knows */
+	if (s->slot >= 0 || (!now && s->looked == s->pool->second &&
+	    (s->filter != NULL || s->reason != NULL)))
+		return 0;
+	s->looked = s->pool->second;
+	if (s->filter != NULL) {
+		state = filter_state(s->filter);
+		if (state == FILTER_REPLACED)
+			tell_replaced(s);
+		s->stored = 0;
+		if (state == FILTER_CURRENT)
+			return 0;
+		close_filter(s, &(struct error){ 0 });
+	} else if (s->broken) {
+		return served_is_gone(s);
+	}
+	return open_filter(s);
+}
+
+void
+served_postpone(struct served *s)
+{
+	struct stat st;
+
+	if (lstat(s->path, &st) == 0 && S_ISREG(st.st_mode))
+		count_bytes(s, (uint64_t)st.st_size);
+}
+
+int
+served_is_gone(const struct served *s)
+{
+	struct stat st;
+
+	return s->slot < 0 && lstat(s->path, &st) < 0 && errno == ENOENT;
+}
+
+const char *
+served_name(const struct served *s)
+{
+	return s->name;
+}
+
+size_t
+served_name_bytes(const struct served *s)
+{
+	return s->name_bytes;
+}
+
+const char *
+served_path(const struct served *s)
+{
+	return s->path;
+}
+
+uint64_t
+served_bytes(const struct served *s)
+{
+	return s->reason != NULL ? 0 : s->filter != NULL ?
+	    filter_bytes(s->filter) : s->bytes;
+}
+
+struct filter *
+served_filter(const struct served *s)
+{
+	return s->broken ? NULL : s->filter;
+}
+
+const char *
+served_reason(const struct served *s)
+{
+	return s->reason;
+}
+
+int
+served_is_foreign(const struct served *s)
+{
+	return s->filter == NULL && !s->broken;
+}
+
+void
+served_break(struct served *s, const struct error *error)
+{
+	s->broken = 1;
+	set_reason(s, error->text);
+}
+
+void
+served_refuse(struct served *s, const char *reason)
+{
+	struct served_pool *pool = s->pool;
+	struct error text;
+
+	s->refused++;
+	if (s->reported != 0 && pool->second - s->reported < REFUSALS)
+		return;
+	error_set(&text, STATUS_OK, "%s (requests refused: %" PRIu64 ")",
+	    reason, s->refused);
+	pool->tell(text.text);
+	s->reported = pool->second;
+	s->refused = 0;
+}
+
+void
+served_stored(struct served *s, uint64_t lines)
+{
+	s->stored += lines;
+	count_again(s);
+}
+
+struct digest
+served_digest(struct served *s, struct bytes subkey)
+{
+	struct key key = { subkey.data, subkey.nbytes };
+	struct digest digest;
+
+	if (!key_is_line(&s->recipe)) {
+		key_scratch_reset(&s->scratch, &s->recipe, subkey.nbytes);
+		key = key_take(&s->recipe, subkey.data, subkey.nbytes,
+		    &s->scratch);
+	}
+	loops()->digest(&filter_header(s->filter)->hash, &key, 1, &digest);
+	key_keep_empty(&s->recipe, &key, 1, &digest);
+	return digest;
+}
+
+int
+served_check(const struct served *s, struct error *error)
+{
+	if (!signals_bus_hit(filter_name(s->filter)))
+		return 0;
+	return error_set(error, STATUS_FAILED, "%s: the file was cut short, or"
+	    " its disk failed, while it was in use", s->path);
+}
+
+uint64_t
+served_room(const struct served *s)
+{
+	return format_room(filter_table(s->filter), filter_growth(s->filter));
+}
+
+/* How many bytes it grows by for so many lines; to solve it takes long. */
+static uint64_t
+next_bytes(struct served *s, uint64_t lines)
+{
+	const struct table *table = filter_table(s->filter);
+
+	if (s->next_generation != table->generation ||
+	    s->next.capacity < lines) {
+		if (growth_layer(s->path, filter_header(s->filter), table,
+		    lines, &s->next, &(struct error){ 0 }) < 0)
+			return 0; /* growth says why */
+		s->next_generation = table->generation;
+	}
+	return s->next.geometry.pages * PAGE_BYTES;
+}
+
+/* May it grow for so many lines more than there is room for? */
+static int
+is_within_limit(struct served *s, uint64_t lines)
+{
+	const struct served_pool *pool = s->pool;
+	uint64_t nbytes = bytes_with(s, next_bytes(s, lines));
+	uint64_t others = pool->bytes - s->bytes;
+
+	return nbytes <= s->bytes || (nbytes <= pool->limit &&
+	    others <= pool->limit - nbytes);
+}
+
+int
+served_may_grow(struct served *s, uint64_t wanted, struct error *error)
+{
+	uint64_t room = served_room(s);
+
+	if (filter_growth(s->filter) != GROWTH_GROW || room >= wanted ||
+	    filter_header(s->filter)->window.kind == WINDOW_LINES)
+		return 0;
+	/* a layer that is being made is counted: first use that */
+	if (filter_coming_bytes(s->filter) > 0) {
+		filter_reserve(s->filter, room + 1, &(struct error){ 0 });
+		room = served_room(s);
+	}
+	if (room >= wanted || is_within_limit(s, wanted - room))
+		return 0;
+	return error_set(error, STATUS_FULL, "%s: it is full, and growing would"
+	    " exceed the memory limit of all filters (setmem)", s->path);
+}
+
+static int
+is_nearly_full(const struct served *s)
+{
+	const struct table *table = filter_table(s->filter);
+
+	return filter_growth(s->filter) == GROWTH_GROW &&
+	    served_room(s) <= table->layers[table->count - 1].capacity / 10;
+}
+
+void
+served_grow_ahead(struct served *s)
+{
+	if (served_filter(s) == NULL || s->pool->read_only ||
+	    filter_header(s->filter)->window.kind != WINDOW_NONE ||
+	    !is_nearly_full(s) || (filter_coming_bytes(s->filter) == 0 &&
+	    !is_within_limit(s, 1)))
+		return;
+	filter_grow_ahead(s->filter);
+	count_again(s);
+}
+
+int
+served_is_fixed(const struct served *s)
+{
+	return s->filter != NULL && filter_growth(s->filter) != GROWTH_GROW;
+}
+
+uint32_t *
+served_expansion(struct served *s)
+{
+	return &s->expansion;
+}
+
+int *
+served_slot(struct served *s)
+{
+	return &s->slot;
+}

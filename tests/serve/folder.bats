@@ -1,0 +1,240 @@
+# serve: the folder is the truth, whatever happens to its files.
+load ../common
+load server
+
+# all_values N: does the server have f|1 to f|N?
+all_values() {
+	[ "$(seq "$1" | sed 's/.*/get f|&/' | ask | grep -c '^VALUE')" -eq "$1" ]
+}
+
+@test "--read-only beside a run: growth is seen" {
+	bloomdedup create -n 1000 folder/f.bloom
+	start_server --read-only
+	answers END 'get f|1'
+	seq 5000 | bloomdedup add -f folder/f.bloom
+	sees_all() { all_values 5000; }
+	until_true sees_all
+}
+
+@test "--read-only beside a run: a window that moves on is seen" {
+	bloomdedup create -n 2000 --window=2000 folder/f.bloom
+	seq 10000 20000 | bloomdedup add -f folder/f.bloom
+	start_server --read-only
+	answers 'VALUE f|20000 0 1; 1; END' 'get f|20000'
+	seq 3000 -1 1 | bloomdedup add -f folder/f.bloom
+	sees_all() { all_values 2000; }
+	until_true sees_all
+	answers END 'get f|20000'
+}
+
+@test "--read-only: a file that is replaced is seen" {
+	echo a | bloomdedup add -f folder/f.bloom -n 1000
+	echo b | bloomdedup add -f new.bloom -n 1000
+	start_server --read-only
+	answers 'VALUE f|a 0 1; 1; END' 'get f|a'
+	mv new.bloom folder/f.bloom
+	sees_new() { [ "$(ask 'get f|b')" = $'VALUE f|b 0 1\n1\nEND' ]; }
+	until_true sees_new
+	answers END 'get f|a'
+}
+
+@test "a file that is removed: no such filter, and the log says what is lost" {
+	start_server
+	add_filter f
+	ask 'set f|a 0 0 1' x 'set f|b 0 0 1' x 'set f|c 0 0 1' x >/dev/null
+	rm folder/f.bloom
+	is_gone() {
+		[ "$(ask 'set f|d 0 0 1' x)" = 'CLIENT_ERROR no such filter' ]
+	}
+	until_true is_gone
+	cat server.err
+	grep -qE 'folder/f.bloom: the file was replaced or removed.* [3-9]$' \
+		server.err
+	add_filter f
+	answers 'END; STORED' 'get f|a' 'set f|a 0 0 1' x
+	answers DELETED 'delete f'
+}
+
+@test "a file that is replaced under a writing server: lines go into the new one" {
+	start_server
+	add_filter f
+	ask 'set f|a 0 0 1' x >/dev/null
+	echo b | bloomdedup add -f new.bloom -n 1000
+	mv new.bloom folder/f.bloom
+	sees_new() { [ "$(ask 'get f|b')" = $'VALUE f|b 0 1\n1\nEND' ]; }
+	until_true sees_new
+	answers 'END; STORED' 'get f|a' 'set f|c 0 0 1' x
+	# the new one is locked, too
+	fails 75 f.bloom bloomdedup add -f folder/f.bloom --lock-timeout=0 \
+		</dev/null
+	stop_server
+	[ "$(printf 'a\nb\nc\n' | bloomdedup check -f folder/f.bloom)" = $'b\nc' ]
+}
+
+@test "delete removes the file that has the name now" {
+	start_server
+	add_filter f
+	bloomdedup create -n 1000 new.bloom
+	mv new.bloom folder/f.bloom
+	answers 'DELETED; CLIENT_ERROR no such filter' 'delete f' 'get f|a'
+	[ -z "$(ls folder)" ]
+}
+
+@test "a filter that failed is used again when its file was replaced" {
+	start_server
+	add_filter f
+	truncate -s 12288 folder/f.bloom
+	ask 'get f|a' | grep -q '^CLIENT_ERROR .*cut short'
+	bloomdedup create -n 1000 new.bloom
+	mv new.bloom folder/f.bloom
+	works() { [ "$(ask 'get f|a')" = END ]; }
+	until_true works
+	answers STORED 'set f|a 0 0 1' x
+}
+
+@test "names without a filter: reported once, and a new file is found among them" {
+	start_server
+	for ((i = 0; i < 3000; i++)); do
+		echo "get none$i|a"
+	done | ask >out
+	[ "$(grep -c 'CLIENT_ERROR no such filter' out)" -eq 3000 ]
+	ask stats | grep -qx 'STAT refused 3000'
+	cat server.err
+	[ "$(grep -c 'no such filter: none0 ' server.err)" -eq 1 ]
+	[ "$(grep -c 'no such filter' server.err)" -le 2 ]
+	bloomdedup create -n 1000 folder/none2999.bloom
+	found() { [ "$(ask 'get none2999|a')" = END ]; }
+	until_true found
+}
+
+@test "what is refused is in stats, and in the log once" {
+	bloomdedup create -n 100 --on-full=fail folder/f.bloom
+	start_server
+	seq 150 | sed 's/.*/add f|& 0 0 1\r\nx\r/' | ask >out
+	refused=$(grep -c '^CLIENT_ERROR' out)
+	[ "$refused" -eq 50 ]
+	answers 'CLIENT_ERROR a key is FILTER|SUBKEY' 'get f'
+	ask stats | grep -qx 'STAT refused 51'
+	cat server.err
+	# with the first one; the others a minute later
+	[ "$(grep -c 'f.bloom: the filter.s capacity.*(requests refused: ' \
+		server.err)" -eq 1 ]
+	# with noreply, it is the only trace
+	ask 'set f|x 0 0 1 noreply' x version >/dev/null
+	ask stats | grep -qx 'STAT refused 52'
+}
+
+@test "more filters than descriptors: connections come first, and all are served" {
+	start_with_few() {
+		: >server.err
+		(
+			ulimit -n 120
+			exec "$BLOOMDEDUP" serve -d folder \
+				--max-connections=50 -l "unix:$SOCKET"
+		) >server.out 2>server.err 3>&- 4>&- 5>&- &
+		SERVER=$!
+		until_true is_serving
+	}
+	start_with_few
+	for ((i = 0; i < 300; i++)); do
+		printf 'add f%d 0 0 8\r\n1000|0.1\r\nset f%d|a 0 0 1\r\nx\r\n' \
+			$i $i
+	done | ask >out
+	[ "$(grep -c '^STORED' out)" -eq 600 ]
+	ask stats | grep -qx 'STAT curr_items 300'
+	stop_server
+	start_with_few
+	ask stats | grep -qx 'STAT curr_items 300'
+	cat >all.py <<-'END'
+		import socket, sys
+		open_ones = []
+		for i in range(50):
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(sys.argv[1])
+		    open_ones.append(s)
+		for i in range(300):
+		    s = open_ones[i % 50]
+		    s.sendall(b"get f%d|a\r\nadd f%d|b 0 0 1\r\nx\r\n" % (i, i))
+		    want = b"VALUE f%d|a 0 1\r\n1\r\nEND\r\nSTORED\r\n" % i
+		    got = b""
+		    while len(got) < len(want):
+		        got += s.recv(1000)
+		    assert got == want, got
+	END
+	python3 all.py "$SOCKET"
+	# what is closed is free for others
+	bytes=$(cat folder/*.bloom | wc -c)
+	ask stats | grep -qx "STAT bytes $bytes"
+	stop_server
+	for ((i = 0; i < 300; i += 50)); do
+		[ "$(printf 'a\nb\n' |
+			bloomdedup check -f folder/f$i.bloom)" = $'a\nb' ]
+	done
+}
+
+@test "fewer descriptors than connections are wanted: it says so" {
+	(
+		ulimit -n 100
+		exec "$BLOOMDEDUP" serve -d folder -l "unix:$SOCKET"
+	) 2>server.err 3>&- &
+	SERVER=$!
+	until_true is_serving
+	cat server.err
+	grep -q 'max-connections' server.err
+	connections=$(ask stats | sed -n 's/^STAT max_connections //p')
+	[ "$connections" -lt 100 ]
+	add_filter f
+}
+
+@test "the memory limit holds, with layers that are being made" {
+	start_server -m 100K
+	add_filter f '1000|1e-6'
+	seq 50000 | sed 's/.*/set f|& 0 0 1\r\nx\r/' | ask >out
+	grep -q '^CLIENT_ERROR .*setmem' out
+	[ "$(stat -c %s folder/f.bloom)" -le 102400 ]
+	[ "$(stat -c %s folder/f.bloom)" -gt 20000 ]
+	stop_server
+	rm folder/f.bloom
+	start_server -m 1M
+	# together they have room for half of the layers they want
+	for ((i = 0; i < 15; i++)); do add_filter f$i '10000|1e-6'; done
+	for ((i = 0; i < 15; i++)); do
+		seq 9800 | sed "s/.*/set f$i|& 0 0 1 noreply\\r\\nx\\r/"
+	done | ask
+	ask stats | grep '^STAT bytes'
+	stop_server
+	[ "$(cat folder/*.bloom | wc -c)" -le 1048576 ]
+	[ "$(cat folder/*.bloom | wc -c)" -gt 700000 ]
+}
+
+@test "a window moves on within the memory that it was made for" {
+	start_server -m "$(told -n 40000 -p 1e-6 --window=40000)"
+	add_filter lines '40000|1e-6|40000'
+	seq 200000 | sed 's/.*/add lines|& 0 0 1\r\nx\r/' | ask >out
+	[ "$(grep -c '^STORED' out)" -ge 199990 ]
+	run ! grep -q CLIENT_ERROR out
+}
+
+@test "many full filters don't slow down the others" {
+	! is_sanitized || skip "the sanitizer takes more time"
+	[ -z "${UNDER_VALGRIND-}" ] || skip "valgrind takes more time"
+	start_server
+	for ((i = 0; i < 2000; i++)); do
+		printf 'add f%d 0 0 6\r\n10|0.1\r\n' $i
+	done | ask >out
+	[ "$(grep -c STORED out)" -eq 2000 ]
+	ask 'setmem 1' >/dev/null
+	for ((i = 0; i < 2000; i++)); do
+		for j in {1..12}; do
+			printf 'set f%d|%d 0 0 1 noreply\r\nx\r\n' $i $j
+		done
+	done | ask
+	used() { ask stats | sed -n 's/^STAT rusage_user \([0-9]*\)\..*/\1/p'; }
+	before=$(used)
+	# each in a turn of its own, from a server that took 68 ms for each
+	for _ in {1..20}; do
+		for _ in {1..20}; do echo 'get f7|1'; echo version; done | ask \
+			>out
+	done
+	[ $(($(used) - before)) -le 5 ]
+}
