@@ -3,17 +3,26 @@
 load ../common
 load server
 
-# python MODULE SCRIPT [ARGUMENT]...: a Python that has the module, if one does.
-python() {
-	local module=$1 python
-	shift
-	for python in python3 /usr/bin/python3; do
-		if "$python" -c "import $module" 2>/dev/null; then
-			"$python" - "$@"
-			return
-		fi
+# find_python MODULE: $PYTHON becomes a Python that has the module, if one does.
+find_python() {
+	for PYTHON in python3 /usr/bin/python3; do
+		! "$PYTHON" -c "import $1" 2>/dev/null || return 0
 	done
-	skip "no Python with $module"
+	skip "no Python with $1"
+}
+
+# python MODULE [ARGUMENT]...: run the script on standard input.
+python() {
+	find_python "$1"
+	shift
+	"$PYTHON" - "$@"
+}
+
+# sees NAME COMMAND...: in each kind of trouble, what clients/seen says.
+sees() {
+	BLOOMDEDUP=$BLOOMDEDUP "$BATS_TEST_DIRNAME/clients/trouble.py" "$@" \
+		>got
+	grep "^$1 " "$BATS_TEST_DIRNAME/clients/seen" | diff - got
 }
 
 has_php() {
@@ -145,4 +154,29 @@ has_php() {
 	perl "$tool" "127.0.0.1:$PORT" settings >out
 	grep -qE '^ *maxconns +1024' out
 	perl "$tool" "127.0.0.1:$PORT" display
+}
+
+@test "in each kind of trouble: pymemcache, with and without noreply" {
+	find_python pymemcache
+	sees pymemcache "$PYTHON" "$BATS_TEST_DIRNAME/clients/asks.py" \
+		pymemcache
+	rm -r folder
+	sees pymemcache-defaults "$PYTHON" \
+		"$BATS_TEST_DIRNAME/clients/asks.py" pymemcache-defaults
+}
+
+@test "in each kind of trouble: pylibmc" {
+	find_python pylibmc
+	sees pylibmc "$PYTHON" "$BATS_TEST_DIRNAME/clients/asks.py" pylibmc
+}
+
+@test "in each kind of trouble: python-memcached" {
+	find_python memcache
+	sees python-memcached "$PYTHON" "$BATS_TEST_DIRNAME/clients/asks.py" \
+		memcache
+}
+
+@test "in each kind of trouble: php-memcached" {
+	has_php memcached
+	sees php php "$BATS_TEST_DIRNAME/clients/asks.php"
 }

@@ -1,0 +1,38 @@
+// gomemcache with its defaults: asks PORT; see asks.py.
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/bradfitz/gomemcache/memcache"
+)
+
+func main() {
+	m := memcache.New("127.0.0.1:" + os.Args[1])
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		verb, key, _ := strings.Cut(lines.Text(), " ")
+		var err error
+		good := "new"
+		if verb == "add" {
+			err = m.Add(&memcache.Item{Key: key, Value: []byte("1")})
+		} else {
+			good = "found"
+			_, err = m.Get(key)
+		}
+		switch {
+		case err == nil:
+			fmt.Println(good)
+		case errors.Is(err, memcache.ErrNotStored):
+			fmt.Println("seen")
+		case errors.Is(err, memcache.ErrCacheMiss):
+			fmt.Println("missing")
+		default:
+			fmt.Println("error")
+		}
+	}
+}

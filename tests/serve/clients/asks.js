@@ -1,0 +1,16 @@
+// asks.js PORT: node's memcached with its defaults; see asks.py.
+const Memcached = require("memcached");
+const m = new Memcached("127.0.0.1:" + process.argv[2]);
+const lines = require("readline").createInterface({ input: process.stdin });
+
+lines.on("line", (line) => {
+  const [verb, key] = line.split(" ");
+  if (verb === "add") {
+    m.add(key, "1", 0, (error) => console.log(
+      !error ? "new" : error.notStored ? "seen" : "error"));
+  } else {
+    m.get(key, (error, value) => console.log(
+      error ? "error" : value === undefined ? "missing" : "found"));
+  }
+});
+lines.on("close", () => process.exit());

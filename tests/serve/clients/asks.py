@@ -1,0 +1,27 @@
+# asks.py CLIENT PORT: a client of memcached in Python, with its defaults. Reads
+# "add KEY" and "get KEY", and prints what it sees: new, seen, found, missing, or
+# error and its kind.
+import sys
+
+name, address = sys.argv[1], "127.0.0.1:" + sys.argv[2]
+if name.startswith("pymemcache"):
+    from pymemcache.client.base import Client
+    host = ("127.0.0.1", int(sys.argv[2]))
+    m = Client(host) if name == "pymemcache-defaults" else Client(
+        host, default_noreply=False)
+elif name == "pylibmc":
+    import pylibmc
+    m = pylibmc.Client([address])
+else:
+    import memcache
+    m = memcache.Client([address])
+
+for line in sys.stdin:
+    verb, key = line.split()
+    try:
+        if verb == "add":
+            print("new" if m.add(key, "1") else "seen", flush=True)
+        else:
+            print("missing" if m.get(key) is None else "found", flush=True)
+    except Exception as error:
+        print("error", type(error).__name__, flush=True)
