@@ -34,7 +34,7 @@ static int
 run(const struct options *options, struct error *error)
 {
 	if (options->help) {
-		help_print(options->command);
+		help_print(options->command, options->brief);
 		return STATUS_OK;
 	}
 	if (options->version) {

@@ -24,7 +24,7 @@ run_help(const struct options *o, struct error *error)
 			    " such command; see bloomdedup --help", name);
 		}
 	}
-	help_print(id);
+	help_print(id, 0);
 	return STATUS_OK;
 }
 

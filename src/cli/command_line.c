@@ -398,6 +398,9 @@ take_word(struct parser *p, int found, struct error *error)
 			return -1;
 		o->operands[o->operand_count++] = optarg;
 		return 0;
+	case 'h':
+		o->brief = 1;
+		/* fall through */
 	default:
 		return take(p, row_of(o, found), optarg, error);
 	}

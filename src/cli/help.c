@@ -132,11 +132,55 @@ print_usage(const char *usage)
 	}
 }
 
+/* A screen of 24 lines, for those who see the program for the first time. */
+static void
+print_brief(void)
+{
+	static const char *const first[] = {
+	"Usage: bloomdedup [COMMAND] [-f FILTER] [OPTION]... [FILE]...",
+	"Print the lines never seen before: with -f, in this or any earlier"
+	" run.",
+	"",
+	"  bloomdedup -f seen.bloom urls.txt >>new.txt    the new URLs of each"
+	" run",
+	"  bloomdedup check -f seen.bloom -v more.txt     what is not in the"
+	" filter",
+	"  bloomdedup --csv --header -k mail people.csv   one row for each"
+	" address",
+	"  bloomdedup try 1e8 0.00001                     how large that would"
+	" be",
+	"" };
+	char names[200] = "Commands:", text[80];
+
+	for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+		puts(first[i]);
+	for (size_t i = 0; i < option_table_count; i++) {
+		const struct option_row *row = &option_table[i];
+
+		if (row->brief == NULL)
+			continue;
+		option_text(row, text);
+		printf("%-*s%s\n", COLUMN_MAX, text, row->brief);
+	}
+	for (int id = COMMAND_FILTER + 1; id < COMMAND_COUNT; id++) {
+		strcat(names, " ");
+		strcat(names, command_get((enum command_id)id)->name);
+	}
+	putchar('\n');
+	put_wrapped(names, 0);
+	puts("All options: bloomdedup --help, or COMMAND --help; the manual:"
+	    " man bloomdedup");
+}
+
 void
-help_print(enum command_id id)
+help_print(enum command_id id, int brief)
 {
 	const struct command *command = command_get(id);
 
+	if (brief && id == COMMAND_FILTER) {
+		print_brief();
+		return;
+	}
 	print_usage(command->usage);
 	putchar('\n');
 	put_wrapped(command->intro, 0);
@@ -147,4 +191,5 @@ help_print(enum command_id id)
 		putchar('\n');
 		put_wrapped(command->outro, 0);
 	}
+	puts("\nThe manual: man bloomdedup");
 }

@@ -60,6 +60,7 @@ struct option_row {
 	struct option_conflict conflicts[2];
 	const char *missing;   /* why other commands don't take it, or NULL */
 
+	const char *brief;     /* the same on a line of -h; NULL: not there */
 	const char *help;      /* what it does, one phrase */
 	/* The text for commands where it differs. */
 	struct option_help {

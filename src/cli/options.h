@@ -26,6 +26,7 @@ struct text_list {
 struct options {
 	enum command_id command;
 	int help, version;
+	int brief;            /* help was asked for with -h */
 
 	char **operands; /* in order; command_line_free frees the array */
 	size_t operand_count;

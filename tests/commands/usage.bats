@@ -291,8 +291,9 @@ for line in sys.stdin: json.loads(line)' <out
 			bloomdedup $command -V >version
 			bloomdedup $command --version >version2
 		}
-		cmp out help
-		grep -q "^Usage: bloomdedup ${command:-\[-f FILTER\]}" out
+		[ -z "$command" ] || cmp out help
+		grep -q "^Usage: bloomdedup ${command:-\[-f FILTER\]}" help
+		[ "$(tail -n 1 help)" = 'The manual: man bloomdedup' ]
 		[ "$(wc -L <out)" -le 80 ]
 		[ "$(wc -l <version)" -eq 1 ]
 		grep -q '^bloomdedup [0-9][0-9.]*' version
@@ -302,6 +303,39 @@ for line in sys.stdin: json.loads(line)' <out
 	# help wins over what is missing
 	bloomdedup add --help | grep -q Usage
 	bloomdedup check -f missing --help | grep -q Usage
+}
+
+@test "-h fits on a screen of 80 by 24" {
+	bloomdedup -h >out
+	[ "$(wc -l <out)" -le 23 ]
+	[ "$(wc -L <out)" -le 79 ]
+	grep -q '^Usage: bloomdedup' out
+	[ "$(grep -c '^ *-., --\|^      --' out)" -eq 10 ]
+	bloomdedup --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' >names
+	[ "$(wc -l <names)" -ge 11 ]
+	while read -r name; do
+		grep -qw "$name" <(grep -A 1 '^Commands:' out)
+	done <names
+	tail -n 1 out | grep -q 'man bloomdedup$'
+	# what is in it is in --help, too
+	grep -o -- '--[a-z-]*' out | sort -u | while read -r option; do
+		bloomdedup --help | grep -q -- "$option"
+	done
+	# -h of a command is its --help, whichever way it is asked for
+	bloomdedup size -h | cmp - <(bloomdedup size --help)
+	bloomdedup help | cmp - <(bloomdedup --help)
+	# the examples work
+	seq 3 >urls.txt
+	seq 5 >more.txt
+	printf 'id,mail\n1,a\n2,a\n' >people.csv
+	sed -n 's/^  \(bloomdedup .*[^ ]\)   *[a-z].*/\1/p' out >commands
+	[ "$(wc -l <commands)" -eq 4 ]
+	while read -r line; do
+		eval "$line"
+	done <commands >printed
+	cmp urls.txt new.txt
+	printf '4\n5\nid,mail\n1,a\n' | cmp - <(head -n 4 printed)
+	grep -q '^100,000,000 lines' printed
 }
 
 @test "every option of the help is known, and every command" {
