@@ -249,6 +249,77 @@ every_field() {
 	done
 }
 
+# le64 NUMBER: its 8 bytes, little-endian.
+le64() {
+	local at hex
+	printf -v hex %016x "$1"
+	for at in 14 12 10 8 6 4 2 0; do
+		printf %s "${hex:at:2}"
+	done
+}
+
+# in_slots AT HEX: in both slots of `seen`.
+in_slots() {
+	"$HELPER" poke seen $((4096 + $1)) "$2"
+	"$HELPER" poke seen $((8192 + $1)) "$2"
+}
+
+# generation PLACE NUMBER BEGIN END
+generation() {
+	in_slots $((3648 + 24 * $1)) "$(le64 "$2")$(le64 "$3")$(le64 "$4")"
+}
+
+# wrong_window NAME refused|taken: `seen` survives it, with --shared and when it
+# is served, too.
+wrong_window() {
+	local mode status
+	"$HELPER" fix-crc seen
+	cp seen wrong
+	refusals=0
+	survives "$1"
+	[ $refusals -eq "$([ "$2" = taken ] && echo 0 || echo 1)" ]
+	for mode in --shared --atomic --sync; do
+		cp wrong seen
+		status=0
+		timeout 20 "$BLOOMDEDUP" add $mode -f seen in 2>err || status=$?
+		cat err
+		[ "$status" -eq "$([ "$2" = taken ] && echo 0 || echo 3)" ]
+	done
+}
+
+@test "windows whose fields are wrong: no loop has no end, no sum overflows" {
+	local day i
+	cp "$BATS_FILE_TMPDIR/in" .
+	bloomdedup create --window=400 lines
+	bloomdedup create --window=4d -n 1000 days
+	cp lines seen
+	in_slots 80 "$(le64 10)"
+	wrong_window "a layer for fewer lines than a quarter" taken
+	cp lines seen
+	"$HELPER" poke seen 48 "$(le64 100)"
+	wrong_window "another capacity than the window's" refused
+	cp lines seen
+	generation 1 1 0 0
+	in_slots 3840 02000000
+	wrong_window "a last generation without layers" refused
+	day=$(od -An -td8 -j$((4096 + 3648)) -N8 days | tr -d ' ')
+	cp days seen
+	generation 0 $((1 << 62)) $((day * 86400)) $(((day + 1) * 86400))
+	wrong_window "a border beyond all numbers" refused
+	cp days seen
+	generation 0 $((1 << 63)) 0 $(((day + 1) * 86400))
+	wrong_window "a border before all numbers" refused
+	# in its place is the only layer; three of them are over
+	cp days seen
+	for i in {0..7}; do
+		generation "$i" $((day - 8 + i)) $(((day - 8 + i) * 86400)) \
+			$(((day - 7 + i) * 86400))
+	done
+	in_slots 3840 08000000
+	in_slots 120 00080000
+	wrong_window "eight generations" taken
+}
+
 @test "sparse and huge" {
 	cp "$BATS_FILE_TMPDIR/in" .
 	cp "$BATS_FILE_TMPDIR/small" seen

@@ -149,6 +149,26 @@ needs_memory_figures() {
 	stop_server
 }
 
+@test "a window with wrong fields and the right checksum: nobody hangs" {
+	mkdir -p folder
+	bloomdedup create --window=400 folder/capacity.bloom
+	cp folder/capacity.bloom folder/layer.bloom
+	"$HELPER" poke folder/capacity.bloom 48 6400000000000000
+	"$HELPER" poke folder/layer.bloom $((4096 + 80)) 0a00000000000000
+	"$HELPER" poke folder/layer.bloom $((8192 + 80)) 0a00000000000000
+	"$HELPER" fix-crc folder/capacity.bloom
+	"$HELPER" fix-crc folder/layer.bloom
+	start_server
+	add_filter f
+	for i in {1..300}; do
+		printf 'set %s 0 0 %d\r\n%d\r\n' capacity ${#i} "$i" \
+			layer ${#i} "$i" f ${#i} "$i"
+	done | ask >out
+	[ "$(grep -c '^CLIENT_ERROR .*capacity.bloom: .* damaged' out)" -eq 300 ]
+	[ "$(grep -c '^STORED' out)" -eq 600 ]
+	stop_server
+}
+
 @test "a thousand connections that send half a request and wait" {
 	needs_memory_figures
 	[ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -ge 1100 ] ||
