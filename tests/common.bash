@@ -296,14 +296,23 @@ become_nobody() {
 		skip "needs the right to be another user"
 }
 
+# remove_faketime_leftovers: processes that were killed leave shared memory
+# behind, and those that get their numbers then fail.
+remove_faketime_leftovers() {
+	local name
+	for name in /dev/shm/{faketime_shm,sem.faketime_sem}_*; do
+		[ -e "/proc/${name##*_}" ] || rm -f "$name"
+	done
+}
+
 # needs_faketime: skip unless the program's clock can be another one.
 needs_faketime() {
 	needs faketime
 	skip_if_emulated "its own clock"
 	! is_sanitized || skip "the sanitizers don't work with faketime"
-	# faketime itself leaves semaphores behind when it is killed, and then
-	# fails when its process number comes again
+	untraced remove_faketime_leftovers
 	FAKETIME_LIBRARY=$(faketime 2001-02-03 printenv LD_PRELOAD)
+	export FAKETIME_LIBRARY
 	at "2001-02-03 04:05:06" create -n 1 probe 2>/dev/null &&
 		bloomdedup info probe | grep -q 2001-02-03 ||
 		skip "needs a program that faketime can be loaded into"
