@@ -391,6 +391,9 @@ mark_in_window(struct layers *f, const struct digest *digests, size_t n,
 {
 	int result = 0;
 
+	/* No line, no mark: the generation doesn't stay for longer. */
+	if (n == 0)
+		return 0;
 	if (tables_lock(&f->tables, error) < 0)
 		return -1;
 	if (layers_update_table(f, error) < 0 || extend(f, error) < 0 ||

@@ -109,6 +109,21 @@ windows() {
 	echo a | at "2026-02-02 00:30:00" -f seen | cmp - <(echo a)
 }
 
+@test "a run without a new line makes no line stay longer" {
+	needs_faketime
+	local options
+	for options in '' --sync --atomic --shared --to-command=cat; do
+		rm -f seen
+		echo a | at "2026-02-01 12:00:00" -f seen --window=8h -n 100
+		# shellcheck disable=SC2086 # no option, or one
+		at "2026-02-01 19:00:00" -f seen $options </dev/null
+		# shellcheck disable=SC2086
+		echo a | at "2026-02-01 19:59:59" -f seen $options >out
+		[ ! -s out ]
+		echo a | at "2026-02-01 22:00:00" -f seen | cmp - <(echo a)
+	done
+}
+
 @test "summer time is nothing to a window" {
 	needs_faketime
 	local zone=CET-1CEST,M3.5.0,M10.5.0/3
