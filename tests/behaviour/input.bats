@@ -542,7 +542,17 @@ reads() {
 		os.set_blocking(0, False)
 		os.execv(sys.argv[1], sys.argv[1:])
 	END
-	{ sleep 0.3; printf 'in\0'; } |
-		python3 nonblocking.py "$BLOOMDEDUP" --files0-from=- >out
+	mkfifo names
+	python3 nonblocking.py "$BLOOMDEDUP" --files0-from=- \
+		<names >out 2>err 3>&- &
+	pid=$!
+	exec 7>names
+	runs_or_ended() {
+		[ "/proc/$pid/exe" -ef "$BLOOMDEDUP" ] || ! kill -0 "$pid"
+	}
+	until_true runs_or_ended
+	until_idle "$pid"
+	printf 'in\0' >&7
+	ends_with 0
 	cmp in out
 }
