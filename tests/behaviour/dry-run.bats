@@ -77,10 +77,10 @@ previews() {
 	# the rest: for filters that were made with them, or that concern none
 	for option in zero-terminated key=1 field-separator=, csv header url \
 		url-ignore=a url-sort strip-cr trim skip-chars=1 check-chars=3 \
-		ignore-case json=/a window=1h part=2/3; do
+		ignore-case json=/a window=1h part=2/3 keep-empty trim-fields; do
 		rm -f seen
 		case $option in
-		field-separator*) begin "--$option" --key=1 ;;
+		field-separator* | keep-empty | trim-fields) begin "--$option" --key=1 ;;
 		header) begin --csv --header ;;
 		url-*) begin --url "--$option" ;;
 		*) begin "--$option" ;;
