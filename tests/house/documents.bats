@@ -30,7 +30,8 @@ example() {
 	transcript readme
 }
 
-@test "README: the first line to try it" {
+# try_it WORD: what builds bloomdedup and uses it, twice.
+try_it() {
 	cp bin/bloomdedup bloomdedup
 	for name in apt-get make; do
 		echo "echo $name \"\$@\" >>calls" | stand_in "$name"
@@ -41,16 +42,39 @@ example() {
 			echo "Homepage: https://example.org/$page"
 		done
 	END
-	example homepages.txt
+	example "$1"
 	printf 'https://example.org/%s\n' one two | cmp - homepages.txt
 	printf '%s\n' 'apt-get update' 'apt-get install -y make' \
 		'make deps all' | cmp - calls
 	cp homepages.txt before
-	example homepages.txt
+	example "$1"
 	cmp before homepages.txt
 }
 
-@test "README: the second line to try it" {
+@test "README: the steps to try it" {
+	try_it '    ./bloomdedup'
+	[ "$(wc -l <example.sh)" -eq 5 ]
+}
+
+@test "README: the same in one line" {
+	try_it 'make deps all &&'
+	[ "$(wc -l <example.sh)" -eq 1 ]
+}
+
+@test "README: how to install it" {
+	echo 'echo make "$@" >>calls' | stand_in make
+	example 'all install'
+	echo 'make deps all install' | cmp - calls
+}
+
+@test "README: what it is, an example and how to get it are on one screen" {
+	head -n 23 "$README" >screen
+	grep -q '^## Install$' screen
+	grep -q '^make deps all install$' screen
+	grep -q '^plum$' screen
+}
+
+@test "README: the tests" {
 	echo 'echo make "$@" >>calls' | stand_in make
 	example 'make deps check'
 	echo 'make deps check' | cmp - calls
@@ -103,7 +127,7 @@ example() {
 }
 
 @test "README: every example is run here" {
-	[ "$(grep -c '^```sh$' "$README")" -eq 6 ]
+	[ "$(grep -c '^```sh$' "$README")" -eq 8 ]
 	[ "$(grep -c '^```' "$README")" -eq \
 		$((2 * $(grep -cE '^```(sh|console)$' "$README"))) ]
 }
