@@ -139,6 +139,26 @@ try_it() {
 
 # Every example of the manual.
 
+manual_examples() {
+	page_examples "$MANUAL" EXAMPLES
+	page_examples "$MANUAL" 'MORE EXAMPLES'
+}
+
+@test "manual: five examples come before all that is long" {
+	[ "$(page_examples "$MANUAL" EXAMPLES | grep -c '^\$ .*bloomdedup')" -ge 5 ]
+	awk '/^\.Sh/ { inside = $2 == "EXAMPLES" }
+		inside && /^\.Bd/ { n++ }
+		END { exit n != 5 }' "$MANUAL"
+	# one page or two of a terminal
+	[ "$(grep -n '^\.Sh EXAMPLES' "$MANUAL" | cut -d : -f 1)" -lt 150 ]
+}
+
+@test "manual: HISTORY has the version of -V" {
+	version=$(bloomdedup -V | sed 's/^bloomdedup \([0-9.]*\).*/\1/')
+	sed -n '/^\.Sh HISTORY/,/^\.Sh AUTHORS/p' "$MANUAL" | tr '\n' ' ' |
+		grep -qF "This is .Nm $version;"
+}
+
 # A web with a feed and pages, of which one is gone and some are down.
 stand_in_curl() {
 	stand_in curl <<-'END'
@@ -154,14 +174,14 @@ stand_in_curl() {
 
 @test "manual: the examples are what the program prints" {
 	stand_in_curl
-	page_examples "$MANUAL" EXAMPLES >manual
+	manual_examples >manual
 	given manual hourly fetch-and-log urls two-steps log people.csv
 	transcript manual
 }
 
 @test "manual: the job for cron leaves it to the run before" {
 	stand_in_curl
-	page_examples "$MANUAL" EXAMPLES >manual
+	manual_examples >manual
 	given manual hourly
 	./hourly
 	rm new-links
@@ -177,7 +197,7 @@ stand_in_curl() {
 
 @test "manual: the crawler fetches all again only if one page fails" {
 	stand_in_curl
-	page_examples "$MANUAL" EXAMPLES >manual
+	manual_examples >manual
 	given manual fetch-and-log
 	awk '/^\$ bloomdedup .*--to-command/ && !seen { seen = inside = 1 }
 		inside && !/^(\$ bloomdedup|> )/ { exit }
@@ -199,7 +219,7 @@ stand_in_curl() {
 
 @test "manual: the two steps try again what failed, and only that" {
 	stand_in_curl
-	page_examples "$MANUAL" EXAMPLES >manual
+	manual_examples >manual
 	given manual two-steps
 	bloomdedup create done.bloom
 	printf 'https://example.org/%s\n' 1 down 2 >urls

@@ -96,7 +96,11 @@ includes() {
 
 @test "the manual pages are without a warning of mandoc, too" {
 	needs mandoc
-	mandoc -T lint -W warning man/bloomdedup.[157]
+	# but for examples that come early, before what is long
+	mandoc -T lint -W warning man/bloomdedup.[157] |
+		sed '/out of conventional order: Sh ENVIRONMENT$/d' >"$BATS_TEST_TMPDIR/out"
+	cat "$BATS_TEST_TMPDIR/out"
+	[ ! -s "$BATS_TEST_TMPDIR/out" ]
 }
 
 @test "the manual pages have one sentence a line" {
