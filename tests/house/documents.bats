@@ -153,6 +153,31 @@ manual_examples() {
 	[ "$(grep -n '^\.Sh EXAMPLES' "$MANUAL" | cut -d : -f 1)" -lt 150 ]
 }
 
+@test "manual: the unit for systemd works when it is pasted" {
+	needs systemd-analyze
+	sed -n '/^\[Service\]$/,/^\.Ed$/p' "$MANUAL" | sed -e '$d' \
+		-e 's/\\e$/\\/' >bloomdedup.service
+	grep -qx 'WantedBy=multi-user.target' bloomdedup.service
+	sed -i "s|^ExecStart=[^ ]*|ExecStart=$BLOOMDEDUP|" bloomdedup.service
+	run systemd-analyze verify --man=no "$PWD/bloomdedup.service"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[ -z "$output" ]
+	# what it starts, in other folders
+	mkdir state
+	sed -n '/^ExecStart=/,/[^\]$/p' bloomdedup.service |
+		sed -e 's/^ExecStart=//' -e 's/\\$//' | tr '\n' ' ' |
+		sed -e 's|/var/lib/bloomdedup|state|' \
+		-e 's|/run/bloomdedup|.|; s|:12345|:0|' >start
+	[[ $(cat start) == "$BLOOMDEDUP serve -d state "* ]]
+	bash -c "exec $(cat start)" 2>said &
+	until_true grep -q 'on 127.0.0.1:' said || cat said
+	until_true [ -S socket ]
+	[ "$(stat -c %a socket)" = 660 ]
+	kill $!
+	wait $!
+}
+
 @test "manual: HISTORY has the version of -V" {
 	version=$(bloomdedup -V | sed 's/^bloomdedup \([0-9.]*\).*/\1/')
 	sed -n '/^\.Sh HISTORY/,/^\.Sh AUTHORS/p' "$MANUAL" | tr '\n' ' ' |

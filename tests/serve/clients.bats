@@ -62,6 +62,30 @@ has_php() {
 	php test.php "$PORT"
 }
 
+@test "php-memcached: the example of the manual, pasted" {
+	has_php memcached
+	start_tcp
+	{
+		echo '<?php function fetch($url) { echo "$url\n"; }'
+		echo '$url = $argv[1];'
+		sed -n '/^\$m = new Memcached();$/,/^\.Ed$/p' \
+			"$ROOT/man/bloomdedup.1" | sed '$d' |
+			sed "s/12345/$PORT/"
+	} >test.php
+	# longer than a key may be, with what no key has
+	long="https://example.org/a b?$(printf '%03000d' 7)"
+	for url in https://example.org/1 "$long"; do
+		php test.php "$url" >out
+		echo "$url" | cmp - out
+		php test.php "$url" >out
+		[ ! -s out ]
+	done
+	printf '%s\n' "$url" | bloomdedup check -q -f folder/urls.bloom
+	stop_server
+	[ "$(php test.php x)" = "$(php test.php x)" ]
+	php test.php x | grep -qi 'connection\|fail\|error'
+}
+
 @test "php-memcache" {
 	has_php memcache
 	start_tcp

@@ -36,6 +36,24 @@ load server
 		bloomdedup serve -d folder -l "unix:$SOCKETS/other"
 }
 
+@test "merge makes a backup beside the server, as the manual says" {
+	start_server
+	ask 'add urls 0 0 9' '1000|1e-6' | grep -qx STORED
+	for i in {1..300}; do
+		printf 'add urls|%d 0 0 1\r\n1\r\n' "$i"
+	done | ask | grep -c STORED | grep -qx 300
+	backup=$(sed -n 's/^bloomdedup merge --force.*urls.bloom$/&/p' \
+		"$ROOT/man/bloomdedup.1")
+	backup=${backup/\/var\/lib\/bloomdedup/folder}
+	for round in 1 2; do
+		# shellcheck disable=SC2086 # words
+		$backup >out
+		seq 300 | bloomdedup check -f copy | cmp <(seq 300) -
+		ask "add urls|again$round 0 0 1" 1 | grep -qx STORED
+	done
+	echo again1 | bloomdedup check -q -f copy
+}
+
 @test "a new file in the folder is served" {
 	start_server
 	answers 'CLIENT_ERROR no such filter' 'get f|a'
