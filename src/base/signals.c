@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -293,6 +294,33 @@ signals_bus_hit(const char *name)
 			return 1;
 	}
 	return 0;
+}
+
+sigset_t
+signals_hold_pipe(void)
+{
+	sigset_t sigpipe, before;
+
+	sigemptyset(&sigpipe);
+	sigaddset(&sigpipe, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &sigpipe, &before);
+	return before;
+}
+
+void
+signals_release_pipe(sigset_t before)
+{
+	const struct timespec now = { 0, 0 };
+	sigset_t sigpipe;
+
+	sigemptyset(&sigpipe);
+	sigaddset(&sigpipe, SIGPIPE);
+	if (!sigismember(&before, SIGPIPE)) {
+		while (sigtimedwait(&sigpipe, NULL, &now) < 0 &&
+		    errno == EINTR)
+			;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void

@@ -58,6 +58,14 @@ int signals_bus_hit(const char *name);
 /* Die of signal `number`, as if there had been no handler. */
 _Noreturn void signals_die(int number);
 
+/*
+ * For a library that writes to a socket: SIGPIPE says that the output is gone,
+ * and the socket's must not be taken for it. `release` gets what `hold`
+ * returned.
+ */
+sigset_t signals_hold_pipe(void);
+void signals_release_pipe(sigset_t before);
+
 /* From now on, ignore signals that ask to stop: the run has succeeded. */
 void signals_too_late(void);
 
