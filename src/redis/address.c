@@ -4,12 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/parts.h"
 
-#define UNIX_SCHEME "redis+unix:"
-#define TLS_SCHEME "rediss:"
-#define SCHEME "redis:"
+/* The schemes, and what they mean; in any case. */
+static const struct scheme {
+	const char *name;
+	int tls, path;
+} schemes[] = {
+	{ "redis:", 0, 0 }, { "rediss:", 1, 0 }, { "redis+unix:", 0, 1 },
+	{ "valkey:", 0, 0 }, { "valkeys:", 1, 0 }, { "valkey+unix:", 0, 1 },
+};
 
 /* A part of the text. */
 struct span {
@@ -17,17 +23,22 @@ struct span {
 	size_t nbytes;
 };
 
-static int
-begins(const char *text, const char *with)
+/* NULL: not the address of a server. */
+static const struct scheme *
+scheme_of(const char *text)
 {
-	return strncmp(text, with, strlen(with)) == 0;
+	for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+		if (strncasecmp(text, schemes[i].name,
+		    strlen(schemes[i].name)) == 0)
+			return &schemes[i];
+	}
+	return NULL;
 }
 
 int
 address_is_server(const char *text)
 {
-	return begins(text, SCHEME) || begins(text, TLS_SCHEME) ||
-	    begins(text, UNIX_SCHEME);
+	return scheme_of(text) != NULL;
 }
 
 /* Where the query begins, or the end. */
@@ -48,109 +59,91 @@ query(const char *text)
 }
 
 /*
- * USER:PASSWORD, up to the last @ before the query, so that a password with
+ * USER:PASSWORD@, up to the last @ before the query, so that a password with
  * bytes that should have been escaped is not shown either; or empty.
  */
 static struct span
 credentials(const char *text)
 {
-	const char *at = strstr(text, "://"), *end = query(text);
-	struct span span = { text, 0 };
+	const char *at = strchr(text, ':') + 1;
+	struct span span;
 
-	if (at == NULL)
-		return span;
-	span.at = at + 3;
-	for (const char *p = end; p > span.at; p--) {
+	at += strncmp(at, "//", 2) == 0 ? 2 : 0;
+	span = (struct span){ at, 0 };
+	for (const char *p = query(text); p > at; p--) {
 		if (p[-1] == '@') {
-			span.nbytes = (size_t)(p - 1 - span.at);
+			span.nbytes = (size_t)(p - at);
 			break;
 		}
 	}
 	return span;
 }
 
-/* The password in it, which may be empty; NULL if there is none. */
-static const char *
-password_in(struct span user)
-{
-	const char *colon = memchr(user.at, ':', user.nbytes);
-
-	return colon == NULL ? NULL : colon + 1;
-}
-
-/* A copy of the address without its password. */
+/* A copy of the address without user and password, either may be secret. */
 static char *
-without_password(const char *text)
+without_credentials(const char *text)
 {
 	struct span user = credentials(text);
-	const char *password = password_in(user);
-	char *copy = memory_or_die(malloc(strlen(text) + 1));
+	char *copy = memory_or_die(strdup(text));
 
-	strcpy(copy, text);
-	if (password != NULL)
-		strcpy(copy + (password - 1 - text), user.at + user.nbytes);
+	strcpy(copy + (user.at - text), user.at + user.nbytes);
 	return copy;
 }
 
 /*
- * Passwords of the command line, and the addresses that they were taken from:
- * here and nowhere else, so that no message can show one.
+ * User and password of the command line, and the addresses that they were taken
+ * from: here and nowhere else, so that no message can show them.
  */
 static struct taken {
 	struct taken *next;
-	char *address, *password;
+	char *address, *credentials;
 } *taken;
 
-static void
-take_password(char *text, struct span user, const char *password)
+static const struct taken *
+taken_from(const char *address)
 {
-	struct taken *new = memory_or_die(malloc(sizeof *new));
-	size_t nbytes = user.nbytes - (size_t)(password - user.at);
+	const struct taken *t = taken;
 
-	new->address = without_password(text);
-	new->password = memory_or_die(strndup(password, nbytes));
-	new->next = taken;
-	taken = new;
-	memset(text + (password - text), '*', nbytes);
+	while (t != NULL && strcmp(t->address, address) != 0)
+		t = t->next;
+	return t;
 }
 
-static const char *
-taken_password(const char *address)
+static void
+take_from(char **word, char *text)
 {
-	for (const struct taken *t = taken; t != NULL; t = t->next) {
-		if (strcmp(t->address, address) == 0)
-			return t->password;
-	}
-	return NULL;
+	struct span user = credentials(text);
+	struct taken *new;
+	size_t before = (size_t)(text - *word);
+	char *copy;
+
+	if (user.nbytes == 0)
+		return;
+	new = memory_or_die(malloc(sizeof *new));
+	new->address = without_credentials(text);
+	new->credentials = memory_or_die(strndup(user.at, user.nbytes));
+	new->next = taken;
+	taken = new;
+	copy = memory_or_die(malloc(before + strlen(new->address) + 1));
+	memcpy(copy, *word, before);
+	strcpy(copy + before, new->address);
+	memset(text + (user.at - text), '*', user.nbytes - 1);
+	*word = copy;
 }
 
 void
 address_take_passwords(int argc, char **argv)
 {
-	static const char *const schemes[] = {
-		"redis://", "rediss://", "redis+unix://"
-	};
-
 	for (int i = 1; i < argc; i++) {
-		for (size_t j = 0; j < sizeof schemes / sizeof *schemes; j++) {
-			char *text = strstr(argv[i], schemes[j]), *copy;
-			const char *password;
-			struct span user;
-			size_t before;
+		for (char *text = argv[i]; *text != '\0'; text++) {
+			/* After letters of options, anywhere. */
+			int begins = text == argv[i] || text[-1] == '=' ||
+			    (argv[i][0] == '-' && argv[i][1] != '-');
 
-			if (text == NULL)
-				continue;
-			user = credentials(text);
-			password = password_in(user);
-			if (password == NULL)
-				continue;
-			before = (size_t)(text - argv[i]);
-			copy = memory_or_die(malloc(strlen(argv[i]) + 1));
-			memcpy(copy, argv[i], before);
-			take_password(text, user, password);
-			strcpy(copy + before, taken->address);
-			argv[i] = copy;
-			break;
+			if (begins && scheme_of(text) != NULL) {
+				take_from(&argv[i], text);
+				break;
+			}
 		}
 	}
 }
@@ -203,19 +196,33 @@ bad_escape(const struct address *l, struct error *error)
 	    " digits");
 }
 
+/* "USER:PASSWORD@"; USER may be empty. */
 static int
 take_credentials(struct address *l, struct span user, struct error *error)
 {
-	const char *password = password_in(user);
-	size_t name = password == NULL ? user.nbytes :
-	    (size_t)(password - 1 - user.at);
+	const char *colon = memchr(user.at, ':', user.nbytes);
+	const char *end = user.at + user.nbytes - 1;
+	size_t name = (size_t)((colon == NULL ? end : colon) - user.at);
 
 	if (name > 0 && (l->user = decode(user.at, name)) == NULL)
 		return bad_escape(l, error);
-	if (password != NULL && (l->password = decode(password,
-	    user.nbytes - name - 1)) == NULL)
+	if (colon != NULL && (l->password = decode(colon + 1,
+	    (size_t)(end - colon - 1))) == NULL)
 		return bad_escape(l, error);
 	return 0;
+}
+
+/* From the address itself, or what was taken from it. */
+static int
+find_credentials(struct address *l, const char *text, struct error *error)
+{
+	struct span user = credentials(text);
+	const struct taken *from = taken_from(text);
+
+	if (user.nbytes == 0 && from != NULL)
+		user = (struct span){ from->credentials,
+			strlen(from->credentials) };
+	return user.nbytes == 0 ? 0 : take_credentials(l, user, error);
 }
 
 /* "HOST", "HOST:PORT", "[ADDRESS]:PORT" */
@@ -366,68 +373,68 @@ take_query(struct address *l, const char *at, struct error *error)
 	return 0;
 }
 
-/* Find a password that is neither in the address nor in a file. */
+/* The part of the address between // and the path. */
 static int
-find_password(struct address *l, const char *text, struct error *error)
+take_place(struct address *l, struct span authority, struct span path,
+    int unix_socket, struct error *error)
 {
-	const char *password = taken_password(text);
+	const char *name = path.at + 1;
+	size_t nbytes = path.nbytes == 0 ? 0 : path.nbytes - 1;
 
-	if (l->password != NULL)
-		return 0;
-	if (password != NULL) {
-		l->password = decode(password, strlen(password));
-		return l->password == NULL ? bad_escape(l, error) : 0;
+	if (unix_socket) {
+		if (authority.nbytes > 0 || path.nbytes < 2)
+			return refuse(l, error, "the socket's path must begin"
+			    " with /: redis+unix:///PATH?name=NAME");
+		l->path = decode(path.at, path.nbytes);
+		return l->path == NULL ? bad_escape(l, error) : 0;
 	}
-	password = getenv("REDISCLI_AUTH");
-	if (password != NULL)
-		l->password = memory_or_die(strdup(password));
-	return 0;
+	if (take_host(l, authority, error) < 0)
+		return -1;
+	if (nbytes > 0 && (memchr(name, '/', nbytes) != NULL ||
+	    strspn(name, "0123456789") >= nbytes))
+		return refuse(l, error, "after the host comes the filter's"
+		    " name, which isn't a number and has no / (write %2F); the"
+		    " database is always 0");
+	return take_name(l, name, nbytes, error);
 }
 
 static int
 parse(struct address *l, const char *text, struct error *error)
 {
+	const struct scheme *scheme = scheme_of(text);
 	struct span user = credentials(text), path;
-	const char *host = user.at + user.nbytes + (user.nbytes > 0 ||
-	    user.at[0] == '@');
+	const char *host = user.at + user.nbytes;
 	struct span authority = { host, strcspn(host, "/?#") };
+	const char *password;
 
-	l->tls = begins(text, TLS_SCHEME);
+	l->tls = scheme->tls;
 	if (l->tls && parts_name(PART_TLS) == NULL)
 		return refuse(l, error, "this bloomdedup was built without TLS,"
 		    " which needs hiredis_ssl and OpenSSL; connect through"
 		    " stunnel, and give its address with redis://");
-	if (strstr(text, "://") == NULL)
+	if (strncmp(text + strlen(scheme->name), "//", 2) != 0)
 		return refuse(l, error, "an address must begin with redis://,"
 		    " rediss:// or redis+unix://");
 	path.at = authority.at + authority.nbytes;
 	path.nbytes = strcspn(path.at, "?#");
-	if (take_credentials(l, user, error) < 0)
-		return -1;
-	if (begins(text, UNIX_SCHEME)) {
-		if (authority.nbytes > 0 || path.nbytes < 2)
-			return refuse(l, error, "the socket's path must begin"
-			    " with /: redis+unix:///PATH?name=NAME");
-		if ((l->path = decode(path.at, path.nbytes)) == NULL)
-			return bad_escape(l, error);
-	} else if (take_host(l, authority, error) < 0 ||
-	    take_name(l, path.at + 1, path.nbytes == 0 ? 0 : path.nbytes - 1,
-	    error) < 0) {
-		return -1;
-	}
-	if (take_query(l, path.at + path.nbytes, error) < 0)
+	if (find_credentials(l, text, error) < 0 ||
+	    take_place(l, authority, path, scheme->path, error) < 0 ||
+	    take_query(l, path.at + path.nbytes, error) < 0)
 		return -1;
 	if (l->name == NULL)
 		return refuse(l, error, "the filter's name is missing:"
 		    " redis+unix:///PATH?name=NAME");
-	return find_password(l, text, error);
+	password = getenv("REDISCLI_AUTH");
+	if (l->password == NULL && password != NULL)
+		l->password = memory_or_die(strdup(password));
+	return 0;
 }
 
 int
 address_parse(struct address *location, const char *text,
     struct error *error)
 {
-	*location = (struct address){ .shown = without_password(text) };
+	*location = (struct address){ .shown = without_credentials(text) };
 	if (parse(location, text, error) == 0)
 		return 0;
 	address_free(location);

@@ -6,12 +6,13 @@
  *     rediss://[USER:PASSWORD@]HOST[:PORT]/NAME (with TLS)
  *     redis+unix://[USER:PASSWORD@]/PATH?name=NAME
  *
- * HOST is a name, an IPv4 address, or an IPv6 address in brackets. USER may be
- * empty (the default user). Without a password in the address, it is the first
- * line of the file in the query `?password-file=FILE`, or the environment
- * variable REDISCLI_AUTH. With TLS, `?certificate=FILE` names the client's
- * certificate. The parts of a query are joined by &. %XX stands for a byte, in
- * all parts; an @ in NAME must be written so.
+ * The same with valkey; in any case. HOST is a name, an IPv4 address, or an
+ * IPv6 address in brackets. USER may be empty (the default user). Without a
+ * password in the address, it is the first line of the file in the query
+ * `?password-file=FILE`, or the environment variable REDISCLI_AUTH. With TLS,
+ * `?certificate=FILE` names the client's certificate. The parts of a query are
+ * joined by &. %XX stands for a byte, in all parts; an @ or / in NAME must be
+ * written so, and NAME can't be a number, which would be a database elsewhere.
  */
 #ifndef ADDRESS_H
 #define ADDRESS_H
@@ -32,7 +33,7 @@ struct address {
 	char *password;  /* NULL: none */
 	char *certificate; /* with its key: the client's PEM file, or NULL */
 	char *name;      /* of the filter: no braces, blanks, control bytes */
-	char *shown;     /* the address without the password, for messages */
+	char *shown;     /* without user and password, for messages */
 };
 
 /* Does the text name a server, not a file? "redis:..." and the like. */
@@ -48,10 +49,10 @@ int address_parse(struct address *location, const char *text,
 void address_free(struct address *location);
 
 /*
- * Take the passwords out of all addresses in the arguments, including those
+ * Take user and password out of all addresses in the arguments, including those
  * joined to an option ("-fredis://..."): argv then has copies without them, for
- * which address_parse knows the password, and the original arguments, which
- * other users of the system can see, are overwritten.
+ * which address_parse knows them, and the original arguments, which other users
+ * of the system can see, are overwritten.
  */
 void address_take_passwords(int argc, char **argv);
 

@@ -58,20 +58,29 @@ addresses(void)
 {
 	static char h[] = "h", seen[] = "seen", pw[] = "secret", u[] = "u";
 	static char shown[] = "redis://h/seen", v6[] = "::1";
-	static char user[] = "redis://u@h:7/seen", empty[] = "";
-	static char sock[] = "/run/r.sock", nobody[] = "redis://@h/seen";
+	static char user[] = "redis://h:7/seen", empty[] = "";
+	static char sock[] = "/run/r.sock";
 	static char sock_shown[] = "redis+unix:///run/r.sock?name=seen";
 	static char v6_shown[] = "redis://[::1]:8/seen";
+	static char capital[] = "Redis://h:7/seen";
+	static char valkey[] = "valkey://h/seen";
 	static char odd[] = "s@c:r%t/", odd_name[] = "a/b%c";
-	static char odd_shown[] = "redis://u@h/a/b%25c";
+	static char odd_shown[] = "redis://h/a%2Fb%25c";
+	static char unnamed[] = "s3cret";
 
 	is("redis://h/seen", A(.host = h, .port = 6379, .name = seen,
 	    .shown = shown));
 	is("redis://u:secret@h:7/seen", A(.host = h, .port = 7, .user = u,
 	    .password = pw, .name = seen, .shown = user));
 	is("redis://:secret@h/seen", A(.host = h, .port = 6379,
-	    .password = pw, .name = seen, .shown = nobody));
-	is("redis://u:s%40c:r%25t%2F@h/a/b%25c", A(.host = h, .port = 6379,
+	    .password = pw, .name = seen, .shown = shown));
+	is("redis://s3cret@h/seen", A(.host = h, .port = 6379,
+	    .user = unnamed, .name = seen, .shown = shown));
+	is("Redis://u:secret@h:7/seen", A(.host = h, .port = 7, .user = u,
+	    .password = pw, .name = seen, .shown = capital));
+	is("valkey://h/seen", A(.host = h, .port = 6379, .name = seen,
+	    .shown = valkey));
+	is("redis://u:s%40c:r%25t%2F@h/a%2Fb%25c", A(.host = h, .port = 6379,
 	    .user = u, .password = odd, .name = odd_name,
 	    .shown = odd_shown));
 	is("redis://u:@h:7/seen", A(.host = h, .port = 7, .user = u,
@@ -108,7 +117,7 @@ static void
 tls(void)
 {
 	static char h[] = "h", n[] = "n", pem[] = "a b.pem", pw[] = "secret";
-	static char u[] = "u", shown[] = "rediss://u@h/n?certificate=a%20b.pem";
+	static char u[] = "u", shown[] = "rediss://h/n?certificate=a%20b.pem";
 
 	if (parts_name(PART_TLS) == NULL) {
 		refused("rediss://u:secret@h/a", "stunnel");
@@ -125,14 +134,15 @@ static void
 hiding(void)
 {
 	static const char *const given[] = { "bloomdedup",
-		"-fredis://u:secret@h/n", "--filter=redis://:secret@h/n",
-		"redis://h/n", "redis://u@h/n", "a:b@c",
-		"redis+unix://:secret@/s?name=n" };
+		"-fredis://u:secret@h/n", "--filter=redis://:secret@h/m",
+		"redis://h/n", "REDIS://secret@h/x", "a:b@c",
+		"redis+unix://:secret@/s?name=n", "redis:u:secret@h",
+		"-qfvalkeys:secret@h" };
 	enum { COUNT = sizeof given / sizeof *given };
 	/* As the arguments of a process are: there until it ends. */
 	static char *words[COUNT], *before[COUNT];
-	static char h[] = "h", n[] = "n", pw[] = "secret";
-	static char shown[] = "redis://@h/n";
+	static char h[] = "h", n[] = "m", pw[] = "secret";
+	static char shown[] = "redis://h/m";
 
 	for (int i = 0; i < COUNT; i++)
 		words[i] = before[i] = strdup(given[i]);
@@ -140,14 +150,16 @@ hiding(void)
 	for (int i = 0; i < COUNT; i++)
 		tap_ok(strstr(before[i], "secret") == NULL,
 		    "shows no password: %s", before[i]);
-	tap_ok(same(words[1], "-fredis://u@h/n") &&
-	    same(words[2], "--filter=redis://@h/n") &&
-	    same(words[6], "redis+unix://@/s?name=n"),
+	tap_ok(same(words[1], "-fredis://h/n") &&
+	    same(words[2], "--filter=redis://h/m") &&
+	    same(words[4], "REDIS://h/x") &&
+	    same(words[6], "redis+unix:///s?name=n") &&
+	    same(words[7], "redis:h"),
 	    "the program doesn't see it either");
-	is("redis://@h/n", A(.host = h, .port = 6379, .password = pw,
+	is("redis://h/m", A(.host = h, .port = 6379, .password = pw,
 	    .name = n, .shown = shown));
-	tap_ok(words[3] == before[3] && words[4] == before[4] &&
-	    words[5] == before[5], "other arguments are left alone");
+	tap_ok(words[3] == before[3] && words[5] == before[5],
+	    "other arguments are left alone");
 }
 
 int
@@ -177,10 +189,14 @@ main(void)
 	refused("redis://u:secret@h/a#b", "#");
 	refused("redis://u:secret@h/a?certificate=x", "password-file");
 	refused("redis://u:/secret?#@h:x/a", "port");
+	refused("redis://u:secret@h/0", "database");
+	refused("redis://u:secret@h/0/n", "database");
+	refused("redis:u:secret@h", "redis://");
 	refused("redis:seen", "redis://");
 	refused("redis+unix://h/a?name=b", "/");
 	refused("redis+unix:///a", "name");
-	tap_ok(address_is_server("redis:x") && address_is_server("rediss://")
+	tap_ok(address_is_server("redis:x") &&
+	    address_is_server("VALKEY://") && address_is_server("rediss://")
 	    && address_is_server("redis+unix:///") &&
 	    !address_is_server("./redis:x") && !address_is_server("a.bloom"),
 	    "a server's address is told from a file's name");
