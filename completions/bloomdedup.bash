@@ -96,21 +96,20 @@ _bloomdedup_tables()
 {
 	# generated from src/cli/option_table.c by make completions
 	names='add check create info merge remove size try serve help version'
-	with_argument='-f --filter -o --output --duplicates --files0-from --to-command -d --folder -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --wait --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record'
+	with_argument='-f --filter -o --output --duplicates --files0-from --to-command -d --folder -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record'
 	with_file='-f --filter -o --output --duplicates --files0-from -d --folder --like --secret-file'
 	with_command='--to-command'
-	with_value='-l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout -n --capacity -p --error-rate --window -m --memory --hashes --max-size --wait --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record'
+	with_value='-l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout -n --capacity -p --error-rate --window -m --memory --hashes --max-size --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record'
 	without_files='size try serve version'
 	case $previous$equals in
 	--stats=) values='json' ;;
 	--on-full | --on-full=) values='grow warn fail' ;;
 	--hash | --hash=) values='xxh3 siphash' ;;
-	--claim=) values='print' ;;
 	--table=) values='k' ;;
 	esac
 	case ${command:-filter} in
-	filter) options='-f --filter= -o --output= --append --overwrite -d --repeated --duplicates= --files0-from= -q --quiet --to-command= --atomic --dry-run --sync --stats --progress -n --capacity= -p --error-rate= --window= --on-full= --max-size= --shared --claim --wait= --lock-timeout= -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim --trim-fields -s --skip-chars= -w --check-chars= -i --ignore-case --keep-empty --part= --json= -j --threads= --strict-keys --strict-part --max-record= --no-gunzip -h --help -V --version' ;;
-	add) options='-f --filter= --files0-from= -q --quiet --atomic --sync --stats --progress -n --capacity= -p --error-rate= --window= --on-full= --max-size= --shared --claim --wait= --lock-timeout= -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim --trim-fields -s --skip-chars= -w --check-chars= -i --ignore-case --keep-empty --part= --json= -j --threads= --strict-keys --strict-part --max-record= --no-gunzip -h --help -V --version' ;;
+	filter) options='-f --filter= -o --output= --append --overwrite -d --repeated --duplicates= --files0-from= -q --quiet --to-command= --atomic --dry-run --sync --stats --progress -n --capacity= -p --error-rate= --window= --on-full= --max-size= --shared --claim --lock-timeout= -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim --trim-fields -s --skip-chars= -w --check-chars= -i --ignore-case --keep-empty --part= --json= -j --threads= --strict-keys --strict-part --max-record= --no-gunzip -h --help -V --version' ;;
+	add) options='-f --filter= --files0-from= -q --quiet --atomic --sync --stats --progress -n --capacity= -p --error-rate= --window= --on-full= --max-size= --shared --claim --lock-timeout= -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim --trim-fields -s --skip-chars= -w --check-chars= -i --ignore-case --keep-empty --part= --json= -j --threads= --strict-keys --strict-part --max-record= --no-gunzip -h --help -V --version' ;;
 	check) options='-f --filter= -o --output= -v --invert --files0-from= -q --quiet --stats --progress -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim --trim-fields -s --skip-chars= -w --check-chars= -i --ignore-case --keep-empty --part= --json= -j --threads= --strict-keys --strict-part --max-record= --no-gunzip -h --help -V --version' ;;
 	create) options='-f --filter= -n --capacity= -p --error-rate= --window= -m --memory= --hashes= --on-full= --like= --hash= --secret-file= --lock-timeout= --force -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim --trim-fields -s --skip-chars= -w --check-chars= -i --ignore-case --keep-empty --part= --json= -h --help -V --version' ;;
 	info) options='-f --filter= --json --verify -h --help -V --version' ;;

@@ -38,7 +38,7 @@ end
 
 # generated from src/cli/option_table.c by make completions
 set -g __bloomdedup_names add check create info merge remove size try serve help version
-set -g __bloomdedup_with_argument -f --filter -o --output --duplicates --files0-from --to-command -d --folder -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --wait --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record
+set -g __bloomdedup_with_argument -f --filter -o --output --duplicates --files0-from --to-command -d --folder -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record
 complete -c bloomdedup -n '__bloomdedup_takes size try serve help version' -f
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a add -d 'remember lines, print nothing'
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a check -d 'print the lines that are in a filter, remember nothing'
@@ -90,8 +90,7 @@ complete -c bloomdedup -n '__bloomdedup_takes create' -l like -r -F -d 'take the
 complete -c bloomdedup -n '__bloomdedup_takes create' -l hash -x -a 'xxh3 siphash' -d 'the keyed hash: xxh3, or siphash where an adversary writes the lines and sees what is printed'
 complete -c bloomdedup -n '__bloomdedup_takes create' -l secret-file -r -F -d 'take the hash\'s secret from FILE: 192 bytes, or 16 for siphash'
 complete -c bloomdedup -n '__bloomdedup_takes filter add' -l shared -d 'work beside other runs with --shared: none waits, but a line that two of them read at once may be printed twice'
-complete -c bloomdedup -n '__bloomdedup_takes filter add' -l claim -f -a 'print' -d 'with a filter in Redis: only one of all machines prints a line'
-complete -c bloomdedup -n '__bloomdedup_takes filter add' -l wait -x -d 'with a filter in Redis: wait until N replicas of each server have what is remembered'
+complete -c bloomdedup -n '__bloomdedup_takes filter add' -l claim -d 'with a filter in Redis: only one of all machines prints a line'
 complete -c bloomdedup -n '__bloomdedup_takes filter add create merge remove' -l lock-timeout -x -d 'how long to wait for another run that uses the filter, or for a server that can\'t be reached'
 complete -c bloomdedup -n '__bloomdedup_takes create merge' -l force -d 'replace an existing file'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create' -s z -l zero-terminated -d 'lines end in NUL, not in newline'

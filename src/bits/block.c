@@ -116,18 +116,6 @@ block_mark_lines(const struct geometry *g, struct digest digest,
 	}
 }
 
-void
-block_mark_page(const struct geometry *g, struct digest digest, uint8_t *page)
-{
-	unsigned numbers[CACHE_LINES_MAX];
-	uint8_t *at[CACHE_LINES_MAX];
-
-	block_lines(g, digest, numbers);
-	for (unsigned j = 0; j < g->cache_lines; j++)
-		at[j] = page + numbers[j] * LINE_BYTES;
-	block_mark_lines(g, digest, at);
-}
-
 struct block_page_fill
 block_page_fill(const struct geometry *geometry, const uint8_t *page)
 {

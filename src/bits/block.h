@@ -57,10 +57,6 @@ int block_probe_lines(const struct geometry *geometry, struct digest digest,
 void block_mark_lines(const struct geometry *geometry, struct digest digest,
     uint8_t *const lines[]);
 
-/* Set the bits of a digest in a copy of its page, aligned to a cache line. */
-void block_mark_page(const struct geometry *geometry, struct digest digest,
-    uint8_t *page);
-
 /*
  * Statistics of one page: the number of bits set, and the rate at which unseen
  * keys of this page are found: the product over the groups of the mean over
@@ -74,7 +70,7 @@ struct block_page_fill block_page_fill(const struct geometry *geometry,
     const uint8_t *page);
 
 /*
- * For tests of the format: call `visit` for each bit of a digest, with the
+ * Call `visit` for each bit of a digest, with the
  * page, the cache line in it, the lane and the bit.
  */
 void block_visit(const struct geometry *geometry, struct digest digest,

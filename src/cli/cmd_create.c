@@ -155,6 +155,18 @@ refuse(const char *path, struct error *error)
 	return -1;
 }
 
+/* A server decides by itself what its filters are like. */
+static int
+check_location(const struct options *o, struct error *error)
+{
+	if ((o->memory == 0 && o->hashes == 0) ||
+	    filter_location(o->operands[0])->is_path)
+		return 0;
+	return error_set(error, STATUS_USAGE, "--%s is for filters in files; a"
+	    " filter in Redis is made for --capacity and --error-rate",
+	    o->memory != 0 ? "memory" : "hashes");
+}
+
 static int
 run_create(const struct options *o, struct error *error)
 {
@@ -165,7 +177,7 @@ run_create(const struct options *o, struct error *error)
 	struct filter_plan made;
 	int result;
 
-	if (plan(&new, o, error) < 0)
+	if (check_location(o, error) < 0 || plan(&new, o, error) < 0)
 		return -1;
 	if (o->force && replace_lock(&old, path, &o->run.use, error) < 0) {
 		replace_unlock(&old);

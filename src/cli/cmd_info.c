@@ -183,6 +183,7 @@ print_json(const struct options *o, const struct filter *f,
 {
 	const struct header *h = filter_header(f);
 	struct json_print json = { stdout, 0 };
+	struct filter_shards shards;
 
 	json_print_open(&json, NULL, '{');
 	json_print_text(&json, "file", filter_name(f));
@@ -198,6 +199,10 @@ print_json(const struct options *o, const struct filter *f,
 	print_recipe_json(&json, h->recipe);
 	if (h->window.kind != WINDOW_NONE)
 		print_window_json(&json, f, facts);
+	if (filter_shards(f, &shards)) {
+		json_print_count(&json, "shards", shards.count);
+		json_print_count(&json, "own_filters", shards.own != 0);
+	}
 	if (o->verify)
 		json_print_count(&json, "checksums", facts->checked);
 	json_print_close(&json, '}');
@@ -254,6 +259,19 @@ print_recipe(const char *text)
 }
 
 static void
+print_shards(const struct filter *f)
+{
+	struct filter_shards shards;
+
+	if (!filter_shards(f, &shards))
+		return;
+	printf("  shards        %u, each %s\n", shards.count, shards.own ?
+	    "a filter of the server's own (BF.*)" : "a bit string, which can't"
+	    " grow;\n                with BF.* (Redis 8, RedisBloom,"
+	    " valkey-bloom), a new filter could");
+}
+
+static void
 print_text(const struct options *o, const struct filter *f,
     const struct facts *facts)
 {
@@ -301,9 +319,12 @@ print_text(const struct options *o, const struct filter *f,
 		printf("  checksums     right in %u of %u layers%s\n",
 		    facts->checked, layers, facts->checked + 1 ==
 		    layers ? "" : "; other full ones get theirs later");
-	printf("  hash          %s, keyed; %u bits in %u cache line%s\n",
-	    hash_name(h->hash.kind), g->k, g->cache_lines,
-	    g->cache_lines == 1 ? "" : "s");
+	print_shards(f);
+	printf("  hash          %s, keyed", hash_name(h->hash.kind));
+	if (g->k > 0)
+		printf("; %u bits in %u cache line%s", g->k, g->cache_lines,
+		    g->cache_lines == 1 ? "" : "s");
+	putchar('\n');
 	print_recipe(h->recipe);
 	if (gmtime_r(&created, &tm) != NULL)
 		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
@@ -342,6 +363,7 @@ info_one(const struct options *o, const char *path, struct error *error)
 {
 	const struct filter_use use = FILTER_READ;
 	struct filter *filter;
+	struct filter_shards shards;
 	struct facts facts;
 	unsigned wrong = 0;
 	int result = filter_open(&filter, path, &use, error);
@@ -350,6 +372,11 @@ info_one(const struct options *o, const char *path, struct error *error)
 		return filter_missing(path, error);
 	if (result < 0)
 		return -1;
+	if (o->verify && filter_shards(filter, &shards)) {
+		filter_close(filter, &(struct error){ 0 });
+		return error_set(error, STATUS_USAGE, "%s: --verify is for a"
+		    " filter in a file", path);
+	}
 	if (gather(filter, &facts, error) < 0 || (o->verify &&
 	    verify(filter, &facts.checked, &wrong, error) < 0)) {
 		filter_close(filter, &(struct error){ 0 });

@@ -1,7 +1,6 @@
 /* merge: the union of several filters, in a new file or in place of one. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,8 +21,6 @@ same_file(const char *a, const char *b)
 {
 	struct stat x, y;
 
-	if (!filter_location(a)->is_path)
-		return strcmp(a, b) == 0;
 	return stat(a, &x) == 0 && stat(b, &y) == 0 &&
 	    path_same_file(&x, &y);
 }
@@ -109,6 +106,16 @@ allow_many_files(void)
 	}
 }
 
+/* A server's filters can be neither read nor written but by their lines. */
+static int
+check_file(const char *path, struct error *error)
+{
+	return filter_location(path)->is_path ? 0 : error_set(error,
+	    STATUS_USAGE, "merge is for filters in files; to put lines into one"
+	    " on a server, add them: bloomdedup add -f redis://HOST/NAME"
+	    " FILE");
+}
+
 static int
 run_merge(const struct options *o, struct error *error)
 {
@@ -118,6 +125,12 @@ run_merge(const struct options *o, struct error *error)
 	size_t count = 0;
 	int result, in_place = 0;
 
+	for (size_t i = 0; i < o->operand_count; i++) {
+		if (check_file(o->operands[i], error) < 0)
+			return -1;
+	}
+	if (check_file(o->run.output, error) < 0)
+		return -1;
 	for (size_t i = 0; i < o->operand_count; i++)
 		in_place |= same_file(o->operands[i], o->run.output);
 	if (!in_place && !o->force && access(o->run.output, F_OK) == 0)

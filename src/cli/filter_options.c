@@ -246,7 +246,10 @@ filter_options_tell_window(const struct options *o)
 	report_notice(told.text);
 }
 
-/* On a terminal: the name may be a typing error, or an input, as in uniq. */
+/*
+ * On a terminal, and for a server: the name may be a typing error, or an input,
+ * as in uniq.
+ */
 static void
 tell_new(const struct filter *filter, const struct options *o)
 {
@@ -256,7 +259,8 @@ tell_new(const struct filter *filter, const struct options *o)
 	struct error told;
 
 	filter_options_tell_window(o);
-	if (!isatty(STDERR_FILENO))
+	if (!isatty(STDERR_FILENO) &&
+	    filter_location(o->run.filter)->is_path)
 		return;
 	error_set(&told, STATUS_OK, "%s: new filter, for %s%s lines%s%s",
 	    filter_name(filter), lines ? "the last " : "",
@@ -317,11 +321,17 @@ check_location(const struct options *o, struct error *error)
 		return error_set(error, STATUS_USAGE, "%s: %s needs a journal,"
 		    " which only a filter in a file has", o->run.filter,
 		    o->run.to_command != NULL ? "--to-command" : "--atomic");
-	if ((o->run.use.claim || o->run.use.replicas > 0) &&
-	    !location->has_claims)
-		return error_set(error, STATUS_USAGE, "--%s needs a filter in"
-		    " Redis: -f redis://HOST/NAME", o->run.use.claim ? "claim" :
-		    "wait");
+	if (o->run.use.sync && !location->is_path)
+		return error_set(error, STATUS_USAGE, "%s: --sync is for a"
+		    " filter in a file; what a server's disk has is set there"
+		    " (appendonly)", o->run.filter);
+	if (o->run.use.max_bytes != UINT64_MAX && !location->is_path)
+		return error_set(error, STATUS_USAGE, "%s: --max-size is for a"
+		    " filter in a file; a server's memory is limited there"
+		    " (maxmemory)", o->run.filter);
+	if (o->run.use.claim && !location->has_claims)
+		return error_set(error, STATUS_USAGE, "--claim needs a filter"
+		    " in Redis: -f redis://HOST/NAME");
 	return 0;
 }
 

@@ -229,25 +229,15 @@ const struct option_row option_table[] = {
 		    ", which needs the filter for itself" } },
 	    .help = "work beside other runs with --shared: none waits, but a"
 	    " line that two of them read at once may be printed twice" },
-	{ "claim", 0, "[=print]", REMEMBER, OPTION_GROUP_FILTER,
-	    .set = option_set_word, TO(run.use.claim), .values = "print",
-	    .allowed = "nothing, or --claim=print",
+	{ "claim", 0, NULL, REMEMBER, OPTION_GROUP_FILTER, FLAG(run.use.claim),
 	    .needs = "filter",
 	    .conflicts = { { "sync atomic to-command shared",
 		    ", which remembers lines before they are printed" },
 		{ "repeated", ": it is about the new lines" } },
 	    .help = "with a filter in Redis: only one of all machines prints a"
-	    " line; a crash may lose lines, and =print repeats those that a"
-	    " lost connection left uncertain",
+	    " line; a crash may lose lines",
 	    .helps = { { ADD, "with a filter in Redis: count a line as new on"
 		    " only one of all machines" } } },
-	{ "wait", 0, "N", REMEMBER, OPTION_GROUP_FILTER,
-	    .set = option_set_small, TO(run.use.replicas),
-	    .least = 1, .most = 100,
-	    .allowed = "a number of replicas from 1 to 100",
-	    .needs = "filter",
-	    .help = "with a filter in Redis: wait until N replicas of each"
-	    " server have what is remembered" },
 	{ "lock-timeout", 0, "SEC", REMEMBER | CREATE | MERGE | REMOVE,
 	    OPTION_GROUP_FILTER, .set = option_set_seconds,
 	    TO(run.use.wait.milliseconds),

@@ -153,7 +153,7 @@ dropped_text(char text[NUMBER_TEXT], double dropped)
 
 /* The traffic of a filter on a server. */
 static void
-print_traffic(const struct filter_traffic *t, double lines)
+print_traffic(const struct filter_traffic *t)
 {
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
 
@@ -164,9 +164,6 @@ print_traffic(const struct filter_traffic *t, double lines)
 	fprintf(stderr, "%-20s%18s%10s\n", "bytes from server",
 	    number_format_count(a, t->received),
 	    number_format_bytes(b, t->received));
-	fprintf(stderr, "%-20s%18s%8.1f %%\n", "seen by mirror",
-	    number_format_count(a, t->answered_here),
-	    100 * (double)t->answered_here / lines);
 }
 
 static void
@@ -175,7 +172,6 @@ print_traffic_json(struct json_print *json, const struct filter_traffic *t)
 	json_print_count(json, "round_trips", t->round_trips);
 	json_print_count(json, "bytes_to_server", t->sent);
 	json_print_count(json, "bytes_from_server", t->received);
-	json_print_count(json, "seen_by_mirror", t->answered_here);
 }
 
 /* Figures that are computed for --stats. */
@@ -190,7 +186,6 @@ struct results {
 static void
 gather(const struct run *run, struct results *r)
 {
-	/* First: computing the figures asks the server, too. */
 	r->on_server = filter_traffic(run->filter, &r->traffic);
 	r->seconds = seconds_so_far();
 	r->error_rate = figures_error_rate(run->filter, SAMPLE_PAGES);
@@ -280,7 +275,7 @@ print_stats(const struct run *run, const struct results *r)
 		    number_format_count(a, private),
 		    number_format_bytes(b, private));
 	if (r->on_server)
-		print_traffic(&r->traffic, lines);
+		print_traffic(&r->traffic);
 }
 
 /* Warn of lines that don't have the key asked for. */

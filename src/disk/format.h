@@ -77,7 +77,6 @@ struct layer_entry {
 	int sealed;         /* full, never written again; checksum valid */
 	uint32_t checksum;  /* CRC-32 of its bytes if sealed */
 	unsigned generation; /* with a window: its place in the table */
-	uint64_t number;    /* on a server: in the names of its keys */
 };
 
 /* With a window; the last one takes new lines. Seconds since 1970. */

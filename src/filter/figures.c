@@ -38,7 +38,10 @@ figures_of_layer(struct filter *f, unsigned i, uint64_t pages,
 	_Alignas(64) uint8_t page[PAGE_BYTES];
 	struct sample sample = { f, i, page, error };
 	struct estimate estimate;
+	struct filter_shards shards;
 
+	if (filter_shards(f, &shards))
+		return estimate_counted(&filter_table(f)->layers[i]);
 	estimate_sample(&filter_table(f)->layers[i].geometry, pages,
 	    sample_page, &sample, &estimate);
 	return estimate;
@@ -136,8 +139,7 @@ figures_expected_dropped(const struct filter *f,
 
 	for (unsigned i = 0; i < table->count; i++) {
 		find_start(&table->layers[i], start, &counted[i], &first[i]);
-		rates[i] = geometry_rate(&table->layers[i].geometry,
-		    first[i]);
+		rates[i] = estimate_rate(&table->layers[i], (double)first[i]);
 	}
 	if (figures_joined_rate(rates, table->count) > HOPELESS_RATE)
 		return -1;
@@ -151,8 +153,7 @@ figures_expected_dropped(const struct filter *f,
 		for (unsigned j = 0; j < STEPS && step > 0; j++) {
 			double own, all;
 
-			rates[i] = geometry_rate(&layer->geometry,
-			    (uint64_t)(lines + step / 2));
+			rates[i] = estimate_rate(layer, lines + step / 2);
 			own = rates[i];
 			all = figures_joined_rate(rates, table->count);
 			if (all > HOPELESS_RATE)
@@ -164,7 +165,7 @@ figures_expected_dropped(const struct filter *f,
 			dropped += step * all / (1 - all);
 			lines += step * (1 + own / (1 - all));
 		}
-		rates[i] = geometry_rate(&layer->geometry, (uint64_t)lines);
+		rates[i] = estimate_rate(layer, lines);
 	}
 	return dropped;
 }

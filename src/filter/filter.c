@@ -175,12 +175,6 @@ filter_publish(struct filter *f, int replace, struct error *error)
 }
 
 uint64_t
-filter_overfilled(const struct filter *f)
-{
-	return undermost(f)->overfilled;
-}
-
-uint64_t
 filter_waiting(const struct filter *f)
 {
 	DESCEND(f, waiting);
@@ -232,5 +226,15 @@ filter_traffic(const struct filter *f, struct filter_traffic *traffic)
 	if (f->operations->traffic == NULL)
 		return 0;
 	f->operations->traffic(f, traffic);
+	return 1;
+}
+
+int
+filter_shards(const struct filter *f, struct filter_shards *shards)
+{
+	DESCEND(f, shards);
+	if (f->operations->shards == NULL)
+		return 0;
+	f->operations->shards(f, shards);
 	return 1;
 }

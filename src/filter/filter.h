@@ -28,7 +28,7 @@ struct location {
 	const char *noun; /* what is at it: a "file", or a "filter" */
 	int is_path;      /* a file, which can be locked while it is replaced */
 	int has_journal;  /* as --atomic needs */
-	int has_claims;   /* filter_claim, and replicas */
+	int has_claims;   /* filter_claim */
 };
 const struct location *filter_location(const char *location);
 
@@ -135,7 +135,8 @@ int filter_mark(struct filter *filter, const struct digest *digests,
 /*
  * Remember n new digests, making room for them, and say which of them another
  * client of the filter has remembered meanwhile: taken[i] is 0 if digest i is
- * ours. On failure, taken[i] is also 1 if that is unknown, or nothing was done.
+ * ours, or if the server's answer was lost. On failure, taken[i] is also 1 if
+ * nothing was done.
  * Only for filters on servers, opened with use.claim.
  */
 int filter_claim(struct filter *filter, const struct digest *digests,
@@ -163,15 +164,15 @@ int filter_write_back(struct filter *filter, int all, struct error *error);
 /* Sync all that is remembered to the disk. A failure is final. */
 int filter_sync(struct filter *filter, struct error *error);
 
-/* Read pages of a layer as they are now, including what is only in memory. */
+/*
+ * Read pages of a layer as they are now, including what is only in memory. A
+ * filter on a server has none.
+ */
 int filter_read_pages(struct filter *filter, unsigned layer, uint64_t first,
     size_t pages, uint8_t *to, struct error *error);
 
 /* Is an open filter still what its location stands for? */
 enum filter_state filter_state(struct filter *filter);
-
-/* Lines marked beyond the capacity in this run (--on-full=warn). */
-uint64_t filter_overfilled(const struct filter *filter);
 
 /* Lines in a journal that a reader takes as a part of the filter. */
 uint64_t filter_waiting(const struct filter *filter);
@@ -189,8 +190,9 @@ uint64_t filter_coming_bytes(const struct filter *filter);
 pid_t filter_holder(const struct filter *filter,
     char name[LOCK_HOLDER_NAME]);
 
-/* Returns 0 if it isn't on a server. */
+/* These return 0 if it isn't on a server. */
 int filter_traffic(const struct filter *filter,
     struct filter_traffic *traffic);
+int filter_shards(const struct filter *filter, struct filter_shards *shards);
 
 #endif

@@ -29,7 +29,7 @@ struct kind {
 	    const struct filter_use *use, struct error *error);
 	int (*prepare)(struct filter **filter, const char *location,
 	    const struct header *header, const struct table *table,
-	    struct error *error);
+	    struct error *error); /* NULL for servers */
 	int (*remove)(const char *location, const struct lock_wait *wait,
 	    struct error *error);
 };
@@ -94,7 +94,7 @@ static const struct kind kinds[] = {
 	    layers_prepare, remove_file },
 	{ { .noun = "filter", .has_claims = 1 },
 	    PART_REDIS, "a filter at redis://", is_server, REDIS(open),
-	    REDIS(create), REDIS(prepare), REDIS(remove) },
+	    REDIS(create), NULL, REDIS(remove) },
 };
 
 static const struct kind *

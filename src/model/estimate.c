@@ -1,6 +1,35 @@
 #include "model/estimate.h"
 
+#include <math.h>
+
 #include "bits/block.h"
+
+/* Of the server's filter: at its capacity, half of the bits are set. */
+static double
+textbook_fill(const struct layer_entry *layer, double lines)
+{
+	return 1 - exp2(-lines / (double)layer->capacity);
+}
+
+double
+estimate_rate(const struct layer_entry *layer, double lines)
+{
+	return layer->geometry.k > 0 ? geometry_rate(&layer->geometry,
+	    (uint64_t)lines) : pow(textbook_fill(layer, lines),
+	    -log2(layer->error_rate));
+}
+
+struct estimate
+estimate_counted(const struct layer_entry *layer)
+{
+	double lines = (double)layer->lines;
+
+	return (struct estimate){ .lines = lines,
+		.error_rate = estimate_rate(layer, lines),
+		.share = layer->geometry.k > 0 ?
+		geometry_fill(&layer->geometry, lines) :
+		textbook_fill(layer, lines) };
+}
 
 uint64_t
 estimate_lines(const struct estimate *estimate, uint64_t limit)

@@ -7,13 +7,22 @@
 
 #include <stdint.h>
 
-#include "bits/geometry.h"
+#include "disk/format.h"
 
 struct estimate {
 	double share;      /* of bits set */
 	double error_rate; /* at which unseen lines are found now */
 	double lines;      /* estimated; infinite if all bits are set */
 };
+
+/*
+ * The rate at which unseen lines are found in a layer once it has so many
+ * lines. One without a shape is a server's, with the textbook's.
+ */
+double estimate_rate(const struct layer_entry *layer, double lines);
+
+/* The same for a layer whose bits can't be read, by its counter alone. */
+struct estimate estimate_counted(const struct layer_entry *layer);
 
 /* `lines` as a count: rounded, at most `limit`. */
 uint64_t estimate_lines(const struct estimate *estimate, uint64_t limit);

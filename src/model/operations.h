@@ -20,6 +20,7 @@
 
 struct filter;
 struct filter_traffic;
+struct filter_shards;
 
 struct filter_operations {
 	size_t batch_lines;
@@ -61,6 +62,8 @@ struct filter_operations {
 	pid_t (*holder)(const struct filter *filter, char *name);
 	void (*traffic)(const struct filter *filter,
 	    struct filter_traffic *traffic);
+	void (*shards)(const struct filter *filter,
+	    struct filter_shards *shards);
 	/* Frees the filter, too. */
 	int (*close)(struct filter *filter, struct error *error);
 };

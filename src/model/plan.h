@@ -21,13 +21,6 @@ struct filter_plan {
 	char recipe[FORMAT_RECIPE_MAX + 1]; /* as header.recipe */
 };
 
-/* Use of filter_claim, and what it does if a digest's claim is unknown. */
-enum filter_claims {
-	FILTER_CLAIMS_NONE,
-	FILTER_CLAIMS_STOP,  /* it fails, with their number */
-	FILTER_CLAIMS_OURS   /* it is ours, too: it may be another client's */
-};
-
 /* How a run uses a filter. */
 struct filter_use {
 	int writable;          /* else nothing of it is changed */
@@ -35,8 +28,7 @@ struct filter_use {
 	int growth;            /* an enum growth, or -1: as it was made */
 	uint64_t max_bytes;    /* how large it may become, or UINT64_MAX */
 	int sync;              /* filter_sync must be possible */
-	unsigned replicas;     /* on a server: which must have all marks */
-	int claim;             /* an enum filter_claims: on a server only */
+	int claim;             /* filter_claim is used: only on a server */
 	int no_link;           /* a symbolic link to it is refused */
 	int in_place;          /* what is marked survives the process at once:
 	                        * the file is mapped, however large it is */
@@ -58,7 +50,12 @@ struct filter_traffic {
 	uint64_t round_trips;  /* how often replies were waited for */
 	uint64_t sent;         /* bytes */
 	uint64_t received;
-	uint64_t answered_here; /* lines found without asking it */
+};
+
+/* What a filter on a server consists of. */
+struct filter_shards {
+	unsigned count;
+	int own; /* the server's own filters, which grow; else bit strings */
 };
 
 #endif

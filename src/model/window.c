@@ -313,22 +313,6 @@ window_first_layer(const struct table *table)
 	return i;
 }
 
-int64_t
-window_over_at(const struct table *table, const struct window *window,
-    unsigned generation)
-{
-	return table->generations[generation].end + (int64_t)window->length;
-}
-
-int64_t
-window_kept(const struct table *table, const struct window *window,
-    unsigned generation, int64_t now)
-{
-	int64_t left = window_over_at(table, window, generation) - now;
-
-	return (left > 0 ? left : 0) + quarter(window);
-}
-
 int
 window_extend(struct table *table, const struct window *window, int64_t now)
 {

@@ -138,17 +138,6 @@ void window_tell_clock(const char *name, int64_t back,
 /* The first layer of the last generation; without a window, of all. */
 unsigned window_first_layer(const struct table *table);
 
-/* When a generation of a window by time is over, in seconds since 1970. */
-int64_t window_over_at(const struct table *table, const struct window *window,
-    unsigned generation);
-
-/*
- * For how many seconds from now a server keeps it: a quarter longer than that,
- * and at least a quarter.
- */
-int64_t window_kept(const struct table *table, const struct window *window,
-    unsigned generation, int64_t now);
-
 /* Lines are marked now: the last generation ends no earlier. Returns 1 if that
  * changed the table. */
 int window_extend(struct table *table, const struct window *window,

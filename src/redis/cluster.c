@@ -130,14 +130,13 @@ enum cluster_advice
 cluster_advice(const char *text, struct cluster_address *address)
 {
 	static const char *const wait[] = { "OOM", "READONLY", "CLUSTERDOWN",
-		"NOREPLICAS", "BUSY", "LOADING", "MASTERDOWN", "MISCONF" };
+		"NOREPLICAS", "BUSY", "LOADING", "MASTERDOWN", "MISCONF",
+		"TRYAGAIN" };
 
 	for (size_t i = 0; i < sizeof wait / sizeof *wait; i++) {
 		if (begins(text, wait[i]))
 			return CLUSTER_WAIT;
 	}
-	if (begins(text, "TRYAGAIN"))
-		return CLUSTER_MIGRATING;
 	if (begins(text, "MOVED") && read_redirection(text, address) == 0)
 		return CLUSTER_MOVED;
 	if (begins(text, "ASK") && read_redirection(text, address) == 0)

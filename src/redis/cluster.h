@@ -37,8 +37,7 @@ enum cluster_advice {
 	CLUSTER_FAIL,      /* permanent */
 	CLUSTER_WAIT,      /* try again later */
 	CLUSTER_MOVED,     /* the slot is at another node: load the map */
-	CLUSTER_ASK,       /* this time, ask another node */
-	CLUSTER_MIGRATING  /* some keys of the slot are at another node */
+	CLUSTER_ASK        /* this time, ask another node */
 };
 
 /* The advice in an error's text; *address is set for MOVED and ASK. */

@@ -44,11 +44,11 @@ int connection_receive(struct connection *connection, size_t *received,
 int connection_reply(struct connection *connection, redisReply **reply,
     struct error *error);
 
-/* Send a command of n words and wait for its reply; one at a time. */
-int connection_call(struct connection *connection, redisReply **reply,
-    const char *const *words, size_t n, struct error *error);
-
-/* How long a server may take until it counts as lost, in milliseconds. */
-int connection_patience(void);
+/*
+ * CLUSTER SLOTS, waited for, on a connection that is used for nothing else; to
+ * be freed. NULL: the connection failed.
+ */
+redisReply *connection_slots(struct connection *connection,
+    struct error *error);
 
 #endif

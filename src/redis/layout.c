@@ -1,90 +1,224 @@
 #include "redis/layout.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/le.h"
+#include "bits/sizing.h"
 
-static const uint8_t magic[8] = { 'b', 'd', 'c', 'h', 'u', 'n', 'k', '\n' };
+#define VERSION 1
+/* A smaller first layer would make commands for few lines each. */
+#define LAYER_BITS_LEAST (UINT64_C(1) << 19)
+/* Redis' longest string has 512 MiB. */
+#define BITS_PAGES_MOST ((UINT64_C(512) << 20) / PAGE_BYTES - 1)
+#define BITS_PAGES_LEAST 128
 
-uint64_t
-chunk_count(uint64_t pages)
+static const uint8_t magic[8] = { 'b', 'd', 's', 'h', 'a', 'r', 'd', '\n' };
+
+/* Of all lines, a shard gets so many, or fewer but for chance. */
+static uint64_t
+share(uint64_t lines, unsigned shards)
 {
-	return pages / CHUNK_PAGES + (pages % CHUNK_PAGES != 0);
+	double mean = (double)lines / shards;
+
+	return shards == 1 ? lines + 1 :
+	    (uint64_t)ceil(mean + 4 * sqrt(mean)) + 16;
 }
 
-size_t
-chunk_bytes(uint64_t pages, uint64_t chunk)
+/* Bits a line of a filter at a rate: the textbook's. */
+static double
+bits_a_line(double rate)
 {
-	uint64_t rest = pages - chunk * CHUNK_PAGES;
-
-	return rest < CHUNK_PAGES ? (size_t)rest * PAGE_BYTES : CHUNK_BYTES;
-}
-
-static void
-id_text(char text[17], const struct redis_keys *keys)
-{
-	for (int i = 0; i < 8; i++)
-		snprintf(text + 2 * i, 3, "%02x", keys->id[i]);
-}
-
-size_t
-key_header(char key[REDIS_KEY_MAX], const struct redis_keys *keys)
-{
-	return (size_t)snprintf(key, REDIS_KEY_MAX, "bloomdedup:{%s}:header",
-	    keys->name);
-}
-
-size_t
-key_table(char key[REDIS_KEY_MAX], const struct redis_keys *keys)
-{
-	return (size_t)snprintf(key, REDIS_KEY_MAX, "bloomdedup:{%s}:table",
-	    keys->name);
-}
-
-size_t
-key_lines(char key[REDIS_KEY_MAX], const struct redis_keys *keys,
-    uint64_t layer)
-{
-	char id[17];
-
-	id_text(id, keys);
-	return (size_t)snprintf(key, REDIS_KEY_MAX,
-	    "bloomdedup:{%s}:lines:%" PRIu64 ":%s", keys->name, layer, id);
-}
-
-size_t
-key_chunk(char key[REDIS_KEY_MAX], const struct redis_keys *keys,
-    uint64_t layer, uint64_t chunk)
-{
-	char id[17];
-
-	id_text(id, keys);
-	return (size_t)snprintf(key, REDIS_KEY_MAX,
-	    "bloomdedup:{%s:L%" PRIu64 ":%" PRIu64 ":%s}", keys->name, layer,
-	    chunk, id);
+	return -log(rate) / (M_LN2 * M_LN2);
 }
 
 void
-trailer_encode(const struct redis_keys *keys, uint64_t layer, uint64_t chunk,
-    uint8_t trailer[TRAILER_BYTES])
+layout_bloom(struct layout *l, uint64_t capacity, double rate,
+    enum growth growth, int halves)
 {
-	memset(trailer, 0, TRAILER_BYTES);
-	memcpy(trailer + TRAILER_REST, magic, sizeof magic);
-	memcpy(trailer + 16, keys->id, sizeof keys->id);
-	le_put64(trailer + 32, layer);
-	le_put64(trailer + 40, chunk);
+	double bits = bits_a_line(rate / 2), least = 4 / rate;
+	uint64_t raised = (uint64_t)ceil(least / bits);
+
+	*l = (struct layout){ .kind = SHARDS_BLOOM, .shards = 1,
+		.rate = halves && growth == GROWTH_GROW ? rate : rate / 2 };
+	if (least < (double)LAYER_BITS_LEAST)
+		least = (double)LAYER_BITS_LEAST;
+	while (l->shards < LAYOUT_SHARDS_MAX &&
+	    (double)capacity / (2 * l->shards) * bits >= least)
+		l->shards *= 2;
+	l->capacity = share(capacity, l->shards);
+	if (l->capacity < raised)
+		l->capacity = raised;
+	l->geometry.pages = l->shards;
 }
 
 int
-trailer_check(const struct redis_keys *keys, uint64_t layer, uint64_t chunk,
-    const void *trailer, size_t nbytes)
+layout_bits(struct layout *l, uint64_t capacity, double rate,
+    struct error *error)
 {
-	uint8_t right[TRAILER_BYTES];
+	struct sizing sizing = { .capacity = capacity, .error_rate = rate,
+		.fixed = 1 };
+	uint64_t pages;
 
-	trailer_encode(keys, layer, chunk, right);
-	return nbytes == TRAILER_BYTES &&
-	    memcmp((const uint8_t *)trailer + TRAILER_REST,
-	    right + TRAILER_REST, TRAILER_BYTES - TRAILER_REST) == 0;
+	if (sizing_solve(&sizing, error) < 0)
+		return -1;
+	*l = (struct layout){ .kind = SHARDS_BITS, .shards = 1,
+		.geometry = sizing.geometry };
+	pages = l->geometry.pages;
+	while (l->shards < LAYOUT_SHARDS_MAX &&
+	    pages / (2 * l->shards) >= BITS_PAGES_LEAST)
+		l->shards *= 2;
+	pages = (pages + l->shards - 1) / l->shards;
+	if (pages > BITS_PAGES_MOST)
+		return error_set(error, STATUS_USAGE, "a filter of bit strings"
+		    " has at most %u of 512 MiB; a server with BF.* (Redis 8,"
+		    " or RedisBloom) has no such limit", LAYOUT_SHARDS_MAX);
+	l->geometry.pages = pages * l->shards;
+	l->capacity = (capacity + l->shards - 1) / l->shards;
+	return 0;
+}
+
+static void
+add_layer(struct table *table, uint64_t capacity, double rate, uint64_t lines,
+    const struct geometry *geometry)
+{
+	uint64_t offset = format_table_end(table);
+	struct layer_entry *layer = &table->layers[table->count++];
+
+	*layer = (struct layer_entry){ .offset = offset, .capacity = capacity,
+		.error_rate = rate, .lines = lines, .geometry = *geometry };
+}
+
+void
+layout_table(const struct layout *l, const struct header *header,
+    uint64_t lines, struct table *table)
+{
+	uint64_t capacity = l->capacity * l->shards;
+	double rate = header->error_rate;
+
+	*table = (struct table){ 0 };
+	if (l->kind == SHARDS_BITS) {
+		add_layer(table, capacity, rate, lines, &l->geometry);
+		return;
+	}
+	/* Each layer is twice as large and half as often wrong. */
+	for (int last = 0; !last; capacity *= 2) {
+		struct geometry geometry = { 0 };
+		uint64_t here = lines < capacity ? lines : capacity;
+
+		rate /= 2;
+		geometry.pages = (uint64_t)ceil((double)capacity *
+		    bits_a_line(rate) / 8 / PAGE_BYTES);
+		last = lines <= capacity || header->growth != GROWTH_GROW ||
+		    table->count + 1 == FORMAT_WINDOW_LAYERS_MAX;
+		add_layer(table, capacity, rate, last ? lines : here,
+		    &geometry);
+		lines -= here;
+	}
+}
+
+void
+layout_encode(const struct layout *l, const struct header *header,
+    uint8_t bytes[LAYOUT_HEADER_BYTES])
+{
+	uint8_t *p = bytes + PAGE_BYTES;
+	int bits = l->kind == SHARDS_BITS;
+
+	memset(p, 0, LAYOUT_HEADER_BYTES - PAGE_BYTES);
+	format_header_encode(header, bytes);
+	memcpy(p, magic, sizeof magic);
+	le_put32(p + 8, VERSION);
+	le_put32(p + 12, (uint32_t)l->kind);
+	le_put32(p + 16, l->shards);
+	le_put32(p + 20, l->geometry.k);
+	le_put32(p + 24, l->geometry.cache_lines);
+	le_put64(p + 32, l->capacity);
+	le_put64(p + 40, bits ? layout_shard_pages(l) : 0);
+	le_put_double(p + 48, l->rate);
+	le_put32(p + 60, (uint32_t)crc32(0, bytes, LAYOUT_HEADER_BYTES - 4));
+}
+
+static int
+check(const struct layout *l, uint64_t pages)
+{
+	if (l->shards == 0 || l->shards > LAYOUT_SHARDS_MAX ||
+	    (l->shards & (l->shards - 1)) != 0 || l->capacity == 0 ||
+	    l->capacity > SIZING_CAPACITY_MAX || !(l->rate >= 0))
+		return -1;
+	return l->kind == SHARDS_BLOOM ? 0 : l->kind != SHARDS_BITS ||
+	    pages == 0 || pages > BITS_PAGES_MOST ? -1 :
+	    geometry_check(&l->geometry);
+}
+
+int
+layout_decode(struct layout *l, struct header *header, const void *data,
+    size_t nbytes, struct error *error)
+{
+	const uint8_t *bytes = data, *p = bytes + PAGE_BYTES;
+	uint64_t pages;
+
+	if (nbytes != LAYOUT_HEADER_BYTES ||
+	    memcmp(p, magic, sizeof magic) != 0)
+		return error_set(error, STATUS_FAILED, "not the header of a"
+		    " bloomdedup filter");
+	if (le_get32(p + 60) != crc32(0, bytes, LAYOUT_HEADER_BYTES - 4))
+		return error_set(error, STATUS_FAILED, "damaged: the header's"
+		    " checksum is wrong");
+	if (le_get32(p + 8) != VERSION)
+		return error_set(error, STATUS_FAILED, "made by a newer version"
+		    " of bloomdedup");
+	pages = le_get64(p + 40);
+	*l = (struct layout){ .kind = (enum shard_kind)le_get32(p + 12),
+		.shards = le_get32(p + 16), .capacity = le_get64(p + 32),
+		.rate = le_get_double(p + 48), .geometry = {
+		.k = le_get32(p + 20), .cache_lines = le_get32(p + 24) } };
+	l->geometry.pages = l->kind == SHARDS_BITS &&
+	    pages <= BITS_PAGES_MOST ? pages * l->shards : l->shards;
+	if (check(l, pages) < 0)
+		return error_set(error, STATUS_FAILED, "damaged: a field of the"
+		    " header is out of range");
+	return format_header_decode(header, bytes, error);
+}
+
+/* Names of keys */
+
+static void
+id_text(char text[17], const uint8_t id[FORMAT_ID_BYTES])
+{
+	for (int i = 0; i < 8; i++)
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
+}
+
+size_t
+layout_header_key(char key[LAYOUT_KEY_MAX], const char *name)
+{
+	return (size_t)snprintf(key, LAYOUT_KEY_MAX, "bloomdedup:{%s}", name);
+}
+
+size_t
+layout_generation_key(char key[LAYOUT_KEY_MAX], const char *name,
+    const uint8_t id[FORMAT_ID_BYTES], int64_t generation)
+{
+	char text[17];
+
+	id_text(text, id);
+	return (size_t)snprintf(key, LAYOUT_KEY_MAX, "bloomdedup:{%s:%s:%"
+	    PRId64 "}", name, text, generation);
+}
+
+size_t
+layout_shard_key(char key[LAYOUT_KEY_MAX], const char *name,
+    const uint8_t id[FORMAT_ID_BYTES], int64_t generation, unsigned shard)
+{
+	char text[17];
+
+	id_text(text, id);
+	if (generation == LAYOUT_NO_GENERATION)
+		return (size_t)snprintf(key, LAYOUT_KEY_MAX,
+		    "bloomdedup-shard:{%s:%s:%u}", name, text, shard);
+	return (size_t)snprintf(key, LAYOUT_KEY_MAX, "bloomdedup-shard:{%s:%s:%"
+	    PRId64 ":%u}", name, text, generation, shard);
 }

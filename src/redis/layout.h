@@ -1,18 +1,31 @@
 /*
- * Where the parts of a filter are in Redis. The filter NAME has these keys:
+ * Where a filter is in Redis. It has S shards, each in a key of its own, and a
+ * line's shard follows from its digest:
  *
- *     bloomdedup:{NAME}:header       the file's header page, then the first
- *                                    table, by which a creation can be finished
- *     bloomdedup:{NAME}:table        the table of layers, as the file has it;
- *                                    set last: without it there is no filter
- *     bloomdedup:{NAME}:lines:I:ID   how many lines are in layer I, or reserved
- *     bloomdedup:{NAME:LI:C:ID}      chunk C of layer I: 63 pages (the last one
- *                                    has what is left) and a trailer
- *     bloomdedup:{NAME:LI:C:ID}:scratch:R   marks on their way, for a minute
+ *     bloomdedup:{NAME}               the header: the page that begins a file
+ *                                     (format.h), then what shards there are
+ *     bloomdedup-shard:{NAME:ID:I}    shard I
  *
- * ID is half of the header's id, in hexadecimal. The braces spread the chunks
- * over a cluster's nodes, and keep a chunk's scratch keys with it. 63 pages and
- * a trailer are what fits in an allocation of 256 KiB.
+ * and with a window
+ *
+ *     bloomdedup:{NAME:ID:G}          generation G has all of its shards
+ *     bloomdedup-shard:{NAME:ID:G:I}  shard I of generation G
+ *
+ * ID is half of the header's id, in hexadecimal. The braces spread the shards
+ * over a cluster's nodes. What follows the page in the header, little-endian:
+ *
+ *     0   8  "bdshard\n"
+ *     8   4  version: 1
+ *     12  4  kind of the shards
+ *     16  4  S
+ *     20  4  k of a bit string, else 0
+ *     24  4  cache lines a key of a bit string, else 0
+ *     28  4  0
+ *     32  8  lines that a shard is made for
+ *     40  8  pages of a bit string, else 0
+ *     48  8  error rate that the server is asked for, a double
+ *     56  4  0
+ *     60  4  CRC-32 of the page and the 60 bytes before
  */
 #ifndef REDIS_LAYOUT_H
 #define REDIS_LAYOUT_H
@@ -24,60 +37,70 @@
 #include "disk/format.h"
 #include "redis/address.h"
 
-#define CHUNK_PAGES 63u
-#define CHUNK_BYTES (CHUNK_PAGES * PAGE_BYTES)
-
-/*
- * A trailer: one byte that is 1 if the layer is closed for claims, seven that
- * are 0, a magic of eight bytes, the header's id, the layer's number (64 bits)
- * and the chunk's (64); little-endian. What follows the first byte is
- * written when the chunk is made, and never again.
- */
-#define TRAILER_BYTES 48u
-#define TRAILER_REST 8u /* offset of the part that is written first */
+#define LAYOUT_HEADER_BYTES (PAGE_BYTES + 64u)
+#define LAYOUT_SHARDS_MAX 1024u
 
 /* With the ending NUL. */
-#define REDIS_KEY_MAX (ADDRESS_NAME_MAX + 96)
+#define LAYOUT_KEY_MAX (ADDRESS_NAME_MAX + 96)
 
-struct redis_keys {
-	const char *name;              /* not owned */
-	uint8_t id[FORMAT_ID_BYTES];
+enum shard_kind {
+	/* values as stored in the header */
+	SHARDS_BLOOM = 1, /* the server's own filters (BF.*), which grow */
+	SHARDS_BITS = 2   /* strings with our bits, which don't */
 };
 
-/* What the names of a layer's keys, and how long they live, depend on. */
-struct redis_layer {
-	uint64_t number; /* with a window, never used again */
-	int64_t over;    /* with a window: when it counts no longer, in seconds
-	                    since 1970, */
-	int64_t kept;    /* and for how many seconds a key lives that is made
-	                    or marked now; else 0: for ever */
+struct layout {
+	enum shard_kind kind;
+	unsigned shards;          /* S, a power of two */
+	uint64_t capacity;        /* lines that a shard is made for */
+	double rate;              /* that BF.RESERVE states */
+	struct geometry geometry; /* of all bit strings together; else only
+	                             `pages`, which is S */
 };
 
-uint64_t chunk_count(uint64_t pages);
+/* The lowest rate that the server's filters keep: their hash has 64 bits. */
+#define LAYOUT_BLOOM_RATE_MIN 1e-8
 
-/* How long chunk number `chunk` is without its trailer. */
-size_t chunk_bytes(uint64_t pages, uint64_t chunk);
+/*
+ * The shards of the server's own filters, for `capacity` lines at `rate`. Does
+ * the server halve the rate for the first layer of a filter that grows
+ * (RedisBloom does)? RedisBloom's hash leaves a floor of about 0.35/m at 1e-6
+ * in a layer of m bits, so a shard's first layer has at least 4/rate.
+ */
+void layout_bloom(struct layout *layout, uint64_t capacity, double rate,
+    enum growth growth, int halves);
+
+/* The shards of bit strings. Fails if they would be too large. */
+int layout_bits(struct layout *layout, uint64_t capacity, double rate,
+    struct error *error);
+
+/* Pages of one bit string; its trailer follows them (bits.c). */
+static inline uint64_t
+layout_shard_pages(const struct layout *layout)
+{
+	return layout->geometry.pages / layout->shards;
+}
+
+/*
+ * What is in all shards together when so many lines are: the layers that the
+ * server's filters have grown by, or the one of bit strings.
+ */
+void layout_table(const struct layout *layout, const struct header *header,
+    uint64_t lines, struct table *table);
+
+void layout_encode(const struct layout *layout, const struct header *header,
+    uint8_t bytes[LAYOUT_HEADER_BYTES]);
+
+/* Every field is checked; STATUS_FAILED, without the filter's name. */
+int layout_decode(struct layout *layout, struct header *header,
+    const void *bytes, size_t nbytes, struct error *error);
 
 /* Names of keys; each returns its length. */
-size_t key_header(char key[REDIS_KEY_MAX], const struct redis_keys *keys);
-size_t key_table(char key[REDIS_KEY_MAX], const struct redis_keys *keys);
-size_t key_lines(char key[REDIS_KEY_MAX], const struct redis_keys *keys,
-    uint64_t layer);
-size_t key_chunk(char key[REDIS_KEY_MAX], const struct redis_keys *keys,
-    uint64_t layer, uint64_t chunk);
-
-void trailer_encode(const struct redis_keys *keys, uint64_t layer,
-    uint64_t chunk, uint8_t trailer[TRAILER_BYTES]);
-
-/* Is it the trailer of this chunk? */
-int trailer_check(const struct redis_keys *keys, uint64_t layer,
-    uint64_t chunk, const void *trailer, size_t nbytes);
-
-/* Redis numbers the bits of a byte from the high end. */
-static inline uint64_t
-redis_bit(uint64_t byte, unsigned bit)
-{
-	return 8 * byte + 7 - bit;
-}
+#define LAYOUT_NO_GENERATION INT64_MIN
+size_t layout_header_key(char key[LAYOUT_KEY_MAX], const char *name);
+size_t layout_generation_key(char key[LAYOUT_KEY_MAX], const char *name,
+    const uint8_t id[FORMAT_ID_BYTES], int64_t generation);
+size_t layout_shard_key(char key[LAYOUT_KEY_MAX], const char *name,
+    const uint8_t id[FORMAT_ID_BYTES], int64_t generation, unsigned shard);
 
 #endif

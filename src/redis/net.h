@@ -1,13 +1,11 @@
 /*
  * Requests to a Redis server, or to the nodes of a cluster, which is detected
- * at the start. A request is one or several commands for keys of one slot. They
- * are sent one after the other, answered together, and repeated together after
- * a lost connection or a temporary error: so a request must be safe to repeat,
- * or say that it isn't (REQUEST_ONCE).
- *
- * Many requests are under way at once, within a bound of bytes; to each node
- * they go in order. A temporary error is retried, with growing pauses, until
- * `retry_ms` have passed without any success.
+ * at the start. A request is one command with one key. Many are under way at
+ * once, within a bound of bytes; to each node they go in order. A request that
+ * was refused for a time, or whose connection was lost, is made again, with
+ * growing pauses, until `retry_ms` have passed without any success: so it must
+ * be safe to repeat, or say that it isn't (REQUEST_ONCE). Those of one slot are
+ * repeated in their order.
  *
  * Functions return 0, or -1 with `error` filled. After a failure no more
  * requests can be made.
@@ -20,64 +18,57 @@
 
 #include "base/error.h"
 #include "redis/address.h"
-#include "redis/answer.h"
-#include "redis/retry.h"
+#include "redis/request.h"
 
-struct redis_net;
+struct net;
 
-/*
- * Connect. `location` must stay unchanged until the net is closed. Retries that
- * take more than a second are reported to `notice`, once.
- */
-int redis_net_open(struct redis_net **net, const struct address *location,
-    uint64_t retry_ms, void (*notice)(const char *text), struct error *error);
-void redis_net_close(struct redis_net *net);
-
-/* How many nodes are known. */
-size_t redis_net_nodes(const struct redis_net *net);
-
-/* How often a connection was lost. */
-uint64_t redis_net_losses(const struct redis_net *net);
-
-/* How requests are retried: for callers that must do that themselves. */
-struct retry redis_net_retry(const struct redis_net *net);
-
-const struct redis_figures *redis_net_figures(const struct redis_net *net);
+struct net_figures {
+	uint64_t round_trips; /* how often replies were waited for */
+	uint64_t bytes_sent;
+	uint64_t bytes_received;
+	uint64_t repeats;     /* requests that were made again */
+};
 
 /*
- * Make a request: begin, then for each command the number of its words, and the
- * words, then end. Nothing else may be called between begin and end. If too
- * much is under way, `end` waits until it is less.
+ * Connect. `location` must stay unchanged until the net is closed. A server
+ * that can't be reached is waited for as long as for a repeated request, or not
+ * at all if not `patient`. Waiting for more than a second is reported to
+ * `notice`, once.
  */
-void redis_net_begin(struct redis_net *net, unsigned slot, unsigned flags,
-    redis_answer *answer, void *context, size_t tag);
-void redis_net_command(struct redis_net *net, size_t words);
-void redis_net_word(struct redis_net *net, const void *data, size_t nbytes);
-void redis_net_text(struct redis_net *net, const char *word);
-void redis_net_number(struct redis_net *net, int64_t number);
-
-/* Add a command in wire format (redisFormatCommand). */
-void redis_net_formatted(struct redis_net *net, const char *command,
-    size_t nbytes);
-
-/*
- * Begin a request with REQUEST_ONCE to a node, given by its number, which
- * becomes the tag. Returns 0, with nothing begun, if the node is not connected.
- */
-int redis_net_begin_at(struct redis_net *net, size_t node,
-    redis_answer *answer, void *context);
-
-/* `reply_bytes`: about how long all replies will be. */
-int redis_net_end(struct redis_net *net, size_t reply_bytes,
+int net_open(struct net **net, const struct address *location,
+    uint64_t retry_ms, int patient, void (*notice)(const char *text),
     struct error *error);
+void net_close(struct net *net);
+
+/*
+ * Make a request of `words` words for a slot: begin, each word, then end.
+ * Nothing else may be called in between. If too much is under way, `end` waits
+ * until it is less.
+ */
+void net_begin(struct net *net, unsigned slot, unsigned flags,
+    redis_answer *answer, void *context, size_t tag, size_t words);
+void net_word(struct net *net, const void *data, size_t nbytes);
+void net_text(struct net *net, const char *word);
+void net_number(struct net *net, int64_t number);
+int net_end(struct net *net, struct error *error);
 
 /* Send what can be sent without waiting. */
-int redis_net_flush(struct redis_net *net, struct error *error);
+int net_flush(struct net *net, struct error *error);
 
 /* Wait until all requests are answered. */
-int redis_net_finish(struct redis_net *net, struct error *error);
+int net_finish(struct net *net, struct error *error);
 
 /* Are there requests that are not answered? */
-int redis_net_is_busy(const struct redis_net *net);
+int net_is_busy(const struct net *net);
+
+/*
+ * A single command for a key, waited for; the reply is to be freed, and NULL on
+ * failure. `format` as for redisCommand: words separated by blanks, %s a
+ * string, %b bytes with their size_t length.
+ */
+redisReply *net_call(struct net *net, const char *key, unsigned flags,
+    struct error *error, const char *format, ...);
+
+const struct net_figures *net_figures(const struct net *net);
 
 #endif

@@ -1,5 +1,6 @@
 #include "redis/nodes.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,38 +70,49 @@ take_range(void *context, unsigned first, unsigned last,
 		nodes->map[slot] = (uint16_t)node;
 }
 
+/* An error in place of the map: no cluster, or one that can't be used now. */
+static int
+take_refusal(const char *name, const char *text, struct error *error)
+{
+	if (strncmp(text, "NOAUTH", 6) == 0)
+		return error_set(error, STATUS_USAGE, "%s: the server wants a"
+		    " password (%s): put it into the environment variable"
+		    " REDISCLI_AUTH, or into a file for ?password-file=FILE",
+		    name, text);
+	if (strncmp(text, "LOADING", 7) != 0)
+		return 0;
+	error_set(error, STATUS_FAILED, "%s: the server says: %s", name,
+	    text);
+	error->errnum = EAGAIN;
+	return -1;
+}
+
 /* Ask a node for the map, over a connection of its own. */
 static int
 load_map_from(struct nodes *nodes, size_t i, struct error *error)
 {
-	static const char *const words[] = { "CLUSTER", "SLOTS" };
 	const char *name = nodes->location->shown;
 	struct map_reading reading = { nodes, i };
 	struct connection *connection;
 	redisReply *reply;
-	int result;
+	int result = -1;
 
 	if (connection_open(&connection, nodes->location, nodes->list[i].host,
 	    nodes->list[i].port, error) < 0)
 		return -1;
-	result = connection_call(connection, &reply, words, 2, error);
-	if (result < 0)
-		goto done;
-	if (reply->type != REDIS_REPLY_ERROR) {
-		nodes->cluster = 1;
-		result = cluster_read_slots(reply, take_range, &reading);
-		if (result < 0)
-			error_set(error, STATUS_FAILED, "%s: the server's"
-			    " reply to CLUSTER SLOTS is invalid", name);
-	} else if (strncmp(reply->str, "NOAUTH", 6) == 0 ||
-	    strncmp(reply->str, "LOADING", 7) == 0) {
-		result = error_set(error, reply->str[0] == 'N' ? STATUS_USAGE :
-		    STATUS_FAILED, "%s: the server says: %s", name,
-		    reply->str);
-	}
-	freeReplyObject(reply);
-done:
+	reply = connection_slots(connection, error);
 	connection_close(connection);
+	if (reply == NULL)
+		return -1;
+	if (reply->type == REDIS_REPLY_ERROR)
+		result = take_refusal(name, reply->str, error);
+	else if ((result = cluster_read_slots(reply, take_range,
+	    &reading)) < 0)
+		error_set(error, STATUS_FAILED, "%s: the server's reply to"
+		    " CLUSTER SLOTS is invalid", name);
+	else
+		nodes->cluster = 1;
+	freeReplyObject(reply);
 	return result;
 }
 

@@ -37,7 +37,10 @@ struct nodes {
 /* The number of a node, which is added if it is new. */
 size_t nodes_find(struct nodes *nodes, const char *host, int port);
 
-/* Ask the nodes, one after the other, for the map of slots. */
+/*
+ * Ask the nodes, one after the other, for the map of slots. error->errnum is
+ * EAGAIN if they are there, and load their data.
+ */
 int nodes_load_map(struct nodes *nodes, struct error *error);
 
 /* The node that has a slot. */

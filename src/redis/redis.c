@@ -1,147 +1,305 @@
 #include "redis/redis.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "base/meminfo.h"
+#include "base/number.h"
 #include "base/random.h"
-#include "redis/address.h"
 #include "layers/layers.h"
-#include "redis/call.h"
-#include "redis/chunks.h"
-#include "redis/cluster.h"
-#include "redis/filter.h"
+#include "model/operations.h"
+#include "model/plan.h"
+#include "redis/address.h"
+#include "redis/bits.h"
+#include "redis/bloom.h"
+#include "redis/shards.h"
 
 /*
- * The more lines of a batch are in a page, the less each costs the server: 1.6
- * us at three lines a page, 0.22 us at 25.
+ * The more lines of a batch are in a shard, the fewer commands they take; a
+ * batch of this size waits for the server as long as it is read.
  */
-#define BATCH_LINES (512 * 1024)
+#define BATCH_LINES (64 * 1024)
 
-/* How long temporary errors are retried, if there is no --lock-timeout. */
+/* How long requests are made again, if there is no --lock-timeout. */
 #define RETRY_MS 60000
+/* Marks are answered while input is waited for: milliseconds. */
+#define IDLE_AFTER 5
+/* Several clients may make and remove one filter at once. */
+#define CREATE_TRIES 5
+
+struct redis {
+	struct filter filter;
+	struct address address;
+	struct net *net;
+	struct shards shards;
+	const struct shard_operations *kind;
+	struct header header;
+	struct table table;
+	void (*notice)(const char *text);
+	uint64_t lines;        /* as counted, and those of this run */
+	int claims;            /* marks come first */
+	int warned;            /* of lines that are not remembered */
+	int failed;            /* nothing can be asked any more, */
+	struct error why;      /* for this reason */
+};
 
 static const struct filter_operations operations;
+
+static struct redis *
+redis_of(struct filter *filter)
+{
+	return (struct redis *)(void *)filter;
+}
 
 static void
 release(struct redis *r)
 {
-	for (unsigned i = 0; i < r->mirror_count; i++)
-		mirror_unmap(&r->mirrors[i]);
-	for (unsigned i = 0; i < FORMAT_LAYERS_MAX; i++)
-		group_free(&r->fetches[i].group);
-	marks_free(&r->marks);
-	claims_free(&r->claims);
-	redis_net_close(r->server.net);
-	address_free(&r->server.address);
-	free(r->unknown);
-	free(r->items);
-	free(r->found);
+	net_close(r->net);
+	shards_free(&r->shards);
+	address_free(&r->address);
 	free(r);
 }
 
+/* From now on no requests are made, and the reason is kept. Returns -1. */
 static int
-connect_server(struct server *server, const char *location,
-    const struct lock_wait *wait, struct error *error)
+failed(struct redis *r, const struct error *why)
 {
-	char key[REDIS_KEY_MAX];
-
-	if (address_parse(&server->address, location, error) < 0)
-		return -1;
-	server->keys.name = server->address.name;
-	server->slot = cluster_slot(key, key_table(key, &server->keys));
-	if (redis_net_open(&server->net, &server->address,
-	    wait->milliseconds, wait->notice, error) == 0)
-		return 0;
-	address_free(&server->address);
+	if (!r->failed)
+		r->why = *why;
+	r->failed = 1;
 	return -1;
 }
+
+static int
+failed_before(const struct redis *r, struct error *error)
+{
+	if (!r->failed)
+		return 0;
+	*error = r->why;
+	error->repeated = 1;
+	return 1;
+}
+
+static void
+tell(const struct redis *r, const struct error *text)
+{
+	if (r->notice != NULL)
+		r->notice(text->text);
+}
+
+/* The header */
+
+/* Returns 1 if there is none. `layout` and `header` may be NULL. */
+static int
+read_header(struct redis *r, redisReply *reply, struct layout *layout,
+    struct header *header, struct error *error)
+{
+	struct error why;
+	int result = 0;
+
+	if (reply == NULL)
+		return -1;
+	if (reply->type == REDIS_REPLY_NIL)
+		result = 1;
+	else if (reply->type != REDIS_REPLY_STRING)
+		result = shards_odd(&r->shards, error);
+	else if (layout_decode(layout, header, reply->str, reply->len,
+	    &why) < 0)
+		result = error_set(error, why.status, "%s: %s",
+		    r->address.shown, why.text);
+	freeReplyObject(reply);
+	return result;
+}
+
+static int
+get_header(struct redis *r, struct layout *layout, struct header *header,
+    struct error *error)
+{
+	char key[LAYOUT_KEY_MAX];
+
+	layout_header_key(key, r->address.name);
+	return read_header(r, net_call(r->net, key, 0, error, "GET %s", key),
+	    layout, header, error);
+}
+
+/* The filter that is open from now on. */
+static void
+take_header(struct redis *r, const struct layout *layout)
+{
+	r->shards.layout = *layout;
+	r->shards.grows = r->header.growth == GROWTH_GROW;
+	memcpy(r->shards.id, r->header.id, sizeof r->shards.id);
+	r->kind = layout->kind == SHARDS_BLOOM ? &bloom_operations :
+	    &bits_operations;
+}
+
+static int
+is_ours(const struct redis *r, const struct header *header)
+{
+	return memcmp(header->id, r->header.id, sizeof header->id) == 0;
+}
+
+/* Trouble with shards */
+
+/* A shard is missing: was the filter replaced or removed, or damaged? */
+static int
+explain_missing(struct redis *r, struct error *error)
+{
+	struct header header;
+	struct layout layout;
+	int result = get_header(r, &layout, &header, error);
+
+	if (result < 0)
+		return -1;
+	/* A mark of bits may have made some anew, in vain. */
+	if ((result > 0 || !is_ours(r, &header)) &&
+	    shards_delete(&r->shards, error) < 0)
+		return -1;
+	if (result > 0)
+		return error_set(error, STATUS_FAILED, "%s: the filter is no"
+		    " longer there: it was removed", r->address.shown);
+	if (!is_ours(r, &header))
+		return error_set(error, STATUS_FAILED, "%s: the filter is no"
+		    " longer there: another one has replaced it",
+		    r->address.shown);
+	return error_set(error, STATUS_FAILED, "%s: damaged: the key %s is"
+	    " missing, and all lines in it; only create --force makes the"
+	    " filter whole again, and empty", r->address.shown,
+	    r->shards.missing);
+}
+
+/* Lines that the server didn't take: they are printed, and not remembered. */
+static int
+explain_refused(struct redis *r, struct error *error)
+{
+	char text[NUMBER_TEXT];
+
+	error_set(error, STATUS_FULL, "%s: %s lines are not remembered: the"
+	    " server says: %s", r->address.shown, number_format_count(text,
+	    r->shards.refused), r->shards.why);
+	if (r->filter.growth != GROWTH_WARN)
+		return -1;
+	if (!r->warned)
+		tell(r, error);
+	r->warned = 1;
+	return 0;
+}
+
+/* After answers: is all well? */
+static int
+check(struct redis *r, struct error *error)
+{
+	if (r->shards.missing[0] != '\0')
+		return failed(r, (explain_missing(r, error), error));
+	if (r->shards.refused > 0 && explain_refused(r, error) < 0)
+		return failed(r, error);
+	return 0;
+}
+
+static int
+finish(struct redis *r, struct error *error)
+{
+	return net_finish(r->net, error) < 0 ? failed(r, error) :
+	    check(r, error);
+}
+
+static void
+set_lines(struct redis *r, uint64_t lines)
+{
+	r->lines = lines;
+	layout_table(&r->shards.layout, &r->header, lines, &r->table);
+}
+
+static int
+count(struct redis *r, struct error *error)
+{
+	if (shards_count(&r->shards, r->kind, error) < 0)
+		return failed(r, error);
+	set_lines(r, r->shards.lines);
+	return check(r, error);
+}
+
+/* Opening */
 
 static struct redis *
 new_redis(const char *location, const struct filter_use *use,
     struct error *error)
 {
 	struct redis *r = memory_or_die(calloc(1, sizeof *r));
-	struct lock_wait wait = use->wait;
+	/* Without a notice, the caller gave no timeout. */
+	uint64_t wait = use->wait.notice == NULL ? RETRY_MS :
+	    use->wait.milliseconds;
 
 	r->filter = (struct filter){ .operations = &operations,
 		.header = &r->header, .table = &r->table };
-	r->writable = use->writable;
 	r->notice = use->wait.notice;
-	r->max_bytes = use->max_bytes;
-	r->claim_use = use->claim;
-	r->replicas = use->replicas;
-	r->mirror_max = meminfo_available() / 4;
-	r->published = 1;
-	/* Without a notice, the caller gave no timeout. */
-	if (wait.notice == NULL)
-		wait.milliseconds = RETRY_MS;
-	r->wait_ms = wait.milliseconds;
-	if (connect_server(&r->server, location, &wait, error) == 0)
-		return r;
-	free(r);
-	return NULL;
-}
-
-/* Of several clients' lines, nobody knows which came first. */
-static int
-check_window(const struct redis *r, struct error *error)
-{
-	return r->header.window.kind != WINDOW_LINES ? 0 :
-	    error_set(error, STATUS_USAGE, "%s: a filter on a server can't"
-	    " have a window of new lines, whose order no client knows; use a"
-	    " window of time, such as --window=30d", redis_name(r));
-}
-
-static int
-begin_use(struct redis *r, const struct filter_use *use, struct error *error)
-{
-	struct table table = r->table;
-
-	r->filter.growth = use->growth < 0 ? r->header.growth :
-	    (enum growth)use->growth;
-	redis_probe_count(r);
-	if (check_window(r, error) < 0)
-		return -1;
-	if (use->writable && (r->header.version_to_write > FORMAT_VERSION ||
-	    r->header.optional_features != 0)) {
-		return error_set(error, STATUS_FAILED, "%s: made by a newer"
-		    " version of bloomdedup: this one can only read it",
-		    redis_name(r));
+	r->claims = use->claim;
+	if (address_parse(&r->address, location, error) < 0) {
+		free(r);
+		return NULL;
 	}
-	/* A caller that fills a new filter counts all layers of its table. */
-	return r->published ? redis_window_take(r, &table, error) :
-	    redis_probe_map(r, error);
+	if (net_open(&r->net, &r->address, wait, use->writable, r->notice,
+	    error) < 0) {
+		release(r);
+		return NULL;
+	}
+	r->shards = (struct shards){ .net = r->net, .name = r->address.name,
+		.shown = r->address.shown,
+		.generation = LAYOUT_NO_GENERATION };
+	return r;
 }
 
 /*
  * A server that evicts keys when its memory is full forgets parts of the
  * filter. A user without permission to ask for the policy is not warned.
  */
-static void
-warn_of_eviction(struct redis *r, void (*notice)(const char *text))
+static int
+warn_of_eviction(struct redis *r, struct error *error)
 {
 	static const char field[] = "maxmemory_policy:";
-	struct error error;
-	redisReply *reply = redis_call(r->server.net, r->server.slot,
-	    REQUEST_ERRORS, &error, "INFO memory");
+	char key[LAYOUT_KEY_MAX];
+	redisReply *reply;
 	const char *policy;
 
+	layout_header_key(key, r->address.name);
+	reply = net_call(r->net, key, REQUEST_ERRORS, error, "INFO memory");
 	if (reply == NULL)
-		return;
+		return -1;
 	policy = reply->type == REDIS_REPLY_STRING ?
 	    strstr(reply->str, field) : NULL;
-	if (policy != NULL && notice != NULL &&
-	    strncmp(policy + sizeof field - 1, "noeviction", 10) != 0) {
+	if (policy != NULL && strncmp(policy + sizeof field - 1, "noeviction",
+	    10) != 0) {
+		struct error told;
+
 		policy += sizeof field - 1;
-		error_set(&error, 0, "%s: the server may evict parts of the"
+		error_set(&told, 0, "%s: the server may evict parts of the"
 		    " filter when its memory is full (maxmemory-policy %.*s);"
-		    " set it to noeviction", redis_name(r),
+		    " set it to noeviction", r->address.shown,
 		    (int)strcspn(policy, "\r\n"), policy);
-		notice(error.text);
+		tell(r, &told);
 	}
 	freeReplyObject(reply);
+	return 0;
+}
+
+static int
+begin_use(struct redis *r, const struct filter_use *use, struct error *error)
+{
+	r->filter.growth = use->growth < 0 ? r->header.growth :
+	    (enum growth)use->growth;
+	if (use->writable && (r->header.version_to_write > FORMAT_VERSION ||
+	    r->header.optional_features != 0))
+		return error_set(error, STATUS_FAILED, "%s: made by a newer"
+		    " version of bloomdedup: this one can only read it",
+		    r->address.shown);
+	if (r->filter.growth == GROWTH_WARN &&
+	    r->header.growth == GROWTH_GROW)
+		return error_set(error, STATUS_USAGE, "%s: the server lets it"
+		    " grow, which --on-full=warn can't change; create makes"
+		    " one that doesn't grow", r->address.shown);
+	return count(r, error) < 0 || (use->writable &&
+	    warn_of_eviction(r, error) < 0) ? -1 : 0;
 }
 
 int
@@ -149,19 +307,17 @@ redis_open(struct filter **filter, const char *location,
     const struct filter_use *use, struct error *error)
 {
 	struct redis *r = new_redis(location, use, error);
+	struct layout layout;
 	int result;
 
 	*filter = NULL;
 	if (r == NULL)
 		return -1;
-	result = table_load(&r->server, use->writable, &r->header, &r->table,
-	    error);
-	if (result == 0)
+	result = get_header(r, &layout, &r->header, error);
+	if (result == 0) {
+		take_header(r, &layout);
 		result = begin_use(r, use, error);
-	if (result == 0 && use->sync)
-		result = redis_mark_check_sync(r, error);
-	if (result == 0 && use->writable)
-		warn_of_eviction(r, use->wait.notice);
+	}
 	if (result == 0)
 		*filter = &r->filter;
 	else
@@ -169,41 +325,201 @@ redis_open(struct filter **filter, const char *location,
 	return result;
 }
 
-/* A new filter, of which nothing is on the server yet. */
-static struct redis *
-begin_new(const char *location, const struct header *header,
-    const struct table *table, const struct filter_use *use,
+/* Making */
+
+/* Is it Valkey, whose filters don't halve the rate? *is is set. */
+static int
+find_server(struct redis *r, const char *key, int *valkey,
     struct error *error)
 {
-	struct redis *r = new_redis(location, use, error);
+	redisReply *reply = net_call(r->net, key, REQUEST_ERRORS, error,
+	    "INFO server");
 
-	if (r == NULL)
-		return NULL;
-	r->header = *header;
-	r->server.window = header->window;
-	if (check_window(r, error) < 0) {
-		release(r);
-		return NULL;
-	}
+	if (reply == NULL)
+		return -1;
+	*valkey = reply->type != REDIS_REPLY_STRING ||
+	    strstr(reply->str, "valkey_version") != NULL;
+	freeReplyObject(reply);
+	return 0;
+}
+
+/* Which kind of shards can the server have? */
+static int
+find_kind(struct redis *r, const char *key, enum shard_kind *kind,
+    struct error *error)
+{
+	redisReply *reply = net_call(r->net, key, REQUEST_ERRORS, error,
+	    "BF.MEXISTS %s x", key);
+	int result = 0;
+
+	if (reply == NULL)
+		return -1;
+	*kind = SHARDS_BLOOM;
+	if (reply->type == REDIS_REPLY_ERROR &&
+	    strncmp(reply->str, "ERR unknown command", 19) == 0)
+		*kind = SHARDS_BITS;
+	else if (reply->type == REDIS_REPLY_ERROR)
+		result = error_set(error, STATUS_FAILED, "%s: the server says:"
+		    " %s", r->address.shown, reply->str);
+	freeReplyObject(reply);
+	return result;
+}
+
+static int
+plan_bits(struct redis *r, struct layout *layout, struct error *error)
+{
+	struct error why, told;
+	char text[NUMBER_TEXT];
+
+	if (layout_bits(layout, r->header.capacity, r->header.error_rate,
+	    &why) < 0)
+		return error_set(error, why.status, "%s: %s", r->address.shown,
+		    why.text);
+	if (r->header.growth != GROWTH_GROW)
+		return 0;
+	r->header.growth = GROWTH_WARN;
+	error_set(&told, 0, "%s: the server has no BF.* (Redis 8, RedisBloom,"
+	    " valkey-bloom), so the filter can't grow: beyond %s lines it makes"
+	    " more mistakes, with a warning", r->address.shown,
+	    number_format_count(text, r->header.capacity));
+	tell(r, &told);
+	return 0;
+}
+
+static int
+plan_bloom(struct redis *r, const char *key, struct layout *layout,
+    struct error *error)
+{
+	int valkey;
+
+	if (r->header.error_rate < LAYOUT_BLOOM_RATE_MIN)
+		return error_set(error, STATUS_USAGE, "%s: the hash of the"
+		    " server's filters has 64 bits, which is not enough for"
+		    " --error-rate=%g; at least 1e-8", r->address.shown,
+		    r->header.error_rate);
+	if (find_server(r, key, &valkey, error) < 0)
+		return -1;
+	layout_bloom(layout, r->header.capacity, r->header.error_rate,
+	    r->header.growth, !valkey);
+	return 0;
+}
+
+/* What the new filter is like; nothing of it is on the server yet. */
+static int
+plan_new(struct redis *r, const struct filter_plan *plan, struct error *error)
+{
+	char key[LAYOUT_KEY_MAX];
+	struct table unused;
+	struct layout layout;
+	enum shard_kind kind;
+
+	if (layers_plan(plan, &r->header, &unused, error) < 0)
+		return -1;
+	if (r->header.window.kind != WINDOW_NONE)
+		return error_set(error, STATUS_USAGE, "%s: a filter on a server"
+		    " can't have a window", r->address.shown);
 	r->header.created = (uint64_t)time(NULL);
 	r->header.version_to_write = FORMAT_VERSION;
-	r->table = *table;
-	r->table.generation = 1;
-	r->table.marking = MARKING_NONE;
-	r->published = 0;
-	for (unsigned i = 0; i < r->table.count; i++) {
-		/* Others may add to it, so no checksum stays valid. */
-		r->table.layers[i].sealed = 0;
-		r->table.layers[i].checksum = 0;
-		r->table.layers[i].number = i;
+	if (random_bytes(r->header.id, sizeof r->header.id, error) < 0)
+		return -1;
+	layout_shard_key(key, r->address.name, r->header.id,
+	    LAYOUT_NO_GENERATION, 0);
+	if (find_kind(r, key, &kind, error) < 0 || (kind == SHARDS_BLOOM ?
+	    plan_bloom(r, key, &layout, error) :
+	    plan_bits(r, &layout, error)) < 0)
+		return -1;
+	take_header(r, &layout);
+	return 0;
+}
+
+/* Delete the shards of a filter whose header is gone. */
+static int
+delete_shards(struct redis *r, const struct header *header,
+    const struct layout *layout, struct error *error)
+{
+	struct shards old = { .net = r->net, .name = r->address.name,
+		.shown = r->address.shown, .layout = *layout,
+		.generation = LAYOUT_NO_GENERATION };
+
+	memcpy(old.id, header->id, sizeof old.id);
+	return shards_delete(&old, error);
+}
+
+/*
+ * Put the header in place of another one, or of none. Its answer may be lost,
+ * and a second try finds the first: what was there before is read first.
+ */
+static int
+put_header(struct redis *r, const uint8_t *bytes, struct error *error)
+{
+	struct header before, old;
+	struct layout layout_before, layout_old;
+	char key[LAYOUT_KEY_MAX];
+	int had, has;
+
+	layout_header_key(key, r->address.name);
+	had = get_header(r, &layout_before, &before, error);
+	if (had < 0)
+		return -1;
+	has = read_header(r, net_call(r->net, key, 0, error, "GETSET %s %b",
+	    key, bytes, (size_t)LAYOUT_HEADER_BYTES), &layout_old, &old,
+	    error);
+	if (has < 0)
+		return -1;
+	if (has == 0 && !is_ours(r, &old) &&
+	    delete_shards(r, &old, &layout_old, error) < 0)
+		return -1;
+	return had == 0 && !is_ours(r, &before) ?
+	    delete_shards(r, &before, &layout_before, error) : 0;
+}
+
+/* Set the header unless there is one: then, returns 1. */
+static int
+add_header(struct redis *r, const uint8_t *bytes, struct error *error)
+{
+	char key[LAYOUT_KEY_MAX];
+	redisReply *reply;
+	int had;
+
+	layout_header_key(key, r->address.name);
+	reply = net_call(r->net, key, 0, error, "SET %s %b NX", key, bytes,
+	    (size_t)LAYOUT_HEADER_BYTES);
+	if (reply == NULL)
+		return -1;
+	had = reply->type == REDIS_REPLY_NIL;
+	freeReplyObject(reply);
+	return had;
+}
+
+/*
+ * The shards are there; now the header. Returns 1 if there is another filter:
+ * then our shards are gone.
+ */
+static int
+publish(struct redis *r, int replace, struct error *error)
+{
+	uint8_t bytes[LAYOUT_HEADER_BYTES];
+	struct header header;
+	struct layout layout;
+	int result, had = 1;
+
+	layout_encode(&r->shards.layout, &r->header, bytes);
+	/* The header that it had may be gone; then try again. Whatever the
+	   answer was, the header is read back. */
+	for (int i = 0; had == 1 && i < CREATE_TRIES; i++) {
+		had = (replace ? put_header : add_header)(r, bytes, error);
+		if (had < 0)
+			return -1;
+		result = get_header(r, &layout, &header, error);
+		had = had && result == 1;
 	}
-	r->table.sealing = (struct sealing){ 0 };
-	if (random_bytes(r->header.id, sizeof r->header.id, error) < 0) {
-		release(r);
-		return NULL;
-	}
-	memcpy(r->server.keys.id, r->header.id, sizeof r->server.keys.id);
-	return r;
+	if (result < 0 || (result == 0 && is_ours(r, &header)))
+		return result;
+	if (shards_delete(&r->shards, error) < 0)
+		return -1;
+	return result == 0 && !replace ? 1 : error_set(error, STATUS_FAILED,
+	    "%s: another client has replaced or removed the filter at the same"
+	    " moment", r->address.shown);
 }
 
 int
@@ -211,134 +527,217 @@ redis_create(struct filter **filter, const char *location, int replace,
     const struct filter_plan *plan, const struct filter_use *use,
     struct error *error)
 {
-	struct table table;
+	struct redis *r = new_redis(location, use, error);
 	struct header header;
-	struct redis *r;
-	int result;
+	struct layout layout;
+	int result = 1;
 
 	*filter = NULL;
-	if (layers_plan(plan, &header, &table, error) < 0)
-		return -1;
-	r = begin_new(location, &header, &table, use, error);
 	if (r == NULL)
 		return -1;
-	if (use->sync && redis_mark_check_sync(r, error) < 0)
-		result = -1;
-	else if (replace)
-		result = table_prepare(&r->server, &r->table, error) < 0 ? -1 :
-		    table_publish(&r->server, &r->header, &r->table, 1, error);
-	else
-		result = table_create(&r->server, &r->header, &r->table,
-		    error);
+	/* Shards aren't made in vain. */
+	if (!replace)
+		result = get_header(r, &layout, &header, error);
+	if (result == 0 || (result == 1 && (result = plan_new(r, plan,
+	    error)) < 0)) {
+		release(r);
+		return result == 0 ? 1 : -1;
+	}
+	result = shards_make(&r->shards, r->kind, error);
+	if (result == 0)
+		result = publish(r, replace, error);
 	if (result == 0)
 		result = begin_use(r, use, error);
-	if (result == 0) {
-		r->published = 1;
-		warn_of_eviction(r, use->wait.notice);
-		*filter = &r->filter;
-	} else {
+	if (result != 0) {
 		release(r);
-	}
-	return result;
-}
-
-int
-redis_prepare(struct filter **filter, const char *location,
-    const struct header *header, const struct table *table,
-    struct error *error)
-{
-	const struct filter_use use = FILTER_WRITE;
-	struct redis *r = begin_new(location, header, table, &use, error);
-
-	*filter = NULL;
-	if (r == NULL)
-		return -1;
-	if (table_prepare(&r->server, &r->table, error) < 0 ||
-	    begin_use(r, &use, error) < 0) {
-		release(r);
-		return -1;
+		return result;
 	}
 	*filter = &r->filter;
 	return 0;
 }
 
 static int
-publish(struct filter *filter, int replace, struct error *error)
+remove_filter(struct redis *r, struct error *error)
 {
-	struct redis *r = redis_of(filter);
-	int result;
+	struct header before, old;
+	struct layout layout_before, layout_old;
+	char key[LAYOUT_KEY_MAX];
+	int result = get_header(r, &layout_before, &before, error);
 
-	if (redis_net_finish(r->server.net, error) < 0)
-		return redis_failed(r, error);
-	result = table_publish(&r->server, &r->header, &r->table, replace,
-	    error);
+	if (result != 0)
+		return result;
+	layout_header_key(key, r->address.name);
+	result = read_header(r, net_call(r->net, key, 0, error, "GETDEL %s",
+	    key), &layout_old, &old, error);
 	if (result < 0)
-		return redis_failed(r, error);
-	r->published = result == 0;
-	return result;
+		return -1;
+	/* If there is none, another client, or a first try, deleted it. */
+	if (result == 0 && delete_shards(r, &old, &layout_old, error) < 0)
+		return -1;
+	return delete_shards(r, &before, &layout_before, error);
 }
 
 int
 redis_remove(const char *location, const struct lock_wait *wait,
     struct error *error)
 {
-	struct server server = { 0 };
-	int result = connect_server(&server, location, wait, error);
+	struct filter_use use = FILTER_WRITE;
+	struct redis *r;
+	int result;
 
-	if (result < 0)
+	use.wait = *wait;
+	r = new_redis(location, &use, error);
+	if (r == NULL)
 		return -1;
-	result = table_remove(&server, error);
-	redis_net_close(server.net);
-	address_free(&server.address);
+	result = remove_filter(r, error);
+	release(r);
 	return result;
+}
+
+/* Lines */
+
+/*
+ * A mark that is made again, since its server was busy or its connection lost,
+ * may come after the question: then that is asked again.
+ */
+static int
+probe(struct filter *filter, const struct digest *digests, size_t n,
+    uint8_t *found, struct error *error)
+{
+	struct redis *r = redis_of(filter);
+	int marks = net_is_busy(r->net);
+	uint64_t repeats = net_figures(r->net)->repeats, now;
+
+	if (failed_before(r, error))
+		return -1;
+	/* A claim is a question, too. */
+	if (r->claims && r->shards.layout.kind == SHARDS_BLOOM)
+		return 0;
+	for (int again = 1; again; repeats = now) {
+		shards_sort(&r->shards, digests, n, found);
+		if (r->kind->ask(&r->shards, error) < 0)
+			return failed(r, error);
+		if (finish(r, error) < 0)
+			return -1;
+		now = net_figures(r->net)->repeats;
+		again = marks && now != repeats;
+		marks = 0;
+	}
+	return 0;
+}
+
+/* The server's filters hold more than was asked for; --on-full=fail doesn't. */
+static uint64_t
+reserve(struct filter *filter, uint64_t wanted, struct error *error)
+{
+	struct redis *r = redis_of(filter);
+	uint64_t capacity = r->header.capacity, room = 0;
+
+	if (failed_before(r, error))
+		return 0;
+	if (filter->growth != GROWTH_FAIL)
+		return wanted;
+	for (int i = 0; i < 2 && room < wanted; i++) {
+		if (i > 0 && (finish(r, error) < 0 || count(r, error) < 0))
+			return 0;
+		room = capacity > r->lines ? capacity - r->lines : 0;
+	}
+	if (room < wanted)
+		error_set(error, STATUS_FULL, "%s: the filter's capacity of %"
+		    PRIu64 " lines is used up (--on-full=fail)",
+		    r->address.shown, capacity);
+	return room < wanted ? room : wanted;
+}
+
+static int
+mark(struct filter *filter, const struct digest *digests, size_t n,
+    struct error *error)
+{
+	struct redis *r = redis_of(filter);
+
+	if (failed_before(r, error))
+		return -1;
+	shards_sort(&r->shards, digests, n, NULL);
+	if (r->kind->mark(&r->shards, error) < 0 ||
+	    net_flush(r->net, error) < 0)
+		return failed(r, error);
+	set_lines(r, r->lines + n);
+	return check(r, error);
+}
+
+static int
+claim(struct filter *filter, const struct digest *digests, size_t n,
+    uint8_t *taken, struct error *error)
+{
+	struct redis *r = redis_of(filter);
+	size_t room;
+	uint64_t fresh = 0;
+	struct error full;
+
+	memset(taken, 1, n);
+	full.status = STATUS_OK;
+	room = (size_t)reserve(filter, n, &full);
+	if (failed_before(r, error))
+		return -1;
+	shards_sort(&r->shards, digests, room, taken);
+	if (r->kind->claim(&r->shards, error) < 0)
+		return failed(r, error);
+	if (finish(r, error) < 0)
+		return -1;
+	for (size_t i = 0; i < room; i++)
+		fresh += !taken[i];
+	set_lines(r, r->lines + fresh);
+	if (room == n)
+		return 0;
+	*error = full;
+	return -1;
+}
+
+static int
+idle_after(const struct filter *filter)
+{
+	const struct redis *r = (const struct redis *)(const void *)filter;
+
+	return net_is_busy(r->net) ? IDLE_AFTER : -1;
+}
+
+static int
+write_back(struct filter *filter, int all, struct error *error)
+{
+	struct redis *r = redis_of(filter);
+
+	return all && !r->failed ? finish(r, error) : 0;
+}
+
+/* What was printed though nobody can tell whether it was new. */
+static void
+tell_uncertain(const struct redis *r)
+{
+	char text[NUMBER_TEXT];
+	struct error told;
+
+	if (r->shards.uncertain == 0)
+		return;
+	error_set(&told, 0, "%s: %s lines may have been printed by another"
+	    " client, too: the connection was lost before the server's answer",
+	    r->address.shown, number_format_count(text, r->shards.uncertain));
+	tell(r, &told);
 }
 
 static int
 close_redis(struct filter *filter, struct error *error)
 {
 	struct redis *r = redis_of(filter);
-	int result = 0;
+	int result = write_back(filter, 1, error);
+	struct error told;
 
-	if (!r->failed)
-		result = redis_mark_settle(r, error) < 0 ||
-		    redis_room_give_back(r, error) < 0 ? -1 : 0;
-	if (!r->published && !r->failed && result == 0)
-		result = chunks_discard(&r->server, &r->table, error);
+	if (r->warned && r->shards.refused > 0) {
+		explain_refused(r, &told);
+		tell(r, &told);
+	}
+	tell_uncertain(r);
 	release(r);
 	return result;
-}
-
-/* Pages */
-
-static int
-read_pages(struct filter *filter, unsigned layer, uint64_t first,
-    size_t pages, uint8_t *to, struct error *error)
-{
-	struct redis *r = redis_of(filter);
-	const struct layer_entry *entry = &r->table.layers[layer];
-
-	if (r->failed) {
-		*error = r->why;
-		error->repeated = 1;
-		return -1;
-	}
-	if (r->all_over) {
-		memset(to, 0, pages * PAGE_BYTES);
-		return 0;
-	}
-	return fetch_pages(&r->server, &entry->geometry, entry->number, first,
-	    pages, to, error) < 0 ? redis_failed(r, error) : 0;
-}
-
-static int
-write_pages(struct filter *filter, unsigned layer, uint64_t first,
-    size_t pages, const uint8_t *from, struct error *error)
-{
-	struct redis *r = redis_of(filter);
-	struct redis_layer place = chunks_layer(&r->server, &r->table, layer);
-
-	return fetch_put_pages(&r->server, &place, first, pages, from,
-	    error) < 0 ? redis_failed(r, error) : 0;
 }
 
 /* What it says of itself */
@@ -346,45 +745,47 @@ write_pages(struct filter *filter, unsigned layer, uint64_t first,
 static const char *
 name(const struct filter *filter)
 {
-	return redis_name(const_redis_of(filter));
+	return ((const struct redis *)(const void *)filter)->address.shown;
 }
 
 static uint64_t
 private_bytes(const struct filter *filter)
 {
-	const struct redis *r = const_redis_of(filter);
-	uint64_t pages = 0;
-
-	for (unsigned i = 0; i < r->mirror_count; i++)
-		pages += r->mirrors[i].pages;
-	return pages * PAGE_BYTES;
+	(void)filter;
+	return 0;
 }
 
 static void
 traffic(const struct filter *filter, struct filter_traffic *figures)
 {
-	const struct redis *r = const_redis_of(filter);
-	const struct redis_figures *net = redis_net_figures(r->server.net);
+	const struct net_figures *net = net_figures(
+	    ((const struct redis *)(const void *)filter)->net);
 
 	*figures = (struct filter_traffic){ net->round_trips, net->bytes_sent,
-		net->bytes_received, r->mirrored };
+		net->bytes_received };
+}
+
+static void
+shards(const struct filter *filter, struct filter_shards *shards)
+{
+	const struct layout *layout =
+	    &((const struct redis *)(const void *)filter)->shards.layout;
+
+	*shards = (struct filter_shards){ layout->shards,
+		layout->kind == SHARDS_BLOOM };
 }
 
 static const struct filter_operations operations = {
 	.name = name,
 	.batch_lines = BATCH_LINES,
-	.probe = redis_probe,
-	.reserve = redis_room_reserve,
-	.mark = redis_mark,
-	.claim = redis_claiming,
-	.mark_layer = redis_mark_layer,
-	.idle_after = redis_mark_idle_after,
-	.write_back = redis_mark_write_back,
-	.sync = redis_mark_sync,
-	.read_pages = read_pages,
-	.write_pages = write_pages,
-	.publish = publish,
+	.probe = probe,
+	.reserve = reserve,
+	.mark = mark,
+	.claim = claim,
+	.idle_after = idle_after,
+	.write_back = write_back,
 	.private_bytes = private_bytes,
 	.traffic = traffic,
+	.shards = shards,
 	.close = close_redis
 };

@@ -1,32 +1,27 @@
 /*
- * A filter on a Redis server, or spread over the nodes of a cluster: the same
- * layers and pages as in a file, cut into chunks (redis_layout.h). This process
- * keeps a mirror of what it has seen of it, so that the server is asked only
- * for lines that are new to this process.
+ * A filter on a Redis server, or spread over the nodes of a cluster: S shards
+ * (layout.h), each a filter of the server's own or a bit string. Many clients
+ * use it at once: each asks for the lines of a batch, writes those that are
+ * new, and marks them, or claims them first.
  *
- * Many clients use it at once. Each reserves room by the layer's counter before
- * it writes lines, and marks after it wrote them.
+ * What a client has in memory is a batch and the requests that are under way.
  */
 #ifndef REDIS_H
 #define REDIS_H
 
 #include "base/error.h"
-#include "disk/format.h"
 #include "model/plan.h"
 
 struct filter;
 
-/* filter_open, filter_create and filter_prepare. */
+/* filter_open and filter_create. */
 int redis_open(struct filter **filter, const char *location,
     const struct filter_use *use, struct error *error);
 int redis_create(struct filter **filter, const char *location, int replace,
     const struct filter_plan *plan, const struct filter_use *use,
     struct error *error);
-int redis_prepare(struct filter **filter, const char *location,
-    const struct header *header, const struct table *table,
-    struct error *error);
 
-/* Remove a filter, or what is left of one; returns 1 if there is none. */
+/* Remove a filter; returns 1 if there is none. */
 int redis_remove(const char *location, const struct lock_wait *wait,
     struct error *error);
 

@@ -3,53 +3,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-
-#define ASKING "*1\r\n$6\r\nASKING\r\n"
+static char asking[] = "*1\r\n$6\r\nASKING\r\n";
+#define ASKING_BYTES (sizeof asking - 1)
 
 struct request *
 request_new(unsigned slot, unsigned flags, redis_answer *answer,
     void *context, size_t tag)
 {
-	struct request *request = memory_or_die(calloc(1, sizeof *request));
+	struct request *request = memory_or_die(malloc(sizeof *request));
 
-	request->answer = answer;
-	request->context = context;
-	request->tag = tag;
-	request->slot = slot;
-	request->flags = flags;
-	request->node = -1;
+	*request = (struct request){ .answer = answer, .context = context,
+		.tag = tag, .slot = slot, .flags = flags, .node = -1 };
 	return request;
-}
-
-void
-request_reset(struct request *request)
-{
-	for (size_t i = 0; i < request->answered; i++)
-		freeReplyObject(request->replies[i]);
-	request->asked = 0;
-	request->answered = 0;
-	request->sent = 0;
-	request->next = NULL;
 }
 
 void
 request_free(struct request *request)
 {
-	request_reset(request);
-	free(request->replies);
 	free(request->bytes);
-	free(request->with_asking);
 	free(request);
 }
 
-/* What is sent */
-
 void
-request_add_bytes(struct request *request, const void *data, size_t nbytes)
+request_reset(struct request *request)
+{
+	request->asked = 0;
+	request->sent = 0;
+	request->next = NULL;
+}
+
+static void
+add(struct request *request, const void *data, size_t nbytes)
 {
 	if (request->room - request->nbytes < nbytes) {
-		request->room = 2 * (request->nbytes + nbytes);
+		request->room = 2 * (request->nbytes + nbytes) + 256;
 		request->bytes = memory_or_die(realloc(request->bytes,
 		    request->room));
 	}
@@ -70,92 +57,33 @@ add_length(struct request *request, char kind, size_t number)
 		number /= 10;
 	} while (number > 0);
 	*--at = kind;
-	request_add_bytes(request, at, (size_t)(text + sizeof text - at));
+	add(request, at, (size_t)(text + sizeof text - at));
 }
 
 void
-request_add_command(struct request *request, size_t words)
+request_words(struct request *request, size_t words)
 {
-	request->commands++;
 	add_length(request, '*', words);
 }
 
 void
-request_add_word(struct request *request, const void *data, size_t nbytes)
+request_word(struct request *request, const void *data, size_t nbytes)
 {
 	add_length(request, '$', nbytes);
-	request_add_bytes(request, data, nbytes);
-	request_add_bytes(request, "\r\n", 2);
+	add(request, data, nbytes);
+	add(request, "\r\n", 2);
 }
 
 void
-request_end(struct request *request, size_t reply_bytes)
+request_formatted(struct request *request, const char *command, size_t nbytes)
 {
-	request->replies = memory_or_die(calloc(request->commands,
-	    sizeof *request->replies));
-	request->cost = request->nbytes + reply_bytes;
-}
-
-/* "*2\r\n$3\r\nGET\r\n$1\r\nx\r\n": the number, which ends with \r\n. */
-static size_t
-read_length(const char **at)
-{
-	char *end;
-	size_t number = strtoul(*at + 1, &end, 10);
-
-	*at = end + 2;
-	return number;
-}
-
-static size_t
-command_length(const char *command)
-{
-	const char *at = command;
-	size_t words = read_length(&at);
-
-	for (; words > 0; words--)
-		at += read_length(&at) + 2;
-	return (size_t)(at - command);
-}
-
-static void
-insert_asking(struct request *request)
-{
-	const size_t asking = sizeof ASKING - 1;
-	char *to = memory_or_die(malloc(request->nbytes +
-	    request->commands * asking));
-	size_t length;
-
-	request->with_asking = to;
-	for (size_t at = 0; at < request->nbytes; at += length) {
-		length = command_length(request->bytes + at);
-		memcpy(to, ASKING, asking);
-		memcpy(to + asking, request->bytes + at, length);
-		to += asking + length;
-	}
-	request->with_asking_bytes = (size_t)(to - request->with_asking);
-}
-
-void
-request_ask(struct request *request, int node)
-{
-	if (request->with_asking == NULL)
-		insert_asking(request);
-	request->node = node;
-	request->asking = 1;
-}
-
-void
-request_ask_no_more(struct request *request)
-{
-	request->node = -1;
-	request->asking = 0;
+	add(request, command, nbytes);
 }
 
 size_t
 request_length(const struct request *request)
 {
-	return request->asking ? request->with_asking_bytes : request->nbytes;
+	return request->nbytes + (request->node >= 0 ? ASKING_BYTES : 0);
 }
 
 int
@@ -163,44 +91,19 @@ request_gather(struct request *request, struct iovec parts[REQUEST_PARTS])
 {
 	int n = 0;
 
-	for (; request != NULL && n < REQUEST_PARTS; request = request->next) {
-		char *bytes = request->asking ? request->with_asking :
-		    request->bytes;
+	for (; request != NULL && n + 2 <= REQUEST_PARTS;
+	    request = request->next) {
+		size_t before = request->node >= 0 ? ASKING_BYTES : 0;
+		size_t sent = request->sent;
 
-		parts[n++] = (struct iovec){ bytes + request->sent,
-			request_length(request) - request->sent };
+		if (sent < before) {
+			parts[n++] = (struct iovec){ asking + sent,
+				before - sent };
+			sent = before;
+		}
+		sent -= before;
+		parts[n++] = (struct iovec){ request->bytes + sent,
+			request->nbytes - sent };
 	}
 	return n;
-}
-
-/* What has come */
-
-int
-request_take(struct request *request, redisReply *reply)
-{
-	if (request->asking && request->asked == request->answered) {
-		freeReplyObject(reply);
-		request->asked++;
-		return 0;
-	}
-	request->replies[request->answered++] = reply;
-	return request->answered == request->commands;
-}
-
-/* Replies to the commands of a MULTI count, too. */
-const char *
-request_error(const struct request *request)
-{
-	for (size_t i = 0; i < request->answered; i++) {
-		const redisReply *reply = request->replies[i];
-
-		if (reply->type == REDIS_REPLY_ERROR)
-			return reply->str;
-		for (size_t j = 0; reply->type == REDIS_REPLY_ARRAY &&
-		    j < reply->elements; j++) {
-			if (reply->element[j]->type == REDIS_REPLY_ERROR)
-				return reply->element[j]->str;
-		}
-	}
-	return NULL;
 }

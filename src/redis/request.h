@@ -1,15 +1,31 @@
 /*
- * One request of redis_net: its commands as the bytes that are sent, how much
- * of them was sent, and the replies that have come.
+ * A request: one command for one key, as the bytes that are sent, and how much
+ * of them was sent.
  */
 #ifndef REDIS_REQUEST_H
 #define REDIS_REQUEST_H
 
 #include <hiredis/hiredis.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/uio.h>
 
-#include "redis/answer.h"
+#include "base/error.h"
+
+enum { /* flags of a request */
+	/* If it was made again after a lost connection, and so may have been
+	   done before, its reply is unknown. */
+	REQUEST_ONCE = 1,
+	/* Errors that won't pass are replies like others. */
+	REQUEST_ERRORS = 2
+};
+
+/*
+ * Called once for each request with its reply, or with NULL if it is unknown
+ * (REQUEST_ONCE). Returns 0, or -1, which is a failure of the whole net.
+ */
+typedef int redis_answer(void *context, size_t tag, redisReply *reply,
+    struct error *error);
 
 struct request {
 	struct request *next;
@@ -17,44 +33,29 @@ struct request {
 	void *context;
 	size_t tag;
 	unsigned slot, flags;
-	int node;             /* a node that it is for, or -1: by its slot */
-	int asking;           /* is each command sent after ASKING? */
-	size_t commands, answered;
-	redisReply **replies; /* `commands` */
-	size_t asked;         /* replies to ASKING */
+	int node;           /* that takes it before it has the slot, or -1 */
+	int asked;          /* the reply to ASKING has come */
+	int lost;           /* with REQUEST_ONCE: its first reply is */
 	char *bytes;
-	size_t nbytes, room, sent, cost;
-	char *with_asking;    /* the bytes sent in that case; or NULL */
-	size_t with_asking_bytes;
+	size_t nbytes, room, sent;
 };
 
 struct request *request_new(unsigned slot, unsigned flags,
     redis_answer *answer, void *context, size_t tag);
 void request_free(struct request *request);
 
-/* Add bytes of commands; the beginning of a command of some words; a word. */
-void request_add_bytes(struct request *request, const void *data,
-    size_t nbytes);
-void request_add_command(struct request *request, size_t words);
-void request_add_word(struct request *request, const void *data,
-    size_t nbytes);
+/* The number of words, then each of them. */
+void request_words(struct request *request, size_t words);
+void request_word(struct request *request, const void *data, size_t nbytes);
 
-/* It is complete, and its replies will have about `reply_bytes` bytes. */
-void request_end(struct request *request, size_t reply_bytes);
+/* Instead: a command in wire format (redisFormatCommand). */
+void request_formatted(struct request *request, const char *command,
+    size_t nbytes);
 
 /* Back to the state before it was sent. */
 void request_reset(struct request *request);
 
-/*
- * It will be sent to a node that doesn't have its slot yet, with ASKING, which
- * holds for one command, before each command. Not for a MULTI.
- */
-void request_ask(struct request *request, int node);
-
-/* It will be sent to the node that has its slot. */
-void request_ask_no_more(struct request *request);
-
-/* How many bytes it takes to send it. */
+/* How many bytes it takes to send it: after ASKING, if it has a node. */
 size_t request_length(const struct request *request);
 
 #define REQUEST_PARTS 64
@@ -62,11 +63,5 @@ size_t request_length(const struct request *request);
 /* The next bytes of a list of requests that are to be sent; returns how many
  * parts there are. */
 int request_gather(struct request *first, struct iovec parts[REQUEST_PARTS]);
-
-/* Take the next reply. Returns 1 if it was the last one. */
-int request_take(struct request *request, redisReply *reply);
-
-/* The first error among the replies, NULL if there is none. */
-const char *request_error(const struct request *request);
 
 #endif

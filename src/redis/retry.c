@@ -32,7 +32,8 @@ retry_pause(struct retry *r, const struct error *reason, struct error *error)
 	if (signals_stop || reason->status == STATUS_USAGE ||
 	    now - r->failing_since >= limit) {
 		*error = *reason;
-		error->status = STATUS_FAILED;
+		if (error->status == STATUS_USAGE)
+			error->status = STATUS_FAILED;
 		return -1;
 	}
 	if (!r->noticed && r->notice != NULL &&

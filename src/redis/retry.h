@@ -1,6 +1,6 @@
 /*
- * How long failed requests are retried, and the growing pauses between tries.
- * All zero at first, except the first three members.
+ * How long failed requests are made again, and the growing pauses between
+ * tries. All zero at first, except the first three members.
  */
 #ifndef REDIS_RETRY_H
 #define REDIS_RETRY_H

@@ -7,43 +7,12 @@
 #include <hiredis/sds.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
+
+#include "base/signals.h"
 
 /* How much is handed to OpenSSL at once: four of its records. */
 #define STAGE_BYTES (64 * 1024)
-
-/*
- * OpenSSL writes with write(2), which raises SIGPIPE when the server is gone.
- * For this program that signal says that its output is.
- */
-static sigset_t
-block_sigpipe(void)
-{
-	sigset_t sigpipe, before;
-
-	sigemptyset(&sigpipe);
-	sigaddset(&sigpipe, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &sigpipe, &before);
-	return before;
-}
-
-static void
-unblock_sigpipe(sigset_t before)
-{
-	const struct timespec now = { 0, 0 };
-	sigset_t sigpipe;
-
-	sigemptyset(&sigpipe);
-	sigaddset(&sigpipe, SIGPIPE);
-	if (!sigismember(&before, SIGPIPE)) {
-		while (sigtimedwait(&sigpipe, NULL, &now) < 0 &&
-		    errno == EINTR)
-			;
-	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
 
 /* What OpenSSL found wrong, with a file or else. */
 static int
@@ -130,17 +99,13 @@ tls_start(redisContext *context, const struct address *location,
 		SSL_free(ssl);
 		return -1;
 	}
-	before = block_sigpipe();
+	before = signals_hold_pipe();
 	result = shake_hands(context, ssl, location, error);
-	unblock_sigpipe(before);
+	signals_release_pipe(before);
 	if (result < 0) {
 		SSL_free(ssl);
 		return -1;
 	}
-	/* hiredis goes by its flag, OpenSSL by the socket */
-	context->flags &= ~REDIS_BLOCK;
-	if (fcntl(context->fd, F_SETFL, O_NONBLOCK) < 0)
-		return error_system(error, errno, location->shown);
 	return 0;
 }
 
@@ -171,13 +136,17 @@ tls_send(redisContext *context, const struct iovec *parts, int count)
 	sigset_t mask;
 	int result, done;
 
+	/* From now on nothing waits: hiredis goes by its flag, OpenSSL by the
+	   socket. */
+	context->flags &= ~REDIS_BLOCK;
+	(void)fcntl(context->fd, F_SETFL, O_NONBLOCK);
 	if (before == 0) {
 		stage(context, parts, count);
 		before = sdslen(context->obuf);
 	}
-	mask = block_sigpipe();
+	mask = signals_hold_pipe();
 	result = redisBufferWrite(context, &done);
-	unblock_sigpipe(mask);
+	signals_release_pipe(mask);
 	return result != REDIS_OK ? -1 :
 	    (ssize_t)(before - sdslen(context->obuf));
 }
@@ -186,9 +155,9 @@ tls_send(redisContext *context, const struct iovec *parts, int count)
 ssize_t
 tls_receive(redisContext *context, void *buffer, size_t nbytes)
 {
-	sigset_t mask = block_sigpipe();
+	sigset_t mask = signals_hold_pipe();
 	ssize_t n = context->funcs->read(context, buffer, nbytes);
 
-	unblock_sigpipe(mask);
+	signals_release_pipe(mask);
 	return n;
 }

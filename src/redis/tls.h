@@ -18,8 +18,8 @@
 
 /*
  * Begin TLS on a context that is connected to the host, waiting for it as long
- * as the context's timeout. The socket doesn't block afterwards. Fails with
- * STATUS_USAGE if a certificate is the reason: retrying is useless.
+ * as the context's timeout. Fails with STATUS_USAGE if a certificate is the
+ * reason: retrying is useless. hiredis' blocking calls work until tls_send.
  */
 int tls_start(redisContext *context, const struct address *location,
     const char *host, struct error *error);

@@ -1,92 +1,40 @@
 /*
- * Goal: keys, chunks and slots are where the manual says, for ever; each bit of
- * a page has the number that Redis gives it.
+ * Goal: keys, header and slots are where the manual says, for ever; shards are
+ * as large as the server's hash needs, and each line has one.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
+#include "base/le.h"
 #include "bits/block.h"
 #include "redis/cluster.h"
-#include "redis/group.h"
 #include "redis/layout.h"
+#include "redis/shards.h"
 #include "random64.h"
 #include "tap.h"
 
-static char name[] = "seen";
-static const struct redis_keys keys = { name, { 0x01, 0x23, 0x45, 0x67, 0x89,
-	0xab, 0xcd, 0xef, 0xff, 0xff } };
+static const uint8_t id[FORMAT_ID_BYTES] = { 0x01, 0x23, 0x45, 0x67, 0x89,
+	0xab, 0xcd, 0xef, 0xff, 0xff };
 
 static void
 key_names(void)
 {
-	char key[REDIS_KEY_MAX];
+	char key[LAYOUT_KEY_MAX], longest[ADDRESS_NAME_MAX + 1];
 	size_t n;
 
-	n = key_header(key, &keys);
-	tap_ok(strcmp(key, "bloomdedup:{seen}:header") == 0 &&
-	    n == strlen(key), "the header's key");
-	n = key_table(key, &keys);
-	tap_ok(strcmp(key, "bloomdedup:{seen}:table") == 0 &&
-	    n == strlen(key), "the table's key");
-	n = key_lines(key, &keys, 3);
-	tap_ok(strcmp(key, "bloomdedup:{seen}:lines:3:0123456789abcdef") == 0
-	    && n == strlen(key), "a counter's key");
-	n = key_chunk(key, &keys, 0, 17);
-	tap_ok(strcmp(key, "bloomdedup:{seen:L0:17:0123456789abcdef}") == 0 &&
-	    n == strlen(key), "a chunk's key");
-}
-
-static void
-longest_names(void)
-{
-	char longest[ADDRESS_NAME_MAX + 1], key[REDIS_KEY_MAX];
-	struct redis_keys same = keys;
-
+	n = layout_header_key(key, "seen");
+	tap_ok(strcmp(key, "bloomdedup:{seen}") == 0 && n == strlen(key),
+	    "the header's key");
+	n = layout_shard_key(key, "seen", id, LAYOUT_NO_GENERATION, 17);
+	tap_ok(strcmp(key, "bloomdedup-shard:{seen:0123456789abcdef:17}") == 0
+	    && n == strlen(key), "a shard's key");
 	memset(longest, 'x', ADDRESS_NAME_MAX);
 	longest[ADDRESS_NAME_MAX] = '\0';
-	same.name = longest;
-	tap_ok(key_chunk(key, &same, UINT64_MAX, UINT64_MAX) ==
+	tap_ok(layout_shard_key(key, longest, id, INT64_MIN + 1, 1023) ==
 	    strlen(key), "the longest key has room");
-}
-
-static void
-chunks(void)
-{
-	tap_ok(chunk_count(1) == 1 && chunk_count(63) == 1 &&
-	    chunk_count(64) == 2 && chunk_count(126) == 2, "63 pages a chunk");
-	tap_ok(chunk_bytes(1, 0) == 4096 && chunk_bytes(63, 0) == 258048 &&
-	    chunk_bytes(64, 0) == 258048 && chunk_bytes(64, 1) == 4096,
-	    "the last one has what is left");
-	tap_ok(CHUNK_BYTES + TRAILER_BYTES + 64 <= 256 * 1024,
-	    "a chunk fits in an allocation of 256 KiB");
-}
-
-static void
-trailers(void)
-{
-	uint8_t trailer[TRAILER_BYTES];
-	struct redis_keys other = keys;
-
-	trailer_encode(&keys, 2, 5, trailer);
-	trailer_encode(&keys, UINT64_C(1) << 40, 5, trailer);
-	tap_ok(trailer_check(&keys, UINT64_C(1) << 40, 5, trailer,
-	    sizeof trailer) && !trailer_check(&keys, 0, 5, trailer,
-	    sizeof trailer), "a layer's number has 64 bits");
-	trailer_encode(&keys, 2, 5, trailer);
-	tap_ok(trailer_check(&keys, 2, 5, trailer, sizeof trailer),
-	    "a trailer is known again");
-	trailer[0] = 1;
-	tap_ok(trailer_check(&keys, 2, 5, trailer, sizeof trailer),
-	    "also if the chunk is closed");
-	tap_ok(!trailer_check(&keys, 1, 5, trailer, sizeof trailer) &&
-	    !trailer_check(&keys, 2, 4, trailer, sizeof trailer),
-	    "that of another chunk is not");
-	tap_ok(!trailer_check(&keys, 2, 5, trailer, sizeof trailer - 1),
-	    "one that is cut short is not");
-	other.id[15] ^= 1;
-	tap_ok(!trailer_check(&other, 2, 5, trailer, sizeof trailer),
-	    "that of another filter is not");
 }
 
 /* The vectors are those of `redis-cli cluster keyslot`. */
@@ -116,10 +64,9 @@ advice(void)
 	    strcmp(a.host, "::1") == 0 && a.port == 6381, "ASK, with IPv6");
 	tap_ok(cluster_advice("MOVED 1 :7000", &a) == CLUSTER_MOVED &&
 	    a.host[0] == '\0' && a.port == 7000, "MOVED on the same host");
-	tap_ok(cluster_advice("TRYAGAIN Multiple keys", &a) ==
-	    CLUSTER_MIGRATING, "TRYAGAIN");
 	tap_ok(cluster_advice("LOADING Redis is loading", &a) == CLUSTER_WAIT
 	    && cluster_advice("OOM command not allowed", &a) == CLUSTER_WAIT &&
+	    cluster_advice("TRYAGAIN Multiple keys", &a) == CLUSTER_WAIT &&
 	    cluster_advice("CLUSTERDOWN The cluster is down", &a) ==
 	    CLUSTER_WAIT, "what passes is waited for");
 	tap_ok(cluster_advice("NOAUTH Authentication required.", &a) ==
@@ -130,66 +77,191 @@ advice(void)
 	    cluster_advice("BUSYKEY x", &a) == CLUSTER_FAIL, "the rest fails");
 }
 
-static void
-bit_numbers(void)
+/* Bits of a shard's first layer, at half of the rate. */
+static double
+first_bits(const struct layout *l, double rate)
 {
-	tap_ok(redis_bit(0, 7) == 0 && redis_bit(0, 0) == 7 &&
-	    redis_bit(3, 2) == 29, "bits count from the high end of a byte");
+	return (double)l->capacity * -log(rate / 2) / (M_LN2 * M_LN2);
+}
+
+static void
+own_filters(void)
+{
+	static const double rates[] = { 1e-2, 1e-3, 1e-6, 1e-8 };
+	int enough = 1, holds = 1, largest = 1;
+	struct layout l;
+
+	for (size_t i = 0; i < 4; i++) {
+		for (double n = 1; n < 1e15; n *= 3) {
+			layout_bloom(&l, (uint64_t)n, rates[i], GROWTH_GROW,
+			    1);
+			enough &= first_bits(&l, rates[i]) >= 4 / rates[i];
+			holds &= (double)l.capacity * l.shards >= n;
+			layout_bloom(&l, (uint64_t)n, rates[i], GROWTH_GROW,
+			    0);
+			largest &= l.shards == LAYOUT_SHARDS_MAX ||
+			    first_bits(&l, rates[i]) / 2.2 < 4 / rates[i] ||
+			    first_bits(&l, rates[i]) / 2.2 < 1 << 19;
+		}
+	}
+	tap_ok(enough, "a shard has at least 4/p bits, for the server's hash");
+	tap_ok(holds, "all shards together hold the capacity");
+	tap_ok(largest, "there are as many shards as that allows");
+	layout_bloom(&l, 1000000, 1e-6, GROWTH_GROW, 1);
+	tap_ok(l.rate == 1e-6 && l.shards == 4, "RedisBloom halves the rate");
+	layout_bloom(&l, 1000000, 1e-6, GROWTH_GROW, 0);
+	tap_ok(l.rate == 5e-7, "valkey-bloom doesn't");
+	layout_bloom(&l, 1000000, 1e-6, GROWTH_FAIL, 1);
+	tap_ok(l.rate == 5e-7, "nor does RedisBloom if it can't grow");
+}
+
+static void
+bit_strings(void)
+{
+	struct error error;
+	struct layout l;
+
+	tap_ok(layout_bits(&l, 10000000, 1e-6, &error) == 0 &&
+	    l.geometry.pages % l.shards == 0 && l.shards > 1 &&
+	    layout_shard_pages(&l) >= 128 &&
+	    geometry_rate(&l.geometry, 10000000) <= 1e-6,
+	    "strings of whole pages keep the rate");
+	tap_ok(layout_bits(&l, 1, 1e-6, &error) == 0 && l.shards == 1,
+	    "a small filter has one");
+	tap_ok(layout_bits(&l, (uint64_t)1 << 52, 1e-6, &error) < 0,
+	    "one that is too large is refused: %s", error.text);
+}
+
+static void
+tables(void)
+{
+	struct header header = { .error_rate = 1e-6, .growth = GROWTH_GROW };
+	struct table t;
+	struct layout l;
+
+	layout_bloom(&l, 1000000, 1e-6, GROWTH_GROW, 1);
+	layout_table(&l, &header, 1000, &t);
+	tap_ok(t.count == 1 && t.layers[0].lines == 1000, "one layer");
+	layout_table(&l, &header, 10 * l.capacity * l.shards, &t);
+	tap_ok(t.count == 4 && t.layers[3].lines == 3 * l.capacity * l.shards
+	    && t.layers[1].capacity == 2 * t.layers[0].capacity,
+	    "ten times the capacity: four, each twice as large");
+	layout_table(&l, &header, UINT64_MAX, &t);
+	tap_ok(t.count <= FORMAT_WINDOW_LAYERS_MAX, "and never too many");
+	header.growth = GROWTH_WARN;
+	layout_table(&l, &header, 10 * l.capacity * l.shards, &t);
+	tap_ok(t.count == 1, "one that doesn't grow has one");
 }
 
 static int
-is_grouped(const struct group *g, const struct geometry *geometry,
-    const struct digest *digests, size_t n)
+decodes(const uint8_t *bytes, size_t nbytes)
 {
-	for (size_t i = 0; i < n; i++) {
-		uint64_t page;
+	struct header header;
+	struct layout l;
 
-		block_pages(geometry, &digests[group_item(g, i)], 1, &page);
-		if (page / CHUNK_PAGES != group_chunk(g, i))
-			return 0;
-		if (i > 0 && (group_chunk(g, i) < group_chunk(g, i - 1) ||
-		    (group_chunk(g, i) == group_chunk(g, i - 1) &&
-		    group_item(g, i) < group_item(g, i - 1))))
-			return 0;
-	}
-	return 1;
+	return layout_decode(&l, &header, bytes, nbytes,
+	    &(struct error){ 0 }) == 0;
+}
+
+/* A field that is out of range, with a right checksum. */
+static int
+refuses(const uint8_t *right, size_t at, uint64_t value, unsigned size)
+{
+	uint8_t bytes[LAYOUT_HEADER_BYTES];
+
+	memcpy(bytes, right, sizeof bytes);
+	le_put(bytes + PAGE_BYTES + at, value, size);
+	le_put32(bytes + sizeof bytes - 4, (uint32_t)crc32(0, bytes,
+	    sizeof bytes - 4));
+	return !decodes(bytes, sizeof bytes);
 }
 
 static void
-groups(void)
+headers(void)
 {
-	static const uint64_t pages[] = { 1, 63, 64, 5000, 200000, 1u << 30 };
-	static const size_t counts[] = { 1, 2, 50, 3000 };
-	static struct digest digests[3000];
-	struct group g = { 0 };
-	int right = 1;
+	struct header header = { .capacity = 1000, .error_rate = 1e-6,
+		.hash.kind = HASH_XXH3_128, .version_to_write = 1 }, got;
+	uint8_t bytes[LAYOUT_HEADER_BYTES];
+	struct layout l, back;
+	int all = 1;
 
-	for (size_t p = 0; p < 6; p++) {
-		struct geometry geometry = { pages[p], 20, 3 };
-
-		for (size_t c = 0; c < 4; c++) {
-			for (size_t i = 0; i < counts[c]; i++)
-				digests[i] = random_digest();
-			group_sort(&g, &geometry, digests, counts[c]);
-			right &= is_grouped(&g, &geometry, digests,
-			    counts[c]);
-			right &= group_end(&g, 0, counts[c]) > 0;
+	memcpy(header.id, id, sizeof id);
+	for (int bits = 0; bits < 2; bits++) {
+		if (bits)
+			layout_bits(&l, 1000000, 1e-6, &(struct error){ 0 });
+		else
+			layout_bloom(&l, 1000000, 1e-6, GROWTH_GROW, 1);
+		layout_encode(&l, &header, bytes);
+		tap_ok(layout_decode(&back, &got, bytes, sizeof bytes,
+		    &(struct error){ 0 }) == 0 && back.kind == l.kind &&
+		    back.shards == l.shards && back.rate == l.rate &&
+		    back.capacity == l.capacity &&
+		    geometry_is_same(&back.geometry, &l.geometry) &&
+		    memcmp(got.id, id, sizeof id) == 0,
+		    "a header comes back");
+		for (size_t i = 0; i < sizeof bytes; i++) {
+			bytes[i] ^= 1;
+			all &= !decodes(bytes, sizeof bytes);
+			bytes[i] ^= 1;
 		}
+		tap_ok(all, "and any byte that is changed is seen");
+		tap_ok(!decodes(bytes, sizeof bytes - 1) &&
+		    refuses(bytes, 8, 2, 4) && refuses(bytes, 12, 3, 4) &&
+		    refuses(bytes, 16, 0, 4) && refuses(bytes, 16, 3, 4) &&
+		    refuses(bytes, 16, 2048, 4) && refuses(bytes, 32, 0, 8) &&
+		    refuses(bytes, 32, UINT64_MAX, 8),
+		    "what is out of range is refused");
 	}
-	tap_ok(right, "digests are in the order of chunks, and of their own");
-	group_free(&g);
+	tap_ok(refuses(bytes, 20, 100, 4) && refuses(bytes, 24, 0, 4) &&
+	    refuses(bytes, 40, 0, 8) && refuses(bytes, 40, UINT64_MAX, 8),
+	    "of bit strings, too");
+}
+
+static void
+sorting(void)
+{
+	static struct digest digests[3000];
+	struct shards s = { .name = "seen" };
+	int right = 1, spread = 1;
+
+	for (size_t i = 0; i < 3000; i++)
+		digests[i] = random_digest();
+	for (int bits = 0; bits < 2; bits++) {
+		if (bits)
+			layout_bits(&s.layout, 10000000, 1e-6,
+			    &(struct error){ 0 });
+		else
+			layout_bloom(&s.layout, 10000000, 1e-6, GROWTH_GROW,
+			    1);
+		shards_sort(&s, digests, 3000, NULL);
+		for (unsigned i = 0; i < s.layout.shards; i++) {
+			spread &= s.starts[i + 1] > s.starts[i];
+			for (size_t j = s.starts[i]; j < s.starts[i + 1];
+			    j++) {
+				uint64_t page;
+
+				block_pages(&s.layout.geometry,
+				    &digests[s.order[j]], 1, &page);
+				right &= page / layout_shard_pages(&s.layout)
+				    == i && shards_of(&s, j) == i;
+			}
+		}
+		right &= s.starts[s.layout.shards] == 3000;
+	}
+	tap_ok(right && spread, "each digest is in the shard of its page");
+	shards_free(&s);
 }
 
 int
 main(void)
 {
 	key_names();
-	longest_names();
-	chunks();
-	trailers();
 	slots();
 	advice();
-	bit_numbers();
-	groups();
+	own_filters();
+	bit_strings();
+	tables();
+	headers();
+	sorting();
 	return tap_end();
 }

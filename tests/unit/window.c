@@ -77,11 +77,6 @@ test_turns(void)
 	    "a turn begins the generation of the time that it is");
 	fill(&t, 5);
 	tap_ok(window_first_layer(&t) == 1, "its layer is the first of it");
-	tap_ok(window_over_at(&t, &days, 0) == 15000 &&
-	    window_kept(&t, &days, 0, 12000) == 4000 &&
-	    window_kept(&t, &days, 0, 15000) == 1000 &&
-	    window_kept(&t, &days, 0, 99000) == 1000,
-	    "a server keeps it for a quarter more, and a quarter at least");
 	turn = window_turn(&t, &days, 15000);
 	tap_ok(turn.due && turn.dropped == 1 && t.generation_count == 2 &&
 	    t.count == 1 && t.layers[0].lines == 5, "a turn drops what is"

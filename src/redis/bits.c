@@ -1,0 +1,286 @@
+#include "redis/bits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bits/block.h"
+
+#define TRAILER_BYTES 16u
+/* Lines of a command: one takes the server about a millisecond. */
+#define LINES_MAX 32u
+/* A shard that gets no header goes by itself, in seconds. */
+#define UNBORN_SECONDS 3600
+
+static uint64_t
+trailer(const struct shards *s)
+{
+	return layout_shard_pages(&s->layout) * PAGE_BYTES;
+}
+
+static void
+begin(struct shards *s, const struct shard_key *key, unsigned flags,
+    redis_answer *answer, size_t tag, size_t words, const char *command)
+{
+	net_begin(s->net, key->slot, flags, answer, s, tag, words);
+	net_text(s->net, command);
+	net_word(s->net, key->text, key->nbytes);
+}
+
+/* A part of a BITFIELD. Redis counts bits from the high end of a byte. */
+static void
+add_operation(struct net *net, const char *name, const char *type,
+    uint64_t bit, const char *value)
+{
+	net_text(net, name);
+	net_text(net, type);
+	net_number(net, (int64_t)bit);
+	if (value != NULL)
+		net_text(net, value);
+}
+
+static int
+take_any(void *context, size_t tag, redisReply *reply, struct error *error)
+{
+	(void)tag;
+	return reply->type == REDIS_REPLY_ARRAY ||
+	    reply->type == REDIS_REPLY_INTEGER ? 0 :
+	    shards_odd(context, error);
+}
+
+static int
+make(struct shards *s, const struct shard_key *key, struct error *error)
+{
+	uint64_t end = 8 * trailer(s);
+
+	begin(s, key, 0, take_any, 0, 10, "BITFIELD");
+	add_operation(s->net, "SET", "u1", end, "1");
+	add_operation(s->net, "SET", "i64", end + 64, "0");
+	if (net_end(s->net, error) < 0)
+		return -1;
+	begin(s, key, 0, take_any, 0, 3, "EXPIRE");
+	net_number(s->net, UNBORN_SECONDS);
+	return net_end(s->net, error);
+}
+
+/* Asking */
+
+/* Digest `tag / t` of the order, its cache line `tag % t`. */
+static int
+take_line(void *context, size_t tag, redisReply *reply, struct error *error)
+{
+	struct shards *s = context;
+	const struct geometry *g = &s->layout.geometry;
+	size_t t = g->cache_lines, i = tag / t;
+	uint8_t *lines = s->cache_lines + i * t * LINE_BYTES;
+	const uint8_t *at[CACHE_LINES_MAX];
+	uint32_t digest = s->order[i];
+
+	if (reply->type != REDIS_REPLY_STRING)
+		return shards_odd(s, error);
+	if (reply->len != LINE_BYTES) {
+		shards_lack(s, shards_of(s, i));
+		return 0;
+	}
+	memcpy(lines + tag % t * LINE_BYTES, reply->str, LINE_BYTES);
+	/* The last one comes last, except when some were made again. */
+	if (++s->answers[i] < t)
+		return 0;
+	for (size_t j = 0; j < t; j++)
+		at[j] = lines + j * LINE_BYTES;
+	s->found[digest] |= (uint8_t)block_probe_lines(g, s->digests[digest],
+	    at);
+	return 0;
+}
+
+static int
+ask_part(struct shards *s, const struct shard_key *key, size_t first, size_t n,
+    struct error *error)
+{
+	const struct geometry *g = &s->layout.geometry;
+	uint64_t of_one = layout_shard_pages(&s->layout);
+
+	for (size_t i = first; i < first + n; i++) {
+		struct digest digest = s->digests[s->order[i]];
+		unsigned lines[CACHE_LINES_MAX];
+		uint64_t page, at;
+
+		block_pages(g, &digest, 1, &page);
+		block_lines(g, digest, lines);
+		for (unsigned j = 0; j < g->cache_lines; j++) {
+			at = page % of_one * PAGE_BYTES +
+			    lines[j] * LINE_BYTES;
+			begin(s, key, 0, take_line, i * g->cache_lines + j, 4,
+			    "GETRANGE");
+			net_number(s->net, (int64_t)at);
+			net_number(s->net, (int64_t)at + LINE_BYTES - 1);
+			if (net_end(s->net, error) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+static int
+ask(struct shards *s, struct error *error)
+{
+	size_t n = s->starts[s->layout.shards];
+	size_t wanted = n * s->layout.geometry.cache_lines * LINE_BYTES;
+
+	if (wanted > s->cache_bytes) {
+		free(s->cache_lines);
+		free(s->answers);
+		s->cache_lines = memory_or_die(aligned_alloc(LINE_BYTES,
+		    wanted));
+		s->answers = memory_or_die(malloc(n));
+		s->cache_bytes = wanted;
+	}
+	memset(s->answers, 0, n);
+	return shards_parts(s, n, ask_part, error);
+}
+
+/* Marking */
+
+struct bit_marks {
+	struct net *net;
+	uint64_t of_one;
+};
+
+static void
+add_bit(void *context, uint64_t page, unsigned line, unsigned lane,
+    unsigned bit)
+{
+	const struct bit_marks *m = context;
+	uint64_t byte = page % m->of_one * PAGE_BYTES + line * LINE_BYTES +
+	    lane * 8 + bit / 8;
+
+	add_operation(m->net, "SET", "u1", 8 * byte + 7 - bit % 8, "1");
+}
+
+/* One command: all bits of n digests, the count, and the bit of the trailer. */
+static int
+mark_lines(struct shards *s, const struct shard_key *key, unsigned flags,
+    redis_answer *answer, size_t tag, size_t first, size_t n,
+    struct error *error)
+{
+	const struct geometry *g = &s->layout.geometry;
+	struct bit_marks marks = { s->net, layout_shard_pages(&s->layout) };
+	uint64_t end = 8 * trailer(s);
+	char count[24];
+
+	snprintf(count, sizeof count, "%zu", n);
+	begin(s, key, flags, answer, tag, 2 + 4 * n * g->k + 4 + 3,
+	    "BITFIELD");
+	for (size_t i = first; i < first + n; i++)
+		block_visit(g, s->digests[s->order[i]], add_bit, &marks);
+	add_operation(s->net, "INCRBY", "i64", end + 64, count);
+	add_operation(s->net, "GET", "u1", end, NULL);
+	return net_end(s->net, error);
+}
+
+/* Was the shard there? If not, there is one now, which nobody takes for one. */
+static int
+check_shard(struct shards *s, unsigned shard, const redisReply *reply,
+    struct error *error)
+{
+	if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2)
+		return shards_odd(s, error);
+	if (reply->element[reply->elements - 1]->integer == 0)
+		shards_lack(s, shard);
+	return 0;
+}
+
+static int
+take_marked(void *context, size_t shard, redisReply *reply,
+    struct error *error)
+{
+	return check_shard(context, (unsigned)shard, reply, error);
+}
+
+static int
+mark_part(struct shards *s, const struct shard_key *key, size_t first,
+    size_t n, struct error *error)
+{
+	return mark_lines(s, key, 0, take_marked, key->shard, first, n, error);
+}
+
+static int
+mark(struct shards *s, struct error *error)
+{
+	return shards_parts(s, LINES_MAX, mark_part, error);
+}
+
+/* A line was there if all of its bits were. */
+static int
+take_claimed(void *context, size_t tag, redisReply *reply,
+    struct error *error)
+{
+	struct shards *s = context;
+	size_t first = tag / (LINES_MAX + 1), n = tag % (LINES_MAX + 1);
+	size_t k = s->layout.geometry.k;
+
+	if (reply != NULL && check_shard(s, shards_of(s, first), reply,
+	    error) < 0)
+		return -1;
+	if (reply != NULL && reply->elements != n * k + 2)
+		return shards_odd(s, error);
+	s->uncertain += reply == NULL ? n : 0;
+	for (size_t i = 0; i < n; i++) {
+		int were = reply != NULL;
+
+		for (size_t j = 0; were && j < k; j++)
+			were = reply->element[i * k + j]->integer != 0;
+		s->found[s->order[first + i]] = (uint8_t)were;
+	}
+	return 0;
+}
+
+static int
+claim_part(struct shards *s, const struct shard_key *key, size_t first,
+    size_t n, struct error *error)
+{
+	return mark_lines(s, key, REQUEST_ONCE, take_claimed,
+	    first * (LINES_MAX + 1) + n, first, n, error);
+}
+
+static int
+claim(struct shards *s, struct error *error)
+{
+	return shards_parts(s, LINES_MAX, claim_part, error);
+}
+
+/* Counting */
+
+static int
+take_trailer(void *context, size_t shard, redisReply *reply,
+    struct error *error)
+{
+	struct shards *s = context;
+	const uint8_t *p = (const uint8_t *)reply->str;
+	uint64_t lines = 0;
+
+	if (reply->type != REDIS_REPLY_STRING)
+		return shards_odd(s, error);
+	if (reply->len != TRAILER_BYTES || !(p[0] & 0x80)) {
+		shards_lack(s, (unsigned)shard);
+		return 0;
+	}
+	for (int i = 8; i < 16; i++)
+		lines = lines << 8 | p[i];
+	s->lines += lines;
+	return 0;
+}
+
+static int
+count(struct shards *s, const struct shard_key *key, struct error *error)
+{
+	uint64_t at = trailer(s);
+
+	begin(s, key, 0, take_trailer, key->shard, 4, "GETRANGE");
+	net_number(s->net, (int64_t)at);
+	net_number(s->net, (int64_t)(at + TRAILER_BYTES - 1));
+	return net_end(s->net, error);
+}
+
+const struct shard_operations bits_operations = { make, ask, mark, claim,
+	count };

@@ -1,0 +1,273 @@
+#include "redis/bloom.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/le.h"
+
+#define SENTINEL "bloomdedup"
+/* Items of a command: one takes the server about a millisecond. */
+#define ITEMS_MAX 2048u
+/* A shard that gets no header goes by itself, in seconds. */
+#define UNBORN_SECONDS 3600
+
+static void
+add_item(struct net *net, struct digest digest)
+{
+	uint8_t item[16];
+
+	le_put64(item, digest.low);
+	le_put64(item + 8, digest.high);
+	net_word(net, item, sizeof item);
+}
+
+static void
+add_items(const struct shards *s, size_t first, size_t n)
+{
+	for (size_t i = first; i < first + n; i++)
+		add_item(s->net, s->digests[s->order[i]]);
+}
+
+static void
+begin(struct shards *s, const struct shard_key *key, unsigned flags,
+    redis_answer *answer, size_t tag, size_t words, const char *command)
+{
+	net_begin(s->net, key->slot, flags, answer, s, tag, words);
+	net_text(s->net, command);
+	net_word(s->net, key->text, key->nbytes);
+}
+
+static void
+begin_insert(struct shards *s, const struct shard_key *key, unsigned flags,
+    redis_answer *answer, size_t tag, size_t items)
+{
+	begin(s, key, flags, answer, tag, 4 + items, "BF.INSERT");
+	net_text(s->net, "NOCREATE");
+	net_text(s->net, "ITEMS");
+}
+
+static int
+is_missing(const redisReply *reply)
+{
+	return reply->type == REDIS_REPLY_ERROR &&
+	    strstr(reply->str, "not found") != NULL;
+}
+
+static int
+fail(const struct shards *s, const redisReply *reply, struct error *error)
+{
+	return reply->type != REDIS_REPLY_ERROR ? shards_odd(s, error) :
+	    error_set(error, STATUS_FAILED, "%s: the server says: %s",
+	    s->shown, reply->str);
+}
+
+/* Making */
+
+static int
+take_reserved(void *context, size_t tag, redisReply *reply,
+    struct error *error)
+{
+	(void)tag;
+	return reply->type == REDIS_REPLY_ERROR &&
+	    strstr(reply->str, "item exists") == NULL ?
+	    fail(context, reply, error) : 0;
+}
+
+static int
+take_any(void *context, size_t tag, redisReply *reply, struct error *error)
+{
+	(void)tag;
+	return reply->type == REDIS_REPLY_ERROR ?
+	    fail(context, reply, error) : 0;
+}
+
+static int
+make(struct shards *s, const struct shard_key *key, struct error *error)
+{
+	int grows = s->grows;
+	char rate[32];
+
+	snprintf(rate, sizeof rate, "%.17g", s->layout.rate);
+	begin(s, key, REQUEST_ERRORS, take_reserved, 0, grows ? 6 : 5,
+	    "BF.RESERVE");
+	net_text(s->net, rate);
+	net_number(s->net, (int64_t)s->layout.capacity);
+	net_text(s->net, grows ? "EXPANSION" : "NONSCALING");
+	if (grows)
+		net_number(s->net, 2);
+	if (net_end(s->net, error) < 0)
+		return -1;
+	begin(s, key, REQUEST_ERRORS, take_any, 0, 3,
+	    s->generation == LAYOUT_NO_GENERATION ? "EXPIRE" : "EXPIREAT");
+	net_number(s->net, s->generation == LAYOUT_NO_GENERATION ?
+	    UNBORN_SECONDS : s->expires);
+	if (net_end(s->net, error) < 0)
+		return -1;
+	begin_insert(s, key, REQUEST_ERRORS, take_any, 0, 1);
+	net_text(s->net, SENTINEL);
+	return net_end(s->net, error);
+}
+
+/* Asking */
+
+static int
+take_found(void *context, size_t first, redisReply *reply,
+    struct error *error)
+{
+	struct shards *s = context;
+	size_t n = reply->elements - 1;
+
+	if (reply->type != REDIS_REPLY_ARRAY || reply->elements == 0)
+		return fail(s, reply, error);
+	if (reply->element[n]->integer == 0)
+		shards_lack(s, shards_of(s, first));
+	for (size_t i = 0; i < n; i++)
+		s->found[s->order[first + i]] |=
+		    reply->element[i]->integer != 0;
+	return 0;
+}
+
+static int
+ask_part(struct shards *s, const struct shard_key *key, size_t first, size_t n,
+    struct error *error)
+{
+	begin(s, key, 0, take_found, first, 2 + n + 1, "BF.MEXISTS");
+	add_items(s, first, n);
+	net_text(s->net, SENTINEL);
+	return net_end(s->net, error);
+}
+
+static int
+ask(struct shards *s, struct error *error)
+{
+	return shards_parts(s, ITEMS_MAX, ask_part, error);
+}
+
+/* Marking */
+
+/*
+ * How many of n items the server took: an error among the answers, or too few
+ * of them, says that it did not take that one, nor those that follow.
+ */
+static size_t
+taken(struct shards *s, const redisReply *reply, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const redisReply *one = i < reply->elements ?
+		    reply->element[i] : NULL;
+
+		if (one != NULL && one->type == REDIS_REPLY_INTEGER)
+			continue;
+		shards_refuse(s, n - i, one != NULL &&
+		    one->type == REDIS_REPLY_ERROR ? one->str :
+		    "an answer that is too short");
+		return i;
+	}
+	return n;
+}
+
+static int
+take_marked(void *context, size_t tag, redisReply *reply, struct error *error)
+{
+	struct shards *s = context;
+
+	if (is_missing(reply))
+		shards_lack(s, (unsigned)(tag / (ITEMS_MAX + 1)));
+	else if (reply->type == REDIS_REPLY_ARRAY)
+		taken(s, reply, tag % (ITEMS_MAX + 1));
+	else
+		return fail(s, reply, error);
+	return 0;
+}
+
+static int
+mark_part(struct shards *s, const struct shard_key *key, size_t first,
+    size_t n, struct error *error)
+{
+	begin_insert(s, key, REQUEST_ERRORS, take_marked,
+	    key->shard * (ITEMS_MAX + 1) + n, n);
+	add_items(s, first, n);
+	return net_end(s->net, error);
+}
+
+static int
+mark(struct shards *s, struct error *error)
+{
+	return shards_parts(s, ITEMS_MAX, mark_part, error);
+}
+
+/* Claiming */
+
+static int
+take_claimed(void *context, size_t tag, redisReply *reply,
+    struct error *error)
+{
+	struct shards *s = context;
+	size_t first = tag / (ITEMS_MAX + 1), n = tag % (ITEMS_MAX + 1), got;
+
+	if (reply != NULL && is_missing(reply)) {
+		shards_lack(s, shards_of(s, first));
+		return 0;
+	}
+	if (reply != NULL && reply->type != REDIS_REPLY_ARRAY)
+		return fail(s, reply, error);
+	got = reply == NULL ? 0 : taken(s, reply, n);
+	for (size_t i = 0; i < n; i++) {
+		/* What is unknown is ours, too. */
+		s->found[s->order[first + i]] = i < got &&
+		    reply->element[i]->integer == 0;
+	}
+	s->uncertain += reply == NULL ? n : 0;
+	return 0;
+}
+
+static int
+claim_part(struct shards *s, const struct shard_key *key, size_t first,
+    size_t n, struct error *error)
+{
+	begin_insert(s, key, REQUEST_ERRORS | REQUEST_ONCE, take_claimed,
+	    first * (ITEMS_MAX + 1) + n, n);
+	add_items(s, first, n);
+	return net_end(s->net, error);
+}
+
+static int
+claim(struct shards *s, struct error *error)
+{
+	return shards_parts(s, ITEMS_MAX, claim_part, error);
+}
+
+/* Counting */
+
+static int
+take_info(void *context, size_t shard, redisReply *reply, struct error *error)
+{
+	struct shards *s = context;
+
+	if (is_missing(reply)) {
+		shards_lack(s, (unsigned)shard);
+		return 0;
+	}
+	if (reply->type != REDIS_REPLY_ARRAY)
+		return fail(s, reply, error);
+	for (size_t i = 0; i + 1 < reply->elements; i += 2) {
+		const redisReply *name = reply->element[i];
+
+		/* all but the item that it was born with */
+		if (name->str != NULL && strcmp(name->str,
+		    "Number of items inserted") == 0)
+			s->lines += (uint64_t)reply->element[i + 1]->integer
+			    - 1;
+	}
+	return 0;
+}
+
+static int
+count(struct shards *s, const struct shard_key *key, struct error *error)
+{
+	begin(s, key, REQUEST_ERRORS, take_info, key->shard, 2, "BF.INFO");
+	return net_end(s->net, error);
+}
+
+const struct shard_operations bloom_operations = { make, ask, mark, claim,
+	count };

@@ -1,0 +1,193 @@
+#include "redis/shards.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bits/block.h"
+#include "redis/cluster.h"
+
+/* Digests whose pages are computed at a time. */
+#define PIECE 256
+
+static void
+find_key(const struct shards *s, unsigned shard, struct shard_key *key)
+{
+	key->shard = shard;
+	key->nbytes = layout_shard_key(key->text, s->name, s->id,
+	    s->generation, shard);
+	key->slot = cluster_slot(key->text, key->nbytes);
+}
+
+void
+shards_free(struct shards *s)
+{
+	free(s->order);
+	free(s->cache_lines);
+	free(s->answers);
+}
+
+static void
+find_shards(const struct shards *s, const struct digest *digests, size_t n,
+    uint32_t *shards)
+{
+	uint64_t pages[PIECE], of_one = layout_shard_pages(&s->layout);
+
+	for (size_t i = 0; i < n; i += PIECE) {
+		size_t some = n - i < PIECE ? n - i : PIECE;
+
+		block_pages(&s->layout.geometry, digests + i, some, pages);
+		for (size_t j = 0; j < some; j++)
+			shards[i + j] = (uint32_t)(pages[j] / of_one);
+	}
+}
+
+/* A counting sort. */
+void
+shards_sort(struct shards *s, const struct digest *digests, size_t n,
+    uint8_t *found)
+{
+	uint32_t at[LAYOUT_SHARDS_MAX], *of;
+	unsigned count = s->layout.shards;
+
+	s->digests = digests;
+	s->found = found;
+	if (n > s->room) {
+		free(s->order);
+		s->room = n;
+		s->order = memory_or_die(malloc(2 * n * sizeof *s->order));
+	}
+	of = s->order + s->room;
+	find_shards(s, digests, n, of);
+	memset(s->starts, 0, sizeof s->starts);
+	for (size_t i = 0; i < n; i++)
+		s->starts[of[i] + 1]++;
+	for (unsigned i = 0; i < count; i++) {
+		s->starts[i + 1] += s->starts[i];
+		at[i] = s->starts[i];
+	}
+	for (size_t i = 0; i < n; i++)
+		s->order[at[of[i]]++] = (uint32_t)i;
+}
+
+int
+shards_parts(struct shards *s, size_t most, shards_part *make,
+    struct error *error)
+{
+	for (unsigned i = 0; i < s->layout.shards; i++) {
+		size_t end = s->starts[i + 1];
+		struct shard_key key;
+
+		if (s->starts[i] < end)
+			find_key(s, i, &key);
+		for (size_t first = s->starts[i]; first < end; first += most) {
+			size_t n = end - first < most ? end - first : most;
+
+			if (make(s, &key, first, n, error) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+unsigned
+shards_of(const struct shards *s, size_t place)
+{
+	unsigned shard = 0;
+
+	while (s->starts[shard + 1] <= place)
+		shard++;
+	return shard;
+}
+
+void
+shards_lack(struct shards *s, unsigned shard)
+{
+	if (s->missing[0] == '\0')
+		layout_shard_key(s->missing, s->name, s->id, s->generation,
+		    shard);
+}
+
+void
+shards_refuse(struct shards *s, uint64_t lines, const char *why)
+{
+	if (s->refused == 0) {
+		size_t n = strlen(why);
+
+		n = n < sizeof s->why ? n : sizeof s->why - 1;
+		memcpy(s->why, why, n);
+		s->why[n] = '\0';
+	}
+	s->refused += lines;
+}
+
+int
+shards_odd(const struct shards *s, struct error *error)
+{
+	return error_set(error, STATUS_FAILED, "%s: the server's answer isn't"
+	    " understood", s->shown);
+}
+
+static int
+each(struct shards *s, int (*make)(struct shards *shards,
+    const struct shard_key *key, struct error *error), struct error *error)
+{
+	for (unsigned i = 0; i < s->layout.shards; i++) {
+		struct shard_key key;
+
+		find_key(s, i, &key);
+		if (make(s, &key, error) < 0)
+			return -1;
+	}
+	return net_finish(s->net, error);
+}
+
+static int
+ignore(void *context, size_t tag, redisReply *reply, struct error *error)
+{
+	(void)context;
+	(void)tag;
+	(void)reply;
+	(void)error;
+	return 0;
+}
+
+static int
+persist(struct shards *s, const struct shard_key *key, struct error *error)
+{
+	net_begin(s->net, key->slot, 0, ignore, s, 0, 2);
+	net_text(s->net, "PERSIST");
+	net_word(s->net, key->text, key->nbytes);
+	return net_end(s->net, error);
+}
+
+static int
+delete(struct shards *s, const struct shard_key *key, struct error *error)
+{
+	net_begin(s->net, key->slot, 0, ignore, s, 0, 2);
+	net_text(s->net, "UNLINK");
+	net_word(s->net, key->text, key->nbytes);
+	return net_end(s->net, error);
+}
+
+int
+shards_count(struct shards *s, const struct shard_operations *kind,
+    struct error *error)
+{
+	s->lines = 0;
+	return each(s, kind->count, error);
+}
+
+int
+shards_make(struct shards *s, const struct shard_operations *kind,
+    struct error *error)
+{
+	return each(s, kind->make, error) < 0 ||
+	    (s->generation == LAYOUT_NO_GENERATION &&
+	    each(s, persist, error) < 0) ? -1 : shards_count(s, kind, error);
+}
+
+int
+shards_delete(struct shards *s, struct error *error)
+{
+	return each(s, delete, error);
+}

@@ -1,0 +1,98 @@
+/*
+ * The shards of a filter, as both kinds have them (bloom.h, bits.h): their
+ * keys, a batch sorted by them, and what was found wrong.
+ *
+ * Functions return 0, or -1 with `error` filled.
+ */
+#ifndef REDIS_SHARDS_H
+#define REDIS_SHARDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bits/hash.h"
+#include "redis/layout.h"
+#include "redis/net.h"
+
+struct shards {
+	struct net *net;        /* not owned, as the two names */
+	const char *name;       /* of the filter */
+	const char *shown;      /* its address, for messages */
+	uint8_t id[FORMAT_ID_BYTES];
+	struct layout layout;
+	int grows;              /* the server's filters may */
+	int64_t generation;     /* that requests are for, */
+	int64_t expires;        /* and when its shards go, once made */
+
+	uint64_t lines;         /* counted by shards_count */
+	uint64_t refused;       /* lines that the server did not remember, */
+	char why[200];          /* and its words for the first */
+	uint64_t uncertain;     /* claims whose answer was lost */
+	char missing[LAYOUT_KEY_MAX]; /* the first shard that is, or "" */
+
+	/* A batch, by shards: order[starts[i]] to order[starts[i + 1] - 1] are
+	   the numbers of the digests in shard i. */
+	const struct digest *digests;
+	uint8_t *found;         /* of the batch: what answers fill in */
+	uint32_t *order;
+	size_t room;
+	uint32_t starts[LAYOUT_SHARDS_MAX + 1];
+	uint8_t *cache_lines;   /* that bits.c was sent, in this order, */
+	size_t cache_bytes;
+	uint8_t *answers;       /* and how many of each digest */
+};
+
+/* The key of a shard, and its slot. */
+struct shard_key {
+	char text[LAYOUT_KEY_MAX];
+	size_t nbytes;
+	unsigned slot, shard;
+};
+
+/* What is done to shards, of each kind. Requests are made, not waited for. */
+struct shard_operations {
+	/* One that expires in an hour, unless it is there. */
+	int (*make)(struct shards *shards, const struct shard_key *key,
+	    struct error *error);
+	/* Set found[i] to 1 where digest i is there. */
+	int (*ask)(struct shards *shards, struct error *error);
+	int (*mark)(struct shards *shards, struct error *error);
+	/* Mark, and set found[i] to 0 where digest i was not there. */
+	int (*claim)(struct shards *shards, struct error *error);
+	/* Add its lines to shards->lines. */
+	int (*count)(struct shards *shards, const struct shard_key *key,
+	    struct error *error);
+};
+
+/* Sort a batch; `digests` and `found` are used until it is answered. */
+void shards_sort(struct shards *shards, const struct digest *digests,
+    size_t n, uint8_t *found);
+void shards_free(struct shards *shards);
+
+/* Call `make` for a part of a batch: at most `most` digests of one shard,
+ * order[first] and those after it. */
+typedef int shards_part(struct shards *shards, const struct shard_key *key,
+    size_t first, size_t n, struct error *error);
+int shards_parts(struct shards *shards, size_t most, shards_part *make,
+    struct error *error);
+
+/* The shard of the digest at order[place]. */
+unsigned shards_of(const struct shards *shards, size_t place);
+
+/* For answers: a shard is missing; lines were not remembered; the server's
+ * answer is none that there is (returns -1). */
+void shards_lack(struct shards *shards, unsigned shard);
+void shards_refuse(struct shards *shards, uint64_t lines, const char *why);
+int shards_odd(const struct shards *shards, struct error *error);
+
+/*
+ * Each shard is made, stays unless it is a generation's, and is counted; or is
+ * deleted; or is counted.
+ */
+int shards_make(struct shards *shards, const struct shard_operations *kind,
+    struct error *error);
+int shards_delete(struct shards *shards, struct error *error);
+int shards_count(struct shards *shards, const struct shard_operations *kind,
+    struct error *error);
+
+#endif
