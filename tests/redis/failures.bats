@@ -8,51 +8,66 @@ all_are_out() {
 	[ -z "$(sort -u "$1" | comm -23 - <(sort -u out))" ]
 }
 
-@test "no server: an error at once, with its name and no password" {
-	fails 3 refused bloomdedup -f "redis://:secret@127.0.0.1:$(free_port)/a" \
-		<<<x
+@test "no server: it is waited for as long as --lock-timeout says" {
+	port=$(free_port)
+	fails 3 refused bloomdedup --lock-timeout=0 \
+		-f "redis://:secret@127.0.0.1:$port/a" <<<x
 	run ! grep secret fails.err
-	fails 3 'No such file' bloomdedup -f "redis+unix://$PWD/none?name=a" <<<x
+	fails 3 'No such file' bloomdedup --lock-timeout=0 \
+		-f "redis+unix://$PWD/none?name=a" <<<x
+	fails 3 refused bloomdedup check -f "redis://127.0.0.1:$port/a" <<<x
+	"$BLOOMDEDUP" -f "redis://127.0.0.1:$port/a" <<<x >out 2>err 3>&- &
+	client=$!
+	until_true grep -q 'refused; trying again' err
+	start_on "$port"
+	wait "$client"
+	echo x | cmp - out
 }
 
 @test "a connection that is cut at any point loses no line" {
-	start
 	seq 1 3000 >in
-	places=$(printf '%s\n' 1 20 38 300 900 8192 8300 9000 12000 20000 \
-		50000 90000 150000 300000)
-	for direction in sent received; do
-		for at in $(some 2 <<<"$places"); do
-			cli flushall >flushed
-			start_proxy "--cut-$direction" "$at"
-			bloomdedup -n 1000 -p 1e-12 -f "redis://127.0.0.1:$PROXY/seen" in \
-				>out 2>notes || [ "$at" -lt 400 ]
-			stop_proxy
-			# A connection that was never made is an error.
-			[ -s out ] || continue
-			all_are_out in
-			bloomdedup check -v -f "$URL/seen" in >missing ||
-				[ $? -eq 1 ]
-			[ ! -s missing ]
+	places=$(printf '%s\n' 1 20 38 300 900 4100 8192 9000 12000 20000 \
+		50000 90000 150000 300000 500000)
+	for kind in $KINDS; do
+		start
+		for direction in sent received; do
+			for at in $(some 3 <<<"$places"); do
+				cli flushall >flushed
+				start_proxy "--cut-$direction" "$at"
+				bloomdedup -n 1e5 \
+					-f "redis://127.0.0.1:$PROXY/seen" in \
+					>out 2>notes
+				stop_proxy
+				all_are_out in
+				bloomdedup check -v -f "$URL/seen" in >missing ||
+					[ $? -eq 1 ]
+				[ ! -s missing ]
+			done
 		done
 	done
+	every_kind
 }
 
 @test "a connection that is cut again and again" {
-	start
 	seq 1 20000 >in
-	bloomdedup create -n 1e5 "$URL/seen"
-	start_proxy --cut-received 30000 --times "$(short_or_long 8 20)"
-	bloomdedup -f "redis://127.0.0.1:$PROXY/seen" in >out 2>notes
-	stop_proxy
-	all_are_out in
-	bloomdedup check -v -f "$URL/seen" in >missing || [ $? -eq 1 ]
-	[ ! -s missing ]
+	for kind in $KINDS; do
+		start
+		bloomdedup create -n 1e5 "$URL/seen" 2>notes
+		start_proxy --cut-received 8000 \
+			--times "$(short_or_long 8 20)"
+		bloomdedup -f "redis://127.0.0.1:$PROXY/seen" in >out 2>notes
+		stop_proxy
+		all_are_out in
+		bloomdedup check -v -f "$URL/seen" in >missing || [ $? -eq 1 ]
+		[ ! -s missing ]
+	done
+	every_kind
 }
 
 @test "a client that is killed between print and mark prints again" {
 	start
 	seq 1 1000 >in
-	bloomdedup create -n 1e5 "$URL/seen"
+	bloomdedup create -n 1e5 "$URL/seen" 2>notes
 	start_proxy --delay 300
 	"$BLOOMDEDUP" -f "redis://127.0.0.1:$PROXY/seen" in >out 2>err 3>&- &
 	client=$!
@@ -65,16 +80,37 @@ all_are_out() {
 }
 
 @test "a server that is restarted with its data" {
-	start --appendonly yes --appendfsync always
-	begin
-	say 1 2 3
-	stop
-	start_on "$PORT" --appendonly yes
-	say 4 5 6
-	end
-	seq 1 6 | cmp - out
-	seq 1 6 | bloomdedup -f "$URL/seen" >out
-	[ ! -s out ]
+	for kind in $KINDS; do
+		start --appendonly yes --appendfsync always
+		begin
+		say 1 2 3
+		stop
+		start_on "$PORT" --appendonly yes
+		say 4 5 6
+		end
+		seq 1 6 | cmp - out
+		seq 1 6 | bloomdedup -f "$URL/seen" >out
+		[ ! -s out ]
+	done
+	every_kind
+}
+
+@test "a server that is restarted from an older snapshot: the rest comes again" {
+	for kind in $KINDS; do
+		start
+		seq 1 1000 | bloomdedup -f "$URL/seen" >out 2>notes
+		cli save
+		begin
+		say $(seq 1001 2000)
+		stop
+		start_on "$PORT"
+		say $(seq 2001 3000)
+		end
+		seq 1001 3000 | cmp - out
+		seq 1 3000 | bloomdedup -f "$URL/seen" >again
+		seq 1001 2000 | cmp - again
+	done
+	every_kind
 }
 
 @test "a server that is restarted empty ends the run" {
@@ -85,208 +121,183 @@ all_are_out() {
 	start_on "$PORT"
 	echo 4 >&9
 	end 3
-	grep -q 'no longer there' err
+	grep -q 'no longer there: it was removed' err
 	seq 1 3 | cmp - out
 }
 
-@test "a filter that is removed, or replaced, ends the run" {
-	start
-	begin
-	say 1 2 3
-	cli flushall
-	echo 3 >&9
-	end 3
-	grep -q 'no longer there' err
-	begin
-	say 1 2 3
-	bloomdedup create --force "$URL/seen"
-	echo 1 >&9
-	end 3
-	grep -q 'replaced' err
-	# what it said of line 1 came from the old filter's mirror: nothing
-	seq 1 3 | cmp - out
-}
-
-@test "a chunk that is missing, cut short or of another type is named" {
-	start
-	bloomdedup create -n 1e4 "$URL/seen"
-	chunk=$(cli --scan --pattern '*L0:0:*')
-	cli del "$chunk"
-	fails 3 "$chunk" bloomdedup -f "$URL/seen" <<<1
-	fails 3 "$chunk is missing or cut short" bloomdedup check -f "$URL/seen" <<<1
-	fails 3 "$chunk" bloomdedup info "$URL/seen"
-	cli set "$chunk" short
-	fails 3 "$chunk is missing or cut short" bloomdedup -f "$URL/seen" <<<1
-	cli del "$chunk"
-	cli lpush "$chunk" element
-	fails 3 "$chunk" bloomdedup -f "$URL/seen" <<<1
-	# as many lines as ask for the whole chunk
-	seq 1 1000 >in
-	fails 3 "$chunk" bloomdedup -f "$URL/seen" in
-	cli del "$chunk"
-	fails 3 "$chunk is missing or cut short" bloomdedup -f "$URL/seen" in
-}
-
-# lose_chunk_before_mark N: N lines are printed, and their chunk goes before
-# they are marked. Fails if the marks were faster.
-lose_chunk_before_mark() {
-	local status=0 chunk client
-	bloomdedup create --force -n 1e4 "$URL/seen"
-	chunk=$(cli --scan --pattern '*L0:0:*')
-	start_proxy --delay 300
-	seq 1 "$1" >in
-	"$BLOOMDEDUP" -f "redis://127.0.0.1:$PROXY/seen" in >out 2>err 3>&- &
-	client=$!
-	until_true has_bytes "$(wc -c <in)" out
-	cli del "$chunk"
-	wait "$client" || status=$?
-	stop_proxy
-	[ "$status" -ne 0 ] || return 1
-	[ "$status" -eq 3 ] && grep -qF "$chunk" err &&
-		fails 3 "$chunk" bloomdedup check -f "$URL/seen" in
-}
-
-@test "a chunk that goes between probe and mark is refused afterwards" {
-	start
-	for n in 3 3000; do
-		until_true lose_chunk_before_mark "$n"
+@test "FLUSHALL, remove and create --force end the run; nothing is left behind" {
+	for kind in $KINDS; do
+		start
+		begin
+		say 1 2 3
+		cli flushall
+		echo 3 >&9
+		end 3
+		grep -q 'no longer there: it was removed' err
+		begin
+		say 1 2 3
+		bloomdedup create --force "$URL/seen" 2>notes
+		echo 4 >&9
+		end 3
+		grep -q 'another one has replaced it' err
+		seq 1 3 | cmp - out
+		[ "$(cli dbsize)" -eq $((1 + $(bloomdedup info --json \
+			"$URL/seen" | json_value shards))) ]
+		begin --claim
+		say 1 2 3
+		bloomdedup remove "$URL/seen"
+		echo 4 >&9
+		end 3
+		grep -q 'no longer there: it was removed' err
+		seq 1 3 | cmp - out
+		[ "$(cli dbsize)" -eq 0 ]
 	done
+	every_kind
 }
 
-@test "other keys in place of header and table are refused" {
+@test "a shard that is missing, or another key in its place, is named" {
+	seq 1 100 >in
+	for kind in $KINDS; do
+		start
+		bloomdedup create -n 1e6 "$URL/seen" 2>notes
+		shard=$(shards | head -n 1)
+		cli del "$shard"
+		for command in '' '--claim' check; do
+			# shellcheck disable=SC2086
+			fails 3 "the key $shard is missing" \
+				bloomdedup $command -f "$URL/seen" in
+		done
+		fails 3 "the key $shard is missing" bloomdedup info "$URL/seen"
+		cli lpush "$shard" element
+		fails 3 WRONGTYPE bloomdedup -f "$URL/seen" in
+		bloomdedup create --force -n 1e6 "$URL/seen" 2>notes
+		bloomdedup -f "$URL/seen" in | cmp - in
+	done
+	every_kind
+}
+
+@test "a shard that goes during a run: nothing more is printed" {
+	seq 101 1000 >more
+	for kind in $KINDS; do
+		start
+		for claim in '' --claim; do
+			bloomdedup create --force -n 1e6 "$URL/seen" 2>notes
+			# shellcheck disable=SC2086
+			begin $claim
+			say $(seq 1 100)
+			shard=$(shards | head -n 1)
+			cli del "$shard"
+			cat more >&9
+			end 3
+			grep -qF "damaged: the key $shard is missing" err
+			[ -n "$claim" ] || seq 1 100 | cmp - out
+		done
+	done
+	every_kind
+}
+
+@test "a shard that goes between question and mark" {
+	for kind in $KINDS; do
+		start
+		bloomdedup create -n 1e4 "$URL/seen" 2>notes
+		shard=$(shards)
+		word=BF.INSERT
+		[ "$kind" = bloom ] || word=BITFIELD
+		start_proxy --cut-before "$word" \
+			--meanwhile "'$REDIS_CLI' -p $PORT del '$shard' >deleted"
+		status=0
+		seq 1 100 | bloomdedup -f "redis://127.0.0.1:$PROXY/seen" \
+			>out 2>err || status=$?
+		stop_proxy
+		[ "$(cat deleted)" = 1 ]
+		[ "$status" -eq 3 ]
+		grep -qF "$shard is missing" err
+		# a mark may have made a key of that name: it is none
+		fails 3 "$shard is missing" bloomdedup check -f "$URL/seen" <<<1
+	done
+	every_kind
+}
+
+@test "a server that evicts keys: a warning, and what is missing is seen" {
+	for kind in $KINDS; do
+		start --maxmemory 12mb --maxmemory-policy allkeys-lru
+		bloomdedup -n 1e6 -f "$URL/seen" <<<1 >out 2>err
+		grep -q 'allkeys-lru.*noeviction' err
+		# another user's keys
+		for i in 1 2 3 4 5 6 7 8; do
+			cli eval "for i = 1, 20000 do redis.call('set',
+				'other' .. i * 8 + $i, string.rep('x', 100)) end" 0
+		done
+		# no second filter over the first one's shards, or damage
+		status=0
+		seq 1 1000 | bloomdedup -f "$URL/seen" >out 2>err || status=$?
+		cli info stats | grep -q '^evicted_keys:[1-9]'
+		if [ "$status" -eq 3 ]; then
+			grep -q 'is missing' err
+		elif ! grep -q 'new filter' err; then
+			# nothing of the filter was evicted
+			seq 2 1000 | cmp - out
+		fi
+	done
+	every_kind
+}
+
+@test "a header that is deleted: the next run says that it makes a new filter" {
 	start
-	bloomdedup create "$URL/seen"
-	cli set 'bloomdedup:{seen}:table' x
-	fails 3 table bloomdedup -f "$URL/seen" <<<1
-	cli set 'bloomdedup:{seen}:header' x
-	fails 3 header bloomdedup -f "$URL/seen" <<<1
-	cli del 'bloomdedup:{seen}:header'
-	cli lpush 'bloomdedup:{seen}:header' x
-	fails 3 WRONGTYPE bloomdedup -f "$URL/seen" <<<1
-	bloomdedup create "$URL/other"
-	cli del "$(cli --scan --pattern '*{other}:lines*')"
-	fails 3 'is missing' bloomdedup -f "$URL/other" <<<1
-}
-
-@test "OOM is retried for --lock-timeout, then an error" {
-	start
-	begin
-	say 1
-	cli config set maxmemory 1kb
-	echo 2 >&9
-	until_true grep -q OOM err
-	cli config set maxmemory 0
-	until_true grep -qx 2 out
-	say 3
-	end
-	seq 1 3 | bloomdedup check -f "$URL/seen" | cmp - <(seq 1 3)
-	cli config set maxmemory 1kb
-	bloomdedup --lock-timeout=0.5 -f "$URL/seen" <<<4 >out 2>err || status=$?
-	[ "$status" -eq 3 ]
-	grep -q OOM err
-	fails 3 OOM bloomdedup create --lock-timeout=0 "$URL/other"
-}
-
-@test "READONLY is retried" {
-	start
-	begin
-	say 1
-	cli replicaof 127.0.0.1 "$(free_port)"
-	cli config set replica-serve-stale-data yes
-	echo 2 >&9
-	until_true grep -q READONLY err
-	cli replicaof no one
-	say 3
-	end
-	seq 1 3 | bloomdedup check -f "$URL/seen" | cmp - <(seq 1 3)
-}
-
-is_busy() {
-	cli get x 2>&1 | grep -q BUSY
-}
-
-@test "BUSY is retried" {
-	start --busy-reply-threshold 10
-	begin
-	say 1
-	cli eval 'while true do end' 0 >script 2>&1 3>&- &
-	until_true is_busy
-	echo 2 >&9
-	until_true grep -q BUSY err
-	cli script kill
-	say 3
-	end
-	seq 1 3 | bloomdedup check -f "$URL/seen" | cmp - <(seq 1 3)
-}
-
-@test "a policy that evicts is warned about" {
-	start --maxmemory 100mb --maxmemory-policy allkeys-lru
-	bloomdedup -f "$URL/seen" <<<1 >out 2>err
-	grep -q allkeys-lru err
-	[ "$(wc -l <err)" -eq 1 ]
-	cli config set maxmemory-policy noeviction
-	bloomdedup -f "$URL/seen" <<<2 >out 2>err
-	[ ! -s err ]
-}
-
-@test "eviction is found out" {
-	start --maxmemory 100mb --maxmemory-policy allkeys-lru
-	bloomdedup create -n 1e6 "$URL/seen"
-	seq 1 100000 >in
-	bloomdedup add -f "$URL/seen" in 2>err
-	cli config set maxmemory 2500kb
-	cli set x "$(head -c 100000 /dev/zero | tr '\0' x)"
-	bloomdedup check -f "$URL/seen" in >out 2>err || status=$?
-	[ "$status" -eq 3 ]
-	grep -qE 'missing|no longer|no such' err
-}
-
-@test "a creation that was broken off is finished by the next run" {
-	start
-	bloomdedup create -n 1e5 "$URL/seen"
-	cli del 'bloomdedup:{seen}:table'
-	fails 3 'its table is missing' bloomdedup check -f "$URL/seen" <<<1
-	fails 3 'its table is missing' bloomdedup -f "$URL/seen" <<<1
-	# as if it had never been finished
-	echo 'SETRANGE "bloomdedup:{seen}:header" 8192 "\x00"' | cli
-	cli del "$(cli --scan --pattern '*L0:1:*')"
-	fails 3 'not finished' bloomdedup check -f "$URL/seen" <<<1
-	fails 3 'not finished' bloomdedup info "$URL/seen"
-	bloomdedup -f "$URL/seen" <<<1 >out
-	echo 1 | cmp - out
-	bloomdedup -f "$URL/seen" <<<1 >out
+	seq 1 100 | bloomdedup -f "$URL/seen" >out 2>notes
+	cli del 'bloomdedup:{seen}'
+	seq 1 100 | bloomdedup -f "$URL/seen" 2>err | cmp - <(seq 1 100)
+	grep -q 'seen: new filter' err
+	seq 1 100 | bloomdedup -f "$URL/seen" >out
 	[ ! -s out ]
 }
 
-@test "a creation that is cut off at any point" {
+@test "another key, or a damaged header, in place of the header is refused" {
 	start
-	for at in 1 50 8200 8500 8700 9000 9300; do
-		cli flushall >flushed
-		start_proxy --cut-sent "$at" --times 1000
-		bloomdedup create --lock-timeout=0 -n 1e5 \
-			"redis://127.0.0.1:$PROXY/seen" 2>err || true
-		stop_proxy
-		seq 1 100 | bloomdedup -f "$URL/seen" >out
-		seq 1 100 | cmp - out
-		seq 1 100 | bloomdedup -f "$URL/seen" >out
-		[ ! -s out ]
+	bloomdedup create "$URL/seen" 2>notes
+	key='bloomdedup:{seen}'
+	cli setrange "$key" 4120 x
+	fails 3 'checksum is wrong' bloomdedup -f "$URL/seen" <<<1
+	cli set "$key" x
+	for command in '' check info remove 'create --force'; do
+		case $command in
+		''|check) set -- -f "$URL/seen" ;;
+		*) set -- "$URL/seen" ;;
+		esac
+		# shellcheck disable=SC2086
+		fails 3 'not the header' bloomdedup $command "$@" <<<1
 	done
+	[ "$(cli get "$key")" = x ]
+	cli del "$key"
+	cli lpush "$key" x
+	fails 3 WRONGTYPE bloomdedup -f "$URL/seen" <<<1
 }
 
-# The server forgets with the connection what is watched. The first run has room
-# for one more layer, and needs none when it has read the new table.
-@test "a table that another run published meanwhile is not replaced" {
+@test "a creation that is cut off at any point" {
+	for kind in $KINDS; do
+		start
+		for at in 1 50 200 300 400 600 4300 4600 4900; do
+			cli flushall >flushed
+			start_proxy --cut-sent "$at" --times 1000
+			bloomdedup create --lock-timeout=0 -n 1e5 \
+				"redis://127.0.0.1:$PROXY/seen" 2>err || true
+			stop_proxy
+			seq 1 100 | bloomdedup -f "$URL/seen" >out 2>notes
+			seq 1 100 | cmp - out
+			seq 1 100 | bloomdedup -f "$URL/seen" >out
+			[ ! -s out ]
+		done
+	done
+	every_kind
+}
+
+@test "a slow link: batches wait for one round trip, twice" {
 	start
-	bloomdedup create -n 1000 -p 1e-12 "$URL/seen"
-	seq 1 900 | bloomdedup add -f "$URL/seen"
-	# grows twice, as the first run is about to grow
-	start_proxy --cut-before MULTI --meanwhile \
-		"seq 2001 6000 | '$BLOOMDEDUP' add -f '$URL/seen' && touch done"
-	seq 1001 1500 | bloomdedup --max-size=50K \
-		-f "redis://127.0.0.1:$PROXY/seen" >out
+	seq 1 50000 >in
+	bloomdedup create -n 1e6 "$URL/seen" 2>notes
+	start_proxy --delay 25
+	bloomdedup --stats=json -f "redis://127.0.0.1:$PROXY/seen" in >out 2>stats
 	stop_proxy
-	[ -e done ]
-	seq 1001 1500 | cmp - out
-	{ seq 1 900; seq 1001 1500; seq 2001 6000; } >in
-	bloomdedup check -f "$URL/seen" in | cmp - in
+	cmp in out
+	[ "$(json_value round_trips <stats)" -le 10 ]
 }

@@ -1,7 +1,8 @@
 # Redis servers of the tests' own, on free ports of the loopback interface, in
 # folders that go with the test. Loaded after common.bash.
 #
-# REDIS_SERVER and REDIS_CLI name others than those that are installed.
+# REDIS_SERVER and REDIS_CLI name others than those that are installed, and
+# REDIS_BLOOM the module redisbloom.so; tests/redis/install gets it.
 
 if ! command -v redis-server >/dev/null; then
 	: "${REDIS_SERVER:=$(command -v valkey-server || true)}"
@@ -9,6 +10,21 @@ if ! command -v redis-server >/dev/null; then
 fi
 : "${REDIS_SERVER:=$(command -v redis-server || true)}"
 : "${REDIS_CLI:=$(command -v redis-cli || true)}"
+
+: "${REDIS_BLOOM:=$(find "$ROOT/build/redis" -name redisbloom.so 2>/dev/null)}"
+# The kinds of shards that can be tried, the best one last.
+KINDS="bits${REDIS_BLOOM:+ bloom}"
+kind=${KINDS##* }
+
+# every_kind: at the end of a test that tries each of $KINDS
+every_kind() {
+	[ -n "$REDIS_BLOOM" ] ||
+		skip "the other half needs RedisBloom: tests/redis/install"
+}
+
+needs_bloom() {
+	[ -n "$REDIS_BLOOM" ] || skip "needs RedisBloom: tests/redis/install"
+}
 
 redis-server() {
 	"$REDIS_SERVER" "$@"
@@ -58,10 +74,11 @@ free_port() {
 	done
 }
 
-# start_on PORT [OPTION]...: a server at this port
+# start_on PORT [OPTION]...: a server at this port, with what $kind needs
 start_on() {
 	local port=$1
 	shift
+	[ "$kind" = bits ] || set -- --loadmodule "$REDIS_BLOOM" "$@"
 	mkdir -p "server-$port"
 	redis-server --port "$port" --bind 127.0.0.1 --save '' --appendonly no \
 		--dir "$PWD/server-$port" --pidfile "$PWD/server-$port/redis.pid" \
@@ -75,7 +92,7 @@ answers() {
 	redis-cli -p "$1" ping 2>/dev/null | grep -q .
 }
 
-# start [OPTION]...: a server; sets PORT and URL
+# start [OPTION]...: a server, for $kind; sets PORT and URL
 start() {
 	local try
 	for try in 1 2 3 4 5; do
@@ -87,11 +104,6 @@ start() {
 	done
 	echo "redis-server does not start"
 	return 1
-}
-
-# knows_waitaof: does the server at $PORT?
-knows_waitaof() {
-	! cli waitaof 0 0 0 | grep -q 'unknown command'
 }
 
 # stop [PORT]: kill a server at once
@@ -144,17 +156,9 @@ stop_proxy() {
 	rm -f proxy.pid
 }
 
-# some_secret: so that filters on a server and in files are the same
-some_secret() {
-	[ -s secret ] || head -c 192 /dev/urandom >secret
-}
-
-# same_bits LOCATION FILE: the layers of a filter on a server are those of a
-# file, byte for byte.
-same_bits() {
-	rm -f same.bloom
-	bloomdedup merge -o same.bloom "$1" >/dev/null || return 1
-	cmp <(tail -c +12289 same.bloom) <(tail -c +12289 "$2")
+# shards [NAME]: the keys of a filter's shards
+shards() {
+	cli --scan --pattern "bloomdedup-shard:{${1:-seen}:*"
 }
 
 # all_end PROCESS...: wait for all of them, of which none may fail.
@@ -171,7 +175,7 @@ four_clients() {
 	local i clients=()
 	for i in 1 2 3 4; do
 		seq 1 "$1" | shuf >in$i
-		"$BLOOMDEDUP" -n "$2" -p 1e-12 -f "$URL/seen" in$i >out$i \
+		"$BLOOMDEDUP" -n "$2" -f "$URL/seen" in$i >out$i \
 			2>err$i 3>&- &
 		clients+=($!)
 	done

@@ -1,4 +1,4 @@
-# A filter on a Redis server: what a run does with it.
+# A filter on a Redis server: what a run does with it, for both kinds of shards.
 load ../common
 load servers
 
@@ -9,29 +9,52 @@ lines() {
 }
 
 @test "new lines come out once, over all runs" {
-	start
 	lines 20000 >in
 	model in >expected
-	head -n 12000 in | bloomdedup -f "$URL/seen" >out
-	tail -n +12001 in >rest
-	bloomdedup -f "$URL/seen" rest >>out
-	cmp out expected
-	bloomdedup -f "$URL/seen" in >again
-	[ ! -s again ]
+	for kind in $KINDS; do
+		start
+		head -n 12000 in | bloomdedup -f "$URL/seen" >out
+		tail -n +12001 in >rest
+		bloomdedup -f "$URL/seen" rest >>out
+		cmp out expected
+		bloomdedup -f "$URL/seen" in >again
+		[ ! -s again ]
+	done
+	every_kind
+}
+
+@test "as many lines as there are, and growth to six times" {
+	is_slow || skip "long form only"
+	lines 3000000 >in
+	model in >expected
+	for kind in $KINDS; do
+		start
+		bloomdedup -n 3e6 -f "$URL/seen" in | cmp - expected
+		[ -z "$(bloomdedup -f "$URL/seen" in)" ]
+	done
+	kind=bloom
+	needs_bloom
+	start
+	bloomdedup -n 3e5 -f "$URL/seen" in >out 2>err
+	[ "$(comm -13 <(sort out) <(sort expected) | wc -l)" -le 20 ]
+	grep -q 'grew to' err
 }
 
 @test "any bytes, long lines, a last line without a newline" {
-	start
 	{
 		printf 'a\0b\na\0c\n\n\n'
 		head -c 300000 /dev/zero
 		printf '\nx'
 	} >in
 	model in >expected
-	bloomdedup -f "$URL/seen" in >out
-	cmp out expected
-	bloomdedup -f "$URL/seen" in >again
-	[ ! -s again ]
+	for kind in $KINDS; do
+		start
+		bloomdedup -f "$URL/seen" in >out
+		cmp out expected
+		bloomdedup -f "$URL/seen" in >again
+		[ ! -s again ]
+	done
+	every_kind
 }
 
 @test "each line is printed as soon as it arrives" {
@@ -51,16 +74,31 @@ lines() {
 	printf '%s\n' one two three | cmp - out
 }
 
-@test "add remembers and check asks" {
+@test "a new filter is announced, also where there is no terminal" {
 	start
+	bloomdedup -f "$URL/seen" <<<1 2>err >out
+	grep -q "$URL/seen: new filter, for 1,000,000 lines" err
+	bloomdedup -f "$URL/seen" <<<1 2>err >out
+	[ ! -s err ]
+}
+
+@test "add remembers, check asks, --dry-run changes nothing" {
 	seq 1 1000 >in
-	bloomdedup add -f "$URL/seen" in >out
-	[ ! -s out ]
-	seq 501 1500 | bloomdedup check -f "$URL/seen" >out
-	seq 501 1000 | cmp - out
-	seq 501 1500 | bloomdedup check -v -f "$URL/seen" >out
-	seq 1001 1500 | cmp - out
-	run -1 bloomdedup check -q -f "$URL/seen" <<<unknown
+	for kind in $KINDS; do
+		start
+		bloomdedup add -f "$URL/seen" in >out
+		[ ! -s out ]
+		seq 501 1500 | bloomdedup check -f "$URL/seen" >out
+		seq 501 1000 | cmp - out
+		seq 501 1500 | bloomdedup check -v -f "$URL/seen" >out
+		seq 1001 1500 | cmp - out
+		run -1 bloomdedup check -q -f "$URL/seen" <<<unknown
+		for i in 1 2; do
+			seq 501 1500 | bloomdedup --dry-run -f "$URL/seen" >out
+			seq 1001 1500 | cmp - out
+		done
+	done
+	every_kind
 }
 
 @test "-d, --duplicates and -q" {
@@ -75,154 +113,148 @@ lines() {
 	bloomdedup -q -f "$URL/seen" <<<21
 }
 
-@test "what a filter has on a server is what it would have in a file" {
+@test "key options and the hash are kept in the filter" {
 	start
-	some_secret
-	for n in 1e2 1e4 1e5 3e5; do
-		name=n$n
-		bloomdedup create -n "$n" -p 1e-12 --secret-file=secret \
-			"$URL/$name"
-		bloomdedup create -n "$n" -p 1e-12 --secret-file=secret \
-			"$name.bloom"
-		lines 100000 >in
-		bloomdedup -f "$URL/$name" in >out 2>notes
-		bloomdedup -f "$name.bloom" in >expected 2>notes
-		cmp out expected
-		same_bits "$URL/$name" "$name.bloom"
-	done
-}
-
-@test "the same for as many lines as there are" {
-	is_slow || skip "long form only"
-	start
-	some_secret
-	lines 10000000 >in
-	# a filter that is large enough, and one that grows six times
-	for n in 1e7 1e5; do
-		bloomdedup create -n "$n" -p 1e-12 --secret-file=secret \
-			"$URL/$n"
-		bloomdedup create -n "$n" -p 1e-12 --secret-file=secret \
-			"$n.bloom"
-		bloomdedup -f "$URL/$n" in 2>notes | cmp - <(bloomdedup \
-			-f "$n.bloom" in 2>more-notes)
-		same_bits "$URL/$n" "$n.bloom"
-		# up, down and up again
-		bloomdedup merge -o "$URL/up" "$n.bloom"
-		bloomdedup merge -o down.bloom "$URL/up"
-		bloomdedup remove "$URL/up"
-		bloomdedup merge -o "$URL/again" down.bloom
-		same_bits "$URL/again" "$n.bloom"
-		bloomdedup remove "$URL/again"
-		bloomdedup remove "$URL/$n"
-		rm -f ./*.bloom
-	done
-}
-
-@test "the same for other shapes and hashes" {
-	start
-	lines 30000 >in
 	head -c 16 /dev/urandom >sip
-	for options in '-p 0.01 -n 5e4' '-p 1e-9 -n 2e4' '--hashes=9 -n 1e5' \
-		'-m 3M -n 1e5' '--hash=siphash --secret-file=sip -n 1e5' \
-		'--on-full=warn -n 1e4'; do
-		[[ $options == *secret* ]] || some_secret
-		[[ $options == *secret* ]] || options+=' --secret-file=secret'
-		rm -f a.bloom
-		# shellcheck disable=SC2086
-		bloomdedup create --force $options "$URL/a"
-		# shellcheck disable=SC2086
-		bloomdedup create $options a.bloom
-		bloomdedup add -f "$URL/a" in 2>notes
-		bloomdedup add -f a.bloom in 2>notes
-		same_bits "$URL/a" a.bloom
-	done
-}
-
-@test "key options are kept in the filter" {
-	start
-	bloomdedup -i -k 2 -f "$URL/seen" >out <<<'a KEY'
+	bloomdedup create -i -k 2 --hash=siphash --secret-file=sip "$URL/seen"
+	bloomdedup -f "$URL/seen" >out <<<'a KEY'
 	bloomdedup -f "$URL/seen" >out <<<'b key'
 	[ ! -s out ]
 	fails 2 '-k' bloomdedup -k 1 -f "$URL/seen" <<<x
-}
-
-@test "info says the same of both" {
-	start
-	some_secret
-	seq 1 2500 >in
-	bloomdedup create -n 1000 -p 1e-12 --secret-file=secret "$URL/a"
-	bloomdedup create -n 1000 -p 1e-12 --secret-file=secret a.bloom
-	bloomdedup add -f "$URL/a" in 2>notes
-	bloomdedup add -f a.bloom in 2>notes
-	bloomdedup info "$URL/a" | sed -e 1d -e '/^  made  /d' >on-server
-	bloomdedup info a.bloom | sed -e 1d -e '/^  made  /d' >in-file
-	diff on-server in-file
-	bloomdedup info --json "$URL/a" | grep -q '"capacity": 1000,'
-}
-
-@test "filters are copied down, up and down again" {
-	start
-	some_secret
-	seq 1 30000 >in
-	bloomdedup create -n 1e4 -p 1e-12 --secret-file=secret a.bloom
-	bloomdedup add -f a.bloom in 2>notes
-	bloomdedup merge -o "$URL/a" a.bloom
-	same_bits "$URL/a" a.bloom
-	bloomdedup merge -o b.bloom "$URL/a"
-	bloomdedup merge -o "$URL/b" b.bloom
-	same_bits "$URL/b" a.bloom
-	bloomdedup check -v -f "$URL/b" in >out || [ $? -eq 1 ]
+	bloomdedup info "$URL/seen" | grep -q SipHash
+	bloomdedup create --like="$URL/seen" "$URL/other"
+	bloomdedup -f "$URL/other" >out <<<'a KEY'
+	bloomdedup -f "$URL/other" >out <<<'b key'
 	[ ! -s out ]
-	seq 20001 40000 | bloomdedup -f "$URL/b" >out 2>notes
-	seq 30001 40000 | cmp - out
 }
 
-@test "filters on servers and in files are merged" {
-	start
-	some_secret
-	bloomdedup create -n 1e5 --secret-file=secret a.bloom
-	bloomdedup create --like=a.bloom "$URL/b"
-	seq 1 1000 | bloomdedup add -f a.bloom
-	seq 501 2000 | bloomdedup add -f "$URL/b"
-	bloomdedup merge -o "$URL/c" a.bloom "$URL/b"
-	seq 1 2500 | bloomdedup check -f "$URL/c" >out
-	seq 1 2000 | cmp - out
-	fails 3 '--force' bloomdedup merge -o "$URL/c" a.bloom
-	bloomdedup merge --force -o "$URL/c" a.bloom
-	seq 1 2500 | bloomdedup check -f "$URL/c" >out
-	seq 1 1000 | cmp - out
-	bloomdedup merge -o "$URL/b" a.bloom "$URL/b"
-	seq 1 2500 | bloomdedup check -f "$URL/b" >out
-	seq 1 2000 | cmp - out
-	# of what was replaced, nothing is left
-	[ "$(cli --scan --pattern 'bloomdedup:{c*' | grep -c :L0:)" -eq 2 ]
+@test "info and --stats say what there is" {
+	for kind in $KINDS; do
+		start
+		bloomdedup create -n 1e6 "$URL/seen" 2>notes
+		seq 1 2500 | bloomdedup add --stats=json -f "$URL/seen" 2>stats
+		[ "$(json_value read <stats)" -eq 2500 ]
+		[ "$(json_value bytes_to_server <stats)" -gt 40000 ]
+		# the same few for any number of shards
+		[ "$(json_value round_trips <stats)" -le 8 ]
+		bloomdedup info --json "$URL/seen" >json
+		grep -q '"capacity": 1000000,' json
+		grep -q '"lines": 2500,' json
+		[ "$(json_value shards <json)" -eq "$(shards | wc -l)" ]
+		bloomdedup info "$URL/seen" >text
+		grep -q 'remembers     about 2,500 lines' text
+		grep -q "shards        $(shards | wc -l), each a" text
+	done
+	every_kind
 }
 
-@test "create replaces a filter only by --force" {
+@test "a filter of the server's own grows, and says so" {
+	needs_bloom
 	start
-	bloomdedup create -n 1e6 "$URL/a"
-	seq 1 10 | bloomdedup add -f "$URL/a"
-	fails 3 '--force' bloomdedup create -n 1e5 "$URL/a"
-	bloomdedup create --force -n 1e5 "$URL/a"
-	bloomdedup info --json "$URL/a" | grep -q '"capacity": 100000,'
-	seq 1 10 | bloomdedup -f "$URL/a" | cmp - <(seq 1 10)
-	# header, table, counter, two chunks
-	[ "$(cli dbsize)" -eq 5 ]
+	seq 1 300000 >in
+	bloomdedup -n 1000 -f "$URL/seen" in >out 2>err
+	[ "$(comm -23 <(sort in) <(sort out) | wc -l)" -le 3 ]
+	grep -q 'passed the 1,000 lines that it was planned for and grew to' err
+	bloomdedup info "$URL/seen" >info
+	grep -q 'layer 2' info
+	[ -z "$(bloomdedup -f "$URL/seen" in)" ]
+	fails 2 on-full bloomdedup --on-full=warn -f "$URL/seen" <<<x
+}
+
+@test "bit strings don't grow, and say so" {
+	kind=bits
+	start
+	seq 1 1500 >in
+	bloomdedup -n 1000 -f "$URL/seen" in >out 2>err
+	[ "$(wc -l <out)" -gt 1400 ]
+	grep -q "the filter can't grow" err
+	grep -q 'more lines than it was made for (1,000)' err
+	fails 2 on-full=warn bloomdedup --on-full=grow -f "$URL/seen" <<<x
+}
+
+@test "--on-full=fail prints what there is room for" {
+	for kind in $KINDS; do
+		start
+		bloomdedup create -n 1000 --on-full=fail "$URL/a"
+		seq 1 900 | bloomdedup add -f "$URL/a"
+		seq 901 2000 >in
+		status=0
+		bloomdedup -f "$URL/a" in >out 2>err || status=$?
+		[ "$status" -eq 4 ]
+		grep -q 'capacity of 1000 lines is used up' err
+		seq 901 1000 | cmp - out
+		seq 1 1000 | bloomdedup check -v -f "$URL/a" >out || [ $? -eq 1 ]
+		[ ! -s out ]
+	done
+	every_kind
+}
+
+@test "--on-full=warn: what the server doesn't take is told and counted" {
+	needs_bloom
+	start
+	bloomdedup create -n 150000 --on-full=warn "$URL/a"
+	seq 1 300000 >in
+	bloomdedup -f "$URL/a" in >out 2>err
+	cmp in out
+	grep -q 'are not remembered: the server says: .*full' err
+	told=$(sed -n 's/.*: \([0-9,]*\) lines are not remembered.*/\1/p' err |
+		tail -n 1 | tr -d ,)
+	[ "$(bloomdedup -f "$URL/a" in 2>err | wc -l)" -eq "$told" ]
+}
+
+@test "create replaces a filter only by --force, and nothing is left of it" {
+	for kind in $KINDS; do
+		start
+		bloomdedup create -n 1e6 "$URL/a" 2>notes
+		seq 1 10 | bloomdedup add -f "$URL/a"
+		fails 3 '--force' bloomdedup create -n 1e5 "$URL/a"
+		bloomdedup create --force -n 1e5 "$URL/a" 2>notes
+		bloomdedup info --json "$URL/a" | grep -q '"capacity": 100000,'
+		seq 1 10 | bloomdedup -f "$URL/a" | cmp - <(seq 1 10)
+		[ "$(cli dbsize)" -eq $((1 + $(shards a | wc -l))) ]
+		# and it stays
+		for key in $(cli --scan); do
+			[ "$(cli ttl "$key")" -eq -1 ]
+		done
+		bloomdedup remove "$URL/a"
+		[ "$(cli dbsize)" -eq 0 ]
+		fails 3 'no such filter' bloomdedup remove "$URL/a"
+	done
+	every_kind
+}
+
+@test "a shard has half a megabyte or more, and there are 1,024 at most" {
+	needs_bloom
+	start
+	for want in '1 1000' '1 2e5' '4 1e6' '64 1e7'; do
+		bloomdedup create --force -n "${want#* }" "$URL/a"
+		[ "$(shards a | wc -l)" -eq "${want% *}" ]
+	done
+	cli memory usage "$(shards a | head -n 1)" >bytes
+	[ "$(cat bytes)" -gt 500000 ]
+	# as `size` says, within a tenth
+	total=$(($(cat bytes) * 64))
+	[ $((total * 10)) -lt $(($(told -n 1e7) * 12)) ]
 }
 
 @test "filters have names of their own" {
 	start
-	for name in a A a:L0 'a%20b' ünïcode; do
+	for name in a A a:L0 'a%20b' 'a%2F0' ünïcode; do
 		case $name in
 		*%20*)
 			fails 2 blanks bloomdedup -f "$URL/$name" <<<x
 			;;
 		*)
-			bloomdedup -f "$URL/$name" <<<x >out
+			bloomdedup -f "$URL/$name" <<<x >out 2>notes
 			echo x | cmp - out
 			;;
 		esac
 	done
+	# elsewhere, this is a database
+	fails 2 'database is always 0' bloomdedup -f "$URL/0" <<<x
+	fails 2 'database is always 0' bloomdedup -f "$URL/0/seen" <<<x
+	bloomdedup -f "valkey://127.0.0.1:$PORT/a" <<<x >out
+	[ ! -s out ]
 }
 
 @test "a unix socket" {
@@ -233,52 +265,15 @@ lines() {
 	seq 101 150 | cmp - out
 }
 
-@test "passwords: in the address, the environment, a file; never shown" {
-	start --requirepass secret
-	url=redis://:secret@127.0.0.1:$PORT/seen
-	bloomdedup -f "$url" <<<1 >out
-	echo 1 | cmp - out
-	REDISCLI_AUTH=secret bloomdedup -f "$URL/seen" <<<1 >out
-	[ ! -s out ]
-	echo secret >password
-	bloomdedup -f "$URL/seen?password-file=password" <<<2 >out
-	echo 2 | cmp - out
-	fails 3 NOAUTH bloomdedup -f "$URL/seen" <<<3
-	fails 3 WRONGPASS bloomdedup -f "redis://:wrong@127.0.0.1:$PORT/seen" \
-		<<<3
-	grep wrong fails.err && return 1
-	bloomdedup info "$url" | grep secret && return 1
-	mkfifo in
-	"$BLOOMDEDUP" -f "$url" <in >out 3>&- &
-	exec 9>in
-	echo 4 >&9
-	until_true grep -qx 4 out
-	tr '\0' '\n' <"/proc/$!/cmdline" >shown
-	exec 9>&-
-	wait $!
-	grep -q '^redis://:\*' shown
-	run ! grep secret shown
-}
-
-@test "a user who may do only what the manual says" {
+@test "Valkey" {
+	valkey=${VALKEY_SERVER:-$ROOT/build/redis/valkey-server}
+	[ -x "$valkey" ] || skip "needs valkey-server: tests/redis/install"
+	kind=bits REDIS_SERVER=$valkey
 	start
-	run cli acl setuser bd on '>pw' resetkeys '~bloomdedup:*' resetchannels \
-		-@all +get +set +getrange +setrange +incrby +bitop +bitfield \
-		+del +unlink +watch +unwatch +multi +exec +expire +info \
-		+cluster\|slots
-	[ "$output" = OK ]
-	url=redis://bd:pw@127.0.0.1:$PORT/seen
-	seq 1 30000 >in
-	bloomdedup -n 1000 -p 1e-12 -f "$url" in >out 2>notes
-	cmp out in
-	bloomdedup check -v -f "$url" in >out || [ $? -eq 1 ]
-	[ ! -s out ]
-	bloomdedup merge -o copy.bloom "$url"
-	bloomdedup merge --force -o "$url" copy.bloom
-	bloomdedup create --force "$url"
-	bloomdedup create --force --window=30d -n 4e5 "$url"
-	bloomdedup -f "$url" in | cmp - in
-	bloomdedup --claim -f "$url" in >out
+	lines 20000 >in
+	bloomdedup -f "valkey://127.0.0.1:$PORT/seen" in >out 2>notes
+	model in | cmp - out
+	bloomdedup --claim -f "valkey://127.0.0.1:$PORT/seen" in >out
 	[ ! -s out ]
 }
 
@@ -286,8 +281,19 @@ lines() {
 	start
 	fails 2 --atomic bloomdedup --atomic -f "$URL/seen" <<<x
 	fails 2 --to-command bloomdedup --to-command=cat -f "$URL/seen" <<<x
+	fails 2 --sync bloomdedup --sync -f "$URL/seen" <<<x
+	fails 2 --max-size bloomdedup --max-size=1M -f "$URL/seen" <<<x
+	fails 2 --memory bloomdedup create -m 3M "$URL/seen"
+	fails 2 --hashes bloomdedup create --hashes=9 "$URL/seen"
 	fails 2 window bloomdedup create --window=1000 "$URL/seen"
+	fails 2 window bloomdedup create --window=30d "$URL/seen"
+	fails 2 'add -f redis' bloomdedup merge -o "$URL/seen" a.bloom
+	fails 2 'add -f redis' bloomdedup merge -o a.bloom "$URL/seen"
 	bloomdedup --version | grep -q tls ||
 		fails 2 stunnel bloomdedup -f rediss://127.0.0.1/seen <<<x
 	[ "$(cli dbsize)" -eq 0 ]
+	bloomdedup create "$URL/seen" 2>notes
+	fails 2 --verify bloomdedup info --verify "$URL/seen"
+	[ "$kind" = bits ] ||
+		fails 2 'at least 1e-8' bloomdedup create -p 1e-9 "$URL/other"
 }

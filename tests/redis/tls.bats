@@ -55,20 +55,14 @@ start_tls() {
 	start_tls --requirepass secret
 	export REDISCLI_AUTH=secret
 	"$HELPER" lines 300000 5 >in
-	bloomdedup create -n 400000 -p 1e-9 seen
-	bloomdedup -f seen in >want
-	bloomdedup merge -o "$URL/copied" seen
-	bloomdedup create --like seen "$URL/seen"
+	bloomdedup -n 400000 -p 1e-8 in >want
+	bloomdedup create -n 400000 -p 1e-8 "$URL/seen" 2>notes
 	bloomdedup -f "$URL/seen" in >out
 	cmp want out
 	for url in "$URL" "$PLAIN_URL"; do
-		for name in seen copied; do
-			bloomdedup -f "$url/$name" in >out
-			[ ! -s out ]
-		done
+		bloomdedup -f "$url/seen" in >out
+		[ ! -s out ]
 	done
-	bloomdedup merge -o copy "$URL/seen"
-	cmp <(tail -c +12289 seen) <(tail -c +12289 copy)
 }
 
 @test "lines that come one by one, and a server that is lost with TLS" {
@@ -90,7 +84,7 @@ start_tls() {
 		for at in 1 100 600 1500 2500 5000 20000 70000 140000; do
 			PORT=$TLS_PORT
 			start_proxy "--cut-$cut" "$at" --times 2
-			bloomdedup create --force -n 1e5 -p 1e-12 "$URL/seen"
+			bloomdedup create --force -n 1e5 "$URL/seen"
 			status=0
 			bloomdedup -f "rediss://127.0.0.1:$PROXY/seen" in >out \
 				2>err || status=$?
@@ -155,7 +149,7 @@ start_tls() {
 		until_true cluster_is_ok "$i"
 	done
 	seq 1 50000 >in
-	bloomdedup create -n 1e6 -p 1e-12 "$URL/seen"
+	bloomdedup create -n 1e6 "$URL/seen"
 	bloomdedup -f "$URL/seen" in >out
 	cmp in out
 	bloomdedup -f "$URL/seen" in >out

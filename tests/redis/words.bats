@@ -3,7 +3,7 @@ load ../common
 load servers
 load running
 
-@test "NOREPLICAS is retried" {
+@test "NOREPLICAS is tried again" {
 	start
 	begin
 	say 1
@@ -14,6 +14,45 @@ load running
 	say 3
 	end
 	seq 1 3 | bloomdedup check -f "$URL/seen" | cmp - <(seq 1 3)
+}
+
+@test "READONLY is tried again" {
+	start
+	begin
+	say 1
+	cli replicaof 127.0.0.1 "$(free_port)"
+	# what it was sent meanwhile comes when it is a master again
+	echo 2 >&9
+	until_true grep -qE 'READONLY|MASTERDOWN' err
+	cli replicaof no one
+	say 3
+	end
+	seq 1 3 | bloomdedup check -f "$URL/seen" | cmp - <(seq 1 3)
+}
+
+@test "OOM is waited for, then status 4" {
+	for kind in $KINDS; do
+		start
+		begin
+		say 1
+		cli config set maxmemory 1kb
+		echo 2 >&9
+		until_true grep -q OOM err
+		cli config set maxmemory 0
+		until_true grep -qx 2 out
+		say 3
+		end
+		seq 1 3 | bloomdedup check -f "$URL/seen" | cmp - <(seq 1 3)
+		cli config set maxmemory 1kb
+		status=0
+		bloomdedup --lock-timeout=0.5 -f "$URL/seen" <<<4 >out 2>err ||
+			status=$?
+		[ "$status" -eq 4 ]
+		grep -q OOM err
+		cli config set maxmemory 0
+		bloomdedup -f "$URL/seen" <<<4 | cmp - <(echo 4)
+	done
+	every_kind
 }
 
 # is_loading: does the server read its data?
@@ -27,39 +66,97 @@ saved_with() {
 }
 
 @test "LOADING is waited for, at the start and during a run" {
-	start
-	bloomdedup create -n 2e6 "$URL/seen"
-	begin
-	say 1 2 3
-	until_true saved_with 3
-	stop
-	# a pause for each key, of which there are more than thirty
-	start_on "$PORT" --key-load-delay 100000 \
-		--loading-process-events-interval-bytes 1024
-	until_true is_loading
-	echo 4 >&9
-	bloomdedup -f "$URL/seen" <<<5 >other
-	echo 5 | cmp - other
-	say 6
-	end
-	printf '%s\n' 1 2 3 4 6 | cmp - out
-	seq 1 6 | bloomdedup check -f "$URL/seen" | cmp - <(seq 1 6)
+	for kind in $KINDS; do
+		start
+		bloomdedup create -n 2e6 "$URL/seen" 2>notes
+		begin
+		say 1 2 3
+		until_true saved_with 3
+		stop
+		# a pause for each key
+		start_on "$PORT" --key-load-delay 300000 \
+			--loading-process-events-interval-bytes 1024
+		until_true is_loading
+		echo 4 >&9
+		bloomdedup -f "$URL/seen" <<<5 >other
+		echo 5 | cmp - other
+		say 6
+		end
+		printf '%s\n' 1 2 3 4 6 | cmp - out
+		seq 1 6 | bloomdedup check -f "$URL/seen" | cmp - <(seq 1 6)
+	done
+	every_kind
 }
 
 @test "NOPERM is an error at once, with the server's words" {
-	start
-	bloomdedup create -n 1e5 "$URL/seen"
-	seq 1 20000 >in
-	for command in getrange bitop incrby; do
-		cli acl setuser bd reset on '>pw' '~bloomdedup:*' +@all \
-			"-$command"
-		status=0
-		bloomdedup --lock-timeout=60 \
-			-f "redis://bd:pw@127.0.0.1:$PORT/seen" in >out 2>err ||
-			status=$?
-		[ "$status" -eq 3 ]
-		grep -q "NOPERM.*$command" err
-		run ! grep pw err
+	for kind in $KINDS; do
+		start
+		bloomdedup create -n 1e5 "$URL/seen" 2>notes
+		seq 1 2000 >in
+		commands='get getrange bitfield'
+		[ "$kind" = bits ] || commands='get bf.mexists bf.insert bf.info'
+		for command in $commands; do
+			cli acl setuser bd reset on '>pw' '~bloomdedup*' +@all \
+				"-$command"
+			status=0
+			bloomdedup --lock-timeout=60 \
+				-f "redis://bd:pw@127.0.0.1:$PORT/seen" in >out \
+				2>err || status=$?
+			[ "$status" -eq 3 ]
+			grep -qi "NOPERM.*$command" err
+			run ! grep pw err
+		done
+	done
+	every_kind
+}
+
+@test "passwords: in the address, the environment, a file; never shown" {
+	start --requirepass secret
+	url=redis://:secret@127.0.0.1:$PORT/seen
+	bloomdedup -f "$url" <<<1 >out 2>notes
+	echo 1 | cmp - out
+	REDISCLI_AUTH=secret bloomdedup -f "$URL/seen" <<<1 >out
+	[ ! -s out ]
+	echo secret >password
+	bloomdedup -f "$URL/seen?password-file=password" <<<2 >out
+	echo 2 | cmp - out
+	fails 3 'NOAUTH.*' bloomdedup -f "$URL/seen" <<<3 || true
+	grep -q 'wants a password (NOAUTH.*REDISCLI_AUTH.*password-file' fails.err
+	fails 3 WRONGPASS bloomdedup -f "redis://:wrong@127.0.0.1:$PORT/seen" \
+		<<<3
+	grep wrong fails.err && return 1
+	REDISCLI_AUTH=secret bloomdedup info "$url" | grep secret && return 1
+	mkfifo in
+	"$BLOOMDEDUP" -f "$url" <in >out 3>&- &
+	exec 9>in
+	echo 4 >&9
+	until_true grep -qx 4 out
+	tr '\0' '\n' <"/proc/$!/cmdline" >shown
+	exec 9>&-
+	wait $!
+	grep -q '^redis://\*\*\*' shown
+	run ! grep secret shown
+}
+
+@test "a password is in no message, however the address is written" {
+	for address in "REDIS://u:s3cret@127.0.0.1:1/x" 'redis:u:s3cret@h' \
+		'redis://s3cret@127.0.0.1:1/x' 'redis://:s3cret@h:0/x' \
+		'valkey://u:s3cret@127.0.0.1:1/x' 'rediss:s3cret@h' \
+		'redis://u:s3cret@h/0' 'redis+unix://u:s3cret@/none?name=x'; do
+		for command in '' check info create remove; do
+			case $command in
+			''|check) set -- "-f$address" ;;
+			*) set -- "$address" ;;
+			esac
+			status=0
+			# shellcheck disable=SC2086
+			"$BLOOMDEDUP" $command "$@" <<<x >out 2>err \
+				$(case $command in ''|create|remove) \
+				echo --lock-timeout=0 ;; esac) || status=$?
+			[ "$status" -ge 2 ]
+			[ -s err ]
+			run ! grep s3cret err
+		done
 	done
 }
 
@@ -69,27 +166,32 @@ saved_with() {
 	grep -q volatile-ttl err
 }
 
-@test "what a client leaves that is killed goes by itself" {
-	start
-	seq 1 20000 >in
-	bloomdedup create -n 1e5 "$URL/seen"
-	bloomdedup --stats=json -f "$URL/seen" in 2>stats >out
-	sent=$(json_value bytes_to_server <stats)
-	left=0
-	# The last mark's BITOP is somewhere among the last bytes.
-	for ((at = sent; at > sent - 350; at -= 50)); do
-		cli flushall >flushed
-		bloomdedup create -n 1e5 "$URL/seen"
-		start_proxy --cut-sent "$at" --times 1000
-		bloomdedup --lock-timeout=0 -f "redis://127.0.0.1:$PROXY/seen" \
-			in >out 2>err || true
-		stop_proxy
-		for key in $(cli --scan --pattern '*:scratch:*'); do
-			left=$((left + 1))
-			ttl=$(cli pttl "$key")
-			[ "$ttl" -gt 0 ]
-			[ "$ttl" -le 60000 ]
+@test "a user who may do only what the manual lists" {
+	sed -n 's/^ACL SETUSER //p' "$ROOT/man/bloomdedup.1" >rights
+	[ "$(wc -l <rights)" -eq 6 ]
+	sed '$d' rights >rights-bits
+	cp rights rights-bloom
+	seq 1 3000 >in
+	for kind in $KINDS; do
+		for make in start start_cluster; do
+			PORTS=()
+			$make
+			for port in "${PORTS[@]:-$PORT}"; do
+				# shellcheck disable=SC2086
+				while read -r line; do
+					redis-cli -p "$port" acl setuser $line |
+						grep -qx OK
+				done <"rights-$kind"
+			done
+			url=redis://bloomdedup:secret@127.0.0.1:$PORT/seen
+			bloomdedup -f "$url" in 2>notes | cmp - in
+			bloomdedup --claim -f "$url" in >out
+			[ ! -s out ]
+			bloomdedup check -v -f "$url" in >out || [ $? -eq 1 ]
+			bloomdedup info "$url" >out
+			bloomdedup create --force "$url" 2>notes
+			bloomdedup remove "$url"
 		done
 	done
-	[ "$left" -gt 0 ]
+	every_kind
 }
