@@ -118,7 +118,8 @@ complete -c bloomdedup -n '__bloomdedup_takes filter add check' -s j -l threads 
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l strict-keys -d 'fail at the first line that is not a URL (--url) or not JSON (--json), or has none of the fields (-k)'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l strict-part -d 'fail at the first line of another part (--part)'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l max-record -x -d 'the longest record of --csv'
-complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l no-gunzip -d 'read compressed files as they are'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l no-decompress -d 'read compressed files as they are'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l no-gunzip -d 'the same, under its former name'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create info merge remove size try serve help version' -s h -l help -d 'print this help and exit'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create info merge remove size try serve help version' -s V -l version -d 'print the version and exit'
 # end

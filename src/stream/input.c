@@ -16,7 +16,7 @@
 #include "base/pipe.h"
 #include "base/signals.h"
 #include "disk/format.h"
-#include "stream/gunzip.h"
+#include "stream/decompress.h"
 
 /*
  * What is read goes to multiples of this. If it were 1 to 31 bytes further in a
@@ -26,7 +26,7 @@
 #define COPY_ALIGNMENT 64
 /*
  * More than wanted is read from a pipe, whose writer would be woken for each
- * page, from gzip, and of a long line.
+ * page, of decompressed bytes, and of a long line.
  */
 #define READ_BYTES_LEAST (128 * 1024)
 /* A buffer that a long line made larger than this is shrunk again. */
@@ -50,8 +50,8 @@ struct input {
 	int fresh;          /* nothing of which was handed out */
 	int named;          /* whose header was read */
 	int begun;          /* the open file's first bytes were looked at */
-	int gzip;           /* the open file is inflated */
-	struct gunzip *gunzip; /* NULL until a file is inflated */
+	int packed;         /* the open file is decompressed */
+	struct decompressor *decompressor; /* NULL until a file is */
 };
 
 struct input *
@@ -81,9 +81,9 @@ keep_rest(struct input *in, const uint8_t *data, size_t nbytes)
 static void
 close_file(struct input *in)
 {
-	if (in->gzip)
-		gunzip_end(in->gunzip);
-	in->gzip = 0;
+	if (in->packed)
+		decompress_end(in->decompressor);
+	in->packed = 0;
 	if (in->fd > STDIN_FILENO)
 		close(in->fd);
 	in->fd = -1;
@@ -95,7 +95,7 @@ input_free(struct input *in)
 	if (in == NULL)
 		return;
 	close_file(in);
-	gunzip_free(in->gunzip);
+	decompress_free(in->decompressor);
 	free(in->rest);
 	free(in);
 }
@@ -208,37 +208,42 @@ read_some(void *context, uint8_t *data, size_t nbytes)
 
 /*
  * Read the file's first bytes to `data` to see what it is; waits for more only
- * as long as they could begin gzip. Returns how many of them are lines, or -1;
- * then *wrong says what is wrong with them, unless errno does.
+ * as long as they could begin a compressed file. Returns how many of them are
+ * lines, or -1; then *wrong says what is wrong with them, unless errno does.
  */
 static ssize_t
 begin_file(struct input *in, uint8_t *data, size_t nbytes,
     const char **wrong)
 {
-	const struct gunzip_source source = { read_some, in };
+	const struct decompress_source source = { read_some, in };
+	const struct format_head *head = NULL;
 	size_t have = 0;
 	ssize_t n;
 
-	nbytes = nbytes < GUNZIP_BYTES ? nbytes : GUNZIP_BYTES;
+	nbytes = nbytes < DECOMPRESS_BYTES ? nbytes : DECOMPRESS_BYTES;
 	do {
 		n = read_some(in, data + have, nbytes - have);
 		if (n < 0)
 			return -1;
 		have += (size_t)n;
-	} while (n > 0 && in->plan.gunzip && !gunzip_is_head(data, have) &&
-	    gunzip_may_be_head(data, have));
+		if (in->plan.decompress)
+			head = decompress_head(data, have);
+	} while (n > 0 && in->plan.decompress && head == NULL &&
+	    decompress_may_be_head(data, have));
 	in->begun = 1;
 	if (format_is_filter(data, have)) {
 		*wrong = "a filter is not read as lines";
 		return -1;
 	}
-	if (!in->plan.gunzip || !gunzip_is_head(data, have))
+	if (head == NULL)
 		return (ssize_t)have;
-
-	in->gzip = 1;
-	if (in->gunzip == NULL)
-		in->gunzip = gunzip_new(&source);
-	gunzip_begin(in->gunzip, data, have);
+	*wrong = decompress_refusal(head);
+	if (*wrong != NULL)
+		return -1;
+	in->packed = 1;
+	if (in->decompressor == NULL)
+		in->decompressor = decompress_new(&source);
+	decompress_begin(in->decompressor, head, data, have);
 	return 0;
 }
 
@@ -255,10 +260,10 @@ fill(struct input *in, uint8_t *data, size_t nbytes)
 
 	if (!in->begun)
 		n = begin_file(in, data, nbytes, &wrong);
-	else if (!in->gzip)
+	else if (!in->packed)
 		n = read_some(in, data, nbytes);
-	if (n == 0 && in->gzip)
-		n = gunzip_read(in->gunzip, data, nbytes, &wrong);
+	if (n == 0 && in->packed)
+		n = decompress_read(in->decompressor, data, nbytes, &wrong);
 	if (wrong != NULL)
 		report(in, wrong);
 	else if (n < 0 && !is_stopped(in))
@@ -391,7 +396,7 @@ read_lines(struct input *in, struct chunk *chunk, size_t wanted,
 				break;
 			continue;
 		}
-		if (wanted < READ_BYTES_LEAST && (in->waits || in->gzip ||
+		if (wanted < READ_BYTES_LEAST && (in->waits || in->packed ||
 		    have >= wanted))
 			wanted = READ_BYTES_LEAST;
 		make_room(chunk, before + have, wanted);
@@ -445,7 +450,8 @@ int
 input_pauses(const struct input *in, int milliseconds)
 {
 	return in->fd >= 0 && in->waits &&
-	    !(in->gzip && gunzip_has_more(in->gunzip)) &&
+	    !(in->packed &&
+	    decompress_has_more(in->decompressor)) &&
 	    signals_wait(in->fd, POLLIN, milliseconds) != 1;
 }
 

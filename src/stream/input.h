@@ -1,6 +1,6 @@
 /*
- * The lines of several files, one file after the other: plain or gzip, of any
- * bytes and any length, as chunks of whole lines in one buffer.
+ * The lines of several files, one file after the other: plain or compressed,
+ * of any bytes and any length, as chunks of whole lines in one buffer.
  *
  * An error in one file is reported, and the next file is read; a line that an
  * error cut off is not handed out.
@@ -53,7 +53,7 @@ int input_pauses(const struct input *input, int milliseconds);
 /* Has any file failed so far? */
 int input_failed(const struct input *input);
 
-/* Bytes read from files so far (gzip's packed). */
+/* Bytes read from files so far (compressed). */
 uint64_t input_position(const struct input *input);
 
 #endif

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "stream/gunzip.h"
+#include "stream/decompress.h"
 
 /* This much of each file is read to estimate its number of lines. */
-#define SAMPLE_BYTES GUNZIP_BYTES
+#define SAMPLE_BYTES DECOMPRESS_BYTES
 /* More lines than a filter can be planned for; twice as many don't overflow. */
 #define ESTIMATE_MAX ((uint64_t)1 << 62)
 
@@ -64,6 +64,7 @@ static uint64_t
 estimate_file(const struct input_plan *plan, const char *path, uint8_t *data)
 {
 	const size_t half = SAMPLE_BYTES;
+	const struct format_head *head = NULL;
 	uint8_t *p = data;
 	double ratio = 1, lines = 0;
 	struct stat st;
@@ -80,10 +81,12 @@ estimate_file(const struct input_plan *plan, const char *path, uint8_t *data)
 	if (n <= 0)
 		return 0;
 	nbytes = (size_t)n;
-	if (plan->gunzip && gunzip_is_head(data, nbytes)) {
+	if (plan->decompress)
+		head = decompress_head(data, nbytes);
+	if (head != NULL) {
 		size_t packed = nbytes;
 		p = data + half;
-		nbytes = gunzip_sample(data, &packed, p, half);
+		nbytes = decompress_sample(head, data, &packed, p, half);
 		ratio = packed > 0 ? (double)nbytes / (double)packed : 0;
 	}
 	for (size_t i = 0; i < nbytes; i++)

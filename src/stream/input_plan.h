@@ -15,7 +15,7 @@ struct input_plan {
 	struct record_format format; /* what a line is, and what ends it */
 	/* If not NULL: each file begins with column names, for this recipe. */
 	const struct key_recipe *header;
-	int gunzip;        /* inflate files that begin like gzip */
+	int decompress;    /* files that begin like compressed ones */
 	uint64_t passed;   /* bytes of standard input that were read before */
 	int tick;          /* call `interrupted` as often in a wait:
 	                      milliseconds, 0: never */
@@ -38,7 +38,7 @@ uint64_t input_total(const struct input_plan *plan);
 
 /*
  * About how many lines the regular files have: the size of each divided by the
- * mean length of a line at its beginning (for gzip, with the ratio there). 0 if
+ * mean length of a line at its beginning (if compressed, with the ratio there). 0 if
  * unknown. Does not move standard input's position.
  */
 uint64_t input_estimate(const struct input_plan *plan);

@@ -56,7 +56,7 @@ struct run_plan {
 	void (*tell)(const struct run *run, enum run_moment moment);
 };
 
-#define RUN_PLAN_DEFAULT { .use = FILTER_WRITE, .input = { .gunzip = 1, \
+#define RUN_PLAN_DEFAULT { .use = FILTER_WRITE, .input = { .decompress = 1, \
 	.format = { .max_bytes = RECORD_MAX_BYTES } }, .threads = 1 }
 
 struct run {

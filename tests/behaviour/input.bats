@@ -214,16 +214,61 @@ broken_file() {
 	seq 1 1000 | cmp - out
 }
 
-@test "--no-gunzip takes the bytes as they are" {
+@test "--no-decompress takes the bytes as they are" {
 	seq 1 1000 | gzip >in
 	model in >want
-	bloomdedup --no-gunzip in >out
-	cmp want out
-	bloomdedup add --no-gunzip -f seen in
-	bloomdedup check --no-gunzip -f seen in >out
+	for option in --no-decompress --no-gunzip; do
+		bloomdedup $option in >out
+		cmp want out
+	done
+	bloomdedup add --no-decompress -f seen in
+	bloomdedup check --no-decompress -f seen in >out
 	{ cat in; echo; } >want
 	[ "$(wc -c <out)" -ge "$(wc -c <in)" ]
 	head -c "$(wc -c <in)" out | cmp - in
+}
+
+# compressed PROGRAM: the file `in`, as that program compresses `plain`.
+compressed() {
+	needs "$1"
+	"$1" -c <plain >in
+}
+
+@test "compressed in a way that isn't understood: the message says what to do" {
+	for program in bzip2 xz lz4; do
+		for text in '' 'one\ntwo\n'; do
+			printf "$text" >plain
+			compressed $program
+			echo other >other
+			status=0
+			bloomdedup -f seen in other >out 2>err || status=$?
+			[ "$status" -eq 3 ]
+			is_message err "in: it is compressed: pipe it through '$program -dc'"
+			grep -q -- '--no-decompress$' err
+			echo other | cmp - out
+			fails 3 "standard input: it is compressed: pipe it through '$program" \
+				bloomdedup < <("$HELPER" pieces 3 <in)
+			rm seen
+			bloomdedup --no-decompress in >out
+			model in | cmp - out
+			# what the message says
+			$program -dc in | bloomdedup >out
+			cmp plain out
+		done
+	done
+}
+
+@test "what only begins like a compressed file is plain" {
+	for text in B BZ BZh BZh9 BZh91AY BZhA1AY\&SY 'BZh 1AY&SY' \
+		'\xfd7zXZ' '\xfd7zXZ\1' '\x04"M' '\x04"M\x19' '\x28\xb5\x2f' \
+		'\x50\x2a\x4d' '\x4f\x2a\x4d\x18' '\x28\xb5\x2f\xfc'; do
+		printf "$text" >in
+		{ cat in; echo; } >want
+		bloomdedup in >out
+		cmp want out
+		"$HELPER" pieces 3 <in | bloomdedup >out
+		cmp want out
+	done
 }
 
 @test "the lines of gzip are the lines of the plain file" {
@@ -528,7 +573,7 @@ reads() {
 	broken_file other 'a filter is not read as lines'
 	fails 3 'standard input: a filter is not read' bloomdedup <other
 	fails 3 'standard input: a filter is not read' \
-		bloomdedup --no-gunzip < <(cat other)
+		bloomdedup --no-decompress < <(cat other)
 	# what only begins so is text
 	head -c 11 other >head
 	bloomdedup head >out

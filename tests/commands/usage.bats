@@ -234,7 +234,7 @@ for line in sys.stdin: json.loads(line)' <out
 	fails 2 '-x' bloomdedup -qx in
 	fails 2 '-X' bloomdedup -Xq in
 	fails 2 ' -X;' bloomdedup --quiet -Xq in
-	fails 2 ' -X;' bloomdedup --no-gunzip -qXz in
+	fails 2 ' -X;' bloomdedup --no-decompress -qXz in
 	fails 2 '--quiet' bloomdedup --quiet=yes in
 	fails 2 '--zz' bloomdedup add --zz -f seen in
 	[ ! -e seen ]

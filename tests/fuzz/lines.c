@@ -31,7 +31,7 @@
 enum { /* flags */
 	CSV = 1,
 	ZERO = 2,
-	NO_GUNZIP = 4,
+	NO_DECOMPRESS = 4,
 	FAIL = 8,   /* reads may fail */
 	/* the bytes are pairs: a byte, the root of how many; slow, so rare */
 	EXPAND = 16 | 32 | 64
@@ -227,6 +227,17 @@ like_gzip(const uint8_t *p, size_t nbytes)
 	    p[3] < 0x20;
 }
 
+/* Does it begin like bzip2 (with something in it, or nothing), xz or lz4? */
+static int
+is_refused(const uint8_t *p, size_t nbytes)
+{
+	return (nbytes >= 10 && memcmp(p, "BZh", 3) == 0 &&
+	    (memcmp(p + 4, "1AY&SY", 6) == 0 ||
+	    memcmp(p + 4, "\x17rE8P\x90", 6) == 0) && p[3] >> 4 == 3) ||
+	    (nbytes >= 6 && memcmp(p, "\xfd" "7zXZ", 6) == 0) ||
+	    (nbytes >= 4 && memcmp(p, "\4\"M\x18", 4) == 0);
+}
+
 /* Inflate one member; returns its length, 0 if it isn't whole or right. */
 static size_t
 inflate_member(struct text *to, const uint8_t *data, size_t nbytes)
@@ -252,12 +263,14 @@ inflate_member(struct text *to, const uint8_t *data, size_t nbytes)
 
 /* The bytes of a file; returns whether they ended as they should. */
 static int
-read_all(const struct file *file, int gunzip, struct text *to)
+read_all(const struct file *file, int decompress, struct text *to)
 {
 	const uint8_t *p = file->text.data;
 	size_t left = file->failed ? file->delivered : file->text.nbytes;
 
-	if (!gunzip || !like_gzip(p, left)) {
+	if (decompress && is_refused(p, left))
+		return 0;
+	if (!decompress || !like_gzip(p, left)) {
 		append(to, p, left);
 		return !file->failed;
 	}
@@ -336,7 +349,7 @@ expect_file(const struct file *file, const struct input_plan *plan)
 	int clean;
 
 	text.nbytes = 0;
-	clean = read_all(file, plan->gunzip, &text);
+	clean = read_all(file, plan->decompress, &text);
 	expected_failure |= !clean;
 	while ((end = line_end(text.data, at, text.nbytes, terminator,
 	    plan->format.is_csv, plan->format.csv.separator)) > 0) {
@@ -705,7 +718,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
 	char *paths[FILES];
 	struct input_plan plan = { .paths = paths,
 		.format = key_record_format(&recipe),
-		.gunzip = !(flags & NO_GUNZIP), .report = be_quiet };
+		.decompress = !(flags & NO_DECOMPRESS), .report = be_quiet };
 	struct input *input;
 	struct chunk chunk = { 0 };
 	size_t wanted;

@@ -5,7 +5,9 @@ Write the inputs that fuzzing begins with: FOLDER/TARGET/NAME. The comment at th
 top of each target says what its inputs consist of. An input that once made a
 target fail is kept in found/TARGET/NAME, and copied.
 """
+import bz2
 import gzip
+import lzma
 import os
 import shutil
 import struct
@@ -161,7 +163,7 @@ for what, texts in TEXTS.items():
 write("options", "formats", b"\7" + value(999949999))
 
 # lines: settings, reads, files
-CSV, ZERO, NO_GUNZIP, FAIL, EXPAND = 1, 2, 4, 8, 112
+CSV, ZERO, NO_DECOMPRESS, FAIL, EXPAND = 1, 2, 4, 8, 112
 STRIP_CR, TRIM, IGNORE_CASE, SEPARATOR = 1, 2, 4, 8
 PACKED, STORED, MEMBERS, CUT, FOLLOWED, GARBAGE = 4, 8, 16, 32, 64, 128
 
@@ -214,8 +216,14 @@ make_lines("packed-errors", WORDS * 3, kind=PACKED, flags=FAIL,
            reads=b"\x14\xfd")
 make_lines("gzip", gzip.compress(WORDS, mtime=0), reads=b"\1")
 make_lines("gzip-damaged", gzip.compress(WORDS * 9, mtime=0)[:-9] + b"x" * 9)
-make_lines("not-inflated", gzip.compress(WORDS, mtime=0), flags=NO_GUNZIP)
+make_lines("not-inflated", gzip.compress(WORDS, mtime=0), flags=NO_DECOMPRESS)
 make_lines("like-gzip", b"\x1f\x8b\x08", reads=b"\1")
+make_lines("bzip2", bz2.compress(WORDS), WORDS, reads=b"\1")
+make_lines("bzip2-of-nothing", bz2.compress(b""))
+make_lines("like-bzip2", b"BZh91AY&S", WORDS, reads=b"\1")
+make_lines("xz", lzma.compress(WORDS), reads=b"\2")
+make_lines("lz4", b"\x04\"M\x18" + WORDS)
+make_lines("xz-as-it-is", lzma.compress(WORDS), flags=NO_DECOMPRESS)
 make_lines("long-line", b"a\x10\n\1b\xff" * 6 + b"\n\1c\xff", flags=EXPAND,
            reads=b"\x41")
 make_lines("long-fields", b",\x30x\xf0,\1y\x80\n\1", flags=EXPAND,

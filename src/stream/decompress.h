@@ -1,0 +1,73 @@
+/*
+ * Decompress files as they are read: frame after frame, ignoring zeros after
+ * the last one, as gzip(1) does. Decompressed bytes are handed out before more
+ * is read.
+ */
+#ifndef DECOMPRESS_H
+#define DECOMPRESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* At most this many bytes are read, and handed out, at a time. */
+#define DECOMPRESS_BYTES (256 * 1024)
+
+/* How files of a format begin. */
+struct format_head;
+
+struct decompressor;
+
+struct decompress_source {
+	/* As read(2), of up to DECOMPRESS_BYTES, but waits for input. */
+	ssize_t (*read)(void *context, uint8_t *data, size_t nbytes);
+	void *context;
+};
+
+/*
+ * Which format do these bytes begin with? NULL if none. Could it be one, if
+ * there were more of them?
+ */
+const struct format_head *decompress_head(const uint8_t *data, size_t nbytes);
+int decompress_may_be_head(const uint8_t *data, size_t nbytes);
+
+/* Why files of this format are not decompressed; NULL if they are. */
+const char *decompress_refusal(const struct format_head *head);
+
+/* For any number of files, one after the other. */
+struct decompressor *decompress_new(const struct decompress_source *source);
+
+/* Does nothing if it is NULL. */
+void decompress_free(struct decompressor *decompressor);
+
+/*
+ * Begin a file of a format that is understood; `data`, at most
+ * DECOMPRESS_BYTES, begins with its head.
+ */
+void decompress_begin(struct decompressor *decompressor,
+    const struct format_head *head, const uint8_t *data, size_t nbytes);
+
+/*
+ * The next bytes, up to `nbytes` of them; 0 at the end; -1 on an error. Then,
+ * and at an end after which something is ignored, *wrong becomes what is wrong
+ * with the data; if it is NULL, errno says why no more could be read. Bytes
+ * before an error are handed out first.
+ */
+ssize_t decompress_read(struct decompressor *decompressor, uint8_t *data,
+    size_t nbytes, const char **wrong);
+
+/* Done with the file, at its end or before. */
+void decompress_end(struct decompressor *decompressor);
+
+/* May decompress_read have bytes to hand out without reading any? */
+int decompress_has_more(const struct decompressor *decompressor);
+
+/*
+ * Decompress the beginning of a file, without a struct decompressor. *nbytes
+ * becomes the number of compressed bytes used. Returns the number of
+ * decompressed bytes, 0 if they are damaged or the format isn't understood.
+ */
+size_t decompress_sample(const struct format_head *head,
+    const uint8_t *packed, size_t *nbytes, uint8_t *data, size_t room);
+
+#endif
