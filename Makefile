@@ -26,7 +26,7 @@ endif
 # Optional parts, each with its libraries (pkg-config's names and headers) and the
 # sources that are left out without them. What is there is built in, except for
 # what WITHOUT names: make WITHOUT="serve redis". Sources see WITH_SERVE, ...
-PARTS = serve redis tls
+PARTS = serve redis tls zstd
 LIBRARY_serve = libevent_core
 HEADER_serve = event2/event.h
 SOURCES_serve = src/serve/% tests/unit/serve-% tests/fuzz/protocol.c \
@@ -38,6 +38,9 @@ SOURCES_redis = $(filter-out src/redis/address.c,$(wildcard src/redis/*.c)) \
 LIBRARY_tls = hiredis_ssl openssl
 HEADER_tls = hiredis/hiredis.h hiredis/hiredis_ssl.h openssl/ssl.h
 SOURCES_tls = src/redis/tls.c
+LIBRARY_zstd = libzstd
+HEADER_zstd = zstd.h
+SOURCES_zstd = src/stream/unzstd.c
 WITHOUT =
 PKG_CONFIG = pkg-config
 
@@ -275,17 +278,19 @@ clean:
 # otherwise through sudo.
 
 APT = gcc libc6-dev zlib1g-dev libxxhash-dev bats python3 perl-base
-APT_PARTS = pkg-config libevent-dev libhiredis-dev libssl-dev
+APT_PARTS = pkg-config libevent-dev libhiredis-dev libssl-dev \
+	libzstd-dev
 DNF = gcc make zlib-devel xxhash-devel bats python3 perl-interpreter \
 	diffutils findutils gawk
-DNF_PARTS = pkgconf-pkg-config libevent-devel hiredis-devel openssl-devel
+DNF_PARTS = pkgconf-pkg-config libevent-devel hiredis-devel openssl-devel \
+	libzstd-devel
 APK = build-base zlib-dev xxhash-dev bats bash python3 perl \
 	coreutils diffutils findutils grep
-APK_PARTS = pkgconf libevent-dev hiredis-dev openssl-dev
+APK_PARTS = pkgconf libevent-dev hiredis-dev openssl-dev zstd-dev
 PACMAN = gcc zlib xxhash bash-bats python perl diffutils
-PACMAN_PARTS = pkgconf libevent hiredis openssl
+PACMAN_PARTS = pkgconf libevent hiredis openssl zstd
 BREW = xxhash zlib bats-core python3
-BREW_PARTS = pkg-config libevent hiredis openssl
+BREW_PARTS = pkg-config libevent hiredis openssl zstd
 
 deps:
 	@missing() { \

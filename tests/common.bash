@@ -269,6 +269,13 @@ needs_serve() {
 		skip "built without serve"
 }
 
+# needs_zstd: skip the test unless it is built in, and there is the program.
+needs_zstd() {
+	needs zstd
+	"$BLOOMDEDUP" --version | grep -q '[(, ]zstd[,)]' ||
+		skip "built without zstd"
+}
+
 # needs_strace: skip the test unless strace can trace the program and make its
 # calls fail. The sanitizers' own checks at exit fail under a tracer.
 needs_strace() {

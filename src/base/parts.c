@@ -11,6 +11,9 @@
 #ifndef WITH_TLS
 #define WITH_TLS 0
 #endif
+#ifndef WITH_ZSTD
+#define WITH_ZSTD 0
+#endif
 
 static const struct {
 	const char *name;
@@ -23,6 +26,7 @@ static const struct {
 	[PART_REDIS] = { "redis", "hiredis", "libhiredis-dev", WITH_REDIS },
 	[PART_TLS] = { "tls", "hiredis_ssl and OpenSSL",
 	    "libhiredis-dev and libssl-dev of Debian 13", WITH_TLS },
+	[PART_ZSTD] = { "zstd", "libzstd", "libzstd-dev", WITH_ZSTD },
 };
 
 int

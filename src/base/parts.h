@@ -12,6 +12,7 @@ enum part {
 	PART_SERVE, /* the command serve */
 	PART_REDIS, /* filters at redis:// */
 	PART_TLS,   /* and at rediss:// */
+	PART_ZSTD,  /* input that is compressed with zstd */
 	PART_COUNT
 };
 

@@ -222,7 +222,7 @@ const struct command command_filter = {
 	    " soon as they are read. With -f they are remembered in the file"
 	    " FILTER, and the next run continues from there. Without FILE, or"
 	    " where FILE is -, read standard input. Input that was compressed"
-	    " with gzip is decompressed.",
+	    " with gzip or zstd is decompressed.",
 	.outro = "Exit status: 0 done, 1 nothing new (with -q), 2 wrong usage,"
 	    " 3 a file failed,\n4 the filter is full, 75 another run uses the"
 	    " filter.",

@@ -23,9 +23,18 @@ struct format_head {
 #define REFUSED(name) (name), "it is compressed: pipe it through '" name \
 	" -dc', or read it as it is with --no-decompress", NULL
 
+#ifdef WITH_ZSTD
+#define ZSTD "zstd", NULL, &codec_zstd
+#else
+#define ZSTD REFUSED("zstd")
+#endif
+
 static const struct format_head heads[] = {
 	{ "gzip", NULL, &codec_gzip, 4, { 0x1f, 0x8b, 8, 0 },
 	    { 0, 0, 0, 0x1f } },
+	{ ZSTD, 4, { 0x28, 0xb5, 0x2f, 0xfd }, { 0 } },
+	/* a frame to skip */
+	{ ZSTD, 4, { 0x50, '*', 'M', 0x18 }, { 0x0f } },
 	/* with and without anything in it */
 	{ REFUSED("bzip2"), 10, { 'B', 'Z', 'h', '0',
 	    0x31, 0x41, 0x59, 0x26, 0x53, 0x59 }, { 0, 0, 0, 0x0f } },

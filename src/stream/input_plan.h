@@ -38,8 +38,8 @@ uint64_t input_total(const struct input_plan *plan);
 
 /*
  * About how many lines the regular files have: the size of each divided by the
- * mean length of a line at its beginning (if compressed, with the ratio there). 0 if
- * unknown. Does not move standard input's position.
+ * mean length of a line at its beginning (if compressed, with the ratio there).
+ * 0 if unknown. Does not move standard input's position.
  */
 uint64_t input_estimate(const struct input_plan *plan);
 

@@ -75,9 +75,11 @@ says_why() {
 	untraced try_allocations check "$BLOOMDEDUP" --sync -f seen -o file in
 }
 
-@test "gzip input, and a line that is longer than any buffer" {
+# try_compressed COMMAND...: input that it compresses, and a line that is longer
+# than any buffer.
+try_compressed() {
 	small_and_large
-	{ cat in; head -c 1000000 /dev/zero | tr '\0' x; } | gzip >long.gz
+	{ cat in; head -c 1000000 /dev/zero | tr '\0' x; } | "$@" >long
 	before() {
 		cp large seen
 	}
@@ -90,7 +92,16 @@ says_why() {
 		fi
 		remembered_is_out lines
 	}
-	untraced try_allocations check "$BLOOMDEDUP" -f seen long.gz
+	untraced try_allocations check "$BLOOMDEDUP" -f seen long
+}
+
+@test "gzip input, and a line that is longer than any buffer" {
+	try_compressed gzip
+}
+
+@test "zstd input, and a line that is longer than any buffer" {
+	needs_zstd
+	try_compressed zstd -q
 }
 
 @test "a run with -o, --duplicates, --stats, and through links" {

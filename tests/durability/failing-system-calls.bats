@@ -154,6 +154,21 @@ fetch() {
 	untraced try_faults "$BLOOMDEDUP" -f seen in.gz
 }
 
+@test "input that is compressed with zstd" {
+	fetch
+	needs_zstd
+	zstd -q in
+	before() {
+		cp small seen
+	}
+	after() {
+		cp stdout part
+		[ "$status" -ne 0 ] || cmp in part || return 1
+		remembered_is_out part
+	}
+	untraced try_faults "$BLOOMDEDUP" -f seen in.zst
+}
+
 @test "a run with --sync" {
 	fetch
 	before() {

@@ -11,6 +11,16 @@ in_pieces() {
 	return $status
 }
 
+@test "reads of zstd that come short" {
+	needs_preload
+	needs_zstd
+	"$HELPER" lines 20000 >many
+	cat many many | zstd -q >many.zst
+	for every in 1 2 3; do
+		in_pieces "$BLOOMDEDUP" many.zst | cmp many -
+	done
+}
+
 @test "reads and writes that come short, in every kind of run" {
 	needs_preload
 	small_and_large

@@ -14,6 +14,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <zlib.h>
+#ifdef WITH_ZSTD
+#include <zstd.h>
+#endif
 
 #include "fuzz.h"
 #include "bits/hash.h"
@@ -34,13 +37,14 @@ enum { /* flags */
 	NO_DECOMPRESS = 4,
 	FAIL = 8,   /* reads may fail */
 	/* the bytes are pairs: a byte, the root of how many; slow, so rare */
-	EXPAND = 16 | 32 | 64
+	EXPAND = 16 | 32 | 64,
+	ZSTD = 128 /* what is packed is zstd */
 };
 
-enum { /* kind of a file: below 4 as it is, else gzip's */
+enum { /* kind of a file: below 4 as it is, else gzip's or zstd's */
 	PACKED = 4,
 	STORED = 8,      /* not compressed */
-	MEMBERS = 16,    /* two of them */
+	MEMBERS = 16,    /* or frames: two of them */
 	CUT = 32,        /* without its last bytes */
 	FOLLOWED = 64,   /* by zeros */
 	GARBAGE = 128    /* or something else */
@@ -137,7 +141,7 @@ be_quiet(void *context, const char *text)
 }
 
 static void
-pack(struct text *to, const uint8_t *data, size_t nbytes, unsigned kind)
+pack_gzip(struct text *to, const uint8_t *data, size_t nbytes, unsigned kind)
 {
 	z_stream z = { 0 };
 	uint8_t *packed;
@@ -156,10 +160,37 @@ pack(struct text *to, const uint8_t *data, size_t nbytes, unsigned kind)
 	deflateEnd(&z);
 }
 
+static void
+pack_zstd(struct text *to, const uint8_t *data, size_t nbytes, unsigned kind)
+{
+#ifdef WITH_ZSTD
+	ZSTD_CCtx *c = ZSTD_createCCtx();
+	size_t room = ZSTD_compressBound(nbytes);
+	uint8_t *packed = malloc(room);
+
+	MUST(c != NULL && packed != NULL);
+	ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, !(kind & STORED));
+	ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel,
+	    kind & STORED ? -100 : 3);
+	room = ZSTD_compress2(c, packed, room, data, nbytes);
+	MUST(!ZSTD_isError(room));
+	append(to, packed, room);
+	free(packed);
+	ZSTD_freeCCtx(c);
+#else
+	(void)kind;
+	append(to, "\x28\xb5\x2f\xfd", 4);
+	append(to, data, nbytes);
+#endif
+}
+
 /* What stands in a file: as it is, repeated, packed, and damaged. */
 static void
-make_file(struct file *file, struct input_bytes *in, int expand, int last)
+make_file(struct file *file, struct input_bytes *in, int expand, int zstd,
+    int last)
 {
+	void (*pack)(struct text *, const uint8_t *, size_t, unsigned) =
+	    zstd ? pack_zstd : pack_gzip;
 	unsigned kind = (unsigned)take(in, 1), cut = kind % 4;
 	size_t n = last ? in->nbytes : (size_t)take(in, 2), half;
 	const uint8_t *bytes = take_bytes(in, &n);
@@ -221,6 +252,13 @@ open_files(void)
 /* The model of input.h. */
 
 static int
+like_zstd(const uint8_t *p, size_t nbytes)
+{
+	return nbytes >= 4 && (memcmp(p, "\x28\xb5\x2f\xfd", 4) == 0 ||
+	    (p[0] >> 4 == 5 && memcmp(p + 1, "*M\x18", 3) == 0));
+}
+
+static int
 like_gzip(const uint8_t *p, size_t nbytes)
 {
 	return nbytes >= 4 && p[0] == 0x1f && p[1] == 0x8b && p[2] == 8 &&
@@ -231,6 +269,10 @@ like_gzip(const uint8_t *p, size_t nbytes)
 static int
 is_refused(const uint8_t *p, size_t nbytes)
 {
+#ifndef WITH_ZSTD
+	if (like_zstd(p, nbytes))
+		return 1;
+#endif
 	return (nbytes >= 10 && memcmp(p, "BZh", 3) == 0 &&
 	    (memcmp(p + 4, "1AY&SY", 6) == 0 ||
 	    memcmp(p + 4, "\x17rE8P\x90", 6) == 0) && p[3] >> 4 == 3) ||
@@ -261,21 +303,54 @@ inflate_member(struct text *to, const uint8_t *data, size_t nbytes)
 	return length;
 }
 
+/* The same for a frame of zstd, byte by byte. */
+static size_t
+decompress_frame(struct text *to, const uint8_t *data, size_t nbytes)
+{
+	size_t length = 0;
+#ifdef WITH_ZSTD
+	static uint8_t room[64 * 1024];
+	ZSTD_DCtx *d = ZSTD_createDCtx();
+	ZSTD_inBuffer in = { data, 0, 0 };
+	ZSTD_outBuffer out;
+	size_t result = 1;
+
+	MUST(d != NULL);
+	while (in.size < nbytes && result != 0 && !ZSTD_isError(result) &&
+	    to->nbytes < BYTES_MAX) {
+		in.size++;
+		do {
+			out = (ZSTD_outBuffer){ room, sizeof room, 0 };
+			result = ZSTD_decompressStream(d, &out, &in);
+			append(to, room, out.pos);
+		} while (out.pos == sizeof room && result != 0);
+	}
+	length = result == 0 ? in.pos : 0;
+	ZSTD_freeDCtx(d);
+#else
+	(void)to, (void)data, (void)nbytes;
+#endif
+	return length;
+}
+
 /* The bytes of a file; returns whether they ended as they should. */
 static int
 read_all(const struct file *file, int decompress, struct text *to)
 {
 	const uint8_t *p = file->text.data;
 	size_t left = file->failed ? file->delivered : file->text.nbytes;
+	int zstd = like_zstd(p, left);
+	int (*like)(const uint8_t *, size_t) = zstd ? like_zstd : like_gzip;
 
 	if (decompress && is_refused(p, left))
 		return 0;
-	if (!decompress || !like_gzip(p, left)) {
+	if (!decompress || !like(p, left)) {
 		append(to, p, left);
 		return !file->failed;
 	}
-	while (like_gzip(p, left)) {
-		size_t n = inflate_member(to, p, left);
+	while (like(p, left)) {
+		size_t n = (zstd ? decompress_frame : inflate_member)(to, p,
+		    left);
 
 		if (n == 0)
 			return 0;
@@ -735,7 +810,8 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
 	limit *= expand ? 256 : 1;
 	file_count = 1 + (unsigned)take(&in, 1) % FILES;
 	for (unsigned i = 0; i < file_count; i++) {
-		make_file(&files[i], &in, expand, i + 1 == file_count);
+		make_file(&files[i], &in, expand, (flags & ZSTD) != 0,
+		    i + 1 == file_count);
 		paths[i] = files[i].path;
 		total += files[i].text.nbytes;
 	}

@@ -163,7 +163,7 @@ for what, texts in TEXTS.items():
 write("options", "formats", b"\7" + value(999949999))
 
 # lines: settings, reads, files
-CSV, ZERO, NO_DECOMPRESS, FAIL, EXPAND = 1, 2, 4, 8, 112
+CSV, ZERO, NO_DECOMPRESS, FAIL, EXPAND, ZSTD = 1, 2, 4, 8, 112, 128
 STRIP_CR, TRIM, IGNORE_CASE, SEPARATOR = 1, 2, 4, 8
 PACKED, STORED, MEMBERS, CUT, FOLLOWED, GARBAGE = 4, 8, 16, 32, 64, 128
 
@@ -214,6 +214,22 @@ make_lines("packed-cut", WORDS * 3, kind=PACKED | STORED | CUT)
 make_lines("packed-garbage", WORDS, kind=PACKED | GARBAGE | 2)
 make_lines("packed-errors", WORDS * 3, kind=PACKED, flags=FAIL,
            reads=b"\x14\xfd")
+make_lines("zstd", WORDS, flags=ZSTD, kind=PACKED, reads=b"\1")
+make_lines("zstd-frames", WORDS, TABLE, flags=ZSTD,
+           kind=PACKED | MEMBERS | FOLLOWED, reads=b"\1\2\3")
+make_lines("zstd-cut", WORDS * 3, flags=ZSTD, kind=PACKED | STORED | CUT)
+make_lines("zstd-cut-more", WORDS * 3, flags=ZSTD, kind=PACKED | CUT | 2)
+make_lines("zstd-garbage", WORDS, flags=ZSTD, kind=PACKED | GARBAGE | 2)
+make_lines("zstd-errors", WORDS * 3, flags=ZSTD | FAIL, kind=PACKED,
+           reads=b"\x14\xfd")
+make_lines("zstd-large", b"a\x10\n\1b\xff" * 6 + b"\n\1c\xff",
+           flags=ZSTD | EXPAND, kind=PACKED | MEMBERS, reads=b"\x41")
+# a frame to skip, one of blocks as they are, one with a block of no type
+BLOCKS = (b"\x28\xb5\x2f\xfd\0\x58" + b"\x20\0\0one\n" +
+          b"\x21\0\0two\n")
+make_lines("zstd-skipped", b"\x50*M\x18\3\0\0\0abc" + BLOCKS + BLOCKS,
+           reads=b"\3\1\2")
+make_lines("zstd-damaged", BLOCKS[:13] + b"\x26\0\0bad\n" + WORDS)
 make_lines("gzip", gzip.compress(WORDS, mtime=0), reads=b"\1")
 make_lines("gzip-damaged", gzip.compress(WORDS * 9, mtime=0)[:-9] + b"x" * 9)
 make_lines("not-inflated", gzip.compress(WORDS, mtime=0), flags=NO_DECOMPRESS)

@@ -117,8 +117,9 @@ try_it() {
 }
 
 @test "README: a corpus of JSON Lines by its text" {
-	printf '{"id":%d,"text":"%s"}\n' 1 a 2 b | gzip >part-1.jsonl.gz
-	printf '{"text": "%s", "id":%d}\n' b 3 c 4 | gzip >part-2.jsonl.gz
+	needs_zstd
+	printf '{"id":%d,"text":"%s"}\n' 1 a 2 b | zstd -q >part-1.jsonl.zst
+	printf '{"text": "%s", "id":%d}\n' b 3 c 4 | zstd -q >part-2.jsonl.zst
 	example part-
 	{
 		printf '{"id":%d,"text":"%s"}\n' 1 a 2 b

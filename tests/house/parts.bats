@@ -14,7 +14,7 @@ parts() {
 }
 
 @test "WITHOUT leaves parts out, and --version doesn't list them" {
-	make "${arguments[@]}" -j2 WITHOUT='serve redis'
+	make "${arguments[@]}" -j2 WITHOUT='serve redis zstd'
 	./program --version >version
 	cat version
 	grep -qE '^bloomdedup [0-9.]+ \([a-z0-9]+\)$' version
