@@ -60,6 +60,7 @@ complete -c bloomdedup -n '__bloomdedup_takes filter' -l overwrite -d 'with -o, 
 complete -c bloomdedup -n '__bloomdedup_takes filter' -s d -l repeated -d 'print the lines seen before instead of the new ones'
 complete -c bloomdedup -n '__bloomdedup_takes filter' -l duplicates -r -F -d 'also write the lines seen before to FILE'
 complete -c bloomdedup -n '__bloomdedup_takes check' -s v -l invert -d 'print the lines that are not in the filter'
+complete -c bloomdedup -n '__bloomdedup_takes filter check' -l mark -d 'print every line, with new or seen and a tab in front'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l files0-from -r -F -d 'read the files whose names are in FILE, each ended by a NUL'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -s q -l quiet -d 'print no lines'
 complete -c bloomdedup -n '__bloomdedup_takes filter' -l to-command -x -a '(__fish_complete_command)' -d 'feed the lines to this shell command'

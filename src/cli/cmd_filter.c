@@ -25,6 +25,9 @@ only_print(struct run_plan *plan)
 	plan->use.writable = plan->use.sync = plan->use.claim = 0;
 }
 
+static const struct run_marks marks_of_run = { "new\t", "seen\t" };
+static const struct run_marks marks_of_check = { "out\t", "in\t" };
+
 /* What the options leave to the command. */
 static struct run_plan
 make_plan(const struct options *o, enum run_print print, int remember)
@@ -39,7 +42,8 @@ make_plan(const struct options *o, enum run_print print, int remember)
 	plan.input.tick = o->progress ? PROGRESS_TICK : 0;
 	if (plan.output != NULL && strcmp(plan.output, "-") == 0)
 		plan.output = NULL;
-	plan.print = o->quiet ? PRINT_NOTHING : print;
+	plan.print = o->quiet ? PRINT_NOTHING : o->mark ? PRINT_MARKED : print;
+	plan.marks = remember ? marks_of_run : marks_of_check;
 	plan.remember = remember;
 	plan.notice = report_notice;
 	plan.tell = report_run;
@@ -75,6 +79,10 @@ check_recipe(const struct options *o, const struct key_recipe *recipe,
 	if (o->run.strict_part && recipe->parts == 0)
 		return error_set(error, STATUS_USAGE, "--strict-part is for"
 		    " --part");
+	if (o->mark && recipe->csv)
+		return error_set(error, STATUS_USAGE, "--mark cannot be used"
+		    " for a filter of --csv: the mark would become part of a"
+		    " field");
 	if (o->run.input.format.max_bytes != RECORD_MAX_BYTES && !recipe->csv)
 		return error_set(error, STATUS_USAGE, "--max-record is for"
 		    " --csv: other lines may be of any length");

@@ -67,6 +67,14 @@ const struct option_row option_table[] = {
 	    .help = "also write the lines seen before to FILE" },
 	{ "invert", 'v', NULL, CHECK, OPTION_GROUP_MAIN, FLAG(invert),
 	    .help = "print the lines that are not in the filter" },
+	{ "mark", 0, NULL, FILTER | CHECK, OPTION_GROUP_MAIN, FLAG(mark),
+	    .conflicts = {
+		{ "repeated duplicates invert quiet",
+		    ": it prints every line once" },
+		{ "csv", ": the mark would become part of a field" } },
+	    .help = "print every line, with new or seen and a tab in front",
+	    .helps = { { CHECK, "print every line, with in or out and a tab in"
+		    " front" } } },
 	{ "files0-from", 0, "FILE", STREAM, OPTION_GROUP_MAIN, NAME(files),
 	    .help = "read the files whose names are in FILE, each ended by a"
 	    " NUL; - is standard input" },

@@ -50,6 +50,7 @@ struct options {
 	int progress;
 	int measure;
 	int invert;
+	int mark;
 	int force;
 	int json;
 	int verify;

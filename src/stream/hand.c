@@ -72,6 +72,40 @@ lines_within(const struct hand *hand, size_t nbytes)
 	return lines;
 }
 
+/*
+ * The mark of line i of the batch. *fresh counts new lines, from 0 at the first
+ * line on.
+ */
+static const char *
+mark_of(const struct hand *hand, size_t i, size_t *fresh)
+{
+	const struct batch *batch = hand->batch;
+	const struct run_marks *marks = &hand->run->plan->marks;
+
+	if (*fresh == batch->new_count || batch->new_items[*fresh] != i)
+		return marks->seen;
+	++*fresh;
+	return marks->fresh;
+}
+
+/* The same of lines with their marks. */
+static size_t
+marked_within(const struct hand *hand, size_t nbytes)
+{
+	size_t fresh = 0, whole = 0;
+
+	for (size_t i = 0; i < hand->batch->count; i++) {
+		size_t length = strlen(mark_of(hand, i, &fresh)) +
+		    line_bytes(hand, i);
+
+		if (length > nbytes)
+			break;
+		nbytes -= length;
+		whole = fresh;
+	}
+	return whole;
+}
+
 /* Lines being written to an output, copied together so that few writes do. */
 struct writing {
 	struct hand *hand;
@@ -166,6 +200,55 @@ write_seen(struct writing *w)
 	return write_copies(w);
 }
 
+static int
+write_marked(struct writing *w)
+{
+	struct hand *hand = w->hand;
+	size_t fresh = 0;
+
+	for (size_t i = 0; i < hand->batch->count; i++) {
+		const char *mark = mark_of(hand, i, &fresh);
+		size_t nbytes = strlen(mark);
+
+		if (nbytes > COPY_BYTES - hand->copied && write_copies(w) < 0)
+			return -1;
+		memcpy(hand->copies + hand->copied, mark, nbytes);
+		hand->copied += nbytes;
+		if (write_line(w, i) < 0)
+			return -1;
+	}
+	return write_copies(w);
+}
+
+/* Write what is to be printed; *fresh becomes how many new lines that were. */
+static int
+print_lines(struct writing *w, size_t *fresh)
+{
+	struct hand *hand = w->hand;
+
+	*fresh = hand->batch->new_count;
+	switch (hand->run->plan->print) {
+	case PRINT_NEW:
+		if (write_new(w) == 0)
+			return 0;
+		*fresh = lines_within(hand, w->written);
+		return -1;
+	case PRINT_SEEN:
+		if (write_seen(w) == 0)
+			return 0;
+		*fresh = 0;
+		return -1;
+	case PRINT_MARKED:
+		if (write_marked(w) == 0)
+			return 0;
+		*fresh = marked_within(hand, w->written);
+		return -1;
+	case PRINT_NOTHING:
+		break;
+	}
+	return 0;
+}
+
 /*
  * Write the batch's lines. *fresh becomes the number of new lines to mark: if
  * writing fails half-way, those that were written, so that they are not printed
@@ -177,18 +260,12 @@ write_lines(struct hand *hand, size_t *fresh, struct error *error)
 	struct run *run = hand->run;
 	struct writing copy = { hand, &run->duplicates, 0, error };
 	struct writing w = { hand, &run->output, 0, error };
-	enum run_print print = run->plan->print;
 
 	*fresh = 0;
 	run->plan->tell(run, MOMENT_BEFORE_PRINT);
 	if (run->plan->duplicates != NULL && write_seen(&copy) < 0)
 		return -1;
-	*fresh = hand->batch->new_count;
-	if (print == PRINT_NOTHING ||
-	    (print == PRINT_NEW ? write_new(&w) : write_seen(&w)) == 0)
-		return 0;
-	*fresh = print == PRINT_NEW ? lines_within(hand, w.written) : 0;
-	return -1;
+	return print_lines(&w, fresh);
 }
 
 /* Where prepared line i is in the input. */
