@@ -47,6 +47,11 @@ recipe() {
 	[ "$(find unique -name '*.done' | wc -l)" -eq 5 ]
 }
 
+@test "DECONTAMINATION: equal texts, and runs of words" {
+	needs jq
+	recipe DECONTAMINATION tests.jsonl corpus.jsonl runs
+}
+
 stand_in_curl() {
 	stand_in curl <<-END
 		[ ! -e '$PWD/down' ] || exit 22
@@ -122,6 +127,53 @@ stand_in_curl() {
 	kill -TERM $server
 	wait $server
 	[ "$(echo a | bloomdedup check -f filters/urls.bloom)" = a ]
+}
+
+# What Redpanda Connect's dedupe sends by its cache: `add` of the key, with one
+# byte and no expiration.
+@test "SERVICES: Redpanda Connect's cache passes each record once" {
+	needs_serve
+	needs python3
+	grep -q '^      prefix: "urls|"$' "$EXAMPLES/redpanda-connect.yaml"
+	mkdir filters
+	# as its comment says
+	command=$(sed -n 's/^#  *\(bloomdedup create\)/\1/p' \
+		"$EXAMPLES/redpanda-connect.yaml")
+	eval "${command/\/var\/lib\/bloomdedup/filters}"
+	"$BLOOMDEDUP" serve -d filters -l unix:socket 2>err 3>&- &
+	server=$!
+	until_true [ -S socket ]
+	python3 - <<-'END'
+		import hashlib, socket
+		s = socket.socket(socket.AF_UNIX)
+		s.connect("socket")
+		answers = s.makefile("rb")
+		passed = []
+		for url in "a", "b", "a":
+		    key = "urls|" + hashlib.sha256(url.encode()).hexdigest()
+		    s.sendall(b"add %s 0 0 1\r\nt\r\n" % key.encode())
+		    passed.append(next(answers))
+		assert passed == [b"STORED\r\n", b"STORED\r\n", b"NOT_STORED\r\n"]
+	END
+	kill -TERM $server
+	wait $server
+}
+
+# make check-clients installs it; here it may be there.
+@test "SERVICES: two spiders of Scrapy fetch each page once" {
+	needs_serve
+	needs python3
+	python3 -c 'import scrapy, pymemcache' 2>/dev/null ||
+		skip "needs Scrapy and pymemcache"
+	mkdir filters
+	"$BLOOMDEDUP" serve -d filters -l 127.0.0.1:0 2>err 3>&- &
+	server=$!
+	until_true grep -q ' on 127' err
+	PYTHONPATH=$EXAMPLES python3 \
+		"$ROOT/tests/serve/clients/scrapy_spiders.py" \
+		"$(sed -n 's/.* on 127\.0\.0\.1://p' err)"
+	kill -TERM $server
+	wait $server
 }
 
 @test "every recipe has a test, and the page names every example" {
