@@ -6,7 +6,10 @@
  *   generate ids N DISTINCT SEED    the same, decimal numbers of up to ten digits
  *   generate new N FIRST            N different URLs; those from another FIRST
  *                                   on are different ones
+ *   generate corpus N DISTINCT SEED   N lines of JSON with texts of 100 bytes
+ *                                   to 20 KB, DISTINCT of them different
  */
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +103,59 @@ print_number(uint64_t n)
 	filled = (size_t)(to - buffer);
 }
 
+/*
+ * Words as in a natural text: the word of rank r comes 1/r as often as the
+ * first, and the frequent ones are short.
+ */
+#define WORDS 65536
+static char words[WORDS][16];
+static unsigned char word_bytes[WORDS];
+
+static void
+make_words(void)
+{
+	for (unsigned i = 0; i < WORDS; i++) {
+		unsigned rank = (unsigned)pow(30000, i / (double)WORDS);
+		uint64_t random = mix(rank);
+		unsigned n = 2 + (unsigned)(log2(rank) / 2 + random % 4);
+
+		for (unsigned j = 0; j < n; j++) {
+			random = mix(random);
+			words[i][j] = "etaoinshrdlucmfw"[random % 16];
+		}
+		words[i][n] = ' ';
+		word_bytes[i] = (unsigned char)(n + 1);
+	}
+}
+
+/* A line whose text follows from the id; its lengths are log-uniform. */
+static void
+print_document(uint64_t number, uint64_t id)
+{
+	uint64_t random = mix(id);
+	size_t nbytes = (size_t)(100 * pow(200, (double)(random >> 11) /
+	    (double)(UINT64_C(1) << 53)));
+	char *to, *end;
+
+	if (sizeof buffer - filled < 32 * 1024)
+		flush();
+	to = append(buffer + filled, "{\"id\": ");
+	to = append_number(to, number, 10);
+	to = append(to, ", \"source\": \"crawl\", \"text\": \"");
+	for (end = to + nbytes; to < end; random = mix(random)) {
+		for (unsigned i = 0; i < 4; i++) {
+			unsigned word = random >> 16 * i & (WORDS - 1);
+
+			memcpy(to, words[word], sizeof words[word]);
+			to += word_bytes[word];
+		}
+		if (random % 64 == 0)
+			to = append(to, "\\n");
+	}
+	to = append(to, "\"}\n");
+	filled = (size_t)(to - buffer);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -119,6 +175,7 @@ main(int argc, char **argv)
 	n = strtoull(argv[2], NULL, 10);
 	distinct = strtoull(argv[3], NULL, 10);
 	seed = strtoull(argv[4], NULL, 10);
+	make_words();
 	/*
 	 * Each of the distinct ids comes at least once: so many steps of the
 	 * way are left, so many ids are left.
@@ -134,6 +191,8 @@ main(int argc, char **argv)
 			id = mix(random) % next;
 		if (strcmp(argv[1], "ids") == 0)
 			print_number(mix(id ^ seed) % 10000000000u);
+		else if (strcmp(argv[1], "corpus") == 0)
+			print_document(i, id ^ seed << 40);
 		else
 			print_url(id);
 	}
