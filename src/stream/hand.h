@@ -16,6 +16,13 @@
 #include "stream/input.h"
 #include "stream/run_plan.h"
 
+/*
+ * Lines to write are copied together, up to so many bytes at a time; a line is
+ * copied with so many bytes, if it has no more.
+ */
+#define HAND_COPY_BYTES (128 * 1024)
+#define HAND_COPY_STEP 128
+
 struct hand {
 	struct run *run;
 	const struct record_format *format; /* of the lines; not owned */
@@ -54,5 +61,15 @@ void hand_prepare_rest(struct hand *hand);
  * thread at a time. Ends early, with 0, when a signal asks to stop.
  */
 int hand_finish(struct hand *hand, struct error *error);
+
+/*
+ * Write what the run prints of the batch's lines. *fresh becomes the number of
+ * new lines to mark: if writing fails half-way, those that were written, so
+ * that they are not printed again.
+ */
+int hand_write(struct hand *hand, size_t *fresh, struct error *error);
+
+/* The run fails: count as read only the new lines that were written. */
+void hand_count_written(struct hand *hand, size_t fresh);
 
 #endif
