@@ -223,8 +223,8 @@ check-tsan:
 	BUILD='$(abspath $(BUILD))/tsan' \
 		BLOOMDEDUP='$(abspath $(BUILD))/tsan/bloomdedup' \
 		$$fixed tests/run tests/behaviour/gzip.bats \
-		tests/behaviour/threads.bats tests/behaviour/shared.bats \
-		tests/serve/filters.bats
+		tests/behaviour/zstd.bats tests/behaviour/threads.bats \
+		tests/behaviour/shared.bats tests/serve/filters.bats
 
 # Clients of memcached that no distribution has, against serve.
 check-clients: $(PROGRAM)

@@ -70,6 +70,17 @@ marked() {
 	printf 'new\t1 a\nseen\t2 a\n' | cmp - out
 }
 
+@test "with --part, lines of other parts are passed over" {
+	"$HELPER" lines 1000 >one
+	cat one one >in
+	bloomdedup --part=2/3 one >mine
+	[ -s mine ]
+	cat mine mine >both
+	marked both >want
+	bloomdedup --part=2/3 --mark in >out
+	cmp want out
+}
+
 @test "check: in and out, and nothing is remembered" {
 	printf 'a\nb\n' | bloomdedup add -f seen
 	cp seen copy
