@@ -405,6 +405,27 @@ has_lines() {
 	done
 }
 
+@test "a signal or a full disk just when a window grows" {
+	needs_strace
+	local mode fault
+	seq 3000 >in
+	seq 4 | bloomdedup add -f small --window=1d -n 4
+	for mode in '' --sync --atomic --shared; do
+		for fault in signal=TERM error=ENOSPC; do
+			cp small seen
+			rm -f seen.journal
+			# shellcheck disable=SC2086 # no option, or one
+			strace -qq -o trace -e trace=fallocate \
+				-e inject=fallocate:$fault:when=1 \
+				"$BLOOMDEDUP" -f seen $mode in >out 2>err || true
+			grep -qE 'INJECTED|SIGTERM' trace
+			run ! grep 'cut short' err
+			bloomdedup -f seen in >rest 2>err
+			sort -n out rest | uniq | cmp - <(seq 5 3000)
+		done
+	done
+}
+
 @test "a late mark, then a clock that is a little back" {
 	needs_faketime
 	(seq 10; sleep 1.5) | faketime -f '@2026-01-05 00:01:00 x1200' \

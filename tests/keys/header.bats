@@ -32,6 +32,20 @@ load ../common
 	printf '"a\nb",c\n1,"2\n"\n' | cmp - out
 }
 
+@test "a quote that is not closed in the list, and a name given twice" {
+	local list
+	printf 'name,id\na,1\n' >in.csv
+	for list in '"name' 'id,"name' 'name,name' 'name,id,"name"'; do
+		fails 2 "'$list' is not allowed" \
+			bloomdedup --csv --header -k "$list" in.csv
+	done
+	fails 2 "'name' is not allowed" \
+		bloomdedup --csv --header -k name -k name in.csv
+	# in quotes, a quote is two
+	printf 'a"b,id\na,1\n' | bloomdedup --csv --header -k '"a""b"' |
+		cmp - <(printf 'a"b,id\na,1\n')
+}
+
 @test "a name that a file lacks, or has twice, fails that file alone" {
 	printf 'id,name\n1,a\n' >one.csv
 	printf 'id,Name\n2,b\n' >other.csv
