@@ -281,12 +281,13 @@ write_zeros(struct file *file, uint64_t offset, uint64_t nbytes,
     struct error *error)
 {
 	static const char zeros[64 * 1024];
+	const int before = signals_stop;
 
 	while (nbytes > 0) {
 		size_t n = nbytes < sizeof zeros ? (size_t)nbytes :
 		    sizeof zeros;
 
-		if (signals_stop)
+		if (signals_stop != before)
 			return stopped(file, error);
 		if (file_write(file, zeros, n, offset, error) < 0)
 			return -1;
@@ -313,6 +314,7 @@ int
 file_extend(struct file *file, uint64_t length, uint64_t nbytes,
     struct error *error)
 {
+	const int before = signals_stop;
 	int errnum;
 
 	if (length + nbytes > (uint64_t)INT64_MAX)
@@ -324,11 +326,11 @@ file_extend(struct file *file, uint64_t length, uint64_t nbytes,
 	if (!has_space(file, nbytes))
 		return error_system(error, ENOSPC, file->path);
 	do {
-		if (signals_stop)
-			return stopped(file, error);
 		errnum = posix_fallocate(file->fd, (off_t)length,
 		    (off_t)nbytes);
-	} while (errnum == EINTR);
+	} while (errnum == EINTR && signals_stop == before);
+	if (errnum == EINTR)
+		return stopped(file, error);
 	if (errnum == EOPNOTSUPP || errnum == EINVAL) {
 		if (write_zeros(file, length, nbytes, error) < 0)
 			errnum = -1;
@@ -376,6 +378,7 @@ file_clear(struct file *file, uint64_t offset, uint64_t nbytes,
     struct error *error)
 {
 	uint64_t old = file->length > offset ? file->length - offset : 0;
+	const int before = signals_stop;
 	int errnum;
 
 	old = old < nbytes ? old : nbytes;
@@ -387,11 +390,11 @@ file_clear(struct file *file, uint64_t offset, uint64_t nbytes,
 	    write_zeros(file, offset, old, error) < 0)
 		return -1;
 	do {
-		if (signals_stop)
-			return stopped(file, error);
 		errnum = posix_fallocate(file->fd, (off_t)offset,
 		    (off_t)nbytes);
-	} while (errnum == EINTR);
+	} while (errnum == EINTR && signals_stop == before);
+	if (errnum == EINTR)
+		return stopped(file, error);
 	if (errnum == EOPNOTSUPP || errnum == EINVAL) {
 		if (write_zeros(file, offset + old, nbytes - old, error) < 0)
 			return -1;

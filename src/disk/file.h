@@ -84,13 +84,15 @@ int file_is_zero(struct file *file, uint64_t offset, int *zero,
 /*
  * Make the file end at `length` + `nbytes`: truncate it to `length`, then
  * allocate zeros, so that a full disk is an error here and not SIGBUS later.
+ * A signal that stops the program while it does so is an error; one that came
+ * before is the caller's.
  */
 int file_extend(struct file *file, uint64_t length, uint64_t nbytes,
     struct error *error);
 
 /*
  * Zero and allocate a range, whatever was there; extends the file if need be,
- * never truncates it.
+ * never truncates it. The same of signals.
  */
 int file_clear(struct file *file, uint64_t offset, uint64_t nbytes,
     struct error *error);

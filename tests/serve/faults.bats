@@ -149,6 +149,24 @@ needs_memory_figures() {
 	stop_server
 }
 
+@test "a signal while a window moves on: what has arrived is still stored" {
+	needs_strace
+	bloomdedup create --window=40 folder/f.bloom
+	strace -f -qq -o trace -e trace=fallocate \
+		-e inject=fallocate:signal=TERM:when=2 \
+		"$BLOOMDEDUP" serve -d folder -l "unix:$SOCKET" \
+		2>server.err 3>&- &
+	SERVER=$!
+	until_true is_serving
+	for i in {10..59}; do printf 'set f 0 0 2\r\n%d\r\n' "$i"; done |
+		ask >out
+	[ "$(grep -c '^STORED' out)" -eq 50 ]
+	grep -q SIGTERM trace
+	wait "$SERVER"
+	SERVER=
+	seq 30 59 | bloomdedup check -f folder/f.bloom | cmp - <(seq 30 59)
+}
+
 @test "a window with wrong fields and the right checksum: nobody hangs" {
 	mkdir -p folder
 	bloomdedup create --window=400 folder/capacity.bloom
