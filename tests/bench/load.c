@@ -3,8 +3,9 @@
  *
  *     load ADDRESS REQUEST PREFIX FIRST COUNT CONNECTIONS DEPTH
  *
- * ADDRESS is HOST:PORT (numbers) or unix:PATH; REQUEST is set, get or add. The
- * keys are PREFIX and 50 bytes, which a number from FIRST on decides. Each
+ * ADDRESS is HOST:PORT (numbers) or unix:PATH; REQUEST is set, get or add, or
+ * multi: a get of DEPTH keys. The keys are PREFIX and 50 bytes, which a number
+ * from FIRST on decides; a % in PREFIX becomes that number modulo 100. Each
  * connection sends DEPTH requests, waits for all of their replies, and sends
  * the next ones, until COUNT are answered in all. Prints
  *
@@ -41,6 +42,7 @@ struct connection {
 };
 
 static const char *request, *prefix;
+static int multi;
 static uint64_t next_key, left;
 static size_t depth;
 static uint64_t positive;
@@ -102,18 +104,28 @@ put(char *to, const char *text)
 }
 
 static char *
-put_request(char *to, uint64_t key)
+put_key(char *to, uint64_t key)
 {
 	static const char rest[] =
 	    "/a-path-as-it-is-found-in-a-crawl-";
 
-	to = put(to, request);
 	*to++ = ' ';
-	to = put(to, prefix);
+	for (const char *p = prefix; *p != '\0'; p++) {
+		if (*p == '%')
+			to += sprintf(to, "%u", (unsigned)(key % 100));
+		else
+			*to++ = *p;
+	}
 	for (int i = 0; i < 16; i++, key >>= 4)
 		*to++ = "0123456789abcdef"[key & 15];
 	memcpy(to, rest, KEY_BYTES - 16);
-	to += KEY_BYTES - 16;
+	return to + KEY_BYTES - 16;
+}
+
+static char *
+put_request(char *to, uint64_t key)
+{
+	to = put_key(put(to, request), key);
 	return put(to, request[0] == 'g' ? "\r\n" : " 0 0 1\r\nx\r\n");
 }
 
@@ -123,10 +135,15 @@ begin(struct connection *c)
 	char *to = c->requests;
 	size_t n = left < depth ? (size_t)left : depth;
 
+	if (multi)
+		to = put(to, "get");
 	for (size_t i = 0; i < n; i++)
-		to = put_request(to, next_key++);
+		to = multi ? put_key(to, next_key++) :
+		    put_request(to, next_key++);
+	if (multi)
+		to = put(to, "\r\n");
 	left -= n;
-	c->waiting = n;
+	c->waiting = multi ? 1 : n;
 	c->request_bytes = (size_t)(to - c->requests);
 	c->sent = 0;
 	c->begun = now();
@@ -225,6 +242,7 @@ main(int argc, char **argv)
 		return 2;
 	}
 	request = argv[2];
+	multi = strcmp(request, "multi") == 0;
 	prefix = argv[3];
 	next_key = strtoull(argv[4], NULL, 10);
 	total = left = strtoull(argv[5], NULL, 10);
