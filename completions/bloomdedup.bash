@@ -95,11 +95,11 @@ _bloomdedup()
 _bloomdedup_tables()
 {
 	# generated from src/cli/option_table.c by make completions
-	names='add check create info merge remove size try serve help version'
-	with_argument='-f --filter -o --output --duplicates --files0-from --to-command -d --folder -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record'
+	names='add check create info merge partition remove size try serve help version'
+	with_argument='-f --filter -o --output --parts --duplicates --files0-from --to-command -d --folder -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record'
 	with_file='-f --filter -o --output --duplicates --files0-from -d --folder --like --secret-file'
 	with_command='--to-command'
-	with_value='-l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout -n --capacity -p --error-rate --window -m --memory --hashes --max-size --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record'
+	with_value='--parts -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout -n --capacity -p --error-rate --window -m --memory --hashes --max-size --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record'
 	without_files='size try serve version'
 	case $previous$equals in
 	--stats=) values='json' ;;
@@ -114,6 +114,7 @@ _bloomdedup_tables()
 	create) options='-f --filter= -n --capacity= -p --error-rate= --window= -m --memory= --hashes= --on-full= --like= --hash= --secret-file= --lock-timeout= --force -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim --trim-fields -s --skip-chars= -w --check-chars= -i --ignore-case --keep-empty --part= --json= -h --help -V --version' ;;
 	info) options='-f --filter= --json --verify -h --help -V --version' ;;
 	merge) options='-o --output= --lock-timeout= --force -h --help -V --version' ;;
+	partition) options='-o --output= --parts= --files0-from= --atomic -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim --trim-fields -s --skip-chars= -w --check-chars= -i --ignore-case --json= --strict-keys --max-record= --no-decompress --no-gunzip -h --help -V --version' ;;
 	remove) options='-f --filter= --lock-timeout= -h --help -V --version' ;;
 	size) options='-n --capacity= -p --error-rate= --window= -m --memory= --hashes= --on-full= --json --table -h --help -V --version' ;;
 	try) options='--hashes= --on-full= --json --measure -h --help -V --version' ;;

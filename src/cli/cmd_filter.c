@@ -68,27 +68,6 @@ tell_inherited(const struct options *o, const struct filter *filter)
 		report_inherited_recipe(o->run.filter, stored);
 }
 
-/* Options that need a kind of key, which may be the filter's. */
-static int
-check_recipe(const struct options *o, const struct key_recipe *recipe,
-    struct error *error)
-{
-	if (o->run.strict_keys && !key_has_troubles(recipe))
-		return error_set(error, STATUS_USAGE, "--strict-keys is for"
-		    " --json, --url and -k");
-	if (o->run.strict_part && recipe->parts == 0)
-		return error_set(error, STATUS_USAGE, "--strict-part is for"
-		    " --part");
-	if (o->mark && recipe->csv)
-		return error_set(error, STATUS_USAGE, "--mark cannot be used"
-		    " for a filter of --csv: the mark would become part of a"
-		    " field");
-	if (o->run.input.format.max_bytes != RECORD_MAX_BYTES && !recipe->csv)
-		return error_set(error, STATUS_USAGE, "--max-record is for"
-		    " --csv: other lines may be of any length");
-	return 0;
-}
-
 /* After Ctrl-C, on a terminal: what is there, and what to do. */
 static void
 tell_stopped(const struct run_plan *plan, const struct run *run)
@@ -118,7 +97,7 @@ run_plan(const struct options *o, const struct run_plan *plan,
 	struct run run;
 	int status;
 
-	if (check_recipe(o, recipe, error) < 0) {
+	if (filter_options_check_keys(o, recipe, error) < 0) {
 		filter_close(filter, &(struct error){ 0 });
 		return -1;
 	}
@@ -128,30 +107,6 @@ run_plan(const struct options *o, const struct run_plan *plan,
 	tell_stopped(plan, &run);
 	*read = run.lines_read;
 	*fresh = run.lines_new;
-	return status;
-}
-
-/* Run the plan; with --files0-from, on the files listed there. */
-static int
-with_files(const struct options *o, struct run_plan plan,
-    int (*run)(const struct options *, const struct run_plan *,
-    struct error *), struct error *error)
-{
-	struct file_list files;
-	int status;
-
-	if (o->files == NULL)
-		return run(o, &plan, error);
-	if (o->operand_count > 0) {
-		return error_set(error, STATUS_USAGE, "unexpected operand"
-		    " '%s': --files0-from names all files", o->operands[0]);
-	}
-	status = file_list_read(&files, o->files, error);
-	plan.input.paths = files.paths;
-	plan.input.count = files.count;
-	if (status == 0)
-		status = run(o, &plan, error);
-	file_list_free(&files);
 	return status;
 }
 
@@ -178,14 +133,15 @@ remember(const struct options *o, const struct run_plan *plan,
 static int
 run_filter(const struct options *o, struct error *error)
 {
-	return with_files(o, make_plan(o, o->repeated ? PRINT_SEEN : PRINT_NEW,
-	    1), remember, error);
+	return file_list_run(o, make_plan(o, o->repeated ? PRINT_SEEN :
+	    PRINT_NEW, 1), remember, error);
 }
 
 static int
 run_add(const struct options *o, struct error *error)
 {
-	return with_files(o, make_plan(o, PRINT_NOTHING, 1), remember, error);
+	return file_list_run(o, make_plan(o, PRINT_NOTHING, 1), remember,
+	    error);
 }
 
 static int
@@ -218,7 +174,7 @@ check(const struct options *o, const struct run_plan *plan,
 static int
 run_check(const struct options *o, struct error *error)
 {
-	return with_files(o, make_plan(o, o->invert ? PRINT_NEW : PRINT_SEEN,
+	return file_list_run(o, make_plan(o, o->invert ? PRINT_NEW : PRINT_SEEN,
 	    0), check, error);
 }
 

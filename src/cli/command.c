@@ -11,6 +11,7 @@ static const struct command *const commands[COMMAND_COUNT] = {
 	[COMMAND_CREATE] = &command_create,
 	[COMMAND_INFO] = &command_info,
 	[COMMAND_MERGE] = &command_merge,
+	[COMMAND_PARTITION] = &command_partition,
 	[COMMAND_REMOVE] = &command_remove,
 	[COMMAND_SIZE] = &command_size,
 	[COMMAND_TRY] = &command_try,

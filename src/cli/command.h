@@ -20,6 +20,7 @@ enum command_id {
 	COMMAND_CREATE,
 	COMMAND_INFO,
 	COMMAND_MERGE,
+	COMMAND_PARTITION,
 	COMMAND_REMOVE,
 	COMMAND_SIZE,
 	COMMAND_TRY,
@@ -56,7 +57,8 @@ struct command {
 #define COMMAND_OPERANDS_ANY ((size_t)-1)
 
 extern const struct command command_filter, command_add, command_check,
-    command_create, command_info, command_merge, command_remove,
+    command_create, command_info, command_merge, command_partition,
+    command_remove,
     command_size, command_try, command_serve, command_help, command_version;
 
 const struct command *command_get(enum command_id id);

@@ -94,3 +94,26 @@ file_list_free(struct file_list *list)
 	free(list->paths);
 	free(list->text);
 }
+
+int
+file_list_run(const struct options *o, struct run_plan plan,
+    int (*run)(const struct options *, const struct run_plan *,
+    struct error *), struct error *error)
+{
+	struct file_list files;
+	int status;
+
+	if (o->files == NULL)
+		return run(o, &plan, error);
+	if (o->operand_count > 0) {
+		return error_set(error, STATUS_USAGE, "unexpected operand"
+		    " '%s': --files0-from names all files", o->operands[0]);
+	}
+	status = file_list_read(&files, o->files, error);
+	plan.input.paths = files.paths;
+	plan.input.count = files.count;
+	if (status == 0)
+		status = run(o, &plan, error);
+	file_list_free(&files);
+	return status;
+}

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "cli/options.h"
 
 struct file_list {
 	char **paths;
@@ -21,5 +22,10 @@ struct file_list {
 int file_list_read(struct file_list *list, const char *path,
     struct error *error);
 void file_list_free(struct file_list *list);
+
+/* Call `run` with the plan; with --files0-from, on the files listed there. */
+int file_list_run(const struct options *options, struct run_plan plan,
+    int (*run)(const struct options *, const struct run_plan *,
+    struct error *), struct error *error);
 
 #endif

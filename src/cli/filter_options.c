@@ -377,3 +377,23 @@ filter_options_open(struct filter **filter, const struct options *o,
 	return result == 0 && plan->dry_run ?
 	    preview(filter, plan->use.max_bytes, error) : result;
 }
+
+int
+filter_options_check_keys(const struct options *o,
+    const struct key_recipe *recipe, struct error *error)
+{
+	if (o->run.strict_keys && !key_has_troubles(recipe))
+		return error_set(error, STATUS_USAGE, "--strict-keys is for"
+		    " --json, --url and -k");
+	if (o->run.strict_part && recipe->parts == 0)
+		return error_set(error, STATUS_USAGE, "--strict-part is for"
+		    " --part");
+	if (o->mark && recipe->csv)
+		return error_set(error, STATUS_USAGE, "--mark cannot be used"
+		    " for a filter of --csv: the mark would become part of a"
+		    " field");
+	if (o->run.input.format.max_bytes != RECORD_MAX_BYTES && !recipe->csv)
+		return error_set(error, STATUS_USAGE, "--max-record is for"
+		    " --csv: other lines may be of any length");
+	return 0;
+}

@@ -39,4 +39,11 @@ int filter_options_check(const struct options *options,
 /* Report a window of few lines, which may have been meant as days. */
 void filter_options_tell_window(const struct options *options);
 
+/*
+ * Refuse options that need another kind of key than the recipe's, which may be
+ * the filter's.
+ */
+int filter_options_check_keys(const struct options *options,
+    const struct key_recipe *recipe, struct error *error);
+
 #endif

@@ -113,8 +113,8 @@ print_commands(void)
 		const struct command *command = command_get(
 		    (enum command_id)id);
 
-		printf("  %-9s", command->name);
-		put_wrapped(command->summary, 11);
+		printf("  %-11s", command->name);
+		put_wrapped(command->summary, 13);
 	}
 }
 

@@ -4,6 +4,7 @@
 #include "bits/sizing.h"
 #include "cli/option_set.h"
 #include "cli/options.h"
+#include "key/part.h"
 
 enum { /* which commands take it */
 	FILTER = 1 << COMMAND_FILTER,
@@ -12,14 +13,17 @@ enum { /* which commands take it */
 	CREATE = 1 << COMMAND_CREATE,
 	INFO = 1 << COMMAND_INFO,
 	MERGE = 1 << COMMAND_MERGE,
+	PARTITION = 1 << COMMAND_PARTITION,
 	REMOVE = 1 << COMMAND_REMOVE,
 	SIZE = 1 << COMMAND_SIZE,
 	TRY = 1 << COMMAND_TRY,
 	SERVE = 1 << COMMAND_SERVE,
 	ANY = (1 << COMMAND_COUNT) - 1,
 	REMEMBER = FILTER | ADD,     /* that change a filter */
-	STREAM = REMEMBER | CHECK,   /* that read lines */
-	KEYS = STREAM | CREATE       /* where a recipe matters */
+	STREAM = REMEMBER | CHECK,   /* that look lines up */
+	OWN_KEYS = STREAM | CREATE,  /* where a filter has a recipe */
+	KEYS = OWN_KEYS | PARTITION, /* where lines have keys */
+	READ = STREAM | PARTITION    /* that read lines */
 };
 
 const char *const option_table_groups[OPTION_GROUP_COUNT] = {
@@ -47,11 +51,17 @@ const struct option_row option_table[] = {
 	    OPTION_GROUP_FILTER, .set = option_set_operand, .adds_up = 1,
 	    .allowed = "a file name",
 	    .help = "the same as the operand FILTER" },
-	{ "output", 'o', "FILE", FILTER | CHECK | MERGE, OPTION_GROUP_MAIN,
-	    NAME(run.output),
+	{ "output", 'o', "FILE", FILTER | CHECK | MERGE | PARTITION,
+	    OPTION_GROUP_MAIN, NAME(run.output),
 	    .brief = "print to FILE; --append adds to it",
 	    .help = "print to FILE instead of standard output",
-	    .helps = { { MERGE, "the filter to make" } } },
+	    .helps = { { MERGE, "the filter to make" },
+		{ PARTITION, "write each part to a file: the name has %d for"
+		    " the number, as in 'part-%d.txt'" } } },
+	{ "parts", 0, "N", PARTITION, OPTION_GROUP_MAIN,
+	    .set = option_set_small, TO(parts), .least = 1, .most = PARTS_MAX,
+	    .allowed = "a number of parts from 1 to 4096",
+	    .help = "how many parts there are, 1 to 4096" },
 	{ "append", 0, NULL, FILTER, OPTION_GROUP_MAIN, FLAG(run.append),
 	    .needs = "output", .conflicts = { { "overwrite", "" } },
 	    .help = "with -o, add to the end of FILE" },
@@ -75,7 +85,7 @@ const struct option_row option_table[] = {
 	    .help = "print every line, with new or seen and a tab in front",
 	    .helps = { { CHECK, "print every line, with in or out and a tab in"
 		    " front" } } },
-	{ "files0-from", 0, "FILE", STREAM, OPTION_GROUP_MAIN, NAME(files),
+	{ "files0-from", 0, "FILE", READ, OPTION_GROUP_MAIN, NAME(files),
 	    .help = "read the files whose names are in FILE, each ended by a"
 	    " NUL; - is standard input" },
 	{ "quiet", 'q', NULL, STREAM, OPTION_GROUP_MAIN, FLAG(quiet),
@@ -92,11 +102,14 @@ const struct option_row option_table[] = {
 		    " synced" } },
 	    .help = "feed the lines to this shell command; remember them only"
 	    " if it has read them all and exits with 0" },
-	{ "atomic", 0, NULL, REMEMBER, OPTION_GROUP_MAIN, FLAG(run.atomic),
+	{ "atomic", 0, NULL, REMEMBER | PARTITION, OPTION_GROUP_MAIN,
+	    FLAG(run.atomic),
 	    .help = "all or nothing: remember lines only if the run succeeds;"
 	    " with -o, replace FILE only then",
 	    .helps = { { ADD, "all or nothing: remember lines only if the run"
-		    " succeeds" } } },
+		    " succeeds" },
+		{ PARTITION, "give the files their names only when all are"
+		    " complete" } } },
 	{ "dry-run", 0, NULL, FILTER, OPTION_GROUP_MAIN, FLAG(run.dry_run),
 	    .needs = "filter",
 	    .brief = "print what is new, and remember nothing",
@@ -306,11 +319,11 @@ const struct option_row option_table[] = {
 	{ "ignore-case", 'i', NULL, KEYS, OPTION_GROUP_KEY,
 	    FLAG(recipe.ignore_case),
 	    .help = "ignore case (A to Z only)" },
-	{ "keep-empty", 0, NULL, KEYS, OPTION_GROUP_KEY,
+	{ "keep-empty", 0, NULL, OWN_KEYS, OPTION_GROUP_KEY,
 	    FLAG(recipe.keep_empty),
 	    .help = "lines with an empty key are no repetitions: print all of"
 	    " them" },
-	{ "part", 0, "I/N", KEYS, OPTION_GROUP_KEY,
+	{ "part", 0, "I/N", OWN_KEYS, OPTION_GROUP_KEY,
 	    .set = option_set_key, TO(recipe),
 	    .allowed = "a part and the number of parts, such as 3/16, of at"
 	    " most 4096",
@@ -348,20 +361,20 @@ const struct option_row option_table[] = {
 	    .least = 1, .most = RUN_THREADS_MAX,
 	    .allowed = "a number of threads from 1 to 16",
 	    .help = "how many threads to use [1]" },
-	{ "strict-keys", 0, NULL, STREAM, OPTION_GROUP_OTHER,
+	{ "strict-keys", 0, NULL, READ, OPTION_GROUP_OTHER,
 	    FLAG(run.strict_keys),
 	    .help = "fail at the first line that is not a URL (--url) or not"
 	    " JSON (--json), or has none of the fields (-k)" },
 	{ "strict-part", 0, NULL, STREAM, OPTION_GROUP_OTHER,
 	    FLAG(run.strict_part),
 	    .help = "fail at the first line of another part (--part)" },
-	{ "max-record", 0, "SIZE", STREAM, OPTION_GROUP_OTHER,
+	{ "max-record", 0, "SIZE", READ, OPTION_GROUP_OTHER,
 	    .set = option_set_size, TO(run.input.format.max_bytes),
 	    .help = "the longest record of --csv, such as 100M [1G]" },
-	{ "no-decompress", 0, NULL, STREAM, OPTION_GROUP_OTHER,
+	{ "no-decompress", 0, NULL, READ, OPTION_GROUP_OTHER,
 	    .set = option_set_off, TO(run.input.decompress),
 	    .help = "read compressed files as they are" },
-	{ "no-gunzip", 0, NULL, STREAM, OPTION_GROUP_OTHER,
+	{ "no-gunzip", 0, NULL, READ, OPTION_GROUP_OTHER,
 	    .set = option_set_off, TO(run.input.decompress),
 	    .help = "the same, under its former name" },
 	{ "help", 'h', NULL, ANY, OPTION_GROUP_OTHER, FLAG(help),

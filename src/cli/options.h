@@ -51,6 +51,7 @@ struct options {
 	int measure;
 	int invert;
 	int mark;
+	unsigned parts;       /* 0 if not given */
 	int force;
 	int json;
 	int verify;

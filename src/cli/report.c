@@ -278,19 +278,17 @@ print_stats(const struct run *run, const struct results *r)
 		print_traffic(&r->traffic);
 }
 
-/* Warn of lines that don't have the key asked for. */
-static void
-warn_of_keys(const struct run *run)
+void
+report_keys(const struct key_recipe *r, const struct key_figures *keys,
+    uint64_t lines)
 {
-	const struct key_recipe *r = &run->recipe;
-	const struct key_figures *keys = &run->keys;
 	struct error error;
 
 	for (int i = 0; i < KEY_TROUBLES; i++) {
 		if (key_figures_tell(keys, r, (enum key_trouble)i, &error))
 			error_print(error.text);
 	}
-	if (signals_stop || run->lines_read == 0)
+	if (signals_stop || lines == 0)
 		return;
 	for (unsigned i = 0; i < r->json_count; i++) {
 		if (!(keys->found >> i & 1))
@@ -308,7 +306,7 @@ end(const struct run *run)
 	report.progress.on = 0;
 	if (!signals_stop)
 		warn(run);
-	warn_of_keys(run);
+	report_keys(&run->recipe, &run->keys, run->lines_read);
 	if (report.options->stats != STATS_NONE) {
 		gather(run, &results);
 		(report.options->stats == STATS_JSON ? print_stats_json :

@@ -205,6 +205,11 @@ stand_in_curl() {
 	transcript manual
 }
 
+@test "manual: the examples of parts are what the program prints" {
+	page_examples "$MANUAL" PARTS >manual
+	transcript manual
+}
+
 @test "manual: the job for cron leaves it to the run before" {
 	stand_in_curl
 	manual_examples >manual

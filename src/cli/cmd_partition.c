@@ -1,0 +1,98 @@
+/* partition: lines, sorted out by the part that their keys are in. */
+#include <string.h>
+#include <sys/resource.h>
+
+#include "cli/command.h"
+#include "cli/file_list.h"
+#include "cli/filter_options.h"
+#include "cli/options.h"
+#include "cli/report.h"
+#include "stream/partition.h"
+#include "stream/run.h"
+
+/* Descriptors that are needed besides those of the parts. */
+#define OTHER_FILES 16
+
+/* A file for each part is open at once. */
+static int
+allow_many_files(const struct options *o, struct error *error)
+{
+	rlim_t wanted = o->parts + OTHER_FILES;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
+		return 0;
+	if (limit.rlim_max >= wanted) {
+		limit.rlim_cur = wanted;
+		if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
+			return 0;
+	}
+	return error_set(error, STATUS_USAGE, "--parts=%u: %u files would be"
+	    " open at once, and %llu are allowed (ulimit -n)", o->parts,
+	    o->parts + OTHER_FILES, (unsigned long long)limit.rlim_max);
+}
+
+static int
+check(const struct options *o, const char *pattern,
+    const struct key_recipe *recipe, struct error *error)
+{
+	if (pattern == NULL && recipe->header)
+		return error_set(error, STATUS_USAGE, "--header needs --output:"
+		    " each file of a part gets the header");
+	if (pattern == NULL && o->run.atomic)
+		return error_set(error, STATUS_USAGE, "--atomic needs"
+		    " --output");
+	if (filter_options_check_keys(o, recipe, error) < 0)
+		return -1;
+	return pattern == NULL ? 0 :
+	    partition_check_pattern(pattern, error) < 0 ||
+	    allow_many_files(o, error) < 0 ? -1 : 0;
+}
+
+static int
+partition(const struct options *o, const struct run_plan *run,
+    struct error *error)
+{
+	struct key_recipe recipe = o->recipe;
+	struct input_plan inputs;
+	struct partition_plan plan = { .inputs = &inputs, .recipe = &recipe,
+		.parts = o->parts, .atomic = run->atomic,
+		.strict_keys = run->strict_keys, .notice = report_notice };
+	struct partition_figures figures;
+	int status;
+
+	if (run->output != NULL && strcmp(run->output, "-") != 0)
+		plan.pattern = run->output;
+	if (key_recipe_complete(&recipe, error) < 0 ||
+	    check(o, plan.pattern, &recipe, error) < 0)
+		return -1;
+	inputs = run_inputs(run, &recipe);
+	status = partition_run(&plan, &figures, error);
+	report_keys(&recipe, &figures.keys, figures.lines);
+	return status;
+}
+
+static int
+run_partition(const struct options *o, struct error *error)
+{
+	struct run_plan plan = o->run;
+
+	if (o->operand_count > 0)
+		plan.input.paths = o->operands;
+	plan.input.count = o->operand_count;
+	return file_list_run(o, plan, partition, error);
+}
+
+const struct command command_partition = {
+	.name = "partition", .run = run_partition,
+	.summary = "sort lines into equal parts, by their keys",
+	.usage = "partition --parts=N [OPTION]... [FILE]...",
+	.intro = "Print each line of each FILE, or of standard input, after the"
+	    " number of the part that its key is in, from 1 to N, and a tab."
+	    " With -o 'part-%d.txt', write each part to a file of its own,"
+	    " unchanged and in order. A run with --part=NUMBER/N sees the same"
+	    " lines.",
+	.operands_max = COMMAND_OPERANDS_ANY, .needs = "parts",
+	.takes = "partition needs the number of parts: bloomdedup partition"
+	    " --parts=16",
+};

@@ -1,0 +1,395 @@
+/*
+ * Each chunk of the input is split into lines, a group of lines gets its keys
+ * and their parts, and each line is copied to its part's buffer, or with its
+ * number to the one buffer of standard output. Full buffers are written. So
+ * that nobody waits for a line, all are also written when input pauses.
+ */
+#include "stream/partition.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/signals.h"
+#include "key/part.h"
+#include "stream/input.h"
+#include "stream/output.h"
+
+#define CHUNK_BYTES (256 * 1024)
+#define CHUNK_LINES 8192
+#define GROUP_LINES 64
+/* All buffers together, and each of them. */
+#define BUFFERS_BYTES ((size_t)32 * 1024 * 1024)
+#define BUFFER_BYTES_MAX ((size_t)256 * 1024)
+/* A line is copied with so many bytes, if it has no more. */
+#define COPY_STEP INPUT_PADDING
+/* "4096\t" */
+#define NUMBER_BYTES 8
+
+struct sink {
+	struct output output;
+	char *name;      /* of the file; NULL: standard output */
+	uint8_t *buffer;
+	size_t used;
+};
+
+struct number {
+	char text[NUMBER_BYTES];
+	size_t nbytes;
+};
+
+struct partition {
+	const struct partition_plan *plan;
+	struct partition_figures *figures;
+	struct input *input;
+	struct chunk chunk;
+	const uint8_t **starts;
+	struct key_scratch scratch;
+	struct sink *sinks;      /* one for each part, or one */
+	size_t sink_count;
+	size_t buffer_bytes;
+	struct number *numbers;  /* of each part; if there is one sink */
+	struct key_place place;  /* of the next line */
+	int header_written;
+};
+
+int
+partition_check_pattern(const char *pattern, struct error *error)
+{
+	const char *first = strstr(pattern, "%d");
+
+	if (first != NULL && strstr(first + 1, "%d") == NULL)
+		return 0;
+	return error_set(error, STATUS_USAGE, "--output=%s: the names of the"
+	    " files need one %%d, where the number of the part goes, such as"
+	    " 'part-%%d.txt'", pattern);
+}
+
+static char *
+name_of(const char *pattern, size_t part)
+{
+	size_t before = (size_t)(strstr(pattern, "%d") - pattern);
+	size_t nbytes = strlen(pattern) + 24;
+	char *name = memory_or_die(malloc(nbytes));
+
+	snprintf(name, nbytes, "%.*s%zu%s", (int)before, pattern, part,
+	    pattern + before + 2);
+	return name;
+}
+
+/* --- output */
+
+static int
+flush(struct sink *sink, struct error *error)
+{
+	size_t nbytes = sink->used, written;
+
+	sink->used = 0;
+	return nbytes == 0 ? 0 : output_write(&sink->output, sink->buffer,
+	    nbytes, &written, error);
+}
+
+static int
+flush_all(struct partition *p, struct error *error)
+{
+	for (size_t i = 0; i < p->sink_count; i++) {
+		if (flush(&p->sinks[i], error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * Append bytes, of which COPY_STEP may be read and written whatever their
+ * number: that takes no branch that depends on the line.
+ */
+static inline int
+append(const struct partition *p, struct sink *sink, const void *from,
+    size_t nbytes, struct error *error)
+{
+	size_t written;
+
+	if (nbytes > p->buffer_bytes - sink->used) {
+		if (flush(sink, error) < 0)
+			return -1;
+		if (nbytes > p->buffer_bytes)
+			return output_write(&sink->output, from, nbytes,
+			    &written, error);
+	}
+	if (nbytes <= COPY_STEP)
+		memcpy(sink->buffer + sink->used, from, COPY_STEP);
+	else
+		memcpy(sink->buffer + sink->used, from, nbytes);
+	sink->used += nbytes;
+	return 0;
+}
+
+static int
+append_line(const struct partition *p, unsigned part, const uint8_t *line,
+    size_t nbytes, struct error *error)
+{
+	const struct number *number = &p->numbers[part - 1];
+	struct sink *sink = p->sinks;
+
+	if (p->plan->pattern != NULL)
+		return append(p, &p->sinks[part - 1], line, nbytes, error);
+	if (number->nbytes > p->buffer_bytes - sink->used &&
+	    flush(sink, error) < 0)
+		return -1;
+	memcpy(sink->buffer + sink->used, number->text, NUMBER_BYTES);
+	sink->used += number->nbytes;
+	return append(p, sink, line, nbytes, error);
+}
+
+/* Open what is written to; old files are truncated once all are open. */
+static int
+open_sinks(struct partition *p, struct error *error)
+{
+	const struct partition_plan *plan = p->plan;
+
+	for (size_t i = 0; i < p->sink_count; i++) {
+		if (plan->pattern != NULL)
+			p->sinks[i].name = name_of(plan->pattern, i + 1);
+		if (output_check(p->sinks[i].name, plan->atomic, plan->inputs,
+		    NULL, error) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < p->sink_count; i++) {
+		if (output_open(&p->sinks[i].output, p->sinks[i].name,
+		    plan->atomic, 0, plan->inputs, NULL, error) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < p->sink_count; i++) {
+		if (output_begin(&p->sinks[i].output, error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* --atomic: all are complete and on the disk before one gets its name. */
+static int
+put_in_place(struct partition *p, struct error *error)
+{
+	for (size_t i = 0; i < p->sink_count; i++) {
+		if (output_settle(&p->sinks[i].output, error) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < p->sink_count; i++) {
+		if (output_finish(&p->sinks[i].output, error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void
+make_sinks(struct partition *p)
+{
+	size_t parts = p->plan->parts;
+
+	p->sink_count = p->plan->pattern != NULL ? parts : 1;
+	p->buffer_bytes = BUFFERS_BYTES / p->sink_count;
+	if (p->buffer_bytes > BUFFER_BYTES_MAX)
+		p->buffer_bytes = BUFFER_BYTES_MAX;
+	p->sinks = memory_or_die(calloc(p->sink_count, sizeof *p->sinks));
+	for (size_t i = 0; i < p->sink_count; i++) {
+		p->sinks[i].output = (struct output)OUTPUT_NONE;
+		p->sinks[i].buffer = memory_or_die(malloc(p->buffer_bytes +
+		    COPY_STEP));
+	}
+	p->numbers = memory_or_die(calloc(parts, sizeof *p->numbers));
+	for (size_t i = 0; i < parts; i++)
+		p->numbers[i].nbytes = (size_t)snprintf(p->numbers[i].text,
+		    NUMBER_BYTES, "%zu\t", i + 1);
+}
+
+/* Returns -1, with the first error in `error`, if `result` is or one fails. */
+static int
+close_sinks(struct partition *p, int result, struct error *error)
+{
+	struct error second;
+
+	for (size_t i = 0; i < p->sink_count; i++) {
+		struct sink *sink = &p->sinks[i];
+
+		if (output_close(&sink->output, &second) < 0 && result >= 0) {
+			*error = second;
+			result = -1;
+		}
+		free(sink->name);
+		free(sink->buffer);
+	}
+	free(p->sinks);
+	free(p->numbers);
+	return result;
+}
+
+/* --- lines */
+
+/* Only files can hold records that have newlines in them. */
+static int
+check_record(const struct partition *p, const struct key *line, size_t i,
+    struct error *error)
+{
+	if (p->plan->pattern != NULL || !p->plan->recipe->csv ||
+	    p->plan->recipe->zero_terminated ||
+	    memchr(line->data, '\n', line->nbytes) == NULL)
+		return 0;
+	return error_set(error, STATUS_FAILED, "%s: record %" PRIu64 " has a"
+	    " newline in it: write each part to a file, with -o"
+	    " 'part-%%d.csv'", p->place.file, p->place.number + i);
+}
+
+/* The key of line i of a group, in place of the line. */
+static int
+take_key(struct partition *p, struct key *line, size_t i, struct error *error)
+{
+	const struct key_recipe *recipe = p->plan->recipe;
+	struct key_place place = { p->place.file, p->place.number + i };
+
+	if (check_record(p, line, i, error) < 0)
+		return -1;
+	if (p->scratch.step_count == 0)
+		return 0;
+	*line = key_take(recipe, line->data, line->nbytes, &p->scratch);
+	if (p->scratch.troubles == 0)
+		return 0;
+	if (p->plan->strict_keys &&
+	    key_first_refused(&p->scratch.troubles, 1) == 0) {
+		key_refuse(recipe, p->scratch.troubles, place, error);
+		return -1;
+	}
+	key_figures_count(&p->figures->keys, &p->scratch.troubles, NULL, 1,
+	    place);
+	return 0;
+}
+
+/* Lines `first` to first + n of those that were split. */
+static int
+do_group(struct partition *p, size_t first, size_t n, struct error *error)
+{
+	const uint8_t *const *starts = p->starts + first;
+	struct key keys[GROUP_LINES];
+	uint64_t hashes[GROUP_LINES];
+	size_t taken = 0;
+	int result = 0;
+
+	p->scratch.used = 0;
+	for (; taken < n && result == 0; taken += result == 0) {
+		keys[taken] = (struct key){ starts[taken],
+			(size_t)(starts[taken + 1] - starts[taken] - 1) };
+		result = take_key(p, &keys[taken], taken, error);
+	}
+	p->figures->keys.found |= p->scratch.found;
+	hash_plain(keys, taken, hashes);
+	/* Lines before one that is refused are written. */
+	for (size_t i = 0; i < taken; i++) {
+		if (append_line(p, part_of(hashes[i], p->plan->parts),
+		    starts[i], (size_t)(starts[i + 1] - starts[i]),
+		    error) < 0)
+			return -1;
+	}
+	p->place.number += taken;
+	p->figures->lines += taken;
+	return result;
+}
+
+static int
+write_header(struct partition *p, struct error *error)
+{
+	if (p->chunk.header_bytes == 0)
+		return 0;
+	p->place.number++;
+	if (p->header_written)
+		return 0;
+	p->header_written = 1;
+	for (size_t i = 0; i < p->sink_count; i++) {
+		if (append(p, &p->sinks[i], p->chunk.data,
+		    p->chunk.header_bytes, error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+do_chunk(struct partition *p, struct error *error)
+{
+	const struct record_format *format = &p->plan->inputs->format;
+	const uint8_t *at = p->chunk.data + p->chunk.header_bytes;
+	const uint8_t *end = p->chunk.data + p->chunk.nbytes;
+
+	if (p->chunk.begins)
+		p->place = (struct key_place){ p->chunk.file, 1 };
+	if (write_header(p, error) < 0)
+		return -1;
+	p->scratch.columns = &p->chunk.columns;
+	while (at < end && !signals_stop) {
+		size_t count = record_split(format, at, end, p->starts,
+		    CHUNK_LINES), n;
+
+		key_scratch_reset(&p->scratch, p->plan->recipe,
+		    (size_t)(p->starts[count] - at));
+		for (size_t i = 0; i < count; i += n) {
+			n = count - i < GROUP_LINES ? count - i : GROUP_LINES;
+			if (do_group(p, i, n, error) < 0)
+				return -1;
+		}
+		at = p->starts[count];
+	}
+	return 0;
+}
+
+static int
+do_lines(struct partition *p, struct error *error)
+{
+	while (!signals_stop) {
+		if (input_pauses(p->input, 0) && flush_all(p, error) < 0)
+			return -1;
+		if (!input_next(p->input, &p->chunk, CHUNK_BYTES))
+			break;
+		if (do_chunk(p, error) < 0) {
+			flush_all(p, &(struct error){ 0 });
+			return -1;
+		}
+	}
+	if (flush_all(p, error) < 0)
+		return -1;
+	return signals_stop || !p->plan->atomic ||
+	    input_failed(p->input) ? 0 : put_in_place(p, error);
+}
+
+static void
+report(void *context, const char *text)
+{
+	struct partition *p = context;
+
+	p->plan->notice(text);
+}
+
+int
+partition_run(const struct partition_plan *plan,
+    struct partition_figures *figures, struct error *error)
+{
+	struct partition p = { .plan = plan, .figures = figures };
+	struct input_plan inputs = *plan->inputs;
+	int result;
+
+	*figures = (struct partition_figures){ 0 };
+	inputs.report = report;
+	inputs.context = &p;
+	p.input = input_new(&inputs);
+	p.starts = memory_or_die(malloc((CHUNK_LINES + 1) *
+	    sizeof *p.starts));
+	make_sinks(&p);
+	result = open_sinks(&p, error);
+	if (result == 0)
+		result = do_lines(&p, error);
+	if (result == 0 && input_failed(p.input))
+		result = STATUS_FAILED;
+	result = close_sinks(&p, result, error);
+	input_free(p.input);
+	chunk_free(&p.chunk);
+	key_scratch_free(&p.scratch);
+	free(p.starts);
+	return result;
+}

@@ -1,0 +1,45 @@
+/*
+ * Lines, sorted out by the part that their keys are in (key/part.h): with the
+ * number of the part in front, or each part in a file of its own. Nothing is
+ * remembered.
+ */
+#ifndef PARTITION_H
+#define PARTITION_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "key/key.h"
+#include "stream/input_plan.h"
+
+struct partition_plan {
+	const struct input_plan *inputs;
+	const struct key_recipe *recipe; /* complete */
+	unsigned parts;
+	/*
+	 * The names of the files, with one "%d" for the number, as
+	 * partition_check_pattern has it; NULL: print to standard output.
+	 */
+	const char *pattern;
+	int atomic;      /* no file gets its name before all are complete */
+	int strict_keys; /* fail at a line that is not JSON or a URL */
+	void (*notice)(const char *text); /* what is wrong with a file */
+};
+
+/* What was found out on the way. */
+struct partition_figures {
+	uint64_t lines;
+	struct key_figures keys;
+};
+
+/* Fails (STATUS_USAGE) if it does not have exactly one "%d". */
+int partition_check_pattern(const char *pattern, struct error *error);
+
+/*
+ * Returns STATUS_OK, STATUS_FAILED if an input failed, or -1 with `error`
+ * filled. Ends early, with STATUS_OK, when a signal asks to stop.
+ */
+int partition_run(const struct partition_plan *plan,
+    struct partition_figures *figures, struct error *error);
+
+#endif
