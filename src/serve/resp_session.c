@@ -30,7 +30,6 @@ struct resp_session {
 	uint32_t queue_count; /* requests */
 	uint8_t *queue;
 	size_t queue_bytes, queue_capacity;
-	size_t queue_start;   /* of the request that is being queued */
 	/* EXEC: */
 	int replaying;
 	size_t replayed;      /* bytes */
@@ -143,7 +142,8 @@ queue_word(struct resp_session *s, const struct resp_word *word)
 {
 	struct resp_request *r = &s->request;
 
-	if (r->refusal != NULL)
+	/* EXEC will carry out none */
+	if (r->refusal != NULL || s->queue_failed)
 		return;
 	if (s->queue_bytes + word->bytes.nbytes >
 	    QUEUE_VALUES * s->longest) {
@@ -172,7 +172,6 @@ begin_request(struct resp_session *s, const struct resp_word *word)
 	r->served = NULL;
 	r->missing = r->failed = 0;
 	r->sum = 0;
-	s->queue_start = s->queue_bytes;
 	if (command != NULL && (word->count < command->least ||
 	    (command->most > 0 && word->count > command->most)))
 		resp_refuse(r, "ERR wrong number of arguments for '%s'"
@@ -286,7 +285,6 @@ end_queued(struct resp_session *s)
 		return;
 	}
 	s->queue_failed = 1;
-	s->queue_bytes = s->queue_start;
 	resp_put_error(asker, s->request.refusal);
 }
 

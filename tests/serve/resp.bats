@@ -226,8 +226,8 @@ load server
 		requests+=("BF.ADD f $i$item")
 	done
 	redis MULTI "${requests[@]}" EXEC PING >out
-	[ "$(grep -c '^+QUEUED$' out)" -eq 8 ]
-	[ "$(grep -c '^-ERR the requests after MULTI are too long' out)" -eq 12 ]
+	[ "$(sed -n '9,10p' out | paste -sd ' ')" = '+QUEUED -ERR the requests after MULTI are too long together (--max-value)' ]
+	[ "$(grep -c '^+QUEUED$' out)" -eq 19 ]
 	[ "$(tail -n 2 out | paste -sd ' ')" = '-EXECABORT Transaction discarded because of previous errors. +PONG' ]
 }
 
