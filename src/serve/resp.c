@@ -67,8 +67,12 @@ begin_request(struct resp_parser *parser, const uint8_t *data, size_t nbytes,
     struct resp_word *word)
 {
 	int64_t count;
-	size_t n = take_number(data, nbytes, RESP_FIRST_BYTE, word, &count);
+	size_t n;
 
+	/* an empty line, as redis-cli --pipe sends one */
+	if (nbytes > 0 && data[0] == '\r' && (nbytes == 1 || data[1] == '\n'))
+		return nbytes == 1 ? 0 : 2;
+	n = take_number(data, nbytes, RESP_FIRST_BYTE, word, &count);
 	if (n == 0)
 		return 0;
 	if (count == NO_NUMBER || count > RESP_WORDS_MAX)

@@ -144,7 +144,13 @@ model(struct events *events)
 	const uint8_t *at = stream;
 	long long count = 0;
 
-	while (model_number(events, &at, 1, &count)) {
+	for (;;) {
+		while (stream_end - at >= 2 && memcmp(at, "\r\n", 2) == 0)
+			at += 2;
+		if (stream_end - at == 1 && *at == '\r')
+			return;
+		if (!model_number(events, &at, 1, &count))
+			return;
 		if (count == LLONG_MIN || count > 1024 * 1024) {
 			model_break(events, "invalid multibulk length");
 			return;

@@ -314,6 +314,8 @@ make_words("long-words", HELLO, longest=3, pieces=b"\4\1")
 make_words("longest", resp(b"abc", b"abcd", b"abc"), longest=3, pieces=b"\1")
 make_words("nothing-is-short", HELLO, longest=0, pieces=b"\2\0")
 make_words("no-words", b"*0\r\n*-1\r\n*-7\r\n" + HELLO, pieces=b"\1")
+make_words("empty-lines", b"\r\n\r\n" + HELLO + b"\r\n\r", pieces=b"\0")
+make_words("carriage-return", HELLO + b"\r*1\r\n")
 make_words("leading-zeros", b"*01\r\n$004\r\nPING\r\n")
 for number, stream in enumerate([
         b"PING\r\n", b"*\r\n", b"*\n", b"*x\r\n", b"*-\r\n", b"*1\n$4\n",

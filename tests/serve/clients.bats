@@ -204,3 +204,53 @@ has_php() {
 	has_php memcached
 	sees php php "$BATS_TEST_DIRNAME/clients/asks.php"
 }
+
+@test "redis-cli" {
+	command -v redis-cli >/dev/null || skip "no redis-cli"
+	start_tcp
+	for version in -2 -3; do
+		redis-cli $version -p "$PORT" BF.ADD "f$version" a
+	done >out
+	[ "$(paste -sd ' ' out)" = '1 (true)' ]
+	# one after the other, and what comes with a pipe
+	printf 'BF.MADD f a b c\nBF.CARD f\nINFO\nBF.INFO f\n' |
+		redis-cli -p "$PORT" >out
+	cat out
+	[ "$(sed -n 4p out)" = 3 ]
+	grep -q '^loading:0' out
+	grep -q '^Number of items inserted$' out
+	printf '*3\r\n$6\r\nBF.ADD\r\n$1\r\nf\r\n$1\r\nz\r\n' |
+		redis-cli -p "$PORT" --pipe | grep -q 'errors: 0, replies: 1'
+	redis-cli -p "$PORT" --scan --pattern 'f*' | sort >out
+	[ "$(paste -sd ' ' out)" = 'f f-2 f-3' ]
+}
+
+@test "redis-py" {
+	start_tcp
+	python redis "$PORT" <<-'END'
+		import sys
+		import redis
+		r = redis.Redis(port=int(sys.argv[1]))
+		bf = r.bf()
+		assert bf.create("test", 0.001, 1000)
+		assert bf.add("test", "subkey") == 1 and bf.add("test", "subkey") == 0
+		assert bf.madd("test", "subkey", "new") == [0, 1]
+		assert bf.exists("test", "new") == 1
+		assert bf.mexists("test", "new", "other") == [1, 0]
+		assert bf.insert("made", ["a"], capacity=50, error=0.01) == [1]
+		assert bf.info("test").capacity == 1000
+		assert bf.info("test").insertedNum == 2
+		for transaction in True, False:
+		    pipe = r.pipeline(transaction=transaction)
+		    for i in range(1000):
+		        pipe.execute_command("BF.ADD", "test", i)
+		    assert sum(pipe.execute()) == (1000 if transaction else 0)
+		try:
+		    bf.info("nowhere")
+		    sys.exit("no error")
+		except redis.ResponseError as error:
+		    assert str(error) == "not found", error
+		assert sorted(r.scan_iter()) == [b"made", b"test"]
+		assert r.exists("test") == 1
+	END
+}

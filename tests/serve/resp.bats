@@ -297,8 +297,8 @@ load server
 		sed -n 2p out | grep -q '^-ERR Protocol error: '
 		[ "$(wc -l <out)" -eq 2 ]
 	done
-	# no words, no reply
-	printf '*0\r\n*-1\r\n*1\r\n$4\r\nPING\r\n' | ask >out
+	# no words, no reply, and none to an empty line
+	printf '*0\r\n\r\n*-1\r\n*1\r\n$4\r\nPING\r\n' | ask >out
 	[ "$(cat out)" = +PONG ]
 }
 

@@ -1,0 +1,83 @@
+// Jedis, with its defaults: JedisBloom PORT RESTART
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import redis.clients.jedis.JedisPooled;
+import redis.clients.jedis.bloom.BFInsertParams;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
+
+public class JedisBloom {
+	static final String NAME = "java:jedis";
+	static JedisPooled jedis;
+
+	static void must(String what, boolean ok, Object got) {
+		if (!ok) {
+			System.err.println(what + ": " + got);
+			System.exit(1);
+		}
+	}
+
+	static void fails(String text, Runnable trouble) {
+		try {
+			trouble.run();
+			must(text, false, "no error");
+		} catch (JedisDataException e) {
+			must(text, e.getMessage().contains(text), e);
+		}
+		must("the next request", jedis.bfExists(NAME, "b"), false);
+	}
+
+	public static void main(String[] arguments) throws Exception {
+		jedis = new JedisPooled("127.0.0.1",
+			Integer.parseInt(arguments[0]));
+		must("ping", jedis.ping().equals("PONG"), false);
+		must("reserve", jedis.bfReserve(NAME, 0.001, 1000)
+			.equals("OK"), false);
+		must("add", jedis.bfAdd(NAME, "a"), false);
+		must("add again", !jedis.bfAdd(NAME, "a"), true);
+		List<Boolean> some = jedis.bfMAdd(NAME, "a", "b");
+		must("madd", some.equals(List.of(false, true)), some);
+		some = jedis.bfMExists(NAME, "b", "c");
+		must("mexists", some.equals(List.of(true, false)), some);
+		some = jedis.bfInsert("java:made", BFInsertParams.insertParams()
+			.capacity(50).error(0.01), "a");
+		must("insert", some.equals(List.of(true)), some);
+		must("card", jedis.bfCard(NAME) == 2, jedis.bfCard(NAME));
+		Map<String, Object> info = jedis.bfInfo(NAME);
+		must("info", info.get("Capacity").equals(1000L), info);
+		try (var pipe = jedis.pipelined()) {
+			for (int i = 0; i < 1000; i++)
+				pipe.bfAdd(NAME, "p" + i);
+			must("pipeline", pipe.syncAndReturnAll().size() == 1000,
+				false);
+		}
+		try (var all = jedis.multi()) {
+			for (int i = 0; i < 1000; i++)
+				all.bfExists(NAME, "p" + i);
+			List<Object> found = all.exec();
+			must("multi", !found.contains(false), found);
+		}
+		fails("not found", () -> jedis.bfInfo("nowhere"));
+		fails("non scaling filter is full",
+			() -> jedis.bfAdd("full", "new"));
+		fails("not a bloomdedup filter",
+			() -> jedis.bfAdd("broken", "a"));
+		fails("in use", () -> jedis.bfExists("locked", "a"));
+		fails("delete needs a unix socket", () -> jedis.del(NAME));
+		fails("unknown command", () -> jedis.set("a", "b"));
+		must("restart", new ProcessBuilder(arguments[1]).start()
+			.waitFor() == 0, false);
+		// a connection of its pool was closed: it says so once
+		for (int i = 0; ; i++) {
+			try {
+				must("after a restart",
+					jedis.bfExists(NAME, "b"), false);
+				break;
+			} catch (JedisConnectionException e) {
+				must("after a restart", i < 2, e);
+			}
+		}
+		jedis.close();
+	}
+}

@@ -1,0 +1,68 @@
+// go-redis, with its defaults: goredis PORT RESTART
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func must(what string, ok bool, rest ...any) {
+	if !ok {
+		fmt.Fprintln(os.Stderr, append([]any{what}, rest...)...)
+		os.Exit(1)
+	}
+}
+
+func main() {
+	ctx := context.Background()
+	r := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + os.Args[1]})
+	name := "go:redis"
+	fails := func(err error, text string) {
+		must(text, err != nil && strings.Contains(err.Error(), text), err)
+		found, err := r.BFExists(ctx, name, "b").Result()
+		must("the next request", err == nil && found, err)
+	}
+	must("ping", r.Ping(ctx).Err() == nil, r.Ping(ctx).Err())
+	must("reserve", r.BFReserve(ctx, name, 0.001, 1000).Err() == nil)
+	added, err := r.BFAdd(ctx, name, "a").Result()
+	must("add", err == nil && added, err)
+	added, err = r.BFAdd(ctx, name, "a").Result()
+	must("add again", err == nil && !added, err)
+	some, err := r.BFMAdd(ctx, name, "a", "b").Result()
+	must("madd", err == nil && fmt.Sprint(some) == "[false true]", some, err)
+	some, err = r.BFMExists(ctx, name, "b", "c").Result()
+	must("mexists", err == nil && fmt.Sprint(some) == "[true false]", some)
+	some, err = r.BFInsert(ctx, "go:made", &redis.BFInsertOptions{
+		Capacity: 50, Error: 0.01}, "a").Result()
+	must("insert", err == nil && fmt.Sprint(some) == "[true]", some, err)
+	card, err := r.BFCard(ctx, name).Result()
+	must("card", err == nil && card == 2, card, err)
+	info, err := r.BFInfo(ctx, name).Result()
+	must("info", err == nil && info.Capacity == 1000 &&
+		info.ItemsInserted == 2, info, err)
+	info, err = r.BFInfoCapacity(ctx, name).Result()
+	must("one field", err == nil && info.Capacity == 1000, info, err)
+	for _, pipe := range []redis.Pipeliner{r.Pipeline(), r.TxPipeline()} {
+		for i := 0; i < 1000; i++ {
+			pipe.BFAdd(ctx, name, i)
+		}
+		_, err = pipe.Exec(ctx)
+		must("pipeline", err == nil, err)
+	}
+	fails(r.BFInfo(ctx, "nowhere").Err(), "not found")
+	fails(r.BFAdd(ctx, "full", "new").Err(), "non scaling filter is full")
+	fails(r.BFMAdd(ctx, "full", "x", "new", "newer").Err(),
+		"non scaling filter is full")
+	fails(r.BFAdd(ctx, "broken", "a").Err(), "not a bloomdedup filter")
+	fails(r.BFExists(ctx, "locked", "a").Err(), "in use")
+	fails(r.Del(ctx, name).Err(), "delete needs a unix socket")
+	fails(r.Set(ctx, "a", "b", 0).Err(), "unknown command")
+	must("restart", exec.Command(os.Args[2]).Run() == nil)
+	found, err := r.BFExists(ctx, name, "b").Result()
+	must("after a restart", err == nil && found, err)
+}

@@ -1,0 +1,55 @@
+// node-redis, with its defaults: noderedis.mjs PORT RESTART
+import assert from 'node:assert';
+import { execFileSync } from 'node:child_process';
+import { createClient } from 'redis';
+
+const [, , port, restart] = process.argv;
+const client = createClient({ url: `redis://127.0.0.1:${port}` });
+client.on('error', error => console.log('connection:', error.message));
+await client.connect();
+const { bf } = client;
+const name = 'node:redis';
+
+assert.equal(await bf.reserve(name, 0.001, 1000), 'OK');
+assert.equal(await bf.add(name, 'a'), true);
+assert.equal(await bf.add(name, 'a'), false);
+assert.deepEqual(await bf.mAdd(name, ['a', 'b']), [false, true]);
+assert.deepEqual(await bf.mExists(name, ['b', 'c']), [true, false]);
+assert.deepEqual(await bf.insert('node:made', ['a'],
+	{ CAPACITY: 50, ERROR: 0.01 }), [true]);
+assert.equal(await bf.card(name), 2);
+const info = await bf.info(name);
+assert.equal(info.Capacity ?? info.capacity, 1000);
+const many = [...Array(1000).keys()].map(String);
+assert.equal((await Promise.all(many.map(one => bf.add(name, one)))).length,
+	1000);
+let multi = client.multi();
+for (const one of many)
+	multi = multi.bf.exists(name, one);
+assert((await multi.exec()).every(found => found == true));
+
+for (const [trouble, text] of [
+	[() => bf.info('nowhere'), 'not found'],
+	[() => bf.add('full', 'new'), 'non scaling filter is full'],
+	[() => bf.add('broken', 'a'), 'not a bloomdedup filter'],
+	[() => bf.exists('locked', 'a'), 'in use'],
+	[() => client.del(name), 'delete needs a unix socket'],
+	[() => client.set('a', 'b'), 'unknown command'],
+]) {
+	await assert.rejects(trouble, error => error.message.includes(text));
+	assert.equal(await bf.exists(name, 'b'), true);
+}
+
+execFileSync(restart);
+// it connects again by itself, and tells of it
+for (let i = 0; ; i++) {
+	try {
+		assert.equal(await bf.exists(name, 'b'), true);
+		break;
+	} catch (error) {
+		if (i == 5)
+			throw error;
+		console.log('request:', error.message);
+	}
+}
+client.destroy();
