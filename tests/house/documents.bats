@@ -62,15 +62,21 @@ try_it() {
 }
 
 @test "README: how to install it" {
-	echo 'echo make "$@" >>calls' | stand_in make
+	for name in apt pip install make; do
+		echo "echo $name \"\$@\" >>calls" | stand_in "$name"
+	done
+	touch bloomdedup_1_amd64.deb bloomdedup-1-{x86_64,any_x86_64.whl}
 	example 'all install'
-	echo 'make deps all install' | cmp - calls
+	printf '%s\n' 'apt install ./bloomdedup_1_amd64.deb' \
+		'pip install ./bloomdedup-1-any_x86_64.whl' \
+		'install bloomdedup-1-x86_64 /usr/local/bin/bloomdedup' \
+		'make deps all install' | cmp - calls
 }
 
 @test "README: what it is, an example and how to get it are on one screen" {
 	head -n 23 "$README" >screen
 	grep -q '^## Install$' screen
-	grep -q '^make deps all install$' screen
+	grep -q '^make deps all install  ' screen
 	grep -q '^plum$' screen
 }
 
@@ -125,6 +131,11 @@ try_it() {
 		printf '{"id":%d,"text":"%s"}\n' 1 a 2 b
 		printf '{"text": "c", "id":4}\n'
 	} | cmp - unique.jsonl
+}
+
+@test "README: what a line takes at an error rate of 1e-12" {
+	grep -qF '64.75 bits' "$README"
+	bloomdedup size -n 1e9 -p 1e-12 | grep -q '^bits a line  *64.75 '
 }
 
 @test "README: every example is run here" {
