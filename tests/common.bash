@@ -104,6 +104,19 @@ figure() {
 	bloomdedup info --json "$2" | sed 's/"layers": \[.*\]//' | json_value "$1"
 }
 
+# holds CONDITION NAME=VALUE...: is it true? An awk expression.
+holds() {
+	local condition=$1 assignment
+	shift
+	for assignment; do
+		set -- "$@" -v "$assignment"
+		shift
+	done
+	awk "$@" "BEGIN { exit !($condition) }" </dev/null && return 0
+	echo "not true: $condition, with $*"
+	return 1
+}
+
 # told OPTION...: the size in bytes that `size` states.
 told() {
 	bloomdedup size --json "$@" | json_value bytes | grep -x '[0-9]*'

@@ -16,19 +16,6 @@ fixed() {
 	"$HELPER" fix-crc "$1"
 }
 
-# holds CONDITION NAME=VALUE...: is it true? An awk expression.
-holds() {
-	local condition=$1 assignment
-	shift
-	for assignment; do
-		set -- "$@" -v "$assignment"
-		shift
-	done
-	awk "$@" "BEGIN { exit !($condition) }" </dev/null && return 0
-	echo "not true: $condition, with $*"
-	return 1
-}
-
 # looks_up N FILTER P: of N lines that the filter never saw it takes as many
 # for seen as `info` states, within 4 standard deviations, and less than P.
 looks_up() {

@@ -47,12 +47,7 @@ SYNC=380000
 			# by its shape, not by chance: its layer's rate
 			"$HELPER" lines 1000000 1 >input
 			bloomdedup add -f seen input 2>/dev/null || [ $? -eq 4 ]
-			bloomdedup info --json seen | python3 -c '
-import json, sys
-p = float(sys.argv[1])
-now = json.load(sys.stdin)["error_rate_now"]
-print(now / p)
-assert now < p' $p
+			holds 'now < p' p=$p now="$(figure error_rate_now seen)"
 		done
 	done
 }
@@ -69,9 +64,7 @@ assert now < p' $p
 			rm -f seen
 			bloomdedup create -n $n -p $p --on-full=warn seen
 			"$HELPER" lines $n 1 | bloomdedup add -f seen
-			now=$(bloomdedup info --json seen | python3 -c '
-import json, sys
-print(json.load(sys.stdin)["error_rate_now"])')
+			now=$(figure error_rate_now seen)
 			at_most "$(lost $mode seen $ATOMIC 2)" $ATOMIC \
 				"$(awk "BEGIN { print $now + 0.0025 * $p }")"
 		done

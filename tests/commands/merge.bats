@@ -1,18 +1,6 @@
 # merge: one filter of several, and create --like, which makes them fit.
 load ../common
 
-# layers JSON...: how many layers each filter has, on one line.
-layers() {
-	bloomdedup info --json "$@" | python3 -c 'import json, sys
-print(*[len(json.loads(line)["layers"]) for line in sys.stdin])'
-}
-
-# info_figure NAME FILTER
-info_figure() {
-	bloomdedup info --json "$2" | python3 -c 'import json, sys
-print(json.load(sys.stdin)[sys.argv[1]])' "$1"
-}
-
 @test "a merged filter knows what each of its parts knows" {
 	echo a | bloomdedup -f one >out
 	bloomdedup create --like=one two
@@ -92,7 +80,7 @@ print(json.load(sys.stdin)[sys.argv[1]])' "$1"
 @test "create --like with another capacity keeps the secret and the rate" {
 	bloomdedup create -n 1e5 -p 1e-3 -k1 one
 	bloomdedup create --like=one -n 2e5 two
-	[ "$(info_figure capacity two)" -eq 200000 ]
+	[ "$(figure capacity two)" -eq 200000 ]
 	echo 'a x' | bloomdedup add -f one
 	echo 'b x' | bloomdedup add -f two
 	bloomdedup merge -o both one two >out 2>err

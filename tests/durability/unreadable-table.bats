@@ -53,7 +53,7 @@ grown() {
 	needs_preload
 	grown
 	chmod a-w seen
-	layers=$(bloomdedup info --json seen | grep -o '"k": ' | wc -l)
+	layers=$(layers seen)
 	for offset in $SLOTS; do
 		unreadable $offset "$BLOOMDEDUP" check -f seen in | cmp - in
 		[ -e fired ]
