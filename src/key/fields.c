@@ -128,6 +128,13 @@ key_single_field(const struct key_recipe *r)
 	return r->range_count == 1 && r->ranges[0].first == r->ranges[0].last;
 }
 
+int
+key_joins_values(const struct key_recipe *r)
+{
+	return r->json_count > 1 || r->column_count > 1 ||
+	    (r->csv && r->range_count > 0 && !key_single_field(r));
+}
+
 /*
  * Fields as in awk, found in words of 64 bits: bit i of `bits` is set if byte
  * base[i] is in a field that was not handed out yet.

@@ -28,4 +28,7 @@ struct key key_take_fields(const struct key_recipe *recipe, struct key line,
 int key_has_fields(const struct key_recipe *recipe, struct key line,
     const struct key_scratch *scratch);
 
+/* Are keys made of several values, each in quotes (join.h)? */
+int key_joins_values(const struct key_recipe *recipe);
+
 #endif

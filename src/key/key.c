@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "key/fields.h"
 #include "key/json.h"
 #include "key/url.h"
 
@@ -22,8 +23,8 @@ key_record_format(const struct key_recipe *r)
 int
 key_is_line(const struct key_recipe *r)
 {
-	for (size_t i = 0; i < KEY_STEPS; i++) {
-		if (key_steps[i].apply != NULL && key_steps[i].applies(r))
+	for (size_t i = 0; i < key_step_count; i++) {
+		if (key_step_applies(&key_steps[i], r))
 			return 0;
 	}
 	return 1;
@@ -83,8 +84,8 @@ key_scratch_reset(struct key_scratch *scratch, const struct key_recipe *r,
 
 	scratch->used = 0;
 	scratch->step_count = 0;
-	for (size_t i = 0; i < KEY_STEPS; i++) {
-		if (key_steps[i].apply != NULL && key_steps[i].applies(r))
+	for (size_t i = 0; i < key_step_count; i++) {
+		if (key_step_applies(&key_steps[i], r))
 			scratch->steps[scratch->step_count++] =
 			    key_steps[i].apply;
 	}
@@ -281,13 +282,15 @@ static __attribute__((noinline)) void
 note_missing(const struct key_recipe *r, struct key line,
     struct key_scratch *scratch)
 {
-	if (!apply_fields_if(r) || (r->column_count > 0 &&
-	    scratch->columns == NULL))
+	const struct key_step *step = key_steps;
+
+	if ((r->range_count == 0 && r->column_count == 0) ||
+	    (r->column_count > 0 && scratch->columns == NULL))
 		return;
-	if (apply_strip_cr_if(r))
-		line = apply_strip_cr(r, line, scratch);
-	if (apply_trim_if(r))
-		line = apply_trim(r, line, scratch);
+	for (; strcmp(step->name, "key") != 0; step++) {
+		if (key_step_applies(step, r))
+			line = step->apply(r, line, scratch);
+	}
 	if (!key_has_fields(r, line, scratch))
 		scratch_note(scratch, KEY_NO_FIELD);
 }

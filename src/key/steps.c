@@ -7,10 +7,12 @@
 
 #include "base/hex.h"
 #include "base/number.h"
-#include "key/apply.h"
+#include "key/blanks.h"
 #include "key/columns.h"
+#include "key/escape.h"
 #include "key/fields.h"
-#include "key/json.h"
+#include "key/join.h"
+#include "key/json_step.h"
 #include "key/part.h"
 #include "key/url.h"
 
@@ -75,46 +77,31 @@ print_count(const struct key_step *step, const struct key_recipe *recipe,
 	return count != 0 && count != step->unset;
 }
 
-/* --- values with any bytes */
+/* --- the end of the line, and blanks */
 
-/* Escape bytes that a line of the text can't contain, as in %0A. */
-static size_t
-escape(char *to, size_t size, const char *from)
+static struct key
+apply_strip_cr(const struct key_recipe *r, struct key key,
+    struct key_scratch *scratch)
 {
-	size_t n = 0;
-
-	for (; *from != '\0'; from++) {
-		unsigned char c = (unsigned char)*from;
-		int plain = c >= 0x20 && c != 0x7f && c != '%';
-
-		if (n < size)
-			snprintf(to + n, size - n, plain ? "%c" : "%%%02X", c);
-		n += plain ? 1 : 3;
-	}
-	return n;
+	(void)r, (void)scratch;
+	if (key.nbytes > 0 && key.data[key.nbytes - 1] == '\r')
+		key.nbytes--;
+	return key;
 }
 
-/* Returns -1 if escape can't have written it. */
+/* RFC 4180: the CR before the line end is a part of it. */
 static int
-unescape(char *text)
+apply_strip_cr_if(const struct key_recipe *r)
 {
-	char *to = text;
+	return r->strip_cr || r->csv;
+}
 
-	for (; *text != '\0'; text++) {
-		int c;
-
-		if (*text != '%') {
-			*to++ = *text;
-			continue;
-		}
-		c = hex_read((const uint8_t *)text + 1, 2);
-		if (c <= 0)
-			return -1;
-		*to++ = (char)c;
-		text += 2;
-	}
-	*to = '\0';
-	return 0;
+static struct key
+apply_trim(const struct key_recipe *r, struct key key,
+    struct key_scratch *scratch)
+{
+	(void)r, (void)scratch;
+	return trim_blanks(key);
 }
 
 /* --- fields */
@@ -197,67 +184,42 @@ show_separator(const struct key_recipe *recipe, char value[KEY_RECIPE_TEXT])
 	    "=\\x%02x", c);
 }
 
-/* --- JSON pointers */
+static struct key
+apply_fields(const struct key_recipe *r, struct key key,
+    struct key_scratch *scratch)
+{
+	return key_take_fields(r, key, scratch);
+}
 
-/* Add a pointer. */
 static int
-parse_json(const struct key_step *step, struct key_recipe *recipe,
-    const char *pointer)
+apply_fields_if(const struct key_recipe *r)
 {
-	unsigned n = recipe->json_count;
-	size_t at = 0;
-
-	(void)step;
-	if (pointer == NULL)
-		return -1;
-	for (unsigned i = 0; i < n; i++) {
-		const char *other = recipe->json + recipe->json_at[i];
-
-		if (strcmp(other, pointer) == 0)
-			return -1;
-		at = recipe->json_at[i] + strlen(other) + 1;
-	}
-	if (n == KEY_POINTERS_MAX || !json_is_pointer(pointer) ||
-	    strlen(pointer) >= sizeof recipe->json - at)
-		return -1;
-	strcpy(recipe->json + at, pointer);
-	recipe->json_at[n] = (uint16_t)at;
-	recipe->json_count++;
-	return 0;
+	return r->range_count > 0 || r->column_count > 0;
 }
 
-/* Several pointers are several lines, "=/a\njson=/b". */
 static int
-print_json(const struct key_step *step, const struct key_recipe *recipe,
-    char value[KEY_RECIPE_TEXT])
+has_json(const struct key_recipe *r)
 {
-	size_t n = 0;
-
-	value[0] = '\0';
-	for (unsigned i = 0; i < recipe->json_count; i++) {
-		if (n < KEY_RECIPE_TEXT)
-			n += (size_t)snprintf(value + n, KEY_RECIPE_TEXT - n,
-			    i == 0 ? "=" : "\n%s=", step->name);
-		if (n < KEY_RECIPE_TEXT)
-			n += escape(value + n, KEY_RECIPE_TEXT - n,
-			    recipe->json + recipe->json_at[i]);
-	}
-	return recipe->json_count > 0;
+	return r->json_count > 0;
 }
 
-/* "=/a --json=/b" */
-static void
-show_json(const struct key_recipe *recipe, char value[KEY_RECIPE_TEXT])
+static struct key
+apply_trim_fields(const struct key_recipe *r, struct key key,
+    struct key_scratch *scratch)
 {
-	size_t n = 0;
-
-	for (unsigned i = 0; i < recipe->json_count && n < KEY_RECIPE_TEXT; i++)
-		n += (size_t)snprintf(value + n, KEY_RECIPE_TEXT - n, "%s%s",
-		    i == 0 ? "=" : " --json=",
-		    recipe->json + recipe->json_at[i]);
+	(void)r;
+	return scratch->is_whole ? key : trim_blanks(key);
 }
 
-/* --- parameters of URLs */
+/* Of several, each is trimmed before they are joined. */
+static int
+apply_trim_fields_if(const struct key_recipe *r)
+{
+	return r->trim_fields && (r->json_count == 1 || r->column_count == 1 ||
+	    key_single_field(r));
+}
+
+/* --- URLs, and their parameters */
 
 static int
 parse_ignore(const struct key_step *step, struct key_recipe *recipe,
@@ -288,6 +250,106 @@ print_ignore(const struct key_step *step, const struct key_recipe *recipe,
 	return recipe->url_ignore[0] != '\0';
 }
 
+static struct key
+apply_url(const struct key_recipe *r, struct key key,
+    struct key_scratch *scratch)
+{
+	struct key url;
+
+	if (scratch->is_whole)
+		return key;
+	url = join_url(r, key, 0, 0, scratch);
+	if (url.data == scratch->data + scratch->used)
+		scratch->used += url.nbytes;
+	return url.data == NULL ? key : url;
+}
+
+static int
+apply_url_if(const struct key_recipe *r)
+{
+	return r->url && !key_joins_values(r);
+}
+
+/* --- bytes */
+
+static struct key
+apply_skip(const struct key_recipe *r, struct key key,
+    struct key_scratch *scratch)
+{
+	size_t n = r->skip < key.nbytes ? (size_t)r->skip : key.nbytes;
+
+	if (scratch->is_whole)
+		return key;
+	return (struct key){ key.data + n, key.nbytes - n };
+}
+
+static int
+apply_skip_if(const struct key_recipe *r)
+{
+	return r->skip > 0 && !key_joins_values(r);
+}
+
+static struct key
+apply_check(const struct key_recipe *r, struct key key,
+    struct key_scratch *scratch)
+{
+	if (r->check < key.nbytes && !scratch->is_whole)
+		key.nbytes = (size_t)r->check;
+	return key;
+}
+
+static int
+apply_check_if(const struct key_recipe *r)
+{
+	return r->check > 0 && !key_joins_values(r);
+}
+
+/* Sixteen bytes at a time, which all supported machines can do. */
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+
+static inline void
+fold16(uint8_t *to, const uint8_t *from)
+{
+	bytes16 bytes;
+
+	memcpy(&bytes, from, sizeof bytes);
+	bytes += (bytes16)(bytes - 'A' < 26) & 32;
+	memcpy(to, &bytes, sizeof bytes);
+}
+
+static struct key
+apply_fold_case(const struct key_recipe *r, struct key key,
+    struct key_scratch *scratch)
+{
+	uint8_t *to = scratch->data + scratch->start;
+	size_t i = 0;
+
+	(void)r;
+	/*
+	 * A key that is in the scratch already is folded in place. If bytes
+	 * were skipped, move it to its start before that.
+	 */
+	if (scratch->used > scratch->start) {
+		memmove(to, key.data, key.nbytes);
+		key.data = to;
+	}
+	for (; i + 16 <= key.nbytes; i += 16)
+		fold16(to + i, key.data + i);
+	if (i < key.nbytes && i > 0) {
+		/* the last 16, some of them again, which changes nothing */
+		i = key.nbytes - 16;
+		fold16(to + i, key.data + i);
+		i = key.nbytes;
+	}
+	for (; i < key.nbytes; i++) {
+		uint8_t c = key.data[i];
+		to[i] = (uint8_t)(c + (c >= 'A' && c <= 'Z' ? 32 : 0));
+	}
+	scratch->used = scratch->start + key.nbytes;
+	key.data = to;
+	return key;
+}
+
 /* --- parts */
 
 static int
@@ -316,13 +378,12 @@ print_part(const struct key_step *step, const struct key_recipe *recipe,
 #define APPLY(name) .apply = apply_##name, .applies = apply_##name##_if
 #define COUNT .parse = parse_count, .print = print_count
 
-const struct key_step key_steps[KEY_STEPS] = {
+const struct key_step key_steps[] = {
 	{ "zero-terminated", FLAG, MEMBER(zero_terminated),
 	    .absent = "lines that end in a newline" },
 	{ "strip-cr", FLAG, MEMBER(strip_cr),
 	    APPLY(strip_cr) },
-	{ "trim", FLAG, MEMBER(trim),
-	    APPLY(trim) },
+	{ "trim", FLAG, MEMBER(trim), .apply = apply_trim },
 	{ "key", .parse = parse_fields, .escaped = 1,
 	    .print = print_fields, .show = show_fields,
 	    .absent = "the whole line as key",
@@ -332,10 +393,10 @@ const struct key_step key_steps[KEY_STEPS] = {
 	    .absent = "fields between blanks" },
 	{ "csv", FLAG, MEMBER(csv) },
 	{ "header", FLAG, MEMBER(header) },
-	{ "json", .parse = parse_json, .escaped = 1,
-	    .print = print_json, .show = show_json,
+	{ "json", .parse = json_step_parse, .escaped = 1,
+	    .print = json_step_print, .show = json_step_show,
 	    .absent = "no --json",
-	    APPLY(json) },
+	    .apply = json_step_apply, .applies = has_json },
 	{ "trim-fields", FLAG, MEMBER(trim_fields),
 	    APPLY(trim_fields) },
 	{ "url", FLAG, MEMBER(url),
@@ -349,250 +410,28 @@ const struct key_step key_steps[KEY_STEPS] = {
 	    .joined = "check-data",
 	    APPLY(check) },
 	{ "ignore-case", FLAG, MEMBER(ignore_case),
-	    APPLY(fold_case) },
+	    .apply = apply_fold_case },
 	{ "keep-empty", FLAG, MEMBER(keep_empty) },
 	{ "part", .parse = parse_part, .print = print_part },
 };
+const size_t key_step_count = sizeof key_steps / sizeof *key_steps;
 
-/* --- recipes as text */
-
-/* Returns the length of the whole text, even if it was cut. */
-static size_t
-format(const struct key_recipe *recipe, char text[KEY_RECIPE_TEXT])
-{
-	char value[KEY_RECIPE_TEXT];
-	size_t n = 0;
-
-	text[0] = '\0';
-	for (size_t i = 0; i < KEY_STEPS; i++) {
-		const struct key_step *step = &key_steps[i];
-		int joined = step->joined != NULL && key_joins_values(recipe);
-		size_t at = n < KEY_RECIPE_TEXT ? n : KEY_RECIPE_TEXT - 1;
-
-		if (step->print(step, recipe, value))
-			n += (size_t)snprintf(text + at, KEY_RECIPE_TEXT - at,
-			    "%s%s\n", joined ? step->joined : step->name,
-			    value);
-	}
-	return n;
-}
-
-void
-key_recipe_format(const struct key_recipe *recipe, char text[KEY_RECIPE_TEXT])
-{
-	format(recipe, text);
-}
-
-static int
-has_name(const char *name, const char *line, size_t nbytes)
-{
-	return name != NULL && strlen(name) == nbytes &&
-	    memcmp(name, line, nbytes) == 0;
-}
-
-/* One line of a recipe. */
-static int
-parse_line(struct key_recipe *recipe, char *line)
-{
-	char *value = strchr(line, '=');
-	size_t nbytes = value == NULL ? strlen(line) : (size_t)(value - line);
-
-	for (size_t i = 0; i < KEY_STEPS; i++) {
-		const struct key_step *step = &key_steps[i];
-
-		if (!has_name(step->name, line, nbytes) &&
-		    !has_name(step->joined, line, nbytes))
-			continue;
-		if (value != NULL && step->escaped && unescape(value + 1) < 0)
-			return -1;
-		return step->parse(step, recipe,
-		    value == NULL ? NULL : value + 1);
-	}
-	return -1;
-}
-
-static int
-parse_lines(struct key_recipe *recipe, const char *text)
-{
-	char copy[KEY_RECIPE_TEXT], *line = copy;
-
-	if (strlen(text) >= sizeof copy)
-		return -1;
-	strcpy(copy, text);
-	while (*line != '\0') {
-		char *end = strchr(line, '\n');
-
-		if (end == NULL)
-			return -1;
-		*end = '\0';
-		if (parse_line(recipe, line) < 0)
-			return -1;
-		line = end + 1;
-	}
-	return 0;
-}
+_Static_assert(sizeof key_steps / sizeof *key_steps <= KEY_STEPS_MAX,
+    "key_scratch has no room for so many steps");
 
 int
-key_recipe_parse(struct key_recipe *recipe, const char *text,
-    struct error *error)
+key_step_applies(const struct key_step *step, const struct key_recipe *recipe)
 {
-	struct key_recipe parsed = KEY_RECIPE_NONE;
-	char again[KEY_RECIPE_TEXT] = "";
-
-	/*
-	 * Accept only the normal spelling, so that texts can be compared, and
-	 * only recipes that a new filter can have.
-	 */
-	if (parse_lines(&parsed, text) == 0 &&
-	    key_recipe_complete(&parsed, error) == 0)
-		key_recipe_format(&parsed, again);
-	if (strcmp(again, text) == 0) {
-		*recipe = parsed;
-		return 0;
-	}
-	if (key_joins_values(&parsed) && (strstr(text, "skip-chars=") != NULL ||
-	    strstr(text, "check-chars=") != NULL)) {
-		return error_set(error, STATUS_FAILED, "made by bloomdedup"
-		    " 0.1.0 with --csv, several fields and --skip-chars or"
-		    " --check-chars, which counted quotes that were not in the"
-		    " data: make a new filter");
-	}
-	return error_set(error, STATUS_FAILED, "its key options are unknown to"
-	    " this version of bloomdedup");
+	return step->apply != NULL && (step->applies != NULL ?
+	    step->applies(recipe) : get_flag(step, recipe));
 }
 
-/* --- inheritance */
-
-/* "--key=1,2", as on the command line; or what the lack of it means. */
-static void
-describe(const struct key_step *step, const struct key_recipe *recipe,
-    char text[KEY_RECIPE_TEXT + 32])
-{
-	char value[KEY_RECIPE_TEXT];
-
-	if (!step->print(step, recipe, value) && (step->unset == 0 ||
-	    get_count(step, recipe) == step->unset)) {
-		snprintf(text, KEY_RECIPE_TEXT + 32, "%s%s",
-		    step->absent != NULL ? "" : "no --",
-		    step->absent != NULL ? step->absent : step->name);
-		return;
-	}
-	if (step->show != NULL)
-		step->show(recipe, value);
-	snprintf(text, KEY_RECIPE_TEXT + 32, "--%s%s", step->name, value);
-}
-
-static int
-is_given(const struct key_step *step, const struct key_recipe *recipe)
+/* A count of 0 can be given, though it isn't written. */
+int
+key_step_is_given(const struct key_step *step, const struct key_recipe *recipe)
 {
 	char ignored[KEY_RECIPE_TEXT];
 
 	return step->print(step, recipe, ignored) || (step->unset != 0 &&
 	    get_count(step, recipe) != step->unset);
-}
-
-int
-key_recipe_inherit(struct key_recipe *given,
-    const struct key_recipe *stored, struct error *error)
-{
-	char had[KEY_RECIPE_TEXT + 32], wanted[KEY_RECIPE_TEXT + 32];
-
-	for (size_t i = 0; i < KEY_STEPS; i++) {
-		const struct key_step *step = &key_steps[i];
-
-		if (!is_given(step, given))
-			continue;
-		describe(step, stored, had);
-		describe(step, given, wanted);
-		if (strcmp(had, wanted) != 0) {
-			return error_set(error, STATUS_USAGE, "made with %s,"
-			    " which contradicts %s", had, wanted);
-		}
-	}
-	*given = *stored;
-	return 0;
-}
-
-/* Check that options for different kinds of lines go together. */
-static int
-check_kind(const struct key_recipe *r, struct error *error)
-{
-	if (r->header && !r->csv) {
-		return error_set(error, STATUS_USAGE, "--header is for --csv:"
-		    " only its files have names for their columns");
-	}
-	if (r->column_count > 0 && !r->header) {
-		return error_set(error, STATUS_USAGE, "-k, --key: '%s' is not"
-		    " allowed; give fields as for cut, such as 2 or 1,3 or 2-4"
-		    " or 2-, in at most 32 ranges, or with --csv and --header"
-		    " names of columns", r->columns);
-	}
-	if (r->json_count > 0 && (r->csv || r->range_count > 0)) {
-		return error_set(error, STATUS_USAGE, "--json cannot be"
-		    " combined with --%s: a line is JSON or has fields",
-		    r->csv ? "csv" : "key");
-	}
-	if (r->trim_fields && r->range_count == 0 && r->column_count == 0 &&
-	    r->json_count == 0) {
-		return error_set(error, STATUS_USAGE, "--trim-fields is for"
-		    " fields: name them with --key or --json");
-	}
-	if (!r->url && (r->url_ignore[0] != '\0' || r->url_sort)) {
-		return error_set(error, STATUS_USAGE, "--url-%s is for URLs:"
-		    " add --url", r->url_sort ? "sort" : "ignore");
-	}
-	if (r->url && r->range_count > 0 && !r->csv && !key_single_field(r)) {
-		return error_set(error, STATUS_USAGE, "--url takes one field,"
-		    " such as --key=2, or several with --csv");
-	}
-	return 0;
-}
-
-int
-key_recipe_complete(struct key_recipe *r, struct error *error)
-{
-	char text[KEY_RECIPE_TEXT];
-	size_t nbytes;
-
-	if (r->csv && r->separator < 0)
-		r->separator = ',';
-	if (r->skip == KEY_SKIP_UNSET)
-		r->skip = 0;
-	if (r->separator >= 0 && r->range_count == 0 && !r->csv) {
-		return error_set(error, STATUS_USAGE, "--field-separator is"
-		    " for fields: name them with --key");
-	}
-	if (r->separator == (r->zero_terminated ? '\0' : '\n') ||
-	    (r->csv && r->separator == '"')) {
-		return error_set(error, STATUS_USAGE, "--field-separator:"
-		    " the separator must differ from the line end and the"
-		    " quote");
-	}
-	if (check_kind(r, error) < 0)
-		return -1;
-	nbytes = format(r, text);
-	if (nbytes >= KEY_RECIPE_TEXT) {
-		return error_set(error, STATUS_USAGE, "the key options take %zu"
-		    " bytes in the filter, which has room for %d", nbytes,
-		    KEY_RECIPE_TEXT - 1);
-	}
-	return 0;
-}
-
-int
-key_option(struct key_recipe *recipe, const char *name, const char *value)
-{
-	for (size_t i = 0; i < KEY_STEPS; i++) {
-		if (strcmp(key_steps[i].name, name) == 0)
-			return key_steps[i].parse(&key_steps[i], recipe, value);
-	}
-	return -1;
-}
-
-int
-key_option_fits(const struct key_recipe *recipe, const char *value)
-{
-	char text[KEY_RECIPE_TEXT];
-
-	return format(recipe, text) + strlen(value) < KEY_RECIPE_TEXT;
 }

@@ -5,17 +5,13 @@
  * trim blanks, take fields or JSON values, trim them, normalize URLs, skip
  * bytes, limit their number, fold case. The last rows say what an empty key is,
  * and which keys count at all.
- *
- * Also what follows from the rows: recipes as text, and their inheritance.
  */
 #ifndef STEPS_H
 #define STEPS_H
 
 #include <stddef.h>
 
-#include "base/error.h"
 #include "bits/hash.h"
-#include "key/apply.h"
 #include "key/recipe.h"
 #include "key/scratch.h"
 
@@ -39,48 +35,17 @@ struct key_step {
 
 	/* NULL if another row does its work. */
 	key_apply apply;
-	int (*applies)(const struct key_recipe *recipe);
+	int (*applies)(const struct key_recipe *recipe); /* NULL: the flag */
 };
 
-#define KEY_STEPS 17 /* at most KEY_STEPS_MAX */
-extern const struct key_step key_steps[KEY_STEPS];
+extern const struct key_step key_steps[];
+extern const size_t key_step_count;
 
-/*
- * Add the option of this name, such as "json", to the recipe; -1 if its value
- * is not allowed.
- */
-int key_option(struct key_recipe *recipe, const char *name,
-    const char *value);
+int key_step_is_given(const struct key_step *step,
+    const struct key_recipe *recipe);
 
-/* Does the recipe's text have room for a value as well? */
-int key_option_fits(const struct key_recipe *recipe, const char *value);
-
-/*
- * The recipe as text, one step per line, in one spelling only: equal recipes
- * have equal texts. See bloomdedup(5), "Key recipe".
- */
-void key_recipe_format(const struct key_recipe *recipe,
-    char text[KEY_RECIPE_TEXT]);
-
-/*
- * The inverse; fails (STATUS_FAILED, without a file's name) if the text is not
- * what key_recipe_format writes for a complete recipe.
- */
-int key_recipe_parse(struct key_recipe *recipe, const char *text,
-    struct error *error);
-
-/*
- * What `given` asks for must be in `stored`; what it leaves out is taken from
- * there. Returns 0 and completes *given; or -1, with `error` naming the two
- * that contradict each other (STATUS_USAGE, without a file's name).
- */
-int key_recipe_inherit(struct key_recipe *given,
-    const struct key_recipe *stored, struct error *error);
-
-/*
- * Fill in what follows from the rest (the comma of --csv) before a recipe is
- * used for a new filter. Fails (STATUS_USAGE) if the recipe makes no sense.
- */
-int key_recipe_complete(struct key_recipe *recipe, struct error *error);
+/* Does it change the key of a line? */
+int key_step_applies(const struct key_step *step,
+    const struct key_recipe *recipe);
 
 #endif
