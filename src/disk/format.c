@@ -46,7 +46,7 @@ enum { /* offsets in the header */
 };
 
 enum { /* offsets in a slot */
-	AT_GENERATION = FORMAT_GENERATION_OFFSET,
+	AT_SERIAL = FORMAT_SERIAL_OFFSET,
 	AT_SLOT_ID = 16,
 	AT_FILE_BYTES = 32,
 	AT_LAYER_COUNT = 40,
@@ -295,7 +295,7 @@ format_table_encode(const struct table *table,
 
 	memset(page, 0, PAGE_BYTES);
 	memcpy(page, windowed ? window_magic : slot_magic, sizeof slot_magic);
-	le_put64(page + AT_GENERATION, table->generation);
+	le_put64(page + AT_SERIAL, table->serial);
 	memcpy(page + AT_SLOT_ID, id, FORMAT_ID_BYTES);
 	le_put64(page + AT_FILE_BYTES, format_table_end(table));
 	le_put32(page + AT_LAYER_COUNT, table->count);
@@ -448,14 +448,14 @@ format_table_decode(struct table *table, const uint8_t id[FORMAT_ID_BYTES],
 	int windowed = memcmp(page, window_magic, sizeof window_magic) == 0;
 
 	memset(table, 0, sizeof *table);
-	table->generation = le_get64(page + AT_GENERATION);
+	table->serial = le_get64(page + AT_SERIAL);
 	table->marking = (enum marking)flags;
 	table->count = le_get32(page + AT_LAYER_COUNT);
 	table->file_bytes = le_get64(page + AT_FILE_BYTES);
 	if (le_get32(page + AT_CRC) != page_crc(page) || (!windowed &&
 	    memcmp(page, slot_magic, sizeof slot_magic) != 0) ||
 	    memcmp(page + AT_SLOT_ID, id, FORMAT_ID_BYTES) != 0 ||
-	    table->generation == 0 || table->generation == UINT64_MAX ||
+	    table->serial == 0 || table->serial == UINT64_MAX ||
 	    flags > MARKING_SHARED || table->count > FORMAT_LAYERS_MAX ||
 	    table->count < 1)
 		goto fail;

@@ -18,8 +18,8 @@
 #define FORMAT_LAYERS_MAX 62
 
 #define FORMAT_SLOTS 2
-/* The offset of the generation in a slot. */
-#define FORMAT_GENERATION_OFFSET 8
+/* The offset of the serial number in a slot. */
+#define FORMAT_SERIAL_OFFSET 8
 
 #define FORMAT_HEADER_BYTES ((1 + FORMAT_SLOTS) * PAGE_BYTES)
 
@@ -105,7 +105,7 @@ struct sealing {
 
 /* The table of layers, as one slot holds it. */
 struct table {
-	uint64_t generation;
+	uint64_t serial;    /* one higher in each table written */
 	enum marking marking;
 	struct sealing sealing;
 	unsigned count;     /* 1 to FORMAT_LAYERS_MAX */

@@ -39,11 +39,11 @@ write_slot(struct tables *t, unsigned slot, struct table *table,
 {
 	uint8_t page[PAGE_BYTES];
 
-	table->generation++;
+	table->serial++;
 	format_table_encode(table, t->id, page);
 	if (check_readable(t, page, error) < 0 || file_write(t->file, page,
 	    sizeof page, slot_offset(slot), error) < 0) {
-		table->generation--;
+		table->serial--;
 		return -1;
 	}
 	t->newest = slot;
@@ -203,14 +203,14 @@ try_table(struct tables *t, struct table *table, int *behind,
 		return 1;
 	}
 	t->newest = pair.valid[1] && (!pair.valid[0] ||
-	    pair.tables[1].generation > pair.tables[0].generation);
+	    pair.tables[1].serial > pair.tables[0].serial);
 	*table = pair.tables[t->newest];
 	*behind = !pair.valid[0] || !pair.valid[1] ||
 	    !same_layers(&pair.tables[0], &pair.tables[1]);
 	/* No run gets this far, and no numbers would be left for the next. */
-	if (t->file->writable && table->generation > UINT64_MAX / 2) {
+	if (t->file->writable && table->serial > UINT64_MAX / 2) {
 		error_set(error, STATUS_FAILED, "the filter is damaged: wrong"
-		    " generation in its table of layers");
+		    " serial number in its table of layers");
 		return 1;
 	}
 	return pair.valid[0] && pair.valid[1] ? 0 :
@@ -261,18 +261,18 @@ tables_read(struct tables *t, struct table *table, struct error *error)
 }
 
 int
-tables_newest(struct tables *t, uint64_t *generation, struct error *error)
+tables_newest(struct tables *t, uint64_t *serial, struct error *error)
 {
 	uint8_t bytes[8];
 	int unreadable = 0;
 
-	*generation = 0;
+	*serial = 0;
 	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
 		if (file_read(t->file, bytes, sizeof bytes, slot_offset(i) +
-		    FORMAT_GENERATION_OFFSET, error) < 0)
+		    FORMAT_SERIAL_OFFSET, error) < 0)
 			unreadable++;
-		else if (le_get64(bytes) > *generation)
-			*generation = le_get64(bytes);
+		else if (le_get64(bytes) > *serial)
+			*serial = le_get64(bytes);
 	}
 	return unreadable == FORMAT_SLOTS ? -1 : 0;
 }

@@ -1,5 +1,5 @@
 /*
- * The table of layers in the filter's file: two slots, each with a generation
+ * The table of layers in the filter's file: two slots, each with a serial
  * number and a checksum; the newest valid one counts.
  *
  * One of them is on the disk at any time, with all layers that hold lines. The
@@ -39,11 +39,11 @@ int tables_read(struct tables *tables, struct table *table,
 int tables_look(struct tables *tables, struct table *table,
     struct error *error);
 
-/* The generation of the newest table in the file, intact or not. */
-int tables_newest(struct tables *tables, uint64_t *generation,
+/* The serial number of the newest table in the file, intact or not. */
+int tables_newest(struct tables *tables, uint64_t *serial,
     struct error *error);
 
-/* Write the table, with the next generation. */
+/* Write the table, with the next serial number. */
 int tables_write(struct tables *tables, struct table *table,
     struct error *error);
 

@@ -95,7 +95,7 @@ layers_ahead_take(struct layers *f, int wait, struct error *error)
 	if (a->file.unsafe != 0)
 		f->file.unsafe = a->file.unsafe;
 	f->tables.newest = a->tables.newest;
-	f->table.generation = a->table.generation;
+	f->table.serial = a->table.serial;
 	/* A failure is retried, and reported, when the room is needed. */
 	if (a->result == 0) {
 		f->table.layers[f->table.count] =

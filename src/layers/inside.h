@@ -33,7 +33,7 @@ struct layers {
 	uint64_t max_bytes;
 	uint64_t checksum_budget; /* bytes to be read for checksums */
 	int shared;          /* other runs mark, too */
-	uint64_t claimed[FORMAT_LAYERS_MAX]; /* if so: room that is ours, which
+	uint64_t allotted[FORMAT_LAYERS_MAX]; /* if so: room that is ours, which
 	                        the file's counters count as marked */
 	uint64_t counted[FORMAT_LAYERS_MAX]; /* lines before a recovery */
 	struct layers_ahead *ahead; /* a layer that is being made, or NULL */

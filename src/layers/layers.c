@@ -319,7 +319,7 @@ mark_piece(struct layers *f, unsigned i, const struct digest *digests,
 	checksum_forget(&f->table, i);
 	f->marked[i] = 1;
 	if (f->shared && !layers_is_windowed(f))
-		f->claimed[i] -= n < f->claimed[i] ? n : f->claimed[i];
+		f->allotted[i] -= n < f->allotted[i] ? n : f->allotted[i];
 	else
 		layer->lines += n;
 	if (layer->lines > layer->capacity) {
@@ -363,10 +363,10 @@ static int
 mark_in_order(struct layers *f, const struct digest *digests, size_t n,
     struct error *error)
 {
-	int claims = f->shared && !layers_is_windowed(f);
+	int limited = f->shared && !layers_is_windowed(f);
 
 	for (unsigned i = 0; n > 0 && i < f->table.count; i++) {
-		uint64_t room = claims ? f->claimed[i] : layers_room_of(f, i);
+		uint64_t room = limited ? f->allotted[i] : layers_room_of(f, i);
 		size_t some = room < n ? (size_t)room : n;
 
 		/* Another run may have moved the window meanwhile. */

@@ -1,4 +1,4 @@
-/* Room for new lines: growth, claims in a shared file, and checksums. */
+/* Room for new lines: growth, allotments in a shared file, and checksums. */
 #include "model/checksum.h"
 #include "model/growth.h"
 #include "layers/inside.h"
@@ -79,22 +79,22 @@ make_room(struct layers *f, uint64_t wanted, struct error *error)
 }
 
 static uint64_t
-all_claimed(const struct layers *f)
+all_allotted(const struct layers *f)
 {
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < f->table.count; i++)
-		sum += f->claimed[i];
+		sum += f->allotted[i];
 	return sum;
 }
 
 /*
- * In a shared file, room is ours once the file's counters include it: claim
+ * In a shared file, room is ours once the file's counters include it: take
  * what is wanted, and some more if layers are large, so that the table's lock
  * is rarely taken. Unused room is given back at the end; a kill wastes it.
  */
 static int
-claim(struct layers *f, uint64_t wanted, struct error *error)
+allot(struct layers *f, uint64_t wanted, struct error *error)
 {
 	uint64_t room;
 	int result;
@@ -110,7 +110,7 @@ claim(struct layers *f, uint64_t wanted, struct error *error)
 
 		more = more > room ? more : room;
 		more = more < free ? more : free;
-		f->claimed[i] += more;
+		f->allotted[i] += more;
 		layer->lines += more;
 		room -= more < room ? more : room;
 	}
@@ -156,7 +156,7 @@ go_on_with_checksums(struct layers *f, uint64_t lines, struct error *error)
 	return 0;
 }
 
-/* Nothing is claimed: lines are marked, and counted, under the lock. */
+/* Nothing is allotted: lines are marked, and counted, under the lock. */
 static uint64_t
 reserve_shared_window(struct layers *f, uint64_t wanted, struct error *error)
 {
@@ -191,11 +191,11 @@ layers_reserve(struct filter *filter, uint64_t wanted, struct error *error)
 	if (!f->shared)
 		return go_on_with_checksums(f, wanted, error) < 0 ? 0 :
 		    make_room(f, wanted, error);
-	have = all_claimed(f);
+	have = all_allotted(f);
 	if (have < wanted) {
-		if (claim(f, wanted - have, error) < 0)
+		if (allot(f, wanted - have, error) < 0)
 			return 0;
-		have = all_claimed(f);
+		have = all_allotted(f);
 	}
 	return have < wanted ? have : wanted;
 }

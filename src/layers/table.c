@@ -180,7 +180,7 @@ count_again(struct layers *f)
  * Count again under the table's lock, and write the result if the file is
  * shared, so that no other run marks meanwhile. If we `take_over` from a run
  * that was killed, only if it was alone: counters of a shared file include what
- * runs claimed.
+ * runs were allotted.
  */
 int
 layers_recount(struct layers *f, int take_over, struct error *error)
@@ -247,7 +247,7 @@ layers_write_last_table(struct layers *f, struct error *error)
 		return -1;
 	result = layers_update_table(f, error);
 	for (unsigned i = 0; i < f->table.count; i++)
-		f->table.layers[i].lines -= f->claimed[i];
+		f->table.layers[i].lines -= f->allotted[i];
 	f->table.marking = f->shared ? MARKING_SHARED : MARKING_NONE;
 	if (result == 0)
 		result = tables_write(&f->tables, &f->table, error);
@@ -270,7 +270,7 @@ layers_refresh(struct layers *f, struct error *error)
 		return 0;
 	if (tables_newest(&f->tables, &newest, error) < 0)
 		return -1;
-	if (newest == f->table.generation)
+	if (newest == f->table.serial)
 		return 0;
 	if (tables_lock(&f->tables, error) < 0)
 		return -1;
@@ -290,6 +290,6 @@ layers_state(struct filter *filter)
 	if (!file_has_name(&f->file))
 		return FILTER_REPLACED;
 	return !f->writable && tables_newest(&f->tables, &newest,
-	    &(struct error){ 0 }) == 0 && newest != f->table.generation ?
+	    &(struct error){ 0 }) == 0 && newest != f->table.serial ?
 	    FILTER_OUTDATED : FILTER_CURRENT;
 }

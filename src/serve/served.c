@@ -28,7 +28,7 @@ struct served {
 	uint64_t looked;           /* in which second, or 0 */
 	uint64_t bytes;            /* counted in pool->bytes */
 	uint64_t announced;        /* of a window: counted at least */
-	uint64_t next_generation;  /* the table for which the next layer */
+	uint64_t next_serial;  /* the table for which the next layer */
 	struct layer_entry next;   /* is this one */
 	uint64_t stored;           /* lines, since it was looked at */
 	uint64_t refused;          /* requests, since they were reported */
@@ -219,7 +219,7 @@ begin(struct served *s, struct error *error)
 	enter_list(s);
 	s->pool->open++;
 	s->stored = 0;
-	s->next_generation = 0;
+	s->next_serial = 0;
 	if (take_recipe(s, error) < 0) {
 		close_filter(s, &(struct error){ 0 });
 		return -1;
@@ -433,12 +433,12 @@ next_bytes(struct served *s, uint64_t lines)
 {
 	const struct table *table = filter_table(s->filter);
 
-	if (s->next_generation != table->generation ||
+	if (s->next_serial != table->serial ||
 	    s->next.capacity < lines) {
 		if (growth_layer(s->path, filter_header(s->filter), table,
 		    lines, &s->next, &(struct error){ 0 }) < 0)
 			return 0; /* growth says why */
-		s->next_generation = table->generation;
+		s->next_serial = table->serial;
 	}
 	return s->next.geometry.pages * PAGE_BYTES;
 }

@@ -280,7 +280,7 @@ unharmed() {
 	cp seen grown
 	"$HELPER" lines 1000 >more
 	bloomdedup add -f grown more
-	# the slot of the grown filter, whose generation is the larger one
+	# the slot of the grown filter, whose serial number is larger
 	old=$(od -An -tu8 -j 4104 -N 8 seen) new=$(od -An -tu8 -j 8200 -N 8 seen)
 	slot=$((old < new ? 1 : 2))
 	newest=$(od -An -tu8 -j 4104 -N 8 grown)

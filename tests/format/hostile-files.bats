@@ -175,11 +175,11 @@ every_field() {
 				bloomdedup info seen >out 2>err || continue
 				status=0
 				bloomdedup -f seen in >out 2>err || status=$?
-				# with a generation that no run comes to it
+				# with a serial number that no run comes to it
 				# can be read, and is not written to
 				if [ "$field" = 8:8 ] && [ "$status" -eq 3 ]
 				then
-					grep -q 'wrong generation' err
+					grep -q 'wrong serial number' err
 					status=0
 				fi
 				[ "$status" -eq 0 ]
@@ -206,7 +206,7 @@ every_field() {
 	done
 }
 
-@test "the largest generation there can be" {
+@test "the largest serial number there can be" {
 	cp "$BATS_FILE_TMPDIR/in" .
 	for number in fdffffffffffffff feffffffffffffff; do
 		cp "$BATS_FILE_TMPDIR/small" seen

@@ -322,7 +322,7 @@ verdict() {
 	"$HELPER" poke filter 4104 0000000000000080
 	"$HELPER" fix-crc filter
 	cp filter other
-	fails 3 'wrong generation' bloomdedup add -f other /dev/null
+	fails 3 'wrong serial number' bloomdedup add -f other /dev/null
 	cmp filter other
 	verdict taken other
 }

@@ -64,7 +64,7 @@ make_template(unsigned first, unsigned second)
 
 	format_header_encode(&h, image);
 	for (unsigned slot = 0; slot < FORMAT_SLOTS; slot++) {
-		struct table table = { .generation = 7 + slot,
+		struct table table = { .serial = 7 + slot,
 			.count = slot == 0 ? first : second };
 		uint64_t offset = FORMAT_HEADER_BYTES;
 
@@ -375,7 +375,7 @@ use_filter(struct filter *f, const char *path, int sparse, int writable)
 	struct digest digests[] = { { 0, 0 }, { UINT64_MAX, UINT64_MAX },
 		{ 1, UINT64_MAX / 2 }, { UINT64_MAX, 0 } };
 	struct error error;
-	uint64_t room = 0, generation = filter_table(f)->generation;
+	uint64_t room = 0, serial = filter_table(f)->serial;
 	uint8_t found[4];
 	struct stat st;
 
@@ -401,7 +401,7 @@ use_filter(struct filter *f, const char *path, int sparse, int writable)
 	if (room == 0)
 		return;
 	MUST(filter_open(&f, path, &use, &error) == 0);
-	MUST(filter_table(f)->generation > generation &&
+	MUST(filter_table(f)->serial > serial &&
 	    !filter_table(f)->marking);
 	MUST(filter_probe(f, digests, 4, found, &error) == 0);
 	for (unsigned i = 0; i < room; i++)

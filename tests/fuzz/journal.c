@@ -60,7 +60,7 @@ static void
 make_filter(void)
 {
 	const struct filter_use use = FILTER_READ;
-	struct table table = { .generation = 1, .count = LAYERS };
+	struct table table = { .serial = 1, .count = LAYERS };
 	struct filter *f;
 	struct error error;
 	FILE *file;

@@ -45,7 +45,7 @@ sample_header(void)
 static struct table
 sample_table(unsigned count)
 {
-	struct table table = { .generation = 42, .count = count };
+	struct table table = { .serial = 42, .count = count };
 	uint64_t offset = FORMAT_HEADER_BYTES;
 
 	for (unsigned i = 0; i < count; i++) {
@@ -97,7 +97,7 @@ same_layer(const struct layer_entry *a, const struct layer_entry *b)
 static int
 same_table(const struct table *a, const struct table *b)
 {
-	if (a->generation != b->generation || !a->marking != !b->marking ||
+	if (a->serial != b->serial || !a->marking != !b->marking ||
 	    a->count != b->count)
 		return 0;
 	for (unsigned i = 0; i < a->count; i++) {
@@ -292,7 +292,7 @@ table_is_sane(const struct table *table)
 	uint64_t end = FORMAT_HEADER_BYTES;
 
 	if (table->count < 1 || table->count > FORMAT_LAYERS_MAX ||
-	    table->generation == 0)
+	    table->serial == 0)
 		return 0;
 	for (unsigned i = 0; i < table->count; i++) {
 		const struct layer_entry *layer = &table->layers[i];
