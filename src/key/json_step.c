@@ -42,11 +42,12 @@ json_step_print(const struct key_step *step, const struct key_recipe *recipe,
 {
 	size_t n = 0;
 
+	(void)step;
 	value[0] = '\0';
 	for (unsigned i = 0; i < recipe->json_count; i++) {
 		if (n < KEY_RECIPE_TEXT)
 			n += (size_t)snprintf(value + n, KEY_RECIPE_TEXT - n,
-			    i == 0 ? "=" : "\n%s=", step->name);
+			    i == 0 ? "=" : "\njson=");
 		if (n < KEY_RECIPE_TEXT)
 			n += escape(value + n, KEY_RECIPE_TEXT - n,
 			    recipe->json + recipe->json_at[i]);

@@ -2,7 +2,11 @@
 #ifndef JSON_STEP_H
 #define JSON_STEP_H
 
-#include "key/steps.h"
+#include "bits/hash.h"
+#include "key/recipe.h"
+#include "key/scratch.h"
+
+struct key_step;
 
 int json_step_parse(const struct key_step *step, struct key_recipe *recipe,
     const char *pointer);

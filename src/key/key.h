@@ -13,6 +13,7 @@
 #include "key/columns.h"
 #include "key/fields.h"
 #include "key/recipe.h"
+#include "key/recipe_text.h"
 #include "key/record.h"
 #include "key/scratch.h"
 #include "key/steps.h"

@@ -1,13 +1,11 @@
 /*
- * How a line's key is made: as data, and as text, which is stored in the filter
- * file. The rows in steps.c say what the members do.
+ * How a line's key is made, as data. It is stored in the filter file as text
+ * (recipe_text.h); the rows in steps.c say what the members do.
  */
 #ifndef RECIPE_H
 #define RECIPE_H
 
 #include <stdint.h>
-
-#include "base/error.h"
 
 #define KEY_RANGES_MAX 32
 #define KEY_POINTERS_MAX 32
@@ -51,43 +49,5 @@ struct key_recipe {
 /* The recipe for whole lines; and the one that options are added to. */
 #define KEY_RECIPE_NONE { .separator = -1 }
 #define KEY_RECIPE_UNSET { .separator = -1, .skip = KEY_SKIP_UNSET }
-
-/*
- * Add the option of this name, such as "json", to the recipe; -1 if its value
- * is not allowed.
- */
-int key_option(struct key_recipe *recipe, const char *name,
-    const char *value);
-
-/* Does the recipe's text have room for a value as well? */
-int key_option_fits(const struct key_recipe *recipe, const char *value);
-
-/*
- * The recipe as text, one step per line, in one spelling only: equal recipes
- * have equal texts. See bloomdedup(5), "Key recipe".
- */
-void key_recipe_format(const struct key_recipe *recipe,
-    char text[KEY_RECIPE_TEXT]);
-
-/*
- * The inverse; fails (STATUS_FAILED, without a file's name) if the text is not
- * what key_recipe_format writes for a complete recipe.
- */
-int key_recipe_parse(struct key_recipe *recipe, const char *text,
-    struct error *error);
-
-/*
- * What `given` asks for must be in `stored`; what it leaves out is taken from
- * there. Returns 0 and completes *given; or -1, with `error` naming the two
- * that contradict each other (STATUS_USAGE, without a file's name).
- */
-int key_recipe_inherit(struct key_recipe *given,
-    const struct key_recipe *stored, struct error *error);
-
-/*
- * Fill in what follows from the rest (the comma of --csv) before a recipe is
- * used for a new filter. Fails (STATUS_USAGE) if the recipe makes no sense.
- */
-int key_recipe_complete(struct key_recipe *recipe, struct error *error);
 
 #endif

@@ -9,7 +9,7 @@ setup() {
 # folders: those of src, the lowest first, as src/README.md lists them; src/main.c
 # is above all.
 folders() {
-	sed -nE 's/^\| `([a-z]+)\/` \|.*/\1/p' src/README.md | tac
+	sed -nE 's/^\| `([a-z]+)\/` \|.*/\1/p' "$ROOT/src/README.md" | tac
 	echo .
 }
 
@@ -26,28 +26,97 @@ includes() {
 	diff "$BATS_TEST_TMPDIR/stated" "$BATS_TEST_TMPDIR/found"
 }
 
-@test "folders include only downwards" {
+# upwards FILE: those of its lines "FILE OTHER" where OTHER is in a folder above.
+upwards() {
 	folders >"$BATS_TEST_TMPDIR/folders"
-	includes >"$BATS_TEST_TMPDIR/includes"
-	[ "$(wc -l <"$BATS_TEST_TMPDIR/includes")" -gt 100 ]
 	awk 'FNR == NR { height[$1] = FNR; next }
 		function folder(file) {
 			return file ~ "/" ? substr(file, 1,
 				index(file, "/") - 1) : "."
 		}
-		!(folder($2) in height) || height[folder($2)] > height[folder($1)] {
-			print "src/" $1 " includes " $2
-			bad = 1
-		}
-		END { exit bad }' "$BATS_TEST_TMPDIR"/{folders,includes}
+		!(folder($2) in height) ||
+			height[folder($2)] > height[folder($1)]' \
+		"$BATS_TEST_TMPDIR/folders" "$1"
 }
 
-@test "no file includes itself by way of others" {
+# circles FILE: the circles in its lines "FILE OTHER".
+circles() {
+	{ awk '$1 != $2' "$1" | tsort >/dev/null; } 2>&1
+}
+
+@test "folders include only downwards, and files not in a circle" {
+	includes >"$BATS_TEST_TMPDIR/includes"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/includes")" -gt 100 ]
+	run upwards "$BATS_TEST_TMPDIR/includes"
+	echo "$output"
+	[ -z "$output" ]
 	# A .c file and its header are one.
-	includes | sed -E 's/\.[ch]\b//g' | awk '$1 != $2' >"$BATS_TEST_TMPDIR/edges"
-	tsort "$BATS_TEST_TMPDIR/edges" >/dev/null 2>"$BATS_TEST_TMPDIR/circles"
-	cat "$BATS_TEST_TMPDIR/circles"
-	[ ! -s "$BATS_TEST_TMPDIR/circles" ]
+	sed -E 's/\.[ch]\b//g' "$BATS_TEST_TMPDIR/includes" \
+		>"$BATS_TEST_TMPDIR/files"
+	run circles "$BATS_TEST_TMPDIR/files"
+	echo "$output"
+	[ -z "$output" ]
+}
+
+# symbols TYPES OBJECT...: "FILE SYMBOL" for each that an object uses and another
+# one defines, as one of nm's TYPES: T are functions, the others data.
+symbols() {
+	local types=$1
+	shift
+	for object; do
+		nm -P "$object" |
+			awk -v file="$(sed -E 's/(-[a-z0-9]+)?\.o$//' \
+				<<<"$object")" '{ print file, $1, $2 }'
+	done | awk -v types="$types" '
+		index(types, $3) { defined[$2] = $1 }
+		$3 == "U" { used[$1 " " $2] = $2 }
+		END {
+			for (i in used) {
+				split(i, file)
+				if (used[i] in defined)
+					print file[1], defined[used[i]]
+			}
+		}' | sort -u
+}
+
+@test "folders call only downwards, and files not in a circle" {
+	needs nm
+	# whatever headers declare: this is what the linker sees
+	cd "$BUILD"
+	objects=()
+	for file in "$ROOT"/src/*.c "$ROOT"/src/*/*.c; do
+		file=${file#"$ROOT"/src/}
+		for object in "${file%.c}".o "${file%.c}"-*.o; do
+			[ ! -e "$object" ] || objects+=("$object")
+		done
+	done
+	symbols TWDBRV "${objects[@]}" >"$BATS_TEST_TMPDIR/uses"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/uses")" -gt 300 ]
+	run upwards "$BATS_TEST_TMPDIR/uses"
+	echo "$output"
+	[ -z "$output" ]
+	# The table of commands is data, which help reads.
+	symbols TW "${objects[@]}" >"$BATS_TEST_TMPDIR/calls"
+	run circles "$BATS_TEST_TMPDIR/calls"
+	echo "$output"
+	[ -z "$output" ]
+}
+
+@test "a circle of calls, and a call upwards, would be found" {
+	needs nm
+	mkdir "$BATS_TEST_TMPDIR"/{base,bits,cli}
+	make_object() {
+		${CC:-cc} -x c -c -o "$BATS_TEST_TMPDIR/$1" -
+	}
+	make_object base/one.o <<<'int two(void); int one(void) { return two(); }'
+	make_object bits/two.o <<<'int one(void); int two(void) { return one(); }'
+	make_object cli/top.o <<<'int one(void); int top(void) { return one(); }'
+	(cd "$BATS_TEST_TMPDIR" && symbols TW */*.o) >"$BATS_TEST_TMPDIR/calls"
+	run upwards "$BATS_TEST_TMPDIR/calls"
+	[ "$output" = 'base/one bits/two' ]
+	run circles "$BATS_TEST_TMPDIR/calls"
+	[[ $output = *base/one* && $output = *bits/two* ]]
+	[[ $output != *cli/top* ]]
 }
 
 @test "every header compiles alone, and twice" {

@@ -1,4 +1,4 @@
-#include "key/recipe.h"
+#include "key/recipe_text.h"
 
 #include <stdio.h>
 #include <string.h>
