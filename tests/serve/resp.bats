@@ -342,3 +342,94 @@ load server
 	sed -n 2p out | grep -q '^-ERR .* over the memory limit'
 	[ "$(sed -n '1p;3p' out | paste -sd ' ')" = '-ERR bad capacity :0' ]
 }
+
+# memory: what the server has in memory, in kB, without the filters' files.
+memory() {
+	grep -q RssAnon "/proc/$SERVER/status" || skip "no RssAnon in /proc"
+	! is_sanitized || skip "the sanitizer takes more memory"
+	awk '/^RssAnon/ { print $2 }' "/proc/$SERVER/status"
+}
+
+@test "three hundred clients that don't end their requests" {
+	start_server --max-value=10K
+	redis_answers ':1' 'BF.ADD f a'
+	cat >half.py <<-'END'
+		import socket, sys
+		def resp(*words):
+		    return b"*%d\r\n" % len(words) + b"".join(
+		        b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+		open_ones = []
+		for i in range(300):
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(sys.argv[1])
+		    s.sendall([
+		        b"*3\r\n$6\r\nBF.ADD\r\n$1\r\nf\r\n$9000\r\n" + bytes(8000),
+		        b"*1000000\r\n$7\r\nBF.MADD\r\n$1\r\nf\r\n" +
+		        b"$3\r\nabc\r\n" * 5000,
+		        resp(b"MULTI") + resp(b"BF.ADD", b"f", bytes(8000)) * 200,
+		    ][i % 3])
+		    open_ones.append(s)
+		for s in open_ones[2::3]:
+		    s.recv(1)
+		print("open", flush=True)
+		sys.stdin.read()
+	END
+	mkfifo in
+	python3 half.py "$SOCKET" <in >half.out 3>&- &
+	half=$!
+	exec 4>in
+	all_open() { [ -s half.out ]; }
+	until_true all_open
+	redis_answers ':0' 'BF.ADD f a'
+	used=$(memory)
+	echo "$used kB"
+	# a hundred queues of eight values, and what grows by doubling
+	[ "$used" -lt 40000 ]
+	exec 4>&-
+	wait "$half"
+}
+
+@test "clients that read no replies are not read from" {
+	start_server --max-unread=100K
+	redis_answers ':1' 'BF.ADD f a'
+	cat >deaf.py <<-'END'
+		import socket, sys, time
+		begin, request = [
+		    (b"", b"*1\r\n$4\r\nPING\r\n"),
+		    (b"*1048576\r\n$7\r\nBF.MADD\r\n$1\r\nf\r\n", b"$1\r\na\r\n"),
+		    (b"*1\r\n$5\r\nMULTI\r\n", b"*1\r\n$4\r\nINFO\r\n" * 1000 +
+		     b"*1\r\n$4\r\nEXEC\r\n*1\r\n$5\r\nMULTI\r\n"),
+		][int(sys.argv[2])]
+		s = socket.socket(socket.AF_UNIX)
+		s.connect(sys.argv[1])
+		s.sendall(begin)
+		s.setblocking(False)
+		sent, quiet, some = 0, 0, request * (70000 // len(request))
+		while quiet < 20 and sent < 1 << 30:
+		    try:
+		        n = s.send(some)
+		        some = some[n:] + some[:n]
+		        sent += n
+		        quiet = 0
+		    except BlockingIOError:
+		        quiet += 1
+		        time.sleep(0.05)
+		print(sent, flush=True)
+		sys.stdin.read()
+	END
+	for kind in 0 1 2; do
+		rm -f in
+		mkfifo in
+		python3 deaf.py "$SOCKET" $kind <in >deaf.out 3>&- &
+		deaf=$!
+		exec 4>in
+		blocked() { [ -s deaf.out ]; }
+		until_true blocked
+		echo "kind $kind: $(cat deaf.out) bytes"
+		[ "$(cat deaf.out)" -lt 10000000 ]
+		redis_answers ':0' 'BF.ADD f a'
+		[ "$(memory)" -lt 20000 ]
+		exec 4>&-
+		wait "$deaf"
+	done
+}
