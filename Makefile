@@ -231,6 +231,12 @@ check-clients: $(PROGRAM)
 	BLOOMDEDUP='$(abspath $(PROGRAM))' tests/serve/clients/run \
 		'$(BUILD)/clients'
 
+# The recipes for engines, against the engines. ENGINE_LINES: how many lines.
+ENGINE_LINES = 20000000
+check-engines: $(PROGRAM)
+	BLOOMDEDUP='$(abspath $(PROGRAM))' ENGINE_LINES=$(ENGINE_LINES) \
+		tests/engines/run '$(BUILD)/engines'
+
 # Some of the tests under valgrind.
 check-valgrind: tests
 	BUILD='$(abspath $(BUILD))' BLOOMDEDUP='$(abspath $(PROGRAM))' \
@@ -469,5 +475,5 @@ lint:
 -include $(objects:.o=.d) $(units:.test=.d) $(helpers:=.d)
 -include $(BUILD)/fuzz/replay.d $(replays:=.d) $(fuzzers:=.d)
 
-.PHONY: FORCE all tests completions check check-slow check-asan check-tsan check-clients check-valgrind $(machines:%=check-%) fuzz fuzzers bench clean deps install uninstall dist deb static wheel check-packages lint
+.PHONY: FORCE all tests completions check check-slow check-asan check-tsan check-clients check-engines check-valgrind $(machines:%=check-%) fuzz fuzzers bench clean deps install uninstall dist deb static wheel check-packages lint
 .DELETE_ON_ERROR:

@@ -187,8 +187,8 @@ symbols() {
 	needs shellcheck
 	# common.bash sets variables for those who load it
 	shellcheck -S warning -e SC2034 -s bash tests/*.bash tests/*/*.bash \
-		tests/run tests/mutants/run tests/emulated tests/valgrind \
-		tests/fuzz/run completions/bloomdedup.bash .ci/run \
+		tests/run tests/engines/run tests/mutants/run tests/emulated \
+		tests/valgrind tests/fuzz/run completions/bloomdedup.bash .ci/run \
 		packaging/{archive,deb,libraries,static}
 }
 

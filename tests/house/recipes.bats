@@ -59,6 +59,41 @@ stand_in_curl() {
 	END
 }
 
+@test "SEVERAL MACHINES: two days with GNU parallel, and with faults" {
+	needs parallel
+	cp "$EXAMPLES/parts-parallel.sh" .
+	recipe 'SEVERAL MACHINES'
+	cat day-1/new-* | sort -n | cmp - monday
+	# the same command again changes nothing
+	cat day-2/new-* >before
+	bash parts-parallel.sh day-2 tuesday
+	cat day-2/new-* | cmp - before
+	# a filter that is missing, then the same command goes on
+	seq 1 3 2000 >wednesday
+	mv part-5.bloom away
+	run ! bash parts-parallel.sh day-3 wednesday
+	[[ $output == *"part-5.bloom: there is no such filter"* ]]
+	mv away part-5.bloom
+	bash parts-parallel.sh day-3 wednesday
+	cat day-3/new-* | sort -n | cmp - <(seq 1 3 2000 | awk '$1 > 1500')
+	# an upstream that ends too early
+	{ seq 3000 4000 | gzip; } | head -c 1000 >torn
+	run ! bash parts-parallel.sh day-4 torn
+	[ ! -e day-4/new-1 ]
+	seq 3000 4000 | gzip >torn
+	bash parts-parallel.sh day-4 torn
+	[ "$(cat day-4/new-* | wc -l)" -eq 1001 ]
+	# filters at the wrong place
+	mv part-1.bloom away
+	mv part-2.bloom part-1.bloom
+	run ! bash parts-parallel.sh day-5 monday
+	[[ $output == *"which --strict-part does not allow"* ]]
+}
+
+@test "LARGER THAN MEMORY: parts, one after the other" {
+	recipe 'LARGER THAN MEMORY'
+}
+
 @test "CRON AND SYSTEMD: rounds, a feed that is down, and a round that is still at work" {
 	page_examples "$PAGE" 'CRON AND SYSTEMD' >page
 	stand_in_curl
