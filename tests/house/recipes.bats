@@ -90,6 +90,25 @@ stand_in_curl() {
 	[[ $output == *"which --strict-part does not allow"* ]]
 }
 
+@test "ON PAPER: the size, and a hundred small parts in place of large ones" {
+	recipe 'ON PAPER'
+	# a part has 10,000 lines, and five deviations are 500
+	"$HELPER" lines 1000000 9 >in
+	bloomdedup partition --parts=100 -o 'part-%d' in
+	untraced each_part_fits
+	bloomdedup size --json -n 10500 | json_value bytes >told
+	stat -c %s filter-* | sort -u | cmp - told
+}
+
+each_part_fits() {
+	for ((i = 1; i <= 100; i++)); do
+		bloomdedup create -n 10500 --part=$i/100 filter-$i &&
+			bloomdedup add --strict-part -f filter-$i part-$i ||
+			return 1
+		[ "$(layers filter-$i)" -eq 1 ] || return 1
+	done
+}
+
 @test "LARGER THAN MEMORY: parts, one after the other" {
 	recipe 'LARGER THAN MEMORY'
 }
