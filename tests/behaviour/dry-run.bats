@@ -73,6 +73,8 @@ previews() {
 		--lock-timeout=0
 		--threads=3
 		--no-gunzip
+		--no-decompress
+		--mark
 	END
 	# the rest: for filters that were made with them, or that concern none
 	for option in zero-terminated key=1 field-separator=, csv header url \
