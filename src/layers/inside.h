@@ -1,7 +1,7 @@
 /*
  * The parts of a filter in a file or in memory, only for this folder: layers.c
  * opens, creates, probes and marks it, room.c makes room (ahead.c before it is
- * needed), turn.c moves its window on, table.c reads and writes its table.
+ * needed), window.c moves its window on, table.c reads and writes its table.
  * Each calls only those after it.
  *
  * Functions return 0, or -1 with `error` filled; exceptions are stated.
@@ -95,7 +95,7 @@ layers_never_full(const struct layers *f)
 
 /* By lines: does a full generation end before the next line? */
 static inline int
-layers_wait_for_turn(const struct layers *f)
+layers_wait_for_move(const struct layers *f)
 {
 	return layers_never_full(f) && !f->held;
 }
@@ -181,9 +181,9 @@ uint64_t layers_coming_bytes(const struct filter *filter);
  */
 int layers_ahead_take(struct layers *f, int wait, struct error *error);
 
-/* turn.c */
+/* window.c */
 
 /* To call before lines are looked up: move the window on, if it is due. */
-int layers_turn(struct layers *f, struct error *error);
+int layers_move_on(struct layers *f, struct error *error);
 
 #endif

@@ -295,7 +295,8 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
 	if (layers_refresh(f, error) < 0)
 		return -1;
 	if (layers_is_windowed(f)) {
-		if (f->writable ? layers_turn(f, error) < 0 : !layers_forget(f))
+		if (f->writable ? layers_move_on(f, error) < 0 :
+		    !layers_forget(f))
 			return f->writable ? -1 : 0;
 		arrays_probe_chains(&f->arrays, digests, n, found);
 	} else {

@@ -66,7 +66,7 @@ make_room(struct layers *f, uint64_t wanted, struct error *error)
 	struct table next = f->table;
 	uint64_t room, old;
 
-	if (layers_wait_for_turn(f)) {
+	if (layers_wait_for_move(f)) {
 		uint64_t left = window_lines_left(&next, &f->header.window);
 
 		wanted = wanted < left ? wanted : left;
@@ -184,7 +184,7 @@ layers_reserve(struct filter *filter, uint64_t wanted, struct error *error)
 	if (f->ahead != NULL)
 		return wanted;
 	/* What was held goes into the generation that is now the last one. */
-	if (f->held && layers_is_windowed(f) && layers_turn(f, error) < 0)
+	if (f->held && layers_is_windowed(f) && layers_move_on(f, error) < 0)
 		return 0;
 	if (f->shared && layers_is_windowed(f))
 		return reserve_shared_window(f, wanted, error);

@@ -261,22 +261,22 @@ over_before_next(const struct table *table, const struct window *window,
 	    window_is_due(table, window, now));
 }
 
-struct window_turn
-window_turn(struct table *table, const struct window *window, int64_t now)
+struct window_move
+window_move(struct table *table, const struct window *window, int64_t now)
 {
-	struct window_turn turn = { window_shift(table, window, now), 0, 0 };
+	struct window_move move = { window_shift(table, window, now), 0, 0 };
 	struct generation next = window_next(table, window, now);
 	unsigned over = over_before_next(table, window, now);
 
-	turn.due = window_is_due(table, window, now) &&
+	move.due = window_is_due(table, window, now) &&
 	    table->generation_count - over < WINDOW_PLACES;
 	/* The last one stays until there is another to take new lines. */
-	if (over == table->generation_count && !turn.due)
+	if (over == table->generation_count && !move.due)
 		over--;
-	turn.dropped = window_drop(table, over);
-	if (turn.due)
+	move.dropped = window_drop(table, over);
+	if (move.due)
 		table->generations[table->generation_count++] = next;
-	return turn;
+	return move;
 }
 
 unsigned

@@ -112,26 +112,26 @@ unsigned window_forget(struct table *table, const struct window *window,
     int64_t now, int *all_over);
 
 /*
- * A turn: the table that has to follow this one now. A new generation, if one
+ * A move: the table that has to follow this one now. A new generation, if one
  * is `due`, has no layer yet. All 0: the table is still right.
  */
-struct window_turn {
+struct window_move {
 	int64_t back;     /* by how many seconds the clock went back, */
 	int due;          /* a generation was begun, */
 	unsigned dropped; /* and so many layers dropped, the first ones */
 };
-struct window_turn window_turn(struct table *table,
+struct window_move window_move(struct table *table,
     const struct window *window, int64_t now);
 
 /*
- * The first half of a turn, if there is no place for the generation that is
+ * The first half of a move, if there is no place for the generation that is
  * due: drop those that are over, except for the last one. Returns how many
  * layers they had.
  */
 unsigned window_make_room(struct table *table, const struct window *window,
     int64_t now);
 
-/* Tell `notice`, unless it is NULL, of a turn whose clock went back. */
+/* Tell `notice`, unless it is NULL, of a move whose clock went back. */
 void window_tell_clock(const char *name, int64_t back,
     void (*notice)(const char *text));
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hex.h"
 #include "base/parts.h"
 
 /* The schemes, and what they mean; in any case. */
@@ -148,15 +149,6 @@ address_take_passwords(int argc, char **argv)
 	}
 }
 
-static int
-hex_digit(char c)
-{
-	const char *digits = "0123456789abcdef0123456789ABCDEF";
-	const char *at = c == '\0' ? NULL : strchr(digits, c);
-
-	return at == NULL ? -1 : (int)(at - digits) % 16;
-}
-
 /* A copy with each %XX decoded (but not to a NUL); NULL if malformed. */
 static char *
 decode(const char *at, size_t nbytes)
@@ -164,19 +156,19 @@ decode(const char *at, size_t nbytes)
 	char *copy = memory_or_die(malloc(nbytes + 1)), *to = copy;
 
 	for (size_t i = 0; i < nbytes; i++) {
-		int high, low;
+		int byte;
 
 		if (at[i] != '%') {
 			*to++ = at[i];
 			continue;
 		}
-		high = i + 2 < nbytes ? hex_digit(at[i + 1]) : -1;
-		low = i + 2 < nbytes ? hex_digit(at[i + 2]) : -1;
-		if (high < 0 || low < 0 || high + low == 0) {
+		byte = i + 2 < nbytes ?
+		    hex_read((const uint8_t *)at + i + 1, 2) : -1;
+		if (byte <= 0) {
 			free(copy);
 			return NULL;
 		}
-		*to++ = (char)(16 * high + low);
+		*to++ = (char)byte;
 		i += 2;
 	}
 	*to = '\0';

@@ -50,7 +50,7 @@ test_time(void)
 	    "before 1970, too");
 	window_start(&t, &days, 10500);
 	window_extend(&t, &days, 12500);
-	tap_ok(window_turn(&t, &days, 11999).due &&
+	tap_ok(window_move(&t, &days, 11999).due &&
 	    t.generations[1].number == 11 && t.generations[1].end == 12500,
 	    "no generation ends before the one before it");
 	window_start(&t, &uneven, 1001);
@@ -63,23 +63,23 @@ static void
 test_turns(void)
 {
 	struct table t = { 0 };
-	struct window_turn turn;
+	struct window_move move;
 	int all_over;
 
 	window_start(&t, &days, 10500);
 	fill(&t, 3);
-	turn = window_turn(&t, &days, 10999);
-	tap_ok(turn.back == 0 && !turn.due && turn.dropped == 0 &&
-	    t.generation_count == 1, "no turn before its time");
-	turn = window_turn(&t, &days, 12000);
-	tap_ok(turn.due && turn.dropped == 0 && t.generation_count == 2 &&
+	move = window_move(&t, &days, 10999);
+	tap_ok(move.back == 0 && !move.due && move.dropped == 0 &&
+	    t.generation_count == 1, "no move before its time");
+	move = window_move(&t, &days, 12000);
+	tap_ok(move.due && move.dropped == 0 && t.generation_count == 2 &&
 	    window_border(&t, &days) == 13000 && window_first_layer(&t) == 1,
-	    "a turn begins the generation of the time that it is");
+	    "a move begins the generation of the time that it is");
 	fill(&t, 5);
 	tap_ok(window_first_layer(&t) == 1, "its layer is the first of it");
-	turn = window_turn(&t, &days, 15000);
-	tap_ok(turn.due && turn.dropped == 1 && t.generation_count == 2 &&
-	    t.count == 1 && t.layers[0].lines == 5, "a turn drops what is"
+	move = window_move(&t, &days, 15000);
+	tap_ok(move.due && move.dropped == 1 && t.generation_count == 2 &&
+	    t.count == 1 && t.layers[0].lines == 5, "a move drops what is"
 	    " over");
 	fill(&t, 7);
 	tap_ok(window_forget(&t, &days, 16999, &all_over) == 0 && !all_over &&
@@ -130,8 +130,8 @@ test_lines(void)
 	    "five are alive");
 	t.layers[4].lines = 100;
 	other = t;
-	tap_ok(window_turn(&other, &lines, 0).dropped == 1 &&
-	    other.generation_count == 5, "and five after a turn");
+	tap_ok(window_move(&other, &lines, 0).dropped == 1 &&
+	    other.generation_count == 5, "and five after a move");
 	begin(&t, &lines);
 	fill(&t, 0);
 	tap_ok(window_over(&t, &lines, 0) == 1, "not a sixth one");

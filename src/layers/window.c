@@ -34,7 +34,7 @@ append_first(struct layers *f, struct table *next, const struct table *among,
  * space that is used again.
  */
 static int
-publish_turn(struct layers *f, struct table *next, unsigned dropped,
+publish_move(struct layers *f, struct table *next, unsigned dropped,
     struct error *error)
 {
 	struct table old = f->table;
@@ -73,13 +73,13 @@ stay(struct layers *f, const struct error *reason)
  * table has at least one generation, so the last one stays.
  */
 static int
-turn_in_steps(struct layers *f, int64_t now, struct error *error)
+move_in_steps(struct layers *f, int64_t now, struct error *error)
 {
 	const struct window *window = &f->header.window;
 	struct table next = f->table;
 	unsigned dropped = window_make_room(&next, window, now);
 
-	if (dropped > 0 && publish_turn(f, &next, dropped, error) < 0)
+	if (dropped > 0 && publish_move(f, &next, dropped, error) < 0)
 		return -1;
 	next = f->table;
 	next.generations[next.generation_count] =
@@ -88,28 +88,28 @@ turn_in_steps(struct layers *f, int64_t now, struct error *error)
 	if (append_first(f, &next, &f->table, error) < 0)
 		return error_is_full(error) ? stay(f, error) : -1;
 	f->stays = 0;
-	return publish_turn(f, &next, 0, error);
+	return publish_move(f, &next, 0, error);
 }
 
 /* Drop the generations that are over, and begin the next one if it is due. */
 static int
-turn_locked(struct layers *f, int64_t now, struct error *error)
+move_locked(struct layers *f, int64_t now, struct error *error)
 {
 	struct table next = f->table;
-	struct window_turn turn = window_turn(&next, &f->header.window, now);
+	struct window_move move = window_move(&next, &f->header.window, now);
 
-	if (turn.back > 0)
-		window_tell_clock(layers_name(f), turn.back,
+	if (move.back > 0)
+		window_tell_clock(layers_name(f), move.back,
 		    f->file.lock.wait.notice);
-	if (turn.due && append_first(f, &next, &f->table, error) < 0)
-		return error_is_full(error) ? turn_in_steps(f, now, error) : -1;
-	if (turn.due)
+	if (move.due && append_first(f, &next, &f->table, error) < 0)
+		return error_is_full(error) ? move_in_steps(f, now, error) : -1;
+	if (move.due)
 		f->stays = 0;
-	return publish_turn(f, &next, turn.dropped, error);
+	return publish_move(f, &next, move.dropped, error);
 }
 
 int
-layers_turn(struct layers *f, struct error *error)
+layers_move_on(struct layers *f, struct error *error)
 {
 	const struct window *window = &f->header.window;
 	int64_t now = layers_now();
@@ -126,7 +126,7 @@ layers_turn(struct layers *f, struct error *error)
 	if (result == 0)
 		result = layers_update_table(f, error);
 	if (result == 0)
-		result = turn_locked(f, now, error);
+		result = move_locked(f, now, error);
 	tables_unlock(&f->tables);
 	return result;
 }
