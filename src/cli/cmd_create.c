@@ -174,7 +174,7 @@ run_create(const struct options *o, struct error *error)
 	struct replace old = REPLACE_NONE;
 	struct creation new;
 	struct filter *filter;
-	struct filter_plan made;
+	struct filter_design made;
 	int result;
 
 	if (check_location(o, error) < 0 || plan(&new, o, error) < 0)
@@ -183,7 +183,7 @@ run_create(const struct options *o, struct error *error)
 		replace_unlock(&old);
 		return -1;
 	}
-	made = (struct filter_plan){ .capacity = new.sizing.capacity,
+	made = (struct filter_design){ .capacity = new.sizing.capacity,
 		.error_rate = new.sizing.error_rate,
 		.geometry = new.sizing.geometry, .growth = new.growth,
 		.window = new.window,

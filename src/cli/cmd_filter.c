@@ -115,7 +115,7 @@ remember(const struct options *o, const struct run_plan *plan,
     struct error *error)
 {
 	struct key_recipe recipe = o->recipe;
-	struct input_plan inputs = run_inputs(plan, &recipe);
+	struct inputs inputs = run_inputs(plan, &recipe);
 	struct filter *filter;
 	uint64_t read, fresh;
 	int status;
@@ -151,7 +151,7 @@ check(const struct options *o, const struct run_plan *plan,
 	const struct filter_use use = FILTER_READ;
 	struct key_recipe recipe = o->recipe;
 	struct filter *filter;
-	struct input_plan inputs = run_inputs(plan, &recipe);
+	struct inputs inputs = run_inputs(plan, &recipe);
 	uint64_t read, fresh;
 	int status;
 

@@ -54,7 +54,7 @@ partition(const struct options *o, const struct run_plan *run,
     struct error *error)
 {
 	struct key_recipe recipe = o->recipe;
-	struct input_plan inputs;
+	struct inputs inputs;
 	struct partition_plan plan = { .inputs = &inputs, .recipe = &recipe,
 		.parts = o->parts, .atomic = run->atomic,
 		.strict_keys = run->strict_keys, .notice = report_notice };

@@ -29,7 +29,7 @@ serve(const struct options *o, struct error *error)
 {
 	char version[64], address[] = "127.0.0.1:12345";
 	char *const addresses[] = { address };
-	const struct serve_plan plan = {
+	const struct serve_settings plan = {
 		.folder = o->serve.folder,
 		.addresses = o->serve.listen.count > 0 ?
 		    o->serve.listen.items : addresses,

@@ -34,7 +34,7 @@ round_up(uint64_t lines)
 
 /* Estimate the number of input lines, as a round number. */
 static uint64_t
-guess_capacity(const struct input_plan *inputs, unsigned parts)
+guess_capacity(const struct inputs *inputs, unsigned parts)
 {
 	uint64_t lines = input_estimate(inputs), guess;
 
@@ -49,9 +49,9 @@ guess_capacity(const struct input_plan *inputs, unsigned parts)
 
 static int
 plan_solved(const struct options *o, const struct key_recipe *recipe,
-    const struct sizing *sizing, struct filter_plan *plan)
+    const struct sizing *sizing, struct filter_design *plan)
 {
-	*plan = (struct filter_plan){ .capacity = sizing->capacity,
+	*plan = (struct filter_design){ .capacity = sizing->capacity,
 		.error_rate = sizing->error_rate,
 		.geometry = sizing->geometry, .window = o->window,
 		.growth = o->run.use.growth < 0 ? GROWTH_GROW :
@@ -94,7 +94,7 @@ solve_window_within(struct sizing *sizing, const struct options *o,
 /* Plan a new filter for `capacity` lines. */
 static int
 plan_filter(const struct options *o, const struct key_recipe *recipe,
-    uint64_t capacity, struct filter_plan *plan, struct error *error)
+    uint64_t capacity, struct filter_design *plan, struct error *error)
 {
 	int growth = o->run.use.growth < 0 ? GROWTH_GROW : o->run.use.growth;
 	struct sizing sizing = { .capacity = capacity,
@@ -151,7 +151,7 @@ inherit_recipe(struct key_recipe *recipe, const struct filter *filter,
 
 /* The name of the input that is the file at `path`, or NULL. */
 static const char *
-input_that_is(const struct input_plan *inputs, const char *path)
+input_that_is(const struct inputs *inputs, const char *path)
 {
 	struct stat st;
 
@@ -161,7 +161,7 @@ input_that_is(const struct input_plan *inputs, const char *path)
 
 int
 filter_options_check_inputs(const struct options *o,
-    const struct input_plan *inputs, struct error *error)
+    const struct inputs *inputs, struct error *error)
 {
 	char *real = o->run.filter == NULL ? NULL : path_real(o->run.filter);
 	char *journal = real == NULL ? NULL : journal_name(real);
@@ -275,7 +275,7 @@ static int
 make_for(uint64_t capacity, struct filter **filter, const struct options *o,
     const struct key_recipe *recipe, struct error *error)
 {
-	struct filter_plan plan;
+	struct filter_design plan;
 
 	return plan_filter(o, recipe, capacity, &plan, error) < 0 ? -1 :
 	    filter_create(filter, o->run.filter, 0, &plan,
@@ -288,7 +288,7 @@ make_for(uint64_t capacity, struct filter **filter, const struct options *o,
  */
 static int
 make_filter(struct filter **filter, const struct options *o,
-    struct key_recipe *recipe, const struct input_plan *inputs,
+    struct key_recipe *recipe, const struct inputs *inputs,
     struct error *error)
 {
 	uint64_t capacity = o->capacity;
@@ -347,7 +347,7 @@ preview(struct filter **filter, uint64_t max_bytes, struct error *error)
 int
 filter_options_open(struct filter **filter, const struct options *o,
     const struct run_plan *plan, struct key_recipe *recipe,
-    const struct input_plan *inputs, struct error *error)
+    const struct inputs *inputs, struct error *error)
 {
 	int result = 1;
 

@@ -18,14 +18,14 @@
  */
 int filter_options_open(struct filter **filter, const struct options *options,
     const struct run_plan *plan, struct key_recipe *recipe,
-    const struct input_plan *inputs, struct error *error);
+    const struct inputs *inputs, struct error *error);
 
 /*
  * Refuse the filter or its journal among the inputs (STATUS_USAGE), as in
  * bloomdedup -f seen.bloom *.
  */
 int filter_options_check_inputs(const struct options *options,
-    const struct input_plan *inputs, struct error *error);
+    const struct inputs *inputs, struct error *error);
 
 /*
  * Check the options that describe a filter against the open one. Refuses a

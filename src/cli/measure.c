@@ -142,7 +142,7 @@ print_text(const struct sizing *s, const struct measured *m, double predicted)
 int
 measure(const struct sizing *s, int json, struct error *error)
 {
-	struct filter_plan plan = { .capacity = s->capacity,
+	struct filter_design plan = { .capacity = s->capacity,
 		.error_rate = s->error_rate, .geometry = s->geometry,
 		.growth = s->fixed ? GROWTH_FAIL : GROWTH_GROW };
 	struct measured measured = { 0 };

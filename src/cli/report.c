@@ -34,7 +34,7 @@ report_options(const struct options *options)
 static void
 begin(const struct run *run)
 {
-	struct input_plan inputs = run_inputs(run->plan, &run->recipe);
+	struct inputs inputs = run_inputs(run->plan, &run->recipe);
 
 	report.run = run;
 	report.total = report.options->progress ? input_total(&inputs) : 0;

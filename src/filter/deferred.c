@@ -52,7 +52,7 @@ make_pending(struct deferred *d, uint64_t capacity, struct error *error)
 	const struct header *h = filter_header(d->filter.under);
 	const struct filter_use use = FILTER_WRITE;
 	double rate = SIZING_PENDING_SHARE * h->error_rate;
-	struct filter_plan plan = { .capacity = capacity, .error_rate = rate,
+	struct filter_design plan = { .capacity = capacity, .error_rate = rate,
 		.growth = GROWTH_FAIL, .hash = &h->hash };
 
 	filter_close(d->pending, error);

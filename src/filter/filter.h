@@ -50,7 +50,7 @@ int filter_open(struct filter **filter, const char *location,
  * writable.
  */
 int filter_create(struct filter **filter, const char *location, int replace,
-    const struct filter_plan *plan, const struct filter_use *use,
+    const struct filter_design *plan, const struct filter_use *use,
     struct error *error);
 
 /*

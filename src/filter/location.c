@@ -25,7 +25,7 @@ struct kind {
 	int (*open)(struct filter **filter, const char *location,
 	    const struct filter_use *use, struct error *error);
 	int (*create)(struct filter **filter, const char *location,
-	    int replace, const struct filter_plan *plan,
+	    int replace, const struct filter_design *plan,
 	    const struct filter_use *use, struct error *error);
 	int (*prepare)(struct filter **filter, const char *location,
 	    const struct header *header, const struct table *table,
@@ -143,7 +143,7 @@ filter_open(struct filter **filter, const char *location,
 
 int
 filter_create(struct filter **filter, const char *location, int replace,
-    const struct filter_plan *plan, const struct filter_use *use,
+    const struct filter_design *plan, const struct filter_use *use,
     struct error *error)
 {
 	const struct kind *kind = usable(location, error);

@@ -125,7 +125,7 @@ preview_begin(struct filter **filter, uint64_t max_bytes, struct error *error)
 	const struct filter_use use = FILTER_WRITE;
 	double share = SIZING_PENDING_SHARE * h->error_rate;
 	double rate = sizing_layer_rate(share, 0, 0);
-	struct filter_plan plan = { .capacity = SIZING_CAPACITY_DEFAULT,
+	struct filter_design plan = { .capacity = SIZING_CAPACITY_DEFAULT,
 		.error_rate = share, .growth = GROWTH_GROW, .hash = &h->hash };
 	struct filter *fresh;
 	struct preview *p;

@@ -185,7 +185,7 @@ publish(struct filter *filter, int replace, struct error *error)
 }
 
 static int
-plan_header(const struct filter_plan *plan, struct header *header,
+plan_header(const struct filter_design *plan, struct header *header,
     struct error *error)
 {
 	*header = (struct header){ .capacity = plan->capacity,
@@ -203,7 +203,7 @@ plan_header(const struct filter_plan *plan, struct header *header,
 
 /* The first layer, and with a window the first generation. */
 static int
-plan_table(const struct filter_plan *plan, struct table *table,
+plan_table(const struct filter_design *plan, struct table *table,
     struct error *error)
 {
 	int fixed = plan->growth != GROWTH_GROW;
@@ -225,7 +225,7 @@ plan_table(const struct filter_plan *plan, struct table *table,
 }
 
 int
-layers_plan(const struct filter_plan *plan, struct header *header,
+layers_plan(const struct filter_design *plan, struct header *header,
     struct table *table, struct error *error)
 {
 	return plan_header(plan, header, error) < 0 ? -1 :
@@ -234,7 +234,7 @@ layers_plan(const struct filter_plan *plan, struct header *header,
 
 int
 layers_create(struct filter **filter, const char *path, int replace,
-    const struct filter_plan *plan, const struct filter_use *use,
+    const struct filter_design *plan, const struct filter_use *use,
     struct error *error)
 {
 	struct table table;

@@ -18,7 +18,7 @@ struct filter;
 int layers_open(struct filter **filter, const char *path,
     const struct filter_use *use, struct error *error);
 int layers_create(struct filter **filter, const char *path, int replace,
-    const struct filter_plan *plan, const struct filter_use *use,
+    const struct filter_design *plan, const struct filter_use *use,
     struct error *error);
 int layers_prepare(struct filter **filter, const char *path,
     const struct header *header, const struct table *table,
@@ -31,7 +31,7 @@ int layers_prepare(struct filter **filter, const char *path,
 void layers_hold(struct filter *filter);
 
 /* Header and first table of a filter that is made for `plan`; without an id. */
-int layers_plan(const struct filter_plan *plan, struct header *header,
+int layers_plan(const struct filter_design *plan, struct header *header,
     struct table *table, struct error *error);
 
 /*

@@ -10,7 +10,7 @@
 #include "disk/lock.h"
 
 /* What a new filter is made for. */
-struct filter_plan {
+struct filter_design {
 	uint64_t capacity;
 	double error_rate;
 	struct geometry geometry; /* of the first layer; sizing.h finds it */

@@ -406,7 +406,7 @@ plan_bloom(struct redis *r, const char *key, struct layout *layout,
 
 /* What the new filter is like; nothing of it is on the server yet. */
 static int
-plan_new(struct redis *r, const struct filter_plan *plan, struct error *error)
+plan_new(struct redis *r, const struct filter_design *plan, struct error *error)
 {
 	char key[LAYOUT_KEY_MAX];
 	struct table unused;
@@ -524,7 +524,7 @@ publish(struct redis *r, int replace, struct error *error)
 
 int
 redis_create(struct filter **filter, const char *location, int replace,
-    const struct filter_plan *plan, const struct filter_use *use,
+    const struct filter_design *plan, const struct filter_use *use,
     struct error *error)
 {
 	struct redis *r = new_redis(location, use, error);

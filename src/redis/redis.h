@@ -18,7 +18,7 @@ struct filter;
 int redis_open(struct filter **filter, const char *location,
     const struct filter_use *use, struct error *error);
 int redis_create(struct filter **filter, const char *location, int replace,
-    const struct filter_plan *plan, const struct filter_use *use,
+    const struct filter_design *plan, const struct filter_use *use,
     struct error *error);
 
 /* Remove a filter; returns 1 if there is none. */

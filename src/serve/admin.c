@@ -264,7 +264,7 @@ stats_server(const struct service *service, struct replies *replies)
 static void
 stats_settings(const struct service *service, struct replies *replies)
 {
-	const struct serve_plan *plan = service->plan;
+	const struct serve_settings *plan = service->plan;
 
 	stat(replies, "maxbytes", catalog_limit(service->catalog));
 	stat(replies, "maxconns", service->connections);
@@ -376,7 +376,7 @@ stats(struct service *service, const struct request *r,
 }
 
 const char *
-admin_refusal(const struct serve_plan *plan, int local, enum verb verb)
+admin_refusal(const struct serve_settings *plan, int local, enum verb verb)
 {
 	if (verb != VERB_ADD && verb != VERB_DELETE && verb != VERB_SETMEM)
 		return NULL;

@@ -20,7 +20,7 @@ void admin_answer(struct service *service, int local,
  * Why a client may not make this request; NULL if it may. `verb` is VERB_ADD
  * (of a filter), VERB_DELETE or VERB_SETMEM.
  */
-const char *admin_refusal(const struct serve_plan *plan, int local,
+const char *admin_refusal(const struct serve_settings *plan, int local,
     enum verb verb);
 
 /*

@@ -174,7 +174,7 @@ lock_folder(struct catalog *catalog, struct error *error)
 }
 
 int
-catalog_open(struct catalog **result, const struct catalog_plan *plan,
+catalog_open(struct catalog **result, const struct catalog_settings *plan,
     struct error *error)
 {
 	struct catalog *catalog = memory_or_die(calloc(1, sizeof *catalog));
@@ -334,7 +334,7 @@ catalog_add(struct catalog *catalog, struct bytes name, uint64_t capacity,
 	const struct key_recipe lines = KEY_RECIPE_NONE;
 	struct sizing sizing = { .capacity = capacity,
 		.error_rate = error_rate, .fixed = growth != GROWTH_GROW };
-	struct filter_plan plan;
+	struct filter_design plan;
 	struct served *s;
 	int result;
 
@@ -343,7 +343,7 @@ catalog_add(struct catalog *catalog, struct bytes name, uint64_t capacity,
 	if (window_solve(&sizing, window, error) < 0 ||
 	    check_limit(catalog, sizing.bytes, error) < 0)
 		return -1;
-	plan = (struct filter_plan){ .capacity = sizing.capacity,
+	plan = (struct filter_design){ .capacity = sizing.capacity,
 		.error_rate = sizing.error_rate, .geometry = sizing.geometry,
 		.growth = growth, .window = *window };
 	key_recipe_format(&lines, plan.recipe);

@@ -19,7 +19,7 @@
 struct catalog;
 
 /* What to serve: `open_max` filters may be open at a time. */
-struct catalog_plan {
+struct catalog_settings {
 	const char *folder;
 	int read_only;
 	uint64_t limit;  /* in bytes, of all filters together */
@@ -28,7 +28,7 @@ struct catalog_plan {
 };
 
 /* Open the folder, and its filters, as far as they may be open. */
-int catalog_open(struct catalog **catalog, const struct catalog_plan *plan,
+int catalog_open(struct catalog **catalog, const struct catalog_settings *plan,
     struct error *error);
 
 /* Close all filters; -1 if what is only in memory could not be written. */

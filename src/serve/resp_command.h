@@ -102,7 +102,7 @@ void resp_refuse(struct resp_request *request, const char *format, ...)
  * Before a reply is written directly: those to earlier requests of the
  * connection are written first.
  */
-void resp_settle(struct resp_request *request);
+void resp_answer_earlier(struct resp_request *request);
 
 /* For asker.answer: the reply to a subkey. */
 void resp_answer(struct service *service, struct asker *asker,

@@ -61,7 +61,7 @@ find_open(struct resp_request *r)
 static int
 may_make(struct resp_request *r)
 {
-	const struct serve_plan *plan = r->service->plan;
+	const struct serve_settings *plan = r->service->plan;
 
 	if (plan->read_only)
 		resp_refuse(r, "ERR this server is read-only");
@@ -95,7 +95,7 @@ make(struct resp_request *r, struct plan *plan)
 		    " to 0.5 and a capacity of at most 2^53");
 		return -1;
 	}
-	resp_settle(r);
+	resp_answer_earlier(r);
 	r->costly = 1;
 	result = catalog_add(r->service->catalog, name, capacity,
 	    plan->error_rate, &plan->window, plan->nonscaling ? GROWTH_FAIL :
@@ -209,7 +209,7 @@ say_ok(struct resp_request *r)
 static void
 begin_adding(struct resp_request *r, struct plan *plan)
 {
-	const struct serve_plan *server = r->service->plan;
+	const struct serve_settings *server = r->service->plan;
 
 	if (server->read_only)
 		resp_refuse(r, "ERR this server is read-only");
@@ -225,7 +225,7 @@ begin_adding(struct resp_request *r, struct plan *plan)
 static struct plan
 default_plan(const struct resp_request *r)
 {
-	const struct serve_plan *server = r->service->plan;
+	const struct serve_settings *server = r->service->plan;
 
 	return (struct plan){ .capacity = (int64_t)server->capacity,
 		.error_rate = server->error_rate, .expansion = 2 };

@@ -34,7 +34,7 @@ delete_key(struct resp_request *r, struct bytes name)
 	struct error error = { 0 };
 	int result;
 
-	resp_settle(r);
+	resp_answer_earlier(r);
 	if (find(r, name) == NULL)
 		return;
 	r->costly = 1;

@@ -10,7 +10,7 @@
 #include "serve/resp_command.h"
 
 void
-resp_settle(struct resp_request *r)
+resp_answer_earlier(struct resp_request *r)
 {
 	if (r->asker->owed > 0)
 		turn_run(r->turn);

@@ -301,7 +301,7 @@ reply(struct resp_session *s)
 	if (!queued && r->refusal == NULL && command->end == NULL &&
 	    command->role == RESP_ORDINARY)
 		return;
-	resp_settle(r);
+	resp_answer_earlier(r);
 	if (queued)
 		end_queued(s);
 	else if (r->refusal != NULL)
@@ -336,7 +336,7 @@ take(struct resp_session *s, const struct resp_word *word)
 	char text[128];
 
 	if (word->event == RESP_BROKEN) {
-		resp_settle(r);
+		resp_answer_earlier(r);
 		snprintf(text, sizeof text, "ERR Protocol error: %s",
 		    word->problem);
 		resp_put_error(r->asker, text);
@@ -374,7 +374,7 @@ replay(struct resp_session *s)
 	progress = take(s, &word);
 	if (s->replayed == s->queue_bytes) {
 		/* operations may point to it */
-		resp_settle(&s->request);
+		resp_answer_earlier(&s->request);
 		free_queue(s);
 	}
 	return progress;

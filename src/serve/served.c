@@ -252,7 +252,7 @@ open_filter(struct served *s)
 }
 
 int
-served_create(struct served *s, const struct filter_plan *plan,
+served_create(struct served *s, const struct filter_design *plan,
     struct error *error)
 {
 	const struct filter_use use = use_of(s->pool);

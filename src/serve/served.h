@@ -43,7 +43,7 @@ struct served *served_new(struct served_pool *pool, struct bytes name);
 int served_free(struct served *served, struct error *error);
 
 /* Create its file, and open it. Returns 1 if there is a file already. */
-int served_create(struct served *served, const struct filter_plan *plan,
+int served_create(struct served *served, const struct filter_design *plan,
     struct error *error);
 
 /*

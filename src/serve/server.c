@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "base/signals.h"
-#include "serve/address.h"
+#include "serve/listener.h"
 #include "serve/catalog.h"
 #include "serve/client.h"
 
@@ -53,7 +53,7 @@ struct door {
 };
 
 struct server {
-	const struct serve_plan *plan;
+	const struct serve_settings *plan;
 	struct service service;
 	struct event_base *base;
 	struct turn *turn;
@@ -131,7 +131,7 @@ on_writable(evutil_socket_t fd, short what, void *argument)
 
 /* After the turn: send, and decide what to wait for. */
 static void
-settle(struct connection *c)
+send_replies(struct connection *c)
 {
 	struct client *client = &c->client;
 
@@ -158,7 +158,7 @@ finish_turn(struct server *server)
 	for (c = server->touched; c != NULL; c = next) {
 		next = c->next_touched;
 		c->touched = 0;
-		settle(c);
+		send_replies(c);
 	}
 	server->touched = NULL;
 }
@@ -270,11 +270,11 @@ on_wake(evutil_socket_t fd, short what, void *argument)
 static int
 begin_listening(struct server *server, struct error *error)
 {
-	const struct serve_plan *plan = server->plan;
+	const struct serve_settings *plan = server->plan;
 	char text[512];
 
 	for (size_t i = 0; i < plan->address_count; i++) {
-		if (address_listen(&server->listeners, plan->addresses[i],
+		if (listener_open(&server->listeners, plan->addresses[i],
 		    plan->socket_mode, error) < 0)
 			return -1;
 	}
@@ -440,14 +440,14 @@ tell_unusable(struct server *server)
 }
 
 int
-server_run(const struct serve_plan *plan, struct error *error)
+server_run(const struct serve_settings *plan, struct error *error)
 {
 	struct server server = { .plan = plan, .service = { .plan = plan,
 		.started = clock_now() } };
 	struct error second = { 0 };
 	int result;
 
-	if (catalog_open(&server.service.catalog, &(struct catalog_plan){
+	if (catalog_open(&server.service.catalog, &(struct catalog_settings){
 	    .folder = plan->folder, .read_only = plan->read_only,
 	    .limit = plan->memory_bytes, .tell = plan->tell,
 	    .open_max = share_descriptors(&server) }, error) < 0)
@@ -467,7 +467,7 @@ server_run(const struct serve_plan *plan, struct error *error)
 	end_events(&server);
 	if (server.base != NULL)
 		event_base_free(server.base);
-	address_close(&server.listeners);
+	listeners_close(&server.listeners);
 	intake_free(server.intake);
 	turn_free(server.turn);
 	if (catalog_close(server.service.catalog, &second) < 0 &&

@@ -10,6 +10,6 @@
  * the filters back and return 0. Returns -1 with `error` filled if it can't
  * start, or if what is remembered could not be written at the end.
  */
-int server_run(const struct serve_plan *plan, struct error *error);
+int server_run(const struct serve_settings *plan, struct error *error);
 
 #endif

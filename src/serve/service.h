@@ -15,9 +15,9 @@ enum admin {
 	ADMIN_NONE
 };
 
-struct serve_plan {
+struct serve_settings {
 	const char *folder;
-	char *const *addresses; /* as address_listen takes them */
+	char *const *addresses; /* as listener_open takes them */
 	size_t address_count;
 	mode_t socket_mode;
 	enum admin admin;
@@ -46,7 +46,7 @@ struct counters {
 };
 
 struct service {
-	const struct serve_plan *plan;
+	const struct serve_settings *plan;
 	struct catalog *catalog;
 	struct counters counters;
 	uint64_t started;       /* clock_now */

@@ -33,7 +33,7 @@
 #define KEEP_BYTES (4 * 1024 * 1024)
 
 struct input {
-	struct input_plan plan;
+	struct inputs plan;
 	size_t next;        /* the path after the open one */
 	int fd;             /* -1 if none is open */
 	int waits;          /* it is not a regular file */
@@ -55,7 +55,7 @@ struct input {
 };
 
 struct input *
-input_new(const struct input_plan *plan)
+input_new(const struct inputs *plan)
 {
 	struct input *in = memory_or_die(calloc(1, sizeof *in));
 

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "key/columns.h"
-#include "stream/input_plan.h"
+#include "stream/inputs.h"
 
 struct input;
 
@@ -35,7 +35,7 @@ struct chunk {
 void chunk_free(struct chunk *chunk);
 
 /* The plan's paths must live as long as the input. */
-struct input *input_new(const struct input_plan *plan);
+struct input *input_new(const struct inputs *plan);
 void input_free(struct input *input);
 
 /*

@@ -77,7 +77,7 @@ is_replaceable(const char *path, const struct stat *st)
 }
 
 int
-output_check(const char *path, int atomic, const struct input_plan *inputs,
+output_check(const char *path, int atomic, const struct inputs *inputs,
     const char *filter, struct error *error)
 {
 	const char *name = NULL;
@@ -164,7 +164,7 @@ open_path(struct output *out, const char *path, int atomic,
 
 int
 output_open(struct output *out, const char *path, int atomic, int append,
-    const struct input_plan *inputs, const char *filter, struct error *error)
+    const struct inputs *inputs, const char *filter, struct error *error)
 {
 	*out = (struct output){ .fd = STDOUT_FILENO,
 		.name = shown_name(path), .appends = append };
@@ -325,7 +325,7 @@ set_mode(struct output *out, struct error *error)
 }
 
 int
-output_settle(struct output *out, struct error *error)
+output_secure(struct output *out, struct error *error)
 {
 	/* The mode, too, must be on the disk before the name. */
 	if (out->hidden != NULL && set_mode(out, error) < 0)

@@ -42,14 +42,14 @@ struct output {
  * be an input. If `append`, it keeps its content, which is copied if `atomic`.
  */
 int output_open(struct output *output, const char *path, int atomic,
-    int append, const struct input_plan *inputs, const char *filter,
+    int append, const struct inputs *inputs, const char *filter,
     struct error *error);
 
 /*
  * Only check whether output_open would refuse it, before anything else is
  * opened or made.
  */
-int output_check(const char *path, int atomic, const struct input_plan *inputs,
+int output_check(const char *path, int atomic, const struct inputs *inputs,
     const char *filter, struct error *error);
 
 /*
@@ -82,10 +82,10 @@ int output_sync_name(const struct output *output, int must_sync,
 int output_sync(struct output *output, struct error *error);
 
 /*
- * After a successful run: output_settle does all that can be done before the
+ * After a successful run: output_secure does all that can be done before the
  * file gets its name, such as the sync, which can fail; output_finish renames.
  */
-int output_settle(struct output *output, struct error *error);
+int output_secure(struct output *output, struct error *error);
 int output_finish(struct output *output, struct error *error);
 
 /* Will it append to a file that isn't empty? */

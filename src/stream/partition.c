@@ -172,7 +172,7 @@ static int
 put_in_place(struct partition *p, struct error *error)
 {
 	for (size_t i = 0; i < p->sink_count; i++) {
-		if (output_settle(&p->sinks[i].output, error) < 0)
+		if (output_secure(&p->sinks[i].output, error) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < p->sink_count; i++) {
@@ -371,7 +371,7 @@ partition_run(const struct partition_plan *plan,
     struct partition_figures *figures, struct error *error)
 {
 	struct partition p = { .plan = plan, .figures = figures };
-	struct input_plan inputs = *plan->inputs;
+	struct inputs inputs = *plan->inputs;
 	int result;
 
 	*figures = (struct partition_figures){ 0 };

@@ -10,10 +10,10 @@
 
 #include "base/error.h"
 #include "key/key.h"
-#include "stream/input_plan.h"
+#include "stream/inputs.h"
 
 struct partition_plan {
-	const struct input_plan *inputs;
+	const struct inputs *inputs;
 	const struct key_recipe *recipe; /* complete */
 	unsigned parts;
 	/*

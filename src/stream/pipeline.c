@@ -35,7 +35,7 @@ struct flow {
 	struct input *input;
 	struct turns *turns;
 	size_t chunk_bytes;
-	const struct input_plan *inputs;
+	const struct inputs *inputs;
 	int measured;           /* is `total` known? */
 	uint64_t total;         /* input_total */
 	int ended;              /* the input; used inside turns_enter only */
@@ -205,9 +205,9 @@ hear_interrupts(struct run *run, struct output *output)
 }
 
 static struct input *
-open_input(struct flow *flow, const struct input_plan *inputs)
+open_input(struct flow *flow, const struct inputs *inputs)
 {
-	struct input_plan plan = *inputs;
+	struct inputs plan = *inputs;
 
 	plan.report = report;
 	plan.interrupted = interrupted;
@@ -216,7 +216,7 @@ open_input(struct flow *flow, const struct input_plan *inputs)
 }
 
 int
-pipeline_run(struct run *run, const struct input_plan *inputs,
+pipeline_run(struct run *run, const struct inputs *inputs,
     struct error *error)
 {
 	struct flow flow = { .run = run, .turns = turns_new(),

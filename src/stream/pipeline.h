@@ -14,7 +14,7 @@
  * Read to the end, or until a signal asks to stop. Fails if output or filter
  * fail; lines that were written before are still remembered.
  */
-int pipeline_run(struct run *run, const struct input_plan *inputs,
+int pipeline_run(struct run *run, const struct inputs *inputs,
     struct error *error);
 
 #endif

@@ -10,11 +10,11 @@
 #include "filter/filter.h"
 #include "stream/pipeline.h"
 
-struct input_plan
+struct inputs
 run_inputs(const struct run_plan *plan, const struct key_recipe *recipe)
 {
 	static char dash[] = "-", *standard_input[] = { dash };
-	struct input_plan inputs = plan->input;
+	struct inputs inputs = plan->input;
 
 	inputs.format = key_record_format(recipe);
 	inputs.format.max_bytes = plan->input.format.max_bytes;
@@ -58,7 +58,7 @@ check_duplicates(const struct run_plan *plan, struct error *error)
 
 int
 run_check_outputs(const struct run_plan *plan,
-    const struct input_plan *inputs, struct error *error)
+    const struct inputs *inputs, struct error *error)
 {
 	if (has_output(plan)) {
 		if (output_check(plan->output, plan->atomic, inputs,
@@ -77,7 +77,7 @@ run_check_outputs(const struct run_plan *plan,
 
 /* Where the lines go: a file, standard output, or a command. */
 static int
-open_output(struct run *run, const struct input_plan *inputs,
+open_output(struct run *run, const struct inputs *inputs,
     struct error *error)
 {
 	const struct run_plan *plan = run->plan;
@@ -124,7 +124,7 @@ check_old_output(const struct run *run, struct error *error)
 
 /* Open the outputs; truncate old files only after all are open. */
 static int
-open_outputs(struct run *run, const struct input_plan *inputs,
+open_outputs(struct run *run, const struct inputs *inputs,
     struct error *error)
 {
 	const struct run_plan *plan = run->plan;
@@ -225,7 +225,7 @@ put_in_place(void *context, struct error *error)
 		return 0;
 	for (int i = 0; i < 2; i++) {
 		if (outputs[i]->fd >= 0 &&
-		    output_settle(outputs[i], error) < 0)
+		    output_secure(outputs[i], error) < 0)
 			return -1;
 	}
 	for (int i = 0; i < 2; i++) {
@@ -252,7 +252,7 @@ commit(struct run *run, struct error *error)
 }
 
 static int
-read_lines(struct run *run, const struct input_plan *inputs,
+read_lines(struct run *run, const struct inputs *inputs,
     struct error *error)
 {
 	/*
@@ -266,7 +266,7 @@ read_lines(struct run *run, const struct input_plan *inputs,
 }
 
 static int
-stream(struct run *run, const struct input_plan *inputs, struct error *error)
+stream(struct run *run, const struct inputs *inputs, struct error *error)
 {
 	const struct run_plan *plan = run->plan;
 	int result = open_outputs(run, inputs, error);
@@ -308,7 +308,7 @@ int
 run_lines(struct run *run, const struct run_plan *plan, struct filter *filter,
     const struct key_recipe *recipe, struct error *error)
 {
-	struct input_plan inputs = run_inputs(plan, recipe);
+	struct inputs inputs = run_inputs(plan, recipe);
 	struct error second;
 	int result;
 

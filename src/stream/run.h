@@ -9,12 +9,12 @@
 #include "stream/run_plan.h"
 
 /* The plan's input, read as the recipe says. */
-struct input_plan run_inputs(const struct run_plan *plan,
+struct inputs run_inputs(const struct run_plan *plan,
     const struct key_recipe *recipe);
 
 /* Refuse outputs that are inputs or the filter, before anything is made. */
 int run_check_outputs(const struct run_plan *plan,
-    const struct input_plan *inputs, struct error *error);
+    const struct inputs *inputs, struct error *error);
 
 /*
  * Run lines through `filter`, which is closed in any case. Returns

@@ -10,7 +10,7 @@
 #include "key/key.h"
 #include "model/plan.h"
 #include "stream/child.h"
-#include "stream/input_plan.h"
+#include "stream/inputs.h"
 #include "stream/output.h"
 
 struct filter;
@@ -44,7 +44,7 @@ enum run_moment {
 struct run_plan {
 	const char *filter;     /* its location; NULL: in memory */
 	struct filter_use use;  /* of the filter */
-	struct input_plan input; /* run_inputs completes it */
+	struct inputs input; /* run_inputs completes it */
 	const char *output;     /* NULL: standard output */
 	const char *duplicates; /* seen lines go there too; "-": standard
 	                           output */

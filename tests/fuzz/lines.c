@@ -416,7 +416,7 @@ expect_end(size_t end)
 }
 
 static void
-expect_file(const struct file *file, const struct input_plan *plan)
+expect_file(const struct file *file, const struct inputs *plan)
 {
 	static struct text text;
 	uint8_t terminator = plan->format.csv.terminator;
@@ -791,7 +791,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
 	struct text got = { 0 };
 	size_t cuts[1000], cut_count = 0, from = 0;
 	char *paths[FILES];
-	struct input_plan plan = { .paths = paths,
+	struct inputs plan = { .paths = paths,
 		.format = key_record_format(&recipe),
 		.decompress = !(flags & NO_DECOMPRESS), .report = be_quiet };
 	struct input *input;

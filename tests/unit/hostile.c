@@ -60,7 +60,7 @@ open_filter(struct filter **f, int writable, struct error *error)
 static unsigned
 make(uint64_t capacity)
 {
-	struct filter_plan plan = { .capacity = capacity, .error_rate = 1e-3,
+	struct filter_design plan = { .capacity = capacity, .error_rate = 1e-3,
 		.growth = GROWTH_GROW, .hash_kind = HASH_XXH3_128 };
 	const struct filter_use use = FILTER_WRITE;
 	double rate = sizing_layer_rate(plan.error_rate, 0, 0);

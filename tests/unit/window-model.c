@@ -156,7 +156,7 @@ open_filter(uint64_t step)
 static struct filter *
 create_filter(const char *name, uint64_t capacity)
 {
-	struct filter_plan plan = { .capacity = capacity, .error_rate = 1e-12,
+	struct filter_design plan = { .capacity = capacity, .error_rate = 1e-12,
 		.growth = GROWTH_GROW, .window = *window,
 		.hash_kind = HASH_XXH3_128 };
 	static struct hash hash = { .kind = HASH_XXH3_128 };

@@ -1,8 +1,8 @@
 /*
  * Where serve listens: HOST:PORT, [::1]:PORT, unix:PATH, fd:N.
  */
-#ifndef ADDRESS_H
-#define ADDRESS_H
+#ifndef LISTENER_H
+#define LISTENER_H
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -28,10 +28,10 @@ struct listeners {
  * A unix socket gets `socket_mode`; one that nobody listens on is replaced.
  * Returns 0, or -1 with `error` filled (STATUS_USAGE if it is not an address).
  */
-int address_listen(struct listeners *listeners, const char *text,
+int listener_open(struct listeners *listeners, const char *text,
     mode_t socket_mode, struct error *error);
 
 /* Close all, and remove the unix sockets. */
-void address_close(struct listeners *listeners);
+void listeners_close(struct listeners *listeners);
 
 #endif

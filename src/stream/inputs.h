@@ -1,6 +1,6 @@
 /* What a run reads, and what can be said of its files without reading them. */
-#ifndef INPUT_PLAN_H
-#define INPUT_PLAN_H
+#ifndef INPUTS_H
+#define INPUTS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include "key/key.h"
 #include "key/record.h"
 
-struct input_plan {
+struct inputs {
 	char **paths;      /* "-" is standard input; not copied */
 	size_t count;
 	struct record_format format; /* what a line is, and what ends it */
@@ -34,17 +34,17 @@ struct input_plan {
 const char *input_name(const char *path);
 
 /* What input_position will be at the end; 0 if unknown (a pipe). */
-uint64_t input_total(const struct input_plan *plan);
+uint64_t input_total(const struct inputs *plan);
 
 /*
  * About how many lines the regular files have: the size of each divided by the
  * mean length of a line at its beginning (if compressed, with the ratio there).
  * 0 if unknown. Does not move standard input's position.
  */
-uint64_t input_estimate(const struct input_plan *plan);
+uint64_t input_estimate(const struct inputs *plan);
 
 /* The name of the first input that is the file `st`; NULL if none is. */
-const char *input_same_file(const struct input_plan *plan,
+const char *input_same_file(const struct inputs *plan,
     const struct stat *st);
 
 #endif

@@ -1,4 +1,4 @@
-#include "serve/address.h"
+#include "serve/listener.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -247,7 +247,7 @@ listen_fd(struct listeners *listeners, const char *text, struct error *error)
 }
 
 int
-address_listen(struct listeners *listeners, const char *text,
+listener_open(struct listeners *listeners, const char *text,
     mode_t socket_mode, struct error *error)
 {
 	if (strncmp(text, "unix:", 5) == 0)
@@ -258,7 +258,7 @@ address_listen(struct listeners *listeners, const char *text,
 }
 
 void
-address_close(struct listeners *listeners)
+listeners_close(struct listeners *listeners)
 {
 	for (size_t i = 0; i < listeners->count; i++) {
 		struct listener *l = &listeners->items[i];

@@ -1,4 +1,4 @@
-#include "stream/input_plan.h"
+#include "stream/inputs.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ input_name(const char *path)
 }
 
 uint64_t
-input_total(const struct input_plan *plan)
+input_total(const struct inputs *plan)
 {
 	uint64_t total = 0, passed;
 
@@ -61,7 +61,7 @@ peek_open(const char *path, struct stat *st, off_t *position)
 }
 
 static uint64_t
-estimate_file(const struct input_plan *plan, const char *path, uint8_t *data)
+estimate_file(const struct inputs *plan, const char *path, uint8_t *data)
 {
 	const size_t half = SAMPLE_BYTES;
 	const struct format_head *head = NULL;
@@ -100,7 +100,7 @@ estimate_file(const struct input_plan *plan, const char *path, uint8_t *data)
 }
 
 uint64_t
-input_estimate(const struct input_plan *plan)
+input_estimate(const struct inputs *plan)
 {
 	uint8_t *data = memory_or_die(malloc(2 * SAMPLE_BYTES));
 	uint64_t lines = 0;
@@ -112,7 +112,7 @@ input_estimate(const struct input_plan *plan)
 }
 
 const char *
-input_same_file(const struct input_plan *plan, const struct stat *st)
+input_same_file(const struct inputs *plan, const struct stat *st)
 {
 	for (size_t i = 0; i < plan->count; i++) {
 		const char *path = plan->paths[i];
