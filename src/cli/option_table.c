@@ -67,8 +67,7 @@ const struct option_row option_table[] = {
 	    .help = "with -o, add to the end of FILE" },
 	{ "overwrite", 0, NULL, FILTER, OPTION_GROUP_MAIN, FLAG(run.overwrite),
 	    .needs = "output",
-	    .help = "with -o, replace FILE, although the filter remembers"
-	    " lines already" },
+	    .help = "with -o, replace FILE even if the filter remembers lines" },
 	{ "repeated", 'd', NULL, FILTER, OPTION_GROUP_MAIN, FLAG(repeated),
 	    .brief = "print the lines seen before instead",
 	    .help = "print the lines seen before instead of the new ones" },
@@ -171,7 +170,8 @@ const struct option_row option_table[] = {
 	{ "idle-timeout", 0, "SEC", SERVE, OPTION_GROUP_MAIN,
 	    .set = option_set_seconds, TO(serve.idle_time),
 	    .allowed = "a number of seconds, such as 60; 0: never",
-	    .help = "close connections that are idle for so long [never]" },
+	    .help = "close connections that have been idle for SEC seconds"
+	    " [never]" },
 
 	/* The filter, and where it comes from. */
 
@@ -187,8 +187,7 @@ const struct option_row option_table[] = {
 	    .helps = { { CREATE, "how many lines to plan for, such as 1e8"
 		    " [1e6]" },
 		{ SIZE, "number of lines, such as 1e8 or 100M" },
-		{ SERVE, "how many lines the filters that BF.ADD makes are"
-		    " for [1e6]" } } },
+		{ SERVE, "capacity of the filters that BF.ADD makes [1e6]" } } },
 	{ "error-rate", 'p', "P", REMEMBER | CREATE | SIZE | SERVE,
 	    OPTION_GROUP_FILTER, .set = option_set_rate, TO(error_rate),
 	    .brief = "share of new lines that may be dropped [1e-6]",
@@ -321,14 +320,14 @@ const struct option_row option_table[] = {
 	    .help = "ignore case (A to Z only)" },
 	{ "keep-empty", 0, NULL, OWN_KEYS, OPTION_GROUP_KEY,
 	    FLAG(recipe.keep_empty),
-	    .help = "lines with an empty key are no repetitions: print all of"
-	    " them" },
+	    .help = "print every line whose key is empty: such lines are not"
+	    " repetitions of each other" },
 	{ "part", 0, "I/N", OWN_KEYS, OPTION_GROUP_KEY,
 	    .set = option_set_key, TO(recipe),
 	    .allowed = "a part and the number of parts, such as 3/16, of at"
 	    " most 4096",
-	    .help = "only the lines whose keys are in part I of N, such as"
-	    " 3/16: the others are passed over" },
+	    .help = "only lines whose keys are in part I of N, such as 3/16; the"
+	    " others are skipped" },
 
 	/* Everything else. */
 

@@ -1,6 +1,6 @@
 # Filter files that somebody made on purpose, with the checksums right: they
 # are refused, or are filters that can be worked with. Nothing crashes. And what
-# somebody planted in the place of a file. Damage that no checksum was repaired
+# somebody put in the place of a file. Damage that no checksum was repaired
 # for is in unit/hostile.c: every bit and every length.
 load ../common
 
