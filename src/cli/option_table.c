@@ -67,7 +67,8 @@ const struct option_row option_table[] = {
 	    .help = "with -o, add to the end of FILE" },
 	{ "overwrite", 0, NULL, FILTER, OPTION_GROUP_MAIN, FLAG(run.overwrite),
 	    .needs = "output",
-	    .help = "with -o, replace FILE even if the filter remembers lines" },
+	    .help = "with -o, replace FILE even if the filter remembers"
+	    " lines" },
 	{ "repeated", 'd', NULL, FILTER, OPTION_GROUP_MAIN, FLAG(repeated),
 	    .brief = "print the lines seen before instead",
 	    .help = "print the lines seen before instead of the new ones" },
@@ -187,7 +188,8 @@ const struct option_row option_table[] = {
 	    .helps = { { CREATE, "how many lines to plan for, such as 1e8"
 		    " [1e6]" },
 		{ SIZE, "number of lines, such as 1e8 or 100M" },
-		{ SERVE, "capacity of the filters that BF.ADD makes [1e6]" } } },
+		{ SERVE, "capacity of the filters that BF.ADD makes"
+		    " [1e6]" } } },
 	{ "error-rate", 'p', "P", REMEMBER | CREATE | SIZE | SERVE,
 	    OPTION_GROUP_FILTER, .set = option_set_rate, TO(error_rate),
 	    .brief = "share of new lines that may be dropped [1e-6]",
@@ -326,8 +328,8 @@ const struct option_row option_table[] = {
 	    .set = option_set_key, TO(recipe),
 	    .allowed = "a part and the number of parts, such as 3/16, of at"
 	    " most 4096",
-	    .help = "only lines whose keys are in part I of N, such as 3/16; the"
-	    " others are skipped" },
+	    .help = "only lines whose keys are in part I of N, such as 3/16;"
+	    " the others are skipped" },
 
 	/* Everything else. */
 

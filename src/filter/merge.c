@@ -94,8 +94,9 @@ check_mergeable(const struct filter *a, const struct filter *b,
 		    window_name(p, &x->window), window_name(q, &y->window));
 	if (x->window.kind == WINDOW_LINES && a != b) {
 		return error_set(error, STATUS_USAGE, "%s and %s can't be"
-		    " merged: with a window of new lines, nobody knows which"
-		    " of them came first", filter_name(a), filter_name(b));
+		    " merged: with a window of lines, a filter does not record"
+		    " which of them came first", filter_name(a),
+		    filter_name(b));
 	}
 	if (x->growth != y->growth)
 		return differ(error, a, b, "--on-full",
@@ -215,8 +216,8 @@ place(struct plan *plan, struct source *source, unsigned generation,
 	struct estimate estimate;
 
 	if (plan->table.count == most) {
-		return error_set(error, STATUS_FULL, "more than %u layers"
-		    " can't be kept side by side", most);
+		return error_set(error, STATUS_FULL, "the merged filter"
+		    " would need more than %u layers", most);
 	}
 	*layer = *entry(source);
 	layer->generation = generation;

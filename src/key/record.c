@@ -93,8 +93,8 @@ record_check_end(const struct record_format *format,
 
 	if (!format->is_csv || !csv_in_quotes(&state->csv))
 		return 0;
-	return error_set(error, STATUS_FAILED, "%s is never closed: all from"
-	    " there to the end of the file is one record",
+	return error_set(error, STATUS_FAILED, "%s is never closed: everything"
+	    " from there to the end of the file is one record",
 	    describe_quote(&state->csv, quote));
 }
 

@@ -134,8 +134,8 @@ window_check(const struct table *table, const struct window *window,
 	if (right && window->kind == WINDOW_LINES)
 		right = window->length == capacity;
 	return right ? 0 : error_set(error, STATUS_FAILED, "the filter is"
-	    " damaged: its header and its table of layers don't agree on a"
-	    " window");
+	    " damaged: its header and its table of layers disagree about"
+	    " the window");
 }
 
 void

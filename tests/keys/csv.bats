@@ -330,7 +330,7 @@ for i in range(60000):
 	printf 'a,b\n"c\nc",d\nx,y"\ne,"f\ng,h\ni,j\n' >open.csv
 	bloomdedup --csv -k1 open.csv >out 2>err
 	cmp open.csv out
-	echo 'bloomdedup: open.csv: the quote that opens in record 4 (line 5) is never closed: all from there to the end of the file is one record' |
+	echo 'bloomdedup: open.csv: the quote that opens in record 4 (line 5) is never closed: everything from there to the end of the file is one record' |
 		cmp - err
 	# each file by itself, and none that is closed
 	printf '"a\n","b"\n"""\n"\n' >closed.csv
