@@ -17,26 +17,26 @@
 #include "serve/memcached.h"
 #include "serve/resp.h"
 
-/* At most this much is read from a connection in one turn. */
+/* At most this much is read from a connection in one sweep. */
 #define READ_BYTES ((size_t)64 << 10)
 #define SMALL_BYTES ((size_t)4 << 10)
 #define INTAKE_BYTES (16 * (READ_BYTES + SMALL_BYTES + LOOPS_PADDING))
 
 struct intake {
 	struct service *service;
-	struct turn *turn;
+	struct sweep *sweep;
 	struct protocol_limits limits;
 	size_t used;
 	uint8_t data[INTAKE_BYTES];
 };
 
 struct intake *
-intake_new(struct service *service, struct turn *turn)
+intake_new(struct service *service, struct sweep *sweep)
 {
 	struct intake *intake = memory_or_die(calloc(1, sizeof *intake));
 
 	intake->service = service;
-	intake->turn = turn;
+	intake->sweep = sweep;
 	intake->limits = (struct protocol_limits){
 		(size_t)service->plan->key_bytes,
 		(size_t)service->plan->value_bytes };
@@ -109,7 +109,7 @@ is_full(struct client *c, struct intake *intake)
 
 	if (replies_bytes(replies) + c->asker.owed < limit)
 		return 0;
-	turn_run(intake->turn);
+	sweep_run(intake->sweep);
 	if (replies_bytes(replies) >= limit)
 		replies_let_go(replies);
 	return replies_bytes(replies) >= limit;
@@ -131,12 +131,12 @@ take_request(struct client *c, struct intake *intake, const uint8_t *data,
 	if (*more)
 		return n;
 	if (memcached_is_alone(&request)) {
-		turn_run(intake->turn);
+		sweep_run(intake->sweep);
 		admin_answer(intake->service, c->local, &request,
 		    &c->asker.replies);
 		c->paused = 1;
 	} else {
-		memcached_add(intake->service, intake->turn, &c->asker,
+		memcached_add(intake->service, intake->sweep, &c->asker,
 		    &request);
 	}
 	c->hang_up |= request.hang_up;
@@ -175,11 +175,11 @@ parse(struct client *c, struct intake *intake, const uint8_t *data,
 		at += c->resp != NULL ?
 		    take_word(c, rest, nbytes - at, &more) :
 		    take_request(c, intake, rest, nbytes - at, &more);
-		c->paused |= turn_is_costly(intake->turn);
+		c->paused |= sweep_is_costly(intake->sweep);
 	}
 	/* requests may point to the bytes that are moved now */
 	if (data == c->kept || c->paused)
-		turn_run(intake->turn);
+		sweep_run(intake->sweep);
 	keep(c, data + at, nbytes - at);
 }
 
@@ -198,8 +198,8 @@ make_room(struct client *c, struct intake *intake)
 		return c->kept;
 	}
 	if (INTAKE_BYTES - intake->used < nbytes + LOOPS_PADDING)
-		turn_run(intake->turn);
-	if (turn_count(intake->turn) == 0)
+		sweep_run(intake->sweep);
+	if (sweep_count(intake->sweep) == 0)
 		intake->used = 0;
 	data = intake->data + intake->used;
 	if (c->kept_bytes > 0)
@@ -250,7 +250,7 @@ client_read(struct client *c, struct intake *intake)
 		return;
 	}
 	if (!c->begun && data[nbytes] == RESP_FIRST_BYTE)
-		c->resp = resp_session_new(intake->service, intake->turn,
+		c->resp = resp_session_new(intake->service, intake->sweep,
 		    &c->asker, c->local);
 	c->begun = 1;
 	nbytes += (size_t)n;

@@ -11,7 +11,7 @@
 #include "serve/protocol.h"
 #include "serve/resp_session.h"
 #include "serve/service.h"
-#include "serve/turn.h"
+#include "serve/sweep.h"
 
 struct client {
 	int fd;
@@ -23,29 +23,29 @@ struct client {
 	size_t kept_bytes, kept_capacity;
 	int full;              /* must read its replies before we read on */
 	int paused;            /* the others come first: one costly request a
-	                        * turn; the rest of what was read is kept */
+	                        * sweep; the rest of what was read is kept */
 	int begun;             /* its first byte was looked at */
 	int hang_up;           /* no more requests are read; close when sent */
 	int broken;            /* nothing can be sent any more */
 };
 
-/* The buffer for the requests of a turn, of all clients. */
+/* The buffer for the requests of a sweep, of all clients. */
 struct intake;
 
-struct intake *intake_new(struct service *service, struct turn *turn);
+struct intake *intake_new(struct service *service, struct sweep *sweep);
 void intake_free(struct intake *intake);
 
-/* Take over the socket. client_end closes it, but only after turn_run. */
+/* Take over the socket. client_end closes it, but only after sweep_run. */
 void client_begin(struct client *client, int fd, int local);
 void client_end(struct client *client);
 
 /*
  * Read what has arrived, at most a buffer, and add the requests in it to the
- * turn; or, after the client was full or paused, those that were left over.
+ * sweep; or, after the client was full or paused, those that were left over.
  */
 void client_read(struct client *client, struct intake *intake);
 
-/* After turn_run: send as much as the socket takes. */
+/* After sweep_run: send as much as the socket takes. */
 void client_send(struct client *client, struct service *service);
 
 /* Is anything left to send? */

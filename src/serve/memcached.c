@@ -57,7 +57,7 @@ refusal(struct service *service, const struct request *r, struct bytes name,
 }
 
 void
-memcached_add(struct service *service, struct turn *turn,
+memcached_add(struct service *service, struct sweep *sweep,
     struct asker *asker, const struct request *r)
 {
 	struct operation o = { .verb = r->verb, .noreply = r->noreply,
@@ -73,7 +73,7 @@ memcached_add(struct service *service, struct turn *turn,
 		o.reply = refusal(service, r, name, divided, &o.served);
 	}
 	service->counters.refused += o.reply != NULL;
-	turn_add(turn, asker, &o);
+	sweep_add(sweep, asker, &o);
 }
 
 /*

@@ -6,16 +6,16 @@
 #define MEMCACHED_H
 
 #include "serve/protocol.h"
-#include "serve/turn.h"
+#include "serve/sweep.h"
 
 /*
  * Is it a request about the server or about a whole filter? Such a request is
- * carried out by itself (admin.h), after a turn_run.
+ * carried out by itself (admin.h), after a sweep_run.
  */
 int memcached_is_alone(const struct request *request);
 
-/* Add any other request to the turn. The request's bytes are as in turn_add. */
-void memcached_add(struct service *service, struct turn *turn,
+/* Add any other request to the sweep, which needs its bytes (sweep_add). */
+void memcached_add(struct service *service, struct sweep *sweep,
     struct asker *asker, const struct request *request);
 
 /* For asker.answer. */

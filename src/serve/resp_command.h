@@ -3,7 +3,7 @@
  * they reply. resp_commands.c has the table of them.
  *
  * A command keeps the first words of its request, and is given the others one
- * by one. It writes one reply: either the turn's operations that it added do
+ * by one. It writes one reply: either the sweep's operations that it added do
  * (resp_answer), or it does so itself, at its end.
  */
 #ifndef RESP_COMMAND_H
@@ -14,14 +14,14 @@
 
 #include "serve/bytes.h"
 #include "serve/service.h"
-#include "serve/turn.h"
+#include "serve/sweep.h"
 
 /* The most words that are kept of a request. */
 #define RESP_KEPT_MAX 24
 
 struct resp_request {
 	struct service *service;
-	struct turn *turn;
+	struct sweep *sweep;
 	struct asker *asker;
 	int local;              /* it came through a unix socket */
 	const struct resp_command *command;

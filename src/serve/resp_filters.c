@@ -310,7 +310,7 @@ take_subkey(struct resp_request *r, struct bytes subkey)
 		.items = command->array && r->items == 0 ?
 		    r->count - r->kept : 0 };
 
-	/* after the turn, it is known what failed */
+	/* after the sweep, it is known what failed */
 	r->failed |= r->items > 0 && r->asker->owed == 0 && r->asker->failed;
 	if (r->served == NULL && !r->missing)
 		r->served = find(r);
@@ -324,7 +324,7 @@ take_subkey(struct resp_request *r, struct bytes subkey)
 	} else {
 		o.served = r->served;
 	}
-	turn_add(r->turn, r->asker, &o);
+	sweep_add(r->sweep, r->asker, &o);
 }
 
 static uint64_t

@@ -13,7 +13,7 @@ void
 resp_answer_earlier(struct resp_request *r)
 {
 	if (r->asker->owed > 0)
-		turn_run(r->turn);
+		sweep_run(r->sweep);
 }
 
 void

@@ -36,12 +36,12 @@ struct resp_session {
 };
 
 struct resp_session *
-resp_session_new(struct service *service, struct turn *turn,
+resp_session_new(struct service *service, struct sweep *sweep,
     struct asker *asker, int local)
 {
 	struct resp_session *s = memory_or_die(calloc(1, sizeof *s));
 
-	s->request = (struct resp_request){ .service = service, .turn = turn,
+	s->request = (struct resp_request){ .service = service, .sweep = sweep,
 		.asker = asker, .local = local,
 		.id = service->counters.total_connections };
 	s->longest = (size_t)service->plan->value_bytes;
@@ -288,7 +288,7 @@ end_queued(struct resp_session *s)
 	resp_put_error(asker, s->request.refusal);
 }
 
-/* Write the reply, unless operations of the turn do. */
+/* Write the reply, unless operations of the sweep do. */
 static void
 reply(struct resp_session *s)
 {

@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 #include "serve/service.h"
-#include "serve/turn.h"
+#include "serve/sweep.h"
 
 struct resp_session;
 
 /* `local`: it came through a unix socket. Sets asker->answer. */
 struct resp_session *resp_session_new(struct service *service,
-    struct turn *turn, struct asker *asker, int local);
+    struct sweep *sweep, struct asker *asker, int local);
 void resp_session_free(struct resp_session *session); /* NULL is none */
 
 /*
@@ -35,7 +35,7 @@ enum resp_progress {
 /*
  * Take a word of the bytes that have arrived, or of requests that are queued.
  * *used becomes the number of bytes that were consumed. The bytes, and
- * LOOPS_PADDING after them, must not change until turn_run.
+ * LOOPS_PADDING after them, must not change until sweep_run.
  */
 enum resp_progress resp_session_take(struct resp_session *session,
     const uint8_t *data, size_t nbytes, size_t *used);

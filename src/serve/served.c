@@ -287,7 +287,7 @@ served_look(struct served *s, int now)
 
 	if (s->filter != NULL)
 		move_up(s);
-	/* a turn has digests that only this filter knows */
+	/* a sweep has digests that only this filter knows */
 	if (s->slot >= 0 || (!now && s->looked == s->pool->second &&
 	    (s->filter != NULL || s->reason != NULL)))
 		return 0;

@@ -1,6 +1,6 @@
 /*
- * One thread and one loop (libevent). The events of a turn only read requests;
- * when all ready connections have been read, the turn is carried out as a
+ * One thread and one loop (libevent). The events of a sweep only read requests;
+ * when all ready connections have been read, the sweep is carried out as a
  * whole, and the replies are sent. Only this file knows libevent.
  */
 #include "serve/server.h"
@@ -24,7 +24,7 @@
 #include "serve/catalog.h"
 #include "serve/client.h"
 
-/* At most this many connections are accepted in one turn. */
+/* At most this many connections are accepted in one sweep. */
 #define ACCEPT_MAX 64
 /* If the number of descriptors is unknown, there are so many. */
 #define DESCRIPTORS 256
@@ -41,7 +41,7 @@ struct connection {
 	struct event *readable, *writable;
 	uint64_t active;           /* in seconds of server->tick */
 	int reading, writing;      /* these events are waited for */
-	int touched;               /* in this turn */
+	int touched;               /* in this sweep */
 	struct connection *next_touched;
 	struct connection *next, **link; /* of all */
 };
@@ -56,7 +56,7 @@ struct server {
 	const struct serve_settings *plan;
 	struct service service;
 	struct event_base *base;
-	struct turn *turn;
+	struct sweep *sweep;
 	struct intake *intake;
 	struct listeners listeners;
 	struct door *doors;
@@ -129,7 +129,7 @@ on_writable(evutil_socket_t fd, short what, void *argument)
 	touch(c);
 }
 
-/* After the turn: send, and decide what to wait for. */
+/* After the sweep: send, and decide what to wait for. */
 static void
 send_replies(struct connection *c)
 {
@@ -150,11 +150,11 @@ send_replies(struct connection *c)
 }
 
 static void
-finish_turn(struct server *server)
+finish_sweep(struct server *server)
 {
 	struct connection *c, *next;
 
-	turn_run(server->turn);
+	sweep_run(server->sweep);
 	for (c = server->touched; c != NULL; c = next) {
 		next = c->next_touched;
 		c->touched = 0;
@@ -164,7 +164,7 @@ finish_turn(struct server *server)
 }
 
 static void
-turn_away(int fd)
+sweep_away(int fd)
 {
 	static const char text[] = "ERROR Too many open connections\r\n";
 
@@ -183,7 +183,7 @@ begin_connection(struct server *server, int fd, int local)
 	counters->total_connections++;
 	if (counters->curr_connections >= server->service.connections) {
 		counters->rejected_connections++;
-		turn_away(fd);
+		sweep_away(fd);
 		return;
 	}
 	evutil_make_socket_nonblocking(fd);
@@ -340,7 +340,7 @@ loop(struct server *server)
 {
 	while (!signals_stop) {
 		event_base_loop(server->base, EVLOOP_ONCE);
-		finish_turn(server);
+		finish_sweep(server);
 	}
 }
 
@@ -361,7 +361,7 @@ read_last_requests(struct server *server)
 		on_readable(-1, 0, c);
 		client->hang_up |= !waiting && *bytes_read == before;
 	}
-	finish_turn(server);
+	finish_sweep(server);
 }
 
 /*
@@ -380,7 +380,7 @@ say_farewell(struct server *server)
 
 		event_base_loopexit(server->base, &moment);
 		event_base_loop(server->base, EVLOOP_ONCE);
-		finish_turn(server);
+		finish_sweep(server);
 		read_last_requests(server);
 	}
 	while (server->connections != NULL)
@@ -454,8 +454,8 @@ server_run(const struct serve_settings *plan, struct error *error)
 		return -1;
 	tell_unusable(&server);
 	signals_bus_survive();
-	server.turn = turn_new(&server.service);
-	server.intake = intake_new(&server.service, server.turn);
+	server.sweep = sweep_new(&server.service);
+	server.intake = intake_new(&server.service, server.sweep);
 	result = begin_listening(&server, error) < 0 ||
 	    begin_events(&server, error) < 0 ? -1 : 0;
 	if (result == 0) {
@@ -469,7 +469,7 @@ server_run(const struct serve_settings *plan, struct error *error)
 		event_base_free(server.base);
 	listeners_close(&server.listeners);
 	intake_free(server.intake);
-	turn_free(server.turn);
+	sweep_free(server.sweep);
 	if (catalog_close(server.service.catalog, &second) < 0 &&
 	    result == 0) {
 		*error = second;

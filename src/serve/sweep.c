@@ -1,4 +1,4 @@
-#include "serve/turn.h"
+#include "serve/sweep.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #include "serve/catalog.h"
 
 #define OPERATIONS 4096
-/* Different filters in one turn: each has a batch of its own. */
+/* Different filters in one sweep: each has a batch of its own. */
 #define PARTS 32
-/* How often a window of lines may move on in one turn. */
+/* How often a window of lines may move on in one sweep. */
 #define MOVES 8
 /* The most that a reply has besides the key; reasons are longer. */
 #define REPLY_BYTES 256
@@ -25,7 +25,7 @@ struct entry {
 	char *failure;       /* without a part: why; to be freed; or NULL */
 };
 
-/* A filter's share of the turn. */
+/* A filter's share of the sweep. */
 struct part {
 	struct served *served;
 	struct batch *batch;
@@ -33,12 +33,12 @@ struct part {
 	uint8_t *asks;
 	int8_t *outcomes;    /* 1 seen before, 0 new, -1 failed */
 	size_t count;
-	size_t costly;       /* from this count on: turn_is_costly */
+	size_t costly;       /* from this count on: sweep_is_costly */
 	int failed;          /* the whole part */
 	struct error error;  /* why, or why there was no room */
 };
 
-struct turn {
+struct sweep {
 	struct service *service;
 	struct entry entries[OPERATIONS];
 	size_t count;
@@ -47,40 +47,40 @@ struct turn {
 	int costly;
 };
 
-struct turn *
-turn_new(struct service *service)
+struct sweep *
+sweep_new(struct service *service)
 {
-	struct turn *turn = memory_or_die(calloc(1, sizeof *turn));
+	struct sweep *sweep = memory_or_die(calloc(1, sizeof *sweep));
 
-	turn->service = service;
-	return turn;
+	sweep->service = service;
+	return sweep;
 }
 
 void
-turn_free(struct turn *turn)
+sweep_free(struct sweep *sweep)
 {
 	for (int i = 0; i < PARTS; i++) {
-		batch_free(turn->parts[i].batch);
-		free(turn->parts[i].digests);
-		free(turn->parts[i].asks);
-		free(turn->parts[i].outcomes);
+		batch_free(sweep->parts[i].batch);
+		free(sweep->parts[i].digests);
+		free(sweep->parts[i].asks);
+		free(sweep->parts[i].outcomes);
 	}
-	free(turn);
+	free(sweep);
 }
 
 int
-turn_is_costly(const struct turn *turn)
+sweep_is_costly(const struct sweep *sweep)
 {
-	return turn->costly;
+	return sweep->costly;
 }
 
 size_t
-turn_count(const struct turn *turn)
+sweep_count(const struct sweep *sweep)
 {
-	return turn->count;
+	return sweep->count;
 }
 
-/* How many new lines a filter may get in a turn until the others wait. */
+/* How many new lines a filter may get in a sweep until the others wait. */
 static size_t
 costly_from(const struct served *served)
 {
@@ -92,17 +92,17 @@ costly_from(const struct served *served)
 	return lines < OPERATIONS ? (size_t)lines : OPERATIONS;
 }
 
-/* The filter's part of the turn. There must be room for one more. */
+/* The filter's part of the sweep. There must be room for one more. */
 static int
-find_part(struct turn *turn, struct served *served)
+find_part(struct sweep *sweep, struct served *served)
 {
 	int *slot = served_slot(served);
 	struct part *part;
 
 	if (*slot >= 0)
 		return *slot;
-	*slot = turn->part_count++;
-	part = &turn->parts[*slot];
+	*slot = sweep->part_count++;
+	part = &sweep->parts[*slot];
 	if (part->batch == NULL) {
 		part->batch = batch_new(OPERATIONS);
 		part->batch->keep_none = 1;
@@ -118,14 +118,14 @@ find_part(struct turn *turn, struct served *served)
 }
 
 void
-turn_add(struct turn *turn, struct asker *asker, const struct operation *o)
+sweep_add(struct sweep *sweep, struct asker *asker, const struct operation *o)
 {
 	struct entry *entry;
 	struct part *part;
 
-	if (turn->count == OPERATIONS || turn->part_count == PARTS)
-		turn_run(turn);
-	entry = &turn->entries[turn->count++];
+	if (sweep->count == OPERATIONS || sweep->part_count == PARTS)
+		sweep_run(sweep);
+	entry = &sweep->entries[sweep->count++];
 	*entry = (struct entry){ .operation = *o, .asker = asker, .part = -1 };
 	asker->owed += o->key.nbytes + REPLY_BYTES;
 	if (o->served == NULL)
@@ -136,12 +136,12 @@ turn_add(struct turn *turn, struct asker *asker, const struct operation *o)
 		asker->owed += strlen(entry->failure);
 		return;
 	}
-	entry->part = find_part(turn, o->served);
-	part = &turn->parts[entry->part];
+	entry->part = find_part(sweep, o->served);
+	part = &sweep->parts[entry->part];
 	entry->item = part->count++;
 	part->digests[entry->item] = served_digest(o->served, o->subkey);
 	part->asks[entry->item] = (uint8_t)o->asks;
-	turn->costly |= part->count == part->costly;
+	sweep->costly |= part->count == part->costly;
 }
 
 /* Like batch_reserve, but within the memory limit of all filters. */
@@ -207,7 +207,7 @@ look_and_mark(struct part *part, size_t *start, struct filter *filter)
 }
 
 static int
-carry_out(struct turn *turn, struct part *part, struct filter *filter)
+carry_out(struct sweep *sweep, struct part *part, struct filter *filter)
 {
 	uint64_t marked = 0;
 	size_t start = 0;
@@ -219,19 +219,19 @@ carry_out(struct turn *turn, struct part *part, struct filter *filter)
 			return -1;
 		marked += (uint64_t)n;
 	}
-	turn->service->counters.stored += marked;
+	sweep->service->counters.stored += marked;
 	served_stored(part->served, marked);
 	/* marks survive the process without a sync (use.in_place) */
-	if (marked > 0 && turn->service->plan->sync &&
+	if (marked > 0 && sweep->service->plan->sync &&
 	    filter_sync(filter, &part->error) < 0)
 		return -1;
 	return served_check(part->served, &part->error);
 }
 
 static void
-run_part(struct turn *turn, struct part *part)
+run_part(struct sweep *sweep, struct part *part)
 {
-	part->failed = carry_out(turn, part,
+	part->failed = carry_out(sweep, part,
 	    served_filter(part->served)) < 0;
 	if (part->failed)
 		served_break(part->served, &part->error);
@@ -239,13 +239,13 @@ run_part(struct turn *turn, struct part *part)
 }
 
 static void
-answer(struct turn *turn, const struct entry *entry)
+answer(struct sweep *sweep, const struct entry *entry)
 {
 	struct outcome outcome = { .failure = entry->failure,
 		.status = entry->failure == NULL ? STATUS_OK : STATUS_FAILED };
 
 	if (entry->part >= 0) {
-		const struct part *part = &turn->parts[entry->part];
+		const struct part *part = &sweep->parts[entry->part];
 
 		outcome.seen = part->outcomes[entry->item];
 		if (part->failed || outcome.seen < 0) {
@@ -254,28 +254,28 @@ answer(struct turn *turn, const struct entry *entry)
 		}
 	}
 	if (outcome.failure != NULL) {
-		turn->service->counters.refused++;
+		sweep->service->counters.refused++;
 		served_refuse(entry->operation.served, outcome.failure);
 	}
-	entry->asker->answer(turn->service, entry->asker, &entry->operation,
+	entry->asker->answer(sweep->service, entry->asker, &entry->operation,
 	    &outcome);
 }
 
 void
-turn_run(struct turn *turn)
+sweep_run(struct sweep *sweep)
 {
-	for (int i = 0; i < turn->part_count; i++)
-		run_part(turn, &turn->parts[i]);
-	for (size_t i = 0; i < turn->count; i++) {
-		struct entry *entry = &turn->entries[i];
+	for (int i = 0; i < sweep->part_count; i++)
+		run_part(sweep, &sweep->parts[i]);
+	for (size_t i = 0; i < sweep->count; i++) {
+		struct entry *entry = &sweep->entries[i];
 
-		answer(turn, entry);
+		answer(sweep, entry);
 		entry->asker->owed = 0;
 		free(entry->failure);
 	}
-	for (int i = 0; i < turn->part_count; i++)
-		served_grow_ahead(turn->parts[i].served);
-	turn->count = 0;
-	turn->part_count = 0;
-	turn->costly = 0;
+	for (int i = 0; i < sweep->part_count; i++)
+		served_grow_ahead(sweep->parts[i].served);
+	sweep->count = 0;
+	sweep->part_count = 0;
+	sweep->costly = 0;
 }

@@ -1,11 +1,11 @@
 /*
- * One turn of the server: the subkeys that all clients have asked for, as one
- * batch for each filter. The replies are as if the requests had been carried
- * out one by one, in the order in which they were added. Knows no protocol: the
- * function of an asker writes its replies.
+ * One sweep of the server over its connections: the subkeys that all clients
+ * have asked for, as one batch for each filter. The replies are as if the
+ * requests had been carried out one by one, in the order in which they were
+ * added. Knows no protocol: the function of an asker writes its replies.
  */
-#ifndef TURN_H
-#define TURN_H
+#ifndef SWEEP_H
+#define SWEEP_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 
 struct served;
 
-/* A subkey that is looked up, or a reply whose turn comes in its order. */
+/* A subkey that is looked up, or a reply that waits for those before it. */
 struct operation {
 	struct served *served; /* its filter; NULL: only a reply */
 	struct bytes subkey;
@@ -42,7 +42,7 @@ struct asker {
 	/* write the reply to an operation */
 	void (*answer)(struct service *service, struct asker *asker,
 	    const struct operation *operation, const struct outcome *outcome);
-	size_t owed;    /* about how many bytes of replies wait for turn_run */
+	size_t owed;    /* about how many bytes of replies wait for sweep_run */
 	/* for memcached_answer: */
 	int in_get;     /* the replies to a get line have begun, */
 	int get_failed; /* and it has failed */
@@ -53,32 +53,32 @@ struct asker {
 	int cut;        /* and the array ends with it */
 };
 
-struct turn;
+struct sweep;
 
-struct turn *turn_new(struct service *service);
-void turn_free(struct turn *turn);
+struct sweep *sweep_new(struct service *service);
+void sweep_free(struct sweep *sweep);
 
 /*
  * Add an operation. The bytes it points to, and LOOPS_PADDING bytes after its
- * subkey, must not change until turn_run. If there is no room, runs the turn
+ * subkey, must not change until sweep_run. If there is no room, runs the sweep
  * first.
  */
-void turn_add(struct turn *turn, struct asker *asker,
+void sweep_add(struct sweep *sweep, struct asker *asker,
     const struct operation *operation);
 
 /*
  * Carry out the operations: look up and mark, write back and sync as the plan
  * says, and only then write the replies.
  */
-void turn_run(struct turn *turn);
+void sweep_run(struct sweep *sweep);
 
 /*
  * Would more requests make the others wait for long? (A window of few lines
  * moves on, which syncs its file, again and again.)
  */
-int turn_is_costly(const struct turn *turn);
+int sweep_is_costly(const struct sweep *sweep);
 
 /* How many operations were added. */
-size_t turn_count(const struct turn *turn);
+size_t sweep_count(const struct sweep *sweep);
 
 #endif
