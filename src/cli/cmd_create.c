@@ -177,7 +177,8 @@ run_create(const struct options *o, struct error *error)
 	struct filter_design made;
 	int result;
 
-	if (check_location(o, error) < 0 || plan(&new, o, error) < 0)
+	if (filter_options_check_name(path, error) < 0 ||
+	    check_location(o, error) < 0 || plan(&new, o, error) < 0)
 		return -1;
 	if (o->force && replace_lock(&old, path, &o->run.use, error) < 0) {
 		replace_unlock(&old);

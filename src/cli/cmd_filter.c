@@ -120,7 +120,8 @@ remember(const struct options *o, const struct run_plan *plan,
 	uint64_t read, fresh;
 	int status;
 
-	if (filter_options_check_inputs(o, &inputs, error) < 0 ||
+	if (filter_options_check_name(o->run.filter, error) < 0 ||
+	    filter_options_check_inputs(o, &inputs, error) < 0 ||
 	    run_check_outputs(plan, &inputs, error) < 0 ||
 	    filter_options_open(&filter, o, plan, &recipe, &inputs,
 	    error) < 0)
@@ -155,7 +156,8 @@ check(const struct options *o, const struct run_plan *plan,
 	uint64_t read, fresh;
 	int status;
 
-	if (filter_options_check_inputs(o, &inputs, error) < 0)
+	if (filter_options_check_name(o->run.filter, error) < 0 ||
+	    filter_options_check_inputs(o, &inputs, error) < 0)
 		return -1;
 	status = filter_open(&filter, o->run.filter, &use, error);
 	if (status > 0)

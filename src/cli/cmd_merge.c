@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "base/path.h"
 #include "cli/command.h"
+#include "cli/filter_options.h"
 #include "cli/options.h"
 #include "cli/replace.h"
 #include "cli/text.h"
@@ -129,7 +130,8 @@ run_merge(const struct options *o, struct error *error)
 		if (check_file(o->operands[i], error) < 0)
 			return -1;
 	}
-	if (check_file(o->run.output, error) < 0)
+	if (filter_options_check_name(o->run.output, error) < 0 ||
+	    check_file(o->run.output, error) < 0)
 		return -1;
 	for (size_t i = 0; i < o->operand_count; i++)
 		in_place |= same_file(o->operands[i], o->run.output);

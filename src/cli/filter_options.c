@@ -160,6 +160,14 @@ input_that_is(const struct inputs *inputs, const char *path)
 }
 
 int
+filter_options_check_name(const char *path, struct error *error)
+{
+	return path == NULL || strcmp(path, "-") != 0 ? 0 : error_set(error,
+	    STATUS_USAGE, "-: a filter is a file; for one of this name, write"
+	    " ./-");
+}
+
+int
 filter_options_check_inputs(const struct options *o,
     const struct inputs *inputs, struct error *error)
 {
@@ -167,12 +175,6 @@ filter_options_check_inputs(const struct options *o,
 	char *journal = real == NULL ? NULL : journal_name(real);
 	const char *input = NULL, *what = "the filter";
 
-	if (o->run.filter != NULL && strcmp(o->run.filter, "-") == 0) {
-		free(journal);
-		free(real);
-		return error_set(error, STATUS_USAGE, "-f -: a filter is a"
-		    " file; for one of this name, write ./-");
-	}
 	if (real != NULL)
 		input = input_that_is(inputs, real);
 	if (input == NULL && journal != NULL) {

@@ -36,6 +36,9 @@ int filter_options_check(const struct options *options,
     const struct filter *filter, struct key_recipe *recipe,
     struct error *error);
 
+/* Refuse standard input and output (-) in place of a filter (STATUS_USAGE). */
+int filter_options_check_name(const char *path, struct error *error);
+
 /* Report a window of few lines, which may have been meant as days. */
 void filter_options_tell_window(const struct options *options);
 

@@ -628,7 +628,12 @@ some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
 
 @test "options that would mean nothing are refused, or are hints" {
 	seq 3 >in
-	fails 2 '-f -: a filter is a file' bloomdedup -f - in
+	fails 2 '-: a filter is a file; for one of this name, write ./-' \
+		bloomdedup -f - in
+	fails 2 '-: a filter is a file' bloomdedup check -f - in
+	fails 2 '-: a filter is a file' bloomdedup create -
+	bloomdedup create ./-
+	fails 2 '-: a filter is a file' bloomdedup merge --force -o - ./-
 	fails 2 '--window needs --filter' bloomdedup --window=5d in
 	bloomdedup -n 1000 -f seen in | cmp in -
 	bloomdedup -n 5 -f seen in >out 2>err
