@@ -122,6 +122,7 @@ drop_repeats(struct batch *b)
 {
 	size_t mask = slot_count(b->new_count) - 1, kept = 0;
 	uint32_t place_mask = b->stamp_step - 1, stamp;
+	int keep_none = b->keep_none;
 
 	empty_slots(b);
 	stamp = b->stamp;
@@ -129,7 +130,7 @@ drop_repeats(struct batch *b)
 		struct digest d = b->new_digests[i];
 		uint32_t item = b->new_items[i];
 		size_t slot = (size_t)d.low & mask;
-		int repeated = 0, none = is_none(b, item);
+		int repeated = 0, none = keep_none && digest_is_none(d);
 
 		for (; !none && (b->slots[slot] & ~place_mask) == stamp;
 		    slot = (slot + 1) & mask) {
