@@ -207,12 +207,6 @@ try_table(struct tables *t, struct table *table, int *behind,
 	*table = pair.tables[t->newest];
 	*behind = !pair.valid[0] || !pair.valid[1] ||
 	    !same_layers(&pair.tables[0], &pair.tables[1]);
-	/* No run gets this far, and no numbers would be left for the next. */
-	if (t->file->writable && table->serial > UINT64_MAX / 2) {
-		error_set(error, STATUS_FAILED, "the filter is damaged: wrong"
-		    " serial number in its table of layers");
-		return 1;
-	}
 	return pair.valid[0] && pair.valid[1] ? 0 :
 	    check_tail(t, table, error);
 }
@@ -252,6 +246,13 @@ tables_read(struct tables *t, struct table *table, struct error *error)
 			nanosleep(&(struct timespec){ .tv_nsec = 2000000 },
 			    NULL);
 		result = try_table(t, table, &behind, error);
+	}
+	/* No run gets this far, and no numbers would be left for the next. */
+	if (result == 0 && t->file->writable &&
+	    table->serial > UINT64_MAX / 2) {
+		error_set(error, STATUS_FAILED, "the filter is damaged: wrong"
+		    " serial number in its table of layers");
+		result = 1;
 	}
 	if (result != 0)
 		return name_file(t, result, error);

@@ -228,6 +228,21 @@ every_field() {
 	done
 }
 
+@test "the largest serial number that is written to: the run ends well" {
+	cp "$BATS_FILE_TMPDIR/in" .
+	cp "$BATS_FILE_TMPDIR/small" seen
+	"$HELPER" lines 3000 9 >"more"
+	for slot in 4096 8192; do
+		"$HELPER" poke seen $((slot + 8)) ffffffffffffff7f
+	done
+	"$HELPER" fix-crc seen
+	bloomdedup add --shared -f seen more
+	cp seen before
+	fails 3 'wrong serial number' bloomdedup add --shared -f seen in
+	cmp before seen
+	bloomdedup check -f seen more | cmp - more
+}
+
 @test "cut short to any length, at each page and about" {
 	cp "$BATS_FILE_TMPDIR/in" .
 	for filter in small grown; do
