@@ -28,6 +28,8 @@
 #define QUARTER 1000
 #define LINES_MAX 4096
 #define EPISODE 400 /* steps with one filter */
+/* After a merge, the layers of both filters can be side by side. */
+#define LAYERS_MOST 24
 
 struct line {
 	struct digest digest;
@@ -245,7 +247,7 @@ read_it(uint64_t step)
 
 	if (filter_open(&f, path, &use, &error) != 0)
 		die("unreadable", step);
-	if (filter_table(f)->count > 12)
+	if (filter_table(f)->count > LAYERS_MOST)
 		die("too many layers", step);
 	look_up(f, 0, step);
 	filter_close(f, &error);
