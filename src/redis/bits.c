@@ -224,7 +224,7 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 		return -1;
 	if (reply != NULL && reply->elements != n * k + 2)
 		return shards_odd(s, error);
-	s->uncertain += reply == NULL ? n : 0;
+	s->trouble->uncertain += reply == NULL ? n : 0;
 	for (size_t i = 0; i < n; i++) {
 		int were = reply != NULL;
 

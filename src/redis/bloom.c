@@ -217,7 +217,7 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 		s->found[s->order[first + i]] = i < got &&
 		    reply->element[i]->integer == 0;
 	}
-	s->uncertain += reply == NULL ? n : 0;
+	s->trouble->uncertain += reply == NULL ? n : 0;
 	return 0;
 }
 

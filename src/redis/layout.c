@@ -8,6 +8,7 @@
 
 #include "base/le.h"
 #include "bits/sizing.h"
+#include "model/window.h"
 
 #define VERSION 1
 /* A smaller first layer would make commands for few lines each. */
@@ -15,6 +16,9 @@
 /* Redis' longest string has 512 MiB. */
 #define BITS_PAGES_MOST ((UINT64_C(512) << 20) / PAGE_BYTES - 1)
 #define BITS_PAGES_LEAST 128
+
+/* Of a set of shards; of five, fewer than FORMAT_LAYERS_MAX. */
+#define LAYERS_MAX 12u
 
 static const uint8_t magic[8] = { 'b', 'd', 's', 'h', 'a', 'r', 'd', '\n' };
 
@@ -89,6 +93,8 @@ add_layer(struct table *table, uint64_t capacity, double rate, uint64_t lines,
 	struct layer_entry *layer = &table->layers[table->count++];
 
 	*layer = (struct layer_entry){ .offset = offset, .capacity = capacity,
+		.generation = table->generation_count == 0 ? 0 :
+		table->generation_count - 1,
 		.error_rate = rate, .lines = lines, .geometry = *geometry };
 }
 
@@ -97,9 +103,10 @@ layout_table(const struct layout *l, const struct header *header,
     uint64_t lines, struct table *table)
 {
 	uint64_t capacity = l->capacity * l->shards;
-	double rate = header->error_rate;
+	double rate = header->error_rate * (header->window.kind ==
+	    WINDOW_NONE ? 1 : WINDOW_SHARE);
+	unsigned most = table->count + LAYERS_MAX;
 
-	*table = (struct table){ 0 };
 	if (l->kind == SHARDS_BITS) {
 		add_layer(table, capacity, rate, lines, &l->geometry);
 		return;
@@ -113,7 +120,7 @@ layout_table(const struct layout *l, const struct header *header,
 		geometry.pages = (uint64_t)ceil((double)capacity *
 		    bits_a_line(rate) / 8 / PAGE_BYTES);
 		last = lines <= capacity || header->growth != GROWTH_GROW ||
-		    table->count + 1 == FORMAT_WINDOW_LAYERS_MAX;
+		    table->count + 1 == most;
 		add_layer(table, capacity, rate, last ? lines : here,
 		    &geometry);
 		lines -= here;

@@ -82,8 +82,8 @@ layout_shard_pages(const struct layout *layout)
 }
 
 /*
- * What is in all shards together when so many lines are: the layers that the
- * server's filters have grown by, or the one of bit strings.
+ * Add to the table what is in all shards together when so many lines are: the
+ * layers that the server's filters have grown by, or the one of bit strings.
  */
 void layout_table(const struct layout *layout, const struct header *header,
     uint64_t lines, struct table *table);

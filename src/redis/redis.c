@@ -10,9 +10,11 @@
 #include "layers/layers.h"
 #include "model/operations.h"
 #include "model/plan.h"
+#include "model/window.h"
 #include "redis/address.h"
 #include "redis/bits.h"
 #include "redis/bloom.h"
+#include "redis/generations.h"
 #include "redis/shards.h"
 
 /*
@@ -32,12 +34,14 @@ struct redis {
 	struct filter filter;
 	struct address address;
 	struct net *net;
-	struct shards shards;
+	struct shards shards;  /* as each generation has them, */
+	struct generations generations;
+	struct trouble trouble;
 	const struct shard_operations *kind;
 	struct header header;
 	struct table table;
 	void (*notice)(const char *text);
-	uint64_t lines;        /* as counted, and those of this run */
+	int makes;             /* generations that are due */
 	int claims;            /* marks come first */
 	int warned;            /* of lines that are not remembered */
 	int failed;            /* nothing can be asked any more, */
@@ -56,7 +60,7 @@ static void
 release(struct redis *r)
 {
 	net_close(r->net);
-	shards_free(&r->shards);
+	generations_free(&r->generations);
 	address_free(&r->address);
 	free(r);
 }
@@ -132,6 +136,7 @@ take_header(struct redis *r, const struct layout *layout)
 	memcpy(r->shards.id, r->header.id, sizeof r->shards.id);
 	r->kind = layout->kind == SHARDS_BLOOM ? &bloom_operations :
 	    &bits_operations;
+	generations_begin(&r->generations, &r->shards, &r->header.window);
 }
 
 static int
@@ -154,7 +159,7 @@ explain_missing(struct redis *r, struct error *error)
 		return -1;
 	/* A mark of bits may have made some anew, in vain. */
 	if ((result > 0 || !is_ours(r, &header)) &&
-	    shards_delete(&r->shards, error) < 0)
+	    generations_delete(&r->generations, error) < 0)
 		return -1;
 	if (result > 0)
 		return error_set(error, STATUS_FAILED, "%s: the filter is no"
@@ -166,7 +171,7 @@ explain_missing(struct redis *r, struct error *error)
 	return error_set(error, STATUS_FAILED, "%s: damaged: the key %s is"
 	    " missing, and all lines in it; only create --force makes the"
 	    " filter whole again, and empty", r->address.shown,
-	    r->shards.missing);
+	    r->trouble.missing);
 }
 
 /* Lines that the server didn't take: they are printed, and not remembered. */
@@ -177,7 +182,7 @@ explain_refused(struct redis *r, struct error *error)
 
 	error_set(error, STATUS_FULL, "%s: %s lines are not remembered: the"
 	    " server says: %s", r->address.shown, number_format_count(text,
-	    r->shards.refused), r->shards.why);
+	    r->trouble.refused), r->trouble.why);
 	if (r->filter.growth != GROWTH_WARN)
 		return -1;
 	if (!r->warned)
@@ -190,9 +195,9 @@ explain_refused(struct redis *r, struct error *error)
 static int
 check(struct redis *r, struct error *error)
 {
-	if (r->shards.missing[0] != '\0')
+	if (r->trouble.missing[0] != '\0')
 		return failed(r, (explain_missing(r, error), error));
-	if (r->shards.refused > 0 && explain_refused(r, error) < 0)
+	if (r->trouble.refused > 0 && explain_refused(r, error) < 0)
 		return failed(r, error);
 	return 0;
 }
@@ -204,20 +209,56 @@ finish(struct redis *r, struct error *error)
 	    check(r, error);
 }
 
+/* The table that says what all generations have. */
 static void
-set_lines(struct redis *r, uint64_t lines)
+describe(struct redis *r)
 {
-	r->lines = lines;
-	layout_table(&r->shards.layout, &r->header, lines, &r->table);
+	const struct generations *g = &r->generations;
+
+	r->table = (struct table){ 0 };
+	for (unsigned i = g->count; i-- > 0; ) {
+		const struct shards *s = &g->set[i];
+
+		if (g->quarter > 0)
+			r->table.generations[r->table.generation_count++] =
+			    (struct generation){ s->generation,
+			    s->generation * g->quarter,
+			    (s->generation + 1) * g->quarter };
+		layout_table(&s->layout, &r->header, s->lines, &r->table);
+	}
+	/* One that was never used yet. */
+	if (g->count == 0)
+		layout_table(&r->shards.layout, &r->header, 0, &r->table);
 }
 
 static int
 count(struct redis *r, struct error *error)
 {
-	if (shards_count(&r->shards, r->kind, error) < 0)
-		return failed(r, error);
-	set_lines(r, r->shards.lines);
+	for (unsigned i = 0; i < r->generations.count; i++) {
+		if (shards_count(&r->generations.set[i], r->kind, error) < 0)
+			return failed(r, error);
+	}
+	describe(r);
 	return check(r, error);
+}
+
+/* What is remembered follows time; marks go into the newest generation. */
+static int
+turn(struct redis *r, struct error *error)
+{
+	int turned = generations_turn(&r->generations, r->kind, r->makes,
+	    error);
+
+	return turned < 0 ? failed(r, error) : turned > 0 ? count(r, error) :
+	    0;
+}
+
+/* So many lines were marked in the newest generation. */
+static void
+add_lines(struct redis *r, uint64_t lines)
+{
+	r->generations.set[0].lines += lines;
+	describe(r);
 }
 
 /* Opening */
@@ -245,7 +286,7 @@ new_redis(const char *location, const struct filter_use *use,
 		return NULL;
 	}
 	r->shards = (struct shards){ .net = r->net, .name = r->address.name,
-		.shown = r->address.shown,
+		.shown = r->address.shown, .trouble = &r->trouble,
 		.generation = LAYOUT_NO_GENERATION };
 	return r;
 }
@@ -298,7 +339,8 @@ begin_use(struct redis *r, const struct filter_use *use, struct error *error)
 		return error_set(error, STATUS_USAGE, "%s: the server lets it"
 		    " grow, which --on-full=warn can't change; create makes"
 		    " one that doesn't grow", r->address.shown);
-	return count(r, error) < 0 || (use->writable &&
+	r->makes = use->writable;
+	return turn(r, error) < 0 || count(r, error) < 0 || (use->writable &&
 	    warn_of_eviction(r, error) < 0) ? -1 : 0;
 }
 
@@ -371,6 +413,10 @@ plan_bits(struct redis *r, struct layout *layout, struct error *error)
 	struct error why, told;
 	char text[NUMBER_TEXT];
 
+	if (r->header.window.kind != WINDOW_NONE)
+		return error_set(error, STATUS_USAGE, "%s: --window needs a"
+		    " server with BF.* (Redis 8, RedisBloom, valkey-bloom)",
+		    r->address.shown);
 	if (layout_bits(layout, r->header.capacity, r->header.error_rate,
 	    &why) < 0)
 		return error_set(error, why.status, "%s: %s", r->address.shown,
@@ -390,17 +436,23 @@ static int
 plan_bloom(struct redis *r, const char *key, struct layout *layout,
     struct error *error)
 {
-	int valkey;
+	uint64_t capacity = r->header.capacity;
+	double rate = r->header.error_rate;
+	int valkey, windowed = r->header.window.kind != WINDOW_NONE;
 
-	if (r->header.error_rate < LAYOUT_BLOOM_RATE_MIN)
+	if (windowed) {
+		capacity = window_generation_capacity(capacity);
+		rate *= WINDOW_SHARE;
+	}
+	if (rate < LAYOUT_BLOOM_RATE_MIN)
 		return error_set(error, STATUS_USAGE, "%s: the hash of the"
 		    " server's filters has 64 bits, which is not enough for"
-		    " --error-rate=%g; at least 1e-8", r->address.shown,
-		    r->header.error_rate);
+		    " --error-rate=%g%s; at least %s", r->address.shown,
+		    r->header.error_rate, windowed ? " with a window" : "",
+		    windowed ? "6e-8" : "1e-8");
 	if (find_server(r, key, &valkey, error) < 0)
 		return -1;
-	layout_bloom(layout, r->header.capacity, r->header.error_rate,
-	    r->header.growth, !valkey);
+	layout_bloom(layout, capacity, rate, r->header.growth, !valkey);
 	return 0;
 }
 
@@ -415,9 +467,12 @@ plan_new(struct redis *r, const struct filter_design *plan, struct error *error)
 
 	if (layers_plan(plan, &r->header, &unused, error) < 0)
 		return -1;
-	if (r->header.window.kind != WINDOW_NONE)
+	/* Of several clients' lines, nobody knows which came first. */
+	if (r->header.window.kind == WINDOW_LINES)
 		return error_set(error, STATUS_USAGE, "%s: a filter on a server"
-		    " can't have a window", r->address.shown);
+		    " can't have a window of new lines, whose order no client"
+		    " knows; use a window of time, such as --window=30d",
+		    r->address.shown);
 	r->header.created = (uint64_t)time(NULL);
 	r->header.version_to_write = FORMAT_VERSION;
 	if (random_bytes(r->header.id, sizeof r->header.id, error) < 0)
@@ -437,12 +492,14 @@ static int
 delete_shards(struct redis *r, const struct header *header,
     const struct layout *layout, struct error *error)
 {
+	struct generations generations;
 	struct shards old = { .net = r->net, .name = r->address.name,
 		.shown = r->address.shown, .layout = *layout,
 		.generation = LAYOUT_NO_GENERATION };
 
 	memcpy(old.id, header->id, sizeof old.id);
-	return shards_delete(&old, error);
+	generations_begin(&generations, &old, &header->window);
+	return generations_delete(&generations, error);
 }
 
 /*
@@ -515,7 +572,7 @@ publish(struct redis *r, int replace, struct error *error)
 	}
 	if (result < 0 || (result == 0 && is_ours(r, &header)))
 		return result;
-	if (shards_delete(&r->shards, error) < 0)
+	if (generations_delete(&r->generations, error) < 0)
 		return -1;
 	return result == 0 && !replace ? 1 : error_set(error, STATUS_FAILED,
 	    "%s: another client has replaced or removed the filter at the same"
@@ -543,7 +600,9 @@ redis_create(struct filter **filter, const char *location, int replace,
 		release(r);
 		return result == 0 ? 1 : -1;
 	}
-	result = shards_make(&r->shards, r->kind, error);
+	/* Generations are made when they are due. */
+	result = r->header.window.kind != WINDOW_NONE ? 0 :
+	    shards_make(&r->shards, r->kind, error);
 	if (result == 0)
 		result = publish(r, replace, error);
 	if (result == 0)
@@ -605,18 +664,22 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
     uint8_t *found, struct error *error)
 {
 	struct redis *r = redis_of(filter);
+	struct generations *g = &r->generations;
 	int marks = net_is_busy(r->net);
 	uint64_t repeats = net_figures(r->net)->repeats, now;
 
-	if (failed_before(r, error))
+	if (failed_before(r, error) || turn(r, error) < 0)
 		return -1;
 	/* A claim is a question, too. */
-	if (r->claims && r->shards.layout.kind == SHARDS_BLOOM)
+	if (r->claims && r->shards.layout.kind == SHARDS_BLOOM &&
+	    g->quarter == 0)
 		return 0;
 	for (int again = 1; again; repeats = now) {
-		shards_sort(&r->shards, digests, n, found);
-		if (r->kind->ask(&r->shards, error) < 0)
-			return failed(r, error);
+		for (unsigned i = 0; i < g->count; i++) {
+			shards_sort(&g->set[i], digests, n, found);
+			if (r->kind->ask(&g->set[i], error) < 0)
+				return failed(r, error);
+		}
 		if (finish(r, error) < 0)
 			return -1;
 		now = net_figures(r->net)->repeats;
@@ -631,7 +694,9 @@ static uint64_t
 reserve(struct filter *filter, uint64_t wanted, struct error *error)
 {
 	struct redis *r = redis_of(filter);
-	uint64_t capacity = r->header.capacity, room = 0;
+	uint64_t capacity = r->generations.quarter == 0 ? r->header.capacity :
+	    window_generation_capacity(r->header.capacity);
+	uint64_t room = 0, lines;
 
 	if (failed_before(r, error))
 		return 0;
@@ -640,7 +705,8 @@ reserve(struct filter *filter, uint64_t wanted, struct error *error)
 	for (int i = 0; i < 2 && room < wanted; i++) {
 		if (i > 0 && (finish(r, error) < 0 || count(r, error) < 0))
 			return 0;
-		room = capacity > r->lines ? capacity - r->lines : 0;
+		lines = r->generations.set[0].lines;
+		room = capacity > lines ? capacity - lines : 0;
 	}
 	if (room < wanted)
 		error_set(error, STATUS_FULL, "%s: the filter's capacity of %"
@@ -655,13 +721,14 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
 {
 	struct redis *r = redis_of(filter);
 
-	if (failed_before(r, error))
+	struct shards *newest = r->generations.set;
+
+	if (failed_before(r, error) || turn(r, error) < 0)
 		return -1;
-	shards_sort(&r->shards, digests, n, NULL);
-	if (r->kind->mark(&r->shards, error) < 0 ||
-	    net_flush(r->net, error) < 0)
+	shards_sort(newest, digests, n, NULL);
+	if (r->kind->mark(newest, error) < 0 || net_flush(r->net, error) < 0)
 		return failed(r, error);
-	set_lines(r, r->lines + n);
+	add_lines(r, n);
 	return check(r, error);
 }
 
@@ -670,6 +737,7 @@ claim(struct filter *filter, const struct digest *digests, size_t n,
     uint8_t *taken, struct error *error)
 {
 	struct redis *r = redis_of(filter);
+	struct shards *newest = r->generations.set;
 	size_t room;
 	uint64_t fresh = 0;
 	struct error full;
@@ -679,14 +747,14 @@ claim(struct filter *filter, const struct digest *digests, size_t n,
 	room = (size_t)reserve(filter, n, &full);
 	if (failed_before(r, error))
 		return -1;
-	shards_sort(&r->shards, digests, room, taken);
-	if (r->kind->claim(&r->shards, error) < 0)
+	shards_sort(newest, digests, room, taken);
+	if (r->kind->claim(newest, error) < 0)
 		return failed(r, error);
 	if (finish(r, error) < 0)
 		return -1;
 	for (size_t i = 0; i < room; i++)
 		fresh += !taken[i];
-	set_lines(r, r->lines + fresh);
+	add_lines(r, fresh);
 	if (room == n)
 		return 0;
 	*error = full;
@@ -716,11 +784,11 @@ tell_uncertain(const struct redis *r)
 	char text[NUMBER_TEXT];
 	struct error told;
 
-	if (r->shards.uncertain == 0)
+	if (r->trouble.uncertain == 0)
 		return;
 	error_set(&told, 0, "%s: %s lines may have been printed by another"
 	    " client, too: the connection was lost before the server's answer",
-	    r->address.shown, number_format_count(text, r->shards.uncertain));
+	    r->address.shown, number_format_count(text, r->trouble.uncertain));
 	tell(r, &told);
 }
 
@@ -731,7 +799,7 @@ close_redis(struct filter *filter, struct error *error)
 	int result = write_back(filter, 1, error);
 	struct error told;
 
-	if (r->warned && r->shards.refused > 0) {
+	if (r->warned && r->trouble.refused > 0) {
 		explain_refused(r, &told);
 		tell(r, &told);
 	}

@@ -1,5 +1,6 @@
 #include "redis/shards.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,22 +103,17 @@ shards_of(const struct shards *s, size_t place)
 void
 shards_lack(struct shards *s, unsigned shard)
 {
-	if (s->missing[0] == '\0')
-		layout_shard_key(s->missing, s->name, s->id, s->generation,
-		    shard);
+	if (s->trouble->missing[0] == '\0')
+		layout_shard_key(s->trouble->missing, s->name, s->id,
+		    s->generation, shard);
 }
 
 void
 shards_refuse(struct shards *s, uint64_t lines, const char *why)
 {
-	if (s->refused == 0) {
-		size_t n = strlen(why);
-
-		n = n < sizeof s->why ? n : sizeof s->why - 1;
-		memcpy(s->why, why, n);
-		s->why[n] = '\0';
-	}
-	s->refused += lines;
+	if (s->trouble->refused == 0)
+		snprintf(s->trouble->why, sizeof s->trouble->why, "%s", why);
+	s->trouble->refused += lines;
 }
 
 int

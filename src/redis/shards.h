@@ -14,8 +14,17 @@
 #include "redis/layout.h"
 #include "redis/net.h"
 
+/* What was found wrong, in any of a filter's shards. */
+struct trouble {
+	uint64_t refused;       /* lines that the server did not remember, */
+	char why[200];          /* and its words for the first */
+	uint64_t uncertain;     /* claims whose answer was lost */
+	char missing[LAYOUT_KEY_MAX]; /* the first shard that is, or "" */
+};
+
 struct shards {
-	struct net *net;        /* not owned, as the two names */
+	struct net *net;        /* not owned, as what follows */
+	struct trouble *trouble;
 	const char *name;       /* of the filter */
 	const char *shown;      /* its address, for messages */
 	uint8_t id[FORMAT_ID_BYTES];
@@ -25,10 +34,6 @@ struct shards {
 	int64_t expires;        /* and when its shards go, once made */
 
 	uint64_t lines;         /* counted by shards_count */
-	uint64_t refused;       /* lines that the server did not remember, */
-	char why[200];          /* and its words for the first */
-	uint64_t uncertain;     /* claims whose answer was lost */
-	char missing[LAYOUT_KEY_MAX]; /* the first shard that is, or "" */
 
 	/* A batch, by shards: order[starts[i]] to order[starts[i + 1] - 1] are
 	   the numbers of the digests in shard i. */

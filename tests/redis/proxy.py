@@ -2,7 +2,7 @@
 """A proxy that breaks connections where a test wants it.
 
 proxy.py [--cut-sent N] [--cut-received N] [--delay MS] [--times T]
-    [--cut-before WORD --meanwhile COMMAND] [--waitaof N] PORT FILE
+    [--cut-before WORD --meanwhile COMMAND] [--later FILE] PORT FILE
 
 Listens at a free port, which is written to FILE, and connects to PORT. After N
 bytes from clients (--cut-sent) or from the server (--cut-received), counted
@@ -13,12 +13,12 @@ passed on. --delay holds back each piece of data in both directions.
 --cut-before: what a client sends with WORD in it is not passed on, but the shell
 runs COMMAND, and then the connection is reset.
 
---waitaof is for servers before 7.2, which don't know WAITAOF: the server is
-asked for the reply that a newer one gives when N disks have all data (0 or 1).
+--later: the server's answer to TIME is so many seconds later as FILE says.
 """
 import argparse
 import asyncio
 import os
+import re
 import socket
 import struct
 
@@ -29,7 +29,7 @@ parser.add_argument("--delay", type=float, default=0)
 parser.add_argument("--times", type=int, default=1)
 parser.add_argument("--cut-before", type=os.fsencode)
 parser.add_argument("--meanwhile")
-parser.add_argument("--waitaof", type=int)
+parser.add_argument("--later")
 parser.add_argument("port", type=int)
 parser.add_argument("file")
 args = parser.parse_args()
@@ -38,24 +38,18 @@ left = {"sent": args.cut_sent, "received": args.cut_received}
 times = args.times
 
 
-def command(*words):
-    return b"*%d\r\n" % len(words) + b"".join(
-        b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
-
-
-WAITAOF = command(b"WAITAOF", b"1", b"0", b"10000")
+def later(match):
+    with open(args.later, encoding="ascii") as file:
+        shift = int(file.read())
+    return b"*2\r\n$10\r\n%d\r\n" % (int(match[1]) + shift)
 
 
 async def read_some(direction, source):
-    """What has come, with another command in place of WAITAOF."""
+    """What has come, with a later time in place of the server's."""
     data = await source.read(65536)
-    if direction == "received" or args.waitaof is None:
-        return data
-    # It may have come in parts. Nothing else that is sent begins like it.
-    while any(data.endswith(WAITAOF[:n]) for n in range(12, len(WAITAOF))):
-        data += await source.read(65536)
-    return data.replace(WAITAOF, command(
-        b"EVAL", b"return {%d,0}" % args.waitaof, b"0"))
+    if direction == "received" and args.later is not None:
+        data = re.sub(rb"^\*2\r\n\$10\r\n(\d{10})\r\n", later, data)
+    return data
 
 
 async def is_cut_before(direction, data):

@@ -285,8 +285,6 @@ lines() {
 	fails 2 --max-size bloomdedup --max-size=1M -f "$URL/seen" <<<x
 	fails 2 --memory bloomdedup create -m 3M "$URL/seen"
 	fails 2 --hashes bloomdedup create --hashes=9 "$URL/seen"
-	fails 2 window bloomdedup create --window=1000 "$URL/seen"
-	fails 2 window bloomdedup create --window=30d "$URL/seen"
 	fails 2 'add -f redis' bloomdedup merge -o "$URL/seen" a.bloom
 	fails 2 'add -f redis' bloomdedup merge -o a.bloom "$URL/seen"
 	bloomdedup --version | grep -q tls ||

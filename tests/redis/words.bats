@@ -190,6 +190,10 @@ saved_with() {
 			bloomdedup check -v -f "$url" in >out || [ $? -eq 1 ]
 			bloomdedup info "$url" >out
 			bloomdedup create --force "$url" 2>notes
+			if [ "$kind" = bloom ]; then
+				bloomdedup create --force --window=30d "$url"
+				bloomdedup -f "$url" in | cmp - in
+			fi
 			bloomdedup remove "$url"
 		done
 	done

@@ -28,6 +28,12 @@ key_names(void)
 	n = layout_header_key(key, "seen");
 	tap_ok(strcmp(key, "bloomdedup:{seen}") == 0 && n == strlen(key),
 	    "the header's key");
+	n = layout_generation_key(key, "seen", id, 77);
+	tap_ok(strcmp(key, "bloomdedup:{seen:0123456789abcdef:77}") == 0 &&
+	    n == strlen(key), "a generation's key");
+	layout_shard_key(key, "seen", id, 77, 17);
+	tap_ok(strcmp(key, "bloomdedup-shard:{seen:0123456789abcdef:77:17}")
+	    == 0, "the key of a shard of it");
 	n = layout_shard_key(key, "seen", id, LAYOUT_NO_GENERATION, 17);
 	tap_ok(strcmp(key, "bloomdedup-shard:{seen:0123456789abcdef:17}") == 0
 	    && n == strlen(key), "a shard's key");
@@ -136,19 +142,23 @@ static void
 tables(void)
 {
 	struct header header = { .error_rate = 1e-6, .growth = GROWTH_GROW };
-	struct table t;
+	struct table t = { 0 };
 	struct layout l;
 
 	layout_bloom(&l, 1000000, 1e-6, GROWTH_GROW, 1);
 	layout_table(&l, &header, 1000, &t);
 	tap_ok(t.count == 1 && t.layers[0].lines == 1000, "one layer");
+	t.count = 0;
 	layout_table(&l, &header, 10 * l.capacity * l.shards, &t);
 	tap_ok(t.count == 4 && t.layers[3].lines == 3 * l.capacity * l.shards
 	    && t.layers[1].capacity == 2 * t.layers[0].capacity,
 	    "ten times the capacity: four, each twice as large");
-	layout_table(&l, &header, UINT64_MAX, &t);
-	tap_ok(t.count <= FORMAT_WINDOW_LAYERS_MAX, "and never too many");
+	t.count = 0;
+	for (int i = 0; i < 5; i++)
+		layout_table(&l, &header, UINT64_MAX, &t);
+	tap_ok(t.count <= FORMAT_LAYERS_MAX, "and never too many");
 	header.growth = GROWTH_WARN;
+	t.count = 0;
 	layout_table(&l, &header, 10 * l.capacity * l.shards, &t);
 	tap_ok(t.count == 1, "one that doesn't grow has one");
 }

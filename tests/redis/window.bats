@@ -1,0 +1,116 @@
+# A filter on a server with a window of time, by the server's clock.
+load ../common
+load servers
+
+# start_at DAYS: a server that says that it is so many days later; changed by
+# `clock DAYS`. URL is that of the proxy that says so.
+start_at() {
+	needs_bloom
+	start
+	clock "$1"
+	start_proxy --later "$PWD/later"
+	URL=redis://127.0.0.1:$PROXY
+}
+
+clock() {
+	awk "BEGIN { printf \"%d\", $1 * 86400 }" >later.new
+	mv later.new later
+}
+
+@test "a line is remembered for the window, and forgotten a quarter later" {
+	start_at 0
+	bloomdedup create --window=8d -n 4e5 "$URL/seen"
+	seq 1 1000 | bloomdedup -f "$URL/seen" | cmp - <(seq 1 1000)
+	for days in 1 3 5 7.9; do
+		clock "$days"
+		[ -z "$(seq 1 1000 | bloomdedup check -v -f "$URL/seen")" ]
+		echo "day $days" | bloomdedup add -f "$URL/seen"
+	done
+	bloomdedup info "$URL/seen" >info
+	grep -q 'window        8d' info
+	[ "$(grep -c generation info)" -ge 4 ]
+	clock 10.1
+	seq 1 1000 | bloomdedup -f "$URL/seen" | cmp - <(seq 1 1000)
+	[ -z "$(echo 'day 3' | bloomdedup check -v -f "$URL/seen")" ]
+}
+
+@test "a run that lasts longer than a generation" {
+	start_at 0
+	mkfifo in
+	"$BLOOMDEDUP" --window=8d -n 4e5 -f "$URL/seen" <in >out 2>err 3>&- &
+	client=$!
+	exec 9>in
+	echo 1 >&9
+	until_true grep -qx 1 out
+	# it asks for the time once a minute: another run makes the generation
+	clock 3
+	bloomdedup -f "$URL/seen" <<<2 | cmp - <(echo 2)
+	printf '%s\n' 1 3 >&9
+	until_true grep -qx 3 out
+	exec 9>&-
+	wait "$client"
+	printf '%s\n' 1 3 | cmp - out
+	seq 1 3 | bloomdedup -f "$URL/seen" >again
+	[ ! -s again ]
+}
+
+@test "claims of four clients, and what goes by itself" {
+	start_at 0
+	bloomdedup create --window=8d -n 4e5 "$URL/seen"
+	echo 0 | bloomdedup add -f "$URL/seen"
+	clock 2.1
+	clients=()
+	for i in 1 2 3 4; do
+		seq 0 5000 | shuf | "$BLOOMDEDUP" --claim -f "$URL/seen" \
+			>out$i 2>err$i 3>&- &
+		clients+=($!)
+	done
+	all_end "${clients[@]}"
+	sort -n out? | cmp - <(seq 1 5000)
+	# header; two generations with their keys
+	[ "$(cli dbsize)" -eq $((3 + $(shards | wc -l))) ]
+	for key in $(cli --scan); do
+		[ "$key" = 'bloomdedup:{seen}' ] || [ "$(cli ttl "$key")" -gt 0 ]
+	done
+	# nobody used it for a month: none of it counts
+	clock 40
+	seq 0 10 | bloomdedup check -f "$URL/seen" >out || [ $? -eq 1 ]
+	[ ! -s out ]
+	seq 0 10 | bloomdedup -f "$URL/seen" | cmp - <(seq 0 10)
+}
+
+@test "replaced and removed, nothing of a window is left" {
+	needs_bloom
+	start
+	bloomdedup -f "$URL/seen" --window=1h <<<1 >out 2>notes
+	bloomdedup create --force --window=2h "$URL/seen"
+	# header, and a generation with its key and one shard
+	[ "$(cli dbsize)" -eq 3 ]
+	bloomdedup -f "$URL/seen" <<<1 >out
+	shard=$(shards | head -n 1)
+	cli del "$shard"
+	fails 3 "$shard is missing" bloomdedup check -f "$URL/seen" <<<1
+	bloomdedup remove "$URL/seen"
+	[ "$(cli dbsize)" -eq 0 ]
+}
+
+@test "a cluster" {
+	needs_bloom
+	start_cluster
+	seq 1 1000 | bloomdedup -f "$URL/seen" --window=30d -n 4e6 2>notes |
+		cmp - <(seq 1 1000)
+	seq 1 1001 | bloomdedup --claim -f "$URL/seen" | cmp - <(echo 1001)
+	bloomdedup remove "$URL/seen"
+	for port in "${PORTS[@]}"; do
+		[ "$(redis-cli -p "$port" dbsize)" -eq 0 ]
+	done
+}
+
+@test "what a window on a server can't be" {
+	start
+	fails 2 'order no client knows' bloomdedup create --window=1000 "$URL/a"
+	kind=bits
+	start
+	fails 2 'with BF.*' bloomdedup create --window=30d "$URL/a"
+	[ "$(cli dbsize)" -eq 0 ]
+}
