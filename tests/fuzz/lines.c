@@ -216,8 +216,9 @@ make_file(struct file *file, struct input_bytes *in, int expand, int zstd,
 			pack(&file->text, plain.data, half, kind);
 		pack(&file->text, plain.data + half, plain.nbytes - half,
 		    kind);
-		if (kind & CUT)
-			file->text.nbytes -= 1 + 6 * cut;
+		if (kind & CUT) /* a frame of zstd may be shorter than that */
+			file->text.nbytes -= file->text.nbytes > 1 + 6 * cut ?
+			    1 + 6 * cut : 1;
 		if (kind & FOLLOWED)
 			append(&file->text, "\0\0\0\0\0\0", 1 + cut);
 		if (kind & GARBAGE)
