@@ -18,7 +18,8 @@ all_values() {
 
 @test "--read-only beside a run: a window that moves on is seen" {
 	bloomdedup create -n 2000 --window=2000 folder/f.bloom
-	seq 10000 20000 | bloomdedup add -f folder/f.bloom
+	# one part of it: the others get places that the server doesn't know
+	echo 20000 | bloomdedup add -f folder/f.bloom
 	start_server --read-only
 	answers 'VALUE f|20000 0 1; 1; END' 'get f|20000'
 	seq 3000 -1 1 | bloomdedup add -f folder/f.bloom
