@@ -28,8 +28,6 @@
 #define QUARTER 1000
 #define LINES_MAX 4096
 #define EPISODE 400 /* steps with one filter */
-/* After a merge, the layers of both filters can be side by side. */
-#define LAYERS_MOST 24
 
 struct line {
 	struct digest digest;
@@ -46,6 +44,7 @@ static int64_t behind;   /* how far the clock was before a generation began */
 static int steady;       /* the clock never goes back */
 static int fails_every;  /* allocations fail with this chance; 0: none do */
 static int failed_calls;
+static int merged; /* the layers of both filters can be side by side */
 static char path[100], other[120];
 static struct error error;
 static const struct window seconds = { WINDOW_SECONDS, 4 * QUARTER };
@@ -247,7 +246,7 @@ read_it(uint64_t step)
 
 	if (filter_open(&f, path, &use, &error) != 0)
 		die("unreadable", step);
-	if (filter_table(f)->count > LAYERS_MOST)
+	if (filter_table(f)->count > (merged ? 24 : 12))
 		die("too many layers", step);
 	look_up(f, 0, step);
 	filter_close(f, &error);
@@ -307,6 +306,7 @@ merge(struct filter *f, uint64_t step)
 	struct filter *inputs[2], *out = NULL, *made;
 	int chance = fails_every;
 
+	merged = 1;
 	if (filter_close(f, &error) < 0 && failed_calls == 0)
 		die("not closed", step);
 	if (filter_open(&inputs[0], path, &use, &error) != 0)
@@ -362,6 +362,7 @@ begin_episode(struct filter **f)
 	behind = steady ? 0 : QUARTER;
 	now = 0;
 	failed_calls = 0;
+	merged = 0;
 	window = below(3) == 0 ? &by_lines : &seconds;
 	real_clock = INT64_C(1700000000) + (int64_t)below(1000000);
 	if (window->kind == WINDOW_SECONDS)
