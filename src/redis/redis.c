@@ -587,18 +587,17 @@ redis_create(struct filter **filter, const char *location, int replace,
 	struct redis *r = new_redis(location, use, error);
 	struct header header;
 	struct layout layout;
-	int result = 1;
+	int result;
 
 	*filter = NULL;
 	if (r == NULL)
 		return -1;
 	/* Shards aren't made in vain. */
-	if (!replace)
-		result = get_header(r, &layout, &header, error);
-	if (result == 0 || (result == 1 && (result = plan_new(r, plan,
-	    error)) < 0)) {
+	result = get_header(r, &layout, &header, error);
+	if ((result == 0 && !replace) || result < 0 ||
+	    plan_new(r, plan, error) < 0) {
 		release(r);
-		return result == 0 ? 1 : -1;
+		return result == 0 && !replace ? 1 : -1;
 	}
 	/* Generations are made when they are due. */
 	result = r->header.window.kind != WINDOW_NONE ? 0 :
