@@ -535,6 +535,7 @@ class Serve(Case):
 requests() {
     perl -ne 'chomp; printf "add seen| 0 0 %d\\r\\n%s\\r\\n", length, $_' "$@"
 }
+rm -f err
 $bloomdedup serve -d disk OPTIONS -l unix:socket >err 2>&1 &
 server=$!
 trap 'kill $server; wait $server' EXIT

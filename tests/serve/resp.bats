@@ -418,7 +418,7 @@ memory() {
 		sys.stdin.read()
 	END
 	for kind in 0 1 2; do
-		rm -f in
+		rm -f in deaf.out
 		mkfifo in
 		python3 deaf.py "$SOCKET" $kind <in >deaf.out 3>&- &
 		deaf=$!
