@@ -192,7 +192,7 @@ lines() {
 @test "--on-full=warn: what the server doesn't take is told and counted" {
 	needs_bloom
 	start
-	bloomdedup create -n 150000 --on-full=warn "$URL/a"
+	bloomdedup create -n 150000 -p 1e-8 --on-full=warn "$URL/a"
 	seq 1 300000 >in
 	bloomdedup -f "$URL/a" in >out 2>err
 	cmp in out
