@@ -2,17 +2,6 @@
 load ../common
 load server
 
-# memory: what the server has in memory, in kB, without the filters' files.
-memory() {
-	awk '/^RssAnon/ { print $2 }' "/proc/$SERVER/status"
-}
-
-# needs_memory_figures: skip where memory can't be told, or isn't what it is.
-needs_memory_figures() {
-	grep -q RssAnon /proc/self/status || skip "no RssAnon in /proc"
-	! is_sanitized || skip "the sanitizer takes more memory"
-}
-
 @test "killed at random under load: no filter is refused, all STORED is known" {
 	for ((round = 1; round <= $(short_or_long 8 200); round++)); do
 		start_server

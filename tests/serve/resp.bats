@@ -343,14 +343,8 @@ load server
 	[ "$(sed -n '1p;3p' out | paste -sd ' ')" = '-ERR bad capacity :0' ]
 }
 
-# memory: what the server has in memory, in kB, without the filters' files.
-memory() {
-	grep -q RssAnon "/proc/$SERVER/status" || skip "no RssAnon in /proc"
-	! is_sanitized || skip "the sanitizer takes more memory"
-	awk '/^RssAnon/ { print $2 }' "/proc/$SERVER/status"
-}
-
 @test "three hundred clients that don't end their requests" {
+	needs_memory_figures
 	start_server --max-value=10K
 	redis_answers ':1' 'BF.ADD f a'
 	cat >half.py <<-'END'
@@ -390,6 +384,7 @@ memory() {
 }
 
 @test "clients that read no replies are not read from" {
+	needs_memory_figures
 	start_server --max-unread=100K
 	redis_answers ':1' 'BF.ADD f a'
 	cat >deaf.py <<-'END'

@@ -101,3 +101,14 @@ redis_answers() {
 		return 1
 	fi
 }
+
+# memory: what the server has in memory, in kB, without the filters' files.
+memory() {
+	awk '/^RssAnon/ { print $2 }' "/proc/$SERVER/status"
+}
+
+# needs_memory_figures: skip where memory can't be told, or isn't what it is.
+needs_memory_figures() {
+	grep -q RssAnon /proc/self/status || skip "no RssAnon in /proc"
+	! is_sanitized || skip "the sanitizer takes more memory"
+}
