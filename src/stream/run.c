@@ -122,6 +122,23 @@ check_old_output(const struct run *run, struct error *error)
 	    number_format_count(text, lines), lines == 1 ? "" : "s");
 }
 
+/* With --part, lines of other parts would be lost with an input. */
+static int
+check_part(const struct run *run, const struct inputs *inputs,
+    struct error *error)
+{
+	const struct run_plan *plan = run->plan;
+
+	if (run->recipe.parts == 0)
+		return 0;
+	if (has_output(plan) && output_check(plan->output, 0, inputs,
+	    plan->filter, error) < 0)
+		return -1;
+	return plan->duplicates == NULL ? 0 :
+	    output_check(duplicates_path(plan), 0, inputs, plan->filter,
+	    error);
+}
+
 /* Open the outputs; truncate old files only after all are open. */
 static int
 open_outputs(struct run *run, const struct inputs *inputs,
@@ -129,8 +146,9 @@ open_outputs(struct run *run, const struct inputs *inputs,
 {
 	const struct run_plan *plan = run->plan;
 
-	if (plan->print != PRINT_NOTHING &&
-	    open_output(run, inputs, error) < 0)
+	if (check_part(run, inputs, error) < 0 ||
+	    (plan->print != PRINT_NOTHING &&
+	    open_output(run, inputs, error) < 0))
 		return -1;
 	if (plan->duplicates != NULL) {
 		if (output_open(&run->duplicates, duplicates_path(plan),

@@ -252,3 +252,16 @@ b&"/'
 	grep -q '^CLIENT_ERROR .*a part of the keys' out
 	grep -q '^STORED' out
 }
+
+@test "--part: an output that is an input is refused, with --atomic, too" {
+	seq 20 >in
+	cp in before
+	fails 2 'in: the output is also an input' \
+		bloomdedup --atomic --part=1/4 -o in in
+	bloomdedup create --part=1/4 part
+	fails 2 'in: the output is also an input' \
+		bloomdedup -f part --atomic -o in in
+	fails 2 'in: the output is also an input' \
+		bloomdedup --atomic --part=1/4 --duplicates in -o out in
+	cmp before in
+}
