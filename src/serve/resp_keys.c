@@ -34,7 +34,8 @@ delete_key(struct resp_request *r, struct bytes name)
 	struct error error = { 0 };
 	int result;
 
-	resp_answer_earlier(r);
+	/* Requests of other clients may refer to it. */
+	sweep_run(r->sweep);
 	if (find(r, name) == NULL)
 		return;
 	r->costly = 1;

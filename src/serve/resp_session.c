@@ -185,7 +185,7 @@ is_kept(const struct resp_request *r, uint32_t index)
 	if (r->command == NULL)
 		return 1;
 	if (r->command->until != NULL)
-		return r->kept < 2 || !resp_is(r, r->kept - 1,
+		return r->kept < 3 || !resp_is(r, r->kept - 1,
 		    r->command->until);
 	return r->command->kept == 0 || index < r->command->kept;
 }

@@ -155,7 +155,8 @@ close_oldest(struct served_pool *pool)
 	struct error error = { 0 };
 	struct served *s = pool->oldest;
 
-	while (s != NULL && s->slot >= 0)
+	/* The file of a broken one tells when there is another. */
+	while (s != NULL && (s->slot >= 0 || s->broken))
 		s = s->newer;
 	if (s != NULL && close_filter(s, &error) < 0 && !s->broken) {
 		pool->tell(error.text);

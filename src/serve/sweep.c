@@ -133,6 +133,8 @@ sweep_add(struct sweep *sweep, struct asker *asker, const struct operation *o)
 	if (served_filter(o->served) == NULL) {
 		entry->failure = memory_or_die(strdup(served_reason(
 		    o->served)));
+		/* Nothing keeps it until the sweep. */
+		served_refuse(o->served, entry->failure);
 		asker->owed += strlen(entry->failure);
 		return;
 	}
@@ -153,7 +155,9 @@ reserve(struct part *part, struct filter *filter)
 
 	if (served_may_grow(part->served, batch->new_count, &part->error) == 0)
 		return batch_reserve(batch, filter, &part->error);
-	room = served_room(part->served);
+	/* What there is must be reserved, too, before it is marked. */
+	room = filter_reserve(filter, served_room(part->served),
+	    &(struct error){ 0 });
 	batch->count = batch->new_items[room];
 	batch->new_count = (size_t)room;
 	return -1;
@@ -255,7 +259,9 @@ answer(struct sweep *sweep, const struct entry *entry)
 	}
 	if (outcome.failure != NULL) {
 		sweep->service->counters.refused++;
-		served_refuse(entry->operation.served, outcome.failure);
+		if (entry->part >= 0)
+			served_refuse(entry->operation.served,
+			    outcome.failure);
 	}
 	entry->asker->answer(sweep->service, entry->asker, &entry->operation,
 	    &outcome);

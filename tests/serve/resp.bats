@@ -428,3 +428,45 @@ load server
 		wait "$deaf"
 	done
 }
+
+@test "a filter is deleted beside another client's request for it" {
+	start_server
+	cat >beside.py <<-'END'
+		import os, signal, socket, sys
+		def client():
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(sys.argv[1])
+		    return s
+		def send(s, *words):
+		    s.sendall(b"*%d\r\n" % len(words) + b"".join(
+		        b"$%d\r\n%s\r\n" % (len(w), w) for w in words))
+		server = int(sys.argv[2])
+		one, two = client(), client()
+		for i in range(20):
+		    send(one, b"BF.ADD", b"f", b"p")
+		    assert one.recv(100) == b":1\r\n"
+		    os.kill(server, signal.SIGSTOP)
+		    send(one, b"BF.ADD", b"f", b"q")
+		    send(two, b"DEL", b"f")
+		    os.kill(server, signal.SIGCONT)
+		    assert one.recv(100) == b":1\r\n"
+		    assert two.recv(100) == b":1\r\n"
+		    send(two, b"DEL", b"f")
+		    assert two.recv(100) in (b":0\r\n", b":1\r\n")
+	END
+	python3 beside.py "$SOCKET" "$SERVER"
+	redis_answers ':1' 'BF.ADD f a'
+	redis_answers '*1 :1' 'BF.INSERT ITEMS ITEMS a'
+}
+
+@test "lines that are marked at the memory limit are counted after a kill" {
+	bloomdedup create -n 1000 folder/f.bloom
+	seq 300 | bloomdedup add -f folder/f.bloom
+	start_server -m "$(wc -c <folder/f.bloom)"
+	redis "BF.MADD f $(seq -s ' ' 1001 3000)" >answers
+	[ "$(grep -c '^:1' answers)" -gt 600 ]
+	stop_server -KILL || true
+	start_server
+	redis 'BF.CARD f' >card
+	[ "$(tr -dc '0-9' <card)" -gt 900 ]
+}
