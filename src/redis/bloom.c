@@ -111,13 +111,13 @@ make(struct shards *s, const struct shard_key *key, struct error *error)
 /* Asking */
 
 static int
-take_found(void *context, size_t first, redisReply *reply,
+take_found(void *context, size_t tag, redisReply *reply,
     struct error *error)
 {
 	struct shards *s = context;
-	size_t n = reply->elements - 1;
+	size_t first = tag / (ITEMS_MAX + 1), n = tag % (ITEMS_MAX + 1);
 
-	if (reply->type != REDIS_REPLY_ARRAY || reply->elements == 0)
+	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != n + 1)
 		return fail(s, reply, error);
 	if (reply->element[n]->integer == 0)
 		shards_lack(s, shards_of(s, first));
@@ -131,7 +131,8 @@ static int
 ask_part(struct shards *s, const struct shard_key *key, size_t first, size_t n,
     struct error *error)
 {
-	begin(s, key, 0, take_found, first, 2 + n + 1, "BF.MEXISTS");
+	begin(s, key, 0, take_found, first * (ITEMS_MAX + 1) + n, 2 + n + 1,
+	    "BF.MEXISTS");
 	add_items(s, first, n);
 	net_text(s->net, SENTINEL);
 	return net_end(s->net, error);
@@ -252,12 +253,16 @@ take_info(void *context, size_t shard, redisReply *reply, struct error *error)
 		return fail(s, reply, error);
 	for (size_t i = 0; i + 1 < reply->elements; i += 2) {
 		const redisReply *name = reply->element[i];
+		long long items = reply->element[i + 1]->integer;
 
+		if (name->str == NULL ||
+		    strcmp(name->str, "Number of items inserted") != 0)
+			continue;
 		/* all but the item that it was born with */
-		if (name->str != NULL && strcmp(name->str,
-		    "Number of items inserted") == 0)
-			s->lines += (uint64_t)reply->element[i + 1]->integer
-			    - 1;
+		if (items > 0)
+			s->lines += (uint64_t)items - 1;
+		else
+			shards_lack(s, (unsigned)shard);
 	}
 	return 0;
 }

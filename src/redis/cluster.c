@@ -131,7 +131,7 @@ cluster_advice(const char *text, struct cluster_address *address)
 {
 	static const char *const wait[] = { "OOM", "READONLY", "CLUSTERDOWN",
 		"NOREPLICAS", "BUSY", "LOADING", "MASTERDOWN", "MISCONF",
-		"TRYAGAIN" };
+		"TRYAGAIN", "ERR max number of clients" };
 
 	for (size_t i = 0; i < sizeof wait / sizeof *wait; i++) {
 		if (begins(text, wait[i]))

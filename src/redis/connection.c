@@ -90,9 +90,11 @@ authenticate(struct connection *c, struct error *error)
 	reply = ask(c, words, n, error);
 	if (reply == NULL)
 		return -1;
+	/* Behind a comma, an error may repeat user and password. */
 	if (reply->type == REDIS_REPLY_ERROR)
 		result = error_set(error, STATUS_USAGE, "%s: the server"
-		    " refuses the password: %s", l->shown, reply->str);
+		    " refuses the password: %.*s", l->shown,
+		    (int)strcspn(reply->str, ","), reply->str);
 	freeReplyObject(reply);
 	return result;
 }

@@ -197,7 +197,10 @@ receive_node(struct net *x, size_t i, struct error *error)
 			    error);
 		if (reply == NULL)
 			return 0;
-		if (first == NULL || first->sent == 0) {
+		/* Only ASKING is answered before all of a request is sent. */
+		if (first == NULL || first->sent == 0 ||
+		    (first == x->nodes.list[i].unsent &&
+		    (first->node < 0 || first->asked))) {
 			freeReplyObject(reply);
 			error_set(&reason, STATUS_FAILED, "%s: the server"
 			    " sent an unexpected reply",
@@ -209,6 +212,29 @@ receive_node(struct net *x, size_t i, struct error *error)
 		freeReplyObject(reply);
 	}
 	return result;
+}
+
+/* After a failure */
+
+static void
+abandon(const struct request *request)
+{
+	struct error unused;
+
+	for (; request != NULL; request = request->next) {
+		if ((request->flags & REQUEST_ONCE) &&
+		    (request->lost || request->sent > 0))
+			(void)request->answer(request->context, request->tag,
+			    NULL, &unused);
+	}
+}
+
+void
+net_abandon(struct net *x)
+{
+	abandon(x->again);
+	for (size_t i = 0; i < x->nodes.count; i++)
+		abandon(x->nodes.list[i].first);
 }
 
 /* The loop */

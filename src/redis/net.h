@@ -52,6 +52,12 @@ void net_text(struct net *net, const char *word);
 void net_number(struct net *net, int64_t number);
 int net_end(struct net *net, struct error *error);
 
+/*
+ * After a failure, when no request is made any more: those with REQUEST_ONCE
+ * that may have been done get NULL for an answer.
+ */
+void net_abandon(struct net *net);
+
 /* Send what can be sent without waiting. */
 int net_flush(struct net *net, struct error *error);
 

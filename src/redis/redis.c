@@ -579,6 +579,28 @@ publish(struct redis *r, int replace, struct error *error)
 	    " moment", r->address.shown);
 }
 
+/*
+ * After a failure, by a new connection: shards that were made to stay must not
+ * stay without a header.
+ */
+static void
+clean_up(struct redis *r)
+{
+	struct error unused;
+	struct header header;
+	struct layout layout;
+	int result;
+
+	net_close(r->net);
+	r->net = NULL;
+	if (net_open(&r->net, &r->address, 0, 0, NULL, &unused) < 0)
+		return;
+	r->shards.net = r->net;
+	result = get_header(r, &layout, &header, &unused);
+	if (result > 0 || (result == 0 && !is_ours(r, &header)))
+		(void)shards_delete(&r->shards, &unused);
+}
+
 int
 redis_create(struct filter **filter, const char *location, int replace,
     const struct filter_design *plan, const struct filter_use *use,
@@ -604,6 +626,8 @@ redis_create(struct filter **filter, const char *location, int replace,
 	    shards_make(&r->shards, r->kind, error);
 	if (result == 0)
 		result = publish(r, replace, error);
+	if (result < 0 && r->header.window.kind == WINDOW_NONE)
+		clean_up(r);
 	if (result == 0)
 		result = begin_use(r, use, error);
 	if (result != 0) {
@@ -747,10 +771,10 @@ claim(struct filter *filter, const struct digest *digests, size_t n,
 	if (failed_before(r, error))
 		return -1;
 	shards_sort(newest, digests, room, taken);
-	if (r->kind->claim(newest, error) < 0)
+	if (r->kind->claim(newest, error) < 0 || finish(r, error) < 0) {
+		net_abandon(r->net);
 		return failed(r, error);
-	if (finish(r, error) < 0)
-		return -1;
+	}
 	for (size_t i = 0; i < room; i++)
 		fresh += !taken[i];
 	add_lines(r, fresh);

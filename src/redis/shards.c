@@ -177,9 +177,15 @@ int
 shards_make(struct shards *s, const struct shard_operations *kind,
     struct error *error)
 {
-	return each(s, kind->make, error) < 0 ||
+	int lacking = s->trouble->missing[0] != '\0';
+
+	if (each(s, kind->make, error) < 0 ||
 	    (s->generation == LAYOUT_NO_GENERATION &&
-	    each(s, persist, error) < 0) ? -1 : shards_count(s, kind, error);
+	    each(s, persist, error) < 0) || shards_count(s, kind, error) < 0)
+		return -1;
+	return lacking || s->trouble->missing[0] == '\0' ? 0 :
+	    error_set(error, STATUS_FAILED, "%s: the server lost the key %s"
+	    " while the filter was made", s->shown, s->trouble->missing);
 }
 
 int

@@ -102,6 +102,11 @@ all_are_out() {
 		cli save
 		begin
 		say $(seq 1001 2000)
+		# what was on its way would be sent again
+		marked() {
+			! seq 1001 2000 | bloomdedup check -q -v -f "$URL/seen"
+		}
+		until_true marked
 		stop
 		start_on "$PORT"
 		say $(seq 2001 3000)
@@ -233,7 +238,7 @@ all_are_out() {
 		seq 1 1000 | bloomdedup -f "$URL/seen" >out 2>err || status=$?
 		cli info stats | grep -q '^evicted_keys:[1-9]'
 		if [ "$status" -eq 3 ]; then
-			grep -q 'is missing' err
+			grep -qE 'is missing|lost the key' err
 		elif ! grep -q 'new filter' err; then
 			# nothing of the filter was evicted
 			seq 2 1000 | cmp - out
@@ -250,6 +255,15 @@ all_are_out() {
 	grep -q 'seen: new filter' err
 	seq 1 100 | bloomdedup -f "$URL/seen" >out
 	[ ! -s out ]
+}
+
+@test "a filter that can't be made leaves no shards" {
+	for kind in $KINDS; do
+		start
+		cli acl setuser default -set >/dev/null
+		fails 3 NOPERM bloomdedup create -n 1000 --on-full=warn "$URL/a"
+		[ -z "$(cli keys '*')" ]
+	done
 }
 
 @test "another key, or a damaged header, in place of the header is refused" {

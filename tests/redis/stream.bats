@@ -192,14 +192,18 @@ lines() {
 @test "--on-full=warn: what the server doesn't take is told and counted" {
 	needs_bloom
 	start
-	bloomdedup create -n 150000 -p 1e-8 --on-full=warn "$URL/a"
+	bloomdedup create -n 150000 --on-full=warn "$URL/a"
 	seq 1 300000 >in
 	bloomdedup -f "$URL/a" in >out 2>err
-	cmp in out
+	# but for what may be dropped by mistake
+	run ! grep -vxFf in out
+	[ "$(wc -l <out)" -gt 299990 ]
 	grep -q 'are not remembered: the server says: .*full' err
 	told=$(sed -n 's/.*: \([0-9,]*\) lines are not remembered.*/\1/p' err |
 		tail -n 1 | tr -d ,)
-	[ "$(bloomdedup -f "$URL/a" in 2>err | wc -l)" -eq "$told" ]
+	again=$(bloomdedup -f "$URL/a" in 2>err | wc -l)
+	[ "$again" -le "$told" ]
+	[ "$again" -gt $((told - 10)) ]
 }
 
 @test "create replaces a filter only by --force, and nothing is left of it" {
