@@ -149,6 +149,10 @@ previews() {
 	start_on_pipe -f seen --atomic
 	until_true fails 75 "" bloomdedup add -f seen --lock-timeout=0 \
 		/dev/null
+	# what it writes when it begins, it has written
+	echo first >&7
+	until_true test -s out
+	until_idle "$pid"
 	state >before.state
 	bloomdedup -f seen --dry-run in | cmp - expected
 	state | cmp before.state -
