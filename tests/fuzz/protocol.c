@@ -6,36 +6,14 @@
  *     number of pieces (mod 32), and each: bytes of it, less one,
  *     the stream
  */
-#include "fuzz.h"
+#include "stream.h"
 #include "serve/protocol.h"
 
-#define EVENTS_MAX ((size_t)1 << 20)
 #define REST 256 /* of a line, besides the key */
-
-/* What happened, as text. */
-struct events {
-	char *text;
-	size_t nbytes;
-};
 
 static const char *const names[] = { "more", "get", "end", "set", "add",
 	"replace", "delete", "stats", "try", "setmem", "version", "verbosity",
 	"quit", "failed" };
-
-static void
-put(struct events *events, const void *data, size_t nbytes)
-{
-	MUST(events->nbytes + nbytes <= EVENTS_MAX);
-	if (nbytes > 0)
-		memcpy(events->text + events->nbytes, data, nbytes);
-	events->nbytes += nbytes;
-}
-
-static void
-put_text(struct events *events, const char *text)
-{
-	put(events, text, strlen(text));
-}
 
 static void
 put_request(struct events *events, const struct request *r)
@@ -56,8 +34,7 @@ put_request(struct events *events, const struct request *r)
 
 /* The model. */
 
-static const uint8_t *stream;
-static size_t stream_bytes, at;
+static size_t at;
 static size_t key_max, value_max;
 
 /* The line at `at`, which is moved behind it; 0 if it isn't whole. */
@@ -371,77 +348,45 @@ model_request(struct events *events)
 	return !r.hang_up;
 }
 
-/* The parser, which gets the stream in pieces. */
-
 static void
-feed(struct events *events, const uint8_t *pieces, size_t piece_count)
+model(struct events *events)
+{
+	at = 0;
+	while (model_request(events))
+		;
+}
+
+/* The parser. */
+
+static struct protocol protocol;
+
+static size_t
+parse(struct events *events, const uint8_t *data, size_t nbytes, int *ended)
 {
 	const struct protocol_limits limits = { key_max, value_max };
-	struct protocol protocol = { 0 };
-	size_t kept = 0, end = 0;
+	struct request request;
+	size_t used = 0;
 
-	for (size_t i = 0; end < stream_bytes; i++) {
-		size_t piece = piece_count == 0 ? stream_bytes :
-		    pieces[i % piece_count] + 1u;
-		struct request request;
-		uint8_t *buffer;
-		size_t n, used = 0;
-
-		end = stream_bytes - end < piece ? stream_bytes : end + piece;
-		n = end - kept;
-		/*
-		 * exactly as long as it is: the sanitizer sees what is behind
-		 */
-		buffer = malloc(n);
-		MUST(buffer != NULL);
-		memcpy(buffer, stream + kept, n);
-		do {
-			used += protocol_next(&protocol, &limits,
-			    buffer + used, n - used, &request);
-			MUST(used <= n);
-			if (request.verb != VERB_MORE)
-				put_request(events, &request);
-		} while (request.verb != VERB_MORE && !request.hang_up);
-		MUST(request.hang_up ||
-		    n - used <= protocol_bytes_max(&limits));
-		kept += used;
-		free(buffer);
-		if (request.hang_up)
-			return;
-	}
+	do {
+		used += protocol_next(&protocol, &limits, data + used,
+		    nbytes - used, &request);
+		MUST(used <= nbytes);
+		if (request.verb != VERB_MORE)
+			put_request(events, &request);
+	} while (request.verb != VERB_MORE && !request.hang_up);
+	*ended = request.hang_up;
+	MUST(*ended || nbytes - used <= protocol_bytes_max(&limits));
+	return used;
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
 {
 	struct input_bytes in = { bytes, nbytes };
-	static char got_text[EVENTS_MAX], expected_text[EVENTS_MAX];
-	struct events got = { got_text, 0 }, expected = { expected_text, 0 };
-	const uint8_t *pieces;
-	size_t piece_count;
-	char *copy;
 
 	key_max = 1 + take(&in, 1) % 64;
 	value_max = take(&in, 1) % 64;
-	piece_count = take(&in, 1) % 32;
-	pieces = take_bytes(&in, &piece_count);
-	stream_bytes = in.nbytes > 4096 ? 4096 : in.nbytes;
-	/* ended by a NUL for strtoull */
-	copy = calloc(1, stream_bytes + 1);
-	MUST(copy != NULL);
-	if (stream_bytes > 0)
-		memcpy(copy, in.data, stream_bytes);
-	stream = (const uint8_t *)copy;
-	at = 0;
-	while (model_request(&expected))
-		;
-	feed(&got, pieces, piece_count);
-	if (got.nbytes != expected.nbytes ||
-	    memcmp(got.text, expected.text, got.nbytes) != 0)
-		fprintf(stderr, "got:\n%.*sexpected:\n%.*s", (int)got.nbytes,
-		    got.text, (int)expected.nbytes, expected.text);
-	MUST(got.nbytes == expected.nbytes &&
-	    memcmp(got.text, expected.text, got.nbytes) == 0);
-	free(copy);
+	protocol = (struct protocol){ 0 };
+	compare(&in);
 	return 0;
 }

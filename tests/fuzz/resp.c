@@ -8,26 +8,8 @@
  */
 #include <limits.h>
 
-#include "fuzz.h"
+#include "stream.h"
 #include "serve/resp.h"
-
-#define EVENTS_MAX ((size_t)1 << 18)
-#define STREAM_MAX 4096
-
-/* What happened, as text. */
-struct events {
-	char *text;
-	size_t nbytes;
-};
-
-static void
-put(struct events *events, const void *data, size_t nbytes)
-{
-	MUST(events->nbytes + nbytes <= EVENTS_MAX);
-	if (nbytes > 0)
-		memcpy(events->text + events->nbytes, data, nbytes);
-	events->nbytes += nbytes;
-}
 
 static void
 put_word(struct events *events, unsigned long index, unsigned long count,
@@ -38,22 +20,22 @@ put_word(struct events *events, unsigned long index, unsigned long count,
 	put(events, text, (size_t)snprintf(text, sizeof text, "%lu of %lu: ",
 	    index, count));
 	if (data == NULL)
-		put(events, "too long", 8);
+		put_text(events, "too long");
 	else
 		put(events, data, nbytes);
-	put(events, "\n", 1);
+	put_text(events, "\n");
 }
 
 /* The model. */
 
-static const uint8_t *stream, *stream_end;
+static const uint8_t *stream_end;
 static size_t longest;
 
 static void
 model_break(struct events *events, const char *problem)
 {
-	put(events, problem, strlen(problem));
-	put(events, "\n", 1);
+	put_text(events, problem);
+	put_text(events, "\n");
 }
 
 /*
@@ -144,6 +126,7 @@ model(struct events *events)
 	const uint8_t *at = stream;
 	long long count = 0;
 
+	stream_end = stream + stream_bytes;
 	for (;;) {
 		while (stream_end - at >= 2 && memcmp(at, "\r\n", 2) == 0)
 			at += 2;
@@ -162,70 +145,39 @@ model(struct events *events)
 	}
 }
 
-/* The parser, which gets the stream in pieces. */
+/* The parser. */
 
-static void
-feed(struct events *events, const uint8_t *pieces, size_t piece_count)
+static struct resp_parser parser;
+
+static size_t
+parse(struct events *events, const uint8_t *data, size_t nbytes, int *ended)
 {
-	const size_t nbytes = (size_t)(stream_end - stream);
-	struct resp_parser parser = { 0 };
-	size_t kept = 0, end = 0;
+	struct resp_word word;
+	size_t used = 0;
 
-	for (size_t i = 0; end < nbytes; i++) {
-		size_t piece = piece_count == 0 ? nbytes :
-		    pieces[i % piece_count] + 1u;
-		struct resp_word word;
-		uint8_t *buffer;
-		size_t n, used = 0;
-
-		end = nbytes - end < piece ? nbytes : end + piece;
-		n = end - kept;
-		/* the sanitizer sees what is behind it */
-		buffer = malloc(n);
-		MUST(buffer != NULL);
-		memcpy(buffer, stream + kept, n);
-		do {
-			used += resp_next(&parser, longest, buffer + used,
-			    n - used, &word);
-			MUST(used <= n);
-			if (word.event == RESP_BROKEN)
-				model_break(events, word.problem);
-			else if (word.event != RESP_MORE)
-				put_word(events, word.index, word.count,
-				    word.event == RESP_LONG ? NULL :
-				    word.bytes.data, word.bytes.nbytes);
-		} while (word.event == RESP_WORD || word.event == RESP_LONG);
-		MUST(word.event == RESP_BROKEN ||
-		    n - used < resp_bytes_max(longest));
-		kept += used;
-		free(buffer);
+	do {
+		used += resp_next(&parser, longest, data + used, nbytes - used,
+		    &word);
+		MUST(used <= nbytes);
 		if (word.event == RESP_BROKEN)
-			return;
-	}
+			model_break(events, word.problem);
+		else if (word.event != RESP_MORE)
+			put_word(events, word.index, word.count,
+			    word.event == RESP_LONG ? NULL : word.bytes.data,
+			    word.bytes.nbytes);
+	} while (word.event == RESP_WORD || word.event == RESP_LONG);
+	*ended = word.event == RESP_BROKEN;
+	MUST(*ended || nbytes - used < resp_bytes_max(longest));
+	return used;
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
 {
 	struct input_bytes in = { bytes, nbytes };
-	static char got_text[EVENTS_MAX], expected_text[EVENTS_MAX];
-	struct events got = { got_text, 0 }, expected = { expected_text, 0 };
-	const uint8_t *pieces;
-	size_t piece_count;
 
 	longest = take(&in, 1) % 64;
-	piece_count = take(&in, 1) % 32;
-	pieces = take_bytes(&in, &piece_count);
-	stream = in.data;
-	stream_end = stream + (in.nbytes > STREAM_MAX ? STREAM_MAX :
-	    in.nbytes);
-	model(&expected);
-	feed(&got, pieces, piece_count);
-	if (got.nbytes != expected.nbytes ||
-	    memcmp(got.text, expected.text, got.nbytes) != 0)
-		fprintf(stderr, "got:\n%.*sexpected:\n%.*s", (int)got.nbytes,
-		    got.text, (int)expected.nbytes, expected.text);
-	MUST(got.nbytes == expected.nbytes &&
-	    memcmp(got.text, expected.text, got.nbytes) == 0);
+	parser = (struct resp_parser){ 0 };
+	compare(&in);
 	return 0;
 }
