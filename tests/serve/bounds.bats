@@ -74,14 +74,8 @@ beside() {
 		print("quiet", flush=True)
 		sys.stdin.read()
 	END
-	mkfifo in
-	python3 quiet.py "$SOCKET" <in >quiet.out 3>&- &
-	quiet=$!
-	exec 4>in
-	is_quiet() { [ -s quiet.out ]; }
-	until_true is_quiet
+	start_holder quiet.py
 	sleeps() { [ "$(cut -d ' ' -f 3 "/proc/$SERVER/stat")" = S ]; }
 	until_true sleeps
-	exec 4>&-
-	wait "$quiet"
+	end_holder
 }

@@ -195,17 +195,11 @@ load server
 		print("open", flush=True)
 		sys.stdin.read()
 	END
-	mkfifo in
-	python3 half.py "$SOCKET" <in >half.out 3>&- &
-	half=$!
-	exec 4>in
-	all_open() { [ -s half.out ]; }
-	until_true all_open
+	start_holder half.py
 	answers 'STORED; NOT_STORED' 'add f|a 0 0 1' x 'add f|a 0 0 1' x
 	ask stats | grep -qx 'STAT curr_connections 1001'
 	[ "$(memory)" -lt 20000 ]
-	exec 4>&-
-	wait "$half"
+	end_holder
 }
 
 @test "a client that never reads is not read from, the others are served" {
@@ -228,17 +222,11 @@ load server
 		print(sent, flush=True)
 		sys.stdin.read()
 	END
-	mkfifo in
-	python3 deaf.py "$SOCKET" <in >deaf.out 3>&- &
-	deaf=$!
-	exec 4>in
-	blocked() { [ -s deaf.out ]; }
-	until_true blocked
-	[ "$(cat deaf.out)" -lt 10000000 ]
+	start_holder deaf.py
+	[ "$(cat held)" -lt 10000000 ]
 	answers 'STORED; NOT_STORED' 'add f|a 0 0 1' x 'add f|a 0 0 1' x
 	[ "$(memory)" -lt 20000 ]
-	exec 4>&-
-	wait "$deaf"
+	end_holder
 }
 
 @test "replies that are longer than the bound all arrive, however slowly" {

@@ -368,19 +368,13 @@ load server
 		print("open", flush=True)
 		sys.stdin.read()
 	END
-	mkfifo in
-	python3 half.py "$SOCKET" <in >half.out 3>&- &
-	half=$!
-	exec 4>in
-	all_open() { [ -s half.out ]; }
-	until_true all_open
+	start_holder half.py
 	redis_answers ':0' 'BF.ADD f a'
 	used=$(memory)
 	echo "$used kB"
 	# a hundred queues of eight values, and what grows by doubling
 	[ "$used" -lt 40000 ]
-	exec 4>&-
-	wait "$half"
+	end_holder
 }
 
 @test "clients that read no replies are not read from" {
@@ -413,19 +407,12 @@ load server
 		sys.stdin.read()
 	END
 	for kind in 0 1 2; do
-		rm -f in deaf.out
-		mkfifo in
-		python3 deaf.py "$SOCKET" $kind <in >deaf.out 3>&- &
-		deaf=$!
-		exec 4>in
-		blocked() { [ -s deaf.out ]; }
-		until_true blocked
-		echo "kind $kind: $(cat deaf.out) bytes"
-		[ "$(cat deaf.out)" -lt 10000000 ]
+		start_holder deaf.py $kind
+		echo "kind $kind: $(cat held) bytes"
+		[ "$(cat held)" -lt 10000000 ]
 		redis_answers ':0' 'BF.ADD f a'
 		[ "$(memory)" -lt 20000 ]
-		exec 4>&-
-		wait "$deaf"
+		end_holder
 	done
 }
 

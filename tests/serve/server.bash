@@ -102,6 +102,25 @@ redis_answers() {
 	fi
 }
 
+# start_holder SCRIPT [ARGUMENT]...: run the Python script, which is given $SOCKET
+# and the arguments, opens connections, prints a line (to `held`) and then waits
+# for the end of its standard input. end_holder ends it.
+start_holder() {
+	local script=$1
+	shift
+	rm -f in held
+	mkfifo in
+	python3 "$script" "$SOCKET" "$@" <in >held 3>&- &
+	HOLDER=$!
+	exec 4>in
+	until_true test -s held
+}
+
+end_holder() {
+	exec 4>&-
+	wait "$HOLDER"
+}
+
 # memory: what the server has in memory, in kB, without the filters' files.
 memory() {
 	awk '/^RssAnon/ { print $2 }' "/proc/$SERVER/status"
