@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/path.h"
 #include "base/signals.h"
 #include "bits/loops.h"
 #include "filter/filter.h"
@@ -24,7 +25,8 @@ struct served {
 	char *path;
 	struct filter *filter;     /* NULL if it isn't open */
 	char *reason;              /* why it can't be used, or NULL */
-	int broken;                /* until its name has another file */
+	int broken;                /* it failed in use, and is closed */
+	struct stat failed;        /* its file then: until there is another */
 	uint64_t looked;           /* in which second, or 0 */
 	uint64_t bytes;            /* counted in pool->bytes */
 	uint64_t announced;        /* of a window: counted at least */
@@ -132,14 +134,8 @@ close_filter(struct served *s, struct error *error)
 int
 served_free(struct served *s, struct error *error)
 {
-	struct error why = { 0 };
-	int result = close_filter(s, &why);
+	int result = close_filter(s, error);
 
-	/* clients were told why a filter is broken */
-	if (s->broken)
-		result = 0;
-	if (result < 0)
-		*error = why;
 	count_bytes(s, 0);
 	key_scratch_free(&s->scratch);
 	free(s->reason);
@@ -155,10 +151,9 @@ close_oldest(struct served_pool *pool)
 	struct error error = { 0 };
 	struct served *s = pool->oldest;
 
-	/* The file of a broken one tells when there is another. */
-	while (s != NULL && (s->slot >= 0 || s->broken))
+	while (s != NULL && s->slot >= 0)
 		s = s->newer;
-	if (s != NULL && close_filter(s, &error) < 0 && !s->broken) {
+	if (s != NULL && close_filter(s, &error) < 0) {
 		pool->tell(error.text);
 		served_break(s, &error);
 	}
@@ -281,6 +276,17 @@ tell_replaced(const struct served *s)
 	s->pool->tell(text.text);
 }
 
+/* Is there still the file that failed? Its number alone may be used again. */
+static int
+has_failed_file(const struct served *s)
+{
+	struct stat st;
+
+	return lstat(s->path, &st) == 0 && path_same_file(&st, &s->failed) &&
+	    st.st_ctim.tv_sec == s->failed.st_ctim.tv_sec &&
+	    st.st_ctim.tv_nsec == s->failed.st_ctim.tv_nsec;
+}
+
 int
 served_look(struct served *s, int now)
 {
@@ -301,8 +307,8 @@ served_look(struct served *s, int now)
 		if (state == FILTER_CURRENT)
 			return 0;
 		close_filter(s, &(struct error){ 0 });
-	} else if (s->broken) {
-		return served_is_gone(s);
+	} else if (s->broken && has_failed_file(s)) {
+		return 0;
 	}
 	return open_filter(s);
 }
@@ -352,7 +358,7 @@ served_bytes(const struct served *s)
 struct filter *
 served_filter(const struct served *s)
 {
-	return s->broken ? NULL : s->filter;
+	return s->filter;
 }
 
 const char *
@@ -370,6 +376,13 @@ served_is_foreign(const struct served *s)
 void
 served_break(struct served *s, const struct error *error)
 {
+	int replaced = s->filter != NULL &&
+	    filter_state(s->filter) == FILTER_REPLACED;
+
+	/* its clients are told why it failed, not what closing it says */
+	close_filter(s, &(struct error){ 0 });
+	if (replaced || lstat(s->path, &s->failed) < 0)
+		s->failed = (struct stat){ 0 };
 	s->broken = 1;
 	set_reason(s, error->text);
 }

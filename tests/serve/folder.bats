@@ -125,23 +125,30 @@ all_values() {
 	ask stats | grep -qx 'STAT refused 52'
 }
 
-@test "more filters than descriptors: connections come first, and all are served" {
-	start_with_few() {
-		: >server.err
-		(
-			ulimit -n 120
-			exec "$BLOOMDEDUP" serve -d folder \
-				--max-connections=50 -l "unix:$SOCKET"
-		) >server.out 2>server.err 3>&- 4>&- 5>&- &
-		SERVER=$!
-		until_true is_serving
-	}
-	start_with_few
-	for ((i = 0; i < 300; i++)); do
+# start_with_few: a server with 120 descriptors, 50 of them for connections.
+start_with_few() {
+	: >server.err
+	(
+		ulimit -n 120
+		exec "$BLOOMDEDUP" serve -d folder --max-connections=50 \
+			-l "unix:$SOCKET"
+	) >server.out 2>server.err 3>&- 4>&- 5>&- &
+	SERVER=$!
+	until_true is_serving
+}
+
+# add_many N: make the filters f0, f1, ... with the subkey a.
+add_many() {
+	for ((i = 0; i < $1; i++)); do
 		printf 'add f%d 0 0 8\r\n1000|0.1\r\nset f%d|a 0 0 1\r\nx\r\n' \
 			$i $i
 	done | ask >out
-	[ "$(grep -c '^STORED' out)" -eq 600 ]
+	[ "$(grep -c '^STORED' out)" -eq $((2 * $1)) ]
+}
+
+@test "more filters than descriptors: connections come first, and all are served" {
+	start_with_few
+	add_many 300
 	ask stats | grep -qx 'STAT curr_items 300'
 	stop_server
 	start_with_few
@@ -171,6 +178,30 @@ all_values() {
 		[ "$(printf 'a\nb\n' |
 			bloomdedup check -f folder/f$i.bloom)" = $'a\nb' ]
 	done
+}
+
+@test "a filter that failed while it was in use has no descriptor any more" {
+	[ -d /proc/self/fd ] || skip "no /proc"
+	start_with_few
+	add_many 200
+	for ((i = 0; i < 200; i += 20)); do
+		for ((j = i; j < i + 20; j++)); do echo "get f$j|a"; done >gets
+		ask <gets | grep -c '^VALUE' | grep -qx 20
+		for ((j = i; j < i + 20; j++)); do
+			truncate -s 12288 "folder/f$j.bloom"
+		done
+		ask <gets | grep -c '^CLIENT_ERROR .*cut short' | grep -qx 20
+	done
+	echo 'not a filter' >folder/g.bloom
+	ask 'get g|a' | grep -q '^CLIENT_ERROR .*g.bloom: '
+	[ "$(find "/proc/$SERVER/fd" -lname '*.bloom*' | wc -l)" -eq 0 ]
+	# the reason stays, until there is another file
+	ask 'get f7|a' | grep -q '^CLIENT_ERROR .*f7.bloom: .*cut short'
+	bloomdedup create -n 1000 folder/new.bloom
+	mv folder/new.bloom folder/f7.bloom
+	is_new() { ask 'get f7|a' | grep -qx END; }
+	until_true is_new
+	answers 'DELETED; NOT_FOUND' 'delete f8' 'delete f8'
 }
 
 @test "fewer descriptors than connections are wanted: it says so" {

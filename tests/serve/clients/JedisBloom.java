@@ -1,4 +1,5 @@
-// Jedis, with its defaults: JedisBloom PORT RESTART
+// Jedis, with its defaults: JedisBloom PORT SERVER, the script that
+// restarts it (run)
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -10,6 +11,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 public class JedisBloom {
 	static final String NAME = "java:jedis";
 	static JedisPooled jedis;
+	static String script;
 
 	static void must(String what, boolean ok, Object got) {
 		if (!ok) {
@@ -28,9 +30,29 @@ public class JedisBloom {
 		must("the next request", jedis.bfExists(NAME, "b"), false);
 	}
 
+	static void server(String... what) throws Exception {
+		List<String> command = new ArrayList<>(List.of(what));
+		command.add(0, script);
+		must(what[0], new ProcessBuilder(command).start().waitFor() == 0,
+			false);
+	}
+
+	// a connection of its pool was closed: it says so once
+	static void works(String after) {
+		for (int i = 0; ; i++) {
+			try {
+				must(after, jedis.bfExists(NAME, "b"), false);
+				return;
+			} catch (JedisConnectionException e) {
+				must(after, i < 2, e);
+			}
+		}
+	}
+
 	public static void main(String[] arguments) throws Exception {
 		jedis = new JedisPooled("127.0.0.1",
 			Integer.parseInt(arguments[0]));
+		script = arguments[1];
 		must("ping", jedis.ping().equals("PONG"), false);
 		must("reserve", jedis.bfReserve(NAME, 0.001, 1000)
 			.equals("OK"), false);
@@ -66,18 +88,17 @@ public class JedisBloom {
 		fails("in use", () -> jedis.bfExists("locked", "a"));
 		fails("delete needs a unix socket", () -> jedis.del(NAME));
 		fails("unknown command", () -> jedis.set("a", "b"));
-		must("restart", new ProcessBuilder(arguments[1]).start()
-			.waitFor() == 0, false);
-		// a connection of its pool was closed: it says so once
-		for (int i = 0; ; i++) {
-			try {
-				must("after a restart",
-					jedis.bfExists(NAME, "b"), false);
-				break;
-			} catch (JedisConnectionException e) {
-				must("after a restart", i < 2, e);
-			}
-		}
+		server("restart");
+		works("after a restart");
+		// idle, which a server allows by default, and for too long
+		Thread.sleep(2500);
+		must("after some time", jedis.bfExists(NAME, "b"), false);
+		server("restart", "--idle-timeout=1");
+		works("after another restart");
+		server("closes");
+		works("after a timeout");
+		must("add after a timeout", jedis.bfAdd(NAME, "after"), false);
+		server("restart");
 		jedis.close();
 	}
 }

@@ -1,4 +1,5 @@
-// go-redis, with its defaults: goredis PORT RESTART
+// go-redis, with its defaults: goredis PORT SERVER, the script that
+// restarts it (run)
 package main
 
 import (
@@ -7,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -62,7 +64,22 @@ func main() {
 	fails(r.BFExists(ctx, "locked", "a").Err(), "in use")
 	fails(r.Del(ctx, name).Err(), "delete needs a unix socket")
 	fails(r.Set(ctx, "a", "b", 0).Err(), "unknown command")
-	must("restart", exec.Command(os.Args[2]).Run() == nil)
-	found, err := r.BFExists(ctx, name, "b").Result()
-	must("after a restart", err == nil && found, err)
+	server := func(what ...string) {
+		must(what[0], exec.Command(os.Args[2], what...).Run() == nil)
+	}
+	works := func(after string) {
+		found, err := r.BFExists(ctx, name, "b").Result()
+		must(after, err == nil && found, err)
+	}
+	server("restart")
+	works("after a restart")
+	// idle, which a server allows by default, and for too long
+	time.Sleep(2500 * time.Millisecond)
+	works("after some time")
+	server("restart", "--idle-timeout=1")
+	works("after another restart")
+	server("closes")
+	added, err = r.BFAdd(ctx, name, "after").Result()
+	must("after a timeout", err == nil && added, err)
+	server("restart")
 }

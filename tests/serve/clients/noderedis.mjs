@@ -1,9 +1,10 @@
-// node-redis, with its defaults: noderedis.mjs PORT RESTART
+// node-redis, with its defaults: noderedis.mjs PORT SERVER, the script
+// that restarts it (run)
 import assert from 'node:assert';
 import { execFileSync } from 'node:child_process';
 import { createClient } from 'redis';
 
-const [, , port, restart] = process.argv;
+const [, , port, server] = process.argv;
 const client = createClient({ url: `redis://127.0.0.1:${port}` });
 client.on('error', error => console.log('connection:', error.message));
 await client.connect();
@@ -40,16 +41,29 @@ for (const [trouble, text] of [
 	assert.equal(await bf.exists(name, 'b'), true);
 }
 
-execFileSync(restart);
 // it connects again by itself, and tells of it
-for (let i = 0; ; i++) {
-	try {
-		assert.equal(await bf.exists(name, 'b'), true);
-		break;
-	} catch (error) {
-		if (i == 5)
-			throw error;
-		console.log('request:', error.message);
+async function works() {
+	for (let i = 0; ; i++) {
+		try {
+			assert.equal(await bf.exists(name, 'b'), true);
+			return;
+		} catch (error) {
+			if (i == 5)
+				throw error;
+			console.log('request:', error.message);
+		}
 	}
 }
+
+execFileSync(server, ['restart']);
+await works();
+// idle, which a server allows by default, and for too long
+await new Promise(resolve => setTimeout(resolve, 2500));
+assert.equal(await bf.exists(name, 'b'), true);
+execFileSync(server, ['restart', '--idle-timeout=1']);
+await works();
+execFileSync(server, ['closes']);
+await works();
+assert.equal(await bf.add(name, 'after'), true);
+execFileSync(server, ['restart']);
 client.destroy();

@@ -1,12 +1,19 @@
-"""redis-py, with its defaults, sync and asyncio: redis_py.py PORT RESTART"""
+"""redis-py, with its defaults, sync and asyncio: redis_py.py PORT SERVER
+
+SERVER is the script that restarts it (run)."""
 import asyncio
 import subprocess
 import sys
+import time
 
 import redis
 import redis.asyncio
 
-PORT, RESTART = int(sys.argv[1]), sys.argv[2]
+PORT, SERVER = int(sys.argv[1]), sys.argv[2]
+
+
+def server(*what):
+    subprocess.check_call([SERVER, *what])
 
 
 def fails(what, text):
@@ -56,8 +63,16 @@ def sync(name):
         assert bf.exists(name, "b") == 1
     assert bf.exists("nowhere", "a") == 0
     # redis-py tries again by itself
-    subprocess.check_call([RESTART])
+    server("restart")
     assert bf.add(name, "a") == 0
+    # idle, which a server allows by default, and for too long
+    time.sleep(2.5)
+    assert bf.add(name, "a") == 0
+    server("restart", "--idle-timeout=1")
+    assert bf.add(name, "a") == 0
+    server("closes")
+    assert bf.add(name, "after") == 1 and bf.add(name, "after") == 0
+    server("restart")
 
 
 async def other(name):
@@ -76,10 +91,18 @@ async def other(name):
         sys.exit("no error")
     except redis.ResponseError:
         assert await bf.exists(name, 1) == 1
-    subprocess.check_call([RESTART])
+    server("restart")
     assert await bf.exists(name, 1) == 1
+    await asyncio.sleep(2.5)
+    assert await bf.exists(name, 1) == 1
+    server("restart", "--idle-timeout=1")
+    assert await bf.exists(name, 1) == 1
+    server("closes")
+    assert await bf.add(name, "after") == 1
+    assert await bf.add(name, "after") == 0
     await r.aclose()
 
 
 sync("py:sync")
 asyncio.run(other("py:async"))
+server("restart")
