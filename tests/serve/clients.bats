@@ -225,6 +225,27 @@ has_php() {
 	[ "$(paste -sd ' ' out)" = 'f f-2 f-3' ]
 }
 
+@test "redis-cli, idle for longer than any timeout" {
+	command -v redis-cli >/dev/null || skip "no redis-cli"
+	start_tcp --idle-timeout=1
+	mkfifo in
+	redis-cli -p "$PORT" <in >out 2>&1 3>&- &
+	cli=$!
+	exec 4>in
+	echo 'BF.ADD f a' >&4
+	until_true grep -qx 1 out
+	# ask's connection is one, too
+	is_closed() { ask stats | grep -qx 'STAT curr_connections 1'; }
+	until_true is_closed
+	# it says that the server has closed the connection, and connects again
+	printf 'BF.ADD f a\nBF.ADD g a\n' >&4
+	exec 4>&-
+	wait "$cli"
+	cat out
+	sed -n 2p out | grep -qE '^0$|closed'
+	[ "$(sed -n '1p;3p' out | paste -sd ' ')" = '1 1' ]
+}
+
 @test "redis-py" {
 	start_tcp
 	python redis "$PORT" <<-'END'
