@@ -132,7 +132,7 @@ $(foreach set,$(instructions),$(eval $(call compile_hot,$(set))))
 # Tests: unit tests and helpers are linked with all of the program but main.
 
 # Its model makes thousands of layers, and remembers their shapes.
-$(BUILD)/unit/window-model.test: LDFLAGS += -Wl,--wrap=sizing_layer
+$(BUILD)/unit/window-model.test: override LDFLAGS += -Wl,--wrap=sizing_layer
 $(BUILD)/unit/%.test: tests/unit/%.c $(library) Makefile
 	@mkdir -p $(@D)
 	$(COMPILE) $(LDFLAGS) -o $@ $< $(library) $(LDLIBS)
