@@ -13,7 +13,7 @@
 #include "cli/solve.h"
 #include "cli/text.h"
 #include "disk/journal.h"
-#include "filter/preview.h"
+#include "filter/deferred.h"
 
 /* A window of so few lines may have been meant as days. */
 #define DAYS_MAX 400
@@ -340,7 +340,7 @@ check_location(const struct options *o, struct error *error)
 static int
 preview(struct filter **filter, uint64_t max_bytes, struct error *error)
 {
-	if (preview_begin(filter, max_bytes, error) == 0)
+	if (deferred_preview(filter, max_bytes, error) == 0)
 		return 0;
 	filter_close(*filter, &(struct error){ 0 });
 	return -1;

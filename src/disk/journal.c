@@ -21,7 +21,6 @@
 enum {
 	HEAD_BYTES = 16,
 	FRAME_DIGESTS = 4096,
-	REPLAY_DIGESTS = 512,
 	DIGEST_BYTES = 16,
 	PAYLOAD_MAX = FRAME_DIGESTS * DIGEST_BYTES,
 	SPAN_BYTES = 12,
@@ -111,9 +110,9 @@ write_frame(struct journal *j, uint32_t kind, size_t payload,
 	le_put32(head + 12, 0);
 	le_put32(head + 12, (uint32_t)crc32(crc32(0, NULL, 0), head,
 	    (uInt)(HEAD_BYTES + payload)));
-	if (io_pwrite(j->fd, head, HEAD_BYTES + payload, j->offset) < 0)
+	if (io_pwrite(j->fd, head, HEAD_BYTES + payload, j->end) < 0)
 		return error_system(error, errno, j->path);
-	j->offset += HEAD_BYTES + payload;
+	j->end += HEAD_BYTES + payload;
 	return 0;
 }
 
@@ -122,8 +121,7 @@ write_frame(struct journal *j, uint32_t kind, size_t payload,
  * end of the file, or what a crash left.
  */
 static int
-read_frame(struct journal *j, uint32_t *kind, size_t *payload,
-    struct error *error)
+read_frame(struct journal *j, struct error *error)
 {
 	uint8_t *head = j->frame;
 	ssize_t n = io_pread(j->fd, head, HEAD_BYTES, j->offset);
@@ -146,8 +144,8 @@ read_frame(struct journal *j, uint32_t *kind, size_t *payload,
 	if (crc != (uint32_t)crc32(crc32(0, NULL, 0), head,
 	    HEAD_BYTES + nbytes))
 		return 1;
-	*kind = le_get32(head + 4);
-	*payload = nbytes;
+	j->kind = le_get32(head + 4);
+	j->payload = nbytes;
 	j->offset += HEAD_BYTES + nbytes;
 	return 0;
 }
@@ -177,12 +175,13 @@ journal_create(struct journal *j, const char *filter,
 	return 0;
 }
 
+/* Write the digests that were added. */
 static int
 flush(struct journal *j, struct error *error)
 {
 	size_t payload = j->used * DIGEST_BYTES;
 
-	if (j->used == 0)
+	if (j->used == 0 || j->next > 0)
 		return 0;
 	j->used = 0;
 	return write_frame(j, KIND_DIGESTS, payload, error);
@@ -223,7 +222,7 @@ journal_prepare(struct journal *j, struct error *error)
 	if (flush(j, error) < 0)
 		return -1;
 	/* Zeros are not a frame; the commit overwrites them. */
-	if (io_pwrite(j->fd, zeros, sizeof zeros, j->offset) < 0)
+	if (io_pwrite(j->fd, zeros, sizeof zeros, j->end) < 0)
 		return error_system(error, errno, j->path);
 	return sync_digests(j, error);
 }
@@ -251,16 +250,16 @@ journal_commit(struct journal *j, const struct journal_span *spans,
 
 /* Take the spans from a commit's payload; -1 if they don't add up. */
 static int
-decode_commit(struct journal *j, size_t payload)
+decode_commit(struct journal *j)
 {
 	const uint8_t *p = j->frame + HEAD_BYTES;
 	uint64_t sum = 0;
 
-	if (payload < 8 || (payload - 8) % SPAN_BYTES != 0 ||
-	    (payload - 8) / SPAN_BYTES > FORMAT_LAYERS_MAX ||
+	if (j->payload < 8 || (j->payload - 8) % SPAN_BYTES != 0 ||
+	    (j->payload - 8) / SPAN_BYTES > FORMAT_LAYERS_MAX ||
 	    le_get64(p) != j->count)
 		return -1;
-	j->span_count = (payload - 8) / SPAN_BYTES;
+	j->span_count = (j->payload - 8) / SPAN_BYTES;
 	for (size_t i = 0; i < j->span_count; i++) {
 		struct journal_span *span = &j->spans[i];
 
@@ -277,19 +276,16 @@ decode_commit(struct journal *j, size_t payload)
 static int
 verify(struct journal *j, struct error *error)
 {
-	uint32_t kind = 0;
-	size_t payload = 0;
-
 	for (;;) {
-		int result = read_frame(j, &kind, &payload, error);
+		int result = read_frame(j, error);
 
 		if (result != 0)
 			return result < 0 ? -1 : 2;
-		if (kind == KIND_COMMIT)
-			return decode_commit(j, payload) == 0 ? 0 : 2;
-		if (kind != KIND_DIGESTS || payload % DIGEST_BYTES != 0)
+		if (j->kind == KIND_COMMIT)
+			return decode_commit(j) == 0 ? 0 : 2;
+		if (j->kind != KIND_DIGESTS || j->payload % DIGEST_BYTES != 0)
 			return 2;
-		j->count += payload / DIGEST_BYTES;
+		j->count += j->payload / DIGEST_BYTES;
 	}
 }
 
@@ -316,8 +312,6 @@ int
 journal_open(struct journal *j, const char *filter,
     const uint8_t id[FORMAT_ID_BYTES], struct error *error)
 {
-	uint32_t kind = 0;
-	size_t payload = 0;
 	int result;
 
 	if (begin(j, filter, O_RDONLY, error) < 0) {
@@ -326,12 +320,13 @@ journal_open(struct journal *j, const char *filter,
 		    errno == ENAMETOOLONG) ? 1 : -1;
 		goto fail;
 	}
-	result = read_frame(j, &kind, &payload, error);
+	result = read_frame(j, error);
 	if (result < 0)
 		goto fail;
 	if (result == 1 && has_not_begun(j))
 		return 2;
-	if (result == 1 || kind != KIND_BEGIN || payload != BEGIN_BYTES ||
+	if (result == 1 || j->kind != KIND_BEGIN ||
+	    j->payload != BEGIN_BYTES ||
 	    le_get32(j->frame + HEAD_BYTES) != VERSION) {
 		result = error_set(error, STATUS_FAILED, "%s: not a journal of"
 		    " this version of bloomdedup; move it away", j->path);
@@ -358,72 +353,56 @@ fail:
 int
 journal_rewind(struct journal *j, struct error *error)
 {
-	uint32_t kind = 0;
-	size_t payload = 0;
-
+	if (flush(j, error) < 0)
+		return -1;
 	j->offset = 0;
 	j->used = j->next = 0;
-	j->given = 0;
-	return read_frame(j, &kind, &payload, error) < 0 ? -1 : 0;
+	j->span = 0;
+	j->left = j->span_count > 0 ? j->spans[0].count : j->count;
+	return read_frame(j, error) < 0 ? -1 : 0;
+}
+
+/* Read a frame of digests, which may be empty. */
+static int
+next_digests(struct journal *j, struct error *error)
+{
+	int result = read_frame(j, error);
+
+	if (result > 0 || (result == 0 && j->kind != KIND_DIGESTS))
+		result = error_set(error, STATUS_FAILED, "%s: ends too early",
+		    j->path);
+	j->used = result < 0 ? 0 : j->payload / DIGEST_BYTES;
+	j->next = 0;
+	return result;
 }
 
 int
-journal_read(struct journal *j, struct digest *digests, size_t n, size_t *got,
-    struct error *error)
+journal_read(struct journal *j, struct digest *digests, size_t n,
+    unsigned *layer, size_t *got, struct error *error)
 {
-	*got = 0;
-	while (*got < n && j->given < j->count) {
-		const uint8_t *p;
+	while (j->left == 0 && j->span + 1 < j->span_count)
+		j->left = j->spans[++j->span].count;
+	*layer = j->spans[j->span].layer;
+	n = j->left < n ? (size_t)j->left : n;
+	for (*got = 0; *got < n; ) {
+		const uint8_t *p = j->frame + HEAD_BYTES +
+		    j->next * DIGEST_BYTES;
 
 		if (j->next == j->used) {
-			uint32_t kind = 0;
-			size_t payload = 0;
-			int result = read_frame(j, &kind, &payload, error);
-
-			if (result < 0)
+			if (next_digests(j, error) < 0)
 				return -1;
-			if (result > 0 || kind != KIND_DIGESTS)
-				return 0;
-			j->used = payload / DIGEST_BYTES;
-			j->next = 0;
-			continue; /* the frame may be empty */
+			continue;
 		}
-		p = j->frame + HEAD_BYTES + j->next++ * DIGEST_BYTES;
 		digests[*got].low = le_get64(p);
 		digests[*got].high = le_get64(p + 8);
+		j->next++;
 		(*got)++;
-		j->given++;
 	}
-	return 0;
-}
-
-int
-journal_replay(struct journal *j, int (*visit)(void *context,
-    const struct digest *digests, size_t n, struct error *error),
-    void *context, struct error *error)
-{
-	struct digest digests[REPLAY_DIGESTS];
-	uint64_t end;
-	size_t got;
-	int result = flush(j, error);
-
-	if (result < 0)
-		return -1;
-	end = j->offset;
-	result = journal_rewind(j, error);
-	while (result == 0 && j->given < j->count) {
-		result = journal_read(j, digests, REPLAY_DIGESTS, &got,
-		    error);
-		if (result == 0 && got == 0)
-			result = error_set(error, STATUS_FAILED,
-			    "%s: ends too early", j->path);
-		if (result == 0)
-			result = visit(context, digests, got, error);
-	}
+	j->left -= n;
 	/* so that more can be added */
-	j->offset = end;
-	j->used = j->next = 0;
-	return result;
+	if (j->next == j->used)
+		j->next = j->used = 0;
+	return 0;
 }
 
 int

@@ -29,14 +29,18 @@ struct journal_span {
 struct journal {
 	int fd;        /* -1 if there is none */
 	char *path;
-	uint8_t *frame; /* one frame, as in the file */
+	uint8_t *frame; /* one frame, as in the file, */
+	uint32_t kind;  /* and if it was read, its kind */
+	size_t payload; /* and the length of its payload */
 	size_t used;   /* digests in it, added or read */
-	size_t next;   /* the next of them to be read */
+	size_t next;   /* the next of them to be read; 0: added */
 	uint64_t count; /* digests in all */
-	uint64_t given; /* of them read since the last rewind */
-	uint64_t offset; /* where the next frame is written or read */
+	uint64_t offset; /* where the next frame is read, */
+	uint64_t end;    /* or written */
 	struct journal_span spans[FORMAT_LAYERS_MAX];
 	size_t span_count;
+	size_t span;   /* that is read */
+	uint64_t left; /* digests of it to be read */
 };
 
 #define JOURNAL_NONE { .fd = -1 }
@@ -63,11 +67,6 @@ int journal_create(struct journal *journal, const char *filter,
 int journal_add(struct journal *journal, const struct digest *digests,
     size_t n, struct error *error);
 
-/* Pass all digests added so far to `visit`, until it fails. */
-int journal_replay(struct journal *journal,
-    int (*visit)(void *context, const struct digest *digests, size_t n,
-    struct error *error), void *context, struct error *error);
-
 /* Sync all digests added to the disk, and reserve room for the commit frame. */
 int journal_prepare(struct journal *journal, struct error *error);
 
@@ -85,12 +84,13 @@ int journal_open(struct journal *journal, const char *filter,
     const uint8_t id[FORMAT_ID_BYTES], struct error *error);
 
 /*
- * Start again at the first digest; read the next ones, up to n. *got is 0 at
- * the end, which is the commit, whatever follows it.
+ * Start again at the first digest; read the next ones of one span, up to n.
+ * *layer is theirs, or 0 before the commit. *got is 0 at the end, whatever
+ * follows the commit; only then more can be added.
  */
 int journal_rewind(struct journal *journal, struct error *error);
 int journal_read(struct journal *journal, struct digest *digests, size_t n,
-    size_t *got, struct error *error);
+    unsigned *layer, size_t *got, struct error *error);
 
 /*
  * Remove and close it. If a power cut brings it back, the next run removes it.

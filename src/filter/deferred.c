@@ -8,30 +8,36 @@
 #include "base/path.h"
 #include "bits/sizing.h"
 #include "disk/journal.h"
-#include "model/operations.h"
 #include "filter/filter.h"
 #include "layers/layers.h"
+#include "model/growth.h"
+#include "model/operations.h"
 
 /* 6 MiB of digests: what the program may use besides the filter. */
 #define LIST_DIGESTS (384 * 1024)
 /* The pending filter's first capacity with a journal; doubled when full. */
 #define PENDING_LINES (64 * 1024)
-#define PIECE 4096
+/* The most digests that are marked at once. */
+#define BATCH_DIGESTS 4096
+/* How many are read from a journal at once. */
+#define PIECE 256
 
 struct deferred {
-	struct filter filter;   /* on top of the one to be marked */
+	struct filter filter;   /* on top of the one to be marked, or read */
 	struct filter *pending;
-	int reading;            /* nothing is marked: a journal is read */
 	int journaled;
-	struct journal journal; /* if journaled; else the list */
+	struct journal journal; /* if journaled; else the list, if any */
+	int journal_stays;      /* it is complete: applied, or only read */
 	struct digest *list;
 	size_t listed;
 	uint64_t count;         /* digests held */
-	int committed;          /* the journal is to be applied */
 	struct deferred_promise promise;
+	/* Of a preview: the filter below, as it would have grown. */
+	struct table planned;
+	uint64_t max_bytes;
 };
 
-static const struct filter_operations operations;
+static const struct filter_operations operations, reading, previewing;
 
 static struct deferred *
 deferred_of(struct filter *filter)
@@ -39,44 +45,24 @@ deferred_of(struct filter *filter)
 	return (struct deferred *)(void *)filter;
 }
 
-static const struct deferred *
-const_deferred_of(const struct filter *filter)
-{
-	return (const struct deferred *)(const void *)filter;
-}
-
-/* An empty pending filter, of one layer. */
+/* An empty pending filter: of one layer, or a growing one. */
 static int
-make_pending(struct deferred *d, uint64_t capacity, struct error *error)
+make_pending(struct deferred *d, uint64_t capacity, enum growth growth,
+    struct error *error)
 {
 	const struct header *h = filter_header(d->filter.under);
 	const struct filter_use use = FILTER_WRITE;
 	double rate = SIZING_PENDING_SHARE * h->error_rate;
+	double first = growth == GROWTH_GROW ? sizing_layer_rate(rate, 0, 0) :
+	    rate;
 	struct filter_design plan = { .capacity = capacity, .error_rate = rate,
-		.growth = GROWTH_FAIL, .hash = &h->hash };
+		.growth = growth, .hash = &h->hash };
 
 	filter_close(d->pending, error);
 	d->pending = NULL;
-	if (sizing_layer(&plan.geometry, plan.capacity, rate, rate, 0,
-	    error) < 0)
-		return -1;
-	return layers_create(&d->pending, NULL, 0, &plan, &use, error);
-}
-
-static uint64_t
-first_capacity(const struct deferred *d)
-{
-	return d->journaled ? PENDING_LINES : LIST_DIGESTS;
-}
-
-static int
-mark_pending(void *context, const struct digest *digests, size_t n,
-    struct error *error)
-{
-	struct filter *pending = context;
-
-	filter_prefetch(pending, digests, n);
-	return filter_mark(pending, digests, n, error);
+	return sizing_layer(&plan.geometry, capacity, first, first, 0,
+	    error) < 0 ? -1 :
+	    layers_create(&d->pending, NULL, 0, &plan, &use, error);
 }
 
 /*
@@ -86,19 +72,30 @@ mark_pending(void *context, const struct digest *digests, size_t n,
 static int
 enlarge_pending(struct deferred *d, struct error *error)
 {
+	struct digest digests[PIECE];
+	unsigned layer;
+	size_t n;
+
 	if (make_pending(d, 2 * filter_header(d->pending)->capacity,
-	    error) < 0)
+	    GROWTH_FAIL, error) < 0 || journal_rewind(&d->journal, error) < 0)
 		return -1;
-	return journal_replay(&d->journal, mark_pending, d->pending, error);
+	do {
+		if (journal_read(&d->journal, digests, PIECE, &layer, &n,
+		    error) < 0)
+			return -1;
+		filter_prefetch(d->pending, digests, n);
+		if (filter_mark(d->pending, digests, n, error) < 0)
+			return -1;
+	} while (n > 0);
+	return 0;
 }
 
 static struct deferred *
-new_deferred(struct filter *under)
+new_deferred(struct filter *under, const struct filter_operations *kind)
 {
 	struct deferred *d = memory_or_die(calloc(1, sizeof *d));
 
-	d->filter = (struct filter){ .operations = &operations,
-		.under = under };
+	d->filter = (struct filter){ .operations = kind, .under = under };
 	d->journal = (struct journal)JOURNAL_NONE;
 	return d;
 }
@@ -109,7 +106,7 @@ release(struct deferred *d)
 {
 	struct error ignored;
 
-	if (d->committed)
+	if (d->journal_stays)
 		journal_close(&d->journal);
 	else
 		journal_remove(&d->journal, &ignored);
@@ -124,6 +121,9 @@ begin_holding(struct deferred *d, struct error *error)
 {
 	const char *path = filter_path(d->filter.under);
 
+	if (make_pending(d, d->journaled ? PENDING_LINES : LIST_DIGESTS,
+	    GROWTH_FAIL, error) < 0)
+		return -1;
 	if (d->journaled)
 		return journal_create(&d->journal, path,
 		    filter_header(d->filter.under)->id, error);
@@ -135,12 +135,11 @@ int
 deferred_begin(struct filter **filter, int journaled,
     const struct deferred_promise *promise, struct error *error)
 {
-	struct deferred *d = new_deferred(*filter);
+	struct deferred *d = new_deferred(*filter, &operations);
 
 	d->journaled = journaled;
 	d->promise = *promise;
-	if (make_pending(d, first_capacity(d), error) < 0 ||
-	    begin_holding(d, error) < 0) {
+	if (begin_holding(d, error) < 0) {
 		release(d);
 		return -1;
 	}
@@ -173,43 +172,6 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
 	    error);
 }
 
-/* Set the bits of the journal's digests in the layers that it names. */
-static int
-apply_journal(struct filter *filter, struct journal *journal,
-    struct error *error)
-{
-	struct digest *digests =
-	    memory_or_die(malloc(PIECE * sizeof *digests));
-	int result = journal_rewind(journal, error);
-
-	for (size_t i = 0; result == 0 && i < journal->span_count; i++) {
-		uint64_t left = journal->spans[i].count;
-		unsigned layer = journal->spans[i].layer;
-
-		if (layer >= filter_table(filter)->count) {
-			result = error_set(error, STATUS_FAILED, "%s: names a"
-			    " layer that the filter doesn't have",
-			    journal->path);
-			break;
-		}
-		while (result == 0 && left > 0) {
-			size_t got, n = left < PIECE ? (size_t)left : PIECE;
-
-			result = journal_read(journal, digests, n, &got,
-			    error);
-			if (result == 0 && got < n)
-				result = error_set(error, STATUS_FAILED,
-				    "%s: ends too early", journal->path);
-			if (result == 0)
-				result = filter_mark_layer(filter, layer,
-				    digests, n, error);
-			left -= n;
-		}
-	}
-	free(digests);
-	return result;
-}
-
 /* Which of the journal's digests go into which layer: the first with room. */
 static size_t
 make_spans(const struct deferred *d, struct journal_span *spans)
@@ -218,7 +180,9 @@ make_spans(const struct deferred *d, struct journal_span *spans)
 	size_t count = 0;
 
 	for (unsigned i = 0; left > 0; i++) {
-		uint64_t room = filter_layer_room(d->filter.under, i);
+		uint64_t room = format_layer_room(
+		    filter_table(d->filter.under), i,
+		    filter_growth(d->filter.under));
 		uint64_t n = left < room ? left : room;
 
 		if (n > 0)
@@ -238,8 +202,9 @@ apply(struct deferred *d, struct error *error)
 
 		if (journal_commit(&d->journal, spans, count, error) < 0)
 			return -1;
-		d->committed = 1;
-		if (apply_journal(d->filter.under, &d->journal, error) < 0)
+		d->journal_stays = 1;
+		if (layers_mark_journal(d->filter.under, &d->journal,
+		    error) < 0)
 			return -1;
 	} else if (filter_mark(d->filter.under, d->list, d->listed,
 	    error) < 0) {
@@ -248,7 +213,7 @@ apply(struct deferred *d, struct error *error)
 	d->count = d->listed = 0;
 	if (filter_sync(d->filter.under, error) < 0)
 		return -1;
-	d->committed = 0;
+	d->journal_stays = 0;
 	return d->journaled ? journal_remove(&d->journal, error) : 0;
 }
 
@@ -272,25 +237,27 @@ static int
 flush(struct deferred *d, struct error *error)
 {
 	return deferred_commit(&d->filter, &d->promise, error) < 0 ? -1 :
-	    make_pending(d, first_capacity(d), error);
+	    make_pending(d, LIST_DIGESTS, GROWTH_FAIL, error);
 }
 
-/* What filter_reserve returns if there is room after another probe. */
+/* Room in the pending filter, for lines that have room in the one below. */
 static uint64_t
-ready_again(struct error *error)
+reserve_pending(struct deferred *d, uint64_t wanted, struct error *error)
 {
-	error->status = STATUS_OK;
-	return 0;
+	struct error second;
+	uint64_t got = filter_reserve(d->pending, wanted, &second);
+
+	if (got < wanted)
+		*error = second;
+	return got;
 }
 
 static uint64_t
 reserve(struct filter *filter, uint64_t wanted, struct error *error)
 {
 	struct deferred *d = deferred_of(filter);
-	uint64_t room = UINT64_MAX, got;
-	struct error second;
+	uint64_t room = UINT64_MAX;
 
-	error->status = STATUS_OK;
 	/*
 	 * With a journal, a filter that may grow does so at the end, when the
 	 * number of lines is known. Otherwise, lines that go out now must have
@@ -300,21 +267,25 @@ reserve(struct filter *filter, uint64_t wanted, struct error *error)
 		room = filter_reserve(d->filter.under, d->count + wanted,
 		    error);
 		room = room > d->count ? room - d->count : 0;
-		/* What is held fills a generation: mark it, so that it ends. */
-		if (room == 0 && d->count > 0 && error->status == STATUS_OK)
-			return flush(d, error) < 0 ? 0 : ready_again(error);
+		/*
+		 * What is held fills a generation: mark it, so that it ends.
+		 * Then there is room after another probe.
+		 */
+		if (room == 0 && d->count > 0 && error->status == STATUS_OK) {
+			if (flush(d, error) == 0)
+				error->status = STATUS_OK;
+			return 0;
+		}
 	}
 	if (!d->journaled && room > LIST_DIGESTS - d->listed)
 		room = LIST_DIGESTS - d->listed;
 	wanted = wanted < room ? wanted : room;
-	while (d->journaled && filter_layer_room(d->pending, 0) < wanted) {
+	while (d->journaled &&
+	    format_room(filter_table(d->pending), GROWTH_FAIL) < wanted) {
 		if (enlarge_pending(d, error) < 0)
 			return 0;
 	}
-	got = filter_reserve(d->pending, wanted, &second);
-	if (got < wanted)
-		*error = second;
-	return got;
+	return reserve_pending(d, wanted, error);
 }
 
 static int
@@ -326,7 +297,7 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
 	if (d->journaled) {
 		if (journal_add(&d->journal, digests, n, error) < 0)
 			return -1;
-	} else {
+	} else if (d->list != NULL) {
 		memcpy(d->list + d->listed, digests, n * sizeof *digests);
 		d->listed += n;
 	}
@@ -334,18 +305,8 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
 	if (filter_mark(d->pending, digests, n, error) < 0)
 		return -1;
 	/* There must always be room for another batch. */
-	return d->journaled || d->listed <= LIST_DIGESTS - PIECE ? 0 :
+	return d->journaled || d->listed <= LIST_DIGESTS - BATCH_DIGESTS ? 0 :
 	    flush(d, error);
-}
-
-/* The journal's lines may be in the filter already. */
-static int
-finish_journal(struct filter *filter, struct journal *journal,
-    struct error *error)
-{
-	return layers_begin_recovery(filter, error) < 0 ||
-	    apply_journal(filter, journal, error) < 0 ? -1 :
-	    layers_end_recovery(filter, error);
 }
 
 int
@@ -357,8 +318,6 @@ deferred_recover(struct filter *filter, void (*notice)(const char *text),
 	int result = journal_open(&journal, filter_path(filter),
 	    filter_header(filter)->id, error);
 
-	if (result == 1)
-		return 0;
 	if (result == 0) {
 		snprintf(text, sizeof text, "%s: finishing an earlier run: %s"
 		    " lines that it printed are now remembered",
@@ -366,21 +325,18 @@ deferred_recover(struct filter *filter, void (*notice)(const char *text),
 		    number_format_count(number, journal.count));
 		if (journal.count > 0)
 			notice(text);
-		if (finish_journal(filter, &journal, error) < 0) {
-			journal_close(&journal);
-			return -1;
-		}
+		result = layers_recover(filter, &journal, error);
 	}
 	if (result < 0)
-		return -1;
-	return journal_remove(&journal, error);
+		journal_close(&journal);
+	return result < 0 ? -1 : journal_remove(&journal, error);
 }
 
 static int
 mark_all(struct filter *to, const struct digest *digests, size_t n,
     struct error *error)
 {
-	uint8_t ignored[256];
+	uint8_t ignored[PIECE];
 
 	while (n > 0) {
 		uint64_t room = filter_reserve(to, n, error);
@@ -399,96 +355,142 @@ mark_all(struct filter *to, const struct digest *digests, size_t n,
 }
 
 /*
- * Mark all that the journal holds and `known` doesn't, except in the first
- * `over` layers, which are over; *marked counts it.
+ * Mark all that the journal holds and `known` doesn't, except in layers of the
+ * filter below that are over.
  */
 static int
-mark_journal(struct filter *to, struct filter *known, unsigned over,
-    struct journal *journal, uint64_t *marked, struct error *error)
+mark_journal(struct deferred *d, struct filter *to, struct filter *known,
+    struct error *error)
 {
-	struct digest digests[256];
-	uint8_t found[256];
-	size_t got, n, span = 0;
-	uint64_t left = journal->span_count > 0 ? journal->spans[0].count : 0;
+	struct digest digests[PIECE];
+	uint8_t found[PIECE];
+	size_t got, n;
+	unsigned layer, over = layers_forgotten(d->filter.under);
 
-	*marked = 0;
 	do {
-		if (journal_read(journal, digests, 256, &got, error) < 0 ||
+		if (journal_read(&d->journal, digests, PIECE, &layer, &got,
+		    error) < 0 ||
 		    filter_probe(known, digests, got, found, error) < 0)
 			return -1;
 		n = 0;
-		for (size_t i = 0; i < got; i++, left--) {
-			while (left == 0 && span + 1 < journal->span_count)
-				left = journal->spans[++span].count;
-			if (!found[i] && journal->spans[span].layer >= over)
+		for (size_t i = 0; i < got && layer >= over; i++) {
+			if (!found[i])
 				digests[n++] = digests[i];
 		}
 		if (mark_all(to, digests, n, error) < 0)
 			return -1;
-		*marked += n;
 	} while (got > 0);
 	return 0;
 }
 
 int
-deferred_copy(const struct filter *from, struct filter *to,
-    struct error *error)
+deferred_copy(struct filter *from, struct filter *to, struct error *error)
 {
-	struct journal journal;
-	uint64_t marked;
-	int result;
+	struct deferred *d = deferred_of(from);
 
-	if (from->operations != &operations)
-		return 0;
-	result = journal_open(&journal, filter_path(from),
-	    filter_header(from)->id, error);
-	if (result > 0)
-		result = 0;
-	else if (result == 0)
-		result = mark_journal(to, to, layers_forgotten(from->under),
-		    &journal, &marked, error);
-	journal_close(&journal);
-	return result;
+	return from->operations != &reading ? 0 :
+	    journal_rewind(&d->journal, error) < 0 ? -1 :
+	    mark_journal(d, to, to, error);
 }
 
 int
 deferred_read(struct filter **filter, struct error *error)
 {
-	struct deferred *d;
-	struct journal journal;
-	int result = journal_open(&journal, filter_path(*filter),
+	struct deferred *d = new_deferred(*filter, &reading);
+	int result = journal_open(&d->journal, filter_path(*filter),
 	    filter_header(*filter)->id, error);
 
+	d->journal_stays = 1;
+	if (result == 0)
+		result = make_pending(d, d->journal.count + 1, GROWTH_FAIL,
+		    error);
+	if (result == 0)
+		result = mark_journal(d, d->pending, *filter, error);
 	if (result != 0) {
-		journal_close(&journal);
+		release(d);
 		return result < 0 ? -1 : 0;
 	}
-	d = new_deferred(*filter);
-	d->reading = 1;
-	result = make_pending(d, journal.count + 1, error);
-	if (result == 0)
-		result = mark_journal(d->pending, *filter,
-		    layers_forgotten(*filter), &journal, &d->count, error);
-	journal_close(&journal);
-	if (result < 0)
-		release(d);
-	else
-		*filter = &d->filter;
-	return result;
+	d->filter.waiting = filter_table(d->pending)->layers[0].lines;
+	*filter = &d->filter;
+	return 0;
+}
+
+/* For a preview, the filter below grows by a layer, on paper. */
+static int
+plan_layer(struct deferred *d, uint64_t wanted, struct error *error)
+{
+	struct filter *under = d->filter.under;
+	const char *name = filter_name(under);
+	struct layer_entry layer;
+
+	if (filter_growth(under) == GROWTH_FAIL)
+		return growth_is_full(name, &d->planned, error);
+	if (growth_layer(name, filter_header(under), &d->planned, wanted,
+	    &layer, error) < 0 || growth_place(name, &d->planned, &d->planned,
+	    &layer, d->max_bytes, error) < 0)
+		return -1;
+	growth_append(&d->planned, &layer);
+	return 0;
+}
+
+/* How many of the lines that are wanted have room in the filter below? */
+static uint64_t
+room_below(struct deferred *d, uint64_t wanted, struct error *error)
+{
+	enum growth growth = filter_growth(d->filter.under);
+	uint64_t all = d->count + wanted, room;
+
+	/* Only a file has a known end, and a window forgets in time. */
+	if (filter_path(&d->filter) == NULL ||
+	    filter_header(&d->filter)->window.kind != WINDOW_NONE)
+		return wanted;
+	do
+		room = format_room(&d->planned, growth);
+	while (room < all && plan_layer(d, all - room, error) == 0);
+	return room < d->count ? 0 :
+	    room - d->count < wanted ? room - d->count : wanted;
 }
 
 static uint64_t
-waiting(const struct filter *filter)
+reserve_preview(struct filter *filter, uint64_t wanted, struct error *error)
 {
-	const struct deferred *d = const_deferred_of(filter);
+	struct deferred *d = deferred_of(filter);
 
-	return d->reading ? d->count : 0;
+	return reserve_pending(d, room_below(d, wanted, error), error);
+}
+
+int
+deferred_preview(struct filter **filter, uint64_t max_bytes,
+    struct error *error)
+{
+	struct deferred *d = new_deferred(*filter, &previewing);
+
+	d->planned = *filter_table(*filter);
+	d->max_bytes = max_bytes;
+	if (make_pending(d, SIZING_CAPACITY_DEFAULT, GROWTH_GROW, error) < 0) {
+		release(d);
+		return -1;
+	}
+	*filter = &d->filter;
+	return 0;
 }
 
 static const struct filter_operations operations = {
 	.probe = probe,
 	.reserve = reserve,
 	.mark = mark,
-	.waiting = waiting,
+	.close = close_deferred
+};
+
+/* Nothing is marked: a journal is read. */
+static const struct filter_operations reading = {
+	.probe = probe,
+	.close = close_deferred
+};
+
+static const struct filter_operations previewing = {
+	.probe = probe,
+	.reserve = reserve_preview,
+	.mark = mark,
 	.close = close_deferred
 };

@@ -1,7 +1,8 @@
 /*
  * Marks that are held back until their lines are safe: a filter on top of
  * another one. For --sync, until the output is on the disk; for --atomic, until
- * the whole run has succeeded.
+ * the whole run has succeeded. For --dry-run, which only reads the other
+ * filter, until it is closed: then they are forgotten.
  *
  * Until then, the run's new lines are looked up in a pending filter in memory,
  * whose error rate is the share of p that the layers leave (sizing.h). Their
@@ -57,8 +58,16 @@ int deferred_recover(struct filter *filter, void (*notice)(const char *text),
  */
 int deferred_read(struct filter **filter, struct error *error);
 
-/* If `from` reads a journal, mark the journal's digests in `to`. */
-int deferred_copy(const struct filter *from, struct filter *to,
+/*
+ * *filter, which may be open for reading only, becomes a filter whose marks are
+ * forgotten when it is closed, which closes both. It is full when *filter would
+ * be, if that may grow to `max_bytes`; a window doesn't move on meanwhile. On
+ * failure *filter is unchanged.
+ */
+int deferred_preview(struct filter **filter, uint64_t max_bytes,
     struct error *error);
+
+/* If `from` reads a journal, mark the journal's digests in `to`. */
+int deferred_copy(struct filter *from, struct filter *to, struct error *error);
 
 #endif

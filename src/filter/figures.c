@@ -13,38 +13,15 @@
 /* Pages in a sample that tells how many lines an overfilled layer has. */
 #define START_PAGES 1000
 
-struct sample {
-	struct filter *filter;
-	unsigned layer;
-	uint8_t *page;
-	struct error *error;
-};
-
-static const uint8_t *
-sample_page(void *context, uint64_t i, uint64_t page)
-{
-	static const _Alignas(64) uint8_t empty[PAGE_BYTES];
-	const struct sample *s = context;
-
-	(void)i;
-	return filter_read_pages(s->filter, s->layer, page, 1, s->page,
-	    s->error) < 0 ? empty : s->page;
-}
-
 struct estimate
 figures_of_layer(struct filter *f, unsigned i, uint64_t pages,
     struct error *error)
 {
-	_Alignas(64) uint8_t page[PAGE_BYTES];
-	struct sample sample = { f, i, page, error };
-	struct estimate estimate;
 	struct filter_shards shards;
 
-	if (filter_shards(f, &shards))
-		return estimate_counted(&filter_table(f)->layers[i]);
-	estimate_sample(&filter_table(f)->layers[i].geometry, pages,
-	    sample_page, &sample, &estimate);
-	return estimate;
+	return filter_shards(f, &shards) ?
+	    estimate_counted(&filter_table(f)->layers[i]) :
+	    estimate_layer(f, i, pages, error);
 }
 
 /* 1 - product of (1 - rate), accurate for small rates. */

@@ -4,18 +4,10 @@
 
 #include "model/operations.h"
 
-/* `f` becomes the topmost filter that has the operation, if any has. */
-#define DESCEND(f, operation) \
-	while ((f)->operations->operation == 0 && (f)->under != NULL) \
+/* `f` becomes the filter that the others are on top of. */
+#define DESCEND(f) \
+	while ((f)->under != NULL) \
 		(f) = (f)->under
-
-static const struct filter *
-undermost(const struct filter *f)
-{
-	while (f->under != NULL)
-		f = f->under;
-	return f;
-}
 
 int
 filter_close(struct filter *f, struct error *error)
@@ -26,52 +18,49 @@ filter_close(struct filter *f, struct error *error)
 const struct header *
 filter_header(const struct filter *f)
 {
-	return undermost(f)->header;
+	DESCEND(f);
+	return f->header;
 }
 
 const struct table *
 filter_table(const struct filter *f)
 {
-	return undermost(f)->table;
+	DESCEND(f);
+	return f->table;
 }
 
 const char *
 filter_name(const struct filter *f)
 {
-	DESCEND(f, name);
+	DESCEND(f);
 	return f->operations->name(f);
 }
 
 const char *
 filter_path(const struct filter *f)
 {
-	DESCEND(f, path);
+	DESCEND(f);
 	return f->operations->path == NULL ? NULL : f->operations->path(f);
 }
 
 enum growth
 filter_growth(const struct filter *f)
 {
-	return undermost(f)->growth;
-}
-
-uint64_t
-filter_layer_room(const struct filter *f, unsigned i)
-{
-	return format_layer_room(filter_table(f), i, filter_growth(f));
+	DESCEND(f);
+	return f->growth;
 }
 
 size_t
 filter_batch_lines(const struct filter *f)
 {
-	DESCEND(f, batch_lines);
+	DESCEND(f);
 	return f->operations->batch_lines;
 }
 
 void
 filter_prefetch(const struct filter *f, const struct digest *digests, size_t n)
 {
-	DESCEND(f, prefetch);
+	DESCEND(f);
 	if (f->operations->prefetch != NULL)
 		f->operations->prefetch(f, digests, n);
 }
@@ -94,7 +83,7 @@ filter_reserve(struct filter *f, uint64_t wanted, struct error *error)
 void
 filter_grow_ahead(struct filter *f)
 {
-	DESCEND(f, grow_ahead);
+	DESCEND(f);
 	if (f->operations->grow_ahead != NULL)
 		f->operations->grow_ahead(f);
 }
@@ -110,22 +99,14 @@ int
 filter_claim(struct filter *f, const struct digest *digests, size_t n,
     uint8_t *taken, struct error *error)
 {
-	DESCEND(f, claim);
+	DESCEND(f);
 	return f->operations->claim(f, digests, n, taken, error);
-}
-
-int
-filter_mark_layer(struct filter *f, unsigned layer,
-    const struct digest *digests, size_t n, struct error *error)
-{
-	DESCEND(f, mark_layer);
-	return f->operations->mark_layer(f, layer, digests, n, error);
 }
 
 void
 filter_expect(struct filter *f, uint64_t lines)
 {
-	DESCEND(f, expect);
+	DESCEND(f);
 	if (f->operations->expect != NULL)
 		f->operations->expect(f, lines);
 }
@@ -133,21 +114,21 @@ filter_expect(struct filter *f, uint64_t lines)
 int
 filter_idle_after(const struct filter *f)
 {
-	DESCEND(f, idle_after);
+	DESCEND(f);
 	return f->operations->idle_after(f);
 }
 
 int
 filter_write_back(struct filter *f, int all, struct error *error)
 {
-	DESCEND(f, write_back);
+	DESCEND(f);
 	return f->operations->write_back(f, all, error);
 }
 
 int
 filter_sync(struct filter *f, struct error *error)
 {
-	DESCEND(f, sync);
+	DESCEND(f);
 	return f->operations->sync(f, error);
 }
 
@@ -155,30 +136,14 @@ int
 filter_read_pages(struct filter *f, unsigned layer, uint64_t first,
     size_t pages, uint8_t *to, struct error *error)
 {
-	DESCEND(f, read_pages);
+	DESCEND(f);
 	return f->operations->read_pages(f, layer, first, pages, to, error);
-}
-
-int
-filter_write_pages(struct filter *f, unsigned layer, uint64_t first,
-    size_t pages, const uint8_t *from, struct error *error)
-{
-	DESCEND(f, write_pages);
-	return f->operations->write_pages(f, layer, first, pages, from, error);
-}
-
-int
-filter_publish(struct filter *f, int replace, struct error *error)
-{
-	DESCEND(f, publish);
-	return f->operations->publish(f, replace, error);
 }
 
 uint64_t
 filter_waiting(const struct filter *f)
 {
-	DESCEND(f, waiting);
-	return f->operations->waiting == NULL ? 0 : f->operations->waiting(f);
+	return f->waiting;
 }
 
 uint64_t
@@ -190,14 +155,14 @@ filter_bytes(const struct filter *f)
 uint64_t
 filter_private_bytes(const struct filter *f)
 {
-	DESCEND(f, private_bytes);
+	DESCEND(f);
 	return f->operations->private_bytes(f);
 }
 
 uint64_t
 filter_coming_bytes(const struct filter *f)
 {
-	DESCEND(f, coming_bytes);
+	DESCEND(f);
 	return f->operations->coming_bytes == NULL ? 0 :
 	    f->operations->coming_bytes(f);
 }
@@ -205,7 +170,7 @@ filter_coming_bytes(const struct filter *f)
 enum filter_state
 filter_state(struct filter *f)
 {
-	DESCEND(f, state);
+	DESCEND(f);
 	return f->operations->state == NULL ? FILTER_CURRENT :
 	    f->operations->state(f);
 }
@@ -213,7 +178,7 @@ filter_state(struct filter *f)
 pid_t
 filter_holder(const struct filter *f, char name[LOCK_HOLDER_NAME])
 {
-	DESCEND(f, holder);
+	DESCEND(f);
 	name[0] = '\0';
 	return f->operations->holder == NULL ? 0 :
 	    f->operations->holder(f, name);
@@ -222,7 +187,7 @@ filter_holder(const struct filter *f, char name[LOCK_HOLDER_NAME])
 int
 filter_traffic(const struct filter *f, struct filter_traffic *traffic)
 {
-	DESCEND(f, traffic);
+	DESCEND(f);
 	if (f->operations->traffic == NULL)
 		return 0;
 	f->operations->traffic(f, traffic);
@@ -232,7 +197,7 @@ filter_traffic(const struct filter *f, struct filter_traffic *traffic)
 int
 filter_shards(const struct filter *f, struct filter_shards *shards)
 {
-	DESCEND(f, shards);
+	DESCEND(f);
 	if (f->operations->shards == NULL)
 		return 0;
 	f->operations->shards(f, shards);

@@ -54,19 +54,6 @@ int filter_create(struct filter **filter, const char *location, int replace,
     struct error *error);
 
 /*
- * The same in two steps, for a caller that fills it page by page:
- * filter_prepare creates it with the layers of `table`; filter_publish gives it
- * its name (before that, filter_close removes it). The header gets a new id and
- * time.
- */
-int filter_prepare(struct filter **filter, const char *location,
-    const struct header *header, const struct table *table,
-    struct error *error);
-int filter_write_pages(struct filter *filter, unsigned layer, uint64_t first,
-    size_t pages, const uint8_t *from, struct error *error);
-int filter_publish(struct filter *filter, int replace, struct error *error);
-
-/*
  * Remove the filter at `location`; returns 1 if there is none. Waits until no
  * run uses a file; clients of a server that use the filter fail.
  */
@@ -93,9 +80,6 @@ const char *filter_path(const struct filter *filter);
 
 /* What this run does when it is full. */
 enum growth filter_growth(const struct filter *filter);
-
-/* How many more lines layer i takes; UINT64_MAX if it may be overfilled. */
-uint64_t filter_layer_room(const struct filter *filter, unsigned i);
 
 /* The best number of digests for a batch. */
 size_t filter_batch_lines(const struct filter *filter);
@@ -141,10 +125,6 @@ int filter_mark(struct filter *filter, const struct digest *digests,
  */
 int filter_claim(struct filter *filter, const struct digest *digests,
     size_t n, uint8_t *taken, struct error *error);
-
-/* Like filter_mark, but in a given layer: for applying a journal. */
-int filter_mark_layer(struct filter *filter, unsigned layer,
-    const struct digest *digests, size_t n, struct error *error);
 
 /*
  * About so many more lines will be marked, as far as one can tell; 0 if one

@@ -27,9 +27,6 @@ struct kind {
 	int (*create)(struct filter **filter, const char *location,
 	    int replace, const struct filter_design *plan,
 	    const struct filter_use *use, struct error *error);
-	int (*prepare)(struct filter **filter, const char *location,
-	    const struct header *header, const struct table *table,
-	    struct error *error); /* NULL for servers */
 	int (*remove)(const char *location, const struct lock_wait *wait,
 	    struct error *error);
 };
@@ -91,10 +88,10 @@ is_file_or_memory(const char *location)
 static const struct kind kinds[] = {
 	{ { .noun = "file", .is_path = 1, .has_journal = 1 },
 	    PART_NONE, NULL, is_file_or_memory, open_file, layers_create,
-	    layers_prepare, remove_file },
+	    remove_file },
 	{ { .noun = "filter", .has_claims = 1 },
 	    PART_REDIS, "a filter at redis://", is_server, REDIS(open),
-	    REDIS(create), NULL, REDIS(remove) },
+	    REDIS(create), REDIS(remove) },
 };
 
 static const struct kind *
@@ -150,17 +147,6 @@ filter_create(struct filter **filter, const char *location, int replace,
 
 	return kind == NULL ? -1 : kind->create(filter, location, replace,
 	    plan, use, error);
-}
-
-int
-filter_prepare(struct filter **filter, const char *location,
-    const struct header *header, const struct table *table,
-    struct error *error)
-{
-	const struct kind *kind = usable(location, error);
-
-	return kind == NULL ? -1 : kind->prepare(filter, location, header,
-	    table, error);
 }
 
 int

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "base/signals.h"
 #include "filter/deferred.h"
+#include "layers/layers.h"
 #include "model/estimate.h"
 
 /* How many pages are read from each filter at a time. */
@@ -262,7 +263,7 @@ write_layers(const struct plan *plan, struct filter *out, struct error *error)
 				    "stopped by a signal");
 			}
 			if (read_union(plan, plan->first[i], page, pages,
-			    error) < 0 || filter_write_pages(out, i, page,
+			    error) < 0 || layers_write_pages(out, i, page,
 			    pages, plan->buffer, error) < 0)
 				return -1;
 		}
@@ -389,13 +390,13 @@ merge_filters(struct filter **out, const char *path, int replace,
 	if (plan_generations(plan, filters, count, error) < 0 ||
 	    plan_layers(plan, error) < 0)
 		goto done;
-	if (filter_prepare(&made, path, &header, &plan->table, error) < 0)
+	if (layers_prepare(&made, path, &header, &plan->table, error) < 0)
 		goto done;
 	result = write_layers(plan, made, error);
 	for (size_t i = 0; result == 0 && i < count; i++)
 		result = deferred_copy(filters[i], made, error);
 	if (result == 0)
-		result = filter_publish(made, replace, error);
+		result = layers_complete(made, replace, error);
 	if (result == 0)
 		*out = made;
 	else

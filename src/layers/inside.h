@@ -1,8 +1,8 @@
 /*
  * The parts of a filter in a file or in memory, only for this folder: layers.c
- * opens, creates, probes and marks it, room.c makes room (ahead.c before it is
- * needed), window.c moves its window on, table.c reads and writes its table.
- * Each calls only those after it.
+ * opens, creates and probes it, mark.c marks, room.c makes room (ahead.c before
+ * it is needed), window.c moves its window on, table.c reads and writes its
+ * table, checksum.c computes checksums. Each calls only those after it.
  *
  * Functions return 0, or -1 with `error` filled; exceptions are stated.
  */
@@ -35,7 +35,6 @@ struct layers {
 	int shared;          /* other runs mark, too */
 	uint64_t allotted[FORMAT_LAYERS_MAX]; /* if so: room that is ours, which
 	                        the file's counters count as marked */
-	uint64_t counted[FORMAT_LAYERS_MAX]; /* lines before a recovery */
 	struct layers_ahead *ahead; /* a layer that is being made, or NULL */
 	int held;            /* marks come at the end */
 	int stays;           /* there is no place for the next generation: the
@@ -142,10 +141,13 @@ int layers_append(struct layers *f, struct table *table,
  */
 int layers_publish(struct layers *f, struct table *next, struct error *error);
 
-/* If the file is shared: read the table again, under its lock. */
-int layers_update_table(struct layers *f, struct error *error);
+/*
+ * If the file is shared: lock its table, until tables_unlock, and read it
+ * again. On failure it is not locked.
+ */
+int layers_lock_table(struct layers *f, struct error *error);
 
-/* The same, taking the lock, if another run has written a newer one. */
+/* If the file is shared, and another run has written a newer table: read it. */
 int layers_refresh(struct layers *f, struct error *error);
 
 /*
@@ -159,6 +161,22 @@ enum filter_state layers_state(struct filter *filter);
 
 /* Write the counters at the end. */
 int layers_write_last_table(struct layers *f, struct error *error);
+
+/* checksum.c */
+
+/* Before `lines` new lines: do their share of the work on checksums. */
+int layers_go_on_with_checksums(struct layers *f, uint64_t lines,
+    struct error *error);
+
+/* Layer i was changed: drop its checksum, even an unfinished one. */
+void layers_forget_checksum(struct layers *f, unsigned i);
+
+/* mark.c */
+
+/* The operations: filter_mark, filter_sync. */
+int layers_mark(struct filter *filter, const struct digest *digests,
+    size_t n, struct error *error);
+int layers_sync(struct filter *filter, struct error *error);
 
 /* room.c */
 

@@ -10,14 +10,11 @@
 #include "bits/sizing.h"
 #include "disk/journal.h"
 #include "disk/lock.h"
-#include "model/checksum.h"
 #include "layers/inside.h"
 #include "model/window.h"
 
 /* Digests in a batch: the cache lines they need fit into the L2 cache. */
 #define BATCH_LINES 512
-/* What was held back can be much more than a batch. */
-#define PIECE 1024
 
 static const struct filter_operations operations;
 
@@ -172,8 +169,8 @@ write_back(struct filter *filter, int all, struct error *error)
 	return arrays_write_back(&layers_of(filter)->arrays, all, error);
 }
 
-static int
-publish(struct filter *filter, int replace, struct error *error)
+int
+layers_complete(struct filter *filter, int replace, struct error *error)
 {
 	struct file *file = &layers_of(filter)->file;
 
@@ -249,7 +246,7 @@ layers_create(struct filter **filter, const char *path, int replace,
 	if (f == NULL)
 		return -1;
 	if (path != NULL)
-		result = publish(&f->filter, replace, error);
+		result = layers_complete(&f->filter, replace, error);
 	if (result != 0) {
 		release(f);
 		return result;
@@ -263,13 +260,6 @@ layers_create(struct filter **filter, const char *path, int replace,
 	return 0;
 }
 
-/* Check that the file is still long enough for all layers. */
-static int
-check_length(struct layers *f, struct error *error)
-{
-	return file_check_length(&f->file, format_table_end(&f->table), error);
-}
-
 static int
 close_layers(struct filter *filter, struct error *error)
 {
@@ -279,7 +269,8 @@ close_layers(struct filter *filter, struct error *error)
 	if (result == 0)
 		result = arrays_write_back(&f->arrays, 1, error);
 	if (f->marking && result == 0)
-		result = check_length(f, error);
+		result = file_check_length(&f->file,
+		    format_table_end(&f->table), error);
 	if (f->marking && result == 0)
 		result = layers_write_last_table(f, error);
 	release(f);
@@ -305,125 +296,6 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
 	return 0;
 }
 
-static int
-mark_piece(struct layers *f, unsigned i, const struct digest *digests,
-    size_t n, struct error *error)
-{
-	struct layer_entry *layer = &f->table.layers[i];
-
-	/* For absent digests, a chain fetched only one cache line. */
-	if (layers_is_windowed(f))
-		arrays_prefetch_layer(&f->arrays, i, digests, n);
-	if (arrays_mark(&f->arrays, i, digests, n, f->shared, error) < 0)
-		return -1;
-	/* Only a journal names a layer that has a checksum. */
-	checksum_forget(&f->table, i);
-	f->marked[i] = 1;
-	if (f->shared && !layers_is_windowed(f))
-		f->allotted[i] -= n < f->allotted[i] ? n : f->allotted[i];
-	else
-		layer->lines += n;
-	if (layer->lines > layer->capacity) {
-		uint64_t beyond = layer->lines - layer->capacity;
-		f->filter.overfilled += beyond < n ? beyond : n;
-	}
-	return 0;
-}
-
-/* With a window: write the last mark's time to the file, before marking. */
-static int
-extend(struct layers *f, struct error *error)
-{
-	return layers_is_windowed(f) && window_extend(&f->table,
-	    &f->header.window, layers_now()) && layers_in_file(f) ?
-	    tables_write(&f->tables, &f->table, error) : 0;
-}
-
-static int
-mark_layer(struct filter *filter, unsigned i, const struct digest *digests,
-    size_t n, struct error *error)
-{
-	struct layers *f = layers_of(filter);
-
-	/* After a kill, nobody knows when the lines were printed. */
-	if (f->held && extend(f, error) < 0)
-		return -1;
-	while (n > 0) {
-		size_t some = n < PIECE ? n : PIECE;
-
-		if (mark_piece(f, i, digests, some, error) < 0)
-			return -1;
-		digests += some;
-		n -= some;
-	}
-	return 0;
-}
-
-/* In line order, each in the first layer with room. */
-static int
-mark_in_order(struct layers *f, const struct digest *digests, size_t n,
-    struct error *error)
-{
-	int limited = f->shared && !layers_is_windowed(f);
-
-	for (unsigned i = 0; n > 0 && i < f->table.count; i++) {
-		uint64_t room = limited ? f->allotted[i] : layers_room_of(f, i);
-		size_t some = room < n ? (size_t)room : n;
-
-		/* Another run may have moved the window meanwhile. */
-		if (layers_is_windowed(f) && i + 1 == f->table.count)
-			some = n;
-		if (mark_layer(&f->filter, i, digests, some, error) < 0)
-			return -1;
-		digests += some;
-		n -= some;
-	}
-	return 0;
-}
-
-/*
- * With a window: the last generation ends no earlier than its last mark, and
- * the file says so before that. The lock keeps other runs from forgetting a
- * layer, and reusing its place, while it is being marked.
- */
-static int
-mark_in_window(struct layers *f, const struct digest *digests, size_t n,
-    struct error *error)
-{
-	int result = 0;
-
-	/* No line, no mark: the generation doesn't stay for longer. */
-	if (n == 0)
-		return 0;
-	if (tables_lock(&f->tables, error) < 0)
-		return -1;
-	if (layers_update_table(f, error) < 0 || extend(f, error) < 0 ||
-	    mark_in_order(f, digests, n, error) < 0 || (f->shared &&
-	    tables_write(&f->tables, &f->table, error) < 0))
-		result = -1;
-	tables_unlock(&f->tables);
-	return result;
-}
-
-static int
-mark(struct filter *filter, const struct digest *digests, size_t n,
-    struct error *error)
-{
-	struct layers *f = layers_of(filter);
-
-	return layers_is_windowed(f) ? mark_in_window(f, digests, n, error) :
-	    mark_in_order(f, digests, n, error);
-}
-
-/* On Linux fdatasync also writes changes made through a shared mapping. */
-static int
-sync_layers(struct filter *filter, struct error *error)
-{
-	return write_back(filter, 1, error) < 0 ||
-	    check_length(layers_of(filter), error) < 0 ? -1 :
-	    file_sync(&layers_of(filter)->file, error);
-}
-
 void
 layers_hold(struct filter *filter)
 {
@@ -436,35 +308,6 @@ layers_forgotten(const struct filter *filter)
 	const struct layers *f = layers_of_const(filter);
 
 	return f->all_over ? UINT_MAX : f->forgotten;
-}
-
-int
-layers_begin_recovery(struct filter *filter, struct error *error)
-{
-	struct layers *f = layers_of(filter);
-
-	if (layers_begin_marking(f, error) < 0)
-		return -1;
-	for (unsigned i = 0; i < f->table.count; i++)
-		f->counted[i] = f->table.layers[i].lines;
-	return 0;
-}
-
-int
-layers_end_recovery(struct filter *filter, struct error *error)
-{
-	struct layers *f = layers_of(filter);
-
-	for (unsigned i = 0; i < f->table.count; i++)
-		f->table.layers[i].lines = f->counted[i];
-	f->filter.overfilled = 0;
-	/*
-	 * A layer that was marked has no checksum any more: the file says so
-	 * before the journal is removed, whatever happens to this run.
-	 */
-	return layers_recount(f, 0, error) < 0 || (!f->shared &&
-	    tables_write(&f->tables, &f->table, error) < 0) ? -1 :
-	    sync_layers(filter, error);
 }
 
 static int
@@ -486,8 +329,8 @@ read_pages(struct filter *filter, unsigned layer, uint64_t first,
 	return 0;
 }
 
-static int
-write_pages(struct filter *filter, unsigned layer, uint64_t first,
+int
+layers_write_pages(struct filter *filter, unsigned layer, uint64_t first,
     size_t pages, const uint8_t *from, struct error *error)
 {
 	struct layers *f = layers_of(filter);
@@ -552,15 +395,12 @@ static const struct filter_operations operations = {
 	.probe = probe,
 	.reserve = layers_reserve,
 	.grow_ahead = layers_grow_ahead,
-	.mark = mark,
-	.mark_layer = mark_layer,
+	.mark = layers_mark,
 	.expect = expect,
 	.idle_after = idle_after,
 	.write_back = write_back,
-	.sync = sync_layers,
+	.sync = layers_sync,
 	.read_pages = read_pages,
-	.write_pages = write_pages,
-	.publish = publish,
 	.private_bytes = private_bytes,
 	.coming_bytes = layers_coming_bytes,
 	.state = layers_state,

@@ -13,16 +13,27 @@
 #include "model/plan.h"
 
 struct filter;
+struct journal;
 
-/* filter_open, filter_create and filter_prepare, without the journal. */
+/* filter_open and filter_create, without the journal. */
 int layers_open(struct filter **filter, const char *path,
     const struct filter_use *use, struct error *error);
 int layers_create(struct filter **filter, const char *path, int replace,
     const struct filter_design *plan, const struct filter_use *use,
     struct error *error);
+
+/*
+ * layers_create in two steps, for a caller that fills it page by page:
+ * layers_prepare creates it with the layers of `table`; layers_complete gives
+ * it its name (before that, filter_close removes it). The header gets a new id
+ * and time.
+ */
 int layers_prepare(struct filter **filter, const char *path,
     const struct header *header, const struct table *table,
     struct error *error);
+int layers_write_pages(struct filter *filter, unsigned layer, uint64_t first,
+    size_t pages, const uint8_t *from, struct error *error);
+int layers_complete(struct filter *filter, int replace, struct error *error);
 
 /*
  * All marks will come at the end, in layers that a journal names: until then a
@@ -41,12 +52,14 @@ int layers_plan(const struct filter_design *plan, struct header *header,
 unsigned layers_forgotten(const struct filter *filter);
 
 /*
- * To call before and after filter_mark_layer of lines that may be in the filter
- * already: they are not counted twice; instead, the counters are estimated from
- * the bits afterwards, and all is synced. A filter that can't be written is
- * refused at the beginning.
+ * Mark what a complete journal holds, in the layers that it names.
+ * layers_recover is for lines that may be in the filter already: they are not
+ * counted twice; instead, the counters are estimated from the bits afterwards,
+ * and all is synced.
  */
-int layers_begin_recovery(struct filter *filter, struct error *error);
-int layers_end_recovery(struct filter *filter, struct error *error);
+int layers_mark_journal(struct filter *filter, struct journal *journal,
+    struct error *error);
+int layers_recover(struct filter *filter, struct journal *journal,
+    struct error *error);
 
 #endif

@@ -1,17 +1,7 @@
-/* Room for new lines: growth, allotments in a shared file, and checksums. */
-#include "model/checksum.h"
-#include "model/growth.h"
+/* Room for new lines: growth, and allotments in a shared file. */
 #include "layers/inside.h"
+#include "model/growth.h"
 #include "model/window.h"
-
-/*
- * Checksums: what each run reads at least, so that many small runs finish one,
- * too; and bytes to read for each new line. A layer has up to 9 bytes a line,
- * and the next one takes twice as many lines: so a layer has its checksum when
- * the next one is a quarter or half full.
- */
-#define CHECKSUM_RUN (16 * PAGE_BYTES)
-#define CHECKSUM_LINE 16
 
 /* Append a layer for `wanted` lines to the table; not published yet. */
 static int
@@ -33,12 +23,10 @@ layers_begin_marking(struct layers *f, struct error *error)
 
 	if (!layers_in_file(f) || f->marking)
 		return 0;
-	if (tables_lock(&f->tables, error) < 0)
+	if (layers_lock_table(f, error) < 0)
 		return -1;
-	result = layers_update_table(f, error);
 	f->table.marking = f->shared ? MARKING_SHARED : MARKING_ALONE;
-	if (result == 0)
-		result = tables_write(&f->tables, &f->table, error);
+	result = tables_write(&f->tables, &f->table, error);
 	f->marking = result == 0;
 	tables_unlock(&f->tables);
 	return result;
@@ -99,10 +87,9 @@ allot(struct layers *f, uint64_t wanted, struct error *error)
 	uint64_t room;
 	int result;
 
-	if (tables_lock(&f->tables, error) < 0)
+	if (layers_lock_table(f, error) < 0)
 		return -1;
-	result = layers_update_table(f, error);
-	room = result < 0 ? 0 : make_room(f, wanted, error);
+	room = make_room(f, wanted, error);
 	for (unsigned i = 0; i < f->table.count && room > 0; i++) {
 		struct layer_entry *layer = &f->table.layers[i];
 		uint64_t more = layer->capacity / 128;
@@ -114,67 +101,16 @@ allot(struct layers *f, uint64_t wanted, struct error *error)
 		layer->lines += more;
 		room -= more < room ? more : room;
 	}
-	if (result == 0)
-		result = tables_write(&f->tables, &f->table, error);
+	result = tables_write(&f->tables, &f->table, error);
 	tables_unlock(&f->tables);
 	return result;
-}
-
-/* The next layer to get a checksum; the number of layers if there is none. */
-static unsigned
-next_checksum(const struct layers *f)
-{
-	for (unsigned i = 0; i + 1 < f->table.count; i++) {
-		if (!f->table.layers[i].sealed && layers_room_of(f, i) == 0)
-			return i;
-	}
-	return f->table.count;
-}
-
-/* Before `lines` new lines: do their share of the work on checksums. */
-static int
-go_on_with_checksums(struct layers *f, uint64_t lines, struct error *error)
-{
-	unsigned i = next_checksum(f);
-
-	if (!layers_in_file(f) || layers_is_windowed(f) || i == f->table.count)
-		return 0;
-	if (f->checksum_budget == 0)
-		f->checksum_budget = CHECKSUM_RUN;
-	f->checksum_budget += lines * CHECKSUM_LINE;
-	for (; i < f->table.count && f->checksum_budget >= PAGE_BYTES;
-	    i = next_checksum(f)) {
-		/* Only what is in the file counts; the rest is written soon. */
-		if (arrays_is_dirty(&f->arrays, i)) {
-			f->checksum_budget = CHECKSUM_RUN;
-			break;
-		}
-		if (checksum_go_on(&f->table, i, &f->file,
-		    &f->checksum_budget, error) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* Nothing is allotted: lines are marked, and counted, under the lock. */
-static uint64_t
-reserve_shared_window(struct layers *f, uint64_t wanted, struct error *error)
-{
-	uint64_t room = 0;
-
-	if (tables_lock(&f->tables, error) < 0)
-		return 0;
-	if (layers_update_table(f, error) == 0)
-		room = make_room(f, wanted, error);
-	tables_unlock(&f->tables);
-	return room;
 }
 
 uint64_t
 layers_reserve(struct filter *filter, uint64_t wanted, struct error *error)
 {
 	struct layers *f = layers_of(filter);
-	uint64_t have;
+	uint64_t have, room;
 
 	if (layers_begin_marking(f, error) < 0 ||
 	    layers_ahead_take(f, room_of_all(f, &f->table, wanted) < wanted,
@@ -186,11 +122,17 @@ layers_reserve(struct filter *filter, uint64_t wanted, struct error *error)
 	/* What was held goes into the generation that is now the last one. */
 	if (f->held && layers_is_windowed(f) && layers_move_on(f, error) < 0)
 		return 0;
-	if (f->shared && layers_is_windowed(f))
-		return reserve_shared_window(f, wanted, error);
-	if (!f->shared)
-		return go_on_with_checksums(f, wanted, error) < 0 ? 0 :
-		    make_room(f, wanted, error);
+	if (!f->shared &&
+	    layers_go_on_with_checksums(f, wanted, error) < 0)
+		return 0;
+	/* In a shared window, lines are marked, and counted, under the lock. */
+	if (!f->shared || layers_is_windowed(f)) {
+		if (layers_lock_table(f, error) < 0)
+			return 0;
+		room = make_room(f, wanted, error);
+		tables_unlock(&f->tables);
+		return room;
+	}
 	have = all_allotted(f);
 	if (have < wanted) {
 		if (allot(f, wanted - have, error) < 0)

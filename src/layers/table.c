@@ -6,7 +6,6 @@
 
 #include "bits/sizing.h"
 #include "layers/inside.h"
-#include "model/checksum.h"
 #include "model/estimate.h"
 #include "model/growth.h"
 #include "model/window.h"
@@ -16,7 +15,6 @@
 /* Above this share of the capacity, a sample says that there are more lines. */
 #define SURELY_OVERFILLED 1.05
 
-/* Map the layers of the table that aren't mapped yet. */
 int
 layers_map(struct layers *f, int fresh, struct error *error)
 {
@@ -28,7 +26,6 @@ layers_map(struct layers *f, int fresh, struct error *error)
 	return 0;
 }
 
-/* Its place in the file becomes all zero and allocated. */
 int
 layers_append(struct layers *f, struct table *table, const struct table *among,
     struct layer_entry *layer, struct error *error)
@@ -88,9 +85,9 @@ unmap_dropped(struct layers *f, const struct table *newer)
 	arrays_drop(&f->arrays, dropped);
 }
 
-/* Read the table again, under its lock, and map new layers. */
-int
-layers_update_table(struct layers *f, struct error *error)
+/* If the file is shared: read the table again, and map new layers. */
+static int
+update_table(struct layers *f, struct error *error)
 {
 	struct table newer;
 
@@ -103,15 +100,22 @@ layers_update_table(struct layers *f, struct error *error)
 	f->table = newer;
 	for (unsigned i = 0; i < f->table.count; i++) {
 		if (f->marked[i])
-			checksum_forget(&f->table, i);
+			layers_forget_checksum(f, i);
 	}
 	return layers_map(f, 1, error);
 }
 
-/*
- * Readers leave out generations that are over, though the file still has them.
- * Returns whether any is left.
- */
+int
+layers_lock_table(struct layers *f, struct error *error)
+{
+	if (tables_lock(&f->tables, error) < 0)
+		return -1;
+	if (update_table(f, error) == 0)
+		return 0;
+	tables_unlock(&f->tables);
+	return -1;
+}
+
 int
 layers_forget(struct layers *f)
 {
@@ -127,20 +131,6 @@ layers_forget(struct layers *f)
 	return !f->all_over;
 }
 
-struct sample {
-	struct layers *filter;
-	unsigned layer;
-};
-
-static const uint8_t *
-sample_page(void *context, uint64_t i, uint64_t page)
-{
-	const struct sample *sample = context;
-
-	(void)i;
-	return arrays_page(&sample->filter->arrays, sample->layer, page);
-}
-
 /* A lower bound: the error of an estimate is about sqrt(lines) / 5. */
 static uint64_t
 cautious(uint64_t lines)
@@ -151,20 +141,21 @@ cautious(uint64_t lines)
 }
 
 /* Recount the lines of layers with room by their bits; no counter decreases. */
-static void
-count_again(struct layers *f)
+static int
+count_again(struct layers *f, struct error *error)
 {
+	error->status = STATUS_OK;
 	for (unsigned i = 0; i < f->table.count; i++) {
 		struct layer_entry *layer = &f->table.layers[i];
-		struct sample sample = { f, i };
 		struct estimate estimate;
 		uint64_t lines;
 
 		/* Not those of a generation that takes no more. */
-		if ((layers_is_windowed(f) && layers_room_of(f, i) == 0) ||
-		    estimate_sample(&layer->geometry, SAMPLE_PAGES,
-		    sample_page, &sample, &estimate) < 0)
+		if (layers_is_windowed(f) && layers_room_of(f, i) == 0)
 			continue;
+		estimate = estimate_layer(&f->filter, i, SAMPLE_PAGES, error);
+		if (error->status != STATUS_OK)
+			return -1;
 		lines = estimate_lines(&estimate, estimate.lines >
 		    SURELY_OVERFILLED * (double)layer->capacity ?
 		    SIZING_CAPACITY_MAX : layer->capacity);
@@ -174,39 +165,35 @@ count_again(struct layers *f)
 		if (lines > layer->lines)
 			layer->lines = lines;
 	}
+	return 0;
 }
 
 /*
  * Count again under the table's lock, and write the result if the file is
- * shared, so that no other run marks meanwhile. If we `take_over` from a run
- * that was killed, only if it was alone: counters of a shared file include what
- * runs were allotted.
+ * shared, so that no other run marks meanwhile. Counters of a shared file
+ * include what runs were allotted.
  */
 int
 layers_recount(struct layers *f, int take_over, struct error *error)
 {
-	int result;
+	int result = 0;
 
-	if (tables_lock(&f->tables, error) < 0)
+	if (layers_lock_table(f, error) < 0)
 		return -1;
-	result = layers_update_table(f, error);
-	if (result < 0 || (take_over && f->shared &&
-	    f->table.marking != MARKING_ALONE)) {
-		tables_unlock(&f->tables);
-		return result;
-	}
-	count_again(f);
-	if (f->shared) {
-		f->table.marking = MARKING_SHARED;
-		result = tables_write(&f->tables, &f->table, error);
+	if (!take_over || !f->shared || f->table.marking == MARKING_ALONE) {
+		result = count_again(f, error);
+		if (result == 0 && f->shared) {
+			f->table.marking = MARKING_SHARED;
+			result = tables_write(&f->tables, &f->table, error);
+		}
 	}
 	tables_unlock(&f->tables);
 	return result;
 }
 
 /*
- * Read the table and map its layers. After a run that was killed, or if a slot
- * of the table was lost, the counters may be old.
+ * After a run that was killed, or if a slot of the table was lost, the counters
+ * may be old.
  */
 int
 layers_take_table(struct layers *f, struct error *error)
@@ -243,14 +230,12 @@ layers_write_last_table(struct layers *f, struct error *error)
 {
 	int result;
 
-	if (tables_lock(&f->tables, error) < 0)
+	if (layers_lock_table(f, error) < 0)
 		return -1;
-	result = layers_update_table(f, error);
 	for (unsigned i = 0; i < f->table.count; i++)
 		f->table.layers[i].lines -= f->allotted[i];
 	f->table.marking = f->shared ? MARKING_SHARED : MARKING_NONE;
-	if (result == 0)
-		result = tables_write(&f->tables, &f->table, error);
+	result = tables_write(&f->tables, &f->table, error);
 	if (result == 0 && f->shared && lock_is_alone(f->file.fd)) {
 		f->table.marking = MARKING_NONE;
 		result = tables_write(&f->tables, &f->table, error);
@@ -259,12 +244,10 @@ layers_write_last_table(struct layers *f, struct error *error)
 	return result;
 }
 
-/* With a shared lock: take over what other runs wrote about the layers. */
 int
 layers_refresh(struct layers *f, struct error *error)
 {
 	uint64_t newest;
-	int result;
 
 	if (!f->shared)
 		return 0;
@@ -272,11 +255,10 @@ layers_refresh(struct layers *f, struct error *error)
 		return -1;
 	if (newest == f->table.serial)
 		return 0;
-	if (tables_lock(&f->tables, error) < 0)
+	if (layers_lock_table(f, error) < 0)
 		return -1;
-	result = layers_update_table(f, error);
 	tables_unlock(&f->tables);
-	return result;
+	return 0;
 }
 
 enum filter_state

@@ -1,6 +1,8 @@
-/* How a window moves on: window.h has the arithmetic. */
-#include "model/growth.h"
+/* How a window moves on: model/window.h has the arithmetic. */
+#include <inttypes.h>
+
 #include "layers/inside.h"
+#include "model/growth.h"
 #include "model/window.h"
 
 /*
@@ -52,6 +54,18 @@ publish_move(struct layers *f, struct table *next, unsigned dropped,
 	return layers_map(f, 1, error);
 }
 
+/* The clock went back by so many seconds. */
+static void
+tell_clock(const struct layers *f, int64_t back)
+{
+	struct error told;
+
+	error_set(&told, STATUS_OK, "%s: the clock went back by %" PRId64
+	    " s: all lines keep their age", layers_name(f), back);
+	if (f->file.lock.wait.notice != NULL)
+		f->file.lock.wait.notice(told.text);
+}
+
 /* The current generation goes on, until there is place for the next one. */
 static int
 stay(struct layers *f, const struct error *reason)
@@ -99,8 +113,7 @@ move_locked(struct layers *f, int64_t now, struct error *error)
 	struct window_move move = window_move(&next, &f->header.window, now);
 
 	if (move.back > 0)
-		window_tell_clock(layers_name(f), move.back,
-		    f->file.lock.wait.notice);
+		tell_clock(f, move.back);
 	if (move.due && append_first(f, &next, &f->table, error) < 0)
 		return error_is_full(error) ? move_in_steps(f, now, error) : -1;
 	if (move.due)
@@ -120,13 +133,10 @@ layers_move_on(struct layers *f, struct error *error)
 	    window_over(&trial, window, now) == 0 &&
 	    (f->stays || !window_is_due(&trial, window, now)))
 		return 0;
-	if (tables_lock(&f->tables, error) < 0)
+	if (arrays_write_back(&f->arrays, 1, error) < 0 ||
+	    layers_lock_table(f, error) < 0)
 		return -1;
-	result = arrays_write_back(&f->arrays, 1, error);
-	if (result == 0)
-		result = layers_update_table(f, error);
-	if (result == 0)
-		result = move_locked(f, now, error);
+	result = move_locked(f, now, error);
 	tables_unlock(&f->tables);
 	return result;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "bits/block.h"
+#include "model/operations.h"
 
 /* Of the server's filter: at its capacity, half of the bits are set. */
 static double
@@ -64,4 +65,37 @@ estimate_sample(const struct geometry *geometry, uint64_t pages,
 	estimate->share = (double)bits / (8.0 * PAGE_BYTES * (double)pages);
 	estimate->lines = geometry_lines(geometry, estimate->share);
 	return 0;
+}
+
+struct sample {
+	struct filter *filter;
+	unsigned layer;
+	uint8_t *page;
+	struct error *error;
+};
+
+static const uint8_t *
+sample_page(void *context, uint64_t i, uint64_t page)
+{
+	static const _Alignas(64) uint8_t empty[PAGE_BYTES];
+	const struct sample *s = context;
+
+	(void)i;
+	return s->filter->operations->read_pages(s->filter, s->layer, page, 1,
+	    s->page, s->error) < 0 ? empty : s->page;
+}
+
+struct estimate
+estimate_layer(struct filter *f, unsigned i, uint64_t pages,
+    struct error *error)
+{
+	_Alignas(64) uint8_t page[PAGE_BYTES];
+	struct sample sample = { f, i, page, error };
+	struct estimate estimate;
+
+	while (sample.filter->under != NULL)
+		sample.filter = sample.filter->under;
+	estimate_sample(&sample.filter->table->layers[i].geometry, pages,
+	    sample_page, &sample, &estimate);
+	return estimate;
 }

@@ -9,6 +9,8 @@
 
 #include "disk/format.h"
 
+struct filter;
+
 struct estimate {
 	double share;      /* of bits set */
 	double error_rate; /* at which unseen lines are found now */
@@ -35,5 +37,12 @@ uint64_t estimate_lines(const struct estimate *estimate, uint64_t limit);
 int estimate_sample(const struct geometry *geometry, uint64_t pages,
     const uint8_t *(*read)(void *context, uint64_t i, uint64_t page),
     void *context, struct estimate *estimate);
+
+/*
+ * Estimate from at most `pages` pages of layer i of the filter. Pages that
+ * can't be read count as empty, and `error` is filled; else it is unchanged.
+ */
+struct estimate estimate_layer(struct filter *filter, unsigned i,
+    uint64_t pages, struct error *error);
 
 #endif

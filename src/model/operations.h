@@ -2,9 +2,9 @@
  * What is behind a filter: the table of operations that each kind implements,
  * for filter/ and the folders of the kinds. A kind embeds `struct filter` as
  * its first member. The contracts are those of the functions of the same names
- * in filter/filter.h, except as noted here. If an operation is NULL, a filter
- * on top of another one leaves it to that one; for other kinds, there is
- * nothing to do or to report.
+ * in filter/filter.h, except as noted here. A filter on top of another one has
+ * only `probe`, `reserve`, `mark` and `close`, and leaves the rest to that one.
+ * Elsewhere, if an operation is NULL, there is nothing to do or to report.
  */
 #ifndef OPERATIONS_H
 #define OPERATIONS_H
@@ -39,8 +39,6 @@ struct filter_operations {
 	    size_t n, struct error *error);
 	int (*claim)(struct filter *filter, const struct digest *digests,
 	    size_t n, uint8_t *taken, struct error *error);
-	int (*mark_layer)(struct filter *filter, unsigned layer,
-	    const struct digest *digests, size_t n, struct error *error);
 	void (*expect)(struct filter *filter, uint64_t lines);
 	int (*idle_after)(const struct filter *filter);
 	int (*write_back)(struct filter *filter, int all,
@@ -49,13 +47,7 @@ struct filter_operations {
 
 	int (*read_pages)(struct filter *filter, unsigned layer,
 	    uint64_t first, size_t pages, uint8_t *to, struct error *error);
-	int (*write_pages)(struct filter *filter, unsigned layer,
-	    uint64_t first, size_t pages, const uint8_t *from,
-	    struct error *error);
-	int (*publish)(struct filter *filter, int replace,
-	    struct error *error);
 
-	uint64_t (*waiting)(const struct filter *filter);
 	uint64_t (*private_bytes)(const struct filter *filter);
 	uint64_t (*coming_bytes)(const struct filter *filter);
 	enum filter_state (*state)(struct filter *filter);
@@ -71,6 +63,7 @@ struct filter_operations {
 struct filter {
 	const struct filter_operations *operations;
 	struct filter *under; /* which this one is on top of, or NULL */
+	uint64_t waiting;     /* lines in a journal that it reads */
 	/* The rest is unused in a filter on top of another one. */
 	const struct header *header;
 	const struct table *table;

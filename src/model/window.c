@@ -290,18 +290,6 @@ window_make_room(struct table *table, const struct window *window, int64_t now)
 	    over - 1);
 }
 
-void
-window_tell_clock(const char *name, int64_t back,
-    void (*notice)(const char *text))
-{
-	struct error told;
-
-	error_set(&told, STATUS_OK, "%s: the clock went back by %" PRId64
-	    " s: all lines keep their age", name, back);
-	if (notice != NULL)
-		notice(told.text);
-}
-
 unsigned
 window_first_layer(const struct table *table)
 {

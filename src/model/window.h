@@ -1,6 +1,6 @@
 /*
  * A window: what a filter that forgets on purpose remembers, and for how long.
- * Only arithmetic on the table of layers and a clock; layers_window.c carries
+ * Only arithmetic on the table of layers and a clock; layers/window.c carries
  * it out.
  *
  * A generation covers a quarter of the window and has its own layers; the last
@@ -130,10 +130,6 @@ struct window_move window_move(struct table *table,
  */
 unsigned window_make_room(struct table *table, const struct window *window,
     int64_t now);
-
-/* Tell `notice`, unless it is NULL, of a move whose clock went back. */
-void window_tell_clock(const char *name, int64_t back,
-    void (*notice)(const char *text));
 
 /* The first layer of the last generation; without a window, of all. */
 unsigned window_first_layer(const struct table *table);

@@ -73,8 +73,8 @@ make_filter(void)
 			.geometry = { 4, 16, 2 }, .capacity = LAYER_CAPACITY,
 			.error_rate = 1e-3 };
 	}
-	MUST(filter_prepare(&f, fuzz_file(), &header, &table, &error) == 0 &&
-	    filter_publish(f, 1, &error) == 0 &&
+	MUST(layers_prepare(&f, fuzz_file(), &header, &table, &error) == 0 &&
+	    layers_complete(f, 1, &error) == 0 &&
 	    filter_close(f, &error) == 0);
 	MUST(filter_open(&f, fuzz_path, &use, &error) == 0);
 	header = *filter_header(f);
@@ -305,15 +305,19 @@ check_reading(int want, size_t piece)
 		MUST(error.status == STATUS_FAILED && j.fd < 0);
 	for (int pass = 0; pass < 2 && result == 0; pass++) {
 		size_t got, sum = 0;
+		unsigned layer;
 
 		MUST(j.count == count);
 		do {
-			MUST(journal_read(&j, some, piece, &got, &error) == 0);
+			MUST(journal_read(&j, some, piece, &layer, &got,
+			    &error) == 0);
 			MUST(got <= piece && got <= count - sum &&
 			    memcmp(some, digests + sum,
 			    got * sizeof *some) == 0);
+			for (size_t i = 0; i < got; i++)
+				MUST(layers[sum + i] == layer);
 			sum += got;
-		} while (got == piece);
+		} while (got > 0);
 		MUST(sum == count);
 		MUST(journal_rewind(&j, &error) == 0);
 	}

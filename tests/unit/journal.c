@@ -68,12 +68,13 @@ reads_back(size_t n, size_t piece)
 	struct digest *digests = calloc(piece, sizeof *digests);
 	struct journal j;
 	struct error error;
+	unsigned layer;
 	size_t got, sum = 0;
 	int good = journal_open(&j, filter, id, &error) == 0 &&
 	    j.count == n;
 
 	do {
-		if (journal_read(&j, digests, piece, &got, &error) < 0)
+		if (journal_read(&j, digests, piece, &layer, &got, &error) < 0)
 			good = 0;
 		for (size_t i = 0; good && i < got; i++) {
 			struct digest d = digest_number(sum + i);
@@ -106,40 +107,35 @@ test_round_trip(void)
 	}
 }
 
+/* Read all that was added: are these the first n numbers? */
 static int
-count_on(void *context, const struct digest *digests, size_t n,
-    struct error *error)
+reads_added(struct journal *j, size_t n)
 {
-	size_t *next = context;
+	struct digest digests[100];
+	struct error error;
+	unsigned layer;
+	size_t got, sum = 0;
+	int good = journal_rewind(j, &error) == 0;
 
-	for (size_t i = 0; i < n; i++) {
-		struct digest d = digest_number(*next);
-
-		if (digests[i].low != d.low || digests[i].high != d.high)
-			return error_set(error, STATUS_FAILED, "another one");
-		(*next)++;
-	}
-	return 0;
+	do {
+		if (journal_read(j, digests, 100, &layer, &got, &error) < 0)
+			return 0;
+		for (size_t i = 0; i < got; i++)
+			good &= digests[i].low == digest_number(sum + i).low;
+		sum += got;
+	} while (got > 0);
+	return good && sum == n;
 }
 
-static int
-fail_at_once(void *context, const struct digest *digests, size_t n,
-    struct error *error)
-{
-	(void)digests;
-	*(size_t *)context += n;
-	return error_set(error, STATUS_FAILED, "no");
-}
-
-/* What was added is replayed while more is added, and is all there at last. */
+/* What was added is read while more is added, and is all there at last. */
 static void
-test_replay(void)
+test_reading_while_adding(void)
 {
 	static const size_t counts[] = { 0, 1, 4096, 5000, 20000 };
 	struct journal_span span = { 0, 20000 };
 	struct error error;
 	struct journal j;
-	size_t added = 0, next;
+	size_t added = 0;
 
 	unlink(path);
 	if (!tap_ok(journal_create(&j, filter, id, &error) == 0, "a journal"))
@@ -152,17 +148,63 @@ test_replay(void)
 
 			good &= journal_add(&j, &d, 1, &error) == 0;
 		}
-		next = 0;
-		tap_ok(good && journal_replay(&j, count_on, &next,
-		    &error) == 0 && next == added,
-		    "%zu digests are replayed", added);
+		tap_ok(good && reads_added(&j, added),
+		    "%zu digests are read again", added);
 	}
-	next = 0;
-	tap_ok(journal_replay(&j, fail_at_once, &next, &error) < 0 &&
-	    next > 0 && next < added, "until one is refused");
 	tap_ok(journal_commit(&j, &span, 1, &error) == 0, "its commit");
 	journal_close(&j);
 	tap_ok(reads_back(20000, 1000), "all of them come back");
+}
+
+/* Each piece is of one layer. */
+static void
+test_layers(void)
+{
+	static const struct journal_span spans[] = { { 3, 5000 }, { 9, 0 },
+		{ 4, 7 }, { 5, 0 } };
+	struct digest digests[9000];
+	struct error error;
+	struct journal j;
+	unsigned layer = 0;
+	size_t got = 0;
+
+	unlink(path);
+	for (size_t i = 0; i < 5007; i++)
+		digests[i] = digest_number(i);
+	tap_ok(journal_create(&j, filter, id, &error) == 0 &&
+	    journal_add(&j, digests, 5007, &error) == 0 &&
+	    journal_commit(&j, spans, 4, &error) == 0, "several layers");
+	journal_close(&j);
+	tap_ok(journal_open(&j, filter, id, &error) == 0 &&
+	    journal_read(&j, digests, 9000, &layer, &got, &error) == 0 &&
+	    got == 5000 && layer == 3, "the digests of the first");
+	tap_ok(journal_read(&j, digests, 9000, &layer, &got, &error) == 0 &&
+	    got == 7 && layer == 4 &&
+	    digests[6].low == digest_number(5006).low,
+	    "those of the next one that has any");
+	tap_ok(journal_read(&j, digests, 9000, &layer, &got, &error) == 0 &&
+	    got == 0, "no more");
+	journal_close(&j);
+}
+
+/* A commit that says more than there is, by now: the file was changed. */
+static void
+test_cut_while_open(void)
+{
+	struct digest digests[10];
+	struct error error;
+	struct journal j;
+	unsigned layer;
+	size_t got;
+	int good;
+
+	write_journal(10, 1);
+	good = journal_open(&j, filter, id, &error) == 0 &&
+	    truncate(path, 40) == 0;
+	tap_ok(good && journal_read(&j, digests, 10, &layer, &got,
+	    &error) == -1 && strstr(error.text, "too early") != NULL,
+	    "cut while it is read, it ends too early");
+	journal_close(&j);
 }
 
 static void
@@ -171,14 +213,17 @@ test_rewind(void)
 	struct journal j;
 	struct error error;
 	struct digest digests[100];
+	unsigned layer;
 	size_t got;
 	int good;
 
 	write_journal(5000, 1);
 	good = journal_open(&j, filter, id, &error) == 0 &&
-	    journal_read(&j, digests, 77, &got, &error) == 0 && got == 77 &&
+	    journal_read(&j, digests, 77, &layer, &got, &error) == 0 &&
+	    got == 77 &&
 	    journal_rewind(&j, &error) == 0 &&
-	    journal_read(&j, digests, 1, &got, &error) == 0 && got == 1 &&
+	    journal_read(&j, digests, 1, &layer, &got, &error) == 0 &&
+	    got == 1 &&
 	    digests[0].high == digest_number(0).high;
 	tap_ok(good, "after a rewind the first one comes again");
 	tap_ok(journal_remove(&j, &error) == 0 && access(path, F_OK) < 0 &&
@@ -371,6 +416,7 @@ test_empty_frames(void)
 	struct journal j;
 	struct error error;
 	struct digest digests[9];
+	unsigned layer;
 	size_t got = 0, n = begin_frame(data, 1);
 
 	le_put64(payload, digest_number(0).low);
@@ -397,7 +443,8 @@ test_empty_frames(void)
 	n += frame(data + n, 3, payload, 8);
 	save(data, n);
 	tap_ok(journal_open(&j, filter, id, &error) == 0 &&
-	    journal_read(&j, digests, 9, &got, &error) == 0 && got == 0,
+	    journal_read(&j, digests, 9, &layer, &got, &error) == 0 &&
+	    got == 0,
 	    "of nothing else nothing is read");
 	journal_close(&j);
 }
@@ -411,7 +458,9 @@ main(void)
 	snprintf(path, sizeof path, "%s.journal", filter);
 	close(open(filter, O_WRONLY | O_CREAT, 0600));
 	test_round_trip();
-	test_replay();
+	test_reading_while_adding();
+	test_layers();
+	test_cut_while_open();
 	test_rewind();
 	test_names();
 	test_damage();
