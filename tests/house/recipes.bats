@@ -183,12 +183,16 @@ each_part_fits() {
 	[ "$(echo a | bloomdedup check -f filters/urls.bloom)" = a ]
 }
 
-# What Redpanda Connect's dedupe sends by its cache: `add` of the key, with one
-# byte and no expiration.
+# What Redpanda Connect's dedupe sends by its cache, as recorded from its core
+# with gomemcache, its client: `add` of the key, with its default expiration of
+# 300 seconds, which a filter ignores, and the value t.
 @test "SERVICES: Redpanda Connect's cache passes each record once" {
 	needs_serve
 	needs python3
 	grep -q '^      prefix: "urls|"$' "$EXAMPLES/redpanda-connect.yaml"
+	# dedupe drops, in silence, a record whose key it can't compute
+	grep -qF '(json("url") | content()).string()' \
+		"$EXAMPLES/redpanda-connect.yaml"
 	mkdir filters
 	# as its comment says
 	command=$(sed -n 's/^#  *\(bloomdedup create\)/\1/p' \
@@ -205,7 +209,7 @@ each_part_fits() {
 		passed = []
 		for url in "a", "b", "a":
 		    key = "urls|" + hashlib.sha256(url.encode()).hexdigest()
-		    s.sendall(b"add %s 0 0 1\r\nt\r\n" % key.encode())
+		    s.sendall(b"add %s 0 300 1\r\nt\r\n" % key.encode())
 		    passed.append(next(answers))
 		assert passed == [b"STORED\r\n", b"STORED\r\n", b"NOT_STORED\r\n"]
 	END
