@@ -9,7 +9,7 @@ if name.startswith("pymemcache"):
     host = ("127.0.0.1", int(sys.argv[2]))
     m = Client(host) if name == "pymemcache-defaults" else Client(
         host, default_noreply=False)
-elif name == "pylibmc":
+elif name.startswith("pylibmc"):
     import pylibmc
     m = pylibmc.Client([address])
 else:
