@@ -24,7 +24,8 @@ main(int argc, char **argv)
 	ssize_t length;
 
 	if (argc != 3 || BLOOM_INIT(&bloom, atoi(argv[1]), atof(argv[2])) != 0) {
-		fputs("usage: libbloom N P\n", stderr);
+		fprintf(stderr, "usage: libbloom N P (libbloom %s)\n",
+		    bloom_version());
 		return 2;
 	}
 	while ((length = getline(&line, &capacity, stdin)) >= 0) {
