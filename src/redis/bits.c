@@ -1,4 +1,11 @@
-#include "redis/bits.h"
+/*
+ * Shards that are bit strings, on a server without BF.*: the pages of one layer
+ * as a file has them (bloomdedup(5)), cut into S strings of equal length. They
+ * don't grow. After its pages a string has a trailer of 16 bytes: the first bit
+ * is set when it is made, and the last eight bytes are the number of lines that
+ * were marked, big-endian.
+ */
+#include "redis/shards.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,22 +16,11 @@
 #define TRAILER_BYTES 16u
 /* Lines of a command: one takes the server about a millisecond. */
 #define LINES_MAX 32u
-/* A shard that gets no header goes by itself, in seconds. */
-#define UNBORN_SECONDS 3600
 
 static uint64_t
 trailer(const struct shards *s)
 {
 	return layout_shard_pages(&s->layout) * PAGE_BYTES;
-}
-
-static void
-begin(struct shards *s, const struct shard_key *key, unsigned flags,
-    redis_answer *answer, size_t tag, size_t words, const char *command)
-{
-	net_begin(s->net, key->slot, flags, answer, s, tag, words);
-	net_text(s->net, command);
-	net_word(s->net, key->text, key->nbytes);
 }
 
 /* A part of a BITFIELD. Redis counts bits from the high end of a byte. */
@@ -40,26 +36,17 @@ add_operation(struct net *net, const char *name, const char *type,
 }
 
 static int
-take_any(void *context, size_t tag, redisReply *reply, struct error *error)
-{
-	(void)tag;
-	return reply->type == REDIS_REPLY_ARRAY ||
-	    reply->type == REDIS_REPLY_INTEGER ? 0 :
-	    shards_odd(context, error);
-}
-
-static int
 make(struct shards *s, const struct shard_key *key, struct error *error)
 {
 	uint64_t end = 8 * trailer(s);
 
-	begin(s, key, 0, take_any, 0, 10, "BITFIELD");
+	shards_begin(s, key, 0, shards_take, 0, 10, "BITFIELD");
 	add_operation(s->net, "SET", "u1", end, "1");
 	add_operation(s->net, "SET", "i64", end + 64, "0");
 	if (net_end(s->net, error) < 0)
 		return -1;
-	begin(s, key, 0, take_any, 0, 3, "EXPIRE");
-	net_number(s->net, UNBORN_SECONDS);
+	shards_begin(s, key, 0, shards_take, 0, 3, "EXPIRE");
+	net_number(s->net, SHARDS_UNBORN_SECONDS);
 	return net_end(s->net, error);
 }
 
@@ -77,7 +64,7 @@ take_line(void *context, size_t tag, redisReply *reply, struct error *error)
 	uint32_t digest = s->order[i];
 
 	if (reply->type != REDIS_REPLY_STRING)
-		return shards_odd(s, error);
+		return shards_odd(s, reply, error);
 	if (reply->len != LINE_BYTES) {
 		shards_lack(s, shards_of(s, i));
 		return 0;
@@ -110,8 +97,8 @@ ask_part(struct shards *s, const struct shard_key *key, size_t first, size_t n,
 		for (unsigned j = 0; j < g->cache_lines; j++) {
 			at = page % of_one * PAGE_BYTES +
 			    lines[j] * LINE_BYTES;
-			begin(s, key, 0, take_line, i * g->cache_lines + j, 4,
-			    "GETRANGE");
+			shards_begin(s, key, 0, take_line,
+			    i * g->cache_lines + j, 4, "GETRANGE");
 			net_number(s->net, (int64_t)at);
 			net_number(s->net, (int64_t)at + LINE_BYTES - 1);
 			if (net_end(s->net, error) < 0)
@@ -157,57 +144,23 @@ add_bit(void *context, uint64_t page, unsigned line, unsigned lane,
 	add_operation(m->net, "SET", "u1", 8 * byte + 7 - bit % 8, "1");
 }
 
-/* One command: all bits of n digests, the count, and the bit of the trailer. */
-static int
-mark_lines(struct shards *s, const struct shard_key *key, unsigned flags,
-    redis_answer *answer, size_t tag, size_t first, size_t n,
-    struct error *error)
-{
-	const struct geometry *g = &s->layout.geometry;
-	struct bit_marks marks = { s->net, layout_shard_pages(&s->layout) };
-	uint64_t end = 8 * trailer(s);
-	char count[24];
-
-	snprintf(count, sizeof count, "%zu", n);
-	begin(s, key, flags, answer, tag, 2 + 4 * n * g->k + 4 + 3,
-	    "BITFIELD");
-	for (size_t i = first; i < first + n; i++)
-		block_visit(g, s->digests[s->order[i]], add_bit, &marks);
-	add_operation(s->net, "INCRBY", "i64", end + 64, count);
-	add_operation(s->net, "GET", "u1", end, NULL);
-	return net_end(s->net, error);
-}
-
 /* Was the shard there? If not, there is one now, which nobody takes for one. */
 static int
 check_shard(struct shards *s, unsigned shard, const redisReply *reply,
     struct error *error)
 {
 	if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2)
-		return shards_odd(s, error);
+		return shards_odd(s, reply, error);
 	if (reply->element[reply->elements - 1]->integer == 0)
 		shards_lack(s, shard);
 	return 0;
 }
 
 static int
-take_marked(void *context, size_t shard, redisReply *reply,
-    struct error *error)
+take_marked(void *context, size_t tag, redisReply *reply, struct error *error)
 {
-	return check_shard(context, (unsigned)shard, reply, error);
-}
-
-static int
-mark_part(struct shards *s, const struct shard_key *key, size_t first,
-    size_t n, struct error *error)
-{
-	return mark_lines(s, key, 0, take_marked, key->shard, first, n, error);
-}
-
-static int
-mark(struct shards *s, struct error *error)
-{
-	return shards_parts(s, LINES_MAX, mark_part, error);
+	return check_shard(context, (unsigned)(tag / (LINES_MAX + 1)), reply,
+	    error);
 }
 
 /* A line was there if all of its bits were. */
@@ -223,7 +176,7 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 	    error) < 0)
 		return -1;
 	if (reply != NULL && reply->elements != n * k + 2)
-		return shards_odd(s, error);
+		return shards_odd(s, reply, error);
 	s->trouble->uncertain += reply == NULL ? n : 0;
 	for (size_t i = 0; i < n; i++) {
 		int were = reply != NULL;
@@ -235,18 +188,33 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 	return 0;
 }
 
+/* One command: all bits of n digests, the count, and the bit of the trailer. */
 static int
-claim_part(struct shards *s, const struct shard_key *key, size_t first,
+mark_part(struct shards *s, const struct shard_key *key, size_t first,
     size_t n, struct error *error)
 {
-	return mark_lines(s, key, REQUEST_ONCE, take_claimed,
-	    first * (LINES_MAX + 1) + n, first, n, error);
+	const struct geometry *g = &s->layout.geometry;
+	struct bit_marks marks = { s->net, layout_shard_pages(&s->layout) };
+	uint64_t end = 8 * trailer(s);
+	int claims = s->found != NULL;
+	char count[24];
+
+	snprintf(count, sizeof count, "%zu", n);
+	shards_begin(s, key, claims ? REQUEST_ONCE : 0,
+	    claims ? take_claimed : take_marked,
+	    (claims ? first : key->shard) * (LINES_MAX + 1) + n,
+	    2 + 4 * n * g->k + 4 + 3, "BITFIELD");
+	for (size_t i = first; i < first + n; i++)
+		block_visit(g, s->digests[s->order[i]], add_bit, &marks);
+	add_operation(s->net, "INCRBY", "i64", end + 64, count);
+	add_operation(s->net, "GET", "u1", end, NULL);
+	return net_end(s->net, error);
 }
 
 static int
-claim(struct shards *s, struct error *error)
+mark(struct shards *s, struct error *error)
 {
-	return shards_parts(s, LINES_MAX, claim_part, error);
+	return shards_parts(s, LINES_MAX, mark_part, error);
 }
 
 /* Counting */
@@ -260,7 +228,7 @@ take_trailer(void *context, size_t shard, redisReply *reply,
 	uint64_t lines = 0;
 
 	if (reply->type != REDIS_REPLY_STRING)
-		return shards_odd(s, error);
+		return shards_odd(s, reply, error);
 	if (reply->len != TRAILER_BYTES || !(p[0] & 0x80)) {
 		shards_lack(s, (unsigned)shard);
 		return 0;
@@ -276,11 +244,10 @@ count(struct shards *s, const struct shard_key *key, struct error *error)
 {
 	uint64_t at = trailer(s);
 
-	begin(s, key, 0, take_trailer, key->shard, 4, "GETRANGE");
+	shards_begin(s, key, 0, take_trailer, key->shard, 4, "GETRANGE");
 	net_number(s->net, (int64_t)at);
 	net_number(s->net, (int64_t)(at + TRAILER_BYTES - 1));
 	return net_end(s->net, error);
 }
 
-const struct shard_operations bits_operations = { make, ask, mark, claim,
-	count };
+const struct shard_operations bits_operations = { make, ask, mark, count };

@@ -1,4 +1,11 @@
-#include "redis/bloom.h"
+/*
+ * Shards that are the server's own Bloom filters: BF.* of RedisBloom (Redis 8,
+ * Redis Stack, and the module before it) and valkey-bloom. An item is a digest,
+ * 16 bytes. BF.MEXISTS of a missing key answers zeros, so each shard is born
+ * with an item that every question asks for last. Nothing makes a shard but
+ * BF.RESERVE.
+ */
+#include "redis/shards.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +15,6 @@
 #define SENTINEL "bloomdedup"
 /* Items of a command: one takes the server about a millisecond. */
 #define ITEMS_MAX 2048u
-/* A shard that gets no header goes by itself, in seconds. */
-#define UNBORN_SECONDS 3600
 
 static void
 add_item(struct net *net, struct digest digest)
@@ -29,19 +34,10 @@ add_items(const struct shards *s, size_t first, size_t n)
 }
 
 static void
-begin(struct shards *s, const struct shard_key *key, unsigned flags,
-    redis_answer *answer, size_t tag, size_t words, const char *command)
-{
-	net_begin(s->net, key->slot, flags, answer, s, tag, words);
-	net_text(s->net, command);
-	net_word(s->net, key->text, key->nbytes);
-}
-
-static void
 begin_insert(struct shards *s, const struct shard_key *key, unsigned flags,
     redis_answer *answer, size_t tag, size_t items)
 {
-	begin(s, key, flags, answer, tag, 4 + items, "BF.INSERT");
+	shards_begin(s, key, flags, answer, tag, 4 + items, "BF.INSERT");
 	net_text(s->net, "NOCREATE");
 	net_text(s->net, "ITEMS");
 }
@@ -53,32 +49,15 @@ is_missing(const redisReply *reply)
 	    strstr(reply->str, "not found") != NULL;
 }
 
-static int
-fail(const struct shards *s, const redisReply *reply, struct error *error)
-{
-	return reply->type != REDIS_REPLY_ERROR ? shards_odd(s, error) :
-	    error_set(error, STATUS_FAILED, "%s: the server says: %s",
-	    s->shown, reply->str);
-}
-
 /* Making */
 
 static int
 take_reserved(void *context, size_t tag, redisReply *reply,
     struct error *error)
 {
-	(void)tag;
 	return reply->type == REDIS_REPLY_ERROR &&
-	    strstr(reply->str, "item exists") == NULL ?
-	    fail(context, reply, error) : 0;
-}
-
-static int
-take_any(void *context, size_t tag, redisReply *reply, struct error *error)
-{
-	(void)tag;
-	return reply->type == REDIS_REPLY_ERROR ?
-	    fail(context, reply, error) : 0;
+	    strstr(reply->str, "item exists") != NULL ? 0 :
+	    shards_take(context, tag, reply, error);
 }
 
 static int
@@ -88,7 +67,7 @@ make(struct shards *s, const struct shard_key *key, struct error *error)
 	char rate[32];
 
 	snprintf(rate, sizeof rate, "%.17g", s->layout.rate);
-	begin(s, key, REQUEST_ERRORS, take_reserved, 0, grows ? 6 : 5,
+	shards_begin(s, key, REQUEST_ERRORS, take_reserved, 0, grows ? 6 : 5,
 	    "BF.RESERVE");
 	net_text(s->net, rate);
 	net_number(s->net, (int64_t)s->layout.capacity);
@@ -97,13 +76,13 @@ make(struct shards *s, const struct shard_key *key, struct error *error)
 		net_number(s->net, 2);
 	if (net_end(s->net, error) < 0)
 		return -1;
-	begin(s, key, REQUEST_ERRORS, take_any, 0, 3,
+	shards_begin(s, key, REQUEST_ERRORS, shards_take, 0, 3,
 	    s->generation == LAYOUT_NO_GENERATION ? "EXPIRE" : "EXPIREAT");
 	net_number(s->net, s->generation == LAYOUT_NO_GENERATION ?
-	    UNBORN_SECONDS : s->expires);
+	    SHARDS_UNBORN_SECONDS : s->expires);
 	if (net_end(s->net, error) < 0)
 		return -1;
-	begin_insert(s, key, REQUEST_ERRORS, take_any, 0, 1);
+	begin_insert(s, key, REQUEST_ERRORS, shards_take, 0, 1);
 	net_text(s->net, SENTINEL);
 	return net_end(s->net, error);
 }
@@ -118,7 +97,7 @@ take_found(void *context, size_t tag, redisReply *reply,
 	size_t first = tag / (ITEMS_MAX + 1), n = tag % (ITEMS_MAX + 1);
 
 	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != n + 1)
-		return fail(s, reply, error);
+		return shards_odd(s, reply, error);
 	if (reply->element[n]->integer == 0)
 		shards_lack(s, shards_of(s, first));
 	for (size_t i = 0; i < n; i++)
@@ -131,8 +110,8 @@ static int
 ask_part(struct shards *s, const struct shard_key *key, size_t first, size_t n,
     struct error *error)
 {
-	begin(s, key, 0, take_found, first * (ITEMS_MAX + 1) + n, 2 + n + 1,
-	    "BF.MEXISTS");
+	shards_begin(s, key, 0, take_found, first * (ITEMS_MAX + 1) + n,
+	    2 + n + 1, "BF.MEXISTS");
 	add_items(s, first, n);
 	net_text(s->net, SENTINEL);
 	return net_end(s->net, error);
@@ -177,27 +156,9 @@ take_marked(void *context, size_t tag, redisReply *reply, struct error *error)
 	else if (reply->type == REDIS_REPLY_ARRAY)
 		taken(s, reply, tag % (ITEMS_MAX + 1));
 	else
-		return fail(s, reply, error);
+		return shards_odd(s, reply, error);
 	return 0;
 }
-
-static int
-mark_part(struct shards *s, const struct shard_key *key, size_t first,
-    size_t n, struct error *error)
-{
-	begin_insert(s, key, REQUEST_ERRORS, take_marked,
-	    key->shard * (ITEMS_MAX + 1) + n, n);
-	add_items(s, first, n);
-	return net_end(s->net, error);
-}
-
-static int
-mark(struct shards *s, struct error *error)
-{
-	return shards_parts(s, ITEMS_MAX, mark_part, error);
-}
-
-/* Claiming */
 
 static int
 take_claimed(void *context, size_t tag, redisReply *reply,
@@ -211,7 +172,7 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 		return 0;
 	}
 	if (reply != NULL && reply->type != REDIS_REPLY_ARRAY)
-		return fail(s, reply, error);
+		return shards_odd(s, reply, error);
 	got = reply == NULL ? 0 : taken(s, reply, n);
 	for (size_t i = 0; i < n; i++) {
 		/* What is unknown is ours, too. */
@@ -223,19 +184,22 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 }
 
 static int
-claim_part(struct shards *s, const struct shard_key *key, size_t first,
+mark_part(struct shards *s, const struct shard_key *key, size_t first,
     size_t n, struct error *error)
 {
-	begin_insert(s, key, REQUEST_ERRORS | REQUEST_ONCE, take_claimed,
-	    first * (ITEMS_MAX + 1) + n, n);
+	int claims = s->found != NULL;
+
+	begin_insert(s, key, REQUEST_ERRORS | (claims ? REQUEST_ONCE : 0),
+	    claims ? take_claimed : take_marked,
+	    (claims ? first : key->shard) * (ITEMS_MAX + 1) + n, n);
 	add_items(s, first, n);
 	return net_end(s->net, error);
 }
 
 static int
-claim(struct shards *s, struct error *error)
+mark(struct shards *s, struct error *error)
 {
-	return shards_parts(s, ITEMS_MAX, claim_part, error);
+	return shards_parts(s, ITEMS_MAX, mark_part, error);
 }
 
 /* Counting */
@@ -250,7 +214,7 @@ take_info(void *context, size_t shard, redisReply *reply, struct error *error)
 		return 0;
 	}
 	if (reply->type != REDIS_REPLY_ARRAY)
-		return fail(s, reply, error);
+		return shards_odd(s, reply, error);
 	for (size_t i = 0; i + 1 < reply->elements; i += 2) {
 		const redisReply *name = reply->element[i];
 		long long items = reply->element[i + 1]->integer;
@@ -270,9 +234,9 @@ take_info(void *context, size_t shard, redisReply *reply, struct error *error)
 static int
 count(struct shards *s, const struct shard_key *key, struct error *error)
 {
-	begin(s, key, REQUEST_ERRORS, take_info, key->shard, 2, "BF.INFO");
+	shards_begin(s, key, REQUEST_ERRORS, take_info, key->shard, 2,
+	    "BF.INFO");
 	return net_end(s->net, error);
 }
 
-const struct shard_operations bloom_operations = { make, ask, mark, claim,
-	count };
+const struct shard_operations bloom_operations = { make, ask, mark, count };

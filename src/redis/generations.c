@@ -50,7 +50,7 @@ find_time(struct generations *g, int64_t *now, struct error *error)
 		    reply->element[0]->str != NULL)
 			g->told = strtoll(reply->element[0]->str, NULL, 10);
 		else
-			result = shards_odd(&g->like, error);
+			result = shards_odd(&g->like, reply, error);
 		freeReplyObject(reply);
 		g->told_at = here;
 	}

@@ -12,8 +12,6 @@
 #include "model/plan.h"
 #include "model/window.h"
 #include "redis/address.h"
-#include "redis/bits.h"
-#include "redis/bloom.h"
 #include "redis/generations.h"
 #include "redis/shards.h"
 
@@ -107,7 +105,7 @@ read_header(struct redis *r, redisReply *reply, struct layout *layout,
 	if (reply->type == REDIS_REPLY_NIL)
 		result = 1;
 	else if (reply->type != REDIS_REPLY_STRING)
-		result = shards_odd(&r->shards, error);
+		result = shards_odd(&r->shards, reply, error);
 	else if (layout_decode(layout, header, reply->str, reply->len,
 	    &why) < 0)
 		result = error_set(error, why.status, "%s: %s",
@@ -771,9 +769,10 @@ claim(struct filter *filter, const struct digest *digests, size_t n,
 	if (failed_before(r, error))
 		return -1;
 	shards_sort(newest, digests, room, taken);
-	if (r->kind->claim(newest, error) < 0 || finish(r, error) < 0) {
+	if ((r->kind->mark(newest, error) < 0 ? failed(r, error) :
+	    finish(r, error)) < 0) {
 		net_abandon(r->net);
-		return failed(r, error);
+		return -1;
 	}
 	for (size_t i = 0; i < room; i++)
 		fresh += !taken[i];

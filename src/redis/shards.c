@@ -117,10 +117,30 @@ shards_refuse(struct shards *s, uint64_t lines, const char *why)
 }
 
 int
-shards_odd(const struct shards *s, struct error *error)
+shards_odd(const struct shards *s, const redisReply *reply,
+    struct error *error)
 {
-	return error_set(error, STATUS_FAILED, "%s: the server's answer isn't"
-	    " understood", s->shown);
+	return reply->type == REDIS_REPLY_ERROR ?
+	    error_set(error, STATUS_FAILED, "%s: the server says: %s",
+	    s->shown, reply->str) : error_set(error, STATUS_FAILED, "%s: the"
+	    " server's answer isn't understood", s->shown);
+}
+
+void
+shards_begin(struct shards *s, const struct shard_key *key, unsigned flags,
+    redis_answer *answer, size_t tag, size_t words, const char *command)
+{
+	net_begin(s->net, key->slot, flags, answer, s, tag, words);
+	net_text(s->net, command);
+	net_word(s->net, key->text, key->nbytes);
+}
+
+int
+shards_take(void *context, size_t tag, redisReply *reply, struct error *error)
+{
+	(void)tag;
+	return reply->type == REDIS_REPLY_ERROR ?
+	    shards_odd(context, reply, error) : 0;
 }
 
 static int
@@ -138,30 +158,16 @@ each(struct shards *s, int (*make)(struct shards *shards,
 }
 
 static int
-ignore(void *context, size_t tag, redisReply *reply, struct error *error)
-{
-	(void)context;
-	(void)tag;
-	(void)reply;
-	(void)error;
-	return 0;
-}
-
-static int
 persist(struct shards *s, const struct shard_key *key, struct error *error)
 {
-	net_begin(s->net, key->slot, 0, ignore, s, 0, 2);
-	net_text(s->net, "PERSIST");
-	net_word(s->net, key->text, key->nbytes);
+	shards_begin(s, key, 0, shards_take, 0, 2, "PERSIST");
 	return net_end(s->net, error);
 }
 
 static int
 delete(struct shards *s, const struct shard_key *key, struct error *error)
 {
-	net_begin(s->net, key->slot, 0, ignore, s, 0, 2);
-	net_text(s->net, "UNLINK");
-	net_word(s->net, key->text, key->nbytes);
+	shards_begin(s, key, 0, shards_take, 0, 2, "UNLINK");
 	return net_end(s->net, error);
 }
 

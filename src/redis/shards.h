@@ -1,5 +1,5 @@
 /*
- * The shards of a filter, as both kinds have them (bloom.h, bits.h): their
+ * The shards of a filter, as both kinds have them (bloom.c, bits.c): their
  * keys, a batch sorted by them, and what was found wrong.
  *
  * Functions return 0, or -1 with `error` filled.
@@ -61,13 +61,26 @@ struct shard_operations {
 	    struct error *error);
 	/* Set found[i] to 1 where digest i is there. */
 	int (*ask)(struct shards *shards, struct error *error);
+	/* Mark; a batch with `found` is claimed: found[i] is set to 0 where
+	   digest i was not there. */
 	int (*mark)(struct shards *shards, struct error *error);
-	/* Mark, and set found[i] to 0 where digest i was not there. */
-	int (*claim)(struct shards *shards, struct error *error);
 	/* Add its lines to shards->lines. */
 	int (*count)(struct shards *shards, const struct shard_key *key,
 	    struct error *error);
 };
+extern const struct shard_operations bits_operations; /* bits.c */
+extern const struct shard_operations bloom_operations; /* bloom.c */
+
+/* How long a shard lives that no header names, in seconds. */
+#define SHARDS_UNBORN_SECONDS 3600
+
+/* net_begin for a command whose first argument is a shard's key. */
+void shards_begin(struct shards *shards, const struct shard_key *key,
+    unsigned flags, redis_answer *answer, size_t tag, size_t words,
+    const char *command);
+
+/* An answer of no interest, unless it is an error. */
+redis_answer shards_take;
 
 /* Sort a batch; `digests` and `found` are used until it is answered. */
 void shards_sort(struct shards *shards, const struct digest *digests,
@@ -84,11 +97,12 @@ int shards_parts(struct shards *shards, size_t most, shards_part *make,
 /* The shard of the digest at order[place]. */
 unsigned shards_of(const struct shards *shards, size_t place);
 
-/* For answers: a shard is missing; lines were not remembered; the server's
- * answer is none that there is (returns -1). */
+/* For answers: a shard is missing; lines were not remembered; the answer is an
+ * error, or none that there is (returns -1). */
 void shards_lack(struct shards *shards, unsigned shard);
 void shards_refuse(struct shards *shards, uint64_t lines, const char *why);
-int shards_odd(const struct shards *shards, struct error *error);
+int shards_odd(const struct shards *shards, const redisReply *reply,
+    struct error *error);
 
 /*
  * Each shard is made, stays unless it is a generation's, and is counted; or is

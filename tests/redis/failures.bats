@@ -136,13 +136,14 @@ all_are_out() {
 		begin
 		say 1 2 3
 		cli flushall
-		echo 3 >&9
+		echo 3 >&9 || true
 		end 3
 		grep -q 'no longer there: it was removed' err
 		begin
 		say 1 2 3
 		bloomdedup create --force "$URL/seen" 2>notes
-		echo 4 >&9
+		# it may have ended over its marks
+		echo 4 >&9 || true
 		end 3
 		grep -q 'another one has replaced it' err
 		seq 1 3 | cmp - out
@@ -151,7 +152,7 @@ all_are_out() {
 		begin --claim
 		say 1 2 3
 		bloomdedup remove "$URL/seen"
-		echo 4 >&9
+		echo 4 >&9 || true
 		end 3
 		grep -q 'no longer there: it was removed' err
 		seq 1 3 | cmp - out
