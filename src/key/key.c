@@ -67,10 +67,9 @@ room_factor(const struct key_recipe *r)
 }
 
 void
-key_keep_empty(const struct key_recipe *r, const struct key *keys, size_t n,
-    struct digest *digests)
+key_keep_empty(const struct key *keys, size_t n, struct digest *digests)
 {
-	for (size_t i = 0; r->keep_empty && i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (keys[i].nbytes == 0)
 			digests[i] = DIGEST_NONE;
 	}

@@ -33,9 +33,8 @@ int key_is_line(const struct key_recipe *recipe);
 struct key key_take(const struct key_recipe *recipe, const uint8_t *data,
     size_t nbytes, struct key_scratch *scratch);
 
-/* With --keep-empty, the digests of empty keys become DIGEST_NONE. */
-void key_keep_empty(const struct key_recipe *recipe, const struct key *keys,
-    size_t n, struct digest *digests);
+/* For --keep-empty: the digests of empty keys become DIGEST_NONE. */
+void key_keep_empty(const struct key *keys, size_t n, struct digest *digests);
 
 /*
  * Empty the scratch, and prepare it for the keys of lines of `nbytes` in all.

@@ -51,15 +51,19 @@ room_of_all(const struct layers *f, const struct table *table,
 static uint64_t
 make_room(struct layers *f, uint64_t wanted, struct error *error)
 {
-	struct table next = f->table;
+	struct table next;
 	uint64_t room, old;
 
 	if (layers_wait_for_move(f)) {
-		uint64_t left = window_lines_left(&next, &f->header.window);
+		uint64_t left = window_lines_left(&f->table,
+		    &f->header.window);
 
 		wanted = wanted < left ? wanted : left;
 	}
-	room = old = room_of_all(f, &next, wanted);
+	room = old = room_of_all(f, &f->table, wanted);
+	if (room >= wanted) /* as almost always: don't copy the table */
+		return room;
+	next = f->table;
 	while (room < wanted && grow(f, &next, wanted - room, error) == 0)
 		room = room_of_all(f, &next, wanted);
 	return next.count == f->table.count ||

@@ -422,7 +422,8 @@ served_digest(struct served *s, struct bytes subkey)
 		    &s->scratch);
 	}
 	loops()->digest(&filter_header(s->filter)->hash, &key, 1, &digest);
-	key_keep_empty(&s->recipe, &key, 1, &digest);
+	if (s->recipe.keep_empty)
+		key_keep_empty(&key, 1, &digest);
 	return digest;
 }
 

@@ -61,7 +61,8 @@ hash_lines(struct hand *hand)
 		if (hand->scratch.step_count > 0)
 			take_keys(hand, i, n, keys);
 		hot->digest(hash, keys, n, hand->digests + i);
-		key_keep_empty(&run->recipe, keys, n, hand->digests + i);
+		if (run->recipe.keep_empty)
+			key_keep_empty(keys, n, hand->digests + i);
 		filter_prefetch(run->filter, hand->digests + i, n);
 	}
 }
@@ -136,7 +137,8 @@ hash_part(struct hand *hand)
 			take_keys(hand, i, n, keys);
 		ours = sift(hand, i, n, keys, kept);
 		loops()->digest(hash, keys, ours, hand->digests + kept);
-		key_keep_empty(&run->recipe, keys, ours, hand->digests + kept);
+		if (run->recipe.keep_empty)
+			key_keep_empty(keys, ours, hand->digests + kept);
 		filter_prefetch(run->filter, hand->digests + kept, ours);
 		kept += ours;
 	}
