@@ -25,16 +25,6 @@ hash_option(uint32_t kind)
 	    kind == HASH_SIPHASH_1_3_128 ? "siphash" : NULL;
 }
 
-uint32_t
-hash_kind_of(const char *name)
-{
-	for (uint32_t kind = 1; hash_option(kind) != NULL; kind++) {
-		if (strcmp(name, hash_option(kind)) == 0)
-			return kind;
-	}
-	return 0;
-}
-
 struct digest
 hash_key(const struct hash *hash, const void *key, size_t nbytes)
 {

@@ -26,9 +26,6 @@ const char *hash_name(uint32_t kind);
 /* As --hash takes it, "xxh3" or "siphash"; NULL if unknown. */
 const char *hash_option(uint32_t kind);
 
-/* The kind that --hash takes by this name; 0 if unknown. */
-uint32_t hash_kind_of(const char *name);
-
 struct digest hash_key(const struct hash *hash, const void *key, size_t nbytes);
 
 /* XXH3-64 of n keys, without a secret: the same everywhere. */

@@ -160,7 +160,7 @@ static int
 check_location(const struct options *o, struct error *error)
 {
 	if ((o->memory == 0 && o->hashes == 0) ||
-	    filter_location(o->operands[0])->is_path)
+	    filter_location(o->operands.items[0])->is_path)
 		return 0;
 	return error_set(error, STATUS_USAGE, "--%s is for filters in files; a"
 	    " filter in Redis is made for --capacity and --error-rate",
@@ -170,7 +170,7 @@ check_location(const struct options *o, struct error *error)
 static int
 run_create(const struct options *o, struct error *error)
 {
-	const char *path = o->operands[0];
+	const char *path = o->operands.items[0];
 	struct replace old = REPLACE_NONE;
 	struct creation new;
 	struct filter *filter;
@@ -189,7 +189,7 @@ run_create(const struct options *o, struct error *error)
 		.geometry = new.sizing.geometry, .growth = new.growth,
 		.window = new.window,
 		.hash = new.has_hash ? &new.hash : NULL,
-		.hash_kind = o->hash };
+		.hash_kind = (uint32_t)o->hash };
 	key_recipe_format(&new.recipe, made.recipe);
 	result = filter_create(&filter, path, replace_found(&old), &made,
 	    &o->run.use, error);

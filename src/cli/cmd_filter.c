@@ -35,9 +35,6 @@ make_plan(const struct options *o, enum run_print print, int remember)
 	struct run_plan plan = o->run;
 	off_t passed = lseek(STDIN_FILENO, 0, SEEK_CUR);
 
-	if (o->operand_count > 0)
-		plan.input.paths = o->operands;
-	plan.input.count = o->operand_count;
 	plan.input.passed = passed < 0 ? 0 : (uint64_t)passed;
 	plan.input.tick = o->progress ? PROGRESS_TICK : 0;
 	if (plan.output != NULL && strcmp(plan.output, "-") == 0)

@@ -10,8 +10,8 @@ run_help(const struct options *o, struct error *error)
 	const char *name, *near;
 	enum command_id id = COMMAND_FILTER;
 
-	if (o->operand_count > 0) {
-		name = o->operands[0];
+	if (o->operands.count > 0) {
+		name = o->operands.items[0];
 		id = command_find(name);
 		near = command_near(name);
 		if (id == COMMAND_COUNT && near != NULL) {

@@ -396,10 +396,10 @@ run_info(const struct options *o, struct error *error)
 {
 	int status = STATUS_OK;
 
-	for (size_t i = 0; i < o->operand_count; i++) {
+	for (size_t i = 0; i < o->operands.count; i++) {
 		if (i > 0 && !o->json)
 			putchar('\n');
-		if (info_one(o, o->operands[i], error) < 0) {
+		if (info_one(o, o->operands.items[i], error) < 0) {
 			error_print(error->text);
 			status = error->status;
 		}

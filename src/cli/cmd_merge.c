@@ -31,7 +31,7 @@ static int
 is_repeated(const struct options *o, size_t i)
 {
 	for (size_t j = 0; j < i; j++) {
-		if (same_file(o->operands[j], o->operands[i]))
+		if (same_file(o->operands.items[j], o->operands.items[i]))
 			return 1;
 	}
 	return 0;
@@ -45,8 +45,8 @@ static int
 open_inputs(const struct options *o, struct filter **list, size_t *count,
     struct error *error)
 {
-	for (size_t i = 0; i < o->operand_count; i++) {
-		const char *path = o->operands[i];
+	for (size_t i = 0; i < o->operands.count; i++) {
+		const char *path = o->operands.items[i];
 		struct filter_use use = o->run.use;
 		int result;
 
@@ -126,18 +126,18 @@ run_merge(const struct options *o, struct error *error)
 	size_t count = 0;
 	int result, in_place = 0;
 
-	for (size_t i = 0; i < o->operand_count; i++) {
-		if (check_file(o->operands[i], error) < 0)
+	for (size_t i = 0; i < o->operands.count; i++) {
+		if (check_file(o->operands.items[i], error) < 0)
 			return -1;
 	}
 	if (filter_options_check_name(o->run.output, error) < 0 ||
 	    check_file(o->run.output, error) < 0)
 		return -1;
-	for (size_t i = 0; i < o->operand_count; i++)
-		in_place |= same_file(o->operands[i], o->run.output);
+	for (size_t i = 0; i < o->operands.count; i++)
+		in_place |= same_file(o->operands.items[i], o->run.output);
 	if (!in_place && !o->force && access(o->run.output, F_OK) == 0)
 		return replace_refuse(o->run.output, error);
-	list = memory_or_die(calloc(o->operand_count, sizeof *list));
+	list = memory_or_die(calloc(o->operands.count, sizeof *list));
 	allow_many_files();
 	result = open_inputs(o, list, &count, error);
 	if (result == 0 && !in_place && o->force)

@@ -75,12 +75,7 @@ partition(const struct options *o, const struct run_plan *run,
 static int
 run_partition(const struct options *o, struct error *error)
 {
-	struct run_plan plan = o->run;
-
-	if (o->operand_count > 0)
-		plan.input.paths = o->operands;
-	plan.input.count = o->operand_count;
-	return file_list_run(o, plan, partition, error);
+	return file_list_run(o, o->run, partition, error);
 }
 
 const struct command command_partition = {

@@ -8,8 +8,8 @@ run_remove(const struct options *o, struct error *error)
 {
 	int status = STATUS_OK;
 
-	for (size_t i = 0; i < o->operand_count; i++) {
-		const char *location = o->operands[i];
+	for (size_t i = 0; i < o->operands.count; i++) {
+		const char *location = o->operands.items[i];
 		int result = filter_remove(location, &o->run.use.wait, error);
 
 		if (result > 0)

@@ -232,7 +232,7 @@ const struct command command_try = {
 	.intro = "Print how much memory N lines at an error rate of P need, and"
 	    " how many hash functions: bloomdedup try 1e8 0.00001",
 	.operands_min = 2, .operands_max = 2,
-	.operands_are = "capacity error-rate",
+	.operands_are = { "capacity", "error-rate" },
 	.takes = "try takes a number of lines and an error rate: bloomdedup"
 	    " try 1e8 0.00001",
 };

@@ -42,8 +42,8 @@ struct command {
 	/* How many operands; `takes` is the message for any other number. */
 	size_t operands_min, operands_max;
 	const char *takes;
-	/* The options that the operands set, in this order, or NULL. */
-	const char *operands_are;
+	/* The options that the operands set, in this order, or NULLs. */
+	const char *operands_are[2];
 	const char *needs;   /* an option that must be given, or NULL */
 	enum part part;      /* the optional part that it needs */
 

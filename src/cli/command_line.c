@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/option_set.h"
 #include "cli/option_table.h"
 #include "cli/report.h"
 #include "cli/text.h"
@@ -29,8 +30,8 @@ struct parser {
 	int argc;
 	char **argv;
 	const char *command; /* the word in argv that names it, or NULL */
-	unsigned char given[OPTION_TABLE_MAX];
-	const char *values[OPTION_TABLE_MAX]; /* of those, or NULL */
+	/* Of each row: what was given, "" if it has no argument; or NULL. */
+	const char *values[OPTION_TABLE_MAX];
 };
 
 /* Options as getopt_long takes them. */
@@ -91,9 +92,7 @@ set_grammar(struct grammar *g, unsigned commands)
 
 	for (size_t i = 0; i < option_table_count; i++) {
 		const struct option_row *row = &option_table[i];
-		int argument = row->argument == NULL ? no_argument :
-		    option_table_needs_argument(row) ? required_argument :
-		    optional_argument;
+		int argument = option_table_argument(row);
 
 		if (find_row(commands, row->name, 0) == row)
 			*name++ = (struct option){ row->name, argument, NULL,
@@ -155,8 +154,7 @@ static int
 refuse_foreign(const struct options *o, const struct option_row *row,
     struct error *error)
 {
-	char letter[] = { '-', row->letter, ',', ' ', '\0' }, name[40];
-	char owners[200] = "";
+	char option[OPTION_NAME], name[40], owners[200] = "";
 	size_t used = 0;
 
 	for (int id = 0; id < COMMAND_COUNT && used < sizeof owners; id++) {
@@ -168,8 +166,8 @@ refuse_foreign(const struct options *o, const struct option_row *row,
 			    used == 0 ? ", but of " : ", ",
 			    *owner == '\0' ? "bloomdedup" : owner);
 	}
-	return refuse(o, error, "%s--%s is not an option of %s%s%s",
-	    row->letter == '\0' ? "" : letter, row->name, full_name(o, name),
+	return refuse(o, error, "%s is not an option of %s%s%s",
+	    option_table_name(row, option), full_name(o, name),
 	    row->missing == NULL ? owners : ": ",
 	    row->missing == NULL ? "" : row->missing);
 }
@@ -286,10 +284,10 @@ static int
 refuse_missing(const struct options *o, const struct option_row *row,
     struct error *error)
 {
-	char letter[] = { '-', row->letter, ',', ' ', '\0' };
+	char name[OPTION_NAME];
 
-	return refuse(o, error, "%s--%s: its argument %s is missing",
-	    row->letter == '\0' ? "" : letter, row->name, row->argument);
+	return refuse(o, error, "%s: its argument %s is missing",
+	    option_table_name(row, name), row->argument);
 }
 
 /*
@@ -327,33 +325,37 @@ static int
 check_repeated(const struct parser *p, const struct option_row *row,
     const char *value, struct error *error)
 {
-	char letter[] = { '-', row->letter, ',', ' ', '\0' };
 	const char *first = p->values[row - option_table];
+	char name[OPTION_NAME];
 
-	if (!p->given[row - option_table] || row->adds_up ||
-	    strcmp(first == NULL ? "" : first, value == NULL ? "" : value) == 0)
+	value = value == NULL ? "" : value;
+	if (first == NULL || row->adds_up || strcmp(first, value) == 0)
 		return 0;
-	return refuse(p->options, error, "%s--%s: given twice: '%s' and '%s'",
-	    row->letter == '\0' ? "" : letter, row->name,
-	    first == NULL ? "" : first, value == NULL ? "" : value);
+	return refuse(p->options, error, "%s: given twice: '%s' and '%s'",
+	    option_table_name(row, name), first, value);
 }
 
 static int
 take(struct parser *p, const struct option_row *row, const char *value,
     struct error *error)
 {
-	char name[80];
+	struct options *o = p->options;
+	char name[OPTION_NAME];
 
-	snprintf(name, sizeof name, "--%s", row->name);
-	if (parts_need(row->part, name, error) < 0)
-		return -1;
 	if (check_repeated(p, row, value, error) < 0)
 		return -1;
-	p->given[row - option_table] = 1;
-	p->values[row - option_table] = value;
+	p->values[row - option_table] = value == NULL ? "" : value;
 	if (value != NULL && check_order(p, row, value, error) < 0)
 		return -1;
-	return row->set(p->options, row, value, error);
+	if (row->set(o, row, value) == 0)
+		return 0;
+	option_table_name(row, name);
+	if (row->set == option_set_key && !key_option_fits(&o->recipe, value))
+		return error_set(error, STATUS_USAGE, "%s: too long: the key"
+		    " options have %d bytes in the filter", name,
+		    KEY_RECIPE_TEXT - 1);
+	return error_set(error, STATUS_USAGE, "%s: '%s' is not allowed; give"
+	    " %s", name, value, row->allowed);
 }
 
 /*
@@ -367,7 +369,7 @@ check_first_operand(const struct options *o, const char *operand,
 {
 	const char *near;
 
-	if (o->command != COMMAND_FILTER || o->operand_count > 0)
+	if (o->command != COMMAND_FILTER || o->operands.count > 0)
 		return 0;
 	near = command_near(operand);
 	if (near == NULL || access(operand, F_OK) == 0)
@@ -390,13 +392,13 @@ take_word(struct parser *p, int found, struct error *error)
 		if (optarg == p->command)
 			return 0;
 		for (size_t i = 0; i < option_table_count; i++) {
-			if (p->given[i] && check_order(p, &option_table[i],
-			    optarg, error) < 0)
+			if (p->values[i] != NULL && check_order(p,
+			    &option_table[i], optarg, error) < 0)
 				return -1;
 		}
 		if (check_first_operand(o, optarg, error) < 0)
 			return -1;
-		o->operands[o->operand_count++] = optarg;
+		text_list_add(&o->operands, optarg);
 		return 0;
 	case 'h':
 		o->brief = 1;
@@ -421,7 +423,7 @@ parse_words(struct parser *p, struct error *error)
 			return -1;
 	}
 	for (int i = optind; i < p->argc; i++)
-		o->operands[o->operand_count++] = p->argv[i];
+		text_list_add(&o->operands, p->argv[i]);
 	return 0;
 }
 
@@ -430,7 +432,8 @@ static const struct option_row *
 find_given(const struct parser *p, const char *name)
 {
 	for (size_t i = 0; i < option_table_count; i++) {
-		if (p->given[i] && strcmp(option_table[i].name, name) == 0)
+		if (p->values[i] != NULL &&
+		    strcmp(option_table[i].name, name) == 0)
 			return &option_table[i];
 	}
 	return NULL;
@@ -451,8 +454,8 @@ check_row(const struct parser *p, const struct option_row *row,
 	for (const struct option_conflict *conflict = row->conflicts;
 	    conflict < end && conflict->names != NULL; conflict++) {
 		for (size_t i = 0; i < option_table_count; i++) {
-			if (!p->given[i] || !text_has_word(conflict->names,
-			    option_table[i].name))
+			if (p->values[i] == NULL || !text_has_word(
+			    conflict->names, option_table[i].name))
 				continue;
 			return error_set(error, STATUS_USAGE, "--%s cannot be"
 			    " combined with --%s%s", row->name,
@@ -471,33 +474,14 @@ check_command(const struct parser *p, const struct command *command,
 
 	if (parts_need(command->part, command->name, error) < 0)
 		return -1;
-	if (o->operand_count > command->operands_max) {
+	if (o->operands.count > command->operands_max) {
 		return error_set(error, STATUS_USAGE, "unexpected operand"
-		    " '%s': %s", o->operands[command->operands_max],
+		    " '%s': %s", o->operands.items[command->operands_max],
 		    command->takes);
 	}
-	if (o->operand_count < command->operands_min ||
+	if (o->operands.count < command->operands_min ||
 	    (command->needs != NULL && find_given(p, command->needs) == NULL))
 		return error_set(error, STATUS_USAGE, "%s", command->takes);
-	return 0;
-}
-
-/* Assign operands to the options whose values they are. */
-static int
-take_operands(struct parser *p, const char *names, struct error *error)
-{
-	const struct options *o = p->options;
-
-	for (size_t i = 0; i < o->operand_count; i++) {
-		size_t n = strcspn(names, " ");
-		char name[40];
-
-		snprintf(name, sizeof name, "%.*s", (int)n, names);
-		if (take(p, find_row(ANY_COMMAND, name, 0), o->operands[i],
-		    error) < 0)
-			return -1;
-		names += n + (names[n] == ' ');
-	}
 	return 0;
 }
 
@@ -512,28 +496,30 @@ command_line_parse(struct options *o, int argc, char **argv,
 		.recipe = KEY_RECIPE_UNSET };
 	o->run.use.wait.milliseconds = 60000;
 	o->run.use.wait.notice = report_notice;
-	o->operands = memory_or_die(calloc((size_t)argc + 1, sizeof(char *)));
 	find_command(&p);
 	if (parse_words(&p, error) < 0)
 		return -1;
 	if (o->help || o->version)
 		return 0;
 	for (size_t i = 0; i < option_table_count; i++) {
-		if (p.given[i] && check_row(&p, &option_table[i], error) < 0)
+		if (p.values[i] != NULL &&
+		    check_row(&p, &option_table[i], error) < 0)
 			return -1;
 	}
 	command = command_get(o->command);
 	if (check_command(&p, command, error) < 0)
 		return -1;
-	return command->operands_are == NULL ? 0 :
-	    take_operands(&p, command->operands_are, error);
+	for (size_t i = 0; i < 2 && command->operands_are[i] != NULL; i++) {
+		if (take(&p, find_row(ANY_COMMAND, command->operands_are[i],
+		    0), o->operands.items[i], error) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 void
 command_line_free(struct options *o)
 {
-	free(o->operands);
-	o->operands = NULL;
+	free(o->operands.items);
 	free(o->serve.listen.items);
-	o->serve.listen.items = NULL;
 }

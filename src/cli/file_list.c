@@ -36,63 +36,42 @@ read_all(int fd, char **text)
 }
 
 static int
-split(struct file_list *list, size_t nbytes, const char *path,
-    struct error *error)
+split(struct text_list *list, const char *text, size_t nbytes,
+    const char *path, struct error *error)
 {
-	const char *end = list->text + nbytes;
 	int from_stdin = strcmp(path, "-") == 0;
-	const char *shown = from_stdin ? "standard input" : path;
-	size_t capacity = 0;
+	const char *wrong = NULL;
 
-	for (char *name = list->text; name < end; name += strlen(name) + 1) {
-		if (*name == '\0') {
-			return error_set(error, STATUS_FAILED, "%s: record %zu"
-			    " is an empty file name", shown, list->count + 1);
-		}
-		if (from_stdin && strcmp(name, "-") == 0) {
-			return error_set(error, STATUS_FAILED, "%s: record %zu"
-			    " is -, but the names come from standard input",
-			    shown, list->count + 1);
-		}
-		if (list->count == capacity) {
-			capacity = capacity * 2 + 16;
-			list->paths = memory_or_die(realloc(list->paths,
-			    capacity * sizeof *list->paths));
-		}
-		list->paths[list->count++] = name;
+	for (const char *name = text; name < text + nbytes && wrong == NULL;
+	    name += strlen(name) + 1) {
+		if (*name == '\0')
+			wrong = "an empty file name";
+		else if (from_stdin && strcmp(name, "-") == 0)
+			wrong = "-, but the names come from standard input";
+		text_list_add(list, name);
 	}
-	return 0;
+	return wrong == NULL ? 0 : error_set(error, STATUS_FAILED,
+	    "%s: record %zu is %s", input_name(path), list->count, wrong);
 }
 
-int
-file_list_read(struct file_list *list, const char *path, struct error *error)
+/* The names point into *text; both are to be freed in any case. */
+static int
+read_list(struct text_list *list, char **text, const char *path,
+    struct error *error)
 {
 	int fd = STDIN_FILENO, error_number;
 	ssize_t n;
 
-	/* Not NULL even without names: NULL would mean standard input. */
-	*list = (struct file_list){
-		.paths = memory_or_die(malloc(sizeof *list->paths)) };
 	if (strcmp(path, "-") != 0)
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return error_system(error, errno, path);
-	n = read_all(fd, &list->text);
+	n = read_all(fd, text);
 	error_number = errno;
 	if (fd != STDIN_FILENO)
 		close(fd);
-	if (n < 0) {
-		return error_system(error, error_number,
-		    fd == STDIN_FILENO ? "standard input" : path);
-	}
-	return split(list, (size_t)n, path, error);
-}
-
-void
-file_list_free(struct file_list *list)
-{
-	free(list->paths);
-	free(list->text);
+	return n < 0 ? error_system(error, error_number, input_name(path)) :
+	    split(list, *text, (size_t)n, path, error);
 }
 
 int
@@ -100,20 +79,22 @@ file_list_run(const struct options *o, struct run_plan plan,
     int (*run)(const struct options *, const struct run_plan *,
     struct error *), struct error *error)
 {
-	struct file_list files;
-	int status;
+	/* Not NULL even without names: NULL would mean standard input. */
+	struct text_list list = { memory_or_die(malloc(1)), 0 };
+	char *text = NULL;
+	int status = 0;
 
-	if (o->files == NULL)
-		return run(o, &plan, error);
-	if (o->operand_count > 0) {
-		return error_set(error, STATUS_USAGE, "unexpected operand"
-		    " '%s': --files0-from names all files", o->operands[0]);
-	}
-	status = file_list_read(&files, o->files, error);
-	plan.input.paths = files.paths;
-	plan.input.count = files.count;
+	if (o->files != NULL && o->operands.count > 0)
+		status = error_set(error, STATUS_USAGE, "unexpected operand"
+		    " '%s': --files0-from names all files",
+		    o->operands.items[0]);
+	else if (o->files != NULL)
+		status = read_list(&list, &text, o->files, error);
+	plan.input.paths = o->files != NULL ? list.items : o->operands.items;
+	plan.input.count = o->files != NULL ? list.count : o->operands.count;
 	if (status == 0)
 		status = run(o, &plan, error);
-	file_list_free(&files);
+	free(list.items);
+	free(text);
 	return status;
 }

@@ -1,5 +1,6 @@
 #include "cli/help.h"
 
+#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,14 +43,12 @@ put_wrapped(const char *text, int column)
 static int
 option_text(const struct option_row *row, char text[80])
 {
-	int n = row->letter == '\0' ? snprintf(text, 80, "      --%s",
-	    row->name) : snprintf(text, 80, "  -%c, --%s", row->letter,
-	    row->name);
+	char name[OPTION_NAME];
 
-	if (row->argument == NULL)
-		return n;
-	return n + snprintf(text + n, 80 - (size_t)n, "%s%s",
-	    option_table_argument_is_optional(row) ? "" : "=", row->argument);
+	return snprintf(text, 80, "%s%s%s%s", row->letter == '\0' ?
+	    "      " : "  ", option_table_name(row, name),
+	    option_table_argument(row) == required_argument ? "=" : "",
+	    row->argument == NULL ? "" : row->argument);
 }
 
 static void

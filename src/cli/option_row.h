@@ -13,8 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
-#include "base/parts.h"
 #include "cli/command.h"
 
 struct options;
@@ -22,10 +20,10 @@ struct option_row;
 
 /*
  * Store an option's argument (NULL if it has none) in the field that the row
- * names, or refuse it. option_set.h lists these functions.
+ * names; returns -1 if it is not allowed. option_set.h lists these functions.
  */
 typedef int option_setter(struct options *options,
-    const struct option_row *row, const char *value, struct error *error);
+    const struct option_row *row, const char *value);
 
 /* In the order of help. */
 enum option_group {
@@ -50,12 +48,11 @@ struct option_row {
 
 	option_setter *set;
 	size_t where;          /* the field's offset in struct options */
-	uint64_t least, most;  /* the range of a count */
+	uint64_t least, most;  /* the range of a count; of words, the least */
 	const char *values;    /* the words allowed, separated by blanks */
 	const char *allowed;   /* ends "'x' is not allowed; give ..." */
 	int adds_up;           /* given twice, both values count */
 
-	enum part part;        /* the optional part that it needs */
 	const char *needs;     /* an option that must be given, too */
 	struct option_conflict conflicts[2];
 	const char *missing;   /* why other commands don't take it, or NULL */

@@ -1,5 +1,8 @@
 #include "cli/option_table.h"
 
+#include <getopt.h>
+#include <stdio.h>
+
 #include "bits/geometry.h"
 #include "bits/sizing.h"
 #include "cli/option_set.h"
@@ -36,6 +39,8 @@ const char *const option_table_groups[OPTION_GROUP_COUNT] = {
 
 #define TO(field) .where = offsetof(struct options, field)
 #define FLAG(field) .set = option_set_on, TO(field)
+#define SIZE_OF(field) .set = option_set_size, TO(field), \
+	.allowed = "a size in bytes, such as 512K, 32M or 2G"
 #define NAME(field) .set = option_set_text, TO(field), \
 	.allowed = "a file name"
 
@@ -48,7 +53,8 @@ const struct option_row option_table[] = {
 	    .help = "remember lines in this file; it is made on first use",
 	    .helps = { { CHECK, "the filter to look the lines up in" } } },
 	{ "filter", 'f', "FILTER", CREATE | INFO | REMOVE,
-	    OPTION_GROUP_FILTER, .set = option_set_operand, .adds_up = 1,
+	    OPTION_GROUP_FILTER,
+	    .set = option_set_list, TO(operands), .adds_up = 1,
 	    .allowed = "a file name",
 	    .help = "the same as the operand FILTER" },
 	{ "output", 'o', "FILE", FILTER | CHECK | MERGE | PARTITION,
@@ -125,6 +131,7 @@ const struct option_row option_table[] = {
 		    " cut" } } },
 	{ "stats", 0, "[=json]", STREAM, OPTION_GROUP_MAIN,
 	    .set = option_set_word, TO(stats), .values = "json",
+	    .least = STATS_JSON,
 	    .allowed = "nothing, or --stats=json",
 	    .help = "print figures at the end, on standard error" },
 	{ "progress", 0, NULL, STREAM, OPTION_GROUP_MAIN, FLAG(progress),
@@ -159,13 +166,13 @@ const struct option_row option_table[] = {
 	    .allowed = "a number from 1 to 1000000",
 	    .help = "serve at most N connections at a time [1024]" },
 	{ "max-key", 0, "SIZE", SERVE, OPTION_GROUP_MAIN,
-	    .set = option_set_size, TO(serve.key_bytes),
+	    SIZE_OF(serve.key_bytes),
 	    .help = "the longest key [64K]" },
 	{ "max-value", 0, "SIZE", SERVE, OPTION_GROUP_MAIN,
-	    .set = option_set_size, TO(serve.value_bytes),
+	    SIZE_OF(serve.value_bytes),
 	    .help = "the longest value [1M]" },
 	{ "max-unread", 0, "SIZE", SERVE, OPTION_GROUP_MAIN,
-	    .set = option_set_size, TO(serve.reply_bytes),
+	    SIZE_OF(serve.reply_bytes),
 	    .help = "do not read from a client that leaves more than this of"
 	    " its replies unread [1M]" },
 	{ "idle-timeout", 0, "SEC", SERVE, OPTION_GROUP_MAIN,
@@ -192,6 +199,8 @@ const struct option_row option_table[] = {
 		    " [1e6]" } } },
 	{ "error-rate", 'p', "P", REMEMBER | CREATE | SIZE | SERVE,
 	    OPTION_GROUP_FILTER, .set = option_set_rate, TO(error_rate),
+	    .allowed = "a rate from 1e-12 to 0.5, such as 1e-6, 0.1% or"
+	    " 1/1000",
 	    .brief = "share of new lines that may be dropped [1e-6]",
 	    .help = "share of new lines that may be dropped by mistake, such"
 	    " as 1e-6, 0.1% or 1/1000 [1e-6]",
@@ -208,7 +217,7 @@ const struct option_row option_table[] = {
 	    .helps = { { SIZE, "for a filter that forgets lines after W, a time"
 		    " such as 30d or a number of lines" } } },
 	{ "memory", 'm', "SIZE", CREATE | SIZE | SERVE, OPTION_GROUP_FILTER,
-	    .set = option_set_size, TO(memory),
+	    SIZE_OF(memory),
 	    .help = "size of the filter, such as 512M or 2G: two of N, P and"
 	    " SIZE are enough",
 	    .helps = { { SERVE, "how large all filters together may become"
@@ -218,13 +227,14 @@ const struct option_row option_table[] = {
 	    .allowed = "a number of hash functions from 1 to 64",
 	    .help = "use K hash functions, 1 to 64" },
 	{ "on-full", 0, "WHAT", REMEMBER | CREATE | SIZE | TRY,
-	    OPTION_GROUP_FILTER, .set = option_set_growth, TO(run.use.growth),
-	    .values = "grow warn fail", .allowed = "grow, warn or fail",
+	    OPTION_GROUP_FILTER, .set = option_set_word, TO(run.use.growth),
+	    .least = GROWTH_GROW, .values = "grow warn fail",
+	    .allowed = "grow, warn or fail",
 	    .help = "what to do beyond N lines: grow, warn or fail [grow]",
 	    .helps = { { SIZE | TRY, "grow, warn or fail [grow]: a filter that"
 		    " does not grow is smaller" } } },
 	{ "max-size", 0, "SIZE", REMEMBER, OPTION_GROUP_FILTER,
-	    .set = option_set_size, TO(run.use.max_bytes),
+	    SIZE_OF(run.use.max_bytes),
 	    .missing = "a filter does not keep this limit; give it to each run"
 	    " that remembers lines",
 	    .help = "how large the filter may become, such as 2G" },
@@ -236,7 +246,8 @@ const struct option_row option_table[] = {
 	    .help = "take the shape and the secret of the filter OTHER, so"
 	    " that both can be merged" },
 	{ "hash", 0, "NAME", CREATE, OPTION_GROUP_FILTER,
-	    .set = option_set_hash, TO(hash), .values = "xxh3 siphash",
+	    .set = option_set_word, TO(hash), .least = HASH_XXH3_128,
+	    .values = "xxh3 siphash",
 	    .allowed = "xxh3 or siphash",
 	    .help = "the keyed hash: xxh3, or siphash where an adversary writes"
 	    " the lines and sees what is printed [xxh3]" },
@@ -349,6 +360,7 @@ const struct option_row option_table[] = {
 	    " full layers" },
 	{ "table", 0, "[=k]", SIZE, OPTION_GROUP_OTHER,
 	    .set = option_set_word, TO(table), .values = "k",
+	    .least = TABLE_RATES,
 	    .allowed = "nothing, or --table=k",
 	    .conflicts = { { "capacity error-rate memory",
 		    ": it shows the sizes for many figures" } },
@@ -370,7 +382,7 @@ const struct option_row option_table[] = {
 	    FLAG(run.strict_part),
 	    .help = "fail at the first line of another part (--part)" },
 	{ "max-record", 0, "SIZE", READ, OPTION_GROUP_OTHER,
-	    .set = option_set_size, TO(run.input.format.max_bytes),
+	    SIZE_OF(run.input.format.max_bytes),
 	    .help = "the longest record of --csv, such as 100M [1G]" },
 	{ "no-decompress", 0, NULL, READ, OPTION_GROUP_OTHER,
 	    .set = option_set_off, TO(run.input.decompress),
@@ -389,15 +401,21 @@ _Static_assert(sizeof option_table / sizeof *option_table <= OPTION_TABLE_MAX,
     "command_line_parse has no room for so many options");
 
 int
-option_table_argument_is_optional(const struct option_row *row)
+option_table_argument(const struct option_row *row)
 {
-	return row->argument != NULL && row->argument[0] == '[';
+	return row->argument == NULL ? no_argument :
+	    row->argument[0] == '[' ? optional_argument : required_argument;
 }
 
-int
-option_table_needs_argument(const struct option_row *row)
+const char *
+option_table_name(const struct option_row *row, char text[OPTION_NAME])
 {
-	return row->argument != NULL && !option_table_argument_is_optional(row);
+	if (row->letter == '\0')
+		snprintf(text, OPTION_NAME, "--%s", row->name);
+	else
+		snprintf(text, OPTION_NAME, "-%c, --%s", row->letter,
+		    row->name);
+	return text;
 }
 
 const char *

@@ -13,9 +13,13 @@ extern const size_t option_table_count;
 /* Headings of the groups. */
 extern const char *const option_table_groups[OPTION_GROUP_COUNT];
 
-/* Does it require an argument? Is its argument optional (--stats=json)? */
-int option_table_needs_argument(const struct option_row *row);
-int option_table_argument_is_optional(const struct option_row *row);
+/* no_argument, required_argument or optional_argument (getopt.h) */
+int option_table_argument(const struct option_row *row);
+
+/* Its name for messages: "-f, --filter" or "--sync". */
+#define OPTION_NAME 40
+const char *option_table_name(const struct option_row *row,
+    char text[OPTION_NAME]);
 
 /* What the option does, as the command's help puts it. */
 const char *option_table_help(const struct option_row *row,

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/text.h"
 #include "disk/format.h"
 #include "key/key.h"
 #include "stream/run_plan.h"
@@ -17,19 +18,12 @@
 enum stats { STATS_NONE, STATS_TEXT, STATS_JSON };
 enum table_kind { TABLE_NONE, TABLE_SIZES, TABLE_RATES };
 
-/* The values of an option that may be repeated. */
-struct text_list {
-	char **items; /* command_line_free frees the array */
-	size_t count;
-};
-
 struct options {
 	enum command_id command;
 	int help, version;
 	int brief;            /* help was asked for with -h */
 
-	char **operands; /* in order; command_line_free frees the array */
-	size_t operand_count;
+	struct text_list operands; /* in order */
 
 	const char *files;    /* NULL if not given; so are all strings */
 	struct run_plan run;  /* as far as options say it; its `use` also for
@@ -42,7 +36,7 @@ struct options {
 	const char *window_text; /* as it was given */
 	struct key_recipe recipe; /* the key options that were given */
 	const char *like;     /* a filter to be mergeable with */
-	uint32_t hash;        /* an enum hash_kind, or 0 if not given */
+	int hash;             /* an enum hash_kind, or 0 if not given */
 	const char *secret_file;
 	int quiet;
 	int repeated;

@@ -1,10 +1,12 @@
 #include "cli/text.h"
 
 #include <inttypes.h>
-#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/utf8.h"
 
 /* Longer words are never near. */
@@ -77,14 +79,24 @@ text_has_word(const char *list, const char *word)
 {
 	size_t n = strlen(word);
 
-	while (*list != '\0') {
+	for (int i = 1; *list != '\0'; i++) {
 		size_t length = strcspn(list, " ");
 
 		if (length == n && memcmp(list, word, n) == 0)
-			return 1;
+			return i;
 		list += length + (list[length] == ' ');
 	}
 	return 0;
+}
+
+void
+text_list_add(struct text_list *list, const char *text)
+{
+	/* Its room doubles whenever the count is a power of two. */
+	if ((list->count & (list->count - 1)) == 0)
+		list->items = memory_or_die(realloc(list->items,
+		    (2 * list->count + 1) * sizeof *list->items));
+	list->items[list->count++] = (char *)(uintptr_t)text;
 }
 
 const char *

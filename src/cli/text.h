@@ -2,6 +2,8 @@
 #ifndef TEXT_H
 #define TEXT_H
 
+#include <stddef.h>
+
 #include "base/number.h"
 #include "disk/format.h"
 
@@ -28,7 +30,17 @@ const char *text_window(char text[NUMBER_TEXT], const struct window *window);
 #define TEXT_LINES_MAX 1e18
 const char *text_lines(char text[NUMBER_TEXT], double lines);
 
-/* Is `word` one of the words in `list`, separated by blanks? */
+/*
+ * Is `word` one of the words in `list`, separated by blanks? Returns which one,
+ * counted from 1, or 0.
+ */
 int text_has_word(const char *list, const char *word);
+
+/* Texts, such as the operands: only the array is owned, and freed with free. */
+struct text_list {
+	char **items; /* NULL if there never were any */
+	size_t count;
+};
+void text_list_add(struct text_list *list, const char *text);
 
 #endif

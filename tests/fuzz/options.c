@@ -447,12 +447,12 @@ static void
 check_options(const struct options *o, int argc, char **argv)
 {
 	MUST(o->command >= COMMAND_FILTER && o->command < COMMAND_COUNT);
-	MUST(o->operand_count < (size_t)argc);
-	for (size_t i = 0; i < o->operand_count; i++) {
+	MUST(o->operands.count < (size_t)argc);
+	for (size_t i = 0; i < o->operands.count; i++) {
 		int found = 0;
 
 		for (int j = 1; j < argc; j++)
-			found |= o->operands[i] == argv[j];
+			found |= o->operands.items[i] == argv[j];
 		MUST(found);
 	}
 	MUST(o->capacity <= SIZING_CAPACITY_MAX);
@@ -461,7 +461,7 @@ check_options(const struct options *o, int argc, char **argv)
 	MUST(o->hashes <= K_MAX && o->run.use.growth >= -1 &&
 	    o->run.use.growth <= GROWTH_FAIL && o->run.use.max_bytes > 0 &&
 	    o->run.use.wait.milliseconds <= 1000000000000u);
-	MUST(o->hash == 0 || hash_name(o->hash) != NULL);
+	MUST(o->hash == 0 || hash_name((uint32_t)o->hash) != NULL);
 	MUST(o->recipe.separator >= -1 && o->recipe.separator <= 255);
 	MUST(o->run.filter == NULL || *o->run.filter != '\0');
 	MUST(o->run.output == NULL || *o->run.output != '\0');

@@ -21,7 +21,7 @@ print_command(int id)
 	    *command->name == '\0' ? "filter" : command->name,
 	    command->summary == NULL ? "-" : command->summary);
 	puts(id == COMMAND_HELP ? "command" : command->operands_max == 0 ?
-	    "none" : command->operands_are != NULL ? "values" : "files");
+	    "none" : command->operands_are[0] != NULL ? "values" : "files");
 }
 
 static void
@@ -40,8 +40,8 @@ print_option(const struct option_row *row)
 	}
 	printf("\t%s\t%c\t%s\t%s\t%s\t%s\n", row->name,
 	    row->letter == '\0' ? '-' : row->letter,
-	    row->argument == NULL ? "none" :
-	    option_table_needs_argument(row) ? "required" : "optional",
+	    ((const char *[]){ "none", "required", "optional" })
+	    [option_table_argument(row)],
 	    row->argument == NULL ? "-" : row->argument,
 	    row->values == NULL ? "-" : row->values, row->help);
 }

@@ -99,7 +99,7 @@ is_alone(const struct option_row *row)
 static int
 has_optional_letter(const struct option_row *row)
 {
-	return row->letter != '\0' && option_table_argument_is_optional(row);
+	return row->letter != '\0' && option_table_argument(row) == 2;
 }
 
 static void
@@ -126,8 +126,9 @@ test_command(enum command_id id)
 	    (id == COMMAND_FILTER || command->summary != NULL),
 	    "'%s' has its texts", command->name);
 	tap_ok((command->needs == NULL || all_exist(command->needs, bit)) &&
-	    (command->operands_are == NULL ||
-	    all_exist(command->operands_are, ~0u)) &&
+	    (command->operands_are[0] == NULL ||
+	    (all_exist(command->operands_are[0], ~0u) &&
+	    all_exist(command->operands_are[1], ~0u))) &&
 	    (command->takes != NULL || (command->needs == NULL &&
 	    command->operands_min == 0 &&
 	    command->operands_max == COMMAND_OPERANDS_ANY)),
@@ -186,7 +187,7 @@ test_parsed(const struct option_row *row)
 		snprintf(name, sizeof name, "%s",
 		    command_get((enum command_id)id)->name);
 		snprintf(word, sizeof word, "--%s%s", row->name,
-		    option_table_needs_argument(row) ? "=?" : "");
+		    option_table_argument(row) == 1 ? "=?" : "");
 		command_line_parse(&options, id == COMMAND_FILTER ? 2 : 3,
 		    id == COMMAND_FILTER ? argv + 1 : argv, &error);
 		tap_ok((strstr(error.text, "is not an option") == NULL &&
