@@ -25,22 +25,32 @@ stopped(struct file *file, struct error *error)
 	    "%s: stopped by a signal", file->path);
 }
 
-/* Refuse anything but a regular file, and take its length. */
+/* Open it, if it is a regular file. Returns 1 if there is none. */
 static int
-check_regular(struct file *file, struct error *error)
+open_path(struct file *file, unsigned how, struct error *error)
 {
 	struct stat st;
 
-	if (fstat(file->fd, &st) < 0)
+	/* O_NONBLOCK: opening a FIFO must not wait for its other end */
+	do {
+		file->fd = open(file->path,
+		    (file->writable ? O_RDWR : O_RDONLY) |
+		    (how & FILE_NO_LINK ? O_NOFOLLOW : 0) |
+		    O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	} while (file->fd < 0 && errno == EINTR && !signals_stop);
+	if (file->fd < 0 && errno == ENOENT)
+		return 1;
+	if (file->fd < 0 && errno == EINTR)
+		return stopped(file, error);
+	if (file->fd < 0 && errno == ELOOP && (how & FILE_NO_LINK))
+		return error_set(error, STATUS_FAILED, "%s: a symbolic link",
+		    file->path);
+	if (file->fd < 0 || fstat(file->fd, &st) < 0)
 		return error_system(error, errno, file->path);
 	if (S_ISDIR(st.st_mode))
 		return error_system(error, EISDIR, file->path);
-	if (!S_ISREG(st.st_mode)) {
-		return error_set(error, STATUS_FAILED,
-		    "%s: a filter must be a regular file", file->path);
-	}
-	file->length = (uint64_t)st.st_size;
-	return 0;
+	return S_ISREG(st.st_mode) ? 0 : error_set(error, STATUS_FAILED,
+	    "%s: a filter must be a regular file", file->path);
 }
 
 static int
@@ -55,69 +65,41 @@ int
 file_open(struct file *file, const char *path, unsigned how,
     const struct lock_wait *wait, struct error *error)
 {
-	const int writable = (how & FILE_WRITE) != 0;
 	uint64_t start = clock_now();
 	long pause = 1000;
-	int tries = 0;
+	int result;
 
 	*file = (struct file)FILE_NONE;
 	file->path = memory_or_die(strdup(path));
-	file->writable = writable;
+	file->writable = (how & FILE_WRITE) != 0;
 	if (wait != NULL)
 		file->lock.wait = *wait;
-	for (;;) {
-		struct stat opened, named;
-
-		/* O_NONBLOCK: opening a FIFO must not wait for its other end */
-		file->fd = open(path, (writable ? O_RDWR : O_RDONLY) |
-		    (how & FILE_NO_LINK ? O_NOFOLLOW : 0) |
-		    O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		if (file->fd < 0 && errno == EINTR && !signals_stop)
-			continue;
-		if (file->fd < 0 && errno == ENOENT) {
-			file_close(file);
-			return 1;
-		}
-		if (file->fd < 0) {
-			if (errno == EINTR)
-				stopped(file, error);
-			else if (errno == ELOOP && (how & FILE_NO_LINK))
-				error_set(error, STATUS_FAILED,
-				    "%s: a symbolic link", path);
-			else
-				error_system(error, errno, path);
-			goto fail;
-		}
-		if (check_regular(file, error) < 0)
-			goto fail;
-		if (!writable) {
-			if (take_real_path(file, error) < 0)
-				goto fail;
-			return 0;
-		}
-		if (lock_take(&file->lock, file->fd, path, start, error) < 0)
-			goto fail;
-
+	for (int tries = 1;; tries++) {
+		result = open_path(file, how, error);
+		if (result == 0 && file->writable)
+			result = lock_take(&file->lock, file->fd, path, start,
+			    error);
+		if (result == 0)
+			result = take_real_path(file, error);
 		/* While we waited, the file may have been replaced. */
-		if (fstat(file->fd, &opened) == 0 &&
-		    stat(path, &named) == 0 &&
-		    path_same_file(&opened, &named)) {
-			file->length = (uint64_t)opened.st_size;
-			if (take_real_path(file, error) < 0)
-				goto fail;
-			return 0;
-		}
-		/* If it is replaced again and again, time out as for a lock. */
+		if (result != 0 || !file->writable || file_has_name(file))
+			break;
 		close(file->fd);
+		free(file->real_path);
 		file->fd = -1;
-		if (++tries > 3 && lock_pause(&file->lock, -1, path, start,
-		    &pause, error) < 0)
-			goto fail;
+		file->real_path = NULL;
+		/* If it is replaced again and again, time out as for a lock. */
+		if (tries > 3 && lock_pause(&file->lock, -1, path, start,
+		    &pause, error) < 0) {
+			result = -1;
+			break;
+		}
 	}
-
-fail:
-	file_close(file);
-	return -1;
+	if (result == 0)
+		result = file_measure(file, error);
+	if (result != 0)
+		file_close(file);
+	return result;
 }
 
 int
@@ -311,47 +293,7 @@ has_space(const struct file *file, uint64_t nbytes)
 }
 
 int
-file_extend(struct file *file, uint64_t length, uint64_t nbytes,
-    struct error *error)
-{
-	const int before = signals_stop;
-	int errnum;
-
-	if (length + nbytes > (uint64_t)INT64_MAX)
-		return error_system(error, EFBIG, file->path);
-	while (ftruncate(file->fd, (off_t)length) < 0) {
-		if (errno != EINTR)
-			return error_system(error, errno, file->path);
-	}
-	if (!has_space(file, nbytes))
-		return error_system(error, ENOSPC, file->path);
-	do {
-		errnum = posix_fallocate(file->fd, (off_t)length,
-		    (off_t)nbytes);
-	} while (errnum == EINTR && signals_stop == before);
-	if (errnum == EINTR)
-		return stopped(file, error);
-	if (errnum == EOPNOTSUPP || errnum == EINVAL) {
-		if (write_zeros(file, length, nbytes, error) < 0)
-			errnum = -1;
-		else
-			errnum = 0;
-	} else if (errnum != 0) {
-		error_system(error, errnum, file->path);
-	}
-	if (errnum != 0) {
-		/* Undo; if that fails, too, it only leaves unused space. */
-		if (ftruncate(file->fd, (off_t)length) < 0)
-			return -1;
-		return -1;
-	}
-	file->length = length + nbytes;
-	return 0;
-}
-
-/* Returns 0 if the range is a hole now, which reads as zeros. */
-static int
-punch(struct file *file, uint64_t offset, uint64_t nbytes)
+file_punch(struct file *file, uint64_t offset, uint64_t nbytes)
 {
 #ifdef FALLOC_FL_PUNCH_HOLE
 	int result;
@@ -367,12 +309,6 @@ punch(struct file *file, uint64_t offset, uint64_t nbytes)
 #endif
 }
 
-void
-file_punch(struct file *file, uint64_t offset, uint64_t nbytes)
-{
-	punch(file, offset, nbytes);
-}
-
 int
 file_clear(struct file *file, uint64_t offset, uint64_t nbytes,
     struct error *error)
@@ -386,7 +322,7 @@ file_clear(struct file *file, uint64_t offset, uint64_t nbytes,
 		return error_system(error, EFBIG, file->path);
 	if (!has_space(file, nbytes - old))
 		return error_system(error, ENOSPC, file->path);
-	if (old > 0 && punch(file, offset, old) < 0 &&
+	if (old > 0 && file_punch(file, offset, old) < 0 &&
 	    write_zeros(file, offset, old, error) < 0)
 		return -1;
 	do {
@@ -402,6 +338,23 @@ file_clear(struct file *file, uint64_t offset, uint64_t nbytes,
 		return error_system(error, errnum, file->path);
 	}
 	return file_measure(file, error);
+}
+
+int
+file_extend(struct file *file, uint64_t length, uint64_t nbytes,
+    struct error *error)
+{
+	while (ftruncate(file->fd, (off_t)length) < 0) {
+		if (errno != EINTR)
+			return error_system(error, errno, file->path);
+	}
+	file->length = length;
+	if (file_clear(file, length, nbytes, error) == 0)
+		return 0;
+	/* Undo; if that fails, too, it only leaves unused space. */
+	if (ftruncate(file->fd, (off_t)length) < 0)
+		return -1;
+	return -1;
 }
 
 int

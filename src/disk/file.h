@@ -97,8 +97,8 @@ int file_extend(struct file *file, uint64_t length, uint64_t nbytes,
 int file_clear(struct file *file, uint64_t offset, uint64_t nbytes,
     struct error *error);
 
-/* Free the disk space of a range that nobody reads, where that is possible. */
-void file_punch(struct file *file, uint64_t offset, uint64_t nbytes);
+/* Free the disk space of a range. Returns 0 if that worked: it reads as zeros. */
+int file_punch(struct file *file, uint64_t offset, uint64_t nbytes);
 
 /* Sync data (and length) to the disk. A failure is final. */
 int file_sync(struct file *file, struct error *error);

@@ -149,13 +149,6 @@ pages_unmap(struct pages *p)
 	*p = (struct pages){ 0 };
 }
 
-static void
-announce(const struct pages *p, uint64_t first, uint64_t count)
-{
-	posix_fadvise(p->file->fd, (off_t)(p->offset + first * PAGE_BYTES),
-	    (off_t)(count * PAGE_BYTES), POSIX_FADV_WILLNEED);
-}
-
 /* Once all were asked for, a file that memory can't hold is asked for again. */
 static void
 ask_again(struct pages *p)
@@ -172,7 +165,8 @@ ask_again(struct pages *p)
 static void
 ask_for(struct pages *p, uint64_t first, uint64_t count)
 {
-	announce(p, first, count);
+	posix_fadvise(p->file->fd, (off_t)(p->offset + first * PAGE_BYTES),
+	    (off_t)(count * PAGE_BYTES), POSIX_FADV_WILLNEED);
 	for (uint64_t i = first; i < first + count; i++) {
 		p->absent -= !bitmap_get(p->present, i);
 		bitmap_set(p->present, i);

@@ -33,14 +33,14 @@ const char *
 filter_name(const struct filter *f)
 {
 	DESCEND(f);
-	return f->operations->name(f);
+	return f->name;
 }
 
 const char *
 filter_path(const struct filter *f)
 {
 	DESCEND(f);
-	return f->operations->path == NULL ? NULL : f->operations->path(f);
+	return f->path;
 }
 
 enum growth
@@ -156,7 +156,8 @@ uint64_t
 filter_private_bytes(const struct filter *f)
 {
 	DESCEND(f);
-	return f->operations->private_bytes(f);
+	return f->operations->private_bytes == NULL ? 0 :
+	    f->operations->private_bytes(f);
 }
 
 uint64_t

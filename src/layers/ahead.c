@@ -54,7 +54,7 @@ layers_grow_ahead(struct filter *filter)
 	}
 	if (!layers_in_file(f) || !f->marking || f->shared ||
 	    layers_is_windowed(f) || f->filter.growth != GROWTH_GROW ||
-	    growth_layer(layers_name(f), &f->header, &f->table, 0, &layer,
+	    growth_layer(f->filter.name, &f->header, &f->table, 0, &layer,
 	    &ignored) < 0)
 		return;
 	a = memory_or_die(calloc(1, sizeof *a));

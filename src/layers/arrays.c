@@ -86,13 +86,6 @@ arrays_add(struct arrays *a, const struct layer_entry *layer, int fresh,
 }
 
 void
-arrays_truncate(struct arrays *a, unsigned count)
-{
-	while (a->count > count)
-		pages_unmap(&a->pages[--a->count]);
-}
-
-void
 arrays_drop(struct arrays *a, unsigned count)
 {
 	unsigned left = a->count - count;
@@ -145,6 +138,7 @@ find_pages(struct arrays *a, unsigned i)
 	    __ATOMIC_RELAXED);
 }
 
+/* Write private memory back, and free it. */
 static int
 start_over(struct arrays *a, struct error *error)
 {
@@ -155,14 +149,6 @@ start_over(struct arrays *a, struct error *error)
 		find_pages(a, i);
 	}
 	return result;
-}
-
-/* If there is too much private memory, write it back and start over. */
-static int
-trim(struct arrays *a, struct error *error)
-{
-	return arrays_private_bytes(a) <= a->private_max ? 0 :
-	    start_over(a, error);
 }
 
 /* Read all of layer i into memory; returns 1 if there is not enough of it. */
@@ -347,7 +333,8 @@ mark_some(struct arrays *a, unsigned i, const struct digest *digests,
 	pages_touch(pages, numbers, done);
 	return (done < n && make_room(a, i, error) < 0) ||
 	    look_ahead(a, i, error) < 0 ||
-	    trim(a, error) < 0 ? -1 : (int)done;
+	    (arrays_private_bytes(a) > a->private_max &&
+	    start_over(a, error) < 0) ? -1 : (int)done;
 }
 
 int
@@ -366,10 +353,17 @@ arrays_mark(struct arrays *a, unsigned i, const struct digest *digests,
 	return 0;
 }
 
-const uint8_t *
-arrays_page(const struct arrays *a, unsigned i, uint64_t page)
+int
+arrays_read(const struct arrays *a, unsigned i, uint64_t first, size_t pages,
+    uint8_t *to, struct error *error)
 {
-	return pages_page(&a->pages[i], page);
+	if (a->file != NULL && !arrays_is_dirty(a, i))
+		return file_read(a->file, to, pages * PAGE_BYTES,
+		    a->pages[i].offset + first * PAGE_BYTES, error);
+	for (size_t j = 0; j < pages; j++)
+		memcpy(to + j * PAGE_BYTES, pages_page(&a->pages[i],
+		    first + j), PAGE_BYTES);
+	return 0;
 }
 
 int

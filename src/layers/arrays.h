@@ -39,13 +39,10 @@ void arrays_init(struct arrays *arrays, struct file *file, int in_place);
 int arrays_add(struct arrays *arrays, const struct layer_entry *layer,
     int fresh, struct error *error);
 
-/* Unmap all but the first `count`; what was not written back is lost. */
-void arrays_truncate(struct arrays *arrays, unsigned count);
-
-/* Unmap the first `count` layers; the others move up. */
+/* Unmap the first `count` layers; what was not written back is lost. */
 void arrays_drop(struct arrays *arrays, unsigned count);
 
-/* Like filter_prefetch; may run in parallel with all but the two above. */
+/* Like filter_prefetch; may run in parallel with all but arrays_drop. */
 void arrays_prefetch(const struct arrays *arrays, const struct digest *digests,
     size_t n);
 
@@ -68,9 +65,9 @@ void arrays_probe_chains(struct arrays *arrays, const struct digest *digests,
 int arrays_mark(struct arrays *arrays, unsigned i,
     const struct digest *digests, size_t n, int shared, struct error *error);
 
-/* A page of layer i as it is now, until the next call. */
-const uint8_t *arrays_page(const struct arrays *arrays, unsigned i,
-    uint64_t page);
+/* Pages of layer i as they are now. */
+int arrays_read(const struct arrays *arrays, unsigned i, uint64_t first,
+    size_t pages, uint8_t *to, struct error *error);
 
 /* Does layer i have changes that are only in memory? */
 int arrays_is_dirty(const struct arrays *arrays, unsigned i);

@@ -63,12 +63,6 @@ layers_in_file(const struct layers *f)
 	return f->file.fd >= 0;
 }
 
-static inline const char *
-layers_name(const struct layers *f)
-{
-	return layers_in_file(f) ? f->file.path : "the filter in memory";
-}
-
 static inline int
 layers_is_windowed(const struct layers *f)
 {

@@ -32,7 +32,7 @@ new_layers(void)
 static void
 release(struct layers *f)
 {
-	arrays_truncate(&f->arrays, 0);
+	arrays_drop(&f->arrays, f->arrays.count);
 	file_close(&f->file);
 	free(f);
 }
@@ -41,6 +41,9 @@ release(struct layers *f)
 static void
 begin_use(struct layers *f, const struct filter_use *use)
 {
+	f->filter.name = layers_in_file(f) ? f->file.path :
+	    "the filter in memory";
+	f->filter.path = f->file.real_path;
 	f->writable = use->writable;
 	f->shared = use->writable && use->wait.shared && layers_in_file(f);
 	f->filter.growth = use->growth < 0 ? f->header.growth :
@@ -320,13 +323,7 @@ read_pages(struct filter *filter, unsigned layer, uint64_t first,
 		memset(to, 0, pages * PAGE_BYTES);
 		return 0;
 	}
-	if (layers_in_file(f) && !arrays_is_dirty(&f->arrays, layer))
-		return file_read(&f->file, to, pages * PAGE_BYTES,
-		    f->table.layers[layer].offset + first * PAGE_BYTES, error);
-	for (size_t i = 0; i < pages; i++)
-		memcpy(to + i * PAGE_BYTES, arrays_page(&f->arrays, layer,
-		    first + i), PAGE_BYTES);
-	return 0;
+	return arrays_read(&f->arrays, layer, first, pages, to, error);
 }
 
 int
@@ -337,18 +334,6 @@ layers_write_pages(struct filter *filter, unsigned layer, uint64_t first,
 
 	return file_write(&f->file, from, pages * PAGE_BYTES,
 	    f->table.layers[layer].offset + first * PAGE_BYTES, error);
-}
-
-static const char *
-name_of_filter(const struct filter *filter)
-{
-	return layers_name(layers_of_const(filter));
-}
-
-static const char *
-path_of(const struct filter *filter)
-{
-	return layers_of_const(filter)->file.real_path;
 }
 
 static void
@@ -388,8 +373,6 @@ holder(const struct filter *filter, char *name)
 }
 
 static const struct filter_operations operations = {
-	.name = name_of_filter,
-	.path = path_of,
 	.batch_lines = BATCH_LINES,
 	.prefetch = prefetch,
 	.probe = probe,

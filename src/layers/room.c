@@ -11,8 +11,8 @@ grow(struct layers *f, struct table *table, uint64_t wanted,
 	struct layer_entry layer;
 
 	if (f->filter.growth == GROWTH_FAIL && !layers_never_full(f))
-		return growth_is_full(layers_name(f), table, error);
-	return growth_layer(layers_name(f), &f->header, table, wanted, &layer,
+		return growth_is_full(f->filter.name, table, error);
+	return growth_layer(f->filter.name, &f->header, table, wanted, &layer,
 	    error) < 0 ? -1 : layers_append(f, table, table, &layer, error);
 }
 

@@ -32,7 +32,7 @@ layers_append(struct layers *f, struct table *table, const struct table *among,
 {
 	uint64_t nbytes = layer->geometry.pages * PAGE_BYTES;
 
-	if (growth_place(layers_name(f), table, among, layer, f->max_bytes,
+	if (growth_place(f->filter.name, table, among, layer, f->max_bytes,
 	    error) < 0)
 		return -1;
 	if (layers_in_file(f) && (layers_is_windowed(f) ?

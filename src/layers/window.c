@@ -19,7 +19,7 @@ append_first(struct layers *f, struct table *next, const struct table *among,
 	int result;
 
 	do {
-		result = growth_generation(layers_name(f), &f->header, next,
+		result = growth_generation(f->filter.name, &f->header, next,
 		    lines, &layer, error);
 		if (result == 0)
 			result = layers_append(f, next, among, &layer, error);
@@ -61,7 +61,7 @@ tell_clock(const struct layers *f, int64_t back)
 	struct error told;
 
 	error_set(&told, STATUS_OK, "%s: the clock went back by %" PRId64
-	    " s: all lines keep their age", layers_name(f), back);
+	    " s: all lines keep their age", f->filter.name, back);
 	if (f->file.lock.wait.notice != NULL)
 		f->file.lock.wait.notice(told.text);
 }

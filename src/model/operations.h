@@ -24,8 +24,6 @@ struct filter_shards;
 
 struct filter_operations {
 	size_t batch_lines;
-	const char *(*name)(const struct filter *filter);
-	const char *(*path)(const struct filter *filter);
 
 	void (*prefetch)(const struct filter *filter,
 	    const struct digest *digests, size_t n);
@@ -65,6 +63,7 @@ struct filter {
 	struct filter *under; /* which this one is on top of, or NULL */
 	uint64_t waiting;     /* lines in a journal that it reads */
 	/* The rest is unused in a filter on top of another one. */
+	const char *name, *path; /* filter_name, filter_path */
 	const struct header *header;
 	const struct table *table;
 	enum growth growth;   /* what this run does when it is full */

@@ -283,6 +283,7 @@ new_redis(const char *location, const struct filter_use *use,
 		release(r);
 		return NULL;
 	}
+	r->filter.name = r->address.shown;
 	r->shards = (struct shards){ .net = r->net, .name = r->address.name,
 		.shown = r->address.shown, .trouble = &r->trouble,
 		.generation = LAYOUT_NO_GENERATION };
@@ -832,19 +833,6 @@ close_redis(struct filter *filter, struct error *error)
 
 /* What it says of itself */
 
-static const char *
-name(const struct filter *filter)
-{
-	return ((const struct redis *)(const void *)filter)->address.shown;
-}
-
-static uint64_t
-private_bytes(const struct filter *filter)
-{
-	(void)filter;
-	return 0;
-}
-
 static void
 traffic(const struct filter *filter, struct filter_traffic *figures)
 {
@@ -866,7 +854,6 @@ shards(const struct filter *filter, struct filter_shards *shards)
 }
 
 static const struct filter_operations operations = {
-	.name = name,
 	.batch_lines = BATCH_LINES,
 	.probe = probe,
 	.reserve = reserve,
@@ -874,7 +861,6 @@ static const struct filter_operations operations = {
 	.claim = claim,
 	.idle_after = idle_after,
 	.write_back = write_back,
-	.private_bytes = private_bytes,
 	.traffic = traffic,
 	.shards = shards,
 	.close = close_redis
