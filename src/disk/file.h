@@ -97,7 +97,7 @@ int file_extend(struct file *file, uint64_t length, uint64_t nbytes,
 int file_clear(struct file *file, uint64_t offset, uint64_t nbytes,
     struct error *error);
 
-/* Free the disk space of a range. Returns 0 if that worked: it reads as zeros. */
+/* Free the disk space of a range. Returns 0 if that worked: it is zero then. */
 int file_punch(struct file *file, uint64_t offset, uint64_t nbytes);
 
 /* Sync data (and length) to the disk. A failure is final. */

@@ -143,8 +143,7 @@ deferred_begin(struct filter **filter, int journaled,
 		release(d);
 		return -1;
 	}
-	if (journaled)
-		layers_hold(d->filter.under);
+	d->filter.under->held = journaled;
 	*filter = &d->filter;
 	return 0;
 }

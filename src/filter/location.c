@@ -79,19 +79,13 @@ is_server(const char *location)
 	return location != NULL && address_is_server(location);
 }
 
-static int
-is_file_or_memory(const char *location)
-{
-	return !is_server(location);
-}
-
 static const struct kind kinds[] = {
-	{ { .noun = "file", .is_path = 1, .has_journal = 1 },
-	    PART_NONE, NULL, is_file_or_memory, open_file, layers_create,
-	    remove_file },
 	{ { .noun = "filter", .has_claims = 1 },
 	    PART_REDIS, "a filter at redis://", is_server, REDIS(open),
 	    REDIS(create), REDIS(remove) },
+	/* all others are file names, or NULL */
+	{ { .noun = "file", .is_path = 1, .has_journal = 1 },
+	    PART_NONE, NULL, NULL, open_file, layers_create, remove_file },
 };
 
 static const struct kind *
@@ -99,7 +93,7 @@ kind_of(const char *location)
 {
 	const struct kind *kind = kinds;
 
-	while (!kind->has(location))
+	while (kind->has != NULL && !kind->has(location))
 		kind++;
 	return kind;
 }

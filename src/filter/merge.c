@@ -1,6 +1,7 @@
 #include "filter/merge.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,19 +17,19 @@
 /* Pages in a sample: they tell the rate of a joined layer to a few percent. */
 #define SAMPLE_PAGES 4096
 
-/* A layer of an input; `joined` is the next one in the union's layer. */
+#define NOWHERE UINT_MAX
+
+/* A layer of an input, and the union's layer that it goes into. */
 struct source {
 	struct filter *filter;
 	unsigned layer;
-	int placed;
-	struct source *joined;
+	unsigned into; /* or NOWHERE yet */
 };
 
 struct plan {
 	struct table table;
 	struct source *sources; /* all layers of all inputs, in order */
 	size_t source_count;
-	struct source *first[FORMAT_LAYERS_MAX]; /* of each layer */
 	uint8_t *buffer; /* 2 * PIECE_PAGES, aligned to a page */
 	uint8_t *sample; /* SAMPLE_PAGES of the layer that is planned */
 	uint8_t *trial;  /* the same, with one more source in it */
@@ -137,17 +138,19 @@ join(uint8_t *to, const uint8_t *from, size_t nbytes)
 		to[i] |= from[i];
 }
 
-/* OR the pages [first, first + pages) of joined sources into the buffer. */
+/* OR the pages [first, first + pages) of layer i's sources into the buffer. */
 static int
-read_union(const struct plan *plan, const struct source *source,
-    uint64_t first, size_t pages, struct error *error)
+read_union(const struct plan *plan, unsigned i, uint64_t first, size_t pages,
+    struct error *error)
 {
 	uint8_t *more = plan->buffer + PIECE_PAGES * PAGE_BYTES;
 
-	if (read_pages(source, first, pages, plan->buffer, error) < 0)
-		return -1;
-	while ((source = source->joined) != NULL) {
-		if (read_pages(source, first, pages, more, error) < 0)
+	memset(plan->buffer, 0, pages * PAGE_BYTES);
+	for (size_t j = 0; j < plan->source_count; j++) {
+		if (plan->sources[j].into != i)
+			continue;
+		if (read_pages(&plan->sources[j], first, pages, more,
+		    error) < 0)
 			return -1;
 		join(plan->buffer, more, pages * PAGE_BYTES);
 	}
@@ -183,6 +186,7 @@ try_source(const struct plan *plan, const struct source *source,
 	    trial_page, &sampling, estimate);
 }
 
+/* It goes into the layer that is planned. */
 static void
 accept_source(struct plan *plan, struct source *source)
 {
@@ -190,7 +194,7 @@ accept_source(struct plan *plan, struct source *source)
 
 	plan->trial = plan->sample;
 	plan->sample = sample;
-	source->placed = 1;
+	source->into = plan->table.count - 1;
 }
 
 static int
@@ -212,7 +216,6 @@ place(struct plan *plan, struct source *source, unsigned generation,
 	unsigned most = plan->table.generation_count > 0 ?
 	    FORMAT_WINDOW_LAYERS_MAX : FORMAT_LAYERS_MAX;
 	struct source *end = plan->sources + plan->source_count;
-	struct source **tail = &source->joined;
 	struct layer_entry *layer = &plan->table.layers[plan->table.count];
 	struct estimate estimate;
 
@@ -225,13 +228,14 @@ place(struct plan *plan, struct source *source, unsigned generation,
 	layer->offset = format_table_end(&plan->table);
 	layer->sealed = 0;
 	layer->checksum = 0;
-	plan->first[plan->table.count++] = source;
+	plan->table.count++;
 	memset(plan->sample, 0, SAMPLE_PAGES * PAGE_BYTES);
 	if (try_source(plan, source, &estimate, error) < 0)
 		return -1;
 	accept_source(plan, source);
 	for (struct source *other = source + 1; other < end; other++) {
-		if (other->placed || !same_shape(layer, entry(other)) ||
+		if (other->into != NOWHERE ||
+		    !same_shape(layer, entry(other)) ||
 		    number_of(source) != number_of(other))
 			continue;
 		if (try_source(plan, other, &estimate, error) < 0)
@@ -241,8 +245,6 @@ place(struct plan *plan, struct source *source, unsigned generation,
 			continue;
 		accept_source(plan, other);
 		layer->lines = estimate_lines(&estimate, layer->capacity);
-		*tail = other;
-		tail = &other->joined;
 	}
 	return 0;
 }
@@ -262,9 +264,9 @@ write_layers(const struct plan *plan, struct filter *out, struct error *error)
 				return error_set(error, 128 + signals_stop,
 				    "stopped by a signal");
 			}
-			if (read_union(plan, plan->first[i], page, pages,
-			    error) < 0 || layers_write_pages(out, i, page,
-			    pages, plan->buffer, error) < 0)
+			if (read_union(plan, i, page, pages, error) < 0 ||
+			    layers_write_pages(out, i, page, pages,
+			    plan->buffer, error) < 0)
 				return -1;
 		}
 	}
@@ -287,7 +289,7 @@ plan_new(struct filter *const *filters, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		for (unsigned j = 0; j < filter_table(filters[i])->count; j++) {
 			plan->sources[plan->source_count++] =
-			    (struct source){ filters[i], j, 0, NULL };
+			    (struct source){ filters[i], j, NOWHERE };
 		}
 	}
 	return plan;
@@ -351,7 +353,7 @@ plan_layers(struct plan *plan, struct error *error)
 		for (size_t i = 0; i < plan->source_count; i++) {
 			struct source *source = &plan->sources[i];
 
-			if (!source->placed && (generations == 0 ||
+			if (source->into == NOWHERE && (generations == 0 ||
 			    number_of(source) ==
 			    plan->table.generations[g].number) &&
 			    place(plan, source, g, error) < 0)

@@ -36,7 +36,6 @@ struct layers {
 	uint64_t allotted[FORMAT_LAYERS_MAX]; /* if so: room that is ours, which
 	                        the file's counters count as marked */
 	struct layers_ahead *ahead; /* a layer that is being made, or NULL */
-	int held;            /* marks come at the end */
 	int stays;           /* there is no place for the next generation: the
 	                        last one goes on */
 	int all_over;        /* for a reader: all generations are over, */
@@ -86,24 +85,12 @@ layers_never_full(const struct layers *f)
 	return f->header.window.kind == WINDOW_LINES && !f->stays;
 }
 
-/* By lines: does a full generation end before the next line? */
-static inline int
-layers_wait_for_move(const struct layers *f)
-{
-	return layers_never_full(f) && !f->held;
-}
-
+/* The room of layer i of the table, which is the filter's or its next one. */
 static inline uint64_t
-layers_room_in(const struct layers *f, const struct table *table, unsigned i)
+layers_room(const struct layers *f, const struct table *table, unsigned i)
 {
 	return format_layer_room(table, i,
 	    layers_never_full(f) ? GROWTH_FAIL : f->filter.growth);
-}
-
-static inline uint64_t
-layers_room_of(const struct layers *f, unsigned i)
-{
-	return layers_room_in(f, &f->table, i);
 }
 
 /* table.c */

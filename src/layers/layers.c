@@ -299,12 +299,6 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
 	return 0;
 }
 
-void
-layers_hold(struct filter *filter)
-{
-	layers_of(filter)->held = 1;
-}
-
 unsigned
 layers_forgotten(const struct filter *filter)
 {

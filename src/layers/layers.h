@@ -35,12 +35,6 @@ int layers_write_pages(struct filter *filter, unsigned layer, uint64_t first,
     size_t pages, const uint8_t *from, struct error *error);
 int layers_complete(struct filter *filter, int replace, struct error *error);
 
-/*
- * All marks will come at the end, in layers that a journal names: until then a
- * window doesn't move, and its last generation takes any number of lines.
- */
-void layers_hold(struct filter *filter);
-
 /* Header and first table of a filter that is made for `plan`; without an id. */
 int layers_plan(const struct filter_design *plan, struct header *header,
     struct table *table, struct error *error);

@@ -46,7 +46,7 @@ mark_layer(struct layers *f, unsigned i, const struct digest *digests,
     size_t n, struct error *error)
 {
 	/* After a kill, nobody knows when the lines were printed. */
-	if (f->held && extend(f, error) < 0)
+	if (f->filter.held && extend(f, error) < 0)
 		return -1;
 	while (n > 0) {
 		size_t some = n < PIECE ? n : PIECE;
@@ -67,7 +67,8 @@ mark_in_order(struct layers *f, const struct digest *digests, size_t n,
 	int limited = f->shared && !layers_is_windowed(f);
 
 	for (unsigned i = 0; n > 0 && i < f->table.count; i++) {
-		uint64_t room = limited ? f->allotted[i] : layers_room_of(f, i);
+		uint64_t room = limited ? f->allotted[i] :
+		    layers_room(f, &f->table, i);
 		size_t some = room < n ? (size_t)room : n;
 
 		/* Another run may have moved the window meanwhile. */

@@ -40,7 +40,7 @@ room_of_all(const struct layers *f, const struct table *table,
 	uint64_t room = 0;
 
 	for (unsigned i = 0; i < table->count && room < wanted; i++) {
-		uint64_t more = layers_room_in(f, table, i);
+		uint64_t more = layers_room(f, table, i);
 
 		room += more < wanted - room ? more : wanted - room;
 	}
@@ -54,7 +54,8 @@ make_room(struct layers *f, uint64_t wanted, struct error *error)
 	struct table next;
 	uint64_t room, old;
 
-	if (layers_wait_for_move(f)) {
+	/* By lines, a full generation ends before the next line. */
+	if (layers_never_full(f) && !f->filter.held) {
 		uint64_t left = window_lines_left(&f->table,
 		    &f->header.window);
 
@@ -97,7 +98,7 @@ allot(struct layers *f, uint64_t wanted, struct error *error)
 	for (unsigned i = 0; i < f->table.count && room > 0; i++) {
 		struct layer_entry *layer = &f->table.layers[i];
 		uint64_t more = layer->capacity / 128;
-		uint64_t free = layers_room_of(f, i);
+		uint64_t free = layers_room(f, &f->table, i);
 
 		more = more > room ? more : room;
 		more = more < free ? more : free;
@@ -124,10 +125,10 @@ layers_reserve(struct filter *filter, uint64_t wanted, struct error *error)
 	if (f->ahead != NULL)
 		return wanted;
 	/* What was held goes into the generation that is now the last one. */
-	if (f->held && layers_is_windowed(f) && layers_move_on(f, error) < 0)
+	if (f->filter.held && layers_is_windowed(f) &&
+	    layers_move_on(f, error) < 0)
 		return 0;
-	if (!f->shared &&
-	    layers_go_on_with_checksums(f, wanted, error) < 0)
+	if (!f->shared && layers_go_on_with_checksums(f, wanted, error) < 0)
 		return 0;
 	/* In a shared window, lines are marked, and counted, under the lock. */
 	if (!f->shared || layers_is_windowed(f)) {

@@ -80,8 +80,8 @@ shape(const struct header *header, const struct table *table, int fixed,
 	    header->error_rate, fixed, j, &rate, error);
 }
 
-static int
-layer_in_generation(const char *name, const struct header *header,
+int
+growth_layer(const char *name, const struct header *header,
     const struct table *table, uint64_t wanted, struct layer_entry *layer,
     struct error *error)
 {
@@ -89,20 +89,11 @@ layer_in_generation(const char *name, const struct header *header,
 
 	if (next_capacity(name, table, first, wanted, layer, error) < 0)
 		return -1;
-	layer->generation = table->generation_count - 1;
-	return shape(header, table, 0, table->count - first, layer, error);
-}
-
-int
-growth_layer(const char *name, const struct header *header,
-    const struct table *table, uint64_t wanted, struct layer_entry *layer,
-    struct error *error)
-{
-	if (header->window.kind != WINDOW_NONE)
-		return layer_in_generation(name, header, table, wanted, layer,
+	if (table->generation_count > 0) {
+		layer->generation = table->generation_count - 1;
+		return shape(header, table, 0, table->count - first, layer,
 		    error);
-	if (next_capacity(name, table, 0, wanted, layer, error) < 0)
-		return -1;
+	}
 	layer->error_rate = sizing_layer_rate(header->error_rate, 0,
 	    table->count);
 	return sizing_layer(&layer->geometry, layer->capacity,

@@ -67,6 +67,10 @@ struct filter {
 	const struct header *header;
 	const struct table *table;
 	enum growth growth;   /* what this run does when it is full */
+	int held;             /* all marks will come at the end, in layers that
+	                         a journal names: until then a window doesn't
+	                         move, and its last generation takes any
+	                         number of lines */
 	uint64_t overfilled;  /* lines marked beyond the capacity in this run */
 };
 

@@ -97,14 +97,8 @@ window_solve(struct sizing *s, const struct window *window,
 	return 0;
 }
 
-static struct generation *
-last(struct table *table)
-{
-	return &table->generations[table->generation_count - 1];
-}
-
 static const struct generation *
-const_last(const struct table *table)
+last(const struct table *table)
 {
 	return &table->generations[table->generation_count - 1];
 }
@@ -186,7 +180,7 @@ window_lines_left(const struct table *table, const struct window *window)
 int64_t
 window_border(const struct table *table, const struct window *window)
 {
-	return (const_last(table)->number + 1) * quarter(window);
+	return (last(table)->number + 1) * quarter(window);
 }
 
 int
@@ -203,7 +197,7 @@ window_next(const struct table *table, const struct window *window,
     int64_t now)
 {
 	const struct generation *before = table->generation_count == 0 ? NULL :
-	    const_last(table);
+	    last(table);
 	struct generation next = { 0 };
 
 	if (window->kind == WINDOW_SECONDS) {
@@ -306,7 +300,7 @@ window_extend(struct table *table, const struct window *window, int64_t now)
 {
 	if (window->kind != WINDOW_SECONDS || now <= last(table)->end)
 		return 0;
-	last(table)->end = now;
+	table->generations[table->generation_count - 1].end = now;
 	return 1;
 }
 
@@ -318,7 +312,7 @@ window_shift(struct table *table, const struct window *window, int64_t now)
 	if (window->kind != WINDOW_SECONDS)
 		return 0;
 	/* Whole quarters, rounded down: nothing is forgotten too early. */
-	back = const_last(table)->begin - now;
+	back = last(table)->begin - now;
 	quarters = divide(back, quarter(window));
 	if (quarters <= 0)
 		return 0;

@@ -226,9 +226,9 @@ pwrite(int fd, const void *data, size_t nbytes, off_t offset)
 /* --- names that don't stay */
 
 int
-stat(const char *path, struct stat *st)
+lstat(const char *path, struct stat *st)
 {
-	int result = fstatat(AT_FDCWD, path, st, 0);
+	int result = fstatat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
 
 	if (begun && moved != 0 && result == 0) {
 		st->st_ino = ~st->st_ino;
