@@ -238,23 +238,22 @@ file_write(struct file *file, const void *data, size_t nbytes,
 }
 
 int
-file_is_zero(struct file *file, uint64_t offset, int *zero,
-    struct error *error)
+file_is_zero(struct file *file, uint64_t offset, struct error *error)
 {
 	char piece[64 * 1024];
+	int zero = 1;
 
-	*zero = 1;
-	while (*zero && offset < file->length) {
+	while (zero && offset < file->length) {
 		uint64_t left = file->length - offset;
 		size_t n = left < sizeof piece ? (size_t)left : sizeof piece;
 
 		if (file_read(file, piece, n, offset, error) < 0)
 			return -1;
 		/* each byte is zero if the first is and all equal the next */
-		*zero = piece[0] == 0 && memcmp(piece, piece + 1, n - 1) == 0;
+		zero = piece[0] == 0 && memcmp(piece, piece + 1, n - 1) == 0;
 		offset += n;
 	}
-	return 0;
+	return zero;
 }
 
 /* For file systems (and C libraries) that can't allocate. */

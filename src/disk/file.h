@@ -77,9 +77,8 @@ int file_read(struct file *file, void *data, size_t nbytes,
 int file_write(struct file *file, const void *data, size_t nbytes,
     uint64_t offset, struct error *error);
 
-/* *zero = are all bytes from `offset` to the end zero? */
-int file_is_zero(struct file *file, uint64_t offset, int *zero,
-    struct error *error);
+/* Are all bytes from `offset` to the end zero? Returns 1, 0, or -1. */
+int file_is_zero(struct file *file, uint64_t offset, struct error *error);
 
 /*
  * Make the file end at `length` + `nbytes`: truncate it to `length`, then

@@ -144,14 +144,10 @@ drop_too_long(struct pair *pair, uint64_t length)
 static int
 check_tail(struct tables *t, const struct table *table, struct error *error)
 {
-	int zero;
+	int zero = file_is_zero(t->file, format_table_end(table), error);
 
-	if (t->file->length <= format_table_end(table))
-		return 0;
-	if (file_is_zero(t->file, format_table_end(table), &zero, error) < 0)
-		return -1;
-	if (zero)
-		return 0;
+	if (zero != 0)
+		return zero < 0 ? -1 : 0;
 	error_set(error, STATUS_FAILED, "the filter is damaged: one of its two"
 	    " tables of layers is lost, and the file is longer than the other"
 	    " one says");

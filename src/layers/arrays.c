@@ -114,19 +114,22 @@ arrays_prefetch_layer(const struct arrays *a, unsigned i,
 	block_prefetch(&a->blocks[i], digests, n);
 }
 
-/* The pages of these digests in layer i are about to be used. */
+/* The pages of these digests in all layers are about to be used. */
 static void
-load(struct arrays *a, unsigned i, const struct digest *digests, size_t n)
+load(struct arrays *a, const struct digest *digests, size_t n)
 {
 	uint64_t numbers[PIECE];
 
-	while (a->pages[i].absent > 0 && n > 0) {
-		size_t some = n < PIECE ? n : PIECE;
+	for (unsigned i = 0; i < a->count; i++) {
+		struct pages *pages = &a->pages[i];
 
-		block_pages(&a->blocks[i].geometry, digests, some, numbers);
-		pages_load(&a->pages[i], numbers, some);
-		digests += some;
-		n -= some;
+		for (size_t j = 0; j < n && pages->absent > 0; j += PIECE) {
+			size_t some = n - j < PIECE ? n - j : PIECE;
+
+			block_pages(&a->blocks[i].geometry, digests + j, some,
+			    numbers);
+			pages_load(pages, numbers, some);
+		}
 	}
 }
 
@@ -192,13 +195,6 @@ look_ahead(struct arrays *a, unsigned i, struct error *error)
 	return gather(a, i, error) < 0 ? -1 : 0;
 }
 
-static void
-load_all(struct arrays *a, const struct digest *digests, size_t n)
-{
-	for (unsigned i = 0; i < a->count; i++)
-		load(a, i, digests, n);
-}
-
 /*
  * Look at single lines of layer i: if `all`, those of each digest, else those
  * that were changed, for what wasn't found without them.
@@ -232,7 +228,7 @@ void
 arrays_probe(struct arrays *a, const struct digest *digests, size_t n,
     uint8_t *found)
 {
-	load_all(a, digests, n);
+	load(a, digests, n);
 	for (unsigned i = 0; i < a->count; i++) {
 		int few = pages_are_few(&a->pages[i]);
 
@@ -269,7 +265,7 @@ arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
 	const struct block_array *chain[FORMAT_LAYERS_MAX];
 	uint8_t few[FORMAT_LAYERS_MAX], taken[FORMAT_LAYERS_MAX];
 
-	load_all(a, digests, n);
+	load(a, digests, n);
 	for (unsigned i = 0; i < a->count; i++)
 		few[i] = taken[i] = (uint8_t)pages_are_few(&a->pages[i]);
 	for (unsigned i = a->count; i-- > 0; ) {

@@ -70,8 +70,7 @@ static unsigned
 next_layer(const struct layers *f)
 {
 	for (unsigned i = 0; i + 1 < f->table.count; i++) {
-		if (!f->table.layers[i].sealed &&
-		    layers_room(f, &f->table, i) == 0)
+		if (!f->table.layers[i].sealed && layers_room(f, i) == 0)
 			return i;
 	}
 	return f->table.count;

@@ -85,12 +85,17 @@ layers_never_full(const struct layers *f)
 	return f->header.window.kind == WINDOW_LINES && !f->stays;
 }
 
-/* The room of layer i of the table, which is the filter's or its next one. */
-static inline uint64_t
-layers_room(const struct layers *f, const struct table *table, unsigned i)
+/* What tells how much room its layers have. */
+static inline enum growth
+layers_growth(const struct layers *f)
 {
-	return format_layer_room(table, i,
-	    layers_never_full(f) ? GROWTH_FAIL : f->filter.growth);
+	return layers_never_full(f) ? GROWTH_FAIL : f->filter.growth;
+}
+
+static inline uint64_t
+layers_room(const struct layers *f, unsigned i)
+{
+	return format_layer_room(&f->table, i, layers_growth(f));
 }
 
 /* table.c */

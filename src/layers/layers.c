@@ -97,21 +97,17 @@ layers_open(struct filter **filter, const char *path,
 	    (use->no_link ? FILE_NO_LINK : 0), &use->wait, error);
 
 	*filter = NULL;
-	if (result != 0) {
-		free(f);
-		return result;
+	if (result == 0)
+		result = read_header(f, use->writable, error);
+	if (result == 0) {
+		begin_use(f, use);
+		result = layers_take_table(f, error);
 	}
-	if (read_header(f, use->writable, error) < 0) {
+	if (result == 0)
+		*filter = &f->filter;
+	else
 		release(f);
-		return -1;
-	}
-	begin_use(f, use);
-	if (layers_take_table(f, error) < 0) {
-		release(f);
-		return -1;
-	}
-	*filter = &f->filter;
-	return 0;
+	return result;
 }
 
 /* Header, slots and layers of a new file. */

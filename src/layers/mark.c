@@ -67,8 +67,7 @@ mark_in_order(struct layers *f, const struct digest *digests, size_t n,
 	int limited = f->shared && !layers_is_windowed(f);
 
 	for (unsigned i = 0; n > 0 && i < f->table.count; i++) {
-		uint64_t room = limited ? f->allotted[i] :
-		    layers_room(f, &f->table, i);
+		uint64_t room = limited ? f->allotted[i] : layers_room(f, i);
 		size_t some = room < n ? (size_t)room : n;
 
 		/* Another run may have moved the window meanwhile. */

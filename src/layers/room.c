@@ -32,22 +32,10 @@ layers_begin_marking(struct layers *f, struct error *error)
 	return result;
 }
 
-/* The room of all layers of the table, up to `wanted`. */
-static uint64_t
-room_of_all(const struct layers *f, const struct table *table,
-    uint64_t wanted)
-{
-	uint64_t room = 0;
-
-	for (unsigned i = 0; i < table->count && room < wanted; i++) {
-		uint64_t more = layers_room(f, table, i);
-
-		room += more < wanted - room ? more : wanted - room;
-	}
-	return room;
-}
-
-/* The same; grows as far as it must, by lines to the end of the generation. */
+/*
+ * The room of all layers, up to `wanted`; grows as far as it must, by lines to
+ * the end of the generation.
+ */
 static uint64_t
 make_room(struct layers *f, uint64_t wanted, struct error *error)
 {
@@ -61,14 +49,15 @@ make_room(struct layers *f, uint64_t wanted, struct error *error)
 
 		wanted = wanted < left ? wanted : left;
 	}
-	room = old = room_of_all(f, &f->table, wanted);
+	room = old = format_room(&f->table, layers_growth(f));
 	if (room >= wanted) /* as almost always: don't copy the table */
-		return room;
+		return wanted;
 	next = f->table;
 	while (room < wanted && grow(f, &next, wanted - room, error) == 0)
-		room = room_of_all(f, &next, wanted);
-	return next.count == f->table.count ||
-	    layers_publish(f, &next, error) == 0 ? room : old;
+		room = format_room(&next, layers_growth(f));
+	if (next.count > f->table.count && layers_publish(f, &next, error) < 0)
+		room = old;
+	return room < wanted ? room : wanted;
 }
 
 static uint64_t
@@ -98,7 +87,7 @@ allot(struct layers *f, uint64_t wanted, struct error *error)
 	for (unsigned i = 0; i < f->table.count && room > 0; i++) {
 		struct layer_entry *layer = &f->table.layers[i];
 		uint64_t more = layer->capacity / 128;
-		uint64_t free = layers_room(f, &f->table, i);
+		uint64_t free = layers_room(f, i);
 
 		more = more > room ? more : room;
 		more = more < free ? more : free;
@@ -118,8 +107,8 @@ layers_reserve(struct filter *filter, uint64_t wanted, struct error *error)
 	uint64_t have, room;
 
 	if (layers_begin_marking(f, error) < 0 ||
-	    layers_ahead_take(f, room_of_all(f, &f->table, wanted) < wanted,
-	    error) < 0)
+	    layers_ahead_take(f, format_room(&f->table, layers_growth(f)) <
+	    wanted, error) < 0)
 		return 0;
 	/* The table and the checksums belong to another thread. */
 	if (f->ahead != NULL)

@@ -151,7 +151,7 @@ count_again(struct layers *f, struct error *error)
 		uint64_t lines;
 
 		/* Not those of a generation that takes no more. */
-		if (layers_is_windowed(f) && layers_room(f, &f->table, i) == 0)
+		if (layers_is_windowed(f) && layers_room(f, i) == 0)
 			continue;
 		estimate = estimate_layer(&f->filter, i, SAMPLE_PAGES, error);
 		if (error->status != STATUS_OK)

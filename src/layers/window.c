@@ -82,40 +82,29 @@ stay(struct layers *f, const struct error *reason)
 	return 0;
 }
 
-/*
- * There is no place beside the generations that are over: first free theirs. A
- * table has at least one generation, so the last one stays.
- */
-static int
-move_in_steps(struct layers *f, int64_t now, struct error *error)
-{
-	const struct window *window = &f->header.window;
-	struct table next = f->table;
-	unsigned dropped = window_make_room(&next, window, now);
-
-	if (dropped > 0 && publish_move(f, &next, dropped, error) < 0)
-		return -1;
-	next = f->table;
-	next.generations[next.generation_count] =
-	    window_next(&next, window, now);
-	next.generation_count++;
-	if (append_first(f, &next, &f->table, error) < 0)
-		return error_is_full(error) ? stay(f, error) : -1;
-	f->stays = 0;
-	return publish_move(f, &next, 0, error);
-}
-
 /* Drop the generations that are over, and begin the next one if it is due. */
 static int
 move_locked(struct layers *f, int64_t now, struct error *error)
 {
+	const struct window *window = &f->header.window;
 	struct table next = f->table;
-	struct window_move move = window_move(&next, &f->header.window, now);
+	struct window_move move = window_move(&next, window, now);
 
 	if (move.back > 0)
 		tell_clock(f, move.back);
-	if (move.due && append_first(f, &next, &f->table, error) < 0)
-		return error_is_full(error) ? move_in_steps(f, now, error) : -1;
+	if (move.due && append_first(f, &next, &f->table, error) < 0) {
+		if (!error_is_full(error))
+			return -1;
+		/*
+		 * There is no place beside the generations that are over:
+		 * first free theirs, if there are any.
+		 */
+		next = f->table;
+		move.dropped = window_make_room(&next, window, now);
+		return move.dropped == 0 ? stay(f, error) :
+		    publish_move(f, &next, move.dropped, error) < 0 ? -1 :
+		    move_locked(f, now, error);
+	}
 	if (move.due)
 		f->stays = 0;
 	return publish_move(f, &next, move.dropped, error);
