@@ -329,7 +329,8 @@ print_text(const struct options *o, const struct filter *f,
 	if (gmtime_r(&created, &tm) != NULL)
 		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
 	printf("  made          %s\n", when);
-	holder = filter_holder(f, name);
+	holder = filter_path(f) == NULL ? 0 :
+	    lock_holder(filter_path(f), name);
 	if (holder != 0) {
 		printf("  in use by     process %d (", (int)holder);
 		text_print_name(name);

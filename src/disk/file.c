@@ -89,8 +89,8 @@ file_open(struct file *file, const char *path, unsigned how,
 		file->fd = -1;
 		file->real_path = NULL;
 		/* If it is replaced again and again, time out as for a lock. */
-		if (tries > 3 && lock_pause(&file->lock, -1, path, start,
-		    &pause, error) < 0) {
+		if (tries > 3 && lock_pause(&file->lock, path, start, &pause,
+		    error) < 0) {
 			result = -1;
 			break;
 		}

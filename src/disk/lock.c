@@ -44,7 +44,7 @@ command_name(pid_t process, char name[LOCK_HOLDER_NAME])
 }
 
 pid_t
-lock_holder(int fd, char name[LOCK_HOLDER_NAME])
+lock_holder(const char *path, char name[LOCK_HOLDER_NAME])
 {
 	char line[256];
 	struct stat st;
@@ -52,7 +52,7 @@ lock_holder(int fd, char name[LOCK_HOLDER_NAME])
 	pid_t holder = 0;
 
 	name[0] = '\0';
-	if (fstat(fd, &st) < 0)
+	if (stat(path, &st) < 0)
 		return 0;
 	locks = fopen("/proc/locks", "re");
 	if (locks == NULL)
@@ -76,12 +76,12 @@ lock_holder(int fd, char name[LOCK_HOLDER_NAME])
 }
 
 static void
-describe_holder(int fd, pid_t holder, char *text, size_t nbytes)
+describe_holder(const char *path, pid_t holder, char *text, size_t nbytes)
 {
 	char name[LOCK_HOLDER_NAME];
 
 	if (holder == 0)
-		holder = lock_holder(fd, name);
+		holder = lock_holder(path, name);
 	else
 		command_name(holder, name);
 	if (holder == 0)
@@ -96,14 +96,14 @@ describe_holder(int fd, pid_t holder, char *text, size_t nbytes)
  * too early. `holder` is 0 if it isn't known.
  */
 static int
-pause_for(struct lock *lock, int fd, const char *path, uint64_t start,
+pause_for(struct lock *lock, const char *path, uint64_t start,
     uint64_t patience, long *pause, pid_t holder, struct error *error)
 {
 	uint64_t waited = (clock_now() - start) / CLOCK_MILLISECOND;
 	char text[5000], who[100];
 
 	if (waited >= patience) {
-		describe_holder(fd, holder, who, sizeof who);
+		describe_holder(path, holder, who, sizeof who);
 		if (patience == 0)
 			return error_set(error, STATUS_LOCKED, "%s: in use by"
 			    " %s", path, who);
@@ -112,7 +112,7 @@ pause_for(struct lock *lock, int fd, const char *path, uint64_t start,
 		    (double)patience / 1000);
 	}
 	if (waited >= 1000 && !lock->noticed) {
-		describe_holder(fd, holder, who, sizeof who);
+		describe_holder(path, holder, who, sizeof who);
 		snprintf(text, sizeof text, "%s: waiting for %s", path, who);
 		lock->wait.notice(text);
 		lock->noticed = 1;
@@ -123,13 +123,13 @@ pause_for(struct lock *lock, int fd, const char *path, uint64_t start,
 }
 
 int
-lock_pause(struct lock *lock, int fd, const char *path, uint64_t start,
+lock_pause(struct lock *lock, const char *path, uint64_t start,
     long *pause, struct error *error)
 {
 	if (signals_stop)
 		return stopped(path, error);
-	return pause_for(lock, fd, path, start, lock->wait.milliseconds,
-	    pause, 0, error);
+	return pause_for(lock, path, start, lock->wait.milliseconds, pause, 0,
+	    error);
 }
 
 int
@@ -144,7 +144,7 @@ lock_take(struct lock *lock, int fd, const char *path, uint64_t start,
 			return error_system(error, errno, path);
 		if (errno == EINTR && !signals_stop)
 			continue;
-		if (lock_pause(lock, fd, path, start, &pause, error) < 0)
+		if (lock_pause(lock, path, start, &pause, error) < 0)
 			return -1;
 	}
 	return 0;
@@ -195,8 +195,8 @@ lock_range(struct lock *lock, int fd, const char *path, uint64_t offset,
 		if (fcntl(fd, F_GETLK, &other) == 0 &&
 		    other.l_type == F_UNLCK)
 			continue; /* by now it is free */
-		if (pause_for(lock, fd, path, start, patience, &pause,
-		    other.l_pid, error) < 0)
+		if (pause_for(lock, path, start, patience, &pause, other.l_pid,
+		    error) < 0)
 			return -1;
 	}
 	return 0;

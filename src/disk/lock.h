@@ -34,10 +34,9 @@ int lock_take(struct lock *lock, int fd, const char *path, uint64_t start,
 
 /*
  * One pause of such a wait, longer each time: *pause is in microseconds. Fails
- * as lock_take does after the timeout, and when a signal asks to stop. `fd` is
- * -1 if no file is open.
+ * as lock_take does after the timeout, and when a signal asks to stop.
  */
-int lock_pause(struct lock *lock, int fd, const char *path, uint64_t start,
+int lock_pause(struct lock *lock, const char *path, uint64_t start,
     long *pause, struct error *error);
 
 /*
@@ -56,10 +55,10 @@ int lock_range(struct lock *lock, int fd, const char *path, uint64_t offset,
 void lock_range_end(int fd, uint64_t offset, uint64_t nbytes);
 
 /*
- * Which process holds the lock, read from /proc/locks; 0 if none or unknown.
- * `name` becomes its command's name, or "".
+ * Which process holds the lock on a file, read from /proc/locks; 0 if none or
+ * unknown. `name` becomes its command's name, or "".
  */
 #define LOCK_HOLDER_NAME 32
-pid_t lock_holder(int fd, char name[LOCK_HOLDER_NAME]);
+pid_t lock_holder(const char *path, char name[LOCK_HOLDER_NAME]);
 
 #endif

@@ -8,8 +8,9 @@
 
 #include "base/signals.h"
 
-size_t
-mapping_page_bytes(void)
+/* The unit of mmap(2): at least PAGE_BYTES, on some machines 16 or 64 KiB. */
+static size_t
+page_bytes(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
@@ -43,7 +44,7 @@ mapping_of_file(struct file *file, uint64_t offset, uint64_t nbytes,
 
 	if (nbytes > SIZE_MAX / 2)
 		return cannot_map(file->path, nbytes, ENOMEM, error);
-	before = (size_t)(offset % mapping_page_bytes());
+	before = (size_t)(offset % page_bytes());
 	base = mmap(NULL, (size_t)nbytes + before, protection, MAP_SHARED,
 	    file->fd, (off_t)(offset - before));
 	if (base == MAP_FAILED)
@@ -58,7 +59,7 @@ mapping_of_file(struct file *file, uint64_t offset, uint64_t nbytes,
 void *
 mapping_of_memory(uint64_t nbytes, int sparse, struct error *error)
 {
-	const size_t huge = MAPPING_HUGE_BYTES, page = mapping_page_bytes();
+	const size_t huge = MAPPING_HUGE_BYTES, page = page_bytes();
 	size_t wanted, head;
 	uint8_t *base;
 
@@ -89,7 +90,7 @@ mapping_is_cached(const void *place)
 	uint8_t *page = (uint8_t *)(uintptr_t)place;
 	unsigned char resident = 1;
 
-	mincore(page - (uintptr_t)page % mapping_page_bytes(), 1, &resident);
+	mincore(page - (uintptr_t)page % page_bytes(), 1, &resident);
 	return resident & 1;
 }
 
@@ -101,6 +102,6 @@ mapping_end(void *base, uint64_t nbytes)
 	if (base == NULL)
 		return;
 	signals_bus_forget(base);
-	before = (uintptr_t)base % mapping_page_bytes();
+	before = (uintptr_t)base % page_bytes();
 	munmap((uint8_t *)base - before, (size_t)nbytes + before);
 }

@@ -25,9 +25,6 @@ void *mapping_of_file(struct file *file, uint64_t offset, uint64_t nbytes,
 #define MAPPING_HUGE_BYTES (2u * 1024 * 1024)
 void *mapping_of_memory(uint64_t nbytes, int sparse, struct error *error);
 
-/* The unit of mmap(2): at least PAGE_BYTES, on some machines 16 or 64 KiB. */
-size_t mapping_page_bytes(void);
-
 /* Free memory of mapping_of_memory, which is then zero (Linux's madvise(2)). */
 void mapping_forget(void *base, uint64_t nbytes);
 

@@ -176,15 +176,6 @@ filter_state(struct filter *f)
 	    f->operations->state(f);
 }
 
-pid_t
-filter_holder(const struct filter *f, char name[LOCK_HOLDER_NAME])
-{
-	DESCEND(f);
-	name[0] = '\0';
-	return f->operations->holder == NULL ? 0 :
-	    f->operations->holder(f, name);
-}
-
 int
 filter_traffic(const struct filter *f, struct filter_traffic *traffic)
 {

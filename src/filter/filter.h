@@ -164,12 +164,6 @@ uint64_t filter_private_bytes(const struct filter *filter);
 /* The bytes of a layer that is being made in the background. */
 uint64_t filter_coming_bytes(const struct filter *filter);
 
-/*
- * Which process has it locked, as lock_holder; 0 if none or unknown.
- */
-pid_t filter_holder(const struct filter *filter,
-    char name[LOCK_HOLDER_NAME]);
-
 /* These return 0 if it isn't on a server. */
 int filter_traffic(const struct filter *filter,
     struct filter_traffic *traffic);

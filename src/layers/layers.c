@@ -354,14 +354,6 @@ private_bytes(const struct filter *filter)
 	return arrays_private_bytes(&layers_of_const(filter)->arrays);
 }
 
-static pid_t
-holder(const struct filter *filter, char *name)
-{
-	const struct layers *f = layers_of_const(filter);
-
-	return layers_in_file(f) ? lock_holder(f->file.fd, name) : 0;
-}
-
 static const struct filter_operations operations = {
 	.batch_lines = BATCH_LINES,
 	.prefetch = prefetch,
@@ -377,6 +369,5 @@ static const struct filter_operations operations = {
 	.private_bytes = private_bytes,
 	.coming_bytes = layers_coming_bytes,
 	.state = layers_state,
-	.holder = holder,
 	.close = close_layers
 };

@@ -11,7 +11,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/error.h"
 #include "bits/hash.h"
@@ -49,7 +48,6 @@ struct filter_operations {
 	uint64_t (*private_bytes)(const struct filter *filter);
 	uint64_t (*coming_bytes)(const struct filter *filter);
 	enum filter_state (*state)(struct filter *filter);
-	pid_t (*holder)(const struct filter *filter, char *name);
 	void (*traffic)(const struct filter *filter,
 	    struct filter_traffic *traffic);
 	void (*shards)(const struct filter *filter,
