@@ -307,6 +307,37 @@ all_are_out() {
 	every_kind
 }
 
+# over_link LIMIT ARGUMENT...: a run through the proxy; a client that waits for
+# the server more than LIMIT times fails
+over_link() {
+	local limit=$1
+	shift
+	: >trips
+	bloomdedup "$@" 2>notes || return 1
+	echo "$(wc -c <trips) round trips: $*" >&2
+	[ "$(wc -c <trips)" -le "$limit" ]
+}
+
+@test "a slow link: few round trips, though there are hundreds of shards" {
+	seq 1 5000 >in
+	for kind in $KINDS; do
+		start
+		for delay in 0.25 25; do
+			start_proxy --delay "$delay" --rate 125e6 --trips trips
+			far=redis://127.0.0.1:$PROXY/seen
+			over_link 20 create --force -n 2e7 -p 1e-3 "$far"
+			over_link 20 info --json "$far" >info
+			[ "$(json_value shards <info)" -ge 64 ]
+			over_link 20 --claim -f "$far" in >out
+			cmp in out
+			over_link 20 check -f "$far" in >out
+			cmp in out
+			over_link 20 remove "$far"
+			stop_proxy
+		done
+	done
+	every_kind
+}
 @test "a slow link: batches wait for one round trip, twice" {
 	start
 	seq 1 50000 >in

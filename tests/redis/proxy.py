@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """A proxy that breaks connections where a test wants it.
 
-proxy.py [--cut-sent N] [--cut-received N] [--delay MS] [--times T]
-    [--cut-before WORD --meanwhile COMMAND] [--later FILE] PORT FILE
+proxy.py [--cut-sent N] [--cut-received N] [--delay MS] [--rate BYTES]
+    [--trips TRIPS] [--times T] [--cut-before WORD --meanwhile COMMAND]
+    [--later FILE] PORT FILE
 
 Listens at a free port, which is written to FILE, and connects to PORT. After N
 bytes from clients (--cut-sent) or from the server (--cut-received), counted
 over all connections, the connection that is at it is reset, T times (1 by
 default; each time after N more bytes). What is beyond the N-th byte is not
-passed on. --delay holds back each piece of data in both directions.
+passed on. --delay holds back each piece of data in both directions, and --rate
+passes on so many bytes a second in each. The file TRIPS gets a byte whenever a
+client sends something after it was answered: so many round trips are needed.
 
 --cut-before: what a client sends with WORD in it is not passed on, but the shell
 runs COMMAND, and then the connection is reset.
@@ -26,6 +29,8 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--cut-sent", type=int)
 parser.add_argument("--cut-received", type=int)
 parser.add_argument("--delay", type=float, default=0)
+parser.add_argument("--rate", type=float, default=float("inf"))
+parser.add_argument("--trips")
 parser.add_argument("--times", type=int, default=1)
 parser.add_argument("--cut-before", type=os.fsencode)
 parser.add_argument("--meanwhile")
@@ -36,6 +41,8 @@ args = parser.parse_args()
 
 left = {"sent": args.cut_sent, "received": args.cut_received}
 times = args.times
+free = {"sent": 0, "received": 0}  # when the link is, in each direction
+answered = True
 
 
 def later(match):
@@ -73,7 +80,23 @@ def reset(writer):
     writer.transport.abort()
 
 
-async def deliver(queue, to):
+def count_trip():
+    global answered
+    if args.trips is not None and answered:
+        with open(args.trips, "ab") as file:
+            file.write(b".")
+    answered = False
+
+
+def arrival(direction, nbytes):
+    """When so many bytes that are sent now come out at the other end."""
+    free[direction] = max(free[direction], asyncio.get_running_loop().time())
+    free[direction] += nbytes / args.rate
+    return free[direction] + args.delay / 1000
+
+
+async def deliver(queue, to, direction):
+    global answered
     loop = asyncio.get_running_loop()
     while True:
         due, data = await queue.get()
@@ -84,13 +107,14 @@ async def deliver(queue, to):
             to.close()
             return
         to.write(data)
+        answered = answered or direction == "received"
 
 
 async def pump(direction, source, to, back):
     global times
-    loop = asyncio.get_running_loop()
     queue = asyncio.Queue()
-    task = asyncio.create_task(deliver(queue, to)) if args.delay else None
+    task = (asyncio.create_task(deliver(queue, to, direction))
+            if args.delay else None)
     try:
         while True:
             data = await read_some(direction, source)
@@ -98,6 +122,8 @@ async def pump(direction, source, to, back):
                 reset(to)
                 reset(back)
                 return
+            if direction == "sent" and data:
+                count_trip()
             cut = False
             if left[direction] is not None and times > 0:
                 if len(data) >= left[direction]:
@@ -106,7 +132,7 @@ async def pump(direction, source, to, back):
                 else:
                     left[direction] -= len(data)
             if task is not None:
-                queue.put_nowait((loop.time() + args.delay / 1000,
+                queue.put_nowait((arrival(direction, len(data)),
                                   data or None))
             elif data:
                 to.write(data)

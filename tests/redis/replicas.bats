@@ -1,6 +1,7 @@
 # Replicas, and a failover.
 load ../common
 load servers
+load running
 
 # start_replica: of the server at $PORT; sets REPLICA, its port
 start_replica() {
@@ -37,17 +38,33 @@ caught_up() {
 	grep -q READONLY err
 }
 
-@test "a cluster promotes a replica: lines come again, none is lost" {
+# start_six: a cluster of three, each with a replica; sets REPLICAS, their ports
+start_six() {
+	local port
 	start_cluster
+	REPLICAS=()
 	for port in "${PORTS[@]}"; do
 		start --cluster-enabled yes --cluster-node-timeout 1000
+		REPLICAS+=("$PORT")
 		redis-cli --cluster add-node "127.0.0.1:$PORT" \
 			"127.0.0.1:${PORTS[0]}" --cluster-slave \
 			--cluster-master-id "$(redis-cli -p "$port" cluster myid)" \
-			>add-node 2>&1 || { cat add-node; false; }
+			>add-node 2>&1 || { cat add-node; return 1; }
 	done
 	PORT=${PORTS[0]} URL=redis://127.0.0.1:${PORTS[0]}
 	until_true has_replicas
+}
+
+has_replicas() {
+	local port
+	for port in "${PORTS[@]}"; do
+		redis-cli -p "$port" info replication |
+			grep -q 'slave0:.*state=online' || return 1
+	done
+}
+
+@test "a cluster promotes a replica: lines come again, none is lost" {
+	start_six
 	mkfifo in.fifo
 	seq 1 5000 | bloomdedup -n 5e6 -f "$URL/seen" >expected 2>notes
 	for port in "${PORTS[@]}"; do
@@ -69,10 +86,42 @@ caught_up() {
 	[ ! -s again ]
 }
 
-has_replicas() {
-	local port
-	for port in "${PORTS[@]}"; do
-		redis-cli -p "$port" info replication |
-			grep -q 'slave0:.*state=online' || return 1
+is_master() {
+	redis-cli -p "$1" role | grep -qx master
+}
+
+# takes_over PORT: a replica becomes the master while the run gets more lines
+# (so far: $lines); fails if that takes long
+takes_over() {
+	local i
+	redis-cli -p "$1" cluster failover
+	for ((i = 0; i < 400; i++)); do
+		seq "$((lines + 1))" "$((lines + 100))" >&9
+		lines=$((lines + 100))
+		! is_master "$1" || return 0
+		sleep 0.025
 	done
+	return 1
+}
+
+@test "failovers on command during a run: nothing is lost" {
+	for kind in $KINDS; do
+		start_six
+		for claim in '' --claim; do
+			bloomdedup create --force -n 5e6 "$URL/seen" 2>notes
+			# shellcheck disable=SC2086
+			begin $claim
+			lines=0
+			for port in "${REPLICAS[@]}"; do
+				until_true takes_over "$port"
+			done
+			end
+			seq 1 "$lines" | cmp - out
+			seq 1 "$lines" | bloomdedup -f "$URL/seen" >again
+			[ ! -s again ]
+			# and back
+			REPLICAS=("${PORTS[@]}")
+		done
+	done
+	every_kind
 }
