@@ -86,6 +86,8 @@ describe_holder(const char *path, pid_t holder, char *text, size_t nbytes)
 		command_name(holder, name);
 	if (holder == 0)
 		snprintf(text, nbytes, "another run");
+	else if (name[0] == '\0')
+		snprintf(text, nbytes, "process %d", (int)holder);
 	else
 		snprintf(text, nbytes, "process %d (%s)", (int)holder, name);
 }

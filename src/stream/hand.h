@@ -64,7 +64,7 @@ int hand_finish(struct hand *hand, struct error *error);
 
 /*
  * Write what the run prints of the batch's lines. *fresh becomes the number of
- * new lines to mark: if writing fails half-way, those that were written, so
+ * new lines to mark: if writing fails partway, those that were written, so
  * that they are not printed again.
  */
 int hand_write(struct hand *hand, size_t *fresh, struct error *error);

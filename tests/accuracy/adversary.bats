@@ -63,11 +63,11 @@ by_knowledge() {
 	done
 }
 
-@test "chosen lines are in vain: XXH3" {
+@test "chosen lines do not raise the error rate: XXH3" {
 	in_vain xxh3
 }
 
-@test "chosen lines are in vain: SipHash" {
+@test "chosen lines do not raise the error rate: SipHash" {
 	in_vain siphash
 }
 

@@ -105,8 +105,8 @@ let_go() {
 		2>err1 | cat | "$1" -f seen --lock-timeout=3 >out 2>err2
 		echo "${PIPESTATUS[*]}" >statuses' bash "$BLOOMDEDUP"
 	# If the first one has the lock first, it has marked what it printed when
-	# the second one has it. Else that one waits for lines and the first one
-	# for the lock, in vain.
+	# the second one has it. Otherwise the two wait for each other until the
+	# timeout.
 	cat statuses err1 err2
 	if [ "$(cat statuses)" = "0 0 0" ]; then
 		[ ! -s out ]

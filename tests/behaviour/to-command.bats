@@ -45,7 +45,7 @@ load ../all-or-nothing
 	done
 }
 
-@test "a command that isn't there: 127, and nothing is remembered" {
+@test "a missing command: 127, and nothing is remembered" {
 	prepare
 	status=0
 	bloomdedup -f seen --to-command=./not-there in >out 2>err || status=$?

@@ -135,7 +135,7 @@ PYTHON
 	[ ! -s err ]
 }
 
-@test "figures come also when the output fails half-way, and add up" {
+@test "figures are also printed when the output fails partway, and add up" {
 	seq 100000 >in
 	mkfifo err
 	cat err >figures &

@@ -395,7 +395,7 @@ default_acl() {
 	no_leftovers
 }
 
-@test "a symbolic link to what isn't there yet is kept, too" {
+@test "a symbolic link to a missing file is kept, too" {
 	prepare
 	ln -s behind link
 	bloomdedup --atomic --overwrite -f seen -o link in

@@ -545,7 +545,7 @@ each_refuses_it() {
 	done
 }
 
-@test "a planted link is followed to a filter, and what is made stands there" {
+@test "a link to a filter is followed, and a new filter is made at its target" {
 	mkdir folder
 	echo a >in
 	bloomdedup create -n 100 folder/seen

@@ -1,7 +1,7 @@
 /*
  * From files to lines to keys, each step against one that goes byte by byte:
  * input.h, read in pieces of any size, with interruptions and errors; split,
- * in all versions of the kernel; csv.h; key_take, for any recipe.
+ * with every instruction set; csv.h; key_take, for any recipe.
  *
  *     flags, separator, flags of the key, -s, -w,
  *     number of ranges of -k (mod 8), and each: first, last (0: open),

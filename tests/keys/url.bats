@@ -96,8 +96,8 @@ same() {
 	sed s/^http/Http/ in | bloomdedup --url 2>err | sed s/^Http/http/ >want
 	grep -q 'not URLs' err
 	[ "$(wc -l <want)" -gt 20000 ]
-	for kernel in avx512 avx2 plain; do
-		BLOOMDEDUP_INSTRUCTIONS=$kernel bloomdedup --url <in 2>now >out
+	for set in avx512 avx2 plain; do
+		BLOOMDEDUP_INSTRUCTIONS=$set bloomdedup --url <in 2>now >out
 		cmp want out
 		cmp err now
 	done
