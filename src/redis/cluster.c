@@ -35,67 +35,6 @@ cluster_slot(const char *key, size_t nbytes)
 	return crc16(key, nbytes) % CLUSTER_SLOTS;
 }
 
-/* [host, port, ...] */
-static int
-read_node(const redisReply *node, struct cluster_address *address)
-{
-	const redisReply *host, *port;
-
-	if (node->type != REDIS_REPLY_ARRAY || node->elements < 2)
-		return -1;
-	host = node->element[0];
-	port = node->element[1];
-	if (port->type != REDIS_REPLY_INTEGER || port->integer < 1 ||
-	    port->integer > 65535)
-		return -1;
-	address->host[0] = '\0';
-	if (host->type == REDIS_REPLY_STRING &&
-	    host->len < sizeof address->host && strcmp(host->str, "?") != 0)
-		memcpy(address->host, host->str, host->len + 1);
-	address->port = (int)port->integer;
-	return 0;
-}
-
-/* [first, last, master, replica...] */
-static int
-read_range(const redisReply *range, cluster_visit *visit, void *context)
-{
-	const redisReply *first, *last;
-	struct cluster_address address;
-
-	if (range->type != REDIS_REPLY_ARRAY || range->elements < 3)
-		return -1;
-	first = range->element[0];
-	last = range->element[1];
-	if (first->type != REDIS_REPLY_INTEGER ||
-	    last->type != REDIS_REPLY_INTEGER || first->integer < 0 ||
-	    last->integer < first->integer || last->integer >= CLUSTER_SLOTS)
-		return -1;
-	for (size_t i = 2; i < range->elements; i++) {
-		if (read_node(range->element[i], &address) < 0)
-			return -1;
-		if (i == 2)
-			visit(context, (unsigned)first->integer,
-			    (unsigned)last->integer, &address);
-		else
-			visit(context, 1, 0, &address);
-	}
-	return 0;
-}
-
-int
-cluster_read_slots(const redisReply *reply, cluster_visit *visit,
-    void *context)
-{
-	if (reply->type != REDIS_REPLY_ARRAY)
-		return -1;
-	for (size_t i = 0; i < reply->elements; i++) {
-		if (read_range(reply->element[i], visit, context) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 static int
 begins(const char *text, const char *word)
 {
@@ -107,29 +46,23 @@ begins(const char *text, const char *word)
 
 /* "MOVED SLOT HOST:PORT"; an IPv6 address has colons, too. */
 static int
-read_redirection(const char *text, struct cluster_address *address)
+read_redirection(const char *text, char host[256], int *port)
 {
 	const char *at = strchr(text, ' '), *colon;
-	size_t host;
 
 	at = at == NULL ? NULL : strchr(at + 1, ' ');
 	colon = at == NULL ? NULL : strrchr(at, ':');
-	if (colon == NULL)
+	if (colon == NULL || colon - at > 256)
 		return -1;
-	at++;
-	host = (size_t)(colon - at);
-	if (host >= sizeof address->host)
-		return -1;
-	memcpy(address->host, at, host);
-	address->host[host] = '\0';
-	address->port = atoi(colon + 1);
-	return address->port > 0 && address->port <= 65535 ? 0 : -1;
+	snprintf(host, 256, "%.*s", (int)(colon - at - 1), at + 1);
+	*port = atoi(colon + 1);
+	return *port > 0 && *port <= 65535 ? 0 : -1;
 }
 
 enum cluster_advice
-cluster_advice(const char *text, struct cluster_address *address)
+cluster_advice(const char *text, char host[256], int *port)
 {
-	static const char *const wait[] = { "OOM", "READONLY", "CLUSTERDOWN",
+	static const char *const wait[] = { "READONLY", "CLUSTERDOWN",
 		"NOREPLICAS", "BUSY", "LOADING", "MASTERDOWN", "MISCONF",
 		"TRYAGAIN", "ERR max number of clients" };
 
@@ -137,9 +70,11 @@ cluster_advice(const char *text, struct cluster_address *address)
 		if (begins(text, wait[i]))
 			return CLUSTER_WAIT;
 	}
-	if (begins(text, "MOVED") && read_redirection(text, address) == 0)
+	if (begins(text, "OOM"))
+		return CLUSTER_FULL;
+	if (begins(text, "MOVED") && read_redirection(text, host, port) == 0)
 		return CLUSTER_MOVED;
-	if (begins(text, "ASK") && read_redirection(text, address) == 0)
+	if (begins(text, "ASK") && read_redirection(text, host, port) == 0)
 		return CLUSTER_ASK;
 	return CLUSTER_FAIL;
 }

@@ -15,9 +15,7 @@
 #include "base/clock.h"
 #include "base/signals.h"
 #include "redis/cluster.h"
-#include "redis/connection.h"
 #include "redis/nodes.h"
-#include "redis/retry.h"
 
 /* Bytes of requests in flight at a time. */
 #define IN_FLIGHT_BYTES (4u << 20)
@@ -25,14 +23,23 @@
 #define SEND_BYTES (64u << 10)
 /* How long a server may be silent until its connection counts as lost. */
 #define PATIENCE (15 * CLOCK_SECOND)
+/* Between tries. */
+#define SHORTEST_PAUSE (10 * CLOCK_MILLISECOND)
+#define LONGEST_PAUSE CLOCK_SECOND
 
 struct net {
 	struct nodes nodes;
 	struct request *again, **again_last; /* to be made again */
 	struct request *making;              /* between begin and end */
-	struct retry retry;
+	uint64_t limit_ms;                   /* of failures without success */
+	void (*notice)(const char *text);    /* of more than a second of them */
+	int noticed;
+	uint64_t failing_since, pause;
+	uint64_t next_try;                   /* when it is due (clock_now) */
+	struct error reason;                 /* for trying again */
 	size_t in_flight, unanswered;        /* bytes, requests */
 	size_t unsent;                       /* bytes that may wait a bit */
+	int failed;                          /* nothing is sent any more */
 	struct net_figures figures;
 };
 
@@ -41,19 +48,56 @@ struct net {
 static void
 queue_again(struct net *x, struct request *request, int node)
 {
-	request_reset(request);
+	request->next = NULL;
+	request->asked = 0;
+	request->at = REQUEST_UNSENT;
 	request->node = node;
 	*x->again_last = request;
 	x->again_last = &request->next;
 	x->figures.repeats++;
 }
 
-/* Pause before the next try, or fail if it has been tried for long enough. */
+/*
+ * A try failed: pause before the next one, or fail if the error is permanent
+ * (STATUS_USAGE) or has lasted too long, or a signal came.
+ */
 static int
 fail_or_pause(struct net *x, const struct error *reason, struct error *error)
 {
-	x->retry.cluster = x->nodes.cluster;
-	return retry_pause(&x->retry, reason, error);
+	uint64_t now = clock_now(), limit = x->limit_ms * CLOCK_MILLISECOND;
+	char text[sizeof reason->text + 32];
+
+	/* Errors are normal while a cluster moves slots. */
+	if (x->nodes.cluster && limit < CLOCK_SECOND)
+		limit = CLOCK_SECOND;
+	x->reason = *reason;
+	if (x->failing_since == 0)
+		x->failing_since = now;
+	if (signals_stop || reason->status == STATUS_USAGE ||
+	    now - x->failing_since >= limit) {
+		*error = *reason;
+		if (error->status == STATUS_USAGE)
+			error->status = STATUS_FAILED;
+		return -1;
+	}
+	if (!x->noticed && x->notice != NULL &&
+	    now - x->failing_since >= CLOCK_SECOND) {
+		snprintf(text, sizeof text, "%s; trying again", reason->text);
+		x->notice(text);
+		x->noticed = 1;
+	}
+	x->pause = x->pause == 0 ? SHORTEST_PAUSE : 2 * x->pause;
+	x->pause = x->pause < LONGEST_PAUSE ? x->pause : LONGEST_PAUSE;
+	x->next_try = now + x->pause;
+	return 0;
+}
+
+static void
+succeeded(struct net *x)
+{
+	x->failing_since = 0;
+	x->pause = 0;
+	x->noticed = 0;
 }
 
 static int
@@ -63,7 +107,7 @@ answer(struct net *x, struct request *request, redisReply *reply,
 	int result = request->answer(request->context, request->tag,
 	    request->lost ? NULL : reply, error);
 
-	x->in_flight -= request->nbytes;
+	x->in_flight -= sdslen(request->bytes);
 	x->unanswered--;
 	request_free(request);
 	return result;
@@ -74,16 +118,15 @@ static int
 drop_connection(struct net *x, struct node *node, const struct error *reason,
     struct error *error)
 {
-	struct request *request = node_take_all(node), *next;
+	struct request *request, *next;
 
-	connection_close(node->connection);
-	node->connection = NULL;
-	x->nodes.stale = x->nodes.cluster;
-	for (; request != NULL; request = next) {
-		next = request->next;
-		/* It may have been done: then its next answer is no answer. */
+	/* It may have been done: then its next answer is no answer. */
+	for (request = node->first; request != NULL; request = request->next)
 		request->lost |= request->flags & REQUEST_ONCE &&
-		    request->sent > 0;
+		    node_has_got(node, request);
+	x->nodes.stale = x->nodes.cluster;
+	for (request = node_close(node); request != NULL; request = next) {
+		next = request->next;
 		queue_again(x, request, -1);
 	}
 	return fail_or_pause(x, reason, error);
@@ -92,35 +135,16 @@ drop_connection(struct net *x, struct node *node, const struct error *reason,
 /* Sending */
 
 static int
-connect_node(struct net *x, struct node *node, struct error *error)
-{
-	struct error reason;
-
-	if (node->connection != NULL)
-		return 0;
-	if (connection_open(&node->connection, x->nodes.location, node->host,
-	    node->port, &reason) < 0)
-		return drop_connection(x, node, &reason, error);
-	node->heard = clock_now();
-	node->used = 1;
-	return 0;
-}
-
-static int
 send_node(struct net *x, struct node *node, struct error *error)
 {
-	while (node->unsent != NULL) {
-		struct error reason;
-		size_t sent;
+	struct error reason;
+	size_t sent = 1;
 
-		if (connect_node(x, node, error) < 0)
-			return -1;
-		if (node->connection == NULL)
-			return 0;
-		if (node_send(node, &sent, &reason) < 0)
+	while (sent > 0 && (node->context == NULL ? node->unsent != NULL :
+	    node_has_output(node))) {
+		if ((node->context == NULL && node_open(node, &reason) < 0) ||
+		    node_send(node, &sent, &reason) < 0)
 			return drop_connection(x, node, &reason, error);
-		if (sent == 0)
-			return 0;
 		x->figures.bytes_sent += sent;
 	}
 	return 0;
@@ -133,21 +157,21 @@ static int
 handle_error(struct net *x, size_t node, struct request *request,
     redisReply *reply, struct error *error)
 {
-	struct cluster_address address;
-	enum cluster_advice advice = cluster_advice(reply->str, &address);
-	const char *host;
+	char host[256];
+	int port;
+	enum cluster_advice advice = cluster_advice(reply->str, host, &port);
 	struct error reason;
 
-	if (advice == CLUSTER_FAIL && (request->flags & REQUEST_ERRORS))
+	if ((advice == CLUSTER_FAIL && (request->flags & REQUEST_ERRORS)) ||
+	    (advice == CLUSTER_FULL && (request->flags & REQUEST_FULL)))
 		return answer(x, request, reply, error);
 	if (advice == CLUSTER_ASK) {
-		host = address.host[0] != '\0' ? address.host :
-		    x->nodes.list[node].host;
-		queue_again(x, request, (int)nodes_find(&x->nodes, host,
-		    address.port));
+		queue_again(x, request, (int)nodes_find(&x->nodes,
+		    host[0] != '\0' ? host : x->nodes.list[node].host,
+		    port));
 		return 0;
 	}
-	error_set(&reason, strncmp(reply->str, "OOM", 3) == 0 ? STATUS_FULL :
+	error_set(&reason, advice == CLUSTER_FULL ? STATUS_FULL :
 	    STATUS_FAILED, "%s: the server says: %s",
 	    x->nodes.location->shown, reply->str);
 	queue_again(x, request, -1);
@@ -172,41 +196,36 @@ take_reply(struct net *x, size_t i, redisReply *reply,
 	node_shift(&x->nodes.list[i]);
 	if (reply->type == REDIS_REPLY_ERROR)
 		return handle_error(x, i, request, reply, error);
-	retry_succeeded(&x->retry);
+	succeeded(x);
 	return answer(x, request, reply, error);
 }
 
 static int
 receive_node(struct net *x, size_t i, struct error *error)
 {
-	struct connection *connection = x->nodes.list[i].connection;
+	struct node *node = &x->nodes.list[i];
 	struct error reason;
 	size_t received;
 	int result = 0;
 
-	if (connection_receive(connection, &received, &reason) < 0)
-		return drop_connection(x, &x->nodes.list[i], &reason, error);
+	if (node_receive(node, &received, &reason) < 0)
+		return drop_connection(x, node, &reason, error);
 	x->figures.bytes_received += received;
-	x->nodes.list[i].heard = clock_now();
 	while (result == 0) {
-		const struct request *first = x->nodes.list[i].first;
 		redisReply *reply;
 
-		if (connection_reply(connection, &reply, &reason) < 0)
-			return drop_connection(x, &x->nodes.list[i], &reason,
-			    error);
+		/* An answer may add a node, and move the list. */
+		node = &x->nodes.list[i];
+		if (node_reply(node, &reply, &reason) < 0)
+			return drop_connection(x, node, &reason, error);
 		if (reply == NULL)
 			return 0;
-		/* Only ASKING is answered before all of a request is sent. */
-		if (first == NULL || first->sent == 0 ||
-		    (first == x->nodes.list[i].unsent &&
-		    (first->node < 0 || first->asked))) {
+		if (node->first == NULL || !node_has_got(node, node->first)) {
 			freeReplyObject(reply);
 			error_set(&reason, STATUS_FAILED, "%s: the server"
 			    " sent an unexpected reply",
 			    x->nodes.location->shown);
-			return drop_connection(x, &x->nodes.list[i], &reason,
-			    error);
+			return drop_connection(x, node, &reason, error);
 		}
 		result = take_reply(x, i, reply, error);
 		freeReplyObject(reply);
@@ -217,13 +236,13 @@ receive_node(struct net *x, size_t i, struct error *error)
 /* After a failure */
 
 static void
-abandon(const struct request *request)
+abandon(const struct node *node, const struct request *request)
 {
 	struct error unused;
 
 	for (; request != NULL; request = request->next) {
-		if ((request->flags & REQUEST_ONCE) &&
-		    (request->lost || request->sent > 0))
+		if ((request->flags & REQUEST_ONCE) && (request->lost ||
+		    (node != NULL && node_has_got(node, request))))
 			(void)request->answer(request->context, request->tag,
 			    NULL, &unused);
 	}
@@ -232,9 +251,9 @@ abandon(const struct request *request)
 void
 net_abandon(struct net *x)
 {
-	abandon(x->again);
+	abandon(NULL, x->again);
 	for (size_t i = 0; i < x->nodes.count; i++)
-		abandon(x->nodes.list[i].first);
+		abandon(&x->nodes.list[i], x->nodes.list[i].first);
 }
 
 /* The loop */
@@ -245,7 +264,7 @@ route_again(struct net *x, struct error *error)
 	struct request *request = x->again, *next;
 	struct error reason;
 
-	if (request == NULL || clock_now() < x->retry.next)
+	if (request == NULL || clock_now() < x->next_try)
 		return 0;
 	if (x->nodes.stale && nodes_load_map(&x->nodes, &reason) < 0)
 		return fail_or_pause(x, &reason, error);
@@ -280,8 +299,8 @@ poll_timeout(const struct net *x)
 
 	if (x->again == NULL)
 		return 1000;
-	return x->retry.next <= now ? 0 :
-	    (int)((x->retry.next - now) / CLOCK_MILLISECOND) + 1;
+	return x->next_try <= now ? 0 :
+	    (int)((x->next_try - now) / CLOCK_MILLISECOND) + 1;
 }
 
 static int
@@ -306,12 +325,12 @@ turn(struct net *x, struct error *error)
 	for (size_t i = 0; i < count && n < 64; i++) {
 		const struct node *node = &x->nodes.list[i];
 
-		if (node->connection == NULL || node->first == NULL)
+		if (node->context == NULL || node->first == NULL)
 			continue;
 		at[n] = i;
-		polls[n++] = (struct pollfd){ connection_fd(node->connection),
-			(short)(POLLIN | (node->unsent != NULL ? POLLOUT : 0)),
-			0 };
+		polls[n++] = (struct pollfd){ node->context->fd,
+			(short)(POLLIN | (node_has_output(node) ? POLLOUT :
+			0)), 0 };
 	}
 	if (poll(polls, (nfds_t)n, poll_timeout(x)) < 0 && errno != EINTR)
 		return error_system(error, errno, "poll");
@@ -319,25 +338,23 @@ turn(struct net *x, struct error *error)
 		if (polls[i].revents & (POLLIN | POLLHUP | POLLERR)) {
 			if (receive_node(x, at[i], error) < 0)
 				return -1;
-		} else if (x->nodes.list[at[i]].connection != NULL &&
+		} else if (x->nodes.list[at[i]].context != NULL &&
 		    check_patience(x, at[i], error) < 0) {
 			return -1;
 		}
 	}
 	return signals_stop && x->again != NULL ?
-	    fail_or_pause(x, &x->retry.reason, error) : 0;
+	    fail_or_pause(x, &x->reason, error) : 0;
 }
 
 /* Go on until at most `bytes` are in flight. */
 static int
 go_on(struct net *x, size_t bytes, struct error *error)
 {
-	while (x->in_flight > bytes) {
-		if (send_all(x, error) < 0 ||
-		    (x->unanswered > 0 && turn(x, error) < 0))
-			return -1;
-	}
-	return 0;
+	while (!x->failed && x->in_flight > bytes)
+		x->failed = send_all(x, error) < 0 ||
+		    (x->unanswered > 0 && turn(x, error) < 0);
+	return x->failed ? -1 : 0;
 }
 
 int
@@ -351,7 +368,8 @@ int
 net_flush(struct net *x, struct error *error)
 {
 	x->unsent = 0;
-	return send_all(x, error);
+	x->failed = x->failed || send_all(x, error) < 0;
+	return x->failed ? -1 : 0;
 }
 
 int
@@ -401,9 +419,10 @@ int
 net_end(struct net *x, struct error *error)
 {
 	struct request *request = x->making;
+	size_t nbytes = sdslen(request->bytes);
 
 	x->making = NULL;
-	x->in_flight += request->nbytes;
+	x->in_flight += nbytes;
 	x->unanswered++;
 	/* It must not overtake one that is made again. */
 	if (x->again != NULL) {
@@ -412,7 +431,7 @@ net_end(struct net *x, struct error *error)
 	} else {
 		node_append(nodes_of_slot(&x->nodes, request->slot), request);
 	}
-	x->unsent += request->nbytes;
+	x->unsent += nbytes;
 	if (x->unsent >= SEND_BYTES && net_flush(x, error) < 0)
 		return -1;
 	return go_on(x, IN_FLIGHT_BYTES, error);
@@ -450,7 +469,8 @@ net_call(struct net *x, const char *key, unsigned flags, struct error *error,
 	if (n < 0)
 		memory_or_die(NULL);
 	x->making = request_new(slot, flags, keep_reply, reply, 0);
-	request_formatted(x->making, bytes, (size_t)n);
+	x->making->bytes = memory_or_die(sdscatlen(x->making->bytes, bytes,
+	    (size_t)n));
 	redisFreeCommand(bytes);
 	if (net_end(x, error) == 0 && net_finish(x, error) == 0)
 		return reply;
@@ -475,10 +495,10 @@ find_nodes(struct net *x, int patient, struct error *error)
 		}
 		if (fail_or_pause(x, &reason, error) < 0)
 			return -1;
-		poll(NULL, 0, (int)((x->retry.next - now) /
+		poll(NULL, 0, (int)((x->next_try - now) /
 		    CLOCK_MILLISECOND));
 	}
-	retry_succeeded(&x->retry);
+	succeeded(x);
 	return 0;
 }
 
@@ -490,7 +510,8 @@ net_open(struct net **result, const struct address *location,
 	struct net *x = memory_or_die(calloc(1, sizeof *x));
 
 	x->nodes.location = location;
-	x->retry = (struct retry){ .limit_ms = retry_ms, .notice = notice };
+	x->limit_ms = retry_ms;
+	x->notice = notice;
 	x->again_last = &x->again;
 	nodes_find(&x->nodes, location->host, location->port);
 	if (find_nodes(x, patient, error) < 0) {
@@ -519,7 +540,7 @@ net_close(struct net *x)
 		return;
 	free_queue(x->again);
 	for (size_t i = 0; i < x->nodes.count; i++)
-		free_queue(node_take_all(&x->nodes.list[i]));
+		free_queue(node_close(&x->nodes.list[i]));
 	nodes_free(&x->nodes);
 	free(x);
 }

@@ -7,8 +7,8 @@
  * be safe to repeat, or say that it isn't (REQUEST_ONCE). Those of one slot are
  * repeated in their order.
  *
- * Functions return 0, or -1 with `error` filled. After a failure no more
- * requests can be made.
+ * Functions return 0, or -1 with `error` filled. After a failure nothing is
+ * sent any more: all fail at once, and leave `error` alone.
  */
 #ifndef REDIS_NET_H
 #define REDIS_NET_H
@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "redis/address.h"
-#include "redis/request.h"
+#include "redis/node.h"
 
 struct net;
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-
 size_t
 nodes_find(struct nodes *nodes, const char *host, int port)
 {
@@ -20,7 +18,7 @@ nodes_find(struct nodes *nodes, const char *host, int port)
 	nodes->list = memory_or_die(realloc(nodes->list,
 	    (nodes->count + 1) * sizeof *nodes->list));
 	node = &nodes->list[nodes->count];
-	*node = (struct node){ .port = port };
+	*node = (struct node){ .location = nodes->location, .port = port };
 	if (host != NULL)
 		node->host = memory_or_die(strdup(host));
 	/* Queues that are empty point into the array, which has moved. */
@@ -41,33 +39,72 @@ void
 nodes_free(struct nodes *nodes)
 {
 	for (size_t i = 0; i < nodes->count; i++) {
-		connection_close(nodes->list[i].connection);
+		node_close(&nodes->list[i]);
 		free(nodes->list[i].host);
 	}
 	free(nodes->list);
-	nodes->list = NULL;
-	nodes->count = 0;
 }
 
-/* The map of slots */
+/* The map of slots: what node `asked` replied to CLUSTER SLOTS */
 
-struct map_reading {
-	struct nodes *nodes;
-	size_t asked; /* the node that sent it */
-};
-
-static void
-take_range(void *context, unsigned first, unsigned last,
-    const struct cluster_address *address)
+/* [host, port, ...]: the number of the node, or -1. */
+static int
+read_node(struct nodes *nodes, size_t asked, const redisReply *reply)
 {
-	const struct map_reading *reading = context;
-	struct nodes *nodes = reading->nodes;
-	const char *host = address->host[0] != '\0' ? address->host :
-	    nodes->list[reading->asked].host;
-	size_t node = nodes_find(nodes, host, address->port);
+	const redisReply *host, *port;
+	int known;
 
-	for (unsigned slot = first; slot <= last; slot++)
-		nodes->map[slot] = (uint16_t)node;
+	if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2)
+		return -1;
+	host = reply->element[0];
+	port = reply->element[1];
+	if (port->type != REDIS_REPLY_INTEGER || port->integer < 1 ||
+	    port->integer > 65535)
+		return -1;
+	known = host->type == REDIS_REPLY_STRING && host->len > 0 &&
+	    strcmp(host->str, "?") != 0;
+	return (int)nodes_find(nodes, known ? host->str :
+	    nodes->list[asked].host, (int)port->integer);
+}
+
+/* [first, last, master, replica...] */
+static int
+read_range(struct nodes *nodes, size_t asked, const redisReply *range)
+{
+	const redisReply *first, *last;
+
+	if (range->type != REDIS_REPLY_ARRAY || range->elements < 3)
+		return -1;
+	first = range->element[0];
+	last = range->element[1];
+	if (first->type != REDIS_REPLY_INTEGER ||
+	    last->type != REDIS_REPLY_INTEGER || first->integer < 0 ||
+	    last->integer < first->integer || last->integer >= CLUSTER_SLOTS)
+		return -1;
+	/* Replicas are only added to the list. */
+	for (size_t i = range->elements; i-- > 2; ) {
+		int node = read_node(nodes, asked, range->element[i]);
+
+		if (node < 0)
+			return -1;
+		for (long long slot = first->integer; i == 2 &&
+		    slot <= last->integer; slot++)
+			nodes->map[slot] = (uint16_t)node;
+	}
+	return 0;
+}
+
+static int
+read_slots(struct nodes *nodes, size_t asked, const redisReply *reply)
+{
+	if (reply->type != REDIS_REPLY_ARRAY)
+		return -1;
+	for (size_t i = 0; i < reply->elements; i++) {
+		if (read_range(nodes, asked, reply->element[i]) < 0)
+			return -1;
+	}
+	nodes->cluster = 1;
+	return 0;
 }
 
 /* An error in place of the map: no cluster, or one that can't be used now. */
@@ -91,27 +128,23 @@ take_refusal(const char *name, const char *text, struct error *error)
 static int
 load_map_from(struct nodes *nodes, size_t i, struct error *error)
 {
+	const char *words[] = { "CLUSTER", "SLOTS" };
 	const char *name = nodes->location->shown;
-	struct map_reading reading = { nodes, i };
-	struct connection *connection;
+	redisContext *context = node_connect(&nodes->list[i], error);
 	redisReply *reply;
-	int result = -1;
+	int result = 0;
 
-	if (connection_open(&connection, nodes->location, nodes->list[i].host,
-	    nodes->list[i].port, error) < 0)
+	if (context == NULL)
 		return -1;
-	reply = connection_slots(connection, error);
-	connection_close(connection);
+	reply = node_ask(&nodes->list[i], context, words, 2, error);
+	redisFree(context);
 	if (reply == NULL)
 		return -1;
 	if (reply->type == REDIS_REPLY_ERROR)
 		result = take_refusal(name, reply->str, error);
-	else if ((result = cluster_read_slots(reply, take_range,
-	    &reading)) < 0)
-		error_set(error, STATUS_FAILED, "%s: the server's reply to"
-		    " CLUSTER SLOTS is invalid", name);
-	else
-		nodes->cluster = 1;
+	else if (read_slots(nodes, i, reply) < 0)
+		result = error_set(error, STATUS_FAILED, "%s: the server's"
+		    " reply to CLUSTER SLOTS is invalid", name);
 	freeReplyObject(reply);
 	return result;
 }
@@ -135,63 +168,4 @@ nodes_load_map(struct nodes *nodes, struct error *error)
 		}
 	}
 	return -1;
-}
-
-/* A node's queue */
-
-void
-node_append(struct node *node, struct request *request)
-{
-	request->next = NULL;
-	*node->last = request;
-	node->last = &request->next;
-	if (node->unsent == NULL)
-		node->unsent = request;
-}
-
-struct request *
-node_shift(struct node *node)
-{
-	struct request *request = node->first;
-
-	node->first = request->next;
-	if (node->first == NULL)
-		node->last = &node->first;
-	return request;
-}
-
-struct request *
-node_take_all(struct node *node)
-{
-	struct request *first = node->first;
-
-	node->first = node->unsent = NULL;
-	node->last = &node->first;
-	return first;
-}
-
-int
-node_send(struct node *node, size_t *sent, struct error *error)
-{
-	struct iovec parts[REQUEST_PARTS];
-	size_t left;
-	int count;
-
-	if (node->unsent == node->first && node->first->sent == 0)
-		node->heard = clock_now();
-	count = request_gather(node->unsent, parts);
-	if (connection_send(node->connection, parts, count, sent, error) < 0)
-		return -1;
-	left = *sent;
-	while (left > 0) {
-		struct request *request = node->unsent;
-		size_t rest = request_length(request) - request->sent;
-		size_t some = left < rest ? left : rest;
-
-		request->sent += some;
-		left -= some;
-		if (some == rest)
-			node->unsent = request->next;
-	}
-	return 0;
 }

@@ -1,18 +1,12 @@
 #include "redis/tls.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <hiredis/hiredis_ssl.h>
-#include <hiredis/sds.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <string.h>
 
 #include "base/signals.h"
-
-/* How much is handed to OpenSSL at once: four of its records. */
-#define STAGE_BYTES (64 * 1024)
 
 /* What OpenSSL found wrong, with a file or else. */
 static int
@@ -112,57 +106,4 @@ tls_start(redisContext *context, const struct address *location,
 		return -1;
 	}
 	return 0;
-}
-
-/*
- * OpenSSL wants a write that it could not complete to be repeated with the same
- * bytes. hiredis keeps them in a buffer, which is always the first part of what
- * the caller has to send.
- */
-static void
-stage(redisContext *context, const struct iovec *parts, int count)
-{
-	size_t room = STAGE_BYTES;
-
-	for (int i = 0; i < count && room > 0; i++) {
-		size_t n = parts[i].iov_len < room ? parts[i].iov_len : room;
-
-		if (redisAppendFormattedCommand(context, parts[i].iov_base, n)
-		    != REDIS_OK)
-			memory_or_die(NULL);
-		room -= n;
-	}
-}
-
-ssize_t
-tls_send(redisContext *context, const struct iovec *parts, int count)
-{
-	size_t before = sdslen(context->obuf);
-	sigset_t mask;
-	int result, done;
-
-	/* From now on nothing waits: hiredis goes by its flag, OpenSSL by the
-	   socket. */
-	context->flags &= ~REDIS_BLOCK;
-	(void)fcntl(context->fd, F_SETFL, O_NONBLOCK);
-	if (before == 0) {
-		stage(context, parts, count);
-		before = sdslen(context->obuf);
-	}
-	mask = signals_hold_pipe();
-	result = redisBufferWrite(context, &done);
-	signals_release_pipe(mask);
-	return result != REDIS_OK ? -1 :
-	    (ssize_t)(before - sdslen(context->obuf));
-}
-
-/* A buffer of 16 KiB or more takes a whole record: OpenSSL keeps no rest. */
-ssize_t
-tls_receive(redisContext *context, void *buffer, size_t nbytes)
-{
-	sigset_t mask = signals_hold_pipe();
-	ssize_t n = context->funcs->read(context, buffer, nbytes);
-
-	signals_release_pipe(mask);
-	return n;
 }

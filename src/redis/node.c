@@ -1,0 +1,281 @@
+#include "redis/node.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/signals.h"
+#ifdef WITH_TLS
+#include "redis/tls.h"
+#endif
+
+#define CONNECT_SECONDS 5
+/* hiredis moves what it could not send, so it gets only so much at a time. */
+#define HAND_OVER_BYTES (64u << 10)
+
+static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
+
+/* Requests */
+
+struct request *
+request_new(unsigned slot, unsigned flags, redis_answer *answer,
+    void *context, size_t tag)
+{
+	struct request *request = memory_or_die(malloc(sizeof *request));
+
+	*request = (struct request){ .answer = answer, .context = context,
+		.tag = tag, .slot = slot, .flags = flags, .node = -1,
+		.at = REQUEST_UNSENT, .bytes = memory_or_die(sdsempty()) };
+	return request;
+}
+
+void
+request_free(struct request *request)
+{
+	sdsfree(request->bytes);
+	free(request);
+}
+
+void
+request_words(struct request *request, size_t words)
+{
+	request->bytes = memory_or_die(sdscatfmt(request->bytes, "*%U\r\n",
+	    (unsigned long long)words));
+}
+
+void
+request_word(struct request *request, const void *data, size_t nbytes)
+{
+	sds bytes = memory_or_die(sdscatfmt(request->bytes, "$%U\r\n",
+	    (unsigned long long)nbytes));
+
+	bytes = memory_or_die(sdscatlen(bytes, data, nbytes));
+	request->bytes = memory_or_die(sdscatlen(bytes, "\r\n", 2));
+}
+
+/* Connecting */
+
+static int
+lost(const struct node *node, const redisContext *context,
+    struct error *error)
+{
+	return error_set(error, STATUS_FAILED, "%s: %s",
+	    node->location->shown, context->err == REDIS_ERR_EOF ?
+	    "the server closed the connection" : context->errstr);
+}
+
+/* hiredis writes with write(2), which must not raise SIGPIPE. */
+redisReply *
+node_ask(const struct node *node, redisContext *context, const char **words,
+    int n, struct error *error)
+{
+	sigset_t before = signals_hold_pipe();
+	redisReply *reply = redisCommandArgv(context, n, words, NULL);
+
+	signals_release_pipe(before);
+	if (reply == NULL)
+		lost(node, context, error);
+	return reply;
+}
+
+static int
+authenticate(const struct node *node, redisContext *context,
+    struct error *error)
+{
+	const struct address *l = node->location;
+	const char *words[3] = { "AUTH" };
+	int n = 1, result = 0;
+	redisReply *reply;
+
+	if (l->password == NULL)
+		return 0;
+	if (l->user != NULL)
+		words[n++] = l->user;
+	words[n++] = l->password;
+	reply = node_ask(node, context, words, n, error);
+	if (reply == NULL)
+		return -1;
+	/* Behind a comma, an error may repeat user and password. */
+	if (reply->type == REDIS_REPLY_ERROR)
+		result = error_set(error, STATUS_USAGE, "%s: the server"
+		    " refuses the password: %.*s", l->shown,
+		    (int)strcspn(reply->str, ","), reply->str);
+	freeReplyObject(reply);
+	return result;
+}
+
+static int
+greet(const struct node *node, redisContext *context, struct timeval patience,
+    struct error *error)
+{
+	if (context->err != 0 ||
+	    redisSetTimeout(context, patience) != REDIS_OK)
+		return lost(node, context, error);
+#ifdef WITH_TLS
+	if (node->location->tls &&
+	    tls_start(context, node->location, node->host, error) < 0)
+		return -1;
+#endif
+	return authenticate(node, context, error);
+}
+
+redisContext *
+node_connect(const struct node *node, struct error *error)
+{
+	const struct timeval patience = { CONNECT_SECONDS, 0 };
+	redisContext *context = memory_or_die(node->host != NULL ?
+	    redisConnectWithTimeout(node->host, node->port, patience) :
+	    redisConnectUnixWithTimeout(node->location->path, patience));
+
+	if (greet(node, context, patience, error) == 0)
+		return context;
+	redisFree(context);
+	return NULL;
+}
+
+int
+node_open(struct node *node, struct error *error)
+{
+	redisContext *context = node_connect(node, error);
+
+	if (context == NULL)
+		return -1;
+	/* From now on nothing waits: hiredis goes by its flag, OpenSSL by the
+	   socket. */
+	context->flags &= ~REDIS_BLOCK;
+	(void)fcntl(context->fd, F_SETFL, O_NONBLOCK);
+	/* don't reallocate the buffer for each reply */
+	context->reader->maxbuf = 0;
+	node->context = context;
+	node->handed = 0;
+	node->heard = clock_now();
+	node->used = 1;
+	return 0;
+}
+
+/* The queue */
+
+void
+node_append(struct node *node, struct request *request)
+{
+	request->next = NULL;
+	*node->last = request;
+	node->last = &request->next;
+	if (node->unsent == NULL)
+		node->unsent = request;
+}
+
+struct request *
+node_shift(struct node *node)
+{
+	struct request *request = node->first;
+
+	node->first = request->next;
+	if (node->first == NULL)
+		node->last = &node->first;
+	return request;
+}
+
+struct request *
+node_close(struct node *node)
+{
+	struct request *first = node->first;
+
+	if (node->context != NULL)
+		redisFree(node->context);
+	node->context = NULL;
+	node->first = node->unsent = NULL;
+	node->last = &node->first;
+	return first;
+}
+
+int
+node_has_output(const struct node *node)
+{
+	return node->unsent != NULL || sdslen(node->context->obuf) > 0;
+}
+
+int
+node_has_got(const struct node *node, const struct request *request)
+{
+	return node->context != NULL && node->handed -
+	    sdslen(node->context->obuf) > request->at;
+}
+
+/* Sending and receiving */
+
+static void
+hand_over(struct node *node, const char *bytes, size_t nbytes)
+{
+	if (redisAppendFormattedCommand(node->context, bytes, nbytes) !=
+	    REDIS_OK)
+		memory_or_die(NULL);
+	node->handed += nbytes;
+}
+
+/*
+ * OpenSSL wants a write that it could not complete to be repeated with the same
+ * bytes: more are handed over when hiredis has sent all.
+ */
+static void
+fill(struct node *node)
+{
+	uint64_t end = node->handed + HAND_OVER_BYTES;
+
+	if (node->unsent == node->first)
+		node->heard = clock_now();
+	for (; node->unsent != NULL && node->handed < end;
+	    node->unsent = node->unsent->next) {
+		const struct request *request = node->unsent;
+
+		node->unsent->at = node->handed;
+		if (request->node >= 0)
+			hand_over(node, asking, sizeof asking - 1);
+		hand_over(node, request->bytes, sdslen(request->bytes));
+	}
+}
+
+int
+node_send(struct node *node, size_t *sent, struct error *error)
+{
+	redisContext *context = node->context;
+	sigset_t mask;
+	size_t before;
+	int done, result;
+
+	if (sdslen(context->obuf) == 0)
+		fill(node);
+	before = sdslen(context->obuf);
+	mask = signals_hold_pipe();
+	result = redisBufferWrite(context, &done);
+	signals_release_pipe(mask);
+	*sent = before - sdslen(context->obuf);
+	return result != REDIS_OK ? lost(node, context, error) : 0;
+}
+
+int
+node_receive(struct node *node, size_t *received, struct error *error)
+{
+	redisContext *context = node->context;
+	size_t before = context->reader->len;
+	sigset_t mask = signals_hold_pipe();
+	/* It has room for a whole record of TLS: OpenSSL keeps no rest. */
+	int result = redisBufferRead(context);
+
+	signals_release_pipe(mask);
+	*received = context->reader->len - before;
+	node->heard = clock_now();
+	return result != REDIS_OK ? lost(node, context, error) : 0;
+}
+
+int
+node_reply(struct node *node, redisReply **reply, struct error *error)
+{
+	void *got = NULL;
+
+	if (redisGetReplyFromReader(node->context, &got) != REDIS_OK)
+		return lost(node, node->context, error);
+	*reply = got;
+	return 0;
+}

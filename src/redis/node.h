@@ -1,0 +1,108 @@
+/*
+ * A node: one server, its connection, and the requests that wait for it.
+ * hiredis connects, buffers what is sent, and parses the replies; waiting is
+ * done in net.c, for many nodes at once.
+ *
+ * Functions return 0, or -1 with `error` filled (STATUS_FAILED; the text has
+ * the location's name). After a failure to send or receive, the connection is
+ * useless and must be closed.
+ */
+#ifndef REDIS_NODE_H
+#define REDIS_NODE_H
+
+#include <hiredis/hiredis.h>
+#include <hiredis/sds.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "redis/address.h"
+
+enum { /* flags of a request */
+	/* If it was made again after a lost connection, and so may have been
+	   done before, its reply is unknown. */
+	REQUEST_ONCE = 1,
+	/* Errors that won't pass are replies like others. */
+	REQUEST_ERRORS = 2,
+	/* That the server's memory is full, too. */
+	REQUEST_FULL = 4
+};
+
+/*
+ * Called once for each request with its reply, or with NULL if it is unknown
+ * (REQUEST_ONCE). Returns 0, or -1, which is a failure of the whole net.
+ */
+typedef int redis_answer(void *context, size_t tag, redisReply *reply,
+    struct error *error);
+
+/* One command for one key. */
+struct request {
+	struct request *next;
+	redis_answer *answer;
+	void *context;
+	size_t tag;
+	unsigned slot, flags;
+	int node;           /* that takes it before it has the slot, or -1 */
+	int asked;          /* the reply to ASKING has come */
+	int lost;           /* with REQUEST_ONCE: its first reply is */
+	uint64_t at;        /* where it begins in what its node was sent */
+#define REQUEST_UNSENT UINT64_MAX
+	sds bytes;          /* as they are sent */
+};
+
+struct request *request_new(unsigned slot, unsigned flags,
+    redis_answer *answer, void *context, size_t tag);
+void request_free(struct request *request);
+
+/* Append the number of words, then each of them. */
+void request_words(struct request *request, size_t words);
+void request_word(struct request *request, const void *data, size_t nbytes);
+
+struct node {
+	const struct address *location;
+	char *host;                    /* NULL: the location's socket */
+	int port;
+	redisContext *context;         /* NULL: not connected */
+	struct request *first, **last; /* sent, or to be sent, in order */
+	struct request *unsent;        /* the first that hiredis hasn't got */
+	uint64_t handed;               /* bytes that hiredis has got */
+	uint64_t heard;                /* when it last sent, or waiting began */
+	int used;                      /* requests were sent to it */
+};
+
+/*
+ * Connect to a node and authenticate with the location's user and password, if
+ * there are any; NULL on failure. If the server refuses them, fails with
+ * STATUS_USAGE: retrying is useless.
+ */
+redisContext *node_connect(const struct node *node, struct error *error);
+
+/* A command that is waited for, on a connection without others;
+ * NULL on failure. */
+redisReply *node_ask(const struct node *node, redisContext *context,
+    const char **words, int n, struct error *error);
+
+/* Connect it for requests. */
+int node_open(struct node *node, struct error *error);
+
+/* Append a request to the queue; remove the first, which must exist. */
+void node_append(struct node *node, struct request *request);
+struct request *node_shift(struct node *node);
+
+/* Close the connection, and remove the whole queue. */
+struct request *node_close(struct node *node);
+
+/* Is there something to send, on its connection? */
+int node_has_output(const struct node *node);
+
+/* May the node have got a part of this request of its? */
+int node_has_got(const struct node *node, const struct request *request);
+
+/* Send what the socket takes now, receive what has arrived: so many bytes. */
+int node_send(struct node *node, size_t *sent, struct error *error);
+int node_receive(struct node *node, size_t *received, struct error *error);
+
+/* The next complete reply, to be freed; NULL if it has not arrived yet. */
+int node_reply(struct node *node, redisReply **reply, struct error *error);
+
+#endif
