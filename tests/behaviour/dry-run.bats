@@ -20,15 +20,34 @@ state() {
 		xargs -0 cat | cksum
 }
 
-# previews OPTION...: with these, a dry run changes nothing and prints what the
-# run then does, there or to the file `out`.
+# beside_a_lock ARGUMENT...: a run while another process has the lock of `seen`.
+beside_a_lock() {
+	perl -e 'open F, "<", "seen" or die; flock F, 2 or die;
+		exit(system(@ARGV) >> 8)' "$BLOOMDEDUP" "$@"
+}
+
+# previews OPTION...: with these, beside a process that has the lock, a dry run
+# changes nothing and prints what the run then does, there or to the file `out`.
+# If there is a mounted `disk`, it does so there, too, when that is read-only.
 previews() {
 	local status=0 expected=0
 	cp seen kept
 	state >before.state
-	bloomdedup -f seen --dry-run "$@" in >preview 2>preview.err || status=$?
+	beside_a_lock -f seen --dry-run "$@" in >preview \
+		2>preview.err || status=$?
 	state >after.state
 	cmp before.state after.state || return 1
+	if [ -e disk ]; then
+		mount -o remount,rw disk && cp seen in disk &&
+			mount -o remount,ro disk || return 1
+		(
+			cd disk || exit
+			beside_a_lock -f seen --dry-run "$@" in
+		) >preview.disk 2>>preview.err || expected=$?
+		[ "$status" -eq "$expected" ] && cmp preview preview.disk ||
+			return 1
+		expected=0
+	fi
 	bloomdedup -f seen "$@" in >printed 2>printed.err || expected=$?
 	[ ! -e out ] || mv out printed
 	[ "$status" -eq "$expected" ] && cmp printed preview || return 1
@@ -43,8 +62,11 @@ previews() {
 	bloomdedup -f seen --dry-run in | cmp - expected
 }
 
-@test "with every option that a run has" {
+@test "with every option that a run has, on a read-only file system, too" {
+	mkdir disk
+	mount -t tmpfs -o size=4M tmpfs disk 2>/dev/null || rmdir disk
 	begin
+	run -75 beside_a_lock add -f seen --lock-timeout=0 in
 	printf 'in\0' >names
 	# each that needs no other filter, with a value
 	while read -r option needs; do
