@@ -216,6 +216,17 @@ skippable() {
 	cmp plain out
 }
 
+@test "what repeats lines that are 100 MB before it" {
+	"$HELPER" lines 100000 1 >once
+	{ cat once; yes "$(printf '%01000d' 0)" | head -c 100100000
+	cat once; } | zstd -q --long=27 -1 >in
+	# the second time, they take no space
+	[ "$(stat -c %s in)" -lt $(($(zstd -qc -1 once | wc -c) * 3 / 2)) ]
+	{ cat once; printf '%01000d\n' 0; } >want
+	bloomdedup in | cmp - want
+	bloomdedup -j2 <in | cmp - want
+}
+
 @test "a dictionary that is missing: the message has the command" {
 	for ((i = 0; i < 2000; i++)); do
 		echo "{\"name\": \"person $i\", \"id\": $((i * 7919))}" >"sample$i"
