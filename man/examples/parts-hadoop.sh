@@ -4,11 +4,11 @@
 #     parts-hadoop.sh FILTERS DAY INPUT
 #
 # The folder DAY becomes the job's output, escaped as below, and DAY.lines the
-# lines of the INPUT that no earlier day had. FILTERS has a filter for each part, as in parts-parallel.sh, in a folder that every node has
-# mounted. Repeat the command until it succeeds: a day that Hadoop has committed
-# is not computed again, and to add lines twice changes nothing. Finish a day
-# before you begin the next. HADOOP is the command that runs a class,
-# "hadoop" by default.
+# lines of the INPUT that no earlier day had. FILTERS has a filter for each part,
+# as in parts-parallel.sh, in a folder that every node has mounted. Repeat the
+# command until it succeeds: a day that Hadoop has committed is not computed
+# again, and to add lines twice changes nothing. Finish a day before you begin
+# the next. HADOOP is the command that runs a class, "hadoop" by default.
 set -eu -o pipefail
 export LC_ALL=C
 
