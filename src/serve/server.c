@@ -32,8 +32,12 @@
 #define SPARE 20
 /* Filters that are open: each layer is a mapping, and Linux allows 65,530. */
 #define OPEN_FILTERS ((size_t)8192)
-/* How long to wait at the end for clients to read replies, in milliseconds. */
-#define FAREWELL_MS 1000
+/*
+ * How long to wait at the end for clients that neither send what they began nor
+ * read replies, and for all others, in milliseconds.
+ */
+#define IDLE_FAREWELL_MS 1000
+#define FAREWELL_MS 10000
 
 struct connection {
 	struct client client;
@@ -371,17 +375,24 @@ read_last_requests(struct server *server)
 static void
 say_farewell(struct server *server)
 {
-	uint64_t end = clock_now() + FAREWELL_MS * CLOCK_MILLISECOND;
+	const struct counters *counters = &server->service.counters;
+	uint64_t start = clock_now(), progress = start, now = start, moved;
 
 	end_events(server);
 	read_last_requests(server);
-	while (server->connections != NULL && clock_now() < end) {
+	while (server->connections != NULL &&
+	    now - progress < IDLE_FAREWELL_MS * CLOCK_MILLISECOND &&
+	    now - start < FAREWELL_MS * CLOCK_MILLISECOND) {
 		const struct timeval moment = { 0, 50000 };
 
+		moved = counters->bytes_read + counters->bytes_written;
 		event_base_loopexit(server->base, &moment);
 		event_base_loop(server->base, EVLOOP_ONCE);
 		finish_sweep(server);
 		read_last_requests(server);
+		now = clock_now();
+		if (moved != counters->bytes_read + counters->bytes_written)
+			progress = now;
 	}
 	while (server->connections != NULL)
 		close_connection(server->connections);

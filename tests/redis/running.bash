@@ -20,5 +20,8 @@ end() {
 	local status=0
 	exec 9>&-
 	wait "$RUN" || status=$?
-	[ "$status" -eq "${1:-0}" ]
+	[ "$status" -eq "${1:-0}" ] && return
+	echo "exit status $status instead of ${1:-0}"
+	cat err
+	return 1
 }
