@@ -23,25 +23,25 @@
 #define NUMBERS_MAX 100
 
 static void
-stat(struct replies *replies, const char *name, uint64_t value)
+put_count(struct replies *replies, const char *name, uint64_t value)
 {
 	replies_format(replies, "STAT %s %" PRIu64 "\r\n", name, value);
 }
 
 static void
-stat_text(struct replies *replies, const char *name, const char *value)
+put_text(struct replies *replies, const char *name, const char *value)
 {
 	replies_format(replies, "STAT %s %s\r\n", name, value);
 }
 
 static void
-stat_real(struct replies *replies, const char *name, double value)
+put_real(struct replies *replies, const char *name, double value)
 {
 	replies_format(replies, "STAT %s %.6g\r\n", name, value);
 }
 
 static void
-stat_time(struct replies *replies, const char *name, struct timeval time)
+put_time(struct replies *replies, const char *name, struct timeval time)
 {
 	replies_format(replies, "STAT %s %ld.%06ld\r\n", name,
 	    (long)time.tv_sec, (long)time.tv_usec);
@@ -51,13 +51,6 @@ static void
 refuse(struct replies *replies, const struct error *error)
 {
 	replies_format(replies, "CLIENT_ERROR %s\r\n", error->text);
-}
-
-static int
-is(struct bytes word, const char *text)
-{
-	return word.nbytes == strlen(text) &&
-	    memcmp(word.data, text, word.nbytes) == 0;
 }
 
 /* Copy a value that should be numbers and bars to a string. */
@@ -188,7 +181,7 @@ set_memory(struct service *service, const struct request *r,
 		    " megabytes");
 		return;
 	}
-	catalog_set_limit(service->catalog, megabytes * MEGABYTE);
+	service->catalog->pool.limit = megabytes * MEGABYTE;
 	replies_line(replies, "STORED");
 }
 
@@ -229,36 +222,36 @@ stats_server(const struct service *service, struct replies *replies)
 	struct rusage usage = { 0 };
 
 	getrusage(RUSAGE_SELF, &usage);
-	stat(replies, "pid", (uint64_t)getpid());
-	stat(replies, "uptime", (clock_now() - service->started) /
+	put_count(replies, "pid", (uint64_t)getpid());
+	put_count(replies, "uptime", (clock_now() - service->started) /
 	    CLOCK_SECOND);
-	stat(replies, "time", (uint64_t)time(NULL));
-	stat_text(replies, "version", service->plan->version);
-	stat(replies, "pointer_size", 8 * sizeof(void *));
-	stat_time(replies, "rusage_user", usage.ru_utime);
-	stat_time(replies, "rusage_system", usage.ru_stime);
-	stat(replies, "max_connections", service->connections);
-	stat(replies, "curr_connections", c->curr_connections);
-	stat(replies, "total_connections", c->total_connections);
-	stat(replies, "rejected_connections", c->rejected_connections);
-	stat(replies, "connection_structures", c->curr_connections);
-	stat(replies, "cmd_get", c->cmd_get);
-	stat(replies, "cmd_set", c->cmd_set + c->cmd_add + c->cmd_replace);
-	stat(replies, "get_hits", c->get_hits);
-	stat(replies, "get_misses", c->get_misses);
-	stat(replies, "delete_hits", c->delete_hits);
-	stat(replies, "delete_misses", c->delete_misses);
-	stat(replies, "refused", c->refused);
+	put_count(replies, "time", (uint64_t)time(NULL));
+	put_text(replies, "version", service->plan->version);
+	put_count(replies, "pointer_size", 8 * sizeof(void *));
+	put_time(replies, "rusage_user", usage.ru_utime);
+	put_time(replies, "rusage_system", usage.ru_stime);
+	put_count(replies, "max_connections", service->connections);
+	put_count(replies, "curr_connections", c->curr_connections);
+	put_count(replies, "total_connections", c->total_connections);
+	put_count(replies, "rejected_connections", c->rejected_connections);
+	put_count(replies, "connection_structures", c->curr_connections);
+	put_count(replies, "cmd_get", c->cmd_get);
+	put_count(replies, "cmd_set", c->cmd_set + c->cmd_add + c->cmd_replace);
+	put_count(replies, "get_hits", c->get_hits);
+	put_count(replies, "get_misses", c->get_misses);
+	put_count(replies, "delete_hits", c->delete_hits);
+	put_count(replies, "delete_misses", c->delete_misses);
+	put_count(replies, "refused", c->refused);
 	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-		stat(replies, none[i], 0);
-	stat(replies, "bytes_read", c->bytes_read);
-	stat(replies, "bytes_written", c->bytes_written);
-	stat(replies, "limit_maxbytes", catalog_limit(service->catalog));
-	stat(replies, "accepting_conns", 1);
-	stat(replies, "threads", 1);
-	stat(replies, "bytes", catalog_bytes(service->catalog));
-	stat(replies, "curr_items", catalog_count(service->catalog));
-	stat(replies, "total_items", c->stored);
+		put_count(replies, none[i], 0);
+	put_count(replies, "bytes_read", c->bytes_read);
+	put_count(replies, "bytes_written", c->bytes_written);
+	put_count(replies, "limit_maxbytes", service->catalog->pool.limit);
+	put_count(replies, "accepting_conns", 1);
+	put_count(replies, "threads", 1);
+	put_count(replies, "bytes", service->catalog->pool.bytes);
+	put_count(replies, "curr_items", service->catalog->count);
+	put_count(replies, "total_items", c->stored);
 }
 
 static void
@@ -266,19 +259,19 @@ stats_settings(const struct service *service, struct replies *replies)
 {
 	const struct serve_settings *plan = service->plan;
 
-	stat(replies, "maxbytes", catalog_limit(service->catalog));
-	stat(replies, "maxconns", service->connections);
-	stat_text(replies, "evictions", "off");
-	stat_text(replies, "cas_enabled", "no");
-	stat_text(replies, "flush_enabled", "no");
-	stat(replies, "num_threads", 1);
-	stat_text(replies, "binding_protocol", "ascii");
-	stat(replies, "item_size_max", plan->value_bytes);
-	stat(replies, "key_size_max", plan->key_bytes);
-	stat(replies, "reply_size_max", plan->reply_bytes);
-	stat(replies, "idle_timeout", plan->idle_time / 1000);
-	stat_text(replies, "sync", plan->sync ? "yes" : "no");
-	stat_text(replies, "read_only", plan->read_only ? "yes" : "no");
+	put_count(replies, "maxbytes", service->catalog->pool.limit);
+	put_count(replies, "maxconns", service->connections);
+	put_text(replies, "evictions", "off");
+	put_text(replies, "cas_enabled", "no");
+	put_text(replies, "flush_enabled", "no");
+	put_count(replies, "num_threads", 1);
+	put_text(replies, "binding_protocol", "ascii");
+	put_count(replies, "item_size_max", plan->value_bytes);
+	put_count(replies, "key_size_max", plan->key_bytes);
+	put_count(replies, "reply_size_max", plan->reply_bytes);
+	put_count(replies, "idle_timeout", plan->idle_time / 1000);
+	put_text(replies, "sync", plan->sync ? "yes" : "no");
+	put_text(replies, "read_only", plan->read_only ? "yes" : "no");
 }
 
 /* Each filter's size; 0 for one that can't be used. */
@@ -286,10 +279,10 @@ static void
 stats_blooms(const struct service *service, struct replies *replies)
 {
 	catalog_list(service->catalog);
-	for (size_t i = 0; i < catalog_count(service->catalog); i++) {
-		struct served *s = catalog_at(service->catalog, i);
+	for (size_t i = 0; i < service->catalog->count; i++) {
+		struct served *s = service->catalog->items[i];
 
-		stat(replies, served_name(s), served_bytes(s));
+		put_count(replies, s->name, served_bytes(s));
 	}
 }
 
@@ -305,36 +298,35 @@ stats_bloom(struct filter *filter, struct replies *replies)
 
 	for (unsigned i = 0; i + 1 < table->count; i++)
 		lines += (double)table->layers[i].lines;
-	stat(replies, "capacity", header->capacity);
-	stat_real(replies, "error_rate", header->error_rate);
-	stat_real(replies, "error_rate_now",
+	put_count(replies, "capacity", header->capacity);
+	put_real(replies, "error_rate", header->error_rate);
+	put_real(replies, "error_rate_now",
 	    figures_error_rate(filter, SAMPLE_PAGES));
-	stat(replies, "lines", lines < 1e18 ? (uint64_t)llround(lines) : 0);
+	put_count(replies, "lines", lines < 1e18 ? (uint64_t)llround(lines) : 0);
 	/* as planned, even if it may be overfilled */
-	stat(replies, "room", format_room(table, GROWTH_FAIL));
-	stat(replies, "bytes", filter_bytes(filter));
-	stat_real(replies, "bits_per_line", 8 * (double)filter_bytes(filter) /
+	put_count(replies, "room", format_room(table, GROWTH_FAIL));
+	put_count(replies, "bytes", filter_bytes(filter));
+	put_real(replies, "bits_per_line", 8 * (double)filter_bytes(filter) /
 	    (double)header->capacity);
-	stat(replies, "k", first->k);
-	stat(replies, "cache_lines", first->cache_lines);
-	stat(replies, "layers", table->count);
-	stat_real(replies, "fill", newest.share);
+	put_count(replies, "k", first->k);
+	put_count(replies, "cache_lines", first->cache_lines);
+	put_count(replies, "layers", table->count);
+	put_real(replies, "fill", newest.share);
 }
 
 static void
 stats_of_one(const struct service *service, struct bytes name,
     struct replies *replies)
 {
-	struct served *s = catalog_is_name(name) ?
-	    catalog_find(service->catalog, name) : NULL;
+	struct served *s = catalog_find(service->catalog, name);
 
 	if (s == NULL) {
 		replies_line(replies, "CLIENT_ERROR no such filter");
-	} else if (served_filter(s) == NULL) {
+	} else if (s->filter == NULL) {
 		replies_format(replies, "CLIENT_ERROR %s\r\n",
-		    served_reason(s));
+		    s->reason);
 	} else {
-		stats_bloom(served_filter(s), replies);
+		stats_bloom(s->filter, replies);
 		replies_line(replies, "END");
 	}
 }
@@ -351,22 +343,22 @@ static void
 stats(struct service *service, const struct request *r,
     struct replies *replies)
 {
-	if (is(r->key, "bloom")) {
+	if (bytes_are(r->key, "bloom")) {
 		stats_of_one(service, r->value, replies);
 		return;
 	}
 	if (r->key.nbytes == 0) {
 		stats_server(service, replies);
-	} else if (is(r->key, "blooms")) {
+	} else if (bytes_are(r->key, "blooms")) {
 		stats_blooms(service, replies);
-	} else if (is(r->key, "settings")) {
+	} else if (bytes_are(r->key, "settings")) {
 		stats_settings(service, replies);
-	} else if (is(r->key, "reset")) {
+	} else if (bytes_are(r->key, "reset")) {
 		reset_counters(&service->counters);
 		replies_line(replies, "RESET");
 		return;
-	} else if (!is(r->key, "slabs") && !is(r->key, "items") &&
-	    !is(r->key, "conns") && !is(r->key, "cachedump")) {
+	} else if (!bytes_are(r->key, "slabs") && !bytes_are(r->key, "items") &&
+	    !bytes_are(r->key, "conns") && !bytes_are(r->key, "cachedump")) {
 		/* short, since libmemcached's tool has 80 bytes for it */
 		replies_line(replies, "CLIENT_ERROR stats takes blooms,"
 		    " bloom NAME, settings or reset");

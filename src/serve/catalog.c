@@ -16,28 +16,6 @@
 #include "model/window.h"
 
 #define SUFFIX ".bloom"
-/* Names that had no file when they were last asked for; a power of two. */
-#define ABSENT 1024
-/* How often requests for unknown filters are reported, in seconds. */
-#define REPORTS 60
-
-struct absent {
-	char name[SERVED_NAME_MAX + 1];
-	uint64_t looked;           /* in which second, or 0 */
-};
-
-struct catalog {
-	struct served_pool pool;
-	char *folder;
-	int fd;                    /* holds the lock */
-	uint64_t listed;           /* in which second */
-	struct served **items;     /* sorted by name */
-	size_t count, capacity;
-	struct served *last;       /* the last one asked for */
-	struct absent absent[ABSENT]; /* each name has its place */
-	uint64_t unknown;          /* requests, since they were reported, */
-	uint64_t reported;         /* in this second, or 0 */
-};
 
 const char catalog_name_rule[] = "a filter's name has up to 64 letters, digits"
     " and '._-:@+=,%#{}', no dot first";
@@ -62,15 +40,14 @@ catalog_is_name(struct bytes name)
 static struct bytes
 name_of(const struct served *s)
 {
-	return (struct bytes){ (const uint8_t *)served_name(s),
-		served_name_bytes(s) };
+	return (struct bytes){ (const uint8_t *)s->name, s->name_bytes };
 }
 
 static int
 is_named(const struct served *s, struct bytes name)
 {
-	return served_name_bytes(s) == name.nbytes &&
-	    memcmp(served_name(s), name.data, name.nbytes) == 0;
+	return s->name_bytes == name.nbytes &&
+	    memcmp(s->name, name.data, name.nbytes) == 0;
 }
 
 /* The place of the filter with that name, or where to insert it. */
@@ -137,11 +114,11 @@ forget(struct catalog *catalog, struct served *s, struct error *error)
 static int
 read_folder(struct catalog *catalog, struct error *error)
 {
-	DIR *folder = opendir(catalog->folder);
+	DIR *folder = opendir(catalog->pool.plan->folder);
 	struct dirent *entry;
 
 	if (folder == NULL)
-		return error_system(error, errno, catalog->folder);
+		return error_system(error, errno, catalog->pool.plan->folder);
 	while ((entry = readdir(folder)) != NULL) {
 		size_t n = strlen(entry->d_name);
 		struct bytes name = { (const uint8_t *)entry->d_name, n };
@@ -160,33 +137,30 @@ read_folder(struct catalog *catalog, struct error *error)
 static int
 lock_folder(struct catalog *catalog, struct error *error)
 {
-	catalog->fd = open(catalog->folder,
+	catalog->fd = open(catalog->pool.plan->folder,
 	    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (catalog->fd < 0)
-		return error_system(error, errno, catalog->folder);
-	if (flock(catalog->fd, (catalog->pool.read_only ? LOCK_SH : LOCK_EX) |
+		return error_system(error, errno, catalog->pool.plan->folder);
+	if (flock(catalog->fd, (catalog->pool.plan->read_only ? LOCK_SH : LOCK_EX) |
 	    LOCK_NB) == 0)
 		return 0;
 	if (errno != EWOULDBLOCK)
-		return error_system(error, errno, catalog->folder);
+		return error_system(error, errno, catalog->pool.plan->folder);
 	return error_set(error, STATUS_LOCKED, "%s: another process serves"
-	    " this folder", catalog->folder);
+	    " this folder", catalog->pool.plan->folder);
 }
 
 int
-catalog_open(struct catalog **result, const struct catalog_settings *plan,
-    struct error *error)
+catalog_open(struct catalog **result, const struct serve_settings *plan,
+    size_t open_max, struct error *error)
 {
 	struct catalog *catalog = memory_or_die(calloc(1, sizeof *catalog));
 	struct served_pool *pool = &catalog->pool;
 
 	*result = catalog;
-	catalog->folder = memory_or_die(strdup(plan->folder));
 	catalog->fd = -1;
-	*pool = (struct served_pool){ .folder = catalog->folder,
-		.read_only = plan->read_only, .tell = plan->tell,
-		.limit = plan->limit, .second = 1,
-		.open_max = plan->open_max };
+	*pool = (struct served_pool){ .plan = plan, .second = 1,
+		.limit = plan->memory_bytes, .open_max = open_max };
 	if (lock_folder(catalog, error) < 0 ||
 	    read_folder(catalog, error) < 0) {
 		catalog_close(catalog, &(struct error){ 0 });
@@ -195,11 +169,15 @@ catalog_open(struct catalog **result, const struct catalog_settings *plan,
 	}
 	for (size_t i = 0; i < catalog->count &&
 	    pool->open < pool->open_max; ) {
-		if (served_look(catalog->items[i], 0) > 0)
-			forget(catalog, catalog->items[i],
-			    &(struct error){ 0 });
-		else
-			i++;
+		struct served *s = catalog->items[i];
+
+		if (served_look(s, 0) > 0) {
+			forget(catalog, s, &(struct error){ 0 });
+			continue;
+		}
+		if (s->reason != NULL)
+			plan->tell(s->reason);
+		i++;
 	}
 	return 0;
 }
@@ -217,7 +195,6 @@ catalog_close(struct catalog *catalog, struct error *error)
 	if (catalog->fd >= 0)
 		close(catalog->fd);
 	free(catalog->items);
-	free(catalog->folder);
 	free(catalog);
 	return result;
 }
@@ -228,45 +205,19 @@ catalog_tick(struct catalog *catalog)
 	catalog->pool.second++;
 }
 
-/* The place of a name in the list of those without a file. */
-static struct absent *
-absent_place(struct catalog *catalog, struct bytes name)
-{
-	uint32_t hash = 2166136261u; /* FNV-1a */
-
-	for (size_t i = 0; i < name.nbytes; i++)
-		hash = (hash ^ name.data[i]) * 16777619u;
-	return &catalog->absent[(hash ^ hash >> 16) % ABSENT];
-}
-
-static void
-note_absent(struct catalog *catalog, struct bytes name)
-{
-	struct absent *absent = absent_place(catalog, name);
-
-	memcpy(absent->name, name.data, name.nbytes);
-	absent->name[name.nbytes] = '\0';
-	absent->looked = catalog->pool.second;
-}
-
 /* A file that is new in the folder; NULL if there is none. */
 static struct served *
 find_new(struct catalog *catalog, struct bytes name)
 {
-	const struct absent *absent = absent_place(catalog, name);
 	char file[SERVED_NAME_MAX + sizeof SUFFIX];
 	struct stat st;
 
-	if (absent->looked == catalog->pool.second &&
-	    strlen(absent->name) == name.nbytes &&
-	    memcmp(absent->name, name.data, name.nbytes) == 0)
+	if (!catalog_is_name(name))
 		return NULL;
 	snprintf(file, sizeof file, "%.*s" SUFFIX, (int)name.nbytes,
 	    (const char *)name.data);
-	if (fstatat(catalog->fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return insert(catalog, name);
-	note_absent(catalog, name);
-	return NULL;
+	return fstatat(catalog->fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 ?
+	    insert(catalog, name) : NULL;
 }
 
 static struct served *
@@ -274,6 +225,8 @@ find(struct catalog *catalog, struct bytes name, int now)
 {
 	struct served *s = catalog->last;
 
+	if (name.nbytes == 0)
+		return NULL;
 	if (s == NULL || !is_named(s, name))
 		s = look_up(catalog, name);
 	if (s == NULL)
@@ -282,7 +235,6 @@ find(struct catalog *catalog, struct bytes name, int now)
 		return NULL;
 	if (served_look(s, now) > 0) {
 		forget(catalog, s, &(struct error){ 0 });
-		note_absent(catalog, name);
 		return NULL;
 	}
 	catalog->last = s;
@@ -292,19 +244,14 @@ find(struct catalog *catalog, struct bytes name, int now)
 void
 catalog_refuse(struct catalog *catalog, struct bytes name)
 {
-	const struct served_pool *pool = &catalog->pool;
 	struct error text;
 
-	catalog->unknown++;
-	if (catalog->reported != 0 &&
-	    pool->second - catalog->reported < REPORTS)
+	if (!catalog_is_name(name))
 		return;
-	error_set(&text, STATUS_OK, "%s: no such filter: %.*s (requests"
-	    " refused: %" PRIu64 ")", catalog->folder, (int)name.nbytes,
-	    (const char *)name.data, catalog->unknown);
-	pool->tell(text.text);
-	catalog->reported = pool->second;
-	catalog->unknown = 0;
+	error_set(&text, STATUS_OK, "%s: no such filter: %.*s",
+	    catalog->pool.plan->folder, (int)name.nbytes,
+	    (const char *)name.data);
+	served_count_refusal(&catalog->pool, &catalog->unknown, text.text);
 }
 
 struct served *
@@ -366,13 +313,13 @@ catalog_remove(struct catalog *catalog, struct bytes name,
 	if (s == NULL)
 		return 1;
 	/* a filter that another run has locked is not ours to remove */
-	if (served_is_foreign(s))
-		return error_set(error, STATUS_FAILED, "%s", served_reason(s));
-	journal_bytes = strlen(served_path(s)) + sizeof ".journal";
+	if (s->filter == NULL && !s->broken)
+		return error_set(error, STATUS_FAILED, "%s", s->reason);
+	journal_bytes = strlen(s->path) + sizeof ".journal";
 	journal = memory_or_die(malloc(journal_bytes));
-	snprintf(journal, journal_bytes, "%s.journal", served_path(s));
-	result = unlink(served_path(s)) < 0 && errno != ENOENT ?
-	    error_system(error, errno, served_path(s)) : 0;
+	snprintf(journal, journal_bytes, "%s.journal", s->path);
+	result = unlink(s->path) < 0 && errno != ENOENT ?
+	    error_system(error, errno, s->path) : 0;
 	if (result == 0 && unlink(journal) < 0 && errno != ENOENT)
 		result = error_system(error, errno, journal);
 	free(journal);
@@ -385,46 +332,19 @@ catalog_remove(struct catalog *catalog, struct bytes name,
 void
 catalog_list(struct catalog *catalog)
 {
+	struct stat st;
+
 	if (catalog->listed == catalog->pool.second)
 		return;
 	catalog->listed = catalog->pool.second;
 	for (size_t i = 0; i < catalog->count; ) {
 		struct served *s = catalog->items[i];
 
-		if (served_is_gone(s) && served_look(s, 1) > 0)
+		if (lstat(s->path, &st) < 0 && errno == ENOENT &&
+		    served_look(s, 1) > 0)
 			forget(catalog, s, &(struct error){ 0 });
 		else
 			i++;
 	}
 	read_folder(catalog, &(struct error){ 0 });
-}
-
-size_t
-catalog_count(const struct catalog *catalog)
-{
-	return catalog->count;
-}
-
-struct served *
-catalog_at(const struct catalog *catalog, size_t i)
-{
-	return catalog->items[i];
-}
-
-uint64_t
-catalog_limit(const struct catalog *catalog)
-{
-	return catalog->pool.limit;
-}
-
-void
-catalog_set_limit(struct catalog *catalog, uint64_t limit)
-{
-	catalog->pool.limit = limit;
-}
-
-uint64_t
-catalog_bytes(const struct catalog *catalog)
-{
-	return catalog->pool.bytes;
 }

@@ -16,20 +16,20 @@
 #include "serve/bytes.h"
 #include "serve/served.h"
 
-struct catalog;
-
-/* What to serve: `open_max` filters may be open at a time. */
-struct catalog_settings {
-	const char *folder;
-	int read_only;
-	uint64_t limit;  /* in bytes, of all filters together */
-	size_t open_max;
-	void (*tell)(const char *text); /* one line for the user */
+/* Others only read it, and set pool.limit. */
+struct catalog {
+	struct served_pool pool;
+	int fd;                    /* of the folder; holds the lock */
+	uint64_t listed;           /* in which second */
+	struct served **items;     /* sorted by name */
+	size_t count, capacity;
+	struct served *last;       /* the last one asked for */
+	struct refusals unknown;   /* of filters that there aren't */
 };
 
-/* Open the folder, and its filters, as far as they may be open. */
-int catalog_open(struct catalog **catalog, const struct catalog_settings *plan,
-    struct error *error);
+/* Open the folder, and its filters: `open_max` may be open at a time. */
+int catalog_open(struct catalog **catalog, const struct serve_settings *plan,
+    size_t open_max, struct error *error);
 
 /* Close all filters; -1 if what is only in memory could not be written. */
 int catalog_close(struct catalog *catalog, struct error *error);
@@ -42,12 +42,12 @@ int catalog_is_name(struct bytes name);
 extern const char catalog_name_rule[];
 
 /*
- * The filter with that name; NULL if there is none. Valid until the next call
- * that finds, adds, removes or lists filters.
+ * The filter with that name; NULL if there is none, also if it can't be a name.
+ * Valid until the next call that finds, adds, removes or lists filters.
  */
 struct served *catalog_find(struct catalog *catalog, struct bytes name);
 
-/* A request was refused, as there is no such filter: reported once a minute. */
+/* A request was refused, as there is no such filter. */
 void catalog_refuse(struct catalog *catalog, struct bytes name);
 
 /*
@@ -64,14 +64,5 @@ int catalog_remove(struct catalog *catalog, struct bytes name,
 
 /* Make the list what the folder has now, at most once a second. */
 void catalog_list(struct catalog *catalog);
-
-/* All filters, sorted by name. */
-size_t catalog_count(const struct catalog *catalog);
-struct served *catalog_at(const struct catalog *catalog, size_t i);
-
-/* The limit of all filters together, and their size now, in bytes. */
-uint64_t catalog_limit(const struct catalog *catalog);
-void catalog_set_limit(struct catalog *catalog, uint64_t limit);
-uint64_t catalog_bytes(const struct catalog *catalog);
 
 #endif

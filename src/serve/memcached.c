@@ -47,11 +47,11 @@ refusal(struct service *service, const struct request *r, struct bytes name,
 		return "CLIENT_ERROR this server is read-only";
 	if (!divided && r->verb != VERB_SET)
 		return "CLIENT_ERROR a key is FILTER|SUBKEY";
-	if (!catalog_is_name(name))
-		return "CLIENT_ERROR not a filter's name";
 	*served = catalog_find(service->catalog, name);
 	if (*served != NULL)
 		return NULL;
+	if (!catalog_is_name(name))
+		return "CLIENT_ERROR not a filter's name";
 	catalog_refuse(service->catalog, name);
 	return "CLIENT_ERROR no such filter";
 }

@@ -11,25 +11,20 @@
 /* Verb, flags, times, lengths and blanks, besides the key. */
 #define LINE_REST 256
 
-struct words {
+/* A line, and the bytes after it. */
+struct line {
+	struct protocol *protocol;
+	const struct protocol_limits *limits;
 	struct bytes word[WORDS_MAX];
 	unsigned count; /* words beyond WORDS_MAX are counted, not kept */
+	struct bytes rest;
 };
 
-/* Parse a request from the words of its line and the bytes after it. */
-typedef size_t handler(struct protocol *protocol,
-    const struct protocol_limits *limits, const struct words *words,
-    struct bytes rest, struct request *request);
+/* Parse a request. Returns how many bytes after the line belong to it. */
+typedef size_t handler(const struct line *line, struct request *request);
 
 /* The first byte of each request in memcached's binary protocol. */
 #define BINARY_MAGIC 0x80
-
-static int
-is_word(struct bytes bytes, const char *word)
-{
-	return bytes.nbytes == strlen(word) &&
-	    memcmp(bytes.data, word, bytes.nbytes) == 0;
-}
 
 /* The next word of *rest, which is advanced past it; empty at the end. */
 static struct bytes
@@ -48,46 +43,15 @@ next_word(struct bytes *rest)
 }
 
 static void
-split(struct bytes text, struct words *words)
+split(struct line *line, struct bytes text)
 {
 	struct bytes word;
 
-	words->count = 0;
 	while ((word = next_word(&text)).nbytes > 0) {
-		if (words->count < WORDS_MAX)
-			words->word[words->count] = word;
-		words->count++;
+		if (line->count < WORDS_MAX)
+			line->word[line->count] = word;
+		line->count++;
 	}
-}
-
-/* A whole number without a sign, below 2^63. */
-static int
-parse_length(struct bytes word, uint64_t *value)
-{
-	uint64_t sum = 0;
-
-	if (word.nbytes == 0 || word.nbytes > 18)
-		return -1;
-	for (size_t i = 0; i < word.nbytes; i++) {
-		if (word.data[i] < '0' || word.data[i] > '9')
-			return -1;
-		sum = 10 * sum + (uint64_t)(word.data[i] - '0');
-	}
-	*value = sum;
-	return 0;
-}
-
-/* The same for a time, which may be in the past. */
-static int
-is_integer(struct bytes word)
-{
-	uint64_t value;
-
-	if (word.nbytes > 1 && word.data[0] == '-') {
-		word.data++;
-		word.nbytes--;
-	}
-	return parse_length(word, &value) == 0;
 }
 
 static size_t
@@ -122,16 +86,16 @@ end_of_line(const uint8_t *p, size_t nbytes)
  * failed, or the value is too long, the value is skipped as it arrives.
  */
 static size_t
-take_value(struct protocol *protocol, const struct protocol_limits *limits,
-    uint64_t length, struct bytes rest, struct request *request)
+take_value(const struct line *line, uint64_t length, struct request *request)
 {
+	struct bytes rest = line->rest;
 	int end;
 
-	if (request->verb != VERB_FAILED && length > limits->value)
+	if (request->verb != VERB_FAILED && length > line->limits->value)
 		fail(request, "CLIENT_ERROR object too large");
 	if (request->verb == VERB_FAILED) {
-		protocol->state = PROTOCOL_SKIP_VALUE;
-		protocol->skip = length;
+		line->protocol->state = PROTOCOL_SKIP_VALUE;
+		line->protocol->skip = length;
 		return 0;
 	}
 	end = rest.nbytes < length ? -1 :
@@ -142,7 +106,7 @@ take_value(struct protocol *protocol, const struct protocol_limits *limits,
 	}
 	if (end == 0) {
 		fail(request, "CLIENT_ERROR bad data chunk");
-		protocol->state = PROTOCOL_SKIP_LINE;
+		line->protocol->state = PROTOCOL_SKIP_LINE;
 		return (size_t)length;
 	}
 	request->value = (struct bytes){ rest.data, (size_t)length };
@@ -151,96 +115,88 @@ take_value(struct protocol *protocol, const struct protocol_limits *limits,
 
 /* "VERB KEY FLAGS TIME LENGTH [noreply]" and a value. */
 static size_t
-parse_storage(struct protocol *protocol, const struct protocol_limits *limits,
-    const struct words *words, struct bytes rest, struct request *request)
+parse_storage(const struct line *line, struct request *request)
 {
-	const struct bytes *word = words->word;
-	unsigned fixed = is_word(word[0], "cas") ? 6 : 5;
-	uint64_t length;
+	const struct bytes *word = line->word;
+	unsigned fixed = bytes_are(word[0], "cas") ? 6 : 5;
+	int64_t number, length;
 
-	request->noreply = words->count == fixed + 1 &&
-	    is_word(word[fixed], "noreply");
-	if (words->count != fixed + (unsigned)request->noreply ||
-	    parse_length(word[2], &length) < 0 || !is_integer(word[3]) ||
-	    parse_length(word[4], &length) < 0)
+	request->noreply = line->count == fixed + 1 &&
+	    bytes_are(word[fixed], "noreply");
+	if (line->count != fixed + (unsigned)request->noreply ||
+	    bytes_to_integer(word[2], 0, &number) < 0 ||
+	    bytes_to_integer(word[3], 1, &number) < 0 ||
+	    bytes_to_integer(word[4], 0, &length) < 0)
 		return malformed(request);
 	request->key = word[1];
-	if (word[1].nbytes > limits->key && request->verb != VERB_FAILED)
+	if (word[1].nbytes > line->limits->key && request->verb != VERB_FAILED)
 		fail(request, "CLIENT_ERROR key too long");
-	return take_value(protocol, limits, length, rest, request);
+	return take_value(line, (uint64_t)length, request);
 }
 
 /* Requests that change a value: a filter has none. */
 static size_t
-refuse_storage(struct protocol *protocol, const struct protocol_limits *limits,
-    const struct words *words, struct bytes rest, struct request *request)
+refuse_storage(const struct line *line, struct request *request)
 {
 	fail(request, "CLIENT_ERROR a filter keeps no values");
-	return parse_storage(protocol, limits, words, rest, request);
+	return parse_storage(line, request);
 }
 
 /* Up to two words after the verb, and "noreply" after them. */
 static size_t
-parse_words(struct protocol *protocol, const struct protocol_limits *limits,
-    const struct words *words, struct bytes rest, struct request *request)
+parse_words(const struct line *line, struct request *request)
 {
-	unsigned count = words->count;
+	unsigned count = line->count;
 
-	(void)protocol;
-	(void)rest;
 	if (count > WORDS_MAX)
 		return malformed(request);
 	request->noreply = count > 2 &&
-	    is_word(words->word[count - 1], "noreply");
+	    bytes_are(line->word[count - 1], "noreply");
 	count -= (unsigned)request->noreply;
 	if (count > 3)
 		return malformed(request);
 	if (count > 2)
-		request->value = words->word[2];
+		request->value = line->word[2];
 	if (count > 1)
-		request->key = words->word[1];
-	if (request->key.nbytes > limits->key)
+		request->key = line->word[1];
+	if (request->key.nbytes > line->limits->key)
 		return fail(request, "CLIENT_ERROR key too long");
 	return 0;
 }
 
 /* The numbers after cachedump mean nothing here. */
 static size_t
-parse_stats(struct protocol *protocol, const struct protocol_limits *limits,
-    const struct words *words, struct bytes rest, struct request *request)
+parse_stats(const struct line *line, struct request *request)
 {
-	struct words some = *words;
+	struct line some = *line;
 
-	if (words->count == 4 && is_word(words->word[1], "cachedump"))
+	if (line->count == 4 && bytes_are(line->word[1], "cachedump"))
 		some.count = 2;
-	return parse_words(protocol, limits, &some, rest, request);
+	return parse_words(&some, request);
 }
 
 static size_t
-parse_key(struct protocol *protocol, const struct protocol_limits *limits,
-    const struct words *words, struct bytes rest, struct request *request)
+parse_key(const struct line *line, struct request *request)
 {
-	if (words->count < 2)
+	if (line->count < 2)
 		return fail(request, "ERROR");
-	return parse_words(protocol, limits, words, rest, request);
+	return parse_words(line, request);
 }
 
 /* "delete KEY", and a time of 0 from older clients. */
 static size_t
-parse_delete(struct protocol *protocol, const struct protocol_limits *limits,
-    const struct words *words, struct bytes rest, struct request *request)
+parse_delete(const struct line *line, struct request *request)
 {
-	size_t n = parse_key(protocol, limits, words, rest, request);
+	size_t n = parse_key(line, request);
 
 	if (request->verb == VERB_DELETE && request->value.nbytes > 0 &&
-	    !is_word(request->value, "0"))
+	    !bytes_are(request->value, "0"))
 		return malformed(request);
 	return n;
 }
 
 static size_t
-refuse_words(struct protocol *protocol, const struct protocol_limits *limits,
-    const struct words *words, struct bytes rest, struct request *request)
+refuse_words(const struct line *line, struct request *request)
 {
 	static const char *const why[][2] = {
 		{ "flush_all", "CLIENT_ERROR filters are deleted one by one" },
@@ -252,12 +208,12 @@ refuse_words(struct protocol *protocol, const struct protocol_limits *limits,
 		   " see SERVING in bloomdedup(1)" },
 	};
 
-	parse_words(protocol, limits, words, rest, request);
+	parse_words(line, request);
 	/* flush_all takes no word before it. */
-	if (words->count == 2)
-		request->noreply = is_word(words->word[1], "noreply");
+	if (line->count == 2)
+		request->noreply = bytes_are(line->word[1], "noreply");
 	for (size_t i = 0; i < sizeof why / sizeof *why; i++) {
-		if (is_word(words->word[0], why[i][0]))
+		if (bytes_are(line->word[0], why[i][0]))
 			return fail(request, why[i][1]);
 	}
 	return fail(request, "CLIENT_ERROR a filter keeps no values");
@@ -265,26 +221,18 @@ refuse_words(struct protocol *protocol, const struct protocol_limits *limits,
 
 /* HTTP: any web page can make a browser send requests to this machine. */
 static size_t
-hang_up(struct protocol *protocol, const struct protocol_limits *limits,
-    const struct words *words, struct bytes rest, struct request *request)
+hang_up(const struct line *line, struct request *request)
 {
-	(void)protocol;
-	(void)limits;
-	(void)words;
-	(void)rest;
+	(void)line;
 	request->hang_up = 1;
 	return fail(request, "");
 }
 
 /* version and quit take no words. */
 static size_t
-parse_alone(struct protocol *protocol, const struct protocol_limits *limits,
-    const struct words *words, struct bytes rest, struct request *request)
+parse_alone(const struct line *line, struct request *request)
 {
-	(void)protocol;
-	(void)limits;
-	(void)rest;
-	if (words->count > 1)
+	if (line->count > 1)
 		return fail(request, "ERROR");
 	request->hang_up = request->verb == VERB_QUIT;
 	return 0;
@@ -292,15 +240,13 @@ parse_alone(struct protocol *protocol, const struct protocol_limits *limits,
 
 /* noreply may be the only word after verbosity. */
 static size_t
-parse_verbosity(struct protocol *protocol,
-    const struct protocol_limits *limits, const struct words *words,
-    struct bytes rest, struct request *request)
+parse_verbosity(const struct line *line, struct request *request)
 {
-	if (words->count == 2 && is_word(words->word[1], "noreply")) {
+	if (line->count == 2 && bytes_are(line->word[1], "noreply")) {
 		request->noreply = 1;
 		return 0;
 	}
-	return parse_key(protocol, limits, words, rest, request);
+	return parse_key(line, request);
 }
 
 static const struct {
@@ -444,17 +390,14 @@ find_line(struct protocol *protocol, const uint8_t *data, size_t *nbytes,
 }
 
 static size_t
-parse_line(struct protocol *protocol, const struct protocol_limits *limits,
-    struct bytes line, struct bytes rest, struct request *request)
+parse_line(struct line *line, struct bytes text, struct request *request)
 {
-	struct words words;
-
-	split(line, &words);
-	for (size_t i = 0; words.count > 0 && i < VERBS; i++) {
-		if (!is_word(words.word[0], verbs[i].word))
+	split(line, text);
+	for (size_t i = 0; line->count > 0 && i < VERBS; i++) {
+		if (!bytes_are(line->word[0], verbs[i].word))
 			continue;
 		request->verb = verbs[i].verb;
-		return verbs[i].parse(protocol, limits, &words, rest, request);
+		return verbs[i].parse(line, request);
 	}
 	return fail(request, "ERROR");
 }
@@ -465,14 +408,15 @@ next_line(struct protocol *protocol, const struct protocol_limits *limits,
     const uint8_t *data, size_t nbytes, struct request *request)
 {
 	size_t found = nbytes, taken;
-	struct bytes line;
+	struct line line = { .protocol = protocol, .limits = limits };
+	struct bytes text;
 
 	if (nbytes > 0 && data[0] == BINARY_MAGIC) {
 		request->hang_up = 1;
 		fail(request, "");
 		return nbytes;
 	}
-	if (!find_line(protocol, data, &found, &line) &&
+	if (!find_line(protocol, data, &found, &text) &&
 	    found <= limits->key + LINE_REST)
 		return 0;
 	if (found > limits->key + LINE_REST) {
@@ -480,8 +424,8 @@ next_line(struct protocol *protocol, const struct protocol_limits *limits,
 		fail(request, "CLIENT_ERROR line too long");
 		return nbytes;
 	}
-	taken = parse_line(protocol, limits, line, (struct bytes){
-	    data + found, nbytes - found }, request);
+	line.rest = (struct bytes){ data + found, nbytes - found };
+	taken = parse_line(&line, text, request);
 	return request->verb == VERB_MORE ? 0 : found + taken;
 }
 

@@ -17,24 +17,6 @@ fail(struct resp_word *word, const char *problem)
 	return 0;
 }
 
-/* A whole number, with a sign if it is negative. */
-static int
-parse_integer(const uint8_t *data, size_t nbytes, int64_t *value)
-{
-	size_t i = nbytes > 0 && data[0] == '-';
-	int64_t sum = 0;
-
-	if (nbytes == i || nbytes - i > 18)
-		return -1;
-	for (; i < nbytes; i++) {
-		if (data[i] < '0' || data[i] > '9')
-			return -1;
-		sum = 10 * sum + (data[i] - '0');
-	}
-	*value = data[0] == '-' ? -sum : sum;
-	return 0;
-}
-
 /*
  * The number in a line that begins with `first`. Returns the line's length; 0
  * if it isn't whole yet, or broken, which `word` then says.
@@ -56,8 +38,8 @@ take_number(const uint8_t *data, size_t nbytes, char first,
 		return nbytes < HEAD_MAX ? 0 : fail(word, first == '*' ?
 		    "too big mbulk count string" :
 		    "too big bulk count string");
-	if (end[-1] != '\r' ||
-	    parse_integer(data + 1, (size_t)(end - data) - 2, value) < 0)
+	if (end[-1] != '\r' || bytes_to_integer((struct bytes){ data + 1,
+	    (size_t)(end - data) - 2 }, 1, value) < 0)
 		*value = NO_NUMBER;
 	return (size_t)(end - data) + 1;
 }

@@ -48,7 +48,6 @@ command(struct resp_request *r)
 	} else if (r->kept > 1) {
 		resp_refuse(r, "ERR unknown subcommand '%.128s'. Try COMMAND"
 		    " HELP.", resp_string(r, 1));
-		resp_put_error(r->asker, r->refusal);
 	} else {
 		resp_put_array(r->asker, count);
 		for (size_t i = 0; i < TABLES; i++)

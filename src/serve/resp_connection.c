@@ -15,8 +15,6 @@
 #define LIKE_REDIS "7.2.0"
 #define WRONG_PASSWORD "WRONGPASS invalid username-password pair or user is" \
 	" disabled."
-#define BAD_NAME "ERR Client names cannot contain spaces, newlines or" \
-	" special characters."
 
 static void
 ping(struct resp_request *r)
@@ -34,10 +32,9 @@ select_database(struct resp_request *r)
 	int64_t number;
 
 	if (resp_integer(r, 1, &number) < 0)
-		resp_put_error(r->asker,
-		    "ERR value is not an integer or out of range");
+		resp_refuse(r, "ERR value is not an integer or out of range");
 	else if (number != 0)
-		resp_put_error(r->asker, "ERR DB index is out of range");
+		resp_refuse(r, "ERR DB index is out of range");
 	else
 		resp_put_simple(r->asker, "OK");
 }
@@ -54,31 +51,32 @@ static void
 authenticate(struct resp_request *r)
 {
 	if (r->kept == 2)
-		resp_put_error(r->asker, "ERR AUTH <password> called without"
+		resp_refuse(r, "ERR AUTH <password> called without"
 		    " any password configured for the default user. Are you"
 		    " sure your configuration is correct?");
 	else if (resp_is(r, 1, "DEFAULT"))
 		resp_put_simple(r->asker, "OK");
 	else
-		resp_put_error(r->asker, WRONG_PASSWORD);
+		resp_refuse(r, WRONG_PASSWORD);
 }
 
+/* Word i is the client's name; -1 if it can't be, and is refused. */
 static int
-is_client_name(struct bytes name)
-{
-	for (size_t i = 0; i < name.nbytes; i++) {
-		if (name.data[i] < '!' || name.data[i] > '~')
-			return 0;
-	}
-	return 1;
-}
-
-static void
 set_name(struct resp_request *r, unsigned i)
 {
+	struct bytes name = resp_kept(r, i);
+
+	for (size_t j = 0; j < name.nbytes; j++) {
+		if (name.data[j] >= '!' && name.data[j] <= '~')
+			continue;
+		resp_refuse(r, "ERR Client names cannot contain spaces,"
+		    " newlines or special characters.");
+		return -1;
+	}
 	free(r->name);
-	r->name = resp_kept(r, i).nbytes == 0 ? NULL :
+	r->name = name.nbytes == 0 ? NULL :
 	    memory_or_die(strdup(resp_string(r, i)));
+	return 0;
 }
 
 static void
@@ -92,18 +90,13 @@ client(struct resp_request *r)
 		else
 			resp_put_text(r->asker, r->name);
 	} else if (resp_is(r, 1, "SETNAME") && r->kept == 3) {
-		if (!is_client_name(resp_kept(r, 2))) {
-			resp_put_error(r->asker, BAD_NAME);
-			return;
-		}
-		set_name(r, 2);
-		resp_put_simple(r->asker, "OK");
+		if (set_name(r, 2) == 0)
+			resp_put_simple(r->asker, "OK");
 	} else if (resp_is(r, 1, "SETINFO") && r->kept == 4) {
 		resp_put_simple(r->asker, "OK");
 	} else {
 		resp_refuse(r, "ERR unknown subcommand '%.128s'. Try CLIENT"
 		    " HELP.", resp_string(r, 1));
-		resp_put_error(r->asker, r->refusal);
 	}
 }
 
@@ -166,14 +159,8 @@ hello(struct resp_request *r)
 		    " of range");
 	else if (version != 2 && version != 3)
 		resp_refuse(r, "NOPROTO unsupported protocol version");
-	else if (name > 0 && !is_client_name(resp_kept(r, (unsigned)name)))
-		resp_refuse(r, BAD_NAME);
-	if (r->refusal != NULL) {
-		resp_put_error(r->asker, r->refusal);
+	if (r->refusal != NULL || (name > 0 && set_name(r, (unsigned)name) < 0))
 		return;
-	}
-	if (name > 0)
-		set_name(r, (unsigned)name);
 	r->asker->resp3 = version == 3;
 	say_hello(r);
 }
@@ -199,9 +186,9 @@ info(struct resp_request *r)
 	    strrchr(service->plan->version, '-') + 1, 8 * sizeof(void *),
 	    (long)getpid(), (clock_now() - service->started) / CLOCK_SECOND,
 	    c->curr_connections, service->plan->connections,
-	    catalog_bytes(service->catalog), catalog_limit(service->catalog),
+	    service->catalog->pool.bytes, service->catalog->pool.limit,
 	    c->total_connections, c->get_hits, c->get_misses,
-	    catalog_count(service->catalog));
+	    service->catalog->count);
 
 	if (r->asker->resp3) {
 		replies_format(&r->asker->replies, "=%d\r\ntxt:", n + 4);

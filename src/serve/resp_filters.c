@@ -26,20 +26,14 @@ struct plan {
 static struct served *
 find(const struct resp_request *r)
 {
-	struct bytes name = resp_kept(r, 1);
-
-	return catalog_is_name(name) ?
-	    catalog_find(r->service->catalog, name) : NULL;
+	return catalog_find(r->service->catalog, resp_kept(r, 1));
 }
 
 static void
 refuse_missing(struct resp_request *r)
 {
-	struct bytes name = resp_kept(r, 1);
-
 	resp_refuse(r, "ERR not found");
-	if (catalog_is_name(name))
-		catalog_refuse(r->service->catalog, name);
+	catalog_refuse(r->service->catalog, resp_kept(r, 1));
 }
 
 /* Find the filter; or NULL, and the request is refused. */
@@ -50,8 +44,8 @@ find_open(struct resp_request *r)
 
 	if (served == NULL)
 		refuse_missing(r);
-	else if (served_filter(served) == NULL)
-		resp_refuse(r, "ERR %s", served_reason(served));
+	else if (served->filter == NULL)
+		resp_refuse(r, "ERR %s", served->reason);
 	else
 		return served;
 	return NULL;
@@ -103,7 +97,7 @@ make(struct resp_request *r, struct plan *plan)
 	if (result < 0)
 		resp_refuse(r, "ERR %s", error.text);
 	else if ((r->served = find_open(r)) != NULL && result == 0)
-		*served_expansion(r->served) = (uint32_t)plan->expansion;
+		r->served->expansion = (uint32_t)plan->expansion;
 	return result;
 }
 
@@ -214,7 +208,7 @@ begin_adding(struct resp_request *r, struct plan *plan)
 	if (server->read_only)
 		resp_refuse(r, "ERR this server is read-only");
 	else if ((r->served = find(r)) != NULL) {
-		if (served_filter(r->served) == NULL)
+		if (r->served->filter == NULL)
 			find_open(r);
 	} else if (plan->nocreate || server->admin == ADMIN_NONE)
 		refuse_missing(r);
@@ -297,7 +291,7 @@ begin_exists(struct resp_request *r)
 {
 	r->served = find(r);
 	r->missing = r->served == NULL;
-	if (r->served != NULL && served_filter(r->served) == NULL)
+	if (r->served != NULL && r->served->filter == NULL)
 		find_open(r);
 }
 
@@ -358,11 +352,9 @@ card(struct resp_request *r)
 {
 	struct served *served = find(r) == NULL ? NULL : find_open(r);
 
-	if (r->refusal != NULL)
-		resp_put_error(r->asker, r->refusal);
-	else
+	if (r->refusal == NULL)
 		resp_put_integer(r->asker, served == NULL ? 0 :
-		    lines_of(served_filter(served)));
+		    lines_of(served->filter));
 }
 
 /* The fields of BF.INFO. */
@@ -380,7 +372,7 @@ static const struct {
 static void
 put_field(struct resp_request *r, struct served *served, size_t i)
 {
-	struct filter *filter = served_filter(served);
+	struct filter *filter = served->filter;
 	const uint64_t values[FIELDS - 1] = { capacity_of(filter),
 		filter_bytes(filter), filter_table(filter)->count,
 		lines_of(filter) };
@@ -390,7 +382,7 @@ put_field(struct resp_request *r, struct served *served, size_t i)
 	else if (served_is_fixed(served))
 		resp_put_null(r->asker);
 	else
-		resp_put_integer(r->asker, *served_expansion(served));
+		resp_put_integer(r->asker, served->expansion);
 }
 
 static void
@@ -408,7 +400,7 @@ put_one_field(struct resp_request *r, struct served *served)
 		put_field(r, served, i);
 		return;
 	}
-	resp_put_error(r->asker, "Invalid information value");
+	resp_refuse(r, "Invalid information value");
 }
 
 static void
@@ -416,11 +408,9 @@ info(struct resp_request *r)
 {
 	struct served *served = find_open(r);
 
-	if (served == NULL) {
-		resp_put_error(r->asker, r->refusal);
-	} else if (r->kept > 2) {
+	if (served != NULL && r->kept > 2) {
 		put_one_field(r, served);
-	} else {
+	} else if (served != NULL) {
 		resp_put_map(r->asker, FIELDS);
 		for (size_t i = 0; i < FIELDS; i++) {
 			resp_put_simple(r->asker, fields[i].title);
@@ -432,7 +422,7 @@ info(struct resp_request *r)
 static void
 refuse_dump(struct resp_request *r)
 {
-	resp_put_error(r->asker, "ERR not supported: the filter is the file"
+	resp_refuse(r, "ERR not supported: the filter is the file"
 	    " NAME.bloom in the server's folder, which can be copied");
 }
 

@@ -240,52 +240,45 @@ static void
 begin_multi(struct resp_session *s)
 {
 	if (s->queuing) {
-		resp_put_error(s->request.asker,
-		    "ERR MULTI calls can not be nested");
-		return;
+		resp_refuse(&s->request, "ERR MULTI calls can not be nested");
+	} else {
+		s->queuing = 1;
+		resp_put_simple(s->request.asker, "OK");
 	}
-	s->queuing = 1;
-	resp_put_simple(s->request.asker, "OK");
 }
 
 /* EXEC and DISCARD. */
 static void
 end_multi(struct resp_session *s, int exec)
 {
-	struct asker *asker = s->request.asker;
+	struct resp_request *r = &s->request;
 
 	if (!s->queuing) {
-		resp_put_error(asker, exec ? "ERR EXEC without MULTI" :
+		resp_refuse(r, exec ? "ERR EXEC without MULTI" :
 		    "ERR DISCARD without MULTI");
-	} else if (!exec) {
-		free_queue(s);
-		resp_put_simple(asker, "OK");
-	} else if (s->queue_failed) {
-		free_queue(s);
-		resp_put_error(asker, "EXECABORT Transaction discarded because"
+	} else if (exec && s->queue_failed) {
+		resp_refuse(r, "EXECABORT Transaction discarded because"
 		    " of previous errors.");
+	} else if (!exec) {
+		resp_put_simple(r->asker, "OK");
 	} else {
-		resp_put_array(asker, s->queue_count);
+		resp_put_array(r->asker, s->queue_count);
 		s->queuing = 0;
 		s->replaying = s->queue_count > 0;
 		s->replayed = 0;
-		if (!s->replaying)
-			free_queue(s);
 	}
+	if (!s->replaying)
+		free_queue(s);
 }
 
 static void
 end_queued(struct resp_session *s)
 {
-	struct asker *asker = s->request.asker;
-
+	s->queue_failed |= s->request.refusal != NULL;
 	if (s->request.refusal == NULL) {
 		s->queue_count++;
-		resp_put_simple(asker, "QUEUED");
-		return;
+		resp_put_simple(s->request.asker, "QUEUED");
 	}
-	s->queue_failed = 1;
-	resp_put_error(asker, s->request.refusal);
 }
 
 /* Write the reply, unless operations of the sweep do. */
@@ -304,14 +297,15 @@ reply(struct resp_session *s)
 	resp_answer_earlier(r);
 	if (queued)
 		end_queued(s);
-	else if (r->refusal != NULL)
-		resp_put_error(r->asker, r->refusal);
-	else if (command->role == RESP_MULTI)
+	else if (r->refusal == NULL && command->role == RESP_MULTI)
 		begin_multi(s);
-	else if (command->role == RESP_EXEC || command->role == RESP_DISCARD)
+	else if (r->refusal == NULL && (command->role == RESP_EXEC ||
+	    command->role == RESP_DISCARD))
 		end_multi(s, command->role == RESP_EXEC);
-	else
+	else if (r->refusal == NULL)
 		command->end(r);
+	if (r->refusal != NULL)
+		resp_put_error(r->asker, r->refusal);
 }
 
 static void

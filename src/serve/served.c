@@ -5,55 +5,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/path.h"
 #include "base/signals.h"
 #include "bits/loops.h"
 #include "filter/filter.h"
-#include "key/key.h"
 #include "model/growth.h"
 #include "model/window.h"
 
 /* How often refused requests are reported, in seconds. */
 #define REFUSALS 60
 
-struct served {
-	struct served_pool *pool;
-	char name[SERVED_NAME_MAX + 1];
-	size_t name_bytes;
-	char *path;
-	struct filter *filter;     /* NULL if it isn't open */
-	char *reason;              /* why it can't be used, or NULL */
-	int broken;                /* it failed in use, and is closed */
-	struct stat failed;        /* its file then: until there is another */
-	uint64_t looked;           /* in which second, or 0 */
-	uint64_t bytes;            /* counted in pool->bytes */
-	uint64_t announced;        /* of a window: counted at least */
-	uint64_t next_serial;  /* the table for which the next layer */
-	struct layer_entry next;   /* is this one */
-	uint64_t stored;           /* lines, since it was looked at */
-	uint64_t refused;          /* requests, since they were reported */
-	uint64_t reported;         /* in which second, or 0 */
-	struct served *newer, *older; /* of pool, if it is open */
-	struct key_recipe recipe;
-	struct key_scratch scratch;
-	uint32_t expansion;
-	int slot;
-};
-
 struct served *
 served_new(struct served_pool *pool, struct bytes name)
 {
 	struct served *s = memory_or_die(calloc(1, sizeof *s));
-	size_t path_bytes = strlen(pool->folder) + name.nbytes +
+	size_t path_bytes = strlen(pool->plan->folder) + name.nbytes +
 	    sizeof "/.bloom";
 
 	s->pool = pool;
 	memcpy(s->name, name.data, name.nbytes);
 	s->name_bytes = name.nbytes;
 	s->path = memory_or_die(malloc(path_bytes));
-	snprintf(s->path, path_bytes, "%s/%s.bloom", pool->folder, s->name);
+	snprintf(s->path, path_bytes, "%s/%s.bloom", pool->plan->folder,
+	    s->name);
 	s->slot = -1;
 	s->expansion = 2;
 	return s;
@@ -154,7 +129,7 @@ close_oldest(struct served_pool *pool)
 	while (s != NULL && s->slot >= 0)
 		s = s->newer;
 	if (s != NULL && close_filter(s, &error) < 0) {
-		pool->tell(error.text);
+		pool->plan->tell(error.text);
 		served_break(s, &error);
 	}
 }
@@ -164,7 +139,7 @@ static struct filter_use
 use_of(const struct served_pool *pool)
 {
 	/* no_link: a link in the folder must not lead to files elsewhere */
-	return (struct filter_use){ .writable = !pool->read_only,
+	return (struct filter_use){ .writable = !pool->plan->read_only,
 		.growth = -1, .max_bytes = UINT64_MAX, .no_link = 1,
 		.in_place = 1 };
 }
@@ -273,7 +248,7 @@ tell_replaced(const struct served *s)
 	error_set(&text, STATUS_OK, "%s: the file was replaced or removed; lost"
 	    " with it: the lines stored since it was last looked at, at most %"
 	    PRIu64, s->path, s->stored);
-	s->pool->tell(text.text);
+	s->pool->plan->tell(text.text);
 }
 
 /* Is there still the file that failed? Its number alone may be used again. */
@@ -322,55 +297,11 @@ served_postpone(struct served *s)
 		count_bytes(s, (uint64_t)st.st_size);
 }
 
-int
-served_is_gone(const struct served *s)
-{
-	struct stat st;
-
-	return s->slot < 0 && lstat(s->path, &st) < 0 && errno == ENOENT;
-}
-
-const char *
-served_name(const struct served *s)
-{
-	return s->name;
-}
-
-size_t
-served_name_bytes(const struct served *s)
-{
-	return s->name_bytes;
-}
-
-const char *
-served_path(const struct served *s)
-{
-	return s->path;
-}
-
 uint64_t
 served_bytes(const struct served *s)
 {
 	return s->reason != NULL ? 0 : s->filter != NULL ?
 	    filter_bytes(s->filter) : s->bytes;
-}
-
-struct filter *
-served_filter(const struct served *s)
-{
-	return s->filter;
-}
-
-const char *
-served_reason(const struct served *s)
-{
-	return s->reason;
-}
-
-int
-served_is_foreign(const struct served *s)
-{
-	return s->filter == NULL && !s->broken;
 }
 
 void
@@ -388,19 +319,25 @@ served_break(struct served *s, const struct error *error)
 }
 
 void
-served_refuse(struct served *s, const char *reason)
+served_count_refusal(struct served_pool *pool, struct refusals *refusals,
+    const char *reason)
 {
-	struct served_pool *pool = s->pool;
 	struct error text;
 
-	s->refused++;
-	if (s->reported != 0 && pool->second - s->reported < REFUSALS)
+	refusals->count++;
+	if (refusals->reported != 0 &&
+	    pool->second - refusals->reported < REFUSALS)
 		return;
 	error_set(&text, STATUS_OK, "%s (requests refused: %" PRIu64 ")",
-	    reason, s->refused);
-	pool->tell(text.text);
-	s->reported = pool->second;
-	s->refused = 0;
+	    reason, refusals->count);
+	pool->plan->tell(text.text);
+	*refusals = (struct refusals){ .reported = pool->second };
+}
+
+void
+served_refuse(struct served *s, const char *reason)
+{
+	served_count_refusal(s->pool, &s->refusals, reason);
 }
 
 void
@@ -501,7 +438,7 @@ is_nearly_full(const struct served *s)
 void
 served_grow_ahead(struct served *s)
 {
-	if (served_filter(s) == NULL || s->pool->read_only ||
+	if (s->filter == NULL || s->pool->plan->read_only ||
 	    filter_header(s->filter)->window.kind != WINDOW_NONE ||
 	    !is_nearly_full(s) || (filter_coming_bytes(s->filter) == 0 &&
 	    !is_within_limit(s, 1)))
@@ -514,16 +451,4 @@ int
 served_is_fixed(const struct served *s)
 {
 	return s->filter != NULL && filter_growth(s->filter) != GROWTH_GROW;
-}
-
-uint32_t *
-served_expansion(struct served *s)
-{
-	return &s->expansion;
-}
-
-int *
-served_slot(struct served *s)
-{
-	return &s->slot;
 }

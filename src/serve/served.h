@@ -13,27 +13,60 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "bits/hash.h"
+#include "disk/format.h"
+#include "key/key.h"
 #include "model/plan.h"
 #include "serve/bytes.h"
+#include "serve/service.h"
 
 #define SERVED_NAME_MAX 64
 
 struct filter;
-struct served;
+
+/* Requests that were refused: reported once a minute. */
+struct refusals {
+	uint64_t count;        /* since they were reported, */
+	uint64_t reported;     /* in this second, or 0 */
+};
 
 /* What the filters of a folder share. */
 struct served_pool {
-	const char *folder;
-	int read_only;
-	void (*tell)(const char *text); /* one line for the user */
+	const struct serve_settings *plan;
 	uint64_t second;       /* since the start; not 0 */
 	uint64_t limit, bytes; /* of all filters: how many they may have, and
 	                          have, with layers that are being made */
 	size_t open, open_max; /* filters */
 	struct served *newest, *oldest; /* open ones, by their last use */
+};
+
+/* Others only read it, but for the last two. */
+struct served {
+	struct served_pool *pool;
+	char name[SERVED_NAME_MAX + 1];
+	size_t name_bytes;
+	char *path;
+	struct filter *filter;     /* NULL if it isn't open */
+	char *reason;              /* why it can't be used, or NULL */
+	int broken;                /* it failed in use, and is closed */
+	struct stat failed;        /* its file then: until there is another */
+	uint64_t looked;           /* in which second, or 0 */
+	uint64_t bytes;            /* counted in pool->bytes */
+	uint64_t announced;        /* of a window: counted at least */
+	uint64_t next_serial;      /* the table for which the next layer */
+	struct layer_entry next;   /* is this one */
+	uint64_t stored;           /* lines, since it was looked at */
+	struct refusals refusals;
+	struct served *newer, *older; /* of pool, if it is open */
+	struct key_recipe recipe;
+	struct key_scratch scratch;
+	uint32_t expansion;        /* BF.RESERVE's: reported, not used, and 2
+	                            * after a restart */
+	int slot;                  /* the caller's, -1 at first; unless it is
+	                            * -1, the filter stays open */
 };
 
 /* A filter that isn't open yet; the pool must stay. */
@@ -56,28 +89,16 @@ int served_look(struct served *served, int now);
 /* It won't be asked for soon: just note how large its file is. */
 void served_postpone(struct served *served);
 
-/* Has its name no file, which served_look would tell? */
-int served_is_gone(const struct served *served);
-
-const char *served_name(const struct served *served);
-size_t served_name_bytes(const struct served *served);
-const char *served_path(const struct served *served);
-
 /* How many bytes it has, also if it isn't open; 0 if it can't be used. */
 uint64_t served_bytes(const struct served *served);
-
-/* The filter, or NULL if it can't be used; and the reason then. */
-struct filter *served_filter(const struct served *served);
-const char *served_reason(const struct served *served);
-
-/* Is it locked, or can't it be opened for another reason than its contents? */
-int served_is_foreign(const struct served *served);
 
 /* The filter failed: from now on it can't be used. */
 void served_break(struct served *served, const struct error *error);
 
-/* A request was refused for this reason: reported once a minute. */
+/* A request was refused for this reason. */
 void served_refuse(struct served *served, const char *reason);
+void served_count_refusal(struct served_pool *pool, struct refusals *refusals,
+    const char *reason);
 
 /* So many lines were stored in it. */
 void served_stored(struct served *served, uint64_t lines);
@@ -106,14 +127,5 @@ void served_grow_ahead(struct served *served);
 
 /* Was it made for a fixed number of lines? It must be open. */
 int served_is_fixed(const struct served *served);
-
-/* BF.RESERVE's EXPANSION: reported, not used, and 2 after a restart. */
-uint32_t *served_expansion(struct served *served);
-
-/*
- * A number for the caller's own use; -1 until the caller sets it. While it is
- * not -1, the filter stays open.
- */
-int *served_slot(struct served *served);
 
 #endif

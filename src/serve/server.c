@@ -437,19 +437,6 @@ share_descriptors(struct server *server)
 	return filters < OPEN_FILTERS ? (size_t)filters : OPEN_FILTERS;
 }
 
-static void
-tell_unusable(struct server *server)
-{
-	struct catalog *catalog = server->service.catalog;
-
-	for (size_t i = 0; i < catalog_count(catalog); i++) {
-		struct served *s = catalog_at(catalog, i);
-
-		if (served_reason(s) != NULL)
-			server->plan->tell(served_reason(s));
-	}
-}
-
 int
 server_run(const struct serve_settings *plan, struct error *error)
 {
@@ -458,12 +445,9 @@ server_run(const struct serve_settings *plan, struct error *error)
 	struct error second = { 0 };
 	int result;
 
-	if (catalog_open(&server.service.catalog, &(struct catalog_settings){
-	    .folder = plan->folder, .read_only = plan->read_only,
-	    .limit = plan->memory_bytes, .tell = plan->tell,
-	    .open_max = share_descriptors(&server) }, error) < 0)
+	if (catalog_open(&server.service.catalog, plan,
+	    share_descriptors(&server), error) < 0)
 		return -1;
-	tell_unusable(&server);
 	signals_bus_survive();
 	server.sweep = sweep_new(&server.service);
 	server.intake = intake_new(&server.service, server.sweep);

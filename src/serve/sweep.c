@@ -84,7 +84,7 @@ sweep_count(const struct sweep *sweep)
 static size_t
 costly_from(const struct served *served)
 {
-	const struct header *header = filter_header(served_filter(served));
+	const struct header *header = filter_header(served->filter);
 	uint64_t lines = OPERATIONS;
 
 	if (header->window.kind == WINDOW_LINES)
@@ -96,7 +96,7 @@ costly_from(const struct served *served)
 static int
 find_part(struct sweep *sweep, struct served *served)
 {
-	int *slot = served_slot(served);
+	int *slot = &served->slot;
 	struct part *part;
 
 	if (*slot >= 0)
@@ -130,9 +130,9 @@ sweep_add(struct sweep *sweep, struct asker *asker, const struct operation *o)
 	asker->owed += o->key.nbytes + REPLY_BYTES;
 	if (o->served == NULL)
 		return;
-	if (served_filter(o->served) == NULL) {
-		entry->failure = memory_or_die(strdup(served_reason(
-		    o->served)));
+	if (o->served->filter == NULL) {
+		entry->failure = memory_or_die(strdup(
+		    o->served->reason));
 		/* Nothing keeps it until the sweep. */
 		served_refuse(o->served, entry->failure);
 		asker->owed += strlen(entry->failure);
@@ -236,10 +236,10 @@ static void
 run_part(struct sweep *sweep, struct part *part)
 {
 	part->failed = carry_out(sweep, part,
-	    served_filter(part->served)) < 0;
+	    part->served->filter) < 0;
 	if (part->failed)
 		served_break(part->served, &part->error);
-	*served_slot(part->served) = -1;
+	part->served->slot = -1;
 }
 
 static void
