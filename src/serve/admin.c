@@ -124,7 +124,7 @@ add_filter(struct service *service, const struct request *r,
 		    catalog_name_rule);
 		return;
 	}
-	service->counters.cmd_add++;
+	service->counters.cmd_set++;
 	if (catalog_find(service->catalog, r->key) != NULL) {
 		replies_line(replies, "NOT_STORED");
 		return;
@@ -236,7 +236,7 @@ stats_server(const struct service *service, struct replies *replies)
 	put_count(replies, "rejected_connections", c->rejected_connections);
 	put_count(replies, "connection_structures", c->curr_connections);
 	put_count(replies, "cmd_get", c->cmd_get);
-	put_count(replies, "cmd_set", c->cmd_set + c->cmd_add + c->cmd_replace);
+	put_count(replies, "cmd_set", c->cmd_set);
 	put_count(replies, "get_hits", c->get_hits);
 	put_count(replies, "get_misses", c->get_misses);
 	put_count(replies, "delete_hits", c->delete_hits);
@@ -302,7 +302,8 @@ stats_bloom(struct filter *filter, struct replies *replies)
 	put_real(replies, "error_rate", header->error_rate);
 	put_real(replies, "error_rate_now",
 	    figures_error_rate(filter, SAMPLE_PAGES));
-	put_count(replies, "lines", lines < 1e18 ? (uint64_t)llround(lines) : 0);
+	put_count(replies, "lines",
+	    lines < 1e18 ? (uint64_t)llround(lines) : 0);
 	/* as planned, even if it may be overfilled */
 	put_count(replies, "room", format_room(table, GROWTH_FAIL));
 	put_count(replies, "bytes", filter_bytes(filter));

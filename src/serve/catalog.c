@@ -141,8 +141,8 @@ lock_folder(struct catalog *catalog, struct error *error)
 	    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (catalog->fd < 0)
 		return error_system(error, errno, catalog->pool.plan->folder);
-	if (flock(catalog->fd, (catalog->pool.plan->read_only ? LOCK_SH : LOCK_EX) |
-	    LOCK_NB) == 0)
+	if (flock(catalog->fd, LOCK_NB |
+	    (catalog->pool.plan->read_only ? LOCK_SH : LOCK_EX)) == 0)
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return error_system(error, errno, catalog->pool.plan->folder);

@@ -127,21 +127,10 @@ static void
 answer_storage(struct service *service, struct asker *asker,
     const struct operation *o, int seen)
 {
-	struct counters *counters = &service->counters;
-	int stored = 1;
-
-	if (o->verb == VERB_SET) {
-		counters->cmd_set++;
-	} else if (o->verb == VERB_ADD) {
-		counters->cmd_add++;
-		stored = !seen;
-	} else {
-		counters->cmd_replace++;
-		stored = seen;
-	}
+	service->counters.cmd_set++;
 	if (o->noreply)
 		return;
-	if (stored)
+	if (o->verb == VERB_SET || seen == (o->verb == VERB_REPLACE))
 		replies_put(&asker->replies, "STORED\r\n", 8);
 	else
 		replies_put(&asker->replies, "NOT_STORED\r\n", 12);

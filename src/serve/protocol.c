@@ -138,7 +138,7 @@ parse_storage(const struct line *line, struct request *request)
 static size_t
 refuse_storage(const struct line *line, struct request *request)
 {
-	fail(request, "CLIENT_ERROR a filter keeps no values");
+	fail(request, request->reply);
 	return parse_storage(line, request);
 }
 
@@ -198,25 +198,13 @@ parse_delete(const struct line *line, struct request *request)
 static size_t
 refuse_words(const struct line *line, struct request *request)
 {
-	static const char *const why[][2] = {
-		{ "flush_all", "CLIENT_ERROR filters are deleted one by one" },
-		{ "touch", "CLIENT_ERROR a filter has no times" },
-		{ "gat", "CLIENT_ERROR a filter has no times" },
-		{ "gats", "CLIENT_ERROR a filter has no times" },
-		{ "help", "CLIENT_ERROR requests: add, set, get, gets,"
-		   " replace, delete, stats, try, setmem, version, quit;"
-		   " see SERVING in bloomdedup(1)" },
-	};
+	const char *reply = request->reply;
 
 	parse_words(line, request);
 	/* flush_all takes no word before it. */
 	if (line->count == 2)
 		request->noreply = bytes_are(line->word[1], "noreply");
-	for (size_t i = 0; i < sizeof why / sizeof *why; i++) {
-		if (bytes_are(line->word[0], why[i][0]))
-			return fail(request, why[i][1]);
-	}
-	return fail(request, "CLIENT_ERROR a filter keeps no values");
+	return fail(request, reply);
 }
 
 /* HTTP: any web page can make a browser send requests to this machine. */
@@ -249,38 +237,45 @@ parse_verbosity(const struct line *line, struct request *request)
 	return parse_key(line, request);
 }
 
+#define NO_VALUES "CLIENT_ERROR a filter keeps no values"
+#define NO_TIMES "CLIENT_ERROR a filter has no times"
+
 static const struct {
 	const char *word;
 	enum verb verb;
 	handler *parse;
+	const char *reply; /* why it is refused */
 } verbs[] = {
-	{ "set", VERB_SET, parse_storage },
-	{ "add", VERB_ADD, parse_storage },
-	{ "replace", VERB_REPLACE, parse_storage },
-	{ "delete", VERB_DELETE, parse_delete },
-	{ "stats", VERB_STATS, parse_stats },
-	{ "try", VERB_TRY, parse_key },
-	{ "setmem", VERB_SETMEM, parse_key },
-	{ "version", VERB_VERSION, parse_alone },
-	{ "verbosity", VERB_VERBOSITY, parse_verbosity },
-	{ "quit", VERB_QUIT, parse_alone },
-	{ "append", VERB_FAILED, refuse_storage },
-	{ "prepend", VERB_FAILED, refuse_storage },
-	{ "cas", VERB_FAILED, refuse_storage },
-	{ "incr", VERB_FAILED, refuse_words },
-	{ "decr", VERB_FAILED, refuse_words },
-	{ "touch", VERB_FAILED, refuse_words },
-	{ "gat", VERB_FAILED, refuse_words },
-	{ "gats", VERB_FAILED, refuse_words },
-	{ "flush_all", VERB_FAILED, refuse_words },
-	{ "help", VERB_FAILED, refuse_words },
-	{ "GET", VERB_FAILED, hang_up },
-	{ "HEAD", VERB_FAILED, hang_up },
-	{ "POST", VERB_FAILED, hang_up },
-	{ "PUT", VERB_FAILED, hang_up },
-	{ "DELETE", VERB_FAILED, hang_up },
-	{ "OPTIONS", VERB_FAILED, hang_up },
-	{ "Host:", VERB_FAILED, hang_up },
+	{ "set", VERB_SET, parse_storage, NULL },
+	{ "add", VERB_ADD, parse_storage, NULL },
+	{ "replace", VERB_REPLACE, parse_storage, NULL },
+	{ "delete", VERB_DELETE, parse_delete, NULL },
+	{ "stats", VERB_STATS, parse_stats, NULL },
+	{ "try", VERB_TRY, parse_key, NULL },
+	{ "setmem", VERB_SETMEM, parse_key, NULL },
+	{ "version", VERB_VERSION, parse_alone, NULL },
+	{ "verbosity", VERB_VERBOSITY, parse_verbosity, NULL },
+	{ "quit", VERB_QUIT, parse_alone, NULL },
+	{ "append", VERB_FAILED, refuse_storage, NO_VALUES },
+	{ "prepend", VERB_FAILED, refuse_storage, NO_VALUES },
+	{ "cas", VERB_FAILED, refuse_storage, NO_VALUES },
+	{ "incr", VERB_FAILED, refuse_words, NO_VALUES },
+	{ "decr", VERB_FAILED, refuse_words, NO_VALUES },
+	{ "touch", VERB_FAILED, refuse_words, NO_TIMES },
+	{ "gat", VERB_FAILED, refuse_words, NO_TIMES },
+	{ "gats", VERB_FAILED, refuse_words, NO_TIMES },
+	{ "flush_all", VERB_FAILED, refuse_words,
+	    "CLIENT_ERROR filters are deleted one by one" },
+	{ "help", VERB_FAILED, refuse_words, "CLIENT_ERROR requests: add, set,"
+	    " get, gets, replace, delete, stats, try, setmem, version, quit;"
+	    " see SERVING in bloomdedup(1)" },
+	{ "GET", VERB_FAILED, hang_up, NULL },
+	{ "HEAD", VERB_FAILED, hang_up, NULL },
+	{ "POST", VERB_FAILED, hang_up, NULL },
+	{ "PUT", VERB_FAILED, hang_up, NULL },
+	{ "DELETE", VERB_FAILED, hang_up, NULL },
+	{ "OPTIONS", VERB_FAILED, hang_up, NULL },
+	{ "Host:", VERB_FAILED, hang_up, NULL },
 };
 #define VERBS (sizeof verbs / sizeof *verbs)
 
@@ -397,6 +392,7 @@ parse_line(struct line *line, struct bytes text, struct request *request)
 		if (!bytes_are(line->word[0], verbs[i].word))
 			continue;
 		request->verb = verbs[i].verb;
+		request->reply = verbs[i].reply;
 		return verbs[i].parse(line, request);
 	}
 	return fail(request, "ERROR");

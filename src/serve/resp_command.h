@@ -1,6 +1,6 @@
 /*
  * What the commands of RESP are made of: the request they are given, and how
- * they reply. resp_commands.c has the table of them.
+ * they reply.
  *
  * A command keeps the first words of its request, and is given the others one
  * by one. It writes one reply: either the sweep's operations that it added do
@@ -72,14 +72,12 @@ struct resp_command {
 	void (*end)(struct resp_request *request);
 };
 
-struct resp_commands {
-	const struct resp_command *items;
-	size_t count;
-};
-
-/* In resp_filters.c, resp_keys.c and resp_connection.c. */
-extern const struct resp_commands resp_filter_commands, resp_key_commands,
-    resp_connection_commands;
+/*
+ * In resp_filters.c, resp_keys.c and resp_connection.c; the last one has no
+ * name.
+ */
+extern const struct resp_command resp_filter_commands[], resp_key_commands[],
+    resp_connection_commands[];
 
 /* The command of that name, in any case; NULL if there is none. */
 const struct resp_command *resp_command_find(struct bytes name);

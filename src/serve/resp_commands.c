@@ -1,15 +1,19 @@
-/* The table of all commands, and what tells of it. */
+/* The table of all commands, and what commands read of their requests. */
 #include "serve/resp_command.h"
 
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-static void
-put_commands(struct resp_request *r, const struct resp_commands *commands)
-{
-	for (size_t i = 0; i < commands->count; i++) {
-		const struct resp_command *c = &commands->items[i];
+#include "base/error.h"
 
+static void
+put_commands(struct resp_request *r, const struct resp_command *c)
+{
+	for (; c->name != NULL; c++) {
 		/* as Redis before 7: name, arity, flags, keys */
 		resp_put_array(r->asker, 6);
 		resp_put_text(r->asker, c->name);
@@ -27,11 +31,11 @@ static void command(struct resp_request *r);
 
 static const struct resp_command own[] = {
 	{ .name = "command", .least = 1, .end = command },
+	{ .name = NULL }
 };
-static const struct resp_commands own_commands = { own, 1 };
 
-static const struct resp_commands *const tables[] = { &resp_filter_commands,
-	&resp_connection_commands, &resp_key_commands, &own_commands };
+static const struct resp_command *const tables[] = { resp_filter_commands,
+	resp_connection_commands, resp_key_commands, own };
 #define TABLES (sizeof tables / sizeof *tables)
 
 static void
@@ -39,8 +43,11 @@ command(struct resp_request *r)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < TABLES; i++)
-		count += tables[i]->count;
+	for (size_t i = 0; i < TABLES; i++) {
+		for (const struct resp_command *c = tables[i];
+		    c->name != NULL; c++)
+			count++;
+	}
 	if (r->kept > 1 && resp_is(r, 1, "DOCS")) {
 		resp_put_map(r->asker, 0);
 	} else if (r->kept > 1 && resp_is(r, 1, "COUNT")) {
@@ -59,9 +66,8 @@ const struct resp_command *
 resp_command_find(struct bytes name)
 {
 	for (size_t i = 0; i < TABLES; i++) {
-		for (size_t j = 0; j < tables[i]->count; j++) {
-			const struct resp_command *c = &tables[i]->items[j];
-
+		for (const struct resp_command *c = tables[i];
+		    c->name != NULL; c++) {
 			if (strlen(c->name) == name.nbytes &&
 			    strncasecmp(c->name, (const char *)name.data,
 			    name.nbytes) == 0)
@@ -69,4 +75,63 @@ resp_command_find(struct bytes name)
 		}
 	}
 	return NULL;
+}
+
+void
+resp_answer_earlier(struct resp_request *r)
+{
+	if (r->asker->owed > 0)
+		sweep_run(r->sweep);
+}
+
+void
+resp_refuse(struct resp_request *r, const char *format, ...)
+{
+	struct error text = { 0 };
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text.text, sizeof text.text, format, args);
+	va_end(args);
+	r->service->counters.refused++;
+	free(r->refusal);
+	r->refusal = memory_or_die(strdup(text.text));
+}
+
+struct bytes
+resp_kept(const struct resp_request *r, unsigned i)
+{
+	size_t start = i == 0 || i > r->kept ? 0 : r->ends[i - 1] + 1;
+
+	if (i >= r->kept)
+		return (struct bytes){ (const uint8_t *)"", 0 };
+	return (struct bytes){ (const uint8_t *)r->text + start,
+		r->ends[i] - start };
+}
+
+const char *
+resp_string(const struct resp_request *r, unsigned i)
+{
+	return (const char *)resp_kept(r, i).data;
+}
+
+int
+resp_is(const struct resp_request *r, unsigned i, const char *word)
+{
+	return resp_kept(r, i).nbytes == strlen(word) &&
+	    strcasecmp(resp_string(r, i), word) == 0;
+}
+
+int
+resp_integer(const struct resp_request *r, unsigned i, int64_t *value)
+{
+	const char *text = resp_string(r, i);
+	size_t digits = strspn(text + (text[0] == '-'), "0123456789");
+	char *end;
+
+	errno = 0;
+	*value = strtoll(text, &end, 10);
+	return digits > 0 && errno == 0 && *end == '\0' &&
+	    end == text + resp_kept(r, i).nbytes &&
+	    (text[0] != '0' || digits == 1) ? 0 : -1;
 }

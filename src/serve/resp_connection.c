@@ -199,7 +199,7 @@ info(struct resp_request *r)
 	}
 }
 
-static const struct resp_command commands[] = {
+const struct resp_command resp_connection_commands[] = {
 	{ .name = "ping", .least = 1, .most = 2, .end = ping },
 	{ .name = "echo", .least = 2, .most = 2, .end = ping },
 	{ .name = "hello", .least = 1, .most = 7, .end = hello },
@@ -211,7 +211,5 @@ static const struct resp_command commands[] = {
 	{ .name = "exec", .role = RESP_EXEC, .least = 1, .most = 1 },
 	{ .name = "discard", .role = RESP_DISCARD, .least = 1, .most = 1 },
 	{ .name = "quit", .role = RESP_QUIT, .least = 1, .end = quit },
+	{ .name = NULL }
 };
-
-const struct resp_commands resp_connection_commands = { commands,
-	sizeof commands / sizeof *commands };

@@ -51,21 +51,6 @@ find_open(struct resp_request *r)
 	return NULL;
 }
 
-/* May it make filters? If not, the request is refused. */
-static int
-may_make(struct resp_request *r)
-{
-	const struct serve_settings *plan = r->service->plan;
-
-	if (plan->read_only)
-		resp_refuse(r, "ERR this server is read-only");
-	else if (plan->admin == ADMIN_NONE)
-		resp_refuse(r, "NOPERM not allowed (--no-admin)");
-	else
-		return 1;
-	return 0;
-}
-
 /*
  * Make a filter of that name. Returns 1 if there is one, whose file is new; -1
  * if the request is refused.
@@ -113,64 +98,54 @@ parse_rate(const struct resp_request *r, unsigned i, double *rate)
 	    end == text + resp_kept(r, i).nbytes ? 0 : -1;
 }
 
-/* The place of the option `name` behind the third word; 0: there is none. */
-static unsigned
-find_option(const struct resp_request *r, const char *name)
-{
-	for (unsigned i = 4; i < r->kept; i++) {
-		if (resp_is(r, i, name))
-			return i;
-	}
-	return 0;
-}
-
-/* EXPANSION and NONSCALING of BF.RESERVE. Returns -1 if it is refused. */
-static int
-parse_expansion(struct resp_request *r, struct plan *plan)
-{
-	unsigned i = find_option(r, "EXPANSION");
-
-	plan->nonscaling = find_option(r, "NONSCALING") > 0;
-	if (i == 0)
-		return 0;
-	if (i + 1 == r->kept)
-		resp_refuse(r, "ERR no expansion");
-	else if (plan->nonscaling)
-		resp_refuse(r, "Nonscaling filters cannot expand");
-	else if (resp_integer(r, i + 1, &plan->expansion) < 0)
-		resp_refuse(r, "ERR bad expansion");
-	else if (plan->expansion < 1 || plan->expansion > UINT32_MAX)
-		resp_refuse(r, "ERR expansion should be greater or equal to"
-		    " 1");
-	else
-		return 0;
-	return -1;
-}
-
-/* WINDOW, which only we have, and what nobody has. */
-static int
-parse_window(struct resp_request *r, struct plan *plan)
+/*
+ * The options of BF.RESERVE; WINDOW is ours. If one is wrong, the request is
+ * refused.
+ */
+static void
+parse_options(struct resp_request *r, struct plan *plan)
 {
 	uint64_t capacity = (uint64_t)plan->capacity;
+	int expands = 0;
 
-	for (unsigned i = 4; i < r->kept; i++) {
-		if (resp_is(r, i, "EXPANSION")) {
-			i++;
-		} else if (resp_is(r, i, "WINDOW")) {
-			if (admin_parse_window(&plan->window, &capacity,
-			    resp_string(r, ++i)) == 0)
-				continue;
-			resp_refuse(r, "ERR bad window: a time, such as 30d,"
-			    " or the capacity in lines");
-			return -1;
-		} else if (!resp_is(r, i, "NONSCALING")) {
+	for (unsigned i = 4; i < r->kept && r->refusal == NULL; i++) {
+		if (resp_is(r, i, "NONSCALING")) {
+			plan->nonscaling = 1;
+		} else if (resp_is(r, i, "EXPANSION")) {
+			expands = 1;
+			if (++i == r->kept)
+				resp_refuse(r, "ERR no expansion");
+			else if (resp_integer(r, i, &plan->expansion) < 0)
+				resp_refuse(r, "ERR bad expansion");
+			else if (plan->expansion < 1 ||
+			    plan->expansion > UINT32_MAX)
+				resp_refuse(r, "ERR expansion should be"
+				    " greater or equal to 1");
+		} else if (!resp_is(r, i, "WINDOW")) {
 			resp_refuse(r, "ERR unknown argument '%.100s'",
 			    resp_string(r, i));
-			return -1;
+		} else if (admin_parse_window(&plan->window, &capacity,
+		    resp_string(r, ++i)) < 0) {
+			resp_refuse(r, "ERR bad window: a time, such as 30d,"
+			    " or the capacity in lines");
 		}
 	}
 	plan->capacity = (int64_t)capacity;
-	return 0;
+	if (r->refusal == NULL && expands && plan->nonscaling)
+		resp_refuse(r, "Nonscaling filters cannot expand");
+}
+
+/* May it make filters? If not, the request is refused. */
+static int
+may_make(struct resp_request *r)
+{
+	const struct serve_settings *plan = r->service->plan;
+
+	if (plan->read_only)
+		resp_refuse(r, "ERR this server is read-only");
+	else if (plan->admin == ADMIN_NONE)
+		resp_refuse(r, "NOPERM not allowed (--no-admin)");
+	return r->refusal == NULL;
 }
 
 static void
@@ -186,11 +161,11 @@ reserve(struct resp_request *r)
 		resp_refuse(r, "ERR bad capacity");
 	else if (plan.capacity <= 0)
 		resp_refuse(r, "ERR (capacity should be larger than 0)");
-	else if (parse_expansion(r, &plan) == 0 &&
-	    parse_window(r, &plan) == 0 && may_make(r)) {
-		if (find(r) != NULL || make(r, &plan) > 0)
-			resp_refuse(r, "ERR item exists");
-	}
+	else
+		parse_options(r, &plan);
+	if (r->refusal == NULL && may_make(r) &&
+	    (find(r) != NULL || make(r, &plan) > 0))
+		resp_refuse(r, "ERR item exists");
 }
 
 static void
@@ -426,7 +401,7 @@ refuse_dump(struct resp_request *r)
 	    " NAME.bloom in the server's folder, which can be copied");
 }
 
-static const struct resp_command commands[] = {
+const struct resp_command resp_filter_commands[] = {
 	{ .name = "bf.add", .keys = 1, .least = 3, .most = 3, .kept = 2,
 	    .begin = begin_add, .item = take_subkey },
 	{ .name = "bf.madd", .keys = 1, .least = 3, .kept = 2, .array = 1,
@@ -445,7 +420,5 @@ static const struct resp_command commands[] = {
 	    .end = refuse_dump },
 	{ .name = "bf.loadchunk", .keys = 1, .least = 4, .most = 4,
 	    .end = refuse_dump },
+	{ .name = NULL }
 };
-
-const struct resp_commands resp_filter_commands = { commands,
-	sizeof commands / sizeof *commands };

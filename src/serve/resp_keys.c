@@ -112,7 +112,7 @@ scan(struct resp_request *r)
 	}
 }
 
-static const struct resp_command commands[] = {
+const struct resp_command resp_key_commands[] = {
 	{ .name = "del", .keys = -1, .least = 2, .kept = 1,
 	    .begin = begin_deleting, .item = delete_key, .end = say_sum },
 	{ .name = "unlink", .keys = -1, .least = 2, .kept = 1,
@@ -121,7 +121,5 @@ static const struct resp_command commands[] = {
 	    .item = count_key, .end = say_sum },
 	{ .name = "type", .keys = 1, .least = 2, .most = 2, .end = type },
 	{ .name = "scan", .least = 2, .most = RESP_KEPT_MAX, .end = scan },
+	{ .name = NULL }
 };
-
-const struct resp_commands resp_key_commands = { commands,
-	sizeof commands / sizeof *commands };

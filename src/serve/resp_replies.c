@@ -123,7 +123,7 @@ static void
 count(struct counters *counters, int asks, int seen)
 {
 	if (!asks) {
-		counters->cmd_add++;
+		counters->cmd_set++;
 		return;
 	}
 	counters->cmd_get++;
