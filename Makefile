@@ -407,7 +407,7 @@ uninstall:
 
 # Packages, in $(BUILD)/packages: packaging/README.md.
 
-VERSION = $(shell sed -n 's/^\#define VERSION "\(.*\)"$$/\1/p' src/cli/version.c)
+VERSION = $(shell sed -n 's/^\#define VERSION "\(.*\)"$$/\1/p' src/cli/version.h)
 packages = $(BUILD)/packages
 export MAKE
 

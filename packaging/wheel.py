@@ -37,7 +37,7 @@ Classifier: Topic :: Text Processing :: Filters
 
 
 def source_version():
-    with open(os.path.join(ROOT, "src/cli/version.c")) as file:
+    with open(os.path.join(ROOT, "src/cli/version.h")) as file:
         return re.search(r'#define VERSION "(.*)"', file.read()).group(1)
 
 

@@ -9,7 +9,6 @@
 #include "cli/command.h"
 #include "cli/command_line.h"
 #include "cli/help.h"
-#include "cli/version.h"
 #include "redis/address.h"
 
 /*
@@ -33,15 +32,11 @@ guard_descriptors(void)
 static int
 run(const struct options *options, struct error *error)
 {
-	if (options->help) {
-		help_print(options->command, options->brief);
-		return STATUS_OK;
-	}
-	if (options->version) {
-		version_print();
-		return STATUS_OK;
-	}
-	return command_get(options->command)->run(options, error);
+	if (!options->help)
+		return command_get(options->version ? COMMAND_VERSION :
+		    options->command)->run(options, error);
+	help_print(options->command, options->brief);
+	return STATUS_OK;
 }
 
 int

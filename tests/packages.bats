@@ -15,7 +15,7 @@ setup() {
 	[ -d one ] || skip "needs a git checkout"
 	packages=$PWD/one/build/packages
 	version=$(sed -n 's/^#define VERSION "\(.*\)"$/\1/p' \
-		"$ROOT/src/cli/version.c")
+		"$ROOT/src/cli/version.h")
 }
 
 teardown() {

@@ -13,7 +13,7 @@
 /* The filter to make. */
 struct creation {
 	struct sizing sizing;
-	enum growth growth;
+	int growth;            /* an enum growth, or -1 */
 	struct geometry shape; /* asked for by --like; no pages: any */
 	struct key_recipe recipe;
 	struct hash hash;
@@ -61,8 +61,8 @@ take_like(struct creation *new, const char *path, struct error *error)
 		    error->text);
 	new->hash = h->hash;
 	new->has_hash = 1;
-	new->growth = h->growth;
-	new->sizing.fixed = new->growth != GROWTH_GROW;
+	new->growth = (int)h->growth;
+	new->sizing.fixed = h->growth != GROWTH_GROW;
 	new->sizing.error_rate = h->error_rate;
 	new->window = h->window;
 	if (new->sizing.capacity == 0 && h->window.kind != WINDOW_NONE) {
@@ -112,17 +112,13 @@ plan(struct creation *new, const struct options *o, struct error *error)
 {
 	*new = (struct creation){ .sizing = solve_given(o),
 		.window = o->window,
-		.growth = o->run.use.growth < 0 ? GROWTH_GROW :
-		(enum growth)o->run.use.growth,
-		.recipe = o->recipe };
+		.growth = o->run.use.growth, .recipe = o->recipe };
 	if (o->like != NULL && take_like(new, o->like, error) < 0)
 		return -1;
 	if (o->secret_file != NULL && read_secret(new, o, error) < 0)
 		return -1;
 	if (key_recipe_complete(&new->recipe, error) < 0 ||
-	    (new->window.kind != WINDOW_NONE ?
-	    solve_window(&new->sizing, &new->window, error) :
-	    solve(&new->sizing, error)) < 0)
+	    solve(&new->sizing, &new->window, error) < 0)
 		return -1;
 	if (new->shape.pages != 0) {
 		new->sizing.geometry = new->shape;
@@ -174,7 +170,7 @@ run_create(const struct options *o, struct error *error)
 	struct replace old = REPLACE_NONE;
 	struct creation new;
 	struct filter *filter;
-	struct filter_design made;
+	struct filter_design design;
 	int result;
 
 	if (filter_options_check_name(path, error) < 0 ||
@@ -184,14 +180,11 @@ run_create(const struct options *o, struct error *error)
 		replace_unlock(&old);
 		return -1;
 	}
-	made = (struct filter_design){ .capacity = new.sizing.capacity,
-		.error_rate = new.sizing.error_rate,
-		.geometry = new.sizing.geometry, .growth = new.growth,
-		.window = new.window,
-		.hash = new.has_hash ? &new.hash : NULL,
-		.hash_kind = (uint32_t)o->hash };
-	key_recipe_format(&new.recipe, made.recipe);
-	result = filter_create(&filter, path, replace_found(&old), &made,
+	design = solve_design(&new.sizing, &new.window, new.growth,
+	    &new.recipe);
+	design.hash = new.has_hash ? &new.hash : NULL;
+	design.hash_kind = (uint32_t)o->hash;
+	result = filter_create(&filter, path, replace_found(&old), &design,
 	    &o->run.use, error);
 	replace_unlock(&old);
 	if (result > 0)

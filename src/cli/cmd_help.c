@@ -1,4 +1,8 @@
 /* help and version: what --help and --version print, as commands. */
+#include <stdio.h>
+
+#include "base/parts.h"
+#include "bits/loops.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/options.h"
@@ -7,33 +11,33 @@
 static int
 run_help(const struct options *o, struct error *error)
 {
-	const char *name, *near;
-	enum command_id id = COMMAND_FILTER;
+	const char *name = o->operands.count > 0 ? o->operands.items[0] : "";
+	const char *near = command_near(name);
+	enum command_id id = *name == '\0' ? COMMAND_FILTER :
+	    command_find(name);
 
-	if (o->operands.count > 0) {
-		name = o->operands.items[0];
-		id = command_find(name);
-		near = command_near(name);
-		if (id == COMMAND_COUNT && near != NULL) {
-			return error_set(error, STATUS_USAGE, "%s: there is no"
-			    " such command (did you mean '%s'?); see"
-			    " bloomdedup --help", name, near);
-		}
-		if (id == COMMAND_COUNT) {
-			return error_set(error, STATUS_USAGE, "%s: there is no"
-			    " such command; see bloomdedup --help", name);
-		}
+	if (id == COMMAND_COUNT) {
+		return error_set(error, STATUS_USAGE, near == NULL ?
+		    "%s: there is no such command; see bloomdedup --help" :
+		    "%s: there is no such command (did you mean '%s'?); see"
+		    " bloomdedup --help", name, near);
 	}
 	help_print(id, 0);
 	return STATUS_OK;
 }
 
+/* "bloomdedup 0.2.0 (avx2, serve, redis)": the hot loops, optional parts. */
 static int
 run_version(const struct options *o, struct error *error)
 {
 	(void)o;
 	(void)error;
-	version_print();
+	printf("bloomdedup " VERSION " (%s", loops()->name);
+	for (enum part i = 0; i < PART_COUNT; i++) {
+		if (parts_name(i) != NULL)
+			printf(", %s", parts_name(i));
+	}
+	puts(")");
 	return STATUS_OK;
 }
 

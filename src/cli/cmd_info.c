@@ -39,10 +39,9 @@ whole_lines(double lines)
 static int
 gather(struct filter *f, struct facts *facts, struct error *error)
 {
-	uint64_t waiting = filter_waiting(f);
 	double rates[FORMAT_LAYERS_MAX];
 
-	*facts = (struct facts){ 0 };
+	*facts = (struct facts){ .waiting = filter_waiting(f) };
 	error->status = STATUS_OK;
 	for (unsigned i = 0; i < filter_table(f)->count; i++) {
 		struct estimate fill = figures_of_layer(f, i,
@@ -58,9 +57,9 @@ gather(struct filter *f, struct facts *facts, struct error *error)
 	/* as planned, even if it may be overfilled */
 	facts->room = format_room(filter_table(f), GROWTH_FAIL);
 	facts->error_rate = figures_joined_rate(rates, filter_table(f)->count);
-	facts->waiting = waiting;
-	facts->lines += (double)waiting;
-	facts->room -= waiting < facts->room ? waiting : facts->room;
+	facts->lines += (double)facts->waiting;
+	facts->room -= facts->waiting < facts->room ? facts->waiting :
+	    facts->room;
 	return 0;
 }
 
@@ -278,10 +277,8 @@ print_text(const struct options *o, const struct filter *f,
 	const struct header *h = filter_header(f);
 	const struct geometry *g = &filter_table(f)->layers[0].geometry;
 	unsigned layers = filter_table(f)->count;
-	time_t created = (time_t)h->created;
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
-	char name[LOCK_HOLDER_NAME], when[40] = "?";
-	struct tm tm;
+	char name[LOCK_HOLDER_NAME];
 	pid_t holder;
 
 	text_print_name(filter_name(f));
@@ -326,9 +323,7 @@ print_text(const struct options *o, const struct filter *f,
 		    g->cache_lines == 1 ? "" : "s");
 	putchar('\n');
 	print_recipe(h->recipe);
-	if (gmtime_r(&created, &tm) != NULL)
-		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &tm);
-	printf("  made          %s\n", when);
+	printf("  made          %s\n", date(a, (int64_t)h->created));
 	holder = filter_path(f) == NULL ? 0 :
 	    lock_holder(filter_path(f), name);
 	if (holder != 0) {

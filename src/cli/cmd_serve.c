@@ -1,6 +1,4 @@
 /* serve: serve the filters of a folder to clients of memcached and Redis. */
-#include <stdio.h>
-
 #include "base/meminfo.h"
 #include "base/parts.h"
 #include "bits/sizing.h"
@@ -27,7 +25,7 @@ or_default(uint64_t given, uint64_t otherwise)
 static int
 serve(const struct options *o, struct error *error)
 {
-	char version[64], address[] = "127.0.0.1:12345";
+	char address[] = "127.0.0.1:12345";
 	char *const addresses[] = { address };
 	const struct serve_settings plan = {
 		.folder = o->serve.folder,
@@ -51,12 +49,10 @@ serve(const struct options *o, struct error *error)
 		.value_bytes = or_default(o->serve.value_bytes, 1 << 20),
 		.reply_bytes = or_default(o->serve.reply_bytes, 1 << 20),
 		.idle_time = o->serve.idle_time,
-		.version = version,
+		.version = LIKE_MEMCACHED VERSION,
 		.tell = error_print,
 	};
 
-	snprintf(version, sizeof version, LIKE_MEMCACHED "%s",
-	    version_number());
 	return server_run(&plan, error);
 }
 #endif

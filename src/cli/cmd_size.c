@@ -1,11 +1,10 @@
-/* size and try: two of lines, error rate and memory determine the third. */
+/* size: two of lines, error rate and memory determine the third. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "base/number.h"
 #include "cli/command.h"
-#include "cli/measure.h"
 #include "cli/options.h"
 #include "cli/json_print.h"
 #include "cli/solve.h"
@@ -168,9 +167,7 @@ print_solution(const struct options *o, struct error *error)
 {
 	struct sizing sizing = solve_given(o);
 
-	if ((o->window.kind != WINDOW_NONE ?
-	    solve_window(&sizing, &o->window, error) :
-	    solve(&sizing, error)) < 0)
+	if (solve(&sizing, &o->window, error) < 0)
 		return -1;
 	if (o->json)
 		print_json(&sizing);
@@ -202,18 +199,6 @@ run_size(const struct options *o, struct error *error)
 	return print_solution(o, error);
 }
 
-static int
-run_try(const struct options *o, struct error *error)
-{
-	struct sizing sizing = solve_given(o);
-
-	if (!o->measure)
-		return print_solution(o, error);
-	if (solve(&sizing, error) < 0)
-		return -1;
-	return measure(&sizing, o->json, error);
-}
-
 const struct command command_size = {
 	.name = "size", .run = run_size,
 	.summary = "compute how large a filter must be",
@@ -223,16 +208,4 @@ const struct command command_size = {
 	    " that 'bloomdedup create' makes from the same options, to the"
 	    " byte; the textbook optimum is printed beside them.",
 	.takes = "size takes its figures as options: -n, -p, -m",
-};
-
-const struct command command_try = {
-	.name = "try", .run = run_try,
-	.summary = "short form of size: bloomdedup try 1e8 0.00001",
-	.usage = "try N P [OPTION]...",
-	.intro = "Print how much memory N lines at an error rate of P need, and"
-	    " how many hash functions: bloomdedup try 1e8 0.00001",
-	.operands_min = 2, .operands_max = 2,
-	.operands_are = { "capacity", "error-rate" },
-	.takes = "try takes a number of lines and an error rate: bloomdedup"
-	    " try 1e8 0.00001",
 };

@@ -47,19 +47,6 @@ guess_capacity(const struct inputs *inputs, unsigned parts)
 	    guess;
 }
 
-static int
-plan_solved(const struct options *o, const struct key_recipe *recipe,
-    const struct sizing *sizing, struct filter_design *plan)
-{
-	*plan = (struct filter_design){ .capacity = sizing->capacity,
-		.error_rate = sizing->error_rate,
-		.geometry = sizing->geometry, .window = o->window,
-		.growth = o->run.use.growth < 0 ? GROWTH_GROW :
-		(enum growth)o->run.use.growth };
-	key_recipe_format(recipe, plan->recipe);
-	return 0;
-}
-
 /* What a filter with a window needs at least: one generation may be late. */
 static uint64_t
 window_needs(const struct sizing *sizing)
@@ -75,13 +62,13 @@ solve_window_within(struct sizing *sizing, const struct options *o,
 	char needs[NUMBER_TEXT], limit[NUMBER_TEXT];
 	int guessed = o->capacity == 0 && o->window.kind == WINDOW_SECONDS;
 
-	if (solve_window(sizing, &o->window, error) < 0)
+	if (solve(sizing, &o->window, error) < 0)
 		return -1;
 	while (guessed && window_needs(sizing) > o->run.use.max_bytes &&
 	    sizing->capacity >= 8) {
 		sizing->capacity /= 2;
 		sizing->k = 0;
-		if (solve_window(sizing, &o->window, error) < 0)
+		if (solve(sizing, &o->window, error) < 0)
 			return -1;
 	}
 	return window_needs(sizing) <= o->run.use.max_bytes ? 0 :
@@ -91,41 +78,28 @@ solve_window_within(struct sizing *sizing, const struct options *o,
 	    number_format_binary(needs, window_needs(sizing)));
 }
 
-/* Plan a new filter for `capacity` lines. */
+/* The same without a window: the capacity is what the limit allows. */
 static int
-plan_filter(const struct options *o, const struct key_recipe *recipe,
-    uint64_t capacity, struct filter_design *plan, struct error *error)
+solve_within(struct sizing *sizing, const struct options *o,
+    struct error *error)
 {
-	int growth = o->run.use.growth < 0 ? GROWTH_GROW : o->run.use.growth;
-	struct sizing sizing = { .capacity = capacity,
-		.error_rate = o->error_rate > 0 ? o->error_rate :
-		SIZING_RATE_DEFAULT, .fixed = growth != GROWTH_GROW };
 	char text[NUMBER_TEXT], size[NUMBER_TEXT], limit[NUMBER_TEXT];
 
-	if (o->window.kind == WINDOW_LINES)
-		sizing.capacity = o->capacity; /* the window sets it */
-	if (o->window.kind != WINDOW_NONE)
-		return solve_window_within(&sizing, o, error) < 0 ? -1 :
-		    plan_solved(o, recipe, &sizing, plan);
-	if (sizing_solve(&sizing, error) < 0)
+	if (solve(sizing, &o->window, error) < 0)
 		return -1;
-	if (sizing.bytes > o->run.use.max_bytes && o->capacity == 0) {
-		/* The capacity is a guess: take what --max-size allows. */
-		sizing.capacity = 0;
-		sizing.bytes = o->run.use.max_bytes;
-		sizing.k = 0;
-		if (sizing_solve(&sizing, error) < 0) {
-			return error_set(error, error->status,
-			    "--max-size: %s", error->text);
-		}
-	} else if (sizing.bytes > o->run.use.max_bytes) {
+	if (sizing->bytes <= o->run.use.max_bytes)
+		return 0;
+	if (o->capacity != 0) {
 		return error_set(error, STATUS_USAGE, "--capacity=%s needs %s,"
 		    " which is more than --max-size allows (%s)",
 		    number_format_count(text, o->capacity),
-		    number_format_binary(size, sizing.bytes),
+		    number_format_binary(size, sizing->bytes),
 		    number_format_binary(limit, o->run.use.max_bytes));
 	}
-	return plan_solved(o, recipe, &sizing, plan);
+	*sizing = (struct sizing){ .error_rate = sizing->error_rate,
+		.bytes = o->run.use.max_bytes, .fixed = sizing->fixed };
+	return sizing_solve(sizing, error) == 0 ? 0 : error_set(error,
+	    error->status, "--max-size: %s", error->text);
 }
 
 /* After a contradiction: what to do. */
@@ -277,11 +251,17 @@ static int
 make_for(uint64_t capacity, struct filter **filter, const struct options *o,
     const struct key_recipe *recipe, struct error *error)
 {
-	struct filter_design plan;
+	struct sizing sizing = solve_given(o);
+	struct filter_design design;
 
-	return plan_filter(o, recipe, capacity, &plan, error) < 0 ? -1 :
-	    filter_create(filter, o->run.filter, 0, &plan,
-	    &o->run.use, error);
+	if (o->window.kind != WINDOW_LINES) /* which sets it */
+		sizing.capacity = capacity;
+	if ((o->window.kind == WINDOW_NONE ? solve_within :
+	    solve_window_within)(&sizing, o, error) < 0)
+		return -1;
+	design = solve_design(&sizing, &o->window, o->run.use.growth, recipe);
+	return filter_create(filter, o->run.filter, 0, &design, &o->run.use,
+	    error);
 }
 
 /*

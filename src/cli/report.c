@@ -111,6 +111,12 @@ seconds_so_far(void)
 	return (double)(clock_now() - report.started) / 1e9;
 }
 
+static uint64_t
+lines_a_second(const struct run *run, double seconds)
+{
+	return number_whole((double)run->lines_read / (seconds + 1e-9));
+}
+
 /* One line of figures, for SIGUSR1. */
 static void
 print_figures(void)
@@ -122,8 +128,8 @@ print_figures(void)
 	snprintf(text, sizeof text, "%s lines read, %s new, %.1f s, %s lines/s,"
 	    " filter %.0f %% full", number_format_count(a, run->lines_read),
 	    number_format_count(b, run->lines_new), seconds,
-	    number_format_count(c, number_whole((double)run->lines_read /
-	    (seconds + 1e-9))), 100 * figures_fullness(run->filter));
+	    number_format_count(c, lines_a_second(run, seconds)),
+	    100 * figures_fullness(run->filter));
 	report_notice(text);
 }
 
@@ -142,36 +148,40 @@ draw_progress(void)
 	progress_draw(&report.progress, &figures);
 }
 
-static const char *
-dropped_text(char text[NUMBER_TEXT], double dropped)
+/* The figures of --stats: a name, a number, and another unit of it or "". */
+static void
+print_row(const char *name, const char *number, const char *unit)
 {
-	if (dropped < 0)
-		return "unknown";
-	snprintf(text, NUMBER_TEXT, "%.3g", dropped);
-	return text;
+	fprintf(stderr, *unit == '\0' ? "%-20s%18s\n" : "%-20s%18s%10s\n",
+	    name, number, unit);
 }
 
-/* The traffic of a filter on a server. */
 static void
-print_traffic(const struct filter_traffic *t)
+print_count(const char *name, uint64_t count)
+{
+	char text[NUMBER_TEXT];
+
+	print_row(name, number_format_count(text, count), "");
+}
+
+static void
+print_bytes(const char *name, uint64_t nbytes)
 {
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
 
-	fprintf(stderr, "%-20s%18s\n", "round trips",
-	    number_format_count(a, t->round_trips));
-	fprintf(stderr, "%-20s%18s%10s\n", "bytes to server",
-	    number_format_count(a, t->sent), number_format_bytes(b, t->sent));
-	fprintf(stderr, "%-20s%18s%10s\n", "bytes from server",
-	    number_format_count(a, t->received),
-	    number_format_bytes(b, t->received));
+	print_row(name, number_format_count(a, nbytes),
+	    number_format_bytes(b, nbytes));
 }
 
+/* A number of lines, and its share of all that were read. */
 static void
-print_traffic_json(struct json_print *json, const struct filter_traffic *t)
+print_share(const char *name, uint64_t count, const struct run *run)
 {
-	json_print_count(json, "round_trips", t->round_trips);
-	json_print_count(json, "bytes_to_server", t->sent);
-	json_print_count(json, "bytes_from_server", t->received);
+	double lines = run->lines_read == 0 ? 1 : (double)run->lines_read;
+	char a[NUMBER_TEXT], b[NUMBER_TEXT];
+
+	snprintf(b, sizeof b, "%.1f %%", 100 * (double)count / lines);
+	print_row(name, number_format_count(a, count), b);
 }
 
 /* Figures that are computed for --stats. */
@@ -219,8 +229,13 @@ print_stats_json(const struct run *run, const struct results *r)
 	    run->keys.of[KEY_NO_FIELD].lines);
 	json_print_count(&json, "not_urls", run->keys.of[KEY_NOT_URL].lines);
 	json_print_count(&json, "other_parts", run->lines_passed);
-	if (r->on_server)
-		print_traffic_json(&json, &r->traffic);
+	if (r->on_server) {
+		json_print_count(&json, "round_trips",
+		    r->traffic.round_trips);
+		json_print_count(&json, "bytes_to_server", r->traffic.sent);
+		json_print_count(&json, "bytes_from_server",
+		    r->traffic.received);
+	}
 	json_print_close(&json, '}');
 	putc('\n', stderr);
 }
@@ -228,54 +243,45 @@ print_stats_json(const struct run *run, const struct results *r)
 static void
 print_stats(const struct run *run, const struct results *r)
 {
-	double lines = run->lines_read == 0 ? 1 : (double)run->lines_read;
-	uint64_t in = run->bytes_read, out = run->output.nbytes;
+	const struct key_recipe *recipe = &run->recipe;
 	uint64_t private = filter_private_bytes(run->filter);
 	unsigned layers = filter_table(run->filter)->count;
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
 
-	fprintf(stderr, "%-20s%18s\n", "lines read",
-	    number_format_count(a, run->lines_read));
-	fprintf(stderr, "%-20s%18s%8.1f %%\n", "new",
-	    number_format_count(a, run->lines_new),
-	    100 * (double)run->lines_new / lines);
-	fprintf(stderr, "%-20s%18s%8.1f %%\n", "repeated",
-	    number_format_count(a, r->repeated),
-	    100 * (double)r->repeated / lines);
-	if (run->recipe.json_count > 0) {
-		fprintf(stderr, "%-20s%18s\n", "not JSON",
-		    number_format_count(a, r->not_json));
-		fprintf(stderr, "%-20s%18s\n", "without the value",
-		    number_format_count(a, run->keys.of[KEY_MISSING].lines));
+	print_count("lines read", run->lines_read);
+	print_share("new", run->lines_new, run);
+	print_share("repeated", r->repeated, run);
+	if (recipe->json_count > 0) {
+		print_count("not JSON", r->not_json);
+		print_count("without the value",
+		    run->keys.of[KEY_MISSING].lines);
 	}
-	if (run->recipe.range_count > 0 || run->recipe.column_count > 0)
-		fprintf(stderr, "%-20s%18s\n", "without the field",
-		    number_format_count(a, run->keys.of[KEY_NO_FIELD].lines));
-	if (run->recipe.url)
-		fprintf(stderr, "%-20s%18s\n", "not a URL",
-		    number_format_count(a, run->keys.of[KEY_NOT_URL].lines));
-	if (run->recipe.parts > 0)
-		fprintf(stderr, "%-20s%18s\n", "of other parts",
-		    number_format_count(a, run->lines_passed));
-	fprintf(stderr, "%-20s%18s%10s\n", "bytes read",
-	    number_format_count(a, in), number_format_bytes(b, in));
-	fprintf(stderr, "%-20s%18s%10s\n", "bytes written",
-	    number_format_count(a, out), number_format_bytes(b, out));
-	fprintf(stderr, "%-20s%18.2f\n", "seconds", r->seconds);
-	fprintf(stderr, "%-20s%18s\n", "lines a second", number_format_count(a,
-	    number_whole((double)run->lines_read / (r->seconds + 1e-9))));
-	fprintf(stderr, "%-20s%16.1f %%%10s\n", "filter full",
-	    100 * figures_fullness(run->filter), layers == 1 ? "1 layer" :
-	    (snprintf(a, sizeof a, "%u layers", layers), a));
-	fprintf(stderr, "%-20s%18.3g\n", "error rate now", r->error_rate);
-	fprintf(stderr, "%-20s%18s\n", "dropped by mistake",
-	    dropped_text(a, r->dropped));
+	if (recipe->range_count > 0 || recipe->column_count > 0)
+		print_count("without the field",
+		    run->keys.of[KEY_NO_FIELD].lines);
+	if (recipe->url)
+		print_count("not a URL", run->keys.of[KEY_NOT_URL].lines);
+	if (recipe->parts > 0)
+		print_count("of other parts", run->lines_passed);
+	print_bytes("bytes read", run->bytes_read);
+	print_bytes("bytes written", run->output.nbytes);
+	snprintf(a, sizeof a, "%.2f", r->seconds);
+	print_row("seconds", a, "");
+	print_count("lines a second", lines_a_second(run, r->seconds));
+	snprintf(a, sizeof a, "%.1f %%", 100 * figures_fullness(run->filter));
+	snprintf(b, sizeof b, "%u layer%s", layers, layers == 1 ? "" : "s");
+	print_row("filter full", a, b);
+	snprintf(a, sizeof a, "%.3g", r->error_rate);
+	print_row("error rate now", a, "");
+	snprintf(a, sizeof a, "%.3g", r->dropped);
+	print_row("dropped by mistake", r->dropped < 0 ? "unknown" : a, "");
 	if (private > 0)
-		fprintf(stderr, "%-20s%18s%10s\n", "private memory",
-		    number_format_count(a, private),
-		    number_format_bytes(b, private));
-	if (r->on_server)
-		print_traffic(&r->traffic);
+		print_bytes("private memory", private);
+	if (r->on_server) {
+		print_count("round trips", r->traffic.round_trips);
+		print_bytes("bytes to server", r->traffic.sent);
+		print_bytes("bytes from server", r->traffic.received);
+	}
 }
 
 void

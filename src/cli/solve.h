@@ -14,13 +14,16 @@
 struct sizing solve_given(const struct options *options);
 
 /*
- * The same for a filter with a window: `bytes` is the maximum size of its file,
- * and a window of lines sets the capacity.
+ * Solve for the rest; defaults apply where fewer than two are given. With a
+ * window, `bytes` becomes the maximum size of the file, and a window of lines
+ * sets the capacity.
  */
-int solve_window(struct sizing *sizing, const struct window *window,
+int solve(struct sizing *sizing, const struct window *window,
     struct error *error);
 
-/* Solve for the rest; defaults apply where fewer than two are given. */
-int solve(struct sizing *sizing, struct error *error);
+/* The filter of this size, with a new secret; `growth` may be -1. */
+struct filter_design solve_design(const struct sizing *sizing,
+    const struct window *window, int growth,
+    const struct key_recipe *recipe);
 
 #endif

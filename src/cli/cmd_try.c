@@ -1,5 +1,7 @@
-#include "cli/measure.h"
-
+/*
+ * try: the short form of size. With --measure, the error rate and the speed of
+ * a real filter, which is made in memory, filled, and asked for other lines.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,8 +12,11 @@
 #include "base/number.h"
 #include "base/signals.h"
 #include "bits/loops.h"
+#include "cli/command.h"
 #include "cli/json_print.h"
+#include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/solve.h"
 #include "filter/filter.h"
 
 #define BATCH 1024
@@ -139,12 +144,12 @@ print_text(const struct sizing *s, const struct measured *m, double predicted)
 	    number_whole(per_second(m->lookups, m->lookup_seconds))));
 }
 
-int
+static int
 measure(const struct sizing *s, int json, struct error *error)
 {
-	struct filter_design plan = { .capacity = s->capacity,
-		.error_rate = s->error_rate, .geometry = s->geometry,
-		.growth = s->fixed ? GROWTH_FAIL : GROWTH_GROW };
+	struct filter_design design = solve_design(s, &(struct window){ 0 },
+	    s->fixed ? GROWTH_FAIL : GROWTH_GROW, &(struct key_recipe)
+	    KEY_RECIPE_NONE);
 	struct measured measured = { 0 };
 	struct progress progress;
 	const struct filter_use use = FILTER_WRITE;
@@ -160,7 +165,7 @@ measure(const struct sizing *s, int json, struct error *error)
 		    number_format_binary(a, s->bytes),
 		    number_format_binary(b, available));
 	}
-	if (filter_create(&filter, NULL, 0, &plan, &use, error) < 0)
+	if (filter_create(&filter, NULL, 0, &design, &use, error) < 0)
 		return -1;
 	lookups = (uint64_t)fmin(LOOKUPS_MAX,
 	    fmax(1000000, WANTED_FALSE / s->error_rate));
@@ -185,3 +190,26 @@ measure(const struct sizing *s, int json, struct error *error)
 		print_text(s, &measured, predicted);
 	return filter_close(filter, error);
 }
+
+static int
+run_try(const struct options *o, struct error *error)
+{
+	struct sizing sizing = solve_given(o);
+
+	if (!o->measure)
+		return command_size.run(o, error);
+	return solve(&sizing, &o->window, error) < 0 ? -1 :
+	    measure(&sizing, o->json, error);
+}
+
+const struct command command_try = {
+	.name = "try", .run = run_try,
+	.summary = "short form of size: bloomdedup try 1e8 0.00001",
+	.usage = "try N P [OPTION]...",
+	.intro = "Print how much memory N lines at an error rate of P need, and"
+	    " how many hash functions: bloomdedup try 1e8 0.00001",
+	.operands_min = 2, .operands_max = 2,
+	.operands_are = { "capacity", "error-rate" },
+	.takes = "try takes a number of lines and an error rate: bloomdedup"
+	    " try 1e8 0.00001",
+};
