@@ -70,19 +70,17 @@ static void
 tell_stopped(const struct run_plan *plan, const struct run *run)
 {
 	char read[NUMBER_TEXT], fresh[NUMBER_TEXT];
-	struct error told;
 
 	if (signals_stop != SIGINT || !isatty(STDERR_FILENO) ||
 	    plan->filter == NULL || !plan->remember || plan->dry_run)
 		return;
 	number_format_count(read, run->lines_read);
 	number_format_count(fresh, run->lines_new);
-	error_set(&told, STATUS_OK, plan->atomic ? "stopped after %s lines:"
-	    " none of them is remembered" : "stopped after %s lines: %s new"
-	    " ones are %s; the same command goes on from there", read, fresh,
+	error_printf(plan->atomic ? "stopped after %s lines: none of them is"
+	    " remembered" : "stopped after %s lines: %s new ones are %s; the"
+	    " same command goes on from there", read, fresh,
 	    plan->print == PRINT_NOTHING ? "remembered" :
 	    "printed and remembered");
-	report_notice(told.text);
 }
 
 /* Run lines through an open filter; count all lines and the new ones. */

@@ -17,7 +17,7 @@
 static int
 allow_many_files(const struct options *o, struct error *error)
 {
-	rlim_t wanted = o->parts + OTHER_FILES;
+	rlim_t wanted = o->run.parts + OTHER_FILES;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
@@ -28,8 +28,8 @@ allow_many_files(const struct options *o, struct error *error)
 			return 0;
 	}
 	return error_set(error, STATUS_USAGE, "--parts=%u: %u files would be"
-	    " open at once, and %llu are allowed (ulimit -n)", o->parts,
-	    o->parts + OTHER_FILES, (unsigned long long)limit.rlim_max);
+	    " open at once, and %llu are allowed (ulimit -n)", o->run.parts,
+	    o->run.parts + OTHER_FILES, (unsigned long long)limit.rlim_max);
 }
 
 static int
@@ -50,24 +50,21 @@ check(const struct options *o, const char *pattern,
 }
 
 static int
-partition(const struct options *o, const struct run_plan *run,
+partition(const struct options *o, const struct run_plan *given,
     struct error *error)
 {
 	struct key_recipe recipe = o->recipe;
-	struct inputs inputs;
-	struct partition_plan plan = { .inputs = &inputs, .recipe = &recipe,
-		.parts = o->parts, .atomic = run->atomic,
-		.strict_keys = run->strict_keys, .notice = report_notice };
+	struct run_plan plan = *given;
 	struct partition_figures figures;
 	int status;
 
-	if (run->output != NULL && strcmp(run->output, "-") != 0)
-		plan.pattern = run->output;
+	plan.notice = report_notice;
+	if (plan.output != NULL && strcmp(plan.output, "-") == 0)
+		plan.output = NULL;
 	if (key_recipe_complete(&recipe, error) < 0 ||
-	    check(o, plan.pattern, &recipe, error) < 0)
+	    check(o, plan.output, &recipe, error) < 0)
 		return -1;
-	inputs = run_inputs(run, &recipe);
-	status = partition_run(&plan, &figures, error);
+	status = partition_run(&plan, &recipe, &figures, error);
 	report_keys(&recipe, &figures.keys, figures.lines);
 	return status;
 }

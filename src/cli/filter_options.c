@@ -9,7 +9,6 @@
 #include "base/number.h"
 #include "base/path.h"
 #include "bits/sizing.h"
-#include "cli/report.h"
 #include "cli/solve.h"
 #include "cli/text.h"
 #include "disk/journal.h"
@@ -169,15 +168,13 @@ filter_options_check(const struct options *o, const struct filter *filter,
 	const char *path = filter_name(filter);
 	char text[NUMBER_TEXT], other[NUMBER_TEXT];
 	char made[NUMBER_TEXT];
-	struct error told;
 
 	if (o->capacity != 0 && o->capacity != h->capacity &&
 	    isatty(STDERR_FILENO)) {
-		error_set(&told, STATUS_OK, "%s: planned for %s lines when it"
-		    " was made; --capacity=%s changes nothing", path,
+		error_printf("%s: planned for %s lines when it was made;"
+		    " --capacity=%s changes nothing", path,
 		    number_format_count(text, h->capacity),
 		    number_format_count(other, o->capacity));
-		report_notice(told.text);
 	}
 	/* 0.1% and 1/1000 may differ in the last digit */
 	if (o->error_rate > 0 &&
@@ -209,7 +206,6 @@ void
 filter_options_tell_window(const struct options *o)
 {
 	char text[NUMBER_TEXT];
-	struct error told;
 	uint64_t n;
 
 	if (o->window.kind != WINDOW_LINES ||
@@ -217,9 +213,8 @@ filter_options_tell_window(const struct options *o)
 	    number_count(o->window_text, &n) < 0)
 		return;
 	number_format_count(text, n);
-	error_set(&told, STATUS_OK, "--window=%s: %s lines; for %s days write"
-	    " %sd", o->window_text, text, text, text);
-	report_notice(told.text);
+	error_printf("--window=%s: %s lines; for %s days write %sd",
+	    o->window_text, text, text, text);
 }
 
 /*
@@ -232,19 +227,17 @@ tell_new(const struct filter *filter, const struct options *o)
 	const struct header *h = filter_header(filter);
 	int lines = h->window.kind == WINDOW_LINES;
 	char text[NUMBER_TEXT], window[NUMBER_TEXT];
-	struct error told;
 
 	filter_options_tell_window(o);
 	if (!isatty(STDERR_FILENO) &&
 	    filter_location(o->run.filter)->is_path)
 		return;
-	error_set(&told, STATUS_OK, "%s: new filter, for %s%s lines%s%s",
+	error_printf("%s: new filter, for %s%s lines%s%s",
 	    filter_name(filter), lines ? "the last " : "",
 	    number_format_count(text, h->capacity),
 	    h->window.kind == WINDOW_SECONDS ? " in " : "",
 	    h->window.kind == WINDOW_SECONDS ?
 	    text_window(window, &h->window) : "");
-	report_notice(told.text);
 }
 
 static int

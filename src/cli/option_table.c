@@ -65,7 +65,8 @@ const struct option_row option_table[] = {
 		{ PARTITION, "write each part to a file: the name has %d for"
 		    " the number, as in 'part-%d.txt'" } } },
 	{ "parts", 0, "N", PARTITION, OPTION_GROUP_MAIN,
-	    .set = option_set_small, TO(parts), .least = 1, .most = PARTS_MAX,
+	    .set = option_set_small, TO(run.parts),
+	    .least = 1, .most = PARTS_MAX,
 	    .allowed = "a number of parts from 1 to 4096",
 	    .help = "how many parts there are, 1 to 4096" },
 	{ "append", 0, NULL, FILTER, OPTION_GROUP_MAIN, FLAG(run.append),

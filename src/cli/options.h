@@ -45,7 +45,6 @@ struct options {
 	int measure;
 	int invert;
 	int mark;
-	unsigned parts;       /* 0 if not given */
 	int force;
 	int json;
 	int verify;

@@ -123,14 +123,14 @@ print_figures(void)
 {
 	const struct run *run = report.run;
 	double seconds = seconds_so_far();
-	char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT], text[300];
+	char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
 
-	snprintf(text, sizeof text, "%s lines read, %s new, %.1f s, %s lines/s,"
-	    " filter %.0f %% full", number_format_count(a, run->lines_read),
+	progress_clear(&report.progress);
+	error_printf("%s lines read, %s new, %.1f s, %s lines/s, filter %.0f"
+	    " %% full", number_format_count(a, run->lines_read),
 	    number_format_count(b, run->lines_new), seconds,
 	    number_format_count(c, lines_a_second(run, seconds)),
 	    100 * figures_fullness(run->filter));
-	report_notice(text);
 }
 
 static void

@@ -15,6 +15,7 @@
 #include "key/part.h"
 #include "stream/input.h"
 #include "stream/output.h"
+#include "stream/run.h"
 
 #define CHUNK_BYTES (256 * 1024)
 #define CHUNK_LINES 8192
@@ -40,7 +41,9 @@ struct number {
 };
 
 struct partition {
-	const struct partition_plan *plan;
+	const struct run_plan *plan;
+	const struct key_recipe *recipe;
+	struct inputs inputs;
 	struct partition_figures *figures;
 	struct input *input;
 	struct chunk chunk;
@@ -132,7 +135,7 @@ append_line(const struct partition *p, unsigned part, const uint8_t *line,
 	const struct number *number = &p->numbers[part - 1];
 	struct sink *sink = p->sinks;
 
-	if (p->plan->pattern != NULL)
+	if (p->plan->output != NULL)
 		return append(p, &p->sinks[part - 1], line, nbytes, error);
 	if (number->nbytes > p->buffer_bytes - sink->used &&
 	    flush(sink, error) < 0)
@@ -146,18 +149,18 @@ append_line(const struct partition *p, unsigned part, const uint8_t *line,
 static int
 open_sinks(struct partition *p, struct error *error)
 {
-	const struct partition_plan *plan = p->plan;
+	const struct run_plan *plan = p->plan;
 
 	for (size_t i = 0; i < p->sink_count; i++) {
-		if (plan->pattern != NULL)
-			p->sinks[i].name = name_of(plan->pattern, i + 1);
-		if (output_check(p->sinks[i].name, plan->atomic, plan->inputs,
+		if (plan->output != NULL)
+			p->sinks[i].name = name_of(plan->output, i + 1);
+		if (output_check(p->sinks[i].name, plan->atomic, &p->inputs,
 		    NULL, error) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < p->sink_count; i++) {
 		if (output_open(&p->sinks[i].output, p->sinks[i].name,
-		    plan->atomic, 0, plan->inputs, NULL, error) < 0)
+		    plan->atomic, 0, &p->inputs, NULL, error) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < p->sink_count; i++) {
@@ -187,7 +190,7 @@ make_sinks(struct partition *p)
 {
 	size_t parts = p->plan->parts;
 
-	p->sink_count = p->plan->pattern != NULL ? parts : 1;
+	p->sink_count = p->plan->output != NULL ? parts : 1;
 	p->buffer_bytes = BUFFERS_BYTES / p->sink_count;
 	if (p->buffer_bytes > BUFFER_BYTES_MAX)
 		p->buffer_bytes = BUFFER_BYTES_MAX;
@@ -231,8 +234,8 @@ static int
 check_record(const struct partition *p, const struct key *line, size_t i,
     struct error *error)
 {
-	if (p->plan->pattern != NULL || !p->plan->recipe->csv ||
-	    p->plan->recipe->zero_terminated ||
+	if (p->plan->output != NULL || !p->recipe->csv ||
+	    p->recipe->zero_terminated ||
 	    memchr(line->data, '\n', line->nbytes) == NULL)
 		return 0;
 	return error_set(error, STATUS_FAILED, "%s: record %" PRIu64 " has a"
@@ -244,7 +247,7 @@ check_record(const struct partition *p, const struct key *line, size_t i,
 static int
 take_key(struct partition *p, struct key *line, size_t i, struct error *error)
 {
-	const struct key_recipe *recipe = p->plan->recipe;
+	const struct key_recipe *recipe = p->recipe;
 	struct key_place place = { p->place.file, p->place.number + i };
 
 	if (check_record(p, line, i, error) < 0)
@@ -314,7 +317,7 @@ write_header(struct partition *p, struct error *error)
 static int
 do_chunk(struct partition *p, struct error *error)
 {
-	const struct record_format *format = &p->plan->inputs->format;
+	const struct record_format *format = &p->inputs.format;
 	const uint8_t *at = p->chunk.data + p->chunk.header_bytes;
 	const uint8_t *end = p->chunk.data + p->chunk.nbytes;
 
@@ -327,7 +330,7 @@ do_chunk(struct partition *p, struct error *error)
 		size_t count = record_split(format, at, end, p->starts,
 		    CHUNK_LINES), n;
 
-		key_scratch_reset(&p->scratch, p->plan->recipe,
+		key_scratch_reset(&p->scratch, p->recipe,
 		    (size_t)(p->starts[count] - at));
 		for (size_t i = 0; i < count; i += n) {
 			n = count - i < GROUP_LINES ? count - i : GROUP_LINES;
@@ -367,17 +370,17 @@ report(void *context, const char *text)
 }
 
 int
-partition_run(const struct partition_plan *plan,
+partition_run(const struct run_plan *plan, const struct key_recipe *recipe,
     struct partition_figures *figures, struct error *error)
 {
-	struct partition p = { .plan = plan, .figures = figures };
-	struct inputs inputs = *plan->inputs;
+	struct partition p = { .plan = plan, .recipe = recipe,
+		.inputs = run_inputs(plan, recipe), .figures = figures };
 	int result;
 
 	*figures = (struct partition_figures){ 0 };
-	inputs.report = report;
-	inputs.context = &p;
-	p.input = input_new(&inputs);
+	p.inputs.report = report;
+	p.inputs.context = &p;
+	p.input = input_new(&p.inputs);
 	p.starts = memory_or_die(malloc((CHUNK_LINES + 1) *
 	    sizeof *p.starts));
 	make_sinks(&p);

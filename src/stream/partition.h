@@ -6,25 +6,9 @@
 #ifndef PARTITION_H
 #define PARTITION_H
 
-#include <stddef.h>
-
 #include "base/error.h"
 #include "key/key.h"
-#include "stream/inputs.h"
-
-struct partition_plan {
-	const struct inputs *inputs;
-	const struct key_recipe *recipe; /* complete */
-	unsigned parts;
-	/*
-	 * The names of the files, with one "%d" for the number, as
-	 * partition_check_pattern has it; NULL: print to standard output.
-	 */
-	const char *pattern;
-	int atomic;      /* no file gets its name before all are complete */
-	int strict_keys; /* fail at a line that is not JSON or a URL */
-	void (*notice)(const char *text); /* what is wrong with a file */
-};
+#include "stream/run_plan.h"
 
 /* What was found out on the way. */
 struct partition_figures {
@@ -36,10 +20,15 @@ struct partition_figures {
 int partition_check_pattern(const char *pattern, struct error *error);
 
 /*
- * Returns STATUS_OK, STATUS_FAILED if an input failed, or -1 with `error`
- * filled. Ends early, with STATUS_OK, when a signal asks to stop.
+ * Partition the plan's input into plan->parts. plan->output has one "%d" for
+ * the number, as partition_check_pattern has it; NULL: print to standard
+ * output. With plan->atomic, no file gets its name before all are complete. The
+ * recipe is complete. Returns STATUS_OK, STATUS_FAILED if an input failed, or
+ * -1 with `error` filled. Ends early, with STATUS_OK, when a signal asks to
+ * stop.
  */
-int partition_run(const struct partition_plan *plan,
-    struct partition_figures *figures, struct error *error);
+int partition_run(const struct run_plan *plan,
+    const struct key_recipe *recipe, struct partition_figures *figures,
+    struct error *error);
 
 #endif

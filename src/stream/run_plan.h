@@ -58,6 +58,7 @@ struct run_plan {
 	int atomic;
 	int strict_keys;        /* fail at a line without the key */
 	int strict_part;        /* fail at a line of another part */
+	unsigned parts;         /* for partition: how many */
 	unsigned threads;       /* 1 to RUN_THREADS_MAX */
 	/* These two are called by one thread at a time. */
 	void (*notice)(const char *text); /* messages */
