@@ -65,8 +65,9 @@ solve_window_within(struct sizing *sizing, const struct options *o,
 		return -1;
 	while (guessed && window_needs(sizing) > o->run.use.max_bytes &&
 	    sizing->capacity >= 8) {
-		sizing->capacity /= 2;
-		sizing->k = 0;
+		*sizing = (struct sizing){ .capacity = sizing->capacity / 2,
+			.error_rate = sizing->error_rate,
+			.fixed = sizing->fixed };
 		if (solve(sizing, &o->window, error) < 0)
 			return -1;
 	}

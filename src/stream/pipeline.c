@@ -18,7 +18,7 @@
 #include "base/turns.h"
 #include "filter/filter.h"
 #include "key/scan.h"
-#include "stream/hand.h"
+#include "stream/worker.h"
 
 /* This many are prepared before a turn: what the second level cache holds. */
 #define AHEAD_LINES 8192
@@ -143,25 +143,19 @@ expect_lines(struct flow *flow)
 		    (double)run->position));
 }
 
-struct worker {
-	struct flow *flow;
-	struct hand *hand;
-};
-
 static void
 work(void *context)
 {
-	struct worker *worker = context;
-	struct flow *flow = worker->flow;
-	struct hand *hand = worker->hand;
+	struct worker *w = context;
+	struct flow *flow = w->flow;
 	struct error error;
 	uint64_t number;
 
-	while (take_chunk(flow, &hand->chunk, &number)) {
-		hand_prepare(hand);
+	while (take_chunk(flow, &w->chunk, &number)) {
+		worker_prepare(w);
 		turns_wait(flow->turns, number);
-		flow->run->position = hand->chunk.position;
-		if (!is_over(flow) && hand_finish(hand, &error) < 0)
+		flow->run->position = w->chunk.position;
+		if (!is_over(flow) && worker_finish(w, &error) < 0)
 			fail(flow, &error);
 		expect_lines(flow);
 		turns_pass(flow->turns);
@@ -222,8 +216,7 @@ pipeline_run(struct run *run, const struct inputs *inputs,
 	struct flow flow = { .run = run, .turns = turns_new(),
 		.inputs = inputs };
 	size_t limit = filter_batch_lines(run->filter);
-	struct worker workers[RUN_THREADS_MAX];
-	void *contexts[RUN_THREADS_MAX];
+	void *workers[RUN_THREADS_MAX];
 
 	run->began = 1;
 	scan(); /* versions are chosen before there are threads */
@@ -234,13 +227,14 @@ pipeline_run(struct run *run, const struct inputs *inputs,
 	if (run->plan->threads > 1 && limit < AHEAD_LINES)
 		limit = AHEAD_LINES;
 	for (unsigned i = 0; i < run->plan->threads; i++) {
-		workers[i] = (struct worker){ &flow,
-			hand_new(run, &inputs->format, limit) };
-		contexts[i] = &workers[i];
+		struct worker *w = worker_new(run, &inputs->format, limit);
+
+		w->flow = &flow;
+		workers[i] = w;
 	}
-	turns_run(work, contexts, run->plan->threads);
+	turns_run(work, workers, run->plan->threads);
 	for (unsigned i = 0; i < run->plan->threads; i++)
-		hand_free(workers[i].hand);
+		worker_free(workers[i]);
 	run->input_failed = input_failed(flow.input);
 	input_free(flow.input);
 	free(run->header);

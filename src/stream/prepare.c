@@ -3,7 +3,7 @@
 #include "bits/loops.h"
 #include "filter/filter.h"
 #include "key/part.h"
-#include "stream/hand.h"
+#include "stream/worker.h"
 
 /*
  * This many lines are hashed before their cache lines are prefetched: few, so
@@ -16,9 +16,9 @@
 
 /* Prepared lines without their terminators. */
 static inline void
-take_lines(const struct hand *hand, size_t first, size_t n, struct key *lines)
+take_lines(const struct worker *w, size_t first, size_t n, struct key *lines)
 {
-	const uint8_t *const *starts = hand->starts + first;
+	const uint8_t *const *starts = w->starts + first;
 
 	for (size_t i = 0; i < n; i++)
 		lines[i] = (struct key){ starts[i],
@@ -27,43 +27,43 @@ take_lines(const struct hand *hand, size_t first, size_t n, struct key *lines)
 
 /* In place of these lines, their keys. */
 static void
-take_keys(struct hand *hand, size_t first, size_t n, struct key *keys)
+take_keys(struct worker *w, size_t first, size_t n, struct key *keys)
 {
-	const struct key_recipe *recipe = &hand->run->recipe;
-	struct key_scratch *scratch = &hand->scratch;
+	const struct key_recipe *recipe = &w->run->recipe;
+	struct key_scratch *scratch = &w->scratch;
 
 	scratch->used = 0;
 	for (size_t i = 0; i < n; i++) {
 		keys[i] = key_take(recipe, keys[i].data, keys[i].nbytes,
 		    scratch);
-		if (hand->troubles != NULL)
-			hand->troubles[first + i] = scratch->troubles;
+		if (w->troubles != NULL)
+			w->troubles[first + i] = scratch->troubles;
 	}
 }
 
 /* Make digests of the lines that were split, and prefetch their cache lines. */
 static void
-hash_lines(struct hand *hand)
+hash_lines(struct worker *w)
 {
-	const struct run *run = hand->run;
+	const struct run *run = w->run;
 	const struct hash *hash = &filter_header(run->filter)->hash;
 	const struct loops *hot = loops();
 	struct key keys[GROUP_LINES];
 	size_t n;
 
-	if (hand->prepared > 0)
-		key_scratch_reset(&hand->scratch, &run->recipe,
-		    (size_t)(hand->starts[hand->prepared] - hand->starts[0]));
-	for (size_t i = 0; i < hand->prepared; i += n) {
-		n = hand->prepared - i;
+	if (w->prepared > 0)
+		key_scratch_reset(&w->scratch, &run->recipe,
+		    (size_t)(w->starts[w->prepared] - w->starts[0]));
+	for (size_t i = 0; i < w->prepared; i += n) {
+		n = w->prepared - i;
 		n = n < GROUP_LINES ? n : GROUP_LINES;
-		take_lines(hand, i, n, keys);
-		if (hand->scratch.step_count > 0)
-			take_keys(hand, i, n, keys);
-		hot->digest(hash, keys, n, hand->digests + i);
+		take_lines(w, i, n, keys);
+		if (w->scratch.step_count > 0)
+			take_keys(w, i, n, keys);
+		hot->digest(hash, keys, n, w->digests + i);
 		if (run->recipe.keep_empty)
-			key_keep_empty(keys, n, hand->digests + i);
-		filter_prefetch(run->filter, hand->digests + i, n);
+			key_keep_empty(keys, n, w->digests + i);
+		filter_prefetch(run->filter, w->digests + i, n);
 	}
 }
 
@@ -72,23 +72,22 @@ hash_lines(struct hand *hand)
  * to the front of all that comes after `kept`. Returns how many they are.
  */
 static size_t
-sift(struct hand *hand, size_t first, size_t n, struct key *keys, size_t kept)
+sift(struct worker *w, size_t first, size_t n, struct key *keys, size_t kept)
 {
-	const struct key_recipe *recipe = &hand->run->recipe;
+	const struct key_recipe *recipe = &w->run->recipe;
 	uint64_t hashes[PART_LINES];
 	size_t ours = 0;
 
 	hash_plain(keys, n, hashes);
-	for (size_t i = 0; i < n && !hand->is_foreign; i++) {
+	for (size_t i = 0; i < n && !w->is_foreign; i++) {
 		int is_ours = part_of(hashes[i], recipe->parts) ==
 		    recipe->part;
 
-		hand->is_foreign = !is_ours && hand->run->plan->strict_part;
+		w->is_foreign = !is_ours && w->run->plan->strict_part;
 		keys[ours] = keys[i];
-		hand->numbers[kept + ours] = (uint32_t)(first + i);
-		if (hand->troubles != NULL)
-			hand->troubles[kept + ours] =
-			    hand->troubles[first + i];
+		w->numbers[kept + ours] = (uint32_t)(first + i);
+		if (w->troubles != NULL)
+			w->troubles[kept + ours] = w->troubles[first + i];
 		ours += (size_t)is_ours;
 	}
 	return ours;
@@ -96,80 +95,76 @@ sift(struct hand *hand, size_t first, size_t n, struct key *keys, size_t kept)
 
 /* Lines are written as they lie: close the gaps between those of this part. */
 static void
-close_gaps(struct hand *hand, size_t kept)
+close_gaps(struct worker *w, size_t kept)
 {
-	uint8_t *to = hand->chunk.buffer +
-	    (hand->starts[0] - hand->chunk.buffer);
-	size_t lines = hand->prepared;
-	uint64_t all = (uint64_t)(hand->rest - hand->starts[0]);
+	uint8_t *to = w->chunk.buffer + (w->starts[0] - w->chunk.buffer);
+	size_t lines = w->prepared;
+	uint64_t all = (uint64_t)(w->rest - w->starts[0]);
 
 	for (size_t i = 0; i < kept; i++) {
-		const uint8_t *from = hand->starts[hand->numbers[i]];
-		size_t nbytes = (size_t)(hand->starts[hand->numbers[i] + 1] -
-		    from);
+		const uint8_t *from = w->starts[w->numbers[i]];
+		size_t nbytes = (size_t)(w->starts[w->numbers[i] + 1] - from);
 
 		memmove(to, from, nbytes);
-		hand->starts[i] = to;
+		w->starts[i] = to;
 		to += nbytes;
 	}
-	hand->starts[kept] = to;
-	hand->prepared = kept;
-	hand->passed = lines - kept;
-	hand->passed_bytes = all - (uint64_t)(to - hand->starts[0]);
+	w->starts[kept] = to;
+	w->prepared = kept;
+	w->passed = lines - kept;
+	w->passed_bytes = all - (uint64_t)(to - w->starts[0]);
 }
 
 /* As hash_lines, with --part: only lines of this part stay. */
 static void
-hash_part(struct hand *hand)
+hash_part(struct worker *w)
 {
-	const struct run *run = hand->run;
+	const struct run *run = w->run;
 	const struct hash *hash = &filter_header(run->filter)->hash;
 	struct key keys[PART_LINES];
 	size_t kept = 0, n, ours;
 
-	key_scratch_reset(&hand->scratch, &run->recipe,
-	    (size_t)(hand->starts[hand->prepared] - hand->starts[0]));
-	for (size_t i = 0; i < hand->prepared && !hand->is_foreign; i += n) {
-		n = hand->prepared - i;
+	key_scratch_reset(&w->scratch, &run->recipe,
+	    (size_t)(w->starts[w->prepared] - w->starts[0]));
+	for (size_t i = 0; i < w->prepared && !w->is_foreign; i += n) {
+		n = w->prepared - i;
 		n = n < PART_LINES ? n : PART_LINES;
-		take_lines(hand, i, n, keys);
-		if (hand->scratch.step_count > 0)
-			take_keys(hand, i, n, keys);
-		ours = sift(hand, i, n, keys, kept);
-		loops()->digest(hash, keys, ours, hand->digests + kept);
+		take_lines(w, i, n, keys);
+		if (w->scratch.step_count > 0)
+			take_keys(w, i, n, keys);
+		ours = sift(w, i, n, keys, kept);
+		loops()->digest(hash, keys, ours, w->digests + kept);
 		if (run->recipe.keep_empty)
-			key_keep_empty(keys, ours, hand->digests + kept);
-		filter_prefetch(run->filter, hand->digests + kept, ours);
+			key_keep_empty(keys, ours, w->digests + kept);
+		filter_prefetch(run->filter, w->digests + kept, ours);
 		kept += ours;
 	}
-	close_gaps(hand, kept);
+	close_gaps(w, kept);
 }
 
 /* Prepare up to `limit` lines from data on. */
 static void
-prepare(struct hand *hand, const uint8_t *data, size_t limit)
+prepare(struct worker *w, const uint8_t *data, size_t limit)
 {
-	const uint8_t *end = hand->chunk.data + hand->chunk.nbytes;
+	const uint8_t *end = w->chunk.data + w->chunk.nbytes;
 
-	hand->prepared = record_split(hand->format, data, end, hand->starts,
-	    limit);
-	hand->rest = hand->starts[hand->prepared];
-	if (hand->numbers != NULL && hand->prepared > 0)
-		hash_part(hand);
+	w->prepared = record_split(w->format, data, end, w->starts, limit);
+	w->rest = w->starts[w->prepared];
+	if (w->numbers != NULL && w->prepared > 0)
+		hash_part(w);
 	else
-		hash_lines(hand);
+		hash_lines(w);
 }
 
 void
-hand_prepare(struct hand *hand)
+worker_prepare(struct worker *w)
 {
-	hand->scratch.columns = &hand->chunk.columns;
-	prepare(hand, hand->chunk.data + hand->chunk.header_bytes,
-	    hand->limit);
+	w->scratch.columns = &w->chunk.columns;
+	prepare(w, w->chunk.data + w->chunk.header_bytes, w->limit);
 }
 
 void
-hand_prepare_rest(struct hand *hand)
+worker_prepare_rest(struct worker *w)
 {
-	prepare(hand, hand->rest, hand->batch->capacity);
+	prepare(w, w->rest, w->batch->capacity);
 }

@@ -1,23 +1,23 @@
-/* The part of hand.h that writes the lines of a batch. */
+/* The part of worker.h that writes the lines of a batch. */
 #include <string.h>
 
-#include "stream/hand.h"
+#include "stream/worker.h"
 
 static size_t
-line_bytes(const struct hand *hand, size_t i)
+line_bytes(const struct worker *worker, size_t i)
 {
-	return (size_t)(hand->lines[i + 1] - hand->lines[i]);
+	return (size_t)(worker->lines[i + 1] - worker->lines[i]);
 }
 
 /* How many new lines are complete in the first `nbytes` of output. */
 static size_t
-lines_within(const struct hand *hand, size_t nbytes)
+lines_within(const struct worker *worker, size_t nbytes)
 {
-	const struct batch *batch = hand->batch;
+	const struct batch *batch = worker->batch;
 	size_t lines = 0;
 
 	while (lines < batch->new_count) {
-		size_t length = line_bytes(hand, batch->new_items[lines]);
+		size_t length = line_bytes(worker, batch->new_items[lines]);
 
 		if (length > nbytes)
 			break;
@@ -32,10 +32,10 @@ lines_within(const struct hand *hand, size_t nbytes)
  * line on.
  */
 static const char *
-mark_of(const struct hand *hand, size_t i, size_t *fresh)
+mark_of(const struct worker *worker, size_t i, size_t *fresh)
 {
-	const struct batch *batch = hand->batch;
-	const struct run_marks *marks = &hand->run->plan->marks;
+	const struct batch *batch = worker->batch;
+	const struct run_marks *marks = &worker->run->plan->marks;
 
 	if (*fresh == batch->new_count || batch->new_items[*fresh] != i)
 		return marks->seen;
@@ -45,13 +45,13 @@ mark_of(const struct hand *hand, size_t i, size_t *fresh)
 
 /* The same of lines with their marks. */
 static size_t
-marked_within(const struct hand *hand, size_t nbytes)
+marked_within(const struct worker *worker, size_t nbytes)
 {
 	size_t fresh = 0, whole = 0;
 
-	for (size_t i = 0; i < hand->batch->count; i++) {
-		size_t length = strlen(mark_of(hand, i, &fresh)) +
-		    line_bytes(hand, i);
+	for (size_t i = 0; i < worker->batch->count; i++) {
+		size_t length = strlen(mark_of(worker, i, &fresh)) +
+		    line_bytes(worker, i);
 
 		if (length > nbytes)
 			break;
@@ -63,7 +63,7 @@ marked_within(const struct hand *hand, size_t nbytes)
 
 /* Lines being written to an output, copied together so that few writes do. */
 struct writing {
-	struct hand *hand;
+	struct worker *worker;
 	struct output *output;
 	size_t written;        /* bytes that the system took */
 	struct error *error;
@@ -82,10 +82,10 @@ write_bytes(struct writing *w, const uint8_t *data, size_t nbytes)
 static int
 write_copies(struct writing *w)
 {
-	size_t nbytes = w->hand->copied;
+	size_t nbytes = w->worker->copied;
 
-	w->hand->copied = 0;
-	return write_bytes(w, w->hand->copies, nbytes);
+	w->worker->copied = 0;
+	return write_bytes(w, w->worker->copies, nbytes);
 }
 
 /*
@@ -95,23 +95,23 @@ write_copies(struct writing *w)
 static inline int
 write_line(struct writing *w, size_t i)
 {
-	struct hand *hand = w->hand;
-	const struct chunk *chunk = &hand->chunk;
-	const uint8_t *from = hand->lines[i];
-	size_t nbytes = line_bytes(hand, i);
-	uint8_t *to = hand->copies + hand->copied;
+	struct worker *worker = w->worker;
+	const struct chunk *chunk = &worker->chunk;
+	const uint8_t *from = worker->lines[i];
+	size_t nbytes = line_bytes(worker, i);
+	uint8_t *to = worker->copies + worker->copied;
 
-	if (nbytes > HAND_COPY_BYTES - hand->copied) {
+	if (nbytes > WORKER_COPY_BYTES - worker->copied) {
 		if (write_copies(w) < 0)
 			return -1;
-		if (nbytes > HAND_COPY_BYTES)
+		if (nbytes > WORKER_COPY_BYTES)
 			return write_bytes(w, from, nbytes);
-		to = hand->copies;
+		to = worker->copies;
 	}
-	hand->copied += nbytes;
-	if (nbytes <= HAND_COPY_STEP && from + HAND_COPY_STEP <= chunk->data +
-	    chunk->nbytes + INPUT_PADDING)
-		memcpy(to, from, HAND_COPY_STEP);
+	worker->copied += nbytes;
+	if (nbytes <= WORKER_COPY_STEP && from + WORKER_COPY_STEP <=
+	    chunk->data + chunk->nbytes + INPUT_PADDING)
+		memcpy(to, from, WORKER_COPY_STEP);
 	else
 		memcpy(to, from, nbytes);
 	return 0;
@@ -121,16 +121,16 @@ write_line(struct writing *w, size_t i)
 static int
 write_all(struct writing *w)
 {
-	const uint8_t *first = w->hand->lines[0];
+	const uint8_t *first = w->worker->lines[0];
 
 	return write_bytes(w, first,
-	    (size_t)(w->hand->lines[w->hand->batch->count] - first));
+	    (size_t)(w->worker->lines[w->worker->batch->count] - first));
 }
 
 static int
 write_new(struct writing *w)
 {
-	const struct batch *batch = w->hand->batch;
+	const struct batch *batch = w->worker->batch;
 
 	if (batch->new_count == batch->count)
 		return write_all(w);
@@ -144,7 +144,7 @@ write_new(struct writing *w)
 static int
 write_seen(struct writing *w)
 {
-	const struct batch *batch = w->hand->batch;
+	const struct batch *batch = w->worker->batch;
 
 	if (batch->new_count == 0)
 		return write_all(w);
@@ -158,18 +158,18 @@ write_seen(struct writing *w)
 static int
 write_marked(struct writing *w)
 {
-	struct hand *hand = w->hand;
+	struct worker *worker = w->worker;
 	size_t fresh = 0;
 
-	for (size_t i = 0; i < hand->batch->count; i++) {
-		const char *mark = mark_of(hand, i, &fresh);
+	for (size_t i = 0; i < worker->batch->count; i++) {
+		const char *mark = mark_of(worker, i, &fresh);
 		size_t nbytes = strlen(mark);
 
-		if (nbytes > HAND_COPY_BYTES - hand->copied &&
+		if (nbytes > WORKER_COPY_BYTES - worker->copied &&
 		    write_copies(w) < 0)
 			return -1;
-		memcpy(hand->copies + hand->copied, mark, nbytes);
-		hand->copied += nbytes;
+		memcpy(worker->copies + worker->copied, mark, nbytes);
+		worker->copied += nbytes;
 		if (write_line(w, i) < 0)
 			return -1;
 	}
@@ -180,14 +180,14 @@ write_marked(struct writing *w)
 static int
 print_lines(struct writing *w, size_t *fresh)
 {
-	struct hand *hand = w->hand;
+	struct worker *worker = w->worker;
 
-	*fresh = hand->batch->new_count;
-	switch (hand->run->plan->print) {
+	*fresh = worker->batch->new_count;
+	switch (worker->run->plan->print) {
 	case PRINT_NEW:
 		if (write_new(w) == 0)
 			return 0;
-		*fresh = lines_within(hand, w->written);
+		*fresh = lines_within(worker, w->written);
 		return -1;
 	case PRINT_SEEN:
 		if (write_seen(w) == 0)
@@ -197,7 +197,7 @@ print_lines(struct writing *w, size_t *fresh)
 	case PRINT_MARKED:
 		if (write_marked(w) == 0)
 			return 0;
-		*fresh = marked_within(hand, w->written);
+		*fresh = marked_within(worker, w->written);
 		return -1;
 	case PRINT_NOTHING:
 		break;
@@ -206,11 +206,11 @@ print_lines(struct writing *w, size_t *fresh)
 }
 
 int
-hand_write(struct hand *hand, size_t *fresh, struct error *error)
+worker_write(struct worker *worker, size_t *fresh, struct error *error)
 {
-	struct run *run = hand->run;
-	struct writing copy = { hand, &run->duplicates, 0, error };
-	struct writing w = { hand, &run->output, 0, error };
+	struct run *run = worker->run;
+	struct writing copy = { worker, &run->duplicates, 0, error };
+	struct writing w = { worker, &run->output, 0, error };
 
 	*fresh = 0;
 	run->plan->tell(run, MOMENT_BEFORE_PRINT);
@@ -220,10 +220,10 @@ hand_write(struct hand *hand, size_t *fresh, struct error *error)
 }
 
 void
-hand_count_written(struct hand *hand, size_t fresh)
+worker_count_written(struct worker *worker, size_t fresh)
 {
-	hand->run->lines_read += fresh;
+	worker->run->lines_read += fresh;
 	for (size_t i = 0; i < fresh; i++)
-		hand->run->bytes_read += line_bytes(hand,
-		    hand->batch->new_items[i]);
+		worker->run->bytes_read += line_bytes(worker,
+		    worker->batch->new_items[i]);
 }

@@ -1,10 +1,11 @@
 /*
- * What a thread has in hand: a chunk of the input, whose lines it prepares
- * (finds where they end, makes keys and digests, and prefetches cache lines of
- * the filter) and finishes (looks them up, writes, and marks).
+ * A worker is the state of one thread of a run: a chunk of the input, whose
+ * lines it prepares (finds where they end, makes keys and digests, and
+ * prefetches cache lines of the filter) and finishes (looks them up, writes,
+ * and marks).
  */
-#ifndef HAND_H
-#define HAND_H
+#ifndef WORKER_H
+#define WORKER_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,10 +21,11 @@
  * Lines to write are copied together, up to so many bytes at a time; a line is
  * copied with so many bytes, if it has no more.
  */
-#define HAND_COPY_BYTES (128 * 1024)
-#define HAND_COPY_STEP 128
+#define WORKER_COPY_BYTES (128 * 1024)
+#define WORKER_COPY_STEP 128
 
-struct hand {
+struct worker {
+	struct flow *flow;      /* of pipeline.c */
 	struct run *run;
 	const struct record_format *format; /* of the lines; not owned */
 	struct chunk chunk;
@@ -46,30 +48,30 @@ struct hand {
 };
 
 /* With room for `limit` prepared lines, and a batch of the filter's size. */
-struct hand *hand_new(struct run *run,
+struct worker *worker_new(struct run *run,
     const struct record_format *format, size_t limit);
-void hand_free(struct hand *hand);
+void worker_free(struct worker *w);
 
 /* Prepare the first lines of a new chunk, as many as there is room for. */
-void hand_prepare(struct hand *hand);
+void worker_prepare(struct worker *w);
 
 /* Once they are finished: the next ones of the same chunk. */
-void hand_prepare_rest(struct hand *hand);
+void worker_prepare_rest(struct worker *w);
 
 /*
  * Finish these lines, then the rest of the chunk, batch by batch: in turn, one
  * thread at a time. Ends early, with 0, when a signal asks to stop.
  */
-int hand_finish(struct hand *hand, struct error *error);
+int worker_finish(struct worker *w, struct error *error);
 
 /*
  * Write what the run prints of the batch's lines. *fresh becomes the number of
  * new lines to mark: if writing fails partway, those that were written, so
  * that they are not printed again.
  */
-int hand_write(struct hand *hand, size_t *fresh, struct error *error);
+int worker_write(struct worker *w, size_t *fresh, struct error *error);
 
 /* The run fails: count as read only the new lines that were written. */
-void hand_count_written(struct hand *hand, size_t fresh);
+void worker_count_written(struct worker *w, size_t fresh);
 
 #endif
