@@ -1,6 +1,7 @@
 #include "base/io.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 ssize_t
@@ -41,4 +42,21 @@ io_pwrite(int fd, const void *data, size_t nbytes, uint64_t offset)
 		offset += (uint64_t)n;
 	}
 	return 0;
+}
+
+/* Some systems begin with only as many. */
+#define DESCRIPTORS 256
+
+uint64_t
+io_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return DESCRIPTORS;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0 &&
+	    getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return DESCRIPTORS;
+	return limit.rlim_cur;
 }

@@ -1,4 +1,4 @@
-/* Reads and writes at an offset that retry until they are complete. */
+/* Reads and writes at an offset that retry until complete; descriptors. */
 #ifndef IO_H
 #define IO_H
 
@@ -14,5 +14,11 @@ ssize_t io_pread(int fd, void *data, size_t nbytes, uint64_t offset);
 
 /* Write nbytes. Returns 0, or -1 with errno set. */
 int io_pwrite(int fd, const void *data, size_t nbytes, uint64_t offset);
+
+/*
+ * How many descriptors may be open: as many as the system lets this process
+ * have, from now on.
+ */
+uint64_t io_descriptors(void);
 
 #endif

@@ -1,10 +1,10 @@
 /* merge: the union of several filters, in a new file or in place of one. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/number.h"
 #include "base/path.h"
 #include "cli/command.h"
@@ -95,18 +95,6 @@ report(struct filter *out, const char *path, size_t count)
 		    planned, number_format_rate(b, p));
 }
 
-/* All inputs are open at once; some systems allow only 256 by default. */
-static void
-allow_many_files(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 /* A server's filters can be neither read nor written but by their lines. */
 static int
 check_file(const char *path, struct error *error)
@@ -138,7 +126,7 @@ run_merge(const struct options *o, struct error *error)
 	if (!in_place && !o->force && access(o->run.output, F_OK) == 0)
 		return replace_refuse(o->run.output, error);
 	list = memory_or_die(calloc(o->operands.count, sizeof *list));
-	allow_many_files();
+	io_descriptors(); /* all inputs are open at once */
 	result = open_inputs(o, list, &count, error);
 	if (result == 0 && !in_place && o->force)
 		result = replace_lock(&old, o->run.output, &o->run.use, error);

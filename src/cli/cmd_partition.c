@@ -1,7 +1,8 @@
 /* partition: lines, sorted out by the part that their keys are in. */
+#include <inttypes.h>
 #include <string.h>
-#include <sys/resource.h>
 
+#include "base/io.h"
 #include "cli/command.h"
 #include "cli/file_list.h"
 #include "cli/filter_options.h"
@@ -17,19 +18,12 @@
 static int
 allow_many_files(const struct options *o, struct error *error)
 {
-	rlim_t wanted = o->run.parts + OTHER_FILES;
-	struct rlimit limit;
+	unsigned wanted = o->run.parts + OTHER_FILES;
+	uint64_t allowed = io_descriptors();
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
-		return 0;
-	if (limit.rlim_max >= wanted) {
-		limit.rlim_cur = wanted;
-		if (setrlimit(RLIMIT_NOFILE, &limit) == 0)
-			return 0;
-	}
-	return error_set(error, STATUS_USAGE, "--parts=%u: %u files would be"
-	    " open at once, and %llu are allowed (ulimit -n)", o->run.parts,
-	    o->run.parts + OTHER_FILES, (unsigned long long)limit.rlim_max);
+	return allowed >= wanted ? 0 : error_set(error, STATUS_USAGE,
+	    "--parts=%u: %u files would be open at once, and %" PRIu64 " are"
+	    " allowed (ulimit -n)", o->run.parts, wanted, allowed);
 }
 
 static int

@@ -44,51 +44,50 @@ make_digests(const struct filter *f, uint64_t first, size_t n,
 }
 
 struct measured {
+	uint64_t all, done;     /* additions and lookups */
 	uint64_t lookups, found;
 	double fill_seconds, lookup_seconds; /* of the filter alone */
+	struct progress progress;
 };
+
+/* Mark n lines, or look them up, and take the time. */
+static int
+do_batch(struct filter *f, const struct digest *digests, size_t n, int mark,
+    struct measured *m, struct error *error)
+{
+	uint64_t start = clock_now();
+	uint8_t found[BATCH];
+	double *seconds = mark ? &m->fill_seconds : &m->lookup_seconds;
+
+	filter_prefetch(f, digests, n);
+	if ((mark ? filter_mark(f, digests, n, error) :
+	    filter_probe(f, digests, n, found, error)) < 0)
+		return -1;
+	*seconds += (double)(clock_now() - start) / 1e9;
+	for (size_t i = 0; i < n && !mark; i++)
+		m->found += found[i];
+	m->lookups += mark ? 0 : n;
+	m->done += n;
+	return 0;
+}
 
 /* Mark lines [first, first + count), or look them up. */
 static int
 walk(struct filter *f, uint64_t first, uint64_t count, int mark,
-    struct measured *measured, struct progress *progress, double *done,
-    double share, struct error *error)
+    struct measured *m, struct error *error)
 {
 	struct digest digests[BATCH];
-	uint8_t found[BATCH];
-	uint64_t total = count;
 
-	while (count > 0 && !signals_stop) {
-		size_t n = count < BATCH ? (size_t)count : BATCH;
-		uint64_t start;
-
-		make_digests(f, first, n, digests);
-		start = clock_now();
-		filter_prefetch(f, digests, n);
-		if (mark) {
-			if (filter_mark(f, digests, n, error) < 0)
-				return -1;
-			measured->fill_seconds +=
-			    (double)(clock_now() - start) / 1e9;
-		} else {
-			if (filter_probe(f, digests, n, found, error) < 0)
-				return -1;
-			measured->lookup_seconds +=
-			    (double)(clock_now() - start) / 1e9;
-			for (size_t i = 0; i < n; i++)
-				measured->found += found[i];
-			measured->lookups += n;
-		}
-		first += n;
-		count -= n;
-		*done += share * (double)n / (double)total;
-		if (progress_due(progress)) {
-			struct progress_figures figures = { .unit =
-			    mark ? "lines added" : "lines looked up",
-			    .count = total - count, .share_new = -1,
-			    .fill = -1, .done = *done };
-			progress_draw(progress, &figures);
-		}
+	for (uint64_t at = 0, n; at < count && !signals_stop; at += n) {
+		n = count - at < BATCH ? count - at : BATCH;
+		make_digests(f, first + at, (size_t)n, digests);
+		if (do_batch(f, digests, (size_t)n, mark, m, error) < 0)
+			return -1;
+		if (progress_due(&m->progress))
+			progress_draw(&m->progress, &(struct progress_figures){
+			    .unit = mark ? "lines added" : "lines looked up",
+			    .count = at + n, .share_new = -1, .fill = -1,
+			    .done = (double)m->done / (double)m->all });
 	}
 	return 0;
 }
@@ -151,11 +150,10 @@ measure(const struct sizing *s, int json, struct error *error)
 	    s->fixed ? GROWTH_FAIL : GROWTH_GROW, &(struct key_recipe)
 	    KEY_RECIPE_NONE);
 	struct measured measured = { 0 };
-	struct progress progress;
 	const struct filter_use use = FILTER_WRITE;
 	struct filter *filter;
 	uint64_t lookups, available = meminfo_available();
-	double predicted, share, done = 0;
+	double predicted;
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
 	int result;
 
@@ -169,15 +167,13 @@ measure(const struct sizing *s, int json, struct error *error)
 		return -1;
 	lookups = (uint64_t)fmin(LOOKUPS_MAX,
 	    fmax(1000000, WANTED_FALSE / s->error_rate));
-	progress_start(&progress, 1);
-	share = (double)s->capacity /
-	    ((double)s->capacity + (double)lookups);
-	result = walk(filter, 0, s->capacity, 1, &measured, &progress, &done,
-	    share, error);
+	measured.all = s->capacity + lookups;
+	progress_start(&measured.progress, 1);
+	result = walk(filter, 0, s->capacity, 1, &measured, error);
 	if (result == 0)
 		result = walk(filter, s->capacity, lookups, 0, &measured,
-		    &progress, &done, 1 - share, error);
-	progress_clear(&progress);
+		    error);
+	progress_clear(&measured.progress);
 	if (result < 0) {
 		filter_close(filter, &(struct error){ 0 });
 		return -1;

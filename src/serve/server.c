@@ -14,11 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/signals.h"
 #include "serve/listener.h"
 #include "serve/catalog.h"
@@ -26,8 +26,6 @@
 
 /* At most this many connections are accepted in one sweep. */
 #define ACCEPT_MAX 64
-/* If the number of descriptors is unknown, there are so many. */
-#define DESCRIPTORS 256
 /* Descriptors for neither connections nor filters. */
 #define SPARE 20
 /* Filters that are open: each layer is a mapping, and Linux allows 65,530. */
@@ -398,21 +396,6 @@ say_farewell(struct server *server)
 		close_connection(server->connections);
 }
 
-/* The number of descriptors, raised to what is allowed. */
-static uint64_t
-raise_limits(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return DESCRIPTORS;
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit) < 0 &&
-	    getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return DESCRIPTORS;
-	return limit.rlim_cur;
-}
-
 /*
  * Each connection has a descriptor, and filters have the rest, at least a
  * quarter: returns how many may be open.
@@ -420,7 +403,7 @@ raise_limits(void)
 static size_t
 share_descriptors(struct server *server)
 {
-	uint64_t all = raise_limits(), filters;
+	uint64_t all = io_descriptors(), filters;
 	uint64_t *connections = &server->service.connections;
 	char text[200];
 

@@ -45,7 +45,8 @@ static const struct format_head heads[] = {
 };
 
 struct decompressor {
-	struct decompress_source source;
+	decompress_source *source;
+	void *context;          /* of the source */
 	const struct format_head *head;
 	void *state;            /* the codec's */
 	struct codec_io io;
@@ -94,11 +95,12 @@ decompress_refusal(const struct format_head *head)
 }
 
 struct decompressor *
-decompress_new(const struct decompress_source *source)
+decompress_new(decompress_source *source, void *context)
 {
 	struct decompressor *d = memory_or_die(calloc(1, sizeof *d));
 
-	d->source = *source;
+	d->source = source;
+	d->context = context;
 	d->packed = memory_or_die(malloc(DECOMPRESS_BYTES));
 	return d;
 }
@@ -152,7 +154,7 @@ read_packed(struct decompressor *d, size_t wanted)
 
 		memmove(d->packed, io->in, io->in_bytes);
 		io->in = d->packed;
-		n = d->source.read(d->source.context, d->packed + io->in_bytes,
+		n = d->source(d->context, d->packed + io->in_bytes,
 		    DECOMPRESS_BYTES - io->in_bytes);
 		if (n > 0) {
 			io->in_bytes += (size_t)n;

@@ -18,11 +18,8 @@ struct format_head;
 
 struct decompressor;
 
-struct decompress_source {
-	/* As read(2), of up to DECOMPRESS_BYTES, but waits for input. */
-	ssize_t (*read)(void *context, uint8_t *data, size_t nbytes);
-	void *context;
-};
+/* As read(2), of up to DECOMPRESS_BYTES, but waits for input. */
+typedef ssize_t decompress_source(void *context, uint8_t *data, size_t nbytes);
 
 /*
  * Which format do these bytes begin with? NULL if none. Could it be one, if
@@ -35,7 +32,7 @@ int decompress_may_be_head(const uint8_t *data, size_t nbytes);
 const char *decompress_refusal(const struct format_head *head);
 
 /* For any number of files, one after the other. */
-struct decompressor *decompress_new(const struct decompress_source *source);
+struct decompressor *decompress_new(decompress_source *source, void *context);
 
 /* Does nothing if it is NULL. */
 void decompress_free(struct decompressor *decompressor);

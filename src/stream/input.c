@@ -120,12 +120,18 @@ is_stopped(const struct input *in)
 }
 
 static void
-report(struct input *in, const char *reason)
+tell(struct input *in, const char *what)
 {
 	struct error error;
 
-	error_set(&error, STATUS_FAILED, "%s: %s", in->name, reason);
+	error_set(&error, STATUS_FAILED, "%s: %s", in->name, what);
 	in->plan.report(in->plan.context, error.text);
+}
+
+static void
+report(struct input *in, const char *reason)
+{
+	tell(in, reason);
 	in->failed = 1;
 }
 
@@ -215,7 +221,6 @@ static ssize_t
 begin_file(struct input *in, uint8_t *data, size_t nbytes,
     const char **wrong)
 {
-	const struct decompress_source source = { read_some, in };
 	const struct format_head *head = NULL;
 	size_t have = 0;
 	ssize_t n;
@@ -242,7 +247,7 @@ begin_file(struct input *in, uint8_t *data, size_t nbytes,
 		return -1;
 	in->packed = 1;
 	if (in->decompressor == NULL)
-		in->decompressor = decompress_new(&source);
+		in->decompressor = decompress_new(read_some, in);
 	decompress_begin(in->decompressor, head, data, have);
 	return 0;
 }
@@ -316,12 +321,10 @@ last_line_end(struct input *in, const uint8_t *data, size_t from, size_t to,
 static void
 check_last_line(struct input *in)
 {
-	struct error error, named;
+	struct error error;
 
-	if (record_check_end(&in->plan.format, &in->record, &error) == 0)
-		return;
-	error_set(&named, error.status, "%s: %s", in->name, error.text);
-	in->plan.report(in->plan.context, named.text);
+	if (record_check_end(&in->plan.format, &in->record, &error) < 0)
+		tell(in, error.text);
 }
 
 /*
@@ -351,20 +354,19 @@ static int
 read_header(struct input *in, struct chunk *chunk, const uint8_t *data,
     size_t nbytes)
 {
-	const struct record_format *format = &in->plan.format;
 	const uint8_t *starts[2];
 	struct error error;
 
-	if (!in->named) {
-		record_split(format, data, data + nbytes, starts, 1);
-		chunk->header_bytes = (size_t)(starts[1] - starts[0]);
-		if (columns_find(in->plan.header, data, chunk->header_bytes,
-		    &in->columns, &error) < 0) {
-			report(in, error.text);
-			return -1;
-		}
-		in->named = 1;
+	if (in->named)
+		return 0;
+	record_split(&in->plan.format, data, data + nbytes, starts, 1);
+	chunk->header_bytes = (size_t)(starts[1] - starts[0]);
+	if (columns_find(in->plan.header, data, chunk->header_bytes,
+	    &in->columns, &error) < 0) {
+		report(in, error.text);
+		return -1;
 	}
+	in->named = 1;
 	return 0;
 }
 
