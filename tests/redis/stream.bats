@@ -40,6 +40,31 @@ lines() {
 	grep -q 'grew to' err
 }
 
+# costs BYTES FILE: a run in at most 40 MB of memory, which sends so many bytes a
+# line at most
+costs() {
+	"$HELPER" peak 39062 "$BLOOMDEDUP" --stats=json -f "$URL/seen" "$2" \
+		>out 2>stats || { cat stats; return 1; }
+	holds 'sent <= most * lines' most="$1" lines="$(wc -l <"$2")" \
+		sent="$(json_value bytes_to_server <stats)"
+}
+
+@test "memory and bytes sent are bounded, and the manual says how" {
+	skip_if_sanitized
+	seq -f 'https://www.example.com/%.0f' 1 150000 >in
+	for kind in $KINDS; do
+		start
+		bloomdedup create -n 1e7 "$URL/seen" 2>notes
+		new=80 seen=80
+		[ "$kind" = bloom ] || new=790 seen=190
+		costs "$new" in
+		cmp out in
+		costs "$seen" in
+		[ ! -s out ]
+	done
+	every_kind
+}
+
 @test "any bytes, long lines, a last line without a newline" {
 	{
 		printf 'a\0b\na\0c\n\n\n'
