@@ -42,21 +42,47 @@ address_is_server(const char *text)
 	return scheme_of(text) != NULL;
 }
 
+/* After the last @ before `end`, or the begin of [at, end). */
+static const char *
+after_user(const char *at, const char *end)
+{
+	while (end > at && end[-1] != '@')
+		end--;
+	return end;
+}
+
+/* HOST:PORT/... or a path? No password: its ?name= begins a query. */
+static int
+is_place(const char *at, const char *end)
+{
+	const char *slash = memchr(at, '/', (size_t)(end - at)), *digits;
+
+	if (slash == NULL)
+		return 0;
+	for (digits = slash; digits > at && digits[-1] >= '0' &&
+	    digits[-1] <= '9'; )
+		digits--;
+	return memchr(at, ':', (size_t)(slash - at)) == NULL ||
+	    slash[-1] == ']' || (digits < slash && digits[-1] == ':');
+}
+
 /* Where the query begins, or the end. */
 static const char *
-query(const char *text)
+query(const char *at)
 {
 	static const char *const first[] = {
 		"?name=", "?password-file=", "?certificate="
 	};
-	const char *end = text + strlen(text);
+	const char *p;
 
-	for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
-		const char *at = strstr(text, first[i]);
-
-		end = at != NULL && at < end ? at : end;
+	for (p = at; *p != '\0'; p++) {
+		for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+			if (strncmp(p, first[i], strlen(first[i])) == 0 &&
+			    is_place(after_user(at, p), p))
+				return p;
+		}
 	}
-	return end;
+	return p;
 }
 
 /*
@@ -67,17 +93,10 @@ static struct span
 credentials(const char *text)
 {
 	const char *at = strchr(text, ':') + 1;
-	struct span span;
 
 	at += strncmp(at, "//", 2) == 0 ? 2 : 0;
-	span = (struct span){ at, 0 };
-	for (const char *p = query(text); p > at; p--) {
-		if (p[-1] == '@') {
-			span.nbytes = (size_t)(p - at);
-			break;
-		}
-	}
-	return span;
+	return (struct span){ at,
+		(size_t)(after_user(at, query(at)) - at) };
 }
 
 /* A copy of the address without user and password, either may be secret. */

@@ -159,7 +159,8 @@ check_shard(struct shards *s, unsigned shard, const redisReply *reply,
 static int
 take_marked(void *context, size_t tag, redisReply *reply, struct error *error)
 {
-	return check_shard(context, (unsigned)(tag / (LINES_MAX + 1)), reply,
+	return shards_are_refused(context, reply, tag % (LINES_MAX + 1)) ? 0 :
+	    check_shard(context, (unsigned)(tag / (LINES_MAX + 1)), reply,
 	    error);
 }
 
@@ -172,14 +173,15 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 	size_t first = tag / (LINES_MAX + 1), n = tag % (LINES_MAX + 1);
 	size_t k = s->layout.geometry.k;
 
-	if (reply != NULL && check_shard(s, shards_of(s, first), reply,
-	    error) < 0)
+	int known = reply != NULL && !shards_are_refused(s, reply, n);
+
+	if (known && check_shard(s, shards_of(s, first), reply, error) < 0)
 		return -1;
-	if (reply != NULL && reply->elements != n * k + 2)
+	if (known && reply->elements != n * k + 2)
 		return shards_odd(s, reply, error);
 	s->trouble->uncertain += reply == NULL ? n : 0;
 	for (size_t i = 0; i < n; i++) {
-		int were = reply != NULL;
+		int were = known;
 
 		for (size_t j = 0; were && j < k; j++)
 			were = reply->element[i * k + j]->integer != 0;
@@ -200,7 +202,8 @@ mark_part(struct shards *s, const struct shard_key *key, size_t first,
 	char count[24];
 
 	snprintf(count, sizeof count, "%zu", n);
-	shards_begin(s, key, claims ? REQUEST_ONCE : 0,
+	shards_begin(s, key, (claims ? REQUEST_ONCE : 0) |
+	    (s->warns ? REQUEST_FULL : 0),
 	    claims ? take_claimed : take_marked,
 	    (claims ? first : key->shard) * (LINES_MAX + 1) + n,
 	    2 + 4 * n * g->k + 4 + 3, "BITFIELD");

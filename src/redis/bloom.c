@@ -151,11 +151,13 @@ take_marked(void *context, size_t tag, redisReply *reply, struct error *error)
 {
 	struct shards *s = context;
 
+	size_t n = tag % (ITEMS_MAX + 1);
+
 	if (is_missing(reply))
 		shards_lack(s, (unsigned)(tag / (ITEMS_MAX + 1)));
 	else if (reply->type == REDIS_REPLY_ARRAY)
-		taken(s, reply, tag % (ITEMS_MAX + 1));
-	else
+		taken(s, reply, n);
+	else if (!shards_are_refused(s, reply, n))
 		return shards_odd(s, reply, error);
 	return 0;
 }
@@ -165,15 +167,16 @@ take_claimed(void *context, size_t tag, redisReply *reply,
     struct error *error)
 {
 	struct shards *s = context;
-	size_t first = tag / (ITEMS_MAX + 1), n = tag % (ITEMS_MAX + 1), got;
+	size_t first = tag / (ITEMS_MAX + 1), n = tag % (ITEMS_MAX + 1);
+	size_t got = 0;
 
-	if (reply != NULL && is_missing(reply)) {
-		shards_lack(s, shards_of(s, first));
-		return 0;
-	}
-	if (reply != NULL && reply->type != REDIS_REPLY_ARRAY)
+	if (reply != NULL && reply->type == REDIS_REPLY_ARRAY)
+		got = taken(s, reply, n);
+	else if (reply != NULL && is_missing(reply)) {
+		if (shards_lack(s, shards_of(s, first)))
+			return 0;
+	} else if (reply != NULL && !shards_are_refused(s, reply, n))
 		return shards_odd(s, reply, error);
-	got = reply == NULL ? 0 : taken(s, reply, n);
 	for (size_t i = 0; i < n; i++) {
 		/* What is unknown is ours, too. */
 		s->found[s->order[first + i]] = i < got &&
@@ -189,7 +192,8 @@ mark_part(struct shards *s, const struct shard_key *key, size_t first,
 {
 	int claims = s->found != NULL;
 
-	begin_insert(s, key, REQUEST_ERRORS | (claims ? REQUEST_ONCE : 0),
+	begin_insert(s, key, REQUEST_ERRORS | (claims ? REQUEST_ONCE : 0) |
+	    (s->warns ? REQUEST_FULL : 0),
 	    claims ? take_claimed : take_marked,
 	    (claims ? first : key->shard) * (ITEMS_MAX + 1) + n, n);
 	add_items(s, first, n);

@@ -22,6 +22,7 @@ generations_begin(struct generations *g, const struct shards *like,
 	*g = (struct generations){ .like = *like,
 		.quarter = window->kind == WINDOW_NONE ? 0 :
 		(int64_t)(window->length + 3) / 4 };
+	g->newest = -1;
 	if (g->quarter == 0)
 		g->set[g->count++] = *like;
 }
@@ -58,21 +59,23 @@ find_time(struct generations *g, int64_t *now, struct error *error)
 	return result;
 }
 
-/* Has it been made? Its shards are there, too, or it is damaged. */
+/* Make a command with a generation's key. Returns 0 if the answer is nil. */
 static int
-is_there(struct generations *g, int64_t number, struct error *error)
+with_key(struct generations *g, int64_t number, const char *format,
+    struct error *error)
 {
+	long long expires = (number + 6) * g->quarter;
 	char key[LAYOUT_KEY_MAX];
 	redisReply *reply;
-	int there;
+	int result;
 
 	layout_generation_key(key, g->like.name, g->like.id, number);
-	reply = net_call(g->like.net, key, 0, error, "GET %s", key);
+	reply = net_call(g->like.net, key, 0, error, format, key, expires);
 	if (reply == NULL)
 		return -1;
-	there = reply->type != REDIS_REPLY_NIL;
+	result = reply->type != REDIS_REPLY_NIL;
 	freeReplyObject(reply);
-	return there;
+	return result;
 }
 
 static struct shards
@@ -82,7 +85,27 @@ one(const struct generations *g, int64_t number)
 
 	s.generation = number;
 	s.expires = (number + 6) * g->quarter;
+	s.over = g->told_at + (uint64_t)((number + 5) * g->quarter - g->told) *
+	    CLOCK_SECOND;
 	return s;
+}
+
+/*
+ * Was it made, and so a missing shard is damage? Its key says so, and if that
+ * was evicted, the lines in it: nobody marks any before.
+ */
+static int
+is_there(struct generations *g, int64_t number,
+    const struct shard_operations *kind, struct error *error)
+{
+	int there = with_key(g, number, "GET %s", error);
+	struct shards s = one(g, number);
+	struct trouble unused = { 0 };
+
+	if (there != 0)
+		return there;
+	s.trouble = &unused;
+	return shards_count(&s, kind, error) < 0 ? -1 : s.lines > 0;
 }
 
 /* Another client may do the same: all commands may be repeated. */
@@ -91,60 +114,56 @@ make_newest(struct generations *g, int64_t number,
     const struct shard_operations *kind, struct error *error)
 {
 	struct shards s = one(g, number);
-	char key[LAYOUT_KEY_MAX];
-	redisReply *reply;
 
-	if (shards_make(&s, kind, error) < 0)
+	return shards_make(&s, kind, error) < 0 ||
+	    with_key(g, number, "SET %s 1 NX EXAT %lld", error) < 0 ? -1 : 1;
+}
+
+int
+generations_are_due(struct generations *g, struct error *error)
+{
+	int64_t now;
+
+	if (g->quarter == 0)
+		return 0;
+	if (find_time(g, &now, error) < 0)
 		return -1;
-	layout_generation_key(key, s.name, s.id, number);
-	reply = net_call(s.net, key, 0, error, "SET %s 1 NX EXAT %lld", key,
-	    (long long)s.expires);
-	if (reply == NULL)
-		return -1;
-	freeReplyObject(reply);
-	return 1;
+	now /= g->quarter;
+	if (now != g->newest) {
+		g->newest = now;
+		g->complete = 0;
+		return 1;
+	}
+	/* A reader waits for somebody who makes it. */
+	return g->complete ? 0 : with_key(g, now, "GET %s", error);
 }
 
 int
 generations_turn(struct generations *g, const struct shard_operations *kind,
     int make, struct error *error)
 {
-	unsigned before = g->count;
-	int64_t now, newest;
-	int turned;
-
-	if (g->quarter == 0)
-		return 0;
-	if (find_time(g, &now, error) < 0)
-		return -1;
-	newest = now / g->quarter;
-	if (g->complete && newest == g->newest)
-		return 0;
 	if (net_finish(g->like.net, error) < 0)
 		return -1;
 	free_set(g);
-	for (int64_t i = newest; i > newest - (int64_t)GENERATIONS_MAX; i--) {
-		int there = is_there(g, i, error);
+	for (int64_t i = g->newest; i > g->newest - (int64_t)GENERATIONS_MAX;
+	    i--) {
+		int there = is_there(g, i, kind, error);
 
-		if (there == 0 && make && i == newest)
+		if (there == 0 && make && i == g->newest)
 			there = make_newest(g, i, kind, error);
 		if (there < 0)
 			return -1;
-		if (i == newest)
+		if (i == g->newest)
 			g->complete = there;
 		if (there)
 			g->set[g->count++] = one(g, i);
 	}
-	turned = newest != g->newest || g->count != before;
-	g->newest = newest;
-	return turned;
+	return 0;
 }
 
 int
 generations_delete(struct generations *g, struct error *error)
 {
-	char key[LAYOUT_KEY_MAX];
-	redisReply *reply;
 	int64_t now;
 
 	if (g->quarter == 0)
@@ -154,17 +173,11 @@ generations_delete(struct generations *g, struct error *error)
 	now /= g->quarter;
 	for (int64_t i = now + 1; i > now - 7; i--) {
 		struct shards s = one(g, i);
-		int there = is_there(g, i, error);
+		int there = with_key(g, i, "GET %s", error);
 
-		if (there < 0 || (there && shards_delete(&s, error) < 0))
+		if (there < 0 || (there && (shards_delete(&s, error) < 0 ||
+		    with_key(g, i, "UNLINK %s", error) < 0)))
 			return -1;
-		layout_generation_key(key, s.name, s.id, i);
-		reply = there ? net_call(s.net, key, 0, error, "UNLINK %s",
-		    key) : NULL;
-		if (there && reply == NULL)
-			return -1;
-		if (reply != NULL)
-			freeReplyObject(reply);
 	}
 	return 0;
 }

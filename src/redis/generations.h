@@ -22,7 +22,7 @@ struct generations {
 	struct shards set[GENERATIONS_MAX];
 	unsigned count;
 	int64_t newest;        /* that there should be, */
-	int complete;          /* and it is there: set[0] */
+	int complete;          /* and it was made: set[0] */
 	int64_t told;          /* the node's clock, in seconds since 1970, */
 	uint64_t told_at;      /* and ours then (clock_now); 0: not asked */
 };
@@ -32,10 +32,12 @@ void generations_begin(struct generations *generations,
     const struct shards *like, const struct window *window);
 void generations_free(struct generations *generations);
 
+/* Is it time to turn? Returns 1, 0 or -1. */
+int generations_are_due(struct generations *generations, struct error *error);
+
 /*
  * Take those that remember now, after all requests are answered; with `make`,
- * make the newest one if it isn't there. Returns 1 if they are other ones than
- * before, or -1.
+ * make the newest one if it isn't there. Returns 0, or -1.
  */
 int generations_turn(struct generations *generations,
     const struct shard_operations *kind, int make, struct error *error);

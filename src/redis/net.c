@@ -39,6 +39,7 @@ struct net {
 	struct error reason;                 /* for trying again */
 	size_t in_flight, unanswered;        /* bytes, requests */
 	size_t unsent;                       /* bytes that may wait a bit */
+	int full;                            /* that isn't waited for again */
 	int failed;                          /* nothing is sent any more */
 	struct net_figures figures;
 };
@@ -57,6 +58,19 @@ queue_again(struct net *x, struct request *request, int node)
 	x->figures.repeats++;
 }
 
+/* Have there been only failures for so long that no more are waited for? */
+static int
+is_too_long(const struct net *x)
+{
+	uint64_t limit = x->limit_ms * CLOCK_MILLISECOND;
+
+	/* Errors are normal while a cluster moves slots. */
+	if (x->nodes.cluster && limit < CLOCK_SECOND)
+		limit = CLOCK_SECOND;
+	return x->failing_since != 0 &&
+	    clock_now() - x->failing_since >= limit;
+}
+
 /*
  * A try failed: pause before the next one, or fail if the error is permanent
  * (STATUS_USAGE) or has lasted too long, or a signal came.
@@ -64,17 +78,14 @@ queue_again(struct net *x, struct request *request, int node)
 static int
 fail_or_pause(struct net *x, const struct error *reason, struct error *error)
 {
-	uint64_t now = clock_now(), limit = x->limit_ms * CLOCK_MILLISECOND;
+	uint64_t now = clock_now();
 	char text[sizeof reason->text + 32];
 
-	/* Errors are normal while a cluster moves slots. */
-	if (x->nodes.cluster && limit < CLOCK_SECOND)
-		limit = CLOCK_SECOND;
 	x->reason = *reason;
 	if (x->failing_since == 0)
 		x->failing_since = now;
 	if (signals_stop || reason->status == STATUS_USAGE ||
-	    now - x->failing_since >= limit) {
+	    is_too_long(x)) {
 		*error = *reason;
 		if (error->status == STATUS_USAGE)
 			error->status = STATUS_FAILED;
@@ -163,7 +174,8 @@ handle_error(struct net *x, size_t node, struct request *request,
 	struct error reason;
 
 	if ((advice == CLUSTER_FAIL && (request->flags & REQUEST_ERRORS)) ||
-	    (advice == CLUSTER_FULL && (request->flags & REQUEST_FULL)))
+	    (advice == CLUSTER_FULL && (request->flags & REQUEST_FULL) &&
+	    (x->full = x->full || is_too_long(x))))
 		return answer(x, request, reply, error);
 	if (advice == CLUSTER_ASK) {
 		queue_again(x, request, (int)nodes_find(&x->nodes,

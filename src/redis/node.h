@@ -24,7 +24,7 @@ enum { /* flags of a request */
 	REQUEST_ONCE = 1,
 	/* Errors that won't pass are replies like others. */
 	REQUEST_ERRORS = 2,
-	/* That the server's memory is full, too. */
+	/* So is, once it was waited for, that the server's memory is full. */
 	REQUEST_FULL = 4
 };
 

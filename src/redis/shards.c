@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "bits/block.h"
 #include "redis/cluster.h"
 
@@ -100,12 +101,15 @@ shards_of(const struct shards *s, size_t place)
 	return shard;
 }
 
-void
+int
 shards_lack(struct shards *s, unsigned shard)
 {
+	if (s->over != 0 && clock_now() >= s->over)
+		return 0;
 	if (s->trouble->missing[0] == '\0')
 		layout_shard_key(s->trouble->missing, s->name, s->id,
 		    s->generation, shard);
+	return 1;
 }
 
 void
@@ -114,6 +118,17 @@ shards_refuse(struct shards *s, uint64_t lines, const char *why)
 	if (s->trouble->refused == 0)
 		snprintf(s->trouble->why, sizeof s->trouble->why, "%s", why);
 	s->trouble->refused += lines;
+}
+
+int
+shards_are_refused(struct shards *s, const redisReply *reply, uint64_t lines)
+{
+	int full = reply->type == REDIS_REPLY_ERROR &&
+	    strncmp(reply->str, "OOM", 3) == 0;
+
+	if (full)
+		shards_refuse(s, lines, reply->str);
+	return full;
 }
 
 int
@@ -165,6 +180,14 @@ persist(struct shards *s, const struct shard_key *key, struct error *error)
 }
 
 static int
+expire(struct shards *s, const struct shard_key *key, struct error *error)
+{
+	shards_begin(s, key, 0, shards_take, 0, 3, "EXPIRE");
+	net_number(s->net, SHARDS_UNBORN_SECONDS);
+	return net_end(s->net, error);
+}
+
+static int
 delete(struct shards *s, const struct shard_key *key, struct error *error)
 {
 	shards_begin(s, key, 0, shards_take, 0, 2, "UNLINK");
@@ -185,13 +208,23 @@ shards_make(struct shards *s, const struct shard_operations *kind,
 {
 	int lacking = s->trouble->missing[0] != '\0';
 
-	if (each(s, kind->make, error) < 0 ||
-	    (s->generation == LAYOUT_NO_GENERATION &&
-	    each(s, persist, error) < 0) || shards_count(s, kind, error) < 0)
+	if (each(s, kind->make, error) < 0 || shards_count(s, kind, error) < 0)
 		return -1;
 	return lacking || s->trouble->missing[0] == '\0' ? 0 :
 	    error_set(error, STATUS_FAILED, "%s: the server lost the key %s"
 	    " while the filter was made", s->shown, s->trouble->missing);
+}
+
+int
+shards_keep(struct shards *s, struct error *error)
+{
+	return each(s, persist, error);
+}
+
+int
+shards_expire(struct shards *s, struct error *error)
+{
+	return each(s, expire, error);
 }
 
 int

@@ -30,8 +30,10 @@ struct shards {
 	uint8_t id[FORMAT_ID_BYTES];
 	struct layout layout;
 	int grows;              /* the server's filters may */
+	int warns;              /* lines may be refused: --on-full=warn */
 	int64_t generation;     /* that requests are for, */
-	int64_t expires;        /* and when its shards go, once made */
+	int64_t expires;        /* when its shards go, once made, */
+	uint64_t over;          /* and it counts no longer (clock_now), or 0 */
 
 	uint64_t lines;         /* counted by shards_count */
 
@@ -97,17 +99,23 @@ int shards_parts(struct shards *shards, size_t most, shards_part *make,
 /* The shard of the digest at order[place]. */
 unsigned shards_of(const struct shards *shards, size_t place);
 
-/* For answers: a shard is missing; lines were not remembered; the answer is an
- * error, or none that there is (returns -1). */
-void shards_lack(struct shards *shards, unsigned shard);
+/* For answers. A shard is missing: returns 1; 0 if its generation is over. */
+int shards_lack(struct shards *shards, unsigned shard);
+/* Lines were not remembered. */
 void shards_refuse(struct shards *shards, uint64_t lines, const char *why);
+/* A mark's answer: was it refused since the server's memory is full? */
+int shards_are_refused(struct shards *shards, const redisReply *reply,
+    uint64_t lines);
+/* An error, or an answer that isn't understood: returns -1. */
 int shards_odd(const struct shards *shards, const redisReply *reply,
     struct error *error);
 
 /*
- * Each shard is made, stays unless it is a generation's, and is counted; or is
- * deleted; or is counted.
+ * Each shard is made and counted; stays; expires as if unborn; is deleted; or
+ * is counted.
  */
+int shards_keep(struct shards *shards, struct error *error);
+int shards_expire(struct shards *shards, struct error *error);
 int shards_make(struct shards *shards, const struct shard_operations *kind,
     struct error *error);
 int shards_delete(struct shards *shards, struct error *error);

@@ -104,7 +104,7 @@ ended_well() {
 	for kind in $KINDS; do
 		start
 		# as if it had been killed: it can't take them back either
-		cli acl setuser default -persist -del -unlink >/dev/null
+		cli acl setuser default -set -del -unlink >/dev/null
 		fails 3 NOPERM bloomdedup create -n 1e6 --on-full=warn \
 			"$URL/seen"
 		cli acl setuser default +@all >/dev/null

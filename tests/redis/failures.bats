@@ -278,6 +278,7 @@ all_are_out() {
 	key='bloomdedup:{seen}'
 	cli setrange "$key" 4120 x
 	fails 3 'checksum is wrong' bloomdedup -f "$URL/seen" <<<1
+	fails 3 'checksum is wrong' bloomdedup create "$URL/seen"
 	cli set "$key" x
 	for command in '' check info remove 'create --force'; do
 		case $command in
@@ -291,6 +292,118 @@ all_are_out() {
 	cli del "$key"
 	cli lpush "$key" x
 	fails 3 WRONGTYPE bloomdedup -f "$URL/seen" <<<1
+}
+
+@test "a damaged header can be replaced and removed; what stays is named" {
+	start
+	key='bloomdedup:{seen}'
+	for command in 'create --force' remove; do
+		seq 1 100 | bloomdedup add -f "$URL/seen" 2>notes
+		old=$(shards)
+		cli setrange "$key" 4120 x
+		# shellcheck disable=SC2086
+		bloomdedup $command "$URL/seen" 2>err
+		grep -q 'checksum is wrong.*bloomdedup-shard:{seen:' err
+		shards | grep -qFx "$old"
+		seq 1 100 | bloomdedup -f "$URL/seen" 2>notes |
+			cmp - <(seq 1 100)
+		cli flushall
+	done
+}
+
+# killed_before WORD COMMAND...: the program, which is killed when it sends WORD
+killed_before() {
+	local word=$1
+	shift
+	start_proxy --cut-before "$word" --times 1000 \
+		--meanwhile 'kill -KILL "$(cat client)"'
+	"$BLOOMDEDUP" "$@" "redis://127.0.0.1:$PROXY/seen" 2>err 3>&- &
+	echo $! >client
+	wait $! || [ $? -eq 137 ] || return 1
+	stop_proxy
+}
+
+# all_expire: no shard stays for longer than an hour
+all_expire() {
+	local key
+	for key in $(shards); do
+		[ "$(cli ttl "$key")" -gt 0 ] || return 1
+		[ "$(cli ttl "$key")" -le 3600 ] || return 1
+	done
+}
+
+@test "a client that is killed while it removes or replaces: shards expire" {
+	for kind in $KINDS; do
+		start
+		for command in 'GETDEL remove' 'GETSET create --force'; do
+			seq 1 100 | bloomdedup add -f "$URL/seen" 2>notes
+			# shellcheck disable=SC2086
+			killed_before $command
+			all_expire
+			# the filter is still there: the next run keeps it
+			seq 1 101 | bloomdedup -f "$URL/seen" |
+				cmp - <(echo 101)
+			for key in $(shards); do
+				[ "$(cli ttl "$key")" -eq -1 ] ||
+					[ "${command#G*create}" != "$command" ]
+			done
+			# shellcheck disable=SC2086
+			killed_before UNLINK ${command#* }
+			if [ "${command#* }" = remove ]; then
+				[ -n "$(shards)" ]
+				all_expire
+			else
+				[ "$(for key in $(shards); do
+					cli ttl "$key"
+				done | grep -vcx -- -1)" -gt 0 ]
+			fi
+			cli flushall
+		done
+	done
+	every_kind
+}
+
+@test "a user who may not remove a filter leaves it as it was" {
+	for kind in $KINDS; do
+		start
+		seq 1 100 | bloomdedup add -f "$URL/seen" 2>notes
+		cli acl setuser default -getdel -getset >/dev/null
+		fails 3 NOPERM bloomdedup remove "$URL/seen"
+		fails 3 NOPERM bloomdedup create --force --on-full=warn \
+			"$URL/seen"
+		for key in $(shards); do
+			[ "$(cli ttl "$key")" -eq -1 ]
+		done
+		[ "$(shards | wc -l)" -eq "$(bloomdedup info --json \
+			"$URL/seen" | json_value shards)" ]
+	done
+	every_kind
+}
+
+@test "check deletes nothing where a filter is no longer there" {
+	for kind in $KINDS; do
+		start
+		bloomdedup create -n 1e6 "$URL/seen" 2>notes
+		bloomdedup add -f "$URL/seen" <<<1
+		mkfifo in
+		"$BLOOMDEDUP" check -f "$URL/seen" <in >out 2>err 3>&- &
+		client=$!
+		exec 9>in
+		echo 1 >&9
+		until_true grep -qx 1 out
+		cli del 'bloomdedup:{seen}' "$(shards | head -n 1)"
+		left=$(cli dbsize)
+		seq 2 1000 >&9
+		exec 9>&-
+		status=0
+		wait "$client" || status=$?
+		[ "$status" -eq 3 ]
+		grep -q 'it was removed' err
+		[ "$left" -gt 0 ]
+		[ "$(cli dbsize)" -eq "$left" ]
+		rm in
+	done
+	every_kind
 }
 
 @test "a creation that is cut off at any point" {

@@ -1,6 +1,7 @@
 # A filter on a server with a window of time, by the server's clock.
 load ../common
 load servers
+load running
 
 # start_at DAYS: a server that says that it is so many days later; changed by
 # `clock DAYS`. URL is that of the proxy that says so.
@@ -92,6 +93,59 @@ clock() {
 	fails 3 "$shard is missing" bloomdedup check -f "$URL/seen" <<<1
 	bloomdedup remove "$URL/seen"
 	[ "$(cli dbsize)" -eq 0 ]
+}
+
+@test "a filter that is replaced or removed is noticed at a quarter's border" {
+	needs_bloom
+	start
+	for command in 'create --force' remove; do
+		for claim in '' --claim; do
+			begin --window=4s $claim
+			say 1
+			# shellcheck disable=SC2086
+			bloomdedup $command "$URL/seen" 2>notes
+			sleep 1.1
+			echo 2 >&9
+			end 3
+			grep -q 'no longer there' err
+			echo 1 | cmp - out
+			[ "$command" = remove ] ||
+				bloomdedup remove "$URL/seen"
+			[ "$(cli dbsize)" -eq 0 ]
+		done
+	done
+}
+
+@test "a generation that ends while a batch is on its way is no damage" {
+	needs_bloom
+	start
+	for claim in '' --claim; do
+		bloomdedup add -f "$URL/seen$claim" --window=4s <<<1 2>notes
+		start_proxy --cut-before BF.MEXISTS --meanwhile 'sleep 7.5'
+		# shellcheck disable=SC2086
+		bloomdedup $claim -f "redis://127.0.0.1:$PROXY/seen$claim" \
+			<<<2 >out
+		stop_proxy
+		echo 2 | cmp - out
+	done
+}
+
+@test "a generation's key that was evicted: its lines still count" {
+	start_at 0
+	bloomdedup create --window=8d -n 4e6 -p 1e-3 "$URL/seen"
+	seq 1 100 | bloomdedup add -f "$URL/seen"
+	cli del "$(cli --scan --pattern 'bloomdedup:{seen:*')"
+	[ -z "$(seq 1 100 | bloomdedup check -v -f "$URL/seen")" ]
+	clock 2.5
+	[ -z "$(seq 1 100 | bloomdedup -f "$URL/seen")" ]
+	cli --scan --pattern 'bloomdedup:{seen:*' >keys
+	[ "$(wc -l <keys)" -eq 1 ]
+	for shard in $(shards); do
+		[ "$(cli bf.card "$shard")" -gt 1 ] || continue
+		gone=$shard
+	done
+	cli del "$gone"
+	fails 3 "$gone is missing" bloomdedup -f "$URL/seen" <<<1
 }
 
 @test "a cluster" {

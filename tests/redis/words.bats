@@ -55,6 +55,29 @@ load running
 	every_kind
 }
 
+@test "OOM is left to --on-full=warn once it was waited for" {
+	for kind in $KINDS; do
+		start
+		bloomdedup create --on-full=warn "$URL/seen" 2>notes
+		for claim in '' --claim; do
+			# shellcheck disable=SC2086
+			begin --lock-timeout=0.3 --on-full=warn $claim
+			say "1$claim"
+			cli config set maxmemory 1kb
+			say "2$claim"
+			say "3$claim"
+			end
+			printf '%s\n' "1$claim" "2$claim" "3$claim" | cmp - out
+			grep -q ' 2 lines are not remembered: .*OOM' err
+			cli config set maxmemory 0
+			printf '%s\n' "1$claim" "2$claim" "3$claim" |
+				bloomdedup check -v -f "$URL/seen" |
+				cmp - <(printf '%s\n' "2$claim" "3$claim")
+		done
+	done
+	every_kind
+}
+
 # is_loading: does the server read its data?
 is_loading() {
 	cli ping 2>&1 | grep -q LOADING
@@ -142,7 +165,11 @@ saved_with() {
 	for address in "REDIS://u:s3cret@127.0.0.1:1/x" 'redis:u:s3cret@h' \
 		'redis://s3cret@127.0.0.1:1/x' 'redis://:s3cret@h:0/x' \
 		'valkey://u:s3cret@127.0.0.1:1/x' 'rediss:s3cret@h' \
-		'redis://u:s3cret@h/0' 'redis+unix://u:s3cret@/none?name=x'; do
+		'redis://u:s3cret@h/0' 'redis+unix://u:s3cret@/none?name=x' \
+		'redis://:s3cret?name=s3cret@127.0.0.1:1/x' \
+		'redis://u:s3cret/s3cret?password-file=s3cret@h:1/x' \
+		'redis+unix://u:a?certificate=s3cret@/none?name=x' \
+		'redis://:a@s3cret?name=b@127.0.0.1:1/x'; do
 		for command in '' check info create remove; do
 			case $command in
 			''|check) set -- "-f$address" ;;
