@@ -122,6 +122,28 @@ once() {
 	every_kind
 }
 
+@test "a claim whose answer is lost for ever: its lines are printed, status 3" {
+	seq 1 20 >in
+	for kind in $KINDS; do
+		start
+		bloomdedup create -n 1e5 "$URL/seen" 2>notes
+		word=BF.INSERT
+		[ "$kind" = bloom ] || word=BITFIELD
+		start_proxy --lose "$word"
+		status=0
+		bloomdedup --claim --lock-timeout=0 \
+			-f "redis://127.0.0.1:$PROXY/seen" in >out 2>err ||
+			status=$?
+		stop_proxy
+		[ "$status" -eq 3 ]
+		cmp in out
+		grep -q ': 20 lines may have been printed by another' err
+		bloomdedup --claim -f "$URL/seen" in >again
+		[ ! -s again ]
+	done
+	every_kind
+}
+
 @test "an output that fails: how many lines are lost is said" {
 	start
 	seq 1 100 >in

@@ -3,7 +3,7 @@
 
 proxy.py [--cut-sent N] [--cut-received N] [--delay MS] [--rate BYTES]
     [--trips TRIPS] [--times T] [--cut-before WORD --meanwhile COMMAND]
-    [--later FILE] PORT FILE
+    [--lose WORD] [--later FILE] PORT FILE
 
 Listens at a free port, which is written to FILE, and connects to PORT. After N
 bytes from clients (--cut-sent) or from the server (--cut-received), counted
@@ -15,6 +15,9 @@ client sends something after it was answered: so many round trips are needed.
 
 --cut-before: what a client sends with WORD in it is not passed on, but the shell
 runs COMMAND, and then the connection is reset.
+
+--lose: what the server sends after a client has sent WORD is lost, and the proxy
+ends.
 
 --later: the server's answer to TIME is so many seconds later as FILE says.
 """
@@ -34,6 +37,7 @@ parser.add_argument("--trips")
 parser.add_argument("--times", type=int, default=1)
 parser.add_argument("--cut-before", type=os.fsencode)
 parser.add_argument("--meanwhile")
+parser.add_argument("--lose", type=os.fsencode)
 parser.add_argument("--later")
 parser.add_argument("port", type=int)
 parser.add_argument("file")
@@ -43,6 +47,7 @@ left = {"sent": args.cut_sent, "received": args.cut_received}
 times = args.times
 free = {"sent": 0, "received": 0}  # when the link is, in each direction
 answered = True
+losing = False
 
 
 def later(match):
@@ -53,7 +58,11 @@ def later(match):
 
 async def read_some(direction, source):
     """What has come, with a later time in place of the server's."""
+    global losing
     data = await source.read(65536)
+    if direction == "received" and losing:
+        os._exit(0)
+    losing = losing or (args.lose is not None and args.lose in data)
     if direction == "received" and args.later is not None:
         data = re.sub(rb"^\*2\r\n\$10\r\n(\d{10})\r\n", later, data)
     return data
