@@ -193,9 +193,10 @@ take_away(struct place *p, const uint8_t *bytes, struct found *before,
 	redisReply *reply;
 
 	layout_header_key(key, p->address.name);
-	if (place_find(p, before, 1, error) < 0 ||
-	    (before->what == FOUND_NONE && bytes == NULL))
-		return before->what == FOUND_NONE ? 0 : -1;
+	if (place_find(p, before, 1, error) < 0)
+		return -1;
+	if (before->what == FOUND_NONE && bytes == NULL)
+		return 0;
 	if (expire_shards(p, before, 1, error) < 0)
 		return -1;
 	reply = bytes == NULL ? net_call(p->net, key, REQUEST_ERRORS, error,
@@ -209,9 +210,10 @@ take_away(struct place *p, const uint8_t *bytes, struct found *before,
 	if (place_read(p, reply, &old, error) < 0 ||
 	    delete_shards(p, &old, error) < 0)
 		return -1;
-	return old.what != FOUND_NONE && before->what == old.what &&
-	    memcmp(before->header.id, old.header.id, sizeof old.header.id) == 0
-	    ? 0 : delete_shards(p, before, error);
+	return old.what == FOUND_DAMAGED || (old.what == FOUND_FILTER &&
+	    before->what == FOUND_FILTER && memcmp(before->header.id,
+	    old.header.id, sizeof old.header.id) == 0) ? 0 :
+	    delete_shards(p, before, error);
 }
 
 int
