@@ -193,77 +193,19 @@ words_next(struct words *w, struct key *field)
 	return 1;
 }
 
-/* The chosen fields, split as in awk, joined by a blank: no field has one. */
+/* The field `number`, split as in awk; none is empty but one that is missing. */
 NOINLINE struct key
-take_words(const struct key_recipe *r, struct key line,
-    struct key_scratch *scratch)
+take_word(uint32_t number, struct key line)
 {
-	uint8_t *to = scratch->data + scratch->used;
-	struct key key = { to, 0 }, field;
 	struct words words;
-	unsigned range = 0;
+	struct key field;
 
 	words_start(&words, line.data, line.nbytes);
-	for (uint32_t number = 1; range < r->range_count &&
-	    words_next(&words, &field); number++) {
-		if (number < r->ranges[range].first)
-			continue;
-		if (key_single_field(r))
-			return field;
-		/* Fields are never empty, so the key doesn't end in blanks. */
-		if (number > r->ranges[0].first)
-			to[key.nbytes++] = ' ';
-		memcpy(to + key.nbytes, field.data, field.nbytes);
-		key.nbytes += field.nbytes;
-		range += number == r->ranges[range].last;
+	for (; number > 0; number--) {
+		if (!words_next(&words, &field))
+			return (struct key){ line.data, 0 };
 	}
-	scratch->used += key.nbytes;
-	return key;
-}
-
-/* The separators of a line: bit i is set if byte base[i] is one. */
-struct separators {
-	const uint8_t *base, *end;
-	uint64_t bits;
-	uint8_t byte;
-	uint64_t (*equal)(const uint8_t *p, uint8_t byte);
-};
-
-static inline void
-separators_load(struct separators *s)
-{
-	s->bits = s->equal(s->base, s->byte);
-	if (s->end - s->base < 64)
-		s->bits &= ((uint64_t)1 << (s->end - s->base)) - 1;
-}
-
-static inline void
-separators_start(struct separators *s, const uint8_t *data, size_t nbytes,
-    uint8_t byte)
-{
-	*s = (struct separators){ data, data + nbytes, 0, byte,
-		scan()->equal };
-	separators_load(s);
-}
-
-/* The count-th separator from here on (1 is the next one), or NULL. */
-static inline const uint8_t *
-separators_skip(struct separators *s, uint32_t count)
-{
-	for (;;) {
-		for (; s->bits != 0; s->bits &= s->bits - 1) {
-			if (--count == 0) {
-				unsigned bit =
-				    (unsigned)__builtin_ctzll(s->bits);
-				s->bits &= s->bits - 1;
-				return s->base + bit;
-			}
-		}
-		if (s->end - s->base <= 64)
-			return NULL;
-		s->base += 64;
-		separators_load(s);
-	}
+	return field;
 }
 
 /* Separators at the end are removed, since empty fields there count as none. */
@@ -272,6 +214,15 @@ strip_separators(struct key key, uint8_t separator)
 {
 	while (key.nbytes > 0 && key.data[key.nbytes - 1] == separator)
 		key.nbytes--;
+	return key;
+}
+
+static struct key
+end_list(struct key_scratch *scratch, uint8_t separator)
+{
+	struct key key = strip_separators(scratch_key(scratch), separator);
+
+	scratch->used = scratch->start + key.nbytes;
 	return key;
 }
 
@@ -293,39 +244,24 @@ take_pieces(const struct key_recipe *r, struct key line,
     struct key_scratch *scratch)
 {
 	const uint8_t *p = line.data, *end = line.data + line.nbytes;
-	uint8_t separator = (uint8_t)r->separator;
-	uint8_t *to = scratch->data + scratch->used;
-	struct key key = { to, 0 };
-	struct separators all;
-	uint32_t number = 1; /* of the field that begins at p */
+	const struct field_marks marks = { (uint8_t)r->separator, -1 };
+	const struct scan *scanner = scan();
+	uint32_t before = 0; /* how many fields end before p */
 
-	separators_start(&all, p, line.nbytes, separator);
 	for (unsigned i = 0; i < r->range_count; i++) {
 		struct key_range range = r->ranges[i];
-		const uint8_t *start, *stop;
+		struct key piece = scanner->fields(p, end, marks,
+		    range.first - before, range.last - before);
 
-		if (range.first > number) {
-			p = separators_skip(&all, range.first - number);
-			if (p == NULL)
-				break;
-			p++;
-		}
-		start = p;
-		stop = range.last == UINT32_MAX ? NULL :
-		    separators_skip(&all, range.last - range.first + 1);
-		p = stop == NULL ? NULL : stop + 1;
-		stop = stop == NULL ? end : stop;
-		number = range.last + 1;
 		if (i > 0)
-			to[key.nbytes++] = separator;
-		memcpy(to + key.nbytes, start, (size_t)(stop - start));
-		key.nbytes += (size_t)(stop - start);
-		if (p == NULL)
+			scratch_append_byte(scratch, marks.separator);
+		scratch_append(scratch, piece.data, piece.nbytes);
+		p = piece.data + piece.nbytes + 1;
+		if (p > end)
 			break;
+		before = range.last;
 	}
-	key = strip_separators(key, separator);
-	scratch->used += key.nbytes;
-	return key;
+	return end_list(scratch, marks.separator);
 }
 
 /* The next field between separators; *p becomes the one after it, or NULL. */
@@ -340,14 +276,14 @@ next_field(const uint8_t **p, const uint8_t *end, uint8_t separator)
 		(size_t)((stop == NULL ? end : stop) - start) };
 }
 
-/* Several fields without CSV, each of them trimmed. */
+/* Several fields without CSV, one by one: split as in awk, or trimmed. */
 NOINLINE struct key
-take_trimmed(const struct key_recipe *r, struct key line,
+take_each(const struct key_recipe *r, struct key line,
     struct key_scratch *scratch)
 {
 	uint8_t separator = r->separator < 0 ? ' ' : (uint8_t)r->separator;
 	const uint8_t *p = line.data, *end = p + line.nbytes;
-	unsigned range = 0, count = 0;
+	unsigned range = 0;
 	struct words words;
 	struct key field;
 
@@ -359,15 +295,14 @@ take_trimmed(const struct key_recipe *r, struct key line,
 			field = next_field(&p, end, separator);
 		if (number < r->ranges[range].first)
 			continue;
-		field = trim_blanks(field);
-		if (count++ > 0)
+		if (r->trim_fields)
+			field = trim_blanks(field);
+		if (number > r->ranges[0].first)
 			scratch_append_byte(scratch, separator);
 		scratch_append(scratch, field.data, field.nbytes);
 		range += number == r->ranges[range].last;
 	}
-	line = strip_separators(scratch_key(scratch), separator);
-	scratch->used = scratch->start + line.nbytes;
-	return line;
+	return end_list(scratch, separator);
 }
 
 /* The content of a field whose quotes may be doubled. */
@@ -498,26 +433,14 @@ key_take_fields(const struct key_recipe *r, struct key line,
 		    take_csv(r, columns->fields, columns->count, line,
 		    scratch) : take_columns(r, line, scratch);
 	}
-	return r->csv ? take_csv(r, r->ranges, r->range_count, line,
-	    scratch) :
-	    r->trim_fields && !key_single_field(r) ?
-	    take_trimmed(r, line, scratch) :
-	    r->separator < 0 ? take_words(r, line, scratch) :
-	    r->range_count == 1 ? take_piece(r, line) :
+	if (r->csv)
+		return take_csv(r, r->ranges, r->range_count, line, scratch);
+	if (r->separator < 0 && key_single_field(r))
+		return take_word(r->ranges[0].first, line);
+	if (r->separator < 0 || (r->trim_fields && !key_single_field(r)))
+		return take_each(r, line, scratch);
+	return r->range_count == 1 ? take_piece(r, line) :
 	    take_pieces(r, line, scratch);
-}
-
-/* Between blanks, as in awk. */
-static int
-has_words(uint32_t number, struct key line)
-{
-	struct words words;
-	struct key field;
-
-	words_start(&words, line.data, line.nbytes);
-	while (number > 0 && words_next(&words, &field))
-		number--;
-	return number == 0;
 }
 
 /* Without regard to speed: only lines with an empty key come here. */
@@ -533,7 +456,7 @@ key_has_fields(const struct key_recipe *r, struct key line,
 	if (r->column_count > 0)
 		number = scratch->columns->fields[0].first;
 	if (r->separator < 0)
-		return has_words(number, line);
+		return take_word(number, line).nbytes > 0;
 	if (r->csv)
 		p = csv_begin(&format, p, end);
 	for (; p != NULL && number > 1; number--) {

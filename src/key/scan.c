@@ -123,12 +123,6 @@ split(const uint8_t *data, const uint8_t *end, uint8_t terminator,
 	return (size_t)(next - starts) - 1;
 }
 
-static uint64_t
-equal(const uint8_t *p, uint8_t byte)
-{
-	return equal_bytes(p, byte);
-}
-
 static void
 equal_three(const uint8_t *p, const uint8_t bytes[3], uint64_t bits[3])
 {
@@ -348,7 +342,6 @@ skip(const struct characters *set, const uint8_t *p, const uint8_t *end)
 const struct scan VERSION(scan_) = {
 	.name = VERSION_NAME,
 	.split = split,
-	.equal = equal,
 	.equal_three = equal_three,
 	.count = count,
 	.fields = fields,

@@ -35,9 +35,7 @@ struct scan {
 	 */
 	size_t (*split)(const uint8_t *data, const uint8_t *end,
 	    uint8_t terminator, const uint8_t **starts, size_t limit);
-	/* A bit for each of the 64 bytes at p: is it `byte`? */
-	uint64_t (*equal)(const uint8_t *p, uint8_t byte);
-	/* The same for three bytes. */
+	/* For each of three bytes: a bit for each of the 64 at p, is it this? */
 	void (*equal_three)(const uint8_t *p, const uint8_t bytes[3],
 	    uint64_t bits[3]);
 	/* How many of the bytes [p, p + nbytes) are `byte`. */
@@ -56,7 +54,7 @@ struct scan {
 	 */
 	struct key (*csv_field)(const uint8_t *p, const uint8_t *end,
 	    uint8_t separator, uint32_t wanted);
-	/* As equal: is it a space, tab, newline? */
+	/* The same for one set: is it a space, tab, newline? */
 	uint64_t (*blanks)(const uint8_t *p);
 	/* The same for three kinds: quotes, backslashes, all brackets. */
 	void (*json)(const uint8_t *p, uint64_t *quotes, uint64_t *escapes,

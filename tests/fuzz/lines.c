@@ -702,11 +702,15 @@ static void
 check_bits(const uint8_t *p, uint8_t byte)
 {
 	for (unsigned j = 0; scan_version(j) != NULL; j++) {
-		uint64_t equal = scan_version(j)->equal(p, byte);
-		uint64_t blanks = scan_version(j)->blanks(p);
+		const uint8_t bytes[3] = { byte, ' ', '\n' };
+		uint64_t equal[3], blanks = scan_version(j)->blanks(p);
+
+		scan_version(j)->equal_three(p, bytes, equal);
 
 		for (unsigned i = 0; i < 64; i++) {
-			MUST((equal >> i & 1) == (p[i] == byte));
+			MUST((equal[0] >> i & 1) == (p[i] == byte));
+			MUST((equal[1] >> i & 1) == (p[i] == ' '));
+			MUST((equal[2] >> i & 1) == (p[i] == '\n'));
 			MUST((blanks >> i & 1) == (p[i] == ' ' ||
 			    p[i] == '\t' || p[i] == '\n'));
 		}

@@ -123,7 +123,7 @@ test_bytes(const struct scan *k)
 {
 	char stops[34] = "\"\\"; /* and all control characters */
 	uint8_t data[256 + LOOPS_PADDING];
-	uint64_t quotes, escapes, brackets;
+	uint64_t three[3], quotes, escapes, brackets;
 	int masks = 1, ends = 1;
 
 	for (char c = 0; c < 0x20; c++)
@@ -139,9 +139,12 @@ test_bytes(const struct scan *k)
 			data[i] = r % 64 != 0 ? 'a' : (uint8_t)(r >> 8 &
 			    (r & 64 ? 0xff : 0x3f));
 		}
+		k->equal_three(data, (const uint8_t *)"a0?", three);
 		k->json(data, &quotes, &escapes, &brackets);
 		masks &= k->blanks(data) == mask_of(data, " \t\n", 3) &&
-		    k->equal(data, 'a') == mask_of(data, "a", 1) &&
+		    three[0] == mask_of(data, "a", 1) &&
+		    three[1] == mask_of(data, "0", 1) &&
+		    three[2] == mask_of(data, "?", 1) &&
 		    quotes == mask_of(data, "\"", 1) &&
 		    escapes == mask_of(data, "\\", 1) &&
 		    brackets == mask_of(data, "[]{}", 4);
