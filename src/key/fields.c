@@ -230,12 +230,12 @@ end_list(struct key_scratch *scratch, uint8_t separator)
 NOINLINE struct key
 take_piece(const struct key_recipe *r, struct key line)
 {
-	const struct field_marks marks = { (uint8_t)r->separator, -1 };
 	const struct key_range *range = &r->ranges[0];
+	uint8_t separator = (uint8_t)r->separator;
 	struct key piece = scan()->fields(line.data, line.data + line.nbytes,
-	    marks, range->first, range->last);
+	    separator, range->first, range->last);
 
-	return strip_separators(piece, marks.separator);
+	return strip_separators(piece, separator);
 }
 
 /* Several ranges: a piece each, joined by a separator. */
@@ -244,36 +244,24 @@ take_pieces(const struct key_recipe *r, struct key line,
     struct key_scratch *scratch)
 {
 	const uint8_t *p = line.data, *end = line.data + line.nbytes;
-	const struct field_marks marks = { (uint8_t)r->separator, -1 };
+	uint8_t separator = (uint8_t)r->separator;
 	const struct scan *scanner = scan();
 	uint32_t before = 0; /* how many fields end before p */
 
 	for (unsigned i = 0; i < r->range_count; i++) {
 		struct key_range range = r->ranges[i];
-		struct key piece = scanner->fields(p, end, marks,
+		struct key piece = scanner->fields(p, end, separator,
 		    range.first - before, range.last - before);
 
 		if (i > 0)
-			scratch_append_byte(scratch, marks.separator);
+			scratch_append_byte(scratch, separator);
 		scratch_append(scratch, piece.data, piece.nbytes);
 		p = piece.data + piece.nbytes + 1;
 		if (p > end)
 			break;
 		before = range.last;
 	}
-	return end_list(scratch, marks.separator);
-}
-
-/* The next field between separators; *p becomes the one after it, or NULL. */
-static struct key
-next_field(const uint8_t **p, const uint8_t *end, uint8_t separator)
-{
-	const uint8_t *start = *p;
-	const uint8_t *stop = memchr(start, separator, (size_t)(end - start));
-
-	*p = stop == NULL ? NULL : stop + 1;
-	return (struct key){ start,
-		(size_t)((stop == NULL ? end : stop) - start) };
+	return end_list(scratch, separator);
 }
 
 /* Several fields without CSV, one by one: split as in awk, or trimmed. */
@@ -289,10 +277,12 @@ take_each(const struct key_recipe *r, struct key line,
 
 	words_start(&words, p, line.nbytes);
 	for (uint32_t number = 1; range < r->range_count; number++) {
-		if (r->separator < 0 ? !words_next(&words, &field) : p == NULL)
+		if (r->separator < 0 ? !words_next(&words, &field) : p > end)
 			break;
-		if (r->separator >= 0)
-			field = next_field(&p, end, separator);
+		if (r->separator >= 0) {
+			field = scan()->fields(p, end, separator, 1, 1);
+			p = field.data + field.nbytes + 1;
+		}
 		if (number < r->ranges[range].first)
 			continue;
 		if (r->trim_fields)
@@ -335,15 +325,11 @@ take_csv_field(const struct key_recipe *r, uint32_t number, struct key line,
     struct key_scratch *scratch)
 {
 	const struct csv_format format = { (uint8_t)r->separator, 0 };
-	const struct field_marks marks = { format.separator, '"' };
 	const uint8_t *end = line.data + line.nbytes;
 	const uint8_t *p = csv_begin(&format, line.data, end);
-	struct key field = scan()->fields(p, end, marks, number, number);
+	struct key field = scan()->csv_field(p, end, format.separator, number);
 	int quoted = 0;
 
-	if (field.data != NULL)
-		return field;
-	field = scan()->csv_field(p, end, format.separator, number);
 	if (field.data != NULL)
 		return unquote(field, scratch);
 	for (; p != NULL && number > 0; number--)
@@ -457,13 +443,11 @@ key_has_fields(const struct key_recipe *r, struct key line,
 		number = scratch->columns->fields[0].first;
 	if (r->separator < 0)
 		return take_word(number, line).nbytes > 0;
-	if (r->csv)
-		p = csv_begin(&format, p, end);
-	for (; p != NULL && number > 1; number--) {
-		if (r->csv)
-			csv_field(&format, p, end, &ignored, &quoted, &p);
-		else
-			next_field(&p, end, format.separator);
-	}
+	if (!r->csv)
+		return scan()->count(p, line.nbytes, format.separator) >=
+		    number - 1;
+	p = csv_begin(&format, p, end);
+	for (; p != NULL && number > 1; number--)
+		csv_field(&format, p, end, &ignored, &quoted, &p);
 	return p != NULL;
 }

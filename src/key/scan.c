@@ -144,16 +144,14 @@ count(const uint8_t *p, size_t nbytes, uint8_t byte)
 }
 
 static struct key
-fields(const uint8_t *p, const uint8_t *end, struct field_marks marks,
+fields(const uint8_t *p, const uint8_t *end, uint8_t separator,
     uint32_t first, uint32_t last)
 {
 	const uint8_t *start = p;
 	uint32_t number = 1;
 
-	if (p < end && *p == marks.quote)
-		return (struct key){ NULL, 0 };
 	for (; p < end; p += 64) {
-		uint64_t bits = equal_bytes(p, marks.separator) &
+		uint64_t bits = equal_bytes(p, separator) &
 		    bytes_before(p, end);
 
 		for (; bits != 0; bits &= bits - 1) {
@@ -162,8 +160,6 @@ fields(const uint8_t *p, const uint8_t *end, struct field_marks marks,
 			if (number == last)
 				return (struct key){ start,
 					(size_t)(next - 1 - start) };
-			if (*next == marks.quote)
-				return (struct key){ NULL, 0 };
 			start = number++ < first ? next : start;
 		}
 	}
@@ -185,7 +181,10 @@ csv_field(const uint8_t *p, const uint8_t *end, uint8_t separator,
 
 		q.stops = equal_bytes(p, separator) & all;
 		q.quotes = equal_bytes(p, '"') & all;
-		if (!quotes_place(&q, in_quotes, begins))
+		/* mostly there are no quotes */
+		q.inside = 0;
+		if ((q.quotes != 0 || in_quotes) &&
+		    !quotes_place(&q, in_quotes, begins))
 			return (struct key){ NULL, 0 };
 		for (stops = q.stops & ~q.inside; stops != 0;
 		    stops &= stops - 1) {

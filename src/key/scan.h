@@ -20,11 +20,6 @@ struct characters {
 	uint8_t columns[16];
 };
 
-struct field_marks {
-	uint8_t separator;
-	int quote; /* -1: a field in quotes is one like others */
-};
-
 struct scan {
 	const char *name; /* of the instruction set, as in struct loops */
 
@@ -42,11 +37,10 @@ struct scan {
 	uint64_t (*count)(const uint8_t *p, size_t nbytes, uint8_t byte);
 	/*
 	 * Fields `first` to `last` (from 1) of [p, end), with the separators
-	 * between them: fewer, or none, if there aren't so many. Its data is
-	 * NULL if one of the fields up to there may begin with a quote.
+	 * between them: fewer, or none, if there aren't so many.
 	 */
 	struct key (*fields)(const uint8_t *p, const uint8_t *end,
-	    struct field_marks marks, uint32_t first, uint32_t last);
+	    uint8_t separator, uint32_t first, uint32_t last);
 	/*
 	 * The CSV field `wanted` (from 1) of [p, end), with the quotes around
 	 * it; empty if there is none. Its data is NULL if quotes.h can't tell,
