@@ -1,7 +1,6 @@
 #include "bits/block.h"
 
 #include "bits/layout.h"
-#include "bits/loops.h"
 
 void
 block_pages(const struct geometry *geometry, const struct digest *digests,
@@ -9,39 +8,6 @@ block_pages(const struct geometry *geometry, const struct digest *digests,
 {
 	for (size_t i = 0; i < n; i++)
 		numbers[i] = multiply_high(digests[i].high, geometry->pages);
-}
-
-void
-block_prefetch(const struct block_array *array, const struct digest *digests,
-    size_t n)
-{
-	loops()->prefetch(array, digests, n);
-}
-
-void
-block_probe(const struct block_array *array, const struct digest *digests,
-    size_t n, uint8_t *found)
-{
-	loops()->probe(array, digests, n, found);
-}
-
-void
-block_probe_chain(const struct block_array *const *chain, unsigned count,
-    const struct digest *digests, size_t n, uint8_t *found)
-{
-	for (size_t i = 0; i < n; i += LOOPS_CHAIN) {
-		size_t some = n - i < LOOPS_CHAIN ? n - i : LOOPS_CHAIN;
-
-		loops()->probe_chain(chain, count, digests + i, some,
-		    found + i);
-	}
-}
-
-void
-block_mark(const struct block_array *array, const struct digest *digests,
-    size_t n)
-{
-	loops()->mark(array, digests, n);
 }
 
 void

@@ -1,8 +1,9 @@
 #include "bits/hash.h"
 
-#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
-#include "bits/hash_inline.h"
+#include "bits/siphash.h"
 
 size_t
 hash_secret_bytes(uint32_t kind)
@@ -23,12 +24,6 @@ hash_option(uint32_t kind)
 {
 	return kind == HASH_XXH3_128 ? "xxh3" :
 	    kind == HASH_SIPHASH_1_3_128 ? "siphash" : NULL;
-}
-
-struct digest
-hash_key(const struct hash *hash, const void *key, size_t nbytes)
-{
-	return hash_inline(hash, key, nbytes);
 }
 
 void

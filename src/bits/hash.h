@@ -15,7 +15,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bits/digest.h"
+#define HASH_SECRET_MAX 192
+
+enum hash_kind {
+	/* values as stored in the file */
+	HASH_XXH3_128 = 1,
+	HASH_SIPHASH_1_3_128 = 2
+};
+
+struct hash {
+	enum hash_kind kind;
+	uint8_t secret[HASH_SECRET_MAX]; /* hash_secret_bytes(kind) of it */
+};
+
+struct digest {
+	uint64_t low, high;
+};
+
+/* In place of a digest: the line has no key, and is like no other. */
+#define DIGEST_NONE ((struct digest){ UINT64_MAX, UINT64_MAX })
+
+static inline int
+digest_is_none(struct digest d)
+{
+	return (d.low & d.high) == UINT64_MAX;
+}
+
+/* The part of a line that is hashed; doesn't own the bytes. */
+struct key {
+	const uint8_t *data;
+	size_t nbytes;
+};
 
 /* How long the secret of a kind is, in bytes; 0 for a kind that is unknown. */
 size_t hash_secret_bytes(uint32_t kind);
@@ -25,8 +55,6 @@ const char *hash_name(uint32_t kind);
 
 /* As --hash takes it, "xxh3" or "siphash"; NULL if unknown. */
 const char *hash_option(uint32_t kind);
-
-struct digest hash_key(const struct hash *hash, const void *key, size_t nbytes);
 
 /* XXH3-64 of n keys, without a secret: the same everywhere. */
 void hash_plain(const struct key *keys, size_t n, uint64_t *hashes);

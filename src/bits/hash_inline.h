@@ -1,6 +1,6 @@
 /*
- * The hash function, for the two files that compute it: inlined from the
- * library's header, since a call costs as much as hashing a short key.
+ * The hash function, inlined from the library's header, since a call costs as
+ * much as hashing a short key.
  */
 #ifndef HASH_INLINE_H
 #define HASH_INLINE_H
@@ -8,7 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "bits/digest.h"
+#include "bits/hash.h"
 #include "bits/siphash.h"
 
 static inline struct digest

@@ -165,6 +165,9 @@ loops_probe(const struct block_array *array, const struct digest *digests,
 #undef CALL
 }
 
+/* How many digests go through a chain of arrays together. */
+#define CHAIN_DIGESTS 256
+
 /*
  * A digest on its way through a chain of arrays of one geometry. Its first
  * cache line and its mask there are the same in all of them. If an array
@@ -230,8 +233,8 @@ INLINE size_t
 chain_verify(const struct block_array *array, const struct digest *digests,
     const struct link *likely, size_t n, uint8_t *found, struct link *links)
 {
-	struct digest asked[LOOPS_CHAIN];
-	uint8_t there[LOOPS_CHAIN] = { 0 };
+	struct digest asked[CHAIN_DIGESTS];
+	uint8_t there[CHAIN_DIGESTS] = { 0 };
 	size_t left = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -249,13 +252,13 @@ chain_verify(const struct block_array *array, const struct digest *digests,
 	return left;
 }
 
-static void
-loops_probe_chain(const struct block_array *const *chain, unsigned count,
+INLINE void
+probe_chain(const struct block_array *const *chain, unsigned count,
     const struct digest *digests, size_t n, uint8_t *found)
 {
 	const struct geometry *g = &chain[0]->geometry;
 	unsigned bits = geometry_line_bits(g->k, g->cache_lines, 0);
-	struct link links[LOOPS_CHAIN], likely[LOOPS_CHAIN];
+	struct link links[CHAIN_DIGESTS], likely[CHAIN_DIGESTS];
 
 	n = chain_begin(chain[0], digests, n, found, links);
 	for (unsigned i = 0; i < count && n > 0; i++) {
@@ -267,6 +270,15 @@ loops_probe_chain(const struct block_array *const *chain, unsigned count,
 		n = left + chain_verify(chain[i], digests, likely, n - left,
 		    found, links + left);
 	}
+}
+
+static void
+loops_probe_chain(const struct block_array *const *chain, unsigned count,
+    const struct digest *digests, size_t n, uint8_t *found)
+{
+	for (size_t i = 0; i < n; i += CHAIN_DIGESTS)
+		probe_chain(chain, count, digests + i, n - i < CHAIN_DIGESTS ?
+		    n - i : CHAIN_DIGESTS, found + i);
 }
 
 static void

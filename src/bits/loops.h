@@ -9,42 +9,53 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bits/block_array.h"
+#include "bits/geometry.h"
 #include "bits/hash.h"
-
-/* How many digests are looked up in a chain of arrays at a time. */
-#define LOOPS_CHAIN 256
 
 /* How many bytes past the data the loops over text (key/scan.h) may read. */
 #define LOOPS_PADDING 64
 
+/* The bits of one layer in memory. */
+struct block_array {
+	uint8_t *pages; /* geometry.pages * PAGE_BYTES, aligned to a page */
+	struct geometry geometry;
+};
+
 struct loops {
 	const char *name; /* of the instruction set, for people */
 
-	/* hash_key for n keys. */
+	/* The digests of n keys. */
 	void (*digest)(const struct hash *hash, const struct key *keys,
 	    size_t n, struct digest *digests);
-	/* block.h has the contracts. */
+	/*
+	 * Start fetching the cache lines of n digests from memory. Another
+	 * thread may store other pages in the array meanwhile
+	 * (__atomic_store_n).
+	 */
 	void (*prefetch)(const struct block_array *array,
 	    const struct digest *digests, size_t n);
+	/* Set found[i] to 1 where all bits of digest i are set. */
 	void (*probe)(const struct block_array *array,
 	    const struct digest *digests, size_t n, uint8_t *found);
-	/* At most LOOPS_CHAIN digests. */
+	/*
+	 * The same in `count` arrays of one geometry: a digest in none of them
+	 * costs one cache line of each, one in the first array is found
+	 * fastest. No prefetch is needed, and digests found before are skipped.
+	 */
 	void (*probe_chain)(const struct block_array *const *chain,
 	    unsigned count, const struct digest *digests, size_t n,
 	    uint8_t *found);
+	/* Set the bits of n digests. */
 	void (*mark)(const struct block_array *array,
 	    const struct digest *digests, size_t n);
 };
 
 /*
- * The version in use: the fastest that the machine can run, or the one named by
- * the environment variable BLOOMDEDUP_INSTRUCTIONS, if the machine can run it.
- * Chosen at the first call, which must come before threads are started.
+ * The version in use (version.h). Chosen at the first call, which must come
+ * before threads are started.
  */
 const struct loops *loops(void);
 
-/* Version i of those this machine can run, fastest first; NULL at the end. */
-const struct loops *loops_version(unsigned i);
+extern const struct loops *const loops_versions[];
 
 #endif

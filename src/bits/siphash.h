@@ -10,17 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/le.h"
+
 #define SIPHASH_KEY_BYTES 16
-
-static inline uint64_t
-siphash_load(const uint8_t *p)
-{
-	uint64_t word = 0;
-
-	for (unsigned i = 0; i < 8; i++)
-		word |= (uint64_t)p[i] << (8 * i);
-	return word;
-}
 
 static inline uint64_t
 siphash_rotate(uint64_t word, unsigned bits)
@@ -56,7 +48,7 @@ static inline void
 siphash13_128(const uint8_t key[SIPHASH_KEY_BYTES], const uint8_t *data,
     size_t nbytes, uint64_t *low, uint64_t *high)
 {
-	uint64_t k0 = siphash_load(key), k1 = siphash_load(key + 8);
+	uint64_t k0 = le_get64(key), k1 = le_get64(key + 8);
 	uint64_t v[4] = { k0 ^ UINT64_C(0x736f6d6570736575),
 		k1 ^ UINT64_C(0x646f72616e646f6d) ^ 0xee,
 		k0 ^ UINT64_C(0x6c7967656e657261),
@@ -64,7 +56,7 @@ siphash13_128(const uint8_t key[SIPHASH_KEY_BYTES], const uint8_t *data,
 	uint64_t last = (uint64_t)nbytes << 56;
 
 	for (; nbytes >= 8; data += 8, nbytes -= 8) {
-		uint64_t word = siphash_load(data);
+		uint64_t word = le_get64(data);
 		v[3] ^= word;
 		siphash_round(v);
 		v[0] ^= word;

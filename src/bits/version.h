@@ -1,7 +1,7 @@
 /*
- * For a source that is compiled once for each instruction set (Makefile), whose
- * name is INSTRUCTIONS. Everything in such a source is static but one table, so
- * that no code for one machine is linked for another.
+ * Sources that are compiled once for each instruction set (Makefile), whose
+ * name is INSTRUCTIONS. Everything in such a source is static but one table of
+ * functions, so that no code for one machine is linked for another.
  */
 #ifndef VERSION_H
 #define VERSION_H
@@ -13,6 +13,29 @@
 
 /* The table: prefix_avx2 and the like. */
 #define VERSION(prefix) VERSION_JOIN(prefix, INSTRUCTIONS)
+
+/* The versions, the fastest first; and all tables of a kind, in this order. */
+#if defined __x86_64__
+enum { VERSION_AVX512, VERSION_AVX2, VERSION_PLAIN, VERSIONS };
+#define VERSIONS_OF(kind) \
+	extern const struct kind kind##_avx512, kind##_avx2, kind##_plain; \
+	const struct kind *const kind##_versions[] = { &kind##_avx512, \
+		&kind##_avx2, &kind##_plain };
+#else
+enum { VERSION_PLAIN, VERSIONS };
+#define VERSIONS_OF(kind) \
+	extern const struct kind kind##_plain; \
+	const struct kind *const kind##_versions[] = { &kind##_plain };
+#endif
+
+/* Can this machine run it? */
+int version_runs(unsigned version);
+
+/*
+ * The version to use: the fastest that the machine can run, or the one named by
+ * the environment variable BLOOMDEDUP_INSTRUCTIONS, if the machine can run it.
+ */
+unsigned version_in_use(void);
 
 #if defined __ARM_NEON && defined __aarch64__
 #define VERSION_NAME "neon" /* every arm64 has it: the plain version there */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/hex.h"
+#include "key/quotes.h"
 #include "key/scan.h"
 
 /* Which brackets are open: a bit for each, 1 for a brace. */
@@ -123,14 +124,7 @@ find_brackets(const struct walk *w, struct place *place, const uint8_t *p)
 	if (backslashes != 0 || place->escaped)
 		quotes &= ~escaped_bytes(backslashes, &place->escaped);
 	/* ones from each opening quote to before the closing one */
-	strings = quotes & bytes;
-	strings ^= strings << 1;
-	strings ^= strings << 2;
-	strings ^= strings << 4;
-	strings ^= strings << 8;
-	strings ^= strings << 16;
-	strings ^= strings << 32;
-	strings ^= -(uint64_t)place->in_string;
+	strings = quotes_parity(quotes & bytes) ^ -(uint64_t)place->in_string;
 	place->in_string = (int)(strings >> 63);
 	return brackets & bytes & ~strings;
 }

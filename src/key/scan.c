@@ -323,23 +323,14 @@ skip(const struct characters *set, const uint8_t *p, const uint8_t *end)
 static const uint8_t *
 skip(const struct characters *set, const uint8_t *p, const uint8_t *end)
 {
-	const uint8_t *has = set->has;
-
-	for (;;) {
-		while (end - p >= 4 &&
-		    (has[p[0]] & has[p[1]] & has[p[2]] & has[p[3]]))
-			p += 4;
-		while (p < end && has[*p])
-			p++;
-		if (p == end || *p != '.' || p[-1] == '/')
-			return p;
+	while (p < end && (*p == '.' ? p[-1] != '/' :
+	    set->columns[*p & 15] >> (*p >> 4) & 1))
 		p++;
-	}
+	return p;
 }
 #endif
 
 const struct scan VERSION(scan_) = {
-	.name = VERSION_NAME,
 	.split = split,
 	.equal_three = equal_three,
 	.count = count,

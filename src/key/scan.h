@@ -12,17 +12,14 @@
 #include "bits/loops.h"
 
 /*
- * A set of ASCII characters without the dot, as a table and for vectors, which
- * look up 16 bytes: bit c / 16 of columns[c % 16] says what has[c] says.
+ * A set of ASCII characters without the dot, as vectors look it up: character c
+ * is bit c / 16 of columns[c % 16].
  */
 struct characters {
-	uint8_t has[256]; /* 1 for those in the set */
 	uint8_t columns[16];
 };
 
 struct scan {
-	const char *name; /* of the instruction set, as in struct loops */
-
 	/*
 	 * Find the lines in [data, end), which holds whole lines: starts[i] is
 	 * where line i begins, starts[result] where the last one ends. At most
@@ -30,7 +27,7 @@ struct scan {
 	 */
 	size_t (*split)(const uint8_t *data, const uint8_t *end,
 	    uint8_t terminator, const uint8_t **starts, size_t limit);
-	/* For each of three bytes: a bit for each of the 64 at p, is it this? */
+	/* bits[i]: a bit for each of the 64 bytes at p, is it bytes[i]? */
 	void (*equal_three)(const uint8_t *p, const uint8_t bytes[3],
 	    uint64_t bits[3]);
 	/* How many of the bytes [p, p + nbytes) are `byte`. */
@@ -65,8 +62,9 @@ struct scan {
 	    const uint8_t *p, const uint8_t *end);
 };
 
-/* The version that belongs to loops(), and to loops_version(i). */
+/* The version in use, as of loops(). */
 const struct scan *scan(void);
-const struct scan *scan_version(unsigned i);
+
+extern const struct scan *const scan_versions[];
 
 #endif

@@ -21,7 +21,9 @@ enum {
 	ENCODED = 1 << 5, /* counts as percent-encoded in path and query */
 	PATH = 1 << 6,   /* : @ / */
 	QUERY = 1 << 7,  /* ? */
-	UNRESERVED = ALPHA | DIGIT | MARK
+	UNRESERVED = ALPHA | DIGIT | MARK,
+	IN_PATH = UNRESERVED | SUB | PATH | ENCODED,
+	IN_QUERY = IN_PATH | QUERY
 };
 
 static const uint8_t class[256] = {
@@ -271,9 +273,9 @@ remove_dots(uint8_t *start, uint8_t *end)
 static uint8_t *
 copy_path(struct reader *in, int has_authority, uint8_t *to)
 {
-	uint8_t *start = to, *end;
+	uint8_t *start = to;
+	uint8_t *end = copy_run(in, IN_PATH, to);
 
-	end = copy_run(in, UNRESERVED | SUB | PATH | ENCODED, to);
 	if (end == NULL)
 		return NULL;
 	if (start == end) {
@@ -412,31 +414,24 @@ put_parameter(const uint8_t **from, const uint8_t *end, uint8_t *to)
 	return to;
 }
 
-/* Merge the runs of [from, end) two by two. Returns how many are left. */
-static size_t
+/* Merge the runs of [from, end) two by two. */
+static void
 merge_runs(const uint8_t *from, const uint8_t *end, uint8_t *to)
 {
-	size_t runs = 0;
-
 	while (from <= end) {
 		const uint8_t *a = from, *a_end = run_end(a, end);
 		const uint8_t *b = a_end + 1;
 		const uint8_t *b_end = a_end == end ? end : run_end(b, end);
 
-		while (a < a_end + 1 && b < b_end + 1) {
-			int first = compare_names(a, b, end) <= 0;
+		while (a <= a_end || b <= b_end) {
+			int first = b > b_end || (a <= a_end &&
+			    compare_names(a, b, end) <= 0);
 
 			to = put_parameter(first ? &a : &b, first ? a_end :
 			    b_end, to);
 		}
-		while (a < a_end + 1)
-			to = put_parameter(&a, a_end, to);
-		while (b < b_end + 1)
-			to = put_parameter(&b, b_end, to);
 		from = b_end + 1;
-		runs++;
 	}
-	return runs;
 }
 
 /*
@@ -458,9 +453,9 @@ sort_parameters(uint8_t *start, uint8_t *end, uint8_t *spare)
 static uint8_t *
 copy_query(struct reader *in, const struct url_rules *rules, uint8_t *to)
 {
-	uint8_t *start = to, *end;
+	uint8_t *start = to;
+	uint8_t *end = copy_run(in, IN_QUERY, to);
 
-	end = copy_run(in, UNRESERVED | SUB | PATH | QUERY | ENCODED, to);
 	if (end == NULL)
 		return NULL;
 	if (rules->ignore[0] != '\0') {
@@ -513,32 +508,20 @@ is_normal_escape(const uint8_t *p, const uint8_t *end)
 	return c >= 0 && p[1] < 'a' && p[2] < 'a' && !(class[c] & UNRESERVED);
 }
 
-/* What is normal in any place of path and query; scan.h has the form. */
-static const struct characters plain = {
-	.has = {
-		['a' ... 'z'] = 1, ['A' ... 'Z'] = 1, ['0' ... '9'] = 1,
-		['-'] = 1, ['_'] = 1, ['~'] = 1, ['!'] = 1, ['$'] = 1,
-		['&'] = 1, ['\''] = 1, ['('] = 1, [')'] = 1, ['*'] = 1,
-		['+'] = 1, [','] = 1, [';'] = 1, ['='] = 1, [':'] = 1,
-		['@'] = 1, ['/'] = 1, ['?'] = 1
-	},
-	.columns = {
-		0xb8, 0xfc, 0xf8, 0xf8, 0xfc, 0xf8, 0xfc, 0xfc,
-		0xfc, 0xfc, 0xfc, 0x5c, 0x54, 0x5c, 0xd0, 0x7c
-	}
-};
+/*
+ * What is normal in any place of path and query: letters, digits and
+ * -_~!$&'()*+,;=:@/? (scan.h has the form).
+ */
+static const struct characters plain = { {
+	0xb8, 0xfc, 0xf8, 0xf8, 0xfc, 0xf8, 0xfc, 0xfc,
+	0xfc, 0xfc, 0xfc, 0x5c, 0x54, 0x5c, 0xd0, 0x7c
+} };
 
-/* What is normal in a host. */
-static const struct characters host = {
-	.has = {
-		['a' ... 'z'] = 1, ['0' ... '9'] = 1,
-		['-'] = 1, ['_'] = 1, ['~'] = 1
-	},
-	.columns = {
-		0x88, 0xc8, 0xc8, 0xc8, 0xc8, 0xc8, 0xc8, 0xc8,
-		0xc8, 0xc8, 0xc0, 0x40, 0x40, 0x44, 0xc0, 0x60
-	}
-};
+/* What is normal in a host: small letters, digits and -_~. */
+static const struct characters host = { {
+	0x88, 0xc8, 0xc8, 0xc8, 0xc8, 0xc8, 0xc8, 0xc8,
+	0xc8, 0xc8, 0xc0, 0x40, 0x40, 0x44, 0xc0, 0x60
+} };
 
 /* After the slash that ends scheme and host, if they are normal; else NULL. */
 static const uint8_t *
@@ -583,8 +566,7 @@ url_ignore_parse(const char *list, char *to)
 		size_t nbytes = strcspn(list, ",");
 		struct reader in = { (const uint8_t *)list,
 			(const uint8_t *)list + nbytes };
-		uint8_t *end = copy_run(&in, UNRESERVED | SUB | PATH | QUERY |
-		    ENCODED, (uint8_t *)to);
+		uint8_t *end = copy_run(&in, IN_QUERY, (uint8_t *)to);
 
 		if (nbytes == 0 || end == NULL || in.p != in.end ||
 		    memchr(list, '&', nbytes) != NULL ||

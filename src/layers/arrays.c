@@ -104,14 +104,14 @@ arrays_prefetch(const struct arrays *a, const struct digest *digests, size_t n)
 	unsigned count = __atomic_load_n(&a->count, __ATOMIC_ACQUIRE);
 
 	for (unsigned i = 0; i < count; i++)
-		block_prefetch(&a->blocks[i], digests, n);
+		loops()->prefetch(&a->blocks[i], digests, n);
 }
 
 void
 arrays_prefetch_layer(const struct arrays *a, unsigned i,
     const struct digest *digests, size_t n)
 {
-	block_prefetch(&a->blocks[i], digests, n);
+	loops()->prefetch(&a->blocks[i], digests, n);
 }
 
 /* The pages of these digests in all layers are about to be used. */
@@ -233,7 +233,7 @@ arrays_probe(struct arrays *a, const struct digest *digests, size_t n,
 		int few = pages_are_few(&a->pages[i]);
 
 		if (!few)
-			block_probe(&a->blocks[i], digests, n, found);
+			loops()->probe(&a->blocks[i], digests, n, found);
 		probe_lines(a, i, digests, n, few, found);
 	}
 }
@@ -272,7 +272,7 @@ arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
 		unsigned count = chain_of(a, i, taken, chain);
 
 		if (count > 0)
-			block_probe_chain(chain, count, digests, n, found);
+			loops()->probe_chain(chain, count, digests, n, found);
 	}
 	for (unsigned i = a->count; i-- > 0; )
 		probe_lines(a, i, digests, n, few[i], found);
@@ -325,7 +325,7 @@ mark_some(struct arrays *a, unsigned i, const struct digest *digests,
 	else if (shared)
 		block_mark_shared(&a->blocks[i], digests, n);
 	else
-		block_mark(&a->blocks[i], digests, n);
+		loops()->mark(&a->blocks[i], digests, n);
 	pages_touch(pages, numbers, done);
 	return (done < n && make_room(a, i, error) < 0) ||
 	    look_ahead(a, i, error) < 0 ||

@@ -363,7 +363,7 @@ is_in_layer(struct filter *f, unsigned layer, const struct digest *digest)
 	MUST(entry->geometry.pages <= 4);
 	MUST(filter_read_pages(f, layer, 0, (size_t)entry->geometry.pages,
 	    pages, &error) == 0);
-	block_probe(&array, digest, 1, &found);
+	loops()->probe(&array, digest, 1, &found);
 	return found;
 }
 

@@ -87,9 +87,11 @@ choose(const struct hash *hash, const struct block_array *array, uint64_t n,
 				0, 0 };
 			int nbytes = snprintf(line, sizeof line,
 			    "https://example.com/?q=%" PRIu64, number++);
-			struct digest digest = hash_key(hash, line,
-			    (size_t)nbytes);
+			struct key key = { (const uint8_t *)line,
+				(size_t)nbytes };
+			struct digest digest;
 
+			loops()->digest(hash, &key, 1, &digest);
 			block_visit(&array->geometry, digest, count_bit,
 			    &look);
 			if (i > 0 && worth(&look, aims_at_pages) <= best)
@@ -98,7 +100,7 @@ choose(const struct hash *hash, const struct block_array *array, uint64_t n,
 			best_digest = digest;
 			memcpy(best_line, line, sizeof line);
 		}
-		block_mark(array, &best_digest, 1);
+		loops()->mark(array, &best_digest, 1);
 		puts(best_line);
 	}
 }

@@ -48,7 +48,7 @@
 
 #include "filter/filter.h"
 #include "bits/geometry.h"
-#include "bits/hash.h"
+#include "bits/loops.h"
 #include "disk/journal.h"
 #include "base/le.h"
 
@@ -417,9 +417,12 @@ journal(const char *path, const char *layer)
 		return 1;
 	}
 	while ((n = getline(&line, &room, stdin)) > 0) {
-		struct digest digest = hash_key(&filter_header(filter)->hash,
-		    line, (size_t)n - (line[n - 1] == '\n'));
+		struct key key = { (const uint8_t *)line,
+			(size_t)n - (line[n - 1] == '\n') };
+		struct digest digest;
 
+		loops()->digest(&filter_header(filter)->hash, &key, 1,
+		    &digest);
 		if (journal_add(&journal, &digest, 1, &error) < 0)
 			return fail(path);
 		span.count++;

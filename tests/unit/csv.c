@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "key/csv.h"
+#include "bits/version.h"
 #include "key/scan.h"
 #include "random64.h"
 #include "tap.h"
@@ -329,12 +330,13 @@ places_agree(const struct scan *k, const struct csv_format *format,
 static void
 check_places(struct csv_format format)
 {
-	const struct scan *k;
-
-	for (unsigned v = 0; (k = scan_version(v)) != NULL; v++) {
+	for (unsigned v = 0; v < VERSIONS; v++) {
+		const struct scan *k = scan_versions[v];
 		unsigned found = 0;
 		int right = 1;
 
+		if (!version_runs(v))
+			continue;
 		for (int i = 0; i < ROUNDS; i++) {
 			uint8_t data[BYTES_MAX + LOOPS_PADDING];
 			size_t nbytes = i % 4 == 0 ? random_text(data, &format)
@@ -343,7 +345,8 @@ check_places(struct csv_format format)
 			right &= places_agree(k, &format, data, nbytes, &found);
 		}
 		tap_ok(right && found > ROUNDS, "%s: fields are where csv_field"
-		    " finds them: %u of %d", k->name, found, 7 * ROUNDS);
+		    " finds them: %u of %d", loops_versions[v]->name,
+		    found, 7 * ROUNDS);
 	}
 }
 

@@ -25,7 +25,7 @@ mark_lines(const struct block_array *array, uint64_t lines)
 		size_t n = lines < BATCH ? (size_t)lines : BATCH;
 
 		draw(digests, n);
-		block_mark(array, digests, n);
+		loops()->mark(array, digests, n);
 		lines -= n;
 	}
 }
@@ -42,7 +42,7 @@ count_found(const struct block_array *array, uint64_t probes)
 
 		draw(digests, n);
 		memset(found, 0, sizeof found);
-		block_probe(array, digests, n, found);
+		loops()->probe(array, digests, n, found);
 		for (size_t i = 0; i < n; i++)
 			count += found[i];
 		probes -= n;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "bits/digest.h"
+#include "bits/hash.h"
 
 /* A test may set it, to have the same numbers again. */
 static uint64_t random_state;
