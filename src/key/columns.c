@@ -10,6 +10,24 @@
 
 static const struct csv_format list_format = { ',', '\0' };
 
+int
+columns_number(const char **text, uint32_t *field)
+{
+	const char *p = *text;
+	uint64_t value = 0;
+
+	for (; *p >= '0' && *p <= '9'; p++) {
+		value = value * 10 + (uint64_t)(*p - '0');
+		if (value > KEY_FIELD_MAX)
+			return -1;
+	}
+	if (p == *text || value == 0)
+		return -1;
+	*field = (uint32_t)value;
+	*text = p;
+	return 0;
+}
+
 /* An item of a list; a name has at most as many bytes as a recipe's text. */
 struct item {
 	uint32_t number; /* 0: it is a name */
@@ -28,23 +46,6 @@ is_numeric(const uint8_t *p, size_t nbytes)
 	return 1;
 }
 
-/* -1 if it isn't the number of a field, in digits. */
-static int
-read_number(const uint8_t *p, size_t nbytes, uint32_t *number)
-{
-	uint64_t value = 0;
-
-	for (size_t i = 0; i < nbytes; i++) {
-		if (p[i] < '0' || p[i] > '9')
-			return -1;
-		value = value * 10 + (uint64_t)(p[i] - '0');
-		if (value > KEY_FIELD_MAX)
-			return -1;
-	}
-	*number = (uint32_t)value;
-	return value > 0 ? 0 : -1;
-}
-
 /* Read the list item at *p; *p becomes the next item, or NULL. */
 static int
 read_item(const uint8_t **p, const uint8_t *end, struct item *item)
@@ -58,8 +59,12 @@ read_item(const uint8_t **p, const uint8_t *end, struct item *item)
 	/* A quote that is never closed. */
 	if (quoted && field.data + field.nbytes == end)
 		return -1;
-	if (!quoted && is_numeric(field.data, field.nbytes))
-		return read_number(field.data, field.nbytes, &item->number);
+	if (!quoted && is_numeric(field.data, field.nbytes)) {
+		const char *digits = (const char *)field.data;
+
+		return columns_number(&digits, &item->number) < 0 ||
+		    digits != (const char *)field.data + field.nbytes ? -1 : 0;
+	}
 	item->nbytes = field.nbytes;
 	if (quoted)
 		item->nbytes = join_undouble(field, item->name);
@@ -222,8 +227,6 @@ add_field(struct columns *columns, uint32_t field)
 		columns->fields[i] = columns->fields[i - 1];
 		columns->places[i] = columns->places[i - 1];
 	}
-	columns->in_order &= i == place && (i == 0 ||
-	    columns->fields[i - 1].first < field);
 	columns->fields[i] = (struct key_range){ field, field };
 	columns->places[i] = place;
 }
@@ -245,7 +248,6 @@ columns_find(const struct key_recipe *r, const uint8_t *header,
 	struct key names = without_ends(&format, header, header + nbytes);
 
 	columns->count = 0;
-	columns->in_order = 1;
 	for (unsigned i = 0; i < r->column_count; i++) {
 		struct item item = { 0 };
 

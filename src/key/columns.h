@@ -17,10 +17,14 @@
 /* Where the columns of a list are in a file, sorted by field. */
 struct columns {
 	unsigned count;
-	int in_order; /* the list has them in this order, each field once */
 	struct key_range fields[COLUMNS_MAX];  /* of one field each */
 	unsigned places[COLUMNS_MAX];          /* in the list, from 0 */
 };
+
+/*
+ * Parse the number of a field, such as "12", at *text, and move *text past it.
+ */
+int columns_number(const char **text, uint32_t *number);
 
 /*
  * A list is a CSV record of names and field numbers (digits without quotes).

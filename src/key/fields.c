@@ -19,24 +19,6 @@
 #define NOINLINE static __attribute__((noinline))
 
 static int
-parse_field(const char **text, uint32_t *field)
-{
-	const char *p = *text;
-	uint64_t value = 0;
-
-	for (; *p >= '0' && *p <= '9'; p++) {
-		value = value * 10 + (uint64_t)(*p - '0');
-		if (value > KEY_FIELD_MAX)
-			return -1;
-	}
-	if (p == *text || value == 0)
-		return -1;
-	*field = (uint32_t)value;
-	*text = p;
-	return 0;
-}
-
-static int
 compare_ranges(const void *a, const void *b)
 {
 	const struct key_range *x = a, *y = b;
@@ -75,7 +57,7 @@ key_ranges_parse(struct key_recipe *recipe, const char *text)
 		int open = *text == '-';
 
 		if (!open) {
-			if (parse_field(&text, &range.first) < 0)
+			if (columns_number(&text, &range.first) < 0)
 				return -1;
 			range.last = range.first;
 		}
@@ -83,7 +65,7 @@ key_ranges_parse(struct key_recipe *recipe, const char *text)
 			text++;
 			range.last = UINT32_MAX;
 			if ((open || (*text >= '0' && *text <= '9')) &&
-			    parse_field(&text, &range.last) < 0)
+			    columns_number(&text, &range.last) < 0)
 				return -1;
 		}
 		if (range.last < range.first)
@@ -193,7 +175,7 @@ words_next(struct words *w, struct key *field)
 	return 1;
 }
 
-/* The field `number`, split as in awk; none is empty but one that is missing. */
+/* Field `number`, split as in awk; only one that is missing is empty. */
 NOINLINE struct key
 take_word(uint32_t number, struct key line)
 {
@@ -342,30 +324,31 @@ take_csv_field(const struct key_recipe *r, uint32_t number, struct key line,
 
 /* Several CSV fields, joined as values in quotes. */
 NOINLINE struct key
-take_csv_list(const struct key_recipe *r, const struct key_range *ranges,
-    unsigned count, struct key line, struct key_scratch *scratch)
+take_csv_list(const struct key_recipe *r, struct key line,
+    struct key_scratch *scratch)
 {
+	const struct key_range *range = r->ranges;
+	const struct key_range *ranges_end = range + r->range_count;
 	const struct csv_format format = { (uint8_t)r->separator, 0 };
 	const uint8_t *end = line.data + line.nbytes;
 	const uint8_t *p = csv_begin(&format, line.data, end);
 	struct join join = join_begin(r, format.separator, scratch);
-	unsigned range = 0;
 
-	for (uint32_t number = 1; p != NULL && range < count; number++) {
+	for (uint32_t number = 1; p != NULL && range < ranges_end; number++) {
 		struct key field;
 		int quoted;
 
 		field.nbytes = csv_field(&format, p, end, &field.data,
 		    &quoted, &p);
-		if (number < ranges[range].first)
+		if (number < range->first)
 			continue;
 		join_value(&join, field, quoted);
-		range += number == ranges[range].last;
+		range += number == range->last;
 	}
 	return scratch_key(scratch);
 }
 
-/* The fields of columns whose order in the file is not that of the list. */
+/* The fields of columns, in the order of the list. */
 NOINLINE struct key
 take_columns(const struct key_recipe *r, struct key line,
     struct key_scratch *scratch)
@@ -399,28 +382,23 @@ take_columns(const struct key_recipe *r, struct key line,
 	return scratch_key(scratch);
 }
 
-static struct key
-take_csv(const struct key_recipe *r, const struct key_range *ranges,
-    unsigned count, struct key line, struct key_scratch *scratch)
-{
-	if (count == 1 && ranges[0].first == ranges[0].last)
-		return take_csv_field(r, ranges[0].first, line, scratch);
-	return take_csv_list(r, ranges, count, line, scratch);
-}
-
 struct key
 key_take_fields(const struct key_recipe *r, struct key line,
     struct key_scratch *scratch)
 {
 	const struct columns *columns = scratch->columns;
 
-	if (r->column_count > 0) {
-		return columns == NULL ? line : columns->in_order ?
-		    take_csv(r, columns->fields, columns->count, line,
-		    scratch) : take_columns(r, line, scratch);
-	}
+	if (r->column_count > 0 && columns == NULL)
+		return line;
+	if (r->column_count == 1)
+		return take_csv_field(r, columns->fields[0].first, line,
+		    scratch);
+	if (r->column_count > 1)
+		return take_columns(r, line, scratch);
 	if (r->csv)
-		return take_csv(r, r->ranges, r->range_count, line, scratch);
+		return key_single_field(r) ? take_csv_field(r,
+		    r->ranges[0].first, line, scratch) :
+		    take_csv_list(r, line, scratch);
 	if (r->separator < 0 && key_single_field(r))
 		return take_word(r->ranges[0].first, line);
 	if (r->separator < 0 || (r->trim_fields && !key_single_field(r)))

@@ -1,27 +1,20 @@
 #include "key/part.h"
 
-/* A number from 1 to PARTS_MAX, without leading zeros; 0 if it is none. */
-static unsigned
-number(const char **text)
-{
-	unsigned value = 0;
-
-	if (**text == '0')
-		return 0;
-	for (; **text >= '0' && **text <= '9' && value <= PARTS_MAX; ++*text)
-		value = 10 * value + (unsigned)(**text - '0');
-	return value <= PARTS_MAX ? value : 0;
-}
+#include <stdio.h>
+#include <string.h>
 
 int
 part_parse(const char *text, unsigned *part, unsigned *parts)
 {
-	unsigned i = number(&text), n;
+	unsigned i, n;
+	char again[24];
 
-	if (i == 0 || *text++ != '/')
+	/* Accept what is written, so without leading zeros or blanks. */
+	if (sscanf(text, "%5u/%5u", &i, &n) != 2 || i < 1 || i > n ||
+	    n > PARTS_MAX)
 		return -1;
-	n = number(&text);
-	if (*text != '\0' || i > n)
+	snprintf(again, sizeof again, "%u/%u", i, n);
+	if (strcmp(again, text) != 0)
 		return -1;
 	*part = i;
 	*parts = n;
