@@ -145,6 +145,7 @@ static const struct {
 	[KEY_MISSING] = { "lacks a value that --json names",
 	    "lack a value that --json names" },
 	[KEY_NOT_URL] = { "is not a URL", "are not URLs" },
+	[KEY_NO_FIELD] = { "has ", "have " } /* and say_fields */
 };
 _Static_assert(JSON_DEPTH_MAX == 1024, "the texts above say so");
 
@@ -165,7 +166,7 @@ unit(const struct key_recipe *r)
 }
 
 /* "no field 2", "none of the columns a,b" */
-static const char *
+static void
 say_fields(const struct key_recipe *r, char text[KEY_TEXT])
 {
 	int named = r->column_count > 0;
@@ -176,27 +177,6 @@ say_fields(const struct key_recipe *r, char text[KEY_TEXT])
 	snprintf(text, KEY_TEXT, "%s %s", r->column_count == 1 ? "no column" :
 	    named ? "none of the columns" : key_single_field(r) ? "no field" :
 	    "none of the fields", named ? r->columns : list);
-	return text;
-}
-
-static int
-tell_missing(const struct key_figures *figures, const struct key_recipe *r,
-    struct error *error)
-{
-	const struct key_place *first = &figures->of[KEY_NO_FIELD].first;
-	char count[NUMBER_TEXT], number[NUMBER_TEXT], text[KEY_TEXT];
-
-	number_format_count(count, figures->of[KEY_NO_FIELD].lines);
-	number_format_count(number, first->number);
-	say_fields(r, text);
-	if (figures->of[KEY_NO_FIELD].lines == 1)
-		error_set(error, STATUS_OK, "%s: %s %s has %s, so its key is"
-		    " empty", first->file, unit(r), number, text);
-	else
-		error_set(error, STATUS_OK, "%s %ss have %s and count as one;"
-		    " the first is %s %s of %s", count, unit(r), text, unit(r),
-		    number, first->file);
-	return 1;
 }
 
 int
@@ -206,26 +186,29 @@ key_figures_tell(const struct key_figures *figures,
 {
 	const struct key_place *first = &figures->of[trouble].first;
 	uint64_t lines = figures->of[trouble].lines;
-	int part = is_part(recipe, trouble);
-	char count[NUMBER_TEXT], number[NUMBER_TEXT];
+	int part = is_part(recipe, trouble), one = lines == 1;
+	char count[NUMBER_TEXT], number[NUMBER_TEXT], fields[KEY_TEXT] = "";
+	const char *then = one ? part ? ", and was compared as it is" :
+	    ", and was compared whole" : part ? ", and were compared as they"
+	    " are" : ", and were compared whole";
 
 	if (lines == 0)
 		return 0;
-	if (trouble == KEY_NO_FIELD)
-		return tell_missing(figures, recipe, error);
-	number_format_count(number, first->number);
-	if (lines == 1) {
-		error_set(error, STATUS_OK, "%s: %s%s %s %s, and was compared"
-		    " %s", first->file, part ? "the key of " : "",
-		    unit(recipe), number, troubles_in_words[trouble].one,
-		    part ? "as it is" : "whole");
-	} else {
-		error_set(error, STATUS_OK, "%s%s %ss %s, and were compared %s;"
-		    " the first is %s %s of %s", part ? "the keys of " : "",
-		    number_format_count(count, lines), unit(recipe),
-		    troubles_in_words[trouble].several, part ? "as they are" :
-		    "whole", unit(recipe), number, first->file);
+	if (trouble == KEY_NO_FIELD) {
+		say_fields(recipe, fields);
+		then = one ? ", so its key is empty" : " and count as one";
 	}
+	number_format_count(number, first->number);
+	if (one)
+		error_set(error, STATUS_OK, "%s: %s%s %s %s%s%s", first->file,
+		    part ? "the key of " : "", unit(recipe), number,
+		    troubles_in_words[trouble].one, fields, then);
+	else
+		error_set(error, STATUS_OK, "%s%s %ss %s%s%s; the first is %s"
+		    " %s of %s", part ? "the keys of " : "",
+		    number_format_count(count, lines), unit(recipe),
+		    troubles_in_words[trouble].several, fields, then,
+		    unit(recipe), number, first->file);
 	return 1;
 }
 
@@ -248,15 +231,14 @@ key_refuse(const struct key_recipe *recipe, uint8_t troubles,
     struct key_place place, struct error *error)
 {
 	int trouble = __builtin_ctz(troubles & REFUSED);
-	int is_missing = trouble == KEY_NO_FIELD;
-	char text[KEY_TEXT];
+	char fields[KEY_TEXT] = "";
 
+	if (trouble == KEY_NO_FIELD)
+		say_fields(recipe, fields);
 	error_set(error, STATUS_FAILED, "%s: %s%s %" PRIu64 " %s%s, which"
 	    " --strict-keys does not allow", place.file,
 	    is_part(recipe, (enum key_trouble)trouble) ? "the key of " : "",
-	    unit(recipe), place.number, is_missing ? "has " : "",
-	    is_missing ? say_fields(recipe, text) :
-	    troubles_in_words[trouble].one);
+	    unit(recipe), place.number, troubles_in_words[trouble].one, fields);
 }
 
 /*
