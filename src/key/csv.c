@@ -49,23 +49,29 @@ step(const struct csv_format *format, struct csv_state *state, uint8_t byte)
 	}
 }
 
-/* The end of the last record in data that has no quote in it; 0 if none. */
+/*
+ * Scan what stands before the first quote, and return how many bytes that are;
+ * *last becomes where the last record in them ends, 0 if none does.
+ */
 static size_t
-plain_scan(const struct csv_format *format, struct csv_state *state,
-    const uint8_t *data, size_t nbytes)
+scan_plain(const struct csv_format *format, struct csv_state *state,
+    const uint8_t *data, size_t nbytes, size_t *last)
 {
-	size_t end = nbytes;
+	const uint8_t *quote = memchr(data, '"', nbytes);
+	size_t stop = quote == NULL ? nbytes : (size_t)(quote - data);
+	size_t end = stop;
 
 	while (end > 0 && data[end - 1] != format->terminator)
 		end--;
 	if (end > 0)
 		state->in = CSV_RECORD_START;
-	if (nbytes - end > sizeof MARK)
-		state->in = data[nbytes - 1] == format->separator ?
+	if (stop - end > sizeof MARK)
+		state->in = data[stop - 1] == format->separator ?
 		    CSV_FIELD_START : CSV_PLAIN;
-	for (size_t i = end; i < nbytes && nbytes - end <= sizeof MARK; i++)
+	for (size_t i = end; i < stop && stop - end <= sizeof MARK; i++)
 		step(format, state, data[i]);
-	return end;
+	*last = end;
+	return stop;
 }
 
 /* Up to 64 bytes; bit i of each word is about byte i. */
@@ -139,18 +145,6 @@ static inline uint64_t
 record_ends(const struct word *w)
 {
 	return w->terminators & ~w->quotes.inside;
-}
-
-/* The first quote, and what stands before it is scanned. */
-static size_t
-scan_plain(const struct csv_format *format, struct csv_state *state,
-    const uint8_t *data, size_t nbytes, size_t *last)
-{
-	const uint8_t *quote = memchr(data, '"', nbytes);
-	size_t stop = quote == NULL ? nbytes : (size_t)(quote - data);
-
-	*last = plain_scan(format, state, data, stop);
-	return stop;
 }
 
 /* Mostly of none: not all machines have an instruction for it. */

@@ -7,11 +7,11 @@
 #include "key/scan.h"
 
 size_t
-record_scan(const struct record_format *format, struct record_state *state,
+record_scan(const struct record_format *format, struct csv_state *state,
     const uint8_t *data, size_t nbytes)
 {
 	if (format->is_csv)
-		return csv_scan(&format->csv, &state->csv, data, nbytes);
+		return csv_scan(&format->csv, state, data, nbytes);
 	while (nbytes > 0 && data[nbytes - 1] != format->csv.terminator)
 		nbytes--;
 	return nbytes;
@@ -58,7 +58,7 @@ scan_again(const struct record_format *format, const uint8_t *data, size_t n)
 
 int
 record_check_size(const struct record_format *format,
-    const struct record_state *state, const uint8_t *data, size_t *end,
+    const struct csv_state *state, const uint8_t *data, size_t *end,
     size_t to, struct error *error)
 {
 	char quote[80], limit[NUMBER_TEXT];
@@ -72,30 +72,30 @@ record_check_size(const struct record_format *format,
 		return 0;
 	*end = at;
 	number_format_binary(limit, format->max_bytes);
-	if (whole == 0 && csv_in_quotes(&state->csv)) {
+	if (whole == 0 && csv_in_quotes(state)) {
 		return error_set(error, STATUS_FAILED, "%s is not closed within"
 		    " %s, which --max-record allows",
-		    describe_quote(&state->csv, quote), limit);
+		    describe_quote(state, quote), limit);
 	}
 	after = scan_again(format, data + at, to - at);
 	return error_set(error, STATUS_FAILED, "record %" PRIu64 " (line %"
 	    PRIu64 ") is larger than the %s that --max-record allows",
-	    state->csv.lines - state->csv.quoted_lines -
+	    state->lines - state->quoted_lines -
 	    (after.lines - after.quoted_lines) + 1,
-	    state->csv.lines - after.lines + 1, limit);
+	    state->lines - after.lines + 1, limit);
 }
 
 int
 record_check_end(const struct record_format *format,
-    const struct record_state *state, struct error *error)
+    const struct csv_state *state, struct error *error)
 {
 	char quote[80];
 
-	if (!format->is_csv || !csv_in_quotes(&state->csv))
+	if (!format->is_csv || !csv_in_quotes(state))
 		return 0;
 	return error_set(error, STATUS_FAILED, "%s is never closed: everything"
 	    " from there to the end of the file is one record",
-	    describe_quote(&state->csv, quote));
+	    describe_quote(state, quote));
 }
 
 size_t

@@ -19,18 +19,13 @@ struct record_format {
 	uint64_t max_bytes;    /* of a CSV record; 0: no limit */
 };
 
-/* The state of scanning a file; all zero at its beginning. */
-struct record_state {
-	struct csv_state csv;
-};
-
 /*
  * Continue the scan with the next `nbytes` of the file. Returns where the last
  * record in them ends (after its terminator), 0 if none does. Up to
  * LOOPS_PADDING bytes after them may be read, whatever they are.
  */
 size_t record_scan(const struct record_format *format,
-    struct record_state *state, const uint8_t *data, size_t nbytes);
+    struct csv_state *state, const uint8_t *data, size_t nbytes);
 
 /*
  * No record may be larger than format->max_bytes, its terminator aside. `data`
@@ -39,7 +34,7 @@ size_t record_scan(const struct record_format *format,
  * large, or what follows if there is none; *end becomes where it begins.
  */
 int record_check_size(const struct record_format *format,
-    const struct record_state *state, const uint8_t *data, size_t *end,
+    const struct csv_state *state, const uint8_t *data, size_t *end,
     size_t to, struct error *error);
 
 /*
@@ -47,7 +42,7 @@ int record_check_size(const struct record_format *format,
  * closed. The record still ends there.
  */
 int record_check_end(const struct record_format *format,
-    const struct record_state *state, struct error *error);
+    const struct csv_state *state, struct error *error);
 
 /*
  * Find at most `limit` records in [data, end), which has whole records only.

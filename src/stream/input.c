@@ -41,7 +41,7 @@ struct input {
 	int failed;
 	int ended;          /* `interrupted` asked for it */
 	uint64_t position;  /* bytes read */
-	struct record_state record; /* of the scan for its end */
+	struct csv_state record; /* of the scan for its end */
 
 	uint8_t *rest;      /* the beginning of a line, for the next chunk */
 	size_t rest_bytes, rest_capacity;
@@ -144,7 +144,7 @@ open_next(struct input *in)
 
 	in->name = input_name(path);
 	in->begun = 0;
-	in->record = (struct record_state){ 0 };
+	in->record = (struct csv_state){ 0 };
 	in->named = 0;
 	in->fresh = 1;
 	if (strcmp(path, "-") == 0) {
