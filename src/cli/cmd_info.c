@@ -44,7 +44,7 @@ gather(struct filter *f, struct facts *facts, struct error *error)
 	*facts = (struct facts){ .waiting = filter_waiting(f) };
 	error->status = STATUS_OK;
 	for (unsigned i = 0; i < filter_table(f)->count; i++) {
-		struct estimate fill = figures_of_layer(f, i,
+		struct estimate fill = estimate_layer(f, i,
 		    SAMPLE_PAGES, error);
 
 		if (error->status != STATUS_OK)

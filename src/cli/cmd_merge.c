@@ -73,7 +73,7 @@ report(struct filter *out, const char *path, size_t count)
 	double p = filter_header(out)->error_rate;
 
 	for (unsigned i = 0; i < table->count; i++) {
-		struct estimate fill = figures_of_layer(out, i,
+		struct estimate fill = estimate_layer(out, i,
 		    SAMPLE_PAGES, &(struct error){ 0 });
 		lines += fill.lines;
 		rates[i] = fill.error_rate;

@@ -207,52 +207,44 @@ try_table(struct tables *t, struct table *table, int *behind,
 	    check_tail(t, table, error);
 }
 
-/* Add the file's name to the error of try_table. */
+/* As tables_read, without repairs; tries again if they are inconsistent. */
 static int
-name_file(const struct tables *t, int result, struct error *error)
+read_table(struct tables *t, struct table *table, int tries,
+    struct error *error)
 {
-	return result < 0 ? -1 : error_set(error, error->status, "%s: %s",
-	    t->file->path, error->text);
+	int behind, result = try_table(t, table, &behind, error);
+
+	while (result == 1 && --tries > 0) {
+		nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
+		result = try_table(t, table, &behind, error);
+	}
+	return result == 0 ? behind : result < 0 ? -1 : error_set(error,
+	    error->status, "%s: %s", t->file->path, error->text);
 }
 
 int
 tables_look(struct tables *t, struct table *table, struct error *error)
 {
-	int behind, result = try_table(t, table, &behind, error);
-
-	return result == 0 ? 0 : name_file(t, result, error);
-}
-
-/* Write the same table to the lost slot, once the newer one is on the disk. */
-static int
-mend(struct tables *t, struct table *table, struct error *error)
-{
-	return file_sync(t->file, error) < 0 ? -1 :
-	    write_slot(t, 1 - t->newest, table, error);
+	return read_table(t, table, 1, error) < 0 ? -1 : 0;
 }
 
 int
 tables_read(struct tables *t, struct table *table, struct error *error)
 {
-	int tries = t->file->writable ? 1 : READER_TRIES;
-	int behind = 0, result = 1;
+	int behind = read_table(t, table, t->file->writable ? 1 :
+	    READER_TRIES, error);
 
-	for (int i = 0; result == 1 && i < tries; i++) {
-		if (i > 0)
-			nanosleep(&(struct timespec){ .tv_nsec = 2000000 },
-			    NULL);
-		result = try_table(t, table, &behind, error);
-	}
+	if (behind < 0 || !t->file->writable)
+		return behind;
 	/* No run gets this far, and no numbers would be left for the next. */
-	if (result == 0 && t->file->writable &&
-	    table->serial > UINT64_MAX / 2) {
-		error_set(error, STATUS_FAILED, "the filter is damaged: wrong"
-		    " serial number in its table of layers");
-		result = 1;
+	if (table->serial > UINT64_MAX / 2) {
+		return error_set(error, STATUS_FAILED, "%s: the filter is"
+		    " damaged: wrong serial number in its table of layers",
+		    t->file->path);
 	}
-	if (result != 0)
-		return name_file(t, result, error);
-	if (behind && t->file->writable && mend(t, table, error) < 0)
+	/* Write it to the lost slot, too, once the newer one is on the disk. */
+	if (behind && (file_sync(t->file, error) < 0 ||
+	    write_slot(t, 1 - t->newest, table, error) < 0))
 		return -1;
 	return behind;
 }

@@ -13,17 +13,6 @@
 /* Pages in a sample that tells how many lines an overfilled layer has. */
 #define START_PAGES 1000
 
-struct estimate
-figures_of_layer(struct filter *f, unsigned i, uint64_t pages,
-    struct error *error)
-{
-	struct filter_shards shards;
-
-	return filter_shards(f, &shards) ?
-	    estimate_counted(&filter_table(f)->layers[i]) :
-	    estimate_layer(f, i, pages, error);
-}
-
 /* 1 - product of (1 - rate), accurate for small rates. */
 double
 figures_joined_rate(const double *rates, unsigned count)
@@ -45,7 +34,7 @@ figures_error_rate(struct filter *f, uint64_t pages)
 	double rates[FORMAT_LAYERS_MAX];
 
 	for (unsigned i = 0; i < count; i++)
-		rates[i] = figures_of_layer(f, i, pages,
+		rates[i] = estimate_layer(f, i, pages,
 		    &(struct error){ 0 }).error_rate;
 	return figures_joined_rate(rates, count);
 }
@@ -98,7 +87,7 @@ figures_start(struct filter *f, struct figures_start *start)
 		start->lines[i] = layer->lines;
 		if (layer->lines <= layer->capacity)
 			continue;
-		estimate = figures_of_layer(f, i, START_PAGES,
+		estimate = estimate_layer(f, i, START_PAGES,
 		    &(struct error){ 0 });
 		start->lines[i] = estimate_lines(&estimate,
 		    SIZING_CAPACITY_MAX);

@@ -11,13 +11,6 @@
 #include "model/estimate.h"
 #include "filter/filter.h"
 
-/*
- * Estimates for layer i, from at most `pages` pages of it. Pages that can't be
- * read count as empty, and `error` is filled; else it is unchanged.
- */
-struct estimate figures_of_layer(struct filter *filter, unsigned i,
-    uint64_t pages, struct error *error);
-
 /* The rate of unseen lines found in any of the layers with these rates. */
 double figures_joined_rate(const double *rates, unsigned count);
 

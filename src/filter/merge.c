@@ -30,9 +30,10 @@ struct plan {
 	struct table table;
 	struct source *sources; /* all layers of all inputs, in order */
 	size_t source_count;
-	uint8_t *buffer; /* 2 * PIECE_PAGES, aligned to a page */
-	uint8_t *sample; /* SAMPLE_PAGES of the layer that is planned */
+	uint8_t *sample; /* of the layer that is planned: */
 	uint8_t *trial;  /* the same, with one more source in it */
+	_Alignas(PAGE_BYTES) uint8_t samples[2][SAMPLE_PAGES * PAGE_BYTES];
+	uint8_t buffer[2 * PIECE_PAGES * PAGE_BYTES];
 };
 
 static int
@@ -140,7 +141,7 @@ join(uint8_t *to, const uint8_t *from, size_t nbytes)
 
 /* OR the pages [first, first + pages) of layer i's sources into the buffer. */
 static int
-read_union(const struct plan *plan, unsigned i, uint64_t first, size_t pages,
+read_union(struct plan *plan, unsigned i, uint64_t first, size_t pages,
     struct error *error)
 {
 	uint8_t *more = plan->buffer + PIECE_PAGES * PAGE_BYTES;
@@ -158,7 +159,7 @@ read_union(const struct plan *plan, unsigned i, uint64_t first, size_t pages,
 }
 
 struct sampling {
-	const struct plan *plan;
+	struct plan *plan;
 	const struct source *source;
 	struct error *error;
 };
@@ -177,7 +178,7 @@ trial_page(void *context, uint64_t i, uint64_t page)
 
 /* Estimate the planned layer with this source in it, from a sample. */
 static int
-try_source(const struct plan *plan, const struct source *source,
+try_source(struct plan *plan, const struct source *source,
     struct estimate *estimate, struct error *error)
 {
 	struct sampling sampling = { plan, source, error };
@@ -250,7 +251,7 @@ place(struct plan *plan, struct source *source, unsigned generation,
 }
 
 static int
-write_layers(const struct plan *plan, struct filter *out, struct error *error)
+write_layers(struct plan *plan, struct filter *out, struct error *error)
 {
 	for (unsigned i = 0; i < plan->table.count; i++) {
 		const struct layer_entry *layer = &plan->table.layers[i];
@@ -276,14 +277,13 @@ write_layers(const struct plan *plan, struct filter *out, struct error *error)
 static struct plan *
 plan_new(struct filter *const *filters, size_t count)
 {
-	struct plan *plan = memory_or_die(calloc(1, sizeof *plan));
+	struct plan *plan = memory_or_die(aligned_alloc(PAGE_BYTES,
+	    sizeof *plan));
 
-	plan->buffer = memory_or_die(aligned_alloc(PAGE_BYTES,
-	    2 * PIECE_PAGES * PAGE_BYTES));
-	plan->sample = memory_or_die(aligned_alloc(PAGE_BYTES,
-	    SAMPLE_PAGES * PAGE_BYTES));
-	plan->trial = memory_or_die(aligned_alloc(PAGE_BYTES,
-	    SAMPLE_PAGES * PAGE_BYTES));
+	plan->table = (struct table){ 0 };
+	plan->source_count = 0;
+	plan->sample = plan->samples[0];
+	plan->trial = plan->samples[1];
 	plan->sources = memory_or_die(calloc(count * FORMAT_LAYERS_MAX,
 	    sizeof *plan->sources));
 	for (size_t i = 0; i < count; i++) {
@@ -363,16 +363,6 @@ plan_layers(struct plan *plan, struct error *error)
 	return 0;
 }
 
-static void
-plan_free(struct plan *plan)
-{
-	free(plan->buffer);
-	free(plan->sample);
-	free(plan->trial);
-	free(plan->sources);
-	free(plan);
-}
-
 int
 merge_filters(struct filter **out, const char *path, int replace,
     struct filter *const *filters, size_t count, struct error *error)
@@ -404,6 +394,7 @@ merge_filters(struct filter **out, const char *path, int replace,
 	else
 		filter_close(made, &second);
 done:
-	plan_free(plan);
+	free(plan->sources);
+	free(plan);
 	return result;
 }

@@ -20,7 +20,7 @@ estimate_rate(const struct layer_entry *layer, double lines)
 	    -log2(layer->error_rate));
 }
 
-struct estimate
+static struct estimate
 estimate_counted(const struct layer_entry *layer)
 {
 	double lines = (double)layer->lines;
@@ -90,12 +90,15 @@ estimate_layer(struct filter *f, unsigned i, uint64_t pages,
     struct error *error)
 {
 	_Alignas(64) uint8_t page[PAGE_BYTES];
-	struct sample sample = { f, i, page, error };
+	struct sample sample;
 	struct estimate estimate;
 
-	while (sample.filter->under != NULL)
-		sample.filter = sample.filter->under;
-	estimate_sample(&sample.filter->table->layers[i].geometry, pages,
-	    sample_page, &sample, &estimate);
+	while (f->under != NULL)
+		f = f->under;
+	if (f->operations->read_pages == NULL)
+		return estimate_counted(&f->table->layers[i]);
+	sample = (struct sample){ f, i, page, error };
+	estimate_sample(&f->table->layers[i].geometry, pages, sample_page,
+	    &sample, &estimate);
 	return estimate;
 }

@@ -23,9 +23,6 @@ struct estimate {
  */
 double estimate_rate(const struct layer_entry *layer, double lines);
 
-/* The same for a layer whose bits can't be read, by its counter alone. */
-struct estimate estimate_counted(const struct layer_entry *layer);
-
 /* `lines` as a count: rounded, at most `limit`. */
 uint64_t estimate_lines(const struct estimate *estimate, uint64_t limit);
 
@@ -39,8 +36,9 @@ int estimate_sample(const struct geometry *geometry, uint64_t pages,
     void *context, struct estimate *estimate);
 
 /*
- * Estimate from at most `pages` pages of layer i of the filter. Pages that
- * can't be read count as empty, and `error` is filled; else it is unchanged.
+ * Estimate from at most `pages` pages of layer i of the filter; on a server, by
+ * its counter alone. Pages that can't be read count as empty, and `error` is
+ * filled; else it is unchanged.
  */
 struct estimate estimate_layer(struct filter *filter, unsigned i,
     uint64_t pages, struct error *error);

@@ -26,12 +26,14 @@ growth_is_full(const char *name, const struct table *table,
 #define LAYER_LEAST 1000
 
 static int
-check_count(const char *name, const struct table *table, struct error *error)
+check_layer(const char *name, const struct table *table,
+    const struct layer_entry *layer, struct error *error)
 {
 	unsigned most = table->generation_count > 0 ?
 	    FORMAT_WINDOW_LAYERS_MAX : FORMAT_LAYERS_MAX;
 
-	return table->count < most ? 0 : error_set(error, STATUS_FULL,
+	return table->count < most && layer->capacity <= SIZING_CAPACITY_MAX ?
+	    0 : error_set(error, STATUS_FULL,
 	    "%s: full, and can't grow any further", name);
 }
 
@@ -50,10 +52,7 @@ next_capacity(const char *name, const struct table *table, unsigned first,
 		if (2 * table->layers[i].capacity > layer->capacity)
 			layer->capacity = 2 * table->layers[i].capacity;
 	}
-	if (layer->capacity > SIZING_CAPACITY_MAX)
-		return error_set(error, STATUS_FULL,
-		    "%s: full, and can't grow any further", name);
-	return check_count(name, table, error);
+	return check_layer(name, table, layer, error);
 }
 
 /*
@@ -136,12 +135,11 @@ growth_generation(const char *name, const struct header *header,
     const struct table *table, uint64_t capacity, struct layer_entry *layer,
     struct error *error)
 {
-	if (check_count(name, table, error) < 0)
-		return -1;
 	*layer = (struct layer_entry){ .created = (uint64_t)time(NULL),
 		.capacity = capacity,
 		.generation = table->generation_count - 1 };
-	return shape(header, table, header->growth != GROWTH_GROW, 0, layer,
+	return check_layer(name, table, layer, error) < 0 ? -1 :
+	    shape(header, table, header->growth != GROWTH_GROW, 0, layer,
 	    error);
 }
 

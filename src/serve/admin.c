@@ -292,7 +292,7 @@ stats_bloom(struct filter *filter, struct replies *replies)
 	const struct header *header = filter_header(filter);
 	const struct table *table = filter_table(filter);
 	const struct geometry *first = &table->layers[0].geometry;
-	struct estimate newest = figures_of_layer(filter, table->count - 1,
+	struct estimate newest = estimate_layer(filter, table->count - 1,
 	    SAMPLE_PAGES, &(struct error){ 0 });
 	double lines = newest.lines;
 

@@ -380,7 +380,7 @@ use_filter(struct filter *f, const char *path, int sparse, int writable)
 	struct stat st;
 
 	for (unsigned i = 0; i < filter_table(f)->count && !sparse; i++)
-		figures_of_layer(f, i, 3, &error);
+		estimate_layer(f, i, 3, &error);
 	filter_prefetch(f, digests, 4);
 	MUST(filter_probe(f, digests, 4, found, &error) == 0);
 	MUST(zero(found, 0, 4));
