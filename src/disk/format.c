@@ -336,13 +336,10 @@ layer_decode(struct layer_entry *layer, const uint8_t *p, int windowed)
 	    layer->offset < FORMAT_HEADER_BYTES ||
 	    layer->offset / PAGE_BYTES > PAGES_MAX - layer->geometry.pages)
 		return -1;
-	if (layer->capacity == 0 || layer->capacity > SIZING_CAPACITY_MAX ||
-	    !is_rate(layer->error_rate))
-		return -1;
-	if (flags > FLAG_SEALED || (!layer->sealed && layer->checksum != 0))
-		return -1;
-	return windowed ? (generation > 0 ? 0 : -1) :
-	    (generation == 0 ? 0 : -1);
+	return layer->capacity > 0 && layer->capacity <= SIZING_CAPACITY_MAX &&
+	    is_rate(layer->error_rate) && flags <= FLAG_SEALED &&
+	    (layer->sealed || layer->checksum == 0) &&
+	    (generation > 0) == windowed ? 0 : -1;
 }
 
 static uint64_t

@@ -10,12 +10,12 @@
 #include "disk/mapping.h"
 
 /* Pages in a huge page, which has 2 MiB on all machines that matter. */
-#define CHUNK_PAGES 512
+#define HUGE_PAGES 512
 /*
- * After this many single pages of a chunk, the whole chunk is asked for: a disk
+ * After this many single pages of such a range, all of it is asked for: a disk
  * reads it nearly as fast, and never far from the better choice.
  */
-#define CHUNK_SINGLES 64
+#define HUGE_SINGLES 64
 /*
  * At most this share of a layer's lines is kept apart from it: to read all of
  * it takes as long as so many changes do.
@@ -66,7 +66,7 @@ static int
 map_file(struct pages *p, enum pages_kind kind, struct error *error)
 {
 	size_t words = (size_t)(p->count / 64 + 1);
-	size_t chunks = (size_t)(p->count / CHUNK_PAGES + 1);
+	size_t ranges = (size_t)(p->count / HUGE_PAGES + 1);
 
 	p->base = mapping_of_file(p->file, p->offset, p->count * PAGE_BYTES,
 	    kind != PAGES_PRIVATE, error);
@@ -76,7 +76,7 @@ map_file(struct pages *p, enum pages_kind kind, struct error *error)
 		return 0;
 	p->absent = p->count;
 	p->present = memory_or_die(calloc(words, sizeof *p->present));
-	p->singles = memory_or_die(calloc(chunks, sizeof *p->singles));
+	p->singles = memory_or_die(calloc(ranges, sizeof *p->singles));
 	return 0;
 }
 
@@ -100,13 +100,6 @@ share_of(const struct pages *p, uint64_t share, uint64_t least)
 	return lines > least ? lines : least;
 }
 
-static struct changes *
-new_changes(const struct pages *p, struct error *error)
-{
-	return changes_new(p->count, share_of(p, CHANGES_SHARE, CHANGES_LEAST),
-	    error);
-}
-
 int
 pages_map(struct pages *p, struct file *file, uint64_t offset,
     uint64_t count, enum pages_kind kind, struct error *error)
@@ -123,7 +116,8 @@ pages_map(struct pages *p, struct file *file, uint64_t offset,
 		return -1;
 	if (!private)
 		return 0;
-	p->changes = new_changes(p, error);
+	p->changes = changes_new(count,
+	    share_of(p, CHANGES_SHARE, CHANGES_LEAST), error);
 	if (p->changes == NULL) {
 		pages_unmap(p);
 		return -1;
@@ -157,7 +151,7 @@ ask_again(struct pages *p)
 		return;
 	memset(p->present, 0, (size_t)(p->count / 64 + 1) *
 	    sizeof *p->present);
-	memset(p->singles, 0, (size_t)(p->count / CHUNK_PAGES + 1) *
+	memset(p->singles, 0, (size_t)(p->count / HUGE_PAGES + 1) *
 	    sizeof *p->singles);
 	p->absent = p->count;
 }
@@ -179,16 +173,16 @@ pages_load(struct pages *p, const uint64_t *numbers, size_t n)
 	if (p->absent == 0)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t chunk = numbers[i] / CHUNK_PAGES;
-		uint64_t first = chunk * CHUNK_PAGES;
+		uint64_t range = numbers[i] / HUGE_PAGES;
+		uint64_t first = range * HUGE_PAGES;
 
 		if (bitmap_get(p->present, numbers[i]))
 			continue;
-		if (p->singles[chunk]++ < CHUNK_SINGLES)
+		if (p->singles[range]++ < HUGE_SINGLES)
 			ask_for(p, numbers[i], 1);
 		else
-			ask_for(p, first, p->count - first < CHUNK_PAGES ?
-			    p->count - first : CHUNK_PAGES);
+			ask_for(p, first, p->count - first < HUGE_PAGES ?
+			    p->count - first : HUGE_PAGES);
 	}
 	if (p->absent == 0)
 		ask_again(p);
@@ -380,20 +374,13 @@ pages_gather(struct pages *p, struct error *error)
 static int
 map_again(struct pages *p, struct error *error)
 {
-	struct pages now = { .count = p->count, .file = p->file,
-		.offset = p->offset };
+	struct pages now;
 
-	now.changes = p->changes != NULL ? p->changes : new_changes(p, error);
-	if (now.changes == NULL)
+	if (pages_map(&now, p->file, p->offset, p->count, PAGES_PRIVATE,
+	    error) < 0)
 		return -1;
-	if (map_file(&now, PAGES_PRIVATE, error) < 0) {
-		if (p->changes == NULL)
-			changes_free(now.changes);
-		return -1;
-	}
-	now.dirty = p->dirty;
-	now.buffer = p->buffer;
-	mapping_end(p->base, p->count * PAGE_BYTES);
+	now.single_lines = 0;
+	pages_unmap(p);
 	*p = now;
 	return 0;
 }
