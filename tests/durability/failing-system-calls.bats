@@ -309,6 +309,48 @@ fetch() {
 	untraced try_faults "$BLOOMDEDUP" check -f waits in
 }
 
+# An engine believes its status 0, and repeats it otherwise.
+@test "a dry run prints all or says that it failed, and changes nothing" {
+	fetch
+	before() {
+		cp small seen
+	}
+	after() {
+		cmp small seen || return 1
+		[ "$status" -ne 0 ] || cmp in stdout
+	}
+	untraced try_faults "$BLOOMDEDUP" --dry-run -f seen in.gz
+}
+
+@test "partition: all of its lines or a status that says not" {
+	fetch
+	before() {
+		rm -f part-?.txt .bloomdedup-*
+		for i in 1 2 3; do
+			echo old >part-$i.txt
+		done
+	}
+	after() {
+		at_most 3 || return 1
+		if [ "$status" -eq 0 ]; then
+			cat part-?.txt | sort | cmp sorted - || return 1
+		fi
+	}
+	sort in >sorted
+	untraced try_faults "$BLOOMDEDUP" partition --parts=3 -o part-%d.txt in
+	bloomdedup partition --parts=3 -o whole-%d.txt in
+	after() {
+		at_most 3 || return 1
+		for i in 1 2 3; do
+			cmp -s whole-$i.txt part-$i.txt && continue
+			[ "$status" -ne 0 ] && [ "$(cat part-$i.txt)" = old ] ||
+				return 1
+		done
+	}
+	untraced try_faults "$BLOOMDEDUP" partition --atomic --parts=3 \
+		-o part-%d.txt in
+}
+
 @test "merge in place: the old filter or the union" {
 	fetch
 	before() {
