@@ -6,7 +6,7 @@
 #include "cli/options.h"
 #include "cli/version.h"
 #ifdef WITH_SERVE
-#include "serve/server.h"
+#include "serve/service.h"
 #endif
 
 #ifdef WITH_SERVE

@@ -65,12 +65,6 @@ to_text(struct bytes bytes, char text[NUMBERS_MAX])
 	return 0;
 }
 
-struct plan {
-	uint64_t lines;
-	double rate;
-	struct window window;
-};
-
 int
 admin_parse_window(struct window *window, uint64_t *lines, const char *text)
 {
@@ -86,22 +80,23 @@ admin_parse_window(struct window *window, uint64_t *lines, const char *text)
 
 /* "LINES|RATE" or "LINES|RATE|WINDOW" */
 static int
-parse_plan(struct bytes bytes, struct plan *plan, struct error *error)
+parse_plan(struct bytes bytes, struct filter_design *plan, struct error *error)
 {
 	char text[NUMBERS_MAX], *rate, *window;
 
-	*plan = (struct plan){ 0 };
+	*plan = (struct filter_design){ .growth = GROWTH_GROW };
 	if (to_text(bytes, text) == 0 && (rate = strchr(text, '|')) != NULL) {
 		*rate++ = '\0';
 		window = strchr(rate, '|');
 		if (window != NULL)
 			*window++ = '\0';
-		if (number_count(text, &plan->lines) == 0 && plan->lines > 0 &&
-		    plan->lines <= SIZING_CAPACITY_MAX &&
-		    number_rate(rate, &plan->rate) == 0 &&
-		    plan->rate >= SIZING_RATE_MIN &&
-		    plan->rate <= SIZING_RATE_MAX && (window == NULL ||
-		    admin_parse_window(&plan->window, &plan->lines,
+		if (number_count(text, &plan->capacity) == 0 &&
+		    plan->capacity > 0 &&
+		    plan->capacity <= SIZING_CAPACITY_MAX &&
+		    number_rate(rate, &plan->error_rate) == 0 &&
+		    plan->error_rate >= SIZING_RATE_MIN &&
+		    plan->error_rate <= SIZING_RATE_MAX && (window == NULL ||
+		    admin_parse_window(&plan->window, &plan->capacity,
 		    window) == 0))
 			return 0;
 	}
@@ -116,7 +111,7 @@ add_filter(struct service *service, const struct request *r,
     struct replies *replies)
 {
 	struct error error = { 0 };
-	struct plan plan;
+	struct filter_design plan;
 	int result;
 
 	if (!catalog_is_name(r->key)) {
@@ -130,8 +125,8 @@ add_filter(struct service *service, const struct request *r,
 		return;
 	}
 	if (parse_plan(r->value, &plan, &error) < 0 ||
-	    (result = catalog_add(service->catalog, r->key, plan.lines,
-	    plan.rate, &plan.window, GROWTH_GROW, &error)) < 0)
+	    (result = catalog_add(service->catalog, r->key, &plan,
+	    &error)) < 0)
 		refuse(replies, &error);
 	else
 		replies_line(replies, result == 0 ? "STORED" : "NOT_STORED");
@@ -191,12 +186,12 @@ try(const struct request *r, struct replies *replies)
 {
 	struct sizing sizing = { 0 };
 	struct error error = { 0 };
-	struct plan plan;
+	struct filter_design plan;
 	char rate[NUMBER_TEXT];
 	int result = parse_plan(r->key, &plan, &error);
 
-	sizing.capacity = plan.lines;
-	sizing.error_rate = plan.rate;
+	sizing.capacity = plan.capacity;
+	sizing.error_rate = plan.error_rate;
 	if (result < 0 || window_solve(&sizing, &plan.window, &error) < 0) {
 		refuse(replies, &error);
 		return;

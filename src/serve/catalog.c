@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "bits/sizing.h"
+#include "disk/journal.h"
 #include "key/key.h"
 #include "model/window.h"
 
@@ -37,12 +38,6 @@ catalog_is_name(struct bytes name)
 	return 1;
 }
 
-static struct bytes
-name_of(const struct served *s)
-{
-	return (struct bytes){ (const uint8_t *)s->name, s->name_bytes };
-}
-
 static int
 is_named(const struct served *s, struct bytes name)
 {
@@ -58,12 +53,9 @@ find_place(const struct catalog *catalog, struct bytes name)
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		struct bytes other = name_of(catalog->items[middle]);
-		size_t n = other.nbytes < name.nbytes ? other.nbytes :
-		    name.nbytes;
-		int order = memcmp(other.data, name.data, n);
 
-		if (order < 0 || (order == 0 && other.nbytes < name.nbytes))
+		if (strncmp(catalog->items[middle]->name,
+		    (const char *)name.data, name.nbytes) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -101,7 +93,8 @@ insert(struct catalog *catalog, struct bytes name)
 static int
 forget(struct catalog *catalog, struct served *s, struct error *error)
 {
-	size_t i = find_place(catalog, name_of(s));
+	size_t i = find_place(catalog, (struct bytes){
+	    (const uint8_t *)s->name, s->name_bytes });
 
 	memmove(catalog->items + i, catalog->items + i + 1,
 	    (catalog->count - i - 1) * sizeof *catalog->items);
@@ -274,25 +267,25 @@ check_limit(const struct catalog *catalog, uint64_t nbytes,
 }
 
 int
-catalog_add(struct catalog *catalog, struct bytes name, uint64_t capacity,
-    double error_rate, const struct window *window, enum growth growth,
-    struct error *error)
+catalog_add(struct catalog *catalog, struct bytes name,
+    const struct filter_design *wanted, struct error *error)
 {
 	const struct key_recipe lines = KEY_RECIPE_NONE;
-	struct sizing sizing = { .capacity = capacity,
-		.error_rate = error_rate, .fixed = growth != GROWTH_GROW };
-	struct filter_design plan;
+	struct filter_design plan = *wanted;
+	struct sizing sizing = { .capacity = plan.capacity,
+		.error_rate = plan.error_rate,
+		.fixed = plan.growth != GROWTH_GROW };
 	struct served *s;
 	int result;
 
 	if (find(catalog, name, 0) != NULL)
 		return 1;
-	if (window_solve(&sizing, window, error) < 0 ||
+	if (window_solve(&sizing, &plan.window, error) < 0 ||
 	    check_limit(catalog, sizing.bytes, error) < 0)
 		return -1;
-	plan = (struct filter_design){ .capacity = sizing.capacity,
-		.error_rate = sizing.error_rate, .geometry = sizing.geometry,
-		.growth = growth, .window = *window };
+	plan.capacity = sizing.capacity;
+	plan.error_rate = sizing.error_rate;
+	plan.geometry = sizing.geometry;
 	key_recipe_format(&lines, plan.recipe);
 	s = insert(catalog, name);
 	result = served_create(s, &plan, error);
@@ -306,7 +299,6 @@ catalog_remove(struct catalog *catalog, struct bytes name,
     struct error *error)
 {
 	struct served *s = find(catalog, name, 1);
-	size_t journal_bytes;
 	char *journal;
 	int result;
 
@@ -315,9 +307,7 @@ catalog_remove(struct catalog *catalog, struct bytes name,
 	/* a filter that another run has locked is not ours to remove */
 	if (s->filter == NULL && !s->broken)
 		return error_set(error, STATUS_FAILED, "%s", s->reason);
-	journal_bytes = strlen(s->path) + sizeof ".journal";
-	journal = memory_or_die(malloc(journal_bytes));
-	snprintf(journal, journal_bytes, "%s.journal", s->path);
+	journal = journal_name(s->path);
 	result = unlink(s->path) < 0 && errno != ENOENT ?
 	    error_system(error, errno, s->path) : 0;
 	if (result == 0 && unlink(journal) < 0 && errno != ENOENT)

@@ -51,12 +51,11 @@ struct served *catalog_find(struct catalog *catalog, struct bytes name);
 void catalog_refuse(struct catalog *catalog, struct bytes name);
 
 /*
- * Create a filter; a window of kind WINDOW_NONE is none. Returns 1 if there is
- * a file of that name, whatever it is.
+ * Create a filter of this capacity, rate, growth and window. Returns 1 if there
+ * is a file of that name, whatever it is.
  */
 int catalog_add(struct catalog *catalog, struct bytes name,
-    uint64_t capacity, double error_rate, const struct window *window,
-    enum growth growth, struct error *error);
+    const struct filter_design *wanted, struct error *error);
 
 /* Remove a filter with its file. Returns 1 if there is none. */
 int catalog_remove(struct catalog *catalog, struct bytes name,

@@ -76,9 +76,10 @@ make(struct resp_request *r, struct plan *plan)
 	}
 	resp_answer_earlier(r);
 	r->costly = 1;
-	result = catalog_add(r->service->catalog, name, capacity,
-	    plan->error_rate, &plan->window, plan->nonscaling ? GROWTH_FAIL :
-	    GROWTH_GROW, &error);
+	result = catalog_add(r->service->catalog, name, &(struct filter_design){
+	    .capacity = capacity, .error_rate = plan->error_rate,
+	    .growth = plan->nonscaling ? GROWTH_FAIL : GROWTH_GROW,
+	    .window = plan->window }, &error);
 	if (result < 0)
 		resp_refuse(r, "ERR %s", error.text);
 	else if ((r->served = find_open(r)) != NULL && result == 0)
@@ -178,14 +179,14 @@ say_ok(struct resp_request *r)
 static void
 begin_adding(struct resp_request *r, struct plan *plan)
 {
-	const struct serve_settings *server = r->service->plan;
+	const struct serve_settings *settings = r->service->plan;
 
-	if (server->read_only)
+	if (settings->read_only)
 		resp_refuse(r, "ERR this server is read-only");
 	else if ((r->served = find(r)) != NULL) {
 		if (r->served->filter == NULL)
 			find_open(r);
-	} else if (plan->nocreate || server->admin == ADMIN_NONE)
+	} else if (plan->nocreate || settings->admin == ADMIN_NONE)
 		refuse_missing(r);
 	else
 		make(r, plan);
@@ -194,10 +195,10 @@ begin_adding(struct resp_request *r, struct plan *plan)
 static struct plan
 default_plan(const struct resp_request *r)
 {
-	const struct serve_settings *server = r->service->plan;
+	const struct serve_settings *settings = r->service->plan;
 
-	return (struct plan){ .capacity = (int64_t)server->capacity,
-		.error_rate = server->error_rate, .expansion = 2 };
+	return (struct plan){ .capacity = (int64_t)settings->capacity,
+		.error_rate = settings->error_rate, .expansion = 2 };
 }
 
 static void

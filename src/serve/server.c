@@ -3,8 +3,6 @@
  * when all ready connections have been read, the sweep is carried out as a
  * whole, and the replies are sent. Only this file knows libevent.
  */
-#include "serve/server.h"
-
 #include <errno.h>
 #include <event2/event.h>
 #include <fcntl.h>
@@ -20,9 +18,9 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/signals.h"
-#include "serve/listener.h"
 #include "serve/catalog.h"
 #include "serve/client.h"
+#include "serve/listener.h"
 
 /* At most this many connections are accepted in one sweep. */
 #define ACCEPT_MAX 64
@@ -109,25 +107,14 @@ close_connection(struct connection *c)
 }
 
 static void
-on_readable(evutil_socket_t fd, short what, void *argument)
+on_ready(evutil_socket_t fd, short what, void *argument)
 {
 	struct connection *c = argument;
 
 	(void)fd;
-	(void)what;
 	c->active = c->server->seconds;
-	client_read(&c->client, c->server->intake);
-	touch(c);
-}
-
-static void
-on_writable(evutil_socket_t fd, short what, void *argument)
-{
-	struct connection *c = argument;
-
-	(void)fd;
-	(void)what;
-	c->active = c->server->seconds;
+	if (what & EV_READ)
+		client_read(&c->client, c->server->intake);
 	touch(c);
 }
 
@@ -197,10 +184,10 @@ begin_connection(struct server *server, int fd, int local)
 	c->server = server;
 	c->active = server->seconds;
 	c->readable = event_new(server->base, fd, EV_READ | EV_PERSIST,
-	    on_readable, c);
+	    on_ready, c);
 	no_memory_for(c->readable);
 	c->writable = event_new(server->base, fd, EV_WRITE | EV_PERSIST,
-	    on_writable, c);
+	    on_ready, c);
 	no_memory_for(c->writable);
 	c->next = server->connections;
 	c->link = &server->connections;
@@ -360,7 +347,7 @@ read_last_requests(struct server *server)
 
 		if (client->hang_up)
 			continue;
-		on_readable(-1, 0, c);
+		on_ready(-1, EV_READ, c);
 		client->hang_up |= !waiting && *bytes_read == before;
 	}
 	finish_sweep(server);

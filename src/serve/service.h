@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/error.h"
+
 struct catalog;
 
 /* Who may remove filters, make them and set the memory limit. */
@@ -52,5 +54,12 @@ struct service {
 	uint64_t started;       /* clock_now */
 	uint64_t connections;   /* as many as there are descriptors for */
 };
+
+/*
+ * Serve until SIGTERM, SIGINT or SIGHUP; then answer what has arrived, write
+ * the filters back and return 0. Returns -1 with `error` filled if it can't
+ * start, or if what is remembered could not be written at the end.
+ */
+int server_run(const struct serve_settings *plan, struct error *error);
 
 #endif
