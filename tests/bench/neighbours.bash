@@ -229,7 +229,7 @@ section_neighbours() {
 		"xan dedup -n -d '\\t'"
 	neighbour 'qsv extdedup' qsv 1 'lines, in memory and on disk' \
 		'qsv extdedup' 'qsv extdedup $in out'
-	neighbour anew anew 1 'lines, in a text file' \
+	neighbour anew anew 1 'lines, in a text file and in memory' \
 		'{ rm -f anew.txt; anew anew.txt; }'
 	neighbour 'DCSO bloom: check, then insert' bloom 1 \
 		'Bloom filter, in a file; prints known lines only' '' \
@@ -249,7 +249,7 @@ section_neighbours() {
 	fi
 	checked
 	if has boost-bloom; then
-		boost 3
+		boost 2
 	fi
 	rm -f out peak now.bloom anew.txt dcso.bloom
 }
