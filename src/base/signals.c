@@ -57,9 +57,9 @@ set_handler(int number, void (*handler)(int), int flags)
 	sigaction(number, &action, NULL);
 }
 
-/* Wake all waiters; a full pipe has woken them already. */
-static void
-wake(void)
+/* Wakes all waiters; a full pipe has woken them already. */
+void
+signals_wake(void)
 {
 	int errnum = errno;
 
@@ -76,7 +76,7 @@ drain(void)
 	while (read(wake_pipe[0], bytes, sizeof bytes) > 0)
 		continue;
 	if (signals_stop || signals_figures)
-		wake();
+		signals_wake();
 }
 
 static void
@@ -85,7 +85,7 @@ on_stop(int number)
 	for (size_t i = 0; i < STOP_SIGNALS; i++)
 		set_handler(stop_signals[i], SIG_DFL, 0);
 	signals_stop = number;
-	wake();
+	signals_wake();
 }
 
 static void
@@ -100,7 +100,7 @@ on_figures(int number)
 {
 	(void)number;
 	signals_figures = 1;
-	wake();
+	signals_wake();
 }
 
 static struct bus_range *
@@ -225,12 +225,6 @@ signals_wait(int fd, short events, int milliseconds)
 	if (n > 0 && !signals_stop && !signals_figures)
 		drain();
 	return -1;
-}
-
-void
-signals_wake(void)
-{
-	wake();
 }
 
 int

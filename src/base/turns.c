@@ -110,36 +110,17 @@ turns_wait_all(struct turns *t)
 	turns_wait(t, t->taken);
 }
 
-struct job {
-	void (*work)(void *context);
-	void *context;
-	pthread_t thread;
-};
-
-static void *
-run_job(void *context)
-{
-	struct job *job = context;
-
-	job->work(job->context);
-	return NULL;
-}
-
 void
-turns_run(void (*work)(void *context), void *const *contexts, unsigned count)
+turns_run(void *(*work)(void *context), void *const *contexts, unsigned count)
 {
-	struct job *jobs = memory_or_die(calloc(count, sizeof *jobs));
+	pthread_t *threads = memory_or_die(calloc(count, sizeof *threads));
 	unsigned started = 1;
 
-	for (; started < count; started++) {
-		jobs[started].work = work;
-		jobs[started].context = contexts[started];
-		if (thread_start(&jobs[started].thread, run_job,
-		    &jobs[started]) < 0)
-			break;
-	}
+	while (started < count && thread_start(&threads[started], work,
+	    contexts[started]) == 0)
+		started++;
 	work(contexts[0]);
 	while (started-- > 1)
-		pthread_join(jobs[started].thread, NULL);
-	free(jobs);
+		pthread_join(threads[started], NULL);
+	free(threads);
 }

@@ -31,9 +31,9 @@ void turns_wait_all(struct turns *turns);
  * Run work(contexts[i]) in up to `count` threads, the first of them the
  * caller's, and wait until all have returned; in fewer if the system allows no
  * more. Signals go to the caller's thread, except those that a thread causes
- * itself.
+ * itself. What `work` returns is ignored.
  */
-void turns_run(void (*work)(void *context), void *const *contexts,
+void turns_run(void *(*work)(void *context), void *const *contexts,
     unsigned count);
 
 #endif

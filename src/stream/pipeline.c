@@ -143,7 +143,7 @@ expect_lines(struct flow *flow)
 		    (double)run->position));
 }
 
-static void
+static void *
 work(void *context)
 {
 	struct worker *w = context;
@@ -160,6 +160,7 @@ work(void *context)
 		expect_lines(flow);
 		turns_pass(flow->turns);
 	}
+	return NULL;
 }
 
 /* Callbacks of the input, each after all lines before are finished. */
