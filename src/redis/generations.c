@@ -85,8 +85,9 @@ one(const struct generations *g, int64_t number)
 
 	s.generation = number;
 	s.expires = (number + 6) * g->quarter;
-	s.over = g->told_at + (uint64_t)((number + 5) * g->quarter - g->told) *
-	    CLOCK_SECOND;
+	/* The clock has room for centuries; nobody sees a longer one end. */
+	s.over = g->quarter > UINT32_MAX / 4 ? 0 : g->told_at +
+	    (uint64_t)((number + 5) * g->quarter - g->told) * CLOCK_SECOND;
 	return s;
 }
 
