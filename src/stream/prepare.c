@@ -74,20 +74,25 @@ hash_lines(struct worker *w)
 static size_t
 sift(struct worker *w, size_t first, size_t n, struct key *keys, size_t kept)
 {
-	const struct key_recipe *recipe = &w->run->recipe;
+	/* read once: the compiler can't know that the stores leave them */
+	const unsigned part = w->run->recipe.part, parts = w->run->recipe.parts;
+	const int strict = w->run->plan->strict_part;
+	uint8_t *troubles = w->troubles;
+	uint32_t *numbers = w->numbers + kept;
 	uint64_t hashes[PART_LINES];
 	size_t ours = 0;
 
 	hash_plain(keys, n, hashes);
-	for (size_t i = 0; i < n && !w->is_foreign; i++) {
-		int is_ours = part_of(hashes[i], recipe->parts) ==
-		    recipe->part;
+	for (size_t i = 0; i < n; i++) {
+		int is_ours = part_of(hashes[i], parts) == part;
 
-		w->is_foreign = !is_ours && w->run->plan->strict_part;
+		w->is_foreign |= strict & !is_ours;
+		if (w->is_foreign)
+			break;
 		keys[ours] = keys[i];
-		w->numbers[kept + ours] = (uint32_t)(first + i);
-		if (w->troubles != NULL)
-			w->troubles[kept + ours] = w->troubles[first + i];
+		numbers[ours] = (uint32_t)(first + i);
+		if (troubles != NULL)
+			troubles[kept + ours] = troubles[first + i];
 		ours += (size_t)is_ours;
 	}
 	return ours;
