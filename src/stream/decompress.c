@@ -243,7 +243,7 @@ decompress_read(struct decompressor *d, uint8_t *data, size_t nbytes,
 
 	*wrong = NULL;
 	io->out = data;
-	io->out_bytes = nbytes < DECOMPRESS_BYTES ? nbytes : DECOMPRESS_BYTES;
+	io->out_bytes = nbytes;
 	for (;;) {
 		int more;
 

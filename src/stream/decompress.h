@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* At most this many bytes are read, and handed out, at a time. */
+/* At most this many bytes are read at a time. */
 #define DECOMPRESS_BYTES (256 * 1024)
 
 /* How files of a format begin. */

@@ -457,6 +457,12 @@ input_pauses(const struct input *in, int milliseconds)
 	    signals_wait(in->fd, POLLIN, milliseconds) != 1;
 }
 
+int
+input_is_packed(const struct input *in)
+{
+	return in->packed;
+}
+
 uint64_t
 input_position(const struct input *in)
 {

@@ -50,6 +50,9 @@ int input_next(struct input *input, struct chunk *chunk, size_t wanted);
 /* After a wait of at most this long, has input_next still nothing to read? */
 int input_pauses(const struct input *input, int milliseconds);
 
+/* Is what was read last compressed? */
+int input_is_packed(const struct input *input);
+
 /* Has any file failed so far? */
 int input_failed(const struct input *input);
 

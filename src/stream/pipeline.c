@@ -24,6 +24,11 @@
 #define AHEAD_LINES 8192
 /* Much of the input that is a chunk fits in the second level cache. */
 #define CHUNK_BYTES (128 * 1024)
+/*
+ * Of compressed input: with each hand-over its window of some megabytes moves to
+ * another cache, and a thread that waits for it falls asleep.
+ */
+#define PACKED_BYTES (1024 * 1024)
 /* Of a file, chunks are whole pages. */
 #define CHUNK_BYTES_LEAST 4096
 /* One of so many chunks is measured: how long are lines? */
@@ -87,7 +92,9 @@ static size_t
 chunk_bytes(const struct flow *flow, const struct chunk *sample)
 {
 	size_t batch = filter_batch_lines(flow->run->filter);
-	size_t most = batch > CHUNK_BYTES / 32 ? batch * 32 : CHUNK_BYTES;
+	size_t least = input_is_packed(flow->input) ? PACKED_BYTES :
+	    CHUNK_BYTES;
+	size_t most = batch > least / 32 ? batch * 32 : least;
 	uint64_t lines = sample == NULL ? 0 : scan()->count(sample->data,
 	    sample->nbytes, flow->inputs->format.csv.terminator);
 	uint64_t bytes;
@@ -221,8 +228,8 @@ pipeline_run(struct run *run, const struct inputs *inputs,
 
 	run->began = 1;
 	scan(); /* versions are chosen before there are threads */
-	flow.chunk_bytes = chunk_bytes(&flow, NULL);
 	flow.input = open_input(&flow, inputs);
+	flow.chunk_bytes = chunk_bytes(&flow, NULL);
 	hear_interrupts(run, &run->output);
 	hear_interrupts(run, &run->duplicates);
 	if (run->plan->threads > 1 && limit < AHEAD_LINES)
