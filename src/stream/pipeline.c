@@ -25,7 +25,7 @@
 /* Much of the input that is a chunk fits in the second level cache. */
 #define CHUNK_BYTES (128 * 1024)
 /*
- * Of compressed input: with each hand-over its window of some megabytes moves to
+ * Of compressed input: with each hand-over its window of megabytes moves to
  * another cache, and a thread that waits for it falls asleep.
  */
 #define PACKED_BYTES (1024 * 1024)
