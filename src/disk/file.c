@@ -107,8 +107,10 @@ file_has_name(const struct file *file)
 {
 	struct stat opened, named;
 
+	/* /dev/fd/N of a file without a name leads to it all the same. */
 	return fstat(file->fd, &opened) == 0 &&
-	    lstat(file->real_path, &named) == 0 &&
+	    (lstat(file->real_path, &named) == 0 ||
+	    stat(file->path, &named) == 0) &&
 	    path_same_file(&opened, &named);
 }
 

@@ -312,7 +312,7 @@ int
 journal_open(struct journal *j, const char *filter,
     const uint8_t id[FORMAT_ID_BYTES], struct error *error)
 {
-	int result;
+	int begun, result;
 
 	if (begin(j, filter, O_RDONLY, error) < 0) {
 		/* A name too long for a file has no journal. */
@@ -320,10 +320,12 @@ journal_open(struct journal *j, const char *filter,
 		    errno == ENAMETOOLONG) ? 1 : -1;
 		goto fail;
 	}
+	/* Before the frame is read: its writer may be just beginning. */
+	begun = !has_not_begun(j);
 	result = read_frame(j, error);
 	if (result < 0)
 		goto fail;
-	if (result == 1 && has_not_begun(j))
+	if (result == 1 && !begun)
 		return 2;
 	if (result == 1 || j->kind != KIND_BEGIN ||
 	    j->payload != BEGIN_BYTES ||

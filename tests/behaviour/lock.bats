@@ -389,3 +389,14 @@ accounted() {
 		[ "$status" -gt 128 ]
 	done
 }
+
+@test "a filter that has lost its name is used through /dev/fd" {
+	seq 10 | bloomdedup -q -f seen
+	exec 7<>seen
+	rm seen
+	seq 5 15 | bloomdedup -f /dev/fd/7 --lock-timeout=0 >out
+	seq 11 15 | cmp - out
+	seq 5 15 | bloomdedup -f /dev/fd/7 --lock-timeout=0 >out
+	[ ! -s out ]
+	exec 7>&-
+}
