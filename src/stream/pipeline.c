@@ -227,7 +227,9 @@ pipeline_run(struct run *run, const struct inputs *inputs,
 	void *workers[RUN_THREADS_MAX];
 
 	run->began = 1;
-	scan(); /* versions are chosen before there are threads */
+	/* versions are chosen before there are threads */
+	loops();
+	scan();
 	flow.input = open_input(&flow, inputs);
 	flow.chunk_bytes = chunk_bytes(&flow, NULL);
 	hear_interrupts(run, &run->output);
