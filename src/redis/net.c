@@ -173,10 +173,17 @@ handle_error(struct net *x, size_t node, struct request *request,
 	enum cluster_advice advice = cluster_advice(reply->str, host, &port);
 	struct error reason;
 
-	if ((advice == CLUSTER_FAIL && (request->flags & REQUEST_ERRORS)) ||
-	    (advice == CLUSTER_FULL && (request->flags & REQUEST_FULL) &&
-	    (x->full = x->full || is_too_long(x))))
+	if (advice == CLUSTER_FAIL && (request->flags & REQUEST_ERRORS))
 		return answer(x, request, reply, error);
+	if (advice == CLUSTER_FULL && (request->flags & REQUEST_FULL)) {
+		if (x->failing_since == 0)
+			x->failing_since = clock_now();
+		x->full |= is_too_long(x);
+		if (x->full) {
+			succeeded(x);
+			return answer(x, request, reply, error);
+		}
+	}
 	if (advice == CLUSTER_ASK) {
 		queue_again(x, request, (int)nodes_find(&x->nodes,
 		    host[0] != '\0' ? host : x->nodes.list[node].host,

@@ -310,6 +310,8 @@ served_break(struct served *s, const struct error *error)
 	int replaced = s->filter != NULL &&
 	    filter_state(s->filter) == FILTER_REPLACED;
 
+	if (replaced)
+		tell_replaced(s);
 	/* its clients are told why it failed, not what closing it says */
 	close_filter(s, &(struct error){ 0 });
 	if (replaced || lstat(s->path, &s->failed) < 0)

@@ -235,14 +235,15 @@ all_are_out() {
 		for ((i = 1; i <= 100; i++)); do
 			cli eval "for i = 1, 20000 do redis.call('set',
 				'other' .. i * 100 + $i, string.rep('x', 100)) end" 0
+			# it goes on to evict when it has time
+			cli config set maxmemory 0
 			cli keys 'bloomdedup*' | sort >after
-			! cmp -s before after || continue
-			break
+			cmp -s before after || break
+			cli config set maxmemory 12mb
 		done
 		[ "$i" -le 100 ]
 		cli info stats | grep -q '^evicted_keys:[1-9]'
 		# no second filter over the first one's shards, or damage
-		cli config set maxmemory 0
 		if grep -qx 'bloomdedup:{seen}' after; then
 			fails 3 'is missing' bloomdedup -f "$URL/seen" <in
 		else

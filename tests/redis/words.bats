@@ -59,20 +59,20 @@ load running
 	for kind in $KINDS; do
 		start
 		bloomdedup create --on-full=warn "$URL/seen" 2>notes
-		for claim in '' --claim; do
+		for how in 0 0.3 '0 --claim' '0.3 --claim'; do
 			# shellcheck disable=SC2086
-			begin --lock-timeout=0.3 --on-full=warn $claim
-			say "1$claim"
+			begin --on-full=warn --lock-timeout=$how
+			say "1$how"
 			cli config set maxmemory 1kb
-			say "2$claim"
-			say "3$claim"
+			say "2$how"
+			say "3$how"
 			end
-			printf '%s\n' "1$claim" "2$claim" "3$claim" | cmp - out
+			printf '%s\n' "1$how" "2$how" "3$how" | cmp - out
 			grep -q ' 2 lines are not remembered: .*OOM' err
 			cli config set maxmemory 0
-			printf '%s\n' "1$claim" "2$claim" "3$claim" |
+			printf '%s\n' "1$how" "2$how" "3$how" |
 				bloomdedup check -v -f "$URL/seen" |
-				cmp - <(printf '%s\n' "2$claim" "3$claim")
+				cmp - <(printf '%s\n' "2$how" "3$how")
 		done
 	done
 	every_kind
