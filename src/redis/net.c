@@ -111,6 +111,7 @@ succeeded(struct net *x)
 	x->noticed = 0;
 }
 
+/* What the server says is for the caller. */
 static int
 answer(struct net *x, struct request *request, redisReply *reply,
     struct error *error)
@@ -118,6 +119,7 @@ answer(struct net *x, struct request *request, redisReply *reply,
 	int result = request->answer(request->context, request->tag,
 	    request->lost ? NULL : reply, error);
 
+	succeeded(x);
 	x->in_flight -= sdslen(request->bytes);
 	x->unanswered--;
 	request_free(request);
@@ -171,19 +173,14 @@ handle_error(struct net *x, size_t node, struct request *request,
 	char host[256];
 	int port;
 	enum cluster_advice advice = cluster_advice(reply->str, host, &port);
+	int may_be_full = advice == CLUSTER_FULL &&
+	    (request->flags & REQUEST_FULL);
 	struct error reason;
+	int result;
 
-	if (advice == CLUSTER_FAIL && (request->flags & REQUEST_ERRORS))
+	if ((advice == CLUSTER_FAIL && (request->flags & REQUEST_ERRORS)) ||
+	    (may_be_full && x->full))
 		return answer(x, request, reply, error);
-	if (advice == CLUSTER_FULL && (request->flags & REQUEST_FULL)) {
-		if (x->failing_since == 0)
-			x->failing_since = clock_now();
-		x->full |= is_too_long(x);
-		if (x->full) {
-			succeeded(x);
-			return answer(x, request, reply, error);
-		}
-	}
 	if (advice == CLUSTER_ASK) {
 		queue_again(x, request, (int)nodes_find(&x->nodes,
 		    host[0] != '\0' ? host : x->nodes.list[node].host,
@@ -193,13 +190,20 @@ handle_error(struct net *x, size_t node, struct request *request,
 	error_set(&reason, advice == CLUSTER_FULL ? STATUS_FULL :
 	    STATUS_FAILED, "%s: the server says: %s",
 	    x->nodes.location->shown, reply->str);
-	queue_again(x, request, -1);
 	if (advice == CLUSTER_FAIL) {
+		queue_again(x, request, -1);
 		*error = reason;
 		return -1;
 	}
+	result = fail_or_pause(x, &reason, error);
+	/* It was waited for: now the caller decides. */
+	if (result < 0 && may_be_full && !signals_stop) {
+		x->full = 1;
+		return answer(x, request, reply, error);
+	}
+	queue_again(x, request, -1);
 	x->nodes.stale = x->nodes.cluster || advice == CLUSTER_MOVED;
-	return fail_or_pause(x, &reason, error);
+	return result;
 }
 
 static int
@@ -215,7 +219,6 @@ take_reply(struct net *x, size_t i, redisReply *reply,
 	node_shift(&x->nodes.list[i]);
 	if (reply->type == REDIS_REPLY_ERROR)
 		return handle_error(x, i, request, reply, error);
-	succeeded(x);
 	return answer(x, request, reply, error);
 }
 
