@@ -279,7 +279,7 @@ make_filter(struct place *p, int replace, const struct filter_design *plan,
 	struct error unused;
 	int result;
 
-	/* Shards aren't made in vain. */
+	/* Before shards are made: is the name free? */
 	if (place_find(p, &before, replace, error) < 0)
 		return -1;
 	if (before.what != FOUND_NONE && !replace)

@@ -96,7 +96,7 @@ explain_missing(struct redis *r, struct error *error)
 		    " %s is missing, and all lines in it; only create --force"
 		    " makes the filter whole again, and empty",
 		    r->place.address.shown, r->place.trouble.missing);
-	/* A mark of bits may have made some anew, in vain. */
+	/* A mark of bits may have made some of its shards again. */
 	if (r->makes && r->place.shards.layout.kind == SHARDS_BITS)
 		(void)shards_delete(&r->place.shards, &unused);
 	return -1;
@@ -276,8 +276,10 @@ begin_use(struct redis *r, const struct filter_use *use, struct error *error)
 	if (r->makes && r->generations.quarter == 0 &&
 	    shards_keep(&r->place.shards, error) < 0)
 		return -1;
-	return turn(r, error) < 0 || count(r, error) < 0 || (use->writable &&
-	    warn_of_eviction(r, error) < 0) ? -1 : 0;
+	/* A window counts its lines when it turns, as it does now. */
+	if ((r->generations.quarter == 0 ? count : turn)(r, error) < 0)
+		return -1;
+	return use->writable ? warn_of_eviction(r, error) : 0;
 }
 
 /* The filter is there (0), or not (1, -1). */
@@ -411,7 +413,6 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
     struct error *error)
 {
 	struct redis *r = redis_of(filter);
-
 	struct shards *newest = r->generations.set;
 
 	if (failed_before(r, error) || turn(r, error) < 0)
