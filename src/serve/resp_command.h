@@ -110,7 +110,6 @@ void resp_answer(struct service *service, struct asker *asker,
 void resp_put_simple(struct asker *asker, const char *text);
 void resp_put_error(struct asker *asker, const char *text);
 void resp_put_integer(struct asker *asker, uint64_t value);
-void resp_put_boolean(struct asker *asker, int value);
 void resp_put_bulk(struct asker *asker, const void *data, size_t nbytes);
 void resp_put_text(struct asker *asker, const char *text);
 void resp_put_null(struct asker *asker);

@@ -42,8 +42,8 @@ resp_put_integer(struct asker *asker, uint64_t value)
 	put_number(asker, ':', value);
 }
 
-void
-resp_put_boolean(struct asker *asker, int value)
+static void
+put_boolean(struct asker *asker, int value)
 {
 	static const char lines[2][2][5] = {
 		{ ":0\r\n", ":1\r\n" }, { "#f\r\n", "#t\r\n" } };
@@ -154,7 +154,7 @@ resp_answer(struct service *service, struct asker *asker,
 		put_failure(asker, o, outcome);
 	} else {
 		count(&service->counters, o->asks, outcome->seen);
-		resp_put_boolean(asker, outcome->seen == o->asks);
+		put_boolean(asker, outcome->seen == o->asks);
 	}
 	if (asker->left > 0 && (--asker->left == 0 || asker->cut))
 		replies_let_go(&asker->replies);

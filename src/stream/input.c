@@ -462,9 +462,3 @@ input_is_packed(const struct input *in)
 {
 	return in->packed;
 }
-
-uint64_t
-input_position(const struct input *in)
-{
-	return in->position;
-}

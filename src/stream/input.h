@@ -30,7 +30,7 @@ struct chunk {
 	struct columns columns; /* of the file */
 	const char *file;  /* its name, for messages; the input's */
 	int begins;        /* is this the first part of the file? */
-	uint64_t position; /* input_position when it was handed out */
+	uint64_t position; /* bytes read from files so far (compressed) */
 };
 void chunk_free(struct chunk *chunk);
 
@@ -55,8 +55,5 @@ int input_is_packed(const struct input *input);
 
 /* Has any file failed so far? */
 int input_failed(const struct input *input);
-
-/* Bytes read from files so far (compressed). */
-uint64_t input_position(const struct input *input);
 
 #endif

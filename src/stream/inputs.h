@@ -33,7 +33,7 @@ struct inputs {
 /* How messages name a path. */
 const char *input_name(const char *path);
 
-/* What input_position will be at the end; 0 if unknown (a pipe). */
+/* The position of the last chunk; 0 if unknown (a pipe). */
 uint64_t input_total(const struct inputs *plan);
 
 /*

@@ -80,7 +80,7 @@ struct run {
 	uint64_t lines_read;
 	uint64_t lines_new;
 	uint64_t lines_passed;     /* over, since they are of other parts */
-	uint64_t position;         /* input_position */
+	uint64_t position;         /* of the input (struct chunk) */
 	uint64_t bytes_read;       /* of these lines, and headers */
 	struct key_figures keys;
 	struct key_place place;    /* the line that is finished next */
