@@ -267,17 +267,3 @@ skippable() {
 	cmp in file
 	all_known in
 }
-
-@test "a build without libzstd says what to do" {
-	needs zstd
-	make -s --no-print-directory -C "$ROOT" "BUILD=$PWD/build" \
-		"PROGRAM=$PWD/program" CFLAGS=-O0 -j2 WITHOUT=zstd
-	run ! grep -q 'zstd' <(./program --version)
-	seq 10 | zstd -q >in
-	fails 3 "in: it is compressed: pipe it through 'zstd -dc'" ./program in
-	{ skippable x; cat in; } >more
-	fails 3 "more: it is compressed: pipe it through 'zstd -dc'" \
-		./program more
-	zstd -dc more | ./program >out
-	seq 10 | cmp - out
-}

@@ -63,11 +63,10 @@ circles() {
 symbols() {
 	local types=$1
 	shift
-	for object; do
-		nm -P "$object" |
-			awk -v file="$(sed -E 's/(-[a-z0-9]+)?\.o$//' \
-				<<<"$object")" '{ print file, $1, $2 }'
-	done | awk -v types="$types" '
+	nm -A -P "$@" | awk -v types="$types" '
+		{
+			sub(/(-[a-z0-9]+)?\.o:$/, "", $1)
+		}
 		index(types, $3) { defined[$2] = $1 }
 		$3 == "U" { used[$1 " " $2] = $2 }
 		END {

@@ -13,12 +13,21 @@ parts() {
 	sed -n 's/^parts += //p' build/parts.mk | tr '\n' ' '
 }
 
-@test "WITHOUT leaves parts out, and --version doesn't list them" {
+@test "WITHOUT leaves parts out: --version and compressed input say so" {
 	make "${arguments[@]}" -j2 WITHOUT='serve redis zstd'
 	./program --version >version
 	cat version
 	grep -qE '^bloomdedup [0-9.]+ \([a-z0-9]+\)$' version
 	[ "$(printf 'a\nb\na\n' | ./program)" = $'a\nb' ]
+	# without libzstd, compressed input is an error that says what to do
+	needs zstd
+	seq 10 | zstd -q >in
+	fails 3 "in: it is compressed: pipe it through 'zstd -dc'" ./program in
+	{ printf '\x50\x2a\x4d\x18\x01\0\0\0x'; cat in; } >more
+	fails 3 "more: it is compressed: pipe it through 'zstd -dc'" \
+		./program more
+	zstd -dc more | ./program >out
+	seq 10 | cmp - out
 }
 
 @test "without pkg-config, the program is built without optional parts" {
