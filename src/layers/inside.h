@@ -1,8 +1,8 @@
 /*
  * The parts of a filter in a file or in memory, only for this folder: layers.c
- * opens, creates and probes it, mark.c marks, room.c makes room (ahead.c before
- * it is needed), window.c moves its window on, table.c reads and writes its
- * table, checksum.c computes checksums. Each calls only those after it.
+ * opens, creates and probes it, mark.c marks, room.c makes room, window.c moves
+ * its window on, table.c reads and writes its table, checksum.c computes
+ * checksums. Each calls only those after it.
  *
  * Functions return 0, or -1 with `error` filled; exceptions are stated.
  */
@@ -113,13 +113,13 @@ int layers_take_table(struct layers *f, struct error *error);
 int layers_forget(struct layers *f);
 
 /*
- * Give a new layer its place in the file, all zero and allocated: after the
- * others, or with a window where no layer of `among` is. Append it to `table`,
- * which is not the filter's yet; on failure the table is unchanged.
+ * Append a layer for `wanted` lines (growth_layer) to `table`, which is not the
+ * filter's yet. It gets a place in the file, all zero and allocated: after the
+ * others, or with a window where no layer of `among` is. On failure the table
+ * is unchanged.
  */
 int layers_append(struct layers *f, struct table *table,
-    const struct table *among, struct layer_entry *layer,
-    struct error *error);
+    const struct table *among, uint64_t wanted, struct error *error);
 
 /*
  * Write the next table to both slots, synced; only then it is the filter's, and
@@ -166,18 +166,14 @@ int layers_sync(struct filter *filter, struct error *error);
 
 /* room.c */
 
-/* The operation: filter_reserve. */
+/* The operations: filter_reserve, filter_grow_ahead, filter_coming_bytes. */
 uint64_t layers_reserve(struct filter *filter, uint64_t wanted,
     struct error *error);
+void layers_grow_ahead(struct filter *filter);
+uint64_t layers_coming_bytes(const struct filter *filter);
 
 /* Note in the file that a run marks, before the first bit is set. */
 int layers_begin_marking(struct layers *f, struct error *error);
-
-/* ahead.c */
-
-/* The operations: filter_grow_ahead, filter_coming_bytes. */
-void layers_grow_ahead(struct filter *filter);
-uint64_t layers_coming_bytes(const struct filter *filter);
 
 /*
  * Take over the layer that was made ahead if it is done, or `wait` for it;

@@ -28,18 +28,21 @@ layers_map(struct layers *f, int fresh, struct error *error)
 
 int
 layers_append(struct layers *f, struct table *table, const struct table *among,
-    struct layer_entry *layer, struct error *error)
+    uint64_t wanted, struct error *error)
 {
-	uint64_t nbytes = layer->geometry.pages * PAGE_BYTES;
+	struct layer_entry layer;
+	uint64_t nbytes;
 
-	if (growth_place(f->filter.name, table, among, layer, f->max_bytes,
-	    error) < 0)
+	if (growth_layer(f->filter.name, &f->header, table, wanted, &layer,
+	    error) < 0 || growth_place(f->filter.name, table, among, &layer,
+	    f->max_bytes, error) < 0)
 		return -1;
+	nbytes = layer.geometry.pages * PAGE_BYTES;
 	if (layers_in_file(f) && (layers_is_windowed(f) ?
-	    file_clear(&f->file, layer->offset, nbytes, error) :
-	    file_extend(&f->file, layer->offset, nbytes, error)) < 0)
+	    file_clear(&f->file, layer.offset, nbytes, error) :
+	    file_extend(&f->file, layer.offset, nbytes, error)) < 0)
 		return -1;
-	growth_append(table, layer);
+	growth_append(table, &layer);
 	return 0;
 }
 

@@ -15,14 +15,10 @@ append_first(struct layers *f, struct table *next, const struct table *among,
 {
 	uint64_t announced = window_generation_capacity(f->header.capacity);
 	uint64_t lines = growth_generation_lines(&f->header, &f->table);
-	struct layer_entry layer;
 	int result;
 
 	do {
-		result = growth_generation(f->filter.name, &f->header, next,
-		    lines, &layer, error);
-		if (result == 0)
-			result = layers_append(f, next, among, &layer, error);
+		result = layers_append(f, next, among, lines, error);
 		if (lines == announced)
 			break;
 		lines = announced;
@@ -88,7 +84,7 @@ move_locked(struct layers *f, int64_t now, struct error *error)
 {
 	const struct window *window = &f->header.window;
 	struct table next = f->table;
-	struct window_move move = window_move(&next, window, now);
+	struct window_move move = window_move(&next, window, now, 1);
 
 	if (move.back > 0)
 		tell_clock(f, move.back);
@@ -100,7 +96,7 @@ move_locked(struct layers *f, int64_t now, struct error *error)
 		 * first free theirs, if there are any.
 		 */
 		next = f->table;
-		move.dropped = window_make_room(&next, window, now);
+		move.dropped = window_move(&next, window, now, 0).dropped;
 		return move.dropped == 0 ? stay(f, error) :
 		    publish_move(f, &next, move.dropped, error) < 0 ? -1 :
 		    move_locked(f, now, error);

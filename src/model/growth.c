@@ -25,34 +25,20 @@ growth_is_full(const char *name, const struct table *table,
  */
 #define LAYER_LEAST 1000
 
-static int
-check_layer(const char *name, const struct table *table,
-    const struct layer_entry *layer, struct error *error)
+/* The capacity of the layer after those from `first` on. */
+static uint64_t
+next_capacity(const struct table *table, unsigned first, uint64_t wanted)
 {
-	unsigned most = table->generation_count > 0 ?
-	    FORMAT_WINDOW_LAYERS_MAX : FORMAT_LAYERS_MAX;
+	uint64_t capacity = wanted < LAYER_LEAST ? LAYER_LEAST :
+	    wanted > SIZING_CAPACITY_MAX ? SIZING_CAPACITY_MAX : wanted;
 
-	return table->count < most && layer->capacity <= SIZING_CAPACITY_MAX ?
-	    0 : error_set(error, STATUS_FULL,
-	    "%s: full, and can't grow any further", name);
-}
-
-/*
- * The capacity of the layer after those from `first` on; the rest of *layer,
- * except the time, becomes 0.
- */
-static int
-next_capacity(const char *name, const struct table *table, unsigned first,
-    uint64_t wanted, struct layer_entry *layer, struct error *error)
-{
-	*layer = (struct layer_entry){ .created = (uint64_t)time(NULL),
-		.capacity = wanted < LAYER_LEAST ? LAYER_LEAST :
-		wanted > SIZING_CAPACITY_MAX ? SIZING_CAPACITY_MAX : wanted };
+	if (first == table->count)
+		return wanted;
 	for (unsigned i = first; i < table->count; i++) {
-		if (2 * table->layers[i].capacity > layer->capacity)
-			layer->capacity = 2 * table->layers[i].capacity;
+		if (2 * table->layers[i].capacity > capacity)
+			capacity = 2 * table->layers[i].capacity;
 	}
-	return check_layer(name, table, layer, error);
+	return capacity;
 }
 
 /*
@@ -84,19 +70,24 @@ growth_layer(const char *name, const struct header *header,
     const struct table *table, uint64_t wanted, struct layer_entry *layer,
     struct error *error)
 {
-	unsigned first = window_first_layer(table);
+	int windowed = table->generation_count > 0;
+	unsigned first = window_first_layer(table), j = table->count - first;
+	uint64_t capacity = next_capacity(table, first, wanted);
 
-	if (next_capacity(name, table, first, wanted, layer, error) < 0)
-		return -1;
-	if (table->generation_count > 0) {
+	if (capacity > SIZING_CAPACITY_MAX || table->count == (windowed ?
+	    FORMAT_WINDOW_LAYERS_MAX : FORMAT_LAYERS_MAX))
+		return error_set(error, STATUS_FULL, "%s: full, and can't grow"
+		    " any further", name);
+	*layer = (struct layer_entry){ .created = (uint64_t)time(NULL),
+		.capacity = capacity };
+	if (windowed) {
 		layer->generation = table->generation_count - 1;
-		return shape(header, table, 0, table->count - first, layer,
-		    error);
+		return shape(header, table, j == 0 &&
+		    header->growth != GROWTH_GROW, j, layer, error);
 	}
-	layer->error_rate = sizing_layer_rate(header->error_rate, 0,
-	    table->count);
-	return sizing_layer(&layer->geometry, layer->capacity,
-	    layer->error_rate, layer->error_rate, 0, error);
+	layer->error_rate = sizing_layer_rate(header->error_rate, 0, j);
+	return sizing_layer(&layer->geometry, capacity, layer->error_rate,
+	    layer->error_rate, 0, error);
 }
 
 /* To four binary digits: most often a generation there has as many. */
@@ -128,19 +119,6 @@ growth_generation_lines(const struct header *header,
 			most = round_up(lines);
 	}
 	return most > SIZING_CAPACITY_MAX ? SIZING_CAPACITY_MAX : most;
-}
-
-int
-growth_generation(const char *name, const struct header *header,
-    const struct table *table, uint64_t capacity, struct layer_entry *layer,
-    struct error *error)
-{
-	*layer = (struct layer_entry){ .created = (uint64_t)time(NULL),
-		.capacity = capacity,
-		.generation = table->generation_count - 1 };
-	return check_layer(name, table, layer, error) < 0 ? -1 :
-	    shape(header, table, header->growth != GROWTH_GROW, 0, layer,
-	    error);
 }
 
 int

@@ -12,9 +12,9 @@ int growth_is_full(const char *name, const struct table *table,
 /*
  * The next layer that the filter, or the last generation of its window, grows
  * by, without its place: for `wanted` lines, and at least twice as many as the
- * largest one, which after a merge need not be the last. Returns -1 with
- * STATUS_FULL if the table has no room for it, or the capacity is too large for
- * a layer.
+ * largest one, which after a merge need not be the last; a generation's first
+ * one is for `wanted` lines. Returns -1 with STATUS_FULL if the table has no
+ * room for it, or the capacity is too large for a layer.
  */
 int growth_layer(const char *name, const struct header *header,
     const struct table *table, uint64_t wanted, struct layer_entry *layer,
@@ -27,14 +27,6 @@ int growth_layer(const char *name, const struct header *header,
  */
 uint64_t growth_generation_lines(const struct header *header,
     const struct table *table);
-
-/*
- * The first layer of a generation that was just begun (window.h), without its
- * place. Returns -1 with STATUS_FULL if the table has no room for it.
- */
-int growth_generation(const char *name, const struct header *header,
-    const struct table *table, uint64_t capacity, struct layer_entry *layer,
-    struct error *error);
 
 /*
  * The place of a new layer of `table`: after the others, or with a window where

@@ -256,13 +256,14 @@ over_before_next(const struct table *table, const struct window *window,
 }
 
 struct window_move
-window_move(struct table *table, const struct window *window, int64_t now)
+window_move(struct table *table, const struct window *window, int64_t now,
+    int may_begin)
 {
 	struct window_move move = { window_shift(table, window, now), 0, 0 };
 	struct generation next = window_next(table, window, now);
 	unsigned over = over_before_next(table, window, now);
 
-	move.due = window_is_due(table, window, now) &&
+	move.due = may_begin && window_is_due(table, window, now) &&
 	    table->generation_count - over < WINDOW_PLACES;
 	/* The last one stays until there is another to take new lines. */
 	if (over == table->generation_count && !move.due)
@@ -271,17 +272,6 @@ window_move(struct table *table, const struct window *window, int64_t now)
 	if (move.due)
 		table->generations[table->generation_count++] = next;
 	return move;
-}
-
-unsigned
-window_make_room(struct table *table, const struct window *window, int64_t now)
-{
-	unsigned over;
-
-	window_shift(table, window, now);
-	over = over_before_next(table, window, now);
-	return window_drop(table, over < table->generation_count ? over :
-	    over - 1);
 }
 
 unsigned

@@ -113,7 +113,9 @@ unsigned window_forget(struct table *table, const struct window *window,
 
 /*
  * A move: the table that has to follow this one now. A new generation, if one
- * is `due`, has no layer yet. All 0: the table is still right.
+ * is `due`, has no layer yet. All 0: the table is still right. If there is no
+ * place for the new one, the move has two halves: it may not begin in the
+ * first, which drops the others.
  */
 struct window_move {
 	int64_t back;     /* by how many seconds the clock went back, */
@@ -121,15 +123,7 @@ struct window_move {
 	unsigned dropped; /* and so many layers dropped, the first ones */
 };
 struct window_move window_move(struct table *table,
-    const struct window *window, int64_t now);
-
-/*
- * The first half of a move, if there is no place for the generation that is
- * due: drop those that are over, except for the last one. Returns how many
- * layers they had.
- */
-unsigned window_make_room(struct table *table, const struct window *window,
-    int64_t now);
+    const struct window *window, int64_t now, int may_begin);
 
 /* The first layer of the last generation; without a window, of all. */
 unsigned window_first_layer(const struct table *table);

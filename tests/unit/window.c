@@ -50,7 +50,7 @@ test_time(void)
 	    "before 1970, too");
 	window_start(&t, &days, 10500);
 	window_extend(&t, &days, 12500);
-	tap_ok(window_move(&t, &days, 11999).due &&
+	tap_ok(window_move(&t, &days, 11999, 1).due &&
 	    t.generations[1].number == 11 && t.generations[1].end == 12500,
 	    "no generation ends before the one before it");
 	window_start(&t, &uneven, 1001);
@@ -68,16 +68,16 @@ test_turns(void)
 
 	window_start(&t, &days, 10500);
 	fill(&t, 3);
-	move = window_move(&t, &days, 10999);
+	move = window_move(&t, &days, 10999, 1);
 	tap_ok(move.back == 0 && !move.due && move.dropped == 0 &&
 	    t.generation_count == 1, "no move before its time");
-	move = window_move(&t, &days, 12000);
+	move = window_move(&t, &days, 12000, 1);
 	tap_ok(move.due && move.dropped == 0 && t.generation_count == 2 &&
 	    window_border(&t, &days) == 13000 && window_first_layer(&t) == 1,
 	    "a move begins the generation of the time that it is");
 	fill(&t, 5);
 	tap_ok(window_first_layer(&t) == 1, "its layer is the first of it");
-	move = window_move(&t, &days, 15000);
+	move = window_move(&t, &days, 15000, 1);
 	tap_ok(move.due && move.dropped == 1 && t.generation_count == 2 &&
 	    t.count == 1 && t.layers[0].lines == 5, "a move drops what is"
 	    " over");
@@ -130,7 +130,7 @@ test_lines(void)
 	    "five are alive");
 	t.layers[4].lines = 100;
 	other = t;
-	tap_ok(window_move(&other, &lines, 0).dropped == 1 &&
+	tap_ok(window_move(&other, &lines, 0, 1).dropped == 1 &&
 	    other.generation_count == 5, "and five after a move");
 	begin(&t, &lines);
 	fill(&t, 0);
