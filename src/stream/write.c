@@ -9,24 +9,6 @@ line_bytes(const struct worker *worker, size_t i)
 	return (size_t)(worker->lines[i + 1] - worker->lines[i]);
 }
 
-/* How many new lines are complete in the first `nbytes` of output. */
-static size_t
-lines_within(const struct worker *worker, size_t nbytes)
-{
-	const struct batch *batch = worker->batch;
-	size_t lines = 0;
-
-	while (lines < batch->new_count) {
-		size_t length = line_bytes(worker, batch->new_items[lines]);
-
-		if (length > nbytes)
-			break;
-		nbytes -= length;
-		lines++;
-	}
-	return lines;
-}
-
 /*
  * The mark of line i of the batch. *fresh counts new lines, from 0 at the first
  * line on.
@@ -43,16 +25,22 @@ mark_of(const struct worker *worker, size_t i, size_t *fresh)
 	return marks->fresh;
 }
 
-/* The same of lines with their marks. */
+/*
+ * How many new lines are complete in the first `nbytes` of output, which has
+ * nothing else, or all lines with their marks.
+ */
 static size_t
-marked_within(const struct worker *worker, size_t nbytes)
+new_within(const struct worker *worker, size_t nbytes)
 {
+	const int marked = worker->run->plan->print == PRINT_MARKED;
 	size_t fresh = 0, whole = 0;
 
 	for (size_t i = 0; i < worker->batch->count; i++) {
-		size_t length = strlen(mark_of(worker, i, &fresh)) +
-		    line_bytes(worker, i);
+		const char *mark = mark_of(worker, i, &fresh);
+		size_t length = marked ? strlen(mark) : 0;
 
+		if (marked || fresh > whole)
+			length += line_bytes(worker, i);
 		if (length > nbytes)
 			break;
 		nbytes -= length;
@@ -176,47 +164,35 @@ write_marked(struct writing *w)
 	return write_copies(w);
 }
 
-/* Write what is to be printed; *fresh becomes how many new lines that were. */
 static int
-print_lines(struct writing *w, size_t *fresh)
+write_nothing(struct writing *w)
 {
-	struct worker *worker = w->worker;
-
-	*fresh = worker->batch->new_count;
-	switch (worker->run->plan->print) {
-	case PRINT_NEW:
-		if (write_new(w) == 0)
-			return 0;
-		*fresh = lines_within(worker, w->written);
-		return -1;
-	case PRINT_SEEN:
-		if (write_seen(w) == 0)
-			return 0;
-		*fresh = 0;
-		return -1;
-	case PRINT_MARKED:
-		if (write_marked(w) == 0)
-			return 0;
-		*fresh = marked_within(worker, w->written);
-		return -1;
-	case PRINT_NOTHING:
-		break;
-	}
+	(void)w;
 	return 0;
 }
 
 int
 worker_write(struct worker *worker, size_t *fresh, struct error *error)
 {
-	struct run *run = worker->run;
-	struct writing copy = { worker, &run->duplicates, 0, error };
-	struct writing w = { worker, &run->output, 0, error };
+	static int (*const writers[])(struct writing *) = {
+		[PRINT_NEW] = write_new, [PRINT_SEEN] = write_seen,
+		[PRINT_MARKED] = write_marked, [PRINT_NOTHING] = write_nothing
+	};
+	const struct run_plan *plan = worker->run->plan;
+	struct writing copy = { worker, &worker->run->duplicates, 0, error };
+	struct writing w = { worker, &worker->run->output, 0, error };
 
 	*fresh = 0;
-	run->plan->tell(run, MOMENT_BEFORE_PRINT);
-	if (run->plan->duplicates != NULL && write_seen(&copy) < 0)
+	plan->tell(worker->run, MOMENT_BEFORE_PRINT);
+	if (plan->duplicates != NULL && write_seen(&copy) < 0)
 		return -1;
-	return print_lines(&w, fresh);
+	if (writers[plan->print](&w) == 0) {
+		*fresh = worker->batch->new_count;
+		return 0;
+	}
+	if (plan->print != PRINT_SEEN)
+		*fresh = new_within(worker, w.written);
+	return -1;
 }
 
 void
