@@ -41,32 +41,6 @@ take_keys(struct worker *w, size_t first, size_t n, struct key *keys)
 	}
 }
 
-/* Make digests of the lines that were split, and prefetch their cache lines. */
-static void
-hash_lines(struct worker *w)
-{
-	const struct run *run = w->run;
-	const struct hash *hash = &filter_header(run->filter)->hash;
-	const struct loops *hot = loops();
-	struct key keys[GROUP_LINES];
-	size_t n;
-
-	if (w->prepared > 0)
-		key_scratch_reset(&w->scratch, &run->recipe,
-		    (size_t)(w->starts[w->prepared] - w->starts[0]));
-	for (size_t i = 0; i < w->prepared; i += n) {
-		n = w->prepared - i;
-		n = n < GROUP_LINES ? n : GROUP_LINES;
-		take_lines(w, i, n, keys);
-		if (w->scratch.step_count > 0)
-			take_keys(w, i, n, keys);
-		hot->digest(hash, keys, n, w->digests + i);
-		if (run->recipe.keep_empty)
-			key_keep_empty(keys, n, w->digests + i);
-		filter_prefetch(run->filter, w->digests + i, n);
-	}
-}
-
 /*
  * Of the lines from `first` on, whose keys these are: move those of this part
  * to the front of all that comes after `kept`. Returns how many they are.
@@ -120,31 +94,50 @@ close_gaps(struct worker *w, size_t kept)
 	w->passed_bytes = all - (uint64_t)(to - w->starts[0]);
 }
 
-/* As hash_lines, with --part: only lines of this part stay. */
-static void
-hash_part(struct worker *w)
+/*
+ * Make digests of the lines that were split, and prefetch their cache lines,
+ * `group` lines at a time. With --part (`sifts`), only lines of this part stay.
+ */
+static inline __attribute__((always_inline)) void
+hash_groups(struct worker *w, const size_t group, const int sifts)
 {
 	const struct run *run = w->run;
 	const struct hash *hash = &filter_header(run->filter)->hash;
+	const struct loops *hot = loops();
 	struct key keys[PART_LINES];
 	size_t kept = 0, n, ours;
 
 	key_scratch_reset(&w->scratch, &run->recipe,
-	    (size_t)(w->starts[w->prepared] - w->starts[0]));
-	for (size_t i = 0; i < w->prepared && !w->is_foreign; i += n) {
+	    (size_t)(w->rest - w->starts[0]));
+	for (size_t i = 0; i < w->prepared && !(sifts && w->is_foreign);
+	    i += n) {
 		n = w->prepared - i;
-		n = n < PART_LINES ? n : PART_LINES;
+		n = ours = n < group ? n : group;
 		take_lines(w, i, n, keys);
 		if (w->scratch.step_count > 0)
 			take_keys(w, i, n, keys);
-		ours = sift(w, i, n, keys, kept);
-		loops()->digest(hash, keys, ours, w->digests + kept);
+		if (sifts)
+			ours = sift(w, i, n, keys, kept);
+		hot->digest(hash, keys, ours, w->digests + kept);
 		if (run->recipe.keep_empty)
 			key_keep_empty(keys, ours, w->digests + kept);
 		filter_prefetch(run->filter, w->digests + kept, ours);
 		kept += ours;
 	}
-	close_gaps(w, kept);
+	if (sifts)
+		close_gaps(w, kept);
+}
+
+/* One loop, compiled twice: groups of a constant size cost fewer branches. */
+static void
+hash_lines(struct worker *w)
+{
+	if (w->prepared == 0)
+		return;
+	if (w->numbers == NULL)
+		hash_groups(w, GROUP_LINES, 0);
+	else
+		hash_groups(w, PART_LINES, 1);
 }
 
 /* Prepare up to `limit` lines from data on. */
@@ -155,10 +148,7 @@ prepare(struct worker *w, const uint8_t *data, size_t limit)
 
 	w->prepared = record_split(w->format, data, end, w->starts, limit);
 	w->rest = w->starts[w->prepared];
-	if (w->numbers != NULL && w->prepared > 0)
-		hash_part(w);
-	else
-		hash_lines(w);
+	hash_lines(w);
 }
 
 void
