@@ -19,22 +19,26 @@ input_name(const char *path)
 	return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
+static int
+look(const char *path, struct stat *st)
+{
+	return strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, st) :
+	    stat(path, st);
+}
+
 uint64_t
 input_total(const struct inputs *plan)
 {
 	uint64_t total = 0, passed;
 
 	for (size_t i = 0; i < plan->count; i++) {
-		const char *path = plan->paths[i];
-		int is_standard = strcmp(path, "-") == 0;
 		struct stat st;
 
-		if ((is_standard ? fstat(STDIN_FILENO, &st) :
-		    stat(path, &st)) < 0)
+		if (look(plan->paths[i], &st) < 0)
 			continue; /* will be reported, and adds nothing */
 		if (!S_ISREG(st.st_mode))
 			return 0;
-		passed = is_standard ? plan->passed : 0;
+		passed = strcmp(plan->paths[i], "-") == 0 ? plan->passed : 0;
 		total += (uint64_t)st.st_size > passed ?
 		    (uint64_t)st.st_size - passed : 0;
 	}
@@ -45,19 +49,13 @@ input_total(const struct inputs *plan)
 static int
 peek_open(const char *path, struct stat *st, off_t *position)
 {
-	int fd;
-
 	*position = 0;
-	if (strcmp(path, "-") == 0) {
-		fd = STDIN_FILENO;
-		if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode))
-			return -1;
-		*position = lseek(fd, 0, SEEK_CUR);
-		return *position < 0 ? -1 : fd;
-	}
-	if (stat(path, st) < 0 || !S_ISREG(st->st_mode))
+	if (look(path, st) < 0 || !S_ISREG(st->st_mode))
 		return -1;
-	return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (strcmp(path, "-") != 0)
+		return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	*position = lseek(STDIN_FILENO, 0, SEEK_CUR);
+	return *position < 0 ? -1 : STDIN_FILENO;
 }
 
 static uint64_t
@@ -115,12 +113,11 @@ const char *
 input_same_file(const struct inputs *plan, const struct stat *st)
 {
 	for (size_t i = 0; i < plan->count; i++) {
-		const char *path = plan->paths[i];
 		struct stat other;
 
-		if ((strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &other) :
-		    stat(path, &other)) == 0 && path_same_file(&other, st))
-			return input_name(path);
+		if (look(plan->paths[i], &other) == 0 &&
+		    path_same_file(&other, st))
+			return input_name(plan->paths[i]);
 	}
 	return NULL;
 }
