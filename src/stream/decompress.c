@@ -53,9 +53,9 @@ struct decompressor {
 	enum codec_result result; /* of its last run */
 	const char *reason;     /* if it failed; NULL: damage */
 	char text[100];         /* what is wrong */
-	uint8_t *packed;        /* DECOMPRESS_BYTES: what was read */
 	int over;               /* no more can be read: 1 at the end, -1 on */
 	int over_reason;        /* an error, this errno */
+	uint8_t packed[DECOMPRESS_BYTES]; /* what was read */
 };
 
 static int
@@ -95,29 +95,13 @@ decompress_refusal(const struct format_head *head)
 }
 
 struct decompressor *
-decompress_new(decompress_source *source, void *context)
+decompress_begin(const struct format_head *head, const uint8_t *data,
+    size_t nbytes, decompress_source *source, void *context)
 {
-	struct decompressor *d = memory_or_die(calloc(1, sizeof *d));
+	struct decompressor *d = memory_or_die(malloc(sizeof *d));
 
 	d->source = source;
 	d->context = context;
-	d->packed = memory_or_die(malloc(DECOMPRESS_BYTES));
-	return d;
-}
-
-void
-decompress_free(struct decompressor *d)
-{
-	if (d == NULL)
-		return;
-	free(d->packed);
-	free(d);
-}
-
-void
-decompress_begin(struct decompressor *d, const struct format_head *head,
-    const uint8_t *data, size_t nbytes)
-{
 	d->head = head;
 	d->state = head->codec->begin();
 	d->result = CODEC_GOES_ON;
@@ -125,12 +109,15 @@ decompress_begin(struct decompressor *d, const struct format_head *head,
 	memcpy(d->packed, data, nbytes);
 	d->io = (struct codec_io){ .in = d->packed, .in_bytes = nbytes };
 	d->over = 0;
+	return d;
 }
 
 void
 decompress_end(struct decompressor *d)
 {
-	d->head->codec->end(d->state);
+	if (d != NULL)
+		d->head->codec->end(d->state);
+	free(d);
 }
 
 int

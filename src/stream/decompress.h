@@ -31,18 +31,13 @@ int decompress_may_be_head(const uint8_t *data, size_t nbytes);
 /* Why files of this format are not decompressed; NULL if they are. */
 const char *decompress_refusal(const struct format_head *head);
 
-/* For any number of files, one after the other. */
-struct decompressor *decompress_new(decompress_source *source, void *context);
-
-/* Does nothing if it is NULL. */
-void decompress_free(struct decompressor *decompressor);
-
 /*
  * Begin a file of a format that is understood; `data`, at most
  * DECOMPRESS_BYTES, begins with its head.
  */
-void decompress_begin(struct decompressor *decompressor,
-    const struct format_head *head, const uint8_t *data, size_t nbytes);
+struct decompressor *decompress_begin(const struct format_head *head,
+    const uint8_t *data, size_t nbytes, decompress_source *source,
+    void *context);
 
 /*
  * The next bytes, up to `nbytes` of them; 0 at the end; -1 on an error. Then,
@@ -53,16 +48,16 @@ void decompress_begin(struct decompressor *decompressor,
 ssize_t decompress_read(struct decompressor *decompressor, uint8_t *data,
     size_t nbytes, const char **wrong);
 
-/* Done with the file, at its end or before. */
+/* Done with the file, at its end or before. Does nothing if it is NULL. */
 void decompress_end(struct decompressor *decompressor);
 
 /* May decompress_read have bytes to hand out without reading any? */
 int decompress_has_more(const struct decompressor *decompressor);
 
 /*
- * Decompress the beginning of a file, without a struct decompressor. *nbytes
- * becomes the number of compressed bytes used. Returns the number of
- * decompressed bytes, 0 if they are damaged or the format isn't understood.
+ * Decompress the beginning of a file. *nbytes becomes the number of compressed
+ * bytes used. Returns the number of decompressed bytes, 0 if they are damaged
+ * or the format isn't understood.
  */
 size_t decompress_sample(const struct format_head *head,
     const uint8_t *packed, size_t *nbytes, uint8_t *data, size_t room);

@@ -50,8 +50,7 @@ struct input {
 	int fresh;          /* nothing of which was handed out */
 	int named;          /* whose header was read */
 	int begun;          /* the open file's first bytes were looked at */
-	int packed;         /* the open file is decompressed */
-	struct decompressor *decompressor; /* NULL until a file is */
+	struct decompressor *decompressor; /* of the open file, or NULL */
 };
 
 struct input *
@@ -81,9 +80,8 @@ keep_rest(struct input *in, const uint8_t *data, size_t nbytes)
 static void
 close_file(struct input *in)
 {
-	if (in->packed)
-		decompress_end(in->decompressor);
-	in->packed = 0;
+	decompress_end(in->decompressor);
+	in->decompressor = NULL;
 	if (in->fd > STDIN_FILENO)
 		close(in->fd);
 	in->fd = -1;
@@ -95,7 +93,6 @@ input_free(struct input *in)
 	if (in == NULL)
 		return;
 	close_file(in);
-	decompress_free(in->decompressor);
 	free(in->rest);
 	free(in);
 }
@@ -245,10 +242,7 @@ begin_file(struct input *in, uint8_t *data, size_t nbytes,
 	*wrong = decompress_refusal(head);
 	if (*wrong != NULL)
 		return -1;
-	in->packed = 1;
-	if (in->decompressor == NULL)
-		in->decompressor = decompress_new(read_some, in);
-	decompress_begin(in->decompressor, head, data, have);
+	in->decompressor = decompress_begin(head, data, have, read_some, in);
 	return 0;
 }
 
@@ -265,9 +259,9 @@ fill(struct input *in, uint8_t *data, size_t nbytes)
 
 	if (!in->begun)
 		n = begin_file(in, data, nbytes, &wrong);
-	else if (!in->packed)
+	else if (in->decompressor == NULL)
 		n = read_some(in, data, nbytes);
-	if (n == 0 && in->packed)
+	if (n == 0 && in->decompressor != NULL)
 		n = decompress_read(in->decompressor, data, nbytes, &wrong);
 	if (wrong != NULL)
 		report(in, wrong);
@@ -398,8 +392,8 @@ read_lines(struct input *in, struct chunk *chunk, size_t wanted,
 				break;
 			continue;
 		}
-		if (wanted < READ_BYTES_LEAST && (in->waits || in->packed ||
-		    have >= wanted))
+		if (wanted < READ_BYTES_LEAST && (in->waits || have >= wanted ||
+		    in->decompressor != NULL))
 			wanted = READ_BYTES_LEAST;
 		make_room(chunk, before + have, wanted);
 		data = chunk->buffer + before;
@@ -452,7 +446,7 @@ int
 input_pauses(const struct input *in, int milliseconds)
 {
 	return in->fd >= 0 && in->waits &&
-	    !(in->packed &&
+	    !(in->decompressor != NULL &&
 	    decompress_has_more(in->decompressor)) &&
 	    signals_wait(in->fd, POLLIN, milliseconds) != 1;
 }
@@ -460,5 +454,5 @@ input_pauses(const struct input *in, int milliseconds)
 int
 input_is_packed(const struct input *in)
 {
-	return in->packed;
+	return in->decompressor != NULL;
 }
