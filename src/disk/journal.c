@@ -181,10 +181,19 @@ flush(struct journal *j, struct error *error)
 {
 	size_t payload = j->used * DIGEST_BYTES;
 
-	if (j->used == 0 || j->next > 0)
+	if (j->used == 0)
 		return 0;
 	j->used = 0;
 	return write_frame(j, KIND_DIGESTS, payload, error);
+}
+
+/* The frame's i-th digest. */
+static struct digest
+get_digest(const struct journal *j, size_t i)
+{
+	const uint8_t *p = j->frame + HEAD_BYTES + i * DIGEST_BYTES;
+
+	return (struct digest){ le_get64(p), le_get64(p + 8) };
 }
 
 int
@@ -341,69 +350,54 @@ journal_open(struct journal *j, const char *filter,
 		goto fail;
 	}
 	result = verify(j, error);
-	if (result < 0)
-		goto fail;
-	if (result == 0)
-		result = journal_rewind(j, error);
-	return result;
+	if (result >= 0)
+		return result;
 
 fail:
 	journal_close(j);
 	return result;
 }
 
-int
-journal_rewind(struct journal *j, struct error *error)
-{
-	if (flush(j, error) < 0)
-		return -1;
-	j->offset = 0;
-	j->used = j->next = 0;
-	j->span = 0;
-	j->left = j->span_count > 0 ? j->spans[0].count : j->count;
-	return read_frame(j, error) < 0 ? -1 : 0;
-}
-
-/* Read a frame of digests, which may be empty. */
+/* Read a frame of digests; *used becomes their number, which may be 0. */
 static int
-next_digests(struct journal *j, struct error *error)
+read_digests(struct journal *j, size_t *used, struct error *error)
 {
 	int result = read_frame(j, error);
 
 	if (result > 0 || (result == 0 && j->kind != KIND_DIGESTS))
 		result = error_set(error, STATUS_FAILED, "%s: ends too early",
 		    j->path);
-	j->used = result < 0 ? 0 : j->payload / DIGEST_BYTES;
-	j->next = 0;
+	*used = j->payload / DIGEST_BYTES;
 	return result;
 }
 
 int
-journal_read(struct journal *j, struct digest *digests, size_t n,
-    unsigned *layer, size_t *got, struct error *error)
+journal_each(struct journal *j, journal_visit *visit, void *context,
+    struct error *error)
 {
-	while (j->left == 0 && j->span + 1 < j->span_count)
-		j->left = j->spans[++j->span].count;
-	*layer = j->spans[j->span].layer;
-	n = j->left < n ? (size_t)j->left : n;
-	for (*got = 0; *got < n; ) {
-		const uint8_t *p = j->frame + HEAD_BYTES +
-		    j->next * DIGEST_BYTES;
+	const struct journal_span all = { 0, j->count };
+	const struct journal_span *span = j->span_count > 0 ? j->spans : &all;
+	const struct journal_span *end = span +
+	    (j->span_count > 0 ? j->span_count : 1);
+	struct digest digests[JOURNAL_PIECE];
+	size_t used = 0, next = 0, n;
 
-		if (j->next == j->used) {
-			if (next_digests(j, error) < 0)
+	if (flush(j, error) < 0)
+		return -1;
+	j->offset = HEAD_BYTES + BEGIN_BYTES;
+	for (; span < end; span++) {
+		for (uint64_t left = span->count; left > 0; left -= n) {
+			for (; next == used; next = 0) {
+				if (read_digests(j, &used, error) < 0)
+					return -1;
+			}
+			for (n = 0; n < JOURNAL_PIECE && n < left &&
+			    next < used; n++)
+				digests[n] = get_digest(j, next++);
+			if (visit(context, span->layer, digests, n, error) < 0)
 				return -1;
-			continue;
 		}
-		digests[*got].low = le_get64(p);
-		digests[*got].high = le_get64(p + 8);
-		j->next++;
-		(*got)++;
 	}
-	j->left -= n;
-	/* so that more can be added */
-	if (j->next == j->used)
-		j->next = j->used = 0;
 	return 0;
 }
 

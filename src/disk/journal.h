@@ -32,15 +32,12 @@ struct journal {
 	uint8_t *frame; /* one frame, as in the file, */
 	uint32_t kind;  /* and if it was read, its kind */
 	size_t payload; /* and the length of its payload */
-	size_t used;   /* digests in it, added or read */
-	size_t next;   /* the next of them to be read; 0: added */
+	size_t used;   /* digests that were added to it */
 	uint64_t count; /* digests in all */
 	uint64_t offset; /* where the next frame is read, */
 	uint64_t end;    /* or written */
 	struct journal_span spans[FORMAT_LAYERS_MAX];
 	size_t span_count;
-	size_t span;   /* that is read */
-	uint64_t left; /* digests of it to be read */
 };
 
 #define JOURNAL_NONE { .fd = -1 }
@@ -84,13 +81,15 @@ int journal_open(struct journal *journal, const char *filter,
     const uint8_t id[FORMAT_ID_BYTES], struct error *error);
 
 /*
- * Start again at the first digest; read the next ones of one span, up to n.
- * *layer is theirs, or 0 before the commit. *got is 0 at the end, whatever
- * follows the commit; only then more can be added.
+ * Call `visit` for all digests in their order, with up to JOURNAL_PIECE of one
+ * span at a time: `layer` is theirs, or 0 before the commit. Ends if it returns
+ * -1. More digests can be added afterwards.
  */
-int journal_rewind(struct journal *journal, struct error *error);
-int journal_read(struct journal *journal, struct digest *digests, size_t n,
-    unsigned *layer, size_t *got, struct error *error);
+#define JOURNAL_PIECE 1024
+typedef int journal_visit(void *context, unsigned layer,
+    const struct digest *digests, size_t n, struct error *error);
+int journal_each(struct journal *journal, journal_visit *visit, void *context,
+    struct error *error);
 
 /*
  * Remove and close it. If a power cut brings it back, the next run removes it.

@@ -19,8 +19,6 @@
 #define PENDING_LINES (64 * 1024)
 /* The most digests that are marked at once. */
 #define BATCH_DIGESTS 4096
-/* How many are read from a journal at once. */
-#define PIECE 256
 
 struct deferred {
 	struct filter filter;   /* on top of the one to be marked, or read */
@@ -65,6 +63,15 @@ make_pending(struct deferred *d, uint64_t capacity, enum growth growth,
 	    layers_create(&d->pending, NULL, 0, &plan, &use, error);
 }
 
+static int
+mark_pending(void *pending, unsigned layer, const struct digest *digests,
+    size_t n, struct error *error)
+{
+	(void)layer;
+	filter_prefetch(pending, digests, n);
+	return filter_mark(pending, digests, n, error);
+}
+
 /*
  * A pending filter twice as large, filled from the journal. Adding a layer
  * would cost more: each line would be looked up in all of them.
@@ -72,22 +79,9 @@ make_pending(struct deferred *d, uint64_t capacity, enum growth growth,
 static int
 enlarge_pending(struct deferred *d, struct error *error)
 {
-	struct digest digests[PIECE];
-	unsigned layer;
-	size_t n;
-
-	if (make_pending(d, 2 * filter_header(d->pending)->capacity,
-	    GROWTH_FAIL, error) < 0 || journal_rewind(&d->journal, error) < 0)
-		return -1;
-	do {
-		if (journal_read(&d->journal, digests, PIECE, &layer, &n,
-		    error) < 0)
-			return -1;
-		filter_prefetch(d->pending, digests, n);
-		if (filter_mark(d->pending, digests, n, error) < 0)
-			return -1;
-	} while (n > 0);
-	return 0;
+	return make_pending(d, 2 * filter_header(d->pending)->capacity,
+	    GROWTH_FAIL, error) < 0 ? -1 :
+	    journal_each(&d->journal, mark_pending, d->pending, error);
 }
 
 static struct deferred *
@@ -335,7 +329,7 @@ static int
 mark_all(struct filter *to, const struct digest *digests, size_t n,
     struct error *error)
 {
-	uint8_t ignored[PIECE];
+	uint8_t ignored[JOURNAL_PIECE];
 
 	while (n > 0) {
 		uint64_t room = filter_reserve(to, n, error);
@@ -353,33 +347,39 @@ mark_all(struct filter *to, const struct digest *digests, size_t n,
 	return 0;
 }
 
-/*
- * Mark all that the journal holds and `known` doesn't, except in layers of the
- * filter below that are over.
- */
+/* Where digests go that `known` doesn't have, unless their layer is over. */
+struct copy {
+	struct filter *to, *known;
+	unsigned over; /* so many of the first layers */
+};
+
 static int
-mark_journal(struct deferred *d, struct filter *to, struct filter *known,
+copy_unknown(void *context, unsigned layer, const struct digest *digests,
+    size_t n, struct error *error)
+{
+	const struct copy *copy = context;
+	struct digest unknown[JOURNAL_PIECE];
+	uint8_t found[JOURNAL_PIECE];
+	size_t count = 0;
+
+	if (layer < copy->over)
+		return 0;
+	if (filter_probe(copy->known, digests, n, found, error) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		unknown[count] = digests[i];
+		count += !found[i];
+	}
+	return mark_all(copy->to, unknown, count, error);
+}
+
+static int
+copy_journal(struct deferred *d, struct filter *to, struct filter *known,
     struct error *error)
 {
-	struct digest digests[PIECE];
-	uint8_t found[PIECE];
-	size_t got, n;
-	unsigned layer, over = layers_forgotten(d->filter.under);
+	struct copy copy = { to, known, layers_forgotten(d->filter.under) };
 
-	do {
-		if (journal_read(&d->journal, digests, PIECE, &layer, &got,
-		    error) < 0 ||
-		    filter_probe(known, digests, got, found, error) < 0)
-			return -1;
-		n = 0;
-		for (size_t i = 0; i < got && layer >= over; i++) {
-			if (!found[i])
-				digests[n++] = digests[i];
-		}
-		if (mark_all(to, digests, n, error) < 0)
-			return -1;
-	} while (got > 0);
-	return 0;
+	return journal_each(&d->journal, copy_unknown, &copy, error);
 }
 
 int
@@ -388,8 +388,7 @@ deferred_copy(struct filter *from, struct filter *to, struct error *error)
 	struct deferred *d = deferred_of(from);
 
 	return from->operations != &reading ? 0 :
-	    journal_rewind(&d->journal, error) < 0 ? -1 :
-	    mark_journal(d, to, to, error);
+	    copy_journal(d, to, to, error);
 }
 
 int
@@ -404,7 +403,7 @@ deferred_read(struct filter **filter, struct error *error)
 		result = make_pending(d, d->journal.count + 1, GROWTH_FAIL,
 		    error);
 	if (result == 0)
-		result = mark_journal(d, d->pending, *filter, error);
+		result = copy_journal(d, d->pending, *filter, error);
 	if (result != 0) {
 		release(d);
 		return result < 0 ? -1 : 0;

@@ -42,9 +42,11 @@ extend(struct layers *f, struct error *error)
 }
 
 static int
-mark_layer(struct layers *f, unsigned i, const struct digest *digests,
-    size_t n, struct error *error)
+mark_layer(void *layers, unsigned i, const struct digest *digests, size_t n,
+    struct error *error)
 {
+	struct layers *f = layers;
+
 	/* After a kill, nobody knows when the lines were printed. */
 	if (f->filter.held && extend(f, error) < 0)
 		return -1;
@@ -130,9 +132,6 @@ layers_mark_journal(struct filter *filter, struct journal *journal,
     struct error *error)
 {
 	struct layers *f = layers_of(filter);
-	struct digest digests[PIECE];
-	unsigned layer;
-	size_t n;
 
 	for (size_t i = 0; i < journal->span_count; i++) {
 		if (journal->spans[i].layer >= f->table.count)
@@ -140,15 +139,7 @@ layers_mark_journal(struct filter *filter, struct journal *journal,
 			    " layer that the filter doesn't have",
 			    journal->path);
 	}
-	if (journal_rewind(journal, error) < 0)
-		return -1;
-	do {
-		if (journal_read(journal, digests, PIECE, &layer, &n,
-		    error) < 0 || (n > 0 && mark_layer(f, layer, digests, n,
-		    error) < 0))
-			return -1;
-	} while (n > 0);
-	return 0;
+	return journal_each(journal, mark_layer, f, error);
 }
 
 int

@@ -61,32 +61,52 @@ open_result(void)
 	return result;
 }
 
-/* Read it in pieces of so many: are these the first n numbers? */
+/* What was read: how many of layers below 10, all digest_numbers in order? */
+struct reading {
+	size_t counts[10];
+	size_t sum;
+	int wrong;
+};
+
 static int
-reads_back(size_t n, size_t piece)
+note(void *context, unsigned layer, const struct digest *digests, size_t n,
+    struct error *error)
 {
-	struct digest *digests = calloc(piece, sizeof *digests);
+	struct reading *r = context;
+
+	(void)error;
+	r->counts[layer] += n;
+	r->wrong |= n == 0 || n > JOURNAL_PIECE;
+	for (size_t i = 0; i < n; i++) {
+		struct digest d = digest_number(r->sum++);
+
+		r->wrong |= digests[i].low != d.low ||
+		    digests[i].high != d.high;
+	}
+	return 0;
+}
+
+/* Are all that it has the first n numbers? */
+static int
+reads_added(struct journal *j, size_t n)
+{
+	struct reading reading = { .wrong = 0 };
+	struct error error;
+
+	return journal_each(j, note, &reading, &error) == 0 &&
+	    !reading.wrong && reading.sum == n;
+}
+
+static int
+reads_back(size_t n)
+{
 	struct journal j;
 	struct error error;
-	unsigned layer;
-	size_t got, sum = 0;
 	int good = journal_open(&j, filter, id, &error) == 0 &&
-	    j.count == n;
+	    j.count == n && reads_added(&j, n) && reads_added(&j, n);
 
-	do {
-		if (journal_read(&j, digests, piece, &layer, &got, &error) < 0)
-			good = 0;
-		for (size_t i = 0; good && i < got; i++) {
-			struct digest d = digest_number(sum + i);
-
-			good = digests[i].low == d.low &&
-			    digests[i].high == d.high;
-		}
-		sum += got;
-	} while (good && got == piece);
 	journal_close(&j);
-	free(digests);
-	return good && sum == n;
+	return good;
 }
 
 static void
@@ -98,33 +118,11 @@ test_round_trip(void)
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
 		size_t n = counts[i];
 
-		tap_ok(write_journal(n, 1) == 0 && reads_back(n, 1000),
-		    "%zu digests come back", n);
-		tap_ok(reads_back(n, 1) && reads_back(n, 4096) &&
-		    reads_back(n, 50000), "%zu digests in other pieces", n);
+		tap_ok(write_journal(n, 1) == 0 && reads_back(n),
+		    "%zu digests come back, twice", n);
 		tap_ok(write_journal(n, 0) == 0 && open_result() == 2,
 		    "%zu digests without a commit don't count", n);
 	}
-}
-
-/* Read all that was added: are these the first n numbers? */
-static int
-reads_added(struct journal *j, size_t n)
-{
-	struct digest digests[100];
-	struct error error;
-	unsigned layer;
-	size_t got, sum = 0;
-	int good = journal_rewind(j, &error) == 0;
-
-	do {
-		if (journal_read(j, digests, 100, &layer, &got, &error) < 0)
-			return 0;
-		for (size_t i = 0; i < got; i++)
-			good &= digests[i].low == digest_number(sum + i).low;
-		sum += got;
-	} while (got > 0);
-	return good && sum == n;
 }
 
 /* What was added is read while more is added, and is all there at last. */
@@ -153,7 +151,7 @@ test_reading_while_adding(void)
 	}
 	tap_ok(journal_commit(&j, &span, 1, &error) == 0, "its commit");
 	journal_close(&j);
-	tap_ok(reads_back(20000, 1000), "all of them come back");
+	tap_ok(reads_back(20000), "all of them come back");
 }
 
 /* Each piece is of one layer. */
@@ -162,11 +160,10 @@ test_layers(void)
 {
 	static const struct journal_span spans[] = { { 3, 5000 }, { 9, 0 },
 		{ 4, 7 }, { 5, 0 } };
-	struct digest digests[9000];
+	struct digest digests[5007];
+	struct reading reading = { .wrong = 0 };
 	struct error error;
 	struct journal j;
-	unsigned layer = 0;
-	size_t got = 0;
 
 	unlink(path);
 	for (size_t i = 0; i < 5007; i++)
@@ -176,14 +173,10 @@ test_layers(void)
 	    journal_commit(&j, spans, 4, &error) == 0, "several layers");
 	journal_close(&j);
 	tap_ok(journal_open(&j, filter, id, &error) == 0 &&
-	    journal_read(&j, digests, 9000, &layer, &got, &error) == 0 &&
-	    got == 5000 && layer == 3, "the digests of the first");
-	tap_ok(journal_read(&j, digests, 9000, &layer, &got, &error) == 0 &&
-	    got == 7 && layer == 4 &&
-	    digests[6].low == digest_number(5006).low,
-	    "those of the next one that has any");
-	tap_ok(journal_read(&j, digests, 9000, &layer, &got, &error) == 0 &&
-	    got == 0, "no more");
+	    journal_each(&j, note, &reading, &error) == 0 &&
+	    !reading.wrong, "their digests come in order");
+	tap_ok(reading.counts[3] == 5000 && reading.counts[4] == 7 &&
+	    reading.sum == 5007, "and with the right layers");
 	journal_close(&j);
 }
 
@@ -191,41 +184,41 @@ test_layers(void)
 static void
 test_cut_while_open(void)
 {
-	struct digest digests[10];
+	struct reading reading = { .wrong = 0 };
 	struct error error;
 	struct journal j;
-	unsigned layer;
-	size_t got;
 	int good;
 
 	write_journal(10, 1);
 	good = journal_open(&j, filter, id, &error) == 0 &&
 	    truncate(path, 40) == 0;
-	tap_ok(good && journal_read(&j, digests, 10, &layer, &got,
-	    &error) == -1 && strstr(error.text, "too early") != NULL,
+	tap_ok(good && journal_each(&j, note, &reading, &error) == -1 &&
+	    strstr(error.text, "too early") != NULL,
 	    "cut while it is read, it ends too early");
 	journal_close(&j);
 }
 
+static int
+refuse(void *context, unsigned layer, const struct digest *digests, size_t n,
+    struct error *error)
+{
+	(void)layer, (void)digests, (void)n;
+	++*(int *)context;
+	return error_set(error, STATUS_FAILED, "enough");
+}
+
 static void
-test_rewind(void)
+test_refused(void)
 {
 	struct journal j;
 	struct error error;
-	struct digest digests[100];
-	unsigned layer;
-	size_t got;
-	int good;
+	int calls = 0;
 
 	write_journal(5000, 1);
-	good = journal_open(&j, filter, id, &error) == 0 &&
-	    journal_read(&j, digests, 77, &layer, &got, &error) == 0 &&
-	    got == 77 &&
-	    journal_rewind(&j, &error) == 0 &&
-	    journal_read(&j, digests, 1, &layer, &got, &error) == 0 &&
-	    got == 1 &&
-	    digests[0].high == digest_number(0).high;
-	tap_ok(good, "after a rewind the first one comes again");
+	tap_ok(journal_open(&j, filter, id, &error) == 0 &&
+	    journal_each(&j, refuse, &calls, &error) == -1 && calls == 1 &&
+	    strcmp(error.text, "enough") == 0 && reads_added(&j, 5000),
+	    "reading ends when it is told to, and can begin again");
 	tap_ok(journal_remove(&j, &error) == 0 && access(path, F_OK) < 0 &&
 	    open_result() == 1, "removed, there is none");
 	tap_ok(journal_remove(&j, &error) == 0,
@@ -247,7 +240,7 @@ test_names(void)
 	tap_ok(journal_open(&j, filter, other_id, &error) == -1 &&
 	    strstr(error.text, "another filter") != NULL,
 	    "that of another filter is refused");
-	tap_ok(access(path, F_OK) == 0 && reads_back(10, 10),
+	tap_ok(access(path, F_OK) == 0 && reads_back(10),
 	    "and stays as it is");
 	unlink(path);
 	tap_ok(symlink(filter, path) == 0 && open_result() == -1 &&
@@ -310,7 +303,7 @@ test_damage(void)
 	memcpy(copy, data, nbytes);
 	memset(copy + nbytes, 0xab, 100);
 	save(copy, nbytes + 100);
-	tap_ok(reads_back(20, 64), "what stands behind the commit is not read");
+	tap_ok(reads_back(20), "what stands behind the commit is not read");
 }
 
 /* Append a frame to `to`; returns its length. */
@@ -415,9 +408,7 @@ test_empty_frames(void)
 	uint8_t data[1000], payload[64] = { 0 };
 	struct journal j;
 	struct error error;
-	struct digest digests[9];
-	unsigned layer;
-	size_t got = 0, n = begin_frame(data, 1);
+	size_t n = begin_frame(data, 1);
 
 	le_put64(payload, digest_number(0).low);
 	le_put64(payload + 8, digest_number(0).high);
@@ -434,7 +425,7 @@ test_empty_frames(void)
 	le_put64(payload + 12, 2);
 	n += frame(data + n, 3, payload, 20);
 	save(data, n);
-	tap_ok(reads_back(2, 9) && reads_back(2, 1),
+	tap_ok(reads_back(2),
 	    "frames without a digest change nothing");
 
 	n = begin_frame(data, 1);
@@ -443,8 +434,7 @@ test_empty_frames(void)
 	n += frame(data + n, 3, payload, 8);
 	save(data, n);
 	tap_ok(journal_open(&j, filter, id, &error) == 0 &&
-	    journal_read(&j, digests, 9, &layer, &got, &error) == 0 &&
-	    got == 0,
+	    reads_added(&j, 0),
 	    "of nothing else nothing is read");
 	journal_close(&j);
 }
@@ -461,7 +451,7 @@ main(void)
 	test_reading_while_adding();
 	test_layers();
 	test_cut_while_open();
-	test_rewind();
+	test_refused();
 	test_names();
 	test_damage();
 	test_hostile();
