@@ -42,6 +42,8 @@ make_plan(const struct options *o, enum run_print print, int remember)
 	plan.print = o->quiet ? PRINT_NOTHING : o->mark ? PRINT_MARKED : print;
 	plan.marks = remember ? marks_of_run : marks_of_check;
 	plan.remember = remember;
+	if (!remember)
+		plan.use = (struct filter_use)FILTER_READ;
 	plan.notice = report_notice;
 	plan.tell = report_run;
 	if (plan.dry_run)
@@ -83,96 +85,63 @@ tell_stopped(const struct run_plan *plan, const struct run *run)
 	    "printed and remembered");
 }
 
-/* Run lines through an open filter; count all lines and the new ones. */
+/* The answer that the exit status gives, if the run succeeded. */
 static int
-run_plan(const struct options *o, const struct run_plan *plan,
-    struct filter *filter, const struct key_recipe *recipe, uint64_t *read,
-    uint64_t *fresh, struct error *error)
+has_found(const struct options *o, const struct run_plan *plan,
+    const struct run *run)
 {
-	struct run run;
-	int status;
-
-	if (filter_options_check_keys(o, recipe, error) < 0) {
-		filter_close(filter, &(struct error){ 0 });
-		return -1;
-	}
-	tell_inherited(o, filter);
-	report_options(o);
-	status = run_lines(&run, plan, filter, recipe, error);
-	tell_stopped(plan, &run);
-	*read = run.lines_read;
-	*fresh = run.lines_new;
-	return status;
+	if (plan->remember)
+		return !o->quiet || run->lines_new > 0;
+	return (o->invert ? run->lines_new :
+	    run->lines_read - run->lines_new) > 0;
 }
 
 static int
-remember(const struct options *o, const struct run_plan *plan,
+stream_files(const struct options *o, const struct run_plan *plan,
     struct error *error)
 {
 	struct key_recipe recipe = o->recipe;
 	struct inputs inputs = run_inputs(plan, &recipe);
 	struct filter *filter;
-	uint64_t read, fresh;
+	struct run run;
 	int status;
 
-	if (filter_options_check_name(o->run.filter, error) < 0 ||
-	    filter_options_check_inputs(o, &inputs, error) < 0 ||
-	    run_check_outputs(plan, &inputs, error) < 0 ||
+	if (run_check_outputs(plan, &inputs, error) < 0 ||
 	    filter_options_open(&filter, o, plan, &recipe, &inputs,
 	    error) < 0)
 		return -1;
-	status = run_plan(o, plan, filter, &recipe, &read, &fresh, error);
-	return status == STATUS_OK && o->quiet && fresh == 0 ? STATUS_NO :
+	tell_inherited(o, filter);
+	report_options(o);
+	status = run_lines(&run, plan, filter, &recipe, error);
+	tell_stopped(plan, &run);
+	return status == STATUS_OK && !has_found(o, plan, &run) ? STATUS_NO :
 	    status;
+}
+
+static int
+stream(const struct options *o, enum run_print print, int remember,
+    struct error *error)
+{
+	return file_list_run(o, make_plan(o, print, remember), stream_files,
+	    error);
 }
 
 static int
 run_filter(const struct options *o, struct error *error)
 {
-	return file_list_run(o, make_plan(o, o->repeated ? PRINT_SEEN :
-	    PRINT_NEW, 1), remember, error);
+	return stream(o, o->repeated ? PRINT_SEEN : PRINT_NEW, 1, error);
 }
 
 static int
 run_add(const struct options *o, struct error *error)
 {
-	return file_list_run(o, make_plan(o, PRINT_NOTHING, 1), remember,
-	    error);
-}
-
-static int
-check(const struct options *o, const struct run_plan *plan,
-    struct error *error)
-{
-	const struct filter_use use = FILTER_READ;
-	struct key_recipe recipe = o->recipe;
-	struct filter *filter;
-	struct inputs inputs = run_inputs(plan, &recipe);
-	uint64_t read, fresh;
-	int status;
-
-	if (filter_options_check_name(o->run.filter, error) < 0 ||
-	    filter_options_check_inputs(o, &inputs, error) < 0)
-		return -1;
-	status = filter_open(&filter, o->run.filter, &use, error);
-	if (status > 0)
-		return filter_missing(o->run.filter, error);
-	if (status < 0)
-		return -1;
-	if (filter_options_check(o, filter, &recipe, error) < 0) {
-		filter_close(filter, &(struct error){ 0 });
-		return -1;
-	}
-	status = run_plan(o, plan, filter, &recipe, &read, &fresh, error);
-	return status == STATUS_OK && (o->invert ? fresh : read - fresh) == 0 ?
-	    STATUS_NO : status;
+	return stream(o, PRINT_NOTHING, 1, error);
 }
 
 static int
 run_check(const struct options *o, struct error *error)
 {
-	return file_list_run(o, make_plan(o, o->invert ? PRINT_NEW : PRINT_SEEN,
-	    0), check, error);
+	return stream(o, o->invert ? PRINT_NEW : PRINT_SEEN, 0, error);
 }
 
 const struct command command_filter = {

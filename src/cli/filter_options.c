@@ -141,8 +141,9 @@ filter_options_check_name(const char *path, struct error *error)
 	    " ./-");
 }
 
-int
-filter_options_check_inputs(const struct options *o,
+/* Refuse the filter or its journal among the inputs. */
+static int
+check_inputs(const struct options *o,
     const struct inputs *inputs, struct error *error)
 {
 	char *real = o->run.filter == NULL ? NULL : path_real(o->run.filter);
@@ -161,8 +162,9 @@ filter_options_check_inputs(const struct options *o,
 	    " %s (-f %s), not an input", input, what, o->run.filter);
 }
 
-int
-filter_options_check(const struct options *o, const struct filter *filter,
+/* Check the options that describe a filter against the open one. */
+static int
+check_filter(const struct options *o, const struct filter *filter,
     struct key_recipe *recipe, struct error *error)
 {
 	const struct header *h = filter_header(filter);
@@ -311,49 +313,6 @@ check_location(const struct options *o, struct error *error)
 	return 0;
 }
 
-static int
-preview(struct filter **filter, uint64_t max_bytes, struct error *error)
-{
-	if (deferred_preview(filter, max_bytes, error) == 0)
-		return 0;
-	filter_close(*filter, &(struct error){ 0 });
-	return -1;
-}
-
-int
-filter_options_open(struct filter **filter, const struct options *o,
-    const struct run_plan *plan, struct key_recipe *recipe,
-    const struct inputs *inputs, struct error *error)
-{
-	int result = 1;
-
-	if (check_location(o, error) < 0)
-		return -1;
-	for (int i = 0; result == 1 && i < CREATE_TRIES; i++) {
-		if (plan->filter != NULL)
-			result = filter_open(filter, plan->filter, &plan->use,
-			    error);
-		if (result == 0 && filter_options_check(o, *filter, recipe,
-		    error) < 0) {
-			filter_close(*filter, &(struct error){ 0 });
-			return -1;
-		}
-		if (result == 1 && plan->dry_run)
-			return error_set(error, STATUS_FAILED, "%s: there is no"
-			    " such filter, and --dry-run makes none",
-			    plan->filter);
-		if (result == 1)
-			result = make_filter(filter, o, recipe, inputs, error);
-	}
-	if (result == 1) {
-		return error_set(error, STATUS_FAILED, "%s: a link to a file"
-		    " that doesn't exist, or another process keeps removing"
-		    " the file", plan->filter);
-	}
-	return result == 0 && plan->dry_run ?
-	    preview(filter, plan->use.max_bytes, error) : result;
-}
-
 int
 filter_options_check_keys(const struct options *o,
     const struct key_recipe *recipe, struct error *error)
@@ -372,4 +331,50 @@ filter_options_check_keys(const struct options *o,
 		return error_set(error, STATUS_USAGE, "--max-record is for"
 		    " --csv: other lines may be of any length");
 	return 0;
+}
+
+static int
+refuse_open(struct filter *filter)
+{
+	filter_close(filter, &(struct error){ 0 });
+	return -1;
+}
+
+int
+filter_options_open(struct filter **filter, const struct options *o,
+    const struct run_plan *plan, struct key_recipe *recipe,
+    const struct inputs *inputs, struct error *error)
+{
+	int result = 1;
+
+	if (filter_options_check_name(plan->filter, error) < 0 ||
+	    check_inputs(o, inputs, error) < 0 ||
+	    check_location(o, error) < 0)
+		return -1;
+	for (int i = 0; result == 1 && i < CREATE_TRIES; i++) {
+		if (plan->filter != NULL)
+			result = filter_open(filter, plan->filter, &plan->use,
+			    error);
+		if (result == 0 && check_filter(o, *filter, recipe,
+		    error) < 0)
+			return refuse_open(*filter);
+		if (result == 1 && plan->dry_run)
+			return error_set(error, STATUS_FAILED, "%s: there is no"
+			    " such filter, and --dry-run makes none",
+			    plan->filter);
+		if (result == 1 && !plan->remember)
+			return filter_missing(plan->filter, error);
+		if (result == 1)
+			result = make_filter(filter, o, recipe, inputs, error);
+	}
+	if (result == 1) {
+		return error_set(error, STATUS_FAILED, "%s: a link to a file"
+		    " that doesn't exist, or another process keeps removing"
+		    " the file", plan->filter);
+	}
+	if (result == 0 && (filter_options_check_keys(o, recipe, error) < 0 ||
+	    (plan->dry_run && deferred_preview(filter, plan->use.max_bytes,
+	    error) < 0)))
+		return refuse_open(*filter);
+	return result;
 }

@@ -11,30 +11,16 @@
 #include "stream/input.h"
 
 /*
- * Open the plan's filter, or create it; in memory if no file is named.
- * *recipe holds the key options that were given, and becomes the filter's
- * recipe. Without a capacity, a new filter is planned for the size of the
- * inputs.
+ * Open the plan's filter; in memory if no file is named. One that is missing is
+ * made if the plan remembers lines; without a capacity, for the size of the
+ * inputs. Refuses (STATUS_USAGE) the filter or its journal among the inputs, as
+ * in bloomdedup -f seen.bloom *, and options that contradict the filter, naming
+ * both values. *recipe holds the key options that were given, and becomes the
+ * filter's recipe.
  */
 int filter_options_open(struct filter **filter, const struct options *options,
     const struct run_plan *plan, struct key_recipe *recipe,
     const struct inputs *inputs, struct error *error);
-
-/*
- * Refuse the filter or its journal among the inputs (STATUS_USAGE), as in
- * bloomdedup -f seen.bloom *.
- */
-int filter_options_check_inputs(const struct options *options,
-    const struct inputs *inputs, struct error *error);
-
-/*
- * Check the options that describe a filter against the open one. Refuses a
- * contradiction (STATUS_USAGE), naming both values. *recipe becomes the
- * filter's.
- */
-int filter_options_check(const struct options *options,
-    const struct filter *filter, struct key_recipe *recipe,
-    struct error *error);
 
 /* Refuse standard input and output (-) in place of a filter (STATUS_USAGE). */
 int filter_options_check_name(const char *path, struct error *error);
