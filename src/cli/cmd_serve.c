@@ -45,8 +45,9 @@ serve(const struct options *o, struct error *error)
 		.error_rate = o->error_rate != 0 ? o->error_rate :
 		    SIZING_RATE_DEFAULT,
 		.connections = or_default(o->serve.connections, 1024),
-		.key_bytes = or_default(o->serve.key_bytes, 64 << 10),
-		.value_bytes = or_default(o->serve.value_bytes, 1 << 20),
+		.limits.key = (size_t)or_default(o->serve.key_bytes, 64 << 10),
+		.limits.value = (size_t)or_default(o->serve.value_bytes,
+		    1 << 20),
 		.reply_bytes = or_default(o->serve.reply_bytes, 1 << 20),
 		.idle_time = o->serve.idle_time,
 		.version = LIKE_MEMCACHED VERSION,

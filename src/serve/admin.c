@@ -261,8 +261,8 @@ stats_settings(const struct service *service, struct replies *replies)
 	put_text(replies, "flush_enabled", "no");
 	put_count(replies, "num_threads", 1);
 	put_text(replies, "binding_protocol", "ascii");
-	put_count(replies, "item_size_max", plan->value_bytes);
-	put_count(replies, "key_size_max", plan->key_bytes);
+	put_count(replies, "item_size_max", plan->limits.value);
+	put_count(replies, "key_size_max", plan->limits.key);
 	put_count(replies, "reply_size_max", plan->reply_bytes);
 	put_count(replies, "idle_timeout", plan->idle_time / 1000);
 	put_text(replies, "sync", plan->sync ? "yes" : "no");
@@ -364,15 +364,18 @@ stats(struct service *service, const struct request *r,
 }
 
 const char *
-admin_refusal(const struct serve_settings *plan, int local, enum verb verb)
+admin_refusal(const struct client *client, enum verb verb)
 {
-	if (verb != VERB_ADD && verb != VERB_DELETE && verb != VERB_SETMEM)
+	const struct serve_settings *plan = client->service->plan;
+
+	if (verb != VERB_SET && verb != VERB_ADD && verb != VERB_DELETE &&
+	    verb != VERB_SETMEM)
 		return NULL;
 	if (plan->read_only)
 		return "this server is read-only";
-	if (plan->admin == ADMIN_NONE)
+	if (verb != VERB_SET && plan->admin == ADMIN_NONE)
 		return "not allowed (--no-admin)";
-	if (verb == VERB_DELETE && plan->admin != ADMIN_ALL && !local) {
+	if (verb == VERB_DELETE && plan->admin != ADMIN_ALL && !client->local) {
 		return "delete needs a unix socket, or a server"
 		    " with --admin";
 	}
@@ -380,15 +383,9 @@ admin_refusal(const struct serve_settings *plan, int local, enum verb verb)
 }
 
 static void
-answer(struct service *service, int local, const struct request *r,
+answer(struct service *service, const struct request *r,
     struct replies *replies)
 {
-	const char *why = admin_refusal(service->plan, local, r->verb);
-
-	if (why != NULL) {
-		replies_format(replies, "CLIENT_ERROR %s\r\n", why);
-		return;
-	}
 	switch (r->verb) {
 	case VERB_ADD:
 		add_filter(service, r, replies);
@@ -418,11 +415,15 @@ answer(struct service *service, int local, const struct request *r,
 }
 
 void
-admin_answer(struct service *service, int local, const struct request *r,
-    struct replies *replies)
+admin_answer(struct client *client, const struct request *r)
 {
+	const char *why = admin_refusal(client, r->verb);
 	struct replies unwanted = { 0 };
+	struct replies *replies = r->noreply ? &unwanted : &client->replies;
 
-	answer(service, local, r, r->noreply ? &unwanted : replies);
+	if (why != NULL)
+		replies_format(replies, "CLIENT_ERROR %s\r\n", why);
+	else
+		answer(client->service, r, replies);
 	replies_free(&unwanted);
 }

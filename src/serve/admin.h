@@ -8,20 +8,16 @@
 #include <stdint.h>
 
 #include "disk/format.h"
-#include "serve/protocol.h"
-#include "serve/replies.h"
-#include "serve/service.h"
+#include "serve/client.h"
 
-/* `local`: the request came through a unix socket. */
-void admin_answer(struct service *service, int local,
-    const struct request *request, struct replies *replies);
+void admin_answer(struct client *client, const struct request *request);
 
 /*
- * Why a client may not make this request; NULL if it may. `verb` is VERB_ADD
- * (of a filter), VERB_DELETE or VERB_SETMEM.
+ * Why a client may not do this; NULL if it may. `verb` is VERB_SET (of a
+ * subkey), VERB_ADD (of a filter), VERB_DELETE or VERB_SETMEM; all may do
+ * anything else.
  */
-const char *admin_refusal(const struct serve_settings *plan, int local,
-    enum verb verb);
+const char *admin_refusal(const struct client *client, enum verb verb);
 
 /*
  * A filter's window. One of lines must be *lines, which are rounded up like it.

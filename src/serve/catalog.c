@@ -192,12 +192,6 @@ catalog_close(struct catalog *catalog, struct error *error)
 	return result;
 }
 
-void
-catalog_tick(struct catalog *catalog)
-{
-	catalog->pool.second++;
-}
-
 /* A file that is new in the folder; NULL if there is none. */
 static struct served *
 find_new(struct catalog *catalog, struct bytes name)

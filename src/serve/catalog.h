@@ -16,7 +16,7 @@
 #include "serve/bytes.h"
 #include "serve/served.h"
 
-/* Others only read it, and set pool.limit. */
+/* Others only read it, set pool.limit, and count pool.second. */
 struct catalog {
 	struct served_pool pool;
 	int fd;                    /* of the folder; holds the lock */
@@ -33,9 +33,6 @@ int catalog_open(struct catalog **catalog, const struct serve_settings *plan,
 
 /* Close all filters; -1 if what is only in memory could not be written. */
 int catalog_close(struct catalog *catalog, struct error *error);
-
-/* To call every second. */
-void catalog_tick(struct catalog *catalog);
 
 /* Is it a name, and what a name is. */
 int catalog_is_name(struct bytes name);

@@ -1,7 +1,4 @@
-/*
- * A connection: its socket, the bytes of an incomplete request, and the replies
- * that were not sent yet. Knows nothing of events.
- */
+/* A client: its connection, what it has sent, and the replies to it. */
 #ifndef CLIENT_H
 #define CLIENT_H
 
@@ -9,46 +6,58 @@
 #include <stdint.h>
 
 #include "serve/protocol.h"
-#include "serve/resp_session.h"
+#include "serve/replies.h"
 #include "serve/service.h"
-#include "serve/sweep.h"
+
+struct operation;
+struct outcome;
 
 struct client {
+	struct service *service;
 	int fd;
-	int local;             /* a unix socket */
-	struct asker asker;
-	struct protocol protocol;
-	struct resp_session *resp; /* if it speaks RESP; or NULL */
+	int local;             /* it came through a unix socket */
+	/* The protocol it speaks: */
+	struct protocol protocol; /* memcached's */
+	struct resp *resp;     /* Redis'; or NULL */
+	/*
+	 * Take a request, or in RESP a word of one. Returns how many bytes it
+	 * had; *more becomes 1 if it isn't whole. The bytes, and LOOPS_PADDING
+	 * after them, must not change until sweep_run.
+	 */
+	size_t (*take)(struct client *client, const uint8_t *data,
+	    size_t nbytes, int *more);
+	/* Write the reply to an operation of the sweep. */
+	void (*answer)(struct client *client,
+	    const struct operation *operation, const struct outcome *outcome);
+	/* Its requests: */
 	uint8_t *kept;         /* bytes not consumed yet */
 	size_t kept_bytes, kept_capacity;
+	int begun;             /* its first byte was looked at */
+	int busy;              /* `take` has work even without bytes */
 	int full;              /* must read its replies before we read on */
 	int paused;            /* the others come first: one costly request a
 	                        * sweep; the rest of what was read is kept */
-	int begun;             /* its first byte was looked at */
 	int hang_up;           /* no more requests are read; close when sent */
 	int broken;            /* nothing can be sent any more */
+	/* The replies to it: */
+	struct replies replies;
+	size_t owed;           /* about how many bytes wait for sweep_run */
+	/* for memcached_answer: */
+	int in_get;            /* the replies to a get line have begun, */
+	int get_failed;        /* and it has failed */
+	/* for RESP: */
+	struct served *served; /* its request's filter; NULL: not known now */
+	int resp3;             /* version 3 of the protocol */
+	uint32_t items, left;  /* of an array: all, and those to come */
+	int failed;            /* an item of it has failed, */
+	int cut;               /* and the array ends with it */
+	/* Of server.c: */
+	struct event *readable, *writable;
+	int reading, writing;  /* these events are waited for */
+	uint64_t active;       /* in which second of the catalog */
+	int touched;           /* in this sweep */
+	struct client *next_touched;
+	struct client *next, **link; /* of all */
 };
-
-/* The buffer for the requests of a sweep, of all clients. */
-struct intake;
-
-struct intake *intake_new(struct service *service, struct sweep *sweep);
-void intake_free(struct intake *intake);
-
-/* Take over the socket. client_end closes it, but only after sweep_run. */
-void client_begin(struct client *client, int fd, int local);
-void client_end(struct client *client);
-
-/*
- * Read what has arrived, at most a buffer, and add the requests in it to the
- * sweep; or, after the client was full or paused, those that were left over.
- */
-void client_read(struct client *client, struct intake *intake);
-
-/* After sweep_run: send as much as the socket takes. */
-void client_send(struct client *client, struct service *service);
-
-/* Is anything left to send? */
-int client_is_sending(const struct client *client);
 
 #endif

@@ -83,9 +83,8 @@ describe(struct listener *l)
 
 	if (getsockname(l->fd, (struct sockaddr *)&address, &length) < 0)
 		return -1;
-	l->local = address.ss_family == AF_UNIX;
 	l->beyond = !is_loopback(&address);
-	if (l->local) {
+	if (address.ss_family == AF_UNIX) {
 		snprintf(l->name, sizeof l->name, "unix:%.*s",
 		    (int)sizeof ((struct sockaddr_un *)0)->sun_path,
 		    ((struct sockaddr_un *)&address)->sun_path);

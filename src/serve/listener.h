@@ -9,13 +9,15 @@
 
 #include "base/error.h"
 
+struct event;
+
 /* A socket that listens: non-blocking, closed by exec. */
 struct listener {
 	int fd;
-	int local;      /* a unix socket: file modes say who may use it */
 	int beyond;     /* other machines may connect */
 	char name[300]; /* for messages, with the port chosen for 0 */
 	char *path;     /* of a unix socket that we must remove; or NULL */
+	struct event *event; /* the caller's */
 };
 
 struct listeners {

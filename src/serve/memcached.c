@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "serve/admin.h"
 #include "serve/catalog.h"
+#include "serve/sweep.h"
 
 /* Split "NAME|SUBKEY" at its bar. Returns 0 if there is no bar. */
 static int
@@ -20,8 +22,11 @@ divide(struct bytes key, struct bytes *name, struct bytes *subkey)
 	return 1;
 }
 
-int
-memcached_is_alone(const struct request *r)
+/*
+ * Is it about the server or a whole filter? Then it is carried out by itself.
+ */
+static int
+is_alone(const struct request *r)
 {
 	switch (r->verb) {
 	case VERB_GET:
@@ -56,12 +61,12 @@ refusal(struct service *service, const struct request *r, struct bytes name,
 	return "CLIENT_ERROR no such filter";
 }
 
-void
-memcached_add(struct service *service, struct sweep *sweep,
-    struct asker *asker, const struct request *r)
+/* Add a request about a subkey to the sweep. */
+static void
+add(struct client *client, const struct request *r)
 {
-	struct operation o = { .verb = r->verb, .noreply = r->noreply,
-		.with_cas = r->with_cas, .key = r->key, .reply = r->reply,
+	struct service *service = client->service;
+	struct operation o = { .request = *r, .reply = r->reply,
 		.asks = r->verb != VERB_SET && r->verb != VERB_ADD };
 	struct bytes name;
 	int divided;
@@ -73,7 +78,30 @@ memcached_add(struct service *service, struct sweep *sweep,
 		o.reply = refusal(service, r, name, divided, &o.served);
 	}
 	service->counters.refused += o.reply != NULL;
-	sweep_add(sweep, asker, &o);
+	sweep_add(service->sweep, client, &o);
+}
+
+size_t
+memcached_take(struct client *client, const uint8_t *data, size_t nbytes,
+    int *more)
+{
+	struct service *service = client->service;
+	struct request request;
+	size_t n = protocol_next(&client->protocol, &service->plan->limits,
+	    data, nbytes, &request);
+
+	*more = request.verb == VERB_MORE;
+	if (*more)
+		return n;
+	if (is_alone(&request)) {
+		sweep_run(service->sweep);
+		admin_answer(client, &request);
+		client->paused = 1;
+	} else {
+		add(client, &request);
+	}
+	client->hang_up |= request.hang_up;
+	return n;
 }
 
 /*
@@ -95,28 +123,28 @@ put_failure(struct replies *replies, const struct operation *o,
 
 /* The error replaces the replies to the get line, or follows those sent. */
 static void
-fail_get(struct asker *asker, const struct operation *o,
+fail_get(struct client *client, const struct operation *o,
     const struct outcome *outcome)
 {
-	replies_withdraw(&asker->replies);
-	put_failure(&asker->replies, o, outcome);
-	asker->get_failed = 1;
+	replies_withdraw(&client->replies);
+	put_failure(&client->replies, o, outcome);
+	client->get_failed = 1;
 }
 
 static void
-answer_get(struct service *service, struct asker *asker,
-    const struct operation *o, int seen)
+answer_get(struct client *client, const struct operation *o, int seen)
 {
 	static const char values[][16] = { " 0 1\r\n1\r\n", " 0 1 0\r\n1\r\n" };
-	struct counters *counters = &service->counters;
-	struct replies *replies = &asker->replies;
-	const char *value = values[o->with_cas];
+	struct counters *counters = &client->service->counters;
+	struct replies *replies = &client->replies;
+	const char *value = values[o->request.with_cas];
+	struct bytes key = o->request.key;
 
 	counters->cmd_get++;
 	if (seen) {
 		counters->get_hits++;
 		replies_put(replies, "VALUE ", 6);
-		replies_put(replies, o->key.data, o->key.nbytes);
+		replies_put(replies, key.data, key.nbytes);
 		replies_put(replies, value, strlen(value));
 	} else {
 		counters->get_misses++;
@@ -124,50 +152,52 @@ answer_get(struct service *service, struct asker *asker,
 }
 
 static void
-answer_storage(struct service *service, struct asker *asker,
-    const struct operation *o, int seen)
+answer_storage(struct client *client, const struct request *r, int seen)
 {
-	service->counters.cmd_set++;
-	if (o->noreply)
+	client->service->counters.cmd_set++;
+	if (r->noreply)
 		return;
-	if (o->verb == VERB_SET || seen == (o->verb == VERB_REPLACE))
-		replies_put(&asker->replies, "STORED\r\n", 8);
+	if (r->verb == VERB_SET || seen == (r->verb == VERB_REPLACE))
+		replies_put(&client->replies, "STORED\r\n", 8);
 	else
-		replies_put(&asker->replies, "NOT_STORED\r\n", 12);
+		replies_put(&client->replies, "NOT_STORED\r\n", 12);
 }
 
 /* A get line begins with its first key, and ends with END or an error. */
 static void
-answer_in_get(struct service *service, struct asker *asker,
-    const struct operation *o, const struct outcome *outcome, int failed)
+answer_in_get(struct client *client, const struct operation *o,
+    const struct outcome *outcome, int failed)
 {
-	if (!asker->in_get) {
-		asker->in_get = 1;
-		asker->get_failed = 0;
-		replies_hold(&asker->replies);
+	int ends = o->request.verb != VERB_GET;
+
+	if (!client->in_get) {
+		client->in_get = 1;
+		client->get_failed = 0;
+		replies_hold(&client->replies);
 	}
-	if (failed && !asker->get_failed)
-		fail_get(asker, o, outcome);
-	else if (!asker->get_failed && o->verb == VERB_GET)
-		answer_get(service, asker, o, outcome->seen);
-	else if (!asker->get_failed)
-		replies_put(&asker->replies, "END\r\n", 5);
-	if (o->verb != VERB_GET) {
-		replies_let_go(&asker->replies);
-		asker->in_get = 0;
+	if (failed && !client->get_failed)
+		fail_get(client, o, outcome);
+	else if (!client->get_failed && !ends)
+		answer_get(client, o, outcome->seen);
+	else if (!client->get_failed)
+		replies_put(&client->replies, "END\r\n", 5);
+	if (ends) {
+		replies_let_go(&client->replies);
+		client->in_get = 0;
 	}
 }
 
 void
-memcached_answer(struct service *service, struct asker *asker,
-    const struct operation *o, const struct outcome *outcome)
+memcached_answer(struct client *client, const struct operation *o,
+    const struct outcome *outcome)
 {
+	const struct request *r = &o->request;
 	int failed = o->reply != NULL || outcome->failure != NULL;
 
-	if (o->verb == VERB_GET || o->verb == VERB_GET_END || asker->in_get)
-		answer_in_get(service, asker, o, outcome, failed);
+	if (r->verb == VERB_GET || r->verb == VERB_GET_END || client->in_get)
+		answer_in_get(client, o, outcome, failed);
 	else if (!failed)
-		answer_storage(service, asker, o, outcome->seen);
-	else if (!o->noreply && (o->reply == NULL || o->reply[0] != '\0'))
-		put_failure(&asker->replies, o, outcome);
+		answer_storage(client, r, outcome->seen);
+	else if (!r->noreply && (o->reply == NULL || o->reply[0] != '\0'))
+		put_failure(&client->replies, o, outcome);
 }

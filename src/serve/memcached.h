@@ -1,25 +1,16 @@
 /*
- * What memcached's requests about subkeys (protocol.h) mean, and the replies to
- * them. Requests about the server or a whole filter are in admin.h.
+ * Carries out memcached's requests (protocol.h), and writes the replies. Those
+ * about the server or a whole filter are in admin.h.
  */
 #ifndef MEMCACHED_H
 #define MEMCACHED_H
 
-#include "serve/protocol.h"
-#include "serve/sweep.h"
+#include "serve/client.h"
 
-/*
- * Is it a request about the server or about a whole filter? Such a request is
- * carried out by itself (admin.h), after a sweep_run.
- */
-int memcached_is_alone(const struct request *request);
-
-/* Add any other request to the sweep, which needs its bytes (sweep_add). */
-void memcached_add(struct service *service, struct sweep *sweep,
-    struct asker *asker, const struct request *request);
-
-/* For asker.answer. */
-void memcached_answer(struct service *service, struct asker *asker,
+/* For client->take and client->answer. */
+size_t memcached_take(struct client *client, const uint8_t *data,
+    size_t nbytes, int *more);
+void memcached_answer(struct client *client,
     const struct operation *operation, const struct outcome *outcome);
 
 #endif

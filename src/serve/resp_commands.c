@@ -11,23 +11,23 @@
 #include "base/error.h"
 
 static void
-put_commands(struct resp_request *r, const struct resp_command *c)
+put_commands(struct resp *r, const struct resp_command *c)
 {
 	for (; c->name != NULL; c++) {
 		/* as Redis before 7: name, arity, flags, keys */
-		resp_put_array(r->asker, 6);
-		resp_put_text(r->asker, c->name);
-		replies_format(&r->asker->replies, ":%s%u\r\n",
+		resp_put_array(r->client, 6);
+		resp_put_text(r->client, c->name);
+		replies_format(&r->client->replies, ":%s%u\r\n",
 		    c->least == c->most ? "" : "-", (unsigned)c->least);
-		resp_put_array(r->asker, 0);
-		resp_put_integer(r->asker, c->keys != 0);
-		replies_line(&r->asker->replies, c->keys < 0 ? ":-1" :
+		resp_put_array(r->client, 0);
+		resp_put_integer(r->client, c->keys != 0);
+		replies_line(&r->client->replies, c->keys < 0 ? ":-1" :
 		    c->keys > 0 ? ":1" : ":0");
-		resp_put_integer(r->asker, c->keys != 0);
+		resp_put_integer(r->client, c->keys != 0);
 	}
 }
 
-static void command(struct resp_request *r);
+static void command(struct resp *r);
 
 static const struct resp_command own[] = {
 	{ .name = "command", .least = 1, .end = command },
@@ -35,11 +35,12 @@ static const struct resp_command own[] = {
 };
 
 static const struct resp_command *const tables[] = { resp_filter_commands,
-	resp_connection_commands, resp_key_commands, own };
+	resp_connection_commands, resp_session_commands, resp_key_commands,
+	own };
 #define TABLES (sizeof tables / sizeof *tables)
 
 static void
-command(struct resp_request *r)
+command(struct resp *r)
 {
 	size_t count = 0;
 
@@ -49,14 +50,14 @@ command(struct resp_request *r)
 			count++;
 	}
 	if (r->kept > 1 && resp_is(r, 1, "DOCS")) {
-		resp_put_map(r->asker, 0);
+		resp_put_map(r->client, 0);
 	} else if (r->kept > 1 && resp_is(r, 1, "COUNT")) {
-		resp_put_integer(r->asker, count);
+		resp_put_integer(r->client, count);
 	} else if (r->kept > 1) {
 		resp_refuse(r, "ERR unknown subcommand '%.128s'. Try COMMAND"
 		    " HELP.", resp_string(r, 1));
 	} else {
-		resp_put_array(r->asker, count);
+		resp_put_array(r->client, count);
 		for (size_t i = 0; i < TABLES; i++)
 			put_commands(r, tables[i]);
 	}
@@ -78,14 +79,14 @@ resp_command_find(struct bytes name)
 }
 
 void
-resp_answer_earlier(struct resp_request *r)
+resp_answer_earlier(struct resp *r)
 {
-	if (r->asker->owed > 0)
-		sweep_run(r->sweep);
+	if (r->client->owed > 0)
+		sweep_run(r->client->service->sweep);
 }
 
 void
-resp_refuse(struct resp_request *r, const char *format, ...)
+resp_refuse(struct resp *r, const char *format, ...)
 {
 	struct error text = { 0 };
 	va_list args;
@@ -93,13 +94,13 @@ resp_refuse(struct resp_request *r, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text.text, sizeof text.text, format, args);
 	va_end(args);
-	r->service->counters.refused++;
+	r->client->service->counters.refused++;
 	free(r->refusal);
 	r->refusal = memory_or_die(strdup(text.text));
 }
 
 struct bytes
-resp_kept(const struct resp_request *r, unsigned i)
+resp_kept(const struct resp *r, unsigned i)
 {
 	size_t start = i == 0 || i > r->kept ? 0 : r->ends[i - 1] + 1;
 
@@ -110,20 +111,20 @@ resp_kept(const struct resp_request *r, unsigned i)
 }
 
 const char *
-resp_string(const struct resp_request *r, unsigned i)
+resp_string(const struct resp *r, unsigned i)
 {
 	return (const char *)resp_kept(r, i).data;
 }
 
 int
-resp_is(const struct resp_request *r, unsigned i, const char *word)
+resp_is(const struct resp *r, unsigned i, const char *word)
 {
 	return resp_kept(r, i).nbytes == strlen(word) &&
 	    strcasecmp(resp_string(r, i), word) == 0;
 }
 
 int
-resp_integer(const struct resp_request *r, unsigned i, int64_t *value)
+resp_integer(const struct resp *r, unsigned i, int64_t *value)
 {
 	const char *text = resp_string(r, i);
 	size_t digits = strspn(text + (text[0] == '-'), "0123456789");

@@ -17,17 +17,17 @@
 	" disabled."
 
 static void
-ping(struct resp_request *r)
+ping(struct resp *r)
 {
 	if (r->kept > 1)
-		resp_put_bulk(r->asker, resp_kept(r, 1).data,
+		resp_put_bulk(r->client, resp_kept(r, 1).data,
 		    resp_kept(r, 1).nbytes);
 	else
-		resp_put_simple(r->asker, "PONG");
+		resp_put_simple(r->client, "PONG");
 }
 
 static void
-select_database(struct resp_request *r)
+select_database(struct resp *r)
 {
 	int64_t number;
 
@@ -36,33 +36,33 @@ select_database(struct resp_request *r)
 	else if (number != 0)
 		resp_refuse(r, "ERR DB index is out of range");
 	else
-		resp_put_simple(r->asker, "OK");
+		resp_put_simple(r->client, "OK");
 }
 
 static void
-quit(struct resp_request *r)
+quit(struct resp *r)
 {
-	resp_put_simple(r->asker, "OK");
-	r->hang_up = 1;
+	resp_put_simple(r->client, "OK");
+	r->client->hang_up = 1;
 }
 
 /* There is no password: so any is right for the user that all are. */
 static void
-authenticate(struct resp_request *r)
+authenticate(struct resp *r)
 {
 	if (r->kept == 2)
 		resp_refuse(r, "ERR AUTH <password> called without"
 		    " any password configured for the default user. Are you"
 		    " sure your configuration is correct?");
 	else if (resp_is(r, 1, "DEFAULT"))
-		resp_put_simple(r->asker, "OK");
+		resp_put_simple(r->client, "OK");
 	else
 		resp_refuse(r, WRONG_PASSWORD);
 }
 
 /* Word i is the client's name; -1 if it can't be, and is refused. */
 static int
-set_name(struct resp_request *r, unsigned i)
+set_name(struct resp *r, unsigned i)
 {
 	struct bytes name = resp_kept(r, i);
 
@@ -80,20 +80,20 @@ set_name(struct resp_request *r, unsigned i)
 }
 
 static void
-client(struct resp_request *r)
+client(struct resp *r)
 {
 	if (resp_is(r, 1, "ID") && r->kept == 2) {
-		resp_put_integer(r->asker, r->id);
+		resp_put_integer(r->client, r->id);
 	} else if (resp_is(r, 1, "GETNAME") && r->kept == 2) {
 		if (r->name == NULL)
-			resp_put_null(r->asker);
+			resp_put_null(r->client);
 		else
-			resp_put_text(r->asker, r->name);
+			resp_put_text(r->client, r->name);
 	} else if (resp_is(r, 1, "SETNAME") && r->kept == 3) {
 		if (set_name(r, 2) == 0)
-			resp_put_simple(r->asker, "OK");
+			resp_put_simple(r->client, "OK");
 	} else if (resp_is(r, 1, "SETINFO") && r->kept == 4) {
-		resp_put_simple(r->asker, "OK");
+		resp_put_simple(r->client, "OK");
 	} else {
 		resp_refuse(r, "ERR unknown subcommand '%.128s'. Try CLIENT"
 		    " HELP.", resp_string(r, 1));
@@ -101,30 +101,30 @@ client(struct resp_request *r)
 }
 
 static void
-say_hello(struct resp_request *r)
+say_hello(struct resp *r)
 {
-	struct asker *asker = r->asker;
+	struct client *client = r->client;
 
-	resp_put_map(asker, 7);
-	resp_put_text(asker, "server");
-	resp_put_text(asker, "bloomdedup");
-	resp_put_text(asker, "version");
-	resp_put_text(asker, LIKE_REDIS);
-	resp_put_text(asker, "proto");
-	resp_put_integer(asker, asker->resp3 ? 3 : 2);
-	resp_put_text(asker, "id");
-	resp_put_integer(asker, r->id);
-	resp_put_text(asker, "mode");
-	resp_put_text(asker, "standalone");
-	resp_put_text(asker, "role");
-	resp_put_text(asker, "master");
-	resp_put_text(asker, "modules");
-	resp_put_array(asker, 0);
+	resp_put_map(client, 7);
+	resp_put_text(client, "server");
+	resp_put_text(client, "bloomdedup");
+	resp_put_text(client, "version");
+	resp_put_text(client, LIKE_REDIS);
+	resp_put_text(client, "proto");
+	resp_put_integer(client, client->resp3 ? 3 : 2);
+	resp_put_text(client, "id");
+	resp_put_integer(client, r->id);
+	resp_put_text(client, "mode");
+	resp_put_text(client, "standalone");
+	resp_put_text(client, "role");
+	resp_put_text(client, "master");
+	resp_put_text(client, "modules");
+	resp_put_array(client, 0);
 }
 
 /* Options of HELLO. Returns the place of SETNAME's name, 0, or -1. */
 static int
-parse_hello(struct resp_request *r)
+parse_hello(struct resp *r)
 {
 	int name = 0;
 
@@ -149,9 +149,9 @@ parse_hello(struct resp_request *r)
 }
 
 static void
-hello(struct resp_request *r)
+hello(struct resp *r)
 {
-	int64_t version = r->asker->resp3 ? 3 : 2;
+	int64_t version = r->client->resp3 ? 3 : 2;
 	int name = parse_hello(r);
 
 	if (r->kept > 1 && resp_integer(r, 1, &version) < 0)
@@ -161,14 +161,14 @@ hello(struct resp_request *r)
 		resp_refuse(r, "NOPROTO unsupported protocol version");
 	if (r->refusal != NULL || (name > 0 && set_name(r, (unsigned)name) < 0))
 		return;
-	r->asker->resp3 = version == 3;
+	r->client->resp3 = version == 3;
 	say_hello(r);
 }
 
 static void
-info(struct resp_request *r)
+info(struct resp *r)
 {
-	const struct service *service = r->service;
+	const struct service *service = r->client->service;
 	const struct counters *c = &service->counters;
 	char text[1024];
 	int n = snprintf(text, sizeof text, "# Server\r\n"
@@ -190,12 +190,12 @@ info(struct resp_request *r)
 	    c->total_connections, c->get_hits, c->get_misses,
 	    service->catalog->count);
 
-	if (r->asker->resp3) {
-		replies_format(&r->asker->replies, "=%d\r\ntxt:", n + 4);
-		replies_put(&r->asker->replies, text, (size_t)n);
-		replies_put(&r->asker->replies, "\r\n", 2);
+	if (r->client->resp3) {
+		replies_format(&r->client->replies, "=%d\r\ntxt:", n + 4);
+		replies_put(&r->client->replies, text, (size_t)n);
+		replies_put(&r->client->replies, "\r\n", 2);
 	} else {
-		resp_put_bulk(r->asker, text, (size_t)n);
+		resp_put_bulk(r->client, text, (size_t)n);
 	}
 }
 
@@ -207,9 +207,6 @@ const struct resp_command resp_connection_commands[] = {
 	{ .name = "select", .least = 2, .most = 2, .end = select_database },
 	{ .name = "client", .least = 2, .end = client },
 	{ .name = "info", .least = 1, .end = info },
-	{ .name = "multi", .role = RESP_MULTI, .least = 1, .most = 1 },
-	{ .name = "exec", .role = RESP_EXEC, .least = 1, .most = 1 },
-	{ .name = "discard", .role = RESP_DISCARD, .least = 1, .most = 1 },
-	{ .name = "quit", .role = RESP_QUIT, .least = 1, .end = quit },
+	{ .name = "quit", .at_once = 1, .least = 1, .end = quit },
 	{ .name = NULL }
 };

@@ -24,21 +24,21 @@ struct plan {
 };
 
 static struct served *
-find(const struct resp_request *r)
+find(const struct resp *r)
 {
-	return catalog_find(r->service->catalog, resp_kept(r, 1));
+	return catalog_find(r->client->service->catalog, resp_kept(r, 1));
 }
 
 static void
-refuse_missing(struct resp_request *r)
+refuse_missing(struct resp *r)
 {
 	resp_refuse(r, "ERR not found");
-	catalog_refuse(r->service->catalog, resp_kept(r, 1));
+	catalog_refuse(r->client->service->catalog, resp_kept(r, 1));
 }
 
 /* Find the filter; or NULL, and the request is refused. */
 static struct served *
-find_open(struct resp_request *r)
+find_open(struct resp *r)
 {
 	struct served *served = find(r);
 
@@ -56,7 +56,7 @@ find_open(struct resp_request *r)
  * if the request is refused.
  */
 static int
-make(struct resp_request *r, struct plan *plan)
+make(struct resp *r, struct plan *plan)
 {
 	struct bytes name = resp_kept(r, 1);
 	uint64_t capacity = (uint64_t)plan->capacity;
@@ -75,21 +75,22 @@ make(struct resp_request *r, struct plan *plan)
 		return -1;
 	}
 	resp_answer_earlier(r);
-	r->costly = 1;
-	result = catalog_add(r->service->catalog, name, &(struct filter_design){
-	    .capacity = capacity, .error_rate = plan->error_rate,
+	r->client->paused = 1;
+	result = catalog_add(r->client->service->catalog, name,
+	    &(struct filter_design){ .capacity = capacity,
+	    .error_rate = plan->error_rate,
 	    .growth = plan->nonscaling ? GROWTH_FAIL : GROWTH_GROW,
 	    .window = plan->window }, &error);
 	if (result < 0)
 		resp_refuse(r, "ERR %s", error.text);
-	else if ((r->served = find_open(r)) != NULL && result == 0)
-		r->served->expansion = (uint32_t)plan->expansion;
+	else if ((r->client->served = find_open(r)) != NULL && result == 0)
+		r->client->served->expansion = (uint32_t)plan->expansion;
 	return result;
 }
 
 /* A rate as strtod takes it. Returns 0, or -1. */
 static int
-parse_rate(const struct resp_request *r, unsigned i, double *rate)
+parse_rate(const struct resp *r, unsigned i, double *rate)
 {
 	const char *text = resp_string(r, i);
 	char *end;
@@ -104,7 +105,7 @@ parse_rate(const struct resp_request *r, unsigned i, double *rate)
  * refused.
  */
 static void
-parse_options(struct resp_request *r, struct plan *plan)
+parse_options(struct resp *r, struct plan *plan)
 {
 	uint64_t capacity = (uint64_t)plan->capacity;
 	int expands = 0;
@@ -138,9 +139,9 @@ parse_options(struct resp_request *r, struct plan *plan)
 
 /* May it make filters? If not, the request is refused. */
 static int
-may_make(struct resp_request *r)
+may_make(struct resp *r)
 {
-	const struct serve_settings *plan = r->service->plan;
+	const struct serve_settings *plan = r->client->service->plan;
 
 	if (plan->read_only)
 		resp_refuse(r, "ERR this server is read-only");
@@ -150,7 +151,7 @@ may_make(struct resp_request *r)
 }
 
 static void
-reserve(struct resp_request *r)
+reserve(struct resp *r)
 {
 	struct plan plan = { .expansion = 2 };
 
@@ -170,21 +171,21 @@ reserve(struct resp_request *r)
 }
 
 static void
-say_ok(struct resp_request *r)
+say_ok(struct resp *r)
 {
-	resp_put_simple(r->asker, "OK");
+	resp_put_simple(r->client, "OK");
 }
 
 /* Find or make the filter that subkeys are added to. */
 static void
-begin_adding(struct resp_request *r, struct plan *plan)
+begin_adding(struct resp *r, struct plan *plan)
 {
-	const struct serve_settings *settings = r->service->plan;
+	const struct serve_settings *settings = r->client->service->plan;
 
 	if (settings->read_only)
 		resp_refuse(r, "ERR this server is read-only");
-	else if ((r->served = find(r)) != NULL) {
-		if (r->served->filter == NULL)
+	else if ((r->client->served = find(r)) != NULL) {
+		if (r->client->served->filter == NULL)
 			find_open(r);
 	} else if (plan->nocreate || settings->admin == ADMIN_NONE)
 		refuse_missing(r);
@@ -193,16 +194,16 @@ begin_adding(struct resp_request *r, struct plan *plan)
 }
 
 static struct plan
-default_plan(const struct resp_request *r)
+default_plan(const struct resp *r)
 {
-	const struct serve_settings *settings = r->service->plan;
+	const struct serve_settings *settings = r->client->service->plan;
 
 	return (struct plan){ .capacity = (int64_t)settings->capacity,
 		.error_rate = settings->error_rate, .expansion = 2 };
 }
 
 static void
-begin_add(struct resp_request *r)
+begin_add(struct resp *r)
 {
 	struct plan plan = default_plan(r);
 
@@ -211,7 +212,7 @@ begin_add(struct resp_request *r)
 
 /* A value of BF.INSERT's options. Returns -1 if it is refused. */
 static int
-parse_value(struct resp_request *r, unsigned i, struct plan *plan)
+parse_value(struct resp *r, unsigned i, struct plan *plan)
 {
 	int64_t *number = resp_is(r, i, "CAPACITY") ? &plan->capacity :
 	    &plan->expansion;
@@ -236,7 +237,7 @@ parse_value(struct resp_request *r, unsigned i, struct plan *plan)
 }
 
 static void
-begin_insert(struct resp_request *r)
+begin_insert(struct resp *r)
 {
 	struct plan plan = default_plan(r);
 	unsigned i;
@@ -263,17 +264,17 @@ begin_insert(struct resp_request *r)
 }
 
 static void
-begin_exists(struct resp_request *r)
+begin_exists(struct resp *r)
 {
-	r->served = find(r);
-	r->missing = r->served == NULL;
-	if (r->served != NULL && r->served->filter == NULL)
+	r->client->served = find(r);
+	r->missing = r->client->served == NULL;
+	if (r->client->served != NULL && r->client->served->filter == NULL)
 		find_open(r);
 }
 
 /* One subkey of BF.ADD, BF.MADD, BF.EXISTS, BF.MEXISTS and BF.INSERT. */
 static void
-take_subkey(struct resp_request *r, struct bytes subkey)
+take_subkey(struct resp *r, struct bytes subkey)
 {
 	const struct resp_command *command = r->command;
 	struct operation o = { .subkey = subkey, .asks = command->asks,
@@ -281,20 +282,20 @@ take_subkey(struct resp_request *r, struct bytes subkey)
 		    r->count - r->kept : 0 };
 
 	/* after the sweep, it is known what failed */
-	r->failed |= r->items > 0 && r->asker->owed == 0 && r->asker->failed;
-	if (r->served == NULL && !r->missing)
-		r->served = find(r);
+	r->failed |= r->items > 0 && r->client->owed == 0 && r->client->failed;
+	if (r->client->served == NULL && !r->missing)
+		r->client->served = find(r);
 	if (r->failed) {
 		o.reply = "ERR not tried, since one before it failed";
 	} else if (subkey.data == NULL) {
 		o.reply = "ERR an item is too long";
 		r->failed = 1;
-	} else if (r->served == NULL && !r->missing) {
+	} else if (r->client->served == NULL && !r->missing) {
 		o.reply = "ERR not found";
 	} else {
-		o.served = r->served;
+		o.served = r->client->served;
 	}
-	sweep_add(r->sweep, r->asker, &o);
+	sweep_add(r->client->service->sweep, r->client, &o);
 }
 
 static uint64_t
@@ -324,12 +325,12 @@ capacity_of(const struct filter *filter)
 }
 
 static void
-card(struct resp_request *r)
+card(struct resp *r)
 {
 	struct served *served = find(r) == NULL ? NULL : find_open(r);
 
 	if (r->refusal == NULL)
-		resp_put_integer(r->asker, served == NULL ? 0 :
+		resp_put_integer(r->client, served == NULL ? 0 :
 		    lines_of(served->filter));
 }
 
@@ -346,7 +347,7 @@ static const struct {
 #define FIELDS (sizeof fields / sizeof *fields)
 
 static void
-put_field(struct resp_request *r, struct served *served, size_t i)
+put_field(struct resp *r, struct served *served, size_t i)
 {
 	struct filter *filter = served->filter;
 	const uint64_t values[FIELDS - 1] = { capacity_of(filter),
@@ -354,24 +355,24 @@ put_field(struct resp_request *r, struct served *served, size_t i)
 		lines_of(filter) };
 
 	if (i < FIELDS - 1)
-		resp_put_integer(r->asker, values[i]);
+		resp_put_integer(r->client, values[i]);
 	else if (served_is_fixed(served))
-		resp_put_null(r->asker);
+		resp_put_null(r->client);
 	else
-		resp_put_integer(r->asker, served->expansion);
+		resp_put_integer(r->client, served->expansion);
 }
 
 static void
-put_one_field(struct resp_request *r, struct served *served)
+put_one_field(struct resp *r, struct served *served)
 {
 	for (size_t i = 0; i < FIELDS; i++) {
 		if (!resp_is(r, 2, fields[i].name))
 			continue;
-		if (r->asker->resp3) {
-			resp_put_map(r->asker, 1);
-			resp_put_simple(r->asker, fields[i].title);
+		if (r->client->resp3) {
+			resp_put_map(r->client, 1);
+			resp_put_simple(r->client, fields[i].title);
 		} else {
-			resp_put_array(r->asker, 1);
+			resp_put_array(r->client, 1);
 		}
 		put_field(r, served, i);
 		return;
@@ -380,23 +381,23 @@ put_one_field(struct resp_request *r, struct served *served)
 }
 
 static void
-info(struct resp_request *r)
+info(struct resp *r)
 {
 	struct served *served = find_open(r);
 
 	if (served != NULL && r->kept > 2) {
 		put_one_field(r, served);
 	} else if (served != NULL) {
-		resp_put_map(r->asker, FIELDS);
+		resp_put_map(r->client, FIELDS);
 		for (size_t i = 0; i < FIELDS; i++) {
-			resp_put_simple(r->asker, fields[i].title);
+			resp_put_simple(r->client, fields[i].title);
 			put_field(r, served, i);
 		}
 	}
 }
 
 static void
-refuse_dump(struct resp_request *r)
+refuse_dump(struct resp *r)
 {
 	resp_refuse(r, "ERR not supported: the filter is the file"
 	    " NAME.bloom in the server's folder, which can be copied");

@@ -12,27 +12,26 @@
 #define TYPE_NAME "MBbloom--"
 
 static void
-begin_deleting(struct resp_request *r)
+begin_deleting(struct resp *r)
 {
-	const char *why = admin_refusal(r->service->plan, r->local,
-	    VERB_DELETE);
+	const char *why = admin_refusal(r->client, VERB_DELETE);
 
 	if (why != NULL)
 		resp_refuse(r, "NOPERM %s", why);
 }
 
 static void
-delete_key(struct resp_request *r, struct bytes name)
+delete_key(struct resp *r, struct bytes name)
 {
 	struct error error = { 0 };
 	int result;
 
 	/* Requests of other clients may refer to it. */
-	sweep_run(r->sweep);
-	if (catalog_find(r->service->catalog, name) == NULL)
+	sweep_run(r->client->service->sweep);
+	if (catalog_find(r->client->service->catalog, name) == NULL)
 		return;
-	r->costly = 1;
-	result = catalog_remove(r->service->catalog, name, &error);
+	r->client->paused = 1;
+	result = catalog_remove(r->client->service->catalog, name, &error);
 	if (result == 0)
 		r->sum++;
 	else if (result < 0)
@@ -40,27 +39,27 @@ delete_key(struct resp_request *r, struct bytes name)
 }
 
 static void
-count_key(struct resp_request *r, struct bytes name)
+count_key(struct resp *r, struct bytes name)
 {
-	r->sum += catalog_find(r->service->catalog, name) != NULL;
+	r->sum += catalog_find(r->client->service->catalog, name) != NULL;
 }
 
 static void
-say_sum(struct resp_request *r)
+say_sum(struct resp *r)
 {
-	resp_put_integer(r->asker, r->sum);
+	resp_put_integer(r->client, r->sum);
 }
 
 static void
-type(struct resp_request *r)
+type(struct resp *r)
 {
-	resp_put_simple(r->asker, catalog_find(r->service->catalog,
+	resp_put_simple(r->client, catalog_find(r->client->service->catalog,
 	    resp_kept(r, 1)) != NULL ? TYPE_NAME : "none");
 }
 
 /* Its options: MATCH and TYPE. Returns -1 if the request is refused. */
 static int
-parse_scan(struct resp_request *r, const char **pattern, int *all)
+parse_scan(struct resp *r, const char **pattern, int *all)
 {
 	int64_t number;
 
@@ -90,25 +89,25 @@ parse_scan(struct resp_request *r, const char **pattern, int *all)
 
 /* All names at once, whatever the cursor: COUNT is only a hint. */
 static void
-scan(struct resp_request *r)
+scan(struct resp *r)
 {
-	struct catalog *catalog = r->service->catalog;
+	struct catalog *catalog = r->client->service->catalog;
 	const char *pattern = "*";
 	size_t count = 0;
 	int all = 1;
 
-	r->costly = 1;
+	r->client->paused = 1;
 	if (parse_scan(r, &pattern, &all) < 0)
 		return;
 	catalog_list(catalog);
 	for (size_t i = 0; all && i < catalog->count; i++)
 		count += fnmatch(pattern, catalog->items[i]->name, 0) == 0;
-	resp_put_array(r->asker, 2);
-	resp_put_text(r->asker, "0");
-	resp_put_array(r->asker, count);
+	resp_put_array(r->client, 2);
+	resp_put_text(r->client, "0");
+	resp_put_array(r->client, count);
 	for (size_t i = 0; count > 0 && i < catalog->count; i++) {
 		if (fnmatch(pattern, catalog->items[i]->name, 0) == 0)
-			resp_put_text(r->asker, catalog->items[i]->name);
+			resp_put_text(r->client, catalog->items[i]->name);
 	}
 }
 

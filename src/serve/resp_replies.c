@@ -8,80 +8,80 @@
 #include "serve/catalog.h"
 
 static void
-put_line(struct asker *asker, char kind, const char *text)
+put_line(struct client *client, char kind, const char *text)
 {
-	replies_put(&asker->replies, &kind, 1);
-	replies_text(&asker->replies, text);
-	replies_put(&asker->replies, "\r\n", 2);
+	replies_put(&client->replies, &kind, 1);
+	replies_text(&client->replies, text);
+	replies_put(&client->replies, "\r\n", 2);
 }
 
 static void
-put_number(struct asker *asker, char kind, uint64_t value)
+put_number(struct client *client, char kind, uint64_t value)
 {
 	char line[32];
 	int n = snprintf(line, sizeof line, "%c%" PRIu64 "\r\n", kind, value);
 
-	replies_put(&asker->replies, line, (size_t)n);
+	replies_put(&client->replies, line, (size_t)n);
 }
 
 void
-resp_put_simple(struct asker *asker, const char *text)
+resp_put_simple(struct client *client, const char *text)
 {
-	put_line(asker, '+', text);
+	put_line(client, '+', text);
 }
 
 void
-resp_put_error(struct asker *asker, const char *text)
+resp_put_error(struct client *client, const char *text)
 {
-	put_line(asker, '-', text);
+	put_line(client, '-', text);
 }
 
 void
-resp_put_integer(struct asker *asker, uint64_t value)
+resp_put_integer(struct client *client, uint64_t value)
 {
-	put_number(asker, ':', value);
+	put_number(client, ':', value);
 }
 
 static void
-put_boolean(struct asker *asker, int value)
+put_boolean(struct client *client, int value)
 {
 	static const char lines[2][2][5] = {
 		{ ":0\r\n", ":1\r\n" }, { "#f\r\n", "#t\r\n" } };
 
-	replies_put(&asker->replies, lines[asker->resp3][value], 4);
+	replies_put(&client->replies, lines[client->resp3][value], 4);
 }
 
 void
-resp_put_bulk(struct asker *asker, const void *data, size_t nbytes)
+resp_put_bulk(struct client *client, const void *data, size_t nbytes)
 {
-	put_number(asker, '$', nbytes);
-	replies_put(&asker->replies, data, nbytes);
-	replies_put(&asker->replies, "\r\n", 2);
+	put_number(client, '$', nbytes);
+	replies_put(&client->replies, data, nbytes);
+	replies_put(&client->replies, "\r\n", 2);
 }
 
 void
-resp_put_text(struct asker *asker, const char *text)
+resp_put_text(struct client *client, const char *text)
 {
-	resp_put_bulk(asker, text, strlen(text));
+	resp_put_bulk(client, text, strlen(text));
 }
 
 void
-resp_put_null(struct asker *asker)
+resp_put_null(struct client *client)
 {
-	replies_line(&asker->replies, asker->resp3 ? "_" : "$-1");
+	replies_line(&client->replies, client->resp3 ? "_" : "$-1");
 }
 
 void
-resp_put_array(struct asker *asker, size_t count)
+resp_put_array(struct client *client, size_t count)
 {
-	put_number(asker, '*', count);
+	put_number(client, '*', count);
 }
 
 void
-resp_put_map(struct asker *asker, size_t count)
+resp_put_map(struct client *client, size_t count)
 {
-	put_number(asker, asker->resp3 ? '%' : '*',
-	    asker->resp3 ? count : 2 * count);
+	put_number(client, client->resp3 ? '%' : '*',
+	    client->resp3 ? count : 2 * count);
 }
 
 /*
@@ -89,33 +89,33 @@ resp_put_map(struct asker *asker, size_t count)
  * replaced. If the head has been sent, each item that is left is an error.
  */
 static void
-fail_array(struct asker *asker)
+fail_array(struct client *client)
 {
 	char head[32], shorter[32];
-	uint32_t done = asker->items - asker->left;
+	uint32_t done = client->items - client->left;
 
-	if (!asker->replies.holding)
+	if (!client->replies.holding)
 		return;
-	replies_exchange(&asker->replies,
+	replies_exchange(&client->replies,
 	    (size_t)snprintf(head, sizeof head, "*%" PRIu32 "\r\n",
-	    asker->items), shorter, (size_t)snprintf(shorter, sizeof shorter,
+	    client->items), shorter, (size_t)snprintf(shorter, sizeof shorter,
 	    "*%" PRIu32 "\r\n", done + 1));
-	asker->cut = 1;
+	client->cut = 1;
 }
 
 static void
-put_failure(struct asker *asker, const struct operation *o,
+put_failure(struct client *client, const struct operation *o,
     const struct outcome *outcome)
 {
 	if (o->reply != NULL) {
-		resp_put_error(asker, o->reply);
+		resp_put_error(client, o->reply);
 	} else if (outcome->status == STATUS_FULL && o->served != NULL &&
 	    served_is_fixed(o->served)) {
-		resp_put_error(asker, "ERR non scaling filter is full");
+		resp_put_error(client, "ERR non scaling filter is full");
 	} else {
-		replies_put(&asker->replies, "-ERR ", 5);
-		replies_text(&asker->replies, outcome->failure);
-		replies_put(&asker->replies, "\r\n", 2);
+		replies_put(&client->replies, "-ERR ", 5);
+		replies_text(&client->replies, outcome->failure);
+		replies_put(&client->replies, "\r\n", 2);
 	}
 }
 
@@ -134,28 +134,28 @@ count(struct counters *counters, int asks, int seen)
 }
 
 void
-resp_answer(struct service *service, struct asker *asker,
-    const struct operation *o, const struct outcome *outcome)
+resp_answer(struct client *client, const struct operation *o,
+    const struct outcome *outcome)
 {
 	if (o->items > 0) {
-		asker->items = asker->left = o->items;
-		asker->cut = asker->failed = 0;
-		replies_hold(&asker->replies);
-		resp_put_array(asker, o->items);
+		client->items = client->left = o->items;
+		client->cut = client->failed = 0;
+		replies_hold(&client->replies);
+		resp_put_array(client, o->items);
 	}
-	if (asker->left > 0 && asker->cut) {
-		asker->left--;
+	if (client->left > 0 && client->cut) {
+		client->left--;
 		return;
 	}
 	if (o->reply != NULL || outcome->failure != NULL) {
-		if (asker->left > 0)
-			fail_array(asker);
-		asker->failed = 1;
-		put_failure(asker, o, outcome);
+		if (client->left > 0)
+			fail_array(client);
+		client->failed = 1;
+		put_failure(client, o, outcome);
 	} else {
-		count(&service->counters, o->asks, outcome->seen);
-		put_boolean(asker, outcome->seen == o->asks);
+		count(&client->service->counters, o->asks, outcome->seen);
+		put_boolean(client, outcome->seen == o->asks);
 	}
-	if (asker->left > 0 && (--asker->left == 0 || asker->cut))
-		replies_let_go(&asker->replies);
+	if (client->left > 0 && (--client->left == 0 || client->cut))
+		replies_let_go(&client->replies);
 }

@@ -4,7 +4,7 @@
  * and EXEC is copied to a queue, as it is, and parsed again when it is carried
  * out, like bytes that have just arrived.
  */
-#include "serve/resp_session.h"
+#include "serve/resp_command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,82 +12,45 @@
 
 #include "base/error.h"
 #include "bits/loops.h"
-#include "serve/resp.h"
-#include "serve/resp_command.h"
 
 /* The bytes of a queue, in the longest values. */
 #define QUEUE_VALUES 8
 /* A buffer for kept words that is no larger is kept for the next request. */
 #define SMALL_BYTES ((size_t)1 << 10)
 
-struct resp_session {
-	struct resp_request request;
-	struct resp_parser parser;
-	size_t longest;       /* word */
-	/* MULTI: */
-	int queuing;          /* requests are queued, not carried out */
-	int queue_failed;     /* one of them was refused */
-	uint32_t queue_count; /* requests */
-	uint8_t *queue;
-	size_t queue_bytes, queue_capacity;
-	/* EXEC: */
-	int replaying;
-	size_t replayed;      /* bytes */
-};
-
-struct resp_session *
-resp_session_new(struct service *service, struct sweep *sweep,
-    struct asker *asker, int local)
-{
-	struct resp_session *s = memory_or_die(calloc(1, sizeof *s));
-
-	s->request = (struct resp_request){ .service = service, .sweep = sweep,
-		.asker = asker, .local = local,
-		.id = service->counters.total_connections };
-	s->longest = (size_t)service->plan->value_bytes;
-	asker->answer = resp_answer;
-	return s;
-}
-
 static void
-free_queue(struct resp_session *s)
+free_queue(struct resp *r)
 {
-	free(s->queue);
-	s->queue = NULL;
-	s->queue_bytes = s->queue_capacity = 0;
-	s->queue_count = 0;
-	s->queuing = s->queue_failed = s->replaying = 0;
+	free(r->queue);
+	r->queue = NULL;
+	r->queue_bytes = r->queue_capacity = 0;
+	r->queue_count = 0;
+	r->queuing = r->queue_failed = r->client->busy = 0;
 }
 
 void
-resp_session_free(struct resp_session *s)
+resp_free(struct resp *r)
 {
-	if (s == NULL)
+	if (r == NULL)
 		return;
-	free_queue(s);
-	free(s->request.refusal);
-	free(s->request.text);
-	free(s->request.name);
-	free(s);
+	free(r->queue);
+	free(r->refusal);
+	free(r->text);
+	free(r->name);
+	free(r);
 }
 
-void
-resp_session_resume(struct resp_session *s)
+/* The longest word. */
+static size_t
+longest(const struct resp *r)
 {
-	s->request.served = NULL;
-}
-
-int
-resp_session_is_busy(const struct resp_session *s)
-{
-	return s->replaying;
+	return r->client->service->plan->limits.value;
 }
 
 static void
-keep_word(struct resp_session *s, struct bytes word)
+keep_word(struct resp *r, struct bytes word)
 {
-	struct resp_request *r = &s->request;
-	size_t limit = s->longest + (size_t)r->service->plan->key_bytes;
+	size_t limit = longest(r) + r->client->service->plan->limits.key;
 
 	if (r->kept == RESP_KEPT_MAX)
 		return;
@@ -106,62 +69,57 @@ keep_word(struct resp_session *s, struct bytes word)
 }
 
 static void
-append(struct resp_session *s, const void *data, size_t nbytes)
+append(struct resp *r, const void *data, size_t nbytes)
 {
-	if (s->queue_capacity < s->queue_bytes + nbytes + LOOPS_PADDING) {
-		s->queue_capacity = 2 * (s->queue_bytes + nbytes) +
+	if (r->queue_capacity < r->queue_bytes + nbytes + LOOPS_PADDING) {
+		r->queue_capacity = 2 * (r->queue_bytes + nbytes) +
 		    LOOPS_PADDING;
-		s->queue = memory_or_die(realloc(s->queue,
-		    s->queue_capacity));
+		r->queue = memory_or_die(realloc(r->queue,
+		    r->queue_capacity));
 	}
-	memcpy(s->queue + s->queue_bytes, data, nbytes);
-	s->queue_bytes += nbytes;
+	memcpy(r->queue + r->queue_bytes, data, nbytes);
+	r->queue_bytes += nbytes;
 }
 
 static void
-append_head(struct resp_session *s, char kind, size_t number)
+append_head(struct resp *r, char kind, size_t number)
 {
 	char head[32];
 	int n = snprintf(head, sizeof head, "%c%zu\r\n", kind, number);
 
-	append(s, head, (size_t)n);
+	append(r, head, (size_t)n);
 }
 
 /* Is this request queued, rather than carried out? */
 static int
-is_queued(const struct resp_session *s)
+is_queued(const struct resp *r)
 {
-	const struct resp_command *command = s->request.command;
-
-	return s->queuing && (command == NULL ||
-	    command->role == RESP_ORDINARY);
+	return r->queuing && (r->command == NULL || !r->command->at_once);
 }
 
 static void
-queue_word(struct resp_session *s, const struct resp_word *word)
+queue_word(struct resp *r, const struct resp_word *word)
 {
-	struct resp_request *r = &s->request;
 
 	/* EXEC will carry out none */
-	if (r->refusal != NULL || s->queue_failed)
+	if (r->refusal != NULL || r->queue_failed)
 		return;
-	if (s->queue_bytes + word->bytes.nbytes >
-	    QUEUE_VALUES * s->longest) {
+	if (r->queue_bytes + word->bytes.nbytes >
+	    QUEUE_VALUES * longest(r)) {
 		resp_refuse(r, "ERR the requests after MULTI are too long"
 		    " together (--max-value)");
 		return;
 	}
 	if (word->index == 0)
-		append_head(s, '*', word->count);
-	append_head(s, '$', word->bytes.nbytes);
-	append(s, word->bytes.data, word->bytes.nbytes);
-	append(s, "\r\n", 2);
+		append_head(r, '*', word->count);
+	append_head(r, '$', word->bytes.nbytes);
+	append(r, word->bytes.data, word->bytes.nbytes);
+	append(r, "\r\n", 2);
 }
 
 static void
-begin_request(struct resp_session *s, const struct resp_word *word)
+begin_request(struct resp *r, const struct resp_word *word)
 {
-	struct resp_request *r = &s->request;
 	const struct resp_command *command = resp_command_find(word->bytes);
 
 	r->command = command;
@@ -169,7 +127,7 @@ begin_request(struct resp_session *s, const struct resp_word *word)
 	r->items = 0;
 	r->kept = 0;
 	r->text_bytes = 0;
-	r->served = NULL;
+	r->client->served = NULL;
 	r->missing = r->failed = 0;
 	r->sum = 0;
 	if (command != NULL && (word->count < command->least ||
@@ -180,7 +138,7 @@ begin_request(struct resp_session *s, const struct resp_word *word)
 
 /* Is the word to be kept, rather than an item? The last one kept is. */
 static int
-is_kept(const struct resp_request *r, uint32_t index)
+is_kept(const struct resp *r, uint32_t index)
 {
 	if (r->command == NULL)
 		return 1;
@@ -192,16 +150,15 @@ is_kept(const struct resp_request *r, uint32_t index)
 
 /* Have all words to be kept been kept? */
 static int
-is_ready(const struct resp_request *r, uint32_t index)
+is_ready(const struct resp *r, uint32_t index)
 {
 	return r->items == 0 && (index + 1 == r->count ||
 	    !is_kept(r, index + 1));
 }
 
 static void
-take_word(struct resp_session *s, const struct resp_word *word)
+take_word(struct resp *r, const struct resp_word *word)
 {
-	struct resp_request *r = &s->request;
 	const struct resp_command *command = r->command;
 
 	if (r->refusal != NULL)
@@ -210,7 +167,7 @@ take_word(struct resp_session *s, const struct resp_word *word)
 		if (word->event == RESP_LONG)
 			resp_refuse(r, "ERR an argument is too long");
 		else
-			keep_word(s, word->bytes);
+			keep_word(r, word->bytes);
 		if (r->refusal == NULL && command != NULL &&
 		    command->begin != NULL && is_ready(r, word->index))
 			command->begin(r);
@@ -224,7 +181,7 @@ take_word(struct resp_session *s, const struct resp_word *word)
 
 /* As Redis says it, with some of the words. */
 static void
-refuse_unknown(struct resp_request *r)
+refuse_unknown(struct resp *r)
 {
 	char text[256] = "";
 	size_t n = 0;
@@ -237,83 +194,40 @@ refuse_unknown(struct resp_request *r)
 }
 
 static void
-begin_multi(struct resp_session *s)
+end_queued(struct resp *r)
 {
-	if (s->queuing) {
-		resp_refuse(&s->request, "ERR MULTI calls can not be nested");
-	} else {
-		s->queuing = 1;
-		resp_put_simple(s->request.asker, "OK");
-	}
-}
-
-/* EXEC and DISCARD. */
-static void
-end_multi(struct resp_session *s, int exec)
-{
-	struct resp_request *r = &s->request;
-
-	if (!s->queuing) {
-		resp_refuse(r, exec ? "ERR EXEC without MULTI" :
-		    "ERR DISCARD without MULTI");
-	} else if (exec && s->queue_failed) {
-		resp_refuse(r, "EXECABORT Transaction discarded because"
-		    " of previous errors.");
-	} else if (!exec) {
-		resp_put_simple(r->asker, "OK");
-	} else {
-		resp_put_array(r->asker, s->queue_count);
-		s->queuing = 0;
-		s->replaying = s->queue_count > 0;
-		s->replayed = 0;
-	}
-	if (!s->replaying)
-		free_queue(s);
-}
-
-static void
-end_queued(struct resp_session *s)
-{
-	s->queue_failed |= s->request.refusal != NULL;
-	if (s->request.refusal == NULL) {
-		s->queue_count++;
-		resp_put_simple(s->request.asker, "QUEUED");
+	r->queue_failed |= r->refusal != NULL;
+	if (r->refusal == NULL) {
+		r->queue_count++;
+		resp_put_simple(r->client, "QUEUED");
 	}
 }
 
 /* Write the reply, unless operations of the sweep do. */
 static void
-reply(struct resp_session *s)
+reply(struct resp *r)
 {
-	struct resp_request *r = &s->request;
 	const struct resp_command *command = r->command;
-	int queued = is_queued(s);
+	int queued = is_queued(r);
 
 	if (command == NULL && r->refusal == NULL)
 		refuse_unknown(r);
-	if (!queued && r->refusal == NULL && command->end == NULL &&
-	    command->role == RESP_ORDINARY)
+	if (!queued && r->refusal == NULL && command->end == NULL)
 		return;
 	resp_answer_earlier(r);
 	if (queued)
-		end_queued(s);
-	else if (r->refusal == NULL && command->role == RESP_MULTI)
-		begin_multi(s);
-	else if (r->refusal == NULL && (command->role == RESP_EXEC ||
-	    command->role == RESP_DISCARD))
-		end_multi(s, command->role == RESP_EXEC);
+		end_queued(r);
 	else if (r->refusal == NULL)
 		command->end(r);
 	if (r->refusal != NULL)
-		resp_put_error(r->asker, r->refusal);
+		resp_put_error(r->client, r->refusal);
 }
 
 static void
-end_request(struct resp_session *s)
+end_request(struct resp *r)
 {
-	struct resp_request *r = &s->request;
 
-	reply(s);
+	reply(r);
 	free(r->refusal);
 	r->refusal = NULL;
 	if (r->text_capacity > SMALL_BYTES) {
@@ -323,66 +237,121 @@ end_request(struct resp_session *s)
 	}
 }
 
-static enum resp_progress
-take(struct resp_session *s, const struct resp_word *word)
+static void
+take_event(struct resp *r, const struct resp_word *word)
 {
-	struct resp_request *r = &s->request;
 	char text[128];
 
 	if (word->event == RESP_BROKEN) {
 		resp_answer_earlier(r);
 		snprintf(text, sizeof text, "ERR Protocol error: %s",
 		    word->problem);
-		resp_put_error(r->asker, text);
-		return RESP_HANGS_UP;
+		resp_put_error(r->client, text);
+		r->client->hang_up = 1;
+		return;
 	}
 	if (word->index == 0)
-		begin_request(s, word);
-	if (!is_queued(s))
-		take_word(s, word);
+		begin_request(r, word);
+	if (!is_queued(r))
+		take_word(r, word);
 	else if (word->event == RESP_LONG)
 		resp_refuse(r, "ERR an argument is too long");
 	else if (r->command == NULL)
-		take_word(s, word);
+		take_word(r, word);
 	else
-		queue_word(s, word);
+		queue_word(r, word);
 	if (word->index + 1 == word->count)
-		end_request(s);
-	if (r->hang_up)
-		return RESP_HANGS_UP;
-	if (!r->costly)
-		return RESP_WENT_ON;
-	r->costly = 0;
-	return RESP_PAUSES;
+		end_request(r);
 }
 
 /* The next word of the queue, which consists of whole requests. */
-static enum resp_progress
-replay(struct resp_session *s)
+static void
+replay(struct resp *r)
 {
 	struct resp_word word;
-	enum resp_progress progress;
 
-	s->replayed += resp_next(&s->parser, s->longest,
-	    s->queue + s->replayed, s->queue_bytes - s->replayed, &word);
-	progress = take(s, &word);
-	if (s->replayed == s->queue_bytes) {
+	r->replayed += resp_next(&r->parser, longest(r), r->queue +
+	    r->replayed, r->queue_bytes - r->replayed, &word);
+	take_event(r, &word);
+	if (r->replayed == r->queue_bytes) {
 		/* operations may point to it */
-		resp_answer_earlier(&s->request);
-		free_queue(s);
+		resp_answer_earlier(r);
+		free_queue(r);
 	}
-	return progress;
 }
 
-enum resp_progress
-resp_session_take(struct resp_session *s, const uint8_t *data, size_t nbytes,
-    size_t *used)
+/* client->take: a word of the bytes that have arrived, or of the queue. */
+static size_t
+take(struct client *client, const uint8_t *data, size_t nbytes, int *more)
 {
+	struct resp *r = client->resp;
 	struct resp_word word;
+	size_t used;
 
-	*used = 0;
-	if (s->replaying)
-		return replay(s);
-	*used = resp_next(&s->parser, s->longest, data, nbytes, &word);
-	return word.event == RESP_MORE ? RESP_NEEDS_MORE : take(s, &word);
+	if (client->busy) {
+		replay(r);
+		return 0;
+	}
+	used = resp_next(&r->parser, longest(r), data, nbytes, &word);
+	*more = word.event == RESP_MORE;
+	if (!*more)
+		take_event(r, &word);
+	return used;
 }
+
+void
+resp_begin(struct client *client)
+{
+	client->resp = memory_or_die(calloc(1, sizeof *client->resp));
+	client->resp->client = client;
+	client->resp->id = client->service->counters.total_connections;
+	client->take = take;
+	client->answer = resp_answer;
+}
+
+static void
+multi(struct resp *r)
+{
+	if (r->queuing) {
+		resp_refuse(r, "ERR MULTI calls can not be nested");
+	} else {
+		r->queuing = 1;
+		resp_put_simple(r->client, "OK");
+	}
+}
+
+static void
+discard(struct resp *r)
+{
+	if (r->queuing)
+		resp_put_simple(r->client, "OK");
+	else
+		resp_refuse(r, "ERR DISCARD without MULTI");
+	free_queue(r);
+}
+
+static void
+exec(struct resp *r)
+{
+	if (!r->queuing) {
+		resp_refuse(r, "ERR EXEC without MULTI");
+	} else if (r->queue_failed) {
+		resp_refuse(r, "EXECABORT Transaction discarded because"
+		    " of previous errors.");
+	} else {
+		resp_put_array(r->client, r->queue_count);
+		r->queuing = 0;
+		r->client->busy = r->queue_count > 0;
+		r->replayed = 0;
+	}
+	if (!r->client->busy)
+		free_queue(r);
+}
+
+const struct resp_command resp_session_commands[] = {
+	{ .name = "multi", .at_once = 1, .least = 1, .most = 1, .end = multi },
+	{ .name = "exec", .at_once = 1, .least = 1, .most = 1, .end = exec },
+	{ .name = "discard", .at_once = 1, .least = 1, .most = 1,
+	    .end = discard },
+	{ .name = NULL }
+};

@@ -20,7 +20,9 @@
 #include "base/signals.h"
 #include "serve/catalog.h"
 #include "serve/client.h"
-#include "serve/listener.h"
+#include "serve/intake.h"
+#include "serve/memcached.h"
+#include "serve/resp_command.h"
 
 /* At most this many connections are accepted in one sweep. */
 #define ACCEPT_MAX 64
@@ -35,36 +37,6 @@
 #define IDLE_FAREWELL_MS 1000
 #define FAREWELL_MS 10000
 
-struct connection {
-	struct client client;
-	struct server *server;
-	struct event *readable, *writable;
-	uint64_t active;           /* in seconds of server->tick */
-	int reading, writing;      /* these events are waited for */
-	int touched;               /* in this sweep */
-	struct connection *next_touched;
-	struct connection *next, **link; /* of all */
-};
-
-struct door {
-	struct server *server;
-	struct listener *listener;
-	struct event *event;
-};
-
-struct server {
-	const struct serve_settings *plan;
-	struct service service;
-	struct event_base *base;
-	struct sweep *sweep;
-	struct intake *intake;
-	struct listeners listeners;
-	struct door *doors;
-	struct event *tick, *wake;
-	uint64_t seconds;          /* since the start, by ticks */
-	struct connection *connections, *touched;
-};
-
 static void
 no_memory_for(const void *event)
 {
@@ -73,14 +45,28 @@ no_memory_for(const void *event)
 		memory_or_die(NULL);
 }
 
+/* A new event that is waited for; `timeout` NULL is none. */
+static struct event *
+new_event(struct service *service, int fd, short what,
+    event_callback_fn callback, void *argument, const struct timeval *timeout)
+{
+	struct event *event = event_new(service->base, fd, what | EV_PERSIST,
+	    callback, argument);
+
+	no_memory_for(event);
+	if (event_add(event, timeout) < 0)
+		no_memory_for(NULL);
+	return event;
+}
+
 static void
-touch(struct connection *c)
+touch(struct client *c)
 {
 	if (c->touched)
 		return;
 	c->touched = 1;
-	c->next_touched = c->server->touched;
-	c->server->touched = c;
+	c->next_touched = c->service->touched;
+	c->service->touched = c;
 }
 
 static void
@@ -93,63 +79,71 @@ want(struct event *event, int *waited_for, int wanted)
 	*waited_for = wanted;
 }
 
+/* Only after sweep_run. */
 static void
-close_connection(struct connection *c)
+end_client(struct client *c)
 {
 	event_free(c->readable);
 	event_free(c->writable);
-	client_end(&c->client);
+	close(c->fd);
+	replies_free(&c->replies);
+	resp_free(c->resp);
+	free(c->kept);
 	*c->link = c->next;
 	if (c->next != NULL)
 		c->next->link = c->link;
-	c->server->service.counters.curr_connections--;
+	c->service->counters.curr_connections--;
 	free(c);
 }
 
 static void
 on_ready(evutil_socket_t fd, short what, void *argument)
 {
-	struct connection *c = argument;
+	struct client *c = argument;
 
 	(void)fd;
-	c->active = c->server->seconds;
+	c->active = c->service->catalog->pool.second;
 	if (what & EV_READ)
-		client_read(&c->client, c->server->intake);
+		intake_read(c->service->intake, c);
 	touch(c);
 }
 
 /* After the sweep: send, and decide what to wait for. */
 static void
-send_replies(struct connection *c)
+send_replies(struct client *c)
 {
-	struct client *client = &c->client;
+	long n = c->broken ? -1 : replies_send(&c->replies, c->fd);
+	int sending;
 
-	client_send(client, &c->server->service);
-	if (client->hang_up && !client_is_sending(client)) {
-		close_connection(c);
+	if (n < 0)
+		c->broken = c->hang_up = 1;
+	else
+		c->service->counters.bytes_written += (uint64_t)n;
+	sending = !c->broken && replies_ready(&c->replies) > 0;
+	if (c->hang_up && !sending) {
+		end_client(c);
 		return;
 	}
-	want(c->writable, &c->writing, client_is_sending(client));
+	want(c->writable, &c->writing, sending);
 	/* a client that is full isn't read until it took all replies */
-	want(c->readable, &c->reading, !client->hang_up &&
-	    !(client->full && client_is_sending(client)));
+	want(c->readable, &c->reading, !c->hang_up && !(c->full && sending));
 	/* its next requests are here already: no event will come */
-	if ((client->full || client->paused) && c->reading)
+	if ((c->full || c->paused) && c->reading)
 		event_active(c->readable, EV_READ, 0);
 }
 
 static void
-finish_sweep(struct server *server)
+finish_sweep(struct service *service)
 {
-	struct connection *c, *next;
+	struct client *c, *next;
 
-	sweep_run(server->sweep);
-	for (c = server->touched; c != NULL; c = next) {
+	sweep_run(service->sweep);
+	for (c = service->touched; c != NULL; c = next) {
 		next = c->next_touched;
 		c->touched = 0;
 		send_replies(c);
 	}
-	server->touched = NULL;
+	service->touched = NULL;
 }
 
 static void
@@ -163,14 +157,14 @@ sweep_away(int fd)
 }
 
 static void
-begin_connection(struct server *server, int fd, int local)
+begin_client(struct service *service, int fd, int local)
 {
-	struct counters *counters = &server->service.counters;
-	struct connection *c;
+	struct counters *counters = &service->counters;
+	struct client *c;
 	const int on = 1;
 
 	counters->total_connections++;
-	if (counters->curr_connections >= server->service.connections) {
+	if (counters->curr_connections >= service->connections) {
 		counters->rejected_connections++;
 		sweep_away(fd);
 		return;
@@ -180,40 +174,39 @@ begin_connection(struct server *server, int fd, int local)
 	if (!local)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	c = memory_or_die(calloc(1, sizeof *c));
-	client_begin(&c->client, fd, local);
-	c->server = server;
-	c->active = server->seconds;
-	c->readable = event_new(server->base, fd, EV_READ | EV_PERSIST,
-	    on_ready, c);
-	no_memory_for(c->readable);
-	c->writable = event_new(server->base, fd, EV_WRITE | EV_PERSIST,
+	*c = (struct client){ .service = service, .fd = fd, .local = local,
+		.take = memcached_take, .answer = memcached_answer,
+		.active = service->catalog->pool.second, .reading = 1,
+		.next = service->clients, .link = &service->clients };
+	c->readable = new_event(service, fd, EV_READ, on_ready, c, NULL);
+	c->writable = event_new(service->base, fd, EV_WRITE | EV_PERSIST,
 	    on_ready, c);
 	no_memory_for(c->writable);
-	c->next = server->connections;
-	c->link = &server->connections;
 	if (c->next != NULL)
 		c->next->link = &c->next;
-	server->connections = c;
+	service->clients = c;
 	counters->curr_connections++;
-	want(c->readable, &c->reading, 1);
 }
 
 static void
 on_connection(evutil_socket_t fd, short what, void *argument)
 {
-	struct door *door = argument;
+	struct service *service = argument;
 
 	(void)what;
 	for (int i = 0; i < ACCEPT_MAX; i++) {
-		int client = accept(fd, NULL, NULL);
+		struct sockaddr_storage address = { 0 };
+		socklen_t length = sizeof address;
+		int client = accept(fd, (struct sockaddr *)&address, &length);
 
 		if (client >= 0) {
-			begin_connection(door->server, client,
-			    door->listener->local);
+			begin_client(service, client,
+			    address.ss_family == AF_UNIX);
 		} else if (errno == EMFILE || errno == ENFILE ||
 		    errno == ENOBUFS || errno == ENOMEM) {
 			/* until the next tick: a second at most */
-			event_del(door->event);
+			for (size_t j = 0; j < service->listeners.count; j++)
+				event_del(service->listeners.items[j].event);
 			return;
 		} else if (errno != EINTR && errno != ECONNABORTED) {
 			return;
@@ -225,21 +218,19 @@ on_connection(evutil_socket_t fd, short what, void *argument)
 static void
 on_tick(evutil_socket_t fd, short what, void *argument)
 {
-	struct server *server = argument;
-	uint64_t patience = (server->plan->idle_time + 999) / 1000;
-	struct connection *c, *next;
+	struct service *service = argument;
+	uint64_t patience = (service->plan->idle_time + 999) / 1000;
+	uint64_t now = ++service->catalog->pool.second;
+	struct client *c, *next;
 
 	(void)fd;
 	(void)what;
-	server->seconds++;
-	catalog_tick(server->service.catalog);
-	for (size_t i = 0; i < server->listeners.count; i++)
-		event_add(server->doors[i].event, NULL);
-	for (c = server->connections; c != NULL; c = next) {
+	for (size_t i = 0; i < service->listeners.count; i++)
+		event_add(service->listeners.items[i].event, NULL);
+	for (c = service->clients; c != NULL; c = next) {
 		next = c->next;
-		if (patience > 0 && !c->touched &&
-		    server->seconds - c->active > patience)
-			close_connection(c);
+		if (patience > 0 && !c->touched && now - c->active > patience)
+			end_client(c);
 	}
 }
 
@@ -247,28 +238,28 @@ on_tick(evutil_socket_t fd, short what, void *argument)
 static void
 on_wake(evutil_socket_t fd, short what, void *argument)
 {
-	struct server *server = argument;
+	struct service *service = argument;
 
 	(void)fd;
 	(void)what;
 	signals_take_figures();
 	if (signals_stop)
-		event_base_loopbreak(server->base);
+		event_base_loopbreak(service->base);
 }
 
 static int
-begin_listening(struct server *server, struct error *error)
+begin_listening(struct service *service, struct error *error)
 {
-	const struct serve_settings *plan = server->plan;
+	const struct serve_settings *plan = service->plan;
 	char text[512];
 
 	for (size_t i = 0; i < plan->address_count; i++) {
-		if (listener_open(&server->listeners, plan->addresses[i],
+		if (listener_open(&service->listeners, plan->addresses[i],
 		    plan->socket_mode, error) < 0)
 			return -1;
 	}
-	for (size_t i = 0; i < server->listeners.count; i++) {
-		const struct listener *l = &server->listeners.items[i];
+	for (size_t i = 0; i < service->listeners.count; i++) {
+		const struct listener *l = &service->listeners.items[i];
 
 		snprintf(text, sizeof text, "serving %s on %s%s", plan->folder,
 		    l->name, l->beyond ? ": other machines can connect, and"
@@ -279,78 +270,59 @@ begin_listening(struct server *server, struct error *error)
 }
 
 static int
-begin_events(struct server *server, struct error *error)
+begin_events(struct service *service, struct error *error)
 {
 	const struct timeval second = { 1, 0 };
 
-	server->base = event_base_new();
-	if (server->base == NULL)
+	service->base = event_base_new();
+	if (service->base == NULL)
 		return error_system(error, errno, "libevent");
-	server->doors = memory_or_die(calloc(server->listeners.count,
-	    sizeof *server->doors));
-	for (size_t i = 0; i < server->listeners.count; i++) {
-		struct door *door = &server->doors[i];
+	for (size_t i = 0; i < service->listeners.count; i++) {
+		struct listener *l = &service->listeners.items[i];
 
-		door->server = server;
-		door->listener = &server->listeners.items[i];
-		door->event = event_new(server->base, door->listener->fd,
-		    EV_READ | EV_PERSIST, on_connection, door);
-		no_memory_for(door->event);
-		event_add(door->event, NULL);
+		l->event = new_event(service, l->fd, EV_READ, on_connection,
+		    service, NULL);
 	}
-	server->tick = event_new(server->base, -1, EV_PERSIST, on_tick,
-	    server);
-	no_memory_for(server->tick);
-	event_add(server->tick, &second);
-	server->wake = event_new(server->base, signals_wake_fd(),
-	    EV_READ | EV_PERSIST, on_wake, server);
-	no_memory_for(server->wake);
-	event_add(server->wake, NULL);
+	service->tick = new_event(service, -1, 0, on_tick, service, &second);
+	service->wake = new_event(service, signals_wake_fd(), EV_READ,
+	    on_wake, service, NULL);
 	return 0;
 }
 
 static void
-end_events(struct server *server)
+end_events(struct service *service)
 {
-	for (size_t i = 0; server->doors != NULL &&
-	    i < server->listeners.count; i++)
-		event_free(server->doors[i].event);
-	free(server->doors);
-	server->doors = NULL;
-	if (server->tick != NULL)
-		event_free(server->tick);
-	if (server->wake != NULL)
-		event_free(server->wake);
-	server->tick = server->wake = NULL;
+	for (size_t i = 0; i < service->listeners.count; i++)
+		event_free(service->listeners.items[i].event);
+	event_free(service->tick);
+	event_free(service->wake);
 }
 
 static void
-loop(struct server *server)
+loop(struct service *service)
 {
 	while (!signals_stop) {
-		event_base_loop(server->base, EVLOOP_ONCE);
-		finish_sweep(server);
+		event_base_loop(service->base, EVLOOP_ONCE);
+		finish_sweep(service);
 	}
 }
 
 /* Read from all clients once; hang up on those that had no more requests. */
 static void
-read_last_requests(struct server *server)
+read_last_requests(struct service *service)
 {
-	const uint64_t *bytes_read = &server->service.counters.bytes_read;
+	const uint64_t *bytes_read = &service->counters.bytes_read;
 
-	for (struct connection *c = server->connections; c != NULL;
-	    c = c->next) {
-		struct client *client = &c->client;
+	for (struct client *c = service->clients; c != NULL; c = c->next) {
 		uint64_t before = *bytes_read;
-		int waiting = client->full || client->paused;
+		int waiting = c->full || c->paused;
 
-		if (client->hang_up)
+		if (c->hang_up)
 			continue;
 		on_ready(-1, EV_READ, c);
-		client->hang_up |= !waiting && *bytes_read == before;
+		c->hang_up |= !waiting && *bytes_read == before;
 	}
-	finish_sweep(server);
+	finish_sweep(service);
 }
 
 /*
@@ -358,29 +330,29 @@ read_last_requests(struct server *server)
  * replies to clients that read them in time.
  */
 static void
-say_farewell(struct server *server)
+say_farewell(struct service *service)
 {
-	const struct counters *counters = &server->service.counters;
+	const struct counters *counters = &service->counters;
 	uint64_t start = clock_now(), progress = start, now = start, moved;
 
-	end_events(server);
-	read_last_requests(server);
-	while (server->connections != NULL &&
+	end_events(service);
+	read_last_requests(service);
+	while (service->clients != NULL &&
 	    now - progress < IDLE_FAREWELL_MS * CLOCK_MILLISECOND &&
 	    now - start < FAREWELL_MS * CLOCK_MILLISECOND) {
 		const struct timeval moment = { 0, 50000 };
 
 		moved = counters->bytes_read + counters->bytes_written;
-		event_base_loopexit(server->base, &moment);
-		event_base_loop(server->base, EVLOOP_ONCE);
-		finish_sweep(server);
-		read_last_requests(server);
+		event_base_loopexit(service->base, &moment);
+		event_base_loop(service->base, EVLOOP_ONCE);
+		finish_sweep(service);
+		read_last_requests(service);
 		now = clock_now();
 		if (moved != counters->bytes_read + counters->bytes_written)
 			progress = now;
 	}
-	while (server->connections != NULL)
-		close_connection(server->connections);
+	while (service->clients != NULL)
+		end_client(service->clients);
 }
 
 /*
@@ -388,20 +360,20 @@ say_farewell(struct server *server)
  * quarter: returns how many may be open.
  */
 static size_t
-share_descriptors(struct server *server)
+share_descriptors(struct service *service)
 {
 	uint64_t all = io_descriptors(), filters;
-	uint64_t *connections = &server->service.connections;
+	uint64_t *connections = &service->connections;
 	char text[200];
 
 	all = all > 2 * SPARE ? all - SPARE : SPARE;
-	*connections = server->plan->connections;
+	*connections = service->plan->connections;
 	if (*connections > all - all / 4) {
 		*connections = all - all / 4;
 		snprintf(text, sizeof text, "--max-connections=%" PRIu64
 		    ": only %" PRIu64 ", since few descriptors are allowed"
-		    " (ulimit -n)", server->plan->connections, *connections);
-		server->plan->tell(text);
+		    " (ulimit -n)", service->plan->connections, *connections);
+		service->plan->tell(text);
 	}
 	filters = all - *connections;
 	return filters < OPEN_FILTERS ? (size_t)filters : OPEN_FILTERS;
@@ -410,33 +382,29 @@ share_descriptors(struct server *server)
 int
 server_run(const struct serve_settings *plan, struct error *error)
 {
-	struct server server = { .plan = plan, .service = { .plan = plan,
-		.started = clock_now() } };
+	struct service service = { .plan = plan, .started = clock_now() };
 	struct error second = { 0 };
 	int result;
 
-	if (catalog_open(&server.service.catalog, plan,
-	    share_descriptors(&server), error) < 0)
+	if (catalog_open(&service.catalog, plan, share_descriptors(&service),
+	    error) < 0)
 		return -1;
 	signals_bus_survive();
-	server.sweep = sweep_new(&server.service);
-	server.intake = intake_new(&server.service, server.sweep);
-	result = begin_listening(&server, error) < 0 ||
-	    begin_events(&server, error) < 0 ? -1 : 0;
+	service.sweep = sweep_new(&service);
+	service.intake = intake_new(&service);
+	result = begin_listening(&service, error) < 0 ||
+	    begin_events(&service, error) < 0 ? -1 : 0;
 	if (result == 0) {
-		loop(&server);
+		loop(&service);
 		/* else the signal would end what is still to be done */
 		signals_too_late();
-		say_farewell(&server);
+		say_farewell(&service);
+		event_base_free(service.base);
 	}
-	end_events(&server);
-	if (server.base != NULL)
-		event_base_free(server.base);
-	listeners_close(&server.listeners);
-	intake_free(server.intake);
-	sweep_free(server.sweep);
-	if (catalog_close(server.service.catalog, &second) < 0 &&
-	    result == 0) {
+	listeners_close(&service.listeners);
+	intake_free(service.intake);
+	sweep_free(service.sweep);
+	if (catalog_close(service.catalog, &second) < 0 && result == 0) {
 		*error = second;
 		result = -1;
 	}

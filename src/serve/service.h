@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-
-struct catalog;
+#include "serve/listener.h"
+#include "serve/protocol.h"
 
 /* Who may remove filters, make them and set the memory limit. */
 enum admin {
@@ -29,7 +29,7 @@ struct serve_settings {
 	uint64_t capacity;      /* of filters that BF.ADD makes, */
 	double error_rate;      /* and their rate */
 	uint64_t connections;
-	uint64_t key_bytes, value_bytes;
+	struct protocol_limits limits;
 	uint64_t reply_bytes;   /* that a client has not read */
 	uint64_t idle_time;     /* milliseconds; 0: no limit */
 	const char *version;    /* for clients */
@@ -50,9 +50,16 @@ struct counters {
 struct service {
 	const struct serve_settings *plan;
 	struct catalog *catalog;
+	struct sweep *sweep;
 	struct counters counters;
 	uint64_t started;       /* clock_now */
 	uint64_t connections;   /* as many as there are descriptors for */
+	/* Of server.c: */
+	struct listeners listeners;
+	struct intake *intake;
+	struct event_base *base;
+	struct event *tick, *wake;
+	struct client *clients, *touched;
 };
 
 /*

@@ -7,7 +7,8 @@
 #include "filter/batch.h"
 #include "filter/filter.h"
 #include "model/window.h"
-#include "serve/catalog.h"
+#include "serve/client.h"
+#include "serve/served.h"
 
 #define OPERATIONS 4096
 /* Different filters in one sweep: each has a batch of its own. */
@@ -16,14 +17,6 @@
 #define MOVES 8
 /* The most that a reply has besides the key; reasons are longer. */
 #define REPLY_BYTES 256
-
-struct entry {
-	struct operation operation;
-	struct asker *asker;
-	int part;            /* of the filter; -1: none */
-	size_t item;         /* in its batch */
-	char *failure;       /* without a part: why; to be freed; or NULL */
-};
 
 /* A filter's share of the sweep. */
 struct part {
@@ -34,8 +27,15 @@ struct part {
 	int8_t *outcomes;    /* 1 seen before, 0 new, -1 failed */
 	size_t count;
 	size_t costly;       /* from this count on: sweep_is_costly */
-	int failed;          /* the whole part */
+	int failed;          /* the whole part, or the filter isn't open */
 	struct error error;  /* why, or why there was no room */
+};
+
+struct entry {
+	struct operation operation;
+	struct client *client;
+	struct part *part;   /* of the filter; or NULL */
+	size_t item;         /* in its batch */
 };
 
 struct sweep {
@@ -93,14 +93,14 @@ costly_from(const struct served *served)
 }
 
 /* The filter's part of the sweep. There must be room for one more. */
-static int
+static struct part *
 find_part(struct sweep *sweep, struct served *served)
 {
 	int *slot = &served->slot;
 	struct part *part;
 
 	if (*slot >= 0)
-		return *slot;
+		return &sweep->parts[*slot];
 	*slot = sweep->part_count++;
 	part = &sweep->parts[*slot];
 	if (part->batch == NULL) {
@@ -113,12 +113,17 @@ find_part(struct sweep *sweep, struct served *served)
 	}
 	part->served = served;
 	part->count = 0;
-	part->costly = costly_from(served);
-	return *slot;
+	part->failed = served->filter == NULL;
+	if (part->failed)
+		error_set(&part->error, STATUS_FAILED, "%s", served->reason);
+	else
+		part->costly = costly_from(served);
+	return part;
 }
 
 void
-sweep_add(struct sweep *sweep, struct asker *asker, const struct operation *o)
+sweep_add(struct sweep *sweep, struct client *client,
+    const struct operation *o)
 {
 	struct entry *entry;
 	struct part *part;
@@ -126,20 +131,15 @@ sweep_add(struct sweep *sweep, struct asker *asker, const struct operation *o)
 	if (sweep->count == OPERATIONS || sweep->part_count == PARTS)
 		sweep_run(sweep);
 	entry = &sweep->entries[sweep->count++];
-	*entry = (struct entry){ .operation = *o, .asker = asker, .part = -1 };
-	asker->owed += o->key.nbytes + REPLY_BYTES;
+	*entry = (struct entry){ .operation = *o, .client = client };
+	client->owed += o->request.key.nbytes + REPLY_BYTES;
 	if (o->served == NULL)
 		return;
-	if (o->served->filter == NULL) {
-		entry->failure = memory_or_die(strdup(
-		    o->served->reason));
-		/* Nothing keeps it until the sweep. */
-		served_refuse(o->served, entry->failure);
-		asker->owed += strlen(entry->failure);
+	entry->part = part = find_part(sweep, o->served);
+	if (part->failed) {
+		client->owed += strlen(part->error.text);
 		return;
 	}
-	entry->part = find_part(sweep, o->served);
-	part = &sweep->parts[entry->part];
 	entry->item = part->count++;
 	part->digests[entry->item] = served_digest(o->served, o->subkey);
 	part->asks[entry->item] = (uint8_t)o->asks;
@@ -235,36 +235,30 @@ carry_out(struct sweep *sweep, struct part *part, struct filter *filter)
 static void
 run_part(struct sweep *sweep, struct part *part)
 {
-	part->failed = carry_out(sweep, part,
-	    part->served->filter) < 0;
-	if (part->failed)
-		served_break(part->served, &part->error);
-	part->served->slot = -1;
+	struct served *served = part->served;
+
+	if (!part->failed && carry_out(sweep, part, served->filter) < 0) {
+		part->failed = 1;
+		served_break(served, &part->error);
+	}
+	served->slot = -1;
 }
 
 static void
 answer(struct sweep *sweep, const struct entry *entry)
 {
-	struct outcome outcome = { .failure = entry->failure,
-		.status = entry->failure == NULL ? STATUS_OK : STATUS_FAILED };
+	const struct part *part = entry->part;
+	struct outcome outcome = { 0 };
 
-	if (entry->part >= 0) {
-		const struct part *part = &sweep->parts[entry->part];
-
+	if (part != NULL && !part->failed)
 		outcome.seen = part->outcomes[entry->item];
-		if (part->failed || outcome.seen < 0) {
-			outcome.failure = part->error.text;
-			outcome.status = part->error.status;
-		}
-	}
-	if (outcome.failure != NULL) {
+	if (part != NULL && (part->failed || outcome.seen < 0)) {
+		outcome.failure = part->error.text;
+		outcome.status = part->error.status;
 		sweep->service->counters.refused++;
-		if (entry->part >= 0)
-			served_refuse(entry->operation.served,
-			    outcome.failure);
+		served_refuse(part->served, outcome.failure);
 	}
-	entry->asker->answer(sweep->service, entry->asker, &entry->operation,
-	    &outcome);
+	entry->client->answer(entry->client, &entry->operation, &outcome);
 }
 
 void
@@ -276,8 +270,7 @@ sweep_run(struct sweep *sweep)
 		struct entry *entry = &sweep->entries[i];
 
 		answer(sweep, entry);
-		entry->asker->owed = 0;
-		free(entry->failure);
+		entry->client->owed = 0;
 	}
 	for (int i = 0; i < sweep->part_count; i++)
 		served_grow_ahead(sweep->parts[i].served);

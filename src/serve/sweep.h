@@ -2,7 +2,7 @@
  * One sweep of the server over its connections: the subkeys that all clients
  * have asked for, as one batch for each filter. The replies are as if the
  * requests had been carried out one by one, in the order in which they were
- * added. Knows no protocol: the function of an asker writes its replies.
+ * added. Knows no protocol: a client's function writes its replies.
  */
 #ifndef SWEEP_H
 #define SWEEP_H
@@ -12,9 +12,10 @@
 
 #include "base/error.h"
 #include "serve/bytes.h"
-#include "serve/replies.h"
+#include "serve/protocol.h"
 #include "serve/service.h"
 
+struct client;
 struct served;
 
 /* A subkey that is looked up, or a reply that waits for those before it. */
@@ -22,10 +23,9 @@ struct operation {
 	struct served *served; /* its filter; NULL: only a reply */
 	struct bytes subkey;
 	int asks;              /* look it up, and don't mark it */
-	/* for the asker's function: */
-	int verb, noreply, with_cas;
-	struct bytes key;
-	const char *reply;
+	/* for client->answer: */
+	const char *reply;     /* instead of an outcome; or NULL */
+	struct request request; /* of memcached's protocol */
 	uint32_t items;        /* a reply of so many begins with it; or 0 */
 };
 
@@ -34,23 +34,6 @@ struct outcome {
 	int seen;              /* before: 1 or 0 */
 	const char *failure;   /* why it failed, or NULL */
 	int status;            /* of the failure: STATUS_FULL, ... */
-};
-
-/* The receiver of replies. */
-struct asker {
-	struct replies replies;
-	/* write the reply to an operation */
-	void (*answer)(struct service *service, struct asker *asker,
-	    const struct operation *operation, const struct outcome *outcome);
-	size_t owed;    /* about how many bytes of replies wait for sweep_run */
-	/* for memcached_answer: */
-	int in_get;     /* the replies to a get line have begun, */
-	int get_failed; /* and it has failed */
-	/* for resp_answer: */
-	int resp3;      /* version 3 of the protocol */
-	uint32_t items, left; /* of an array: all, and those to come */
-	int failed;     /* an item of it has failed, */
-	int cut;        /* and the array ends with it */
 };
 
 struct sweep;
@@ -63,7 +46,7 @@ void sweep_free(struct sweep *sweep);
  * subkey, must not change until sweep_run. If there is no room, runs the sweep
  * first.
  */
-void sweep_add(struct sweep *sweep, struct asker *asker,
+void sweep_add(struct sweep *sweep, struct client *client,
     const struct operation *operation);
 
 /*
