@@ -323,8 +323,9 @@ skip(const struct characters *set, const uint8_t *p, const uint8_t *end)
 static const uint8_t *
 skip(const struct characters *set, const uint8_t *p, const uint8_t *end)
 {
-	while (p < end && (*p == '.' ? p[-1] != '/' :
-	    set->columns[*p & 15] >> (*p >> 4) & 1))
+	/* only dots are looked at twice: they aren't in the set itself */
+	while (p < end && (set->classes[*p] & set->wanted ||
+	    (*p == '.' && p[-1] != '/')))
 		p++;
 	return p;
 }

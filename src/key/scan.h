@@ -12,11 +12,14 @@
 #include "bits/loops.h"
 
 /*
- * A set of ASCII characters without the dot, as vectors look it up: character c
- * is bit c / 16 of columns[c % 16].
+ * A set of ASCII characters without the dot, said twice: as vectors look it up,
+ * character c is bit c / 16 of columns[c % 16]; without vectors, it is in the
+ * set if classes[c] has one of the wanted bits.
  */
 struct characters {
 	uint8_t columns[16];
+	const uint16_t *classes;
+	uint16_t wanted;
 };
 
 struct scan {

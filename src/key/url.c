@@ -13,24 +13,24 @@
 #include "key/scan.h"
 
 enum {
-	ALPHA = 1 << 0,
-	DIGIT = 1 << 1,
-	MARK = 1 << 2,   /* the rest of unreserved: - . _ ~ */
-	SUB = 1 << 3,    /* sub-delims */
-	HEX = 1 << 4,
-	ENCODED = 1 << 5, /* counts as percent-encoded in path and query */
-	PATH = 1 << 6,   /* : @ / */
-	QUERY = 1 << 7,  /* ? */
-	UNRESERVED = ALPHA | DIGIT | MARK,
+	LOWER = 1 << 0,
+	UPPER = 1 << 1,
+	DIGIT = 1 << 2,
+	MARK = 1 << 3,   /* the rest of unreserved: - _ ~ */
+	DOT = 1 << 4,    /* and the dot */
+	SUB = 1 << 5,    /* sub-delims */
+	ENCODED = 1 << 6, /* counts as percent-encoded in path and query */
+	PATH = 1 << 7,   /* : @ / */
+	QUERY = 1 << 8,  /* ? */
+	ALPHA = LOWER | UPPER,
+	UNRESERVED = ALPHA | DIGIT | MARK | DOT,
 	IN_PATH = UNRESERVED | SUB | PATH | ENCODED,
 	IN_QUERY = IN_PATH | QUERY
 };
 
-static const uint8_t class[256] = {
-	['a' ... 'f'] = ALPHA | HEX, ['g' ... 'z'] = ALPHA,
-	['A' ... 'F'] = ALPHA | HEX, ['G' ... 'Z'] = ALPHA,
-	['0' ... '9'] = DIGIT | HEX,
-	['-'] = MARK, ['.'] = MARK, ['_'] = MARK, ['~'] = MARK,
+static const uint16_t class[256] = {
+	['a' ... 'z'] = LOWER, ['A' ... 'Z'] = UPPER, ['0' ... '9'] = DIGIT,
+	['-'] = MARK, ['.'] = DOT, ['_'] = MARK, ['~'] = MARK,
 	['!'] = SUB, ['$'] = SUB, ['&'] = SUB, ['\''] = SUB, ['('] = SUB,
 	[')'] = SUB, ['*'] = SUB, ['+'] = SUB, [','] = SUB, [';'] = SUB,
 	['='] = SUB,
@@ -126,7 +126,7 @@ is_literal(const uint8_t *p, size_t nbytes)
 	size_t i = 1;
 
 	if (nbytes > 0 && lower(*p) == 'v') {
-		while (i < nbytes && class[p[i]] & HEX)
+		while (i < nbytes && hex_read(p + i, 1) >= 0)
 			i++;
 		if (i < 2 || i + 1 >= nbytes || p[i] != '.')
 			return 0;
@@ -515,13 +515,13 @@ is_normal_escape(const uint8_t *p, const uint8_t *end)
 static const struct characters plain = { {
 	0xb8, 0xfc, 0xf8, 0xf8, 0xfc, 0xf8, 0xfc, 0xfc,
 	0xfc, 0xfc, 0xfc, 0x5c, 0x54, 0x5c, 0xd0, 0x7c
-} };
+}, class, IN_QUERY & ~(ENCODED | DOT) };
 
 /* What is normal in a host: small letters, digits and -_~. */
 static const struct characters host = { {
 	0x88, 0xc8, 0xc8, 0xc8, 0xc8, 0xc8, 0xc8, 0xc8,
 	0xc8, 0xc8, 0xc0, 0x40, 0x40, 0x44, 0xc0, 0x60
-} };
+}, class, LOWER | DIGIT | MARK };
 
 /* After the slash that ends scheme and host, if they are normal; else NULL. */
 static const uint8_t *

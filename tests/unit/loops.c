@@ -174,7 +174,8 @@ test_skip(const struct scan *k, const char *name)
 	size_t wrong = 0, stops = 0;
 
 	for (int round = 0; round < 20000; round++) {
-		struct characters set = { 0 };
+		uint16_t classes[256] = { 0 };
+		struct characters set = { { 0 }, classes, 4 };
 		size_t nbytes = (size_t)(random64() % 257);
 		const uint8_t *found, *end = data + nbytes;
 
@@ -182,6 +183,7 @@ test_skip(const struct scan *k, const char *name)
 			unsigned is_in = c != '.' && random64() % 64 != 0;
 
 			set.columns[c % 16] |= (uint8_t)(is_in << c / 16);
+			classes[c] = (uint16_t)(3 + 4 * is_in);
 		}
 		/* letters, with something else here and there */
 		for (size_t i = 0; i < sizeof memory; i++)
