@@ -125,63 +125,49 @@ decimal_whole(struct decimal d, uint64_t unit, int floor, uint64_t *value)
 	return 0;
 }
 
+/*
+ * The unit whose letter is at *text, which moves past it: base, base^2 ...; 1
+ * if it is none of the letters.
+ */
+static uint64_t
+parse_unit(const char **text, const char *letters, uint64_t base)
+{
+	char letter = **text == 'k' ? 'K' : **text;
+	const char *found = letter == '\0' ? NULL : strchr(letters, letter);
+	uint64_t unit = 1;
+
+	*text += found != NULL;
+	for (; found != NULL && found >= letters; found--)
+		unit *= base;
+	return unit;
+}
+
 int
 number_count(const char *text, uint64_t *value)
 {
 	struct decimal d;
-	uint64_t unit = 1;
+	uint64_t unit;
 
 	if (decimal_parse(&text, &d) < 0)
 		return -1;
-	switch (*text) {
-	case 'T':
-		unit *= 1000; /* fall through */
-	case 'G':
-		unit *= 1000; /* fall through */
-	case 'M':
-		unit *= 1000; /* fall through */
-	case 'k':
-	case 'K':
-		unit *= 1000;
-		text++;
-		break;
-	default:
-		break;
-	}
-	if (*text != '\0')
-		return -1;
-	return decimal_whole(d, unit, 0, value);
+	unit = parse_unit(&text, "KMGT", 1000);
+	return *text != '\0' ? -1 : decimal_whole(d, unit, 0, value);
 }
 
 int
 number_size(const char *text, uint64_t *value)
 {
-	static const char letters[] = "KMGTPE";
 	struct decimal d;
-	const char *letter = NULL;
-	uint64_t unit = 1, v;
+	uint64_t unit, v;
 
 	if (decimal_parse(&text, &d) < 0)
 		return -1;
-	if (*text == 'k')
-		letter = letters;
-	else if (*text != '\0')
-		letter = strchr(letters, *text);
-	if (letter != NULL) {
-		int thousand;
-
-		text++;
-		thousand = strcmp(text, "B") == 0;
-		if (thousand || strcmp(text, "iB") == 0)
-			text += strlen(text);
-		for (; letter >= letters; letter--)
-			unit *= thousand ? 1000 : 1024;
-	} else if (strcmp(text, "B") == 0) {
-		text++;
-	}
-	if (*text != '\0' || decimal_whole(d, unit, 1, &v) < 0)
+	unit = parse_unit(&text, "KMGTPE", *text != '\0' &&
+	    strcmp(text + 1, "B") == 0 ? 1000 : 1024);
+	if (*text != '\0' && strcmp(text, "B") != 0 &&
+	    (unit == 1 || strcmp(text, "iB") != 0))
 		return -1;
-	if (v == 0 && d.digits != 0)
+	if (decimal_whole(d, unit, 1, &v) < 0 || (v == 0 && d.digits != 0))
 		return -1;
 	*value = v;
 	return 0;

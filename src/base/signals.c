@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -21,6 +20,7 @@
 
 volatile sig_atomic_t signals_stop;
 volatile sig_atomic_t signals_pipe;
+_Thread_local volatile sig_atomic_t signals_in_socket;
 static volatile sig_atomic_t signals_figures;
 
 /* A byte in it means: check the flags. -1: no pipe, only EINTR ends a wait. */
@@ -92,7 +92,8 @@ static void
 on_pipe(int number)
 {
 	(void)number;
-	signals_pipe = 1;
+	if (!signals_in_socket)
+		signals_pipe = 1;
 }
 
 static void
@@ -288,33 +289,6 @@ signals_bus_hit(const char *name)
 			return 1;
 	}
 	return 0;
-}
-
-sigset_t
-signals_hold_pipe(void)
-{
-	sigset_t sigpipe, before;
-
-	sigemptyset(&sigpipe);
-	sigaddset(&sigpipe, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &sigpipe, &before);
-	return before;
-}
-
-void
-signals_release_pipe(sigset_t before)
-{
-	const struct timespec now = { 0, 0 };
-	sigset_t sigpipe;
-
-	sigemptyset(&sigpipe);
-	sigaddset(&sigpipe, SIGPIPE);
-	if (!sigismember(&before, SIGPIPE)) {
-		while (sigtimedwait(&sigpipe, NULL, &now) < 0 &&
-		    errno == EINTR)
-			;
-	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void

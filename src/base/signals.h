@@ -17,6 +17,12 @@ extern volatile sig_atomic_t signals_stop;
  */
 extern volatile sig_atomic_t signals_pipe;
 
+/*
+ * Set by a thread while a library may write to a socket for it: the SIGPIPE of
+ * that, which the thread gets itself, doesn't say that the output is gone.
+ */
+extern _Thread_local volatile sig_atomic_t signals_in_socket;
+
 /* Has SIGUSR1 (SIGINFO) asked for figures since the last call? */
 int signals_take_figures(void);
 
@@ -57,14 +63,6 @@ int signals_bus_hit(const char *name);
 
 /* Die of signal `number`, as if there had been no handler. */
 _Noreturn void signals_die(int number);
-
-/*
- * For a library that writes to a socket: SIGPIPE says that the output is gone,
- * and the socket's must not be taken for it. `release` gets what `hold`
- * returned.
- */
-sigset_t signals_hold_pipe(void);
-void signals_release_pipe(sigset_t before);
 
 /* From now on, ignore signals that ask to stop: the run has succeeded. */
 void signals_too_late(void);

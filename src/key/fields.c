@@ -175,9 +175,17 @@ words_next(struct words *w, struct key *field)
 	return 1;
 }
 
-/* Field `number`, split as in awk; only one that is missing is empty. */
+/* The line has none of the fields. */
+static struct key
+no_field(struct key line, struct key_scratch *scratch)
+{
+	scratch_note(scratch, KEY_NO_FIELD);
+	return (struct key){ line.data, 0 };
+}
+
+/* Field `number`, split as in awk. */
 NOINLINE struct key
-take_word(uint32_t number, struct key line)
+take_word(uint32_t number, struct key line, struct key_scratch *scratch)
 {
 	struct words words;
 	struct key field;
@@ -185,7 +193,7 @@ take_word(uint32_t number, struct key line)
 	words_start(&words, line.data, line.nbytes);
 	for (; number > 0; number--) {
 		if (!words_next(&words, &field))
-			return (struct key){ line.data, 0 };
+			return no_field(line, scratch);
 	}
 	return field;
 }
@@ -210,14 +218,16 @@ end_list(struct key_scratch *scratch, uint8_t separator)
 
 /* One range of fields between single bytes: a piece of the line. */
 NOINLINE struct key
-take_piece(const struct key_recipe *r, struct key line)
+take_piece(const struct key_recipe *r, struct key line,
+    struct key_scratch *scratch)
 {
 	const struct key_range *range = &r->ranges[0];
 	uint8_t separator = (uint8_t)r->separator;
 	struct key piece = scan()->fields(line.data, line.data + line.nbytes,
 	    separator, range->first, range->last);
 
-	return strip_separators(piece, separator);
+	return piece.data == NULL ? no_field(line, scratch) :
+	    strip_separators(piece, separator);
 }
 
 /* Several ranges: a piece each, joined by a separator. */
@@ -235,6 +245,9 @@ take_pieces(const struct key_recipe *r, struct key line,
 		struct key piece = scanner->fields(p, end, separator,
 		    range.first - before, range.last - before);
 
+		if (piece.data == NULL)
+			return i == 0 ? no_field(line, scratch) :
+			    end_list(scratch, separator);
 		if (i > 0)
 			scratch_append_byte(scratch, separator);
 		scratch_append(scratch, piece.data, piece.nbytes);
@@ -253,12 +266,13 @@ take_each(const struct key_recipe *r, struct key line,
 {
 	uint8_t separator = r->separator < 0 ? ' ' : (uint8_t)r->separator;
 	const uint8_t *p = line.data, *end = p + line.nbytes;
+	uint32_t number = 1;
 	unsigned range = 0;
 	struct words words;
 	struct key field;
 
 	words_start(&words, p, line.nbytes);
-	for (uint32_t number = 1; range < r->range_count; number++) {
+	for (; range < r->range_count; number++) {
 		if (r->separator < 0 ? !words_next(&words, &field) : p > end)
 			break;
 		if (r->separator >= 0) {
@@ -274,7 +288,8 @@ take_each(const struct key_recipe *r, struct key line,
 		scratch_append(scratch, field.data, field.nbytes);
 		range += number == r->ranges[range].last;
 	}
-	return end_list(scratch, separator);
+	return number <= r->ranges[0].first ? no_field(line, scratch) :
+	    end_list(scratch, separator);
 }
 
 /* The content of a field whose quotes may be doubled. */
@@ -318,7 +333,7 @@ take_csv_field(const struct key_recipe *r, uint32_t number, struct key line,
 		field.nbytes = csv_field(&format, p, end, &field.data,
 		    &quoted, &p);
 	if (number > 0)
-		return (struct key){ end, 0 };
+		return no_field(line, scratch);
 	return quoted ? undouble(field, scratch) : field;
 }
 
@@ -333,8 +348,9 @@ take_csv_list(const struct key_recipe *r, struct key line,
 	const uint8_t *end = line.data + line.nbytes;
 	const uint8_t *p = csv_begin(&format, line.data, end);
 	struct join join = join_begin(r, format.separator, scratch);
+	uint32_t number = 1;
 
-	for (uint32_t number = 1; p != NULL && range < ranges_end; number++) {
+	for (; p != NULL && range < ranges_end; number++) {
 		struct key field;
 		int quoted;
 
@@ -345,7 +361,8 @@ take_csv_list(const struct key_recipe *r, struct key line,
 		join_value(&join, field, quoted);
 		range += number == range->last;
 	}
-	return scratch_key(scratch);
+	return number <= r->ranges[0].first ? no_field(line, scratch) :
+	    scratch_key(scratch);
 }
 
 /* The fields of columns, in the order of the list. */
@@ -369,6 +386,8 @@ take_columns(const struct key_recipe *r, struct key line,
 		if (p != NULL)
 			field.nbytes = csv_field(&format, p, end, &field.data,
 			    &is_quoted, &p);
+		else if (next == 0)
+			return no_field(line, scratch);
 		else
 			number = columns->fields[next].first; /* no more */
 		for (; next < columns->count &&
@@ -400,32 +419,9 @@ key_take_fields(const struct key_recipe *r, struct key line,
 		    r->ranges[0].first, line, scratch) :
 		    take_csv_list(r, line, scratch);
 	if (r->separator < 0 && key_single_field(r))
-		return take_word(r->ranges[0].first, line);
+		return take_word(r->ranges[0].first, line, scratch);
 	if (r->separator < 0 || (r->trim_fields && !key_single_field(r)))
 		return take_each(r, line, scratch);
-	return r->range_count == 1 ? take_piece(r, line) :
+	return r->range_count == 1 ? take_piece(r, line, scratch) :
 	    take_pieces(r, line, scratch);
-}
-
-/* Without regard to speed: only lines with an empty key come here. */
-int
-key_has_fields(const struct key_recipe *r, struct key line,
-    const struct key_scratch *scratch)
-{
-	const struct csv_format format = { (uint8_t)r->separator, 0 };
-	const uint8_t *p = line.data, *end = p + line.nbytes, *ignored;
-	uint32_t number = r->ranges[0].first;
-	int quoted;
-
-	if (r->column_count > 0)
-		number = scratch->columns->fields[0].first;
-	if (r->separator < 0)
-		return take_word(number, line).nbytes > 0;
-	if (!r->csv)
-		return scan()->count(p, line.nbytes, format.separator) >=
-		    number - 1;
-	p = csv_begin(&format, p, end);
-	for (; p != NULL && number > 1; number--)
-		csv_field(&format, p, end, &ignored, &quoted, &p);
-	return p != NULL;
 }

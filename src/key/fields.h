@@ -19,14 +19,11 @@ int key_single_field(const struct key_recipe *recipe);
 /*
  * The chosen fields, as a part of the line or in the scratch. Joined fields
  * keep a separator between them; empty ones at the end are left out. Several
- * fields of CSV are joined as join.h says, with the recipe's skip and check.
+ * fields of CSV are joined as join.h says, with the recipe's skip and check. If
+ * not even the first of the fields is there, KEY_NO_FIELD is noted.
  */
 struct key key_take_fields(const struct key_recipe *recipe, struct key line,
     struct key_scratch *scratch);
-
-/* Has the line at least the first of the fields? It may be empty. */
-int key_has_fields(const struct key_recipe *recipe, struct key line,
-    const struct key_scratch *scratch);
 
 /* Are keys made of several values, each in quotes (join.h)? */
 int key_joins_values(const struct key_recipe *recipe);

@@ -258,26 +258,13 @@ read_hex(const uint8_t *p, const uint8_t *end)
 static size_t
 put_utf8(uint8_t *to, unsigned c)
 {
-	if (c < 0x80) {
-		to[0] = (uint8_t)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		to[0] = (uint8_t)(0xc0 | c >> 6);
-		to[1] = (uint8_t)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		to[0] = (uint8_t)(0xe0 | c >> 12);
-		to[1] = (uint8_t)(0x80 | (c >> 6 & 0x3f));
-		to[2] = (uint8_t)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	to[0] = (uint8_t)(0xf0 | c >> 18);
-	to[1] = (uint8_t)(0x80 | (c >> 12 & 0x3f));
-	to[2] = (uint8_t)(0x80 | (c >> 6 & 0x3f));
-	to[3] = (uint8_t)(0x80 | (c & 0x3f));
-	return 4;
+	unsigned n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+	for (unsigned i = n - 1; i > 0; i--, c >>= 6)
+		to[i] = (uint8_t)(0x80 | (c & 0x3f));
+	/* the first byte begins with as many ones as there are bytes */
+	to[0] = (uint8_t)(n == 1 ? c : 0xf00 >> n | c);
+	return n;
 }
 
 /*
@@ -409,59 +396,45 @@ after_member(struct walk *w, const uint8_t *p, uint8_t closing, int *more)
 	return *more ? skip_blanks(p + 1, w->end) : p + 1;
 }
 
-static const uint8_t *
-walk_object(struct walk *w, const uint8_t *p, uint32_t pointers)
+/*
+ * The name of the member at p: *stop becomes the quote that closes it. Returns
+ * where its value begins.
+ */
+static inline const uint8_t *
+skip_name(struct walk *w, const uint8_t *p, const uint8_t **stop)
 {
-	int more = 1;
-
-	p = skip_blanks(p + 1, w->end);
-	if (p < w->end && *p == '}')
-		return p + 1;
-	while (more) {
-		const uint8_t *name = p + 1, *stop;
-		uint32_t matching = 0;
-
-		if (p == w->end || *p != '"')
-			return NULL;
-		stop = close_string(w, name);
-		if (stop == NULL)
-			return NULL;
-		p = skip_blanks(stop + 1, w->end);
-		if (p == w->end || *p != ':')
-			return NULL;
-		p = skip_blanks(p + 1, w->end);
-		for (uint32_t left = pointers; left != 0; left &= left - 1) {
-			const char **at = &w->at[__builtin_ctz(left)];
-			const char *next = match_name(*at, name, stop);
-
-			if (next != NULL) {
-				*at = next;
-				matching |= left & -left;
-			}
-		}
-		p = matching == 0 ? skip_value(w, p) :
-		    walk_into(w, p, matching);
-		p = after_member(w, p, '}', &more);
-		if (p == NULL)
-			return NULL;
-	}
-	return p;
+	if (p == w->end || *p != '"')
+		return NULL;
+	*stop = close_string(w, p + 1);
+	if (*stop == NULL)
+		return NULL;
+	p = skip_blanks(*stop + 1, w->end);
+	return p == w->end || *p != ':' ? NULL : skip_blanks(p + 1, w->end);
 }
 
+/* Walk through the object or array at p. */
 static const uint8_t *
-walk_array(struct walk *w, const uint8_t *p, uint32_t pointers)
+walk_members(struct walk *w, const uint8_t *p, uint32_t pointers)
 {
-	int more = 1;
+	int is_object = *p == '{', more = 1;
+	uint8_t closing = is_object ? '}' : ']';
 
 	p = skip_blanks(p + 1, w->end);
-	if (p < w->end && *p == ']')
+	if (p < w->end && *p == closing)
 		return p + 1;
 	for (uint64_t index = 0; more; index++) {
+		const uint8_t *name = p + 1, *stop = NULL;
 		uint32_t matching = 0;
 
+		if (is_object)
+			p = skip_name(w, p, &stop);
+		if (p == NULL)
+			return NULL;
 		for (uint32_t left = pointers; left != 0; left &= left - 1) {
 			const char **at = &w->at[__builtin_ctz(left)];
-			const char *next = match_index(*at, index);
+			const char *next = is_object ?
+			    match_name(*at, name, stop) :
+			    match_index(*at, index);
 
 			if (next != NULL) {
 				*at = next;
@@ -470,7 +443,7 @@ walk_array(struct walk *w, const uint8_t *p, uint32_t pointers)
 		}
 		p = matching == 0 ? skip_value(w, p) :
 		    walk_into(w, p, matching);
-		p = after_member(w, p, ']', &more);
+		p = after_member(w, p, closing, &more);
 		if (p == NULL)
 			return NULL;
 	}
@@ -497,8 +470,7 @@ walk_value(struct walk *w, const uint8_t *p, uint32_t pointers)
 			return NULL;
 		}
 		w->depth++;
-		p = *p == '{' ? walk_object(w, p, deeper) :
-		    walk_array(w, p, deeper);
+		p = walk_members(w, p, deeper);
 		w->depth--;
 	} else {
 		p = skip_value(w, p);

@@ -258,24 +258,6 @@ tell_apart(struct key key, struct key_scratch *scratch)
 	return scratch_key(scratch);
 }
 
-/* The key is empty: are there any of the fields? */
-static __attribute__((noinline)) void
-note_missing(const struct key_recipe *r, struct key line,
-    struct key_scratch *scratch)
-{
-	const struct key_step *step = key_steps;
-
-	if ((r->range_count == 0 && r->column_count == 0) ||
-	    (r->column_count > 0 && scratch->columns == NULL))
-		return;
-	for (; strcmp(step->name, "key") != 0; step++) {
-		if (key_step_applies(step, r))
-			line = step->apply(r, line, scratch);
-	}
-	if (!key_has_fields(r, line, scratch))
-		scratch_note(scratch, KEY_NO_FIELD);
-}
-
 struct key
 key_take(const struct key_recipe *r, const uint8_t *data, size_t nbytes,
     struct key_scratch *scratch)
@@ -288,8 +270,6 @@ key_take(const struct key_recipe *r, const uint8_t *data, size_t nbytes,
 	scratch->troubles = 0;
 	for (unsigned i = 0; i < scratch->step_count; i++)
 		key = scratch->steps[i](r, key, scratch);
-	if (key.nbytes == 0)
-		note_missing(r, (struct key){ data, nbytes }, scratch);
 	if (r->url && scratch->urls == 0 && !scratch->is_whole &&
 	    !(scratch->troubles >> KEY_NO_FIELD & 1))
 		scratch_note(scratch, KEY_NOT_URL);

@@ -163,8 +163,8 @@ fields(const uint8_t *p, const uint8_t *end, uint8_t separator,
 			start = number++ < first ? next : start;
 		}
 	}
-	start = number < first ? end : start;
-	return (struct key){ start, (size_t)(end - start) };
+	return number < first ? (struct key){ NULL, 0 } :
+	    (struct key){ start, (size_t)(end - start) };
 }
 
 static struct key
@@ -198,10 +198,8 @@ csv_field(const uint8_t *p, const uint8_t *end, uint8_t separator,
 		in_quotes = (int)(q.inside >> 63);
 		begins = (int)((q.quotes | q.stops) >> 63);
 	}
-	if (in_quotes)
-		return (struct key){ NULL, 0 };
-	start = number < wanted ? end : start;
-	return (struct key){ start, (size_t)(end - start) };
+	return in_quotes || number < wanted ? (struct key){ NULL, 0 } :
+	    (struct key){ start, (size_t)(end - start) };
 }
 
 static uint64_t

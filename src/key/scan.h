@@ -37,14 +37,15 @@ struct scan {
 	uint64_t (*count)(const uint8_t *p, size_t nbytes, uint8_t byte);
 	/*
 	 * Fields `first` to `last` (from 1) of [p, end), with the separators
-	 * between them: fewer, or none, if there aren't so many.
+	 * between them: fewer if there aren't so many; data is NULL if not even
+	 * the first is there.
 	 */
 	struct key (*fields)(const uint8_t *p, const uint8_t *end,
 	    uint8_t separator, uint32_t first, uint32_t last);
 	/*
 	 * The CSV field `wanted` (from 1) of [p, end), with the quotes around
-	 * it; empty if there is none. Its data is NULL if quotes.h can't tell,
-	 * or if a quote isn't closed.
+	 * it. Its data is NULL if there is none, if quotes.h can't tell, or if
+	 * a quote isn't closed.
 	 */
 	struct key (*csv_field)(const uint8_t *p, const uint8_t *end,
 	    uint8_t separator, uint32_t wanted);

@@ -184,15 +184,8 @@ show_separator(const struct key_recipe *recipe, char value[KEY_RECIPE_TEXT])
 	    "=\\x%02x", c);
 }
 
-static struct key
-apply_fields(const struct key_recipe *r, struct key key,
-    struct key_scratch *scratch)
-{
-	return key_take_fields(r, key, scratch);
-}
-
 static int
-apply_fields_if(const struct key_recipe *r)
+has_fields(const struct key_recipe *r)
 {
 	return r->range_count > 0 || r->column_count > 0;
 }
@@ -387,7 +380,7 @@ const struct key_step key_steps[] = {
 	{ "key", .parse = parse_fields, .escaped = 1,
 	    .print = print_fields, .show = show_fields,
 	    .absent = "the whole line as key",
-	    APPLY(fields) },
+	    .apply = key_take_fields, .applies = has_fields },
 	{ "field-separator", .parse = parse_separator,
 	    .print = print_separator, .show = show_separator,
 	    .absent = "fields between blanks" },

@@ -65,15 +65,15 @@ lost(const struct node *node, const redisContext *context,
 	    "the server closed the connection" : context->errstr);
 }
 
-/* hiredis writes with write(2), which must not raise SIGPIPE. */
 redisReply *
 node_ask(const struct node *node, redisContext *context, const char **words,
     int n, struct error *error)
 {
-	sigset_t before = signals_hold_pipe();
-	redisReply *reply = redisCommandArgv(context, n, words, NULL);
+	redisReply *reply;
 
-	signals_release_pipe(before);
+	signals_in_socket = 1;
+	reply = redisCommandArgv(context, n, words, NULL);
+	signals_in_socket = 0;
 	if (reply == NULL)
 		lost(node, context, error);
 	return reply;
@@ -240,16 +240,15 @@ int
 node_send(struct node *node, size_t *sent, struct error *error)
 {
 	redisContext *context = node->context;
-	sigset_t mask;
 	size_t before;
 	int done, result;
 
 	if (sdslen(context->obuf) == 0)
 		fill(node);
 	before = sdslen(context->obuf);
-	mask = signals_hold_pipe();
+	signals_in_socket = 1;
 	result = redisBufferWrite(context, &done);
-	signals_release_pipe(mask);
+	signals_in_socket = 0;
 	*sent = before - sdslen(context->obuf);
 	return result != REDIS_OK ? lost(node, context, error) : 0;
 }
@@ -259,11 +258,12 @@ node_receive(struct node *node, size_t *received, struct error *error)
 {
 	redisContext *context = node->context;
 	size_t before = context->reader->len;
-	sigset_t mask = signals_hold_pipe();
-	/* It has room for a whole record of TLS: OpenSSL keeps no rest. */
-	int result = redisBufferRead(context);
+	int result;
 
-	signals_release_pipe(mask);
+	signals_in_socket = 1;
+	/* It has room for a whole record of TLS: OpenSSL keeps no rest. */
+	result = redisBufferRead(context);
+	signals_in_socket = 0;
 	*received = context->reader->len - before;
 	node->heard = clock_now();
 	return result != REDIS_OK ? lost(node, context, error) : 0;

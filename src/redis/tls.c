@@ -79,7 +79,6 @@ tls_start(redisContext *context, const struct address *location,
     const char *host, struct error *error)
 {
 	SSL_CTX *ctx = make_context(location, error);
-	sigset_t before;
 	SSL *ssl;
 	int result;
 
@@ -98,9 +97,9 @@ tls_start(redisContext *context, const struct address *location,
 		SSL_free(ssl);
 		return -1;
 	}
-	before = signals_hold_pipe();
+	signals_in_socket = 1;
 	result = shake_hands(context, ssl, location, error);
-	signals_release_pipe(before);
+	signals_in_socket = 0;
 	if (result < 0) {
 		SSL_free(ssl);
 		return -1;

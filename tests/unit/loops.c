@@ -204,7 +204,7 @@ static struct key
 fields_model(const uint8_t *p, const uint8_t *end, uint8_t separator,
     uint32_t first, uint32_t last)
 {
-	struct key found = { end, 0 };
+	struct key found = { NULL, 0 };
 
 	for (uint32_t number = 1; ; number++) {
 		const uint8_t *stop = p;
