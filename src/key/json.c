@@ -324,13 +324,15 @@ match_name(const char *pointer, const uint8_t *p, const uint8_t *end)
 	const char *at = pointer + 1;
 
 	while (p < end) {
-		uint8_t bytes[4] = { *p };
-		size_t n = 1;
+		uint8_t bytes[4];
+		size_t n;
 
-		if (*p == '\\')
-			n = read_escape(&p, end, bytes);
-		else
-			p++;
+		if (*p != '\\') {
+			if (token_byte(&at) != *p++)
+				return NULL;
+			continue;
+		}
+		n = read_escape(&p, end, bytes);
 		if (n == 0)
 			return NULL;
 		for (size_t i = 0; i < n; i++) {
@@ -432,7 +434,7 @@ walk_members(struct walk *w, const uint8_t *p, uint32_t pointers)
 			return NULL;
 		for (uint32_t left = pointers; left != 0; left &= left - 1) {
 			const char **at = &w->at[__builtin_ctz(left)];
-			const char *next = is_object ?
+			const char *next = stop != NULL ?
 			    match_name(*at, name, stop) :
 			    match_index(*at, index);
 
