@@ -269,7 +269,7 @@ number_format_exact(char text[NUMBER_TEXT], double value)
 
 static const char *
 format_scaled(char text[NUMBER_TEXT], uint64_t value, double base,
-    const char *const *units)
+    const char *letters, const char *rest)
 {
 	double v = (double)value;
 	int unit = 0;
@@ -278,28 +278,23 @@ format_scaled(char text[NUMBER_TEXT], uint64_t value, double base,
 	for (; v >= base - (unit > 0 ? 0.05 : 0) && unit < 6; unit++)
 		v /= base;
 	if (unit == 0)
-		snprintf(text, NUMBER_TEXT, "%" PRIu64 " %s", value, units[0]);
+		snprintf(text, NUMBER_TEXT, "%" PRIu64 " bytes", value);
 	else
-		snprintf(text, NUMBER_TEXT, "%.1f %s", v, units[unit]);
+		snprintf(text, NUMBER_TEXT, "%.1f %c%s", v, letters[unit - 1],
+		    rest);
 	return text;
 }
 
 const char *
 number_format_bytes(char text[NUMBER_TEXT], uint64_t value)
 {
-	static const char *const units[] =
-	    { "bytes", "kB", "MB", "GB", "TB", "PB", "EB" };
-
-	return format_scaled(text, value, 1000, units);
+	return format_scaled(text, value, 1000, "kMGTPE", "B");
 }
 
 const char *
 number_format_binary(char text[NUMBER_TEXT], uint64_t value)
 {
-	static const char *const units[] =
-	    { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-
-	return format_scaled(text, value, 1024, units);
+	return format_scaled(text, value, 1024, "KMGTPE", "iB");
 }
 
 uint64_t

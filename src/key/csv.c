@@ -158,41 +158,22 @@ size_t
 csv_scan(const struct csv_format *format, struct csv_state *state,
     const uint8_t *data, size_t nbytes)
 {
-	uint64_t quoted_lines = 0, lines_before = 0;
-	size_t last = 0, quote = SIZE_MAX, i = 0;
+	size_t last = 0, i = 0;
 
 	if (state->in < CSV_QUOTED)
 		i = scan_plain(format, state, data, nbytes, &last);
 	for (; i < nbytes; i += 64) {
-		int doubles = state->in == CSV_QUOTE_IN_QUOTED;
-		uint64_t ends, opened, quoted;
+		uint64_t ends;
 		struct word w;
 
 		scan_word(format, state, data + i, data + nbytes, &w);
 		ends = record_ends(&w);
-		quoted = w.terminators & w.quotes.inside;
-		/* quotes that open a field: no other stands before them */
-		opened = w.quotes.quotes & w.quotes.inside &
-		    ~(w.quotes.quotes << 1 | (unsigned)doubles);
 		if (ends != 0)
 			last = i + 64 - (unsigned)__builtin_clzll(ends);
-		if (opened != 0) {
-			unsigned at = 63 - (unsigned)__builtin_clzll(opened);
-
-			quote = i + at;
-			lines_before = quoted_lines + bit_count(quoted &
-			    (((uint64_t)1 << at) - 1));
-		}
-		quoted_lines += bit_count(quoted);
-	}
-	if (state->in >= CSV_QUOTED && quote != SIZE_MAX) {
-		state->quote_line = state->lines + 1 + scan()->count(data,
-		    quote, format->terminator);
-		state->quote_record = state->quote_line -
-		    state->quoted_lines - lines_before;
+		state->quoted_lines += bit_count(w.terminators &
+		    w.quotes.inside);
 	}
 	state->lines += scan()->count(data, nbytes, format->terminator);
-	state->quoted_lines += quoted_lines;
 	return last;
 }
 
@@ -314,4 +295,16 @@ csv_field(const struct csv_format *format, const uint8_t *data,
 	*field = data;
 	*quoted = 0;
 	return (size_t)(p - data);
+}
+
+const uint8_t *
+csv_open_quote(const struct csv_format *format, const uint8_t *data,
+    const uint8_t *end)
+{
+	const uint8_t *next = csv_begin(format, data, end), *field = next;
+	int quoted;
+
+	while (next != NULL)
+		csv_field(format, next, end, &field, &quoted, &next);
+	return field - 1;
 }

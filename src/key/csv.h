@@ -31,8 +31,6 @@ struct csv_state {
 	} in;
 	uint64_t lines;        /* terminators so far, */
 	uint64_t quoted_lines; /* of which these are inside quotes */
-	/* of the last opening quote, from 1 */
-	uint64_t quote_record, quote_line;
 };
 
 /*
@@ -67,5 +65,9 @@ const uint8_t *csv_begin(const struct csv_format *format, const uint8_t *data,
 size_t csv_field(const struct csv_format *format, const uint8_t *data,
     const uint8_t *end, const uint8_t **field, int *quoted,
     const uint8_t **next);
+
+/* The quote that opens and isn't closed in a record without an end. */
+const uint8_t *csv_open_quote(const struct csv_format *format,
+    const uint8_t *data, const uint8_t *end);
 
 #endif

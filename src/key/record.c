@@ -19,10 +19,17 @@ record_scan(const struct record_format *format, struct csv_state *state,
 
 /* "the quote that opens in record 3 (line 7)" */
 static const char *
-describe_quote(const struct csv_state *csv, char text[80])
+describe_quote(const struct record_format *format,
+    const struct csv_state *csv, const uint8_t *data, size_t nbytes,
+    char text[80])
 {
+	const uint8_t *end = data + nbytes;
+	const uint8_t *quote = csv_open_quote(&format->csv, data, end);
+
 	snprintf(text, 80, "the quote that opens in record %" PRIu64
-	    " (line %" PRIu64 ")", csv->quote_record, csv->quote_line);
+	    " (line %" PRIu64 ")", csv->lines - csv->quoted_lines + 1,
+	    csv->lines + 1 - scan()->count(quote, (size_t)(end - quote),
+	    format->csv.terminator));
 	return text;
 }
 
@@ -75,7 +82,7 @@ record_check_size(const struct record_format *format,
 	if (whole == 0 && csv_in_quotes(state)) {
 		return error_set(error, STATUS_FAILED, "%s is not closed within"
 		    " %s, which --max-record allows",
-		    describe_quote(state, quote), limit);
+		    describe_quote(format, state, data, to, quote), limit);
 	}
 	after = scan_again(format, data + at, to - at);
 	return error_set(error, STATUS_FAILED, "record %" PRIu64 " (line %"
@@ -87,7 +94,8 @@ record_check_size(const struct record_format *format,
 
 int
 record_check_end(const struct record_format *format,
-    const struct csv_state *state, struct error *error)
+    const struct csv_state *state, const uint8_t *data, size_t nbytes,
+    struct error *error)
 {
 	char quote[80];
 
@@ -95,7 +103,7 @@ record_check_end(const struct record_format *format,
 		return 0;
 	return error_set(error, STATUS_FAILED, "%s is never closed: everything"
 	    " from there to the end of the file is one record",
-	    describe_quote(state, quote));
+	    describe_quote(format, state, data, nbytes, quote));
 }
 
 size_t

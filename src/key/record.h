@@ -38,11 +38,13 @@ int record_check_size(const struct record_format *format,
     size_t to, struct error *error);
 
 /*
- * At the end of the file: -1, with a text that says where, if a quote was never
- * closed. The record still ends there.
+ * At the end of the file, whose last bytes, without an end, are the record at
+ * `data`: -1, with a text that says where, if a quote was never closed. The
+ * record still ends there.
  */
 int record_check_end(const struct record_format *format,
-    const struct csv_state *state, struct error *error);
+    const struct csv_state *state, const uint8_t *data, size_t nbytes,
+    struct error *error);
 
 /*
  * Find at most `limit` records in [data, end), which has whole records only.

@@ -143,33 +143,10 @@ count(const uint8_t *p, size_t nbytes, uint8_t byte)
 	return n;
 }
 
-static struct key
-fields(const uint8_t *p, const uint8_t *end, uint8_t separator,
-    uint32_t first, uint32_t last)
-{
-	const uint8_t *start = p;
-	uint32_t number = 1;
-
-	for (; p < end; p += 64) {
-		uint64_t bits = equal_bytes(p, separator) &
-		    bytes_before(p, end);
-
-		for (; bits != 0; bits &= bits - 1) {
-			const uint8_t *next = p + lowest_bit(bits) + 1;
-
-			if (number == last)
-				return (struct key){ start,
-					(size_t)(next - 1 - start) };
-			start = number++ < first ? next : start;
-		}
-	}
-	return number < first ? (struct key){ NULL, 0 } :
-	    (struct key){ start, (size_t)(end - start) };
-}
-
-static struct key
-csv_field(const uint8_t *p, const uint8_t *end, uint8_t separator,
-    uint32_t wanted)
+/* fields of scan.h; with `csv`, fields in quotes are whole, as in csv_field. */
+INLINE struct key
+find_fields(const uint8_t *p, const uint8_t *end, uint8_t separator,
+    uint32_t first, uint32_t last, int csv)
 {
 	const uint8_t *start = p;
 	uint32_t number = 1;
@@ -177,29 +154,42 @@ csv_field(const uint8_t *p, const uint8_t *end, uint8_t separator,
 
 	for (; p < end; p += 64) {
 		uint64_t all = bytes_before(p, end), stops;
-		struct quotes q;
+		struct quotes q = { .stops = equal_bytes(p, separator) & all };
 
-		q.stops = equal_bytes(p, separator) & all;
-		q.quotes = equal_bytes(p, '"') & all;
+		if (csv)
+			q.quotes = equal_bytes(p, '"') & all;
 		/* mostly there are no quotes */
-		q.inside = 0;
 		if ((q.quotes != 0 || in_quotes) &&
 		    !quotes_place(&q, in_quotes, begins))
 			return (struct key){ NULL, 0 };
 		for (stops = q.stops & ~q.inside; stops != 0;
 		    stops &= stops - 1) {
-			const uint8_t *stop = p + lowest_bit(stops);
+			const uint8_t *next = p + lowest_bit(stops) + 1;
 
-			if (number++ == wanted)
+			if (number == last)
 				return (struct key){ start,
-					(size_t)(stop - start) };
-			start = stop + 1;
+					(size_t)(next - 1 - start) };
+			start = number++ < first ? next : start;
 		}
 		in_quotes = (int)(q.inside >> 63);
 		begins = (int)((q.quotes | q.stops) >> 63);
 	}
-	return in_quotes || number < wanted ? (struct key){ NULL, 0 } :
+	return in_quotes || number < first ? (struct key){ NULL, 0 } :
 	    (struct key){ start, (size_t)(end - start) };
+}
+
+static struct key
+fields(const uint8_t *p, const uint8_t *end, uint8_t separator,
+    uint32_t first, uint32_t last)
+{
+	return find_fields(p, end, separator, first, last, 0);
+}
+
+static struct key
+csv_field(const uint8_t *p, const uint8_t *end, uint8_t separator,
+    uint32_t wanted)
+{
+	return find_fields(p, end, separator, wanted, wanted, 1);
 }
 
 static uint64_t

@@ -311,16 +311,6 @@ last_line_end(struct input *in, const uint8_t *data, size_t from, size_t to,
 	return end;
 }
 
-/* Report what is wrong with the file's last line; it is a line in any case. */
-static void
-check_last_line(struct input *in)
-{
-	struct error error;
-
-	if (record_check_end(&in->plan.format, &in->record, &error) < 0)
-		tell(in, error.text);
-}
-
 /*
  * At the end of a file, or after an error, when the rest is not a line. Returns
  * how many bytes to hand out.
@@ -329,11 +319,15 @@ static size_t
 end_file(struct input *in, uint8_t *data, size_t have, int failed)
 {
 	uint8_t terminator = in->plan.format.csv.terminator;
+	struct error error;
 
 	close_file(in);
 	if (failed || have == 0)
 		return 0;
-	check_last_line(in);
+	/* it is a line in any case */
+	if (record_check_end(&in->plan.format, &in->record, data, have,
+	    &error) < 0)
+		tell(in, error.text);
 	/* A CSV record with an open quote may have a terminator already. */
 	if (data[have - 1] != terminator)
 		data[have++] = terminator;

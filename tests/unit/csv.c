@@ -83,22 +83,21 @@ struct model {
 	size_t ends[BYTES_MAX + 2]; /* where records end, with terminators */
 	size_t count;
 	int rest;   /* bytes follow the last one */
-	int quoted; /* the last quote isn't closed; it opens here, from 1: */
-	uint64_t quote_record, quote_line;
+	int quoted;   /* the last quote isn't closed; it opens here: */
+	size_t quote;
 };
 
 static void
 make_model(struct model *m, const struct csv_format *format,
     const uint8_t *data, size_t nbytes)
 {
-	size_t start = 0, lines = 0;
+	size_t start = 0;
 	int at_start = 1;
 
 	*m = (struct model){ 0 };
 	for (size_t i = mark_bytes(data, nbytes); i < nbytes; i++) {
 		uint8_t c = data[i];
 
-		lines += c == format->terminator;
 		if (m->quoted) {
 			if (c == '"' && i + 1 < nbytes && data[i + 1] == '"')
 				i++;
@@ -108,8 +107,7 @@ make_model(struct model *m, const struct csv_format *format,
 		}
 		if (c == '"' && at_start) {
 			m->quoted = 1;
-			m->quote_record = m->count + 1;
-			m->quote_line = lines + 1;
+			m->quote = i;
 			at_start = 0;
 			continue;
 		}
@@ -146,8 +144,8 @@ scan_agrees(const struct csv_format *format, const uint8_t *data,
 	}
 	return end == (m.count == 0 ? 0 : m.ends[m.count - 1]) &&
 	    csv_in_quotes(&csv) == m.quoted &&
-	    (!m.quoted || (csv.quote_record == m.quote_record &&
-	    csv.quote_line == m.quote_line));
+	    (!m.quoted || csv_open_quote(format, data + end,
+	    data + nbytes) == data + m.quote);
 }
 
 /* Split as the pipeline does, in batches of `limit`. */
