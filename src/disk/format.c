@@ -348,36 +348,36 @@ layer_end(const struct layer_entry *layer)
 	return layer->offset + layer->geometry.pages * PAGE_BYTES;
 }
 
-/* Layers are in the order of generations, and don't overlap in the file. */
+/*
+ * Is layer i right behind the one before it? Or with a window: of no earlier
+ * generation, and apart from all before it?
+ */
 static int
-window_layers_check(const struct table *table)
+has_place(const struct table *table, unsigned i)
 {
-	for (unsigned i = 0; i < table->count; i++) {
-		const struct layer_entry *a = &table->layers[i];
+	const struct layer_entry *a = &table->layers[i];
 
-		if (a->generation >= table->generation_count ||
-		    (i > 0 && a->generation < a[-1].generation) ||
-		    layer_end(a) > table->file_bytes)
-			return -1;
-		for (unsigned j = 0; j < i; j++) {
-			const struct layer_entry *b = &table->layers[j];
+	if (table->generation_count == 0)
+		return a->offset == (i == 0 ? FORMAT_HEADER_BYTES :
+		    layer_end(a - 1));
+	for (unsigned j = 0; j < i; j++) {
+		const struct layer_entry *b = &table->layers[j];
 
-			if (a->offset < layer_end(b) &&
-			    b->offset < layer_end(a))
-				return -1;
-		}
+		if (a->generation < b->generation ||
+		    (a->offset < layer_end(b) && b->offset < layer_end(a)))
+			return 0;
 	}
-	return 0;
+	return a->generation < table->generation_count &&
+	    layer_end(a) <= table->file_bytes;
 }
 
+/* With a window: what stands in place of other tables' last layers. */
 static int
 generations_decode(struct table *table, const uint8_t *page)
 {
-	uint32_t count = le_get32(page + AT_GENERATION_COUNT);
+	unsigned count = table->generation_count;
 
-	table->generation_count = count;
-	if (count < 1 || count > FORMAT_GENERATIONS_MAX ||
-	    table->count > FORMAT_WINDOW_LAYERS_MAX ||
+	if (table->count > FORMAT_WINDOW_LAYERS_MAX ||
 	    table->file_bytes % PAGE_BYTES != 0 ||
 	    table->file_bytes / PAGE_BYTES > PAGES_MAX)
 		return -1;
@@ -395,8 +395,7 @@ generations_decode(struct table *table, const uint8_t *page)
 		    (g->number <= g[-1].number || g->end < g[-1].end)))
 			return -1;
 	}
-	return window_layers_check(table) == 0 &&
-	    is_zero(page + AT_GENERATIONS + count * GENERATION_BYTES,
+	return is_zero(page + AT_GENERATIONS + count * GENERATION_BYTES,
 	    AT_GENERATION_COUNT - AT_GENERATIONS -
 	    count * GENERATION_BYTES) &&
 	    is_zero(page + AT_WINDOW_TABLE_ZERO,
@@ -421,48 +420,41 @@ sealing_decode(struct table *table, const uint8_t *page)
 	return !layer->sealed && s->pages < layer->geometry.pages ? 0 : -1;
 }
 
-/* Without a window: contiguous layers, and nothing after their entries. */
-static int
-chain_check(const struct table *table, const uint8_t *page)
-{
-	uint64_t end = FORMAT_HEADER_BYTES;
-
-	for (unsigned i = 0; i < table->count; i++) {
-		if (table->layers[i].offset != end)
-			return -1;
-		end = layer_end(&table->layers[i]);
-	}
-	return table->file_bytes == end &&
-	    is_zero(page + AT_LAYERS + table->count * LAYER_BYTES,
-	    AT_CRC - AT_LAYERS - table->count * LAYER_BYTES) ? 0 : -1;
-}
-
 int
 format_table_decode(struct table *table, const uint8_t id[FORMAT_ID_BYTES],
     const uint8_t page[PAGE_BYTES], struct error *error)
 {
 	uint32_t flags = le_get32(page + AT_FLAGS);
-	int windowed = memcmp(page, window_magic, sizeof window_magic) == 0;
+	unsigned windowed = memcmp(page, window_magic, sizeof window_magic) ==
+	    0;
+	size_t end;
 
 	memset(table, 0, sizeof *table);
 	table->serial = le_get64(page + AT_SERIAL);
 	table->marking = (enum marking)flags;
 	table->count = le_get32(page + AT_LAYER_COUNT);
 	table->file_bytes = le_get64(page + AT_FILE_BYTES);
+	if (windowed)
+		table->generation_count = le_get32(page + AT_GENERATION_COUNT);
 	if (le_get32(page + AT_CRC) != page_crc(page) || (!windowed &&
 	    memcmp(page, slot_magic, sizeof slot_magic) != 0) ||
 	    memcmp(page + AT_SLOT_ID, id, FORMAT_ID_BYTES) != 0 ||
 	    table->serial == 0 || table->serial == UINT64_MAX ||
 	    flags > MARKING_SHARED || table->count > FORMAT_LAYERS_MAX ||
-	    table->count < 1)
+	    table->count < 1 || table->generation_count < windowed ||
+	    table->generation_count > FORMAT_GENERATIONS_MAX)
 		goto fail;
 	for (unsigned i = 0; i < table->count; i++) {
-		if (layer_decode(&table->layers[i],
-		    page + AT_LAYERS + i * LAYER_BYTES, windowed) < 0)
+		if (layer_decode(&table->layers[i], page + AT_LAYERS +
+		    i * LAYER_BYTES, (int)windowed) < 0 ||
+		    !has_place(table, i))
 			goto fail;
 	}
-	if ((windowed ? generations_decode(table, page) :
-	    chain_check(table, page)) < 0 || sealing_decode(table, page) < 0)
+	end = AT_LAYERS + table->count * LAYER_BYTES;
+	if ((windowed ? generations_decode(table, page) < 0 :
+	    table->file_bytes != format_table_end(table) ||
+	    !is_zero(page + end, AT_CRC - end)) ||
+	    sealing_decode(table, page) < 0)
 		goto fail;
 	return 0;
 

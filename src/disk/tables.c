@@ -189,13 +189,12 @@ try_table(struct tables *t, struct table *table, int *behind,
 	/* After the slots: the file is never shorter than they say. */
 	if (file_measure(t->file, error) < 0)
 		return -1;
-	if (!pair.valid[0] && !pair.valid[1])
-		return 1;
 	wanted = drop_too_long(&pair, t->file->length);
 	if (!pair.valid[0] && !pair.valid[1]) {
-		error_set(error, STATUS_FAILED, "the filter is cut short: it"
-		    " has %" PRIu64 " bytes and should have %" PRIu64,
-		    t->file->length, wanted);
+		if (wanted > 0)
+			error_set(error, STATUS_FAILED, "the filter is cut"
+			    " short: it has %" PRIu64 " bytes and should have"
+			    " %" PRIu64, t->file->length, wanted);
 		return 1;
 	}
 	t->newest = pair.valid[1] && (!pair.valid[0] ||

@@ -107,13 +107,6 @@ arrays_prefetch(const struct arrays *a, const struct digest *digests, size_t n)
 		loops()->prefetch(&a->blocks[i], digests, n);
 }
 
-void
-arrays_prefetch_layer(const struct arrays *a, unsigned i,
-    const struct digest *digests, size_t n)
-{
-	loops()->prefetch(&a->blocks[i], digests, n);
-}
-
 /* The pages of these digests in all layers are about to be used. */
 static void
 load(struct arrays *a, const struct digest *digests, size_t n)
@@ -310,19 +303,21 @@ mark_changes(struct arrays *a, unsigned i, const struct digest *digests,
  */
 static int
 mark_some(struct arrays *a, unsigned i, const struct digest *digests,
-    size_t n, int shared, struct error *error)
+    size_t n, unsigned how, struct error *error)
 {
 	struct pages *pages = &a->pages[i];
 	uint64_t numbers[PIECE];
 	size_t done = n;
 
+	if (how & ARRAYS_PREFETCH)
+		loops()->prefetch(&a->blocks[i], digests, n);
 	/* Of a small filter, which is mapped and cached, nobody needs them. */
 	if (pages->absent > 0 || pages->dirty != NULL)
 		block_pages(&a->blocks[i].geometry, digests, n, numbers);
 	pages_load(pages, numbers, n);
 	if (pages->changes != NULL)
 		done = mark_changes(a, i, digests, numbers, n);
-	else if (shared)
+	else if (how & ARRAYS_SHARED)
 		block_mark_shared(&a->blocks[i], digests, n);
 	else
 		loops()->mark(&a->blocks[i], digests, n);
@@ -335,11 +330,11 @@ mark_some(struct arrays *a, unsigned i, const struct digest *digests,
 
 int
 arrays_mark(struct arrays *a, unsigned i, const struct digest *digests,
-    size_t n, int shared, struct error *error)
+    size_t n, unsigned how, struct error *error)
 {
 	while (n > 0) {
 		int done = mark_some(a, i, digests, n < PIECE ? n : PIECE,
-		    shared, error);
+		    how, error);
 
 		if (done < 0)
 			return -1;

@@ -46,10 +46,6 @@ void arrays_drop(struct arrays *arrays, unsigned count);
 void arrays_prefetch(const struct arrays *arrays, const struct digest *digests,
     size_t n);
 
-/* The same for digests that are to be marked in layer i. */
-void arrays_prefetch_layer(const struct arrays *arrays, unsigned i,
-    const struct digest *digests, size_t n);
-
 /* Set found[i] to 1 where digest i is in one of the layers. */
 void arrays_probe(struct arrays *arrays, const struct digest *digests,
     size_t n, uint8_t *found);
@@ -61,9 +57,13 @@ void arrays_probe(struct arrays *arrays, const struct digest *digests,
 void arrays_probe_chains(struct arrays *arrays, const struct digest *digests,
     size_t n, uint8_t *found);
 
-/* Set the bits of n digests in layer i; `shared`: others do so, too. */
+/* Set the bits of n digests in layer i. */
+enum arrays_how { /* flags */
+	ARRAYS_SHARED = 1,  /* others do so, too */
+	ARRAYS_PREFETCH = 2 /* fetch what is needed, which nobody did */
+};
 int arrays_mark(struct arrays *arrays, unsigned i,
-    const struct digest *digests, size_t n, int shared, struct error *error);
+    const struct digest *digests, size_t n, unsigned how, struct error *error);
 
 /* Pages of layer i as they are now. */
 int arrays_read(const struct arrays *arrays, unsigned i, uint64_t first,

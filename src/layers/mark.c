@@ -4,34 +4,6 @@
 #include "layers/layers.h"
 #include "model/window.h"
 
-/* What was held back can be much more than a batch. */
-#define PIECE 1024
-
-static int
-mark_piece(struct layers *f, unsigned i, const struct digest *digests,
-    size_t n, struct error *error)
-{
-	struct layer_entry *layer = &f->table.layers[i];
-
-	/* For absent digests, a chain fetched only one cache line. */
-	if (layers_is_windowed(f))
-		arrays_prefetch_layer(&f->arrays, i, digests, n);
-	if (arrays_mark(&f->arrays, i, digests, n, f->shared, error) < 0)
-		return -1;
-	/* Only a journal names a layer that has a checksum. */
-	layers_forget_checksum(f, i);
-	f->marked[i] = 1;
-	if (f->shared && !layers_is_windowed(f))
-		f->allotted[i] -= n < f->allotted[i] ? n : f->allotted[i];
-	else
-		layer->lines += n;
-	if (layer->lines > layer->capacity) {
-		uint64_t beyond = layer->lines - layer->capacity;
-		f->filter.overfilled += beyond < n ? beyond : n;
-	}
-	return 0;
-}
-
 /* With a window: write the last mark's time to the file, before marking. */
 static int
 extend(struct layers *f, struct error *error)
@@ -41,24 +13,44 @@ extend(struct layers *f, struct error *error)
 	    tables_write(&f->tables, &f->table, error) : 0;
 }
 
+/*
+ * Counted first: if it fails half-way, counters are too high rather than too
+ * low.
+ */
+static void
+count(struct layers *f, unsigned i, size_t n)
+{
+	struct layer_entry *layer = &f->table.layers[i];
+
+	f->marked[i] = 1;
+	/* Only a journal names a layer that has a checksum. */
+	layers_forget_checksum(f, i);
+	if (f->shared && !layers_is_windowed(f))
+		f->allotted[i] -= n < f->allotted[i] ? n : f->allotted[i];
+	else
+		layer->lines += n;
+	if (layer->lines > layer->capacity) {
+		uint64_t beyond = layer->lines - layer->capacity;
+		f->filter.overfilled += beyond < n ? beyond : n;
+	}
+}
+
 static int
 mark_layer(void *layers, unsigned i, const struct digest *digests, size_t n,
     struct error *error)
 {
 	struct layers *f = layers;
+	/* For absent digests, a chain fetched only one cache line. */
+	unsigned how = (f->shared ? ARRAYS_SHARED : 0) |
+	    (layers_is_windowed(f) ? ARRAYS_PREFETCH : 0);
 
+	if (n == 0)
+		return 0;
 	/* After a kill, nobody knows when the lines were printed. */
 	if (f->filter.held && extend(f, error) < 0)
 		return -1;
-	while (n > 0) {
-		size_t some = n < PIECE ? n : PIECE;
-
-		if (mark_piece(f, i, digests, some, error) < 0)
-			return -1;
-		digests += some;
-		n -= some;
-	}
-	return 0;
+	count(f, i, n);
+	return arrays_mark(&f->arrays, i, digests, n, how, error);
 }
 
 /* In line order, each in the first layer with room. */
