@@ -369,6 +369,7 @@ merge_filters(struct filter **out, const char *path, int replace,
 {
 	struct plan *plan = plan_new(filters, count);
 	struct header header = *filter_header(filters[0]);
+	const struct filter_use use = FILTER_WRITE;
 	struct filter *made = NULL;
 	struct error second;
 	int result = -1;
@@ -382,7 +383,8 @@ merge_filters(struct filter **out, const char *path, int replace,
 	if (plan_generations(plan, filters, count, error) < 0 ||
 	    plan_layers(plan, error) < 0)
 		goto done;
-	if (layers_prepare(&made, path, &header, &plan->table, error) < 0)
+	if (layers_prepare(&made, path, &header, &plan->table, &use, 0,
+	    error) < 0)
 		goto done;
 	result = write_layers(plan, made, error);
 	for (size_t i = 0; result == 0 && i < count; i++)

@@ -125,14 +125,14 @@ begin_file(struct layers *f, const char *path, struct error *error)
 	    file_write(&f->file, page, sizeof page, 0, error);
 }
 
-/* As layers_prepare; `fresh` if its layers stay all zero for now. */
-static struct layers *
-prepare(const char *path, const struct header *header,
-    const struct table *table, const struct filter_use *use, int fresh,
-    struct error *error)
+int
+layers_prepare(struct filter **filter, const char *path,
+    const struct header *header, const struct table *table,
+    const struct filter_use *use, int fresh, struct error *error)
 {
 	struct layers *f = new_layers();
 
+	*filter = NULL;
 	f->header = *header;
 	f->table = *table;
 	f->header.created = (uint64_t)time(NULL);
@@ -143,23 +143,12 @@ prepare(const char *path, const struct header *header,
 	if ((path != NULL && tables_begin(&f->tables, &f->table, error) < 0) ||
 	    layers_map(f, fresh, error) < 0)
 		goto fail;
-	return f;
+	*filter = &f->filter;
+	return 0;
 
 fail:
 	release(f);
-	return NULL;
-}
-
-int
-layers_prepare(struct filter **filter, const char *path,
-    const struct header *header, const struct table *table,
-    struct error *error)
-{
-	const struct filter_use use = FILTER_WRITE;
-	struct layers *f = prepare(path, header, table, &use, 0, error);
-
-	*filter = f == NULL ? NULL : &f->filter;
-	return f == NULL ? -1 : 0;
+	return -1;
 }
 
 static int
@@ -239,15 +228,15 @@ layers_create(struct filter **filter, const char *path, int replace,
 	int result = 0;
 
 	*filter = NULL;
-	if (layers_plan(plan, &header, &table, error) < 0)
+	if (layers_plan(plan, &header, &table, error) < 0 ||
+	    layers_prepare(filter, path, &header, &table, use, 1, error) < 0)
 		return -1;
-	f = prepare(path, &header, &table, use, 1, error);
-	if (f == NULL)
-		return -1;
+	f = layers_of(*filter);
 	if (path != NULL)
-		result = layers_complete(&f->filter, replace, error);
+		result = layers_complete(*filter, replace, error);
 	if (result != 0) {
 		release(f);
+		*filter = NULL;
 		return result;
 	}
 	/* It was created with the exclusive lock. */
@@ -255,7 +244,6 @@ layers_create(struct filter **filter, const char *path, int replace,
 		lock_share(&f->file.lock, f->file.fd, &use->wait);
 	else
 		f->file.lock.wait = use->wait;
-	*filter = &f->filter;
 	return 0;
 }
 

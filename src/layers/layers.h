@@ -24,13 +24,13 @@ int layers_create(struct filter **filter, const char *path, int replace,
 
 /*
  * layers_create in two steps, for a caller that fills it page by page:
- * layers_prepare creates it with the layers of `table`; layers_complete gives
- * it its name (before that, filter_close removes it). The header gets a new id
- * and time.
+ * layers_prepare creates it with the layers of `table` (`fresh` if it fills
+ * none of them); layers_complete gives it its name (before that, filter_close
+ * removes it). The header gets a new id and time.
  */
 int layers_prepare(struct filter **filter, const char *path,
     const struct header *header, const struct table *table,
-    struct error *error);
+    const struct filter_use *use, int fresh, struct error *error);
 int layers_write_pages(struct filter *filter, unsigned layer, uint64_t first,
     size_t pages, const uint8_t *from, struct error *error);
 int layers_complete(struct filter *filter, int replace, struct error *error);

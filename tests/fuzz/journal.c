@@ -59,7 +59,7 @@ notice(const char *text)
 static void
 make_filter(void)
 {
-	const struct filter_use use = FILTER_READ;
+	const struct filter_use use = FILTER_READ, write = FILTER_WRITE;
 	struct table table = { .serial = 1, .count = LAYERS };
 	struct filter *f;
 	struct error error;
@@ -73,8 +73,8 @@ make_filter(void)
 			.geometry = { 4, 16, 2 }, .capacity = LAYER_CAPACITY,
 			.error_rate = 1e-3 };
 	}
-	MUST(layers_prepare(&f, fuzz_file(), &header, &table, &error) == 0 &&
-	    layers_complete(f, 1, &error) == 0 &&
+	MUST(layers_prepare(&f, fuzz_file(), &header, &table, &write, 0,
+	    &error) == 0 && layers_complete(f, 1, &error) == 0 &&
 	    filter_close(f, &error) == 0);
 	MUST(filter_open(&f, fuzz_path, &use, &error) == 0);
 	header = *filter_header(f);
