@@ -13,6 +13,7 @@
 
 /* A line, and the bytes after it. */
 struct line {
+	const struct row *row; /* of its verb */
 	struct protocol *protocol;
 	const struct protocol_limits *limits;
 	struct bytes word[WORDS_MAX];
@@ -20,8 +21,15 @@ struct line {
 	struct bytes rest;
 };
 
-/* Parse a request. Returns how many bytes after the line belong to it. */
-typedef size_t handler(const struct line *line, struct request *request);
+struct row {
+	const char *word;
+	enum verb verb;
+	/* Returns how many bytes after the line belong to the request. */
+	size_t (*parse)(const struct line *line, struct request *request);
+	unsigned least;  /* words, with the verb */
+	unsigned before_noreply; /* if there are so many, noreply may follow */
+	const char *reply; /* why it is refused */
+};
 
 /* The first byte of each request in memcached's binary protocol. */
 #define BINARY_MAGIC 0x80
@@ -118,7 +126,7 @@ static size_t
 parse_storage(const struct line *line, struct request *request)
 {
 	const struct bytes *word = line->word;
-	unsigned fixed = bytes_are(word[0], "cas") ? 6 : 5;
+	unsigned fixed = line->row->least;
 	int64_t number, length;
 
 	request->noreply = line->count == fixed + 1 &&
@@ -134,25 +142,19 @@ parse_storage(const struct line *line, struct request *request)
 	return take_value(line, (uint64_t)length, request);
 }
 
-/* Requests that change a value: a filter has none. */
-static size_t
-refuse_storage(const struct line *line, struct request *request)
-{
-	fail(request, request->reply);
-	return parse_storage(line, request);
-}
-
 /* Up to two words after the verb, and "noreply" after them. */
 static size_t
 parse_words(const struct line *line, struct request *request)
 {
 	unsigned count = line->count;
 
-	if (count > WORDS_MAX)
-		return malformed(request);
-	request->noreply = count > 2 &&
-	    bytes_are(line->word[count - 1], "noreply");
+	if (count < line->row->least)
+		return fail(request, "ERROR");
+	request->noreply = count > line->row->before_noreply &&
+	    count <= WORDS_MAX && bytes_are(line->word[count - 1], "noreply");
 	count -= (unsigned)request->noreply;
+	if (request->verb == VERB_FAILED)
+		return 0;
 	if (count > 3)
 		return malformed(request);
 	if (count > 2)
@@ -175,45 +177,15 @@ parse_stats(const struct line *line, struct request *request)
 	return parse_words(&some, request);
 }
 
-static size_t
-parse_key(const struct line *line, struct request *request)
-{
-	if (line->count < 2)
-		return fail(request, "ERROR");
-	return parse_words(line, request);
-}
-
 /* "delete KEY", and a time of 0 from older clients. */
 static size_t
 parse_delete(const struct line *line, struct request *request)
 {
-	size_t n = parse_key(line, request);
-
+	parse_words(line, request);
 	if (request->verb == VERB_DELETE && request->value.nbytes > 0 &&
 	    !bytes_are(request->value, "0"))
 		return malformed(request);
-	return n;
-}
-
-static size_t
-refuse_words(const struct line *line, struct request *request)
-{
-	const char *reply = request->reply;
-
-	parse_words(line, request);
-	/* flush_all takes no word before it. */
-	if (line->count == 2)
-		request->noreply = bytes_are(line->word[1], "noreply");
-	return fail(request, reply);
-}
-
-/* HTTP: any web page can make a browser send requests to this machine. */
-static size_t
-hang_up(const struct line *line, struct request *request)
-{
-	(void)line;
-	request->hang_up = 1;
-	return fail(request, "");
+	return 0;
 }
 
 /* version and quit take no words. */
@@ -226,58 +198,51 @@ parse_alone(const struct line *line, struct request *request)
 	return 0;
 }
 
-/* noreply may be the only word after verbosity. */
+/* HTTP: any web page can make a browser send requests to this machine. */
 static size_t
-parse_verbosity(const struct line *line, struct request *request)
+hang_up(const struct line *line, struct request *request)
 {
-	if (line->count == 2 && bytes_are(line->word[1], "noreply")) {
-		request->noreply = 1;
-		return 0;
-	}
-	return parse_key(line, request);
+	(void)line;
+	request->hang_up = 1;
+	return 0;
 }
 
 #define NO_VALUES "CLIENT_ERROR a filter keeps no values"
 #define NO_TIMES "CLIENT_ERROR a filter has no times"
 
-static const struct {
-	const char *word;
-	enum verb verb;
-	handler *parse;
-	const char *reply; /* why it is refused */
-} verbs[] = {
-	{ "set", VERB_SET, parse_storage, NULL },
-	{ "add", VERB_ADD, parse_storage, NULL },
-	{ "replace", VERB_REPLACE, parse_storage, NULL },
-	{ "delete", VERB_DELETE, parse_delete, NULL },
-	{ "stats", VERB_STATS, parse_stats, NULL },
-	{ "try", VERB_TRY, parse_key, NULL },
-	{ "setmem", VERB_SETMEM, parse_key, NULL },
-	{ "version", VERB_VERSION, parse_alone, NULL },
-	{ "verbosity", VERB_VERBOSITY, parse_verbosity, NULL },
-	{ "quit", VERB_QUIT, parse_alone, NULL },
-	{ "append", VERB_FAILED, refuse_storage, NO_VALUES },
-	{ "prepend", VERB_FAILED, refuse_storage, NO_VALUES },
-	{ "cas", VERB_FAILED, refuse_storage, NO_VALUES },
-	{ "incr", VERB_FAILED, refuse_words, NO_VALUES },
-	{ "decr", VERB_FAILED, refuse_words, NO_VALUES },
-	{ "touch", VERB_FAILED, refuse_words, NO_TIMES },
-	{ "gat", VERB_FAILED, refuse_words, NO_TIMES },
-	{ "gats", VERB_FAILED, refuse_words, NO_TIMES },
-	{ "flush_all", VERB_FAILED, refuse_words,
+static const struct row rows[] = {
+	{ "set", VERB_SET, parse_storage, 5, 5, NULL },
+	{ "add", VERB_ADD, parse_storage, 5, 5, NULL },
+	{ "replace", VERB_REPLACE, parse_storage, 5, 5, NULL },
+	{ "append", VERB_FAILED, parse_storage, 5, 5, NO_VALUES },
+	{ "prepend", VERB_FAILED, parse_storage, 5, 5, NO_VALUES },
+	{ "cas", VERB_FAILED, parse_storage, 6, 6, NO_VALUES },
+	{ "delete", VERB_DELETE, parse_delete, 2, 2, NULL },
+	{ "stats", VERB_STATS, parse_stats, 1, 2, NULL },
+	{ "try", VERB_TRY, parse_words, 2, 2, NULL },
+	{ "setmem", VERB_SETMEM, parse_words, 2, 2, NULL },
+	{ "version", VERB_VERSION, parse_alone, 1, 1, NULL },
+	{ "verbosity", VERB_VERBOSITY, parse_words, 2, 1, NULL },
+	{ "quit", VERB_QUIT, parse_alone, 1, 1, NULL },
+	{ "incr", VERB_FAILED, parse_words, 1, 1, NO_VALUES },
+	{ "decr", VERB_FAILED, parse_words, 1, 1, NO_VALUES },
+	{ "touch", VERB_FAILED, parse_words, 1, 1, NO_TIMES },
+	{ "gat", VERB_FAILED, parse_words, 1, 1, NO_TIMES },
+	{ "gats", VERB_FAILED, parse_words, 1, 1, NO_TIMES },
+	{ "flush_all", VERB_FAILED, parse_words, 1, 1,
 	    "CLIENT_ERROR filters are deleted one by one" },
-	{ "help", VERB_FAILED, refuse_words, "CLIENT_ERROR requests: add, set,"
-	    " get, gets, replace, delete, stats, try, setmem, version, quit;"
-	    " see SERVING in bloomdedup(1)" },
-	{ "GET", VERB_FAILED, hang_up, NULL },
-	{ "HEAD", VERB_FAILED, hang_up, NULL },
-	{ "POST", VERB_FAILED, hang_up, NULL },
-	{ "PUT", VERB_FAILED, hang_up, NULL },
-	{ "DELETE", VERB_FAILED, hang_up, NULL },
-	{ "OPTIONS", VERB_FAILED, hang_up, NULL },
-	{ "Host:", VERB_FAILED, hang_up, NULL },
+	{ "help", VERB_FAILED, parse_words, 1, 1, "CLIENT_ERROR requests: add,"
+	    " set, get, gets, replace, delete, stats, try, setmem, version,"
+	    " quit; see SERVING in bloomdedup(1)" },
+	{ "GET", VERB_FAILED, hang_up, 1, 1, "" },
+	{ "HEAD", VERB_FAILED, hang_up, 1, 1, "" },
+	{ "POST", VERB_FAILED, hang_up, 1, 1, "" },
+	{ "PUT", VERB_FAILED, hang_up, 1, 1, "" },
+	{ "DELETE", VERB_FAILED, hang_up, 1, 1, "" },
+	{ "OPTIONS", VERB_FAILED, hang_up, 1, 1, "" },
+	{ "Host:", VERB_FAILED, hang_up, 1, 1, "" },
 };
-#define VERBS (sizeof verbs / sizeof *verbs)
+#define ROWS (sizeof rows / sizeof *rows)
 
 /*
  * The next key of a get line; the blank or \n after it is left for the next
@@ -388,12 +353,13 @@ static size_t
 parse_line(struct line *line, struct bytes text, struct request *request)
 {
 	split(line, text);
-	for (size_t i = 0; line->count > 0 && i < VERBS; i++) {
-		if (!bytes_are(line->word[0], verbs[i].word))
+	for (size_t i = 0; line->count > 0 && i < ROWS; i++) {
+		if (!bytes_are(line->word[0], rows[i].word))
 			continue;
-		request->verb = verbs[i].verb;
-		request->reply = verbs[i].reply;
-		return verbs[i].parse(line, request);
+		line->row = &rows[i];
+		request->verb = rows[i].verb;
+		request->reply = rows[i].reply;
+		return rows[i].parse(line, request);
 	}
 	return fail(request, "ERROR");
 }
