@@ -134,16 +134,6 @@ close_oldest(struct served_pool *pool)
 	}
 }
 
-/* How filters are opened and made. */
-static struct filter_use
-use_of(const struct served_pool *pool)
-{
-	/* no_link: a link in the folder must not lead to files elsewhere */
-	return (struct filter_use){ .writable = !pool->plan->read_only,
-		.growth = -1, .max_bytes = UINT64_MAX, .no_link = 1,
-		.in_place = 1 };
-}
-
 /*
  * A subkey has no header that says where its columns are. It is the value of
  * the column if there is one.
@@ -200,21 +190,38 @@ begin(struct served *s, struct error *error)
 	return 0;
 }
 
-/* Open it, or keep the reason. Returns 1 if there is no file. */
+/*
+ * Open its file, or make one as designed. Returns 1 if there is no file, or one
+ * already.
+ */
 static int
-open_filter(struct served *s)
+start(struct served *s, const struct filter_design *design,
+    struct error *error)
 {
-	const struct filter_use use = use_of(s->pool);
-	struct error error = { 0 };
+	/* no_link: a link in the folder must not lead to files elsewhere */
+	const struct filter_use use = {
+		.writable = !s->pool->plan->read_only, .growth = -1,
+		.max_bytes = UINT64_MAX, .no_link = 1, .in_place = 1 };
 	int result;
 
 	if (s->pool->open >= s->pool->open_max)
 		close_oldest(s->pool);
-	result = filter_open(&s->filter, s->path, &use, &error);
+	result = design == NULL ?
+	    filter_open(&s->filter, s->path, &use, error) :
+	    filter_create(&s->filter, s->path, 0, design, &use, error);
 	if (result == 0)
-		result = begin(s, &error);
-	else
-		s->filter = NULL;
+		return begin(s, error);
+	s->filter = NULL;
+	return result;
+}
+
+/* Open it, or keep the reason. Returns 1 if there is no file. */
+static int
+open_filter(struct served *s)
+{
+	struct error error = { 0 };
+	int result = start(s, NULL, &error);
+
 	s->broken = 0;
 	set_reason(s, result < 0 ? error.text : NULL);
 	if (result != 0)
@@ -223,21 +230,11 @@ open_filter(struct served *s)
 }
 
 int
-served_create(struct served *s, const struct filter_design *plan,
+served_create(struct served *s, const struct filter_design *design,
     struct error *error)
 {
-	const struct filter_use use = use_of(s->pool);
-	int result;
-
-	if (s->pool->open >= s->pool->open_max)
-		close_oldest(s->pool);
 	s->looked = s->pool->second;
-	result = filter_create(&s->filter, s->path, 0, plan, &use, error);
-	if (result != 0) {
-		s->filter = NULL;
-		return result;
-	}
-	return begin(s, error);
+	return start(s, design, error);
 }
 
 static void
