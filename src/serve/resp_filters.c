@@ -14,19 +14,31 @@
 #include "serve/admin.h"
 #include "serve/catalog.h"
 
-/* What a filter is made for. */
+/* The options of a request that may make a filter. */
 struct plan {
-	int64_t capacity;
-	double error_rate;
-	int64_t expansion;
-	int nonscaling, nocreate;
-	struct window window;
+	struct filter_design design;
+	uint64_t expansion; /* 0: not given */
+	int nocreate;
 };
 
 static struct served *
 find(const struct resp *r)
 {
 	return catalog_find(r->client->service->catalog, resp_kept(r, 1));
+}
+
+/*
+ * Find the request's filter; NULL if there is none. If it isn't open, the
+ * request is refused.
+ */
+static struct served *
+find_open(struct resp *r)
+{
+	struct served *served = r->client->served = find(r);
+
+	if (served != NULL && served->filter == NULL)
+		resp_refuse(r, "ERR %s", served->reason);
+	return served;
 }
 
 static void
@@ -36,30 +48,15 @@ refuse_missing(struct resp *r)
 	catalog_refuse(r->client->service->catalog, resp_kept(r, 1));
 }
 
-/* Find the filter; or NULL, and the request is refused. */
-static struct served *
-find_open(struct resp *r)
-{
-	struct served *served = find(r);
-
-	if (served == NULL)
-		refuse_missing(r);
-	else if (served->filter == NULL)
-		resp_refuse(r, "ERR %s", served->reason);
-	else
-		return served;
-	return NULL;
-}
-
 /*
  * Make a filter of that name. Returns 1 if there is one, whose file is new; -1
  * if the request is refused.
  */
 static int
-make(struct resp *r, struct plan *plan)
+make(struct resp *r, const struct plan *plan)
 {
+	const struct filter_design *design = &plan->design;
 	struct bytes name = resp_kept(r, 1);
-	uint64_t capacity = (uint64_t)plan->capacity;
 	struct error error = { 0 };
 	int result;
 
@@ -67,104 +64,124 @@ make(struct resp *r, struct plan *plan)
 		resp_refuse(r, "ERR %s", catalog_name_rule);
 		return -1;
 	}
-	if (capacity > SIZING_CAPACITY_MAX ||
-	    !(plan->error_rate >= SIZING_RATE_MIN &&
-	    plan->error_rate <= SIZING_RATE_MAX)) {
+	if (design->capacity > SIZING_CAPACITY_MAX ||
+	    design->error_rate < SIZING_RATE_MIN ||
+	    design->error_rate > SIZING_RATE_MAX) {
 		resp_refuse(r, "ERR a filter here has an error rate from 1e-12"
 		    " to 0.5 and a capacity of at most 2^53");
 		return -1;
 	}
 	resp_answer_earlier(r);
 	r->client->paused = 1;
-	result = catalog_add(r->client->service->catalog, name,
-	    &(struct filter_design){ .capacity = capacity,
-	    .error_rate = plan->error_rate,
-	    .growth = plan->nonscaling ? GROWTH_FAIL : GROWTH_GROW,
-	    .window = plan->window }, &error);
+	result = catalog_add(r->client->service->catalog, name, design, &error);
 	if (result < 0)
 		resp_refuse(r, "ERR %s", error.text);
-	else if ((r->client->served = find_open(r)) != NULL && result == 0)
+	else if (find_open(r) == NULL)
+		refuse_missing(r);
+	else if (result == 0 && plan->expansion > 0)
 		r->client->served->expansion = (uint32_t)plan->expansion;
 	return result;
 }
 
-/* A rate as strtod takes it. Returns 0, or -1. */
+/* What is said of values that are wrong, by BF.RESERVE and by BF.INSERT. */
+static const struct wrong {
+	const char *bad[2], *beyond[2];
+} wrong_rate = { { "ERR bad error rate", "Bad error rate" },
+	{ "ERR (0 < error rate range < 1) ", "Bad argument received" } },
+wrong_capacity = { { "ERR bad capacity", "Bad capacity" },
+	{ "ERR (capacity should be larger than 0)", "Bad argument received" } },
+wrong_expansion = { { "ERR bad expansion", "Bad expansion" },
+	{ "ERR expansion should be greater or equal to 1",
+	"Bad argument received" } };
+
+/* Is it BF.INSERT? Else it is BF.RESERVE. */
 static int
-parse_rate(const struct resp *r, unsigned i, double *rate)
+is_insert(const struct resp *r)
+{
+	return r->command->until != NULL;
+}
+
+/* Word i is a rate, as strtod takes it; else the request is refused. */
+static double
+take_rate(struct resp *r, unsigned i)
 {
 	const char *text = resp_string(r, i);
 	char *end;
+	double rate = strtod(text, &end);
 
-	*rate = strtod(text, &end);
-	return text[0] != '\0' && text[0] != ' ' && !isnan(*rate) &&
-	    end == text + resp_kept(r, i).nbytes ? 0 : -1;
+	if (text[0] == '\0' || text[0] == ' ' || isnan(rate) ||
+	    end != text + resp_kept(r, i).nbytes)
+		resp_refuse(r, "%s", wrong_rate.bad[is_insert(r)]);
+	else if (rate <= 0 || rate >= 1)
+		resp_refuse(r, "%s", wrong_rate.beyond[is_insert(r)]);
+	return rate;
 }
 
-/*
- * The options of BF.RESERVE; WINDOW is ours. If one is wrong, the request is
- * refused.
- */
-static void
-parse_options(struct resp *r, struct plan *plan)
+/* The same for a number from 1 to `most`. */
+static uint64_t
+take_number(struct resp *r, unsigned i, const struct wrong *wrong,
+    int64_t most)
 {
-	uint64_t capacity = (uint64_t)plan->capacity;
-	int expands = 0;
+	int64_t number;
 
-	for (unsigned i = 4; i < r->kept && r->refusal == NULL; i++) {
-		if (resp_is(r, i, "NONSCALING")) {
-			plan->nonscaling = 1;
-		} else if (resp_is(r, i, "EXPANSION")) {
-			expands = 1;
-			if (++i == r->kept)
-				resp_refuse(r, "ERR no expansion");
-			else if (resp_integer(r, i, &plan->expansion) < 0)
-				resp_refuse(r, "ERR bad expansion");
-			else if (plan->expansion < 1 ||
-			    plan->expansion > UINT32_MAX)
-				resp_refuse(r, "ERR expansion should be"
-				    " greater or equal to 1");
-		} else if (!resp_is(r, i, "WINDOW")) {
-			resp_refuse(r, "ERR unknown argument '%.100s'",
-			    resp_string(r, i));
-		} else if (admin_parse_window(&plan->window, &capacity,
-		    resp_string(r, ++i)) < 0) {
-			resp_refuse(r, "ERR bad window: a time, such as 30d,"
-			    " or the capacity in lines");
-		}
-	}
-	plan->capacity = (int64_t)capacity;
-	if (r->refusal == NULL && expands && plan->nonscaling)
-		resp_refuse(r, "Nonscaling filters cannot expand");
+	if (resp_integer(r, i, &number) < 0)
+		resp_refuse(r, "%s", wrong->bad[is_insert(r)]);
+	else if (number < 1 || number > most)
+		resp_refuse(r, "%s", wrong->beyond[is_insert(r)]);
+	return (uint64_t)number;
+}
+
+/* An option that both have, or WINDOW, which is ours. Returns its last word. */
+static unsigned
+take_option(struct resp *r, unsigned i, struct plan *plan)
+{
+	struct filter_design *design = &plan->design;
+
+	if (resp_is(r, i, "NONSCALING"))
+		design->growth = GROWTH_FAIL;
+	else if (resp_is(r, i, "EXPANSION") && !is_insert(r) &&
+	    i + 1 == r->kept)
+		resp_refuse(r, "ERR no expansion");
+	else if (resp_is(r, i, "EXPANSION"))
+		plan->expansion = take_number(r, ++i, &wrong_expansion,
+		    UINT32_MAX);
+	else if (is_insert(r))
+		resp_refuse(r, "Unknown argument received");
+	else if (!resp_is(r, i, "WINDOW"))
+		resp_refuse(r, "ERR unknown argument '%.100s'",
+		    resp_string(r, i));
+	else if (admin_parse_window(&design->window, &design->capacity,
+	    resp_string(r, ++i)) < 0)
+		resp_refuse(r, "ERR bad window: a time, such as 30d, or the"
+		    " capacity in lines");
+	return i;
 }
 
 /* May it make filters? If not, the request is refused. */
 static int
 may_make(struct resp *r)
 {
-	const struct serve_settings *plan = r->client->service->plan;
+	const char *why = admin_refusal(r->client, VERB_ADD);
 
-	if (plan->read_only)
-		resp_refuse(r, "ERR this server is read-only");
-	else if (plan->admin == ADMIN_NONE)
-		resp_refuse(r, "NOPERM not allowed (--no-admin)");
-	return r->refusal == NULL;
+	if (why != NULL)
+		resp_refuse(r, "NOPERM %s", why);
+	return why == NULL;
 }
 
 static void
 reserve(struct resp *r)
 {
-	struct plan plan = { .expansion = 2 };
+	struct plan plan = { .design.growth = GROWTH_GROW };
 
-	if (parse_rate(r, 2, &plan.error_rate) < 0)
-		resp_refuse(r, "ERR bad error rate");
-	else if (!(plan.error_rate > 0 && plan.error_rate < 1))
-		resp_refuse(r, "ERR (0 < error rate range < 1) ");
-	else if (resp_integer(r, 3, &plan.capacity) < 0)
-		resp_refuse(r, "ERR bad capacity");
-	else if (plan.capacity <= 0)
-		resp_refuse(r, "ERR (capacity should be larger than 0)");
-	else
-		parse_options(r, &plan);
+	plan.design.error_rate = take_rate(r, 2);
+	if (r->refusal == NULL)
+		plan.design.capacity = take_number(r, 3, &wrong_capacity,
+		    INT64_MAX);
+	for (unsigned i = 4; i < r->kept && r->refusal == NULL; i++)
+		i = take_option(r, i, &plan);
+	if (r->refusal == NULL && plan.expansion > 0 &&
+	    plan.design.growth == GROWTH_FAIL)
+		resp_refuse(r, "Nonscaling filters cannot expand");
 	if (r->refusal == NULL && may_make(r) &&
 	    (find(r) != NULL || make(r, &plan) > 0))
 		resp_refuse(r, "ERR item exists");
@@ -178,16 +195,15 @@ say_ok(struct resp *r)
 
 /* Find or make the filter that subkeys are added to. */
 static void
-begin_adding(struct resp *r, struct plan *plan)
+begin_adding(struct resp *r, const struct plan *plan)
 {
-	const struct serve_settings *settings = r->client->service->plan;
+	const char *why = admin_refusal(r->client, VERB_SET);
 
-	if (settings->read_only)
-		resp_refuse(r, "ERR this server is read-only");
-	else if ((r->client->served = find(r)) != NULL) {
-		if (r->client->served->filter == NULL)
-			find_open(r);
-	} else if (plan->nocreate || settings->admin == ADMIN_NONE)
+	if (why != NULL)
+		resp_refuse(r, "NOPERM %s", why);
+	else if (find_open(r) != NULL)
+		return;
+	else if (plan->nocreate || admin_refusal(r->client, VERB_ADD) != NULL)
 		refuse_missing(r);
 	else
 		make(r, plan);
@@ -198,42 +214,16 @@ default_plan(const struct resp *r)
 {
 	const struct serve_settings *settings = r->client->service->plan;
 
-	return (struct plan){ .capacity = (int64_t)settings->capacity,
-		.error_rate = settings->error_rate, .expansion = 2 };
+	return (struct plan){ .design = { .capacity = settings->capacity,
+		.error_rate = settings->error_rate, .growth = GROWTH_GROW } };
 }
 
 static void
 begin_add(struct resp *r)
 {
-	struct plan plan = default_plan(r);
+	const struct plan plan = default_plan(r);
 
 	begin_adding(r, &plan);
-}
-
-/* A value of BF.INSERT's options. Returns -1 if it is refused. */
-static int
-parse_value(struct resp *r, unsigned i, struct plan *plan)
-{
-	int64_t *number = resp_is(r, i, "CAPACITY") ? &plan->capacity :
-	    &plan->expansion;
-
-	if (resp_is(r, i, "ERROR")) {
-		if (parse_rate(r, i + 1, &plan->error_rate) < 0)
-			resp_refuse(r, "Bad error rate");
-		else if (plan->error_rate > 0 && plan->error_rate < 1)
-			return 0;
-		else
-			resp_refuse(r, "Bad argument received");
-		return -1;
-	}
-	if (resp_integer(r, i + 1, number) < 0)
-		resp_refuse(r, number == &plan->capacity ? "Bad capacity" :
-		    "Bad expansion");
-	else if (*number < 1 || plan->expansion > UINT32_MAX)
-		resp_refuse(r, "Bad argument received");
-	else
-		return 0;
-	return -1;
 }
 
 static void
@@ -242,20 +232,20 @@ begin_insert(struct resp *r)
 	struct plan plan = default_plan(r);
 	unsigned i;
 
-	for (i = 2; i < r->kept && !resp_is(r, i, "ITEMS"); i++) {
-		if (resp_is(r, i, "NOCREATE")) {
+	for (i = 2; i < r->kept && !resp_is(r, i, "ITEMS") &&
+	    r->refusal == NULL; i++) {
+		if (resp_is(r, i, "NOCREATE"))
 			plan.nocreate = 1;
-		} else if (resp_is(r, i, "NONSCALING")) {
-			plan.nonscaling = 1;
-		} else if (resp_is(r, i, "CAPACITY") ||
-		    resp_is(r, i, "ERROR") || resp_is(r, i, "EXPANSION")) {
-			if (parse_value(r, i++, &plan) < 0)
-				return;
-		} else {
-			resp_refuse(r, "Unknown argument received");
-			return;
-		}
+		else if (resp_is(r, i, "ERROR"))
+			plan.design.error_rate = take_rate(r, ++i);
+		else if (resp_is(r, i, "CAPACITY"))
+			plan.design.capacity = take_number(r, ++i,
+			    &wrong_capacity, INT64_MAX);
+		else
+			i = take_option(r, i, &plan);
 	}
+	if (r->refusal != NULL)
+		return;
 	if (i >= r->kept || r->kept == r->count)
 		resp_refuse(r, "ERR wrong number of arguments for '%s'"
 		    " command", r->command->name);
@@ -266,10 +256,7 @@ begin_insert(struct resp *r)
 static void
 begin_exists(struct resp *r)
 {
-	r->client->served = find(r);
-	r->missing = r->client->served == NULL;
-	if (r->client->served != NULL && r->client->served->filter == NULL)
-		find_open(r);
+	r->missing = find_open(r) == NULL;
 }
 
 /* One subkey of BF.ADD, BF.MADD, BF.EXISTS, BF.MEXISTS and BF.INSERT. */
@@ -327,7 +314,7 @@ capacity_of(const struct filter *filter)
 static void
 card(struct resp *r)
 {
-	struct served *served = find(r) == NULL ? NULL : find_open(r);
+	const struct served *served = find_open(r);
 
 	if (r->refusal == NULL)
 		resp_put_integer(r->client, served == NULL ? 0 :
@@ -385,9 +372,11 @@ info(struct resp *r)
 {
 	struct served *served = find_open(r);
 
-	if (served != NULL && r->kept > 2) {
+	if (served == NULL) {
+		refuse_missing(r);
+	} else if (r->refusal == NULL && r->kept > 2) {
 		put_one_field(r, served);
-	} else if (served != NULL) {
+	} else if (r->refusal == NULL) {
 		resp_put_map(r->client, FIELDS);
 		for (size_t i = 0; i < FIELDS; i++) {
 			resp_put_simple(r->client, fields[i].title);
