@@ -48,9 +48,9 @@ put_time(struct replies *replies, const char *name, struct timeval time)
 }
 
 static void
-refuse(struct replies *replies, const struct error *error)
+refuse(struct replies *replies, const char *reason)
 {
-	replies_format(replies, "CLIENT_ERROR %s\r\n", error->text);
+	replies_reason(replies, "CLIENT_ERROR ", reason);
 }
 
 /* Copy a value that should be numbers and bars to a string. */
@@ -115,8 +115,7 @@ add_filter(struct service *service, const struct request *r,
 	int result;
 
 	if (!catalog_is_name(r->key)) {
-		replies_format(replies, "CLIENT_ERROR %s\r\n",
-		    catalog_name_rule);
+		refuse(replies, catalog_name_rule);
 		return;
 	}
 	service->counters.cmd_set++;
@@ -127,7 +126,7 @@ add_filter(struct service *service, const struct request *r,
 	if (parse_plan(r->value, &plan, &error) < 0 ||
 	    (result = catalog_add(service->catalog, r->key, &plan,
 	    &error)) < 0)
-		refuse(replies, &error);
+		refuse(replies, error.text);
 	else
 		replies_line(replies, result == 0 ? "STORED" : "NOT_STORED");
 }
@@ -142,17 +141,17 @@ delete_filter(struct service *service, const struct request *r,
 
 	counters->cmd_delete++;
 	if (memchr(r->key.data, '|', r->key.nbytes) != NULL) {
-		replies_line(replies, "CLIENT_ERROR a filter can't forget a"
-		    " subkey; delete NAME removes a whole filter");
+		refuse(replies, "a filter can't forget a subkey; delete NAME"
+		    " removes a whole filter");
 		return;
 	}
 	if (!catalog_is_name(r->key)) {
-		replies_line(replies, "CLIENT_ERROR not a filter's name");
+		refuse(replies, "not a filter's name");
 		return;
 	}
 	result = catalog_remove(service->catalog, r->key, &error);
 	if (result < 0) {
-		refuse(replies, &error);
+		refuse(replies, error.text);
 	} else if (result > 0) {
 		counters->delete_misses++;
 		replies_line(replies, "NOT_FOUND");
@@ -172,8 +171,7 @@ set_memory(struct service *service, const struct request *r,
 	if (to_text(r->key, text) < 0 ||
 	    number_count(text, &megabytes) < 0 || megabytes == 0 ||
 	    megabytes > UINT64_MAX / MEGABYTE) {
-		replies_line(replies, "CLIENT_ERROR setmem takes a number of"
-		    " megabytes");
+		refuse(replies, "setmem takes a number of megabytes");
 		return;
 	}
 	service->catalog->pool.limit = megabytes * MEGABYTE;
@@ -193,7 +191,7 @@ try(const struct request *r, struct replies *replies)
 	sizing.capacity = plan.capacity;
 	sizing.error_rate = plan.error_rate;
 	if (result < 0 || window_solve(&sizing, &plan.window, &error) < 0) {
-		refuse(replies, &error);
+		refuse(replies, error.text);
 		return;
 	}
 	replies_format(replies, "need_memory %" PRIu64 "(Bytes) %.2f(M)\r\n"
@@ -317,10 +315,9 @@ stats_of_one(const struct service *service, struct bytes name,
 	struct served *s = catalog_find(service->catalog, name);
 
 	if (s == NULL) {
-		replies_line(replies, "CLIENT_ERROR no such filter");
+		refuse(replies, "no such filter");
 	} else if (s->filter == NULL) {
-		replies_format(replies, "CLIENT_ERROR %s\r\n",
-		    s->reason);
+		refuse(replies, s->reason);
 	} else {
 		stats_bloom(s->filter, replies);
 		replies_line(replies, "END");
@@ -356,8 +353,8 @@ stats(struct service *service, const struct request *r,
 	} else if (!bytes_are(r->key, "slabs") && !bytes_are(r->key, "items") &&
 	    !bytes_are(r->key, "conns") && !bytes_are(r->key, "cachedump")) {
 		/* short, since libmemcached's tool has 80 bytes for it */
-		replies_line(replies, "CLIENT_ERROR stats takes blooms,"
-		    " bloom NAME, settings or reset");
+		refuse(replies, "stats takes blooms, bloom NAME, settings or"
+		    " reset");
 		return;
 	}
 	replies_line(replies, "END");
@@ -422,7 +419,7 @@ admin_answer(struct client *client, const struct request *r)
 	struct replies *replies = r->noreply ? &unwanted : &client->replies;
 
 	if (why != NULL)
-		replies_format(replies, "CLIENT_ERROR %s\r\n", why);
+		refuse(replies, why);
 	else
 		answer(client->service, r, replies);
 	replies_free(&unwanted);

@@ -112,13 +112,10 @@ static void
 put_failure(struct replies *replies, const struct operation *o,
     const struct outcome *outcome)
 {
-	if (o->reply != NULL) {
+	if (o->reply != NULL)
 		replies_line(replies, o->reply);
-	} else {
-		replies_put(replies, "CLIENT_ERROR ", 13);
-		replies_text(replies, outcome->failure);
-		replies_put(replies, "\r\n", 2);
-	}
+	else
+		replies_reason(replies, "CLIENT_ERROR ", outcome->failure);
 }
 
 /* The error replaces the replies to the get line, or follows those sent. */

@@ -57,14 +57,17 @@ replies_line(struct replies *r, const char *text)
 }
 
 void
-replies_text(struct replies *r, const char *text)
+replies_reason(struct replies *r, const char *before, const char *text)
 {
-	replies_put(r, text, strlen(text));
-	for (uint8_t *p = r->data + r->end - strlen(text); *text != '\0';
-	    text++, p++) {
+	size_t n = strlen(text);
+
+	replies_put(r, before, strlen(before));
+	replies_put(r, text, n);
+	for (uint8_t *p = r->data + r->end - n; p < r->data + r->end; p++) {
 		if (*p < ' ' || *p == 0x7f)
 			*p = '?';
 	}
+	replies_put(r, "\r\n", 2);
 }
 
 void

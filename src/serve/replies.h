@@ -23,11 +23,12 @@ void replies_free(struct replies *replies);
 
 void replies_put(struct replies *replies, const void *data, size_t nbytes);
 
-/* A whole line: `text` and \r\n. */
+/* A line: `text` and \r\n. */
 void replies_line(struct replies *replies, const char *text);
 
-/* Part of a line: `text`, with a '?' in place of each control character. */
-void replies_text(struct replies *replies, const char *text);
+/* The same, with a '?' in place of each control character in `text`. */
+void replies_reason(struct replies *replies, const char *before,
+    const char *text);
 
 void replies_format(struct replies *replies, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -8,14 +8,6 @@
 #include "serve/catalog.h"
 
 static void
-put_line(struct client *client, char kind, const char *text)
-{
-	replies_put(&client->replies, &kind, 1);
-	replies_text(&client->replies, text);
-	replies_put(&client->replies, "\r\n", 2);
-}
-
-static void
 put_number(struct client *client, char kind, uint64_t value)
 {
 	char line[32];
@@ -27,13 +19,13 @@ put_number(struct client *client, char kind, uint64_t value)
 void
 resp_put_simple(struct client *client, const char *text)
 {
-	put_line(client, '+', text);
+	replies_reason(&client->replies, "+", text);
 }
 
 void
 resp_put_error(struct client *client, const char *text)
 {
-	put_line(client, '-', text);
+	replies_reason(&client->replies, "-", text);
 }
 
 void
@@ -113,9 +105,7 @@ put_failure(struct client *client, const struct operation *o,
 	    served_is_fixed(o->served)) {
 		resp_put_error(client, "ERR non scaling filter is full");
 	} else {
-		replies_put(&client->replies, "-ERR ", 5);
-		replies_text(&client->replies, outcome->failure);
-		replies_put(&client->replies, "\r\n", 2);
+		replies_reason(&client->replies, "-ERR ", outcome->failure);
 	}
 }
 
