@@ -1,21 +1,11 @@
 /* serve: serve the filters of a folder to clients of memcached and Redis. */
 #include "base/meminfo.h"
 #include "base/parts.h"
-#include "bits/sizing.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/version.h"
-#ifdef WITH_SERVE
-#include "serve/service.h"
-#endif
 
 #ifdef WITH_SERVE
-static uint64_t
-or_default(uint64_t given, uint64_t otherwise)
-{
-	return given != 0 ? given : otherwise;
-}
-
 /*
  * libmemcached takes a major version of 0 for no version, and other clients
  * choose their requests by it: so report a memcached that has these requests.
@@ -27,33 +17,24 @@ serve(const struct options *o, struct error *error)
 {
 	char address[] = "127.0.0.1:12345";
 	char *const addresses[] = { address };
-	const struct serve_settings plan = {
-		.folder = o->serve.folder,
-		.addresses = o->serve.listen.count > 0 ?
-		    o->serve.listen.items : addresses,
-		.address_count = o->serve.listen.count > 0 ?
-		    o->serve.listen.count : 1,
-		.socket_mode = o->serve.socket_mode != 0 ?
-		    o->serve.socket_mode : 0600,
-		.admin = o->serve.admin ? ADMIN_ALL :
-		    o->serve.no_admin ? ADMIN_NONE : ADMIN_DEFAULT,
-		.read_only = o->serve.read_only,
-		.sync = o->run.use.sync,
-		.memory_bytes = or_default(o->memory,
-		    meminfo_available() / 2),
-		.capacity = or_default(o->capacity, SIZING_CAPACITY_DEFAULT),
-		.error_rate = o->error_rate != 0 ? o->error_rate :
-		    SIZING_RATE_DEFAULT,
-		.connections = or_default(o->serve.connections, 1024),
-		.limits.key = (size_t)or_default(o->serve.key_bytes, 64 << 10),
-		.limits.value = (size_t)or_default(o->serve.value_bytes,
-		    1 << 20),
-		.reply_bytes = or_default(o->serve.reply_bytes, 1 << 20),
-		.idle_time = o->serve.idle_time,
-		.version = LIKE_MEMCACHED VERSION,
-		.tell = error_print,
-	};
+	struct serve_settings plan = o->serve;
+	int listens = o->listen.count > 0;
 
+	plan.addresses = listens ? o->listen.items : addresses;
+	plan.address_count = listens ? o->listen.count : 1;
+	plan.sync = o->run.use.sync;
+	plan.memory_bytes = o->memory != 0 ? o->memory :
+	    meminfo_available() / 2;
+	if (o->capacity != 0)
+		plan.capacity = o->capacity;
+	if (o->error_rate > 0)
+		plan.error_rate = o->error_rate;
+	if (o->max_key != 0)
+		plan.limits.key = (size_t)o->max_key;
+	if (o->max_value != 0)
+		plan.limits.value = (size_t)o->max_value;
+	plan.version = LIKE_MEMCACHED VERSION;
+	plan.tell = error_print;
 	return server_run(&plan, error);
 }
 #endif

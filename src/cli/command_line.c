@@ -15,7 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/option_set.h"
 #include "cli/option_table.h"
 #include "cli/report.h"
 #include "cli/text.h"
@@ -493,7 +492,7 @@ command_line_parse(struct options *o, int argc, char **argv,
 	const struct command *command;
 
 	*o = (struct options){ .run = RUN_PLAN_DEFAULT,
-		.recipe = KEY_RECIPE_UNSET };
+		.recipe = KEY_RECIPE_UNSET, .serve = SERVE_SETTINGS_DEFAULT };
 	o->run.use.wait.milliseconds = 60000;
 	o->run.use.wait.notice = report_notice;
 	find_command(&p);
@@ -521,5 +520,5 @@ void
 command_line_free(struct options *o)
 {
 	free(o->operands.items);
-	free(o->serve.listen.items);
+	free(o->listen.items);
 }

@@ -1,10 +1,9 @@
-#include "cli/option_set.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "bits/sizing.h"
+#include "cli/option_table.h"
 #include "cli/options.h"
 #include "cli/text.h"
 #include "model/window.h"
@@ -16,20 +15,11 @@ field(struct options *o, const struct option_row *row)
 }
 
 int
-option_set_on(struct options *o, const struct option_row *row,
+option_set_value(struct options *o, const struct option_row *row,
     const char *value)
 {
 	(void)value;
-	*(int *)field(o, row) = 1;
-	return 0;
-}
-
-int
-option_set_off(struct options *o, const struct option_row *row,
-    const char *value)
-{
-	(void)value;
-	*(int *)field(o, row) = 0;
+	*(int *)field(o, row) = (int)row->least;
 	return 0;
 }
 

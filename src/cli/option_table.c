@@ -5,7 +5,6 @@
 
 #include "bits/geometry.h"
 #include "bits/sizing.h"
-#include "cli/option_set.h"
 #include "cli/options.h"
 #include "key/part.h"
 
@@ -38,7 +37,8 @@ const char *const option_table_groups[OPTION_GROUP_COUNT] = {
 };
 
 #define TO(field) .where = offsetof(struct options, field)
-#define FLAG(field) .set = option_set_on, TO(field)
+#define VALUE(field, value) .set = option_set_value, TO(field), .least = value
+#define FLAG(field) VALUE(field, 1)
 #define SIZE_OF(field) .set = option_set_size, TO(field), \
 	.allowed = "a size in bytes, such as 512K, 32M or 2G"
 #define NAME(field) .set = option_set_text, TO(field), \
@@ -143,7 +143,7 @@ const struct option_row option_table[] = {
 	{ "folder", 'd', "FOLDER", SERVE, OPTION_GROUP_MAIN, NAME(serve.folder),
 	    .help = "serve the filters NAME.bloom of this folder" },
 	{ "listen", 'l', "ADDRESS", SERVE, OPTION_GROUP_MAIN,
-	    .set = option_set_list, TO(serve.listen), .adds_up = 1,
+	    .set = option_set_list, TO(listen), .adds_up = 1,
 	    .allowed = "HOST:PORT, [IPV6]:PORT, unix:PATH or fd:NUMBER",
 	    .help = "listen on HOST:PORT, [IPV6]:PORT, unix:PATH or fd:NUMBER;"
 	    " may be repeated [127.0.0.1:12345]" },
@@ -151,11 +151,13 @@ const struct option_row option_table[] = {
 	    .set = option_set_mode, TO(serve.socket_mode),
 	    .allowed = "octal digits, such as 660",
 	    .help = "the mode of unix sockets [600]" },
-	{ "admin", 0, NULL, SERVE, OPTION_GROUP_MAIN, FLAG(serve.admin),
+	{ "admin", 0, NULL, SERVE, OPTION_GROUP_MAIN,
+	    VALUE(serve.admin, ADMIN_ALL),
 	    .conflicts = { { "no-admin", "" } },
 	    .help = "let all clients delete filters, not only those on a unix"
 	    " socket" },
-	{ "no-admin", 0, NULL, SERVE, OPTION_GROUP_MAIN, FLAG(serve.no_admin),
+	{ "no-admin", 0, NULL, SERVE, OPTION_GROUP_MAIN,
+	    VALUE(serve.admin, ADMIN_NONE),
 	    .help = "let no client make or delete filters or set the memory"
 	    " limit" },
 	{ "read-only", 0, NULL, SERVE, OPTION_GROUP_MAIN,
@@ -167,10 +169,10 @@ const struct option_row option_table[] = {
 	    .allowed = "a number from 1 to 1000000",
 	    .help = "serve at most N connections at a time [1024]" },
 	{ "max-key", 0, "SIZE", SERVE, OPTION_GROUP_MAIN,
-	    SIZE_OF(serve.key_bytes),
+	    SIZE_OF(max_key),
 	    .help = "the longest key [64K]" },
 	{ "max-value", 0, "SIZE", SERVE, OPTION_GROUP_MAIN,
-	    SIZE_OF(serve.value_bytes),
+	    SIZE_OF(max_value),
 	    .help = "the longest value [1M]" },
 	{ "max-unread", 0, "SIZE", SERVE, OPTION_GROUP_MAIN,
 	    SIZE_OF(serve.reply_bytes),
@@ -386,10 +388,10 @@ const struct option_row option_table[] = {
 	    SIZE_OF(run.input.format.max_bytes),
 	    .help = "the longest record of --csv, such as 100M [1G]" },
 	{ "no-decompress", 0, NULL, READ, OPTION_GROUP_OTHER,
-	    .set = option_set_off, TO(run.input.decompress),
+	    VALUE(run.input.decompress, 0),
 	    .help = "read compressed files as they are" },
 	{ "no-gunzip", 0, NULL, READ, OPTION_GROUP_OTHER,
-	    .set = option_set_off, TO(run.input.decompress),
+	    VALUE(run.input.decompress, 0),
 	    .help = "the same, under its former name" },
 	{ "help", 'h', NULL, ANY, OPTION_GROUP_OTHER, FLAG(help),
 	    .help = "print this help and exit" },

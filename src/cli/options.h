@@ -13,6 +13,7 @@
 #include "cli/text.h"
 #include "disk/format.h"
 #include "key/key.h"
+#include "serve/service.h"
 #include "stream/run_plan.h"
 
 enum stats { STATS_NONE, STATS_TEXT, STATS_JSON };
@@ -50,15 +51,10 @@ struct options {
 	int verify;
 	int table;            /* an enum table_kind */
 
-	struct {
-		const char *folder;
-		struct text_list listen;
-		unsigned socket_mode;      /* 0 if not given */
-		int admin, no_admin, read_only;
-		uint64_t connections;      /* 0 if not given; so are these */
-		uint64_t key_bytes, value_bytes, reply_bytes;
-		uint64_t idle_time;        /* milliseconds */
-	} serve;
+	struct serve_settings serve; /* without its addresses, and without what
+	                                other commands have, too */
+	struct text_list listen;
+	uint64_t max_key, max_value; /* 0 if not given */
 };
 
 #endif

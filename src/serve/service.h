@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "bits/sizing.h"
 #include "serve/listener.h"
 #include "serve/protocol.h"
 
@@ -35,6 +36,11 @@ struct serve_settings {
 	const char *version;    /* for clients */
 	void (*tell)(const char *text); /* one line for the user */
 };
+
+#define SERVE_SETTINGS_DEFAULT { .socket_mode = 0600, \
+	.capacity = SIZING_CAPACITY_DEFAULT, \
+	.error_rate = SIZING_RATE_DEFAULT, .connections = 1024, \
+	.limits = { 64 << 10, 1 << 20 }, .reply_bytes = 1 << 20 }
 
 /* Since the start, under memcached's names. */
 struct counters {
