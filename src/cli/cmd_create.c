@@ -10,17 +10,6 @@
 #include "cli/solve.h"
 #include "filter/filter.h"
 
-/* The filter to make. */
-struct creation {
-	struct sizing sizing;
-	int growth;            /* an enum growth, or -1 */
-	struct geometry shape; /* asked for by --like; no pages: any */
-	struct key_recipe recipe;
-	struct hash hash;
-	int has_hash;          /* `hash` is given, with its secret */
-	struct window window;
-};
-
 /* All parts of a filter may have one secret: --part may be another one. */
 static int
 take_recipe(struct key_recipe *recipe, const char *text, struct error *error)
@@ -37,39 +26,38 @@ take_recipe(struct key_recipe *recipe, const char *text, struct error *error)
 }
 
 /*
- * Copy from another filter what merging requires to be equal: error rate,
- * growth, key options, hash and secret; and the capacity if none was given, so
- * that the layers have the same shape.
+ * Take as options what merging with another filter requires to be equal: error
+ * rate, growth, key options and window; and the capacity if none was given, so
+ * that the layers have the same shape. Its hash and secret become *hash.
  */
 static int
-take_like(struct creation *new, const char *path, struct error *error)
+take_like(struct options *o, struct geometry *shape, struct hash *hash,
+    struct error *error)
 {
 	const struct filter_use use = FILTER_READ;
 	const struct header *h;
 	const struct layer_entry *first;
 	struct filter *like;
-	int result = filter_open(&like, path, &use, error);
+	int result = filter_open(&like, o->like, &use, error);
 
 	if (result > 0)
-		return filter_missing(path, error);
+		return filter_missing(o->like, error);
 	if (result < 0)
 		return -1;
 	h = filter_header(like);
 	first = &filter_table(like)->layers[0];
-	if (take_recipe(&new->recipe, h->recipe, error) < 0)
-		result = error_set(error, error->status, "%s: %s", path,
+	if (take_recipe(&o->recipe, h->recipe, error) < 0)
+		result = error_set(error, error->status, "%s: %s", o->like,
 		    error->text);
-	new->hash = h->hash;
-	new->has_hash = 1;
-	new->growth = (int)h->growth;
-	new->sizing.fixed = h->growth != GROWTH_GROW;
-	new->sizing.error_rate = h->error_rate;
-	new->window = h->window;
-	if (new->sizing.capacity == 0 && h->window.kind != WINDOW_NONE) {
-		new->sizing.capacity = h->capacity;
-	} else if (new->sizing.capacity == 0) {
-		new->sizing.capacity = first->capacity;
-		new->shape = first->geometry;
+	*hash = h->hash;
+	o->run.use.growth = (int)h->growth;
+	o->error_rate = h->error_rate;
+	o->window = h->window;
+	if (o->capacity == 0 && h->window.kind != WINDOW_NONE) {
+		o->capacity = h->capacity;
+	} else if (o->capacity == 0) {
+		o->capacity = first->capacity;
+		*shape = first->geometry;
 	}
 	filter_close(like, &(struct error){ 0 });
 	return result;
@@ -80,16 +68,14 @@ take_like(struct creation *new, const char *path, struct error *error)
  * may be longer.
  */
 static int
-read_secret(struct creation *new, const struct options *o, struct error *error)
+read_secret(struct hash *hash, const struct options *o, struct error *error)
 {
-	struct hash *hash = &new->hash;
 	size_t n, wanted;
 	FILE *file = fopen(o->secret_file, "re");
 
 	*hash = (struct hash){ .kind = o->hash != 0 ?
 		(enum hash_kind)o->hash : HASH_XXH3_128 };
 	wanted = hash_secret_bytes(hash->kind);
-	new->has_hash = 1;
 	if (file == NULL)
 		return error_system(error, errno, o->secret_file);
 	n = fread(hash->secret, 1, wanted, file);
@@ -106,25 +92,29 @@ read_secret(struct creation *new, const struct options *o, struct error *error)
 	return n == wanted ? 0 : -1;
 }
 
-/* Decide from the options what to make. */
+/* Decide from the options what to make; *hash is a part of it. */
 static int
-plan(struct creation *new, const struct options *o, struct error *error)
+plan(struct filter_design *design, struct hash *hash, struct options o,
+    struct error *error)
 {
-	*new = (struct creation){ .sizing = solve_given(o),
-		.window = o->window,
-		.growth = o->run.use.growth, .recipe = o->recipe };
-	if (o->like != NULL && take_like(new, o->like, error) < 0)
+	struct geometry shape = { 0 };
+	struct sizing sizing;
+
+	if (o.like != NULL && take_like(&o, &shape, hash, error) < 0)
 		return -1;
-	if (o->secret_file != NULL && read_secret(new, o, error) < 0)
+	if (o.secret_file != NULL && read_secret(hash, &o, error) < 0)
 		return -1;
-	if (key_recipe_complete(&new->recipe, error) < 0 ||
-	    solve(&new->sizing, &new->window, error) < 0)
+	sizing = solve_given(&o);
+	if (key_recipe_complete(&o.recipe, error) < 0 ||
+	    solve(&sizing, &o.window, error) < 0)
 		return -1;
-	if (new->shape.pages != 0) {
-		new->sizing.geometry = new->shape;
-		new->sizing.bytes = new->shape.pages * PAGE_BYTES +
-		    SIZING_OVERHEAD_BYTES;
-	}
+	*design = solve_design(&sizing, &o.window, o.run.use.growth,
+	    &o.recipe);
+	if (shape.pages != 0)
+		design->geometry = shape;
+	if (o.like != NULL || o.secret_file != NULL)
+		design->hash = hash;
+	design->hash_kind = (uint32_t)o.hash;
 	return 0;
 }
 
@@ -168,22 +158,18 @@ run_create(const struct options *o, struct error *error)
 {
 	const char *path = o->operands.items[0];
 	struct replace old = REPLACE_NONE;
-	struct creation new;
 	struct filter *filter;
 	struct filter_design design;
+	struct hash hash;
 	int result;
 
 	if (filter_options_check_name(path, error) < 0 ||
-	    check_location(o, error) < 0 || plan(&new, o, error) < 0)
+	    check_location(o, error) < 0 || plan(&design, &hash, *o, error) < 0)
 		return -1;
 	if (o->force && replace_lock(&old, path, &o->run.use, error) < 0) {
 		replace_unlock(&old);
 		return -1;
 	}
-	design = solve_design(&new.sizing, &new.window, new.growth,
-	    &new.recipe);
-	design.hash = new.has_hash ? &new.hash : NULL;
-	design.hash_kind = (uint32_t)o->hash;
 	result = filter_create(&filter, path, replace_found(&old), &design,
 	    &o->run.use, error);
 	replace_unlock(&old);
