@@ -18,7 +18,6 @@
 
 static struct {
 	const struct options *options; /* of the next run */
-	const struct run *run; /* NULL: none */
 	uint64_t total;        /* bytes of input, 0 if unknown */
 	uint64_t started;      /* clock_now */
 	struct figures_start before; /* the filter when the run began */
@@ -36,7 +35,6 @@ begin(const struct run *run)
 {
 	struct inputs inputs = run_inputs(run->plan, &run->recipe);
 
-	report.run = run;
 	report.total = report.options->progress ? input_total(&inputs) : 0;
 	report.started = clock_now();
 	figures_start(run->filter, &report.before);
@@ -119,9 +117,8 @@ lines_a_second(const struct run *run, double seconds)
 
 /* One line of figures, for SIGUSR1. */
 static void
-print_figures(void)
+print_figures(const struct run *run)
 {
-	const struct run *run = report.run;
 	double seconds = seconds_so_far();
 	char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
 
@@ -134,9 +131,8 @@ print_figures(void)
 }
 
 static void
-draw_progress(void)
+draw_progress(const struct run *run)
 {
-	const struct run *run = report.run;
 	struct progress_figures figures = { .unit = "lines",
 		.count = run->lines_read,
 		.share_new = run->lines_read == 0 ? -1 :
@@ -318,7 +314,6 @@ end(const struct run *run)
 		(report.options->stats == STATS_JSON ? print_stats_json :
 		    print_stats)(run, &results);
 	}
-	report.run = NULL;
 }
 
 void
@@ -336,9 +331,9 @@ report_run(const struct run *run, enum run_moment moment)
 	case MOMENT_AFTER_BATCH:
 	case MOMENT_INTERRUPTED:
 		if (progress_due(&report.progress))
-			draw_progress();
+			draw_progress(run);
 		if (signals_take_figures())
-			print_figures();
+			print_figures(run);
 		break;
 	case MOMENT_ENDS:
 		end(run);

@@ -56,23 +56,46 @@ check_duplicates(const struct run_plan *plan, struct error *error)
 	    " different file from the output", plan->duplicates);
 }
 
+/* Refuse outputs that are inputs, or belong to the filter. */
+static int
+check_places(const struct run_plan *plan, int atomic,
+    const struct inputs *inputs, struct error *error)
+{
+	if (has_output(plan) && output_check(plan->output, atomic, inputs,
+	    plan->filter, error) < 0)
+		return -1;
+	if (plan->duplicates == NULL || output_check(duplicates_path(plan),
+	    atomic, inputs, plan->filter, error) == 0)
+		return 0;
+	return error_set(error, error->status, "--duplicates: %s",
+	    error->text);
+}
+
 int
 run_check_outputs(const struct run_plan *plan,
     const struct inputs *inputs, struct error *error)
 {
-	if (has_output(plan)) {
-		if (output_check(plan->output, plan->atomic, inputs,
-		    plan->filter, error) < 0 || (plan->use.sync &&
-		    output_check_sync(plan->output, error) < 0) ||
-		    (plan->duplicates != NULL &&
-		    check_duplicates(plan, error) < 0))
-			return -1;
-	}
-	if (plan->duplicates == NULL || output_check(duplicates_path(plan),
-	    plan->atomic, inputs, plan->filter, error) == 0)
+	if (check_places(plan, plan->atomic, inputs, error) < 0)
+		return -1;
+	if (!has_output(plan))
 		return 0;
-	return error_set(error, error->status, "--duplicates: %s",
-	    error->text);
+	if (plan->use.sync && output_check_sync(plan->output, error) < 0)
+		return -1;
+	return plan->duplicates == NULL ? 0 : check_duplicates(plan, error);
+}
+
+/* `must_sync`: refuse what can't be synced. */
+static int
+open_file(struct run *run, struct output *out, const char *path,
+    int must_sync, const struct inputs *inputs, struct error *error)
+{
+	const struct run_plan *plan = run->plan;
+
+	if (output_open(out, path, plan->atomic, plan->append, inputs,
+	    plan->filter, error) < 0)
+		return -1;
+	return plan->use.sync || plan->atomic ?
+	    output_sync_name(out, must_sync, error) : 0;
 }
 
 /* Where the lines go: a file, standard output, or a command. */
@@ -90,11 +113,8 @@ open_output(struct run *run, const struct inputs *inputs,
 			.name = "--to-command" };
 		return 0;
 	}
-	if (output_open(out, plan->output, plan->atomic, plan->append, inputs,
-	    plan->filter, error) < 0)
-		return -1;
-	return plan->use.sync || plan->atomic ?
-	    output_sync_name(out, plan->use.sync, error) : 0;
+	return open_file(run, out, plan->output, plan->use.sync, inputs,
+	    error);
 }
 
 /*
@@ -122,23 +142,6 @@ check_old_output(const struct run *run, struct error *error)
 	    number_format_count(text, lines), lines == 1 ? "" : "s");
 }
 
-/* With --part, lines of other parts would be lost with an input. */
-static int
-check_part(const struct run *run, const struct inputs *inputs,
-    struct error *error)
-{
-	const struct run_plan *plan = run->plan;
-
-	if (run->recipe.parts == 0)
-		return 0;
-	if (has_output(plan) && output_check(plan->output, 0, inputs,
-	    plan->filter, error) < 0)
-		return -1;
-	return plan->duplicates == NULL ? 0 :
-	    output_check(duplicates_path(plan), 0, inputs, plan->filter,
-	    error);
-}
-
 /* Open the outputs; truncate old files only after all are open. */
 static int
 open_outputs(struct run *run, const struct inputs *inputs,
@@ -146,17 +149,16 @@ open_outputs(struct run *run, const struct inputs *inputs,
 {
 	const struct run_plan *plan = run->plan;
 
-	if (check_part(run, inputs, error) < 0 ||
-	    (plan->print != PRINT_NOTHING &&
-	    open_output(run, inputs, error) < 0))
+	/* With --part, lines of other parts would be lost with an input. */
+	if (run->recipe.parts > 0 &&
+	    check_places(plan, 0, inputs, error) < 0)
+		return -1;
+	if (plan->print != PRINT_NOTHING &&
+	    open_output(run, inputs, error) < 0)
 		return -1;
 	if (plan->duplicates != NULL) {
-		if (output_open(&run->duplicates, duplicates_path(plan),
-		    plan->atomic, plan->append, inputs, plan->filter,
-		    error) < 0)
-			return -1;
-		if ((plan->use.sync || plan->atomic) &&
-		    output_sync_name(&run->duplicates, 0, error) < 0)
+		if (open_file(run, &run->duplicates, duplicates_path(plan), 0,
+		    inputs, error) < 0)
 			return -1;
 		/* Again, as both exist: names may differ only in case. */
 		if (has_output(plan) && check_duplicates(plan, error) < 0)
