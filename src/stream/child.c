@@ -49,11 +49,30 @@ child_start(struct child *child, const char *command, struct error *error)
 	return 0;
 }
 
+/* Did it exit with 0, and leave nothing unread? */
+static int
+judge(int status, int unread, struct error *error)
+{
+	if (WIFSIGNALED(status))
+		return error_set(error, 128 + WTERMSIG(status), "--to-command:"
+		    " the command was killed by signal %d (%s); nothing is"
+		    " remembered", WTERMSIG(status),
+		    strsignal(WTERMSIG(status)));
+	if (WEXITSTATUS(status) != 0)
+		return error_set(error, WEXITSTATUS(status), "--to-command:"
+		    " the command failed with exit status %d; nothing is"
+		    " remembered", WEXITSTATUS(status));
+	return !unread ? 0 : error_set(error, STATUS_FAILED, "--to-command:"
+	    " the command ended before it had read everything; nothing is"
+	    " remembered");
+}
+
 int
 child_finish(struct child *child, int broken, struct error *error)
 {
 	char path[40];
 	int status, reader, left = 0;
+	pid_t result;
 
 	/*
 	 * What the child left unread is still in the pipe after it exits: a
@@ -62,38 +81,15 @@ child_finish(struct child *child, int broken, struct error *error)
 	snprintf(path, sizeof path, "/proc/self/fd/%d", child->fd);
 	reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	close(child->fd);
-	while (waitpid(child->pid, &status, 0) < 0) {
-		if (errno != EINTR) {
-			error_system(error, errno, "--to-command");
-			goto fail;
-		}
-	}
-	if (WIFSIGNALED(status)) {
-		error_set(error, 128 + WTERMSIG(status), "--to-command: the"
-		    " command was killed by signal %d (%s); nothing is"
-		    " remembered", WTERMSIG(status),
-		    strsignal(WTERMSIG(status)));
-		goto fail;
-	}
-	if (WEXITSTATUS(status) != 0) {
-		error_set(error, WEXITSTATUS(status), "--to-command: the"
-		    " command failed with exit status %d; nothing is"
-		    " remembered", WEXITSTATUS(status));
-		goto fail;
-	}
-	if (broken || (reader >= 0 && ioctl(reader, FIONREAD, &left) == 0 &&
-	    left > 0)) {
-		error_set(error, STATUS_FAILED, "--to-command: the command"
-		    " ended before it had read everything; nothing is"
-		    " remembered");
-		goto fail;
-	}
-	if (reader >= 0)
+	do {
+		result = waitpid(child->pid, &status, 0);
+	} while (result < 0 && errno == EINTR);
+	if (result < 0)
+		error_system(error, errno, "--to-command");
+	if (reader >= 0) {
+		ioctl(reader, FIONREAD, &left);
 		close(reader);
-	return 0;
-
-fail:
-	if (reader >= 0)
-		close(reader);
-	return -1;
+	}
+	return result < 0 ? -1 : judge(status, broken || left > 0, error);
 }
+
