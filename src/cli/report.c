@@ -316,6 +316,18 @@ end(const struct run *run)
 	}
 }
 
+/* Lines and the live line may share a terminal. */
+static int
+prints_on_terminal(const struct run *run)
+{
+	const struct run_plan *plan = run->plan;
+
+	if (plan->duplicates != NULL && isatty(run->duplicates.fd))
+		return 1;
+	return plan->print != PRINT_NOTHING && isatty(plan->to_command != NULL ?
+	    STDOUT_FILENO : run->output.fd);
+}
+
 void
 report_run(const struct run *run, enum run_moment moment)
 {
@@ -324,8 +336,7 @@ report_run(const struct run *run, enum run_moment moment)
 		begin(run);
 		break;
 	case MOMENT_BEFORE_PRINT:
-		/* Lines and the live line may share a terminal. */
-		if (report.progress.shown && isatty(STDOUT_FILENO))
+		if (report.progress.shown && prints_on_terminal(run))
 			progress_clear(&report.progress);
 		break;
 	case MOMENT_AFTER_BATCH:

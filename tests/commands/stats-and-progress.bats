@@ -279,6 +279,16 @@ slowly() {
 	[ "$(tr '\r' '\n' <terminal | grep -c '^3 lines')" -ge 3 ]
 }
 
+@test "--progress is seen all the time where the lines go elsewhere" {
+	seq 100000 >in
+	for output in '-o out' -q; do
+		on_terminal "$(slowly in) | $BLOOMDEDUP --progress $output"
+		# only cleared at the end
+		[ "$(grep -ao $'\r\e\[K' terminal | wc -l)" -le 1 ]
+		tr '\r' '\n' <terminal | grep -q '00,000 lines  '
+	done
+}
+
 @test "--progress and lines on the same terminal don't mix" {
 	seq 100 >in
 	on_terminal "$(slowly in) | $BLOOMDEDUP --progress -d --stats=json"
