@@ -298,12 +298,26 @@ mark(struct filter *f, uint64_t step)
 	}
 }
 
-/* Merge it with another filter, of which some lines are older. */
+/* Was it last used before the clock went back? Only a run shifts its dates. */
+static int
+is_ahead(const struct filter *f)
+{
+	const struct table *t = filter_table(f);
+
+	return window->kind == WINDOW_SECONDS &&
+	    t->generations[t->generation_count - 1].begin > now;
+}
+
+/*
+ * Merge it with another filter, of which some lines are older. What is refused
+ * leaves the first one as it was.
+ */
 static struct filter *
 merge(struct filter *f, uint64_t step)
 {
 	const struct filter_use use = FILTER_READ;
 	struct filter *inputs[2], *out = NULL, *made;
+	const size_t lines_before = line_count;
 	int chance = fails_every;
 
 	merged = 1;
@@ -326,10 +340,12 @@ merge(struct filter *f, uint64_t step)
 		die("not opened for a merge", step);
 	if (merge_filters(&out, path, 1, inputs, 2, &error) == 0)
 		filter_close(out, &error);
-	else if (failed_calls == 0)
-		die("not merged", step);
-	else if (line_count > 0) /* those of the other one are lost */
+	else if (failed_calls > 0) /* those of the other one are lost */
 		line_count = 0;
+	else if (is_ahead(inputs[0]))
+		line_count = lines_before;
+	else
+		die("not merged", step);
 	filter_close(inputs[0], &error);
 	filter_close(inputs[1], &error);
 	return open_filter(step);
