@@ -8,8 +8,6 @@
 #include "key/csv.h"
 #include "key/join.h"
 
-static const struct csv_format list_format = { ',', '\0' };
-
 int
 columns_number(const char **text, uint32_t *field)
 {
@@ -46,27 +44,32 @@ is_numeric(const uint8_t *p, size_t nbytes)
 	return 1;
 }
 
-/* Read the list item at *p; *p becomes the next item, or NULL. */
-static int
-read_item(const uint8_t **p, const uint8_t *end, struct item *item)
+static struct csv_fields
+list_items(const char *list)
 {
-	struct key field;
-	int quoted;
+	const uint8_t *p = (const uint8_t *)list;
 
-	field.nbytes = csv_field(&list_format, *p, end, &field.data, &quoted,
-	    p);
+	return (struct csv_fields){ ',', p, p + strlen(list), 0 };
+}
+
+/* Read the next item of a list. */
+static int
+read_item(struct csv_fields *list, struct item *item)
+{
+	struct key field = csv_fields_next(list);
+
 	item->number = 0;
 	/* A quote that is never closed. */
-	if (quoted && field.data + field.nbytes == end)
+	if (list->quoted && field.data + field.nbytes == list->end)
 		return -1;
-	if (!quoted && is_numeric(field.data, field.nbytes)) {
+	if (!list->quoted && is_numeric(field.data, field.nbytes)) {
 		const char *digits = (const char *)field.data;
 
 		return columns_number(&digits, &item->number) < 0 ||
 		    digits != (const char *)field.data + field.nbytes ? -1 : 0;
 	}
 	item->nbytes = field.nbytes;
-	if (quoted)
+	if (list->quoted)
 		item->nbytes = join_undouble(field, item->name);
 	else
 		memcpy(item->name, field.data, field.nbytes);
@@ -99,17 +102,17 @@ write_item(char *to, const struct item *item)
 int
 columns_parse(const char *list, char *to)
 {
-	const uint8_t *p = (const uint8_t *)list, *end = p + strlen(list);
+	struct csv_fields items = list_items(list);
 	char text[3 * KEY_RECIPE_TEXT];
 	size_t n = 0, starts[COLUMNS_MAX + 1];
 	int count = 0;
 
-	if (end - p >= KEY_RECIPE_TEXT)
+	if (items.end - items.next >= KEY_RECIPE_TEXT)
 		return -1;
-	for (; p != NULL; count++) {
+	for (; items.next != NULL; count++) {
 		struct item item;
 
-		if (count == COLUMNS_MAX || read_item(&p, end, &item) < 0)
+		if (count == COLUMNS_MAX || read_item(&items, &item) < 0)
 			return -1;
 		if (count > 0)
 			text[n++] = ',';
@@ -132,14 +135,11 @@ columns_parse(const char *list, char *to)
 
 /* The next name of a header, quoted or not; room has place for it. */
 static struct key
-next_name(const struct csv_format *format, const uint8_t **p,
-    const uint8_t *end, uint8_t *room)
+next_name(struct csv_fields *names, uint8_t *room)
 {
-	struct key name;
-	int quoted;
+	struct key name = csv_fields_next(names);
 
-	name.nbytes = csv_field(format, *p, end, &name.data, &quoted, p);
-	if (!quoted)
+	if (!names->quoted)
 		return name;
 	return (struct key){ room, join_undouble(name, room) };
 }
@@ -148,14 +148,23 @@ next_name(const struct csv_format *format, const uint8_t **p,
 #define SHOWN_BYTES 400
 
 /* The names, without byte order mark and line end. */
-static struct key
-without_ends(const struct csv_format *format, const uint8_t *header,
-    const uint8_t *end)
+static struct csv_fields
+names_of(const struct key_recipe *r, struct key header)
 {
-	end -= end > header && end[-1] == format->terminator;
-	end -= end > header && end[-1] == '\r';
-	header = csv_begin(format, header, end);
-	return (struct key){ header, (size_t)(end - header) };
+	const struct csv_format format = { (uint8_t)r->separator,
+		r->zero_terminated ? '\0' : '\n' };
+	const uint8_t *start = header.data, *end = start + header.nbytes;
+
+	end -= end > start && end[-1] == format.terminator;
+	end -= end > start && end[-1] == '\r';
+	return csv_fields_begin(&format, start, end);
+}
+
+/* What is left of a header. */
+static struct key
+rest_of(const struct csv_fields *names)
+{
+	return (struct key){ names->next, (size_t)(names->end - names->next) };
 }
 
 static void
@@ -188,16 +197,16 @@ refuse_name(const struct item *item, struct key header, int is_one,
 
 /* The number of the field with this name; 0 and `error` if not exactly one. */
 static uint32_t
-find_name(const struct csv_format *format, struct key header,
-    const struct item *item, struct error *error)
+find_name(struct csv_fields names, const struct item *item,
+    struct error *error)
 {
-	const uint8_t *p = header.data, *end = p + header.nbytes;
+	struct key header = rest_of(&names);
 	uint8_t *room = memory_or_die(malloc(header.nbytes + 1));
 	uint32_t found = 0, number;
 	unsigned times = 0;
 
-	for (number = 1; p != NULL; number++) {
-		struct key field = next_name(format, &p, end, room);
+	for (number = 1; names.next != NULL; number++) {
+		struct key field = next_name(&names, room);
 
 		if (field.nbytes != item->nbytes || memcmp(field.data,
 		    item->name, field.nbytes) != 0)
@@ -231,29 +240,20 @@ add_field(struct columns *columns, uint32_t field)
 	columns->places[i] = place;
 }
 
-static struct csv_format
-format_of(const struct key_recipe *r)
-{
-	return (struct csv_format){ (uint8_t)r->separator,
-		r->zero_terminated ? '\0' : '\n' };
-}
-
 int
 columns_find(const struct key_recipe *r, const uint8_t *header,
     size_t nbytes, struct columns *columns, struct error *error)
 {
-	const struct csv_format format = format_of(r);
-	const uint8_t *list = (const uint8_t *)r->columns;
-	const uint8_t *list_end = list + strlen(r->columns);
-	struct key names = without_ends(&format, header, header + nbytes);
+	struct csv_fields list = list_items(r->columns);
+	struct csv_fields names = names_of(r, (struct key){ header, nbytes });
 
 	columns->count = 0;
 	for (unsigned i = 0; i < r->column_count; i++) {
 		struct item item = { 0 };
 
-		read_item(&list, list_end, &item);
+		read_item(&list, &item);
 		if (item.number == 0)
-			item.number = find_name(&format, names, &item, error);
+			item.number = find_name(names, &item, error);
 		if (item.number == 0)
 			return -1;
 		add_field(columns, item.number);
@@ -265,25 +265,21 @@ int
 columns_compare(const struct key_recipe *r, struct key header,
     struct key other, struct error *error)
 {
-	const struct csv_format format = format_of(r);
-	struct key a = without_ends(&format, header.data,
-	    header.data + header.nbytes);
-	struct key b = without_ends(&format, other.data,
-	    other.data + other.nbytes);
-	const uint8_t *p = a.data, *q = b.data;
+	struct csv_fields first = names_of(r, header);
+	struct csv_fields second = names_of(r, other);
+	struct key a = rest_of(&first), b = rest_of(&second);
 	uint8_t *room = memory_or_die(malloc(a.nbytes + b.nbytes + 1));
 	int same = 1;
 
-	while (same && p != NULL && q != NULL) {
-		struct key x = next_name(&format, &p, a.data + a.nbytes, room);
-		struct key y = next_name(&format, &q, b.data + b.nbytes,
-		    room + a.nbytes);
+	while (same && first.next != NULL && second.next != NULL) {
+		struct key x = next_name(&first, room);
+		struct key y = next_name(&second, room + a.nbytes);
 
 		same = x.nbytes == y.nbytes &&
 		    memcmp(x.data, y.data, x.nbytes) == 0;
 	}
 	free(room);
-	if (same && p == NULL && q == NULL)
+	if (same && first.next == NULL && second.next == NULL)
 		return 0;
 	return error_set(error, STATUS_OK, "its columns are '%.*s', but those"
 	    " of the header that was printed are '%.*s'",

@@ -249,62 +249,65 @@ csv_split(const struct csv_format *format, const uint8_t *data,
 	return n;
 }
 
-const uint8_t *
-csv_begin(const struct csv_format *format, const uint8_t *data,
+struct csv_fields
+csv_fields_begin(const struct csv_format *format, const uint8_t *data,
     const uint8_t *end)
 {
+	struct csv_fields fields = { format->separator, data, end, 0 };
+
 	for (size_t i = 0; i < sizeof MARK; i++) {
 		if (data + i == end || data[i] != MARK[i] ||
 		    ends_field(format, MARK[i]))
-			return data;
+			return fields;
 	}
-	return data + sizeof MARK;
+	fields.next += sizeof MARK;
+	return fields;
 }
 
-size_t
-csv_field(const struct csv_format *format, const uint8_t *data,
-    const uint8_t *end, const uint8_t **field, int *quoted,
-    const uint8_t **next)
+/* The quote that closes the field whose content begins at p; NULL if none. */
+static const uint8_t *
+closing_quote(const uint8_t *p, const uint8_t *end)
 {
-	const uint8_t *p = data, *stop;
-
-	*quoted = p < end && *p == '"';
-	*field = data;
-	if (!*quoted) {
-		stop = memchr(p, format->separator, (size_t)(end - p));
-		*next = stop == NULL ? NULL : stop + 1;
-		return (size_t)((stop == NULL ? end : stop) - p);
-	}
-	*field = ++p;
 	for (;;) {
-		stop = memchr(p, '"', (size_t)(end - p));
-		if (stop == NULL) { /* never closed: up to the end */
-			*next = NULL;
-			return (size_t)(end - *field);
-		}
-		if (stop + 1 == end || stop[1] != '"')
-			break;
-		p = stop + 2;
+		p = memchr(p, '"', (size_t)(end - p));
+		if (p == NULL || p + 1 == end || p[1] != '"')
+			return p;
+		p += 2;
 	}
-	p = memchr(stop, format->separator, (size_t)(end - stop));
-	*next = p == NULL ? NULL : p + 1;
-	p = p == NULL ? end : p;
-	if (stop + 1 == p)
-		return (size_t)(stop - *field);
+}
+
+struct key
+csv_fields_next(struct csv_fields *fields)
+{
+	const uint8_t *p = fields->next, *end = fields->end;
+	const uint8_t *closing = p, *stop;
+
+	fields->quoted = p < end && *p == '"';
+	if (fields->quoted)
+		closing = closing_quote(p + 1, end);
+	if (closing == NULL) { /* up to the end */
+		fields->next = NULL;
+		return (struct key){ p + 1, (size_t)(end - p - 1) };
+	}
+	stop = memchr(closing, fields->separator, (size_t)(end - closing));
+	fields->next = stop == NULL ? NULL : stop + 1;
+	stop = stop == NULL ? end : stop;
 	/* RFC 4180 allows nothing after the closing quote: take all, as is. */
-	*field = data;
-	*quoted = 0;
-	return (size_t)(p - data);
+	fields->quoted = fields->quoted && closing + 1 == stop;
+	return fields->quoted ?
+	    (struct key){ p + 1, (size_t)(closing - p - 1) } :
+	    (struct key){ p, (size_t)(stop - p) };
 }
 
 const uint8_t *
 csv_open_quote(const struct csv_format *format, const uint8_t *data,
     const uint8_t *end)
 {
-	const uint8_t *next = csv_begin(format, data, end), *field = next;
-	int quoted;
+	struct csv_fields fields = csv_fields_begin(format, data, end);
+	struct key last;
 
-	while (next != NULL)
-		csv_field(format, next, end, &field, &quoted, &next);
-	return field - 1;
+	do {
+		last = csv_fields_next(&fields);
+	} while (fields.next != NULL);
+	return last.data - 1;
 }

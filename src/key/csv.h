@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bits/hash.h"
+
 struct csv_format {
 	uint8_t separator;
 	uint8_t terminator; /* of a record */
@@ -52,19 +54,20 @@ int csv_in_quotes(const struct csv_state *state);
 size_t csv_split(const struct csv_format *format, const uint8_t *data,
     const uint8_t *end, const uint8_t **starts, size_t limit);
 
-/* Where the first field begins: after the byte order mark, if there is one. */
-const uint8_t *csv_begin(const struct csv_format *format, const uint8_t *data,
-    const uint8_t *end);
+/* The fields of a record, one by one. */
+struct csv_fields {
+	uint8_t separator;
+	const uint8_t *next; /* where the next begins; NULL after the last */
+	const uint8_t *end;  /* of the record */
+	int quoted;          /* in the last one, quotes may be doubled */
+};
 
-/*
- * One field of a record: [*field, *field + return value) are its bytes without
- * the quotes around them; doubled quotes in it are still doubled, and *quoted
- * says whether there can be any. *next becomes the beginning of the next field,
- * or NULL if this was the last.
- */
-size_t csv_field(const struct csv_format *format, const uint8_t *data,
-    const uint8_t *end, const uint8_t **field, int *quoted,
-    const uint8_t **next);
+/* The first one begins after the byte order mark, if there is one. */
+struct csv_fields csv_fields_begin(const struct csv_format *format,
+    const uint8_t *data, const uint8_t *end);
+
+/* The next field, without the quotes around it; it is a part of the record. */
+struct key csv_fields_next(struct csv_fields *fields);
 
 /* The quote that opens and isn't closed in a record without an end. */
 const uint8_t *csv_open_quote(const struct csv_format *format,

@@ -304,7 +304,7 @@ undouble(struct key field, struct key_scratch *scratch)
 
 /*
  * The content of a field whose quotes all open it, close it or are doubled. If
- * it begins with one but doesn't end so, it is taken as it is: csv_field.
+ * it begins with one but doesn't end so, it is taken as it is: csv.h.
  */
 static inline struct key
 unquote(struct key field, struct key_scratch *scratch)
@@ -316,25 +316,30 @@ unquote(struct key field, struct key_scratch *scratch)
 	    scratch);
 }
 
+static inline struct csv_fields
+fields_of(const struct key_recipe *r, struct key line)
+{
+	const struct csv_format format = { (uint8_t)r->separator, 0 };
+
+	return csv_fields_begin(&format, line.data, line.data + line.nbytes);
+}
+
 /* The CSV field `number`. */
 NOINLINE struct key
 take_csv_field(const struct key_recipe *r, uint32_t number, struct key line,
     struct key_scratch *scratch)
 {
-	const struct csv_format format = { (uint8_t)r->separator, 0 };
-	const uint8_t *end = line.data + line.nbytes;
-	const uint8_t *p = csv_begin(&format, line.data, end);
-	struct key field = scan()->csv_field(p, end, format.separator, number);
-	int quoted = 0;
+	struct csv_fields fields = fields_of(r, line);
+	struct key field = scan()->csv_field(fields.next, fields.end,
+	    fields.separator, number);
 
 	if (field.data != NULL)
 		return unquote(field, scratch);
-	for (; p != NULL && number > 0; number--)
-		field.nbytes = csv_field(&format, p, end, &field.data,
-		    &quoted, &p);
+	for (; fields.next != NULL && number > 0; number--)
+		field = csv_fields_next(&fields);
 	if (number > 0)
 		return no_field(line, scratch);
-	return quoted ? undouble(field, scratch) : field;
+	return fields.quoted ? undouble(field, scratch) : field;
 }
 
 /* Several CSV fields, joined as values in quotes. */
@@ -344,21 +349,16 @@ take_csv_list(const struct key_recipe *r, struct key line,
 {
 	const struct key_range *range = r->ranges;
 	const struct key_range *ranges_end = range + r->range_count;
-	const struct csv_format format = { (uint8_t)r->separator, 0 };
-	const uint8_t *end = line.data + line.nbytes;
-	const uint8_t *p = csv_begin(&format, line.data, end);
-	struct join join = join_begin(r, format.separator, scratch);
+	struct csv_fields fields = fields_of(r, line);
+	struct join join = join_begin(r, fields.separator, scratch);
 	uint32_t number = 1;
 
-	for (; p != NULL && range < ranges_end; number++) {
-		struct key field;
-		int quoted;
+	for (; fields.next != NULL && range < ranges_end; number++) {
+		struct key field = csv_fields_next(&fields);
 
-		field.nbytes = csv_field(&format, p, end, &field.data,
-		    &quoted, &p);
 		if (number < range->first)
 			continue;
-		join_value(&join, field, quoted);
+		join_value(&join, field, fields.quoted);
 		range += number == range->last;
 	}
 	return number <= r->ranges[0].first ? no_field(line, scratch) :
@@ -370,34 +370,30 @@ NOINLINE struct key
 take_columns(const struct key_recipe *r, struct key line,
     struct key_scratch *scratch)
 {
-	const struct csv_format format = { (uint8_t)r->separator, 0 };
 	const struct columns *columns = scratch->columns;
-	const uint8_t *end = line.data + line.nbytes;
-	const uint8_t *p = csv_begin(&format, line.data, end);
-	struct key fields[COLUMNS_MAX];
+	struct csv_fields fields = fields_of(r, line);
+	struct key values[COLUMNS_MAX];
 	int quoted[COLUMNS_MAX];
-	struct join join = join_begin(r, format.separator, scratch);
+	struct join join = join_begin(r, fields.separator, scratch);
 	unsigned next = 0;
 
 	for (uint32_t number = 1; next < columns->count; number++) {
-		struct key field = { end, 0 };
-		int is_quoted = 0;
+		struct key value = { fields.end, 0 };
 
-		if (p != NULL)
-			field.nbytes = csv_field(&format, p, end, &field.data,
-			    &is_quoted, &p);
+		if (fields.next != NULL)
+			value = csv_fields_next(&fields);
 		else if (next == 0)
 			return no_field(line, scratch);
 		else
 			number = columns->fields[next].first; /* no more */
 		for (; next < columns->count &&
 		    columns->fields[next].first == number; next++) {
-			fields[columns->places[next]] = field;
-			quoted[columns->places[next]] = is_quoted;
+			values[columns->places[next]] = value;
+			quoted[columns->places[next]] = fields.quoted;
 		}
 	}
 	for (unsigned i = 0; i < columns->count; i++)
-		join_value(&join, fields[i], quoted[i]);
+		join_value(&join, values[i], quoted[i]);
 	return scratch_key(scratch);
 }
 

@@ -143,7 +143,7 @@ count(const uint8_t *p, size_t nbytes, uint8_t byte)
 	return n;
 }
 
-/* fields of scan.h; with `csv`, fields in quotes are whole, as in csv_field. */
+/* With `csv`, separators in quotes are data. */
 INLINE struct key
 find_fields(const uint8_t *p, const uint8_t *end, uint8_t separator,
     uint32_t first, uint32_t last, int csv)

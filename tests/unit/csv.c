@@ -196,15 +196,15 @@ check_streams(struct csv_format format, const char *name)
 	tap_ok(splits, "%s: a buffer is split where the records end", name);
 }
 
-/* The value of a field, as csv_field says where it is. */
+/* The value of a field, as csv_fields_next says where it is. */
 static size_t
-value_of(const uint8_t *field, size_t nbytes, int quoted, uint8_t *value)
+value_of(struct key field, int quoted, uint8_t *value)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < nbytes; i++) {
-		value[n++] = field[i];
-		if (quoted && field[i] == '"')
+	for (size_t i = 0; i < field.nbytes; i++) {
+		value[n++] = field.data[i];
+		if (quoted && field.data[i] == '"')
 			i++;
 	}
 	return n;
@@ -216,7 +216,7 @@ fields_agree(const struct csv_format *format)
 {
 	static const char bytes[] = "\"a\rbc";
 	uint8_t values[8][8], record[8 * 20], *p = record;
-	const uint8_t *next = record;
+	struct csv_fields fields;
 	size_t lengths[8];
 	unsigned count = 1 + below(8);
 
@@ -244,21 +244,20 @@ fields_agree(const struct csv_format *format)
 		if (quote)
 			*p++ = '"';
 	}
+	fields = csv_fields_begin(format, record, p);
 	for (unsigned i = 0; i < count; i++) {
-		const uint8_t *field;
+		struct key field;
 		uint8_t value[8 * 20];
-		int quoted;
-		size_t nbytes;
 
-		if (next == NULL)
+		if (fields.next == NULL)
 			return 0;
-		nbytes = csv_field(format, next, p, &field, &quoted, &next);
-		if (field < record || field + nbytes > p ||
-		    value_of(field, nbytes, quoted, value) != lengths[i] ||
+		field = csv_fields_next(&fields);
+		if (field.data < record || field.data + field.nbytes > p ||
+		    value_of(field, fields.quoted, value) != lengths[i] ||
 		    memcmp(value, values[i], lengths[i]) != 0)
 			return 0;
 	}
-	return next == NULL;
+	return fields.next == NULL;
 }
 
 static void
@@ -273,53 +272,53 @@ check_fields(struct csv_format format, const char *name)
 	/* Whatever the bytes, a field lies in its record, and they end. */
 	for (int i = 0; i < ROUNDS; i++) {
 		uint8_t data[BYTES_MAX];
-		size_t nbytes = random_text(data, &format), fields = 0;
-		const uint8_t *next = data;
+		size_t nbytes = random_text(data, &format), count = 0;
+		struct csv_fields fields = { format.separator, data,
+			data + nbytes, 0 };
 
-		while (next != NULL && inside) {
-			const uint8_t *field, *start = next;
-			int quoted;
-			size_t n = csv_field(&format, next, data + nbytes,
-			    &field, &quoted, &next);
+		while (fields.next != NULL && inside) {
+			const uint8_t *start = fields.next;
+			struct key field = csv_fields_next(&fields);
 
-			inside &= field >= start && n <= nbytes &&
-			    field + n <= data + nbytes;
-			inside &= next == NULL || (next > start &&
-			    next <= data + nbytes);
-			inside &= ++fields <= nbytes + 1;
+			inside &= field.data >= start &&
+			    field.nbytes <= nbytes &&
+			    field.data + field.nbytes <= fields.end;
+			inside &= fields.next == NULL || (fields.next > start &&
+			    fields.next <= fields.end);
+			inside &= ++count <= nbytes + 1;
 		}
 	}
 	tap_ok(inside, "%s: fields of any bytes stay in the record", name);
 }
 
 /*
- * The hot loops find the field that csv_field does, or none. Quotes around it
+ * The hot loops find the field that csv.h does, or none. Quotes around it
  * are left out here, as by those who call them.
  */
 static int
 places_agree(const struct scan *k, const struct csv_format *format,
     const uint8_t *data, size_t nbytes, unsigned *found)
 {
-	const uint8_t *next = data, *end = data + nbytes;
+	const uint8_t *end = data + nbytes;
+	struct csv_fields fields = { format->separator, data, end, 0 };
 
 	for (uint32_t number = 1; number < 8; number++) {
 		struct key place = k->csv_field(data, end, format->separator,
 		    number);
-		const uint8_t *field = end;
-		size_t length = 0;
-		int quoted = 0, quotes;
+		struct key field = { end, 0 };
+		int quotes;
 
-		if (next != NULL)
-			length = csv_field(format, next, end, &field, &quoted,
-			    &next);
+		fields.quoted = 0;
+		if (fields.next != NULL)
+			field = csv_fields_next(&fields);
 		if (place.data == NULL)
 			continue;
 		++*found;
 		quotes = place.nbytes >= 2 && place.data[0] == '"' &&
 		    place.data[place.nbytes - 1] == '"';
-		if (quotes != quoted || place.nbytes != length +
-		    (quotes ? 2 : 0) || (length > 0 &&
-		    place.data + quotes != field))
+		if (quotes != fields.quoted || place.nbytes != field.nbytes +
+		    (quotes ? 2 : 0) || (field.nbytes > 0 &&
+		    place.data + quotes != field.data))
 			return 0;
 	}
 	return 1;
@@ -342,36 +341,34 @@ check_places(struct csv_format format)
 
 			right &= places_agree(k, &format, data, nbytes, &found);
 		}
-		tap_ok(right && found > ROUNDS, "%s: fields are where csv_field"
-		    " finds them: %u of %d", loops_versions[v]->name,
+		tap_ok(right && found > ROUNDS, "%s: fields are where"
+		    " csv.h finds them: %u of %d", loops_versions[v]->name,
 		    found, 7 * ROUNDS);
 	}
 }
 
-/* csv_field's fields of the record are these values. */
+/* The fields of the record are these values. */
 static void
 check_record(const char *record, const char *const *values, unsigned count)
 {
-	const struct csv_format format = { ',', '\n' };
-	const uint8_t *next = (const uint8_t *)record;
-	const uint8_t *end = next + strlen(record);
+	const uint8_t *start = (const uint8_t *)record;
+	struct csv_fields fields = { ',', start, start + strlen(record), 0 };
 	int right = 1;
 
 	for (unsigned i = 0; i < count && right; i++) {
-		const uint8_t *field;
+		struct key field;
 		uint8_t value[100];
-		int quoted;
 		size_t n;
 
-		right = next != NULL;
+		right = fields.next != NULL;
 		if (!right)
 			break;
-		n = csv_field(&format, next, end, &field, &quoted, &next);
-		n = value_of(field, n, quoted, value);
+		field = csv_fields_next(&fields);
+		n = value_of(field, fields.quoted, value);
 		right = n == strlen(values[i]) &&
 		    memcmp(value, values[i], n) == 0;
 	}
-	tap_ok(right && next == NULL, "fields of: %s", record);
+	tap_ok(right && fields.next == NULL, "fields of: %s", record);
 }
 
 int
