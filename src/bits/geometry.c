@@ -15,7 +15,7 @@
  */
 #define TERMS_MAX 13
 struct term {
-	double factor, base;
+	double factor, base, step; /* step: base to the power of a walk's */
 };
 struct line_rate {
 	struct term terms[TERMS_MAX];
@@ -57,7 +57,7 @@ add_term(struct line_rate *to, double factor, double mean)
 	while (i < to->count && fabs(to->terms[i].base - mean) >= 1e-12)
 		i++;
 	if (i == to->count)
-		to->terms[to->count++] = (struct term){ 0, mean };
+		to->terms[to->count++] = (struct term){ .base = mean };
 	to->terms[i].factor += factor;
 }
 
@@ -84,17 +84,6 @@ means_init(void)
 	}
 }
 
-static void
-line_rate_init(struct line_rate *rate, unsigned bits, unsigned size)
-{
-	rate->power = 1;
-	rate->count = means[bits].count;
-	for (unsigned i = 0; i < rate->count; i++) {
-		rate->terms[i] = means[bits].terms[i];
-		rate->terms[i].base = 1 - (1 - rate->terms[i].base) / size;
-	}
-}
-
 /* The different line rates of a page, with how often each occurs. */
 static unsigned
 page_rates(struct line_rate rates[CACHE_LINES_MAX], const struct geometry *g)
@@ -106,19 +95,21 @@ page_rates(struct line_rate rates[CACHE_LINES_MAX], const struct geometry *g)
 		unsigned b = geometry_line_bits(g->k, g->cache_lines, j);
 		unsigned size = geometry_group(g->cache_lines, j + 1) -
 		    geometry_group(g->cache_lines, j);
-		unsigned i;
+		unsigned i = 0;
 
-		for (i = 0; i < count; i++) {
-			if (bits[i] == b && sizes[i] == size)
-				break;
+		while (i < count && (bits[i] != b || sizes[i] != size))
+			i++;
+		if (i == count) {
+			struct line_rate *rate = &rates[count++];
+
+			bits[i] = b;
+			sizes[i] = size;
+			*rate = means[b];
+			for (unsigned l = 0; l < rate->count; l++)
+				rate->terms[l].base = 1 -
+				    (1 - rate->terms[l].base) / size;
 		}
-		if (i < count) {
-			rates[i].power++;
-			continue;
-		}
-		bits[count] = b;
-		sizes[count] = size;
-		line_rate_init(&rates[count++], b, size);
+		rates[i].power++;
 	}
 	return count;
 }
@@ -129,7 +120,6 @@ page_rates(struct line_rate rates[CACHE_LINES_MAX], const struct geometry *g)
  */
 struct page_walk {
 	struct line_rate rates[CACHE_LINES_MAX];
-	double factors[CACHE_LINES_MAX][TERMS_MAX]; /* base^step */
 	unsigned count;
 };
 
@@ -141,7 +131,7 @@ page_walk_start(struct page_walk *walk, const struct geometry *g, double first,
 	for (unsigned i = 0; i < walk->count; i++) {
 		for (unsigned j = 0; j < walk->rates[i].count; j++) {
 			struct term *term = &walk->rates[i].terms[j];
-			walk->factors[i][j] = pow(term->base, step);
+			term->step = pow(term->base, step);
 			term->factor *= pow(term->base, first);
 		}
 	}
@@ -169,8 +159,10 @@ static void
 page_walk_step(struct page_walk *walk)
 {
 	for (unsigned i = 0; i < walk->count; i++) {
-		for (unsigned j = 0; j < walk->rates[i].count; j++)
-			walk->rates[i].terms[j].factor *= walk->factors[i][j];
+		struct line_rate *rate = &walk->rates[i];
+
+		for (unsigned j = 0; j < rate->count; j++)
+			rate->terms[j].factor *= rate->terms[j].step;
 	}
 }
 
