@@ -1,6 +1,7 @@
 #include "base/io.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -59,4 +60,17 @@ io_descriptors(void)
 	    getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return DESCRIPTORS;
 	return limit.rlim_cur;
+}
+
+void
+io_widen_pipe(int fd)
+{
+	/* F_SETPIPE_SZ of fcntl(2), defined only with _GNU_SOURCE. */
+#ifdef __linux__
+	enum { SET_PIPE_SIZE = 1024 + 7 };
+
+	fcntl(fd, SET_PIPE_SIZE, 1024 * 1024);
+#else
+	(void)fd;
+#endif
 }

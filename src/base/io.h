@@ -1,4 +1,7 @@
-/* Reads and writes at an offset that retry until complete; descriptors. */
+/*
+ * Reads and writes at an offset that retry until complete; descriptors, and
+ * buffers of pipes.
+ */
 #ifndef IO_H
 #define IO_H
 
@@ -20,5 +23,11 @@ int io_pwrite(int fd, const void *data, size_t nbytes, uint64_t offset);
  * have, from now on.
  */
 uint64_t io_descriptors(void);
+
+/*
+ * If `fd` is a pipe, enlarge its buffer, so that its two ends wait for each
+ * other less often. Does nothing where that isn't allowed.
+ */
+void io_widen_pipe(int fd);
 
 #endif

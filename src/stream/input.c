@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/pipe.h"
+#include "base/io.h"
 #include "base/signals.h"
 #include "disk/format.h"
 #include "stream/decompress.h"
@@ -160,7 +160,7 @@ open_next(struct input *in)
 	}
 	in->waits = fstat(in->fd, &st) < 0 || !S_ISREG(st.st_mode);
 	if (in->waits)
-		pipe_widen(in->fd);
+		io_widen_pipe(in->fd);
 	else /* a hint */
 		posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	return 1;

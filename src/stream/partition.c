@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pipe.h"
+#include "base/io.h"
 #include "base/signals.h"
 #include "key/part.h"
 #include "stream/input.h"
@@ -167,7 +167,7 @@ open_sinks(struct partition *p, struct error *error)
 	for (size_t i = 0; i < p->sink_count; i++) {
 		if (output_begin(&p->sinks[i].output, error) < 0)
 			return -1;
-		pipe_widen(p->sinks[i].output.fd);
+		io_widen_pipe(p->sinks[i].output.fd);
 	}
 	return 0;
 }

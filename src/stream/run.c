@@ -3,8 +3,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/io.h"
 #include "base/number.h"
-#include "base/pipe.h"
 #include "base/signals.h"
 #include "filter/deferred.h"
 #include "filter/filter.h"
@@ -280,7 +280,7 @@ read_lines(struct run *run, const struct inputs *inputs,
 	 * left in it are remembered and were never read.
 	 */
 	if (run->output.fd >= 0 && run->plan->filter == NULL)
-		pipe_widen(run->output.fd);
+		io_widen_pipe(run->output.fd);
 	run->plan->tell(run, MOMENT_BEGINS);
 	return pipeline_run(run, inputs, error);
 }
