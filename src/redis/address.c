@@ -18,6 +18,11 @@ static const struct scheme {
 	{ "valkey:", 0, 0 }, { "valkeys:", 1, 0 }, { "valkey+unix:", 0, 1 },
 };
 
+/* What can follow the ? of an address, and the & after that. */
+enum { NAME, PASSWORD_FILE, CERTIFICATE, PARAMETERS };
+static const char *const parameters[PARAMETERS] = { "name=", "password-file=",
+	"certificate=" };
+
 /* A part of the text. */
 struct span {
 	const char *at;
@@ -66,22 +71,27 @@ is_place(const char *at, const char *end)
 	    slash[-1] == ']' || (digits < slash && digits[-1] == ':');
 }
 
+/* Which of the parameters begins here? PARAMETERS: none. */
+static int
+parameter_at(const char *at)
+{
+	int i = 0;
+
+	while (i < PARAMETERS &&
+	    strncmp(at, parameters[i], strlen(parameters[i])) != 0)
+		i++;
+	return i;
+}
+
 /* Where the query begins, or the end. */
 static const char *
 query(const char *at)
 {
-	static const char *const first[] = {
-		"?name=", "?password-file=", "?certificate="
-	};
-	const char *p;
+	const char *p = at;
 
-	for (p = at; *p != '\0'; p++) {
-		for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
-			if (strncmp(p, first[i], strlen(first[i])) == 0 &&
-			    is_place(after_user(at, p), p))
-				return p;
-		}
-	}
+	while (*p != '\0' && (*p != '?' || parameter_at(p + 1) == PARAMETERS ||
+	    !is_place(after_user(at, p), p)))
+		p++;
 	return p;
 }
 
@@ -168,104 +178,86 @@ address_take_passwords(int argc, char **argv)
 	}
 }
 
-/* A copy with each %XX decoded (but not to a NUL); NULL if malformed. */
-static char *
-decode(const char *at, size_t nbytes)
-{
-	char *copy = memory_or_die(malloc(nbytes + 1)), *to = copy;
-
-	for (size_t i = 0; i < nbytes; i++) {
-		int byte;
-
-		if (at[i] != '%') {
-			*to++ = at[i];
-			continue;
-		}
-		byte = i + 2 < nbytes ?
-		    hex_read((const uint8_t *)at + i + 1, 2) : -1;
-		if (byte <= 0) {
-			free(copy);
-			return NULL;
-		}
-		*to++ = (char)byte;
-		i += 2;
-	}
-	*to = '\0';
-	return copy;
-}
-
 static int
 refuse(const struct address *l, struct error *error, const char *why)
 {
 	return error_set(error, STATUS_USAGE, "%s: %s", l->shown, why);
 }
 
+/* Set *to to the part with each %XX decoded (but not to a NUL). */
 static int
-bad_escape(const struct address *l, struct error *error)
+take(const struct address *l, char **to, const char *at, size_t nbytes,
+    struct error *error)
 {
-	return refuse(l, error, "a % must be followed by two hexadecimal"
-	    " digits");
-}
+	char *end = memory_or_die(malloc(nbytes + 1));
 
-/* "USER:PASSWORD@"; USER may be empty. */
-static int
-take_credentials(struct address *l, struct span user, struct error *error)
-{
-	const char *colon = memchr(user.at, ':', user.nbytes);
-	const char *end = user.at + user.nbytes - 1;
-	size_t name = (size_t)((colon == NULL ? end : colon) - user.at);
+	free(*to);
+	*to = end;
+	for (size_t i = 0; i < nbytes; i++) {
+		int byte = at[i];
 
-	if (name > 0 && (l->user = decode(user.at, name)) == NULL)
-		return bad_escape(l, error);
-	if (colon != NULL && (l->password = decode(colon + 1,
-	    (size_t)(end - colon - 1))) == NULL)
-		return bad_escape(l, error);
+		if (byte == '%') {
+			byte = i + 2 < nbytes ? hex_read((const uint8_t *)at +
+			    i + 1, 2) : 0;
+			if (byte <= 0)
+				return refuse(l, error, "a % must be followed"
+				    " by two hexadecimal digits");
+			i += 2;
+		}
+		*end++ = (char)byte;
+	}
+	*end = '\0';
 	return 0;
 }
 
-/* From the address itself, or what was taken from it. */
+/* "USER:PASSWORD@", in the address or taken from it; USER may be empty. */
 static int
-find_credentials(struct address *l, const char *text, struct error *error)
+take_credentials(struct address *l, const char *text, struct error *error)
 {
 	struct span user = credentials(text);
 	const struct taken *from = taken_from(text);
+	const char *colon, *end;
 
 	if (user.nbytes == 0 && from != NULL)
 		user = (struct span){ from->credentials,
 			strlen(from->credentials) };
-	return user.nbytes == 0 ? 0 : take_credentials(l, user, error);
+	if (user.nbytes == 0)
+		return 0;
+	end = user.at + user.nbytes - 1;
+	colon = memchr(user.at, ':', user.nbytes);
+	if (colon != NULL && take(l, &l->password, colon + 1,
+	    (size_t)(end - colon - 1), error) < 0)
+		return -1;
+	end = colon != NULL ? colon : end;
+	return end == user.at ? 0 : take(l, &l->user, user.at,
+	    (size_t)(end - user.at), error);
 }
 
 /* "HOST", "HOST:PORT", "[ADDRESS]:PORT" */
 static int
 take_host(struct address *l, struct span host, struct error *error)
 {
-	const char *end = host.at + host.nbytes, *colon, *digits;
-	long port = 0;
+	int bracket = host.nbytes > 0 && *host.at == '[';
+	const char *end = host.at + host.nbytes;
+	const char *colon = memchr(host.at, bracket ? ']' : ':', host.nbytes);
+	unsigned long port;
 
-	if (host.nbytes > 0 && *host.at == '[') {
-		colon = memchr(host.at, ']', host.nbytes);
-		if (colon == NULL)
-			return refuse(l, error, "a [ lacks its ]");
-		l->host = decode(host.at + 1, (size_t)(colon - host.at - 1));
-		colon++;
-	} else {
-		colon = memchr(host.at, ':', host.nbytes);
-		colon = colon == NULL ? end : colon;
-		l->host = decode(host.at, (size_t)(colon - host.at));
-	}
-	if (l->host == NULL)
-		return bad_escape(l, error);
+	if (bracket && colon == NULL)
+		return refuse(l, error, "a [ lacks its ]");
+	colon = colon == NULL ? end : colon;
+	if (take(l, &l->host, host.at + bracket,
+	    (size_t)(colon - host.at - bracket), error) < 0)
+		return -1;
 	if (*l->host == '\0')
 		return refuse(l, error, "the host is missing:"
 		    " redis://HOST/NAME");
 	l->port = ADDRESS_PORT;
+	colon += bracket;
 	if (colon == end)
 		return 0;
-	for (digits = colon + 1; digits < end && *digits >= '0' &&
-	    *digits <= '9' && port <= 65535; digits++)
-		port = 10 * port + (*digits - '0');
-	if (*colon != ':' || digits != end || port < 1 || port > 65535)
+	port = strtoul(colon + 1, NULL, 10);
+	if (*colon != ':' || colon + 1 + strspn(colon + 1, "0123456789") !=
+	    end || port < 1 || port > 65535)
 		return refuse(l, error, "a port is a number from 1 to 65535");
 	l->port = (int)port;
 	return 0;
@@ -275,16 +267,13 @@ static int
 take_name(struct address *l, const char *at, size_t nbytes,
     struct error *error)
 {
-	free(l->name);
-	l->name = decode(at, nbytes);
-	if (l->name == NULL)
-		return bad_escape(l, error);
+	if (take(l, &l->name, at, nbytes, error) < 0)
+		return -1;
 	if (*l->name == '\0' || strlen(l->name) > ADDRESS_NAME_MAX)
 		return refuse(l, error, "the name of a filter on a server must"
 		    " have 1 to 200 bytes");
 	for (const char *p = l->name; *p != '\0'; p++) {
-		if ((unsigned char)*p <= ' ' || *p == 0x7f || *p == '{' ||
-		    *p == '}')
+		if ((unsigned char)*p <= ' ' || strchr("{}\x7f", *p) != NULL)
 			return refuse(l, error, "the name of a filter on a"
 			    " server can't have braces, blanks or control"
 			    " characters");
@@ -292,81 +281,56 @@ take_name(struct address *l, const char *at, size_t nbytes,
 	return 0;
 }
 
+/* The password is the first line of a file. */
 static int
 read_password(struct address *l, const char *path, struct error *error)
 {
 	FILE *file = fopen(path, "re");
-	char *line = NULL;
 	size_t room = 0;
 	ssize_t n;
 	int reason;
 
 	if (file == NULL)
 		return error_system(error, errno, path);
+	free(l->password);
+	l->password = NULL;
 	errno = 0;
-	n = getline(&line, &room, file);
+	n = getline(&l->password, &room, file);
 	reason = errno;
 	fclose(file);
-	if (n < 0) {
-		free(line);
+	if (n < 0)
 		return error_set(error, STATUS_FAILED, "%s: %s", path,
 		    reason != 0 ? strerror(reason) : "there is no password in"
 		    " it");
-	}
-	line[strcspn(line, "\r\n")] = '\0';
-	free(l->password);
-	l->password = line;
+	l->password[strcspn(l->password, "\r\n")] = '\0';
 	return 0;
-}
-
-static int
-take_password_file(struct address *l, struct span value, struct error *error)
-{
-	char *path = decode(value.at, value.nbytes);
-	int result;
-
-	if (path == NULL)
-		return bad_escape(l, error);
-	result = read_password(l, path, error);
-	free(path);
-	return result;
-}
-
-static int
-take_certificate(struct address *l, struct span value, struct error *error)
-{
-	free(l->certificate);
-	l->certificate = decode(value.at, value.nbytes);
-	return l->certificate == NULL ? bad_escape(l, error) : 0;
-}
-
-/* Is it NAME=VALUE? Then *value is what follows the =. */
-static int
-is_parameter(struct span parameter, const char *name, struct span *value)
-{
-	size_t skip = strlen(name);
-
-	if (parameter.nbytes < skip || strncmp(parameter.at, name, skip) != 0)
-		return 0;
-	*value = (struct span){ parameter.at + skip, parameter.nbytes - skip };
-	return 1;
 }
 
 static int
 take_parameter(struct address *l, struct span parameter, struct error *error)
 {
-	struct span value;
+	int which = parameter_at(parameter.at), result;
+	char *path = NULL;
 
-	if (is_parameter(parameter, "password-file=", &value))
-		return take_password_file(l, value, error);
-	if (l->tls && is_parameter(parameter, "certificate=", &value))
-		return take_certificate(l, value, error);
-	if (l->path != NULL && is_parameter(parameter, "name=", &value))
-		return take_name(l, value.at, value.nbytes, error);
-	return refuse(l, error, l->path != NULL ? "only name=NAME and"
-	    " password-file=FILE, joined by &, can follow ?" : l->tls ? "only"
-	    " password-file=FILE and certificate=FILE, joined by &, can follow"
-	    " ?" : "only password-file=FILE can follow ?");
+	if (which == PARAMETERS || (which == NAME && l->path == NULL) ||
+	    (which == CERTIFICATE && !l->tls))
+		return refuse(l, error, l->path != NULL ? "only name=NAME and"
+		    " password-file=FILE, joined by &, can follow ?" :
+		    l->tls ? "only password-file=FILE and certificate=FILE,"
+		    " joined by &, can follow ?" :
+		    "only password-file=FILE can follow ?");
+	parameter.at += strlen(parameters[which]);
+	parameter.nbytes -= strlen(parameters[which]);
+	if (which == NAME)
+		return take_name(l, parameter.at, parameter.nbytes, error);
+	if (which == CERTIFICATE)
+		return take(l, &l->certificate, parameter.at,
+		    parameter.nbytes, error);
+	result = take(l, &path, parameter.at, parameter.nbytes, error);
+	if (result == 0)
+		result = read_password(l, path, error);
+	free(path);
+	return result;
 }
 
 static int
@@ -384,7 +348,8 @@ take_query(struct address *l, const char *at, struct error *error)
 	return 0;
 }
 
-/* The part of the address between // and the path. */
+/* The part of the address between // and the query: a socket's path, or a host
+ * and the filter's name. */
 static int
 take_place(struct address *l, struct span authority, struct span path,
     int unix_socket, struct error *error)
@@ -392,13 +357,11 @@ take_place(struct address *l, struct span authority, struct span path,
 	const char *name = path.at + 1;
 	size_t nbytes = path.nbytes == 0 ? 0 : path.nbytes - 1;
 
-	if (unix_socket) {
-		if (authority.nbytes > 0 || path.nbytes < 2)
-			return refuse(l, error, "the socket's path must begin"
-			    " with /: redis+unix:///PATH?name=NAME");
-		l->path = decode(path.at, path.nbytes);
-		return l->path == NULL ? bad_escape(l, error) : 0;
-	}
+	if (unix_socket)
+		return authority.nbytes > 0 || path.nbytes < 2 ?
+		    refuse(l, error, "the socket's path must begin with /:"
+		    " redis+unix:///PATH?name=NAME") :
+		    take(l, &l->path, path.at, path.nbytes, error);
 	if (take_host(l, authority, error) < 0)
 		return -1;
 	if (nbytes > 0 && (memchr(name, '/', nbytes) != NULL ||
@@ -428,7 +391,7 @@ parse(struct address *l, const char *text, struct error *error)
 		    " rediss:// or redis+unix://");
 	path.at = authority.at + authority.nbytes;
 	path.nbytes = strcspn(path.at, "?#");
-	if (find_credentials(l, text, error) < 0 ||
+	if (take_credentials(l, text, error) < 0 ||
 	    take_place(l, authority, path, scheme->path, error) < 0 ||
 	    take_query(l, path.at + path.nbytes, error) < 0)
 		return -1;
