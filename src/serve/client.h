@@ -48,9 +48,6 @@ struct client {
 	/* for RESP: */
 	struct served *served; /* its request's filter; NULL: not known now */
 	int resp3;             /* version 3 of the protocol */
-	uint32_t items, left;  /* of an array: all, and those to come */
-	int failed;            /* an item of it has failed, */
-	int cut;               /* and the array ends with it */
 	/* Of server.c: */
 	struct event *readable, *writable;
 	int reading, writing;  /* these events are waited for */

@@ -76,22 +76,15 @@ keep(struct client *c, const uint8_t *rest, size_t nbytes)
 	c->kept_bytes = nbytes;
 }
 
-/*
- * Are enough replies waiting? Those to a get line are sent before it has ended
- * if they alone are too long.
- */
+/* Are enough replies waiting? */
 static int
 is_full(struct client *c)
 {
-	struct replies *replies = &c->replies;
 	uint64_t limit = c->service->plan->reply_bytes;
 
-	if (replies_bytes(replies) + c->owed < limit)
-		return 0;
-	sweep_run(c->service->sweep);
-	if (replies_bytes(replies) >= limit)
-		replies_let_go(replies);
-	return replies_bytes(replies) >= limit;
+	if (replies_bytes(&c->replies) + c->owed >= limit)
+		sweep_run(c->service->sweep);
+	return replies_bytes(&c->replies) >= limit;
 }
 
 /* Take the requests from the bytes at `data`. */

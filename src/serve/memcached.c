@@ -117,17 +117,6 @@ put_failure(struct replies *replies, const struct operation *o,
 	else
 		replies_reason(replies, "CLIENT_ERROR ", outcome->failure);
 }
-
-/* The error replaces the replies to the get line, or follows those sent. */
-static void
-fail_get(struct client *client, const struct operation *o,
-    const struct outcome *outcome)
-{
-	replies_withdraw(&client->replies);
-	put_failure(&client->replies, o, outcome);
-	client->get_failed = 1;
-}
-
 static void
 answer_get(struct client *client, const struct operation *o, int seen)
 {
@@ -160,28 +149,21 @@ answer_storage(struct client *client, const struct request *r, int seen)
 		replies_put(&client->replies, "NOT_STORED\r\n", 12);
 }
 
-/* A get line begins with its first key, and ends with END or an error. */
+/* A get line ends with END or, before the other keys, with an error. */
 static void
 answer_in_get(struct client *client, const struct operation *o,
     const struct outcome *outcome, int failed)
 {
 	int ends = o->request.verb != VERB_GET;
 
-	if (!client->in_get) {
-		client->in_get = 1;
-		client->get_failed = 0;
-		replies_hold(&client->replies);
-	}
-	if (failed && !client->get_failed)
-		fail_get(client, o, outcome);
-	else if (!client->get_failed && !ends)
-		answer_get(client, o, outcome->seen);
-	else if (!client->get_failed)
+	if (!client->get_failed && failed)
+		put_failure(&client->replies, o, outcome);
+	else if (!client->get_failed && ends)
 		replies_put(&client->replies, "END\r\n", 5);
-	if (ends) {
-		replies_let_go(&client->replies);
-		client->in_get = 0;
-	}
+	else if (!client->get_failed)
+		answer_get(client, o, outcome->seen);
+	client->get_failed = !ends && (client->get_failed || failed);
+	client->in_get = !ends;
 }
 
 void

@@ -27,7 +27,6 @@ make_room(struct replies *r, size_t nbytes)
 		return;
 	if (r->start > 0) {
 		memmove(r->data, r->data + r->start, r->end - r->start);
-		r->held -= r->holding ? r->start : 0;
 		r->end -= r->start;
 		r->start = 0;
 	}
@@ -88,75 +87,28 @@ replies_format(struct replies *r, const char *format, ...)
 	r->end += (size_t)n;
 }
 
-void
-replies_hold(struct replies *r)
-{
-	r->holding = 1;
-	r->held = r->end;
-}
-
-void
-replies_withdraw(struct replies *r)
-{
-	if (r->holding)
-		r->end = r->held;
-	r->holding = 0;
-}
-
-void
-replies_let_go(struct replies *r)
-{
-	r->holding = 0;
-}
-
-void
-replies_exchange(struct replies *r, size_t old, const void *data,
-    size_t nbytes)
-{
-	uint8_t *at = r->data + r->held;
-
-	memcpy(at, data, nbytes);
-	memmove(at + nbytes, at + old, r->end - r->held - old);
-	r->end -= old - nbytes;
-}
-
 size_t
 replies_bytes(const struct replies *r)
 {
 	return r->end - r->start;
 }
 
-size_t
-replies_ready(const struct replies *r)
-{
-	return (r->holding ? r->held : r->end) - r->start;
-}
-
 long
 replies_send(struct replies *r, int fd)
 {
-	long sent = 0;
+	ssize_t n = 0;
 
-	while (replies_ready(r) > 0) {
-		ssize_t n = send(fd, r->data + r->start, replies_ready(r),
+	if (r->end > r->start)
+		n = send(fd, r->data + r->start, r->end - r->start,
 		    MSG_NOSIGNAL);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-			break;
-		if (n < 0)
-			return -1;
-		r->start += (size_t)n;
-		sent += n;
-	}
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN ||
+		    errno == EWOULDBLOCK ? 0 : -1;
+	r->start += (size_t)n;
 	if (r->start == r->end) {
-		r->start = r->end = r->held = 0;
-		if (r->capacity > KEPT_BYTES) {
-			free(r->data);
-			r->data = NULL;
-			r->capacity = 0;
-		}
+		r->start = r->end = 0;
+		if (r->capacity > KEPT_BYTES)
+			replies_free(r);
 	}
-	return sent;
+	return n;
 }

@@ -38,7 +38,6 @@ struct resp {
 	unsigned kept;
 	/* For the command; its filter is client->served: */
 	int missing;            /* there is no such filter, and that is fine */
-	int failed;             /* an item failed: the others aren't tried */
 	uint64_t sum;
 	/* MULTI: */
 	int queuing;            /* requests are queued, not carried out */
@@ -56,7 +55,6 @@ struct resp_command {
 	uint32_t least, most;   /* words, with the name; 0: any number */
 	unsigned kept;          /* the words kept, or all */
 	const char *until;      /* or those up to this word; or NULL */
-	int keys;               /* 1: word 1 is a key; -1: and all others */
 	int asks;               /* of a subkey: it only looks it up */
 	int array;              /* of subkeys: it replies with an array */
 	/*
@@ -85,7 +83,7 @@ struct bytes resp_kept(const struct resp *r, unsigned i);
 const char *resp_string(const struct resp *r, unsigned i);
 /* Is it this word, in any case? `word` is in upper case. */
 int resp_is(const struct resp *r, unsigned i, const char *word);
-/* A word that is a whole number, as Redis takes it. Returns 0, or -1. */
+/* A word that is a whole number of up to 18 digits. Returns 0, or -1. */
 int resp_integer(const struct resp *r, unsigned i, int64_t *value);
 
 /* The request is answered with this error, which begins with its code. */

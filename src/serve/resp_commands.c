@@ -1,7 +1,6 @@
 /* The table of all commands, and what commands read of their requests. */
 #include "serve/resp_command.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,58 +9,9 @@
 
 #include "base/error.h"
 
-static void
-put_commands(struct resp *r, const struct resp_command *c)
-{
-	for (; c->name != NULL; c++) {
-		/* as Redis before 7: name, arity, flags, keys */
-		resp_put_array(r->client, 6);
-		resp_put_text(r->client, c->name);
-		replies_format(&r->client->replies, ":%s%u\r\n",
-		    c->least == c->most ? "" : "-", (unsigned)c->least);
-		resp_put_array(r->client, 0);
-		resp_put_integer(r->client, c->keys != 0);
-		replies_line(&r->client->replies, c->keys < 0 ? ":-1" :
-		    c->keys > 0 ? ":1" : ":0");
-		resp_put_integer(r->client, c->keys != 0);
-	}
-}
-
-static void command(struct resp *r);
-
-static const struct resp_command own[] = {
-	{ .name = "command", .least = 1, .end = command },
-	{ .name = NULL }
-};
-
 static const struct resp_command *const tables[] = { resp_filter_commands,
-	resp_connection_commands, resp_session_commands, resp_key_commands,
-	own };
+	resp_connection_commands, resp_session_commands, resp_key_commands };
 #define TABLES (sizeof tables / sizeof *tables)
-
-static void
-command(struct resp *r)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < TABLES; i++) {
-		for (const struct resp_command *c = tables[i];
-		    c->name != NULL; c++)
-			count++;
-	}
-	if (r->kept > 1 && resp_is(r, 1, "DOCS")) {
-		resp_put_map(r->client, 0);
-	} else if (r->kept > 1 && resp_is(r, 1, "COUNT")) {
-		resp_put_integer(r->client, count);
-	} else if (r->kept > 1) {
-		resp_refuse(r, "ERR unknown subcommand '%.128s'. Try COMMAND"
-		    " HELP.", resp_string(r, 1));
-	} else {
-		resp_put_array(r->client, count);
-		for (size_t i = 0; i < TABLES; i++)
-			put_commands(r, tables[i]);
-	}
-}
 
 const struct resp_command *
 resp_command_find(struct bytes name)
@@ -126,13 +76,5 @@ resp_is(const struct resp *r, unsigned i, const char *word)
 int
 resp_integer(const struct resp *r, unsigned i, int64_t *value)
 {
-	const char *text = resp_string(r, i);
-	size_t digits = strspn(text + (text[0] == '-'), "0123456789");
-	char *end;
-
-	errno = 0;
-	*value = strtoll(text, &end, 10);
-	return digits > 0 && errno == 0 && *end == '\0' &&
-	    end == text + resp_kept(r, i).nbytes &&
-	    (text[0] != '0' || digits == 1) ? 0 : -1;
+	return bytes_to_integer(resp_kept(r, i), 1, value);
 }

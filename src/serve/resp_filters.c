@@ -4,11 +4,8 @@
  */
 #include "serve/resp_command.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/error.h"
+#include "base/number.h"
 #include "bits/sizing.h"
 #include "filter/filter.h"
 #include "serve/admin.h"
@@ -83,55 +80,30 @@ make(struct resp *r, const struct plan *plan)
 	return result;
 }
 
-/* What is said of values that are wrong, by BF.RESERVE and by BF.INSERT. */
-static const struct wrong {
-	const char *bad[2], *beyond[2];
-} wrong_rate = { { "ERR bad error rate", "Bad error rate" },
-	{ "ERR (0 < error rate range < 1) ", "Bad argument received" } },
-wrong_capacity = { { "ERR bad capacity", "Bad capacity" },
-	{ "ERR (capacity should be larger than 0)", "Bad argument received" } },
-wrong_expansion = { { "ERR bad expansion", "Bad expansion" },
-	{ "ERR expansion should be greater or equal to 1",
-	"Bad argument received" } };
-
-/* Is it BF.INSERT? Else it is BF.RESERVE. */
-static int
-is_insert(const struct resp *r)
-{
-	return r->command->until != NULL;
-}
-
-/* Word i is a rate, as strtod takes it; else the request is refused. */
+/* Word i is a rate; else the request is refused. */
 static double
 take_rate(struct resp *r, unsigned i)
 {
-	const char *text = resp_string(r, i);
-	char *end;
-	double rate = strtod(text, &end);
+	double rate = 0;
 
-	if (text[0] == '\0' || text[0] == ' ' || isnan(rate) ||
-	    end != text + resp_kept(r, i).nbytes)
-		resp_refuse(r, "%s", wrong_rate.bad[is_insert(r)]);
-	else if (rate <= 0 || rate >= 1)
-		resp_refuse(r, "%s", wrong_rate.beyond[is_insert(r)]);
+	if (number_rate(resp_string(r, i), &rate) < 0 || rate <= 0 ||
+	    rate >= 1)
+		resp_refuse(r, "ERR bad error rate");
 	return rate;
 }
 
-/* The same for a number from 1 to `most`. */
+/* The same for a number from 1 to `most`, which is called `what`. */
 static uint64_t
-take_number(struct resp *r, unsigned i, const struct wrong *wrong,
-    int64_t most)
+take_number(struct resp *r, unsigned i, const char *what, int64_t most)
 {
-	int64_t number;
+	int64_t number = 0;
 
-	if (resp_integer(r, i, &number) < 0)
-		resp_refuse(r, "%s", wrong->bad[is_insert(r)]);
-	else if (number < 1 || number > most)
-		resp_refuse(r, "%s", wrong->beyond[is_insert(r)]);
+	if (resp_integer(r, i, &number) < 0 || number < 1 || number > most)
+		resp_refuse(r, "ERR bad %s", what);
 	return (uint64_t)number;
 }
 
-/* An option that both have, or WINDOW, which is ours. Returns its last word. */
+/* An option of BF.RESERVE or BF.INSERT. Returns its last word. */
 static unsigned
 take_option(struct resp *r, unsigned i, struct plan *plan)
 {
@@ -139,14 +111,14 @@ take_option(struct resp *r, unsigned i, struct plan *plan)
 
 	if (resp_is(r, i, "NONSCALING"))
 		design->growth = GROWTH_FAIL;
-	else if (resp_is(r, i, "EXPANSION") && !is_insert(r) &&
-	    i + 1 == r->kept)
-		resp_refuse(r, "ERR no expansion");
+	else if (resp_is(r, i, "NOCREATE"))
+		plan->nocreate = 1;
+	else if (resp_is(r, i, "ERROR"))
+		design->error_rate = take_rate(r, ++i);
+	else if (resp_is(r, i, "CAPACITY"))
+		design->capacity = take_number(r, ++i, "capacity", INT64_MAX);
 	else if (resp_is(r, i, "EXPANSION"))
-		plan->expansion = take_number(r, ++i, &wrong_expansion,
-		    UINT32_MAX);
-	else if (is_insert(r))
-		resp_refuse(r, "Unknown argument received");
+		plan->expansion = take_number(r, ++i, "expansion", UINT32_MAX);
 	else if (!resp_is(r, i, "WINDOW"))
 		resp_refuse(r, "ERR unknown argument '%.100s'",
 		    resp_string(r, i));
@@ -175,13 +147,9 @@ reserve(struct resp *r)
 
 	plan.design.error_rate = take_rate(r, 2);
 	if (r->refusal == NULL)
-		plan.design.capacity = take_number(r, 3, &wrong_capacity,
-		    INT64_MAX);
+		plan.design.capacity = take_number(r, 3, "capacity", INT64_MAX);
 	for (unsigned i = 4; i < r->kept && r->refusal == NULL; i++)
 		i = take_option(r, i, &plan);
-	if (r->refusal == NULL && plan.expansion > 0 &&
-	    plan.design.growth == GROWTH_FAIL)
-		resp_refuse(r, "Nonscaling filters cannot expand");
 	if (r->refusal == NULL && may_make(r) &&
 	    (find(r) != NULL || make(r, &plan) > 0))
 		resp_refuse(r, "ERR item exists");
@@ -233,17 +201,8 @@ begin_insert(struct resp *r)
 	unsigned i;
 
 	for (i = 2; i < r->kept && !resp_is(r, i, "ITEMS") &&
-	    r->refusal == NULL; i++) {
-		if (resp_is(r, i, "NOCREATE"))
-			plan.nocreate = 1;
-		else if (resp_is(r, i, "ERROR"))
-			plan.design.error_rate = take_rate(r, ++i);
-		else if (resp_is(r, i, "CAPACITY"))
-			plan.design.capacity = take_number(r, ++i,
-			    &wrong_capacity, INT64_MAX);
-		else
-			i = take_option(r, i, &plan);
-	}
+	    r->refusal == NULL; i++)
+		i = take_option(r, i, &plan);
 	if (r->refusal != NULL)
 		return;
 	if (i >= r->kept || r->kept == r->count)
@@ -268,20 +227,14 @@ take_subkey(struct resp *r, struct bytes subkey)
 		.items = command->array && r->items == 0 ?
 		    r->count - r->kept : 0 };
 
-	/* after the sweep, it is known what failed */
-	r->failed |= r->items > 0 && r->client->owed == 0 && r->client->failed;
 	if (r->client->served == NULL && !r->missing)
 		r->client->served = find(r);
-	if (r->failed) {
-		o.reply = "ERR not tried, since one before it failed";
-	} else if (subkey.data == NULL) {
+	if (subkey.data == NULL)
 		o.reply = "ERR an item is too long";
-		r->failed = 1;
-	} else if (r->client->served == NULL && !r->missing) {
+	else if (r->client->served == NULL && !r->missing)
 		o.reply = "ERR not found";
-	} else {
+	else
 		o.served = r->client->served;
-	}
 	sweep_add(r->client->service->sweep, r->client, &o);
 }
 
@@ -393,23 +346,23 @@ refuse_dump(struct resp *r)
 }
 
 const struct resp_command resp_filter_commands[] = {
-	{ .name = "bf.add", .keys = 1, .least = 3, .most = 3, .kept = 2,
+	{ .name = "bf.add", .least = 3, .most = 3, .kept = 2,
 	    .begin = begin_add, .item = take_subkey },
-	{ .name = "bf.madd", .keys = 1, .least = 3, .kept = 2, .array = 1,
+	{ .name = "bf.madd", .least = 3, .kept = 2, .array = 1,
 	    .begin = begin_add, .item = take_subkey },
-	{ .name = "bf.exists", .keys = 1, .least = 3, .most = 3, .kept = 2,
+	{ .name = "bf.exists", .least = 3, .most = 3, .kept = 2,
 	    .asks = 1, .begin = begin_exists, .item = take_subkey },
-	{ .name = "bf.mexists", .keys = 1, .least = 3, .kept = 2, .array = 1,
+	{ .name = "bf.mexists", .least = 3, .kept = 2, .array = 1,
 	    .asks = 1, .begin = begin_exists, .item = take_subkey },
-	{ .name = "bf.insert", .keys = 1, .least = 4, .until = "ITEMS",
+	{ .name = "bf.insert", .least = 4, .until = "ITEMS",
 	    .array = 1, .begin = begin_insert, .item = take_subkey },
-	{ .name = "bf.reserve", .keys = 1, .least = 4, .most = 9,
+	{ .name = "bf.reserve", .least = 4, .most = 9,
 	    .begin = reserve, .end = say_ok },
-	{ .name = "bf.card", .keys = 1, .least = 2, .most = 2, .end = card },
-	{ .name = "bf.info", .keys = 1, .least = 2, .most = 3, .end = info },
-	{ .name = "bf.scandump", .keys = 1, .least = 3, .most = 3,
+	{ .name = "bf.card", .least = 2, .most = 2, .end = card },
+	{ .name = "bf.info", .least = 2, .most = 3, .end = info },
+	{ .name = "bf.scandump", .least = 3, .most = 3,
 	    .end = refuse_dump },
-	{ .name = "bf.loadchunk", .keys = 1, .least = 4, .most = 4,
+	{ .name = "bf.loadchunk", .least = 4, .most = 4,
 	    .end = refuse_dump },
 	{ .name = NULL }
 };

@@ -57,36 +57,6 @@ type(struct resp *r)
 	    resp_kept(r, 1)) != NULL ? TYPE_NAME : "none");
 }
 
-/* Its options: MATCH and TYPE. Returns -1 if the request is refused. */
-static int
-parse_scan(struct resp *r, const char **pattern, int *all)
-{
-	int64_t number;
-
-	if (resp_integer(r, 1, &number) < 0 || number < 0) {
-		resp_refuse(r, "ERR invalid cursor");
-		return -1;
-	}
-	for (unsigned i = 2; i < r->kept; i += 2) {
-		if (i + 1 < r->kept && resp_is(r, i, "MATCH")) {
-			*pattern = resp_string(r, i + 1);
-		} else if (i + 1 < r->kept && resp_is(r, i, "TYPE")) {
-			*all = strcasecmp(resp_string(r, i + 1),
-			    TYPE_NAME) == 0;
-		} else if (i + 1 < r->kept && resp_is(r, i, "COUNT")) {
-			if (resp_integer(r, i + 1, &number) == 0 && number > 0)
-				continue;
-			resp_refuse(r, "ERR value is not an integer or out of"
-			    " range");
-			return -1;
-		} else {
-			resp_refuse(r, "ERR syntax error");
-			return -1;
-		}
-	}
-	return 0;
-}
-
 /* All names at once, whatever the cursor: COUNT is only a hint. */
 static void
 scan(struct resp *r)
@@ -94,31 +64,37 @@ scan(struct resp *r)
 	struct catalog *catalog = r->client->service->catalog;
 	const char *pattern = "*";
 	size_t count = 0;
-	int all = 1;
 
+	for (unsigned i = 2; i < r->kept; i += 2) {
+		const char *value = resp_string(r, i + 1);
+
+		if (resp_is(r, i, "MATCH"))
+			pattern = value;
+		else if (resp_is(r, i, "TYPE") &&
+		    strcasecmp(value, TYPE_NAME) != 0)
+			pattern = ""; /* no name */
+	}
 	r->client->paused = 1;
-	if (parse_scan(r, &pattern, &all) < 0)
-		return;
 	catalog_list(catalog);
-	for (size_t i = 0; all && i < catalog->count; i++)
+	for (size_t i = 0; i < catalog->count; i++)
 		count += fnmatch(pattern, catalog->items[i]->name, 0) == 0;
 	resp_put_array(r->client, 2);
 	resp_put_text(r->client, "0");
 	resp_put_array(r->client, count);
-	for (size_t i = 0; count > 0 && i < catalog->count; i++) {
+	for (size_t i = 0; i < catalog->count; i++) {
 		if (fnmatch(pattern, catalog->items[i]->name, 0) == 0)
 			resp_put_text(r->client, catalog->items[i]->name);
 	}
 }
 
 const struct resp_command resp_key_commands[] = {
-	{ .name = "del", .keys = -1, .least = 2, .kept = 1,
+	{ .name = "del", .least = 2, .kept = 1,
 	    .begin = begin_deleting, .item = delete_key, .end = say_sum },
-	{ .name = "unlink", .keys = -1, .least = 2, .kept = 1,
+	{ .name = "unlink", .least = 2, .kept = 1,
 	    .begin = begin_deleting, .item = delete_key, .end = say_sum },
-	{ .name = "exists", .keys = -1, .least = 2, .kept = 1,
+	{ .name = "exists", .least = 2, .kept = 1,
 	    .item = count_key, .end = say_sum },
-	{ .name = "type", .keys = 1, .least = 2, .most = 2, .end = type },
+	{ .name = "type", .least = 2, .most = 2, .end = type },
 	{ .name = "scan", .least = 2, .most = RESP_KEPT_MAX, .end = scan },
 	{ .name = NULL }
 };

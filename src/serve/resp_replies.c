@@ -76,25 +76,6 @@ resp_put_map(struct client *client, size_t count)
 	    client->resp3 ? count : 2 * count);
 }
 
-/*
- * The array ends with its first error, as in RedisBloom, so its head is
- * replaced. If the head has been sent, each item that is left is an error.
- */
-static void
-fail_array(struct client *client)
-{
-	char head[32], shorter[32];
-	uint32_t done = client->items - client->left;
-
-	if (!client->replies.holding)
-		return;
-	replies_exchange(&client->replies,
-	    (size_t)snprintf(head, sizeof head, "*%" PRIu32 "\r\n",
-	    client->items), shorter, (size_t)snprintf(shorter, sizeof shorter,
-	    "*%" PRIu32 "\r\n", done + 1));
-	client->cut = 1;
-}
-
 static void
 put_failure(struct client *client, const struct operation *o,
     const struct outcome *outcome)
@@ -127,25 +108,12 @@ void
 resp_answer(struct client *client, const struct operation *o,
     const struct outcome *outcome)
 {
-	if (o->items > 0) {
-		client->items = client->left = o->items;
-		client->cut = client->failed = 0;
-		replies_hold(&client->replies);
+	if (o->items > 0)
 		resp_put_array(client, o->items);
-	}
-	if (client->left > 0 && client->cut) {
-		client->left--;
-		return;
-	}
 	if (o->reply != NULL || outcome->failure != NULL) {
-		if (client->left > 0)
-			fail_array(client);
-		client->failed = 1;
 		put_failure(client, o, outcome);
 	} else {
 		count(&client->service->counters, o->asks, outcome->seen);
 		put_boolean(client, outcome->seen == o->asks);
 	}
-	if (client->left > 0 && (--client->left == 0 || client->cut))
-		replies_let_go(&client->replies);
 }

@@ -100,10 +100,12 @@ is_queued(const struct resp *r)
 static void
 queue_word(struct resp *r, const struct resp_word *word)
 {
-
-	/* EXEC will carry out none */
-	if (r->refusal != NULL || r->queue_failed)
+	if (word->event == RESP_LONG) {
+		resp_refuse(r, "ERR an argument is too long");
 		return;
+	}
+	if (r->queue_failed)
+		return; /* EXEC will carry out none */
 	if (r->queue_bytes + word->bytes.nbytes >
 	    QUEUE_VALUES * longest(r)) {
 		resp_refuse(r, "ERR the requests after MULTI are too long"
@@ -128,10 +130,14 @@ begin_request(struct resp *r, const struct resp_word *word)
 	r->kept = 0;
 	r->text_bytes = 0;
 	r->client->served = NULL;
-	r->missing = r->failed = 0;
+	r->missing = 0;
 	r->sum = 0;
-	if (command != NULL && (word->count < command->least ||
-	    (command->most > 0 && word->count > command->most)))
+	if (command == NULL)
+		resp_refuse(r, "ERR unknown command '%.*s'",
+		    word->bytes.nbytes < 128 ? (int)word->bytes.nbytes : 128,
+		    (const char *)word->bytes.data);
+	else if (word->count < command->least ||
+	    (command->most > 0 && word->count > command->most))
 		resp_refuse(r, "ERR wrong number of arguments for '%s'"
 		    " command", command->name);
 }
@@ -140,8 +146,6 @@ begin_request(struct resp *r, const struct resp_word *word)
 static int
 is_kept(const struct resp *r, uint32_t index)
 {
-	if (r->command == NULL)
-		return 1;
 	if (r->command->until != NULL)
 		return r->kept < 3 || !resp_is(r, r->kept - 1,
 		    r->command->until);
@@ -161,15 +165,13 @@ take_word(struct resp *r, const struct resp_word *word)
 {
 	const struct resp_command *command = r->command;
 
-	if (r->refusal != NULL)
-		return;
 	if (is_kept(r, word->index)) {
 		if (word->event == RESP_LONG)
 			resp_refuse(r, "ERR an argument is too long");
 		else
 			keep_word(r, word->bytes);
-		if (r->refusal == NULL && command != NULL &&
-		    command->begin != NULL && is_ready(r, word->index))
+		if (r->refusal == NULL && command->begin != NULL &&
+		    is_ready(r, word->index))
 			command->begin(r);
 	} else {
 		/* an item that is too long has no bytes */
@@ -179,46 +181,23 @@ take_word(struct resp *r, const struct resp_word *word)
 	}
 }
 
-/* As Redis says it, with some of the words. */
-static void
-refuse_unknown(struct resp *r)
-{
-	char text[256] = "";
-	size_t n = 0;
-
-	for (unsigned i = 1; i < r->kept && n < 128; i++)
-		n += (size_t)snprintf(text + n, sizeof text - n, "'%.*s' ",
-		    (int)(128 - n), resp_string(r, i));
-	resp_refuse(r, "ERR unknown command '%.128s', with args beginning"
-	    " with: %s", resp_string(r, 0), text);
-}
-
-static void
-end_queued(struct resp *r)
-{
-	r->queue_failed |= r->refusal != NULL;
-	if (r->refusal == NULL) {
-		r->queue_count++;
-		resp_put_simple(r->client, "QUEUED");
-	}
-}
-
 /* Write the reply, unless operations of the sweep do. */
 static void
 reply(struct resp *r)
 {
-	const struct resp_command *command = r->command;
 	int queued = is_queued(r);
 
-	if (command == NULL && r->refusal == NULL)
-		refuse_unknown(r);
-	if (!queued && r->refusal == NULL && command->end == NULL)
+	if (!queued && r->refusal == NULL && r->command->end == NULL)
 		return;
 	resp_answer_earlier(r);
-	if (queued)
-		end_queued(r);
-	else if (r->refusal == NULL)
-		command->end(r);
+	if (r->refusal != NULL) {
+		r->queue_failed |= queued;
+	} else if (queued) {
+		r->queue_count++;
+		resp_put_simple(r->client, "QUEUED");
+	} else {
+		r->command->end(r);
+	}
 	if (r->refusal != NULL)
 		resp_put_error(r->client, r->refusal);
 }
@@ -226,7 +205,6 @@ reply(struct resp *r)
 static void
 end_request(struct resp *r)
 {
-
 	reply(r);
 	free(r->refusal);
 	r->refusal = NULL;
@@ -252,14 +230,10 @@ take_event(struct resp *r, const struct resp_word *word)
 	}
 	if (word->index == 0)
 		begin_request(r, word);
-	if (!is_queued(r))
-		take_word(r, word);
-	else if (word->event == RESP_LONG)
-		resp_refuse(r, "ERR an argument is too long");
-	else if (r->command == NULL)
-		take_word(r, word);
-	else
+	if (r->refusal == NULL && is_queued(r))
 		queue_word(r, word);
+	else if (r->refusal == NULL)
+		take_word(r, word);
 	if (word->index + 1 == word->count)
 		end_request(r);
 }

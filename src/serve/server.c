@@ -119,7 +119,7 @@ send_replies(struct client *c)
 		c->broken = c->hang_up = 1;
 	else
 		c->service->counters.bytes_written += (uint64_t)n;
-	sending = !c->broken && replies_ready(&c->replies) > 0;
+	sending = !c->broken && replies_bytes(&c->replies) > 0;
 	if (c->hang_up && !sending) {
 		end_client(c);
 		return;

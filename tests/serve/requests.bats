@@ -84,11 +84,11 @@ load server
 	[ "$(tail -n 1 out)" = END ]
 }
 
-@test "an unknown filter in a get is an error before any VALUE" {
+@test "an unknown filter in a get is an error, which ends the reply" {
 	start_server
 	add_filter f
-	answers 'STORED; CLIENT_ERROR no such filter; VALUE f|a 0 1; 1; END' \
-		'set f 0 0 1' a 'get f|a g|a f|a' 'get f|a'
+	answers 'STORED; VALUE f|a 0 1; 1; CLIENT_ERROR no such filter; VALUE f|a 0 1; 1; END' \
+		'set f 0 0 1' a 'get f|a g|a f|a h|a' 'get f|a'
 }
 
 @test "noreply: no answer, not even to what fails" {

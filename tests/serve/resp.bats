@@ -1,5 +1,6 @@
 # serve in Redis' protocol: what RedisBloom's commands, and those around them,
-# are answered with. The replies were compared with RedisBloom 2.8.2's.
+# are answered with. The replies were compared with RedisBloom 2.8.2's; texts
+# of errors differ.
 load ../common
 load server
 
@@ -52,13 +53,11 @@ load server
 		'BF.INFO g EXPANSION'
 	redis_answers '*2 :1 :1 -ERR non scaling filter is full :0' \
 		'BF.MADD g a b' 'BF.ADD g c' 'BF.ADD g a'
-	# an array ends with its first error
-	redis_answers '*3 :0 :0 -ERR non scaling filter is full :1' \
-		'BF.MADD g a b c d' 'BF.EXISTS g a'
-	redis_answers '*1 -ERR non scaling filter is full *2 :0 :0 :2' \
+	# each subkey has its own reply
+	redis_answers '*3 :0 -ERR non scaling filter is full :0 :1' \
+		'BF.MADD g a c b' 'BF.EXISTS g a'
+	redis_answers '*2 -ERR non scaling filter is full :0 *2 :0 :0 :2' \
 		'BF.INSERT g ITEMS c a' 'BF.MEXISTS g c d' 'BF.CARD g'
-	redis_answers '-Nonscaling filters cannot expand' \
-		'BF.RESERVE h 0.1 2 NONSCALING EXPANSION 2'
 }
 
 @test "BF.RESERVE: a window" {
@@ -76,29 +75,29 @@ load server
 	bloomdedup info folder/lines.bloom | grep -qE 'window +4000 new lines$'
 }
 
-@test "what BF.RESERVE and BF.INSERT refuse, as RedisBloom does" {
+@test "what BF.RESERVE and BF.INSERT refuse" {
 	start_server
-	redis_answers '-ERR bad error rate -ERR bad capacity' \
-		'BF.RESERVE f x 100' 'BF.RESERVE f 0.1 1e3'
-	redis_answers '-ERR (0 < error rate range < 1)  -ERR (capacity should be larger than 0)' \
-		'BF.RESERVE f 1 100' 'BF.RESERVE f 0.1 0'
-	redis_answers '-ERR no expansion -ERR bad expansion -ERR expansion should be greater or equal to 1' \
-		'BF.RESERVE f 0.1 100 EXPANSION' \
-		'BF.RESERVE f 0.1 100 EXPANSION x' \
-		'BF.RESERVE f 0.1 100 EXPANSION 0'
-	redis_answers "-ERR unknown argument 'JUNK'" 'BF.RESERVE f 0.1 100 JUNK'
-	redis_answers '-Bad capacity -Bad error rate -Bad expansion' \
-		'BF.INSERT f CAPACITY x ITEMS a' 'BF.INSERT f ERROR x ITEMS a' \
-		'BF.INSERT f EXPANSION ITEMS a'
-	redis_answers '-Bad argument received -Unknown argument received' \
-		'BF.INSERT f CAPACITY 0 ITEMS a' 'BF.INSERT f JUNK ITEMS a'
+	for rate in x 0 1 1e999; do
+		redis_answers '-ERR bad error rate -ERR bad error rate' \
+			"BF.RESERVE f $rate 100" "BF.INSERT f ERROR $rate ITEMS a"
+	done
+	for number in x 0 -1 1e3 1000000000000000000; do
+		redis_answers '-ERR bad capacity -ERR bad capacity -ERR bad expansion' \
+			"BF.RESERVE f 0.1 $number" \
+			"BF.INSERT f CAPACITY $number ITEMS a" \
+			"BF.RESERVE f 0.1 100 EXPANSION $number"
+	done
+	redis_answers '-ERR bad expansion -ERR bad expansion' \
+		'BF.RESERVE f 0.1 100 EXPANSION' 'BF.INSERT f EXPANSION ITEMS a'
+	redis_answers "-ERR unknown argument 'JUNK' -ERR unknown argument 'JUNK'" \
+		'BF.RESERVE f 0.1 100 JUNK' 'BF.INSERT f JUNK ITEMS a'
 	redis_answers "-ERR wrong number of arguments for 'bf.insert' command -ERR not found" \
 		'BF.INSERT f NOCREATE ITEMS' 'BF.INSERT f NOCREATE ITEMS a'
 	redis_answers "-ERR wrong number of arguments for 'bf.add' command" \
 		'BF.ADD f'
 	# rates and sizes that a filter here can't have
 	redis 'BF.RESERVE f 0.9 100' 'BF.RESERVE f 1e-13 100' \
-		'BF.RESERVE f 0.1 4611686018427387904' >out
+		'BF.RESERVE f 0.1 900000000000000000' >out
 	[ "$(grep -c '^-ERR a filter here has an error rate from' out)" -eq 3 ]
 	[ -z "$(ls folder)" ]
 }
@@ -158,8 +157,6 @@ load server
 		'SCAN 0 MATCH ? TYPE mbbloom--' 'SCAN 0 TYPE string'
 	redis_answers ':2 :1 :0' 'DEL a:1 nowhere a:2' 'UNLINK b' 'DEL b'
 	[ -z "$(ls folder)" ]
-	redis_answers '-ERR invalid cursor -ERR syntax error' 'SCAN x' \
-		'SCAN 0 MATCH'
 }
 
 @test "a pattern takes no time that grows with its stars" {
@@ -211,7 +208,7 @@ load server
 	redis_answers '-ERR EXEC without MULTI -ERR DISCARD without MULTI' EXEC \
 		DISCARD
 	redis_answers '+OK -ERR MULTI calls can not be nested *0' MULTI MULTI EXEC
-	redis_answers "+OK +QUEUED -ERR unknown command 'GET', with args beginning with: 'x'  -EXECABORT Transaction discarded because of previous errors. :0" \
+	redis_answers "+OK +QUEUED -ERR unknown command 'GET' -EXECABORT Transaction discarded because of previous errors. :0" \
 		MULTI 'BF.ADD f c' 'GET x' EXEC 'BF.EXISTS f c'
 	# a connection that ends before EXEC
 	redis_answers '+OK +QUEUED' MULTI 'BF.ADD f c'
@@ -244,7 +241,7 @@ load server
 	[ "$(grep -c '^:0$' out) $(grep -c '^:1$' out)" = '10000 10000' ]
 }
 
-@test "an array that is too long to be held has an error for each item" {
+@test "an array that is longer than what may be unread" {
 	start_server --max-unread=1K
 	redis_answers +OK 'BF.RESERVE f 0.1 2000 NONSCALING'
 	redis "BF.MADD f $(seq 20000 | paste -sd ' ')" PING >out
@@ -272,15 +269,13 @@ load server
 	redis_answers '-NOPROTO unsupported protocol version -WRONGPASS invalid username-password pair or user is disabled.' \
 		'HELLO 4' 'HELLO 3 AUTH me x'
 	redis INFO | grep -q '^loading:0$'
-	redis 'COMMAND COUNT' COMMAND >out
-	[ "*$(sed -n '1s/://p' out)" = "$(sed -n 2p out)" ]
-	grep -q '^bf.madd$' out
+	redis_answers '*0 *0' COMMAND 'COMMAND DOCS'
 	redis_answers '+OK' QUIT PING
 }
 
 @test "the rest is unknown, or refused with the reason" {
 	start_server
-	redis_answers "-ERR unknown command 'SET', with args beginning with: 'a' '1'  -ERR unknown command 'FLUSHALL', with args beginning with:  +PONG" \
+	redis_answers "-ERR unknown command 'SET' -ERR unknown command 'FLUSHALL' +PONG" \
 		'SET a 1' FLUSHALL PING
 	redis 'BF.SCANDUMP f 0' 'BF.LOADCHUNK f 1 x' >out
 	[ "$(grep -c '^-ERR not supported: the filter is the file' out)" -eq 2 ]
@@ -305,12 +300,12 @@ load server
 @test "what is too long is refused, and the next request is answered" {
 	start_server --max-value=1000
 	item=$(printf '%01001d' 0)
-	redis_answers '*2 :1 -ERR an item is too long +PONG' \
+	redis_answers '*3 :1 -ERR an item is too long :1 +PONG' \
 		"BF.MADD f a $item b" PING
-	redis_answers ':0 -ERR an item is too long +PONG' 'BF.EXISTS f b' \
+	redis_answers ':1 -ERR an item is too long +PONG' 'BF.EXISTS f b' \
 		"BF.ADD f $item" PING
 	redis_answers '-ERR an argument is too long +PONG' "BF.ADD $item a" PING
-	redis_answers "-ERR unknown command '', with args beginning with:  +PONG" \
+	redis_answers "-ERR unknown command '' +PONG" \
 		"''" PING
 }
 
