@@ -10,7 +10,6 @@
 #include "disk/journal.h"
 #include "filter/filter.h"
 #include "layers/layers.h"
-#include "model/growth.h"
 #include "model/operations.h"
 
 /* 6 MiB of digests: what the program may use besides the filter. */
@@ -30,9 +29,6 @@ struct deferred {
 	size_t listed;
 	uint64_t count;         /* digests held */
 	struct deferred_promise promise;
-	/* Of a preview: the filter below, as it would have grown. */
-	struct table planned;
-	uint64_t max_bytes;
 };
 
 static const struct filter_operations operations, reading, previewing;
@@ -233,18 +229,6 @@ flush(struct deferred *d, struct error *error)
 	    make_pending(d, LIST_DIGESTS, GROWTH_FAIL, error);
 }
 
-/* Room in the pending filter, for lines that have room in the one below. */
-static uint64_t
-reserve_pending(struct deferred *d, uint64_t wanted, struct error *error)
-{
-	struct error second;
-	uint64_t got = filter_reserve(d->pending, wanted, &second);
-
-	if (got < wanted)
-		*error = second;
-	return got;
-}
-
 static uint64_t
 reserve(struct filter *filter, uint64_t wanted, struct error *error)
 {
@@ -273,12 +257,13 @@ reserve(struct filter *filter, uint64_t wanted, struct error *error)
 	if (!d->journaled && room > LIST_DIGESTS - d->listed)
 		room = LIST_DIGESTS - d->listed;
 	wanted = wanted < room ? wanted : room;
+	/* The list has as much room as its pending filter. */
 	while (d->journaled &&
 	    format_room(filter_table(d->pending), GROWTH_FAIL) < wanted) {
 		if (enlarge_pending(d, error) < 0)
 			return 0;
 	}
-	return reserve_pending(d, wanted, error);
+	return wanted;
 }
 
 static int
@@ -325,70 +310,28 @@ deferred_recover(struct filter *filter, void (*notice)(const char *text),
 	return result < 0 ? -1 : journal_remove(&journal, error);
 }
 
+/*
+ * Hold the journal's lines that the filter doesn't have, unless the generation
+ * of their layer is over.
+ */
 static int
-mark_all(struct filter *to, const struct digest *digests, size_t n,
-    struct error *error)
-{
-	uint8_t ignored[JOURNAL_PIECE];
-
-	while (n > 0) {
-		uint64_t room = filter_reserve(to, n, error);
-
-		if (room == 0 && error->status != STATUS_OK)
-			return -1;
-		if (filter_mark(to, digests, (size_t)room, error) < 0)
-			return -1;
-		digests += room;
-		n -= (size_t)room;
-		/* A window of lines moves on when lines are looked up. */
-		if (n > 0 && filter_probe(to, digests, n, ignored, error) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* Where digests go that `known` doesn't have, unless their layer is over. */
-struct copy {
-	struct filter *to, *known;
-	unsigned over; /* so many of the first layers */
-};
-
-static int
-copy_unknown(void *context, unsigned layer, const struct digest *digests,
+hold_unknown(void *context, unsigned layer, const struct digest *digests,
     size_t n, struct error *error)
 {
-	const struct copy *copy = context;
+	struct deferred *d = context;
 	struct digest unknown[JOURNAL_PIECE];
 	uint8_t found[JOURNAL_PIECE];
 	size_t count = 0;
 
-	if (layer < copy->over)
+	if (layer < layers_forgotten(d->filter.under))
 		return 0;
-	if (filter_probe(copy->known, digests, n, found, error) < 0)
+	if (filter_probe(d->filter.under, digests, n, found, error) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		unknown[count] = digests[i];
 		count += !found[i];
 	}
-	return mark_all(copy->to, unknown, count, error);
-}
-
-static int
-copy_journal(struct deferred *d, struct filter *to, struct filter *known,
-    struct error *error)
-{
-	struct copy copy = { to, known, layers_forgotten(d->filter.under) };
-
-	return journal_each(&d->journal, copy_unknown, &copy, error);
-}
-
-int
-deferred_copy(struct filter *from, struct filter *to, struct error *error)
-{
-	struct deferred *d = deferred_of(from);
-
-	return from->operations != &reading ? 0 :
-	    copy_journal(d, to, to, error);
+	return mark_pending(d->pending, layer, unknown, count, error);
 }
 
 int
@@ -403,7 +346,7 @@ deferred_read(struct filter **filter, struct error *error)
 		result = make_pending(d, d->journal.count + 1, GROWTH_FAIL,
 		    error);
 	if (result == 0)
-		result = copy_journal(d, d->pending, *filter, error);
+		result = journal_each(&d->journal, hold_unknown, d, error);
 	if (result != 0) {
 		release(d);
 		return result < 0 ? -1 : 0;
@@ -413,58 +356,17 @@ deferred_read(struct filter **filter, struct error *error)
 	return 0;
 }
 
-/* For a preview, the filter below grows by a layer, on paper. */
-static int
-plan_layer(struct deferred *d, uint64_t wanted, struct error *error)
-{
-	struct filter *under = d->filter.under;
-	const char *name = filter_name(under);
-	struct layer_entry layer;
-
-	if (filter_growth(under) == GROWTH_FAIL)
-		return growth_is_full(name, &d->planned, error);
-	if (growth_layer(name, filter_header(under), &d->planned, wanted,
-	    &layer, error) < 0 || growth_place(name, &d->planned, &d->planned,
-	    &layer, d->max_bytes, error) < 0)
-		return -1;
-	growth_append(&d->planned, &layer);
-	return 0;
-}
-
-/* How many of the lines that are wanted have room in the filter below? */
-static uint64_t
-room_below(struct deferred *d, uint64_t wanted, struct error *error)
-{
-	enum growth growth = filter_growth(d->filter.under);
-	uint64_t all = d->count + wanted, room;
-
-	/* Only a file has a known end, and a window forgets in time. */
-	if (filter_path(&d->filter) == NULL ||
-	    filter_header(&d->filter)->window.kind != WINDOW_NONE)
-		return wanted;
-	do
-		room = format_room(&d->planned, growth);
-	while (room < all && plan_layer(d, all - room, error) == 0);
-	return room < d->count ? 0 :
-	    room - d->count < wanted ? room - d->count : wanted;
-}
-
 static uint64_t
 reserve_preview(struct filter *filter, uint64_t wanted, struct error *error)
 {
-	struct deferred *d = deferred_of(filter);
-
-	return reserve_pending(d, room_below(d, wanted, error), error);
+	return filter_reserve(deferred_of(filter)->pending, wanted, error);
 }
 
 int
-deferred_preview(struct filter **filter, uint64_t max_bytes,
-    struct error *error)
+deferred_preview(struct filter **filter, struct error *error)
 {
 	struct deferred *d = new_deferred(*filter, &previewing);
 
-	d->planned = *filter_table(*filter);
-	d->max_bytes = max_bytes;
 	if (make_pending(d, SIZING_CAPACITY_DEFAULT, GROWTH_GROW, error) < 0) {
 		release(d);
 		return -1;

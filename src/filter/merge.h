@@ -6,8 +6,8 @@
  * the rate that it was made for: then it is the layer that one run over all
  * lines would have made, bit for bit. Others are kept side by side, and their
  * rates add up. With a window by time, that is so for each generation; windows
- * of new lines have no common order, and are refused. What a complete journal
- * of a filter holds is in the union, too.
+ * of new lines have no common order, and are refused. So is a filter with a
+ * complete journal.
  */
 #ifndef MERGE_H
 #define MERGE_H
@@ -21,8 +21,8 @@
  * 1 is returned. *out is then open. Reads and writes in order, in bounded
  * memory.
  *
- * Fails (STATUS_USAGE) with the name of the field that differs, the two files
- * and their values, where filters can't be merged.
+ * Fails (STATUS_USAGE) with the two files and what they differ in, where filters
+ * can't be merged.
  */
 int merge_filters(struct filter **out, const char *path, int replace,
     struct filter *const *filters, size_t count, struct error *error);
