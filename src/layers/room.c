@@ -1,4 +1,5 @@
 /* Room for new lines: growth, also ahead; and allotments in a shared file. */
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -114,9 +115,15 @@ static int
 grow(struct layers *f, struct table *table, uint64_t wanted,
     struct error *error)
 {
-	return f->filter.growth == GROWTH_FAIL && !layers_never_full(f) ?
-	    growth_is_full(f->filter.name, table, error) :
-	    layers_append(f, table, table, wanted, error);
+	uint64_t capacity = 0;
+
+	if (f->filter.growth != GROWTH_FAIL || layers_never_full(f))
+		return layers_append(f, table, table, wanted, error);
+	for (unsigned i = 0; i < table->count; i++)
+		capacity += table->layers[i].capacity;
+	return error_set(error, STATUS_FULL, "%s: the filter's capacity of %"
+	    PRIu64 " lines is used up (--on-full=fail)", f->filter.name,
+	    capacity);
 }
 
 int
