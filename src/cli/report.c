@@ -20,7 +20,7 @@ static struct {
 	const struct options *options; /* of the next run */
 	uint64_t total;        /* bytes of input, 0 if unknown */
 	uint64_t started;      /* clock_now */
-	struct figures_start before; /* the filter when the run began */
+	struct table before;   /* the filter's, when the run began */
 	struct progress progress;
 } report;
 
@@ -37,7 +37,7 @@ begin(const struct run *run)
 
 	report.total = report.options->progress ? input_total(&inputs) : 0;
 	report.started = clock_now();
-	figures_start(run->filter, &report.before);
+	report.before = *filter_table(run->filter);
 	progress_start(&report.progress, report.options->progress);
 }
 
@@ -78,7 +78,7 @@ warn(const struct run *run)
 	}
 	/* No warning for a filter in memory: it ends with the run. */
 	if (h->window.kind == WINDOW_NONE &&
-	    filter_table(f)->count > report.before.table.count &&
+	    filter_table(f)->count > report.before.count &&
 	    run->plan->filter != NULL) {
 		error_printf("%s: passed the %s lines that it was planned for"
 		    " and grew to %s", filter_name(f),

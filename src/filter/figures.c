@@ -5,13 +5,8 @@
 #include <zlib.h>
 
 #include "base/signals.h"
-#include "bits/sizing.h"
 
 #define PIECE_PAGES 64
-/* Above this rate, what was taken for seen says nothing about what was new. */
-#define HOPELESS_RATE 0.99
-/* Pages in a sample that tells how many lines an overfilled layer has. */
-#define START_PAGES 1000
 
 /* 1 - product of (1 - rate), accurate for small rates. */
 double
@@ -53,77 +48,47 @@ figures_fullness(const struct filter *f)
 }
 
 /*
- * A layer at the start of the run: lines by its counter and by its bits; both 0
- * for a new one. With a window, it may have had another place in the table.
+ * The lines of a layer at the start of the run. With a window, it may have had
+ * another place in the table; a new one had none.
  */
-static void
-find_start(const struct layer_entry *layer, const struct figures_start *start,
-    uint64_t *counted, uint64_t *lines)
+static double
+lines_before(const struct layer_entry *layer, const struct table *before)
 {
-	*counted = *lines = 0;
-	for (unsigned i = 0; i < start->table.count; i++) {
-		const struct layer_entry *old = &start->table.layers[i];
+	for (unsigned i = 0; i < before->count; i++) {
+		const struct layer_entry *old = &before->layers[i];
 
-		if (old->offset != layer->offset ||
-		    old->created != layer->created)
-			continue;
-		*counted = old->lines;
-		*lines = start->lines[i];
+		if (old->offset == layer->offset &&
+		    old->created == layer->created)
+			return (double)old->lines;
 	}
-}
-
-/*
- * Lines dropped by mistake are not counted, but their bits are set: in an
- * overfilled layer, only the bits tell what the next line meets.
- */
-void
-figures_start(struct filter *f, struct figures_start *start)
-{
-	*start = (struct figures_start){ .table = *filter_table(f) };
-	for (unsigned i = 0; i < start->table.count; i++) {
-		const struct layer_entry *layer = &start->table.layers[i];
-		struct estimate estimate;
-
-		start->lines[i] = layer->lines;
-		if (layer->lines <= layer->capacity)
-			continue;
-		estimate = estimate_layer(f, i, START_PAGES,
-		    &(struct error){ 0 });
-		start->lines[i] = estimate_lines(&estimate,
-		    SIZING_CAPACITY_MAX);
-	}
+	return 0;
 }
 
 double
-figures_expected_dropped(const struct filter *f,
-    const struct figures_start *start)
+figures_expected_dropped(const struct filter *f, const struct table *before)
 {
 	enum { STEPS = 128 };
 	const struct table *table = filter_table(f);
 	double rates[FORMAT_LAYERS_MAX], dropped = 0;
-	uint64_t counted[FORMAT_LAYERS_MAX], first[FORMAT_LAYERS_MAX];
 
 	for (unsigned i = 0; i < table->count; i++) {
-		find_start(&table->layers[i], start, &counted[i], &first[i]);
-		rates[i] = estimate_rate(&table->layers[i], (double)first[i]);
+		const struct layer_entry *layer = &table->layers[i];
+
+		if (layer->lines > layer->capacity)
+			return -1;
+		rates[i] = estimate_rate(layer, lines_before(layer, before));
 	}
-	if (figures_joined_rate(rates, table->count) > HOPELESS_RATE)
-		return -1;
 	/* The layers fill one after the other; the midpoint rule for each. */
 	for (unsigned i = 0; i < table->count; i++) {
 		const struct layer_entry *layer = &table->layers[i];
-		double step = ((double)layer->lines - (double)counted[i]) /
-		    STEPS;
-		double lines = (double)first[i];
+		double lines = lines_before(layer, before);
+		double step = ((double)layer->lines - lines) / STEPS;
 
 		for (unsigned j = 0; j < STEPS && step > 0; j++) {
 			double own, all;
 
-			rates[i] = estimate_rate(layer, lines + step / 2);
-			own = rates[i];
+			own = rates[i] = estimate_rate(layer, lines + step / 2);
 			all = figures_joined_rate(rates, table->count);
-			if (all > HOPELESS_RATE)
-				return -1;
 			/*
 			 * For each line kept, 1 / (1 - rate) came. One that
 			 * this layer dropped has its bits set, as if marked.
@@ -133,7 +98,7 @@ figures_expected_dropped(const struct filter *f,
 		}
 		rates[i] = estimate_rate(layer, lines);
 	}
-	return dropped;
+	return isfinite(dropped) ? dropped : -1;
 }
 
 int

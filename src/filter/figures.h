@@ -23,21 +23,14 @@ double figures_error_rate(struct filter *filter, uint64_t pages);
 /* The share of its capacity that is used, by the counters. */
 double figures_fullness(const struct filter *filter);
 
-/* A filter at the beginning of a run. */
-struct figures_start {
-	struct table table;
-	uint64_t lines[FORMAT_LAYERS_MAX]; /* judging by the bits: for
-	                        overfilled layers, counters are too low */
-};
-void figures_start(struct filter *filter, struct figures_start *start);
-
 /*
  * The expected number of a run's new lines that were taken for seen: the rate
- * summed up over the new lines, computed from the layers' shapes. Negative if
- * unknown, since almost every line is taken for seen.
+ * summed up over the new lines, computed from the layers' shapes; `before` is
+ * the filter's table when the run began. Negative if unknown: a layer has more
+ * lines than it was made for.
  */
 double figures_expected_dropped(const struct filter *filter,
-    const struct figures_start *start);
+    const struct table *before);
 
 /*
  * Read the whole layer i, which has a checksum. Returns 1 if it is right, 0 if

@@ -52,21 +52,6 @@ warned() {
 	grep -q '"expected_dropped": null' err
 }
 
-@test "where they can be told they are, also in a run that finds it overfilled" {
-	bloomdedup create -n 1e5 -p 1e-3 --on-full=warn seen
-	for run in 0 1; do
-		"$HELPER" lines 300000 $run >in
-		bloomdedup -f seen --stats=json in 2>err >out
-		dropped=$((300000 - $(wc -l <out)))
-		# within a tenth, and what is no more than chance
-		sed -n 's/.*"expected_dropped": \([^,]*\),.*/\1/p' err |
-			awk -v dropped=$dropped '{ print $1, dropped
-				d = $1 - dropped
-				exit d * d > 0.01 * dropped * dropped + \
-					16 * dropped }'
-	done
-}
-
 @test "after kill -9 it is known to be overfilled" {
 	mkfifo pipe
 	"$BLOOMDEDUP" -f seen -n 100 -p 1e-3 --on-full=warn <pipe >out 2>err \
