@@ -123,33 +123,26 @@ read_union(struct plan *plan, unsigned i, uint64_t first, size_t pages,
 	return 0;
 }
 
-struct sampling {
-	struct plan *plan;
-	const struct source *source;
-	struct error *error;
-};
-
-static const uint8_t *
-trial_page(void *context, uint64_t i, uint64_t page)
-{
-	const struct sampling *s = context;
-	uint8_t *both = s->plan->trial + i * PAGE_BYTES;
-
-	if (read_pages(s->source, page, 1, both, s->error) < 0)
-		return NULL;
-	join(both, s->plan->sample + i * PAGE_BYTES, PAGE_BYTES);
-	return both;
-}
-
 /* Estimate the planned layer with this source in it, from a sample. */
 static int
 try_source(struct plan *plan, const struct source *source,
     struct estimate *estimate, struct error *error)
 {
-	struct sampling sampling = { plan, source, error };
+	const struct geometry *g = &entry(source)->geometry;
+	uint64_t pages = g->pages < SAMPLE_PAGES ? g->pages : SAMPLE_PAGES;
 
-	return estimate_sample(&entry(source)->geometry, SAMPLE_PAGES,
-	    trial_page, &sampling, estimate);
+	*estimate = (struct estimate){ 0 };
+	for (uint64_t i = 0; i < pages; i++) {
+		uint8_t *both = plan->trial + i * PAGE_BYTES;
+
+		if (read_pages(source, estimate_page(g->pages, pages, i), 1,
+		    both, error) < 0)
+			return -1;
+		join(both, plan->sample + i * PAGE_BYTES, PAGE_BYTES);
+		estimate_add(estimate, g, both);
+	}
+	estimate_end(estimate, g);
+	return 0;
 }
 
 /* It goes into the layer that is planned. */

@@ -1,6 +1,7 @@
 #include "model/estimate.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "bits/block.h"
 #include "model/operations.h"
@@ -40,49 +41,29 @@ estimate_lines(const struct estimate *estimate, uint64_t limit)
 	    (uint64_t)(estimate->lines + 0.5);
 }
 
-int
-estimate_sample(const struct geometry *geometry, uint64_t pages,
-    const uint8_t *(*read)(void *context, uint64_t i, uint64_t page),
-    void *context, struct estimate *estimate)
+uint64_t
+estimate_page(uint64_t total, uint64_t pages, uint64_t i)
 {
-	uint64_t total = geometry->pages, bits = 0;
-
-	*estimate = (struct estimate){ 0 };
-	pages = pages < total ? pages : total;
 	/* A key's page depends on its hash alone: any pages will do. */
-	for (uint64_t i = 0; i < pages; i++) {
-		/* total * i / pages, without overflow */
-		const uint8_t *page = read(context, i, total / pages * i +
-		    total % pages * i / pages);
-		struct block_page_fill one;
-
-		if (page == NULL)
-			return -1;
-		one = block_page_fill(geometry, page);
-		bits += one.bits;
-		estimate->error_rate += one.rate / (double)pages;
-	}
-	estimate->share = (double)bits / (8.0 * PAGE_BYTES * (double)pages);
-	estimate->lines = geometry_lines(geometry, estimate->share);
-	return 0;
+	return total / pages * i + total % pages * i / pages;
 }
 
-struct sample {
-	struct filter *filter;
-	unsigned layer;
-	uint8_t *page;
-	struct error *error;
-};
-
-static const uint8_t *
-sample_page(void *context, uint64_t i, uint64_t page)
+void
+estimate_add(struct estimate *e, const struct geometry *geometry,
+    const uint8_t *page)
 {
-	static const _Alignas(64) uint8_t empty[PAGE_BYTES];
-	const struct sample *s = context;
+	struct block_page_fill fill = block_page_fill(geometry, page);
 
-	(void)i;
-	return s->filter->operations->read_pages(s->filter, s->layer, page, 1,
-	    s->page, s->error) < 0 ? empty : s->page;
+	e->pages++;
+	e->bits += fill.bits;
+	e->error_rate += (fill.rate - e->error_rate) / (double)e->pages;
+}
+
+void
+estimate_end(struct estimate *e, const struct geometry *geometry)
+{
+	e->share = (double)e->bits / (8.0 * PAGE_BYTES * (double)e->pages);
+	e->lines = geometry_lines(geometry, e->share);
 }
 
 struct estimate
@@ -90,15 +71,21 @@ estimate_layer(struct filter *f, unsigned i, uint64_t pages,
     struct error *error)
 {
 	_Alignas(64) uint8_t page[PAGE_BYTES];
-	struct sample sample;
-	struct estimate estimate;
+	struct estimate estimate = { 0 };
+	const struct geometry *geometry;
 
 	while (f->under != NULL)
 		f = f->under;
 	if (f->operations->read_pages == NULL)
 		return estimate_counted(&f->table->layers[i]);
-	sample = (struct sample){ f, i, page, error };
-	estimate_sample(&f->table->layers[i].geometry, pages, sample_page,
-	    &sample, &estimate);
+	geometry = &f->table->layers[i].geometry;
+	pages = pages < geometry->pages ? pages : geometry->pages;
+	for (uint64_t j = 0; j < pages; j++) {
+		if (f->operations->read_pages(f, i, estimate_page(
+		    geometry->pages, pages, j), 1, page, error) < 0)
+			memset(page, 0, sizeof page);
+		estimate_add(&estimate, geometry, page);
+	}
+	estimate_end(&estimate, geometry);
 	return estimate;
 }

@@ -15,6 +15,7 @@ struct estimate {
 	double share;      /* of bits set */
 	double error_rate; /* at which unseen lines are found now */
 	double lines;      /* estimated; infinite if all bits are set */
+	uint64_t pages, bits; /* in the sample */
 };
 
 /*
@@ -27,13 +28,14 @@ double estimate_rate(const struct layer_entry *layer, double lines);
 uint64_t estimate_lines(const struct estimate *estimate, uint64_t limit);
 
 /*
- * Estimate from at most `pages` pages of a layer of this shape. `read` returns
- * the i-th page of the sample, number `page` of the layer. Returns -1 when
- * `read` returns NULL.
+ * Estimate from pages of a layer of this shape, beginning with all zeros: add
+ * each page of a sample, then end. For a sample of `pages` of `total` pages,
+ * the i-th one is number estimate_page.
  */
-int estimate_sample(const struct geometry *geometry, uint64_t pages,
-    const uint8_t *(*read)(void *context, uint64_t i, uint64_t page),
-    void *context, struct estimate *estimate);
+uint64_t estimate_page(uint64_t total, uint64_t pages, uint64_t i);
+void estimate_add(struct estimate *estimate, const struct geometry *geometry,
+    const uint8_t *page);
+void estimate_end(struct estimate *estimate, const struct geometry *geometry);
 
 /*
  * Estimate from at most `pages` pages of layer i of the filter; on a server, by
