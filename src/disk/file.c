@@ -18,6 +18,9 @@
 #include "base/signals.h"
 #include "base/temporary.h"
 
+/* How often a file may have been replaced when its lock was taken. */
+#define REPLACED_MAX 1000
+
 static int
 stopped(struct file *file, struct error *error)
 {
@@ -66,7 +69,6 @@ file_open(struct file *file, const char *path, unsigned how,
     const struct lock_wait *wait, struct error *error)
 {
 	uint64_t start = clock_now();
-	long pause = 1000;
 	int result;
 
 	*file = (struct file)FILE_NONE;
@@ -74,7 +76,7 @@ file_open(struct file *file, const char *path, unsigned how,
 	file->writable = (how & FILE_WRITE) != 0;
 	if (wait != NULL)
 		file->lock.wait = *wait;
-	for (int tries = 1;; tries++) {
+	for (int tries = 0;; tries++) {
 		result = open_path(file, how, error);
 		if (result == 0 && file->writable)
 			result = lock_take(&file->lock, file->fd, path, start,
@@ -88,10 +90,9 @@ file_open(struct file *file, const char *path, unsigned how,
 		free(file->real_path);
 		file->fd = -1;
 		file->real_path = NULL;
-		/* If it is replaced again and again, time out as for a lock. */
-		if (tries > 3 && lock_pause(&file->lock, path, start, &pause,
-		    error) < 0) {
-			result = -1;
+		if (tries == REPLACED_MAX) {
+			result = error_set(error, STATUS_LOCKED, "%s: replaced"
+			    " again and again", path);
 			break;
 		}
 	}

@@ -125,16 +125,6 @@ pause_for(struct lock *lock, const char *path, uint64_t start,
 }
 
 int
-lock_pause(struct lock *lock, const char *path, uint64_t start,
-    long *pause, struct error *error)
-{
-	if (signals_stop)
-		return stopped(path, error);
-	return pause_for(lock, path, start, lock->wait.milliseconds, pause, 0,
-	    error);
-}
-
-int
 lock_take(struct lock *lock, int fd, const char *path, uint64_t start,
     struct error *error)
 {
@@ -144,9 +134,10 @@ lock_take(struct lock *lock, int fd, const char *path, uint64_t start,
 	    LOCK_NB) < 0) {
 		if (errno != EINTR && errno != EWOULDBLOCK)
 			return error_system(error, errno, path);
-		if (errno == EINTR && !signals_stop)
-			continue;
-		if (lock_pause(lock, path, start, &pause, error) < 0)
+		if (signals_stop)
+			return stopped(path, error);
+		if (errno == EWOULDBLOCK && pause_for(lock, path, start,
+		    lock->wait.milliseconds, &pause, 0, error) < 0)
 			return -1;
 	}
 	return 0;

@@ -33,13 +33,6 @@ int lock_take(struct lock *lock, int fd, const char *path, uint64_t start,
     struct error *error);
 
 /*
- * One pause of such a wait, longer each time: *pause is in microseconds. Fails
- * as lock_take does after the timeout, and when a signal asks to stop.
- */
-int lock_pause(struct lock *lock, const char *path, uint64_t start,
-    long *pause, struct error *error);
-
-/*
  * Downgrade the lock to a shared one, and use `wait` from now on; or try to
  * make it exclusive: returns 1 if that worked, else the lock is lost.
  */
