@@ -66,37 +66,22 @@ layers_publish(struct layers *f, struct table *next, struct error *error)
 	return layers_map(f, 1, error);
 }
 
-/* Are the mapped layers after `dropped` ones the newer table's first ones? */
+/*
+ * With a window, another run may have moved it: are the mapped layers the newer
+ * table's first ones?
+ */
 static int
-begins_with_mapped(const struct table *newer, const struct layers *f,
-    unsigned dropped)
+begins_with_mapped(const struct table *newer, const struct layers *f)
 {
-	unsigned left = f->arrays.count - dropped;
-
-	for (unsigned i = 0; i < left && i < newer->count; i++) {
-		const struct layer_entry *a = &f->table.layers[dropped + i];
+	for (unsigned i = 0; i < f->arrays.count; i++) {
+		const struct layer_entry *a = &f->table.layers[i];
 		const struct layer_entry *b = &newer->layers[i];
 
-		if (a->offset != b->offset ||
+		if (i == newer->count || a->offset != b->offset ||
 		    !geometry_is_same(&a->geometry, &b->geometry))
 			return 0;
 	}
-	return left <= newer->count;
-}
-
-/*
- * With a window: unmap the layers that aren't in the newer table any more.
- * After the window has moved several times, layers may have the places of old
- * ones.
- */
-static void
-unmap_dropped(struct layers *f, const struct table *newer)
-{
-	unsigned dropped = 0;
-
-	while (!begins_with_mapped(newer, f, dropped))
-		dropped++;
-	arrays_drop(&f->arrays, dropped);
+	return 1;
 }
 
 /* If the file is shared: read the table again, and map new layers. */
@@ -109,8 +94,8 @@ update_table(struct layers *f, struct error *error)
 		return 0;
 	if (tables_look(&f->tables, &newer, error) < 0)
 		return -1;
-	if (layers_is_windowed(f))
-		unmap_dropped(f, &newer);
+	if (!begins_with_mapped(&newer, f))
+		arrays_drop(&f->arrays, f->arrays.count);
 	f->table = newer;
 	for (unsigned i = 0; i < f->table.count; i++) {
 		if (f->marked[i])
