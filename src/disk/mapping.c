@@ -18,18 +18,9 @@ page_bytes(void)
 static void *
 cannot_map(const char *path, uint64_t nbytes, int errnum, struct error *error)
 {
-	const char *colon = path == NULL ? "" : ": ";
-
-	path = path == NULL ? "" : path;
-	if (errnum == ENOMEM && nbytes > SIZE_MAX / 4) {
-		error_set(error, STATUS_FAILED, "%s%sa layer of %" PRIu64
-		    " bytes is too large for addresses of %zu bits", path,
-		    colon, nbytes, 8 * sizeof(void *));
-	} else {
-		error_set(error, STATUS_FAILED, "%s%scannot map %" PRIu64
-		    " bytes of memory: %s", path, colon, nbytes,
-		    strerror(errnum));
-	}
+	error_set(error, STATUS_FAILED, "%s%scannot map %" PRIu64
+	    " bytes of memory: %s", path == NULL ? "" : path,
+	    path == NULL ? "" : ": ", nbytes, strerror(errnum));
 	return NULL;
 }
 

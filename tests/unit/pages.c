@@ -221,8 +221,8 @@ static void
 test_too_large(void)
 {
 	tap_ok(mapping_of_memory(UINT64_C(1) << 63, 1, &error) == NULL &&
-	    strstr(error.text, "9223372036854775808 bytes is too large for"
-	    " addresses of") != NULL, "too large a layer: %s", error.text);
+	    strstr(error.text, "cannot map 9223372036854775808 bytes of"
+	    " memory") != NULL, "too large a layer: %s", error.text);
 }
 
 int
