@@ -20,47 +20,32 @@
 #define LEAST_BUDGET (16 * PAGE_BYTES)
 #define LINE_BUDGET 16
 
-/* Add the next pages of layer i to its checksum, `count` of them. */
+/* Add the next pages of layer i to its checksum, as the budget allows. */
 static int
-add_pages(struct layers *f, unsigned i, uint64_t count, struct error *error)
+add_pages(struct layers *f, unsigned i, struct error *error)
 {
 	uint8_t piece[PIECE_PAGES * PAGE_BYTES];
-	struct sealing *s = &f->table.sealing;
-
-	if (file_read(&f->file, piece, (size_t)(count * PAGE_BYTES),
-	    f->table.layers[i].offset + s->pages * PAGE_BYTES, error) < 0)
-		return -1;
-	s->checksum = (uint32_t)crc32(s->checksum, piece,
-	    (uInt)(count * PAGE_BYTES));
-	s->pages += count;
-	f->checksum_budget -= count * PAGE_BYTES;
-	return 0;
-}
-
-/* Go on with layer i until the budget is used up, or it has its checksum. */
-static int
-go_on_with_layer(struct layers *f, unsigned i, struct error *error)
-{
 	struct layer_entry *layer = &f->table.layers[i];
 	struct sealing *s = &f->table.sealing;
+	uint64_t pages = f->checksum_budget / PAGE_BYTES, left;
 
 	if (s->layer != i + 1)
 		*s = (struct sealing){ .layer = i + 1,
 			.checksum = (uint32_t)crc32(0, NULL, 0) };
-	while (f->checksum_budget >= PAGE_BYTES) {
-		uint64_t pages = f->checksum_budget / PAGE_BYTES;
-		uint64_t left = layer->geometry.pages - s->pages;
-
-		pages = pages < left ? pages : left;
-		if (add_pages(f, i, pages < PIECE_PAGES ? pages : PIECE_PAGES,
-		    error) < 0)
-			return -1;
-		if (s->pages < layer->geometry.pages)
-			continue;
+	left = layer->geometry.pages - s->pages;
+	pages = pages < PIECE_PAGES ? pages : PIECE_PAGES;
+	pages = pages < left ? pages : left;
+	if (file_read(&f->file, piece, (size_t)(pages * PAGE_BYTES),
+	    layer->offset + s->pages * PAGE_BYTES, error) < 0)
+		return -1;
+	s->checksum = (uint32_t)crc32(s->checksum, piece,
+	    (uInt)(pages * PAGE_BYTES));
+	s->pages += pages;
+	f->checksum_budget -= pages * PAGE_BYTES;
+	if (pages == left) {
 		layer->sealed = 1;
 		layer->checksum = s->checksum;
 		*s = (struct sealing){ 0 };
-		break;
 	}
 	return 0;
 }
@@ -87,16 +72,11 @@ layers_go_on_with_checksums(struct layers *f, uint64_t lines,
 	if (f->checksum_budget == 0)
 		f->checksum_budget = LEAST_BUDGET;
 	f->checksum_budget += lines * LINE_BUDGET;
-	for (; i < f->table.count && f->checksum_budget >= PAGE_BYTES;
-	    i = next_layer(f)) {
-		/* Only what is in the file counts; the rest is written soon. */
-		if (arrays_is_dirty(&f->arrays, i)) {
-			f->checksum_budget = LEAST_BUDGET;
-			break;
-		}
-		if (go_on_with_layer(f, i, error) < 0)
-			return -1;
-	}
+	/* Only what is in the file counts; the rest is written soon. */
+	if (arrays_is_dirty(&f->arrays, i))
+		f->checksum_budget = LEAST_BUDGET;
+	else if (f->checksum_budget >= PAGE_BYTES)
+		return add_pages(f, i, error);
 	return 0;
 }
 
