@@ -231,41 +231,24 @@ arrays_probe(struct arrays *a, const struct digest *digests, size_t n,
 	}
 }
 
-/*
- * A chain of the layers up to layer i that have its geometry, newest first;
- * `taken` is set for them.
- */
-static unsigned
-chain_of(const struct arrays *a, unsigned i, uint8_t *taken,
-    const struct block_array **chain)
-{
-	unsigned count = 0;
-
-	for (unsigned j = i + 1; j-- > 0; ) {
-		if (taken[j] || !geometry_is_same(&a->blocks[j].geometry,
-		    &a->blocks[i].geometry))
-			continue;
-		taken[j] = 1;
-		chain[count++] = &a->blocks[j];
-	}
-	return count;
-}
-
 void
 arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
     uint8_t *found)
 {
 	const struct block_array *chain[FORMAT_LAYERS_MAX];
-	uint8_t few[FORMAT_LAYERS_MAX], taken[FORMAT_LAYERS_MAX];
+	uint8_t few[FORMAT_LAYERS_MAX];
+	unsigned count = 0;
 
 	load(a, digests, n);
 	for (unsigned i = 0; i < a->count; i++)
-		few[i] = taken[i] = (uint8_t)pages_are_few(&a->pages[i]);
+		few[i] = (uint8_t)pages_are_few(&a->pages[i]);
 	for (unsigned i = a->count; i-- > 0; ) {
-		unsigned count = chain_of(a, i, taken, chain);
-
-		if (count > 0)
-			loops()->probe_chain(chain, count, digests, n, found);
+		chain[count++] = &a->blocks[i];
+		if (i > 0 && geometry_is_same(&a->blocks[i].geometry,
+		    &a->blocks[i - 1].geometry))
+			continue;
+		loops()->probe_chain(chain, count, digests, n, found);
+		count = 0;
 	}
 	for (unsigned i = a->count; i-- > 0; )
 		probe_lines(a, i, digests, n, few[i], found);
