@@ -182,7 +182,7 @@ print_json(const struct options *o, const struct filter *f,
 {
 	const struct header *h = filter_header(f);
 	struct json_print json = { stdout, 0 };
-	struct filter_shards shards;
+	const struct filter_costs costs = filter_costs(f);
 
 	json_print_open(&json, NULL, '{');
 	json_print_text(&json, "file", filter_name(f));
@@ -198,9 +198,9 @@ print_json(const struct options *o, const struct filter *f,
 	print_recipe_json(&json, h->recipe);
 	if (h->window.kind != WINDOW_NONE)
 		print_window_json(&json, f, facts);
-	if (filter_shards(f, &shards)) {
-		json_print_count(&json, "shards", shards.count);
-		json_print_count(&json, "own_filters", shards.own != 0);
+	if (costs.shards > 0) {
+		json_print_count(&json, "shards", costs.shards);
+		json_print_count(&json, "own_filters", costs.own_shards != 0);
 	}
 	if (o->verify)
 		json_print_count(&json, "checksums", facts->checked);
@@ -260,11 +260,11 @@ print_recipe(const char *text)
 static void
 print_shards(const struct filter *f)
 {
-	struct filter_shards shards;
+	const struct filter_costs costs = filter_costs(f);
 
-	if (!filter_shards(f, &shards))
+	if (costs.shards == 0)
 		return;
-	printf("  shards        %u, each %s\n", shards.count, shards.own ?
+	printf("  shards        %u, each %s\n", costs.shards, costs.own_shards ?
 	    "a filter of the server's own (BF.*)" : "a bit string, which can't"
 	    " grow;\n                with BF.* (Redis 8, RedisBloom,"
 	    " valkey-bloom), a new filter could");
@@ -359,7 +359,6 @@ info_one(const struct options *o, const char *path, struct error *error)
 {
 	const struct filter_use use = FILTER_READ;
 	struct filter *filter;
-	struct filter_shards shards;
 	struct facts facts;
 	unsigned wrong = 0;
 	int result = filter_open(&filter, path, &use, error);
@@ -368,7 +367,7 @@ info_one(const struct options *o, const char *path, struct error *error)
 		return filter_missing(path, error);
 	if (result < 0)
 		return -1;
-	if (o->verify && filter_shards(filter, &shards)) {
+	if (o->verify && filter_costs(filter).shards > 0) {
 		filter_close(filter, &(struct error){ 0 });
 		return error_set(error, STATUS_USAGE, "%s: --verify is for a"
 		    " filter in a file", path);

@@ -182,8 +182,7 @@ print_share(const char *name, uint64_t count, const struct run *run)
 
 /* Figures that are computed for --stats. */
 struct results {
-	struct filter_traffic traffic;
-	int on_server;
+	struct filter_costs costs;
 	double seconds, error_rate;
 	double dropped;        /* negative: unknown */
 	uint64_t repeated, not_json;
@@ -192,7 +191,7 @@ struct results {
 static void
 gather(const struct run *run, struct results *r)
 {
-	r->on_server = filter_traffic(run->filter, &r->traffic);
+	r->costs = filter_costs(run->filter);
 	r->seconds = seconds_so_far();
 	r->error_rate = figures_error_rate(run->filter, SAMPLE_PAGES);
 	r->dropped = figures_expected_dropped(run->filter, &report.before);
@@ -218,19 +217,16 @@ print_stats_json(const struct run *run, const struct results *r)
 	    r->dropped < 0 ? (double)NAN : r->dropped);
 	json_print_count(&json, "layer_count",
 	    filter_table(run->filter)->count);
-	json_print_count(&json, "private_bytes",
-	    filter_private_bytes(run->filter));
+	json_print_count(&json, "private_bytes", r->costs.private_bytes);
 	json_print_count(&json, "not_json", r->not_json);
 	json_print_count(&json, "missing", run->keys.of[KEY_MISSING].lines +
 	    run->keys.of[KEY_NO_FIELD].lines);
 	json_print_count(&json, "not_urls", run->keys.of[KEY_NOT_URL].lines);
 	json_print_count(&json, "other_parts", run->lines_passed);
-	if (r->on_server) {
-		json_print_count(&json, "round_trips",
-		    r->traffic.round_trips);
-		json_print_count(&json, "bytes_to_server", r->traffic.sent);
-		json_print_count(&json, "bytes_from_server",
-		    r->traffic.received);
+	if (r->costs.shards > 0) {
+		json_print_count(&json, "round_trips", r->costs.round_trips);
+		json_print_count(&json, "bytes_to_server", r->costs.sent);
+		json_print_count(&json, "bytes_from_server", r->costs.received);
 	}
 	json_print_close(&json, '}');
 	putc('\n', stderr);
@@ -240,7 +236,7 @@ static void
 print_stats(const struct run *run, const struct results *r)
 {
 	const struct key_recipe *recipe = &run->recipe;
-	uint64_t private = filter_private_bytes(run->filter);
+	uint64_t private = r->costs.private_bytes;
 	unsigned layers = filter_table(run->filter)->count;
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
 
@@ -273,10 +269,10 @@ print_stats(const struct run *run, const struct results *r)
 	print_row("dropped by mistake", r->dropped < 0 ? "unknown" : a, "");
 	if (private > 0)
 		print_bytes("private memory", private);
-	if (r->on_server) {
-		print_count("round trips", r->traffic.round_trips);
-		print_bytes("bytes to server", r->traffic.sent);
-		print_bytes("bytes from server", r->traffic.received);
+	if (r->costs.shards > 0) {
+		print_count("round trips", r->costs.round_trips);
+		print_bytes("bytes to server", r->costs.sent);
+		print_bytes("bytes from server", r->costs.received);
 	}
 }
 

@@ -152,20 +152,11 @@ filter_bytes(const struct filter *f)
 	return format_table_end(filter_table(f));
 }
 
-uint64_t
-filter_private_bytes(const struct filter *f)
+struct filter_costs
+filter_costs(const struct filter *f)
 {
 	DESCEND(f);
-	return f->operations->private_bytes == NULL ? 0 :
-	    f->operations->private_bytes(f);
-}
-
-uint64_t
-filter_coming_bytes(const struct filter *f)
-{
-	DESCEND(f);
-	return f->operations->coming_bytes == NULL ? 0 :
-	    f->operations->coming_bytes(f);
+	return f->operations->costs(f);
 }
 
 enum filter_state
@@ -174,24 +165,4 @@ filter_state(struct filter *f)
 	DESCEND(f);
 	return f->operations->state == NULL ? FILTER_CURRENT :
 	    f->operations->state(f);
-}
-
-int
-filter_traffic(const struct filter *f, struct filter_traffic *traffic)
-{
-	DESCEND(f);
-	if (f->operations->traffic == NULL)
-		return 0;
-	f->operations->traffic(f, traffic);
-	return 1;
-}
-
-int
-filter_shards(const struct filter *f, struct filter_shards *shards)
-{
-	DESCEND(f);
-	if (f->operations->shards == NULL)
-		return 0;
-	f->operations->shards(f, shards);
-	return 1;
 }

@@ -157,16 +157,9 @@ enum filter_state filter_state(struct filter *filter);
 /* Lines in a journal that a reader takes as a part of the filter. */
 uint64_t filter_waiting(const struct filter *filter);
 
-/* The length of the filter's file or memory, in bytes; private memory. */
+/* The length of the filter's file or memory, in bytes. */
 uint64_t filter_bytes(const struct filter *filter);
-uint64_t filter_private_bytes(const struct filter *filter);
 
-/* The bytes of a layer that is being made in the background. */
-uint64_t filter_coming_bytes(const struct filter *filter);
-
-/* These return 0 if it isn't on a server. */
-int filter_traffic(const struct filter *filter,
-    struct filter_traffic *traffic);
-int filter_shards(const struct filter *filter, struct filter_shards *shards);
+struct filter_costs filter_costs(const struct filter *filter);
 
 #endif

@@ -72,7 +72,7 @@ int arrays_read(const struct arrays *arrays, unsigned i, uint64_t first,
 /* Does layer i have changes that are only in memory? */
 int arrays_is_dirty(const struct arrays *arrays, unsigned i);
 
-/* filter_idle_after, filter_write_back, filter_private_bytes */
+/* filter_idle_after, filter_write_back; filter_costs.private_bytes */
 int arrays_idle_after(const struct arrays *arrays);
 int arrays_write_back(struct arrays *arrays, int all, struct error *error);
 uint64_t arrays_private_bytes(const struct arrays *arrays);

@@ -166,11 +166,13 @@ int layers_sync(struct filter *filter, struct error *error);
 
 /* room.c */
 
-/* The operations: filter_reserve, filter_grow_ahead, filter_coming_bytes. */
+/* The operations: filter_reserve, filter_grow_ahead. */
 uint64_t layers_reserve(struct filter *filter, uint64_t wanted,
     struct error *error);
 void layers_grow_ahead(struct filter *filter);
-uint64_t layers_coming_bytes(const struct filter *filter);
+
+/* The bytes of a layer that is being made ahead. */
+uint64_t layers_coming_bytes(const struct layers *f);
 
 /* Note in the file that a run marks, before the first bit is set. */
 int layers_begin_marking(struct layers *f, struct error *error);

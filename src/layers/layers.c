@@ -336,10 +336,14 @@ idle_after(const struct filter *filter)
 	return arrays_idle_after(&layers_of_const(filter)->arrays);
 }
 
-static uint64_t
-private_bytes(const struct filter *filter)
+static struct filter_costs
+costs(const struct filter *filter)
 {
-	return arrays_private_bytes(&layers_of_const(filter)->arrays);
+	const struct layers *f = layers_of_const(filter);
+
+	return (struct filter_costs){
+		.private_bytes = arrays_private_bytes(&f->arrays),
+		.coming_bytes = layers_coming_bytes(f) };
 }
 
 static const struct filter_operations operations = {
@@ -354,8 +358,7 @@ static const struct filter_operations operations = {
 	.write_back = write_back,
 	.sync = layers_sync,
 	.read_pages = read_pages,
-	.private_bytes = private_bytes,
-	.coming_bytes = layers_coming_bytes,
+	.costs = costs,
 	.state = layers_state,
 	.close = close_layers
 };

@@ -103,10 +103,8 @@ layers_grow_ahead(struct filter *filter)
 }
 
 uint64_t
-layers_coming_bytes(const struct filter *filter)
+layers_coming_bytes(const struct layers *f)
 {
-	const struct layers *f = layers_of_const(filter);
-
 	return f->ahead == NULL ? 0 : f->ahead->nbytes;
 }
 

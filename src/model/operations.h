@@ -20,8 +20,6 @@
 #include "model/plan.h"
 
 struct filter;
-struct filter_traffic;
-struct filter_shards;
 
 struct filter_operations {
 	size_t batch_lines;
@@ -47,13 +45,8 @@ struct filter_operations {
 	int (*read_pages)(struct filter *filter, unsigned layer,
 	    uint64_t first, size_t pages, uint8_t *to, struct error *error);
 
-	uint64_t (*private_bytes)(const struct filter *filter);
-	uint64_t (*coming_bytes)(const struct filter *filter);
+	struct filter_costs (*costs)(const struct filter *filter);
 	enum filter_state (*state)(struct filter *filter);
-	void (*traffic)(const struct filter *filter,
-	    struct filter_traffic *traffic);
-	void (*shards)(const struct filter *filter,
-	    struct filter_shards *shards);
 	/* Frees the filter, too. */
 	int (*close)(struct filter *filter, struct error *error);
 };

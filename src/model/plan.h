@@ -45,17 +45,16 @@ enum filter_state {
 	FILTER_REPLACED  /* its name has another file, or none */
 };
 
-/* What a filter on a server has cost so far. */
-struct filter_traffic {
-	uint64_t round_trips;  /* how often replies were waited for */
-	uint64_t sent;         /* bytes */
-	uint64_t received;
-};
-
-/* What a filter on a server consists of. */
-struct filter_shards {
-	unsigned count;
-	int own; /* the server's own filters, which grow; else bit strings */
+/* What a filter consists of and has cost: 0 where it isn't known. */
+struct filter_costs {
+	uint64_t private_bytes; /* memory for changes of a file */
+	uint64_t coming_bytes;  /* a layer that is made in the background */
+	unsigned shards;        /* on a server: how many; never 0 there */
+	int own_shards;         /* they are the server's own filters, which
+	                           grow; else bit strings */
+	uint64_t round_trips;   /* how often replies were waited for */
+	uint64_t sent;          /* bytes to the server, */
+	uint64_t received;      /* and from it */
 };
 
 #endif

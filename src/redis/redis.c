@@ -505,24 +505,18 @@ close_redis(struct filter *filter, struct error *error)
 
 /* What it says of itself */
 
-static void
-traffic(const struct filter *filter, struct filter_traffic *figures)
+static struct filter_costs
+costs(const struct filter *filter)
 {
-	const struct net_figures *net = net_figures(
-	    ((const struct redis *)(const void *)filter)->place.net);
+	const struct place *place =
+	    &((const struct redis *)(const void *)filter)->place;
+	const struct net_figures *net = net_figures(place->net);
 
-	*figures = (struct filter_traffic){ net->round_trips, net->bytes_sent,
-		net->bytes_received };
-}
-
-static void
-shards(const struct filter *filter, struct filter_shards *shards)
-{
-	const struct layout *layout =
-	    &((const struct redis *)(const void *)filter)->place.shards.layout;
-
-	*shards = (struct filter_shards){ layout->shards,
-		layout->kind == SHARDS_BLOOM };
+	return (struct filter_costs){
+		.shards = place->shards.layout.shards,
+		.own_shards = place->shards.layout.kind == SHARDS_BLOOM,
+		.round_trips = net->round_trips, .sent = net->bytes_sent,
+		.received = net->bytes_received };
 }
 
 static const struct filter_operations operations = {
@@ -533,7 +527,6 @@ static const struct filter_operations operations = {
 	.claim = claim,
 	.idle_after = idle_after,
 	.write_back = write_back,
-	.traffic = traffic,
-	.shards = shards,
+	.costs = costs,
 	.close = close_redis
 };

@@ -53,7 +53,7 @@ static uint64_t
 bytes_with(const struct served *s, uint64_t more)
 {
 	uint64_t nbytes = filter_bytes(s->filter) +
-	    filter_coming_bytes(s->filter) + more;
+	    filter_costs(s->filter).coming_bytes + more;
 
 	return nbytes > s->announced ? nbytes : s->announced;
 }
@@ -415,7 +415,7 @@ served_may_grow(struct served *s, uint64_t wanted, struct error *error)
 	    filter_header(s->filter)->window.kind == WINDOW_LINES)
 		return 0;
 	/* a layer that is being made is counted: first use that */
-	if (filter_coming_bytes(s->filter) > 0) {
+	if (filter_costs(s->filter).coming_bytes > 0) {
 		filter_reserve(s->filter, room + 1, &(struct error){ 0 });
 		room = served_room(s);
 	}
@@ -439,7 +439,7 @@ served_grow_ahead(struct served *s)
 {
 	if (s->filter == NULL || s->pool->plan->read_only ||
 	    filter_header(s->filter)->window.kind != WINDOW_NONE ||
-	    !is_nearly_full(s) || (filter_coming_bytes(s->filter) == 0 &&
+	    !is_nearly_full(s) || (filter_costs(s->filter).coming_bytes == 0 &&
 	    !is_within_limit(s, 1)))
 		return;
 	filter_grow_ahead(s->filter);

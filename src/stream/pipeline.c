@@ -139,7 +139,8 @@ expect_lines(struct flow *flow)
 {
 	const struct run *run = flow->run;
 
-	if (!run->plan->remember || filter_private_bytes(run->filter) == 0)
+	if (!run->plan->remember ||
+	    filter_costs(run->filter).private_bytes == 0)
 		return;
 	if (!flow->measured)
 		flow->total = input_total(flow->inputs);
