@@ -94,16 +94,6 @@ page_crc(const uint8_t *page)
 	return (uint32_t)crc32(crc32(0, NULL, 0), page, AT_CRC);
 }
 
-static int
-is_zero(const uint8_t *p, size_t nbytes)
-{
-	for (size_t i = 0; i < nbytes; i++) {
-		if (p[i] != 0)
-			return 0;
-	}
-	return 1;
-}
-
 /* False for a NaN. */
 static int
 is_rate(double rate)
@@ -127,7 +117,8 @@ format_header_encode(const struct header *h, uint8_t page[PAGE_BYTES])
 	memset(page, 0, PAGE_BYTES);
 	memcpy(page, header_magic, sizeof header_magic);
 	le_put16(page + AT_VERSION_TO_READ, FORMAT_VERSION);
-	le_put16(page + AT_VERSION_TO_WRITE, FORMAT_VERSION);
+	le_put16(page + AT_VERSION_TO_WRITE, h->version_to_write);
+	le_put32(page + AT_OPTIONAL, h->optional_features);
 	memcpy(page + AT_ID, h->id, sizeof h->id);
 	le_put64(page + AT_CREATED, h->created);
 	le_put64(page + AT_CAPACITY, h->capacity);
@@ -148,13 +139,6 @@ format_header_encode(const struct header *h, uint8_t page[PAGE_BYTES])
 	le_put32(page + AT_CRC, page_crc(page));
 }
 
-static int
-damaged(struct error *error, const char *what)
-{
-	return error_set(error, STATUS_FAILED,
-	    "the filter is damaged: wrong %s in its header", what);
-}
-
 int
 format_is_filter(const uint8_t *data, size_t nbytes)
 {
@@ -162,27 +146,52 @@ format_is_filter(const uint8_t *data, size_t nbytes)
 	    memcmp(data, header_magic, sizeof header_magic) == 0;
 }
 
-/* The feature bit is set if and only if there is a window. */
 static int
-window_decode(struct window *window, const uint8_t *page)
+is_window(const struct window *window)
 {
-	uint32_t kind = le_get32(page + AT_WINDOW_KIND);
-	uint64_t length = le_get64(page + AT_WINDOW_LENGTH);
+	if (window->kind == WINDOW_NONE)
+		return 1;
+	return (window->kind == WINDOW_SECONDS ||
+	    (window->kind == WINDOW_LINES && window->length % 4 == 0)) &&
+	    window->length > 0 && window->length <= FORMAT_WINDOW_MAX;
+}
 
-	*window = (struct window){ (enum window_kind)kind, length };
-	if ((le_get32(page + AT_REQUIRED) & FORMAT_FEATURE_WINDOW) == 0)
-		return kind == WINDOW_NONE && length == 0 ? 0 : -1;
-	if (kind != WINDOW_SECONDS && kind != WINDOW_LINES)
+/* Fails if a field has a value that none can have. */
+static int
+fields_decode(struct header *h, const uint8_t *page)
+{
+	uint32_t growth = le_get32(page + AT_GROWTH);
+	uint32_t kind = le_get32(page + AT_HASH);
+	uint32_t recipe = le_get32(page + AT_RECIPE_BYTES);
+
+	memset(h, 0, sizeof *h);
+	h->version_to_write = le_get16(page + AT_VERSION_TO_WRITE);
+	h->optional_features = le_get32(page + AT_OPTIONAL);
+	memcpy(h->id, page + AT_ID, sizeof h->id);
+	h->created = le_get64(page + AT_CREATED);
+	h->capacity = le_get64(page + AT_CAPACITY);
+	h->error_rate = le_get_double(page + AT_ERROR_RATE);
+	h->window.kind = (enum window_kind)le_get32(page + AT_WINDOW_KIND);
+	h->window.length = le_get64(page + AT_WINDOW_LENGTH);
+	if (h->version_to_write < FORMAT_VERSION || h->capacity == 0 ||
+	    h->capacity > SIZING_CAPACITY_MAX || !is_rate(h->error_rate) ||
+	    growth > GROWTH_FAIL || hash_secret_bytes(kind) == 0 ||
+	    recipe > FORMAT_RECIPE_MAX ||
+	    (recipe > 0 && page[AT_RECIPE + recipe - 1] != '\n') ||
+	    !is_window(&h->window))
 		return -1;
-	return length > 0 && length <= FORMAT_WINDOW_MAX &&
-	    (kind != WINDOW_LINES || length % 4 == 0) ? 0 : -1;
+	h->growth = (enum growth)growth;
+	h->hash.kind = (enum hash_kind)kind;
+	memcpy(h->hash.secret, page + AT_SECRET, hash_secret_bytes(kind));
+	memcpy(h->recipe, page + AT_RECIPE, recipe);
+	return 0;
 }
 
 int
 format_header_decode(struct header *h, const uint8_t page[PAGE_BYTES],
     struct error *error)
 {
-	uint32_t growth, kind, recipe, secret;
+	uint8_t again[PAGE_BYTES];
 
 	if (memcmp(page, header_magic, sizeof header_magic) != 0) {
 		if (memcmp(page + 1, header_magic + 1, 7) == 0) {
@@ -202,55 +211,14 @@ format_header_decode(struct header *h, const uint8_t page[PAGE_BYTES],
 		    " version of bloomdedup (format %u; this one reads %u)",
 		    le_get16(page + AT_VERSION_TO_READ), FORMAT_VERSION);
 	}
-	if (le_get32(page + AT_CRC) != page_crc(page))
-		return damaged(error, "checksum");
-
-	memset(h, 0, sizeof *h);
-	h->version_to_write = le_get16(page + AT_VERSION_TO_WRITE);
-	h->optional_features = le_get32(page + AT_OPTIONAL);
-	memcpy(h->id, page + AT_ID, sizeof h->id);
-	h->created = le_get64(page + AT_CREATED);
-	h->capacity = le_get64(page + AT_CAPACITY);
-	h->error_rate = le_get_double(page + AT_ERROR_RATE);
-	growth = le_get32(page + AT_GROWTH);
-	kind = le_get32(page + AT_HASH);
-	secret = le_get32(page + AT_SECRET_BYTES);
-	recipe = le_get32(page + AT_RECIPE_BYTES);
-
-	if (le_get16(page + AT_VERSION_TO_READ) == 0 ||
-	    h->version_to_write < le_get16(page + AT_VERSION_TO_READ))
-		return damaged(error, "version");
-	if (h->capacity == 0 || h->capacity > SIZING_CAPACITY_MAX)
-		return damaged(error, "capacity");
-	if (!is_rate(h->error_rate))
-		return damaged(error, "error rate");
-	if (growth > GROWTH_FAIL)
-		return damaged(error, "growth");
-	if (hash_secret_bytes(kind) == 0)
-		return damaged(error, "hash");
-	if (le_get32(page + AT_PAGE_BYTES) != PAGE_BYTES ||
-	    le_get32(page + AT_LINE_BYTES) != LINE_BYTES)
-		return damaged(error, "geometry");
-	if (secret != hash_secret_bytes(kind))
-		return damaged(error, "secret");
-	if (recipe > FORMAT_RECIPE_MAX ||
-	    memchr(page + AT_RECIPE, '\0', recipe) != NULL ||
-	    (recipe > 0 && page[AT_RECIPE + recipe - 1] != '\n'))
-		return damaged(error, "key recipe");
-	if (window_decode(&h->window, page) < 0)
-		return damaged(error, "window");
-	if (!is_zero(page + AT_WINDOW_ZERO, 4) ||
-	    !is_zero(page + AT_ZERO, AT_SECRET - AT_ZERO) ||
-	    !is_zero(page + AT_SECRET + secret, HASH_SECRET_MAX - secret) ||
-	    !is_zero(page + AT_RECIPE + recipe, AT_CRC - AT_RECIPE - recipe))
-		return damaged(error, "padding");
-
-	h->growth = (enum growth)growth;
-	h->hash.kind = (enum hash_kind)kind;
-	memcpy(h->hash.secret, page + AT_SECRET, secret);
-	memcpy(h->recipe, page + AT_RECIPE, recipe);
-	h->recipe[recipe] = '\0';
-	return 0;
+	/* Its encoding has the right checksum, lengths, and zeros elsewhere. */
+	if (fields_decode(h, page) == 0) {
+		format_header_encode(h, again);
+		if (memcmp(again, page, PAGE_BYTES) == 0)
+			return 0;
+	}
+	return error_set(error, STATUS_FAILED,
+	    "the filter is damaged: its header is wrong");
 }
 
 static void
@@ -312,12 +280,10 @@ format_table_encode(const struct table *table,
 
 /* All of a layer, except how it lies to the other layers. */
 static int
-layer_decode(struct layer_entry *layer, const uint8_t *p, int windowed)
+layer_decode(struct layer_entry *layer, const uint8_t *p)
 {
 	uint32_t flags = le_get32(p + LAYER_FLAGS);
-	uint32_t generation = flags >> GENERATION_SHIFT;
 
-	flags &= (1u << GENERATION_SHIFT) - 1;
 	layer->offset = le_get64(p + LAYER_OFFSET);
 	layer->geometry.pages = le_get64(p + LAYER_PAGES);
 	layer->geometry.k = le_get32(p + LAYER_K);
@@ -326,20 +292,17 @@ layer_decode(struct layer_entry *layer, const uint8_t *p, int windowed)
 	layer->error_rate = le_get_double(p + LAYER_ERROR_RATE);
 	layer->lines = le_get64(p + LAYER_LINES);
 	layer->created = le_get64(p + LAYER_CREATED);
-	layer->sealed = flags == FLAG_SEALED;
+	layer->sealed = flags & FLAG_SEALED;
 	layer->checksum = le_get32(p + LAYER_CHECKSUM);
-	layer->generation = generation - 1;
+	layer->generation = (flags >> GENERATION_SHIFT) - 1;
 
 	/* geometry_check bounds the pages, so that the sum can't overflow. */
-	if (geometry_check(&layer->geometry) < 0 ||
-	    layer->offset % PAGE_BYTES != 0 ||
-	    layer->offset < FORMAT_HEADER_BYTES ||
-	    layer->offset / PAGE_BYTES > PAGES_MAX - layer->geometry.pages)
-		return -1;
-	return layer->capacity > 0 && layer->capacity <= SIZING_CAPACITY_MAX &&
-	    is_rate(layer->error_rate) && flags <= FLAG_SEALED &&
-	    (layer->sealed || layer->checksum == 0) &&
-	    (generation > 0) == windowed ? 0 : -1;
+	return geometry_check(&layer->geometry) == 0 &&
+	    layer->offset % PAGE_BYTES == 0 &&
+	    layer->offset >= FORMAT_HEADER_BYTES &&
+	    layer->offset / PAGE_BYTES <= PAGES_MAX - layer->geometry.pages &&
+	    layer->capacity > 0 && layer->capacity <= SIZING_CAPACITY_MAX &&
+	    is_rate(layer->error_rate) ? 0 : -1;
 }
 
 static uint64_t
@@ -375,13 +338,10 @@ has_place(const struct table *table, unsigned i)
 static int
 generations_decode(struct table *table, const uint8_t *page)
 {
-	unsigned count = table->generation_count;
-
-	if (table->count > FORMAT_WINDOW_LAYERS_MAX ||
-	    table->file_bytes % PAGE_BYTES != 0 ||
+	if (table->file_bytes % PAGE_BYTES != 0 ||
 	    table->file_bytes / PAGE_BYTES > PAGES_MAX)
 		return -1;
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < table->generation_count; i++) {
 		struct generation *g = &table->generations[i];
 		const uint8_t *p =
 		    page + AT_GENERATIONS + i * GENERATION_BYTES;
@@ -395,11 +355,7 @@ generations_decode(struct table *table, const uint8_t *page)
 		    (g->number <= g[-1].number || g->end < g[-1].end)))
 			return -1;
 	}
-	return is_zero(page + AT_GENERATIONS + count * GENERATION_BYTES,
-	    AT_GENERATION_COUNT - AT_GENERATIONS -
-	    count * GENERATION_BYTES) &&
-	    is_zero(page + AT_WINDOW_TABLE_ZERO,
-	    AT_CRC - AT_WINDOW_TABLE_ZERO) ? 0 : -1;
+	return 0;
 }
 
 /* The layer must exist, unsealed, with pages left for the checksum. */
@@ -420,14 +376,13 @@ sealing_decode(struct table *table, const uint8_t *page)
 	return !layer->sealed && s->pages < layer->geometry.pages ? 0 : -1;
 }
 
-int
-format_table_decode(struct table *table, const uint8_t id[FORMAT_ID_BYTES],
-    const uint8_t page[PAGE_BYTES], struct error *error)
+/* Fails if a field has a value that none can have, or layers overlap. */
+static int
+table_decode(struct table *table, const uint8_t *page)
 {
 	uint32_t flags = le_get32(page + AT_FLAGS);
 	unsigned windowed = memcmp(page, window_magic, sizeof window_magic) ==
 	    0;
-	size_t end;
 
 	memset(table, 0, sizeof *table);
 	table->serial = le_get64(page + AT_SERIAL);
@@ -436,29 +391,33 @@ format_table_decode(struct table *table, const uint8_t id[FORMAT_ID_BYTES],
 	table->file_bytes = le_get64(page + AT_FILE_BYTES);
 	if (windowed)
 		table->generation_count = le_get32(page + AT_GENERATION_COUNT);
-	if (le_get32(page + AT_CRC) != page_crc(page) || (!windowed &&
-	    memcmp(page, slot_magic, sizeof slot_magic) != 0) ||
-	    memcmp(page + AT_SLOT_ID, id, FORMAT_ID_BYTES) != 0 ||
-	    table->serial == 0 || table->serial == UINT64_MAX ||
-	    flags > MARKING_SHARED || table->count > FORMAT_LAYERS_MAX ||
-	    table->count < 1 || table->generation_count < windowed ||
+	if (table->serial == 0 || table->serial == UINT64_MAX ||
+	    flags > MARKING_SHARED || table->count < 1 || table->count >
+	    (windowed ? FORMAT_WINDOW_LAYERS_MAX : FORMAT_LAYERS_MAX) ||
+	    table->generation_count < windowed ||
 	    table->generation_count > FORMAT_GENERATIONS_MAX)
-		goto fail;
+		return -1;
 	for (unsigned i = 0; i < table->count; i++) {
 		if (layer_decode(&table->layers[i], page + AT_LAYERS +
-		    i * LAYER_BYTES, (int)windowed) < 0 ||
-		    !has_place(table, i))
-			goto fail;
+		    i * LAYER_BYTES) < 0 || !has_place(table, i))
+			return -1;
 	}
-	end = AT_LAYERS + table->count * LAYER_BYTES;
-	if ((windowed ? generations_decode(table, page) < 0 :
-	    table->file_bytes != format_table_end(table) ||
-	    !is_zero(page + end, AT_CRC - end)) ||
-	    sealing_decode(table, page) < 0)
-		goto fail;
-	return 0;
+	return (windowed && generations_decode(table, page) < 0) ||
+	    sealing_decode(table, page) < 0 ? -1 : 0;
+}
 
-fail:
+int
+format_table_decode(struct table *table, const uint8_t id[FORMAT_ID_BYTES],
+    const uint8_t page[PAGE_BYTES], struct error *error)
+{
+	uint8_t again[PAGE_BYTES];
+
+	/* Its encoding has the right magic, checksum and id, and zeros. */
+	if (table_decode(table, page) == 0) {
+		format_table_encode(table, id, again);
+		if (memcmp(again, page, PAGE_BYTES) == 0)
+			return 0;
+	}
 	return error_set(error, STATUS_FAILED,
 	    "the filter is damaged: its table of layers is wrong");
 }

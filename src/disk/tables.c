@@ -1,7 +1,6 @@
 #include "disk/tables.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/le.h"
@@ -20,16 +19,11 @@ static int
 check_readable(const struct tables *t, const uint8_t page[PAGE_BYTES],
     struct error *error)
 {
-	uint8_t again[PAGE_BYTES];
 	struct table table;
 
-	if (format_table_decode(&table, t->id, page, error) == 0) {
-		format_table_encode(&table, t->id, again);
-		if (memcmp(again, page, PAGE_BYTES) == 0)
-			return 0;
-	}
-	return error_set(error, STATUS_FAILED, "%s: this is a bug: the new"
-	    " table of layers would be unreadable; the filter stays as it was",
+	return format_table_decode(&table, t->id, page, error) == 0 ? 0 :
+	    error_set(error, STATUS_FAILED, "%s: this is a bug: the new table"
+	    " of layers would be unreadable; the filter stays as it was",
 	    t->file->path);
 }
 

@@ -136,6 +136,8 @@ layers_prepare(struct filter **filter, const char *path,
 	f->header = *header;
 	f->table = *table;
 	f->header.created = (uint64_t)time(NULL);
+	f->header.version_to_write = FORMAT_VERSION;
+	f->header.optional_features = 0;
 	if (random_bytes(f->header.id, sizeof f->header.id, error) < 0 ||
 	    (path != NULL && begin_file(f, path, error) < 0))
 		goto fail;

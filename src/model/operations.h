@@ -4,9 +4,9 @@
  * its first member. The contracts are those of the functions of the same names
  * in filter/filter.h, except as noted here. A filter on top of another one has
  * only `probe`, `reserve`, `mark` and `close`, and leaves the rest to that one.
- * Others have `idle_after` and `write_back`, too, and what their kind of
- * location can do: `claim`, or for files `sync` and `read_pages`. The rest is
- * NULL where there is nothing to do or to report.
+ * Others have `costs`, `idle_after` and `write_back`, too, and what their kind
+ * of location can do: `claim`, or for files `sync` and `read_pages`. The rest
+ * is NULL where there is nothing to do or to report.
  */
 #ifndef OPERATIONS_H
 #define OPERATIONS_H

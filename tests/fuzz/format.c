@@ -59,6 +59,7 @@ make_template(unsigned first, unsigned second)
 {
 	struct header h = { .id = "the filter's id", .created = 1,
 		.capacity = 1000, .error_rate = 1e-3,
+		.version_to_write = FORMAT_VERSION,
 		.hash = { HASH_XXH3_128, { 1, 2, 3 } },
 		.recipe = "trim\nkey=1\n" };
 
