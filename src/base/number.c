@@ -1,127 +1,50 @@
 #include "base/number.h"
 
+#include <ctype.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A decimal number taken apart: digits * 10^exponent, nothing rounded. */
-struct decimal {
-	uint64_t digits;
-	int64_t exponent;
-	int more; /* more digits than fit: the value is wrong */
-};
-
-/* Larger exponents change nothing: no text has the digits to offset them. */
-#define POWER_MAX INT64_C(1000000000000)
-
+/*
+ * Read "12", "1.5", ".5" or "1.5e9" at *text, and move *text past it. strtold
+ * would also take blanks, signs, words and hexadecimal digits. It expects a
+ * point, since the program never sets a locale.
+ */
 static int
-is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static void
-append_digit(struct decimal *d, unsigned digit)
-{
-	if (d->digits > UINT64_MAX / 10 ||
-	    d->digits * 10 > UINT64_MAX - digit)
-		d->more = 1;
-	else
-		d->digits = d->digits * 10 + digit;
-}
-
-/* Parse an exponent, if any, and move *text past it; -1 if malformed. */
-static int
-parse_power(const char **text, int64_t *power)
+parse_decimal(const char **text, long double *value)
 {
 	const char *p = *text;
-	int negative = 0;
+	char *end;
 
-	/* "8E" is a size: an exponent has digits */
-	if ((*p != 'e' && *p != 'E') ||
-	    !(is_digit(p[1]) || p[1] == '+' || p[1] == '-'))
-		return 0;
-	p++;
-	if (*p == '+' || *p == '-')
-		negative = *p++ == '-';
-	if (!is_digit(*p))
+	if (!isdigit((unsigned char)p[*p == '.' ? 1 : 0]) ||
+	    (*p == '0' && (p[1] == 'x' || p[1] == 'X')))
 		return -1;
-	for (; is_digit(*p); p++) {
-		if (*power < POWER_MAX)
-			*power = *power * 10 + (*p - '0');
-	}
-	if (negative)
-		*power = -*power;
-	*text = p;
+	*value = strtold(p, &end);
+	*text = end;
 	return 0;
 }
 
 /*
- * Read "12", "1.5", ".5" or "1.5e9" at *text and move *text past it. Trailing
- * zeros of the digits move into the exponent, so that a value that fits is
- * accepted however it is written.
+ * A value that is whole, but for the rounding of the arithmetic before. Another
+ * one is rounded down if `rounding` is negative, up if it is positive, and
+ * refused if it is 0.
  */
 static int
-decimal_parse(const char **text, struct decimal *d)
+make_whole(long double value, int rounding, uint64_t *whole)
 {
-	const char *p = *text;
-	int64_t zeros = 0, power = 0;
-	int seen = 0, point = 0;
+	long double nearest = roundl(value);
 
-	*d = (struct decimal){ 0 };
-	for (; is_digit(*p) || (*p == '.' && !point); p++) {
-		if (*p == '.') {
-			point = 1;
-			continue;
-		}
-		seen = 1;
-		d->exponent -= point;
-		if (*p == '0') {
-			zeros++;
-			continue;
-		}
-		for (; zeros > 0 && d->digits != 0 && !d->more; zeros--)
-			append_digit(d, 0);
-		zeros = 0;
-		append_digit(d, (unsigned)(*p - '0'));
-	}
-	if (!seen || parse_power(&p, &power) < 0)
-		return -1;
-	d->exponent = d->digits == 0 ? 0 : d->exponent + zeros + power;
-	*text = p;
-	return 0;
-}
-
-/*
- * d * unit as a whole number; the unit is at most 2^60. With `floor`, a
- * fraction is rounded down; without it, it is refused.
- */
-static int
-decimal_whole(struct decimal d, uint64_t unit, int floor, uint64_t *value)
-{
-	uint64_t whole = d.digits, fraction = 0, v;
-
-	if (d.more)
-		return -1;
-	/* Digits after the point, the last one first, in tenths of a unit. */
-	for (; d.exponent < 0 && (whole | fraction) != 0; d.exponent++) {
-		uint64_t tenths = whole % 10 * unit + fraction;
-
-		if (tenths % 10 != 0 && !floor)
+	if (fabsl(value - nearest) > 4 * LDBL_EPSILON * value) {
+		if (rounding == 0)
 			return -1;
-		fraction = tenths / 10;
-		whole /= 10;
+		nearest = rounding < 0 ? floorl(value) : ceill(value);
 	}
-	if (__builtin_mul_overflow(whole, unit, &v) ||
-	    __builtin_add_overflow(v, fraction, &v))
+	if (!(nearest < 18446744073709551616.0L))
 		return -1;
-	for (; d.exponent > 0; d.exponent--) {
-		if (__builtin_mul_overflow(v, 10, &v))
-			return -1;
-	}
-	*value = v;
+	*whole = (uint64_t)nearest;
 	return 0;
 }
 
@@ -145,57 +68,51 @@ parse_unit(const char **text, const char *letters, uint64_t base)
 int
 number_count(const char *text, uint64_t *value)
 {
-	struct decimal d;
+	long double v;
 	uint64_t unit;
 
-	if (decimal_parse(&text, &d) < 0)
+	if (parse_decimal(&text, &v) < 0)
 		return -1;
 	unit = parse_unit(&text, "KMGT", 1000);
-	return *text != '\0' ? -1 : decimal_whole(d, unit, 0, value);
+	return *text != '\0' ? -1 : make_whole(v * unit, 0, value);
 }
 
 int
 number_size(const char *text, uint64_t *value)
 {
-	struct decimal d;
-	uint64_t unit, v;
+	long double v;
+	uint64_t unit;
 
-	if (decimal_parse(&text, &d) < 0)
+	if (parse_decimal(&text, &v) < 0)
 		return -1;
 	unit = parse_unit(&text, "KMGTPE", *text != '\0' &&
 	    strcmp(text + 1, "B") == 0 ? 1000 : 1024);
 	if (*text != '\0' && strcmp(text, "B") != 0 &&
 	    (unit == 1 || strcmp(text, "iB") != 0))
 		return -1;
-	if (decimal_whole(d, unit, 1, &v) < 0 || (v == 0 && d.digits != 0))
-		return -1;
-	*value = v;
-	return 0;
+	v *= unit;
+	return v > 0 && v < 1 ? -1 : make_whole(v, -1, value);
 }
 
-/*
- * decimal_parse checks the syntax, so strtod sees only plain decimal. It
- * expects a point, since the program never sets a locale.
- */
 int
 number_rate(const char *text, double *value)
 {
-	const char *start = text;
-	struct decimal d;
+	const char *number = text;
+	long double exact;
 	double v;
 
-	if (decimal_parse(&text, &d) < 0)
+	if (parse_decimal(&text, &exact) < 0)
 		return -1;
-	v = strtod(start, NULL);
+	/* To round `exact` would be to round twice. */
+	v = strtod(number, NULL);
 	if (*text == '%') {
 		text++;
-		v = (double)(strtold(start, NULL) / 100);
+		v = (double)(exact / 100);
 	} else if (*text == '/') {
-		const char *divisor = ++text;
-
-		if (decimal_parse(&text, &d) < 0 || d.digits == 0)
+		number = ++text;
+		if (parse_decimal(&text, &exact) < 0)
 			return -1;
-		v /= strtod(divisor, NULL);
+		v /= strtod(number, NULL);
 	}
 	if (*text != '\0' || !(v >= 0 && v <= 1))
 		return -1;
@@ -206,15 +123,31 @@ number_rate(const char *text, double *value)
 int
 number_seconds(const char *text, uint64_t *milliseconds)
 {
-	struct decimal d;
-	uint64_t ms;
+	long double v;
 
-	if (decimal_parse(&text, &d) < 0 || *text != '\0')
+	if (parse_decimal(&text, &v) < 0 || *text != '\0' || v > 1e9L)
 		return -1;
-	if (decimal_whole(d, 1000, 1, &ms) < 0 || ms > 1000000000000u)
+	return make_whole(v * 1000, 1, milliseconds);
+}
+
+int
+number_duration(const char *text, uint64_t *seconds)
+{
+	static const char units[] = "smhdw";
+	static const uint64_t lengths[] = { 1, 60, 3600, 86400, 604800 };
+	const char *unit;
+	uint64_t n, length;
+	long double v;
+
+	if (parse_decimal(&text, &v) < 0 || make_whole(v, 0, &n) < 0)
 		return -1;
-	if (decimal_whole(d, 1000, 0, milliseconds) < 0)
-		*milliseconds = ms + 1;
+	unit = *text == '\0' ? NULL : strchr(units, *text);
+	if (unit == NULL || text[1] != '\0')
+		return -1;
+	length = lengths[unit - units];
+	if (n == 0 || n >= (UINT64_C(1) << 53) / length)
+		return -1;
+	*seconds = n * length;
 	return 0;
 }
 
@@ -304,25 +237,4 @@ number_whole(double value)
 		return 0;
 	return value >= 18446744073709551615.0 ? UINT64_MAX :
 	    (uint64_t)round(value);
-}
-
-int
-number_duration(const char *text, uint64_t *seconds)
-{
-	static const char units[] = "smhdw";
-	static const uint64_t lengths[] = { 1, 60, 3600, 86400, 604800 };
-	uint64_t value = 0;
-	const char *p = text, *unit;
-
-	for (; *p >= '0' && *p <= '9'; p++) {
-		value = value * 10 + (uint64_t)(*p - '0');
-		if (value >> 53 != 0)
-			return -1;
-	}
-	unit = *p == '\0' ? NULL : strchr(units, *p);
-	if (p == text || unit == NULL || p[1] != '\0' || value == 0 ||
-	    value > (UINT64_C(1) << 53) / lengths[unit - units] - 1)
-		return -1;
-	*seconds = value * lengths[unit - units];
-	return 0;
 }

@@ -3,8 +3,9 @@
  *
  * Plain decimal only, in no locale: a sign, "nan", "inf", "0x10", a blank, an
  * empty string or trailing bytes are refused. Each parser returns 0 and sets
- * *value, or returns -1 and leaves it alone. The caller reports what is
- * allowed, since it knows the option's name.
+ * *value, or returns -1 and leaves it alone. Of a whole number, digits from the
+ * 19th on may be rounded. The caller reports what is allowed, since it knows
+ * the option's name.
  */
 #ifndef NUMBER_H
 #define NUMBER_H
