@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/utf8.h"
 
 int
@@ -22,7 +21,6 @@ error_set(struct error *error, int status, const char *format, ...)
 	va_end(args);
 	memcpy(error->text, text, sizeof text);
 	error->status = status;
-	error->repeated = 0;
 	error->errnum = 0;
 	return -1;
 }
@@ -40,14 +38,6 @@ error_is_full(const struct error *error)
 {
 	return error->status == STATUS_FULL || error->errnum == ENOSPC ||
 	    error->errnum == EDQUOT || error->errnum == EFBIG;
-}
-
-int
-error_again(struct error *error, int errnum, const char *name)
-{
-	error_system(error, errnum, name);
-	error->repeated = 1;
-	return -1;
 }
 
 void
@@ -102,7 +92,6 @@ void *
 memory_or_die(void *pointer)
 {
 	if (pointer == NULL) {
-		cleanup_remove();
 		error_print("out of memory");
 		_exit(STATUS_FAILED);
 	}

@@ -45,20 +45,15 @@ io_pwrite(int fd, const void *data, size_t nbytes, uint64_t offset)
 	return 0;
 }
 
-/* Some systems begin with only as many. */
-#define DESCRIPTORS 256
-
 uint64_t
 io_descriptors(void)
 {
-	struct rlimit limit;
+	struct rlimit limit = { 0 };
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return DESCRIPTORS;
+	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit) < 0 &&
-	    getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return DESCRIPTORS;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		getrlimit(RLIMIT_NOFILE, &limit);
 	return limit.rlim_cur;
 }
 
@@ -66,11 +61,7 @@ void
 io_widen_pipe(int fd)
 {
 	/* F_SETPIPE_SZ of fcntl(2), defined only with _GNU_SOURCE. */
-#ifdef __linux__
 	enum { SET_PIPE_SIZE = 1024 + 7 };
 
 	fcntl(fd, SET_PIPE_SIZE, 1024 * 1024);
-#else
-	(void)fd;
-#endif
 }

@@ -15,7 +15,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/error.h"
 
 volatile sig_atomic_t signals_stop;
@@ -129,7 +128,6 @@ die_of_bus(const char *name)
 	/* If several threads get here, one prints. */
 	while (atomic_flag_test_and_set(&bus_told))
 		pause();
-	cleanup_remove();
 	if (write(STDERR_FILENO, head, sizeof head - 1) < 0 ||
 	    write(STDERR_FILENO, name, strlen(name)) < 0 ||
 	    write(STDERR_FILENO, tail, sizeof tail - 1) < 0)
@@ -158,11 +156,9 @@ on_bus(int number, siginfo_t *info, void *context)
 	int saved = errno;
 
 	(void)context;
-	if (range == NULL) {
-		/* Not our mapping: a bug, which must look like one. */
-		cleanup_remove();
+	/* Not our mapping: a bug, which must look like one. */
+	if (range == NULL)
 		signals_die(number);
-	}
 	if (!bus_survive || map_zeros(info->si_addr) < 0)
 		die_of_bus(range->name);
 	range->hit = 1;
@@ -198,9 +194,6 @@ signals_install(void)
 	if (action.sa_handler != SIG_IGN)
 		set_handler(SIGPIPE, on_pipe, 0);
 	set_handler(SIGUSR1, on_figures, 0);
-#ifdef SIGINFO
-	set_handler(SIGINFO, on_figures, 0);
-#endif
 	set_handler(SIGXFSZ, SIG_IGN, 0);
 
 	memset(&action, 0, sizeof action);

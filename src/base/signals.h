@@ -23,7 +23,7 @@ extern volatile sig_atomic_t signals_pipe;
  */
 extern _Thread_local volatile sig_atomic_t signals_in_socket;
 
-/* Has SIGUSR1 (SIGINFO) asked for figures since the last call? */
+/* Has SIGUSR1 asked for figures since the last call? */
 int signals_take_figures(void);
 
 /*

@@ -9,16 +9,14 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/path.h"
 
 /* Names are random, so even a second try is most unlikely. */
 #define NAME_TRIES 100
 
-/* As temporary_open, with the mode that open(2) is given. */
-static int
-open_new(const char *path, mode_t mode, char **result)
+int
+temporary_open(const char *path, char **result)
 {
 	size_t nbytes = strlen(path) + 40;
 	char *name = memory_or_die(malloc(nbytes));
@@ -35,24 +33,16 @@ open_new(const char *path, mode_t mode, char **result)
 			break;
 		snprintf(name, nbytes, "%.*s.bloomdedup-%016" PRIx64,
 		    path_folder_bytes(path), path, number);
-		fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+		fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	}
 	if (fd < 0) {
 		int errnum = errno;
 		free(name);
 		errno = errnum;
 		name = NULL;
-	} else {
-		cleanup_add(name);
 	}
 	*result = name;
 	return fd;
-}
-
-int
-temporary_open(const char *path, char **name)
-{
-	return open_new(path, 0600, name);
 }
 
 void
@@ -62,7 +52,6 @@ temporary_end(char **name, int remove)
 		return;
 	if (remove)
 		unlink(*name);
-	cleanup_forget(*name);
 	free(*name);
 	*name = NULL;
 }
@@ -94,23 +83,11 @@ temporary_take_rights(int fd, const struct stat *other)
 		return;
 }
 
-/*
- * By creating an empty file: the umask can't be read without setting it, and a
- * folder may have a default ACL.
- */
 mode_t
-temporary_new_mode(const char *path)
+temporary_new_mode(void)
 {
-	struct stat st;
-	mode_t mode = 0600;
-	char *name;
-	int fd = open_new(path, 0666, &name);
+	mode_t mask = umask(077);
 
-	if (fd < 0)
-		return mode;
-	if (fstat(fd, &st) == 0)
-		mode = st.st_mode & 0666;
-	close(fd);
-	temporary_end(&name, 1);
-	return mode;
+	umask(mask);
+	return 0666 & ~mask;
 }

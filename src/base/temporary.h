@@ -7,8 +7,8 @@
 /*
  * Open a new file for reading and writing under a random name in the folder of
  * `path`, mode 0600 less the umask. *name becomes that name, until
- * temporary_end. The file is also removed if the program exits early
- * (cleanup.h). Returns the descriptor, or -1 with errno set.
+ * temporary_end. If the program is killed, the file stays. Returns the
+ * descriptor, or -1 with errno set.
  */
 int temporary_open(const char *path, char **name);
 
@@ -25,10 +25,7 @@ mode_t temporary_take_owner(int fd, const struct stat *other);
 /* The same, and set the mode (less special bits), if that is permitted. */
 void temporary_take_rights(int fd, const struct stat *other);
 
-/*
- * The mode that open(2) with 0666 gives a new file in the folder of `path`:
- * the umask's, or that of the folder's default ACL.
- */
-mode_t temporary_new_mode(const char *path);
+/* The mode that the umask leaves a new file; not for use beside threads. */
+mode_t temporary_new_mode(void);
 
 #endif

@@ -22,7 +22,7 @@ struct file {
 	int writable;
 	uint64_t length;
 	int unsafe;    /* errno of a failed sync, which is final; else 0 */
-	int cut_short; /* found truncated, and reported */
+	int cut_short; /* found truncated */
 	struct lock lock;
 };
 

@@ -16,10 +16,8 @@
 #include "base/temporary.h"
 #include "disk/journal.h"
 
-/* How often to look at a file that others append to, 20 ms apart. */
-#define LOOKS 50
-/* How long to wait before a FIFO without a reader is tried again, in ms. */
-#define FIFO_PAUSE 20
+/* In this time a writer of half a line goes on: 20 ms, in nanoseconds. */
+#define WRITER_PAUSE 20000000
 /* At a time, of a file that --atomic appends to. */
 #define COPY_BYTES ((size_t)1 << 20)
 
@@ -60,20 +58,11 @@ is_journal_of(const char *path, const char *filter)
 	return result;
 }
 
-/*
- * Can a new file take the place of the file `st` at `path`? Not if it is known
- * to have no name any more, as with /dev/fd/N.
- */
+/* Not a device, nor an open file that has no name any more (/dev/fd/N). */
 static int
-is_replaceable(const char *path, const struct stat *st)
+is_replaceable(const struct stat *st)
 {
-	char *name = path_follow(path);
-	struct stat named;
-	int gone = name != NULL && (stat(name, &named) < 0 ?
-	    errno == ENOENT : !path_same_file(st, &named));
-
-	free(name);
-	return S_ISREG(st->st_mode) && !gone;
+	return S_ISREG(st->st_mode) && st->st_nlink > 0;
 }
 
 int
@@ -84,7 +73,7 @@ output_check(const char *path, int atomic, const struct inputs *inputs,
 	struct stat st;
 
 	if (look(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	    !(atomic && path != NULL && is_replaceable(path, &st)))
+	    !(atomic && path != NULL && is_replaceable(&st)))
 		name = input_same_file(inputs, &st);
 	if (name != NULL) {
 		return error_set(error, STATUS_USAGE,
@@ -119,58 +108,37 @@ open_hidden(struct output *out, const char *path, const struct stat *old,
 	if (out->fd < 0)
 		return error_system(error, errno, path);
 	out->mode = old != NULL ? temporary_take_owner(out->fd, old) :
-	    temporary_new_mode(out->target);
+	    temporary_new_mode();
 	return 0;
-}
-
-/*
- * Wait for a FIFO's reader, as open(2) does; but open(2) would miss a signal
- * that came just before.
- */
-static int
-open_waiting(const char *path, int is_fifo, int append)
-{
-	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY |
-	    (is_fifo ? O_NONBLOCK : 0) | (append ? O_APPEND : 0);
-	int fd;
-
-	while ((fd = open(path, flags, 0666)) < 0 && !signals_stop) {
-		if (errno == ENXIO && is_fifo) {
-			signals_wait(-1, 0, FIFO_PAUSE);
-			signals_take_figures(); /* there are none yet */
-		} else if (errno != EINTR) {
-			break;
-		}
-	}
-	return fd;
 }
 
 static int
 open_path(struct output *out, const char *path, int atomic,
     struct error *error)
 {
+	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY |
+	    (out->appends ? O_APPEND : 0);
 	struct stat st;
 	int exists = stat(path, &st) == 0;
 
 	/* Otherwise a device could be taken for a new name, and replaced. */
 	if (!exists && errno != ENOENT)
 		return error_system(error, errno, path);
-	if (atomic && (!exists || is_replaceable(path, &st)))
+	if (atomic && (!exists || is_replaceable(&st)))
 		return open_hidden(out, path, exists ? &st : NULL, error);
-	out->fd = open_waiting(path, exists && S_ISFIFO(st.st_mode),
-	    out->appends);
+	/* A FIFO is waited for until it has a reader. */
+	while (!signals_stop && (out->fd = open(path, flags, 0666)) < 0 &&
+	    errno == EINTR)
+		signals_take_figures(); /* there are none yet */
 	return out->fd < 0 ? error_system(error, errno, path) : 0;
 }
 
 int
 output_open(struct output *out, const char *path, int atomic, int append,
-    const struct inputs *inputs, const char *filter, struct error *error)
+    struct error *error)
 {
 	*out = (struct output){ .fd = STDOUT_FILENO,
 		.name = shown_name(path), .appends = append };
-	/* Check again: files may have changed since the first check. */
-	if (output_check(path, atomic, inputs, filter, error) < 0)
-		return -1;
 	if (path == NULL)
 		return 0;
 	out->fd = -1;
@@ -227,51 +195,26 @@ output_begin(struct output *out, struct error *error)
 	return 0;
 }
 
-/*
- * The name of standard output, to be freed; NULL if it is unknown: without
- * /proc, or if the file was renamed or removed.
- */
-static char *
-standard_output_name(const struct stat *st)
-{
-	char link[4096];
-	ssize_t n = readlink("/proc/self/fd/1", link, sizeof link - 1);
-	struct stat named;
-
-	if (n < 0)
-		return NULL;
-	link[n] = '\0';
-	return stat(link, &named) == 0 && path_same_file(st, &named) ?
-	    memory_or_die(strdup(link)) : NULL;
-}
-
 static int
 sync_name(const struct output *out, const struct stat *st,
     struct error *error)
 {
+	const int standard = out->fd == STDOUT_FILENO;
+	struct stat named;
 	char *name;
-	int result;
+	int result = 0;
 
 	if (out->hidden != NULL)
 		return path_sync_folder(out->target, error);
-	name = out->fd == STDOUT_FILENO ? standard_output_name(st) :
-	    path_follow(out->name);
-	if (name == NULL) {
-		return out->fd == STDOUT_FILENO ? 0 :
-		    error_system(error, errno, out->name);
-	}
-	result = path_sync_folder(name, error);
+	name = path_follow(standard ? "/proc/self/fd/1" : out->name);
+	if (name == NULL && !standard)
+		return error_system(error, errno, out->name);
+	/* Nobody knows the name without /proc, or of a file that has none. */
+	if (name != NULL && (!standard || (stat(name, &named) == 0 &&
+	    path_same_file(st, &named))))
+		result = path_sync_folder(name, error);
 	free(name);
 	return result;
-}
-
-static int
-is_on_disk(const struct stat *st, const char *name, struct error *error)
-{
-	if (S_ISREG(st->st_mode) || S_ISBLK(st->st_mode))
-		return 0;
-	return error_set(error, STATUS_USAGE, "--sync: %s is not a file, and"
-	    " can't be synced; write to a file with -o FILE", name);
 }
 
 int
@@ -279,19 +222,20 @@ output_check_sync(const char *path, struct error *error)
 {
 	struct stat st;
 
-	return look(path, &st) < 0 ? 0 :
-	    is_on_disk(&st, shown_name(path), error);
+	if (look(path, &st) < 0 || S_ISREG(st.st_mode) || S_ISBLK(st.st_mode))
+		return 0;
+	return error_set(error, STATUS_USAGE, "--sync: %s is not a file, and"
+	    " can't be synced; write to a file with -o FILE",
+	    shown_name(path));
 }
 
 int
-output_sync_name(const struct output *out, int must_sync, struct error *error)
+output_sync_name(const struct output *out, struct error *error)
 {
-	struct stat st = { 0 };
+	struct stat st;
 
-	fstat(out->fd, &st);
-	if (must_sync && is_on_disk(&st, out->name, error) < 0)
-		return -1;
-	return S_ISREG(st.st_mode) ? sync_name(out, &st, error) : 0;
+	return fstat(out->fd, &st) == 0 && S_ISREG(st.st_mode) ?
+	    sync_name(out, &st, error) : 0;
 }
 
 int
@@ -302,7 +246,7 @@ output_sync(struct output *out, struct error *error)
 
 	/* The system reports a failure once, and doesn't write it later. */
 	if (out->unsafe != 0)
-		return error_again(error, out->unsafe, out->name);
+		return error_system(error, out->unsafe, out->name);
 	if (out->fd < 0 || fsync(out->fd) == 0)
 		return 0;
 	errnum = errno;
@@ -388,17 +332,12 @@ torn_length(int fd, char terminator)
 static int
 is_torn(int fd, char terminator)
 {
-	off_t before = 0;
+	off_t length = torn_length(fd, terminator);
 
-	for (int i = 0; i < LOOKS; i++) {
-		off_t length = torn_length(fd, terminator);
-
-		if (length == 0 || length == before)
-			return length != 0;
-		before = length;
-		nanosleep(&(struct timespec){ .tv_nsec = 20 * 1000000 }, NULL);
-	}
-	return 0;
+	if (length == 0)
+		return 0;
+	nanosleep(&(struct timespec){ .tv_nsec = WRITER_PAUSE }, NULL);
+	return torn_length(fd, terminator) == length;
 }
 
 int

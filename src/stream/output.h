@@ -33,24 +33,23 @@ struct output {
 #define OUTPUT_NONE { .fd = -1 }
 
 /*
- * Open `path` for writing, or take standard output if it is NULL. Refuses an
- * input, `filter`, and its journal. An existing file keeps its content until
- * output_begin. `path` must live as long as the output.
+ * Refuse an output that is an input, `filter`, or its journal. NULL is standard
+ * output.
+ */
+int output_check(const char *path, int atomic, const struct inputs *inputs,
+    const char *filter, struct error *error);
+
+/*
+ * Open `path` for writing, or take standard output if it is NULL. An existing
+ * file keeps its content until output_begin. `path` must live as long as the
+ * output.
  *
  * If `atomic`, a regular file is written under a temporary name, which nobody
  * else may read, and `path` doesn't change until output_finish; so it may also
  * be an input. If `append`, it keeps its content, which is copied if `atomic`.
  */
 int output_open(struct output *output, const char *path, int atomic,
-    int append, const struct inputs *inputs, const char *filter,
-    struct error *error);
-
-/*
- * Only check whether output_open would refuse it, before anything else is
- * opened or made.
- */
-int output_check(const char *path, int atomic, const struct inputs *inputs,
-    const char *filter, struct error *error);
+    int append, struct error *error);
 
 /*
  * Before lines are written, once nothing was refused: truncate an old file, or
@@ -73,10 +72,9 @@ int output_check_sync(const char *path, struct error *error);
 /*
  * Sync the name of the open file, or prepare its folder for output_finish. For
  * standard output the system is asked for the name; if it is unknown, nothing
- * is done. If `must_sync`, fails like output_check_sync.
+ * is done.
  */
-int output_sync_name(const struct output *output, int must_sync,
-    struct error *error);
+int output_sync_name(const struct output *output, struct error *error);
 
 /* Sync what was written; does nothing if the output can't be synced. */
 int output_sync(struct output *output, struct error *error);
@@ -94,8 +92,7 @@ int output_continues(const struct output *output);
 /*
  * A run that was killed can leave a torn last line in a file that it appended
  * to. If so, end that line with `terminator`, so that no line is glued to it,
- * and report it to `notice`. Waits while others append to the file, but at most
- * a second.
+ * and report it to `notice`; unless others append to the file meanwhile.
  */
 int output_mend(struct output *output, char terminator,
     void (*notice)(const char *text), struct error *error);

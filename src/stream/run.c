@@ -84,37 +84,29 @@ run_check_outputs(const struct run_plan *plan,
 	return plan->duplicates == NULL ? 0 : check_duplicates(plan, error);
 }
 
-/* `must_sync`: refuse what can't be synced. */
 static int
-open_file(struct run *run, struct output *out, const char *path,
-    int must_sync, const struct inputs *inputs, struct error *error)
+open_file(const struct run_plan *plan, struct output *out, const char *path,
+    struct error *error)
 {
-	const struct run_plan *plan = run->plan;
-
-	if (output_open(out, path, plan->atomic, plan->append, inputs,
-	    plan->filter, error) < 0)
+	if (output_open(out, path, plan->atomic, plan->append, error) < 0)
 		return -1;
 	return plan->use.sync || plan->atomic ?
-	    output_sync_name(out, must_sync, error) : 0;
+	    output_sync_name(out, error) : 0;
 }
 
 /* Where the lines go: a file, standard output, or a command. */
 static int
-open_output(struct run *run, const struct inputs *inputs,
-    struct error *error)
+open_output(struct run *run, struct error *error)
 {
 	const struct run_plan *plan = run->plan;
-	struct output *out = &run->output;
 
-	if (plan->to_command != NULL) {
-		if (child_start(&run->child, plan->to_command, error) < 0)
-			return -1;
-		*out = (struct output){ .fd = run->child.fd,
-			.name = "--to-command" };
-		return 0;
-	}
-	return open_file(run, out, plan->output, plan->use.sync, inputs,
-	    error);
+	if (plan->to_command == NULL)
+		return open_file(plan, &run->output, plan->output, error);
+	if (child_start(&run->child, plan->to_command, error) < 0)
+		return -1;
+	run->output = (struct output){ .fd = run->child.fd,
+		.name = "--to-command" };
+	return 0;
 }
 
 /*
@@ -153,17 +145,11 @@ open_outputs(struct run *run, const struct inputs *inputs,
 	if (run->recipe.parts > 0 &&
 	    check_places(plan, 0, inputs, error) < 0)
 		return -1;
-	if (plan->print != PRINT_NOTHING &&
-	    open_output(run, inputs, error) < 0)
+	if (plan->print != PRINT_NOTHING && open_output(run, error) < 0)
 		return -1;
-	if (plan->duplicates != NULL) {
-		if (open_file(run, &run->duplicates, duplicates_path(plan), 0,
-		    inputs, error) < 0)
-			return -1;
-		/* Again, as both exist: names may differ only in case. */
-		if (has_output(plan) && check_duplicates(plan, error) < 0)
-			return -1;
-	}
+	if (plan->duplicates != NULL && open_file(plan, &run->duplicates,
+	    duplicates_path(plan), error) < 0)
+		return -1;
 	if (check_old_output(run, error) < 0 ||
 	    output_begin(&run->output, error) < 0 ||
 	    output_begin(&run->duplicates, error) < 0)
@@ -202,7 +188,7 @@ defer_marks(struct run *run, struct error *error)
 	    run->plan->atomic, &promise, error) : 0;
 }
 
-/* Keep the first error in `error`, print a later one that says more. */
+/* Keep the first error in `error`, print a later one that isn't the same. */
 static void
 join_errors(const struct run *run, int *result, int later,
     struct error *error, const struct error *second)
@@ -211,7 +197,7 @@ join_errors(const struct run *run, int *result, int later,
 		return;
 	if (*result == 0)
 		*error = *second;
-	else if (!second->repeated)
+	else if (strcmp(error->text, second->text) != 0)
 		run->plan->notice(second->text);
 	*result = -1;
 }

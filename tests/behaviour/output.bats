@@ -33,17 +33,13 @@ lost_nothing() {
 @test "-o a file that has no name any more: it is written, and none is made" {
 	printf 'a\na\n' >in
 	for atomic in '' --atomic; do
-		for link in '' link; do
-			exec 7<>gone
-			[ -z "$link" ] || ln gone link
-			rm gone
-			bloomdedup $atomic -o /dev/fd/7 in
-			echo a | cmp - /dev/fd/7
-			exec 7>&-
-			rm -f link
-			ls >names
-			run ! grep gone names
-		done
+		exec 7<>gone
+		rm gone
+		bloomdedup $atomic -o /dev/fd/7 in
+		echo a | cmp - /dev/fd/7
+		exec 7>&-
+		ls >names
+		run ! grep gone names
 		# also an input: it stays
 		cp in gone
 		exec 7<>gone
