@@ -53,8 +53,7 @@ struct decompressor {
 	enum codec_result result; /* of its last run */
 	const char *reason;     /* if it failed; NULL: damage */
 	char text[100];         /* what is wrong */
-	int over;               /* no more can be read: 1 at the end, -1 on */
-	int over_reason;        /* an error, this errno */
+	int over;               /* no more can be read */
 	uint8_t packed[DECOMPRESS_BYTES]; /* what was read */
 };
 
@@ -129,7 +128,7 @@ decompress_has_more(const struct decompressor *d)
 
 /*
  * Read until at least `wanted` bytes are there to be used; fewer only at the
- * end. The end or an error is remembered until all bytes before it are used.
+ * end. Returns -1 if reading fails.
  */
 static int
 read_packed(struct decompressor *d, size_t wanted)
@@ -143,17 +142,12 @@ read_packed(struct decompressor *d, size_t wanted)
 		io->in = d->packed;
 		n = d->source(d->context, d->packed + io->in_bytes,
 		    DECOMPRESS_BYTES - io->in_bytes);
-		if (n > 0) {
-			io->in_bytes += (size_t)n;
-		} else {
-			d->over = n < 0 ? -1 : 1;
-			d->over_reason = errno;
-		}
+		if (n < 0)
+			return -1;
+		d->over = n == 0;
+		io->in_bytes += (size_t)n;
 	}
-	if (io->in_bytes >= wanted || d->over >= 0)
-		return 0;
-	errno = d->over_reason;
-	return -1;
+	return 0;
 }
 
 static const char *

@@ -71,7 +71,4 @@ int worker_finish(struct worker *w, struct error *error);
  */
 int worker_write(struct worker *w, size_t *fresh, struct error *error);
 
-/* The run fails: count as read only the new lines that were written. */
-void worker_count_written(struct worker *w, size_t fresh);
-
 #endif

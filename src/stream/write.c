@@ -194,12 +194,3 @@ worker_write(struct worker *worker, size_t *fresh, struct error *error)
 		*fresh = new_within(worker, w.written);
 	return -1;
 }
-
-void
-worker_count_written(struct worker *worker, size_t fresh)
-{
-	worker->run->lines_read += fresh;
-	for (size_t i = 0; i < fresh; i++)
-		worker->run->bytes_read += line_bytes(worker,
-		    worker->batch->new_items[i]);
-}
