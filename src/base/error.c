@@ -43,32 +43,17 @@ error_is_full(const struct error *error)
 void
 error_print(const char *text)
 {
-	static const char hex[] = "0123456789abcdef";
 	/* Every byte may become four; one write keeps the line whole. */
 	char line[4 * sizeof(((struct error *)0)->text) + 16];
-	size_t n = 0;
+	size_t n = (size_t)snprintf(line, sizeof line, "bloomdedup: ");
 
-	memcpy(line, "bloomdedup: ", 12);
-	n = 12;
 	while (*text != '\0' && n < sizeof line - 8) {
-		unsigned char c = (unsigned char)*text;
 		int length = utf8_printable(text);
 
-		if (length > 0) {
-			memcpy(line + n, text, (size_t)length);
-			n += (size_t)length;
-			text += length;
-			continue;
-		}
-		text++;
-		line[n++] = '\\';
-		if (c == '\n' || c == '\t' || c == '\r') {
-			line[n++] = c == '\n' ? 'n' : c == '\t' ? 't' : 'r';
-		} else {
-			line[n++] = 'x';
-			line[n++] = hex[c >> 4];
-			line[n++] = hex[c & 15];
-		}
+		n += (size_t)(length > 0 ?
+		    snprintf(line + n, 5, "%.*s", length, text) :
+		    snprintf(line + n, 5, "\\x%02x", (unsigned char)*text));
+		text += length > 0 ? length : 1;
 	}
 	line[n++] = '\n';
 	/* If this fails, there is nowhere left to report it. */

@@ -36,7 +36,7 @@ int error_is_full(const struct error *error);
 
 /*
  * Print "bloomdedup: TEXT" as one line on standard error. Control bytes in
- * the text (they come from file names) are shown as escapes (\n, \x1b), so
+ * the text (they come from file names) are shown as escapes (\x1b), so
  * that a message is one line and can't drive the terminal.
  */
 void error_print(const char *text);

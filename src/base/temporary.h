@@ -16,16 +16,13 @@ int temporary_open(const char *path, char **name);
 void temporary_end(char **name, int remove);
 
 /*
- * Give a new file the owner and group of another one, as far as permitted.
- * Returns the other's mode, less bits that would give rights to somebody else,
- * for the caller to set.
+ * Give a new file the owner, group and mode (less special bits) of another one,
+ * as far as permitted, and no rights to anybody who had none. On failure, it
+ * stays its owner's alone.
  */
-mode_t temporary_take_owner(int fd, const struct stat *other);
-
-/* The same, and set the mode (less special bits), if that is permitted. */
 void temporary_take_rights(int fd, const struct stat *other);
 
-/* The mode that the umask leaves a new file; not for use beside threads. */
-mode_t temporary_new_mode(void);
+/* The same, with the mode that the umask leaves; not for use beside threads. */
+void temporary_new_rights(int fd);
 
 #endif

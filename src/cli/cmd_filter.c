@@ -27,22 +27,16 @@ only_print(struct run_plan *plan)
 	plan->use.writable = plan->use.sync = plan->use.claim = 0;
 }
 
-static const struct run_marks marks_of_run = { "new\t", "seen\t" };
-static const struct run_marks marks_of_check = { "out\t", "in\t" };
-
 /* What the options leave to the command. */
 static struct run_plan
 make_plan(const struct options *o, enum run_print print, int remember)
 {
 	struct run_plan plan = o->run;
-	off_t passed = lseek(STDIN_FILENO, 0, SEEK_CUR);
 
-	plan.input.passed = passed < 0 ? 0 : (uint64_t)passed;
 	plan.input.tick = o->progress ? PROGRESS_TICK : 0;
 	if (plan.output != NULL && strcmp(plan.output, "-") == 0)
 		plan.output = NULL;
 	plan.print = o->quiet ? PRINT_NOTHING : o->mark ? PRINT_MARKED : print;
-	plan.marks = remember ? marks_of_run : marks_of_check;
 	plan.remember = remember;
 	if (!remember)
 		plan.use = (struct filter_use)FILTER_READ;

@@ -40,7 +40,7 @@ struct input {
 	const char *name;   /* of the open one, for messages */
 	int failed;
 	int ended;          /* `interrupted` asked for it */
-	uint64_t position;  /* bytes read */
+	uint64_t position;  /* bytes read, or passed over, of all files */
 	struct csv_state record; /* of the scan for its end */
 
 	uint8_t *rest;      /* the beginning of a line, for the next chunk */
@@ -159,10 +159,13 @@ open_next(struct input *in)
 		return 0;
 	}
 	in->waits = fstat(in->fd, &st) < 0 || !S_ISREG(st.st_mode);
-	if (in->waits)
+	if (in->waits) {
 		io_widen_pipe(in->fd);
-	else /* a hint */
-		posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	} else {
+		posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* a hint */
+		/* Some of standard input may have been read before. */
+		in->position += (uint64_t)lseek(in->fd, 0, SEEK_CUR);
+	}
 	return 1;
 }
 

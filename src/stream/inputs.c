@@ -29,7 +29,7 @@ look(const char *path, struct stat *st)
 uint64_t
 input_total(const struct inputs *plan)
 {
-	uint64_t total = 0, passed;
+	uint64_t total = 0;
 
 	for (size_t i = 0; i < plan->count; i++) {
 		struct stat st;
@@ -38,9 +38,7 @@ input_total(const struct inputs *plan)
 			continue; /* will be reported, and adds nothing */
 		if (!S_ISREG(st.st_mode))
 			return 0;
-		passed = strcmp(plan->paths[i], "-") == 0 ? plan->passed : 0;
-		total += (uint64_t)st.st_size > passed ?
-		    (uint64_t)st.st_size - passed : 0;
+		total += (uint64_t)st.st_size;
 	}
 	return total;
 }

@@ -16,7 +16,6 @@ struct inputs {
 	/* If not NULL: each file begins with column names, for this recipe. */
 	const struct key_recipe *header;
 	int decompress;    /* files that begin like compressed ones */
-	uint64_t passed;   /* bytes of standard input that were read before */
 	int tick;          /* call `interrupted` as often in a wait:
 	                      milliseconds, 0: never */
 	/* Called with what is wrong with a file. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -92,24 +93,17 @@ output_check(const char *path, int atomic, const struct inputs *inputs,
 }
 
 /*
- * Make the file that will replace `path`, beside it. It gets its mode only at
+ * Make the file that will replace `path`, beside it. It gets its rights only at
  * the end, so that a run that fails shows nothing to others.
  */
 static int
-open_hidden(struct output *out, const char *path, const struct stat *old,
-    struct error *error)
+open_hidden(struct output *out, const char *path, struct error *error)
 {
 	/* If `path` is a link, replace the file and not the link. */
 	out->target = path_follow(path);
-	if (out->target == NULL)
-		return error_system(error, errno, path);
-	out->replaces = old != NULL;
-	out->fd = temporary_open(out->target, &out->hidden);
-	if (out->fd < 0)
-		return error_system(error, errno, path);
-	out->mode = old != NULL ? temporary_take_owner(out->fd, old) :
-	    temporary_new_mode();
-	return 0;
+	if (out->target != NULL)
+		out->fd = temporary_open(out->target, &out->hidden);
+	return out->fd < 0 ? error_system(error, errno, path) : 0;
 }
 
 static int
@@ -125,7 +119,7 @@ open_path(struct output *out, const char *path, int atomic,
 	if (!exists && errno != ENOENT)
 		return error_system(error, errno, path);
 	if (atomic && (!exists || is_replaceable(&st)))
-		return open_hidden(out, path, exists ? &st : NULL, error);
+		return open_hidden(out, path, error);
 	/* A FIFO is waited for until it has a reader. */
 	while (!signals_stop && (out->fd = open(path, flags, 0666)) < 0 &&
 	    errno == EINTR)
@@ -148,33 +142,26 @@ output_open(struct output *out, const char *path, int atomic, int append,
 	return -1;
 }
 
-/* The hidden file begins with all of the old one. */
+/* The hidden file begins with all of the old one, if there is one. */
 static int
 copy_old(struct output *out, struct error *error)
 {
-	char *buffer = memory_or_die(malloc(COPY_BYTES));
-	int from = open(out->target, O_RDONLY | O_CLOEXEC), result = 0;
-	ssize_t n = from < 0 ? -1 : 1;
-	size_t written;
+	int from = open(out->target, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
 
-	while (n > 0 && result == 0) {
-		n = read(from, buffer, COPY_BYTES);
-		if (n < 0 && errno == EINTR && !signals_stop)
-			n = 1;
-		else if (n > 0)
-			result = output_write(out, buffer, (size_t)n, &written,
-			    error);
-	}
-	if (n < 0)
-		result = error_system(error, errno, out->name);
+	if (from < 0 && errno == ENOENT)
+		return 0;
+	do {
+		n = sendfile(out->fd, from, NULL, COPY_BYTES);
+	} while (n > 0 || (n < 0 && errno == EINTR && !signals_stop));
 	/* For output_mend and output_continues. */
-	else if (result == 0 && fcntl(out->fd, F_SETFL, O_APPEND) < 0)
-		result = error_system(error, errno, out->name);
+	if (n < 0 || fcntl(out->fd, F_SETFL, O_APPEND) < 0)
+		error_system(error, errno, out->name);
+	else
+		n = 0;
 	if (from >= 0)
 		close(from);
-	free(buffer);
-	out->nbytes = 0;
-	return result;
+	return (int)n;
 }
 
 int
@@ -182,7 +169,7 @@ output_begin(struct output *out, struct error *error)
 {
 	int result;
 
-	if (out->hidden != NULL && out->appends && out->replaces)
+	if (out->hidden != NULL && out->appends)
 		return copy_old(out, error);
 	if (out->fd <= STDOUT_FILENO || out->hidden != NULL || out->appends)
 		return 0;
@@ -258,22 +245,16 @@ output_sync(struct output *out, struct error *error)
 	return error_system(error, errnum, out->name);
 }
 
-/* On a file system without modes, a new file keeps the mode that it got. */
-static int
-set_mode(struct output *out, struct error *error)
-{
-	if (fchmod(out->fd, out->mode) == 0 || (!out->replaces &&
-	    (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS)))
-		return 0;
-	return error_system(error, errno, out->name);
-}
-
 int
 output_secure(struct output *out, struct error *error)
 {
+	struct stat old;
+
 	/* The mode, too, must be on the disk before the name. */
-	if (out->hidden != NULL && set_mode(out, error) < 0)
-		return -1;
+	if (out->hidden != NULL && stat(out->target, &old) == 0)
+		temporary_take_rights(out->fd, &old);
+	else if (out->hidden != NULL)
+		temporary_new_rights(out->fd);
 	return output_sync(out, error);
 }
 

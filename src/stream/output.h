@@ -16,10 +16,8 @@ struct output {
 	int fd;           /* -1 if there is none */
 	const char *name; /* for messages; not copied */
 	char *target;     /* with --atomic: the file's final name, */
-	char *hidden;     /* its name until output_finish, */
-	mode_t mode;      /* and its mode from then on */
-	int replaces;     /* there was a file of that name */
-	int appends;      /* it is continued */
+	char *hidden;     /* and its name until output_finish */
+	int appends;      /* an old file is continued */
 	int unsafe;       /* errno if a sync has failed, which is final; or 0 */
 	int failed;       /* a write has failed, or was stopped */
 	int writer;       /* the descriptor to write to; 0: not chosen yet */

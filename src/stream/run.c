@@ -64,11 +64,9 @@ check_places(const struct run_plan *plan, int atomic,
 	if (has_output(plan) && output_check(plan->output, atomic, inputs,
 	    plan->filter, error) < 0)
 		return -1;
-	if (plan->duplicates == NULL || output_check(duplicates_path(plan),
-	    atomic, inputs, plan->filter, error) == 0)
-		return 0;
-	return error_set(error, error->status, "--duplicates: %s",
-	    error->text);
+	return plan->duplicates == NULL ? 0 :
+	    output_check(duplicates_path(plan), atomic, inputs, plan->filter,
+	    error);
 }
 
 int

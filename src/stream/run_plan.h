@@ -19,14 +19,9 @@ struct run;
 enum run_print {
 	PRINT_NEW,   /* the lines that are not in the filter */
 	PRINT_SEEN,  /* the lines that are */
-	PRINT_MARKED, /* all of them, with a mark in front */
+	PRINT_MARKED, /* all of them, with "new" or "seen" in front; if nothing
+	                 is remembered, with "out" or "in" */
 	PRINT_NOTHING
-};
-
-/* With PRINT_MARKED: what stands in front of each line. */
-struct run_marks {
-	const char *fresh; /* not in the filter */
-	const char *seen;
 };
 
 /* Moments at which the caller may want to do something. */
@@ -50,7 +45,6 @@ struct run_plan {
 	                           output */
 	const char *to_command;
 	enum run_print print;
-	struct run_marks marks;
 	int remember;           /* new lines are marked; a repeat within the
 	                           run is then a seen line */
 	int append, overwrite;  /* what is to become of an old `output` */

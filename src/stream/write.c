@@ -17,12 +17,12 @@ static const char *
 mark_of(const struct worker *worker, size_t i, size_t *fresh)
 {
 	const struct batch *batch = worker->batch;
-	const struct run_marks *marks = &worker->run->plan->marks;
+	const int remember = worker->run->plan->remember;
 
 	if (*fresh == batch->new_count || batch->new_items[*fresh] != i)
-		return marks->seen;
+		return remember ? "seen\t" : "in\t";
 	++*fresh;
-	return marks->fresh;
+	return remember ? "new\t" : "out\t";
 }
 
 /*

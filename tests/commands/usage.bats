@@ -366,7 +366,7 @@ bad_values() {
 	local option=$1 value
 	shift
 	for value; do
-		fails 2 "'${value//$'\n'/\\n}' is not allowed; give " \
+		fails 2 "'${value//$'\n'/\\x0a}' is not allowed; give " \
 			bloomdedup $command "$option=$value" $operands ||
 			return 1
 		if ! grep -qF -- "$option: " fails.err; then
