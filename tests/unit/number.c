@@ -1,7 +1,7 @@
 /*
  * Goal: a number is taken as it is written, or refused; nothing is guessed or
- * wrapped around, and rounded only from the 19th digit on. And back: what is shown is what a person
- * would write.
+ * wrapped around, and rounded only from the 19th digit on. And back: what is
+ * shown is what a person would write.
  */
 #include <float.h>
 #include <inttypes.h>
