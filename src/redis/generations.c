@@ -140,7 +140,7 @@ generations_are_due(struct generations *g, struct error *error)
 }
 
 int
-generations_turn(struct generations *g, const struct shard_operations *kind,
+generations_advance(struct generations *g, const struct shard_operations *kind,
     int make, struct error *error)
 {
 	if (net_finish(g->like.net, error) < 0)

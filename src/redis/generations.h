@@ -32,14 +32,14 @@ void generations_begin(struct generations *generations,
     const struct shards *like, const struct window *window);
 void generations_free(struct generations *generations);
 
-/* Is it time to turn? Returns 1, 0 or -1. */
+/* Is it time to advance? Returns 1, 0 or -1. */
 int generations_are_due(struct generations *generations, struct error *error);
 
 /*
  * Take those that remember now, after all requests are answered; with `make`,
  * make the newest one if it isn't there. Returns 0, or -1.
  */
-int generations_turn(struct generations *generations,
+int generations_advance(struct generations *generations,
     const struct shard_operations *kind, int make, struct error *error);
 
 /* Delete all of them that there are; the filter's header is gone. */

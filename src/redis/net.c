@@ -337,9 +337,9 @@ check_patience(struct net *x, size_t i, struct error *error)
 	return drop_connection(x, &x->nodes.list[i], &reason, error);
 }
 
-/* Wait for something to happen, and deal with it. */
+/* Wait for one, or until the next try is due, and deal with what has come. */
 static int
-turn(struct net *x, struct error *error)
+wait_for_replies(struct net *x, struct error *error)
 {
 	size_t count = x->nodes.count, n = 0, at[64];
 	struct pollfd polls[64];
@@ -375,7 +375,7 @@ go_on(struct net *x, size_t bytes, struct error *error)
 {
 	while (!x->failed && x->in_flight > bytes)
 		x->failed = send_all(x, error) < 0 ||
-		    (x->unanswered > 0 && turn(x, error) < 0);
+		    (x->unanswered > 0 && wait_for_replies(x, error) < 0);
 	return x->failed ? -1 : 0;
 }
 

@@ -176,12 +176,12 @@ count(struct redis *r, struct error *error)
  * the filter is no longer there.
  */
 static int
-turn(struct redis *r, struct error *error)
+advance(struct redis *r, struct error *error)
 {
 	int due = generations_are_due(&r->generations, error);
 
 	if (due > 0 && (check_header(r, error) < 0 ||
-	    generations_turn(&r->generations, r->place.kind, r->makes,
+	    generations_advance(&r->generations, r->place.kind, r->makes,
 	    error) < 0))
 		due = -1;
 	return due < 0 ? failed(r, error) : due > 0 ? count(r, error) : 0;
@@ -274,8 +274,8 @@ begin_use(struct redis *r, const struct filter_use *use, struct error *error)
 	if (r->makes && r->generations.quarter == 0 &&
 	    shards_keep(&r->place.shards, error) < 0)
 		return -1;
-	/* A window counts its lines when it turns, as it does now. */
-	if ((r->generations.quarter == 0 ? count : turn)(r, error) < 0)
+	/* A window counts its lines when it advances, as it does now. */
+	if ((r->generations.quarter == 0 ? count : advance)(r, error) < 0)
 		return -1;
 	return use->writable ? warn_of_eviction(r, error) : 0;
 }
@@ -358,7 +358,7 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
 	int marks = net_is_busy(r->place.net);
 	uint64_t repeats = net_figures(r->place.net)->repeats, now;
 
-	if (failed_before(r, error) || turn(r, error) < 0)
+	if (failed_before(r, error) || advance(r, error) < 0)
 		return -1;
 	/* A claim is a question, too. */
 	if (r->claims && r->place.shards.layout.kind == SHARDS_BLOOM &&
@@ -413,7 +413,7 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
 	struct redis *r = redis_of(filter);
 	struct shards *newest = r->generations.set;
 
-	if (failed_before(r, error) || turn(r, error) < 0)
+	if (failed_before(r, error) || advance(r, error) < 0)
 		return -1;
 	shards_sort(newest, digests, n, NULL);
 	if (r->place.kind->mark(newest, error) < 0 ||
