@@ -202,9 +202,7 @@ mark_part(struct shards *s, const struct shard_key *key, size_t first,
 	char count[24];
 
 	snprintf(count, sizeof count, "%zu", n);
-	shards_begin(s, key, (claims ? REQUEST_ONCE : 0) |
-	    (s->warns ? REQUEST_FULL : 0),
-	    claims ? take_claimed : take_marked,
+	shards_begin(s, key, claims, claims ? take_claimed : take_marked,
 	    (claims ? first : key->shard) * (LINES_MAX + 1) + n,
 	    2 + 4 * n * g->k + 4 + 3, "BITFIELD");
 	for (size_t i = first; i < first + n; i++)

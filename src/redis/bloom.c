@@ -34,10 +34,10 @@ add_items(const struct shards *s, size_t first, size_t n)
 }
 
 static void
-begin_insert(struct shards *s, const struct shard_key *key, unsigned flags,
+begin_insert(struct shards *s, const struct shard_key *key, int once,
     redis_answer *answer, size_t tag, size_t items)
 {
-	shards_begin(s, key, flags, answer, tag, 4 + items, "BF.INSERT");
+	shards_begin(s, key, once, answer, tag, 4 + items, "BF.INSERT");
 	net_text(s->net, "NOCREATE");
 	net_text(s->net, "ITEMS");
 }
@@ -67,7 +67,7 @@ make(struct shards *s, const struct shard_key *key, struct error *error)
 	char rate[32];
 
 	snprintf(rate, sizeof rate, "%.17g", s->layout.rate);
-	shards_begin(s, key, REQUEST_ERRORS, take_reserved, 0, grows ? 6 : 5,
+	shards_begin(s, key, 0, take_reserved, 0, grows ? 6 : 5,
 	    "BF.RESERVE");
 	net_text(s->net, rate);
 	net_number(s->net, (int64_t)s->layout.capacity);
@@ -76,13 +76,13 @@ make(struct shards *s, const struct shard_key *key, struct error *error)
 		net_number(s->net, 2);
 	if (net_end(s->net, error) < 0)
 		return -1;
-	shards_begin(s, key, REQUEST_ERRORS, shards_take, 0, 3,
+	shards_begin(s, key, 0, shards_take, 0, 3,
 	    s->generation == LAYOUT_NO_GENERATION ? "EXPIRE" : "EXPIREAT");
 	net_number(s->net, s->generation == LAYOUT_NO_GENERATION ?
 	    SHARDS_UNBORN_SECONDS : s->expires);
 	if (net_end(s->net, error) < 0)
 		return -1;
-	begin_insert(s, key, REQUEST_ERRORS, shards_take, 0, 1);
+	begin_insert(s, key, 0, shards_take, 0, 1);
 	net_text(s->net, SENTINEL);
 	return net_end(s->net, error);
 }
@@ -192,9 +192,7 @@ mark_part(struct shards *s, const struct shard_key *key, size_t first,
 {
 	int claims = s->found != NULL;
 
-	begin_insert(s, key, REQUEST_ERRORS | (claims ? REQUEST_ONCE : 0) |
-	    (s->warns ? REQUEST_FULL : 0),
-	    claims ? take_claimed : take_marked,
+	begin_insert(s, key, claims, claims ? take_claimed : take_marked,
 	    (claims ? first : key->shard) * (ITEMS_MAX + 1) + n, n);
 	add_items(s, first, n);
 	return net_end(s->net, error);
@@ -238,8 +236,7 @@ take_info(void *context, size_t shard, redisReply *reply, struct error *error)
 static int
 count(struct shards *s, const struct shard_key *key, struct error *error)
 {
-	shards_begin(s, key, REQUEST_ERRORS, take_info, key->shard, 2,
-	    "BF.INFO");
+	shards_begin(s, key, 0, take_info, key->shard, 2, "BF.INFO");
 	return net_end(s->net, error);
 }
 

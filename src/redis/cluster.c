@@ -70,8 +70,6 @@ cluster_advice(const char *text, char host[256], int *port)
 		if (begins(text, wait[i]))
 			return CLUSTER_WAIT;
 	}
-	if (begins(text, "OOM"))
-		return CLUSTER_FULL;
 	if (begins(text, "MOVED") && read_redirection(text, host, port) == 0)
 		return CLUSTER_MOVED;
 	if (begins(text, "ASK") && read_redirection(text, host, port) == 0)

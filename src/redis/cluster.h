@@ -16,9 +16,8 @@ unsigned cluster_slot(const char *key, size_t nbytes);
 
 /* What an error asks the client to do. */
 enum cluster_advice {
-	CLUSTER_FAIL,      /* permanent */
+	CLUSTER_FAIL,      /* it won't pass: tell the caller */
 	CLUSTER_WAIT,      /* try again later */
-	CLUSTER_FULL,      /* the same: the server's memory is full */
 	CLUSTER_MOVED,     /* the slot is at another node: load the map */
 	CLUSTER_ASK        /* this time, ask another node */
 };

@@ -44,7 +44,7 @@ find_time(struct generations *g, int64_t *now, struct error *error)
 
 	if (g->told_at == 0 || here - g->told_at > ASK_TIME_EVERY) {
 		layout_header_key(key, g->like.name);
-		reply = net_call(g->like.net, key, 0, error, "TIME");
+		reply = net_call(g->like.net, key, error, "TIME");
 		if (reply == NULL)
 			return -1;
 		if (reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
@@ -70,10 +70,12 @@ with_key(struct generations *g, int64_t number, const char *format,
 	int result;
 
 	layout_generation_key(key, g->like.name, g->like.id, number);
-	reply = net_call(g->like.net, key, 0, error, format, key, expires);
+	reply = net_call(g->like.net, key, error, format, key, expires);
 	if (reply == NULL)
 		return -1;
-	result = reply->type != REDIS_REPLY_NIL;
+	result = reply->type == REDIS_REPLY_ERROR ?
+	    shards_odd(&g->like, reply, error) :
+	    reply->type != REDIS_REPLY_NIL;
 	freeReplyObject(reply);
 	return result;
 }

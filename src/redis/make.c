@@ -19,7 +19,7 @@ static int
 find_server(struct place *p, const char *key, int *valkey,
     struct error *error)
 {
-	redisReply *reply = net_call(p->net, key, REQUEST_ERRORS, error,
+	redisReply *reply = net_call(p->net, key, error,
 	    "INFO server");
 
 	if (reply == NULL)
@@ -35,7 +35,7 @@ static int
 find_kind(struct place *p, const char *key, enum shard_kind *kind,
     struct error *error)
 {
-	redisReply *reply = net_call(p->net, key, REQUEST_ERRORS, error,
+	redisReply *reply = net_call(p->net, key, error,
 	    "BF.MEXISTS %s x", key);
 	int result = 0;
 
@@ -199,8 +199,8 @@ take_away(struct place *p, const uint8_t *bytes, struct found *before,
 		return 0;
 	if (expire_shards(p, before, 1, error) < 0)
 		return -1;
-	reply = bytes == NULL ? net_call(p->net, key, REQUEST_ERRORS, error,
-	    "GETDEL %s", key) : net_call(p->net, key, REQUEST_ERRORS, error,
+	reply = bytes == NULL ? net_call(p->net, key, error,
+	    "GETDEL %s", key) : net_call(p->net, key, error,
 	    "GETSET %s %b", key, bytes, (size_t)LAYOUT_HEADER_BYTES);
 	if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
 	    expire_shards(p, before, 0, error) < 0) {
@@ -236,7 +236,7 @@ add_header(struct place *p, const uint8_t *bytes, struct error *error)
 	int result;
 
 	layout_header_key(key, p->address.name);
-	reply = net_call(p->net, key, REQUEST_ERRORS, error, "SET %s %b NX",
+	reply = net_call(p->net, key, error, "SET %s %b NX",
 	    key, bytes, (size_t)LAYOUT_HEADER_BYTES);
 	if (reply == NULL)
 		return -1;

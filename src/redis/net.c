@@ -39,7 +39,6 @@ struct net {
 	struct error reason;                 /* for trying again */
 	size_t in_flight, unanswered;        /* bytes, requests */
 	size_t unsent;                       /* bytes that may wait a bit */
-	int full;                            /* that isn't waited for again */
 	int failed;                          /* nothing is sent any more */
 	struct net_figures figures;
 };
@@ -135,8 +134,7 @@ drop_connection(struct net *x, struct node *node, const struct error *reason,
 
 	/* It may have been done: then its next answer is no answer. */
 	for (request = node->first; request != NULL; request = request->next)
-		request->lost |= request->flags & REQUEST_ONCE &&
-		    node_has_got(node, request);
+		request->lost |= request->once && node_has_got(node, request);
 	x->nodes.stale = x->nodes.cluster;
 	for (request = node_close(node); request != NULL; request = next) {
 		next = request->next;
@@ -173,13 +171,9 @@ handle_error(struct net *x, size_t node, struct request *request,
 	char host[256];
 	int port;
 	enum cluster_advice advice = cluster_advice(reply->str, host, &port);
-	int may_be_full = advice == CLUSTER_FULL &&
-	    (request->flags & REQUEST_FULL);
 	struct error reason;
-	int result;
 
-	if ((advice == CLUSTER_FAIL && (request->flags & REQUEST_ERRORS)) ||
-	    (may_be_full && x->full))
+	if (advice == CLUSTER_FAIL)
 		return answer(x, request, reply, error);
 	if (advice == CLUSTER_ASK) {
 		queue_again(x, request, (int)nodes_find(&x->nodes,
@@ -187,23 +181,11 @@ handle_error(struct net *x, size_t node, struct request *request,
 		    port));
 		return 0;
 	}
-	error_set(&reason, advice == CLUSTER_FULL ? STATUS_FULL :
-	    STATUS_FAILED, "%s: the server says: %s",
-	    x->nodes.location->shown, reply->str);
-	if (advice == CLUSTER_FAIL) {
-		queue_again(x, request, -1);
-		*error = reason;
-		return -1;
-	}
-	result = fail_or_pause(x, &reason, error);
-	/* It was waited for: now the caller decides. */
-	if (result < 0 && may_be_full && !signals_stop) {
-		x->full = 1;
-		return answer(x, request, reply, error);
-	}
 	queue_again(x, request, -1);
 	x->nodes.stale = x->nodes.cluster || advice == CLUSTER_MOVED;
-	return result;
+	error_set(&reason, STATUS_FAILED, "%s: the server says: %s",
+	    x->nodes.location->shown, reply->str);
+	return fail_or_pause(x, &reason, error);
 }
 
 static int
@@ -263,7 +245,7 @@ abandon(const struct node *node, const struct request *request)
 	struct error unused;
 
 	for (; request != NULL; request = request->next) {
-		if ((request->flags & REQUEST_ONCE) && (request->lost ||
+		if (request->once && (request->lost ||
 		    (node != NULL && node_has_got(node, request))))
 			(void)request->answer(request->context, request->tag,
 			    NULL, &unused);
@@ -409,10 +391,10 @@ net_figures(const struct net *x)
 /* Making requests */
 
 void
-net_begin(struct net *x, unsigned slot, unsigned flags, redis_answer *function,
+net_begin(struct net *x, unsigned slot, int once, redis_answer *function,
     void *context, size_t tag, size_t words)
 {
-	x->making = request_new(slot, flags, function, context, tag);
+	x->making = request_new(slot, once, function, context, tag);
 	request_words(x->making, words);
 }
 
@@ -475,7 +457,7 @@ keep_reply(void *context, size_t tag, redisReply *reply,
 }
 
 redisReply *
-net_call(struct net *x, const char *key, unsigned flags, struct error *error,
+net_call(struct net *x, const char *key, struct error *error,
     const char *format, ...)
 {
 	redisReply *reply = memory_or_die(calloc(1, sizeof *reply));
@@ -490,7 +472,7 @@ net_call(struct net *x, const char *key, unsigned flags, struct error *error,
 	va_end(args);
 	if (n < 0)
 		memory_or_die(NULL);
-	x->making = request_new(slot, flags, keep_reply, reply, 0);
+	x->making = request_new(slot, 0, keep_reply, reply, 0);
 	x->making->bytes = memory_or_die(sdscatlen(x->making->bytes, bytes,
 	    (size_t)n));
 	redisFreeCommand(bytes);

@@ -4,8 +4,8 @@
  * once, within a bound of bytes; to each node they go in order. A request that
  * was refused for a time, or whose connection was lost, is made again, with
  * growing pauses, until `retry_ms` have passed without any success: so it must
- * be safe to repeat, or say that it isn't (REQUEST_ONCE). Those of one slot are
- * repeated in their order.
+ * be safe to repeat, or say that it isn't (`once`: its reply is NULL if it may
+ * have been done before). Those of one slot are repeated in their order.
  *
  * Functions return 0, or -1 with `error` filled. After a failure nothing is
  * sent any more: all fail at once, and leave `error` alone.
@@ -45,16 +45,16 @@ void net_close(struct net *net);
  * Nothing else may be called in between. If too much is under way, `end` waits
  * until it is less.
  */
-void net_begin(struct net *net, unsigned slot, unsigned flags,
-    redis_answer *answer, void *context, size_t tag, size_t words);
+void net_begin(struct net *net, unsigned slot, int once, redis_answer *answer,
+    void *context, size_t tag, size_t words);
 void net_word(struct net *net, const void *data, size_t nbytes);
 void net_text(struct net *net, const char *word);
 void net_number(struct net *net, int64_t number);
 int net_end(struct net *net, struct error *error);
 
 /*
- * After a failure, when no request is made any more: those with REQUEST_ONCE
- * that may have been done get NULL for an answer.
+ * After a failure, when no request is made any more: those with `once` that
+ * may have been done get NULL for an answer.
  */
 void net_abandon(struct net *net);
 
@@ -72,8 +72,8 @@ int net_is_busy(const struct net *net);
  * failure. `format` as for redisCommand: words separated by blanks, %s a
  * string, %b bytes with their size_t length.
  */
-redisReply *net_call(struct net *net, const char *key, unsigned flags,
-    struct error *error, const char *format, ...);
+redisReply *net_call(struct net *net, const char *key, struct error *error,
+    const char *format, ...);
 
 const struct net_figures *net_figures(const struct net *net);
 

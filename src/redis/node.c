@@ -19,13 +19,13 @@ static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
 /* Requests */
 
 struct request *
-request_new(unsigned slot, unsigned flags, redis_answer *answer,
-    void *context, size_t tag)
+request_new(unsigned slot, int once, redis_answer *answer, void *context,
+    size_t tag)
 {
 	struct request *request = memory_or_die(malloc(sizeof *request));
 
 	*request = (struct request){ .answer = answer, .context = context,
-		.tag = tag, .slot = slot, .flags = flags, .node = -1,
+		.tag = tag, .slot = slot, .once = once, .node = -1,
 		.at = REQUEST_UNSENT, .bytes = memory_or_die(sdsempty()) };
 	return request;
 }

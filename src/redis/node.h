@@ -18,19 +18,10 @@
 #include "base/error.h"
 #include "redis/address.h"
 
-enum { /* flags of a request */
-	/* If it was made again after a lost connection, and so may have been
-	   done before, its reply is unknown. */
-	REQUEST_ONCE = 1,
-	/* Errors that won't pass are replies like others. */
-	REQUEST_ERRORS = 2,
-	/* So is, once it was waited for, that the server's memory is full. */
-	REQUEST_FULL = 4
-};
-
 /*
- * Called once for each request with its reply, or with NULL if it is unknown
- * (REQUEST_ONCE). Returns 0, or -1, which is a failure of the whole net.
+ * Called once for each request with its reply, which may be an error, or with
+ * NULL if it is unknown (`once`). Returns 0, or -1, which is a failure of the
+ * whole net.
  */
 typedef int redis_answer(void *context, size_t tag, redisReply *reply,
     struct error *error);
@@ -41,17 +32,19 @@ struct request {
 	redis_answer *answer;
 	void *context;
 	size_t tag;
-	unsigned slot, flags;
+	unsigned slot;
+	int once;           /* if it may have been done before its connection
+	                       was lost, its next reply is no reply */
 	int node;           /* that takes it before it has the slot, or -1 */
 	int asked;          /* the reply to ASKING has come */
-	int lost;           /* with REQUEST_ONCE: its first reply is */
+	int lost;           /* with `once`: its first reply is */
 	uint64_t at;        /* where it begins in what its node was sent */
 #define REQUEST_UNSENT UINT64_MAX
 	sds bytes;          /* as they are sent */
 };
 
-struct request *request_new(unsigned slot, unsigned flags,
-    redis_answer *answer, void *context, size_t tag);
+struct request *request_new(unsigned slot, int once, redis_answer *answer,
+    void *context, size_t tag);
 void request_free(struct request *request);
 
 /* Append the number of words, then each of them. */

@@ -78,7 +78,7 @@ place_find(struct place *p, struct found *found, int damaged,
 	char key[LAYOUT_KEY_MAX];
 
 	layout_header_key(key, p->address.name);
-	if (place_read(p, net_call(p->net, key, 0, error, "GET %s", key),
+	if (place_read(p, net_call(p->net, key, error, "GET %s", key),
 	    found, error) < 0)
 		return -1;
 	if (found->what != FOUND_DAMAGED || damaged)

@@ -27,7 +27,7 @@ struct redis {
 	struct table table;
 	int makes;             /* generations that are due */
 	int claims;            /* marks come first */
-	int warned;            /* of lines that are not remembered */
+	int warns, warned;     /* of lines that are not remembered */
 	int failed;            /* nothing can be asked any more, */
 	struct error why;      /* for this reason */
 };
@@ -110,7 +110,7 @@ explain_refused(struct redis *r, struct error *error)
 	    " server says: %s", r->place.address.shown,
 	    number_format_count(text, r->place.trouble.refused),
 	    r->place.trouble.why);
-	if (r->filter.growth != GROWTH_WARN)
+	if (!r->warns)
 		return -1;
 	if (!r->warned)
 		place_tell(&r->place, error);
@@ -227,8 +227,7 @@ warn_of_eviction(struct redis *r, struct error *error)
 	const char *policy;
 
 	layout_header_key(key, r->place.address.name);
-	reply = net_call(r->place.net, key, REQUEST_ERRORS, error,
-	    "INFO memory");
+	reply = net_call(r->place.net, key, error, "INFO memory");
 	if (reply == NULL)
 		return -1;
 	policy = reply->type == REDIS_REPLY_STRING ?
@@ -266,7 +265,7 @@ begin_use(struct redis *r, const struct filter_use *use, struct error *error)
 		    " one that doesn't grow", r->place.address.shown);
 	r->makes = use->writable;
 	/* Bit strings have --on-full=warn where nobody asked for it. */
-	r->place.shards.warns = r->filter.growth == GROWTH_WARN &&
+	r->warns = r->filter.growth == GROWTH_WARN &&
 	    (use->growth == GROWTH_WARN || r->place.kind == &bloom_operations);
 	generations_begin(&r->generations, &r->place.shards,
 	    &r->place.header.window);

@@ -142,10 +142,10 @@ shards_odd(const struct shards *s, const redisReply *reply,
 }
 
 void
-shards_begin(struct shards *s, const struct shard_key *key, unsigned flags,
+shards_begin(struct shards *s, const struct shard_key *key, int once,
     redis_answer *answer, size_t tag, size_t words, const char *command)
 {
-	net_begin(s->net, key->slot, flags, answer, s, tag, words);
+	net_begin(s->net, key->slot, once, answer, s, tag, words);
 	net_text(s->net, command);
 	net_word(s->net, key->text, key->nbytes);
 }

@@ -30,7 +30,6 @@ struct shards {
 	uint8_t id[FORMAT_ID_BYTES];
 	struct layout layout;
 	int grows;              /* the server's filters may */
-	int warns;              /* lines may be refused: --on-full=warn */
 	int64_t generation;     /* that requests are for, */
 	int64_t expires;        /* when its shards go, once made, */
 	uint64_t over;          /* and it counts no longer (clock_now), or 0 */
@@ -78,7 +77,7 @@ extern const struct shard_operations bloom_operations; /* bloom.c */
 
 /* net_begin for a command whose first argument is a shard's key. */
 void shards_begin(struct shards *shards, const struct shard_key *key,
-    unsigned flags, redis_answer *answer, size_t tag, size_t words,
+    int once, redis_answer *answer, size_t tag, size_t words,
     const char *command);
 
 /* An answer of no interest, unless it is an error. */
