@@ -1,6 +1,5 @@
 #include "redis/address.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,21 +11,10 @@
 /* The schemes, and what they mean; in any case. */
 static const struct scheme {
 	const char *name;
-	int tls, path;
+	int tls, is_path;
 } schemes[] = {
 	{ "redis:", 0, 0 }, { "rediss:", 1, 0 }, { "redis+unix:", 0, 1 },
 	{ "valkey:", 0, 0 }, { "valkeys:", 1, 0 }, { "valkey+unix:", 0, 1 },
-};
-
-/* What can follow the ? of an address, and the & after that. */
-enum { NAME, PASSWORD_FILE, CERTIFICATE, PARAMETERS };
-static const char *const parameters[PARAMETERS] = { "name=", "password-file=",
-	"certificate=" };
-
-/* A part of the text. */
-struct span {
-	const char *at;
-	size_t nbytes;
 };
 
 /* NULL: not the address of a server. */
@@ -47,118 +35,62 @@ address_is_server(const char *text)
 	return scheme_of(text) != NULL;
 }
 
-/* After the last @ before `end`, or the begin of [at, end). */
+/* Where USER:PASSWORD@ is, if it is there, */
 static const char *
-after_user(const char *at, const char *end)
-{
-	while (end > at && end[-1] != '@')
-		end--;
-	return end;
-}
-
-/* HOST:PORT/... or a path? No password: its ?name= begins a query. */
-static int
-is_place(const char *at, const char *end)
-{
-	const char *slash = memchr(at, '/', (size_t)(end - at)), *digits;
-
-	if (slash == NULL)
-		return 0;
-	for (digits = slash; digits > at && digits[-1] >= '0' &&
-	    digits[-1] <= '9'; )
-		digits--;
-	return memchr(at, ':', (size_t)(slash - at)) == NULL ||
-	    slash[-1] == ']' || (digits < slash && digits[-1] == ':');
-}
-
-/* Which of the parameters begins here? PARAMETERS: none. */
-static int
-parameter_at(const char *at)
-{
-	int i = 0;
-
-	while (i < PARAMETERS &&
-	    strncmp(at, parameters[i], strlen(parameters[i])) != 0)
-		i++;
-	return i;
-}
-
-/* Where the query begins, or the end. */
-static const char *
-query(const char *at)
-{
-	const char *p = at;
-
-	while (*p != '\0' && (*p != '?' || parameter_at(p + 1) == PARAMETERS ||
-	    !is_place(after_user(at, p), p)))
-		p++;
-	return p;
-}
-
-/*
- * USER:PASSWORD@, up to the last @ before the query, so that a password with
- * bytes that should have been escaped is not shown either; or empty.
- */
-static struct span
 credentials(const char *text)
 {
 	const char *at = strchr(text, ':') + 1;
 
-	at += strncmp(at, "//", 2) == 0 ? 2 : 0;
-	return (struct span){ at,
-		(size_t)(after_user(at, query(at)) - at) };
+	return at + (strncmp(at, "//", 2) == 0 ? 2 : 0);
 }
 
-/* A copy of the address without user and password, either may be secret. */
-static char *
-without_credentials(const char *text)
+/* and what follows it: the last @ ends it, so that a password with bytes that
+ * should have been escaped is not shown either. */
+static const char *
+after_credentials(const char *text)
 {
-	struct span user = credentials(text);
+	const char *at = strrchr(text, '@');
+
+	return at == NULL ? credentials(text) : at + 1;
+}
+
+/* A copy of the text, in which an address begins at `address`, without user and
+ * password; either may be secret. */
+static char *
+without_credentials(const char *text, const char *address)
+{
+	const char *end = credentials(address);
+	const char *rest = after_credentials(address);
 	char *copy = memory_or_die(strdup(text));
 
-	strcpy(copy + (user.at - text), user.at + user.nbytes);
+	strcpy(copy + (end - text), rest);
 	return copy;
 }
 
 /*
- * User and password of the command line, and the addresses that they were taken
- * from: here and nowhere else, so that no message can show them.
+ * Addresses of the command line that had a password, and what is shown of them:
+ * here and nowhere else, so that no message can show it.
  */
 static struct taken {
 	struct taken *next;
-	char *address, *credentials;
+	char *address, *shown;
 } *taken;
-
-static const struct taken *
-taken_from(const char *address)
-{
-	const struct taken *t = taken;
-
-	while (t != NULL && strcmp(t->address, address) != 0)
-		t = t->next;
-	return t;
-}
 
 static void
 take_from(char **word, char *text)
 {
-	struct span user = credentials(text);
+	char *begin = text + (credentials(text) - text);
+	char *end = text + (after_credentials(text) - text);
 	struct taken *new;
-	size_t before = (size_t)(text - *word);
-	char *copy;
 
-	if (user.nbytes == 0)
+	if (begin == end)
 		return;
 	new = memory_or_die(malloc(sizeof *new));
-	new->address = without_credentials(text);
-	new->credentials = memory_or_die(strndup(user.at, user.nbytes));
-	new->next = taken;
+	*new = (struct taken){ taken, memory_or_die(strdup(text)),
+		without_credentials(text, text) };
 	taken = new;
-	copy = memory_or_die(malloc(before + strlen(new->address) + 1));
-	memcpy(copy, *word, before);
-	strcpy(copy + before, new->address);
-	memset(text + (user.at - text), '*', user.nbytes - 1);
-	*word = copy;
+	*word = without_credentials(*word, text);
+	memset(begin, '*', (size_t)(end - 1 - begin));
 }
 
 void
@@ -210,43 +142,39 @@ take(const struct address *l, char **to, const char *at, size_t nbytes,
 	return 0;
 }
 
-/* "USER:PASSWORD@", in the address or taken from it; USER may be empty. */
+/* "USER:PASSWORD@"; USER may be empty. */
 static int
-take_credentials(struct address *l, const char *text, struct error *error)
+take_credentials(struct address *l, const char *at, const char *rest,
+    struct error *error)
 {
-	struct span user = credentials(text);
-	const struct taken *from = taken_from(text);
-	const char *colon, *end;
+	const char *end = rest - 1, *colon;
 
-	if (user.nbytes == 0 && from != NULL)
-		user = (struct span){ from->credentials,
-			strlen(from->credentials) };
-	if (user.nbytes == 0)
+	if (at == rest)
 		return 0;
-	end = user.at + user.nbytes - 1;
-	colon = memchr(user.at, ':', user.nbytes);
+	colon = memchr(at, ':', (size_t)(end - at));
 	if (colon != NULL && take(l, &l->password, colon + 1,
 	    (size_t)(end - colon - 1), error) < 0)
 		return -1;
 	end = colon != NULL ? colon : end;
-	return end == user.at ? 0 : take(l, &l->user, user.at,
-	    (size_t)(end - user.at), error);
+	return end == at ? 0 : take(l, &l->user, at, (size_t)(end - at),
+	    error);
 }
 
 /* "HOST", "HOST:PORT", "[ADDRESS]:PORT" */
 static int
-take_host(struct address *l, struct span host, struct error *error)
+take_host(struct address *l, const char *at, size_t nbytes,
+    struct error *error)
 {
-	int bracket = host.nbytes > 0 && *host.at == '[';
-	const char *end = host.at + host.nbytes;
-	const char *colon = memchr(host.at, bracket ? ']' : ':', host.nbytes);
+	int bracket = nbytes > 0 && *at == '[';
+	const char *end = at + nbytes;
+	const char *colon = memchr(at, bracket ? ']' : ':', nbytes);
 	unsigned long port;
 
 	if (bracket && colon == NULL)
 		return refuse(l, error, "a [ lacks its ]");
 	colon = colon == NULL ? end : colon;
-	if (take(l, &l->host, host.at + bracket,
-	    (size_t)(colon - host.at - bracket), error) < 0)
+	if (take(l, &l->host, at + bracket,
+	    (size_t)(colon - at - bracket), error) < 0)
 		return -1;
 	if (*l->host == '\0')
 		return refuse(l, error, "the host is missing:"
@@ -281,89 +209,37 @@ take_name(struct address *l, const char *at, size_t nbytes,
 	return 0;
 }
 
-/* The password is the first line of a file. */
+/* What follows the password: "HOST:PORT/NAME" or "/PATH", then the query. */
 static int
-read_password(struct address *l, const char *path, struct error *error)
+take_place(struct address *l, const struct scheme *scheme, const char *at,
+    struct error *error)
 {
-	FILE *file = fopen(path, "re");
-	size_t room = 0;
-	ssize_t n;
-	int reason;
+	const char *slash = at + strcspn(at, "/?");
+	const char *end = slash + strcspn(slash, "?"), *name, *value = NULL;
+	const char *query = scheme->is_path ? "?name=" : "?certificate=";
+	size_t nbytes;
 
-	if (file == NULL)
-		return error_system(error, errno, path);
-	free(l->password);
-	l->password = NULL;
-	errno = 0;
-	n = getline(&l->password, &room, file);
-	reason = errno;
-	fclose(file);
-	if (n < 0)
-		return error_set(error, STATUS_FAILED, "%s: %s", path,
-		    reason != 0 ? strerror(reason) : "there is no password in"
-		    " it");
-	l->password[strcspn(l->password, "\r\n")] = '\0';
-	return 0;
-}
-
-static int
-take_parameter(struct address *l, struct span parameter, struct error *error)
-{
-	int which = parameter_at(parameter.at), result;
-	char *path = NULL;
-
-	if (which == PARAMETERS || (which == NAME && l->path == NULL) ||
-	    (which == CERTIFICATE && !l->tls))
-		return refuse(l, error, l->path != NULL ? "only name=NAME and"
-		    " password-file=FILE, joined by &, can follow ?" :
-		    l->tls ? "only password-file=FILE and certificate=FILE,"
-		    " joined by &, can follow ?" :
-		    "only password-file=FILE can follow ?");
-	parameter.at += strlen(parameters[which]);
-	parameter.nbytes -= strlen(parameters[which]);
-	if (which == NAME)
-		return take_name(l, parameter.at, parameter.nbytes, error);
-	if (which == CERTIFICATE)
-		return take(l, &l->certificate, parameter.at,
-		    parameter.nbytes, error);
-	result = take(l, &path, parameter.at, parameter.nbytes, error);
-	if (result == 0)
-		result = read_password(l, path, error);
-	free(path);
-	return result;
-}
-
-static int
-take_query(struct address *l, const char *at, struct error *error)
-{
-	while (*at != '\0') {
-		struct span parameter = { at + 1, strcspn(at + 1, "&") };
-
-		if (*at == '#')
-			return refuse(l, error, "an address can't have a #");
-		if (take_parameter(l, parameter, error) < 0)
-			return -1;
-		at = parameter.at + parameter.nbytes;
+	if (*end != '\0') {
+		if (strncmp(end, query, strlen(query)) != 0 ||
+		    (!scheme->is_path && !scheme->tls))
+			return refuse(l, error, "only redis+unix:///PATH?name="
+			    "NAME and rediss://HOST/NAME?certificate=FILE have"
+			    " a ?; in a name, write %3F");
+		value = end + strlen(query);
 	}
-	return 0;
-}
-
-/* The part of the address between // and the query: a socket's path, or a host
- * and the filter's name. */
-static int
-take_place(struct address *l, struct span authority, struct span path,
-    int unix_socket, struct error *error)
-{
-	const char *name = path.at + 1;
-	size_t nbytes = path.nbytes == 0 ? 0 : path.nbytes - 1;
-
-	if (unix_socket)
-		return authority.nbytes > 0 || path.nbytes < 2 ?
-		    refuse(l, error, "the socket's path must begin with /:"
-		    " redis+unix:///PATH?name=NAME") :
-		    take(l, &l->path, path.at, path.nbytes, error);
-	if (take_host(l, authority, error) < 0)
+	if (scheme->is_path) {
+		if (slash > at || end - slash < 2 || value == NULL)
+			return refuse(l, error, "the address of a socket is"
+			    " redis+unix:///PATH?name=NAME");
+		return take(l, &l->path, slash, (size_t)(end - slash), error)
+		    < 0 ? -1 : take_name(l, value, strlen(value), error);
+	}
+	if (take_host(l, at, (size_t)(slash - at), error) < 0 ||
+	    (value != NULL && take(l, &l->certificate, value, strlen(value),
+	    error) < 0))
 		return -1;
+	name = slash < end ? slash + 1 : end;
+	nbytes = (size_t)(end - name);
 	if (nbytes > 0 && (memchr(name, '/', nbytes) != NULL ||
 	    strspn(name, "0123456789") >= nbytes))
 		return refuse(l, error, "after the host comes the filter's"
@@ -376,10 +252,8 @@ static int
 parse(struct address *l, const char *text, struct error *error)
 {
 	const struct scheme *scheme = scheme_of(text);
-	struct span user = credentials(text), path;
-	const char *host = user.at + user.nbytes;
-	struct span authority = { host, strcspn(host, "/?#") };
-	const char *password;
+	const char *at = credentials(text), *rest = after_credentials(text);
+	const char *password = getenv("REDISCLI_AUTH");
 
 	l->tls = scheme->tls;
 	if (l->tls && parts_name(PART_TLS) == NULL)
@@ -389,16 +263,9 @@ parse(struct address *l, const char *text, struct error *error)
 	if (strncmp(text + strlen(scheme->name), "//", 2) != 0)
 		return refuse(l, error, "an address must begin with redis://,"
 		    " rediss:// or redis+unix://");
-	path.at = authority.at + authority.nbytes;
-	path.nbytes = strcspn(path.at, "?#");
-	if (take_credentials(l, text, error) < 0 ||
-	    take_place(l, authority, path, scheme->path, error) < 0 ||
-	    take_query(l, path.at + path.nbytes, error) < 0)
+	if (take_credentials(l, at, rest, error) < 0 ||
+	    take_place(l, scheme, rest, error) < 0)
 		return -1;
-	if (l->name == NULL)
-		return refuse(l, error, "the filter's name is missing:"
-		    " redis+unix:///PATH?name=NAME");
-	password = getenv("REDISCLI_AUTH");
 	if (l->password == NULL && password != NULL)
 		l->password = memory_or_die(strdup(password));
 	return 0;
@@ -408,7 +275,14 @@ int
 address_parse(struct address *location, const char *text,
     struct error *error)
 {
-	*location = (struct address){ .shown = without_credentials(text) };
+	for (const struct taken *t = taken; t != NULL; t = t->next) {
+		if (strcmp(t->shown, text) == 0) {
+			text = t->address;
+			break;
+		}
+	}
+	*location = (struct address){
+		.shown = without_credentials(text, text) };
 	if (parse(location, text, error) == 0)
 		return 0;
 	address_free(location);

@@ -3,16 +3,15 @@
  * or the address of a Redis server.
  *
  *     redis://[USER:PASSWORD@]HOST[:PORT]/NAME
- *     rediss://[USER:PASSWORD@]HOST[:PORT]/NAME (with TLS)
+ *     rediss://[USER:PASSWORD@]HOST[:PORT]/NAME[?certificate=FILE] (with TLS)
  *     redis+unix://[USER:PASSWORD@]/PATH?name=NAME
  *
  * The same with valkey; in any case. HOST is a name, an IPv4 address, or an
  * IPv6 address in brackets. USER may be empty (the default user). Without a
- * password in the address, it is the first line of the file in the query
- * `?password-file=FILE`, or the environment variable REDISCLI_AUTH. With TLS,
- * `?certificate=FILE` names the client's certificate. The parts of a query are
- * joined by &. %XX stands for a byte, in all parts; an @ or / in NAME must be
- * written so, and NAME can't be a number, which would be a database elsewhere.
+ * password in the address, it is in the environment variable REDISCLI_AUTH.
+ * FILE has the client's certificate. %XX stands for a byte, in all parts; an @
+ * must be written so, and so must a / or ? in NAME. NAME can't be a number,
+ * which would be a database elsewhere.
  */
 #ifndef ADDRESS_H
 #define ADDRESS_H
@@ -40,9 +39,8 @@ struct address {
 int address_is_server(const char *text);
 
 /*
- * Parse the address of a server. On failure (STATUS_USAGE, or STATUS_FAILED if
- * the password's file can't be read) the text shows no password, and there is
- * nothing to free.
+ * Parse the address of a server. On failure (STATUS_USAGE) the text shows no
+ * password, and there is nothing to free.
  */
 int address_parse(struct address *location, const char *text,
     struct error *error);

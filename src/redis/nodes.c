@@ -114,8 +114,7 @@ take_refusal(const char *name, const char *text, struct error *error)
 	if (strncmp(text, "NOAUTH", 6) == 0)
 		return error_set(error, STATUS_USAGE, "%s: the server wants a"
 		    " password (%s): put it into the environment variable"
-		    " REDISCLI_AUTH, or into a file for ?password-file=FILE",
-		    name, text);
+		    " REDISCLI_AUTH", name, text);
 	if (strncmp(text, "LOADING", 7) != 0)
 		return 0;
 	error_set(error, STATUS_FAILED, "%s: the server says: %s", name,

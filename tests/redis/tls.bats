@@ -129,7 +129,7 @@ start_tls() {
 	[ -z "$(bloomdedup -f "$url" <<<x)" ]
 	fails 3 absent.pem bloomdedup -f "$URL/seen?certificate=absent.pem" <<<x
 	fails 3 client.crt bloomdedup -f "$URL/seen?certificate=client.crt" <<<x
-	fails 2 password-file= bloomdedup -f "$PLAIN_URL/seen?certificate=x" <<<x
+	fails 2 rediss://HOST bloomdedup -f "$PLAIN_URL/seen?certificate=x" <<<x
 }
 
 @test "a cluster with TLS" {

@@ -128,18 +128,15 @@ saved_with() {
 	every_kind
 }
 
-@test "passwords: in the address, the environment, a file; never shown" {
+@test "passwords: in the address, the environment; never shown" {
 	start --requirepass secret
 	url=redis://:secret@127.0.0.1:$PORT/seen
 	bloomdedup -f "$url" <<<1 >out 2>notes
 	echo 1 | cmp - out
 	REDISCLI_AUTH=secret bloomdedup -f "$URL/seen" <<<1 >out
 	[ ! -s out ]
-	echo secret >password
-	bloomdedup -f "$URL/seen?password-file=password" <<<2 >out
-	echo 2 | cmp - out
 	fails 3 'NOAUTH.*' bloomdedup -f "$URL/seen" <<<3 || true
-	grep -q 'wants a password (NOAUTH.*REDISCLI_AUTH.*password-file' fails.err
+	grep -q 'wants a password (NOAUTH.*REDISCLI_AUTH' fails.err
 	fails 3 WRONGPASS bloomdedup -f "redis://:wrong@127.0.0.1:$PORT/seen" \
 		<<<3
 	grep wrong fails.err && return 1
@@ -162,7 +159,7 @@ saved_with() {
 		'valkey://u:s3cret@127.0.0.1:1/x' 'rediss:s3cret@h' \
 		'redis://u:s3cret@h/0' 'redis+unix://u:s3cret@/none?name=x' \
 		'redis://:s3cret?name=s3cret@127.0.0.1:1/x' \
-		'redis://u:s3cret/s3cret?password-file=s3cret@h:1/x' \
+		'redis://u:s3cret/s3cret?certificate=s3cret@h:1/x' \
 		'redis+unix://u:a?certificate=s3cret@/none?name=x' \
 		'redis://:a@s3cret?name=b@127.0.0.1:1/x'; do
 		for command in '' check info create remove; do

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/parts.h"
 #include "redis/address.h"
@@ -96,24 +95,6 @@ addresses(void)
 }
 
 static void
-password_file(void)
-{
-	char path[] = "/tmp/address-XXXXXX", text[200], shown[200];
-	static char h[] = "h", seen[] = "seen", pw[] = "secret";
-	int fd = mkstemp(path);
-
-	tap_ok(fd >= 0 && write(fd, "secret\r\nmore\n", 13) == 13, "a file");
-	close(fd);
-	snprintf(text, sizeof text, "redis://h/seen?password-file=%s", path);
-	strcpy(shown, text);
-	is(text, A(.host = h, .port = 6379, .password = pw, .name = seen,
-	    .shown = shown));
-	unlink(path);
-	tap_ok(address_parse(&(struct address){ 0 }, text,
-	    &(struct error){ 0 }) < 0, "a missing file is an error");
-}
-
-static void
 tls(void)
 {
 	static char h[] = "h", n[] = "n", pem[] = "a b.pem", pw[] = "secret";
@@ -167,7 +148,6 @@ main(void)
 {
 	unsetenv("REDISCLI_AUTH");
 	addresses();
-	password_file();
 	tls();
 	hiding();
 	refused("redis://u:secret@h", "name");
@@ -185,9 +165,8 @@ main(void)
 	refused("redis://u:secret@h/a%0", "%");
 	refused("redis://u:secret@h/a%00", "%");
 	refused("redis://u:secret%@h/a", "%");
-	refused("redis://u:secret@h/a?x=y", "password-file");
-	refused("redis://u:secret@h/a#b", "#");
-	refused("redis://u:secret@h/a?certificate=x", "password-file");
+	refused("redis://u:secret@h/a?x=y", "%3F");
+	refused("redis://u:secret@h/a?certificate=x", "rediss://");
 	refused("redis://u:/secret?#@h:x/a", "port");
 	refused("redis://u:secret@h/0", "database");
 	refused("redis://u:secret@h/0/n", "database");
@@ -195,6 +174,8 @@ main(void)
 	refused("redis:seen", "redis://");
 	refused("redis+unix://h/a?name=b", "/");
 	refused("redis+unix:///a", "name");
+	refused("redis+unix:///a?certificate=x", "name");
+	refused("redis+unix://?name=x", "PATH");
 	tap_ok(address_is_server("redis:x") &&
 	    address_is_server("VALKEY://") && address_is_server("rediss://")
 	    && address_is_server("redis+unix:///") &&
