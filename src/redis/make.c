@@ -9,9 +9,6 @@
 #include "model/window.h"
 #include "redis/generations.h"
 
-/* Several clients may make and remove one filter at once. */
-#define CREATE_TRIES 5
-
 /* Planning */
 
 /* Is it Valkey, whose filters don't halve the rate? *is is set. */
@@ -151,7 +148,7 @@ expire_shards(struct place *p, const struct found *found, int expire,
 {
 	struct shards s;
 
-	if (found->what != FOUND_FILTER || place_is_ours(p, found) ||
+	if (!found->exists || place_is_ours(p, found) ||
 	    found->header.window.kind != WINDOW_NONE)
 		return 0;
 	s = shards_of_found(p, found);
@@ -164,15 +161,8 @@ delete_shards(struct place *p, const struct found *found, struct error *error)
 {
 	struct generations generations;
 	struct shards s;
-	struct error told;
 
-	if (found->what == FOUND_DAMAGED) {
-		error_set(&told, 0, "%s; its shards stay, in keys that begin"
-		    " with bloomdedup-shard:{%s:", found->why.text,
-		    p->address.name);
-		place_tell(p, &told);
-	}
-	if (found->what != FOUND_FILTER || place_is_ours(p, found))
+	if (!found->exists || place_is_ours(p, found))
 		return 0;
 	s = shards_of_found(p, found);
 	generations_begin(&generations, &s, &found->header.window);
@@ -193,27 +183,24 @@ take_away(struct place *p, const uint8_t *bytes, struct found *before,
 	redisReply *reply;
 
 	layout_header_key(key, p->address.name);
-	if (place_find(p, before, 1, error) < 0)
+	if (place_find(p, before, error) < 0)
 		return -1;
-	if (before->what == FOUND_NONE && bytes == NULL)
+	if (!before->exists && bytes == NULL)
 		return 0;
 	if (expire_shards(p, before, 1, error) < 0)
 		return -1;
-	reply = bytes == NULL ? net_call(p->net, key, error,
-	    "GETDEL %s", key) : net_call(p->net, key, error,
-	    "GETSET %s %b", key, bytes, (size_t)LAYOUT_HEADER_BYTES);
+	reply = bytes == NULL ?
+	    net_call(p->net, key, error, "GETDEL %s", key) :
+	    net_call(p->net, key, error, "GETSET %s %b", key, bytes,
+	    (size_t)LAYOUT_HEADER_BYTES);
 	if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
 	    expire_shards(p, before, 0, error) < 0) {
 		freeReplyObject(reply);
 		return -1;
 	}
-	if (place_read(p, reply, &old, error) < 0 ||
-	    delete_shards(p, &old, error) < 0)
-		return -1;
-	return old.what == FOUND_DAMAGED || (old.what == FOUND_FILTER &&
-	    before->what == FOUND_FILTER && memcmp(before->header.id,
-	    old.header.id, sizeof old.header.id) == 0) ? 0 :
-	    delete_shards(p, before, error);
+	return place_read(p, reply, &old, error) < 0 ||
+	    delete_shards(p, before, error) < 0 ? -1 :
+	    delete_shards(p, &old, error);
 }
 
 int
@@ -221,52 +208,45 @@ make_remove(struct place *p, struct error *error)
 {
 	struct found before;
 
-	return take_away(p, NULL, &before, error) < 0 ? -1 :
-	    before.what == FOUND_NONE;
+	return take_away(p, NULL, &before, error) < 0 ? -1 : !before.exists;
 }
 
 /* Publishing: the shards are there, now the header */
 
-/* Set the header unless there is one: then, returns 1. */
+/* Unless there is a header. */
 static int
 add_header(struct place *p, const uint8_t *bytes, struct error *error)
 {
 	char key[LAYOUT_KEY_MAX];
 	redisReply *reply;
-	int result;
+	int result = 0;
 
 	layout_header_key(key, p->address.name);
-	reply = net_call(p->net, key, error, "SET %s %b NX",
-	    key, bytes, (size_t)LAYOUT_HEADER_BYTES);
+	reply = net_call(p->net, key, error, "SET %s %b NX", key, bytes,
+	    (size_t)LAYOUT_HEADER_BYTES);
 	if (reply == NULL)
 		return -1;
-	result = reply->type == REDIS_REPLY_ERROR ?
-	    shards_odd(&p->shards, reply, error) :
-	    reply->type == REDIS_REPLY_NIL;
+	if (reply->type == REDIS_REPLY_ERROR)
+		result = shards_odd(&p->shards, reply, error);
 	freeReplyObject(reply);
 	return result;
 }
 
-/* Returns 1 if there is another filter. Whatever the answer was, the header is
- * read back; the one that stood in the way may be gone: then again. */
+/* Returns 1 if there is another filter. Answers may be lost: the header is read
+ * back. */
 static int
 publish(struct place *p, int replace, struct error *error)
 {
 	uint8_t bytes[LAYOUT_HEADER_BYTES];
 	struct found now;
-	int had = 1;
 
 	layout_encode(&p->shards.layout, &p->header, bytes);
-	for (int i = 0; had && i < CREATE_TRIES; i++) {
-		had = replace ? take_away(p, bytes, &now, error) :
-		    add_header(p, bytes, error);
-		if (had < 0 || place_find(p, &now, 0, error) < 0)
-			return -1;
-		had = had && now.what == FOUND_NONE;
-	}
+	if ((replace ? take_away(p, bytes, &now, error) :
+	    add_header(p, bytes, error)) < 0 || place_find(p, &now, error) < 0)
+		return -1;
 	if (place_is_ours(p, &now))
 		return 0;
-	return now.what != FOUND_NONE && !replace ? 1 : error_set(error,
+	return now.exists && !replace ? 1 : error_set(error,
 	    STATUS_FAILED, "%s: another client has replaced or removed the"
 	    " filter at the same moment", p->address.shown);
 }
@@ -280,9 +260,9 @@ make_filter(struct place *p, int replace, const struct filter_design *plan,
 	int result;
 
 	/* Before shards are made: is the name free? */
-	if (place_find(p, &before, replace, error) < 0)
+	if (place_find(p, &before, error) < 0)
 		return -1;
-	if (before.what != FOUND_NONE && !replace)
+	if (before.exists && !replace)
 		return 1;
 	if (plan_new(p, plan, error) < 0)
 		return -1;
@@ -293,7 +273,7 @@ make_filter(struct place *p, int replace, const struct filter_design *plan,
 	if (result == 0)
 		result = publish(p, replace, error);
 	/* If that fails, too, they expire. */
-	if (result != 0 && place_find(p, &before, 1, &unused) == 0 &&
+	if (result != 0 && place_find(p, &before, &unused) == 0 &&
 	    !place_is_ours(p, &before))
 		(void)shards_delete(&p->shards, &unused);
 	return result;

@@ -50,48 +50,32 @@ place_read(const struct place *p, redisReply *reply, struct found *found,
 
 	if (reply == NULL)
 		return -1;
-	found->what = FOUND_FILTER;
-	if (reply->type == REDIS_REPLY_NIL) {
-		found->what = FOUND_NONE;
-	} else if (reply->type != REDIS_REPLY_STRING) {
+	found->exists = reply->type != REDIS_REPLY_NIL;
+	if (found->exists && reply->type != REDIS_REPLY_STRING)
 		result = shards_odd(&p->shards, reply, error);
-	} else if (layout_decode(&found->layout, &found->header, reply->str,
-	    reply->len, &why) < 0) {
-		found->what = FOUND_DAMAGED;
-		error_set(&found->why, why.status, "%s: %s",
+	else if (found->exists && layout_decode(&found->layout,
+	    &found->header, reply->str, reply->len, &why) < 0)
+		result = error_set(error, why.status, "%s: %s",
 		    p->address.shown, why.text);
-		/* Another program's key stays as it is. */
-		if (!format_is_filter((const uint8_t *)reply->str,
-		    reply->len)) {
-			*error = found->why;
-			result = -1;
-		}
-	}
 	freeReplyObject(reply);
 	return result;
 }
 
 int
-place_find(struct place *p, struct found *found, int damaged,
-    struct error *error)
+place_find(struct place *p, struct found *found, struct error *error)
 {
 	char key[LAYOUT_KEY_MAX];
 
 	layout_header_key(key, p->address.name);
-	if (place_read(p, net_call(p->net, key, error, "GET %s", key),
-	    found, error) < 0)
-		return -1;
-	if (found->what != FOUND_DAMAGED || damaged)
-		return 0;
-	*error = found->why;
-	return -1;
+	return place_read(p, net_call(p->net, key, error, "GET %s", key),
+	    found, error);
 }
 
 int
 place_is_ours(const struct place *p, const struct found *found)
 {
-	return found->what == FOUND_FILTER && memcmp(found->header.id,
-	    p->header.id, sizeof p->header.id) == 0;
+	return found->exists && memcmp(found->header.id, p->header.id,
+	    sizeof p->header.id) == 0;
 }
 
 void

@@ -30,19 +30,17 @@ void place_tell(const struct place *place, const struct error *text);
 
 /* A header as it was found. */
 struct found {
-	enum { FOUND_NONE, FOUND_FILTER, FOUND_DAMAGED } what;
+	int exists;
 	struct header header;
 	struct layout layout;
-	struct error why;       /* of damage */
 };
 
 /* What a reply says that was in the header's key; frees it, NULL: failed. */
 int place_read(const struct place *place, redisReply *reply,
     struct found *found, struct error *error);
 
-/* The header that is there; damage fails, too, unless `damaged` is allowed. */
-int place_find(struct place *place, struct found *found, int damaged,
-    struct error *error);
+/* The header that is there. */
+int place_find(struct place *place, struct found *found, struct error *error);
 
 /* Is it that of the filter that is open? */
 int place_is_ours(const struct place *place, const struct found *found);

@@ -74,13 +74,13 @@ check_header(struct redis *r, struct error *error)
 {
 	struct found found;
 
-	if (place_find(&r->place, &found, 0, error) < 0)
+	if (place_find(&r->place, &found, error) < 0)
 		return -1;
 	if (place_is_ours(&r->place, &found))
 		return 0;
 	return error_set(error, STATUS_FAILED, "%s: the filter is no longer"
-	    " there: %s", r->place.address.shown, found.what == FOUND_NONE ?
-	    "it was removed" : "another one has replaced it");
+	    " there: %s", r->place.address.shown, found.exists ?
+	    "another one has replaced it" : "it was removed");
 }
 
 /* A shard is missing: was the filter replaced or removed, or damaged? */
@@ -304,8 +304,8 @@ redis_open(struct filter **filter, const char *location,
 	*filter = NULL;
 	if (r == NULL)
 		return -1;
-	result = place_find(&r->place, &found, 0, error);
-	if (result == 0 && found.what == FOUND_NONE)
+	result = place_find(&r->place, &found, error);
+	if (result == 0 && !found.exists)
 		result = 1;
 	if (result == 0) {
 		r->place.header = found.header;
