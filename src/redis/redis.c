@@ -91,8 +91,9 @@ explain_missing(struct redis *r, struct error *error)
 
 	if (check_header(r, error) == 0)
 		return error_set(error, STATUS_FAILED, "%s: damaged: the key"
-		    " %s is missing, and all lines in it; only create --force"
-		    " makes the filter whole again, and empty",
+		    " %s is missing (does the server's maxmemory-policy evict"
+		    " keys?), and all lines in it; only create --force makes"
+		    " the filter whole again, and empty",
 		    r->place.address.shown, r->place.trouble.missing);
 	/* A mark of bits may have made some of its shards again. */
 	if (r->makes && r->place.shards.layout.kind == SHARDS_BITS)
@@ -214,39 +215,6 @@ new_redis(const char *location, const struct filter_use *use,
 	return r;
 }
 
-/*
- * A server that evicts keys when its memory is full forgets parts of the
- * filter. A user without permission to ask for the policy is not warned.
- */
-static int
-warn_of_eviction(struct redis *r, struct error *error)
-{
-	static const char field[] = "maxmemory_policy:";
-	char key[LAYOUT_KEY_MAX];
-	redisReply *reply;
-	const char *policy;
-
-	layout_header_key(key, r->place.address.name);
-	reply = net_call(r->place.net, key, error, "INFO memory");
-	if (reply == NULL)
-		return -1;
-	policy = reply->type == REDIS_REPLY_STRING ?
-	    strstr(reply->str, field) : NULL;
-	if (policy != NULL && strncmp(policy + sizeof field - 1, "noeviction",
-	    10) != 0) {
-		struct error told;
-
-		policy += sizeof field - 1;
-		error_set(&told, 0, "%s: the server may evict parts of the"
-		    " filter when its memory is full (maxmemory-policy %.*s);"
-		    " set it to noeviction", r->place.address.shown,
-		    (int)strcspn(policy, "\r\n"), policy);
-		place_tell(&r->place, &told);
-	}
-	freeReplyObject(reply);
-	return 0;
-}
-
 static int
 begin_use(struct redis *r, const struct filter_use *use, struct error *error)
 {
@@ -274,9 +242,7 @@ begin_use(struct redis *r, const struct filter_use *use, struct error *error)
 	    shards_keep(&r->place.shards, error) < 0)
 		return -1;
 	/* A window counts its lines when it advances, as it does now. */
-	if ((r->generations.quarter == 0 ? count : advance)(r, error) < 0)
-		return -1;
-	return use->writable ? warn_of_eviction(r, error) : 0;
+	return (r->generations.quarter == 0 ? count : advance)(r, error);
 }
 
 /* The filter is there (0), or not (1, -1). */

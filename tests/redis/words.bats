@@ -179,12 +179,6 @@ saved_with() {
 	done
 }
 
-@test "a policy that evicts keys that expire is warned about, too" {
-	start --maxmemory 100mb --maxmemory-policy volatile-ttl
-	bloomdedup -f "$URL/seen" <<<1 >out 2>err
-	grep -q volatile-ttl err
-}
-
 @test "a user who may do only what the manual lists" {
 	sed -n 's/^ACL SETUSER //p' "$ROOT/man/bloomdedup.1" >rights
 	[ "$(wc -l <rights)" -eq 6 ]
