@@ -223,11 +223,6 @@ print_stats_json(const struct run *run, const struct results *r)
 	    run->keys.of[KEY_NO_FIELD].lines);
 	json_print_count(&json, "not_urls", run->keys.of[KEY_NOT_URL].lines);
 	json_print_count(&json, "other_parts", run->lines_passed);
-	if (r->costs.shards > 0) {
-		json_print_count(&json, "round_trips", r->costs.round_trips);
-		json_print_count(&json, "bytes_to_server", r->costs.sent);
-		json_print_count(&json, "bytes_from_server", r->costs.received);
-	}
 	json_print_close(&json, '}');
 	putc('\n', stderr);
 }
@@ -269,11 +264,6 @@ print_stats(const struct run *run, const struct results *r)
 	print_row("dropped by mistake", r->dropped < 0 ? "unknown" : a, "");
 	if (private > 0)
 		print_bytes("private memory", private);
-	if (r->costs.shards > 0) {
-		print_count("round trips", r->costs.round_trips);
-		print_bytes("bytes to server", r->costs.sent);
-		print_bytes("bytes from server", r->costs.received);
-	}
 }
 
 void

@@ -52,9 +52,6 @@ struct filter_costs {
 	unsigned shards;        /* on a server: how many; never 0 there */
 	int own_shards;         /* they are the server's own filters, which
 	                           grow; else bit strings */
-	uint64_t round_trips;   /* how often replies were waited for */
-	uint64_t sent;          /* bytes to the server, */
-	uint64_t received;      /* and from it */
 };
 
 #endif

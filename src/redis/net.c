@@ -40,7 +40,7 @@ struct net {
 	size_t in_flight, unanswered;        /* bytes, requests */
 	size_t unsent;                       /* bytes that may wait a bit */
 	int failed;                          /* nothing is sent any more */
-	struct net_figures figures;
+	uint64_t repeats;                    /* requests that were made again */
 };
 
 /* Trying again */
@@ -54,7 +54,7 @@ queue_again(struct net *x, struct request *request, int node)
 	request->node = node;
 	*x->again_last = request;
 	x->again_last = &request->next;
-	x->figures.repeats++;
+	x->repeats++;
 }
 
 /* Have there been only failures for so long that no more are waited for? */
@@ -156,7 +156,6 @@ send_node(struct net *x, struct node *node, struct error *error)
 		if ((node->context == NULL && node_open(node, &reason) < 0) ||
 		    node_send(node, &sent, &reason) < 0)
 			return drop_connection(x, node, &reason, error);
-		x->figures.bytes_sent += sent;
 	}
 	return 0;
 }
@@ -209,12 +208,10 @@ receive_node(struct net *x, size_t i, struct error *error)
 {
 	struct node *node = &x->nodes.list[i];
 	struct error reason;
-	size_t received;
 	int result = 0;
 
-	if (node_receive(node, &received, &reason) < 0)
+	if (node_receive(node, &reason) < 0)
 		return drop_connection(x, node, &reason, error);
-	x->figures.bytes_received += received;
 	while (result == 0) {
 		redisReply *reply;
 
@@ -364,7 +361,6 @@ go_on(struct net *x, size_t bytes, struct error *error)
 int
 net_finish(struct net *x, struct error *error)
 {
-	x->figures.round_trips += x->unanswered > 0;
 	return go_on(x, 0, error);
 }
 
@@ -382,10 +378,10 @@ net_is_busy(const struct net *x)
 	return x->unanswered > 0;
 }
 
-const struct net_figures *
-net_figures(const struct net *x)
+uint64_t
+net_repeats(const struct net *x)
 {
-	return &x->figures;
+	return x->repeats;
 }
 
 /* Making requests */

@@ -22,13 +22,6 @@
 
 struct net;
 
-struct net_figures {
-	uint64_t round_trips; /* how often replies were waited for */
-	uint64_t bytes_sent;
-	uint64_t bytes_received;
-	uint64_t repeats;     /* requests that were made again */
-};
-
 /*
  * Connect. `location` must stay unchanged until the net is closed. A server
  * that can't be reached is waited for as long as for a repeated request, or not
@@ -64,8 +57,9 @@ int net_flush(struct net *net, struct error *error);
 /* Wait until all requests are answered. */
 int net_finish(struct net *net, struct error *error);
 
-/* Are there requests that are not answered? */
+/* Are there requests that are not answered? How many were made again? */
 int net_is_busy(const struct net *net);
+uint64_t net_repeats(const struct net *net);
 
 /*
  * A single command for a key, waited for; the reply is to be freed, and NULL on
@@ -74,7 +68,5 @@ int net_is_busy(const struct net *net);
  */
 redisReply *net_call(struct net *net, const char *key, struct error *error,
     const char *format, ...);
-
-const struct net_figures *net_figures(const struct net *net);
 
 #endif

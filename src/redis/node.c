@@ -254,17 +254,15 @@ node_send(struct node *node, size_t *sent, struct error *error)
 }
 
 int
-node_receive(struct node *node, size_t *received, struct error *error)
+node_receive(struct node *node, struct error *error)
 {
 	redisContext *context = node->context;
-	size_t before = context->reader->len;
 	int result;
 
 	signals_in_socket = 1;
 	/* It has room for a whole record of TLS: OpenSSL keeps no rest. */
 	result = redisBufferRead(context);
 	signals_in_socket = 0;
-	*received = context->reader->len - before;
 	node->heard = clock_now();
 	return result != REDIS_OK ? lost(node, context, error) : 0;
 }

@@ -91,9 +91,9 @@ int node_has_output(const struct node *node);
 /* May the node have got a part of this request of its? */
 int node_has_got(const struct node *node, const struct request *request);
 
-/* Send what the socket takes now, receive what has arrived: so many bytes. */
+/* Send what the socket takes now: so many bytes. Receive what has arrived. */
 int node_send(struct node *node, size_t *sent, struct error *error);
-int node_receive(struct node *node, size_t *received, struct error *error);
+int node_receive(struct node *node, struct error *error);
 
 /* The next complete reply, to be freed; NULL if it has not arrived yet. */
 int node_reply(struct node *node, redisReply **reply, struct error *error);

@@ -321,7 +321,7 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
 	struct redis *r = redis_of(filter);
 	struct generations *g = &r->generations;
 	int marks = net_is_busy(r->place.net);
-	uint64_t repeats = net_figures(r->place.net)->repeats, now;
+	uint64_t repeats = net_repeats(r->place.net), now;
 
 	if (failed_before(r, error) || advance(r, error) < 0)
 		return -1;
@@ -337,7 +337,7 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
 		}
 		if (finish(r, error) < 0)
 			return -1;
-		now = net_figures(r->place.net)->repeats;
+		now = net_repeats(r->place.net);
 		again = marks && now != repeats;
 		marks = 0;
 	}
@@ -471,15 +471,11 @@ close_redis(struct filter *filter, struct error *error)
 static struct filter_costs
 costs(const struct filter *filter)
 {
-	const struct place *place =
-	    &((const struct redis *)(const void *)filter)->place;
-	const struct net_figures *net = net_figures(place->net);
+	const struct layout *layout =
+	    &((const struct redis *)(const void *)filter)->place.shards.layout;
 
-	return (struct filter_costs){
-		.shards = place->shards.layout.shards,
-		.own_shards = place->shards.layout.kind == SHARDS_BLOOM,
-		.round_trips = net->round_trips, .sent = net->bytes_sent,
-		.received = net->bytes_received };
+	return (struct filter_costs){ .shards = layout->shards,
+		.own_shards = layout->kind == SHARDS_BLOOM };
 }
 
 static const struct filter_operations operations = {
