@@ -50,7 +50,7 @@ queue_again(struct net *x, struct request *request, int node)
 {
 	request->next = NULL;
 	request->asked = 0;
-	request->at = REQUEST_UNSENT;
+	request->sent = 0;
 	request->node = node;
 	*x->again_last = request;
 	x->again_last = &request->next;
@@ -134,7 +134,7 @@ drop_connection(struct net *x, struct node *node, const struct error *reason,
 
 	/* It may have been done: then its next answer is no answer. */
 	for (request = node->first; request != NULL; request = request->next)
-		request->lost |= request->once && node_has_got(node, request);
+		request->lost |= request->once && request->sent;
 	x->nodes.stale = x->nodes.cluster;
 	for (request = node_close(node); request != NULL; request = next) {
 		next = request->next;
@@ -149,15 +149,16 @@ static int
 send_node(struct net *x, struct node *node, struct error *error)
 {
 	struct error reason;
-	size_t sent = 1;
+	int sent = 1;
 
 	while (sent > 0 && (node->context == NULL ? node->unsent != NULL :
 	    node_has_output(node))) {
-		if ((node->context == NULL && node_open(node, &reason) < 0) ||
-		    node_send(node, &sent, &reason) < 0)
-			return drop_connection(x, node, &reason, error);
+		if (node->context == NULL && node_open(node, &reason) < 0)
+			sent = -1;
+		else
+			sent = node_send(node, &reason);
 	}
-	return 0;
+	return sent < 0 ? drop_connection(x, node, &reason, error) : 0;
 }
 
 /* Receiving */
@@ -221,7 +222,7 @@ receive_node(struct net *x, size_t i, struct error *error)
 			return drop_connection(x, node, &reason, error);
 		if (reply == NULL)
 			return 0;
-		if (node->first == NULL || !node_has_got(node, node->first)) {
+		if (node->first == NULL || !node->first->sent) {
 			freeReplyObject(reply);
 			error_set(&reason, STATUS_FAILED, "%s: the server"
 			    " sent an unexpected reply",
@@ -237,13 +238,12 @@ receive_node(struct net *x, size_t i, struct error *error)
 /* After a failure */
 
 static void
-abandon(const struct node *node, const struct request *request)
+abandon(const struct request *request)
 {
 	struct error unused;
 
 	for (; request != NULL; request = request->next) {
-		if (request->once && (request->lost ||
-		    (node != NULL && node_has_got(node, request))))
+		if (request->once && (request->lost || request->sent))
 			(void)request->answer(request->context, request->tag,
 			    NULL, &unused);
 	}
@@ -252,9 +252,9 @@ abandon(const struct node *node, const struct request *request)
 void
 net_abandon(struct net *x)
 {
-	abandon(NULL, x->again);
+	abandon(x->again);
 	for (size_t i = 0; i < x->nodes.count; i++)
-		abandon(&x->nodes.list[i], x->nodes.list[i].first);
+		abandon(x->nodes.list[i].first);
 }
 
 /* The loop */

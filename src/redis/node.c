@@ -26,7 +26,7 @@ request_new(unsigned slot, int once, redis_answer *answer, void *context,
 
 	*request = (struct request){ .answer = answer, .context = context,
 		.tag = tag, .slot = slot, .once = once, .node = -1,
-		.at = REQUEST_UNSENT, .bytes = memory_or_die(sdsempty()) };
+		.bytes = memory_or_die(sdsempty()) };
 	return request;
 }
 
@@ -148,7 +148,6 @@ node_open(struct node *node, struct error *error)
 	/* don't reallocate the buffer for each reply */
 	context->reader->maxbuf = 0;
 	node->context = context;
-	node->handed = 0;
 	node->heard = clock_now();
 	node->used = 1;
 	return 0;
@@ -196,22 +195,15 @@ node_has_output(const struct node *node)
 	return node->unsent != NULL || sdslen(node->context->obuf) > 0;
 }
 
-int
-node_has_got(const struct node *node, const struct request *request)
-{
-	return node->context != NULL && node->handed -
-	    sdslen(node->context->obuf) > request->at;
-}
-
 /* Sending and receiving */
 
-static void
+static size_t
 hand_over(struct node *node, const char *bytes, size_t nbytes)
 {
 	if (redisAppendFormattedCommand(node->context, bytes, nbytes) !=
 	    REDIS_OK)
 		memory_or_die(NULL);
-	node->handed += nbytes;
+	return nbytes;
 }
 
 /*
@@ -221,23 +213,24 @@ hand_over(struct node *node, const char *bytes, size_t nbytes)
 static void
 fill(struct node *node)
 {
-	uint64_t end = node->handed + HAND_OVER_BYTES;
+	size_t nbytes = 0;
 
 	if (node->unsent == node->first)
 		node->heard = clock_now();
-	for (; node->unsent != NULL && node->handed < end;
+	for (; node->unsent != NULL && nbytes < HAND_OVER_BYTES;
 	    node->unsent = node->unsent->next) {
-		const struct request *request = node->unsent;
+		struct request *request = node->unsent;
 
-		node->unsent->at = node->handed;
+		request->sent = 1;
 		if (request->node >= 0)
-			hand_over(node, asking, sizeof asking - 1);
-		hand_over(node, request->bytes, sdslen(request->bytes));
+			nbytes += hand_over(node, asking, sizeof asking - 1);
+		nbytes += hand_over(node, request->bytes,
+		    sdslen(request->bytes));
 	}
 }
 
 int
-node_send(struct node *node, size_t *sent, struct error *error)
+node_send(struct node *node, struct error *error)
 {
 	redisContext *context = node->context;
 	size_t before;
@@ -249,8 +242,8 @@ node_send(struct node *node, size_t *sent, struct error *error)
 	signals_in_socket = 1;
 	result = redisBufferWrite(context, &done);
 	signals_in_socket = 0;
-	*sent = before - sdslen(context->obuf);
-	return result != REDIS_OK ? lost(node, context, error) : 0;
+	return result != REDIS_OK ? lost(node, context, error) :
+	    sdslen(context->obuf) < before;
 }
 
 int

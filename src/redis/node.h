@@ -37,9 +37,8 @@ struct request {
 	                       was lost, its next reply is no reply */
 	int node;           /* that takes it before it has the slot, or -1 */
 	int asked;          /* the reply to ASKING has come */
+	int sent;           /* hiredis has got it, and so may the node */
 	int lost;           /* with `once`: its first reply is */
-	uint64_t at;        /* where it begins in what its node was sent */
-#define REQUEST_UNSENT UINT64_MAX
 	sds bytes;          /* as they are sent */
 };
 
@@ -58,7 +57,6 @@ struct node {
 	redisContext *context;         /* NULL: not connected */
 	struct request *first, **last; /* sent, or to be sent, in order */
 	struct request *unsent;        /* the first that hiredis hasn't got */
-	uint64_t handed;               /* bytes that hiredis has got */
 	uint64_t heard;                /* when it last sent, or waiting began */
 	int used;                      /* requests were sent to it */
 };
@@ -88,11 +86,9 @@ struct request *node_close(struct node *node);
 /* Is there something to send, on its connection? */
 int node_has_output(const struct node *node);
 
-/* May the node have got a part of this request of its? */
-int node_has_got(const struct node *node, const struct request *request);
-
-/* Send what the socket takes now: so many bytes. Receive what has arrived. */
-int node_send(struct node *node, size_t *sent, struct error *error);
+/* Send what the socket takes now: returns 1 if that is anything. Receive what
+ * has arrived. */
+int node_send(struct node *node, struct error *error);
 int node_receive(struct node *node, struct error *error);
 
 /* The next complete reply, to be freed; NULL if it has not arrived yet. */

@@ -87,10 +87,7 @@ tls_start(redisContext *context, const struct address *location,
 	ssl = memory_or_die(SSL_new(ctx));
 	SSL_CTX_free(ctx); /* ssl has a reference */
 	SSL_set_verify(ssl, SSL_VERIFY_PEER, NULL);
-	/*
-	 * A record that has gone out counts as sent at once: whoever sent it
-	 * must know that it may have been done.
-	 */
+	/* A record that has gone out counts as sent at once. */
 	SSL_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE);
 	if (!expect_host(ssl, host)) {
 		refuse(error, location->shown);
