@@ -54,20 +54,28 @@ mask_of(const struct geometry *g, struct digest digest, unsigned j)
 }
 
 int
+block_probe_line(const struct geometry *g, struct digest digest, unsigned j,
+    const uint8_t *at)
+{
+	const void *bytes = at;
+	const lanes *line = bytes;
+	lanes mask = mask_of(g, digest, j) & ~*line;
+	uint64_t missing = 0;
+
+	for (unsigned lane = 0; lane < LINE_LANES; lane++)
+		missing |= mask[lane];
+	return missing == 0;
+}
+
+int
 block_probe_lines(const struct geometry *g, struct digest digest,
     const uint8_t *const at[])
 {
-	uint64_t missing = 0;
+	int found = 1;
 
-	for (unsigned j = 0; j < g->cache_lines; j++) {
-		const void *bytes = at[j];
-		const lanes *line = bytes;
-		lanes mask = mask_of(g, digest, j) & ~*line;
-
-		for (unsigned lane = 0; lane < LINE_LANES; lane++)
-			missing |= mask[lane];
-	}
-	return missing == 0;
+	for (unsigned j = 0; j < g->cache_lines; j++)
+		found &= block_probe_line(g, digest, j, at[j]);
+	return found;
 }
 
 void

@@ -8,7 +8,6 @@
 #include "redis/shards.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bits/block.h"
@@ -59,8 +58,7 @@ take_line(void *context, size_t tag, redisReply *reply, struct error *error)
 	struct shards *s = context;
 	const struct geometry *g = &s->layout.geometry;
 	size_t t = g->cache_lines, i = tag / t;
-	uint8_t *lines = s->cache_lines + i * t * LINE_BYTES;
-	const uint8_t *at[CACHE_LINES_MAX];
+	_Alignas(LINE_BYTES) uint8_t line[LINE_BYTES];
 	uint32_t digest = s->order[i];
 
 	if (reply->type != REDIS_REPLY_STRING)
@@ -69,14 +67,10 @@ take_line(void *context, size_t tag, redisReply *reply, struct error *error)
 		shards_lack(s, shards_of(s, i));
 		return 0;
 	}
-	memcpy(lines + tag % t * LINE_BYTES, reply->str, LINE_BYTES);
-	/* The last one comes last, except when some were made again. */
-	if (++s->answers[i] < t)
-		return 0;
-	for (size_t j = 0; j < t; j++)
-		at[j] = lines + j * LINE_BYTES;
-	s->found[digest] |= (uint8_t)block_probe_lines(g, s->digests[digest],
-	    at);
+	memcpy(line, reply->str, LINE_BYTES);
+	s->lines_found[i] += (uint8_t)block_probe_line(g, s->digests[digest],
+	    (unsigned)(tag % t), line);
+	s->found[digest] |= s->lines_found[i] == t;
 	return 0;
 }
 
@@ -112,17 +106,8 @@ static int
 ask(struct shards *s, struct error *error)
 {
 	size_t n = s->starts[s->layout.shards];
-	size_t wanted = n * s->layout.geometry.cache_lines * LINE_BYTES;
 
-	if (wanted > s->cache_bytes) {
-		free(s->cache_lines);
-		free(s->answers);
-		s->cache_lines = memory_or_die(aligned_alloc(LINE_BYTES,
-		    wanted));
-		s->answers = memory_or_die(malloc(n));
-		s->cache_bytes = wanted;
-	}
-	memset(s->answers, 0, n);
+	memset(s->lines_found, 0, n);
 	return shards_parts(s, n, ask_part, error);
 }
 

@@ -24,8 +24,7 @@ void
 shards_free(struct shards *s)
 {
 	free(s->order);
-	free(s->cache_lines);
-	free(s->answers);
+	free(s->lines_found);
 }
 
 static void
@@ -54,9 +53,10 @@ shards_sort(struct shards *s, const struct digest *digests, size_t n,
 	s->digests = digests;
 	s->found = found;
 	if (n > s->room) {
-		free(s->order);
+		shards_free(s);
 		s->room = n;
 		s->order = memory_or_die(malloc(2 * n * sizeof *s->order));
+		s->lines_found = memory_or_die(malloc(n));
 	}
 	of = s->order + s->room;
 	find_shards(s, digests, n, of);

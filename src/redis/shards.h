@@ -43,9 +43,7 @@ struct shards {
 	uint32_t *order;
 	size_t room;
 	uint32_t starts[LAYOUT_SHARDS_MAX + 1];
-	uint8_t *cache_lines;   /* that bits.c was sent, in this order, */
-	size_t cache_bytes;
-	uint8_t *answers;       /* and how many of each digest */
+	uint8_t *lines_found;   /* of each digest, in this order (bits.c) */
 };
 
 /* The key of a shard, and its slot. */
