@@ -42,11 +42,7 @@ make(struct shards *s, const struct shard_key *key, struct error *error)
 	shards_begin(s, key, 0, shards_take, 0, 10, "BITFIELD");
 	add_operation(s->net, "SET", "u1", end, "1");
 	add_operation(s->net, "SET", "i64", end + 64, "0");
-	if (net_end(s->net, error) < 0)
-		return -1;
-	shards_begin(s, key, 0, shards_take, 0, 3, "EXPIRE");
-	net_number(s->net, SHARDS_UNBORN_SECONDS);
-	return net_end(s->net, error);
+	return net_end(s->net, error) < 0 ? -1 : shards_expire(s, key, error);
 }
 
 /* Asking */

@@ -118,7 +118,7 @@ make_newest(struct generations *g, int64_t number,
 {
 	struct shards s = one(g, number);
 
-	return shards_make(&s, kind, error) < 0 ||
+	return shards_each(&s, kind->make, error) < 0 ||
 	    with_key(g, number, "SET %s 1 NX EXAT %lld", error) < 0 ? -1 : 1;
 }
 
@@ -170,7 +170,7 @@ generations_delete(struct generations *g, struct error *error)
 	int64_t now;
 
 	if (g->quarter == 0)
-		return shards_delete(&g->like, error);
+		return shards_each(&g->like, shards_delete, error);
 	if (find_time(g, &now, error) < 0)
 		return -1;
 	now /= g->quarter;
@@ -178,7 +178,8 @@ generations_delete(struct generations *g, struct error *error)
 		struct shards s = one(g, i);
 		int there = with_key(g, i, "GET %s", error);
 
-		if (there < 0 || (there && (shards_delete(&s, error) < 0 ||
+		if (there < 0 || (there &&
+		    (shards_each(&s, shards_delete, error) < 0 ||
 		    with_key(g, i, "UNLINK %s", error) < 0)))
 			return -1;
 	}

@@ -152,7 +152,7 @@ expire_shards(struct place *p, const struct found *found, int expire,
 	    found->header.window.kind != WINDOW_NONE)
 		return 0;
 	s = shards_of_found(p, found);
-	return (expire ? shards_expire : shards_keep)(&s, error);
+	return shards_each(&s, expire ? shards_expire : shards_keep, error);
 }
 
 /* Its header is gone. */
@@ -269,12 +269,12 @@ make_filter(struct place *p, int replace, const struct filter_design *plan,
 	/* Generations are made when they are due. */
 	if (p->header.window.kind != WINDOW_NONE)
 		return publish(p, replace, error);
-	result = shards_make(&p->shards, p->kind, error);
+	result = shards_each(&p->shards, p->kind->make, error);
 	if (result == 0)
 		result = publish(p, replace, error);
 	/* If that fails, too, they expire. */
 	if (result != 0 && place_find(p, &before, &unused) == 0 &&
 	    !place_is_ours(p, &before))
-		(void)shards_delete(&p->shards, &unused);
+		(void)shards_each(&p->shards, shards_delete, &unused);
 	return result;
 }

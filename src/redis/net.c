@@ -110,6 +110,13 @@ succeeded(struct net *x)
 	x->noticed = 0;
 }
 
+static void
+free_request(struct request *request)
+{
+	sdsfree(request->bytes);
+	free(request);
+}
+
 /* What the server says is for the caller. */
 static int
 answer(struct net *x, struct request *request, redisReply *reply,
@@ -121,7 +128,7 @@ answer(struct net *x, struct request *request, redisReply *reply,
 	succeeded(x);
 	x->in_flight -= sdslen(request->bytes);
 	x->unanswered--;
-	request_free(request);
+	free_request(request);
 	return result;
 }
 
@@ -386,18 +393,33 @@ net_repeats(const struct net *x)
 
 /* Making requests */
 
+static void
+begin(struct net *x, unsigned slot, int once, redis_answer *function,
+    void *context, size_t tag)
+{
+	x->making = memory_or_die(malloc(sizeof *x->making));
+	*x->making = (struct request){ .answer = function, .context = context,
+		.tag = tag, .slot = slot, .once = once, .node = -1,
+		.bytes = memory_or_die(sdsempty()) };
+}
+
 void
 net_begin(struct net *x, unsigned slot, int once, redis_answer *function,
     void *context, size_t tag, size_t words)
 {
-	x->making = request_new(slot, once, function, context, tag);
-	request_words(x->making, words);
+	begin(x, slot, once, function, context, tag);
+	x->making->bytes = memory_or_die(sdscatfmt(x->making->bytes,
+	    "*%U\r\n", (unsigned long long)words));
 }
 
 void
 net_word(struct net *x, const void *data, size_t nbytes)
 {
-	request_word(x->making, data, nbytes);
+	sds bytes = memory_or_die(sdscatfmt(x->making->bytes, "$%U\r\n",
+	    (unsigned long long)nbytes));
+
+	bytes = memory_or_die(sdscatlen(bytes, data, nbytes));
+	x->making->bytes = memory_or_die(sdscatlen(bytes, "\r\n", 2));
 }
 
 void
@@ -468,7 +490,7 @@ net_call(struct net *x, const char *key, struct error *error,
 	va_end(args);
 	if (n < 0)
 		memory_or_die(NULL);
-	x->making = request_new(slot, 0, keep_reply, reply, 0);
+	begin(x, slot, 0, keep_reply, reply, 0);
 	x->making->bytes = memory_or_die(sdscatlen(x->making->bytes, bytes,
 	    (size_t)n));
 	redisFreeCommand(bytes);
@@ -488,7 +510,7 @@ find_nodes(struct net *x, int patient, struct error *error)
 	while (nodes_load_map(&x->nodes, &reason) < 0) {
 		uint64_t now = clock_now();
 
-		if (!patient && reason.errnum != EAGAIN) {
+		if (!patient) {
 			*error = reason;
 			error->status = STATUS_FAILED;
 			return -1;
@@ -528,7 +550,7 @@ free_queue(struct request *request)
 	while (request != NULL) {
 		struct request *next = request->next;
 
-		request_free(request);
+		free_request(request);
 		request = next;
 	}
 }

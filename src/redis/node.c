@@ -16,44 +16,6 @@
 
 static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
 
-/* Requests */
-
-struct request *
-request_new(unsigned slot, int once, redis_answer *answer, void *context,
-    size_t tag)
-{
-	struct request *request = memory_or_die(malloc(sizeof *request));
-
-	*request = (struct request){ .answer = answer, .context = context,
-		.tag = tag, .slot = slot, .once = once, .node = -1,
-		.bytes = memory_or_die(sdsempty()) };
-	return request;
-}
-
-void
-request_free(struct request *request)
-{
-	sdsfree(request->bytes);
-	free(request);
-}
-
-void
-request_words(struct request *request, size_t words)
-{
-	request->bytes = memory_or_die(sdscatfmt(request->bytes, "*%U\r\n",
-	    (unsigned long long)words));
-}
-
-void
-request_word(struct request *request, const void *data, size_t nbytes)
-{
-	sds bytes = memory_or_die(sdscatfmt(request->bytes, "$%U\r\n",
-	    (unsigned long long)nbytes));
-
-	bytes = memory_or_die(sdscatlen(bytes, data, nbytes));
-	request->bytes = memory_or_die(sdscatlen(bytes, "\r\n", 2));
-}
-
 /* Connecting */
 
 static int
@@ -149,7 +111,6 @@ node_open(struct node *node, struct error *error)
 	context->reader->maxbuf = 0;
 	node->context = context;
 	node->heard = clock_now();
-	node->used = 1;
 	return 0;
 }
 

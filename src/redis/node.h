@@ -42,14 +42,6 @@ struct request {
 	sds bytes;          /* as they are sent */
 };
 
-struct request *request_new(unsigned slot, int once, redis_answer *answer,
-    void *context, size_t tag);
-void request_free(struct request *request);
-
-/* Append the number of words, then each of them. */
-void request_words(struct request *request, size_t words);
-void request_word(struct request *request, const void *data, size_t nbytes);
-
 struct node {
 	const struct address *location;
 	char *host;                    /* NULL: the location's socket */
@@ -58,7 +50,6 @@ struct node {
 	struct request *first, **last; /* sent, or to be sent, in order */
 	struct request *unsent;        /* the first that hiredis hasn't got */
 	uint64_t heard;                /* when it last sent, or waiting began */
-	int used;                      /* requests were sent to it */
 };
 
 /*

@@ -1,6 +1,5 @@
 #include "redis/nodes.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,12 +114,8 @@ take_refusal(const char *name, const char *text, struct error *error)
 		return error_set(error, STATUS_USAGE, "%s: the server wants a"
 		    " password (%s): put it into the environment variable"
 		    " REDISCLI_AUTH", name, text);
-	if (strncmp(text, "LOADING", 7) != 0)
-		return 0;
-	error_set(error, STATUS_FAILED, "%s: the server says: %s", name,
-	    text);
-	error->errnum = EAGAIN;
-	return -1;
+	return strncmp(text, "LOADING", 7) != 0 ? 0 : error_set(error,
+	    STATUS_FAILED, "%s: the server says: %s", name, text);
 }
 
 /* Ask a node for the map, over a connection of its own. */
@@ -148,23 +143,18 @@ load_map_from(struct nodes *nodes, size_t i, struct error *error)
 	return result;
 }
 
-/* From the first node that answers; nodes that were used are asked first. */
 int
 nodes_load_map(struct nodes *nodes, struct error *error)
 {
 	size_t count = nodes->count;
 
-	for (int used = 1; used >= 0; used--) {
-		for (size_t i = 0; i < count; i++) {
-			if (nodes->list[i].used != used)
-				continue;
-			if (load_map_from(nodes, i, error) == 0) {
-				nodes->stale = 0;
-				return 0;
-			}
-			if (error->status == STATUS_USAGE)
-				return -1;
+	for (size_t i = 0; i < count; i++) {
+		if (load_map_from(nodes, i, error) == 0) {
+			nodes->stale = 0;
+			return 0;
 		}
+		if (error->status == STATUS_USAGE)
+			return -1;
 	}
 	return -1;
 }

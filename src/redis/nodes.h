@@ -24,10 +24,7 @@ struct nodes {
 /* The number of a node, which is added if it is new. */
 size_t nodes_find(struct nodes *nodes, const char *host, int port);
 
-/*
- * Ask the nodes, one after the other, for the map of slots. error->errnum is
- * EAGAIN if they are there, and load their data.
- */
+/* Ask the nodes, one after the other, for the map of slots. */
 int nodes_load_map(struct nodes *nodes, struct error *error);
 
 /* The node that has a slot. */

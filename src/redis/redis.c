@@ -97,7 +97,7 @@ explain_missing(struct redis *r, struct error *error)
 		    r->place.address.shown, r->place.trouble.missing);
 	/* A mark of bits may have made some of its shards again. */
 	if (r->makes && r->place.shards.layout.kind == SHARDS_BITS)
-		(void)shards_delete(&r->place.shards, &unused);
+		(void)shards_each(&r->place.shards, shards_delete, &unused);
 	return -1;
 }
 
@@ -239,7 +239,7 @@ begin_use(struct redis *r, const struct filter_use *use, struct error *error)
 	    &r->place.header.window);
 	/* New ones stay from now on, and those that were to be deleted. */
 	if (r->makes && r->generations.quarter == 0 &&
-	    shards_keep(&r->place.shards, error) < 0)
+	    shards_each(&r->place.shards, shards_keep, error) < 0)
 		return -1;
 	/* A window counts its lines when it advances, as it does now. */
 	return (r->generations.quarter == 0 ? count : advance)(r, error);

@@ -158,9 +158,8 @@ shards_take(void *context, size_t tag, redisReply *reply, struct error *error)
 	    shards_odd(context, reply, error) : 0;
 }
 
-static int
-each(struct shards *s, int (*make)(struct shards *shards,
-    const struct shard_key *key, struct error *error), struct error *error)
+int
+shards_each(struct shards *s, shards_one *make, struct error *error)
 {
 	for (unsigned i = 0; i < s->layout.shards; i++) {
 		struct shard_key key;
@@ -172,63 +171,34 @@ each(struct shards *s, int (*make)(struct shards *shards,
 	return net_finish(s->net, error);
 }
 
-static int
-persist(struct shards *s, const struct shard_key *key, struct error *error)
+int
+shards_count(struct shards *s, const struct shard_operations *kind,
+    struct error *error)
+{
+	s->lines = 0;
+	return shards_each(s, kind->count, error);
+}
+
+int
+shards_keep(struct shards *s, const struct shard_key *key, struct error *error)
 {
 	shards_begin(s, key, 0, shards_take, 0, 2, "PERSIST");
 	return net_end(s->net, error);
 }
 
-static int
-expire(struct shards *s, const struct shard_key *key, struct error *error)
+int
+shards_expire(struct shards *s, const struct shard_key *key,
+    struct error *error)
 {
 	shards_begin(s, key, 0, shards_take, 0, 3, "EXPIRE");
 	net_number(s->net, SHARDS_UNBORN_SECONDS);
 	return net_end(s->net, error);
 }
 
-static int
-delete(struct shards *s, const struct shard_key *key, struct error *error)
+int
+shards_delete(struct shards *s, const struct shard_key *key,
+    struct error *error)
 {
 	shards_begin(s, key, 0, shards_take, 0, 2, "UNLINK");
 	return net_end(s->net, error);
-}
-
-int
-shards_count(struct shards *s, const struct shard_operations *kind,
-    struct error *error)
-{
-	s->lines = 0;
-	return each(s, kind->count, error);
-}
-
-int
-shards_make(struct shards *s, const struct shard_operations *kind,
-    struct error *error)
-{
-	int lacking = s->trouble->missing[0] != '\0';
-
-	if (each(s, kind->make, error) < 0 || shards_count(s, kind, error) < 0)
-		return -1;
-	return lacking || s->trouble->missing[0] == '\0' ? 0 :
-	    error_set(error, STATUS_FAILED, "%s: the server lost the key %s"
-	    " while the filter was made", s->shown, s->trouble->missing);
-}
-
-int
-shards_keep(struct shards *s, struct error *error)
-{
-	return each(s, persist, error);
-}
-
-int
-shards_expire(struct shards *s, struct error *error)
-{
-	return each(s, expire, error);
-}
-
-int
-shards_delete(struct shards *s, struct error *error)
-{
-	return each(s, delete, error);
 }

@@ -53,19 +53,21 @@ struct shard_key {
 	unsigned slot, shard;
 };
 
-/* What is done to shards, of each kind. Requests are made, not waited for. */
+/* What is done to one shard. Requests are made, not waited for. */
+typedef int shards_one(struct shards *shards, const struct shard_key *key,
+    struct error *error);
+
+/* What is done to shards, of each kind. */
 struct shard_operations {
 	/* One that expires in an hour, unless it is there. */
-	int (*make)(struct shards *shards, const struct shard_key *key,
-	    struct error *error);
+	shards_one *make;
 	/* Set found[i] to 1 where digest i is there. */
 	int (*ask)(struct shards *shards, struct error *error);
 	/* Mark; a batch with `found` is claimed: found[i] is set to 0 where
 	   digest i was not there. */
 	int (*mark)(struct shards *shards, struct error *error);
 	/* Add its lines to shards->lines. */
-	int (*count)(struct shards *shards, const struct shard_key *key,
-	    struct error *error);
+	shards_one *count;
 };
 extern const struct shard_operations bits_operations; /* bits.c */
 extern const struct shard_operations bloom_operations; /* bloom.c */
@@ -107,15 +109,11 @@ int shards_are_refused(struct shards *shards, const redisReply *reply,
 int shards_odd(const struct shards *shards, const redisReply *reply,
     struct error *error);
 
-/*
- * Each shard is made and counted; stays; expires as if unborn; is deleted; or
- * is counted.
- */
-int shards_keep(struct shards *shards, struct error *error);
-int shards_expire(struct shards *shards, struct error *error);
-int shards_make(struct shards *shards, const struct shard_operations *kind,
-    struct error *error);
-int shards_delete(struct shards *shards, struct error *error);
+/* It stays; expires as if unborn; is deleted. */
+shards_one shards_keep, shards_expire, shards_delete;
+
+/* To each shard, waited for. */
+int shards_each(struct shards *shards, shards_one *make, struct error *error);
 int shards_count(struct shards *shards, const struct shard_operations *kind,
     struct error *error);
 
