@@ -29,7 +29,7 @@
 
 struct net {
 	struct nodes nodes;
-	struct request *again, **again_last; /* to be made again */
+	struct queue again;                  /* to be made again */
 	struct request *making;              /* between begin and end */
 	uint64_t limit_ms;                   /* of failures without success */
 	void (*notice)(const char *text);    /* of more than a second of them */
@@ -37,7 +37,7 @@ struct net {
 	uint64_t failing_since, pause;
 	uint64_t next_try;                   /* when it is due (clock_now) */
 	struct error reason;                 /* for trying again */
-	size_t in_flight, unanswered;        /* bytes, requests */
+	size_t in_flight;                    /* bytes that aren't answered */
 	size_t unsent;                       /* bytes that may wait a bit */
 	int failed;                          /* nothing is sent any more */
 	uint64_t repeats;                    /* requests that were made again */
@@ -46,14 +46,12 @@ struct net {
 /* Trying again */
 
 static void
-queue_again(struct net *x, struct request *request, int node)
+queue_again(struct net *x, struct request *request, struct node *node)
 {
-	request->next = NULL;
 	request->asked = 0;
 	request->sent = 0;
 	request->node = node;
-	*x->again_last = request;
-	x->again_last = &request->next;
+	queue_append(&x->again, request);
 	x->repeats++;
 }
 
@@ -127,7 +125,6 @@ answer(struct net *x, struct request *request, redisReply *reply,
 
 	succeeded(x);
 	x->in_flight -= sdslen(request->bytes);
-	x->unanswered--;
 	free_request(request);
 	return result;
 }
@@ -139,13 +136,12 @@ drop_connection(struct net *x, struct node *node, const struct error *reason,
 {
 	struct request *request, *next;
 
-	/* It may have been done: then its next answer is no answer. */
-	for (request = node->first; request != NULL; request = request->next)
-		request->lost |= request->once && request->sent;
 	x->nodes.stale = x->nodes.cluster;
 	for (request = node_close(node); request != NULL; request = next) {
 		next = request->next;
-		queue_again(x, request, -1);
+		/* It may have been done: then its next answer is no answer. */
+		request->lost |= request->once && request->sent;
+		queue_again(x, request, NULL);
 	}
 	return fail_or_pause(x, reason, error);
 }
@@ -172,8 +168,8 @@ send_node(struct net *x, struct node *node, struct error *error)
 
 /* Handle an error reply to a request, which is in no queue any more. */
 static int
-handle_error(struct net *x, size_t node, struct request *request,
-    redisReply *reply, struct error *error)
+handle_error(struct net *x, const struct node *node,
+    struct request *request, redisReply *reply, struct error *error)
 {
 	char host[256];
 	int port;
@@ -183,12 +179,11 @@ handle_error(struct net *x, size_t node, struct request *request,
 	if (advice == CLUSTER_FAIL)
 		return answer(x, request, reply, error);
 	if (advice == CLUSTER_ASK) {
-		queue_again(x, request, (int)nodes_find(&x->nodes,
-		    host[0] != '\0' ? host : x->nodes.list[node].host,
-		    port));
+		queue_again(x, request, nodes_find(&x->nodes,
+		    host[0] != '\0' ? host : node->host, port));
 		return 0;
 	}
-	queue_again(x, request, -1);
+	queue_again(x, request, NULL);
 	x->nodes.stale = x->nodes.cluster || advice == CLUSTER_MOVED;
 	error_set(&reason, STATUS_FAILED, "%s: the server says: %s",
 	    x->nodes.location->shown, reply->str);
@@ -196,25 +191,24 @@ handle_error(struct net *x, size_t node, struct request *request,
 }
 
 static int
-take_reply(struct net *x, size_t i, redisReply *reply,
+take_reply(struct net *x, struct node *node, redisReply *reply,
     struct error *error)
 {
-	struct request *request = x->nodes.list[i].first;
+	struct request *request = node->queue.first;
 
-	if (request->node >= 0 && !request->asked) {
+	if (request->node != NULL && !request->asked) {
 		request->asked = 1;
 		return 0;
 	}
-	node_shift(&x->nodes.list[i]);
+	node_shift(node);
 	if (reply->type == REDIS_REPLY_ERROR)
-		return handle_error(x, i, request, reply, error);
+		return handle_error(x, node, request, reply, error);
 	return answer(x, request, reply, error);
 }
 
 static int
-receive_node(struct net *x, size_t i, struct error *error)
+receive_node(struct net *x, struct node *node, struct error *error)
 {
-	struct node *node = &x->nodes.list[i];
 	struct error reason;
 	int result = 0;
 
@@ -223,20 +217,18 @@ receive_node(struct net *x, size_t i, struct error *error)
 	while (result == 0) {
 		redisReply *reply;
 
-		/* An answer may add a node, and move the list. */
-		node = &x->nodes.list[i];
 		if (node_reply(node, &reply, &reason) < 0)
 			return drop_connection(x, node, &reason, error);
 		if (reply == NULL)
 			return 0;
-		if (node->first == NULL || !node->first->sent) {
+		if (node->queue.first == NULL || !node->queue.first->sent) {
 			freeReplyObject(reply);
 			error_set(&reason, STATUS_FAILED, "%s: the server"
 			    " sent an unexpected reply",
 			    x->nodes.location->shown);
 			return drop_connection(x, node, &reason, error);
 		}
-		result = take_reply(x, i, reply, error);
+		result = take_reply(x, node, reply, error);
 		freeReplyObject(reply);
 	}
 	return result;
@@ -259,9 +251,10 @@ abandon(const struct request *request)
 void
 net_abandon(struct net *x)
 {
-	abandon(x->again);
-	for (size_t i = 0; i < x->nodes.count; i++)
-		abandon(x->nodes.list[i].first);
+	abandon(x->again.first);
+	for (const struct node *node = x->nodes.first; node != NULL;
+	    node = node->next)
+		abandon(node->queue.first);
 }
 
 /* The loop */
@@ -269,19 +262,17 @@ net_abandon(struct net *x)
 static int
 route_again(struct net *x, struct error *error)
 {
-	struct request *request = x->again, *next;
+	struct request *request = x->again.first, *next;
 	struct error reason;
 
 	if (request == NULL || clock_now() < x->next_try)
 		return 0;
 	if (x->nodes.stale && nodes_load_map(&x->nodes, &reason) < 0)
 		return fail_or_pause(x, &reason, error);
-	x->again = NULL;
-	x->again_last = &x->again;
+	x->again.first = NULL;
 	for (; request != NULL; request = next) {
 		next = request->next;
-		node_append(request->node >= 0 ?
-		    &x->nodes.list[request->node] :
+		node_append(request->node != NULL ? request->node :
 		    nodes_of_slot(&x->nodes, request->slot), request);
 	}
 	return 0;
@@ -292,8 +283,9 @@ send_all(struct net *x, struct error *error)
 {
 	if (route_again(x, error) < 0)
 		return -1;
-	for (size_t i = 0; i < x->nodes.count; i++) {
-		if (send_node(x, &x->nodes.list[i], error) < 0)
+	for (struct node *node = x->nodes.first; node != NULL;
+	    node = node->next) {
+		if (send_node(x, node, error) < 0)
 			return -1;
 	}
 	return 0;
@@ -305,37 +297,37 @@ poll_timeout(const struct net *x)
 {
 	uint64_t now = clock_now();
 
-	if (x->again == NULL)
+	if (x->again.first == NULL)
 		return 1000;
 	return x->next_try <= now ? 0 :
 	    (int)((x->next_try - now) / CLOCK_MILLISECOND) + 1;
 }
 
 static int
-check_patience(struct net *x, size_t i, struct error *error)
+check_patience(struct net *x, struct node *node, struct error *error)
 {
 	struct error reason;
 
-	if (clock_now() - x->nodes.list[i].heard < PATIENCE)
+	if (clock_now() - node->heard < PATIENCE)
 		return 0;
 	error_set(&reason, STATUS_FAILED, "%s: the server doesn't answer",
 	    x->nodes.location->shown);
-	return drop_connection(x, &x->nodes.list[i], &reason, error);
+	return drop_connection(x, node, &reason, error);
 }
 
 /* Wait for one, or until the next try is due, and deal with what has come. */
 static int
 wait_for_replies(struct net *x, struct error *error)
 {
-	size_t count = x->nodes.count, n = 0, at[64];
+	struct node *at[64];
 	struct pollfd polls[64];
+	size_t n = 0;
 
-	for (size_t i = 0; i < count && n < 64; i++) {
-		const struct node *node = &x->nodes.list[i];
-
-		if (node->context == NULL || node->first == NULL)
+	for (struct node *node = x->nodes.first; node != NULL && n < 64;
+	    node = node->next) {
+		if (node->context == NULL || node->queue.first == NULL)
 			continue;
-		at[n] = i;
+		at[n] = node;
 		polls[n++] = (struct pollfd){ node->context->fd,
 			(short)(POLLIN | (node_has_output(node) ? POLLOUT :
 			0)), 0 };
@@ -346,12 +338,12 @@ wait_for_replies(struct net *x, struct error *error)
 		if (polls[i].revents & (POLLIN | POLLHUP | POLLERR)) {
 			if (receive_node(x, at[i], error) < 0)
 				return -1;
-		} else if (x->nodes.list[at[i]].context != NULL &&
+		} else if (at[i]->context != NULL &&
 		    check_patience(x, at[i], error) < 0) {
 			return -1;
 		}
 	}
-	return signals_stop && x->again != NULL ?
+	return signals_stop && x->again.first != NULL ?
 	    fail_or_pause(x, &x->reason, error) : 0;
 }
 
@@ -361,7 +353,7 @@ go_on(struct net *x, size_t bytes, struct error *error)
 {
 	while (!x->failed && x->in_flight > bytes)
 		x->failed = send_all(x, error) < 0 ||
-		    (x->unanswered > 0 && wait_for_replies(x, error) < 0);
+		    wait_for_replies(x, error) < 0;
 	return x->failed ? -1 : 0;
 }
 
@@ -382,7 +374,7 @@ net_flush(struct net *x, struct error *error)
 int
 net_is_busy(const struct net *x)
 {
-	return x->unanswered > 0;
+	return x->in_flight > 0;
 }
 
 uint64_t
@@ -399,7 +391,7 @@ begin(struct net *x, unsigned slot, int once, redis_answer *function,
 {
 	x->making = memory_or_die(malloc(sizeof *x->making));
 	*x->making = (struct request){ .answer = function, .context = context,
-		.tag = tag, .slot = slot, .once = once, .node = -1,
+		.tag = tag, .slot = slot, .once = once,
 		.bytes = memory_or_die(sdsempty()) };
 }
 
@@ -445,14 +437,11 @@ net_end(struct net *x, struct error *error)
 
 	x->making = NULL;
 	x->in_flight += nbytes;
-	x->unanswered++;
 	/* It must not overtake one that is made again. */
-	if (x->again != NULL) {
-		*x->again_last = request;
-		x->again_last = &request->next;
-	} else {
+	if (x->again.first != NULL)
+		queue_append(&x->again, request);
+	else
 		node_append(nodes_of_slot(&x->nodes, request->slot), request);
-	}
 	x->unsent += nbytes;
 	if (x->unsent >= SEND_BYTES && net_flush(x, error) < 0)
 		return -1;
@@ -534,7 +523,6 @@ net_open(struct net **result, const struct address *location,
 	x->nodes.location = location;
 	x->limit_ms = retry_ms;
 	x->notice = notice;
-	x->again_last = &x->again;
 	nodes_find(&x->nodes, location->host, location->port);
 	if (find_nodes(x, patient, error) < 0) {
 		net_close(x);
@@ -560,9 +548,10 @@ net_close(struct net *x)
 {
 	if (x == NULL)
 		return;
-	free_queue(x->again);
-	for (size_t i = 0; i < x->nodes.count; i++)
-		free_queue(node_close(&x->nodes.list[i]));
+	free_queue(x->again.first);
+	for (struct node *node = x->nodes.first; node != NULL;
+	    node = node->next)
+		free_queue(node_close(node));
 	nodes_free(&x->nodes);
 	free(x);
 }

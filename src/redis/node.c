@@ -117,11 +117,20 @@ node_open(struct node *node, struct error *error)
 /* The queue */
 
 void
-node_append(struct node *node, struct request *request)
+queue_append(struct queue *queue, struct request *request)
 {
 	request->next = NULL;
-	*node->last = request;
-	node->last = &request->next;
+	if (queue->first == NULL)
+		queue->first = request;
+	else
+		queue->last->next = request;
+	queue->last = request;
+}
+
+void
+node_append(struct node *node, struct request *request)
+{
+	queue_append(&node->queue, request);
 	if (node->unsent == NULL)
 		node->unsent = request;
 }
@@ -129,24 +138,21 @@ node_append(struct node *node, struct request *request)
 struct request *
 node_shift(struct node *node)
 {
-	struct request *request = node->first;
+	struct request *request = node->queue.first;
 
-	node->first = request->next;
-	if (node->first == NULL)
-		node->last = &node->first;
+	node->queue.first = request->next;
 	return request;
 }
 
 struct request *
 node_close(struct node *node)
 {
-	struct request *first = node->first;
+	struct request *first = node->queue.first;
 
 	if (node->context != NULL)
 		redisFree(node->context);
 	node->context = NULL;
-	node->first = node->unsent = NULL;
-	node->last = &node->first;
+	node->queue.first = node->unsent = NULL;
 	return first;
 }
 
@@ -176,14 +182,14 @@ fill(struct node *node)
 {
 	size_t nbytes = 0;
 
-	if (node->unsent == node->first)
+	if (node->unsent == node->queue.first)
 		node->heard = clock_now();
 	for (; node->unsent != NULL && nbytes < HAND_OVER_BYTES;
 	    node->unsent = node->unsent->next) {
 		struct request *request = node->unsent;
 
 		request->sent = 1;
-		if (request->node >= 0)
+		if (request->node != NULL)
 			nbytes += hand_over(node, asking, sizeof asking - 1);
 		nbytes += hand_over(node, request->bytes,
 		    sdslen(request->bytes));

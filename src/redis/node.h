@@ -35,21 +35,28 @@ struct request {
 	unsigned slot;
 	int once;           /* if it may have been done before its connection
 	                       was lost, its next reply is no reply */
-	int node;           /* that takes it before it has the slot, or -1 */
+	struct node *node;  /* that takes it before it has the slot, or NULL */
 	int asked;          /* the reply to ASKING has come */
 	int sent;           /* hiredis has got it, and so may the node */
 	int lost;           /* with `once`: its first reply is */
 	sds bytes;          /* as they are sent */
 };
 
+struct queue {
+	struct request *first, *last; /* first is NULL: empty */
+};
+
+void queue_append(struct queue *queue, struct request *request);
+
 struct node {
+	struct node *next;
 	const struct address *location;
-	char *host;                    /* NULL: the location's socket */
+	char *host;             /* NULL: the location's socket */
 	int port;
-	redisContext *context;         /* NULL: not connected */
-	struct request *first, **last; /* sent, or to be sent, in order */
-	struct request *unsent;        /* the first that hiredis hasn't got */
-	uint64_t heard;                /* when it last sent, or waiting began */
+	redisContext *context;  /* NULL: not connected */
+	struct queue queue;     /* sent, or to be sent, in order */
+	struct request *unsent; /* the first that hiredis hasn't got */
+	uint64_t heard;         /* when it last sent, or waiting began */
 };
 
 /*

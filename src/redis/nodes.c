@@ -3,72 +3,70 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t
+struct node *
 nodes_find(struct nodes *nodes, const char *host, int port)
 {
-	struct node *node;
+	struct node **at = &nodes->first, *node;
 
-	for (size_t i = 0; i < nodes->count; i++) {
-		node = &nodes->list[i];
+	for (; (node = *at) != NULL; at = &node->next) {
 		if (node->port == port && (host == NULL || node->host == NULL ?
 		    host == node->host : strcmp(host, node->host) == 0))
-			return i;
+			return node;
 	}
-	nodes->list = memory_or_die(realloc(nodes->list,
-	    (nodes->count + 1) * sizeof *nodes->list));
-	node = &nodes->list[nodes->count];
+	node = memory_or_die(malloc(sizeof *node));
 	*node = (struct node){ .location = nodes->location, .port = port };
 	if (host != NULL)
 		node->host = memory_or_die(strdup(host));
-	/* Queues that are empty point into the array, which has moved. */
-	for (size_t i = 0; i <= nodes->count; i++) {
-		if (nodes->list[i].first == NULL)
-			nodes->list[i].last = &nodes->list[i].first;
-	}
-	return nodes->count++;
+	*at = node;
+	return node;
 }
 
 struct node *
 nodes_of_slot(struct nodes *nodes, unsigned slot)
 {
-	return &nodes->list[nodes->cluster ? nodes->map[slot] : 0];
+	return nodes->cluster ? nodes->map[slot] : nodes->first;
 }
 
 void
 nodes_free(struct nodes *nodes)
 {
-	for (size_t i = 0; i < nodes->count; i++) {
-		node_close(&nodes->list[i]);
-		free(nodes->list[i].host);
+	struct node *node, *next;
+
+	for (node = nodes->first; node != NULL; node = next) {
+		next = node->next;
+		node_close(node);
+		free(node->host);
+		free(node);
 	}
-	free(nodes->list);
 }
 
 /* The map of slots: what node `asked` replied to CLUSTER SLOTS */
 
-/* [host, port, ...]: the number of the node, or -1. */
-static int
-read_node(struct nodes *nodes, size_t asked, const redisReply *reply)
+/* [host, port, ...]; NULL: invalid. */
+static struct node *
+read_node(struct nodes *nodes, const struct node *asked,
+    const redisReply *reply)
 {
 	const redisReply *host, *port;
 	int known;
 
 	if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2)
-		return -1;
+		return NULL;
 	host = reply->element[0];
 	port = reply->element[1];
 	if (port->type != REDIS_REPLY_INTEGER || port->integer < 1 ||
 	    port->integer > 65535)
-		return -1;
+		return NULL;
 	known = host->type == REDIS_REPLY_STRING && host->len > 0 &&
 	    strcmp(host->str, "?") != 0;
-	return (int)nodes_find(nodes, known ? host->str :
-	    nodes->list[asked].host, (int)port->integer);
+	return nodes_find(nodes, known ? host->str : asked->host,
+	    (int)port->integer);
 }
 
 /* [first, last, master, replica...] */
 static int
-read_range(struct nodes *nodes, size_t asked, const redisReply *range)
+read_range(struct nodes *nodes, const struct node *asked,
+    const redisReply *range)
 {
 	const redisReply *first, *last;
 
@@ -82,19 +80,20 @@ read_range(struct nodes *nodes, size_t asked, const redisReply *range)
 		return -1;
 	/* Replicas are only added to the list. */
 	for (size_t i = range->elements; i-- > 2; ) {
-		int node = read_node(nodes, asked, range->element[i]);
+		struct node *node = read_node(nodes, asked, range->element[i]);
 
-		if (node < 0)
+		if (node == NULL)
 			return -1;
 		for (long long slot = first->integer; i == 2 &&
 		    slot <= last->integer; slot++)
-			nodes->map[slot] = (uint16_t)node;
+			nodes->map[slot] = node;
 	}
 	return 0;
 }
 
 static int
-read_slots(struct nodes *nodes, size_t asked, const redisReply *reply)
+read_slots(struct nodes *nodes, const struct node *asked,
+    const redisReply *reply)
 {
 	if (reply->type != REDIS_REPLY_ARRAY)
 		return -1;
@@ -120,23 +119,24 @@ take_refusal(const char *name, const char *text, struct error *error)
 
 /* Ask a node for the map, over a connection of its own. */
 static int
-load_map_from(struct nodes *nodes, size_t i, struct error *error)
+load_map_from(struct nodes *nodes, const struct node *node,
+    struct error *error)
 {
 	const char *words[] = { "CLUSTER", "SLOTS" };
 	const char *name = nodes->location->shown;
-	redisContext *context = node_connect(&nodes->list[i], error);
+	redisContext *context = node_connect(node, error);
 	redisReply *reply;
 	int result = 0;
 
 	if (context == NULL)
 		return -1;
-	reply = node_ask(&nodes->list[i], context, words, 2, error);
+	reply = node_ask(node, context, words, 2, error);
 	redisFree(context);
 	if (reply == NULL)
 		return -1;
 	if (reply->type == REDIS_REPLY_ERROR)
 		result = take_refusal(name, reply->str, error);
-	else if (read_slots(nodes, i, reply) < 0)
+	else if (read_slots(nodes, node, reply) < 0)
 		result = error_set(error, STATUS_FAILED, "%s: the server's"
 		    " reply to CLUSTER SLOTS is invalid", name);
 	freeReplyObject(reply);
@@ -146,10 +146,9 @@ load_map_from(struct nodes *nodes, size_t i, struct error *error)
 int
 nodes_load_map(struct nodes *nodes, struct error *error)
 {
-	size_t count = nodes->count;
-
-	for (size_t i = 0; i < count; i++) {
-		if (load_map_from(nodes, i, error) == 0) {
+	for (const struct node *node = nodes->first; node != NULL;
+	    node = node->next) {
+		if (load_map_from(nodes, node, error) == 0) {
 			nodes->stale = 0;
 			return 0;
 		}

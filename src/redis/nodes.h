@@ -14,15 +14,14 @@
 /* All zero at first, except the location. */
 struct nodes {
 	const struct address *location;
-	struct node *list;
-	size_t count;
-	int cluster;                 /* it is a cluster, */
-	int stale;                   /* and its map must be reloaded */
-	uint16_t map[CLUSTER_SLOTS]; /* which node has a slot */
+	struct node *first;               /* a list, which only grows */
+	int cluster;                      /* it is a cluster, */
+	int stale;                        /* and its map must be reloaded */
+	struct node *map[CLUSTER_SLOTS];  /* which node has a slot */
 };
 
-/* The number of a node, which is added if it is new. */
-size_t nodes_find(struct nodes *nodes, const char *host, int port);
+/* A node, which is added if it is new. */
+struct node *nodes_find(struct nodes *nodes, const char *host, int port);
 
 /* Ask the nodes, one after the other, for the map of slots. */
 int nodes_load_map(struct nodes *nodes, struct error *error);
