@@ -52,10 +52,11 @@ static int
 take_line(void *context, size_t tag, redisReply *reply, struct error *error)
 {
 	struct shards *s = context;
+	struct shard_batch *b = s->batch;
 	const struct geometry *g = &s->layout.geometry;
 	size_t t = g->cache_lines, i = tag / t;
 	_Alignas(LINE_BYTES) uint8_t line[LINE_BYTES];
-	uint32_t digest = s->order[i];
+	uint32_t digest = b->order[i];
 
 	if (reply->type != REDIS_REPLY_STRING)
 		return shards_odd(s, reply, error);
@@ -64,9 +65,9 @@ take_line(void *context, size_t tag, redisReply *reply, struct error *error)
 		return 0;
 	}
 	memcpy(line, reply->str, LINE_BYTES);
-	s->lines_found[i] += (uint8_t)block_probe_line(g, s->digests[digest],
+	b->lines_found[i] += (uint8_t)block_probe_line(g, b->digests[digest],
 	    (unsigned)(tag % t), line);
-	s->found[digest] |= s->lines_found[i] == t;
+	b->found[digest] |= b->lines_found[i] == t;
 	return 0;
 }
 
@@ -78,7 +79,7 @@ ask_part(struct shards *s, const struct shard_key *key, size_t first, size_t n,
 	uint64_t of_one = layout_shard_pages(&s->layout);
 
 	for (size_t i = first; i < first + n; i++) {
-		struct digest digest = s->digests[s->order[i]];
+		struct digest digest = shards_digest(s, i);
 		unsigned lines[CACHE_LINES_MAX];
 		uint64_t page, at;
 
@@ -101,9 +102,9 @@ ask_part(struct shards *s, const struct shard_key *key, size_t first, size_t n,
 static int
 ask(struct shards *s, struct error *error)
 {
-	size_t n = s->starts[s->layout.shards];
+	size_t n = s->batch->starts[s->layout.shards];
 
-	memset(s->lines_found, 0, n);
+	memset(s->batch->lines_found, 0, n);
 	return shards_parts(s, n, ask_part, error);
 }
 
@@ -166,7 +167,7 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 
 		for (size_t j = 0; were && j < k; j++)
 			were = reply->element[i * k + j]->integer != 0;
-		s->found[s->order[first + i]] = (uint8_t)were;
+		s->batch->found[s->batch->order[first + i]] = (uint8_t)were;
 	}
 	return 0;
 }
@@ -179,7 +180,7 @@ mark_part(struct shards *s, const struct shard_key *key, size_t first,
 	const struct geometry *g = &s->layout.geometry;
 	struct bit_marks marks = { s->net, layout_shard_pages(&s->layout) };
 	uint64_t end = 8 * trailer(s);
-	int claims = s->found != NULL;
+	int claims = s->batch->found != NULL;
 	char count[24];
 
 	snprintf(count, sizeof count, "%zu", n);
@@ -187,7 +188,7 @@ mark_part(struct shards *s, const struct shard_key *key, size_t first,
 	    (claims ? first : key->shard) * (LINES_MAX + 1) + n,
 	    2 + 4 * n * g->k + 4 + 3, "BITFIELD");
 	for (size_t i = first; i < first + n; i++)
-		block_visit(g, s->digests[s->order[i]], add_bit, &marks);
+		block_visit(g, shards_digest(s, i), add_bit, &marks);
 	add_operation(s->net, "INCRBY", "i64", end + 64, count);
 	add_operation(s->net, "GET", "u1", end, NULL);
 	return net_end(s->net, error);

@@ -30,7 +30,7 @@ static void
 add_items(const struct shards *s, size_t first, size_t n)
 {
 	for (size_t i = first; i < first + n; i++)
-		add_item(s->net, s->digests[s->order[i]]);
+		add_item(s->net, shards_digest(s, i));
 }
 
 static void
@@ -94,6 +94,7 @@ take_found(void *context, size_t tag, redisReply *reply,
     struct error *error)
 {
 	struct shards *s = context;
+	const struct shard_batch *b = s->batch;
 	size_t first = tag / (ITEMS_MAX + 1), n = tag % (ITEMS_MAX + 1);
 
 	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != n + 1)
@@ -101,7 +102,7 @@ take_found(void *context, size_t tag, redisReply *reply,
 	if (reply->element[n]->integer == 0)
 		shards_lack(s, shards_of(s, first));
 	for (size_t i = 0; i < n; i++)
-		s->found[s->order[first + i]] |=
+		b->found[b->order[first + i]] |=
 		    reply->element[i]->integer != 0;
 	return 0;
 }
@@ -179,7 +180,7 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 		return shards_odd(s, reply, error);
 	for (size_t i = 0; i < n; i++) {
 		/* What is unknown is ours, too. */
-		s->found[s->order[first + i]] = i < got &&
+		s->batch->found[s->batch->order[first + i]] = i < got &&
 		    reply->element[i]->integer == 0;
 	}
 	s->trouble->uncertain += reply == NULL ? n : 0;
@@ -190,7 +191,7 @@ static int
 mark_part(struct shards *s, const struct shard_key *key, size_t first,
     size_t n, struct error *error)
 {
-	int claims = s->found != NULL;
+	int claims = s->batch->found != NULL;
 
 	begin_insert(s, key, claims, claims ? take_claimed : take_marked,
 	    (claims ? first : key->shard) * (ITEMS_MAX + 1) + n, n);

@@ -7,14 +7,6 @@
 /* How often the node is asked for its time. */
 #define ASK_TIME_EVERY (60 * CLOCK_SECOND)
 
-static void
-free_set(struct generations *g)
-{
-	for (unsigned i = 0; i < g->count; i++)
-		shards_free(&g->set[i]);
-	g->count = 0;
-}
-
 void
 generations_begin(struct generations *g, const struct shards *like,
     const struct window *window)
@@ -25,12 +17,6 @@ generations_begin(struct generations *g, const struct shards *like,
 	g->newest = -1;
 	if (g->quarter == 0)
 		g->set[g->count++] = *like;
-}
-
-void
-generations_free(struct generations *g)
-{
-	free_set(g);
 }
 
 /* The time of the node that has the header, in seconds since 1970. */
@@ -147,7 +133,7 @@ generations_advance(struct generations *g, const struct shard_operations *kind,
 {
 	if (net_finish(g->like.net, error) < 0)
 		return -1;
-	free_set(g);
+	g->count = 0;
 	for (int64_t i = g->newest; i > g->newest - (int64_t)GENERATIONS_MAX;
 	    i--) {
 		int there = is_there(g, i, kind, error);

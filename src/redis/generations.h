@@ -30,7 +30,6 @@ struct generations {
 /* Those of a filter with this window; `like` is copied. */
 void generations_begin(struct generations *generations,
     const struct shards *like, const struct window *window);
-void generations_free(struct generations *generations);
 
 /* Is it time to advance? Returns 1, 0 or -1. */
 int generations_are_due(struct generations *generations, struct error *error);

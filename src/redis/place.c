@@ -23,7 +23,7 @@ place_open(struct place *p, const char *location,
 	}
 	p->shards = (struct shards){ .net = p->net, .name = p->address.name,
 		.shown = p->address.shown, .trouble = &p->trouble,
-		.generation = LAYOUT_NO_GENERATION };
+		.batch = &p->batch, .generation = LAYOUT_NO_GENERATION };
 	return 0;
 }
 
@@ -31,6 +31,7 @@ void
 place_close(struct place *p)
 {
 	net_close(p->net);
+	shards_free_batch(&p->batch);
 	address_free(&p->address);
 }
 

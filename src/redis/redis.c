@@ -43,7 +43,6 @@ redis_of(struct filter *filter)
 static void
 release(struct redis *r)
 {
-	generations_free(&r->generations);
 	place_close(&r->place);
 	free(r);
 }
@@ -329,9 +328,9 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
 	if (r->claims && r->place.shards.layout.kind == SHARDS_BLOOM &&
 	    g->quarter == 0)
 		return 0;
+	shards_sort(&r->place.shards, digests, n, found);
 	for (int again = 1; again; repeats = now) {
 		for (unsigned i = 0; i < g->count; i++) {
-			shards_sort(&g->set[i], digests, n, found);
 			if (r->place.kind->ask(&g->set[i], error) < 0)
 				return failed(r, error);
 		}
@@ -380,7 +379,7 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
 
 	if (failed_before(r, error) || advance(r, error) < 0)
 		return -1;
-	shards_sort(newest, digests, n, NULL);
+	shards_sort(&r->place.shards, digests, n, NULL);
 	if (r->place.kind->mark(newest, error) < 0 ||
 	    net_flush(r->place.net, error) < 0)
 		return failed(r, error);
@@ -403,7 +402,7 @@ claim(struct filter *filter, const struct digest *digests, size_t n,
 	room = (size_t)reserve(filter, n, &full);
 	if (failed_before(r, error))
 		return -1;
-	shards_sort(newest, digests, room, taken);
+	shards_sort(&r->place.shards, digests, room, taken);
 	if ((r->place.kind->mark(newest, error) < 0 ? failed(r, error) :
 	    finish(r, error)) < 0) {
 		net_abandon(r->place.net);

@@ -21,10 +21,10 @@ find_key(const struct shards *s, unsigned shard, struct shard_key *key)
 }
 
 void
-shards_free(struct shards *s)
+shards_free_batch(struct shard_batch *b)
 {
-	free(s->order);
-	free(s->lines_found);
+	free(b->order);
+	free(b->lines_found);
 }
 
 static void
@@ -44,44 +44,46 @@ find_shards(const struct shards *s, const struct digest *digests, size_t n,
 
 /* A counting sort. */
 void
-shards_sort(struct shards *s, const struct digest *digests, size_t n,
+shards_sort(const struct shards *s, const struct digest *digests, size_t n,
     uint8_t *found)
 {
+	struct shard_batch *b = s->batch;
 	uint32_t at[LAYOUT_SHARDS_MAX], *of;
-	unsigned count = s->layout.shards;
 
-	s->digests = digests;
-	s->found = found;
-	if (n > s->room) {
-		shards_free(s);
-		s->room = n;
-		s->order = memory_or_die(malloc(2 * n * sizeof *s->order));
-		s->lines_found = memory_or_die(malloc(n));
+	b->digests = digests;
+	b->found = found;
+	if (n > b->room) {
+		shards_free_batch(b);
+		b->room = n;
+		b->order = memory_or_die(malloc(2 * n * sizeof *b->order));
+		b->lines_found = memory_or_die(malloc(n));
 	}
-	of = s->order + s->room;
+	of = b->order + b->room;
 	find_shards(s, digests, n, of);
-	memset(s->starts, 0, sizeof s->starts);
+	memset(b->starts, 0, sizeof b->starts);
 	for (size_t i = 0; i < n; i++)
-		s->starts[of[i] + 1]++;
-	for (unsigned i = 0; i < count; i++) {
-		s->starts[i + 1] += s->starts[i];
-		at[i] = s->starts[i];
+		b->starts[of[i] + 1]++;
+	for (unsigned i = 0; i < s->layout.shards; i++) {
+		b->starts[i + 1] += b->starts[i];
+		at[i] = b->starts[i];
 	}
 	for (size_t i = 0; i < n; i++)
-		s->order[at[of[i]]++] = (uint32_t)i;
+		b->order[at[of[i]]++] = (uint32_t)i;
 }
 
 int
 shards_parts(struct shards *s, size_t most, shards_part *make,
     struct error *error)
 {
+	const uint32_t *starts = s->batch->starts;
+
 	for (unsigned i = 0; i < s->layout.shards; i++) {
-		size_t end = s->starts[i + 1];
+		size_t end = starts[i + 1];
 		struct shard_key key;
 
-		if (s->starts[i] < end)
+		if (starts[i] < end)
 			find_key(s, i, &key);
-		for (size_t first = s->starts[i]; first < end; first += most) {
+		for (size_t first = starts[i]; first < end; first += most) {
 			size_t n = end - first < most ? end - first : most;
 
 			if (make(s, &key, first, n, error) < 0)
@@ -96,7 +98,7 @@ shards_of(const struct shards *s, size_t place)
 {
 	unsigned shard = 0;
 
-	while (s->starts[shard + 1] <= place)
+	while (s->batch->starts[shard + 1] <= place)
 		shard++;
 	return shard;
 }

@@ -22,9 +22,21 @@ struct trouble {
 	char missing[LAYOUT_KEY_MAX]; /* the first shard that is, or "" */
 };
 
+/* A batch, by shards: order[starts[i]] to order[starts[i + 1] - 1] are the
+ * numbers of the digests in shard i. All zero at first. */
+struct shard_batch {
+	const struct digest *digests;
+	uint8_t *found;         /* what answers fill in */
+	uint32_t *order;
+	uint8_t *lines_found;   /* of each digest, in this order (bits.c) */
+	size_t room;
+	uint32_t starts[LAYOUT_SHARDS_MAX + 1];
+};
+
 struct shards {
 	struct net *net;        /* not owned, as what follows */
 	struct trouble *trouble;
+	struct shard_batch *batch;
 	const char *name;       /* of the filter */
 	const char *shown;      /* its address, for messages */
 	uint8_t id[FORMAT_ID_BYTES];
@@ -35,15 +47,6 @@ struct shards {
 	uint64_t over;          /* and it counts no longer (clock_now), or 0 */
 
 	uint64_t lines;         /* counted by shards_count */
-
-	/* A batch, by shards: order[starts[i]] to order[starts[i + 1] - 1] are
-	   the numbers of the digests in shard i. */
-	const struct digest *digests;
-	uint8_t *found;         /* of the batch: what answers fill in */
-	uint32_t *order;
-	size_t room;
-	uint32_t starts[LAYOUT_SHARDS_MAX + 1];
-	uint8_t *lines_found;   /* of each digest, in this order (bits.c) */
 };
 
 /* The key of a shard, and its slot. */
@@ -84,9 +87,9 @@ void shards_begin(struct shards *shards, const struct shard_key *key,
 redis_answer shards_take;
 
 /* Sort a batch; `digests` and `found` are used until it is answered. */
-void shards_sort(struct shards *shards, const struct digest *digests,
+void shards_sort(const struct shards *shards, const struct digest *digests,
     size_t n, uint8_t *found);
-void shards_free(struct shards *shards);
+void shards_free_batch(struct shard_batch *batch);
 
 /* Call `make` for a part of a batch: at most `most` digests of one shard,
  * order[first] and those after it. */
@@ -95,7 +98,12 @@ typedef int shards_part(struct shards *shards, const struct shard_key *key,
 int shards_parts(struct shards *shards, size_t most, shards_part *make,
     struct error *error);
 
-/* The shard of the digest at order[place]. */
+/* The digest at order[place], and its shard. */
+static inline struct digest
+shards_digest(const struct shards *s, size_t place)
+{
+	return s->batch->digests[s->batch->order[place]];
+}
 unsigned shards_of(const struct shards *shards, size_t place);
 
 /* For answers. A shard is missing: returns 1; 0 if its generation is over. */

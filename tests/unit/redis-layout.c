@@ -234,7 +234,8 @@ static void
 sorting(void)
 {
 	static struct digest digests[3000];
-	struct shards s = { .name = "seen" };
+	struct shard_batch b = { 0 };
+	struct shards s = { .name = "seen", .batch = &b };
 	int right = 1, spread = 1;
 
 	for (size_t i = 0; i < 3000; i++)
@@ -248,21 +249,21 @@ sorting(void)
 			    1);
 		shards_sort(&s, digests, 3000, NULL);
 		for (unsigned i = 0; i < s.layout.shards; i++) {
-			spread &= s.starts[i + 1] > s.starts[i];
-			for (size_t j = s.starts[i]; j < s.starts[i + 1];
+			spread &= b.starts[i + 1] > b.starts[i];
+			for (size_t j = b.starts[i]; j < b.starts[i + 1];
 			    j++) {
 				uint64_t page;
 
 				block_pages(&s.layout.geometry,
-				    &digests[s.order[j]], 1, &page);
+				    &digests[b.order[j]], 1, &page);
 				right &= page / layout_shard_pages(&s.layout)
 				    == i && shards_of(&s, j) == i;
 			}
 		}
-		right &= s.starts[s.layout.shards] == 3000;
+		right &= b.starts[s.layout.shards] == 3000;
 	}
 	tap_ok(right && spread, "each digest is in the shard of its page");
-	shards_free(&s);
+	shards_free_batch(&b);
 }
 
 int
