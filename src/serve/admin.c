@@ -23,34 +23,34 @@
 #define NUMBERS_MAX 100
 
 static void
-put_count(struct replies *replies, const char *name, uint64_t value)
+put_count(struct buffer *replies, const char *name, uint64_t value)
 {
-	replies_format(replies, "STAT %s %" PRIu64 "\r\n", name, value);
+	buffer_format(replies, "STAT %s %" PRIu64 "\r\n", name, value);
 }
 
 static void
-put_text(struct replies *replies, const char *name, const char *value)
+put_text(struct buffer *replies, const char *name, const char *value)
 {
-	replies_format(replies, "STAT %s %s\r\n", name, value);
+	buffer_format(replies, "STAT %s %s\r\n", name, value);
 }
 
 static void
-put_real(struct replies *replies, const char *name, double value)
+put_real(struct buffer *replies, const char *name, double value)
 {
-	replies_format(replies, "STAT %s %.6g\r\n", name, value);
+	buffer_format(replies, "STAT %s %.6g\r\n", name, value);
 }
 
 static void
-put_time(struct replies *replies, const char *name, struct timeval time)
+put_time(struct buffer *replies, const char *name, struct timeval time)
 {
-	replies_format(replies, "STAT %s %ld.%06ld\r\n", name,
+	buffer_format(replies, "STAT %s %ld.%06ld\r\n", name,
 	    (long)time.tv_sec, (long)time.tv_usec);
 }
 
 static void
-refuse(struct replies *replies, const char *reason)
+refuse(struct buffer *replies, const char *reason)
 {
-	replies_reason(replies, "CLIENT_ERROR ", reason);
+	buffer_reason(replies, "CLIENT_ERROR ", reason);
 }
 
 /* Copy a value that should be numbers and bars to a string. */
@@ -108,7 +108,7 @@ parse_plan(struct bytes bytes, struct filter_design *plan, struct error *error)
 
 static void
 add_filter(struct service *service, const struct request *r,
-    struct replies *replies)
+    struct buffer *replies)
 {
 	struct error error = { 0 };
 	struct filter_design plan;
@@ -120,7 +120,7 @@ add_filter(struct service *service, const struct request *r,
 	}
 	service->counters.cmd_set++;
 	if (catalog_find(service->catalog, r->key) != NULL) {
-		replies_line(replies, "NOT_STORED");
+		buffer_line(replies, "NOT_STORED");
 		return;
 	}
 	if (parse_plan(r->value, &plan, &error) < 0 ||
@@ -128,12 +128,12 @@ add_filter(struct service *service, const struct request *r,
 	    &error)) < 0)
 		refuse(replies, error.text);
 	else
-		replies_line(replies, result == 0 ? "STORED" : "NOT_STORED");
+		buffer_line(replies, result == 0 ? "STORED" : "NOT_STORED");
 }
 
 static void
 delete_filter(struct service *service, const struct request *r,
-    struct replies *replies)
+    struct buffer *replies)
 {
 	struct counters *counters = &service->counters;
 	struct error error = { 0 };
@@ -154,16 +154,16 @@ delete_filter(struct service *service, const struct request *r,
 		refuse(replies, error.text);
 	} else if (result > 0) {
 		counters->delete_misses++;
-		replies_line(replies, "NOT_FOUND");
+		buffer_line(replies, "NOT_FOUND");
 	} else {
 		counters->delete_hits++;
-		replies_line(replies, "DELETED");
+		buffer_line(replies, "DELETED");
 	}
 }
 
 static void
 set_memory(struct service *service, const struct request *r,
-    struct replies *replies)
+    struct buffer *replies)
 {
 	char text[NUMBERS_MAX];
 	uint64_t megabytes;
@@ -175,12 +175,12 @@ set_memory(struct service *service, const struct request *r,
 		return;
 	}
 	service->catalog->pool.limit = megabytes * MEGABYTE;
-	replies_line(replies, "STORED");
+	buffer_line(replies, "STORED");
 }
 
 /* What a filter would need, as the predecessor of this server put it. */
 static void
-try(const struct request *r, struct replies *replies)
+try(const struct request *r, struct buffer *replies)
 {
 	struct sizing sizing = { 0 };
 	struct error error = { 0 };
@@ -194,14 +194,14 @@ try(const struct request *r, struct replies *replies)
 		refuse(replies, error.text);
 		return;
 	}
-	replies_format(replies, "need_memory %" PRIu64 "(Bytes) %.2f(M)\r\n"
+	buffer_format(replies, "need_memory %" PRIu64 "(Bytes) %.2f(M)\r\n"
 	    "use_function_num %u\r\nfalse_positive_rate %s\r\nEND\r\n",
 	    sizing.bytes, (double)sizing.bytes / (double)MEGABYTE, sizing.k,
 	    number_format_rate(rate, sizing.error_rate));
 }
 
 static void
-stats_server(const struct service *service, struct replies *replies)
+stats_server(const struct service *service, struct buffer *replies)
 {
 	/* memcached's, which have no meaning here */
 	static const char *const none[] = { "cmd_flush", "cmd_touch",
@@ -248,7 +248,7 @@ stats_server(const struct service *service, struct replies *replies)
 }
 
 static void
-stats_settings(const struct service *service, struct replies *replies)
+stats_settings(const struct service *service, struct buffer *replies)
 {
 	const struct serve_settings *plan = service->plan;
 
@@ -269,7 +269,7 @@ stats_settings(const struct service *service, struct replies *replies)
 
 /* Each filter's size; 0 for one that can't be used. */
 static void
-stats_blooms(const struct service *service, struct replies *replies)
+stats_blooms(const struct service *service, struct buffer *replies)
 {
 	catalog_list(service->catalog);
 	for (size_t i = 0; i < service->catalog->count; i++) {
@@ -280,7 +280,7 @@ stats_blooms(const struct service *service, struct replies *replies)
 }
 
 static void
-stats_bloom(struct filter *filter, struct replies *replies)
+stats_bloom(struct filter *filter, struct buffer *replies)
 {
 	const struct header *header = filter_header(filter);
 	const struct table *table = filter_table(filter);
@@ -310,7 +310,7 @@ stats_bloom(struct filter *filter, struct replies *replies)
 
 static void
 stats_of_one(const struct service *service, struct bytes name,
-    struct replies *replies)
+    struct buffer *replies)
 {
 	struct served *s = catalog_find(service->catalog, name);
 
@@ -320,7 +320,7 @@ stats_of_one(const struct service *service, struct bytes name,
 		refuse(replies, s->reason);
 	} else {
 		stats_bloom(s->filter, replies);
-		replies_line(replies, "END");
+		buffer_line(replies, "END");
 	}
 }
 
@@ -334,7 +334,7 @@ reset_counters(struct counters *counters)
 
 static void
 stats(struct service *service, const struct request *r,
-    struct replies *replies)
+    struct buffer *replies)
 {
 	if (bytes_are(r->key, "bloom")) {
 		stats_of_one(service, r->value, replies);
@@ -348,7 +348,7 @@ stats(struct service *service, const struct request *r,
 		stats_settings(service, replies);
 	} else if (bytes_are(r->key, "reset")) {
 		reset_counters(&service->counters);
-		replies_line(replies, "RESET");
+		buffer_line(replies, "RESET");
 		return;
 	} else if (!bytes_are(r->key, "slabs") && !bytes_are(r->key, "items") &&
 	    !bytes_are(r->key, "conns") && !bytes_are(r->key, "cachedump")) {
@@ -357,7 +357,7 @@ stats(struct service *service, const struct request *r,
 		    " reset");
 		return;
 	}
-	replies_line(replies, "END");
+	buffer_line(replies, "END");
 }
 
 const char *
@@ -381,7 +381,7 @@ admin_refusal(const struct client *client, enum verb verb)
 
 static void
 answer(struct service *service, const struct request *r,
-    struct replies *replies)
+    struct buffer *replies)
 {
 	switch (r->verb) {
 	case VERB_ADD:
@@ -400,11 +400,11 @@ answer(struct service *service, const struct request *r,
 		set_memory(service, r, replies);
 		break;
 	case VERB_VERSION:
-		replies_format(replies, "VERSION %s\r\n",
+		buffer_format(replies, "VERSION %s\r\n",
 		    service->plan->version);
 		break;
 	case VERB_VERBOSITY:
-		replies_line(replies, "OK");
+		buffer_line(replies, "OK");
 		break;
 	default: /* quit: no answer */
 		break;
@@ -415,12 +415,12 @@ void
 admin_answer(struct client *client, const struct request *r)
 {
 	const char *why = admin_refusal(client, r->verb);
-	struct replies unwanted = { 0 };
-	struct replies *replies = r->noreply ? &unwanted : &client->replies;
+	struct buffer unwanted = { 0 };
+	struct buffer *replies = r->noreply ? &unwanted : &client->replies;
 
 	if (why != NULL)
 		refuse(replies, why);
 	else
 		answer(client->service, r, replies);
-	replies_free(&unwanted);
+	buffer_free(&unwanted);
 }

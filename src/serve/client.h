@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "serve/protocol.h"
-#include "serve/replies.h"
+#include "serve/buffer.h"
 #include "serve/service.h"
 
 struct operation;
@@ -40,7 +40,7 @@ struct client {
 	int hang_up;           /* no more requests are read; close when sent */
 	int broken;            /* nothing can be sent any more */
 	/* The replies to it: */
-	struct replies replies;
+	struct buffer replies;
 	size_t owed;           /* about how many bytes wait for sweep_run */
 	/* for memcached_answer: */
 	int in_get;            /* the replies to a get line have begun, */

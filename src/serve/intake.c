@@ -82,9 +82,9 @@ is_full(struct client *c)
 {
 	uint64_t limit = c->service->plan->reply_bytes;
 
-	if (replies_bytes(&c->replies) + c->owed >= limit)
+	if (buffer_bytes(&c->replies) + c->owed >= limit)
 		sweep_run(c->service->sweep);
-	return replies_bytes(&c->replies) >= limit;
+	return buffer_bytes(&c->replies) >= limit;
 }
 
 /* Take the requests from the bytes at `data`. */

@@ -109,29 +109,29 @@ memcached_take(struct client *client, const uint8_t *data, size_t nbytes,
  * drop the server, with all of its filters.
  */
 static void
-put_failure(struct replies *replies, const struct operation *o,
+put_failure(struct buffer *replies, const struct operation *o,
     const struct outcome *outcome)
 {
 	if (o->reply != NULL)
-		replies_line(replies, o->reply);
+		buffer_line(replies, o->reply);
 	else
-		replies_reason(replies, "CLIENT_ERROR ", outcome->failure);
+		buffer_reason(replies, "CLIENT_ERROR ", outcome->failure);
 }
 static void
 answer_get(struct client *client, const struct operation *o, int seen)
 {
 	static const char values[][16] = { " 0 1\r\n1\r\n", " 0 1 0\r\n1\r\n" };
 	struct counters *counters = &client->service->counters;
-	struct replies *replies = &client->replies;
+	struct buffer *replies = &client->replies;
 	const char *value = values[o->request.with_cas];
 	struct bytes key = o->request.key;
 
 	counters->cmd_get++;
 	if (seen) {
 		counters->get_hits++;
-		replies_put(replies, "VALUE ", 6);
-		replies_put(replies, key.data, key.nbytes);
-		replies_put(replies, value, strlen(value));
+		buffer_put(replies, "VALUE ", 6);
+		buffer_put(replies, key.data, key.nbytes);
+		buffer_put(replies, value, strlen(value));
 	} else {
 		counters->get_misses++;
 	}
@@ -144,9 +144,9 @@ answer_storage(struct client *client, const struct request *r, int seen)
 	if (r->noreply)
 		return;
 	if (r->verb == VERB_SET || seen == (r->verb == VERB_REPLACE))
-		replies_put(&client->replies, "STORED\r\n", 8);
+		buffer_put(&client->replies, "STORED\r\n", 8);
 	else
-		replies_put(&client->replies, "NOT_STORED\r\n", 12);
+		buffer_put(&client->replies, "NOT_STORED\r\n", 12);
 }
 
 /* A get line ends with END or, before the other keys, with an error. */
@@ -159,7 +159,7 @@ answer_in_get(struct client *client, const struct operation *o,
 	if (!client->get_failed && failed)
 		put_failure(&client->replies, o, outcome);
 	else if (!client->get_failed && ends)
-		replies_put(&client->replies, "END\r\n", 5);
+		buffer_put(&client->replies, "END\r\n", 5);
 	else if (!client->get_failed)
 		answer_get(client, o, outcome->seen);
 	client->get_failed = !ends && (client->get_failed || failed);

@@ -13,19 +13,19 @@ put_number(struct client *client, char kind, uint64_t value)
 	char line[32];
 	int n = snprintf(line, sizeof line, "%c%" PRIu64 "\r\n", kind, value);
 
-	replies_put(&client->replies, line, (size_t)n);
+	buffer_put(&client->replies, line, (size_t)n);
 }
 
 void
 resp_put_simple(struct client *client, const char *text)
 {
-	replies_reason(&client->replies, "+", text);
+	buffer_reason(&client->replies, "+", text);
 }
 
 void
 resp_put_error(struct client *client, const char *text)
 {
-	replies_reason(&client->replies, "-", text);
+	buffer_reason(&client->replies, "-", text);
 }
 
 void
@@ -40,15 +40,15 @@ put_boolean(struct client *client, int value)
 	static const char lines[2][2][5] = {
 		{ ":0\r\n", ":1\r\n" }, { "#f\r\n", "#t\r\n" } };
 
-	replies_put(&client->replies, lines[client->resp3][value], 4);
+	buffer_put(&client->replies, lines[client->resp3][value], 4);
 }
 
 void
 resp_put_bulk(struct client *client, const void *data, size_t nbytes)
 {
 	put_number(client, '$', nbytes);
-	replies_put(&client->replies, data, nbytes);
-	replies_put(&client->replies, "\r\n", 2);
+	buffer_put(&client->replies, data, nbytes);
+	buffer_put(&client->replies, "\r\n", 2);
 }
 
 void
@@ -60,7 +60,7 @@ resp_put_text(struct client *client, const char *text)
 void
 resp_put_null(struct client *client)
 {
-	replies_line(&client->replies, client->resp3 ? "_" : "$-1");
+	buffer_line(&client->replies, client->resp3 ? "_" : "$-1");
 }
 
 void
@@ -86,7 +86,7 @@ put_failure(struct client *client, const struct operation *o,
 	    served_is_fixed(o->served)) {
 		resp_put_error(client, "ERR non scaling filter is full");
 	} else {
-		replies_reason(&client->replies, "-ERR ", outcome->failure);
+		buffer_reason(&client->replies, "-ERR ", outcome->failure);
 	}
 }
 

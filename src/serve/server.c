@@ -86,7 +86,7 @@ end_client(struct client *c)
 	event_free(c->readable);
 	event_free(c->writable);
 	close(c->fd);
-	replies_free(&c->replies);
+	buffer_free(&c->replies);
 	resp_free(c->resp);
 	free(c->kept);
 	*c->link = c->next;
@@ -112,14 +112,14 @@ on_ready(evutil_socket_t fd, short what, void *argument)
 static void
 send_replies(struct client *c)
 {
-	long n = c->broken ? -1 : replies_send(&c->replies, c->fd);
+	long n = c->broken ? -1 : buffer_send(&c->replies, c->fd);
 	int sending;
 
 	if (n < 0)
 		c->broken = c->hang_up = 1;
 	else
 		c->service->counters.bytes_written += (uint64_t)n;
-	sending = !c->broken && replies_bytes(&c->replies) > 0;
+	sending = !c->broken && buffer_bytes(&c->replies) > 0;
 	if (c->hang_up && !sending) {
 		end_client(c);
 		return;

@@ -1,0 +1,114 @@
+#include "serve/buffer.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/error.h"
+
+/* One that was sent, and is no larger than this, is kept for the next bytes. */
+#define KEPT_BYTES ((size_t)16 << 10)
+#define FIRST_BYTES ((size_t)1 << 10)
+
+void
+buffer_free(struct buffer *buffer)
+{
+	free(buffer->data);
+	*buffer = (struct buffer){ 0 };
+}
+
+static void
+make_room(struct buffer *b, size_t nbytes)
+{
+	if (b->capacity - b->end >= nbytes)
+		return;
+	if (b->start > 0) {
+		memmove(b->data, b->data + b->start, b->end - b->start);
+		b->end -= b->start;
+		b->start = 0;
+	}
+	if (b->capacity - b->end >= nbytes)
+		return;
+	if (b->capacity == 0)
+		b->capacity = FIRST_BYTES;
+	while (b->capacity - b->end < nbytes)
+		b->capacity *= 2;
+	b->data = memory_or_die(realloc(b->data, b->capacity));
+}
+
+void
+buffer_put(struct buffer *b, const void *data, size_t nbytes)
+{
+	make_room(b, nbytes);
+	if (nbytes > 0)
+		memcpy(b->data + b->end, data, nbytes);
+	b->end += nbytes;
+}
+
+void
+buffer_line(struct buffer *b, const char *text)
+{
+	buffer_put(b, text, strlen(text));
+	buffer_put(b, "\r\n", 2);
+}
+
+void
+buffer_reason(struct buffer *b, const char *before, const char *text)
+{
+	size_t n = strlen(text);
+
+	buffer_put(b, before, strlen(before));
+	buffer_put(b, text, n);
+	for (uint8_t *p = b->data + b->end - n; p < b->data + b->end; p++) {
+		if (*p < ' ' || *p == 0x7f)
+			*p = '?';
+	}
+	buffer_put(b, "\r\n", 2);
+}
+
+void
+buffer_format(struct buffer *b, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (n < 0)
+		return;
+	make_room(b, (size_t)n + 1);
+	va_start(args, format);
+	vsnprintf((char *)b->data + b->end, (size_t)n + 1, format, args);
+	va_end(args);
+	b->end += (size_t)n;
+}
+
+size_t
+buffer_bytes(const struct buffer *b)
+{
+	return b->end - b->start;
+}
+
+long
+buffer_send(struct buffer *b, int fd)
+{
+	ssize_t n = 0;
+
+	if (b->end > b->start)
+		n = send(fd, b->data + b->start, b->end - b->start,
+		    MSG_NOSIGNAL);
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN ||
+		    errno == EWOULDBLOCK ? 0 : -1;
+	b->start += (size_t)n;
+	if (b->start == b->end) {
+		b->start = b->end = 0;
+		if (b->capacity > KEPT_BYTES)
+			buffer_free(b);
+	}
+	return n;
+}
