@@ -2,7 +2,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <event2/util.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -42,17 +42,6 @@ failed(const char *text, struct error *error)
 {
 	return error_set(error, STATUS_FAILED, "--listen=%s: %s", text,
 	    strerror(errno));
-}
-
-static int
-prepare(int fd)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
-	    fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
-		return -1;
-	return 0;
 }
 
 static int
@@ -105,16 +94,15 @@ listen_there(struct listener *l, const struct addrinfo *where)
 {
 	const int on = 1;
 
-	l->fd = socket(where->ai_family, where->ai_socktype,
-	    where->ai_protocol);
+	l->fd = socket(where->ai_family, where->ai_socktype | SOCK_NONBLOCK |
+	    SOCK_CLOEXEC, where->ai_protocol);
 	if (l->fd < 0)
 		return -1;
 	setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	if (where->ai_family == AF_INET6)
 		setsockopt(l->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
 	return bind(l->fd, where->ai_addr, where->ai_addrlen) < 0 ||
-	    listen(l->fd, BACKLOG) < 0 || prepare(l->fd) < 0 ||
-	    describe(l) < 0 ? -1 : 0;
+	    listen(l->fd, BACKLOG) < 0 || describe(l) < 0 ? -1 : 0;
 }
 
 /* HOST:PORT; the host may be in brackets. */
@@ -177,12 +165,12 @@ is_stale(const struct sockaddr_un *address)
 	return stale;
 }
 
-/* Others never have access before listen_unix grants it, whatever the umask. */
+/* Bind it to a file that never has another mode than `mode`. */
 static int
-bind_unix(int fd, const struct sockaddr_un *address)
+bind_unix(int fd, const struct sockaddr_un *address, mode_t mode)
 {
 	const struct sockaddr *name = (const struct sockaddr *)address;
-	mode_t old = umask(0177);
+	mode_t old = umask(~mode & 0777);
 	int result = bind(fd, name, sizeof *address);
 
 	if (result < 0 && errno == EADDRINUSE) {
@@ -211,14 +199,12 @@ listen_unix(struct listeners *listeners, const char *text, mode_t mode,
 	}
 	strcpy(address.sun_path, path);
 	l = new_listener(listeners);
-	l->fd = socket(AF_UNIX, SOCK_STREAM, 0);
-	if (l->fd < 0 || bind_unix(l->fd, &address) < 0)
+	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (l->fd < 0 || bind_unix(l->fd, &address, mode) < 0)
 		return failed(text, error);
 	l->path = memory_or_die(strdup(path));
-	if (chmod(path, mode) < 0 || listen(l->fd, BACKLOG) < 0 ||
-	    prepare(l->fd) < 0 || describe(l) < 0)
-		return failed(text, error);
-	return 0;
+	return listen(l->fd, BACKLOG) < 0 || describe(l) < 0 ?
+	    failed(text, error) : 0;
 }
 
 /* A socket that a service manager has opened. */
@@ -233,15 +219,14 @@ listen_fd(struct listeners *listeners, const char *text, struct error *error)
 	if (number_count(text + strlen("fd:"), &fd) < 0 || fd > 1000000)
 		return wrong(text, error);
 	if (getsockopt((int)fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
-	    &length) < 0)
-		return failed(text, error);
-	if (!listens) {
+	    &length) < 0 || !listens) {
 		return error_set(error, STATUS_USAGE, "--listen=%s: not a"
 		    " socket that listens", text);
 	}
 	l = new_listener(listeners);
 	l->fd = (int)fd;
-	return prepare(l->fd) < 0 || describe(l) < 0 ?
+	return evutil_make_socket_nonblocking(l->fd) < 0 ||
+	    evutil_make_socket_closeonexec(l->fd) < 0 || describe(l) < 0 ?
 	    failed(text, error) : 0;
 }
 

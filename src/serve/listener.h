@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-struct event;
+struct evconnlistener;
 
 /* A socket that listens: non-blocking, closed by exec. */
 struct listener {
@@ -17,7 +17,7 @@ struct listener {
 	int beyond;     /* other machines may connect */
 	char name[300]; /* for messages, with the port chosen for 0 */
 	char *path;     /* of a unix socket that we must remove; or NULL */
-	struct event *event; /* the caller's */
+	struct evconnlistener *event; /* the caller's */
 };
 
 struct listeners {

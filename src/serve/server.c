@@ -1,11 +1,11 @@
 /*
  * One thread and one loop (libevent). The events of a sweep only read requests;
  * when all ready connections have been read, the sweep is carried out as a
- * whole, and the replies are sent. Only this file knows libevent.
+ * whole, and the replies are sent. Only this file knows libevent's events.
  */
 #include <errno.h>
 #include <event2/event.h>
-#include <fcntl.h>
+#include <event2/listener.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -24,18 +24,12 @@
 #include "serve/memcached.h"
 #include "serve/resp_command.h"
 
-/* At most this many connections are accepted in one sweep. */
-#define ACCEPT_MAX 64
 /* Descriptors for neither connections nor filters. */
 #define SPARE 20
 /* Filters that are open: each layer is a mapping, and Linux allows 65,530. */
 #define OPEN_FILTERS ((size_t)8192)
-/*
- * How long to wait at the end for clients that neither send what they began nor
- * read replies, and for all others, in milliseconds.
- */
-#define IDLE_FAREWELL_MS 1000
-#define FAREWELL_MS 10000
+/* How long to wait at the end, whatever clients do, in seconds. */
+#define FAREWELL 10
 
 static void
 no_memory_for(const void *event)
@@ -45,18 +39,36 @@ no_memory_for(const void *event)
 		memory_or_die(NULL);
 }
 
-/* A new event that is waited for; `timeout` NULL is none. */
 static struct event *
 new_event(struct service *service, int fd, short what,
-    event_callback_fn callback, void *argument, const struct timeval *timeout)
+    event_callback_fn callback, void *argument)
 {
 	struct event *event = event_new(service->base, fd, what | EV_PERSIST,
 	    callback, argument);
 
 	no_memory_for(event);
+	return event;
+}
+
+static void
+add(struct event *event, const struct timeval *timeout)
+{
 	if (event_add(event, timeout) < 0)
 		no_memory_for(NULL);
-	return event;
+}
+
+/* Wait for it so long, or for ever if `patience` is 0; or don't. */
+static void
+want(struct event *event, int *waited_for, int wanted,
+    const struct timeval *patience)
+{
+	int limited = patience->tv_sec > 0 || patience->tv_usec > 0;
+
+	if (wanted && (limited || !*waited_for))
+		add(event, limited ? patience : NULL);
+	else if (!wanted && *waited_for && event_del(event) < 0)
+		no_memory_for(NULL);
+	*waited_for = wanted;
 }
 
 static void
@@ -67,16 +79,6 @@ touch(struct client *c)
 	c->touched = 1;
 	c->next_touched = c->service->touched;
 	c->service->touched = c;
-}
-
-static void
-want(struct event *event, int *waited_for, int wanted)
-{
-	if (*waited_for == wanted)
-		return;
-	if ((wanted ? event_add(event, NULL) : event_del(event)) < 0)
-		no_memory_for(NULL);
-	*waited_for = wanted;
 }
 
 /* Only after sweep_run. */
@@ -102,9 +104,12 @@ on_ready(evutil_socket_t fd, short what, void *argument)
 	struct client *c = argument;
 
 	(void)fd;
-	c->active = c->service->catalog->pool.second;
 	if (what & EV_READ)
 		intake_read(c->service->intake, c);
+	else if (what == EV_TIMEOUT && c->hang_up)
+		c->broken = 1; /* it doesn't read its last replies */
+	else if (what == EV_TIMEOUT)
+		c->hang_up = 1;
 	touch(c);
 }
 
@@ -124,9 +129,10 @@ send_replies(struct client *c)
 		end_client(c);
 		return;
 	}
-	want(c->writable, &c->writing, sending);
 	/* a client that is full isn't read until it took all replies */
-	want(c->readable, &c->reading, !c->hang_up && !(c->full && sending));
+	want(c->writable, &c->writing, sending, &c->service->writing);
+	want(c->readable, &c->reading, !c->hang_up && !(c->full && sending),
+	    &c->service->reading);
 	/* its next requests are here already: no event will come */
 	if ((c->full || c->paused) && c->reading)
 		event_active(c->readable, EV_READ, 0);
@@ -169,69 +175,48 @@ begin_client(struct service *service, int fd, int local)
 		sweep_away(fd);
 		return;
 	}
-	evutil_make_socket_nonblocking(fd);
-	evutil_make_socket_closeonexec(fd);
 	if (!local)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	c = memory_or_die(calloc(1, sizeof *c));
 	*c = (struct client){ .service = service, .fd = fd, .local = local,
 		.take = memcached_take, .answer = memcached_answer,
-		.active = service->catalog->pool.second, .reading = 1,
 		.next = service->clients, .link = &service->clients };
-	c->readable = new_event(service, fd, EV_READ, on_ready, c, NULL);
-	c->writable = event_new(service->base, fd, EV_WRITE | EV_PERSIST,
-	    on_ready, c);
-	no_memory_for(c->writable);
+	c->readable = new_event(service, fd, EV_READ, on_ready, c);
+	c->writable = new_event(service, fd, EV_WRITE, on_ready, c);
 	if (c->next != NULL)
 		c->next->link = &c->next;
 	service->clients = c;
 	counters->curr_connections++;
+	touch(c);
 }
 
 static void
-on_connection(evutil_socket_t fd, short what, void *argument)
+on_connection(struct evconnlistener *listener, evutil_socket_t fd,
+    struct sockaddr *address, int length, void *argument)
 {
-	struct service *service = argument;
-
-	(void)what;
-	for (int i = 0; i < ACCEPT_MAX; i++) {
-		struct sockaddr_storage address = { 0 };
-		socklen_t length = sizeof address;
-		int client = accept(fd, (struct sockaddr *)&address, &length);
-
-		if (client >= 0) {
-			begin_client(service, client,
-			    address.ss_family == AF_UNIX);
-		} else if (errno == EMFILE || errno == ENFILE ||
-		    errno == ENOBUFS || errno == ENOMEM) {
-			/* until the next tick: a second at most */
-			for (size_t j = 0; j < service->listeners.count; j++)
-				event_del(service->listeners.items[j].event);
-			return;
-		} else if (errno != EINTR && errno != ECONNABORTED) {
-			return;
-		}
-	}
+	(void)listener;
+	(void)length;
+	begin_client(argument, fd, address->sa_family == AF_UNIX);
 }
 
-/* Every second: accept connections again, and close idle ones. */
+/* There is no descriptor, or no memory: the next tick tries again. */
+static void
+on_no_connection(struct evconnlistener *listener, void *argument)
+{
+	(void)argument;
+	evconnlistener_disable(listener);
+}
+
 static void
 on_tick(evutil_socket_t fd, short what, void *argument)
 {
 	struct service *service = argument;
-	uint64_t patience = (service->plan->idle_time + 999) / 1000;
-	uint64_t now = ++service->catalog->pool.second;
-	struct client *c, *next;
 
 	(void)fd;
 	(void)what;
+	service->catalog->pool.second++;
 	for (size_t i = 0; i < service->listeners.count; i++)
-		event_add(service->listeners.items[i].event, NULL);
-	for (c = service->clients; c != NULL; c = next) {
-		next = c->next;
-		if (patience > 0 && !c->touched && now - c->active > patience)
-			end_client(c);
-	}
+		evconnlistener_enable(service->listeners.items[i].event);
 }
 
 /* A signal: to stop, or for figures, which clients get with stats instead. */
@@ -280,12 +265,16 @@ begin_events(struct service *service, struct error *error)
 	for (size_t i = 0; i < service->listeners.count; i++) {
 		struct listener *l = &service->listeners.items[i];
 
-		l->event = new_event(service, l->fd, EV_READ, on_connection,
-		    service, NULL);
+		l->event = evconnlistener_new(service->base, on_connection,
+		    service, LEV_OPT_CLOSE_ON_EXEC, 0, l->fd);
+		no_memory_for(l->event);
+		evconnlistener_set_error_cb(l->event, on_no_connection);
 	}
-	service->tick = new_event(service, -1, 0, on_tick, service, &second);
+	service->tick = new_event(service, -1, 0, on_tick, service);
+	add(service->tick, &second);
 	service->wake = new_event(service, signals_wake_fd(), EV_READ,
-	    on_wake, service, NULL);
+	    on_wake, service);
+	add(service->wake, NULL);
 	return 0;
 }
 
@@ -293,7 +282,7 @@ static void
 end_events(struct service *service)
 {
 	for (size_t i = 0; i < service->listeners.count; i++)
-		event_free(service->listeners.items[i].event);
+		evconnlistener_free(service->listeners.items[i].event);
 	event_free(service->tick);
 	event_free(service->wake);
 }
@@ -307,49 +296,27 @@ loop(struct service *service)
 	}
 }
 
-/* Read from all clients once; hang up on those that had no more requests. */
-static void
-read_last_requests(struct service *service)
-{
-	const uint64_t *bytes_read = &service->counters.bytes_read;
-
-	for (struct client *c = service->clients; c != NULL; c = c->next) {
-		uint64_t before = *bytes_read;
-		int waiting = c->full || c->paused;
-
-		if (c->hang_up)
-			continue;
-		on_ready(-1, EV_READ, c);
-		c->hang_up |= !waiting && *bytes_read == before;
-	}
-	finish_sweep(service);
-}
-
 /*
  * Accept no more connections, answer all that the sockets hold, and send the
- * replies to clients that read them in time.
+ * replies to clients that read them in time. One that is silent now has no more
+ * requests.
  */
 static void
 say_farewell(struct service *service)
 {
-	const struct counters *counters = &service->counters;
-	uint64_t start = clock_now(), progress = start, now = start, moved;
+	const struct timeval all = { FAREWELL, 0 };
 
 	end_events(service);
-	read_last_requests(service);
+	service->reading = (struct timeval){ 0, 100000 };
+	service->writing = (struct timeval){ 1, 0 };
+	for (struct client *c = service->clients; c != NULL; c = c->next)
+		touch(c);
+	finish_sweep(service);
+	event_base_loopexit(service->base, &all);
 	while (service->clients != NULL &&
-	    now - progress < IDLE_FAREWELL_MS * CLOCK_MILLISECOND &&
-	    now - start < FAREWELL_MS * CLOCK_MILLISECOND) {
-		const struct timeval moment = { 0, 50000 };
-
-		moved = counters->bytes_read + counters->bytes_written;
-		event_base_loopexit(service->base, &moment);
+	    !event_base_got_exit(service->base)) {
 		event_base_loop(service->base, EVLOOP_ONCE);
 		finish_sweep(service);
-		read_last_requests(service);
-		now = clock_now();
-		if (moved != counters->bytes_read + counters->bytes_written)
-			progress = now;
 	}
 	while (service->clients != NULL)
 		end_client(service->clients);
@@ -382,7 +349,10 @@ share_descriptors(struct service *service)
 int
 server_run(const struct serve_settings *plan, struct error *error)
 {
-	struct service service = { .plan = plan, .started = clock_now() };
+	const struct timeval idle = { (time_t)(plan->idle_time / 1000),
+		(suseconds_t)(plan->idle_time % 1000 * 1000) };
+	struct service service = { .plan = plan, .started = clock_now(),
+		.reading = idle, .writing = idle };
 	struct error second = { 0 };
 	int result;
 

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/time.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -47,7 +48,7 @@ struct counters {
 	uint64_t refused;       /* requests */
 	uint64_t curr_connections, total_connections, rejected_connections;
 	uint64_t cmd_get, get_hits, get_misses;
-	uint64_t cmd_set;       /* and add and replace, of filters, too */
+	uint64_t cmd_set;       /* and add, of filters, too */
 	uint64_t cmd_delete, delete_hits, delete_misses;
 	uint64_t stored;        /* subkeys that were new */
 	uint64_t bytes_read, bytes_written;
@@ -65,6 +66,8 @@ struct service {
 	struct intake *intake;
 	struct event_base *base;
 	struct event *tick, *wake;
+	/* How long to wait for clients; 0 is for ever. */
+	struct timeval reading, writing;
 	struct client *clients, *touched;
 };
 
