@@ -140,6 +140,11 @@ delete_filter(struct service *service, const struct request *r,
 	int result;
 
 	counters->cmd_delete++;
+	if (r->value.nbytes > 0 && !bytes_are(r->value, "0")) {
+		/* a time of 0 comes from older clients */
+		refuse(replies, "bad command line format");
+		return;
+	}
 	if (memchr(r->key.data, '|', r->key.nbytes) != NULL) {
 		refuse(replies, "a filter can't forget a subkey; delete NAME"
 		    " removes a whole filter");
@@ -261,10 +266,6 @@ stats_settings(const struct service *service, struct buffer *replies)
 	put_text(replies, "binding_protocol", "ascii");
 	put_count(replies, "item_size_max", plan->limits.value);
 	put_count(replies, "key_size_max", plan->limits.key);
-	put_count(replies, "reply_size_max", plan->reply_bytes);
-	put_count(replies, "idle_timeout", plan->idle_time / 1000);
-	put_text(replies, "sync", plan->sync ? "yes" : "no");
-	put_text(replies, "read_only", plan->read_only ? "yes" : "no");
 }
 
 /* Each filter's size; 0 for one that can't be used. */
@@ -324,14 +325,6 @@ stats_of_one(const struct service *service, struct bytes name,
 	}
 }
 
-/* All counters but those of what is there now. */
-static void
-reset_counters(struct counters *counters)
-{
-	*counters = (struct counters){
-		.curr_connections = counters->curr_connections };
-}
-
 static void
 stats(struct service *service, const struct request *r,
     struct buffer *replies)
@@ -346,15 +339,10 @@ stats(struct service *service, const struct request *r,
 		stats_blooms(service, replies);
 	} else if (bytes_are(r->key, "settings")) {
 		stats_settings(service, replies);
-	} else if (bytes_are(r->key, "reset")) {
-		reset_counters(&service->counters);
-		buffer_line(replies, "RESET");
-		return;
 	} else if (!bytes_are(r->key, "slabs") && !bytes_are(r->key, "items") &&
-	    !bytes_are(r->key, "conns") && !bytes_are(r->key, "cachedump")) {
+	    !bytes_are(r->key, "conns")) {
 		/* short, since libmemcached's tool has 80 bytes for it */
-		refuse(replies, "stats takes blooms, bloom NAME, settings or"
-		    " reset");
+		refuse(replies, "stats takes blooms, bloom NAME or settings");
 		return;
 	}
 	buffer_line(replies, "END");

@@ -18,6 +18,31 @@ bytes_are(struct bytes bytes, const char *text)
 	    memcmp(bytes.data, text, bytes.nbytes) == 0;
 }
 
+static inline struct bytes
+bytes_after_blanks(struct bytes bytes)
+{
+	while (bytes.nbytes > 0 && bytes.data[0] == ' ') {
+		bytes.data++;
+		bytes.nbytes--;
+	}
+	return bytes;
+}
+
+/* The next word of *rest, which is advanced past it; empty at the end. */
+static inline struct bytes
+bytes_next_word(struct bytes *rest)
+{
+	struct bytes word = bytes_after_blanks(*rest);
+	const uint8_t *end = memchr(word.data, ' ', word.nbytes);
+
+	*rest = word;
+	if (end != NULL)
+		word.nbytes = (size_t)(end - word.data);
+	rest->data += word.nbytes;
+	rest->nbytes -= word.nbytes;
+	return word;
+}
+
 /*
  * A whole number of at most 18 digits; one below 0 only if `negative`. Returns
  * 0, or -1.

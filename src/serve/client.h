@@ -43,15 +43,13 @@ struct client {
 	struct buffer replies;
 	size_t owed;           /* about how many bytes wait for sweep_run */
 	/* for memcached_answer: */
-	int in_get;            /* the replies to a get line have begun, */
-	int get_failed;        /* and it has failed */
+	int get_failed;        /* the get line that is answered has failed */
 	/* for RESP: */
 	struct served *served; /* its request's filter; NULL: not known now */
 	int resp3;             /* version 3 of the protocol */
 	/* Of server.c: */
 	struct event *readable, *writable;
 	int reading, writing;  /* these events are waited for */
-	uint64_t active;       /* in which second of the catalog */
 	int touched;           /* in this sweep */
 	struct client *next_touched;
 	struct client *next, **link; /* of all */

@@ -133,8 +133,9 @@ make_room(struct client *c, struct intake *intake)
 }
 
 /*
- * Look at the first byte that a client sends. Returns -1 if it is that of TLS,
- * whose bytes would be carried out where they look like requests.
+ * Look at the first byte that a client sends. Returns -1 if it is that of TLS or
+ * memcached's binary protocol, whose bytes would be carried out where they look
+ * like requests.
  */
 static int
 begin(struct client *c, uint8_t first)
@@ -142,7 +143,7 @@ begin(struct client *c, uint8_t first)
 	c->begun = 1;
 	if (first == RESP_FIRST_BYTE)
 		resp_begin(c);
-	return first == 0x16 ? -1 : 0;
+	return first == 0x16 || first == 0x80 ? -1 : 0;
 }
 
 void

@@ -50,6 +50,8 @@ refusal(struct service *service, const struct request *r, struct bytes name,
 	if (service->plan->read_only &&
 	    (r->verb == VERB_SET || r->verb == VERB_ADD))
 		return "CLIENT_ERROR this server is read-only";
+	if (r->key.nbytes > service->plan->limits.key)
+		return "CLIENT_ERROR key too long";
 	if (!divided && r->verb != VERB_SET)
 		return "CLIENT_ERROR a key is FILTER|SUBKEY";
 	*served = catalog_find(service->catalog, name);
@@ -77,8 +79,20 @@ add(struct client *client, const struct request *r)
 			o.subkey = r->value;
 		o.reply = refusal(service, r, name, divided, &o.served);
 	}
-	service->counters.refused += o.reply != NULL;
 	sweep_add(service->sweep, client, &o);
+}
+
+/* Add each key of a get line, and its end. */
+static void
+add_get(struct client *client, const struct request *r)
+{
+	struct request one = *r;
+	struct bytes keys = r->key;
+
+	while ((one.key = bytes_next_word(&keys)).nbytes > 0)
+		add(client, &one);
+	one.verb = VERB_GET_END;
+	add(client, &one);
 }
 
 size_t
@@ -93,7 +107,9 @@ memcached_take(struct client *client, const uint8_t *data, size_t nbytes,
 	*more = request.verb == VERB_MORE;
 	if (*more)
 		return n;
-	if (is_alone(&request)) {
+	if (request.verb == VERB_GET) {
+		add_get(client, &request);
+	} else if (is_alone(&request)) {
 		sweep_run(service->sweep);
 		admin_answer(client, &request);
 		client->paused = 1;
@@ -121,26 +137,20 @@ static void
 answer_get(struct client *client, const struct operation *o, int seen)
 {
 	static const char values[][16] = { " 0 1\r\n1\r\n", " 0 1 0\r\n1\r\n" };
-	struct counters *counters = &client->service->counters;
 	struct buffer *replies = &client->replies;
 	const char *value = values[o->request.with_cas];
 	struct bytes key = o->request.key;
 
-	counters->cmd_get++;
-	if (seen) {
-		counters->get_hits++;
-		buffer_put(replies, "VALUE ", 6);
-		buffer_put(replies, key.data, key.nbytes);
-		buffer_put(replies, value, strlen(value));
-	} else {
-		counters->get_misses++;
-	}
+	if (!seen)
+		return;
+	buffer_put(replies, "VALUE ", 6);
+	buffer_put(replies, key.data, key.nbytes);
+	buffer_put(replies, value, strlen(value));
 }
 
 static void
 answer_storage(struct client *client, const struct request *r, int seen)
 {
-	client->service->counters.cmd_set++;
 	if (r->noreply)
 		return;
 	if (r->verb == VERB_SET || seen == (r->verb == VERB_REPLACE))
@@ -154,7 +164,7 @@ static void
 answer_in_get(struct client *client, const struct operation *o,
     const struct outcome *outcome, int failed)
 {
-	int ends = o->request.verb != VERB_GET;
+	int ends = o->request.verb == VERB_GET_END;
 
 	if (!client->get_failed && failed)
 		put_failure(&client->replies, o, outcome);
@@ -163,7 +173,6 @@ answer_in_get(struct client *client, const struct operation *o,
 	else if (!client->get_failed)
 		answer_get(client, o, outcome->seen);
 	client->get_failed = !ends && (client->get_failed || failed);
-	client->in_get = !ends;
 }
 
 void
@@ -173,7 +182,7 @@ memcached_answer(struct client *client, const struct operation *o,
 	const struct request *r = &o->request;
 	int failed = o->reply != NULL || outcome->failure != NULL;
 
-	if (r->verb == VERB_GET || r->verb == VERB_GET_END || client->in_get)
+	if (r->verb == VERB_GET || r->verb == VERB_GET_END)
 		answer_in_get(client, o, outcome, failed);
 	else if (!failed)
 		answer_storage(client, r, outcome->seen);

@@ -16,7 +16,8 @@ struct line {
 	const struct row *row; /* of its verb */
 	struct protocol *protocol;
 	const struct protocol_limits *limits;
-	struct bytes word[WORDS_MAX];
+	struct bytes text;  /* the rest of it, without its end */
+	struct bytes word[WORDS_MAX]; /* first, the verb */
 	unsigned count; /* words beyond WORDS_MAX are counted, not kept */
 	struct bytes rest;
 };
@@ -25,37 +26,17 @@ struct row {
 	const char *word;
 	enum verb verb;
 	/* Returns how many bytes after the line belong to the request. */
-	size_t (*parse)(const struct line *line, struct request *request);
-	unsigned least;  /* words, with the verb */
-	unsigned before_noreply; /* if there are so many, noreply may follow */
+	size_t (*parse)(struct line *line, struct request *request);
+	unsigned least;    /* words, with the verb */
 	const char *reply; /* why it is refused */
 };
 
-/* The first byte of each request in memcached's binary protocol. */
-#define BINARY_MAGIC 0x80
-
-/* The next word of *rest, which is advanced past it; empty at the end. */
-static struct bytes
-next_word(struct bytes *rest)
-{
-	const uint8_t *p = rest->data, *end = p + rest->nbytes, *start;
-
-	while (p < end && *p == ' ')
-		p++;
-	start = p;
-	while (p < end && *p != ' ')
-		p++;
-	rest->data = p;
-	rest->nbytes = (size_t)(end - p);
-	return (struct bytes){ start, (size_t)(p - start) };
-}
-
 static void
-split(struct line *line, struct bytes text)
+split(struct line *line)
 {
 	struct bytes word;
 
-	while ((word = next_word(&text)).nbytes > 0) {
+	while ((word = bytes_next_word(&line->text)).nbytes > 0) {
 		if (line->count < WORDS_MAX)
 			line->word[line->count] = word;
 		line->count++;
@@ -123,12 +104,13 @@ take_value(const struct line *line, uint64_t length, struct request *request)
 
 /* "VERB KEY FLAGS TIME LENGTH [noreply]" and a value. */
 static size_t
-parse_storage(const struct line *line, struct request *request)
+parse_storage(struct line *line, struct request *request)
 {
 	const struct bytes *word = line->word;
 	unsigned fixed = line->row->least;
 	int64_t number, length;
 
+	split(line);
 	request->noreply = line->count == fixed + 1 &&
 	    bytes_are(word[fixed], "noreply");
 	if (line->count != fixed + (unsigned)request->noreply ||
@@ -142,19 +124,26 @@ parse_storage(const struct line *line, struct request *request)
 	return take_value(line, (uint64_t)length, request);
 }
 
-/* Up to two words after the verb, and "noreply" after them. */
+/*
+ * Up to two words after the verb, and then "noreply", which may also be a word:
+ * the name of a filter.
+ */
 static size_t
-parse_words(const struct line *line, struct request *request)
+parse_words(struct line *line, struct request *request)
 {
-	unsigned count = line->count;
+	int names = request->verb != VERB_FAILED &&
+	    request->verb != VERB_VERBOSITY;
+	unsigned count;
 
-	if (count < line->row->least)
-		return fail(request, "ERROR");
-	request->noreply = count > line->row->before_noreply &&
-	    count <= WORDS_MAX && bytes_are(line->word[count - 1], "noreply");
+	split(line);
+	count = line->count;
+	request->noreply = count > 1 + (unsigned)names && count <= WORDS_MAX &&
+	    bytes_are(line->word[count - 1], "noreply");
 	count -= (unsigned)request->noreply;
 	if (request->verb == VERB_FAILED)
 		return 0;
+	if (count < line->row->least)
+		return fail(request, "ERROR");
 	if (count > 3)
 		return malformed(request);
 	if (count > 2)
@@ -166,41 +155,30 @@ parse_words(const struct line *line, struct request *request)
 	return 0;
 }
 
-/* The numbers after cachedump mean nothing here. */
-static size_t
-parse_stats(const struct line *line, struct request *request)
-{
-	struct line some = *line;
-
-	if (line->count == 4 && bytes_are(line->word[1], "cachedump"))
-		some.count = 2;
-	return parse_words(&some, request);
-}
-
-/* "delete KEY", and a time of 0 from older clients. */
-static size_t
-parse_delete(const struct line *line, struct request *request)
-{
-	parse_words(line, request);
-	if (request->verb == VERB_DELETE && request->value.nbytes > 0 &&
-	    !bytes_are(request->value, "0"))
-		return malformed(request);
-	return 0;
-}
-
 /* version and quit take no words. */
 static size_t
-parse_alone(const struct line *line, struct request *request)
+parse_alone(struct line *line, struct request *request)
 {
-	if (line->count > 1)
+	if (bytes_after_blanks(line->text).nbytes > 0)
 		return fail(request, "ERROR");
 	request->hang_up = request->verb == VERB_QUIT;
 	return 0;
 }
 
+/* The keys are left together: there may be many. */
+static size_t
+parse_get(struct line *line, struct request *request)
+{
+	struct bytes keys = bytes_after_blanks(line->text);
+
+	request->key = keys;
+	request->with_cas = line->word[0].nbytes == 4;
+	return keys.nbytes > 0 ? 0 : fail(request, "ERROR");
+}
+
 /* HTTP: any web page can make a browser send requests to this machine. */
 static size_t
-hang_up(const struct line *line, struct request *request)
+hang_up(struct line *line, struct request *request)
 {
 	(void)line;
 	request->hang_up = 1;
@@ -208,103 +186,34 @@ hang_up(const struct line *line, struct request *request)
 }
 
 #define NO_VALUES "CLIENT_ERROR a filter keeps no values"
-#define NO_TIMES "CLIENT_ERROR a filter has no times"
 
 static const struct row rows[] = {
-	{ "set", VERB_SET, parse_storage, 5, 5, NULL },
-	{ "add", VERB_ADD, parse_storage, 5, 5, NULL },
-	{ "replace", VERB_REPLACE, parse_storage, 5, 5, NULL },
-	{ "append", VERB_FAILED, parse_storage, 5, 5, NO_VALUES },
-	{ "prepend", VERB_FAILED, parse_storage, 5, 5, NO_VALUES },
-	{ "cas", VERB_FAILED, parse_storage, 6, 6, NO_VALUES },
-	{ "delete", VERB_DELETE, parse_delete, 2, 2, NULL },
-	{ "stats", VERB_STATS, parse_stats, 1, 2, NULL },
-	{ "try", VERB_TRY, parse_words, 2, 2, NULL },
-	{ "setmem", VERB_SETMEM, parse_words, 2, 2, NULL },
-	{ "version", VERB_VERSION, parse_alone, 1, 1, NULL },
-	{ "verbosity", VERB_VERBOSITY, parse_words, 2, 1, NULL },
-	{ "quit", VERB_QUIT, parse_alone, 1, 1, NULL },
-	{ "incr", VERB_FAILED, parse_words, 1, 1, NO_VALUES },
-	{ "decr", VERB_FAILED, parse_words, 1, 1, NO_VALUES },
-	{ "touch", VERB_FAILED, parse_words, 1, 1, NO_TIMES },
-	{ "gat", VERB_FAILED, parse_words, 1, 1, NO_TIMES },
-	{ "gats", VERB_FAILED, parse_words, 1, 1, NO_TIMES },
-	{ "flush_all", VERB_FAILED, parse_words, 1, 1,
-	    "CLIENT_ERROR filters are deleted one by one" },
-	{ "help", VERB_FAILED, parse_words, 1, 1, "CLIENT_ERROR requests: add,"
-	    " set, get, gets, replace, delete, stats, try, setmem, version,"
-	    " quit; see SERVING in bloomdedup(1)" },
-	{ "GET", VERB_FAILED, hang_up, 1, 1, "" },
-	{ "HEAD", VERB_FAILED, hang_up, 1, 1, "" },
-	{ "POST", VERB_FAILED, hang_up, 1, 1, "" },
-	{ "PUT", VERB_FAILED, hang_up, 1, 1, "" },
-	{ "DELETE", VERB_FAILED, hang_up, 1, 1, "" },
-	{ "OPTIONS", VERB_FAILED, hang_up, 1, 1, "" },
-	{ "Host:", VERB_FAILED, hang_up, 1, 1, "" },
+	{ "set", VERB_SET, parse_storage, 5, NULL },
+	{ "add", VERB_ADD, parse_storage, 5, NULL },
+	{ "get", VERB_GET, parse_get, 2, NULL },
+	{ "gets", VERB_GET, parse_get, 2, NULL },
+	{ "replace", VERB_REPLACE, parse_storage, 5, NULL },
+	{ "append", VERB_FAILED, parse_storage, 5, NO_VALUES },
+	{ "prepend", VERB_FAILED, parse_storage, 5, NO_VALUES },
+	{ "cas", VERB_FAILED, parse_storage, 6, NO_VALUES },
+	{ "delete", VERB_DELETE, parse_words, 2, NULL },
+	{ "stats", VERB_STATS, parse_words, 1, NULL },
+	{ "try", VERB_TRY, parse_words, 2, NULL },
+	{ "setmem", VERB_SETMEM, parse_words, 2, NULL },
+	{ "version", VERB_VERSION, parse_alone, 1, NULL },
+	{ "verbosity", VERB_VERBOSITY, parse_words, 2, NULL },
+	{ "quit", VERB_QUIT, parse_alone, 1, NULL },
+	{ "GET", VERB_FAILED, hang_up, 1, "" },
+	{ "HEAD", VERB_FAILED, hang_up, 1, "" },
+	{ "POST", VERB_FAILED, hang_up, 1, "" },
+	{ "PUT", VERB_FAILED, hang_up, 1, "" },
+	{ "DELETE", VERB_FAILED, hang_up, 1, "" },
+	{ "OPTIONS", VERB_FAILED, hang_up, 1, "" },
+	{ "Host:", VERB_FAILED, hang_up, 1, "" },
 };
 #define ROWS (sizeof rows / sizeof *rows)
 
-/*
- * The next key of a get line; the blank or \n after it is left for the next
- * call, which takes the absence of a key for the end of the line.
- */
-static size_t
-next_key(struct protocol *protocol, const struct protocol_limits *limits,
-    const uint8_t *data, size_t nbytes, struct request *request)
-{
-	size_t start = 0, end, key_end, limit;
-
-	while (start < nbytes && data[start] == ' ')
-		start++;
-	/* a key, and the \r that may follow it */
-	limit = nbytes - start < limits->key + 2 ? nbytes :
-	    start + limits->key + 2;
-	end = start + protocol->searched;
-	while (end < limit && data[end] != ' ' && data[end] != '\n')
-		end++;
-	protocol->searched = 0;
-	if (end == nbytes && end - start < limits->key + 2) {
-		protocol->searched = end - start;
-		request->verb = VERB_MORE;
-		return start;
-	}
-	key_end = end;
-	if (key_end > start && end < limit && data[end] == '\n' &&
-	    data[end - 1] == '\r')
-		key_end--;
-	if (key_end - start > limits->key) {
-		protocol->state = PROTOCOL_SKIP_LINE;
-		fail(request, "CLIENT_ERROR key too long");
-		return end;
-	}
-	if (key_end == start) {
-		request->verb = VERB_GET_END;
-		if (protocol->state == PROTOCOL_FIRST_KEY)
-			fail(request, "ERROR");
-		protocol->state = PROTOCOL_LINE;
-		return end + 1;
-	}
-	protocol->state = PROTOCOL_KEYS;
-	request->verb = VERB_GET;
-	request->with_cas = protocol->with_cas;
-	request->key = (struct bytes){ data + start, key_end - start };
-	return end;
-}
-
-/* Bytes of the verb and the blank after it; 0 if it is not a get line. */
-static size_t
-begin_get(struct protocol *protocol, const uint8_t *data, size_t nbytes)
-{
-	if (nbytes < 4 || memcmp(data, "get", 3) != 0)
-		return 0;
-	protocol->with_cas = data[3] == 's';
-	if (data[3] != ' ' && (!protocol->with_cas || nbytes < 5 ||
-	    data[4] != ' '))
-		return 0;
-	protocol->state = PROTOCOL_FIRST_KEY;
-	protocol->searched = 0;
-	return protocol->with_cas ? 5 : 4;
-}
+static const struct row unknown = { "", VERB_FAILED, parse_words, 1, "ERROR" };
 
 static size_t
 skip_line(struct protocol *protocol, const uint8_t *data, size_t nbytes)
@@ -349,45 +258,49 @@ find_line(struct protocol *protocol, const uint8_t *data, size_t *nbytes,
 	return 1;
 }
 
+/* How long a line that begins so may be: one with keys, as long as a value. */
 static size_t
-parse_line(struct line *line, struct bytes text, struct request *request)
+line_max(const struct protocol_limits *limits, const uint8_t *data,
+    size_t nbytes)
 {
-	split(line, text);
-	for (size_t i = 0; line->count > 0 && i < ROWS; i++) {
-		if (!bytes_are(line->word[0], rows[i].word))
-			continue;
-		line->row = &rows[i];
-		request->verb = rows[i].verb;
-		request->reply = rows[i].reply;
-		return rows[i].parse(line, request);
-	}
-	return fail(request, "ERROR");
+	return limits->key + LINE_REST +
+	    (nbytes >= 3 && memcmp(data, "get", 3) == 0 ? limits->value : 0);
 }
 
-/* A request that begins here, other than a get. */
 static size_t
-next_line(struct protocol *protocol, const struct protocol_limits *limits,
+parse_line(struct line *line, struct request *request)
+{
+	struct bytes verb = bytes_next_word(&line->text);
+
+	line->word[line->count++] = verb;
+	line->row = &unknown;
+	for (size_t i = 0; i < ROWS; i++) {
+		if (bytes_are(verb, rows[i].word)) {
+			line->row = &rows[i];
+			break;
+		}
+	}
+	request->verb = line->row->verb;
+	request->reply = line->row->reply;
+	return line->row->parse(line, request);
+}
+
+static size_t
+next_request(struct protocol *protocol, const struct protocol_limits *limits,
     const uint8_t *data, size_t nbytes, struct request *request)
 {
-	size_t found = nbytes, taken;
+	size_t most = line_max(limits, data, nbytes), found = nbytes, taken;
 	struct line line = { .protocol = protocol, .limits = limits };
-	struct bytes text;
 
-	if (nbytes > 0 && data[0] == BINARY_MAGIC) {
-		request->hang_up = 1;
-		fail(request, "");
-		return nbytes;
-	}
-	if (!find_line(protocol, data, &found, &text) &&
-	    found <= limits->key + LINE_REST)
+	if (!find_line(protocol, data, &found, &line.text) && found <= most)
 		return 0;
-	if (found > limits->key + LINE_REST) {
+	if (found > most) {
 		request->hang_up = 1;
 		fail(request, "CLIENT_ERROR line too long");
 		return nbytes;
 	}
 	line.rest = (struct bytes){ data + found, nbytes - found };
-	taken = parse_line(&line, text, request);
+	taken = parse_line(&line, request);
 	return request->verb == VERB_MORE ? 0 : found + taken;
 }
 
@@ -403,18 +316,9 @@ protocol_next(struct protocol *protocol, const struct protocol_limits *limits,
 	if (protocol->state == PROTOCOL_SKIP_LINE)
 		at += skip_line(protocol, data + at, nbytes - at);
 	if (protocol->state == PROTOCOL_LINE)
-		at += begin_get(protocol, data + at, nbytes - at);
-	switch (protocol->state) {
-	case PROTOCOL_FIRST_KEY:
-	case PROTOCOL_KEYS:
-		return at + next_key(protocol, limits, data + at, nbytes - at,
+		at += next_request(protocol, limits, data + at, nbytes - at,
 		    request);
-	case PROTOCOL_LINE:
-		return at + next_line(protocol, limits, data + at, nbytes - at,
-		    request);
-	default:
-		return at;
-	}
+	return at;
 }
 
 size_t

@@ -2,10 +2,10 @@
  * The part of memcached's text protocol that serve speaks: turns bytes, as they
  * arrive, into requests. Knows nothing of sockets and filters.
  *
- * A `get` line is not collected: each of its keys is a request of its own, so
- * a line may be longer than any buffer. Every other line has a maximum length,
- * and so has the value after it; longer ones are skipped and answered with an
- * error. Lines and values end in \n or \r\n, so that people can type them.
+ * Lines have a maximum length, those of `get` about that of a value. A value
+ * that is too long is skipped and answered with an error; a line that is too
+ * long ends the connection. Lines and values end in \n or \r\n, so that people
+ * can type them.
  *
  * Source: doc/protocol.txt of memcached 1.6; what it leaves open is done as in
  * memcached 1.6.18, except that a value with a wrong length is skipped to the
@@ -21,8 +21,7 @@
 
 enum verb {
 	VERB_MORE,    /* no whole request yet: call again with more bytes */
-	VERB_GET,     /* one key of a get or gets line */
-	VERB_GET_END, /* the end of that line */
+	VERB_GET,     /* get or gets: `key` is all keys, with blanks */
 	VERB_SET,
 	VERB_ADD,
 	VERB_REPLACE,
@@ -33,7 +32,8 @@ enum verb {
 	VERB_VERSION,
 	VERB_VERBOSITY,
 	VERB_QUIT,
-	VERB_FAILED   /* `reply` is the answer, to a whole get line too */
+	VERB_FAILED,  /* `reply` is the answer */
+	VERB_GET_END  /* only in a sweep: the end of a get line */
 };
 
 struct request {
@@ -55,12 +55,9 @@ struct protocol_limits {
 struct protocol {
 	enum {
 		PROTOCOL_LINE,  /* a request begins */
-		PROTOCOL_FIRST_KEY, /* in a get line */
-		PROTOCOL_KEYS,
 		PROTOCOL_SKIP_LINE,
 		PROTOCOL_SKIP_VALUE
 	} state;
-	int with_cas;     /* the get line is a gets */
 	size_t searched;  /* bytes of an unfinished line without a \n */
 	uint64_t skip;    /* bytes of a value still to skip */
 };

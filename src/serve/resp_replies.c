@@ -90,30 +90,14 @@ put_failure(struct client *client, const struct operation *o,
 	}
 }
 
-static void
-count(struct counters *counters, int asks, int seen)
-{
-	if (!asks) {
-		counters->cmd_set++;
-		return;
-	}
-	counters->cmd_get++;
-	if (seen)
-		counters->get_hits++;
-	else
-		counters->get_misses++;
-}
-
 void
 resp_answer(struct client *client, const struct operation *o,
     const struct outcome *outcome)
 {
 	if (o->items > 0)
 		resp_put_array(client, o->items);
-	if (o->reply != NULL || outcome->failure != NULL) {
+	if (o->reply != NULL || outcome->failure != NULL)
 		put_failure(client, o, outcome);
-	} else {
-		count(&client->service->counters, o->asks, outcome->seen);
+	else
 		put_boolean(client, outcome->seen == o->asks);
-	}
 }

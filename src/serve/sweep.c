@@ -245,6 +245,21 @@ run_part(struct sweep *sweep, struct part *part)
 }
 
 static void
+count(struct counters *counters, const struct operation *o,
+    const struct outcome *outcome)
+{
+	if (o->reply != NULL || outcome->failure != NULL) {
+		counters->refused++;
+	} else if (o->subkey.data != NULL && !o->asks) {
+		counters->cmd_set++;
+	} else if (o->subkey.data != NULL) {
+		counters->cmd_get++;
+		*(outcome->seen ? &counters->get_hits :
+		    &counters->get_misses) += 1;
+	}
+}
+
+static void
 answer(struct sweep *sweep, const struct entry *entry)
 {
 	const struct part *part = entry->part;
@@ -255,9 +270,9 @@ answer(struct sweep *sweep, const struct entry *entry)
 	if (part != NULL && (part->failed || outcome.seen < 0)) {
 		outcome.failure = part->error.text;
 		outcome.status = part->error.status;
-		sweep->service->counters.refused++;
 		served_refuse(part->served, outcome.failure);
 	}
+	count(&sweep->service->counters, &entry->operation, &outcome);
 	entry->client->answer(entry->client, &entry->operation, &outcome);
 }
 

@@ -11,8 +11,8 @@
 
 #define REST 256 /* of a line, besides the key */
 
-static const char *const names[] = { "more", "get", "end", "set", "add",
-	"replace", "delete", "stats", "try", "setmem", "version", "verbosity",
+static const char *const names[] = { "more", "get", "set", "add", "replace",
+	"delete", "stats", "try", "setmem", "version", "verbosity",
 	"quit", "failed" };
 
 static void
@@ -156,51 +156,19 @@ model_storage(struct events *events, const struct bytes *words,
 	return 1;
 }
 
-/* "get" and a blank, or "gets" and one: its keys. */
-static int
-model_get(struct events *events, int with_cas)
+static void
+model_get(struct events *events, struct bytes line, const struct bytes *words,
+    unsigned count, struct request *r)
 {
-	int first = 1;
+	const uint8_t *end = line.data + line.nbytes;
 
-	at += with_cas ? 5 : 4;
-	for (;;) {
-		struct request r = { .verb = VERB_GET, .with_cas = with_cas };
-		size_t start, end;
-
-		while (at < stream_bytes && stream[at] == ' ')
-			at++;
-		start = end = at;
-		while (end < stream_bytes && stream[end] != ' ' &&
-		    stream[end] != '\n' && end - start < key_max + 2)
-			end++;
-		if (end == stream_bytes && end - start < key_max + 2)
-			return 0;
-		at = end;
-		r.key = (struct bytes){ stream + start, end - start };
-		if (end > start && end < stream_bytes && stream[end] == '\n' &&
-		    stream[end - 1] == '\r' &&
-		    end - start <= key_max + 1)
-			r.key.nbytes--;
-		if (r.key.nbytes > key_max) {
-			r = (struct request){ .verb = VERB_FAILED,
-				.reply = "CLIENT_ERROR key too long" };
-			put_request(events, &r);
-			model_skip(0);
-			return 1;
-		}
-		if (r.key.nbytes == 0) {
-			at++;
-			r = (struct request){ .verb = VERB_GET_END };
-			if (first) {
-				r.verb = VERB_FAILED;
-				r.reply = "ERROR";
-			}
-			put_request(events, &r);
-			return 1;
-		}
-		first = 0;
-		put_request(events, &r);
-	}
+	r->verb = count > 1 ? VERB_GET : VERB_FAILED;
+	r->reply = count > 1 ? NULL : "ERROR";
+	r->with_cas = words[0].nbytes == 4;
+	if (count > 1)
+		r->key = (struct bytes){ words[1].data,
+			(size_t)(end - words[1].data) };
+	put_request(events, r);
 }
 
 static void
@@ -209,34 +177,17 @@ model_other(struct events *events, struct bytes *words, unsigned count,
 {
 	static const char *const browsers[] = { "GET", "HEAD", "POST", "PUT",
 		"DELETE", "OPTIONS", "Host:" };
-	static const char *const times[] = { "touch", "gat", "gats" };
-	static const char *const values[] = { "incr", "decr" };
 
 	r->verb = VERB_FAILED;
 	r->reply = "ERROR";
+	r->noreply = count > 1 && count <= 8 && is(words[count - 1], "noreply");
 	for (size_t i = 0; count > 0 && i < 7; i++) {
 		if (is(words[0], browsers[i])) {
 			r->reply = "";
 			r->hang_up = 1;
+			r->noreply = 0;
 		}
 	}
-	for (size_t i = 0; count > 0 && i < 3; i++) {
-		if (is(words[0], times[i]))
-			r->reply = "CLIENT_ERROR a filter has no times";
-	}
-	for (size_t i = 0; count > 0 && i < 2; i++) {
-		if (is(words[0], values[i]))
-			r->reply = "CLIENT_ERROR a filter keeps no values";
-	}
-	if (count > 0 && is(words[0], "flush_all"))
-		r->reply = "CLIENT_ERROR filters are deleted one by one";
-	if (count > 0 && is(words[0], "help"))
-		r->reply = "CLIENT_ERROR requests: add, set, get, gets,"
-		   " replace, delete, stats, try, setmem, version, quit;"
-		   " see SERVING in bloomdedup(1)";
-	if (strncmp(r->reply, "CLIENT", 6) == 0)
-		r->noreply = count > 1 && count <= 8 &&
-		    is(words[count - 1], "noreply");
 	put_request(events, r);
 }
 
@@ -245,41 +196,32 @@ static void
 model_plain(struct events *events, struct bytes *words, unsigned count,
     struct request *r)
 {
-	int needs = r->verb != VERB_STATS && r->verb != VERB_VERSION;
+	unsigned least = r->verb == VERB_STATS ? 1 : 2;
 
-	if (r->verb == VERB_VERBOSITY && count == 2 &&
-	    is(words[1], "noreply")) {
-		r->noreply = 1;
-		put_request(events, r);
-		return;
-	}
-	if ((needs && count < 2) || (r->verb == VERB_VERSION && count > 1)) {
-		r->verb = VERB_FAILED;
-		r->reply = "ERROR";
-		put_request(events, r);
-		return;
-	}
-	if (r->verb == VERB_STATS && count == 4 && is(words[1], "cachedump"))
-		count = 2;
-	r->noreply = count > 2 && count <= 8 &&
-	    is(words[count - 1], "noreply");
-	if (count - (unsigned)r->noreply > 3) {
-		r->verb = VERB_FAILED;
-		r->reply = "CLIENT_ERROR bad command line format";
-	} else if (count > 1 && words[1].nbytes > key_max) {
-		r->verb = VERB_FAILED;
-		r->reply = "CLIENT_ERROR key too long";
-	} else {
-		if (count > 1)
-			r->key = words[1];
-		if (count - (unsigned)r->noreply > 2)
-			r->value = words[2];
-		if (r->verb == VERB_DELETE && r->value.nbytes > 0 &&
-		    !is(r->value, "0")) {
+	if (r->verb == VERB_VERSION || r->verb == VERB_QUIT) {
+		r->hang_up = r->verb == VERB_QUIT && count == 1;
+		if (count > 1) {
 			r->verb = VERB_FAILED;
-			r->reply = "CLIENT_ERROR bad command line format";
+			r->reply = "ERROR";
 		}
+		put_request(events, r);
+		return;
 	}
+	r->noreply = count > (r->verb == VERB_VERBOSITY ? 1 : 2) &&
+	    count <= 8 && is(words[count - 1], "noreply");
+	count -= (unsigned)r->noreply;
+	if (count > 1)
+		r->key = words[1];
+	if (count > 2)
+		r->value = words[2];
+	if (count < least)
+		r->reply = "ERROR";
+	else if (count > 3)
+		r->reply = "CLIENT_ERROR bad command line format";
+	else if (count > 1 && words[1].nbytes > key_max)
+		r->reply = "CLIENT_ERROR key too long";
+	if (r->reply != NULL)
+		r->verb = VERB_FAILED;
 	put_request(events, r);
 }
 
@@ -294,27 +236,20 @@ model_request(struct events *events)
 		{ "replace", VERB_REPLACE }, { "delete", VERB_DELETE },
 		{ "stats", VERB_STATS }, { "try", VERB_TRY },
 		{ "setmem", VERB_SETMEM }, { "version", VERB_VERSION },
-		{ "verbosity", VERB_VERBOSITY } };
+		{ "verbosity", VERB_VERBOSITY }, { "quit", VERB_QUIT } };
 	static const char *const refused[] = { "append", "prepend", "cas" };
 	struct request r = { .verb = VERB_FAILED };
 	const size_t start = at;
 	struct bytes line, words[512];
+	size_t limit = key_max + REST;
 	unsigned count;
 
 	if (at == stream_bytes)
 		return 0;
-	if (stream_bytes - at >= 4 && memcmp(stream + at, "get ", 4) == 0)
-		return model_get(events, 0);
-	if (stream_bytes - at >= 5 && memcmp(stream + at, "gets ", 5) == 0)
-		return model_get(events, 1);
-	if (stream[at] == 0x80) {
-		r.reply = "";
-		r.hang_up = 1;
-		put_request(events, &r);
-		return 0;
-	}
-	if ((!model_line(&line) && stream_bytes - start > key_max + REST) ||
-	    at - start > key_max + REST) {
+	if (stream_bytes - at >= 3 && memcmp(stream + at, "get", 3) == 0)
+		limit += value_max;
+	if ((!model_line(&line) && stream_bytes - start > limit) ||
+	    at - start > limit) {
 		r.reply = "CLIENT_ERROR line too long";
 		r.hang_up = 1;
 		put_request(events, &r);
@@ -323,26 +258,24 @@ model_request(struct events *events)
 	if (at == start)
 		return 0;
 	count = model_words(line, words);
-	for (size_t i = 0; count > 0 && i < 9; i++) {
+	if (count > 0 && (is(words[0], "get") || is(words[0], "gets"))) {
+		model_get(events, line, words, count, &r);
+		return 1;
+	}
+	for (size_t i = 0; count > 0 && i < 10; i++) {
 		if (!is(words[0], verbs[i].word))
 			continue;
 		r.verb = verbs[i].verb;
 		if (i < 3)
 			return model_storage(events, words, count, &r);
 		model_plain(events, words, count, &r);
-		return 1;
+		return !r.hang_up;
 	}
 	for (size_t i = 0; count > 0 && i < 3; i++) {
 		if (!is(words[0], refused[i]))
 			continue;
 		r.reply = "CLIENT_ERROR a filter keeps no values";
 		return model_storage(events, words, count, &r);
-	}
-	if (count == 1 && is(words[0], "quit")) {
-		r.verb = VERB_QUIT;
-		r.hang_up = 1;
-		put_request(events, &r);
-		return 0;
 	}
 	model_other(events, words, count, &r);
 	return !r.hang_up;
