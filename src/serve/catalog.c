@@ -298,8 +298,8 @@ catalog_remove(struct catalog *catalog, struct bytes name,
 
 	if (s == NULL)
 		return 1;
-	/* a filter that another run has locked is not ours to remove */
-	if (s->filter == NULL && !s->broken)
+	/* what is locked by another run, or no filter, is not ours */
+	if (s->filter == NULL)
 		return error_set(error, STATUS_FAILED, "%s", s->reason);
 	journal = journal_name(s->path);
 	result = unlink(s->path) < 0 && errno != ENOENT ?

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "base/path.h"
 #include "base/signals.h"
 #include "bits/loops.h"
 #include "filter/filter.h"
@@ -128,10 +128,8 @@ close_oldest(struct served_pool *pool)
 
 	while (s != NULL && s->slot >= 0)
 		s = s->newer;
-	if (s != NULL && close_filter(s, &error) < 0) {
+	if (s != NULL && close_filter(s, &error) < 0)
 		pool->plan->tell(error.text);
-		served_break(s, &error);
-	}
 }
 
 /*
@@ -222,7 +220,6 @@ open_filter(struct served *s)
 	struct error error = { 0 };
 	int result = start(s, NULL, &error);
 
-	s->broken = 0;
 	set_reason(s, result < 0 ? error.text : NULL);
 	if (result != 0)
 		count_bytes(s, 0);
@@ -248,17 +245,6 @@ tell_replaced(const struct served *s)
 	s->pool->plan->tell(text.text);
 }
 
-/* Is there still the file that failed? Its number alone may be used again. */
-static int
-has_failed_file(const struct served *s)
-{
-	struct stat st;
-
-	return lstat(s->path, &st) == 0 && path_same_file(&st, &s->failed) &&
-	    st.st_ctim.tv_sec == s->failed.st_ctim.tv_sec &&
-	    st.st_ctim.tv_nsec == s->failed.st_ctim.tv_nsec;
-}
-
 int
 served_look(struct served *s, int now)
 {
@@ -279,8 +265,6 @@ served_look(struct served *s, int now)
 		if (state == FILTER_CURRENT)
 			return 0;
 		close_filter(s, &(struct error){ 0 });
-	} else if (s->broken && has_failed_file(s)) {
-		return 0;
 	}
 	return open_filter(s);
 }
@@ -304,16 +288,11 @@ served_bytes(const struct served *s)
 void
 served_break(struct served *s, const struct error *error)
 {
-	int replaced = s->filter != NULL &&
-	    filter_state(s->filter) == FILTER_REPLACED;
-
-	if (replaced)
+	if (filter_state(s->filter) == FILTER_REPLACED)
 		tell_replaced(s);
 	/* its clients are told why it failed, not what closing it says */
 	close_filter(s, &(struct error){ 0 });
-	if (replaced || lstat(s->path, &s->failed) < 0)
-		s->failed = (struct stat){ 0 };
-	s->broken = 1;
+	s->looked = s->pool->second;
 	set_reason(s, error->text);
 }
 

@@ -13,7 +13,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 #include "bits/hash.h"
@@ -51,8 +50,6 @@ struct served {
 	char *path;
 	struct filter *filter;     /* NULL if it isn't open */
 	char *reason;              /* why it can't be used, or NULL */
-	int broken;                /* it failed in use, and is closed */
-	struct stat failed;        /* its file then: until there is another */
 	uint64_t looked;           /* in which second, or 0 */
 	uint64_t bytes;            /* counted in pool->bytes */
 	uint64_t announced;        /* of a window: counted at least */
@@ -92,7 +89,7 @@ void served_postpone(struct served *served);
 /* How many bytes it has, also if it isn't open; 0 if it can't be used. */
 uint64_t served_bytes(const struct served *served);
 
-/* The filter failed: from now on it can't be used. */
+/* The filter, which is open, failed: it is closed. */
 void served_break(struct served *served, const struct error *error);
 
 /* A request was refused for this reason. */
