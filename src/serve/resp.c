@@ -6,14 +6,11 @@
 #define HEAD_MAX 32
 /* No word can be longer, as in Redis. */
 #define LENGTH_MAX ((int64_t)512 << 20)
-/* Where there should be one. */
-#define NO_NUMBER INT64_MIN
 
 static size_t
-fail(struct resp_word *word, const char *problem)
+fail(struct resp_word *word)
 {
 	word->event = RESP_BROKEN;
-	word->problem = problem;
 	return 0;
 }
 
@@ -29,18 +26,13 @@ take_number(const uint8_t *data, size_t nbytes, char first,
 
 	if (nbytes == 0)
 		return 0;
-	if (data[0] != first)
-		return fail(word, first == '*' ?
-		    "expected '*', the beginning of a request" :
-		    "expected '$', the beginning of a word");
 	end = memchr(data, '\n', nbytes < HEAD_MAX ? nbytes : HEAD_MAX);
-	if (end == NULL)
-		return nbytes < HEAD_MAX ? 0 : fail(word, first == '*' ?
-		    "too big mbulk count string" :
-		    "too big bulk count string");
-	if (end[-1] != '\r' || bytes_to_integer((struct bytes){ data + 1,
+	if (data[0] == first && end == NULL && nbytes < HEAD_MAX)
+		return 0;
+	if (data[0] != first || end == NULL || end[-1] != '\r' ||
+	    bytes_to_integer((struct bytes){ data + 1,
 	    (size_t)(end - data) - 2 }, 1, value) < 0)
-		*value = NO_NUMBER;
+		return fail(word);
 	return (size_t)(end - data) + 1;
 }
 
@@ -57,8 +49,8 @@ begin_request(struct resp_parser *parser, const uint8_t *data, size_t nbytes,
 	n = take_number(data, nbytes, RESP_FIRST_BYTE, word, &count);
 	if (n == 0)
 		return 0;
-	if (count == NO_NUMBER || count > RESP_WORDS_MAX)
-		return fail(word, "invalid multibulk length");
+	if (count > RESP_WORDS_MAX)
+		return fail(word);
 	if (count > 0) {
 		parser->index = 0;
 		parser->count = (uint32_t)count;
@@ -77,7 +69,7 @@ begin_word(struct resp_parser *parser, size_t longest, const uint8_t *data,
 	if (n == 0)
 		return 0;
 	if (length < 0 || length > LENGTH_MAX)
-		return fail(word, "invalid bulk length");
+		return fail(word);
 	parser->nbytes = (uint64_t)length;
 	parser->state = RESP_AT_BYTES;
 	if (parser->nbytes > longest) {
@@ -107,7 +99,7 @@ take_word(struct resp_parser *parser, const uint8_t *data, size_t nbytes,
 	if (nbytes < n + 2)
 		return 0;
 	if (data[n] != '\r' || data[n + 1] != '\n')
-		return fail(word, "expected a line end after a word");
+		return fail(word);
 	word->bytes = (struct bytes){ data, n };
 	end_word(parser, RESP_WORD, word);
 	return n + 2;

@@ -7,8 +7,7 @@
  * be longer than any buffer. A word that is too long is skipped, and said to
  * be. What can't be a request is an error after which nothing can be read.
  *
- * Source: "Redis serialization protocol specification", the texts of errors
- * from Redis 7.
+ * Source: "Redis serialization protocol specification".
  */
 #ifndef RESP_H
 #define RESP_H
@@ -25,14 +24,13 @@ enum resp_event {
 	RESP_MORE,   /* no whole word yet: call again with more bytes */
 	RESP_WORD,
 	RESP_LONG,   /* a word that is too long, without its bytes */
-	RESP_BROKEN  /* `problem` says why nothing more can be read */
+	RESP_BROKEN  /* this is no request: nothing more can be read */
 };
 
 struct resp_word {
 	enum resp_event event;
 	struct bytes bytes;
 	uint32_t index, count; /* the request has `count` words */
-	const char *problem;
 };
 
 /* The state of parsing a connection; all zero at its beginning. */

@@ -32,8 +32,7 @@ struct resp {
 	uint32_t items;         /* of them, given one by one so far */
 	char *refusal;          /* the error it is answered with, or NULL */
 	/* The words kept, each with a NUL after it. */
-	char *text;
-	size_t text_bytes, text_capacity;
+	struct buffer text;
 	size_t ends[RESP_KEPT_MAX];
 	unsigned kept;
 	/* For the command; its filter is client->served: */
@@ -43,10 +42,7 @@ struct resp {
 	int queuing;            /* requests are queued, not carried out */
 	int queue_failed;       /* one of them was refused */
 	uint32_t queue_count;   /* requests */
-	uint8_t *queue;
-	size_t queue_bytes, queue_capacity;
-	/* EXEC, if client->busy: */
-	size_t replayed;        /* bytes */
+	struct buffer queue;   /* with EXEC, LOOPS_PADDING more bytes */
 };
 
 struct resp_command {

@@ -56,7 +56,7 @@ resp_kept(const struct resp *r, unsigned i)
 
 	if (i >= r->kept)
 		return (struct bytes){ (const uint8_t *)"", 0 };
-	return (struct bytes){ (const uint8_t *)r->text + start,
+	return (struct bytes){ r->text.data + start,
 		r->ends[i] - start };
 }
 

@@ -6,7 +6,7 @@
  */
 #include "serve/resp_command.h"
 
-#include <stdio.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,9 +21,7 @@
 static void
 free_queue(struct resp *r)
 {
-	free(r->queue);
-	r->queue = NULL;
-	r->queue_bytes = r->queue_capacity = 0;
+	buffer_free(&r->queue);
 	r->queue_count = 0;
 	r->queuing = r->queue_failed = r->client->busy = 0;
 }
@@ -33,9 +31,9 @@ resp_free(struct resp *r)
 {
 	if (r == NULL)
 		return;
-	free(r->queue);
+	buffer_free(&r->queue);
+	buffer_free(&r->text);
 	free(r->refusal);
-	free(r->text);
 	free(r->name);
 	free(r);
 }
@@ -54,40 +52,13 @@ keep_word(struct resp *r, struct bytes word)
 
 	if (r->kept == RESP_KEPT_MAX)
 		return;
-	if (r->text_bytes + word.nbytes > limit) {
+	if (r->text.end + word.nbytes > limit) {
 		resp_refuse(r, "ERR the arguments are too long together");
 		return;
 	}
-	if (r->text_capacity < r->text_bytes + word.nbytes + 1) {
-		r->text_capacity = 2 * (r->text_bytes + word.nbytes) + 64;
-		r->text = memory_or_die(realloc(r->text, r->text_capacity));
-	}
-	memcpy(r->text + r->text_bytes, word.data, word.nbytes);
-	r->text_bytes += word.nbytes;
-	r->ends[r->kept++] = r->text_bytes;
-	r->text[r->text_bytes++] = '\0';
-}
-
-static void
-append(struct resp *r, const void *data, size_t nbytes)
-{
-	if (r->queue_capacity < r->queue_bytes + nbytes + LOOPS_PADDING) {
-		r->queue_capacity = 2 * (r->queue_bytes + nbytes) +
-		    LOOPS_PADDING;
-		r->queue = memory_or_die(realloc(r->queue,
-		    r->queue_capacity));
-	}
-	memcpy(r->queue + r->queue_bytes, data, nbytes);
-	r->queue_bytes += nbytes;
-}
-
-static void
-append_head(struct resp *r, char kind, size_t number)
-{
-	char head[32];
-	int n = snprintf(head, sizeof head, "%c%zu\r\n", kind, number);
-
-	append(r, head, (size_t)n);
+	buffer_put(&r->text, word.data, word.nbytes);
+	r->ends[r->kept++] = r->text.end;
+	buffer_put(&r->text, "", 1);
 }
 
 /* Is this request queued, rather than carried out? */
@@ -106,17 +77,17 @@ queue_word(struct resp *r, const struct resp_word *word)
 	}
 	if (r->queue_failed)
 		return; /* EXEC will carry out none */
-	if (r->queue_bytes + word->bytes.nbytes >
+	if (buffer_bytes(&r->queue) + word->bytes.nbytes >
 	    QUEUE_VALUES * longest(r)) {
 		resp_refuse(r, "ERR the requests after MULTI are too long"
 		    " together (--max-value)");
 		return;
 	}
 	if (word->index == 0)
-		append_head(r, '*', word->count);
-	append_head(r, '$', word->bytes.nbytes);
-	append(r, word->bytes.data, word->bytes.nbytes);
-	append(r, "\r\n", 2);
+		buffer_format(&r->queue, "*%" PRIu32 "\r\n", word->count);
+	buffer_format(&r->queue, "$%zu\r\n", word->bytes.nbytes);
+	buffer_put(&r->queue, word->bytes.data, word->bytes.nbytes);
+	buffer_put(&r->queue, "\r\n", 2);
 }
 
 static void
@@ -128,7 +99,7 @@ begin_request(struct resp *r, const struct resp_word *word)
 	r->count = word->count;
 	r->items = 0;
 	r->kept = 0;
-	r->text_bytes = 0;
+	r->text.end = 0;
 	r->client->served = NULL;
 	r->missing = 0;
 	r->sum = 0;
@@ -208,23 +179,17 @@ end_request(struct resp *r)
 	reply(r);
 	free(r->refusal);
 	r->refusal = NULL;
-	if (r->text_capacity > SMALL_BYTES) {
-		free(r->text);
-		r->text = NULL;
-		r->text_capacity = 0;
-	}
+	if (r->text.capacity > SMALL_BYTES)
+		buffer_free(&r->text);
 }
 
 static void
 take_event(struct resp *r, const struct resp_word *word)
 {
-	char text[128];
-
 	if (word->event == RESP_BROKEN) {
 		resp_answer_earlier(r);
-		snprintf(text, sizeof text, "ERR Protocol error: %s",
-		    word->problem);
-		resp_put_error(r->client, text);
+		resp_put_error(r->client, "ERR Protocol error: expected an"
+		    " array of bulk strings");
 		r->client->hang_up = 1;
 		return;
 	}
@@ -244,10 +209,10 @@ replay(struct resp *r)
 {
 	struct resp_word word;
 
-	r->replayed += resp_next(&r->parser, longest(r), r->queue +
-	    r->replayed, r->queue_bytes - r->replayed, &word);
+	r->queue.start += resp_next(&r->parser, longest(r), r->queue.data +
+	    r->queue.start, buffer_bytes(&r->queue) - LOOPS_PADDING, &word);
 	take_event(r, &word);
-	if (r->replayed == r->queue_bytes) {
+	if (buffer_bytes(&r->queue) == LOOPS_PADDING) {
 		/* operations may point to it */
 		resp_answer_earlier(r);
 		free_queue(r);
@@ -307,6 +272,8 @@ discard(struct resp *r)
 static void
 exec(struct resp *r)
 {
+	static const char padding[LOOPS_PADDING];
+
 	if (!r->queuing) {
 		resp_refuse(r, "ERR EXEC without MULTI");
 	} else if (r->queue_failed) {
@@ -316,7 +283,7 @@ exec(struct resp *r)
 		resp_put_array(r->client, r->queue_count);
 		r->queuing = 0;
 		r->client->busy = r->queue_count > 0;
-		r->replayed = 0;
+		buffer_put(&r->queue, padding, sizeof padding);
 	}
 	if (!r->client->busy)
 		free_queue(r);

@@ -32,10 +32,9 @@ static const uint8_t *stream_end;
 static size_t longest;
 
 static void
-model_break(struct events *events, const char *problem)
+model_break(struct events *events)
 {
-	put_text(events, problem);
-	put_text(events, "\n");
+	put_text(events, "broken\n");
 }
 
 /*
@@ -71,15 +70,12 @@ model_number(struct events *events, const uint8_t **at, int array,
 	int length;
 
 	if (*at < stream_end && **at != (array ? '*' : '$')) {
-		model_break(events, array ?
-		    "expected '*', the beginning of a request" :
-		    "expected '$', the beginning of a word");
+		model_break(events);
 		return 0;
 	}
 	length = model_line(at, line);
 	if (length < 0)
-		model_break(events, array ? "too big mbulk count string" :
-		    "too big bulk count string");
+		model_break(events);
 	if (length <= 0)
 		return 0;
 	*value = LLONG_MIN;
@@ -101,7 +97,7 @@ model_word(struct events *events, const uint8_t **at, long long index,
 	if (!model_number(events, at, 0, &length))
 		return 0;
 	if (length < 0 || length > 512LL * 1024 * 1024) {
-		model_break(events, "invalid bulk length");
+		model_break(events);
 		return 0;
 	}
 	if (stream_end - *at < length + 2)
@@ -110,7 +106,7 @@ model_word(struct events *events, const uint8_t **at, long long index,
 		put_word(events, (unsigned long)index, (unsigned long)count,
 		    NULL, 0);
 	} else if (memcmp(*at + length, "\r\n", 2) != 0) {
-		model_break(events, "expected a line end after a word");
+		model_break(events);
 		return 0;
 	} else {
 		put_word(events, (unsigned long)index, (unsigned long)count,
@@ -135,7 +131,7 @@ model(struct events *events)
 		if (!model_number(events, &at, 1, &count))
 			return;
 		if (count == LLONG_MIN || count > 1024 * 1024) {
-			model_break(events, "invalid multibulk length");
+			model_break(events);
 			return;
 		}
 		for (long long i = 0; i < count; i++) {
@@ -160,7 +156,7 @@ parse(struct events *events, const uint8_t *data, size_t nbytes, int *ended)
 		    &word);
 		MUST(used <= nbytes);
 		if (word.event == RESP_BROKEN)
-			model_break(events, word.problem);
+			model_break(events);
 		else if (word.event != RESP_MORE)
 			put_word(events, word.index, word.count,
 			    word.event == RESP_LONG ? NULL : word.bytes.data,

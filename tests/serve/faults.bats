@@ -134,7 +134,8 @@ load server
 		ask "set f$i 0 0 1" b | grep -q "^CLIENT_ERROR folder/f$i"
 	done
 	answers 'STORED; VALUE f8|b 0 1; 1; END' 'set f8 0 0 1' b 'get f8|b'
-	answers 'DELETED; STORED' 'delete f7' 'add f7 0 0 8' '1000|0.1'
+	rm folder/f7.bloom
+	answers 'NOT_FOUND; STORED' 'delete f7' 'add f7 0 0 8' '1000|0.1'
 	stop_server
 }
 
@@ -251,7 +252,7 @@ load server
 	perl -e '$| = 1; print "get "; $k = "f|0123456789 " x 80000;
 		print $k for 1 .. $ARGV[0]; print "\r\nget f|a\r\n"' \
 		"$(short_or_long 100 1000)" | ask >out
-	[ "$(cat out)" = $'END\nEND' ]
+	[ "$(cat out)" = 'CLIENT_ERROR line too long' ]
 	perl -e 'print "x" x 1000000 for 1 .. $ARGV[0]' \
 		"$(short_or_long 100 1000)" | ask >out
 	[ "$(cat out)" = 'CLIENT_ERROR line too long' ]

@@ -85,8 +85,9 @@ load server
 	[ "$(grep -c '^CLIENT_ERROR folder/f.bloom: ' out)" -eq 2 ]
 	ask 'set g 0 0 1' a 'get g|a f|a' 'get g|b' >out
 	[ "$(sed -n 1p out)" = STORED ]
-	sed -n 2p out | grep -q '^CLIENT_ERROR folder/f.bloom: in use'
-	[ "$(sed -n '3,$p' out)" = END ]
+	[ "$(sed -n '2,3p' out)" = $'VALUE g|a 0 1\n1' ]
+	sed -n 4p out | grep -q '^CLIENT_ERROR folder/f.bloom: in use'
+	[ "$(sed -n '5,$p' out)" = END ]
 	exec 4>&-
 	wait "$run"
 	free() { [ "$(ask 'get f|a')" = $'VALUE f|a 0 1\n1\nEND' ]; }

@@ -73,15 +73,19 @@ load server
 		'set f 0 0 3' 'a|b' 'set g 0 0 1' x 'get f|a|b f|a  g|x f|x '
 }
 
-@test "thousands of keys in one get, longer than any buffer" {
+@test "thousands of keys in one get, up to the length of a value" {
 	start_server
 	add_filter f '200000|1e-6'
 	seq 100000 | sed 's/.*/set f|subkey-& 0 0 1 noreply\r\nx\r/' | ask
-	seq 2 2 200000 | sed 's/.*/f|subkey-&/' | paste -sd ' ' |
-		sed 's/^/get /' | ask >out
+	seq 4 4 200000 | sed 's/.*/f|subkey-&/' | paste -sd ' ' |
+		sed 's/^/get /' >line
+	ask <line >out
 	grep -c '^VALUE' out
-	[ "$(grep -c '^VALUE' out)" -eq 50000 ]
+	[ "$(grep -c '^VALUE' out)" -eq 25000 ]
 	[ "$(tail -n 1 out)" = END ]
+	# in one that is longer, too, no request begins
+	{ cat line line | tr -d '\n'; echo; echo version; } | ask >out
+	[ "$(cat out)" = 'CLIENT_ERROR line too long' ]
 }
 
 @test "an unknown filter in a get is an error, which ends the reply" {
@@ -179,8 +183,10 @@ load server
 	add_filter f
 	touch folder/f.bloom.journal
 	ask 'delete f|a' | grep -q '^CLIENT_ERROR '
+	# a time of 0 comes from older clients
+	ask 'delete f 5' | grep -q '^CLIENT_ERROR '
 	answers 'DELETED; NOT_FOUND; CLIENT_ERROR no such filter' 'delete f' \
-		'delete f' 'get f|a'
+		'delete f 0' 'get f|a'
 	[ -z "$(ls folder)" ]
 }
 
@@ -226,25 +232,9 @@ load server
 		[ "$(wc -l <out)" -gt 1 ]
 		run ! grep -vE '^(STAT [^ ]+ [^ ]+|END)$' out
 	done
-	answers 'END; END; END; END' 'stats slabs' 'stats items' 'stats conns' \
-		'stats cachedump 1 100'
+	answers 'END; END; END' 'stats slabs' 'stats items' 'stats conns'
 	ask 'stats nothing' | grep -q '^CLIENT_ERROR '
 	ask 'stats bloom nothing' | grep -q '^CLIENT_ERROR no such filter'
-}
-
-@test "stats reset begins to count again" {
-	start_server
-	add_filter f
-	ask 'set f 0 0 1' a 'get f|a' 'get f|b' 'delete none' >/dev/null
-	answers RESET 'stats reset'
-	ask stats >out
-	cat out
-	grep -qx 'STAT cmd_get 0' out
-	grep -qx 'STAT cmd_set 0' out
-	grep -qx 'STAT total_items 0' out
-	# what is now stays
-	grep -qx 'STAT curr_connections 1' out
-	grep -qx 'STAT curr_items 1' out
 }
 
 @test "room in stats bloom is what new lines find" {
@@ -290,14 +280,12 @@ load server
 	answers "VERSION $version; OK" version 'verbosity 1' quit version
 }
 
-@test "what a filter can't do is refused with a reason, data and all" {
+@test "what a filter can't do is refused, data and all" {
 	start_server
 	add_filter f
 	for request in flush_all 'incr f|a 1' 'decr f|a 1' 'touch f|a 0' \
 		'gat 0 f|a'; do
-		ask "$request" version >out
-		grep -q '^CLIENT_ERROR ' out
-		[ "$(wc -l <out)" -eq 2 ]
+		answers 'ERROR; END' "$request" 'get f|a'
 	done
 	for request in 'append f|a 0 0 9' 'prepend f|a 0 0 9' \
 		'cas f|a 0 0 9 7'; do
@@ -313,14 +301,6 @@ load server
 	do
 		answers 'CLIENT_ERROR bad command line format' "$request"
 	done
-}
-
-@test "help names the requests, and where more is said" {
-	start_server
-	ask help version >out
-	head -n 1 out | grep -q '^CLIENT_ERROR .*add, set.*bloomdedup(1)$'
-	grep -q '^VERSION' out
-	[ "$(wc -l <out)" -eq 2 ]
 }
 
 @test "lines that end in a newline alone are as good, as typed into nc" {
