@@ -114,10 +114,6 @@ add_filter(struct service *service, const struct request *r,
 	struct filter_design plan;
 	int result;
 
-	if (!catalog_is_name(r->key)) {
-		refuse(replies, catalog_name_rule);
-		return;
-	}
 	service->counters.cmd_set++;
 	if (catalog_find(service->catalog, r->key) != NULL) {
 		buffer_line(replies, "NOT_STORED");
@@ -139,19 +135,10 @@ delete_filter(struct service *service, const struct request *r,
 	struct error error = { 0 };
 	int result;
 
-	counters->cmd_delete++;
-	if (r->value.nbytes > 0 && !bytes_are(r->value, "0")) {
-		/* a time of 0 comes from older clients */
-		refuse(replies, "bad command line format");
-		return;
-	}
-	if (memchr(r->key.data, '|', r->key.nbytes) != NULL) {
-		refuse(replies, "a filter can't forget a subkey; delete NAME"
-		    " removes a whole filter");
-		return;
-	}
-	if (!catalog_is_name(r->key)) {
-		refuse(replies, "not a filter's name");
+	/* a time of 0 comes from older clients */
+	if (!catalog_is_name(r->key) ||
+	    (r->value.nbytes > 0 && !bytes_are(r->value, "0"))) {
+		refuse(replies, "delete takes the name of a whole filter");
 		return;
 	}
 	result = catalog_remove(service->catalog, r->key, &error);
@@ -170,16 +157,14 @@ static void
 set_memory(struct service *service, const struct request *r,
     struct buffer *replies)
 {
-	char text[NUMBERS_MAX];
-	uint64_t megabytes;
+	int64_t megabytes;
 
-	if (to_text(r->key, text) < 0 ||
-	    number_count(text, &megabytes) < 0 || megabytes == 0 ||
-	    megabytes > UINT64_MAX / MEGABYTE) {
+	if (bytes_to_integer(r->key, 0, &megabytes) < 0 || megabytes == 0 ||
+	    megabytes > INT64_MAX / (int64_t)MEGABYTE) {
 		refuse(replies, "setmem takes a number of megabytes");
 		return;
 	}
-	service->catalog->pool.limit = megabytes * MEGABYTE;
+	service->catalog->pool.limit = (uint64_t)megabytes * MEGABYTE;
 	buffer_line(replies, "STORED");
 }
 

@@ -18,21 +18,18 @@
 
 #define SUFFIX ".bloom"
 
-const char catalog_name_rule[] = "a filter's name has up to 64 letters, digits"
-    " and '._-:@+=,%#{}', no dot first";
-
 int
 catalog_is_name(struct bytes name)
 {
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:@+=,%#{}";
+
 	if (name.nbytes == 0 || name.nbytes > SERVED_NAME_MAX ||
 	    name.data[0] == '.')
 		return 0;
 	for (size_t i = 0; i < name.nbytes; i++) {
-		uint8_t c = name.data[i];
-
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-		    (c >= '0' && c <= '9') ||
-		    (c != '\0' && strchr("._-:@+=,%#{}", c) != NULL)))
+		if (name.data[i] == '\0' ||
+		    strchr(allowed, name.data[i]) == NULL)
 			return 0;
 	}
 	return 1;
@@ -207,8 +204,8 @@ find_new(struct catalog *catalog, struct bytes name)
 	    insert(catalog, name) : NULL;
 }
 
-static struct served *
-find(struct catalog *catalog, struct bytes name, int now)
+struct served *
+catalog_find(struct catalog *catalog, struct bytes name)
 {
 	struct served *s = catalog->last;
 
@@ -220,31 +217,12 @@ find(struct catalog *catalog, struct bytes name, int now)
 		s = find_new(catalog, name);
 	if (s == NULL)
 		return NULL;
-	if (served_look(s, now) > 0) {
+	if (served_look(s, 0) > 0) {
 		forget(catalog, s, &(struct error){ 0 });
 		return NULL;
 	}
 	catalog->last = s;
 	return s;
-}
-
-void
-catalog_refuse(struct catalog *catalog, struct bytes name)
-{
-	struct error text;
-
-	if (!catalog_is_name(name))
-		return;
-	error_set(&text, STATUS_OK, "%s: no such filter: %.*s",
-	    catalog->pool.plan->folder, (int)name.nbytes,
-	    (const char *)name.data);
-	served_count_refusal(&catalog->pool, &catalog->unknown, text.text);
-}
-
-struct served *
-catalog_find(struct catalog *catalog, struct bytes name)
-{
-	return find(catalog, name, 0);
 }
 
 static int
@@ -272,7 +250,10 @@ catalog_add(struct catalog *catalog, struct bytes name,
 	struct served *s;
 	int result;
 
-	if (find(catalog, name, 0) != NULL)
+	if (!catalog_is_name(name))
+		return error_set(error, STATUS_USAGE, "a filter's name has up"
+		    " to 64 letters, digits and '._-:@+=,%%#{}', no dot first");
+	if (catalog_find(catalog, name) != NULL)
 		return 1;
 	if (window_solve(&sizing, &plan.window, error) < 0 ||
 	    check_limit(catalog, sizing.bytes, error) < 0)
@@ -292,11 +273,11 @@ int
 catalog_remove(struct catalog *catalog, struct bytes name,
     struct error *error)
 {
-	struct served *s = find(catalog, name, 1);
+	struct served *s = catalog_find(catalog, name);
 	char *journal;
 	int result;
 
-	if (s == NULL)
+	if (s == NULL || served_look(s, 1) > 0)
 		return 1;
 	/* what is locked by another run, or no filter, is not ours */
 	if (s->filter == NULL)

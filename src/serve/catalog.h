@@ -24,7 +24,6 @@ struct catalog {
 	struct served **items;     /* sorted by name */
 	size_t count, capacity;
 	struct served *last;       /* the last one asked for */
-	struct refusals unknown;   /* of filters that there aren't */
 };
 
 /* Open the folder, and its filters: `open_max` may be open at a time. */
@@ -34,18 +33,13 @@ int catalog_open(struct catalog **catalog, const struct serve_settings *plan,
 /* Close all filters; -1 if what is only in memory could not be written. */
 int catalog_close(struct catalog *catalog, struct error *error);
 
-/* Is it a name, and what a name is. */
 int catalog_is_name(struct bytes name);
-extern const char catalog_name_rule[];
 
 /*
  * The filter with that name; NULL if there is none, also if it can't be a name.
  * Valid until the next call that finds, adds, removes or lists filters.
  */
 struct served *catalog_find(struct catalog *catalog, struct bytes name);
-
-/* A request was refused, as there is no such filter. */
-void catalog_refuse(struct catalog *catalog, struct bytes name);
 
 /*
  * Create a filter of this capacity, rate, growth and window. Returns 1 if there

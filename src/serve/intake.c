@@ -133,9 +133,9 @@ make_room(struct client *c, struct intake *intake)
 }
 
 /*
- * Look at the first byte that a client sends. Returns -1 if it is that of TLS or
- * memcached's binary protocol, whose bytes would be carried out where they look
- * like requests.
+ * Look at the first byte that a client sends. Returns -1 if it is that of TLS
+ * or memcached's binary protocol, whose bytes would be carried out where they
+ * look like requests.
  */
 static int
 begin(struct client *c, uint8_t first)

@@ -1,6 +1,5 @@
 #include "serve/listener.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <event2/util.h>
 #include <netdb.h>
@@ -44,22 +43,11 @@ failed(const char *text, struct error *error)
 	    strerror(errno));
 }
 
+/* Can other machines connect to this address? */
 static int
-is_loopback(const struct sockaddr_storage *address)
+is_beyond(const char *name)
 {
-	const struct in6_addr *v6 =
-	    &((const struct sockaddr_in6 *)address)->sin6_addr;
-
-	if (address->ss_family == AF_UNIX)
-		return 1;
-	if (address->ss_family == AF_INET) {
-		return ntohl(((const struct sockaddr_in *)address)
-		    ->sin_addr.s_addr) >> 24 == 127;
-	}
-	if (address->ss_family != AF_INET6)
-		return 0;
-	return IN6_IS_ADDR_LOOPBACK(v6) ||
-	    (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
+	return strncmp(name, "127.", 4) != 0 && strncmp(name, "[::1]", 5) != 0;
 }
 
 /* Fill in what the socket knows about itself. */
@@ -72,7 +60,6 @@ describe(struct listener *l)
 
 	if (getsockname(l->fd, (struct sockaddr *)&address, &length) < 0)
 		return -1;
-	l->beyond = !is_loopback(&address);
 	if (address.ss_family == AF_UNIX) {
 		snprintf(l->name, sizeof l->name, "unix:%.*s",
 		    (int)sizeof ((struct sockaddr_un *)0)->sun_path,
@@ -86,6 +73,7 @@ describe(struct listener *l)
 	}
 	snprintf(l->name, sizeof l->name, address.ss_family == AF_INET6 ?
 	    "[%s]:%s" : "%s:%s", host, port);
+	l->beyond = is_beyond(l->name);
 	return 0;
 }
 

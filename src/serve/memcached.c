@@ -28,18 +28,10 @@ divide(struct bytes key, struct bytes *name, struct bytes *subkey)
 static int
 is_alone(const struct request *r)
 {
-	switch (r->verb) {
-	case VERB_GET:
-	case VERB_GET_END:
-	case VERB_SET:
-	case VERB_REPLACE:
-	case VERB_FAILED:
-		return 0;
-	case VERB_ADD: /* of a filter */
+	if (r->verb == VERB_ADD) /* of a filter */
 		return memchr(r->key.data, '|', r->key.nbytes) == NULL;
-	default:
-		return 1;
-	}
+	return r->verb != VERB_SET && r->verb != VERB_REPLACE &&
+	    r->verb != VERB_FAILED;
 }
 
 /* Why the request can't be carried out; NULL if it can. */
@@ -57,10 +49,8 @@ refusal(struct service *service, const struct request *r, struct bytes name,
 	*served = catalog_find(service->catalog, name);
 	if (*served != NULL)
 		return NULL;
-	if (!catalog_is_name(name))
-		return "CLIENT_ERROR not a filter's name";
-	catalog_refuse(service->catalog, name);
-	return "CLIENT_ERROR no such filter";
+	return catalog_is_name(name) ? "CLIENT_ERROR no such filter" :
+	    "CLIENT_ERROR not a filter's name";
 }
 
 /* Add a request about a subkey to the sweep. */

@@ -86,6 +86,9 @@ int resp_integer(const struct resp *r, unsigned i, int64_t *value);
 void resp_refuse(struct resp *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* May the client do this (admin_refusal)? If not, the request is refused. */
+int resp_may(struct resp *r, enum verb verb);
+
 /*
  * Before a reply is written directly: those to earlier requests of the
  * client are written first.

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/error.h"
+#include "serve/admin.h"
 
 static const struct resp_command *const tables[] = { resp_filter_commands,
 	resp_connection_commands, resp_session_commands, resp_key_commands };
@@ -47,6 +48,16 @@ resp_refuse(struct resp *r, const char *format, ...)
 	r->client->service->counters.refused++;
 	free(r->refusal);
 	r->refusal = memory_or_die(strdup(text.text));
+}
+
+int
+resp_may(struct resp *r, enum verb verb)
+{
+	const char *why = admin_refusal(r->client, verb);
+
+	if (why != NULL)
+		resp_refuse(r, "NOPERM %s", why);
+	return why == NULL;
 }
 
 struct bytes

@@ -1,6 +1,6 @@
 /*
- * BF.*: requests, replies and errors are RedisBloom's (2.8.2, looked at from
- * outside); the texts of errors without a code are, too.
+ * BF.*: requests and replies are RedisBloom's (2.8.2, looked at from outside),
+ * but for texts of errors that no client reads.
  */
 #include "serve/resp_command.h"
 
@@ -38,13 +38,6 @@ find_open(struct resp *r)
 	return served;
 }
 
-static void
-refuse_missing(struct resp *r)
-{
-	resp_refuse(r, "ERR not found");
-	catalog_refuse(r->client->service->catalog, resp_kept(r, 1));
-}
-
 /*
  * Make a filter of that name. Returns 1 if there is one, whose file is new; -1
  * if the request is refused.
@@ -52,29 +45,17 @@ refuse_missing(struct resp *r)
 static int
 make(struct resp *r, const struct plan *plan)
 {
-	const struct filter_design *design = &plan->design;
-	struct bytes name = resp_kept(r, 1);
 	struct error error = { 0 };
 	int result;
 
-	if (!catalog_is_name(name)) {
-		resp_refuse(r, "ERR %s", catalog_name_rule);
-		return -1;
-	}
-	if (design->capacity > SIZING_CAPACITY_MAX ||
-	    design->error_rate < SIZING_RATE_MIN ||
-	    design->error_rate > SIZING_RATE_MAX) {
-		resp_refuse(r, "ERR a filter here has an error rate from 1e-12"
-		    " to 0.5 and a capacity of at most 2^53");
-		return -1;
-	}
 	resp_answer_earlier(r);
 	r->client->paused = 1;
-	result = catalog_add(r->client->service->catalog, name, design, &error);
+	result = catalog_add(r->client->service->catalog, resp_kept(r, 1),
+	    &plan->design, &error);
 	if (result < 0)
 		resp_refuse(r, "ERR %s", error.text);
 	else if (find_open(r) == NULL)
-		refuse_missing(r);
+		resp_refuse(r, "ERR not found");
 	else if (result == 0 && plan->expansion > 0)
 		r->client->served->expansion = (uint32_t)plan->expansion;
 	return result;
@@ -86,19 +67,20 @@ take_rate(struct resp *r, unsigned i)
 {
 	double rate = 0;
 
-	if (number_rate(resp_string(r, i), &rate) < 0 || rate <= 0 ||
-	    rate >= 1)
-		resp_refuse(r, "ERR bad error rate");
+	if (number_rate(resp_string(r, i), &rate) < 0 ||
+	    rate < SIZING_RATE_MIN || rate > SIZING_RATE_MAX)
+		resp_refuse(r, "ERR bad error rate: from 1e-12 to 0.5");
 	return rate;
 }
 
 /* The same for a number from 1 to `most`, which is called `what`. */
 static uint64_t
-take_number(struct resp *r, unsigned i, const char *what, int64_t most)
+take_number(struct resp *r, unsigned i, const char *what, uint64_t most)
 {
 	int64_t number = 0;
 
-	if (resp_integer(r, i, &number) < 0 || number < 1 || number > most)
+	if (resp_integer(r, i, &number) < 0 || number < 1 ||
+	    (uint64_t)number > most)
 		resp_refuse(r, "ERR bad %s", what);
 	return (uint64_t)number;
 }
@@ -116,7 +98,8 @@ take_option(struct resp *r, unsigned i, struct plan *plan)
 	else if (resp_is(r, i, "ERROR"))
 		design->error_rate = take_rate(r, ++i);
 	else if (resp_is(r, i, "CAPACITY"))
-		design->capacity = take_number(r, ++i, "capacity", INT64_MAX);
+		design->capacity = take_number(r, ++i, "capacity",
+		    SIZING_CAPACITY_MAX);
 	else if (resp_is(r, i, "EXPANSION"))
 		plan->expansion = take_number(r, ++i, "expansion", UINT32_MAX);
 	else if (!resp_is(r, i, "WINDOW"))
@@ -129,17 +112,6 @@ take_option(struct resp *r, unsigned i, struct plan *plan)
 	return i;
 }
 
-/* May it make filters? If not, the request is refused. */
-static int
-may_make(struct resp *r)
-{
-	const char *why = admin_refusal(r->client, VERB_ADD);
-
-	if (why != NULL)
-		resp_refuse(r, "NOPERM %s", why);
-	return why == NULL;
-}
-
 static void
 reserve(struct resp *r)
 {
@@ -147,10 +119,11 @@ reserve(struct resp *r)
 
 	plan.design.error_rate = take_rate(r, 2);
 	if (r->refusal == NULL)
-		plan.design.capacity = take_number(r, 3, "capacity", INT64_MAX);
+		plan.design.capacity = take_number(r, 3, "capacity",
+		    SIZING_CAPACITY_MAX);
 	for (unsigned i = 4; i < r->kept && r->refusal == NULL; i++)
 		i = take_option(r, i, &plan);
-	if (r->refusal == NULL && may_make(r) &&
+	if (r->refusal == NULL && resp_may(r, VERB_ADD) &&
 	    (find(r) != NULL || make(r, &plan) > 0))
 		resp_refuse(r, "ERR item exists");
 }
@@ -165,14 +138,10 @@ say_ok(struct resp *r)
 static void
 begin_adding(struct resp *r, const struct plan *plan)
 {
-	const char *why = admin_refusal(r->client, VERB_SET);
-
-	if (why != NULL)
-		resp_refuse(r, "NOPERM %s", why);
-	else if (find_open(r) != NULL)
+	if (!resp_may(r, VERB_SET) || find_open(r) != NULL)
 		return;
-	else if (plan->nocreate || admin_refusal(r->client, VERB_ADD) != NULL)
-		refuse_missing(r);
+	if (plan->nocreate || admin_refusal(r->client, VERB_ADD) != NULL)
+		resp_refuse(r, "ERR not found");
 	else
 		make(r, plan);
 }
@@ -326,7 +295,7 @@ info(struct resp *r)
 	struct served *served = find_open(r);
 
 	if (served == NULL) {
-		refuse_missing(r);
+		resp_refuse(r, "ERR not found");
 	} else if (r->refusal == NULL && r->kept > 2) {
 		put_one_field(r, served);
 	} else if (r->refusal == NULL) {

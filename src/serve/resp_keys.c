@@ -5,7 +5,6 @@
 #include <strings.h>
 
 #include "base/error.h"
-#include "serve/admin.h"
 #include "serve/catalog.h"
 
 /* What TYPE says of RedisBloom's filters. */
@@ -14,10 +13,7 @@
 static void
 begin_deleting(struct resp *r)
 {
-	const char *why = admin_refusal(r->client, VERB_DELETE);
-
-	if (why != NULL)
-		resp_refuse(r, "NOPERM %s", why);
+	resp_may(r, VERB_DELETE);
 }
 
 static void

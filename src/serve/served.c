@@ -297,25 +297,18 @@ served_break(struct served *s, const struct error *error)
 }
 
 void
-served_count_refusal(struct served_pool *pool, struct refusals *refusals,
-    const char *reason)
+served_refuse(struct served *s, const char *reason)
 {
 	struct error text;
 
-	refusals->count++;
-	if (refusals->reported != 0 &&
-	    pool->second - refusals->reported < REFUSALS)
+	s->refused++;
+	if (s->reported != 0 && s->pool->second - s->reported < REFUSALS)
 		return;
 	error_set(&text, STATUS_OK, "%s (requests refused: %" PRIu64 ")",
-	    reason, refusals->count);
-	pool->plan->tell(text.text);
-	*refusals = (struct refusals){ .reported = pool->second };
-}
-
-void
-served_refuse(struct served *s, const char *reason)
-{
-	served_count_refusal(s->pool, &s->refusals, reason);
+	    reason, s->refused);
+	s->pool->plan->tell(text.text);
+	s->reported = s->pool->second;
+	s->refused = 0;
 }
 
 void

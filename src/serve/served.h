@@ -26,12 +26,6 @@
 
 struct filter;
 
-/* Requests that were refused: reported once a minute. */
-struct refusals {
-	uint64_t count;        /* since they were reported, */
-	uint64_t reported;     /* in this second, or 0 */
-};
-
 /* What the filters of a folder share. */
 struct served_pool {
 	const struct serve_settings *plan;
@@ -56,7 +50,8 @@ struct served {
 	uint64_t next_serial;      /* the table for which the next layer */
 	struct layer_entry next;   /* is this one */
 	uint64_t stored;           /* lines, since it was looked at */
-	struct refusals refusals;
+	uint64_t refused;          /* requests, since they were reported, */
+	uint64_t reported;         /* in this second, or 0 */
 	struct served *newer, *older; /* of pool, if it is open */
 	struct key_recipe recipe;
 	struct key_scratch scratch;
@@ -92,10 +87,8 @@ uint64_t served_bytes(const struct served *served);
 /* The filter, which is open, failed: it is closed. */
 void served_break(struct served *served, const struct error *error);
 
-/* A request was refused for this reason. */
+/* A request was refused for this reason, which is reported once a minute. */
 void served_refuse(struct served *served, const char *reason);
-void served_count_refusal(struct served_pool *pool, struct refusals *refusals,
-    const char *reason);
 
 /* So many lines were stored in it. */
 void served_stored(struct served *served, uint64_t lines);

@@ -49,7 +49,7 @@ struct counters {
 	uint64_t curr_connections, total_connections, rejected_connections;
 	uint64_t cmd_get, get_hits, get_misses;
 	uint64_t cmd_set;       /* and add, of filters, too */
-	uint64_t cmd_delete, delete_hits, delete_misses;
+	uint64_t delete_hits, delete_misses;
 	uint64_t stored;        /* subkeys that were new */
 	uint64_t bytes_read, bytes_written;
 };

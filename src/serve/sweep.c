@@ -22,9 +22,9 @@
 struct part {
 	struct served *served;
 	struct batch *batch;
-	struct digest *digests;
-	uint8_t *asks;
-	int8_t *outcomes;    /* 1 seen before, 0 new, -1 failed */
+	struct digest digests[OPERATIONS];
+	uint8_t asks[OPERATIONS];
+	int8_t outcomes[OPERATIONS]; /* 1 seen before, 0 new, -1 failed */
 	size_t count;
 	size_t costly;       /* from this count on: sweep_is_costly */
 	int failed;          /* the whole part, or the filter isn't open */
@@ -50,6 +50,7 @@ struct sweep {
 struct sweep *
 sweep_new(struct service *service)
 {
+	/* large: the kernel gives what is used of it, when it is used */
 	struct sweep *sweep = memory_or_die(calloc(1, sizeof *sweep));
 
 	sweep->service = service;
@@ -59,12 +60,8 @@ sweep_new(struct service *service)
 void
 sweep_free(struct sweep *sweep)
 {
-	for (int i = 0; i < PARTS; i++) {
+	for (int i = 0; i < PARTS; i++)
 		batch_free(sweep->parts[i].batch);
-		free(sweep->parts[i].digests);
-		free(sweep->parts[i].asks);
-		free(sweep->parts[i].outcomes);
-	}
 	free(sweep);
 }
 
@@ -106,10 +103,6 @@ find_part(struct sweep *sweep, struct served *served)
 	if (part->batch == NULL) {
 		part->batch = batch_new(OPERATIONS);
 		part->batch->keep_none = 1;
-		part->digests = memory_or_die(malloc(OPERATIONS *
-		    sizeof *part->digests));
-		part->asks = memory_or_die(malloc(OPERATIONS));
-		part->outcomes = memory_or_die(malloc(OPERATIONS));
 	}
 	part->served = served;
 	part->count = 0;

@@ -77,9 +77,10 @@ load server
 
 @test "what BF.RESERVE and BF.INSERT refuse" {
 	start_server
-	for rate in x 0 1 1e999; do
-		redis_answers '-ERR bad error rate -ERR bad error rate' \
-			"BF.RESERVE f $rate 100" "BF.INSERT f ERROR $rate ITEMS a"
+	for rate in x 0 1 1e999 0.9 1e-13; do
+		redis "BF.RESERVE f $rate 100" \
+			"BF.INSERT f ERROR $rate ITEMS a" >out
+		[ "$(grep -c '^-ERR bad error rate' out)" -eq 2 ]
 	done
 	for number in x 0 -1 1e3 1000000000000000000; do
 		redis_answers '-ERR bad capacity -ERR bad capacity -ERR bad expansion' \
@@ -95,10 +96,7 @@ load server
 		'BF.INSERT f NOCREATE ITEMS' 'BF.INSERT f NOCREATE ITEMS a'
 	redis_answers "-ERR wrong number of arguments for 'bf.add' command" \
 		'BF.ADD f'
-	# rates and sizes that a filter here can't have
-	redis 'BF.RESERVE f 0.9 100' 'BF.RESERVE f 1e-13 100' \
-		'BF.RESERVE f 0.1 900000000000000000' >out
-	[ "$(grep -c '^-ERR a filter here has an error rate from' out)" -eq 3 ]
+	redis_answers '-ERR bad capacity' 'BF.RESERVE f 0.1 900000000000000000'
 	[ -z "$(ls folder)" ]
 }
 
