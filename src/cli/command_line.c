@@ -7,7 +7,6 @@
  */
 #include "cli/command_line.h"
 
-#include <ctype.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -148,7 +147,7 @@ is_own(const struct options *o, const struct option_row *row)
 	return row->commands >> o->command & 1;
 }
 
-/* The option belongs to other commands: say which ones, or why. */
+/* The option belongs to other commands: say which ones. */
 static int
 refuse_foreign(const struct options *o, const struct option_row *row,
     struct error *error)
@@ -165,44 +164,8 @@ refuse_foreign(const struct options *o, const struct option_row *row,
 			    used == 0 ? ", but of " : ", ",
 			    *owner == '\0' ? "bloomdedup" : owner);
 	}
-	return refuse(o, error, "%s is not an option of %s%s%s",
-	    option_table_name(row, option), full_name(o, name),
-	    row->missing == NULL ? owners : ": ",
-	    row->missing == NULL ? "" : row->missing);
-}
-
-#define SEPARATOR "fields are separated with -t, as in -t, -k 2"
-
-/* Options of similar programs: what to use instead. */
-static const struct habit {
-	const char *names; /* letters, or names */
-	const char *answer;
-} habits[] = {
-	{ "c count", "bloomdedup does not count; sort | uniq -c does" },
-	{ "u unique", "new lines are printed by default, each of them once;"
-	    " sort | uniq -u prints lines that occur once" },
-	{ "D all-repeated", "-d prints the lines seen before" },
-	{ "r recursive", "name the files, or use --files0-from with find"
-	    " -print0" },
-	{ "F delimiter separator sep fs", SEPARATOR },
-	{ "field fields column columns", "fields are named with -k, as in"
-	    " -k 2" },
-	{ "ttl expire expires max-age", "--window=30d forgets lines after 30"
-	    " days" },
-	{ "size bits", "-n is the number of lines, and --max-size the largest"
-	    " size; bloomdedup size computes it" },
-	{ "fpr fp false-positive-rate", "the error rate is -p" },
-	{ "in-place", "use -o FILE --atomic, which replaces FILE" },
-};
-
-static const char *
-answer_habit(const char *name)
-{
-	for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) {
-		if (text_has_word(habits[i].names, name))
-			return habits[i].answer;
-	}
-	return NULL;
+	return refuse(o, error, "%s is not an option of %s%s",
+	    option_table_name(row, option), full_name(o, name), owners);
 }
 
 /* A name that getopt_long doesn't know: ambiguous, of others, or a slip? */
@@ -210,36 +173,31 @@ static int
 refuse_name(const struct options *o, const char *name, struct error *error)
 {
 	const struct option_row *foreign = find_row(ANY_COMMAND, name, 0);
-	const struct option_row *near = NULL, *other = NULL;
-	const char *answer = answer_habit(name);
-	size_t n = strlen(name), used = 0, others = 0;
-	char own[1000] = "";
+	const char *near = NULL;
+	char begin_so[1000] = "";
+	size_t used = 0;
 
-	for (size_t i = 0; i < option_table_count && used < sizeof own; i++) {
+	for (size_t i = 0; i < option_table_count &&
+	    used < sizeof begin_so; i++) {
 		const struct option_row *row = &option_table[i];
 
-		if (strncmp(row->name, name, n) == 0 && n > 0) {
-			if (is_own(o, row))
-				used += (size_t)snprintf(own + used,
-				    sizeof own - used, "%s --%s",
-				    used == 0 ? "" : ",", row->name);
-			other = row;
-			others++;
-		} else if (near == NULL && is_own(o, row) &&
-		    text_is_near(name, row->name)) {
-			near = row;
-		}
+		if (!is_own(o, row))
+			continue;
+		if (strncmp(row->name, name, strlen(name)) == 0)
+			used += (size_t)snprintf(begin_so + used,
+			    sizeof begin_so - used, "%s --%s",
+			    used == 0 ? "" : ",", row->name);
+		else if (near == NULL && text_is_near(name, row->name))
+			near = row->name;
 	}
 	if (used > 0)
-		return refuse(o, error, "option --%s could be%s", name, own);
-	if (foreign != NULL || others == 1)
-		return refuse_foreign(o, foreign != NULL ? foreign : other,
-		    error);
-	if (answer != NULL)
-		return refuse(o, error, "--%s: %s", name, answer);
-	return refuse(o, error, near != NULL ? "unknown option --%s (did you"
-	    " mean --%s?)" : "unknown option --%s", name, near != NULL ?
-	    near->name : "");
+		return refuse(o, error, "option --%s could be%s", name,
+		    begin_so);
+	if (foreign != NULL)
+		return refuse_foreign(o, foreign, error);
+	return near == NULL ? refuse(o, error, "unknown option --%s", name) :
+	    refuse(o, error, "unknown option --%s (did you mean --%s?)", name,
+	    near);
 }
 
 /* After getopt_long returned '?', with optopt as its table says. */
@@ -249,7 +207,6 @@ refuse_option(const struct parser *p, struct error *error)
 	const struct options *o = p->options;
 	const char *word = p->argv[optind - 1];
 	const struct option_row *row;
-	const char *answer;
 	char name[100];
 
 	if (optopt >= LONG && optopt < LONG + (int)option_table_count) {
@@ -262,14 +219,8 @@ refuse_option(const struct parser *p, struct error *error)
 		return refuse_name(o, name, error);
 	}
 	row = find_row(ANY_COMMAND, NULL, (char)optopt);
-	if (row != NULL)
-		return refuse_foreign(o, row, error);
-	snprintf(name, sizeof name, "%c", (char)optopt);
-	/* -d'|', as cut has it */
-	answer = isalnum(optopt) || !isascii(optopt) ?
-	    answer_habit(name) : SEPARATOR;
-	return refuse(o, error, answer == NULL ? "unknown option -%s" :
-	    "-%s: %s", name, answer);
+	return row != NULL ? refuse_foreign(o, row, error) :
+	    refuse(o, error, "unknown option -%c", (char)optopt);
 }
 
 static const struct option_row *
@@ -287,36 +238,6 @@ refuse_missing(const struct options *o, const struct option_row *row,
 
 	return refuse(o, error, "%s: its argument %s is missing",
 	    option_table_name(row, name), row->argument);
-}
-
-/*
- * In front of a command, an option that means several things is the one that
- * needs no command. Say so if `word`, its argument or an operand after it, is
- * a command that has another one.
- */
-static int
-check_order(const struct parser *p, const struct option_row *row,
-    const char *word, struct error *error)
-{
-	const struct option_row *meant;
-	enum command_id id = command_find(word);
-	char text[100];
-
-	if (id == COMMAND_COUNT || (word != p->command &&
-	    (p->command != NULL || access(word, F_OK) == 0)))
-		return 0;
-	meant = find_row(1u << id, row->name, 0);
-	snprintf(text, sizeof text, "--%s", row->name);
-	if (meant == NULL && row->letter != '\0') {
-		meant = find_row(1u << id, NULL, row->letter);
-		snprintf(text, sizeof text, "-%c", row->letter);
-	}
-	if (meant == NULL || (meant == row && word != p->command))
-		return 0;
-	return refuse(p->options, error, "%s: the command comes first:"
-	    " bloomdedup %s %s%s%s", text, word, text,
-	    meant->argument == NULL ? "" : " ",
-	    meant->argument == NULL ? "" : meant->argument);
 }
 
 /* Without a list, one of two values would be silently ignored. */
@@ -344,8 +265,9 @@ take(struct parser *p, const struct option_row *row, const char *value,
 	if (check_repeated(p, row, value, error) < 0)
 		return -1;
 	p->values[row - option_table] = value == NULL ? "" : value;
-	if (value != NULL && check_order(p, row, value, error) < 0)
-		return -1;
+	if (value != NULL && value == p->command)
+		return refuse(o, error, "%s: '%s' is the command, which comes"
+		    " first", option_table_name(row, name), value);
 	if (row->set(o, row, value) == 0)
 		return 0;
 	option_table_name(row, name);
@@ -358,23 +280,24 @@ take(struct parser *p, const struct option_row *row, const char *value,
 }
 
 /*
- * If the first operand is not a file but nearly the name of a command, assume a
- * typing error and stop: the rest of the line may name a filter, which must not
- * be changed by mistake.
+ * If an operand is not a file but nearly the name of a command, or one that
+ * doesn't come first, assume a typing error and stop: the rest of the line may
+ * name a filter, which must not be changed by mistake.
  */
 static int
-check_first_operand(const struct options *o, const char *operand,
+check_operand(const struct options *o, const char *operand,
     struct error *error)
 {
-	const char *near;
+	const char *near = o->command == COMMAND_FILTER ?
+	    command_near(operand) : NULL;
 
-	if (o->command != COMMAND_FILTER || o->operands.count > 0)
-		return 0;
-	near = command_near(operand);
 	if (near == NULL || access(operand, F_OK) == 0)
 		return 0;
-	return refuse(o, error, "%s: neither a command nor a file (did you"
-	    " mean '%s'?)", operand, near);
+	if (strcmp(near, operand) == 0)
+		return refuse(o, error, "%s: not a file; the command comes"
+		    " first: bloomdedup %s", operand, near);
+	return o->operands.count > 0 ? 0 : refuse(o, error, "%s: neither a"
+	    " command nor a file (did you mean '%s'?)", operand, near);
 }
 
 static int
@@ -390,12 +313,7 @@ take_word(struct parser *p, int found, struct error *error)
 	case OPERAND:
 		if (optarg == p->command)
 			return 0;
-		for (size_t i = 0; i < option_table_count; i++) {
-			if (p->values[i] != NULL && check_order(p,
-			    &option_table[i], optarg, error) < 0)
-				return -1;
-		}
-		if (check_first_operand(o, optarg, error) < 0)
+		if (check_operand(o, optarg, error) < 0)
 			return -1;
 		text_list_add(&o->operands, optarg);
 		return 0;

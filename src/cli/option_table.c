@@ -238,8 +238,6 @@ const struct option_row option_table[] = {
 		    " does not grow is smaller" } } },
 	{ "max-size", 0, "SIZE", REMEMBER, OPTION_GROUP_FILTER,
 	    SIZE_OF(run.use.max_bytes),
-	    .missing = "a filter does not keep this limit; give it to each run"
-	    " that remembers lines",
 	    .help = "how large the filter may become, such as 2G" },
 	{ "like", 0, "OTHER", CREATE, OPTION_GROUP_FILTER, NAME(like),
 	    .conflicts = {

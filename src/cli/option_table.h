@@ -73,7 +73,6 @@ struct option_row {
 
 	const char *needs;     /* an option that must be given, too */
 	struct option_conflict conflicts[2];
-	const char *missing;   /* why other commands don't take it, or NULL */
 
 	const char *brief;     /* the same on a line of -h; NULL: not there */
 	const char *help;      /* what it does, one phrase */

@@ -14,9 +14,8 @@
 void text_print_name(const char *text);
 
 /*
- * Could `typed` be a misspelling of `word`? That is one letter missing, added,
- * replaced or swapped with the next; two of these in words of six letters or
- * more.
+ * Is `typed` the word, or a misspelling of it: one letter missing, added,
+ * replaced or swapped with the next?
  */
 int text_is_near(const char *typed, const char *word);
 

@@ -158,7 +158,7 @@ remembers() {
 	echo a | bloomdedup -f seen --max-size=100K >out
 	[ "$(stat -c %s seen)" -le 102400 ]
 	fails 2 '--max-size' bloomdedup -f other -n 1e6 --max-size=100K
-	fails 2 'give it to each run' \
+	fails 2 'not an option of bloomdedup create, but of bloomdedup, add' \
 		bloomdedup create -n 1e6 --max-size=100K other
 	fails 2 '' bloomdedup -f other --max-size=1
 	[ ! -e other ]
