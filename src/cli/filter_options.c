@@ -1,21 +1,15 @@
 #include "cli/filter_options.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/number.h"
-#include "base/path.h"
 #include "bits/sizing.h"
 #include "cli/solve.h"
 #include "cli/text.h"
-#include "disk/journal.h"
 #include "filter/deferred.h"
-
-/* A window of so few lines may have been meant as days. */
-#define DAYS_MAX 400
 
 /* Two runs may create the same file; then the second opens it. */
 #define CREATE_TRIES 5
@@ -46,59 +40,36 @@ guess_capacity(const struct inputs *inputs, unsigned parts)
 	    guess;
 }
 
-/* What a filter with a window needs at least: one generation may be late. */
-static uint64_t
-window_needs(const struct sizing *sizing)
-{
-	return sizing->bytes - sizing->geometry.pages * PAGE_BYTES;
-}
-
-/* A capacity that was only guessed is reduced to what --max-size allows. */
+/* Solve; a capacity that was only guessed becomes what --max-size allows. */
 static int
-solve_window_within(struct sizing *sizing, const struct options *o,
-    struct error *error)
+solve_within(struct sizing *s, const struct options *o, struct error *error)
 {
-	char needs[NUMBER_TEXT], limit[NUMBER_TEXT];
-	int guessed = o->capacity == 0 && o->window.kind == WINDOW_SECONDS;
+	int windowed = o->window.kind != WINDOW_NONE;
+	int guessed = o->capacity == 0 && o->window.kind != WINDOW_LINES;
+	uint64_t most = o->run.use.max_bytes, needs;
+	char text[NUMBER_TEXT], limit[NUMBER_TEXT];
 
-	if (solve(sizing, &o->window, error) < 0)
-		return -1;
-	while (guessed && window_needs(sizing) > o->run.use.max_bytes &&
-	    sizing->capacity >= 8) {
-		*sizing = (struct sizing){ .capacity = sizing->capacity / 2,
-			.error_rate = sizing->error_rate,
-			.fixed = sizing->fixed };
-		if (solve(sizing, &o->window, error) < 0)
+	for (;;) {
+		if (solve(s, &o->window, error) < 0)
 			return -1;
+		/* of a window, one generation may come late */
+		needs = s->bytes - (windowed ?
+		    s->geometry.pages * PAGE_BYTES : 0);
+		if (needs <= most)
+			return 0;
+		if (!guessed || !windowed || s->capacity < 8)
+			break;
+		*s = (struct sizing){ .capacity = s->capacity / 2,
+			.error_rate = s->error_rate, .fixed = s->fixed };
 	}
-	return window_needs(sizing) <= o->run.use.max_bytes ? 0 :
-	    error_set(error, STATUS_USAGE, "--max-size=%s is too small for the"
-	    " window, which needs %s",
-	    number_format_binary(limit, o->run.use.max_bytes),
-	    number_format_binary(needs, window_needs(sizing)));
-}
-
-/* The same without a window: the capacity is what the limit allows. */
-static int
-solve_within(struct sizing *sizing, const struct options *o,
-    struct error *error)
-{
-	char text[NUMBER_TEXT], size[NUMBER_TEXT], limit[NUMBER_TEXT];
-
-	if (solve(sizing, &o->window, error) < 0)
-		return -1;
-	if (sizing->bytes <= o->run.use.max_bytes)
-		return 0;
-	if (o->capacity != 0) {
-		return error_set(error, STATUS_USAGE, "--capacity=%s needs %s,"
-		    " which is more than --max-size allows (%s)",
-		    number_format_count(text, o->capacity),
-		    number_format_binary(size, sizing->bytes),
-		    number_format_binary(limit, o->run.use.max_bytes));
-	}
-	*sizing = (struct sizing){ .error_rate = sizing->error_rate,
-		.bytes = o->run.use.max_bytes, .fixed = sizing->fixed };
-	return sizing_solve(sizing, error) == 0 ? 0 : error_set(error,
+	if (!guessed || windowed)
+		return error_set(error, STATUS_USAGE, "--max-size=%s is too"
+		    " small: the filter needs %s",
+		    number_format_binary(limit, most),
+		    number_format_binary(text, needs));
+	*s = (struct sizing){ .error_rate = s->error_rate, .bytes = most,
+		.fixed = s->fixed };
+	return sizing_solve(s, error) == 0 ? 0 : error_set(error,
 	    error->status, "--max-size: %s", error->text);
 }
 
@@ -123,16 +94,6 @@ inherit_recipe(struct key_recipe *recipe, const struct filter *filter,
 	return 0;
 }
 
-/* The name of the input that is the file at `path`, or NULL. */
-static const char *
-input_that_is(const struct inputs *inputs, const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ?
-	    input_same_file(inputs, &st) : NULL;
-}
-
 int
 filter_options_check_name(const char *path, struct error *error)
 {
@@ -141,25 +102,29 @@ filter_options_check_name(const char *path, struct error *error)
 	    " ./-");
 }
 
-/* Refuse the filter or its journal among the inputs. */
+/* Refuse the filter among the inputs. */
 static int
-check_inputs(const struct options *o,
-    const struct inputs *inputs, struct error *error)
+check_inputs(const struct options *o, const struct inputs *inputs,
+    struct error *error)
 {
-	char *real = o->run.filter == NULL ? NULL : path_real(o->run.filter);
-	char *journal = real == NULL ? NULL : journal_name(real);
-	const char *input = NULL, *what = "the filter";
+	const char *path = o->run.filter, *input = NULL;
+	struct stat st;
 
-	if (real != NULL)
-		input = input_that_is(inputs, real);
-	if (input == NULL && journal != NULL) {
-		input = input_that_is(inputs, journal);
-		what = "the journal of the filter";
-	}
-	free(journal);
-	free(real);
+	if (path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		input = input_same_file(inputs, &st);
 	return input == NULL ? 0 : error_set(error, STATUS_USAGE, "%s: it is"
-	    " %s (-f %s), not an input", input, what, o->run.filter);
+	    " the filter (-f %s), not an input", input, path);
+}
+
+static int
+contradiction(const struct filter *filter, const char *option,
+    const char *made, const char *given, struct error *error)
+{
+	int none = *made == '\0';
+
+	return error_set(error, STATUS_USAGE, "%s: made with %s--%s%s%s, which"
+	    " contradicts --%s=%s" ELSE, filter_name(filter), none ? "no " : "",
+	    option, none ? "" : "=", made, option, given);
 }
 
 /* Check the options that describe a filter against the open one. */
@@ -168,56 +133,23 @@ check_filter(const struct options *o, const struct filter *filter,
     struct key_recipe *recipe, struct error *error)
 {
 	const struct header *h = filter_header(filter);
-	const char *path = filter_name(filter);
-	char text[NUMBER_TEXT], other[NUMBER_TEXT];
-	char made[NUMBER_TEXT];
+	char made[NUMBER_TEXT], given[NUMBER_TEXT];
 
-	if (o->capacity != 0 && o->capacity != h->capacity &&
-	    isatty(STDERR_FILENO)) {
-		error_printf("%s: planned for %s lines when it was made;"
-		    " --capacity=%s changes nothing", path,
-		    number_format_count(text, h->capacity),
-		    number_format_count(other, o->capacity));
-	}
 	/* 0.1% and 1/1000 may differ in the last digit */
 	if (o->error_rate > 0 &&
-	    fabs(o->error_rate - h->error_rate) > 1e-9 * h->error_rate) {
-		return error_set(error, STATUS_USAGE, "%s: made for"
-		    " --error-rate=%s, which contradicts --error-rate=%s"
-		    ELSE, path, number_format_rate(text, h->error_rate),
-		    number_format_rate(other, o->error_rate));
-	}
+	    fabs(o->error_rate - h->error_rate) > 1e-9 * h->error_rate)
+		return contradiction(filter, "error-rate",
+		    number_format_rate(made, h->error_rate),
+		    number_format_rate(given, o->error_rate), error);
 	if (o->window.kind != WINDOW_NONE &&
 	    (o->window.kind != h->window.kind ||
-	    o->window.length != h->window.length)) {
-		text_window(made, &h->window);
-		return error_set(error, STATUS_USAGE, "%s: made with %s%s,"
-		    " which contradicts --window=%s" ELSE, path,
-		    h->window.kind == WINDOW_NONE ? "no window" : "--window=",
-		    made, o->window_text);
-	}
-	if (o->run.use.growth == GROWTH_GROW && h->growth != GROWTH_GROW) {
-		return error_set(error, STATUS_USAGE, "%s: made with"
-		    " --on-full=%s, which contradicts --on-full=grow"
-		    ELSE, path,
-		    format_growth_name(h->growth));
-	}
+	    o->window.length != h->window.length))
+		return contradiction(filter, "window",
+		    text_window(made, &h->window), o->window_text, error);
+	if (o->run.use.growth == GROWTH_GROW && h->growth != GROWTH_GROW)
+		return contradiction(filter, "on-full",
+		    format_growth_name(h->growth), "grow", error);
 	return inherit_recipe(recipe, filter, error);
-}
-
-void
-filter_options_tell_window(const struct options *o)
-{
-	char text[NUMBER_TEXT];
-	uint64_t n;
-
-	if (o->window.kind != WINDOW_LINES ||
-	    o->window.length > DAYS_MAX ||
-	    number_count(o->window_text, &n) < 0)
-		return;
-	number_format_count(text, n);
-	error_printf("--window=%s: %s lines; for %s days write %sd",
-	    o->window_text, text, text, text);
 }
 
 /*
@@ -231,7 +163,6 @@ tell_new(const struct filter *filter, const struct options *o)
 	int lines = h->window.kind == WINDOW_LINES;
 	char text[NUMBER_TEXT], window[NUMBER_TEXT];
 
-	filter_options_tell_window(o);
 	if (!isatty(STDERR_FILENO) &&
 	    filter_location(o->run.filter)->is_path)
 		return;
@@ -252,8 +183,7 @@ make_for(uint64_t capacity, struct filter **filter, const struct options *o,
 
 	if (o->window.kind != WINDOW_LINES) /* which sets it */
 		sizing.capacity = capacity;
-	if ((o->window.kind == WINDOW_NONE ? solve_within :
-	    solve_window_within)(&sizing, o, error) < 0)
+	if (solve_within(&sizing, o, error) < 0)
 		return -1;
 	design = solve_design(&sizing, &o->window, o->run.use.growth, recipe);
 	return filter_create(filter, o->run.filter, 0, &design, &o->run.use,
@@ -291,22 +221,22 @@ static int
 check_location(const struct options *o, struct error *error)
 {
 	const struct location *location = filter_location(o->run.filter);
+	const char *file_only = NULL;
 
 	if (o->window.kind != WINDOW_NONE && o->run.filter == NULL)
 		return error_set(error, STATUS_USAGE, "--window needs --filter:"
 		    " without one, nothing outlives the run");
-	if (o->run.atomic && !location->has_journal)
-		return error_set(error, STATUS_USAGE, "%s: %s needs a journal,"
-		    " which only a filter in a file has", o->run.filter,
-		    o->run.to_command != NULL ? "--to-command" : "--atomic");
-	if (o->run.use.sync && !location->is_path)
-		return error_set(error, STATUS_USAGE, "%s: --sync is for a"
-		    " filter in a file; what a server's disk has is set there"
-		    " (appendonly)", o->run.filter);
-	if (o->run.use.max_bytes != UINT64_MAX && !location->is_path)
-		return error_set(error, STATUS_USAGE, "%s: --max-size is for a"
-		    " filter in a file; a server's memory is limited there"
-		    " (maxmemory)", o->run.filter);
+	if (o->run.to_command != NULL && !location->has_journal)
+		file_only = "to-command";
+	else if (o->run.atomic && !location->has_journal)
+		file_only = "atomic";
+	else if (o->run.use.sync && !location->is_path)
+		file_only = "sync";
+	else if (o->run.use.max_bytes != UINT64_MAX && !location->is_path)
+		file_only = "max-size";
+	if (file_only != NULL)
+		return error_set(error, STATUS_USAGE, "%s: --%s is for filters"
+		    " in files", o->run.filter, file_only);
 	if (o->run.use.claim && !location->has_claims)
 		return error_set(error, STATUS_USAGE, "--claim needs a filter"
 		    " in Redis: -f redis://HOST/NAME");

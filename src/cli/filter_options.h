@@ -13,10 +13,10 @@
 /*
  * Open the plan's filter; in memory if no file is named. One that is missing is
  * made if the plan remembers lines; without a capacity, for the size of the
- * inputs. Refuses (STATUS_USAGE) the filter or its journal among the inputs, as
- * in bloomdedup -f seen.bloom *, and options that contradict the filter, naming
+ * inputs. Refuses (STATUS_USAGE) the filter among the inputs, as in
+ * bloomdedup -f seen.bloom *, and options that contradict the filter, naming
  * both values. *recipe holds the key options that were given, and becomes the
- * filter's recipe.
+ * filter's.
  */
 int filter_options_open(struct filter **filter, const struct options *options,
     const struct run_plan *plan, struct key_recipe *recipe,
@@ -24,9 +24,6 @@ int filter_options_open(struct filter **filter, const struct options *options,
 
 /* Refuse standard input and output (-) in place of a filter (STATUS_USAGE). */
 int filter_options_check_name(const char *path, struct error *error);
-
-/* Report a window of few lines, which may have been meant as days. */
-void filter_options_tell_window(const struct options *options);
 
 /*
  * Refuse options that need another kind of key than the recipe's, which may be

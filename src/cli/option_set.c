@@ -142,11 +142,3 @@ option_set_byte(struct options *o, const struct option_row *row,
 		return -1;
 	return 0;
 }
-
-int
-option_set_command(struct options *o, const struct option_row *row,
-    const char *value)
-{
-	o->run.atomic = 1;
-	return option_set_text(o, row, value);
-}

@@ -101,7 +101,7 @@ const struct option_row option_table[] = {
 	    .helps = { { ADD, "exit with 1 if no line was new" },
 		{ CHECK, "print no lines, only set the exit status" } } },
 	{ "to-command", 0, "CMD", FILTER, OPTION_GROUP_MAIN,
-	    .set = option_set_command, TO(run.to_command),
+	    .set = option_set_text, TO(run.to_command),
 	    .allowed = "a shell command",
 	    .conflicts = {
 		{ "output quiet", ": the command gets the lines" },

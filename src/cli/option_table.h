@@ -39,8 +39,7 @@ option_setter
                          /* one more for each further one; 1 if none given */
     option_set_window,   /* struct window */
     option_set_key,      /* struct key_recipe: what row->name asks for */
-    option_set_byte,     /* int, a byte */
-    option_set_command;  /* to_command, which implies atomic */
+    option_set_byte;     /* int, a byte */
 
 /* In the order of help. */
 enum option_group {

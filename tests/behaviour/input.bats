@@ -560,10 +560,6 @@ reads() {
 	fails 2 'standard input: it is the filter' \
 		bloomdedup -f seen text - <seen
 	fails 2 'seen: it is the filter (-f link)' bloomdedup -f link seen
-	: >seen.journal
-	fails 2 'seen.journal: it is the journal of the filter (-f link)' \
-		bloomdedup -f link seen.journal
-	rm seen.journal
 	cmp copy seen
 	fails 3 'new: a filter is not read as lines' bloomdedup -f new new
 }

@@ -468,7 +468,7 @@ has_lines() {
 }
 
 @test "--max-size holds for a window when it is made" {
-	fails 2 '--max-size=10.0 KiB is too small for the window' \
+	fails 2 '--max-size=10.0 KiB is too small: the filter needs' \
 		bloomdedup -f seen --window=1d -n 1e6 --max-size=10K
 	[ ! -e seen ]
 	seq 5 | bloomdedup -f seen --window=1d --max-size=100K -q

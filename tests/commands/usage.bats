@@ -591,24 +591,6 @@ some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
 	[ ! -s err ]
 }
 
-@test "a window of a few lines may have been meant as days" {
-	seq 3 >in
-	for command in '-f seen' 'add -f added'; do
-		# shellcheck disable=SC2086
-		bloomdedup --window=7 $command in >out 2>err
-		is_message err '--window=7: 7 lines; for 7 days write 7d'
-		# shellcheck disable=SC2086 # what was made is not announced again
-		bloomdedup --window=7 $command in >out 2>err
-		[ ! -s err ]
-	done
-	bloomdedup create --window=30 made 2>err
-	is_message err '--window=30: 30 lines; for 30 days write 30d'
-	bloomdedup create --window=1000 large 2>err
-	[ ! -s err ]
-	fails 2 'made with --window=32, which contradicts --window=7: leave' \
-		bloomdedup --window=7 -f made in
-}
-
 @test "options that would mean nothing are refused, or are hints" {
 	seq 3 >in
 	fails 2 '-: a filter is a file; for one of this name, write ./-' \
