@@ -1,5 +1,4 @@
 /* size: two of lines, error rate and memory determine the third. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -19,52 +18,27 @@ bits_per_line(uint64_t bytes, uint64_t lines)
 static void
 print_json(const struct sizing *s)
 {
-	struct json_print json = { stdout, 0 };
+	const struct figure figures[] = {
+		{ "capacity", .count = s->capacity },
+		{ "error_rate", "%.10g", .real = s->error_rate },
+		{ "bytes", .count = s->bytes },
+		{ "bits_per_line", "%.4f",
+		    .real = bits_per_line(s->bytes, s->capacity) },
+		{ "k", .count = s->k },
+		{ "cache_lines", .count = s->geometry.cache_lines },
+		{ "textbook_bytes", .count =
+		    sizing_textbook_bytes(s->capacity, s->error_rate) },
+		{ "textbook_k", .count = sizing_textbook_k(s->error_rate) }
+	};
 
-	json_print_open(&json, NULL, '{');
-	json_print_count(&json, "capacity", s->capacity);
-	json_print_real(&json, "error_rate", "%.10g", s->error_rate);
-	json_print_count(&json, "bytes", s->bytes);
-	json_print_real(&json, "bits_per_line", "%.4f",
-	    bits_per_line(s->bytes, s->capacity));
-	json_print_count(&json, "k", s->k);
-	json_print_count(&json, "cache_lines", s->geometry.cache_lines);
-	json_print_count(&json, "textbook_bytes",
-	    sizing_textbook_bytes(s->capacity, s->error_rate));
-	json_print_count(&json, "textbook_k",
-	    sizing_textbook_k(s->error_rate));
-	json_print_close(&json, '}');
-	putchar('\n');
+	json_print_figures(stdout, 1, figures,
+	    sizeof figures / sizeof *figures);
 }
 
 static void
 print_row(const char *name, const char *ours, const char *textbook)
 {
 	printf("%-22s%18s%20s\n", name, ours, textbook);
-}
-
-/* The create command with the figures as given, not the computed ones. */
-static void
-print_create(const struct options *o, const struct sizing *s)
-{
-	char text[NUMBER_TEXT];
-
-	fputs("\nMake it: bloomdedup create", stdout);
-	if (o->window.kind != WINDOW_LINES &&
-	    (o->capacity != 0 || o->memory == 0))
-		printf(" -n %" PRIu64, s->capacity);
-	if (o->memory != 0)
-		printf(" -m %" PRIu64, o->memory);
-	if (o->error_rate > 0 || o->memory == 0)
-		printf(" -p %s", number_format_exact(text, s->error_rate));
-	if (o->hashes != 0)
-		printf(" --hashes=%u", o->hashes);
-	if (o->window.kind != WINDOW_NONE)
-		printf(" --window=%s", text_window(text, &o->window));
-	if (o->run.use.growth > GROWTH_GROW)
-		printf(" --on-full=%s",
-		    format_growth_name((enum growth)o->run.use.growth));
-	puts(" FILTER");
 }
 
 static void
@@ -95,7 +69,6 @@ print_answer(const struct options *o, const struct sizing *s)
 	print_row("hash functions (k)", a, b);
 	snprintf(a, sizeof a, "%u", s->geometry.cache_lines);
 	print_row("cache lines a lookup", a, b);
-	print_create(o, s);
 }
 
 /* The size of the whole file for n lines at rate p. */

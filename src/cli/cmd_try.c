@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/meminfo.h"
@@ -15,7 +14,6 @@
 #include "cli/command.h"
 #include "cli/json_print.h"
 #include "cli/options.h"
-#include "cli/progress.h"
 #include "cli/solve.h"
 #include "filter/filter.h"
 
@@ -44,10 +42,8 @@ make_digests(const struct filter *f, uint64_t first, size_t n,
 }
 
 struct measured {
-	uint64_t all, done;     /* additions and lookups */
 	uint64_t lookups, found;
 	double fill_seconds, lookup_seconds; /* of the filter alone */
-	struct progress progress;
 };
 
 /* Mark n lines, or look them up, and take the time. */
@@ -67,7 +63,6 @@ do_batch(struct filter *f, const struct digest *digests, size_t n, int mark,
 	for (size_t i = 0; i < n && !mark; i++)
 		m->found += found[i];
 	m->lookups += mark ? 0 : n;
-	m->done += n;
 	return 0;
 }
 
@@ -83,64 +78,37 @@ walk(struct filter *f, uint64_t first, uint64_t count, int mark,
 		make_digests(f, first + at, (size_t)n, digests);
 		if (do_batch(f, digests, (size_t)n, mark, m, error) < 0)
 			return -1;
-		if (progress_due(&m->progress))
-			progress_draw(&m->progress, &(struct progress_figures){
-			    .unit = mark ? "lines added" : "lines looked up",
-			    .count = at + n, .share_new = -1, .fill = -1,
-			    .done = (double)m->done / (double)m->all });
 	}
 	return 0;
 }
 
-static double
+static uint64_t
 per_second(uint64_t count, double seconds)
 {
-	return (double)count / (seconds > 0 ? seconds : 1e-9);
+	return number_whole((double)count / (seconds > 0 ? seconds : 1e-9));
 }
 
 static void
-print_json(const struct sizing *s, const struct measured *m, double predicted)
+print(const struct sizing *s, const struct measured *m, int json)
 {
-	struct json_print json = { stdout, 0 };
+	const struct figure figures[] = {
+		{ "capacity", .count = s->capacity },
+		{ "error_rate", "%.10g", .real = s->error_rate },
+		{ "bytes", .count = s->bytes },
+		{ "lookups", .count = m->lookups },
+		{ "found", .count = m->found },
+		{ "error_rate_measured", "%.6g",
+		    .real = (double)m->found / (double)m->lookups },
+		{ "error_rate_predicted", "%.6g",
+		    .real = geometry_rate(&s->geometry, s->capacity) },
+		{ "adds_per_second", .count =
+		    per_second(s->capacity, m->fill_seconds) },
+		{ "lookups_per_second", .count =
+		    per_second(m->lookups, m->lookup_seconds) }
+	};
 
-	json_print_open(&json, NULL, '{');
-	json_print_count(&json, "capacity", s->capacity);
-	json_print_real(&json, "error_rate", "%.10g", s->error_rate);
-	json_print_count(&json, "bytes", s->bytes);
-	json_print_count(&json, "lookups", m->lookups);
-	json_print_count(&json, "found", m->found);
-	json_print_real(&json, "error_rate_measured", "%.6g",
-	    (double)m->found / (double)m->lookups);
-	json_print_real(&json, "error_rate_predicted", "%.6g", predicted);
-	json_print_real(&json, "adds_per_second", "%.0f",
-	    per_second(s->capacity, m->fill_seconds));
-	json_print_real(&json, "lookups_per_second", "%.0f",
-	    per_second(m->lookups, m->lookup_seconds));
-	json_print_close(&json, '}');
-	putchar('\n');
-}
-
-static void
-print_text(const struct sizing *s, const struct measured *m, double predicted)
-{
-	double expected = predicted * (double)m->lookups;
-	double rate = (double)m->found / (double)m->lookups;
-	char a[NUMBER_TEXT], b[NUMBER_TEXT];
-
-	printf("A filter of %s with %s lines in it:\n\n",
-	    number_format_bytes(a, s->bytes),
-	    number_format_count(b, s->capacity));
-	printf("%-22s%12s\n", "error rate asked for",
-	    number_format_rate(a, s->error_rate));
-	printf("%-22s%12.3g%s\n", "predicted", predicted,
-	    s->fixed ? "" : "   (a part of it is kept for growth)");
-	printf("%-22s%12.3g   (%s of %s lookups; %.0f +- %.0f expected)\n",
-	    "measured", rate, number_format_count(a, m->found),
-	    number_format_count(b, m->lookups), expected, sqrt(expected));
-	printf("%-22s%12s\n", "added a second", number_format_count(a,
-	    number_whole(per_second(s->capacity, m->fill_seconds))));
-	printf("%-22s%12s\n", "looked up a second", number_format_count(a,
-	    number_whole(per_second(m->lookups, m->lookup_seconds))));
+	json_print_figures(stdout, json, figures,
+	    sizeof figures / sizeof *figures);
 }
 
 static int
@@ -153,7 +121,6 @@ measure(const struct sizing *s, int json, struct error *error)
 	const struct filter_use use = FILTER_WRITE;
 	struct filter *filter;
 	uint64_t lookups, available = meminfo_available();
-	double predicted;
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
 	int result;
 
@@ -167,23 +134,17 @@ measure(const struct sizing *s, int json, struct error *error)
 		return -1;
 	lookups = (uint64_t)fmin(LOOKUPS_MAX,
 	    fmax(1000000, WANTED_FALSE / s->error_rate));
-	measured.all = s->capacity + lookups;
-	progress_start(&measured.progress, 1);
 	result = walk(filter, 0, s->capacity, 1, &measured, error);
 	if (result == 0)
 		result = walk(filter, s->capacity, lookups, 0, &measured,
 		    error);
-	progress_clear(&measured.progress);
 	if (result < 0) {
 		filter_close(filter, &(struct error){ 0 });
 		return -1;
 	}
-	predicted = geometry_rate(&s->geometry, s->capacity);
 	/* After a signal, print nothing: main ends the program. */
-	if (!signals_stop && json)
-		print_json(s, &measured, predicted);
-	else if (!signals_stop)
-		print_text(s, &measured, predicted);
+	if (!signals_stop)
+		print(s, &measured, json);
 	return filter_close(filter, error);
 }
 

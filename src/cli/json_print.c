@@ -2,7 +2,9 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
+#include "base/number.h"
 #include "base/utf8.h"
 
 /* RFC 8259, section 7 */
@@ -57,6 +59,13 @@ json_print_close(struct json_print *json, char bracket)
 }
 
 void
+json_print_end(struct json_print *json)
+{
+	json_print_close(json, '}');
+	putc('\n', json->file);
+}
+
+void
 json_print_count(struct json_print *json, const char *name, uint64_t count)
 {
 	begin(json, name);
@@ -79,4 +88,39 @@ json_print_text(struct json_print *json, const char *name, const char *text)
 {
 	begin(json, name);
 	print_text(json->file, text);
+}
+
+/* "bytes_in" is shown as "bytes in". */
+static void
+print_figure(FILE *file, const struct figure *f)
+{
+	char value[NUMBER_TEXT] = "unknown";
+
+	if (f->format == NULL)
+		number_format_count(value, f->count);
+	else if (!isnan(f->real))
+		snprintf(value, sizeof value, f->format, f->real);
+	for (const char *p = f->name; *p != '\0'; p++)
+		putc(*p == '_' ? ' ' : *p, file);
+	fprintf(file, "%*s\n", (int)(38 - strlen(f->name)), value);
+}
+
+void
+json_print_figures(FILE *file, int as_json, const struct figure *figures,
+    size_t n)
+{
+	struct json_print json = { file, 0 };
+
+	if (as_json)
+		json_print_open(&json, NULL, '{');
+	for (const struct figure *f = figures; f < figures + n; f++) {
+		if (!as_json)
+			print_figure(file, f);
+		else if (f->format == NULL)
+			json_print_count(&json, f->name, f->count);
+		else
+			json_print_real(&json, f->name, f->format, f->real);
+	}
+	if (as_json)
+		json_print_end(&json);
 }

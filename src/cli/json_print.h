@@ -1,10 +1,11 @@
 /*
- * A line of JSON. The members of an object have names; the items of an array,
- * and the outermost value, have the name NULL.
+ * A line of JSON, and figures in either form. The members of an object have
+ * names; the items of an array, and the outermost value, have the name NULL.
  */
 #ifndef JSON_PRINT_H
 #define JSON_PRINT_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -17,6 +18,9 @@ struct json_print {
 void json_print_open(struct json_print *json, const char *name, char bracket);
 void json_print_close(struct json_print *json, char bracket);
 
+/* Close the outermost object, and end the line. */
+void json_print_end(struct json_print *json);
+
 void json_print_count(struct json_print *json, const char *name,
     uint64_t count);
 
@@ -27,5 +31,17 @@ void json_print_real(struct json_print *json, const char *name,
 /* Bytes that are not UTF-8 become U+FFFD: JSON cannot represent them. */
 void json_print_text(struct json_print *json, const char *name,
     const char *text);
+
+/* A named figure. */
+struct figure {
+	const char *name;
+	const char *format; /* of `real`, for printf; NULL: it is `count` */
+	uint64_t count;
+	double real;        /* a NaN is unknown */
+};
+
+/* Print them as one line of JSON, or as a table that says the same. */
+void json_print_figures(FILE *file, int as_json, const struct figure *figures,
+    size_t n);
 
 #endif

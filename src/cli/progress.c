@@ -44,67 +44,32 @@ put(const char *text)
 		return;
 }
 
-/* "1:05:09" or "0:12" */
-static void
-format_time(char *text, size_t nbytes, double seconds)
-{
-	unsigned long s = seconds < 1e9 ? (unsigned long)ceil(seconds) :
-	    1000000000;
-
-	if (s >= 3600)
-		snprintf(text, nbytes, "%lu:%02lu:%02lu", s / 3600,
-		    s / 60 % 60, s % 60);
-	else
-		snprintf(text, nbytes, "%lu:%02lu", s / 60, s % 60);
-}
-
-/* 9812345 -> "9.8M" */
-static void
-format_rate(char *text, size_t nbytes, double rate)
-{
-	static const char units[] = "\0kMGT";
-	size_t unit = 0;
-
-	for (; rate >= 999.5 && unit < 4; unit++)
-		rate /= 1000;
-	if (unit == 0)
-		snprintf(text, nbytes, "%.0f", rate);
-	else
-		snprintf(text, nbytes, "%.*f%c", rate < 99.5, rate,
-		    units[unit]);
-}
-
 void
 progress_draw(struct progress *p, const struct progress_figures *f)
 {
-	char line[256], text[NUMBER_TEXT], left[40];
+	char line[256], a[NUMBER_TEXT], b[NUMBER_TEXT];
 	uint64_t now = clock_now();
 	double seconds = (double)(now - p->started) / (double)CLOCK_SECOND;
+	double lines = f->lines == 0 ? 1 : (double)f->lines;
 	size_t n, width = terminal_width();
 
 	p->due = now + INTERVAL;
-	n = (size_t)snprintf(line, sizeof line, "\r%s %s",
-	    number_format_count(text, f->count), f->unit);
+	n = (size_t)snprintf(line, sizeof line, "\r%s lines",
+	    number_format_count(a, f->lines));
 	/* The most important first: a narrow terminal cuts the rest. */
-	if (f->done >= 0) {
-		double share = f->done < 1 ? f->done : 1;
-		n += (size_t)snprintf(line + n, sizeof line - n, "  %.0f %%",
-		    floor(100 * share));
-		if (share > 0) {
-			format_time(left, sizeof left,
-			    seconds * (1 - share) / share);
-			n += (size_t)snprintf(line + n, sizeof line - n,
-			    "  %s left", left);
-		}
+	if (f->done > 0) {
+		double done = fmin(f->done, 1);
+		unsigned long left = (unsigned long)fmin(1e9,
+		    ceil(seconds * (1 - done) / done));
+
+		n += (size_t)snprintf(line + n, sizeof line - n,
+		    "  %.0f %%  %lu:%02lu:%02lu left", floor(100 * done),
+		    left / 3600, left / 60 % 60, left % 60);
 	}
-	format_rate(text, sizeof text, (double)f->count / (seconds + 1e-9));
-	n += (size_t)snprintf(line + n, sizeof line - n, "  %s/s", text);
-	if (f->share_new >= 0)
-		n += (size_t)snprintf(line + n, sizeof line - n,
-		    "  %.1f %% new", 100 * f->share_new);
-	if (f->fill >= 0)
-		n += (size_t)snprintf(line + n, sizeof line - n,
-		    "  filter %.0f %% full", floor(100 * f->fill));
+	n += (size_t)snprintf(line + n, sizeof line - n,
+	    "  %s/s  %.1f %% new  filter %.0f %% full", number_format_count(b,
+	    number_whole(lines / (seconds + 1e-9))),
+	    100 * (double)f->new / lines, floor(100 * f->full));
 	/* the \r takes no column; some terminals wrap after the last one */
 	if (n > width)
 		line[width] = '\0';

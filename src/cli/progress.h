@@ -8,11 +8,9 @@
 #include <stdint.h>
 
 struct progress_figures {
-	const char *unit;      /* what is counted, such as "lines" */
-	uint64_t count;
-	double share_new;      /* 0 to 1; below 0: not shown */
-	double fill;           /* of the filter, likewise */
-	double done;           /* share of the work, below 0 if unknown */
+	uint64_t lines, new;
+	double full;           /* the share of the filter that is used */
+	double done;           /* share of the work, 0 if unknown */
 };
 
 struct progress {

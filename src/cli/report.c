@@ -117,137 +117,46 @@ print_figures(const struct run *run)
 static void
 draw_progress(const struct run *run)
 {
-	struct progress_figures figures = { .unit = "lines",
-		.count = run->lines_read,
-		.share_new = run->lines_read == 0 ? -1 :
-		(double)run->lines_new / (double)run->lines_read,
-		.fill = figures_fullness(run->filter),
-		.done = report.total == 0 ? -1 :
+	struct progress_figures figures = { .lines = run->lines_read,
+		.new = run->lines_new, .full = figures_fullness(run->filter),
+		.done = report.total == 0 ? 0 :
 		(double)run->position / (double)report.total };
 
 	progress_draw(&report.progress, &figures);
 }
 
-/* The figures of --stats: a name, a number, and another unit of it or "". */
 static void
-print_row(const char *name, const char *number, const char *unit)
+print_stats(const struct run *run)
 {
-	fprintf(stderr, *unit == '\0' ? "%-20s%18s\n" : "%-20s%18s%10s\n",
-	    name, number, unit);
-}
+	struct filter *f = run->filter;
+	const struct key_figures *keys = &run->keys;
+	double seconds = seconds_so_far();
+	double dropped = figures_expected_dropped(f, &report.before);
+	const struct figure figures[] = {
+		{ "read", .count = run->lines_read },
+		{ "new", .count = run->lines_new },
+		{ "repeated", .count = run->lines_read - run->lines_new },
+		{ "bytes_in", .count = run->bytes_read },
+		{ "bytes_out", .count = run->output.nbytes },
+		{ "seconds", "%.6f", .real = seconds },
+		{ "lines_per_second", .count = lines_a_second(run, seconds) },
+		{ "filter_full", "%.3g", .real = figures_fullness(f) },
+		{ "error_rate_now", "%.6g",
+		    .real = figures_error_rate(f, SAMPLE_PAGES) },
+		{ "expected_dropped", "%.3g",
+		    .real = dropped < 0 ? (double)NAN : dropped },
+		{ "layer_count", .count = filter_table(f)->count },
+		{ "private_bytes", .count = filter_costs(f).private_bytes },
+		{ "not_json", .count = keys->of[KEY_NOT_JSON].lines +
+		    keys->of[KEY_TOO_DEEP].lines },
+		{ "missing", .count = keys->of[KEY_MISSING].lines +
+		    keys->of[KEY_NO_FIELD].lines },
+		{ "not_urls", .count = keys->of[KEY_NOT_URL].lines },
+		{ "other_parts", .count = run->lines_passed }
+	};
 
-static void
-print_count(const char *name, uint64_t count)
-{
-	char text[NUMBER_TEXT];
-
-	print_row(name, number_format_count(text, count), "");
-}
-
-static void
-print_bytes(const char *name, uint64_t nbytes)
-{
-	char a[NUMBER_TEXT], b[NUMBER_TEXT];
-
-	print_row(name, number_format_count(a, nbytes),
-	    number_format_bytes(b, nbytes));
-}
-
-/* A number of lines, and its share of all that were read. */
-static void
-print_share(const char *name, uint64_t count, const struct run *run)
-{
-	double lines = run->lines_read == 0 ? 1 : (double)run->lines_read;
-	char a[NUMBER_TEXT], b[NUMBER_TEXT];
-
-	snprintf(b, sizeof b, "%.1f %%", 100 * (double)count / lines);
-	print_row(name, number_format_count(a, count), b);
-}
-
-/* Figures that are computed for --stats. */
-struct results {
-	struct filter_costs costs;
-	double seconds, error_rate;
-	double dropped;        /* negative: unknown */
-	uint64_t repeated, not_json;
-};
-
-static void
-gather(const struct run *run, struct results *r)
-{
-	r->costs = filter_costs(run->filter);
-	r->seconds = seconds_so_far();
-	r->error_rate = figures_error_rate(run->filter, SAMPLE_PAGES);
-	r->dropped = figures_expected_dropped(run->filter, &report.before);
-	r->repeated = run->lines_read - run->lines_new;
-	r->not_json = run->keys.of[KEY_NOT_JSON].lines +
-	    run->keys.of[KEY_TOO_DEEP].lines;
-}
-
-static void
-print_stats_json(const struct run *run, const struct results *r)
-{
-	struct json_print json = { stderr, 0 };
-
-	json_print_open(&json, NULL, '{');
-	json_print_count(&json, "read", run->lines_read);
-	json_print_count(&json, "new", run->lines_new);
-	json_print_count(&json, "repeated", r->repeated);
-	json_print_count(&json, "bytes_in", run->bytes_read);
-	json_print_count(&json, "bytes_out", run->output.nbytes);
-	json_print_real(&json, "seconds", "%.6f", r->seconds);
-	json_print_real(&json, "error_rate_now", "%.6g", r->error_rate);
-	json_print_real(&json, "expected_dropped", "%.3g",
-	    r->dropped < 0 ? (double)NAN : r->dropped);
-	json_print_count(&json, "layer_count",
-	    filter_table(run->filter)->count);
-	json_print_count(&json, "private_bytes", r->costs.private_bytes);
-	json_print_count(&json, "not_json", r->not_json);
-	json_print_count(&json, "missing", run->keys.of[KEY_MISSING].lines +
-	    run->keys.of[KEY_NO_FIELD].lines);
-	json_print_count(&json, "not_urls", run->keys.of[KEY_NOT_URL].lines);
-	json_print_count(&json, "other_parts", run->lines_passed);
-	json_print_close(&json, '}');
-	putc('\n', stderr);
-}
-
-static void
-print_stats(const struct run *run, const struct results *r)
-{
-	const struct key_recipe *recipe = &run->recipe;
-	uint64_t private = r->costs.private_bytes;
-	unsigned layers = filter_table(run->filter)->count;
-	char a[NUMBER_TEXT], b[NUMBER_TEXT];
-
-	print_count("lines read", run->lines_read);
-	print_share("new", run->lines_new, run);
-	print_share("repeated", r->repeated, run);
-	if (recipe->json_count > 0) {
-		print_count("not JSON", r->not_json);
-		print_count("without the value",
-		    run->keys.of[KEY_MISSING].lines);
-	}
-	if (recipe->range_count > 0 || recipe->column_count > 0)
-		print_count("without the field",
-		    run->keys.of[KEY_NO_FIELD].lines);
-	if (recipe->url)
-		print_count("not a URL", run->keys.of[KEY_NOT_URL].lines);
-	if (recipe->parts > 0)
-		print_count("of other parts", run->lines_passed);
-	print_bytes("bytes read", run->bytes_read);
-	print_bytes("bytes written", run->output.nbytes);
-	snprintf(a, sizeof a, "%.2f", r->seconds);
-	print_row("seconds", a, "");
-	print_count("lines a second", lines_a_second(run, r->seconds));
-	snprintf(a, sizeof a, "%.1f %%", 100 * figures_fullness(run->filter));
-	snprintf(b, sizeof b, "%u layer%s", layers, layers == 1 ? "" : "s");
-	print_row("filter full", a, b);
-	snprintf(a, sizeof a, "%.3g", r->error_rate);
-	print_row("error rate now", a, "");
-	snprintf(a, sizeof a, "%.3g", r->dropped);
-	print_row("dropped by mistake", r->dropped < 0 ? "unknown" : a, "");
-	if (private > 0)
-		print_bytes("private memory", private);
+	json_print_figures(stderr, report.options->stats == STATS_JSON, figures,
+	    sizeof figures / sizeof *figures);
 }
 
 void
@@ -272,18 +181,13 @@ report_keys(const struct key_recipe *r, const struct key_figures *keys,
 static void
 end(const struct run *run)
 {
-	struct results results;
-
 	progress_clear(&report.progress);
 	report.progress.on = 0;
 	if (!signals_stop)
 		warn(run);
 	report_keys(&run->recipe, &run->keys, run->lines_read);
-	if (report.options->stats != STATS_NONE) {
-		gather(run, &results);
-		(report.options->stats == STATS_JSON ? print_stats_json :
-		    print_stats)(run, &results);
-	}
+	if (report.options->stats != STATS_NONE)
+		print_stats(run);
 }
 
 /* Lines and the live line may share a terminal. */

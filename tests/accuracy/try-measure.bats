@@ -59,12 +59,13 @@ load ../common
 @test "the text says what was asked for, predicted and measured, and how fast" {
 	bloomdedup try 10000 0.01 --measure >out 2>err
 	[ ! -s err ]
-	grep -q '10,000 lines' out
-	grep -q '^error rate asked for  *0\.01$' out
-	grep -q '^predicted  *0\.00[0-9]*' out
-	grep -q '^measured  *0\.00[0-9]* .*1,000,000 lookups; .* expected' out
-	grep -q '^added a second  *[0-9,]*$' out
-	grep -q '^looked up a second  *[0-9,]*$' out
+	grep -q '^capacity  *10,000$' out
+	grep -q '^error rate  *0\.01$' out
+	grep -q '^error rate predicted  *0\.00[0-9]*$' out
+	grep -q '^error rate measured  *0\.00[0-9]*$' out
+	grep -q '^lookups  *1,000,000$' out
+	grep -q '^adds per second  *[0-9,]*$' out
+	grep -q '^lookups per second  *[0-9,]*$' out
 }
 
 @test "with --hashes and --on-full the filter that is measured is that one" {

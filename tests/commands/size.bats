@@ -100,42 +100,6 @@ as_told() {
 	[ "$(stat -c %s made10MB)" -eq 9998336 ]
 }
 
-# make_it OPTION...: is the command that `size` ends with one that makes a
-# file of the size that it told?
-make_it() {
-	local command
-	command=$(bloomdedup size "$@" | sed -n 's/^Make it: bloomdedup //p')
-	echo "size $* says: $command"
-	[ -n "$command" ]
-	rm -f FILTER
-	# shellcheck disable=SC2086
-	bloomdedup $command
-	[ "$(stat -c %s FILTER)" -eq "$(told "$@")" ]
-}
-
-@test "the command that size proposes makes what it told" {
-	make_it -n 1e6 -p 1e-4
-	make_it -n 1234 -p 1/3
-	make_it -n 1e6 -p 1/700
-	make_it -n 1e6 -p 1e-4 --on-full=fail
-}
-
-@test "the command that size proposes for memory makes what it told" {
-	make_it -m 3M
-	make_it -m 3M -p 1e-3
-	make_it -m 3M -n 1e6
-	make_it -m 3M -n 1234567
-	make_it -m 200K -n 12345
-	make_it -m 1M -n 1
-}
-
-@test "the command that size proposes has all options that matter" {
-	make_it -n 1e6 -p 1e-3 --hashes=5
-	make_it -n 1e6 -p 1e-3 --hashes=5 --on-full=warn
-	bloomdedup size -n 1e6 -p 1e-3 --on-full=warn |
-		grep -q '^Make it: .* --on-full=warn'
-}
-
 @test "a larger filter for more lines, for a lower rate" {
 	last=0
 	for n in 1 1000 1e4 1e5 1e6 1e7 1e9 1e12 1e15; do

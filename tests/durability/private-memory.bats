@@ -308,11 +308,11 @@ written() {
 	# what was changed, and no more
 	cp empty seen
 	head -n 100 in | private -q --stats -f seen 2>err
-	few=$(sed -n 's/,//g; s/^private memory  *\([0-9]*\).*/\1/p' err)
+	few=$(sed -n 's/,//g; s/^private bytes  *\([0-9]*\)$/\1/p' err)
 	[ "$few" -gt 6400 ]
 	[ "$few" -lt $((bytes / 4)) ]
 	head -n 100 in | bloomdedup -q --stats -f seen 2>err || [ $? -eq 1 ]
-	! grep -q 'private' err || false
+	grep -qE '^private bytes +0$' err
 }
 
 # What is held back is marked all at once.
