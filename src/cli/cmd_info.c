@@ -18,8 +18,6 @@
 /* At most 16 MiB of a layer are sampled. */
 #define SAMPLE_PAGES 4096
 
-#define BAR_WIDTH 20
-
 /* What is computed from the bits of all layers. */
 struct facts {
 	struct estimate layers[FORMAT_LAYERS_MAX];
@@ -204,19 +202,7 @@ print_json(const struct options *o, const struct filter *f,
 	}
 	if (o->verify)
 		json_print_count(&json, "checksums", facts->checked);
-	json_print_close(&json, '}');
-	putchar('\n');
-}
-
-static void
-print_bar(double share)
-{
-	int full = (int)(share * BAR_WIDTH + 0.5);
-
-	putchar('[');
-	for (int i = 0; i < BAR_WIDTH; i++)
-		putchar(i < full ? '#' : '.');
-	putchar(']');
+	json_print_end(&json);
 }
 
 static void
@@ -229,13 +215,9 @@ print_layer(const struct filter *f, const struct facts *facts, unsigned i)
 	/* Full by its counter, even if the estimate is a bit lower. */
 	if (layer->lines >= layer->capacity && full < 1)
 		full = 1;
-	printf("  layer %-2u      ", i + 1);
-	print_bar(full < 1 ? full : 1);
-	if (facts->layers[i].lines < TEXT_LINES_MAX)
-		printf(" %3.0f %% of", floor(full * 100));
-	else
-		printf(" all bits are set, made for");
-	printf(" %s lines, %s\n",
+	/* If all bits are set, the estimate has no bound. */
+	printf("  layer %-2u      %.0f %% of %s lines, %s\n", i + 1,
+	    floor(fmin(100 * full, 999)),
 	    number_format_count(lines, layer->capacity),
 	    number_format_bytes(bytes, layer->geometry.pages * PAGE_BYTES));
 }
@@ -265,9 +247,8 @@ print_shards(const struct filter *f)
 	if (costs.shards == 0)
 		return;
 	printf("  shards        %u, each %s\n", costs.shards, costs.own_shards ?
-	    "a filter of the server's own (BF.*)" : "a bit string, which can't"
-	    " grow;\n                with BF.* (Redis 8, RedisBloom,"
-	    " valkey-bloom), a new filter could");
+	    "a filter of the server's own (BF.*)" :
+	    "a bit string, which can't grow");
 }
 
 static void
@@ -276,10 +257,7 @@ print_text(const struct options *o, const struct filter *f,
 {
 	const struct header *h = filter_header(f);
 	const struct geometry *g = &filter_table(f)->layers[0].geometry;
-	unsigned layers = filter_table(f)->count;
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
-	char name[LOCK_HOLDER_NAME];
-	pid_t holder;
 
 	text_print_name(filter_name(f));
 	printf("\n  size          %s (%s bytes)\n",
@@ -301,21 +279,12 @@ print_text(const struct options *o, const struct filter *f,
 	    h->growth == GROWTH_GROW ? "it grows" :
 	    h->growth == GROWTH_WARN ? "it is overfilled with a warning" :
 	    "it is full");
-	if (facts->lines < 0.5)
-		printf("  error rate    0 now\n");
-	else if (facts->error_rate < 1e-12)
-		printf("  error rate    below 1e-12 now\n");
-	else
-		printf("  error rate    %.2g now\n", facts->error_rate);
+	printf("  error rate    %.2g now\n", facts->error_rate);
 	for (unsigned i = 0; i < filter_table(f)->count; i++)
 		print_layer(f, facts, i);
-	if (o->verify && filter_table(f)->count == 1)
-		printf("  checksums     none: a layer gets one when the next"
-		    " one is in use\n");
-	else if (o->verify)
-		printf("  checksums     right in %u of %u layers%s\n",
-		    facts->checked, layers, facts->checked + 1 ==
-		    layers ? "" : "; other full ones get theirs later");
+	if (o->verify)
+		printf("  checksums     right in %u of %u layers\n",
+		    facts->checked, filter_table(f)->count);
 	print_shards(f);
 	printf("  hash          %s, keyed", hash_name(h->hash.kind));
 	if (g->k > 0)
@@ -324,13 +293,6 @@ print_text(const struct options *o, const struct filter *f,
 	putchar('\n');
 	print_recipe(h->recipe);
 	printf("  made          %s\n", date(a, (int64_t)h->created));
-	holder = filter_path(f) == NULL ? 0 :
-	    lock_holder(filter_path(f), name);
-	if (holder != 0) {
-		printf("  in use by     process %d (", (int)holder);
-		text_print_name(name);
-		puts(")");
-	}
 }
 
 /* Compare the checksums; *wrong is the first bad layer, counted from 1. */
