@@ -66,40 +66,41 @@ print_option(const struct option_row *row, enum command_id command,
 }
 
 static int
-is_shown(const struct option_row *row, enum command_id command, int group)
+is_shown(const struct option_row *row, enum command_id command, int brief)
 {
-	return (row->commands >> command & 1) &&
-	    (group < 0 || row->group == (enum option_group)group);
+	return (row->commands >> command & 1) && (row->common || !brief);
 }
 
 static void
-print_options(enum command_id command)
+print_options(enum command_id command, int brief)
 {
-	int count = 0, column = 0, flat;
+	int count = 0, column = 0;
+	const struct option_row *end = option_table + option_table_count;
 	char text[80];
 
-	for (size_t i = 0; i < option_table_count; i++) {
-		int n = option_text(&option_table[i], text);
+	for (const struct option_row *row = option_table; row < end; row++) {
+		int n = option_text(row, text) + 2;
 
-		if (!is_shown(&option_table[i], command, -1))
+		if (!is_shown(row, command, brief))
 			continue;
 		count++;
-		if (n + 2 > column && n + 2 <= COLUMN_MAX)
-			column = n + 2;
+		if (n > column && n <= COLUMN_MAX)
+			column = n;
 	}
-	flat = count <= FLAT_MAX;
-	if (flat)
+	if (count <= FLAT_MAX)
 		puts("\nOptions:");
 	for (int group = 0; group < OPTION_GROUP_COUNT; group++) {
-		int first = !flat;
+		int first = count > FLAT_MAX;
 
-		for (size_t i = 0; i < option_table_count; i++) {
-			if (!is_shown(&option_table[i], command, group))
+		for (const struct option_row *row = option_table; row < end;
+		    row++) {
+			if (!is_shown(row, command, brief) ||
+			    row->group != (enum option_group)group)
 				continue;
 			if (first)
 				printf("\n%s\n", option_table_groups[group]);
 			first = 0;
-			print_option(&option_table[i], command, column);
+			print_option(row, command, column);
 		}
 	}
 }
@@ -135,32 +136,12 @@ print_usage(const char *usage)
 static void
 print_brief(void)
 {
-	static const char *const first[] = {
-	"Usage: bloomdedup [COMMAND] [-f FILTER] [OPTION]... [FILE]...",
-	"Print the lines never seen before: with -f, in this or any earlier"
-	" run.",
-	"",
-	"  bloomdedup -f seen.bloom urls.txt >>new.txt    the new URLs of each"
-	" run",
-	"  bloomdedup check -f seen.bloom -v more.txt     what is not in the"
-	" filter",
-	"  bloomdedup --csv --header -k mail people.csv   one row for each"
-	" address",
-	"  bloomdedup try 1e8 0.00001                     how large that would"
-	" be",
-	"" };
-	char names[200] = "Commands:", text[80];
+	char names[200] = "Commands:";
 
-	for (size_t i = 0; i < sizeof first / sizeof *first; i++)
-		puts(first[i]);
-	for (size_t i = 0; i < option_table_count; i++) {
-		const struct option_row *row = &option_table[i];
-
-		if (row->brief == NULL)
-			continue;
-		option_text(row, text);
-		printf("%-*s%s\n", COLUMN_MAX, text, row->brief);
-	}
+	print_usage(command_get(COMMAND_FILTER)->usage);
+	puts("Print the lines never seen before: with -f, in this or any"
+	    " earlier run.");
+	print_options(COMMAND_FILTER, 1);
 	for (int id = COMMAND_FILTER + 1; id < COMMAND_COUNT; id++) {
 		strcat(names, " ");
 		strcat(names, command_get((enum command_id)id)->name);
@@ -183,7 +164,7 @@ help_print(enum command_id id, int brief)
 	print_usage(command->usage);
 	putchar('\n');
 	put_wrapped(command->intro, 0);
-	print_options(id);
+	print_options(id, 0);
 	if (id == COMMAND_FILTER)
 		print_commands();
 	if (command->outro != NULL) {
