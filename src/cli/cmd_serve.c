@@ -13,7 +13,7 @@
 #define LIKE_MEMCACHED "1.4.0-bloomdedup-"
 
 static int
-serve(const struct options *o, struct error *error)
+run_serve(const struct options *o, struct error *error)
 {
 	char address[] = "127.0.0.1:12345";
 	char *const addresses[] = { address };
@@ -37,20 +37,14 @@ serve(const struct options *o, struct error *error)
 	plan.tell = error_print;
 	return server_run(&plan, error);
 }
-#endif
-
+#else
 static int
 run_serve(const struct options *o, struct error *error)
 {
-	if (parts_need(PART_SERVE, "serve", error) < 0)
-		return -1;
-#ifdef WITH_SERVE
-	return serve(o, error);
-#else
 	(void)o;
-	return -1;
-#endif
+	return parts_need(PART_SERVE, "serve", error);
 }
+#endif
 
 const struct command command_serve = {
 	.name = "serve", .run = run_serve,

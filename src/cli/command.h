@@ -11,7 +11,6 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "base/parts.h"
 
 enum command_id {
 	COMMAND_FILTER, /* no command given: print the new lines */
@@ -45,7 +44,6 @@ struct command {
 	/* The options that the operands set, in this order, or NULLs. */
 	const char *operands_are[2];
 	const char *needs;   /* an option that must be given, or NULL */
-	enum part part;      /* the optional part that it needs */
 
 	/*
 	 * Returns the exit status; or -1 with `error` filled, which main

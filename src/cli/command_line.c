@@ -389,8 +389,6 @@ check_command(const struct parser *p, const struct command *command,
 {
 	const struct options *o = p->options;
 
-	if (parts_need(command->part, command->name, error) < 0)
-		return -1;
 	if (o->operands.count > command->operands_max) {
 		return error_set(error, STATUS_USAGE, "unexpected operand"
 		    " '%s': %s", o->operands.items[command->operands_max],

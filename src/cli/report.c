@@ -3,25 +3,29 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/signals.h"
 #include "cli/json_print.h"
-#include "cli/progress.h"
 #include "filter/figures.h"
 #include "filter/filter.h"
 
 /* A sample that is large enough for figures that people read. */
 #define SAMPLE_PAGES 1000
 
+/* Between two drawings of the live line; a run shorter than that needs none. */
+#define INTERVAL (CLOCK_SECOND / 5)
+
 static struct {
 	const struct options *options; /* of the next run */
 	uint64_t total;        /* bytes of input, 0 if unknown */
 	uint64_t started;      /* clock_now */
 	struct table before;   /* the filter's, when the run began */
-	struct progress progress;
+	int shown;             /* the live line is on the terminal */
+	uint64_t due;          /* when to draw it again; UINT64_MAX: never */
 } report;
 
 void
@@ -38,13 +42,31 @@ begin(const struct run *run)
 	report.total = report.options->progress ? input_total(&inputs) : 0;
 	report.started = clock_now();
 	report.before = *filter_table(run->filter);
-	progress_start(&report.progress, report.options->progress);
+	report.due = report.options->progress && isatty(STDERR_FILENO) ?
+	    report.started + INTERVAL : UINT64_MAX;
+}
+
+/* Unbuffered; there is nowhere to report an error. */
+static void
+put(const char *text)
+{
+	if (write(STDERR_FILENO, text, strlen(text)) < 0)
+		return;
+}
+
+/* Before anything else is printed to the terminal. */
+static void
+clear_progress(void)
+{
+	if (report.shown)
+		put("\r\033[K");
+	report.shown = 0;
 }
 
 void
 report_notice(const char *text)
 {
-	progress_clear(&report.progress);
+	clear_progress();
 	error_print(text);
 }
 
@@ -106,7 +128,7 @@ print_figures(const struct run *run)
 	double seconds = seconds_so_far();
 	char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
 
-	progress_clear(&report.progress);
+	clear_progress();
 	error_printf("%s lines read, %s new, %.1f s, %s lines/s, filter %.0f"
 	    " %% full", number_format_count(a, run->lines_read),
 	    number_format_count(b, run->lines_new), seconds,
@@ -114,15 +136,50 @@ print_figures(const struct run *run)
 	    100 * figures_fullness(run->filter));
 }
 
+static size_t
+terminal_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	return 80;
+}
+
+/* The live line overwrites itself. */
 static void
 draw_progress(const struct run *run)
 {
-	struct progress_figures figures = { .lines = run->lines_read,
-		.new = run->lines_new, .full = figures_fullness(run->filter),
-		.done = report.total == 0 ? 0 :
-		(double)run->position / (double)report.total };
+	char line[256], a[NUMBER_TEXT], b[NUMBER_TEXT];
+	double seconds = seconds_so_far();
+	double lines = run->lines_read == 0 ? 1 : (double)run->lines_read;
+	double done = report.total == 0 ? 0 :
+	    fmin((double)run->position / (double)report.total, 1);
+	size_t n, width = terminal_width();
 
-	progress_draw(&report.progress, &figures);
+	report.due = clock_now() + INTERVAL;
+	n = (size_t)snprintf(line, sizeof line, "\r%s lines",
+	    number_format_count(a, run->lines_read));
+	/* The most important first: a narrow terminal cuts the rest. */
+	if (done > 0) {
+		unsigned long left = (unsigned long)fmin(1e9,
+		    ceil(seconds * (1 - done) / done));
+
+		n += (size_t)snprintf(line + n, sizeof line - n,
+		    "  %.0f %%  %lu:%02lu:%02lu left", floor(100 * done),
+		    left / 3600, left / 60 % 60, left % 60);
+	}
+	n += (size_t)snprintf(line + n, sizeof line - n,
+	    "  %s/s  %.1f %% new  filter %.0f %% full",
+	    number_format_count(b, lines_a_second(run, seconds)),
+	    100 * (double)run->lines_new / lines,
+	    floor(100 * figures_fullness(run->filter)));
+	/* the \r takes no column; some terminals wrap after the last one */
+	if (n > width)
+		line[width] = '\0';
+	put(line);
+	put("\033[K");
+	report.shown = 1;
 }
 
 static void
@@ -181,8 +238,8 @@ report_keys(const struct key_recipe *r, const struct key_figures *keys,
 static void
 end(const struct run *run)
 {
-	progress_clear(&report.progress);
-	report.progress.on = 0;
+	clear_progress();
+	report.due = UINT64_MAX;
 	if (!signals_stop)
 		warn(run);
 	report_keys(&run->recipe, &run->keys, run->lines_read);
@@ -210,12 +267,12 @@ report_run(const struct run *run, enum run_moment moment)
 		begin(run);
 		break;
 	case MOMENT_BEFORE_PRINT:
-		if (report.progress.shown && prints_on_terminal(run))
-			progress_clear(&report.progress);
+		if (report.shown && prints_on_terminal(run))
+			clear_progress();
 		break;
 	case MOMENT_AFTER_BATCH:
 	case MOMENT_INTERRUPTED:
-		if (progress_due(&report.progress))
+		if (report.due != UINT64_MAX && clock_now() >= report.due)
 			draw_progress(run);
 		if (signals_take_figures())
 			print_figures(run);
