@@ -167,36 +167,16 @@ number_format_count(char text[NUMBER_TEXT], uint64_t value)
 	return text;
 }
 
-static const char *
-format_digits(char text[NUMBER_TEXT], double value, int digits)
+const char *
+number_format_rate(char text[NUMBER_TEXT], double value)
 {
 	char *exponent;
 
-	snprintf(text, NUMBER_TEXT, "%.*g", digits, value);
+	snprintf(text, NUMBER_TEXT, "%g", value);
 	/* C writes "1e-05", people write "1e-5" */
 	exponent = strstr(text, "e-0");
 	if (exponent != NULL)
 		memmove(exponent + 2, exponent + 3, strlen(exponent + 2));
-	return text;
-}
-
-const char *
-number_format_rate(char text[NUMBER_TEXT], double value)
-{
-	return format_digits(text, value, 6);
-}
-
-const char *
-number_format_exact(char text[NUMBER_TEXT], double value)
-{
-	double again = -1;
-
-	for (int digits = 1; digits <= 17; digits++) {
-		format_digits(text, value, digits);
-		if (number_rate(text, &again) == 0 && !(again < value) &&
-		    !(again > value))
-			break;
-	}
 	return text;
 }
 

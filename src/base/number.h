@@ -56,9 +56,6 @@ const char *number_format_count(char text[NUMBER_TEXT], uint64_t value);
 /* 0.00001 -> "1e-5", 0.0025 -> "0.0025"; up to six digits */
 const char *number_format_rate(char text[NUMBER_TEXT], double value);
 
-/* The shortest text that number_rate reads as this value, as above. */
-const char *number_format_exact(char text[NUMBER_TEXT], double value);
-
 /* 299533704 -> "299.5 MB", in powers of 1000; exact below 1000 */
 const char *number_format_bytes(char text[NUMBER_TEXT], uint64_t value);
 

@@ -84,15 +84,11 @@ report(struct filter *out, const char *path, size_t count)
 	printf(": %zu filter%s, %s in %u layer%s; error rate now %.3g\n",
 	    count, count == 1 ? "" : "s", text_lines(a, lines),
 	    table->count, table->count == 1 ? "" : "s", rate);
-	if (rate > p)
-		error_printf("%s: the error rate is %.3g, above the %s that"
-		    " the filters were made for", path, rate,
-		    number_format_rate(b, p));
-	else if (planned > p * (1 + 1e-9))
-		error_printf("%s: layers that could not be joined are kept"
-		    " side by side: when all are full, the error rate is %.3g,"
-		    " above the %s that the filters were made for", path,
-		    planned, number_format_rate(b, p));
+	/* as it is where layers could not be joined, and when all are full */
+	if (rate > p || planned > p * (1 + 1e-9))
+		error_printf("%s: the error rate can reach %.3g, above the %s"
+		    " that the filters were made for", path,
+		    rate > planned ? rate : planned, number_format_rate(b, p));
 }
 
 /* A server's filters can be neither read nor written but by their lines. */
@@ -114,15 +110,14 @@ run_merge(const struct options *o, struct error *error)
 	size_t count = 0;
 	int result, in_place = 0;
 
-	for (size_t i = 0; i < o->operands.count; i++) {
-		if (check_file(o->operands.items[i], error) < 0)
-			return -1;
-	}
 	if (filter_options_check_name(o->run.output, error) < 0 ||
 	    check_file(o->run.output, error) < 0)
 		return -1;
-	for (size_t i = 0; i < o->operands.count; i++)
+	for (size_t i = 0; i < o->operands.count; i++) {
+		if (check_file(o->operands.items[i], error) < 0)
+			return -1;
 		in_place |= same_file(o->operands.items[i], o->run.output);
+	}
 	if (!in_place && !o->force && access(o->run.output, F_OK) == 0)
 		return replace_refuse(o->run.output, error);
 	list = memory_or_die(calloc(o->operands.count, sizeof *list));
