@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* F_SETPIPE_SZ */
 #include "base/io.h"
 
 #include <errno.h>
@@ -60,8 +61,5 @@ io_descriptors(void)
 void
 io_widen_pipe(int fd)
 {
-	/* F_SETPIPE_SZ of fcntl(2), defined only with _GNU_SOURCE. */
-	enum { SET_PIPE_SIZE = 1024 + 7 };
-
-	fcntl(fd, SET_PIPE_SIZE, 1024 * 1024);
+	fcntl(fd, F_SETPIPE_SZ, 1024 * 1024);
 }

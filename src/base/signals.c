@@ -3,6 +3,7 @@
  * that blocks, or in a thread other than the one that blocks. So the handlers
  * write a byte into a pipe, and every wait polls that pipe, too.
  */
+#define _GNU_SOURCE /* pipe2 */
 #include "base/signals.h"
 
 #include <errno.h>
@@ -45,13 +46,10 @@ static const int stop_signals[] = { SIGINT, SIGTERM, SIGHUP };
 #define STOP_SIGNALS (sizeof stop_signals / sizeof *stop_signals)
 
 static void
-set_handler(int number, void (*handler)(int), int flags)
+set_handler(int number, void (*handler)(int))
 {
-	struct sigaction action;
+	struct sigaction action = { .sa_handler = handler };
 
-	memset(&action, 0, sizeof action);
-	action.sa_handler = handler;
-	action.sa_flags = flags;
 	sigemptyset(&action.sa_mask);
 	sigaction(number, &action, NULL);
 }
@@ -82,7 +80,7 @@ static void
 on_stop(int number)
 {
 	for (size_t i = 0; i < STOP_SIGNALS; i++)
-		set_handler(stop_signals[i], SIG_DFL, 0);
+		set_handler(stop_signals[i], SIG_DFL);
 	signals_stop = number;
 	signals_wake();
 }
@@ -166,41 +164,27 @@ on_bus(int number, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-static void
-make_wake_pipe(void)
-{
-	if (pipe(wake_pipe) < 0) {
-		wake_pipe[0] = wake_pipe[1] = -1;
-		return;
-	}
-	for (int i = 0; i < 2; i++) {
-		fcntl(wake_pipe[i], F_SETFD, FD_CLOEXEC);
-		fcntl(wake_pipe[i], F_SETFL, O_NONBLOCK);
-	}
-}
-
 void
 signals_install(void)
 {
+	struct sigaction on_fault = { .sa_sigaction = on_bus,
+		.sa_flags = SA_SIGINFO };
 	struct sigaction action;
 
-	make_wake_pipe();
+	if (pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
+		wake_pipe[0] = wake_pipe[1] = -1;
 	for (size_t i = 0; i < STOP_SIGNALS; i++) {
 		sigaction(stop_signals[i], NULL, &action);
 		if (action.sa_handler != SIG_IGN)
-			set_handler(stop_signals[i], on_stop, 0);
+			set_handler(stop_signals[i], on_stop);
 	}
 	sigaction(SIGPIPE, NULL, &action);
 	if (action.sa_handler != SIG_IGN)
-		set_handler(SIGPIPE, on_pipe, 0);
-	set_handler(SIGUSR1, on_figures, 0);
-	set_handler(SIGXFSZ, SIG_IGN, 0);
-
-	memset(&action, 0, sizeof action);
-	action.sa_sigaction = on_bus;
-	action.sa_flags = SA_SIGINFO;
-	sigemptyset(&action.sa_mask);
-	sigaction(SIGBUS, &action, NULL);
+		set_handler(SIGPIPE, on_pipe);
+	set_handler(SIGUSR1, on_figures);
+	set_handler(SIGXFSZ, SIG_IGN);
+	sigemptyset(&on_fault.sa_mask);
+	sigaction(SIGBUS, &on_fault, NULL);
 }
 
 int
@@ -288,8 +272,8 @@ void
 signals_too_late(void)
 {
 	for (size_t i = 0; i < STOP_SIGNALS; i++)
-		set_handler(stop_signals[i], SIG_IGN, 0);
-	set_handler(SIGPIPE, SIG_IGN, 0);
+		set_handler(stop_signals[i], SIG_IGN);
+	set_handler(SIGPIPE, SIG_IGN);
 	signals_stop = signals_pipe = 0;
 }
 
@@ -298,7 +282,7 @@ signals_die(int number)
 {
 	sigset_t set;
 
-	set_handler(number, SIG_DFL, 0);
+	set_handler(number, SIG_DFL);
 	sigemptyset(&set);
 	sigaddset(&set, number);
 	raise(number);

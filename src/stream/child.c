@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* pipe2 */
 #include "stream/child.h"
 
 #include <errno.h>
@@ -30,10 +31,8 @@ child_start(struct child *child, const char *command, struct error *error)
 
 	/* If our parent ignored SIGCHLD, waitpid couldn't get a status. */
 	signal(SIGCHLD, SIG_DFL);
-	if (pipe(ends) < 0)
+	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_system(error, errno, "--to-command");
-	fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-	fcntl(ends[1], F_SETFD, FD_CLOEXEC);
 	child->pid = fork();
 	if (child->pid == 0)
 		run_child(ends[0], ends[1], command);
