@@ -29,10 +29,6 @@ count(struct layers *f, unsigned i, size_t n)
 		f->allotted[i] -= n < f->allotted[i] ? n : f->allotted[i];
 	else
 		layer->lines += n;
-	if (layer->lines > layer->capacity) {
-		uint64_t beyond = layer->lines - layer->capacity;
-		f->filter.overfilled += beyond < n ? beyond : n;
-	}
 }
 
 static int
@@ -149,7 +145,6 @@ layers_recover(struct filter *filter, struct journal *journal,
 		return -1;
 	for (unsigned i = 0; i < f->table.count; i++)
 		f->table.layers[i].lines = before[i];
-	f->filter.overfilled = 0;
 	/*
 	 * A layer that was marked has no checksum any more: the file says so
 	 * before the journal is removed, whatever happens to this run.

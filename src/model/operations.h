@@ -64,7 +64,6 @@ struct filter {
 	                         a journal names: until then a window doesn't
 	                         move, and its last generation takes any
 	                         number of lines */
-	uint64_t overfilled;  /* lines marked beyond the capacity in this run */
 };
 
 #endif
