@@ -1,7 +1,6 @@
 #include "filter/figures.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <zlib.h>
 
 #include "base/signals.h"
@@ -105,25 +104,21 @@ int
 figures_verify_layer(struct filter *f, unsigned i, struct error *error)
 {
 	const struct layer_entry *layer = &filter_table(f)->layers[i];
-	uint8_t *piece = memory_or_die(malloc(PIECE_PAGES * PAGE_BYTES));
+	uint8_t piece[PIECE_PAGES * PAGE_BYTES];
 	uint32_t checksum = (uint32_t)crc32(0, NULL, 0);
 	uint64_t total = layer->geometry.pages, pages;
-	int result = 0;
 
-	for (uint64_t page = 0; result == 0 && page < total; page += pages) {
+	for (uint64_t page = 0; page < total; page += pages) {
 		pages = total - page < PIECE_PAGES ? total - page :
 		    PIECE_PAGES;
-		if (signals_stop) {
-			result = error_set(error, 128 + signals_stop,
+		if (signals_stop)
+			return error_set(error, 128 + signals_stop,
 			    "stopped by a signal");
-			break;
-		}
-		result = filter_read_pages(f, i, page, (size_t)pages, piece,
-		    error);
-		if (result == 0)
-			checksum = (uint32_t)crc32(checksum, piece,
-			    (uInt)(pages * PAGE_BYTES));
+		if (filter_read_pages(f, i, page, (size_t)pages, piece,
+		    error) < 0)
+			return -1;
+		checksum = (uint32_t)crc32(checksum, piece,
+		    (uInt)(pages * PAGE_BYTES));
 	}
-	free(piece);
-	return result < 0 ? -1 : checksum == layer->checksum;
+	return checksum == layer->checksum;
 }
