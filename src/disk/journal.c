@@ -375,15 +375,10 @@ int
 journal_each(struct journal *j, journal_visit *visit, void *context,
     struct error *error)
 {
-	const struct journal_span all = { 0, j->count };
-	const struct journal_span *span = j->span_count > 0 ? j->spans : &all;
-	const struct journal_span *end = span +
-	    (j->span_count > 0 ? j->span_count : 1);
+	const struct journal_span *span = j->spans, *end = span + j->span_count;
 	struct digest digests[JOURNAL_PIECE];
 	size_t used = 0, next = 0, n;
 
-	if (flush(j, error) < 0)
-		return -1;
 	j->offset = HEAD_BYTES + BEGIN_BYTES;
 	for (; span < end; span++) {
 		for (uint64_t left = span->count; left > 0; left -= n) {

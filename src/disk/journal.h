@@ -81,9 +81,9 @@ int journal_open(struct journal *journal, const char *filter,
     const uint8_t id[FORMAT_ID_BYTES], struct error *error);
 
 /*
- * Call `visit` for all digests in their order, with up to JOURNAL_PIECE of one
- * span at a time: `layer` is theirs, or 0 before the commit. Ends if it returns
- * -1. More digests can be added afterwards.
+ * After the commit: call `visit` for all digests in their order, with up to
+ * JOURNAL_PIECE of one span at a time: `layer` is theirs. Ends if it returns
+ * -1.
  */
 #define JOURNAL_PIECE 1024
 typedef int journal_visit(void *context, unsigned layer,

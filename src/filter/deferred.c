@@ -14,8 +14,6 @@
 
 /* 6 MiB of digests: what the program may use besides the filter. */
 #define LIST_DIGESTS (384 * 1024)
-/* The pending filter's first capacity with a journal; doubled when full. */
-#define PENDING_LINES (64 * 1024)
 /* The most digests that are marked at once. */
 #define BATCH_DIGESTS 4096
 
@@ -59,27 +57,6 @@ make_pending(struct deferred *d, uint64_t capacity, enum growth growth,
 	    layers_create(&d->pending, NULL, 0, &plan, &use, error);
 }
 
-static int
-mark_pending(void *pending, unsigned layer, const struct digest *digests,
-    size_t n, struct error *error)
-{
-	(void)layer;
-	filter_prefetch(pending, digests, n);
-	return filter_mark(pending, digests, n, error);
-}
-
-/*
- * A pending filter twice as large, filled from the journal. Adding a layer
- * would cost more: each line would be looked up in all of them.
- */
-static int
-enlarge_pending(struct deferred *d, struct error *error)
-{
-	return make_pending(d, 2 * filter_header(d->pending)->capacity,
-	    GROWTH_FAIL, error) < 0 ? -1 :
-	    journal_each(&d->journal, mark_pending, d->pending, error);
-}
-
 static struct deferred *
 new_deferred(struct filter *under, const struct filter_operations *kind)
 {
@@ -111,8 +88,9 @@ begin_holding(struct deferred *d, struct error *error)
 {
 	const char *path = filter_path(d->filter.under);
 
-	if (make_pending(d, d->journaled ? PENDING_LINES : LIST_DIGESTS,
-	    GROWTH_FAIL, error) < 0)
+	if ((d->journaled ?
+	    make_pending(d, SIZING_CAPACITY_DEFAULT, GROWTH_GROW, error) :
+	    make_pending(d, LIST_DIGESTS, GROWTH_FAIL, error)) < 0)
 		return -1;
 	if (d->journaled)
 		return journal_create(&d->journal, path,
@@ -233,7 +211,8 @@ static uint64_t
 reserve(struct filter *filter, uint64_t wanted, struct error *error)
 {
 	struct deferred *d = deferred_of(filter);
-	uint64_t room = UINT64_MAX;
+	uint64_t room = UINT64_MAX, got;
+	struct error second; /* `error` may say why there is less room below */
 
 	/*
 	 * With a journal, a filter that may grow does so at the end, when the
@@ -257,13 +236,10 @@ reserve(struct filter *filter, uint64_t wanted, struct error *error)
 	if (!d->journaled && room > LIST_DIGESTS - d->listed)
 		room = LIST_DIGESTS - d->listed;
 	wanted = wanted < room ? wanted : room;
-	/* The list has as much room as its pending filter. */
-	while (d->journaled &&
-	    format_room(filter_table(d->pending), GROWTH_FAIL) < wanted) {
-		if (enlarge_pending(d, error) < 0)
-			return 0;
-	}
-	return wanted;
+	got = filter_reserve(d->pending, wanted, &second);
+	if (got < wanted)
+		*error = second;
+	return got;
 }
 
 static int
@@ -331,7 +307,8 @@ hold_unknown(void *context, unsigned layer, const struct digest *digests,
 		unknown[count] = digests[i];
 		count += !found[i];
 	}
-	return mark_pending(d->pending, layer, unknown, count, error);
+	filter_prefetch(d->pending, unknown, count);
+	return filter_mark(d->pending, unknown, count, error);
 }
 
 int

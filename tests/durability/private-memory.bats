@@ -373,6 +373,9 @@ refused() {
 	bloomdedup create -n 16e6 empty # 65 MB
 	for run in limited 'refused 20000000' 'refused 5000000'; do
 		for options in '' --sync --atomic '-j 4'; do
+			# what is held back needs that much, too
+			[ "$run $options" != 'refused 5000000 --atomic' ] ||
+				continue
 			cp empty seen
 			$run $options -f seen --stats=json in >out 2>stats
 			[ "$run" = limited ] || [ -e fired ]

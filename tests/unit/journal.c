@@ -125,35 +125,6 @@ test_round_trip(void)
 	}
 }
 
-/* What was added is read while more is added, and is all there at last. */
-static void
-test_reading_while_adding(void)
-{
-	static const size_t counts[] = { 0, 1, 4096, 5000, 20000 };
-	struct journal_span span = { 0, 20000 };
-	struct error error;
-	struct journal j;
-	size_t added = 0;
-
-	unlink(path);
-	if (!tap_ok(journal_create(&j, filter, id, &error) == 0, "a journal"))
-		return;
-	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-		int good = 1;
-
-		for (; added < counts[i]; added++) {
-			struct digest d = digest_number(added);
-
-			good &= journal_add(&j, &d, 1, &error) == 0;
-		}
-		tap_ok(good && reads_added(&j, added),
-		    "%zu digests are read again", added);
-	}
-	tap_ok(journal_commit(&j, &span, 1, &error) == 0, "its commit");
-	journal_close(&j);
-	tap_ok(reads_back(20000), "all of them come back");
-}
-
 /* Each piece is of one layer. */
 static void
 test_layers(void)
@@ -448,7 +419,6 @@ main(void)
 	snprintf(path, sizeof path, "%s.journal", filter);
 	close(open(filter, O_WRONLY | O_CREAT, 0600));
 	test_round_trip();
-	test_reading_while_adding();
 	test_layers();
 	test_cut_while_open();
 	test_refused();
