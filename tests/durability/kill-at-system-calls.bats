@@ -273,10 +273,8 @@ comes_out() {
 	untraced at_each check "$BLOOMDEDUP" merge -o seen seen two
 }
 
-@test "merge into a new file, with a journal: the union or nothing" {
+@test "merge into a new file: the union or nothing" {
 	one_and_two 2500
-	bloomdedup create --force --like=one two
-	"$HELPER" journal two <second
 	before() {
 		rm -f union
 	}

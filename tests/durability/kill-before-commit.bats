@@ -165,10 +165,8 @@ load kills-and-faults
 	untraced kill_each "$(times 12 1000)"
 }
 
-@test "merge into a new file: the union, or nothing, with journals, too" {
+@test "merge into a new file: the union, or nothing" {
 	one_and_two 20000
-	"$HELPER" lines 1000 >third
-	"$HELPER" journal one <third
 	before() {
 		rm -f union
 	}
@@ -178,8 +176,7 @@ load kills-and-faults
 	after() {
 		at_most 1 || return 1
 		[ -e union ] || return 0
-		bloomdedup check -f union in third | cat >known
-		cat in third | cmp - known
+		bloomdedup check -f union in | cmp in -
 	}
 	untraced kill_each "$(times 12 1000)"
 }
