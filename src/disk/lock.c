@@ -27,31 +27,15 @@ stopped(const char *path, struct error *error)
 	    "%s: stopped by a signal", path);
 }
 
-static void
-command_name(pid_t process, char name[LOCK_HOLDER_NAME])
-{
-	char path[64];
-	FILE *comm;
-
-	name[0] = '\0';
-	snprintf(path, sizeof path, "/proc/%d/comm", (int)process);
-	comm = fopen(path, "re");
-	if (comm == NULL)
-		return;
-	if (fgets(name, LOCK_HOLDER_NAME, comm) != NULL)
-		name[strcspn(name, "\n")] = '\0';
-	fclose(comm);
-}
-
-pid_t
-lock_holder(const char *path, char name[LOCK_HOLDER_NAME])
+/* Which process holds the lock on a file, from /proc/locks; 0 if unknown. */
+static pid_t
+holder_of(const char *path)
 {
 	char line[256];
 	struct stat st;
 	FILE *locks;
 	pid_t holder = 0;
 
-	name[0] = '\0';
 	if (stat(path, &st) < 0)
 		return 0;
 	locks = fopen("/proc/locks", "re");
@@ -70,26 +54,18 @@ lock_holder(const char *path, char name[LOCK_HOLDER_NAME])
 			holder = pid;
 	}
 	fclose(locks);
-	if (holder != 0)
-		command_name(holder, name);
 	return holder;
 }
 
 static void
 describe_holder(const char *path, pid_t holder, char *text, size_t nbytes)
 {
-	char name[LOCK_HOLDER_NAME];
-
 	if (holder == 0)
-		holder = lock_holder(path, name);
-	else
-		command_name(holder, name);
+		holder = holder_of(path);
 	if (holder == 0)
 		snprintf(text, nbytes, "another run");
-	else if (name[0] == '\0')
-		snprintf(text, nbytes, "process %d", (int)holder);
 	else
-		snprintf(text, nbytes, "process %d (%s)", (int)holder, name);
+		snprintf(text, nbytes, "process %d", (int)holder);
 }
 
 /*
@@ -102,7 +78,7 @@ pause_for(struct lock *lock, const char *path, uint64_t start,
     uint64_t patience, long *pause, pid_t holder, struct error *error)
 {
 	uint64_t waited = (clock_now() - start) / CLOCK_MILLISECOND;
-	char text[5000], who[100];
+	char text[5000], who[40];
 
 	if (waited >= patience) {
 		describe_holder(path, holder, who, sizeof who);

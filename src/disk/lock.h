@@ -9,7 +9,6 @@
 #define LOCK_H
 
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -46,12 +45,5 @@ int lock_is_alone(int fd);
 int lock_range(struct lock *lock, int fd, const char *path, uint64_t offset,
     uint64_t nbytes, struct error *error);
 void lock_range_end(int fd, uint64_t offset, uint64_t nbytes);
-
-/*
- * Which process holds the lock on a file, read from /proc/locks; 0 if none or
- * unknown. `name` becomes its command's name, or "".
- */
-#define LOCK_HOLDER_NAME 32
-pid_t lock_holder(const char *path, char name[LOCK_HOLDER_NAME]);
 
 #endif

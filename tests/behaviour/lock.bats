@@ -20,7 +20,7 @@ let_go() {
 @test "--lock-timeout=0 ends at once with 75 and names the holder of the lock" {
 	hold
 	echo more >more
-	fails 75 "process $holder (" bloomdedup -f seen --lock-timeout=0 more
+	fails 75 "process $holder" bloomdedup -f seen --lock-timeout=0 more
 	fails 75 "seen: " bloomdedup add -f seen --lock-timeout=0 more
 	fails 75 "seen: " bloomdedup create --force --lock-timeout=0 seen
 	fails 75 "(--lock-timeout)" bloomdedup add -f seen --lock-timeout=0.05 more
@@ -34,7 +34,7 @@ let_go() {
 	printf 'held\nmore\n' >more
 	"$BLOOMDEDUP" -f seen more >out 2>err 3>&- 7>&- &
 	second=$!
-	until_true grep -q "^bloomdedup: seen: waiting for process $holder " err
+	until_true grep -q "^bloomdedup: seen: waiting for process $holder\$" err
 	[ ! -s out ]
 	kill -0 $second
 	echo later >&7
@@ -129,7 +129,7 @@ let_go() {
 	timeout 50 "$BLOOMDEDUP" -f seen --lock-timeout=0.5 in 2>err1 >&7 ||
 		status=$?
 	[ "$status" -eq 75 ]
-	grep -q "^bloomdedup: seen: in use by process $last " err1
+	grep -q "^bloomdedup: seen: in use by process $last" err1
 	exec 7>&-
 	wait $last
 	echo first | cmp - out
@@ -226,7 +226,7 @@ accounted() {
 	while [ $kills -lt $wanted ] && [ $misses -lt 2000 ]; do
 		# a descriptor of this very file is locked by that process
 		holder=$(bloomdedup add -f seen --lock-timeout=0 /dev/null 2>&1 |
-			sed -n 's/.*process \([0-9]*\) .*/\1/p')
+			sed -n 's/.*process \([0-9]*\).*/\1/p')
 		if [ -n "$holder" ] && kill -KILL "$holder" 2>/dev/null; then
 			kills=$((kills + 1))
 		else
