@@ -72,11 +72,16 @@ layers_go_on_with_checksums(struct layers *f, uint64_t lines,
 	if (f->checksum_budget == 0)
 		f->checksum_budget = LEAST_BUDGET;
 	f->checksum_budget += lines * LINE_BUDGET;
-	/* Only what is in the file counts; the rest is written soon. */
-	if (arrays_is_dirty(&f->arrays, i))
-		f->checksum_budget = LEAST_BUDGET;
-	else if (f->checksum_budget >= PAGE_BYTES)
-		return add_pages(f, i, error);
+	for (; i < f->table.count && f->checksum_budget >= PAGE_BYTES;
+	    i = next_layer(f)) {
+		/* Only what is in the file counts; the rest is written soon. */
+		if (arrays_is_dirty(&f->arrays, i)) {
+			f->checksum_budget = LEAST_BUDGET;
+			break;
+		}
+		if (add_pages(f, i, error) < 0)
+			return -1;
+	}
 	return 0;
 }
 

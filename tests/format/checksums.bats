@@ -99,6 +99,15 @@ layer_offset() {
 	[ "$(cat number)" -ge 2 ]
 }
 
+@test "a layer of many pieces gets its checksum in one large commit" {
+	bloomdedup create -n 200000 seen
+	"$HELPER" lines 260100 >in
+	head -n 200100 in | bloomdedup add -f seen
+	[ "$(checked seen)" -eq 0 ]
+	bloomdedup add --atomic -f seen in
+	[ "$(checked seen)" -eq 1 ]
+}
+
 @test "runs that share a filter leave checksums alone" {
 	grown
 	"$HELPER" lines 200000 >more
