@@ -53,18 +53,6 @@ refuse(struct buffer *replies, const char *reason)
 	buffer_reason(replies, "CLIENT_ERROR ", reason);
 }
 
-/* Copy a value that should be numbers and bars to a string. */
-static int
-to_text(struct bytes bytes, char text[NUMBERS_MAX])
-{
-	if (bytes.nbytes == 0 || bytes.nbytes >= NUMBERS_MAX ||
-	    memchr(bytes.data, '\0', bytes.nbytes) != NULL)
-		return -1;
-	memcpy(text, bytes.data, bytes.nbytes);
-	text[bytes.nbytes] = '\0';
-	return 0;
-}
-
 int
 admin_parse_window(struct window *window, uint64_t *lines, const char *text)
 {
@@ -82,10 +70,13 @@ admin_parse_window(struct window *window, uint64_t *lines, const char *text)
 static int
 parse_plan(struct bytes bytes, struct filter_design *plan, struct error *error)
 {
-	char text[NUMBERS_MAX], *rate, *window;
+	char text[NUMBERS_MAX] = "", *rate, *window;
 
 	*plan = (struct filter_design){ .growth = GROWTH_GROW };
-	if (to_text(bytes, text) == 0 && (rate = strchr(text, '|')) != NULL) {
+	if (bytes.nbytes < sizeof text)
+		memcpy(text, bytes.data, bytes.nbytes);
+	rate = strchr(text, '|');
+	if (rate != NULL) {
 		*rate++ = '\0';
 		window = strchr(rate, '|');
 		if (window != NULL)

@@ -72,19 +72,13 @@ buffer_reason(struct buffer *b, const char *before, const char *text)
 void
 buffer_format(struct buffer *b, const char *format, ...)
 {
+	char text[BUFFER_FORMAT_MAX + 1];
 	va_list args;
-	int n;
 
 	va_start(args, format);
-	n = vsnprintf(NULL, 0, format, args);
+	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	if (n < 0)
-		return;
-	make_room(b, (size_t)n + 1);
-	va_start(args, format);
-	vsnprintf((char *)b->data + b->end, (size_t)n + 1, format, args);
-	va_end(args);
-	b->end += (size_t)n;
+	buffer_put(b, text, strlen(text));
 }
 
 size_t

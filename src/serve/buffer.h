@@ -26,6 +26,8 @@ void buffer_line(struct buffer *buffer, const char *text);
 void buffer_reason(struct buffer *buffer, const char *before,
     const char *text);
 
+/* At most BUFFER_FORMAT_MAX bytes. */
+#define BUFFER_FORMAT_MAX 1000
 void buffer_format(struct buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

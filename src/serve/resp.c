@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-/* A length and the bytes around it: `*`, 20 digits, \r\n. */
-#define HEAD_MAX 32
 /* No word can be longer, as in Redis. */
 #define LENGTH_MAX ((int64_t)512 << 20)
 
@@ -22,12 +20,13 @@ static size_t
 take_number(const uint8_t *data, size_t nbytes, char first,
     struct resp_word *word, int64_t *value)
 {
+	size_t most = nbytes < RESP_HEAD_MAX ? nbytes : RESP_HEAD_MAX;
 	const uint8_t *end;
 
 	if (nbytes == 0)
 		return 0;
-	end = memchr(data, '\n', nbytes < HEAD_MAX ? nbytes : HEAD_MAX);
-	if (data[0] == first && end == NULL && nbytes < HEAD_MAX)
+	end = memchr(data, '\n', most);
+	if (data[0] == first && end == NULL && most < RESP_HEAD_MAX)
 		return 0;
 	if (data[0] != first || end == NULL || end[-1] != '\r' ||
 	    bytes_to_integer((struct bytes){ data + 1,
@@ -144,10 +143,4 @@ resp_next(struct resp_parser *parser, size_t longest, const uint8_t *data,
 		at += n;
 	} while (n > 0 && word->event == RESP_MORE);
 	return at;
-}
-
-size_t
-resp_bytes_max(size_t longest)
-{
-	return longest + 2 < HEAD_MAX ? HEAD_MAX : longest + 2;
 }

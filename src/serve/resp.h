@@ -17,6 +17,8 @@
 
 #include "serve/bytes.h"
 
+/* The longest line with a number: a mark, 20 digits, \r\n. */
+#define RESP_HEAD_MAX 32
 /* The most words of a request, as in Redis. */
 #define RESP_WORDS_MAX ((uint32_t)1 << 20)
 
@@ -51,13 +53,11 @@ struct resp_parser {
  * RESP_MORE; the next call begins after them. The word points into `data`.
  *
  * After RESP_MORE, the caller must keep the bytes not consumed, and pass them
- * again at the beginning of `data` with more after them: at most
- * resp_bytes_max().
+ * again at the beginning of `data` with more after them: fewer than
+ * `longest` + 2 or RESP_HEAD_MAX.
  */
 size_t resp_next(struct resp_parser *parser, size_t longest,
     const uint8_t *data, size_t nbytes, struct resp_word *word);
-
-size_t resp_bytes_max(size_t longest);
 
 /* Does a connection whose first byte this is speak RESP? */
 #define RESP_FIRST_BYTE '*'

@@ -244,8 +244,12 @@ begin_listening(struct service *service, struct error *error)
 			return -1;
 	}
 	for (size_t i = 0; i < service->listeners.count; i++) {
-		const struct listener *l = &service->listeners.items[i];
+		struct listener *l = &service->listeners.items[i];
 
+		l->event = evconnlistener_new(service->base, on_connection,
+		    service, LEV_OPT_CLOSE_ON_EXEC, 0, l->fd);
+		no_memory_for(l->event);
+		evconnlistener_set_error_cb(l->event, on_no_connection);
 		snprintf(text, sizeof text, "serving %s on %s%s", plan->folder,
 		    l->name, l->beyond ? ": other machines can connect, and"
 		    " the protocol has no password" : "");
@@ -255,21 +259,15 @@ begin_listening(struct service *service, struct error *error)
 }
 
 static int
-begin_events(struct service *service, struct error *error)
+begin(struct service *service, struct error *error)
 {
 	const struct timeval second = { 1, 0 };
 
 	service->base = event_base_new();
 	if (service->base == NULL)
 		return error_system(error, errno, "libevent");
-	for (size_t i = 0; i < service->listeners.count; i++) {
-		struct listener *l = &service->listeners.items[i];
-
-		l->event = evconnlistener_new(service->base, on_connection,
-		    service, LEV_OPT_CLOSE_ON_EXEC, 0, l->fd);
-		no_memory_for(l->event);
-		evconnlistener_set_error_cb(l->event, on_no_connection);
-	}
+	if (begin_listening(service, error) < 0)
+		return -1;
 	service->tick = new_event(service, -1, 0, on_tick, service);
 	add(service->tick, &second);
 	service->wake = new_event(service, signals_wake_fd(), EV_READ,
@@ -362,15 +360,15 @@ server_run(const struct serve_settings *plan, struct error *error)
 	signals_bus_survive();
 	service.sweep = sweep_new(&service);
 	service.intake = intake_new(&service);
-	result = begin_listening(&service, error) < 0 ||
-	    begin_events(&service, error) < 0 ? -1 : 0;
+	result = begin(&service, error);
 	if (result == 0) {
 		loop(&service);
 		/* else the signal would end what is still to be done */
 		signals_too_late();
 		say_farewell(&service);
-		event_base_free(service.base);
 	}
+	if (service.base != NULL)
+		event_base_free(service.base);
 	listeners_close(&service.listeners);
 	intake_free(service.intake);
 	sweep_free(service.sweep);

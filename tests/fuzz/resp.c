@@ -163,7 +163,8 @@ parse(struct events *events, const uint8_t *data, size_t nbytes, int *ended)
 			    word.bytes.nbytes);
 	} while (word.event == RESP_WORD || word.event == RESP_LONG);
 	*ended = word.event == RESP_BROKEN;
-	MUST(*ended || nbytes - used < resp_bytes_max(longest));
+	MUST(*ended || nbytes - used < longest + 2 ||
+	    nbytes - used < RESP_HEAD_MAX);
 	return used;
 }
 
