@@ -260,3 +260,31 @@ columns_find(const struct key_recipe *r, const uint8_t *header,
 	}
 	return 0;
 }
+
+int
+columns_compare(const struct key_recipe *r, struct key header,
+    struct key other, struct error *error)
+{
+	struct csv_fields first = names_of(r, header);
+	struct csv_fields second = names_of(r, other);
+	struct key a = rest_of(&first), b = rest_of(&second);
+	uint8_t *room = memory_or_die(malloc(a.nbytes + b.nbytes + 1));
+	int same = 1;
+
+	while (same && first.next != NULL && second.next != NULL) {
+		struct key x = next_name(&first, room);
+		struct key y = next_name(&second, room + a.nbytes);
+
+		same = x.nbytes == y.nbytes &&
+		    memcmp(x.data, y.data, x.nbytes) == 0;
+	}
+	free(room);
+	if (same && first.next == NULL && second.next == NULL)
+		return 0;
+	return error_set(error, STATUS_OK, "its columns are '%.*s', but those"
+	    " of the header that was printed are '%.*s'",
+	    (int)(b.nbytes < SHOWN_BYTES ? b.nbytes : SHOWN_BYTES),
+	    (const char *)b.data,
+	    (int)(a.nbytes < SHOWN_BYTES ? a.nbytes : SHOWN_BYTES),
+	    (const char *)a.data);
+}

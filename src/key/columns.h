@@ -41,4 +41,11 @@ int columns_parse(const char *list, char *to);
 int columns_find(const struct key_recipe *recipe, const uint8_t *header,
     size_t nbytes, struct columns *columns, struct error *error);
 
+/*
+ * Has a later file's header the names of the first one, in the same order?
+ * Otherwise -1, with a text that names both, without a file's name.
+ */
+int columns_compare(const struct key_recipe *recipe, struct key header,
+    struct key other, struct error *error);
+
 #endif

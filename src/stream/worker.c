@@ -6,6 +6,7 @@
 
 #include "base/signals.h"
 #include "filter/filter.h"
+#include "key/columns.h"
 
 struct worker *
 worker_new(struct run *run, const struct record_format *format, size_t limit)
@@ -221,14 +222,14 @@ compare_header(const struct worker *w)
 {
 	const struct run *run = w->run;
 	const struct chunk *chunk = &w->chunk;
-	struct error error;
+	struct error error, named;
 
-	if (chunk->header_bytes == run->header_bytes &&
-	    memcmp(chunk->data, run->header, run->header_bytes) == 0)
+	if (columns_compare(&run->recipe,
+	    (struct key){ run->header, run->header_bytes },
+	    (struct key){ chunk->data, chunk->header_bytes }, &error) == 0)
 		return;
-	error_set(&error, STATUS_OK, "%s: its header differs from the one that"
-	    " was printed", chunk->file);
-	run->plan->notice(error.text);
+	error_set(&named, STATUS_OK, "%s: %s", chunk->file, error.text);
+	run->plan->notice(named.text);
 }
 
 /*

@@ -56,7 +56,7 @@ load ../common
 	[ "$output" = $'id,name\n1,a\nd' ]
 	[[ ${stderr_lines[0]} == "bloomdedup: other.csv: its header has no column 'name'; its columns are: "* ]]
 	[ "${stderr_lines[1]}" = "bloomdedup: twice.csv: its header has more than one column 'name': give its number" ]
-	[ "${stderr_lines[2]}" = "bloomdedup: last.csv: its header differs from the one that was printed" ]
+	[ "${stderr_lines[2]}" = "bloomdedup: last.csv: its columns are 'name', but those of the header that was printed are 'id,name'" ]
 	[ "${#stderr_lines[@]}" -eq 3 ]
 }
 
@@ -202,7 +202,7 @@ load ../common
 		bloomdedup --csv --header -k mail in
 	bloomdedup --csv --header -k mail -t ';' in | cmp in -
 	printf 'id\tmail\n' >in
-	fails 3 "but one with tabs: 'id\\tmail'; try -t '\\t'" \
+	fails 3 "but one with tabs: 'id\\x09mail'; try -t '\\t'" \
 		bloomdedup --csv --header -k mail in
 	# a message is a line, and not a page
 	seq -s, 1 5000 >in
@@ -214,13 +214,13 @@ load ../common
 @test "a later header that differs from the first one is reported" {
 	printf 'id,mail\n1,a\n' >one
 	printf 'mail,id\nb,2\n' >two
-	printf 'id,mail\n3,c\r\n' >same
+	printf '"id","mail"\r\n3,c\r\n' >same
 	printf 'id,mail,age\n4,d,9\n' >more
 	bloomdedup --csv --header -k mail one two same more >out 2>err
 	printf 'id,mail\n1,a\nb,2\n3,c\r\n4,d,9\n' | cmp - out
 	cat >expected <<-'END'
-		bloomdedup: two: its header differs from the one that was printed
-		bloomdedup: more: its header differs from the one that was printed
+		bloomdedup: two: its columns are 'mail,id', but those of the header that was printed are 'id,mail'
+		bloomdedup: more: its columns are 'id,mail,age', but those of the header that was printed are 'id,mail'
 	END
 	diff -u expected err
 	bloomdedup --csv --header -k mail one same -j 4 2>err >out
