@@ -1,7 +1,7 @@
 /*
- * libzstd says nothing of what it has decompressed when it fails, so it gets as
- * much at a time as it asks for, which is about a block: then at most one block
- * before a damaged one is lost.
+ * libzstd says nothing of what it has decompressed when it fails, so it gets
+ * the header of a block and the block one by one: then nothing before a damaged
+ * one is lost.
  */
 #include <stdlib.h>
 #include <zstd.h>
@@ -10,12 +10,15 @@
 #include "base/error.h"
 #include "stream/codec.h"
 
+/* The least that says how much a frame's header has (section 3.1.1). */
+#define FRAME_HEAD_BYTES 5
+#define BLOCK_HEAD_BYTES 3
 /* Larger windows need more memory than a filter often has: 128 MiB. */
 #define WINDOW_LOG_MOST 27
 
 struct unzstd {
 	ZSTD_DCtx *stream;
-	size_t wanted; /* bytes that it asks for; 0 at the end of a frame */
+	size_t wanted; /* bytes of the next parts of the frame */
 };
 
 static void
@@ -23,7 +26,8 @@ next(void *state)
 {
 	struct unzstd *u = state;
 
-	u->wanted = ZSTD_initDStream(u->stream);
+	ZSTD_DCtx_reset(u->stream, ZSTD_reset_session_only);
+	u->wanted = FRAME_HEAD_BYTES;
 }
 
 static void *
@@ -56,27 +60,38 @@ why(size_t result)
 	}
 }
 
+/* The next part only, without the head of the block behind it. */
+static enum codec_result
+run_part(struct unzstd *u, struct codec_io *io, const char **reason)
+{
+	size_t part = u->wanted > BLOCK_HEAD_BYTES ?
+	    u->wanted - BLOCK_HEAD_BYTES : u->wanted;
+	ZSTD_inBuffer in = { io->in, part < io->in_bytes ? part :
+		io->in_bytes, 0 };
+	ZSTD_outBuffer out = { io->out, io->out_bytes, 0 };
+
+	u->wanted = ZSTD_decompressStream(u->stream, &out, &in);
+	if (ZSTD_isError(u->wanted)) {
+		*reason = why(u->wanted);
+		return CODEC_FAILS;
+	}
+	io->in += in.pos;
+	io->in_bytes -= in.pos;
+	io->out += out.pos;
+	io->out_bytes -= out.pos;
+	return u->wanted == 0 ? CODEC_ENDS : CODEC_GOES_ON;
+}
+
 static enum codec_result
 run(void *state, struct codec_io *io, const char **reason)
 {
-	struct unzstd *u = state;
+	enum codec_result result;
 
 	do {
-		ZSTD_inBuffer in = { io->in, u->wanted < io->in_bytes ?
-			u->wanted : io->in_bytes, 0 };
-		ZSTD_outBuffer out = { io->out, io->out_bytes, 0 };
-
-		u->wanted = ZSTD_decompressStream(u->stream, &out, &in);
-		if (ZSTD_isError(u->wanted)) {
-			*reason = why(u->wanted);
-			return CODEC_FAILS;
-		}
-		io->in += in.pos;
-		io->in_bytes -= in.pos;
-		io->out += out.pos;
-		io->out_bytes -= out.pos;
-	} while (u->wanted > 0 && io->in_bytes > 0 && io->out_bytes > 0);
-	return u->wanted == 0 ? CODEC_ENDS : CODEC_GOES_ON;
+		result = run_part(state, io, reason);
+	} while (result == CODEC_GOES_ON && io->in_bytes > 0 &&
+	    io->out_bytes > 0);
+	return result;
 }
 
 static void
