@@ -315,10 +315,17 @@ stats(struct service *service, const struct request *r,
 		stats_blooms(service, replies);
 	} else if (bytes_are(r->key, "settings")) {
 		stats_settings(service, replies);
+	} else if (bytes_are(r->key, "reset")) {
+		/* all but what is there now */
+		service->counters = (struct counters){ .curr_connections =
+			service->counters.curr_connections };
+		buffer_line(replies, "RESET");
+		return;
 	} else if (!bytes_are(r->key, "slabs") && !bytes_are(r->key, "items") &&
-	    !bytes_are(r->key, "conns")) {
+	    !bytes_are(r->key, "conns") && !bytes_are(r->key, "cachedump")) {
 		/* short, since libmemcached's tool has 80 bytes for it */
-		refuse(replies, "stats takes blooms, bloom NAME or settings");
+		refuse(replies, "stats takes blooms, bloom NAME, settings or"
+		    " reset");
 		return;
 	}
 	buffer_line(replies, "END");

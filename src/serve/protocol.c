@@ -144,7 +144,8 @@ parse_words(struct line *line, struct request *request)
 		return 0;
 	if (count < line->row->least)
 		return fail(request, "ERROR");
-	if (count > 3)
+	/* stats cachedump has numbers, which mean nothing here */
+	if (count > 3 && request->verb != VERB_STATS)
 		return malformed(request);
 	if (count > 2)
 		request->value = line->word[2];
@@ -203,6 +204,9 @@ static const struct row rows[] = {
 	{ "version", VERB_VERSION, parse_alone, 1, NULL },
 	{ "verbosity", VERB_VERBOSITY, parse_words, 2, NULL },
 	{ "quit", VERB_QUIT, parse_alone, 1, NULL },
+	{ "help", VERB_FAILED, parse_words, 1, "CLIENT_ERROR requests: add,"
+	    " set, get, gets, replace, delete, stats, try, setmem, version,"
+	    " quit; see SERVING in bloomdedup(1)" },
 	{ "GET", VERB_FAILED, hang_up, 1, "" },
 	{ "HEAD", VERB_FAILED, hang_up, 1, "" },
 	{ "POST", VERB_FAILED, hang_up, 1, "" },

@@ -181,6 +181,10 @@ model_other(struct events *events, struct bytes *words, unsigned count,
 	r->verb = VERB_FAILED;
 	r->reply = "ERROR";
 	r->noreply = count > 1 && count <= 8 && is(words[count - 1], "noreply");
+	if (count > 0 && is(words[0], "help"))
+		r->reply = "CLIENT_ERROR requests: add, set, get, gets,"
+		   " replace, delete, stats, try, setmem, version, quit;"
+		   " see SERVING in bloomdedup(1)";
 	for (size_t i = 0; count > 0 && i < 7; i++) {
 		if (is(words[0], browsers[i])) {
 			r->reply = "";
@@ -216,7 +220,7 @@ model_plain(struct events *events, struct bytes *words, unsigned count,
 		r->value = words[2];
 	if (count < least)
 		r->reply = "ERROR";
-	else if (count > 3)
+	else if (count > 3 && r->verb != VERB_STATS)
 		r->reply = "CLIENT_ERROR bad command line format";
 	else if (count > 1 && words[1].nbytes > key_max)
 		r->reply = "CLIENT_ERROR key too long";

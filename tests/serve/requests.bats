@@ -232,9 +232,25 @@ load server
 		[ "$(wc -l <out)" -gt 1 ]
 		run ! grep -vE '^(STAT [^ ]+ [^ ]+|END)$' out
 	done
-	answers 'END; END; END' 'stats slabs' 'stats items' 'stats conns'
+	answers 'END; END; END; END' 'stats slabs' 'stats items' 'stats conns' \
+		'stats cachedump 1 100'
 	ask 'stats nothing' | grep -q '^CLIENT_ERROR '
 	ask 'stats bloom nothing' | grep -q '^CLIENT_ERROR no such filter'
+}
+
+@test "stats reset begins to count again" {
+	start_server
+	add_filter f
+	ask 'set f 0 0 1' a 'get f|a' 'get f|b' 'delete none' >/dev/null
+	answers RESET 'stats reset'
+	ask stats >out
+	cat out
+	grep -qx 'STAT cmd_get 0' out
+	grep -qx 'STAT cmd_set 0' out
+	grep -qx 'STAT total_items 0' out
+	# what is now stays
+	grep -qx 'STAT curr_connections 1' out
+	grep -qx 'STAT curr_items 1' out
 }
 
 @test "room in stats bloom is what new lines find" {
@@ -301,6 +317,14 @@ load server
 	do
 		answers 'CLIENT_ERROR bad command line format' "$request"
 	done
+}
+
+@test "help names the requests, and where more is said" {
+	start_server
+	ask help version >out
+	head -n 1 out | grep -q '^CLIENT_ERROR .*add, set.*bloomdedup(1)$'
+	grep -q '^VERSION' out
+	[ "$(wc -l <out)" -eq 2 ]
 }
 
 @test "lines that end in a newline alone are as good, as typed into nc" {
