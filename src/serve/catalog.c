@@ -225,6 +225,17 @@ catalog_find(struct catalog *catalog, struct bytes name)
 	return s;
 }
 
+void
+catalog_refuse(struct catalog *catalog, struct bytes name)
+{
+	struct error text;
+
+	error_set(&text, STATUS_OK, "%s: no such filter: %.*s",
+	    catalog->pool.plan->folder, (int)name.nbytes,
+	    (const char *)name.data);
+	served_report(&catalog->pool, &catalog->unknown, text.text);
+}
+
 static int
 check_limit(const struct catalog *catalog, uint64_t nbytes,
     struct error *error)

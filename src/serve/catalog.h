@@ -24,6 +24,7 @@ struct catalog {
 	struct served **items;     /* sorted by name */
 	size_t count, capacity;
 	struct served *last;       /* the last one asked for */
+	struct refusals unknown;   /* of filters that there aren't */
 };
 
 /* Open the folder, and its filters: `open_max` may be open at a time. */
@@ -40,6 +41,9 @@ int catalog_is_name(struct bytes name);
  * Valid until the next call that finds, adds, removes or lists filters.
  */
 struct served *catalog_find(struct catalog *catalog, struct bytes name);
+
+/* A request was refused since there is no filter of that name. */
+void catalog_refuse(struct catalog *catalog, struct bytes name);
 
 /*
  * Create a filter of this capacity, rate, growth and window. Returns 1 if there

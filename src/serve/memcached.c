@@ -49,8 +49,10 @@ refusal(struct service *service, const struct request *r, struct bytes name,
 	*served = catalog_find(service->catalog, name);
 	if (*served != NULL)
 		return NULL;
-	return catalog_is_name(name) ? "CLIENT_ERROR no such filter" :
-	    "CLIENT_ERROR not a filter's name";
+	if (!catalog_is_name(name))
+		return "CLIENT_ERROR not a filter's name";
+	catalog_refuse(service->catalog, name);
+	return "CLIENT_ERROR no such filter";
 }
 
 /* Add a request about a subkey to the sweep. */

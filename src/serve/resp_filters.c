@@ -38,6 +38,13 @@ find_open(struct resp *r)
 	return served;
 }
 
+static void
+refuse_missing(struct resp *r)
+{
+	resp_refuse(r, "ERR not found");
+	catalog_refuse(r->client->service->catalog, resp_kept(r, 1));
+}
+
 /*
  * Make a filter of that name. Returns 1 if there is one, whose file is new; -1
  * if the request is refused.
@@ -141,7 +148,7 @@ begin_adding(struct resp *r, const struct plan *plan)
 	if (!resp_may(r, VERB_SET) || find_open(r) != NULL)
 		return;
 	if (plan->nocreate || admin_refusal(r->client, VERB_ADD) != NULL)
-		resp_refuse(r, "ERR not found");
+		refuse_missing(r);
 	else
 		make(r, plan);
 }
@@ -295,7 +302,7 @@ info(struct resp *r)
 	struct served *served = find_open(r);
 
 	if (served == NULL) {
-		resp_refuse(r, "ERR not found");
+		refuse_missing(r);
 	} else if (r->refusal == NULL && r->kept > 2) {
 		put_one_field(r, served);
 	} else if (r->refusal == NULL) {

@@ -297,18 +297,19 @@ served_break(struct served *s, const struct error *error)
 }
 
 void
-served_refuse(struct served *s, const char *reason)
+served_report(struct served_pool *pool, struct refusals *refusals,
+    const char *reason)
 {
 	struct error text;
 
-	s->refused++;
-	if (s->reported != 0 && s->pool->second - s->reported < REFUSALS)
+	refusals->count++;
+	if (refusals->reported != 0 &&
+	    pool->second - refusals->reported < REFUSALS)
 		return;
 	error_set(&text, STATUS_OK, "%s (requests refused: %" PRIu64 ")",
-	    reason, s->refused);
-	s->pool->plan->tell(text.text);
-	s->reported = s->pool->second;
-	s->refused = 0;
+	    reason, refusals->count);
+	pool->plan->tell(text.text);
+	*refusals = (struct refusals){ .reported = pool->second };
 }
 
 void

@@ -37,6 +37,11 @@ struct served_pool {
 };
 
 /* Others only read it, but for the last two. */
+struct refusals {
+	uint64_t count;            /* of requests, since they were reported, */
+	uint64_t reported;         /* in this second, or 0 */
+};
+
 struct served {
 	struct served_pool *pool;
 	char name[SERVED_NAME_MAX + 1];
@@ -50,8 +55,7 @@ struct served {
 	uint64_t next_serial;      /* the table for which the next layer */
 	struct layer_entry next;   /* is this one */
 	uint64_t stored;           /* lines, since it was looked at */
-	uint64_t refused;          /* requests, since they were reported, */
-	uint64_t reported;         /* in this second, or 0 */
+	struct refusals refusals;
 	struct served *newer, *older; /* of pool, if it is open */
 	struct key_recipe recipe;
 	struct key_scratch scratch;
@@ -88,7 +92,8 @@ uint64_t served_bytes(const struct served *served);
 void served_break(struct served *served, const struct error *error);
 
 /* A request was refused for this reason, which is reported once a minute. */
-void served_refuse(struct served *served, const char *reason);
+void served_report(struct served_pool *pool, struct refusals *refusals,
+    const char *reason);
 
 /* So many lines were stored in it. */
 void served_stored(struct served *served, uint64_t lines);

@@ -263,7 +263,8 @@ answer(struct sweep *sweep, const struct entry *entry)
 	if (part != NULL && (part->failed || outcome.seen < 0)) {
 		outcome.failure = part->error.text;
 		outcome.status = part->error.status;
-		served_refuse(part->served, outcome.failure);
+		served_report(part->served->pool, &part->served->refusals,
+		    outcome.failure);
 	}
 	count(&sweep->service->counters, &entry->operation, &outcome);
 	entry->client->answer(entry->client, &entry->operation, &outcome);

@@ -93,13 +93,16 @@ all_values() {
 	answers STORED 'set f|a 0 0 1' x
 }
 
-@test "names without a filter: a new file is found among them" {
+@test "names without a filter: reported once, and a new file is found among them" {
 	start_server
 	for ((i = 0; i < 3000; i++)); do
 		echo "get none$i|a"
 	done | ask >out
 	[ "$(grep -c 'CLIENT_ERROR no such filter' out)" -eq 3000 ]
 	ask stats | grep -qx 'STAT refused 3000'
+	cat server.err
+	[ "$(grep -c 'no such filter: none0 ' server.err)" -eq 1 ]
+	[ "$(grep -c 'no such filter' server.err)" -le 2 ]
 	bloomdedup create -n 1000 folder/none2999.bloom
 	found() { [ "$(ask 'get none2999|a')" = END ]; }
 	until_true found
