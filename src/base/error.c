@@ -21,6 +21,7 @@ error_set(struct error *error, int status, const char *format, ...)
 	va_end(args);
 	memcpy(error->text, text, sizeof text);
 	error->status = status;
+	error->repeated = 0;
 	error->errnum = 0;
 	return -1;
 }
@@ -38,6 +39,14 @@ error_is_full(const struct error *error)
 {
 	return error->status == STATUS_FULL || error->errnum == ENOSPC ||
 	    error->errnum == EDQUOT || error->errnum == EFBIG;
+}
+
+int
+error_again(struct error *error, int errnum, const char *name)
+{
+	error_system(error, errnum, name);
+	error->repeated = 1;
+	return -1;
 }
 
 void

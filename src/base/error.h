@@ -14,6 +14,7 @@ enum {
 
 struct error {
 	int status;       /* the exit status it leads to */
+	int repeated;     /* this failure was reported before */
 	int errnum;       /* the system's, if a system call failed; or 0 */
 	char text[4608];  /* room for a path and a reason; no newline */
 };
@@ -30,6 +31,9 @@ int error_set(struct error *error, int status, const char *format, ...)
  * `errnum`, and STATUS_FAILED.
  */
 int error_system(struct error *error, int errnum, const char *name);
+
+/* The same, for a permanent failure that was reported before. */
+int error_again(struct error *error, int errnum, const char *name);
 
 /* Is there no room for more, by a limit of the user's or of the disk? */
 int error_is_full(const struct error *error);

@@ -198,8 +198,12 @@ file_measure(struct file *file, struct error *error)
 static int
 cut_short(struct file *file, const char *text, struct error *error)
 {
+	int before = file->cut_short;
+
 	file->cut_short = 1;
-	return error_set(error, STATUS_FAILED, "%s: %s", file->path, text);
+	error_set(error, STATUS_FAILED, "%s: %s", file->path, text);
+	error->repeated = before;
+	return -1;
 }
 
 int
@@ -360,7 +364,7 @@ file_sync(struct file *file, struct error *error)
 {
 	/* The system reports this once, and doesn't write lost data later. */
 	if (file->unsafe != 0)
-		return error_system(error, file->unsafe, file->path);
+		return error_again(error, file->unsafe, file->path);
 	if (file->fd < 0 || fdatasync(file->fd) == 0)
 		return 0;
 	file->unsafe = errno;

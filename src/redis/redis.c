@@ -60,9 +60,11 @@ failed(struct redis *r, const struct error *why)
 static int
 failed_before(const struct redis *r, struct error *error)
 {
-	if (r->failed)
-		*error = r->why;
-	return r->failed;
+	if (!r->failed)
+		return 0;
+	*error = r->why;
+	error->repeated = 1;
+	return 1;
 }
 
 /* Trouble with shards */

@@ -233,7 +233,7 @@ output_sync(struct output *out, struct error *error)
 
 	/* The system reports a failure once, and doesn't write it later. */
 	if (out->unsafe != 0)
-		return error_system(error, out->unsafe, out->name);
+		return error_again(error, out->unsafe, out->name);
 	if (out->fd < 0 || fsync(out->fd) == 0)
 		return 0;
 	errnum = errno;

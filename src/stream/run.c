@@ -186,7 +186,7 @@ defer_marks(struct run *run, struct error *error)
 	    run->plan->atomic, &promise, error) : 0;
 }
 
-/* Keep the first error in `error`, print a later one that isn't the same. */
+/* Keep the first error in `error`, print a later one that says more. */
 static void
 join_errors(const struct run *run, int *result, int later,
     struct error *error, const struct error *second)
@@ -195,7 +195,7 @@ join_errors(const struct run *run, int *result, int later,
 		return;
 	if (*result == 0)
 		*error = *second;
-	else if (strcmp(error->text, second->text) != 0)
+	else if (!second->repeated)
 		run->plan->notice(second->text);
 	*result = -1;
 }
