@@ -12,8 +12,7 @@
 #include "cli/text.h"
 #include "filter/figures.h"
 #include "filter/filter.h"
-#include "key/steps.h"
-#include "key/words.h"
+#include "key/recipe_text.h"
 
 /* At most 16 MiB of a layer are sampled. */
 #define SAMPLE_PAGES 4096
@@ -225,17 +224,11 @@ print_layer(const struct filter *f, const struct facts *facts, unsigned i)
 static void
 print_recipe(const char *text)
 {
-	struct key_recipe recipe;
-	char words[KEY_WORDS];
+	char options[KEY_OPTIONS];
 
 	fputs("  key           ", stdout);
-	/* a recipe that no run accepts is printed as stored */
-	if (key_recipe_parse(&recipe, text, &(struct error){ 0 }) < 0)
-		snprintf(words, sizeof words, "%s", text);
-	else
-		key_recipe_words(&recipe, words);
 	/* names and pointers may contain any bytes */
-	text_print_name(words);
+	text_print_name(key_recipe_options(text, options));
 	putchar('\n');
 }
 

@@ -133,6 +133,27 @@ describe(const struct key_step *step, const struct key_recipe *recipe,
 	snprintf(text, KEY_RECIPE_TEXT + 32, "--%s%s", step->name, value);
 }
 
+const char *
+key_recipe_options(const char *text, char options[KEY_OPTIONS])
+{
+	char option[KEY_RECIPE_TEXT + 32];
+	struct key_recipe recipe;
+	size_t n = 0;
+
+	if (*text == '\0')
+		return "the whole line";
+	if (key_recipe_parse(&recipe, text, &(struct error){ 0 }) < 0)
+		return text;
+	for (size_t i = 0; i < key_step_count; i++) {
+		if (!key_steps[i].print(&key_steps[i], &recipe, option))
+			continue;
+		describe(&key_steps[i], &recipe, option);
+		n += (size_t)snprintf(options + n, KEY_OPTIONS - n, "%s%s",
+		    n == 0 ? "" : " ", option);
+	}
+	return options;
+}
+
 int
 key_recipe_inherit(struct key_recipe *given,
     const struct key_recipe *stored, struct error *error)

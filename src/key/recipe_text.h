@@ -29,6 +29,16 @@ void key_recipe_format(const struct key_recipe *recipe,
 int key_recipe_parse(struct key_recipe *recipe, const char *text,
     struct error *error);
 
+/* The longest text of key_recipe_options, with its NUL. */
+#define KEY_OPTIONS (2 * KEY_RECIPE_TEXT)
+
+/*
+ * The recipe with this text as options, "--key=2 --ignore-case", or "the whole
+ * line"; as it is if it can't be parsed. Names and pointers aren't escaped, and
+ * may contain any bytes.
+ */
+const char *key_recipe_options(const char *text, char options[KEY_OPTIONS]);
+
 /*
  * What `given` asks for must be in `stored`; what it leaves out is taken from
  * there. Returns 0 and completes *given; or -1, with `error` naming the two

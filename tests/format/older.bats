@@ -53,8 +53,8 @@ layers_of() {
 	grep -q 'layer 4' info
 	grep -q 'then it is full' info
 	grep -q ' of them are still in' info
-	grep -q 'key  *fields 2, 3 of CSV, ignoring case (A to Z)$' info
-	grep -q 'key  *the whole line; lines end in NUL$' info
+	grep -q 'key  *--key=2-3 --field-separator=, --csv --ignore-case$' info
+	grep -q 'key  *--zero-terminated$' info
 }
 
 @test "a filter of 0.1.0 finds what it found there" {

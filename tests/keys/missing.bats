@@ -124,7 +124,7 @@ ends_with() {
 	bloomdedup -f seen in >out 2>err
 	grep -v @ in | cmp - out
 	[ "$(figure lines seen)" -eq 2 ]
-	bloomdedup info seen | grep -q 'key .*; lines with an empty key are new'
+	bloomdedup info seen | grep -q 'key .* --keep-empty'
 	run -1 bloomdedup check -f seen <(grep -v @ in)
 	bloomdedup check -v -f seen in 2>err | cmp <(grep -v @ in) -
 	bloomdedup check -f seen in 2>err | cmp <(grep @ in) -
@@ -191,7 +191,7 @@ other_filter() {
 	bloomdedup --csv -k 2 --trim-fields in | cmp <(head -n 2 in) -
 	bloomdedup -f seen -t, -k 2 --trim-fields in |
 		cmp <(sed -n '1,2p;4p' in) -
-	bloomdedup info seen | grep -q 'without blanks around each field'
+	bloomdedup info seen | grep -q 'key .* --trim-fields'
 	# several fields, each of them
 	printf 'a ,b,x\n a, b,y\na,b ,z\na,c\n a\n' >in
 	for options in '-t, -k 1,2' '-t, -k 1-2' '--csv -k 1,2' '-t, -k -2'; do
