@@ -224,7 +224,7 @@ same() {
 	printf 'http://a\nfoo\nbar\n' | bloomdedup --url --stats=json 2>err >out
 	grep -q '"not_urls": 2' err
 	printf 'http://a\nfoo\n' | bloomdedup --url --stats 2>err >out
-	grep -qE '^not a URL +1$' err
+	grep -qE '^not urls +1$' err
 	# by several threads, in order
 	{ seq -f 'http://a/%.0f' 20000; seq 20000; } >in
 	for threads in 1 3; do
