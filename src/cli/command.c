@@ -39,6 +39,16 @@ command_find(const char *name)
 const char *
 command_near(const char *name)
 {
+	static const char *const others[][2] = {
+		{ "delete", "remove" }, { "rm", "remove" },
+		{ "list", "info" }, { "stats", "info" },
+		{ "resize", "create" }
+	};
+
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		if (strcmp(name, others[i][0]) == 0)
+			return others[i][1];
+	}
 	for (int id = COMMAND_FILTER + 1; id < COMMAND_COUNT; id++) {
 		if (text_is_near(name, commands[id]->name))
 			return commands[id]->name;

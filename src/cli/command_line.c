@@ -7,6 +7,7 @@
  */
 #include "cli/command_line.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -168,12 +169,46 @@ refuse_foreign(const struct options *o, const struct option_row *row,
 	    option_table_name(row, option), full_name(o, name), owners);
 }
 
+#define SEPARATOR "fields are separated with -t, as in -t, -k 2"
+
+/* Options of similar programs: what to use instead. */
+static const struct habit {
+	const char *names; /* letters, or names */
+	const char *answer;
+} habits[] = {
+	{ "c count", "bloomdedup does not count; sort | uniq -c does" },
+	{ "u unique", "new lines are printed by default, each of them once;"
+	    " sort | uniq -u prints lines that occur once" },
+	{ "D all-repeated", "-d prints the lines seen before" },
+	{ "r recursive", "name the files, or use --files0-from with find"
+	    " -print0" },
+	{ "F delimiter separator sep fs", SEPARATOR },
+	{ "field fields column columns", "fields are named with -k, as in"
+	    " -k 2" },
+	{ "ttl expire expires max-age", "--window=30d forgets lines after 30"
+	    " days" },
+	{ "size bits", "-n is the number of lines, and --max-size the largest"
+	    " size; bloomdedup size computes it" },
+	{ "fpr fp false-positive-rate", "the error rate is -p" },
+	{ "in-place", "use -o FILE --atomic, which replaces FILE" },
+};
+
+static const char *
+answer_habit(const char *name)
+{
+	for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) {
+		if (text_has_word(habits[i].names, name))
+			return habits[i].answer;
+	}
+	return NULL;
+}
+
 /* A name that getopt_long doesn't know: ambiguous, of others, or a slip? */
 static int
 refuse_name(const struct options *o, const char *name, struct error *error)
 {
 	const struct option_row *foreign = find_row(ANY_COMMAND, name, 0);
-	const char *near = NULL;
+	const char *near = NULL, *answer = answer_habit(name);
 	char begin_so[1000] = "";
 	size_t used = 0;
 
@@ -195,6 +230,8 @@ refuse_name(const struct options *o, const char *name, struct error *error)
 		    begin_so);
 	if (foreign != NULL)
 		return refuse_foreign(o, foreign, error);
+	if (answer != NULL)
+		return refuse(o, error, "--%s: %s", name, answer);
 	return near == NULL ? refuse(o, error, "unknown option --%s", name) :
 	    refuse(o, error, "unknown option --%s (did you mean --%s?)", name,
 	    near);
@@ -207,6 +244,7 @@ refuse_option(const struct parser *p, struct error *error)
 	const struct options *o = p->options;
 	const char *word = p->argv[optind - 1];
 	const struct option_row *row;
+	const char *answer;
 	char name[100];
 
 	if (optopt >= LONG && optopt < LONG + (int)option_table_count) {
@@ -219,8 +257,14 @@ refuse_option(const struct parser *p, struct error *error)
 		return refuse_name(o, name, error);
 	}
 	row = find_row(ANY_COMMAND, NULL, (char)optopt);
-	return row != NULL ? refuse_foreign(o, row, error) :
-	    refuse(o, error, "unknown option -%c", (char)optopt);
+	if (row != NULL)
+		return refuse_foreign(o, row, error);
+	snprintf(name, sizeof name, "%c", (char)optopt);
+	/* -d'|', as cut has it */
+	answer = isalnum(optopt) || !isascii(optopt) ?
+	    answer_habit(name) : SEPARATOR;
+	return refuse(o, error, answer == NULL ? "unknown option -%s" :
+	    "-%s: %s", name, answer);
 }
 
 static const struct option_row *

@@ -9,6 +9,9 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
+/* Longer words are never near. */
+#define WORD_MAX 30
+
 void
 text_print_name(const char *text)
 {
@@ -23,22 +26,52 @@ text_print_name(const char *text)
 	}
 }
 
+static size_t
+smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * Edit distance that counts a swap of neighbours as one ("optimal string
+ * alignment"): row i has the distances between the first i letters of a and
+ * every prefix of b.
+ */
+static size_t
+distance(const char *a, const char *b)
+{
+	size_t rows[3][WORD_MAX + 1], n = strlen(a), m = strlen(b);
+	size_t *before = rows[0], *last = rows[1], *now = rows[2];
+
+	for (size_t j = 0; j <= m; j++)
+		last[j] = j;
+	for (size_t i = 1; i <= n; i++) {
+		size_t *spare = before;
+
+		now[0] = i;
+		for (size_t j = 1; j <= m; j++) {
+			now[j] = smaller(smaller(last[j], now[j - 1]) + 1,
+			    last[j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+			    a[i - 2] == b[j - 1])
+				now[j] = smaller(now[j], before[j - 2] + 1);
+		}
+		before = last;
+		last = now;
+		now = spare;
+	}
+	return last[m];
+}
+
 int
 text_is_near(const char *typed, const char *word)
 {
-	size_t n = strlen(typed), m = strlen(word);
+	size_t allowed = strlen(word) < 6 ? 1 : 2;
 
-	/* A single letter is near to nothing. */
-	if (n <= 1)
+	if (strlen(typed) > WORD_MAX || strlen(word) > WORD_MAX)
 		return 0;
-	for (; n > 0 && *typed == *word; n--, m--) {
-		typed++;
-		word++;
-	}
-	for (; n > 0 && m > 0 && typed[n - 1] == word[m - 1]; n--)
-		m--;
-	return (n <= 1 && m <= 1) || (n == 2 && m == 2 &&
-	    typed[0] == word[1] && typed[1] == word[0]);
+	/* A single letter is near to nothing. */
+	return strlen(typed) > 1 && distance(typed, word) <= allowed;
 }
 
 int

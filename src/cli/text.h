@@ -14,8 +14,9 @@
 void text_print_name(const char *text);
 
 /*
- * Is `typed` the word, or a misspelling of it: one letter missing, added,
- * replaced or swapped with the next?
+ * Could `typed` be a misspelling of `word`? That is one letter missing, added,
+ * replaced or swapped with the next; two of these in words of six letters or
+ * more.
  */
 int text_is_near(const char *typed, const char *word);
 

@@ -547,6 +547,23 @@ some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
 	fails 2 x bloomdedup version x
 }
 
+@test "options and commands by habit: what to use instead" {
+	seq 3 >in
+	fails 2 '-c: bloomdedup does not count; sort | uniq -c does' \
+		bloomdedup -c in
+	fails 2 '-|: fields are separated with -t' bloomdedup '-d|' in
+	fails 2 'fields are separated with -t' bloomdedup -d$'\t' in
+	fails 2 '--delimiter: fields are separated with -t' \
+		bloomdedup --delimiter=, in
+	fails 2 '--ttl: --window=30d' bloomdedup --ttl 30 in
+	fails 2 "delete: neither a command nor a file (did you mean 'remove'?)" \
+		bloomdedup delete seen
+	fails 2 "stats: neither a command nor a file (did you mean 'info'?)" \
+		bloomdedup stats
+	seq 3 >list
+	bloomdedup list | cmp in -
+}
+
 @test "-f names the filter of create, info and remove, too" {
 	bloomdedup create -f seen -n 1000
 	bloomdedup info --filter=seen >out

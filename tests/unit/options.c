@@ -148,8 +148,7 @@ test_slips(void)
 	} rows[] = {
 		{ "chek", "check", 1 }, { "chekc", "check", 1 },
 		{ "inof", "info", 1 }, { "mrege", "merge", 1 },
-		{ "merg", "merge", 1 }, { "cerate", "create", 1 },
-		{ "ceratee", "create", 0 },
+		{ "merg", "merge", 1 }, { "ceratee", "create", 1 },
 		{ "infos", "info", 1 }, { "check", "check", 1 },
 		{ "ofni", "info", 0 }, { "merchant", "merge", 0 },
 		{ "a", "add", 0 }, { "", "add", 0 }, { "ab", "add", 0 },
