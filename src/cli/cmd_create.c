@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/number.h"
 #include "cli/command.h"
 #include "cli/filter_options.h"
 #include "cli/options.h"
@@ -117,6 +118,29 @@ plan(struct filter_design *design, struct hash *hash, struct options o,
 	return 0;
 }
 
+/* There is such a file: if it is a filter, that may be all that is needed. */
+static int
+refuse(const char *path, struct error *error)
+{
+	const struct filter_use use = FILTER_READ;
+	char text[NUMBER_TEXT];
+	struct filter *filter;
+	struct error ignored;
+	uint64_t lines = 0;
+
+	if (filter_open(&filter, path, &use, &ignored) != 0)
+		return replace_refuse(path, error);
+	for (unsigned i = 0; i < filter_table(filter)->count; i++)
+		lines += filter_table(filter)->layers[i].lines;
+	error_set(error, STATUS_FAILED, "%s: the filter exists: it remembers"
+	    " about %s lines%s; --force would forget them", path,
+	    number_format_count(text, lines),
+	    filter_growth(filter) == GROWTH_GROW ? " and grows by itself" :
+	    "");
+	filter_close(filter, &ignored);
+	return -1;
+}
+
 /* A server decides by itself what its filters are like. */
 static int
 check_location(const struct options *o, struct error *error)
@@ -150,8 +174,11 @@ run_create(const struct options *o, struct error *error)
 	    &o->run.use, error);
 	replace_unlock(&old);
 	if (result > 0)
-		return replace_refuse(path, error);
-	return result < 0 || filter_close(filter, error) < 0 ? -1 : STATUS_OK;
+		return refuse(path, error);
+	if (result < 0 || filter_close(filter, error) < 0)
+		return -1;
+	filter_options_tell_window(o);
+	return STATUS_OK;
 }
 
 const struct command command_create = {

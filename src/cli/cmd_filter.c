@@ -1,7 +1,12 @@
 /* The commands that lines stream through: filter, add and check. */
+#include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/number.h"
+#include "base/signals.h"
 #include "cli/command.h"
 #include "cli/file_list.h"
 #include "cli/filter_options.h"
@@ -43,6 +48,57 @@ make_plan(const struct options *o, enum run_print print, int remember)
 	return plan;
 }
 
+/* Warn: a filter's inherited key options can surprise. */
+static void
+tell_inherited(const struct options *o, const struct filter *filter)
+{
+	struct key_recipe recipe = o->recipe;
+	const char *stored = filter_header(filter)->recipe;
+	char given[KEY_RECIPE_TEXT];
+
+	/* A failure means that only a part was given: the rest is inherited. */
+	given[0] = '\0';
+	if (key_recipe_complete(&recipe, &(struct error){ 0 }) == 0)
+		key_recipe_format(&recipe, given);
+	if (strcmp(given, stored) != 0 && o->run.filter != NULL)
+		report_inherited_recipe(o->run.filter, stored);
+}
+
+/* How a run that stopped goes on, without replacing what it printed. */
+static const char *
+how_to_go_on(const struct run_plan *plan)
+{
+	struct stat status;
+
+	if (plan->print == PRINT_NOTHING || plan->append)
+		return "the same command goes on from there";
+	if (plan->output != NULL)
+		return "to go on from there, repeat the command with --append";
+	if (plan->to_command == NULL && fstat(STDOUT_FILENO, &status) == 0 &&
+	    S_ISREG(status.st_mode) &&
+	    !(fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND))
+		return "to go on from there, repeat the command with >>";
+	return "the same command goes on from there";
+}
+
+/* After Ctrl-C, on a terminal: what is there, and what to do. */
+static void
+tell_stopped(const struct run_plan *plan, const struct run *run,
+    const char *go_on)
+{
+	char read[NUMBER_TEXT], fresh[NUMBER_TEXT];
+
+	if (signals_stop != SIGINT || !isatty(STDERR_FILENO) ||
+	    plan->filter == NULL || !plan->remember || plan->dry_run)
+		return;
+	number_format_count(read, run->lines_read);
+	number_format_count(fresh, run->lines_new);
+	error_printf(plan->atomic ? "stopped after %s lines: none of them is"
+	    " remembered" : "stopped after %s lines: %s new ones are %s; %s",
+	    read, fresh, plan->print == PRINT_NOTHING ? "remembered" :
+	    "printed and remembered", go_on);
+}
+
 /* The answer that the exit status gives, if the run succeeded. */
 static int
 has_found(const struct options *o, const struct run_plan *plan,
@@ -60,6 +116,7 @@ stream_files(const struct options *o, const struct run_plan *plan,
 {
 	struct key_recipe recipe = o->recipe;
 	struct inputs inputs = run_inputs(plan, &recipe);
+	const char *go_on = how_to_go_on(plan); /* a run closes its output */
 	struct filter *filter;
 	struct run run;
 	int status;
@@ -68,8 +125,10 @@ stream_files(const struct options *o, const struct run_plan *plan,
 	    filter_options_open(&filter, o, plan, &recipe, &inputs,
 	    error) < 0)
 		return -1;
+	tell_inherited(o, filter);
 	report_options(o);
 	status = run_lines(&run, plan, filter, &recipe, error);
+	tell_stopped(plan, &run, go_on);
 	return status == STATUS_OK && !has_found(o, plan, &run) ? STATUS_NO :
 	    status;
 }

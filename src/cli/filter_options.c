@@ -11,6 +11,9 @@
 #include "cli/text.h"
 #include "filter/deferred.h"
 
+/* A window of so few lines may have been meant as days. */
+#define DAYS_MAX 400
+
 /* Two runs may create the same file; then the second opens it. */
 #define CREATE_TRIES 5
 
@@ -135,6 +138,13 @@ check_filter(const struct options *o, const struct filter *filter,
 	const struct header *h = filter_header(filter);
 	char made[NUMBER_TEXT], given[NUMBER_TEXT];
 
+	if (o->capacity != 0 && o->capacity != h->capacity &&
+	    isatty(STDERR_FILENO)) {
+		error_printf("%s: planned for %s lines when it was made;"
+		    " --capacity=%s changes nothing", filter_name(filter),
+		    number_format_count(made, h->capacity),
+		    number_format_count(given, o->capacity));
+	}
 	/* 0.1% and 1/1000 may differ in the last digit */
 	if (o->error_rate > 0 &&
 	    fabs(o->error_rate - h->error_rate) > 1e-9 * h->error_rate)
@@ -152,6 +162,21 @@ check_filter(const struct options *o, const struct filter *filter,
 	return inherit_recipe(recipe, filter, error);
 }
 
+void
+filter_options_tell_window(const struct options *o)
+{
+	char text[NUMBER_TEXT];
+	uint64_t n;
+
+	if (o->window.kind != WINDOW_LINES ||
+	    o->window.length > DAYS_MAX ||
+	    number_count(o->window_text, &n) < 0)
+		return;
+	number_format_count(text, n);
+	error_printf("--window=%s: %s lines; for %s days write %sd",
+	    o->window_text, text, text, text);
+}
+
 /*
  * On a terminal, and for a server: the name may be a typing error, or an input,
  * as in uniq.
@@ -163,6 +188,7 @@ tell_new(const struct filter *filter, const struct options *o)
 	int lines = h->window.kind == WINDOW_LINES;
 	char text[NUMBER_TEXT], window[NUMBER_TEXT];
 
+	filter_options_tell_window(o);
 	if (!isatty(STDERR_FILENO) &&
 	    filter_location(o->run.filter)->is_path)
 		return;

@@ -25,6 +25,9 @@ int filter_options_open(struct filter **filter, const struct options *options,
 /* Refuse standard input and output (-) in place of a filter (STATUS_USAGE). */
 int filter_options_check_name(const char *path, struct error *error);
 
+/* Report a window of few lines, which may have been meant as days. */
+void filter_options_tell_window(const struct options *options);
+
 /*
  * Refuse options that need another kind of key than the recipe's, which may be
  * the filter's.

@@ -256,3 +256,56 @@ stalled_output() {
 	[ "$room" -ge 4500 ]
 	[ "$room" -le 5500 ]
 }
+
+# ctrl_c OPTION...: a run on a terminal reads 1,000 lines, of which 600 are new,
+# the last one among them, prints to `out` (by >>out, or REDIRECT), and is then
+# stopped as by Ctrl-C.
+ctrl_c() {
+	cat >stopped <<-'END'
+		exec 3< <(seq 400; seq 600
+			until [ "$(wc -l <out)" -ge 600 ]; do sleep 0.05; done
+			kill -INT $$
+			while kill -0 $$ 2>/dev/null; do sleep 0.05; done)
+		eval "exec \"\$@\" <&3 ${REDIRECT->>out}"
+	END
+	: >out
+	on_terminal "bash stopped $BLOOMDEDUP $*; true"
+	tr -d '\r' <terminal >said
+}
+
+@test "Ctrl-C on a terminal says what was printed and remembered" {
+	bloomdedup create seen
+	ctrl_c -f seen
+	is_message said 'stopped after 1,000 lines: 600 new ones are printed and remembered; the same command goes on from there'
+	seq 600 | cmp - out
+	seq 600 | bloomdedup check -f seen | cmp out -
+	# as promised, the same command goes on
+	seq 700 | bloomdedup -f seen >>out
+	seq 700 | cmp - out
+	rm seen
+	bloomdedup create seen
+	ctrl_c -f seen --atomic
+	is_message said 'stopped after 1,000 lines: none of them is remembered'
+	# the same command would replace what was printed: with -o it is
+	# refused, and with > nobody can refuse it
+	rm seen
+	bloomdedup create seen
+	REDIRECT='' ctrl_c -f seen -o out --overwrite
+	is_message said 'remembered; to go on from there, repeat the command with --append'
+	seq 700 | bloomdedup -f seen -o out --append
+	seq 700 | cmp - out
+	rm seen
+	bloomdedup create seen
+	REDIRECT='>out' ctrl_c -f seen
+	is_message said 'remembered; to go on from there, repeat the command with >>'
+	rm seen
+	bloomdedup create seen
+	REDIRECT='' ctrl_c -f seen -o out --append
+	is_message said 'remembered; the same command goes on from there'
+	# not where nothing is remembered, and not in a log
+	ctrl_c
+	[ ! -s said ]
+	rm seen
+	ctrl_c -f seen '2>err'
+	[ ! -s err ]
+}

@@ -596,6 +596,24 @@ some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
 	[ ! -s err ]
 }
 
+@test "a window of a few lines may have been meant as days" {
+	seq 3 >in
+	for command in '-f seen' 'add -f added'; do
+		# shellcheck disable=SC2086
+		bloomdedup --window=7 $command in >out 2>err
+		is_message err '--window=7: 7 lines; for 7 days write 7d'
+		# shellcheck disable=SC2086 # what was made is not announced again
+		bloomdedup --window=7 $command in >out 2>err
+		[ ! -s err ]
+	done
+	bloomdedup create --window=30 made 2>err
+	is_message err '--window=30: 30 lines; for 30 days write 30d'
+	bloomdedup create --window=1000 large 2>err
+	[ ! -s err ]
+	fails 2 'made with --window=32, which contradicts --window=7: leave' \
+		bloomdedup --window=7 -f made in
+}
+
 @test "options that would mean nothing are refused, or are hints" {
 	seq 3 >in
 	fails 2 '-: a filter is a file; for one of this name, write ./-' \
@@ -609,7 +627,10 @@ some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
 	bloomdedup -n 5 -f seen in >out 2>err
 	[ ! -s out ]
 	[ ! -s err ]
+	on_terminal "$BLOOMDEDUP -n 5 -f seen in"
+	grep -q 'seen: planned for 1,000 lines when it was made; --capacity=5 changes nothing' terminal
 	fails 2 'contradicts --error-rate=0.1: leave the option out, or use another filter' \
 		bloomdedup -p 0.1 -f seen in
-	fails 3 'seen: the file exists; --force replaces it' bloomdedup create seen
+	fails 3 'seen: the filter exists: it remembers about 3 lines and grows by itself; --force would forget them' \
+		bloomdedup create seen
 }

@@ -319,6 +319,35 @@ key_out() {
 	printf 'a,1\0b,2\0' | cmp - out
 }
 
+@test "on a terminal an inherited recipe is told once, elsewhere never" {
+	bloomdedup create --trim filter
+	printf 'a\nb\n' >in
+	on_terminal "$BLOOMDEDUP -f filter -q in in"
+	[ "$(grep -c trim terminal)" -eq 1 ]
+	grep -q '^bloomdedup: filter: .*trim' terminal
+	bloomdedup -f filter in >out 2>err || true
+	[ ! -s err ]
+}
+
+@test "on a terminal nothing is told of a recipe that was given" {
+	printf 'a,b\n' >in
+	on_terminal "$BLOOMDEDUP --csv -k1 -q in"
+	[ ! -s terminal ]
+	bloomdedup create --trim -t, -k1 filter
+	on_terminal "$BLOOMDEDUP -f filter --trim -t, -k1 -q in"
+	[ ! -s terminal ]
+	bloomdedup create --csv -k1 csv
+	on_terminal "$BLOOMDEDUP -f csv --csv -k1 -q in"
+	[ ! -s terminal ]
+}
+
+@test "without a recipe nothing is told on a terminal" {
+	printf 'a,b\n' >in
+	bloomdedup -f filter in >/dev/null
+	on_terminal "$BLOOMDEDUP -f filter -q in"
+	[ ! -s terminal ]
+}
+
 @test "-s and -i after joined fields leave every byte of the key in it" {
 	# keys of all lengths, each two of which differ in one byte
 	perl -e '
