@@ -65,14 +65,8 @@ print_option(const struct option_row *row, enum command_id command,
 	put_wrapped(option_table_help(row, command), column);
 }
 
-static int
-is_shown(const struct option_row *row, enum command_id command, int brief)
-{
-	return (row->commands >> command & 1) && (row->common || !brief);
-}
-
 static void
-print_options(enum command_id command, int brief)
+print_options(enum command_id command)
 {
 	int count = 0, column = 0;
 	const struct option_row *end = option_table + option_table_count;
@@ -81,7 +75,7 @@ print_options(enum command_id command, int brief)
 	for (const struct option_row *row = option_table; row < end; row++) {
 		int n = option_text(row, text) + 2;
 
-		if (!is_shown(row, command, brief))
+		if (!(row->commands >> command & 1))
 			continue;
 		count++;
 		if (n > column && n <= COLUMN_MAX)
@@ -94,7 +88,7 @@ print_options(enum command_id command, int brief)
 
 		for (const struct option_row *row = option_table; row < end;
 		    row++) {
-			if (!is_shown(row, command, brief) ||
+			if (!(row->commands >> command & 1) ||
 			    row->group != (enum option_group)group)
 				continue;
 			if (first)
@@ -136,12 +130,32 @@ print_usage(const char *usage)
 static void
 print_brief(void)
 {
-	char names[200] = "Commands:";
+	static const char *const first[] = {
+	"Usage: bloomdedup [COMMAND] [-f FILTER] [OPTION]... [FILE]...",
+	"Print the lines never seen before: with -f, in this or any earlier"
+	" run.",
+	"",
+	"  bloomdedup -f seen.bloom urls.txt >>new.txt    the new URLs of each"
+	" run",
+	"  bloomdedup check -f seen.bloom -v more.txt     what is not in the"
+	" filter",
+	"  bloomdedup --csv --header -k mail people.csv   one row for each"
+	" address",
+	"  bloomdedup try 1e8 0.00001                     how large that would"
+	" be",
+	"" };
+	char names[200] = "Commands:", text[80];
 
-	print_usage(command_get(COMMAND_FILTER)->usage);
-	puts("Print the lines never seen before: with -f, in this or any"
-	    " earlier run.");
-	print_options(COMMAND_FILTER, 1);
+	for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+		puts(first[i]);
+	for (size_t i = 0; i < option_table_count; i++) {
+		const struct option_row *row = &option_table[i];
+
+		if (row->brief == NULL)
+			continue;
+		option_text(row, text);
+		printf("%-*s%s\n", COLUMN_MAX, text, row->brief);
+	}
 	for (int id = COMMAND_FILTER + 1; id < COMMAND_COUNT; id++) {
 		strcat(names, " ");
 		strcat(names, command_get((enum command_id)id)->name);
@@ -164,7 +178,7 @@ help_print(enum command_id id, int brief)
 	print_usage(command->usage);
 	putchar('\n');
 	put_wrapped(command->intro, 0);
-	print_options(id, 0);
+	print_options(id);
 	if (id == COMMAND_FILTER)
 		print_commands();
 	if (command->outro != NULL) {

@@ -48,7 +48,8 @@ const struct option_row option_table[] = {
 	/* What is printed, and where. */
 
 	{ "filter", 'f', "FILTER", STREAM, OPTION_GROUP_MAIN,
-	    .common = 1, NAME(run.filter),
+	    NAME(run.filter),
+	    .brief = "remember lines in this file, made on first use",
 	    .help = "remember lines in this file; it is made on first use",
 	    .helps = { { CHECK, "the filter to look the lines up in" } } },
 	{ "filter", 'f', "FILTER", CREATE | INFO | REMOVE,
@@ -57,7 +58,8 @@ const struct option_row option_table[] = {
 	    .allowed = "a file name",
 	    .help = "the same as the operand FILTER" },
 	{ "output", 'o', "FILE", FILTER | CHECK | MERGE | PARTITION,
-	    OPTION_GROUP_MAIN, .common = 1, NAME(run.output),
+	    OPTION_GROUP_MAIN, NAME(run.output),
+	    .brief = "print to FILE; --append adds to it",
 	    .help = "print to FILE instead of standard output",
 	    .helps = { { MERGE, "the filter to make" },
 		{ PARTITION, "write each part to a file: the name has %d for"
@@ -74,8 +76,8 @@ const struct option_row option_table[] = {
 	    .needs = "output",
 	    .help = "with -o, replace FILE even if the filter remembers"
 	    " lines" },
-	{ "repeated", 'd', NULL, FILTER, OPTION_GROUP_MAIN,
-	    .common = 1, FLAG(repeated),
+	{ "repeated", 'd', NULL, FILTER, OPTION_GROUP_MAIN, FLAG(repeated),
+	    .brief = "print the lines seen before instead",
 	    .help = "print the lines seen before instead of the new ones" },
 	{ "duplicates", 0, "FILE", FILTER, OPTION_GROUP_MAIN,
 	    NAME(run.duplicates),
@@ -117,6 +119,7 @@ const struct option_row option_table[] = {
 		    " complete" } } },
 	{ "dry-run", 0, NULL, FILTER, OPTION_GROUP_MAIN, FLAG(run.dry_run),
 	    .needs = "filter",
+	    .brief = "print what is new, and remember nothing",
 	    .help = "print on standard output what the run would print, and"
 	    " change no file" },
 	{ "sync", 0, NULL, REMEMBER | SERVE, OPTION_GROUP_MAIN,
@@ -184,11 +187,12 @@ const struct option_row option_table[] = {
 	/* The filter, and where it comes from. */
 
 	{ "capacity", 'n', "N", REMEMBER | CREATE | SIZE | SERVE,
-	    OPTION_GROUP_FILTER, .common = 1,
+	    OPTION_GROUP_FILTER,
 	    .set = option_set_count, TO(capacity),
 	    .least = 1, .most = SIZING_CAPACITY_MAX,
 	    .allowed = "a count from 1 to 9007199254740992, such as 1000000,"
 	    " 1e8 or 100M",
+	    .brief = "lines to plan for, such as 1e8; the filter grows",
 	    .help = "how many lines to plan for, such as 1e8; the filter grows"
 	    " if there are more [1e6, or more where the input is large]",
 	    .helps = { { CREATE, "how many lines to plan for, such as 1e8"
@@ -197,19 +201,20 @@ const struct option_row option_table[] = {
 		{ SERVE, "capacity of the filters that BF.ADD makes"
 		    " [1e6]" } } },
 	{ "error-rate", 'p', "P", REMEMBER | CREATE | SIZE | SERVE,
-	    OPTION_GROUP_FILTER, .common = 1,
-	    .set = option_set_rate, TO(error_rate),
+	    OPTION_GROUP_FILTER, .set = option_set_rate, TO(error_rate),
 	    .allowed = "a rate from 1e-12 to 0.5, such as 1e-6, 0.1% or"
 	    " 1/1000",
+	    .brief = "share of new lines that may be dropped [1e-6]",
 	    .help = "share of new lines that may be dropped by mistake, such"
 	    " as 1e-6, 0.1% or 1/1000 [1e-6]",
 	    .helps = { { SERVE, "error rate of the filters that BF.ADD"
 		    " makes [1e-6]" } } },
 	{ "window", 0, "W", REMEMBER | CREATE | SIZE, OPTION_GROUP_FILTER,
-	    .common = 1, .set = option_set_window, TO(window),
+	    .set = option_set_window, TO(window),
 	    .allowed = "a time, such as 12h or 30d (s, m, h, d, w), or a number"
 	    " of new lines, at least 4, such as 1e8",
 	    .conflicts = { { "memory hashes like", "" } },
+	    .brief = "forget lines after W: 30d, or a number of lines",
 	    .help = "forget lines after W: a time, such as 30d (s, m, h, d,"
 	    " w), or a number of new lines, such as 1e8",
 	    .helps = { { SIZE, "for a filter that forgets lines after W, a time"
@@ -281,17 +286,19 @@ const struct option_row option_table[] = {
 	{ "zero-terminated", 'z', NULL, KEYS, OPTION_GROUP_KEY,
 	    FLAG(recipe.zero_terminated),
 	    .help = "lines end in NUL, not in newline" },
-	{ "key", 'k', "LIST", KEYS, OPTION_GROUP_KEY, .common = 1,
+	{ "key", 'k', "LIST", KEYS, OPTION_GROUP_KEY,
 	    .set = option_set_key, TO(recipe), .adds_up = 1,
 	    .allowed = "fields as for cut, such as 2 or 1,3 or 2-4 or 2-, in at"
 	    " most 32 ranges, or names of columns, each of them once",
+	    .brief = "compare these fields, such as 2 or 1,3 or 2-",
 	    .help = "compare these fields, such as 2 or 1,3 or 2-4 or 2-" },
 	{ "field-separator", 't', "C", KEYS, OPTION_GROUP_KEY,
-	    .common = 1, .set = option_set_byte, TO(recipe.separator),
+	    .set = option_set_byte, TO(recipe.separator),
 	    .allowed = "one byte, or \\t for a tab, or \\0 for NUL",
+	    .brief = "what separates fields [spaces and tabs]",
 	    .help = "what separates fields [runs of spaces and tabs]" },
-	{ "csv", 0, NULL, KEYS, OPTION_GROUP_KEY, .common = 1,
-	    FLAG(recipe.csv),
+	{ "csv", 0, NULL, KEYS, OPTION_GROUP_KEY, FLAG(recipe.csv),
+	    .brief = "CSV; with --header, -k takes names of columns",
 	    .help = "comma-separated values; quoted fields may span lines" },
 	{ "header", 0, NULL, KEYS, OPTION_GROUP_KEY, FLAG(recipe.header),
 	    .help = "with --csv: the first record of each file names the"

@@ -73,7 +73,7 @@ struct option_row {
 	const char *needs;     /* an option that must be given, too */
 	struct option_conflict conflicts[2];
 
-	int common;            /* is among the few of -h */
+	const char *brief;     /* the same on a line of -h; NULL: not there */
 	const char *help;      /* what it does, one phrase */
 	/* The text for commands where it differs. */
 	struct option_help {

@@ -310,11 +310,11 @@ for line in sys.stdin: json.loads(line)' <out
 	[ "$(wc -l <out)" -le 23 ]
 	[ "$(wc -L <out)" -le 79 ]
 	grep -q '^Usage: bloomdedup' out
-	[ "$(grep -c '^ *-., --\|^      --' out)" -eq 9 ]
+	[ "$(grep -c '^ *-., --\|^      --' out)" -eq 10 ]
 	bloomdedup --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' >names
 	[ "$(wc -l <names)" -ge 11 ]
 	while read -r name; do
-		grep -qw "$name" <(grep -A 2 '^Commands:' out)
+		grep -qw "$name" <(grep -A 1 '^Commands:' out)
 	done <names
 	tail -n 1 out | grep -q 'man bloomdedup$'
 	# what is in it is in --help, too
@@ -324,6 +324,18 @@ for line in sys.stdin: json.loads(line)' <out
 	# -h of a command is its --help, whichever way it is asked for
 	bloomdedup size -h | cmp - <(bloomdedup size --help)
 	bloomdedup help | cmp - <(bloomdedup --help)
+	# the examples work
+	seq 3 >urls.txt
+	seq 5 >more.txt
+	printf 'id,mail\n1,a\n2,a\n' >people.csv
+	sed -n 's/^  \(bloomdedup .*[^ ]\)   *[a-z].*/\1/p' out >commands
+	[ "$(wc -l <commands)" -eq 4 ]
+	while read -r line; do
+		eval "$line"
+	done <commands >printed
+	cmp urls.txt new.txt
+	printf '4\n5\nid,mail\n1,a\n' | cmp - <(head -n 4 printed)
+	grep -q '^100,000,000 lines' printed
 }
 
 @test "every option of the help is known, and every command" {
