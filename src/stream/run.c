@@ -64,9 +64,11 @@ check_places(const struct run_plan *plan, int atomic,
 	if (has_output(plan) && output_check(plan->output, atomic, inputs,
 	    plan->filter, error) < 0)
 		return -1;
-	return plan->duplicates == NULL ? 0 :
-	    output_check(duplicates_path(plan), atomic, inputs, plan->filter,
-	    error);
+	if (plan->duplicates == NULL || output_check(duplicates_path(plan),
+	    atomic, inputs, plan->filter, error) == 0)
+		return 0;
+	return error_set(error, error->status, "--duplicates: %s",
+	    error->text);
 }
 
 int

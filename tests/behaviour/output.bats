@@ -90,7 +90,7 @@ and can't be synced; write to a file with -o FILE" ]
 		fails 2 'also an input' bloomdedup -o file other $name
 		cmp copy file
 	done
-	fails 2 'file: the output is also an input' \
+	fails 2 '--duplicates: file: the output is also an input' \
 		bloomdedup --duplicates=file file
 	cmp copy file
 	status=0
