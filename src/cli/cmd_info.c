@@ -10,12 +10,15 @@
 #include "cli/json_print.h"
 #include "cli/options.h"
 #include "cli/text.h"
+#include "disk/lock.h"
 #include "filter/figures.h"
 #include "filter/filter.h"
 #include "key/recipe_text.h"
 
 /* At most 16 MiB of a layer are sampled. */
 #define SAMPLE_PAGES 4096
+
+#define BAR_WIDTH 20
 
 /* What is computed from the bits of all layers. */
 struct facts {
@@ -205,6 +208,17 @@ print_json(const struct options *o, const struct filter *f,
 }
 
 static void
+print_bar(double share)
+{
+	int full = (int)(share * BAR_WIDTH + 0.5);
+
+	putchar('[');
+	for (int i = 0; i < BAR_WIDTH; i++)
+		putchar(i < full ? '#' : '.');
+	putchar(']');
+}
+
+static void
 print_layer(const struct filter *f, const struct facts *facts, unsigned i)
 {
 	const struct layer_entry *layer = &filter_table(f)->layers[i];
@@ -214,9 +228,13 @@ print_layer(const struct filter *f, const struct facts *facts, unsigned i)
 	/* Full by its counter, even if the estimate is a bit lower. */
 	if (layer->lines >= layer->capacity && full < 1)
 		full = 1;
-	/* If all bits are set, the estimate has no bound. */
-	printf("  layer %-2u      %.0f %% of %s lines, %s\n", i + 1,
-	    floor(fmin(100 * full, 999)),
+	printf("  layer %-2u      ", i + 1);
+	print_bar(full < 1 ? full : 1);
+	if (facts->layers[i].lines < TEXT_LINES_MAX)
+		printf(" %3.0f %% of", floor(full * 100));
+	else
+		printf(" all bits are set, made for");
+	printf(" %s lines, %s\n",
 	    number_format_count(lines, layer->capacity),
 	    number_format_bytes(bytes, layer->geometry.pages * PAGE_BYTES));
 }
@@ -242,6 +260,22 @@ print_shards(const struct filter *f)
 	printf("  shards        %u, each %s\n", costs.shards, costs.own_shards ?
 	    "a filter of the server's own (BF.*)" :
 	    "a bit string, which can't grow");
+}
+
+/* The process that holds the lock, if there is one. */
+static void
+print_holder(const struct filter *f)
+{
+	pid_t holder = filter_path(f) == NULL ? 0 :
+	    lock_holder(filter_path(f));
+	char name[LOCK_HOLDER_NAME];
+
+	if (holder == 0)
+		return;
+	lock_holder_name(holder, name);
+	printf("  in use by     process %d (", (int)holder);
+	text_print_name(name);
+	puts(")");
 }
 
 static void
@@ -286,6 +320,7 @@ print_text(const struct options *o, const struct filter *f,
 	putchar('\n');
 	print_recipe(h->recipe);
 	printf("  made          %s\n", date(a, (int64_t)h->created));
+	print_holder(f);
 }
 
 /* Compare the checksums; *wrong is the first bad layer, counted from 1. */

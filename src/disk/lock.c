@@ -27,9 +27,8 @@ stopped(const char *path, struct error *error)
 	    "%s: stopped by a signal", path);
 }
 
-/* Which process holds the lock on a file, from /proc/locks; 0 if unknown. */
-static pid_t
-holder_of(const char *path)
+pid_t
+lock_holder(const char *path)
 {
 	char line[256];
 	struct stat st;
@@ -57,11 +56,27 @@ holder_of(const char *path)
 	return holder;
 }
 
+void
+lock_holder_name(pid_t process, char name[LOCK_HOLDER_NAME])
+{
+	char path[64];
+	FILE *comm;
+
+	name[0] = '\0';
+	snprintf(path, sizeof path, "/proc/%d/comm", (int)process);
+	comm = fopen(path, "re");
+	if (comm == NULL)
+		return;
+	if (fgets(name, LOCK_HOLDER_NAME, comm) != NULL)
+		name[strcspn(name, "\n")] = '\0';
+	fclose(comm);
+}
+
 static void
 describe_holder(const char *path, pid_t holder, char *text, size_t nbytes)
 {
 	if (holder == 0)
-		holder = holder_of(path);
+		holder = lock_holder(path);
 	if (holder == 0)
 		snprintf(text, nbytes, "another run");
 	else

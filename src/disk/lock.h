@@ -9,6 +9,7 @@
 #define LOCK_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -45,5 +46,13 @@ int lock_is_alone(int fd);
 int lock_range(struct lock *lock, int fd, const char *path, uint64_t offset,
     uint64_t nbytes, struct error *error);
 void lock_range_end(int fd, uint64_t offset, uint64_t nbytes);
+
+/*
+ * Which process holds the lock on a file, read from /proc/locks; 0 if none or
+ * unknown. Its command's name is "" if that is unknown.
+ */
+#define LOCK_HOLDER_NAME 32
+pid_t lock_holder(const char *path);
+void lock_holder_name(pid_t process, char name[LOCK_HOLDER_NAME]);
 
 #endif

@@ -78,7 +78,7 @@ warned() {
 	bloomdedup info seen >out
 	grep -q 'error rate *1 now' out
 	grep -q 'remembers *every line$' out
-	grep -q 'layer 1 *999 % of 100 lines, ' out
+	grep -q 'layer 1 *\[#*\] all bits are set, made for 100 lines, ' out
 	run ! grep -E '000 (lines|%)' out
 	bloomdedup info --json seen >out
 	python3 - out <<-'END'
