@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/json_print.h"
 #include "cli/options.h"
+#include "cli/report.h"
 #include "cli/solve.h"
 #include "filter/filter.h"
 
@@ -42,6 +43,7 @@ make_digests(const struct filter *f, uint64_t first, size_t n,
 }
 
 struct measured {
+	uint64_t all, done;     /* additions and lookups */
 	uint64_t lookups, found;
 	double fill_seconds, lookup_seconds; /* of the filter alone */
 };
@@ -63,6 +65,7 @@ do_batch(struct filter *f, const struct digest *digests, size_t n, int mark,
 	for (size_t i = 0; i < n && !mark; i++)
 		m->found += found[i];
 	m->lookups += mark ? 0 : n;
+	m->done += n;
 	return 0;
 }
 
@@ -78,6 +81,8 @@ walk(struct filter *f, uint64_t first, uint64_t count, int mark,
 		make_digests(f, first + at, (size_t)n, digests);
 		if (do_batch(f, digests, (size_t)n, mark, m, error) < 0)
 			return -1;
+		report_work(mark ? "lines added" : "lines looked up", at + n,
+		    (double)m->done / (double)m->all);
 	}
 	return 0;
 }
@@ -134,10 +139,13 @@ measure(const struct sizing *s, int json, struct error *error)
 		return -1;
 	lookups = (uint64_t)fmin(LOOKUPS_MAX,
 	    fmax(1000000, WANTED_FALSE / s->error_rate));
+	measured.all = s->capacity + lookups;
+	report_work_begins();
 	result = walk(filter, 0, s->capacity, 1, &measured, error);
 	if (result == 0)
 		result = walk(filter, s->capacity, lookups, 0, &measured,
 		    error);
+	report_work_ends();
 	if (result < 0) {
 		filter_close(filter, &(struct error){ 0 });
 		return -1;

@@ -35,15 +35,21 @@ report_options(const struct options *options)
 }
 
 static void
+start(int wants_progress)
+{
+	report.started = clock_now();
+	report.due = wants_progress && isatty(STDERR_FILENO) ?
+	    report.started + INTERVAL : UINT64_MAX;
+}
+
+static void
 begin(const struct run *run)
 {
 	struct inputs inputs = run_inputs(run->plan, &run->recipe);
 
 	report.total = report.options->progress ? input_total(&inputs) : 0;
-	report.started = clock_now();
 	report.before = *filter_table(run->filter);
-	report.due = report.options->progress && isatty(STDERR_FILENO) ?
-	    report.started + INTERVAL : UINT64_MAX;
+	start(report.options->progress);
 }
 
 /* Unbuffered; there is nowhere to report an error. */
@@ -132,9 +138,9 @@ seconds_so_far(void)
 }
 
 static uint64_t
-lines_a_second(const struct run *run, double seconds)
+per_second(uint64_t count, double seconds)
 {
-	return number_whole((double)run->lines_read / (seconds + 1e-9));
+	return number_whole((double)count / (seconds + 1e-9));
 }
 
 /* One line of figures, for SIGUSR1. */
@@ -148,7 +154,7 @@ print_figures(const struct run *run)
 	error_printf("%s lines read, %s new, %.1f s, %s lines/s, filter %.0f"
 	    " %% full", number_format_count(a, run->lines_read),
 	    number_format_count(b, run->lines_new), seconds,
-	    number_format_count(c, lines_a_second(run, seconds)),
+	    number_format_count(c, per_second(run->lines_read, seconds)),
 	    100 * figures_fullness(run->filter));
 }
 
@@ -162,20 +168,17 @@ terminal_width(void)
 	return 80;
 }
 
-/* The live line overwrites itself. */
+/* The live line overwrites itself: a count, the work done, and `rest`. */
 static void
-draw_progress(const struct run *run)
+draw_line(const char *unit, uint64_t count, double done, const char *rest)
 {
 	char line[256], a[NUMBER_TEXT], b[NUMBER_TEXT];
 	double seconds = seconds_so_far();
-	double lines = run->lines_read == 0 ? 1 : (double)run->lines_read;
-	double done = report.total == 0 ? 0 :
-	    fmin((double)run->position / (double)report.total, 1);
 	size_t n, width = terminal_width();
 
 	report.due = clock_now() + INTERVAL;
-	n = (size_t)snprintf(line, sizeof line, "\r%s lines",
-	    number_format_count(a, run->lines_read));
+	n = (size_t)snprintf(line, sizeof line, "\r%s %s",
+	    number_format_count(a, count), unit);
 	/* The most important first: a narrow terminal cuts the rest. */
 	if (done > 0) {
 		unsigned long left = (unsigned long)fmin(1e9,
@@ -185,17 +188,53 @@ draw_progress(const struct run *run)
 		    "  %.0f %%  %lu:%02lu:%02lu left", floor(100 * done),
 		    left / 3600, left / 60 % 60, left % 60);
 	}
-	n += (size_t)snprintf(line + n, sizeof line - n,
-	    "  %s/s  %.1f %% new  filter %.0f %% full",
-	    number_format_count(b, lines_a_second(run, seconds)),
-	    100 * (double)run->lines_new / lines,
-	    floor(100 * figures_fullness(run->filter)));
+	n += (size_t)snprintf(line + n, sizeof line - n, "  %s/s%s",
+	    number_format_count(b, per_second(count, seconds)), rest);
 	/* the \r takes no column; some terminals wrap after the last one */
 	if (n > width)
 		line[width] = '\0';
 	put(line);
 	put("\033[K");
 	report.shown = 1;
+}
+
+static int
+is_due(void)
+{
+	return report.due != UINT64_MAX && clock_now() >= report.due;
+}
+
+static void
+draw_progress(const struct run *run)
+{
+	double lines = run->lines_read == 0 ? 1 : (double)run->lines_read;
+	char rest[80];
+
+	snprintf(rest, sizeof rest, "  %.1f %% new  filter %.0f %% full",
+	    100 * (double)run->lines_new / lines,
+	    floor(100 * figures_fullness(run->filter)));
+	draw_line("lines", run->lines_read, report.total == 0 ? 0 :
+	    fmin((double)run->position / (double)report.total, 1), rest);
+}
+
+void
+report_work_begins(void)
+{
+	start(1);
+}
+
+void
+report_work(const char *unit, uint64_t count, double done)
+{
+	if (is_due())
+		draw_line(unit, count, done, "");
+}
+
+void
+report_work_ends(void)
+{
+	clear_progress();
+	report.due = UINT64_MAX;
 }
 
 static void
@@ -212,7 +251,8 @@ print_stats(const struct run *run)
 		{ "bytes_in", .count = run->bytes_read },
 		{ "bytes_out", .count = run->output.nbytes },
 		{ "seconds", "%.6f", .real = seconds },
-		{ "lines_per_second", .count = lines_a_second(run, seconds) },
+		{ "lines_per_second",
+		    .count = per_second(run->lines_read, seconds) },
 		{ "filter_full", "%.3g", .real = figures_fullness(f) },
 		{ "error_rate_now", "%.6g",
 		    .real = figures_error_rate(f, SAMPLE_PAGES) },
@@ -254,8 +294,7 @@ report_keys(const struct key_recipe *r, const struct key_figures *keys,
 static void
 end(const struct run *run)
 {
-	clear_progress();
-	report.due = UINT64_MAX;
+	report_work_ends();
 	if (!signals_stop)
 		warn(run);
 	report_keys(&run->recipe, &run->keys, run->lines_read);
@@ -288,7 +327,7 @@ report_run(const struct run *run, enum run_moment moment)
 		break;
 	case MOMENT_AFTER_BATCH:
 	case MOMENT_INTERRUPTED:
-		if (report.due != UINT64_MAX && clock_now() >= report.due)
+		if (is_due())
 			draw_progress(run);
 		if (signals_take_figures())
 			print_figures(run);

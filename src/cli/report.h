@@ -17,6 +17,14 @@ void report_options(const struct options *options);
 /* For struct run_plan: figures, the live line, warnings at the end. */
 void report_run(const struct run *run, enum run_moment moment);
 
+/*
+ * The live line of other work: how many of what, and the share of all the work
+ * that is done. It is drawn only if it is due.
+ */
+void report_work_begins(void);
+void report_work(const char *unit, uint64_t count, double done);
+void report_work_ends(void);
+
 /* Print a message, clearing the live line first. May be called at any time. */
 void report_notice(const char *text);
 

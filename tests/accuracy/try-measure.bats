@@ -68,6 +68,15 @@ load ../common
 	grep -q '^lookups per second  *[0-9,]*$' out
 }
 
+@test "on a terminal a live line shows how far it is, and goes in the end" {
+	on_terminal "$BLOOMDEDUP try 1e6 1e-12 --measure"
+	tr '\r' '\n' <terminal >lines
+	grep -qE '^[0-9,]+ lines (added|looked up)  [0-9]+ %  0:[0-5][0-9]:[0-5][0-9] left  [0-9,]+/s' lines
+	grep -qE '^[0-9,]+ lines looked up  ' lines
+	run ! grep -E '% new|full' lines
+	grep -q $'^\033\\[Kcapacity  *1,000,000$' lines
+}
+
 @test "with --hashes and --on-full the filter that is measured is that one" {
 	bloomdedup try 10000 0.01 --hashes=3 --measure --json >out
 	bloomdedup try 10000 0.01 --hashes=3 --json >stated
