@@ -156,13 +156,39 @@ measure(const struct sizing *s, int json, struct error *error)
 	return filter_close(filter, error);
 }
 
+/* The create command with the figures as given. */
+static void
+print_create(const struct options *o)
+{
+	char text[NUMBER_TEXT];
+	double rate;
+
+	/* Where it has more digits, such as 1/3, as it was written. */
+	number_format_rate(text, o->error_rate);
+	number_rate(text, &rate);
+	printf("\nMake it: bloomdedup create -n %" PRIu64 " -p %s",
+	    o->capacity, rate < o->error_rate || rate > o->error_rate ?
+	    o->operands.items[1] : text);
+	if (o->hashes != 0)
+		printf(" --hashes=%u", o->hashes);
+	if (o->run.use.growth > GROWTH_GROW)
+		printf(" --on-full=%s",
+		    format_growth_name((enum growth)o->run.use.growth));
+	puts(" FILTER");
+}
+
 static int
 run_try(const struct options *o, struct error *error)
 {
 	struct sizing sizing = solve_given(o);
 
-	if (!o->measure)
-		return command_size.run(o, error);
+	if (!o->measure) {
+		int status = command_size.run(o, error);
+
+		if (status == STATUS_OK && !o->json)
+			print_create(o);
+		return status;
+	}
 	return solve(&sizing, &o->window, error) < 0 ? -1 :
 	    measure(&sizing, o->json, error);
 }
