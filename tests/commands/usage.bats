@@ -89,7 +89,7 @@ load ../common
 	bloomdedup info other filter >out
 	grep -qx other out
 	grep -qx filter out
-	[ "$(grep -c 'lines end in NUL' out)" -eq 1 ]
+	[ "$(grep -c -- '--zero-terminated' out)" -eq 1 ]
 }
 
 @test "info shows names without what could drive the terminal" {
