@@ -4,7 +4,6 @@ import subprocess
 
 PROGRAM = os.path.abspath(os.environ["BLOOMDEDUP"])
 BUILD = os.path.abspath(os.environ["BUILD"])
-HERE = os.path.dirname(os.path.abspath(__file__))
 LINES, PARTS = 600, 12
 
 
@@ -27,8 +26,7 @@ def run(folder, *command, ok=(0,)):
 
 def shell(folder, script, recorder=()):
     environment = dict(os.environ, bloomdedup=PROGRAM,
-                       helper=os.path.join(BUILD, "helper"),
-                       ask=os.path.join(HERE, "..", "serve", "ask"))
+                       helper=os.path.join(BUILD, "helper"))
     done = subprocess.run([*recorder, "sh", "-c", script], cwd=folder,
                           env=environment, stdin=subprocess.DEVNULL,
                           capture_output=True)
@@ -533,18 +531,18 @@ class Serve(Case):
     prepare = "$bloomdedup create -n 30 -p 1e-12 disk/seen.bloom"
     start = """
 requests() {
-    perl -ne 'chomp; printf "add seen| 0 0 %d\\r\\n%s\\r\\n", length, $_' "$@"
+    sed 's/.*/add seen|& 0 0 1\\r\\nx\\r/' "$@"
 }
 rm -f err
 $bloomdedup serve -d disk OPTIONS -l unix:socket >err 2>&1 &
 server=$!
 trap 'kill $server; wait $server' EXIT
-until grep -q ' on unix:' err; do kill -0 $server || exit; sleep 0.01; done
+until grep -q ' on unix:' err; do kill -0 $server || exit; sleep 0.05; done
 """
     add = """
 add() {
     for part; do
-        requests in.$part | $ask ./socket >replies.$part
+        requests in.$part | $helper ask ./socket >replies.$part
         [ $(grep -c STORED replies.$part) = 50 ] || return
         >done/$part
     done
@@ -553,7 +551,7 @@ add() {
 one=$!
 add 01 03 05 07 09 11 && wait $one"""
     again = """
-requests in.* | $ask ./socket >replies
+requests in.* | $helper ask ./socket >replies
 [ $(grep -c STORED replies) = 600 ]"""
 
     def __init__(self):

@@ -30,9 +30,15 @@
  *   helper journal FILTER [N]   write FILTER.journal, complete, with the lines
  *                               of stdin for layer N (0); N = open: without
  *                               its commit
+ *   helper ask ADDRESS          send stdin there (a unix socket's path, or
+ *                               HOST:PORT), say that this was all, and print
+ *                               what comes back until the other end closes
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <netdb.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +46,9 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -435,6 +443,79 @@ journal(const char *path, const char *layer)
 	return result < 0;
 }
 
+/* A connection to ADDRESS, or -1; it cuts the address in two. */
+static int
+connect_to(char *address)
+{
+	struct sockaddr_un path = { .sun_family = AF_UNIX };
+	char *port = strrchr(address, ':');
+	struct addrinfo *found = NULL;
+	int fd = -1;
+
+	if (strchr(address, '/') != NULL) {
+		snprintf(path.sun_path, sizeof path.sun_path, "%s", address);
+		fd = socket(AF_UNIX, SOCK_STREAM, 0);
+		return connect(fd, (struct sockaddr *)&path, sizeof path) < 0 ?
+		    -1 : fd;
+	}
+	if (port == NULL)
+		return -1;
+	*port++ = '\0';
+	if (getaddrinfo(address, port, NULL, &found) != 0)
+		return -1;
+	fd = socket(found->ai_family, SOCK_STREAM, 0);
+	if (connect(fd, found->ai_addr, found->ai_addrlen) < 0)
+		fd = -1;
+	freeaddrinfo(found);
+	return fd;
+}
+
+/* Both directions at once: who only sends may fill both. */
+static int
+ask(char *address)
+{
+	static char request[65536], reply[65536];
+	const int fd = connect_to(address);
+	struct pollfd both[] = { { .fd = fd }, { .events = POLLIN } };
+	int more = 1;
+	ssize_t begin = 0, left = 0, n;
+
+	if (fd < 0)
+		return fail(address);
+	signal(SIGPIPE, SIG_IGN);
+	for (;;) {
+		both[0].events = left > 0 ? POLLIN | POLLOUT : POLLIN;
+		both[1].fd = more && left == 0 ? STDIN_FILENO : -1;
+		if (poll(both, 2, -1) < 0)
+			return fail("poll");
+		if ((both[0].revents & ~POLLOUT) != 0) {
+			n = read(fd, reply, sizeof reply);
+			if (n <= 0)
+				return 0;
+			if (write(STDOUT_FILENO, reply, (size_t)n) != n)
+				return fail("write");
+		}
+		if (both[1].revents != 0) {
+			begin = 0;
+			left = read(STDIN_FILENO, request, sizeof request);
+			if (left <= 0) {
+				left = more = 0;
+				shutdown(fd, SHUT_WR);
+			}
+		}
+		if (left > 0) {
+			n = send(fd, request + begin, (size_t)left,
+			    MSG_DONTWAIT);
+			if (n < 0 && errno != EAGAIN)
+				left = more = 0;
+			else if (n > 0) {
+				begin += n;
+				left -= n;
+			}
+		}
+	}
+}
+
 static int
 lines(uint64_t count, uint64_t seed)
 {
@@ -480,6 +561,8 @@ main(int argc, char **argv)
 		    argv[5]);
 	if (strcmp(what, "journal") == 0 && argc >= 3)
 		return journal(argv[2], argc > 3 ? argv[3] : "0");
-	fprintf(stderr, "helper: see the head of tests/helper.c\n");
+	if (strcmp(what, "ask") == 0 && argc == 3)
+		return ask(argv[2]);
+	fprintf(stderr, "helper: see the head of tests/helpers/helper.c\n");
 	return 2;
 }

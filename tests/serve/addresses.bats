@@ -31,7 +31,7 @@ load server
 	grep -q ' on \[::1\]:[0-9]*$' server.err
 	port=$(sed -n 's/.*\[::1\]:\([0-9]*\)$/\1/p' server.err)
 	for address in "127.0.0.1:$PORT" "$SOCKET"; do
-		echo hello | "$BATS_TEST_DIRNAME/ask" "$address" >out
+		echo hello | "$HELPER" ask "$address" >out
 		[ "$(tr -d '\r' <out)" = ERROR ]
 	done
 	python3 -c 'import socket, sys
@@ -92,7 +92,7 @@ END
 	start_server --max-connections=2
 	for i in 4 5; do
 		mkfifo in$i
-		"$BATS_TEST_DIRNAME/ask" "$SOCKET" <in$i >out$i 3>&- 4>&- &
+		"$HELPER" ask "$SOCKET" <in$i >out$i 3>&- 4>&- &
 		clients+=" $!"
 	done
 	exec 4>in4 5>in5
@@ -111,7 +111,7 @@ END
 @test "an idle connection is closed, one that waits for its replies too" {
 	start_server --idle-timeout=1
 	mkfifo in
-	"$BATS_TEST_DIRNAME/ask" "$SOCKET" <in >out 3>&- 4>&- &
+	"$HELPER" ask "$SOCKET" <in >out 3>&- 4>&- &
 	client=$!
 	exec 4>in
 	echo hello >&4

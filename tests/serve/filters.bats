@@ -191,14 +191,14 @@ load server
 @test "delete needs a unix socket or --admin" {
 	start_tcp
 	add_filter f
-	echo 'delete f' | "$BATS_TEST_DIRNAME/ask" "127.0.0.1:$PORT" >out
+	echo 'delete f' | "$HELPER" ask "127.0.0.1:$PORT" >out
 	grep -q '^CLIENT_ERROR delete needs' out
 	answers DELETED 'delete f'
 	stop_server
 	rm -f "$SOCKET"
 	start_tcp --admin
 	add_filter f
-	echo 'delete f' | "$BATS_TEST_DIRNAME/ask" "127.0.0.1:$PORT" >out
+	echo 'delete f' | "$HELPER" ask "127.0.0.1:$PORT" >out
 	grep -qx $'DELETED\r' out
 }
 
@@ -228,7 +228,7 @@ load server
 	add_filter f
 	ask 'set f 0 0 1' a >/dev/null
 	mkfifo in
-	"$BATS_TEST_DIRNAME/ask" "$SOCKET" <in >out 3>&- 4>&- &
+	"$HELPER" ask "$SOCKET" <in >out 3>&- 4>&- &
 	client=$!
 	exec 4>in
 	printf 'set f 0 0 1\r\nb\r\nset f 0 0 1\r\n' >&4

@@ -7,7 +7,7 @@ load server
 	printf '%s\r\n' 'add test 0 0 13' '1000000|0.001' 'stats blooms' \
 		'stats bloom test' 'set test 0 0 11' test_subkey \
 		'get test|test_subkey' |
-		"$BATS_TEST_DIRNAME/ask" "127.0.0.1:$PORT" | tr -d '\r' >out
+		"$HELPER" ask "127.0.0.1:$PORT" | tr -d '\r' >out
 	cat out
 	[ "$(head -n 1 out)" = STORED ]
 	grep -q '^STAT test [0-9]*$' out
@@ -339,7 +339,7 @@ load server
 	add_filter f
 	for word in GET POST PUT OPTIONS Host:; do
 		printf '%s / HTTP/1.1\r\nset f 0 0 1\r\na\r\n' "$word" |
-			"$BATS_TEST_DIRNAME/ask" "127.0.0.1:$PORT" >out
+			"$HELPER" ask "127.0.0.1:$PORT" >out
 		[ ! -s out ]
 	done
 	printf '\200\013\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0set f 0 0 1\r\na\r\n' |

@@ -168,7 +168,7 @@ load server
 	start_tcp
 	redis_answers ':1' 'BF.ADD f x'
 	printf '*2\r\n$3\r\nDEL\r\n$1\r\nf\r\n' |
-		"$BATS_TEST_DIRNAME/ask" "127.0.0.1:$PORT" >out
+		"$HELPER" ask "127.0.0.1:$PORT" >out
 	grep -q '^-NOPERM delete needs a unix socket' out
 	redis_answers ':1 :1' 'EXISTS f' 'DEL f'
 }

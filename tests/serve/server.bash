@@ -53,9 +53,9 @@ stop_server() {
 # is; print all replies without \r.
 ask() {
 	if [ $# -gt 0 ]; then
-		printf '%s\r\n' "$@" | "$BATS_TEST_DIRNAME/ask" "$SOCKET"
+		printf '%s\r\n' "$@" | "$HELPER" ask "$SOCKET"
 	else
-		"$BATS_TEST_DIRNAME/ask" "$SOCKET"
+		"$HELPER" ask "$SOCKET"
 	fi | tr -d '\r'
 }
 
