@@ -142,7 +142,7 @@ cluster_is_ok() {
 # port) and PROXY_PID. tests/redis/proxy.py has the options.
 start_proxy() {
 	rm -f proxy.port
-	python3 "$ROOT/tests/redis/proxy.py" "$@" "$PORT" proxy.port \
+	python3 -IS "$ROOT/tests/redis/proxy.py" "$@" "$PORT" proxy.port \
 		>proxy.out 2>&1 3>&- &
 	PROXY_PID=$!
 	echo "$PROXY_PID" >proxy.pid
