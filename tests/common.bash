@@ -15,9 +15,8 @@ PRELOADED=(env LD_PRELOAD="$BUILD/preload.so" FIRED=fired)
 # bats notes each command before it runs, to tell where a test failed. That takes
 # a quarter of the time of many tests, and the place is known when one fails, too:
 # but for a `return 1` of the test itself, of which it tells where the test begins.
-if declare -F bats_debug_trap bats_error_trap bats_capture_stack_trace \
-	bats_check_status_from_trap >/dev/null &&
-	[ "${BATS_TRACE_LEVEL:-0}" -eq 0 ]; then
+# Only in the version of bats whose functions these are.
+if [[ ${BATS_VERSION-} == 1.8.* ]] && [ "${BATS_TRACE_LEVEL:-0}" -eq 0 ]; then
 	bats_debug_trap() {
 		trap - DEBUG
 	}

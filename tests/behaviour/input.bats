@@ -37,7 +37,7 @@ broken_file() {
 
 @test "file names are shown with control bytes as escapes" {
 	name=$(printf 'a\nb\033[2J\001')
-	fails 3 'a\nb\x1b[2J\x01: No such file' bloomdedup "$name"
+	fails 3 'a\x0ab\x1b[2J\x01: No such file' bloomdedup "$name"
 }
 
 @test "only a missing file: exit status 3, and no output" {
