@@ -243,11 +243,13 @@ arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
 	for (unsigned i = 0; i < a->count; i++)
 		few[i] = (uint8_t)pages_are_few(&a->pages[i]);
 	for (unsigned i = a->count; i-- > 0; ) {
-		chain[count++] = &a->blocks[i];
+		chain[count] = &a->blocks[i];
+		count += !few[i];
 		if (i > 0 && geometry_is_same(&a->blocks[i].geometry,
 		    &a->blocks[i - 1].geometry))
 			continue;
-		loops()->probe_chain(chain, count, digests, n, found);
+		if (count > 0)
+			loops()->probe_chain(chain, count, digests, n, found);
 		count = 0;
 	}
 	for (unsigned i = a->count; i-- > 0; )

@@ -52,6 +52,35 @@ before_reading_all() {
 	' trace
 }
 
+# mapped FILTER: KiB of files that are mapped after few new lines
+mapped() {
+	mkfifo pipe
+	# written, and so in the page cache
+	cat "$1" >seen
+	BLOOMDEDUP_PRIVATE=0 "$BLOOMDEDUP" -f seen <pipe >out 3>&- 7>&- &
+	exec 7>pipe
+	cat in >&7
+	until_true cmp -s in out
+	sed -n 's/^RssFile:[^0-9]*\([0-9]*\) kB$/\1/p' /proc/$!/status
+	exec 7>&-
+	wait $!
+	rm pipe
+}
+
+@test "few lines are read one by one, with a window, too" {
+	needs_proc
+	skip_if_sanitized
+	skip_if_emulated "how it maps pages"
+	"$HELPER" lines 150 >in
+	# of 32 MB each
+	bloomdedup create -n 7500000 plain
+	bloomdedup create -n 3e7 --window=40d window
+	plain=$(mapped plain)
+	window=$(mapped window)
+	echo "$plain $window"
+	[ "$window" -lt $((plain + 1000)) ]
+}
+
 @test "a file that will change much: the filter is read at once, not late" {
 	needs_strace
 	"$HELPER" lines 200000 >in
