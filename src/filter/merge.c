@@ -1,9 +1,12 @@
 #include "filter/merge.h"
 
+#include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/signals.h"
 #include "layers/layers.h"
 #include "model/estimate.h"
@@ -33,11 +36,42 @@ struct plan {
 };
 
 static int
+differ(struct error *error, const struct filter *a, const struct filter *b,
+    const char *field, const char *x, const char *y)
+{
+	return error_set(error, STATUS_USAGE, "%s and %s can't be merged: %s"
+	    " is %s in one and %s in the other", filter_name(a),
+	    filter_name(b), field, x, y);
+}
+
+static const char *
+flat_recipe(char text[FORMAT_RECIPE_MAX + 1], const struct filter *f)
+{
+	if (filter_header(f)->recipe[0] == '\0')
+		return "the whole line";
+	strcpy(text, filter_header(f)->recipe);
+	for (char *p = text; *p != '\0'; p++) {
+		if (*p == '\n')
+			*p = p[1] == '\0' ? '\0' : ' ';
+	}
+	return text;
+}
+
+static const char *
+window_name(char text[40], const struct window *window)
+{
+	snprintf(text, 40, window->kind == WINDOW_NONE ? "none" :
+	    window->kind == WINDOW_LINES ? "%" PRIu64 " new lines" :
+	    "%" PRIu64 " s", window->length);
+	return text;
+}
+
+static int
 check_mergeable(const struct filter *a, const struct filter *b,
     struct error *error)
 {
 	const struct header *x = filter_header(a), *y = filter_header(b);
-	const char *differ = NULL;
+	char p[FORMAT_RECIPE_MAX + 1], q[FORMAT_RECIPE_MAX + 1];
 
 	if (filter_waiting(b) > 0) {
 		return error_set(error, STATUS_FAILED, "%s: has lines in a"
@@ -45,32 +79,37 @@ check_mergeable(const struct filter *a, const struct filter *b,
 		    " </dev/null", filter_name(b), filter_name(b));
 	}
 	if (x->hash.kind != y->hash.kind)
-		differ = "--hash";
-	else if (memcmp(x->hash.secret, y->hash.secret,
-	    hash_secret_bytes(x->hash.kind)) != 0)
+		return differ(error, a, b, "the hash",
+		    hash_name(x->hash.kind), hash_name(y->hash.kind));
+	if (memcmp(x->hash.secret, y->hash.secret,
+	    hash_secret_bytes(x->hash.kind)) != 0) {
 		return error_set(error, STATUS_USAGE, "%s and %s can never be"
 		    " merged: they were made apart, each with a secret of its"
 		    " own; make the next ones with create --like=%s",
 		    filter_name(a), filter_name(b), filter_name(a));
-	else if (strcmp(x->recipe, y->recipe) != 0)
-		differ = "the options for the key";
-	else if (x->error_rate < y->error_rate ||
-	    x->error_rate > y->error_rate)
-		differ = "--error-rate";
-	else if (x->window.kind != y->window.kind ||
-	    x->window.length != y->window.length)
-		differ = "--window";
-	else if (x->growth != y->growth)
-		differ = "--on-full";
-	if (differ != NULL) {
-		return error_set(error, STATUS_USAGE, "%s and %s can't be"
-		    " merged: they differ in %s (bloomdedup info shows it)",
-		    filter_name(a), filter_name(b), differ);
 	}
-	return x->window.kind != WINDOW_LINES || a == b ? 0 :
-	    error_set(error, STATUS_USAGE, "%s and %s can't be merged: with a"
-	    " window of lines, a filter does not record which of them came"
-	    " first", filter_name(a), filter_name(b));
+	if (strcmp(x->recipe, y->recipe) != 0)
+		return differ(error, a, b, "the key", flat_recipe(p, a),
+		    flat_recipe(q, b));
+	if (x->error_rate < y->error_rate || x->error_rate > y->error_rate)
+		return differ(error, a, b, "the error rate",
+		    number_format_rate(p, x->error_rate),
+		    number_format_rate(q, y->error_rate));
+	if (x->window.kind != y->window.kind ||
+	    x->window.length != y->window.length)
+		return differ(error, a, b, "--window",
+		    window_name(p, &x->window), window_name(q, &y->window));
+	if (x->window.kind == WINDOW_LINES && a != b) {
+		return error_set(error, STATUS_USAGE, "%s and %s can't be"
+		    " merged: with a window of lines, a filter does not record"
+		    " which of them came first", filter_name(a),
+		    filter_name(b));
+	}
+	if (x->growth != y->growth)
+		return differ(error, a, b, "--on-full",
+		    format_growth_name(x->growth),
+		    format_growth_name(y->growth));
+	return 0;
 }
 
 static const struct layer_entry *

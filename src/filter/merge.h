@@ -21,8 +21,8 @@
  * 1 is returned. *out is then open. Reads and writes in order, in bounded
  * memory.
  *
- * Fails (STATUS_USAGE) with the two files and what they differ in, where
- * filters can't be merged.
+ * Fails (STATUS_USAGE) with the name of the field that differs, the two files
+ * and their values, where filters can't be merged.
  */
 int merge_filters(struct filter **out, const char *path, int replace,
     struct filter *const *filters, size_t count, struct error *error);
