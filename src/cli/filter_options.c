@@ -329,7 +329,8 @@ filter_options_open(struct filter **filter, const struct options *o,
 		    " the file", plan->filter);
 	}
 	if (result == 0 && (filter_options_check_keys(o, recipe, error) < 0 ||
-	    (plan->dry_run && deferred_preview(filter, error) < 0)))
+	    (plan->dry_run && deferred_preview(filter, plan->use.max_bytes,
+	    error) < 0)))
 		return refuse_open(*filter);
 	return result;
 }

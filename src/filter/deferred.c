@@ -10,6 +10,7 @@
 #include "disk/journal.h"
 #include "filter/filter.h"
 #include "layers/layers.h"
+#include "model/growth.h"
 #include "model/operations.h"
 
 /* 6 MiB of digests: what the program may use besides the filter. */
@@ -27,6 +28,9 @@ struct deferred {
 	size_t listed;
 	uint64_t count;         /* digests held */
 	struct deferred_promise promise;
+	/* Of a preview: the filter below, as it would have grown. */
+	struct table planned;
+	uint64_t max_bytes;
 };
 
 static const struct filter_operations operations, reading, previewing;
@@ -207,12 +211,23 @@ flush(struct deferred *d, struct error *error)
 	    make_pending(d, LIST_DIGESTS, GROWTH_FAIL, error);
 }
 
+/* Room in the pending filter, for lines that have room in the one below. */
+static uint64_t
+reserve_pending(struct deferred *d, uint64_t wanted, struct error *error)
+{
+	struct error second; /* `error` may say why there is less room below */
+	uint64_t got = filter_reserve(d->pending, wanted, &second);
+
+	if (got < wanted)
+		*error = second;
+	return got;
+}
+
 static uint64_t
 reserve(struct filter *filter, uint64_t wanted, struct error *error)
 {
 	struct deferred *d = deferred_of(filter);
-	uint64_t room = UINT64_MAX, got;
-	struct error second; /* `error` may say why there is less room below */
+	uint64_t room = UINT64_MAX;
 
 	/*
 	 * With a journal, a filter that may grow does so at the end, when the
@@ -235,11 +250,7 @@ reserve(struct filter *filter, uint64_t wanted, struct error *error)
 	}
 	if (!d->journaled && room > LIST_DIGESTS - d->listed)
 		room = LIST_DIGESTS - d->listed;
-	wanted = wanted < room ? wanted : room;
-	got = filter_reserve(d->pending, wanted, &second);
-	if (got < wanted)
-		*error = second;
-	return got;
+	return reserve_pending(d, wanted < room ? wanted : room, error);
 }
 
 static int
@@ -333,17 +344,52 @@ deferred_read(struct filter **filter, struct error *error)
 	return 0;
 }
 
+/* For a preview, the filter below grows by a layer, on paper. */
+static int
+plan_layer(struct deferred *d, uint64_t wanted, struct error *error)
+{
+	struct filter *under = d->filter.under;
+	const char *name = filter_name(under);
+	struct layer_entry layer;
+
+	if (filter_growth(under) == GROWTH_FAIL)
+		return growth_is_full(name, &d->planned, error);
+	if (growth_layer(name, filter_header(under), &d->planned, wanted,
+	    &layer, error) < 0 || growth_place(name, &d->planned, &d->planned,
+	    &layer, d->max_bytes, error) < 0)
+		return -1;
+	growth_append(&d->planned, &layer);
+	return 0;
+}
+
+/* Its room: lines that have room in the filter below, as that would grow. */
 static uint64_t
 reserve_preview(struct filter *filter, uint64_t wanted, struct error *error)
 {
-	return filter_reserve(deferred_of(filter)->pending, wanted, error);
+	struct deferred *d = deferred_of(filter);
+	uint64_t room = UINT64_MAX;
+
+	/* Only a file has a known end, and a window forgets in time. */
+	if (filter_path(filter) != NULL &&
+	    filter_header(filter)->window.kind == WINDOW_NONE) {
+		do
+			room = format_room(&d->planned,
+			    filter_growth(filter->under));
+		while (room < d->count + wanted && plan_layer(d, d->count +
+		    wanted - room, error) == 0);
+		room = room > d->count ? room - d->count : 0;
+	}
+	return reserve_pending(d, wanted < room ? wanted : room, error);
 }
 
 int
-deferred_preview(struct filter **filter, struct error *error)
+deferred_preview(struct filter **filter, uint64_t max_bytes,
+    struct error *error)
 {
 	struct deferred *d = new_deferred(*filter, &previewing);
 
+	d->planned = *filter_table(*filter);
+	d->max_bytes = max_bytes;
 	if (make_pending(d, SIZING_CAPACITY_DEFAULT, GROWTH_GROW, error) < 0) {
 		release(d);
 		return -1;

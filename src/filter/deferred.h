@@ -60,9 +60,11 @@ int deferred_read(struct filter **filter, struct error *error);
 
 /*
  * *filter, which may be open for reading only, becomes a filter whose marks are
- * forgotten when it is closed, which closes both. It is never full, and a
- * window doesn't move on meanwhile. On failure *filter is unchanged.
+ * forgotten when it is closed, which closes both. It is full when *filter would
+ * be, if that may grow to `max_bytes`; a window doesn't move on meanwhile. On
+ * failure *filter is unchanged.
  */
-int deferred_preview(struct filter **filter, struct error *error);
+int deferred_preview(struct filter **filter, uint64_t max_bytes,
+    struct error *error);
 
 #endif

@@ -1,5 +1,4 @@
 /* Room for new lines: growth, also ahead; and allotments in a shared file. */
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -113,15 +112,9 @@ static int
 grow(struct layers *f, struct table *table, uint64_t wanted,
     struct error *error)
 {
-	uint64_t capacity = 0;
-
-	if (f->filter.growth != GROWTH_FAIL || layers_never_full(f))
-		return layers_append(f, table, table, wanted, error);
-	for (unsigned i = 0; i < table->count; i++)
-		capacity += table->layers[i].capacity;
-	return error_set(error, STATUS_FULL, "%s: the filter's capacity of %"
-	    PRIu64 " lines is used up (--on-full=fail)", f->filter.name,
-	    capacity);
+	return f->filter.growth == GROWTH_FAIL && !layers_never_full(f) ?
+	    growth_is_full(f->filter.name, table, error) :
+	    layers_append(f, table, table, wanted, error);
 }
 
 int

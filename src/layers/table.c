@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "bits/sizing.h"
 #include "layers/inside.h"
 #include "model/estimate.h"
@@ -30,30 +29,19 @@ int
 layers_append(struct layers *f, struct table *table, const struct table *among,
     uint64_t wanted, struct error *error)
 {
-	int windowed = layers_is_windowed(f);
-	char text[NUMBER_TEXT], limit[NUMBER_TEXT];
 	struct layer_entry layer;
 	uint64_t nbytes;
 
 	if (growth_layer(f->filter.name, &f->header, table, wanted, &layer,
-	    error) < 0)
+	    error) < 0 || growth_place(f->filter.name, table, among, &layer,
+	    f->max_bytes, error) < 0)
 		return -1;
 	nbytes = layer.geometry.pages * PAGE_BYTES;
-	layer.offset = windowed ? window_place(table, among, nbytes) :
-	    format_table_end(table);
-	if (nbytes > f->max_bytes || layer.offset > f->max_bytes - nbytes)
-		return error_set(error, STATUS_FULL, "%s: full: its next layer"
-		    " would make it %s, more than the %s of --max-size",
-		    f->filter.name,
-		    number_format_binary(text, layer.offset + nbytes),
-		    number_format_binary(limit, f->max_bytes));
-	if (layers_in_file(f) && (windowed ?
+	if (layers_in_file(f) && (layers_is_windowed(f) ?
 	    file_clear(&f->file, layer.offset, nbytes, error) :
 	    file_extend(&f->file, layer.offset, nbytes, error)) < 0)
 		return -1;
-	table->layers[table->count++] = layer;
-	if (windowed && layer.offset + nbytes > table->file_bytes)
-		table->file_bytes = layer.offset + nbytes;
+	growth_append(table, &layer);
 	return 0;
 }
 

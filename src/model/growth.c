@@ -1,9 +1,23 @@
 #include "model/growth.h"
 
+#include <inttypes.h>
 #include <time.h>
 
+#include "base/number.h"
 #include "bits/sizing.h"
 #include "model/window.h"
+
+int
+growth_is_full(const char *name, const struct table *table,
+    struct error *error)
+{
+	uint64_t capacity = 0;
+
+	for (unsigned i = 0; i < table->count; i++)
+		capacity += table->layers[i].capacity;
+	return error_set(error, STATUS_FULL, "%s: the filter's capacity of %"
+	    PRIu64 " lines is used up (--on-full=fail)", name, capacity);
+}
 
 /*
  * The least capacity of a later layer: about the lines of a page. So few large
@@ -105,4 +119,33 @@ growth_generation_lines(const struct header *header,
 			most = round_up(lines);
 	}
 	return most > SIZING_CAPACITY_MAX ? SIZING_CAPACITY_MAX : most;
+}
+
+int
+growth_place(const char *name, const struct table *table,
+    const struct table *among, struct layer_entry *layer, uint64_t max_bytes,
+    struct error *error)
+{
+	int windowed = table->generation_count > 0;
+	uint64_t nbytes = layer->geometry.pages * PAGE_BYTES;
+	char text[NUMBER_TEXT], limit[NUMBER_TEXT];
+
+	layer->offset = windowed ? window_place(table, among, nbytes) :
+	    format_table_end(table);
+	if (nbytes > max_bytes || layer->offset > max_bytes - nbytes)
+		return error_set(error, STATUS_FULL, "%s: full: its next layer"
+		    " would make it %s, more than the %s of --max-size", name,
+		    number_format_binary(text, layer->offset + nbytes),
+		    number_format_binary(limit, max_bytes));
+	return 0;
+}
+
+void
+growth_append(struct table *table, const struct layer_entry *layer)
+{
+	uint64_t end = layer->offset + layer->geometry.pages * PAGE_BYTES;
+
+	table->layers[table->count++] = *layer;
+	if (table->generation_count > 0 && end > table->file_bytes)
+		table->file_bytes = end;
 }

@@ -1,9 +1,13 @@
-/* The layers that filters grow by. */
+/* Full filters, and the layers that they grow by. */
 #ifndef GROWTH_H
 #define GROWTH_H
 
 #include "base/error.h"
 #include "disk/format.h"
+
+/* Sets error: all layers are full, and the filter may not grow. Returns -1. */
+int growth_is_full(const char *name, const struct table *table,
+    struct error *error);
 
 /*
  * The next layer that the filter, or the last generation of its window, grows
@@ -23,5 +27,16 @@ int growth_layer(const char *name, const struct header *header,
  */
 uint64_t growth_generation_lines(const struct header *header,
     const struct table *table);
+
+/*
+ * The place of a new layer of `table`: after the others, or with a window where
+ * no layer of `table` or `among` is. Fails if it ends beyond `max_bytes`.
+ */
+int growth_place(const char *name, const struct table *table,
+    const struct table *among, struct layer_entry *layer, uint64_t max_bytes,
+    struct error *error);
+
+/* Append a layer that has its place: the file is at least as long. */
+void growth_append(struct table *table, const struct layer_entry *layer);
 
 #endif

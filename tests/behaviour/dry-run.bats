@@ -214,10 +214,19 @@ previews() {
 	bloomdedup -f seen in 2>err | cmp - preview
 }
 
-@test "a filter that would be full is not full in the dry run" {
+@test "a filter that would be full is full in the dry run, too" {
 	bloomdedup create -n 1000 --on-full=fail seen
 	seq 3000 >in
-	bloomdedup -f seen --dry-run --max-size=1K in | cmp - in
+	untraced previews
+	bloomdedup -f seen --dry-run in >lines || [ $? -eq 4 ]
+	[ "$(wc -l <lines)" -eq 1000 ]
+	rm seen
+	bloomdedup create -n 1000 seen
+	seq 100000 >in
+	# room for one layer more
+	untraced previews --max-size=32K
+	bloomdedup -f seen --dry-run --max-size=32K in >lines || [ $? -eq 4 ]
+	[ "$(wc -l <lines)" -lt 50000 ]
 }
 
 @test "more lines than are held at first" {
