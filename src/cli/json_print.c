@@ -114,6 +114,8 @@ json_print_figures(FILE *file, int as_json, const struct figure *figures,
 	if (as_json)
 		json_print_open(&json, NULL, '{');
 	for (const struct figure *f = figures; f < figures + n; f++) {
+		if (!as_json && f->rare && f->count == 0)
+			continue;
 		if (!as_json)
 			print_figure(file, f);
 		else if (f->format == NULL)

@@ -38,9 +38,10 @@ struct figure {
 	const char *format; /* of `real`, for printf; NULL: it is `count` */
 	uint64_t count;
 	double real;        /* a NaN is unknown */
+	int rare;           /* the table leaves it out if it is 0 */
 };
 
-/* Print them as one line of JSON, or as a table that says the same. */
+/* Print them as one line of JSON, or as a table. */
 void json_print_figures(FILE *file, int as_json, const struct figure *figures,
     size_t n);
 

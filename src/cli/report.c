@@ -261,11 +261,11 @@ print_stats(const struct run *run)
 		{ "layer_count", .count = filter_table(f)->count },
 		{ "private_bytes", .count = filter_costs(f).private_bytes },
 		{ "not_json", .count = keys->of[KEY_NOT_JSON].lines +
-		    keys->of[KEY_TOO_DEEP].lines },
+		    keys->of[KEY_TOO_DEEP].lines, .rare = 1 },
 		{ "missing", .count = keys->of[KEY_MISSING].lines +
-		    keys->of[KEY_NO_FIELD].lines },
-		{ "not_urls", .count = keys->of[KEY_NOT_URL].lines },
-		{ "other_parts", .count = run->lines_passed }
+		    keys->of[KEY_NO_FIELD].lines, .rare = 1 },
+		{ "not_urls", .count = keys->of[KEY_NOT_URL].lines, .rare = 1 },
+		{ "other_parts", .count = run->lines_passed, .rare = 1 }
 	};
 
 	json_print_figures(stderr, report.options->stats == STATS_JSON, figures,

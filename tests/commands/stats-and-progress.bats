@@ -35,18 +35,14 @@ PYTHON
 		expected dropped
 		layer count
 		private bytes
-		not json
-		missing
-		not urls
-		other parts
 	END
 	cmp want names
 	[ "$(sed -n 's/^read *//p' err)" = 2,000 ]
 	# every value ends in the same column
-	[ "$(grep -c '^.\{37\}[0-9]$' err)" -eq 16 ]
-	# the same figures as in JSON
+	[ "$(grep -c '^.\{37\}[0-9]$' err)" -eq 12 ]
+	# the same figures as in JSON, and what is rare and 0
 	bloomdedup --stats=json in in 2>&1 >out | tr , '\n' |
-		sed 's/.*"\(.*\)":.*/\1/; s/_/ /g' | cmp want -
+		sed 's/.*"\(.*\)":.*/\1/; s/_/ /g' | head -n 12 | cmp want -
 }
 
 @test "--stats=json has exactly these names, and numbers" {
