@@ -389,6 +389,8 @@ deferred_preview(struct filter **filter, uint64_t max_bytes,
 	struct deferred *d = new_deferred(*filter, &previewing);
 
 	d->planned = *filter_table(*filter);
+	/* The run would first mark what waits in a journal. */
+	d->count = filter_waiting(*filter);
 	d->max_bytes = max_bytes;
 	if (make_pending(d, SIZING_CAPACITY_DEFAULT, GROWTH_GROW, error) < 0) {
 		release(d);

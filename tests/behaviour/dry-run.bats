@@ -229,6 +229,19 @@ previews() {
 	[ "$(wc -l <lines)" -lt 50000 ]
 }
 
+@test "lines that wait in a journal have their room in it" {
+	bloomdedup create -n 1000 --on-full=fail seen
+	seq 600 | bloomdedup add -f seen
+	seq 601 900 >waiting
+	"$HELPER" journal seen <waiting
+	seq 901 2000 >in
+	bloomdedup -f seen --dry-run in >lines || [ $? -eq 4 ]
+	[ "$(wc -l <lines)" -eq 100 ]
+	# which counts them by the bits
+	bloomdedup -f seen in >lines || [ $? -eq 4 ]
+	[ "$(wc -l <lines)" -gt 70 ] && [ "$(wc -l <lines)" -lt 130 ]
+}
+
 @test "more lines than are held at first" {
 	bloomdedup create -n 3e6 -p 1e-9 seen
 	seq 1000 2 200000 | bloomdedup add -f seen
