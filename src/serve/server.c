@@ -28,8 +28,10 @@
 #define SPARE 20
 /* Filters that are open: each layer is a mapping, and Linux allows 65,530. */
 #define OPEN_FILTERS ((size_t)8192)
-/* How long to wait at the end, whatever clients do, in seconds. */
-#define FAREWELL 10
+/* How long to wait at the end for clients that neither send what they began nor
+ * read replies, and for all others. */
+#define IDLE_FAREWELL CLOCK_SECOND
+#define FAREWELL (10 * CLOCK_SECOND)
 
 static void
 no_memory_for(const void *event)
@@ -294,27 +296,47 @@ loop(struct service *service)
 	}
 }
 
+/* Read from all clients once; hang up on those that had no more requests. */
+static void
+read_last_requests(struct service *service)
+{
+	const uint64_t *bytes_read = &service->counters.bytes_read;
+
+	for (struct client *c = service->clients; c != NULL; c = c->next) {
+		uint64_t before = *bytes_read;
+		int waiting = c->full || c->paused;
+
+		if (c->hang_up)
+			continue;
+		on_ready(-1, EV_READ, c);
+		c->hang_up |= !waiting && *bytes_read == before;
+	}
+	finish_sweep(service);
+}
+
 /*
  * Accept no more connections, answer all that the sockets hold, and send the
- * replies to clients that read them in time. One that is silent now has no more
- * requests.
+ * replies to clients that read them in time.
  */
 static void
 say_farewell(struct service *service)
 {
-	const struct timeval all = { FAREWELL, 0 };
+	const struct counters *counters = &service->counters;
+	const struct timeval moment = { 0, 50000 };
+	uint64_t start = clock_now(), progress = start, now = start, moved;
 
 	end_events(service);
-	service->reading = (struct timeval){ 0, 100000 };
-	service->writing = (struct timeval){ 1, 0 };
-	for (struct client *c = service->clients; c != NULL; c = c->next)
-		touch(c);
-	finish_sweep(service);
-	event_base_loopexit(service->base, &all);
-	while (service->clients != NULL &&
-	    !event_base_got_exit(service->base)) {
+	read_last_requests(service);
+	while (service->clients != NULL && now - progress < IDLE_FAREWELL &&
+	    now - start < FAREWELL) {
+		moved = counters->bytes_read + counters->bytes_written;
+		event_base_loopexit(service->base, &moment);
 		event_base_loop(service->base, EVLOOP_ONCE);
 		finish_sweep(service);
+		read_last_requests(service);
+		now = clock_now();
+		if (moved != counters->bytes_read + counters->bytes_written)
+			progress = now;
 	}
 	while (service->clients != NULL)
 		end_client(service->clients);
