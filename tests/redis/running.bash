@@ -15,6 +15,14 @@ say() {
 	until_true grep -qx -- "${!#}" out
 }
 
+# try_to_say LINE: to the run, which may have ended
+try_to_say() {
+	(
+		trap '' PIPE
+		echo "$1" >&9
+	) 2>/dev/null || true
+}
+
 # end [STATUS]: the run ends, with this status (0)
 end() {
 	local status=0

@@ -106,7 +106,7 @@ clock() {
 			bloomdedup $command "$URL/seen" 2>notes
 			sleep 1.1
 			# it may have ended over its marks
-			echo 2 >&9 || true
+			try_to_say 2
 			end 3
 			grep -q 'no longer there' err
 			echo 1 | cmp - out
