@@ -55,11 +55,23 @@ temporary_take_rights(int fd, const struct stat *other)
 }
 
 void
-temporary_new_rights(int fd)
+temporary_new_rights(int fd, const char *path)
 {
-	mode_t mask = umask(077);
+	struct stat st = { .st_mode = 0600 };
+	char *name;
+	int other = temporary_open(path, &name);
 
-	umask(mask);
-	if (fchmod(fd, 0666 & ~mask) < 0)
+	if (other < 0)
+		return;
+	/* An empty file tells: the folder may have a default ACL. */
+	close(other);
+	unlink(name);
+	other = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (other >= 0) {
+		fstat(other, &st);
+		close(other);
+	}
+	temporary_end(&name, other >= 0);
+	if (fchmod(fd, st.st_mode & 0666) < 0)
 		return;
 }

@@ -22,7 +22,10 @@ void temporary_end(char **name, int remove);
  */
 void temporary_take_rights(int fd, const struct stat *other);
 
-/* The same, with the mode that the umask leaves; not for use beside threads. */
-void temporary_new_rights(int fd);
+/*
+ * The mode that open(2) with 0666 gives a new file in the folder of `path`: the
+ * umask's, or that of the folder's default ACL.
+ */
+void temporary_new_rights(int fd, const char *path);
 
 #endif

@@ -254,7 +254,7 @@ output_secure(struct output *out, struct error *error)
 	if (out->hidden != NULL && stat(out->target, &old) == 0)
 		temporary_take_rights(out->fd, &old);
 	else if (out->hidden != NULL)
-		temporary_new_rights(out->fd);
+		temporary_new_rights(out->fd, out->target);
 	return output_sync(out, error);
 }
 
