@@ -227,7 +227,7 @@ check-tsan:
 		tests/behaviour/shared.bats tests/serve/filters.bats
 
 # Clients of memcached that no distribution has, against serve.
-check-clients: $(PROGRAM)
+check-clients: $(PROGRAM) $(BUILD)/helper
 	BLOOMDEDUP='$(abspath $(PROGRAM))' tests/serve/clients/run \
 		'$(BUILD)/clients'
 

@@ -586,9 +586,11 @@ modes() {
 		(modes $mask) >made
 		cat made
 		# seen, new, merged, more; what becomes `file`; and a journal
-		[ "$(grep -c '^\(\./\|/.*/\)\?\.bloomdedup-.* 0600$' made)" -eq 5 ]
+		# and a name for an empty file that tells the mode of a new one
+		[ "$(grep -c '^\(\./\|/.*/\)\?\.bloomdedup-.* 0600$' made)" -eq 6 ]
+		[ "$(grep -c '\.bloomdedup-.* 0666$' made)" -eq 1 ]
 		[ "$(grep -c 'new\.journal 0600$' made)" -eq 1 ]
-		[ "$(wc -l <made)" -eq 6 ]
+		[ "$(wc -l <made)" -eq 8 ]
 		for filter in seen new merged more; do
 			[ "$(stat -c %a $filter)" = 600 ]
 		done
