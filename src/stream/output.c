@@ -149,18 +149,16 @@ copy_old(struct output *out, struct error *error)
 	int from = open(out->target, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
 
-	if (from < 0 && errno == ENOENT)
-		return 0;
+	if (from < 0)
+		return errno == ENOENT ? 0 :
+		    error_system(error, errno, out->name);
 	do {
 		n = sendfile(out->fd, from, NULL, COPY_BYTES);
 	} while (n > 0 || (n < 0 && errno == EINTR && !signals_stop));
 	/* For output_mend and output_continues. */
 	if (n < 0 || fcntl(out->fd, F_SETFL, O_APPEND) < 0)
-		error_system(error, errno, out->name);
-	else
-		n = 0;
-	if (from >= 0)
-		close(from);
+		n = error_system(error, errno, out->name);
+	close(from);
 	return (int)n;
 }
 

@@ -330,6 +330,17 @@ has_lines() {
 	[ "$(stat -c %a file)" = 750 ]
 }
 
+@test "--append to a file that may be written, but not read" {
+	[ "$(id -u)" -eq 0 ] || skip "needs root"
+	become_nobody
+	echo old >file
+	chown 65534:65534 file
+	chmod 200 file
+	fails 3 'file: Permission denied' \
+		"${as_nobody[@]}" ./program --atomic --append -o file <<<new
+	echo old | cmp - file
+}
+
 # default_acl RIGHTS...: this folder's, of owner, owning group, group 0, mask
 # and others.
 default_acl() {
