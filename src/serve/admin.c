@@ -73,7 +73,8 @@ parse_plan(struct bytes bytes, struct filter_design *plan, struct error *error)
 	char text[NUMBERS_MAX] = "", *rate, *window;
 
 	*plan = (struct filter_design){ .growth = GROWTH_GROW };
-	if (bytes.nbytes < sizeof text)
+	if (bytes.nbytes < sizeof text &&
+	    memchr(bytes.data, '\0', bytes.nbytes) == NULL)
 		memcpy(text, bytes.data, bytes.nbytes);
 	rate = strchr(text, '|');
 	if (rate != NULL) {

@@ -144,8 +144,11 @@ parse_words(struct line *line, struct request *request)
 		return 0;
 	if (count < line->row->least)
 		return fail(request, "ERROR");
-	/* stats cachedump has numbers, which mean nothing here */
-	if (count > 3 && request->verb != VERB_STATS)
+	/* stats cachedump has two numbers, which mean nothing here */
+	if (count == 4 && request->verb == VERB_STATS &&
+	    bytes_are(line->word[1], "cachedump"))
+		count = 2;
+	if (count > 3)
 		return malformed(request);
 	if (count > 2)
 		request->value = line->word[2];

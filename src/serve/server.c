@@ -28,8 +28,10 @@
 #define SPARE 20
 /* Filters that are open: each layer is a mapping, and Linux allows 65,530. */
 #define OPEN_FILTERS ((size_t)8192)
-/* How long to wait at the end for clients that neither send what they began nor
- * read replies, and for all others. */
+/*
+ * How long to wait at the end for clients that neither send what they began nor
+ * read replies, and for all others.
+ */
 #define IDLE_FAREWELL CLOCK_SECOND
 #define FAREWELL (10 * CLOCK_SECOND)
 

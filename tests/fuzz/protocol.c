@@ -214,13 +214,15 @@ model_plain(struct events *events, struct bytes *words, unsigned count,
 	r->noreply = count > (r->verb == VERB_VERBOSITY ? 1 : 2) &&
 	    count <= 8 && is(words[count - 1], "noreply");
 	count -= (unsigned)r->noreply;
+	if (r->verb == VERB_STATS && count == 4 && is(words[1], "cachedump"))
+		count = 2;
 	if (count > 1)
 		r->key = words[1];
 	if (count > 2)
 		r->value = words[2];
 	if (count < least)
 		r->reply = "ERROR";
-	else if (count > 3 && r->verb != VERB_STATS)
+	else if (count > 3)
 		r->reply = "CLIENT_ERROR bad command line format";
 	else if (count > 1 && words[1].nbytes > key_max)
 		r->reply = "CLIENT_ERROR key too long";

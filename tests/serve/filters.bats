@@ -94,6 +94,14 @@ load server
 	until_true free
 }
 
+@test "the value that makes a filter has no NUL and what may follow it" {
+	start_server
+	printf 'add f 0 0 10\r\n1000|0.1\0x\r\nadd f 0 0 8\r\n1000|0.1\r\n' |
+		ask >out
+	head -n 1 out | grep -q '^CLIENT_ERROR '
+	[ "$(tail -n 1 out)" = STORED ]
+}
+
 @test "a damaged file is refused by name, and is not touched" {
 	head -c 20000 /dev/urandom >folder/f.bloom
 	cp folder/f.bloom before

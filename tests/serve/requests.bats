@@ -235,6 +235,7 @@ load server
 	answers 'END; END; END; END' 'stats slabs' 'stats items' 'stats conns' \
 		'stats cachedump 1 100'
 	ask 'stats nothing' | grep -q '^CLIENT_ERROR '
+	ask 'stats blooms a b' | grep -q '^CLIENT_ERROR '
 	ask 'stats bloom nothing' | grep -q '^CLIENT_ERROR no such filter'
 }
 
