@@ -25,8 +25,10 @@ void block_mark_shared(const struct block_array *array,
 void block_lines(const struct geometry *geometry, struct digest digest,
     unsigned lines[CACHE_LINES_MAX]);
 
-/* Are all bits of a digest set in its j-th line; in its lines, as block_lines
- * has them? Each is aligned to LINE_BYTES. */
+/*
+ * Are all bits of a digest set in its j-th line; in its lines, as block_lines
+ * has them? Each is aligned to LINE_BYTES.
+ */
 int block_probe_line(const struct geometry *geometry, struct digest digest,
     unsigned j, const uint8_t *line);
 int block_probe_lines(const struct geometry *geometry, struct digest digest,
