@@ -3,11 +3,19 @@
 #define CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 #define CLOCK_SECOND UINT64_C(1000000000)
 #define CLOCK_MILLISECOND UINT64_C(1000000)
 
 /* Nanoseconds of a monotonic clock. */
-uint64_t clock_now(void);
+static inline uint64_t
+clock_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * CLOCK_SECOND + (uint64_t)now.tv_nsec;
+}
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -43,6 +44,19 @@ io_pwrite(int fd, const void *data, size_t nbytes, uint64_t offset)
 		nbytes -= (size_t)n;
 		offset += (uint64_t)n;
 	}
+	return 0;
+}
+
+int
+io_random(void *data, size_t nbytes, struct error *error)
+{
+	ssize_t n;
+
+	do {
+		n = getrandom(data, nbytes, 0);
+	} while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)nbytes) /* never short up to 256 bytes */
+		return error_system(error, errno, "getrandom");
 	return 0;
 }
 

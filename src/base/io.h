@@ -1,6 +1,6 @@
 /*
- * Reads and writes at an offset that retry until complete; descriptors, and
- * buffers of pipes.
+ * Reads and writes at an offset that retry until complete; random bytes;
+ * descriptors, and buffers of pipes.
  */
 #ifndef IO_H
 #define IO_H
@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "base/error.h"
 
 /*
  * Read nbytes. Returns how many were read, fewer only at the end of the file,
@@ -17,6 +19,12 @@ ssize_t io_pread(int fd, void *data, size_t nbytes, uint64_t offset);
 
 /* Write nbytes. Returns 0, or -1 with errno set. */
 int io_pwrite(int fd, const void *data, size_t nbytes, uint64_t offset);
+
+/*
+ * Random bytes from the system, at most 256. Returns 0, or -1 with `error`
+ * filled.
+ */
+int io_random(void *data, size_t nbytes, struct error *error);
 
 /*
  * How many descriptors may be open: as many as the system lets this process

@@ -44,6 +44,23 @@ int number_seconds(const char *text, uint64_t *milliseconds);
  */
 int number_duration(const char *text, uint64_t *seconds);
 
+/* The value of n hexadecimal digits (at most 7), -1 if a byte is none. */
+static inline int
+number_hex(const uint8_t *at, int n)
+{
+	int value = 0;
+
+	for (int i = 0; i < n; i++) {
+		unsigned digit = at[i] - (unsigned)'0';
+		unsigned letter = (at[i] | 0x20u) - 'a';
+
+		if (digit > 9 && letter > 5)
+			return -1;
+		value = value << 4 | (int)(digit <= 9 ? digit : letter + 10);
+	}
+	return value;
+}
+
 /* The nearest whole number, clamped to 64 bits; 0 for a NaN. */
 uint64_t number_whole(double value);
 

@@ -3,8 +3,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "bits/siphash.h"
-
 size_t
 hash_secret_bytes(uint32_t kind)
 {

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #define HASH_SECRET_MAX 192
+#define SIPHASH_KEY_BYTES 16
 
 enum hash_kind {
 	/* values as stored in the file */

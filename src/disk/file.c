@@ -16,7 +16,6 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/signals.h"
-#include "base/temporary.h"
 
 /* How often a file may have been replaced when its lock was taken. */
 #define REPLACED_MAX 1000

@@ -12,7 +12,6 @@
 #include "base/io.h"
 #include "base/le.h"
 #include "base/path.h"
-#include "base/temporary.h"
 
 /*
  * A frame: magic, kind, length of the payload, CRC-32 of all of the frame, each

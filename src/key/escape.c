@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/hex.h"
+#include "base/number.h"
 
 size_t
 escape(char *to, size_t size, const char *from)
@@ -33,7 +33,7 @@ unescape(char *text)
 			*to++ = *text;
 			continue;
 		}
-		c = hex_read((const uint8_t *)text + 1, 2);
+		c = number_hex((const uint8_t *)text + 1, 2);
 		if (c <= 0)
 			return -1;
 		*to++ = (char)c;

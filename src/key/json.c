@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "base/hex.h"
+#include "base/number.h"
 #include "key/quotes.h"
 #include "key/scan.h"
 
@@ -248,7 +248,7 @@ json_is_pointer(const char *text)
 static int
 read_hex(const uint8_t *p, const uint8_t *end)
 {
-	return end - p < 4 ? -1 : hex_read(p, 4);
+	return end - p < 4 ? -1 : number_hex(p, 4);
 }
 
 /*

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hex.h"
 #include "base/number.h"
 #include "key/blanks.h"
 #include "key/columns.h"
@@ -161,7 +160,7 @@ parse_separator(const struct key_step *step, struct key_recipe *recipe,
 	(void)step;
 	if (value == NULL || strlen(value) != 2)
 		return -1;
-	recipe->separator = hex_read((const uint8_t *)value, 2);
+	recipe->separator = number_hex((const uint8_t *)value, 2);
 	return recipe->separator < 0 ? -1 : 0;
 }
 

@@ -9,7 +9,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "base/hex.h"
+#include "base/number.h"
 #include "key/scan.h"
 
 enum {
@@ -85,7 +85,7 @@ copy_run(struct reader *in, unsigned classes, uint8_t *to)
 		}
 		if (c != '%')
 			break;
-		byte = end - p < 3 ? -1 : hex_read(p + 1, 2);
+		byte = end - p < 3 ? -1 : number_hex(p + 1, 2);
 		if (byte < 0)
 			return NULL;
 		c = (uint8_t)byte;
@@ -126,7 +126,7 @@ is_literal(const uint8_t *p, size_t nbytes)
 	size_t i = 1;
 
 	if (nbytes > 0 && lower(*p) == 'v') {
-		while (i < nbytes && hex_read(p + i, 1) >= 0)
+		while (i < nbytes && number_hex(p + i, 1) >= 0)
 			i++;
 		if (i < 2 || i + 1 >= nbytes || p[i] != '.')
 			return 0;
@@ -503,7 +503,7 @@ url_normalize(const struct url_rules *rules, const uint8_t *data,
 static int
 is_normal_escape(const uint8_t *p, const uint8_t *end)
 {
-	int c = end - p < 3 ? -1 : hex_read(p + 1, 2);
+	int c = end - p < 3 ? -1 : number_hex(p + 1, 2);
 
 	return c >= 0 && p[1] < 'a' && p[2] < 'a' && !(class[c] & UNRESERVED);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/random.h"
+#include "base/io.h"
 #include "bits/sizing.h"
 #include "disk/journal.h"
 #include "disk/lock.h"
@@ -138,7 +138,7 @@ layers_prepare(struct filter **filter, const char *path,
 	f->header.created = (uint64_t)time(NULL);
 	f->header.version_to_write = FORMAT_VERSION;
 	f->header.optional_features = 0;
-	if (random_bytes(f->header.id, sizeof f->header.id, error) < 0 ||
+	if (io_random(f->header.id, sizeof f->header.id, error) < 0 ||
 	    (path != NULL && begin_file(f, path, error) < 0))
 		goto fail;
 	begin_use(f, use);
@@ -184,7 +184,7 @@ plan_header(const struct filter_design *plan, struct header *header,
 		header->hash = *plan->hash;
 		return 0;
 	}
-	return random_bytes(header->hash.secret,
+	return io_random(header->hash.secret,
 	    hash_secret_bytes(header->hash.kind), error);
 }
 

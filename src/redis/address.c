@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/hex.h"
+#include "base/number.h"
 #include "base/parts.h"
 
 /* The schemes, and what they mean; in any case. */
@@ -129,7 +129,7 @@ take(const struct address *l, char **to, const char *at, size_t nbytes,
 		int byte = at[i];
 
 		if (byte == '%') {
-			byte = i + 2 < nbytes ? hex_read((const uint8_t *)at +
+			byte = i + 2 < nbytes ? number_hex((const uint8_t *)at +
 			    i + 1, 2) : 0;
 			if (byte <= 0)
 				return refuse(l, error, "a % must be followed"

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/io.h"
 #include "base/number.h"
-#include "base/random.h"
 #include "layers/layers.h"
 #include "model/window.h"
 #include "redis/generations.h"
@@ -117,7 +117,7 @@ plan_new(struct place *p, const struct filter_design *plan, struct error *error)
 		    p->address.shown);
 	p->header.created = (uint64_t)time(NULL);
 	p->header.version_to_write = FORMAT_VERSION;
-	if (random_bytes(p->header.id, sizeof p->header.id, error) < 0)
+	if (io_random(p->header.id, sizeof p->header.id, error) < 0)
 		return -1;
 	layout_shard_key(key, p->address.name, p->header.id,
 	    LAYOUT_NO_GENERATION, 0);

@@ -14,7 +14,6 @@
 
 #include "base/path.h"
 #include "base/signals.h"
-#include "base/temporary.h"
 #include "disk/journal.h"
 
 /* In this time a writer of half a line goes on: 20 ms, in nanoseconds. */

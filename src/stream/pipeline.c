@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "base/signals.h"
-#include "base/turns.h"
+#include "base/thread.h"
 #include "filter/filter.h"
 #include "key/scan.h"
 #include "stream/worker.h"
