@@ -46,7 +46,6 @@ struct client {
 	int get_failed;        /* the get line that is answered has failed */
 	/* for RESP: */
 	struct served *served; /* its request's filter; NULL: not known now */
-	int resp3;             /* version 3 of the protocol */
 	/* Of server.c: */
 	struct event *readable, *writable;
 	int reading, writing;  /* these events are waited for */
@@ -54,5 +53,15 @@ struct client {
 	struct client *next_touched;
 	struct client *next, **link; /* of all */
 };
+
+/* Of memcached's protocol, for `take` and `answer`. */
+size_t memcached_take(struct client *client, const uint8_t *data,
+    size_t nbytes, int *more);
+void memcached_answer(struct client *client,
+    const struct operation *operation, const struct outcome *outcome);
+
+/* From now on, the client speaks RESP. */
+void resp_begin(struct client *client);
+void resp_free(struct resp *resp); /* NULL is none */
 
 #endif

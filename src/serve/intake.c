@@ -15,7 +15,6 @@
 #include "key/scan.h"
 #include "serve/client.h"
 #include "serve/resp.h"
-#include "serve/resp_command.h"
 #include "serve/sweep.h"
 
 /* At most this much is read from a client in one sweep. */

@@ -1,9 +1,12 @@
-#include "serve/memcached.h"
-
+/*
+ * Carries out memcached's requests (protocol.h), and writes the replies. Those
+ * about the server or a whole filter are in admin.c.
+ */
 #include <string.h>
 
 #include "serve/admin.h"
 #include "serve/catalog.h"
+#include "serve/client.h"
 #include "serve/sweep.h"
 
 /* Split "NAME|SUBKEY" at its bar. Returns 0 if there is no bar. */

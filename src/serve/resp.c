@@ -78,43 +78,6 @@ begin_word(struct resp_parser *parser, size_t longest, const uint8_t *data,
 	return n;
 }
 
-static void
-end_word(struct resp_parser *parser, enum resp_event event,
-    struct resp_word *word)
-{
-	word->event = event;
-	word->index = parser->index++;
-	word->count = parser->count;
-	parser->state = parser->index < parser->count ? RESP_AT_LENGTH :
-	    RESP_AT_ARRAY;
-}
-
-static size_t
-take_word(struct resp_parser *parser, const uint8_t *data, size_t nbytes,
-    struct resp_word *word)
-{
-	size_t n = (size_t)parser->nbytes;
-
-	if (nbytes < n + 2)
-		return 0;
-	if (data[n] != '\r' || data[n + 1] != '\n')
-		return fail(word);
-	word->bytes = (struct bytes){ data, n };
-	end_word(parser, RESP_WORD, word);
-	return n + 2;
-}
-
-static size_t
-skip_word(struct resp_parser *parser, size_t nbytes, struct resp_word *word)
-{
-	size_t n = parser->nbytes < nbytes ? (size_t)parser->nbytes : nbytes;
-
-	parser->nbytes -= n;
-	if (parser->nbytes == 0)
-		end_word(parser, RESP_LONG, word);
-	return n;
-}
-
 size_t
 resp_next(struct resp_parser *parser, size_t longest, const uint8_t *data,
     size_t nbytes, struct resp_word *word)
@@ -124,23 +87,41 @@ resp_next(struct resp_parser *parser, size_t longest, const uint8_t *data,
 	*word = (struct resp_word){ .event = RESP_MORE };
 	do {
 		const uint8_t *rest = data + at;
+		size_t left = nbytes - at;
 
+		n = (size_t)parser->nbytes;
 		switch (parser->state) {
 		case RESP_AT_ARRAY:
-			n = begin_request(parser, rest, nbytes - at, word);
+			n = begin_request(parser, rest, left, word);
 			break;
 		case RESP_AT_LENGTH:
-			n = begin_word(parser, longest, rest, nbytes - at,
-			    word);
+			n = begin_word(parser, longest, rest, left, word);
 			break;
 		case RESP_AT_BYTES:
-			n = take_word(parser, rest, nbytes - at, word);
+			if (left < n + 2) {
+				n = 0;
+			} else if (rest[n] != '\r' || rest[n + 1] != '\n') {
+				n = fail(word);
+			} else {
+				word->event = RESP_WORD;
+				word->bytes = (struct bytes){ rest, n };
+				n += 2;
+			}
 			break;
-		default:
-			n = skip_word(parser, nbytes - at, word);
+		case RESP_AT_SKIP:
+			n = n < left ? n : left;
+			parser->nbytes -= n;
+			if (parser->nbytes == 0)
+				word->event = RESP_LONG;
 			break;
 		}
 		at += n;
 	} while (n > 0 && word->event == RESP_MORE);
+	if (word->event == RESP_WORD || word->event == RESP_LONG) {
+		word->index = parser->index++;
+		word->count = parser->count;
+		parser->state = parser->index < parser->count ?
+		    RESP_AT_LENGTH : RESP_AT_ARRAY;
+	}
 	return at;
 }

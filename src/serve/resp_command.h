@@ -23,6 +23,7 @@
 /* What a client that speaks RESP has besides: its request, and its queue. */
 struct resp {
 	struct client *client;
+	int resp3;              /* version 3 of the protocol */
 	uint64_t id;            /* of the connection */
 	char *name;             /* that the client gave itself, or NULL */
 	struct resp_parser parser;
@@ -63,12 +64,8 @@ struct resp_command {
 };
 
 /* In resp_filters.c and so on; the last one has no name. */
-extern const struct resp_command resp_filter_commands[], resp_key_commands[],
+extern const struct resp_command resp_filter_commands[],
     resp_connection_commands[], resp_session_commands[];
-
-/* The client speaks RESP. */
-void resp_begin(struct client *client);
-void resp_free(struct resp *r); /* NULL is none */
 
 /* The command of that name, in any case; NULL if there is none. */
 const struct resp_command *resp_command_find(struct bytes name);
@@ -79,8 +76,6 @@ struct bytes resp_kept(const struct resp *r, unsigned i);
 const char *resp_string(const struct resp *r, unsigned i);
 /* Is it this word, in any case? `word` is in upper case. */
 int resp_is(const struct resp *r, unsigned i, const char *word);
-/* A word that is a whole number of up to 18 digits. Returns 0, or -1. */
-int resp_integer(const struct resp *r, unsigned i, int64_t *value);
 
 /* The request is answered with this error, which begins with its code. */
 void resp_refuse(struct resp *r, const char *format, ...)
@@ -100,13 +95,13 @@ void resp_answer(struct client *client, const struct operation *operation,
     const struct outcome *outcome);
 
 /* Parts of a reply, in the version of the protocol that the client speaks. */
-void resp_put_simple(struct client *client, const char *text);
-void resp_put_error(struct client *client, const char *text);
-void resp_put_integer(struct client *client, uint64_t value);
-void resp_put_bulk(struct client *client, const void *data, size_t nbytes);
-void resp_put_text(struct client *client, const char *text);
-void resp_put_null(struct client *client);
-void resp_put_array(struct client *client, size_t count);
-void resp_put_map(struct client *client, size_t count);
+void resp_put_simple(struct resp *r, const char *text);
+void resp_put_error(struct resp *r, const char *text);
+void resp_put_integer(struct resp *r, uint64_t value);
+void resp_put_bulk(struct resp *r, const void *data, size_t nbytes);
+void resp_put_text(struct resp *r, const char *text);
+void resp_put_null(struct resp *r);
+void resp_put_array(struct resp *r, size_t count);
+void resp_put_map(struct resp *r, size_t count);
 
 #endif

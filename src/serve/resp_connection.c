@@ -19,10 +19,10 @@ static void
 ping(struct resp *r)
 {
 	if (r->kept > 1)
-		resp_put_bulk(r->client, resp_kept(r, 1).data,
+		resp_put_bulk(r, resp_kept(r, 1).data,
 		    resp_kept(r, 1).nbytes);
 	else
-		resp_put_simple(r->client, "PONG");
+		resp_put_simple(r, "PONG");
 }
 
 static void
@@ -30,18 +30,18 @@ select_database(struct resp *r)
 {
 	int64_t number;
 
-	if (resp_integer(r, 1, &number) < 0)
+	if (bytes_to_integer(resp_kept(r, 1), 1, &number) < 0)
 		resp_refuse(r, "ERR value is not an integer or out of range");
 	else if (number != 0)
 		resp_refuse(r, "ERR DB index is out of range");
 	else
-		resp_put_simple(r->client, "OK");
+		resp_put_simple(r, "OK");
 }
 
 static void
 quit(struct resp *r)
 {
-	resp_put_simple(r->client, "OK");
+	resp_put_simple(r, "OK");
 	r->client->hang_up = 1;
 }
 
@@ -54,7 +54,7 @@ authenticate(struct resp *r)
 		    " any password configured for the default user. Are you"
 		    " sure your configuration is correct?");
 	else if (resp_is(r, 1, "DEFAULT"))
-		resp_put_simple(r->client, "OK");
+		resp_put_simple(r, "OK");
 	else
 		resp_refuse(r, WRONG_PASSWORD);
 }
@@ -71,17 +71,17 @@ static void
 client(struct resp *r)
 {
 	if (resp_is(r, 1, "ID") && r->kept == 2) {
-		resp_put_integer(r->client, r->id);
+		resp_put_integer(r, r->id);
 	} else if (resp_is(r, 1, "GETNAME") && r->kept == 2) {
 		if (r->name == NULL || r->name[0] == '\0')
-			resp_put_null(r->client);
+			resp_put_null(r);
 		else
-			resp_put_text(r->client, r->name);
+			resp_put_text(r, r->name);
 	} else if (resp_is(r, 1, "SETNAME") && r->kept == 3) {
 		set_name(r, 2);
-		resp_put_simple(r->client, "OK");
+		resp_put_simple(r, "OK");
 	} else if (resp_is(r, 1, "SETINFO") && r->kept == 4) {
-		resp_put_simple(r->client, "OK");
+		resp_put_simple(r, "OK");
 	} else {
 		resp_refuse(r, "ERR unknown subcommand '%.128s'. Try CLIENT"
 		    " HELP.", resp_string(r, 1));
@@ -89,30 +89,15 @@ client(struct resp *r)
 }
 
 static void
-say_hello(struct resp *r)
+hello(struct resp *r)
 {
-	static const char *const fields[][2] = { { "server", "bloomdedup" },
-		{ "version", LIKE_REDIS }, { "mode", "standalone" },
-		{ "role", "master" } };
-	struct client *client = r->client;
+	static const char *const texts[] = { "server", "bloomdedup",
+		"version", LIKE_REDIS, "mode", "standalone", "role", "master" };
+	int64_t version = r->resp3 ? 3 : 2;
 
-	resp_put_map(client, 7);
-	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-		resp_put_text(client, fields[i][0]);
-		resp_put_text(client, fields[i][1]);
-	}
-	resp_put_text(client, "proto");
-	resp_put_integer(client, client->resp3 ? 3 : 2);
-	resp_put_text(client, "id");
-	resp_put_integer(client, r->id);
-	resp_put_text(client, "modules");
-	resp_put_array(client, 0);
-}
-
-/* The options of HELLO; if one is wrong, the request is refused. */
-static void
-take_hello_options(struct resp *r)
-{
+	if ((r->kept > 1 && bytes_to_integer(resp_kept(r, 1), 1,
+	    &version) < 0) || (version != 2 && version != 3))
+		resp_refuse(r, "NOPROTO unsupported protocol version");
 	for (unsigned i = 2; i < r->kept && r->refusal == NULL; i++) {
 		unsigned left = r->kept - i - 1;
 
@@ -127,21 +112,18 @@ take_hello_options(struct resp *r)
 			    " '%.128s'", resp_string(r, i));
 		}
 	}
-}
-
-static void
-hello(struct resp *r)
-{
-	int64_t version = r->client->resp3 ? 3 : 2;
-
-	if ((r->kept > 1 && resp_integer(r, 1, &version) < 0) ||
-	    (version != 2 && version != 3))
-		resp_refuse(r, "NOPROTO unsupported protocol version");
-	take_hello_options(r);
 	if (r->refusal != NULL)
 		return;
-	r->client->resp3 = version == 3;
-	say_hello(r);
+	r->resp3 = version == 3;
+	resp_put_map(r, 7);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		resp_put_text(r, texts[i]);
+	resp_put_text(r, "proto");
+	resp_put_integer(r, (uint64_t)version);
+	resp_put_text(r, "id");
+	resp_put_integer(r, r->id);
+	resp_put_text(r, "modules");
+	resp_put_array(r, 0);
 }
 
 static void
@@ -163,14 +145,14 @@ info(struct resp *r)
 	    service->catalog->pool.limit, c->total_connections, c->get_hits,
 	    c->get_misses, service->catalog->count);
 
-	resp_put_bulk(r->client, text, (size_t)n);
+	resp_put_bulk(r, text, (size_t)n);
 }
 
 /* Clients use it to help people; without an entry they send what they get. */
 static void
 describe_commands(struct resp *r)
 {
-	resp_put_array(r->client, 0);
+	resp_put_array(r, 0);
 }
 
 const struct resp_command resp_connection_commands[] = {

@@ -1,8 +1,12 @@
 /*
- * BF.*: requests and replies are RedisBloom's (2.8.2, looked at from outside),
- * but for texts of errors that no client reads.
+ * BF.*, and the commands about keys, which are the names of filters. Requests
+ * and replies of BF.* are RedisBloom's (2.8.2, looked at from outside), but for
+ * texts of errors that no client reads.
  */
 #include "serve/resp_command.h"
+
+#include <fnmatch.h>
+#include <strings.h>
 
 #include "base/error.h"
 #include "base/number.h"
@@ -10,6 +14,9 @@
 #include "filter/filter.h"
 #include "serve/admin.h"
 #include "serve/catalog.h"
+
+/* What TYPE says of RedisBloom's filters. */
+#define TYPE_NAME "MBbloom--"
 
 /* The options of a request that may make a filter. */
 struct plan {
@@ -86,7 +93,7 @@ take_number(struct resp *r, unsigned i, const char *what, uint64_t most)
 {
 	int64_t number = 0;
 
-	if (resp_integer(r, i, &number) < 0 || number < 1 ||
+	if (bytes_to_integer(resp_kept(r, i), 1, &number) < 0 || number < 1 ||
 	    (uint64_t)number > most)
 		resp_refuse(r, "ERR bad %s", what);
 	return (uint64_t)number;
@@ -133,59 +140,33 @@ reserve(struct resp *r)
 	if (r->refusal == NULL && resp_may(r, VERB_ADD) &&
 	    (find(r) != NULL || make(r, &plan) > 0))
 		resp_refuse(r, "ERR item exists");
-}
-
-static void
-say_ok(struct resp *r)
-{
-	resp_put_simple(r->client, "OK");
+	if (r->refusal == NULL)
+		resp_put_simple(r, "OK");
 }
 
 /* Find or make the filter that subkeys are added to. */
 static void
-begin_adding(struct resp *r, const struct plan *plan)
-{
-	if (!resp_may(r, VERB_SET) || find_open(r) != NULL)
-		return;
-	if (plan->nocreate || admin_refusal(r->client, VERB_ADD) != NULL)
-		refuse_missing(r);
-	else
-		make(r, plan);
-}
-
-static struct plan
-default_plan(const struct resp *r)
-{
-	const struct serve_settings *settings = r->client->service->plan;
-
-	return (struct plan){ .design = { .capacity = settings->capacity,
-		.error_rate = settings->error_rate, .growth = GROWTH_GROW } };
-}
-
-static void
 begin_add(struct resp *r)
 {
-	const struct plan plan = default_plan(r);
-
-	begin_adding(r, &plan);
-}
-
-static void
-begin_insert(struct resp *r)
-{
-	struct plan plan = default_plan(r);
+	const struct serve_settings *settings = r->client->service->plan;
+	struct plan plan = { .design = { .capacity = settings->capacity,
+		.error_rate = settings->error_rate, .growth = GROWTH_GROW } };
 	unsigned i;
 
 	for (i = 2; i < r->kept && !resp_is(r, i, "ITEMS") &&
 	    r->refusal == NULL; i++)
 		i = take_option(r, i, &plan);
-	if (r->refusal != NULL)
-		return;
-	if (i >= r->kept || r->kept == r->count)
+	if (r->refusal == NULL && r->command->until != NULL &&
+	    (i >= r->kept || r->kept == r->count))
 		resp_refuse(r, "ERR wrong number of arguments for '%s'"
 		    " command", r->command->name);
+	if (r->refusal != NULL || !resp_may(r, VERB_SET) ||
+	    find_open(r) != NULL)
+		return;
+	if (plan.nocreate || admin_refusal(r->client, VERB_ADD) != NULL)
+		refuse_missing(r);
 	else
-		begin_adding(r, &plan);
+		make(r, &plan);
 }
 
 static void
@@ -246,7 +227,7 @@ card(struct resp *r)
 	const struct served *served = find_open(r);
 
 	if (r->refusal == NULL)
-		resp_put_integer(r->client, served == NULL ? 0 :
+		resp_put_integer(r, served == NULL ? 0 :
 		    lines_of(served->filter));
 }
 
@@ -271,46 +252,42 @@ put_field(struct resp *r, struct served *served, size_t i)
 		lines_of(filter) };
 
 	if (i < FIELDS - 1)
-		resp_put_integer(r->client, values[i]);
+		resp_put_integer(r, values[i]);
 	else if (served_is_fixed(served))
-		resp_put_null(r->client);
+		resp_put_null(r);
 	else
-		resp_put_integer(r->client, served->expansion);
+		resp_put_integer(r, served->expansion);
 }
 
-static void
-put_one_field(struct resp *r, struct served *served)
-{
-	for (size_t i = 0; i < FIELDS; i++) {
-		if (!resp_is(r, 2, fields[i].name))
-			continue;
-		if (r->client->resp3) {
-			resp_put_map(r->client, 1);
-			resp_put_simple(r->client, fields[i].title);
-		} else {
-			resp_put_array(r->client, 1);
-		}
-		put_field(r, served, i);
-		return;
-	}
-	resp_refuse(r, "Invalid information value");
-}
-
+/* All fields, or one; in version 2 of the protocol, one has no title. */
 static void
 info(struct resp *r)
 {
 	struct served *served = find_open(r);
+	int titled = r->kept == 2 || r->resp3;
+	size_t i = 0, end = FIELDS;
 
-	if (served == NULL) {
+	if (served == NULL)
 		refuse_missing(r);
-	} else if (r->refusal == NULL && r->kept > 2) {
-		put_one_field(r, served);
-	} else if (r->refusal == NULL) {
-		resp_put_map(r->client, FIELDS);
-		for (size_t i = 0; i < FIELDS; i++) {
-			resp_put_simple(r->client, fields[i].title);
-			put_field(r, served, i);
-		}
+	if (r->refusal != NULL)
+		return;
+	if (r->kept > 2) {
+		while (i < FIELDS && !resp_is(r, 2, fields[i].name))
+			i++;
+		end = i + 1;
+	}
+	if (i == FIELDS) {
+		resp_refuse(r, "Invalid information value");
+		return;
+	}
+	if (titled)
+		resp_put_map(r, end - i);
+	else
+		resp_put_array(r, 1);
+	for (; i < end; i++) {
+		if (titled)
+			resp_put_simple(r, fields[i].title);
+		put_field(r, served, i);
 	}
 }
 
@@ -319,6 +296,78 @@ refuse_dump(struct resp *r)
 {
 	resp_refuse(r, "ERR not supported: the filter is the file"
 	    " NAME.bloom in the server's folder, which can be copied");
+}
+
+static void
+begin_deleting(struct resp *r)
+{
+	resp_may(r, VERB_DELETE);
+}
+
+static void
+delete_key(struct resp *r, struct bytes name)
+{
+	struct error error = { 0 };
+	int result;
+
+	/* Requests of other clients may refer to it. */
+	sweep_run(r->client->service->sweep);
+	if (catalog_find(r->client->service->catalog, name) == NULL)
+		return;
+	r->client->paused = 1;
+	result = catalog_remove(r->client->service->catalog, name, &error);
+	if (result == 0)
+		r->sum++;
+	else if (result < 0)
+		resp_refuse(r, "ERR %s", error.text);
+}
+
+static void
+count_key(struct resp *r, struct bytes name)
+{
+	r->sum += catalog_find(r->client->service->catalog, name) != NULL;
+}
+
+static void
+say_sum(struct resp *r)
+{
+	resp_put_integer(r, r->sum);
+}
+
+static void
+type(struct resp *r)
+{
+	resp_put_simple(r, find(r) != NULL ? TYPE_NAME : "none");
+}
+
+/* All names at once, whatever the cursor: COUNT is only a hint. */
+static void
+scan(struct resp *r)
+{
+	struct catalog *catalog = r->client->service->catalog;
+	const char *pattern = "*";
+	size_t count = 0;
+
+	for (unsigned i = 2; i < r->kept; i += 2) {
+		const char *value = resp_string(r, i + 1);
+
+		if (resp_is(r, i, "MATCH"))
+			pattern = value;
+		else if (resp_is(r, i, "TYPE") &&
+		    strcasecmp(value, TYPE_NAME) != 0)
+			pattern = ""; /* no name */
+	}
+	r->client->paused = 1;
+	catalog_list(catalog);
+	for (size_t i = 0; i < catalog->count; i++)
+		count += fnmatch(pattern, catalog->items[i]->name, 0) == 0;
+	resp_put_array(r, 2);
+	resp_put_text(r, "0");
+	resp_put_array(r, count);
+	for (size_t i = 0; i < catalog->count; i++) {
+		if (fnmatch(pattern, catalog->items[i]->name, 0) == 0)
+			resp_put_text(r, catalog->items[i]->name);
+	}
 }
 
 const struct resp_command resp_filter_commands[] = {
@@ -331,14 +380,19 @@ const struct resp_command resp_filter_commands[] = {
 	{ .name = "bf.mexists", .least = 3, .kept = 2, .array = 1,
 	    .asks = 1, .begin = begin_exists, .item = take_subkey },
 	{ .name = "bf.insert", .least = 4, .until = "ITEMS",
-	    .array = 1, .begin = begin_insert, .item = take_subkey },
-	{ .name = "bf.reserve", .least = 4, .most = 9,
-	    .begin = reserve, .end = say_ok },
+	    .array = 1, .begin = begin_add, .item = take_subkey },
+	{ .name = "bf.reserve", .least = 4, .most = 9, .end = reserve },
 	{ .name = "bf.card", .least = 2, .most = 2, .end = card },
 	{ .name = "bf.info", .least = 2, .most = 3, .end = info },
-	{ .name = "bf.scandump", .least = 3, .most = 3,
-	    .end = refuse_dump },
-	{ .name = "bf.loadchunk", .least = 4, .most = 4,
-	    .end = refuse_dump },
+	{ .name = "bf.scandump", .least = 3, .most = 3, .end = refuse_dump },
+	{ .name = "bf.loadchunk", .least = 4, .most = 4, .end = refuse_dump },
+	{ .name = "del", .least = 2, .kept = 1,
+	    .begin = begin_deleting, .item = delete_key, .end = say_sum },
+	{ .name = "unlink", .least = 2, .kept = 1,
+	    .begin = begin_deleting, .item = delete_key, .end = say_sum },
+	{ .name = "exists", .least = 2, .kept = 1,
+	    .item = count_key, .end = say_sum },
+	{ .name = "type", .least = 2, .most = 2, .end = type },
+	{ .name = "scan", .least = 2, .most = RESP_KEPT_MAX, .end = scan },
 	{ .name = NULL }
 };

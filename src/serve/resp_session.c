@@ -45,22 +45,6 @@ longest(const struct resp *r)
 	return r->client->service->plan->limits.value;
 }
 
-static void
-keep_word(struct resp *r, struct bytes word)
-{
-	size_t limit = longest(r) + r->client->service->plan->limits.key;
-
-	if (r->kept == RESP_KEPT_MAX)
-		return;
-	if (r->text.end + word.nbytes > limit) {
-		resp_refuse(r, "ERR the arguments are too long together");
-		return;
-	}
-	buffer_put(&r->text, word.data, word.nbytes);
-	r->ends[r->kept++] = r->text.end;
-	buffer_put(&r->text, "", 1);
-}
-
 /* Is this request queued, rather than carried out? */
 static int
 is_queued(const struct resp *r)
@@ -123,60 +107,52 @@ is_kept(const struct resp *r, uint32_t index)
 	return r->command->kept == 0 || index < r->command->kept;
 }
 
-/* Have all words to be kept been kept? */
-static int
-is_ready(const struct resp *r, uint32_t index)
-{
-	return r->items == 0 && (index + 1 == r->count ||
-	    !is_kept(r, index + 1));
-}
-
 static void
 take_word(struct resp *r, const struct resp_word *word)
 {
 	const struct resp_command *command = r->command;
+	size_t nbytes = word->bytes.nbytes;
+	size_t limit = longest(r) + r->client->service->plan->limits.key;
 
-	if (is_kept(r, word->index)) {
-		if (word->event == RESP_LONG)
-			resp_refuse(r, "ERR an argument is too long");
-		else
-			keep_word(r, word->bytes);
-		if (r->refusal == NULL && command->begin != NULL &&
-		    is_ready(r, word->index))
-			command->begin(r);
-	} else {
+	if (!is_kept(r, word->index)) {
 		/* an item that is too long has no bytes */
-		command->item(r, word->event == RESP_LONG ?
-		    (struct bytes){ NULL, 0 } : word->bytes);
+		command->item(r, word->bytes);
 		r->items++;
-	}
-}
-
-/* Write the reply, unless operations of the sweep do. */
-static void
-reply(struct resp *r)
-{
-	int queued = is_queued(r);
-
-	if (!queued && r->refusal == NULL && r->command->end == NULL)
 		return;
-	resp_answer_earlier(r);
-	if (r->refusal != NULL) {
-		r->queue_failed |= queued;
-	} else if (queued) {
-		r->queue_count++;
-		resp_put_simple(r->client, "QUEUED");
-	} else {
-		r->command->end(r);
 	}
-	if (r->refusal != NULL)
-		resp_put_error(r->client, r->refusal);
+	if (word->event == RESP_LONG) {
+		resp_refuse(r, "ERR an argument is too long");
+	} else if (r->kept < RESP_KEPT_MAX && r->text.end + nbytes > limit) {
+		resp_refuse(r, "ERR the arguments are too long together");
+	} else if (r->kept < RESP_KEPT_MAX) {
+		buffer_put(&r->text, word->bytes.data, nbytes);
+		r->ends[r->kept++] = r->text.end;
+		buffer_put(&r->text, "", 1);
+	}
+	/* have all words to be kept been kept? */
+	if (r->refusal == NULL && command->begin != NULL &&
+	    (word->index + 1 == r->count || !is_kept(r, word->index + 1)))
+		command->begin(r);
 }
 
 static void
 end_request(struct resp *r)
 {
-	reply(r);
+	int queued = is_queued(r);
+
+	/* or else operations of the sweep reply */
+	if (queued || r->refusal != NULL || r->command->end != NULL)
+		resp_answer_earlier(r);
+	if (r->refusal != NULL) {
+		r->queue_failed |= queued;
+	} else if (queued) {
+		r->queue_count++;
+		resp_put_simple(r, "QUEUED");
+	} else if (r->command->end != NULL) {
+		r->command->end(r);
+	}
+	if (r->refusal != NULL)
+		resp_put_error(r, r->refusal);
 	free(r->refusal);
 	r->refusal = NULL;
 	if (r->text.capacity > SMALL_BYTES)
@@ -188,7 +164,7 @@ take_event(struct resp *r, const struct resp_word *word)
 {
 	if (word->event == RESP_BROKEN) {
 		resp_answer_earlier(r);
-		resp_put_error(r->client, "ERR Protocol error: expected an"
+		resp_put_error(r, "ERR Protocol error: expected an"
 		    " array of bulk strings");
 		r->client->hang_up = 1;
 		return;
@@ -203,22 +179,6 @@ take_event(struct resp *r, const struct resp_word *word)
 		end_request(r);
 }
 
-/* The next word of the queue, which consists of whole requests. */
-static void
-replay(struct resp *r)
-{
-	struct resp_word word;
-
-	r->queue.start += resp_next(&r->parser, longest(r), r->queue.data +
-	    r->queue.start, buffer_bytes(&r->queue) - LOOPS_PADDING, &word);
-	take_event(r, &word);
-	if (buffer_bytes(&r->queue) == LOOPS_PADDING) {
-		/* operations may point to it */
-		resp_answer_earlier(r);
-		free_queue(r);
-	}
-}
-
 /* client->take: a word of the bytes that have arrived, or of the queue. */
 static size_t
 take(struct client *client, const uint8_t *data, size_t nbytes, int *more)
@@ -227,15 +187,23 @@ take(struct client *client, const uint8_t *data, size_t nbytes, int *more)
 	struct resp_word word;
 	size_t used;
 
-	if (client->busy) {
-		replay(r);
-		return 0;
+	if (!client->busy) {
+		used = resp_next(&r->parser, longest(r), data, nbytes, &word);
+		*more = word.event == RESP_MORE;
+		if (!*more)
+			take_event(r, &word);
+		return used;
 	}
-	used = resp_next(&r->parser, longest(r), data, nbytes, &word);
-	*more = word.event == RESP_MORE;
-	if (!*more)
-		take_event(r, &word);
-	return used;
+	/* the queue consists of whole requests */
+	r->queue.start += resp_next(&r->parser, longest(r), r->queue.data +
+	    r->queue.start, buffer_bytes(&r->queue) - LOOPS_PADDING, &word);
+	take_event(r, &word);
+	if (buffer_bytes(&r->queue) == LOOPS_PADDING) {
+		/* operations may point to it */
+		resp_answer_earlier(r);
+		free_queue(r);
+	}
+	return 0;
 }
 
 void
@@ -255,7 +223,7 @@ multi(struct resp *r)
 		resp_refuse(r, "ERR MULTI calls can not be nested");
 	} else {
 		r->queuing = 1;
-		resp_put_simple(r->client, "OK");
+		resp_put_simple(r, "OK");
 	}
 }
 
@@ -263,7 +231,7 @@ static void
 discard(struct resp *r)
 {
 	if (r->queuing)
-		resp_put_simple(r->client, "OK");
+		resp_put_simple(r, "OK");
 	else
 		resp_refuse(r, "ERR DISCARD without MULTI");
 	free_queue(r);
@@ -280,7 +248,7 @@ exec(struct resp *r)
 		resp_refuse(r, "EXECABORT Transaction discarded because"
 		    " of previous errors.");
 	} else {
-		resp_put_array(r->client, r->queue_count);
+		resp_put_array(r, r->queue_count);
 		r->queuing = 0;
 		r->client->busy = r->queue_count > 0;
 		buffer_put(&r->queue, padding, sizeof padding);

@@ -21,8 +21,7 @@
 #include "serve/catalog.h"
 #include "serve/client.h"
 #include "serve/intake.h"
-#include "serve/memcached.h"
-#include "serve/resp_command.h"
+#include "serve/sweep.h"
 
 /* Descriptors for neither connections nor filters. */
 #define SPARE 20
