@@ -18,15 +18,13 @@ struct codec_io {
 
 enum codec_result {
 	CODEC_GOES_ON, /* all of `in` is used, or there is no more room */
-	CODEC_ENDS,    /* the frame; `in` is what follows */
+	CODEC_ENDS,    /* the frame; the next run begins another one */
 	CODEC_FAILS
 };
 
 struct codec {
 	/* At the beginning of a file. */
 	void *(*begin)(void);
-	/* At the beginning of the next frame. */
-	void (*next)(void *state);
 	/*
 	 * Decompress, up to the end of a frame. Bytes before an error are
 	 * handed out first. If it fails and says no reason, the data are
@@ -37,7 +35,6 @@ struct codec {
 	void (*end)(void *state);
 };
 
-extern const struct codec codec_gzip; /* RFC 1952 */
 extern const struct codec codec_zstd; /* RFC 8878; if it is built in */
 
 #endif

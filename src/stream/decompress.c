@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/error.h"
 #include "stream/codec.h"
@@ -29,9 +30,52 @@ struct format_head {
 #define ZSTD REFUSED("zstd")
 #endif
 
+static void *
+gzip_begin(void)
+{
+	z_stream *z = memory_or_die(calloc(1, sizeof *z));
+
+	if (inflateInit2(z, 16 + MAX_WBITS) != Z_OK)
+		memory_or_die(NULL);
+	return z;
+}
+
+static enum codec_result
+gzip_run(void *state, struct codec_io *io, const char **reason)
+{
+	z_stream *z = state;
+	int result;
+
+	(void)reason; /* it is damaged */
+	z->next_in = (Bytef *)(uintptr_t)io->in;
+	z->avail_in = (uInt)io->in_bytes;
+	z->next_out = io->out;
+	z->avail_out = (uInt)io->out_bytes;
+	result = inflate(z, Z_NO_FLUSH);
+	*io = (struct codec_io){ z->next_in, z->avail_in, z->next_out,
+		z->avail_out };
+	if (result == Z_MEM_ERROR)
+		memory_or_die(NULL);
+	if (result == Z_STREAM_END) {
+		inflateReset(z);
+		return CODEC_ENDS;
+	}
+	return result == Z_OK || result == Z_BUF_ERROR ? CODEC_GOES_ON :
+	    CODEC_FAILS;
+}
+
+static void
+gzip_end(void *state)
+{
+	inflateEnd(state);
+	free(state);
+}
+
+/* RFC 1952 */
+static const struct codec gzip = { gzip_begin, gzip_run, gzip_end };
+
 static const struct format_head heads[] = {
-	{ "gzip", NULL, &codec_gzip, 4, { 0x1f, 0x8b, 8, 0 },
-	    { 0, 0, 0, 0x1f } },
+	{ "gzip", NULL, &gzip, 4, { 0x1f, 0x8b, 8, 0 }, { 0, 0, 0, 0x1f } },
 	{ ZSTD, 4, { 0x28, 0xb5, 0x2f, 0xfd }, { 0 } },
 	/* a frame to skip */
 	{ ZSTD, 4, { 0x50, '*', 'M', 0x18 }, { 0x0f } },
@@ -57,48 +101,35 @@ struct decompressor {
 	uint8_t packed[DECOMPRESS_BYTES]; /* what was read */
 };
 
-static int
-is_like(const struct format_head *head, const uint8_t *p, size_t nbytes)
-{
-	for (size_t i = 0; i < nbytes && i < head->nbytes; i++) {
-		if ((p[i] & ~head->ignored[i]) != head->bytes[i])
-			return 0;
-	}
-	return 1;
-}
-
-int
-decompress_may_be_head(const uint8_t *p, size_t nbytes)
-{
-	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-		if (nbytes > 0 && is_like(&heads[i], p, nbytes))
-			return 1;
-	}
-	return 0;
-}
-
 const struct format_head *
-decompress_head(const uint8_t *p, size_t nbytes)
+decompress_head(const uint8_t *p, size_t nbytes, int *unsure)
 {
+	*unsure = 0;
 	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-		if (nbytes >= heads[i].nbytes && is_like(&heads[i], p, nbytes))
-			return &heads[i];
+		const struct format_head *head = &heads[i];
+		size_t same = 0;
+
+		while (same < nbytes && same < head->nbytes &&
+		    (p[same] & ~head->ignored[same]) == head->bytes[same])
+			same++;
+		if (same == head->nbytes)
+			return head;
+		*unsure |= same == nbytes;
 	}
 	return NULL;
 }
 
-const char *
-decompress_refusal(const struct format_head *head)
-{
-	return head->refusal;
-}
-
 struct decompressor *
 decompress_begin(const struct format_head *head, const uint8_t *data,
-    size_t nbytes, decompress_source *source, void *context)
+    size_t nbytes, decompress_source *source, void *context,
+    const char **wrong)
 {
-	struct decompressor *d = memory_or_die(malloc(sizeof *d));
+	struct decompressor *d;
 
+	*wrong = head->refusal;
+	if (*wrong != NULL)
+		return NULL;
+	d = memory_or_die(malloc(sizeof *d));
 	d->source = source;
 	d->context = context;
 	d->head = head;
@@ -161,59 +192,11 @@ say(struct decompressor *d, const char *format)
 static int
 is_at_frame(const struct decompressor *d)
 {
+	int unsure;
 	const struct format_head *head = decompress_head(d->io.in,
-	    d->io.in_bytes);
+	    d->io.in_bytes, &unsure);
 
 	return head != NULL && head->codec == d->head->codec;
-}
-
-/*
- * After a frame. Zeros at the end are padding, as for gzip(1). Returns 1 if
- * another one begins, 0 at the end, -1 if reading failed.
- */
-static int
-next_frame(struct decompressor *d, const char **wrong)
-{
-	struct codec_io *io = &d->io;
-
-	if (read_packed(d, d->head->nbytes) < 0)
-		return -1;
-	if (is_at_frame(d))
-		return 1;
-	for (;;) {
-		while (io->in_bytes > 0 && *io->in == 0) {
-			io->in++;
-			io->in_bytes--;
-		}
-		if (io->in_bytes > 0) {
-			*wrong = say(d, "something that is not %s follows the"
-			    " data; it is ignored");
-			return 0;
-		}
-		if (read_packed(d, 1) < 0)
-			return -1;
-		if (io->in_bytes == 0)
-			return 0;
-	}
-}
-
-/*
- * Decompress what was read, frame after frame, as long as there is room. If
- * there is nothing more to do, calling it again gives the same result.
- */
-static void
-decompress_some(struct decompressor *d)
-{
-	const struct codec *codec = d->head->codec;
-
-	while (d->result == CODEC_GOES_ON ||
-	    (d->result == CODEC_ENDS && is_at_frame(d))) {
-		if (d->result == CODEC_ENDS)
-			codec->next(d->state);
-		d->result = codec->run(d->state, &d->io, &d->reason);
-		if (d->result == CODEC_GOES_ON)
-			return;
-	}
 }
 
 ssize_t
@@ -226,27 +209,44 @@ decompress_read(struct decompressor *d, uint8_t *data, size_t nbytes,
 	io->out = data;
 	io->out_bytes = nbytes;
 	for (;;) {
-		int more;
-
-		decompress_some(d);
+		while (d->result == CODEC_GOES_ON ||
+		    (d->result == CODEC_ENDS && is_at_frame(d))) {
+			d->result = d->head->codec->run(d->state, io,
+			    &d->reason);
+			if (d->result == CODEC_GOES_ON)
+				break;
+		}
 		if (io->out > data)
 			return io->out - data;
-		if (d->result == CODEC_ENDS) {
-			more = next_frame(d, wrong);
-			if (more <= 0)
-				return more;
-		} else if (d->result == CODEC_GOES_ON) {
+		if (d->result == CODEC_FAILS) {
+			*wrong = d->reason != NULL ? d->reason :
+			    say(d, "the %s data is damaged");
+			return -1;
+		}
+		if (d->result == CODEC_GOES_ON) {
 			if (read_packed(d, 1) < 0)
 				return -1;
 			if (io->in_bytes == 0) {
 				*wrong = say(d, "the %s data ends too early");
 				return -1;
 			}
-		} else {
-			*wrong = d->reason != NULL ? d->reason :
-			    say(d, "the %s data is damaged");
-			return -1;
+			continue;
 		}
+		if (read_packed(d, d->head->nbytes) < 0)
+			return -1;
+		if (is_at_frame(d))
+			continue;
+		/* Zeros at the end are padding, as for gzip(1). */
+		while (io->in_bytes > 0 && *io->in == 0) {
+			io->in++;
+			io->in_bytes--;
+			if (read_packed(d, 1) < 0)
+				return -1;
+		}
+		if (io->in_bytes > 0)
+			*wrong = say(d, "something that is not %s follows the"
+			    " data; it is ignored");
+		return 0;
 	}
 }
 

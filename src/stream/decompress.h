@@ -22,22 +22,19 @@ struct decompressor;
 typedef ssize_t decompress_source(void *context, uint8_t *data, size_t nbytes);
 
 /*
- * Which format do these bytes begin with? NULL if none. Could it be one, if
- * there were more of them?
+ * Which format do these bytes begin with? NULL if none; then *unsure says
+ * whether it could be one, if there were more of them.
  */
-const struct format_head *decompress_head(const uint8_t *data, size_t nbytes);
-int decompress_may_be_head(const uint8_t *data, size_t nbytes);
-
-/* Why files of this format are not decompressed; NULL if they are. */
-const char *decompress_refusal(const struct format_head *head);
+const struct format_head *decompress_head(const uint8_t *data, size_t nbytes,
+    int *unsure);
 
 /*
- * Begin a file of a format that is understood; `data`, at most
- * DECOMPRESS_BYTES, begins with its head.
+ * Begin a file; `data`, at most DECOMPRESS_BYTES, begins with its head. NULL if
+ * its format isn't understood: *wrong becomes what to do.
  */
 struct decompressor *decompress_begin(const struct format_head *head,
     const uint8_t *data, size_t nbytes, decompress_source *source,
-    void *context);
+    void *context, const char **wrong);
 
 /*
  * The next bytes, up to `nbytes` of them; 0 at the end; -1 on an error. Then,

@@ -223,6 +223,7 @@ begin_file(struct input *in, uint8_t *data, size_t nbytes,
 {
 	const struct format_head *head = NULL;
 	size_t have = 0;
+	int unsure = 0;
 	ssize_t n;
 
 	nbytes = nbytes < DECOMPRESS_BYTES ? nbytes : DECOMPRESS_BYTES;
@@ -232,9 +233,8 @@ begin_file(struct input *in, uint8_t *data, size_t nbytes,
 			return -1;
 		have += (size_t)n;
 		if (in->plan.decompress)
-			head = decompress_head(data, have);
-	} while (n > 0 && in->plan.decompress && head == NULL &&
-	    decompress_may_be_head(data, have));
+			head = decompress_head(data, have, &unsure);
+	} while (n > 0 && head == NULL && unsure);
 	in->begun = 1;
 	if (format_is_filter(data, have)) {
 		*wrong = "a filter is not read as lines";
@@ -242,11 +242,9 @@ begin_file(struct input *in, uint8_t *data, size_t nbytes,
 	}
 	if (head == NULL)
 		return (ssize_t)have;
-	*wrong = decompress_refusal(head);
-	if (*wrong != NULL)
-		return -1;
-	in->decompressor = decompress_begin(head, data, have, read_some, in);
-	return 0;
+	in->decompressor = decompress_begin(head, data, have, read_some, in,
+	    wrong);
+	return in->decompressor == NULL ? -1 : 0;
 }
 
 /*

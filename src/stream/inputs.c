@@ -67,7 +67,7 @@ estimate_file(const struct inputs *plan, const char *path, uint8_t *data)
 	off_t position;
 	ssize_t n;
 	size_t nbytes;
-	int fd = peek_open(path, &st, &position);
+	int unsure, fd = peek_open(path, &st, &position);
 
 	if (fd < 0)
 		return 0;
@@ -78,7 +78,7 @@ estimate_file(const struct inputs *plan, const char *path, uint8_t *data)
 		return 0;
 	nbytes = (size_t)n;
 	if (plan->decompress)
-		head = decompress_head(data, nbytes);
+		head = decompress_head(data, nbytes, &unsure);
 	if (head != NULL) {
 		size_t packed = nbytes;
 		p = data + half;

@@ -21,15 +21,6 @@ struct unzstd {
 	size_t wanted; /* bytes of the next parts of the frame */
 };
 
-static void
-next(void *state)
-{
-	struct unzstd *u = state;
-
-	ZSTD_DCtx_reset(u->stream, ZSTD_reset_session_only);
-	u->wanted = FRAME_HEAD_BYTES;
-}
-
 static void *
 begin(void)
 {
@@ -38,7 +29,7 @@ begin(void)
 	u->stream = memory_or_die(ZSTD_createDCtx());
 	ZSTD_DCtx_setParameter(u->stream, ZSTD_d_windowLogMax,
 	    WINDOW_LOG_MOST);
-	next(u);
+	u->wanted = FRAME_HEAD_BYTES;
 	return u;
 }
 
@@ -60,38 +51,35 @@ why(size_t result)
 	}
 }
 
-/* The next part only, without the head of the block behind it. */
-static enum codec_result
-run_part(struct unzstd *u, struct codec_io *io, const char **reason)
-{
-	size_t part = u->wanted > BLOCK_HEAD_BYTES ?
-	    u->wanted - BLOCK_HEAD_BYTES : u->wanted;
-	ZSTD_inBuffer in = { io->in, part < io->in_bytes ? part :
-		io->in_bytes, 0 };
-	ZSTD_outBuffer out = { io->out, io->out_bytes, 0 };
-
-	u->wanted = ZSTD_decompressStream(u->stream, &out, &in);
-	if (ZSTD_isError(u->wanted)) {
-		*reason = why(u->wanted);
-		return CODEC_FAILS;
-	}
-	io->in += in.pos;
-	io->in_bytes -= in.pos;
-	io->out += out.pos;
-	io->out_bytes -= out.pos;
-	return u->wanted == 0 ? CODEC_ENDS : CODEC_GOES_ON;
-}
-
 static enum codec_result
 run(void *state, struct codec_io *io, const char **reason)
 {
-	enum codec_result result;
+	struct unzstd *u = state;
 
 	do {
-		result = run_part(state, io, reason);
-	} while (result == CODEC_GOES_ON && io->in_bytes > 0 &&
-	    io->out_bytes > 0);
-	return result;
+		/* the next part only, without the head of the block behind */
+		size_t part = u->wanted > BLOCK_HEAD_BYTES ?
+		    u->wanted - BLOCK_HEAD_BYTES : u->wanted;
+		ZSTD_inBuffer in = { io->in, part < io->in_bytes ? part :
+			io->in_bytes, 0 };
+		ZSTD_outBuffer out = { io->out, io->out_bytes, 0 };
+
+		u->wanted = ZSTD_decompressStream(u->stream, &out, &in);
+		if (ZSTD_isError(u->wanted)) {
+			*reason = why(u->wanted);
+			return CODEC_FAILS;
+		}
+		io->in += in.pos;
+		io->in_bytes -= in.pos;
+		io->out += out.pos;
+		io->out_bytes -= out.pos;
+		if (u->wanted == 0) {
+			ZSTD_DCtx_reset(u->stream, ZSTD_reset_session_only);
+			u->wanted = FRAME_HEAD_BYTES;
+			return CODEC_ENDS;
+		}
+	} while (io->in_bytes > 0 && io->out_bytes > 0);
+	return CODEC_GOES_ON;
 }
 
 static void
@@ -103,4 +91,4 @@ end(void *state)
 	free(u);
 }
 
-const struct codec codec_zstd = { begin, next, run, end };
+const struct codec codec_zstd = { begin, run, end };
