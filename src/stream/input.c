@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/path.h"
 #include "base/signals.h"
 #include "disk/format.h"
 #include "stream/decompress.h"
@@ -32,6 +33,11 @@
 /* A buffer that a long line made larger than this is shrunk again. */
 #define KEEP_BYTES (4 * 1024 * 1024)
 
+/* This much of each file is read to estimate its number of lines. */
+#define SAMPLE_BYTES DECOMPRESS_BYTES
+/* More lines than a filter can be planned for; twice as many don't overflow. */
+#define ESTIMATE_MAX ((uint64_t)1 << 62)
+
 struct input {
 	struct inputs plan;
 	size_t next;        /* the path after the open one */
@@ -48,10 +54,109 @@ struct input {
 
 	struct columns columns; /* of the open file, */
 	int fresh;          /* nothing of which was handed out */
-	int named;          /* whose header was read */
 	int begun;          /* the open file's first bytes were looked at */
 	struct decompressor *decompressor; /* of the open file, or NULL */
 };
+
+const char *
+input_name(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+static int
+look(const char *path, struct stat *st)
+{
+	return strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, st) :
+	    stat(path, st);
+}
+
+uint64_t
+input_total(const struct inputs *plan)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < plan->count; i++) {
+		struct stat st;
+
+		if (look(plan->paths[i], &st) < 0)
+			continue; /* will be reported, and adds nothing */
+		if (!S_ISREG(st.st_mode))
+			return 0;
+		total += (uint64_t)st.st_size;
+	}
+	return total;
+}
+
+static uint64_t
+estimate_file(const struct inputs *plan, const char *path, uint8_t *data)
+{
+	const size_t half = SAMPLE_BYTES;
+	const struct format_head *head = NULL;
+	uint8_t *p = data;
+	double ratio = 1, lines = 0;
+	struct stat st;
+	off_t position = 0;
+	ssize_t n;
+	size_t nbytes;
+	int fd = STDIN_FILENO, unsure;
+
+	if (look(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	if (strcmp(path, "-") == 0)
+		position = lseek(fd, 0, SEEK_CUR);
+	else
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0 || position < 0)
+		return 0;
+	n = pread(fd, data, half, position);
+	if (fd != STDIN_FILENO)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	nbytes = (size_t)n;
+	if (plan->decompress)
+		head = decompress_head(data, nbytes, &unsure);
+	if (head != NULL) {
+		size_t packed = nbytes;
+		p = data + half;
+		nbytes = decompress_sample(head, data, &packed, p, half);
+		ratio = packed > 0 ? (double)nbytes / (double)packed : 0;
+	}
+	for (size_t i = 0; i < nbytes; i++)
+		lines += p[i] == plan->format.csv.terminator;
+	/* files in /proc have a size of 0 */
+	if (nbytes == 0 || st.st_size <= position)
+		return 0;
+	lines = lines > 0 ? lines : 1;
+	lines *= (double)(st.st_size - position) * ratio / (double)nbytes;
+	return lines < (double)ESTIMATE_MAX ? (uint64_t)lines : ESTIMATE_MAX;
+}
+
+uint64_t
+input_estimate(const struct inputs *plan)
+{
+	uint8_t *data = memory_or_die(malloc(2 * SAMPLE_BYTES));
+	uint64_t lines = 0;
+
+	for (size_t i = 0; i < plan->count && lines < ESTIMATE_MAX; i++)
+		lines += estimate_file(plan, plan->paths[i], data);
+	free(data);
+	return lines;
+}
+
+const char *
+input_same_file(const struct inputs *plan, const struct stat *st)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		struct stat other;
+
+		if (look(plan->paths[i], &other) == 0 &&
+		    path_same_file(&other, st))
+			return input_name(plan->paths[i]);
+	}
+	return NULL;
+}
 
 struct input *
 input_new(const struct inputs *plan)
@@ -61,20 +166,6 @@ input_new(const struct inputs *plan)
 	in->plan = *plan;
 	in->fd = -1;
 	return in;
-}
-
-/* Keep what follows the last whole line for the next chunk. */
-static void
-keep_rest(struct input *in, const uint8_t *data, size_t nbytes)
-{
-	if (nbytes > in->rest_capacity) {
-		free(in->rest);
-		in->rest_capacity = nbytes + nbytes / 2;
-		in->rest = memory_or_die(malloc(in->rest_capacity));
-	}
-	if (nbytes > 0)
-		memcpy(in->rest, data, nbytes);
-	in->rest_bytes = nbytes;
 }
 
 static void
@@ -142,7 +233,6 @@ open_next(struct input *in)
 	in->name = input_name(path);
 	in->begun = 0;
 	in->record = (struct csv_state){ 0 };
-	in->named = 0;
 	in->fresh = 1;
 	if (strcmp(path, "-") == 0) {
 		in->fd = STDIN_FILENO;
@@ -169,36 +259,26 @@ open_next(struct input *in)
 	return 1;
 }
 
-/* Wait for input or its end; -1 if asked to stop. */
-static int
-wait_for_input(struct input *in)
-{
-	int tick = in->plan.tick > 0 ? in->plan.tick : -1;
-
-	while (signals_wait(in->fd, POLLIN, tick) != 1) {
-		if (signals_stop)
-			return -1;
-		if (in->plan.interrupted != NULL)
-			in->ended = in->plan.interrupted(in->plan.context);
-		else
-			signals_take_figures();
-		if (in->ended)
-			return -1;
-	}
-	return 0;
-}
-
 /* read(2) that waits for input; -1 on an error, or if asked to stop. */
 static ssize_t
 read_some(void *context, uint8_t *data, size_t nbytes)
 {
 	struct input *in = context;
+	int tick = in->plan.tick > 0 ? in->plan.tick : -1;
 
 	while (!is_stopped(in)) {
 		ssize_t n;
 
-		if (in->waits && wait_for_input(in) < 0)
-			break;
+		if (in->waits && signals_wait(in->fd, POLLIN, tick) != 1) {
+			if (signals_stop)
+				return -1;
+			if (in->plan.interrupted == NULL)
+				signals_take_figures();
+			else
+				in->ended = in->plan.interrupted(
+				    in->plan.context);
+			continue;
+		}
 		n = read(in->fd, data, nbytes);
 		if (n >= 0) {
 			in->position += (uint64_t)n;
@@ -247,30 +327,6 @@ begin_file(struct input *in, uint8_t *data, size_t nbytes,
 	return in->decompressor == NULL ? -1 : 0;
 }
 
-/*
- * Read what has arrived to `data`, up to `nbytes`. Returns the number of bytes,
- * 0 at the end of the file, -1 on an error (which is reported) or if asked to
- * stop.
- */
-static ssize_t
-fill(struct input *in, uint8_t *data, size_t nbytes)
-{
-	const char *wrong = NULL;
-	ssize_t n = 0;
-
-	if (!in->begun)
-		n = begin_file(in, data, nbytes, &wrong);
-	else if (in->decompressor == NULL)
-		n = read_some(in, data, nbytes);
-	if (n == 0 && in->decompressor != NULL)
-		n = decompress_read(in->decompressor, data, nbytes, &wrong);
-	if (wrong != NULL)
-		report(in, wrong);
-	else if (n < 0 && !is_stopped(in))
-		report(in, strerror(errno));
-	return n;
-}
-
 /* Make room for `nbytes` more after the first `have` bytes. */
 static void
 make_room(struct chunk *chunk, size_t have, size_t nbytes)
@@ -291,53 +347,69 @@ make_room(struct chunk *chunk, size_t have, size_t nbytes)
 }
 
 /*
- * Where the last line in data[0, to) ends; the first `from` bytes were searched
- * before. 0 if no line ends there. If a line is too long, which is reported,
- * *failed is set, and the result is where it begins.
+ * Read what has arrived, up to `nbytes`, after the first *have bytes of a line.
+ * *end becomes where the last line now ends, 0 if none does. At the end of the
+ * file or after an error, which is reported, the file is closed, and *have is
+ * *end. Returns -1 if asked to stop.
  */
-static size_t
-last_line_end(struct input *in, const uint8_t *data, size_t from, size_t to,
-    int *failed)
+static int
+read_lines(struct input *in, uint8_t *data, size_t *have, size_t nbytes,
+    size_t *end)
 {
-	size_t end = from == to ? 0 : record_scan(&in->plan.format,
-	    &in->record, data + from, to - from);
+	const struct record_format *format = &in->plan.format;
+	const char *wrong = NULL;
 	struct error error;
+	ssize_t n = 0;
 
-	end = end > 0 ? from + end : 0;
-	if (record_check_size(&in->plan.format, &in->record, data, &end, to,
-	    &error) < 0) {
-		report(in, error.text);
-		*failed = 1;
+	if (!in->begun)
+		n = begin_file(in, data + *have, nbytes, &wrong);
+	else if (in->decompressor == NULL)
+		n = read_some(in, data + *have, nbytes);
+	if (n == 0 && in->decompressor != NULL)
+		n = decompress_read(in->decompressor, data + *have, nbytes,
+		    &wrong);
+	if (wrong != NULL)
+		report(in, wrong);
+	else if (n < 0 && !is_stopped(in))
+		report(in, strerror(errno));
+	if (n < 0 && is_stopped(in))
+		return -1;
+	if (n >= 0) {
+		/* the first bytes were searched before */
+		size_t searched = n == 0 ? 0 : record_scan(format,
+		    &in->record, data + *have, (size_t)n);
+
+		*end = searched > 0 ? *have + searched : 0;
+		*have += (size_t)n;
+		if (record_check_size(format, &in->record, data, end, *have,
+		    &error) < 0) {
+			report(in, error.text);
+			close_file(in);
+			*have = *end;
+			return 0;
+		}
 	}
-	return end;
-}
-
-/*
- * At the end of a file, or after an error, when the rest is not a line. Returns
- * how many bytes to hand out.
- */
-static size_t
-end_file(struct input *in, uint8_t *data, size_t have, int failed)
-{
-	uint8_t terminator = in->plan.format.csv.terminator;
-	struct error error;
-
-	close_file(in);
-	if (failed || have == 0)
+	if (n > 0)
 		return 0;
-	/* it is a line in any case */
-	if (record_check_end(&in->plan.format, &in->record, data, have,
-	    &error) < 0)
-		tell(in, error.text);
-	/* A CSV record with an open quote may have a terminator already. */
-	if (data[have - 1] != terminator)
-		data[have++] = terminator;
-	return have;
+	close_file(in);
+	if (n < 0)
+		*have = 0; /* a line that was cut off */
+	if (*have > 0) {
+		/* it is a line in any case */
+		if (record_check_end(format, &in->record, data, *have,
+		    &error) < 0)
+			tell(in, error.text);
+		/* An open quote may have a terminator behind it already. */
+		if (data[*have - 1] != format->csv.terminator)
+			data[(*have)++] = format->csv.terminator;
+	}
+	*end = *have;
+	return 0;
 }
 
 /*
- * Whole lines of a file that has a header: at its beginning, find the header
- * and its columns. Returns -1 if a column is missing, which is reported.
+ * Whole lines at the beginning of a file that has a header: find it and its
+ * columns. Returns -1 if a column is missing, which is reported.
  */
 static int
 read_header(struct input *in, struct chunk *chunk, const uint8_t *data,
@@ -346,30 +418,23 @@ read_header(struct input *in, struct chunk *chunk, const uint8_t *data,
 	const uint8_t *starts[2];
 	struct error error;
 
-	if (in->named)
-		return 0;
 	record_split(&in->plan.format, data, data + nbytes, starts, 1);
 	chunk->header_bytes = (size_t)(starts[1] - starts[0]);
 	if (columns_find(in->plan.header, data, chunk->header_bytes,
-	    &in->columns, &error) < 0) {
-		report(in, error.text);
-		return -1;
-	}
-	in->named = 1;
-	return 0;
+	    &in->columns, &error) == 0)
+		return 0;
+	report(in, error.text);
+	chunk->header_bytes = 0;
+	return -1;
 }
 
-/*
- * Read to the end of a line, or of the file. Returns 0 when there is nothing
- * more to hand out; else *nbytes are, or none when a pipe was opened.
- */
-static int
-read_lines(struct input *in, struct chunk *chunk, size_t wanted,
-    size_t *nbytes)
+int
+input_next(struct input *in, struct chunk *chunk, size_t wanted)
 {
 	size_t have = in->rest_bytes, end = 0, before;
 	uint8_t *data;
 
+	chunk->header_bytes = 0;
 	make_room(chunk, 0, COPY_ALIGNMENT + have + wanted);
 	before = -((uintptr_t)chunk->buffer + have) % COPY_ALIGNMENT;
 	data = chunk->buffer + before;
@@ -377,9 +442,6 @@ read_lines(struct input *in, struct chunk *chunk, size_t wanted,
 		memcpy(data, in->rest, have);
 	in->rest_bytes = 0;
 	while (end == 0) {
-		int failed = 0;
-		ssize_t n;
-
 		if (in->fd < 0) {
 			if (in->next == in->plan.count || is_stopped(in))
 				return 0;
@@ -392,41 +454,24 @@ read_lines(struct input *in, struct chunk *chunk, size_t wanted,
 			wanted = READ_BYTES_LEAST;
 		make_room(chunk, before + have, wanted);
 		data = chunk->buffer + before;
-		n = fill(in, data + have, wanted);
-		if (n < 0 && is_stopped(in))
+		if (read_lines(in, data, &have, wanted, &end) < 0)
 			return 0;
-		if (n >= 0) {
-			end = last_line_end(in, data, have, have + (size_t)n,
-			    &failed);
-			have += (size_t)n;
-		}
-		if (failed) {
-			close_file(in);
-			have = end;
-		} else if (n <= 0) {
-			end = have = end_file(in, data, have, n < 0);
-		}
-		if (end > 0 && in->plan.header != NULL &&
+		if (end > 0 && in->fresh && in->plan.header != NULL &&
 		    read_header(in, chunk, data, end) < 0) {
-			chunk->header_bytes = 0;
 			close_file(in);
 			end = have = 0;
 		}
 	}
-	keep_rest(in, data + end, have - end);
+	/* Keep what follows the last whole line for the next chunk. */
+	in->rest_bytes = have - end;
+	if (in->rest_bytes > in->rest_capacity) {
+		free(in->rest);
+		in->rest_capacity = in->rest_bytes + in->rest_bytes / 2;
+		in->rest = memory_or_die(malloc(in->rest_capacity));
+	}
+	if (in->rest_bytes > 0)
+		memcpy(in->rest, data + end, in->rest_bytes);
 	chunk->data = data;
-	*nbytes = end;
-	return 1;
-}
-
-int
-input_next(struct input *in, struct chunk *chunk, size_t wanted)
-{
-	size_t end;
-
-	chunk->header_bytes = 0;
-	if (!read_lines(in, chunk, wanted, &end))
-		return 0;
 	chunk->nbytes = end;
 	if (in->plan.header != NULL)
 		chunk->columns = in->columns;

@@ -10,7 +10,6 @@
 #include "key/key.h"
 #include "model/plan.h"
 #include "stream/child.h"
-#include "stream/inputs.h"
 #include "stream/output.h"
 
 struct filter;
