@@ -8,7 +8,6 @@
 #include "base/signals.h"
 #include "cli/command.h"
 #include "cli/command_line.h"
-#include "cli/help.h"
 #include "redis/address.h"
 
 /*
@@ -30,13 +29,17 @@ guard_descriptors(void)
 }
 
 static int
-run(const struct options *options, struct error *error)
+run(struct options *options, struct error *error)
 {
-	if (!options->help)
-		return command_get(options->version ? COMMAND_VERSION :
-		    options->command)->run(options, error);
-	help_print(options->command, options->brief);
-	return STATUS_OK;
+	if (options->help) {
+		command_print_help(options->command, options->brief);
+		return STATUS_OK;
+	}
+	if (options->version)
+		return command_version.run(options, error);
+	if (command_line_find_inputs(options, error) < 0)
+		return -1;
+	return command_table[options->command]->run(options, error);
 }
 
 int

@@ -8,7 +8,6 @@
 #include "base/number.h"
 #include "base/signals.h"
 #include "cli/command.h"
-#include "cli/file_list.h"
 #include "cli/filter_options.h"
 #include "cli/options.h"
 #include "cli/report.h"
@@ -17,15 +16,6 @@
 
 /* Progress is drawn as often while input pauses: milliseconds. */
 #define PROGRESS_TICK 200
-
-/* --dry-run: no file is opened for writing, and nothing is promised. */
-static void
-only_print(struct run_plan *plan)
-{
-	plan->output = plan->duplicates = plan->to_command = NULL;
-	plan->append = plan->overwrite = plan->atomic = 0;
-	plan->use.writable = plan->use.sync = plan->use.claim = 0;
-}
 
 /* What the options leave to the command. */
 static struct run_plan
@@ -43,25 +33,37 @@ make_plan(const struct options *o, enum run_print print, int remember)
 	plan.atomic |= plan.to_command != NULL;
 	plan.notice = report_notice;
 	plan.tell = report_run;
-	if (plan.dry_run)
-		only_print(&plan);
+	if (plan.dry_run) {
+		/* No file is opened for writing, and nothing is promised. */
+		plan.output = plan.duplicates = plan.to_command = NULL;
+		plan.append = plan.overwrite = plan.atomic = 0;
+		plan.use.writable = plan.use.sync = plan.use.claim = 0;
+	}
 	return plan;
 }
 
-/* Warn: a filter's inherited key options can surprise. */
+/* On a terminal, warn: a filter's inherited key options can surprise. */
 static void
 tell_inherited(const struct options *o, const struct filter *filter)
 {
 	struct key_recipe recipe = o->recipe;
 	const char *stored = filter_header(filter)->recipe;
-	char given[KEY_RECIPE_TEXT];
+	char text[KEY_RECIPE_TEXT] = "";
 
+	if (o->run.filter == NULL || !isatty(STDERR_FILENO))
+		return;
 	/* A failure means that only a part was given: the rest is inherited. */
-	given[0] = '\0';
 	if (key_recipe_complete(&recipe, &(struct error){ 0 }) == 0)
-		key_recipe_format(&recipe, given);
-	if (strcmp(given, stored) != 0 && o->run.filter != NULL)
-		report_inherited_recipe(o->run.filter, stored);
+		key_recipe_format(&recipe, text);
+	if (strcmp(text, stored) == 0)
+		return;
+	strcpy(text, stored);
+	for (char *p = text; *p != '\0'; p++) {
+		if (*p == '\n')
+			*p = p[1] == '\0' ? '\0' : ' ';
+	}
+	error_printf("%s: made with key options, which this run uses: %s",
+	    o->run.filter, text);
 }
 
 /* How a run that stopped goes on, without replacing what it printed. */
@@ -99,46 +101,32 @@ tell_stopped(const struct run_plan *plan, const struct run *run,
 	    "printed and remembered", go_on);
 }
 
-/* The answer that the exit status gives, if the run succeeded. */
-static int
-has_found(const struct options *o, const struct run_plan *plan,
-    const struct run *run)
-{
-	if (plan->remember)
-		return !o->quiet || run->lines_new > 0;
-	return (o->invert ? run->lines_new :
-	    run->lines_read - run->lines_new) > 0;
-}
-
-static int
-stream_files(const struct options *o, const struct run_plan *plan,
-    struct error *error)
-{
-	struct key_recipe recipe = o->recipe;
-	struct inputs inputs = run_inputs(plan, &recipe);
-	const char *go_on = how_to_go_on(plan); /* a run closes its output */
-	struct filter *filter;
-	struct run run;
-	int status;
-
-	if (run_check_outputs(plan, &inputs, error) < 0 ||
-	    filter_options_open(&filter, o, plan, &recipe, &inputs,
-	    error) < 0)
-		return -1;
-	tell_inherited(o, filter);
-	report_options(o);
-	status = run_lines(&run, plan, filter, &recipe, error);
-	tell_stopped(plan, &run, go_on);
-	return status == STATUS_OK && !has_found(o, plan, &run) ? STATUS_NO :
-	    status;
-}
-
 static int
 stream(const struct options *o, enum run_print print, int remember,
     struct error *error)
 {
-	return file_list_run(o, make_plan(o, print, remember), stream_files,
-	    error);
+	struct run_plan plan = make_plan(o, print, remember);
+	struct key_recipe recipe = o->recipe;
+	struct inputs inputs = run_inputs(&plan, &recipe);
+	const char *go_on = how_to_go_on(&plan); /* a run closes its output */
+	struct filter *filter;
+	struct run run;
+	int status;
+	uint64_t found;
+
+	if (run_check_outputs(&plan, &inputs, error) < 0 ||
+	    filter_options_open(&filter, o, &plan, &recipe, &inputs,
+	    error) < 0)
+		return -1;
+	tell_inherited(o, filter);
+	report_options(o);
+	status = run_lines(&run, &plan, filter, &recipe, error);
+	tell_stopped(&plan, &run, go_on);
+	if (remember && !o->quiet)
+		return status;
+	found = remember || o->invert ? run.lines_new :
+	    run.lines_read - run.lines_new;
+	return status == STATUS_OK && found == 0 ? STATUS_NO : status;
 }
 
 static int

@@ -1,12 +1,187 @@
-/* help and version: what --help and --version print, as commands. */
+/* help and version, as commands and as options: composed from the rows. */
+#include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/parts.h"
 #include "bits/loops.h"
-#include "cli/command.h"
-#include "cli/help.h"
+#include "cli/option_table.h"
 #include "cli/options.h"
 #include "cli/version.h"
+
+#define WIDTH 79
+/* "  -t, --field-separator=C  " */
+#define COLUMN_MAX 27
+/* Lists up to this length are not divided into groups. */
+#define FLAT_MAX 10
+
+/*
+ * Print text, wrapped; the cursor is at `column`, and further lines are
+ * indented to it. "\n" starts a new line.
+ */
+static void
+put_wrapped(const char *text, int column)
+{
+	int at = column;
+
+	while (*text != '\0') {
+		int n = (int)strcspn(text, " \n");
+
+		if (at > column && at + 1 + n > WIDTH) {
+			printf("\n%*s", column, "");
+			at = column;
+		}
+		at += printf("%s%.*s", at > column ? " " : "", n, text);
+		text += n;
+		if (*text == '\n') {
+			printf("\n%*s", text[1] == '\n' ? 0 : column, "");
+			at = column;
+		}
+		text += *text != '\0';
+	}
+	putchar('\n');
+}
+
+/* "  -o, --output=FILE"; returns its length. */
+static int
+option_text(const struct option_row *row, char text[80])
+{
+	char name[OPTION_NAME];
+
+	return snprintf(text, 80, "%s%s%s%s", row->letter == '\0' ?
+	    "      " : "  ", option_table_name(row, name),
+	    option_table_argument(row) == required_argument ? "=" : "",
+	    row->argument == NULL ? "" : row->argument);
+}
+
+static void
+print_option(const struct option_row *row, enum command_id command,
+    int column)
+{
+	const char *help = row->help;
+	char text[80];
+	int n = option_text(row, text);
+
+	for (size_t i = 0; i < sizeof row->helps / sizeof *row->helps; i++) {
+		if (row->helps[i].commands >> command & 1)
+			help = row->helps[i].help;
+	}
+	if (n < column)
+		printf("%-*s", column, text);
+	else
+		printf("%s\n%*s", text, column, "");
+	put_wrapped(help, column);
+}
+
+static void
+print_options(enum command_id command)
+{
+	static const char *const headings[OPTION_GROUP_COUNT] = {
+		[OPTION_GROUP_MAIN] = "Options:",
+		[OPTION_GROUP_FILTER] = "The filter:",
+		[OPTION_GROUP_KEY] = ("Key options (the whole line is always"
+		    " printed); the filter keeps them:"),
+		[OPTION_GROUP_OTHER] = "Other options:",
+	};
+	int count = 0, column = 0;
+	const struct option_row *end = option_table + option_table_count;
+	char text[80];
+
+	for (const struct option_row *row = option_table; row < end; row++) {
+		int n = option_text(row, text) + 2;
+
+		if (!(row->commands >> command & 1))
+			continue;
+		count++;
+		if (n > column && n <= COLUMN_MAX)
+			column = n;
+	}
+	if (count <= FLAT_MAX)
+		puts("\nOptions:");
+	for (int group = 0; group < OPTION_GROUP_COUNT; group++) {
+		int first = count > FLAT_MAX;
+
+		for (const struct option_row *row = option_table; row < end;
+		    row++) {
+			if (!(row->commands >> command & 1) ||
+			    row->group != (enum option_group)group)
+				continue;
+			if (first)
+				printf("\n%s\n", headings[group]);
+			first = 0;
+			print_option(row, command, column);
+		}
+	}
+}
+
+/* A screen of 24 lines, for those who see the program for the first time. */
+static void
+print_brief(void)
+{
+	char names[200] = "Commands:", text[80];
+
+	puts("Usage: bloomdedup [COMMAND] [-f FILTER] [OPTION]... [FILE]...\n"
+	    "Print the lines never seen before: with -f, in this or any"
+	    " earlier run.\n\n"
+	    "  bloomdedup -f seen.bloom urls.txt >>new.txt    the new URLs of"
+	    " each run\n"
+	    "  bloomdedup check -f seen.bloom -v more.txt     what is not in"
+	    " the filter\n"
+	    "  bloomdedup --csv --header -k mail people.csv   one row for each"
+	    " address\n"
+	    "  bloomdedup try 1e8 0.00001                     how large that"
+	    " would be\n");
+	for (size_t i = 0; i < option_table_count; i++) {
+		const struct option_row *row = &option_table[i];
+
+		if (row->brief == NULL)
+			continue;
+		option_text(row, text);
+		printf("%-*s%s\n", COLUMN_MAX, text, row->brief);
+	}
+	for (int id = COMMAND_FILTER + 1; id < COMMAND_COUNT; id++) {
+		strcat(names, " ");
+		strcat(names, command_table[id]->name);
+	}
+	putchar('\n');
+	put_wrapped(names, 0);
+	puts("All options: bloomdedup --help, or COMMAND --help; the manual:"
+	    " man bloomdedup");
+}
+
+void
+command_print_help(enum command_id id, int brief)
+{
+	const struct command *command = command_table[id];
+	const char *before = "Usage:";
+
+	if (brief && id == COMMAND_FILTER) {
+		print_brief();
+		return;
+	}
+	for (const char *form = command->usage; *form != '\0';) {
+		int n = (int)strcspn(form, "\n");
+
+		printf("%s bloomdedup %.*s\n", before, n, form);
+		before = "   or:";
+		form += n + (form[n] == '\n');
+	}
+	putchar('\n');
+	put_wrapped(command->intro, 0);
+	print_options(id);
+	if (id == COMMAND_FILTER) {
+		puts("\nCommands:");
+		for (int i = COMMAND_FILTER + 1; i < COMMAND_COUNT; i++) {
+			printf("  %-11s", command_table[i]->name);
+			put_wrapped(command_table[i]->summary, 13);
+		}
+	}
+	if (command->outro != NULL) {
+		putchar('\n');
+		put_wrapped(command->outro, 0);
+	}
+	puts("\nThe manual: man bloomdedup");
+}
 
 static int
 run_help(const struct options *o, struct error *error)
@@ -22,7 +197,7 @@ run_help(const struct options *o, struct error *error)
 		    "%s: there is no such command (did you mean '%s'?); see"
 		    " bloomdedup --help", name, near);
 	}
-	help_print(id, 0);
+	command_print_help(id, 0);
 	return STATUS_OK;
 }
 

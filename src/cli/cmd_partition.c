@@ -4,7 +4,6 @@
 
 #include "base/io.h"
 #include "cli/command.h"
-#include "cli/file_list.h"
 #include "cli/filter_options.h"
 #include "cli/options.h"
 #include "cli/report.h"
@@ -14,59 +13,42 @@
 /* Descriptors that are needed besides those of the parts. */
 #define OTHER_FILES 16
 
-/* A file for each part is open at once. */
 static int
-allow_many_files(const struct options *o, struct error *error)
-{
-	unsigned wanted = o->run.parts + OTHER_FILES;
-	uint64_t allowed = io_descriptors();
-
-	return allowed >= wanted ? 0 : error_set(error, STATUS_USAGE,
-	    "--parts=%u: %u files would be open at once, and %" PRIu64 " are"
-	    " allowed (ulimit -n)", o->run.parts, wanted, allowed);
-}
-
-static int
-check(const struct options *o, const char *pattern,
-    const struct key_recipe *recipe, struct error *error)
-{
-	if (pattern == NULL && recipe->header)
-		return error_set(error, STATUS_USAGE, "--header needs --output:"
-		    " each file of a part gets the header");
-	if (pattern == NULL && o->run.atomic)
-		return error_set(error, STATUS_USAGE, "--atomic needs"
-		    " --output");
-	if (filter_options_check_keys(o, recipe, error) < 0)
-		return -1;
-	return pattern == NULL ? 0 :
-	    partition_check_pattern(pattern, error) < 0 ||
-	    allow_many_files(o, error) < 0 ? -1 : 0;
-}
-
-static int
-partition(const struct options *o, const struct run_plan *given,
-    struct error *error)
+run_partition(const struct options *o, struct error *error)
 {
 	struct key_recipe recipe = o->recipe;
-	struct run_plan plan = *given;
+	struct run_plan plan = o->run;
 	struct partition_figures figures;
+	unsigned files = plan.parts + OTHER_FILES;
+	uint64_t allowed;
 	int status;
 
 	plan.notice = report_notice;
 	if (plan.output != NULL && strcmp(plan.output, "-") == 0)
 		plan.output = NULL;
-	if (key_recipe_complete(&recipe, error) < 0 ||
-	    check(o, plan.output, &recipe, error) < 0)
+	if (key_recipe_complete(&recipe, error) < 0)
 		return -1;
+	if (plan.output == NULL && recipe.header)
+		return error_set(error, STATUS_USAGE, "--header needs --output:"
+		    " each file of a part gets the header");
+	if (plan.output == NULL && plan.atomic)
+		return error_set(error, STATUS_USAGE, "--atomic needs"
+		    " --output");
+	if (filter_options_check_keys(o, &recipe, error) < 0)
+		return -1;
+	if (plan.output != NULL) {
+		if (partition_check_pattern(plan.output, error) < 0)
+			return -1;
+		/* A file for each part is open at once. */
+		allowed = io_descriptors();
+		if (allowed < files)
+			return error_set(error, STATUS_USAGE, "--parts=%u: %u"
+			    " files would be open at once, and %" PRIu64 " are"
+			    " allowed (ulimit -n)", plan.parts, files, allowed);
+	}
 	status = partition_run(&plan, &recipe, &figures, error);
 	report_keys(&recipe, &figures.keys, figures.lines);
 	return status;
-}
-
-static int
-run_partition(const struct options *o, struct error *error)
-{
-	return file_list_run(o, o->run, partition, error);
 }
 
 const struct command command_partition = {

@@ -4,7 +4,7 @@
 
 #include "cli/text.h"
 
-static const struct command *const commands[COMMAND_COUNT] = {
+const struct command *const command_table[COMMAND_COUNT] = {
 	[COMMAND_FILTER] = &command_filter,
 	[COMMAND_ADD] = &command_add,
 	[COMMAND_CHECK] = &command_check,
@@ -20,18 +20,13 @@ static const struct command *const commands[COMMAND_COUNT] = {
 	[COMMAND_VERSION] = &command_version,
 };
 
-const struct command *
-command_get(enum command_id id)
-{
-	return commands[id];
-}
-
 enum command_id
 command_find(const char *name)
 {
 	int id = COMMAND_FILTER + 1;
 
-	while (id < COMMAND_COUNT && strcmp(name, commands[id]->name) != 0)
+	while (id < COMMAND_COUNT &&
+	    strcmp(name, command_table[id]->name) != 0)
 		id++;
 	return (enum command_id)id;
 }
@@ -50,8 +45,8 @@ command_near(const char *name)
 			return others[i][1];
 	}
 	for (int id = COMMAND_FILTER + 1; id < COMMAND_COUNT; id++) {
-		if (text_is_near(name, commands[id]->name))
-			return commands[id]->name;
+		if (text_is_near(name, command_table[id]->name))
+			return command_table[id]->name;
 	}
 	return NULL;
 }

@@ -56,15 +56,21 @@ struct command {
 
 extern const struct command command_filter, command_add, command_check,
     command_create, command_info, command_merge, command_partition,
-    command_remove,
-    command_size, command_try, command_serve, command_help, command_version;
+    command_remove, command_size, command_try, command_serve, command_help,
+    command_version;
 
-const struct command *command_get(enum command_id id);
+extern const struct command *const command_table[COMMAND_COUNT];
 
 /* The command with this name; COMMAND_COUNT if there is none. */
 enum command_id command_find(const char *name);
 
 /* The command whose name is nearest to a mistyped one; NULL if none is near. */
 const char *command_near(const char *name);
+
+/*
+ * Print a command's help on standard output, at most 79 columns wide. `brief`:
+ * only a screen of it, if it has more options than that.
+ */
+void command_print_help(enum command_id command, int brief);
 
 #endif

@@ -8,27 +8,34 @@
 #include "cli/command_line.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "cli/option_table.h"
 #include "cli/report.h"
 #include "cli/text.h"
 
 #define ANY_COMMAND (~0u)
+#define READ_BYTES 65536
 
 /* What getopt_long returns for an operand, and for --name of row 0, 1... */
 enum { OPERAND = 1, LONG = 256 };
 
 struct parser {
 	struct options *options;
+	struct error *error;
 	int argc;
 	char **argv;
 	const char *command; /* the word in argv that names it, or NULL */
+	char name[40];       /* "bloomdedup" or "bloomdedup create" */
 	/* Of each row: what was given, "" if it has no argument; or NULL. */
 	const char *values[OPTION_TABLE_MAX];
 };
@@ -39,28 +46,18 @@ struct grammar {
 	char letters[3 * OPTION_TABLE_MAX + sizeof "-:"];
 };
 
-/* "bloomdedup" or "bloomdedup create" */
-static const char *
-full_name(const struct options *o, char text[40])
-{
-	const char *name = command_get(o->command)->name;
-
-	snprintf(text, 40, "bloomdedup%s%s", *name == '\0' ? "" : " ", name);
-	return text;
-}
-
 /* A usage error that points to the command's help. */
-static int __attribute__((format(printf, 3, 4)))
-refuse(const struct options *o, struct error *error, const char *format, ...)
+static int __attribute__((format(printf, 2, 3)))
+refuse(const struct parser *p, const char *format, ...)
 {
-	char text[sizeof error->text], name[40];
+	char text[sizeof p->error->text];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	return error_set(error, STATUS_USAGE, "%s; see %s --help", text,
-	    full_name(o, name));
+	return error_set(p->error, STATUS_USAGE, "%s; see %s --help", text,
+	    p->name);
 }
 
 /*
@@ -105,6 +102,7 @@ set_grammar(struct grammar *g, unsigned commands)
 	}
 	*name = (struct option){ 0 };
 	*letter = '\0';
+	optind = 0;
 }
 
 /* The next word or letter; musl takes the operand "-" for the end. */
@@ -125,39 +123,34 @@ next(const struct parser *p, const struct grammar *g)
 static void
 find_command(struct parser *p)
 {
-	enum command_id id;
+	enum command_id id = COMMAND_COUNT;
 	struct grammar g;
 	int found;
 
 	set_grammar(&g, ANY_COMMAND);
-	opterr = optind = 0;
+	opterr = 0;
 	do {
 		found = next(p, &g);
 	} while (found != -1 && found != OPERAND);
-	id = found == -1 ? COMMAND_COUNT : command_find(optarg);
-	if (id == COMMAND_COUNT)
-		return;
-	p->options->command = id;
-	p->command = optarg;
-}
-
-/* Does the command have this option? */
-static int
-is_own(const struct options *o, const struct option_row *row)
-{
-	return row->commands >> o->command & 1;
+	if (found == OPERAND)
+		id = command_find(optarg);
+	if (id != COMMAND_COUNT) {
+		p->options->command = id;
+		p->command = optarg;
+	}
+	snprintf(p->name, sizeof p->name, "bloomdedup%s%s", p->command == NULL ?
+	    "" : " ", p->command == NULL ? "" : p->command);
 }
 
 /* The option belongs to other commands: say which ones. */
 static int
-refuse_foreign(const struct options *o, const struct option_row *row,
-    struct error *error)
+refuse_foreign(const struct parser *p, const struct option_row *row)
 {
-	char option[OPTION_NAME], name[40], owners[200] = "";
+	char option[OPTION_NAME], owners[200] = "";
 	size_t used = 0;
 
 	for (int id = 0; id < COMMAND_COUNT && used < sizeof owners; id++) {
-		const char *owner = command_get((enum command_id)id)->name;
+		const char *owner = command_table[id]->name;
 
 		if (row->commands >> id & 1)
 			used += (size_t)snprintf(owners + used,
@@ -165,8 +158,8 @@ refuse_foreign(const struct options *o, const struct option_row *row,
 			    used == 0 ? ", but of " : ", ",
 			    *owner == '\0' ? "bloomdedup" : owner);
 	}
-	return refuse(o, error, "%s is not an option of %s%s",
-	    option_table_name(row, option), full_name(o, name), owners);
+	return refuse(p, "%s is not an option of %s%s",
+	    option_table_name(row, option), p->name, owners);
 }
 
 #define SEPARATOR "fields are separated with -t, as in -t, -k 2"
@@ -205,7 +198,7 @@ answer_habit(const char *name)
 
 /* A name that getopt_long doesn't know: ambiguous, of others, or a slip? */
 static int
-refuse_name(const struct options *o, const char *name, struct error *error)
+refuse_name(const struct parser *p, const char *name)
 {
 	const struct option_row *foreign = find_row(ANY_COMMAND, name, 0);
 	const char *near = NULL, *answer = answer_habit(name);
@@ -216,7 +209,7 @@ refuse_name(const struct options *o, const char *name, struct error *error)
 	    used < sizeof begin_so; i++) {
 		const struct option_row *row = &option_table[i];
 
-		if (!is_own(o, row))
+		if (!(row->commands >> p->options->command & 1))
 			continue;
 		if (strncmp(row->name, name, strlen(name)) == 0)
 			used += (size_t)snprintf(begin_so + used,
@@ -226,100 +219,67 @@ refuse_name(const struct options *o, const char *name, struct error *error)
 			near = row->name;
 	}
 	if (used > 0)
-		return refuse(o, error, "option --%s could be%s", name,
-		    begin_so);
+		return refuse(p, "option --%s could be%s", name, begin_so);
 	if (foreign != NULL)
-		return refuse_foreign(o, foreign, error);
+		return refuse_foreign(p, foreign);
 	if (answer != NULL)
-		return refuse(o, error, "--%s: %s", name, answer);
-	return near == NULL ? refuse(o, error, "unknown option --%s", name) :
-	    refuse(o, error, "unknown option --%s (did you mean --%s?)", name,
-	    near);
+		return refuse(p, "--%s: %s", name, answer);
+	return near == NULL ? refuse(p, "unknown option --%s", name) :
+	    refuse(p, "unknown option --%s (did you mean --%s?)", name, near);
 }
 
 /* After getopt_long returned '?', with optopt as its table says. */
 static int
-refuse_option(const struct parser *p, struct error *error)
+refuse_option(const struct parser *p)
 {
-	const struct options *o = p->options;
-	const char *word = p->argv[optind - 1];
+	const char *word = p->argv[optind - 1], *answer;
 	const struct option_row *row;
-	const char *answer;
 	char name[100];
 
 	if (optopt >= LONG && optopt < LONG + (int)option_table_count) {
-		return refuse(o, error, "--%s does not take an argument: '%s'",
+		return refuse(p, "--%s does not take an argument: '%s'",
 		    option_table[optopt - LONG].name, strchr(word, '=') + 1);
 	}
 	if (optopt == 0) {
 		snprintf(name, sizeof name, "%.*s",
 		    (int)strcspn(word + 2, "="), word + 2);
-		return refuse_name(o, name, error);
+		return refuse_name(p, name);
 	}
 	row = find_row(ANY_COMMAND, NULL, (char)optopt);
 	if (row != NULL)
-		return refuse_foreign(o, row, error);
+		return refuse_foreign(p, row);
 	snprintf(name, sizeof name, "%c", (char)optopt);
 	/* -d'|', as cut has it */
 	answer = isalnum(optopt) || !isascii(optopt) ?
 	    answer_habit(name) : SEPARATOR;
-	return refuse(o, error, answer == NULL ? "unknown option -%s" :
-	    "-%s: %s", name, answer);
-}
-
-static const struct option_row *
-row_of(const struct options *o, int found)
-{
-	return found >= LONG ? &option_table[found - LONG] :
-	    find_row(1u << o->command, NULL, (char)found);
+	return refuse(p, answer == NULL ? "unknown option -%s" : "-%s: %s",
+	    name, answer);
 }
 
 static int
-refuse_missing(const struct options *o, const struct option_row *row,
-    struct error *error)
-{
-	char name[OPTION_NAME];
-
-	return refuse(o, error, "%s: its argument %s is missing",
-	    option_table_name(row, name), row->argument);
-}
-
-/* Without a list, one of two values would be silently ignored. */
-static int
-check_repeated(const struct parser *p, const struct option_row *row,
-    const char *value, struct error *error)
-{
-	const char *first = p->values[row - option_table];
-	char name[OPTION_NAME];
-
-	value = value == NULL ? "" : value;
-	if (first == NULL || row->adds_up || strcmp(first, value) == 0)
-		return 0;
-	return refuse(p->options, error, "%s: given twice: '%s' and '%s'",
-	    option_table_name(row, name), first, value);
-}
-
-static int
-take(struct parser *p, const struct option_row *row, const char *value,
-    struct error *error)
+take(struct parser *p, const struct option_row *row, const char *value)
 {
 	struct options *o = p->options;
+	const char **given = &p->values[row - option_table];
+	const char *text = value == NULL ? "" : value;
 	char name[OPTION_NAME];
 
-	if (check_repeated(p, row, value, error) < 0)
-		return -1;
-	p->values[row - option_table] = value == NULL ? "" : value;
+	option_table_name(row, name);
+	/* Without a list, one of two values would be silently ignored. */
+	if (*given != NULL && !row->adds_up && strcmp(*given, text) != 0)
+		return refuse(p, "%s: given twice: '%s' and '%s'", name,
+		    *given, text);
+	*given = text;
 	if (value != NULL && value == p->command)
-		return refuse(o, error, "%s: '%s' is the command, which comes"
-		    " first", option_table_name(row, name), value);
+		return refuse(p, "%s: '%s' is the command, which comes first",
+		    name, value);
 	if (row->set(o, row, value) == 0)
 		return 0;
-	option_table_name(row, name);
 	if (row->set == option_set_key && !key_option_fits(&o->recipe, value))
-		return error_set(error, STATUS_USAGE, "%s: too long: the key"
+		return error_set(p->error, STATUS_USAGE, "%s: too long: the key"
 		    " options have %d bytes in the filter", name,
 		    KEY_RECIPE_TEXT - 1);
-	return error_set(error, STATUS_USAGE, "%s: '%s' is not allowed; give"
+	return error_set(p->error, STATUS_USAGE, "%s: '%s' is not allowed; give"
 	    " %s", name, value, row->allowed);
 }
 
@@ -329,118 +289,88 @@ take(struct parser *p, const struct option_row *row, const char *value,
  * name a filter, which must not be changed by mistake.
  */
 static int
-check_operand(const struct options *o, const char *operand,
-    struct error *error)
+take_operand(struct parser *p, const char *operand)
 {
+	struct options *o = p->options;
 	const char *near = o->command == COMMAND_FILTER ?
 	    command_near(operand) : NULL;
 
-	if (near == NULL || access(operand, F_OK) == 0)
-		return 0;
-	if (strcmp(near, operand) == 0)
-		return refuse(o, error, "%s: not a file; the command comes"
-		    " first: bloomdedup %s", operand, near);
-	return o->operands.count > 0 ? 0 : refuse(o, error, "%s: neither a"
-	    " command nor a file (did you mean '%s'?)", operand, near);
-}
-
-static int
-take_word(struct parser *p, int found, struct error *error)
-{
-	struct options *o = p->options;
-
-	switch (found) {
-	case '?':
-		return refuse_option(p, error);
-	case ':':
-		return refuse_missing(o, row_of(o, optopt), error);
-	case OPERAND:
-		if (optarg == p->command)
-			return 0;
-		if (check_operand(o, optarg, error) < 0)
-			return -1;
-		text_list_add(&o->operands, optarg);
-		return 0;
-	case 'h':
-		o->brief = 1;
-		/* fall through */
-	default:
-		return take(p, row_of(o, found), optarg, error);
+	if (near != NULL && access(operand, F_OK) != 0) {
+		if (strcmp(near, operand) == 0)
+			return refuse(p, "%s: not a file; the command comes"
+			    " first: bloomdedup %s", operand, near);
+		if (o->operands.count == 0)
+			return refuse(p, "%s: neither a command nor a file (did"
+			    " you mean '%s'?)", operand, near);
 	}
+	text_list_add(&o->operands, operand);
+	return 0;
 }
 
 /* Parse all words except the command. */
 static int
-parse_words(struct parser *p, struct error *error)
+parse_words(struct parser *p)
 {
 	struct options *o = p->options;
+	unsigned commands = 1u << o->command;
 	struct grammar g;
-	int found;
+	int found, result = 0;
 
-	set_grammar(&g, 1u << o->command);
-	optind = 0;
-	while ((found = next(p, &g)) != -1) {
-		if (take_word(p, found, error) < 0)
-			return -1;
+	set_grammar(&g, commands);
+	while (result == 0 && (found = next(p, &g)) != -1) {
+		int option = found == ':' ? optopt : found;
+		const struct option_row *row = option >= LONG ?
+		    &option_table[option - LONG] :
+		    find_row(commands, NULL, (char)option);
+		char name[OPTION_NAME];
+
+		if (found == '?')
+			result = refuse_option(p);
+		else if (found == ':')
+			result = refuse(p, "%s: its argument %s is missing",
+			    option_table_name(row, name), row->argument);
+		else if (found != OPERAND)
+			result = take(p, row, optarg);
+		else if (optarg != p->command)
+			result = take_operand(p, optarg);
+		o->brief |= found == 'h';
 	}
-	for (int i = optind; i < p->argc; i++)
+	for (int i = optind; result == 0 && i < p->argc; i++)
 		text_list_add(&o->operands, p->argv[i]);
-	return 0;
+	return result;
 }
 
-/* The row of this option if it was given. */
-static const struct option_row *
-find_given(const struct parser *p, const char *name)
+static int
+is_given(const struct parser *p, const char *name)
 {
 	for (size_t i = 0; i < option_table_count; i++) {
 		if (p->values[i] != NULL &&
 		    strcmp(option_table[i].name, name) == 0)
-			return &option_table[i];
+			return 1;
 	}
-	return NULL;
+	return 0;
 }
 
 /* Refuse an option that conflicts with another one or lacks one it needs. */
 static int
-check_row(const struct parser *p, const struct option_row *row,
-    struct error *error)
+check_row(const struct parser *p, const struct option_row *row)
 {
 	const struct option_conflict *end = row->conflicts +
 	    sizeof row->conflicts / sizeof *row->conflicts;
 
-	if (row->needs != NULL && find_given(p, row->needs) == NULL) {
-		return refuse(p->options, error, "--%s needs --%s", row->name,
-		    row->needs);
-	}
+	if (row->needs != NULL && !is_given(p, row->needs))
+		return refuse(p, "--%s needs --%s", row->name, row->needs);
 	for (const struct option_conflict *conflict = row->conflicts;
 	    conflict < end && conflict->names != NULL; conflict++) {
 		for (size_t i = 0; i < option_table_count; i++) {
 			if (p->values[i] == NULL || !text_has_word(
 			    conflict->names, option_table[i].name))
 				continue;
-			return error_set(error, STATUS_USAGE, "--%s cannot be"
-			    " combined with --%s%s", row->name,
+			return error_set(p->error, STATUS_USAGE, "--%s cannot"
+			    " be combined with --%s%s", row->name,
 			    option_table[i].name, conflict->because);
 		}
 	}
-	return 0;
-}
-
-/* Check what the command itself requires. */
-static int
-check_command(const struct parser *p, const struct command *command,
-    struct error *error)
-{
-	const struct options *o = p->options;
-
-	if (o->operands.count > command->operands_max) {
-		return error_set(error, STATUS_USAGE, "unexpected operand"
-		    " '%s': %s", o->operands.items[command->operands_max],
-		    command->takes);
-	}
-	if (o->operands.count < command->operands_min ||
-	    (command->needs != NULL && find_given(p, command->needs) == NULL))
-		return error_set(error, STATUS_USAGE, "%s", command->takes);
 	return 0;
 }
 
@@ -448,7 +378,8 @@ int
 command_line_parse(struct options *o, int argc, char **argv,
     struct error *error)
 {
-	struct parser p = { .options = o, .argc = argc, .argv = argv };
+	struct parser p = { .options = o, .error = error, .argc = argc,
+		.argv = argv };
 	const struct command *command;
 
 	*o = (struct options){ .run = RUN_PLAN_DEFAULT,
@@ -456,23 +387,98 @@ command_line_parse(struct options *o, int argc, char **argv,
 	o->run.use.wait.milliseconds = 60000;
 	o->run.use.wait.notice = report_notice;
 	find_command(&p);
-	if (parse_words(&p, error) < 0)
+	if (parse_words(&p) < 0)
 		return -1;
 	if (o->help || o->version)
 		return 0;
 	for (size_t i = 0; i < option_table_count; i++) {
-		if (p.values[i] != NULL &&
-		    check_row(&p, &option_table[i], error) < 0)
+		if (p.values[i] != NULL && check_row(&p, &option_table[i]) < 0)
 			return -1;
 	}
-	command = command_get(o->command);
-	if (check_command(&p, command, error) < 0)
-		return -1;
+	command = command_table[o->command];
+	if (o->operands.count > command->operands_max) {
+		return error_set(error, STATUS_USAGE, "unexpected operand"
+		    " '%s': %s", o->operands.items[command->operands_max],
+		    command->takes);
+	}
+	if (o->operands.count < command->operands_min ||
+	    (command->needs != NULL && !is_given(&p, command->needs)))
+		return error_set(error, STATUS_USAGE, "%s", command->takes);
 	for (size_t i = 0; i < 2 && command->operands_are[i] != NULL; i++) {
 		if (take(&p, find_row(ANY_COMMAND, command->operands_are[i],
-		    0), o->operands.items[i], error) < 0)
+		    0), o->operands.items[i]) < 0)
 			return -1;
 	}
+	return 0;
+}
+
+/* Read the whole file and append a NUL. Returns its length, or -1. */
+static ssize_t
+read_all(int fd, char **text)
+{
+	size_t used = 0, capacity = READ_BYTES;
+	ssize_t n = 1;
+
+	*text = memory_or_die(malloc(capacity + 1));
+	while (n != 0) {
+		if (capacity - used < READ_BYTES) {
+			capacity *= 2;
+			*text = memory_or_die(realloc(*text, capacity + 1));
+		}
+		n = read(fd, *text + used, READ_BYTES);
+		if (n < 0 && errno == EAGAIN && !signals_stop)
+			signals_wait(fd, POLLIN, -1);
+		else if (n < 0 && (errno != EINTR || signals_stop))
+			return -1;
+		used += n > 0 ? (size_t)n : 0;
+	}
+	(*text)[used] = '\0';
+	return (ssize_t)used;
+}
+
+static int
+read_names(struct options *o, struct error *error)
+{
+	struct text_list *list = &o->operands;
+	const char *file = input_name(o->files), *wrong = NULL;
+	int from_stdin = strcmp(o->files, "-") == 0, errnum;
+	int fd = from_stdin ? STDIN_FILENO :
+	    open(o->files, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	ssize_t n;
+
+	if (fd < 0)
+		return error_system(error, errno, o->files);
+	n = read_all(fd, &o->names);
+	errnum = errno;
+	if (!from_stdin)
+		close(fd);
+	if (n < 0)
+		return error_system(error, errnum, file);
+	/* Not NULL even without names: NULL would mean standard input. */
+	list->items = memory_or_die(malloc(1));
+	for (const char *name = o->names; name < o->names + n && wrong == NULL;
+	    name += strlen(name) + 1) {
+		if (*name == '\0')
+			wrong = "an empty file name";
+		else if (from_stdin && strcmp(name, "-") == 0)
+			wrong = "-, but the names come from standard input";
+		text_list_add(list, name);
+	}
+	return wrong == NULL ? 0 : error_set(error, STATUS_FAILED,
+	    "%s: record %zu is %s", file, list->count, wrong);
+}
+
+int
+command_line_find_inputs(struct options *o, struct error *error)
+{
+	if (o->files != NULL && o->operands.count > 0)
+		return error_set(error, STATUS_USAGE, "unexpected operand"
+		    " '%s': --files0-from names all files",
+		    o->operands.items[0]);
+	if (o->files != NULL && read_names(o, error) < 0)
+		return -1;
+	o->run.input.paths = o->operands.items;
+	o->run.input.count = o->operands.count;
 	return 0;
 }
 
@@ -481,4 +487,5 @@ command_line_free(struct options *o)
 {
 	free(o->operands.items);
 	free(o->listen.items);
+	free(o->names);
 }

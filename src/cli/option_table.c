@@ -28,14 +28,6 @@ enum { /* which commands take it */
 	READ = STREAM | PARTITION    /* that read lines */
 };
 
-const char *const option_table_groups[OPTION_GROUP_COUNT] = {
-	[OPTION_GROUP_MAIN] = "Options:",
-	[OPTION_GROUP_FILTER] = "The filter:",
-	[OPTION_GROUP_KEY] = ("Key options (the whole line is always printed);"
-	    " the filter keeps them:"),
-	[OPTION_GROUP_OTHER] = "Other options:",
-};
-
 #define TO(field) .where = offsetof(struct options, field)
 #define VALUE(field, value) .set = option_set_value, TO(field), .least = value
 #define FLAG(field) VALUE(field, 1)
@@ -417,14 +409,4 @@ option_table_name(const struct option_row *row, char text[OPTION_NAME])
 		snprintf(text, OPTION_NAME, "-%c, --%s", row->letter,
 		    row->name);
 	return text;
-}
-
-const char *
-option_table_help(const struct option_row *row, enum command_id command)
-{
-	for (size_t i = 0; i < sizeof row->helps / sizeof *row->helps; i++) {
-		if (row->helps[i].commands >> command & 1)
-			return row->helps[i].help;
-	}
-	return row->help;
 }

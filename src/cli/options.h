@@ -27,6 +27,7 @@ struct options {
 	struct text_list operands; /* in order */
 
 	const char *files;    /* NULL if not given; so are all strings */
+	char *names;          /* what was read from `files` */
 	struct run_plan run;  /* as far as options say it; its `use` also for
 	                         commands that run no lines */
 	uint64_t capacity;    /* 0 if not given */

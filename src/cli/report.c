@@ -115,22 +115,6 @@ warn(const struct run *run)
 	}
 }
 
-void
-report_inherited_recipe(const char *filter, const char *stored)
-{
-	char text[FORMAT_RECIPE_MAX + 1];
-
-	if (!isatty(STDERR_FILENO))
-		return;
-	strcpy(text, stored);
-	for (char *p = text; *p != '\0'; p++) {
-		if (*p == '\n')
-			*p = p[1] == '\0' ? '\0' : ' ';
-	}
-	error_printf("%s: made with key options, which this run uses: %s",
-	    filter, text);
-}
-
 static double
 seconds_so_far(void)
 {

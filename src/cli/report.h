@@ -28,9 +28,6 @@ void report_work_ends(void);
 /* Print a message, clearing the live line first. May be called at any time. */
 void report_notice(const char *text);
 
-/* On a terminal, tell the user that the filter's key options are in use. */
-void report_inherited_recipe(const char *filter, const char *stored);
-
 /* Warn of lines that don't have the key asked for. */
 void report_keys(const struct key_recipe *recipe,
     const struct key_figures *keys, uint64_t lines);

@@ -15,7 +15,7 @@
 static void
 print_command(int id)
 {
-	const struct command *command = command_get((enum command_id)id);
+	const struct command *command = command_table[id];
 
 	printf("command\t%s\t%s\t",
 	    *command->name == '\0' ? "filter" : command->name,
@@ -31,7 +31,7 @@ print_option(const struct option_row *row)
 
 	fputs("option\t", stdout);
 	for (int id = 0; id < COMMAND_COUNT; id++) {
-		const char *name = command_get((enum command_id)id)->name;
+		const char *name = command_table[id]->name;
 
 		if (!(row->commands >> id & 1))
 			continue;

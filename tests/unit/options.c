@@ -118,7 +118,7 @@ test_row(const struct option_row *row)
 static void
 test_command(enum command_id id)
 {
-	const struct command *command = command_get(id);
+	const struct command *command = command_table[id];
 	unsigned bit = 1u << id;
 
 	tap_ok(command->run != NULL && command->usage != NULL &&
@@ -184,8 +184,7 @@ test_parsed(const struct option_row *row)
 		struct options options;
 		struct error error = { .text = "" };
 
-		snprintf(name, sizeof name, "%s",
-		    command_get((enum command_id)id)->name);
+		snprintf(name, sizeof name, "%s", command_table[id]->name);
 		snprintf(word, sizeof word, "--%s%s", row->name,
 		    option_table_argument(row) == 1 ? "=?" : "");
 		command_line_parse(&options, id == COMMAND_FILTER ? 2 : 3,
