@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -440,6 +441,11 @@ main(int argc, char **argv)
 	uint64_t steps = argc > 1 ? strtoull(argv[1], NULL, 10) :
 	    slow != NULL && *slow != '\0' ? 10000000 : 100000;
 
+#ifdef M_TRIM_THRESHOLD
+	/* Most steps open a filter: what they free is not given back. */
+	mallopt(M_MMAP_THRESHOLD, 1 << 30);
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
 	random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	snprintf(path, sizeof path, "%s/window-model-%d",
 	    access("/dev/shm", W_OK) == 0 ? "/dev/shm" :
