@@ -26,13 +26,10 @@ struct line_rate {
 int
 geometry_check(const struct geometry *g)
 {
-	if (g->pages < 1 || g->pages > PAGES_MAX)
-		return -1;
-	if (g->cache_lines < 1 || g->cache_lines > CACHE_LINES_MAX)
-		return -1;
-	if (g->k < g->cache_lines || g->k > LINE_LANES * g->cache_lines)
-		return -1;
-	return 0;
+	return g->pages >= 1 && g->pages <= PAGES_MAX &&
+	    g->cache_lines >= 1 && g->cache_lines <= CACHE_LINES_MAX &&
+	    g->k >= g->cache_lines && g->k <= LINE_LANES * g->cache_lines ?
+	    0 : -1;
 }
 
 /*
@@ -50,18 +47,6 @@ static struct line_rate means[LINE_LANES + 1];
 static pthread_once_t means_once = PTHREAD_ONCE_INIT;
 
 static void
-add_term(struct line_rate *to, double factor, double mean)
-{
-	unsigned i = 0;
-
-	while (i < to->count && fabs(to->terms[i].base - mean) >= 1e-12)
-		i++;
-	if (i == to->count)
-		to->terms[to->count++] = (struct term){ .base = mean };
-	to->terms[i].factor += factor;
-}
-
-static void
 means_init(void)
 {
 	double kept[LINE_LANES + 1] = { 1 };
@@ -69,8 +54,11 @@ means_init(void)
 	for (unsigned i = 0; i < LINE_LANES; i++)
 		kept[i + 1] = kept[i] * (63.0 / 64.0);
 	for (unsigned bits = 0; bits <= LINE_LANES; bits++) {
+		struct line_rate *to = &means[bits];
+
 		for (unsigned set = 0; set < 1u << bits; set++) {
-			double left = 0;
+			double mean, left = 0;
+			unsigned i = 0;
 
 			for (unsigned r = 0; r < LINE_LANES; r++) {
 				unsigned window = ((1u << bits) - 1) << r;
@@ -78,45 +66,20 @@ means_init(void)
 				window |= window >> LINE_LANES;
 				left += kept[__builtin_popcount(window & set)];
 			}
-			add_term(&means[bits], __builtin_parity(set) ? -1 : 1,
-			    left / LINE_LANES);
+			mean = left / LINE_LANES;
+			while (i < to->count &&
+			    fabs(to->terms[i].base - mean) >= 1e-12)
+				i++;
+			if (i == to->count)
+				to->terms[to->count++].base = mean;
+			to->terms[i].factor += __builtin_parity(set) ? -1 : 1;
 		}
 	}
-}
-
-/* The different line rates of a page, with how often each occurs. */
-static unsigned
-page_rates(struct line_rate rates[CACHE_LINES_MAX], const struct geometry *g)
-{
-	unsigned bits[CACHE_LINES_MAX], sizes[CACHE_LINES_MAX], count = 0;
-
-	pthread_once(&means_once, means_init);
-	for (unsigned j = 0; j < g->cache_lines; j++) {
-		unsigned b = geometry_line_bits(g->k, g->cache_lines, j);
-		unsigned size = geometry_group(g->cache_lines, j + 1) -
-		    geometry_group(g->cache_lines, j);
-		unsigned i = 0;
-
-		while (i < count && (bits[i] != b || sizes[i] != size))
-			i++;
-		if (i == count) {
-			struct line_rate *rate = &rates[count++];
-
-			bits[i] = b;
-			sizes[i] = size;
-			*rate = means[b];
-			for (unsigned l = 0; l < rate->count; l++)
-				rate->terms[l].base = 1 -
-				    (1 - rate->terms[l].base) / size;
-		}
-		rates[i].power++;
-	}
-	return count;
 }
 
 /*
- * The rate in a page at N, N + step, N + 2 step ...: each power is updated with
- * one multiplication per term.
+ * The rate in a page at N, N + step, N + 2 step ...: the different line rates
+ * of its groups, each of whose powers is updated with one multiplication.
  */
 struct page_walk {
 	struct line_rate rates[CACHE_LINES_MAX];
@@ -127,43 +90,57 @@ static void
 page_walk_start(struct page_walk *walk, const struct geometry *g, double first,
     double step)
 {
-	walk->count = page_rates(walk->rates, g);
-	for (unsigned i = 0; i < walk->count; i++) {
-		for (unsigned j = 0; j < walk->rates[i].count; j++) {
-			struct term *term = &walk->rates[i].terms[j];
+	unsigned bits[CACHE_LINES_MAX], sizes[CACHE_LINES_MAX], i;
+
+	pthread_once(&means_once, means_init);
+	walk->count = 0;
+	for (unsigned j = 0; j < g->cache_lines; j++) {
+		unsigned b = geometry_line_bits(g->k, g->cache_lines, j);
+		unsigned size = geometry_group(g->cache_lines, j + 1) -
+		    geometry_group(g->cache_lines, j);
+
+		for (i = 0; i < walk->count; i++) {
+			if (bits[i] == b && sizes[i] == size)
+				break;
+		}
+		if (i < walk->count) {
+			walk->rates[i].power++;
+			continue;
+		}
+		bits[i] = b;
+		sizes[i] = size;
+		walk->rates[i] = means[b];
+		walk->rates[i].power = 1;
+		walk->count++;
+		for (unsigned l = 0; l < means[b].count; l++) {
+			struct term *term = &walk->rates[i].terms[l];
+
+			term->base = 1 - (1 - term->base) / size;
 			term->step = pow(term->base, step);
 			term->factor *= pow(term->base, first);
 		}
 	}
 }
 
+/* The rate where the walk is; it goes a step on. */
 static double
-page_walk_rate(const struct page_walk *walk)
+page_walk_rate(struct page_walk *walk)
 {
 	double product = 1;
 
 	for (unsigned i = 0; i < walk->count; i++) {
-		const struct line_rate *rate = &walk->rates[i];
+		struct line_rate *rate = &walk->rates[i];
 		double sum = 0;
 
-		for (unsigned j = 0; j < rate->count; j++)
+		for (unsigned j = 0; j < rate->count; j++) {
 			sum += rate->terms[j].factor;
+			rate->terms[j].factor *= rate->terms[j].step;
+		}
 		sum = sum < 0 ? 0 : sum;
 		for (unsigned j = 0; j < rate->power; j++)
 			product *= sum;
 	}
 	return product;
-}
-
-static void
-page_walk_step(struct page_walk *walk)
-{
-	for (unsigned i = 0; i < walk->count; i++) {
-		struct line_rate *rate = &walk->rates[i];
-
-		for (unsigned j = 0; j < rate->count; j++)
-			rate->terms[j].factor *= rate->terms[j].step;
-	}
 }
 
 double
@@ -172,7 +149,7 @@ geometry_rate(const struct geometry *g, uint64_t lines)
 	struct page_walk walk;
 	double n = (double)lines, q = 1 / (double)g->pages;
 	double mean = n * q, sd = sqrt(mean * (1 - q));
-	double first, last, step, N, weight = 1, sum = 0, total = 0;
+	double last, step, N, weight = 1, sum = 0, total = 0;
 
 	if (lines == 0)
 		return 0;
@@ -189,7 +166,7 @@ geometry_rate(const struct geometry *g, uint64_t lines)
 	 * gives the same to 1e-12 since the terms are smooth.
 	 */
 	step = fmax(1, floor(sd / 4));
-	first = fmax(0, floor(mean - 12 * sd - 12));
+	N = fmax(0, floor(mean - 12 * sd - 12));
 	last = fmin(n, mean + 12 * sd + 40);
 
 	/*
@@ -197,8 +174,8 @@ geometry_rate(const struct geometry *g, uint64_t lines)
 	 * digits left at n = 1e15. The first weight counts as 1, and none is
 	 * more than e^180 times as large.
 	 */
-	page_walk_start(&walk, g, first, step);
-	for (N = first; N <= last; page_walk_step(&walk)) {
+	page_walk_start(&walk, g, N, step);
+	while (N <= last) {
 		sum += weight * page_walk_rate(&walk);
 		total += weight;
 		for (double i = 0; i < step; i++, N++)

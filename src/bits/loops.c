@@ -252,33 +252,28 @@ chain_verify(const struct block_array *array, const struct digest *digests,
 	return left;
 }
 
-INLINE void
-probe_chain(const struct block_array *const *chain, unsigned count,
+static void
+loops_probe_chain(const struct block_array *const *chain, unsigned count,
     const struct digest *digests, size_t n, uint8_t *found)
 {
 	const struct geometry *g = &chain[0]->geometry;
 	unsigned bits = geometry_line_bits(g->k, g->cache_lines, 0);
 	struct link links[CHAIN_DIGESTS], likely[CHAIN_DIGESTS];
 
-	n = chain_begin(chain[0], digests, n, found, links);
-	for (unsigned i = 0; i < count && n > 0; i++) {
-		const uint8_t *next = i + 1 < count ? chain[i + 1]->pages :
-		    NULL;
-		size_t left = chain_divide(chain[i]->pages, next, bits, links,
-		    n, likely);
+	for (size_t at = 0; at < n; at += CHAIN_DIGESTS) {
+		size_t pending = chain_begin(chain[0], digests + at, n - at <
+		    CHAIN_DIGESTS ? n - at : CHAIN_DIGESTS, found + at, links);
 
-		n = left + chain_verify(chain[i], digests, likely, n - left,
-		    found, links + left);
+		for (unsigned i = 0; i < count && pending > 0; i++) {
+			const uint8_t *next = i + 1 < count ?
+			    chain[i + 1]->pages : NULL;
+			size_t left = chain_divide(chain[i]->pages, next, bits,
+			    links, pending, likely);
+
+			pending = left + chain_verify(chain[i], digests + at,
+			    likely, pending - left, found + at, links + left);
+		}
 	}
-}
-
-static void
-loops_probe_chain(const struct block_array *const *chain, unsigned count,
-    const struct digest *digests, size_t n, uint8_t *found)
-{
-	for (size_t i = 0; i < n; i += CHAIN_DIGESTS)
-		probe_chain(chain, count, digests + i, n - i < CHAIN_DIGESTS ?
-		    n - i : CHAIN_DIGESTS, found + i);
 }
 
 static void

@@ -145,13 +145,12 @@ best_k(const struct goal *goal, unsigned t, double *best)
 	unsigned k = goal->rate > 0 ? sizing_textbook_k(goal->rate) :
 	    (unsigned)fmin(K_MAX, LN2 * 8 * PAGE_BYTES *
 	    (double)goal->pages / (double)goal->lines);
-	unsigned low = t, high = t * LINE_LANES;
+	unsigned low = t, high = t * LINE_LANES, start;
 	double here, there;
 
-	k = k < low ? low : k > high ? high : k;
+	k = start = k < low ? low : k > high ? high : k;
 	here = cost(goal, k, t);
-	for (int step = -1; step <= 1; step += 2) {
-		int moved = 0;
+	for (int step = -1; step <= 1 && k == start; step += 2) {
 		while (step < 0 ? k > low : k < high) {
 			unsigned next = step < 0 ? k - 1 : k + 1;
 			there = cost(goal, next, t);
@@ -162,10 +161,7 @@ best_k(const struct goal *goal, unsigned t, double *best)
 				break;
 			k = next;
 			here = there;
-			moved = 1;
 		}
-		if (moved)
-			break;
 	}
 	/* With few pages the cost is a staircase: the walk may stop early. */
 	if (goal->pages == 0 && here <= SMALL_PAGES) {
@@ -286,25 +282,6 @@ sizing_layer(struct geometry *g, uint64_t capacity, double rate,
 	return 0;
 }
 
-/* The page count for a file of `bytes`, or an error. */
-static int
-pages_of(uint64_t bytes, uint64_t *pages, struct error *error)
-{
-	if (bytes < SIZING_OVERHEAD_BYTES + PAGE_BYTES) {
-		return error_set(error, STATUS_USAGE, "%" PRIu64 " bytes are"
-		    " too few for a filter: the smallest takes %u", bytes,
-		    SIZING_OVERHEAD_BYTES + PAGE_BYTES);
-	}
-	*pages = (bytes - SIZING_OVERHEAD_BYTES) / PAGE_BYTES;
-	if (*pages > PAGES_MAX) {
-		return error_set(error, STATUS_USAGE, "%" PRIu64 " bytes are"
-		    " too many for a filter: the largest takes %" PRIu64,
-		    bytes, SIZING_OVERHEAD_BYTES +
-		    PAGES_MAX * PAGE_BYTES);
-	}
-	return 0;
-}
-
 int
 sizing_solve(struct sizing *s, struct error *error)
 {
@@ -315,13 +292,23 @@ sizing_solve(struct sizing *s, struct error *error)
 	char text[NUMBER_TEXT];
 	double found;
 
+	if (s->bytes != 0 && s->bytes < SIZING_OVERHEAD_BYTES + PAGE_BYTES) {
+		return error_set(error, STATUS_USAGE, "%" PRIu64 " bytes are"
+		    " too few for a filter: the smallest takes %u", s->bytes,
+		    SIZING_OVERHEAD_BYTES + PAGE_BYTES);
+	}
+	if (s->bytes != 0)
+		goal.pages = (s->bytes - SIZING_OVERHEAD_BYTES) / PAGE_BYTES;
+	if (goal.pages > PAGES_MAX) {
+		return error_set(error, STATUS_USAGE, "%" PRIu64 " bytes are"
+		    " too many for a filter: the largest takes %" PRIu64,
+		    s->bytes, SIZING_OVERHEAD_BYTES + PAGES_MAX * PAGE_BYTES);
+	}
 	if (s->bytes == 0) {
 		if (sizing_layer(g, s->capacity, goal.rate, s->error_rate,
 		    s->k, error) < 0)
 			return -1;
 	} else {
-		if (pages_of(s->bytes, &goal.pages, error) < 0)
-			return -1;
 		found = choose(&goal, s->k, 1 / share, &g->k, &g->cache_lines);
 		g->pages = goal.pages;
 		if (s->capacity == 0)
