@@ -23,55 +23,43 @@ read_number(const char *folder, const char *name, uint64_t *number)
 	return found;
 }
 
+/*
+ * The least that the group in a line of /proc/self/cgroup, "0::/path" or
+ * "5:memory:/path", and its ancestors have left.
+ */
 static uint64_t
-smaller(uint64_t a, uint64_t b)
+left_in_groups(const char *line)
 {
-	return a < b ? a : b;
-}
-
-/* The least that this folder's group and its ancestors have left. */
-static uint64_t
-left_in_groups(char *folder, size_t root, const char *limit_name,
-    const char *used_name)
-{
+	static const struct version {
+		const char *start, *root, *limit, *used;
+	} versions[] = {
+		{ "::/", "/sys/fs/cgroup", "memory.max", "memory.current" },
+		{ ":memory:/", "/sys/fs/cgroup/memory",
+		    "memory.limit_in_bytes", "memory.usage_in_bytes" }
+	};
+	const struct version *version = versions;
 	uint64_t left = UINT64_MAX, limit, used;
+	char folder[4500];
 
-	for (;;) {
-		char *slash;
-
-		if (read_number(folder, limit_name, &limit) &&
-		    limit != UINT64_MAX &&
-		    read_number(folder, used_name, &used))
-			left = smaller(left, used < limit ? limit - used : 0);
-		slash = strrchr(folder, '/');
-		if (strlen(folder) <= root || slash == NULL)
-			return left;
-		*slash = '\0';
+	line += strspn(line, "0123456789");
+	while (strncmp(line, version->start, strlen(version->start)) != 0) {
+		if (++version == versions + 2)
+			return UINT64_MAX;
 	}
-}
-
-/* A line of /proc/self/cgroup: "0::/path" or "5:memory:/path". */
-static uint64_t
-left_in_line(char *line)
-{
-	const char *root = "/sys/fs/cgroup";
-	char folder[4500], *controllers, *path;
-
-	line[strcspn(line, "\n")] = '\0';
-	controllers = strchr(line, ':');
-	path = controllers == NULL ? NULL : strchr(controllers + 1, ':');
-	if (path == NULL)
-		return UINT64_MAX;
-	*path++ = '\0';
-	controllers++;
-	if (*controllers != '\0' && strcmp(controllers, "memory") != 0)
-		return UINT64_MAX;
-	if (*controllers != '\0')
-		root = "/sys/fs/cgroup/memory";
-	snprintf(folder, sizeof folder, "%s%s", root, path);
-	return *controllers == '\0' ? left_in_groups(folder, strlen(root),
-	    "memory.max", "memory.current") : left_in_groups(folder,
-	    strlen(root), "memory.limit_in_bytes", "memory.usage_in_bytes");
+	line += strlen(version->start) - 1;
+	snprintf(folder, sizeof folder, "%s%.*s", version->root,
+	    (int)strcspn(line, "\n"), line);
+	for (;;) {
+		if (read_number(folder, version->limit, &limit) &&
+		    limit != UINT64_MAX &&
+		    read_number(folder, version->used, &used)) {
+			used = used < limit ? limit - used : 0;
+			left = used < left ? used : left;
+		}
+		if (strlen(folder) <= strlen(version->root))
+			return left;
+		*strrchr(folder, '/') = '\0';
+	}
 }
 
 uint64_t
@@ -89,8 +77,11 @@ meminfo_available(void)
 	if (file != NULL)
 		fclose(file);
 	file = fopen("/proc/self/cgroup", "re");
-	while (file != NULL && fgets(line, sizeof line, file) != NULL)
-		available = smaller(available, left_in_line(line));
+	while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+		uint64_t left = left_in_groups(line);
+
+		available = left < available ? left : available;
+	}
 	if (file != NULL)
 		fclose(file);
 	return available;

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* mkostemp */
+#define _GNU_SOURCE /* asprintf, mkostemp */
 #include "base/path.h"
 
 #include <errno.h>
@@ -8,8 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-int
-path_folder_bytes(const char *path)
+/* The length of `path`'s folder part, with the slash; 0 if it has none. */
+static int
+folder_bytes(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -20,31 +21,27 @@ path_folder_bytes(const char *path)
 char *
 path_follow(const char *path)
 {
-	char *name = memory_or_die(strdup(path)), link[4096];
+	char *name = memory_or_die(strdup(path)), *next, link[4096];
+	int errnum = ELOOP;
 
 	for (int i = 0; i < 40; i++) {
 		ssize_t n = readlink(name, link, sizeof link - 1);
-		size_t nbytes;
-		char *next;
 
 		if (n < 0 && (errno == EINVAL || errno == ENOENT))
 			return name; /* no link, or nothing yet */
 		if (n < 0) {
-			int errnum = errno;
-			free(name);
-			errno = errnum;
-			return NULL;
+			errnum = errno;
+			break;
 		}
 		link[n] = '\0';
-		nbytes = strlen(name) + (size_t)n + 1;
-		next = memory_or_die(malloc(nbytes));
-		snprintf(next, nbytes, "%.*s%s", link[0] == '/' ? 0 :
-		    path_folder_bytes(name), name, link);
+		if (asprintf(&next, "%.*s%s", link[0] == '/' ? 0 :
+		    folder_bytes(name), name, link) < 0)
+			memory_or_die(NULL);
 		free(name);
 		name = next;
 	}
 	free(name);
-	errno = ELOOP;
+	errno = errnum;
 	return NULL;
 }
 
@@ -52,7 +49,7 @@ path_follow(const char *path)
 static char *
 folder_name(const char *path)
 {
-	int nbytes = path_folder_bytes(path);
+	int nbytes = folder_bytes(path);
 	char *folder = memory_or_die(strdup(nbytes == 0 ? "." : path));
 
 	if (nbytes > 0)
@@ -67,12 +64,6 @@ path_real(const char *path)
 
 	return stat(path, &st) < 0 && errno == ENOENT ?
 	    memory_or_die(strdup(path)) : path_follow(path);
-}
-
-static const char *
-base_name(const char *path)
-{
-	return path + path_folder_bytes(path);
 }
 
 int
@@ -95,7 +86,8 @@ path_same_place(const char *a, const char *b)
 		free(folder);
 	}
 	same = same && path_same_file(&folders[0], &folders[1]) &&
-	    strcmp(base_name(names[0]), base_name(names[1])) == 0;
+	    strcmp(names[0] + folder_bytes(names[0]),
+	    names[1] + folder_bytes(names[1])) == 0;
 	free(names[0]);
 	free(names[1]);
 	return same;
@@ -144,23 +136,19 @@ path_sync_folder(const char *path, struct error *error)
 }
 
 int
-temporary_open(const char *path, char **result)
+temporary_open(const char *path, char **name)
 {
-	size_t nbytes = strlen(path) + 40;
-	char *name = memory_or_die(malloc(nbytes));
 	int fd, errnum;
 
-	snprintf(name, nbytes, "%.*s.bloomdedup-XXXXXX",
-	    path_folder_bytes(path), path);
-	fd = mkostemp(name, O_CLOEXEC);
-	*result = name;
-	if (fd >= 0)
-		return fd;
+	if (asprintf(name, "%.*s.bloomdedup-XXXXXX", folder_bytes(path),
+	    path) < 0)
+		memory_or_die(NULL);
+	fd = mkostemp(*name, O_CLOEXEC);
 	errnum = errno;
-	free(name);
-	*result = NULL;
+	if (fd < 0)
+		temporary_end(name, 0);
 	errno = errnum;
-	return -1;
+	return fd;
 }
 
 void

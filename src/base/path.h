@@ -9,9 +9,6 @@
 
 #include "base/error.h"
 
-/* The length of `path`'s folder part, with the slash; 0 if it has none. */
-int path_folder_bytes(const char *path);
-
 /*
  * The name with symbolic links resolved, even if no such file exists yet; to be
  * freed. NULL, with errno set, on failure.

@@ -38,8 +38,8 @@ struct bus_range {
 	struct bus_range *next;
 };
 static struct bus_range *_Atomic bus_ranges;
-static volatile sig_atomic_t bus_survive, bus_hit;
-static size_t bus_page; /* size of a page, if they survive */
+static volatile sig_atomic_t bus_hit;
+static _Atomic size_t bus_page; /* size of a page if it is survived, or 0 */
 static atomic_flag bus_told = ATOMIC_FLAG_INIT;
 
 static const int stop_signals[] = { SIGINT, SIGTERM, SIGHUP };
@@ -101,21 +101,6 @@ on_figures(int number)
 	signals_wake();
 }
 
-static struct bus_range *
-find_bus_range(const char *address)
-{
-	struct bus_range *r = bus_ranges;
-
-	for (; r != NULL; r = r->next) {
-		const char *base = r->base;
-
-		if (base != NULL && address >= base &&
-		    address < base + r->nbytes)
-			return r;
-	}
-	return NULL;
-}
-
 _Noreturn static void
 die_of_bus(const char *name)
 {
@@ -133,33 +118,33 @@ die_of_bus(const char *name)
 	_exit(STATUS_FAILED);
 }
 
-/*
- * Map zeros over the missing page only: pages that the file still has stay
- * mapped and are written as before.
- */
-static int
-map_zeros(const char *address)
-{
-	size_t page = bus_page;
-	void *start = (void *)((uintptr_t)address / page * page);
-
-	return mmap(start, page, PROT_READ | PROT_WRITE, MAP_PRIVATE |
-	    MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ? -1 : 0;
-}
-
 static void
 on_bus(int number, siginfo_t *info, void *context)
 {
-	struct bus_range *range = find_bus_range(info->si_addr);
+	struct bus_range *r = bus_ranges;
+	char *address = info->si_addr;
 	int saved = errno;
 
 	(void)context;
+	for (; r != NULL; r = r->next) {
+		const char *base = r->base;
+
+		if (base != NULL && address >= base &&
+		    address < base + r->nbytes)
+			break;
+	}
 	/* Not our mapping: a bug, which must look like one. */
-	if (range == NULL)
+	if (r == NULL)
 		signals_die(number);
-	if (!bus_survive || map_zeros(info->si_addr) < 0)
-		die_of_bus(range->name);
-	range->hit = 1;
+	/*
+	 * Zeros over the missing page only: pages that the file still has stay
+	 * mapped and are written as before.
+	 */
+	if (bus_page == 0 || mmap(address - (uintptr_t)address % bus_page,
+	    bus_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS |
+	    MAP_FIXED, -1, 0) == MAP_FAILED)
+		die_of_bus(r->name);
+	r->hit = 1;
 	bus_hit = 1;
 	errno = saved;
 }
@@ -252,7 +237,6 @@ void
 signals_bus_survive(void)
 {
 	bus_page = (size_t)sysconf(_SC_PAGESIZE);
-	bus_survive = 1;
 }
 
 int

@@ -1,7 +1,6 @@
 #include "base/thread.h"
 
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -11,14 +10,6 @@
  * longer, on a virtual machine 100: look this often before, for 50 to 100.
  */
 #define LOOKS 2000
-
-struct turns {
-	pthread_mutex_t source;
-	uint64_t taken;       /* pieces so far; inside the source */
-	pthread_mutex_t lock;
-	pthread_cond_t passed;
-	_Atomic uint64_t turn; /* number of the piece whose turn it is */
-};
 
 /* A new thread inherits the signal mask of its creator. */
 int
@@ -36,44 +27,6 @@ thread_start(pthread_t *thread, void *(*run)(void *context), void *context)
 	result = pthread_create(thread, NULL, run, context);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return result == 0 ? 0 : -1;
-}
-
-struct turns *
-turns_new(void)
-{
-	struct turns *t = memory_or_die(calloc(1, sizeof *t));
-
-	pthread_mutex_init(&t->source, NULL);
-	pthread_mutex_init(&t->lock, NULL);
-	pthread_cond_init(&t->passed, NULL);
-	return t;
-}
-
-void
-turns_free(struct turns *t)
-{
-	pthread_cond_destroy(&t->passed);
-	pthread_mutex_destroy(&t->lock);
-	pthread_mutex_destroy(&t->source);
-	free(t);
-}
-
-void
-turns_enter(struct turns *t)
-{
-	pthread_mutex_lock(&t->source);
-}
-
-void
-turns_leave(struct turns *t)
-{
-	pthread_mutex_unlock(&t->source);
-}
-
-uint64_t
-turns_take(struct turns *t)
-{
-	return t->taken++;
 }
 
 /* Lets a sibling of this processor run faster meanwhile. */
@@ -119,12 +72,6 @@ turns_pass(struct turns *t)
 	t->turn++;
 	pthread_cond_broadcast(&t->passed);
 	pthread_mutex_unlock(&t->lock);
-}
-
-void
-turns_wait_all(struct turns *t)
-{
-	turns_wait(t, t->taken);
 }
 
 void

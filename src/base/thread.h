@@ -1,8 +1,7 @@
 /*
  * Threads that leave signals to the thread that starts them, and turns for
- * those that share one source of work and one place for results: each takes a
- * piece from the source (one thread at a time), works on it in parallel, and
- * gets its turn in the order in which the pieces were taken.
+ * those that share one place for results: of numbered pieces of work, done in
+ * parallel, each has its turn, in the order of the numbers from 0 on.
  */
 #ifndef THREAD_H
 #define THREAD_H
@@ -17,24 +16,16 @@
 int thread_start(pthread_t *thread, void *(*run)(void *context),
     void *context);
 
-struct turns;
-
-struct turns *turns_new(void);
-void turns_free(struct turns *turns);
-
-/* Enter and leave the source; only one thread is inside. */
-void turns_enter(struct turns *turns);
-void turns_leave(struct turns *turns);
-
-/* Inside: count a piece as taken; returns its number. */
-uint64_t turns_take(struct turns *turns);
+struct turns {
+	pthread_mutex_t lock;
+	pthread_cond_t passed;
+	_Atomic uint64_t turn; /* number of the piece whose turn it is */
+};
+#define TURNS_BEGIN { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 }
 
 /* Wait for the turn of piece `number`; it lasts until turns_pass. */
 void turns_wait(struct turns *turns, uint64_t number);
 void turns_pass(struct turns *turns);
-
-/* Inside: wait until all pieces that were taken have had their turn. */
-void turns_wait_all(struct turns *turns);
 
 /*
  * Run work(contexts[i]) in up to `count` threads, the first of them the

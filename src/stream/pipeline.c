@@ -38,12 +38,14 @@
 struct flow {
 	struct run *run;
 	struct input *input;
-	struct turns *turns;
+	pthread_mutex_t source; /* of who takes chunks from the input */
+	uint64_t taken;         /* chunks so far; inside the source */
+	struct turns turns;     /* of chunks, in the order they were taken */
 	size_t chunk_bytes;
 	const struct inputs *inputs;
 	int measured;           /* is `total` known? */
 	uint64_t total;         /* input_total */
-	int ended;              /* the input; used inside turns_enter only */
+	int ended;              /* the input; inside the source */
 	atomic_int failed;
 	struct error error;     /* if failed; set in turn */
 };
@@ -75,7 +77,7 @@ rest(struct flow *flow, struct error *error)
 
 	if (!input_pauses(flow->input, 0))
 		return 0;
-	turns_wait_all(flow->turns);
+	turns_wait(&flow->turns, flow->taken);
 	after = is_over(flow) ? -1 : filter_idle_after(filter);
 	return after < 0 || !input_pauses(flow->input, after) ? 0 :
 	    filter_write_back(filter, 1, error);
@@ -114,7 +116,7 @@ take_chunk(struct flow *flow, struct chunk *chunk, uint64_t *number)
 	struct error error;
 	int more = 0;
 
-	turns_enter(flow->turns);
+	pthread_mutex_lock(&flow->source);
 	if (!is_over(flow) && rest(flow, &error) < 0)
 		fail(flow, &error);
 	if (!is_over(flow) && !flow->ended) {
@@ -122,10 +124,10 @@ take_chunk(struct flow *flow, struct chunk *chunk, uint64_t *number)
 		flow->ended = !more;
 	}
 	if (more)
-		*number = turns_take(flow->turns);
+		*number = flow->taken++;
 	if (more && *number % CHUNKS_MEASURED == 0)
 		flow->chunk_bytes = chunk_bytes(flow, chunk);
-	turns_leave(flow->turns);
+	pthread_mutex_unlock(&flow->source);
 	return more;
 }
 
@@ -161,12 +163,12 @@ work(void *context)
 
 	while (take_chunk(flow, &w->chunk, &number)) {
 		worker_prepare(w);
-		turns_wait(flow->turns, number);
+		turns_wait(&flow->turns, number);
 		flow->run->position = w->chunk.position;
 		if (!is_over(flow) && worker_finish(w, &error) < 0)
 			fail(flow, &error);
 		expect_lines(flow);
-		turns_pass(flow->turns);
+		turns_pass(&flow->turns);
 	}
 	return NULL;
 }
@@ -178,7 +180,7 @@ report(void *context, const char *text)
 {
 	struct flow *flow = context;
 
-	turns_wait_all(flow->turns);
+	turns_wait(&flow->turns, flow->taken);
 	flow->run->plan->notice(text);
 }
 
@@ -187,7 +189,7 @@ interrupted(void *context)
 {
 	struct flow *flow = context;
 
-	turns_wait_all(flow->turns);
+	turns_wait(&flow->turns, flow->taken);
 	flow->run->plan->tell(flow->run, MOMENT_INTERRUPTED);
 	return is_over(flow);
 }
@@ -222,8 +224,8 @@ int
 pipeline_run(struct run *run, const struct inputs *inputs,
     struct error *error)
 {
-	struct flow flow = { .run = run, .turns = turns_new(),
-		.inputs = inputs };
+	struct flow flow = { .run = run, .inputs = inputs,
+		.source = PTHREAD_MUTEX_INITIALIZER, .turns = TURNS_BEGIN };
 	size_t limit = filter_batch_lines(run->filter);
 	void *workers[RUN_THREADS_MAX];
 
@@ -249,7 +251,6 @@ pipeline_run(struct run *run, const struct inputs *inputs,
 	run->input_failed = input_failed(flow.input);
 	input_free(flow.input);
 	free(run->header);
-	turns_free(flow.turns);
 	if (!flow.failed)
 		return 0;
 	*error = flow.error;
