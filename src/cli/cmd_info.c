@@ -11,9 +11,9 @@
 #include "cli/options.h"
 #include "cli/text.h"
 #include "disk/lock.h"
-#include "filter/figures.h"
 #include "filter/filter.h"
 #include "key/recipe_text.h"
+#include "model/estimate.h"
 
 /* At most 16 MiB of a layer are sampled. */
 #define SAMPLE_PAGES 4096
@@ -56,7 +56,7 @@ gather(struct filter *f, struct facts *facts, struct error *error)
 	}
 	/* as planned, even if it may be overfilled */
 	facts->room = format_room(filter_table(f), GROWTH_FAIL);
-	facts->error_rate = figures_joined_rate(rates, filter_table(f)->count);
+	facts->error_rate = estimate_joined_rate(rates, filter_table(f)->count);
 	facts->lines += (double)facts->waiting;
 	facts->room -= facts->waiting < facts->room ? facts->waiting :
 	    facts->room;
@@ -333,7 +333,7 @@ verify(struct filter *f, unsigned *checked, unsigned *wrong,
 
 		if (!filter_table(f)->layers[i].sealed)
 			continue;
-		right = figures_verify_layer(f, i, error);
+		right = filter_verify_layer(f, i, error);
 		if (right < 0)
 			return -1;
 		if (right)

@@ -12,8 +12,8 @@
 #include "cli/options.h"
 #include "cli/replace.h"
 #include "cli/text.h"
-#include "filter/figures.h"
 #include "filter/merge.h"
+#include "model/estimate.h"
 
 #define SAMPLE_PAGES 4096
 
@@ -79,7 +79,7 @@ report(struct filter *out, const char *path, size_t count)
 		rates[i] = fill.error_rate;
 		planned += table->layers[i].error_rate;
 	}
-	rate = figures_joined_rate(rates, table->count);
+	rate = estimate_joined_rate(rates, table->count);
 	text_print_name(path);
 	printf(": %zu filter%s, %s in %u layer%s; error rate now %.3g\n",
 	    count, count == 1 ? "" : "s", text_lines(a, lines),

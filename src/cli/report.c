@@ -10,8 +10,8 @@
 #include "base/number.h"
 #include "base/signals.h"
 #include "cli/json_print.h"
-#include "filter/figures.h"
 #include "filter/filter.h"
+#include "model/estimate.h"
 
 /* A sample that is large enough for figures that people read. */
 #define SAMPLE_PAGES 1000
@@ -102,7 +102,7 @@ warn(const struct run *run)
 		    " ones are now dropped by mistake at a rate of about %.2g,"
 		    " not %g",
 		    filter_name(f), number_format_count(a, h->capacity),
-		    figures_error_rate(f, SAMPLE_PAGES), h->error_rate);
+		    estimate_error_rate(f, SAMPLE_PAGES), h->error_rate);
 	}
 	/* No warning for a filter in memory: it ends with the run. */
 	if (h->window.kind == WINDOW_NONE &&
@@ -139,7 +139,7 @@ print_figures(const struct run *run)
 	    " %% full", number_format_count(a, run->lines_read),
 	    number_format_count(b, run->lines_new), seconds,
 	    number_format_count(c, per_second(run->lines_read, seconds)),
-	    100 * figures_fullness(run->filter));
+	    100 * estimate_fullness(filter_table(run->filter)));
 }
 
 static size_t
@@ -196,7 +196,7 @@ draw_progress(const struct run *run)
 
 	snprintf(rest, sizeof rest, "  %.1f %% new  filter %.0f %% full",
 	    100 * (double)run->lines_new / lines,
-	    floor(100 * figures_fullness(run->filter)));
+	    floor(100 * estimate_fullness(filter_table(run->filter))));
 	draw_line("lines", run->lines_read, report.total == 0 ? 0 :
 	    fmin((double)run->position / (double)report.total, 1), rest);
 }
@@ -227,7 +227,8 @@ print_stats(const struct run *run)
 	struct filter *f = run->filter;
 	const struct key_figures *keys = &run->keys;
 	double seconds = seconds_so_far();
-	double dropped = figures_expected_dropped(f, &report.before);
+	const struct table *table = filter_table(f);
+	double dropped = estimate_dropped(table, &report.before);
 	const struct figure figures[] = {
 		{ "read", .count = run->lines_read },
 		{ "new", .count = run->lines_new },
@@ -237,12 +238,12 @@ print_stats(const struct run *run)
 		{ "seconds", "%.6f", .real = seconds },
 		{ "lines_per_second",
 		    .count = per_second(run->lines_read, seconds) },
-		{ "filter_full", "%.3g", .real = figures_fullness(f) },
+		{ "filter_full", "%.3g", .real = estimate_fullness(table) },
 		{ "error_rate_now", "%.6g",
-		    .real = figures_error_rate(f, SAMPLE_PAGES) },
+		    .real = estimate_error_rate(f, SAMPLE_PAGES) },
 		{ "expected_dropped", "%.3g",
 		    .real = dropped < 0 ? (double)NAN : dropped },
-		{ "layer_count", .count = filter_table(f)->count },
+		{ "layer_count", .count = table->count },
 		{ "private_bytes", .count = filter_costs(f).private_bytes },
 		{ "not_json", .count = keys->of[KEY_NOT_JSON].lines +
 		    keys->of[KEY_TOO_DEEP].lines, .rare = 1 },

@@ -1,8 +1,13 @@
 #include "filter/filter.h"
 
 #include <string.h>
+#include <zlib.h>
 
+#include "base/signals.h"
 #include "model/operations.h"
+
+/* How many pages are read at a time. */
+#define PIECE_PAGES 64
 
 /* `f` becomes the filter that the others are on top of. */
 #define DESCEND(f) \
@@ -138,6 +143,29 @@ filter_read_pages(struct filter *f, unsigned layer, uint64_t first,
 {
 	DESCEND(f);
 	return f->operations->read_pages(f, layer, first, pages, to, error);
+}
+
+int
+filter_verify_layer(struct filter *f, unsigned i, struct error *error)
+{
+	const struct layer_entry *layer = &filter_table(f)->layers[i];
+	uint8_t piece[PIECE_PAGES * PAGE_BYTES];
+	uint32_t checksum = (uint32_t)crc32(0, NULL, 0);
+	uint64_t total = layer->geometry.pages, pages;
+
+	for (uint64_t page = 0; page < total; page += pages) {
+		pages = total - page < PIECE_PAGES ? total - page :
+		    PIECE_PAGES;
+		if (signals_stop)
+			return error_set(error, 128 + signals_stop,
+			    "stopped by a signal");
+		if (filter_read_pages(f, i, page, (size_t)pages, piece,
+		    error) < 0)
+			return -1;
+		checksum = (uint32_t)crc32(checksum, piece,
+		    (uInt)(pages * PAGE_BYTES));
+	}
+	return checksum == layer->checksum;
 }
 
 uint64_t

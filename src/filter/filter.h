@@ -151,6 +151,13 @@ int filter_sync(struct filter *filter, struct error *error);
 int filter_read_pages(struct filter *filter, unsigned layer, uint64_t first,
     size_t pages, uint8_t *to, struct error *error);
 
+/*
+ * Read the whole layer i, which has a checksum. Returns 1 if it is right, 0 if
+ * not, -1 with `error` filled (it could not be read, or a signal asks to stop).
+ */
+int filter_verify_layer(struct filter *filter, unsigned i,
+    struct error *error);
+
 /* Is an open filter still what its location stands for? */
 enum filter_state filter_state(struct filter *filter);
 

@@ -89,3 +89,95 @@ estimate_layer(struct filter *f, unsigned i, uint64_t pages,
 	estimate_end(&estimate, geometry);
 	return estimate;
 }
+
+/* 1 - product of (1 - rate), accurate for small rates. */
+double
+estimate_joined_rate(const double *rates, unsigned count)
+{
+	double unseen = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (rates[i] >= 1)
+			return 1;
+		unseen += log1p(-rates[i]);
+	}
+	return 0 - expm1(unseen); /* no negative zero */
+}
+
+double
+estimate_error_rate(struct filter *f, uint64_t pages)
+{
+	double rates[FORMAT_LAYERS_MAX];
+
+	while (f->under != NULL)
+		f = f->under;
+	for (unsigned i = 0; i < f->table->count; i++)
+		rates[i] = estimate_layer(f, i, pages,
+		    &(struct error){ 0 }).error_rate;
+	return estimate_joined_rate(rates, f->table->count);
+}
+
+double
+estimate_fullness(const struct table *table)
+{
+	double lines = 0, capacity = 0;
+
+	for (unsigned i = 0; i < table->count; i++) {
+		lines += (double)table->layers[i].lines;
+		capacity += (double)table->layers[i].capacity;
+	}
+	return lines / capacity;
+}
+
+/*
+ * The lines of a layer at the start of the run. With a window, it may have had
+ * another place in the table; a new one had none.
+ */
+static double
+lines_before(const struct layer_entry *layer, const struct table *before)
+{
+	for (unsigned i = 0; i < before->count; i++) {
+		const struct layer_entry *old = &before->layers[i];
+
+		if (old->offset == layer->offset &&
+		    old->created == layer->created)
+			return (double)old->lines;
+	}
+	return 0;
+}
+
+double
+estimate_dropped(const struct table *table, const struct table *before)
+{
+	enum { STEPS = 128 };
+	double rates[FORMAT_LAYERS_MAX], dropped = 0;
+
+	for (unsigned i = 0; i < table->count; i++) {
+		const struct layer_entry *layer = &table->layers[i];
+
+		if (layer->lines > layer->capacity)
+			return -1;
+		rates[i] = estimate_rate(layer, lines_before(layer, before));
+	}
+	/* The layers fill one after the other; the midpoint rule for each. */
+	for (unsigned i = 0; i < table->count; i++) {
+		const struct layer_entry *layer = &table->layers[i];
+		double lines = lines_before(layer, before);
+		double step = ((double)layer->lines - lines) / STEPS;
+
+		for (unsigned j = 0; j < STEPS && step > 0; j++) {
+			double own, all;
+
+			own = rates[i] = estimate_rate(layer, lines + step / 2);
+			all = estimate_joined_rate(rates, table->count);
+			/*
+			 * For each line kept, 1 / (1 - rate) came. One that
+			 * this layer dropped has its bits set, as if marked.
+			 */
+			dropped += step * all / (1 - all);
+			lines += step * (1 + own / (1 - all));
+		}
+		rates[i] = estimate_rate(layer, lines);
+	}
+	return isfinite(dropped) ? dropped : -1;
+}

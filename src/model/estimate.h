@@ -1,6 +1,6 @@
 /*
- * Estimates for a layer from a sample of its pages: how many lines are in it,
- * and how often unseen lines are found.
+ * How full a layer or a filter is, and how often unseen lines are found: from a
+ * sample of its pages, or computed from the shapes of its layers.
  */
 #ifndef ESTIMATE_H
 #define ESTIMATE_H
@@ -44,5 +44,23 @@ void estimate_end(struct estimate *estimate, const struct geometry *geometry);
  */
 struct estimate estimate_layer(struct filter *filter, unsigned i,
     uint64_t pages, struct error *error);
+
+/* The rate of unseen lines found in any of the layers with these rates. */
+double estimate_joined_rate(const double *rates, unsigned count);
+
+/* The rate of the whole filter now, from estimates of its layers. */
+double estimate_error_rate(struct filter *filter, uint64_t pages);
+
+/* The share of the capacity that is used, by the counters. */
+double estimate_fullness(const struct table *table);
+
+/*
+ * The expected number of a run's new lines that were taken for seen: the rate
+ * summed up over the new lines, computed from the layers' shapes; `before` is
+ * the filter's table when the run began. Negative if unknown: a layer has more
+ * lines than it was made for.
+ */
+double estimate_dropped(const struct table *table,
+    const struct table *before);
 
 #endif

@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "bits/sizing.h"
-#include "filter/figures.h"
 #include "filter/filter.h"
+#include "model/estimate.h"
 #include "model/window.h"
 #include "serve/catalog.h"
 
@@ -272,7 +272,7 @@ stats_bloom(struct filter *filter, struct buffer *replies)
 	put_count(replies, "capacity", header->capacity);
 	put_real(replies, "error_rate", header->error_rate);
 	put_real(replies, "error_rate_now",
-	    figures_error_rate(filter, SAMPLE_PAGES));
+	    estimate_error_rate(filter, SAMPLE_PAGES));
 	put_count(replies, "lines",
 	    lines < 1e18 ? (uint64_t)llround(lines) : 0);
 	/* as planned, even if it may be overfilled */

@@ -17,10 +17,10 @@
 #include <time.h>
 #include <zlib.h>
 
-#include "filter/figures.h"
 #include "filter/filter.h"
 #include "fuzz.h"
 #include "base/le.h"
+#include "model/estimate.h"
 
 enum { /* flags */
 	REPAIR_HEADER = 1,
@@ -386,7 +386,7 @@ use_filter(struct filter *f, const char *path, int sparse, int writable)
 	MUST(filter_probe(f, digests, 4, found, &error) == 0);
 	MUST(zero(found, 0, 4));
 	if (!sparse)
-		MUST(figures_error_rate(f, 3) == 0);
+		MUST(estimate_error_rate(f, 3) == 0);
 	if (writable) {
 		room = filter_reserve(f, 4, &error);
 		MUST(room <= 4);
