@@ -21,19 +21,18 @@
 struct deferred {
 	struct filter filter;   /* on top of the one to be marked, or read */
 	struct filter *pending;
-	int journaled;
-	struct journal journal; /* if journaled; else the list, if any */
-	int journal_stays;      /* it is complete: applied, or only read */
-	struct digest *list;
-	size_t listed;
-	uint64_t count;         /* digests held */
+	uint64_t count;         /* digests held, */
+	int journaled;          /* in the journal, */
+	struct journal journal;
+	int journal_stays;      /* which is complete: applied, or only read; */
+	struct digest *list;    /* or in the list, if any */
 	struct deferred_promise promise;
 	/* Of a preview: the filter below, as it would have grown. */
 	struct table planned;
 	uint64_t max_bytes;
 };
 
-static const struct filter_operations operations, reading, previewing;
+static const struct filter_operations operations, previewing;
 
 static struct deferred *
 deferred_of(struct filter *filter)
@@ -86,35 +85,32 @@ release(struct deferred *d)
 	free(d);
 }
 
-/* In either case, a file's name is synced to the disk. */
-static int
-begin_holding(struct deferred *d, struct error *error)
-{
-	const char *path = filter_path(d->filter.under);
-
-	if ((d->journaled ?
-	    make_pending(d, SIZING_CAPACITY_DEFAULT, GROWTH_GROW, error) :
-	    make_pending(d, LIST_DIGESTS, GROWTH_FAIL, error)) < 0)
-		return -1;
-	if (d->journaled)
-		return journal_create(&d->journal, path,
-		    filter_header(d->filter.under)->id, error);
-	d->list = memory_or_die(malloc(LIST_DIGESTS * sizeof *d->list));
-	return path == NULL ? 0 : path_sync_folder(path, error);
-}
-
 int
 deferred_begin(struct filter **filter, int journaled,
     const struct deferred_promise *promise, struct error *error)
 {
 	struct deferred *d = new_deferred(*filter, &operations);
+	const char *path = filter_path(*filter);
+	int result;
 
 	d->journaled = journaled;
 	d->promise = *promise;
-	if (begin_holding(d, error) < 0) {
+	result = journaled ?
+	    make_pending(d, SIZING_CAPACITY_DEFAULT, GROWTH_GROW, error) :
+	    make_pending(d, LIST_DIGESTS, GROWTH_FAIL, error);
+	/* In either case, a file's name is synced to the disk. */
+	if (result == 0 && journaled)
+		result = journal_create(&d->journal, path,
+		    filter_header(*filter)->id, error);
+	else if (result == 0 && path != NULL)
+		result = path_sync_folder(path, error);
+	if (result < 0) {
 		release(d);
 		return -1;
 	}
+	if (!journaled)
+		d->list = memory_or_die(malloc(LIST_DIGESTS *
+		    sizeof *d->list));
 	d->filter.under->held = journaled;
 	*filter = &d->filter;
 	return 0;
@@ -163,44 +159,35 @@ make_spans(const struct deferred *d, struct journal_span *spans)
 	return count;
 }
 
-static int
-apply(struct deferred *d, struct error *error)
-{
-	struct journal_span spans[FORMAT_LAYERS_MAX];
-
-	if (d->journaled) {
-		size_t count = make_spans(d, spans);
-
-		if (journal_commit(&d->journal, spans, count, error) < 0)
-			return -1;
-		d->journal_stays = 1;
-		if (layers_mark_journal(d->filter.under, &d->journal,
-		    error) < 0)
-			return -1;
-	} else if (filter_mark(d->filter.under, d->list, d->listed,
-	    error) < 0) {
-		return -1;
-	}
-	d->count = d->listed = 0;
-	if (filter_sync(d->filter.under, error) < 0)
-		return -1;
-	d->journal_stays = 0;
-	return d->journaled ? journal_remove(&d->journal, error) : 0;
-}
-
 int
 deferred_commit(struct filter *filter, const struct deferred_promise *promise,
     struct error *error)
 {
 	struct deferred *d = deferred_of(filter);
+	struct filter *under = filter->under;
+	struct journal_span spans[FORMAT_LAYERS_MAX];
 
 	/* New layers are on the disk before a journal can name them. */
-	if (filter_reserve(d->filter.under, d->count, error) < d->count ||
-	    filter_sync(d->filter.under, error) < 0 ||
+	if (filter_reserve(under, d->count, error) < d->count ||
+	    filter_sync(under, error) < 0 ||
 	    (d->journaled && journal_prepare(&d->journal, error) < 0) ||
 	    promise->keep(promise->context, error) < 0)
 		return -1;
-	return apply(d, error);
+	if (d->journaled) {
+		if (journal_commit(&d->journal, spans, make_spans(d, spans),
+		    error) < 0)
+			return -1;
+		d->journal_stays = 1;
+		if (layers_mark_journal(under, &d->journal, error) < 0)
+			return -1;
+	} else if (filter_mark(under, d->list, d->count, error) < 0) {
+		return -1;
+	}
+	d->count = 0;
+	if (filter_sync(under, error) < 0)
+		return -1;
+	d->journal_stays = 0;
+	return d->journaled ? journal_remove(&d->journal, error) : 0;
 }
 
 /* Without a journal: mark what is in the list. */
@@ -248,8 +235,8 @@ reserve(struct filter *filter, uint64_t wanted, struct error *error)
 			return 0;
 		}
 	}
-	if (!d->journaled && room > LIST_DIGESTS - d->listed)
-		room = LIST_DIGESTS - d->listed;
+	if (!d->journaled && room > LIST_DIGESTS - d->count)
+		room = LIST_DIGESTS - d->count;
 	return reserve_pending(d, wanted < room ? wanted : room, error);
 }
 
@@ -263,15 +250,14 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
 		if (journal_add(&d->journal, digests, n, error) < 0)
 			return -1;
 	} else if (d->list != NULL) {
-		memcpy(d->list + d->listed, digests, n * sizeof *digests);
-		d->listed += n;
+		memcpy(d->list + d->count, digests, n * sizeof *digests);
 	}
 	d->count += n;
 	if (filter_mark(d->pending, digests, n, error) < 0)
 		return -1;
 	/* There must always be room for another batch. */
-	return d->journaled || d->listed <= LIST_DIGESTS - BATCH_DIGESTS ? 0 :
-	    flush(d, error);
+	return d->list == NULL || d->count <= LIST_DIGESTS - BATCH_DIGESTS ?
+	    0 : flush(d, error);
 }
 
 int
@@ -325,7 +311,7 @@ hold_unknown(void *context, unsigned layer, const struct digest *digests,
 int
 deferred_read(struct filter **filter, struct error *error)
 {
-	struct deferred *d = new_deferred(*filter, &reading);
+	struct deferred *d = new_deferred(*filter, &operations);
 	int result = journal_open(&d->journal, filter_path(*filter),
 	    filter_header(*filter)->id, error);
 
@@ -344,41 +330,29 @@ deferred_read(struct filter **filter, struct error *error)
 	return 0;
 }
 
-/* For a preview, the filter below grows by a layer, on paper. */
-static int
-plan_layer(struct deferred *d, uint64_t wanted, struct error *error)
-{
-	struct filter *under = d->filter.under;
-	const char *name = filter_name(under);
-	struct layer_entry layer;
-
-	if (filter_growth(under) == GROWTH_FAIL)
-		return growth_is_full(name, &d->planned, error);
-	if (growth_layer(name, filter_header(under), &d->planned, wanted,
-	    &layer, error) < 0 || growth_place(name, &d->planned, &d->planned,
-	    &layer, d->max_bytes, error) < 0)
-		return -1;
-	growth_append(&d->planned, &layer);
-	return 0;
-}
-
 /* Its room: lines that have room in the filter below, as that would grow. */
 static uint64_t
 reserve_preview(struct filter *filter, uint64_t wanted, struct error *error)
 {
 	struct deferred *d = deferred_of(filter);
-	uint64_t room = UINT64_MAX;
+	struct table *t = &d->planned;
+	const char *name = filter_name(filter);
+	enum growth growth = filter_growth(filter);
+	uint64_t all = d->count + wanted, room;
 
 	/* Only a file has a known end, and a window forgets in time. */
-	if (filter_path(filter) != NULL &&
-	    filter_header(filter)->window.kind == WINDOW_NONE) {
-		do
-			room = format_room(&d->planned,
-			    filter_growth(filter->under));
-		while (room < d->count + wanted && plan_layer(d, d->count +
-		    wanted - room, error) == 0);
-		room = room > d->count ? room - d->count : 0;
+	if (filter_path(filter) == NULL ||
+	    filter_header(filter)->window.kind != WINDOW_NONE)
+		return reserve_pending(d, wanted, error);
+	while ((room = format_room(t, growth)) < all) {
+		if ((growth == GROWTH_FAIL ?
+		    growth_is_full(name, t, error) :
+		    growth_layer(name, filter_header(filter), t, t, all - room,
+		    d->max_bytes, &t->layers[t->count], error)) < 0)
+			break;
+		t->count++;
 	}
+	room = room > d->count ? room - d->count : 0;
 	return reserve_pending(d, wanted < room ? wanted : room, error);
 }
 
@@ -404,12 +378,6 @@ static const struct filter_operations operations = {
 	.probe = probe,
 	.reserve = reserve,
 	.mark = mark,
-	.close = close_deferred
-};
-
-/* Nothing is marked: a journal is read. */
-static const struct filter_operations reading = {
-	.probe = probe,
 	.close = close_deferred
 };
 

@@ -171,52 +171,33 @@ layers_complete(struct filter *filter, int replace, struct error *error)
 	return file_publish(file, replace, error);
 }
 
-static int
-plan_header(const struct filter_design *plan, struct header *header,
-    struct error *error)
+int
+layers_plan(const struct filter_design *plan, struct header *header,
+    struct table *table, struct error *error)
 {
+	int fixed = plan->growth != GROWTH_GROW;
+	struct layer_entry *first = &table->layers[0];
+
 	*header = (struct header){ .capacity = plan->capacity,
 		.error_rate = plan->error_rate, .growth = plan->growth,
 		.window = plan->window, .hash.kind = plan->hash_kind != 0 ?
 		(enum hash_kind)plan->hash_kind : HASH_XXH3_128 };
 	memcpy(header->recipe, plan->recipe, sizeof header->recipe);
-	if (plan->hash != NULL) {
+	if (plan->hash != NULL)
 		header->hash = *plan->hash;
-		return 0;
-	}
-	return io_random(header->hash.secret,
-	    hash_secret_bytes(header->hash.kind), error);
-}
-
-/* The first layer, and with a window the first generation. */
-static int
-plan_table(const struct filter_design *plan, struct table *table,
-    struct error *error)
-{
-	int fixed = plan->growth != GROWTH_GROW;
-	struct layer_entry first = { .offset = FORMAT_HEADER_BYTES,
+	else if (io_random(header->hash.secret,
+	    hash_secret_bytes(header->hash.kind), error) < 0)
+		return -1;
+	*table = (struct table){ .count = 1 };
+	*first = (struct layer_entry){ .offset = FORMAT_HEADER_BYTES,
 		.geometry = plan->geometry, .capacity = plan->capacity,
 		.created = (uint64_t)time(NULL),
 		.error_rate = sizing_layer_rate(plan->error_rate, fixed, 0) };
-
-	*table = (struct table){ .count = 1 };
-	if (plan->window.kind != WINDOW_NONE) {
-		window_start(table, &plan->window, layers_now());
-		first.capacity = window_generation_capacity(plan->capacity);
-		if (window_layer(&first.geometry, first.capacity,
-		    plan->error_rate, fixed, 0, &first.error_rate, error) < 0)
-			return -1;
-	}
-	table->layers[0] = first;
-	return 0;
-}
-
-int
-layers_plan(const struct filter_design *plan, struct header *header,
-    struct table *table, struct error *error)
-{
-	return plan_header(plan, header, error) < 0 ? -1 :
-	    plan_table(plan, table, error);
+	if (plan->window.kind == WINDOW_NONE)
+		return 0;
+	window_begin(table, &plan->window, time(NULL));
+	first->capacity = window_generation_capacity(plan->capacity);
+	return window_layer(first, plan->error_rate, fixed, 0, error);
 }
 
 int

@@ -82,8 +82,8 @@ layers_grow_ahead(struct filter *filter)
 	}
 	if (!layers_in_file(f) || !f->marking || f->shared ||
 	    layers_is_windowed(f) || f->filter.growth != GROWTH_GROW ||
-	    growth_layer(f->filter.name, &f->header, &f->table, 0, &layer,
-	    &ignored) < 0)
+	    growth_layer(f->filter.name, &f->header, &f->table, &f->table, 0,
+	    UINT64_MAX, &layer, &ignored) < 0)
 		return;
 	a = memory_or_die(calloc(1, sizeof *a));
 	a->file = f->file;
@@ -91,7 +91,6 @@ layers_grow_ahead(struct filter *filter)
 	a->tables.file = &a->file;
 	a->table = f->table;
 	a->nbytes = layer.geometry.pages * PAGE_BYTES;
-	layer.offset = format_table_end(&f->table);
 	a->table.layers[a->table.count] = layer;
 	if (thread_start(&a->thread, make_ahead, a) < 0) {
 		/* then it grows when the room is needed */

@@ -32,16 +32,17 @@ layers_append(struct layers *f, struct table *table, const struct table *among,
 	struct layer_entry layer;
 	uint64_t nbytes;
 
-	if (growth_layer(f->filter.name, &f->header, table, wanted, &layer,
-	    error) < 0 || growth_place(f->filter.name, table, among, &layer,
-	    f->max_bytes, error) < 0)
+	if (growth_layer(f->filter.name, &f->header, table, among, wanted,
+	    f->max_bytes, &layer, error) < 0)
 		return -1;
 	nbytes = layer.geometry.pages * PAGE_BYTES;
 	if (layers_in_file(f) && (layers_is_windowed(f) ?
 	    file_clear(&f->file, layer.offset, nbytes, error) :
 	    file_extend(&f->file, layer.offset, nbytes, error)) < 0)
 		return -1;
-	growth_append(table, &layer);
+	table->layers[table->count++] = layer;
+	if (layers_is_windowed(f) && layer.offset + nbytes > table->file_bytes)
+		table->file_bytes = layer.offset + nbytes;
 	return 0;
 }
 

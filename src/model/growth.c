@@ -51,28 +51,28 @@ shape(const struct header *header, const struct table *table, int fixed,
 {
 	double rate = window_layer_rate(header->error_rate, fixed, j);
 
-	layer->error_rate = rate;
 	for (unsigned i = 0; i < table->count; i++) {
 		const struct layer_entry *like = &table->layers[i];
 
 		if (like->capacity == layer->capacity &&
 		    like->error_rate >= rate && like->error_rate <= rate) {
+			layer->error_rate = rate;
 			layer->geometry = like->geometry;
 			return 0;
 		}
 	}
-	return window_layer(&layer->geometry, layer->capacity,
-	    header->error_rate, fixed, j, &rate, error);
+	return window_layer(layer, header->error_rate, fixed, j, error);
 }
 
 int
 growth_layer(const char *name, const struct header *header,
-    const struct table *table, uint64_t wanted, struct layer_entry *layer,
-    struct error *error)
+    const struct table *table, const struct table *among, uint64_t wanted,
+    uint64_t max_bytes, struct layer_entry *layer, struct error *error)
 {
 	int windowed = table->generation_count > 0;
 	unsigned first = window_first_layer(table), j = table->count - first;
-	uint64_t capacity = next_capacity(table, first, wanted);
+	uint64_t capacity = next_capacity(table, first, wanted), nbytes;
+	char text[NUMBER_TEXT], limit[NUMBER_TEXT];
 
 	if (capacity > SIZING_CAPACITY_MAX || table->count == (windowed ?
 	    FORMAT_WINDOW_LAYERS_MAX : FORMAT_LAYERS_MAX))
@@ -82,23 +82,25 @@ growth_layer(const char *name, const struct header *header,
 		.capacity = capacity };
 	if (windowed) {
 		layer->generation = table->generation_count - 1;
-		return shape(header, table, j == 0 &&
-		    header->growth != GROWTH_GROW, j, layer, error);
+		if (shape(header, table, j == 0 &&
+		    header->growth != GROWTH_GROW, j, layer, error) < 0)
+			return -1;
+	} else {
+		layer->error_rate = sizing_layer_rate(header->error_rate, 0,
+		    j);
+		if (sizing_layer(&layer->geometry, capacity,
+		    layer->error_rate, layer->error_rate, 0, error) < 0)
+			return -1;
 	}
-	layer->error_rate = sizing_layer_rate(header->error_rate, 0, j);
-	return sizing_layer(&layer->geometry, capacity, layer->error_rate,
-	    layer->error_rate, 0, error);
-}
-
-/* To four binary digits: most often a generation there has as many. */
-static uint64_t
-round_up(uint64_t lines)
-{
-	uint64_t step = 1;
-
-	while (lines / step >= 16)
-		step *= 2;
-	return (lines + step - 1) / step * step;
+	nbytes = layer->geometry.pages * PAGE_BYTES;
+	layer->offset = windowed ? window_place(table, among, nbytes) :
+	    format_table_end(table);
+	if (nbytes <= max_bytes && layer->offset <= max_bytes - nbytes)
+		return 0;
+	return error_set(error, STATUS_FULL, "%s: full: its next layer would"
+	    " make it %s, more than the %s of --max-size", name,
+	    number_format_binary(text, layer->offset + nbytes),
+	    number_format_binary(limit, max_bytes));
 }
 
 uint64_t
@@ -106,7 +108,7 @@ growth_generation_lines(const struct header *header,
     const struct table *table)
 {
 	uint64_t most = window_generation_capacity(header->capacity);
-	uint64_t lines = 0;
+	uint64_t lines = 0, step = 1;
 
 	if (header->window.kind == WINDOW_LINES)
 		return most;
@@ -115,37 +117,12 @@ growth_generation_lines(const struct header *header,
 		    table->layers[i - 1].generation)
 			lines = 0;
 		lines += table->layers[i].lines;
-		if (lines > most)
-			most = round_up(lines);
+		if (lines <= most)
+			continue;
+		/* To four binary digits: most often one there has as many. */
+		while (lines / step >= 16)
+			step *= 2;
+		most = (lines + step - 1) / step * step;
 	}
 	return most > SIZING_CAPACITY_MAX ? SIZING_CAPACITY_MAX : most;
-}
-
-int
-growth_place(const char *name, const struct table *table,
-    const struct table *among, struct layer_entry *layer, uint64_t max_bytes,
-    struct error *error)
-{
-	int windowed = table->generation_count > 0;
-	uint64_t nbytes = layer->geometry.pages * PAGE_BYTES;
-	char text[NUMBER_TEXT], limit[NUMBER_TEXT];
-
-	layer->offset = windowed ? window_place(table, among, nbytes) :
-	    format_table_end(table);
-	if (nbytes > max_bytes || layer->offset > max_bytes - nbytes)
-		return error_set(error, STATUS_FULL, "%s: full: its next layer"
-		    " would make it %s, more than the %s of --max-size", name,
-		    number_format_binary(text, layer->offset + nbytes),
-		    number_format_binary(limit, max_bytes));
-	return 0;
-}
-
-void
-growth_append(struct table *table, const struct layer_entry *layer)
-{
-	uint64_t end = layer->offset + layer->geometry.pages * PAGE_BYTES;
-
-	table->layers[table->count++] = *layer;
-	if (table->generation_count > 0 && end > table->file_bytes)
-		table->file_bytes = end;
 }

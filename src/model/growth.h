@@ -11,14 +11,15 @@ int growth_is_full(const char *name, const struct table *table,
 
 /*
  * The next layer that the filter, or the last generation of its window, grows
- * by, without its place: for `wanted` lines, and at least twice as many as the
- * largest one, which after a merge need not be the last; a generation's first
- * one is for `wanted` lines. Returns -1 with STATUS_FULL if the table has no
- * room for it, or the capacity is too large for a layer.
+ * by: for `wanted` lines, and at least twice as many as the largest one, which
+ * after a merge need not be the last; a generation's first one is for `wanted`
+ * lines. Its place is after the others, or with a window where no layer of
+ * `table` or `among` is. Returns -1 with STATUS_FULL if the table has no room
+ * for it, the capacity is too large for a layer, or it ends beyond `max_bytes`.
  */
 int growth_layer(const char *name, const struct header *header,
-    const struct table *table, uint64_t wanted, struct layer_entry *layer,
-    struct error *error);
+    const struct table *table, const struct table *among, uint64_t wanted,
+    uint64_t max_bytes, struct layer_entry *layer, struct error *error);
 
 /*
  * For how many lines the next generation should begin: a quarter of the
@@ -27,16 +28,5 @@ int growth_layer(const char *name, const struct header *header,
  */
 uint64_t growth_generation_lines(const struct header *header,
     const struct table *table);
-
-/*
- * The place of a new layer of `table`: after the others, or with a window where
- * no layer of `table` or `among` is. Fails if it ends beyond `max_bytes`.
- */
-int growth_place(const char *name, const struct table *table,
-    const struct table *among, struct layer_entry *layer, uint64_t max_bytes,
-    struct error *error);
-
-/* Append a layer that has its place: the file is at least as long. */
-void growth_append(struct table *table, const struct layer_entry *layer);
 
 #endif

@@ -45,19 +45,17 @@ window_layer_rate(double error_rate, int fixed, unsigned j)
 }
 
 int
-window_layer(struct geometry *geometry, uint64_t capacity, double error_rate,
-    int fixed, unsigned j, double *rate, struct error *error)
+window_layer(struct layer_entry *layer, double error_rate, int fixed,
+    unsigned j, struct error *error)
 {
-	double textbook;
+	double rate = window_layer_rate(error_rate, fixed, j);
+	double textbook = j == 0 ? error_rate * WINDOW_SHARE : rate;
 
-	*rate = window_layer_rate(error_rate, fixed, j);
-	textbook = j == 0 ? error_rate * WINDOW_SHARE : *rate;
+	layer->error_rate = rate;
 	/* The same k and cache lines as without a window. */
-	if (sizing_layer(geometry, 4 * capacity, *rate, textbook, 0,
-	    error) < 0)
-		return -1;
-	return sizing_layer(geometry, capacity, *rate, textbook, geometry->k,
-	    error);
+	return sizing_layer(&layer->geometry, 4 * layer->capacity, rate,
+	    textbook, 0, error) < 0 ? -1 : sizing_layer(&layer->geometry,
+	    layer->capacity, rate, textbook, layer->geometry.k, error);
 }
 
 uint64_t
@@ -67,33 +65,24 @@ window_generation_capacity(uint64_t capacity)
 }
 
 int
-window_bytes(uint64_t capacity, double error_rate, int fixed,
-    struct geometry *geometry, uint64_t *nbytes, struct error *error)
-{
-	double rate;
-
-	if (window_layer(geometry, window_generation_capacity(capacity),
-	    error_rate, fixed, 0, &rate, error) < 0)
-		return -1;
-	if (geometry->pages > PAGES_MAX / WINDOW_PLACES - 1) {
-		return error_set(error, STATUS_USAGE, "a filter with a window"
-		    " for so many lines is too large for any file");
-	}
-	*nbytes = FORMAT_HEADER_BYTES +
-	    WINDOW_PLACES * geometry->pages * PAGE_BYTES;
-	return 0;
-}
-
-int
 window_solve(struct sizing *s, const struct window *window,
     struct error *error)
 {
+	struct layer_entry layer = {
+		.capacity = window_generation_capacity(s->capacity) };
+
 	if (window->kind == WINDOW_NONE)
 		return sizing_solve(s, error);
-	if (window_bytes(s->capacity, s->error_rate, s->fixed, &s->geometry,
-	    &s->bytes, error) < 0)
+	if (window_layer(&layer, s->error_rate, s->fixed, 0, error) < 0)
 		return -1;
-	s->k = s->geometry.k;
+	if (layer.geometry.pages > PAGES_MAX / WINDOW_PLACES - 1) {
+		return error_set(error, STATUS_USAGE, "a filter with a window"
+		    " for so many lines is too large for any file");
+	}
+	s->geometry = layer.geometry;
+	s->k = layer.geometry.k;
+	s->bytes = FORMAT_HEADER_BYTES +
+	    WINDOW_PLACES * layer.geometry.pages * PAGE_BYTES;
 	return 0;
 }
 
@@ -103,28 +92,22 @@ last(const struct table *table)
 	return &table->generations[table->generation_count - 1];
 }
 
-/* Numbers and times that no sum can overflow. */
-static int
-is_generation_right(const struct generation *g, const struct window *window)
-{
-	int64_t most = window->kind == WINDOW_LINES ? INT64_MAX / 4 :
-	    INT64_MAX / 4 / quarter(window);
-
-	return g->number >= -most && g->number <= most;
-}
-
 int
 window_check(const struct table *table, const struct window *window,
     uint64_t capacity, struct error *error)
 {
 	int right = (table->generation_count > 0) ==
 	    (window->kind != WINDOW_NONE);
+	/* Numbers and times that no sum can overflow. */
+	int64_t most = INT64_MAX / 4 /
+	    (window->kind == WINDOW_SECONDS ? quarter(window) : 1);
 
 	if (right && table->generation_count > 0)
 		right = table->layers[table->count - 1].generation + 1 ==
 		    table->generation_count;
 	for (unsigned i = 0; right && i < table->generation_count; i++)
-		right = is_generation_right(&table->generations[i], window);
+		right = table->generations[i].number >= -most &&
+		    table->generations[i].number <= most;
 	if (right && window->kind == WINDOW_LINES)
 		right = window->length == capacity;
 	return right ? 0 : error_set(error, STATUS_FAILED, "the filter is"
@@ -133,11 +116,24 @@ window_check(const struct table *table, const struct window *window,
 }
 
 void
-window_start(struct table *table, const struct window *window, int64_t now)
+window_begin(struct table *table, const struct window *window, int64_t now)
 {
-	table->generation_count = 0;
-	table->generations[0] = window_next(table, window, now);
-	table->generation_count = 1;
+	struct generation *next = &table->generations[table->generation_count];
+	const struct generation *before = table->generation_count == 0 ? NULL :
+	    next - 1;
+
+	table->generation_count++;
+	*next = (struct generation){ 0 };
+	if (window->kind == WINDOW_SECONDS) {
+		next->number = divide(now, quarter(window));
+		next->begin = next->number * quarter(window);
+		next->end = next->begin + quarter(window);
+		/* A late mark can have moved the end before beyond it. */
+		if (before != NULL && next->end < before->end)
+			next->end = before->end;
+	} else if (before != NULL) {
+		next->number = before->number + 1;
+	}
 }
 
 unsigned
@@ -155,62 +151,24 @@ window_over(const struct table *table, const struct window *window,
 	return over;
 }
 
-/* All layers: lines that were held back may have made a generation grow. */
-static uint64_t
-lines_of_last(const struct table *table)
-{
-	uint64_t lines = 0;
-
-	for (unsigned i = 0; i < table->count; i++) {
-		if (table->layers[i].generation + 1 ==
-		    table->generation_count)
-			lines += table->layers[i].lines;
-	}
-	return lines;
-}
-
 uint64_t
 window_lines_left(const struct table *table, const struct window *window)
 {
-	uint64_t lines = lines_of_last(table);
+	uint64_t lines = 0;
 
+	/* All layers: lines that were held back may have made it grow. */
+	for (unsigned i = window_first_layer(table); i < table->count; i++)
+		lines += table->layers[i].lines;
 	return lines < window->length / 4 ? window->length / 4 - lines : 0;
-}
-
-int64_t
-window_border(const struct table *table, const struct window *window)
-{
-	return (last(table)->number + 1) * quarter(window);
 }
 
 int
 window_is_due(const struct table *table, const struct window *window,
     int64_t now)
 {
-	if (window->kind == WINDOW_LINES)
-		return lines_of_last(table) >= window->length / 4;
-	return now >= window_border(table, window);
-}
-
-struct generation
-window_next(const struct table *table, const struct window *window,
-    int64_t now)
-{
-	const struct generation *before = table->generation_count == 0 ? NULL :
-	    last(table);
-	struct generation next = { 0 };
-
-	if (window->kind == WINDOW_SECONDS) {
-		next.number = divide(now, quarter(window));
-		next.begin = next.number * quarter(window);
-		next.end = next.begin + quarter(window);
-		/* A late mark can have moved the end before beyond it. */
-		if (before != NULL && next.end < before->end)
-			next.end = before->end;
-	} else if (before != NULL) {
-		next.number = before->number + 1;
-	}
-	return next;
+	return window->kind == WINDOW_LINES ?
+	    window_lines_left(table, window) == 0 :
+	    now >= (last(table)->number + 1) * quarter(window);
 }
 
 unsigned
@@ -245,32 +203,25 @@ window_forget(struct table *table, const struct window *window, int64_t now,
 	return layers;
 }
 
-/* How many are over, or will be when the one that is due has begun? */
-static unsigned
-over_before_next(const struct table *table, const struct window *window,
-    int64_t now)
-{
-	return window_over(table, window, now) + (window->kind ==
-	    WINDOW_LINES && table->generation_count >= ALIVE &&
-	    window_is_due(table, window, now));
-}
-
 struct window_move
 window_move(struct table *table, const struct window *window, int64_t now,
     int may_begin)
 {
-	struct window_move move = { window_shift(table, window, now), 0, 0 };
-	struct generation next = window_next(table, window, now);
-	unsigned over = over_before_next(table, window, now);
+	struct window_move move = { .back = window_shift(table, window, now) };
+	int due = window_is_due(table, window, now);
+	/* Those that are over, or will be when the one that is due begins. */
+	unsigned over = window_over(table, window, now) +
+	    (due && window->kind == WINDOW_LINES &&
+	    table->generation_count >= ALIVE);
 
-	move.due = may_begin && window_is_due(table, window, now) &&
+	move.due = due && may_begin &&
 	    table->generation_count - over < WINDOW_PLACES;
 	/* The last one stays until there is another to take new lines. */
 	if (over == table->generation_count && !move.due)
 		over--;
 	move.dropped = window_drop(table, over);
 	if (move.due)
-		table->generations[table->generation_count++] = next;
+		window_begin(table, window, now);
 	return move;
 }
 

@@ -29,14 +29,6 @@
 #define WINDOW_PLACES 6
 
 /*
- * The maximum size of the file of a filter for `capacity` lines in the window,
- * as long as no generation gets more than a quarter of them; *geometry becomes
- * the shape of one generation's layer. Returns 0, or -1 with `error` filled.
- */
-int window_bytes(uint64_t capacity, double error_rate, int fixed,
-    struct geometry *geometry, uint64_t *nbytes, struct error *error);
-
-/*
  * A window as people write it: a time ("30d"; number.h), or a number of lines
  * in digits and an exponent ("1e8"), which becomes a multiple of four. Returns
  * 0, or -1.
@@ -45,7 +37,8 @@ int window_parse(struct window *window, const char *text);
 
 /*
  * sizing_solve for a filter with this window: `bytes` becomes the maximum size
- * of its file. For WINDOW_NONE, the same as sizing_solve.
+ * of its file, as long as no generation gets more than a quarter of its lines,
+ * and `geometry` the shape of one generation's layer.
  */
 int window_solve(struct sizing *sizing, const struct window *window,
     struct error *error);
@@ -54,13 +47,12 @@ int window_solve(struct sizing *sizing, const struct window *window,
 double window_layer_rate(double error_rate, int fixed, unsigned j);
 
 /*
- * The shape of a generation's layer number j, for `capacity` lines, in a filter
- * of rate `error_rate`; `fixed` as in sizing.h. *rate becomes the layer's.
- * Returns 0, or -1 with `error` filled.
+ * The rate and the shape of a generation's layer number j, whose capacity is
+ * set, in a filter of rate `error_rate`; `fixed` as in sizing.h. Returns 0, or
+ * -1 with `error` filled.
  */
-int window_layer(struct geometry *geometry, uint64_t capacity,
-    double error_rate, int fixed, unsigned j, double *rate,
-    struct error *error);
+int window_layer(struct layer_entry *layer, double error_rate, int fixed,
+    unsigned j, struct error *error);
 
 /* Lines that a generation of a filter for `capacity` lines is made for. */
 uint64_t window_generation_capacity(uint64_t capacity);
@@ -73,8 +65,8 @@ uint64_t window_generation_capacity(uint64_t capacity);
 int window_check(const struct table *table, const struct window *window,
     uint64_t capacity, struct error *error);
 
-/* The first generation of a new filter. */
-void window_start(struct table *table, const struct window *window,
+/* Append the generation that begins now; it ends no earlier than the last. */
+void window_begin(struct table *table, const struct window *window,
     int64_t now);
 
 /* How many of the oldest generations are over. */
@@ -88,13 +80,6 @@ int window_is_due(const struct table *table, const struct window *window,
 /* By lines: how many more the last generation takes. */
 uint64_t window_lines_left(const struct table *table,
     const struct window *window);
-
-/* By time: when the next generation begins. */
-int64_t window_border(const struct table *table, const struct window *window);
-
-/* The generation that begins now; it ends no earlier than the one before. */
-struct generation window_next(const struct table *table,
-    const struct window *window, int64_t now);
 
 /*
  * Drop the `count` oldest generations. Returns how many layers they had: the
@@ -128,8 +113,10 @@ struct window_move window_move(struct table *table,
 /* The first layer of the last generation; without a window, of all. */
 unsigned window_first_layer(const struct table *table);
 
-/* Lines are marked now: the last generation ends no earlier. Returns 1 if that
- * changed the table. */
+/*
+ * Lines are marked now: the last generation ends no earlier. Returns 1 if that
+ * changed the table.
+ */
 int window_extend(struct table *table, const struct window *window,
     int64_t now);
 

@@ -162,13 +162,13 @@ static void
 take_announced(struct served *s)
 {
 	const struct header *header = filter_header(s->filter);
-	struct geometry geometry;
+	struct sizing sizing = { .capacity = header->capacity,
+		.error_rate = header->error_rate,
+		.fixed = header->growth != GROWTH_GROW };
 
-	s->announced = 0;
-	if (header->window.kind != WINDOW_NONE)
-		window_bytes(header->capacity, header->error_rate,
-		    header->growth != GROWTH_GROW, &geometry, &s->announced,
-		    &(struct error){ 0 });
+	s->announced = header->window.kind != WINDOW_NONE &&
+	    window_solve(&sizing, &header->window, &(struct error){ 0 }) == 0 ?
+	    sizing.bytes : 0;
 }
 
 /* The filter was opened, or made. */
@@ -360,7 +360,8 @@ next_bytes(struct served *s, uint64_t lines)
 	if (s->next_serial != table->serial ||
 	    s->next.capacity < lines) {
 		if (growth_layer(s->path, filter_header(s->filter), table,
-		    lines, &s->next, &(struct error){ 0 }) < 0)
+		    table, lines, UINT64_MAX, &s->next,
+		    &(struct error){ 0 }) < 0)
 			return 0; /* growth says why */
 		s->next_serial = table->serial;
 	}

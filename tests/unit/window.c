@@ -19,11 +19,12 @@ fill(struct table *table, uint64_t marked)
 	table->layers[table->count++] = layer;
 }
 
+/* The first generation of a new filter. */
 static void
-begin(struct table *t, const struct window *window)
+start(struct table *t, const struct window *window, int64_t now)
 {
-	t->generations[t->generation_count] = window_next(t, window, 0);
-	t->generation_count++;
+	t->generation_count = 0;
+	window_begin(t, window, now);
 }
 
 static void
@@ -31,7 +32,7 @@ test_time(void)
 {
 	struct table t = { 0 };
 
-	window_start(&t, &days, 10500);
+	start(&t, &days, 10500);
 	tap_ok(t.generation_count == 1 && t.generations[0].number == 10 &&
 	    t.generations[0].begin == 10000 && t.generations[0].end == 11000,
 	    "a generation covers its quarter since 1970");
@@ -44,16 +45,16 @@ test_time(void)
 	    window_extend(&t, &days, 11001) && t.generations[0].end == 11001 &&
 	    window_over(&t, &days, 15000) == 0 &&
 	    window_over(&t, &days, 15001) == 1, "a late mark makes it longer");
-	window_start(&t, &days, -1);
+	start(&t, &days, -1);
 	tap_ok(t.generations[0].number == -1 &&
 	    t.generations[0].begin == -1000 && t.generations[0].end == 0,
 	    "before 1970, too");
-	window_start(&t, &days, 10500);
+	start(&t, &days, 10500);
 	window_extend(&t, &days, 12500);
 	tap_ok(window_move(&t, &days, 11999, 1).due &&
 	    t.generations[1].number == 11 && t.generations[1].end == 12500,
 	    "no generation ends before the one before it");
-	window_start(&t, &uneven, 1001);
+	start(&t, &uneven, 1001);
 	tap_ok(t.generations[0].number == 1 &&
 	    t.generations[0].begin == 1001 && t.generations[0].end == 2002,
 	    "a quarter is rounded up");
@@ -66,14 +67,15 @@ test_turns(void)
 	struct window_move move;
 	int all_over;
 
-	window_start(&t, &days, 10500);
+	start(&t, &days, 10500);
 	fill(&t, 3);
 	move = window_move(&t, &days, 10999, 1);
 	tap_ok(move.back == 0 && !move.due && move.dropped == 0 &&
 	    t.generation_count == 1, "no move before its time");
 	move = window_move(&t, &days, 12000, 1);
 	tap_ok(move.due && move.dropped == 0 && t.generation_count == 2 &&
-	    window_border(&t, &days) == 13000 && window_first_layer(&t) == 1,
+	    !window_is_due(&t, &days, 12999) &&
+	    window_is_due(&t, &days, 13000) && window_first_layer(&t) == 1,
 	    "a move begins the generation of the time that it is");
 	fill(&t, 5);
 	tap_ok(window_first_layer(&t) == 1, "its layer is the first of it");
@@ -95,9 +97,8 @@ test_clock(void)
 {
 	struct table t = { 0 };
 
-	window_start(&t, &days, 10500);
-	t.generations[t.generation_count] = window_next(&t, &days, 11500);
-	t.generation_count++;
+	start(&t, &days, 10500);
+	window_begin(&t, &days, 11500);
 	tap_ok(window_shift(&t, &days, 11000) == 0 &&
 	    window_shift(&t, &days, 10001) == 0 &&
 	    t.generations[1].begin == 11000,
@@ -117,13 +118,13 @@ test_lines(void)
 {
 	struct table t = { 0 }, other;
 
-	window_start(&t, &lines, 5);
+	start(&t, &lines, 5);
 	fill(&t, 99);
 	tap_ok(!window_is_due(&t, &lines, 0), "99 lines of 100");
 	t.layers[0].lines = 100;
 	tap_ok(window_is_due(&t, &lines, 0), "100 lines of 100");
 	for (int i = 1; i < 5; i++) {
-		begin(&t, &lines);
+		window_begin(&t, &lines, 0);
 		fill(&t, i < 4 ? 100 : 99);
 	}
 	tap_ok(t.generations[4].number == 4 && window_over(&t, &lines, 0) == 0,
@@ -132,7 +133,7 @@ test_lines(void)
 	other = t;
 	tap_ok(window_move(&other, &lines, 0, 1).dropped == 1 &&
 	    other.generation_count == 5, "and five after a move");
-	begin(&t, &lines);
+	window_begin(&t, &lines, 0);
 	fill(&t, 0);
 	tap_ok(window_over(&t, &lines, 0) == 1, "not a sixth one");
 	tap_ok(window_drop(&t, 1) == 1 && t.count == 5 &&
@@ -167,19 +168,18 @@ test_place(void)
 static void
 test_sizes(void)
 {
-	struct geometry geometry;
+	struct sizing sizing = { .capacity = 1000000, .error_rate = 1e-6 };
+	struct layer_entry layer = { .capacity = 250000 };
 	struct error error;
-	uint64_t nbytes;
-	double rate;
 
 	tap_ok(window_generation_capacity(400) == 100 &&
 	    window_generation_capacity(401) == 101, "a quarter, rounded up");
-	tap_ok(window_bytes(1000000, 1e-6, 0, &geometry, &nbytes,
-	    &error) == 0 && nbytes == FORMAT_HEADER_BYTES +
-	    WINDOW_PLACES * geometry.pages * PAGE_BYTES,
+	tap_ok(window_solve(&sizing, &days, &error) == 0 &&
+	    sizing.bytes == FORMAT_HEADER_BYTES +
+	    WINDOW_PLACES * sizing.geometry.pages * PAGE_BYTES,
 	    "the bound is six places");
-	tap_ok(window_layer(&geometry, 250000, 1e-6, 1, 0, &rate,
-	    &error) == 0 && WINDOW_PLACES * rate <= 1e-6 * (1 + 1e-9),
+	tap_ok(window_layer(&layer, 1e-6, 1, 0, &error) == 0 &&
+	    WINDOW_PLACES * layer.error_rate <= 1e-6 * (1 + 1e-9),
 	    "the shares of six generations are within the rate");
 }
 
