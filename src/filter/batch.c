@@ -79,44 +79,7 @@ digests_among(const struct batch *b, size_t n)
 	return count;
 }
 
-/* The items that are not in the filter; no branch depends on an item. */
-static void
-collect_unseen(struct batch *b)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < b->count; i++) {
-		b->new_digests[n] = b->digests[i];
-		b->new_items[n] = (uint32_t)i;
-		n += !b->seen[i];
-	}
-	b->new_count = n;
-}
-
-/* Leave out DIGEST_NONE, which is not looked up among the others. */
-static void
-pack_digests(struct batch *b)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; b->keep_none && i < b->new_count; i++) {
-		b->new_digests[kept] = b->digests[b->new_items[i]];
-		kept += !is_none(b, b->new_items[i]);
-	}
-}
-
-/* A new stamp empties the table; stamps run out once in many batches. */
-static void
-empty_slots(struct batch *b)
-{
-	b->stamp += b->stamp_step;
-	if (b->stamp != 0)
-		return;
-	memset(b->slots, 0, slot_count(b->capacity) * sizeof *b->slots);
-	b->stamp = b->stamp_step;
-}
-
-/* Of those, repeats within the batch count as seen: a small exact table. */
+/* Repeats within the batch count as seen: a small exact table. */
 static void
 drop_repeats(struct batch *b)
 {
@@ -124,7 +87,13 @@ drop_repeats(struct batch *b)
 	uint32_t place_mask = b->stamp_step - 1, stamp;
 	int keep_none = b->keep_none;
 
-	empty_slots(b);
+	/* A new stamp empties it; stamps run out once in many batches. */
+	b->stamp += b->stamp_step;
+	if (b->stamp == 0) {
+		memset(b->slots, 0, slot_count(b->capacity) *
+		    sizeof *b->slots);
+		b->stamp = b->stamp_step;
+	}
 	stamp = b->stamp;
 	for (size_t i = 0; i < b->new_count; i++) {
 		struct digest d = b->new_digests[i];
@@ -157,10 +126,23 @@ drop_repeats(struct batch *b)
 void
 batch_collect(struct batch *b, int repeats)
 {
-	collect_unseen(b);
+	size_t n = 0;
+
+	/* No branch depends on an item. */
+	for (size_t i = 0; i < b->count; i++) {
+		b->new_digests[n] = b->digests[i];
+		b->new_items[n] = (uint32_t)i;
+		n += !b->seen[i];
+	}
+	b->new_count = n;
 	if (repeats)
 		drop_repeats(b);
-	pack_digests(b);
+	/* Leave out DIGEST_NONE, which is not looked up among the others. */
+	n = 0;
+	for (size_t i = 0; b->keep_none && i < b->new_count; i++) {
+		b->new_digests[n] = b->digests[b->new_items[i]];
+		n += !is_none(b, b->new_items[i]);
+	}
 }
 
 int

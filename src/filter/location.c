@@ -73,16 +73,10 @@ remove_file(const char *path, const struct lock_wait *wait,
 	return result;
 }
 
-static int
-is_server(const char *location)
-{
-	return location != NULL && address_is_server(location);
-}
-
 static const struct kind kinds[] = {
 	{ { .noun = "filter", .has_claims = 1 },
-	    PART_REDIS, "a filter at redis://", is_server, REDIS(open),
-	    REDIS(create), REDIS(remove) },
+	    PART_REDIS, "a filter at redis://", address_is_server,
+	    REDIS(open), REDIS(create), REDIS(remove) },
 	/* all others are file names, or NULL */
 	{ { .noun = "file", .is_path = 1, .has_journal = 1 },
 	    PART_NONE, NULL, NULL, open_file, layers_create, remove_file },
@@ -93,7 +87,7 @@ kind_of(const char *location)
 {
 	const struct kind *kind = kinds;
 
-	while (kind->has != NULL && !kind->has(location))
+	while (kind->has != NULL && (location == NULL || !kind->has(location)))
 		kind++;
 	return kind;
 }

@@ -22,7 +22,9 @@
 struct source {
 	struct filter *filter;
 	unsigned layer;
-	unsigned into; /* or NOWHERE yet */
+	const struct layer_entry *entry;
+	int64_t number; /* of its generation; 0 without a window */
+	unsigned into;  /* or NOWHERE yet */
 };
 
 struct plan {
@@ -112,30 +114,6 @@ check_mergeable(const struct filter *a, const struct filter *b,
 	return 0;
 }
 
-static const struct layer_entry *
-entry(const struct source *source)
-{
-	return &filter_table(source->filter)->layers[source->layer];
-}
-
-/* Of the source's generation; 0 without a window. */
-static int64_t
-number_of(const struct source *source)
-{
-	const struct table *table = filter_table(source->filter);
-
-	return table->generation_count == 0 ? 0 :
-	    table->generations[entry(source)->generation].number;
-}
-
-static int
-read_pages(const struct source *source, uint64_t first, size_t pages,
-    uint8_t *to, struct error *error)
-{
-	return filter_read_pages(source->filter, source->layer, first, pages,
-	    to, error);
-}
-
 static void
 join(uint8_t *to, const uint8_t *from, size_t nbytes)
 {
@@ -152,10 +130,12 @@ read_union(struct plan *plan, unsigned i, uint64_t first, size_t pages,
 
 	memset(plan->buffer, 0, pages * PAGE_BYTES);
 	for (size_t j = 0; j < plan->source_count; j++) {
-		if (plan->sources[j].into != i)
+		const struct source *source = &plan->sources[j];
+
+		if (source->into != i)
 			continue;
-		if (read_pages(&plan->sources[j], first, pages, more,
-		    error) < 0)
+		if (filter_read_pages(source->filter, source->layer, first,
+		    pages, more, error) < 0)
 			return -1;
 		join(plan->buffer, more, pages * PAGE_BYTES);
 	}
@@ -167,39 +147,21 @@ static int
 try_source(struct plan *plan, const struct source *source,
     struct estimate *estimate, struct error *error)
 {
-	const struct geometry *g = &entry(source)->geometry;
+	const struct geometry *g = &source->entry->geometry;
 	uint64_t pages = g->pages < SAMPLE_PAGES ? g->pages : SAMPLE_PAGES;
 
 	*estimate = (struct estimate){ 0 };
 	for (uint64_t i = 0; i < pages; i++) {
 		uint8_t *both = plan->trial + i * PAGE_BYTES;
 
-		if (read_pages(source, estimate_page(g->pages, pages, i), 1,
-		    both, error) < 0)
+		if (filter_read_pages(source->filter, source->layer,
+		    estimate_page(g->pages, pages, i), 1, both, error) < 0)
 			return -1;
 		join(both, plan->sample + i * PAGE_BYTES, PAGE_BYTES);
 		estimate_add(estimate, g, both);
 	}
 	estimate_end(estimate, g);
 	return 0;
-}
-
-/* It goes into the layer that is planned. */
-static void
-accept_source(struct plan *plan, struct source *source)
-{
-	uint8_t *sample = plan->trial;
-
-	plan->trial = plan->sample;
-	plan->sample = sample;
-	source->into = plan->table.count - 1;
-}
-
-static int
-same_shape(const struct layer_entry *a, const struct layer_entry *b)
-{
-	return geometry_is_same(&a->geometry, &b->geometry) &&
-	    a->capacity == b->capacity;
 }
 
 /*
@@ -221,28 +183,33 @@ place(struct plan *plan, struct source *source, unsigned generation,
 		return error_set(error, STATUS_FULL, "the merged filter"
 		    " would need more than %u layers", most);
 	}
-	*layer = *entry(source);
+	*layer = *source->entry;
 	layer->generation = generation;
 	layer->offset = format_table_end(&plan->table);
 	layer->sealed = 0;
 	layer->checksum = 0;
 	plan->table.count++;
 	memset(plan->sample, 0, SAMPLE_PAGES * PAGE_BYTES);
-	if (try_source(plan, source, &estimate, error) < 0)
-		return -1;
-	accept_source(plan, source);
-	for (struct source *other = source + 1; other < end; other++) {
-		if (other->into != NOWHERE ||
-		    !same_shape(layer, entry(other)) ||
-		    number_of(source) != number_of(other))
+	for (struct source *other = source; other < end; other++) {
+		uint8_t *trial = plan->trial;
+
+		if (other->into != NOWHERE || other->number != source->number ||
+		    other->entry->capacity != layer->capacity ||
+		    !geometry_is_same(&other->entry->geometry,
+		    &layer->geometry))
 			continue;
 		if (try_source(plan, other, &estimate, error) < 0)
 			return -1;
-		/* In a full layer, planned and sampled rate differ a little. */
-		if (estimate.error_rate > 1.02 * layer->error_rate)
-			continue;
-		accept_source(plan, other);
-		layer->lines = estimate_lines(&estimate, layer->capacity);
+		if (other != source) {
+			/* In a full layer, planned and sampled differ a bit. */
+			if (estimate.error_rate > 1.02 * layer->error_rate)
+				continue;
+			layer->lines = estimate_lines(&estimate,
+			    layer->capacity);
+		}
+		plan->trial = plan->sample;
+		plan->sample = trial;
+		other->into = plan->table.count - 1;
 	}
 	return 0;
 }
@@ -284,9 +251,16 @@ plan_new(struct filter *const *filters, size_t count)
 	plan->sources = memory_or_die(calloc(count * FORMAT_LAYERS_MAX,
 	    sizeof *plan->sources));
 	for (size_t i = 0; i < count; i++) {
-		for (unsigned j = 0; j < filter_table(filters[i])->count; j++) {
-			plan->sources[plan->source_count++] =
-			    (struct source){ filters[i], j, NOWHERE };
+		const struct table *table = filter_table(filters[i]);
+
+		for (unsigned j = 0; j < table->count; j++) {
+			const struct layer_entry *entry = &table->layers[j];
+
+			plan->sources[plan->source_count++] = (struct source){
+				filters[i], j, entry,
+				table->generation_count == 0 ? 0 :
+				table->generations[entry->generation].number,
+				NOWHERE };
 		}
 	}
 	return plan;
@@ -351,7 +325,7 @@ plan_layers(struct plan *plan, struct error *error)
 			struct source *source = &plan->sources[i];
 
 			if (source->into == NOWHERE && (generations == 0 ||
-			    number_of(source) ==
+			    source->number ==
 			    plan->table.generations[g].number) &&
 			    place(plan, source, g, error) < 0)
 				return -1;
@@ -368,7 +342,6 @@ merge_filters(struct filter **out, const char *path, int replace,
 	struct header header = *filter_header(filters[0]);
 	const struct filter_use use = FILTER_WRITE;
 	struct filter *made = NULL;
-	struct error second;
 	int result = -1;
 
 	for (size_t i = 0; i < count; i++) {
@@ -378,9 +351,8 @@ merge_filters(struct filter **out, const char *path, int replace,
 			header.capacity = filter_header(filters[i])->capacity;
 	}
 	if (plan_generations(plan, filters, count, error) < 0 ||
-	    plan_layers(plan, error) < 0)
-		goto done;
-	if (layers_prepare(&made, path, &header, &plan->table, &use, 0,
+	    plan_layers(plan, error) < 0 ||
+	    layers_prepare(&made, path, &header, &plan->table, &use, 0,
 	    error) < 0)
 		goto done;
 	result = write_layers(plan, made, error);
@@ -389,7 +361,7 @@ merge_filters(struct filter **out, const char *path, int replace,
 	if (result == 0)
 		*out = made;
 	else
-		filter_close(made, &second);
+		filter_close(made, &(struct error){ 0 });
 done:
 	free(plan->sources);
 	free(plan);

@@ -23,14 +23,18 @@
  * of what is available. For tests, the environment can set other limits:
  * BLOOMDEDUP_PRIVATE=FROM[,MAX], in bytes.
  */
-static void
-plan_memory(struct arrays *a)
+void
+arrays_init(struct arrays *a, struct file *file, int in_place)
 {
 	const uint64_t least = 16 << 20, most = 256 << 20;
 	const char *text = getenv("BLOOMDEDUP_PRIVATE");
-	uint64_t available = meminfo_available();
+	uint64_t available;
 	char *end;
 
+	*a = (struct arrays){ .file = file, .in_place = in_place };
+	if (file == NULL || in_place)
+		return;
+	available = meminfo_available();
 	a->private_max = available / 2;
 	a->private_from = available / 64;
 	if (a->private_from > most)
@@ -44,40 +48,22 @@ plan_memory(struct arrays *a)
 		a->private_max = strtoull(end + 1, NULL, 10);
 }
 
-void
-arrays_init(struct arrays *a, struct file *file, int in_place)
-{
-	*a = (struct arrays){ .file = file, .in_place = in_place };
-	if (file != NULL && !in_place)
-		plan_memory(a);
-}
-
-static enum pages_kind
-kind_of(const struct arrays *a, uint64_t pages, int fresh)
-{
-	if (a->file == NULL)
-		return PAGES_MEMORY;
-	if (!a->in_place && pages * PAGE_BYTES >= a->private_from)
-		return fresh ? PAGES_FRESH : PAGES_PRIVATE;
-	return a->in_place && pages >= LARGE_PAGES ? PAGES_LARGE :
-	    PAGES_SHARED;
-}
-
 int
 arrays_add(struct arrays *a, const struct layer_entry *layer, int fresh,
     struct error *error)
 {
 	uint64_t pages = layer->geometry.pages;
-	enum pages_kind kind = kind_of(a, pages, fresh);
+	int private = a->file != NULL && !a->in_place &&
+	    pages * PAGE_BYTES >= a->private_from;
+	enum pages_kind kind = private ? (fresh ? PAGES_FRESH : PAGES_PRIVATE) :
+	    a->file == NULL ? PAGES_MEMORY :
+	    a->in_place && pages >= LARGE_PAGES ? PAGES_LARGE : PAGES_SHARED;
 	struct pages *to = &a->pages[a->count];
-	int result;
 
-	result = pages_map(to, a->file, layer->offset, pages, kind, error);
-	/* If there is no memory for it, map the file itself. */
-	if (result < 0 && (kind == PAGES_PRIVATE || kind == PAGES_FRESH))
-		result = pages_map(to, a->file, layer->offset, pages,
-		    PAGES_SHARED, error);
-	if (result < 0)
+	/* If there is no private memory for it, map the file itself. */
+	if (pages_map(to, a->file, layer->offset, pages, kind, error) < 0 &&
+	    (!private || pages_map(to, a->file, layer->offset, pages,
+	    PAGES_SHARED, error) < 0))
 		return -1;
 	a->blocks[a->count].geometry = layer->geometry;
 	a->blocks[a->count].pages = to->base;
@@ -159,15 +145,6 @@ gather(struct arrays *a, unsigned i, struct error *error)
 		result = pages_gather(&a->pages[i], error);
 	find_pages(a, i);
 	return result;
-}
-
-/* Make room for more changed lines of layer i. */
-static int
-make_room(struct arrays *a, unsigned i, struct error *error)
-{
-	int result = gather(a, i, error);
-
-	return result == 1 ? start_over(a, error) : result;
 }
 
 /*
@@ -282,49 +259,42 @@ mark_changes(struct arrays *a, unsigned i, const struct digest *digests,
 	return n;
 }
 
-/*
- * At most PIECE digests, as many as there is room for: returns how many, or -1.
- * If it is none, there is room the next time.
- */
-static int
-mark_some(struct arrays *a, unsigned i, const struct digest *digests,
-    size_t n, unsigned how, struct error *error)
-{
-	struct pages *pages = &a->pages[i];
-	uint64_t numbers[PIECE];
-	size_t done = n;
-
-	if (how & ARRAYS_PREFETCH)
-		loops()->prefetch(&a->blocks[i], digests, n);
-	/* Of a small filter, which is mapped and cached, nobody needs them. */
-	if (pages->absent > 0 || pages->dirty != NULL)
-		block_pages(&a->blocks[i].geometry, digests, n, numbers);
-	pages_load(pages, numbers, n);
-	if (pages->changes != NULL)
-		done = mark_changes(a, i, digests, numbers, n);
-	else if (how & ARRAYS_SHARED)
-		block_mark_shared(&a->blocks[i], digests, n);
-	else
-		loops()->mark(&a->blocks[i], digests, n);
-	pages_touch(pages, numbers, done);
-	return (done < n && make_room(a, i, error) < 0) ||
-	    look_ahead(a, i, error) < 0 ||
-	    (arrays_private_bytes(a) > a->private_max &&
-	    start_over(a, error) < 0) ? -1 : (int)done;
-}
-
 int
 arrays_mark(struct arrays *a, unsigned i, const struct digest *digests,
     size_t n, unsigned how, struct error *error)
 {
-	while (n > 0) {
-		int done = mark_some(a, i, digests, n < PIECE ? n : PIECE,
-		    how, error);
+	const struct block_array *block = &a->blocks[i];
+	struct pages *pages = &a->pages[i];
+	uint64_t numbers[PIECE];
+	size_t done;
 
-		if (done < 0)
+	for (; n > 0; digests += done, n -= done) {
+		size_t some = n < PIECE ? n : PIECE;
+		int result = 0;
+
+		done = some;
+		if (how & ARRAYS_PREFETCH)
+			loops()->prefetch(block, digests, some);
+		/* A small filter, mapped and cached, doesn't need them. */
+		if (pages->absent > 0 || pages->dirty != NULL)
+			block_pages(&block->geometry, digests, some, numbers);
+		pages_load(pages, numbers, some);
+		if (pages->changes != NULL)
+			done = mark_changes(a, i, digests, numbers, some);
+		else if (how & ARRAYS_SHARED)
+			block_mark_shared(block, digests, some);
+		else
+			loops()->mark(block, digests, some);
+		pages_touch(pages, numbers, done);
+		/* Without room for more changes, make it for the next round. */
+		if (done < some)
+			result = gather(a, i, error);
+		if (result == 1)
+			result = start_over(a, error);
+		if (result < 0 || look_ahead(a, i, error) < 0 ||
+		    (arrays_private_bytes(a) > a->private_max &&
+		    start_over(a, error) < 0))
 			return -1;
-		digests += done;
-		n -= (size_t)done;
 	}
 	return 0;
 }
@@ -333,19 +303,13 @@ int
 arrays_read(const struct arrays *a, unsigned i, uint64_t first, size_t pages,
     uint8_t *to, struct error *error)
 {
-	if (a->file != NULL && !arrays_is_dirty(a, i))
+	if (a->file != NULL && a->pages[i].dirty_count == 0)
 		return file_read(a->file, to, pages * PAGE_BYTES,
 		    a->pages[i].offset + first * PAGE_BYTES, error);
 	for (size_t j = 0; j < pages; j++)
 		memcpy(to + j * PAGE_BYTES, pages_page(&a->pages[i],
 		    first + j), PAGE_BYTES);
 	return 0;
-}
-
-int
-arrays_is_dirty(const struct arrays *a, unsigned i)
-{
-	return a->pages[i].dirty_count > 0;
 }
 
 static uint64_t
@@ -373,26 +337,21 @@ arrays_idle_after(const struct arrays *a)
 	return pause < LONGEST_PAUSE ? (int)pause : LONGEST_PAUSE;
 }
 
-/* Every second, or less often, to take at most a twentieth of the time. */
-static int
-is_due(struct arrays *a)
-{
-	uint64_t pause = 20 * a->write_back_cost;
-
-	if (a->written_back == 0)
-		a->written_back = clock_now();
-	return clock_now() - a->written_back >=
-	    (pause > CLOCK_SECOND ? pause : CLOCK_SECOND);
-}
-
 int
 arrays_write_back(struct arrays *a, int all, struct error *error)
 {
+	/* Every second, or less often: a twentieth of the time at most. */
+	uint64_t pause = 20 * a->write_back_cost < CLOCK_SECOND ?
+	    CLOCK_SECOND : 20 * a->write_back_cost;
 	uint64_t start;
 
-	if (dirty_pages(a) == 0 || (!all && !is_due(a)))
+	if (dirty_pages(a) == 0)
 		return 0;
 	start = clock_now();
+	if (!all && a->written_back == 0)
+		a->written_back = start;
+	if (!all && start - a->written_back < pause)
+		return 0;
 	for (unsigned i = 0; i < a->count; i++) {
 		if (pages_write_back(&a->pages[i], error) < 0)
 			return -1;

@@ -69,9 +69,6 @@ int arrays_mark(struct arrays *arrays, unsigned i,
 int arrays_read(const struct arrays *arrays, unsigned i, uint64_t first,
     size_t pages, uint8_t *to, struct error *error);
 
-/* Does layer i have changes that are only in memory? */
-int arrays_is_dirty(const struct arrays *arrays, unsigned i);
-
 /* filter_idle_after, filter_write_back; filter_costs.private_bytes */
 int arrays_idle_after(const struct arrays *arrays);
 int arrays_write_back(struct arrays *arrays, int all, struct error *error);

@@ -75,7 +75,7 @@ layers_go_on_with_checksums(struct layers *f, uint64_t lines,
 	for (; i < f->table.count && f->checksum_budget >= PAGE_BYTES;
 	    i = next_layer(f)) {
 		/* Only what is in the file counts; the rest is written soon. */
-		if (arrays_is_dirty(&f->arrays, i)) {
+		if (f->arrays.pages[i].dirty_count > 0) {
 			f->checksum_budget = LEAST_BUDGET;
 			break;
 		}
