@@ -1,8 +1,8 @@
 /*
  * The parts of a filter in a file or in memory, only for this folder: layers.c
- * opens, creates and probes it, mark.c marks, room.c makes room, window.c moves
- * its window on, table.c reads and writes its table, checksum.c computes
- * checksums. Each calls only those after it.
+ * opens, creates, probes and marks it, room.c makes room and moves its window
+ * on, table.c reads and writes its table, checksum.c computes checksums. Each
+ * calls only those after it.
  *
  * Functions return 0, or -1 with `error` filled; exceptions are stated.
  */
@@ -10,7 +10,6 @@
 #define LAYERS_INSIDE_H
 
 #include <stdint.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "disk/file.h"
@@ -35,7 +34,8 @@ struct layers {
 	int shared;          /* other runs mark, too */
 	uint64_t allotted[FORMAT_LAYERS_MAX]; /* if so: room that is ours, which
 	                        the file's counters count as marked */
-	struct layers_ahead *ahead; /* a layer that is being made, or NULL */
+	struct layers_ahead *ahead; /* a layer that is being made, or NULL, */
+	uint64_t coming_bytes; /* and its size, or 0 */
 	int stays;           /* there is no place for the next generation: the
 	                        last one goes on */
 	int all_over;        /* for a reader: all generations are over, */
@@ -66,12 +66,6 @@ static inline int
 layers_is_windowed(const struct layers *f)
 {
 	return f->header.window.kind != WINDOW_NONE;
-}
-
-static inline int64_t
-layers_now(void)
-{
-	return (int64_t)time(NULL);
 }
 
 /*
@@ -114,12 +108,11 @@ int layers_forget(struct layers *f);
 
 /*
  * Append a layer for `wanted` lines (growth_layer) to `table`, which is not the
- * filter's yet. It gets a place in the file, all zero and allocated: after the
- * others, or with a window where no layer of `among` is. On failure the table
- * is unchanged.
+ * filter's yet. Its place in the file, where neither table has a layer, is all
+ * zero and allocated. On failure the table is unchanged.
  */
-int layers_append(struct layers *f, struct table *table,
-    const struct table *among, uint64_t wanted, struct error *error);
+int layers_append(struct layers *f, struct table *table, uint64_t wanted,
+    struct error *error);
 
 /*
  * Write the next table to both slots, synced; only then it is the filter's, and
@@ -142,12 +135,6 @@ int layers_refresh(struct layers *f, struct error *error);
  */
 int layers_recount(struct layers *f, int take_over, struct error *error);
 
-/* The operation: filter_state. */
-enum filter_state layers_state(struct filter *filter);
-
-/* Write the counters at the end. */
-int layers_write_last_table(struct layers *f, struct error *error);
-
 /* checksum.c */
 
 /* Before `lines` new lines: do their share of the work on checksums. */
@@ -157,22 +144,12 @@ int layers_go_on_with_checksums(struct layers *f, uint64_t lines,
 /* Layer i was changed: drop its checksum, even an unfinished one. */
 void layers_forget_checksum(struct layers *f, unsigned i);
 
-/* mark.c */
-
-/* The operations: filter_mark, filter_sync. */
-int layers_mark(struct filter *filter, const struct digest *digests,
-    size_t n, struct error *error);
-int layers_sync(struct filter *filter, struct error *error);
-
 /* room.c */
 
 /* The operations: filter_reserve, filter_grow_ahead. */
 uint64_t layers_reserve(struct filter *filter, uint64_t wanted,
     struct error *error);
 void layers_grow_ahead(struct filter *filter);
-
-/* The bytes of a layer that is being made ahead. */
-uint64_t layers_coming_bytes(const struct layers *f);
 
 /* Note in the file that a run marks, before the first bit is set. */
 int layers_begin_marking(struct layers *f, struct error *error);
@@ -182,8 +159,6 @@ int layers_begin_marking(struct layers *f, struct error *error);
  * fails only if it can't be mapped.
  */
 int layers_ahead_take(struct layers *f, int wait, struct error *error);
-
-/* window.c */
 
 /* To call before lines are looked up: move the window on, if it is due. */
 int layers_move_on(struct layers *f, struct error *error);

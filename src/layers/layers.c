@@ -59,7 +59,7 @@ begin_use(struct layers *f, const struct filter_use *use)
 static int
 read_header(struct layers *f, int writable, struct error *error)
 {
-	uint8_t page[PAGE_BYTES];
+	uint8_t page[PAGE_BYTES] = { 0 };
 	const char *path = f->file.path;
 	struct header *h = &f->header;
 
@@ -67,7 +67,6 @@ read_header(struct layers *f, int writable, struct error *error)
 		return error_set(error, STATUS_FAILED,
 		    "%s: not a bloomdedup filter: the file is empty", path);
 	}
-	memset(page, 0, sizeof page);
 	if (file_read(&f->file, page, f->file.length < PAGE_BYTES ?
 	    (size_t)f->file.length : PAGE_BYTES, 0, error) < 0)
 		return -1;
@@ -110,27 +109,13 @@ layers_open(struct filter **filter, const char *path,
 	return result;
 }
 
-/* Header, slots and layers of a new file. */
-static int
-begin_file(struct layers *f, const char *path, struct error *error)
-{
-	uint8_t page[PAGE_BYTES];
-
-	if (file_create(&f->file, path, error) < 0 ||
-	    journal_check_new(f->file.real_path, error) < 0)
-		return -1;
-	format_header_encode(&f->header, page);
-	return file_extend(&f->file, 0, format_table_end(&f->table),
-	    error) < 0 ? -1 :
-	    file_write(&f->file, page, sizeof page, 0, error);
-}
-
 int
 layers_prepare(struct filter **filter, const char *path,
     const struct header *header, const struct table *table,
     const struct filter_use *use, int fresh, struct error *error)
 {
 	struct layers *f = new_layers();
+	uint8_t page[PAGE_BYTES];
 
 	*filter = NULL;
 	f->header = *header;
@@ -138,8 +123,13 @@ layers_prepare(struct filter **filter, const char *path,
 	f->header.created = (uint64_t)time(NULL);
 	f->header.version_to_write = FORMAT_VERSION;
 	f->header.optional_features = 0;
-	if (io_random(f->header.id, sizeof f->header.id, error) < 0 ||
-	    (path != NULL && begin_file(f, path, error) < 0))
+	if (io_random(f->header.id, sizeof f->header.id, error) < 0)
+		goto fail;
+	format_header_encode(&f->header, page);
+	if (path != NULL && (file_create(&f->file, path, error) < 0 ||
+	    journal_check_new(f->file.real_path, error) < 0 ||
+	    file_extend(&f->file, 0, format_table_end(&f->table), error) < 0 ||
+	    file_write(&f->file, page, sizeof page, 0, error) < 0))
 		goto fail;
 	begin_use(f, use);
 	if ((path != NULL && tables_begin(&f->tables, &f->table, error) < 0) ||
@@ -208,15 +198,14 @@ layers_create(struct filter **filter, const char *path, int replace,
 	struct table table;
 	struct header header;
 	struct layers *f;
-	int result = 0;
+	int result;
 
 	*filter = NULL;
 	if (layers_plan(plan, &header, &table, error) < 0 ||
 	    layers_prepare(filter, path, &header, &table, use, 1, error) < 0)
 		return -1;
 	f = layers_of(*filter);
-	if (path != NULL)
-		result = layers_complete(*filter, replace, error);
+	result = path == NULL ? 0 : layers_complete(*filter, replace, error);
 	if (result != 0) {
 		release(f);
 		*filter = NULL;
@@ -230,19 +219,40 @@ layers_create(struct filter **filter, const char *path, int replace,
 	return 0;
 }
 
+/*
+ * Write the counters at the end. A run that shares the file says that nobody
+ * marks any more only if nobody else has it open. Checking that can lose the
+ * lock, so all else is written before.
+ */
+static int
+write_last_table(struct layers *f, struct error *error)
+{
+	int result;
+
+	if (layers_lock_table(f, error) < 0)
+		return -1;
+	for (unsigned i = 0; i < f->table.count; i++)
+		f->table.layers[i].lines -= f->allotted[i];
+	f->table.marking = f->shared ? MARKING_SHARED : MARKING_NONE;
+	result = tables_write(&f->tables, &f->table, error);
+	if (result == 0 && f->shared && lock_is_alone(f->file.fd)) {
+		f->table.marking = MARKING_NONE;
+		result = tables_write(&f->tables, &f->table, error);
+	}
+	tables_unlock(&f->tables);
+	return result;
+}
+
 static int
 close_layers(struct filter *filter, struct error *error)
 {
 	struct layers *f = layers_of(filter);
-	int result = layers_ahead_take(f, 1, error);
+	int result = layers_ahead_take(f, 1, error) < 0 ||
+	    arrays_write_back(&f->arrays, 1, error) < 0 ||
+	    (f->marking && (file_check_length(&f->file,
+	    format_table_end(&f->table), error) < 0 ||
+	    write_last_table(f, error) < 0)) ? -1 : 0;
 
-	if (result == 0)
-		result = arrays_write_back(&f->arrays, 1, error);
-	if (f->marking && result == 0)
-		result = file_check_length(&f->file,
-		    format_table_end(&f->table), error);
-	if (f->marking && result == 0)
-		result = layers_write_last_table(f, error);
 	release(f);
 	return result;
 }
@@ -264,6 +274,138 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
 		arrays_probe(&f->arrays, digests, n, found);
 	}
 	return 0;
+}
+
+/* With a window: write the last mark's time to the file, before marking. */
+static int
+extend(struct layers *f, struct error *error)
+{
+	return layers_is_windowed(f) && window_extend(&f->table,
+	    &f->header.window, time(NULL)) && layers_in_file(f) ?
+	    tables_write(&f->tables, &f->table, error) : 0;
+}
+
+static int
+mark_layer(void *layers, unsigned i, const struct digest *digests, size_t n,
+    struct error *error)
+{
+	struct layers *f = layers;
+	/* For absent digests, a chain fetched only one cache line. */
+	unsigned how = (f->shared ? ARRAYS_SHARED : 0) |
+	    (layers_is_windowed(f) ? ARRAYS_PREFETCH : 0);
+
+	if (n == 0)
+		return 0;
+	/* After a kill, nobody knows when the lines were printed. */
+	if (f->filter.held && extend(f, error) < 0)
+		return -1;
+	f->marked[i] = 1;
+	/* Only a journal names a layer that has a checksum. */
+	layers_forget_checksum(f, i);
+	/* Counted first: a failure leaves a counter too high, not too low. */
+	if (f->shared && !layers_is_windowed(f))
+		f->allotted[i] -= n < f->allotted[i] ? n : f->allotted[i];
+	else
+		f->table.layers[i].lines += n;
+	return arrays_mark(&f->arrays, i, digests, n, how, error);
+}
+
+/* In line order, each in the first layer with room. */
+static int
+mark_in_order(struct layers *f, const struct digest *digests, size_t n,
+    struct error *error)
+{
+	int limited = f->shared && !layers_is_windowed(f);
+
+	for (unsigned i = 0; n > 0 && i < f->table.count; i++) {
+		uint64_t room = limited ? f->allotted[i] : layers_room(f, i);
+		size_t some = room < n ? (size_t)room : n;
+
+		/* Another run may have moved the window meanwhile. */
+		if (layers_is_windowed(f) && i + 1 == f->table.count)
+			some = n;
+		if (mark_layer(f, i, digests, some, error) < 0)
+			return -1;
+		digests += some;
+		n -= some;
+	}
+	return 0;
+}
+
+/*
+ * With a window: the last generation ends no earlier than its last mark, and
+ * the file says so before that. The lock keeps other runs from forgetting a
+ * layer, and reusing its place, while it is being marked.
+ */
+static int
+mark(struct filter *filter, const struct digest *digests, size_t n,
+    struct error *error)
+{
+	struct layers *f = layers_of(filter);
+	int result;
+
+	if (!layers_is_windowed(f))
+		return mark_in_order(f, digests, n, error);
+	/* No line, no mark: the generation doesn't stay for longer. */
+	if (n == 0)
+		return 0;
+	if (layers_lock_table(f, error) < 0)
+		return -1;
+	result = extend(f, error) < 0 ||
+	    mark_in_order(f, digests, n, error) < 0 || (f->shared &&
+	    tables_write(&f->tables, &f->table, error) < 0) ? -1 : 0;
+	tables_unlock(&f->tables);
+	return result;
+}
+
+/* On Linux fdatasync also writes changes made through a shared mapping. */
+static int
+sync_layers(struct filter *filter, struct error *error)
+{
+	struct layers *f = layers_of(filter);
+
+	return arrays_write_back(&f->arrays, 1, error) < 0 ||
+	    file_check_length(&f->file, format_table_end(&f->table),
+	    error) < 0 ? -1 : file_sync(&f->file, error);
+}
+
+int
+layers_mark_journal(struct filter *filter, struct journal *journal,
+    struct error *error)
+{
+	struct layers *f = layers_of(filter);
+
+	for (size_t i = 0; i < journal->span_count; i++) {
+		if (journal->spans[i].layer >= f->table.count)
+			return error_set(error, STATUS_FAILED, "%s: names a"
+			    " layer that the filter doesn't have",
+			    journal->path);
+	}
+	return journal_each(journal, mark_layer, f, error);
+}
+
+int
+layers_recover(struct filter *filter, struct journal *journal,
+    struct error *error)
+{
+	struct layers *f = layers_of(filter);
+	uint64_t before[FORMAT_LAYERS_MAX];
+
+	if (layers_begin_marking(f, error) < 0)
+		return -1;
+	for (unsigned i = 0; i < f->table.count; i++)
+		before[i] = f->table.layers[i].lines;
+	if (layers_mark_journal(filter, journal, error) < 0)
+		return -1;
+	for (unsigned i = 0; i < f->table.count; i++)
+		f->table.layers[i].lines = before[i];
+	/*
+	 * A layer that was marked has no checksum any more: the file says so
+	 * before the journal is removed, whatever happens to this run.
+	 */
+	return layers_recount(f, 0, error) < 0 || (!f->shared &&
+	    tables_write(&f->tables, &f->table, error) < 0) ? -1 :
+	    sync_layers(filter, error);
 }
 
 unsigned
@@ -326,7 +468,22 @@ costs(const struct filter *filter)
 
 	return (struct filter_costs){
 		.private_bytes = arrays_private_bytes(&f->arrays),
-		.coming_bytes = layers_coming_bytes(f) };
+		.coming_bytes = f->coming_bytes };
+}
+
+static enum filter_state
+state(struct filter *filter)
+{
+	struct layers *f = layers_of(filter);
+	uint64_t newest;
+
+	if (!layers_in_file(f))
+		return FILTER_CURRENT;
+	if (!file_has_name(&f->file))
+		return FILTER_REPLACED;
+	return !f->writable && tables_newest(&f->tables, &newest,
+	    &(struct error){ 0 }) == 0 && newest != f->table.serial ?
+	    FILTER_OUTDATED : FILTER_CURRENT;
 }
 
 static const struct filter_operations operations = {
@@ -335,13 +492,13 @@ static const struct filter_operations operations = {
 	.probe = probe,
 	.reserve = layers_reserve,
 	.grow_ahead = layers_grow_ahead,
-	.mark = layers_mark,
+	.mark = mark,
 	.expect = expect,
 	.idle_after = idle_after,
 	.write_back = write_back,
-	.sync = layers_sync,
+	.sync = sync_layers,
 	.read_pages = read_pages,
 	.costs = costs,
-	.state = layers_state,
+	.state = state,
 	.close = close_layers
 };

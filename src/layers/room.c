@@ -1,7 +1,12 @@
-/* Room for new lines: growth, also ahead; and allotments in a shared file. */
+/*
+ * Room for new lines: growth, also ahead; allotments in a shared file; and how a
+ * window moves on, of which model/window.h has the arithmetic.
+ */
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/thread.h"
 #include "layers/inside.h"
@@ -21,7 +26,6 @@ struct layers_ahead {
 	struct file file;
 	struct tables tables;
 	struct table table;
-	uint64_t nbytes;  /* of the layer */
 	int result;
 	struct error error;
 };
@@ -30,9 +34,10 @@ static void *
 make_ahead(void *context)
 {
 	struct layers_ahead *a = context;
-	struct layer_entry layer = a->table.layers[a->table.count];
+	const struct layer_entry *layer = &a->table.layers[a->table.count];
 
-	a->result = file_extend(&a->file, layer.offset, a->nbytes, &a->error);
+	a->result = file_extend(&a->file, layer->offset,
+	    layer->geometry.pages * PAGE_BYTES, &a->error);
 	if (a->result == 0) {
 		a->table.count++;
 		a->result = tables_publish(&a->tables, &a->table, &a->error);
@@ -51,6 +56,7 @@ layers_ahead_take(struct layers *f, int wait, struct error *error)
 		return 0;
 	pthread_join(a->thread, NULL);
 	f->ahead = NULL;
+	f->coming_bytes = 0;
 	f->file.length = a->file.length;
 	if (a->file.unsafe != 0)
 		f->file.unsafe = a->file.unsafe;
@@ -90,7 +96,6 @@ layers_grow_ahead(struct filter *filter)
 	a->tables = f->tables;
 	a->tables.file = &a->file;
 	a->table = f->table;
-	a->nbytes = layer.geometry.pages * PAGE_BYTES;
 	a->table.layers[a->table.count] = layer;
 	if (thread_start(&a->thread, make_ahead, a) < 0) {
 		/* then it grows when the room is needed */
@@ -98,22 +103,7 @@ layers_grow_ahead(struct filter *filter)
 		return;
 	}
 	f->ahead = a;
-}
-
-uint64_t
-layers_coming_bytes(const struct layers *f)
-{
-	return f->ahead == NULL ? 0 : f->ahead->nbytes;
-}
-
-/* Append a layer for `wanted` lines to the table; not published yet. */
-static int
-grow(struct layers *f, struct table *table, uint64_t wanted,
-    struct error *error)
-{
-	return f->filter.growth == GROWTH_FAIL && !layers_never_full(f) ?
-	    growth_is_full(f->filter.name, table, error) :
-	    layers_append(f, table, table, wanted, error);
+	f->coming_bytes = layer.geometry.pages * PAGE_BYTES;
 }
 
 int
@@ -153,11 +143,123 @@ make_room(struct layers *f, uint64_t wanted, struct error *error)
 	if (room >= wanted) /* as almost always: don't copy the table */
 		return wanted;
 	next = f->table;
-	while (room < wanted && grow(f, &next, wanted - room, error) == 0)
+	while (room < wanted) {
+		if ((f->filter.growth == GROWTH_FAIL && !layers_never_full(f) ?
+		    growth_is_full(f->filter.name, &next, error) :
+		    layers_append(f, &next, wanted - room, error)) < 0)
+			break;
 		room = format_room(&next, layers_growth(f));
+	}
 	if (next.count > f->table.count && layers_publish(f, &next, error) < 0)
 		room = old;
 	return room < wanted ? room : wanted;
+}
+
+/*
+ * Append the generation's first layer: as large as the others need to be, else
+ * of the size that was announced when the filter was made.
+ */
+static int
+append_first(struct layers *f, struct table *next, struct error *error)
+{
+	uint64_t announced = window_generation_capacity(f->header.capacity);
+	uint64_t lines = growth_generation_lines(&f->header, &f->table);
+	int result;
+
+	do {
+		result = layers_append(f, next, lines, error);
+		if (lines == announced)
+			break;
+		lines = announced;
+	} while (result < 0 && error_is_full(error));
+	return result;
+}
+
+/*
+ * Both slots of the table say which generations are left, and are on the disk,
+ * before the space of a dropped layer is cleared: no older slot can refer to
+ * space that is used again.
+ */
+static int
+publish_move(struct layers *f, struct table *next, unsigned dropped,
+    struct error *error)
+{
+	struct table old = f->table;
+
+	next->sealing = (struct sealing){ 0 };
+	if (layers_in_file(f) &&
+	    (tables_publish(&f->tables, next, error) < 0 ||
+	    file_sync(&f->file, error) < 0))
+		return -1;
+	f->table = *next;
+	arrays_drop(&f->arrays, dropped);
+	for (unsigned i = 0; i < dropped && layers_in_file(f); i++)
+		file_punch(&f->file, old.layers[i].offset,
+		    old.layers[i].geometry.pages * PAGE_BYTES);
+	return layers_map(f, 1, error);
+}
+
+/* Drop the generations that are over, and begin the next one if it is due. */
+static int
+move_locked(struct layers *f, int64_t now, struct error *error)
+{
+	const struct window *window = &f->header.window;
+	void (*notice)(const char *text) = f->file.lock.wait.notice;
+	struct table next = f->table;
+	struct window_move move = window_move(&next, window, now, 1);
+	struct error told;
+
+	if (move.back > 0 && notice != NULL) {
+		error_set(&told, STATUS_OK, "%s: the clock went back by %"
+		    PRId64 " s: all lines keep their age", f->filter.name,
+		    move.back);
+		notice(told.text);
+	}
+	if (move.due && append_first(f, &next, error) < 0) {
+		if (!error_is_full(error))
+			return -1;
+		/*
+		 * There is no place beside the generations that are over:
+		 * first free theirs, if there are any. Else the current one
+		 * goes on, until there is place for the next one.
+		 */
+		next = f->table;
+		move.dropped = window_move(&next, window, now, 0).dropped;
+		if (move.dropped > 0)
+			return publish_move(f, &next, move.dropped,
+			    error) < 0 ? -1 : move_locked(f, now, error);
+		if (!f->stays && notice != NULL) {
+			error_set(&told, STATUS_OK, "%s; no room for the next"
+			    " part of the window: lines are remembered for"
+			    " longer", error->text);
+			notice(told.text);
+		}
+		f->stays = 1;
+		return 0;
+	}
+	if (move.due)
+		f->stays = 0;
+	return publish_move(f, &next, move.dropped, error);
+}
+
+int
+layers_move_on(struct layers *f, struct error *error)
+{
+	const struct window *window = &f->header.window;
+	int64_t now = time(NULL);
+	struct table trial = f->table;
+	int result;
+
+	if (window_shift(&trial, window, now) == 0 &&
+	    window_over(&trial, window, now) == 0 &&
+	    (f->stays || !window_is_due(&trial, window, now)))
+		return 0;
+	if (arrays_write_back(&f->arrays, 1, error) < 0 ||
+	    layers_lock_table(f, error) < 0)
+		return -1;
+	result = move_locked(f, now, error);
+	tables_unlock(&f->tables);
+	return result;
 }
 
 static uint64_t
@@ -176,14 +278,8 @@ all_allotted(const struct layers *f)
  * is rarely taken. Unused room is given back at the end; a kill wastes it.
  */
 static int
-allot(struct layers *f, uint64_t wanted, struct error *error)
+allot(struct layers *f, uint64_t room, struct error *error)
 {
-	uint64_t room;
-	int result;
-
-	if (layers_lock_table(f, error) < 0)
-		return -1;
-	room = make_room(f, wanted, error);
 	for (unsigned i = 0; i < f->table.count && room > 0; i++) {
 		struct layer_entry *layer = &f->table.layers[i];
 		uint64_t more = layer->capacity / 128;
@@ -195,16 +291,17 @@ allot(struct layers *f, uint64_t wanted, struct error *error)
 		layer->lines += more;
 		room -= more < room ? more : room;
 	}
-	result = tables_write(&f->tables, &f->table, error);
-	tables_unlock(&f->tables);
-	return result;
+	return tables_write(&f->tables, &f->table, error);
 }
 
 uint64_t
 layers_reserve(struct filter *filter, uint64_t wanted, struct error *error)
 {
 	struct layers *f = layers_of(filter);
-	uint64_t have, room;
+	/* In a shared window, lines are marked, and counted, under the lock. */
+	int allotting = f->shared && !layers_is_windowed(f);
+	uint64_t have = 0, room;
+	int result = 0;
 
 	if (layers_begin_marking(f, error) < 0 ||
 	    layers_ahead_take(f, format_room(&f->table, layers_growth(f)) <
@@ -219,19 +316,16 @@ layers_reserve(struct filter *filter, uint64_t wanted, struct error *error)
 		return 0;
 	if (!f->shared && layers_go_on_with_checksums(f, wanted, error) < 0)
 		return 0;
-	/* In a shared window, lines are marked, and counted, under the lock. */
-	if (!f->shared || layers_is_windowed(f)) {
-		if (layers_lock_table(f, error) < 0)
-			return 0;
-		room = make_room(f, wanted, error);
-		tables_unlock(&f->tables);
-		return room;
-	}
-	have = all_allotted(f);
-	if (have < wanted) {
-		if (allot(f, wanted - have, error) < 0)
-			return 0;
-		have = all_allotted(f);
-	}
+	if (allotting && (have = all_allotted(f)) >= wanted)
+		return wanted;
+	if (layers_lock_table(f, error) < 0)
+		return 0;
+	room = make_room(f, wanted - have, error);
+	if (allotting)
+		result = allot(f, room, error);
+	tables_unlock(&f->tables);
+	if (result < 0)
+		return 0;
+	have = allotting ? all_allotted(f) : room;
 	return have < wanted ? have : wanted;
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "bits/sizing.h"
 #include "layers/inside.h"
@@ -26,13 +27,13 @@ layers_map(struct layers *f, int fresh, struct error *error)
 }
 
 int
-layers_append(struct layers *f, struct table *table, const struct table *among,
-    uint64_t wanted, struct error *error)
+layers_append(struct layers *f, struct table *table, uint64_t wanted,
+    struct error *error)
 {
 	struct layer_entry layer;
 	uint64_t nbytes;
 
-	if (growth_layer(f->filter.name, &f->header, table, among, wanted,
+	if (growth_layer(f->filter.name, &f->header, table, &f->table, wanted,
 	    f->max_bytes, &layer, error) < 0)
 		return -1;
 	nbytes = layer.geometry.pages * PAGE_BYTES;
@@ -73,16 +74,17 @@ begins_with_mapped(const struct table *newer, const struct layers *f)
 	return 1;
 }
 
-/* If the file is shared: read the table again, and map new layers. */
-static int
-update_table(struct layers *f, struct error *error)
+int
+layers_lock_table(struct layers *f, struct error *error)
 {
 	struct table newer;
 
 	if (!f->shared)
 		return 0;
-	if (tables_look(&f->tables, &newer, error) < 0)
+	if (tables_lock(&f->tables, error) < 0)
 		return -1;
+	if (tables_look(&f->tables, &newer, error) < 0)
+		goto fail;
 	if (!begins_with_mapped(&newer, f))
 		arrays_drop(&f->arrays, f->arrays.count);
 	f->table = newer;
@@ -90,16 +92,9 @@ update_table(struct layers *f, struct error *error)
 		if (f->marked[i])
 			layers_forget_checksum(f, i);
 	}
-	return layers_map(f, 1, error);
-}
-
-int
-layers_lock_table(struct layers *f, struct error *error)
-{
-	if (tables_lock(&f->tables, error) < 0)
-		return -1;
-	if (update_table(f, error) == 0)
+	if (layers_map(f, 1, error) == 0)
 		return 0;
+fail:
 	tables_unlock(&f->tables);
 	return -1;
 }
@@ -111,21 +106,12 @@ layers_forget(struct layers *f)
 
 	if (!layers_is_windowed(f))
 		return 1;
-	layers = window_forget(&f->table, &f->header.window, layers_now(),
+	layers = window_forget(&f->table, &f->header.window, time(NULL),
 	    &f->all_over);
 	f->forgotten += layers;
 	if (f->arrays.count >= layers)
 		arrays_drop(&f->arrays, layers);
 	return !f->all_over;
-}
-
-/* A lower bound: the error of an estimate is about sqrt(lines) / 5. */
-static uint64_t
-cautious(uint64_t lines)
-{
-	uint64_t less = lines / 64 + (uint64_t)sqrt((double)lines);
-
-	return lines > less ? lines - less : 0;
 }
 
 /* Recount the lines of layers with room by their bits; no counter decreases. */
@@ -136,7 +122,7 @@ count_again(struct layers *f, struct error *error)
 	for (unsigned i = 0; i < f->table.count; i++) {
 		struct layer_entry *layer = &f->table.layers[i];
 		struct estimate estimate;
-		uint64_t lines;
+		uint64_t lines, less = 0;
 
 		/* Not those of a generation that takes no more. */
 		if (layers_is_windowed(f) && layers_room(f, i) == 0)
@@ -147,11 +133,14 @@ count_again(struct layers *f, struct error *error)
 		lines = estimate_lines(&estimate, estimate.lines >
 		    SURELY_OVERFILLED * (double)layer->capacity ?
 		    SIZING_CAPACITY_MAX : layer->capacity);
-		/* A generation that ends too early would forget too much. */
+		/*
+		 * A generation that ends too early would forget too much: a
+		 * lower bound. An estimate's error is about sqrt(lines) / 5.
+		 */
 		if (layers_is_windowed(f))
-			lines = cautious(lines);
-		if (lines > layer->lines)
-			layer->lines = lines;
+			less = lines / 64 + (uint64_t)sqrt((double)lines);
+		if (lines > less && lines - less > layer->lines)
+			layer->lines = lines - less;
 	}
 	return 0;
 }
@@ -208,30 +197,6 @@ layers_take_table(struct layers *f, struct error *error)
 	    layers_recount(f, !behind, error) : 0;
 }
 
-/*
- * Write the counters at the end. A run that shares the file says that nobody
- * marks any more only if nobody else has it open. Checking that can lose the
- * lock, so all else is written before.
- */
-int
-layers_write_last_table(struct layers *f, struct error *error)
-{
-	int result;
-
-	if (layers_lock_table(f, error) < 0)
-		return -1;
-	for (unsigned i = 0; i < f->table.count; i++)
-		f->table.layers[i].lines -= f->allotted[i];
-	f->table.marking = f->shared ? MARKING_SHARED : MARKING_NONE;
-	result = tables_write(&f->tables, &f->table, error);
-	if (result == 0 && f->shared && lock_is_alone(f->file.fd)) {
-		f->table.marking = MARKING_NONE;
-		result = tables_write(&f->tables, &f->table, error);
-	}
-	tables_unlock(&f->tables);
-	return result;
-}
-
 int
 layers_refresh(struct layers *f, struct error *error)
 {
@@ -247,19 +212,4 @@ layers_refresh(struct layers *f, struct error *error)
 		return -1;
 	tables_unlock(&f->tables);
 	return 0;
-}
-
-enum filter_state
-layers_state(struct filter *filter)
-{
-	struct layers *f = layers_of(filter);
-	uint64_t newest;
-
-	if (!layers_in_file(f))
-		return FILTER_CURRENT;
-	if (!file_has_name(&f->file))
-		return FILTER_REPLACED;
-	return !f->writable && tables_newest(&f->tables, &newest,
-	    &(struct error){ 0 }) == 0 && newest != f->table.serial ?
-	    FILTER_OUTDATED : FILTER_CURRENT;
 }

@@ -1,6 +1,6 @@
 /*
  * A window: what a filter that forgets on purpose remembers, and for how long.
- * Only arithmetic on the table of layers and a clock; layers/window.c carries
+ * Only arithmetic on the table of layers and a clock; layers/room.c carries
  * it out.
  *
  * A generation covers a quarter of the window and has its own layers; the last
