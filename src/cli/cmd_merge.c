@@ -12,7 +12,7 @@
 #include "cli/options.h"
 #include "cli/replace.h"
 #include "cli/text.h"
-#include "filter/merge.h"
+#include "filter/filter.h"
 #include "model/estimate.h"
 
 #define SAMPLE_PAGES 4096
@@ -126,7 +126,7 @@ run_merge(const struct options *o, struct error *error)
 	if (result == 0 && !in_place && o->force)
 		result = replace_lock(&old, o->run.output, &o->run.use, error);
 	if (result == 0)
-		result = merge_filters(&out, o->run.output, in_place ||
+		result = filter_merge(&out, o->run.output, in_place ||
 		    replace_found(&old), list, count, error);
 	if (result > 0) {
 		result = replace_refuse(o->run.output, error);

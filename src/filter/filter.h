@@ -2,7 +2,8 @@
  * A filter remembers digests. Its location says where: in a file, in the memory
  * of this process (NULL), or on a server. These functions work on all of them:
  * filter.c has those for an open filter, location.c those that open and create
- * one, model/operations.h the operations that each kind of filter implements.
+ * one, merge.c makes the union of some, and model/operations.h has the
+ * operations that each kind of filter implements.
  *
  * Works on batches of digests, in one thread at a time; only filter_prefetch
  * may run in other threads at the same time. Functions return 0, or -1 with
@@ -59,6 +60,18 @@ int filter_create(struct filter **filter, const char *location, int replace,
  */
 int filter_remove(const char *location, const struct lock_wait *wait,
     struct error *error);
+
+/*
+ * Merge `count` open filters (at least one) into a new file `path`, which gets
+ * its name once it is complete. An existing one is replaced if `replace`, else
+ * 1 is returned. *out is then open. Reads and writes in order, in bounded
+ * memory.
+ *
+ * Fails (STATUS_USAGE) with the name of the field that differs, the two files
+ * and their values, where filters can't be merged.
+ */
+int filter_merge(struct filter **out, const char *path, int replace,
+    struct filter *const *filters, size_t count, struct error *error);
 
 /*
  * Write back what is only in memory and close, also after a failed run. NULL

@@ -1,5 +1,14 @@
-#include "filter/merge.h"
-
+/*
+ * The union of filters that have the same hash with the same secret, the same
+ * error rate and the same key recipe.
+ *
+ * Layers of the same shape are joined by OR where the joined layer stays within
+ * the rate that it was made for: then it is the layer that one run over all
+ * lines would have made, bit for bit. Others are kept side by side, and their
+ * rates add up. With a window by time, that is so for each generation; windows
+ * of new lines have no common order, and are refused. So is a filter with a
+ * complete journal.
+ */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -8,6 +17,7 @@
 
 #include "base/number.h"
 #include "base/signals.h"
+#include "filter/filter.h"
 #include "layers/layers.h"
 #include "model/estimate.h"
 
@@ -335,7 +345,7 @@ plan_layers(struct plan *plan, struct error *error)
 }
 
 int
-merge_filters(struct filter **out, const char *path, int replace,
+filter_merge(struct filter **out, const char *path, int replace,
     struct filter *const *filters, size_t count, struct error *error)
 {
 	struct plan *plan = plan_new(filters, count);

@@ -1,8 +1,7 @@
 /*
  * The parts of a filter in a file or in memory, only for this folder: layers.c
  * opens, creates, probes and marks it, room.c makes room and moves its window
- * on, table.c reads and writes its table, checksum.c computes checksums. Each
- * calls only those after it.
+ * on, table.c reads and writes its table. Each calls only those after it.
  *
  * Functions return 0, or -1 with `error` filled; exceptions are stated.
  */
@@ -107,35 +106,16 @@ int layers_take_table(struct layers *f, struct error *error);
 int layers_forget(struct layers *f);
 
 /*
- * Append a layer for `wanted` lines (growth_layer) to `table`, which is not the
- * filter's yet. Its place in the file, where neither table has a layer, is all
- * zero and allocated. On failure the table is unchanged.
- */
-int layers_append(struct layers *f, struct table *table, uint64_t wanted,
-    struct error *error);
-
-/*
- * Write the next table to both slots, synced; only then it is the filter's, and
- * its new layers are mapped. On failure the filter keeps its table.
- */
-int layers_publish(struct layers *f, struct table *next, struct error *error);
-
-/*
  * If the file is shared: lock its table, until tables_unlock, and read it
  * again. On failure it is not locked.
  */
 int layers_lock_table(struct layers *f, struct error *error);
-
-/* If the file is shared, and another run has written a newer table: read it. */
-int layers_refresh(struct layers *f, struct error *error);
 
 /*
  * Count lines again from the bits; if we `take_over` from a run that was
  * killed, only if counters may be too low.
  */
 int layers_recount(struct layers *f, int take_over, struct error *error);
-
-/* checksum.c */
 
 /* Before `lines` new lines: do their share of the work on checksums. */
 int layers_go_on_with_checksums(struct layers *f, uint64_t lines,

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "base/io.h"
-#include "bits/sizing.h"
 #include "disk/journal.h"
 #include "disk/lock.h"
 #include "layers/inside.h"
@@ -61,29 +60,25 @@ read_header(struct layers *f, int writable, struct error *error)
 {
 	uint8_t page[PAGE_BYTES] = { 0 };
 	const char *path = f->file.path;
+	uint64_t length = f->file.length;
 	struct header *h = &f->header;
 
-	if (f->file.length == 0) {
+	if (length == 0)
 		return error_set(error, STATUS_FAILED,
 		    "%s: not a bloomdedup filter: the file is empty", path);
-	}
-	if (file_read(&f->file, page, f->file.length < PAGE_BYTES ?
-	    (size_t)f->file.length : PAGE_BYTES, 0, error) < 0)
+	if (file_read(&f->file, page, length < PAGE_BYTES ? (size_t)length :
+	    PAGE_BYTES, 0, error) < 0)
 		return -1;
-	if (format_header_decode(h, page, error) < 0) {
+	if (format_header_decode(h, page, error) < 0)
 		return error_set(error, error->status, "%s: %s", path,
 		    error->text);
-	}
 	if (writable && (h->version_to_write > FORMAT_VERSION ||
-	    h->optional_features != 0)) {
+	    h->optional_features != 0))
 		return error_set(error, STATUS_FAILED, "%s: made by a newer"
 		    " version of bloomdedup: this one can only read it", path);
-	}
-	if (f->file.length < FORMAT_HEADER_BYTES + PAGE_BYTES) {
-		return error_set(error, STATUS_FAILED, "%s: the filter is cut"
-		    " short: it has %" PRIu64 " bytes", path, f->file.length);
-	}
-	return 0;
+	return length >= FORMAT_HEADER_BYTES + PAGE_BYTES ? 0 :
+	    error_set(error, STATUS_FAILED, "%s: the filter is cut short: it"
+	    " has %" PRIu64 " bytes", path, length);
 }
 
 int
@@ -162,35 +157,6 @@ layers_complete(struct filter *filter, int replace, struct error *error)
 }
 
 int
-layers_plan(const struct filter_design *plan, struct header *header,
-    struct table *table, struct error *error)
-{
-	int fixed = plan->growth != GROWTH_GROW;
-	struct layer_entry *first = &table->layers[0];
-
-	*header = (struct header){ .capacity = plan->capacity,
-		.error_rate = plan->error_rate, .growth = plan->growth,
-		.window = plan->window, .hash.kind = plan->hash_kind != 0 ?
-		(enum hash_kind)plan->hash_kind : HASH_XXH3_128 };
-	memcpy(header->recipe, plan->recipe, sizeof header->recipe);
-	if (plan->hash != NULL)
-		header->hash = *plan->hash;
-	else if (io_random(header->hash.secret,
-	    hash_secret_bytes(header->hash.kind), error) < 0)
-		return -1;
-	*table = (struct table){ .count = 1 };
-	*first = (struct layer_entry){ .offset = FORMAT_HEADER_BYTES,
-		.geometry = plan->geometry, .capacity = plan->capacity,
-		.created = (uint64_t)time(NULL),
-		.error_rate = sizing_layer_rate(plan->error_rate, fixed, 0) };
-	if (plan->window.kind == WINDOW_NONE)
-		return 0;
-	window_begin(table, &plan->window, time(NULL));
-	first->capacity = window_generation_capacity(plan->capacity);
-	return window_layer(first, plan->error_rate, fixed, 0, error);
-}
-
-int
 layers_create(struct filter **filter, const char *path, int replace,
     const struct filter_design *plan, const struct filter_use *use,
     struct error *error)
@@ -262,9 +228,16 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
     uint8_t *found, struct error *error)
 {
 	struct layers *f = layers_of(filter);
+	uint64_t newest = f->table.serial;
 
-	if (layers_refresh(f, error) < 0)
+	/* If the file is shared, another run may have written a newer table. */
+	if (f->shared && tables_newest(&f->tables, &newest, error) < 0)
 		return -1;
+	if (newest != f->table.serial) {
+		if (layers_lock_table(f, error) < 0)
+			return -1;
+		tables_unlock(&f->tables);
+	}
 	if (layers_is_windowed(f)) {
 		if (f->writable ? layers_move_on(f, error) < 0 :
 		    !layers_forget(f))

@@ -1,6 +1,6 @@
 /*
- * Room for new lines: growth, also ahead; allotments in a shared file; and how a
- * window moves on, of which model/window.h has the arithmetic.
+ * Room for new lines: growth, also ahead; allotments in a shared file; and how
+ * a window moves on, of which model/window.h has the arithmetic.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -123,6 +123,45 @@ layers_begin_marking(struct layers *f, struct error *error)
 }
 
 /*
+ * Append a layer for `wanted` lines (growth_layer) to `table`, which is not the
+ * filter's yet. Its place in the file, where neither table has a layer, is all
+ * zero and allocated. On failure the table is unchanged.
+ */
+static int
+append(struct layers *f, struct table *table, uint64_t wanted,
+    struct error *error)
+{
+	struct layer_entry layer;
+	uint64_t nbytes;
+
+	if (growth_layer(f->filter.name, &f->header, table, &f->table, wanted,
+	    f->max_bytes, &layer, error) < 0)
+		return -1;
+	nbytes = layer.geometry.pages * PAGE_BYTES;
+	if (layers_in_file(f) && (layers_is_windowed(f) ?
+	    file_clear(&f->file, layer.offset, nbytes, error) :
+	    file_extend(&f->file, layer.offset, nbytes, error)) < 0)
+		return -1;
+	table->layers[table->count++] = layer;
+	if (layers_is_windowed(f) && layer.offset + nbytes > table->file_bytes)
+		table->file_bytes = layer.offset + nbytes;
+	return 0;
+}
+
+/*
+ * Write the next table to both slots, synced; only then it is the filter's, and
+ * its new layers are mapped. On failure the filter keeps its table.
+ */
+static int
+publish(struct layers *f, struct table *next, struct error *error)
+{
+	if (layers_in_file(f) && tables_publish(&f->tables, next, error) < 0)
+		return -1;
+	f->table = *next;
+	return layers_map(f, 1, error);
+}
+
+/*
  * The room of all layers, up to `wanted`; grows as far as it must, by lines to
  * the end of the generation.
  */
@@ -146,11 +185,11 @@ make_room(struct layers *f, uint64_t wanted, struct error *error)
 	while (room < wanted) {
 		if ((f->filter.growth == GROWTH_FAIL && !layers_never_full(f) ?
 		    growth_is_full(f->filter.name, &next, error) :
-		    layers_append(f, &next, wanted - room, error)) < 0)
+		    append(f, &next, wanted - room, error)) < 0)
 			break;
 		room = format_room(&next, layers_growth(f));
 	}
-	if (next.count > f->table.count && layers_publish(f, &next, error) < 0)
+	if (next.count > f->table.count && publish(f, &next, error) < 0)
 		room = old;
 	return room < wanted ? room : wanted;
 }
@@ -167,7 +206,7 @@ append_first(struct layers *f, struct table *next, struct error *error)
 	int result;
 
 	do {
-		result = layers_append(f, next, lines, error);
+		result = append(f, next, lines, error);
 		if (lines == announced)
 			break;
 		lines = announced;

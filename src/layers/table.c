@@ -1,19 +1,68 @@
-/* The table of a filter's layers, and the counters in it. */
+/*
+ * The table of a filter's layers, and the counters and checksums in it.
+ *
+ * A layer that is full, with another one after it, is never written again, so
+ * its checksum can be stored in the table. It is computed while later lines
+ * come, a piece at a time, so that neither the stream nor the exit waits for a
+ * layer to be read. The table has the progress, too, and the next run goes on
+ * from there.
+ */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <zlib.h>
 
+#include "base/io.h"
 #include "bits/sizing.h"
 #include "layers/inside.h"
+#include "layers/layers.h"
 #include "model/estimate.h"
-#include "model/growth.h"
 #include "model/window.h"
 
 /* Pages in a sample: they tell a layer's lines to some tenths of a percent. */
 #define SAMPLE_PAGES 1000
 /* Above this share of the capacity, a sample says that there are more lines. */
 #define SURELY_OVERFILLED 1.05
+
+/* How many pages are read at a time for a checksum. */
+#define PIECE_PAGES 64
+/*
+ * What each run reads at least, so that many small runs finish one, too; and
+ * bytes to read for each new line. A layer has up to 9 bytes a line, and the
+ * next one takes twice as many lines: so a layer has its checksum when the next
+ * one is a quarter or half full.
+ */
+#define LEAST_BUDGET (16 * PAGE_BYTES)
+#define LINE_BUDGET 16
+
+int
+layers_plan(const struct filter_design *plan, struct header *header,
+    struct table *table, struct error *error)
+{
+	int fixed = plan->growth != GROWTH_GROW;
+	struct layer_entry *first = &table->layers[0];
+
+	*header = (struct header){ .capacity = plan->capacity,
+		.error_rate = plan->error_rate, .growth = plan->growth,
+		.window = plan->window, .hash.kind = plan->hash_kind != 0 ?
+		(enum hash_kind)plan->hash_kind : HASH_XXH3_128 };
+	memcpy(header->recipe, plan->recipe, sizeof header->recipe);
+	if (plan->hash != NULL)
+		header->hash = *plan->hash;
+	else if (io_random(header->hash.secret,
+	    hash_secret_bytes(header->hash.kind), error) < 0)
+		return -1;
+	*table = (struct table){ .count = 1 };
+	*first = (struct layer_entry){ .offset = FORMAT_HEADER_BYTES,
+		.geometry = plan->geometry, .capacity = plan->capacity,
+		.created = (uint64_t)time(NULL),
+		.error_rate = sizing_layer_rate(plan->error_rate, fixed, 0) };
+	if (plan->window.kind == WINDOW_NONE)
+		return 0;
+	window_begin(table, &plan->window, time(NULL));
+	first->capacity = window_generation_capacity(plan->capacity);
+	return window_layer(first, plan->error_rate, fixed, 0, error);
+}
 
 int
 layers_map(struct layers *f, int fresh, struct error *error)
@@ -27,57 +76,10 @@ layers_map(struct layers *f, int fresh, struct error *error)
 }
 
 int
-layers_append(struct layers *f, struct table *table, uint64_t wanted,
-    struct error *error)
-{
-	struct layer_entry layer;
-	uint64_t nbytes;
-
-	if (growth_layer(f->filter.name, &f->header, table, &f->table, wanted,
-	    f->max_bytes, &layer, error) < 0)
-		return -1;
-	nbytes = layer.geometry.pages * PAGE_BYTES;
-	if (layers_in_file(f) && (layers_is_windowed(f) ?
-	    file_clear(&f->file, layer.offset, nbytes, error) :
-	    file_extend(&f->file, layer.offset, nbytes, error)) < 0)
-		return -1;
-	table->layers[table->count++] = layer;
-	if (layers_is_windowed(f) && layer.offset + nbytes > table->file_bytes)
-		table->file_bytes = layer.offset + nbytes;
-	return 0;
-}
-
-int
-layers_publish(struct layers *f, struct table *next, struct error *error)
-{
-	if (layers_in_file(f) && tables_publish(&f->tables, next, error) < 0)
-		return -1;
-	f->table = *next;
-	return layers_map(f, 1, error);
-}
-
-/*
- * With a window, another run may have moved it: are the mapped layers the newer
- * table's first ones?
- */
-static int
-begins_with_mapped(const struct table *newer, const struct layers *f)
-{
-	for (unsigned i = 0; i < f->arrays.count; i++) {
-		const struct layer_entry *a = &f->table.layers[i];
-		const struct layer_entry *b = &newer->layers[i];
-
-		if (i == newer->count || a->offset != b->offset ||
-		    !geometry_is_same(&a->geometry, &b->geometry))
-			return 0;
-	}
-	return 1;
-}
-
-int
 layers_lock_table(struct layers *f, struct error *error)
 {
 	struct table newer;
+	int same;
 
 	if (!f->shared)
 		return 0;
@@ -85,7 +87,13 @@ layers_lock_table(struct layers *f, struct error *error)
 		return -1;
 	if (tables_look(&f->tables, &newer, error) < 0)
 		goto fail;
-	if (!begins_with_mapped(&newer, f))
+	/* Another run may have moved a window: are its first layers ours? */
+	same = newer.count >= f->arrays.count;
+	for (unsigned i = 0; same && i < f->arrays.count; i++)
+		same = newer.layers[i].offset == f->table.layers[i].offset &&
+		    geometry_is_same(&newer.layers[i].geometry,
+		    &f->table.layers[i].geometry);
+	if (!same)
 		arrays_drop(&f->arrays, f->arrays.count);
 	f->table = newer;
 	for (unsigned i = 0; i < f->table.count; i++) {
@@ -114,10 +122,20 @@ layers_forget(struct layers *f)
 	return !f->all_over;
 }
 
-/* Recount the lines of layers with room by their bits; no counter decreases. */
-static int
-count_again(struct layers *f, struct error *error)
+/*
+ * Recount the lines of layers with room by their bits; no counter decreases.
+ * Under the table's lock, and written if the file is shared, so that no other
+ * run marks meanwhile: its counters include what runs were allotted.
+ */
+int
+layers_recount(struct layers *f, int take_over, struct error *error)
 {
+	int result = 0;
+
+	if (layers_lock_table(f, error) < 0)
+		return -1;
+	if (take_over && f->shared && f->table.marking != MARKING_ALONE)
+		goto done;
 	error->status = STATUS_OK;
 	for (unsigned i = 0; i < f->table.count; i++) {
 		struct layer_entry *layer = &f->table.layers[i];
@@ -128,8 +146,10 @@ count_again(struct layers *f, struct error *error)
 		if (layers_is_windowed(f) && layers_room(f, i) == 0)
 			continue;
 		estimate = estimate_layer(&f->filter, i, SAMPLE_PAGES, error);
-		if (error->status != STATUS_OK)
-			return -1;
+		if (error->status != STATUS_OK) {
+			result = -1;
+			goto done;
+		}
 		lines = estimate_lines(&estimate, estimate.lines >
 		    SURELY_OVERFILLED * (double)layer->capacity ?
 		    SIZING_CAPACITY_MAX : layer->capacity);
@@ -142,28 +162,11 @@ count_again(struct layers *f, struct error *error)
 		if (lines > less && lines - less > layer->lines)
 			layer->lines = lines - less;
 	}
-	return 0;
-}
-
-/*
- * Count again under the table's lock, and write the result if the file is
- * shared, so that no other run marks meanwhile. Counters of a shared file
- * include what runs were allotted.
- */
-int
-layers_recount(struct layers *f, int take_over, struct error *error)
-{
-	int result = 0;
-
-	if (layers_lock_table(f, error) < 0)
-		return -1;
-	if (!take_over || !f->shared || f->table.marking == MARKING_ALONE) {
-		result = count_again(f, error);
-		if (result == 0 && f->shared) {
-			f->table.marking = MARKING_SHARED;
-			result = tables_write(&f->tables, &f->table, error);
-		}
+	if (f->shared) {
+		f->table.marking = MARKING_SHARED;
+		result = tables_write(&f->tables, &f->table, error);
 	}
+done:
 	tables_unlock(&f->tables);
 	return result;
 }
@@ -197,19 +200,76 @@ layers_take_table(struct layers *f, struct error *error)
 	    layers_recount(f, !behind, error) : 0;
 }
 
-int
-layers_refresh(struct layers *f, struct error *error)
+/* Add the next pages of layer i to its checksum, as the budget allows. */
+static int
+add_pages(struct layers *f, unsigned i, struct error *error)
 {
-	uint64_t newest;
+	uint8_t piece[PIECE_PAGES * PAGE_BYTES];
+	struct layer_entry *layer = &f->table.layers[i];
+	struct sealing *s = &f->table.sealing;
+	uint64_t pages = f->checksum_budget / PAGE_BYTES, left;
 
-	if (!f->shared)
-		return 0;
-	if (tables_newest(&f->tables, &newest, error) < 0)
+	if (s->layer != i + 1)
+		*s = (struct sealing){ .layer = i + 1,
+			.checksum = (uint32_t)crc32(0, NULL, 0) };
+	left = layer->geometry.pages - s->pages;
+	pages = pages < PIECE_PAGES ? pages : PIECE_PAGES;
+	pages = pages < left ? pages : left;
+	if (file_read(&f->file, piece, (size_t)(pages * PAGE_BYTES),
+	    layer->offset + s->pages * PAGE_BYTES, error) < 0)
 		return -1;
-	if (newest == f->table.serial)
-		return 0;
-	if (layers_lock_table(f, error) < 0)
-		return -1;
-	tables_unlock(&f->tables);
+	s->checksum = (uint32_t)crc32(s->checksum, piece,
+	    (uInt)(pages * PAGE_BYTES));
+	s->pages += pages;
+	f->checksum_budget -= pages * PAGE_BYTES;
+	if (pages == left) {
+		layer->sealed = 1;
+		layer->checksum = s->checksum;
+		*s = (struct sealing){ 0 };
+	}
 	return 0;
+}
+
+/* The next layer to get a checksum; the number of layers if there is none. */
+static unsigned
+next_layer(const struct layers *f)
+{
+	for (unsigned i = 0; i + 1 < f->table.count; i++) {
+		if (!f->table.layers[i].sealed && layers_room(f, i) == 0)
+			return i;
+	}
+	return f->table.count;
+}
+
+int
+layers_go_on_with_checksums(struct layers *f, uint64_t lines,
+    struct error *error)
+{
+	unsigned i = next_layer(f);
+
+	if (!layers_in_file(f) || layers_is_windowed(f) || i == f->table.count)
+		return 0;
+	if (f->checksum_budget == 0)
+		f->checksum_budget = LEAST_BUDGET;
+	f->checksum_budget += lines * LINE_BUDGET;
+	for (; i < f->table.count && f->checksum_budget >= PAGE_BYTES;
+	    i = next_layer(f)) {
+		/* Only what is in the file counts; the rest is written soon. */
+		if (f->arrays.pages[i].dirty_count > 0) {
+			f->checksum_budget = LEAST_BUDGET;
+			break;
+		}
+		if (add_pages(f, i, error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void
+layers_forget_checksum(struct layers *f, unsigned i)
+{
+	f->table.layers[i].sealed = 0;
+	f->table.layers[i].checksum = 0;
+	if (f->table.sealing.layer == i + 1)
+		f->table.sealing = (struct sealing){ 0 };
 }

@@ -21,18 +21,6 @@ estimate_rate(const struct layer_entry *layer, double lines)
 	    -log2(layer->error_rate));
 }
 
-static struct estimate
-estimate_counted(const struct layer_entry *layer)
-{
-	double lines = (double)layer->lines;
-
-	return (struct estimate){ .lines = lines,
-		.error_rate = estimate_rate(layer, lines),
-		.share = layer->geometry.k > 0 ?
-		geometry_fill(&layer->geometry, lines) :
-		textbook_fill(layer, lines) };
-}
-
 uint64_t
 estimate_lines(const struct estimate *estimate, uint64_t limit)
 {
@@ -72,13 +60,21 @@ estimate_layer(struct filter *f, unsigned i, uint64_t pages,
 {
 	_Alignas(64) uint8_t page[PAGE_BYTES];
 	struct estimate estimate = { 0 };
+	const struct layer_entry *layer;
 	const struct geometry *geometry;
 
 	while (f->under != NULL)
 		f = f->under;
-	if (f->operations->read_pages == NULL)
-		return estimate_counted(&f->table->layers[i]);
-	geometry = &f->table->layers[i].geometry;
+	layer = &f->table->layers[i];
+	geometry = &layer->geometry;
+	if (f->operations->read_pages == NULL) {
+		estimate.lines = (double)layer->lines;
+		estimate.error_rate = estimate_rate(layer, estimate.lines);
+		estimate.share = geometry->k > 0 ?
+		    geometry_fill(geometry, estimate.lines) :
+		    textbook_fill(layer, estimate.lines);
+		return estimate;
+	}
 	pages = pages < geometry->pages ? pages : geometry->pages;
 	for (uint64_t j = 0; j < pages; j++) {
 		if (f->operations->read_pages(f, i, estimate_page(
@@ -129,40 +125,33 @@ estimate_fullness(const struct table *table)
 	return lines / capacity;
 }
 
-/*
- * The lines of a layer at the start of the run. With a window, it may have had
- * another place in the table; a new one had none.
- */
-static double
-lines_before(const struct layer_entry *layer, const struct table *before)
-{
-	for (unsigned i = 0; i < before->count; i++) {
-		const struct layer_entry *old = &before->layers[i];
-
-		if (old->offset == layer->offset &&
-		    old->created == layer->created)
-			return (double)old->lines;
-	}
-	return 0;
-}
-
 double
 estimate_dropped(const struct table *table, const struct table *before)
 {
 	enum { STEPS = 128 };
-	double rates[FORMAT_LAYERS_MAX], dropped = 0;
+	double rates[FORMAT_LAYERS_MAX], first[FORMAT_LAYERS_MAX] = { 0 };
+	double dropped = 0;
 
+	/*
+	 * The lines of each at the start of the run. With a window, it may have
+	 * had another place in the table; a new one had none.
+	 */
 	for (unsigned i = 0; i < table->count; i++) {
 		const struct layer_entry *layer = &table->layers[i];
 
 		if (layer->lines > layer->capacity)
 			return -1;
-		rates[i] = estimate_rate(layer, lines_before(layer, before));
+		for (unsigned j = 0; j < before->count; j++) {
+			if (before->layers[j].offset == layer->offset &&
+			    before->layers[j].created == layer->created)
+				first[i] = (double)before->layers[j].lines;
+		}
+		rates[i] = estimate_rate(layer, first[i]);
 	}
 	/* The layers fill one after the other; the midpoint rule for each. */
 	for (unsigned i = 0; i < table->count; i++) {
 		const struct layer_entry *layer = &table->layers[i];
-		double lines = lines_before(layer, before);
+		double lines = first[i];
 		double step = ((double)layer->lines - lines) / STEPS;
 
 		for (unsigned j = 0; j < STEPS && step > 0; j++) {

@@ -21,7 +21,6 @@
 
 #include "bits/sizing.h"
 #include "filter/filter.h"
-#include "filter/merge.h"
 #include "model/window.h"
 #include "random64.h"
 #include "tap.h"
@@ -339,7 +338,7 @@ merge(struct filter *f, uint64_t step)
 	if (filter_open(&inputs[0], path, &use, &error) != 0 ||
 	    filter_open(&inputs[1], other, &use, &error) != 0)
 		die("not opened for a merge", step);
-	if (merge_filters(&out, path, 1, inputs, 2, &error) == 0)
+	if (filter_merge(&out, path, 1, inputs, 2, &error) == 0)
 		filter_close(out, &error);
 	else if (failed_calls > 0) /* those of the other one are lost */
 		line_count = 0;
