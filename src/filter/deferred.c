@@ -65,7 +65,8 @@ new_deferred(struct filter *under, const struct filter_operations *kind)
 {
 	struct deferred *d = memory_or_die(calloc(1, sizeof *d));
 
-	d->filter = (struct filter){ .operations = kind, .under = under };
+	d->filter = (struct filter){ .operations = kind, .under = under,
+		.bottom = under->bottom };
 	d->journal = (struct journal)JOURNAL_NONE;
 	return d;
 }

@@ -9,11 +9,6 @@
 /* How many pages are read at a time. */
 #define PIECE_PAGES 64
 
-/* `f` becomes the filter that the others are on top of. */
-#define DESCEND(f) \
-	while ((f)->under != NULL) \
-		(f) = (f)->under
-
 int
 filter_close(struct filter *f, struct error *error)
 {
@@ -23,51 +18,44 @@ filter_close(struct filter *f, struct error *error)
 const struct header *
 filter_header(const struct filter *f)
 {
-	DESCEND(f);
-	return f->header;
+	return f->bottom->header;
 }
 
 const struct table *
 filter_table(const struct filter *f)
 {
-	DESCEND(f);
-	return f->table;
+	return f->bottom->table;
 }
 
 const char *
 filter_name(const struct filter *f)
 {
-	DESCEND(f);
-	return f->name;
+	return f->bottom->name;
 }
 
 const char *
 filter_path(const struct filter *f)
 {
-	DESCEND(f);
-	return f->path;
+	return f->bottom->path;
 }
 
 enum growth
 filter_growth(const struct filter *f)
 {
-	DESCEND(f);
-	return f->growth;
+	return f->bottom->growth;
 }
 
 size_t
 filter_batch_lines(const struct filter *f)
 {
-	DESCEND(f);
-	return f->operations->batch_lines;
+	return f->bottom->operations->batch_lines;
 }
 
 void
 filter_prefetch(const struct filter *f, const struct digest *digests, size_t n)
 {
-	DESCEND(f);
-	if (f->operations->prefetch != NULL)
-		f->operations->prefetch(f, digests, n);
+	if (f->bottom->operations->prefetch != NULL)
+		f->bottom->operations->prefetch(f->bottom, digests, n);
 }
 
 int
@@ -88,9 +76,8 @@ filter_reserve(struct filter *f, uint64_t wanted, struct error *error)
 void
 filter_grow_ahead(struct filter *f)
 {
-	DESCEND(f);
-	if (f->operations->grow_ahead != NULL)
-		f->operations->grow_ahead(f);
+	if (f->bottom->operations->grow_ahead != NULL)
+		f->bottom->operations->grow_ahead(f->bottom);
 }
 
 int
@@ -104,45 +91,41 @@ int
 filter_claim(struct filter *f, const struct digest *digests, size_t n,
     uint8_t *taken, struct error *error)
 {
-	DESCEND(f);
-	return f->operations->claim(f, digests, n, taken, error);
+	return f->bottom->operations->claim(f->bottom, digests, n, taken,
+	    error);
 }
 
 void
 filter_expect(struct filter *f, uint64_t lines)
 {
-	DESCEND(f);
-	if (f->operations->expect != NULL)
-		f->operations->expect(f, lines);
+	if (f->bottom->operations->expect != NULL)
+		f->bottom->operations->expect(f->bottom, lines);
 }
 
 int
 filter_idle_after(const struct filter *f)
 {
-	DESCEND(f);
-	return f->operations->idle_after(f);
+	return f->bottom->operations->idle_after(f->bottom);
 }
 
 int
 filter_write_back(struct filter *f, int all, struct error *error)
 {
-	DESCEND(f);
-	return f->operations->write_back(f, all, error);
+	return f->bottom->operations->write_back(f->bottom, all, error);
 }
 
 int
 filter_sync(struct filter *f, struct error *error)
 {
-	DESCEND(f);
-	return f->operations->sync(f, error);
+	return f->bottom->operations->sync(f->bottom, error);
 }
 
 int
 filter_read_pages(struct filter *f, unsigned layer, uint64_t first,
     size_t pages, uint8_t *to, struct error *error)
 {
-	DESCEND(f);
-	return f->operations->read_pages(f, layer, first, pages, to, error);
+	return f->bottom->operations->read_pages(f->bottom, layer, first,
+	    pages, to, error);
 }
 
 int
@@ -183,14 +166,12 @@ filter_bytes(const struct filter *f)
 struct filter_costs
 filter_costs(const struct filter *f)
 {
-	DESCEND(f);
-	return f->operations->costs(f);
+	return f->bottom->operations->costs(f->bottom);
 }
 
 enum filter_state
 filter_state(struct filter *f)
 {
-	DESCEND(f);
-	return f->operations->state == NULL ? FILTER_CURRENT :
-	    f->operations->state(f);
+	return f->bottom->operations->state == NULL ? FILTER_CURRENT :
+	    f->bottom->operations->state(f->bottom);
 }

@@ -23,7 +23,8 @@ new_layers(void)
 	struct layers *f = memory_or_die(calloc(1, sizeof *f));
 
 	f->filter = (struct filter){ .operations = &operations,
-		.header = &f->header, .table = &f->table };
+		.bottom = &f->filter, .header = &f->header,
+		.table = &f->table };
 	f->file = (struct file)FILE_NONE;
 	return f;
 }

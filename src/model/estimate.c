@@ -63,8 +63,7 @@ estimate_layer(struct filter *f, unsigned i, uint64_t pages,
 	const struct layer_entry *layer;
 	const struct geometry *geometry;
 
-	while (f->under != NULL)
-		f = f->under;
+	f = f->bottom;
 	layer = &f->table->layers[i];
 	geometry = &layer->geometry;
 	if (f->operations->read_pages == NULL) {
@@ -105,8 +104,7 @@ estimate_error_rate(struct filter *f, uint64_t pages)
 {
 	double rates[FORMAT_LAYERS_MAX];
 
-	while (f->under != NULL)
-		f = f->under;
+	f = f->bottom;
 	for (unsigned i = 0; i < f->table->count; i++)
 		rates[i] = estimate_layer(f, i, pages,
 		    &(struct error){ 0 }).error_rate;

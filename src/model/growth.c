@@ -49,7 +49,8 @@ static int
 shape(const struct header *header, const struct table *table, int fixed,
     unsigned j, struct layer_entry *layer, struct error *error)
 {
-	double rate = window_layer_rate(header->error_rate, fixed, j);
+	double rate = sizing_layer_rate(header->error_rate * WINDOW_SHARE,
+	    fixed, j);
 
 	for (unsigned i = 0; i < table->count; i++) {
 		const struct layer_entry *like = &table->layers[i];

@@ -53,7 +53,8 @@ struct filter_operations {
 
 struct filter {
 	const struct filter_operations *operations;
-	struct filter *under; /* which this one is on top of, or NULL */
+	struct filter *under; /* which this one is on top of, or NULL, */
+	struct filter *bottom; /* and the one at the bottom, or itself */
 	uint64_t waiting;     /* lines in a journal that it reads */
 	/* The rest is unused in a filter on top of another one. */
 	const char *name, *path; /* filter_name, filter_path */

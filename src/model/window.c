@@ -38,18 +38,13 @@ window_parse(struct window *window, const char *text)
 	return 0;
 }
 
-double
-window_layer_rate(double error_rate, int fixed, unsigned j)
-{
-	return sizing_layer_rate(error_rate * WINDOW_SHARE, fixed, j);
-}
-
 int
 window_layer(struct layer_entry *layer, double error_rate, int fixed,
     unsigned j, struct error *error)
 {
-	double rate = window_layer_rate(error_rate, fixed, j);
-	double textbook = j == 0 ? error_rate * WINDOW_SHARE : rate;
+	double share = error_rate * WINDOW_SHARE;
+	double rate = sizing_layer_rate(share, fixed, j);
+	double textbook = j == 0 ? share : rate;
 
 	layer->error_rate = rate;
 	/* The same k and cache lines as without a window. */

@@ -43,9 +43,6 @@ int window_parse(struct window *window, const char *text);
 int window_solve(struct sizing *sizing, const struct window *window,
     struct error *error);
 
-/* The error rate of a generation's layer number j; `fixed` as in sizing.h. */
-double window_layer_rate(double error_rate, int fixed, unsigned j);
-
 /*
  * The rate and the shape of a generation's layer number j, whose capacity is
  * set, in a filter of rate `error_rate`; `fixed` as in sizing.h. Returns 0, or

@@ -206,7 +206,8 @@ new_redis(const char *location, const struct filter_use *use,
 	struct redis *r = memory_or_die(calloc(1, sizeof *r));
 
 	r->filter = (struct filter){ .operations = &operations,
-		.header = &r->place.header, .table = &r->table };
+		.bottom = &r->filter, .header = &r->place.header,
+		.table = &r->table };
 	r->claims = use->claim;
 	if (place_open(&r->place, location, use, error) < 0) {
 		free(r);
