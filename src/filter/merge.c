@@ -33,13 +33,15 @@ struct source {
 	struct filter *filter;
 	unsigned layer;
 	const struct layer_entry *entry;
-	int64_t number; /* of its generation; 0 without a window */
-	unsigned into;  /* or NOWHERE yet */
+	const struct generation *from; /* its own; NULL without a window, */
+	unsigned generation; /* and its place in the union; else 0 */
+	unsigned into;       /* or NOWHERE yet */
 };
 
 struct plan {
 	struct table table;
-	struct source *sources; /* all layers of all inputs, in order */
+	struct source *sources; /* all layers of all inputs, in order, and in
+	                           that of their generations */
 	size_t source_count;
 	uint8_t *sample; /* of the layer that is planned: */
 	uint8_t *trial;  /* the same, with one more source in it */
@@ -180,8 +182,7 @@ try_source(struct plan *plan, const struct source *source,
  * a time. With a window, only those of one generation are joined.
  */
 static int
-place(struct plan *plan, struct source *source, unsigned generation,
-    struct error *error)
+place(struct plan *plan, struct source *source, struct error *error)
 {
 	unsigned most = plan->table.generation_count > 0 ?
 	    FORMAT_WINDOW_LAYERS_MAX : FORMAT_LAYERS_MAX;
@@ -194,7 +195,7 @@ place(struct plan *plan, struct source *source, unsigned generation,
 		    " would need more than %u layers", most);
 	}
 	*layer = *source->entry;
-	layer->generation = generation;
+	layer->generation = source->generation;
 	layer->offset = format_table_end(&plan->table);
 	layer->sealed = 0;
 	layer->checksum = 0;
@@ -203,7 +204,8 @@ place(struct plan *plan, struct source *source, unsigned generation,
 	for (struct source *other = source; other < end; other++) {
 		uint8_t *trial = plan->trial;
 
-		if (other->into != NOWHERE || other->number != source->number ||
+		if (other->into != NOWHERE ||
+		    other->generation != source->generation ||
 		    other->entry->capacity != layer->capacity ||
 		    !geometry_is_same(&other->entry->geometry,
 		    &layer->geometry))
@@ -265,81 +267,53 @@ plan_new(struct filter *const *filters, size_t count)
 
 		for (unsigned j = 0; j < table->count; j++) {
 			const struct layer_entry *entry = &table->layers[j];
+			const struct generation *from =
+			    table->generation_count == 0 ? NULL :
+			    &table->generations[entry->generation];
+			struct source *s = plan->sources + plan->source_count++;
 
-			plan->sources[plan->source_count++] = (struct source){
-				filters[i], j, entry,
-				table->generation_count == 0 ? 0 :
-				table->generations[entry->generation].number,
+			for (; from != NULL && s > plan->sources &&
+			    s[-1].from->number > from->number; s--)
+				s[0] = s[-1];
+			*s = (struct source){ filters[i], j, entry, from, 0,
 				NOWHERE };
 		}
 	}
 	return plan;
 }
 
-/* Add it in the order of numbers, each once, with its latest end. */
+/*
+ * The union's generations, each with its latest end, and not earlier than that
+ * of an older one, which marks may have extended; then the layers.
+ */
 static int
-add_generation(struct table *table, const struct generation *new,
-    struct error *error)
+plan_table(struct plan *plan, struct error *error)
 {
-	unsigned i = table->generation_count;
+	struct table *table = &plan->table;
 	struct generation *g = table->generations;
+	struct source *end = plan->sources + plan->source_count;
 
-	while (i > 0 && g[i - 1].number > new->number)
-		i--;
-	if (i > 0 && g[i - 1].number == new->number) {
-		if (g[i - 1].end < new->end)
-			g[i - 1].end = new->end;
-		return 0;
-	}
-	if (table->generation_count == FORMAT_GENERATIONS_MAX) {
-		return error_set(error, STATUS_FAILED, "can't be merged: they"
-		    " cover more time than a window; use each of them first");
-	}
-	memmove(g + i + 1, g + i,
-	    (table->generation_count++ - i) * sizeof *g);
-	g[i] = *new;
-	return 0;
-}
+	for (struct source *s = plan->sources; s < end && s->from != NULL;
+	    s++) {
+		unsigned n = table->generation_count;
 
-static int
-plan_generations(struct plan *plan, struct filter *const *filters,
-    size_t count, struct error *error)
-{
-	struct generation *g = plan->table.generations;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct table *table = filter_table(filters[i]);
-
-		for (unsigned j = 0; j < table->generation_count; j++) {
-			if (add_generation(&plan->table,
-			    &table->generations[j], error) < 0)
-				return -1;
+		if (n == 0 || g[n - 1].number < s->from->number) {
+			if (n == FORMAT_GENERATIONS_MAX)
+				return error_set(error, STATUS_FAILED, "can't"
+				    " be merged: they cover more time than a"
+				    " window; use each of them first");
+			g[n] = *s->from;
+			table->generation_count = ++n;
 		}
+		s->generation = n - 1;
+		if (g[n - 1].end < s->from->end)
+			g[n - 1].end = s->from->end;
+		if (n > 1 && g[n - 1].end < g[n - 2].end)
+			g[n - 1].end = g[n - 2].end;
 	}
-	/* None ends before an older one, which marks may have extended. */
-	for (unsigned i = 1; i < plan->table.generation_count; i++) {
-		if (g[i].end < g[i - 1].end)
-			g[i].end = g[i - 1].end;
-	}
-	return 0;
-}
-
-/* Generation by generation; without a window, all of them. */
-static int
-plan_layers(struct plan *plan, struct error *error)
-{
-	unsigned generations = plan->table.generation_count;
-
-	for (unsigned g = 0; g == 0 || g < generations; g++) {
-		for (size_t i = 0; i < plan->source_count; i++) {
-			struct source *source = &plan->sources[i];
-
-			if (source->into == NOWHERE && (generations == 0 ||
-			    source->number ==
-			    plan->table.generations[g].number) &&
-			    place(plan, source, g, error) < 0)
-				return -1;
-		}
+	for (struct source *s = plan->sources; s < end; s++) {
+		if (s->into == NOWHERE && place(plan, s, error) < 0)
+			return -1;
 	}
 	return 0;
 }
@@ -348,31 +322,32 @@ int
 filter_merge(struct filter **out, const char *path, int replace,
     struct filter *const *filters, size_t count, struct error *error)
 {
-	struct plan *plan = plan_new(filters, count);
 	struct header header = *filter_header(filters[0]);
 	const struct filter_use use = FILTER_WRITE;
-	struct filter *made = NULL;
-	int result = -1;
+	struct filter *made;
+	struct plan *plan;
+	int result;
 
 	for (size_t i = 0; i < count; i++) {
 		if (check_mergeable(filters[0], filters[i], error) < 0)
-			goto done;
+			return -1;
 		if (filter_header(filters[i])->capacity > header.capacity)
 			header.capacity = filter_header(filters[i])->capacity;
 	}
-	if (plan_generations(plan, filters, count, error) < 0 ||
-	    plan_layers(plan, error) < 0 ||
-	    layers_prepare(&made, path, &header, &plan->table, &use, 0,
-	    error) < 0)
-		goto done;
-	result = write_layers(plan, made, error);
+	plan = plan_new(filters, count);
+	result = plan_table(plan, error);
 	if (result == 0)
-		result = layers_complete(made, replace, error);
-	if (result == 0)
-		*out = made;
-	else
-		filter_close(made, &(struct error){ 0 });
-done:
+		result = layers_prepare(&made, path, &header, &plan->table,
+		    &use, 0, error);
+	if (result == 0) {
+		result = write_layers(plan, made, error);
+		if (result == 0)
+			result = layers_complete(made, replace, error);
+		if (result == 0)
+			*out = made;
+		else
+			filter_close(made, &(struct error){ 0 });
+	}
 	free(plan->sources);
 	free(plan);
 	return result;
