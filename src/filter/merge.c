@@ -126,13 +126,6 @@ check_mergeable(const struct filter *a, const struct filter *b,
 	return 0;
 }
 
-static void
-join(uint8_t *to, const uint8_t *from, size_t nbytes)
-{
-	for (size_t i = 0; i < nbytes; i++)
-		to[i] |= from[i];
-}
-
 /* OR the pages [first, first + pages) of layer i's sources into the buffer. */
 static int
 read_union(struct plan *plan, unsigned i, uint64_t first, size_t pages,
@@ -149,30 +142,9 @@ read_union(struct plan *plan, unsigned i, uint64_t first, size_t pages,
 		if (filter_read_pages(source->filter, source->layer, first,
 		    pages, more, error) < 0)
 			return -1;
-		join(plan->buffer, more, pages * PAGE_BYTES);
+		for (size_t k = 0; k < pages * PAGE_BYTES; k++)
+			plan->buffer[k] |= more[k];
 	}
-	return 0;
-}
-
-/* Estimate the planned layer with this source in it, from a sample. */
-static int
-try_source(struct plan *plan, const struct source *source,
-    struct estimate *estimate, struct error *error)
-{
-	const struct geometry *g = &source->entry->geometry;
-	uint64_t pages = g->pages < SAMPLE_PAGES ? g->pages : SAMPLE_PAGES;
-
-	*estimate = (struct estimate){ 0 };
-	for (uint64_t i = 0; i < pages; i++) {
-		uint8_t *both = plan->trial + i * PAGE_BYTES;
-
-		if (filter_read_pages(source->filter, source->layer,
-		    estimate_page(g->pages, pages, i), 1, both, error) < 0)
-			return -1;
-		join(both, plan->sample + i * PAGE_BYTES, PAGE_BYTES);
-		estimate_add(estimate, g, both);
-	}
-	estimate_end(estimate, g);
 	return 0;
 }
 
@@ -200,6 +172,7 @@ place(struct plan *plan, struct source *source, struct error *error)
 	layer->sealed = 0;
 	layer->checksum = 0;
 	plan->table.count++;
+	error->status = STATUS_OK;
 	memset(plan->sample, 0, SAMPLE_PAGES * PAGE_BYTES);
 	for (struct source *other = source; other < end; other++) {
 		uint8_t *trial = plan->trial;
@@ -210,7 +183,9 @@ place(struct plan *plan, struct source *source, struct error *error)
 		    !geometry_is_same(&other->entry->geometry,
 		    &layer->geometry))
 			continue;
-		if (try_source(plan, other, &estimate, error) < 0)
+		estimate = estimate_union(other->filter, other->layer,
+		    SAMPLE_PAGES, plan->sample, plan->trial, error);
+		if (error->status != STATUS_OK)
 			return -1;
 		if (other != source) {
 			/* In a full layer, planned and sampled differ a bit. */

@@ -29,60 +29,50 @@ estimate_lines(const struct estimate *estimate, uint64_t limit)
 	    (uint64_t)(estimate->lines + 0.5);
 }
 
-uint64_t
-estimate_page(uint64_t total, uint64_t pages, uint64_t i)
+struct estimate
+estimate_union(struct filter *f, unsigned i, uint64_t pages,
+    const uint8_t *with, uint8_t *joined, struct error *error)
 {
-	/* A key's page depends on its hash alone: any pages will do. */
-	return total / pages * i + total % pages * i / pages;
-}
+	_Alignas(64) uint8_t page[PAGE_BYTES];
+	const struct geometry *geometry = &f->bottom->table->layers[i].geometry;
+	uint64_t total = geometry->pages, bits = 0;
+	struct estimate e = { 0 };
 
-void
-estimate_add(struct estimate *e, const struct geometry *geometry,
-    const uint8_t *page)
-{
-	struct block_page_fill fill = block_page_fill(geometry, page);
+	pages = pages < total ? pages : total;
+	for (uint64_t j = 0; j < pages; j++) {
+		/* A key's page depends on its hash alone: any pages will do. */
+		uint64_t number = total / pages * j + total % pages * j / pages;
+		uint8_t *to = with == NULL ? page : joined + j * PAGE_BYTES;
+		struct block_page_fill fill;
 
-	e->pages++;
-	e->bits += fill.bits;
-	e->error_rate += (fill.rate - e->error_rate) / (double)e->pages;
-}
-
-void
-estimate_end(struct estimate *e, const struct geometry *geometry)
-{
-	e->share = (double)e->bits / (8.0 * PAGE_BYTES * (double)e->pages);
-	e->lines = geometry_lines(geometry, e->share);
+		if (f->bottom->operations->read_pages(f->bottom, i, number, 1,
+		    to, error) < 0)
+			memset(to, 0, PAGE_BYTES);
+		for (size_t k = 0; k < PAGE_BYTES && with != NULL; k++)
+			to[k] |= with[j * PAGE_BYTES + k];
+		fill = block_page_fill(geometry, to);
+		bits += fill.bits;
+		e.error_rate += (fill.rate - e.error_rate) / (double)(j + 1);
+	}
+	e.share = (double)bits / (8.0 * PAGE_BYTES * (double)pages);
+	e.lines = geometry_lines(geometry, e.share);
+	return e;
 }
 
 struct estimate
 estimate_layer(struct filter *f, unsigned i, uint64_t pages,
     struct error *error)
 {
-	_Alignas(64) uint8_t page[PAGE_BYTES];
-	struct estimate estimate = { 0 };
-	const struct layer_entry *layer;
-	const struct geometry *geometry;
+	const struct layer_entry *layer = &f->bottom->table->layers[i];
+	double lines = (double)layer->lines;
 
-	f = f->bottom;
-	layer = &f->table->layers[i];
-	geometry = &layer->geometry;
-	if (f->operations->read_pages == NULL) {
-		estimate.lines = (double)layer->lines;
-		estimate.error_rate = estimate_rate(layer, estimate.lines);
-		estimate.share = geometry->k > 0 ?
-		    geometry_fill(geometry, estimate.lines) :
-		    textbook_fill(layer, estimate.lines);
-		return estimate;
-	}
-	pages = pages < geometry->pages ? pages : geometry->pages;
-	for (uint64_t j = 0; j < pages; j++) {
-		if (f->operations->read_pages(f, i, estimate_page(
-		    geometry->pages, pages, j), 1, page, error) < 0)
-			memset(page, 0, sizeof page);
-		estimate_add(&estimate, geometry, page);
-	}
-	estimate_end(&estimate, geometry);
-	return estimate;
+	if (f->bottom->operations->read_pages != NULL)
+		return estimate_union(f, i, pages, NULL, NULL, error);
+	return (struct estimate){ .lines = lines,
+		.error_rate = estimate_rate(layer, lines),
+		.share = layer->geometry.k > 0 ?
+		geometry_fill(&layer->geometry, lines) :
+		textbook_fill(layer, lines) };
 }
 
 /* 1 - product of (1 - rate), accurate for small rates. */

@@ -15,7 +15,6 @@ struct estimate {
 	double share;      /* of bits set */
 	double error_rate; /* at which unseen lines are found now */
 	double lines;      /* estimated; infinite if all bits are set */
-	uint64_t pages, bits; /* in the sample */
 };
 
 /*
@@ -28,22 +27,20 @@ double estimate_rate(const struct layer_entry *layer, double lines);
 uint64_t estimate_lines(const struct estimate *estimate, uint64_t limit);
 
 /*
- * Estimate from pages of a layer of this shape, beginning with all zeros: add
- * each page of a sample, then end. For a sample of `pages` of `total` pages,
- * the i-th one is number estimate_page.
- */
-uint64_t estimate_page(uint64_t total, uint64_t pages, uint64_t i);
-void estimate_add(struct estimate *estimate, const struct geometry *geometry,
-    const uint8_t *page);
-void estimate_end(struct estimate *estimate, const struct geometry *geometry);
-
-/*
  * Estimate from at most `pages` pages of layer i of the filter; on a server, by
  * its counter alone. Pages that can't be read count as empty, and `error` is
  * filled; else it is unchanged.
  */
 struct estimate estimate_layer(struct filter *filter, unsigned i,
     uint64_t pages, struct error *error);
+
+/*
+ * The same for the union of this layer in a file and others of its shape:
+ * `with` has the same sample of those, and `joined` becomes that of all.
+ */
+struct estimate estimate_union(struct filter *filter, unsigned i,
+    uint64_t pages, const uint8_t *with, uint8_t *joined,
+    struct error *error);
 
 /* The rate of unseen lines found in any of the layers with these rates. */
 double estimate_joined_rate(const double *rates, unsigned count);
