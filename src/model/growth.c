@@ -25,22 +25,6 @@ growth_is_full(const char *name, const struct table *table,
  */
 #define LAYER_LEAST 1000
 
-/* The capacity of the layer after those from `first` on. */
-static uint64_t
-next_capacity(const struct table *table, unsigned first, uint64_t wanted)
-{
-	uint64_t capacity = wanted < LAYER_LEAST ? LAYER_LEAST :
-	    wanted > SIZING_CAPACITY_MAX ? SIZING_CAPACITY_MAX : wanted;
-
-	if (first == table->count)
-		return wanted;
-	for (unsigned i = first; i < table->count; i++) {
-		if (2 * table->layers[i].capacity > capacity)
-			capacity = 2 * table->layers[i].capacity;
-	}
-	return capacity;
-}
-
 /*
  * With a window: the shape of the layer, which is number j of its generation.
  * To compute it takes a millisecond; most often a layer there is like it.
@@ -72,9 +56,17 @@ growth_layer(const char *name, const struct header *header,
 {
 	int windowed = table->generation_count > 0;
 	unsigned first = window_first_layer(table), j = table->count - first;
-	uint64_t capacity = next_capacity(table, first, wanted), nbytes;
+	uint64_t capacity = wanted, nbytes;
 	char text[NUMBER_TEXT], limit[NUMBER_TEXT];
 
+	if (j > 0 && capacity < LAYER_LEAST)
+		capacity = LAYER_LEAST;
+	if (j > 0 && capacity > SIZING_CAPACITY_MAX)
+		capacity = SIZING_CAPACITY_MAX;
+	for (unsigned i = first; i < table->count; i++) {
+		if (2 * table->layers[i].capacity > capacity)
+			capacity = 2 * table->layers[i].capacity;
+	}
 	if (capacity > SIZING_CAPACITY_MAX || table->count == (windowed ?
 	    FORMAT_WINDOW_LAYERS_MAX : FORMAT_LAYERS_MAX))
 		return error_set(error, STATUS_FULL, "%s: full, and can't grow"
