@@ -337,7 +337,6 @@ reserve_preview(struct filter *filter, uint64_t wanted, struct error *error)
 {
 	struct deferred *d = deferred_of(filter);
 	struct table *t = &d->planned;
-	const char *name = filter_name(filter);
 	enum growth growth = filter_growth(filter);
 	uint64_t all = d->count + wanted, room;
 
@@ -347,9 +346,9 @@ reserve_preview(struct filter *filter, uint64_t wanted, struct error *error)
 		return reserve_pending(d, wanted, error);
 	while ((room = format_room(t, growth)) < all) {
 		if ((growth == GROWTH_FAIL ?
-		    growth_is_full(name, t, error) :
-		    growth_layer(name, filter_header(filter), t, t, all - room,
-		    d->max_bytes, &t->layers[t->count], error)) < 0)
+		    growth_is_full(filter, t, error) :
+		    growth_layer(filter, t, all - room, d->max_bytes,
+		    &t->layers[t->count], error)) < 0)
 			break;
 		t->count++;
 	}

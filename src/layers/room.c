@@ -88,8 +88,8 @@ layers_grow_ahead(struct filter *filter)
 	}
 	if (!layers_in_file(f) || !f->marking || f->shared ||
 	    layers_is_windowed(f) || f->filter.growth != GROWTH_GROW ||
-	    growth_layer(f->filter.name, &f->header, &f->table, &f->table, 0,
-	    UINT64_MAX, &layer, &ignored) < 0)
+	    growth_layer(filter, &f->table, 0, UINT64_MAX, &layer,
+	    &ignored) < 0)
 		return;
 	a = memory_or_die(calloc(1, sizeof *a));
 	a->file = f->file;
@@ -134,8 +134,8 @@ append(struct layers *f, struct table *table, uint64_t wanted,
 	struct layer_entry layer;
 	uint64_t nbytes;
 
-	if (growth_layer(f->filter.name, &f->header, table, &f->table, wanted,
-	    f->max_bytes, &layer, error) < 0)
+	if (growth_layer(&f->filter, table, wanted, f->max_bytes, &layer,
+	    error) < 0)
 		return -1;
 	nbytes = layer.geometry.pages * PAGE_BYTES;
 	if (layers_in_file(f) && (layers_is_windowed(f) ?
@@ -184,7 +184,7 @@ make_room(struct layers *f, uint64_t wanted, struct error *error)
 	next = f->table;
 	while (room < wanted) {
 		if ((f->filter.growth == GROWTH_FAIL && !layers_never_full(f) ?
-		    growth_is_full(f->filter.name, &next, error) :
+		    growth_is_full(&f->filter, &next, error) :
 		    append(f, &next, wanted - room, error)) < 0)
 			break;
 		room = format_room(&next, layers_growth(f));
@@ -202,7 +202,7 @@ static int
 append_first(struct layers *f, struct table *next, struct error *error)
 {
 	uint64_t announced = window_generation_capacity(f->header.capacity);
-	uint64_t lines = growth_generation_lines(&f->header, &f->table);
+	uint64_t lines = growth_generation_lines(&f->filter);
 	int result;
 
 	do {

@@ -5,10 +5,11 @@
 
 #include "base/number.h"
 #include "bits/sizing.h"
+#include "model/operations.h"
 #include "model/window.h"
 
 int
-growth_is_full(const char *name, const struct table *table,
+growth_is_full(const struct filter *f, const struct table *table,
     struct error *error)
 {
 	uint64_t capacity = 0;
@@ -16,7 +17,8 @@ growth_is_full(const char *name, const struct table *table,
 	for (unsigned i = 0; i < table->count; i++)
 		capacity += table->layers[i].capacity;
 	return error_set(error, STATUS_FULL, "%s: the filter's capacity of %"
-	    PRIu64 " lines is used up (--on-full=fail)", name, capacity);
+	    PRIu64 " lines is used up (--on-full=fail)", f->bottom->name,
+	    capacity);
 }
 
 /*
@@ -50,10 +52,11 @@ shape(const struct header *header, const struct table *table, int fixed,
 }
 
 int
-growth_layer(const char *name, const struct header *header,
-    const struct table *table, const struct table *among, uint64_t wanted,
-    uint64_t max_bytes, struct layer_entry *layer, struct error *error)
+growth_layer(const struct filter *f, const struct table *table,
+    uint64_t wanted, uint64_t max_bytes, struct layer_entry *layer,
+    struct error *error)
 {
+	const struct header *header = f->bottom->header;
 	int windowed = table->generation_count > 0;
 	unsigned first = window_first_layer(table), j = table->count - first;
 	uint64_t capacity = wanted, nbytes;
@@ -70,7 +73,7 @@ growth_layer(const char *name, const struct header *header,
 	if (capacity > SIZING_CAPACITY_MAX || table->count == (windowed ?
 	    FORMAT_WINDOW_LAYERS_MAX : FORMAT_LAYERS_MAX))
 		return error_set(error, STATUS_FULL, "%s: full, and can't grow"
-		    " any further", name);
+		    " any further", f->bottom->name);
 	*layer = (struct layer_entry){ .created = (uint64_t)time(NULL),
 		.capacity = capacity };
 	if (windowed) {
@@ -86,20 +89,22 @@ growth_layer(const char *name, const struct header *header,
 			return -1;
 	}
 	nbytes = layer->geometry.pages * PAGE_BYTES;
-	layer->offset = windowed ? window_place(table, among, nbytes) :
+	layer->offset = windowed ?
+	    window_place(table, f->bottom->table, nbytes) :
 	    format_table_end(table);
 	if (nbytes <= max_bytes && layer->offset <= max_bytes - nbytes)
 		return 0;
 	return error_set(error, STATUS_FULL, "%s: full: its next layer would"
-	    " make it %s, more than the %s of --max-size", name,
-	    number_format_binary(text, layer->offset + nbytes),
+	    " make it %s, more than the %s of --max-size",
+	    f->bottom->name, number_format_binary(text, layer->offset + nbytes),
 	    number_format_binary(limit, max_bytes));
 }
 
 uint64_t
-growth_generation_lines(const struct header *header,
-    const struct table *table)
+growth_generation_lines(const struct filter *f)
 {
+	const struct header *header = f->bottom->header;
+	const struct table *table = f->bottom->table;
 	uint64_t most = window_generation_capacity(header->capacity);
 	uint64_t lines = 0, step = 1;
 

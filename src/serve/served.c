@@ -359,8 +359,7 @@ next_bytes(struct served *s, uint64_t lines)
 
 	if (s->next_serial != table->serial ||
 	    s->next.capacity < lines) {
-		if (growth_layer(s->path, filter_header(s->filter), table,
-		    table, lines, UINT64_MAX, &s->next,
+		if (growth_layer(s->filter, table, lines, UINT64_MAX, &s->next,
 		    &(struct error){ 0 }) < 0)
 			return 0; /* growth says why */
 		s->next_serial = table->serial;
