@@ -2,10 +2,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/bitmap.h"
+#include "base/error.h"
 #include "bits/layout.h"
-#include "disk/mapping.h"
 
 #define LEAST_BUCKET_BITS 12
 #define APPLIED_AT_ONCE 32
@@ -26,25 +27,20 @@ struct changes {
 	uint64_t *pages;   /* a bit for each: has it changed lines? */
 };
 
-static uint64_t
-bytes_of(uint64_t lines)
+uint64_t
+changes_memory(uint64_t lines)
 {
 	return lines * (LINE_BYTES + sizeof(struct entry));
 }
 
 struct changes *
-changes_new(uint64_t pages, uint64_t limit, struct error *error)
+changes_new(uint64_t pages, uint64_t limit, void *memory)
 {
 	struct changes *c = memory_or_die(calloc(1, sizeof *c));
 
-	c->limit = limit < UINT32_MAX ? limit : UINT32_MAX - 1;
-	c->copies = mapping_of_memory(bytes_of(c->limit), 1, error);
-	if (c->copies == NULL) {
-		free(c);
-		return NULL;
-	}
-	c->entries = (struct entry *)(void *)(c->copies +
-	    c->limit * LINE_BYTES);
+	c->limit = limit;
+	c->copies = memory;
+	c->entries = (struct entry *)(void *)(c->copies + limit * LINE_BYTES);
 	c->pages = memory_or_die(calloc((size_t)(pages / 64 + 1),
 	    sizeof *c->pages));
 	c->bucket_bits = LEAST_BUCKET_BITS;
@@ -58,7 +54,7 @@ changes_free(struct changes *c)
 {
 	if (c == NULL)
 		return;
-	mapping_end(c->copies, bytes_of(c->limit));
+	munmap(c->copies, (size_t)changes_memory(c->limit));
 	free(c->pages);
 	free(c->buckets);
 	free(c);
@@ -212,12 +208,12 @@ void
 changes_release(struct changes *c)
 {
 	changes_clear(c);
-	mapping_forget(c->copies, bytes_of(c->limit));
+	madvise(c->copies, (size_t)changes_memory(c->limit), MADV_DONTNEED);
 	c->most = 0;
 }
 
 uint64_t
 changes_bytes(const struct changes *c)
 {
-	return bytes_of(c->most);
+	return changes_memory(c->most);
 }

@@ -9,17 +9,17 @@
 
 #include <stdint.h>
 
-#include "base/error.h"
 #include "bits/geometry.h"
 
 struct changes;
 
 /*
- * For a layer of `pages` pages and at most `limit` lines; NULL with `error`
- * filled if there are no addresses for them.
+ * For a layer of `pages` pages and at most `limit` lines, up to CHANGES_MAX.
+ * Takes over `memory` of mmap(2), changes_memory(limit) bytes.
  */
-struct changes *changes_new(uint64_t pages, uint64_t limit,
-    struct error *error);
+#define CHANGES_MAX (UINT32_MAX - 1)
+uint64_t changes_memory(uint64_t limit);
+struct changes *changes_new(uint64_t pages, uint64_t limit, void *memory);
 
 /* NULL does nothing. */
 void changes_free(struct changes *changes);

@@ -1,13 +1,16 @@
 #include "disk/pages.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/bitmap.h"
 #include "base/io.h"
-#include "disk/mapping.h"
+#include "base/signals.h"
 
 /* Pages in a huge page, which has 2 MiB on all machines that matter. */
 #define HUGE_PAGES 512
@@ -39,14 +42,98 @@
 /* How many unchanged pages are written, too, to save a call. */
 #define WRITE_GAP 4
 
-static void
-advise_huge(void *base, size_t nbytes)
+/* The unit of mmap(2): at least PAGE_BYTES, on some machines 16 or 64 KiB. */
+static size_t
+unit_bytes(void)
 {
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* mmap(2) of nbytes and `extra` ones; NULL with `error` filled on failure. */
+static uint8_t *
+map(const struct file *file, uint64_t offset, uint64_t nbytes, size_t extra,
+    int protection, int flags, struct error *error)
+{
+	void *base = MAP_FAILED;
+
+	errno = ENOMEM;
+	if (nbytes <= SIZE_MAX / 2)
+		base = mmap(NULL, (size_t)nbytes + extra, protection, flags,
+		    file == NULL ? -1 : file->fd, (off_t)offset);
+	if (base != MAP_FAILED)
+		return base;
+	error_set(error, STATUS_FAILED, "%s%scannot map %" PRIu64
+	    " bytes of memory: %s", file == NULL ? "" : file->path,
+	    file == NULL ? "" : ": ", nbytes, strerror(errno));
+	return NULL;
+}
+
+/* Map the layer in the file, to be `changed` there if it is writable. */
+static uint8_t *
+map_file(const struct pages *p, int changed, struct error *error)
+{
+	size_t before = (size_t)(p->offset % unit_bytes());
+	uint64_t nbytes = p->count * PAGE_BYTES;
+	uint8_t *base = map(p->file, p->offset - before, nbytes, before,
+	    PROT_READ | (changed && p->file->writable ? PROT_WRITE : 0),
+	    MAP_SHARED, error);
+
+	if (base == NULL)
+		return NULL;
+	/* Keys are scattered at random: reading ahead would be useless. */
+	madvise(base, (size_t)nbytes + before, MADV_RANDOM);
+	base += before;
+	/* An access to a part that is truncated ends the program. */
+	signals_bus_range(base, (size_t)nbytes, p->file->path);
+	return base;
+}
+
+/*
+ * Zeroed memory, aligned to a huge page. If `sparse`, only a part will be used,
+ * and it may be larger than the memory available.
+ */
+static uint8_t *
+map_memory(uint64_t nbytes, int sparse, struct error *error)
+{
+	const size_t huge = HUGE_PAGES * PAGE_BYTES, unit = unit_bytes();
+	size_t rest = (unit - (size_t)(nbytes % unit)) % unit, head;
+	uint8_t *base = map(NULL, 0, nbytes, rest + huge,
+	    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS |
+	    (sparse ? MAP_NORESERVE : 0), error);
+
+	if (base == NULL)
+		return NULL;
+	/* Unmap the excess at both ends. */
+	head = (huge - (uintptr_t)base % huge) % huge;
+	if (head > 0)
+		munmap(base, head);
+	munmap(base + head + (size_t)nbytes + rest, huge - head);
+	return base + head;
+}
+
+/* Memory for all of the layer. */
+static uint8_t *
+map_layer(const struct pages *p, int sparse, struct error *error)
+{
+	uint8_t *base = map_memory(p->count * PAGE_BYTES, sparse, error);
+
 #ifdef MADV_HUGEPAGE
-	madvise(base, nbytes, MADV_HUGEPAGE);
-#else
-	(void)base, (void)nbytes;
+	if (base != NULL)
+		madvise(base, (size_t)(p->count * PAGE_BYTES), MADV_HUGEPAGE);
 #endif
+	return base;
+}
+
+static void
+unmap(void *base, uint64_t nbytes)
+{
+	size_t before;
+
+	if (base == NULL)
+		return;
+	signals_bus_forget(base);
+	before = (uintptr_t)base % unit_bytes();
+	munmap((uint8_t *)base - before, (size_t)nbytes + before);
 }
 
 /* Is the mapped file in the page cache, judging by a sample? */
@@ -54,42 +141,15 @@ static int
 is_cached(const struct pages *p)
 {
 	for (uint64_t i = 0; i < CACHE_SAMPLE; i++) {
-		if (!mapping_is_cached(p->base +
-		    p->count * i / CACHE_SAMPLE * PAGE_BYTES))
+		uint8_t *page = p->base +
+		    p->count * i / CACHE_SAMPLE * PAGE_BYTES;
+		unsigned char resident = 1; /* if unknown */
+
+		mincore(page - (uintptr_t)page % unit_bytes(), 1, &resident);
+		if (!(resident & 1))
 			return 0;
 	}
 	return 1;
-}
-
-/* Map the file, and find out whether the kernel must be told what to read. */
-static int
-map_file(struct pages *p, enum pages_kind kind, struct error *error)
-{
-	size_t words = (size_t)(p->count / 64 + 1);
-	size_t ranges = (size_t)(p->count / HUGE_PAGES + 1);
-
-	p->base = mapping_of_file(p->file, p->offset, p->count * PAGE_BYTES,
-	    kind != PAGES_PRIVATE, error);
-	if (p->base == NULL)
-		return -1;
-	if (kind == PAGES_SHARED || is_cached(p))
-		return 0;
-	p->absent = p->count;
-	p->present = memory_or_die(calloc(words, sizeof *p->present));
-	p->singles = memory_or_die(calloc(ranges, sizeof *p->singles));
-	return 0;
-}
-
-/* Zeroed memory for all of the layer; NULL on failure. */
-static uint8_t *
-map_memory(const struct pages *p, int sparse, struct error *error)
-{
-	uint8_t *base = mapping_of_memory(p->count * PAGE_BYTES, sparse,
-	    error);
-
-	if (base != NULL)
-		advise_huge(base, (size_t)(p->count * PAGE_BYTES));
-	return base;
 }
 
 static uint64_t
@@ -105,27 +165,35 @@ pages_map(struct pages *p, struct file *file, uint64_t offset,
     uint64_t count, enum pages_kind kind, struct error *error)
 {
 	int private = kind == PAGES_PRIVATE || kind == PAGES_FRESH;
+	size_t words = (size_t)(count / 64 + 1);
+	uint64_t limit;
+	void *copies;
 
 	*p = (struct pages){ .count = count, .file = file, .offset = offset,
 		.in_memory = kind == PAGES_MEMORY || kind == PAGES_FRESH };
-	if (p->in_memory)
-		p->base = map_memory(p, private, error);
-	else if (map_file(p, kind, error) < 0)
-		return -1;
+	p->base = p->in_memory ? map_layer(p, private, error) :
+	    map_file(p, kind != PAGES_PRIVATE, error);
 	if (p->base == NULL)
 		return -1;
+	if (!p->in_memory && kind != PAGES_SHARED && !is_cached(p)) {
+		p->absent = count;
+		p->present = memory_or_die(calloc(words, sizeof *p->present));
+		p->singles = memory_or_die(calloc((size_t)(count / HUGE_PAGES +
+		    1), sizeof *p->singles));
+	}
 	if (!private)
 		return 0;
-	p->changes = changes_new(count,
-	    share_of(p, CHANGES_SHARE, CHANGES_LEAST), error);
-	if (p->changes == NULL) {
+	limit = share_of(p, CHANGES_SHARE, CHANGES_LEAST);
+	limit = limit < CHANGES_MAX ? limit : CHANGES_MAX;
+	copies = map_memory(changes_memory(limit), 1, error);
+	if (copies == NULL) {
 		pages_unmap(p);
 		return -1;
 	}
+	p->changes = changes_new(count, limit, copies);
 	if (kind == PAGES_PRIVATE)
 		p->single_lines = share_of(p, SINGLE_SHARE, SINGLE_LEAST);
-	p->dirty = memory_or_die(calloc((size_t)(count / 64 + 1),
-	    sizeof *p->dirty));
+	p->dirty = memory_or_die(calloc(words, sizeof *p->dirty));
 	p->buffer = memory_or_die(aligned_alloc(PAGE_BYTES,
 	    WRITE_PAGES * PAGE_BYTES));
 	return 0;
@@ -134,26 +202,13 @@ pages_map(struct pages *p, struct file *file, uint64_t offset,
 void
 pages_unmap(struct pages *p)
 {
-	mapping_end(p->base, p->count * PAGE_BYTES);
+	unmap(p->base, p->count * PAGE_BYTES);
 	changes_free(p->changes);
 	free(p->present);
 	free(p->singles);
 	free(p->dirty);
 	free(p->buffer);
 	*p = (struct pages){ 0 };
-}
-
-/* Once all were asked for, a file that memory can't hold is asked for again. */
-static void
-ask_again(struct pages *p)
-{
-	if (is_cached(p))
-		return;
-	memset(p->present, 0, (size_t)(p->count / 64 + 1) *
-	    sizeof *p->present);
-	memset(p->singles, 0, (size_t)(p->count / HUGE_PAGES + 1) *
-	    sizeof *p->singles);
-	p->absent = p->count;
 }
 
 static void
@@ -184,8 +239,14 @@ pages_load(struct pages *p, const uint64_t *numbers, size_t n)
 			ask_for(p, first, p->count - first < HUGE_PAGES ?
 			    p->count - first : HUGE_PAGES);
 	}
-	if (p->absent == 0)
-		ask_again(p);
+	/* All were asked for; again, if memory can't hold the file. */
+	if (p->absent == 0 && !is_cached(p)) {
+		memset(p->present, 0, (size_t)(p->count / 64 + 1) *
+		    sizeof *p->present);
+		memset(p->singles, 0, (size_t)(p->count / HUGE_PAGES + 1) *
+		    sizeof *p->singles);
+		p->absent = p->count;
+	}
 }
 
 void
@@ -199,36 +260,23 @@ pages_touch(struct pages *p, const uint64_t *numbers, size_t n)
 	}
 }
 
-int
-pages_are_few(const struct pages *p)
-{
-	return p->single_lines > 0;
-}
-
-/* Read a line; if that fails, the mapped file will tell why. */
-static const uint8_t *
-read_line(struct pages *p, uint64_t number)
-{
-	uint8_t line[LINE_BYTES];
-
-	if (p->single_lines == 0 || changes_room(p->changes) == 0)
-		return NULL;
-	p->single_lines--;
-	if (io_pread(p->file->fd, line, LINE_BYTES, p->offset +
-	    number * LINE_BYTES) != LINE_BYTES)
-		return NULL;
-	return changes_add(p->changes, number, line);
-}
-
 const uint8_t *
 pages_line(struct pages *p, uint64_t page, unsigned line)
 {
 	uint64_t number = page * PAGE_LINES + line;
 	const uint8_t *copy = changes_find(p->changes, number);
+	uint8_t bytes[LINE_BYTES];
 
-	if (copy == NULL)
-		copy = read_line(p, number);
-	return copy != NULL ? copy : p->base + number * LINE_BYTES;
+	if (copy != NULL)
+		return copy;
+	if (p->single_lines > 0 && changes_room(p->changes) > 0) {
+		p->single_lines--;
+		/* If that fails, the mapped file will tell why. */
+		if (io_pread(p->file->fd, bytes, LINE_BYTES, p->offset +
+		    number * LINE_BYTES) == LINE_BYTES)
+			return changes_add(p->changes, number, bytes);
+	}
+	return p->base + number * LINE_BYTES;
 }
 
 uint8_t *
@@ -267,54 +315,38 @@ end_of_run(const struct pages *p, uint64_t first)
 	return end;
 }
 
-/* Some pages as they are now; NULL with `error` filled on failure. */
-static const uint8_t *
-current(struct pages *p, uint64_t first, uint64_t count, struct error *error)
-{
-	const uint8_t *base = p->base + first * PAGE_BYTES;
-	size_t nbytes = (size_t)(count * PAGE_BYTES);
-
-	if (p->changes == NULL)
-		return base;
-	if (p->in_memory)
-		memcpy(p->buffer, base, nbytes);
-	else if (file_read(p->file, p->buffer, nbytes, p->offset +
-	    first * PAGE_BYTES, error) < 0)
-		return NULL;
-	changes_apply(p->changes, first, count, p->buffer);
-	return p->buffer;
-}
-
-static int
-check_length(const struct pages *p, struct error *error)
-{
-	return file_check_length(p->file, p->offset + p->count * PAGE_BYTES,
-	    error);
-}
-
 int
 pages_write_back(struct pages *p, struct error *error)
 {
-	const uint8_t *pages;
+	const uint64_t length = p->offset + p->count * PAGE_BYTES;
 	uint64_t end;
 
 	if (p->dirty_count == 0)
 		return 0;
-	if (check_length(p, error) < 0)
+	if (file_check_length(p->file, length, error) < 0)
 		return -1;
 	for (uint64_t i = 0; p->dirty_count > 0 && i < p->count; i = end) {
+		const uint8_t *from = p->base + i * PAGE_BYTES;
+		uint64_t offset = p->offset + i * PAGE_BYTES;
+		size_t nbytes;
+
 		end = i + 1;
-		if (p->dirty[i / 64] == 0) {
+		if (p->dirty[i / 64] == 0)
 			end = i - i % 64 + 64;
-			continue;
-		}
 		if (!bitmap_get(p->dirty, i))
 			continue;
 		end = end_of_run(p, i);
-		pages = current(p, i, end - i, error);
-		if (pages == NULL || file_write(p->file, pages,
-		    (size_t)((end - i) * PAGE_BYTES),
-		    p->offset + i * PAGE_BYTES, error) < 0)
+		nbytes = (size_t)((end - i) * PAGE_BYTES);
+		if (p->changes != NULL) {
+			if (p->in_memory)
+				memcpy(p->buffer, from, nbytes);
+			else if (file_read(p->file, p->buffer, nbytes, offset,
+			    error) < 0)
+				return -1;
+			changes_apply(p->changes, i, end - i, p->buffer);
+			from = p->buffer;
+		}
+		if (file_write(p->file, from, nbytes, offset, error) < 0)
 			return -1;
 		for (uint64_t j = i; j < end; j++) {
 			p->dirty_count -= (uint64_t)bitmap_get(p->dirty, j);
@@ -324,45 +356,32 @@ pages_write_back(struct pages *p, struct error *error)
 	/* The mapped file has them now; zeros never do. */
 	if (p->changes != NULL && !p->in_memory)
 		changes_clear(p->changes);
-	return check_length(p, error);
-}
-
-/* Read all of the mapped file's layer into memory in its place. */
-static int
-read_all(struct pages *p, struct error *error)
-{
-	uint8_t *base = map_memory(p, 1, &(struct error){ 0 });
-
-	if (base == NULL)
-		return 1;
-	if (file_read(p->file, base, (size_t)(p->count * PAGE_BYTES),
-	    p->offset, error) < 0) {
-		mapping_end(base, p->count * PAGE_BYTES);
-		return -1;
-	}
-	mapping_end(p->base, p->count * PAGE_BYTES);
-	p->base = base;
-	p->in_memory = 1;
-	p->absent = 0;
-	free(p->present);
-	free(p->singles);
-	p->present = NULL;
-	p->singles = NULL;
-	return 0;
+	return file_check_length(p->file, length, error);
 }
 
 int
 pages_gather(struct pages *p, struct error *error)
 {
-	int result = 0;
+	uint64_t nbytes = p->count * PAGE_BYTES;
+	uint8_t *base;
 
-	/* Zeros that were probed are one huge page, which would be split. */
-	if (p->in_memory)
-		mapping_forget(p->base, p->count * PAGE_BYTES);
-	else
-		result = read_all(p, error);
-	if (result != 0)
-		return result;
+	if (p->in_memory) {
+		/* Probed zeros are one huge page, which would be split. */
+		madvise(p->base, (size_t)nbytes, MADV_DONTNEED);
+	} else {
+		base = map_layer(p, 1, &(struct error){ 0 });
+		if (base == NULL)
+			return 1;
+		if (file_read(p->file, base, (size_t)nbytes, p->offset,
+		    error) < 0) {
+			unmap(base, nbytes);
+			return -1;
+		}
+		unmap(p->base, nbytes);
+		p->base = base;
+		p->in_memory = 1;
+		p->absent = 0;
+	}
 	changes_apply(p->changes, 0, p->count, p->base);
 	changes_free(p->changes);
 	p->changes = NULL;
@@ -370,29 +389,23 @@ pages_gather(struct pages *p, struct error *error)
 	return 0;
 }
 
-/* Map the file in place of memory, which is freed. */
-static int
-map_again(struct pages *p, struct error *error)
+int
+pages_drop(struct pages *p, struct error *error)
 {
 	struct pages now;
 
+	if (pages_private_bytes(p) == 0)
+		return 0;
+	if (!p->in_memory) {
+		changes_release(p->changes);
+		return 0;
+	}
 	if (pages_map(&now, p->file, p->offset, p->count, PAGES_PRIVATE,
 	    error) < 0)
 		return -1;
 	now.single_lines = 0;
 	pages_unmap(p);
 	*p = now;
-	return 0;
-}
-
-int
-pages_drop(struct pages *p, struct error *error)
-{
-	if (p->dirty == NULL || pages_private_bytes(p) == 0)
-		return 0;
-	if (p->in_memory && map_again(p, error) < 0)
-		return -1;
-	changes_release(p->changes);
 	return 0;
 }
 

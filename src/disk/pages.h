@@ -42,7 +42,9 @@ struct pages {
 	uint16_t *singles;   /* pages asked for one by one, of each 2 MiB */
 	/* Private ones, else NULL. */
 	struct changes *changes; /* if so, `base` is not to be changed */
-	uint64_t single_lines; /* how many are still read one by one */
+	uint64_t single_lines; /* how many are still read one by one; if any,
+	                        that is cheaper than to have pages of `base`
+	                        mapped */
 	uint64_t *dirty;     /* a bit for each page: newer than the file? */
 	uint64_t dirty_count;
 	uint8_t *buffer;     /* for some pages with their changes */
@@ -80,10 +82,8 @@ void pages_touch(struct pages *pages, const uint64_t *numbers, size_t n);
 /*
  * With `changes`: a cache line of a page as it is now; the same to be changed,
  * for which there must be room (changes_room). With them, `base` lacks changes
- * of those pages that changes_have. If pages_are_few, `base` should not be used
- * at all: to read a few lines is cheaper than to have their pages mapped.
+ * of those pages that changes_have.
  */
-int pages_are_few(const struct pages *pages);
 const uint8_t *pages_line(struct pages *pages, uint64_t page, unsigned line);
 uint8_t *pages_change_line(struct pages *pages, uint64_t page, unsigned line);
 

@@ -200,7 +200,7 @@ arrays_probe(struct arrays *a, const struct digest *digests, size_t n,
 {
 	load(a, digests, n);
 	for (unsigned i = 0; i < a->count; i++) {
-		int few = pages_are_few(&a->pages[i]);
+		int few = a->pages[i].single_lines > 0;
 
 		if (!few)
 			loops()->probe(&a->blocks[i], digests, n, found);
@@ -218,7 +218,7 @@ arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
 
 	load(a, digests, n);
 	for (unsigned i = 0; i < a->count; i++)
-		few[i] = (uint8_t)pages_are_few(&a->pages[i]);
+		few[i] = a->pages[i].single_lines > 0;
 	for (unsigned i = a->count; i-- > 0; ) {
 		chain[count] = &a->blocks[i];
 		count += !few[i];

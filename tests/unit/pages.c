@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "disk/mapping.h"
 #include "disk/pages.h"
 #include "random64.h"
 #include "tap.h"
@@ -206,9 +205,9 @@ check_gathered(void)
 	memset(model, 1, NBYTES);
 	good = file_write(&store, model, NBYTES, OFFSET, &error) == 0 &&
 	    pages_map(&p, &store, OFFSET, COUNT, PAGES_PRIVATE, &error) == 0;
-	tap_ok(good && pages_are_few(&p) && pages_line(&p, 5, 5)[0] == 1 &&
+	tap_ok(good && p.single_lines > 0 && pages_line(&p, 5, 5)[0] == 1 &&
 	    changes_have(p.changes, 5) && pages_gather(&p, &error) == 0 &&
-	    !pages_are_few(&p) && memcmp(p.base, model, NBYTES) == 0,
+	    p.single_lines == 0 && memcmp(p.base, model, NBYTES) == 0,
 	    "gathered at once: nothing is read by itself any more");
 	tap_ok(good && pages_drop(&p, &error) == 0 && p.changes != NULL &&
 	    memcmp(p.base, model, NBYTES) == 0, "and it can be dropped");
@@ -220,9 +219,12 @@ check_gathered(void)
 static void
 test_too_large(void)
 {
-	tap_ok(mapping_of_memory(UINT64_C(1) << 63, 1, &error) == NULL &&
-	    strstr(error.text, "cannot map 9223372036854775808 bytes of"
-	    " memory") != NULL, "too large a layer: %s", error.text);
+	struct pages p;
+
+	tap_ok(pages_map(&p, NULL, 0, (UINT64_C(1) << 63) / PAGE_BYTES,
+	    PAGES_MEMORY, &error) < 0 && strstr(error.text, "cannot map"
+	    " 9223372036854775808 bytes of memory") != NULL,
+	    "too large a layer: %s", error.text);
 }
 
 int
