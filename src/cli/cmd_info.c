@@ -10,7 +10,7 @@
 #include "cli/json_print.h"
 #include "cli/options.h"
 #include "cli/text.h"
-#include "disk/lock.h"
+#include "disk/file.h"
 #include "filter/filter.h"
 #include "key/recipe_text.h"
 #include "model/estimate.h"
@@ -266,13 +266,12 @@ print_shards(const struct filter *f)
 static void
 print_holder(const struct filter *f)
 {
+	char name[FILE_HOLDER_NAME];
 	pid_t holder = filter_path(f) == NULL ? 0 :
-	    lock_holder(filter_path(f));
-	char name[LOCK_HOLDER_NAME];
+	    file_lock_holder(filter_path(f), name);
 
 	if (holder == 0)
 		return;
-	lock_holder_name(holder, name);
 	printf("  in use by     process %d (", (int)holder);
 	text_print_name(name);
 	puts(")");

@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -19,6 +22,13 @@
 
 /* How often a file may have been replaced when its lock was taken. */
 #define REPLACED_MAX 1000
+/*
+ * How long a run waits for the short lock at least, in milliseconds, whatever
+ * its timeout and even when asked to stop: others hold it only for moments.
+ */
+#define LEAST_PATIENCE 1000
+/* Microseconds between two tries to take a lock, at most. */
+#define LONGEST_PAUSE 50000
 
 static int
 stopped(struct file *file, struct error *error)
@@ -55,12 +65,97 @@ open_path(struct file *file, unsigned how, struct error *error)
 	    "%s: a filter must be a regular file", file->path);
 }
 
-static int
-take_real_path(struct file *file, struct error *error)
+pid_t
+file_lock_holder(const char *path, char name[FILE_HOLDER_NAME])
 {
-	file->real_path = path_real(file->path);
-	return file->real_path != NULL ? 0 :
-	    error_system(error, errno, file->path);
+	char line[256];
+	struct stat st;
+	FILE *proc;
+	pid_t holder = 0;
+
+	if (stat(path, &st) < 0)
+		return 0;
+	proc = fopen("/proc/locks", "re");
+	if (proc == NULL)
+		return 0;
+	/* "1: FLOCK  ADVISORY  WRITE 1234 fd:00:5678 0 EOF", proc(5) */
+	while (holder == 0 && fgets(line, sizeof line, proc) != NULL) {
+		unsigned major_number, minor_number;
+		unsigned long inode;
+		int pid;
+
+		if (sscanf(line, "%*d: FLOCK %*s %*s %d %x:%x:%lu", &pid,
+		    &major_number, &minor_number, &inode) == 4 && pid > 0 &&
+		    inode == st.st_ino && major_number == major(st.st_dev) &&
+		    minor_number == minor(st.st_dev))
+			holder = pid;
+	}
+	fclose(proc);
+	if (name == NULL || holder == 0)
+		return holder;
+	name[0] = '\0';
+	snprintf(line, sizeof line, "/proc/%d/comm", (int)holder);
+	proc = fopen(line, "re");
+	if (proc == NULL)
+		return holder;
+	if (fgets(name, FILE_HOLDER_NAME, proc) != NULL)
+		name[strcspn(name, "\n")] = '\0';
+	fclose(proc);
+	return holder;
+}
+
+/*
+ * The lock has been busy since `start`: sleep for `pause` microseconds, and
+ * longer each time. Polls, since locks have no timeout and an alarm can come
+ * too early. `holder` is 0 if it isn't known.
+ */
+static int
+pause_for_lock(struct file *file, uint64_t start, uint64_t patience,
+    long *pause, pid_t holder, struct error *error)
+{
+	uint64_t waited = (clock_now() - start) / CLOCK_MILLISECOND;
+	int notice = waited >= 1000 && !file->noticed;
+	char text[5000], who[40] = "another run";
+
+	if (holder == 0 && (waited >= patience || notice))
+		holder = file_lock_holder(file->path, NULL);
+	if (holder != 0)
+		snprintf(who, sizeof who, "process %d", (int)holder);
+	if (waited >= patience && patience == 0)
+		return error_set(error, STATUS_LOCKED, "%s: in use by %s",
+		    file->path, who);
+	if (waited >= patience)
+		return error_set(error, STATUS_LOCKED, "%s: in use by %s; gave"
+		    " up after %g s (--lock-timeout)", file->path, who,
+		    (double)patience / 1000);
+	if (notice) {
+		snprintf(text, sizeof text, "%s: waiting for %s", file->path,
+		    who);
+		file->wait.notice(text);
+		file->noticed = 1;
+	}
+	nanosleep(&(struct timespec){ .tv_nsec = *pause * 1000 }, NULL);
+	*pause = *pause < LONGEST_PAUSE / 2 ? *pause * 2 : LONGEST_PAUSE;
+	return 0;
+}
+
+/* The timeout counts from `start` (clock_now). */
+static int
+take_lock(struct file *file, uint64_t start, struct error *error)
+{
+	long pause = 1000;
+
+	while (flock(file->fd, (file->wait.shared ? LOCK_SH : LOCK_EX) |
+	    LOCK_NB) < 0) {
+		if (errno != EINTR && errno != EWOULDBLOCK)
+			return error_system(error, errno, file->path);
+		if (signals_stop)
+			return stopped(file, error);
+		if (errno == EWOULDBLOCK && pause_for_lock(file, start,
+		    file->wait.milliseconds, &pause, 0, error) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 int
@@ -74,14 +169,16 @@ file_open(struct file *file, const char *path, unsigned how,
 	file->path = memory_or_die(strdup(path));
 	file->writable = (how & FILE_WRITE) != 0;
 	if (wait != NULL)
-		file->lock.wait = *wait;
+		file->wait = *wait;
 	for (int tries = 0;; tries++) {
 		result = open_path(file, how, error);
 		if (result == 0 && file->writable)
-			result = lock_take(&file->lock, file->fd, path, start,
-			    error);
-		if (result == 0)
-			result = take_real_path(file, error);
+			result = take_lock(file, start, error);
+		if (result == 0) {
+			file->real_path = path_real(path);
+			if (file->real_path == NULL)
+				result = error_system(error, errno, path);
+		}
 		/* While we waited, the file may have been replaced. */
 		if (result != 0 || !file->writable || file_has_name(file))
 			break;
@@ -121,14 +218,12 @@ file_create(struct file *file, const char *path, struct error *error)
 	file->path = memory_or_die(strdup(path));
 	file->writable = 1;
 	/* A link stays: its target is created or replaced. */
-	if (take_real_path(file, error) < 0)
-		goto fail;
-	file->fd = temporary_open(file->real_path, &file->hidden);
+	file->real_path = path_real(path);
+	if (file->real_path != NULL)
+		file->fd = temporary_open(file->real_path, &file->hidden);
 	if (file->fd >= 0 && flock(file->fd, LOCK_EX | LOCK_NB) == 0)
 		return 0;
 	error_system(error, errno, path);
-
-fail:
 	file_close(file);
 	return -1;
 }
@@ -239,25 +334,6 @@ file_write(struct file *file, const void *data, size_t nbytes,
 	    error_system(error, errno, file->path);
 }
 
-int
-file_is_zero(struct file *file, uint64_t offset, struct error *error)
-{
-	char piece[64 * 1024];
-	int zero = 1;
-
-	while (zero && offset < file->length) {
-		uint64_t left = file->length - offset;
-		size_t n = left < sizeof piece ? (size_t)left : sizeof piece;
-
-		if (file_read(file, piece, n, offset, error) < 0)
-			return -1;
-		/* each byte is zero if the first is and all equal the next */
-		zero = piece[0] == 0 && memcmp(piece, piece + 1, n - 1) == 0;
-		offset += n;
-	}
-	return zero;
-}
-
 /* For file systems (and C libraries) that can't allocate. */
 static int
 write_zeros(struct file *file, uint64_t offset, uint64_t nbytes,
@@ -278,19 +354,6 @@ write_zeros(struct file *file, uint64_t offset, uint64_t nbytes,
 		nbytes -= n;
 	}
 	return 0;
-}
-
-/*
- * Allocating more than there is fails in the end, but takes space from others
- * until then. File systems that can't tell report 0 blocks.
- */
-static int
-has_space(const struct file *file, uint64_t nbytes)
-{
-	struct statvfs fs;
-
-	return fstatvfs(file->fd, &fs) < 0 || fs.f_blocks == 0 ||
-	    fs.f_frsize == 0 || nbytes / fs.f_frsize <= fs.f_bfree;
 }
 
 int
@@ -316,12 +379,18 @@ file_clear(struct file *file, uint64_t offset, uint64_t nbytes,
 {
 	uint64_t old = file->length > offset ? file->length - offset : 0;
 	const int before = signals_stop;
+	struct statvfs fs;
 	int errnum;
 
 	old = old < nbytes ? old : nbytes;
 	if (offset + nbytes > (uint64_t)INT64_MAX)
 		return error_system(error, EFBIG, file->path);
-	if (!has_space(file, nbytes - old))
+	/*
+	 * Allocating more than there is fails in the end, but takes space from
+	 * others until then. File systems that can't tell report 0 blocks.
+	 */
+	if (fstatvfs(file->fd, &fs) == 0 && fs.f_blocks > 0 &&
+	    fs.f_frsize > 0 && (nbytes - old) / fs.f_frsize > fs.f_bfree)
 		return error_system(error, ENOSPC, file->path);
 	if (old > 0 && file_punch(file, offset, old) < 0 &&
 	    write_zeros(file, offset, old, error) < 0)
@@ -368,4 +437,59 @@ file_sync(struct file *file, struct error *error)
 		return 0;
 	file->unsafe = errno;
 	return error_system(error, file->unsafe, file->path);
+}
+
+void
+file_share_lock(struct file *file)
+{
+	/* Nobody else has it, so this can't block or fail. */
+	while (flock(file->fd, LOCK_SH) < 0 && errno == EINTR)
+		continue;
+}
+
+int
+file_lock_alone(struct file *file)
+{
+	return flock(file->fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+int
+file_lock_range(struct file *file, uint64_t offset, uint64_t nbytes,
+    struct error *error)
+{
+	struct flock ours = { .l_type = F_WRLCK, .l_whence = SEEK_SET,
+		.l_start = (off_t)offset, .l_len = (off_t)nbytes }, other;
+	uint64_t start = clock_now();
+	uint64_t patience = file->wait.milliseconds;
+	long pause = 50; /* others hold it for less */
+
+	if (patience < LEAST_PATIENCE)
+		patience = LEAST_PATIENCE;
+	while (fcntl(file->fd, F_SETLK, &ours) < 0) {
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN && errno != EACCES)
+			return error_system(error, errno, file->path);
+		if (signals_stop && (clock_now() - start) /
+		    CLOCK_MILLISECOND >= LEAST_PATIENCE)
+			return stopped(file, error);
+		other = ours;
+		if (fcntl(file->fd, F_GETLK, &other) == 0 &&
+		    other.l_type == F_UNLCK)
+			continue; /* by now it is free */
+		if (pause_for_lock(file, start, patience, &pause, other.l_pid,
+		    error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void
+file_unlock_range(struct file *file, uint64_t offset, uint64_t nbytes)
+{
+	struct flock ours = { .l_type = F_UNLCK, .l_whence = SEEK_SET,
+		.l_start = (off_t)offset, .l_len = (off_t)nbytes };
+
+	while (fcntl(file->fd, F_SETLK, &ours) < 0 && errno == EINTR)
+		continue;
 }

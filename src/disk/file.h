@@ -10,9 +10,16 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
-#include "disk/lock.h"
+
+/* Which lock to take, and how to wait for another run that holds it. */
+struct lock_wait {
+	int shared;                        /* together with other runs */
+	uint64_t milliseconds;             /* 0: not at all */
+	void (*notice)(const char *text);  /* called once, after 1 s */
+};
 
 struct file {
 	int fd;        /* -1 if there is no file */
@@ -23,7 +30,8 @@ struct file {
 	uint64_t length;
 	int unsafe;    /* errno of a failed sync, which is final; else 0 */
 	int cut_short; /* found truncated */
-	struct lock lock;
+	struct lock_wait wait;
+	int noticed;   /* wait.notice was called */
 };
 
 /* The state before any open, on which file_close does nothing. */
@@ -77,9 +85,6 @@ int file_read(struct file *file, void *data, size_t nbytes,
 int file_write(struct file *file, const void *data, size_t nbytes,
     uint64_t offset, struct error *error);
 
-/* Are all bytes from `offset` to the end zero? Returns 1, 0, or -1. */
-int file_is_zero(struct file *file, uint64_t offset, struct error *error);
-
 /*
  * Make the file end at `length` + `nbytes`: truncate it to `length`, then
  * allocate zeros, so that a full disk is an error here and not SIGBUS later.
@@ -101,5 +106,27 @@ int file_punch(struct file *file, uint64_t offset, uint64_t nbytes);
 
 /* Sync data (and length) to the disk. A failure is final. */
 int file_sync(struct file *file, struct error *error);
+
+/* Downgrade the lock of file_create to a shared one. */
+void file_share_lock(struct file *file);
+
+/* Try to make the lock exclusive: returns 1 if that worked, else it is lost. */
+int file_lock_alone(struct file *file);
+
+/*
+ * A short lock on a range of bytes (fcntl(2)), for runs that share the file.
+ * Waits as file_open does, but at least a second: others hold it only for
+ * moments. It is released when the process ends.
+ */
+int file_lock_range(struct file *file, uint64_t offset, uint64_t nbytes,
+    struct error *error);
+void file_unlock_range(struct file *file, uint64_t offset, uint64_t nbytes);
+
+/*
+ * Which process holds the lock on a file, read from /proc/locks; 0 if none or
+ * unknown. Its command's name ("" if unknown) goes to `name` if not NULL.
+ */
+#define FILE_HOLDER_NAME 32
+pid_t file_lock_holder(const char *path, char name[FILE_HOLDER_NAME]);
 
 #endif

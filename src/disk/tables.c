@@ -1,6 +1,7 @@
 #include "disk/tables.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/le.h"
@@ -14,34 +15,27 @@ slot_offset(unsigned slot)
 	return (uint64_t)(1 + slot) * PAGE_BYTES;
 }
 
-/* What its reader would refuse, or read as something else, isn't written. */
-static int
-check_readable(const struct tables *t, const uint8_t page[PAGE_BYTES],
-    struct error *error)
-{
-	struct table table;
-
-	return format_table_decode(&table, t->id, page, error) == 0 ? 0 :
-	    error_set(error, STATUS_FAILED, "%s: this is a bug: the new table"
-	    " of layers would be unreadable; the filter stays as it was",
-	    t->file->path);
-}
-
 static int
 write_slot(struct tables *t, unsigned slot, struct table *table,
     struct error *error)
 {
 	uint8_t page[PAGE_BYTES];
+	struct table read;
 
 	table->serial++;
 	format_table_encode(table, t->id, page);
-	if (check_readable(t, page, error) < 0 || file_write(t->file, page,
-	    sizeof page, slot_offset(slot), error) < 0) {
-		table->serial--;
-		return -1;
+	/* What its reader would refuse isn't written. */
+	if (format_table_decode(&read, t->id, page, error) < 0) {
+		error_set(error, STATUS_FAILED, "%s: this is a bug: the new"
+		    " table of layers would be unreadable; the filter stays as"
+		    " it was", t->file->path);
+	} else if (file_write(t->file, page, sizeof page, slot_offset(slot),
+	    error) == 0) {
+		t->newest = slot;
+		return 0;
 	}
-	t->newest = slot;
-	return 0;
+	table->serial--;
+	return -1;
 }
 
 int
@@ -71,81 +65,36 @@ tables_begin(struct tables *t, struct table *table, struct error *error)
 int
 tables_lock(struct tables *t, struct error *error)
 {
-	return t->shared ? lock_range(&t->file->lock, t->file->fd,
-	    t->file->path, slot_offset(0), FORMAT_SLOTS * PAGE_BYTES,
-	    error) : 0;
+	return t->shared ? file_lock_range(t->file, slot_offset(0),
+	    FORMAT_SLOTS * PAGE_BYTES, error) : 0;
 }
 
 void
 tables_unlock(struct tables *t)
 {
 	if (t->shared)
-		lock_range_end(t->file->fd, slot_offset(0),
+		file_unlock_range(t->file, slot_offset(0),
 		    FORMAT_SLOTS * PAGE_BYTES);
 }
 
-/* Both slots as they are in the file. */
-struct pair {
-	struct table tables[FORMAT_SLOTS];
-	int valid[FORMAT_SLOTS];
-};
-
-/* A slot that can't be read counts as damaged. */
+/* Are all bytes of the file from `offset` on zero? Returns 1, 0, or -1. */
 static int
-read_pair(struct tables *t, struct pair *pair, struct error *error)
+is_zero(struct file *file, uint64_t offset, struct error *error)
 {
-	uint8_t page[PAGE_BYTES];
-	struct error unread;
-	int unreadable = 0;
+	char piece[64 * 1024];
+	int zero = 1;
 
-	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
-		pair->valid[i] = 0;
-		if (file_read(t->file, page, sizeof page, slot_offset(i),
-		    &unread) < 0) {
-			unreadable++;
-			continue;
-		}
-		pair->valid[i] = format_table_decode(&pair->tables[i], t->id,
-		    page, error) == 0;
+	while (zero && offset < file->length) {
+		uint64_t left = file->length - offset;
+		size_t n = left < sizeof piece ? (size_t)left : sizeof piece;
+
+		if (file_read(file, piece, n, offset, error) < 0)
+			return -1;
+		/* each byte is zero if the first is and all equal the next */
+		zero = piece[0] == 0 && memcmp(piece, piece + 1, n - 1) == 0;
+		offset += n;
 	}
-	if (unreadable == FORMAT_SLOTS)
-		*error = unread;
-	return unreadable == FORMAT_SLOTS ? -1 : 0;
-}
-
-/*
- * Power can fail when a slot is on the disk and the file's length is not: such
- * a slot is not valid. Returns the longest length that such a slot needs.
- */
-static uint64_t
-drop_too_long(struct pair *pair, uint64_t length)
-{
-	uint64_t wanted = 0;
-
-	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
-		uint64_t end = pair->valid[i] ?
-		    format_table_end(&pair->tables[i]) : 0;
-
-		if (end > length) {
-			pair->valid[i] = 0;
-			wanted = end > wanted ? end : wanted;
-		}
-	}
-	return wanted;
-}
-
-/* A layer that is in no valid table must not have lines. */
-static int
-check_tail(struct tables *t, const struct table *table, struct error *error)
-{
-	int zero = file_is_zero(t->file, format_table_end(table), error);
-
-	if (zero != 0)
-		return zero < 0 ? -1 : 0;
-	error_set(error, STATUS_FAILED, "the filter is damaged: one of its two"
-	    " tables of layers is lost, and the file is longer than the other"
-	    " one says");
-	return 1;
+	return zero;
 }
 
 /* With a window, a layer can go when another is added. */
@@ -175,29 +124,57 @@ static int
 try_table(struct tables *t, struct table *table, int *behind,
     struct error *error)
 {
-	struct pair pair;
-	uint64_t wanted;
+	struct table tables[FORMAT_SLOTS];
+	int valid[FORMAT_SLOTS] = { 0 }, unreadable = 0, zero;
+	uint8_t page[PAGE_BYTES];
+	struct error unread;
+	uint64_t wanted = 0;
 
-	if (read_pair(t, &pair, error) < 0)
+	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
+		if (file_read(t->file, page, sizeof page, slot_offset(i),
+		    &unread) < 0)
+			unreadable++; /* counts as damaged */
+		else
+			valid[i] = format_table_decode(&tables[i], t->id, page,
+			    error) == 0;
+	}
+	if (unreadable == FORMAT_SLOTS) {
+		*error = unread;
 		return -1;
+	}
 	/* After the slots: the file is never shorter than they say. */
 	if (file_measure(t->file, error) < 0)
 		return -1;
-	wanted = drop_too_long(&pair, t->file->length);
-	if (!pair.valid[0] && !pair.valid[1]) {
+	/* A power cut can keep a slot without the file's length: drop it. */
+	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
+		uint64_t end = valid[i] ? format_table_end(&tables[i]) : 0;
+
+		if (end > t->file->length) {
+			valid[i] = 0;
+			wanted = end > wanted ? end : wanted;
+		}
+	}
+	if (!valid[0] && !valid[1]) {
 		if (wanted > 0)
 			error_set(error, STATUS_FAILED, "the filter is cut"
 			    " short: it has %" PRIu64 " bytes and should have"
 			    " %" PRIu64, t->file->length, wanted);
 		return 1;
 	}
-	t->newest = pair.valid[1] && (!pair.valid[0] ||
-	    pair.tables[1].serial > pair.tables[0].serial);
-	*table = pair.tables[t->newest];
-	*behind = !pair.valid[0] || !pair.valid[1] ||
-	    !same_layers(&pair.tables[0], &pair.tables[1]);
-	return pair.valid[0] && pair.valid[1] ? 0 :
-	    check_tail(t, table, error);
+	t->newest = valid[1] &&
+	    (!valid[0] || tables[1].serial > tables[0].serial);
+	*table = tables[t->newest];
+	*behind = !valid[0] || !valid[1] ||
+	    !same_layers(&tables[0], &tables[1]);
+	if (valid[0] && valid[1])
+		return 0;
+	/* A layer that is in no valid table must not have lines. */
+	zero = is_zero(t->file, format_table_end(table), error);
+	if (zero == 0)
+		error_set(error, STATUS_FAILED, "the filter is damaged: one of"
+		    " its two tables of layers is lost, and the file is longer"
+		    " than the other one says");
+	return zero < 0 ? -1 : !zero;
 }
 
 /* As tables_read, without repairs; tries again if they are inconsistent. */

@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "bits/hash.h"
 #include "disk/format.h"
-#include "disk/lock.h"
+#include "disk/file.h"
 #include "model/plan.h"
 
 struct filter;

@@ -8,7 +8,7 @@
 
 #include "base/io.h"
 #include "disk/journal.h"
-#include "disk/lock.h"
+#include "disk/file.h"
 #include "layers/inside.h"
 #include "model/window.h"
 
@@ -179,10 +179,9 @@ layers_create(struct filter **filter, const char *path, int replace,
 		return result;
 	}
 	/* It was created with the exclusive lock. */
+	f->file.wait = use->wait;
 	if (f->shared)
-		lock_share(&f->file.lock, f->file.fd, &use->wait);
-	else
-		f->file.lock.wait = use->wait;
+		file_share_lock(&f->file);
 	return 0;
 }
 
@@ -202,7 +201,7 @@ write_last_table(struct layers *f, struct error *error)
 		f->table.layers[i].lines -= f->allotted[i];
 	f->table.marking = f->shared ? MARKING_SHARED : MARKING_NONE;
 	result = tables_write(&f->tables, &f->table, error);
-	if (result == 0 && f->shared && lock_is_alone(f->file.fd)) {
+	if (result == 0 && f->shared && file_lock_alone(&f->file)) {
 		f->table.marking = MARKING_NONE;
 		result = tables_write(&f->tables, &f->table, error);
 	}

@@ -243,7 +243,7 @@ static int
 move_locked(struct layers *f, int64_t now, struct error *error)
 {
 	const struct window *window = &f->header.window;
-	void (*notice)(const char *text) = f->file.lock.wait.notice;
+	void (*notice)(const char *text) = f->file.wait.notice;
 	struct table next = f->table;
 	struct window_move move = window_move(&next, window, now, 1);
 	struct error told;

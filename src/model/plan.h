@@ -7,7 +7,7 @@
 #include "bits/geometry.h"
 #include "bits/hash.h"
 #include "disk/format.h"
-#include "disk/lock.h"
+#include "disk/file.h"
 
 /* What a new filter is made for. */
 struct filter_design {
