@@ -37,9 +37,7 @@ enum { /* offsets in the header */
 	AT_SECRET_BYTES = 80,
 	AT_RECIPE_BYTES = 84,
 	AT_WINDOW_KIND = 88,
-	AT_WINDOW_ZERO = 92,
 	AT_WINDOW_LENGTH = 96,
-	AT_ZERO = 104,
 	AT_SECRET = 128,
 	AT_RECIPE = 320,
 	AT_CRC = PAGE_BYTES - 4
@@ -146,16 +144,6 @@ format_is_filter(const uint8_t *data, size_t nbytes)
 	    memcmp(data, header_magic, sizeof header_magic) == 0;
 }
 
-static int
-is_window(const struct window *window)
-{
-	if (window->kind == WINDOW_NONE)
-		return 1;
-	return (window->kind == WINDOW_SECONDS ||
-	    (window->kind == WINDOW_LINES && window->length % 4 == 0)) &&
-	    window->length > 0 && window->length <= FORMAT_WINDOW_MAX;
-}
-
 /* Fails if a field has a value that none can have. */
 static int
 fields_decode(struct header *h, const uint8_t *page)
@@ -177,8 +165,12 @@ fields_decode(struct header *h, const uint8_t *page)
 	    h->capacity > SIZING_CAPACITY_MAX || !is_rate(h->error_rate) ||
 	    growth > GROWTH_FAIL || hash_secret_bytes(kind) == 0 ||
 	    recipe > FORMAT_RECIPE_MAX ||
-	    (recipe > 0 && page[AT_RECIPE + recipe - 1] != '\n') ||
-	    !is_window(&h->window))
+	    (recipe > 0 && page[AT_RECIPE + recipe - 1] != '\n'))
+		return -1;
+	if (h->window.kind != WINDOW_NONE &&
+	    (h->window.kind > WINDOW_LINES || h->window.length == 0 ||
+	    h->window.length > FORMAT_WINDOW_MAX ||
+	    (h->window.kind == WINDOW_LINES && h->window.length % 4 != 0)))
 		return -1;
 	h->growth = (enum growth)growth;
 	h->hash.kind = (enum hash_kind)kind;
@@ -221,38 +213,10 @@ format_header_decode(struct header *h, const uint8_t page[PAGE_BYTES],
 	    "the filter is damaged: its header is wrong");
 }
 
-static void
-layer_encode(const struct table *table, unsigned i, uint8_t *p)
+static uint64_t
+layer_end(const struct layer_entry *layer)
 {
-	const struct layer_entry *layer = &table->layers[i];
-	uint32_t flags = layer->sealed ? FLAG_SEALED : 0;
-
-	if (table->generation_count > 0)
-		flags |= (layer->generation + 1) << GENERATION_SHIFT;
-	le_put64(p + LAYER_OFFSET, layer->offset);
-	le_put64(p + LAYER_PAGES, layer->geometry.pages);
-	le_put64(p + LAYER_CAPACITY, layer->capacity);
-	le_put_double(p + LAYER_ERROR_RATE, layer->error_rate);
-	le_put64(p + LAYER_LINES, layer->lines);
-	le_put64(p + LAYER_CREATED, layer->created);
-	le_put32(p + LAYER_K, layer->geometry.k);
-	le_put32(p + LAYER_CACHE_LINES, layer->geometry.cache_lines);
-	le_put32(p + LAYER_FLAGS, flags);
-	le_put32(p + LAYER_CHECKSUM, layer->sealed ? layer->checksum : 0);
-}
-
-static void
-generations_encode(const struct table *table, uint8_t *page)
-{
-	for (unsigned i = 0; i < table->generation_count; i++) {
-		const struct generation *g = &table->generations[i];
-		uint8_t *p = page + AT_GENERATIONS + i * GENERATION_BYTES;
-
-		le_put64(p + GENERATION_NUMBER, (uint64_t)g->number);
-		le_put64(p + GENERATION_BEGIN, (uint64_t)g->begin);
-		le_put64(p + GENERATION_END, (uint64_t)g->end);
-	}
-	le_put32(page + AT_GENERATION_COUNT, table->generation_count);
+	return layer->offset + layer->geometry.pages * PAGE_BYTES;
 }
 
 void
@@ -271,17 +235,43 @@ format_table_encode(const struct table *table,
 	le_put32(page + AT_SEALING_LAYER, table->sealing.layer);
 	le_put32(page + AT_SEALING_CHECKSUM, table->sealing.checksum);
 	le_put64(page + AT_SEALING_PAGES, table->sealing.pages);
-	for (unsigned i = 0; i < table->count; i++)
-		layer_encode(table, i, page + AT_LAYERS + i * LAYER_BYTES);
+	for (unsigned i = 0; i < table->count; i++) {
+		const struct layer_entry *layer = &table->layers[i];
+		uint8_t *p = page + AT_LAYERS + i * LAYER_BYTES;
+
+		le_put64(p + LAYER_OFFSET, layer->offset);
+		le_put64(p + LAYER_PAGES, layer->geometry.pages);
+		le_put64(p + LAYER_CAPACITY, layer->capacity);
+		le_put_double(p + LAYER_ERROR_RATE, layer->error_rate);
+		le_put64(p + LAYER_LINES, layer->lines);
+		le_put64(p + LAYER_CREATED, layer->created);
+		le_put32(p + LAYER_K, layer->geometry.k);
+		le_put32(p + LAYER_CACHE_LINES, layer->geometry.cache_lines);
+		le_put32(p + LAYER_FLAGS, (layer->sealed ? FLAG_SEALED : 0) |
+		    (windowed ? (layer->generation + 1) << GENERATION_SHIFT :
+		    0));
+		le_put32(p + LAYER_CHECKSUM,
+		    layer->sealed ? layer->checksum : 0);
+	}
+	for (unsigned i = 0; i < table->generation_count; i++) {
+		const struct generation *g = &table->generations[i];
+		uint8_t *p = page + AT_GENERATIONS + i * GENERATION_BYTES;
+
+		le_put64(p + GENERATION_NUMBER, (uint64_t)g->number);
+		le_put64(p + GENERATION_BEGIN, (uint64_t)g->begin);
+		le_put64(p + GENERATION_END, (uint64_t)g->end);
+	}
 	if (windowed)
-		generations_encode(table, page);
+		le_put32(page + AT_GENERATION_COUNT, table->generation_count);
 	le_put32(page + AT_CRC, page_crc(page));
 }
 
-/* All of a layer, except how it lies to the other layers. */
+/* After the layers before it. */
 static int
-layer_decode(struct layer_entry *layer, const uint8_t *p)
+layer_decode(struct table *table, unsigned i, const uint8_t *page)
 {
+	struct layer_entry *layer = &table->layers[i];
+	const uint8_t *p = page + AT_LAYERS + i * LAYER_BYTES;
 	uint32_t flags = le_get32(p + LAYER_FLAGS);
 
 	layer->offset = le_get64(p + LAYER_OFFSET);
@@ -297,41 +287,27 @@ layer_decode(struct layer_entry *layer, const uint8_t *p)
 	layer->generation = (flags >> GENERATION_SHIFT) - 1;
 
 	/* geometry_check bounds the pages, so that the sum can't overflow. */
-	return geometry_check(&layer->geometry) == 0 &&
-	    layer->offset % PAGE_BYTES == 0 &&
-	    layer->offset >= FORMAT_HEADER_BYTES &&
-	    layer->offset / PAGE_BYTES <= PAGES_MAX - layer->geometry.pages &&
-	    layer->capacity > 0 && layer->capacity <= SIZING_CAPACITY_MAX &&
-	    is_rate(layer->error_rate) ? 0 : -1;
-}
-
-static uint64_t
-layer_end(const struct layer_entry *layer)
-{
-	return layer->offset + layer->geometry.pages * PAGE_BYTES;
-}
-
-/*
- * Is layer i right behind the one before it? Or with a window: of no earlier
- * generation, and apart from all before it?
- */
-static int
-has_place(const struct table *table, unsigned i)
-{
-	const struct layer_entry *a = &table->layers[i];
-
+	if (geometry_check(&layer->geometry) < 0 ||
+	    layer->offset % PAGE_BYTES != 0 ||
+	    layer->offset < FORMAT_HEADER_BYTES ||
+	    layer->offset / PAGE_BYTES > PAGES_MAX - layer->geometry.pages ||
+	    layer->capacity == 0 || layer->capacity > SIZING_CAPACITY_MAX ||
+	    !is_rate(layer->error_rate))
+		return -1;
 	if (table->generation_count == 0)
-		return a->offset == (i == 0 ? FORMAT_HEADER_BYTES :
-		    layer_end(a - 1));
+		return layer->offset == (i == 0 ? FORMAT_HEADER_BYTES :
+		    layer_end(layer - 1)) ? 0 : -1;
+	/* With a window: of no earlier generation, and apart from all. */
 	for (unsigned j = 0; j < i; j++) {
-		const struct layer_entry *b = &table->layers[j];
+		const struct layer_entry *other = &table->layers[j];
 
-		if (a->generation < b->generation ||
-		    (a->offset < layer_end(b) && b->offset < layer_end(a)))
-			return 0;
+		if (layer->generation < other->generation ||
+		    (layer->offset < layer_end(other) &&
+		    other->offset < layer_end(layer)))
+			return -1;
 	}
-	return a->generation < table->generation_count &&
-	    layer_end(a) <= table->file_bytes;
+	return layer->generation < table->generation_count &&
+	    layer_end(layer) <= table->file_bytes ? 0 : -1;
 }
 
 /* With a window: what stands in place of other tables' last layers. */
@@ -358,31 +334,15 @@ generations_decode(struct table *table, const uint8_t *page)
 	return 0;
 }
 
-/* The layer must exist, unsealed, with pages left for the checksum. */
-static int
-sealing_decode(struct table *table, const uint8_t *page)
-{
-	struct sealing *s = &table->sealing;
-	const struct layer_entry *layer;
-
-	s->layer = le_get32(page + AT_SEALING_LAYER);
-	s->checksum = le_get32(page + AT_SEALING_CHECKSUM);
-	s->pages = le_get64(page + AT_SEALING_PAGES);
-	if (s->layer == 0)
-		return s->checksum == 0 && s->pages == 0 ? 0 : -1;
-	if (s->layer > table->count)
-		return -1;
-	layer = &table->layers[s->layer - 1];
-	return !layer->sealed && s->pages < layer->geometry.pages ? 0 : -1;
-}
-
 /* Fails if a field has a value that none can have, or layers overlap. */
 static int
 table_decode(struct table *table, const uint8_t *page)
 {
-	uint32_t flags = le_get32(page + AT_FLAGS);
 	unsigned windowed = memcmp(page, window_magic, sizeof window_magic) ==
 	    0;
+	uint32_t flags = le_get32(page + AT_FLAGS);
+	struct sealing *s = &table->sealing;
+	const struct layer_entry *layer;
 
 	memset(table, 0, sizeof *table);
 	table->serial = le_get64(page + AT_SERIAL);
@@ -398,12 +358,21 @@ table_decode(struct table *table, const uint8_t *page)
 	    table->generation_count > FORMAT_GENERATIONS_MAX)
 		return -1;
 	for (unsigned i = 0; i < table->count; i++) {
-		if (layer_decode(&table->layers[i], page + AT_LAYERS +
-		    i * LAYER_BYTES) < 0 || !has_place(table, i))
+		if (layer_decode(table, i, page) < 0)
 			return -1;
 	}
-	return (windowed && generations_decode(table, page) < 0) ||
-	    sealing_decode(table, page) < 0 ? -1 : 0;
+	if (windowed && generations_decode(table, page) < 0)
+		return -1;
+	s->layer = le_get32(page + AT_SEALING_LAYER);
+	s->checksum = le_get32(page + AT_SEALING_CHECKSUM);
+	s->pages = le_get64(page + AT_SEALING_PAGES);
+	if (s->layer == 0)
+		return s->checksum == 0 && s->pages == 0 ? 0 : -1;
+	if (s->layer > table->count)
+		return -1;
+	/* It is not yet sealed: some pages are left for the checksum. */
+	layer = &table->layers[s->layer - 1];
+	return !layer->sealed && s->pages < layer->geometry.pages ? 0 : -1;
 }
 
 int

@@ -42,22 +42,16 @@ journal_name(const char *filter)
 	return name;
 }
 
-static int
-has_suffix(const char *text, const char *suffix)
-{
-	size_t n = strlen(text), m = strlen(suffix);
-
-	return n >= m && strcmp(text + n - m, suffix) == 0;
-}
-
 int
 journal_check_new(const char *filter, struct error *error)
 {
+	size_t n = strlen(filter), suffix = strlen(JOURNAL_SUFFIX);
 	char *name;
 	struct stat st;
 	int orphaned;
 
-	if (has_suffix(filter, JOURNAL_SUFFIX)) {
+	if (n >= suffix &&
+	    strcmp(filter + n - suffix, JOURNAL_SUFFIX) == 0) {
 		return error_set(error, STATUS_USAGE, "%s: a filter's name"
 		    " can't end in %s, as its journal's does", filter,
 		    JOURNAL_SUFFIX);
@@ -85,9 +79,7 @@ begin(struct journal *j, const char *filter, int flags, struct error *error)
 		j->fd = open(j->path, flags | O_CLOEXEC | O_NOFOLLOW |
 		    O_NONBLOCK | O_NOCTTY, 0600);
 	} while (j->fd < 0 && errno == EINTR);
-	if (j->fd < 0)
-		return error_system(error, errno, j->path);
-	if (fstat(j->fd, &st) < 0)
+	if (j->fd < 0 || fstat(j->fd, &st) < 0)
 		return error_system(error, errno, j->path);
 	if (!S_ISREG(st.st_mode)) {
 		return error_set(error, STATUS_FAILED,
@@ -186,15 +178,6 @@ flush(struct journal *j, struct error *error)
 	return write_frame(j, KIND_DIGESTS, payload, error);
 }
 
-/* The frame's i-th digest. */
-static struct digest
-get_digest(const struct journal *j, size_t i)
-{
-	const uint8_t *p = j->frame + HEAD_BYTES + i * DIGEST_BYTES;
-
-	return (struct digest){ le_get64(p), le_get64(p + 8) };
-}
-
 int
 journal_add(struct journal *j, const struct digest *digests, size_t n,
     struct error *error)
@@ -212,16 +195,6 @@ journal_add(struct journal *j, const struct digest *digests, size_t n,
 	return 0;
 }
 
-static int
-sync_digests(struct journal *j, struct error *error)
-{
-	if (flush(j, error) < 0)
-		return -1;
-	if (fdatasync(j->fd) < 0)
-		return error_system(error, errno, j->path);
-	return 0;
-}
-
 int
 journal_prepare(struct journal *j, struct error *error)
 {
@@ -230,9 +203,8 @@ journal_prepare(struct journal *j, struct error *error)
 	if (flush(j, error) < 0)
 		return -1;
 	/* Zeros are not a frame; the commit overwrites them. */
-	if (io_pwrite(j->fd, zeros, sizeof zeros, j->end) < 0)
-		return error_system(error, errno, j->path);
-	return sync_digests(j, error);
+	return io_pwrite(j->fd, zeros, sizeof zeros, j->end) == 0 &&
+	    fdatasync(j->fd) == 0 ? 0 : error_system(error, errno, j->path);
 }
 
 int
@@ -241,8 +213,10 @@ journal_commit(struct journal *j, const struct journal_span *spans,
 {
 	uint8_t *p = j->frame + HEAD_BYTES;
 
-	if (sync_digests(j, error) < 0)
+	if (flush(j, error) < 0)
 		return -1;
+	if (fdatasync(j->fd) < 0)
+		return error_system(error, errno, j->path);
 	le_put64(p, j->count);
 	for (size_t i = 0; i < count; i++) {
 		le_put32(p + 8 + i * SPAN_BYTES, spans[i].layer);
@@ -278,23 +252,6 @@ decode_commit(struct journal *j)
 		sum += span->count;
 	}
 	return sum == j->count ? 0 : -1;
-}
-
-/* Read all frames once. 0: complete, 2: not, -1: error. */
-static int
-verify(struct journal *j, struct error *error)
-{
-	for (;;) {
-		int result = read_frame(j, error);
-
-		if (result != 0)
-			return result < 0 ? -1 : 2;
-		if (j->kind == KIND_COMMIT)
-			return decode_commit(j) == 0 ? 0 : 2;
-		if (j->kind != KIND_DIGESTS || j->payload % DIGEST_BYTES != 0)
-			return 2;
-		j->count += j->payload / DIGEST_BYTES;
-	}
 }
 
 /*
@@ -348,9 +305,12 @@ journal_open(struct journal *j, const char *filter,
 		    " another filter; move it away", j->path);
 		goto fail;
 	}
-	result = verify(j, error);
+	while ((result = read_frame(j, error)) == 0 &&
+	    j->kind == KIND_DIGESTS && j->payload % DIGEST_BYTES == 0)
+		j->count += j->payload / DIGEST_BYTES;
 	if (result >= 0)
-		return result;
+		return result == 0 && j->kind == KIND_COMMIT &&
+		    decode_commit(j) == 0 ? 0 : 2;
 
 fail:
 	journal_close(j);
@@ -386,8 +346,13 @@ journal_each(struct journal *j, journal_visit *visit, void *context,
 					return -1;
 			}
 			for (n = 0; n < JOURNAL_PIECE && n < left &&
-			    next < used; n++)
-				digests[n] = get_digest(j, next++);
+			    next < used; n++) {
+				const uint8_t *p = j->frame + HEAD_BYTES +
+				    next++ * DIGEST_BYTES;
+
+				digests[n].low = le_get64(p);
+				digests[n].high = le_get64(p + 8);
+			}
 			if (visit(context, span->layer, digests, n, error) < 0)
 				return -1;
 		}
