@@ -177,34 +177,23 @@ try_table(struct tables *t, struct table *table, int *behind,
 	return zero < 0 ? -1 : !zero;
 }
 
-/* As tables_read, without repairs; tries again if they are inconsistent. */
-static int
-read_table(struct tables *t, struct table *table, int tries,
+int
+tables_read(struct tables *t, struct table *table, int repair,
     struct error *error)
 {
+	int tries = t->file->writable ? 1 : READER_TRIES;
 	int behind, result = try_table(t, table, &behind, error);
 
 	while (result == 1 && --tries > 0) {
 		nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
 		result = try_table(t, table, &behind, error);
 	}
-	return result == 0 ? behind : result < 0 ? -1 : error_set(error,
-	    error->status, "%s: %s", t->file->path, error->text);
-}
-
-int
-tables_look(struct tables *t, struct table *table, struct error *error)
-{
-	return read_table(t, table, 1, error) < 0 ? -1 : 0;
-}
-
-int
-tables_read(struct tables *t, struct table *table, struct error *error)
-{
-	int behind = read_table(t, table, t->file->writable ? 1 :
-	    READER_TRIES, error);
-
-	if (behind < 0 || !t->file->writable)
+	if (result < 0)
+		return -1;
+	if (result > 0)
+		return error_set(error, error->status, "%s: %s",
+		    t->file->path, error->text);
+	if (!repair)
 		return behind;
 	/* No run gets this far, and no numbers would be left for the next. */
 	if (table->serial > UINT64_MAX / 2) {

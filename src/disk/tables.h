@@ -28,15 +28,11 @@ struct tables {
 };
 
 /*
- * Read the newest valid table when the file is opened; fails if the file
- * doesn't match it. Returns 1 if the other slot was lost or is behind: it is
- * repaired if the file is writable, and the counters of the table may be old.
+ * Read the newest valid table; fails if the file doesn't match it. Returns 1 if
+ * the other slot was lost or is behind: the table's counters may be old. With
+ * `repair`, for the run that opens the file to write, that slot is written.
  */
-int tables_read(struct tables *tables, struct table *table,
-    struct error *error);
-
-/* Read it again later, under the lock, since others may have written. */
-int tables_look(struct tables *tables, struct table *table,
+int tables_read(struct tables *tables, struct table *table, int repair,
     struct error *error);
 
 /* The serial number of the newest table in the file, intact or not. */

@@ -85,7 +85,7 @@ layers_lock_table(struct layers *f, struct error *error)
 		return 0;
 	if (tables_lock(&f->tables, error) < 0)
 		return -1;
-	if (tables_look(&f->tables, &newer, error) < 0)
+	if (tables_read(&f->tables, &newer, 0, error) < 0)
 		goto fail;
 	/* Another run may have moved a window: are its first layers ours? */
 	same = newer.count >= f->arrays.count;
@@ -182,7 +182,7 @@ layers_take_table(struct layers *f, struct error *error)
 
 	if (tables_lock(&f->tables, error) < 0)
 		return -1;
-	behind = tables_read(&f->tables, &f->table, error);
+	behind = tables_read(&f->tables, &f->table, f->writable, error);
 	tables_unlock(&f->tables);
 	if (behind < 0)
 		return -1;
