@@ -101,9 +101,9 @@ write_frame(struct journal *j, uint32_t kind, size_t payload,
 	le_put32(head + 12, 0);
 	le_put32(head + 12, (uint32_t)crc32(crc32(0, NULL, 0), head,
 	    (uInt)(HEAD_BYTES + payload)));
-	if (io_pwrite(j->fd, head, HEAD_BYTES + payload, j->end) < 0)
+	if (io_pwrite(j->fd, head, HEAD_BYTES + payload, j->offset) < 0)
 		return error_system(error, errno, j->path);
-	j->end += HEAD_BYTES + payload;
+	j->offset += HEAD_BYTES + payload;
 	return 0;
 }
 
@@ -203,7 +203,7 @@ journal_prepare(struct journal *j, struct error *error)
 	if (flush(j, error) < 0)
 		return -1;
 	/* Zeros are not a frame; the commit overwrites them. */
-	return io_pwrite(j->fd, zeros, sizeof zeros, j->end) == 0 &&
+	return io_pwrite(j->fd, zeros, sizeof zeros, j->offset) == 0 &&
 	    fdatasync(j->fd) == 0 ? 0 : error_system(error, errno, j->path);
 }
 

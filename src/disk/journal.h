@@ -34,16 +34,12 @@ struct journal {
 	size_t payload; /* and the length of its payload */
 	size_t used;   /* digests that were added to it */
 	uint64_t count; /* digests in all */
-	uint64_t offset; /* where the next frame is read, */
-	uint64_t end;    /* or written */
+	uint64_t offset; /* where the next frame is read or written */
 	struct journal_span spans[FORMAT_LAYERS_MAX];
 	size_t span_count;
 };
 
 #define JOURNAL_NONE { .fd = -1 }
-
-/* The journal of FILTER is FILTER.journal. */
-#define JOURNAL_SUFFIX ".journal"
 
 /*
  * Fail if a journal is in the way of a new filter with this (resolved) name:
@@ -51,7 +47,11 @@ struct journal {
  */
 int journal_check_new(const char *filter, struct error *error);
 
-/* The name of the journal of `filter` (its resolved name); to be freed. */
+/*
+ * The name of the journal of `filter` (its resolved name), which is
+ * FILTER.journal; to be freed.
+ */
+#define JOURNAL_SUFFIX ".journal"
 char *journal_name(const char *filter);
 
 /*

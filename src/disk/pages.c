@@ -211,33 +211,29 @@ pages_unmap(struct pages *p)
 	*p = (struct pages){ 0 };
 }
 
-static void
-ask_for(struct pages *p, uint64_t first, uint64_t count)
-{
-	posix_fadvise(p->file->fd, (off_t)(p->offset + first * PAGE_BYTES),
-	    (off_t)(count * PAGE_BYTES), POSIX_FADV_WILLNEED);
-	for (uint64_t i = first; i < first + count; i++) {
-		p->absent -= !bitmap_get(p->present, i);
-		bitmap_set(p->present, i);
-	}
-}
-
 void
 pages_load(struct pages *p, const uint64_t *numbers, size_t n)
 {
 	if (p->absent == 0)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t range = numbers[i] / HUGE_PAGES;
-		uint64_t first = range * HUGE_PAGES;
+		uint64_t first = numbers[i], end = first + 1;
+		uint64_t range = first / HUGE_PAGES;
 
-		if (bitmap_get(p->present, numbers[i]))
+		if (bitmap_get(p->present, first))
 			continue;
-		if (p->singles[range]++ < HUGE_SINGLES)
-			ask_for(p, numbers[i], 1);
-		else
-			ask_for(p, first, p->count - first < HUGE_PAGES ?
-			    p->count - first : HUGE_PAGES);
+		if (p->singles[range]++ >= HUGE_SINGLES) {
+			first = range * HUGE_PAGES;
+			end = p->count - first < HUGE_PAGES ? p->count :
+			    first + HUGE_PAGES;
+		}
+		posix_fadvise(p->file->fd,
+		    (off_t)(p->offset + first * PAGE_BYTES),
+		    (off_t)((end - first) * PAGE_BYTES), POSIX_FADV_WILLNEED);
+		for (uint64_t j = first; j < end; j++) {
+			p->absent -= !bitmap_get(p->present, j);
+			bitmap_set(p->present, j);
+		}
 	}
 	/* All were asked for; again, if memory can't hold the file. */
 	if (p->absent == 0 && !is_cached(p)) {
