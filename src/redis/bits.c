@@ -72,12 +72,13 @@ take_line(void *context, size_t tag, redisReply *reply, struct error *error)
 }
 
 static int
-ask_part(struct shards *s, const struct shard_key *key, size_t first, size_t n,
+ask(struct shards *s, const struct shard_key *key, size_t first, size_t n,
     struct error *error)
 {
 	const struct geometry *g = &s->layout.geometry;
 	uint64_t of_one = layout_shard_pages(&s->layout);
 
+	memset(s->batch->lines_found + first, 0, n);
 	for (size_t i = first; i < first + n; i++) {
 		struct digest digest = shards_digest(s, i);
 		unsigned lines[CACHE_LINES_MAX];
@@ -97,15 +98,6 @@ ask_part(struct shards *s, const struct shard_key *key, size_t first, size_t n,
 		}
 	}
 	return 0;
-}
-
-static int
-ask(struct shards *s, struct error *error)
-{
-	size_t n = s->batch->starts[s->layout.shards];
-
-	memset(s->batch->lines_found, 0, n);
-	return shards_parts(s, n, ask_part, error);
 }
 
 /* Marking */
@@ -174,8 +166,8 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 
 /* One command: all bits of n digests, the count, and the bit of the trailer. */
 static int
-mark_part(struct shards *s, const struct shard_key *key, size_t first,
-    size_t n, struct error *error)
+mark(struct shards *s, const struct shard_key *key, size_t first, size_t n,
+    struct error *error)
 {
 	const struct geometry *g = &s->layout.geometry;
 	struct bit_marks marks = { s->net, layout_shard_pages(&s->layout) };
@@ -192,12 +184,6 @@ mark_part(struct shards *s, const struct shard_key *key, size_t first,
 	add_operation(s->net, "INCRBY", "i64", end + 64, count);
 	add_operation(s->net, "GET", "u1", end, NULL);
 	return net_end(s->net, error);
-}
-
-static int
-mark(struct shards *s, struct error *error)
-{
-	return shards_parts(s, LINES_MAX, mark_part, error);
 }
 
 /* Counting */
@@ -233,4 +219,5 @@ count(struct shards *s, const struct shard_key *key, struct error *error)
 	return net_end(s->net, error);
 }
 
-const struct shard_operations bits_operations = { make, ask, mark, count };
+const struct shard_operations bits_operations =
+    { LINES_MAX, make, ask, mark, count };

@@ -17,20 +17,16 @@
 #define ITEMS_MAX 2048u
 
 static void
-add_item(struct net *net, struct digest digest)
-{
-	uint8_t item[16];
-
-	le_put64(item, digest.low);
-	le_put64(item + 8, digest.high);
-	net_word(net, item, sizeof item);
-}
-
-static void
 add_items(const struct shards *s, size_t first, size_t n)
 {
-	for (size_t i = first; i < first + n; i++)
-		add_item(s->net, shards_digest(s, i));
+	for (size_t i = first; i < first + n; i++) {
+		struct digest digest = shards_digest(s, i);
+		uint8_t item[16];
+
+		le_put64(item, digest.low);
+		le_put64(item + 8, digest.high);
+		net_word(s->net, item, sizeof item);
+	}
 }
 
 static void
@@ -74,13 +70,7 @@ make(struct shards *s, const struct shard_key *key, struct error *error)
 	net_text(s->net, grows ? "EXPANSION" : "NONSCALING");
 	if (grows)
 		net_number(s->net, 2);
-	if (net_end(s->net, error) < 0)
-		return -1;
-	shards_begin(s, key, 0, shards_take, 0, 3,
-	    s->generation == LAYOUT_NO_GENERATION ? "EXPIRE" : "EXPIREAT");
-	net_number(s->net, s->generation == LAYOUT_NO_GENERATION ?
-	    SHARDS_UNBORN_SECONDS : s->expires);
-	if (net_end(s->net, error) < 0)
+	if (net_end(s->net, error) < 0 || shards_expire(s, key, error) < 0)
 		return -1;
 	begin_insert(s, key, 0, shards_take, 0, 1);
 	net_text(s->net, SENTINEL);
@@ -108,7 +98,7 @@ take_found(void *context, size_t tag, redisReply *reply,
 }
 
 static int
-ask_part(struct shards *s, const struct shard_key *key, size_t first, size_t n,
+ask(struct shards *s, const struct shard_key *key, size_t first, size_t n,
     struct error *error)
 {
 	shards_begin(s, key, 0, take_found, first * (ITEMS_MAX + 1) + n,
@@ -116,12 +106,6 @@ ask_part(struct shards *s, const struct shard_key *key, size_t first, size_t n,
 	add_items(s, first, n);
 	net_text(s->net, SENTINEL);
 	return net_end(s->net, error);
-}
-
-static int
-ask(struct shards *s, struct error *error)
-{
-	return shards_parts(s, ITEMS_MAX, ask_part, error);
 }
 
 /* Marking */
@@ -188,8 +172,8 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 }
 
 static int
-mark_part(struct shards *s, const struct shard_key *key, size_t first,
-    size_t n, struct error *error)
+mark(struct shards *s, const struct shard_key *key, size_t first, size_t n,
+    struct error *error)
 {
 	int claims = s->batch->found != NULL;
 
@@ -197,12 +181,6 @@ mark_part(struct shards *s, const struct shard_key *key, size_t first,
 	    (claims ? first : key->shard) * (ITEMS_MAX + 1) + n, n);
 	add_items(s, first, n);
 	return net_end(s->net, error);
-}
-
-static int
-mark(struct shards *s, struct error *error)
-{
-	return shards_parts(s, ITEMS_MAX, mark_part, error);
 }
 
 /* Counting */
@@ -241,4 +219,5 @@ count(struct shards *s, const struct shard_key *key, struct error *error)
 	return net_end(s->net, error);
 }
 
-const struct shard_operations bloom_operations = { make, ask, mark, count };
+const struct shard_operations bloom_operations =
+    { ITEMS_MAX, make, ask, mark, count };

@@ -84,8 +84,7 @@ one(const struct generations *g, int64_t number)
  * was evicted, the lines in it: nobody marks any before.
  */
 static int
-is_there(struct generations *g, int64_t number,
-    const struct shard_operations *kind, struct error *error)
+is_there(struct generations *g, int64_t number, struct error *error)
 {
 	int there = with_key(g, number, "GET %s", error);
 	struct shards s = one(g, number);
@@ -94,18 +93,7 @@ is_there(struct generations *g, int64_t number,
 	if (there != 0)
 		return there;
 	s.trouble = &unused;
-	return shards_count(&s, kind, error) < 0 ? -1 : s.lines > 0;
-}
-
-/* Another client may do the same: all commands may be repeated. */
-static int
-make_newest(struct generations *g, int64_t number,
-    const struct shard_operations *kind, struct error *error)
-{
-	struct shards s = one(g, number);
-
-	return shards_each(&s, kind->make, error) < 0 ||
-	    with_key(g, number, "SET %s 1 NX EXAT %lld", error) < 0 ? -1 : 1;
+	return shards_count(&s, error) < 0 ? -1 : s.lines > 0;
 }
 
 int
@@ -128,24 +116,27 @@ generations_are_due(struct generations *g, struct error *error)
 }
 
 int
-generations_advance(struct generations *g, const struct shard_operations *kind,
-    int make, struct error *error)
+generations_advance(struct generations *g, int make, struct error *error)
 {
 	if (net_finish(g->like.net, error) < 0)
 		return -1;
 	g->count = 0;
 	for (int64_t i = g->newest; i > g->newest - (int64_t)GENERATIONS_MAX;
 	    i--) {
-		int there = is_there(g, i, kind, error);
+		struct shards s = one(g, i);
+		int there = is_there(g, i, error);
 
+		/* Another client may do the same: all may be repeated. */
 		if (there == 0 && make && i == g->newest)
-			there = make_newest(g, i, kind, error);
+			there = shards_each(&s, s.kind->make, error) < 0 ||
+			    with_key(g, i, "SET %s 1 NX EXAT %lld", error) < 0
+			    ? -1 : 1;
 		if (there < 0)
 			return -1;
 		if (i == g->newest)
 			g->complete = there;
 		if (there)
-			g->set[g->count++] = one(g, i);
+			g->set[g->count++] = s;
 	}
 	return 0;
 }

@@ -38,8 +38,8 @@ int generations_are_due(struct generations *generations, struct error *error);
  * Take those that remember now, after all requests are answered; with `make`,
  * make the newest one if it isn't there. Returns 0, or -1.
  */
-int generations_advance(struct generations *generations,
-    const struct shard_operations *kind, int make, struct error *error);
+int generations_advance(struct generations *generations, int make,
+    struct error *error);
 
 /* Delete all of them that there are; the filter's header is gone. */
 int generations_delete(struct generations *generations, struct error *error);

@@ -269,7 +269,7 @@ make_filter(struct place *p, int replace, const struct filter_design *plan,
 	/* Generations are made when they are due. */
 	if (p->header.window.kind != WINDOW_NONE)
 		return publish(p, replace, error);
-	result = shards_each(&p->shards, p->kind->make, error);
+	result = shards_each(&p->shards, p->shards.kind->make, error);
 	if (result == 0)
 		result = publish(p, replace, error);
 	/* If that fails, too, they expire. */

@@ -85,6 +85,6 @@ place_take(struct place *p, const struct layout *layout)
 	p->shards.layout = *layout;
 	p->shards.grows = p->header.growth == GROWTH_GROW;
 	memcpy(p->shards.id, p->header.id, sizeof p->shards.id);
-	p->kind = layout->kind == SHARDS_BLOOM ? &bloom_operations :
+	p->shards.kind = layout->kind == SHARDS_BLOOM ? &bloom_operations :
 	    &bits_operations;
 }

@@ -15,7 +15,6 @@ struct place {
 	struct net *net;
 	struct header header;   /* of the filter that is open, */
 	struct shards shards;   /* as each of its generations has them, */
-	const struct shard_operations *kind;
 	struct trouble trouble; /* what is wrong with any of them, */
 	struct shard_batch batch; /* and what is asked of them */
 	void (*notice)(const char *text);

@@ -165,8 +165,7 @@ static int
 count(struct redis *r, struct error *error)
 {
 	for (unsigned i = 0; i < r->generations.count; i++) {
-		if (shards_count(&r->generations.set[i], r->place.kind,
-		    error) < 0)
+		if (shards_count(&r->generations.set[i], error) < 0)
 			return failed(r, error);
 	}
 	describe(r);
@@ -183,8 +182,7 @@ advance(struct redis *r, struct error *error)
 	int due = generations_are_due(&r->generations, error);
 
 	if (due > 0 && (check_header(r, error) < 0 ||
-	    generations_advance(&r->generations, r->place.kind, r->makes,
-	    error) < 0))
+	    generations_advance(&r->generations, r->makes, error) < 0))
 		due = -1;
 	return due < 0 ? failed(r, error) : due > 0 ? count(r, error) : 0;
 }
@@ -236,7 +234,8 @@ begin_use(struct redis *r, const struct filter_use *use, struct error *error)
 	r->makes = use->writable;
 	/* Bit strings have --on-full=warn where nobody asked for it. */
 	r->warns = r->filter.growth == GROWTH_WARN &&
-	    (use->growth == GROWTH_WARN || r->place.kind == &bloom_operations);
+	    (use->growth == GROWTH_WARN || r->place.shards.kind ==
+	    &bloom_operations);
 	generations_begin(&r->generations, &r->place.shards,
 	    &r->place.header.window);
 	/* New ones stay from now on, and those that were to be deleted. */
@@ -322,6 +321,7 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
 {
 	struct redis *r = redis_of(filter);
 	struct generations *g = &r->generations;
+	const struct shard_operations *kind = r->place.shards.kind;
 	int marks = net_is_busy(r->place.net);
 	uint64_t repeats = net_repeats(r->place.net), now;
 
@@ -334,7 +334,7 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
 	shards_sort(&r->place.shards, digests, n, found);
 	for (int again = 1; again; repeats = now) {
 		for (unsigned i = 0; i < g->count; i++) {
-			if (r->place.kind->ask(&g->set[i], error) < 0)
+			if (shards_parts(&g->set[i], kind->ask, error) < 0)
 				return failed(r, error);
 		}
 		if (finish(r, error) < 0)
@@ -383,7 +383,7 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
 	if (failed_before(r, error) || advance(r, error) < 0)
 		return -1;
 	shards_sort(&r->place.shards, digests, n, NULL);
-	if (r->place.kind->mark(newest, error) < 0 ||
+	if (shards_parts(newest, newest->kind->mark, error) < 0 ||
 	    net_flush(r->place.net, error) < 0)
 		return failed(r, error);
 	add_lines(r, n);
@@ -406,8 +406,8 @@ claim(struct filter *filter, const struct digest *digests, size_t n,
 	if (failed_before(r, error))
 		return -1;
 	shards_sort(&r->place.shards, digests, room, taken);
-	if ((r->place.kind->mark(newest, error) < 0 ? failed(r, error) :
-	    finish(r, error)) < 0) {
+	if ((shards_parts(newest, newest->kind->mark, error) < 0 ?
+	    failed(r, error) : finish(r, error)) < 0) {
 		net_abandon(r->place.net);
 		return -1;
 	}

@@ -10,6 +10,8 @@
 
 /* Digests whose pages are computed at a time. */
 #define PIECE 256
+/* How long a shard lives that no header names, in seconds. */
+#define UNBORN_SECONDS 3600
 
 static void
 find_key(const struct shards *s, unsigned shard, struct shard_key *key)
@@ -27,27 +29,13 @@ shards_free_batch(struct shard_batch *b)
 	free(b->lines_found);
 }
 
-static void
-find_shards(const struct shards *s, const struct digest *digests, size_t n,
-    uint32_t *shards)
-{
-	uint64_t pages[PIECE], of_one = layout_shard_pages(&s->layout);
-
-	for (size_t i = 0; i < n; i += PIECE) {
-		size_t some = n - i < PIECE ? n - i : PIECE;
-
-		block_pages(&s->layout.geometry, digests + i, some, pages);
-		for (size_t j = 0; j < some; j++)
-			shards[i + j] = (uint32_t)(pages[j] / of_one);
-	}
-}
-
 /* A counting sort. */
 void
 shards_sort(const struct shards *s, const struct digest *digests, size_t n,
     uint8_t *found)
 {
 	struct shard_batch *b = s->batch;
+	uint64_t pages[PIECE], of_one = layout_shard_pages(&s->layout);
 	uint32_t at[LAYOUT_SHARDS_MAX], *of;
 
 	b->digests = digests;
@@ -59,10 +47,16 @@ shards_sort(const struct shards *s, const struct digest *digests, size_t n,
 		b->lines_found = memory_or_die(malloc(n));
 	}
 	of = b->order + b->room;
-	find_shards(s, digests, n, of);
 	memset(b->starts, 0, sizeof b->starts);
-	for (size_t i = 0; i < n; i++)
-		b->starts[of[i] + 1]++;
+	for (size_t i = 0; i < n; i += PIECE) {
+		size_t some = n - i < PIECE ? n - i : PIECE;
+
+		block_pages(&s->layout.geometry, digests + i, some, pages);
+		for (size_t j = 0; j < some; j++) {
+			of[i + j] = (uint32_t)(pages[j] / of_one);
+			b->starts[of[i + j] + 1]++;
+		}
+	}
 	for (unsigned i = 0; i < s->layout.shards; i++) {
 		b->starts[i + 1] += b->starts[i];
 		at[i] = b->starts[i];
@@ -72,10 +66,10 @@ shards_sort(const struct shards *s, const struct digest *digests, size_t n,
 }
 
 int
-shards_parts(struct shards *s, size_t most, shards_part *make,
-    struct error *error)
+shards_parts(struct shards *s, shards_part *make, struct error *error)
 {
 	const uint32_t *starts = s->batch->starts;
+	size_t most = s->kind->part_max;
 
 	for (unsigned i = 0; i < s->layout.shards; i++) {
 		size_t end = starts[i + 1];
@@ -174,11 +168,10 @@ shards_each(struct shards *s, shards_one *make, struct error *error)
 }
 
 int
-shards_count(struct shards *s, const struct shard_operations *kind,
-    struct error *error)
+shards_count(struct shards *s, struct error *error)
 {
 	s->lines = 0;
-	return shards_each(s, kind->count, error);
+	return shards_each(s, s->kind->count, error);
 }
 
 int
@@ -192,8 +185,11 @@ int
 shards_expire(struct shards *s, const struct shard_key *key,
     struct error *error)
 {
-	shards_begin(s, key, 0, shards_take, 0, 3, "EXPIRE");
-	net_number(s->net, SHARDS_UNBORN_SECONDS);
+	int unborn = s->generation == LAYOUT_NO_GENERATION;
+
+	shards_begin(s, key, 0, shards_take, 0, 3, unborn ? "EXPIRE" :
+	    "EXPIREAT");
+	net_number(s->net, unborn ? UNBORN_SECONDS : s->expires);
 	return net_end(s->net, error);
 }
 

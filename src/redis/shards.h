@@ -34,6 +34,7 @@ struct shard_batch {
 };
 
 struct shards {
+	const struct shard_operations *kind;
 	struct net *net;        /* not owned, as what follows */
 	struct trouble *trouble;
 	struct shard_batch *batch;
@@ -56,27 +57,28 @@ struct shard_key {
 	unsigned slot, shard;
 };
 
-/* What is done to one shard. Requests are made, not waited for. */
+/* What is done to one shard, and to a part of a batch: n digests of one shard,
+ * order[first] and those after it. Requests are made, not waited for. */
 typedef int shards_one(struct shards *shards, const struct shard_key *key,
     struct error *error);
+typedef int shards_part(struct shards *shards, const struct shard_key *key,
+    size_t first, size_t n, struct error *error);
 
 /* What is done to shards, of each kind. */
 struct shard_operations {
-	/* One that expires in an hour, unless it is there. */
+	size_t part_max; /* digests of a part */
+	/* One that expires as shards_expire says, unless it is there. */
 	shards_one *make;
 	/* Set found[i] to 1 where digest i is there. */
-	int (*ask)(struct shards *shards, struct error *error);
+	shards_part *ask;
 	/* Mark; a batch with `found` is claimed: found[i] is set to 0 where
 	   digest i was not there. */
-	int (*mark)(struct shards *shards, struct error *error);
+	shards_part *mark;
 	/* Add its lines to shards->lines. */
 	shards_one *count;
 };
 extern const struct shard_operations bits_operations; /* bits.c */
 extern const struct shard_operations bloom_operations; /* bloom.c */
-
-/* How long a shard lives that no header names, in seconds. */
-#define SHARDS_UNBORN_SECONDS 3600
 
 /* net_begin for a command whose first argument is a shard's key. */
 void shards_begin(struct shards *shards, const struct shard_key *key,
@@ -91,11 +93,8 @@ void shards_sort(const struct shards *shards, const struct digest *digests,
     size_t n, uint8_t *found);
 void shards_free_batch(struct shard_batch *batch);
 
-/* Call `make` for a part of a batch: at most `most` digests of one shard,
- * order[first] and those after it. */
-typedef int shards_part(struct shards *shards, const struct shard_key *key,
-    size_t first, size_t n, struct error *error);
-int shards_parts(struct shards *shards, size_t most, shards_part *make,
+/* Call `make` for each part of a batch. */
+int shards_parts(struct shards *shards, shards_part *make,
     struct error *error);
 
 /* The digest at order[place], and its shard. */
@@ -117,12 +116,12 @@ int shards_are_refused(struct shards *shards, const redisReply *reply,
 int shards_odd(const struct shards *shards, const redisReply *reply,
     struct error *error);
 
-/* It stays; expires as if unborn; is deleted. */
+/* It stays; expires with its generation, or in an hour if it is of none; is
+ * deleted. */
 shards_one shards_keep, shards_expire, shards_delete;
 
 /* To each shard, waited for. */
 int shards_each(struct shards *shards, shards_one *make, struct error *error);
-int shards_count(struct shards *shards, const struct shard_operations *kind,
-    struct error *error);
+int shards_count(struct shards *shards, struct error *error);
 
 #endif
