@@ -1,6 +1,13 @@
 #include "redis/place.h"
 
 #include <string.h>
+#include <time.h>
+
+#include "base/io.h"
+#include "base/number.h"
+#include "layers/layers.h"
+#include "model/window.h"
+#include "redis/generations.h"
 
 /* How long requests are made again, if there is no --lock-timeout. */
 #define RETRY_MS 60000
@@ -42,8 +49,9 @@ place_tell(const struct place *p, const struct error *text)
 		p->notice(text->text);
 }
 
-int
-place_read(const struct place *p, redisReply *reply, struct found *found,
+/* What a reply says that was in the header's key; frees it, NULL: failed. */
+static int
+read_header(const struct place *p, redisReply *reply, struct found *found,
     struct error *error)
 {
 	struct error why;
@@ -68,7 +76,7 @@ place_find(struct place *p, struct found *found, struct error *error)
 	char key[LAYOUT_KEY_MAX];
 
 	layout_header_key(key, p->address.name);
-	return place_read(p, net_call(p->net, key, error, "GET %s", key),
+	return read_header(p, net_call(p->net, key, error, "GET %s", key),
 	    found, error);
 }
 
@@ -79,12 +87,252 @@ place_is_ours(const struct place *p, const struct found *found)
 	    sizeof p->header.id) == 0;
 }
 
-void
-place_take(struct place *p, const struct layout *layout)
+static struct shards
+shards_of_found(const struct place *p, const struct found *found)
 {
-	p->shards.layout = *layout;
-	p->shards.grows = p->header.growth == GROWTH_GROW;
-	memcpy(p->shards.id, p->header.id, sizeof p->shards.id);
-	p->shards.kind = layout->kind == SHARDS_BLOOM ? &bloom_operations :
+	struct shards s = p->shards;
+
+	s.kind = found->layout.kind == SHARDS_BLOOM ? &bloom_operations :
 	    &bits_operations;
+	s.layout = found->layout;
+	s.grows = found->header.growth == GROWTH_GROW;
+	memcpy(s.id, found->header.id, sizeof s.id);
+	return s;
+}
+
+void
+place_take(struct place *p, const struct found *found)
+{
+	p->header = found->header;
+	p->shards = shards_of_found(p, found);
+}
+
+/* Planning */
+
+static int
+plan_bits(const struct place *p, struct found *new, struct error *error)
+{
+	struct header *header = &new->header;
+	struct error why, told;
+	char text[NUMBER_TEXT];
+
+	if (header->window.kind != WINDOW_NONE)
+		return error_set(error, STATUS_USAGE, "%s: --window needs a"
+		    " server with BF.* (Redis 8, RedisBloom, valkey-bloom)",
+		    p->address.shown);
+	if (layout_bits(&new->layout, header->capacity, header->error_rate,
+	    &why) < 0)
+		return error_set(error, why.status, "%s: %s", p->address.shown,
+		    why.text);
+	if (header->growth != GROWTH_GROW)
+		return 0;
+	header->growth = GROWTH_WARN;
+	error_set(&told, 0, "%s: the server has no BF.* (Redis 8, RedisBloom,"
+	    " valkey-bloom), so the filter can't grow: beyond %s lines it makes"
+	    " more mistakes, with a warning", p->address.shown,
+	    number_format_count(text, header->capacity));
+	place_tell(p, &told);
+	return 0;
+}
+
+static int
+plan_bloom(const struct place *p, const char *key, struct found *new,
+    struct error *error)
+{
+	const struct header *header = &new->header;
+	int windowed = header->window.kind != WINDOW_NONE, valkey;
+	uint64_t capacity = windowed ?
+	    window_generation_capacity(header->capacity) : header->capacity;
+	double rate = header->error_rate * (windowed ? WINDOW_SHARE : 1);
+	redisReply *reply;
+
+	if (rate < LAYOUT_BLOOM_RATE_MIN)
+		return error_set(error, STATUS_USAGE, "%s: the hash of the"
+		    " server's filters has 64 bits, which is not enough for"
+		    " --error-rate=%g%s; at least %s", p->address.shown,
+		    header->error_rate, windowed ? " with a window" : "",
+		    windowed ? "6e-8" : "1e-8");
+	reply = net_call(p->net, key, error, "INFO server");
+	if (reply == NULL)
+		return -1;
+	/* Its filters don't halve the rate. */
+	valkey = reply->type != REDIS_REPLY_STRING ||
+	    strstr(reply->str, "valkey_version") != NULL;
+	freeReplyObject(reply);
+	layout_bloom(&new->layout, capacity, rate, header->growth, !valkey);
+	return 0;
+}
+
+/* Take a new filter; nothing of it is on the server yet. */
+static int
+plan_new(struct place *p, const struct filter_design *plan, struct error *error)
+{
+	char key[LAYOUT_KEY_MAX];
+	struct table unused;
+	struct found new = { 0 };
+	struct header *header = &new.header;
+	redisReply *reply;
+	int result;
+
+	if (layers_plan(plan, header, &unused, error) < 0)
+		return -1;
+	/* Of several clients' lines, nobody knows which came first. */
+	if (header->window.kind == WINDOW_LINES)
+		return error_set(error, STATUS_USAGE, "%s: a filter on a server"
+		    " can't have a window of new lines, whose order no client"
+		    " knows; use a window of time, such as --window=30d",
+		    p->address.shown);
+	header->created = (uint64_t)time(NULL);
+	header->version_to_write = FORMAT_VERSION;
+	if (io_random(header->id, sizeof header->id, error) < 0)
+		return -1;
+	/* Which kind of shards can the server have? */
+	layout_shard_key(key, p->address.name, header->id,
+	    LAYOUT_NO_GENERATION, 0);
+	reply = net_call(p->net, key, error, "BF.MEXISTS %s x", key);
+	if (reply == NULL)
+		return -1;
+	if (reply->type != REDIS_REPLY_ERROR)
+		result = plan_bloom(p, key, &new, error);
+	else if (strncmp(reply->str, "ERR unknown command", 19) == 0)
+		result = plan_bits(p, &new, error);
+	else
+		result = shards_odd(&p->shards, reply, error);
+	freeReplyObject(reply);
+	if (result == 0)
+		place_take(p, &new);
+	return result;
+}
+
+/* The shards of a filter that was found */
+
+/* Its header goes, or stays after all. */
+static int
+expire_shards(struct place *p, const struct found *found, int expire,
+    struct error *error)
+{
+	struct shards s;
+
+	if (!found->exists || place_is_ours(p, found) ||
+	    found->header.window.kind != WINDOW_NONE)
+		return 0;
+	s = shards_of_found(p, found);
+	return shards_each(&s, expire ? shards_expire : shards_keep, error);
+}
+
+/* Its header is gone. */
+static int
+delete_shards(struct place *p, const struct found *found, struct error *error)
+{
+	struct generations generations;
+	struct shards s;
+
+	if (!found->exists || place_is_ours(p, found))
+		return 0;
+	s = shards_of_found(p, found);
+	generations_begin(&generations, &s, &found->header.window);
+	return generations_delete(&generations, error);
+}
+
+/*
+ * Make a command that deletes or replaces the header, and delete the shards of
+ * the filter that was there. The answer may be lost, and a second try finds the
+ * first: what was there before is read first.
+ */
+static int
+take_away(struct place *p, const uint8_t *bytes, struct found *before,
+    struct error *error)
+{
+	struct found old;
+	char key[LAYOUT_KEY_MAX];
+	redisReply *reply;
+
+	if (place_find(p, before, error) < 0)
+		return -1;
+	if (!before->exists && bytes == NULL)
+		return 0;
+	if (expire_shards(p, before, 1, error) < 0)
+		return -1;
+	layout_header_key(key, p->address.name);
+	reply = bytes == NULL ?
+	    net_call(p->net, key, error, "GETDEL %s", key) :
+	    net_call(p->net, key, error, "GETSET %s %b", key, bytes,
+	    (size_t)LAYOUT_HEADER_BYTES);
+	if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
+	    expire_shards(p, before, 0, error) < 0) {
+		freeReplyObject(reply);
+		return -1;
+	}
+	return read_header(p, reply, &old, error) < 0 ||
+	    delete_shards(p, before, error) < 0 ? -1 :
+	    delete_shards(p, &old, error);
+}
+
+int
+place_remove(struct place *p, struct error *error)
+{
+	struct found before;
+
+	return take_away(p, NULL, &before, error) < 0 ? -1 : !before.exists;
+}
+
+/* The shards are there, now the header. Returns 1 if there is another filter.
+ * Answers may be lost: the header is read back. */
+static int
+publish(struct place *p, int replace, struct error *error)
+{
+	uint8_t bytes[LAYOUT_HEADER_BYTES];
+	char key[LAYOUT_KEY_MAX];
+	redisReply *reply;
+	struct found now;
+	int result = 0;
+
+	layout_encode(&p->shards.layout, &p->header, bytes);
+	if (replace) {
+		result = take_away(p, bytes, &now, error);
+	} else {
+		layout_header_key(key, p->address.name);
+		reply = net_call(p->net, key, error, "SET %s %b NX", key,
+		    bytes, (size_t)LAYOUT_HEADER_BYTES);
+		if (reply == NULL)
+			return -1;
+		if (reply->type == REDIS_REPLY_ERROR)
+			result = shards_odd(&p->shards, reply, error);
+		freeReplyObject(reply);
+	}
+	if (result < 0 || place_find(p, &now, error) < 0)
+		return -1;
+	if (place_is_ours(p, &now))
+		return 0;
+	return now.exists && !replace ? 1 : error_set(error,
+	    STATUS_FAILED, "%s: another client has replaced or removed the"
+	    " filter at the same moment", p->address.shown);
+}
+
+int
+place_make(struct place *p, int replace, const struct filter_design *plan,
+    struct error *error)
+{
+	struct found before;
+	struct error unused;
+	int result;
+
+	/* Before shards are made: is the name free? */
+	if (place_find(p, &before, error) < 0)
+		return -1;
+	if (before.exists && !replace)
+		return 1;
+	if (plan_new(p, plan, error) < 0)
+		return -1;
+	/* Generations are made when they are due. */
+	if (p->header.window.kind != WINDOW_NONE)
+		return publish(p, replace, error);
+	result = shards_each(&p->shards, p->shards.kind->make, error);
+	if (result == 0)
+		result = publish(p, replace, error);
+	/* If that fails, too, they expire. */
+	if (result != 0 && place_find(p, &before, &unused) == 0 &&
+	    !place_is_ours(p, &before))
+		(void)shards_each(&p->shards, shards_delete, &unused);
+	return result;
 }

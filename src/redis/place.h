@@ -1,5 +1,9 @@
 /*
- * A filter's place on a server: the connection, and the header in its key.
+ * A filter's place on a server: the connection, and the header in its key; how
+ * a filter is made, replaced and removed. A shard that no header names expires
+ * in an hour, whenever a client is killed: it is made so, and stays
+ * (shards_keep) only once there is a header; and before a header goes, its
+ * shards expire. A generation's always do.
  *
  * Functions return 0, or -1 with `error` filled.
  */
@@ -35,17 +39,23 @@ struct found {
 	struct layout layout;
 };
 
-/* What a reply says that was in the header's key; frees it, NULL: failed. */
-int place_read(const struct place *place, redisReply *reply,
-    struct found *found, struct error *error);
-
 /* The header that is there. */
 int place_find(struct place *place, struct found *found, struct error *error);
 
 /* Is it that of the filter that is open? */
 int place_is_ours(const struct place *place, const struct found *found);
 
-/* The filter with place->header is open from now on. */
-void place_take(struct place *place, const struct layout *layout);
+/* The filter with this header is open from now on. */
+void place_take(struct place *place, const struct found *found);
+
+/*
+ * Make a filter and take it; its shards do not stay yet. Returns 1 if there is
+ * one, unless it is to be replaced, or -1.
+ */
+int place_make(struct place *place, int replace,
+    const struct filter_design *plan, struct error *error);
+
+/* Remove the filter that is there. Returns 1 if there is none, or -1. */
+int place_remove(struct place *place, struct error *error);
 
 #endif

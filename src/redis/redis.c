@@ -9,7 +9,7 @@
 #include "model/plan.h"
 #include "model/window.h"
 #include "redis/generations.h"
-#include "redis/make.h"
+#include "redis/place.h"
 
 /*
  * The more lines of a batch are in a shard, the fewer commands they take; a
@@ -274,10 +274,8 @@ redis_open(struct filter **filter, const char *location,
 	result = place_find(&r->place, &found, error);
 	if (result == 0 && !found.exists)
 		result = 1;
-	if (result == 0) {
-		r->place.header = found.header;
-		place_take(&r->place, &found.layout);
-	}
+	if (result == 0)
+		place_take(&r->place, &found);
 	return begin_or_release(r, result, filter, use, error);
 }
 
@@ -289,7 +287,7 @@ redis_create(struct filter **filter, const char *location, int replace,
 	struct redis *r = new_redis(location, use, error);
 
 	*filter = NULL;
-	return r == NULL ? -1 : begin_or_release(r, make_filter(&r->place,
+	return r == NULL ? -1 : begin_or_release(r, place_make(&r->place,
 	    replace, plan, error), filter, use, error);
 }
 
@@ -304,7 +302,7 @@ redis_remove(const char *location, const struct lock_wait *wait,
 	use.wait = *wait;
 	if (place_open(&place, location, &use, error) < 0)
 		return -1;
-	result = make_remove(&place, error);
+	result = place_remove(&place, error);
 	place_close(&place);
 	return result;
 }
