@@ -84,24 +84,6 @@ check_header(struct redis *r, struct error *error)
 	    "another one has replaced it" : "it was removed");
 }
 
-/* A shard is missing: was the filter replaced or removed, or damaged? */
-static int
-explain_missing(struct redis *r, struct error *error)
-{
-	struct error unused;
-
-	if (check_header(r, error) == 0)
-		return error_set(error, STATUS_FAILED, "%s: damaged: the key"
-		    " %s is missing (does the server's maxmemory-policy evict"
-		    " keys?), and all lines in it; only create --force makes"
-		    " the filter whole again, and empty",
-		    r->place.address.shown, r->place.trouble.missing);
-	/* A mark of bits may have made some of its shards again. */
-	if (r->makes && r->place.shards.layout.kind == SHARDS_BITS)
-		(void)shards_each(&r->place.shards, shards_delete, &unused);
-	return -1;
-}
-
 /* Lines that the server didn't take: they are printed, and not remembered. */
 static int
 explain_refused(struct redis *r, struct error *error)
@@ -124,11 +106,22 @@ explain_refused(struct redis *r, struct error *error)
 static int
 check(struct redis *r, struct error *error)
 {
-	if (r->place.trouble.missing[0] != '\0')
-		return failed(r, (explain_missing(r, error), error));
-	if (r->place.trouble.refused > 0 && explain_refused(r, error) < 0)
-		return failed(r, error);
-	return 0;
+	struct error unused;
+
+	if (r->place.trouble.missing[0] == '\0')
+		return r->place.trouble.refused > 0 &&
+		    explain_refused(r, error) < 0 ? failed(r, error) : 0;
+	/* Was the filter replaced or removed, or damaged? */
+	if (check_header(r, error) == 0)
+		error_set(error, STATUS_FAILED, "%s: damaged: the key %s is"
+		    " missing (does the server's maxmemory-policy evict"
+		    " keys?), and all lines in it; only create --force makes"
+		    " the filter whole again, and empty",
+		    r->place.address.shown, r->place.trouble.missing);
+	/* A mark of bits may have made some of its shards again. */
+	else if (r->makes && r->place.shards.layout.kind == SHARDS_BITS)
+		(void)shards_each(&r->place.shards, shards_delete, &unused);
+	return failed(r, error);
 }
 
 static int
@@ -187,33 +180,7 @@ advance(struct redis *r, struct error *error)
 	return due < 0 ? failed(r, error) : due > 0 ? count(r, error) : 0;
 }
 
-/* So many lines were marked in the newest generation. */
-static void
-add_lines(struct redis *r, uint64_t lines)
-{
-	r->generations.set[0].lines += lines;
-	describe(r);
-}
-
 /* Opening */
-
-static struct redis *
-new_redis(const char *location, const struct filter_use *use,
-    struct error *error)
-{
-	struct redis *r = memory_or_die(calloc(1, sizeof *r));
-
-	r->filter = (struct filter){ .operations = &operations,
-		.bottom = &r->filter, .header = &r->place.header,
-		.table = &r->table };
-	r->claims = use->claim;
-	if (place_open(&r->place, location, use, error) < 0) {
-		free(r);
-		return NULL;
-	}
-	r->filter.name = r->place.address.shown;
-	return r;
-}
 
 static int
 begin_use(struct redis *r, const struct filter_use *use, struct error *error)
@@ -246,11 +213,34 @@ begin_use(struct redis *r, const struct filter_use *use, struct error *error)
 	return (r->generations.quarter == 0 ? count : advance)(r, error);
 }
 
-/* The filter is there (0), or not (1, -1). */
+/* Without a plan, open it; else make it. Returns 1 if it isn't there, or is. */
 static int
-begin_or_release(struct redis *r, int result, struct filter **filter,
-    const struct filter_use *use, struct error *error)
+begin(struct filter **filter, const char *location, int replace,
+    const struct filter_design *plan, const struct filter_use *use,
+    struct error *error)
 {
+	struct redis *r = memory_or_die(calloc(1, sizeof *r));
+	struct found found;
+	int result;
+
+	*filter = NULL;
+	if (place_open(&r->place, location, use, error) < 0) {
+		free(r);
+		return -1;
+	}
+	r->filter = (struct filter){ .operations = &operations,
+		.bottom = &r->filter, .header = &r->place.header,
+		.table = &r->table, .name = r->place.address.shown };
+	r->claims = use->claim;
+	if (plan != NULL) {
+		result = place_make(&r->place, replace, plan, error);
+	} else {
+		result = place_find(&r->place, &found, error);
+		if (result == 0 && !found.exists)
+			result = 1;
+		if (result == 0)
+			place_take(&r->place, &found);
+	}
 	if (result == 0)
 		result = begin_use(r, use, error);
 	if (result == 0)
@@ -264,19 +254,7 @@ int
 redis_open(struct filter **filter, const char *location,
     const struct filter_use *use, struct error *error)
 {
-	struct redis *r = new_redis(location, use, error);
-	struct found found;
-	int result;
-
-	*filter = NULL;
-	if (r == NULL)
-		return -1;
-	result = place_find(&r->place, &found, error);
-	if (result == 0 && !found.exists)
-		result = 1;
-	if (result == 0)
-		place_take(&r->place, &found);
-	return begin_or_release(r, result, filter, use, error);
+	return begin(filter, location, 0, NULL, use, error);
 }
 
 int
@@ -284,11 +262,7 @@ redis_create(struct filter **filter, const char *location, int replace,
     const struct filter_design *plan, const struct filter_use *use,
     struct error *error)
 {
-	struct redis *r = new_redis(location, use, error);
-
-	*filter = NULL;
-	return r == NULL ? -1 : begin_or_release(r, place_make(&r->place,
-	    replace, plan, error), filter, use, error);
+	return begin(filter, location, replace, plan, use, error);
 }
 
 int
@@ -384,7 +358,8 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
 	if (shards_parts(newest, newest->kind->mark, error) < 0 ||
 	    net_flush(r->place.net, error) < 0)
 		return failed(r, error);
-	add_lines(r, n);
+	newest->lines += n;
+	describe(r);
 	return check(r, error);
 }
 
@@ -395,7 +370,6 @@ claim(struct filter *filter, const struct digest *digests, size_t n,
 	struct redis *r = redis_of(filter);
 	struct shards *newest = r->generations.set;
 	size_t room;
-	uint64_t fresh = 0;
 	struct error full;
 
 	memset(taken, 1, n);
@@ -410,8 +384,8 @@ claim(struct filter *filter, const struct digest *digests, size_t n,
 		return -1;
 	}
 	for (size_t i = 0; i < room; i++)
-		fresh += !taken[i];
-	add_lines(r, fresh);
+		newest->lines += !taken[i];
+	describe(r);
 	if (room == n)
 		return 0;
 	*error = full;
@@ -434,34 +408,26 @@ write_back(struct filter *filter, int all, struct error *error)
 	return all && !r->failed ? finish(r, error) : 0;
 }
 
-/* What was printed though nobody can tell whether it was new. */
-static void
-tell_uncertain(const struct redis *r)
-{
-	char text[NUMBER_TEXT];
-	struct error told;
-
-	if (r->place.trouble.uncertain == 0)
-		return;
-	error_set(&told, 0, "%s: %s lines may have been printed by another"
-	    " client, too: the connection was lost before the server's answer",
-	    r->place.address.shown,
-	    number_format_count(text, r->place.trouble.uncertain));
-	place_tell(&r->place, &told);
-}
-
 static int
 close_redis(struct filter *filter, struct error *error)
 {
 	struct redis *r = redis_of(filter);
 	int result = write_back(filter, 1, error);
+	char text[NUMBER_TEXT];
 	struct error told;
 
 	if (r->warned && r->place.trouble.refused > 0) {
 		explain_refused(r, &told);
 		place_tell(&r->place, &told);
 	}
-	tell_uncertain(r);
+	/* Printed, though nobody can tell whether they were new. */
+	if (r->place.trouble.uncertain > 0) {
+		error_set(&told, 0, "%s: %s lines may have been printed by"
+		    " another client, too: the connection was lost before the"
+		    " server's answer", r->place.address.shown,
+		    number_format_count(text, r->place.trouble.uncertain));
+		place_tell(&r->place, &told);
+	}
 	release(r);
 	return result;
 }
