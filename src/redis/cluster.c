@@ -4,45 +4,181 @@
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned
-crc16(const char *at, size_t nbytes)
+unsigned
+cluster_slot(const char *key, size_t nbytes)
 {
+	const char *open = memchr(key, '{', nbytes), *close = NULL;
 	unsigned crc = 0;
 
+	if (open != NULL)
+		close = memchr(open + 1, '}',
+		    nbytes - (size_t)(open + 1 - key));
+	if (close != NULL && close > open + 1) {
+		key = open + 1;
+		nbytes = (size_t)(close - key);
+	}
 	for (size_t i = 0; i < nbytes; i++) {
-		crc ^= (unsigned)(unsigned char)at[i] << 8;
+		crc ^= (unsigned)(unsigned char)key[i] << 8;
 		for (int bit = 0; bit < 8; bit++)
 			crc = crc & 0x8000 ? crc << 1 ^ 0x1021 : crc << 1;
 		crc &= 0xffff;
 	}
-	return crc;
+	return crc % CLUSTER_SLOTS;
 }
 
-unsigned
-cluster_slot(const char *key, size_t nbytes)
+struct node *
+cluster_node(struct cluster *c, const char *host, int port)
 {
-	const char *open = memchr(key, '{', nbytes), *close;
+	struct node **at = &c->first, *node;
 
-	if (open != NULL) {
-		size_t rest = nbytes - (size_t)(open + 1 - key);
-
-		close = memchr(open + 1, '}', rest);
-		if (close != NULL && close > open + 1) {
-			key = open + 1;
-			nbytes = (size_t)(close - key);
-		}
+	for (; (node = *at) != NULL; at = &node->next) {
+		if (node->port == port && (host == NULL || node->host == NULL ?
+		    host == node->host : strcmp(host, node->host) == 0))
+			return node;
 	}
-	return crc16(key, nbytes) % CLUSTER_SLOTS;
+	node = memory_or_die(malloc(sizeof *node));
+	*node = (struct node){ .location = c->location, .port = port };
+	if (host != NULL)
+		node->host = memory_or_die(strdup(host));
+	*at = node;
+	return node;
 }
 
-static int
-begins(const char *text, const char *word)
+void
+cluster_append(struct cluster *c, struct request *request)
 {
-	size_t n = strlen(word);
+	struct node *node = request->node;
 
-	return strncmp(text, word, n) == 0 &&
-	    (text[n] == ' ' || text[n] == '\0');
+	if (node == NULL)
+		node = c->has_map ? c->map[request->slot] : c->first;
+	queue_append(&node->queue, request);
+	if (node->unsent == NULL)
+		node->unsent = request;
 }
+
+void
+cluster_free(struct cluster *c)
+{
+	struct node *node, *next;
+
+	for (node = c->first; node != NULL; node = next) {
+		next = node->next;
+		queue_free(node_close(node));
+		free(node->host);
+		free(node);
+	}
+}
+
+/* The map of slots */
+
+/* [host, port, ...]; NULL: invalid. */
+static struct node *
+read_node(struct cluster *c, const struct node *asked,
+    const redisReply *reply)
+{
+	const redisReply *host, *port;
+	int known;
+
+	if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2)
+		return NULL;
+	host = reply->element[0];
+	port = reply->element[1];
+	if (port->type != REDIS_REPLY_INTEGER || port->integer < 1 ||
+	    port->integer > 65535)
+		return NULL;
+	known = host->type == REDIS_REPLY_STRING && host->len > 0 &&
+	    strcmp(host->str, "?") != 0;
+	return cluster_node(c, known ? host->str : asked->host,
+	    (int)port->integer);
+}
+
+/* [first, last, master, replica...] */
+static int
+read_range(struct cluster *c, const struct node *asked,
+    const redisReply *range)
+{
+	const redisReply *first, *last;
+
+	if (range->type != REDIS_REPLY_ARRAY || range->elements < 3)
+		return -1;
+	first = range->element[0];
+	last = range->element[1];
+	if (first->type != REDIS_REPLY_INTEGER ||
+	    last->type != REDIS_REPLY_INTEGER || first->integer < 0 ||
+	    last->integer < first->integer || last->integer >= CLUSTER_SLOTS)
+		return -1;
+	/* Replicas are only added to the list. */
+	for (size_t i = range->elements; i-- > 2; ) {
+		struct node *node = read_node(c, asked, range->element[i]);
+
+		if (node == NULL)
+			return -1;
+		for (long long slot = first->integer; i == 2 &&
+		    slot <= last->integer; slot++)
+			c->map[slot] = node;
+	}
+	return 0;
+}
+
+/*
+ * Ask a node for the map, over a connection of its own. Most errors in its
+ * place come from a server that is no cluster, or one that can't be used now.
+ */
+static int
+load_map_from(struct cluster *c, const struct node *node, struct error *error)
+{
+	const char *words[] = { "CLUSTER", "SLOTS" };
+	const char *name = c->location->shown;
+	redisContext *context = node_connect(node, error);
+	redisReply *reply;
+	int result = 0;
+
+	if (context == NULL)
+		return -1;
+	reply = node_ask(node, context, words, 2, error);
+	redisFree(context);
+	if (reply == NULL)
+		return -1;
+	if (reply->type == REDIS_REPLY_ERROR) {
+		if (strncmp(reply->str, "NOAUTH", 6) == 0)
+			result = error_set(error, STATUS_USAGE, "%s: the server"
+			    " wants a password (%s): put it into the"
+			    " environment variable REDISCLI_AUTH", name,
+			    reply->str);
+		else if (strncmp(reply->str, "LOADING", 7) == 0)
+			result = error_set(error, STATUS_FAILED, "%s: the"
+			    " server says: %s", name, reply->str);
+		freeReplyObject(reply);
+		return result;
+	}
+	if (reply->type != REDIS_REPLY_ARRAY)
+		result = -1;
+	for (size_t i = 0; result == 0 && i < reply->elements; i++)
+		result = read_range(c, node, reply->element[i]);
+	freeReplyObject(reply);
+	if (result < 0)
+		return error_set(error, STATUS_FAILED, "%s: the server's reply"
+		    " to CLUSTER SLOTS is invalid", name);
+	c->has_map = 1;
+	return 0;
+}
+
+int
+cluster_load_map(struct cluster *c, struct error *error)
+{
+	for (const struct node *node = c->first; node != NULL;
+	    node = node->next) {
+		if (load_map_from(c, node, error) == 0) {
+			c->stale = 0;
+			return 0;
+		}
+		if (error->status == STATUS_USAGE)
+			return -1;
+	}
+	return -1;
+}
+
+/* Errors */
 
 /* "MOVED SLOT HOST:PORT"; an IPv6 address has colons, too. */
 static int
@@ -62,17 +198,23 @@ read_redirection(const char *text, char host[256], int *port)
 enum cluster_advice
 cluster_advice(const char *text, char host[256], int *port)
 {
-	static const char *const wait[] = { "READONLY", "CLUSTERDOWN",
-		"NOREPLICAS", "BUSY", "LOADING", "MASTERDOWN", "MISCONF",
-		"TRYAGAIN", "ERR max number of clients" };
+	static const char *const words[] = { "MOVED", "ASK",
+		/* and those that pass: */
+		"READONLY", "CLUSTERDOWN", "NOREPLICAS", "BUSY", "LOADING",
+		"MASTERDOWN", "MISCONF", "TRYAGAIN",
+		"ERR max number of clients" };
 
-	for (size_t i = 0; i < sizeof wait / sizeof *wait; i++) {
-		if (begins(text, wait[i]))
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		size_t n = strlen(words[i]);
+
+		if (strncmp(text, words[i], n) != 0 ||
+		    (text[n] != ' ' && text[n] != '\0'))
+			continue;
+		if (i >= 2)
 			return CLUSTER_WAIT;
+		if (read_redirection(text, host, port) < 0)
+			return CLUSTER_FAIL;
+		return i == 0 ? CLUSTER_MOVED : CLUSTER_ASK;
 	}
-	if (begins(text, "MOVED") && read_redirection(text, host, port) == 0)
-		return CLUSTER_MOVED;
-	if (begins(text, "ASK") && read_redirection(text, host, port) == 0)
-		return CLUSTER_ASK;
 	return CLUSTER_FAIL;
 }

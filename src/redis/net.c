@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/signals.h"
 #include "redis/cluster.h"
-#include "redis/nodes.h"
 
 /* Bytes of requests in flight at a time. */
 #define IN_FLIGHT_BYTES (4u << 20)
@@ -28,7 +27,7 @@
 #define LONGEST_PAUSE CLOCK_SECOND
 
 struct net {
-	struct nodes nodes;
+	struct cluster cluster;
 	struct queue again;                  /* to be made again */
 	struct request *making;              /* between begin and end */
 	uint64_t limit_ms;                   /* of failures without success */
@@ -55,19 +54,6 @@ queue_again(struct net *x, struct request *request, struct node *node)
 	x->repeats++;
 }
 
-/* Have there been only failures for so long that no more are waited for? */
-static int
-is_too_long(const struct net *x)
-{
-	uint64_t limit = x->limit_ms * CLOCK_MILLISECOND;
-
-	/* Errors are normal while a cluster moves slots. */
-	if (x->nodes.cluster && limit < CLOCK_SECOND)
-		limit = CLOCK_SECOND;
-	return x->failing_since != 0 &&
-	    clock_now() - x->failing_since >= limit;
-}
-
 /*
  * A try failed: pause before the next one, or fail if the error is permanent
  * (STATUS_USAGE) or has lasted too long, or a signal came.
@@ -75,14 +61,17 @@ is_too_long(const struct net *x)
 static int
 fail_or_pause(struct net *x, const struct error *reason, struct error *error)
 {
-	uint64_t now = clock_now();
+	uint64_t now = clock_now(), limit = x->limit_ms * CLOCK_MILLISECOND;
 	char text[sizeof reason->text + 32];
 
 	x->reason = *reason;
 	if (x->failing_since == 0)
 		x->failing_since = now;
+	/* Errors are normal while a cluster moves slots. */
+	if (x->cluster.has_map && limit < CLOCK_SECOND)
+		limit = CLOCK_SECOND;
 	if (signals_stop || reason->status == STATUS_USAGE ||
-	    is_too_long(x)) {
+	    now - x->failing_since >= limit) {
 		*error = *reason;
 		if (error->status == STATUS_USAGE)
 			error->status = STATUS_FAILED;
@@ -108,27 +97,6 @@ succeeded(struct net *x)
 	x->noticed = 0;
 }
 
-static void
-free_request(struct request *request)
-{
-	sdsfree(request->bytes);
-	free(request);
-}
-
-/* What the server says is for the caller. */
-static int
-answer(struct net *x, struct request *request, redisReply *reply,
-    struct error *error)
-{
-	int result = request->answer(request->context, request->tag,
-	    request->lost ? NULL : reply, error);
-
-	succeeded(x);
-	x->in_flight -= sdslen(request->bytes);
-	free_request(request);
-	return result;
-}
-
 /* A connection was lost: unanswered requests are made again. */
 static int
 drop_connection(struct net *x, struct node *node, const struct error *reason,
@@ -136,7 +104,7 @@ drop_connection(struct net *x, struct node *node, const struct error *reason,
 {
 	struct request *request, *next;
 
-	x->nodes.stale = x->nodes.cluster;
+	x->cluster.stale = x->cluster.has_map;
 	for (request = node_close(node); request != NULL; request = next) {
 		next = request->next;
 		/* It may have been done: then its next answer is no answer. */
@@ -146,64 +114,43 @@ drop_connection(struct net *x, struct node *node, const struct error *reason,
 	return fail_or_pause(x, reason, error);
 }
 
-/* Sending */
-
-static int
-send_node(struct net *x, struct node *node, struct error *error)
-{
-	struct error reason;
-	int sent = 1;
-
-	while (sent > 0 && (node->context == NULL ? node->unsent != NULL :
-	    node_has_output(node))) {
-		if (node->context == NULL && node_open(node, &reason) < 0)
-			sent = -1;
-		else
-			sent = node_send(node, &reason);
-	}
-	return sent < 0 ? drop_connection(x, node, &reason, error) : 0;
-}
-
 /* Receiving */
-
-/* Handle an error reply to a request, which is in no queue any more. */
-static int
-handle_error(struct net *x, const struct node *node,
-    struct request *request, redisReply *reply, struct error *error)
-{
-	char host[256];
-	int port;
-	enum cluster_advice advice = cluster_advice(reply->str, host, &port);
-	struct error reason;
-
-	if (advice == CLUSTER_FAIL)
-		return answer(x, request, reply, error);
-	if (advice == CLUSTER_ASK) {
-		queue_again(x, request, nodes_find(&x->nodes,
-		    host[0] != '\0' ? host : node->host, port));
-		return 0;
-	}
-	queue_again(x, request, NULL);
-	x->nodes.stale = x->nodes.cluster || advice == CLUSTER_MOVED;
-	error_set(&reason, STATUS_FAILED, "%s: the server says: %s",
-	    x->nodes.location->shown, reply->str);
-	return fail_or_pause(x, &reason, error);
-}
 
 static int
 take_reply(struct net *x, struct node *node, redisReply *reply,
     struct error *error)
 {
 	struct request *request = node->queue.first;
+	enum cluster_advice advice = CLUSTER_FAIL;
+	char host[256];
+	int port, result;
+	struct error reason;
 
 	if (request->node != NULL && !request->asked) {
 		request->asked = 1;
 		return 0;
 	}
-	node_shift(node);
+	node->queue.first = request->next;
 	if (reply->type == REDIS_REPLY_ERROR)
-		return handle_error(x, node, request, reply, error);
-	return answer(x, request, reply, error);
+		advice = cluster_advice(reply->str, host, &port);
+	if (advice == CLUSTER_FAIL) {
+		result = request->answer(request->context, request->tag,
+		    request->lost ? NULL : reply, error);
+		succeeded(x);
+		x->in_flight -= sdslen(request->bytes);
+		request_free(request);
+		return result;
+	}
+	if (advice == CLUSTER_ASK) {
+		queue_again(x, request, cluster_node(&x->cluster,
+		    host[0] != '\0' ? host : node->host, port));
+		return 0;
+	}
+	queue_again(x, request, NULL);
+	x->cluster.stale = x->cluster.has_map || advice == CLUSTER_MOVED;
+	error_set(&reason, STATUS_FAILED, "%s: the server says: %s",
+	    x->cluster.location->shown, reply->str);
+	return fail_or_pause(x, &reason, error);
 }
 
 static int
@@ -225,7 +172,7 @@ receive_node(struct net *x, struct node *node, struct error *error)
 			freeReplyObject(reply);
 			error_set(&reason, STATUS_FAILED, "%s: the server"
 			    " sent an unexpected reply",
-			    x->nodes.location->shown);
+			    x->cluster.location->shown);
 			return drop_connection(x, node, &reason, error);
 		}
 		result = take_reply(x, node, reply, error);
@@ -252,13 +199,14 @@ void
 net_abandon(struct net *x)
 {
 	abandon(x->again.first);
-	for (const struct node *node = x->nodes.first; node != NULL;
+	for (const struct node *node = x->cluster.first; node != NULL;
 	    node = node->next)
 		abandon(node->queue.first);
 }
 
 /* The loop */
 
+/* Make requests again, if they are due. */
 static int
 route_again(struct net *x, struct error *error)
 {
@@ -267,13 +215,12 @@ route_again(struct net *x, struct error *error)
 
 	if (request == NULL || clock_now() < x->next_try)
 		return 0;
-	if (x->nodes.stale && nodes_load_map(&x->nodes, &reason) < 0)
+	if (x->cluster.stale && cluster_load_map(&x->cluster, &reason) < 0)
 		return fail_or_pause(x, &reason, error);
 	x->again.first = NULL;
 	for (; request != NULL; request = next) {
 		next = request->next;
-		node_append(request->node != NULL ? request->node :
-		    nodes_of_slot(&x->nodes, request->slot), request);
+		cluster_append(&x->cluster, request);
 	}
 	return 0;
 }
@@ -281,38 +228,23 @@ route_again(struct net *x, struct error *error)
 static int
 send_all(struct net *x, struct error *error)
 {
+	struct error reason;
+
 	if (route_again(x, error) < 0)
 		return -1;
-	for (struct node *node = x->nodes.first; node != NULL;
+	for (struct node *node = x->cluster.first; node != NULL;
 	    node = node->next) {
-		if (send_node(x, node, error) < 0)
+		int sent = 1;
+
+		while (sent > 0 && (node->context == NULL ?
+		    node->unsent != NULL : node_has_output(node)))
+			sent = node->context == NULL &&
+			    node_open(node, &reason) < 0 ? -1 :
+			    node_send(node, &reason);
+		if (sent < 0 && drop_connection(x, node, &reason, error) < 0)
 			return -1;
 	}
 	return 0;
-}
-
-/* How long poll may wait, in milliseconds. */
-static int
-poll_timeout(const struct net *x)
-{
-	uint64_t now = clock_now();
-
-	if (x->again.first == NULL)
-		return 1000;
-	return x->next_try <= now ? 0 :
-	    (int)((x->next_try - now) / CLOCK_MILLISECOND) + 1;
-}
-
-static int
-check_patience(struct net *x, struct node *node, struct error *error)
-{
-	struct error reason;
-
-	if (clock_now() - node->heard < PATIENCE)
-		return 0;
-	error_set(&reason, STATUS_FAILED, "%s: the server doesn't answer",
-	    x->nodes.location->shown);
-	return drop_connection(x, node, &reason, error);
 }
 
 /* Wait for one, or until the next try is due, and deal with what has come. */
@@ -321,9 +253,12 @@ wait_for_replies(struct net *x, struct error *error)
 {
 	struct node *at[64];
 	struct pollfd polls[64];
+	struct error reason;
+	uint64_t now = clock_now();
+	int timeout = 1000; /* in milliseconds */
 	size_t n = 0;
 
-	for (struct node *node = x->nodes.first; node != NULL && n < 64;
+	for (struct node *node = x->cluster.first; node != NULL && n < 64;
 	    node = node->next) {
 		if (node->context == NULL || node->queue.first == NULL)
 			continue;
@@ -332,16 +267,24 @@ wait_for_replies(struct net *x, struct error *error)
 			(short)(POLLIN | (node_has_output(node) ? POLLOUT :
 			0)), 0 };
 	}
-	if (poll(polls, (nfds_t)n, poll_timeout(x)) < 0 && errno != EINTR)
+	if (x->again.first != NULL)
+		timeout = x->next_try <= now ? 0 :
+		    (int)((x->next_try - now) / CLOCK_MILLISECOND) + 1;
+	if (poll(polls, (nfds_t)n, timeout) < 0 && errno != EINTR)
 		return error_system(error, errno, "poll");
 	for (size_t i = 0; i < n; i++) {
+		int result = 0;
+
 		if (polls[i].revents & (POLLIN | POLLHUP | POLLERR)) {
-			if (receive_node(x, at[i], error) < 0)
-				return -1;
+			result = receive_node(x, at[i], error);
 		} else if (at[i]->context != NULL &&
-		    check_patience(x, at[i], error) < 0) {
-			return -1;
+		    clock_now() - at[i]->heard >= PATIENCE) {
+			error_set(&reason, STATUS_FAILED, "%s: the server"
+			    " doesn't answer", x->cluster.location->shown);
+			result = drop_connection(x, at[i], &reason, error);
 		}
+		if (result < 0)
+			return -1;
 	}
 	return signals_stop && x->again.first != NULL ?
 	    fail_or_pause(x, &x->reason, error) : 0;
@@ -441,7 +384,7 @@ net_end(struct net *x, struct error *error)
 	if (x->again.first != NULL)
 		queue_append(&x->again, request);
 	else
-		node_append(nodes_of_slot(&x->nodes, request->slot), request);
+		cluster_append(&x->cluster, request);
 	x->unsent += nbytes;
 	if (x->unsent >= SEND_BYTES && net_flush(x, error) < 0)
 		return -1;
@@ -491,56 +434,35 @@ net_call(struct net *x, const char *key, struct error *error,
 
 /* Opening and closing */
 
-static int
-find_nodes(struct net *x, int patient, struct error *error)
-{
-	struct error reason;
-
-	while (nodes_load_map(&x->nodes, &reason) < 0) {
-		uint64_t now = clock_now();
-
-		if (!patient) {
-			*error = reason;
-			error->status = STATUS_FAILED;
-			return -1;
-		}
-		if (fail_or_pause(x, &reason, error) < 0)
-			return -1;
-		poll(NULL, 0, (int)((x->next_try - now) /
-		    CLOCK_MILLISECOND));
-	}
-	succeeded(x);
-	return 0;
-}
-
 int
 net_open(struct net **result, const struct address *location,
     uint64_t retry_ms, int patient, void (*notice)(const char *text),
     struct error *error)
 {
 	struct net *x = memory_or_die(calloc(1, sizeof *x));
+	struct error reason;
 
-	x->nodes.location = location;
+	x->cluster.location = location;
 	x->limit_ms = retry_ms;
 	x->notice = notice;
-	nodes_find(&x->nodes, location->host, location->port);
-	if (find_nodes(x, patient, error) < 0) {
-		net_close(x);
-		return -1;
+	cluster_node(&x->cluster, location->host, location->port);
+	while (cluster_load_map(&x->cluster, &reason) < 0) {
+		uint64_t now = clock_now();
+
+		if (!patient) {
+			*error = reason;
+			error->status = STATUS_FAILED;
+		}
+		if (!patient || fail_or_pause(x, &reason, error) < 0) {
+			net_close(x);
+			return -1;
+		}
+		poll(NULL, 0, (int)((x->next_try - now) /
+		    CLOCK_MILLISECOND));
 	}
+	succeeded(x);
 	*result = x;
 	return 0;
-}
-
-static void
-free_queue(struct request *request)
-{
-	while (request != NULL) {
-		struct request *next = request->next;
-
-		free_request(request);
-		request = next;
-	}
 }
 
 void
@@ -548,10 +470,7 @@ net_close(struct net *x)
 {
 	if (x == NULL)
 		return;
-	free_queue(x->again.first);
-	for (struct node *node = x->nodes.first; node != NULL;
-	    node = node->next)
-		free_queue(node_close(node));
-	nodes_free(&x->nodes);
+	queue_free(x->again.first);
+	cluster_free(&x->cluster);
 	free(x);
 }

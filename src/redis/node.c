@@ -41,56 +41,40 @@ node_ask(const struct node *node, redisContext *context, const char **words,
 	return reply;
 }
 
-static int
-authenticate(const struct node *node, redisContext *context,
-    struct error *error)
-{
-	const struct address *l = node->location;
-	const char *words[3] = { "AUTH" };
-	int n = 1, result = 0;
-	redisReply *reply;
-
-	if (l->password == NULL)
-		return 0;
-	if (l->user != NULL)
-		words[n++] = l->user;
-	words[n++] = l->password;
-	reply = node_ask(node, context, words, n, error);
-	if (reply == NULL)
-		return -1;
-	/* Behind a comma, an error may repeat user and password. */
-	if (reply->type == REDIS_REPLY_ERROR)
-		result = error_set(error, STATUS_USAGE, "%s: the server"
-		    " refuses the password: %.*s", l->shown,
-		    (int)strcspn(reply->str, ","), reply->str);
-	freeReplyObject(reply);
-	return result;
-}
-
-static int
-greet(const struct node *node, redisContext *context, struct timeval patience,
-    struct error *error)
-{
-	if (context->err != 0 ||
-	    redisSetTimeout(context, patience) != REDIS_OK)
-		return lost(node, context, error);
-#ifdef WITH_TLS
-	if (node->location->tls &&
-	    tls_start(context, node->location, node->host, error) < 0)
-		return -1;
-#endif
-	return authenticate(node, context, error);
-}
-
 redisContext *
 node_connect(const struct node *node, struct error *error)
 {
 	const struct timeval patience = { CONNECT_SECONDS, 0 };
+	const struct address *l = node->location;
+	const char *words[3] = { "AUTH" };
 	redisContext *context = memory_or_die(node->host != NULL ?
 	    redisConnectWithTimeout(node->host, node->port, patience) :
-	    redisConnectUnixWithTimeout(node->location->path, patience));
+	    redisConnectUnixWithTimeout(l->path, patience));
+	redisReply *reply;
+	int n = 1, result = 0;
 
-	if (greet(node, context, patience, error) == 0)
+	if (context->err != 0 ||
+	    redisSetTimeout(context, patience) != REDIS_OK)
+		result = lost(node, context, error);
+#ifdef WITH_TLS
+	if (result == 0 && l->tls)
+		result = tls_start(context, l, node->host, error);
+#endif
+	if (result == 0 && l->password != NULL) {
+		if (l->user != NULL)
+			words[n++] = l->user;
+		words[n++] = l->password;
+		reply = node_ask(node, context, words, n, error);
+		/* Behind a comma, an error may repeat user and password. */
+		if (reply == NULL)
+			result = -1;
+		else if (reply->type == REDIS_REPLY_ERROR)
+			result = error_set(error, STATUS_USAGE, "%s: the"
+			    " server refuses the password: %.*s", l->shown,
+			    (int)strcspn(reply->str, ","), reply->str);
+		freeReplyObject(reply);
+	}
+	if (result == 0)
 		return context;
 	redisFree(context);
 	return NULL;
@@ -128,20 +112,21 @@ queue_append(struct queue *queue, struct request *request)
 }
 
 void
-node_append(struct node *node, struct request *request)
+request_free(struct request *request)
 {
-	queue_append(&node->queue, request);
-	if (node->unsent == NULL)
-		node->unsent = request;
+	sdsfree(request->bytes);
+	free(request);
 }
 
-struct request *
-node_shift(struct node *node)
+void
+queue_free(struct request *request)
 {
-	struct request *request = node->queue.first;
+	while (request != NULL) {
+		struct request *next = request->next;
 
-	node->queue.first = request->next;
-	return request;
+		request_free(request);
+		request = next;
+	}
 }
 
 struct request *
@@ -173,44 +158,35 @@ hand_over(struct node *node, const char *bytes, size_t nbytes)
 	return nbytes;
 }
 
-/*
- * OpenSSL wants a write that it could not complete to be repeated with the same
- * bytes: more are handed over when hiredis has sent all.
- */
-static void
-fill(struct node *node)
-{
-	size_t nbytes = 0;
-
-	if (node->unsent == node->queue.first)
-		node->heard = clock_now();
-	for (; node->unsent != NULL && nbytes < HAND_OVER_BYTES;
-	    node->unsent = node->unsent->next) {
-		struct request *request = node->unsent;
-
-		request->sent = 1;
-		if (request->node != NULL)
-			nbytes += hand_over(node, asking, sizeof asking - 1);
-		nbytes += hand_over(node, request->bytes,
-		    sdslen(request->bytes));
-	}
-}
-
 int
 node_send(struct node *node, struct error *error)
 {
 	redisContext *context = node->context;
-	size_t before;
+	size_t nbytes = sdslen(context->obuf);
 	int done, result;
 
-	if (sdslen(context->obuf) == 0)
-		fill(node);
-	before = sdslen(context->obuf);
+	/* OpenSSL wants a write that it could not complete to be repeated with
+	 * the same bytes: more are handed over when hiredis has sent all. */
+	if (nbytes == 0) {
+		if (node->unsent == node->queue.first)
+			node->heard = clock_now();
+		while (node->unsent != NULL && nbytes < HAND_OVER_BYTES) {
+			struct request *request = node->unsent;
+
+			request->sent = 1;
+			if (request->node != NULL)
+				nbytes += hand_over(node, asking,
+				    sizeof asking - 1);
+			nbytes += hand_over(node, request->bytes,
+			    sdslen(request->bytes));
+			node->unsent = request->next;
+		}
+	}
 	signals_in_socket = 1;
 	result = redisBufferWrite(context, &done);
 	signals_in_socket = 0;
 	return result != REDIS_OK ? lost(node, context, error) :
-	    sdslen(context->obuf) < before;
+	    sdslen(context->obuf) < nbytes;
 }
 
 int

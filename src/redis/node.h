@@ -48,6 +48,10 @@ struct queue {
 
 void queue_append(struct queue *queue, struct request *request);
 
+/* Free a request; all from it on. */
+void request_free(struct request *request);
+void queue_free(struct request *first);
+
 struct node {
 	struct node *next;
 	const struct address *location;
@@ -73,10 +77,6 @@ redisReply *node_ask(const struct node *node, redisContext *context,
 
 /* Connect it for requests. */
 int node_open(struct node *node, struct error *error);
-
-/* Append a request to the queue; remove the first, which must exist. */
-void node_append(struct node *node, struct request *request);
-struct request *node_shift(struct node *node);
 
 /* Close the connection, and remove the whole queue. */
 struct request *node_close(struct node *node);
