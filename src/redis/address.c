@@ -35,23 +35,18 @@ address_is_server(const char *text)
 	return scheme_of(text) != NULL;
 }
 
-/* Where USER:PASSWORD@ is, if it is there, */
-static const char *
-credentials(const char *text)
+/* Where USER:PASSWORD@ begins in an address, and its length: 0 without one. The
+ * last @ ends it, so that a password with bytes that should have been escaped
+ * is not shown either. */
+static size_t
+credentials(const char *text, size_t *nbytes)
 {
-	const char *at = strchr(text, ':') + 1;
-
-	return at + (strncmp(at, "//", 2) == 0 ? 2 : 0);
-}
-
-/* and what follows it: the last @ ends it, so that a password with bytes that
- * should have been escaped is not shown either. */
-static const char *
-after_credentials(const char *text)
-{
+	size_t begin = strcspn(text, ":") + 1;
 	const char *at = strrchr(text, '@');
 
-	return at == NULL ? credentials(text) : at + 1;
+	begin += strncmp(text + begin, "//", 2) == 0 ? 2 : 0;
+	*nbytes = at == NULL ? 0 : (size_t)(at + 1 - text) - begin;
+	return begin;
 }
 
 /* A copy of the text, in which an address begins at `address`, without user and
@@ -59,11 +54,10 @@ after_credentials(const char *text)
 static char *
 without_credentials(const char *text, const char *address)
 {
-	const char *end = credentials(address);
-	const char *rest = after_credentials(address);
 	char *copy = memory_or_die(strdup(text));
+	size_t nbytes, begin = credentials(address, &nbytes);
 
-	strcpy(copy + (end - text), rest);
+	strcpy(copy + (address - text) + begin, address + begin + nbytes);
 	return copy;
 }
 
@@ -76,37 +70,30 @@ static struct taken {
 	char *address, *shown;
 } *taken;
 
-static void
-take_from(char **word, char *text)
-{
-	char *begin = text + (credentials(text) - text);
-	char *end = text + (after_credentials(text) - text);
-	struct taken *new;
-
-	if (begin == end)
-		return;
-	new = memory_or_die(malloc(sizeof *new));
-	*new = (struct taken){ taken, memory_or_die(strdup(text)),
-		without_credentials(text, text) };
-	taken = new;
-	*word = without_credentials(*word, text);
-	memset(begin, '*', (size_t)(end - 1 - begin));
-}
-
 void
 address_take_passwords(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
-		for (char *text = argv[i]; *text != '\0'; text++) {
-			/* After letters of options, anywhere. */
-			int begins = text == argv[i] || text[-1] == '=' ||
-			    (argv[i][0] == '-' && argv[i][1] != '-');
+		char *text = argv[i];
+		int is_letters = text[0] == '-' && text[1] != '-';
+		size_t begin, nbytes;
+		struct taken *new;
 
-			if (begins && scheme_of(text) != NULL) {
-				take_from(&argv[i], text);
-				break;
-			}
-		}
+		/* at the beginning, after =, or after letters of options */
+		while (*text != '\0' && (scheme_of(text) == NULL ||
+		    (text > argv[i] && text[-1] != '=' && !is_letters)))
+			text++;
+		if (*text == '\0')
+			continue;
+		begin = credentials(text, &nbytes);
+		if (nbytes == 0)
+			continue;
+		new = memory_or_die(malloc(sizeof *new));
+		*new = (struct taken){ taken, memory_or_die(strdup(text)),
+			without_credentials(text, text) };
+		taken = new;
+		argv[i] = without_credentials(argv[i], text);
+		memset(text + begin, '*', nbytes - 1);
 	}
 }
 
@@ -116,14 +103,14 @@ refuse(const struct address *l, struct error *error, const char *why)
 	return error_set(error, STATUS_USAGE, "%s: %s", l->shown, why);
 }
 
-/* Set *to to the part with each %XX decoded (but not to a NUL). */
+/* Set *to, which is NULL, to the part with each %XX decoded (but not to a
+ * NUL). */
 static int
 take(const struct address *l, char **to, const char *at, size_t nbytes,
     struct error *error)
 {
 	char *end = memory_or_die(malloc(nbytes + 1));
 
-	free(*to);
 	*to = end;
 	for (size_t i = 0; i < nbytes; i++) {
 		int byte = at[i];
@@ -140,24 +127,6 @@ take(const struct address *l, char **to, const char *at, size_t nbytes,
 	}
 	*end = '\0';
 	return 0;
-}
-
-/* "USER:PASSWORD@"; USER may be empty. */
-static int
-take_credentials(struct address *l, const char *at, const char *rest,
-    struct error *error)
-{
-	const char *end = rest - 1, *colon;
-
-	if (at == rest)
-		return 0;
-	colon = memchr(at, ':', (size_t)(end - at));
-	if (colon != NULL && take(l, &l->password, colon + 1,
-	    (size_t)(end - colon - 1), error) < 0)
-		return -1;
-	end = colon != NULL ? colon : end;
-	return end == at ? 0 : take(l, &l->user, at, (size_t)(end - at),
-	    error);
 }
 
 /* "HOST", "HOST:PORT", "[ADDRESS]:PORT" */
@@ -191,24 +160,6 @@ take_host(struct address *l, const char *at, size_t nbytes,
 	return 0;
 }
 
-static int
-take_name(struct address *l, const char *at, size_t nbytes,
-    struct error *error)
-{
-	if (take(l, &l->name, at, nbytes, error) < 0)
-		return -1;
-	if (*l->name == '\0' || strlen(l->name) > ADDRESS_NAME_MAX)
-		return refuse(l, error, "the name of a filter on a server must"
-		    " have 1 to 200 bytes");
-	for (const char *p = l->name; *p != '\0'; p++) {
-		if ((unsigned char)*p <= ' ' || strchr("{}\x7f", *p) != NULL)
-			return refuse(l, error, "the name of a filter on a"
-			    " server can't have braces, blanks or control"
-			    " characters");
-	}
-	return 0;
-}
-
 /* What follows the password: "HOST:PORT/NAME" or "/PATH", then the query. */
 static int
 take_place(struct address *l, const struct scheme *scheme, const char *at,
@@ -232,7 +183,7 @@ take_place(struct address *l, const struct scheme *scheme, const char *at,
 			return refuse(l, error, "the address of a socket is"
 			    " redis+unix:///PATH?name=NAME");
 		return take(l, &l->path, slash, (size_t)(end - slash), error)
-		    < 0 ? -1 : take_name(l, value, strlen(value), error);
+		    < 0 ? -1 : take(l, &l->name, value, strlen(value), error);
 	}
 	if (take_host(l, at, (size_t)(slash - at), error) < 0 ||
 	    (value != NULL && take(l, &l->certificate, value, strlen(value),
@@ -245,15 +196,16 @@ take_place(struct address *l, const struct scheme *scheme, const char *at,
 		return refuse(l, error, "after the host comes the filter's"
 		    " name, which isn't a number and has no / (write %2F); the"
 		    " database is always 0");
-	return take_name(l, name, nbytes, error);
+	return take(l, &l->name, name, nbytes, error);
 }
 
 static int
 parse(struct address *l, const char *text, struct error *error)
 {
 	const struct scheme *scheme = scheme_of(text);
-	const char *at = credentials(text), *rest = after_credentials(text);
 	const char *password = getenv("REDISCLI_AUTH");
+	size_t nbytes;
+	const char *at = text + credentials(text, &nbytes);
 
 	l->tls = scheme->tls;
 	if (l->tls && parts_name(PART_TLS) == NULL)
@@ -263,9 +215,30 @@ parse(struct address *l, const char *text, struct error *error)
 	if (strncmp(text + strlen(scheme->name), "//", 2) != 0)
 		return refuse(l, error, "an address must begin with redis://,"
 		    " rediss:// or redis+unix://");
-	if (take_credentials(l, at, rest, error) < 0 ||
-	    take_place(l, scheme, rest, error) < 0)
+	/* "USER:PASSWORD@"; USER may be empty. */
+	if (nbytes > 0) {
+		const char *end = at + nbytes - 1;
+		const char *colon = memchr(at, ':', nbytes - 1);
+
+		if (colon != NULL && take(l, &l->password, colon + 1,
+		    (size_t)(end - colon - 1), error) < 0)
+			return -1;
+		end = colon != NULL ? colon : end;
+		if (end > at &&
+		    take(l, &l->user, at, (size_t)(end - at), error) < 0)
+			return -1;
+	}
+	if (take_place(l, scheme, at + nbytes, error) < 0)
 		return -1;
+	if (*l->name == '\0' || strlen(l->name) > ADDRESS_NAME_MAX)
+		return refuse(l, error, "the name of a filter on a server must"
+		    " have 1 to 200 bytes");
+	for (const char *p = l->name; *p != '\0'; p++) {
+		if ((unsigned char)*p <= ' ' || strchr("{}\x7f", *p) != NULL)
+			return refuse(l, error, "the name of a filter on a"
+			    " server can't have braces, blanks or control"
+			    " characters");
+	}
 	if (l->password == NULL && password != NULL)
 		l->password = memory_or_die(strdup(password));
 	return 0;

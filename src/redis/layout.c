@@ -22,16 +22,6 @@
 
 static const uint8_t magic[8] = { 'b', 'd', 's', 'h', 'a', 'r', 'd', '\n' };
 
-/* Of all lines, a shard gets so many, or fewer but for chance. */
-static uint64_t
-share(uint64_t lines, unsigned shards)
-{
-	double mean = (double)lines / shards;
-
-	return shards == 1 ? lines + 1 :
-	    (uint64_t)ceil(mean + 4 * sqrt(mean)) + 16;
-}
-
 /* Bits a line of a filter at a rate: the textbook's. */
 static double
 bits_a_line(double rate)
@@ -43,7 +33,7 @@ void
 layout_bloom(struct layout *l, uint64_t capacity, double rate,
     enum growth growth, int halves)
 {
-	double bits = bits_a_line(rate / 2), least = 4 / rate;
+	double bits = bits_a_line(rate / 2), least = 4 / rate, mean;
 	uint64_t raised = (uint64_t)ceil(least / bits);
 
 	*l = (struct layout){ .kind = SHARDS_BLOOM, .shards = 1,
@@ -53,7 +43,10 @@ layout_bloom(struct layout *l, uint64_t capacity, double rate,
 	while (l->shards < LAYOUT_SHARDS_MAX &&
 	    (double)capacity / (2 * l->shards) * bits >= least)
 		l->shards *= 2;
-	l->capacity = share(capacity, l->shards);
+	/* Of all lines, a shard gets so many, or fewer but for chance. */
+	mean = (double)capacity / l->shards;
+	l->capacity = l->shards == 1 ? capacity + 1 :
+	    (uint64_t)ceil(mean + 4 * sqrt(mean)) + 16;
 	if (l->capacity < raised)
 		l->capacity = raised;
 	l->geometry.pages = l->shards;
@@ -85,19 +78,6 @@ layout_bits(struct layout *l, uint64_t capacity, double rate,
 	return 0;
 }
 
-static void
-add_layer(struct table *table, uint64_t capacity, double rate, uint64_t lines,
-    const struct geometry *geometry)
-{
-	uint64_t offset = format_table_end(table);
-	struct layer_entry *layer = &table->layers[table->count++];
-
-	*layer = (struct layer_entry){ .offset = offset, .capacity = capacity,
-		.generation = table->generation_count == 0 ? 0 :
-		table->generation_count - 1,
-		.error_rate = rate, .lines = lines, .geometry = *geometry };
-}
-
 void
 layout_table(const struct layout *l, const struct header *header,
     uint64_t lines, struct table *table)
@@ -106,24 +86,27 @@ layout_table(const struct layout *l, const struct header *header,
 	double rate = header->error_rate * (header->window.kind ==
 	    WINDOW_NONE ? 1 : WINDOW_SHARE);
 	unsigned most = table->count + LAYERS_MAX;
+	int grows = l->kind == SHARDS_BLOOM && header->growth == GROWTH_GROW;
 
-	if (l->kind == SHARDS_BITS) {
-		add_layer(table, capacity, rate, lines, &l->geometry);
-		return;
-	}
 	/* Each layer is twice as large and half as often wrong. */
 	for (int last = 0; !last; capacity *= 2) {
-		struct geometry geometry = { 0 };
-		uint64_t here = lines < capacity ? lines : capacity;
+		struct layer_entry layer = { .offset = format_table_end(table),
+			.capacity = capacity };
 
-		rate /= 2;
-		geometry.pages = (uint64_t)ceil((double)capacity *
-		    bits_a_line(rate) / 8 / PAGE_BYTES);
-		last = lines <= capacity || header->growth != GROWTH_GROW ||
-		    table->count + 1 == most;
-		add_layer(table, capacity, rate, last ? lines : here,
-		    &geometry);
-		lines -= here;
+		last = !grows || lines <= capacity || table->count + 1 == most;
+		layer.lines = last ? lines : capacity;
+		lines -= layer.lines;
+		if (table->generation_count > 0)
+			layer.generation = table->generation_count - 1;
+		if (l->kind == SHARDS_BITS) {
+			layer.geometry = l->geometry;
+		} else {
+			rate /= 2;
+			layer.geometry.pages = (uint64_t)ceil((double)capacity
+			    * bits_a_line(rate) / 8 / PAGE_BYTES);
+		}
+		layer.error_rate = rate;
+		table->layers[table->count++] = layer;
 	}
 }
 
@@ -146,18 +129,6 @@ layout_encode(const struct layout *l, const struct header *header,
 	le_put64(p + 40, bits ? layout_shard_pages(l) : 0);
 	le_put_double(p + 48, l->rate);
 	le_put32(p + 60, (uint32_t)crc32(0, bytes, LAYOUT_HEADER_BYTES - 4));
-}
-
-static int
-check(const struct layout *l, uint64_t pages)
-{
-	if (l->shards == 0 || l->shards > LAYOUT_SHARDS_MAX ||
-	    (l->shards & (l->shards - 1)) != 0 || l->capacity == 0 ||
-	    l->capacity > SIZING_CAPACITY_MAX || !(l->rate >= 0))
-		return -1;
-	return l->kind == SHARDS_BLOOM ? 0 : l->kind != SHARDS_BITS ||
-	    pages == 0 || pages > BITS_PAGES_MOST ? -1 :
-	    geometry_check(&l->geometry);
 }
 
 int
@@ -184,7 +155,12 @@ layout_decode(struct layout *l, struct header *header, const void *data,
 		.k = le_get32(p + 20), .cache_lines = le_get32(p + 24) } };
 	l->geometry.pages = l->kind == SHARDS_BITS &&
 	    pages <= BITS_PAGES_MOST ? pages * l->shards : l->shards;
-	if (check(l, pages) < 0)
+	if (l->shards == 0 || l->shards > LAYOUT_SHARDS_MAX ||
+	    (l->shards & (l->shards - 1)) != 0 || l->capacity == 0 ||
+	    l->capacity > SIZING_CAPACITY_MAX || !(l->rate >= 0) ||
+	    (l->kind != SHARDS_BLOOM && (l->kind != SHARDS_BITS ||
+	    pages == 0 || pages > BITS_PAGES_MOST ||
+	    geometry_check(&l->geometry) < 0)))
 		return error_set(error, STATUS_FAILED, "damaged: a field of the"
 		    " header is out of range");
 	return format_header_decode(header, bytes, error);
