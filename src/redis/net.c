@@ -35,7 +35,7 @@ struct net {
 	int noticed;
 	uint64_t failing_since, pause;
 	uint64_t next_try;                   /* when it is due (clock_now) */
-	struct error reason;                 /* for trying again */
+	struct error reason;                 /* why a try failed */
 	size_t in_flight;                    /* bytes that aren't answered */
 	size_t unsent;                       /* bytes that may wait a bit */
 	int failed;                          /* nothing is sent any more */
@@ -55,16 +55,16 @@ queue_again(struct net *x, struct request *request, struct node *node)
 }
 
 /*
- * A try failed: pause before the next one, or fail if the error is permanent
- * (STATUS_USAGE) or has lasted too long, or a signal came.
+ * A try failed for x->reason: pause before the next one, or fail if that is
+ * permanent (STATUS_USAGE) or has lasted too long, or a signal came.
  */
 static int
-fail_or_pause(struct net *x, const struct error *reason, struct error *error)
+fail_or_pause(struct net *x, struct error *error)
 {
+	const struct error *reason = &x->reason;
 	uint64_t now = clock_now(), limit = x->limit_ms * CLOCK_MILLISECOND;
 	char text[sizeof reason->text + 32];
 
-	x->reason = *reason;
 	if (x->failing_since == 0)
 		x->failing_since = now;
 	/* Errors are normal while a cluster moves slots. */
@@ -97,10 +97,9 @@ succeeded(struct net *x)
 	x->noticed = 0;
 }
 
-/* A connection was lost: unanswered requests are made again. */
+/* A connection was lost for x->reason: unanswered requests are made again. */
 static int
-drop_connection(struct net *x, struct node *node, const struct error *reason,
-    struct error *error)
+drop_connection(struct net *x, struct node *node, struct error *error)
 {
 	struct request *request, *next;
 
@@ -111,7 +110,7 @@ drop_connection(struct net *x, struct node *node, const struct error *reason,
 		request->lost |= request->once && request->sent;
 		queue_again(x, request, NULL);
 	}
-	return fail_or_pause(x, reason, error);
+	return fail_or_pause(x, error);
 }
 
 /* Receiving */
@@ -124,7 +123,6 @@ take_reply(struct net *x, struct node *node, redisReply *reply,
 	enum cluster_advice advice = CLUSTER_FAIL;
 	char host[256];
 	int port, result;
-	struct error reason;
 
 	if (request->node != NULL && !request->asked) {
 		request->asked = 1;
@@ -148,35 +146,33 @@ take_reply(struct net *x, struct node *node, redisReply *reply,
 	}
 	queue_again(x, request, NULL);
 	x->cluster.stale = x->cluster.has_map || advice == CLUSTER_MOVED;
-	error_set(&reason, STATUS_FAILED, "%s: the server says: %s",
+	error_set(&x->reason, STATUS_FAILED, "%s: the server says: %s",
 	    x->cluster.location->shown, reply->str);
-	return fail_or_pause(x, &reason, error);
+	return fail_or_pause(x, error);
 }
 
 static int
 receive_node(struct net *x, struct node *node, struct error *error)
 {
-	struct error reason;
+	redisReply *reply;
 	int result = 0;
 
-	if (node_receive(node, &reason) < 0)
-		return drop_connection(x, node, &reason, error);
+	if (node_receive(node, &x->reason) < 0)
+		return drop_connection(x, node, error);
 	while (result == 0) {
-		redisReply *reply;
-
-		if (node_reply(node, &reply, &reason) < 0)
-			return drop_connection(x, node, &reason, error);
+		if (node_reply(node, &reply, &x->reason) < 0)
+			return drop_connection(x, node, error);
 		if (reply == NULL)
 			return 0;
-		if (node->queue.first == NULL || !node->queue.first->sent) {
+		if (node->queue.first != NULL && node->queue.first->sent) {
+			result = take_reply(x, node, reply, error);
 			freeReplyObject(reply);
-			error_set(&reason, STATUS_FAILED, "%s: the server"
-			    " sent an unexpected reply",
-			    x->cluster.location->shown);
-			return drop_connection(x, node, &reason, error);
+			continue;
 		}
-		result = take_reply(x, node, reply, error);
 		freeReplyObject(reply);
+		error_set(&x->reason, STATUS_FAILED, "%s: the server sent an"
+		    " unexpected reply", x->cluster.location->shown);
+		return drop_connection(x, node, error);
 	}
 	return result;
 }
@@ -215,8 +211,11 @@ route_again(struct net *x, struct error *error)
 
 	if (request == NULL || clock_now() < x->next_try)
 		return 0;
-	if (x->cluster.stale && cluster_load_map(&x->cluster, &reason) < 0)
-		return fail_or_pause(x, &reason, error);
+	/* If one node fails and the next has the map, there is no reason. */
+	if (x->cluster.stale && cluster_load_map(&x->cluster, &reason) < 0) {
+		x->reason = reason;
+		return fail_or_pause(x, error);
+	}
 	x->again.first = NULL;
 	for (; request != NULL; request = next) {
 		next = request->next;
@@ -228,8 +227,6 @@ route_again(struct net *x, struct error *error)
 static int
 send_all(struct net *x, struct error *error)
 {
-	struct error reason;
-
 	if (route_again(x, error) < 0)
 		return -1;
 	for (struct node *node = x->cluster.first; node != NULL;
@@ -239,9 +236,9 @@ send_all(struct net *x, struct error *error)
 		while (sent > 0 && (node->context == NULL ?
 		    node->unsent != NULL : node_has_output(node)))
 			sent = node->context == NULL &&
-			    node_open(node, &reason) < 0 ? -1 :
-			    node_send(node, &reason);
-		if (sent < 0 && drop_connection(x, node, &reason, error) < 0)
+			    node_open(node, &x->reason) < 0 ? -1 :
+			    node_send(node, &x->reason);
+		if (sent < 0 && drop_connection(x, node, error) < 0)
 			return -1;
 	}
 	return 0;
@@ -253,7 +250,6 @@ wait_for_replies(struct net *x, struct error *error)
 {
 	struct node *at[64];
 	struct pollfd polls[64];
-	struct error reason;
 	uint64_t now = clock_now();
 	int timeout = 1000; /* in milliseconds */
 	size_t n = 0;
@@ -279,15 +275,15 @@ wait_for_replies(struct net *x, struct error *error)
 			result = receive_node(x, at[i], error);
 		} else if (at[i]->context != NULL &&
 		    clock_now() - at[i]->heard >= PATIENCE) {
-			error_set(&reason, STATUS_FAILED, "%s: the server"
+			error_set(&x->reason, STATUS_FAILED, "%s: the server"
 			    " doesn't answer", x->cluster.location->shown);
-			result = drop_connection(x, at[i], &reason, error);
+			result = drop_connection(x, at[i], error);
 		}
 		if (result < 0)
 			return -1;
 	}
 	return signals_stop && x->again.first != NULL ?
-	    fail_or_pause(x, &x->reason, error) : 0;
+	    fail_or_pause(x, error) : 0;
 }
 
 /* Go on until at most `bytes` are in flight. */
@@ -440,20 +436,19 @@ net_open(struct net **result, const struct address *location,
     struct error *error)
 {
 	struct net *x = memory_or_die(calloc(1, sizeof *x));
-	struct error reason;
 
 	x->cluster.location = location;
 	x->limit_ms = retry_ms;
 	x->notice = notice;
 	cluster_node(&x->cluster, location->host, location->port);
-	while (cluster_load_map(&x->cluster, &reason) < 0) {
+	while (cluster_load_map(&x->cluster, &x->reason) < 0) {
 		uint64_t now = clock_now();
 
 		if (!patient) {
-			*error = reason;
+			*error = x->reason;
 			error->status = STATUS_FAILED;
 		}
-		if (!patient || fail_or_pause(x, &reason, error) < 0) {
+		if (!patient || fail_or_pause(x, error) < 0) {
 			net_close(x);
 			return -1;
 		}

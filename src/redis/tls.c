@@ -42,45 +42,15 @@ make_context(const struct address *location, struct error *error)
 	return NULL;
 }
 
-/* The name or address that the server's certificate must have. */
-static int
-expect_host(SSL *ssl, const char *host)
-{
-	struct in6_addr address;
-
-	if (inet_pton(AF_INET, host, &address) == 1 ||
-	    inet_pton(AF_INET6, host, &address) == 1)
-		return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl),
-		    host);
-	return SSL_set_tlsext_host_name(ssl, host) == 1 &&
-	    SSL_set1_host(ssl, host) == 1;
-}
-
-/* On success hiredis owns ssl; else the caller still does. */
-static int
-shake_hands(redisContext *context, SSL *ssl, const struct address *location,
-    struct error *error)
-{
-	long verdict;
-
-	if (redisInitiateSSL(context, ssl) == REDIS_OK)
-		return 0;
-	verdict = SSL_get_verify_result(ssl);
-	if (verdict != X509_V_OK)
-		return error_set(error, STATUS_USAGE, "%s: the server's"
-		    " certificate is refused: %s", location->shown,
-		    X509_verify_cert_error_string(verdict));
-	return error_set(error, STATUS_FAILED, "%s: %s", location->shown,
-	    context->errstr);
-}
-
 int
 tls_start(redisContext *context, const struct address *location,
     const char *host, struct error *error)
 {
 	SSL_CTX *ctx = make_context(location, error);
+	struct in6_addr unused;
+	long verdict;
 	SSL *ssl;
-	int result;
+	int ok;
 
 	if (ctx == NULL)
 		return -1;
@@ -89,17 +59,29 @@ tls_start(redisContext *context, const struct address *location,
 	SSL_set_verify(ssl, SSL_VERIFY_PEER, NULL);
 	/* A record that has gone out counts as sent at once. */
 	SSL_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE);
-	if (!expect_host(ssl, host)) {
+	/* The name or address that the server's certificate must have. */
+	if (inet_pton(AF_INET, host, &unused) == 1 ||
+	    inet_pton(AF_INET6, host, &unused) == 1)
+		ok = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host);
+	else
+		ok = SSL_set_tlsext_host_name(ssl, host) == 1 &&
+		    SSL_set1_host(ssl, host) == 1;
+	if (!ok) {
 		refuse(error, location->shown);
 		SSL_free(ssl);
 		return -1;
 	}
 	signals_in_socket = 1;
-	result = shake_hands(context, ssl, location, error);
+	ok = redisInitiateSSL(context, ssl) == REDIS_OK;
 	signals_in_socket = 0;
-	if (result < 0) {
-		SSL_free(ssl);
-		return -1;
-	}
-	return 0;
+	if (ok)
+		return 0; /* hiredis owns ssl */
+	verdict = SSL_get_verify_result(ssl);
+	SSL_free(ssl);
+	if (verdict != X509_V_OK)
+		return error_set(error, STATUS_USAGE, "%s: the server's"
+		    " certificate is refused: %s", location->shown,
+		    X509_verify_cert_error_string(verdict));
+	return error_set(error, STATUS_FAILED, "%s: %s", location->shown,
+	    context->errstr);
 }
