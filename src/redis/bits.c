@@ -19,7 +19,7 @@
 static uint64_t
 trailer(const struct shards *s)
 {
-	return layout_shard_pages(&s->layout) * PAGE_BYTES;
+	return s->layout.shard_pages * PAGE_BYTES;
 }
 
 /* A part of a BITFIELD. Redis counts bits from the high end of a byte. */
@@ -35,14 +35,14 @@ add_operation(struct net *net, const char *name, const char *type,
 }
 
 static int
-make(struct shards *s, const struct shard_key *key, struct error *error)
+make(struct shards *s, struct error *error)
 {
 	uint64_t end = 8 * trailer(s);
 
-	shards_begin(s, key, 0, shards_take, 0, 10, "BITFIELD");
+	shards_begin(s, 0, shards_take, 0, 10, "BITFIELD");
 	add_operation(s->net, "SET", "u1", end, "1");
 	add_operation(s->net, "SET", "i64", end + 64, "0");
-	return net_end(s->net, error) < 0 ? -1 : shards_expire(s, key, error);
+	return net_end(s->net, error) < 0 ? -1 : shards_expire(s, error);
 }
 
 /* Asking */
@@ -72,11 +72,9 @@ take_line(void *context, size_t tag, redisReply *reply, struct error *error)
 }
 
 static int
-ask(struct shards *s, const struct shard_key *key, size_t first, size_t n,
-    struct error *error)
+ask(struct shards *s, size_t first, size_t n, struct error *error)
 {
 	const struct geometry *g = &s->layout.geometry;
-	uint64_t of_one = layout_shard_pages(&s->layout);
 
 	memset(s->batch->lines_found + first, 0, n);
 	for (size_t i = first; i < first + n; i++) {
@@ -87,9 +85,9 @@ ask(struct shards *s, const struct shard_key *key, size_t first, size_t n,
 		block_pages(g, &digest, 1, &page);
 		block_lines(g, digest, lines);
 		for (unsigned j = 0; j < g->cache_lines; j++) {
-			at = page % of_one * PAGE_BYTES +
+			at = page % s->layout.shard_pages * PAGE_BYTES +
 			    lines[j] * LINE_BYTES;
-			shards_begin(s, key, 0, take_line,
+			shards_begin(s, 0, take_line,
 			    i * g->cache_lines + j, 4, "GETRANGE");
 			net_number(s->net, (int64_t)at);
 			net_number(s->net, (int64_t)at + LINE_BYTES - 1);
@@ -102,20 +100,15 @@ ask(struct shards *s, const struct shard_key *key, size_t first, size_t n,
 
 /* Marking */
 
-struct bit_marks {
-	struct net *net;
-	uint64_t of_one;
-};
-
 static void
 add_bit(void *context, uint64_t page, unsigned line, unsigned lane,
     unsigned bit)
 {
-	const struct bit_marks *m = context;
-	uint64_t byte = page % m->of_one * PAGE_BYTES + line * LINE_BYTES +
-	    lane * 8 + bit / 8;
+	const struct shards *s = context;
+	uint64_t byte = page % s->layout.shard_pages * PAGE_BYTES +
+	    line * LINE_BYTES + lane * 8 + bit / 8;
 
-	add_operation(m->net, "SET", "u1", 8 * byte + 7 - bit % 8, "1");
+	add_operation(s->net, "SET", "u1", 8 * byte + 7 - bit % 8, "1");
 }
 
 /* Was the shard there? If not, there is one now, which nobody takes for one. */
@@ -166,21 +159,19 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 
 /* One command: all bits of n digests, the count, and the bit of the trailer. */
 static int
-mark(struct shards *s, const struct shard_key *key, size_t first, size_t n,
-    struct error *error)
+mark(struct shards *s, size_t first, size_t n, struct error *error)
 {
 	const struct geometry *g = &s->layout.geometry;
-	struct bit_marks marks = { s->net, layout_shard_pages(&s->layout) };
 	uint64_t end = 8 * trailer(s);
 	int claims = s->batch->found != NULL;
 	char count[24];
 
 	snprintf(count, sizeof count, "%zu", n);
-	shards_begin(s, key, claims, claims ? take_claimed : take_marked,
-	    (claims ? first : key->shard) * (LINES_MAX + 1) + n,
+	shards_begin(s, claims, claims ? take_claimed : take_marked,
+	    (claims ? first : s->shard) * (LINES_MAX + 1) + n,
 	    2 + 4 * n * g->k + 4 + 3, "BITFIELD");
 	for (size_t i = first; i < first + n; i++)
-		block_visit(g, shards_digest(s, i), add_bit, &marks);
+		block_visit(g, shards_digest(s, i), add_bit, s);
 	add_operation(s->net, "INCRBY", "i64", end + 64, count);
 	add_operation(s->net, "GET", "u1", end, NULL);
 	return net_end(s->net, error);
@@ -209,11 +200,11 @@ take_trailer(void *context, size_t shard, redisReply *reply,
 }
 
 static int
-count(struct shards *s, const struct shard_key *key, struct error *error)
+count(struct shards *s, struct error *error)
 {
 	uint64_t at = trailer(s);
 
-	shards_begin(s, key, 0, take_trailer, key->shard, 4, "GETRANGE");
+	shards_begin(s, 0, take_trailer, s->shard, 4, "GETRANGE");
 	net_number(s->net, (int64_t)at);
 	net_number(s->net, (int64_t)(at + TRAILER_BYTES - 1));
 	return net_end(s->net, error);

@@ -30,10 +30,10 @@ add_items(const struct shards *s, size_t first, size_t n)
 }
 
 static void
-begin_insert(struct shards *s, const struct shard_key *key, int once,
-    redis_answer *answer, size_t tag, size_t items)
+begin_insert(struct shards *s, int once, redis_answer *answer, size_t tag,
+    size_t items)
 {
-	shards_begin(s, key, once, answer, tag, 4 + items, "BF.INSERT");
+	shards_begin(s, once, answer, tag, 4 + items, "BF.INSERT");
 	net_text(s->net, "NOCREATE");
 	net_text(s->net, "ITEMS");
 }
@@ -57,22 +57,21 @@ take_reserved(void *context, size_t tag, redisReply *reply,
 }
 
 static int
-make(struct shards *s, const struct shard_key *key, struct error *error)
+make(struct shards *s, struct error *error)
 {
 	int grows = s->grows;
 	char rate[32];
 
 	snprintf(rate, sizeof rate, "%.17g", s->layout.rate);
-	shards_begin(s, key, 0, take_reserved, 0, grows ? 6 : 5,
-	    "BF.RESERVE");
+	shards_begin(s, 0, take_reserved, 0, grows ? 6 : 5, "BF.RESERVE");
 	net_text(s->net, rate);
 	net_number(s->net, (int64_t)s->layout.capacity);
 	net_text(s->net, grows ? "EXPANSION" : "NONSCALING");
 	if (grows)
 		net_number(s->net, 2);
-	if (net_end(s->net, error) < 0 || shards_expire(s, key, error) < 0)
+	if (net_end(s->net, error) < 0 || shards_expire(s, error) < 0)
 		return -1;
-	begin_insert(s, key, 0, shards_take, 0, 1);
+	begin_insert(s, 0, shards_take, 0, 1);
 	net_text(s->net, SENTINEL);
 	return net_end(s->net, error);
 }
@@ -98,10 +97,9 @@ take_found(void *context, size_t tag, redisReply *reply,
 }
 
 static int
-ask(struct shards *s, const struct shard_key *key, size_t first, size_t n,
-    struct error *error)
+ask(struct shards *s, size_t first, size_t n, struct error *error)
 {
-	shards_begin(s, key, 0, take_found, first * (ITEMS_MAX + 1) + n,
+	shards_begin(s, 0, take_found, first * (ITEMS_MAX + 1) + n,
 	    2 + n + 1, "BF.MEXISTS");
 	add_items(s, first, n);
 	net_text(s->net, SENTINEL);
@@ -172,13 +170,12 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 }
 
 static int
-mark(struct shards *s, const struct shard_key *key, size_t first, size_t n,
-    struct error *error)
+mark(struct shards *s, size_t first, size_t n, struct error *error)
 {
 	int claims = s->batch->found != NULL;
 
-	begin_insert(s, key, claims, claims ? take_claimed : take_marked,
-	    (claims ? first : key->shard) * (ITEMS_MAX + 1) + n, n);
+	begin_insert(s, claims, claims ? take_claimed : take_marked,
+	    (claims ? first : s->shard) * (ITEMS_MAX + 1) + n, n);
 	add_items(s, first, n);
 	return net_end(s->net, error);
 }
@@ -213,9 +210,9 @@ take_info(void *context, size_t shard, redisReply *reply, struct error *error)
 }
 
 static int
-count(struct shards *s, const struct shard_key *key, struct error *error)
+count(struct shards *s, struct error *error)
 {
-	shards_begin(s, key, 0, take_info, key->shard, 2, "BF.INFO");
+	shards_begin(s, 0, take_info, s->shard, 2, "BF.INFO");
 	return net_end(s->net, error);
 }
 

@@ -37,6 +37,7 @@ layout_bloom(struct layout *l, uint64_t capacity, double rate,
 	uint64_t raised = (uint64_t)ceil(least / bits);
 
 	*l = (struct layout){ .kind = SHARDS_BLOOM, .shards = 1,
+		.shard_pages = 1,
 		.rate = halves && growth == GROWTH_GROW ? rate : rate / 2 };
 	if (least < (double)LAYER_BITS_LEAST)
 		least = (double)LAYER_BITS_LEAST;
@@ -68,12 +69,12 @@ layout_bits(struct layout *l, uint64_t capacity, double rate,
 	while (l->shards < LAYOUT_SHARDS_MAX &&
 	    pages / (2 * l->shards) >= BITS_PAGES_LEAST)
 		l->shards *= 2;
-	pages = (pages + l->shards - 1) / l->shards;
-	if (pages > BITS_PAGES_MOST)
+	l->shard_pages = (pages + l->shards - 1) / l->shards;
+	if (l->shard_pages > BITS_PAGES_MOST)
 		return error_set(error, STATUS_USAGE, "a filter of bit strings"
 		    " has at most %u of 512 MiB; a server with BF.* (Redis 8,"
 		    " or RedisBloom) has no such limit", LAYOUT_SHARDS_MAX);
-	l->geometry.pages = pages * l->shards;
+	l->geometry.pages = l->shard_pages * l->shards;
 	l->capacity = (capacity + l->shards - 1) / l->shards;
 	return 0;
 }
@@ -115,7 +116,6 @@ layout_encode(const struct layout *l, const struct header *header,
     uint8_t bytes[LAYOUT_HEADER_BYTES])
 {
 	uint8_t *p = bytes + PAGE_BYTES;
-	int bits = l->kind == SHARDS_BITS;
 
 	memset(p, 0, LAYOUT_HEADER_BYTES - PAGE_BYTES);
 	format_header_encode(header, bytes);
@@ -126,7 +126,7 @@ layout_encode(const struct layout *l, const struct header *header,
 	le_put32(p + 20, l->geometry.k);
 	le_put32(p + 24, l->geometry.cache_lines);
 	le_put64(p + 32, l->capacity);
-	le_put64(p + 40, bits ? layout_shard_pages(l) : 0);
+	le_put64(p + 40, l->kind == SHARDS_BITS ? l->shard_pages : 0);
 	le_put_double(p + 48, l->rate);
 	le_put32(p + 60, (uint32_t)crc32(0, bytes, LAYOUT_HEADER_BYTES - 4));
 }
@@ -136,7 +136,6 @@ layout_decode(struct layout *l, struct header *header, const void *data,
     size_t nbytes, struct error *error)
 {
 	const uint8_t *bytes = data, *p = bytes + PAGE_BYTES;
-	uint64_t pages;
 
 	if (nbytes != LAYOUT_HEADER_BYTES ||
 	    memcmp(p, magic, sizeof magic) != 0)
@@ -148,18 +147,20 @@ layout_decode(struct layout *l, struct header *header, const void *data,
 	if (le_get32(p + 8) != VERSION)
 		return error_set(error, STATUS_FAILED, "made by a newer version"
 		    " of bloomdedup");
-	pages = le_get64(p + 40);
 	*l = (struct layout){ .kind = (enum shard_kind)le_get32(p + 12),
-		.shards = le_get32(p + 16), .capacity = le_get64(p + 32),
-		.rate = le_get_double(p + 48), .geometry = {
-		.k = le_get32(p + 20), .cache_lines = le_get32(p + 24) } };
-	l->geometry.pages = l->kind == SHARDS_BITS &&
-	    pages <= BITS_PAGES_MOST ? pages * l->shards : l->shards;
+		.shards = le_get32(p + 16), .shard_pages = 1,
+		.capacity = le_get64(p + 32), .rate = le_get_double(p + 48),
+		.geometry = { .k = le_get32(p + 20),
+		.cache_lines = le_get32(p + 24) } };
+	if (l->kind == SHARDS_BITS)
+		l->shard_pages = le_get64(p + 40);
+	/* if it is in range */
+	l->geometry.pages = l->shard_pages * l->shards;
 	if (l->shards == 0 || l->shards > LAYOUT_SHARDS_MAX ||
 	    (l->shards & (l->shards - 1)) != 0 || l->capacity == 0 ||
 	    l->capacity > SIZING_CAPACITY_MAX || !(l->rate >= 0) ||
 	    (l->kind != SHARDS_BLOOM && (l->kind != SHARDS_BITS ||
-	    pages == 0 || pages > BITS_PAGES_MOST ||
+	    l->shard_pages == 0 || l->shard_pages > BITS_PAGES_MOST ||
 	    geometry_check(&l->geometry) < 0)))
 		return error_set(error, STATUS_FAILED, "damaged: a field of the"
 		    " header is out of range");

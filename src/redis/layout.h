@@ -52,6 +52,8 @@ enum shard_kind {
 struct layout {
 	enum shard_kind kind;
 	unsigned shards;          /* S, a power of two */
+	uint64_t shard_pages;     /* of a bit string, before its trailer
+	                             (bits.c); else 1 */
 	uint64_t capacity;        /* lines that a shard is made for */
 	double rate;              /* that BF.RESERVE states */
 	struct geometry geometry; /* of all bit strings together; else only
@@ -73,13 +75,6 @@ void layout_bloom(struct layout *layout, uint64_t capacity, double rate,
 /* The shards of bit strings. Fails if they would be too large. */
 int layout_bits(struct layout *layout, uint64_t capacity, double rate,
     struct error *error);
-
-/* Pages of one bit string; its trailer follows them (bits.c). */
-static inline uint64_t
-layout_shard_pages(const struct layout *layout)
-{
-	return layout->geometry.pages / layout->shards;
-}
 
 /*
  * Add to the table what is in all shards together when so many lines are: the

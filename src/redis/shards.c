@@ -14,12 +14,12 @@
 #define UNBORN_SECONDS 3600
 
 static void
-find_key(const struct shards *s, unsigned shard, struct shard_key *key)
+select_shard(struct shards *s, unsigned shard)
 {
-	key->shard = shard;
-	key->nbytes = layout_shard_key(key->text, s->name, s->id,
-	    s->generation, shard);
-	key->slot = cluster_slot(key->text, key->nbytes);
+	s->shard = shard;
+	s->key_bytes = layout_shard_key(s->key, s->name, s->id, s->generation,
+	    shard);
+	s->slot = cluster_slot(s->key, s->key_bytes);
 }
 
 void
@@ -35,7 +35,7 @@ shards_sort(const struct shards *s, const struct digest *digests, size_t n,
     uint8_t *found)
 {
 	struct shard_batch *b = s->batch;
-	uint64_t pages[PIECE], of_one = layout_shard_pages(&s->layout);
+	uint64_t pages[PIECE], of_one = s->layout.shard_pages;
 	uint32_t at[LAYOUT_SHARDS_MAX], *of;
 
 	b->digests = digests;
@@ -73,14 +73,13 @@ shards_parts(struct shards *s, shards_part *make, struct error *error)
 
 	for (unsigned i = 0; i < s->layout.shards; i++) {
 		size_t end = starts[i + 1];
-		struct shard_key key;
 
 		if (starts[i] < end)
-			find_key(s, i, &key);
+			select_shard(s, i);
 		for (size_t first = starts[i]; first < end; first += most) {
 			size_t n = end - first < most ? end - first : most;
 
-			if (make(s, &key, first, n, error) < 0)
+			if (make(s, first, n, error) < 0)
 				return -1;
 		}
 	}
@@ -138,12 +137,12 @@ shards_odd(const struct shards *s, const redisReply *reply,
 }
 
 void
-shards_begin(struct shards *s, const struct shard_key *key, int once,
-    redis_answer *answer, size_t tag, size_t words, const char *command)
+shards_begin(struct shards *s, int once, redis_answer *answer, size_t tag,
+    size_t words, const char *command)
 {
-	net_begin(s->net, key->slot, once, answer, s, tag, words);
+	net_begin(s->net, s->slot, once, answer, s, tag, words);
 	net_text(s->net, command);
-	net_word(s->net, key->text, key->nbytes);
+	net_word(s->net, s->key, s->key_bytes);
 }
 
 int
@@ -158,10 +157,8 @@ int
 shards_each(struct shards *s, shards_one *make, struct error *error)
 {
 	for (unsigned i = 0; i < s->layout.shards; i++) {
-		struct shard_key key;
-
-		find_key(s, i, &key);
-		if (make(s, &key, error) < 0)
+		select_shard(s, i);
+		if (make(s, error) < 0)
 			return -1;
 	}
 	return net_finish(s->net, error);
@@ -175,28 +172,26 @@ shards_count(struct shards *s, struct error *error)
 }
 
 int
-shards_keep(struct shards *s, const struct shard_key *key, struct error *error)
+shards_keep(struct shards *s, struct error *error)
 {
-	shards_begin(s, key, 0, shards_take, 0, 2, "PERSIST");
+	shards_begin(s, 0, shards_take, 0, 2, "PERSIST");
 	return net_end(s->net, error);
 }
 
 int
-shards_expire(struct shards *s, const struct shard_key *key,
-    struct error *error)
+shards_expire(struct shards *s, struct error *error)
 {
 	int unborn = s->generation == LAYOUT_NO_GENERATION;
 
-	shards_begin(s, key, 0, shards_take, 0, 3, unborn ? "EXPIRE" :
+	shards_begin(s, 0, shards_take, 0, 3, unborn ? "EXPIRE" :
 	    "EXPIREAT");
 	net_number(s->net, unborn ? UNBORN_SECONDS : s->expires);
 	return net_end(s->net, error);
 }
 
 int
-shards_delete(struct shards *s, const struct shard_key *key,
-    struct error *error)
+shards_delete(struct shards *s, struct error *error)
 {
-	shards_begin(s, key, 0, shards_take, 0, 2, "UNLINK");
+	shards_begin(s, 0, shards_take, 0, 2, "UNLINK");
 	return net_end(s->net, error);
 }

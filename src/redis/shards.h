@@ -48,21 +48,19 @@ struct shards {
 	uint64_t over;          /* and it counts no longer (clock_now), or 0 */
 
 	uint64_t lines;         /* counted by shards_count */
-};
 
-/* The key of a shard, and its slot. */
-struct shard_key {
-	char text[LAYOUT_KEY_MAX];
-	size_t nbytes;
-	unsigned slot, shard;
+	/* The shard that requests are made for, by shards_one and shards_part:
+	   its number, key and slot. */
+	unsigned shard, slot;
+	char key[LAYOUT_KEY_MAX];
+	size_t key_bytes;
 };
 
 /* What is done to one shard, and to a part of a batch: n digests of one shard,
  * order[first] and those after it. Requests are made, not waited for. */
-typedef int shards_one(struct shards *shards, const struct shard_key *key,
+typedef int shards_one(struct shards *shards, struct error *error);
+typedef int shards_part(struct shards *shards, size_t first, size_t n,
     struct error *error);
-typedef int shards_part(struct shards *shards, const struct shard_key *key,
-    size_t first, size_t n, struct error *error);
 
 /* What is done to shards, of each kind. */
 struct shard_operations {
@@ -80,10 +78,9 @@ struct shard_operations {
 extern const struct shard_operations bits_operations; /* bits.c */
 extern const struct shard_operations bloom_operations; /* bloom.c */
 
-/* net_begin for a command whose first argument is a shard's key. */
-void shards_begin(struct shards *shards, const struct shard_key *key,
-    int once, redis_answer *answer, size_t tag, size_t words,
-    const char *command);
+/* net_begin for a command whose first argument is the shard's key. */
+void shards_begin(struct shards *shards, int once, redis_answer *answer,
+    size_t tag, size_t words, const char *command);
 
 /* An answer of no interest, unless it is an error. */
 redis_answer shards_take;

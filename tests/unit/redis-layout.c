@@ -132,7 +132,7 @@ bit_strings(void)
 
 	tap_ok(layout_bits(&l, 10000000, 1e-6, &error) == 0 &&
 	    l.geometry.pages % l.shards == 0 && l.shards > 1 &&
-	    layout_shard_pages(&l) >= 128 &&
+	    l.shard_pages >= 128 &&
 	    geometry_rate(&l.geometry, 10000000) <= 1e-6,
 	    "strings of whole pages keep the rate");
 	tap_ok(layout_bits(&l, 1, 1e-6, &error) == 0 && l.shards == 1,
@@ -256,8 +256,8 @@ sorting(void)
 
 				block_pages(&s.layout.geometry,
 				    &digests[b.order[j]], 1, &page);
-				right &= page / layout_shard_pages(&s.layout)
-				    == i && shards_of(&s, j) == i;
+				right &= page / s.layout.shard_pages == i &&
+				    shards_of(&s, j) == i;
 			}
 		}
 		right &= b.starts[s.layout.shards] == 3000;
