@@ -4,6 +4,7 @@
 begin() {
 	rm -f in.fifo
 	mkfifo in.fifo
+	: >out # or "say" takes the output of the run before for this one's
 	"$BLOOMDEDUP" -f "$URL/seen" "$@" <in.fifo >out 2>err 3>&- &
 	RUN=$!
 	exec 9>in.fifo
