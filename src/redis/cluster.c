@@ -71,33 +71,14 @@ cluster_free(struct cluster *c)
 
 /* The map of slots */
 
-/* [host, port, ...]; NULL: invalid. */
-static struct node *
-read_node(struct cluster *c, const struct node *asked,
-    const redisReply *reply)
-{
-	const redisReply *host, *port;
-	int known;
-
-	if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2)
-		return NULL;
-	host = reply->element[0];
-	port = reply->element[1];
-	if (port->type != REDIS_REPLY_INTEGER || port->integer < 1 ||
-	    port->integer > 65535)
-		return NULL;
-	known = host->type == REDIS_REPLY_STRING && host->len > 0 &&
-	    strcmp(host->str, "?") != 0;
-	return cluster_node(c, known ? host->str : asked->host,
-	    (int)port->integer);
-}
-
-/* [first, last, master, replica...] */
+/* [first, last, master, replica...], each of them [host, port, ...]. Replicas
+ * are only added to the list. */
 static int
 read_range(struct cluster *c, const struct node *asked,
     const redisReply *range)
 {
-	const redisReply *first, *last;
+	const redisReply *first, *last, *host, *port;
+	struct node *node = NULL;
 
 	if (range->type != REDIS_REPLY_ARRAY || range->elements < 3)
 		return -1;
@@ -107,16 +88,24 @@ read_range(struct cluster *c, const struct node *asked,
 	    last->type != REDIS_REPLY_INTEGER || first->integer < 0 ||
 	    last->integer < first->integer || last->integer >= CLUSTER_SLOTS)
 		return -1;
-	/* Replicas are only added to the list. */
 	for (size_t i = range->elements; i-- > 2; ) {
-		struct node *node = read_node(c, asked, range->element[i]);
+		const redisReply *reply = range->element[i];
+		int known;
 
-		if (node == NULL)
+		if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2)
 			return -1;
-		for (long long slot = first->integer; i == 2 &&
-		    slot <= last->integer; slot++)
-			c->map[slot] = node;
+		host = reply->element[0];
+		port = reply->element[1];
+		if (port->type != REDIS_REPLY_INTEGER || port->integer < 1 ||
+		    port->integer > 65535)
+			return -1;
+		known = host->type == REDIS_REPLY_STRING && host->len > 0 &&
+		    strcmp(host->str, "?") != 0;
+		node = cluster_node(c, known ? host->str : asked->host,
+		    (int)port->integer);
 	}
+	for (long long slot = first->integer; slot <= last->integer; slot++)
+		c->map[slot] = node;
 	return 0;
 }
 

@@ -1,31 +1,8 @@
 /*
- * Where a filter is in Redis. It has S shards, each in a key of its own, and a
- * line's shard follows from its digest:
- *
- *     bloomdedup:{NAME}               the header: the page that begins a file
- *                                     (format.h), then what shards there are
- *     bloomdedup-shard:{NAME:ID:I}    shard I
- *
- * and with a window
- *
- *     bloomdedup:{NAME:ID:G}          generation G has all of its shards
- *     bloomdedup-shard:{NAME:ID:G:I}  shard I of generation G
- *
- * ID is half of the header's id, in hexadecimal. The braces spread the shards
- * over a cluster's nodes. What follows the page in the header, little-endian:
- *
- *     0   8  "bdshard\n"
- *     8   4  version: 1
- *     12  4  kind of the shards
- *     16  4  S
- *     20  4  k of a bit string, else 0
- *     24  4  cache lines a key of a bit string, else 0
- *     28  4  0
- *     32  8  lines that a shard is made for
- *     40  8  pages of a bit string, else 0
- *     48  8  error rate that the server is asked for, a double
- *     56  4  0
- *     60  4  CRC-32 of the page and the 60 bytes before
+ * Where a filter is in Redis: the header and S shards, each in a key of its
+ * own. A line's shard follows from its digest. With a window, each generation
+ * has S shards, and a key that says so. The braces in the keys spread the
+ * shards over a cluster's nodes. bloomdedup(5) specifies keys and header.
  */
 #ifndef REDIS_LAYOUT_H
 #define REDIS_LAYOUT_H
