@@ -324,23 +324,24 @@ net_repeats(const struct net *x)
 
 /* Making requests */
 
+/* `bytes` is what the request begins with. */
 static void
 begin(struct net *x, unsigned slot, int once, redis_answer *function,
-    void *context, size_t tag)
+    void *context, size_t tag, sds bytes)
 {
 	x->making = memory_or_die(malloc(sizeof *x->making));
 	*x->making = (struct request){ .answer = function, .context = context,
 		.tag = tag, .slot = slot, .once = once,
-		.bytes = memory_or_die(sdsempty()) };
+		.bytes = memory_or_die(bytes) };
 }
 
 void
 net_begin(struct net *x, unsigned slot, int once, redis_answer *function,
     void *context, size_t tag, size_t words)
 {
-	begin(x, slot, once, function, context, tag);
-	x->making->bytes = memory_or_die(sdscatfmt(x->making->bytes,
-	    "*%U\r\n", (unsigned long long)words));
+	begin(x, slot, once, function, context, tag,
+	    sdscatfmt(memory_or_die(sdsempty()), "*%U\r\n",
+	    (unsigned long long)words));
 }
 
 void
@@ -418,9 +419,7 @@ net_call(struct net *x, const char *key, struct error *error,
 	va_end(args);
 	if (n < 0)
 		memory_or_die(NULL);
-	begin(x, slot, 0, keep_reply, reply, 0);
-	x->making->bytes = memory_or_die(sdscatlen(x->making->bytes, bytes,
-	    (size_t)n));
+	begin(x, slot, 0, keep_reply, reply, 0, sdsnewlen(bytes, (size_t)n));
 	redisFreeCommand(bytes);
 	if (net_end(x, error) == 0 && net_finish(x, error) == 0)
 		return reply;

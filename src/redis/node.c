@@ -149,44 +149,43 @@ node_has_output(const struct node *node)
 
 /* Sending and receiving */
 
-static size_t
-hand_over(struct node *node, const char *bytes, size_t nbytes)
+static void
+hand_over(redisContext *context, const char *bytes, size_t nbytes)
 {
-	if (redisAppendFormattedCommand(node->context, bytes, nbytes) !=
-	    REDIS_OK)
+	if (redisAppendFormattedCommand(context, bytes, nbytes) != REDIS_OK)
 		memory_or_die(NULL);
-	return nbytes;
 }
 
 int
 node_send(struct node *node, struct error *error)
 {
 	redisContext *context = node->context;
-	size_t nbytes = sdslen(context->obuf);
+	size_t before;
 	int done, result;
 
 	/* OpenSSL wants a write that it could not complete to be repeated with
 	 * the same bytes: more are handed over when hiredis has sent all. */
-	if (nbytes == 0) {
+	if (sdslen(context->obuf) == 0) {
 		if (node->unsent == node->queue.first)
 			node->heard = clock_now();
-		while (node->unsent != NULL && nbytes < HAND_OVER_BYTES) {
+		while (node->unsent != NULL &&
+		    sdslen(context->obuf) < HAND_OVER_BYTES) {
 			struct request *request = node->unsent;
 
 			request->sent = 1;
 			if (request->node != NULL)
-				nbytes += hand_over(node, asking,
-				    sizeof asking - 1);
-			nbytes += hand_over(node, request->bytes,
+				hand_over(context, asking, sizeof asking - 1);
+			hand_over(context, request->bytes,
 			    sdslen(request->bytes));
 			node->unsent = request->next;
 		}
 	}
+	before = sdslen(context->obuf);
 	signals_in_socket = 1;
 	result = redisBufferWrite(context, &done);
 	signals_in_socket = 0;
 	return result != REDIS_OK ? lost(node, context, error) :
-	    sdslen(context->obuf) < nbytes;
+	    sdslen(context->obuf) < before;
 }
 
 int
