@@ -80,7 +80,7 @@ check_header(struct redis *r, struct error *error)
 	if (place_is_ours(&r->place, &found))
 		return 0;
 	return error_set(error, STATUS_FAILED, "%s: the filter is no longer"
-	    " there: %s", r->place.address.shown, found.exists ?
+	    " there: %s", r->filter.name, found.exists ?
 	    "another one has replaced it" : "it was removed");
 }
 
@@ -91,9 +91,8 @@ explain_refused(struct redis *r, struct error *error)
 	char text[NUMBER_TEXT];
 
 	error_set(error, STATUS_FULL, "%s: %s lines are not remembered: the"
-	    " server says: %s", r->place.address.shown,
-	    number_format_count(text, r->place.trouble.refused),
-	    r->place.trouble.why);
+	    " server says: %s", r->filter.name, number_format_count(text,
+	    r->place.trouble.refused), r->place.trouble.why);
 	if (!r->warns)
 		return -1;
 	if (!r->warned)
@@ -116,8 +115,8 @@ check(struct redis *r, struct error *error)
 		error_set(error, STATUS_FAILED, "%s: damaged: the key %s is"
 		    " missing (does the server's maxmemory-policy evict"
 		    " keys?), and all lines in it; only create --force makes"
-		    " the filter whole again, and empty",
-		    r->place.address.shown, r->place.trouble.missing);
+		    " the filter whole again, and empty", r->filter.name,
+		    r->place.trouble.missing);
 	/* A mark of bits may have made some of its shards again. */
 	else if (r->makes && r->place.shards.layout.kind == SHARDS_BITS)
 		(void)shards_each(&r->place.shards, shards_delete, &unused);
@@ -185,26 +184,25 @@ advance(struct redis *r, struct error *error)
 static int
 begin_use(struct redis *r, const struct filter_use *use, struct error *error)
 {
-	r->filter.growth = use->growth < 0 ? r->place.header.growth :
+	const struct header *header = &r->place.header;
+
+	r->filter.growth = use->growth < 0 ? header->growth :
 	    (enum growth)use->growth;
-	if (use->writable &&
-	    (r->place.header.version_to_write > FORMAT_VERSION ||
-	    r->place.header.optional_features != 0))
+	if (use->writable && (header->version_to_write > FORMAT_VERSION ||
+	    header->optional_features != 0))
 		return error_set(error, STATUS_FAILED, "%s: made by a newer"
 		    " version of bloomdedup: this one can only read it",
-		    r->place.address.shown);
-	if (r->filter.growth == GROWTH_WARN &&
-	    r->place.header.growth == GROWTH_GROW)
+		    r->filter.name);
+	if (r->filter.growth == GROWTH_WARN && header->growth == GROWTH_GROW)
 		return error_set(error, STATUS_USAGE, "%s: the server lets it"
 		    " grow, which --on-full=warn can't change; create makes"
-		    " one that doesn't grow", r->place.address.shown);
+		    " one that doesn't grow", r->filter.name);
 	r->makes = use->writable;
 	/* Bit strings have --on-full=warn where nobody asked for it. */
 	r->warns = r->filter.growth == GROWTH_WARN &&
 	    (use->growth == GROWTH_WARN || r->place.shards.kind ==
 	    &bloom_operations);
-	generations_begin(&r->generations, &r->place.shards,
-	    &r->place.header.window);
+	generations_begin(&r->generations, &r->place.shards, &header->window);
 	/* New ones stay from now on, and those that were to be deleted. */
 	if (r->makes && r->generations.quarter == 0 &&
 	    shards_each(&r->place.shards, shards_keep, error) < 0)
@@ -341,7 +339,7 @@ reserve(struct filter *filter, uint64_t wanted, struct error *error)
 	if (room < wanted)
 		error_set(error, STATUS_FULL, "%s: the filter's capacity of %"
 		    PRIu64 " lines is used up (--on-full=fail)",
-		    r->place.address.shown, capacity);
+		    r->filter.name, capacity);
 	return room < wanted ? room : wanted;
 }
 
@@ -424,7 +422,7 @@ close_redis(struct filter *filter, struct error *error)
 	if (r->place.trouble.uncertain > 0) {
 		error_set(&told, 0, "%s: %s lines may have been printed by"
 		    " another client, too: the connection was lost before the"
-		    " server's answer", r->place.address.shown,
+		    " server's answer", r->filter.name,
 		    number_format_count(text, r->place.trouble.uncertain));
 		place_tell(&r->place, &told);
 	}
