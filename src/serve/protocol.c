@@ -10,6 +10,7 @@
 #define WORDS_MAX 8
 /* Verb, flags, times, lengths and blanks, besides the key. */
 #define LINE_REST 256
+#define MALFORMED "CLIENT_ERROR bad command line format"
 
 /* A line, and the bytes after it. */
 struct line {
@@ -25,7 +26,8 @@ struct line {
 struct row {
 	const char *word;
 	enum verb verb;
-	/* Returns how many bytes after the line belong to the request. */
+	/* Returns how many bytes after the line belong to the request. NULL:
+	 * this is no request, so hang up. */
 	size_t (*parse)(struct line *line, struct request *request);
 	unsigned least;    /* words, with the verb */
 	const char *reply; /* why it is refused */
@@ -51,12 +53,6 @@ fail(struct request *request, const char *reply)
 	return 0;
 }
 
-static size_t
-malformed(struct request *request)
-{
-	return fail(request, "CLIENT_ERROR bad command line format");
-}
-
 /* The length of "\n" or "\r\n" at p; 0 if neither, -1 if not known yet. */
 static int
 end_of_line(const uint8_t *p, size_t nbytes)
@@ -71,44 +67,17 @@ end_of_line(const uint8_t *p, size_t nbytes)
 }
 
 /*
- * The value after a line. Returns how many bytes it takes; if the request has
- * failed, or the value is too long, the value is skipped as it arrives.
+ * "VERB KEY FLAGS TIME LENGTH [noreply]" and a value, which is skipped as it
+ * arrives if the request has failed.
  */
-static size_t
-take_value(const struct line *line, uint64_t length, struct request *request)
-{
-	struct bytes rest = line->rest;
-	int end;
-
-	if (request->verb != VERB_FAILED && length > line->limits->value)
-		fail(request, "CLIENT_ERROR object too large");
-	if (request->verb == VERB_FAILED) {
-		line->protocol->state = PROTOCOL_SKIP_VALUE;
-		line->protocol->skip = length;
-		return 0;
-	}
-	end = rest.nbytes < length ? -1 :
-	    end_of_line(rest.data + length, rest.nbytes - (size_t)length);
-	if (end < 0) {
-		request->verb = VERB_MORE;
-		return 0;
-	}
-	if (end == 0) {
-		fail(request, "CLIENT_ERROR bad data chunk");
-		line->protocol->state = PROTOCOL_SKIP_LINE;
-		return (size_t)length;
-	}
-	request->value = (struct bytes){ rest.data, (size_t)length };
-	return (size_t)length + (size_t)end;
-}
-
-/* "VERB KEY FLAGS TIME LENGTH [noreply]" and a value. */
 static size_t
 parse_storage(struct line *line, struct request *request)
 {
 	const struct bytes *word = line->word;
 	unsigned fixed = line->row->least;
 	int64_t number, length;
+	size_t nbytes;
+	int end = -1;
 
 	split(line);
 	request->noreply = line->count == fixed + 1 &&
@@ -117,11 +86,33 @@ parse_storage(struct line *line, struct request *request)
 	    bytes_to_integer(word[2], 0, &number) < 0 ||
 	    bytes_to_integer(word[3], 1, &number) < 0 ||
 	    bytes_to_integer(word[4], 0, &length) < 0)
-		return malformed(request);
+		return fail(request, MALFORMED);
 	request->key = word[1];
-	if (word[1].nbytes > line->limits->key && request->verb != VERB_FAILED)
+	if (request->verb != VERB_FAILED && word[1].nbytes > line->limits->key)
 		fail(request, "CLIENT_ERROR key too long");
-	return take_value(line, (uint64_t)length, request);
+	if (request->verb != VERB_FAILED &&
+	    (uint64_t)length > line->limits->value)
+		fail(request, "CLIENT_ERROR object too large");
+	if (request->verb == VERB_FAILED) {
+		line->protocol->state = PROTOCOL_SKIP_VALUE;
+		line->protocol->skip = (uint64_t)length;
+		return 0;
+	}
+	nbytes = (size_t)length;
+	if (line->rest.nbytes >= nbytes)
+		end = end_of_line(line->rest.data + nbytes,
+		    line->rest.nbytes - nbytes);
+	if (end < 0) {
+		request->verb = VERB_MORE;
+		return 0;
+	}
+	if (end == 0) {
+		fail(request, "CLIENT_ERROR bad data chunk");
+		line->protocol->state = PROTOCOL_SKIP_LINE;
+		return nbytes;
+	}
+	request->value = (struct bytes){ line->rest.data, nbytes };
+	return nbytes + (size_t)end;
 }
 
 /*
@@ -149,7 +140,7 @@ parse_words(struct line *line, struct request *request)
 	    bytes_are(line->word[1], "cachedump"))
 		count = 2;
 	if (count > 3)
-		return malformed(request);
+		return fail(request, MALFORMED);
 	if (count > 2)
 		request->value = line->word[2];
 	if (count > 1)
@@ -180,15 +171,6 @@ parse_get(struct line *line, struct request *request)
 	return keys.nbytes > 0 ? 0 : fail(request, "ERROR");
 }
 
-/* HTTP: any web page can make a browser send requests to this machine. */
-static size_t
-hang_up(struct line *line, struct request *request)
-{
-	(void)line;
-	request->hang_up = 1;
-	return 0;
-}
-
 #define NO_VALUES "CLIENT_ERROR a filter keeps no values"
 
 static const struct row rows[] = {
@@ -210,104 +192,57 @@ static const struct row rows[] = {
 	{ "help", VERB_FAILED, parse_words, 1, "CLIENT_ERROR requests: add,"
 	    " set, get, gets, replace, delete, stats, try, setmem, version,"
 	    " quit; see SERVING in bloomdedup(1)" },
-	{ "GET", VERB_FAILED, hang_up, 1, "" },
-	{ "HEAD", VERB_FAILED, hang_up, 1, "" },
-	{ "POST", VERB_FAILED, hang_up, 1, "" },
-	{ "PUT", VERB_FAILED, hang_up, 1, "" },
-	{ "DELETE", VERB_FAILED, hang_up, 1, "" },
-	{ "OPTIONS", VERB_FAILED, hang_up, 1, "" },
-	{ "Host:", VERB_FAILED, hang_up, 1, "" },
+	/* HTTP: any web page can make a browser send requests here */
+	{ "GET", VERB_FAILED, NULL, 1, "" },
+	{ "HEAD", VERB_FAILED, NULL, 1, "" },
+	{ "POST", VERB_FAILED, NULL, 1, "" },
+	{ "PUT", VERB_FAILED, NULL, 1, "" },
+	{ "DELETE", VERB_FAILED, NULL, 1, "" },
+	{ "OPTIONS", VERB_FAILED, NULL, 1, "" },
+	{ "Host:", VERB_FAILED, NULL, 1, "" },
 };
 #define ROWS (sizeof rows / sizeof *rows)
 
 static const struct row unknown = { "", VERB_FAILED, parse_words, 1, "ERROR" };
 
 static size_t
-skip_line(struct protocol *protocol, const uint8_t *data, size_t nbytes)
-{
-	const uint8_t *end = memchr(data, '\n', nbytes);
-
-	if (end == NULL)
-		return nbytes;
-	protocol->state = PROTOCOL_LINE;
-	return (size_t)(end - data) + 1;
-}
-
-/* Skip the value, then the rest of its line, whatever it is. */
-static size_t
-skip_value(struct protocol *protocol, size_t nbytes)
-{
-	if (protocol->skip > nbytes) {
-		protocol->skip -= nbytes;
-		return nbytes;
-	}
-	protocol->state = PROTOCOL_SKIP_LINE;
-	return (size_t)protocol->skip;
-}
-
-/* Find the line at `data`; *line excludes its line end, *nbytes includes it. */
-static int
-find_line(struct protocol *protocol, const uint8_t *data, size_t *nbytes,
-    struct bytes *line)
-{
-	const uint8_t *end = memchr(data + protocol->searched, '\n',
-	    *nbytes - protocol->searched);
-
-	if (end == NULL) {
-		protocol->searched = *nbytes;
-		return 0;
-	}
-	protocol->searched = 0;
-	*nbytes = (size_t)(end - data) + 1;
-	*line = (struct bytes){ data, *nbytes - 1 };
-	if (line->nbytes > 0 && end[-1] == '\r')
-		line->nbytes--;
-	return 1;
-}
-
-/* How long a line that begins so may be: one with keys, as long as a value. */
-static size_t
-line_max(const struct protocol_limits *limits, const uint8_t *data,
-    size_t nbytes)
-{
-	return limits->key + LINE_REST +
-	    (nbytes >= 3 && memcmp(data, "get", 3) == 0 ? limits->value : 0);
-}
-
-static size_t
-parse_line(struct line *line, struct request *request)
-{
-	struct bytes verb = bytes_next_word(&line->text);
-
-	line->word[line->count++] = verb;
-	line->row = &unknown;
-	for (size_t i = 0; i < ROWS; i++) {
-		if (bytes_are(verb, rows[i].word)) {
-			line->row = &rows[i];
-			break;
-		}
-	}
-	request->verb = line->row->verb;
-	request->reply = line->row->reply;
-	return line->row->parse(line, request);
-}
-
-static size_t
 next_request(struct protocol *protocol, const struct protocol_limits *limits,
     const uint8_t *data, size_t nbytes, struct request *request)
 {
-	size_t most = line_max(limits, data, nbytes), found = nbytes, taken;
-	struct line line = { .protocol = protocol, .limits = limits };
+	/* a line with keys may be as long as a value */
+	size_t most = limits->key + LINE_REST +
+	    (nbytes >= 3 && memcmp(data, "get", 3) == 0 ? limits->value : 0);
+	const uint8_t *end = memchr(data + protocol->searched, '\n',
+	    nbytes - protocol->searched);
+	size_t found = end == NULL ? nbytes : (size_t)(end - data) + 1, taken;
+	struct line line = { .row = &unknown, .protocol = protocol,
+		.limits = limits, .rest = { data + found, nbytes - found } };
 
-	if (!find_line(protocol, data, &found, &line.text) && found <= most)
-		return 0;
+	protocol->searched = end == NULL ? nbytes : 0;
 	if (found > most) {
 		request->hang_up = 1;
 		fail(request, "CLIENT_ERROR line too long");
 		return nbytes;
 	}
-	line.rest = (struct bytes){ data + found, nbytes - found };
-	taken = parse_line(&line, request);
+	if (end == NULL)
+		return 0;
+	line.text = (struct bytes){ data, (size_t)(end - data) };
+	if (end > data && end[-1] == '\r')
+		line.text.nbytes--;
+	line.word[line.count++] = bytes_next_word(&line.text);
+	for (size_t i = 0; i < ROWS; i++) {
+		if (bytes_are(line.word[0], rows[i].word)) {
+			line.row = &rows[i];
+			break;
+		}
+	}
+	request->verb = line.row->verb;
+	request->reply = line.row->reply;
+	if (line.row->parse == NULL) {
+		request->hang_up = 1;
+		return found;
+	}
+	taken = line.row->parse(&line, request);
 	return request->verb == VERB_MORE ? 0 : found + taken;
 }
 
@@ -315,13 +250,22 @@ size_t
 protocol_next(struct protocol *protocol, const struct protocol_limits *limits,
     const uint8_t *data, size_t nbytes, struct request *request)
 {
+	const uint8_t *end;
 	size_t at = 0;
 
 	*request = (struct request){ .verb = VERB_MORE };
-	if (protocol->state == PROTOCOL_SKIP_VALUE)
-		at += skip_value(protocol, nbytes);
-	if (protocol->state == PROTOCOL_SKIP_LINE)
-		at += skip_line(protocol, data + at, nbytes - at);
+	if (protocol->state == PROTOCOL_SKIP_VALUE) {
+		at = protocol->skip < nbytes ? (size_t)protocol->skip : nbytes;
+		protocol->skip -= at;
+		if (protocol->skip == 0) /* then its line, whatever it is */
+			protocol->state = PROTOCOL_SKIP_LINE;
+	}
+	if (protocol->state == PROTOCOL_SKIP_LINE) {
+		end = memchr(data + at, '\n', nbytes - at);
+		at = end == NULL ? nbytes : (size_t)(end - data) + 1;
+		if (end != NULL)
+			protocol->state = PROTOCOL_LINE;
+	}
 	if (protocol->state == PROTOCOL_LINE)
 		at += next_request(protocol, limits, data + at, nbytes - at,
 		    request);
