@@ -250,6 +250,20 @@ check_limit(const struct catalog *catalog, uint64_t nbytes,
 }
 
 int
+catalog_window(struct filter_design *wanted, const char *text)
+{
+	if (window_parse(&wanted->window, text) < 0)
+		return -1;
+	if (wanted->window.kind != WINDOW_LINES)
+		return 0;
+	if (4 * window_generation_capacity(wanted->capacity) !=
+	    wanted->window.length)
+		return -1;
+	wanted->capacity = wanted->window.length;
+	return 0;
+}
+
+int
 catalog_add(struct catalog *catalog, struct bytes name,
     const struct filter_design *wanted, struct error *error)
 {

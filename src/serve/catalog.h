@@ -46,6 +46,12 @@ struct served *catalog_find(struct catalog *catalog, struct bytes name);
 void catalog_refuse(struct catalog *catalog, struct bytes name);
 
 /*
+ * The window of a filter to be made. One of lines must be the capacity, which
+ * is rounded up like it. Returns 0, or -1.
+ */
+int catalog_window(struct filter_design *wanted, const char *text);
+
+/*
  * Create a filter of this capacity, rate, growth and window. Returns 1 if there
  * is a file of that name, whatever it is.
  */

@@ -1,4 +1,7 @@
-/* A client: its connection, what it has sent, and the replies to it. */
+/*
+ * A client: its connection, what it has sent, and the replies to it. Knows
+ * nothing of events.
+ */
 #ifndef CLIENT_H
 #define CLIENT_H
 
@@ -54,11 +57,24 @@ struct client {
 	struct client *next, **link; /* of all */
 };
 
+/*
+ * Read what has arrived, at most a buffer, and add the requests in it to the
+ * sweep; or, after the client was full or paused, those that were left over.
+ */
+void intake_read(struct client *client);
+
 /* Of memcached's protocol, for `take` and `answer`. */
 size_t memcached_take(struct client *client, const uint8_t *data,
     size_t nbytes, int *more);
 void memcached_answer(struct client *client,
     const struct operation *operation, const struct outcome *outcome);
+
+/*
+ * Why a client may not do this; NULL if it may. `verb` is VERB_SET (of a
+ * subkey), VERB_ADD (of a filter), VERB_DELETE or VERB_SETMEM; all may do
+ * anything else.
+ */
+const char *memcached_refusal(const struct client *client, enum verb verb);
 
 /* From now on, the client speaks RESP. */
 void resp_begin(struct client *client);

@@ -4,7 +4,7 @@
  * request longer than SMALL_BYTES grows in its connection's own buffer, so that
  * no byte is moved more than a few times, however slowly it arrives.
  */
-#include "serve/intake.h"
+#include "serve/client.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "key/scan.h"
-#include "serve/client.h"
 #include "serve/resp.h"
 #include "serve/sweep.h"
 
@@ -21,27 +20,6 @@
 #define READ_BYTES ((size_t)64 << 10)
 #define SMALL_BYTES ((size_t)4 << 10)
 #define INTAKE_BYTES (16 * (READ_BYTES + SMALL_BYTES + LOOPS_PADDING))
-
-struct intake {
-	struct service *service;
-	size_t used;
-	uint8_t data[INTAKE_BYTES];
-};
-
-struct intake *
-intake_new(struct service *service)
-{
-	struct intake *intake = memory_or_die(calloc(1, sizeof *intake));
-
-	intake->service = service;
-	return intake;
-}
-
-void
-intake_free(struct intake *intake)
-{
-	free(intake);
-}
 
 static void
 reserve_kept(struct client *c, size_t nbytes)
@@ -96,10 +74,8 @@ parse(struct client *c, const uint8_t *data, size_t nbytes)
 
 	c->full = c->paused = 0;
 	c->served = NULL;
-	while (!more && !c->hang_up && !c->paused && !(c->full = is_full(c))) {
+	while (!more && !c->hang_up && !c->paused && !(c->full = is_full(c)))
 		at += c->take(c, data + at, nbytes - at, &more);
-		c->paused |= sweep_is_costly(sweep);
-	}
 	/* requests may point to the bytes that are moved now */
 	if (data == c->kept || c->paused)
 		sweep_run(sweep);
@@ -108,47 +84,37 @@ parse(struct client *c, const uint8_t *data, size_t nbytes)
 
 /* A buffer with the kept bytes, and room for READ_BYTES after them. */
 static uint8_t *
-make_room(struct client *c, struct intake *intake)
+make_room(struct client *c, struct service *service)
 {
 	size_t nbytes = c->kept_bytes + READ_BYTES;
 	uint8_t *data;
 
 	if (c->kept_bytes > SMALL_BYTES) {
 		size_t most = READ_BYTES +
-		    protocol_bytes_max(&c->service->plan->limits);
+		    protocol_bytes_max(&service->plan->limits);
 
 		if (c->kept_capacity < nbytes + LOOPS_PADDING)
 			reserve_kept(c, 2 * nbytes < most ? 2 * nbytes : most);
 		return c->kept;
 	}
-	if (INTAKE_BYTES - intake->used < nbytes + LOOPS_PADDING)
-		sweep_run(intake->service->sweep);
-	if (sweep_count(intake->service->sweep) == 0)
-		intake->used = 0;
-	data = intake->data + intake->used;
+	if (service->intake == NULL)
+		service->intake = memory_or_die(calloc(1, INTAKE_BYTES));
+	if (INTAKE_BYTES - service->intake_used < nbytes + LOOPS_PADDING)
+		sweep_run(service->sweep);
+	if (sweep_count(service->sweep) == 0)
+		service->intake_used = 0;
+	data = service->intake + service->intake_used;
 	if (c->kept_bytes > 0)
 		memcpy(data, c->kept, c->kept_bytes);
 	return data;
 }
 
-/*
- * Look at the first byte that a client sends. Returns -1 if it is that of TLS
- * or memcached's binary protocol, whose bytes would be carried out where they
- * look like requests.
- */
-static int
-begin(struct client *c, uint8_t first)
-{
-	c->begun = 1;
-	if (first == RESP_FIRST_BYTE)
-		resp_begin(c);
-	return first == 0x16 || first == 0x80 ? -1 : 0;
-}
-
 void
-intake_read(struct intake *intake, struct client *c)
+intake_read(struct client *c)
 {
+	struct service *service = c->service;
 	size_t nbytes = c->kept_bytes;
+	int foreign = 0;
 	uint8_t *data;
 	ssize_t n;
 
@@ -157,14 +123,22 @@ intake_read(struct intake *intake, struct client *c)
 		return;
 	}
 	c->full = c->paused = 0;
-	data = make_room(c, intake);
+	data = make_room(c, service);
 	do
 		n = read(c->fd, data + nbytes, READ_BYTES);
 	while (n < 0 && errno == EINTR);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return;
-	intake->service->counters.bytes_read += n > 0 ? (uint64_t)n : 0;
-	if (n <= 0 || (!c->begun && begin(c, data[nbytes]) < 0)) {
+	service->counters.bytes_read += n > 0 ? (uint64_t)n : 0;
+	if (n > 0 && !c->begun) {
+		c->begun = 1;
+		/* TLS, or memcached's binary protocol, whose bytes would be
+		 * carried out where they look like requests */
+		foreign = data[nbytes] == 0x16 || data[nbytes] == 0x80;
+		if (data[nbytes] == RESP_FIRST_BYTE)
+			resp_begin(c);
+	}
+	if (n <= 0 || foreign) {
 		/* earlier requests are still answered */
 		c->hang_up = 1;
 		c->broken |= n < 0;
@@ -173,6 +147,6 @@ intake_read(struct intake *intake, struct client *c)
 	}
 	nbytes += (size_t)n;
 	if (data != c->kept)
-		intake->used += nbytes + LOOPS_PADDING;
+		service->intake_used += nbytes + LOOPS_PADDING;
 	parse(c, data, nbytes);
 }

@@ -12,7 +12,6 @@
 #include <strings.h>
 
 #include "base/error.h"
-#include "serve/admin.h"
 #include "serve/served.h"
 
 static const struct resp_command *const tables[] = { resp_filter_commands,
@@ -58,7 +57,7 @@ resp_refuse(struct resp *r, const char *format, ...)
 int
 resp_may(struct resp *r, enum verb verb)
 {
-	const char *why = admin_refusal(r->client, verb);
+	const char *why = memcached_refusal(r->client, verb);
 
 	if (why != NULL)
 		resp_refuse(r, "NOPERM %s", why);

@@ -81,7 +81,7 @@ int resp_is(const struct resp *r, unsigned i, const char *word);
 void resp_refuse(struct resp *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* May the client do this (admin_refusal)? If not, the request is refused. */
+/* May the client do this (memcached_refusal)? If not, it is refused. */
 int resp_may(struct resp *r, enum verb verb);
 
 /*

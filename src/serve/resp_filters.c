@@ -12,7 +12,6 @@
 #include "base/number.h"
 #include "bits/sizing.h"
 #include "filter/filter.h"
-#include "serve/admin.h"
 #include "serve/catalog.h"
 
 /* What TYPE says of RedisBloom's filters. */
@@ -119,8 +118,7 @@ take_option(struct resp *r, unsigned i, struct plan *plan)
 	else if (!resp_is(r, i, "WINDOW"))
 		resp_refuse(r, "ERR unknown argument '%.100s'",
 		    resp_string(r, i));
-	else if (admin_parse_window(&design->window, &design->capacity,
-	    resp_string(r, ++i)) < 0)
+	else if (catalog_window(design, resp_string(r, ++i)) < 0)
 		resp_refuse(r, "ERR bad window: a time, such as 30d, or the"
 		    " capacity in lines");
 	return i;
@@ -163,7 +161,7 @@ begin_add(struct resp *r)
 	if (r->refusal != NULL || !resp_may(r, VERB_SET) ||
 	    find_open(r) != NULL)
 		return;
-	if (plan.nocreate || admin_refusal(r->client, VERB_ADD) != NULL)
+	if (plan.nocreate || memcached_refusal(r->client, VERB_ADD) != NULL)
 		refuse_missing(r);
 	else
 		make(r, &plan);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/signals.h"
 #include "bits/loops.h"
 #include "filter/filter.h"
 #include "model/growth.h"
@@ -334,15 +333,6 @@ served_digest(struct served *s, struct bytes subkey)
 	if (s->recipe.keep_empty)
 		key_keep_empty(&key, 1, &digest);
 	return digest;
-}
-
-int
-served_check(const struct served *s, struct error *error)
-{
-	if (!signals_bus_hit(filter_name(s->filter)))
-		return 0;
-	return error_set(error, STATUS_FAILED, "%s: the file was cut short, or"
-	    " its disk failed, while it was in use", s->path);
 }
 
 uint64_t

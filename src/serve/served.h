@@ -101,9 +101,6 @@ void served_stored(struct served *served, uint64_t lines);
 /* The digest of a subkey. LOOPS_PADDING bytes after it may be read. */
 struct digest served_digest(struct served *served, struct bytes subkey);
 
-/* Is the mapped file still whole? -1 if not. */
-int served_check(const struct served *served, struct error *error);
-
 /* How many new lines it has room for without growing. */
 uint64_t served_room(const struct served *served);
 

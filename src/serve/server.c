@@ -20,7 +20,6 @@
 #include "base/signals.h"
 #include "serve/catalog.h"
 #include "serve/client.h"
-#include "serve/intake.h"
 #include "serve/sweep.h"
 
 /* Descriptors for neither connections nor filters. */
@@ -108,7 +107,7 @@ on_ready(evutil_socket_t fd, short what, void *argument)
 
 	(void)fd;
 	if (what & EV_READ)
-		intake_read(c->service->intake, c);
+		intake_read(c);
 	else if (what == EV_TIMEOUT && c->hang_up)
 		c->broken = 1; /* it doesn't read its last replies */
 	else if (what == EV_TIMEOUT)
@@ -382,7 +381,6 @@ server_run(const struct serve_settings *plan, struct error *error)
 		return -1;
 	signals_bus_survive();
 	service.sweep = sweep_new(&service);
-	service.intake = intake_new(&service);
 	result = begin(&service, error);
 	if (result == 0) {
 		loop(&service);
@@ -393,7 +391,7 @@ server_run(const struct serve_settings *plan, struct error *error)
 	if (service.base != NULL)
 		event_base_free(service.base);
 	listeners_close(&service.listeners);
-	intake_free(service.intake);
+	free(service.intake);
 	sweep_free(service.sweep);
 	if (catalog_close(service.catalog, &second) < 0 && result == 0) {
 		*error = second;

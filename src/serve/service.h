@@ -61,9 +61,11 @@ struct service {
 	struct counters counters;
 	uint64_t started;       /* clock_now */
 	uint64_t connections;   /* as many as there are descriptors for */
+	/* Of intake.c: a buffer for the requests of a sweep, of all clients. */
+	uint8_t *intake;
+	size_t intake_used;
 	/* Of server.c: */
 	struct listeners listeners;
-	struct intake *intake;
 	struct event_base *base;
 	struct event *tick, *wake;
 	/* How long to wait for clients; 0 is for ever. */

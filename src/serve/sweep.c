@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/signals.h"
 #include "filter/batch.h"
 #include "filter/filter.h"
 #include "model/window.h"
@@ -26,7 +27,7 @@ struct part {
 	uint8_t asks[OPERATIONS];
 	int8_t outcomes[OPERATIONS]; /* 1 seen before, 0 new, -1 failed */
 	size_t count;
-	size_t costly;       /* from this count on: sweep_is_costly */
+	size_t costly;       /* at this count, a client is paused */
 	int failed;          /* the whole part, or the filter isn't open */
 	struct error error;  /* why, or why there was no room */
 };
@@ -44,7 +45,6 @@ struct sweep {
 	size_t count;
 	struct part parts[PARTS];
 	int part_count;
-	int costly;
 };
 
 struct sweep *
@@ -65,41 +65,24 @@ sweep_free(struct sweep *sweep)
 	free(sweep);
 }
 
-int
-sweep_is_costly(const struct sweep *sweep)
-{
-	return sweep->costly;
-}
-
 size_t
 sweep_count(const struct sweep *sweep)
 {
 	return sweep->count;
 }
 
-/* How many new lines a filter may get in a sweep until the others wait. */
-static size_t
-costly_from(const struct served *served)
-{
-	const struct header *header = filter_header(served->filter);
-	uint64_t lines = OPERATIONS;
-
-	if (header->window.kind == WINDOW_LINES)
-		lines = MOVES * window_generation_capacity(header->capacity);
-	return lines < OPERATIONS ? (size_t)lines : OPERATIONS;
-}
-
 /* The filter's part of the sweep. There must be room for one more. */
 static struct part *
 find_part(struct sweep *sweep, struct served *served)
 {
-	int *slot = &served->slot;
+	const struct header *header;
 	struct part *part;
+	uint64_t lines = OPERATIONS;
 
-	if (*slot >= 0)
-		return &sweep->parts[*slot];
-	*slot = sweep->part_count++;
-	part = &sweep->parts[*slot];
+	if (served->slot >= 0)
+		return &sweep->parts[served->slot];
+	served->slot = sweep->part_count++;
+	part = &sweep->parts[served->slot];
 	if (part->batch == NULL) {
 		part->batch = batch_new(OPERATIONS);
 		part->batch->keep_none = 1;
@@ -107,10 +90,14 @@ find_part(struct sweep *sweep, struct served *served)
 	part->served = served;
 	part->count = 0;
 	part->failed = served->filter == NULL;
-	if (part->failed)
+	if (part->failed) {
 		error_set(&part->error, STATUS_FAILED, "%s", served->reason);
-	else
-		part->costly = costly_from(served);
+		return part;
+	}
+	header = filter_header(served->filter);
+	if (header->window.kind == WINDOW_LINES)
+		lines = MOVES * window_generation_capacity(header->capacity);
+	part->costly = lines < OPERATIONS ? (size_t)lines : OPERATIONS;
 	return part;
 }
 
@@ -136,7 +123,7 @@ sweep_add(struct sweep *sweep, struct client *client,
 	entry->item = part->count++;
 	part->digests[entry->item] = served_digest(o->served, o->subkey);
 	part->asks[entry->item] = (uint8_t)o->asks;
-	sweep->costly |= part->count == part->costly;
+	client->paused |= part->count == part->costly;
 }
 
 /* Like batch_reserve, but within the memory limit of all filters. */
@@ -156,30 +143,17 @@ reserve(struct part *part, struct filter *filter)
 	return -1;
 }
 
-/* There is no room for new ones: from `start` on, items are only looked up. */
-static int
-only_ask(struct part *part, size_t start, struct filter *filter)
-{
-	const uint8_t *seen = part->batch->seen;
-
-	if (filter_probe(filter, part->digests + start, part->count - start,
-	    part->batch->seen, &(struct error){ 0 }) < 0)
-		return -1;
-	for (size_t i = start; i < part->count; i++) {
-		part->outcomes[i] = seen[i - start] ? 1 :
-		    part->asks[i] ? 0 : -1;
-	}
-	return 0;
-}
-
 /*
  * Look up and mark the items from *start on, all or as many as there is room
- * for, and advance *start past them. Returns how many were new, or -1.
+ * for within the memory limit of all filters, and advance *start past them. If
+ * the filter is full, the others are only looked up. Returns how many were new,
+ * or -1.
  */
 static long
 look_and_mark(struct part *part, size_t *start, struct filter *filter)
 {
 	struct batch *batch = part->batch;
+	const uint8_t *seen;
 	int result = 0;
 
 	batch->digests = part->digests + *start;
@@ -195,11 +169,14 @@ look_and_mark(struct part *part, size_t *start, struct filter *filter)
 	for (size_t i = 0; i < batch->count; i++)
 		part->outcomes[*start + i] = (int8_t)batch->seen[i];
 	*start += batch->count;
-	if (result < 0) {
-		if (only_ask(part, *start, filter) < 0)
-			return -1;
-		*start = part->count;
-	}
+	if (result >= 0)
+		return (long)batch->new_count;
+	if (filter_probe(filter, part->digests + *start, part->count - *start,
+	    batch->seen, &(struct error){ 0 }) < 0)
+		return -1;
+	for (seen = batch->seen; *start < part->count; seen++, ++*start)
+		part->outcomes[*start] = *seen ? 1 :
+		    part->asks[*start] ? 0 : -1;
 	return (long)batch->new_count;
 }
 
@@ -222,39 +199,18 @@ carry_out(struct sweep *sweep, struct part *part, struct filter *filter)
 	if (marked > 0 && sweep->service->plan->sync &&
 	    filter_sync(filter, &part->error) < 0)
 		return -1;
-	return served_check(part->served, &part->error);
-}
-
-static void
-run_part(struct sweep *sweep, struct part *part)
-{
-	struct served *served = part->served;
-
-	if (!part->failed && carry_out(sweep, part, served->filter) < 0) {
-		part->failed = 1;
-		served_break(served, &part->error);
-	}
-	served->slot = -1;
-}
-
-static void
-count(struct counters *counters, const struct operation *o,
-    const struct outcome *outcome)
-{
-	if (o->reply != NULL || outcome->failure != NULL) {
-		counters->refused++;
-	} else if (o->subkey.data != NULL && !o->asks) {
-		counters->cmd_set++;
-	} else if (o->subkey.data != NULL) {
-		counters->cmd_get++;
-		*(outcome->seen ? &counters->get_hits :
-		    &counters->get_misses) += 1;
-	}
+	if (!signals_bus_hit(filter_name(filter)))
+		return 0;
+	return error_set(&part->error, STATUS_FAILED, "%s: the file was cut"
+	    " short, or its disk failed, while it was in use",
+	    part->served->path);
 }
 
 static void
 answer(struct sweep *sweep, const struct entry *entry)
 {
+	const struct operation *o = &entry->operation;
+	struct counters *counters = &sweep->service->counters;
 	const struct part *part = entry->part;
 	struct outcome outcome = { 0 };
 
@@ -266,24 +222,38 @@ answer(struct sweep *sweep, const struct entry *entry)
 		served_report(part->served->pool, &part->served->refusals,
 		    outcome.failure);
 	}
-	count(&sweep->service->counters, &entry->operation, &outcome);
-	entry->client->answer(entry->client, &entry->operation, &outcome);
+	if (o->reply != NULL || outcome.failure != NULL) {
+		counters->refused++;
+	} else if (o->subkey.data != NULL && !o->asks) {
+		counters->cmd_set++;
+	} else if (o->subkey.data != NULL) {
+		counters->cmd_get++;
+		*(outcome.seen ? &counters->get_hits :
+		    &counters->get_misses) += 1;
+	}
+	entry->client->answer(entry->client, o, &outcome);
 }
 
 void
 sweep_run(struct sweep *sweep)
 {
-	for (int i = 0; i < sweep->part_count; i++)
-		run_part(sweep, &sweep->parts[i]);
-	for (size_t i = 0; i < sweep->count; i++) {
-		struct entry *entry = &sweep->entries[i];
+	for (int i = 0; i < sweep->part_count; i++) {
+		struct part *part = &sweep->parts[i];
+		struct served *served = part->served;
 
-		answer(sweep, entry);
-		entry->client->owed = 0;
+		if (!part->failed &&
+		    carry_out(sweep, part, served->filter) < 0) {
+			part->failed = 1;
+			served_break(served, &part->error);
+		}
+		served->slot = -1;
+	}
+	for (size_t i = 0; i < sweep->count; i++) {
+		answer(sweep, &sweep->entries[i]);
+		sweep->entries[i].client->owed = 0;
 	}
 	for (int i = 0; i < sweep->part_count; i++)
 		served_grow_ahead(sweep->parts[i].served);
 	sweep->count = 0;
 	sweep->part_count = 0;
-	sweep->costly = 0;
 }

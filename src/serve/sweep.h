@@ -44,7 +44,9 @@ void sweep_free(struct sweep *sweep);
 /*
  * Add an operation. The bytes it points to, and LOOPS_PADDING bytes after its
  * subkey, must not change until sweep_run. If there is no room, runs the sweep
- * first.
+ * first. If more of them would make the other clients wait for long, since a
+ * window of few lines moves on, and syncs its file, again and again, the client
+ * is paused.
  */
 void sweep_add(struct sweep *sweep, struct client *client,
     const struct operation *operation);
@@ -54,12 +56,6 @@ void sweep_add(struct sweep *sweep, struct client *client,
  * says, and only then write the replies.
  */
 void sweep_run(struct sweep *sweep);
-
-/*
- * Would more requests make the others wait for long? (A window of few lines
- * moves on, which syncs its file, again and again.)
- */
-int sweep_is_costly(const struct sweep *sweep);
 
 /* How many operations were added. */
 size_t sweep_count(const struct sweep *sweep);
