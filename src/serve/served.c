@@ -83,15 +83,6 @@ enter_list(struct served *s)
 	pool->newest = s;
 }
 
-static void
-move_up(struct served *s)
-{
-	if (s->pool->newest == s)
-		return;
-	leave_list(s);
-	enter_list(s);
-}
-
 static int
 close_filter(struct served *s, struct error *error)
 {
@@ -136,55 +127,22 @@ close_oldest(struct served_pool *pool)
  * the column if there is one.
  */
 static int
-check_recipe(const struct key_recipe *recipe, struct error *error)
-{
-	if (recipe->parts > 0)
-		return error_set(error, STATUS_FAILED, "it remembers a part of"
-		    " the keys, and can't answer for the others");
-	if (recipe->column_count < 2)
-		return 0;
-	return error_set(error, STATUS_FAILED, "its keys are made of several"
-	    " named columns, which a subkey doesn't have");
-}
-
-static int
 take_recipe(struct served *s, struct error *error)
 {
+	const char *why;
+
 	if (key_recipe_parse(&s->recipe, filter_header(s->filter)->recipe,
-	    error) == 0 && check_recipe(&s->recipe, error) == 0)
+	    error) < 0)
+		why = error->text;
+	else if (s->recipe.parts > 0)
+		why = "it remembers a part of the keys, and can't answer for"
+		    " the others";
+	else if (s->recipe.column_count > 1)
+		why = "its keys are made of several named columns, which a"
+		    " subkey doesn't have";
+	else
 		return 0;
-	return error_set(error, STATUS_FAILED, "%s: %s", s->path,
-	    error->text);
-}
-
-static void
-take_announced(struct served *s)
-{
-	const struct header *header = filter_header(s->filter);
-	struct sizing sizing = { .capacity = header->capacity,
-		.error_rate = header->error_rate,
-		.fixed = header->growth != GROWTH_GROW };
-
-	s->announced = header->window.kind != WINDOW_NONE &&
-	    window_solve(&sizing, &header->window, &(struct error){ 0 }) == 0 ?
-	    sizing.bytes : 0;
-}
-
-/* The filter was opened, or made. */
-static int
-begin(struct served *s, struct error *error)
-{
-	enter_list(s);
-	s->pool->open++;
-	s->stored = 0;
-	s->next_serial = 0;
-	if (take_recipe(s, error) < 0) {
-		close_filter(s, &(struct error){ 0 });
-		return -1;
-	}
-	take_announced(s);
-	count_again(s);
-	return 0;
+	return error_set(error, STATUS_FAILED, "%s: %s", s->path, why);
 }
 
 /*
@@ -199,6 +157,8 @@ start(struct served *s, const struct filter_design *design,
 	const struct filter_use use = {
 		.writable = !s->pool->plan->read_only, .growth = -1,
 		.max_bytes = UINT64_MAX, .no_link = 1, .in_place = 1 };
+	const struct header *header;
+	struct sizing sizing;
 	int result;
 
 	if (s->pool->open >= s->pool->open_max)
@@ -206,23 +166,27 @@ start(struct served *s, const struct filter_design *design,
 	result = design == NULL ?
 	    filter_open(&s->filter, s->path, &use, error) :
 	    filter_create(&s->filter, s->path, 0, design, &use, error);
-	if (result == 0)
-		return begin(s, error);
-	s->filter = NULL;
-	return result;
-}
-
-/* Open it, or keep the reason. Returns 1 if there is no file. */
-static int
-open_filter(struct served *s)
-{
-	struct error error = { 0 };
-	int result = start(s, NULL, &error);
-
-	set_reason(s, result < 0 ? error.text : NULL);
-	if (result != 0)
-		count_bytes(s, 0);
-	return result > 0;
+	if (result != 0) {
+		s->filter = NULL;
+		return result;
+	}
+	enter_list(s);
+	s->pool->open++;
+	s->stored = 0;
+	s->next_serial = 0;
+	if (take_recipe(s, error) < 0) {
+		close_filter(s, &(struct error){ 0 });
+		return -1;
+	}
+	header = filter_header(s->filter);
+	sizing = (struct sizing){ .capacity = header->capacity,
+		.error_rate = header->error_rate,
+		.fixed = header->growth != GROWTH_GROW };
+	s->announced = header->window.kind != WINDOW_NONE &&
+	    window_solve(&sizing, &header->window, &(struct error){ 0 }) == 0 ?
+	    sizing.bytes : 0;
+	count_again(s);
+	return 0;
 }
 
 int
@@ -248,9 +212,13 @@ int
 served_look(struct served *s, int now)
 {
 	enum filter_state state;
+	struct error error;
+	int result;
 
-	if (s->filter != NULL)
-		move_up(s);
+	if (s->filter != NULL && s->pool->newest != s) {
+		leave_list(s);
+		enter_list(s);
+	}
 	/* a sweep has digests that only this filter knows */
 	if (s->slot >= 0 || (!now && s->looked == s->pool->second &&
 	    (s->filter != NULL || s->reason != NULL)))
@@ -265,7 +233,11 @@ served_look(struct served *s, int now)
 			return 0;
 		close_filter(s, &(struct error){ 0 });
 	}
-	return open_filter(s);
+	result = start(s, NULL, &error);
+	set_reason(s, result < 0 ? error.text : NULL);
+	if (result != 0)
+		count_bytes(s, 0);
+	return result > 0;
 }
 
 void
@@ -341,32 +313,25 @@ served_room(const struct served *s)
 	return format_room(filter_table(s->filter), filter_growth(s->filter));
 }
 
-/* How many bytes it grows by for so many lines; to solve it takes long. */
-static uint64_t
-next_bytes(struct served *s, uint64_t lines)
-{
-	const struct table *table = filter_table(s->filter);
-
-	if (s->next_serial != table->serial ||
-	    s->next.capacity < lines) {
-		if (growth_layer(s->filter, table, lines, UINT64_MAX, &s->next,
-		    &(struct error){ 0 }) < 0)
-			return 0; /* growth says why */
-		s->next_serial = table->serial;
-	}
-	return s->next.geometry.pages * PAGE_BYTES;
-}
-
 /* May it grow for so many lines more than there is room for? */
 static int
 is_within_limit(struct served *s, uint64_t lines)
 {
 	const struct served_pool *pool = s->pool;
-	uint64_t nbytes = bytes_with(s, next_bytes(s, lines));
-	uint64_t others = pool->bytes - s->bytes;
+	const struct table *table = filter_table(s->filter);
+	uint64_t nbytes;
+	int known = s->next_serial == table->serial &&
+	    s->next.capacity >= lines;
 
+	/* takes long; if it fails, growth says why */
+	if (!known && growth_layer(s->filter, table, lines, UINT64_MAX,
+	    &s->next, &(struct error){ 0 }) == 0) {
+		s->next_serial = table->serial;
+		known = 1;
+	}
+	nbytes = bytes_with(s, known ? s->next.geometry.pages * PAGE_BYTES : 0);
 	return nbytes <= s->bytes || (nbytes <= pool->limit &&
-	    others <= pool->limit - nbytes);
+	    pool->bytes - s->bytes <= pool->limit - nbytes);
 }
 
 int
@@ -388,21 +353,18 @@ served_may_grow(struct served *s, uint64_t wanted, struct error *error)
 	    " exceed the memory limit of all filters (setmem)", s->path);
 }
 
-static int
-is_nearly_full(const struct served *s)
-{
-	const struct table *table = filter_table(s->filter);
-
-	return filter_growth(s->filter) == GROWTH_GROW &&
-	    served_room(s) <= table->layers[table->count - 1].capacity / 10;
-}
-
 void
 served_grow_ahead(struct served *s)
 {
+	const struct table *table;
+
 	if (s->filter == NULL || s->pool->plan->read_only ||
-	    filter_header(s->filter)->window.kind != WINDOW_NONE ||
-	    !is_nearly_full(s) || (filter_costs(s->filter).coming_bytes == 0 &&
+	    filter_growth(s->filter) != GROWTH_GROW ||
+	    filter_header(s->filter)->window.kind != WINDOW_NONE)
+		return;
+	table = filter_table(s->filter);
+	if (served_room(s) > table->layers[table->count - 1].capacity / 10 ||
+	    (filter_costs(s->filter).coming_bytes == 0 &&
 	    !is_within_limit(s, 1)))
 		return;
 	filter_grow_ahead(s->filter);
