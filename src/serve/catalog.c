@@ -124,39 +124,27 @@ read_folder(struct catalog *catalog, struct error *error)
 	return 0;
 }
 
-static int
-lock_folder(struct catalog *catalog, struct error *error)
-{
-	catalog->fd = open(catalog->pool.plan->folder,
-	    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (catalog->fd < 0)
-		return error_system(error, errno, catalog->pool.plan->folder);
-	if (flock(catalog->fd, LOCK_NB |
-	    (catalog->pool.plan->read_only ? LOCK_SH : LOCK_EX)) == 0)
-		return 0;
-	if (errno != EWOULDBLOCK)
-		return error_system(error, errno, catalog->pool.plan->folder);
-	return error_set(error, STATUS_LOCKED, "%s: another process serves"
-	    " this folder", catalog->pool.plan->folder);
-}
-
-int
-catalog_open(struct catalog **result, const struct serve_settings *plan,
-    size_t open_max, struct error *error)
+struct catalog *
+catalog_open(const struct serve_settings *plan, size_t open_max,
+    struct error *error)
 {
 	struct catalog *catalog = memory_or_die(calloc(1, sizeof *catalog));
 	struct served_pool *pool = &catalog->pool;
 
-	*result = catalog;
-	catalog->fd = -1;
 	*pool = (struct served_pool){ .plan = plan, .second = 1,
 		.limit = plan->memory_bytes, .open_max = open_max };
-	if (lock_folder(catalog, error) < 0 ||
-	    read_folder(catalog, error) < 0) {
-		catalog_close(catalog, &(struct error){ 0 });
-		*result = NULL;
-		return -1;
+	catalog->fd = open(plan->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (catalog->fd < 0 || flock(catalog->fd, LOCK_NB |
+	    (plan->read_only ? LOCK_SH : LOCK_EX)) < 0) {
+		if (catalog->fd >= 0 && errno == EWOULDBLOCK)
+			error_set(error, STATUS_LOCKED, "%s: another process"
+			    " serves this folder", plan->folder);
+		else
+			error_system(error, errno, plan->folder);
+		goto fail;
 	}
+	if (read_folder(catalog, error) < 0)
+		goto fail;
 	for (size_t i = 0; i < catalog->count &&
 	    pool->open < pool->open_max; ) {
 		struct served *s = catalog->items[i];
@@ -169,7 +157,10 @@ catalog_open(struct catalog **result, const struct serve_settings *plan,
 			plan->tell(s->reason);
 		i++;
 	}
-	return 0;
+	return catalog;
+fail:
+	catalog_close(catalog, &(struct error){ 0 });
+	return NULL;
 }
 
 int
@@ -189,32 +180,24 @@ catalog_close(struct catalog *catalog, struct error *error)
 	return result;
 }
 
-/* A file that is new in the folder; NULL if there is none. */
-static struct served *
-find_new(struct catalog *catalog, struct bytes name)
-{
-	char file[SERVED_NAME_MAX + sizeof SUFFIX];
-	struct stat st;
-
-	if (!catalog_is_name(name))
-		return NULL;
-	snprintf(file, sizeof file, "%.*s" SUFFIX, (int)name.nbytes,
-	    (const char *)name.data);
-	return fstatat(catalog->fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0 ?
-	    insert(catalog, name) : NULL;
-}
-
 struct served *
 catalog_find(struct catalog *catalog, struct bytes name)
 {
 	struct served *s = catalog->last;
+	char file[SERVED_NAME_MAX + sizeof SUFFIX];
+	struct stat st;
 
 	if (name.nbytes == 0)
 		return NULL;
 	if (s == NULL || !is_named(s, name))
 		s = look_up(catalog, name);
-	if (s == NULL)
-		s = find_new(catalog, name);
+	if (s == NULL && catalog_is_name(name)) {
+		/* it may be new in the folder */
+		snprintf(file, sizeof file, "%.*s" SUFFIX, (int)name.nbytes,
+		    (const char *)name.data);
+		if (fstatat(catalog->fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			s = insert(catalog, name);
+	}
 	if (s == NULL)
 		return NULL;
 	if (served_look(s, 0) > 0) {
@@ -236,19 +219,6 @@ catalog_refuse(struct catalog *catalog, struct bytes name)
 	served_report(&catalog->pool, &catalog->unknown, text.text);
 }
 
-static int
-check_limit(const struct catalog *catalog, uint64_t nbytes,
-    struct error *error)
-{
-	const struct served_pool *pool = &catalog->pool;
-
-	if (nbytes <= pool->limit && pool->bytes <= pool->limit - nbytes)
-		return 0;
-	return error_set(error, STATUS_FULL, "%" PRIu64 " bytes over the"
-	    " memory limit of all filters (setmem)", nbytes + pool->bytes -
-	    pool->limit);
-}
-
 int
 catalog_window(struct filter_design *wanted, const char *text)
 {
@@ -268,6 +238,7 @@ catalog_add(struct catalog *catalog, struct bytes name,
     const struct filter_design *wanted, struct error *error)
 {
 	const struct key_recipe lines = KEY_RECIPE_NONE;
+	const struct served_pool *pool = &catalog->pool;
 	struct filter_design plan = *wanted;
 	struct sizing sizing = { .capacity = plan.capacity,
 		.error_rate = plan.error_rate,
@@ -280,9 +251,13 @@ catalog_add(struct catalog *catalog, struct bytes name,
 		    " to 64 letters, digits and '._-:@+=,%%#{}', no dot first");
 	if (catalog_find(catalog, name) != NULL)
 		return 1;
-	if (window_solve(&sizing, &plan.window, error) < 0 ||
-	    check_limit(catalog, sizing.bytes, error) < 0)
+	if (window_solve(&sizing, &plan.window, error) < 0)
 		return -1;
+	if (sizing.bytes > pool->limit ||
+	    pool->bytes > pool->limit - sizing.bytes)
+		return error_set(error, STATUS_FULL, "%" PRIu64 " bytes over"
+		    " the memory limit of all filters (setmem)", sizing.bytes +
+		    pool->bytes - pool->limit);
 	plan.capacity = sizing.capacity;
 	plan.error_rate = sizing.error_rate;
 	plan.geometry = sizing.geometry;

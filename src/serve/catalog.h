@@ -27,8 +27,11 @@ struct catalog {
 	struct refusals unknown;   /* of filters that there aren't */
 };
 
-/* Open the folder, and its filters: `open_max` may be open at a time. */
-int catalog_open(struct catalog **catalog, const struct serve_settings *plan,
+/*
+ * Open the folder, and its filters: `open_max` may be open at a time. Returns
+ * NULL if it fails.
+ */
+struct catalog *catalog_open(const struct serve_settings *plan,
     size_t open_max, struct error *error);
 
 /* Close all filters; -1 if what is only in memory could not be written. */

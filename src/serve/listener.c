@@ -43,13 +43,6 @@ failed(const char *text, struct error *error)
 	    strerror(errno));
 }
 
-/* Can other machines connect to this address? */
-static int
-is_beyond(const char *name)
-{
-	return strncmp(name, "127.", 4) != 0 && strncmp(name, "[::1]", 5) != 0;
-}
-
 /* Fill in what the socket knows about itself. */
 static int
 describe(struct listener *l)
@@ -73,7 +66,8 @@ describe(struct listener *l)
 	}
 	snprintf(l->name, sizeof l->name, address.ss_family == AF_INET6 ?
 	    "[%s]:%s" : "%s:%s", host, port);
-	l->beyond = is_beyond(l->name);
+	l->beyond = strncmp(l->name, "127.", 4) != 0 &&
+	    strncmp(l->name, "[::1]", 5) != 0;
 	return 0;
 }
 
@@ -153,31 +147,16 @@ is_stale(const struct sockaddr_un *address)
 	return stale;
 }
 
-/* Bind it to a file that never has another mode than `mode`. */
-static int
-bind_unix(int fd, const struct sockaddr_un *address, mode_t mode)
-{
-	const struct sockaddr *name = (const struct sockaddr *)address;
-	mode_t old = umask(~mode & 0777);
-	int result = bind(fd, name, sizeof *address);
-
-	if (result < 0 && errno == EADDRINUSE) {
-		if (is_stale(address) && unlink(address->sun_path) == 0)
-			result = bind(fd, name, sizeof *address);
-		else
-			errno = EADDRINUSE;
-	}
-	umask(old);
-	return result;
-}
-
 static int
 listen_unix(struct listeners *listeners, const char *text, mode_t mode,
     struct error *error)
 {
 	const char *path = text + strlen("unix:");
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	const struct sockaddr *name = (const struct sockaddr *)&address;
 	struct listener *l;
+	int result;
+	mode_t old;
 
 	if (path[0] == '\0')
 		return wrong(text, error);
@@ -188,7 +167,19 @@ listen_unix(struct listeners *listeners, const char *text, mode_t mode,
 	strcpy(address.sun_path, path);
 	l = new_listener(listeners);
 	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (l->fd < 0 || bind_unix(l->fd, &address, mode) < 0)
+	if (l->fd < 0)
+		return failed(text, error);
+	/* its file never has another mode */
+	old = umask(~mode & 0777);
+	result = bind(l->fd, name, sizeof address);
+	if (result < 0 && errno == EADDRINUSE) {
+		if (is_stale(&address) && unlink(path) == 0)
+			result = bind(l->fd, name, sizeof address);
+		else
+			errno = EADDRINUSE;
+	}
+	umask(old);
+	if (result < 0)
 		return failed(text, error);
 	l->path = memory_or_die(strdup(path));
 	return listen(l->fd, BACKLOG) < 0 || describe(l) < 0 ?

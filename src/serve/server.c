@@ -33,43 +33,33 @@
 #define IDLE_FAREWELL CLOCK_SECOND
 #define FAREWELL (10 * CLOCK_SECOND)
 
-static void
-no_memory_for(const void *event)
-{
-	/* libevent returns NULL or -1 if it is out of memory */
-	if (event == NULL)
-		memory_or_die(NULL);
-}
-
+/* libevent returns NULL or -1 only if it is out of memory. */
 static struct event *
 new_event(struct service *service, int fd, short what,
     event_callback_fn callback, void *argument)
 {
-	struct event *event = event_new(service->base, fd, what | EV_PERSIST,
-	    callback, argument);
-
-	no_memory_for(event);
-	return event;
+	return memory_or_die(event_new(service->base, fd, what | EV_PERSIST,
+	    callback, argument));
 }
 
 static void
 add(struct event *event, const struct timeval *timeout)
 {
 	if (event_add(event, timeout) < 0)
-		no_memory_for(NULL);
+		memory_or_die(NULL);
 }
 
-/* Wait for it so long, or for ever if `patience` is 0; or don't. */
+/* Wait for it as long as a client may be idle; or don't. */
 static void
 want(struct event *event, int *waited_for, int wanted,
-    const struct timeval *patience)
+    const struct timeval *idle)
 {
-	int limited = patience->tv_sec > 0 || patience->tv_usec > 0;
+	int limited = idle->tv_sec > 0 || idle->tv_usec > 0;
 
 	if (wanted && (limited || !*waited_for))
-		add(event, limited ? patience : NULL);
+		add(event, limited ? idle : NULL);
 	else if (!wanted && *waited_for && event_del(event) < 0)
-		no_memory_for(NULL);
+		memory_or_die(NULL);
 	*waited_for = wanted;
 }
 
@@ -132,9 +122,9 @@ send_replies(struct client *c)
 		return;
 	}
 	/* a client that is full isn't read until it took all replies */
-	want(c->writable, &c->writing, sending, &c->service->writing);
+	want(c->writable, &c->writing, sending, &c->service->idle);
 	want(c->readable, &c->reading, !c->hang_up && !(c->full && sending),
-	    &c->service->reading);
+	    &c->service->idle);
 	/* its next requests are here already: no event will come */
 	if ((c->full || c->paused) && c->reading)
 		event_active(c->readable, EV_READ, 0);
@@ -155,26 +145,25 @@ finish_sweep(struct service *service)
 }
 
 static void
-sweep_away(int fd)
+on_connection(struct evconnlistener *listener, evutil_socket_t fd,
+    struct sockaddr *address, int length, void *argument)
 {
-	static const char text[] = "ERROR Too many open connections\r\n";
-
-	if (send(fd, text, sizeof text - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-		errno = 0;
-	close(fd);
-}
-
-static void
-begin_client(struct service *service, int fd, int local)
-{
+	static const char too_many[] = "ERROR Too many open connections\r\n";
+	struct service *service = argument;
 	struct counters *counters = &service->counters;
+	int local = address->sa_family == AF_UNIX;
 	struct client *c;
 	const int on = 1;
 
+	(void)listener;
+	(void)length;
 	counters->total_connections++;
 	if (counters->curr_connections >= service->connections) {
 		counters->rejected_connections++;
-		sweep_away(fd);
+		if (send(fd, too_many, sizeof too_many - 1, MSG_NOSIGNAL |
+		    MSG_DONTWAIT) < 0)
+			errno = 0;
+		close(fd);
 		return;
 	}
 	if (!local)
@@ -190,15 +179,6 @@ begin_client(struct service *service, int fd, int local)
 	service->clients = c;
 	counters->curr_connections++;
 	touch(c);
-}
-
-static void
-on_connection(struct evconnlistener *listener, evutil_socket_t fd,
-    struct sockaddr *address, int length, void *argument)
-{
-	(void)listener;
-	(void)length;
-	begin_client(argument, fd, address->sa_family == AF_UNIX);
 }
 
 /* There is no descriptor, or no memory: the next tick tries again. */
@@ -235,11 +215,15 @@ on_wake(evutil_socket_t fd, short what, void *argument)
 }
 
 static int
-begin_listening(struct service *service, struct error *error)
+begin(struct service *service, struct error *error)
 {
 	const struct serve_settings *plan = service->plan;
+	const struct timeval second = { 1, 0 };
 	char text[512];
 
+	service->base = event_base_new();
+	if (service->base == NULL)
+		return error_system(error, errno, "libevent");
 	for (size_t i = 0; i < plan->address_count; i++) {
 		if (listener_open(&service->listeners, plan->addresses[i],
 		    plan->socket_mode, error) < 0)
@@ -248,52 +232,20 @@ begin_listening(struct service *service, struct error *error)
 	for (size_t i = 0; i < service->listeners.count; i++) {
 		struct listener *l = &service->listeners.items[i];
 
-		l->event = evconnlistener_new(service->base, on_connection,
-		    service, LEV_OPT_CLOSE_ON_EXEC, 0, l->fd);
-		no_memory_for(l->event);
+		l->event = memory_or_die(evconnlistener_new(service->base,
+		    on_connection, service, LEV_OPT_CLOSE_ON_EXEC, 0, l->fd));
 		evconnlistener_set_error_cb(l->event, on_no_connection);
 		snprintf(text, sizeof text, "serving %s on %s%s", plan->folder,
 		    l->name, l->beyond ? ": other machines can connect, and"
 		    " the protocol has no password" : "");
 		plan->tell(text);
 	}
-	return 0;
-}
-
-static int
-begin(struct service *service, struct error *error)
-{
-	const struct timeval second = { 1, 0 };
-
-	service->base = event_base_new();
-	if (service->base == NULL)
-		return error_system(error, errno, "libevent");
-	if (begin_listening(service, error) < 0)
-		return -1;
 	service->tick = new_event(service, -1, 0, on_tick, service);
 	add(service->tick, &second);
 	service->wake = new_event(service, signals_wake_fd(), EV_READ,
 	    on_wake, service);
 	add(service->wake, NULL);
 	return 0;
-}
-
-static void
-end_events(struct service *service)
-{
-	for (size_t i = 0; i < service->listeners.count; i++)
-		evconnlistener_free(service->listeners.items[i].event);
-	event_free(service->tick);
-	event_free(service->wake);
-}
-
-static void
-loop(struct service *service)
-{
-	while (!signals_stop) {
-		event_base_loop(service->base, EVLOOP_ONCE);
-		finish_sweep(service);
-	}
 }
 
 /* Read from all clients once; hang up on those that had no more requests. */
@@ -325,7 +277,10 @@ say_farewell(struct service *service)
 	const struct timeval moment = { 0, 50000 };
 	uint64_t start = clock_now(), progress = start, now = start, moved;
 
-	end_events(service);
+	for (size_t i = 0; i < service->listeners.count; i++)
+		evconnlistener_free(service->listeners.items[i].event);
+	event_free(service->tick);
+	event_free(service->wake);
 	read_last_requests(service);
 	while (service->clients != NULL && now - progress < IDLE_FAREWELL &&
 	    now - start < FAREWELL) {
@@ -369,21 +324,24 @@ share_descriptors(struct service *service)
 int
 server_run(const struct serve_settings *plan, struct error *error)
 {
-	const struct timeval idle = { (time_t)(plan->idle_time / 1000),
-		(suseconds_t)(plan->idle_time % 1000 * 1000) };
 	struct service service = { .plan = plan, .started = clock_now(),
-		.reading = idle, .writing = idle };
+		.idle = { (time_t)(plan->idle_time / 1000),
+		(suseconds_t)(plan->idle_time % 1000 * 1000) } };
 	struct error second = { 0 };
 	int result;
 
-	if (catalog_open(&service.catalog, plan, share_descriptors(&service),
-	    error) < 0)
+	service.catalog = catalog_open(plan, share_descriptors(&service),
+	    error);
+	if (service.catalog == NULL)
 		return -1;
 	signals_bus_survive();
 	service.sweep = sweep_new(&service);
 	result = begin(&service, error);
 	if (result == 0) {
-		loop(&service);
+		while (!signals_stop) {
+			event_base_loop(service.base, EVLOOP_ONCE);
+			finish_sweep(&service);
+		}
 		/* else the signal would end what is still to be done */
 		signals_too_late();
 		say_farewell(&service);

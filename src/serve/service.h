@@ -68,8 +68,7 @@ struct service {
 	struct listeners listeners;
 	struct event_base *base;
 	struct event *tick, *wake;
-	/* How long to wait for clients; 0 is for ever. */
-	struct timeval reading, writing;
+	struct timeval idle;    /* how long to wait for clients; 0: for ever */
 	struct client *clients, *touched;
 };
 
