@@ -20,29 +20,21 @@ buffer_free(struct buffer *buffer)
 	*buffer = (struct buffer){ 0 };
 }
 
-static void
-make_room(struct buffer *b, size_t nbytes)
+void
+buffer_put(struct buffer *b, const void *data, size_t nbytes)
 {
-	if (b->capacity - b->end >= nbytes)
-		return;
-	if (b->start > 0) {
+	if (b->capacity - b->end < nbytes && b->start > 0) {
 		memmove(b->data, b->data + b->start, b->end - b->start);
 		b->end -= b->start;
 		b->start = 0;
 	}
-	if (b->capacity - b->end >= nbytes)
-		return;
-	if (b->capacity == 0)
-		b->capacity = FIRST_BYTES;
-	while (b->capacity - b->end < nbytes)
-		b->capacity *= 2;
-	b->data = memory_or_die(realloc(b->data, b->capacity));
-}
-
-void
-buffer_put(struct buffer *b, const void *data, size_t nbytes)
-{
-	make_room(b, nbytes);
+	if (b->capacity - b->end < nbytes) {
+		if (b->capacity == 0)
+			b->capacity = FIRST_BYTES;
+		while (b->capacity - b->end < nbytes)
+			b->capacity *= 2;
+		b->data = memory_or_die(realloc(b->data, b->capacity));
+	}
 	if (nbytes > 0)
 		memcpy(b->data + b->end, data, nbytes);
 	b->end += nbytes;

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "disk/format.h"
-#include "serve/bytes.h"
+#include "serve/buffer.h"
 #include "serve/served.h"
 
 /* Others only read it, set pool.limit, and count pool.second. */

@@ -21,15 +21,6 @@
 #define SMALL_BYTES ((size_t)4 << 10)
 #define INTAKE_BYTES (16 * (READ_BYTES + SMALL_BYTES + LOOPS_PADDING))
 
-static void
-reserve_kept(struct client *c, size_t nbytes)
-{
-	if (c->kept_capacity >= nbytes + LOOPS_PADDING)
-		return;
-	c->kept_capacity = nbytes + LOOPS_PADDING;
-	c->kept = memory_or_die(realloc(c->kept, c->kept_capacity));
-}
-
 /* Keep the bytes not consumed, which may be in c->kept already. */
 static void
 keep(struct client *c, const uint8_t *rest, size_t nbytes)
@@ -38,19 +29,20 @@ keep(struct client *c, const uint8_t *rest, size_t nbytes)
 
 	if (c->hang_up)
 		nbytes = 0;
+	c->kept_bytes = nbytes;
 	if (nbytes > SMALL_BYTES &&
 	    nbytes + LOOPS_PADDING <= c->kept_capacity) {
 		memmove(c->kept, rest, nbytes);
-	} else {
-		c->kept = NULL;
-		c->kept_capacity = 0;
-		if (nbytes > 0) {
-			reserve_kept(c, nbytes);
-			memcpy(c->kept, rest, nbytes);
-		}
-		free(old);
+		return;
 	}
-	c->kept_bytes = nbytes;
+	c->kept = NULL;
+	c->kept_capacity = 0;
+	if (nbytes > 0) {
+		c->kept_capacity = nbytes + LOOPS_PADDING;
+		c->kept = memory_or_die(malloc(c->kept_capacity));
+		memcpy(c->kept, rest, nbytes);
+	}
+	free(old);
 }
 
 /* Are enough replies waiting? */
@@ -68,7 +60,6 @@ is_full(struct client *c)
 static void
 parse(struct client *c, const uint8_t *data, size_t nbytes)
 {
-	struct sweep *sweep = c->service->sweep;
 	size_t at = 0;
 	int more = 0;
 
@@ -78,7 +69,7 @@ parse(struct client *c, const uint8_t *data, size_t nbytes)
 		at += c->take(c, data + at, nbytes - at, &more);
 	/* requests may point to the bytes that are moved now */
 	if (data == c->kept || c->paused)
-		sweep_run(sweep);
+		sweep_run(c->service->sweep);
 	keep(c, data + at, nbytes - at);
 }
 
@@ -93,8 +84,12 @@ make_room(struct client *c, struct service *service)
 		size_t most = READ_BYTES +
 		    protocol_bytes_max(&service->plan->limits);
 
-		if (c->kept_capacity < nbytes + LOOPS_PADDING)
-			reserve_kept(c, 2 * nbytes < most ? 2 * nbytes : most);
+		if (c->kept_capacity < nbytes + LOOPS_PADDING) {
+			c->kept_capacity = LOOPS_PADDING +
+			    (2 * nbytes < most ? 2 * nbytes : most);
+			c->kept = memory_or_die(realloc(c->kept,
+			    c->kept_capacity));
+		}
 		return c->kept;
 	}
 	if (service->intake == NULL)

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "serve/bytes.h"
+#include "serve/buffer.h"
 
 enum verb {
 	VERB_MORE,    /* no whole request yet: call again with more bytes */

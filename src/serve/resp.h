@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "serve/bytes.h"
+#include "serve/buffer.h"
 
 /* The longest line with a number: a mark, 20 digits, \r\n. */
 #define RESP_HEAD_MAX 32

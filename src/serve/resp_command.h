@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "serve/bytes.h"
+#include "serve/buffer.h"
 #include "serve/client.h"
 #include "serve/resp.h"
 #include "serve/sweep.h"

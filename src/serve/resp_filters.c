@@ -229,39 +229,21 @@ card(struct resp *r)
 		    lines_of(served->filter));
 }
 
-/* The fields of BF.INFO. */
-static const struct {
-	const char *name, *title;
-} fields[] = {
-	{ "CAPACITY", "Capacity" },
-	{ "SIZE", "Size" },
-	{ "FILTERS", "Number of filters" },
-	{ "ITEMS", "Number of items inserted" },
-	{ "EXPANSION", "Expansion rate" },
-};
-#define FIELDS (sizeof fields / sizeof *fields)
-
-static void
-put_field(struct resp *r, struct served *served, size_t i)
-{
-	struct filter *filter = served->filter;
-	const uint64_t values[FIELDS - 1] = { capacity_of(filter),
-		filter_bytes(filter), filter_table(filter)->count,
-		lines_of(filter) };
-
-	if (i < FIELDS - 1)
-		resp_put_integer(r, values[i]);
-	else if (served_is_fixed(served))
-		resp_put_null(r);
-	else
-		resp_put_integer(r, served->expansion);
-}
-
 /* All fields, or one; in version 2 of the protocol, one has no title. */
 static void
 info(struct resp *r)
 {
-	struct served *served = find_open(r);
+	static const struct {
+		const char *name, *title;
+	} fields[] = {
+		{ "CAPACITY", "Capacity" },
+		{ "SIZE", "Size" },
+		{ "FILTERS", "Number of filters" },
+		{ "ITEMS", "Number of items inserted" },
+		{ "EXPANSION", "Expansion rate" }, /* null if it is fixed */
+	};
+	enum { FIELDS = sizeof fields / sizeof *fields };
+	const struct served *served = find_open(r);
 	int titled = r->kept == 2 || r->resp3;
 	size_t i = 0, end = FIELDS;
 
@@ -283,9 +265,17 @@ info(struct resp *r)
 	else
 		resp_put_array(r, 1);
 	for (; i < end; i++) {
+		const uint64_t values[FIELDS] = { capacity_of(served->filter),
+			filter_bytes(served->filter),
+			filter_table(served->filter)->count,
+			lines_of(served->filter), served->expansion };
+
 		if (titled)
 			resp_put_simple(r, fields[i].title);
-		put_field(r, served, i);
+		if (i == FIELDS - 1 && served_is_fixed(served))
+			resp_put_null(r);
+		else
+			resp_put_integer(r, values[i]);
 	}
 }
 

@@ -19,7 +19,7 @@
 #include "disk/format.h"
 #include "key/key.h"
 #include "model/plan.h"
-#include "serve/bytes.h"
+#include "serve/buffer.h"
 #include "serve/service.h"
 
 #define SERVED_NAME_MAX 64

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "serve/bytes.h"
+#include "serve/buffer.h"
 #include "serve/protocol.h"
 #include "serve/service.h"
 
