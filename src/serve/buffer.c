@@ -73,20 +73,13 @@ buffer_format(struct buffer *b, const char *format, ...)
 	buffer_put(b, text, strlen(text));
 }
 
-size_t
-buffer_bytes(const struct buffer *b)
-{
-	return b->end - b->start;
-}
-
 long
 buffer_send(struct buffer *b, int fd)
 {
 	ssize_t n = 0;
 
 	if (b->end > b->start)
-		n = send(fd, b->data + b->start, b->end - b->start,
-		    MSG_NOSIGNAL);
+		n = send(fd, b->data + b->start, buffer_bytes(b), MSG_NOSIGNAL);
 	if (n < 0)
 		return errno == EINTR || errno == EAGAIN ||
 		    errno == EWOULDBLOCK ? 0 : -1;

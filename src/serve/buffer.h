@@ -93,7 +93,11 @@ void buffer_format(struct buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* The number of bytes in it. */
-size_t buffer_bytes(const struct buffer *buffer);
+static inline size_t
+buffer_bytes(const struct buffer *buffer)
+{
+	return buffer->end - buffer->start;
+}
 
 /*
  * Move bytes to a socket, as many as it takes now. Returns how many, or -1 with

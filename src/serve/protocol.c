@@ -150,25 +150,18 @@ parse_words(struct line *line, struct request *request)
 	return 0;
 }
 
-/* version and quit take no words. */
+/* get: its keys are left together, since they may be many. Others: no words. */
 static size_t
-parse_alone(struct line *line, struct request *request)
+parse_rest(struct line *line, struct request *request)
 {
-	if (bytes_after_blanks(line->text).nbytes > 0)
+	int get = request->verb == VERB_GET;
+
+	request->key = bytes_after_blanks(line->text);
+	request->with_cas = get && line->word[0].nbytes == 4;
+	if ((request->key.nbytes > 0) != get)
 		return fail(request, "ERROR");
 	request->hang_up = request->verb == VERB_QUIT;
 	return 0;
-}
-
-/* The keys are left together: there may be many. */
-static size_t
-parse_get(struct line *line, struct request *request)
-{
-	struct bytes keys = bytes_after_blanks(line->text);
-
-	request->key = keys;
-	request->with_cas = line->word[0].nbytes == 4;
-	return keys.nbytes > 0 ? 0 : fail(request, "ERROR");
 }
 
 #define NO_VALUES "CLIENT_ERROR a filter keeps no values"
@@ -176,8 +169,8 @@ parse_get(struct line *line, struct request *request)
 static const struct row rows[] = {
 	{ "set", VERB_SET, parse_storage, 5, NULL },
 	{ "add", VERB_ADD, parse_storage, 5, NULL },
-	{ "get", VERB_GET, parse_get, 2, NULL },
-	{ "gets", VERB_GET, parse_get, 2, NULL },
+	{ "get", VERB_GET, parse_rest, 2, NULL },
+	{ "gets", VERB_GET, parse_rest, 2, NULL },
 	{ "replace", VERB_REPLACE, parse_storage, 5, NULL },
 	{ "append", VERB_FAILED, parse_storage, 5, NO_VALUES },
 	{ "prepend", VERB_FAILED, parse_storage, 5, NO_VALUES },
@@ -186,9 +179,9 @@ static const struct row rows[] = {
 	{ "stats", VERB_STATS, parse_words, 1, NULL },
 	{ "try", VERB_TRY, parse_words, 2, NULL },
 	{ "setmem", VERB_SETMEM, parse_words, 2, NULL },
-	{ "version", VERB_VERSION, parse_alone, 1, NULL },
+	{ "version", VERB_VERSION, parse_rest, 1, NULL },
 	{ "verbosity", VERB_VERBOSITY, parse_words, 2, NULL },
-	{ "quit", VERB_QUIT, parse_alone, 1, NULL },
+	{ "quit", VERB_QUIT, parse_rest, 1, NULL },
 	{ "help", VERB_FAILED, parse_words, 1, "CLIENT_ERROR requests: add,"
 	    " set, get, gets, replace, delete, stats, try, setmem, version,"
 	    " quit; see SERVING in bloomdedup(1)" },
