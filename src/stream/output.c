@@ -411,21 +411,15 @@ output_write(struct output *out, const void *data, size_t nbytes,
 	return 0;
 }
 
-void
-output_forget(struct output *out)
-{
-	if (out->writer > 0 && out->writer != out->fd)
-		close(out->writer);
-	out->writer = 0;
-	out->fd = -1;
-}
-
 int
 output_close(struct output *out, struct error *error)
 {
 	int fd = out->fd, result = 0;
 
-	output_forget(out);
+	if (out->writer > 0 && out->writer != fd)
+		close(out->writer);
+	out->writer = 0;
+	out->fd = -1;
 	temporary_end(&out->hidden, 1);
 	free(out->target);
 	out->target = NULL;

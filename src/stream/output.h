@@ -103,9 +103,6 @@ int output_mend(struct output *output, char terminator,
 int output_write(struct output *output, const void *data, size_t nbytes,
     size_t *written, struct error *error);
 
-/* Forget the descriptor, which somebody else closes. */
-void output_forget(struct output *output);
-
 /*
  * Close what was opened, and remove a file that was not finished. The system
  * may report a write error only now.

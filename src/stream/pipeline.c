@@ -9,8 +9,6 @@
  * its bytes, its digests and its cache lines of the filter stay in the second
  * level cache.
  */
-#include "stream/pipeline.h"
-
 #include <stdatomic.h>
 #include <stdlib.h>
 

@@ -1,14 +1,22 @@
+#define _GNU_SOURCE /* pipe2 */
 #include "stream/run.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/io.h"
 #include "base/number.h"
 #include "base/signals.h"
 #include "filter/deferred.h"
 #include "filter/filter.h"
-#include "stream/pipeline.h"
+#include "stream/worker.h"
 
 struct inputs
 run_inputs(const struct run_plan *plan, const struct key_recipe *recipe)
@@ -40,22 +48,6 @@ duplicates_path(const struct run_plan *plan)
 	return strcmp(plan->duplicates, "-") == 0 ? NULL : plan->duplicates;
 }
 
-static int
-check_duplicates(const struct run_plan *plan, struct error *error)
-{
-	const char *path = duplicates_path(plan);
-
-	if (path == NULL && plan->output == NULL) {
-		return error_set(error, STATUS_USAGE, "--duplicates=- is"
-		    " standard output, where the lines go: name a file with"
-		    " --duplicates or --output");
-	}
-	if (!output_is_same(plan->output, path))
-		return 0;
-	return error_set(error, STATUS_USAGE, "%s: --duplicates must be a"
-	    " different file from the output", plan->duplicates);
-}
-
 /* Refuse outputs that are inputs, or belong to the filter. */
 static int
 check_places(const struct run_plan *plan, int atomic,
@@ -75,13 +67,25 @@ int
 run_check_outputs(const struct run_plan *plan,
     const struct inputs *inputs, struct error *error)
 {
+	const char *copies;
+
 	if (check_places(plan, plan->atomic, inputs, error) < 0)
 		return -1;
 	if (!has_output(plan))
 		return 0;
 	if (plan->use.sync && output_check_sync(plan->output, error) < 0)
 		return -1;
-	return plan->duplicates == NULL ? 0 : check_duplicates(plan, error);
+	if (plan->duplicates == NULL)
+		return 0;
+	copies = duplicates_path(plan);
+	if (copies == NULL && plan->output == NULL) {
+		return error_set(error, STATUS_USAGE, "--duplicates=- is"
+		    " standard output, where the lines go: name a file with"
+		    " --duplicates or --output");
+	}
+	return !output_is_same(plan->output, copies) ? 0 : error_set(error,
+	    STATUS_USAGE, "%s: --duplicates must be a different file from the"
+	    " output", plan->duplicates);
 }
 
 static int
@@ -94,18 +98,41 @@ open_file(const struct run_plan *plan, struct output *out, const char *path,
 	    output_sync_name(out, error) : 0;
 }
 
-/* Where the lines go: a file, standard output, or a command. */
+/*
+ * --to-command: start `sh -c COMMAND`, with default signal handling, which
+ * reads our lines from a pipe. From then on SIGPIPE is ignored here, so that a
+ * child that stops reading is an error that can be reported.
+ */
 static int
-open_output(struct run *run, struct error *error)
+start_child(struct run *run, struct error *error)
 {
-	const struct run_plan *plan = run->plan;
+	int ends[2];
 
-	if (plan->to_command == NULL)
-		return open_file(plan, &run->output, plan->output, error);
-	if (child_start(&run->child, plan->to_command, error) < 0)
+	/* If our parent ignored SIGCHLD, waitpid couldn't get a status. */
+	signal(SIGCHLD, SIG_DFL);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_system(error, errno, "--to-command");
+	run->child = fork();
+	if (run->child == 0) {
+		signal(SIGPIPE, SIG_DFL);
+		signal(SIGXFSZ, SIG_DFL);
+		/* With it open, the end of its input would never come. */
+		close(ends[1]);
+		if (dup2(ends[0], STDIN_FILENO) == STDIN_FILENO)
+			execl("/bin/sh", "sh", "-c", run->plan->to_command,
+			    (char *)NULL);
+		_exit(127);
+	}
+	if (run->child < 0) {
+		error_system(error, errno, "--to-command");
+		close(ends[0]);
+		close(ends[1]);
 		return -1;
-	run->output = (struct output){ .fd = run->child.fd,
+	}
+	close(ends[0]);
+	run->output = (struct output){ .fd = ends[1],
 		.name = "--to-command" };
+	signal(SIGPIPE, SIG_IGN);
 	return 0;
 }
 
@@ -145,7 +172,9 @@ open_outputs(struct run *run, const struct inputs *inputs,
 	if (run->recipe.parts > 0 &&
 	    check_places(plan, 0, inputs, error) < 0)
 		return -1;
-	if (plan->print != PRINT_NOTHING && open_output(run, error) < 0)
+	if (plan->print != PRINT_NOTHING && (plan->to_command != NULL ?
+	    start_child(run, error) :
+	    open_file(plan, &run->output, plan->output, error)) < 0)
 		return -1;
 	if (plan->duplicates != NULL && open_file(plan, &run->duplicates,
 	    duplicates_path(plan), error) < 0)
@@ -179,15 +208,6 @@ is_deferred(const struct run_plan *plan)
 	    (plan->atomic || plan->use.sync);
 }
 
-static int
-defer_marks(struct run *run, struct error *error)
-{
-	const struct deferred_promise promise = { sync_output, run };
-
-	return is_deferred(run->plan) ? deferred_begin(&run->filter,
-	    run->plan->atomic, &promise, error) : 0;
-}
-
 /* Keep the first error in `error`, print a later one that says more. */
 static void
 join_errors(const struct run *run, int *result, int later,
@@ -202,15 +222,58 @@ join_errors(const struct run *run, int *result, int later,
 	*result = -1;
 }
 
-/* The run fails unless the command has read everything and exits with 0. */
+/* Did the command exit with 0, and leave nothing unread? */
+static int
+judge(int status, int unread, struct error *error)
+{
+	if (WIFSIGNALED(status))
+		return error_set(error, 128 + WTERMSIG(status), "--to-command:"
+		    " the command was killed by signal %d (%s); nothing is"
+		    " remembered", WTERMSIG(status),
+		    strsignal(WTERMSIG(status)));
+	if (WEXITSTATUS(status) != 0)
+		return error_set(error, WEXITSTATUS(status), "--to-command:"
+		    " the command failed with exit status %d; nothing is"
+		    " remembered", WEXITSTATUS(status));
+	return !unread ? 0 : error_set(error, STATUS_FAILED, "--to-command:"
+	    " the command ended before it had read everything; nothing is"
+	    " remembered");
+}
+
+/*
+ * Close the child's input, and wait until it exits. The run fails unless it has
+ * read everything and exits with 0; its exit status (128 + n for signal n)
+ * becomes ours.
+ */
 static int
 finish_child(struct run *run, int result, struct error *error)
 {
+	const int broken = run->output.failed;
 	struct error second;
-	int broken = run->output.failed;
+	char path[40];
+	int status, reader, left = 0, failed = 0;
+	pid_t ended;
 
-	output_forget(&run->output);
-	if (child_finish(&run->child, broken && !signals_stop, &second) == 0)
+	/*
+	 * What the child left unread is still in the pipe after it exits: a
+	 * second read end, opened now, keeps it there to be counted.
+	 */
+	snprintf(path, sizeof path, "/proc/self/fd/%d", run->output.fd);
+	reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	output_close(&run->output, &second);
+	do {
+		ended = waitpid(run->child, &status, 0);
+	} while (ended < 0 && errno == EINTR);
+	if (ended < 0)
+		failed = error_system(&second, errno, "--to-command");
+	if (reader >= 0) {
+		ioctl(reader, FIONREAD, &left);
+		close(reader);
+	}
+	if (failed == 0)
+		failed = judge(status, (broken && !signals_stop) || left > 0,
+		    &second);
+	if (failed == 0)
 		return result;
 	/* How the command ended explains the broken pipe. */
 	if (broken)
@@ -258,30 +321,26 @@ commit(struct run *run, struct error *error)
 }
 
 static int
-read_lines(struct run *run, const struct inputs *inputs,
-    struct error *error)
-{
-	/*
-	 * With a filter the pipe stays small: if its reader exits, the lines
-	 * left in it are remembered and were never read.
-	 */
-	if (run->output.fd >= 0 && run->plan->filter == NULL)
-		io_widen_pipe(run->output.fd);
-	run->plan->tell(run, MOMENT_BEGINS);
-	return pipeline_run(run, inputs, error);
-}
-
-static int
 stream(struct run *run, const struct inputs *inputs, struct error *error)
 {
 	const struct run_plan *plan = run->plan;
+	const struct deferred_promise promise = { sync_output, run };
 	int result = open_outputs(run, inputs, error);
 
-	if (result == 0)
-		result = defer_marks(run, error);
-	if (result == 0)
-		result = read_lines(run, inputs, error);
-	if (run->child.pid > 0)
+	if (result == 0 && is_deferred(plan))
+		result = deferred_begin(&run->filter, plan->atomic, &promise,
+		    error);
+	if (result == 0) {
+		/*
+		 * With a filter the pipe stays small: if its reader exits, the
+		 * lines left in it are remembered and were never read.
+		 */
+		if (run->output.fd >= 0 && plan->filter == NULL)
+			io_widen_pipe(run->output.fd);
+		plan->tell(run, MOMENT_BEGINS);
+		result = pipeline_run(run, inputs, error);
+	}
+	if (run->child > 0)
 		result = finish_child(run, result, error);
 	if (plan->atomic && (result < 0 || run->input_failed ||
 	    signals_stop))
@@ -299,17 +358,6 @@ stream(struct run *run, const struct inputs *inputs, struct error *error)
 	return result;
 }
 
-static void
-close_outputs(struct run *run, int *result, struct error *error)
-{
-	struct error second;
-
-	join_errors(run, result, output_close(&run->output, &second), error,
-	    &second);
-	join_errors(run, result, output_close(&run->duplicates, &second),
-	    error, &second);
-}
-
 int
 run_lines(struct run *run, const struct run_plan *plan, struct filter *filter,
     const struct key_recipe *recipe, struct error *error)
@@ -322,7 +370,10 @@ run_lines(struct run *run, const struct run_plan *plan, struct filter *filter,
 		.recipe = *recipe, .output = OUTPUT_NONE,
 		.duplicates = OUTPUT_NONE };
 	result = stream(run, &inputs, error);
-	close_outputs(run, &result, error);
+	join_errors(run, &result, output_close(&run->output, &second), error,
+	    &second);
+	join_errors(run, &result, output_close(&run->duplicates, &second),
+	    error, &second);
 	if (run->began)
 		plan->tell(run, MOMENT_ENDS);
 	join_errors(run, &result, filter_close(run->filter, &second), error,

@@ -6,10 +6,10 @@
 #define RUN_PLAN_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "key/key.h"
 #include "model/plan.h"
-#include "stream/child.h"
 #include "stream/output.h"
 
 struct filter;
@@ -67,7 +67,7 @@ struct run {
 	struct key_recipe recipe;  /* complete */
 	struct output output;      /* not used with PRINT_NOTHING */
 	struct output duplicates;
-	struct child child;
+	pid_t child;               /* of --to-command; 0: none */
 
 	/* figures */
 	uint64_t lines_read;

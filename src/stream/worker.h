@@ -71,4 +71,12 @@ int worker_finish(struct worker *w, struct error *error);
  */
 int worker_write(struct worker *w, size_t *fresh, struct error *error);
 
+/*
+ * Take all lines from input to output, with plan->threads workers (pipeline.c):
+ * to the end, or until a signal asks to stop. Fails if output or filter fail;
+ * lines that were written before are still remembered.
+ */
+int pipeline_run(struct run *run, const struct inputs *inputs,
+    struct error *error);
+
 #endif
