@@ -91,52 +91,42 @@ output_check(const char *path, int atomic, const struct inputs *inputs,
 	return 0;
 }
 
-/*
- * Make the file that will replace `path`, beside it. It gets its rights only at
- * the end, so that a run that fails shows nothing to others.
- */
-static int
-open_hidden(struct output *out, const char *path, struct error *error)
-{
-	/* If `path` is a link, replace the file and not the link. */
-	out->target = path_follow(path);
-	if (out->target != NULL)
-		out->fd = temporary_open(out->target, &out->hidden);
-	return out->fd < 0 ? error_system(error, errno, path) : 0;
-}
-
-static int
-open_path(struct output *out, const char *path, int atomic,
-    struct error *error)
-{
-	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY |
-	    (out->appends ? O_APPEND : 0);
-	struct stat st;
-	int exists = stat(path, &st) == 0;
-
-	/* Otherwise a device could be taken for a new name, and replaced. */
-	if (!exists && errno != ENOENT)
-		return error_system(error, errno, path);
-	if (atomic && (!exists || is_replaceable(&st)))
-		return open_hidden(out, path, error);
-	/* A FIFO is waited for until it has a reader. */
-	while (!signals_stop && (out->fd = open(path, flags, 0666)) < 0 &&
-	    errno == EINTR)
-		signals_take_figures(); /* there are none yet */
-	return out->fd < 0 ? error_system(error, errno, path) : 0;
-}
-
 int
 output_open(struct output *out, const char *path, int atomic, int append,
     struct error *error)
 {
+	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY |
+	    (append ? O_APPEND : 0);
+	struct stat st;
+	int exists;
+
 	*out = (struct output){ .fd = STDOUT_FILENO,
 		.name = shown_name(path), .appends = append };
 	if (path == NULL)
 		return 0;
 	out->fd = -1;
-	if (open_path(out, path, atomic, error) == 0)
+	exists = stat(path, &st) == 0;
+	/* Otherwise a device could be taken for a new name, and replaced. */
+	if (!exists && errno != ENOENT)
+		return error_system(error, errno, path);
+	if (atomic && (!exists || is_replaceable(&st))) {
+		/*
+		 * Replace the file and not a link to it. The new one gets its
+		 * rights only at the end, so that a run that fails shows
+		 * nothing to others.
+		 */
+		out->target = path_follow(path);
+		if (out->target != NULL)
+			out->fd = temporary_open(out->target, &out->hidden);
+	} else {
+		/* A FIFO is waited for until it has a reader. */
+		while (!signals_stop && (out->fd = open(path, flags, 0666)) <
+		    0 && errno == EINTR)
+			signals_take_figures(); /* there are none yet */
+	}
+	if (out->fd >= 0)
 		return 0;
+	error_system(error, errno, path);
 	output_close(out, &(struct error){ 0 });
 	return -1;
 }
@@ -179,28 +169,6 @@ output_begin(struct output *out, struct error *error)
 	return 0;
 }
 
-static int
-sync_name(const struct output *out, const struct stat *st,
-    struct error *error)
-{
-	const int standard = out->fd == STDOUT_FILENO;
-	struct stat named;
-	char *name;
-	int result = 0;
-
-	if (out->hidden != NULL)
-		return path_sync_folder(out->target, error);
-	name = path_follow(standard ? "/proc/self/fd/1" : out->name);
-	if (name == NULL && !standard)
-		return error_system(error, errno, out->name);
-	/* Nobody knows the name without /proc, or of a file that has none. */
-	if (name != NULL && (!standard || (stat(name, &named) == 0 &&
-	    path_same_file(st, &named))))
-		result = path_sync_folder(name, error);
-	free(name);
-	return result;
-}
-
 int
 output_check_sync(const char *path, struct error *error)
 {
@@ -216,10 +184,24 @@ output_check_sync(const char *path, struct error *error)
 int
 output_sync_name(const struct output *out, struct error *error)
 {
-	struct stat st;
+	const int standard = out->fd == STDOUT_FILENO;
+	struct stat st, named;
+	char *name;
+	int result = 0;
 
-	return fstat(out->fd, &st) == 0 && S_ISREG(st.st_mode) ?
-	    sync_name(out, &st, error) : 0;
+	if (fstat(out->fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	if (out->hidden != NULL)
+		return path_sync_folder(out->target, error);
+	name = path_follow(standard ? "/proc/self/fd/1" : out->name);
+	if (name == NULL && !standard)
+		return error_system(error, errno, out->name);
+	/* Nobody knows the name without /proc, or of a file that has none. */
+	if (name != NULL && (!standard || (stat(name, &named) == 0 &&
+	    path_same_file(&st, &named))))
+		result = path_sync_folder(name, error);
+	free(name);
+	return result;
 }
 
 int
@@ -306,18 +288,6 @@ torn_length(int fd, char terminator)
 	return byte == terminator ? 0 : st.st_size;
 }
 
-/* A line that others are writing goes on; a torn line stays as it is. */
-static int
-is_torn(int fd, char terminator)
-{
-	off_t length = torn_length(fd, terminator);
-
-	if (length == 0)
-		return 0;
-	nanosleep(&(struct timespec){ .tv_nsec = WRITER_PAUSE }, NULL);
-	return torn_length(fd, terminator) == length;
-}
-
 int
 output_mend(struct output *out, char terminator,
     void (*notice)(const char *text), struct error *error)
@@ -325,8 +295,16 @@ output_mend(struct output *out, char terminator,
 	int flags = fcntl(out->fd, F_GETFL);
 	char text[4700];
 	size_t written;
+	off_t length;
 
-	if (flags < 0 || !(flags & O_APPEND) || !is_torn(out->fd, terminator))
+	if (flags < 0 || !(flags & O_APPEND))
+		return 0;
+	length = torn_length(out->fd, terminator);
+	if (length == 0)
+		return 0;
+	/* A line that others are writing goes on; a torn line stays. */
+	nanosleep(&(struct timespec){ .tv_nsec = WRITER_PAUSE }, NULL);
+	if (torn_length(out->fd, terminator) != length)
 		return 0;
 	snprintf(text, sizeof text, "%s: its last line was torn by an earlier"
 	    " run; the new lines begin on a line of their own", out->name);
@@ -340,35 +318,23 @@ output_mend(struct output *out, char terminator,
  * doesn't block; the one that we were given is shared with other processes, and
  * must not change.
  */
-static int
-writing_descriptor(struct output *out)
+static void
+choose_writer(struct output *out)
 {
 	char path[40];
-	struct stat st = { 0 };
-	int fd;
+	struct stat st;
+	int fd = -1;
 
-	if (out->writer != 0)
-		return out->writer;
 	out->writer = out->fd;
 	if (fstat(out->fd, &st) < 0)
-		return out->writer;
+		return;
 	out->is_socket = S_ISSOCK(st.st_mode);
 	if (S_ISFIFO(st.st_mode) || isatty(out->fd)) {
 		snprintf(path, sizeof path, "/proc/self/fd/%d", out->fd);
 		fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-		if (fd >= 0)
-			out->writer = fd;
 	}
-	return out->writer;
-}
-
-static ssize_t
-write_some(struct output *out, const char *data, size_t nbytes)
-{
-	int fd = writing_descriptor(out);
-
-	return out->is_socket ? send(fd, data, nbytes, MSG_DONTWAIT) :
-	    write(fd, data, nbytes);
+	if (fd >= 0)
+		out->writer = fd;
 }
 
 static void
@@ -386,12 +352,16 @@ int
 output_write(struct output *out, const void *data, size_t nbytes,
     size_t *written, struct error *error)
 {
-	const char *p = data;
-
 	*written = 0;
 	while (*written < nbytes) {
-		ssize_t n = write_some(out, p + *written, nbytes - *written);
+		const char *p = (const char *)data + *written;
+		size_t left = nbytes - *written;
+		ssize_t n;
 
+		if (out->writer == 0)
+			choose_writer(out);
+		n = out->is_socket ? send(out->writer, p, left, MSG_DONTWAIT) :
+		    write(out->writer, p, left);
 		if (n >= 0) {
 			*written += (size_t)n;
 			out->nbytes += (uint64_t)n;
