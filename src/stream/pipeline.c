@@ -160,7 +160,8 @@ work(void *context)
 	uint64_t number;
 
 	while (take_chunk(flow, &w->chunk, &number)) {
-		worker_prepare(w);
+		worker_prepare(w, w->chunk.data + w->chunk.header_bytes,
+		    w->limit);
 		turns_wait(&flow->turns, number);
 		flow->run->position = w->chunk.position;
 		if (!is_over(flow) && worker_finish(w, &error) < 0)

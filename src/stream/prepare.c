@@ -14,17 +14,6 @@
 /* The same with --part, of which the hash keeps some. */
 #define PART_LINES 64
 
-/* Prepared lines without their terminators. */
-static inline void
-take_lines(const struct worker *w, size_t first, size_t n, struct key *lines)
-{
-	const uint8_t *const *starts = w->starts + first;
-
-	for (size_t i = 0; i < n; i++)
-		lines[i] = (struct key){ starts[i],
-			(size_t)(starts[i + 1] - starts[i] - 1) };
-}
-
 /* In place of these lines, their keys. */
 static void
 take_keys(struct worker *w, size_t first, size_t n, struct key *keys)
@@ -113,7 +102,10 @@ hash_groups(struct worker *w, const size_t group, const int sifts)
 	    i += n) {
 		n = w->prepared - i;
 		n = ours = n < group ? n : group;
-		take_lines(w, i, n, keys);
+		for (size_t j = 0; j < n; j++)
+			keys[j] = (struct key){ w->starts[i + j],
+				(size_t)(w->starts[i + j + 1] -
+				w->starts[i + j] - 1) };
 		if (w->scratch.step_count > 0)
 			take_keys(w, i, n, keys);
 		if (sifts)
@@ -128,38 +120,18 @@ hash_groups(struct worker *w, const size_t group, const int sifts)
 		close_gaps(w, kept);
 }
 
-/* One loop, compiled twice: groups of a constant size cost fewer branches. */
-static void
-hash_lines(struct worker *w)
-{
-	if (w->prepared == 0)
-		return;
-	if (w->numbers == NULL)
-		hash_groups(w, GROUP_LINES, 0);
-	else
-		hash_groups(w, PART_LINES, 1);
-}
-
-/* Prepare up to `limit` lines from data on. */
-static void
-prepare(struct worker *w, const uint8_t *data, size_t limit)
+void
+worker_prepare(struct worker *w, const uint8_t *data, size_t limit)
 {
 	const uint8_t *end = w->chunk.data + w->chunk.nbytes;
 
 	w->prepared = record_split(w->format, data, end, w->starts, limit);
 	w->rest = w->starts[w->prepared];
-	hash_lines(w);
-}
-
-void
-worker_prepare(struct worker *w)
-{
-	w->scratch.columns = &w->chunk.columns;
-	prepare(w, w->chunk.data + w->chunk.header_bytes, w->limit);
-}
-
-void
-worker_prepare_rest(struct worker *w)
-{
-	prepare(w, w->rest, w->batch->capacity);
+	if (w->prepared == 0)
+		return;
+	/* compiled twice: groups of a constant size cost fewer branches */
+	if (w->numbers == NULL)
+		hash_groups(w, GROUP_LINES, 0);
+	else
+		hash_groups(w, PART_LINES, 1);
 }

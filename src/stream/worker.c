@@ -25,6 +25,7 @@ worker_new(struct run *run, const struct record_format *format, size_t limit)
 		    sizeof *w->numbers));
 	w->batch = batch_new(filter_batch_lines(run->filter));
 	w->batch->keep_none = run->recipe.keep_empty;
+	w->scratch.columns = &w->chunk.columns;
 	w->copies = memory_or_die(malloc(WORKER_COPY_BYTES + WORKER_COPY_STEP));
 	return w;
 }
@@ -41,33 +42,6 @@ worker_free(struct worker *w)
 	free(w->numbers);
 	free(w->copies);
 	free(w);
-}
-
-/* Where prepared line i is in the input. */
-static struct key_place
-place_of(const struct worker *w, size_t i)
-{
-	const struct key_place *first = &w->run->place;
-
-	return (struct key_place){ first->file, first->number +
-		(w->numbers != NULL ? w->numbers[i] : i) };
-}
-
-/* The batch is finished: its lines are read. */
-static void
-count_batch(struct worker *w)
-{
-	struct run *run = w->run;
-	size_t first = (size_t)(w->lines - w->starts);
-	size_t n = w->batch->count;
-
-	if (w->troubles != NULL)
-		key_figures_count(&run->keys, w->troubles + first,
-		    w->numbers == NULL ? NULL : w->numbers + first, n,
-		    (struct key_place){ run->place.file, run->place.number +
-		    (w->numbers == NULL ? first : 0) });
-	run->lines_read += n;
-	run->bytes_read += (uint64_t)(w->lines[n] - w->lines[0]);
 }
 
 /*
@@ -134,39 +108,15 @@ finish_batch(struct worker *w, size_t first, size_t *count,
 		run->lines_read += fresh;
 		return -1;
 	}
-	count_batch(w);
+	if (w->troubles != NULL)
+		key_figures_count(&run->keys, w->troubles + first,
+		    w->numbers == NULL ? NULL : w->numbers + first, *count,
+		    (struct key_place){ run->place.file, run->place.number +
+		    (w->numbers == NULL ? first : 0) });
+	run->lines_read += *count;
+	run->bytes_read += (uint64_t)(w->lines[*count] - w->lines[0]);
 	run->plan->tell(run, MOMENT_AFTER_BATCH);
 	return full;
-}
-
-/* Finish the first `count` of the prepared lines, in batches. */
-static int
-finish_lines(struct worker *w, size_t count, struct error *error)
-{
-	size_t n;
-
-	for (size_t i = 0; i < count; i += n) {
-		n = count - i;
-		n = n < w->batch->capacity ? n : w->batch->capacity;
-		if (signals_stop)
-			return 0;
-		if (finish_batch(w, i, &n, error) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* All prepared lines, and those between them, are read. */
-static void
-count_passed(struct worker *w)
-{
-	struct run *run = w->run;
-
-	run->place.number += w->prepared + w->passed;
-	run->lines_passed += w->passed;
-	run->bytes_read += w->passed_bytes;
-	w->passed = 0;
-	w->passed_bytes = 0;
 }
 
 static int
@@ -181,55 +131,45 @@ refuse_foreign(const struct worker *w, struct error *error)
 	    recipe->part, recipe->parts);
 }
 
-/* Finish prepared lines; with --strict-keys, up to the first without a key. */
+/*
+ * Finish prepared lines, in batches; with --strict-keys, up to the first
+ * without a key.
+ */
 static int
 finish_prepared(struct worker *w, struct error *error)
 {
 	struct run *run = w->run;
-	size_t allowed = w->prepared;
+	size_t allowed = w->prepared, n;
 
 	run->keys.found |= w->scratch.found;
 	if (run->plan->strict_keys && w->troubles != NULL)
 		allowed = key_first_refused(w->troubles, allowed);
-	if (finish_lines(w, allowed, error) < 0)
-		return -1;
+	for (size_t i = 0; i < allowed; i += n) {
+		n = allowed - i;
+		n = n < w->batch->capacity ? n : w->batch->capacity;
+		if (signals_stop)
+			return 0;
+		if (finish_batch(w, i, &n, error) < 0)
+			return -1;
+	}
 	if (signals_stop)
 		return 0;
 	if (allowed < w->prepared) {
 		key_refuse(&run->recipe, w->troubles[allowed],
-		    place_of(w, allowed), error);
+		    (struct key_place){ run->place.file, run->place.number +
+		    (w->numbers != NULL ? w->numbers[allowed] : allowed) },
+		    error);
 		return -1;
 	}
 	if (w->is_foreign)
 		return refuse_foreign(w, error);
-	count_passed(w);
+	/* with the lines of other parts between them */
+	run->place.number += w->prepared + w->passed;
+	run->lines_passed += w->passed;
+	run->bytes_read += w->passed_bytes;
+	w->passed = 0;
+	w->passed_bytes = 0;
 	return 0;
-}
-
-static void
-keep_header(const struct worker *w)
-{
-	struct run *run = w->run;
-
-	run->header_bytes = w->chunk.header_bytes;
-	run->header = memory_or_die(malloc(run->header_bytes));
-	memcpy(run->header, w->chunk.data, run->header_bytes);
-}
-
-/* Under the first file's header, records of other columns would mislead. */
-static void
-compare_header(const struct worker *w)
-{
-	const struct run *run = w->run;
-	const struct chunk *chunk = &w->chunk;
-	struct error error, named;
-
-	if (columns_compare(&run->recipe,
-	    (struct key){ run->header, run->header_bytes },
-	    (struct key){ chunk->data, chunk->header_bytes }, &error) == 0)
-		return;
-	error_set(&named, STATUS_OK, "%s: %s", chunk->file, error.text);
-	run->plan->notice(named.text);
 }
 
 /*
@@ -240,24 +180,32 @@ static int
 write_header(struct worker *w, struct error *error)
 {
 	struct run *run = w->run;
+	const struct key header = { w->chunk.data, w->chunk.header_bytes };
+	struct error differs, named;
 	size_t written;
 
-	if (w->chunk.header_bytes == 0)
+	if (header.nbytes == 0)
 		return 0;
 	run->place.number++;
-	run->bytes_read += w->chunk.header_bytes;
+	run->bytes_read += header.nbytes;
 	if (run->plan->print == PRINT_NOTHING ||
 	    (run->plan->print == PRINT_SEEN && run->plan->remember))
 		return 0;
-	if (run->header != NULL) {
-		compare_header(w);
-		return 0;
+	if (run->header == NULL) {
+		run->header_bytes = header.nbytes;
+		run->header = memory_or_die(malloc(header.nbytes));
+		memcpy(run->header, header.data, header.nbytes);
+		return output_continues(&run->output) ? 0 : output_write(
+		    &run->output, header.data, header.nbytes, &written, error);
 	}
-	keep_header(w);
-	if (output_continues(&run->output))
-		return 0;
-	return output_write(&run->output, w->chunk.data,
-	    w->chunk.header_bytes, &written, error);
+	/* Under another header, records of other columns would mislead. */
+	if (columns_compare(&run->recipe, (struct key){ run->header,
+	    run->header_bytes }, header, &differs) < 0) {
+		error_set(&named, STATUS_OK, "%s: %s", w->chunk.file,
+		    differs.text);
+		run->plan->notice(named.text);
+	}
+	return 0;
 }
 
 int
@@ -266,12 +214,11 @@ worker_finish(struct worker *w, struct error *error)
 	const uint8_t *end = w->chunk.data + w->chunk.nbytes;
 
 	if (w->chunk.begins)
-		w->run->place = (struct key_place){
-			w->chunk.file, 1 };
+		w->run->place = (struct key_place){ w->chunk.file, 1 };
 	if (write_header(w, error) < 0 || finish_prepared(w, error) < 0)
 		return -1;
 	while (w->rest < end && !signals_stop) {
-		worker_prepare_rest(w);
+		worker_prepare(w, w->rest, w->batch->capacity);
 		if (finish_prepared(w, error) < 0)
 			return -1;
 	}

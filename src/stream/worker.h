@@ -52,11 +52,8 @@ struct worker *worker_new(struct run *run,
     const struct record_format *format, size_t limit);
 void worker_free(struct worker *w);
 
-/* Prepare the first lines of a new chunk, as many as there is room for. */
-void worker_prepare(struct worker *w);
-
-/* Once they are finished: the next ones of the same chunk. */
-void worker_prepare_rest(struct worker *w);
+/* Prepare lines of the chunk, up to `limit` from `data` on. */
+void worker_prepare(struct worker *w, const uint8_t *data, size_t limit);
 
 /*
  * Finish these lines, then the rest of the chunk, batch by batch: in turn, one
