@@ -153,8 +153,13 @@ open_sinks(struct partition *p, struct error *error)
 	const struct run_plan *plan = p->plan;
 
 	for (size_t i = 0; i < p->sink_count; i++) {
+		p->sinks[i].output = (struct output)OUTPUT_NONE;
+		p->sinks[i].buffer = memory_or_die(malloc(p->buffer_bytes +
+		    COPY_STEP));
 		if (plan->output != NULL)
 			p->sinks[i].name = name_of(plan->output, i + 1);
+	}
+	for (size_t i = 0; i < p->sink_count; i++) {
 		if (output_check(p->sinks[i].name, plan->atomic, &p->inputs,
 		    NULL, error) < 0)
 			return -1;
@@ -172,78 +177,7 @@ open_sinks(struct partition *p, struct error *error)
 	return 0;
 }
 
-/* --atomic: all are complete and on the disk before one gets its name. */
-static int
-put_in_place(struct partition *p, struct error *error)
-{
-	for (size_t i = 0; i < p->sink_count; i++) {
-		if (output_secure(&p->sinks[i].output, error) < 0)
-			return -1;
-	}
-	for (size_t i = 0; i < p->sink_count; i++) {
-		if (output_finish(&p->sinks[i].output, error) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static void
-make_sinks(struct partition *p)
-{
-	size_t parts = p->plan->parts;
-
-	p->sink_count = p->plan->output != NULL ? parts : 1;
-	p->buffer_bytes = BUFFERS_BYTES / p->sink_count;
-	if (p->buffer_bytes > BUFFER_BYTES_MAX)
-		p->buffer_bytes = BUFFER_BYTES_MAX;
-	p->sinks = memory_or_die(calloc(p->sink_count, sizeof *p->sinks));
-	for (size_t i = 0; i < p->sink_count; i++) {
-		p->sinks[i].output = (struct output)OUTPUT_NONE;
-		p->sinks[i].buffer = memory_or_die(malloc(p->buffer_bytes +
-		    COPY_STEP));
-	}
-	p->numbers = memory_or_die(calloc(parts, sizeof *p->numbers));
-	for (size_t i = 0; i < parts; i++)
-		p->numbers[i].nbytes = (size_t)snprintf(p->numbers[i].text,
-		    NUMBER_BYTES, "%zu\t", i + 1);
-}
-
-/* Returns -1, with the first error in `error`, if `result` is or one fails. */
-static int
-close_sinks(struct partition *p, int result, struct error *error)
-{
-	struct error second;
-
-	for (size_t i = 0; i < p->sink_count; i++) {
-		struct sink *sink = &p->sinks[i];
-
-		if (output_close(&sink->output, &second) < 0 && result >= 0) {
-			*error = second;
-			result = -1;
-		}
-		free(sink->name);
-		free(sink->buffer);
-	}
-	free(p->sinks);
-	free(p->numbers);
-	return result;
-}
-
 /* --- lines */
-
-/* Only files can hold records that have newlines in them. */
-static int
-check_record(const struct partition *p, const struct key *line, size_t i,
-    struct error *error)
-{
-	if (p->plan->output != NULL || !p->recipe->csv ||
-	    p->recipe->zero_terminated ||
-	    memchr(line->data, '\n', line->nbytes) == NULL)
-		return 0;
-	return error_set(error, STATUS_FAILED, "%s: record %" PRIu64 " has a"
-	    " newline in it: write each part to a file, with -o"
-	    " 'part-%%d.csv'", p->place.file, p->place.number + i);
-}
 
 /* The key of line i of a group, in place of the line. */
 static int
@@ -252,8 +186,13 @@ take_key(struct partition *p, struct key *line, size_t i, struct error *error)
 	const struct key_recipe *recipe = p->recipe;
 	struct key_place place = { p->place.file, p->place.number + i };
 
-	if (check_record(p, line, i, error) < 0)
-		return -1;
+	/* Only files can hold records that have newlines in them. */
+	if (p->plan->output == NULL && recipe->csv &&
+	    !recipe->zero_terminated &&
+	    memchr(line->data, '\n', line->nbytes) != NULL)
+		return error_set(error, STATUS_FAILED, "%s: record %" PRIu64
+		    " has a newline in it: write each part to a file, with -o"
+		    " 'part-%%d.csv'", place.file, place.number);
 	if (p->scratch.step_count == 0)
 		return 0;
 	*line = key_take(recipe, line->data, line->nbytes, &p->scratch);
@@ -300,37 +239,27 @@ do_group(struct partition *p, size_t first, size_t n, struct error *error)
 }
 
 static int
-write_header(struct partition *p, struct error *error)
-{
-	if (p->chunk.header_bytes == 0)
-		return 0;
-	p->place.number++;
-	if (p->header_written)
-		return 0;
-	p->header_written = 1;
-	for (size_t i = 0; i < p->sink_count; i++) {
-		if (append(p, &p->sinks[i], p->chunk.data,
-		    p->chunk.header_bytes, error) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int
 do_chunk(struct partition *p, struct error *error)
 {
-	const struct record_format *format = &p->inputs.format;
-	const uint8_t *at = p->chunk.data + p->chunk.header_bytes;
-	const uint8_t *end = p->chunk.data + p->chunk.nbytes;
+	const struct chunk *chunk = &p->chunk;
+	const uint8_t *at = chunk->data + chunk->header_bytes;
+	const uint8_t *end = chunk->data + chunk->nbytes;
 
-	if (p->chunk.begins)
-		p->place = (struct key_place){ p->chunk.file, 1 };
-	if (write_header(p, error) < 0)
-		return -1;
-	p->scratch.columns = &p->chunk.columns;
+	if (chunk->begins)
+		p->place = (struct key_place){ chunk->file, 1 };
+	if (chunk->header_bytes > 0) {
+		p->place.number++;
+		for (size_t i = 0; !p->header_written && i < p->sink_count;
+		    i++) {
+			if (append(p, &p->sinks[i], chunk->data,
+			    chunk->header_bytes, error) < 0)
+				return -1;
+		}
+		p->header_written = 1;
+	}
 	while (at < end && !signals_stop) {
-		size_t count = record_split(format, at, end, p->starts,
-		    CHUNK_LINES), n;
+		size_t count = record_split(&p->inputs.format, at, end,
+		    p->starts, CHUNK_LINES), n;
 
 		key_scratch_reset(&p->scratch, p->recipe,
 		    (size_t)(p->starts[count] - at));
@@ -359,8 +288,18 @@ do_lines(struct partition *p, struct error *error)
 	}
 	if (flush_all(p, error) < 0)
 		return -1;
-	return signals_stop || !p->plan->atomic ||
-	    input_failed(p->input) ? 0 : put_in_place(p, error);
+	if (signals_stop || !p->plan->atomic || input_failed(p->input))
+		return 0;
+	/* All are complete and on the disk before one gets its name. */
+	for (size_t i = 0; i < p->sink_count; i++) {
+		if (output_secure(&p->sinks[i].output, error) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < p->sink_count; i++) {
+		if (output_finish(&p->sinks[i].output, error) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static void
@@ -376,7 +315,9 @@ partition_run(const struct run_plan *plan, const struct key_recipe *recipe,
     struct partition_figures *figures, struct error *error)
 {
 	struct partition p = { .plan = plan, .recipe = recipe,
-		.inputs = run_inputs(plan, recipe), .figures = figures };
+		.inputs = run_inputs(plan, recipe), .figures = figures,
+		.sink_count = plan->output != NULL ? plan->parts : 1 };
+	struct error second;
 	int result;
 
 	*figures = (struct partition_figures){ 0 };
@@ -385,13 +326,31 @@ partition_run(const struct run_plan *plan, const struct key_recipe *recipe,
 	p.input = input_new(&p.inputs);
 	p.starts = memory_or_die(malloc((CHUNK_LINES + 1) *
 	    sizeof *p.starts));
-	make_sinks(&p);
+	p.scratch.columns = &p.chunk.columns;
+	p.sinks = memory_or_die(calloc(p.sink_count, sizeof *p.sinks));
+	p.buffer_bytes = BUFFERS_BYTES / p.sink_count;
+	if (p.buffer_bytes > BUFFER_BYTES_MAX)
+		p.buffer_bytes = BUFFER_BYTES_MAX;
+	p.numbers = memory_or_die(calloc(plan->parts, sizeof *p.numbers));
+	for (size_t i = 0; i < plan->parts; i++)
+		p.numbers[i].nbytes = (size_t)snprintf(p.numbers[i].text,
+		    NUMBER_BYTES, "%zu\t", i + 1);
 	result = open_sinks(&p, error);
 	if (result == 0)
 		result = do_lines(&p, error);
 	if (result == 0 && input_failed(p.input))
 		result = STATUS_FAILED;
-	result = close_sinks(&p, result, error);
+	for (size_t i = 0; i < p.sink_count; i++) {
+		if (output_close(&p.sinks[i].output, &second) < 0 &&
+		    result >= 0) {
+			*error = second;
+			result = -1;
+		}
+		free(p.sinks[i].name);
+		free(p.sinks[i].buffer);
+	}
+	free(p.sinks);
+	free(p.numbers);
 	input_free(p.input);
 	chunk_free(&p.chunk);
 	key_scratch_free(&p.scratch);

@@ -40,7 +40,7 @@ struct flow {
 	uint64_t taken;         /* chunks so far; inside the source */
 	struct turns turns;     /* of chunks, in the order they were taken */
 	size_t chunk_bytes;
-	const struct inputs *inputs;
+	struct inputs inputs;
 	int measured;           /* is `total` known? */
 	uint64_t total;         /* input_total */
 	int ended;              /* the input; inside the source */
@@ -96,7 +96,7 @@ chunk_bytes(const struct flow *flow, const struct chunk *sample)
 	    CHUNK_BYTES;
 	size_t most = batch > least / 32 ? batch * 32 : least;
 	uint64_t lines = sample == NULL ? 0 : scan()->count(sample->data,
-	    sample->nbytes, flow->inputs->format.csv.terminator);
+	    sample->nbytes, flow->inputs.format.csv.terminator);
 	uint64_t bytes;
 
 	if (lines == 0)
@@ -143,7 +143,7 @@ expect_lines(struct flow *flow)
 	    filter_costs(run->filter).private_bytes == 0)
 		return;
 	if (!flow->measured)
-		flow->total = input_total(flow->inputs);
+		flow->total = input_total(&flow->inputs);
 	flow->measured = 1;
 	if (run->position > 0 && run->position < flow->total)
 		filter_expect(run->filter, (uint64_t)((double)run->lines_new *
@@ -201,29 +201,11 @@ output_interrupted(void *context)
 	run->plan->tell(run, MOMENT_INTERRUPTED);
 }
 
-static void
-hear_interrupts(struct run *run, struct output *output)
-{
-	output->interrupted = output_interrupted;
-	output->context = run;
-}
-
-static struct input *
-open_input(struct flow *flow, const struct inputs *inputs)
-{
-	struct inputs plan = *inputs;
-
-	plan.report = report;
-	plan.interrupted = interrupted;
-	plan.context = flow;
-	return input_new(&plan);
-}
-
 int
 pipeline_run(struct run *run, const struct inputs *inputs,
     struct error *error)
 {
-	struct flow flow = { .run = run, .inputs = inputs,
+	struct flow flow = { .run = run, .inputs = *inputs,
 		.source = PTHREAD_MUTEX_INITIALIZER, .turns = TURNS_BEGIN };
 	size_t limit = filter_batch_lines(run->filter);
 	void *workers[RUN_THREADS_MAX];
@@ -232,10 +214,15 @@ pipeline_run(struct run *run, const struct inputs *inputs,
 	/* versions are chosen before there are threads */
 	loops();
 	scan();
-	flow.input = open_input(&flow, inputs);
+	flow.inputs.report = report;
+	flow.inputs.interrupted = interrupted;
+	flow.inputs.context = &flow;
+	flow.input = input_new(&flow.inputs);
 	flow.chunk_bytes = chunk_bytes(&flow, NULL);
-	hear_interrupts(run, &run->output);
-	hear_interrupts(run, &run->duplicates);
+	run->output.interrupted = output_interrupted;
+	run->output.context = run;
+	run->duplicates.interrupted = output_interrupted;
+	run->duplicates.context = run;
 	if (run->plan->threads > 1 && limit < AHEAD_LINES)
 		limit = AHEAD_LINES;
 	for (unsigned i = 0; i < run->plan->threads; i++) {

@@ -164,19 +164,12 @@ write_marked(struct writing *w)
 	return write_copies(w);
 }
 
-static int
-write_nothing(struct writing *w)
-{
-	(void)w;
-	return 0;
-}
-
 int
 worker_write(struct worker *worker, size_t *fresh, struct error *error)
 {
 	static int (*const writers[])(struct writing *) = {
 		[PRINT_NEW] = write_new, [PRINT_SEEN] = write_seen,
-		[PRINT_MARKED] = write_marked, [PRINT_NOTHING] = write_nothing
+		[PRINT_MARKED] = write_marked
 	};
 	const struct run_plan *plan = worker->run->plan;
 	struct writing copy = { worker, &worker->run->duplicates, 0, error };
@@ -186,7 +179,7 @@ worker_write(struct worker *worker, size_t *fresh, struct error *error)
 	plan->tell(worker->run, MOMENT_BEFORE_PRINT);
 	if (plan->duplicates != NULL && write_seen(&copy) < 0)
 		return -1;
-	if (writers[plan->print](&w) == 0) {
+	if (plan->print == PRINT_NOTHING || writers[plan->print](&w) == 0) {
 		*fresh = worker->batch->new_count;
 		return 0;
 	}
