@@ -58,7 +58,7 @@ struct input;
  * A part of the input: whole lines, each with its terminator. INPUT_PADDING
  * bytes after it may be read, whatever they are. All zero before its first use.
  */
-#define INPUT_PADDING 64
+#define INPUT_PADDING 128
 struct chunk {
 	const uint8_t *data;
 	size_t nbytes;

@@ -294,7 +294,6 @@ output_mend(struct output *out, char terminator,
 {
 	int flags = fcntl(out->fd, F_GETFL);
 	char text[4700];
-	size_t written;
 	off_t length;
 
 	if (flags < 0 || !(flags & O_APPEND))
@@ -309,7 +308,7 @@ output_mend(struct output *out, char terminator,
 	snprintf(text, sizeof text, "%s: its last line was torn by an earlier"
 	    " run; the new lines begin on a line of their own", out->name);
 	notice(text);
-	return output_write(out, &terminator, 1, &written, error);
+	return output_write(out, &terminator, 1, error);
 }
 
 /*
@@ -350,20 +349,20 @@ wait_for_output(struct output *out)
 
 int
 output_write(struct output *out, const void *data, size_t nbytes,
-    size_t *written, struct error *error)
+    struct error *error)
 {
-	*written = 0;
-	while (*written < nbytes) {
-		const char *p = (const char *)data + *written;
-		size_t left = nbytes - *written;
+	const char *p = data;
+
+	while (nbytes > 0) {
 		ssize_t n;
 
 		if (out->writer == 0)
 			choose_writer(out);
-		n = out->is_socket ? send(out->writer, p, left, MSG_DONTWAIT) :
-		    write(out->writer, p, left);
+		n = out->is_socket ? send(out->writer, p, nbytes, MSG_DONTWAIT) :
+		    write(out->writer, p, nbytes);
 		if (n >= 0) {
-			*written += (size_t)n;
+			p += n;
+			nbytes -= (size_t)n;
 			out->nbytes += (uint64_t)n;
 		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
 			wait_for_output(out);
@@ -372,13 +371,23 @@ output_write(struct output *out, const void *data, size_t nbytes,
 			return error_system(error, errno, out->name);
 		}
 		/* The reader may have stopped: don't wait for it. */
-		if (*written < nbytes && signals_stop) {
+		if (nbytes > 0 && signals_stop) {
 			out->failed = 1;
 			return error_set(error, 128 + signals_stop,
 			    "%s: stopped by a signal", out->name);
 		}
 	}
 	return 0;
+}
+
+int
+output_flush(struct output *out, struct output_lines *lines,
+    struct error *error)
+{
+	size_t nbytes = lines->used;
+
+	lines->used = 0;
+	return output_write(out, lines->data, nbytes, error);
 }
 
 int

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "stream/input.h"
@@ -98,10 +98,57 @@ int output_mend(struct output *output, char terminator,
 /*
  * Write all of it, waiting as long as it takes. Returns 0; or -1 on an error
  * or when a signal that asks to stop interrupts the wait (then error->status
- * is 128 + its number). In any case *written is how many bytes the system took.
+ * is 128 + its number). In any case output->nbytes counts what the system took.
  */
 int output_write(struct output *output, const void *data, size_t nbytes,
-    size_t *written, struct error *error);
+    struct error *error);
+
+/*
+ * Lines copied together, so that few writes do. To copy a fixed number of bytes
+ * takes no branch that depends on the line: OUTPUT_STEP bytes of a line may be
+ * read, OUTPUT_TEXT of a text in front of it, and `data` is longer than `room`
+ * by OUTPUT_STEP.
+ */
+#define OUTPUT_STEP INPUT_PADDING
+#define OUTPUT_TEXT 8
+struct output_lines {
+	uint8_t *data;
+	size_t room, used;
+};
+
+/* Write them; they are gone in any case. */
+int output_flush(struct output *output, struct output_lines *lines,
+    struct error *error);
+
+static inline int
+output_add(struct output *output, struct output_lines *lines,
+    const uint8_t *line, size_t nbytes, struct error *error)
+{
+	if (nbytes > lines->room - lines->used) {
+		if (output_flush(output, lines, error) < 0)
+			return -1;
+		if (nbytes > lines->room)
+			return output_write(output, line, nbytes, error);
+	}
+	if (nbytes <= OUTPUT_STEP)
+		memcpy(lines->data + lines->used, line, OUTPUT_STEP);
+	else
+		memcpy(lines->data + lines->used, line, nbytes);
+	lines->used += nbytes;
+	return 0;
+}
+
+static inline int
+output_add_text(struct output *output, struct output_lines *lines,
+    const char *text, size_t nbytes, struct error *error)
+{
+	if (nbytes > lines->room - lines->used &&
+	    output_flush(output, lines, error) < 0)
+		return -1;
+	memcpy(lines->data + lines->used, text, OUTPUT_TEXT);
+	lines->used += nbytes;
+	return 0;
+}
 
 /*
  * Close what was opened, and remove a file that was not finished. The system

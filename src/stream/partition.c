@@ -24,20 +24,15 @@
 /* All buffers together, and each of them. */
 #define BUFFERS_BYTES ((size_t)32 * 1024 * 1024)
 #define BUFFER_BYTES_MAX ((size_t)256 * 1024)
-/* A line is copied with so many bytes, if it has no more. */
-#define COPY_STEP INPUT_PADDING
-/* "4096\t" */
-#define NUMBER_BYTES 8
 
 struct sink {
 	struct output output;
 	char *name;      /* of the file; NULL: standard output */
-	uint8_t *buffer;
-	size_t used;
+	struct output_lines lines;
 };
 
 struct number {
-	char text[NUMBER_BYTES];
+	char text[OUTPUT_TEXT]; /* "4096\t" */
 	size_t nbytes;
 };
 
@@ -52,7 +47,6 @@ struct partition {
 	struct key_scratch scratch;
 	struct sink *sinks;      /* one for each part, or one */
 	size_t sink_count;
-	size_t buffer_bytes;
 	struct number *numbers;  /* of each part; if there is one sink */
 	struct key_place place;  /* of the next line */
 	int header_written;
@@ -85,65 +79,14 @@ name_of(const char *pattern, size_t part)
 /* --- output */
 
 static int
-flush(struct sink *sink, struct error *error)
-{
-	size_t nbytes = sink->used, written;
-
-	sink->used = 0;
-	return nbytes == 0 ? 0 : output_write(&sink->output, sink->buffer,
-	    nbytes, &written, error);
-}
-
-static int
 flush_all(struct partition *p, struct error *error)
 {
 	for (size_t i = 0; i < p->sink_count; i++) {
-		if (flush(&p->sinks[i], error) < 0)
+		if (output_flush(&p->sinks[i].output, &p->sinks[i].lines,
+		    error) < 0)
 			return -1;
 	}
 	return 0;
-}
-
-/*
- * Append bytes, of which COPY_STEP may be read and written whatever their
- * number: that takes no branch that depends on the line.
- */
-static inline int
-append(const struct partition *p, struct sink *sink, const void *from,
-    size_t nbytes, struct error *error)
-{
-	size_t written;
-
-	if (nbytes > p->buffer_bytes - sink->used) {
-		if (flush(sink, error) < 0)
-			return -1;
-		if (nbytes > p->buffer_bytes)
-			return output_write(&sink->output, from, nbytes,
-			    &written, error);
-	}
-	if (nbytes <= COPY_STEP)
-		memcpy(sink->buffer + sink->used, from, COPY_STEP);
-	else
-		memcpy(sink->buffer + sink->used, from, nbytes);
-	sink->used += nbytes;
-	return 0;
-}
-
-static int
-append_line(const struct partition *p, unsigned part, const uint8_t *line,
-    size_t nbytes, struct error *error)
-{
-	const struct number *number = &p->numbers[part - 1];
-	struct sink *sink = p->sinks;
-
-	if (p->plan->output != NULL)
-		return append(p, &p->sinks[part - 1], line, nbytes, error);
-	if (number->nbytes > p->buffer_bytes - sink->used &&
-	    flush(sink, error) < 0)
-		return -1;
-	memcpy(sink->buffer + sink->used, number->text, NUMBER_BYTES);
-	sink->used += number->nbytes;
-	return append(p, sink, line, nbytes, error);
 }
 
 /* Open what is written to; old files are truncated once all are open. */
@@ -151,11 +94,13 @@ static int
 open_sinks(struct partition *p, struct error *error)
 {
 	const struct run_plan *plan = p->plan;
+	size_t room = BUFFERS_BYTES / p->sink_count;
 
+	room = room < BUFFER_BYTES_MAX ? room : BUFFER_BYTES_MAX;
 	for (size_t i = 0; i < p->sink_count; i++) {
 		p->sinks[i].output = (struct output)OUTPUT_NONE;
-		p->sinks[i].buffer = memory_or_die(malloc(p->buffer_bytes +
-		    COPY_STEP));
+		p->sinks[i].lines = (struct output_lines){ .room = room,
+			.data = memory_or_die(malloc(room + OUTPUT_STEP)) };
 		if (plan->output != NULL)
 			p->sinks[i].name = name_of(plan->output, i + 1);
 	}
@@ -212,6 +157,7 @@ take_key(struct partition *p, struct key *line, size_t i, struct error *error)
 static int
 do_group(struct partition *p, size_t first, size_t n, struct error *error)
 {
+	const int to_files = p->plan->output != NULL;
 	const uint8_t *const *starts = p->starts + first;
 	struct key keys[GROUP_LINES];
 	uint64_t hashes[GROUP_LINES];
@@ -228,9 +174,15 @@ do_group(struct partition *p, size_t first, size_t n, struct error *error)
 	hash_plain(keys, taken, hashes);
 	/* Lines before one that is refused are written. */
 	for (size_t i = 0; i < taken; i++) {
-		if (append_line(p, part_of(hashes[i], p->plan->parts),
-		    starts[i], (size_t)(starts[i + 1] - starts[i]),
-		    error) < 0)
+		size_t part = part_of(hashes[i], p->plan->parts) - 1;
+		const struct number *number = &p->numbers[part];
+		struct sink *sink = p->sinks + (to_files ? part : 0);
+
+		if (!to_files && output_add_text(&sink->output, &sink->lines,
+		    number->text, number->nbytes, error) < 0)
+			return -1;
+		if (output_add(&sink->output, &sink->lines, starts[i],
+		    (size_t)(starts[i + 1] - starts[i]), error) < 0)
 			return -1;
 	}
 	p->place.number += taken;
@@ -251,8 +203,8 @@ do_chunk(struct partition *p, struct error *error)
 		p->place.number++;
 		for (size_t i = 0; !p->header_written && i < p->sink_count;
 		    i++) {
-			if (append(p, &p->sinks[i], chunk->data,
-			    chunk->header_bytes, error) < 0)
+			if (output_add(&p->sinks[i].output, &p->sinks[i].lines,
+			    chunk->data, chunk->header_bytes, error) < 0)
 				return -1;
 		}
 		p->header_written = 1;
@@ -328,13 +280,10 @@ partition_run(const struct run_plan *plan, const struct key_recipe *recipe,
 	    sizeof *p.starts));
 	p.scratch.columns = &p.chunk.columns;
 	p.sinks = memory_or_die(calloc(p.sink_count, sizeof *p.sinks));
-	p.buffer_bytes = BUFFERS_BYTES / p.sink_count;
-	if (p.buffer_bytes > BUFFER_BYTES_MAX)
-		p.buffer_bytes = BUFFER_BYTES_MAX;
 	p.numbers = memory_or_die(calloc(plan->parts, sizeof *p.numbers));
 	for (size_t i = 0; i < plan->parts; i++)
 		p.numbers[i].nbytes = (size_t)snprintf(p.numbers[i].text,
-		    NUMBER_BYTES, "%zu\t", i + 1);
+		    OUTPUT_TEXT, "%zu\t", i + 1);
 	result = open_sinks(&p, error);
 	if (result == 0)
 		result = do_lines(&p, error);
@@ -347,7 +296,7 @@ partition_run(const struct run_plan *plan, const struct key_recipe *recipe,
 			result = -1;
 		}
 		free(p.sinks[i].name);
-		free(p.sinks[i].buffer);
+		free(p.sinks[i].lines.data);
 	}
 	free(p.sinks);
 	free(p.numbers);

@@ -8,6 +8,9 @@
 #include "filter/filter.h"
 #include "key/columns.h"
 
+/* Of lines that are written together. */
+#define COPY_BYTES (128 * 1024)
+
 struct worker *
 worker_new(struct run *run, const struct record_format *format, size_t limit)
 {
@@ -26,7 +29,8 @@ worker_new(struct run *run, const struct record_format *format, size_t limit)
 	w->batch = batch_new(filter_batch_lines(run->filter));
 	w->batch->keep_none = run->recipe.keep_empty;
 	w->scratch.columns = &w->chunk.columns;
-	w->copies = memory_or_die(malloc(WORKER_COPY_BYTES + WORKER_COPY_STEP));
+	w->copies = (struct output_lines){ .room = COPY_BYTES,
+		.data = memory_or_die(malloc(COPY_BYTES + OUTPUT_STEP)) };
 	return w;
 }
 
@@ -40,7 +44,7 @@ worker_free(struct worker *w)
 	free(w->digests);
 	free(w->troubles);
 	free(w->numbers);
-	free(w->copies);
+	free(w->copies.data);
 	free(w);
 }
 
@@ -182,7 +186,6 @@ write_header(struct worker *w, struct error *error)
 	struct run *run = w->run;
 	const struct key header = { w->chunk.data, w->chunk.header_bytes };
 	struct error differs, named;
-	size_t written;
 
 	if (header.nbytes == 0)
 		return 0;
@@ -196,7 +199,7 @@ write_header(struct worker *w, struct error *error)
 		run->header = memory_or_die(malloc(header.nbytes));
 		memcpy(run->header, header.data, header.nbytes);
 		return output_continues(&run->output) ? 0 : output_write(
-		    &run->output, header.data, header.nbytes, &written, error);
+		    &run->output, header.data, header.nbytes, error);
 	}
 	/* Under another header, records of other columns would mislead. */
 	if (columns_compare(&run->recipe, (struct key){ run->header,

@@ -17,13 +17,6 @@
 #include "stream/input.h"
 #include "stream/run_plan.h"
 
-/*
- * Lines to write are copied together, up to so many bytes at a time; a line is
- * copied with so many bytes, if it has no more.
- */
-#define WORKER_COPY_BYTES (128 * 1024)
-#define WORKER_COPY_STEP 128
-
 struct worker {
 	struct flow *flow;      /* of pipeline.c */
 	struct run *run;
@@ -43,8 +36,7 @@ struct worker {
 	struct batch *batch;
 	const uint8_t **lines;  /* starts of the batch's lines */
 	struct key_scratch scratch;
-	uint8_t *copies;        /* of lines to write together */
-	size_t copied;          /* bytes */
+	struct output_lines copies; /* on their way to an output */
 };
 
 /* With room for `limit` prepared lines, and a batch of the filter's size. */

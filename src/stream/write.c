@@ -16,13 +16,14 @@ line_bytes(const struct worker *worker, size_t i)
 static const char *
 mark_of(const struct worker *worker, size_t i, size_t *fresh)
 {
+	static const char marks[][OUTPUT_TEXT] = { "in\t", "out\t", "seen\t",
+		"new\t" };
 	const struct batch *batch = worker->batch;
-	const int remember = worker->run->plan->remember;
+	const int is_new = *fresh < batch->new_count &&
+	    batch->new_items[*fresh] == i;
 
-	if (*fresh == batch->new_count || batch->new_items[*fresh] != i)
-		return remember ? "seen\t" : "in\t";
-	++*fresh;
-	return remember ? "new\t" : "out\t";
+	*fresh += (size_t)is_new;
+	return marks[2 * worker->run->plan->remember + is_new];
 }
 
 /*
@@ -49,141 +50,93 @@ new_within(const struct worker *worker, size_t nbytes)
 	return whole;
 }
 
-/* Lines being written to an output, copied together so that few writes do. */
-struct writing {
-	struct worker *worker;
-	struct output *output;
-	size_t written;        /* bytes that the system took */
-	struct error *error;
-};
-
-static int
-write_bytes(struct writing *w, const uint8_t *data, size_t nbytes)
-{
-	size_t some;
-	int result = output_write(w->output, data, nbytes, &some, w->error);
-
-	w->written += some;
-	return result;
-}
-
-static int
-write_copies(struct writing *w)
-{
-	size_t nbytes = w->worker->copied;
-
-	w->worker->copied = 0;
-	return write_bytes(w, w->worker->copies, nbytes);
-}
-
-/*
- * Write line i of the batch. To copy a fixed number of bytes takes no branch
- * that depends on the line; what is too much is overwritten.
- */
 static inline int
-write_line(struct writing *w, size_t i)
+add_line(struct worker *worker, struct output *output, size_t i,
+    struct error *error)
 {
-	struct worker *worker = w->worker;
-	const struct chunk *chunk = &worker->chunk;
-	const uint8_t *from = worker->lines[i];
-	size_t nbytes = line_bytes(worker, i);
-	uint8_t *to = worker->copies + worker->copied;
-
-	if (nbytes > WORKER_COPY_BYTES - worker->copied) {
-		if (write_copies(w) < 0)
-			return -1;
-		if (nbytes > WORKER_COPY_BYTES)
-			return write_bytes(w, from, nbytes);
-		to = worker->copies;
-	}
-	worker->copied += nbytes;
-	if (nbytes <= WORKER_COPY_STEP && from + WORKER_COPY_STEP <=
-	    chunk->data + chunk->nbytes + INPUT_PADDING)
-		memcpy(to, from, WORKER_COPY_STEP);
-	else
-		memcpy(to, from, nbytes);
-	return 0;
+	return output_add(output, &worker->copies, worker->lines[i],
+	    line_bytes(worker, i), error);
 }
 
 /* Write all lines of the batch, as they lie. */
 static int
-write_all(struct writing *w)
+write_all(struct worker *worker, struct output *output, struct error *error)
 {
-	const uint8_t *first = w->worker->lines[0];
+	const uint8_t *first = worker->lines[0];
 
-	return write_bytes(w, first,
-	    (size_t)(w->worker->lines[w->worker->batch->count] - first));
+	return output_write(output, first,
+	    (size_t)(worker->lines[worker->batch->count] - first), error);
 }
 
 static int
-write_new(struct writing *w)
+write_new(struct worker *worker, struct output *output, struct error *error)
 {
-	const struct batch *batch = w->worker->batch;
+	const struct batch *batch = worker->batch;
 
 	if (batch->new_count == batch->count)
-		return write_all(w);
+		return write_all(worker, output, error);
 	for (size_t i = 0; i < batch->new_count; i++) {
-		if (write_line(w, batch->new_items[i]) < 0)
+		if (add_line(worker, output, batch->new_items[i], error) < 0)
 			return -1;
 	}
-	return write_copies(w);
+	return output_flush(output, &worker->copies, error);
 }
 
 static int
-write_seen(struct writing *w)
+write_seen(struct worker *worker, struct output *output, struct error *error)
 {
-	const struct batch *batch = w->worker->batch;
+	const struct batch *batch = worker->batch;
 
 	if (batch->new_count == 0)
-		return write_all(w);
+		return write_all(worker, output, error);
 	for (size_t i = 0; i < batch->count; i++) {
-		if (batch->seen[i] && write_line(w, i) < 0)
+		if (batch->seen[i] && add_line(worker, output, i, error) < 0)
 			return -1;
 	}
-	return write_copies(w);
+	return output_flush(output, &worker->copies, error);
 }
 
 static int
-write_marked(struct writing *w)
+write_marked(struct worker *worker, struct output *output,
+    struct error *error)
 {
-	struct worker *worker = w->worker;
 	size_t fresh = 0;
 
 	for (size_t i = 0; i < worker->batch->count; i++) {
 		const char *mark = mark_of(worker, i, &fresh);
-		size_t nbytes = strlen(mark);
 
-		if (nbytes > WORKER_COPY_BYTES - worker->copied &&
-		    write_copies(w) < 0)
-			return -1;
-		memcpy(worker->copies + worker->copied, mark, nbytes);
-		worker->copied += nbytes;
-		if (write_line(w, i) < 0)
+		if (output_add_text(output, &worker->copies, mark,
+		    strlen(mark), error) < 0 ||
+		    add_line(worker, output, i, error) < 0)
 			return -1;
 	}
-	return write_copies(w);
+	return output_flush(output, &worker->copies, error);
 }
 
 int
 worker_write(struct worker *worker, size_t *fresh, struct error *error)
 {
-	static int (*const writers[])(struct writing *) = {
+	static int (*const writers[])(struct worker *, struct output *,
+	    struct error *) = {
 		[PRINT_NEW] = write_new, [PRINT_SEEN] = write_seen,
 		[PRINT_MARKED] = write_marked
 	};
-	const struct run_plan *plan = worker->run->plan;
-	struct writing copy = { worker, &worker->run->duplicates, 0, error };
-	struct writing w = { worker, &worker->run->output, 0, error };
+	struct run *run = worker->run;
+	const enum run_print print = run->plan->print;
+	uint64_t before = run->output.nbytes;
 
 	*fresh = 0;
-	plan->tell(worker->run, MOMENT_BEFORE_PRINT);
-	if (plan->duplicates != NULL && write_seen(&copy) < 0)
+	run->plan->tell(run, MOMENT_BEFORE_PRINT);
+	if (run->plan->duplicates != NULL &&
+	    write_seen(worker, &run->duplicates, error) < 0)
 		return -1;
-	if (plan->print == PRINT_NOTHING || writers[plan->print](&w) == 0) {
+	if (print == PRINT_NOTHING ||
+	    writers[print](worker, &run->output, error) == 0) {
 		*fresh = worker->batch->new_count;
 		return 0;
 	}
-	if (plan->print != PRINT_SEEN)
-		*fresh = new_within(worker, w.written);
+	if (print != PRINT_SEEN)
+		*fresh = new_within(worker,
+		    (size_t)(run->output.nbytes - before));
 	return -1;
 }
