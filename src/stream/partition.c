@@ -129,7 +129,8 @@ static int
 take_key(struct partition *p, struct key *line, size_t i, struct error *error)
 {
 	const struct key_recipe *recipe = p->recipe;
-	struct key_place place = { p->place.file, p->place.number + i };
+	const struct key_place place = { p->place.file, p->place.number + i };
+	uint8_t *troubles = &p->scratch.troubles;
 
 	/* Only files can hold records that have newlines in them. */
 	if (p->plan->output == NULL && recipe->csv &&
@@ -141,15 +142,13 @@ take_key(struct partition *p, struct key *line, size_t i, struct error *error)
 	if (p->scratch.step_count == 0)
 		return 0;
 	*line = key_take(recipe, line->data, line->nbytes, &p->scratch);
-	if (p->scratch.troubles == 0)
+	if (*troubles == 0)
 		return 0;
-	if (p->plan->strict_keys &&
-	    key_first_refused(&p->scratch.troubles, 1) == 0) {
-		key_refuse(recipe, p->scratch.troubles, place, error);
+	if (p->plan->strict_keys && key_first_refused(troubles, 1) == 0) {
+		key_refuse(recipe, *troubles, place, error);
 		return -1;
 	}
-	key_figures_count(&p->figures->keys, &p->scratch.troubles, NULL, 1,
-	    place);
+	key_figures_count(&p->figures->keys, troubles, NULL, 1, place);
 	return 0;
 }
 
@@ -158,6 +157,7 @@ static int
 do_group(struct partition *p, size_t first, size_t n, struct error *error)
 {
 	const int to_files = p->plan->output != NULL;
+	const int is_line = p->scratch.step_count == 0 && !p->recipe->csv;
 	const uint8_t *const *starts = p->starts + first;
 	struct key keys[GROUP_LINES];
 	uint64_t hashes[GROUP_LINES];
@@ -165,21 +165,25 @@ do_group(struct partition *p, size_t first, size_t n, struct error *error)
 	int result = 0;
 
 	p->scratch.used = 0;
-	for (; taken < n && result == 0; taken += result == 0) {
+	for (; taken < n; taken++) {
 		keys[taken] = (struct key){ starts[taken],
 			(size_t)(starts[taken + 1] - starts[taken] - 1) };
-		result = take_key(p, &keys[taken], taken, error);
+		if (!is_line && take_key(p, &keys[taken], taken, error) < 0) {
+			result = -1;
+			break;
+		}
 	}
 	p->figures->keys.found |= p->scratch.found;
 	hash_plain(keys, taken, hashes);
 	/* Lines before one that is refused are written. */
 	for (size_t i = 0; i < taken; i++) {
 		size_t part = part_of(hashes[i], p->plan->parts) - 1;
-		const struct number *number = &p->numbers[part];
-		struct sink *sink = p->sinks + (to_files ? part : 0);
+		struct sink *sink = p->sinks;
 
-		if (!to_files && output_add_text(&sink->output, &sink->lines,
-		    number->text, number->nbytes, error) < 0)
+		if (to_files)
+			sink += part;
+		else if (output_add_text(&sink->output, &sink->lines,
+		    p->numbers[part].text, p->numbers[part].nbytes, error) < 0)
 			return -1;
 		if (output_add(&sink->output, &sink->lines, starts[i],
 		    (size_t)(starts[i + 1] - starts[i]), error) < 0)
