@@ -7,7 +7,6 @@
 #include "cli/filter_options.h"
 #include "cli/options.h"
 #include "cli/report.h"
-#include "stream/partition.h"
 #include "stream/run.h"
 
 /* Descriptors that are needed besides those of the parts. */

@@ -7,7 +7,6 @@
 #include <zlib.h>
 
 #include "base/error.h"
-#include "stream/codec.h"
 
 #define HEAD_BYTES_MOST 10
 

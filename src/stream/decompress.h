@@ -59,4 +59,38 @@ int decompress_has_more(const struct decompressor *decompressor);
 size_t decompress_sample(const struct format_head *head,
     const uint8_t *packed, size_t *nbytes, uint8_t *data, size_t room);
 
+/*
+ * What a format needs, such as unzstd.c has it: files are frames (those of gzip
+ * are called members), one after the other.
+ */
+
+/* Compressed bytes that are not used yet, and room for decompressed ones. */
+struct codec_io {
+	const uint8_t *in;
+	size_t in_bytes;
+	uint8_t *out;
+	size_t out_bytes;
+};
+
+enum codec_result {
+	CODEC_GOES_ON, /* all of `in` is used, or there is no more room */
+	CODEC_ENDS,    /* the frame; the next run begins another one */
+	CODEC_FAILS
+};
+
+struct codec {
+	/* At the beginning of a file. */
+	void *(*begin)(void);
+	/*
+	 * Decompress, up to the end of a frame. Bytes before an error are
+	 * handed out first. If it fails and says no reason, the data are
+	 * damaged.
+	 */
+	enum codec_result (*run)(void *state, struct codec_io *io,
+	    const char **reason);
+	void (*end)(void *state);
+};
+
+extern const struct codec codec_zstd; /* RFC 8878; if it is built in */
+
 #endif

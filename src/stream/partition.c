@@ -4,8 +4,6 @@
  * number to the one buffer of standard output. Full buffers are written. So
  * that nobody waits for a line, all are also written when input pauses.
  */
-#include "stream/partition.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

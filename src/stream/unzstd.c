@@ -8,7 +8,7 @@
 #include <zstd_errors.h>
 
 #include "base/error.h"
-#include "stream/codec.h"
+#include "stream/decompress.h"
 
 /* The least that says how much a frame's header has (section 3.1.1). */
 #define FRAME_HEAD_BYTES 5

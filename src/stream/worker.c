@@ -123,18 +123,6 @@ finish_batch(struct worker *w, size_t first, size_t *count,
 	return full;
 }
 
-static int
-refuse_foreign(const struct worker *w, struct error *error)
-{
-	const struct key_recipe *recipe = &w->run->recipe;
-	const struct key_place *first = &w->run->place;
-
-	return error_set(error, STATUS_FAILED, "%s: %s %" PRIu64 " is not of"
-	    " part %u of %u, which --strict-part does not allow", first->file,
-	    recipe->csv ? "record" : "line", first->number + w->prepared,
-	    recipe->part, recipe->parts);
-}
-
 /*
  * Finish prepared lines, in batches; with --strict-keys, up to the first
  * without a key.
@@ -143,6 +131,7 @@ static int
 finish_prepared(struct worker *w, struct error *error)
 {
 	struct run *run = w->run;
+	const struct key_recipe *recipe = &run->recipe;
 	size_t allowed = w->prepared, n;
 
 	run->keys.found |= w->scratch.found;
@@ -159,14 +148,18 @@ finish_prepared(struct worker *w, struct error *error)
 	if (signals_stop)
 		return 0;
 	if (allowed < w->prepared) {
-		key_refuse(&run->recipe, w->troubles[allowed],
+		key_refuse(recipe, w->troubles[allowed],
 		    (struct key_place){ run->place.file, run->place.number +
 		    (w->numbers != NULL ? w->numbers[allowed] : allowed) },
 		    error);
 		return -1;
 	}
 	if (w->is_foreign)
-		return refuse_foreign(w, error);
+		return error_set(error, STATUS_FAILED, "%s: %s %" PRIu64
+		    " is not of part %u of %u, which --strict-part does not"
+		    " allow", run->place.file, recipe->csv ? "record" : "line",
+		    run->place.number + w->prepared, recipe->part,
+		    recipe->parts);
 	/* with the lines of other parts between them */
 	run->place.number += w->prepared + w->passed;
 	run->lines_passed += w->passed;
