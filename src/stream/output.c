@@ -358,7 +358,8 @@ output_write(struct output *out, const void *data, size_t nbytes,
 
 		if (out->writer == 0)
 			choose_writer(out);
-		n = out->is_socket ? send(out->writer, p, nbytes, MSG_DONTWAIT) :
+		n = out->is_socket ?
+		    send(out->writer, p, nbytes, MSG_DONTWAIT) :
 		    write(out->writer, p, nbytes);
 		if (n >= 0) {
 			p += n;
