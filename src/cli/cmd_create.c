@@ -7,23 +7,7 @@
 #include "cli/filter_options.h"
 #include "cli/options.h"
 #include "cli/replace.h"
-#include "cli/solve.h"
 #include "filter/filter.h"
-
-/* All parts of a filter may have one secret: --part may be another one. */
-static int
-take_recipe(struct key_recipe *recipe, const char *text, struct error *error)
-{
-	struct key_recipe stored;
-
-	if (key_recipe_parse(&stored, text, error) < 0)
-		return -1;
-	if (recipe->parts > 0) {
-		stored.part = recipe->part;
-		stored.parts = recipe->parts;
-	}
-	return key_recipe_inherit(recipe, &stored, error);
-}
 
 /*
  * Take as options what merging with another filter requires to be equal: error
@@ -37,6 +21,7 @@ take_like(struct options *o, struct geometry *shape, struct hash *hash,
 	const struct filter_use use = FILTER_READ;
 	const struct header *h;
 	const struct layer_entry *first;
+	struct key_recipe stored;
 	struct filter *like;
 	int result = filter_open(&like, o->like, &use, error);
 
@@ -46,7 +31,13 @@ take_like(struct options *o, struct geometry *shape, struct hash *hash,
 		return -1;
 	h = filter_header(like);
 	first = &filter_table(like)->layers[0];
-	if (take_recipe(&o->recipe, h->recipe, error) < 0)
+	result = key_recipe_parse(&stored, h->recipe, error);
+	/* All parts of a filter may have one secret: --part may differ. */
+	if (result == 0 && o->recipe.parts > 0) {
+		stored.part = o->recipe.part;
+		stored.parts = o->recipe.parts;
+	}
+	if (result < 0 || key_recipe_inherit(&o->recipe, &stored, error) < 0)
 		result = error_set(error, error->status, "%s: %s", o->like,
 		    error->text);
 	*hash = h->hash;
@@ -104,12 +95,10 @@ plan(struct filter_design *design, struct hash *hash, struct options o,
 		return -1;
 	if (o.secret_file != NULL && read_secret(hash, &o, error) < 0)
 		return -1;
-	sizing = solve_given(&o);
 	if (key_recipe_complete(&o.recipe, error) < 0 ||
-	    solve(&sizing, &o.window, error) < 0)
+	    filter_options_solve(&sizing, &o, error) < 0)
 		return -1;
-	*design = solve_design(&sizing, &o.window, o.run.use.growth,
-	    &o.recipe);
+	*design = filter_options_design(&o, &sizing, &o.recipe);
 	if (shape.pages != 0)
 		design->geometry = shape;
 	if (o.like != NULL || o.secret_file != NULL)
@@ -141,18 +130,6 @@ refuse(const char *path, struct error *error)
 	return -1;
 }
 
-/* A server decides by itself what its filters are like. */
-static int
-check_location(const struct options *o, struct error *error)
-{
-	if ((o->memory == 0 && o->hashes == 0) ||
-	    filter_location(o->operands.items[0])->is_path)
-		return 0;
-	return error_set(error, STATUS_USAGE, "--%s is for filters in files; a"
-	    " filter in Redis is made for --capacity and --error-rate",
-	    o->memory != 0 ? "memory" : "hashes");
-}
-
 static int
 run_create(const struct options *o, struct error *error)
 {
@@ -161,17 +138,23 @@ run_create(const struct options *o, struct error *error)
 	struct filter *filter;
 	struct filter_design design;
 	struct hash hash;
-	int result;
+	int result = 0;
 
-	if (filter_options_check_name(path, error) < 0 ||
-	    check_location(o, error) < 0 || plan(&design, &hash, *o, error) < 0)
+	if (filter_options_check_name(path, error) < 0)
 		return -1;
-	if (o->force && replace_lock(&old, path, &o->run.use, error) < 0) {
-		replace_unlock(&old);
+	/* A server decides by itself what its filters are like. */
+	if ((o->memory != 0 || o->hashes != 0) &&
+	    !filter_location(path)->is_path)
+		return error_set(error, STATUS_USAGE, "--%s is for filters in"
+		    " files; a filter in Redis is made for --capacity and"
+		    " --error-rate", o->memory != 0 ? "memory" : "hashes");
+	if (plan(&design, &hash, *o, error) < 0)
 		return -1;
-	}
-	result = filter_create(&filter, path, replace_found(&old), &design,
-	    &o->run.use, error);
+	if (o->force)
+		result = replace_lock(&old, path, &o->run.use, error);
+	if (result == 0)
+		result = filter_create(&filter, path, old.found, &design,
+		    &o->run.use, error);
 	replace_unlock(&old);
 	if (result > 0)
 		return refuse(path, error);

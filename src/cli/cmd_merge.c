@@ -26,20 +26,9 @@ same_file(const char *a, const char *b)
 	    path_same_file(&x, &y);
 }
 
-/* Did an earlier operand name the same file? */
-static int
-is_repeated(const struct options *o, size_t i)
-{
-	for (size_t j = 0; j < i; j++) {
-		if (same_file(o->operands.items[j], o->operands.items[i]))
-			return 1;
-	}
-	return 0;
-}
-
 /*
- * Open the inputs. The one that is replaced is locked, so that no run continues
- * with the old file; the others are only read.
+ * Open the inputs, each file once. The one that is replaced is locked, so that
+ * no run continues with the old file; the others are only read.
  */
 static int
 open_inputs(const struct options *o, struct filter **list, size_t *count,
@@ -48,10 +37,13 @@ open_inputs(const struct options *o, struct filter **list, size_t *count,
 	for (size_t i = 0; i < o->operands.count; i++) {
 		const char *path = o->operands.items[i];
 		struct filter_use use = o->run.use;
+		size_t same = 0;
 		int result;
 
 		use.writable = same_file(path, o->run.output);
-		if (is_repeated(o, i))
+		while (same < i && !same_file(o->operands.items[same], path))
+			same++;
+		if (same < i)
 			continue;
 		result = filter_open(&list[*count], path, &use, error);
 		if (result > 0)
@@ -106,7 +98,6 @@ run_merge(const struct options *o, struct error *error)
 {
 	struct filter *out = NULL, **list;
 	struct replace old = REPLACE_NONE;
-	struct error second;
 	size_t count = 0;
 	int result, in_place = 0;
 
@@ -127,7 +118,7 @@ run_merge(const struct options *o, struct error *error)
 		result = replace_lock(&old, o->run.output, &o->run.use, error);
 	if (result == 0)
 		result = filter_merge(&out, o->run.output, in_place ||
-		    replace_found(&old), list, count, error);
+		    old.found, list, count, error);
 	if (result > 0) {
 		result = replace_refuse(o->run.output, error);
 	} else if (result == 0) {
@@ -135,7 +126,7 @@ run_merge(const struct options *o, struct error *error)
 		result = filter_close(out, error);
 	}
 	for (size_t i = 0; i < count; i++)
-		filter_close(list[i], &second);
+		filter_close(list[i], &(struct error){ 0 });
 	replace_unlock(&old);
 	free(list);
 	return result < 0 ? -1 : STATUS_OK;

@@ -4,10 +4,8 @@
 
 #include "base/number.h"
 #include "cli/command.h"
-#include "cli/options.h"
+#include "cli/filter_options.h"
 #include "cli/json_print.h"
-#include "cli/solve.h"
-#include "cli/text.h"
 
 static double
 bits_per_line(uint64_t bytes, uint64_t lines)
@@ -36,15 +34,11 @@ print_json(const struct sizing *s)
 }
 
 static void
-print_row(const char *name, const char *ours, const char *textbook)
-{
-	printf("%-22s%18s%20s\n", name, ours, textbook);
-}
-
-static void
 print_answer(const struct options *o, const struct sizing *s)
 {
+	static const char row[] = "%-22s%18s%20s\n";
 	uint64_t textbook = sizing_textbook_bytes(s->capacity, s->error_rate);
+	unsigned k = sizing_textbook_k(s->error_rate);
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
 
 	printf("%s line%s, of which a share of %s may be dropped by mistake",
@@ -52,43 +46,28 @@ print_answer(const struct options *o, const struct sizing *s)
 	    number_format_rate(b, s->error_rate));
 	printf("\n(1 new line in %s):\n\n",
 	    number_format_count(a, number_whole(1 / s->error_rate)));
-	print_row("", "bloomdedup", "textbook optimum");
-	print_row(o->window.kind != WINDOW_NONE ?
+	printf(row, "", "bloomdedup", "textbook optimum");
+	printf(row, o->window.kind != WINDOW_NONE ?
 	    "filter file, at most" : "filter file, bytes",
 	    number_format_count(a, s->bytes),
 	    number_format_count(b, textbook));
-	print_row("", number_format_bytes(a, s->bytes),
+	printf(row, "", number_format_bytes(a, s->bytes),
 	    number_format_bytes(b, textbook));
-	print_row("", number_format_binary(a, s->bytes),
+	printf(row, "", number_format_binary(a, s->bytes),
 	    number_format_binary(b, textbook));
-	snprintf(a, sizeof a, "%.2f", bits_per_line(s->bytes, s->capacity));
-	snprintf(b, sizeof b, "%.2f", bits_per_line(textbook, s->capacity));
-	print_row("bits a line", a, b);
-	snprintf(a, sizeof a, "%u", s->k);
-	snprintf(b, sizeof b, "%u", sizing_textbook_k(s->error_rate));
-	print_row("hash functions (k)", a, b);
-	snprintf(a, sizeof a, "%u", s->geometry.cache_lines);
-	print_row("cache lines a lookup", a, b);
-}
-
-/* The size of the whole file for n lines at rate p. */
-static int
-print_cell(uint64_t capacity, double error_rate, const struct options *o,
-    struct error *error)
-{
-	struct sizing s = { .capacity = capacity, .error_rate = error_rate,
-		.k = o->hashes, .fixed = o->run.use.growth > GROWTH_GROW };
-	char text[NUMBER_TEXT];
-
-	if (sizing_solve(&s, error) < 0)
-		return -1;
-	printf("%9s", number_format_bytes(text, s.bytes));
-	return 0;
+	printf("%-22s%18.2f%20.2f\n", "bits a line",
+	    bits_per_line(s->bytes, s->capacity),
+	    bits_per_line(textbook, s->capacity));
+	printf("%-22s%18u%20u\n", "hash functions (k)", s->k, k);
+	printf("%-22s%18u%20u\n", "cache lines a lookup",
+	    s->geometry.cache_lines, k);
 }
 
 static int
 print_sizes(const struct options *o, struct error *error)
 {
+	char text[NUMBER_TEXT];
+
 	puts("Size of the filter file, by lines and error rate:\n");
 	printf("%-8s", "lines");
 	for (int e = 2; e <= 8; e++)
@@ -97,25 +76,21 @@ print_sizes(const struct options *o, struct error *error)
 	for (int e = 6; e <= 10; e++) {
 		printf("1e%-6d", e);
 		for (int i = 2; i <= 8; i++) {
-			if (print_cell(number_whole(pow(10, e)),
-			    pow(10, -i), o, error) < 0)
+			struct sizing s = {
+				.capacity = number_whole(pow(10, e)),
+				.error_rate = pow(10, -i), .k = o->hashes,
+				.fixed = o->run.use.growth > GROWTH_GROW };
+
+			if (sizing_solve(&s, error) < 0)
 				return -1;
+			printf("%9s", number_format_bytes(text, s.bytes));
 		}
 		putchar('\n');
 	}
 	return STATUS_OK;
 }
 
-/* Round to three significant digits. */
-static double
-round_digits(double value)
-{
-	double unit = pow(10, floor(log10(value)) - 2);
-
-	return round(value / unit) * unit;
-}
-
-static void
+static int
 print_rates(void)
 {
 	char text[NUMBER_TEXT];
@@ -128,48 +103,45 @@ print_rates(void)
 	putchar('\n');
 	for (int bits = 2; bits <= 32; bits++) {
 		printf("%2d", bits);
-		for (unsigned k = 1; k <= 8; k++)
+		for (unsigned k = 1; k <= 8; k++) {
+			double rate = sizing_textbook_rate(bits, k);
+			/* of the last of three digits */
+			double unit = pow(10, floor(log10(rate)) - 2);
+
 			printf("%9s", number_format_rate(text,
-			    round_digits(sizing_textbook_rate(bits, k))));
+			    round(rate / unit) * unit));
+		}
 		putchar('\n');
 	}
-}
-
-static int
-print_solution(const struct options *o, struct error *error)
-{
-	struct sizing sizing = solve_given(o);
-
-	if (solve(&sizing, &o->window, error) < 0)
-		return -1;
-	if (o->json)
-		print_json(&sizing);
-	else
-		print_answer(o, &sizing);
 	return STATUS_OK;
 }
 
 static int
 run_size(const struct options *o, struct error *error)
 {
+	struct sizing sizing;
+
 	if (o->table == TABLE_RATES &&
 	    (o->hashes != 0 || o->run.use.growth >= 0)) {
 		return error_set(error, STATUS_USAGE, "--table=k is about"
 		    " textbook filters: it cannot be combined with --hashes or"
 		    " --on-full");
 	}
-	if (o->table == TABLE_SIZES)
-		return print_sizes(o, error);
-	if (o->table == TABLE_RATES) {
-		print_rates();
-		return STATUS_OK;
-	}
+	if (o->table != TABLE_NONE)
+		return o->table == TABLE_RATES ? print_rates() :
+		    print_sizes(o, error);
 	if (o->capacity == 0 && o->error_rate <= 0 && o->memory == 0 &&
 	    o->window.kind == WINDOW_NONE) {
 		return error_set(error, STATUS_USAGE, "size: give two of"
 		    " --capacity, --error-rate and --memory, or --table");
 	}
-	return print_solution(o, error);
+	if (filter_options_solve(&sizing, o, error) < 0)
+		return -1;
+	if (o->json)
+		print_json(&sizing);
+	else
+		print_answer(o, &sizing);
+	return STATUS_OK;
 }
 
 const struct command command_size = {

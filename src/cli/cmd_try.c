@@ -12,35 +12,14 @@
 #include "base/signals.h"
 #include "bits/loops.h"
 #include "cli/command.h"
+#include "cli/filter_options.h"
 #include "cli/json_print.h"
-#include "cli/options.h"
 #include "cli/report.h"
-#include "cli/solve.h"
-#include "filter/filter.h"
 
 #define BATCH 1024
 /* Aim for this many false positives: enough to know the rate to a few %. */
 #define WANTED_FALSE 1000
 #define LOOKUPS_MAX 100000000u
-
-/*
- * The digests of lines number first, first + 1, ...: short decimal numbers, as
- * keys often are.
- */
-static void
-make_digests(const struct filter *f, uint64_t first, size_t n,
-    struct digest *digests)
-{
-	char text[BATCH][24];
-	struct key keys[BATCH];
-
-	for (size_t i = 0; i < n; i++) {
-		keys[i].data = (const uint8_t *)text[i];
-		keys[i].nbytes = (size_t)snprintf(text[i], sizeof text[i],
-		    "%" PRIu64, first + i);
-	}
-	loops()->digest(&filter_header(f)->hash, keys, n, digests);
-}
 
 struct measured {
 	uint64_t all, done;     /* additions and lookups */
@@ -48,39 +27,41 @@ struct measured {
 	double fill_seconds, lookup_seconds; /* of the filter alone */
 };
 
-/* Mark n lines, or look them up, and take the time. */
-static int
-do_batch(struct filter *f, const struct digest *digests, size_t n, int mark,
-    struct measured *m, struct error *error)
-{
-	uint64_t start = clock_now();
-	uint8_t found[BATCH];
-	double *seconds = mark ? &m->fill_seconds : &m->lookup_seconds;
-
-	filter_prefetch(f, digests, n);
-	if ((mark ? filter_mark(f, digests, n, error) :
-	    filter_probe(f, digests, n, found, error)) < 0)
-		return -1;
-	*seconds += (double)(clock_now() - start) / 1e9;
-	for (size_t i = 0; i < n && !mark; i++)
-		m->found += found[i];
-	m->lookups += mark ? 0 : n;
-	m->done += n;
-	return 0;
-}
-
-/* Mark lines [first, first + count), or look them up. */
+/*
+ * Mark lines number [first, first + count), or look them up. They are short
+ * decimal numbers, as keys often are.
+ */
 static int
 walk(struct filter *f, uint64_t first, uint64_t count, int mark,
     struct measured *m, struct error *error)
 {
+	double *seconds = mark ? &m->fill_seconds : &m->lookup_seconds;
+	char text[BATCH][24];
+	struct key keys[BATCH];
 	struct digest digests[BATCH];
+	uint8_t found[BATCH];
+	size_t n;
 
-	for (uint64_t at = 0, n; at < count && !signals_stop; at += n) {
-		n = count - at < BATCH ? count - at : BATCH;
-		make_digests(f, first + at, (size_t)n, digests);
-		if (do_batch(f, digests, (size_t)n, mark, m, error) < 0)
+	for (uint64_t at = 0; at < count && !signals_stop; at += n) {
+		uint64_t start;
+
+		n = count - at < BATCH ? (size_t)(count - at) : BATCH;
+		for (size_t i = 0; i < n; i++) {
+			keys[i].data = (const uint8_t *)text[i];
+			keys[i].nbytes = (size_t)snprintf(text[i],
+			    sizeof text[i], "%" PRIu64, first + at + i);
+		}
+		loops()->digest(&filter_header(f)->hash, keys, n, digests);
+		start = clock_now();
+		filter_prefetch(f, digests, n);
+		if ((mark ? filter_mark(f, digests, n, error) :
+		    filter_probe(f, digests, n, found, error)) < 0)
 			return -1;
+		*seconds += (double)(clock_now() - start) / 1e9;
+		for (size_t i = 0; i < n && !mark; i++)
+			m->found += found[i];
+		m->lookups += mark ? 0 : n;
+		m->done += n;
 		report_work(mark ? "lines added" : "lines looked up", at + n,
 		    (double)m->done / (double)m->all);
 	}
@@ -117,11 +98,10 @@ print(const struct sizing *s, const struct measured *m, int json)
 }
 
 static int
-measure(const struct sizing *s, int json, struct error *error)
+measure(const struct options *o, const struct sizing *s, struct error *error)
 {
-	struct filter_design design = solve_design(s, &(struct window){ 0 },
-	    s->fixed ? GROWTH_FAIL : GROWTH_GROW, &(struct key_recipe)
-	    KEY_RECIPE_NONE);
+	struct filter_design design = filter_options_design(o, s,
+	    &(struct key_recipe)KEY_RECIPE_NONE);
 	struct measured measured = { 0 };
 	const struct filter_use use = FILTER_WRITE;
 	struct filter *filter;
@@ -152,18 +132,25 @@ measure(const struct sizing *s, int json, struct error *error)
 	}
 	/* After a signal, print nothing: main ends the program. */
 	if (!signals_stop)
-		print(s, &measured, json);
+		print(s, &measured, o->json);
 	return filter_close(filter, error);
 }
 
-/* The create command with the figures as given. */
-static void
-print_create(const struct options *o)
+static int
+run_try(const struct options *o, struct error *error)
 {
+	struct sizing sizing;
 	char text[NUMBER_TEXT];
 	double rate;
+	int status;
 
-	/* Where it has more digits, such as 1/3, as it was written. */
+	if (o->measure)
+		return filter_options_solve(&sizing, o, error) < 0 ? -1 :
+		    measure(o, &sizing, error);
+	status = command_size.run(o, error);
+	if (status != STATUS_OK || o->json)
+		return status;
+	/* A rate with more digits, such as 1/3, is shown as it was given. */
 	number_format_rate(text, o->error_rate);
 	number_rate(text, &rate);
 	printf("\nMake it: bloomdedup create -n %" PRIu64 " -p %s",
@@ -175,22 +162,7 @@ print_create(const struct options *o)
 		printf(" --on-full=%s",
 		    format_growth_name((enum growth)o->run.use.growth));
 	puts(" FILTER");
-}
-
-static int
-run_try(const struct options *o, struct error *error)
-{
-	struct sizing sizing = solve_given(o);
-
-	if (!o->measure) {
-		int status = command_size.run(o, error);
-
-		if (status == STATUS_OK && !o->json)
-			print_create(o);
-		return status;
-	}
-	return solve(&sizing, &o->window, error) < 0 ? -1 :
-	    measure(&sizing, o->json, error);
+	return STATUS_OK;
 }
 
 const struct command command_try = {

@@ -7,9 +7,9 @@
 
 #include "base/number.h"
 #include "bits/sizing.h"
-#include "cli/solve.h"
 #include "cli/text.h"
 #include "filter/deferred.h"
+#include "model/window.h"
 
 /* A window of so few lines may have been meant as days. */
 #define DAYS_MAX 400
@@ -17,30 +17,79 @@
 /* Two runs may create the same file; then the second opens it. */
 #define CREATE_TRIES 5
 
-/* Round up to two significant digits. */
-static uint64_t
-round_up(uint64_t lines)
+static struct sizing
+given_sizing(const struct options *o)
 {
-	uint64_t unit = 1;
+	return (struct sizing){ .capacity = o->capacity,
+		.error_rate = o->error_rate, .bytes = o->memory,
+		.k = o->hashes, .fixed = o->run.use.growth > GROWTH_GROW };
+}
 
-	while (lines / unit >= 100)
-		unit *= 10;
-	return (lines + unit - 1) / unit * unit;
+static int
+solve(struct sizing *s, const struct window *window, struct error *error)
+{
+	int from_memory = s->bytes != 0;
+
+	if (window->kind == WINDOW_LINES && s->capacity != 0 &&
+	    s->capacity != window->length) {
+		return error_set(error, STATUS_USAGE, "--capacity: a window of"
+		    " lines is its filter's capacity; leave --capacity out");
+	}
+	if (window->kind == WINDOW_LINES)
+		s->capacity = window->length;
+	if (s->capacity != 0 && s->error_rate > 0 && from_memory) {
+		return error_set(error, STATUS_USAGE, "give two of"
+		    " --capacity, --error-rate and --memory: the third"
+		    " follows");
+	}
+	if (s->error_rate <= 0 && (s->capacity == 0 || !from_memory))
+		s->error_rate = SIZING_RATE_DEFAULT;
+	if (s->capacity == 0 && !from_memory)
+		s->capacity = SIZING_CAPACITY_DEFAULT;
+	if (window_solve(s, window, error) == 0)
+		return 0;
+	return !from_memory ? -1 : error_set(error, error->status,
+	    "--memory: %s", error->text);
+}
+
+int
+filter_options_solve(struct sizing *sizing, const struct options *o,
+    struct error *error)
+{
+	*sizing = given_sizing(o);
+	return solve(sizing, &o->window, error);
+}
+
+struct filter_design
+filter_options_design(const struct options *o, const struct sizing *sizing,
+    const struct key_recipe *recipe)
+{
+	int growth = o->run.use.growth;
+	struct filter_design design = { .capacity = sizing->capacity,
+		.error_rate = sizing->error_rate,
+		.geometry = sizing->geometry, .window = o->window,
+		.growth = growth < 0 ? GROWTH_GROW : (enum growth)growth };
+
+	key_recipe_format(recipe, design.recipe);
+	return design;
 }
 
 /* Estimate the number of input lines, as a round number. */
 static uint64_t
 guess_capacity(const struct inputs *inputs, unsigned parts)
 {
-	uint64_t lines = input_estimate(inputs), guess;
+	uint64_t lines = input_estimate(inputs), unit = 1;
 
 	if (parts > 0)
 		lines = lines / parts + 1;
-
 	/* The sample's mean is not quite the whole's. */
-	guess = round_up(lines + lines / 32);
-	return guess < SIZING_CAPACITY_DEFAULT ? SIZING_CAPACITY_DEFAULT :
-	    guess;
+	lines += lines / 32;
+	if (lines <= SIZING_CAPACITY_DEFAULT)
+		return SIZING_CAPACITY_DEFAULT;
+	/* two significant digits, rounded up */
+	while (lines / unit >= 100)
+		unit *= 10;
+	return (lines + unit - 1) / unit * unit;
 }
 
 /* Solve; a capacity that was only guessed becomes what --max-size allows. */
@@ -79,44 +128,12 @@ solve_within(struct sizing *s, const struct options *o, struct error *error)
 /* After a contradiction: what to do. */
 #define ELSE ": leave the option out, or use another filter"
 
-/* Take over the filter's key recipe; the options given must agree with it. */
-static int
-inherit_recipe(struct key_recipe *recipe, const struct filter *filter,
-    struct error *error)
-{
-	struct key_recipe stored;
-	const char *path = filter_name(filter);
-	const char *text = filter_header(filter)->recipe;
-
-	if (key_recipe_parse(&stored, text, error) < 0)
-		return error_set(error, error->status, "%s: %s", path,
-		    error->text);
-	if (key_recipe_inherit(recipe, &stored, error) < 0)
-		return error_set(error, error->status, "%s: %s" ELSE, path,
-		    error->text);
-	return 0;
-}
-
 int
 filter_options_check_name(const char *path, struct error *error)
 {
 	return path == NULL || strcmp(path, "-") != 0 ? 0 : error_set(error,
 	    STATUS_USAGE, "-: a filter is a file; for one of this name, write"
 	    " ./-");
-}
-
-/* Refuse the filter among the inputs. */
-static int
-check_inputs(const struct options *o, const struct inputs *inputs,
-    struct error *error)
-{
-	const char *path = o->run.filter, *input = NULL;
-	struct stat st;
-
-	if (path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode))
-		input = input_same_file(inputs, &st);
-	return input == NULL ? 0 : error_set(error, STATUS_USAGE, "%s: it is"
-	    " the filter (-f %s), not an input", input, path);
 }
 
 static int
@@ -130,12 +147,16 @@ contradiction(const struct filter *filter, const char *option,
 	    option, none ? "" : "=", made, option, given);
 }
 
-/* Check the options that describe a filter against the open one. */
+/*
+ * Check the options that describe a filter against the open one, and take over
+ * its key recipe.
+ */
 static int
 check_filter(const struct options *o, const struct filter *filter,
     struct key_recipe *recipe, struct error *error)
 {
 	const struct header *h = filter_header(filter);
+	struct key_recipe stored;
 	char made[NUMBER_TEXT], given[NUMBER_TEXT];
 
 	if (o->capacity != 0 && o->capacity != h->capacity &&
@@ -159,7 +180,13 @@ check_filter(const struct options *o, const struct filter *filter,
 	if (o->run.use.growth == GROWTH_GROW && h->growth != GROWTH_GROW)
 		return contradiction(filter, "on-full",
 		    format_growth_name(h->growth), "grow", error);
-	return inherit_recipe(recipe, filter, error);
+	if (key_recipe_parse(&stored, h->recipe, error) < 0)
+		return error_set(error, error->status, "%s: %s",
+		    filter_name(filter), error->text);
+	if (key_recipe_inherit(recipe, &stored, error) < 0)
+		return error_set(error, error->status, "%s: %s" ELSE,
+		    filter_name(filter), error->text);
+	return 0;
 }
 
 void
@@ -204,14 +231,14 @@ static int
 make_for(uint64_t capacity, struct filter **filter, const struct options *o,
     const struct key_recipe *recipe, struct error *error)
 {
-	struct sizing sizing = solve_given(o);
+	struct sizing sizing = given_sizing(o);
 	struct filter_design design;
 
 	if (o->window.kind != WINDOW_LINES) /* which sets it */
 		sizing.capacity = capacity;
 	if (solve_within(&sizing, o, error) < 0)
 		return -1;
-	design = solve_design(&sizing, &o->window, o->run.use.growth, recipe);
+	design = filter_options_design(o, &sizing, recipe);
 	return filter_create(filter, o->run.filter, 0, &design, &o->run.use,
 	    error);
 }
@@ -289,48 +316,48 @@ filter_options_check_keys(const struct options *o,
 	return 0;
 }
 
-static int
-refuse_open(struct filter *filter)
-{
-	filter_close(filter, &(struct error){ 0 });
-	return -1;
-}
-
 int
 filter_options_open(struct filter **filter, const struct options *o,
     const struct run_plan *plan, struct key_recipe *recipe,
     const struct inputs *inputs, struct error *error)
 {
+	const char *path = o->run.filter, *input = NULL;
+	struct stat st;
 	int result = 1;
 
-	if (filter_options_check_name(plan->filter, error) < 0 ||
-	    check_inputs(o, inputs, error) < 0 ||
-	    check_location(o, error) < 0)
+	if (filter_options_check_name(path, error) < 0)
+		return -1;
+	if (path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+		input = input_same_file(inputs, &st);
+	if (input != NULL)
+		return error_set(error, STATUS_USAGE, "%s: it is the filter"
+		    " (-f %s), not an input", input, path);
+	if (check_location(o, error) < 0)
 		return -1;
 	for (int i = 0; result == 1 && i < CREATE_TRIES; i++) {
-		if (plan->filter != NULL)
-			result = filter_open(filter, plan->filter, &plan->use,
-			    error);
-		if (result == 0 && check_filter(o, *filter, recipe,
-		    error) < 0)
-			return refuse_open(*filter);
+		if (path != NULL)
+			result = filter_open(filter, path, &plan->use, error);
+		if (result == 0 && check_filter(o, *filter, recipe, error) < 0)
+			goto fail;
 		if (result == 1 && plan->dry_run)
 			return error_set(error, STATUS_FAILED, "%s: there is no"
-			    " such filter, and --dry-run makes none",
-			    plan->filter);
+			    " such filter, and --dry-run makes none", path);
 		if (result == 1 && !plan->remember)
-			return filter_missing(plan->filter, error);
+			return filter_missing(path, error);
 		if (result == 1)
 			result = make_filter(filter, o, recipe, inputs, error);
 	}
 	if (result == 1) {
 		return error_set(error, STATUS_FAILED, "%s: a link to a file"
 		    " that doesn't exist, or another process keeps removing"
-		    " the file", plan->filter);
+		    " the file", path);
 	}
 	if (result == 0 && (filter_options_check_keys(o, recipe, error) < 0 ||
 	    (plan->dry_run && deferred_preview(filter, plan->use.max_bytes,
 	    error) < 0)))
-		return refuse_open(*filter);
+		goto fail;
 	return result;
+fail:
+	filter_close(*filter, &(struct error){ 0 });
+	return -1;
 }

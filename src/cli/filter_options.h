@@ -6,6 +6,7 @@
 #define FILTER_OPTIONS_H
 
 #include "base/error.h"
+#include "bits/sizing.h"
 #include "cli/options.h"
 #include "filter/filter.h"
 #include "stream/input.h"
@@ -21,6 +22,19 @@
 int filter_options_open(struct filter **filter, const struct options *options,
     const struct run_plan *plan, struct key_recipe *recipe,
     const struct inputs *inputs, struct error *error);
+
+/*
+ * Two of lines, error rate and memory determine the third; size, try and create
+ * all compute it here, so size prints what create makes. Defaults apply where
+ * fewer than two are given. With a window, `bytes` becomes the maximum size of
+ * the file, and a window of lines sets the capacity.
+ */
+int filter_options_solve(struct sizing *sizing, const struct options *options,
+    struct error *error);
+
+/* The filter of this size, with a new secret. */
+struct filter_design filter_options_design(const struct options *options,
+    const struct sizing *sizing, const struct key_recipe *recipe);
 
 /* Refuse standard input and output (-) in place of a filter (STATUS_USAGE). */
 int filter_options_check_name(const char *path, struct error *error);

@@ -4,26 +4,17 @@ int
 replace_lock(struct replace *old, const char *path,
     const struct filter_use *use, struct error *error)
 {
-	int result;
+	int result = 0;
 
 	*old = (struct replace)REPLACE_NONE;
-	old->unlocked = !filter_location(path)->is_path;
-	if (old->unlocked)
-		return 0;
-	result = filter_open(&old->filter, path, use, error);
-	if (result >= 0)
-		return 0;
-	if (error->status == STATUS_LOCKED)
-		return -1;
+	if (filter_location(path)->is_path)
+		result = filter_open(&old->filter, path, use, error);
 	/* Not a filter, no matter why: lock the file itself. */
-	result = file_open(&old->other, path, FILE_WRITE, &use->wait, error);
+	if (result < 0 && error->status != STATUS_LOCKED)
+		result = file_open(&old->other, path, FILE_WRITE, &use->wait,
+		    error);
+	old->found = result == 0;
 	return result < 0 ? -1 : 0;
-}
-
-int
-replace_found(const struct replace *old)
-{
-	return old->filter != NULL || old->other.fd >= 0 || old->unlocked;
 }
 
 int
@@ -36,8 +27,6 @@ replace_refuse(const char *path, struct error *error)
 void
 replace_unlock(struct replace *old)
 {
-	struct error ignored;
-
-	filter_close(old->filter, &ignored);
+	filter_close(old->filter, &(struct error){ 0 });
 	file_close(&old->other);
 }

@@ -9,25 +9,22 @@
 #include "disk/file.h"
 #include "filter/filter.h"
 
-/* A locked file that is about to be replaced. */
+/* A locked file that is about to be replaced; on a server there is no lock. */
 struct replace {
 	struct filter *filter; /* at most one of the two is open */
 	struct file other;
-	int unlocked;          /* what is there is replaced without a lock */
+	int found; /* if not, one that appears later must not be replaced */
 };
 
 #define REPLACE_NONE { .other = FILE_NONE }
 
 /*
- * Lock the file at `path`, if there is one, waiting as use->wait
- * says. Call replace_unlock in any case.
+ * Lock the file at `path`, if there is one, waiting as use->wait says. Call
+ * replace_unlock in any case.
  */
 int replace_lock(struct replace *old, const char *path,
     const struct filter_use *use, struct error *error);
 void replace_unlock(struct replace *old);
-
-/* Was there a file? If not, one that appears later must not be replaced. */
-int replace_found(const struct replace *old);
 
 /* Refuse to replace the file at `path`: returns -1 with `error` filled. */
 int replace_refuse(const char *path, struct error *error);
