@@ -23,43 +23,56 @@
 /* What is computed from the bits of all layers. */
 struct facts {
 	struct estimate layers[FORMAT_LAYERS_MAX];
+	double generations[FORMAT_GENERATIONS_MAX]; /* lines of each */
 	double lines;      /* estimated */
 	double error_rate; /* now, of the whole filter */
 	uint64_t room;     /* lines until it is full or grows */
 	unsigned checked;  /* layers whose checksum was read and matches */
+	unsigned wrong;    /* the first layer where it doesn't, from 1 on */
 	uint64_t waiting;  /* lines in a complete journal; counted in `lines` */
 };
 
-static double
-whole_lines(double lines)
-{
-	return lines < TEXT_LINES_MAX ? round(lines) : TEXT_LINES_MAX;
-}
-
 static int
-gather(struct filter *f, struct facts *facts, struct error *error)
+gather(struct filter *f, struct facts *facts, int verify, struct error *error)
 {
 	double rates[FORMAT_LAYERS_MAX];
+	unsigned count = filter_table(f)->count, generation;
 
-	*facts = (struct facts){ .waiting = filter_waiting(f) };
+	facts->waiting = filter_waiting(f);
 	error->status = STATUS_OK;
-	for (unsigned i = 0; i < filter_table(f)->count; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		struct estimate fill = estimate_layer(f, i,
 		    SAMPLE_PAGES, error);
 
 		if (error->status != STATUS_OK)
 			return -1;
-		fill.lines = whole_lines(fill.lines);
+		fill.lines = fill.lines < TEXT_LINES_MAX ? round(fill.lines) :
+		    TEXT_LINES_MAX;
 		facts->layers[i] = fill;
+		generation = filter_table(f)->layers[i].generation;
+		if (generation < filter_table(f)->generation_count)
+			facts->generations[generation] += fill.lines;
 		rates[i] = fill.error_rate;
 		facts->lines += fill.lines;
 	}
 	/* as planned, even if it may be overfilled */
 	facts->room = format_room(filter_table(f), GROWTH_FAIL);
-	facts->error_rate = estimate_joined_rate(rates, filter_table(f)->count);
+	facts->error_rate = estimate_joined_rate(rates, count);
 	facts->lines += (double)facts->waiting;
 	facts->room -= facts->waiting < facts->room ? facts->waiting :
 	    facts->room;
+	for (unsigned i = 0; i < count && verify; i++) {
+		int right;
+
+		if (!filter_table(f)->layers[i].sealed)
+			continue;
+		right = filter_verify_layer(f, i, error);
+		if (right < 0)
+			return -1;
+		facts->checked += right != 0;
+		if (!right && facts->wrong == 0)
+			facts->wrong = i + 1;
+	}
 	return 0;
 }
 
@@ -75,20 +88,6 @@ date(char text[NUMBER_TEXT], int64_t seconds)
 	return text;
 }
 
-/* The lines of a generation, estimated from its layers' bits. */
-static double
-generation_lines(const struct filter *f, const struct facts *facts, unsigned g)
-{
-	const struct table *table = filter_table(f);
-	double lines = 0;
-
-	for (unsigned i = 0; i < table->count; i++) {
-		if (table->layers[i].generation == g)
-			lines += facts->layers[i].lines;
-	}
-	return lines;
-}
-
 static void
 print_window(const struct filter *f, const struct facts *facts)
 {
@@ -101,8 +100,7 @@ print_window(const struct filter *f, const struct facts *facts)
 	for (unsigned i = 0; i < table->generation_count; i++) {
 		const struct generation *g = &table->generations[i];
 
-		number_format_count(a,
-		    number_whole(generation_lines(f, facts, i)));
+		number_format_count(a, number_whole(facts->generations[i]));
 		printf("  generation    %s lines", a);
 		if (window->kind == WINDOW_SECONDS)
 			printf(", forgotten at %s", date(b,
@@ -125,8 +123,7 @@ print_window_json(struct json_print *json, const struct filter *f,
 		const struct generation *g = &table->generations[i];
 
 		json_print_open(json, NULL, '{');
-		json_print_real(json, "lines", "%.0f",
-		    generation_lines(f, facts, i));
+		json_print_real(json, "lines", "%.0f", facts->generations[i]);
 		if (window->kind == WINDOW_SECONDS) {
 			json_print_real(json, "begin", "%.0f",
 			    (double)g->begin);
@@ -139,50 +136,14 @@ print_window_json(struct json_print *json, const struct filter *f,
 }
 
 static void
-print_layers_json(struct json_print *json, const struct table *table,
-    const struct facts *facts)
-{
-	json_print_open(json, "layers", '[');
-	for (unsigned i = 0; i < table->count; i++) {
-		const struct layer_entry *layer = &table->layers[i];
-		const struct geometry *g = &layer->geometry;
-
-		json_print_open(json, NULL, '{');
-		json_print_count(json, "capacity", layer->capacity);
-		json_print_count(json, "bytes", g->pages * PAGE_BYTES);
-		json_print_count(json, "k", g->k);
-		json_print_count(json, "cache_lines", g->cache_lines);
-		json_print_real(json, "fill", "%.6f", facts->layers[i].share);
-		json_print_real(json, "lines", "%.0f", facts->layers[i].lines);
-		json_print_close(json, '}');
-	}
-	json_print_close(json, ']');
-}
-
-/* Its lines: bloomdedup(5), "Key recipe". */
-static void
-print_recipe_json(struct json_print *json, const char *recipe)
-{
-	char line[KEY_RECIPE_TEXT];
-
-	json_print_open(json, "key", '[');
-	for (const char *p = recipe; *p != '\0'; p += *p == '\n') {
-		size_t n = strcspn(p, "\n");
-
-		snprintf(line, sizeof line, "%.*s", (int)n, p);
-		json_print_text(json, NULL, line);
-		p += n;
-	}
-	json_print_close(json, ']');
-}
-
-static void
 print_json(const struct options *o, const struct filter *f,
     const struct facts *facts)
 {
 	const struct header *h = filter_header(f);
+	const struct table *table = filter_table(f);
 	struct json_print json = { stdout, 0 };
 	const struct filter_costs costs = filter_costs(f);
+	char line[KEY_RECIPE_TEXT];
 
 	json_print_open(&json, NULL, '{');
 	json_print_text(&json, "file", filter_name(f));
@@ -192,10 +153,33 @@ print_json(const struct options *o, const struct filter *f,
 	json_print_real(&json, "error_rate_now", "%.6g", facts->error_rate);
 	json_print_real(&json, "lines", "%.0f", facts->lines);
 	json_print_count(&json, "room", facts->room);
-	print_layers_json(&json, filter_table(f), facts);
+	json_print_open(&json, "layers", '[');
+	for (unsigned i = 0; i < table->count; i++) {
+		const struct layer_entry *layer = &table->layers[i];
+		const struct geometry *g = &layer->geometry;
+
+		json_print_open(&json, NULL, '{');
+		json_print_count(&json, "capacity", layer->capacity);
+		json_print_count(&json, "bytes", g->pages * PAGE_BYTES);
+		json_print_count(&json, "k", g->k);
+		json_print_count(&json, "cache_lines", g->cache_lines);
+		json_print_real(&json, "fill", "%.6f", facts->layers[i].share);
+		json_print_real(&json, "lines", "%.0f", facts->layers[i].lines);
+		json_print_close(&json, '}');
+	}
+	json_print_close(&json, ']');
 	json_print_text(&json, "on_full", format_growth_name(h->growth));
 	json_print_text(&json, "hash", hash_option(h->hash.kind));
-	print_recipe_json(&json, h->recipe);
+	/* the recipe's lines: bloomdedup(5), "Key recipe" */
+	json_print_open(&json, "key", '[');
+	for (const char *p = h->recipe; *p != '\0'; p += *p == '\n') {
+		size_t n = strcspn(p, "\n");
+
+		snprintf(line, sizeof line, "%.*s", (int)n, p);
+		json_print_text(&json, NULL, line);
+		p += n;
+	}
+	json_print_close(&json, ']');
 	if (h->window.kind != WINDOW_NONE)
 		print_window_json(&json, f, facts);
 	if (costs.shards > 0) {
@@ -208,28 +192,20 @@ print_json(const struct options *o, const struct filter *f,
 }
 
 static void
-print_bar(double share)
-{
-	int full = (int)(share * BAR_WIDTH + 0.5);
-
-	putchar('[');
-	for (int i = 0; i < BAR_WIDTH; i++)
-		putchar(i < full ? '#' : '.');
-	putchar(']');
-}
-
-static void
 print_layer(const struct filter *f, const struct facts *facts, unsigned i)
 {
 	const struct layer_entry *layer = &filter_table(f)->layers[i];
 	double full = facts->layers[i].lines / (double)layer->capacity;
-	char lines[NUMBER_TEXT], bytes[NUMBER_TEXT];
+	char lines[NUMBER_TEXT], bytes[NUMBER_TEXT], bar[BAR_WIDTH + 1] = "";
+	int marks;
 
 	/* Full by its counter, even if the estimate is a bit lower. */
 	if (layer->lines >= layer->capacity && full < 1)
 		full = 1;
-	printf("  layer %-2u      ", i + 1);
-	print_bar(full < 1 ? full : 1);
+	marks = (int)(fmin(full, 1) * BAR_WIDTH + 0.5);
+	for (int j = 0; j < BAR_WIDTH; j++)
+		bar[j] = j < marks ? '#' : '.';
+	printf("  layer %-2u      [%s]", i + 1, bar);
 	if (facts->layers[i].lines < TEXT_LINES_MAX)
 		printf(" %3.0f %% of", floor(full * 100));
 	else
@@ -237,29 +213,6 @@ print_layer(const struct filter *f, const struct facts *facts, unsigned i)
 	printf(" %s lines, %s\n",
 	    number_format_count(lines, layer->capacity),
 	    number_format_bytes(bytes, layer->geometry.pages * PAGE_BYTES));
-}
-
-static void
-print_recipe(const char *text)
-{
-	char options[KEY_OPTIONS];
-
-	fputs("  key           ", stdout);
-	/* names and pointers may contain any bytes */
-	text_print_name(key_recipe_options(text, options));
-	putchar('\n');
-}
-
-static void
-print_shards(const struct filter *f)
-{
-	const struct filter_costs costs = filter_costs(f);
-
-	if (costs.shards == 0)
-		return;
-	printf("  shards        %u, each %s\n", costs.shards, costs.own_shards ?
-	    "a filter of the server's own (BF.*)" :
-	    "a bit string, which can't grow");
 }
 
 /* The process that holds the lock, if there is one. */
@@ -283,7 +236,8 @@ print_text(const struct options *o, const struct filter *f,
 {
 	const struct header *h = filter_header(f);
 	const struct geometry *g = &filter_table(f)->layers[0].geometry;
-	char a[NUMBER_TEXT], b[NUMBER_TEXT];
+	const struct filter_costs costs = filter_costs(f);
+	char a[NUMBER_TEXT], b[NUMBER_TEXT], key[KEY_OPTIONS];
 
 	text_print_name(filter_name(f));
 	printf("\n  size          %s (%s bytes)\n",
@@ -311,36 +265,19 @@ print_text(const struct options *o, const struct filter *f,
 	if (o->verify)
 		printf("  checksums     right in %u of %u layers\n",
 		    facts->checked, filter_table(f)->count);
-	print_shards(f);
+	if (costs.shards > 0)
+		printf("  shards        %u, each %s\n", costs.shards,
+		    costs.own_shards ? "a filter of the server's own (BF.*)" :
+		    "a bit string, which can't grow");
 	printf("  hash          %s, keyed", hash_name(h->hash.kind));
 	if (g->k > 0)
 		printf("; %u bits in %u cache line%s", g->k, g->cache_lines,
 		    g->cache_lines == 1 ? "" : "s");
-	putchar('\n');
-	print_recipe(h->recipe);
-	printf("  made          %s\n", date(a, (int64_t)h->created));
+	fputs("\n  key           ", stdout);
+	/* names and pointers may contain any bytes */
+	text_print_name(key_recipe_options(h->recipe, key));
+	printf("\n  made          %s\n", date(a, (int64_t)h->created));
 	print_holder(f);
-}
-
-/* Compare the checksums; *wrong is the first bad layer, counted from 1. */
-static int
-verify(struct filter *f, unsigned *checked, unsigned *wrong,
-    struct error *error)
-{
-	for (unsigned i = 0; i < filter_table(f)->count; i++) {
-		int right;
-
-		if (!filter_table(f)->layers[i].sealed)
-			continue;
-		right = filter_verify_layer(f, i, error);
-		if (right < 0)
-			return -1;
-		if (right)
-			(*checked)++;
-		else if (*wrong == 0)
-			*wrong = i + 1;
-	}
-	return 0;
 }
 
 static int
@@ -348,31 +285,26 @@ info_one(const struct options *o, const char *path, struct error *error)
 {
 	const struct filter_use use = FILTER_READ;
 	struct filter *filter;
-	struct facts facts;
-	unsigned wrong = 0;
+	struct facts facts = { 0 };
 	int result = filter_open(&filter, path, &use, error);
 
 	if (result > 0)
 		return filter_missing(path, error);
 	if (result < 0)
 		return -1;
-	if (o->verify && filter_costs(filter).shards > 0) {
-		filter_close(filter, &(struct error){ 0 });
-		return error_set(error, STATUS_USAGE, "%s: --verify is for a"
+	if (o->verify && filter_costs(filter).shards > 0)
+		result = error_set(error, STATUS_USAGE, "%s: --verify is for a"
 		    " filter in a file", path);
-	}
-	if (gather(filter, &facts, error) < 0 || (o->verify &&
-	    verify(filter, &facts.checked, &wrong, error) < 0)) {
-		filter_close(filter, &(struct error){ 0 });
-		return -1;
-	}
-	if (o->json)
-		print_json(o, filter, &facts);
 	else
+		result = gather(filter, &facts, o->verify, error);
+	if (result == 0 && o->json)
+		print_json(o, filter, &facts);
+	else if (result == 0)
 		print_text(o, filter, &facts);
 	filter_close(filter, &(struct error){ 0 });
-	return wrong == 0 ? 0 : error_set(error, STATUS_FAILED, "%s: layer %u"
-	    " is damaged: its checksum is wrong", path, wrong);
+	return result < 0 || facts.wrong == 0 ? result : error_set(error,
+	    STATUS_FAILED, "%s: layer %u is damaged: its checksum is wrong",
+	    path, facts.wrong);
 }
 
 static int

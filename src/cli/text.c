@@ -32,46 +32,33 @@ smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/*
- * Edit distance that counts a swap of neighbours as one ("optimal string
- * alignment"): row i has the distances between the first i letters of a and
- * every prefix of b.
- */
-static size_t
-distance(const char *a, const char *b)
-{
-	size_t rows[3][WORD_MAX + 1], n = strlen(a), m = strlen(b);
-	size_t *before = rows[0], *last = rows[1], *now = rows[2];
-
-	for (size_t j = 0; j <= m; j++)
-		last[j] = j;
-	for (size_t i = 1; i <= n; i++) {
-		size_t *spare = before;
-
-		now[0] = i;
-		for (size_t j = 1; j <= m; j++) {
-			now[j] = smaller(smaller(last[j], now[j - 1]) + 1,
-			    last[j - 1] + (a[i - 1] != b[j - 1]));
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
-			    a[i - 2] == b[j - 1])
-				now[j] = smaller(now[j], before[j - 2] + 1);
-		}
-		before = last;
-		last = now;
-		now = spare;
-	}
-	return last[m];
-}
-
 int
 text_is_near(const char *typed, const char *word)
 {
-	size_t allowed = strlen(word) < 6 ? 1 : 2;
+	/* d[i][j]: between the first i letters of `typed` and j of `word` */
+	size_t d[WORD_MAX + 1][WORD_MAX + 1];
+	size_t n = strlen(typed), m = strlen(word);
 
-	if (strlen(typed) > WORD_MAX || strlen(word) > WORD_MAX)
-		return 0;
 	/* A single letter is near to nothing. */
-	return strlen(typed) > 1 && distance(typed, word) <= allowed;
+	if (n < 2 || n > WORD_MAX || m > WORD_MAX)
+		return 0;
+	for (size_t i = 0; i <= n; i++)
+		d[i][0] = i;
+	for (size_t j = 0; j <= m; j++)
+		d[0][j] = j;
+	/* Edit distance with swaps ("optimal string alignment"). */
+	for (size_t i = 1; i <= n; i++) {
+		for (size_t j = 1; j <= m; j++) {
+			d[i][j] = smaller(
+			    smaller(d[i - 1][j], d[i][j - 1]) + 1,
+			    d[i - 1][j - 1] + (typed[i - 1] != word[j - 1]));
+			if (i > 1 && j > 1 && typed[i - 1] == word[j - 2] &&
+			    typed[i - 2] == word[j - 1])
+				d[i][j] = smaller(d[i][j],
+				    d[i - 2][j - 2] + 1);
+		}
+	}
+	return d[n][m] <= (m < 6 ? 1 : 2);
 }
 
 int
