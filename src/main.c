@@ -53,9 +53,8 @@ main(int argc, char **argv)
 		return STATUS_FAILED;
 	signals_install();
 	address_take_passwords(argc, argv);
-	if (command_line_parse(&options, argc, argv, &error) < 0)
-		status = -1;
-	else
+	status = command_line_parse(&options, argc, argv, &error);
+	if (status == 0)
 		status = run(&options, &error);
 	command_line_free(&options);
 	if (signals_stop)

@@ -6,7 +6,6 @@
 #include "cli/command.h"
 #include "cli/filter_options.h"
 #include "cli/options.h"
-#include "cli/replace.h"
 #include "filter/filter.h"
 
 /*
@@ -63,6 +62,7 @@ read_secret(struct hash *hash, const struct options *o, struct error *error)
 {
 	size_t n, wanted;
 	FILE *file = fopen(o->secret_file, "re");
+	int result = 0;
 
 	*hash = (struct hash){ .kind = o->hash != 0 ?
 		(enum hash_kind)o->hash : HASH_XXH3_128 };
@@ -70,17 +70,15 @@ read_secret(struct hash *hash, const struct options *o, struct error *error)
 	if (file == NULL)
 		return error_system(error, errno, o->secret_file);
 	n = fread(hash->secret, 1, wanted, file);
-	if (ferror(file)) {
-		error_system(error, errno, o->secret_file);
-	} else if (n < wanted) {
-		error_set(error, STATUS_USAGE, "%s: a secret for %s has %zu"
-		    " bytes, this file only %zu; make one with: head -c %zu"
-		    " /dev/urandom", o->secret_file, hash_name(hash->kind),
-		    wanted, n, wanted);
-		n = 0;
-	}
+	if (ferror(file))
+		result = error_system(error, errno, o->secret_file);
+	else if (n < wanted)
+		result = error_set(error, STATUS_USAGE, "%s: a secret for %s"
+		    " has %zu bytes, this file only %zu; make one with: head"
+		    " -c %zu /dev/urandom", o->secret_file,
+		    hash_name(hash->kind), wanted, n, wanted);
 	fclose(file);
-	return n == wanted ? 0 : -1;
+	return result;
 }
 
 /* Decide from the options what to make; *hash is a part of it. */
@@ -118,7 +116,7 @@ refuse(const char *path, struct error *error)
 	uint64_t lines = 0;
 
 	if (filter_open(&filter, path, &use, &ignored) != 0)
-		return replace_refuse(path, error);
+		return filter_options_keep_old(path, error);
 	for (unsigned i = 0; i < filter_table(filter)->count; i++)
 		lines += filter_table(filter)->layers[i].lines;
 	error_set(error, STATUS_FAILED, "%s: the filter exists: it remembers"
@@ -134,7 +132,7 @@ static int
 run_create(const struct options *o, struct error *error)
 {
 	const char *path = o->operands.items[0];
-	struct replace old = REPLACE_NONE;
+	struct old_filter old = OLD_FILTER_NONE;
 	struct filter *filter;
 	struct filter_design design;
 	struct hash hash;
@@ -151,11 +149,12 @@ run_create(const struct options *o, struct error *error)
 	if (plan(&design, &hash, *o, error) < 0)
 		return -1;
 	if (o->force)
-		result = replace_lock(&old, path, &o->run.use, error);
+		result = filter_options_lock_old(&old, path, &o->run.use,
+		    error);
 	if (result == 0)
 		result = filter_create(&filter, path, old.found, &design,
 		    &o->run.use, error);
-	replace_unlock(&old);
+	filter_options_unlock_old(&old);
 	if (result > 0)
 		return refuse(path, error);
 	if (result < 0 || filter_close(filter, error) < 0)

@@ -19,16 +19,23 @@
 
 /* What the options leave to the command. */
 static struct run_plan
-make_plan(const struct options *o, enum run_print print, int remember)
+make_plan(const struct options *o)
 {
+	int check = o->command == COMMAND_CHECK;
 	struct run_plan plan = o->run;
 
 	plan.input.tick = o->progress ? PROGRESS_TICK : 0;
 	if (plan.output != NULL && strcmp(plan.output, "-") == 0)
 		plan.output = NULL;
-	plan.print = o->quiet ? PRINT_NOTHING : o->mark ? PRINT_MARKED : print;
-	plan.remember = remember;
-	if (!remember)
+	if (o->quiet || o->command == COMMAND_ADD)
+		plan.print = PRINT_NOTHING;
+	else if (o->mark)
+		plan.print = PRINT_MARKED;
+	else
+		plan.print = o->repeated || (check && !o->invert) ?
+		    PRINT_SEEN : PRINT_NEW;
+	plan.remember = !check;
+	if (check)
 		plan.use = (struct filter_use)FILTER_READ;
 	plan.atomic |= plan.to_command != NULL;
 	plan.notice = report_notice;
@@ -102,10 +109,9 @@ tell_stopped(const struct run_plan *plan, const struct run *run,
 }
 
 static int
-stream(const struct options *o, enum run_print print, int remember,
-    struct error *error)
+stream(const struct options *o, struct error *error)
 {
-	struct run_plan plan = make_plan(o, print, remember);
+	struct run_plan plan = make_plan(o);
 	struct key_recipe recipe = o->recipe;
 	struct inputs inputs = run_inputs(&plan, &recipe);
 	const char *go_on = how_to_go_on(&plan); /* a run closes its output */
@@ -122,33 +128,15 @@ stream(const struct options *o, enum run_print print, int remember,
 	report_options(o);
 	status = run_lines(&run, &plan, filter, &recipe, error);
 	tell_stopped(&plan, &run, go_on);
-	if (remember && !o->quiet)
+	if (plan.remember && !o->quiet)
 		return status;
-	found = remember || o->invert ? run.lines_new :
+	found = plan.remember || o->invert ? run.lines_new :
 	    run.lines_read - run.lines_new;
 	return status == STATUS_OK && found == 0 ? STATUS_NO : status;
 }
 
-static int
-run_filter(const struct options *o, struct error *error)
-{
-	return stream(o, o->repeated ? PRINT_SEEN : PRINT_NEW, 1, error);
-}
-
-static int
-run_add(const struct options *o, struct error *error)
-{
-	return stream(o, PRINT_NOTHING, 1, error);
-}
-
-static int
-run_check(const struct options *o, struct error *error)
-{
-	return stream(o, o->invert ? PRINT_NEW : PRINT_SEEN, 0, error);
-}
-
 const struct command command_filter = {
-	.name = "", .run = run_filter,
+	.name = "", .run = stream,
 	.usage = "[-f FILTER] [OPTION]... [FILE]...\n"
 	    "COMMAND [OPTION]... [OPERAND]...",
 	.intro = "Print the lines that were never seen before, in order and as"
@@ -163,7 +151,7 @@ const struct command command_filter = {
 };
 
 const struct command command_add = {
-	.name = "add", .run = run_add,
+	.name = "add", .run = stream,
 	.summary = "remember lines, print nothing",
 	.usage = "add -f FILTER [OPTION]... [FILE]...",
 	.intro = "Remember the lines of each FILE, or of standard input, and"
@@ -173,7 +161,7 @@ const struct command command_add = {
 };
 
 const struct command command_check = {
-	.name = "check", .run = run_check,
+	.name = "check", .run = stream,
 	.summary = "print the lines that are in a filter, remember nothing",
 	.usage = "check -f FILTER [OPTION]... [FILE]...",
 	.intro = "Print the lines of each FILE, or of standard input, that are"

@@ -188,7 +188,8 @@ print_json(const struct options *o, const struct filter *f,
 	}
 	if (o->verify)
 		json_print_count(&json, "checksums", facts->checked);
-	json_print_end(&json);
+	json_print_close(&json, '}');
+	putchar('\n');
 }
 
 static void

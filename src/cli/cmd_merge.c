@@ -10,7 +10,6 @@
 #include "cli/command.h"
 #include "cli/filter_options.h"
 #include "cli/options.h"
-#include "cli/replace.h"
 #include "cli/text.h"
 #include "filter/filter.h"
 #include "model/estimate.h"
@@ -97,7 +96,7 @@ static int
 run_merge(const struct options *o, struct error *error)
 {
 	struct filter *out = NULL, **list;
-	struct replace old = REPLACE_NONE;
+	struct old_filter old = OLD_FILTER_NONE;
 	size_t count = 0;
 	int result, in_place = 0;
 
@@ -110,24 +109,25 @@ run_merge(const struct options *o, struct error *error)
 		in_place |= same_file(o->operands.items[i], o->run.output);
 	}
 	if (!in_place && !o->force && access(o->run.output, F_OK) == 0)
-		return replace_refuse(o->run.output, error);
+		return filter_options_keep_old(o->run.output, error);
 	list = memory_or_die(calloc(o->operands.count, sizeof *list));
 	io_descriptors(); /* all inputs are open at once */
 	result = open_inputs(o, list, &count, error);
 	if (result == 0 && !in_place && o->force)
-		result = replace_lock(&old, o->run.output, &o->run.use, error);
+		result = filter_options_lock_old(&old, o->run.output,
+		    &o->run.use, error);
 	if (result == 0)
 		result = filter_merge(&out, o->run.output, in_place ||
 		    old.found, list, count, error);
 	if (result > 0) {
-		result = replace_refuse(o->run.output, error);
+		result = filter_options_keep_old(o->run.output, error);
 	} else if (result == 0) {
 		report(out, o->run.output, count);
 		result = filter_close(out, error);
 	}
 	for (size_t i = 0; i < count; i++)
 		filter_close(list[i], &(struct error){ 0 });
-	replace_unlock(&old);
+	filter_options_unlock_old(&old);
 	free(list);
 	return result < 0 ? -1 : STATUS_OK;
 }

@@ -227,22 +227,6 @@ tell_new(const struct filter *filter, const struct options *o)
 	    text_window(window, &h->window) : "");
 }
 
-static int
-make_for(uint64_t capacity, struct filter **filter, const struct options *o,
-    const struct key_recipe *recipe, struct error *error)
-{
-	struct sizing sizing = given_sizing(o);
-	struct filter_design design;
-
-	if (o->window.kind != WINDOW_LINES) /* which sets it */
-		sizing.capacity = capacity;
-	if (solve_within(&sizing, o, error) < 0)
-		return -1;
-	design = filter_options_design(o, &sizing, recipe);
-	return filter_create(filter, o->run.filter, 0, &design, &o->run.use,
-	    error);
-}
-
 /*
  * Create the filter. A capacity that was only estimated must not make the run
  * fail: if there is no room for it, start with the default; the filter grows.
@@ -253,17 +237,28 @@ make_filter(struct filter **filter, const struct options *o,
     struct error *error)
 {
 	uint64_t capacity = o->capacity;
-	int result;
+	struct sizing sizing;
+	struct filter_design design;
+	int result, again;
 
 	if (key_recipe_complete(recipe, error) < 0)
 		return -1;
 	if (capacity == 0)
 		capacity = guess_capacity(inputs, recipe->parts);
-	result = make_for(capacity, filter, o, recipe, error);
-	if (result < 0 && o->capacity == 0 &&
-	    capacity > SIZING_CAPACITY_DEFAULT)
-		result = make_for(SIZING_CAPACITY_DEFAULT, filter, o, recipe,
-		    error);
+	do {
+		sizing = given_sizing(o);
+		if (o->window.kind != WINDOW_LINES) /* which sets it */
+			sizing.capacity = capacity;
+		result = solve_within(&sizing, o, error);
+		if (result == 0) {
+			design = filter_options_design(o, &sizing, recipe);
+			result = filter_create(filter, o->run.filter, 0,
+			    &design, &o->run.use, error);
+		}
+		again = result < 0 && o->capacity == 0 &&
+		    capacity > SIZING_CAPACITY_DEFAULT;
+		capacity = SIZING_CAPACITY_DEFAULT;
+	} while (again);
 	if (result == 0 && o->run.filter != NULL)
 		tell_new(*filter, o);
 	return result;
@@ -360,4 +355,35 @@ filter_options_open(struct filter **filter, const struct options *o,
 fail:
 	filter_close(*filter, &(struct error){ 0 });
 	return -1;
+}
+
+int
+filter_options_lock_old(struct old_filter *old, const char *path,
+    const struct filter_use *use, struct error *error)
+{
+	int result = 0;
+
+	*old = (struct old_filter)OLD_FILTER_NONE;
+	if (filter_location(path)->is_path)
+		result = filter_open(&old->filter, path, use, error);
+	/* Not a filter, no matter why: lock the file itself. */
+	if (result < 0 && error->status != STATUS_LOCKED)
+		result = file_open(&old->other, path, FILE_WRITE, &use->wait,
+		    error);
+	old->found = result == 0;
+	return result < 0 ? -1 : 0;
+}
+
+void
+filter_options_unlock_old(struct old_filter *old)
+{
+	filter_close(old->filter, &(struct error){ 0 });
+	file_close(&old->other);
+}
+
+int
+filter_options_keep_old(const char *path, struct error *error)
+{
+	return error_set(error, STATUS_FAILED, "%s: the %s exists; --force"
+	    " replaces it", path, filter_location(path)->noun);
 }

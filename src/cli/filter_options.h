@@ -1,6 +1,6 @@
 /*
- * From options to a filter: which one to open, how to plan a new one, and
- * whether an existing one contradicts the options.
+ * From options to a filter: which one to open or to replace, how to plan a new
+ * one, and whether an existing one contradicts the options.
  */
 #ifndef FILTER_OPTIONS_H
 #define FILTER_OPTIONS_H
@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "bits/sizing.h"
 #include "cli/options.h"
+#include "disk/file.h"
 #include "filter/filter.h"
 #include "stream/input.h"
 
@@ -48,5 +49,28 @@ void filter_options_tell_window(const struct options *options);
  */
 int filter_options_check_keys(const struct options *options,
     const struct key_recipe *recipe, struct error *error);
+
+/*
+ * A file that create --force or merge is about to replace, and that may be a
+ * filter in use: it is locked, but on a server.
+ */
+struct old_filter {
+	struct filter *filter; /* at most one of the two is open */
+	struct file other;
+	int found; /* if not, one that appears later must not be replaced */
+};
+
+#define OLD_FILTER_NONE { .other = FILE_NONE }
+
+/*
+ * Lock the file at `path`, if there is one, waiting as use->wait says. Call
+ * filter_options_unlock_old in any case.
+ */
+int filter_options_lock_old(struct old_filter *old, const char *path,
+    const struct filter_use *use, struct error *error);
+void filter_options_unlock_old(struct old_filter *old);
+
+/* Refuse to replace the file at `path`: returns -1 with `error` filled. */
+int filter_options_keep_old(const char *path, struct error *error);
 
 #endif

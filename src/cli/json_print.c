@@ -59,13 +59,6 @@ json_print_close(struct json_print *json, char bracket)
 }
 
 void
-json_print_end(struct json_print *json)
-{
-	json_print_close(json, '}');
-	putc('\n', json->file);
-}
-
-void
 json_print_count(struct json_print *json, const char *name, uint64_t count)
 {
 	begin(json, name);
@@ -92,7 +85,7 @@ json_print_text(struct json_print *json, const char *name, const char *text)
 
 /* "bytes_in" is shown as "bytes in". */
 static void
-print_figure(FILE *file, const struct figure *f)
+print_row(FILE *file, const struct figure *f)
 {
 	char value[NUMBER_TEXT] = "unknown";
 
@@ -114,15 +107,15 @@ json_print_figures(FILE *file, int as_json, const struct figure *figures,
 	if (as_json)
 		json_print_open(&json, NULL, '{');
 	for (const struct figure *f = figures; f < figures + n; f++) {
-		if (!as_json && f->rare && f->count == 0)
-			continue;
-		if (!as_json)
-			print_figure(file, f);
-		else if (f->format == NULL)
+		if (as_json && f->format == NULL)
 			json_print_count(&json, f->name, f->count);
-		else
+		else if (as_json)
 			json_print_real(&json, f->name, f->format, f->real);
+		else if (!f->rare || f->count != 0)
+			print_row(file, f);
 	}
-	if (as_json)
-		json_print_end(&json);
+	if (as_json) {
+		json_print_close(&json, '}');
+		putc('\n', file);
+	}
 }

@@ -18,9 +18,6 @@ struct json_print {
 void json_print_open(struct json_print *json, const char *name, char bracket);
 void json_print_close(struct json_print *json, char bracket);
 
-/* Close the outermost object, and end the line. */
-void json_print_end(struct json_print *json);
-
 void json_print_count(struct json_print *json, const char *name,
     uint64_t count);
 

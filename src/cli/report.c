@@ -42,16 +42,6 @@ start(int wants_progress)
 	    report.started + INTERVAL : UINT64_MAX;
 }
 
-static void
-begin(const struct run *run)
-{
-	struct inputs inputs = run_inputs(run->plan, &run->recipe);
-
-	report.total = report.options->progress ? input_total(&inputs) : 0;
-	report.before = *filter_table(run->filter);
-	start(report.options->progress);
-}
-
 /* Unbuffered; there is nowhere to report an error. */
 static void
 put(const char *text)
@@ -76,28 +66,21 @@ report_notice(const char *text)
 	error_print(text);
 }
 
-/* Has a layer more lines than it was made for (--on-full=warn)? */
-static int
-is_overfilled(const struct filter *f)
-{
-	const struct table *table = filter_table(f);
-
-	for (unsigned i = 0; i < table->count; i++) {
-		if (table->layers[i].lines > table->layers[i].capacity)
-			return 1;
-	}
-	return 0;
-}
-
 /* Warnings about the filter at the end of a run. */
 static void
 warn(const struct run *run)
 {
 	struct filter *f = run->filter;
 	const struct header *h = filter_header(f);
+	const struct table *table = filter_table(f);
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
+	unsigned i = 0;
 
-	if (is_overfilled(f)) {
+	/* a layer with more lines than it was made for (--on-full=warn) */
+	while (i < table->count &&
+	    table->layers[i].lines <= table->layers[i].capacity)
+		i++;
+	if (i < table->count) {
 		error_printf("%s: more lines than it was made for (%s): new"
 		    " ones are now dropped by mistake at a rate of about %.2g,"
 		    " not %g",
@@ -142,24 +125,17 @@ print_figures(const struct run *run)
 	    100 * estimate_fullness(filter_table(run->filter)));
 }
 
-static size_t
-terminal_width(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-		return size.ws_col;
-	return 80;
-}
-
 /* The live line overwrites itself: a count, the work done, and `rest`. */
 static void
 draw_line(const char *unit, uint64_t count, double done, const char *rest)
 {
 	char line[256], a[NUMBER_TEXT], b[NUMBER_TEXT];
 	double seconds = seconds_so_far();
-	size_t n, width = terminal_width();
+	struct winsize size;
+	size_t n, width = 80;
 
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		width = size.ws_col;
 	report.due = clock_now() + INTERVAL;
 	n = (size_t)snprintf(line, sizeof line, "\r%s %s",
 	    number_format_count(a, count), unit);
@@ -276,17 +252,6 @@ report_keys(const struct key_recipe *r, const struct key_figures *keys,
 	}
 }
 
-static void
-end(const struct run *run)
-{
-	report_work_ends();
-	if (!signals_stop)
-		warn(run);
-	report_keys(&run->recipe, &run->keys, run->lines_read);
-	if (report.options->stats != STATS_NONE)
-		print_stats(run);
-}
-
 /* Lines and the live line may share a terminal. */
 static int
 prints_on_terminal(const struct run *run)
@@ -302,9 +267,15 @@ prints_on_terminal(const struct run *run)
 void
 report_run(const struct run *run, enum run_moment moment)
 {
+	const struct options *o = report.options;
+	struct inputs inputs;
+
 	switch (moment) {
 	case MOMENT_BEGINS:
-		begin(run);
+		inputs = run_inputs(run->plan, &run->recipe);
+		report.total = o->progress ? input_total(&inputs) : 0;
+		report.before = *filter_table(run->filter);
+		start(o->progress);
 		break;
 	case MOMENT_BEFORE_PRINT:
 		if (report.shown && prints_on_terminal(run))
@@ -318,7 +289,12 @@ report_run(const struct run *run, enum run_moment moment)
 			print_figures(run);
 		break;
 	case MOMENT_ENDS:
-		end(run);
+		report_work_ends();
+		if (!signals_stop)
+			warn(run);
+		report_keys(&run->recipe, &run->keys, run->lines_read);
+		if (o->stats != STATS_NONE)
+			print_stats(run);
 		break;
 	}
 }
