@@ -76,12 +76,12 @@ print_option(const struct option_row *row, enum command_id command,
 static void
 print_options(enum command_id command)
 {
-	static const char *const headings[OPTION_GROUP_COUNT] = {
-		[OPTION_GROUP_MAIN] = "Options:",
-		[OPTION_GROUP_FILTER] = "The filter:",
-		[OPTION_GROUP_KEY] = ("Key options (the whole line is always"
+	static const char *const headings[GROUP_COUNT] = {
+		[GROUP_MAIN] = "Options:",
+		[GROUP_FILTER] = "The filter:",
+		[GROUP_KEY] = ("Key options (the whole line is always"
 		    " printed); the filter keeps them:"),
-		[OPTION_GROUP_OTHER] = "Other options:",
+		[GROUP_OTHER] = "Other options:",
 	};
 	int count = 0, column = 0;
 	const struct option_row *end = option_table + option_table_count;
@@ -98,7 +98,7 @@ print_options(enum command_id command)
 	}
 	if (count <= FLAT_MAX)
 		puts("\nOptions:");
-	for (int group = 0; group < OPTION_GROUP_COUNT; group++) {
+	for (int group = 0; group < GROUP_COUNT; group++) {
 		int first = count > FLAT_MAX;
 
 		for (const struct option_row *row = option_table; row < end;

@@ -43,11 +43,11 @@ option_setter
 
 /* In the order of help. */
 enum option_group {
-	OPTION_GROUP_MAIN,
-	OPTION_GROUP_FILTER,
-	OPTION_GROUP_KEY,
-	OPTION_GROUP_OTHER,
-	OPTION_GROUP_COUNT
+	GROUP_MAIN,
+	GROUP_FILTER,
+	GROUP_KEY,
+	GROUP_OTHER,
+	GROUP_COUNT
 };
 
 struct option_conflict {

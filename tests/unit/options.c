@@ -106,7 +106,7 @@ static void
 test_row(const struct option_row *row)
 {
 	tap_ok(row->commands != 0 && row->set != NULL &&
-	    row->group < OPTION_GROUP_COUNT && !has_optional_letter(row),
+	    row->group < GROUP_COUNT && !has_optional_letter(row),
 	    "--%s can be given and set", row->name);
 	tap_ok(is_phrase(row->help) && helps_are_used(row),
 	    "--%s has its help", row->name);
