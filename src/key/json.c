@@ -13,12 +13,6 @@
 #include "key/quotes.h"
 #include "key/scan.h"
 
-/* Which brackets are open: a bit for each, 1 for a brace. */
-struct brackets {
-	unsigned depth;
-	uint64_t braces[JSON_DEPTH_MAX / 64];
-};
-
 struct walk {
 	const uint8_t *end;
 	const struct scan *scan;
@@ -30,16 +24,11 @@ struct walk {
 
 /* --- skipping */
 
-static int
-is_blank(uint8_t c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 static inline const uint8_t *
 skip_blanks(const uint8_t *p, const uint8_t *end)
 {
-	while (p < end && is_blank(*p))
+	while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' ||
+	    *p == '\r'))
 		p++;
 	return p;
 }
@@ -49,26 +38,11 @@ static const uint8_t ends_scalar[256] = {
 	['"'] = 1, ['['] = 1, [']'] = 1, ['{'] = 1, ['}'] = 1
 };
 
-static int
-open_bracket(struct brackets *open, int brace)
+/* In ASCII, two places after the opening one. */
+static uint8_t
+closing_of(uint8_t bracket)
 {
-	uint64_t bit = (uint64_t)1 << (open->depth % 64);
-	uint64_t *word = &open->braces[open->depth / 64];
-
-	if (open->depth == JSON_DEPTH_MAX)
-		return -1;
-	*word = brace ? *word | bit : *word & ~bit;
-	open->depth++;
-	return 0;
-}
-
-/* Is the innermost bracket a brace? There must be one. */
-static int
-in_braces(const struct brackets *open)
-{
-	unsigned depth = open->depth - 1;
-
-	return (int)(open->braces[depth / 64] >> (depth % 64) & 1);
+	return (uint8_t)(bracket + 2);
 }
 
 /* The quote that closes the string whose first byte is at p; NULL if none. */
@@ -84,11 +58,6 @@ close_string(const struct walk *w, const uint8_t *p)
 		p += 2;
 	}
 }
-
-/* Where a search for brackets is: in a string, after a backslash? */
-struct place {
-	int in_string, escaped;
-};
 
 /* The bytes after backslashes that are not escaped themselves. */
 static uint64_t
@@ -109,60 +78,43 @@ escaped_bytes(uint64_t backslashes, int *escaped)
 }
 
 /*
- * The brackets outside strings in the 64 bytes at p. A backslash outside a
- * string is invalid; a quote after one doesn't count there either.
+ * The end of the array or object at p; NULL if it has none. Looks at brackets
+ * outside strings, 64 bytes at a time. A backslash outside a string is invalid;
+ * a quote after one doesn't count there either.
  */
-static inline uint64_t
-find_brackets(const struct walk *w, struct place *place, const uint8_t *p)
-{
-	uint64_t quotes, backslashes, brackets, strings, bytes = ~(uint64_t)0;
-
-	w->scan->json(p, &quotes, &backslashes, &brackets);
-	if (w->end - p < 64)
-		bytes = ((uint64_t)1 << (w->end - p)) - 1;
-	backslashes &= bytes;
-	if (backslashes != 0 || place->escaped)
-		quotes &= ~escaped_bytes(backslashes, &place->escaped);
-	/* ones from each opening quote to before the closing one */
-	strings = quotes_parity(quotes & bytes) ^ -(uint64_t)place->in_string;
-	place->in_string = (int)(strings >> 63);
-	return brackets & bytes & ~strings;
-}
-
-/* Open or close the bracket at p; -1 if too deep, or of the wrong kind. */
-static int
-count_bracket(struct walk *w, struct brackets *open, const uint8_t *p)
-{
-	if (*p == '{' || *p == '[') {
-		if (open_bracket(open, *p == '{') == 0)
-			return 0;
-		w->too_deep = 1;
-		return -1;
-	}
-	if (in_braces(open) != (*p == '}'))
-		return -1;
-	open->depth--;
-	return 0;
-}
-
-/* The end of the array or object at p; NULL if it has none. */
 static const uint8_t *
 skip_brackets(struct walk *w, const uint8_t *p)
 {
-	struct place place = { 0, 0 };
-	struct brackets open;
+	uint8_t closing[JSON_DEPTH_MAX]; /* what closes those that are open */
+	unsigned depth = w->depth;
+	int in_string = 0, escaped = 0;
 
-	open.depth = w->depth;
 	for (; p < w->end; p += 64) {
-		uint64_t bits = find_brackets(w, &place, p);
+		uint64_t quotes, backslashes, bits, strings;
+		uint64_t bytes = w->end - p < 64 ?
+		    ((uint64_t)1 << (w->end - p)) - 1 : ~(uint64_t)0;
 
-		for (; bits != 0; bits &= bits - 1) {
+		w->scan->json(p, &quotes, &backslashes, &bits);
+		backslashes &= bytes;
+		if (backslashes != 0 || escaped)
+			quotes &= ~escaped_bytes(backslashes, &escaped);
+		/* ones from each opening quote to before the closing one */
+		strings = quotes_parity(quotes & bytes) ^ -(uint64_t)in_string;
+		in_string = (int)(strings >> 63);
+		for (bits &= bytes & ~strings; bits != 0; bits &= bits - 1) {
 			const uint8_t *q = p + __builtin_ctzll(bits);
 
-			if (count_bracket(w, &open, q) < 0)
+			if (*q == '{' || *q == '[') {
+				if (depth == JSON_DEPTH_MAX) {
+					w->too_deep = 1;
+					return NULL;
+				}
+				closing[depth++] = closing_of(*q);
+			} else if (*q != closing[--depth]) {
 				return NULL;
-			if (open.depth == w->depth)
+			} else if (depth == w->depth) {
 				return q + 1;
+			}
 		}
 	}
 	return NULL;
@@ -200,21 +152,6 @@ digits_end(const uint8_t *p, const uint8_t *end)
 	return p > start ? p : NULL;
 }
 
-static const uint8_t *
-number_end(const uint8_t *p, const uint8_t *end)
-{
-	p += p < end && *p == '-';
-	p = p < end && *p == '0' ? p + 1 : digits_end(p, end);
-	if (p != NULL && p < end && *p == '.')
-		p = digits_end(p + 1, end);
-	if (p != NULL && p < end && (*p == 'e' || *p == 'E')) {
-		p++;
-		p += p < end && (*p == '+' || *p == '-');
-		p = digits_end(p, end);
-	}
-	return p;
-}
-
 /* The end of the number, true, false or null at p; NULL if there is none. */
 static const uint8_t *
 scalar_end(const uint8_t *p, const uint8_t *end)
@@ -227,7 +164,16 @@ scalar_end(const uint8_t *p, const uint8_t *end)
 		if ((size_t)(end - p) >= n && memcmp(p, words[i], n) == 0)
 			return p + n;
 	}
-	return number_end(p, end);
+	p += p < end && *p == '-';
+	p = p < end && *p == '0' ? p + 1 : digits_end(p, end);
+	if (p != NULL && p < end && *p == '.')
+		p = digits_end(p + 1, end);
+	if (p != NULL && p < end && (*p == 'e' || *p == 'E')) {
+		p++;
+		p += p < end && (*p == '+' || *p == '-');
+		p = digits_end(p, end);
+	}
+	return p;
 }
 
 /* --- pointers */
@@ -252,24 +198,10 @@ read_hex(const uint8_t *p, const uint8_t *end)
 }
 
 /*
- * Write one character as UTF-8. Half of a surrogate pair isn't a character, but
- * is encoded by the same rule, so that different strings stay different.
- */
-static size_t
-put_utf8(uint8_t *to, unsigned c)
-{
-	unsigned n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-
-	for (unsigned i = n - 1; i > 0; i--, c >>= 6)
-		to[i] = (uint8_t)(0x80 | (c & 0x3f));
-	/* the first byte begins with as many ones as there are bytes */
-	to[0] = (uint8_t)(n == 1 ? c : 0xf00 >> n | c);
-	return n;
-}
-
-/*
  * Decode the escape sequence at *p, and advance *p past it. Returns the number
- * of bytes (up to four), 0 if it is invalid.
+ * of bytes (up to four), 0 if it is invalid. Half of a surrogate pair isn't a
+ * character, but becomes bytes by the same rule, so that different strings stay
+ * different.
  */
 static size_t
 read_escape(const uint8_t **p, const uint8_t *end, uint8_t to[4])
@@ -278,6 +210,7 @@ read_escape(const uint8_t **p, const uint8_t *end, uint8_t to[4])
 		['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n',
 		['r'] = '\r', ['t'] = '\t' };
 	const uint8_t *q = *p + 1;
+	unsigned n;
 	int c, low;
 
 	if (q == end)
@@ -297,7 +230,12 @@ read_escape(const uint8_t **p, const uint8_t *end, uint8_t to[4])
 		q += 6;
 	}
 	*p = q;
-	return put_utf8(to, (unsigned)c);
+	/* UTF-8: the first byte begins with as many ones as there are bytes */
+	n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	for (unsigned i = n - 1; i > 0; i--, c >>= 6)
+		to[i] = (uint8_t)(0x80 | (c & 0x3f));
+	to[0] = (uint8_t)(n == 1 ? c : 0xf00 >> n | c);
+	return n;
 }
 
 /* The next byte of the pointer's token; -1 at its end. */
@@ -352,104 +290,68 @@ match_index(const char *pointer, uint64_t index)
 
 	if (*at == '0' && at[1] >= '0' && at[1] <= '9')
 		return NULL;
-	for (; *at >= '0' && *at <= '9'; at++) {
-		if (value > UINT64_MAX / 10 - 1)
-			return NULL;
+	for (; value <= index && *at >= '0' && *at <= '9'; at++)
 		value = value * 10 + (uint64_t)(*at - '0');
-	}
-	if (at == pointer + 1 || (*at != '\0' && *at != '/'))
-		return NULL;
-	return value == index ? at : NULL;
+	return value == index && at > pointer + 1 &&
+	    (*at == '\0' || *at == '/') ? at : NULL;
 }
 
 static const uint8_t *walk_value(struct walk *w, const uint8_t *p,
     uint32_t pointers);
 
-/*
- * Walk into the member or element at p, which the first tokens of `pointers`
- * name (w->at is after them); what was found under this name before doesn't
- * count.
- */
-static const uint8_t *
-walk_into(struct walk *w, const uint8_t *p, uint32_t pointers)
-{
-	for (uint32_t left = pointers; left != 0; left &= left - 1)
-		w->values[__builtin_ctz(left)].data = NULL;
-	p = walk_value(w, p, pointers);
-	for (uint32_t left = pointers; left != 0; left &= left - 1) {
-		const char **at = &w->at[__builtin_ctz(left)];
-
-		while (*--*at != '/')
-			continue;
-	}
-	return p;
-}
-
-/* What follows a member: the next one, or the end (*more is 0). */
-static inline const uint8_t *
-after_member(struct walk *w, const uint8_t *p, uint8_t closing, int *more)
-{
-	if (p == NULL)
-		return NULL;
-	p = skip_blanks(p, w->end);
-	if (p == w->end || (*p != ',' && *p != closing))
-		return NULL;
-	*more = *p == ',';
-	return *more ? skip_blanks(p + 1, w->end) : p + 1;
-}
-
-/*
- * The name of the member at p: *stop becomes the quote that closes it. Returns
- * where its value begins.
- */
-static inline const uint8_t *
-skip_name(struct walk *w, const uint8_t *p, const uint8_t **stop)
-{
-	if (p == w->end || *p != '"')
-		return NULL;
-	*stop = close_string(w, p + 1);
-	if (*stop == NULL)
-		return NULL;
-	p = skip_blanks(*stop + 1, w->end);
-	return p == w->end || *p != ':' ? NULL : skip_blanks(p + 1, w->end);
-}
-
 /* Walk through the object or array at p. */
 static const uint8_t *
 walk_members(struct walk *w, const uint8_t *p, uint32_t pointers)
 {
-	int is_object = *p == '{', more = 1;
-	uint8_t closing = is_object ? '}' : ']';
+	int is_object = *p == '{';
+	uint8_t closing = closing_of(*p);
 
 	p = skip_blanks(p + 1, w->end);
 	if (p < w->end && *p == closing)
 		return p + 1;
-	for (uint64_t index = 0; more; index++) {
+	for (uint64_t index = 0;; index++) {
 		const uint8_t *name = p + 1, *stop = NULL;
 		uint32_t matching = 0;
 
-		if (is_object)
-			p = skip_name(w, p, &stop);
-		if (p == NULL)
-			return NULL;
+		if (is_object) {
+			if (p == w->end || *p != '"' ||
+			    (stop = close_string(w, name)) == NULL)
+				return NULL;
+			p = skip_blanks(stop + 1, w->end);
+			if (p == w->end || *p != ':')
+				return NULL;
+			p = skip_blanks(p + 1, w->end);
+		}
 		for (uint32_t left = pointers; left != 0; left &= left - 1) {
-			const char **at = &w->at[__builtin_ctz(left)];
-			const char *next = stop != NULL ?
-			    match_name(*at, name, stop) :
-			    match_index(*at, index);
+			unsigned i = (unsigned)__builtin_ctz(left);
+			const char *next = is_object ?
+			    match_name(w->at[i], name, stop) :
+			    match_index(w->at[i], index);
 
-			if (next != NULL) {
-				*at = next;
-				matching |= left & -left;
-			}
+			if (next == NULL)
+				continue;
+			w->at[i] = next;
+			/* an earlier one of this name doesn't count */
+			w->values[i].data = NULL;
+			matching |= left & -left;
 		}
 		p = matching == 0 ? skip_value(w, p) :
-		    walk_into(w, p, matching);
-		p = after_member(w, p, closing, &more);
+		    walk_value(w, p, matching);
 		if (p == NULL)
 			return NULL;
+		for (; matching != 0; matching &= matching - 1) {
+			const char **at = &w->at[__builtin_ctz(matching)];
+
+			while (*--*at != '/')
+				continue;
+		}
+		p = skip_blanks(p, w->end);
+		if (p < w->end && *p == closing)
+			return p + 1;
+		if (p == w->end || *p != ',')
+			return NULL;
+		p = skip_blanks(p + 1, w->end);
 	}
-	return p;
 }
 
 /*
@@ -524,14 +426,6 @@ struct taker {
 	uint8_t *to;
 };
 
-/* The end of the bytes that a string may contain unescaped. */
-static const uint8_t *
-plain_end(const uint8_t *p, const uint8_t *end)
-{
-	p = scan()->string_stop(p, end);
-	return p < end ? p : end;
-}
-
 static void
 take_bytes(struct taker *t, const uint8_t *p, size_t nbytes)
 {
@@ -543,14 +437,16 @@ take_bytes(struct taker *t, const uint8_t *p, size_t nbytes)
 static int
 take_string(struct taker *t, int decode)
 {
-	const uint8_t *start = t->p++;
+	const uint8_t *start = t->p;
 
+	if (t->p == t->end || *t->p++ != '"')
+		return -1;
 	for (;;) {
 		const uint8_t *run = t->p;
 		uint8_t bytes[4];
 		size_t n;
 
-		t->p = plain_end(run, t->end);
+		t->p = scan()->string_stop(run, t->end);
 		if (decode)
 			take_bytes(t, run, (size_t)(t->p - run));
 		if (t->p == t->end || *t->p < 0x20)
@@ -569,82 +465,56 @@ take_string(struct taker *t, int decode)
 	return 0;
 }
 
-/* Take the next byte if it is one of `bytes`. */
+/* Take this byte, without blanks around it; 0 if it isn't the next. */
 static int
-take_any(struct taker *t, const char *bytes)
-{
-	if (t->p == t->end || *t->p == '\0' || strchr(bytes, *t->p) == NULL)
-		return 0;
-	*t->to++ = *t->p++;
-	return 1;
-}
-
-static int
-take_scalar(struct taker *t)
-{
-	const uint8_t *end;
-
-	if (t->p < t->end && *t->p == '"')
-		return take_string(t, 0);
-	end = scalar_end(t->p, t->end);
-	if (end == NULL)
-		return -1;
-	take_bytes(t, t->p, (size_t)(end - t->p));
-	t->p = end;
-	return 0;
-}
-
-/* The same, leaving out blanks before and after it. */
-static int
-take_byte(struct taker *t, const char *bytes)
+take_byte(struct taker *t, uint8_t byte)
 {
 	int taken;
 
 	t->p = skip_blanks(t->p, t->end);
-	taken = take_any(t, bytes);
+	taken = t->p < t->end && *t->p == byte;
+	if (taken)
+		*t->to++ = *t->p++;
 	t->p = skip_blanks(t->p, t->end);
 	return taken;
-}
-
-/* Take the name of a member, and the colon. */
-static int
-take_name(struct taker *t)
-{
-	if (t->p == t->end || *t->p != '"' || take_string(t, 0) < 0)
-		return -1;
-	return take_byte(t, ":") ? 0 : -1;
 }
 
 /* Take any value; without recursion, since the input sets its depth. */
 static int
 take_value(struct taker *t)
 {
-	struct brackets open = { 0 };
+	uint8_t closing[JSON_DEPTH_MAX];
+	unsigned depth = 0;
 
 	for (;;) {
-		/* a value begins */
-		if (take_byte(t, "{[")) {
-			int brace = t->to[-1] == '{';
-
-			if (open_bracket(&open, brace) < 0)
-				return -1;
-			if (!take_any(t, brace ? "}" : "]")) {
-				if (brace && take_name(t) < 0)
-					return -1;
-				continue;
-			}
-			open.depth--;
-		} else if (take_scalar(t) < 0) {
+		/* the value of a member comes after a name and a colon */
+		if (depth > 0 && closing[depth - 1] == '}' &&
+		    (take_string(t, 0) < 0 || !take_byte(t, ':')))
 			return -1;
+		if (take_byte(t, '{') || take_byte(t, '[')) {
+			if (depth == JSON_DEPTH_MAX)
+				return -1;
+			closing[depth++] = closing_of(t->to[-1]);
+			if (!take_byte(t, closing[depth - 1]))
+				continue;
+			depth--;
+		} else if (t->p < t->end && *t->p == '"') {
+			if (take_string(t, depth == 0) < 0)
+				return -1;
+		} else {
+			const uint8_t *stop = scalar_end(t->p, t->end);
+
+			if (stop == NULL)
+				return -1;
+			take_bytes(t, t->p, (size_t)(stop - t->p));
+			t->p = stop;
 		}
 		/* a value has ended, and maybe the array or object it is in */
-		while (open.depth > 0 && take_byte(t, in_braces(&open) ? "}" :
-		    "]"))
-			open.depth--;
-		if (open.depth == 0)
+		while (depth > 0 && take_byte(t, closing[depth - 1]))
+			depth--;
+		if (depth == 0)
 			return t->p == t->end ? 0 : -1;
-		if (!take_byte(t, ",") ||
-		    (in_braces(&open) && take_name(t) < 0))
+		if (!take_byte(t, ','))
 			return -1;
 	}
 }
@@ -653,13 +523,12 @@ struct key
 json_take(struct key value, uint8_t *to)
 {
 	struct taker t = { value.data, value.data + value.nbytes, to };
-	int result, is_string = *value.data == '"';
 
-	if (is_string && value.nbytes >= 2 &&
-	    plain_end(t.p + 1, t.end) == t.end - 1)
-		return (struct key){ value.data + 1, value.nbytes - 2 };
-	result = is_string ? take_string(&t, 1) : take_value(&t);
-	if (result < 0 || t.p != t.end)
+	/* most are strings without escapes */
+	if (*t.p == '"' && value.nbytes >= 2 &&
+	    scan()->string_stop(t.p + 1, t.end) == t.end - 1)
+		return (struct key){ t.p + 1, value.nbytes - 2 };
+	if (take_value(&t) < 0)
 		return (struct key){ NULL, 0 };
 	return (struct key){ to, (size_t)(t.to - to) };
 }

@@ -226,13 +226,13 @@ static const uint8_t *
 string_stop(const uint8_t *p, const uint8_t *end)
 {
 	for (; p < end; p += 64) {
-		uint64_t bits = equal_bytes(p, '"') | equal_bytes(p, '\\') |
-		    equal_masked(p, 0xe0, 0);
+		uint64_t bits = bytes_before(p, end) & (equal_bytes(p, '"') |
+		    equal_bytes(p, '\\') | equal_masked(p, 0xe0, 0));
 
 		if (bits != 0)
 			return p + lowest_bit(bits);
 	}
-	return p;
+	return end;
 }
 
 /* --- sets of characters */

@@ -56,7 +56,10 @@ struct scan {
 	    uint64_t *brackets);
 	/* The first quote or backslash in [p, end), else an address >= end. */
 	const uint8_t *(*string_end)(const uint8_t *p, const uint8_t *end);
-	/* The same, and control characters, which no string may contain. */
+	/*
+	 * The first of these or of the control characters, which no string may
+	 * contain; else `end`.
+	 */
 	const uint8_t *(*string_stop)(const uint8_t *p, const uint8_t *end);
 	/*
 	 * The first byte in [p, end) that isn't in the set, else `end`. A dot
