@@ -20,11 +20,12 @@ enum {
 	DOT = 1 << 4,    /* and the dot */
 	SUB = 1 << 5,    /* sub-delims */
 	ENCODED = 1 << 6, /* counts as percent-encoded in path and query */
-	PATH = 1 << 7,   /* : @ / */
-	QUERY = 1 << 8,  /* ? */
+	COLON = 1 << 7,
+	PATH = 1 << 8,   /* @ / */
+	QUERY = 1 << 9,  /* ? */
 	ALPHA = LOWER | UPPER,
 	UNRESERVED = ALPHA | DIGIT | MARK | DOT,
-	IN_PATH = UNRESERVED | SUB | PATH | ENCODED,
+	IN_PATH = UNRESERVED | SUB | COLON | PATH | ENCODED,
 	IN_QUERY = IN_PATH | QUERY
 };
 
@@ -34,7 +35,7 @@ static const uint16_t class[256] = {
 	['!'] = SUB, ['$'] = SUB, ['&'] = SUB, ['\''] = SUB, ['('] = SUB,
 	[')'] = SUB, ['*'] = SUB, ['+'] = SUB, [','] = SUB, [';'] = SUB,
 	['='] = SUB,
-	[':'] = PATH, ['@'] = PATH, ['/'] = PATH, ['?'] = QUERY,
+	[':'] = COLON, ['@'] = PATH, ['/'] = PATH, ['?'] = QUERY,
 	['"'] = ENCODED, ['<'] = ENCODED, ['>'] = ENCODED, ['['] = ENCODED,
 	[']'] = ENCODED, ['\\'] = ENCODED, ['^'] = ENCODED, ['`'] = ENCODED,
 	['{'] = ENCODED, ['|'] = ENCODED, ['}'] = ENCODED, [' '] = ENCODED,
@@ -62,6 +63,13 @@ put_encoded(uint8_t *to, uint8_t c)
 	return to;
 }
 
+/* The byte that is percent-encoded at p; -1 if none is. */
+static int
+encoded_byte(const uint8_t *p, const uint8_t *end)
+{
+	return end - p < 3 || *p != '%' ? -1 : number_hex(p + 1, 2);
+}
+
 /*
  * Copy bytes of these classes, normalizing percent-encoding, up to the first
  * byte that is in none of them. Returns the end of what was written, NULL at an
@@ -85,7 +93,7 @@ copy_run(struct reader *in, unsigned classes, uint8_t *to)
 		}
 		if (c != '%')
 			break;
-		byte = end - p < 3 ? -1 : number_hex(p + 1, 2);
+		byte = encoded_byte(p, end);
 		if (byte < 0)
 			return NULL;
 		c = (uint8_t)byte;
@@ -96,24 +104,6 @@ copy_run(struct reader *in, unsigned classes, uint8_t *to)
 		p += 2;
 	}
 	in->p = p;
-	return to;
-}
-
-/* The scheme and its colon, in lower case; NULL if there is none. */
-static uint8_t *
-copy_scheme(struct reader *in, uint8_t *to)
-{
-	const uint8_t *p = in->p;
-
-	if (p == in->end || !(class[*p] & ALPHA))
-		return NULL;
-	while (p < in->end && (class[*p] & (ALPHA | DIGIT) || *p == '+' ||
-	    *p == '-' || *p == '.'))
-		*to++ = lower(*p++);
-	if (p == in->end || *p != ':')
-		return NULL;
-	*to++ = ':';
-	in->p = p + 1;
 	return to;
 }
 
@@ -131,7 +121,7 @@ is_literal(const uint8_t *p, size_t nbytes)
 		if (i < 2 || i + 1 >= nbytes || p[i] != '.')
 			return 0;
 		while (++i < nbytes) {
-			if (!(class[p[i]] & (UNRESERVED | SUB)) && p[i] != ':')
+			if (!(class[p[i]] & (UNRESERVED | SUB | COLON)))
 				return 0;
 		}
 		return 1;
@@ -169,39 +159,33 @@ copy_host(struct reader *in, uint8_t *to)
 	return to;
 }
 
-static int
-is_default_port(const uint8_t *scheme, const uint8_t *port, size_t nbytes)
-{
-	static const char *const ports[] = { "http:80", "https:443", "ws:80",
-		"wss:443", "ftp:21" };
-
-	for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
-		const char *colon = strchr(ports[i], ':');
-		size_t n = (size_t)(colon + 1 - ports[i]);
-
-		if (memcmp(scheme, ports[i], n) == 0 &&
-		    strlen(colon + 1) == nbytes &&
-		    memcmp(port, colon + 1, nbytes) == 0)
-			return 1;
-	}
-	return 0;
-}
-
 /* The colon and the port after it, unless it is empty or the default. */
 static uint8_t *
 copy_port(struct reader *in, const uint8_t *scheme, uint8_t *to)
 {
+	static const char *const defaults[] = { "http:80", "https:443", "ws:80",
+		"wss:443", "ftp:21" };
 	const uint8_t *p = in->p;
+	size_t nbytes;
 
 	while (in->p < in->end && class[*in->p] & DIGIT)
 		in->p++;
 	while (in->p - p > 1 && *p == '0')
 		p++;
-	if (p == in->p || is_default_port(scheme, p, (size_t)(in->p - p)))
+	nbytes = (size_t)(in->p - p);
+	for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
+		const char *port = strchr(defaults[i], ':') + 1;
+
+		if (strlen(port) == nbytes && memcmp(p, port, nbytes) == 0 &&
+		    memcmp(scheme, defaults[i], (size_t)(port -
+		    defaults[i])) == 0)
+			return to;
+	}
+	if (nbytes == 0)
 		return to;
 	*to++ = ':';
-	memcpy(to, p, (size_t)(in->p - p));
-	return to + (in->p - p);
+	memcpy(to, p, nbytes);
+	return to + nbytes;
 }
 
 /* What follows "//", up to the path. */
@@ -215,16 +199,9 @@ copy_authority(struct reader *in, const uint8_t *scheme, uint8_t *to)
 		at++;
 	if (at < in->end && *at == '@') {
 		user.end = at;
-		for (;;) {
-			to = copy_run(&user, UNRESERVED | SUB, to);
-			if (to == NULL)
-				return NULL;
-			if (user.p == at)
-				break;
-			if (*user.p++ != ':')
-				return NULL;
-			*to++ = ':';
-		}
+		to = copy_run(&user, UNRESERVED | SUB | COLON, to);
+		if (to == NULL || user.p != at)
+			return NULL;
 		*to++ = '@';
 		in->p = at + 1;
 	}
@@ -245,27 +222,25 @@ copy_authority(struct reader *in, const uint8_t *scheme, uint8_t *to)
 static uint8_t *
 remove_dots(uint8_t *start, uint8_t *end)
 {
-	uint8_t *from = start, *to = start;
+	uint8_t *to = start, *next;
 
-	while (from < end) {
-		uint8_t *next = memchr(from + 1, '/', (size_t)(end - from - 1));
+	for (uint8_t *from = start; from < end; from = next) {
 		size_t nbytes;
 
+		next = memchr(from + 1, '/', (size_t)(end - from - 1));
 		next = next == NULL ? end : next;
 		nbytes = (size_t)(next - from);
-		if (nbytes == 3 && memcmp(from, "/..", 3) == 0) {
-			while (to > start && *--to != '/')
+		if ((nbytes == 2 || nbytes == 3) &&
+		    memcmp(from, "/..", nbytes) == 0) {
+			while (nbytes == 3 && to > start && *--to != '/')
 				continue;
-		} else if (nbytes != 2 || memcmp(from, "/.", 2) != 0) {
-			if (to != from)
-				memmove(to, from, nbytes);
-			to += nbytes;
-			from = next;
+			if (next == end)
+				*to++ = '/';
 			continue;
 		}
-		from = next;
-		if (from == end)
-			*to++ = '/';
+		if (to != from)
+			memmove(to, from, nbytes);
+		to += nbytes;
 	}
 	return to;
 }
@@ -360,24 +335,19 @@ is_ignored(const char *list, const uint8_t *name, size_t nbytes)
 static uint8_t *
 leave_out(const char *list, uint8_t *start, uint8_t *end)
 {
-	const uint8_t *from = start;
+	const uint8_t *from = start, *stop;
 	uint8_t *to = start;
-	int first = 1;
 
-	for (;;) {
-		const uint8_t *stop = parameter_end(from, end);
-
+	do {
+		stop = parameter_end(from, end);
 		if (!is_ignored(list, from, name_bytes(from, end))) {
-			if (!first)
-				*to++ = '&';
-			first = 0;
 			memmove(to, from, (size_t)(stop - from));
 			to += stop - from;
+			*to++ = '&';
 		}
-		if (stop == end)
-			return to;
 		from = stop + 1;
-	}
+	} while (stop != end);
+	return to > start ? to - 1 : to;
 }
 
 static int
@@ -402,18 +372,6 @@ run_end(const uint8_t *p, const uint8_t *end)
 	}
 }
 
-static uint8_t *
-put_parameter(const uint8_t **from, const uint8_t *end, uint8_t *to)
-{
-	const uint8_t *stop = parameter_end(*from, end);
-
-	memcpy(to, *from, (size_t)(stop - *from));
-	to += stop - *from;
-	*to++ = '&';
-	*from = stop + 1;
-	return to;
-}
-
 /* Merge the runs of [from, end) two by two. */
 static void
 merge_runs(const uint8_t *from, const uint8_t *end, uint8_t *to)
@@ -426,26 +384,16 @@ merge_runs(const uint8_t *from, const uint8_t *end, uint8_t *to)
 		while (a <= a_end || b <= b_end) {
 			int first = b > b_end || (a <= a_end &&
 			    compare_names(a, b, end) <= 0);
+			const uint8_t **next = first ? &a : &b;
+			const uint8_t *stop = parameter_end(*next, first ?
+			    a_end : b_end);
 
-			to = put_parameter(first ? &a : &b, first ? a_end :
-			    b_end, to);
+			memcpy(to, *next, (size_t)(stop - *next));
+			to += stop - *next;
+			*to++ = '&';
+			*next = stop + 1;
 		}
 		from = b_end + 1;
-	}
-}
-
-/*
- * A natural merge sort of the text itself: a line may have millions of
- * parameters, too many for a table. `spare` has room for the text and one byte.
- */
-static void
-sort_parameters(uint8_t *start, uint8_t *end, uint8_t *spare)
-{
-	size_t nbytes = (size_t)(end - start);
-
-	while (run_end(start, end) != end) {
-		merge_runs(start, end, spare);
-		memcpy(start, spare, nbytes);
 	}
 }
 
@@ -465,8 +413,14 @@ copy_query(struct reader *in, const struct url_rules *rules, uint8_t *to)
 			return start - 1;
 		end = rest;
 	}
-	if (rules->sort)
-		sort_parameters(start, end, end + 1);
+	/*
+	 * A natural merge sort of the text itself: a line may have millions of
+	 * parameters, too many for a table.
+	 */
+	while (rules->sort && run_end(start, end) != end) {
+		merge_runs(start, end, end + 1);
+		memcpy(start, end + 1, (size_t)(end - start));
+	}
 	return end;
 }
 
@@ -480,9 +434,15 @@ url_normalize(const struct url_rules *rules, const uint8_t *data,
 	uint8_t *start = to;
 	int has_authority;
 
-	to = copy_scheme(&in, to);
-	if (to == NULL)
+	/* the scheme, in lower case */
+	if (in.p == in.end || !(class[*in.p] & ALPHA))
 		return 0;
+	while (in.p < in.end && (class[*in.p] & (ALPHA | DIGIT | DOT) ||
+	    *in.p == '+' || *in.p == '-'))
+		*to++ = lower(*in.p++);
+	if (in.p == in.end || *in.p++ != ':')
+		return 0;
+	*to++ = ':';
 	has_authority = in.end - in.p >= 2 && memcmp(in.p, "//", 2) == 0;
 	if (has_authority) {
 		in.p += 2;
@@ -497,15 +457,6 @@ url_normalize(const struct url_rules *rules, const uint8_t *data,
 		to = copy_query(&in, rules, to);
 	}
 	return to == NULL || in.p != in.end ? 0 : (size_t)(to - start);
-}
-
-/* Is there a percent-encoding at p, in its normal form? */
-static int
-is_normal_escape(const uint8_t *p, const uint8_t *end)
-{
-	int c = end - p < 3 ? -1 : number_hex(p + 1, 2);
-
-	return c >= 0 && p[1] < 'a' && p[2] < 'a' && !(class[c] & UNRESERVED);
 }
 
 /*
@@ -523,21 +474,6 @@ static const struct characters host = { {
 	0xc8, 0xc8, 0xc0, 0x40, 0x40, 0x44, 0xc0, 0x60
 }, class, LOWER | DIGIT | MARK };
 
-/* After the slash that ends scheme and host, if they are normal; else NULL. */
-static const uint8_t *
-skip_normal_host(const uint8_t *data, const uint8_t *end)
-{
-	const uint8_t *p = data + 7;
-
-	if (end - data < 9 || memcmp(data, "http", 4) != 0)
-		return NULL;
-	p += data[4] == 's';
-	if (memcmp(p - 3, "://", 3) != 0 || *p == '/')
-		return NULL;
-	p = scan()->skip(&host, p, end);
-	return p < end && *p == '/' ? p + 1 : NULL;
-}
-
 /*
  * Most addresses are normal: http or https, a host in lower case without a
  * port, a path without dots, nothing that must be encoded.
@@ -546,13 +482,23 @@ int
 url_is_normal(const struct url_rules *rules, const uint8_t *data,
     size_t nbytes)
 {
-	const uint8_t *end = data + nbytes, *p = skip_normal_host(data, end);
+	const uint8_t *end = data + nbytes, *p = data + 7;
 
-	if (p == NULL || ((rules->ignore[0] != '\0' || rules->sort) &&
+	if (nbytes < 9 || memcmp(data, "http", 4) != 0)
+		return 0;
+	p += data[4] == 's';
+	if (memcmp(p - 3, "://", 3) != 0 || *p == '/')
+		return 0;
+	p = scan()->skip(&host, p, end);
+	if (p == end || *p++ != '/' ||
+	    ((rules->ignore[0] != '\0' || rules->sort) &&
 	    memchr(p, '?', (size_t)(end - p)) != NULL))
 		return 0;
 	while ((p = scan()->skip(&plain, p, end)) < end) {
-		if (*p != '%' || !is_normal_escape(p, end))
+		int byte = encoded_byte(p, end);
+
+		if (byte < 0 || p[1] >= 'a' || p[2] >= 'a' ||
+		    class[byte] & UNRESERVED)
 			return 0;
 		p += 3;
 	}
