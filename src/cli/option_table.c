@@ -6,7 +6,7 @@
 #include "bits/geometry.h"
 #include "bits/sizing.h"
 #include "cli/options.h"
-#include "key/part.h"
+#include "key/recipe.h"
 
 enum { /* which commands take it */
 	FILTER = 1 << COMMAND_FILTER,

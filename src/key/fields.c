@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "key/blanks.h"
 #include "key/columns.h"
 #include "key/csv.h"
 #include "key/join.h"
@@ -85,11 +84,12 @@ key_ranges_parse(struct key_recipe *recipe, const char *text)
 	return 0;
 }
 
-size_t
+void
 key_ranges_format(const struct key_recipe *recipe, char *text, size_t nbytes)
 {
 	size_t n = 0;
 
+	text[0] = '\0';
 	for (unsigned i = 0; i < recipe->range_count; i++) {
 		const struct key_range *range = &recipe->ranges[i];
 
@@ -101,7 +101,6 @@ key_ranges_format(const struct key_recipe *recipe, char *text, size_t nbytes)
 			n += (size_t)snprintf(text + n, nbytes - n,
 			    "-%" PRIu32, range->last);
 	}
-	return n;
 }
 
 int

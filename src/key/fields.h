@@ -9,8 +9,8 @@
 /* Parse a list as for cut: "2", "1,3", "2-4", "2-", "-3". */
 int key_ranges_parse(struct key_recipe *recipe, const char *text);
 
-/* The inverse; returns how many bytes were written. */
-size_t key_ranges_format(const struct key_recipe *recipe, char *text,
+/* The inverse. */
+void key_ranges_format(const struct key_recipe *recipe, char *text,
     size_t nbytes);
 
 /* Does the recipe take exactly one field? */

@@ -1,6 +1,5 @@
 #include "key/join.h"
 
-#include "key/blanks.h"
 #include "key/url.h"
 
 struct join

@@ -172,8 +172,7 @@ say_fields(const struct key_recipe *r, char text[KEY_TEXT])
 	int named = r->column_count > 0;
 	char list[KEY_RECIPE_TEXT];
 
-	if (!named)
-		list[key_ranges_format(r, list, sizeof list)] = '\0';
+	key_ranges_format(r, list, sizeof list);
 	snprintf(text, KEY_TEXT, "%s %s", r->column_count == 1 ? "no column" :
 	    named ? "none of the columns" : key_single_field(r) ? "no field" :
 	    "none of the fields", named ? r->columns : list);

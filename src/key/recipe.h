@@ -40,7 +40,7 @@ struct key_recipe {
 	uint64_t check;       /* bytes; 0 is all */
 	int ignore_case;
 	int keep_empty;       /* lines with an empty key are always new */
-	unsigned part, parts; /* only the keys of this part (part.h); 0: all */
+	unsigned part, parts; /* only the keys of this part; 0: all */
 };
 
 /* -s 0 is not the same as no -s. */
@@ -49,5 +49,22 @@ struct key_recipe {
 /* The recipe for whole lines; and the one that options are added to. */
 #define KEY_RECIPE_NONE { .separator = -1 }
 #define KEY_RECIPE_UNSET { .separator = -1, .skip = KEY_SKIP_UNSET }
+
+/*
+ * A part is a share of all keys, I of N: which part a key is in depends on
+ * nothing but its bytes, so that machines agree without a secret. See
+ * bloomdedup(5), "Parts".
+ */
+#define PARTS_MAX 4096
+
+/* The part, from 1 to `parts`, of a key with this hash (hash_plain). */
+static inline unsigned
+part_of(uint64_t hash, unsigned parts)
+{
+	uint64_t low = (hash & UINT32_MAX) * parts >> 32;
+
+	/* hash * parts / 2^64, without numbers of 128 bits */
+	return 1 + (unsigned)(((hash >> 32) * parts + low) >> 32);
+}
 
 #endif

@@ -3,27 +3,65 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "key/escape.h"
+#include "base/number.h"
 #include "key/fields.h"
 #include "key/steps.h"
+
+/* Any bytes as a part of a line of text, such as %0A for a newline. */
+static void
+escape(char *to, const char *from)
+{
+	for (; *from != '\0'; from++) {
+		unsigned char c = (unsigned char)*from;
+		int plain = c >= 0x20 && c != 0x7f && c != '%';
+
+		to += sprintf(to, plain ? "%c" : "%%%02X", c);
+	}
+	*to = '\0';
+}
+
+/* The inverse, in place; -1 if escape can't have written it. */
+static int
+unescape(char *text)
+{
+	char *to = text;
+
+	for (; *text != '\0'; text++) {
+		int c = (unsigned char)*text;
+
+		if (c == '%') {
+			c = number_hex((const uint8_t *)text + 1, 2);
+			if (c <= 0)
+				return -1;
+			text += 2;
+		}
+		*to++ = (char)c;
+	}
+	*to = '\0';
+	return 0;
+}
 
 /* Returns the length of the whole text, even if it was cut. */
 static size_t
 format(const struct key_recipe *recipe, char text[KEY_RECIPE_TEXT])
 {
-	char value[KEY_RECIPE_TEXT];
+	char value[KEY_VALUE], escaped[3 * KEY_VALUE];
 	size_t n = 0;
 
 	text[0] = '\0';
 	for (size_t i = 0; i < key_step_count; i++) {
 		const struct key_step *step = &key_steps[i];
 		int joined = step->joined != NULL && key_joins_values(recipe);
-		size_t at = n < KEY_RECIPE_TEXT ? n : KEY_RECIPE_TEXT - 1;
 
-		if (step->print(step, recipe, value))
+		for (unsigned j = 0; step->print(step, recipe, j, value); j++) {
+			size_t at = n < KEY_RECIPE_TEXT ? n :
+			    KEY_RECIPE_TEXT - 1;
+
+			escape(escaped, value);
 			n += (size_t)snprintf(text + at, KEY_RECIPE_TEXT - at,
 			    "%s%s\n", joined ? step->joined : step->name,
-			    value);
+			    step->escaped ? escaped : value);
+		}
 	}
 	return n;
 }
@@ -34,32 +72,17 @@ key_recipe_format(const struct key_recipe *recipe, char text[KEY_RECIPE_TEXT])
 	format(recipe, text);
 }
 
-static int
-has_name(const char *name, const char *line, size_t nbytes)
+static const struct key_step *
+find_step(const char *name)
 {
-	return name != NULL && strlen(name) == nbytes &&
-	    memcmp(name, line, nbytes) == 0;
-}
-
-/* One line of a recipe. */
-static int
-parse_line(struct key_recipe *recipe, char *line)
-{
-	char *value = strchr(line, '=');
-	size_t nbytes = value == NULL ? strlen(line) : (size_t)(value - line);
-
 	for (size_t i = 0; i < key_step_count; i++) {
-		const struct key_step *step = &key_steps[i];
+		const char *joined = key_steps[i].joined;
 
-		if (!has_name(step->name, line, nbytes) &&
-		    !has_name(step->joined, line, nbytes))
-			continue;
-		if (value != NULL && step->escaped && unescape(value + 1) < 0)
-			return -1;
-		return step->parse(step, recipe,
-		    value == NULL ? NULL : value + 1);
+		if (strcmp(name, key_steps[i].name) == 0 ||
+		    (joined != NULL && strcmp(name, joined) == 0))
+			return &key_steps[i];
 	}
-	return -1;
+	return NULL;
 }
 
 static int
@@ -71,12 +94,19 @@ parse_lines(struct key_recipe *recipe, const char *text)
 		return -1;
 	strcpy(copy, text);
 	while (*line != '\0') {
-		char *end = strchr(line, '\n');
+		char *end = strchr(line, '\n'), *value;
+		const struct key_step *step;
 
 		if (end == NULL)
 			return -1;
 		*end = '\0';
-		if (parse_line(recipe, line) < 0)
+		value = strchr(line, '=');
+		if (value != NULL)
+			*value++ = '\0';
+		step = find_step(line);
+		if (step == NULL || (value != NULL && step->escaped &&
+		    unescape(value) < 0) ||
+		    step->parse(step, recipe, value) < 0)
 			return -1;
 		line = end + 1;
 	}
@@ -114,29 +144,38 @@ key_recipe_parse(struct key_recipe *recipe, const char *text,
 
 /* --- inheritance */
 
-/* "--key=1,2", as on the command line; or what the lack of it means. */
+/*
+ * "--key=1,2", "--json=/a --json=/b" as on the command line; or what the lack
+ * of it means.
+ */
 static void
 describe(const struct key_step *step, const struct key_recipe *recipe,
-    char text[KEY_RECIPE_TEXT + 32])
+    char text[KEY_OPTIONS])
 {
-	char value[KEY_RECIPE_TEXT];
+	char value[KEY_VALUE];
+	unsigned i = 0;
+	size_t n = 0;
 
 	if (!key_step_is_given(step, recipe)) {
-		snprintf(text, KEY_RECIPE_TEXT + 32, "%s%s",
+		snprintf(text, KEY_OPTIONS, "%s%s",
 		    step->absent != NULL ? "" : "no --",
 		    step->absent != NULL ? step->absent : step->name);
 		return;
 	}
-	step->print(step, recipe, value);
-	if (step->show != NULL)
-		step->show(recipe, value);
-	snprintf(text, KEY_RECIPE_TEXT + 32, "--%s%s", step->name, value);
+	/* a count of 0 can be given, too */
+	step->print(step, recipe, 0, value);
+	do {
+		if (step->show != NULL)
+			step->show(recipe, value);
+		n += (size_t)snprintf(text + n, KEY_OPTIONS - n, "%s--%s%s",
+		    i == 0 ? "" : " ", step->name, value);
+	} while (step->print(step, recipe, ++i, value));
 }
 
 const char *
 key_recipe_options(const char *text, char options[KEY_OPTIONS])
 {
-	char option[KEY_RECIPE_TEXT + 32];
+	char option[KEY_OPTIONS];
 	struct key_recipe recipe;
 	size_t n = 0;
 
@@ -145,7 +184,7 @@ key_recipe_options(const char *text, char options[KEY_OPTIONS])
 	if (key_recipe_parse(&recipe, text, &(struct error){ 0 }) < 0)
 		return text;
 	for (size_t i = 0; i < key_step_count; i++) {
-		if (!key_steps[i].print(&key_steps[i], &recipe, option))
+		if (!key_steps[i].print(&key_steps[i], &recipe, 0, option))
 			continue;
 		describe(&key_steps[i], &recipe, option);
 		n += (size_t)snprintf(options + n, KEY_OPTIONS - n, "%s%s",
@@ -158,7 +197,7 @@ int
 key_recipe_inherit(struct key_recipe *given,
     const struct key_recipe *stored, struct error *error)
 {
-	char had[KEY_RECIPE_TEXT + 32], wanted[KEY_RECIPE_TEXT + 32];
+	char had[KEY_OPTIONS], wanted[KEY_OPTIONS];
 
 	for (size_t i = 0; i < key_step_count; i++) {
 		const struct key_step *step = &key_steps[i];
@@ -176,10 +215,26 @@ key_recipe_inherit(struct key_recipe *given,
 	return 0;
 }
 
-/* Check that options for different kinds of lines go together. */
-static int
-check_kind(const struct key_recipe *r, struct error *error)
+int
+key_recipe_complete(struct key_recipe *r, struct error *error)
 {
+	char text[KEY_RECIPE_TEXT];
+	size_t nbytes;
+
+	if (r->csv && r->separator < 0)
+		r->separator = ',';
+	if (r->skip == KEY_SKIP_UNSET)
+		r->skip = 0;
+	if (r->separator >= 0 && r->range_count == 0 && !r->csv) {
+		return error_set(error, STATUS_USAGE, "--field-separator is"
+		    " for fields: name them with --key");
+	}
+	if (r->separator == (r->zero_terminated ? '\0' : '\n') ||
+	    (r->csv && r->separator == '"')) {
+		return error_set(error, STATUS_USAGE, "--field-separator:"
+		    " the separator must differ from the line end and the"
+		    " quote");
+	}
 	if (r->header && !r->csv) {
 		return error_set(error, STATUS_USAGE, "--header is for --csv:"
 		    " only its files have names for their columns");
@@ -208,31 +263,6 @@ check_kind(const struct key_recipe *r, struct error *error)
 		return error_set(error, STATUS_USAGE, "--url takes one field,"
 		    " such as --key=2, or several with --csv");
 	}
-	return 0;
-}
-
-int
-key_recipe_complete(struct key_recipe *r, struct error *error)
-{
-	char text[KEY_RECIPE_TEXT];
-	size_t nbytes;
-
-	if (r->csv && r->separator < 0)
-		r->separator = ',';
-	if (r->skip == KEY_SKIP_UNSET)
-		r->skip = 0;
-	if (r->separator >= 0 && r->range_count == 0 && !r->csv) {
-		return error_set(error, STATUS_USAGE, "--field-separator is"
-		    " for fields: name them with --key");
-	}
-	if (r->separator == (r->zero_terminated ? '\0' : '\n') ||
-	    (r->csv && r->separator == '"')) {
-		return error_set(error, STATUS_USAGE, "--field-separator:"
-		    " the separator must differ from the line end and the"
-		    " quote");
-	}
-	if (check_kind(r, error) < 0)
-		return -1;
 	nbytes = format(r, text);
 	if (nbytes >= KEY_RECIPE_TEXT) {
 		return error_set(error, STATUS_USAGE, "the key options take %zu"
@@ -245,11 +275,9 @@ key_recipe_complete(struct key_recipe *r, struct error *error)
 int
 key_option(struct key_recipe *recipe, const char *name, const char *value)
 {
-	for (size_t i = 0; i < key_step_count; i++) {
-		if (strcmp(key_steps[i].name, name) == 0)
-			return key_steps[i].parse(&key_steps[i], recipe, value);
-	}
-	return -1;
+	const struct key_step *step = find_step(name);
+
+	return step == NULL ? -1 : step->parse(step, recipe, value);
 }
 
 int

@@ -71,4 +71,18 @@ scratch_note(struct key_scratch *scratch, enum key_trouble trouble)
 	scratch->troubles |= (uint8_t)(1 << trouble);
 }
 
+/* Without blanks at both ends, which are those of isspace in the C locale. */
+static inline struct key
+trim_blanks(struct key key)
+{
+	const uint8_t *p = key.data, *end = p + key.nbytes;
+
+	while (end > p && (end[-1] == ' ' ||
+	    (end[-1] >= '\t' && end[-1] <= '\r')))
+		end--;
+	while (p < end && (*p == ' ' || (*p >= '\t' && *p <= '\r')))
+		p++;
+	return (struct key){ p, (size_t)(end - p) };
+}
+
 #endif

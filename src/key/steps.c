@@ -6,13 +6,11 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "key/blanks.h"
+#include "bits/loops.h"
 #include "key/columns.h"
-#include "key/escape.h"
 #include "key/fields.h"
 #include "key/join.h"
-#include "key/json_step.h"
-#include "key/part.h"
+#include "key/json.h"
 #include "key/url.h"
 
 /* --- rows that set a flag, or a count */
@@ -38,10 +36,10 @@ parse_flag(const struct key_step *step, struct key_recipe *recipe,
 
 static int
 print_flag(const struct key_step *step, const struct key_recipe *recipe,
-    char value[KEY_RECIPE_TEXT])
+    unsigned i, char value[KEY_VALUE])
 {
 	value[0] = '\0';
-	return get_flag(step, recipe);
+	return i == 0 && get_flag(step, recipe);
 }
 
 static uint64_t
@@ -68,12 +66,12 @@ parse_count(const struct key_step *step, struct key_recipe *recipe,
 /* 0 isn't written, since it asks for nothing. */
 static int
 print_count(const struct key_step *step, const struct key_recipe *recipe,
-    char value[KEY_RECIPE_TEXT])
+    unsigned i, char value[KEY_VALUE])
 {
 	uint64_t count = get_count(step, recipe);
 
-	snprintf(value, KEY_RECIPE_TEXT, "=%" PRIu64, count);
-	return count != 0 && count != step->unset;
+	snprintf(value, KEY_VALUE, "=%" PRIu64, count);
+	return i == 0 && count != 0 && count != step->unset;
 }
 
 /* --- the end of the line, and blanks */
@@ -106,27 +104,22 @@ apply_trim(const struct key_recipe *r, struct key key,
 /* --- fields */
 
 static int
+has_fields(const struct key_recipe *r)
+{
+	return r->range_count > 0 || r->column_count > 0;
+}
+
+static int
 print_fields(const struct key_step *step, const struct key_recipe *recipe,
-    char value[KEY_RECIPE_TEXT])
+    unsigned i, char value[KEY_VALUE])
 {
 	(void)step;
 	value[0] = '=';
 	if (recipe->column_count > 0)
-		escape(value + 1, KEY_RECIPE_TEXT - 1, recipe->columns);
+		strcpy(value + 1, recipe->columns);
 	else
-		value[1 + key_ranges_format(recipe, value + 1,
-		    KEY_RECIPE_TEXT - 1)] = '\0';
-	return recipe->range_count > 0 || recipe->column_count > 0;
-}
-
-static void
-show_fields(const struct key_recipe *recipe, char value[KEY_RECIPE_TEXT])
-{
-	if (recipe->column_count > 0) {
-		value[0] = '=';
-		memcpy(value + 1, recipe->columns, KEY_RECIPE_TEXT - 1);
-		value[KEY_RECIPE_TEXT - 1] = '\0';
-	}
+		key_ranges_format(recipe, value + 1, KEY_VALUE - 1);
+	return i == 0 && has_fields(recipe);
 }
 
 /* A list that is given twice adds up. */
@@ -134,17 +127,15 @@ static int
 parse_fields(const struct key_step *step, struct key_recipe *recipe,
     const char *value)
 {
-	char list[2 * KEY_RECIPE_TEXT] = "";
+	char list[2 * KEY_VALUE];
 	int count;
 
 	if (value == NULL || strlen(value) >= KEY_RECIPE_TEXT)
 		return -1;
-	if (print_fields(step, recipe, list)) {
-		show_fields(recipe, list);
-		list[strlen(list)] = ',';
-	}
+	if (print_fields(step, recipe, 0, list))
+		strcat(list, ",");
 	strcat(list, value);
-	value = list + (*list == '=');
+	value = list + 1;
 	if (recipe->column_count == 0 && key_ranges_parse(recipe, value) == 0)
 		return 0;
 	count = columns_parse(value, recipe->columns);
@@ -166,33 +157,21 @@ parse_separator(const struct key_step *step, struct key_recipe *recipe,
 
 static int
 print_separator(const struct key_step *step, const struct key_recipe *recipe,
-    char value[KEY_RECIPE_TEXT])
+    unsigned i, char value[KEY_VALUE])
 {
 	(void)step;
-	snprintf(value, KEY_RECIPE_TEXT, "=%02x",
+	snprintf(value, KEY_VALUE, "=%02x",
 	    (unsigned)recipe->separator & 0xff);
-	return recipe->separator >= 0;
+	return i == 0 && recipe->separator >= 0;
 }
 
 static void
-show_separator(const struct key_recipe *recipe, char value[KEY_RECIPE_TEXT])
+show_separator(const struct key_recipe *recipe, char value[KEY_VALUE])
 {
 	int c = recipe->separator;
 
-	snprintf(value, KEY_RECIPE_TEXT, c > 0x20 && c < 0x7f ? "=%c" :
+	snprintf(value, KEY_VALUE, c > 0x20 && c < 0x7f ? "=%c" :
 	    "=\\x%02x", c);
-}
-
-static int
-has_fields(const struct key_recipe *r)
-{
-	return r->range_count > 0 || r->column_count > 0;
-}
-
-static int
-has_json(const struct key_recipe *r)
-{
-	return r->json_count > 0;
 }
 
 static struct key
@@ -209,6 +188,103 @@ apply_trim_fields_if(const struct key_recipe *r)
 {
 	return r->trim_fields && (r->json_count == 1 || r->column_count == 1 ||
 	    key_single_field(r));
+}
+
+/* --- values of JSON */
+
+/* Add a pointer. */
+static int
+parse_json(const struct key_step *step, struct key_recipe *recipe,
+    const char *pointer)
+{
+	unsigned n = recipe->json_count;
+	size_t at = 0;
+
+	(void)step;
+	if (pointer == NULL)
+		return -1;
+	for (unsigned i = 0; i < n; i++) {
+		const char *other = recipe->json + recipe->json_at[i];
+
+		if (strcmp(other, pointer) == 0)
+			return -1;
+		at = recipe->json_at[i] + strlen(other) + 1;
+	}
+	if (n == KEY_POINTERS_MAX || !json_is_pointer(pointer) ||
+	    strlen(pointer) >= sizeof recipe->json - at)
+		return -1;
+	strcpy(recipe->json + at, pointer);
+	recipe->json_at[n] = (uint16_t)at;
+	recipe->json_count++;
+	return 0;
+}
+
+static int
+print_json(const struct key_step *step, const struct key_recipe *recipe,
+    unsigned i, char value[KEY_VALUE])
+{
+	(void)step;
+	if (i >= recipe->json_count)
+		return 0;
+	value[0] = '=';
+	strcpy(value + 1, recipe->json + recipe->json_at[i]);
+	return 1;
+}
+
+static struct key
+apply_json(const struct key_recipe *r, struct key line,
+    struct key_scratch *scratch)
+{
+	const unsigned n = r->json_count;
+	struct join join = join_begin(r, ',', scratch);
+	const char *pointers[KEY_POINTERS_MAX];
+	struct key values[KEY_POINTERS_MAX], key = line;
+	enum key_trouble trouble = KEY_NOT_JSON;
+	enum json_result result;
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		pointers[i] = r->json + r->json_at[i];
+	result = json_find(pointers, n, line.data, line.nbytes, values);
+	for (unsigned i = 0; i < n && result == JSON_OK; i++) {
+		uint32_t is_found = values[i].data != NULL;
+
+		scratch->found |= is_found << i;
+		found += is_found;
+	}
+	if (found < n) {
+		trouble = result == JSON_OK ? KEY_MISSING :
+		    result == JSON_TOO_DEEP ? KEY_TOO_DEEP : KEY_NOT_JSON;
+		goto keep_line;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		/* after all that may be written before it is joined */
+		uint8_t *to = n == 1 ? scratch->data + scratch->used :
+		    scratch->data + scratch->capacity - LOOPS_PADDING -
+		    values[i].nbytes;
+
+		key = json_take(values[i], to);
+		if (key.data == NULL)
+			goto keep_line;
+		if (n > 1)
+			join_value(&join, key, 0);
+		else if (key.data == to)
+			scratch->used += key.nbytes;
+	}
+	return n > 1 ? scratch_key(scratch) : key;
+
+keep_line:
+	/* the key is the whole line */
+	scratch_note(scratch, trouble);
+	scratch->is_whole = 1;
+	scratch->used = scratch->start;
+	return line;
+}
+
+static int
+apply_json_if(const struct key_recipe *r)
+{
+	return r->json_count > 0;
 }
 
 /* --- URLs, and their parameters */
@@ -233,13 +309,12 @@ parse_ignore(const struct key_step *step, struct key_recipe *recipe,
 
 static int
 print_ignore(const struct key_step *step, const struct key_recipe *recipe,
-    char value[KEY_RECIPE_TEXT])
+    unsigned i, char value[KEY_VALUE])
 {
 	(void)step;
 	value[0] = '=';
-	memcpy(value + 1, recipe->url_ignore, KEY_RECIPE_TEXT - 1);
-	value[KEY_RECIPE_TEXT - 1] = '\0';
-	return recipe->url_ignore[0] != '\0';
+	strcpy(value + 1, recipe->url_ignore);
+	return i == 0 && recipe->url_ignore[0] != '\0';
 }
 
 static struct key
@@ -265,35 +340,24 @@ apply_url_if(const struct key_recipe *r)
 /* --- bytes */
 
 static struct key
-apply_skip(const struct key_recipe *r, struct key key,
+apply_cut(const struct key_recipe *r, struct key key,
     struct key_scratch *scratch)
 {
-	size_t n = r->skip < key.nbytes ? (size_t)r->skip : key.nbytes;
+	size_t skip = r->skip < key.nbytes ? (size_t)r->skip : key.nbytes;
 
 	if (scratch->is_whole)
 		return key;
-	return (struct key){ key.data + n, key.nbytes - n };
-}
-
-static int
-apply_skip_if(const struct key_recipe *r)
-{
-	return r->skip > 0 && !key_joins_values(r);
-}
-
-static struct key
-apply_check(const struct key_recipe *r, struct key key,
-    struct key_scratch *scratch)
-{
-	if (r->check < key.nbytes && !scratch->is_whole)
+	key.data += skip;
+	key.nbytes -= skip;
+	if (r->check > 0 && r->check < key.nbytes)
 		key.nbytes = (size_t)r->check;
 	return key;
 }
 
 static int
-apply_check_if(const struct key_recipe *r)
+apply_cut_if(const struct key_recipe *r)
 {
-	return r->check > 0 && !key_joins_values(r);
+	return (r->skip > 0 || r->check > 0) && !key_joins_values(r);
 }
 
 /* Sixteen bytes at a time, which all supported machines can do. */
@@ -348,19 +412,29 @@ static int
 parse_part(const struct key_step *step, struct key_recipe *recipe,
     const char *value)
 {
+	unsigned i, n;
+	char again[24];
+
 	(void)step;
-	return value == NULL ? -1 :
-	    part_parse(value, &recipe->part, &recipe->parts);
+	/* Accept what is written, so without leading zeros or blanks. */
+	if (value == NULL || sscanf(value, "%5u/%5u", &i, &n) != 2 || i < 1 ||
+	    i > n || n > PARTS_MAX)
+		return -1;
+	snprintf(again, sizeof again, "%u/%u", i, n);
+	if (strcmp(again, value) != 0)
+		return -1;
+	recipe->part = i;
+	recipe->parts = n;
+	return 0;
 }
 
 static int
 print_part(const struct key_step *step, const struct key_recipe *recipe,
-    char value[KEY_RECIPE_TEXT])
+    unsigned i, char value[KEY_VALUE])
 {
 	(void)step;
-	snprintf(value, KEY_RECIPE_TEXT, "=%u/%u", recipe->part,
-	    recipe->parts);
-	return recipe->parts > 0;
+	snprintf(value, KEY_VALUE, "=%u/%u", recipe->part, recipe->parts);
+	return i == 0 && recipe->parts > 0;
 }
 
 /* --- the rows */
@@ -377,7 +451,7 @@ const struct key_step key_steps[] = {
 	    APPLY(strip_cr) },
 	{ "trim", FLAG, MEMBER(trim), .apply = apply_trim },
 	{ "key", .parse = parse_fields, .escaped = 1,
-	    .print = print_fields, .show = show_fields,
+	    .print = print_fields,
 	    .absent = "the whole line as key",
 	    .apply = key_take_fields, .applies = has_fields },
 	{ "field-separator", .parse = parse_separator,
@@ -385,10 +459,9 @@ const struct key_step key_steps[] = {
 	    .absent = "fields between blanks" },
 	{ "csv", FLAG, MEMBER(csv) },
 	{ "header", FLAG, MEMBER(header) },
-	{ "json", .parse = json_step_parse, .escaped = 1,
-	    .print = json_step_print, .show = json_step_show,
+	{ "json", .parse = parse_json, .escaped = 1, .print = print_json,
 	    .absent = "no --json",
-	    .apply = json_step_apply, .applies = has_json },
+	    APPLY(json) },
 	{ "trim-fields", FLAG, MEMBER(trim_fields),
 	    APPLY(trim_fields) },
 	{ "url", FLAG, MEMBER(url),
@@ -397,10 +470,9 @@ const struct key_step key_steps[] = {
 	{ "url-sort", FLAG, MEMBER(url_sort) },
 	{ "skip-chars", COUNT, MEMBER(skip), .unset = KEY_SKIP_UNSET,
 	    .joined = "skip-data",
-	    APPLY(skip) },
+	    APPLY(cut) },
 	{ "check-chars", COUNT, MEMBER(check),
-	    .joined = "check-data",
-	    APPLY(check) },
+	    .joined = "check-data" },
 	{ "ignore-case", FLAG, MEMBER(ignore_case),
 	    .apply = apply_fold_case },
 	{ "keep-empty", FLAG, MEMBER(keep_empty) },
@@ -422,8 +494,8 @@ key_step_applies(const struct key_step *step, const struct key_recipe *recipe)
 int
 key_step_is_given(const struct key_step *step, const struct key_recipe *recipe)
 {
-	char ignored[KEY_RECIPE_TEXT];
+	char ignored[KEY_VALUE];
 
-	return step->print(step, recipe, ignored) || (step->unset != 0 &&
+	return step->print(step, recipe, 0, ignored) || (step->unset != 0 &&
 	    get_count(step, recipe) != step->unset);
 }

@@ -15,6 +15,9 @@
 #include "key/recipe.h"
 #include "key/scratch.h"
 
+/* The longest value of a step: '=', what a recipe can have, and a NUL. */
+#define KEY_VALUE (KEY_RECIPE_TEXT + 1)
+
 struct key_step {
 	const char *name;   /* in the text; the option is "--" and this */
 	const char *joined; /* name in the text if key_joins_values; or NULL */
@@ -26,12 +29,14 @@ struct key_step {
 	int (*parse)(const struct key_step *step, struct key_recipe *recipe,
 	    const char *value);
 	int escaped;        /* the value is escaped in the text, as in %0A */
-	/* Is the step in the recipe? `value` becomes "=..." or "". */
+	/*
+	 * Does the recipe have the step's value i, from 0? `value` becomes
+	 * "=..." or "", and is not escaped.
+	 */
 	int (*print)(const struct key_step *step,
-	    const struct key_recipe *recipe, char value[KEY_RECIPE_TEXT]);
+	    const struct key_recipe *recipe, unsigned i, char value[KEY_VALUE]);
 	/* The value as the option takes it, if that differs; or NULL. */
-	void (*show)(const struct key_recipe *recipe,
-	    char value[KEY_RECIPE_TEXT]);
+	void (*show)(const struct key_recipe *recipe, char value[KEY_VALUE]);
 
 	/* NULL if another row does its work. */
 	key_apply apply;

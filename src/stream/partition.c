@@ -11,7 +11,6 @@
 
 #include "base/io.h"
 #include "base/signals.h"
-#include "key/part.h"
 #include "stream/input.h"
 #include "stream/output.h"
 #include "stream/run.h"

@@ -2,7 +2,6 @@
 
 #include "bits/loops.h"
 #include "filter/filter.h"
-#include "key/part.h"
 #include "stream/worker.h"
 
 /*

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "key/part.h"
+#include "key/key.h"
 #include "random64.h"
 #include "tap.h"
 
@@ -92,15 +92,15 @@ check_texts(void)
 		"3/2", "1/0", "1/4097", "01/2", "1/02", "1/2/", "1/2 ", " 1/2",
 		"+1/2", "-1/2", "1//2", "1-2", "99999999999/99999999999",
 		"1/4294967298" };
-	unsigned part = 7, parts = 9;
+	struct key_recipe r = { .part = 7, .parts = 9 };
 
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-		tap_ok(part_parse(refused[i], &part, &parts) < 0 &&
-		    part == 7 && parts == 9, "'%s' is refused", refused[i]);
-	tap_ok(part_parse("1/1", &part, &parts) == 0 && part == 1 &&
-	    parts == 1, "1/1");
-	tap_ok(part_parse("4096/4096", &part, &parts) == 0 && part == 4096 &&
-	    parts == 4096, "4096/4096");
+		tap_ok(key_option(&r, "part", refused[i]) < 0 && r.part == 7 &&
+		    r.parts == 9, "'%s' is refused", refused[i]);
+	tap_ok(key_option(&r, "part", "1/1") == 0 && r.part == 1 &&
+	    r.parts == 1, "1/1");
+	tap_ok(key_option(&r, "part", "4096/4096") == 0 && r.part == 4096 &&
+	    r.parts == 4096, "4096/4096");
 }
 
 int
