@@ -387,3 +387,9 @@ setup() {
 	(ulimit -v 1000000; bloomdedup "${pointers[@]}" long long) |
 		cmp long -
 }
+
+@test "a recipe that is too long is told with all bytes of its text" {
+	# each % takes three bytes there
+	fails 2 'take 1207 bytes in the filter, which has room for 1024' \
+		bloomdedup --json="/$(printf '%400s' | tr ' ' %)" /dev/null
+}
