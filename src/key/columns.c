@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "key/csv.h"
-#include "key/join.h"
+#include "key/record.h"
 
 int
 columns_number(const char **text, uint32_t *field)
@@ -70,7 +69,7 @@ read_item(struct csv_fields *list, struct item *item)
 	}
 	item->nbytes = field.nbytes;
 	if (list->quoted)
-		item->nbytes = join_undouble(field, item->name);
+		item->nbytes = csv_undouble(field, item->name);
 	else
 		memcpy(item->name, field.data, field.nbytes);
 	return 0;
@@ -141,7 +140,7 @@ next_name(struct csv_fields *names, uint8_t *room)
 
 	if (!names->quoted)
 		return name;
-	return (struct key){ room, join_undouble(name, room) };
+	return (struct key){ room, csv_undouble(name, room) };
 }
 
 /* A header in a message is cut after so many bytes. */

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "key/columns.h"
-#include "key/csv.h"
 #include "key/join.h"
+#include "key/record.h"
 #include "key/scan.h"
 
 /* Merged into one function, each would save the registers that all need. */
@@ -297,13 +297,13 @@ undouble(struct key field, struct key_scratch *scratch)
 {
 	if (memchr(field.data, '"', field.nbytes) == NULL)
 		return field;
-	scratch->used += join_undouble(field, scratch->data + scratch->used);
+	scratch->used += csv_undouble(field, scratch->data + scratch->used);
 	return scratch_key(scratch);
 }
 
 /*
  * The content of a field whose quotes all open it, close it or are doubled. If
- * it begins with one but doesn't end so, it is taken as it is: csv.h.
+ * it begins with one but doesn't end so, it is taken as it is: record.h.
  */
 static inline struct key
 unquote(struct key field, struct key_scratch *scratch)

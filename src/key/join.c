@@ -1,5 +1,6 @@
 #include "key/join.h"
 
+#include "key/record.h"
 #include "key/url.h"
 
 struct join
@@ -9,21 +10,6 @@ join_begin(const struct key_recipe *r, uint8_t separator,
 	return (struct join){ .recipe = r, .scratch = scratch,
 		.separator = separator, .skip = r->skip,
 		.left = r->check > 0 ? r->check : UINT64_MAX };
-}
-
-size_t
-join_undouble(struct key value, uint8_t *to)
-{
-	const uint8_t *p = value.data, *end = p + value.nbytes, *quote;
-	uint8_t *start = to;
-
-	while ((quote = memchr(p, '"', (size_t)(end - p))) != NULL) {
-		memcpy(to, p, (size_t)(quote + 1 - p));
-		to += quote + 1 - p;
-		p = quote + 2;
-	}
-	memcpy(to, p, (size_t)(end - p));
-	return (size_t)(to - start + (end - p));
 }
 
 struct key
@@ -36,7 +22,7 @@ join_url(const struct key_recipe *r, struct key value, int doubled,
 	if (doubled && memchr(value.data, '"', value.nbytes) != NULL) {
 		uint8_t *copy = to + URL_ROOM(value.nbytes);
 
-		value = (struct key){ copy, join_undouble(value, copy) };
+		value = (struct key){ copy, csv_undouble(value, copy) };
 	}
 	if (!url_is_normal(&rules, value.data, value.nbytes)) {
 		value.nbytes = url_normalize(&rules, value.data, value.nbytes,

@@ -36,12 +36,6 @@ struct join join_begin(const struct key_recipe *recipe, uint8_t separator,
 struct key join_url(const struct key_recipe *recipe, struct key value,
     int doubled, size_t behind, struct key_scratch *scratch);
 
-/*
- * Copy a value whose quotes are doubled, with one quote in place of each two.
- * Returns the length of the copy.
- */
-size_t join_undouble(struct key value, uint8_t *to);
-
 /* `doubled`: quotes in the value are doubled already; each two count as one. */
 void join_value(struct join *join, struct key value, int doubled);
 

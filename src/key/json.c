@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "key/quotes.h"
 #include "key/scan.h"
 
 struct walk {

@@ -1,20 +1,221 @@
+/*
+ * CSV without quotes is searched with memchr; from a quote on, 64 bytes are
+ * looked at together. libcsv works byte by byte, with a call for each field,
+ * and doesn't tell where a record's bytes are.
+ */
 #include "key/record.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/number.h"
 #include "key/scan.h"
+
+/* About as much as a batch of lines. */
+#define BATCH_BYTES (64 * 1024)
+
+/* UTF-8's byte order mark */
+static const uint8_t MARK[] = { 0xef, 0xbb, 0xbf };
+
+static int
+ends_field(const struct csv_format *format, uint8_t byte)
+{
+	return byte == format->terminator || byte == format->separator;
+}
+
+/* One step of the scan. */
+static void
+step(const struct csv_format *format, struct csv_state *state, uint8_t byte)
+{
+	int first = state->in == CSV_RECORD_START;
+	int opens = first || state->in == CSV_FIELD_START;
+
+	if (state->in == CSV_QUOTED) {
+		if (byte == '"')
+			state->in = CSV_QUOTE_IN_QUOTED;
+	} else if (byte == '"' && (opens || state->in == CSV_QUOTE_IN_QUOTED)) {
+		/* the first byte of a field, or the second of two quotes */
+		state->in = CSV_QUOTED;
+	} else if (ends_field(format, byte)) {
+		state->in = byte == format->terminator ? CSV_RECORD_START :
+		    CSV_FIELD_START;
+	} else if (first && byte == MARK[0]) {
+		state->in = CSV_MARK_1;
+	} else if (state->in == CSV_MARK_1 && byte == MARK[1]) {
+		state->in = CSV_MARK_2;
+	} else if (state->in == CSV_MARK_2 && byte == MARK[2]) {
+		state->in = CSV_FIELD_START;
+	} else {
+		state->in = CSV_PLAIN;
+	}
+}
+
+/*
+ * Scan what stands before the first quote, and return how many bytes that are;
+ * *last becomes where the last record in them ends, 0 if none does.
+ */
+static size_t
+scan_plain(const struct csv_format *format, struct csv_state *state,
+    const uint8_t *data, size_t nbytes, size_t *last)
+{
+	const uint8_t *quote = memchr(data, '"', nbytes);
+	size_t stop = quote == NULL ? nbytes : (size_t)(quote - data);
+	size_t end = stop;
+
+	while (end > 0 && data[end - 1] != format->terminator)
+		end--;
+	if (end > 0)
+		state->in = CSV_RECORD_START;
+	if (stop - end > sizeof MARK)
+		state->in = data[stop - 1] == format->separator ?
+		    CSV_FIELD_START : CSV_PLAIN;
+	for (size_t i = end; i < stop && stop - end <= sizeof MARK; i++)
+		step(format, state, data[i]);
+	*last = end;
+	return stop;
+}
+
+/*
+ * Look at the next bytes of [p, end), 64 or all. Returns a bit for each
+ * terminator that ends a record; *quoted has those inside quotes.
+ */
+static inline __attribute__((always_inline)) uint64_t
+scan_word(const struct csv_format *format, struct csv_state *state,
+    const uint8_t *p, const uint8_t *end, uint64_t *quoted)
+{
+	const unsigned begins = 1 << CSV_RECORD_START | 1 << CSV_FIELD_START |
+	    1 << CSV_QUOTE_IN_QUOTED;
+	const uint8_t bytes[3] = { '"', format->separator, format->terminator };
+	unsigned last = end - p < 64 ? (unsigned)(end - p) - 1 : 63;
+	uint64_t bits[3], all = ~(uint64_t)0 >> (63 - last);
+	struct quotes q;
+	int placed;
+
+	scan()->equal_three(p, bytes, bits);
+	q = (struct quotes){ .quotes = bits[0] & all,
+		.stops = (bits[1] | bits[2]) & all };
+	placed = quotes_place(&q, state->in == CSV_QUOTED,
+	    (int)(begins >> state->in & 1));
+	if (placed && q.inside >> last & 1) {
+		state->in = CSV_QUOTED;
+	} else if (!placed || (p[last] >= 0x80 &&
+	    memchr(MARK, p[last], sizeof MARK) != NULL)) {
+		/* few words have a quote that tells nothing, or end so */
+		q.inside = 0;
+		for (unsigned i = 0; i <= last; i++) {
+			step(format, state, p[i]);
+			q.inside |= (uint64_t)(state->in == CSV_QUOTED) << i;
+		}
+	} else {
+		state->in = q.quotes >> last & 1 ? CSV_QUOTE_IN_QUOTED :
+		    bits[2] >> last & 1 ? CSV_RECORD_START :
+		    q.stops >> last & 1 ? CSV_FIELD_START : CSV_PLAIN;
+	}
+	*quoted = bits[2] & all & q.inside;
+	return bits[2] & all & ~q.inside;
+}
 
 size_t
 record_scan(const struct record_format *format, struct csv_state *state,
     const uint8_t *data, size_t nbytes)
 {
-	if (format->is_csv)
-		return csv_scan(&format->csv, state, data, nbytes);
-	while (nbytes > 0 && data[nbytes - 1] != format->csv.terminator)
-		nbytes--;
-	return nbytes;
+	size_t last = 0, i = 0;
+
+	if (!format->is_csv) {
+		while (nbytes > 0 &&
+		    data[nbytes - 1] != format->csv.terminator)
+			nbytes--;
+		return nbytes;
+	}
+	if (state->in < CSV_QUOTED)
+		i = scan_plain(&format->csv, state, data, nbytes, &last);
+	for (; i < nbytes; i += 64) {
+		uint64_t quoted, ends = scan_word(&format->csv, state, data + i,
+		    data + nbytes, &quoted);
+
+		if (ends != 0)
+			last = i + 64 - (unsigned)__builtin_clzll(ends);
+		/* mostly none: not all machines have an instruction for it */
+		if (quoted != 0)
+			state->quoted_lines +=
+			    (unsigned)__builtin_popcountll(quoted);
+	}
+	state->lines += scan()->count(data, nbytes, format->csv.terminator);
+	return last;
+}
+
+/*
+ * Split data with quotes, a batch of it or one record that is larger. There are
+ * n records before it; returns how many with those of it.
+ */
+static size_t
+split_words(const struct csv_format *format, const uint8_t *data,
+    const uint8_t *end, const uint8_t **starts, size_t n, size_t limit)
+{
+	struct csv_state state = { .in = CSV_RECORD_START };
+	const uint8_t *p = data;
+	size_t before = n;
+
+	for (; p < end && n < limit && ((size_t)(p - data) < BATCH_BYTES ||
+	    n == before); p += 64) {
+		uint64_t quoted, ends = scan_word(format, &state, p, end,
+		    &quoted);
+
+		for (; ends != 0 && n < limit; ends &= ends - 1)
+			starts[++n] = p + __builtin_ctzll(ends) + 1;
+	}
+	if (p >= end && n < limit && starts[n] < end)
+		starts[++n] = end;
+	return n;
+}
+
+size_t
+record_split(const struct record_format *format, const uint8_t *data,
+    const uint8_t *end, const uint8_t **starts, size_t limit)
+{
+	uint8_t terminator = format->csv.terminator;
+	size_t n = 0;
+
+	if (!format->is_csv)
+		return scan()->split(data, end, terminator, starts, limit);
+	starts[0] = data;
+	while (starts[n] < end && n < limit) {
+		/*
+		 * The records before the first quote; no further than a batch
+		 * needs, since this is called again for the next one.
+		 */
+		const uint8_t *start = starts[n], *stop;
+		size_t nbytes = (size_t)(end - start);
+
+		nbytes = nbytes < BATCH_BYTES ? nbytes : BATCH_BYTES;
+		stop = memchr(start, '"', nbytes);
+		stop = stop == NULL ? start + nbytes : stop;
+		while (stop > start && stop[-1] != terminator)
+			stop--;
+		if (stop > start)
+			n += scan()->split(start, stop, terminator, starts + n,
+			    limit - n);
+		else
+			n = split_words(&format->csv, start, end, starts, n,
+			    limit);
+	}
+	return n;
+}
+
+/* --- records that are too large or never end */
+
+const uint8_t *
+csv_open_quote(const struct csv_format *format, const uint8_t *data,
+    const uint8_t *end)
+{
+	struct csv_fields fields = csv_fields_begin(format, data, end);
+	struct key last;
+
+	do {
+		last = csv_fields_next(&fields);
+	} while (fields.next != NULL);
+	return last.data - 1;
 }
 
 /* "the quote that opens in record 3 (line 7)" */
@@ -33,58 +234,39 @@ describe_quote(const struct record_format *format,
 	return text;
 }
 
-/* Where the first whole record begins that is too large; *end if none is. */
-static size_t
-first_too_large(const struct record_format *format, const uint8_t *data,
-    size_t end)
-{
-	const uint8_t *starts[2];
-	size_t at = 0, next;
-
-	/* mostly there is less than one could have */
-	if (end <= format->max_bytes)
-		return end;
-	for (; at < end; at = next) {
-		record_split(format, data + at, data + end, starts, 1);
-		next = (size_t)(starts[1] - data);
-		if (next - at - 1 > format->max_bytes)
-			break;
-	}
-	return at;
-}
-
-/* The records and lines that were scanned and begin at data or later. */
-static struct csv_state
-scan_again(const struct record_format *format, const uint8_t *data, size_t n)
-{
-	struct csv_state csv = { 0 };
-
-	csv_scan(&format->csv, &csv, data, n);
-	return csv;
-}
-
 int
 record_check_size(const struct record_format *format,
     const struct csv_state *state, const uint8_t *data, size_t *end,
     size_t to, struct error *error)
 {
 	char quote[80], limit[NUMBER_TEXT];
-	struct csv_state after;
-	size_t at, whole = *end;
+	struct csv_state after = { 0 };
+	size_t at = 0, next, whole = *end;
 
 	if (!format->is_csv || format->max_bytes == 0)
 		return 0;
-	at = first_too_large(format, data, whole);
+	/* mostly there is less than one record could have */
+	if (whole <= format->max_bytes)
+		at = whole;
+	for (; at < whole; at = next) {
+		const uint8_t *starts[2];
+
+		record_split(format, data + at, data + whole, starts, 1);
+		next = (size_t)(starts[1] - data);
+		if (next - at - 1 > format->max_bytes)
+			break;
+	}
 	if (at == whole && (whole > 0 || to <= format->max_bytes))
 		return 0;
 	*end = at;
 	number_format_binary(limit, format->max_bytes);
-	if (whole == 0 && csv_in_quotes(state)) {
+	if (whole == 0 && state->in == CSV_QUOTED) {
 		return error_set(error, STATUS_FAILED, "%s is not closed within"
 		    " %s, which --max-record allows",
 		    describe_quote(format, state, data, to, quote), limit);
 	}
-	after = scan_again(format, data + at, to - at);
+	/* what was scanned already, and begins there or later */
+	record_scan(format, &after, data + at, to - at);
 	return error_set(error, STATUS_FAILED, "record %" PRIu64 " (line %"
 	    PRIu64 ") is larger than the %s that --max-record allows",
 	    state->lines - state->quoted_lines -
@@ -99,19 +281,69 @@ record_check_end(const struct record_format *format,
 {
 	char quote[80];
 
-	if (!format->is_csv || !csv_in_quotes(state))
+	if (!format->is_csv || state->in != CSV_QUOTED)
 		return 0;
 	return error_set(error, STATUS_FAILED, "%s is never closed: everything"
 	    " from there to the end of the file is one record",
 	    describe_quote(format, state, data, nbytes, quote));
 }
 
-size_t
-record_split(const struct record_format *format, const uint8_t *data,
-    const uint8_t *end, const uint8_t **starts, size_t limit)
+/* --- fields of CSV */
+
+struct csv_fields
+csv_fields_begin(const struct csv_format *format, const uint8_t *data,
+    const uint8_t *end)
 {
-	if (format->is_csv)
-		return csv_split(&format->csv, data, end, starts, limit);
-	return scan()->split(data, end, format->csv.terminator, starts,
-	    limit);
+	struct csv_fields fields = { format->separator, data, end, 0 };
+
+	for (size_t i = 0; i < sizeof MARK; i++) {
+		if (data + i == end || data[i] != MARK[i] ||
+		    ends_field(format, MARK[i]))
+			return fields;
+	}
+	fields.next += sizeof MARK;
+	return fields;
+}
+
+struct key
+csv_fields_next(struct csv_fields *fields)
+{
+	const uint8_t *p = fields->next, *end = fields->end;
+	const uint8_t *closing = p, *stop;
+
+	fields->quoted = p < end && *p == '"';
+	if (fields->quoted) {
+		closing = memchr(p + 1, '"', (size_t)(end - p - 1));
+		while (closing != NULL && closing + 1 < end &&
+		    closing[1] == '"') /* doubled */
+			closing = memchr(closing + 2, '"',
+			    (size_t)(end - closing - 2));
+	}
+	if (closing == NULL) { /* up to the end */
+		fields->next = NULL;
+		return (struct key){ p + 1, (size_t)(end - p - 1) };
+	}
+	stop = memchr(closing, fields->separator, (size_t)(end - closing));
+	fields->next = stop == NULL ? NULL : stop + 1;
+	stop = stop == NULL ? end : stop;
+	/* RFC 4180 allows nothing after the closing quote: take all, as is. */
+	fields->quoted = fields->quoted && closing + 1 == stop;
+	return fields->quoted ?
+	    (struct key){ p + 1, (size_t)(closing - p - 1) } :
+	    (struct key){ p, (size_t)(stop - p) };
+}
+
+size_t
+csv_undouble(struct key value, uint8_t *to)
+{
+	const uint8_t *p = value.data, *end = p + value.nbytes, *quote;
+	uint8_t *start = to;
+
+	while ((quote = memchr(p, '"', (size_t)(end - p))) != NULL) {
+		memcpy(to, p, (size_t)(quote + 1 - p));
+		to += quote + 1 - p;
+		p = quote + 2;
+	}
+	memcpy(to, p, (size_t)(end - p));
+	return (size_t)(to - start + (end - p));
 }

@@ -6,7 +6,6 @@
 
 #include "bits/layout.h"
 #include "bits/version.h"
-#include "key/quotes.h"
 
 #if defined __AVX512BW__ || defined __AVX2__ || defined __SSE2__
 #include <immintrin.h>

@@ -44,8 +44,8 @@ struct scan {
 	    uint8_t separator, uint32_t first, uint32_t last);
 	/*
 	 * The CSV field `wanted` (from 1) of [p, end), with the quotes around
-	 * it. Its data is NULL if there is none, if quotes.h can't tell, or if
-	 * a quote isn't closed.
+	 * it. Its data is NULL if there is none, if quotes_place can't tell,
+	 * or if a quote isn't closed.
 	 */
 	struct key (*csv_field)(const uint8_t *p, const uint8_t *end,
 	    uint8_t separator, uint32_t wanted);
@@ -73,5 +73,44 @@ struct scan {
 const struct scan *scan(void);
 
 extern const struct scan *const scan_versions[];
+
+/*
+ * Which bytes of CSV or JSON are in quotes. The number of quotes up to a byte
+ * is odd if and only if the byte is in quotes: Langdale and Lemire, "Parsing
+ * Gigabytes of JSON per Second", VLDB Journal 28 (2019), section 3.1.1.
+ */
+
+/* What is at each of 64 bytes: bit i is about byte i. */
+struct quotes {
+	uint64_t quotes;
+	uint64_t stops;  /* separators and terminators */
+	uint64_t inside; /* in quotes, or the quote that opens them */
+};
+
+/* Bit i: is the number of bits that are set up to it odd? */
+static inline uint64_t
+quotes_parity(uint64_t bits)
+{
+#pragma GCC unroll 6
+	for (unsigned i = 1; i < 64; i *= 2)
+		bits ^= bits << i;
+	return bits;
+}
+
+/*
+ * Find `inside`. Before the first byte: was that in quotes, and could a quote
+ * now open a field, or double one? Returns 0 if it can't be told so, since a
+ * quote is in a field that doesn't begin with one.
+ */
+static inline int
+quotes_place(struct quotes *q, int in_quotes, int begins)
+{
+	uint64_t before = (q->quotes | q->stops) << 1 | (unsigned)begins;
+
+	q->inside = quotes_parity(q->quotes);
+	if (in_quotes)
+		q->inside = ~q->inside;
+	return (q->quotes & q->inside & ~before) == 0;
+}
 
 #endif

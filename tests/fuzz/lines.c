@@ -1,7 +1,7 @@
 /*
  * From files to lines to keys, each step against one that goes byte by byte:
  * input.h, read in pieces of any size, with interruptions and errors; split,
- * with every instruction set; csv.h; key_take, for any recipe.
+ * with every instruction set; record.h; key_take, for any recipe.
  *
  *     flags, separator, flags of the key, -s, -w,
  *     number of ranges of -k (mod 8), and each: first, last (0: open),
@@ -685,11 +685,13 @@ check_split(const struct scan *k, const struct csv_format *csv,
 	/* as long as the contract says, so that a sanitizer sees its end */
 	const uint8_t **starts = malloc((limit + 1) * sizeof *starts);
 	const uint8_t *p = data, *end = data + ends[to - 1] - start;
+	const struct record_format records = { .csv = *csv, .is_csv = 1 };
 
 	MUST(starts != NULL);
 	while (p < end) {
 		size_t n = k != NULL ? k->split(p, end, csv->terminator,
-		    starts, limit) : csv_split(csv, p, end, starts, limit);
+		    starts, limit) : record_split(&records, p, end, starts,
+		    limit);
 
 		MUST(n >= 1 && n <= limit && n <= to - from);
 		MUST(n == limit || n == to - from || k == NULL);
@@ -819,7 +821,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
 	piece = 0;
 	may_fail = (flags & FAIL) != 0;
 	piece_unit = expand ? 997 : 1;
-	/* csv_split looks at some lines beyond its limit each time */
+	/* record_split looks at some lines beyond its limit each time */
 	limit *= expand ? 256 : 1;
 	file_count = 1 + (unsigned)take(&in, 1) % FILES;
 	for (unsigned i = 0; i < file_count; i++) {

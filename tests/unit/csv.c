@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "key/csv.h"
 #include "bits/version.h"
+#include "key/record.h"
 #include "key/scan.h"
 #include "random64.h"
 #include "tap.h"
@@ -125,6 +125,7 @@ static int
 scan_agrees(const struct csv_format *format, const uint8_t *data,
     size_t nbytes, unsigned piece_max)
 {
+	const struct record_format records = { .csv = *format, .is_csv = 1 };
 	struct csv_state csv = { .in = CSV_RECORD_START };
 	size_t end = 0, done = 0;
 	struct model m;
@@ -135,7 +136,7 @@ scan_agrees(const struct csv_format *format, const uint8_t *data,
 
 		if (piece > nbytes - done)
 			piece = nbytes - done;
-		last = csv_scan(format, &csv, data + done, piece);
+		last = record_scan(&records, &csv, data + done, piece);
 		if (last > piece)
 			return 0;
 		if (last > 0)
@@ -143,7 +144,7 @@ scan_agrees(const struct csv_format *format, const uint8_t *data,
 		done += piece;
 	}
 	return end == (m.count == 0 ? 0 : m.ends[m.count - 1]) &&
-	    csv_in_quotes(&csv) == m.quoted &&
+	    (csv.in == CSV_QUOTED) == m.quoted &&
 	    (!m.quoted || csv_open_quote(format, data + end,
 	    data + nbytes) == data + m.quote);
 }
@@ -153,6 +154,7 @@ static int
 split_agrees(const struct csv_format *format, uint8_t *data, size_t nbytes,
     size_t limit)
 {
+	const struct record_format records = { .csv = *format, .is_csv = 1 };
 	const uint8_t *starts[BYTES_MAX + 2], *p = data;
 	size_t seen = 0;
 	struct model m;
@@ -161,7 +163,8 @@ split_agrees(const struct csv_format *format, uint8_t *data, size_t nbytes,
 	if (m.rest)
 		m.ends[m.count++] = nbytes;
 	while (p < data + nbytes) {
-		size_t got = csv_split(format, p, data + nbytes, starts, limit);
+		size_t got = record_split(&records, p, data + nbytes, starts,
+		    limit);
 
 		if (got == 0 || got > limit || starts[0] != p)
 			return 0;
@@ -292,7 +295,7 @@ check_fields(struct csv_format format, const char *name)
 }
 
 /*
- * The hot loops find the field that csv.h does, or none. Quotes around it
+ * The hot loops find the field that record.h does, or none. Quotes around it
  * are left out here, as by those who call them.
  */
 static int
@@ -342,7 +345,7 @@ check_places(struct csv_format format)
 			right &= places_agree(k, &format, data, nbytes, &found);
 		}
 		tap_ok(right && found > ROUNDS, "%s: fields are where"
-		    " csv.h finds them: %u of %d", loops_versions[v]->name,
+		    " record.h finds them: %u of %d", loops_versions[v]->name,
 		    found, 7 * ROUNDS);
 	}
 }
