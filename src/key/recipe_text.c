@@ -41,9 +41,8 @@ unescape(char *text)
 	return 0;
 }
 
-/* Returns the length of the whole text, even if it was cut. */
-static size_t
-format(const struct key_recipe *recipe, char text[KEY_RECIPE_TEXT])
+size_t
+key_recipe_format(const struct key_recipe *recipe, char text[KEY_RECIPE_TEXT])
 {
 	char value[KEY_VALUE], escaped[3 * KEY_VALUE];
 	size_t n = 0;
@@ -53,7 +52,8 @@ format(const struct key_recipe *recipe, char text[KEY_RECIPE_TEXT])
 		const struct key_step *step = &key_steps[i];
 		int joined = step->joined != NULL && key_joins_values(recipe);
 
-		for (unsigned j = 0; step->print(step, recipe, j, value); j++) {
+		for (unsigned j = 0; key_step_print(step, recipe, j, value);
+		    j++) {
 			size_t at = n < KEY_RECIPE_TEXT ? n :
 			    KEY_RECIPE_TEXT - 1;
 
@@ -64,12 +64,6 @@ format(const struct key_recipe *recipe, char text[KEY_RECIPE_TEXT])
 		}
 	}
 	return n;
-}
-
-void
-key_recipe_format(const struct key_recipe *recipe, char text[KEY_RECIPE_TEXT])
-{
-	format(recipe, text);
 }
 
 static const struct key_step *
@@ -106,7 +100,7 @@ parse_lines(struct key_recipe *recipe, const char *text)
 		step = find_step(line);
 		if (step == NULL || (value != NULL && step->escaped &&
 		    unescape(value) < 0) ||
-		    step->parse(step, recipe, value) < 0)
+		    key_step_parse(step, recipe, value) < 0)
 			return -1;
 		line = end + 1;
 	}
@@ -132,12 +126,11 @@ key_recipe_parse(struct key_recipe *recipe, const char *text,
 		return 0;
 	}
 	if (key_joins_values(&parsed) && (strstr(text, "skip-chars=") != NULL ||
-	    strstr(text, "check-chars=") != NULL)) {
+	    strstr(text, "check-chars=") != NULL))
 		return error_set(error, STATUS_FAILED, "made by bloomdedup"
 		    " 0.1.0 with --csv, several fields and --skip-chars or"
 		    " --check-chars, which counted quotes that were not in the"
 		    " data: make a new filter");
-	}
 	return error_set(error, STATUS_FAILED, "its key options are unknown to"
 	    " this version of bloomdedup");
 }
@@ -163,13 +156,13 @@ describe(const struct key_step *step, const struct key_recipe *recipe,
 		return;
 	}
 	/* a count of 0 can be given, too */
-	step->print(step, recipe, 0, value);
+	key_step_print(step, recipe, 0, value);
 	do {
 		if (step->show != NULL)
 			step->show(recipe, value);
 		n += (size_t)snprintf(text + n, KEY_OPTIONS - n, "%s--%s%s",
 		    i == 0 ? "" : " ", step->name, value);
-	} while (step->print(step, recipe, ++i, value));
+	} while (key_step_print(step, recipe, ++i, value));
 }
 
 const char *
@@ -184,7 +177,7 @@ key_recipe_options(const char *text, char options[KEY_OPTIONS])
 	if (key_recipe_parse(&recipe, text, &(struct error){ 0 }) < 0)
 		return text;
 	for (size_t i = 0; i < key_step_count; i++) {
-		if (!key_steps[i].print(&key_steps[i], &recipe, 0, option))
+		if (!key_step_print(&key_steps[i], &recipe, 0, option))
 			continue;
 		describe(&key_steps[i], &recipe, option);
 		n += (size_t)snprintf(options + n, KEY_OPTIONS - n, "%s%s",
@@ -206,10 +199,9 @@ key_recipe_inherit(struct key_recipe *given,
 			continue;
 		describe(step, stored, had);
 		describe(step, given, wanted);
-		if (strcmp(had, wanted) != 0) {
+		if (strcmp(had, wanted) != 0)
 			return error_set(error, STATUS_USAGE, "made with %s,"
 			    " which contradicts %s", had, wanted);
-		}
 	}
 	*given = *stored;
 	return 0;
@@ -225,50 +217,42 @@ key_recipe_complete(struct key_recipe *r, struct error *error)
 		r->separator = ',';
 	if (r->skip == KEY_SKIP_UNSET)
 		r->skip = 0;
-	if (r->separator >= 0 && r->range_count == 0 && !r->csv) {
+	if (r->separator >= 0 && r->range_count == 0 && !r->csv)
 		return error_set(error, STATUS_USAGE, "--field-separator is"
 		    " for fields: name them with --key");
-	}
 	if (r->separator == (r->zero_terminated ? '\0' : '\n') ||
-	    (r->csv && r->separator == '"')) {
+	    (r->csv && r->separator == '"'))
 		return error_set(error, STATUS_USAGE, "--field-separator:"
 		    " the separator must differ from the line end and the"
 		    " quote");
-	}
-	if (r->header && !r->csv) {
+	if (r->header && !r->csv)
 		return error_set(error, STATUS_USAGE, "--header is for --csv:"
 		    " only its files have names for their columns");
-	}
 	if (r->column_count > 0 && !r->header) {
 		return error_set(error, STATUS_USAGE, "-k, --key: '%s' is not"
 		    " allowed; give fields as for cut, such as 2 or 1,3 or 2-4"
 		    " or 2-, in at most 32 ranges, or with --csv and --header"
 		    " names of columns", r->columns);
 	}
-	if (r->json_count > 0 && (r->csv || r->range_count > 0)) {
+	if (r->json_count > 0 && (r->csv || r->range_count > 0))
 		return error_set(error, STATUS_USAGE, "--json cannot be"
 		    " combined with --%s: a line is JSON or has fields",
 		    r->csv ? "csv" : "key");
-	}
 	if (r->trim_fields && r->range_count == 0 && r->column_count == 0 &&
-	    r->json_count == 0) {
+	    r->json_count == 0)
 		return error_set(error, STATUS_USAGE, "--trim-fields is for"
 		    " fields: name them with --key or --json");
-	}
-	if (!r->url && (r->url_ignore[0] != '\0' || r->url_sort)) {
+	if (!r->url && (r->url_ignore[0] != '\0' || r->url_sort))
 		return error_set(error, STATUS_USAGE, "--url-%s is for URLs:"
 		    " add --url", r->url_sort ? "sort" : "ignore");
-	}
-	if (r->url && r->range_count > 0 && !r->csv && !key_single_field(r)) {
+	if (r->url && r->range_count > 0 && !r->csv && !key_single_field(r))
 		return error_set(error, STATUS_USAGE, "--url takes one field,"
 		    " such as --key=2, or several with --csv");
-	}
-	nbytes = format(r, text);
-	if (nbytes >= KEY_RECIPE_TEXT) {
+	nbytes = key_recipe_format(r, text);
+	if (nbytes >= KEY_RECIPE_TEXT)
 		return error_set(error, STATUS_USAGE, "the key options take %zu"
 		    " bytes in the filter, which has room for %d", nbytes,
 		    KEY_RECIPE_TEXT - 1);
-	}
 	return 0;
 }
 
@@ -277,7 +261,7 @@ key_option(struct key_recipe *recipe, const char *name, const char *value)
 {
 	const struct key_step *step = find_step(name);
 
-	return step == NULL ? -1 : step->parse(step, recipe, value);
+	return step == NULL ? -1 : key_step_parse(step, recipe, value);
 }
 
 int
@@ -285,5 +269,6 @@ key_option_fits(const struct key_recipe *recipe, const char *value)
 {
 	char text[KEY_RECIPE_TEXT];
 
-	return format(recipe, text) + strlen(value) < KEY_RECIPE_TEXT;
+	return key_recipe_format(recipe, text) + strlen(value) <
+	    KEY_RECIPE_TEXT;
 }

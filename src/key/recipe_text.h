@@ -2,6 +2,8 @@
 #ifndef RECIPE_TEXT_H
 #define RECIPE_TEXT_H
 
+#include <stddef.h>
+
 #include "base/error.h"
 #include "key/recipe.h"
 
@@ -17,9 +19,10 @@ int key_option_fits(const struct key_recipe *recipe, const char *value);
 
 /*
  * The recipe as text, one step per line, in one spelling only: equal recipes
- * have equal texts. See bloomdedup(5), "Key recipe".
+ * have equal texts. See bloomdedup(5), "Key recipe". Returns the length of the
+ * whole text, even if it was cut.
  */
-void key_recipe_format(const struct key_recipe *recipe,
+size_t key_recipe_format(const struct key_recipe *recipe,
     char text[KEY_RECIPE_TEXT]);
 
 /*

@@ -13,67 +13,6 @@
 #include "key/json.h"
 #include "key/url.h"
 
-/* --- rows that set a flag, or a count */
-
-static int
-get_flag(const struct key_step *step, const struct key_recipe *recipe)
-{
-	int flag;
-
-	memcpy(&flag, (const char *)recipe + step->member, sizeof flag);
-	return flag;
-}
-
-static int
-parse_flag(const struct key_step *step, struct key_recipe *recipe,
-    const char *value)
-{
-	const int flag = 1;
-
-	memcpy((char *)recipe + step->member, &flag, sizeof flag);
-	return value == NULL ? 0 : -1;
-}
-
-static int
-print_flag(const struct key_step *step, const struct key_recipe *recipe,
-    unsigned i, char value[KEY_VALUE])
-{
-	value[0] = '\0';
-	return i == 0 && get_flag(step, recipe);
-}
-
-static uint64_t
-get_count(const struct key_step *step, const struct key_recipe *recipe)
-{
-	uint64_t count;
-
-	memcpy(&count, (const char *)recipe + step->member, sizeof count);
-	return count;
-}
-
-static int
-parse_count(const struct key_step *step, struct key_recipe *recipe,
-    const char *value)
-{
-	uint64_t count;
-
-	if (value == NULL || number_count(value, &count) < 0)
-		return -1;
-	memcpy((char *)recipe + step->member, &count, sizeof count);
-	return 0;
-}
-
-/* 0 isn't written, since it asks for nothing. */
-static int
-print_count(const struct key_step *step, const struct key_recipe *recipe,
-    unsigned i, char value[KEY_VALUE])
-{
-	uint64_t count = get_count(step, recipe);
-
-	snprintf(value, KEY_VALUE, "=%" PRIu64, count);
-	return i == 0 && count != 0 && count != step->unset;
-}
-
 /* --- the end of the line, and blanks */
 
 static struct key
@@ -110,10 +49,9 @@ has_fields(const struct key_recipe *r)
 }
 
 static int
-print_fields(const struct key_step *step, const struct key_recipe *recipe,
-    unsigned i, char value[KEY_VALUE])
+print_fields(const struct key_recipe *recipe, unsigned i,
+    char value[KEY_VALUE])
 {
-	(void)step;
 	value[0] = '=';
 	if (recipe->column_count > 0)
 		strcpy(value + 1, recipe->columns);
@@ -124,15 +62,14 @@ print_fields(const struct key_step *step, const struct key_recipe *recipe,
 
 /* A list that is given twice adds up. */
 static int
-parse_fields(const struct key_step *step, struct key_recipe *recipe,
-    const char *value)
+parse_fields(struct key_recipe *recipe, const char *value)
 {
 	char list[2 * KEY_VALUE];
 	int count;
 
 	if (value == NULL || strlen(value) >= KEY_RECIPE_TEXT)
 		return -1;
-	if (print_fields(step, recipe, 0, list))
+	if (print_fields(recipe, 0, list))
 		strcat(list, ",");
 	strcat(list, value);
 	value = list + 1;
@@ -145,10 +82,8 @@ parse_fields(const struct key_step *step, struct key_recipe *recipe,
 }
 
 static int
-parse_separator(const struct key_step *step, struct key_recipe *recipe,
-    const char *value)
+parse_separator(struct key_recipe *recipe, const char *value)
 {
-	(void)step;
 	if (value == NULL || strlen(value) != 2)
 		return -1;
 	recipe->separator = number_hex((const uint8_t *)value, 2);
@@ -156,10 +91,9 @@ parse_separator(const struct key_step *step, struct key_recipe *recipe,
 }
 
 static int
-print_separator(const struct key_step *step, const struct key_recipe *recipe,
-    unsigned i, char value[KEY_VALUE])
+print_separator(const struct key_recipe *recipe, unsigned i,
+    char value[KEY_VALUE])
 {
-	(void)step;
 	snprintf(value, KEY_VALUE, "=%02x",
 	    (unsigned)recipe->separator & 0xff);
 	return i == 0 && recipe->separator >= 0;
@@ -194,13 +128,11 @@ apply_trim_fields_if(const struct key_recipe *r)
 
 /* Add a pointer. */
 static int
-parse_json(const struct key_step *step, struct key_recipe *recipe,
-    const char *pointer)
+parse_json(struct key_recipe *recipe, const char *pointer)
 {
 	unsigned n = recipe->json_count;
 	size_t at = 0;
 
-	(void)step;
 	if (pointer == NULL)
 		return -1;
 	for (unsigned i = 0; i < n; i++) {
@@ -220,14 +152,12 @@ parse_json(const struct key_step *step, struct key_recipe *recipe,
 }
 
 static int
-print_json(const struct key_step *step, const struct key_recipe *recipe,
-    unsigned i, char value[KEY_VALUE])
+print_json(const struct key_recipe *recipe, unsigned i,
+    char value[KEY_VALUE])
 {
-	(void)step;
 	if (i >= recipe->json_count)
 		return 0;
-	value[0] = '=';
-	strcpy(value + 1, recipe->json + recipe->json_at[i]);
+	snprintf(value, KEY_VALUE, "=%s", recipe->json + recipe->json_at[i]);
 	return 1;
 }
 
@@ -290,13 +220,11 @@ apply_json_if(const struct key_recipe *r)
 /* --- URLs, and their parameters */
 
 static int
-parse_ignore(const struct key_step *step, struct key_recipe *recipe,
-    const char *value)
+parse_ignore(struct key_recipe *recipe, const char *value)
 {
 	char list[3 * KEY_RECIPE_TEXT];
 	size_t used = strlen(recipe->url_ignore);
 
-	(void)step;
 	if (value == NULL || strlen(value) >= KEY_RECIPE_TEXT ||
 	    url_ignore_parse(value, list) < 0 ||
 	    used + 1 + strlen(list) >= sizeof recipe->url_ignore)
@@ -308,12 +236,10 @@ parse_ignore(const struct key_step *step, struct key_recipe *recipe,
 }
 
 static int
-print_ignore(const struct key_step *step, const struct key_recipe *recipe,
-    unsigned i, char value[KEY_VALUE])
+print_ignore(const struct key_recipe *recipe, unsigned i,
+    char value[KEY_VALUE])
 {
-	(void)step;
-	value[0] = '=';
-	strcpy(value + 1, recipe->url_ignore);
+	snprintf(value, KEY_VALUE, "=%s", recipe->url_ignore);
 	return i == 0 && recipe->url_ignore[0] != '\0';
 }
 
@@ -409,13 +335,11 @@ apply_fold_case(const struct key_recipe *r, struct key key,
 /* --- parts */
 
 static int
-parse_part(const struct key_step *step, struct key_recipe *recipe,
-    const char *value)
+parse_part(struct key_recipe *recipe, const char *value)
 {
 	unsigned i, n;
 	char again[24];
 
-	(void)step;
 	/* Accept what is written, so without leading zeros or blanks. */
 	if (value == NULL || sscanf(value, "%5u/%5u", &i, &n) != 2 || i < 1 ||
 	    i > n || n > PARTS_MAX)
@@ -429,10 +353,9 @@ parse_part(const struct key_step *step, struct key_recipe *recipe,
 }
 
 static int
-print_part(const struct key_step *step, const struct key_recipe *recipe,
-    unsigned i, char value[KEY_VALUE])
+print_part(const struct key_recipe *recipe, unsigned i,
+    char value[KEY_VALUE])
 {
-	(void)step;
 	snprintf(value, KEY_VALUE, "=%u/%u", recipe->part, recipe->parts);
 	return i == 0 && recipe->parts > 0;
 }
@@ -440,9 +363,9 @@ print_part(const struct key_step *step, const struct key_recipe *recipe,
 /* --- the rows */
 
 #define MEMBER(name) .member = offsetof(struct key_recipe, name)
-#define FLAG .parse = parse_flag, .print = print_flag
+#define FLAG .kind = KEY_FLAG
 #define APPLY(name) .apply = apply_##name, .applies = apply_##name##_if
-#define COUNT .parse = parse_count, .print = print_count
+#define COUNT .kind = KEY_COUNT
 
 const struct key_step key_steps[] = {
 	{ "zero-terminated", FLAG, MEMBER(zero_terminated),
@@ -483,6 +406,61 @@ const size_t key_step_count = sizeof key_steps / sizeof *key_steps;
 _Static_assert(sizeof key_steps / sizeof *key_steps <= KEY_STEPS_MAX,
     "key_scratch has no room for so many steps");
 
+static int
+get_flag(const struct key_step *step, const struct key_recipe *recipe)
+{
+	int flag;
+
+	memcpy(&flag, (const char *)recipe + step->member, sizeof flag);
+	return flag;
+}
+
+static uint64_t
+get_count(const struct key_step *step, const struct key_recipe *recipe)
+{
+	uint64_t count;
+
+	memcpy(&count, (const char *)recipe + step->member, sizeof count);
+	return count;
+}
+
+int
+key_step_parse(const struct key_step *step, struct key_recipe *recipe,
+    const char *value)
+{
+	char *member = (char *)recipe + step->member;
+	const int flag = 1;
+	uint64_t count;
+
+	if (step->kind == KEY_VALUES)
+		return step->parse(recipe, value);
+	if (step->kind == KEY_FLAG) {
+		memcpy(member, &flag, sizeof flag);
+		return value == NULL ? 0 : -1;
+	}
+	if (value == NULL || number_count(value, &count) < 0)
+		return -1;
+	memcpy(member, &count, sizeof count);
+	return 0;
+}
+
+int
+key_step_print(const struct key_step *step, const struct key_recipe *recipe,
+    unsigned i, char value[KEY_VALUE])
+{
+	uint64_t count;
+
+	if (step->kind == KEY_VALUES)
+		return step->print(recipe, i, value);
+	value[0] = '\0';
+	if (step->kind == KEY_FLAG)
+		return i == 0 && get_flag(step, recipe);
+	count = get_count(step, recipe);
+	snprintf(value, KEY_VALUE, "=%" PRIu64, count);
+	/* 0 isn't written, since it asks for nothing */
+	return i == 0 && count != 0 && count != step->unset;
+}
+
 int
 key_step_applies(const struct key_step *step, const struct key_recipe *recipe)
 {
@@ -496,6 +474,6 @@ key_step_is_given(const struct key_step *step, const struct key_recipe *recipe)
 {
 	char ignored[KEY_VALUE];
 
-	return step->print(step, recipe, 0, ignored) || (step->unset != 0 &&
+	return key_step_print(step, recipe, 0, ignored) || (step->unset != 0 &&
 	    get_count(step, recipe) != step->unset);
 }
