@@ -25,22 +25,23 @@ columns_number(const char **text, uint32_t *field)
 	return 0;
 }
 
-/* An item of a list; a name has at most as many bytes as a recipe's text. */
+/* An item of a list. */
 struct item {
 	uint32_t number; /* 0: it is a name */
-	uint8_t name[KEY_RECIPE_TEXT];
-	size_t nbytes;
+	struct key name;
+	uint8_t room[KEY_RECIPE_TEXT]; /* for a name in quotes */
 };
 
 /* Without quotes, would it be taken for a number or a range? */
 static int
-is_numeric(const uint8_t *p, size_t nbytes)
+is_numeric(struct key item)
 {
-	for (size_t i = 0; i < nbytes; i++) {
-		if ((p[i] < '0' || p[i] > '9') && p[i] != '-')
-			return 0;
-	}
-	return 1;
+	size_t i = 0;
+
+	while (i < item.nbytes && ((item.data[i] >= '0' &&
+	    item.data[i] <= '9') || item.data[i] == '-'))
+		i++;
+	return i == item.nbytes;
 }
 
 static struct csv_fields
@@ -56,43 +57,38 @@ static int
 read_item(struct csv_fields *list, struct item *item)
 {
 	struct key field = csv_fields_next(list);
+	const char *digits = (const char *)field.data;
 
-	item->number = 0;
-	/* A quote that is never closed. */
-	if (list->quoted && field.data + field.nbytes == list->end)
-		return -1;
-	if (!list->quoted && is_numeric(field.data, field.nbytes)) {
-		const char *digits = (const char *)field.data;
-
-		return columns_number(&digits, &item->number) < 0 ||
-		    digits != (const char *)field.data + field.nbytes ? -1 : 0;
-	}
-	item->nbytes = field.nbytes;
-	if (list->quoted)
-		item->nbytes = csv_undouble(field, item->name);
-	else
-		memcpy(item->name, field.data, field.nbytes);
-	return 0;
+	*item = (struct item){ .name = field };
+	if (!list->quoted)
+		return is_numeric(field) &&
+		    (columns_number(&digits, &item->number) < 0 ||
+		    digits != (const char *)field.data + field.nbytes) ? -1 : 0;
+	item->name.data = item->room;
+	item->name.nbytes = csv_undouble(field, item->room);
+	/* a quote that is never closed */
+	return field.data + field.nbytes == list->end ? -1 : 0;
 }
 
 /* Write it in the normal spelling: in quotes only if they are needed. */
 static size_t
 write_item(char *to, const struct item *item)
 {
-	size_t n = 0;
+	const uint8_t *name = item->name.data;
+	size_t nbytes = item->name.nbytes, n = 0;
 
 	if (item->number > 0)
 		return (size_t)sprintf(to, "%" PRIu32, item->number);
-	if (!is_numeric(item->name, item->nbytes) && item->name[0] != '"' &&
-	    memchr(item->name, ',', item->nbytes) == NULL) {
-		memcpy(to, item->name, item->nbytes);
-		return item->nbytes;
+	if (!is_numeric(item->name) && name[0] != '"' &&
+	    memchr(name, ',', nbytes) == NULL) {
+		memcpy(to, name, nbytes);
+		return nbytes;
 	}
 	to[n++] = '"';
-	for (size_t i = 0; i < item->nbytes; i++) {
-		if (item->name[i] == '"')
+	for (size_t i = 0; i < nbytes; i++) {
+		if (name[i] == '"')
 			to[n++] = '"';
-		to[n++] = (char)item->name[i];
+		to[n++] = (char)name[i];
 	}
 	to[n++] = '"';
 	return n;
@@ -143,6 +139,12 @@ next_name(struct csv_fields *names, uint8_t *room)
 	return (struct key){ room, csv_undouble(name, room) };
 }
 
+static int
+same_names(struct key a, struct key b)
+{
+	return a.nbytes == b.nbytes && memcmp(a.data, b.data, a.nbytes) == 0;
+}
+
 /* A header in a message is cut after so many bytes. */
 #define SHOWN_BYTES 400
 
@@ -166,8 +168,9 @@ rest_of(const struct csv_fields *names)
 	return (struct key){ names->next, (size_t)(names->end - names->next) };
 }
 
+/* There is no column with this name. */
 static void
-refuse_name(const struct item *item, struct key header, int is_one,
+refuse_name(struct key name, struct key header, int is_one,
     struct error *error)
 {
 	static const struct { char byte; const char *name, *option; } others[] =
@@ -177,27 +180,25 @@ refuse_name(const struct item *item, struct key header, int is_one,
 	};
 	int cut = header.nbytes > SHOWN_BYTES;
 	int shown = cut ? SHOWN_BYTES : (int)header.nbytes;
-	int n = (int)item->nbytes;
-	const char *name = (const char *)item->name;
 
 	for (size_t i = 0; is_one && i < sizeof others / sizeof *others; i++) {
 		if (memchr(header.data, others[i].byte, header.nbytes) == NULL)
 			continue;
 		error_set(error, STATUS_FAILED, "its header has no column"
-		    " '%.*s', but one with %s: '%.*s%s'; try -t '%s'", n,
-		    name, others[i].name, shown, (const char *)header.data,
-		    cut ? "..." : "", others[i].option);
+		    " '%.*s', but one with %s: '%.*s%s'; try -t '%s'",
+		    (int)name.nbytes, (const char *)name.data, others[i].name,
+		    shown, (const char *)header.data, cut ? "..." : "",
+		    others[i].option);
 		return;
 	}
 	error_set(error, STATUS_FAILED, "its header has no column '%.*s'; its"
-	    " columns are: %.*s%s", n, name, shown, (const char *)header.data,
-	    cut ? "..." : "");
+	    " columns are: %.*s%s", (int)name.nbytes, (const char *)name.data,
+	    shown, (const char *)header.data, cut ? "..." : "");
 }
 
 /* The number of the field with this name; 0 and `error` if not exactly one. */
 static uint32_t
-find_name(struct csv_fields names, const struct item *item,
-    struct error *error)
+find_name(struct csv_fields names, struct key name, struct error *error)
 {
 	struct key header = rest_of(&names);
 	uint8_t *room = memory_or_die(malloc(header.nbytes + 1));
@@ -205,38 +206,21 @@ find_name(struct csv_fields names, const struct item *item,
 	unsigned times = 0;
 
 	for (number = 1; names.next != NULL; number++) {
-		struct key field = next_name(&names, room);
-
-		if (field.nbytes != item->nbytes || memcmp(field.data,
-		    item->name, field.nbytes) != 0)
-			continue;
-		found = number;
-		times++;
+		if (same_names(next_name(&names, room), name)) {
+			found = number;
+			times++;
+		}
 	}
 	free(room);
 	if (times == 1)
 		return found;
 	if (times == 0)
-		refuse_name(item, header, number == 2, error);
+		refuse_name(name, header, number == 2, error);
 	else
 		error_set(error, STATUS_FAILED, "its header has more than one"
-		    " column '%.*s': give its number", (int)item->nbytes,
-		    (const char *)item->name);
+		    " column '%.*s': give its number", (int)name.nbytes,
+		    (const char *)name.data);
 	return 0;
-}
-
-/* Add the list's next field, and keep the fields sorted. */
-static void
-add_field(struct columns *columns, uint32_t field)
-{
-	unsigned i = columns->count++, place = i;
-
-	for (; i > 0 && columns->fields[i - 1].first > field; i--) {
-		columns->fields[i] = columns->fields[i - 1];
-		columns->places[i] = columns->places[i - 1];
-	}
-	columns->fields[i] = (struct key_range){ field, field };
-	columns->places[i] = place;
 }
 
 int
@@ -245,17 +229,24 @@ columns_find(const struct key_recipe *r, const uint8_t *header,
 {
 	struct csv_fields list = list_items(r->columns);
 	struct csv_fields names = names_of(r, (struct key){ header, nbytes });
+	struct key_range *fields = columns->fields;
 
 	columns->count = 0;
-	for (unsigned i = 0; i < r->column_count; i++) {
-		struct item item = { 0 };
+	for (unsigned place = 0; place < r->column_count; place++) {
+		unsigned i = columns->count++;
+		struct item item;
 
 		read_item(&list, &item);
 		if (item.number == 0)
-			item.number = find_name(names, &item, error);
+			item.number = find_name(names, item.name, error);
 		if (item.number == 0)
 			return -1;
-		add_field(columns, item.number);
+		for (; i > 0 && fields[i - 1].first > item.number; i--) {
+			fields[i] = fields[i - 1];
+			columns->places[i] = columns->places[i - 1];
+		}
+		fields[i] = (struct key_range){ item.number, item.number };
+		columns->places[i] = place;
 	}
 	return 0;
 }
@@ -270,13 +261,9 @@ columns_compare(const struct key_recipe *r, struct key header,
 	uint8_t *room = memory_or_die(malloc(a.nbytes + b.nbytes + 1));
 	int same = 1;
 
-	while (same && first.next != NULL && second.next != NULL) {
-		struct key x = next_name(&first, room);
-		struct key y = next_name(&second, room + a.nbytes);
-
-		same = x.nbytes == y.nbytes &&
-		    memcmp(x.data, y.data, x.nbytes) == 0;
-	}
+	while (same && first.next != NULL && second.next != NULL)
+		same = same_names(next_name(&first, room),
+		    next_name(&second, room + a.nbytes));
 	free(room);
 	if (same && first.next == NULL && second.next == NULL)
 		return 0;

@@ -301,20 +301,6 @@ undouble(struct key field, struct key_scratch *scratch)
 	return scratch_key(scratch);
 }
 
-/*
- * The content of a field whose quotes all open it, close it or are doubled. If
- * it begins with one but doesn't end so, it is taken as it is: record.h.
- */
-static inline struct key
-unquote(struct key field, struct key_scratch *scratch)
-{
-	if (field.nbytes < 2 || field.data[0] != '"' ||
-	    field.data[field.nbytes - 1] != '"')
-		return field;
-	return undouble((struct key){ field.data + 1, field.nbytes - 2 },
-	    scratch);
-}
-
 static inline struct csv_fields
 fields_of(const struct key_recipe *r, struct key line)
 {
@@ -332,8 +318,13 @@ take_csv_field(const struct key_recipe *r, uint32_t number, struct key line,
 	struct key field = scan()->csv_field(fields.next, fields.end,
 	    fields.separator, number);
 
+	/* A field that begins with a quote but doesn't end so is as it is. */
+	if (field.data != NULL && (field.nbytes < 2 || field.data[0] != '"' ||
+	    field.data[field.nbytes - 1] != '"'))
+		return field;
 	if (field.data != NULL)
-		return unquote(field, scratch);
+		return undouble((struct key){ field.data + 1,
+			field.nbytes - 2 }, scratch);
 	for (; fields.next != NULL && number > 0; number--)
 		field = csv_fields_next(&fields);
 	if (number > 0)

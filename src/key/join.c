@@ -47,35 +47,11 @@ take_byte(struct join *join)
 	return 1;
 }
 
-/* Append a value that may be cut, byte by byte. */
-static void
-append_cut(struct join *join, struct key value, int doubled)
-{
-	struct key_scratch *scratch = join->scratch;
-	int begun = 0;
-
-	for (size_t i = 0; i < value.nbytes; i++) {
-		uint8_t c = value.data[i];
-
-		if (take_byte(join)) {
-			if (!begun)
-				scratch_append_byte(scratch, '"');
-			begun = 1;
-			if (c == '"')
-				scratch_append_byte(scratch, '"');
-			scratch_append_byte(scratch, c);
-		}
-		i += doubled && c == '"';
-	}
-	if (begun)
-		scratch_append_byte(scratch, '"');
-}
-
 void
 join_value(struct join *join, struct key value, int doubled)
 {
 	struct key_scratch *scratch = join->scratch;
-	int whole = join->skip == 0 && join->left == UINT64_MAX;
+	int whole = join->skip == 0 && join->left == UINT64_MAX, begun = 0;
 
 	if (join->recipe->trim_fields)
 		value = trim_blanks(value);
@@ -94,12 +70,26 @@ join_value(struct join *join, struct key value, int doubled)
 		if (whole || take_byte(join))
 			scratch_append_byte(scratch, join->separator);
 	}
-	if (!whole || (!doubled &&
-	    memchr(value.data, '"', value.nbytes) != NULL)) {
-		append_cut(join, value, doubled);
+	if (whole && (doubled ||
+	    memchr(value.data, '"', value.nbytes) == NULL)) {
+		scratch_append_byte(scratch, '"');
+		scratch_append(scratch, value.data, value.nbytes);
+		scratch_append_byte(scratch, '"');
 		return;
 	}
-	scratch_append_byte(scratch, '"');
-	scratch_append(scratch, value.data, value.nbytes);
-	scratch_append_byte(scratch, '"');
+	for (size_t i = 0; i < value.nbytes; i++) {
+		uint8_t c = value.data[i];
+
+		if (take_byte(join)) {
+			if (!begun)
+				scratch_append_byte(scratch, '"');
+			begun = 1;
+			if (c == '"')
+				scratch_append_byte(scratch, '"');
+			scratch_append_byte(scratch, c);
+		}
+		i += doubled && c == '"';
+	}
+	if (begun)
+		scratch_append_byte(scratch, '"');
 }

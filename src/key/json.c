@@ -189,13 +189,6 @@ json_is_pointer(const char *text)
 	return 1;
 }
 
-/* The value of four hexadecimal digits at p; -1 if they aren't. */
-static int
-read_hex(const uint8_t *p, const uint8_t *end)
-{
-	return end - p < 4 ? -1 : number_hex(p, 4);
-}
-
 /*
  * Decode the escape sequence at *p, and advance *p past it. Returns the number
  * of bytes (up to four), 0 if it is invalid. Half of a surrogate pair isn't a
@@ -219,11 +212,11 @@ read_escape(const uint8_t **p, const uint8_t *end, uint8_t to[4])
 		to[0] = letters[*q];
 		return 1;
 	}
-	if (*q != 'u' || (c = read_hex(q + 1, end)) < 0)
+	if (*q != 'u' || end - q < 5 || (c = number_hex(q + 1, 4)) < 0)
 		return 0;
 	q += 5;
 	if (c >= 0xd800 && c < 0xdc00 && end - q >= 6 && q[0] == '\\' &&
-	    q[1] == 'u' && (low = read_hex(q + 2, end)) >= 0xdc00 &&
+	    q[1] == 'u' && (low = number_hex(q + 2, 4)) >= 0xdc00 &&
 	    low < 0xe000) {
 		c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 		q += 6;

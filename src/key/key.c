@@ -52,20 +52,6 @@ nesting(const struct key_recipe *r)
 	return most;
 }
 
-/* How many bytes of scratch a byte of a line may need. */
-static size_t
-room_factor(const struct key_recipe *r)
-{
-	size_t factor = 1;
-
-	/* A value of one byte may become a separator and three bytes. */
-	if (key_joins_values(r))
-		factor = 4 * nesting(r) + 4;
-	if (r->url)
-		factor += URL_ROOM(1) / 2;
-	return factor;
-}
-
 void
 key_keep_empty(const struct key *keys, size_t n, struct digest *digests)
 {
@@ -79,8 +65,14 @@ void
 key_scratch_reset(struct key_scratch *scratch, const struct key_recipe *r,
     size_t nbytes)
 {
-	size_t wanted = room_factor(r) * nbytes + 4096;
+	size_t factor = 1, wanted; /* bytes for each byte of a line */
 
+	/* A value of one byte may become a separator and three bytes. */
+	if (key_joins_values(r))
+		factor = 4 * nesting(r) + 4;
+	if (r->url)
+		factor += URL_ROOM(1) / 2;
+	wanted = factor * nbytes + 4096;
 	scratch->used = 0;
 	scratch->step_count = 0;
 	for (size_t i = 0; i < key_step_count; i++) {
@@ -240,28 +232,12 @@ key_refuse(const struct key_recipe *recipe, uint8_t troubles,
 	    unit(recipe), place.number, troubles_in_words[trouble].one, fields);
 }
 
-/*
- * A line that was kept whole is no value with the same text: it begins with a
- * byte that is in no UTF-8, and values that begin so get another one.
- */
-static struct key
-tell_apart(struct key key, struct key_scratch *scratch)
-{
-	uint8_t *to = scratch->data + scratch->start;
-
-	if (!scratch->is_whole && (key.nbytes == 0 || key.data[0] < 0xfe))
-		return key;
-	memmove(to + 1, key.data, key.nbytes);
-	*to = scratch->is_whole ? 0xff : 0xfe;
-	scratch->used = scratch->start + key.nbytes + 1;
-	return scratch_key(scratch);
-}
-
 struct key
 key_take(const struct key_recipe *r, const uint8_t *data, size_t nbytes,
     struct key_scratch *scratch)
 {
 	struct key key = { data, nbytes };
+	uint8_t *to;
 
 	scratch->start = scratch->used;
 	scratch->is_whole = 0;
@@ -272,5 +248,17 @@ key_take(const struct key_recipe *r, const uint8_t *data, size_t nbytes,
 	if (r->url && scratch->urls == 0 && !scratch->is_whole &&
 	    !(scratch->troubles >> KEY_NO_FIELD & 1))
 		scratch_note(scratch, KEY_NOT_URL);
-	return r->json_count > 0 ? tell_apart(key, scratch) : key;
+	if (r->json_count == 0 || (!scratch->is_whole &&
+	    (key.nbytes == 0 || key.data[0] < 0xfe)))
+		return key;
+	/*
+	 * A line that was kept whole is no value with the same text: it begins
+	 * with a byte that is in no UTF-8, and values that begin so get another
+	 * one.
+	 */
+	to = scratch->data + scratch->start;
+	memmove(to + 1, key.data, key.nbytes);
+	*to = scratch->is_whole ? 0xff : 0xfe;
+	scratch->used = scratch->start + key.nbytes + 1;
+	return scratch_key(scratch);
 }
