@@ -134,12 +134,13 @@ words_load(struct words *w)
 		w->bits &= ((uint64_t)1 << (w->end - w->base)) - 1;
 }
 
-static inline void
-words_start(struct words *w, const uint8_t *data, size_t nbytes)
+static inline struct words
+words_of(const uint8_t *data, size_t nbytes)
 {
-	*w = (struct words){ data, data + nbytes, 0, scan()->blanks };
-	if (nbytes > 0)
-		words_load(w);
+	struct words w = { data, data + nbytes, 0, scan()->blanks };
+
+	words_load(&w);
+	return w;
 }
 
 /* The next field; returns 0 after the last. */
@@ -186,10 +187,9 @@ no_field(struct key line, struct key_scratch *scratch)
 NOINLINE struct key
 take_word(uint32_t number, struct key line, struct key_scratch *scratch)
 {
-	struct words words;
+	struct words words = words_of(line.data, line.nbytes);
 	struct key field;
 
-	words_start(&words, line.data, line.nbytes);
 	for (; number > 0; number--) {
 		if (!words_next(&words, &field))
 			return no_field(line, scratch);
@@ -267,10 +267,9 @@ take_each(const struct key_recipe *r, struct key line,
 	const uint8_t *p = line.data, *end = p + line.nbytes;
 	uint32_t number = 1;
 	unsigned range = 0;
-	struct words words;
+	struct words words = words_of(p, line.nbytes);
 	struct key field;
 
-	words_start(&words, p, line.nbytes);
 	for (; range < r->range_count; number++) {
 		if (r->separator < 0 ? !words_next(&words, &field) : p > end)
 			break;
@@ -291,16 +290,6 @@ take_each(const struct key_recipe *r, struct key line,
 	    end_list(scratch, separator);
 }
 
-/* The content of a field whose quotes may be doubled. */
-static struct key
-undouble(struct key field, struct key_scratch *scratch)
-{
-	if (memchr(field.data, '"', field.nbytes) == NULL)
-		return field;
-	scratch->used += csv_undouble(field, scratch->data + scratch->used);
-	return scratch_key(scratch);
-}
-
 static inline struct csv_fields
 fields_of(const struct key_recipe *r, struct key line)
 {
@@ -318,18 +307,23 @@ take_csv_field(const struct key_recipe *r, uint32_t number, struct key line,
 	struct key field = scan()->csv_field(fields.next, fields.end,
 	    fields.separator, number);
 
-	/* A field that begins with a quote but doesn't end so is as it is. */
-	if (field.data != NULL && (field.nbytes < 2 || field.data[0] != '"' ||
-	    field.data[field.nbytes - 1] != '"'))
+	if (field.data != NULL) {
+		/* if it begins with one but doesn't end so, it is as it is */
+		fields.quoted = field.nbytes >= 2 && field.data[0] == '"' &&
+		    field.data[field.nbytes - 1] == '"';
+		if (fields.quoted)
+			field = (struct key){ field.data + 1,
+				field.nbytes - 2 };
+	} else {
+		for (; fields.next != NULL && number > 0; number--)
+			field = csv_fields_next(&fields);
+		if (number > 0)
+			return no_field(line, scratch);
+	}
+	if (!fields.quoted || memchr(field.data, '"', field.nbytes) == NULL)
 		return field;
-	if (field.data != NULL)
-		return undouble((struct key){ field.data + 1,
-			field.nbytes - 2 }, scratch);
-	for (; fields.next != NULL && number > 0; number--)
-		field = csv_fields_next(&fields);
-	if (number > 0)
-		return no_field(line, scratch);
-	return fields.quoted ? undouble(field, scratch) : field;
+	scratch->used += csv_undouble(field, scratch->data + scratch->used);
+	return scratch_key(scratch);
 }
 
 /* Several CSV fields, joined as values in quotes. */

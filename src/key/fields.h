@@ -4,7 +4,6 @@
 
 #include "bits/hash.h"
 #include "key/recipe.h"
-#include "key/scratch.h"
 
 /* Parse a list as for cut: "2", "1,3", "2-4", "2-", "-3". */
 int key_ranges_parse(struct key_recipe *recipe, const char *text);

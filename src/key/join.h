@@ -14,7 +14,6 @@
 
 #include "bits/hash.h"
 #include "key/recipe.h"
-#include "key/scratch.h"
 
 struct join {
 	const struct key_recipe *recipe;

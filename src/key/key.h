@@ -15,7 +15,6 @@
 #include "key/recipe.h"
 #include "key/recipe_text.h"
 #include "key/record.h"
-#include "key/scratch.h"
 #include "key/steps.h"
 
 /* The format of the input's records, for a complete recipe. */

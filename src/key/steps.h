@@ -13,7 +13,6 @@
 
 #include "bits/hash.h"
 #include "key/recipe.h"
-#include "key/scratch.h"
 
 /* The longest value of a step: '=', what a recipe can have, and a NUL. */
 #define KEY_VALUE (KEY_RECIPE_TEXT + 1)
