@@ -44,17 +44,16 @@ closing_of(uint8_t bracket)
 	return (uint8_t)(bracket + 2);
 }
 
-/* The quote that closes the string whose first byte is at p; NULL if none. */
+/* The end of the string whose first quote is at p; NULL if it has none. */
 static inline const uint8_t *
-close_string(const struct walk *w, const uint8_t *p)
+skip_string(const struct walk *w, const uint8_t *p)
 {
-	for (;;) {
+	for (p++;; p += 2) {
 		p = w->scan->string_end(p, w->end);
 		if (p >= w->end)
 			return NULL;
 		if (*p == '"')
-			return p;
-		p += 2;
+			return p + 1;
 	}
 }
 
@@ -129,10 +128,8 @@ skip_value(struct walk *w, const uint8_t *p)
 		return NULL;
 	if (*p == '{' || *p == '[')
 		return skip_brackets(w, p);
-	if (*p == '"') {
-		p = close_string(w, p + 1);
-		return p == NULL ? NULL : p + 1;
-	}
+	if (*p == '"')
+		return skip_string(w, p);
 	while (p < w->end && !ends_scalar[*p])
 		p++;
 	return p == start ? NULL : p;
@@ -307,9 +304,9 @@ walk_members(struct walk *w, const uint8_t *p, uint32_t pointers)
 
 		if (is_object) {
 			if (p == w->end || *p != '"' ||
-			    (stop = close_string(w, name)) == NULL)
+			    (stop = skip_string(w, p)) == NULL)
 				return NULL;
-			p = skip_blanks(stop + 1, w->end);
+			p = skip_blanks(stop, w->end);
 			if (p == w->end || *p != ':')
 				return NULL;
 			p = skip_blanks(p + 1, w->end);
@@ -317,7 +314,7 @@ walk_members(struct walk *w, const uint8_t *p, uint32_t pointers)
 		for (uint32_t left = pointers; left != 0; left &= left - 1) {
 			unsigned i = (unsigned)__builtin_ctz(left);
 			const char *next = is_object ?
-			    match_name(w->at[i], name, stop) :
+			    match_name(w->at[i], name, stop - 1) :
 			    match_index(w->at[i], index);
 
 			if (next == NULL)

@@ -52,17 +52,6 @@ lower(uint8_t c)
 	return (uint8_t)(c + (c >= 'A' && c <= 'Z' ? 'a' - 'A' : 0));
 }
 
-static uint8_t *
-put_encoded(uint8_t *to, uint8_t c)
-{
-	static const char digits[] = "0123456789ABCDEF";
-
-	*to++ = '%';
-	*to++ = (uint8_t)digits[c >> 4];
-	*to++ = (uint8_t)digits[c & 15];
-	return to;
-}
-
 /* The byte that is percent-encoded at p; -1 if none is. */
 static int
 encoded_byte(const uint8_t *p, const uint8_t *end)
@@ -78,30 +67,34 @@ encoded_byte(const uint8_t *p, const uint8_t *end)
 static uint8_t *
 copy_run(struct reader *in, unsigned classes, uint8_t *to)
 {
+	static const char digits[] = "0123456789ABCDEF";
+	const unsigned plain = classes & ~(unsigned)ENCODED;
 	const uint8_t *p = in->p, *end = in->end;
 
 	for (; p < end; p++) {
 		uint8_t c = *p;
-		int byte;
 
-		if (class[c] & classes) {
-			if (class[c] & ENCODED)
-				to = put_encoded(to, c);
-			else
-				*to++ = c;
+		if (class[c] & plain) {
+			*to++ = c;
 			continue;
 		}
-		if (c != '%')
+		if (c == '%') {
+			int byte = encoded_byte(p, end);
+
+			if (byte < 0)
+				return NULL;
+			c = (uint8_t)byte;
+			p += 2;
+		} else if (!(class[c] & classes)) {
 			break;
-		byte = encoded_byte(p, end);
-		if (byte < 0)
-			return NULL;
-		c = (uint8_t)byte;
-		if (class[c] & UNRESERVED)
+		}
+		if (class[c] & UNRESERVED) {
 			*to++ = c;
-		else
-			to = put_encoded(to, c);
-		p += 2;
+			continue;
+		}
+		*to++ = '%';
+		*to++ = (uint8_t)digits[c >> 4];
+		*to++ = (uint8_t)digits[c & 15];
 	}
 	in->p = p;
 	return to;
