@@ -186,83 +186,78 @@ near_textbook(uint64_t pages, uint64_t lines, double rate)
 	return bytes * 8 <= SLACK * (double)lines * textbook_bits(rate);
 }
 
-/*
- * A mask of all eight lanes is cheaper to make than one of some, so k = 8t is
- * preferred where it is within the slack, too.
- */
-static unsigned
-prefer_all_lanes(const struct goal *goal, double scale, unsigned t, unsigned k,
-    double *best)
+/* The smallest t within the slack of the best for this k. */
+static double
+choose_lines(const struct goal *goal, unsigned k, unsigned *t)
 {
-	double all;
+	unsigned first = (k + LINE_LANES - 1) / LINE_LANES;
+	unsigned last = k < CACHE_LINES_MAX ? k : CACHE_LINES_MAX;
+	double costs[CACHE_LINES_MAX + 1], best = INFINITY;
 
-	if (goal->pages != 0 || k == LINE_LANES * t)
-		return k;
-	all = cost(goal, LINE_LANES * t, t);
-	if (!isfinite(all) ||
-	    !near_textbook((uint64_t)all, goal->lines, goal->rate * scale))
-		return k;
-	*best = all;
-	return LINE_LANES * t;
+	for (unsigned i = first; i <= last; i++) {
+		costs[i] = cost(goal, k, i);
+		best = fmin(best, costs[i]);
+	}
+	/* costs are negative where more is better */
+	best = best < 0 ? best / SLACK : best * SLACK;
+	*t = first;
+	while (costs[*t] > best)
+		++*t;
+	return costs[*t];
 }
 
 /*
- * Choose k and t for the goal; `scale` is the textbook's rate in units of the
- * layer's own, since a part of p is reserved for growth.
+ * Choose k, unless it is given, and t for the goal, and return the cost.
+ * `scale` is the textbook's rate in units of the layer's own, since a part of p
+ * is reserved for growth.
  */
 static double
 choose(const struct goal *goal, unsigned given_k, double scale, unsigned *k,
     unsigned *t)
 {
-	double costs[CACHE_LINES_MAX + 1] = { 0 }, best = INFINITY;
-	unsigned ks[CACHE_LINES_MAX + 1] = { 0 };
-	unsigned first = (given_k + LINE_LANES - 1) / LINE_LANES;
-	unsigned last = CACHE_LINES_MAX;
+	double best = INFINITY, here, all;
 
-	first = first < 1 ? 1 : first;
-	last = given_k != 0 && given_k < last ? given_k : last;
-	*t = first;
-	for (unsigned i = first; i <= last; i++) {
+	*k = given_k;
+	if (given_k != 0)
+		return choose_lines(goal, given_k, t);
+	*t = 1;
+	for (unsigned i = 1; i <= CACHE_LINES_MAX; i++) {
 		uint64_t pages = goal->pages, lines = goal->lines;
 		double rate = goal->rate;
+		unsigned here_k = best_k(goal, i, &here);
 
-		if (given_k != 0) {
-			ks[i] = given_k;
-			costs[i] = cost(goal, given_k, i);
-		} else {
-			ks[i] = best_k(goal, i, &costs[i]);
-		}
-		if (costs[i] < best) {
-			best = costs[i];
+		if (here < best) {
+			best = here;
+			*k = here_k;
 			*t = i;
 		}
-		if (given_k != 0 || !isfinite(costs[i]))
+		if (!isfinite(here))
 			continue;
 		if (pages == 0)
-			pages = (uint64_t)costs[i];
+			pages = (uint64_t)here;
 		else if (lines == 0)
-			lines = (uint64_t)-costs[i];
+			lines = (uint64_t)-here;
 		else
-			rate = costs[i];
+			rate = here;
 		rate *= scale;
-		if (lines >= 1000000 && rate <= 1e-2 && rate > 0 &&
-		    near_textbook(pages, lines, rate)) {
-			*t = i;
-			ks[i] = prefer_all_lanes(goal, scale, i, ks[i],
-			    &costs[i]);
-			break;
-		}
+		if (lines < 1000000 || !(rate > 0 && rate <= 1e-2) ||
+		    !near_textbook(pages, lines, rate))
+			continue;
+		/*
+		 * A mask of all eight lanes is cheaper to make than one of
+		 * some: k = 8t is preferred if it is within the slack, too.
+		 */
+		*t = i;
+		*k = LINE_LANES * i;
+		if (here_k == *k)
+			return here;
+		all = goal->pages == 0 ? cost(goal, *k, i) : INFINITY;
+		if (isfinite(all) && near_textbook((uint64_t)all, lines, rate))
+			return all;
+		*k = here_k;
+		return here;
 	}
-	if (given_k != 0) {
-		/* costs are negative where more is better */
-		best = best < 0 ? best / SLACK : best * SLACK;
-		for (unsigned i = last; i >= first; i--) {
-			if (costs[i] <= best)
-				*t = i;
-		}
-	}
-	*k = ks[*t];
-	return costs[*t];
+	return best;
 }
 
 int
