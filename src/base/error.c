@@ -56,14 +56,8 @@ error_print(const char *text)
 	char line[4 * sizeof(((struct error *)0)->text) + 16];
 	size_t n = (size_t)snprintf(line, sizeof line, "bloomdedup: ");
 
-	while (*text != '\0' && n < sizeof line - 8) {
-		int length = utf8_printable(text);
-
-		n += (size_t)(length > 0 ?
-		    snprintf(line + n, 5, "%.*s", length, text) :
-		    snprintf(line + n, 5, "\\x%02x", (unsigned char)*text));
-		text += length > 0 ? length : 1;
-	}
+	for (; *text != '\0' && n < sizeof line - 8; n += strlen(line + n))
+		text += utf8_show(text, line + n);
 	line[n++] = '\n';
 	/* If this fails, there is nowhere left to report it. */
 	if (write(STDERR_FILENO, line, n) < 0)

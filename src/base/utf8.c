@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <stdio.h>
+
 int
 utf8_length(const char *text)
 {
@@ -19,14 +21,17 @@ utf8_length(const char *text)
 }
 
 int
-utf8_printable(const char *text)
+utf8_show(const char *text, char shown[UTF8_SHOWN])
 {
 	const unsigned char *p = (const unsigned char *)text;
 	int length = utf8_length(text);
 
-	if (p[0] < 0x20 || p[0] == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0))
-		return 0;
-	if (length == 0)
-		return p[0] >= 0xa0;
+	if (p[0] < 0x20 || p[0] == 0x7f || (p[0] == 0xc2 && p[1] < 0xa0) ||
+	    (length == 0 && p[0] < 0xa0)) {
+		snprintf(shown, UTF8_SHOWN, "\\x%02x", p[0]);
+		return 1;
+	}
+	length = length == 0 ? 1 : length;
+	snprintf(shown, UTF8_SHOWN, "%.*s", length, text);
 	return length;
 }

@@ -9,10 +9,11 @@
 int utf8_length(const char *text);
 
 /*
- * How many bytes at `text` can be shown as they are: a character, or one byte
- * that isn't UTF-8. 0 if the first could drive a terminal and must be escaped:
- * control bytes, and C1 controls, which take two bytes in UTF-8.
+ * The first character at `text`, or a byte that isn't UTF-8, as it can be
+ * shown: what could drive a terminal (control bytes, and C1 controls, which
+ * take two bytes in UTF-8) as an escape, \x1b. Returns its length in `text`.
  */
-int utf8_printable(const char *text);
+#define UTF8_SHOWN 5
+int utf8_show(const char *text, char shown[UTF8_SHOWN]);
 
 #endif

@@ -15,14 +15,11 @@
 void
 text_print_name(const char *text)
 {
-	while (*text != '\0') {
-		int length = utf8_printable(text);
+	char shown[UTF8_SHOWN];
 
-		if (length > 0)
-			fwrite(text, 1, (size_t)length, stdout);
-		else
-			printf("\\x%02x", (unsigned char)*text);
-		text += length > 0 ? length : 1;
+	while (*text != '\0') {
+		text += utf8_show(text, shown);
+		fputs(shown, stdout);
 	}
 }
 
