@@ -166,27 +166,6 @@ struct link {
 	uint32_t item;
 };
 
-/* Collect the digests not found yet, and prefetch their lines in `array`. */
-INLINE size_t
-chain_begin(const struct block_array *array, const struct digest *digests,
-    size_t n, const uint8_t *found, struct link *links)
-{
-	size_t left = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		uint64_t word = line_word(digests[i], 0);
-		uint8_t *page = page_of(array, digests[i]);
-		uint8_t *line = page + LINE_BYTES * line_index(word,
-		    array->geometry.cache_lines, 0);
-
-		__builtin_prefetch(line, 0, 2);
-		links[left] = (struct link){ (uint64_t)(line - array->pages),
-			word, (uint32_t)i };
-		left += !found[i];
-	}
-	return left;
-}
-
 /*
  * Divide the links: those with all bits of their first line go to `likely`, in
  * order; the others stay, and prefetch that line in the next array, if there is
@@ -246,18 +225,31 @@ loops_probe_chain(const struct block_array *const *chain, unsigned count,
 	unsigned bits = geometry_line_bits(g->k, g->cache_lines, 0);
 	struct link links[CHAIN_DIGESTS], likely[CHAIN_DIGESTS];
 
-	for (size_t at = 0; at < n; at += CHAIN_DIGESTS) {
-		size_t pending = chain_begin(chain[0], digests + at, n - at <
-		    CHAIN_DIGESTS ? n - at : CHAIN_DIGESTS, found + at, links);
+	for (size_t item = 0; item < n; ) {
+		size_t end = n - item < CHAIN_DIGESTS ? n :
+		    item + CHAIN_DIGESTS;
+		size_t pending = 0;
 
+		/* Prefetch the lines of those not found yet. */
+		for (; item < end; item++) {
+			uint64_t word = line_word(digests[item], 0);
+			uint8_t *page = page_of(chain[0], digests[item]);
+			uint8_t *line = page + LINE_BYTES *
+			    line_index(word, g->cache_lines, 0);
+
+			__builtin_prefetch(line, 0, 2);
+			links[pending] = (struct link){ (uint64_t)(line -
+				chain[0]->pages), word, (uint32_t)item };
+			pending += !found[item];
+		}
 		for (unsigned i = 0; i < count && pending > 0; i++) {
 			const uint8_t *next = i + 1 < count ?
 			    chain[i + 1]->pages : NULL;
 			size_t left = chain_divide(chain[i]->pages, next, bits,
 			    links, pending, likely);
 
-			pending = left + chain_verify(chain[i], digests + at,
-			    likely, pending - left, found + at, links + left);
+			pending = left + chain_verify(chain[i], digests, likely,
+			    pending - left, found, links + left);
 		}
 	}
 }
