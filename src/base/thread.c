@@ -29,17 +29,6 @@ thread_start(pthread_t *thread, void *(*run)(void *context), void *context)
 	return result == 0 ? 0 : -1;
 }
 
-/* Lets a sibling of this processor run faster meanwhile. */
-static inline void
-pause_a_moment(void)
-{
-#if defined __x86_64__ || defined __i386__
-	__builtin_ia32_pause();
-#elif defined __aarch64__
-	__asm__ volatile("yield");
-#endif
-}
-
 /* Sleep until the turn of piece `number` begins, if it hasn't begun yet. */
 static void
 sleep_until(struct turns *t, uint64_t number)
@@ -60,7 +49,12 @@ turns_wait(struct turns *t, uint64_t number)
 	for (unsigned i = 0; i < LOOKS; i++) {
 		if (t->turn == number)
 			return;
-		pause_a_moment();
+		/* Lets a sibling of this processor run faster meanwhile. */
+#if defined __x86_64__ || defined __i386__
+		__builtin_ia32_pause();
+#elif defined __aarch64__
+		__asm__ volatile("yield");
+#endif
 	}
 	sleep_until(t, number);
 }

@@ -1,5 +1,4 @@
 /* info: describe filter files. Takes no lock and changes nothing. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

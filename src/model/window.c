@@ -1,6 +1,5 @@
 #include "model/window.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/number.h"

@@ -1,6 +1,5 @@
 #include "serve/served.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
