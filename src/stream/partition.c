@@ -125,24 +125,14 @@ open_sinks(struct partition *p, struct error *error)
 static int
 take_key(struct partition *p, struct key *line, size_t i, struct error *error)
 {
-	const struct key_recipe *recipe = p->recipe;
 	const struct key_place place = { p->place.file, p->place.number + i };
 	uint8_t *troubles = &p->scratch.troubles;
 
-	/* Only files can hold records that have newlines in them. */
-	if (p->plan->output == NULL && recipe->csv &&
-	    !recipe->zero_terminated &&
-	    memchr(line->data, '\n', line->nbytes) != NULL)
-		return error_set(error, STATUS_FAILED, "%s: record %" PRIu64
-		    " has a newline in it: write each part to a file, with -o"
-		    " 'part-%%d.csv'", place.file, place.number);
-	if (p->scratch.step_count == 0)
-		return 0;
-	*line = key_take(recipe, line->data, line->nbytes, &p->scratch);
+	*line = key_take(p->recipe, line->data, line->nbytes, &p->scratch);
 	if (*troubles == 0)
 		return 0;
 	if (p->plan->strict_keys && key_first_refused(troubles, 1) == 0) {
-		key_refuse(recipe, *troubles, place, error);
+		key_refuse(p->recipe, *troubles, place, error);
 		return -1;
 	}
 	key_figures_count(&p->figures->keys, troubles, NULL, 1, place);
@@ -154,7 +144,10 @@ static int
 do_group(struct partition *p, size_t first, size_t n, struct error *error)
 {
 	const int to_files = p->plan->output != NULL;
-	const int is_line = p->scratch.step_count == 0 && !p->recipe->csv;
+	const int has_steps = p->scratch.step_count > 0;
+	/* Only files can hold records that have newlines in them. */
+	const int is_searched = p->recipe->csv && !to_files &&
+	    !p->recipe->zero_terminated;
 	const uint8_t *const *starts = p->starts + first;
 	struct key keys[GROUP_LINES];
 	uint64_t hashes[GROUP_LINES];
@@ -163,9 +156,19 @@ do_group(struct partition *p, size_t first, size_t n, struct error *error)
 
 	p->scratch.used = 0;
 	for (; taken < n; taken++) {
-		keys[taken] = (struct key){ starts[taken],
+		struct key *key = &keys[taken];
+
+		*key = (struct key){ starts[taken],
 			(size_t)(starts[taken + 1] - starts[taken] - 1) };
-		if (!is_line && take_key(p, &keys[taken], taken, error) < 0) {
+		if (is_searched &&
+		    memchr(key->data, '\n', key->nbytes) != NULL) {
+			result = error_set(error, STATUS_FAILED, "%s: record %"
+			    PRIu64 " has a newline in it: write each part to a"
+			    " file, with -o 'part-%%d.csv'", p->place.file,
+			    p->place.number + taken);
+			break;
+		}
+		if (has_steps && take_key(p, key, taken, error) < 0) {
 			result = -1;
 			break;
 		}
