@@ -2,6 +2,14 @@
 
 #include "bits/layout.h"
 
+/* A digest's mask in its j-th line. */
+static lanes
+mask_of(const struct geometry *g, struct digest digest, unsigned j)
+{
+	return line_mask(line_word(digest, j), geometry_line_bits(g->k,
+	    g->cache_lines, j));
+}
+
 void
 block_pages(const struct geometry *geometry, const struct digest *digests,
     size_t n, uint64_t *numbers)
@@ -21,12 +29,10 @@ block_mark_shared(const struct block_array *array,
 		    multiply_high(digests[i].high, g->pages);
 
 		for (unsigned j = 0; j < g->cache_lines; j++) {
-			uint64_t word = line_word(digests[i], j);
-			void *at = page + LINE_BYTES *
-			    line_index(word, g->cache_lines, j);
+			void *at = page + LINE_BYTES * line_index(line_word(
+			    digests[i], j), g->cache_lines, j);
 			uint64_t *line = at;
-			lanes mask = line_mask(word, geometry_line_bits(g->k,
-			    g->cache_lines, j));
+			lanes mask = mask_of(g, digests[i], j);
 
 			for (unsigned lane = 0; lane < LINE_LANES; lane++) {
 				if (mask[lane] != 0)
@@ -43,14 +49,6 @@ block_lines(const struct geometry *g, struct digest digest,
 {
 	for (unsigned j = 0; j < g->cache_lines; j++)
 		lines[j] = line_index(line_word(digest, j), g->cache_lines, j);
-}
-
-/* A digest's mask in its j-th line. */
-static lanes
-mask_of(const struct geometry *g, struct digest digest, unsigned j)
-{
-	return line_mask(line_word(digest, j), geometry_line_bits(g->k,
-	    g->cache_lines, j));
 }
 
 int
@@ -131,10 +129,9 @@ block_visit(const struct geometry *g, struct digest digest,
 	uint64_t page = multiply_high(digest.high, g->pages);
 
 	for (unsigned j = 0; j < g->cache_lines; j++) {
-		uint64_t word = line_word(digest, j);
-		unsigned line = line_index(word, g->cache_lines, j);
-		unsigned bits = geometry_line_bits(g->k, g->cache_lines, j);
-		lanes mask = line_mask(word, bits);
+		unsigned line = line_index(line_word(digest, j),
+		    g->cache_lines, j);
+		lanes mask = mask_of(g, digest, j);
 
 		for (unsigned lane = 0; lane < LINE_LANES; lane++) {
 			if (mask[lane] != 0)
