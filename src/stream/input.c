@@ -479,6 +479,7 @@ input_next(struct input *in, struct chunk *chunk, size_t wanted)
 	chunk->begins = in->fresh;
 	in->fresh = in->fresh && end == 0;
 	chunk->position = in->position;
+	chunk->is_packed = in->decompressor != NULL;
 	return 1;
 }
 
@@ -489,10 +490,4 @@ input_pauses(const struct input *in, int milliseconds)
 	    !(in->decompressor != NULL &&
 	    decompress_has_more(in->decompressor)) &&
 	    signals_wait(in->fd, POLLIN, milliseconds) != 1;
-}
-
-int
-input_is_packed(const struct input *in)
-{
-	return in->decompressor != NULL;
 }

@@ -69,6 +69,7 @@ struct chunk {
 	const char *file;  /* its name, for messages; the input's */
 	int begins;        /* is this the first part of the file? */
 	uint64_t position; /* bytes read from files so far (compressed) */
+	int is_packed;     /* is more of a compressed file to come? */
 };
 void chunk_free(struct chunk *chunk);
 
@@ -87,9 +88,6 @@ int input_next(struct input *input, struct chunk *chunk, size_t wanted);
 
 /* After a wait of at most this long, has input_next still nothing to read? */
 int input_pauses(const struct input *input, int milliseconds);
-
-/* Is what was read last compressed? */
-int input_is_packed(const struct input *input);
 
 /* Has any file failed so far? */
 int input_failed(const struct input *input);

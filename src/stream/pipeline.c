@@ -92,7 +92,7 @@ static size_t
 chunk_bytes(const struct flow *flow, const struct chunk *sample)
 {
 	size_t batch = filter_batch_lines(flow->run->filter);
-	size_t least = input_is_packed(flow->input) ? PACKED_BYTES :
+	size_t least = sample != NULL && sample->is_packed ? PACKED_BYTES :
 	    CHUNK_BYTES;
 	size_t most = batch > least / 32 ? batch * 32 : least;
 	uint64_t lines = sample == NULL ? 0 : scan()->count(sample->data,
