@@ -74,7 +74,7 @@ int output_check_sync(const char *path, struct error *error);
  */
 int output_sync_name(const struct output *output, struct error *error);
 
-/* Sync what was written; does nothing if the output can't be synced. */
+/* Sync what was written, if there is an output and it can be synced. */
 int output_sync(struct output *output, struct error *error);
 
 /*

@@ -196,8 +196,7 @@ sync_output(void *context, struct error *error)
 {
 	struct run *run = context;
 
-	return run->plan->print == PRINT_NOTHING ? 0 :
-	    output_sync(&run->output, error);
+	return output_sync(&run->output, error);
 }
 
 /* Are marks held back? Only if a promise needs it; in memory none does. */
@@ -293,13 +292,11 @@ put_in_place(void *context, struct error *error)
 	if (!run->plan->atomic && !run->plan->use.sync)
 		return 0;
 	for (int i = 0; i < 2; i++) {
-		if (outputs[i]->fd >= 0 &&
-		    output_secure(outputs[i], error) < 0)
+		if (output_secure(outputs[i], error) < 0)
 			return -1;
 	}
 	for (int i = 0; i < 2; i++) {
-		if (outputs[i]->fd >= 0 &&
-		    output_finish(outputs[i], error) < 0)
+		if (output_finish(outputs[i], error) < 0)
 			return -1;
 	}
 	return 0;
