@@ -37,11 +37,11 @@ int partition_check_pattern(const char *pattern, struct error *error);
 
 /*
  * Partition the plan's input into plan->parts, by the part that the lines' keys
- * are in (key/recipe.h): with the number of the part in front, or each in a file
- * of its own. Nothing is remembered. plan->output has one "%d" for the number,
- * as partition_check_pattern has it; NULL: print to standard output. With
- * plan->atomic, no file gets its name before all are complete. The recipe is
- * complete. Returns STATUS_OK, STATUS_FAILED if an input failed, or -1 with
+ * are in (key/recipe.h): with the number of the part in front, or each in a
+ * file of its own. Nothing is remembered. plan->output has one "%d" for the
+ * number, as partition_check_pattern has it; NULL: print to standard output.
+ * With plan->atomic, no file gets its name before all are complete. The recipe
+ * is complete. Returns STATUS_OK, STATUS_FAILED if an input failed, or -1 with
  * `error` filled. Ends early, with STATUS_OK, when a signal asks to stop.
  */
 int partition_run(const struct run_plan *plan,
