@@ -287,23 +287,21 @@ sizing_solve(struct sizing *s, struct error *error)
 	char text[NUMBER_TEXT];
 	double found;
 
-	if (s->bytes != 0 && s->bytes < SIZING_OVERHEAD_BYTES + PAGE_BYTES) {
-		return error_set(error, STATUS_USAGE, "%" PRIu64 " bytes are"
-		    " too few for a filter: the smallest takes %u", s->bytes,
-		    SIZING_OVERHEAD_BYTES + PAGE_BYTES);
-	}
-	if (s->bytes != 0)
-		goal.pages = (s->bytes - SIZING_OVERHEAD_BYTES) / PAGE_BYTES;
-	if (goal.pages > PAGES_MAX) {
-		return error_set(error, STATUS_USAGE, "%" PRIu64 " bytes are"
-		    " too many for a filter: the largest takes %" PRIu64,
-		    s->bytes, SIZING_OVERHEAD_BYTES + PAGES_MAX * PAGE_BYTES);
-	}
 	if (s->bytes == 0) {
 		if (sizing_layer(g, s->capacity, goal.rate, s->error_rate,
 		    s->k, error) < 0)
 			return -1;
+	} else if (s->bytes < SIZING_OVERHEAD_BYTES + PAGE_BYTES) {
+		return error_set(error, STATUS_USAGE, "%" PRIu64 " bytes are"
+		    " too few for a filter: the smallest takes %u", s->bytes,
+		    SIZING_OVERHEAD_BYTES + PAGE_BYTES);
 	} else {
+		goal.pages = (s->bytes - SIZING_OVERHEAD_BYTES) / PAGE_BYTES;
+		if (goal.pages > PAGES_MAX)
+			return error_set(error, STATUS_USAGE, "%" PRIu64
+			    " bytes are too many for a filter: the largest"
+			    " takes %" PRIu64, s->bytes, SIZING_OVERHEAD_BYTES
+			    + PAGES_MAX * PAGE_BYTES);
 		found = choose(&goal, s->k, 1 / share, &g->k, &g->cache_lines);
 		g->pages = goal.pages;
 		if (s->capacity == 0)
