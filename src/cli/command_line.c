@@ -340,36 +340,34 @@ parse_words(struct parser *p)
 	return result;
 }
 
-static int
-is_given(const struct parser *p, const char *name)
+/* The row of an option that was given and is one of these; else NULL. */
+static const struct option_row *
+find_given(const struct parser *p, const char *names)
 {
 	for (size_t i = 0; i < option_table_count; i++) {
 		if (p->values[i] != NULL &&
-		    strcmp(option_table[i].name, name) == 0)
-			return 1;
+		    text_has_word(names, option_table[i].name))
+			return &option_table[i];
 	}
-	return 0;
+	return NULL;
 }
 
 /* Refuse an option that conflicts with another one or lacks one it needs. */
 static int
 check_row(const struct parser *p, const struct option_row *row)
 {
-	const struct option_conflict *end = row->conflicts +
-	    sizeof row->conflicts / sizeof *row->conflicts;
+	const struct option_conflict *conflict = row->conflicts,
+	    *end = conflict + sizeof row->conflicts / sizeof *conflict;
 
-	if (row->needs != NULL && !is_given(p, row->needs))
+	if (row->needs != NULL && find_given(p, row->needs) == NULL)
 		return refuse(p, "--%s needs --%s", row->name, row->needs);
-	for (const struct option_conflict *conflict = row->conflicts;
-	    conflict < end && conflict->names != NULL; conflict++) {
-		for (size_t i = 0; i < option_table_count; i++) {
-			if (p->values[i] == NULL || !text_has_word(
-			    conflict->names, option_table[i].name))
-				continue;
+	for (; conflict < end && conflict->names != NULL; conflict++) {
+		const struct option_row *other = find_given(p, conflict->names);
+
+		if (other != NULL)
 			return error_set(p->error, STATUS_USAGE, "--%s cannot"
-			    " be combined with --%s%s", row->name,
-			    option_table[i].name, conflict->because);
-		}
+			    " be combined with --%s%s", row->name, other->name,
+			    conflict->because);
 	}
 	return 0;
 }
@@ -402,7 +400,8 @@ command_line_parse(struct options *o, int argc, char **argv,
 		    command->takes);
 	}
 	if (o->operands.count < command->operands_min ||
-	    (command->needs != NULL && !is_given(&p, command->needs)))
+	    (command->needs != NULL &&
+	    find_given(&p, command->needs) == NULL))
 		return error_set(error, STATUS_USAGE, "%s", command->takes);
 	for (size_t i = 0; i < 2 && command->operands_are[i] != NULL; i++) {
 		if (take(&p, find_row(ANY_COMMAND, command->operands_are[i],
