@@ -120,7 +120,7 @@ measure(const struct options *o, const struct sizing *s, struct error *error)
 	lookups = (uint64_t)fmin(LOOKUPS_MAX,
 	    fmax(1000000, WANTED_FALSE / s->error_rate));
 	measured.all = s->capacity + lookups;
-	report_work_begins();
+	report_work_begins(1);
 	result = walk(filter, 0, s->capacity, 1, &measured, error);
 	if (result == 0)
 		result = walk(filter, s->capacity, lookups, 0, &measured,

@@ -34,14 +34,6 @@ report_options(const struct options *options)
 	report.options = options;
 }
 
-static void
-start(int wants_progress)
-{
-	report.started = clock_now();
-	report.due = wants_progress && isatty(STDERR_FILENO) ?
-	    report.started + INTERVAL : UINT64_MAX;
-}
-
 /* Unbuffered; there is nowhere to report an error. */
 static void
 put(const char *text)
@@ -89,8 +81,7 @@ warn(const struct run *run)
 	}
 	/* No warning for a filter in memory: it ends with the run. */
 	if (h->window.kind == WINDOW_NONE &&
-	    filter_table(f)->count > report.before.count &&
-	    run->plan->filter != NULL) {
+	    table->count > report.before.count && run->plan->filter != NULL) {
 		error_printf("%s: passed the %s lines that it was planned for"
 		    " and grew to %s", filter_name(f),
 		    number_format_count(a, h->capacity),
@@ -178,9 +169,11 @@ draw_progress(const struct run *run)
 }
 
 void
-report_work_begins(void)
+report_work_begins(int wants_progress)
 {
-	start(1);
+	report.started = clock_now();
+	report.due = wants_progress && isatty(STDERR_FILENO) ?
+	    report.started + INTERVAL : UINT64_MAX;
 }
 
 void
@@ -275,7 +268,7 @@ report_run(const struct run *run, enum run_moment moment)
 		inputs = run_inputs(run->plan, &run->recipe);
 		report.total = o->progress ? input_total(&inputs) : 0;
 		report.before = *filter_table(run->filter);
-		start(o->progress);
+		report_work_begins(o->progress);
 		break;
 	case MOMENT_BEFORE_PRINT:
 		if (report.shown && prints_on_terminal(run))

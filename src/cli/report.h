@@ -18,10 +18,11 @@ void report_options(const struct options *options);
 void report_run(const struct run *run, enum run_moment moment);
 
 /*
- * The live line of other work: how many of what, and the share of all the work
- * that is done. It is drawn only if it is due.
+ * The live line of other work, if it is wanted and there is a terminal: how
+ * many of what, and the share of all the work that is done. It is drawn only if
+ * it is due.
  */
-void report_work_begins(void);
+void report_work_begins(int wants_progress);
 void report_work(const char *unit, uint64_t count, double done);
 void report_work_ends(void);
 
