@@ -17,47 +17,33 @@
 /* Two runs may create the same file; then the second opens it. */
 #define CREATE_TRIES 5
 
-static struct sizing
-given_sizing(const struct options *o)
+int
+filter_options_solve(struct sizing *s, const struct options *o,
+    struct error *error)
 {
-	return (struct sizing){ .capacity = o->capacity,
+	*s = (struct sizing){ .capacity = o->capacity,
 		.error_rate = o->error_rate, .bytes = o->memory,
 		.k = o->hashes, .fixed = o->run.use.growth > GROWTH_GROW };
-}
-
-static int
-solve(struct sizing *s, const struct window *window, struct error *error)
-{
-	int from_memory = s->bytes != 0;
-
-	if (window->kind == WINDOW_LINES && s->capacity != 0 &&
-	    s->capacity != window->length) {
+	if (o->window.kind == WINDOW_LINES && o->capacity != 0 &&
+	    o->capacity != o->window.length) {
 		return error_set(error, STATUS_USAGE, "--capacity: a window of"
 		    " lines is its filter's capacity; leave --capacity out");
 	}
-	if (window->kind == WINDOW_LINES)
-		s->capacity = window->length;
-	if (s->capacity != 0 && s->error_rate > 0 && from_memory) {
+	if (o->window.kind == WINDOW_LINES)
+		s->capacity = o->window.length;
+	if (s->capacity != 0 && s->error_rate > 0 && o->memory != 0) {
 		return error_set(error, STATUS_USAGE, "give two of"
 		    " --capacity, --error-rate and --memory: the third"
 		    " follows");
 	}
-	if (s->error_rate <= 0 && (s->capacity == 0 || !from_memory))
+	if (s->error_rate <= 0 && (s->capacity == 0 || o->memory == 0))
 		s->error_rate = SIZING_RATE_DEFAULT;
-	if (s->capacity == 0 && !from_memory)
+	if (s->capacity == 0 && o->memory == 0)
 		s->capacity = SIZING_CAPACITY_DEFAULT;
-	if (window_solve(s, window, error) == 0)
+	if (window_solve(s, &o->window, error) == 0)
 		return 0;
-	return !from_memory ? -1 : error_set(error, error->status,
+	return o->memory == 0 ? -1 : error_set(error, error->status,
 	    "--memory: %s", error->text);
-}
-
-int
-filter_options_solve(struct sizing *sizing, const struct options *o,
-    struct error *error)
-{
-	*sizing = given_sizing(o);
-	return solve(sizing, &o->window, error);
 }
 
 struct filter_design
@@ -94,15 +80,15 @@ guess_capacity(const struct inputs *inputs, unsigned parts)
 
 /* Solve; a capacity that was only guessed becomes what --max-size allows. */
 static int
-solve_within(struct sizing *s, const struct options *o, struct error *error)
+solve_within(struct sizing *s, struct options o, int guessed,
+    struct error *error)
 {
-	int windowed = o->window.kind != WINDOW_NONE;
-	int guessed = o->capacity == 0 && o->window.kind != WINDOW_LINES;
-	uint64_t most = o->run.use.max_bytes, needs;
+	int windowed = o.window.kind != WINDOW_NONE;
+	uint64_t most = o.run.use.max_bytes, needs;
 	char text[NUMBER_TEXT], limit[NUMBER_TEXT];
 
 	for (;;) {
-		if (solve(s, &o->window, error) < 0)
+		if (filter_options_solve(s, &o, error) < 0)
 			return -1;
 		/* of a window, one generation may come late */
 		needs = s->bytes - (windowed ?
@@ -111,8 +97,7 @@ solve_within(struct sizing *s, const struct options *o, struct error *error)
 			return 0;
 		if (!guessed || !windowed || s->capacity < 8)
 			break;
-		*s = (struct sizing){ .capacity = s->capacity / 2,
-			.error_rate = s->error_rate, .fixed = s->fixed };
+		o.capacity = s->capacity / 2;
 	}
 	if (!guessed || windowed)
 		return error_set(error, STATUS_USAGE, "--max-size=%s is too"
@@ -125,9 +110,6 @@ solve_within(struct sizing *s, const struct options *o, struct error *error)
 	    error->status, "--max-size: %s", error->text);
 }
 
-/* After a contradiction: what to do. */
-#define ELSE ": leave the option out, or use another filter"
-
 int
 filter_options_check_name(const char *path, struct error *error)
 {
@@ -135,6 +117,9 @@ filter_options_check_name(const char *path, struct error *error)
 	    STATUS_USAGE, "-: a filter is a file; for one of this name, write"
 	    " ./-");
 }
+
+/* After a contradiction: what to do. */
+#define ELSE ": leave the option out, or use another filter"
 
 static int
 contradiction(const struct filter *filter, const char *option,
@@ -236,28 +221,26 @@ make_filter(struct filter **filter, const struct options *o,
     struct key_recipe *recipe, const struct inputs *inputs,
     struct error *error)
 {
-	uint64_t capacity = o->capacity;
+	struct options asked = *o;
 	struct sizing sizing;
 	struct filter_design design;
+	int guessed = o->capacity == 0 && o->window.kind != WINDOW_LINES;
 	int result, again;
 
 	if (key_recipe_complete(recipe, error) < 0)
 		return -1;
-	if (capacity == 0)
-		capacity = guess_capacity(inputs, recipe->parts);
+	if (guessed)
+		asked.capacity = guess_capacity(inputs, recipe->parts);
 	do {
-		sizing = given_sizing(o);
-		if (o->window.kind != WINDOW_LINES) /* which sets it */
-			sizing.capacity = capacity;
-		result = solve_within(&sizing, o, error);
+		result = solve_within(&sizing, asked, guessed, error);
 		if (result == 0) {
 			design = filter_options_design(o, &sizing, recipe);
 			result = filter_create(filter, o->run.filter, 0,
 			    &design, &o->run.use, error);
 		}
-		again = result < 0 && o->capacity == 0 &&
-		    capacity > SIZING_CAPACITY_DEFAULT;
-		capacity = SIZING_CAPACITY_DEFAULT;
+		again = result < 0 && guessed &&
+		    asked.capacity > SIZING_CAPACITY_DEFAULT;
+		asked.capacity = SIZING_CAPACITY_DEFAULT;
 	} while (again);
 	if (result == 0 && o->run.filter != NULL)
 		tell_new(*filter, o);
