@@ -68,12 +68,6 @@ walk(struct filter *f, uint64_t first, uint64_t count, int mark,
 	return 0;
 }
 
-static uint64_t
-per_second(uint64_t count, double seconds)
-{
-	return number_whole((double)count / (seconds > 0 ? seconds : 1e-9));
-}
-
 static void
 print(const struct sizing *s, const struct measured *m, int json)
 {
@@ -88,9 +82,9 @@ print(const struct sizing *s, const struct measured *m, int json)
 		{ "error_rate_predicted", "%.6g",
 		    .real = geometry_rate(&s->geometry, s->capacity) },
 		{ "adds_per_second", .count =
-		    per_second(s->capacity, m->fill_seconds) },
+		    report_per_second(s->capacity, m->fill_seconds) },
 		{ "lookups_per_second", .count =
-		    per_second(m->lookups, m->lookup_seconds) }
+		    report_per_second(m->lookups, m->lookup_seconds) }
 	};
 
 	json_print_figures(stdout, json, figures,

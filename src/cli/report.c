@@ -95,8 +95,8 @@ seconds_so_far(void)
 	return (double)(clock_now() - report.started) / 1e9;
 }
 
-static uint64_t
-per_second(uint64_t count, double seconds)
+uint64_t
+report_per_second(uint64_t count, double seconds)
 {
 	return number_whole((double)count / (seconds + 1e-9));
 }
@@ -112,7 +112,8 @@ print_figures(const struct run *run)
 	error_printf("%s lines read, %s new, %.1f s, %s lines/s, filter %.0f"
 	    " %% full", number_format_count(a, run->lines_read),
 	    number_format_count(b, run->lines_new), seconds,
-	    number_format_count(c, per_second(run->lines_read, seconds)),
+	    number_format_count(c,
+	    report_per_second(run->lines_read, seconds)),
 	    100 * estimate_fullness(filter_table(run->filter)));
 }
 
@@ -140,7 +141,7 @@ draw_line(const char *unit, uint64_t count, double done, const char *rest)
 		    left / 3600, left / 60 % 60, left % 60);
 	}
 	n += (size_t)snprintf(line + n, sizeof line - n, "  %s/s%s",
-	    number_format_count(b, per_second(count, seconds)), rest);
+	    number_format_count(b, report_per_second(count, seconds)), rest);
 	/* the \r takes no column; some terminals wrap after the last one */
 	if (n > width)
 		line[width] = '\0';
@@ -206,7 +207,7 @@ print_stats(const struct run *run)
 		{ "bytes_out", .count = run->output.nbytes },
 		{ "seconds", "%.6f", .real = seconds },
 		{ "lines_per_second",
-		    .count = per_second(run->lines_read, seconds) },
+		    .count = report_per_second(run->lines_read, seconds) },
 		{ "filter_full", "%.3g", .real = estimate_fullness(table) },
 		{ "error_rate_now", "%.6g",
 		    .real = estimate_error_rate(f, SAMPLE_PAGES) },

@@ -26,6 +26,9 @@ void report_work_begins(int wants_progress);
 void report_work(const char *unit, uint64_t count, double done);
 void report_work_ends(void);
 
+/* A speed, finite even if no time has passed. */
+uint64_t report_per_second(uint64_t count, double seconds);
+
 /* Print a message, clearing the live line first. May be called at any time. */
 void report_notice(const char *text);
 
