@@ -1,7 +1,4 @@
-/*
- * A client: its connection, what it has sent, and the replies to it. Knows
- * nothing of events.
- */
+/* A client: its connection, what it has sent, and the replies to it. */
 #ifndef CLIENT_H
 #define CLIENT_H
 

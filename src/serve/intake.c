@@ -2,7 +2,8 @@
  * Bytes are read into a buffer that all connections share; a connection keeps
  * only the bytes of an incomplete request, so idle ones have no buffer. A
  * request longer than SMALL_BYTES grows in its connection's own buffer, so that
- * no byte is moved more than a few times, however slowly it arrives.
+ * no byte is moved more than a few times, however slowly it arrives. Nothing
+ * here knows of events.
  */
 #include "serve/client.h"
 

@@ -26,8 +26,10 @@ struct line {
 struct row {
 	const char *word;
 	enum verb verb;
-	/* Returns how many bytes after the line belong to the request. NULL:
-	 * this is no request, so hang up. */
+	/*
+	 * Returns how many bytes after the line belong to the request. NULL:
+	 * this is no request, so hang up.
+	 */
 	size_t (*parse)(struct line *line, struct request *request);
 	unsigned least;    /* words, with the verb */
 	const char *reply; /* why it is refused */

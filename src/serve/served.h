@@ -36,12 +36,12 @@ struct served_pool {
 	struct served *newest, *oldest; /* open ones, by their last use */
 };
 
-/* Others only read it, but for the last two. */
 struct refusals {
 	uint64_t count;            /* of requests, since they were reported, */
 	uint64_t reported;         /* in this second, or 0 */
 };
 
+/* Others only read it, but for the last two. */
 struct served {
 	struct served_pool *pool;
 	char name[SERVED_NAME_MAX + 1];
@@ -117,7 +117,7 @@ int served_may_grow(struct served *served, uint64_t wanted,
  */
 void served_grow_ahead(struct served *served);
 
-/* Was it made for a fixed number of lines? It must be open. */
+/* Was it made for a fixed number of lines? 0 if it isn't open. */
 int served_is_fixed(const struct served *served);
 
 #endif

@@ -44,9 +44,8 @@ void sweep_free(struct sweep *sweep);
 /*
  * Add an operation. The bytes it points to, and LOOPS_PADDING bytes after its
  * subkey, must not change until sweep_run. If there is no room, runs the sweep
- * first. If more of them would make the other clients wait for long, since a
- * window of few lines moves on, and syncs its file, again and again, the client
- * is paused.
+ * first. The client is paused if more operations would make the others wait for
+ * long: a window of few lines moves on, and syncs its file, again and again.
  */
 void sweep_add(struct sweep *sweep, struct client *client,
     const struct operation *operation);
