@@ -153,7 +153,6 @@ static long
 look_and_mark(struct part *part, size_t *start, struct filter *filter)
 {
 	struct batch *batch = part->batch;
-	const uint8_t *seen;
 	int result = 0;
 
 	batch->digests = part->digests + *start;
@@ -174,8 +173,8 @@ look_and_mark(struct part *part, size_t *start, struct filter *filter)
 	if (filter_probe(filter, part->digests + *start, part->count - *start,
 	    batch->seen, &(struct error){ 0 }) < 0)
 		return -1;
-	for (seen = batch->seen; *start < part->count; seen++, ++*start)
-		part->outcomes[*start] = *seen ? 1 :
+	for (size_t i = 0; *start < part->count; i++, ++*start)
+		part->outcomes[*start] = batch->seen[i] ? 1 :
 		    part->asks[*start] ? 0 : -1;
 	return (long)batch->new_count;
 }
