@@ -275,7 +275,7 @@ catalog_remove(struct catalog *catalog, struct bytes name,
 {
 	struct served *s = catalog_find(catalog, name);
 	char *journal;
-	int result;
+	int result = 0;
 
 	if (s == NULL || served_look(s, 1) > 0)
 		return 1;
@@ -283,15 +283,14 @@ catalog_remove(struct catalog *catalog, struct bytes name,
 	if (s->filter == NULL)
 		return error_set(error, STATUS_FAILED, "%s", s->reason);
 	journal = journal_name(s->path);
-	result = unlink(s->path) < 0 && errno != ENOENT ?
-	    error_system(error, errno, s->path) : 0;
-	if (result == 0 && unlink(journal) < 0 && errno != ENOENT)
+	if (unlink(s->path) < 0 && errno != ENOENT)
+		result = error_system(error, errno, s->path);
+	else if (unlink(journal) < 0 && errno != ENOENT)
 		result = error_system(error, errno, journal);
+	else
+		forget(catalog, s, &(struct error){ 0 });
 	free(journal);
-	if (result < 0)
-		return -1;
-	forget(catalog, s, &(struct error){ 0 });
-	return 0;
+	return result;
 }
 
 void
