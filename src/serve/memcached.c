@@ -14,8 +14,8 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "bits/sizing.h"
-#include "model/estimate.h"
 #include "filter/filter.h"
+#include "model/estimate.h"
 #include "model/window.h"
 #include "serve/catalog.h"
 #include "serve/client.h"
@@ -39,7 +39,7 @@ put_real(struct buffer *replies, const char *name, double value)
 	buffer_format(replies, "STAT %s %.6g\r\n", name, value);
 }
 
-/* After SERVER_ERROR, many clients drop the server, with all of its filters. */
+/* Never SERVER_ERROR: many clients then drop the server, with all filters. */
 static void
 refuse(struct buffer *replies, const char *reason)
 {
@@ -83,16 +83,14 @@ add_filter(struct service *service, const struct request *r,
 {
 	struct error error = { 0 };
 	struct filter_design plan;
-	int result;
+	int result = catalog_find(service->catalog, r->key) != NULL;
 
 	service->counters.cmd_set++;
-	if (catalog_find(service->catalog, r->key) != NULL) {
-		buffer_line(replies, "NOT_STORED");
-		return;
-	}
-	if (parse_plan(r->value, &plan, &error) < 0 ||
-	    (result = catalog_add(service->catalog, r->key, &plan,
-	    &error)) < 0)
+	if (result == 0)
+		result = parse_plan(r->value, &plan, &error);
+	if (result == 0)
+		result = catalog_add(service->catalog, r->key, &plan, &error);
+	if (result < 0)
 		refuse(replies, error.text);
 	else
 		buffer_line(replies, result == 0 ? "STORED" : "NOT_STORED");
@@ -266,9 +264,9 @@ stats(struct service *service, const struct request *r,
 	} else if (bytes_are(r->key, "settings")) {
 		put_count(replies, "maxbytes", catalog->pool.limit);
 		put_count(replies, "maxconns", service->connections);
-		buffer_line(replies, "STAT evictions off\r\n"
+		buffer_format(replies, "STAT evictions off\r\n"
 		    "STAT cas_enabled no\r\nSTAT flush_enabled no\r\n"
-		    "STAT num_threads 1\r\nSTAT binding_protocol ascii");
+		    "STAT num_threads 1\r\nSTAT binding_protocol ascii\r\n");
 		put_count(replies, "item_size_max", plan->limits.value);
 		put_count(replies, "key_size_max", plan->limits.key);
 	} else if (bytes_are(r->key, "reset")) {
