@@ -90,10 +90,7 @@ resp_is(const struct resp *r, unsigned i, const char *word)
 static void
 put_number(struct resp *r, char kind, uint64_t value)
 {
-	char line[32];
-	int n = snprintf(line, sizeof line, "%c%" PRIu64 "\r\n", kind, value);
-
-	buffer_put(&r->client->replies, line, (size_t)n);
+	buffer_format(&r->client->replies, "%c%" PRIu64 "\r\n", kind, value);
 }
 
 void
