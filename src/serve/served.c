@@ -211,7 +211,7 @@ int
 served_look(struct served *s, int now)
 {
 	enum filter_state state;
-	struct error error;
+	struct error error; /* large, and seldom used: not cleared each time */
 	int result;
 
 	if (s->filter != NULL && s->pool->newest != s) {
