@@ -49,8 +49,11 @@ cluster_append(struct cluster *c, struct request *request)
 {
 	struct node *node = request->node;
 
+	if (node == NULL && c->has_map)
+		node = c->map[request->slot];
+	/* If no node has the slot, the first one says so. */
 	if (node == NULL)
-		node = c->has_map ? c->map[request->slot] : c->first;
+		node = c->first;
 	queue_append(&node->queue, request);
 	if (node->unsent == NULL)
 		node->unsent = request;

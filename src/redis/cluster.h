@@ -20,7 +20,7 @@ struct cluster {
 	struct node *first;               /* a list, which only grows */
 	int has_map;                      /* it is a cluster, not a server, */
 	int stale;                        /* and its map must be reloaded */
-	struct node *map[CLUSTER_SLOTS];  /* which node has a slot */
+	struct node *map[CLUSTER_SLOTS];  /* which node has a slot, or NULL */
 };
 
 /* The slot of a key, by its hash tag if it has one. */

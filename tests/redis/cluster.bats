@@ -103,3 +103,18 @@ move_slots() {
 	done
 	every_kind
 }
+
+@test "slots that no node has are waited for" {
+	start --cluster-enabled yes
+	seq 1 100 >in
+	run bloomdedup --lock-timeout=1 -f "$URL/seen" in
+	[ "$status" -eq 3 ]
+	[[ $output == *CLUSTERDOWN* ]]
+	begin
+	seq 1 100 >&9
+	sleep 0.3
+	# shellcheck disable=SC2046
+	cli cluster addslots $(seq 0 16383)
+	end
+	cmp in out
+}
