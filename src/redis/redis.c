@@ -105,21 +105,23 @@ explain_refused(struct redis *r, struct error *error)
 static int
 check(struct redis *r, struct error *error)
 {
+	const struct trouble *trouble = &r->place.trouble;
 	struct error unused;
 
-	if (r->place.trouble.missing[0] == '\0')
-		return r->place.trouble.refused > 0 &&
-		    explain_refused(r, error) < 0 ? failed(r, error) : 0;
-	/* Was the filter replaced or removed, or damaged? */
-	if (check_header(r, error) == 0)
+	if (trouble->missing[0] == '\0') {
+		if (trouble->refused == 0 || explain_refused(r, error) == 0)
+			return 0;
+	} else if (check_header(r, error) == 0) {
 		error_set(error, STATUS_FAILED, "%s: damaged: the key %s is"
 		    " missing (does the server's maxmemory-policy evict"
 		    " keys?), and all lines in it; only create --force makes"
 		    " the filter whole again, and empty", r->filter.name,
-		    r->place.trouble.missing);
-	/* A mark of bits may have made some of its shards again. */
-	else if (r->makes && r->place.shards.layout.kind == SHARDS_BITS)
+		    trouble->missing);
+	} else if (r->makes && r->place.shards.layout.kind == SHARDS_BITS) {
+		/* The filter was replaced or removed, and a mark of bits may
+		   have made some of its shards again. */
 		(void)shards_each(&r->place.shards, shards_delete, &unused);
+	}
 	return failed(r, error);
 }
 
