@@ -139,7 +139,6 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 	struct shards *s = context;
 	size_t first = tag / (LINES_MAX + 1), n = tag % (LINES_MAX + 1);
 	size_t k = s->layout.geometry.k;
-
 	int known = reply != NULL && !shards_are_refused(s, reply, n);
 
 	if (known && check_shard(s, shards_of(s, first), reply, error) < 0)

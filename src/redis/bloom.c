@@ -133,7 +133,6 @@ static int
 take_marked(void *context, size_t tag, redisReply *reply, struct error *error)
 {
 	struct shards *s = context;
-
 	size_t n = tag % (ITEMS_MAX + 1);
 
 	if (is_missing(reply))

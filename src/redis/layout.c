@@ -154,7 +154,7 @@ layout_decode(struct layout *l, struct header *header, const void *data,
 		.cache_lines = le_get32(p + 24) } };
 	if (l->kind == SHARDS_BITS)
 		l->shard_pages = le_get64(p + 40);
-	/* if it is in range */
+	/* It wraps around only if they are out of range. */
 	l->geometry.pages = l->shard_pages * l->shards;
 	if (l->shards == 0 || l->shards > LAYOUT_SHARDS_MAX ||
 	    (l->shards & (l->shards - 1)) != 0 || l->capacity == 0 ||

@@ -164,15 +164,15 @@ receive_node(struct net *x, struct node *node, struct error *error)
 			return drop_connection(x, node, error);
 		if (reply == NULL)
 			return 0;
-		if (node->queue.first != NULL && node->queue.first->sent) {
-			result = take_reply(x, node, reply, error);
+		if (node->queue.first == NULL || !node->queue.first->sent) {
 			freeReplyObject(reply);
-			continue;
+			error_set(&x->reason, STATUS_FAILED, "%s: the server"
+			    " sent an unexpected reply",
+			    x->cluster.location->shown);
+			return drop_connection(x, node, error);
 		}
+		result = take_reply(x, node, reply, error);
 		freeReplyObject(reply);
-		error_set(&x->reason, STATUS_FAILED, "%s: the server sent an"
-		    " unexpected reply", x->cluster.location->shown);
-		return drop_connection(x, node, error);
 	}
 	return result;
 }
@@ -211,7 +211,7 @@ route_again(struct net *x, struct error *error)
 
 	if (request == NULL || clock_now() < x->next_try)
 		return 0;
-	/* If one node fails and the next has the map, there is no reason. */
+	/* Some nodes may fail before one has the map: then nothing failed. */
 	if (x->cluster.stale && cluster_load_map(&x->cluster, &reason) < 0) {
 		x->reason = reason;
 		return fail_or_pause(x, error);

@@ -65,10 +65,10 @@ node_connect(const struct node *node, struct error *error)
 			words[n++] = l->user;
 		words[n++] = l->password;
 		reply = node_ask(node, context, words, n, error);
-		/* Behind a comma, an error may repeat user and password. */
 		if (reply == NULL)
 			result = -1;
 		else if (reply->type == REDIS_REPLY_ERROR)
+			/* behind a comma, it may repeat user and password */
 			result = error_set(error, STATUS_USAGE, "%s: the"
 			    " server refuses the password: %.*s", l->shown,
 			    (int)strcspn(reply->str, ","), reply->str);
