@@ -146,8 +146,6 @@ generations_delete(struct generations *g, struct error *error)
 {
 	int64_t now;
 
-	if (g->quarter == 0)
-		return shards_each(&g->like, shards_delete, error);
 	if (find_time(g, &now, error) < 0)
 		return -1;
 	now /= g->quarter;

@@ -41,7 +41,7 @@ int generations_are_due(struct generations *generations, struct error *error);
 int generations_advance(struct generations *generations, int make,
     struct error *error);
 
-/* Delete all of them that there are; the filter's header is gone. */
+/* Delete all of a window's that there are; the filter's header is gone. */
 int generations_delete(struct generations *generations, struct error *error);
 
 #endif

@@ -28,6 +28,7 @@ place_open(struct place *p, const char *location,
 		address_free(&p->address);
 		return -1;
 	}
+	layout_header_key(p->key, p->address.name);
 	p->shards = (struct shards){ .net = p->net, .name = p->address.name,
 		.shown = p->address.shown, .trouble = &p->trouble,
 		.batch = &p->batch, .generation = LAYOUT_NO_GENERATION };
@@ -73,11 +74,8 @@ read_header(const struct place *p, redisReply *reply, struct found *found,
 int
 place_find(struct place *p, struct found *found, struct error *error)
 {
-	char key[LAYOUT_KEY_MAX];
-
-	layout_header_key(key, p->address.name);
-	return read_header(p, net_call(p->net, key, error, "GET %s", key),
-	    found, error);
+	return read_header(p, net_call(p->net, p->key, error, "GET %s",
+	    p->key), found, error);
 }
 
 int
@@ -204,25 +202,12 @@ plan_new(struct place *p, const struct filter_design *plan, struct error *error)
 	return result;
 }
 
-/* The shards of a filter that was found */
+/* Removing, replacing and making */
 
-/* Its header goes, or stays after all. */
+/* To each shard of a filter that was found and isn't ours. */
 static int
-expire_shards(struct place *p, const struct found *found, int expire,
+each_found(struct place *p, const struct found *found, shards_one *make,
     struct error *error)
-{
-	struct shards s;
-
-	if (!found->exists || place_is_ours(p, found) ||
-	    found->header.window.kind != WINDOW_NONE)
-		return 0;
-	s = shards_of_found(p, found);
-	return shards_each(&s, expire ? shards_expire : shards_keep, error);
-}
-
-/* Its header is gone. */
-static int
-delete_shards(struct place *p, const struct found *found, struct error *error)
 {
 	struct generations generations;
 	struct shards s;
@@ -230,6 +215,11 @@ delete_shards(struct place *p, const struct found *found, struct error *error)
 	if (!found->exists || place_is_ours(p, found))
 		return 0;
 	s = shards_of_found(p, found);
+	if (found->header.window.kind == WINDOW_NONE)
+		return shards_each(&s, make, error);
+	/* A generation's always expire. */
+	if (make != shards_delete)
+		return 0;
 	generations_begin(&generations, &s, &found->header.window);
 	return generations_delete(&generations, error);
 }
@@ -244,28 +234,27 @@ take_away(struct place *p, const uint8_t *bytes, struct found *before,
     struct error *error)
 {
 	struct found old;
-	char key[LAYOUT_KEY_MAX];
 	redisReply *reply;
 
 	if (place_find(p, before, error) < 0)
 		return -1;
 	if (!before->exists && bytes == NULL)
 		return 0;
-	if (expire_shards(p, before, 1, error) < 0)
+	if (each_found(p, before, shards_expire, error) < 0)
 		return -1;
-	layout_header_key(key, p->address.name);
 	reply = bytes == NULL ?
-	    net_call(p->net, key, error, "GETDEL %s", key) :
-	    net_call(p->net, key, error, "GETSET %s %b", key, bytes,
+	    net_call(p->net, p->key, error, "GETDEL %s", p->key) :
+	    net_call(p->net, p->key, error, "GETSET %s %b", p->key, bytes,
 	    (size_t)LAYOUT_HEADER_BYTES);
+	/* It stays after all. */
 	if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
-	    expire_shards(p, before, 0, error) < 0) {
+	    each_found(p, before, shards_keep, error) < 0) {
 		freeReplyObject(reply);
 		return -1;
 	}
 	return read_header(p, reply, &old, error) < 0 ||
-	    delete_shards(p, before, error) < 0 ? -1 :
-	    delete_shards(p, &old, error);
+	    each_found(p, before, shards_delete, error) < 0 ? -1 :
+	    each_found(p, &old, shards_delete, error);
 }
 
 int
@@ -282,7 +271,6 @@ static int
 publish(struct place *p, int replace, struct error *error)
 {
 	uint8_t bytes[LAYOUT_HEADER_BYTES];
-	char key[LAYOUT_KEY_MAX];
 	redisReply *reply;
 	struct found now;
 	int result = 0;
@@ -291,8 +279,7 @@ publish(struct place *p, int replace, struct error *error)
 	if (replace) {
 		result = take_away(p, bytes, &now, error);
 	} else {
-		layout_header_key(key, p->address.name);
-		reply = net_call(p->net, key, error, "SET %s %b NX", key,
+		reply = net_call(p->net, p->key, error, "SET %s %b NX", p->key,
 		    bytes, (size_t)LAYOUT_HEADER_BYTES);
 		if (reply == NULL)
 			return -1;

@@ -16,6 +16,7 @@
 
 struct place {
 	struct address address;
+	char key[LAYOUT_KEY_MAX]; /* of the header */
 	struct net *net;
 	struct header header;   /* of the filter that is open, */
 	struct shards shards;   /* as each of its generations has them, */
