@@ -45,27 +45,6 @@ find_time(struct generations *g, int64_t *now, struct error *error)
 	return result;
 }
 
-/* Make a command with a generation's key. Returns 0 if the answer is nil. */
-static int
-with_key(struct generations *g, int64_t number, const char *format,
-    struct error *error)
-{
-	long long expires = (number + 6) * g->quarter;
-	char key[LAYOUT_KEY_MAX];
-	redisReply *reply;
-	int result;
-
-	layout_generation_key(key, g->like.name, g->like.id, number);
-	reply = net_call(g->like.net, key, error, format, key, expires);
-	if (reply == NULL)
-		return -1;
-	result = reply->type == REDIS_REPLY_ERROR ?
-	    shards_odd(&g->like, reply, error) :
-	    reply->type != REDIS_REPLY_NIL;
-	freeReplyObject(reply);
-	return result;
-}
-
 static struct shards
 one(const struct generations *g, int64_t number)
 {
@@ -79,15 +58,33 @@ one(const struct generations *g, int64_t number)
 	return s;
 }
 
+/* Make a command with a generation's key. Returns 0 if the answer is nil. */
+static int
+with_key(const struct shards *s, const char *format, struct error *error)
+{
+	char key[LAYOUT_KEY_MAX];
+	redisReply *reply;
+	int result;
+
+	layout_generation_key(key, s->name, s->id, s->generation);
+	reply = net_call(s->net, key, error, format, key,
+	    (long long)s->expires);
+	if (reply == NULL)
+		return -1;
+	result = reply->type == REDIS_REPLY_ERROR ?
+	    shards_odd(s, reply, error) : reply->type != REDIS_REPLY_NIL;
+	freeReplyObject(reply);
+	return result;
+}
+
 /*
  * Was it made, and so a missing shard is damage? Its key says so, and if that
  * was evicted, the lines in it: nobody marks any before.
  */
 static int
-is_there(struct generations *g, int64_t number, struct error *error)
+is_there(struct shards s, struct error *error)
 {
-	int there = with_key(g, number, "GET %s", error);
-	struct shards s = one(g, number);
+	int there = with_key(&s, "GET %s", error);
 	struct trouble unused = { 0 };
 
 	if (there != 0)
@@ -99,6 +96,7 @@ is_there(struct generations *g, int64_t number, struct error *error)
 int
 generations_are_due(struct generations *g, struct error *error)
 {
+	struct shards s;
 	int64_t now;
 
 	if (g->quarter == 0)
@@ -112,7 +110,8 @@ generations_are_due(struct generations *g, struct error *error)
 		return 1;
 	}
 	/* A reader waits for somebody who makes it. */
-	return g->complete ? 0 : with_key(g, now, "GET %s", error);
+	s = one(g, now);
+	return g->complete ? 0 : with_key(&s, "GET %s", error);
 }
 
 int
@@ -124,13 +123,13 @@ generations_advance(struct generations *g, int make, struct error *error)
 	for (int64_t i = g->newest; i > g->newest - (int64_t)GENERATIONS_MAX;
 	    i--) {
 		struct shards s = one(g, i);
-		int there = is_there(g, i, error);
+		int there = is_there(s, error);
 
 		/* Another client may do the same: all may be repeated. */
 		if (there == 0 && make && i == g->newest)
 			there = shards_each(&s, s.kind->make, error) < 0 ||
-			    with_key(g, i, "SET %s 1 NX EXAT %lld", error) < 0
-			    ? -1 : 1;
+			    with_key(&s, "SET %s 1 NX EXAT %lld", error) < 0 ?
+			    -1 : 1;
 		if (there < 0)
 			return -1;
 		if (i == g->newest)
@@ -151,11 +150,11 @@ generations_delete(struct generations *g, struct error *error)
 	now /= g->quarter;
 	for (int64_t i = now + 1; i > now - 7; i--) {
 		struct shards s = one(g, i);
-		int there = with_key(g, i, "GET %s", error);
+		int there = with_key(&s, "GET %s", error);
 
 		if (there < 0 || (there &&
 		    (shards_each(&s, shards_delete, error) < 0 ||
-		    with_key(g, i, "UNLINK %s", error) < 0)))
+		    with_key(&s, "UNLINK %s", error) < 0)))
 			return -1;
 	}
 	return 0;
