@@ -46,6 +46,15 @@ struct reader {
 	const uint8_t *p, *end;
 };
 
+/* The first `byte` in [p, end), else `end`. */
+static const uint8_t *
+find(const uint8_t *p, const uint8_t *end, uint8_t byte)
+{
+	const uint8_t *found = memchr(p, byte, (size_t)(end - p));
+
+	return found == NULL ? end : found;
+}
+
 static uint8_t
 lower(uint8_t c)
 {
@@ -113,11 +122,9 @@ is_literal(const uint8_t *p, size_t nbytes)
 			i++;
 		if (i < 2 || i + 1 >= nbytes || p[i] != '.')
 			return 0;
-		while (++i < nbytes) {
-			if (!(class[p[i]] & (UNRESERVED | SUB | COLON)))
-				return 0;
-		}
-		return 1;
+		while (++i < nbytes && class[p[i]] & (UNRESERVED | SUB | COLON))
+			continue;
+		return i == nbytes;
 	}
 	if (nbytes >= sizeof text || memchr(p, '\0', nbytes) != NULL)
 		return 0;
@@ -132,14 +139,13 @@ copy_host(struct reader *in, uint8_t *to)
 	uint8_t *start = to;
 
 	if (in->p < in->end && *in->p == '[') {
-		const uint8_t *p = in->p + 1;
-		const uint8_t *stop = memchr(p, ']', (size_t)(in->end - p));
+		const uint8_t *stop = find(in->p, in->end, ']');
 
-		if (stop == NULL || !is_literal(p, (size_t)(stop - p)))
+		if (stop == in->end || !is_literal(in->p + 1,
+		    (size_t)(stop - in->p) - 1))
 			return NULL;
-		memcpy(to, in->p, (size_t)(stop + 1 - in->p));
-		to += stop + 1 - in->p;
-		in->p = stop + 1;
+		while (in->p <= stop)
+			*to++ = *in->p++;
 	} else {
 		to = copy_run(in, UNRESERVED | SUB, to);
 	}
@@ -186,17 +192,14 @@ static uint8_t *
 copy_authority(struct reader *in, const uint8_t *scheme, uint8_t *to)
 {
 	const uint8_t *at = in->p;
-	struct reader user = *in;
 
 	while (at < in->end && *at != '@' && *at != '/' && *at != '?')
 		at++;
 	if (at < in->end && *at == '@') {
-		user.end = at;
-		to = copy_run(&user, UNRESERVED | SUB | COLON, to);
-		if (to == NULL || user.p != at)
+		to = copy_run(in, UNRESERVED | SUB | COLON, to);
+		if (to == NULL || in->p++ != at)
 			return NULL;
 		*to++ = '@';
-		in->p = at + 1;
 	}
 	to = copy_host(in, to);
 	if (to != NULL && in->p < in->end && *in->p == ':') {
@@ -215,13 +218,12 @@ copy_authority(struct reader *in, const uint8_t *scheme, uint8_t *to)
 static uint8_t *
 remove_dots(uint8_t *start, uint8_t *end)
 {
-	uint8_t *to = start, *next;
+	uint8_t *to = start;
 
-	for (uint8_t *from = start; from < end; from = next) {
+	for (const uint8_t *from = start, *next; from < end; from = next) {
 		size_t nbytes;
 
-		next = memchr(from + 1, '/', (size_t)(end - from - 1));
-		next = next == NULL ? end : next;
+		next = find(from + 1, end, '/');
 		nbytes = (size_t)(next - from);
 		if ((nbytes == 2 || nbytes == 3) &&
 		    memcmp(from, "/..", nbytes) == 0) {
@@ -231,8 +233,7 @@ remove_dots(uint8_t *start, uint8_t *end)
 				*to++ = '/';
 			continue;
 		}
-		if (to != from)
-			memmove(to, from, nbytes);
+		memmove(to, from, nbytes);
 		to += nbytes;
 	}
 	return to;
@@ -244,13 +245,11 @@ copy_path(struct reader *in, int has_authority, uint8_t *to)
 	uint8_t *start = to;
 	uint8_t *end = copy_run(in, IN_PATH, to);
 
-	if (end == NULL)
-		return NULL;
-	if (start == end) {
+	if (end == start) {
 		*end = '/';
 		return end + has_authority;
 	}
-	if (*start != '/')
+	if (end == NULL || *start != '/')
 		return end;
 	end = remove_dots(start, end);
 	if (!has_authority && end - start > 1 && start[1] == '/') {
@@ -264,22 +263,10 @@ copy_path(struct reader *in, int has_authority, uint8_t *to)
 
 /* --- parameters of the query */
 
-/* Where the parameter at p ends. */
-static const uint8_t *
-parameter_end(const uint8_t *p, const uint8_t *end)
-{
-	const uint8_t *stop = memchr(p, '&', (size_t)(end - p));
-
-	return stop == NULL ? end : stop;
-}
-
 static size_t
 name_bytes(const uint8_t *p, const uint8_t *end)
 {
-	size_t nbytes = (size_t)(parameter_end(p, end) - p);
-	const uint8_t *stop = memchr(p, '=', nbytes);
-
-	return stop == NULL ? nbytes : (size_t)(stop - p);
+	return (size_t)(find(p, find(p, end, '&'), '=') - p);
 }
 
 /*
@@ -332,7 +319,7 @@ leave_out(const char *list, uint8_t *start, uint8_t *end)
 	uint8_t *to = start;
 
 	do {
-		stop = parameter_end(from, end);
+		stop = find(from, end, '&');
 		if (!is_ignored(list, from, name_bytes(from, end))) {
 			memmove(to, from, (size_t)(stop - from));
 			to += stop - from;
@@ -356,13 +343,13 @@ compare_names(const uint8_t *a, const uint8_t *b, const uint8_t *end)
 static const uint8_t *
 run_end(const uint8_t *p, const uint8_t *end)
 {
-	for (;;) {
-		const uint8_t *stop = parameter_end(p, end);
+	const uint8_t *stop = find(p, end, '&');
 
-		if (stop == end || compare_names(p, stop + 1, end) > 0)
-			return stop;
+	while (stop != end && compare_names(p, stop + 1, end) <= 0) {
 		p = stop + 1;
+		stop = find(p, end, '&');
 	}
+	return stop;
 }
 
 /* Merge the runs of [from, end) two by two. */
@@ -378,8 +365,7 @@ merge_runs(const uint8_t *from, const uint8_t *end, uint8_t *to)
 			int first = b > b_end || (a <= a_end &&
 			    compare_names(a, b, end) <= 0);
 			const uint8_t **next = first ? &a : &b;
-			const uint8_t *stop = parameter_end(*next, first ?
-			    a_end : b_end);
+			const uint8_t *stop = find(*next, end, '&');
 
 			memcpy(to, *next, (size_t)(stop - *next));
 			to += stop - *next;
@@ -399,12 +385,10 @@ copy_query(struct reader *in, const struct url_rules *rules, uint8_t *to)
 
 	if (end == NULL)
 		return NULL;
-	if (rules->ignore[0] != '\0') {
-		uint8_t *rest = leave_out(rules->ignore, start, end);
-
-		if (rest == start && end > start)
+	if (rules->ignore[0] != '\0' && end > start) {
+		end = leave_out(rules->ignore, start, end);
+		if (end == start)
 			return start - 1;
-		end = rest;
 	}
 	/*
 	 * A natural merge sort of the text itself: a line may have millions of
@@ -421,9 +405,7 @@ size_t
 url_normalize(const struct url_rules *rules, const uint8_t *data,
     size_t nbytes, uint8_t *to)
 {
-	const uint8_t *fragment = memchr(data, '#', nbytes);
-	struct reader in = { data, fragment == NULL ? data + nbytes :
-		fragment };
+	struct reader in = { data, find(data, data + nbytes, '#') };
 	uint8_t *start = to;
 	int has_authority;
 
@@ -475,12 +457,10 @@ int
 url_is_normal(const struct url_rules *rules, const uint8_t *data,
     size_t nbytes)
 {
-	const uint8_t *end = data + nbytes, *p = data + 7;
+	const uint8_t *end = data + nbytes, *p = data + 7 + (data[4] == 's');
 
-	if (nbytes < 9 || memcmp(data, "http", 4) != 0)
-		return 0;
-	p += data[4] == 's';
-	if (memcmp(p - 3, "://", 3) != 0 || *p == '/')
+	if (nbytes < 9 || memcmp(data, "http", 4) != 0 ||
+	    memcmp(p - 3, "://", 3) != 0 || *p == '/')
 		return 0;
 	p = scan()->skip(&host, p, end);
 	if (p == end || *p++ != '/' ||
@@ -502,14 +482,13 @@ int
 url_ignore_parse(const char *list, char *to)
 {
 	for (;;) {
-		size_t nbytes = strcspn(list, ",");
+		size_t nbytes = strcspn(list, ",&=");
 		struct reader in = { (const uint8_t *)list,
 			(const uint8_t *)list + nbytes };
 		uint8_t *end = copy_run(&in, IN_QUERY, (uint8_t *)to);
 
 		if (nbytes == 0 || end == NULL || in.p != in.end ||
-		    memchr(list, '&', nbytes) != NULL ||
-		    memchr(list, '=', nbytes) != NULL)
+		    list[nbytes] == '&' || list[nbytes] == '=')
 			return -1;
 		to = (char *)end;
 		list += nbytes;
