@@ -15,7 +15,7 @@
 struct walk {
 	const uint8_t *end;
 	const struct scan *scan;
-	const char *at[JSON_POINTERS_MAX]; /* what is left of each pointer */
+	const char **at;        /* what is left of each pointer */
 	struct key *values;
 	unsigned depth;         /* of what was walked into */
 	int too_deep;
@@ -57,24 +57,6 @@ skip_string(const struct walk *w, const uint8_t *p)
 	}
 }
 
-/* The bytes after backslashes that are not escaped themselves. */
-static uint64_t
-escaped_bytes(uint64_t backslashes, int *escaped)
-{
-	uint64_t result = (uint64_t)*escaped;
-
-	backslashes &= ~result;
-	*escaped = 0;
-	while (backslashes != 0) {
-		uint64_t bit = backslashes & -backslashes;
-
-		*escaped = bit >> 63 != 0;
-		result |= bit << 1;
-		backslashes &= ~(bit | bit << 1);
-	}
-	return result;
-}
-
 /*
  * The end of the array or object at p; NULL if it has none. Looks at brackets
  * outside strings, 64 bytes at a time. A backslash outside a string is invalid;
@@ -85,7 +67,8 @@ skip_brackets(struct walk *w, const uint8_t *p)
 {
 	uint8_t closing[JSON_DEPTH_MAX]; /* what closes those that are open */
 	unsigned depth = w->depth;
-	int in_string = 0, escaped = 0;
+	uint64_t escaped = 0;   /* 1: the first byte at p is */
+	uint64_t in_string = 0; /* all ones: p is in a string */
 
 	for (; p < w->end; p += 64) {
 		uint64_t quotes, backslashes, bits, strings;
@@ -94,11 +77,11 @@ skip_brackets(struct walk *w, const uint8_t *p)
 
 		w->scan->json(p, &quotes, &backslashes, &bits);
 		backslashes &= bytes;
-		if (backslashes != 0 || escaped)
-			quotes &= ~escaped_bytes(backslashes, &escaped);
+		if (backslashes != 0 || escaped != 0)
+			quotes &= ~quotes_escaped(backslashes, &escaped);
 		/* ones from each opening quote to before the closing one */
-		strings = quotes_parity(quotes & bytes) ^ -(uint64_t)in_string;
-		in_string = (int)(strings >> 63);
+		strings = quotes_parity(quotes & bytes) ^ in_string;
+		in_string = -(strings >> 63);
 		for (bits &= bytes & ~strings; bits != 0; bits &= bits - 1) {
 			const uint8_t *q = p + __builtin_ctzll(bits);
 
@@ -380,32 +363,24 @@ enum json_result
 json_find(const char *const *pointers, unsigned count, const uint8_t *data,
     size_t nbytes, struct key *values)
 {
-	struct walk w;
-	const uint8_t *p = data, *scalar = NULL;
+	const char *at[JSON_POINTERS_MAX];
+	struct walk w = { .end = data + nbytes, .scan = scan(), .at = at,
+		.values = values };
+	const uint8_t *p = data, *stop;
 
 	if (nbytes >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
 		p += 3; /* a byte order mark */
-	w.end = data + nbytes;
-	w.scan = scan();
-	w.values = values;
-	w.depth = 0;
-	w.too_deep = 0;
 	p = skip_blanks(p, w.end);
 	for (unsigned i = 0; i < count; i++) {
-		w.at[i] = pointers[i];
+		at[i] = pointers[i];
 		values[i] = (struct key){ NULL, 0 };
 	}
-	if (p < w.end && *p != '{' && *p != '[' && *p != '"') {
-		/* it is the whole document, so check it */
-		scalar = scalar_end(p, w.end);
-		if (scalar == NULL)
-			return JSON_NOT;
-	}
-	p = walk_value(&w, p, (uint32_t)(((uint64_t)1 << count) - 1));
-	if (p == NULL)
+	stop = walk_value(&w, p, (uint32_t)(((uint64_t)1 << count) - 1));
+	if (stop == NULL)
 		return w.too_deep ? JSON_TOO_DEEP : JSON_NOT;
-	return skip_blanks(p, w.end) == w.end &&
-	    (scalar == NULL || p == scalar) ? JSON_OK : JSON_NOT;
+	/* a scalar is the whole document, so it is checked */
+	return skip_blanks(stop, w.end) == w.end && (*p == '{' || *p == '[' ||
+	    *p == '"' || scalar_end(p, w.end) == stop) ? JSON_OK : JSON_NOT;
 }
 
 /* --- taking */

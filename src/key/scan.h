@@ -98,6 +98,25 @@ quotes_parity(uint64_t bits)
 }
 
 /*
+ * The bytes after backslashes that are not escaped themselves. *escaped is bit
+ * 0 of the result, and becomes that of the next word.
+ */
+static inline uint64_t
+quotes_escaped(uint64_t backslashes, uint64_t *escaped)
+{
+	uint64_t result = *escaped, bit;
+
+	*escaped = 0;
+	for (backslashes &= ~result; backslashes != 0;
+	    backslashes &= ~(bit | bit << 1)) {
+		bit = backslashes & -backslashes;
+		result |= bit << 1;
+		*escaped = bit >> 63;
+	}
+	return result;
+}
+
+/*
  * Find `inside`. Before the first byte: was that in quotes, and could a quote
  * now open a field, or double one? Returns 0 if it can't be told so, since a
  * quote is in a field that doesn't begin with one.
