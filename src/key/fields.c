@@ -308,7 +308,7 @@ take_csv_field(const struct key_recipe *r, uint32_t number, struct key line,
 	    fields.separator, number);
 
 	if (field.data != NULL) {
-		/* if it begins with one but doesn't end so, it is as it is */
+		/* a quote after which it goes on doesn't count: record.h */
 		fields.quoted = field.nbytes >= 2 && field.data[0] == '"' &&
 		    field.data[field.nbytes - 1] == '"';
 		if (fields.quoted)

@@ -228,12 +228,11 @@ key_recipe_complete(struct key_recipe *r, struct error *error)
 	if (r->header && !r->csv)
 		return error_set(error, STATUS_USAGE, "--header is for --csv:"
 		    " only its files have names for their columns");
-	if (r->column_count > 0 && !r->header) {
+	if (r->column_count > 0 && !r->header)
 		return error_set(error, STATUS_USAGE, "-k, --key: '%s' is not"
 		    " allowed; give fields as for cut, such as 2 or 1,3 or 2-4"
 		    " or 2-, in at most 32 ranges, or with --csv and --header"
 		    " names of columns", r->columns);
-	}
 	if (r->json_count > 0 && (r->csv || r->range_count > 0))
 		return error_set(error, STATUS_USAGE, "--json cannot be"
 		    " combined with --%s: a line is JSON or has fields",
