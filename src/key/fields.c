@@ -309,18 +309,19 @@ take_csv_field(const struct key_recipe *r, uint32_t number, struct key line,
 
 	if (field.data != NULL) {
 		/* a quote after which it goes on doesn't count: record.h */
-		fields.quoted = field.nbytes >= 2 && field.data[0] == '"' &&
-		    field.data[field.nbytes - 1] == '"';
-		if (fields.quoted)
-			field = (struct key){ field.data + 1,
-				field.nbytes - 2 };
+		if (field.nbytes < 2 || field.data[0] != '"' ||
+		    field.data[field.nbytes - 1] != '"')
+			return field;
+		field = (struct key){ field.data + 1, field.nbytes - 2 };
 	} else {
 		for (; fields.next != NULL && number > 0; number--)
 			field = csv_fields_next(&fields);
 		if (number > 0)
 			return no_field(line, scratch);
+		if (!fields.quoted)
+			return field;
 	}
-	if (!fields.quoted || memchr(field.data, '"', field.nbytes) == NULL)
+	if (memchr(field.data, '"', field.nbytes) == NULL)
 		return field;
 	scratch->used += csv_undouble(field, scratch->data + scratch->used);
 	return scratch_key(scratch);
