@@ -46,8 +46,11 @@ estimate_union(struct filter *f, unsigned i, uint64_t pages,
 		struct block_page_fill fill;
 
 		if (f->bottom->operations->read_pages(f->bottom, i, number, 1,
-		    to, error) < 0)
+		    to, error) < 0) {
+			if (with != NULL)
+				return e;
 			memset(to, 0, PAGE_BYTES);
+		}
 		for (size_t k = 0; k < PAGE_BYTES && with != NULL; k++)
 			to[k] |= with[j * PAGE_BYTES + k];
 		fill = block_page_fill(geometry, to);

@@ -36,7 +36,8 @@ struct estimate estimate_layer(struct filter *filter, unsigned i,
 
 /*
  * The same for the union of this layer in a file and others of its shape:
- * `with` has the same sample of those, and `joined` becomes that of all.
+ * `with` has the same sample of those, and `joined` becomes that of all. Ends
+ * at the first page that can't be read: there is no estimate then.
  */
 struct estimate estimate_union(struct filter *filter, unsigned i,
     uint64_t pages, const uint8_t *with, uint8_t *joined,

@@ -449,6 +449,23 @@ find_temporary() {
 	[ "$(layers both)" -le 5 ]
 }
 
+# A disk that fails can take seconds for each page.
+@test "a merge ends at the first page that it can't read" {
+	needs_strace
+	skip_if_emulated "calls of its own"
+	bloomdedup create -n 1e5 one
+	bloomdedup create --like=one two
+	status=0
+	strace -f -qq -o trace -e trace=pread64 \
+		-e inject=pread64:error=EIO:when=20+ \
+		"$BLOOMDEDUP" merge -o new one two 2>err || status=$?
+	[ "$status" -eq 3 ]
+	grep -q 'Input/output error' err
+	[ "$(grep -c INJECTED trace)" -eq 1 ]
+	[ ! -e new ]
+	no_leftovers
+}
+
 # Each sync is late and fails: a name that doesn't wait for it comes too early.
 @test "a sync that fails comes before the name: the old file or none" {
 	needs_strace
