@@ -18,8 +18,8 @@
 
 #include "base/error.h"
 #include "bits/hash.h"
-#include "disk/format.h"
 #include "disk/file.h"
+#include "disk/format.h"
 #include "model/plan.h"
 
 struct filter;

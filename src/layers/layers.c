@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "base/io.h"
-#include "disk/journal.h"
 #include "disk/file.h"
+#include "disk/journal.h"
 #include "layers/inside.h"
 #include "model/window.h"
 

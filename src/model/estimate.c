@@ -13,8 +13,12 @@ textbook_fill(const struct layer_entry *layer, double lines)
 	return 1 - exp2(-lines / (double)layer->capacity);
 }
 
-double
-estimate_rate(const struct layer_entry *layer, double lines)
+/*
+ * The rate at which unseen lines are found in a layer once it has so many
+ * lines. One without a shape is a server's, with the textbook's.
+ */
+static double
+layer_rate(const struct layer_entry *layer, double lines)
 {
 	return layer->geometry.k > 0 ? geometry_rate(&layer->geometry,
 	    (uint64_t)lines) : pow(textbook_fill(layer, lines),
@@ -72,7 +76,7 @@ estimate_layer(struct filter *f, unsigned i, uint64_t pages,
 	if (f->bottom->operations->read_pages != NULL)
 		return estimate_union(f, i, pages, NULL, NULL, error);
 	return (struct estimate){ .lines = lines,
-		.error_rate = estimate_rate(layer, lines),
+		.error_rate = layer_rate(layer, lines),
 		.share = layer->geometry.k > 0 ?
 		geometry_fill(&layer->geometry, lines) :
 		textbook_fill(layer, lines) };
@@ -137,7 +141,7 @@ estimate_dropped(const struct table *table, const struct table *before)
 			    before->layers[j].created == layer->created)
 				first[i] = (double)before->layers[j].lines;
 		}
-		rates[i] = estimate_rate(layer, first[i]);
+		rates[i] = layer_rate(layer, first[i]);
 	}
 	/* The layers fill one after the other; the midpoint rule for each. */
 	for (unsigned i = 0; i < table->count; i++) {
@@ -148,7 +152,7 @@ estimate_dropped(const struct table *table, const struct table *before)
 		for (unsigned j = 0; j < STEPS && step > 0; j++) {
 			double own, all;
 
-			own = rates[i] = estimate_rate(layer, lines + step / 2);
+			own = rates[i] = layer_rate(layer, lines + step / 2);
 			all = estimate_joined_rate(rates, table->count);
 			/*
 			 * For each line kept, 1 / (1 - rate) came. One that
@@ -157,7 +161,7 @@ estimate_dropped(const struct table *table, const struct table *before)
 			dropped += step * all / (1 - all);
 			lines += step * (1 + own / (1 - all));
 		}
-		rates[i] = estimate_rate(layer, lines);
+		rates[i] = layer_rate(layer, lines);
 	}
 	return isfinite(dropped) ? dropped : -1;
 }

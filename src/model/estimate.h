@@ -17,12 +17,6 @@ struct estimate {
 	double lines;      /* estimated; infinite if all bits are set */
 };
 
-/*
- * The rate at which unseen lines are found in a layer once it has so many
- * lines. One without a shape is a server's, with the textbook's.
- */
-double estimate_rate(const struct layer_entry *layer, double lines);
-
 /* `lines` as a count: rounded, at most `limit`. */
 uint64_t estimate_lines(const struct estimate *estimate, uint64_t limit);
 

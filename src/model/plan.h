@@ -6,8 +6,8 @@
 
 #include "bits/geometry.h"
 #include "bits/hash.h"
-#include "disk/format.h"
 #include "disk/file.h"
+#include "disk/format.h"
 
 /* What a new filter is made for. */
 struct filter_design {
