@@ -167,8 +167,7 @@ file_open(struct file *file, const char *path, unsigned how,
 	*file = (struct file)FILE_NONE;
 	file->path = memory_or_die(strdup(path));
 	file->writable = (how & FILE_WRITE) != 0;
-	if (wait != NULL)
-		file->wait = *wait;
+	file->wait = *wait;
 	for (int tries = 0;; tries++) {
 		result = open_path(file, how, error);
 		if (result == 0 && file->writable)

@@ -149,19 +149,6 @@ append(struct layers *f, struct table *table, uint64_t wanted,
 }
 
 /*
- * Write the next table to both slots, synced; only then it is the filter's, and
- * its new layers are mapped. On failure the filter keeps its table.
- */
-static int
-publish(struct layers *f, struct table *next, struct error *error)
-{
-	if (layers_in_file(f) && tables_publish(&f->tables, next, error) < 0)
-		return -1;
-	f->table = *next;
-	return layers_map(f, 1, error);
-}
-
-/*
  * The room of all layers, up to `wanted`; grows as far as it must, by lines to
  * the end of the generation.
  */
@@ -189,8 +176,13 @@ make_room(struct layers *f, uint64_t wanted, struct error *error)
 			break;
 		room = format_room(&next, layers_growth(f));
 	}
-	if (next.count > f->table.count && publish(f, &next, error) < 0)
-		room = old;
+	/* Only a table that is in both slots, synced, is the filter's. */
+	if (next.count == f->table.count || (layers_in_file(f) &&
+	    tables_publish(&f->tables, &next, error) < 0))
+		return old;
+	f->table = next;
+	if (layers_map(f, 1, error) < 0)
+		return old;
 	return room < wanted ? room : wanted;
 }
 
