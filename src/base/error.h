@@ -26,10 +26,7 @@ struct error {
 int error_set(struct error *error, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/*
- * For a failed system call: "NAME: REASON", with the system's text for
- * `errnum`, and STATUS_FAILED.
- */
+/* For a failed system call: "NAME: REASON", of `errnum`; STATUS_FAILED. */
 int error_system(struct error *error, int errnum, const char *name);
 
 /* The same, for a permanent failure that was reported before. */

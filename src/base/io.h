@@ -1,7 +1,4 @@
-/*
- * Reads and writes at an offset that retry until complete; random bytes;
- * descriptors, and buffers of pipes.
- */
+/* Complete reads and writes at an offset; random bytes; descriptors, pipes. */
 #ifndef IO_H
 #define IO_H
 
@@ -11,25 +8,16 @@
 
 #include "base/error.h"
 
-/*
- * Read nbytes. Returns how many were read, fewer only at the end of the file,
- * or -1 with errno set.
- */
+/* Read nbytes; returns how many, fewer only at the end; -1 with errno set. */
 ssize_t io_pread(int fd, void *data, size_t nbytes, uint64_t offset);
 
 /* Write nbytes. Returns 0, or -1 with errno set. */
 int io_pwrite(int fd, const void *data, size_t nbytes, uint64_t offset);
 
-/*
- * Random bytes from the system, at most 256. Returns 0, or -1 with `error`
- * filled.
- */
+/* Up to 256 random bytes. Returns 0, or -1 with `error` filled. */
 int io_random(void *data, size_t nbytes, struct error *error);
 
-/*
- * How many descriptors may be open: as many as the system lets this process
- * have, from now on.
- */
+/* How many descriptors may be open: from now on, all that are allowed. */
 uint64_t io_descriptors(void);
 
 /*

@@ -1,7 +1,4 @@
-/*
- * How much memory the process can still allocate: the machine's, or its control
- * group's if that is less.
- */
+/* Memory to allocate: the machine's, or its control group's if that is less. */
 #ifndef MEMINFO_H
 #define MEMINFO_H
 

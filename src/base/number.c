@@ -28,9 +28,8 @@ parse_decimal(const char **text, long double *value)
 }
 
 /*
- * A value that is whole, but for the rounding of the arithmetic before. Another
- * one is rounded down if `rounding` is negative, up if it is positive, and
- * refused if it is 0.
+ * A value that is whole, but for rounding errors. Another one is rounded down
+ * if `rounding` is negative, up if it is positive, and refused if it is 0.
  */
 static int
 make_whole(long double value, int rounding, uint64_t *whole)
@@ -48,10 +47,7 @@ make_whole(long double value, int rounding, uint64_t *whole)
 	return 0;
 }
 
-/*
- * The unit whose letter is at *text, which moves past it: base, base^2 ...; 1
- * if it is none of the letters.
- */
+/* The unit at *text, which moves past it: base, base^2 ...; else 1. */
 static uint64_t
 parse_unit(const char **text, const char *letters, uint64_t base)
 {

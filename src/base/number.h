@@ -38,10 +38,7 @@ int number_rate(const char *text, double *value);
  */
 int number_seconds(const char *text, uint64_t *milliseconds);
 
-/*
- * A time: "90s", "30m", "12h", "30d", "4w". Whole units, at least one second;
- * *seconds is below 2^53.
- */
+/* A time in whole units: "90s", "30m", "12h", "30d", "4w"; 1 s to 2^53 s. */
 int number_duration(const char *text, uint64_t *seconds);
 
 /* The value of n hexadecimal digits (at most 7), -1 if a byte is none. */

@@ -1,7 +1,4 @@
-/*
- * The optional parts of the program, each of which needs a library. The
- * Makefile finds out which are built in.
- */
+/* The optional parts, each with a library; the Makefile finds what is there. */
 #ifndef PARTS_H
 #define PARTS_H
 

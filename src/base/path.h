@@ -32,9 +32,8 @@ int path_same_place(const char *a, const char *b);
 int path_sync_folder(const char *path, struct error *error);
 
 /*
- * The same in two steps, so that a folder that can't be opened is an error
- * before the name is changed. The first returns a descriptor, or -1; the second
- * closes it.
+ * In two steps, so that a folder that can't be opened is an error before the
+ * name is changed. The first returns a descriptor, or -1; the second closes it.
  */
 int path_open_folder(const char *path, struct error *error);
 int path_sync_opened(int folder, const char *path, struct error *error);

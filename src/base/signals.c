@@ -136,10 +136,7 @@ on_bus(int number, siginfo_t *info, void *context)
 	/* Not our mapping: a bug, which must look like one. */
 	if (r == NULL)
 		signals_die(number);
-	/*
-	 * Zeros over the missing page only: pages that the file still has stay
-	 * mapped and are written as before.
-	 */
+	/* Zeros over the missing page only: the file has the others. */
 	if (bus_page == 0 || mmap(address - (uintptr_t)address % bus_page,
 	    bus_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS |
 	    MAP_FIXED, -1, 0) == MAP_FAILED)

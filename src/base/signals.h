@@ -1,7 +1,4 @@
-/*
- * Signals. The handlers set flags, which the program checks between its steps;
- * to wait, it calls signals_wait.
- */
+/* Signals: handlers set flags, to check between steps; signals_wait waits. */
 #ifndef SIGNALS_H
 #define SIGNALS_H
 

@@ -2,10 +2,7 @@
 #ifndef UTF8_H
 #define UTF8_H
 
-/*
- * The length of the character at `text` (RFC 3629, NUL-terminated) in bytes; 0
- * if it isn't valid UTF-8.
- */
+/* Bytes of the character at `text` (RFC 3629, NUL-ended); 0: not UTF-8. */
 int utf8_length(const char *text);
 
 /*

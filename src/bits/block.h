@@ -1,7 +1,6 @@
 /*
  * The bits of one layer: where a digest's bits are, setting and testing them,
- * where loops.h doesn't. Works on memory that the caller has mapped; knows
- * nothing of files.
+ * where loops.h doesn't. Works on mapped memory; knows nothing of files.
  */
 #ifndef BLOCK_H
 #define BLOCK_H
@@ -50,10 +49,7 @@ struct block_page_fill {
 struct block_page_fill block_page_fill(const struct geometry *geometry,
     const uint8_t *page);
 
-/*
- * Call `visit` for each bit of a digest, with the page, the cache line in it,
- * the lane and the bit.
- */
+/* Call `visit` for each bit of a digest: page, cache line, lane and bit. */
 void block_visit(const struct geometry *geometry, struct digest digest,
     void (*visit)(void *context, uint64_t page, unsigned line, unsigned lane,
     unsigned bit), void *context);

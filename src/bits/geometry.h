@@ -73,9 +73,8 @@ int geometry_check(const struct geometry *geometry);
 double geometry_rate(const struct geometry *geometry, uint64_t lines);
 
 /*
- * How many keys were added, estimated from the share of bits that are set in
- * the whole layer (0 to 1); infinite if all are. The inverse of the expected
- * fill.
+ * How many keys were added, from the share of bits that are set in the whole
+ * layer (0 to 1); infinite if all are. The inverse of the expected fill.
  */
 double geometry_lines(const struct geometry *geometry, double fill);
 

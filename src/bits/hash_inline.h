@@ -1,7 +1,4 @@
-/*
- * The hash function, inlined from the library's header, since a call costs as
- * much as hashing a short key.
- */
+/* The hash function, inlined: a call costs as much as hashing a short key. */
 #ifndef HASH_INLINE_H
 #define HASH_INLINE_H
 

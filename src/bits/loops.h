@@ -28,9 +28,8 @@ struct loops {
 	void (*digest)(const struct hash *hash, const struct key *keys,
 	    size_t n, struct digest *digests);
 	/*
-	 * Start fetching the cache lines of n digests from memory. Another
-	 * thread may store other pages in the array meanwhile
-	 * (__atomic_store_n).
+	 * Start fetching the cache lines of n digests. Another thread may store
+	 * other pages meanwhile (__atomic_store_n).
 	 */
 	void (*prefetch)(const struct block_array *array,
 	    const struct digest *digests, size_t n);
@@ -50,10 +49,7 @@ struct loops {
 	    const struct digest *digests, size_t n);
 };
 
-/*
- * The version in use (version.h). Chosen at the first call, which must come
- * before threads are started.
- */
+/* The version in use; the first call comes before threads are started. */
 const struct loops *loops(void);
 
 extern const struct loops *const loops_versions[];

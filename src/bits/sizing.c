@@ -208,8 +208,7 @@ choose_lines(const struct goal *goal, unsigned k, unsigned *t)
 
 /*
  * Choose k, unless it is given, and t for the goal, and return the cost.
- * `scale` is the textbook's rate in units of the layer's own, since a part of p
- * is reserved for growth.
+ * `scale` is the textbook's rate by the layer's own: a part of p is for growth.
  */
 static double
 choose(const struct goal *goal, unsigned given_k, double scale, unsigned *k,

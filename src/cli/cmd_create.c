@@ -53,10 +53,7 @@ take_like(struct options *o, struct geometry *shape, struct hash *hash,
 	return result;
 }
 
-/*
- * Read a secret that several filters share: the first bytes of a file, which
- * may be longer.
- */
+/* Read a shared secret: the first bytes of a file, which may be longer. */
 static int
 read_secret(struct hash *hash, const struct options *o, struct error *error)
 {

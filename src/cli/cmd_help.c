@@ -15,10 +15,7 @@
 /* Lists up to this length are not divided into groups. */
 #define FLAT_MAX 10
 
-/*
- * Print text, wrapped; the cursor is at `column`, and further lines are
- * indented to it. "\n" starts a new line.
- */
+/* Print text from `column` on, wrapped and indented to it; "\n": a new line. */
 static void
 put_wrapped(const char *text, int column)
 {

@@ -27,10 +27,7 @@ struct measured {
 	double fill_seconds, lookup_seconds; /* of the filter alone */
 };
 
-/*
- * Mark lines number [first, first + count), or look them up. They are short
- * decimal numbers, as keys often are.
- */
+/* Mark, or look up, lines number [first, first + count): short numbers. */
 static int
 walk(struct filter *f, uint64_t first, uint64_t count, int mark,
     struct measured *m, struct error *error)

@@ -132,10 +132,7 @@ contradiction(const struct filter *filter, const char *option,
 	    option, none ? "" : "=", made, option, given);
 }
 
-/*
- * Check the options that describe a filter against the open one, and take over
- * its key recipe.
- */
+/* Check the options against the open filter, and take over its recipe. */
 static int
 check_filter(const struct options *o, const struct filter *filter,
     struct key_recipe *recipe, struct error *error)
@@ -189,10 +186,7 @@ filter_options_tell_window(const struct options *o)
 	    o->window_text, text, text, text);
 }
 
-/*
- * On a terminal, and for a server: the name may be a typing error, or an input,
- * as in uniq.
- */
+/* On a terminal, and for a server: the name may be a slip, or an input. */
 static void
 tell_new(const struct filter *filter, const struct options *o)
 {

@@ -43,10 +43,7 @@ int filter_options_check_name(const char *path, struct error *error);
 /* Report a window of few lines, which may have been meant as days. */
 void filter_options_tell_window(const struct options *options);
 
-/*
- * Refuse options that need another kind of key than the recipe's, which may be
- * the filter's.
- */
+/* Refuse options that need another kind of key than the recipe's. */
 int filter_options_check_keys(const struct options *options,
     const struct key_recipe *recipe, struct error *error);
 

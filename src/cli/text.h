@@ -7,10 +7,7 @@
 #include "base/number.h"
 #include "disk/format.h"
 
-/*
- * Print the name of a file for people, with escapes for bytes that could
- * control the terminal.
- */
+/* Print a file's name, with escapes for what could control the terminal. */
 void text_print_name(const char *text);
 
 /*
@@ -30,10 +27,7 @@ const char *text_window(char text[NUMBER_TEXT], const struct window *window);
 #define TEXT_LINES_MAX 1e18
 const char *text_lines(char text[NUMBER_TEXT], double lines);
 
-/*
- * Is `word` one of the words in `list`, separated by blanks? Returns which one,
- * counted from 1, or 0.
- */
+/* Which word of `list`, separated by blanks, is `word`? From 1; 0: none. */
 int text_has_word(const char *list, const char *word);
 
 /* Texts, such as the operands: only the array is owned, and freed with free. */

@@ -146,8 +146,7 @@ uint64_t format_table_end(const struct table *table);
 
 /*
  * How many more lines layer i takes under this policy of growth; UINT64_MAX if
- * it may be overfilled. With a window, only the last generation's layers take
- * any.
+ * it may be overfilled. In a window, only the last generation takes any.
  */
 uint64_t format_layer_room(const struct table *table, unsigned i,
     enum growth growth);

@@ -13,10 +13,7 @@
 #include "base/le.h"
 #include "base/path.h"
 
-/*
- * A frame: magic, kind, length of the payload, CRC-32 of all of the frame, each
- * a u32; then the payload.
- */
+/* A frame: u32s magic, kind, payload length, CRC-32 of it all; the payload. */
 enum {
 	HEAD_BYTES = 16,
 	FRAME_DIGESTS = 4096,

@@ -47,10 +47,7 @@ struct journal {
  */
 int journal_check_new(const char *filter, struct error *error);
 
-/*
- * The name of the journal of `filter` (its resolved name), which is
- * FILTER.journal; to be freed.
- */
+/* FILTER.journal, for the resolved name of the filter; to be freed. */
 #define JOURNAL_SUFFIX ".journal"
 char *journal_name(const char *filter);
 
@@ -81,9 +78,8 @@ int journal_open(struct journal *journal, const char *filter,
     const uint8_t id[FORMAT_ID_BYTES], struct error *error);
 
 /*
- * After the commit: call `visit` for all digests in their order, with up to
- * JOURNAL_PIECE of one span at a time: `layer` is theirs. Ends if it returns
- * -1.
+ * After the commit: call `visit` for all digests in their order, up to
+ * JOURNAL_PIECE of a span (for `layer`) at a time, until it returns -1.
  */
 #define JOURNAL_PIECE 1024
 typedef int journal_visit(void *context, unsigned layer,

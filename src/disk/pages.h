@@ -70,10 +70,7 @@ int pages_map(struct pages *pages, struct file *file, uint64_t offset,
 /* Discards changes not written back. Does nothing if all fields are zero. */
 void pages_unmap(struct pages *pages);
 
-/*
- * Call this before probing or changing pages with these numbers: the kernel can
- * then begin to read all of them.
- */
+/* Before probing or changing pages: the kernel begins to read all of them. */
 void pages_load(struct pages *pages, const uint64_t *numbers, size_t n);
 
 /* Note that these pages were changed. */

@@ -116,9 +116,8 @@ same_layers(const struct table *a, const struct table *b)
 }
 
 /*
- * Read both slots and take the newest valid one; *behind: the other one is
- * invalid or has other layers. Returns 1 if file and slots are inconsistent;
- * `error` says why.
+ * Read both slots and take the newest valid one; *behind: the other is invalid
+ * or has other layers. Returns 1 if they are inconsistent; `error` says why.
  */
 static int
 try_table(struct tables *t, struct table *table, int *behind,

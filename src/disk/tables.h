@@ -51,10 +51,7 @@ int tables_publish(struct tables *tables, struct table *table,
 int tables_begin(struct tables *tables, struct table *table,
     struct error *error);
 
-/*
- * Runs that share the file read, change and write the table under this lock;
- * they do nothing if it isn't shared.
- */
+/* Runs that share the file use the table under this lock; else no lock. */
 int tables_lock(struct tables *tables, struct error *error);
 void tables_unlock(struct tables *tables);
 

@@ -284,10 +284,7 @@ deferred_recover(struct filter *filter, void (*notice)(const char *text),
 	return result < 0 ? -1 : journal_remove(&journal, error);
 }
 
-/*
- * Hold the journal's lines that the filter doesn't have, unless the generation
- * of their layer is over.
- */
+/* Hold lines that the filter lacks, unless their layer's generation is over. */
 static int
 hold_unknown(void *context, unsigned layer, const struct digest *digests,
     size_t n, struct error *error)

@@ -45,9 +45,8 @@ int deferred_commit(struct filter *filter,
     const struct deferred_promise *promise, struct error *error);
 
 /*
- * After a filter file was opened for writing: apply the journal of a run that
- * ended after its commit (reported to `notice`), and remove that of a run that
- * ended before.
+ * When a filter file is open for writing: apply the journal of a run that ended
+ * after its commit (`notice` is told), remove that of one that ended before.
  */
 int deferred_recover(struct filter *filter, void (*notice)(const char *text),
     struct error *error);

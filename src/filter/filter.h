@@ -46,9 +46,8 @@ int filter_open(struct filter **filter, const char *location,
     const struct filter_use *use, struct error *error);
 
 /*
- * Create an empty filter. It gets its name once it is complete; an existing one
- * is replaced if `replace`, else 1 is returned. It is then open, locked and
- * writable.
+ * Create an empty filter, open and locked, which gets its name once it is
+ * complete. An existing one is replaced if `replace`, else 1 is returned.
  */
 int filter_create(struct filter **filter, const char *location, int replace,
     const struct filter_design *plan, const struct filter_use *use,
@@ -73,10 +72,7 @@ int filter_remove(const char *location, const struct lock_wait *wait,
 int filter_merge(struct filter **out, const char *path, int replace,
     struct filter *const *filters, size_t count, struct error *error);
 
-/*
- * Write back what is only in memory and close, also after a failed run. NULL
- * does nothing.
- */
+/* Write back and close, also after a failed run. NULL does nothing. */
 int filter_close(struct filter *filter, struct error *error);
 
 /* What it was made for, and its hash: valid while it is open. */
@@ -122,10 +118,7 @@ uint64_t filter_reserve(struct filter *filter, uint64_t wanted,
  */
 void filter_grow_ahead(struct filter *filter);
 
-/*
- * Remember n digests, for which there must be room. On failure, some may be
- * remembered.
- */
+/* Remember n digests, which have room; on failure, maybe some of them. */
 int filter_mark(struct filter *filter, const struct digest *digests,
     size_t n, struct error *error);
 
@@ -157,10 +150,7 @@ int filter_write_back(struct filter *filter, int all, struct error *error);
 /* Sync all that is remembered to the disk. A failure is final. */
 int filter_sync(struct filter *filter, struct error *error);
 
-/*
- * Read pages of a layer as they are now, including what is only in memory. A
- * filter on a server has none.
- */
+/* A layer's pages as they are now, in memory too; none on a server. */
 int filter_read_pages(struct filter *filter, unsigned layer, uint64_t first,
     size_t pages, uint8_t *to, struct error *error);
 

@@ -1,7 +1,4 @@
-/*
- * The kinds of locations, a row each. Implements the functions of filter.h that
- * take a location.
- */
+/* The kinds of locations, a row each; filter.h's functions that take one. */
 #include <errno.h>
 #include <unistd.h>
 

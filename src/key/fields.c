@@ -1,7 +1,4 @@
-/*
- * Bytes are looked at 64 at a time, as bits of a word, so up to LOOPS_PADDING
- * bytes after a line may be read.
- */
+/* Looks at 64 bytes at a time: up to LOOPS_PADDING after a line are read. */
 #include "key/fields.h"
 
 #include <inttypes.h>

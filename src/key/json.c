@@ -224,10 +224,7 @@ token_byte(const char **at)
 	return *(*at)++ == '0' ? '~' : '/';
 }
 
-/*
- * Is the name [p, end), still escaped, the first token of `pointer`? Returns
- * what follows the token, or NULL.
- */
+/* Is the escaped name [p, end) pointer's first token? The rest, or NULL. */
 static const char *
 match_name(const char *pointer, const uint8_t *p, const uint8_t *end)
 {

@@ -61,10 +61,7 @@ struct key_figures {
 /* Can lines have a trouble? */
 int key_has_troubles(const struct key_recipe *recipe);
 
-/*
- * Count n lines of one file: line numbers[i] after the one at `place`, or line
- * i if `numbers` is NULL.
- */
+/* Count n lines of one file: line numbers[i] (NULL: i) after `place`. */
 void key_figures_count(struct key_figures *figures, const uint8_t *troubles,
     const uint32_t *numbers, size_t n, struct key_place place);
 

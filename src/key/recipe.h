@@ -57,9 +57,8 @@ struct key_recipe {
 #define KEY_RECIPE_UNSET { .separator = -1, .skip = KEY_SKIP_UNSET }
 
 /*
- * A part is a share of all keys, I of N: which part a key is in depends on
- * nothing but its bytes, so that machines agree without a secret. See
- * bloomdedup(5), "Parts".
+ * A part is a share of all keys, I of N: which part a key is in depends on its
+ * bytes alone, so that machines agree. See bloomdedup(5), "Parts".
  */
 #define PARTS_MAX 4096
 

@@ -137,10 +137,7 @@ key_recipe_parse(struct key_recipe *recipe, const char *text,
 
 /* --- inheritance */
 
-/*
- * "--key=1,2", "--json=/a --json=/b" as on the command line; or what the lack
- * of it means.
- */
+/* "--key=1,2", "--json=/a --json=/b"; or what the lack of it means. */
 static void
 describe(const struct key_step *step, const struct key_recipe *recipe,
     char text[KEY_OPTIONS])

@@ -7,10 +7,7 @@
 #include "base/error.h"
 #include "key/recipe.h"
 
-/*
- * Add the option of this name, such as "json", to the recipe; -1 if its value
- * is not allowed.
- */
+/* Add the option `name` ("json"); -1 if its value is not allowed. */
 int key_option(struct key_recipe *recipe, const char *name,
     const char *value);
 
@@ -37,8 +34,7 @@ int key_recipe_parse(struct key_recipe *recipe, const char *text,
 
 /*
  * The recipe with this text as options, "--key=2 --ignore-case", or "the whole
- * line"; as it is if it can't be parsed. Names and pointers aren't escaped, and
- * may contain any bytes.
+ * line"; as it is if it can't be parsed. Names may contain any bytes.
  */
 const char *key_recipe_options(const char *text, char options[KEY_OPTIONS]);
 

@@ -96,10 +96,7 @@ struct csv_fields csv_fields_begin(const struct csv_format *format,
 /* The next field, without the quotes around it; it is a part of the record. */
 struct key csv_fields_next(struct csv_fields *fields);
 
-/*
- * Copy a value whose quotes are doubled, with one quote in place of each two.
- * Returns the length of the copy.
- */
+/* Copy a value, with one quote for each two; returns the copy's length. */
 size_t csv_undouble(struct key value, uint8_t *to);
 
 /* The quote that opens and isn't closed in a record without an end. */

@@ -13,10 +13,7 @@
 #include <arm_neon.h>
 #endif
 
-/*
- * Input is prefetched so far ahead of its split, since the processor's own
- * prefetching ends at each page.
- */
+/* How far ahead to prefetch: the processor's prefetching ends at each page. */
 #define SPLIT_AHEAD 4096
 
 /* A bit for each of 64 bytes: do its bits in `mask` equal `byte`? */

@@ -1,7 +1,4 @@
-/*
- * Scanning of text, in the best version for this machine: the same source
- * (scan.c), compiled as bits/loops.c is.
- */
+/* Scanning of text, compiled for several machines, as bits/loops.c is. */
 #ifndef SCAN_H
 #define SCAN_H
 
@@ -56,10 +53,7 @@ struct scan {
 	    uint64_t *brackets);
 	/* The first quote or backslash in [p, end), else an address >= end. */
 	const uint8_t *(*string_end)(const uint8_t *p, const uint8_t *end);
-	/*
-	 * The first of these or of the control characters, which no string may
-	 * contain; else `end`.
-	 */
+	/* The first of these or of control characters; else `end`. */
 	const uint8_t *(*string_stop)(const uint8_t *p, const uint8_t *end);
 	/*
 	 * The first byte in [p, end) that isn't in the set, else `end`. A dot

@@ -211,10 +211,7 @@ copy_authority(struct reader *in, const uint8_t *scheme, uint8_t *to)
 	return to;
 }
 
-/*
- * RFC 3986, 5.2.4, in place: the path [start, end), which begins with a slash.
- * Returns its new end.
- */
+/* RFC 3986, 5.2.4, in place: [start, end) is "/..."; returns the new end. */
 static uint8_t *
 remove_dots(uint8_t *start, uint8_t *end)
 {
@@ -390,10 +387,7 @@ copy_query(struct reader *in, const struct url_rules *rules, uint8_t *to)
 		if (end == start)
 			return start - 1;
 	}
-	/*
-	 * A natural merge sort of the text itself: a line may have millions of
-	 * parameters, too many for a table.
-	 */
+	/* In place: a line may have millions of parameters. */
 	while (rules->sort && run_end(start, end) != end) {
 		merge_runs(start, end, end + 1);
 		memcpy(start, end + 1, (size_t)(end - start));

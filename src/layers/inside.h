@@ -69,8 +69,7 @@ layers_is_windowed(const struct layers *f)
 
 /*
  * A window of lines is never full: it forgets. Its generations grow only for
- * lines that were held back, and are never overfilled; unless the last one has
- * to stay.
+ * lines that were held back, and are never overfilled, if the last can go.
  */
 static inline int
 layers_never_full(const struct layers *f)
@@ -99,10 +98,7 @@ int layers_map(struct layers *f, int fresh, struct error *error);
 /* Read the table when the file is opened, and map its layers. */
 int layers_take_table(struct layers *f, struct error *error);
 
-/*
- * For readers: leave out generations that are over, though the file still has
- * them. Returns whether any is left.
- */
+/* For readers: leave out generations that are over. Returns if any is left. */
 int layers_forget(struct layers *f);
 
 /*
@@ -134,10 +130,7 @@ void layers_grow_ahead(struct filter *filter);
 /* Note in the file that a run marks, before the first bit is set. */
 int layers_begin_marking(struct layers *f, struct error *error);
 
-/*
- * Take over the layer that was made ahead if it is done, or `wait` for it;
- * fails only if it can't be mapped.
- */
+/* Take over the layer made ahead, if done or `wait`; -1: can't be mapped. */
 int layers_ahead_take(struct layers *f, int wait, struct error *error);
 
 /* To call before lines are looked up: move the window on, if it is due. */

@@ -1,7 +1,6 @@
 /*
- * A filter in a file, or in memory: a chain of layers. A line can be in any of
- * the layers, the first with room takes new lines, and the file's table
- * describes them.
+ * A filter in a file, or in memory: a chain of layers, which the file's table
+ * describes. A line can be in any; the first with room takes new ones.
  */
 #ifndef LAYERS_H
 #define LAYERS_H

@@ -171,10 +171,7 @@ done:
 	return result;
 }
 
-/*
- * After a run that was killed, or if a slot of the table was lost, the counters
- * may be old.
- */
+/* After a run that was killed, or with a lost slot, counters may be old. */
 int
 layers_take_table(struct layers *f, struct error *error)
 {

@@ -30,8 +30,7 @@
 
 /*
  * A window as people write it: a time ("30d"; number.h), or a number of lines
- * in digits and an exponent ("1e8"), which becomes a multiple of four. Returns
- * 0, or -1.
+ * ("1e8"), which becomes a multiple of four. Returns 0, or -1.
  */
 int window_parse(struct window *window, const char *text);
 
@@ -44,9 +43,8 @@ int window_solve(struct sizing *sizing, const struct window *window,
     struct error *error);
 
 /*
- * The rate and the shape of a generation's layer number j, whose capacity is
- * set, in a filter of rate `error_rate`; `fixed` as in sizing.h. Returns 0, or
- * -1 with `error` filled.
+ * The rate and shape of a generation's layer j, whose capacity is set, in a
+ * filter of rate `error_rate`; `fixed` as in sizing.h. Returns 0, or -1.
  */
 int window_layer(struct layer_entry *layer, double error_rate, int fixed,
     unsigned j, struct error *error);
@@ -56,8 +54,7 @@ uint64_t window_generation_capacity(uint64_t capacity);
 
 /*
  * Does the table go with the header's window and capacity? Returns -1, with a
- * text that doesn't name the file, if a program that writes such files can't
- * have written it.
+ * text without the file's name, if no program can have written it.
  */
 int window_check(const struct table *table, const struct window *window,
     uint64_t capacity, struct error *error);
@@ -78,10 +75,7 @@ int window_is_due(const struct table *table, const struct window *window,
 uint64_t window_lines_left(const struct table *table,
     const struct window *window);
 
-/*
- * Drop the `count` oldest generations. Returns how many layers they had: the
- * first ones of the table.
- */
+/* Drop the `count` oldest generations; returns how many layers they had. */
 unsigned window_drop(struct table *table, unsigned count);
 
 /*
@@ -110,25 +104,18 @@ struct window_move window_move(struct table *table,
 /* The first layer of the last generation; without a window, of all. */
 unsigned window_first_layer(const struct table *table);
 
-/*
- * Lines are marked now: the last generation ends no earlier. Returns 1 if that
- * changed the table.
- */
+/* The last generation ends no earlier than now. Returns 1 if it changed. */
 int window_extend(struct table *table, const struct window *window,
     int64_t now);
 
 /*
  * If the clock went back to before the last generation began, shift all dates
- * by as much, so that ages stay the same. Returns by how many seconds it went
- * back, or 0.
+ * by as much, so that ages stay the same. Returns the seconds, or 0.
  */
 int64_t window_shift(struct table *table, const struct window *window,
     int64_t now);
 
-/*
- * The place of a new layer of `nbytes`: the first gap that no layer of either
- * table uses, or the end.
- */
+/* The place of a new layer: the first gap in both tables, or the end. */
 uint64_t window_place(const struct table *table, const struct table *also,
     uint64_t nbytes);
 

@@ -34,9 +34,8 @@ int net_open(struct net **net, const struct address *location,
 void net_close(struct net *net);
 
 /*
- * Make a request of `words` words for a slot: begin, each word, then end.
- * Nothing else may be called in between. If too much is under way, `end` waits
- * until it is less.
+ * Make a request of `words` words for a slot: begin, each word, then end, and
+ * nothing else in between. If too much is under way, `end` waits.
  */
 void net_begin(struct net *net, unsigned slot, int once, redis_answer *answer,
     void *context, size_t tag, size_t words);

@@ -19,9 +19,8 @@
 #include "redis/address.h"
 
 /*
- * Called once for each request with its reply, which may be an error, or with
- * NULL if it is unknown (`once`). Returns 0, or -1, which is a failure of the
- * whole net.
+ * Called once for each request with its reply, which may be an error, or NULL
+ * if it is unknown (`once`). Returns 0, or -1 if the whole net has failed.
  */
 typedef int redis_answer(void *context, size_t tag, redisReply *reply,
     struct error *error);

@@ -44,10 +44,7 @@ bytes_next_word(struct bytes *rest)
 	return word;
 }
 
-/*
- * A whole number of at most 18 digits; one below 0 only if `negative`. Returns
- * 0, or -1.
- */
+/* A whole number (18 digits; below 0 only if `negative`). Returns 0 or -1. */
 static inline int
 bytes_to_integer(struct bytes bytes, int negative, int64_t *value)
 {

@@ -27,10 +27,7 @@ struct catalog {
 	struct refusals unknown;   /* of filters that there aren't */
 };
 
-/*
- * Open the folder, and its filters: `open_max` may be open at a time. Returns
- * NULL if it fails.
- */
+/* Open the folder and its filters, `open_max` at a time; NULL if it fails. */
 struct catalog *catalog_open(const struct serve_settings *plan,
     size_t open_max, struct error *error);
 

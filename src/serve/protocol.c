@@ -117,10 +117,7 @@ parse_storage(struct line *line, struct request *request)
 	return nbytes + (size_t)end;
 }
 
-/*
- * Up to two words after the verb, and then "noreply", which may also be a word:
- * the name of a filter.
- */
+/* Up to two words, then "noreply", which may be a word: a filter's name. */
 static size_t
 parse_words(struct line *line, struct request *request)
 {

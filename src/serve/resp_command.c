@@ -1,7 +1,4 @@
-/*
- * The table of all commands, what commands read of their requests, and how they
- * reply.
- */
+/* The table of commands, how they read requests, and how they reply. */
 #include "serve/resp_command.h"
 
 #include <inttypes.h>

@@ -84,10 +84,7 @@ void resp_refuse(struct resp *r, const char *format, ...)
 /* May the client do this (memcached_refusal)? If not, it is refused. */
 int resp_may(struct resp *r, enum verb verb);
 
-/*
- * Before a reply is written directly: those to earlier requests of the
- * client are written first.
- */
+/* Before a direct reply: write those to earlier requests of the client. */
 void resp_answer_earlier(struct resp *r);
 
 /* For client->answer: the reply to a subkey. */

@@ -30,10 +30,7 @@ find(const struct resp *r)
 	return catalog_find(r->client->service->catalog, resp_kept(r, 1));
 }
 
-/*
- * Find the request's filter; NULL if there is none. If it isn't open, the
- * request is refused.
- */
+/* The request's filter, or NULL; if it isn't open, the request is refused. */
 static struct served *
 find_open(struct resp *r)
 {
@@ -51,10 +48,7 @@ refuse_missing(struct resp *r)
 	catalog_refuse(r->client->service->catalog, resp_kept(r, 1));
 }
 
-/*
- * Make a filter of that name. Returns 1 if there is one, whose file is new; -1
- * if the request is refused.
- */
+/* Make that filter. 1 if there is one, whose file is new; -1 if refused. */
 static int
 make(struct resp *r, const struct plan *plan)
 {

@@ -121,10 +121,7 @@ close_oldest(struct served_pool *pool)
 		pool->plan->tell(error.text);
 }
 
-/*
- * A subkey has no header that says where its columns are. It is the value of
- * the column if there is one.
- */
+/* A subkey has no header: with one column, it is that column's value. */
 static int
 take_recipe(struct served *s, struct error *error)
 {

@@ -297,10 +297,7 @@ say_farewell(struct service *service)
 		end_client(service->clients);
 }
 
-/*
- * Each connection has a descriptor, and filters have the rest, at least a
- * quarter: returns how many may be open.
- */
+/* How many filters may be open: connections leave them a quarter or more. */
 static size_t
 share_descriptors(struct service *service)
 {

@@ -145,9 +145,8 @@ reserve(struct part *part, struct filter *filter)
 
 /*
  * Look up and mark the items from *start on, all or as many as there is room
- * for within the memory limit of all filters, and advance *start past them. If
- * the filter is full, the others are only looked up. Returns how many were new,
- * or -1.
+ * for within the memory limit, and advance *start past them. If the filter is
+ * full, the others are only looked up. Returns how many were new, or -1.
  */
 static long
 look_and_mark(struct part *part, size_t *start, struct filter *filter)

@@ -155,10 +155,7 @@ decompress_has_more(const struct decompressor *d)
 	return d->io.in_bytes > 0 || d->io.out_bytes == 0;
 }
 
-/*
- * Read until at least `wanted` bytes are there to be used; fewer only at the
- * end. Returns -1 if reading fails.
- */
+/* Read until `wanted` bytes are there, or the end. -1 if reading fails. */
 static int
 read_packed(struct decompressor *d, size_t wanted)
 {

@@ -1,7 +1,6 @@
 /*
  * Decompress files as they are read: frame after frame, ignoring zeros after
- * the last one, as gzip(1) does. Decompressed bytes are handed out before more
- * is read.
+ * the last one, as gzip(1) does. Hands out bytes before more is read.
  */
 #ifndef DECOMPRESS_H
 #define DECOMPRESS_H
@@ -82,9 +81,8 @@ struct codec {
 	/* At the beginning of a file. */
 	void *(*begin)(void);
 	/*
-	 * Decompress, up to the end of a frame. Bytes before an error are
-	 * handed out first. If it fails and says no reason, the data are
-	 * damaged.
+	 * Decompress, to the end of a frame; bytes before an error come first.
+	 * If it fails without a reason, the data are damaged.
 	 */
 	enum codec_result (*run)(void *state, struct codec_io *io,
 	    const char **reason);

@@ -30,10 +30,7 @@ struct output {
 
 #define OUTPUT_NONE { .fd = -1 }
 
-/*
- * Refuse an output that is an input, `filter`, or its journal. NULL is standard
- * output.
- */
+/* Refuse an output (NULL: stdout) that is an input, `filter` or its journal. */
 int output_check(const char *path, int atomic, const struct inputs *inputs,
     const char *filter, struct error *error);
 
@@ -49,16 +46,10 @@ int output_check(const char *path, int atomic, const struct inputs *inputs,
 int output_open(struct output *output, const char *path, int atomic,
     int append, struct error *error);
 
-/*
- * Before lines are written, once nothing was refused: truncate an old file, or
- * copy it.
- */
+/* Once nothing can be refused: truncate an old file, or copy it. */
 int output_begin(struct output *output, struct error *error);
 
-/*
- * Are both the same regular file, whether it exists or not? NULL is standard
- * output.
- */
+/* Are both the same regular file, existing or not? NULL: standard output. */
 int output_is_same(const char *a, const char *b);
 
 /*
@@ -68,9 +59,8 @@ int output_is_same(const char *a, const char *b);
 int output_check_sync(const char *path, struct error *error);
 
 /*
- * Sync the name of the open file, or prepare its folder for output_finish. For
- * standard output the system is asked for the name; if it is unknown, nothing
- * is done.
+ * Sync the name of the open file, or prepare its folder for output_finish. The
+ * system knows the name of standard output; if not, nothing is done.
  */
 int output_sync_name(const struct output *output, struct error *error);
 

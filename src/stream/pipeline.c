@@ -130,9 +130,8 @@ take_chunk(struct flow *flow, struct chunk *chunk, uint64_t *number)
 }
 
 /*
- * In turn: what is left to read has as many new lines as what was read. Only a
- * filter with private memory needs to know, and to measure many files takes
- * time.
+ * In turn: what is left to read has as many new lines as what was read. Only
+ * for private memory, since measuring many files takes time.
  */
 static void
 expect_lines(struct flow *flow)

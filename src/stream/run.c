@@ -303,9 +303,8 @@ put_in_place(void *context, struct error *error)
 }
 
 /*
- * The run succeeded: put the outputs in place, then write the marks that were
- * held back. First reserve room in filter and journal, so that a full disk is
- * an error in time.
+ * The run succeeded: put the outputs in place, then write the marks held back.
+ * Room in filter and journal comes first: a full disk is an error in time.
  */
 static int
 commit(struct run *run, struct error *error)

@@ -1,7 +1,4 @@
-/*
- * Runs of lines: through a filter, from opening to closing (run.c), or sorted
- * out into parts (partition.c).
- */
+/* Runs of lines: through a filter (run.c), or into parts (partition.c). */
 #ifndef RUN_H
 #define RUN_H
 

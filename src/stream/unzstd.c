@@ -1,7 +1,6 @@
 /*
- * libzstd says nothing of what it has decompressed when it fails, so it gets
- * the header of a block and the block one by one: then nothing before a damaged
- * one is lost.
+ * When libzstd fails, it says nothing of what it has decompressed, so it gets
+ * block by block: then nothing before a damaged one is lost.
  */
 #include <stdlib.h>
 #include <zstd.h>

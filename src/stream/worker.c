@@ -123,10 +123,7 @@ finish_batch(struct worker *w, size_t first, size_t *count,
 	return full;
 }
 
-/*
- * Finish prepared lines, in batches; with --strict-keys, up to the first
- * without a key.
- */
+/* Finish lines in batches; with --strict-keys, up to one without a key. */
 static int
 finish_prepared(struct worker *w, struct error *error)
 {

@@ -9,10 +9,7 @@ line_bytes(const struct worker *worker, size_t i)
 	return (size_t)(worker->lines[i + 1] - worker->lines[i]);
 }
 
-/*
- * The mark of line i of the batch. *fresh counts new lines, from 0 at the first
- * line on.
- */
+/* The mark of the batch's line i; *fresh counts new ones from line 0 on. */
 static const char *
 mark_of(const struct worker *worker, size_t i, size_t *fresh)
 {
