@@ -314,19 +314,6 @@ fail:
 	return result;
 }
 
-/* Read a frame of digests; *used becomes their number, which may be 0. */
-static int
-read_digests(struct journal *j, size_t *used, struct error *error)
-{
-	int result = read_frame(j, error);
-
-	if (result > 0 || (result == 0 && j->kind != KIND_DIGESTS))
-		result = error_set(error, STATUS_FAILED, "%s: ends too early",
-		    j->path);
-	*used = j->payload / DIGEST_BYTES;
-	return result;
-}
-
 int
 journal_each(struct journal *j, journal_visit *visit, void *context,
     struct error *error)
@@ -339,8 +326,14 @@ journal_each(struct journal *j, journal_visit *visit, void *context,
 	for (; span < end; span++) {
 		for (uint64_t left = span->count; left > 0; left -= n) {
 			for (; next == used; next = 0) {
-				if (read_digests(j, &used, error) < 0)
+				int result = read_frame(j, error);
+
+				if (result < 0)
 					return -1;
+				if (result > 0 || j->kind != KIND_DIGESTS)
+					return error_set(error, STATUS_FAILED,
+					    "%s: ends too early", j->path);
+				used = j->payload / DIGEST_BYTES;
 			}
 			for (n = 0; n < JOURNAL_PIECE && n < left &&
 			    next < used; n++) {
