@@ -105,31 +105,7 @@ on_ready(evutil_socket_t fd, short what, void *argument)
 	touch(c);
 }
 
-/* After the sweep: send, and decide what to wait for. */
-static void
-send_replies(struct client *c)
-{
-	long n = c->broken ? -1 : buffer_send(&c->replies, c->fd);
-	int sending;
-
-	if (n < 0)
-		c->broken = c->hang_up = 1;
-	else
-		c->service->counters.bytes_written += (uint64_t)n;
-	sending = !c->broken && buffer_bytes(&c->replies) > 0;
-	if (c->hang_up && !sending) {
-		end_client(c);
-		return;
-	}
-	/* a client that is full isn't read until it took all replies */
-	want(c->writable, &c->writing, sending, &c->service->idle);
-	want(c->readable, &c->reading, !c->hang_up && !(c->full && sending),
-	    &c->service->idle);
-	/* its next requests are here already: no event will come */
-	if ((c->full || c->paused) && c->reading)
-		event_active(c->readable, EV_READ, 0);
-}
-
+/* Carry it out, send the replies, and decide what to wait for. */
 static void
 finish_sweep(struct service *service)
 {
@@ -137,9 +113,27 @@ finish_sweep(struct service *service)
 
 	sweep_run(service->sweep);
 	for (c = service->touched; c != NULL; c = next) {
+		long n = c->broken ? -1 : buffer_send(&c->replies, c->fd);
+		int sending;
+
 		next = c->next_touched;
 		c->touched = 0;
-		send_replies(c);
+		if (n < 0)
+			c->broken = c->hang_up = 1;
+		else
+			service->counters.bytes_written += (uint64_t)n;
+		sending = !c->broken && buffer_bytes(&c->replies) > 0;
+		if (c->hang_up && !sending) {
+			end_client(c);
+			continue;
+		}
+		/* a client that is full isn't read until it took all replies */
+		want(c->writable, &c->writing, sending, &service->idle);
+		want(c->readable, &c->reading, !c->hang_up &&
+		    !(c->full && sending), &service->idle);
+		/* its next requests are here already: no event will come */
+		if ((c->full || c->paused) && c->reading)
+			event_active(c->readable, EV_READ, 0);
 	}
 	service->touched = NULL;
 }
