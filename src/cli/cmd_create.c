@@ -110,15 +110,12 @@ refuse(const char *path, struct error *error)
 	char text[NUMBER_TEXT];
 	struct filter *filter;
 	struct error ignored;
-	uint64_t lines = 0;
 
 	if (filter_open(&filter, path, &use, &ignored) != 0)
 		return filter_options_keep_old(path, error);
-	for (unsigned i = 0; i < filter_table(filter)->count; i++)
-		lines += filter_table(filter)->layers[i].lines;
 	error_set(error, STATUS_FAILED, "%s: the filter exists: it remembers"
 	    " about %s lines%s; --force would forget them", path,
-	    number_format_count(text, lines),
+	    number_format_count(text, format_lines(filter_table(filter))),
 	    filter_growth(filter) == GROWTH_GROW ? " and grows by itself" :
 	    "");
 	filter_close(filter, &ignored);

@@ -406,6 +406,16 @@ format_table_end(const struct table *table)
 }
 
 uint64_t
+format_lines(const struct table *table)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < table->count; i++)
+		sum += table->layers[i].lines;
+	return sum;
+}
+
+uint64_t
 format_layer_room(const struct table *table, unsigned i, enum growth growth)
 {
 	const struct layer_entry *layer = &table->layers[i];

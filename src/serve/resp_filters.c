@@ -187,17 +187,6 @@ take_subkey(struct resp *r, struct bytes subkey)
 	sweep_add(r->client->service->sweep, r->client, &o);
 }
 
-static uint64_t
-lines_of(const struct filter *filter)
-{
-	const struct table *table = filter_table(filter);
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < table->count; i++)
-		sum += table->layers[i].lines;
-	return sum;
-}
-
 /* Of all layers; with a window, what it was made for. */
 static uint64_t
 capacity_of(const struct filter *filter)
@@ -220,7 +209,7 @@ card(struct resp *r)
 
 	if (r->refusal == NULL)
 		resp_put_integer(r, served == NULL ? 0 :
-		    lines_of(served->filter));
+		    format_lines(filter_table(served->filter)));
 }
 
 /* All fields, or one; in version 2 of the protocol, one has no title. */
@@ -262,7 +251,8 @@ info(struct resp *r)
 		const uint64_t values[FIELDS] = { capacity_of(served->filter),
 			filter_bytes(served->filter),
 			filter_table(served->filter)->count,
-			lines_of(served->filter), served->expansion };
+			format_lines(filter_table(served->filter)),
+			served->expansion };
 
 		if (titled)
 			resp_put_simple(r, fields[i].title);

@@ -144,17 +144,14 @@ static int
 check_old_output(const struct run *run, struct error *error)
 {
 	const struct run_plan *plan = run->plan;
-	const struct table *table = filter_table(run->filter);
+	uint64_t lines = format_lines(filter_table(run->filter));
 	char text[NUMBER_TEXT];
-	uint64_t lines = 0;
 	struct stat st;
 
 	if (plan->output == NULL || plan->filter == NULL || !plan->remember ||
 	    plan->append || plan->overwrite || stat(plan->output, &st) < 0 ||
 	    !S_ISREG(st.st_mode) || st.st_size == 0)
 		return 0;
-	for (unsigned i = 0; i < table->count; i++)
-		lines += table->layers[i].lines;
 	return lines == 0 ? 0 : error_set(error, STATUS_USAGE, "%s is not"
 	    " empty, and %s remembers about %s line%s: continue with --append,"
 	    " or replace it with --overwrite", plan->output, plan->filter,
