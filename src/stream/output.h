@@ -30,7 +30,10 @@ struct output {
 
 #define OUTPUT_NONE { .fd = -1 }
 
-/* Refuse an output (NULL: stdout) that is an input, `filter` or its journal. */
+/*
+ * Refuse an output that is an input, `filter`, or its journal. NULL is standard
+ * output.
+ */
 int output_check(const char *path, int atomic, const struct inputs *inputs,
     const char *filter, struct error *error);
 
