@@ -8,7 +8,7 @@ load ../common
 		# shellcheck disable=SC2086
 		bloomdedup try $figures --measure --json >out
 		python3 - <<-'PYTHON'
-			import json, os
+			import json
 			f = json.load(open("out"))
 			print(f)
 			expected = f["error_rate_predicted"] * f["lookups"]
@@ -21,10 +21,8 @@ load ../common
 			    f["found"] / f["lookups"]) < 1e-5 * f["error_rate"] + 1e-9
 			assert f["error_rate_predicted"] <= f["error_rate"]
 			assert f["lookups"] >= 1e6
-			# an emulator takes its time for the one line of a filter
-			least = 0 if "UNDER_EMULATOR" in os.environ else 1000
-			assert f["adds_per_second"] > least
-			assert f["lookups_per_second"] > least
+			assert f["adds_per_second"] > 0
+			assert f["lookups_per_second"] > 0
 		PYTHON
 	done
 }
