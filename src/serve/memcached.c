@@ -216,9 +216,10 @@ stats_bloom(struct filter *filter, struct buffer *replies)
 	const struct geometry *first = &table->layers[0].geometry;
 	struct estimate newest = estimate_layer(filter, table->count - 1,
 	    SAMPLE_PAGES, &(struct error){ 0 });
-	double lines = newest.lines + (double)(format_lines(table) -
-	    table->layers[table->count - 1].lines);
+	double lines = newest.lines;
 
+	for (unsigned i = 0; i + 1 < table->count; i++)
+		lines += (double)table->layers[i].lines;
 	put_count(replies, "capacity", header->capacity);
 	put_real(replies, "error_rate", header->error_rate);
 	put_real(replies, "error_rate_now",
