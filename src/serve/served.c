@@ -174,6 +174,7 @@ start(struct served *s, const struct filter_design *design,
 		close_filter(s, &(struct error){ 0 });
 		return -1;
 	}
+	s->is_whole = key_is_line(&s->recipe);
 	header = filter_header(s->filter);
 	sizing = (struct sizing){ .capacity = header->capacity,
 		.error_rate = header->error_rate,
@@ -292,7 +293,7 @@ served_digest(struct served *s, struct bytes subkey)
 	struct key key = { subkey.data, subkey.nbytes };
 	struct digest digest;
 
-	if (!key_is_line(&s->recipe)) {
+	if (!s->is_whole) {
 		key_scratch_reset(&s->scratch, &s->recipe, subkey.nbytes);
 		key = key_take(&s->recipe, subkey.data, subkey.nbytes,
 		    &s->scratch);

@@ -58,6 +58,7 @@ struct served {
 	struct refusals refusals;
 	struct served *newer, *older; /* of pool, if it is open */
 	struct key_recipe recipe;
+	int is_whole;              /* key_is_line(&recipe) */
 	struct key_scratch scratch;
 	uint32_t expansion;        /* BF.RESERVE's: reported, not used, and 2
 	                            * after a restart */
