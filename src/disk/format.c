@@ -416,6 +416,16 @@ format_lines(const struct table *table)
 }
 
 uint64_t
+format_capacity(const struct table *table)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < table->count; i++)
+		sum += table->layers[i].capacity;
+	return sum;
+}
+
+uint64_t
 format_layer_room(const struct table *table, unsigned i, enum growth growth)
 {
 	const struct layer_entry *layer = &table->layers[i];

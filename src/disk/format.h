@@ -144,8 +144,9 @@ int format_table_decode(struct table *table, const uint8_t id[FORMAT_ID_BYTES],
 /* The file's length: where the last layer ends, or a gap after it. */
 uint64_t format_table_end(const struct table *table);
 
-/* The lines of all layers, as counted. */
+/* The lines of all layers, as counted; those that they were made for. */
 uint64_t format_lines(const struct table *table);
+uint64_t format_capacity(const struct table *table);
 
 /*
  * How many more lines layer i takes under this policy of growth; UINT64_MAX if

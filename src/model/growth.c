@@ -12,13 +12,9 @@ int
 growth_is_full(const struct filter *f, const struct table *table,
     struct error *error)
 {
-	uint64_t capacity = 0;
-
-	for (unsigned i = 0; i < table->count; i++)
-		capacity += table->layers[i].capacity;
 	return error_set(error, STATUS_FULL, "%s: the filter's capacity of %"
 	    PRIu64 " lines is used up (--on-full=fail)", f->bottom->name,
-	    capacity);
+	    format_capacity(table));
 }
 
 /*

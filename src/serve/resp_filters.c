@@ -187,21 +187,6 @@ take_subkey(struct resp *r, struct bytes subkey)
 	sweep_add(r->client->service->sweep, r->client, &o);
 }
 
-/* Of all layers; with a window, what it was made for. */
-static uint64_t
-capacity_of(const struct filter *filter)
-{
-	const struct header *header = filter_header(filter);
-	const struct table *table = filter_table(filter);
-	uint64_t sum = 0;
-
-	if (header->window.kind != WINDOW_NONE)
-		return header->capacity;
-	for (unsigned i = 0; i < table->count; i++)
-		sum += table->layers[i].capacity;
-	return sum;
-}
-
 static void
 card(struct resp *r)
 {
@@ -248,11 +233,14 @@ info(struct resp *r)
 	else
 		resp_put_array(r, 1);
 	for (; i < end; i++) {
-		const uint64_t values[FIELDS] = { capacity_of(served->filter),
-			filter_bytes(served->filter),
-			filter_table(served->filter)->count,
-			format_lines(filter_table(served->filter)),
-			served->expansion };
+		const struct header *header = filter_header(served->filter);
+		const struct table *table = filter_table(served->filter);
+		/* with a window, its capacity is what it was made for */
+		const uint64_t values[FIELDS] = {
+			header->window.kind != WINDOW_NONE ?
+			    header->capacity : format_capacity(table),
+			filter_bytes(served->filter), table->count,
+			format_lines(table), served->expansion };
 
 		if (titled)
 			resp_put_simple(r, fields[i].title);
