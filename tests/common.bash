@@ -2,7 +2,7 @@
 bats_require_minimum_version 1.5.0
 
 # A file may be in any folder of tests/, and so may what it loads.
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ROOT=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd)
 : "${BLOOMDEDUP:=$ROOT/bloomdedup}"
 : "${BUILD:=$ROOT/build}"
 # shellcheck disable=SC2034 # the tests use it
@@ -34,6 +34,11 @@ if [[ ${BATS_VERSION-} == 1.8.* ]] && [ "${BATS_TRACE_LEVEL:-0}" -eq 0 ]; then
 			bats_capture_stack_trace
 		fi
 		BATS_DEBUG_LAST_STACK_TRACE_IS_VALID=1
+	}
+
+	# It asks date(1) before each test, whether times are wanted or not.
+	get_mills_since_epoch() {
+		echo "$((${EPOCHREALTIME/[.,]/} / 1000))"
 	}
 fi
 
