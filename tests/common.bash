@@ -163,28 +163,42 @@ no_leftovers() {
 
 # --- runs in the background
 
-# until_true COMMAND...: wait until it succeeds, at most a minute. No test
+# until_true COMMAND...: wait until it succeeds, at most two minutes. No test
 # passes or fails by how long that takes on a machine that works at all.
 until_true() {
 	untraced try_until_true "$@"
 }
 
 try_until_true() {
-	local i
-	for ((i = 0; i < 2400; i++)); do
-		if "$@" 2>/dev/null; then
-			return 0
+	local end=$((SECONDS + 120)) wait=10 milliseconds never status=0
+	# Nothing ever comes from there: a read with a time limit is a sleep that
+	# starts no process.
+	[ -p "$BATS_RUN_TMPDIR/never" ] || mkfifo "$BATS_RUN_TMPDIR/never"
+	exec {never}<>"$BATS_RUN_TMPDIR/never"
+	until "$@" 2>/dev/null; do
+		if ((SECONDS > end)); then
+			echo "did not come true: $*"
+			status=1
+			break
 		fi
-		sleep 0.025
+		printf -v milliseconds %03d $wait
+		read -rt 0.$milliseconds -u $never || true
+		((wait += wait < 100 ? wait / 4 : 0)) || true
 	done
-	echo "did not come true: $*"
-	return 1
+	exec {never}>&-
+	return $status
 }
 
 # until_idle PROCESS: wait until it sleeps. A run that waits for more input has
 # marked what it printed.
 until_idle() {
-	until_true grep -q '^State:.S' "/proc/$1/status"
+	until_true is_asleep "$1"
+}
+
+is_asleep() {
+	local state
+	read -r _ _ state _ <"/proc/$1/stat"
+	[ "$state" = S ]
 }
 
 # start_on_pipe ARGUMENT...: start a run that reads the pipe `pipe`, which is

@@ -75,7 +75,6 @@ beside() {
 		sys.stdin.read()
 	END
 	start_holder quiet.py
-	sleeps() { [ "$(cut -d ' ' -f 3 "/proc/$SERVER/stat")" = S ]; }
-	until_true sleeps
+	until_idle "$SERVER"
 	end_holder
 }
