@@ -3,23 +3,23 @@ load ../common
 load servers
 
 # begin_migration KEY: of the slot of KEY, from the node that has it to another;
-# sets FROM, TO (ports) and SLOT. No key goes yet.
+# sets FROM, TO (ports), FROM_ID, TO_ID and SLOT. No key goes yet.
 begin_migration() {
 	local key=$1 port
 	SLOT=$(cli cluster keyslot "$key")
 	FROM= TO=
 	for port in "${PORTS[@]}"; do
-		if redis-cli -p "$port" cluster countkeysinslot "$SLOT" |
-			grep -qx '[1-9][0-9]*'; then
+		says "$port" "cluster countkeysinslot $SLOT"
+		if [[ $ANSWER == :[1-9]* ]]; then
 			FROM=$port
 		else
 			TO=$port
 		fi
 	done
-	redis-cli -p "$TO" cluster setslot "$SLOT" importing \
-		"$(redis-cli -p "$FROM" cluster myid)"
-	redis-cli -p "$FROM" cluster setslot "$SLOT" migrating \
-		"$(redis-cli -p "$TO" cluster myid)"
+	FROM_ID=$(redis-cli -p "$FROM" cluster myid)
+	TO_ID=$(redis-cli -p "$TO" cluster myid)
+	says "$TO" "cluster setslot $SLOT importing $FROM_ID"
+	says "$FROM" "cluster setslot $SLOT migrating $TO_ID"
 }
 
 migrate() {
@@ -27,10 +27,9 @@ migrate() {
 }
 
 end_migration() {
-	local port id
-	id=$(redis-cli -p "$TO" cluster myid)
+	local port
 	for port in "$TO" "$FROM"; do
-		redis-cli -p "$port" cluster setslot "$SLOT" node "$id"
+		says "$port" "cluster setslot $SLOT node $TO_ID"
 	done
 }
 
@@ -43,7 +42,7 @@ was_asked() {
 	for kind in $KINDS; do
 		start_cluster
 		for claim in '' --claim; do
-			for n in 5 3000; do
+			for n in 5 1100; do
 				bloomdedup create --force -n 1e4 "$URL/seen" \
 					2>notes
 				shard=$(for port in "${PORTS[@]}"; do

@@ -3,9 +3,9 @@
 
 proxy.py [--cut-sent N] [--cut-received N] [--delay MS] [--rate BYTES]
     [--trips TRIPS] [--times T] [--cut-before WORD --meanwhile COMMAND]
-    [--lose WORD] [--later FILE] PORT FILE
+    [--lose WORD] [--later FILE] PORT
 
-Listens at a free port, which is written to FILE, and connects to PORT. After N
+Listens at a free port, which it prints, and connects to PORT. After N
 bytes from clients (--cut-sent) or from the server (--cut-received), counted
 over all connections, the connection that is at it is reset, T times (1 by
 default; each time after N more bytes). What is beyond the N-th byte is not
@@ -21,165 +21,159 @@ ends.
 
 --later: the server's answer to TIME is so many seconds later as FILE says.
 """
-import argparse
-import asyncio
+import heapq
 import os
-import re
+import selectors
 import socket
 import struct
+import sys
+import time
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--cut-sent", type=int)
-parser.add_argument("--cut-received", type=int)
-parser.add_argument("--delay", type=float, default=0)
-parser.add_argument("--rate", type=float, default=float("inf"))
-parser.add_argument("--trips")
-parser.add_argument("--times", type=int, default=1)
-parser.add_argument("--cut-before", type=os.fsencode)
-parser.add_argument("--meanwhile")
-parser.add_argument("--lose", type=os.fsencode)
-parser.add_argument("--later")
-parser.add_argument("port", type=int)
-parser.add_argument("file")
-args = parser.parse_args()
+# To load argparse and asyncio would take longer than most tests' connections.
+options = {"--cut-sent": "inf", "--cut-received": "inf", "--delay": "0",
+           "--rate": "inf", "--trips": "", "--times": "1", "--cut-before": "",
+           "--meanwhile": "", "--lose": "", "--later": ""}
+*given, port = sys.argv[1:]
+for option, value in zip(given[::2], given[1::2], strict=True):
+    if option not in options:
+        sys.exit(f"no such option: {option}")
+    options[option] = value
 
-left = {"sent": args.cut_sent, "received": args.cut_received}
-times = args.times
+cut_after = {"sent": float(options["--cut-sent"]),
+             "received": float(options["--cut-received"])}
+left = dict(cut_after)
+times = int(options["--times"])
+delay = float(options["--delay"]) / 1000
+rate = float(options["--rate"])
+cut_before = os.fsencode(options["--cut-before"])
+lose = os.fsencode(options["--lose"])
 free = {"sent": 0, "received": 0}  # when the link is, in each direction
 answered = True
 losing = False
+ends = {}  # of each socket: the other end, and where what it sends goes
+held = []  # a heap: until when, a number, of which socket, what
+pieces = 0
+selector = selectors.DefaultSelector()
 
 
-def later(match):
-    with open(args.later, encoding="ascii") as file:
+def close(sock):
+    """At once, so that the other side sees ECONNRESET."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                    struct.pack("ii", 1, 0))
+    sock.close()
+
+
+def close_both(sock, how=close):
+    for one in sock, ends[sock][0]:
+        selector.unregister(one)
+        del ends[one]
+        how(one)
+
+
+def accept(listener):
+    client = listener.accept()[0]
+    try:
+        server = socket.create_connection(("127.0.0.1", int(port)))
+    except OSError:
+        close(client)
+        return
+    ends[client] = server, "sent"
+    ends[server] = client, "received"
+    for one in client, server:
+        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        selector.register(one, selectors.EVENT_READ)
+
+
+def later(data):
+    """With another time, if it is the answer to TIME."""
+    start = b"*2\r\n$10\r\n"
+    if not data.startswith(start):
+        return data
+    with open(options["--later"], encoding="ascii") as file:
         shift = int(file.read())
-    return b"*2\r\n$10\r\n%d\r\n" % (int(match[1]) + shift)
-
-
-async def read_some(direction, source):
-    """What has come, with a later time in place of the server's."""
-    global losing
-    data = await source.read(65536)
-    if direction == "received" and losing:
-        os._exit(0)
-    losing = losing or (args.lose is not None and args.lose in data)
-    if direction == "received" and args.later is not None:
-        data = re.sub(rb"^\*2\r\n\$10\r\n(\d{10})\r\n", later, data)
-    return data
-
-
-async def is_cut_before(direction, data):
-    """Is the word in it? Then the command has run."""
-    global times
-    if (direction == "received" or args.cut_before is None or times == 0 or
-            args.cut_before not in data):
-        return False
-    times -= 1
-    process = await asyncio.create_subprocess_shell(args.meanwhile)
-    await process.wait()
-    return True
-
-
-def reset(writer):
-    """Close at once, so that the other side sees ECONNRESET."""
-    sock = writer.get_extra_info("socket")
-    if sock is not None:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
-                        struct.pack("ii", 1, 0))
-    writer.transport.abort()
+    return start + b"%d" % (int(data[9:19]) + shift) + data[19:]
 
 
 def count_trip():
     global answered
-    if args.trips is not None and answered:
-        with open(args.trips, "ab") as file:
+    if options["--trips"] and answered:
+        with open(options["--trips"], "ab") as file:
             file.write(b".")
     answered = False
 
 
-def arrival(direction, nbytes):
-    """When so many bytes that are sent now come out at the other end."""
-    free[direction] = max(free[direction], asyncio.get_running_loop().time())
-    free[direction] += nbytes / args.rate
-    return free[direction] + args.delay / 1000
-
-
-async def deliver(queue, to, direction):
+def deliver(sock, data):
+    """Pass on what this socket sent; nothing: it was closed."""
     global answered
-    loop = asyncio.get_running_loop()
-    while True:
-        due, data = await queue.get()
-        pause = due - loop.time()
-        if pause > 0:
-            await asyncio.sleep(pause)
-        if data is None:
-            to.close()
-            return
-        to.write(data)
-        answered = answered or direction == "received"
-
-
-async def pump(direction, source, to, back):
-    global times
-    queue = asyncio.Queue()
-    task = (asyncio.create_task(deliver(queue, to, direction))
-            if args.delay else None)
-    try:
-        while True:
-            data = await read_some(direction, source)
-            if await is_cut_before(direction, data):
-                reset(to)
-                reset(back)
-                return
-            if direction == "sent" and data:
-                count_trip()
-            cut = False
-            if left[direction] is not None and times > 0:
-                if len(data) >= left[direction]:
-                    data = data[:left[direction]]
-                    cut = True
-                else:
-                    left[direction] -= len(data)
-            if task is not None:
-                queue.put_nowait((arrival(direction, len(data)),
-                                  data or None))
-            elif data:
-                to.write(data)
-                await to.drain()
-            if cut:
-                times -= 1
-                left[direction] = {"sent": args.cut_sent,
-                                   "received": args.cut_received}[direction]
-                await asyncio.sleep(0.001)
-                reset(to)
-                reset(back)
-                return
-            if not data:
-                if task is None:
-                    to.close()
-                return
-    except (ConnectionError, OSError):
-        reset(to)
-        reset(back)
-
-
-async def serve(reader, writer):
-    try:
-        server = await asyncio.open_connection("127.0.0.1", args.port)
-    except OSError:
-        reset(writer)
+    if sock not in ends:
         return
-    await asyncio.gather(pump("sent", reader, server[1], writer),
-                         pump("received", server[0], writer, server[1]))
+    other, way = ends[sock]
+    if not data:
+        close_both(sock, socket.socket.close)
+        return
+    try:
+        other.sendall(data)
+    except OSError:
+        close_both(sock)
+    answered = answered or way == "received"
 
 
-async def main():
-    listener = await asyncio.start_server(serve, "127.0.0.1", 0)
-    port = listener.sockets[0].getsockname()[1]
-    with open(args.file + ".new", "w", encoding="ascii") as file:
-        file.write(str(port))
-    os.rename(args.file + ".new", args.file)
-    async with listener:
-        await listener.serve_forever()
+def hold(sock, data):
+    """Deliver it when it comes out at the other end of the link."""
+    global pieces
+    way = ends[sock][1]
+    free[way] = max(free[way], time.monotonic()) + len(data) / rate
+    pieces += 1
+    heapq.heappush(held, (free[way] + delay, pieces, sock, data))
 
-asyncio.run(main())
+
+def read(sock):
+    """Read some, and do with it what the options say."""
+    global losing, times
+    way = ends[sock][1]
+    try:
+        data = sock.recv(65536)
+    except OSError:
+        close_both(sock)
+        return
+    if way == "received" and losing:
+        sys.exit()
+    losing = losing or lose != b"" and lose in data
+    if way == "received" and options["--later"]:
+        data = later(data)
+    if way == "sent" and data:
+        if cut_before and times > 0 and cut_before in data:
+            times -= 1
+            os.system(options["--meanwhile"])
+            close_both(sock)
+            return
+        count_trip()
+    cut = times > 0 and len(data) >= left[way]
+    if cut:
+        data = data[:int(left[way])]
+        times -= 1
+        left[way] = cut_after[way]
+    elif times > 0:
+        left[way] -= len(data)
+    (hold if delay else deliver)(sock, data)
+    if cut and sock in ends:
+        time.sleep(0.001)
+        close_both(sock)
+
+
+def main():
+    listener = socket.create_server(("127.0.0.1", 0))
+    print(listener.getsockname()[1], flush=True)
+    selector.register(listener, selectors.EVENT_READ)
+    while True:
+        pause = held[0][0] - time.monotonic() if held else None
+        for key, _ in selector.select(pause):
+            if key.fileobj is listener:
+                accept(listener)
+            elif key.fileobj in ends:
+                read(key.fileobj)
+        while held and held[0][0] <= time.monotonic():
+            deliver(*heapq.heappop(held)[2:])
+
+
+main()

@@ -13,15 +13,15 @@ start_replica() {
 }
 
 linked() {
-	redis-cli -p "$REPLICA" info replication |
-		grep -q 'master_link_status:up'
+	says "$REPLICA" 'info replication' &&
+		[[ $ANSWER == *master_link_status:up* ]]
 }
 
 # caught_up PORT: its replica has all that it has
 caught_up() {
-	redis-cli -p "$1" info replication | tr -d '\r' >replication
-	grep -q "^slave0:.*offset=$(sed -n 's/^master_repl_offset://p' \
-		replication)," replication
+	says "$1" 'info replication' &&
+		[[ $ANSWER =~ master_repl_offset:([0-9]+) ]] &&
+		[[ $ANSWER == *slave0:*",offset=${BASH_REMATCH[1]},"* ]]
 }
 
 @test "check reads from a replica" {
@@ -58,8 +58,8 @@ start_six() {
 has_replicas() {
 	local port
 	for port in "${PORTS[@]}"; do
-		redis-cli -p "$port" info replication |
-			grep -q 'slave0:.*state=online' || return 1
+		says "$port" 'info replication' &&
+			[[ $ANSWER == *slave0:*state=online* ]] || return 1
 	done
 }
 
@@ -87,7 +87,7 @@ has_replicas() {
 }
 
 is_master() {
-	redis-cli -p "$1" role | grep -qx master
+	says "$1" role && [[ $ANSWER == *$'\nmaster\r'* ]]
 }
 
 # takes_over PORT: a replica becomes the master while the run gets more lines

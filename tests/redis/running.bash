@@ -13,7 +13,14 @@ begin() {
 # say LINE...: to the run; it has read and printed them afterwards
 say() {
 	printf '%s\n' "$@" >&9
-	until_true grep -qx -- "${!#}" out
+	until_true is_last "${!#}"
+}
+
+# is_last LINE: is it the last one that the run has printed?
+is_last() {
+	local lines
+	mapfile -t lines <out
+	[ "${lines[*]: -1}" = "$1" ]
 }
 
 # try_to_say LINE: to the run, which may have ended

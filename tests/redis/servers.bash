@@ -50,8 +50,7 @@ teardown() {
 	local file
 	for file in "$BATS_TEST_TMPDIR"/*.pid "$BATS_TEST_TMPDIR"/*/*.pid; do
 		if [ -s "$file" ]; then
-			kill -CONT "$(cat "$file")" 2>/dev/null || true
-			kill -KILL "$(cat "$file")" 2>/dev/null || true
+			kill -KILL "$(<"$file")" 2>/dev/null || true
 		fi
 	done
 }
@@ -87,9 +86,18 @@ start_on() {
 	until_true answers "$port"
 }
 
+# says PORT COMMAND: sets ANSWER to all that a server answers. For what is asked
+# again and again: it starts no process.
+says() {
+	ANSWER=
+	{ printf '%s\r\nQUIT\r\n' "$2" >&8 && read -r -d '' ANSWER <&8 || true
+	} 8<>"/dev/tcp/127.0.0.1/$1"
+	[ -n "$ANSWER" ]
+}
+
 # Also a server that wants a password, or loads, answers.
 answers() {
-	redis-cli -p "$1" ping 2>/dev/null | grep -q .
+	says "$1" PING
 }
 
 # start [OPTION]...: a server, for $kind; sets PORT and URL
@@ -108,9 +116,10 @@ start() {
 
 # stop [PORT]: kill a server at once
 stop() {
-	local port=${1:-$PORT}
-	kill -KILL "$(cat "server-$port/redis.pid")"
-	while kill -0 "$(cat "server-$port/redis.pid")" 2>/dev/null; do
+	local port=${1:-$PORT} process
+	process=$(<"server-$port/redis.pid")
+	kill -KILL "$process"
+	while kill -0 "$process" 2>/dev/null; do
 		sleep 0.01
 	done
 	rm "server-$port/redis.pid"
@@ -135,30 +144,34 @@ start_cluster() {
 }
 
 cluster_is_ok() {
-	redis-cli -p "$1" cluster info | grep -q 'cluster_state:ok'
+	says "$1" 'CLUSTER INFO' && [[ $ANSWER == *cluster_state:ok* ]]
 }
 
 # start_proxy [OPTION]...: in front of the server at $PORT; sets PROXY (its
 # port) and PROXY_PID. tests/redis/proxy.py has the options.
 start_proxy() {
-	rm -f proxy.port
-	python3 -IS "$ROOT/tests/redis/proxy.py" "$@" "$PORT" proxy.port \
-		>proxy.out 2>&1 3>&- &
+	exec 8< <(exec python3 -IS "$ROOT/tests/redis/proxy.py" "$@" "$PORT" \
+		2>proxy.out 3>&-)
 	PROXY_PID=$!
 	echo "$PROXY_PID" >proxy.pid
-	until_true test -s proxy.port
-	PROXY=$(cat proxy.port)
+	read -r PROXY <&8 || { cat proxy.out; return 1; }
+	exec 8<&-
 }
 
 stop_proxy() {
 	kill -KILL "$PROXY_PID" 2>/dev/null || true
 	wait "$PROXY_PID" 2>/dev/null || true
-	rm -f proxy.pid
+	: >proxy.pid
 }
 
 # shards [NAME]: the keys of a filter's shards
 shards() {
 	cli --scan --pattern "bloomdedup-shard:{${1:-seen}:*"
+}
+
+# lifetimes: of the keys on standard input, in seconds; -1 for those that stay
+lifetimes() {
+	sed 's/.*/ttl "&"/' | cli
 }
 
 # all_end PROCESS...: wait for all of them, of which none may fail.
