@@ -8,7 +8,7 @@ four_claim() {
 	local n=$1 i clients=()
 	shift
 	for i in 1 2 3 4; do
-		seq 1 "$n" | shuf >in$i
+		shuf -i "1-$n" >in$i
 		{
 			head -c 20000 in$i
 			sleep 0.1
@@ -21,16 +21,19 @@ four_claim() {
 	all_end "${clients[@]}"
 }
 
-# once N: the four printed the lines 1 to N, each once
+# once N [MOST]: the four printed the lines 1 to N, each once; so many may be
+# missing, since they were dropped by mistake
 once() {
-	sort -n out? | cmp - <(seq 1 "$1")
+	sort out? | comm -3 - <(seq 1 "$1" | sort) >wrong
+	head -n 5 wrong
+	! grep -q '^[0-9]' wrong && [ "$(wc -l <wrong)" -le "${2:-0}" ]
 }
 
 @test "four clients print each line once in sum" {
 	for kind in $KINDS; do
 		start
-		four_claim 20000 -n 1e6
-		once 20000
+		four_claim 11000 -n 5e5
+		once 11000
 		bloomdedup --claim -f "$URL/seen" in1 >out
 		[ ! -s out ]
 	done
@@ -40,15 +43,18 @@ once() {
 @test "also while the filter grows under them" {
 	needs_bloom
 	start
-	four_claim 300000 -n 1000 -p 1e-8
-	once 300000
+	# At this rate a shard is made for 70,000 or more; one line in 40 runs is
+	# dropped by mistake.
+	four_claim 90000 -n 1000 -p 2e-6
+	once 90000 2
+	bloomdedup info "$URL/seen" | grep -q 'layer 2'
 }
 
 @test "also beside a client that doesn't claim" {
 	for kind in $KINDS; do
 		start
 		bloomdedup create -n 1e6 "$URL/seen" 2>notes
-		seq 100001 120000 |
+		seq 100001 110000 |
 			"$BLOOMDEDUP" add -f "$URL/seen" 2>notes 3>&- &
 		other=$!
 		four_claim 10000
@@ -70,7 +76,7 @@ once() {
 @test "a line that comes twice in a batch, few lines and many" {
 	for kind in $KINDS; do
 		start
-		for n in 1 5 40 400 5000; do
+		for n in 1 5 40 400 3000; do
 			cli flushall
 			{ seq 1 "$n"; seq 1 "$n"; } >in
 			bloomdedup --claim -n 1e5 -f "$URL/seen" in >out 2>notes

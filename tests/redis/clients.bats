@@ -5,7 +5,8 @@ load servers
 @test "four clients lose nothing" {
 	for kind in $KINDS; do
 		start
-		four_clients 30000 1e6
+		four_clients 10000 -n 1e6
+		[ ! -s lost ]
 	done
 	every_kind
 }
@@ -13,7 +14,10 @@ load servers
 @test "four clients lose nothing while the filter grows under them" {
 	needs_bloom
 	start
-	four_clients 200000 3000
+	# At this rate a shard is made for 70,000 or more; one line in 40 runs is
+	# dropped by mistake.
+	four_clients 90000 -n 3000 -p 2e-6
+	[ "$(wc -l <lost)" -le 2 ]
 	bloomdedup info "$URL/seen" | grep -q 'layer 2'
 }
 
@@ -59,7 +63,7 @@ ended_well() {
 			p2=$!
 			"$BLOOMDEDUP" remove "$URL/seen" 2>err3 3>&- &
 			p3=$!
-			seq 1 10000 | "$BLOOMDEDUP" -f "$URL/seen" >out \
+			seq 1 3000 | "$BLOOMDEDUP" -f "$URL/seen" >out \
 				2>err4 3>&- &
 			p4=$!
 			"$BLOOMDEDUP" create --force "$URL/seen" 2>err5 3>&- &
@@ -81,8 +85,9 @@ ended_well() {
 }
 
 @test "clients that are killed at any moment leave a filter that works" {
-	seq 1 50000 >in
 	for kind in $KINDS; do
+		# so many that a run takes longer than the longest sleep
+		seq 1 "$([ "$kind" = bits ] && echo 5000 || echo 50000)" >in
 		start
 		for i in 1 2 3 4 5 6 7 8; do
 			cli flushall
@@ -92,7 +97,7 @@ ended_well() {
 			kill -KILL "$client" 2>/dev/null || true
 			wait "$client" || true
 			bloomdedup -f "$URL/seen" in >rest 2>err
-			[ -z "$(sort -u in | comm -23 - <(sort -u out rest))" ]
+			run ! grep -vxFf <(cat out rest) in
 			bloomdedup -f "$URL/seen" in >out 2>err
 			[ ! -s out ]
 		done
@@ -109,11 +114,8 @@ ended_well() {
 			"$URL/seen"
 		cli acl setuser default +@all >/dev/null
 		[ "$(shards | wc -l)" -gt 0 ]
-		for key in $(cli --scan); do
-			ttl=$(cli ttl "$key")
-			[ "$ttl" -gt 0 ]
-			[ "$ttl" -le 3600 ]
-		done
+		cli --scan | lifetimes |
+			awk '$1 <= 0 || $1 > 3600 { print; exit 1 }'
 		seq 1 100 | bloomdedup -f "$URL/seen" 2>notes | cmp - <(seq 1 100)
 	done
 	every_kind

@@ -192,7 +192,8 @@ saved_with() {
 			for port in "${PORTS[@]:-$PORT}"; do
 				sed 's/^/acl setuser /' "rights-$kind" |
 					redis-cli -p "$port" >answers
-				run ! grep -vx OK answers
+				[ "$(grep -cx OK answers)" -eq \
+					"$(wc -l <"rights-$kind")" ]
 			done
 			url=redis://bloomdedup:secret@127.0.0.1:$PORT/seen
 			bloomdedup -f "$url" in 2>notes | cmp - in
