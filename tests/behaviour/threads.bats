@@ -21,18 +21,20 @@ same_with_any() {
 	done
 }
 
-# Many lines, half of them twice; at this error rate many are dropped by
-# mistake, and which ones they are must not depend on the threads.
-lines() {
-	"$HELPER" lines 60000 1 >a
-	"$HELPER" lines 60000 2 >b
+# Many lines, half of them twice, so many that each of 16 threads gets some; at
+# this error rate many are dropped by mistake, and which ones they are must not
+# depend on the threads.
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return 1
+	"$HELPER" lines 40000 1 >a
+	"$HELPER" lines 40000 2 >b
 	cat a b a >in
 }
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	FILTER_OPTIONS=()
-	lines
+	ln "$BATS_FILE_TMPDIR"/{a,b,in} .
 }
 
 @test "the output and the filter are the same with any number of threads" {
@@ -69,13 +71,16 @@ setup() {
 	same_filters private1 private4
 }
 
-# What is held back outgrows its memory while another batch is hashed.
+# What is held back while another batch is hashed; in the long form it outgrows
+# its memory.
 @test "the same with --atomic and many new lines" {
-	"$HELPER" lines 300000 5 >many
-	head -n 60000 many >some
-	bloomdedup create -n 400000 -p 1e-9 known
+	local n
+	n=$(short_or_long 100000 500000)
+	"$HELPER" lines "$n" 5 >many
+	head -n $((n / 5)) many >some
+	bloomdedup create -n $((n * 4 / 3)) -p 1e-9 known
 	bloomdedup add -f known some
-	tail -n +60001 many >want
+	tail -n +$((n / 5 + 1)) many >want
 	for n in 1 2 4 16; do
 		cp known seen
 		bloomdedup -j "$n" --atomic -f seen -o out many many
@@ -88,6 +93,7 @@ setup() {
 @test "two readers of one open file share its lines" {
 	# The number at both ends: the start of one line with the end of another
 	# is no line of the input, which would be dropped as a repeat.
+	rm in
 	awk 'BEGIN { for (i = 0; i < 70000; i++)
 		printf "%06d line %06d\n", i, i }' >in
 	for round in 1 2 3; do
@@ -188,7 +194,7 @@ threads_of() {
 }
 
 @test "many lines have as many threads as -j says" {
-	"$HELPER" lines 1000000 9 >many # more than a pipe holds
+	"$HELPER" lines 200000 9 >many # more than a pipe holds
 	for n in 1 2 4; do
 		rm -f pipe
 		mkfifo pipe
@@ -209,7 +215,7 @@ threads_of() {
 }
 
 @test "without -j it is one" {
-	"$HELPER" lines 1000000 9 >many
+	"$HELPER" lines 200000 9 >many
 	mkfifo pipe
 	"$BLOOMDEDUP" many >pipe &
 	exec 7<pipe
