@@ -7,11 +7,12 @@ factor=$(short_or_long 1 20)
 # divide: the lines of `in` in parts that overlap by a half: each line is in
 # two of them.
 divide() {
-	local i part
-	part=$(($(wc -l <in) / processes))
+	local i
+	rm -f half.*
+	split -a 2 -d -l $(($(wc -l <in) / processes)) in half.
+	local halves=(half.*)
 	for ((i = 0; i < processes; i++)); do
-		cat in in | sed -n "$((i * part + 1)),$(((i + 2) * part))p" \
-			>part.$i
+		cat "${halves[i]}" "${halves[(i + 1) % processes]}" >part.$i
 	done
 }
 
@@ -182,12 +183,14 @@ counters_agree() {
 }
 
 @test "what killed runs marked is counted in the end" {
+	local rounds
+	rounds=$(short_or_long 40 100)
 	"$HELPER" lines 10000 >in
 	bloomdedup create -n 10000 -p 1e-12 seen
 	# each marks 70 lines and more and is killed: a hundredth of the
 	# capacity is told at a time, and no run counted these
 	mkfifo pipe
-	for ((i = 0; i < 100; i++)); do
+	for ((i = 0; i < rounds; i++)); do
 		"$BLOOMDEDUP" --shared -f seen <pipe >out 3>&- &
 		pid=$!
 		exec 7>pipe
@@ -205,7 +208,7 @@ counters_agree() {
 		# one that ends well says that no run marks any more
 		echo "new $i" | bloomdedup add --shared -f seen
 	done
-	counters_agree 7600 10000
+	counters_agree $((76 * rounds)) 10000
 }
 
 @test "an exclusive run waits for those that share, and they for it" {
@@ -271,7 +274,7 @@ counters_agree() {
 }
 
 @test "check, info and merge beside runs that share" {
-	"$HELPER" lines $((200000 * factor)) >in
+	"$HELPER" lines $((100000 * factor)) >in
 	divide
 	bloomdedup create -n 1000 -p 1e-12 seen
 	all_at_once &
