@@ -3,10 +3,11 @@ load ../common
 
 # All with -p 1e-12: one line in millions that is missing would be a failure.
 
-# Twelve megabytes of lines, of which a third repeats.
+# Five megabytes of lines, of which a fifth repeats: much more than pipes and
+# threads hold.
 large_file() {
-	{ seq 1 1000000; seq 700000 1300000; } >in
-	seq 1 1300000 >want
+	{ seq 1 500000; seq 350000 650000; } >in
+	seq 1 650000 >want
 }
 
 # waits_for_reader ARGUMENT...: start a run whose output, the pipe `pipe`,
@@ -41,27 +42,27 @@ reads_on() {
 		"$BLOOMDEDUP" -p 1e-12 >other
 		wait $!
 	} <in
-	[ "$(cat out other | wc -l)" -lt 2000000 ]
+	[ "$(cat out other | wc -l)" -lt 1000000 ]
 }
 
 @test "the output of a file is that of a pipe, however long its lines" {
 	{
-		seq 1 200000
+		seq 1 100000
 		head -c 100000 /dev/zero | tr '\0' a
 		echo
-		head -c 3000000 /dev/zero | tr '\0' b
+		head -c 1500000 /dev/zero | tr '\0' b
 		echo
-		seq 150000 250000
+		seq 75000 125000
 		head -c 700000 /dev/zero | tr '\0' c
 		echo
-		seq 1 150000
-		head -c 5000000 /dev/zero | tr '\0' b
+		seq 1 75000
+		head -c 2500000 /dev/zero | tr '\0' b
 		printf '\nand an end'
 	} >in
 	awk '!seen[$0]++' in >want
 	awk 'seen[$0]++' in >repeated
 	{ cat repeated in; echo; } >repeated-twice
-	tail -c +4000000 in >part
+	tail -c +2000000 in >part
 	awk '!seen[$0]++' part >want-part
 	for threads in 1 3; do
 		bloomdedup -p 1e-12 -j $threads in >out
@@ -74,7 +75,7 @@ reads_on() {
 		bloomdedup -p 1e-12 -j $threads <in >out
 		cmp want out
 		{
-			head -c 3999999 >/dev/null
+			head -c 1999999 >/dev/null
 			bloomdedup -p 1e-12 -j $threads
 		} <in >out
 		cmp want-part out
@@ -82,8 +83,8 @@ reads_on() {
 }
 
 @test "records of several lines, in a large file" {
-	seq 1 300000 | awk '{
-		print $1 % 200000 ",\"a\nb,\"\"" $1 % 3 "\"\"\n\""
+	seq 1 150000 | awk '{
+		print $1 % 100000 ",\"a\nb,\"\"" $1 % 3 "\"\"\n\""
 	} END { print "1,\"never closed\nto the end" }' >in
 	cat in | bloomdedup -p 1e-12 --csv -k 1 - >want 2>said || status=$?
 	bloomdedup -p 1e-12 --csv -k 1 in >out 2>err || [ $? -eq "$status" ]
@@ -91,13 +92,15 @@ reads_on() {
 	sed 's/standard input/in/' said | cmp - err
 	# one that is too large, in the middle
 	{
-		seq 1 700000
-		echo '"'
 		seq 1 300000
+		echo '"'
+		seq 1 200000
 	} >in
-	run -3 --separate-stderr bloomdedup -p 1e-12 --csv --max-record=1M in
-	[[ $stderr == *"in: the quote that opens in record 700001"* ]]
-	[ "${#lines[@]}" -eq 700000 ]
+	status=0
+	bloomdedup -p 1e-12 --csv --max-record=1M in >out 2>err || status=$?
+	[ "$status" -eq 3 ]
+	grep -q 'in: the quote that opens in record 300001' err
+	seq 1 300000 | cmp - out
 }
 
 @test "whoever appends to the file doesn't wait, and those lines come, too" {
@@ -139,7 +142,7 @@ os.open("in", os.O_WRONLY | os.O_NONBLOCK)'
 	skip_if_sanitized
 	! is_sanitized || skip "the sanitizer takes more memory"
 	skip_if_emulated "memory of its own"
-	seq 1000000 9000000 >in
+	seq 1000000 5000000 >in
 	for threads in 1 4; do
 		rm -f seen
 		bloomdedup create -n 100000 --on-full=warn seen
@@ -148,9 +151,9 @@ os.open("in", os.O_WRONLY | os.O_NONBLOCK)'
 	done
 	{
 		seq 1000000
-		head -c 64000000 /dev/zero | tr '\0' x
+		head -c 32000000 /dev/zero | tr '\0' x
 		echo
 		seq 1000000
 	} >in
-	"$HELPER" peak $((62500 + 15625)) "$BLOOMDEDUP" -f seen in >/dev/null
+	"$HELPER" peak $((31250 + 15625)) "$BLOOMDEDUP" -f seen in >/dev/null
 }
