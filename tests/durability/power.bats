@@ -4,13 +4,14 @@
 load ../common
 
 # cut CASE...: a few states of the disk, many in the long form of the tests.
-# BLOOMDEDUP_SEED chooses others.
+# BLOOMDEDUP_SEED chooses others. Python needs no packages (-S): to look for them
+# can take longer than all the rest of its start.
 cut() {
 	skip_if_sanitized # its leak checker fails under ptrace
 	skip_if_emulated "no ptrace"
 	"$HELPER" kill-at 0 note true || skip "may not trace"
 	BUILD=$BUILD BLOOMDEDUP=$BLOOMDEDUP \
-		python3 "$BATS_TEST_DIRNAME/power.py" \
+		python3 -S "$BATS_TEST_DIRNAME/power.py" \
 		-s "${BLOOMDEDUP_SEED:-1}" \
 		-n "$(short_or_long 3 160)" "$@"
 }

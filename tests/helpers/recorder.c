@@ -8,7 +8,9 @@
  * The command runs under ptrace(2), with all of its threads and children. It
  * is stopped before and after each system call, and then the folders and their
  * files are compared with what they were: so changes through a shared mapping
- * are seen too, as those of the next call. Exits as the command does.
+ * are seen too, as those of the next call. That is left out after a call that
+ * changes no file, and before it, too, in a program that can have no such
+ * mapping: most calls are a loader's. Exits as the command does.
  *
  * The trace has a line for each event, in order; numbers are decimal. What
  * changed between two stops has the same moment, the first number.
@@ -61,6 +63,8 @@ struct name {
 struct thread {
 	pid_t id;
 	int is_new;           /* its first stop is not a signal's */
+	int may_map;          /* and so change files between calls */
+	int harmless;         /* the call changes none */
 	char kind;            /* of sync: s, f, a; 0: another call */
 	int target;           /* object or folder */
 	unsigned long moment; /* when it began */
@@ -285,7 +289,7 @@ find_thread(pid_t id)
 		errno = E2BIG;
 		die("threads");
 	}
-	*free_one = (struct thread){ .id = id, .is_new = 1 };
+	*free_one = (struct thread){ .id = id, .is_new = 1, .may_map = 1 };
 	return free_one;
 }
 
@@ -314,12 +318,61 @@ find_target(struct thread *thread, int fd)
 	}
 }
 
+/* Does this call change no file? */
+static int
+is_harmless(const uint64_t *info)
+{
+	static const uint64_t harmless[] = { SYS_brk, SYS_close, SYS_dup3,
+		SYS_execve, SYS_exit_group, SYS_futex, SYS_lseek, SYS_mprotect,
+		SYS_munmap, SYS_ppoll, SYS_pread64, SYS_prlimit64, SYS_read,
+		SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_set_robust_list,
+		SYS_set_tid_address, SYS_wait4,
+		/* not on all machines */
+#ifdef SYS_access
+		SYS_access,
+#endif
+#ifdef SYS_arch_prctl
+		SYS_arch_prctl,
+#endif
+#ifdef SYS_dup2
+		SYS_dup2,
+#endif
+#ifdef SYS_fstat
+		SYS_fstat,
+#endif
+#ifdef SYS_mmap
+		SYS_mmap,
+#endif
+#ifdef SYS_newfstatat
+		SYS_newfstatat,
+#endif
+#ifdef SYS_poll
+		SYS_poll,
+#endif
+#ifdef SYS_rseq
+		SYS_rseq,
+#endif
+	};
+
+	for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++) {
+		if (info[3] == harmless[i])
+			return 1;
+	}
+	return info[3] == SYS_openat &&
+	    (info[6] & (O_ACCMODE | O_CREAT | O_TRUNC)) == O_RDONLY;
+}
+
 static void
 before_call(struct thread *thread, const uint64_t *info)
 {
 	thread->kind = 0;
 	thread->moment = moment;
 	switch (info[3]) {
+	case SYS_openat:
+		/* no other file can be mapped to be written to */
+		if ((info[6] & O_ACCMODE) == O_RDWR)
+			thread->may_map = 1;
+		break;
 	case SYS_fsync:
 	case SYS_fdatasync:
 		find_target(thread, (int)info[4]);
@@ -357,11 +410,16 @@ at_call(struct thread *thread)
 	if (syscall(SYS_ptrace, GET_SYSCALL_INFO, thread->id, sizeof info,
 	    info) < 0)
 		return;
-	look();
-	if ((info[0] & 0xff) == BEFORE)
+	if ((info[0] & 0xff) == BEFORE) {
+		thread->harmless = is_harmless(info);
+		if (!thread->harmless || thread->may_map)
+			look();
 		before_call(thread, info);
-	else if ((info[0] & 0xff) == AFTER)
+	} else if ((info[0] & 0xff) == AFTER) {
+		if (!thread->harmless)
+			look();
 		after_call(thread, (int64_t)info[3]);
+	}
 }
 
 static int
@@ -378,6 +436,10 @@ at_stop(struct thread *thread, int status)
 	int number = WSTOPSIG(status), was_new = thread->is_new;
 
 	thread->is_new = 0;
+	if (status >> 16 == PTRACE_EVENT_EXEC)
+		thread->may_map = 0;
+	else if (status >> 16 == PTRACE_EVENT_CLONE)
+		thread->may_map = 1; /* both threads */
 	if (number == (SIGTRAP | 0x80)) {
 		at_call(thread);
 		return 0;
