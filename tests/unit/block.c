@@ -50,27 +50,43 @@ byte_of(const struct bit *b)
 }
 
 static void
+mark_bit(void *context, uint64_t page, unsigned line, unsigned lane,
+    unsigned bit)
+{
+	uint8_t *model = context;
+
+	model[byte_of(&(struct bit){ page, line, lane, bit })] |=
+	    (uint8_t)(1u << bit % 8);
+}
+
+static void
 naive_mark(uint8_t *model, const struct geometry *g, struct digest d)
 {
-	struct visits v = { 0 };
+	block_visit(g, d, mark_bit, model);
+}
 
-	block_visit(g, d, visit, &v);
-	for (unsigned i = 0; i < v.count; i++)
-		model[byte_of(&v.bits[i])] |=
-		    (uint8_t)(1u << v.bits[i].bit % 8);
+struct probe {
+	const uint8_t *model;
+	int found;
+};
+
+static void
+probe_bit(void *context, uint64_t page, unsigned line, unsigned lane,
+    unsigned bit)
+{
+	struct probe *probe = context;
+
+	probe->found &= probe->model[byte_of(&(struct bit){ page, line, lane,
+		bit })] >> bit % 8;
 }
 
 static int
 naive_probe(const uint8_t *model, const struct geometry *g, struct digest d)
 {
-	struct visits v = { 0 };
+	struct probe probe = { model, 1 };
 
-	block_visit(g, d, visit, &v);
-	for (unsigned i = 0; i < v.count; i++) {
-		if (!(model[byte_of(&v.bits[i])] >> v.bits[i].bit % 8 & 1))
-			return 0;
-	}
-	return 1;
+	block_visit(g, d, probe_bit, &probe);
+	return probe.found;
 }
 
 /*
@@ -125,9 +141,10 @@ test_visit(void)
 		for (unsigned k = t; k <= LINE_LANES * t; k++) {
 			for (unsigned i = 0; i < 500; i++) {
 				struct geometry g = { pages[i % 5], k, t };
-				struct visits v = { 0 };
+				struct visits v;
 				struct digest d;
 
+				v.count = 0;
 				draw(&d, 1);
 				block_visit(&g, d, visit, &v);
 				right &= is_well_placed(&v, &g);
@@ -136,6 +153,16 @@ test_visit(void)
 		tap_ok(right, "k bits in %u cache lines, at most one a lane,"
 		    " for all k", t);
 	}
+}
+
+static void
+count_bit(void *context, uint64_t page, unsigned line, unsigned lane,
+    unsigned bit)
+{
+	unsigned *counts = context;
+
+	counts[byte_of(&(struct bit){ page, line, lane, bit }) * 8 +
+	    bit % 8]++;
 }
 
 /* Every bit of a page is used, each about as often as the others. */
@@ -152,14 +179,10 @@ test_spread(void)
 		random_state = 100 + t;
 		memset(counts, 0, sizeof counts);
 		for (unsigned i = 0; i < keys; i++) {
-			struct visits v = { 0 };
 			struct digest d;
 
 			draw(&d, 1);
-			block_visit(&g, d, visit, &v);
-			for (unsigned b = 0; b < v.count; b++)
-				counts[byte_of(&v.bits[b]) * 8 +
-				    v.bits[b].bit % 8]++;
+			block_visit(&g, d, count_bit, counts);
 		}
 		for (unsigned j = 0; j < t; j++) {
 			unsigned first = geometry_group(t, j);
