@@ -235,7 +235,8 @@ main(void)
 	if (slow != NULL && *slow != '\0')
 		step = 1;
 	snprintf(path, sizeof path, "%s/hostile-XXXXXX",
-	    folder == NULL ? "/tmp" : folder);
+	    access("/dev/shm", W_OK) == 0 ? "/dev/shm" :
+	    folder != NULL ? folder : "/tmp");
 	if (mkdtemp(path) == NULL)
 		die(path);
 	strcat(path, "/seen");
