@@ -9,10 +9,10 @@ refused() {
 	echo line >line
 	cp "$file" refused.copy
 	fails 3 "$text" bloomdedup -f "$file" line
-	grep -qF "$file: " fails.err
+	is_message fails.err "$file: "
 	fails 3 "$text" bloomdedup add -f "$file" line
 	fails 3 "$text" bloomdedup check -f "$file" line
-	grep -qF "$file: " fails.err
+	is_message fails.err "$file: "
 	fails 3 "$text" bloomdedup info "$file"
 	fails 3 "$text" bloomdedup info --json "$file"
 	cmp refused.copy "$file"
@@ -176,8 +176,7 @@ unharmed() {
 	bloomdedup check -v -f "$1" in >out 2>err || status=$?
 	cmp before "$1"
 	if [ "$status" -eq 3 ]; then
-		[ "$(wc -l <err)" -eq 1 ]
-		grep -qF "bloomdedup: $1: " err
+		is_message err "$1: "
 		status=0
 		bloomdedup -f "$1" in >out 2>err || status=$?
 		[ "$status" -eq 3 ]
@@ -201,11 +200,10 @@ unharmed() {
 	flip_each() {
 		for ((at = 0; at < 4096; at += at < 128 ? step : 41 * step)); do
 			"$HELPER" flip seen $at $((at % 8))
-			cp seen before
 			fails 3 'seen: ' bloomdedup check -f seen in || return 1
 			fails 3 'seen: ' bloomdedup -f seen in || return 1
-			cmp before seen || return 1
 			"$HELPER" flip seen $at $((at % 8))
+			cmp whole seen || return 1
 		done
 	}
 	untraced flip_each
@@ -344,47 +342,6 @@ unharmed() {
 		cmp line out
 		fails 3 'newer version' bloomdedup -f seen line
 		cmp copy seen
-	done
-}
-
-@test "hostile numbers with the right checksum: refused, no crash" {
-	bloomdedup create -n 100 whole
-	echo a >in
-	bloomdedup add -f whole in
-	values='0000000000000000 0100000000002000 ffffffffffffffff'
-	! is_slow || values+=' 0100000000000000 ffffff7f00000000
-		0000008000000000 ffffffff00000000 0000000001000000
-		0000000000000080'
-	# header: capacity, rate, growth to recipe bytes; slots: all fields
-	for at in 48 56 64 68 72 76 80 84 4104 4128 4136 4140 4160 4168 4176 \
-		4184 4208 4212 4216 4220; do
-		for value in $values; do
-			cp whole seen
-			case $at in
-			64 | 68 | 72 | 76 | 80 | 84 | 4136 | 4140 | 4208 | \
-				4212 | 4216 | 4220)
-				value=${value%????????} ;;
-			esac
-			"$HELPER" poke seen $at "$value"
-			if [ $at -ge 4096 ]; then
-				"$HELPER" poke seen $((at + 4096)) "$value"
-			fi
-			"$HELPER" fix-crc seen
-			cp seen before
-			status=0
-			bloomdedup check -f seen in >out 2>err || status=$?
-			cmp before seen
-			if [ "$status" -eq 3 ]; then
-				status=0
-				bloomdedup -f seen in >out 2>err || status=$?
-				[ "$status" -eq 3 ]
-				cmp before seen
-			else
-				[ "$status" -le 1 ]
-				timeout 60 "$BLOOMDEDUP" info seen >out
-				timeout 60 "$BLOOMDEDUP" info --json seen >out
-			fi
-		done
 	done
 }
 
