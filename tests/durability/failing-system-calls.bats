@@ -47,70 +47,88 @@ sync_file_range'
 # program's own, that is, after it looked at its standard input; the loader's
 # come before. Of a call that is made for each page, some 50.
 plan() {
-	local call errors error first count n by
+	local list=$faults
 	strace -qq -o trace "$@" >/dev/null 2>err || true
-	grep -q '^fcntl.*(0, F_GETFD)' trace || return 1
-	sed -n '1,/^fcntl.*(0, F_GETFD)/p' trace >start
-	while IFS=: read -r call errors; do
-		count=$(grep -c "^$call(" trace)
-		[ "$count" -gt 0 ] || continue
-		first=$(grep -c "^$call(" start)
-		[[ $call != fcntl* ]] || first=$((first - 1))
-		by=$(((count - first) / 50 + 1))
-		for error in ${errors//,/ }; do
-			for ((n = first + 1; n <= count; n += by)); do
-				echo "$call $error $n"
-				case $call-$error in
-				*-EINTR | read-EAGAIN | write-EAGAIN) ;;
-				*) echo "$call $error $n+" ;;
-				esac
-			done
-		done
-		is_slow || continue
-		for error in $more_errors; do
-			[[ ,$errors, != *,$error,* ]] || continue
-			for ((n = first + 1; n <= count; n += by)); do
-				echo "$call $error $n"
-			done
-		done
-	done < <(
-		echo "$faults"
-		! is_slow || printf '%s:EIO\n' $more_calls
-	)
+	# shellcheck disable=SC2086 # words
+	! is_slow || list+=$(printf '\n%s:EIO' $more_calls)
+	awk -F '[(:]' -v more="${BLOOMDEDUP_SLOW:+$more_errors}" '
+		function add(error, stays,   n) {
+			for (n = own[$1]; n <= count[$1]; n += by) {
+				print $1, error, n
+				if (stays)
+					print $1, error, n "+"
+			}
+		}
+		NR == FNR { # the trace
+			count[$1]++
+			if (!begun && /^fcntl.*\(0, F_GETFD/) {
+				begun = 1
+				own[$1] = count[$1]
+			}
+			if (begun && !own[$1])
+				own[$1] = count[$1]
+			next
+		}
+		!begun { exit }
+		!own[$1] { next }
+		{
+			by = int((count[$1] - own[$1] + 1) / 50) + 1
+			n = split($2, errors, ",")
+			for (i = 1; i <= n; i++)
+				add(errors[i], errors[i] != "EINTR" &&
+				    ($1 "-" errors[i]) !~ /^(read|write)-EAGAIN/)
+			n = split(more, errors, " ")
+			for (i = 1; i <= n; i++)
+				if (index("," $2 ",", "," errors[i] ",") == 0)
+					add(errors[i], 0)
+		}
+		END { exit !begun }' trace - <<<"$list"
 }
 
 # try_faults COMMAND...: for each fault, `before`, the command, and `after`,
 # which sees its $status, standard output in `stdout` and the fault in $fault.
 # In a short run of the tests, for some of them, other ones each time.
 try_faults() {
-	local call error when injected=0
+	local call error when injected=0 chosen
 	before
 	plan "$@" >list || return 1
-	some $(($(wc -l <list) / 8 + 1)) <list >chosen
-	while read -r call error when; do
+	mapfile <list
+	some $((${#MAPFILE[@]} / 8 + 1)) <list >chosen
+	mapfile -t chosen <chosen
+	for fault in "${chosen[@]}"; do
+		read -r call error when <<<"$fault"
 		before
 		status=0
-		fault="$call $error $when"
 		timeout -k 5 60 strace -qq -o trace -e trace="$call" \
 			-e inject="$call:error=$error:when=$when" \
 			"$@" >stdout 2>err || status=$?
 		echo "$fault: exit status $status"
-		cat err
+		show err
 		[ "$status" -lt 124 ] || return 1
-		grep -q INJECTED trace || continue
+		is_injected || continue
 		injected=$((injected + 1))
 		has_message || return 1
 		after || return 1
-	done <chosen
-	echo "$injected of $(wc -l <chosen) injected"
-	[ $injected -ge $(($(wc -l <chosen) * 9 / 10)) ]
+	done
+	echo "$injected of ${#chosen[@]} injected"
+	[ $injected -ge $((${#chosen[@]} * 9 / 10)) ]
+}
+
+# is_injected [TEXT]: strace let a call fail, by a line of `trace` that begins so.
+is_injected() {
+	local line
+	mapfile -t <trace
+	for line in "${MAPFILE[@]}"; do
+		[[ $line != "${1-}"*INJECTED* ]] || return 0
+	done
+	return 1
 }
 
 # has_message: a failed command names a file and says why. Without standard
 # error it cannot.
 has_message() {
 	[ "$status" -ne 0 ] || return 0
-	! grep -q '^write(2, .*INJECTED' trace || return 0
+	! is_injected 'write(2, ' || return 0
 	has_reason '([^:]*[a-z][a-z]: .+|(out of|cannot map).*memory)'
 }
 
@@ -125,7 +143,9 @@ setup_file() {
 }
 
 fetch() {
-	needs_strace
+	local found=$BATS_FILE_TMPDIR/.strace
+	[ -e "$found" ] || needs_strace
+	: >"$found"
 	cp "$BATS_FILE_TMPDIR"/* .
 }
 
@@ -147,9 +167,8 @@ fetch() {
 		cp small seen
 	}
 	after() {
-		cp stdout part
-		[ "$status" -ne 0 ] || cmp in part || return 1
-		remembered_is_out part
+		[ "$status" -ne 0 ] || cmp in stdout || return 1
+		remembered_is_out stdout
 	}
 	untraced try_faults "$BLOOMDEDUP" -f seen in.gz
 }
@@ -162,9 +181,8 @@ fetch() {
 		cp small seen
 	}
 	after() {
-		cp stdout part
-		[ "$status" -ne 0 ] || cmp in part || return 1
-		remembered_is_out part
+		[ "$status" -ne 0 ] || cmp in stdout || return 1
+		remembered_is_out stdout
 	}
 	untraced try_faults "$BLOOMDEDUP" -f seen in.zst
 }
@@ -178,7 +196,7 @@ fetch() {
 	after() {
 		if [ "$status" -eq 0 ]; then
 			cmp in part || return 1
-			bloomdedup check -f seen in | cmp in - || return 1
+			knows_all || return 1
 		fi
 		remembered_is_out part
 	}
@@ -196,7 +214,7 @@ fetch() {
 	after() {
 		if [ "$status" -eq 0 ]; then
 			cmp in file || return 1
-			bloomdedup check -f seen in | cmp in - || return 1
+			knows_all || return 1
 			return 0
 		fi
 		# replaced it is, if at all, as a whole
@@ -220,7 +238,7 @@ fetch() {
 	after() {
 		if [ "$status" -eq 0 ]; then
 			cmp in got || return 1
-			bloomdedup check -f seen in | cmp in - || return 1
+			knows_all || return 1
 		fi
 		bloomdedup add -f seen /dev/null 2>err || return 1
 		remembered_is_out got
@@ -240,15 +258,11 @@ fetch() {
 	after() {
 		if [ "$status" -eq 0 ]; then
 			cmp second part || return 1
-			bloomdedup check -f seen in | cmp in - || return 1
+			knows_all || return 1
 		fi
 		# what `one` knew before is not in the output
-		cp first all
-		[ ! -e part ] || cat part >>all
-		echo >>all
-		whole seen || return 1
-		bloomdedup -f seen in >>all 2>err || return 1
-		"$HELPER" came-out 2500 2500 0 all >figures
+		{ echo; cat first; } >>part
+		[ -e seen ] && remembered_is_out part
 	}
 	untraced try_faults "$BLOOMDEDUP" -f seen -o part in
 	untraced try_faults "$BLOOMDEDUP" --sync -f seen -o part in
@@ -261,10 +275,10 @@ fetch() {
 		cp waits.journal seen.journal
 	}
 	after() {
-		bloomdedup check -f seen in | cmp in - || return 1
+		knows_all || return 1
 		[ "$status" -ne 0 ] || [ ! -e seen.journal ] || return 1
 		bloomdedup add -f seen /dev/null 2>err || return 1
-		bloomdedup check -f seen in | cmp in -
+		knows_all
 	}
 	untraced try_faults "$BLOOMDEDUP" add -f seen /dev/null
 }
@@ -276,7 +290,7 @@ fetch() {
 	}
 	after() {
 		if [ "$status" -eq 0 ]; then
-			bloomdedup check -f seen in | cmp in - || return 1
+			knows_all || return 1
 		fi
 		bloomdedup info seen >/dev/null
 	}
@@ -333,9 +347,10 @@ fetch() {
 	after() {
 		at_most 3 || return 1
 		if [ "$status" -eq 0 ]; then
-			cat part-?.txt | sort | cmp sorted - || return 1
+			sort part-?.txt | cmp sorted - || return 1
 		fi
 	}
+	echo old >old
 	sort in >sorted
 	untraced try_faults "$BLOOMDEDUP" partition --parts=3 -o part-%d.txt in
 	bloomdedup partition --parts=3 -o whole-%d.txt in
@@ -343,8 +358,7 @@ fetch() {
 		at_most 3 || return 1
 		for i in 1 2 3; do
 			cmp -s whole-$i.txt part-$i.txt && continue
-			[ "$status" -ne 0 ] && [ "$(cat part-$i.txt)" = old ] ||
-				return 1
+			[ "$status" -ne 0 ] && cmp old part-$i.txt || return 1
 		done
 	}
 	untraced try_faults "$BLOOMDEDUP" partition --atomic --parts=3 \
@@ -375,8 +389,7 @@ fetch() {
 			[ "$status" -ne 0 ]
 			return
 		fi
-		bloomdedup check -f union in >known || return 1
-		cmp in known
+		knows_all union
 	}
 	untraced try_faults "$BLOOMDEDUP" merge -o union one two
 }
@@ -431,10 +444,10 @@ fetch() {
 		cp small seen
 		rm -f part
 		status=0
-		timeout 30 strace -qq -o trace \
+		timeout 30 strace -qq -o trace -e trace="$call" \
 			-e inject="$call:error=EINTR:when=$n" \
 			"$BLOOMDEDUP" -f seen -o part in 2>err || status=$?
-		grep -q INJECTED trace
+		is_injected
 		echo "$call $n: exit status $status"
 		[ "$status" -eq 0 ]
 		cmp in part
@@ -445,13 +458,13 @@ fetch() {
 # and no other one.
 sync_fails() {
 	needs_strace
-	"$HELPER" lines 500000 >in
-	rm -f seen
-	bloomdedup create -n 1000000 seen
+	# more than a list of what is held back
+	[ -e many ] || "$HELPER" lines 400000 >many
+	bloomdedup create --force -n 500000 seen
 	status=0
 	strace -y -qq -o trace -e trace="$1" \
 		-e inject="$1:error=EIO:when=$2" "$BLOOMDEDUP" --sync \
-		-f seen -o part in 2>err || status=$?
+		-f seen -o part many 2>err || status=$?
 	grep -q "/$3>.*INJECTED" trace
 	[ "$status" -eq 3 ]
 	[ "$(wc -l <err)" -eq 1 ]
@@ -459,7 +472,7 @@ sync_fails() {
 
 @test "--sync: an output whose sync failed in mid-run is not asked again" {
 	sync_fails fsync 3 part # the first ones are the folders'
-	bloomdedup check -f seen in >known || true
+	bloomdedup check -f seen many >known || true
 	[ ! -s known ]
 }
 
@@ -472,43 +485,42 @@ sync_fails() {
 
 @test "a sync that fails is an error, and nothing after it is believed" {
 	fetch
-	fail_syncs() {
-		local kind call error n
-		for kind in --sync --atomic; do
-			for call in fsync fdatasync; do
-				for error in EIO EROFS ENOSPC EINTR EDQUOT; do
-					fail_each $kind $call $error || return 1
-				done
+	# each sync of the run, which are some
+	fail_each() { # OPTION CALL
+		local n error
+		for ((n = 1; ; n++)); do
+			for error in EIO EROFS ENOSPC EINTR EDQUOT; do
+				fail_once "$@" $n $error || return 1
+				is_injected || break 2
 			done
 		done
+		[ $n -gt 1 ] && [ $error = EIO ]
 	}
-	# each sync of the run, which are some
-	fail_each() {
-		for ((n = 1; ; n++)); do
-			cp large seen
-			rm -f seen.journal part
-			status=0
-			strace -qq -o trace -e trace="$2" \
-				-e inject="$2:error=$3:when=$n" \
-				"$BLOOMDEDUP" "$1" -f seen -o part in \
-				2>err || status=$?
-			grep -q INJECTED trace || break
-			echo "$* $n: exit status $status"
-			if [ "$status" -eq 0 ]; then
-				# all that is left is that the journal is gone
-				[ "$1" = --atomic ] || return 1
-				[ ! -e seen.journal ] || return 1
-				cmp in part || return 1
-				bloomdedup check -f seen in | cmp in - ||
-					return 1
-				continue
-			fi
-			[ "$status" -eq 3 ] || return 1
-			[ "$(wc -l <err)" -eq 1 ] || return 1
+	fail_once() { # OPTION CALL WHEN ERROR
+		cp large seen
+		rm -f seen.journal part
+		status=0
+		strace -qq -o trace -e trace="$2" \
+			-e inject="$2:error=$4:when=$3" \
+			"$BLOOMDEDUP" "$1" -f seen -o part in 2>err || status=$?
+		is_injected || return 0
+		echo "$*: exit status $status"
+		if [ "$status" -eq 0 ]; then
+			# all that is left is that the journal is gone
+			[ "$1" = --atomic ] || return 1
+			[ ! -e seen.journal ] || return 1
+			cmp in part || return 1
+			knows_all
+			return
+		fi
+		[ "$status" -eq 3 ] || return 1
+		is_message err
+	}
+	for kind in --sync --atomic; do
+		for call in fsync fdatasync; do
+			untraced fail_each $kind $call
 		done
-		[ $n -gt 1 ]
-	}
-	untraced fail_syncs
+	done
 }
 
 @test "a full disk before --atomic replaces a file: nothing has happened" {
@@ -538,12 +550,12 @@ sync_fails() {
 				"$BLOOMDEDUP" --atomic -f seen -o file in \
 				2>err || status=$?
 			echo "$1, $2 $n of $count: exit status $status"
-			cat err
-			grep -q "^$2(.*ENOSPC.*INJECTED" trace || return 1
+			show err
+			is_injected "$2(" || return 1
 			if grep '^rename(' trace; then return 1; fi
 			[ "$status" -eq 3 ] || return 1
 			has_message || return 1
-			grep -q ': No space left' said || return 1
+			[[ $said == *': No space left'* ]] || return 1
 			cmp old file || return 1
 			[ ! -e seen.journal ] || return 1
 			no_leftovers || return 1
@@ -564,12 +576,12 @@ sync_fails() {
 
 # --- a filter that grows
 
-# none_lost COUNT: what was printed and what the next run prints is all.
+# none_lost: what was printed and what the next run prints is all of `many`.
 none_lost() {
-	{ cat part; echo; } >all
 	whole seen || return 1
-	bloomdedup -f seen <(head -n "$1" many) >>all 2>err || return 1
-	"$HELPER" came-out "$1" "$1" 0 all >figures
+	echo >>part
+	bloomdedup -f seen many >>part 2>err || return 1
+	"$HELPER" came-out 25000 25000 0 part >figures
 }
 
 @test "a write or sync of the filter that fails while it grows" {
@@ -586,10 +598,10 @@ none_lost() {
 				-e inject="$1:error=$2:when=$when" \
 				"$BLOOMDEDUP" -f seen -o part many 2>err ||
 				status=$?
-			grep -q INJECTED trace || break
+			is_injected || break
 			[ "$status" -eq 3 ] || return 1
 			grep -q '^bloomdedup: seen: [A-Z]' err || return 1
-			none_lost 25000 || return 1
+			none_lost || return 1
 		done
 		echo "$1 $2: $((when - 1)) calls"
 		# at least twice for each of the layers
