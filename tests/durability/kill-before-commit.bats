@@ -24,10 +24,17 @@ load kills-and-faults
 
 @test "--sync, appending" {
 	# more than a list of what is held back
-	in_parts 4 450000
-	bloomdedup create -n 2000000 -p 1e-12 empty
+	in_parts 1 450000
+	bloomdedup create -n 600000 -p 1e-12 empty
+	# until one gets to its end, or at most four times
 	run_part() {
-		killed "$BLOOMDEDUP" --sync -f seen "$1" >>all 2>>err
+		local so_far
+		for ((i = 0; i < 4; i++)); do
+			so_far=$kills
+			killed "$BLOOMDEDUP" --sync -f seen "$1" >>all 2>>err ||
+				return 1
+			[ $kills -gt $so_far ] || break
+		done
 	}
 	run_all() {
 		"$BLOOMDEDUP" --sync -f seen in >>all 2>>err
@@ -115,12 +122,12 @@ load kills-and-faults
 		killed "$BLOOMDEDUP" add -f seen /dev/null 2>>err
 	}
 	after() {
-		bloomdedup check -f seen in | cmp in - || return 1
+		knows_all || return 1
 		run_once || return 1
-		bloomdedup check -f seen in | cmp in - || return 1
+		knows_all || return 1
 		"$BLOOMDEDUP" add -f seen /dev/null 2>>err || return 1
 		[ ! -e seen.journal ] || return 1
-		bloomdedup check -f seen in | cmp in -
+		knows_all
 	}
 	untraced kill_each "$(times 6 500)"
 }
@@ -160,7 +167,7 @@ load kills-and-faults
 		bloomdedup check -f seen in >known
 		cmp -s in known || cmp first known || return 1
 		bloomdedup merge -o seen seen two >/dev/null || return 1
-		bloomdedup check -f seen in | cmp in -
+		knows_all
 	}
 	untraced kill_each "$(times 12 1000)"
 }
@@ -176,7 +183,7 @@ load kills-and-faults
 	after() {
 		at_most 1 || return 1
 		[ -e union ] || return 0
-		bloomdedup check -f union in | cmp in -
+		knows_all union
 	}
 	untraced kill_each "$(times 12 1000)"
 }
