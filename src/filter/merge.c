@@ -161,6 +161,7 @@ place(struct plan *plan, struct source *source, struct error *error)
 	struct source *end = plan->sources + plan->source_count;
 	struct layer_entry *layer = &plan->table.layers[plan->table.count];
 	struct estimate estimate;
+	size_t pages;
 
 	if (plan->table.count == most) {
 		return error_set(error, STATUS_FULL, "the merged filter"
@@ -173,7 +174,9 @@ place(struct plan *plan, struct source *source, struct error *error)
 	layer->checksum = 0;
 	plan->table.count++;
 	error->status = STATUS_OK;
-	memset(plan->sample, 0, SAMPLE_PAGES * PAGE_BYTES);
+	pages = layer->geometry.pages < SAMPLE_PAGES ?
+	    (size_t)layer->geometry.pages : SAMPLE_PAGES;
+	memset(plan->sample, 0, pages * PAGE_BYTES);
 	for (struct source *other = source; other < end; other++) {
 		uint8_t *trial = plan->trial;
 
@@ -184,7 +187,7 @@ place(struct plan *plan, struct source *source, struct error *error)
 		    &layer->geometry))
 			continue;
 		estimate = estimate_union(other->filter, other->layer,
-		    SAMPLE_PAGES, plan->sample, plan->trial, error);
+		    pages, plan->sample, plan->trial, error);
 		if (error->status != STATUS_OK)
 			return -1;
 		if (other != source) {
