@@ -2,6 +2,9 @@
 """A second reader of filter files, written from bloomdedup(5) alone.
 
     reader.py FILTER < lines            print the lines that are in the filter
+    reader.py --each FILTER... < lines  write them to FILTER.theirs of each
+    reader.py --verdicts FILTER...      print whether each can be read: "taken:
+                                        FILTER" or "refused: FILTER"
     reader.py --vectors FILTER < lines  print what each line hashes to
     reader.py --parts N < lines         print the part of N of each line
 
@@ -9,7 +12,7 @@ The output of --vectors has the columns of unit/vectors.txt: the key in hex,
 low, high, the page in layer 0, and line:lane:bit for each of its bits there.
 What is a line, and what of it is its key, is what the filter's key recipe says.
 
-Exit status: 0 a line was found (--vectors: always), 1 none was, 2 usage,
+Exit status: 0 a line was found (with an option: always), 1 none was, 2 usage,
 3 the filter can't be read: one line on standard error says why.
 
 Names in capitals in the comments are sections of bloomdedup(5).
@@ -245,7 +248,10 @@ def place(digest, layer):
     """FROM A KEY TO BITS, the bits: a page, and (line, lane, bit) of each."""
     low, high = digest
     _, pages, k, t = layer
-    bits = []
+    return (high * pages) >> 64, bits_of(low, high, k, t)
+
+
+def bits_of(low, high, k, t):
     for j in range(t):
         x = low ^ (((2 * j + 1) * 0x9E3779B97F4A7C15) & M64)
         y = high ^ (((2 * j + 2) * 0x9E3779B97F4A7C15) & M64)
@@ -257,8 +263,7 @@ def place(digest, layer):
         r = (w >> 48) & 7
         for lane in range(8):
             if (lane - r) % 8 < nbits:
-                bits.append((line, lane, (w >> (6 * lane)) & 63))
-    return (high * pages) >> 64, bits
+                yield line, lane, (w >> (6 * lane)) & 63
 
 
 # HEADER, key recipe: each line of it at most once, in one order and spelling.
@@ -864,33 +869,23 @@ def read_layers(data, file_id):
 def holds(data, layer, digest):
     """LAYERS: are all bits of the key set?"""
     page, bits = place(digest, layer)
+    at = layer[0] + page * PAGE
     for line, lane, bit in bits:
-        word, = u64(data, layer[0] + page * PAGE + line * 64 + lane * 8)
-        if not (word >> bit) & 1:
+        # a lane is a little-endian word: its bits 0 to 7 are its first byte
+        if not (data[at + line * 64 + lane * 8 + bit // 8] >> bit % 8) & 1:
             return False
     return True
 
 
-def main(arguments):
-    if arguments[:1] == ["--parts"] and len(arguments) == 2:
-        for line in sys.stdin.buffer.read().split(b"\n")[:-1]:
-            print(part_of(line, int(arguments[1])))
-        return 0
-    vectors = arguments[:1] == ["--vectors"]
-    if len(arguments) != 1 + vectors:
-        print("usage: reader.py [--vectors] FILTER < lines", file=sys.stderr)
-        return 2
-    try:
-        with open(arguments[-1], "rb") as file:
-            data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        file_id, secret, recipe = read_header(data)
-        layers = read_layers(data, file_id)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        print("reader.py: %s: %s" % (arguments[-1], reason), file=sys.stderr)
-        return 3
-    found = False
-    lines = recipe.lines(sys.stdin.buffer.read())
+def read_filter(path):
+    with open(path, "rb") as file:
+        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    file_id, secret, recipe = read_header(data)
+    return data, secret, recipe, read_layers(data, file_id)
+
+
+def read_lines(recipe, data):
+    lines = recipe.lines(data)
     if recipe.header and lines:
         # The first record of a file is no line, but says where columns are.
         header = lines.pop(0)
@@ -899,23 +894,72 @@ def main(arguments):
             column if isinstance(column, int) else
             names.index(column) + 1 if names.count(column) == 1 else None
             for column in recipe.columns or []]
-        if None in recipe.places:
-            print("reader.py: no such column", file=sys.stderr)
-            return 3
+        need(None not in recipe.places, "no such column")
+    return lines
+
+
+def keys(recipe, lines):
+    """(line, key) of those that are in the filter's part."""
     for line in lines:
         key = recipe.key(line)
+        if not recipe.parts or part_of(key, recipe.parts) == recipe.part:
+            yield line, key
+
+
+def members(data, secret, recipe, layers, asked):
+    """What of the text `asked` is in the filter."""
+    found = []
+    for line, key in keys(recipe, read_lines(recipe, asked)):
         digest = digest_of(key, secret)
-        if recipe.parts and part_of(key, recipe.parts) != recipe.part:
-            continue
-        if vectors:
-            page, bits = place(digest, layers[0])
-            print("%s\t%016x\t%016x\t%d\t%s" % (key.hex(), *digest, page,
-                  " ".join("%d:%d:%d" % bit for bit in bits)))
-        elif not (recipe.keep_empty and not key) and any(
+        if not (recipe.keep_empty and not key) and any(
                 holds(data, layer, digest) for layer in layers):
-            sys.stdout.buffer.write(line + recipe.end)
-            found = True
-    return 0 if found or vectors else 1
+            found.append(line + recipe.end)
+    return b"".join(found)
+
+
+def print_vectors(data, secret, recipe, layers, asked):
+    for _, key in keys(recipe, read_lines(recipe, asked)):
+        digest = digest_of(key, secret)
+        page, bits = place(digest, layers[0])
+        print("%s\t%016x\t%016x\t%d\t%s" % (key.hex(), *digest, page,
+              " ".join("%d:%d:%d" % bit for bit in bits)))
+
+
+def main(arguments):
+    option = ""
+    if arguments and arguments[0].startswith("--"):
+        option, *arguments = arguments
+    several = option in ("--each", "--verdicts")
+    if (option not in ("", "--vectors", "--parts", "--each", "--verdicts")
+            or not arguments or len(arguments) > 1 and not several):
+        print("usage: reader.py [OPTION] FILTER < lines", file=sys.stderr)
+        return 2
+    asked = b"" if option == "--verdicts" else sys.stdin.buffer.read()
+    if option == "--parts":
+        for line in asked.split(b"\n")[:-1]:
+            print(part_of(line, int(arguments[0])))
+        return 0
+    for path in arguments:
+        try:
+            parts = read_filter(path)
+            if option == "--verdicts":
+                print("taken: " + path)
+            elif option == "--vectors":
+                print_vectors(*parts, asked)
+            elif option == "--each":
+                with open(path + ".theirs", "wb") as file:
+                    file.write(members(*parts, asked))
+            else:
+                found = members(*parts, asked)
+                sys.stdout.buffer.write(found)
+                return 0 if found else 1
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            print("reader.py: %s: %s" % (path, reason), file=sys.stderr)
+            if option != "--verdicts":
+                return 3
+            print("refused: " + path)
+    return 0
 
 
 if __name__ == "__main__":
