@@ -380,9 +380,6 @@ came_out(uint64_t count, uint64_t part, off_t end, const char *path)
 		size_t nbytes = (size_t)n - (line[n - 1] == '\n');
 		int64_t number = number_of(line, nbytes);
 
-		if (at < end && at + n >= end)
-			cut = parts_cut(seen, count, part);
-		at += n;
 		if (number < -1 || number > (int64_t)count) {
 			fprintf(stderr, "helper: glued: %s\n", line);
 			return 1;
@@ -391,6 +388,9 @@ came_out(uint64_t count, uint64_t part, off_t end, const char *path)
 			repeats++;
 		else if (number < 0 && nbytes > 0)
 			stubs++;
+		if (at < end && at + n >= end)
+			cut = parts_cut(seen, count, part);
+		at += n;
 	}
 	for (uint64_t i = 1; i <= count; i++)
 		lost += seen[i] == 0;
