@@ -44,7 +44,8 @@ class Spider(scrapy.Spider):
         yield from response.follow_all(css="a")
 
 
-def crawl(site, port):
+def crawl(site, port, go_on):
+    go_on.wait()
     process = CrawlerProcess({
         "DUPEFILTER_CLASS": "scrapy_bloomdedup.BloomdedupDupeFilter",
         "BLOOMDEDUP_SERVER": "127.0.0.1:%s" % port,
@@ -57,12 +58,11 @@ def crawl(site, port):
     process.start()
 
 
-def crawled(site, port):
+def crawled(child):
     """What a process of its own fetches, since a reactor runs only once."""
+    child, go_on = child
     Site.fetched.clear()
-    child = multiprocessing.get_context("spawn").Process(
-        target=crawl, args=(site, port))
-    child.start()
+    go_on.set()
     child.join()
     assert child.exitcode == 0
     pages = collections.Counter()
@@ -76,10 +76,19 @@ def crawled(site, port):
 def main():
     port = sys.argv[1]
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     site = "http://127.0.0.1:%d/" % server.server_port
-    assert crawled(site, port) == {n: 1 for n in range(PAGES)}
-    assert crawled(site, port) == {}
+    # forked before there are threads: to import Scrapy again takes a second
+    context = multiprocessing.get_context("fork")
+    children = []
+    for _ in range(2):
+        go_on = context.Event()
+        child = context.Process(target=crawl, args=(site, port, go_on),
+                                daemon=True)
+        child.start()
+        children.append((child, go_on))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    assert crawled(children[0]) == {n: 1 for n in range(PAGES)}
+    assert crawled(children[1]) == {}
 
     # a server that is down, in the middle of a crawl: nothing is missed
     class Fingerprinter:
