@@ -256,9 +256,9 @@ load server
 	perl -e 'print "x" x 1000000 for 1 .. $ARGV[0]' \
 		"$(short_or_long 100 1000)" | ask >out
 	[ "$(cat out)" = 'CLIENT_ERROR line too long' ]
-	perl -e 'print "set f 0 0 1000000000\r\n";
-		print "x" x 1000000 for 1 .. 1000; print "\r\nget f|a\r\n"' |
-		ask >out
+	perl -e 'print "set f 0 0 ${\($ARGV[0] * 1000000)}\r\n";
+		print "x" x 1000000 for 1 .. $ARGV[0]; print "\r\nget f|a\r\n"' \
+		"$(short_or_long 100 1000)" | ask >out
 	[ "$(cat out)" = $'CLIENT_ERROR object too large\nEND' ]
 	[ "$(memory)" -lt 20000 ]
 }

@@ -345,16 +345,17 @@ load server
 		def resp(*words):
 		    return b"*%d\r\n" % len(words) + b"".join(
 		        b"$%d\r\n%s\r\n" % (len(word), word) for word in words)
+		texts = [
+		    b"*3\r\n$6\r\nBF.ADD\r\n$1\r\nf\r\n$9000\r\n" + bytes(8000),
+		    b"*1000000\r\n$7\r\nBF.MADD\r\n$1\r\nf\r\n" +
+		    b"$3\r\nabc\r\n" * 5000,
+		    resp(b"MULTI") + resp(b"BF.ADD", b"f", bytes(8000)) * 200,
+		]
 		open_ones = []
 		for i in range(300):
 		    s = socket.socket(socket.AF_UNIX)
 		    s.connect(sys.argv[1])
-		    s.sendall([
-		        b"*3\r\n$6\r\nBF.ADD\r\n$1\r\nf\r\n$9000\r\n" + bytes(8000),
-		        b"*1000000\r\n$7\r\nBF.MADD\r\n$1\r\nf\r\n" +
-		        b"$3\r\nabc\r\n" * 5000,
-		        resp(b"MULTI") + resp(b"BF.ADD", b"f", bytes(8000)) * 200,
-		    ][i % 3])
+		    s.sendall(texts[i % 3])
 		    open_ones.append(s)
 		for s in open_ones[2::3]:
 		    s.recv(1)

@@ -18,7 +18,9 @@ teardown() {
 
 # is_serving: does the server say that it listens everywhere?
 is_serving() {
-	grep -q 'unix:' server.err && return
+	local said
+	mapfile said <server.err
+	[[ ${said[*]} != *unix:* ]] || return 0
 	kill -0 "$SERVER" 2>/dev/null || { cat server.err; return 0; }
 	return 1
 }
@@ -51,6 +53,7 @@ stop_server() {
 
 # ask [REQUEST]...: send each as a line (\r\n is added), or standard input as it
 # is; print all replies without \r.
+# shellcheck disable=SC2120 # the tests pass requests
 ask() {
 	if [ $# -gt 0 ]; then
 		printf '%s\r\n' "$@" | "$HELPER" ask "$SOCKET"
@@ -61,9 +64,11 @@ ask() {
 
 # answers REPLY REQUEST...: all replies, joined by "; ".
 answers() {
-	local want=$1 got
+	local want=$1 got lines
 	shift
-	got=$(ask "$@" | paste -sd ';' | sed 's/;/; /g')
+	mapfile -t lines < <(printf '%s\r\n' "$@" | "$HELPER" ask "$SOCKET")
+	printf -v got '%s; ' "${lines[@]%$'\r'}"
+	got=${got%; }
 	if [ "$got" != "$want" ]; then
 		printf 'asked:   %s\ngot:     %s\ninstead of %s\n' "$*" \
 			"$got" "$want"
@@ -77,9 +82,9 @@ add_filter() {
 	answers STORED "add $1 0 0 ${#plan}" "$plan"
 }
 
-# redis REQUEST...: send each, words with blanks between them, in Redis'
-# protocol; a word of '' is an empty one. Print the replies without \r.
-redis() {
+# redis_requests REQUEST...: each, words with blanks between them, in Redis'
+# protocol; a word of '' is an empty one.
+redis_requests() {
 	printf '%s\n' "$@" | LC_ALL=C awk -v "empty=''" '{
 		printf "*%d\r\n", NF
 		for (i = 1; i <= NF; i++) {
@@ -87,14 +92,21 @@ redis() {
 			printf "$%d\r\n", length(word)
 			print word "\r"
 		}
-	}' | ask
+	}'
+}
+
+# redis REQUEST...: send them; print the replies without \r.
+redis() {
+	redis_requests "$@" | ask
 }
 
 # redis_answers REPLY REQUEST...: all lines of the replies, joined by blanks.
 redis_answers() {
-	local want=$1 got
+	local want=$1 got lines
 	shift
-	got=$(redis "$@" | paste -sd ' ')
+	mapfile -t lines < <(redis_requests "$@" | "$HELPER" ask "$SOCKET")
+	printf -v got '%s ' "${lines[@]%$'\r'}"
+	got=${got% }
 	if [ "$got" != "$want" ]; then
 		printf 'asked:   %s\ngot:     %s\ninstead of %s\n' "$*" \
 			"$got" "$want"
@@ -108,12 +120,14 @@ redis_answers() {
 start_holder() {
 	local script=$1
 	shift
-	rm -f in held
-	mkfifo in
-	python3 "$script" "$SOCKET" "$@" <in >held 3>&- &
+	rm -f in said
+	mkfifo in said
+	python3 "$script" "$SOCKET" "$@" <in >said 3>&- &
 	HOLDER=$!
 	exec 4>in
-	until_true test -s held
+	# it comes to its end if the script fails
+	head -n 1 said >held
+	[ -s held ]
 }
 
 end_holder() {
