@@ -12,7 +12,7 @@ load server
 		# every other time at once, or before it listens
 		stores() { find . -name "r$round-*" -size +0 | grep -q .; }
 		((round % 2)) || until_true stores
-		sleep "0.$((RANDOM % 4))$((RANDOM % 10))"
+		sleep "0.$((RANDOM % 2))$((RANDOM % 10))"
 		stop_server -KILL || true
 		wait "$storm"
 		cat storm.err
@@ -43,7 +43,7 @@ load server
 		storm=$!
 		stores() { find . -name "r$round-*" -size +0 | grep -q .; }
 		until_true stores
-		sleep "0.$((RANDOM % 3))$((RANDOM % 10))"
+		sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
 		if ((round % 4 < 2)); then
 			stop_server -KILL || true
 		else
