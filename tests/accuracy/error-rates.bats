@@ -44,6 +44,7 @@ fill() {
 	"$HELPER" lines "$1" 1 >input
 	bloomdedup add -f "$2" input
 	bloomdedup check -f "$2" input | cmp - input
+	[ -z "$(bloomdedup check -v -f "$2" input)" ]
 	holds '(lines - n) ^ 2 <= (n / 100) ^ 2' lines="$(figure lines "$2")" \
 		n="$1"
 }
