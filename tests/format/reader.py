@@ -5,7 +5,7 @@
     reader.py --each FILTER... < lines  write them to FILTER.theirs of each
     reader.py --verdicts FILTER...      print whether each can be read: "taken:
                                         FILTER" or "refused: FILTER"
-    reader.py --vectors FILTER < lines  print what each line hashes to
+    reader.py --vectors FILTER... < lines  print what each line hashes to
     reader.py --parts N < lines         print the part of N of each line
 
 The output of --vectors has the columns of unit/vectors.txt: the key in hex,
@@ -929,7 +929,7 @@ def main(arguments):
     option = ""
     if arguments and arguments[0].startswith("--"):
         option, *arguments = arguments
-    several = option in ("--each", "--verdicts")
+    several = option in ("--each", "--verdicts", "--vectors")
     if (option not in ("", "--vectors", "--parts", "--each", "--verdicts")
             or not arguments or len(arguments) > 1 and not several):
         print("usage: reader.py [OPTION] FILTER < lines", file=sys.stderr)
