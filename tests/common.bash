@@ -108,6 +108,12 @@ model() {
 	perl -ne 'chomp; print "$_\n" unless $seen{$_}++' "$@"
 }
 
+# many_lines N SEED: N lines, other ones for each seed: numbers of 23 digits and
+# more, since seq prints them, of which there are millions, at next to no cost.
+many_lines() {
+	seq "$2"0000000000000000000001 "$(printf '%d%022d' "$2" "$1")"
+}
+
 # all_known FILE [FILTER]: the filter, `seen` by default, has every line of FILE.
 all_known() {
 	bloomdedup check -f "${2:-seen}" "$1" | cmp "$1" - || return 1

@@ -19,12 +19,6 @@ fixed() {
 	"$HELPER" fix-crc "$1"
 }
 
-# unseen N: N lines that no filter has. Numbers of 23 digits, since seq prints
-# them, of which there are millions, at next to no cost.
-unseen() {
-	seq 99000000000000000000001 "$(printf '990000000000000%08d' "$1")"
-}
-
 # looks_up N FILTER P: of N lines that the filter never saw it takes as many
 # for seen as `info` states, within 4 standard deviations, and less than P.
 # $now is what it states.
@@ -33,7 +27,7 @@ looks_up() {
 	info=$("$BLOOMDEDUP" info --json "$2")
 	[[ $info =~ \"error_rate_now\":\ ([^,]+), ]]
 	now=${BASH_REMATCH[1]}
-	found=$(unseen "$1" | bloomdedup check -f "$2" | wc -l)
+	found=$(many_lines "$1" 99 | bloomdedup check -f "$2" | wc -l)
 	holds 'found <= n * p && (found - n * now) ^ 2 <= 16 * n * now + 1' \
 		found="$found" n="$1" p="$3" now="$now"
 }
@@ -225,7 +219,7 @@ window() {
 		done
 		at "2026-01-06 12:00:00" info --json filter >json
 		now=$(json_value error_rate_now <json)
-		found=$(unseen 300000 |
+		found=$(many_lines 300000 99 |
 			at "2026-01-06 12:00:00" check -f filter | wc -l)
 		holds 'found <= n * p' found="$found" n=300000 p=1e-2
 		holds '(found - n * now) ^ 2 <= 16 * n * now + 1' \

@@ -3,16 +3,10 @@
 # sum stays below p, also in a filter that doesn't grow.
 load ../common
 
-# lines N SEED: N lines, numbers of 23 digits, since seq prints them, of which
-# there are millions, at next to no cost.
-lines() {
-	seq "$2"0000000000000000000001 "$(printf '%d%022d' "$2" "$1")"
-}
-
 # lost MODE FILTER N SEED: how many of N new lines a run with --atomic or --sync
 # takes for seen.
 lost() {
-	lines "$3" "$4" >input
+	many_lines "$3" "$4" >input
 	bloomdedup "$1" -f "$2" -o output input 2>/dev/null
 	echo $(($3 - $(wc -l <output)))
 }
@@ -46,7 +40,7 @@ SYNC=380000
 }
 
 @test "a full filter that doesn't grow leaves that share" {
-	lines 1000000 1 >input
+	many_lines 1000000 1 >input
 	for p in 0.5 0.1 1e-2; do
 		for growth in warn fail; do
 			rm -f seen
@@ -69,7 +63,7 @@ SYNC=380000
 			# and with all that it has room for in it
 			rm -f seen
 			bloomdedup create -n $n -p $p --on-full=warn seen
-			lines $n 1 | bloomdedup add -f seen
+			many_lines $n 1 | bloomdedup add -f seen
 			now=$(figure error_rate_now seen)
 			at_most "$(lost $mode seen $ATOMIC 2)" $ATOMIC \
 				"$(awk "BEGIN { print $now + 0.0025 * $p }")"
