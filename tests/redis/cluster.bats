@@ -35,19 +35,25 @@ load running
 }
 
 # move_slots: all slots of the first node that have keys go to the second, each
-# for a tenth of a second on its way
+# for a tenth of a second on its way. Several keys may share a slot: a node that
+# loses a slot deletes what it still has of it.
 move_slots() {
 	local from=${PORTS[0]} to=${PORTS[1]} ids=() port key slot
+	local -A keys=()
 	for port in "$from" "$to"; do
 		ids+=("$(redis-cli -p "$port" cluster myid)")
 	done
 	for key in $(redis-cli -p "$from" --scan); do
 		says "$from" "cluster keyslot $key"
-		slot=${ANSWER//[!0-9]/}
+		keys[${ANSWER//[!0-9]/}]+=" $key"
+	done
+	for slot in "${!keys[@]}"; do
 		says "$to" "cluster setslot $slot importing ${ids[0]}"
 		says "$from" "cluster setslot $slot migrating ${ids[1]}"
-		sleep 0.05
-		says "$from" "migrate 127.0.0.1 $to $key 0 5000"
+		for key in ${keys[$slot]}; do
+			sleep 0.05
+			says "$from" "migrate 127.0.0.1 $to $key 0 5000"
+		done
 		sleep 0.05
 		for port in "$to" "$from"; do
 			says "$port" "cluster setslot $slot node ${ids[1]}"
