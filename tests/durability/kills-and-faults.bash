@@ -191,7 +191,7 @@ kill_runs() {
 	run_part part.aaa
 	while [ $total -lt "$1" ] ||
 		[ $in_the_middle -le $((total / 100)) ]; do
-		[ $total -lt $(($1 * 20)) ] || return 1
+		[ $total -lt $(($1 * 20 + 400)) ] || return 1
 		: >all
 		kills=0
 		before
