@@ -97,7 +97,7 @@ check(enum pages_kind kind, uint64_t pages, const char *what)
 		good = work(&p, pages) == 0;
 		apart += p.changes != NULL;
 		gathered += p.changes == NULL;
-		if (good && below(100) == 0)
+		if (good && below(20) == 0)
 			good = pages_write_back(&p, &error) == 0 &&
 			    p.dirty_count == 0 && file_is_model();
 		if (good && p.changes != NULL && below(200) == 0)
