@@ -341,7 +341,8 @@ const struct option_row option_table[] = {
 	    .least = TABLE_RATES,
 	    .allowed = "nothing, or --table=k",
 	    .conflicts = { { "capacity error-rate memory",
-		    ": it shows the sizes for many figures" } },
+		    ": it shows the sizes for many figures" },
+		    { "window", "" } },
 	    .help = "print the sizes for many N and P; with =k, the rates of a"
 	    " textbook filter by bits a line and K" },
 	{ "measure", 0, NULL, TRY, GROUP_OTHER, FLAG(measure),

@@ -322,7 +322,7 @@ make_it() {
 	fails 2 'grow, warn or fail' bloomdedup size -n 1 --on-full=stop
 	fails 2 '--table' bloomdedup size --table=x
 	fails 2 '--json' bloomdedup size --table --json
-	for figure in -n5 -p0.1 -m1M; do
+	for figure in -n5 -p0.1 -m1M --window=30d; do
 		fails 2 '--table' bloomdedup size --table $figure
 		fails 2 '--table' bloomdedup size --table=k $figure
 	done
