@@ -281,7 +281,8 @@ mark(struct filter *f, uint64_t step)
 	error.status = STATUS_OK;
 	result = filter_probe(f, digests, 1, &found, &error);
 	room = result < 0 ? 0 : filter_reserve(f, wanted, &error);
-	if (room < wanted && error.status != STATUS_OK && failed_calls == 0)
+	if (room < wanted && error.status != STATUS_OK &&
+	    (failed_calls == 0 || error.errnum != ENOSPC))
 		die("no room", step);
 	move_clock(wait);
 	if (wait > late)
