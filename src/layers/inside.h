@@ -35,8 +35,8 @@ struct layers {
 	                        the file's counters count as marked */
 	struct layers_ahead *ahead; /* a layer that is being made, or NULL, */
 	uint64_t coming_bytes; /* and its size, or 0 */
-	int stays;           /* there is no place for the next generation: the
-	                        last one goes on */
+	int64_t stays;       /* then there was no place for the next generation:
+	                        the last one goes on, for a minute; or 0 */
 	int all_over;        /* for a reader: all generations are over, */
 	unsigned forgotten;  /* or so many of the first layers in the file */
 	uint8_t marked[FORMAT_LAYERS_MAX]; /* by this run: no checksum is

@@ -252,7 +252,7 @@ move_locked(struct layers *f, int64_t now, struct error *error)
 		/*
 		 * There is no place beside the generations that are over:
 		 * first free theirs, if there are any. Else the current one
-		 * goes on, until there is place for the next one.
+		 * goes on, and there may be place in a minute.
 		 */
 		next = f->table;
 		move.dropped = window_move(&next, window, now, 0).dropped;
@@ -265,7 +265,7 @@ move_locked(struct layers *f, int64_t now, struct error *error)
 			    " longer", error->text);
 			notice(told.text);
 		}
-		f->stays = 1;
+		f->stays = now;
 		return 0;
 	}
 	if (move.due)
@@ -283,7 +283,8 @@ layers_move_on(struct layers *f, struct error *error)
 
 	if (window_shift(&trial, window, now) == 0 &&
 	    window_over(&trial, window, now) == 0 &&
-	    (f->stays || !window_is_due(&trial, window, now)))
+	    ((uint64_t)(now - f->stays) < 60 ||
+	    !window_is_due(&trial, window, now)))
 		return 0;
 	if (arrays_write_back(&f->arrays, 1, error) < 0 ||
 	    layers_lock_table(f, error) < 0)
