@@ -462,7 +462,8 @@ has_lines() {
 	for day in 01 02 03 04 05 06 07 08 09 10 15 20 21; do
 		echo "line $day" | at "2026-01-$day 12:00:00" -f seen \
 			--window=4d -n 1000 --max-size=32K
-	done >out
+	done >out 2>err
+	run ! grep 'no room' err
 	[ "$(wc -l <out)" -eq 13 ]
 	[ "$(wc -c <seen)" -le 32768 ]
 }
@@ -478,19 +479,56 @@ has_lines() {
 @test "where there is no place for the next part, the current one goes on" {
 	needs_faketime
 	local day
-	bloomdedup create --window=4d -n 4e5 seen
+	at "2026-01-01 12:00:00" create --window=4d -n 4e5 seen
 	seq 1 1000 | at "2026-01-01 12:00:00" -f seen >out
 	size=$(wc -c <seen)
 	for day in 02 03 04; do
-		seq 1 1000 | at "2026-01-$day 12:00:00" -f seen \
-			--max-size="$size" >>out 2>>err
+		seq 1 1000 | "$HELPER" pieces 1 |
+			at "2026-01-$day 12:00:00" -f seen \
+				--max-size="$size" >>out 2>err
+		# once, whatever comes in
+		[ "$(wc -l <err)" -eq 1 ]
+		grep 'no room for the next part of the window' err
 	done
-	grep 'no room for the next part of the window' err
 	[ "$(wc -l <out)" -eq 1000 ]
 	[ "$(wc -c <seen)" -eq "$size" ]
 	# and later it is the past
 	seq 1 1000 | at "2026-01-20 12:00:00" -f seen >again
 	[ "$(wc -l <again)" -eq 1000 ]
+}
+
+@test "a next part that finds no place in its size is begun as planned" {
+	needs_faketime
+	at "2026-01-01 12:00:00" create --window=4d -n 4e5 seen
+	seq 500000 | at "2026-01-01 12:00:00" -f seen -q 2>err
+	[ "$(layers seen)" -gt 1 ]
+	size=$(wc -c <seen)
+	bloomdedup create --window=4d -n 4e5 empty
+	echo new | at "2026-01-02 12:00:00" -f seen \
+		--max-size=$((size + $(wc -c <empty) - 12288)) >out 2>err
+	echo new | cmp - out
+	run ! grep 'no room' err
+	at "2026-01-02 12:00:00" info --json seen |
+		grep -q '"generations": \[{.*}, {.*}\]'
+}
+
+@test "what is remembered after a pause makes nothing else stay longer" {
+	needs_faketime
+	local command begin
+	for command in '' 'cat >out; unset LD_PRELOAD; sleep 0.5'; do
+		rm -f seen
+		at "2026-01-05 00:01:00" create --window=1h seen
+		echo old | at "2026-01-05 00:01:00" add -f seen
+		# half a second is five hours
+		(echo new; sleep 0.5) | faketime -f '@2026-01-05 00:02:00 x36000' \
+			"$BLOOMDEDUP" -f seen --window=1h \
+			"${command:+--to-command=}${command:---atomic}" >>out
+		begin=$(bloomdedup info --json seen |
+			sed 's/.*"begin": \([0-9]*\), "over".*/\1/')
+		printf 'old\nnew\n' | at "$(date -u -d "@$begin" '+%F %T')" \
+			check -f seen >known
+		echo new | cmp - known
+	done
 }
 
 @test "a window of lines isn't full, whatever a run does at once" {
