@@ -44,8 +44,8 @@ static int64_t behind;   /* how far the clock was before a generation began */
 static int steady;       /* the clock never goes back */
 static int fails_every;  /* allocations fail with this chance; 0: none do */
 static int failed_calls;
-static int64_t mended;  /* the real clock when calls no longer fail, */
-static int64_t in_time; /* and lines marked since then are forgotten in time */
+static int64_t mended;   /* the real clock when calls no longer fail, and */
+static int64_t in_time;  /* lines marked since then are forgotten in time */
 static int merged; /* the layers of both filters can be side by side */
 static char path[100], other[120];
 static struct error error;
@@ -136,8 +136,6 @@ notice(const char *text)
 	    10);
 	for (size_t i = 0; i < line_count; i++)
 		lines[i].marked -= seconds_back / QUARTER * QUARTER;
-	if (in_time != INT64_MAX)
-		in_time -= seconds_back / QUARTER * QUARTER;
 }
 
 static struct filter_use
@@ -225,8 +223,9 @@ look_up(struct filter *f, int writable, uint64_t step)
 				die("not looked up", step);
 			return;
 		}
-		too_long = found && !may(&lines[i]) &&
-		    lines[i].marked >= in_time;
+		/* A call that failed can keep a generation open. */
+		too_long = found && !may(&lines[i]) && (failed_calls == 0 ||
+		    lines[i].marked >= in_time);
 		if (found ? too_long : must(&lines[i]))
 			describe(f, &lines[i]);
 		if (!found && must(&lines[i]))
@@ -286,8 +285,8 @@ mark(struct filter *f, uint64_t step)
 	error.status = STATUS_OK;
 	result = filter_probe(f, digests, 1, &found, &error);
 	/*
-	 * A place for the next generation is looked for each minute. Marks that
-	 * came in between are late, also for a clock that then goes back.
+	 * A place for the next generation is looked for each minute. A clock
+	 * that goes back finds ends that were moved beyond it meanwhile.
 	 */
 	if (steady && in_time == INT64_MAX && real_clock >= mended + 60)
 		in_time = now;
@@ -400,7 +399,7 @@ begin_episode(struct filter **f)
 	    window->length : 1 + below(below(2) == 0 ? 20 : 8000));
 	fails_every = below(3) == 0 ? 1 + (int)below(4) : 0;
 	mended = INT64_MAX / 2;
-	in_time = fails_every > 0 ? INT64_MAX : INT64_MIN;
+	in_time = INT64_MAX;
 }
 
 /* A run begins, or ends and another one begins. */
