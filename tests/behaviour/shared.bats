@@ -155,8 +155,8 @@ counters_agree() {
 	[ ! -s out ]
 	# to make a filter larger can take more than a second; then the lock is
 	# a process's, or has no owner at the moment that one is looked for
-	grep -hv 'torn by an earlier\|passed the\|waiting for' err.* >others ||
-		true
+	grep -hv 'torn by an earlier\|passed the\|waiting for \(process\|another run\)' \
+		err.* >others || true
 	cat others
 	[ ! -s others ]
 }
@@ -310,7 +310,8 @@ counters_agree() {
 		wait "${pids[i]}" || status=$?
 		if [ "$status" -ne 0 ]; then
 			[ "$status" -eq 4 ]
-			[ "$(grep -vc 'waiting for' err.$i)" -eq 1 ]
+			[ "$(grep -vc 'waiting for \(process\|another run\)' \
+				err.$i)" -eq 1 ]
 			full=$((full + 1))
 		fi
 		cat out.$i >>all

@@ -234,7 +234,7 @@ pauses() {
 	) 3>&- &
 }
 
-# is_drawn LINE [TIMES]: begins what was drawn with that, at least that often (1)?
+# is_drawn LINE [TIMES]: was a line that begins so drawn at least that often (1)?
 is_drawn() {
 	[ "$(tr '\r' '\n' <terminal | grep -c "^$1")" -ge "${2:-1}" ]
 }
