@@ -12,8 +12,38 @@
 struct operation;
 struct outcome;
 
+/*
+ * What becomes of the requests of a client. The functions below the struct are
+ * the transitions, and nothing else assigns a state:
+ *
+ *   from            when                                      to
+ *   open            as many replies wait as it may leave      full
+ *                   unread
+ *   open            its request was costly: the other         paused
+ *                   clients come first
+ *   full, paused    it is its turn again: a full one has      open
+ *                   read all its replies, a paused one waits
+ *                   for a sweep
+ *   open, full,     it wants to quit, has sent its last       ended
+ *   paused          byte, cannot be understood, or was idle
+ *                   for too long
+ *   any             its socket has failed, or it is ended     broken
+ *                   and does not read its last replies
+ *
+ * Full and paused clients may have sent requests that are kept. An ended one is
+ * closed as soon as its replies have been sent, a broken one at once.
+ */
+enum client_state {
+	CLIENT_OPEN,   /* its requests are read and taken */
+	CLIENT_FULL,
+	CLIENT_PAUSED,
+	CLIENT_ENDED,  /* no more requests are read */
+	CLIENT_BROKEN  /* and nothing can be sent */
+};
+
 struct client {
 	struct service *service;
+	enum client_state state;
 	int fd;
 	int local;             /* it came through a unix socket */
 	/* The protocol it speaks: */
@@ -34,11 +64,6 @@ struct client {
 	size_t kept_bytes, kept_capacity;
 	int begun;             /* its first byte was looked at */
 	int busy;              /* `take` has work even without bytes */
-	int full;              /* must read its replies before we read on */
-	int paused;            /* the others come first: one costly request a
-	                        * sweep; the rest of what was read is kept */
-	int hang_up;           /* no more requests are read; close when sent */
-	int broken;            /* nothing can be sent any more */
 	/* The replies to it: */
 	struct buffer replies;
 	size_t owed;           /* about how many bytes wait for sweep_run */
@@ -53,6 +78,54 @@ struct client {
 	struct client *next_touched;
 	struct client *next, **link; /* of all */
 };
+
+/* Are more requests taken from it, now or later? */
+static inline int
+client_goes_on(const struct client *client)
+{
+	return client->state != CLIENT_ENDED && client->state != CLIENT_BROKEN;
+}
+
+/* Is it full or paused: are its next requests, perhaps, here already? */
+static inline int
+client_waits(const struct client *client)
+{
+	return client->state == CLIENT_FULL || client->state == CLIENT_PAUSED;
+}
+
+static inline void
+client_fill(struct client *client)
+{
+	if (client->state == CLIENT_OPEN)
+		client->state = CLIENT_FULL;
+}
+
+static inline void
+client_pause(struct client *client)
+{
+	if (client->state == CLIENT_OPEN)
+		client->state = CLIENT_PAUSED;
+}
+
+static inline void
+client_reopen(struct client *client)
+{
+	if (client_waits(client))
+		client->state = CLIENT_OPEN;
+}
+
+static inline void
+client_end(struct client *client)
+{
+	if (client->state != CLIENT_BROKEN)
+		client->state = CLIENT_ENDED;
+}
+
+static inline void
+client_break(struct client *client)
+{
+	client->state = CLIENT_BROKEN;
+}
 
 /*
  * Read what has arrived, at most a buffer, and add the requests in it to the

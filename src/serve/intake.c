@@ -28,7 +28,7 @@ keep(struct client *c, const uint8_t *rest, size_t nbytes)
 {
 	uint8_t *old = c->kept;
 
-	if (c->hang_up)
+	if (!client_goes_on(c))
 		nbytes = 0;
 	c->kept_bytes = nbytes;
 	if (nbytes > SMALL_BYTES &&
@@ -64,12 +64,15 @@ parse(struct client *c, const uint8_t *data, size_t nbytes)
 	size_t at = 0;
 	int more = 0;
 
-	c->full = c->paused = 0;
 	c->served = NULL;
-	while (!more && !c->hang_up && !c->paused && !(c->full = is_full(c)))
-		at += c->take(c, data + at, nbytes - at, &more);
+	while (!more && c->state == CLIENT_OPEN) {
+		if (is_full(c))
+			client_fill(c);
+		else
+			at += c->take(c, data + at, nbytes - at, &more);
+	}
 	/* requests may point to the bytes that are moved now */
-	if (data == c->kept || c->paused)
+	if (data == c->kept || c->state == CLIENT_PAUSED)
 		sweep_run(c->service->sweep);
 	keep(c, data + at, nbytes - at);
 }
@@ -110,15 +113,15 @@ intake_read(struct client *c)
 {
 	struct service *service = c->service;
 	size_t nbytes = c->kept_bytes;
-	int foreign = 0;
+	int waited = client_waits(c), foreign = 0;
 	uint8_t *data;
 	ssize_t n;
 
-	if ((c->full || c->paused) && (nbytes > 0 || c->busy)) {
+	client_reopen(c);
+	if (waited && (nbytes > 0 || c->busy)) {
 		parse(c, c->kept, nbytes);
 		return;
 	}
-	c->full = c->paused = 0;
 	data = make_room(c, service);
 	do
 		n = read(c->fd, data + nbytes, READ_BYTES);
@@ -136,8 +139,10 @@ intake_read(struct client *c)
 	}
 	if (n <= 0 || foreign) {
 		/* earlier requests are still answered */
-		c->hang_up = 1;
-		c->broken |= n < 0;
+		if (n < 0)
+			client_break(c);
+		else
+			client_end(c);
 		keep(c, NULL, 0);
 		return;
 	}

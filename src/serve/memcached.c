@@ -411,11 +411,12 @@ memcached_take(struct client *client, const uint8_t *data, size_t nbytes,
 	} else if (is_alone(&request)) {
 		sweep_run(service->sweep);
 		answer_at_once(client, &request);
-		client->paused = 1;
+		client_pause(client);
 	} else {
 		add(client, &request);
 	}
-	client->hang_up |= request.hang_up;
+	if (request.hang_up)
+		client_end(client);
 	return n;
 }
 

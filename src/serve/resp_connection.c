@@ -42,7 +42,7 @@ static void
 quit(struct resp *r)
 {
 	resp_put_simple(r, "OK");
-	r->client->hang_up = 1;
+	client_end(r->client);
 }
 
 /* There is no password: so any is right for the user that all are. */

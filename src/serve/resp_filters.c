@@ -56,7 +56,7 @@ make(struct resp *r, const struct plan *plan)
 	int result;
 
 	resp_answer_earlier(r);
-	r->client->paused = 1;
+	client_pause(r->client);
 	result = catalog_add(r->client->service->catalog, resp_kept(r, 1),
 	    &plan->design, &error);
 	if (result < 0)
@@ -274,7 +274,7 @@ delete_key(struct resp *r, struct bytes name)
 	sweep_run(r->client->service->sweep);
 	if (catalog_find(r->client->service->catalog, name) == NULL)
 		return;
-	r->client->paused = 1;
+	client_pause(r->client);
 	result = catalog_remove(r->client->service->catalog, name, &error);
 	if (result == 0)
 		r->sum++;
@@ -317,7 +317,7 @@ scan(struct resp *r)
 		    strcasecmp(value, TYPE_NAME) != 0)
 			pattern = ""; /* no name */
 	}
-	r->client->paused = 1;
+	client_pause(r->client);
 	catalog_list(catalog);
 	for (size_t i = 0; i < catalog->count; i++)
 		count += fnmatch(pattern, catalog->items[i]->name, 0) == 0;

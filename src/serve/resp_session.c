@@ -166,7 +166,7 @@ take_event(struct resp *r, const struct resp_word *word)
 		resp_answer_earlier(r);
 		resp_put_error(r, "ERR Protocol error: expected an"
 		    " array of bulk strings");
-		r->client->hang_up = 1;
+		client_end(r->client);
 		return;
 	}
 	if (word->index == 0)

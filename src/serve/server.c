@@ -98,14 +98,52 @@ on_ready(evutil_socket_t fd, short what, void *argument)
 	(void)fd;
 	if (what & EV_READ)
 		intake_read(c);
-	else if (what == EV_TIMEOUT && c->hang_up)
-		c->broken = 1; /* it doesn't read its last replies */
+	else if (what == EV_TIMEOUT && c->state == CLIENT_ENDED)
+		client_break(c); /* it doesn't read its last replies */
 	else if (what == EV_TIMEOUT)
-		c->hang_up = 1;
+		client_end(c);
 	touch(c);
 }
 
-/* Carry it out, send the replies, and decide what to wait for. */
+/*
+ * Send as many replies as the socket takes. Returns 1 if none is left: all have
+ * been sent, or none can be.
+ */
+static int
+send_replies(struct client *c)
+{
+	long n;
+
+	if (c->state == CLIENT_BROKEN)
+		return 1;
+	n = buffer_send(&c->replies, c->fd);
+	if (n < 0) {
+		client_break(c);
+		return 1;
+	}
+	c->service->counters.bytes_written += (uint64_t)n;
+	return buffer_bytes(&c->replies) == 0;
+}
+
+/* Wait for what the client, which isn't at its end, does next. */
+static void
+wait_for(struct client *c)
+{
+	const struct timeval *idle = &c->service->idle;
+	int sending = buffer_bytes(&c->replies) > 0;
+	int reading = client_goes_on(c);
+
+	/* one that is full isn't read until it has taken all replies */
+	if (c->state == CLIENT_FULL && sending)
+		reading = 0;
+	want(c->writable, &c->writing, sending, idle);
+	want(c->readable, &c->reading, reading, idle);
+	/* its next requests are here already: no event will come */
+	if (client_waits(c) && reading)
+		event_active(c->readable, EV_READ, 0);
+}
+
+/* Carry it out, send the replies, and close clients or wait for them. */
 static void
 finish_sweep(struct service *service)
 {
@@ -113,27 +151,12 @@ finish_sweep(struct service *service)
 
 	sweep_run(service->sweep);
 	for (c = service->touched; c != NULL; c = next) {
-		long n = c->broken ? -1 : buffer_send(&c->replies, c->fd);
-		int sending;
-
 		next = c->next_touched;
 		c->touched = 0;
-		if (n < 0)
-			c->broken = c->hang_up = 1;
-		else
-			service->counters.bytes_written += (uint64_t)n;
-		sending = !c->broken && buffer_bytes(&c->replies) > 0;
-		if (c->hang_up && !sending) {
+		if (send_replies(c) && !client_goes_on(c))
 			end_client(c);
-			continue;
-		}
-		/* a client that is full isn't read until it took all replies */
-		want(c->writable, &c->writing, sending, &service->idle);
-		want(c->readable, &c->reading, !c->hang_up &&
-		    !(c->full && sending), &service->idle);
-		/* its next requests are here already: no event will come */
-		if ((c->full || c->paused) && c->reading)
-			event_active(c->readable, EV_READ, 0);
+		else
+			wait_for(c);
 	}
 	service->touched = NULL;
 }
@@ -250,12 +273,13 @@ read_last_requests(struct service *service)
 
 	for (struct client *c = service->clients; c != NULL; c = c->next) {
 		uint64_t before = *bytes_read;
-		int waiting = c->full || c->paused;
+		int waited = client_waits(c);
 
-		if (c->hang_up)
+		if (!client_goes_on(c))
 			continue;
 		on_ready(-1, EV_READ, c);
-		c->hang_up |= !waiting && *bytes_read == before;
+		if (!waited && *bytes_read == before)
+			client_end(c);
 	}
 	finish_sweep(service);
 }

@@ -123,7 +123,8 @@ sweep_add(struct sweep *sweep, struct client *client,
 	entry->item = part->count++;
 	part->digests[entry->item] = served_digest(o->served, o->subkey);
 	part->asks[entry->item] = (uint8_t)o->asks;
-	client->paused |= part->count == part->costly;
+	if (part->count == part->costly)
+		client_pause(client);
 }
 
 /* Like batch_reserve, but within the memory limit of all filters. */
