@@ -145,20 +145,21 @@ batch_collect(struct batch *b, int repeats)
 	}
 }
 
-int
+enum room
 batch_reserve(struct batch *b, struct filter *filter, struct error *error)
 {
 	size_t wanted = digests_among(b, b->new_count), n = 0;
-	uint64_t room = filter_reserve(filter, wanted, error);
+	uint64_t room;
+	enum room answer = filter_reserve(filter, wanted, &room, error);
 
-	if (room >= wanted)
-		return 0;
+	if (answer == ROOM_ENOUGH)
+		return answer;
 	/* the first one that has a digest and no room */
 	for (; is_none(b, b->new_items[n]) || room > 0; n++)
 		room -= !is_none(b, b->new_items[n]);
 	b->count = b->new_items[n];
 	b->new_count = n;
-	return error->status == STATUS_OK ? 1 : -1;
+	return answer;
 }
 
 int

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "bits/hash.h"
+#include "model/plan.h"
 
 struct filter;
 
@@ -54,11 +55,11 @@ void batch_collect(struct batch *batch, int repeats);
 
 /*
  * Make room for the new items in the filter. If there is not enough, the batch
- * is cut before the first new item without room, and the rest stays valid:
- * returns -1 with `error` filled, or 1 if the items cut off should come again
- * in another batch.
+ * is cut before the first new item without room, and the rest stays valid. The
+ * items that were cut off come again in another batch after ROOM_AGAIN; after
+ * ROOM_SHORT, `error` says why there is no room for them.
  */
-int batch_reserve(struct batch *batch, struct filter *filter,
+enum room batch_reserve(struct batch *batch, struct filter *filter,
     struct error *error);
 
 /* Mark the first `n` new items. Returns 0, or -1 with `error` filled. */

@@ -167,9 +167,10 @@ deferred_commit(struct filter *filter, const struct deferred_promise *promise,
 	struct deferred *d = deferred_of(filter);
 	struct filter *under = filter->under;
 	struct journal_span spans[FORMAT_LAYERS_MAX];
+	uint64_t room;
 
 	/* New layers are on the disk before a journal can name them. */
-	if (filter_reserve(under, d->count, error) < d->count ||
+	if (filter_reserve(under, d->count, &room, error) != ROOM_ENOUGH ||
 	    filter_sync(under, error) < 0 ||
 	    (d->journaled && journal_prepare(&d->journal, error) < 0) ||
 	    promise->keep(promise->context, error) < 0)
@@ -199,46 +200,46 @@ flush(struct deferred *d, struct error *error)
 	    make_pending(d, LIST_DIGESTS, GROWTH_FAIL, error);
 }
 
-/* Room in the pending filter, for lines that have room in the one below. */
-static uint64_t
-reserve_pending(struct deferred *d, uint64_t wanted, struct error *error)
+/*
+ * Room in the pending filter for `wanted` lines, which have room in the one
+ * below; `below` says whether that has room for all that were asked for.
+ */
+static enum room
+reserve_pending(struct deferred *d, enum room below, uint64_t wanted,
+    uint64_t *room, struct error *error)
 {
 	struct error second; /* `error` may say why there is less room below */
-	uint64_t got = filter_reserve(d->pending, wanted, &second);
+	enum room answer = filter_reserve(d->pending, wanted, room, &second);
 
-	if (got < wanted)
-		*error = second;
-	return got;
+	if (answer == ROOM_ENOUGH)
+		return below;
+	*error = second;
+	return answer;
 }
 
-static uint64_t
-reserve(struct filter *filter, uint64_t wanted, struct error *error)
+static enum room
+reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
+    struct error *error)
 {
 	struct deferred *d = deferred_of(filter);
-	uint64_t room = UINT64_MAX;
+	enum room below;
+	uint64_t left;
 
 	/*
 	 * With a journal, a filter that may grow does so at the end, when the
 	 * number of lines is known. Otherwise, lines that go out now must have
 	 * room already.
 	 */
-	if (filter_growth(d->filter.under) == GROWTH_FAIL || !d->journaled) {
-		room = filter_reserve(d->filter.under, d->count + wanted,
-		    error);
-		room = room > d->count ? room - d->count : 0;
-		/*
-		 * What is held fills a generation: mark it, so that it ends.
-		 * Then there is room after another probe.
-		 */
-		if (room == 0 && d->count > 0 && error->status == STATUS_OK) {
-			if (flush(d, error) == 0)
-				error->status = STATUS_OK;
-			return 0;
-		}
-	}
-	if (!d->journaled && room > LIST_DIGESTS - d->count)
-		room = LIST_DIGESTS - d->count;
-	return reserve_pending(d, wanted < room ? wanted : room, error);
+	if (d->journaled && filter_growth(d->filter.under) != GROWTH_FAIL)
+		return reserve_pending(d, ROOM_ENOUGH, wanted, room, error);
+	below = filter_reserve(d->filter.under, d->count + wanted, &left,
+	    error);
+	/* What is held fills a generation: mark it, so that it ends. */
+	if (below == ROOM_AGAIN && left <= d->count && d->count > 0)
+		return flush(d, error) < 0 ? ROOM_SHORT : ROOM_AGAIN;
+	left = left > d->count ? left - d->count : 0;
+	return reserve_pending(d, below, wanted < left ? wanted : left, room,
+	    error);
 }
 
 static int
@@ -329,28 +330,32 @@ deferred_read(struct filter **filter, struct error *error)
 }
 
 /* Its room: lines that have room in the filter below, as that would grow. */
-static uint64_t
-reserve_preview(struct filter *filter, uint64_t wanted, struct error *error)
+static enum room
+reserve_preview(struct filter *filter, uint64_t wanted, uint64_t *room,
+    struct error *error)
 {
 	struct deferred *d = deferred_of(filter);
 	struct table *t = &d->planned;
 	enum growth growth = filter_growth(filter);
-	uint64_t all = d->count + wanted, room;
+	uint64_t all = d->count + wanted, left;
+	int result = 0;
 
 	/* Only a file has a known end, and a window forgets in time. */
 	if (filter_path(filter) == NULL ||
 	    filter_header(filter)->window.kind != WINDOW_NONE)
-		return reserve_pending(d, wanted, error);
-	while ((room = format_room(t, growth)) < all) {
-		if ((growth == GROWTH_FAIL ?
-		    growth_is_full(filter, t, error) :
-		    growth_layer(filter, t, all - room, d->max_bytes,
-		    &t->layers[t->count], error)) < 0)
-			break;
-		t->count++;
+		return reserve_pending(d, ROOM_ENOUGH, wanted, room, error);
+	while (result == 0 && (left = format_room(t, growth)) < all) {
+		if (growth == GROWTH_FAIL)
+			result = growth_is_full(filter, t, error);
+		else
+			result = growth_layer(filter, t, all - left,
+			    d->max_bytes, &t->layers[t->count], error);
+		t->count += result == 0;
 	}
-	room = room > d->count ? room - d->count : 0;
-	return reserve_pending(d, wanted < room ? wanted : room, error);
+	if (result == 0)
+		return reserve_pending(d, ROOM_ENOUGH, wanted, room, error);
+	left = left > d->count ? left - d->count : 0;
+	return reserve_pending(d, ROOM_SHORT, left, room, error);
 }
 
 int

@@ -66,11 +66,14 @@ filter_probe(struct filter *f, const struct digest *digests, size_t n,
 	return f->operations->probe(f, digests, n, found, error);
 }
 
-uint64_t
-filter_reserve(struct filter *f, uint64_t wanted, struct error *error)
+enum room
+filter_reserve(struct filter *f, uint64_t wanted, uint64_t *room,
+    struct error *error)
 {
-	error->status = STATUS_OK;
-	return wanted == 0 ? 0 : f->operations->reserve(f, wanted, error);
+	*room = 0;
+	if (wanted == 0)
+		return ROOM_ENOUGH;
+	return f->operations->reserve(f, wanted, room, error);
 }
 
 void

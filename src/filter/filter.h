@@ -102,14 +102,14 @@ int filter_probe(struct filter *filter, const struct digest *digests,
     size_t n, uint8_t *found, struct error *error);
 
 /*
- * Make room for `wanted` new lines: grows the filter by as many layers as it
- * takes. Returns how many there is room for. If fewer than wanted, `error` says
- * why (STATUS_FULL, or the system's reason); or its status is STATUS_OK, and
- * there is room again after the other lines are probed again (a window has
- * moved on).
+ * Make room for `wanted` new lines: the filter grows by as many layers as it
+ * takes. *room becomes the number of lines that may now be marked, at most
+ * `wanted`. After ROOM_AGAIN, the caller marks so many, probes the other lines
+ * again and asks again. After ROOM_SHORT, `error` says why there is no more
+ * (STATUS_FULL, or the system's reason); otherwise it is not to be read.
  */
-uint64_t filter_reserve(struct filter *filter, uint64_t wanted,
-    struct error *error);
+enum room filter_reserve(struct filter *filter, uint64_t wanted,
+    uint64_t *room, struct error *error);
 
 /*
  * Start to make more room in the background, and take over room that is ready:

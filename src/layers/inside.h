@@ -123,8 +123,8 @@ void layers_forget_checksum(struct layers *f, unsigned i);
 /* room.c */
 
 /* The operations: filter_reserve, filter_grow_ahead. */
-uint64_t layers_reserve(struct filter *filter, uint64_t wanted,
-    struct error *error);
+enum room layers_reserve(struct filter *filter, uint64_t wanted,
+    uint64_t *room, struct error *error);
 void layers_grow_ahead(struct filter *filter);
 
 /* Note in the file that a run marks, before the first bit is set. */

@@ -148,42 +148,69 @@ append(struct layers *f, struct table *table, uint64_t wanted,
 	return 0;
 }
 
-/*
- * The room of all layers, up to `wanted`; grows as far as it must, by lines to
- * the end of the generation.
- */
-static uint64_t
-make_room(struct layers *f, uint64_t wanted, struct error *error)
+/* The table with enough layers for `wanted` lines, as far as it may grow. */
+static int
+grow(struct layers *f, struct table *next, uint64_t wanted,
+    struct error *error)
+{
+	enum growth growth = layers_growth(f);
+	uint64_t room = format_room(next, growth);
+	int result = 0;
+
+	while (result == 0 && room < wanted) {
+		if (f->filter.growth == GROWTH_FAIL && !layers_never_full(f))
+			result = growth_is_full(&f->filter, next, error);
+		else
+			result = append(f, next, wanted - room, error);
+		room = format_room(next, growth);
+	}
+	return result;
+}
+
+/* Room in all layers: grows as far as it must and may. */
+static enum room
+make_room(struct layers *f, uint64_t wanted, uint64_t *room,
+    struct error *error)
 {
 	struct table next;
-	uint64_t room, old;
+	int result;
 
-	/* By lines, a full generation ends before the next line. */
-	if (layers_never_full(f) && !f->filter.held) {
-		uint64_t left = window_lines_left(&f->table,
-		    &f->header.window);
-
-		wanted = wanted < left ? wanted : left;
+	*room = format_room(&f->table, layers_growth(f));
+	if (*room >= wanted) { /* as almost always: don't copy the table */
+		*room = wanted;
+		return ROOM_ENOUGH;
 	}
-	room = old = format_room(&f->table, layers_growth(f));
-	if (room >= wanted) /* as almost always: don't copy the table */
-		return wanted;
 	next = f->table;
-	while (room < wanted) {
-		if ((f->filter.growth == GROWTH_FAIL && !layers_never_full(f) ?
-		    growth_is_full(&f->filter, &next, error) :
-		    append(f, &next, wanted - room, error)) < 0)
-			break;
-		room = format_room(&next, layers_growth(f));
-	}
+	result = grow(f, &next, wanted, error);
 	/* Only a table that is in both slots, synced, is the filter's. */
-	if (next.count == f->table.count || (layers_in_file(f) &&
-	    tables_publish(&f->tables, &next, error) < 0))
-		return old;
-	f->table = next;
-	if (layers_map(f, 1, error) < 0)
-		return old;
-	return room < wanted ? room : wanted;
+	if (next.count > f->table.count) {
+		if (layers_in_file(f) &&
+		    tables_publish(&f->tables, &next, error) < 0)
+			return ROOM_SHORT;
+		f->table = next;
+		if (layers_map(f, 1, error) < 0)
+			return ROOM_SHORT;
+		*room = format_room(&f->table, layers_growth(f));
+	}
+	*room = *room < wanted ? *room : wanted;
+	return result < 0 ? ROOM_SHORT : ROOM_ENOUGH;
+}
+
+/* By lines, a full generation ends before the next line. */
+static enum room
+make_room_in_turn(struct layers *f, uint64_t wanted, uint64_t *room,
+    struct error *error)
+{
+	uint64_t left;
+	enum room answer;
+
+	if (!layers_never_full(f) || f->filter.held)
+		return make_room(f, wanted, room, error);
+	left = window_lines_left(&f->table, &f->header.window);
+	if (wanted <= left)
+		return make_room(f, wanted, room, error);
+	answer = make_room(f, left, room, error);
+	return answer == ROOM_ENOUGH ? ROOM_AGAIN : answer;
 }
 
 /*
@@ -326,38 +353,45 @@ allot(struct layers *f, uint64_t room, struct error *error)
 	return tables_write(&f->tables, &f->table, error);
 }
 
-uint64_t
-layers_reserve(struct filter *filter, uint64_t wanted, struct error *error)
+enum room
+layers_reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
+    struct error *error)
 {
 	struct layers *f = layers_of(filter);
 	/* In a shared window, lines are marked, and counted, under the lock. */
 	int allotting = f->shared && !layers_is_windowed(f);
-	uint64_t have = 0, room;
-	int result = 0;
+	uint64_t have = 0;
+	enum room answer;
 
 	if (layers_begin_marking(f, error) < 0 ||
 	    layers_ahead_take(f, format_room(&f->table, layers_growth(f)) <
 	    wanted, error) < 0)
-		return 0;
+		return ROOM_SHORT;
 	/* The table and the checksums belong to another thread. */
-	if (f->ahead != NULL)
-		return wanted;
+	if (f->ahead != NULL) {
+		*room = wanted;
+		return ROOM_ENOUGH;
+	}
 	/* What was held goes into the generation that is now the last one. */
 	if (f->filter.held && layers_is_windowed(f) &&
 	    layers_move_on(f, error) < 0)
-		return 0;
+		return ROOM_SHORT;
 	if (!f->shared && layers_go_on_with_checksums(f, wanted, error) < 0)
-		return 0;
-	if (allotting && (have = all_allotted(f)) >= wanted)
-		return wanted;
+		return ROOM_SHORT;
+	if (allotting && (have = all_allotted(f)) >= wanted) {
+		*room = wanted;
+		return ROOM_ENOUGH;
+	}
 	if (layers_lock_table(f, error) < 0)
-		return 0;
-	room = make_room(f, wanted - have, error);
-	if (allotting)
-		result = allot(f, room, error);
+		return ROOM_SHORT;
+	answer = make_room_in_turn(f, wanted - have, room, error);
+	if (allotting && allot(f, *room, error) < 0) {
+		*room = 0;
+		answer = ROOM_SHORT;
+	} else if (allotting) {
+		have = all_allotted(f);
+		*room = have < wanted ? have : wanted;
+	}
 	tables_unlock(&f->tables);
-	if (result < 0)
-		return 0;
-	have = allotting ? all_allotted(f) : room;
-	return have < wanted ? have : wanted;
+	return answer;
 }

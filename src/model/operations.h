@@ -29,8 +29,8 @@ struct filter_operations {
 	/* found[i] is set to 1 or left alone. */
 	int (*probe)(struct filter *filter, const struct digest *digests,
 	    size_t n, uint8_t *found, struct error *error);
-	uint64_t (*reserve)(struct filter *filter, uint64_t wanted,
-	    struct error *error);
+	enum room (*reserve)(struct filter *filter, uint64_t wanted,
+	    uint64_t *room, struct error *error);
 	void (*grow_ahead)(struct filter *filter);
 	int (*mark)(struct filter *filter, const struct digest *digests,
 	    size_t n, struct error *error);

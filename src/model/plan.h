@@ -38,6 +38,14 @@ struct filter_use {
 #define FILTER_READ { .growth = -1, .max_bytes = UINT64_MAX }
 #define FILTER_WRITE { .writable = 1, .growth = -1, .max_bytes = UINT64_MAX }
 
+/* The answer to a request for room for a number of new lines. */
+enum room {
+	ROOM_ENOUGH, /* there is room for all of them */
+	ROOM_AGAIN,  /* for fewer, and for the others after another probe: a
+	                window will have moved on */
+	ROOM_SHORT   /* for fewer, and no more can be made */
+};
+
 /* What became of a filter in a file since it was opened. */
 enum filter_state {
 	FILTER_CURRENT,

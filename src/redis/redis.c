@@ -319,30 +319,34 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
 }
 
 /* The server's filters hold more than was asked for; --on-full=fail doesn't. */
-static uint64_t
-reserve(struct filter *filter, uint64_t wanted, struct error *error)
+static enum room
+reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
+    struct error *error)
 {
 	struct redis *r = redis_of(filter);
 	uint64_t all = r->place.header.capacity;
 	uint64_t capacity = r->generations.quarter == 0 ? all :
 	    window_generation_capacity(all);
-	uint64_t room = 0, lines;
+	uint64_t left = 0, lines;
 
 	if (failed_before(r, error))
-		return 0;
-	if (filter->growth != GROWTH_FAIL)
-		return wanted;
-	for (int i = 0; i < 2 && room < wanted; i++) {
-		if (i > 0 && (finish(r, error) < 0 || count(r, error) < 0))
-			return 0;
-		lines = r->generations.set[0].lines;
-		room = capacity > lines ? capacity - lines : 0;
+		return ROOM_SHORT;
+	if (filter->growth != GROWTH_FAIL) {
+		*room = wanted;
+		return ROOM_ENOUGH;
 	}
-	if (room < wanted)
-		error_set(error, STATUS_FULL, "%s: the filter's capacity of %"
-		    PRIu64 " lines is used up (--on-full=fail)",
-		    r->filter.name, capacity);
-	return room < wanted ? room : wanted;
+	for (int i = 0; i < 2 && left < wanted; i++) {
+		if (i > 0 && (finish(r, error) < 0 || count(r, error) < 0))
+			return ROOM_SHORT;
+		lines = r->generations.set[0].lines;
+		left = capacity > lines ? capacity - lines : 0;
+	}
+	*room = left < wanted ? left : wanted;
+	if (left >= wanted)
+		return ROOM_ENOUGH;
+	error_set(error, STATUS_FULL, "%s: the filter's capacity of %" PRIu64
+	    " lines is used up (--on-full=fail)", r->filter.name, capacity);
+	return ROOM_SHORT;
 }
 
 static int
@@ -369,15 +373,15 @@ claim(struct filter *filter, const struct digest *digests, size_t n,
 {
 	struct redis *r = redis_of(filter);
 	struct shards *newest = r->generations.set;
-	size_t room;
+	enum room answer;
+	uint64_t room = 0;
 	struct error full;
 
 	memset(taken, 1, n);
-	full.status = STATUS_OK;
-	room = (size_t)reserve(filter, n, &full);
+	answer = reserve(filter, n, &room, &full);
 	if (failed_before(r, error))
 		return -1;
-	shards_sort(&r->place.shards, digests, room, taken);
+	shards_sort(&r->place.shards, digests, (size_t)room, taken);
 	if ((shards_parts(newest, newest->kind->mark, error) < 0 ?
 	    failed(r, error) : finish(r, error)) < 0) {
 		net_abandon(r->place.net);
@@ -386,7 +390,7 @@ claim(struct filter *filter, const struct digest *digests, size_t n,
 	for (size_t i = 0; i < room; i++)
 		newest->lines += !taken[i];
 	describe(r);
-	if (room == n)
+	if (answer == ROOM_ENOUGH)
 		return 0;
 	*error = full;
 	return -1;

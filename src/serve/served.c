@@ -341,7 +341,8 @@ served_may_grow(struct served *s, uint64_t wanted, struct error *error)
 		return 0;
 	/* a layer that is being made is counted: first use that */
 	if (filter_costs(s->filter).coming_bytes > 0) {
-		filter_reserve(s->filter, room + 1, &(struct error){ 0 });
+		filter_reserve(s->filter, room + 1, &room,
+		    &(struct error){ 0 });
 		room = served_room(s);
 	}
 	if (room >= wanted || is_within_limit(s, wanted - room))

@@ -128,7 +128,7 @@ sweep_add(struct sweep *sweep, struct client *client,
 }
 
 /* Like batch_reserve, but within the memory limit of all filters. */
-static int
+static enum room
 reserve(struct part *part, struct filter *filter)
 {
 	struct batch *batch = part->batch;
@@ -137,11 +137,11 @@ reserve(struct part *part, struct filter *filter)
 	if (served_may_grow(part->served, batch->new_count, &part->error) == 0)
 		return batch_reserve(batch, filter, &part->error);
 	/* What there is must be reserved, too, before it is marked. */
-	room = filter_reserve(filter, served_room(part->served),
+	filter_reserve(filter, served_room(part->served), &room,
 	    &(struct error){ 0 });
 	batch->count = batch->new_items[room];
 	batch->new_count = (size_t)room;
-	return -1;
+	return ROOM_SHORT;
 }
 
 /*
@@ -153,7 +153,7 @@ static long
 look_and_mark(struct part *part, size_t *start, struct filter *filter)
 {
 	struct batch *batch = part->batch;
-	int result = 0;
+	enum room room = ROOM_ENOUGH;
 
 	batch->digests = part->digests + *start;
 	batch->asks = part->asks + *start;
@@ -162,13 +162,13 @@ look_and_mark(struct part *part, size_t *start, struct filter *filter)
 		return -1;
 	batch_collect(batch, 1);
 	if (batch->new_count > 0)
-		result = reserve(part, filter);
+		room = reserve(part, filter);
 	if (batch_mark(batch, batch->new_count, filter, &part->error) < 0)
 		return -1;
 	for (size_t i = 0; i < batch->count; i++)
 		part->outcomes[*start + i] = (int8_t)batch->seen[i];
 	*start += batch->count;
-	if (result >= 0)
+	if (room != ROOM_SHORT)
 		return (long)batch->new_count;
 	if (filter_probe(filter, part->digests + *start, part->count - *start,
 	    batch->seen, &(struct error){ 0 }) < 0)

@@ -94,7 +94,7 @@ finish_batch(struct worker *w, size_t first, size_t *count,
 {
 	struct run *run = w->run;
 	struct batch *batch = w->batch;
-	int full = 0;
+	enum room room = ROOM_ENOUGH;
 	size_t fresh;
 
 	batch->digests = w->digests + first;
@@ -104,7 +104,7 @@ finish_batch(struct worker *w, size_t first, size_t *count,
 		return -1;
 	batch_collect(batch, run->plan->remember);
 	if (run->plan->remember && !run->plan->use.claim)
-		full = batch_reserve(batch, run->filter, error);
+		room = batch_reserve(batch, run->filter, error);
 	*count = batch->count;
 	if ((run->plan->use.claim ? write_claimed : write_and_mark)(w, &fresh,
 	    error) < 0) {
@@ -120,7 +120,7 @@ finish_batch(struct worker *w, size_t first, size_t *count,
 	run->lines_read += *count;
 	run->bytes_read += (uint64_t)(w->lines[*count] - w->lines[0]);
 	run->plan->tell(run, MOMENT_AFTER_BATCH);
-	return full;
+	return room == ROOM_SHORT ? -1 : 0;
 }
 
 /* Finish lines in batches; with --strict-keys, up to one without a key. */

@@ -388,7 +388,7 @@ use_filter(struct filter *f, const char *path, int sparse, int writable)
 	if (!sparse)
 		MUST(estimate_error_rate(f, 3) == 0);
 	if (writable) {
-		room = filter_reserve(f, 4, &error);
+		filter_reserve(f, 4, &room, &error);
 		MUST(room <= 4);
 		MUST(filter_mark(f, digests, (size_t)room, &error) == 0);
 		MUST(filter_probe(f, digests, 4, found, &error) == 0);

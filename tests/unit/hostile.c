@@ -67,6 +67,7 @@ make(uint64_t capacity)
 	struct filter *f = NULL;
 	struct error error;
 	unsigned layers;
+	uint64_t room;
 	struct stat st;
 
 	random_state = capacity;
@@ -74,7 +75,7 @@ make(uint64_t capacity)
 	if (sizing_layer(&plan.geometry, capacity, rate, rate, 0,
 	    &error) < 0 || filter_create(&f, path, 1, &plan,
 	    &use, &error) < 0 ||
-	    filter_reserve(f, LINES, &error) != LINES ||
+	    filter_reserve(f, LINES, &room, &error) != ROOM_ENOUGH ||
 	    filter_mark(f, digests, LINES, &error) < 0)
 		die("no filter");
 	layers = filter_table(f)->count;

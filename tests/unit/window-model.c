@@ -275,14 +275,14 @@ mark(struct filter *f, uint64_t step)
 	uint64_t wanted = below(20) == 0 ? 1 + below(2000) : 1 + below(40);
 	struct digest digests[2000];
 	uint8_t found = 0;
-	uint64_t room;
+	enum room answer;
+	uint64_t room = 0;
 	int64_t wait = below(6) == 0 ? below(3 * QUARTER) : 0;
 	int result;
 
 	if (line_count + wanted > LINES_MAX)
 		return;
 	draw(digests, wanted);
-	error.status = STATUS_OK;
 	result = filter_probe(f, digests, 1, &found, &error);
 	/*
 	 * A place for the next generation is looked for each minute. A clock
@@ -290,10 +290,13 @@ mark(struct filter *f, uint64_t step)
 	 */
 	if (steady && in_time == INT64_MAX && real_clock >= mended + 60)
 		in_time = now;
-	room = result < 0 ? 0 : filter_reserve(f, wanted, &error);
-	if (room < wanted && error.status != STATUS_OK &&
+	answer = result < 0 ? ROOM_SHORT :
+	    filter_reserve(f, wanted, &room, &error);
+	if (answer == ROOM_SHORT &&
 	    (failed_calls == 0 || error.errnum != ENOSPC))
 		die("no room", step);
+	if (answer == ROOM_ENOUGH && room != wanted)
+		die("not enough room", step);
 	move_clock(wait);
 	if (wait > late)
 		late = wait;
