@@ -1,0 +1,114 @@
+/*
+ * The leases of a server: which subkeys somebody works on at the moment, and
+ * until when. A lease is known by its filter, the lessor, and the digest of its
+ * subkey. It ends at its deadline: from then on, no function finds it any more.
+ * Knows nothing of filters, clients and clocks: the caller says what time it
+ * is, in nanoseconds of a clock that never goes back.
+ *
+ * All memory is mapped at the start and touched only as leases use it, so that
+ * no request ever waits until a table has been made larger. The place of a
+ * lease that has ended is free again after leases_sweep, within LEASES_LATE.
+ *
+ * A subkey without a key (DIGEST_NONE) is like no other: it is never leased.
+ */
+#ifndef LEASES_H
+#define LEASES_H
+
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "bits/hash.h"
+
+/* The most leases that a table may be made for. */
+#define LEASES_MAX UINT64_C(1000000000)
+/* How many leases leases_sweep looks at: other clients wait for it. */
+#define LEASES_A_SWEEP 10000
+/* How long a lease that has ended may still take its place. */
+#define LEASES_LATE (CLOCK_SECOND / 4)
+
+struct leases;
+
+/* A filter whose subkeys are leased: a number. */
+#define LESSOR_NONE UINT32_C(0)
+
+/* Since the start, or since they were set to zero; live ones as they are. */
+struct lease_counters {
+	uint64_t live;      /* have a place, also for a moment after the end */
+	uint64_t granted;
+	uint64_t renewed;
+	uint64_t committed; /* ended since the subkey was remembered */
+	uint64_t returned;  /* ended since the client gave it back */
+	uint64_t expired;   /* ended at its deadline */
+	uint64_t refused;   /* there was no room, here or in the filter */
+};
+
+enum lease_grant {
+	LEASE_GRANTED,
+	LEASE_NO_PLACE, /* all places are taken */
+	LEASE_NO_SHARE  /* the lessor has half of all places */
+};
+
+/* Why a lease ends before its deadline. */
+enum lease_end {
+	LEASE_COMMITTED,
+	LEASE_RETURNED
+};
+
+/* Room for `most` leases; NULL with `error` filled if it can't be mapped. */
+struct leases *leases_new(uint64_t most, struct error *error);
+void leases_free(struct leases *leases); /* NULL is none */
+
+/* A new lessor. Its name, for leases_report, must stay until it is dropped. */
+uint32_t leases_add_lessor(struct leases *leases, const char *name);
+
+/*
+ * Forget a lessor and its leases. Their places are free again when their time
+ * is up. LESSOR_NONE is none.
+ */
+void leases_drop_lessor(struct leases *leases, uint32_t lessor);
+
+/* How many leases it has, like lease_counters.live. */
+uint64_t leases_of_lessor(const struct leases *leases, uint32_t lessor);
+
+/* Start fetching what functions with this digest will need from memory. */
+void leases_prefetch(const struct leases *leases, struct digest digest);
+
+/* How long a subkey is still leased, in nanoseconds; 0 if it is not leased. */
+uint64_t leases_left(const struct leases *leases, uint32_t lessor,
+    struct digest digest, uint64_t now);
+
+/*
+ * Lease a subkey, which must not be leased, for `length` nanoseconds. If there
+ * is no place for it, nothing changes, and it is counted as refused.
+ */
+enum lease_grant leases_grant(struct leases *leases, uint32_t lessor,
+    struct digest digest, uint64_t now, uint64_t length);
+
+/* From now on, it lasts `length` nanoseconds. Returns 0 if there is none. */
+int leases_renew(struct leases *leases, uint32_t lessor, struct digest digest,
+    uint64_t now, uint64_t length);
+
+/* End it. Returns 0 if there is none. */
+int leases_end(struct leases *leases, uint32_t lessor, struct digest digest,
+    uint64_t now, enum lease_end how);
+
+/* Free the places of leases that have ended, of at most LEASES_A_SWEEP. */
+void leases_sweep(struct leases *leases, uint64_t now);
+
+/*
+ * Find the next lessor that has leases that expired since they were reported
+ * last, a minute ago or more: `second` is the time of now, and not 0. Returns
+ * its name and how many they are, which counts as a report; NULL if there is
+ * none. *at begins with 0, and belongs to this function.
+ */
+const char *leases_report(struct leases *leases, uint32_t *at, uint64_t second,
+    uint64_t *expired);
+
+/* The caller may set all but `live` to zero. */
+struct lease_counters *leases_counters(struct leases *leases);
+
+/* Room for how many there is. */
+uint64_t leases_most(const struct leases *leases);
+
+#endif
