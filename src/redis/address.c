@@ -182,8 +182,9 @@ take_place(struct address *l, const struct scheme *scheme, const char *at,
 		if (slash > at || end - slash < 2 || value == NULL)
 			return refuse(l, error, "the address of a socket is"
 			    " redis+unix:///PATH?name=NAME");
-		return take(l, &l->path, slash, (size_t)(end - slash), error)
-		    < 0 ? -1 : take(l, &l->name, value, strlen(value), error);
+		if (take(l, &l->path, slash, (size_t)(end - slash), error) < 0)
+			return -1;
+		return take(l, &l->name, value, strlen(value), error);
 	}
 	if (take_host(l, at, (size_t)(slash - at), error) < 0 ||
 	    (value != NULL && take(l, &l->certificate, value, strlen(value),

@@ -27,12 +27,15 @@ struct address {
 	char *host;      /* NULL: a socket in the file system */
 	int port;
 	int tls;
-	char *path;      /* of that socket, or NULL */
+	char *path;      /* the path of that socket, or NULL */
 	char *user;      /* NULL: the default user */
 	char *password;  /* NULL: none */
-	char *certificate; /* with its key: the client's PEM file, or NULL */
-	char *name;      /* of the filter: no braces, blanks, control bytes */
-	char *shown;     /* without user and password, for messages */
+	char *certificate; /* the PEM file with the client's certificate and
+	                      key, or NULL */
+	char *name;      /* the filter's name, without braces, blanks and
+	                    control bytes */
+	char *shown;     /* the address without user and password, for
+	                    messages */
 };
 
 /* Does the text name a server, not a file? "redis:..." and the like. */
@@ -44,6 +47,8 @@ int address_is_server(const char *text);
  */
 int address_parse(struct address *location, const char *text,
     struct error *error);
+
+/* Free what address_parse has filled. All zero does nothing. */
 void address_free(struct address *location);
 
 /*

@@ -42,7 +42,9 @@ make(struct shards *s, struct error *error)
 	shards_begin(s, 0, shards_take, 0, 10, "BITFIELD");
 	add_operation(s->net, "SET", "u1", end, "1");
 	add_operation(s->net, "SET", "i64", end + 64, "0");
-	return net_end(s->net, error) < 0 ? -1 : shards_expire(s, error);
+	if (net_end(s->net, error) < 0)
+		return -1;
+	return shards_expire(s, error);
 }
 
 /* Asking */
@@ -126,8 +128,9 @@ check_shard(struct shards *s, unsigned shard, const redisReply *reply,
 static int
 take_marked(void *context, size_t tag, redisReply *reply, struct error *error)
 {
-	return shards_are_refused(context, reply, tag % (LINES_MAX + 1)) ? 0 :
-	    check_shard(context, (unsigned)(tag / (LINES_MAX + 1)), reply,
+	if (shards_are_refused(context, reply, tag % (LINES_MAX + 1)))
+		return 0;
+	return check_shard(context, (unsigned)(tag / (LINES_MAX + 1)), reply,
 	    error);
 }
 

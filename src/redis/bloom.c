@@ -51,9 +51,10 @@ static int
 take_reserved(void *context, size_t tag, redisReply *reply,
     struct error *error)
 {
-	return reply->type == REDIS_REPLY_ERROR &&
-	    strstr(reply->str, "item exists") != NULL ? 0 :
-	    shards_take(context, tag, reply, error);
+	if (reply->type == REDIS_REPLY_ERROR &&
+	    strstr(reply->str, "item exists") != NULL)
+		return 0;
+	return shards_take(context, tag, reply, error);
 }
 
 static int

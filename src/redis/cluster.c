@@ -26,14 +26,22 @@ cluster_slot(const char *key, size_t nbytes)
 	return crc % CLUSTER_SLOTS;
 }
 
+/* NULL is the socket of the location. */
+static int
+same_host(const char *a, const char *b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	return strcmp(a, b) == 0;
+}
+
 struct node *
 cluster_node(struct cluster *c, const char *host, int port)
 {
 	struct node **at = &c->first, *node;
 
 	for (; (node = *at) != NULL; at = &node->next) {
-		if (node->port == port && (host == NULL || node->host == NULL ?
-		    host == node->host : strcmp(host, node->host) == 0))
+		if (node->port == port && same_host(host, node->host))
 			return node;
 	}
 	node = memory_or_die(malloc(sizeof *node));
@@ -54,9 +62,7 @@ cluster_append(struct cluster *c, struct request *request)
 	/* If no node has the slot, the first one says so. */
 	if (node == NULL)
 		node = c->first;
-	queue_append(&node->queue, request);
-	if (node->unsent == NULL)
-		node->unsent = request;
+	node_append(node, request);
 }
 
 void

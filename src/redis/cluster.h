@@ -16,39 +16,46 @@
 
 /* All zero at first, except the location. */
 struct cluster {
-	const struct address *location;
-	struct node *first;               /* a list, which only grows */
-	int has_map;                      /* it is a cluster, not a server, */
-	int stale;                        /* and its map must be reloaded */
-	struct node *map[CLUSTER_SLOTS];  /* which node has a slot, or NULL */
+	const struct address *location;   /* not owned */
+	struct node *first;               /* all known nodes; none is removed */
+	int has_map;                      /* this is a cluster, not a server */
+	int stale;                        /* the map must be loaded again */
+	struct node *map[CLUSTER_SLOTS];  /* the node of each slot, or NULL */
 };
 
 /* The slot of a key, by its hash tag if it has one. */
 unsigned cluster_slot(const char *key, size_t nbytes);
 
-/* A node, which is added if it is new. */
+/* Find a node, or add it. `host` is copied; NULL is the location's socket. */
 struct node *cluster_node(struct cluster *cluster, const char *host, int port);
 
-/* Ask the nodes, one after the other, for the map of slots. */
+/*
+ * Ask the nodes, one after the other, for the map of slots, until one has
+ * answered. Returns 0, or -1 with `error` filled by the last one; its status is
+ * STATUS_USAGE if asking again is useless.
+ */
 int cluster_load_map(struct cluster *cluster, struct error *error);
 
-/* Append a request to the queue of the node that it names, or has its slot. */
+/*
+ * Append a request to the queue of the node that it names, or else of the node
+ * that has its slot. The node owns it from now on.
+ */
 void cluster_append(struct cluster *cluster, struct request *request);
 
-/* Close connections and free all requests. */
+/* Close all connections, and free all nodes and their requests. */
 void cluster_free(struct cluster *cluster);
 
 /* What an error asks the client to do. */
 enum cluster_advice {
-	CLUSTER_FAIL,      /* none, it won't pass: tell the caller */
+	CLUSTER_FAIL,      /* repeating is useless: the caller is told */
 	CLUSTER_WAIT,      /* try again later */
-	CLUSTER_MOVED,     /* the slot is at another node: load the map */
-	CLUSTER_ASK        /* this time, ask another node */
+	CLUSTER_MOVED,     /* another node has the slot: load the map */
+	CLUSTER_ASK        /* ask another node, this time only */
 };
 
 /*
- * The advice in an error's text. With CLUSTER_MOVED and CLUSTER_ASK, `host` (""
- * for the one that was asked) and `port` are set.
+ * Find the advice in the text of an error. With CLUSTER_MOVED and CLUSTER_ASK,
+ * the node is stored in `host` ("" for the host that was asked) and `port`.
  */
 enum cluster_advice cluster_advice(const char *text, char host[256],
     int *port);

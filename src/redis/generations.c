@@ -50,11 +50,13 @@ one(const struct generations *g, int64_t number)
 {
 	struct shards s = g->like;
 
+	s.over = 0;
 	s.generation = number;
 	s.expires = (number + 6) * g->quarter;
 	/* The clock has room for centuries; nobody sees a longer one end. */
-	s.over = g->quarter > UINT32_MAX / 4 ? 0 : g->told_at +
-	    (uint64_t)((number + 5) * g->quarter - g->told) * CLOCK_SECOND;
+	if (g->quarter <= UINT32_MAX / 4)
+		s.over = g->told_at + (uint64_t)((number + 5) * g->quarter -
+		    g->told) * CLOCK_SECOND;
 	return s;
 }
 
@@ -71,8 +73,10 @@ with_key(const struct shards *s, const char *format, struct error *error)
 	    (long long)s->expires);
 	if (reply == NULL)
 		return -1;
-	result = reply->type == REDIS_REPLY_ERROR ?
-	    shards_odd(s, reply, error) : reply->type != REDIS_REPLY_NIL;
+	if (reply->type == REDIS_REPLY_ERROR)
+		result = shards_odd(s, reply, error);
+	else
+		result = reply->type != REDIS_REPLY_NIL;
 	freeReplyObject(reply);
 	return result;
 }
@@ -90,7 +94,9 @@ is_there(struct shards s, struct error *error)
 	if (there != 0)
 		return there;
 	s.trouble = &unused;
-	return shards_count(&s, error) < 0 ? -1 : s.lines > 0;
+	if (shards_count(&s, error) < 0)
+		return -1;
+	return s.lines > 0;
 }
 
 int
@@ -114,6 +120,16 @@ generations_are_due(struct generations *g, struct error *error)
 	return g->complete ? 0 : with_key(&s, "GET %s", error);
 }
 
+/* Another client may do the same: all may be repeated. Returns 1, or -1. */
+static int
+make_generation(struct shards *s, struct error *error)
+{
+	if (shards_each(s, s->kind->make, error) < 0 ||
+	    with_key(s, "SET %s 1 NX EXAT %lld", error) < 0)
+		return -1;
+	return 1;
+}
+
 int
 generations_advance(struct generations *g, int make, struct error *error)
 {
@@ -125,11 +141,8 @@ generations_advance(struct generations *g, int make, struct error *error)
 		struct shards s = one(g, i);
 		int there = is_there(s, error);
 
-		/* Another client may do the same: all may be repeated. */
 		if (there == 0 && make && i == g->newest)
-			there = shards_each(&s, s.kind->make, error) < 0 ||
-			    with_key(&s, "SET %s 1 NX EXAT %lld", error) < 0 ?
-			    -1 : 1;
+			there = make_generation(&s, error);
 		if (there < 0)
 			return -1;
 		if (i == g->newest)

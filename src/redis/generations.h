@@ -12,36 +12,43 @@
 
 #include "redis/shards.h"
 
-/* The newest, and four that are a window old in part. */
+/* The newest generation, and the four before it, which are not over yet. */
 #define GENERATIONS_MAX 5u
 
 struct generations {
-	struct shards like;    /* without a generation */
-	int64_t quarter;       /* of the window, in seconds; 0: no window */
-	/* Newest first; with a window, those that there are. */
+	struct shards like;    /* the shards of a generation, but for its
+	                          number */
+	int64_t quarter;       /* a quarter of the window, in seconds; 0: the
+	                          filter has no window, and set[0] is all */
+	/* The generations that exist and are not over, the newest first. */
 	struct shards set[GENERATIONS_MAX];
 	unsigned count;
-	int64_t newest;        /* that there should be, */
-	int complete;          /* and it was made: set[0] */
+	int64_t newest;        /* the number of the generation that is due */
+	int complete;          /* that one exists: it is set[0] */
 	int64_t told;          /* the node's clock, in seconds since 1970, */
-	uint64_t told_at;      /* and ours then (clock_now); 0: not asked */
+	uint64_t told_at;      /* when ours was this (clock_now); 0: the node
+	                          has not been asked yet */
 };
 
-/* Those of a filter with this window; `like` is copied. */
+/* Begin to use a filter with this window; `like` is copied. Asks nothing. */
 void generations_begin(struct generations *generations,
     const struct shards *like, const struct window *window);
 
-/* Is it time to advance? Returns 1, 0 or -1. */
+/* Is it time to advance? Returns 1 or 0, or -1 with `error` filled. */
 int generations_are_due(struct generations *generations, struct error *error);
 
 /*
- * Take those that remember now, after all requests are answered; with `make`,
- * make the newest one if it isn't there. Returns 0, or -1.
+ * Wait until all requests are answered, then find out which generations
+ * remember now. With `make`, the newest one is made if it does not exist.
+ * Returns 0, or -1 with `error` filled.
  */
 int generations_advance(struct generations *generations, int make,
     struct error *error);
 
-/* Delete all of a window's that there are; the filter's header is gone. */
+/*
+ * Delete all generations of a window, after the filter's header was deleted.
+ * Returns 0, or -1 with `error` filled.
+ */
 int generations_delete(struct generations *generations, struct error *error);
 
 #endif

@@ -29,46 +29,57 @@ enum shard_kind {
 struct layout {
 	enum shard_kind kind;
 	unsigned shards;          /* S, a power of two */
-	uint64_t shard_pages;     /* of a bit string, before its trailer
-	                             (bits.c); else 1 */
+	uint64_t shard_pages;     /* pages of a bit string, without its trailer
+	                             (bits.c); 1 with BF.* */
 	uint64_t capacity;        /* lines that a shard is made for */
-	double rate;              /* that BF.RESERVE states */
-	struct geometry geometry; /* of all bit strings together; else only
-	                             `pages`, which is S */
+	double rate;              /* the error rate given to BF.RESERVE */
+	struct geometry geometry; /* the shape of all bit strings together; with
+	                             BF.*, only `pages` is set, to S */
 };
 
 /* The lowest rate that the server's filters keep: their hash has 64 bits. */
 #define LAYOUT_BLOOM_RATE_MIN 1e-8
 
 /*
- * The shards of the server's own filters, for `capacity` lines at `rate`. Does
- * the server halve the rate for the first layer of a filter that grows
- * (RedisBloom does)? RedisBloom's hash leaves a floor of about 0.35/m at 1e-6
- * in a layer of m bits, so a shard's first layer has at least 4/rate.
+ * Plan shards that are the server's own filters, for `capacity` lines at
+ * `rate`. `halves`: the server halves the rate for the first layer of a filter
+ * that grows, as RedisBloom does. RedisBloom's hash leaves a floor of about
+ * 0.35/m at 1e-6 in a layer of m bits, so a shard's first layer has at least
+ * 4/rate bits.
  */
 void layout_bloom(struct layout *layout, uint64_t capacity, double rate,
     enum growth growth, int halves);
 
-/* The shards of bit strings. Fails if they would be too large. */
+/*
+ * Plan shards that are bit strings. Returns 0, or -1 with `error` filled,
+ * without the filter's name, if they would be too large.
+ */
 int layout_bits(struct layout *layout, uint64_t capacity, double rate,
     struct error *error);
 
 /*
- * Add to the table what is in all shards together when so many lines are: the
- * layers that the server's filters have grown by, or the one of bit strings.
+ * Add to the table the layers that all shards together have once they remember
+ * `lines` lines: those that the server's filters have grown by, or the one
+ * layer of bit strings.
  */
 void layout_table(const struct layout *layout, const struct header *header,
     uint64_t lines, struct table *table);
 
+/* Write layout and header as the bytes of the header's key. */
 void layout_encode(const struct layout *layout, const struct header *header,
     uint8_t bytes[LAYOUT_HEADER_BYTES]);
 
-/* Every field is checked; STATUS_FAILED, without the filter's name. */
+/*
+ * Read them back, checking every field. Returns 0, or -1 with `error` filled
+ * (STATUS_FAILED), without the filter's name.
+ */
 int layout_decode(struct layout *layout, struct header *header,
     const void *bytes, size_t nbytes, struct error *error);
 
-/* Names of keys; each returns its length. */
+/* The generation of a filter without a window. */
 #define LAYOUT_NO_GENERATION INT64_MIN
+
+/* Each writes the name of a key, and returns its length. */
 size_t layout_header_key(char key[LAYOUT_KEY_MAX], const char *name);
 size_t layout_generation_key(char key[LAYOUT_KEY_MAX], const char *name,
     const uint8_t id[FORMAT_ID_BYTES], int64_t generation);

@@ -47,8 +47,7 @@ struct net {
 static void
 queue_again(struct net *x, struct request *request, struct node *node)
 {
-	request->asked = 0;
-	request->sent = 0;
+	request->state = REQUEST_QUEUED;
 	request->node = node;
 	queue_append(&x->again, request);
 	x->repeats++;
@@ -107,7 +106,8 @@ drop_connection(struct net *x, struct node *node, struct error *error)
 	for (request = node_close(node); request != NULL; request = next) {
 		next = request->next;
 		/* It may have been done: then its next answer is no answer. */
-		request->lost |= request->once && request->sent;
+		if (request->once && request->state != REQUEST_QUEUED)
+			request->lost = 1;
 		queue_again(x, request, NULL);
 	}
 	return fail_or_pause(x, error);
@@ -124,8 +124,8 @@ take_reply(struct net *x, struct node *node, redisReply *reply,
 	char host[256];
 	int port, result;
 
-	if (request->node != NULL && !request->asked) {
-		request->asked = 1;
+	if (request->state == REQUEST_ASKING) {
+		request->state = REQUEST_SENT;
 		return 0;
 	}
 	node->queue.first = request->next;
@@ -164,11 +164,13 @@ receive_node(struct net *x, struct node *node, struct error *error)
 			return drop_connection(x, node, error);
 		if (reply == NULL)
 			return 0;
-		if (node->queue.first == NULL || !node->queue.first->sent) {
-			freeReplyObject(reply);
+		if (node->queue.first == node->queued) {
 			error_set(&x->reason, STATUS_FAILED, "%s: the server"
-			    " sent an unexpected reply",
-			    x->cluster.location->shown);
+			    " sent an unexpected reply%s%s",
+			    x->cluster.location->shown,
+			    reply->type == REDIS_REPLY_ERROR ? ": " : "",
+			    reply->type == REDIS_REPLY_ERROR ? reply->str : "");
+			freeReplyObject(reply);
 			return drop_connection(x, node, error);
 		}
 		result = take_reply(x, node, reply, error);
@@ -185,7 +187,8 @@ abandon(const struct request *request)
 	struct error unused;
 
 	for (; request != NULL; request = request->next) {
-		if (request->once && (request->lost || request->sent))
+		if (request->lost || (request->once &&
+		    request->state != REQUEST_QUEUED))
 			(void)request->answer(request->context, request->tag,
 			    NULL, &unused);
 	}
@@ -224,6 +227,21 @@ route_again(struct net *x, struct error *error)
 	return 0;
 }
 
+/* Send what a node takes now, after connecting it if necessary. */
+static int
+send_to(struct node *node, struct error *error)
+{
+	int sent = 1;
+
+	if (!node_has_output(node))
+		return 0;
+	if (node->context == NULL && node_open(node, error) < 0)
+		return -1;
+	while (sent > 0 && node_has_output(node))
+		sent = node_send(node, error);
+	return sent;
+}
+
 static int
 send_all(struct net *x, struct error *error)
 {
@@ -231,14 +249,8 @@ send_all(struct net *x, struct error *error)
 		return -1;
 	for (struct node *node = x->cluster.first; node != NULL;
 	    node = node->next) {
-		int sent = 1;
-
-		while (sent > 0 && (node->context == NULL ?
-		    node->unsent != NULL : node_has_output(node)))
-			sent = node->context == NULL &&
-			    node_open(node, &x->reason) < 0 ? -1 :
-			    node_send(node, &x->reason);
-		if (sent < 0 && drop_connection(x, node, error) < 0)
+		if (send_to(node, &x->reason) < 0 &&
+		    drop_connection(x, node, error) < 0)
 			return -1;
 	}
 	return 0;
@@ -259,13 +271,15 @@ wait_for_replies(struct net *x, struct error *error)
 		if (node->context == NULL || node->queue.first == NULL)
 			continue;
 		at[n] = node;
-		polls[n++] = (struct pollfd){ node->context->fd,
-			(short)(POLLIN | (node_has_output(node) ? POLLOUT :
-			0)), 0 };
+		polls[n] = (struct pollfd){ node->context->fd, POLLIN, 0 };
+		if (node_has_output(node))
+			polls[n].events |= POLLOUT;
+		n++;
 	}
-	if (x->again.first != NULL)
-		timeout = x->next_try <= now ? 0 :
-		    (int)((x->next_try - now) / CLOCK_MILLISECOND) + 1;
+	if (x->again.first != NULL && x->next_try <= now)
+		timeout = 0;
+	else if (x->again.first != NULL)
+		timeout = (int)((x->next_try - now) / CLOCK_MILLISECOND) + 1;
 	if (poll(polls, (nfds_t)n, timeout) < 0 && errno != EINTR)
 		return error_system(error, errno, "poll");
 	for (size_t i = 0; i < n; i++) {
@@ -282,8 +296,9 @@ wait_for_replies(struct net *x, struct error *error)
 		if (result < 0)
 			return -1;
 	}
-	return signals_stop && x->again.first != NULL ?
-	    fail_or_pause(x, error) : 0;
+	if (signals_stop && x->again.first != NULL)
+		return fail_or_pause(x, error);
+	return 0;
 }
 
 /* Go on until at most `bytes` are in flight. */

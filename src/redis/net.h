@@ -45,8 +45,8 @@ void net_number(struct net *net, int64_t number);
 int net_end(struct net *net, struct error *error);
 
 /*
- * After a failure, when no request is made any more: those with `once` that
- * may have been done get NULL for an answer.
+ * After a failure, when nothing is sent any more: requests with `once` that may
+ * have been carried out get NULL for an answer.
  */
 void net_abandon(struct net *net);
 
@@ -56,14 +56,16 @@ int net_flush(struct net *net, struct error *error);
 /* Wait until all requests are answered. */
 int net_finish(struct net *net, struct error *error);
 
-/* Are there requests that are not answered? How many were made again? */
+/* Are there requests that are not answered? */
 int net_is_busy(const struct net *net);
+
+/* How many requests were made again so far. */
 uint64_t net_repeats(const struct net *net);
 
 /*
- * A single command for a key, waited for; the reply is to be freed, and NULL on
- * failure. `format` as for redisCommand: words separated by blanks, %s a
- * string, %b bytes with their size_t length.
+ * Make a single command for a key and wait for the reply, which the caller
+ * frees; NULL on failure. `format` is as for redisCommand: words separated by
+ * blanks, %s a string, %b bytes with their size_t length.
  */
 redisReply *net_call(struct net *net, const char *key, struct error *error,
     const char *format, ...);

@@ -22,9 +22,12 @@ static int
 lost(const struct node *node, const redisContext *context,
     struct error *error)
 {
+	const char *why = context->errstr;
+
+	if (context->err == REDIS_ERR_EOF)
+		why = "the server closed the connection";
 	return error_set(error, STATUS_FAILED, "%s: %s",
-	    node->location->shown, context->err == REDIS_ERR_EOF ?
-	    "the server closed the connection" : context->errstr);
+	    node->location->shown, why);
 }
 
 redisReply *
@@ -94,6 +97,7 @@ node_open(struct node *node, struct error *error)
 	/* don't reallocate the buffer for each reply */
 	context->reader->maxbuf = 0;
 	node->context = context;
+	node->handed_over = 0;
 	node->heard = clock_now();
 	return 0;
 }
@@ -137,23 +141,70 @@ node_close(struct node *node)
 	if (node->context != NULL)
 		redisFree(node->context);
 	node->context = NULL;
-	node->queue.first = node->unsent = NULL;
+	node->queue.first = node->queued = node->kept = NULL;
 	return first;
+}
+
+void
+node_append(struct node *node, struct request *request)
+{
+	queue_append(&node->queue, request);
+	if (node->queued == NULL)
+		node->queued = request;
+	if (node->kept == NULL)
+		node->kept = request;
 }
 
 int
 node_has_output(const struct node *node)
 {
-	return node->unsent != NULL || sdslen(node->context->obuf) > 0;
+	return node->queued != NULL;
 }
 
 /* Sending and receiving */
 
 static void
-hand_over(redisContext *context, const char *bytes, size_t nbytes)
+hand_over_bytes(struct node *node, const char *bytes, size_t nbytes)
 {
-	if (redisAppendFormattedCommand(context, bytes, nbytes) != REDIS_OK)
+	if (redisAppendFormattedCommand(node->context, bytes, nbytes) !=
+	    REDIS_OK)
 		memory_or_die(NULL);
+	node->handed_over += nbytes;
+}
+
+/* Fill hiredis' buffer, which is empty, with requests. */
+static void
+hand_over(struct node *node)
+{
+	if (node->kept == node->queue.first)
+		node->heard = clock_now();
+	while (node->kept != NULL &&
+	    sdslen(node->context->obuf) < HAND_OVER_BYTES) {
+		struct request *request = node->kept;
+
+		if (request->node != NULL)
+			hand_over_bytes(node, asking, sizeof asking - 1);
+		hand_over_bytes(node, request->bytes, sdslen(request->bytes));
+		request->end = node->handed_over;
+		node->kept = request->next;
+	}
+}
+
+/* What hiredis no longer has in its buffer is sent. */
+static void
+note_sent(struct node *node)
+{
+	uint64_t sent = node->handed_over - sdslen(node->context->obuf);
+	struct request *request = node->queued;
+
+	for (; request != node->kept && request->end <= sent;
+	    request = request->next) {
+		if (request->node != NULL)
+			request->state = REQUEST_ASKING;
+		else
+			request->state = REQUEST_SENT;
+	}
+	node->queued = request;
 }
 
 int
@@ -165,27 +216,16 @@ node_send(struct node *node, struct error *error)
 
 	/* OpenSSL wants a write that it could not complete to be repeated with
 	 * the same bytes: more are handed over when hiredis has sent all. */
-	if (sdslen(context->obuf) == 0) {
-		if (node->unsent == node->queue.first)
-			node->heard = clock_now();
-		while (node->unsent != NULL &&
-		    sdslen(context->obuf) < HAND_OVER_BYTES) {
-			struct request *request = node->unsent;
-
-			request->sent = 1;
-			if (request->node != NULL)
-				hand_over(context, asking, sizeof asking - 1);
-			hand_over(context, request->bytes,
-			    sdslen(request->bytes));
-			node->unsent = request->next;
-		}
-	}
+	if (sdslen(context->obuf) == 0)
+		hand_over(node);
 	before = sdslen(context->obuf);
 	signals_in_socket = 1;
 	result = redisBufferWrite(context, &done);
 	signals_in_socket = 0;
-	return result != REDIS_OK ? lost(node, context, error) :
-	    sdslen(context->obuf) < before;
+	note_sent(node);
+	if (result != REDIS_OK)
+		return lost(node, context, error);
+	return sdslen(context->obuf) < before;
 }
 
 int
@@ -199,7 +239,9 @@ node_receive(struct node *node, struct error *error)
 	result = redisBufferRead(context);
 	signals_in_socket = 0;
 	node->heard = clock_now();
-	return result != REDIS_OK ? lost(node, context, error) : 0;
+	if (result != REDIS_OK)
+		return lost(node, context, error);
+	return 0;
 }
 
 int

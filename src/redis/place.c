@@ -242,19 +242,21 @@ take_away(struct place *p, const uint8_t *bytes, struct found *before,
 		return 0;
 	if (each_found(p, before, shards_expire, error) < 0)
 		return -1;
-	reply = bytes == NULL ?
-	    net_call(p->net, p->key, error, "GETDEL %s", p->key) :
-	    net_call(p->net, p->key, error, "GETSET %s %b", p->key, bytes,
-	    (size_t)LAYOUT_HEADER_BYTES);
+	if (bytes == NULL)
+		reply = net_call(p->net, p->key, error, "GETDEL %s", p->key);
+	else
+		reply = net_call(p->net, p->key, error, "GETSET %s %b",
+		    p->key, bytes, (size_t)LAYOUT_HEADER_BYTES);
 	/* It stays after all. */
 	if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
 	    each_found(p, before, shards_keep, error) < 0) {
 		freeReplyObject(reply);
 		return -1;
 	}
-	return read_header(p, reply, &old, error) < 0 ||
-	    each_found(p, before, shards_delete, error) < 0 ? -1 :
-	    each_found(p, &old, shards_delete, error);
+	if (read_header(p, reply, &old, error) < 0 ||
+	    each_found(p, before, shards_delete, error) < 0)
+		return -1;
+	return each_found(p, &old, shards_delete, error);
 }
 
 int
@@ -262,7 +264,9 @@ place_remove(struct place *p, struct error *error)
 {
 	struct found before;
 
-	return take_away(p, NULL, &before, error) < 0 ? -1 : !before.exists;
+	if (take_away(p, NULL, &before, error) < 0)
+		return -1;
+	return !before.exists;
 }
 
 /* The shards are there, now the header. Returns 1 if there is another filter.
@@ -291,9 +295,10 @@ publish(struct place *p, int replace, struct error *error)
 		return -1;
 	if (place_is_ours(p, &now))
 		return 0;
-	return now.exists && !replace ? 1 : error_set(error,
-	    STATUS_FAILED, "%s: another client has replaced or removed the"
-	    " filter at the same moment", p->address.shown);
+	if (now.exists && !replace)
+		return 1;
+	return error_set(error, STATUS_FAILED, "%s: another client has replaced"
+	    " or removed the filter at the same moment", p->address.shown);
 }
 
 int

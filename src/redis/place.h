@@ -16,13 +16,13 @@
 
 struct place {
 	struct address address;
-	char key[LAYOUT_KEY_MAX]; /* of the header */
+	char key[LAYOUT_KEY_MAX]; /* the key of the header */
 	struct net *net;
-	struct header header;   /* of the filter that is open, */
-	struct shards shards;   /* as each of its generations has them, */
-	struct trouble trouble; /* what is wrong with any of them, */
-	struct shard_batch batch; /* and what is asked of them */
-	void (*notice)(const char *text);
+	struct header header;   /* the header of the filter that is open */
+	struct shards shards;   /* its shards; each generation has such ones */
+	struct trouble trouble; /* what is wrong with any of them */
+	struct shard_batch batch; /* what is asked of them */
+	void (*notice)(const char *text); /* tells the user, or NULL */
 };
 
 /* Connect; on failure there is nothing to close. `place` must not move. */
@@ -33,30 +33,30 @@ void place_close(struct place *place);
 /* Tell the user, if there is somebody to be told. */
 void place_tell(const struct place *place, const struct error *text);
 
-/* A header as it was found. */
+/* What was found in the key of a header. */
 struct found {
-	int exists;
+	int exists;           /* else the rest is unset */
 	struct header header;
 	struct layout layout;
 };
 
-/* The header that is there. */
+/* Read the header. That there is none is no failure. */
 int place_find(struct place *place, struct found *found, struct error *error);
 
-/* Is it that of the filter that is open? */
+/* Is this the header of the filter that is open? */
 int place_is_ours(const struct place *place, const struct found *found);
 
-/* The filter with this header is open from now on. */
+/* Open the filter with this header; asks nothing. */
 void place_take(struct place *place, const struct found *found);
 
 /*
- * Make a filter and take it; its shards do not stay yet. Returns 1 if there is
- * one, unless it is to be replaced, or -1.
+ * Make a filter and open it; its shards still expire in an hour. Returns 1 if
+ * there is one already and `replace` is 0.
  */
 int place_make(struct place *place, int replace,
     const struct filter_design *plan, struct error *error);
 
-/* Remove the filter that is there. Returns 1 if there is none, or -1. */
+/* Remove the filter. Returns 1 if there is none. */
 int place_remove(struct place *place, struct error *error);
 
 #endif

@@ -128,8 +128,9 @@ check(struct redis *r, struct error *error)
 static int
 finish(struct redis *r, struct error *error)
 {
-	return net_finish(r->place.net, error) < 0 ? failed(r, error) :
-	    check(r, error);
+	if (net_finish(r->place.net, error) < 0)
+		return failed(r, error);
+	return check(r, error);
 }
 
 /* The table that says what all generations have. */
@@ -175,10 +176,12 @@ advance(struct redis *r, struct error *error)
 {
 	int due = generations_are_due(&r->generations, error);
 
-	if (due > 0 && (check_header(r, error) < 0 ||
-	    generations_advance(&r->generations, r->makes, error) < 0))
-		due = -1;
-	return due < 0 ? failed(r, error) : due > 0 ? count(r, error) : 0;
+	if (due == 0)
+		return 0;
+	if (due < 0 || check_header(r, error) < 0 ||
+	    generations_advance(&r->generations, r->makes, error) < 0)
+		return failed(r, error);
+	return count(r, error);
 }
 
 /* Opening */
@@ -210,7 +213,9 @@ begin_use(struct redis *r, const struct filter_use *use, struct error *error)
 	    shards_each(&r->place.shards, shards_keep, error) < 0)
 		return -1;
 	/* A window counts its lines when it advances, as it does now. */
-	return (r->generations.quarter == 0 ? count : advance)(r, error);
+	if (r->generations.quarter > 0)
+		return advance(r, error);
+	return count(r, error);
 }
 
 /* Without a plan, open it; else make it. Returns 1 if it isn't there, or is. */
@@ -382,11 +387,13 @@ claim(struct filter *filter, const struct digest *digests, size_t n,
 	if (failed_before(r, error))
 		return -1;
 	shards_sort(&r->place.shards, digests, (size_t)room, taken);
-	if ((shards_parts(newest, newest->kind->mark, error) < 0 ?
-	    failed(r, error) : finish(r, error)) < 0) {
+	if (shards_parts(newest, newest->kind->mark, error) < 0 ||
+	    net_finish(r->place.net, error) < 0) {
 		net_abandon(r->place.net);
-		return -1;
+		return failed(r, error);
 	}
+	if (check(r, error) < 0)
+		return -1;
 	for (size_t i = 0; i < room; i++)
 		newest->lines += !taken[i];
 	describe(r);

@@ -130,10 +130,11 @@ int
 shards_odd(const struct shards *s, const redisReply *reply,
     struct error *error)
 {
-	return reply->type == REDIS_REPLY_ERROR ?
-	    error_set(error, STATUS_FAILED, "%s: the server says: %s",
-	    s->shown, reply->str) : error_set(error, STATUS_FAILED, "%s: the"
-	    " server's answer isn't understood", s->shown);
+	if (reply->type == REDIS_REPLY_ERROR)
+		return error_set(error, STATUS_FAILED, "%s: the server says:"
+		    " %s", s->shown, reply->str);
+	return error_set(error, STATUS_FAILED, "%s: the server's answer isn't"
+	    " understood", s->shown);
 }
 
 void
@@ -149,8 +150,9 @@ int
 shards_take(void *context, size_t tag, redisReply *reply, struct error *error)
 {
 	(void)tag;
-	return reply->type == REDIS_REPLY_ERROR ?
-	    shards_odd(context, reply, error) : 0;
+	if (reply->type == REDIS_REPLY_ERROR)
+		return shards_odd(context, reply, error);
+	return 0;
 }
 
 int
