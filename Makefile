@@ -13,20 +13,20 @@ BUILD = build
 PROGRAM = bloomdedup
 
 REQUIRED_CPPFLAGS = -D_DEFAULT_SOURCE -D_FILE_OFFSET_BITS=64 -Isrc \
-	$(PARTS_CPPFLAGS)
+	$(COMPONENTS_CPPFLAGS)
 REQUIRED_CFLAGS = -std=c11 -pthread -Wno-psabi
 WARNINGS = -Wall -Wextra -Wconversion -Wshadow
-LDLIBS = $(PARTS_LIBS) -lz -lm -pthread
+LDLIBS = $(COMPONENTS_LIBS) -lz -lm -pthread
 
 # WERROR=1: every warning is an error, as in CI
 ifdef WERROR
 WARNINGS += -Werror
 endif
 
-# Optional parts, each with its libraries (pkg-config's names and headers) and the
-# sources that are left out without them. What is there is built in, except for
-# what WITHOUT names: make WITHOUT="serve redis". Sources see WITH_SERVE, ...
-PARTS = serve redis tls zstd
+# Optional components, each with its libraries (pkg-config's names and headers)
+# and the sources that are left out without them. What is there is built in,
+# except for what WITHOUT names: make WITHOUT="serve redis". Sources see WITH_SERVE, ...
+COMPONENTS = serve redis tls zstd
 LIBRARY_serve = libevent_core
 HEADER_serve = event2/event.h
 SOURCES_serve = src/serve/% tests/unit/serve-% tests/fuzz/protocol.c \
@@ -45,19 +45,19 @@ WITHOUT =
 PKG_CONFIG = pkg-config
 
 # TLS is that of connections to Redis.
-wanted_parts = $(filter-out $(WITHOUT) $(if $(filter redis,$(WITHOUT)),tls),\
-	$(PARTS))
+wanted_components = $(filter-out $(WITHOUT) \
+	$(if $(filter redis,$(WITHOUT)),tls),$(COMPONENTS))
 
-# $(BUILD)/parts.mk says what was found: parts, PARTS_CPPFLAGS, PARTS_LIBS. Make
-# updates it before all else and begins again if it has changed; several may do
-# so at once.
+# $(BUILD)/components.mk says what was found: components, COMPONENTS_CPPFLAGS and
+# COMPONENTS_LIBS. Make updates it before all else and begins again if it has
+# changed; several may do so at once.
 ifneq (,$(filter-out clean deps dist deb static wheel uninstall,$(or $(MAKECMDGOALS),all)))
-include $(BUILD)/parts.mk
+include $(BUILD)/components.mk
 endif
 
 # A library counts as found if a program with it can be linked: pkg-config does
 # not know of another compiler, or of LDFLAGS=-static.
-find_part = if cflags=$$($(PKG_CONFIG) --cflags $(LIBRARY_$1) 2>/dev/null) && \
+find_component = if cflags=$$($(PKG_CONFIG) --cflags $(LIBRARY_$1) 2>/dev/null) && \
 		libs=$$($(PKG_CONFIG) $(if $(filter -static,$(LDFLAGS)),--static) \
 			--libs $(LIBRARY_$1) 2>/dev/null) && \
 		{ printf '\#include <%s>\n' $(HEADER_$1); \
@@ -65,20 +65,22 @@ find_part = if cflags=$$($(PKG_CONFIG) --cflags $(LIBRARY_$1) 2>/dev/null) && \
 			$(CC) $(CPPFLAGS) $$cflags $(CFLAGS) $(LDFLAGS) \
 			-x c -o "$$try" - $$libs 2>/dev/null; \
 	then \
-		echo "parts += $1"; \
-		echo "PARTS_LIBS += $$libs"; \
-		echo "PARTS_CPPFLAGS += -DWITH_$(shell echo $1 | tr a-z A-Z) $$cflags"; \
+		echo "components += $1"; \
+		echo "COMPONENTS_LIBS += $$libs"; \
+		echo "COMPONENTS_CPPFLAGS += -DWITH_$(shell echo $1 | tr a-z A-Z) $$cflags"; \
 	fi;
 
-$(BUILD)/parts.mk: FORCE
+$(BUILD)/components.mk: FORCE
 	@mkdir -p $(@D)
 	@new=$@.$$$$; try=$$new.try; \
-	{ :; $(foreach part,$(wanted_parts),$(call find_part,$(part))) \
+	{ :; $(foreach component,$(wanted_components),\
+		$(call find_component,$(component))) \
 	} >$$new; \
 	rm -f $$try; \
 	if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
 
-left_out = $(foreach part,$(filter-out $(parts),$(PARTS)),$(SOURCES_$(part)))
+left_out = $(foreach component,$(filter-out $(components),$(COMPONENTS)),\
+	$(SOURCES_$(component)))
 sources = $(filter-out $(left_out),$(wildcard $1))
 
 # The machine that the compiler builds for; this one before `make deps`.
@@ -118,12 +120,12 @@ all: $(PROGRAM)
 $(PROGRAM): $(objects)
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(objects) $(LDLIBS)
 
-$(BUILD)/%.o: src/%.c Makefile $(BUILD)/parts.mk
+$(BUILD)/%.o: src/%.c Makefile $(BUILD)/components.mk
 	@mkdir -p $(@D)
 	$(COMPILE) -c -o $@ $<
 
 define compile_hot
-$$(BUILD)/%-$1.o: src/%.c Makefile $$(BUILD)/parts.mk
+$$(BUILD)/%-$1.o: src/%.c Makefile $$(BUILD)/components.mk
 	@mkdir -p $$(@D)
 	$$(COMPILE) $$(FLAGS_$1) -DINSTRUCTIONS=$1 -c -o $$@ $$<
 endef
@@ -278,25 +280,25 @@ clean:
 	rm -rf $(BUILD) $(PROGRAM)
 
 # Install what is missing to build and test, and the libraries of the optional
-# parts, without which the build works, too. Does nothing, without a network,
-# where all of it is there (TLS comes with hiredis, where it has it: only OpenSSL
-# is looked for). As root it calls the package manager by itself,
+# components, without which the build works, too. Where all of it is there, it
+# does nothing and needs no network. (TLS comes with hiredis, where it has it:
+# only OpenSSL is looked for.) As root it calls the package manager itself,
 # otherwise through sudo.
 
 APT = gcc libc6-dev zlib1g-dev libxxhash-dev bats python3 perl-base
-APT_PARTS = pkg-config libevent-dev libhiredis-dev libssl-dev \
+APT_COMPONENTS = pkg-config libevent-dev libhiredis-dev libssl-dev \
 	libzstd-dev
 DNF = gcc make zlib-devel xxhash-devel bats python3 perl-interpreter \
 	diffutils findutils gawk
-DNF_PARTS = pkgconf-pkg-config libevent-devel hiredis-devel openssl-devel \
+DNF_COMPONENTS = pkgconf-pkg-config libevent-devel hiredis-devel openssl-devel \
 	libzstd-devel
 APK = build-base zlib-dev xxhash-dev bats bash python3 perl \
 	coreutils diffutils findutils grep
-APK_PARTS = pkgconf libevent-dev hiredis-dev openssl-dev zstd-dev
+APK_COMPONENTS = pkgconf libevent-dev hiredis-dev openssl-dev zstd-dev
 PACMAN = gcc zlib xxhash bash-bats python perl diffutils
-PACMAN_PARTS = pkgconf libevent hiredis openssl zstd
+PACMAN_COMPONENTS = pkgconf libevent hiredis openssl zstd
 BREW = xxhash zlib bats-core python3
-BREW_PARTS = pkg-config libevent hiredis openssl zstd
+BREW_COMPONENTS = pkg-config libevent hiredis openssl zstd
 
 deps:
 	@missing() { \
@@ -309,9 +311,9 @@ deps:
 				echo "$$header"; \
 		done; \
 	}; \
-	missing_parts() { \
-		for library in $(foreach part,\
-			$(filter-out tls,$(wanted_parts)),$(LIBRARY_$(part))) \
+	missing_components() { \
+		for library in $(foreach component,\
+			$(filter-out tls,$(wanted_components)),$(LIBRARY_$(component))) \
 			$$($(PKG_CONFIG) --exists hiredis_ssl 2>/dev/null && \
 			echo openssl); \
 		do \
@@ -331,17 +333,17 @@ deps:
 		$$pacman -S "$$@" || $$pacman -Sy "$$@"; \
 	}; \
 	if has apt-get; then \
-		install=use_apt packages='$(APT)' parts='$(APT_PARTS)'; \
+		install=use_apt packages='$(APT)' optional='$(APT_COMPONENTS)'; \
 	elif has dnf; then \
 		install="$$sudo dnf -y install"; \
-		packages='$(DNF)' parts='$(DNF_PARTS)'; \
+		packages='$(DNF)' optional='$(DNF_COMPONENTS)'; \
 	elif has apk; then \
 		install="$$sudo apk add --no-cache"; \
-		packages='$(APK)' parts='$(APK_PARTS)'; \
+		packages='$(APK)' optional='$(APK_COMPONENTS)'; \
 	elif has pacman; then \
-		install=use_pacman packages='$(PACMAN)' parts='$(PACMAN_PARTS)'; \
+		install=use_pacman packages='$(PACMAN)' optional='$(PACMAN_COMPONENTS)'; \
 	elif has brew; then \
-		install='brew install' packages='$(BREW)' parts='$(BREW_PARTS)'; \
+		install='brew install' packages='$(BREW)' optional='$(BREW_COMPONENTS)'; \
 	else \
 		install=; \
 	fi; \
@@ -361,18 +363,18 @@ deps:
 			"make CPPFLAGS=-I/folder LDFLAGS=-L/folder" >&2; \
 		exit 1; \
 	}; \
-	if [ -n "$$(missing_parts)" ] && [ -n "$$install" ]; then \
-		echo "deps: missing, for optional parts:" $$(missing_parts); \
-		$$install $$parts || for part in $$parts; do \
-			$$install "$$part" || :; \
+	if [ -n "$$(missing_components)" ] && [ -n "$$install" ]; then \
+		echo "deps: missing, for optional components:" $$(missing_components); \
+		$$install $$optional || for package in $$optional; do \
+			$$install "$$package" || :; \
 		done; \
 	fi; \
-	[ -z "$$(missing_parts)" ] || \
-		echo "deps: optional, and not here:" $$(missing_parts)
+	[ -z "$$(missing_components)" ] || \
+		echo "deps: optional, and not here:" $$(missing_components)
 
 # `make deps check` installs before it looks and builds, with -j too.
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
-$(BUILD)/parts.mk: | deps
+$(BUILD)/components.mk: | deps
 endif
 
 # Install under $(DESTDIR)$(PREFIX).

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/parts.h"
+#include "base/components.h"
 #include "bits/loops.h"
 #include "cli/option_table.h"
 #include "cli/options.h"
@@ -198,16 +198,16 @@ run_help(const struct options *o, struct error *error)
 	return STATUS_OK;
 }
 
-/* "bloomdedup 0.2.0 (avx2, serve, redis)": the hot loops, optional parts. */
+/* "bloomdedup 0.2.0 (avx2, serve, redis)": the hot loops, and components. */
 static int
 run_version(const struct options *o, struct error *error)
 {
 	(void)o;
 	(void)error;
 	printf("bloomdedup " VERSION " (%s", loops()->name);
-	for (enum part i = 0; i < PART_COUNT; i++) {
-		if (parts_name(i) != NULL)
-			printf(", %s", parts_name(i));
+	for (enum component i = 0; i < COMPONENT_COUNT; i++) {
+		if (component_name(i) != NULL)
+			printf(", %s", component_name(i));
 	}
 	puts(")");
 	return STATUS_OK;

@@ -1,6 +1,6 @@
 /* serve: serve the filters of a folder to clients of memcached and Redis. */
 #include "base/meminfo.h"
-#include "base/parts.h"
+#include "base/components.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/version.h"
@@ -42,7 +42,7 @@ static int
 run_serve(const struct options *o, struct error *error)
 {
 	(void)o;
-	return parts_need(PART_SERVE, "serve", error);
+	return component_need(COMPONENT_SERVE, "serve", error);
 }
 #endif
 

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/parts.h"
+#include "base/components.h"
 #include "filter/deferred.h"
 #include "filter/filter.h"
 #include "layers/layers.h"
@@ -16,8 +16,8 @@
 
 struct kind {
 	struct location can;
-	enum part part;        /* without it, the operations are NULL */
-	const char *needs;     /* what the part is for, in messages */
+	enum component component; /* without it, the operations are NULL */
+	const char *needs;     /* what the component is for, in messages */
 	int (*has)(const char *location);
 	int (*open)(struct filter **filter, const char *location,
 	    const struct filter_use *use, struct error *error);
@@ -72,11 +72,11 @@ remove_file(const char *path, const struct lock_wait *wait,
 
 static const struct kind kinds[] = {
 	{ { .noun = "filter", .has_claims = 1 },
-	    PART_REDIS, "a filter at redis://", address_is_server,
+	    COMPONENT_REDIS, "a filter at redis://", address_is_server,
 	    REDIS(open), REDIS(create), REDIS(remove) },
 	/* all others are file names, or NULL */
 	{ { .noun = "file", .is_path = 1, .has_journal = 1 },
-	    PART_NONE, NULL, NULL, open_file, layers_create, remove_file },
+	    COMPONENT_NONE, NULL, NULL, open_file, layers_create, remove_file },
 };
 
 static const struct kind *
@@ -96,7 +96,8 @@ usable(const char *location, struct error *error)
 	const struct kind *kind = kind_of(location);
 
 	/* Not the location itself, which may have a password. */
-	return parts_need(kind->part, kind->needs, error) < 0 ? NULL : kind;
+	return component_need(kind->component, kind->needs, error) < 0 ?
+	    NULL : kind;
 }
 
 const struct location *

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/number.h"
-#include "base/parts.h"
+#include "base/components.h"
 
 /* The schemes, and what they mean; in any case. */
 static const struct scheme {
@@ -209,7 +209,7 @@ parse(struct address *l, const char *text, struct error *error)
 	const char *at = text + credentials(text, &nbytes);
 
 	l->tls = scheme->tls;
-	if (l->tls && parts_name(PART_TLS) == NULL)
+	if (l->tls && component_name(COMPONENT_TLS) == NULL)
 		return refuse(l, error, "this bloomdedup was built without TLS,"
 		    " which needs hiredis_ssl and OpenSSL; connect through"
 		    " stunnel, and give its address with redis://");

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/parts.h"
+#include "base/components.h"
 #include "redis/address.h"
 #include "tap.h"
 
@@ -100,7 +100,7 @@ tls(void)
 	static char h[] = "h", n[] = "n", pem[] = "a b.pem", pw[] = "secret";
 	static char u[] = "u", shown[] = "rediss://h/n?certificate=a%20b.pem";
 
-	if (parts_name(PART_TLS) == NULL) {
+	if (component_name(COMPONENT_TLS) == NULL) {
 		refused("rediss://u:secret@h/a", "stunnel");
 		return;
 	}

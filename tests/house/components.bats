@@ -1,0 +1,69 @@
+# Optional components: a build without them, and what it says.
+load ../common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	arguments=(-s --no-print-directory -C "$ROOT" "BUILD=$PWD/build"
+		"PROGRAM=$PWD/program" CFLAGS=-O0)
+}
+
+# components ARGUMENT...: what a make with these arguments would build in.
+components() {
+	make "${arguments[@]}" "$@" "$PWD/build/components.mk"
+	sed -n 's/^components += //p' build/components.mk | tr '\n' ' '
+}
+
+# without_components: the program without any optional component. What none of them
+# changes is not compiled again: those objects of $BUILD for which no file with WITH_ was
+# read, and none of hiredis, whose folder the compiler is told of for it.
+without_components() {
+	local objects
+	[ -z "$(components WITHOUT='serve redis zstd')" ]
+	(cd "$ROOT" && grep -rl WITH_ src && echo hiredis/) >changed
+	(
+		cd "$BUILD"
+		objects=(./*.o ./*/*.o)
+		grep -LFf "$OLDPWD/changed" "${objects[@]/%.o/.d}" |
+			sed 's/\.d$/.o/' |
+			xargs cp --parents -t "$OLDPWD/build"
+	)
+	make "${arguments[@]}" -j2 WITHOUT='serve redis zstd' 2>errors && return
+	# those made for a sanitizer, for one, can't be linked so
+	rm -r build
+	make "${arguments[@]}" -j2 WITHOUT='serve redis zstd'
+}
+
+@test "WITHOUT leaves components out: --version and compressed input say so" {
+	without_components
+	./program --version >version
+	cat version
+	grep -qE '^bloomdedup [0-9.]+ \([a-z0-9]+\)$' version
+	[ "$(printf 'a\nb\na\n' | ./program)" = $'a\nb' ]
+	# without libzstd, compressed input is an error that says what to do
+	needs zstd
+	seq 10 | zstd -q >in
+	fails 3 "in: it is compressed: pipe it through 'zstd -dc'" ./program in
+	{ printf '\x50\x2a\x4d\x18\x01\0\0\0x'; cat in; } >more
+	fails 3 "more: it is compressed: pipe it through 'zstd -dc'" \
+		./program more
+	zstd -dc more | ./program >out
+	seq 10 | cmp - out
+}
+
+@test "without pkg-config, the program is built without optional components" {
+	[ -z "$(components PKG_CONFIG=no-such-program)" ]
+}
+
+@test "a component is built in only if a program with its library can be linked" {
+	found=$(components)
+	[ -n "$found" ] || skip "no library of a component is here"
+	[ -z "$(components LDFLAGS=--no-such-option)" ]
+	[ "$(components)" = "$found" ]
+}
+
+@test "--version lists the optional components that were found" {
+	bloomdedup --version >version
+	for component in $(sed -n 's/^components += //p' "$BUILD/components.mk"); do
+		grep -q "[(, ]$component[,)]" version
+	done
+}
