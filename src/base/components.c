@@ -23,7 +23,8 @@ static const struct {
 } components[COMPONENT_COUNT] = {
 	[COMPONENT_NONE] = { NULL, NULL, NULL, 1 },
 	[COMPONENT_SERVE] = { "serve", "libevent", "libevent-dev", WITH_SERVE },
-	[COMPONENT_REDIS] = { "redis", "hiredis", "libhiredis-dev", WITH_REDIS },
+	[COMPONENT_REDIS] = { "redis", "hiredis", "libhiredis-dev",
+	    WITH_REDIS },
 	[COMPONENT_TLS] = { "tls", "hiredis_ssl and OpenSSL",
 	    "libhiredis-dev and libssl-dev of Debian 13", WITH_TLS },
 	[COMPONENT_ZSTD] = { "zstd", "libzstd", "libzstd-dev", WITH_ZSTD },
@@ -42,5 +43,7 @@ component_need(enum component component, const char *what, struct error *error)
 const char *
 component_name(enum component component)
 {
-	return components[component].built_in ? components[component].name : NULL;
+	if (!components[component].built_in)
+		return NULL;
+	return components[component].name;
 }

@@ -2,12 +2,20 @@
 
 #include "bits/layout.h"
 
-/* A digest's mask in its j-th line. */
+/* The number, in its page, of the cache line with a digest's j-th bits. */
+static unsigned
+index_of(const struct geometry *g, struct digest digest, unsigned j)
+{
+	return cache_line_index(cache_line_word(digest, j), g->cache_lines, j);
+}
+
+/* A digest's mask in its j-th cache line. */
 static lanes
 mask_of(const struct geometry *g, struct digest digest, unsigned j)
 {
-	return line_mask(line_word(digest, j), geometry_line_bits(g->k,
-	    g->cache_lines, j));
+	unsigned bits = geometry_cache_line_bits(g->k, g->cache_lines, j);
+
+	return cache_line_mask(cache_line_word(digest, j), bits);
 }
 
 void
@@ -16,6 +24,17 @@ block_pages(const struct geometry *geometry, const struct digest *digests,
 {
 	for (size_t i = 0; i < n; i++)
 		numbers[i] = multiply_high(digests[i].high, geometry->pages);
+}
+
+/* Set the bits of `mask` in a cache line that others change, too. */
+static void
+mark_shared(uint64_t *words, lanes mask)
+{
+	for (unsigned lane = 0; lane < CACHE_LINE_LANES; lane++) {
+		if (mask[lane] != 0)
+			__atomic_fetch_or(words + lane, mask[lane],
+			    __ATOMIC_RELAXED);
+	}
 }
 
 void
@@ -29,63 +48,83 @@ block_mark_shared(const struct block_array *array,
 		    multiply_high(digests[i].high, g->pages);
 
 		for (unsigned j = 0; j < g->cache_lines; j++) {
-			void *at = page + LINE_BYTES * line_index(line_word(
-			    digests[i], j), g->cache_lines, j);
-			uint64_t *line = at;
-			lanes mask = mask_of(g, digests[i], j);
+			void *at = page + CACHE_LINE_BYTES *
+			    index_of(g, digests[i], j);
 
-			for (unsigned lane = 0; lane < LINE_LANES; lane++) {
-				if (mask[lane] != 0)
-					__atomic_fetch_or(line + lane,
-					    mask[lane], __ATOMIC_RELAXED);
-			}
+			mark_shared(at, mask_of(g, digests[i], j));
 		}
 	}
 }
 
 void
-block_lines(const struct geometry *g, struct digest digest,
-    unsigned lines[CACHE_LINES_MAX])
+block_cache_lines(const struct geometry *g, struct digest digest,
+    unsigned numbers[CACHE_LINES_MAX])
 {
 	for (unsigned j = 0; j < g->cache_lines; j++)
-		lines[j] = line_index(line_word(digest, j), g->cache_lines, j);
+		numbers[j] = index_of(g, digest, j);
 }
 
 int
-block_probe_line(const struct geometry *g, struct digest digest, unsigned j,
-    const uint8_t *at)
+block_probe_cache_line(const struct geometry *g, struct digest digest,
+    unsigned j, const uint8_t *at)
 {
 	const void *bytes = at;
-	const lanes *line = bytes;
-	lanes mask = mask_of(g, digest, j) & ~*line;
-	uint64_t missing = 0;
+	const lanes *cache_line = bytes;
+	lanes missing = mask_of(g, digest, j) & ~*cache_line;
+	uint64_t any = 0;
 
-	for (unsigned lane = 0; lane < LINE_LANES; lane++)
-		missing |= mask[lane];
-	return missing == 0;
+	for (unsigned lane = 0; lane < CACHE_LINE_LANES; lane++)
+		any |= missing[lane];
+	return any == 0;
 }
 
 int
-block_probe_lines(const struct geometry *g, struct digest digest,
+block_probe_cache_lines(const struct geometry *g, struct digest digest,
     const uint8_t *const at[])
 {
 	int found = 1;
 
 	for (unsigned j = 0; j < g->cache_lines; j++)
-		found &= block_probe_line(g, digest, j, at[j]);
+		found &= block_probe_cache_line(g, digest, j, at[j]);
 	return found;
 }
 
 void
-block_mark_lines(const struct geometry *g, struct digest digest,
+block_mark_cache_lines(const struct geometry *g, struct digest digest,
     uint8_t *const at[])
 {
 	for (unsigned j = 0; j < g->cache_lines; j++) {
 		void *bytes = at[j];
-		lanes *line = bytes;
+		lanes *cache_line = bytes;
 
-		*line |= mask_of(g, digest, j);
+		*cache_line |= mask_of(g, digest, j);
 	}
+}
+
+/*
+ * The share of unseen keys whose `bits` bits are all set in this cache line:
+ * the mean over the rotations of the product of the shares of the lanes in
+ * use. Adds the number of bits set in it to *set.
+ */
+static double
+cache_line_rate(const lanes *cache_line, unsigned bits, uint64_t *set)
+{
+	double shares[CACHE_LINE_LANES], sum = 0;
+
+	for (unsigned lane = 0; lane < CACHE_LINE_LANES; lane++) {
+		int count = __builtin_popcountll((*cache_line)[lane]);
+
+		*set += (uint64_t)count;
+		shares[lane] = count / 64.0;
+	}
+	for (unsigned rotation = 0; rotation < CACHE_LINE_LANES; rotation++) {
+		double product = 1;
+
+		for (unsigned b = 0; b < bits; b++)
+			product *= shares[(rotation + b) % CACHE_LINE_LANES];
+		sum += product / CACHE_LINE_LANES;
+	}
+	return sum;
 }
 
 struct block_page_fill
@@ -97,24 +136,13 @@ block_page_fill(const struct geometry *geometry, const uint8_t *page)
 	for (unsigned j = 0; j < t; j++) {
 		unsigned first = geometry_group(t, j);
 		unsigned end = geometry_group(t, j + 1);
-		unsigned bits = geometry_line_bits(geometry->k, t, j);
+		unsigned bits = geometry_cache_line_bits(geometry->k, t, j);
 		double sum = 0;
 
 		for (unsigned i = first; i < end; i++) {
-			const void *at = page + i * LINE_BYTES;
-			const lanes *line = at;
-			double share[LINE_LANES];
-			for (unsigned l = 0; l < LINE_LANES; l++) {
-				int set = __builtin_popcountll((*line)[l]);
-				fill.bits += (uint64_t)set;
-				share[l] = set / 64.0;
-			}
-			for (unsigned r = 0; r < LINE_LANES; r++) {
-				double all = 1;
-				for (unsigned b = 0; b < bits; b++)
-					all *= share[(r + b) % LINE_LANES];
-				sum += all / LINE_LANES;
-			}
+			const void *at = page + i * CACHE_LINE_BYTES;
+
+			sum += cache_line_rate(at, bits, &fill.bits);
 		}
 		fill.rate *= sum / (end - first);
 	}
@@ -123,20 +151,20 @@ block_page_fill(const struct geometry *geometry, const uint8_t *page)
 
 void
 block_visit(const struct geometry *g, struct digest digest,
-    void (*visit)(void *context, uint64_t page, unsigned line, unsigned lane,
-    unsigned bit), void *context)
+    void (*visit)(void *context, uint64_t page, unsigned cache_line,
+    unsigned lane, unsigned bit), void *context)
 {
 	uint64_t page = multiply_high(digest.high, g->pages);
 
 	for (unsigned j = 0; j < g->cache_lines; j++) {
-		unsigned line = line_index(line_word(digest, j),
-		    g->cache_lines, j);
+		unsigned cache_line = index_of(g, digest, j);
 		lanes mask = mask_of(g, digest, j);
 
-		for (unsigned lane = 0; lane < LINE_LANES; lane++) {
+		for (unsigned lane = 0; lane < CACHE_LINE_LANES; lane++) {
 			if (mask[lane] != 0)
-				visit(context, page, line, lane, (unsigned)
-				    __builtin_ctzll(mask[lane]) ^ NATIVE_BIT);
+				visit(context, page, cache_line, lane,
+				    (unsigned)__builtin_ctzll(mask[lane]) ^
+				    NATIVE_BIT);
 		}
 	}
 }

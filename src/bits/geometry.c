@@ -26,10 +26,13 @@ struct line_rate {
 int
 geometry_check(const struct geometry *g)
 {
-	return g->pages >= 1 && g->pages <= PAGES_MAX &&
-	    g->cache_lines >= 1 && g->cache_lines <= CACHE_LINES_MAX &&
-	    g->k >= g->cache_lines && g->k <= LINE_LANES * g->cache_lines ?
-	    0 : -1;
+	if (g->pages < 1 || g->pages > PAGES_MAX)
+		return -1;
+	if (g->cache_lines < 1 || g->cache_lines > CACHE_LINES_MAX)
+		return -1;
+	if (g->k < g->cache_lines || g->k > CACHE_LINE_LANES * g->cache_lines)
+		return -1;
+	return 0;
 }
 
 /*
@@ -43,30 +46,30 @@ geometry_check(const struct geometry *g)
  * which it sets a bit. Sets with the same mean become one term; its base is
  * that mean here, which depends on `bits` alone.
  */
-static struct line_rate means[LINE_LANES + 1];
+static struct line_rate means[CACHE_LINE_LANES + 1];
 static pthread_once_t means_once = PTHREAD_ONCE_INIT;
 
 static void
 means_init(void)
 {
-	double kept[LINE_LANES + 1] = { 1 };
+	double kept[CACHE_LINE_LANES + 1] = { 1 };
 
-	for (unsigned i = 0; i < LINE_LANES; i++)
+	for (unsigned i = 0; i < CACHE_LINE_LANES; i++)
 		kept[i + 1] = kept[i] * (63.0 / 64.0);
-	for (unsigned bits = 0; bits <= LINE_LANES; bits++) {
+	for (unsigned bits = 0; bits <= CACHE_LINE_LANES; bits++) {
 		struct line_rate *to = &means[bits];
 
 		for (unsigned set = 0; set < 1u << bits; set++) {
 			double mean, left = 0;
 			unsigned i = 0;
 
-			for (unsigned r = 0; r < LINE_LANES; r++) {
+			for (unsigned r = 0; r < CACHE_LINE_LANES; r++) {
 				unsigned window = ((1u << bits) - 1) << r;
 
-				window |= window >> LINE_LANES;
+				window |= window >> CACHE_LINE_LANES;
 				left += kept[__builtin_popcount(window & set)];
 			}
-			mean = left / LINE_LANES;
+			mean = left / CACHE_LINE_LANES;
 			while (i < to->count &&
 			    fabs(to->terms[i].base - mean) >= 1e-12)
 				i++;
@@ -95,7 +98,7 @@ page_walk_start(struct page_walk *walk, const struct geometry *g, double first,
 	pthread_once(&means_once, means_init);
 	walk->count = 0;
 	for (unsigned j = 0; j < g->cache_lines; j++) {
-		unsigned b = geometry_line_bits(g->k, g->cache_lines, j);
+		unsigned b = geometry_cache_line_bits(g->k, g->cache_lines, j);
 		unsigned size = geometry_group(g->cache_lines, j + 1) -
 		    geometry_group(g->cache_lines, j);
 
@@ -192,11 +195,11 @@ geometry_fill(const struct geometry *g, double lines)
 
 	for (unsigned j = 0; j < t; j++) {
 		unsigned size = geometry_group(t, j + 1) - geometry_group(t, j);
-		double share = geometry_line_bits(g->k, t, j) /
+		double share = geometry_cache_line_bits(g->k, t, j) /
 		    (512.0 * size * (double)g->pages);
 		set += size * -expm1(lines * log1p(-share));
 	}
-	return set / PAGE_LINES;
+	return set / PAGE_CACHE_LINES;
 }
 
 double

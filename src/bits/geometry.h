@@ -21,11 +21,11 @@
 #include <stdint.h>
 
 #define PAGE_BYTES 4096u
-#define PAGE_LINES 64u
-#define LINE_BYTES 64u
-#define LINE_LANES 8u
+#define PAGE_CACHE_LINES 64u
+#define CACHE_LINE_BYTES 64u
+#define CACHE_LINE_LANES 8u
 #define CACHE_LINES_MAX 8u
-#define K_MAX (LINE_LANES * CACHE_LINES_MAX)
+#define K_MAX (CACHE_LINE_LANES * CACHE_LINES_MAX)
 
 /* With more pages, the number of bits would overflow 64 bits. */
 #define PAGES_MAX (((uint64_t)1 << 61) / PAGE_BYTES - 16)
@@ -40,12 +40,12 @@ struct geometry {
 static inline unsigned
 geometry_group(unsigned t, unsigned j)
 {
-	return PAGE_LINES * j / t;
+	return PAGE_CACHE_LINES * j / t;
 }
 
 /* How many of the k bits are in the j-th of t cache lines. */
 static inline unsigned
-geometry_line_bits(unsigned k, unsigned t, unsigned j)
+geometry_cache_line_bits(unsigned k, unsigned t, unsigned j)
 {
 	return k / t + (j < k % t);
 }

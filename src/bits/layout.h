@@ -18,10 +18,11 @@
 #define INLINE static inline __attribute__((always_inline))
 
 typedef uint64_t lanes
-    __attribute__((vector_size(LINE_BYTES), aligned(LINE_BYTES), may_alias));
+    __attribute__((vector_size(CACHE_LINE_BYTES),
+    aligned(CACHE_LINE_BYTES), may_alias));
 
 typedef uint64_t unaligned_lanes
-    __attribute__((vector_size(LINE_BYTES), aligned(8), may_alias));
+    __attribute__((vector_size(CACHE_LINE_BYTES), aligned(8), may_alias));
 
 /* Bit b of a little-endian 64-bit word is bit b ^ NATIVE_BIT once loaded. */
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -65,7 +66,7 @@ multiply_high(uint64_t a, uint64_t b)
 
 /* The 64 bits that place a key in its j-th cache line. */
 INLINE uint64_t
-line_word(struct digest d, unsigned j)
+cache_line_word(struct digest d, unsigned j)
 {
 	uint64_t x = d.low ^ (2 * (uint64_t)j + 1) * GOLDEN;
 	uint64_t y = d.high ^ (2 * (uint64_t)j + 2) * GOLDEN;
@@ -75,7 +76,7 @@ line_word(struct digest d, unsigned j)
 }
 
 INLINE unsigned
-line_index(uint64_t word, unsigned t, unsigned j)
+cache_line_index(uint64_t word, unsigned t, unsigned j)
 {
 	unsigned first = geometry_group(t, j);
 	unsigned size = geometry_group(t, j + 1) - first;
@@ -94,12 +95,12 @@ line_index(uint64_t word, unsigned t, unsigned j)
 INLINE lanes
 lanes_in_use(unsigned bits, unsigned rotation)
 {
-	static const uint64_t rows[LINE_LANES + 1][2 * LINE_LANES] = { ROW(0),
-		ROW(1), ROW(2), ROW(3), ROW(4), ROW(5), ROW(6), ROW(7),
-		ROW(8) };
+	static const uint64_t rows[CACHE_LINE_LANES + 1]
+	    [2 * CACHE_LINE_LANES] = { ROW(0), ROW(1), ROW(2), ROW(3), ROW(4),
+		ROW(5), ROW(6), ROW(7), ROW(8) };
 
 	return *(const unaligned_lanes *)
-	    (const void *)&rows[bits][LINE_LANES - rotation];
+	    (const void *)&rows[bits][CACHE_LINE_LANES - rotation];
 }
 
 #define BIT(n) ((uint64_t)1 << (n))
@@ -130,11 +131,11 @@ lane_bits(uint64_t word)
 
 /* A key's mask in a cache line where it has that many bits. */
 INLINE lanes
-line_mask(uint64_t word, unsigned bits)
+cache_line_mask(uint64_t word, unsigned bits)
 {
 	lanes mask = lane_bits(word);
 
-	if (!__builtin_constant_p(bits) || bits != LINE_LANES)
+	if (!__builtin_constant_p(bits) || bits != CACHE_LINE_LANES)
 		mask &= lanes_in_use(bits, word >> 48 & 7);
 	return mask;
 }

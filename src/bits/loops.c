@@ -40,10 +40,10 @@ all_zero(lanes v)
 	any = _mm256_or_si256(half[0], half[1]);
 	return _mm256_testz_si256(any, any);
 #else
-	pair part[4], any;
+	pair quarter[4], any;
 
-	memcpy(part, &v, sizeof v);
-	any = part[0] | part[1] | part[2] | part[3];
+	memcpy(quarter, &v, sizeof v);
+	any = quarter[0] | quarter[1] | quarter[2] | quarter[3];
 	return (any[0] | any[1]) == 0;
 #endif
 }
@@ -56,9 +56,11 @@ page_of(const struct block_array *array, struct digest d)
 }
 
 INLINE lanes *
-line_of(uint8_t *page, uint64_t word, unsigned t, unsigned j)
+cache_line_of(uint8_t *page, uint64_t word, unsigned t, unsigned j)
 {
-	return (lanes *)(void *)(page + line_index(word, t, j) * LINE_BYTES);
+	void *at = page + cache_line_index(word, t, j) * CACHE_LINE_BYTES;
+
+	return at;
 }
 
 INLINE void
@@ -74,8 +76,9 @@ prefetch(const struct block_array *array, const struct digest *digests,
 		uint8_t *page = page_of(&now, digests[i]);
 #pragma GCC unroll 8
 		for (unsigned j = 0; j < t; j++) {
-			uint64_t word = line_word(digests[i], j);
-			__builtin_prefetch(line_of(page, word, t, j), 0, 2);
+			uint64_t word = cache_line_word(digests[i], j);
+			__builtin_prefetch(cache_line_of(page, word, t, j), 0,
+			    2);
 		}
 	}
 }
@@ -89,11 +92,11 @@ probe(const struct block_array *array, const struct digest *digests, size_t n,
 		lanes missing = { 0 };
 #pragma GCC unroll 8
 		for (unsigned j = 0; j < t; j++) {
-			uint64_t word = line_word(digests[i], j);
-			unsigned bits = geometry_line_bits(k, t, j);
+			uint64_t word = cache_line_word(digests[i], j);
+			unsigned bits = geometry_cache_line_bits(k, t, j);
 
-			missing |= line_mask(word, bits) &
-			    ~*line_of(page, word, t, j);
+			missing |= cache_line_mask(word, bits) &
+			    ~*cache_line_of(page, word, t, j);
 		}
 		found[i] |= (uint8_t)all_zero(missing);
 	}
@@ -107,9 +110,11 @@ mark(const struct block_array *array, const struct digest *digests, size_t n,
 		uint8_t *page = page_of(array, digests[i]);
 #pragma GCC unroll 8
 		for (unsigned j = 0; j < t; j++) {
-			uint64_t word = line_word(digests[i], j);
-			*line_of(page, word, t, j) |=
-			    line_mask(word, geometry_line_bits(k, t, j));
+			uint64_t word = cache_line_word(digests[i], j);
+			unsigned bits = geometry_cache_line_bits(k, t, j);
+
+			*cache_line_of(page, word, t, j) |=
+			    cache_line_mask(word, bits);
 		}
 	}
 }
@@ -143,8 +148,8 @@ loops_probe(const struct block_array *array, const struct digest *digests,
 	unsigned k = array->geometry.k;
 
 #define CALL(t) \
-	if (k == LINE_LANES * t) \
-		probe(array, digests, n, found, t, LINE_LANES * t); \
+	if (k == CACHE_LINE_LANES * t) \
+		probe(array, digests, n, found, t, CACHE_LINE_LANES * t); \
 	else \
 		probe(array, digests, n, found, t, k)
 	EACH_T(CALL)
@@ -157,8 +162,8 @@ loops_probe(const struct block_array *array, const struct digest *digests,
 /*
  * A digest on its way through a chain of arrays of one geometry. Its first
  * cache line and its mask there are the same in all of them. If an array
- * doesn't have the digest, that line shows it in all but one of hundreds of
- * cases, and the other lines aren't fetched.
+ * doesn't have the digest, that one shows it in all but one of hundreds of
+ * cases, and the other cache lines aren't fetched.
  */
 struct link {
 	uint64_t offset; /* of its first cache line, in bytes */
@@ -167,9 +172,9 @@ struct link {
 };
 
 /*
- * Divide the links: those with all bits of their first line go to `likely`, in
- * order; the others stay, and prefetch that line in the next array, if there is
- * one. Returns how many stay.
+ * Divide the links: those with all bits of their first cache line go to
+ * `likely`, in order. The others stay, and that cache line of the next array is
+ * prefetched for them, if there is one. Returns how many stay.
  */
 INLINE size_t
 chain_divide(const uint8_t *pages, const uint8_t *next, unsigned bits,
@@ -180,9 +185,10 @@ chain_divide(const uint8_t *pages, const uint8_t *next, unsigned bits,
 	for (size_t i = 0; i < n; i++) {
 		struct link link = links[i];
 		const void *at = pages + link.offset;
-		const lanes *line = at;
+		const lanes *cache_line = at;
 
-		if (all_zero(line_mask(link.word, bits) & ~*line)) {
+		if (all_zero(cache_line_mask(link.word, bits) &
+		    ~*cache_line)) {
 			likely[hits++] = link;
 			continue;
 		}
@@ -193,7 +199,7 @@ chain_divide(const uint8_t *pages, const uint8_t *next, unsigned bits,
 	return left;
 }
 
-/* Test all lines of the likely ones; those not in this array go on. */
+/* Test all cache lines of the likely ones; those not in this array go on. */
 INLINE size_t
 chain_verify(const struct block_array *array, const struct digest *digests,
     const struct link *likely, size_t n, uint8_t *found, struct link *links)
@@ -222,7 +228,7 @@ loops_probe_chain(const struct block_array *const *chain, unsigned count,
     const struct digest *digests, size_t n, uint8_t *found)
 {
 	const struct geometry *g = &chain[0]->geometry;
-	unsigned bits = geometry_line_bits(g->k, g->cache_lines, 0);
+	unsigned bits = geometry_cache_line_bits(g->k, g->cache_lines, 0);
 	struct link links[CHAIN_DIGESTS], likely[CHAIN_DIGESTS];
 
 	for (size_t item = 0; item < n; ) {
@@ -230,15 +236,15 @@ loops_probe_chain(const struct block_array *const *chain, unsigned count,
 		    item + CHAIN_DIGESTS;
 		size_t pending = 0;
 
-		/* Prefetch the lines of those not found yet. */
+		/* Prefetch for those not found yet. */
 		for (; item < end; item++) {
-			uint64_t word = line_word(digests[item], 0);
+			uint64_t word = cache_line_word(digests[item], 0);
 			uint8_t *page = page_of(chain[0], digests[item]);
-			uint8_t *line = page + LINE_BYTES *
-			    line_index(word, g->cache_lines, 0);
+			uint8_t *first = page + CACHE_LINE_BYTES *
+			    cache_line_index(word, g->cache_lines, 0);
 
-			__builtin_prefetch(line, 0, 2);
-			links[pending] = (struct link){ (uint64_t)(line -
+			__builtin_prefetch(first, 0, 2);
+			links[pending] = (struct link){ (uint64_t)(first -
 				chain[0]->pages), word, (uint32_t)item };
 			pending += !found[item];
 		}
@@ -261,8 +267,8 @@ loops_mark(const struct block_array *array, const struct digest *digests,
 	unsigned k = array->geometry.k;
 
 #define CALL(t) \
-	if (k == LINE_LANES * t) \
-		mark(array, digests, n, t, LINE_LANES * t); \
+	if (k == CACHE_LINE_LANES * t) \
+		mark(array, digests, n, t, CACHE_LINE_LANES * t); \
 	else \
 		mark(array, digests, n, t, k)
 	EACH_T(CALL)

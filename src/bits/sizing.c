@@ -145,7 +145,7 @@ best_k(const struct goal *goal, unsigned t, double *best)
 	unsigned k = goal->rate > 0 ? sizing_textbook_k(goal->rate) :
 	    (unsigned)fmin(K_MAX, LN2 * 8 * PAGE_BYTES *
 	    (double)goal->pages / (double)goal->lines);
-	unsigned low = t, high = t * LINE_LANES, start;
+	unsigned low = t, high = t * CACHE_LINE_LANES, start;
 	double here, there;
 
 	k = start = k < low ? low : k > high ? high : k;
@@ -190,7 +190,7 @@ near_textbook(uint64_t pages, uint64_t lines, double rate)
 static double
 choose_lines(const struct goal *goal, unsigned k, unsigned *t)
 {
-	unsigned first = (k + LINE_LANES - 1) / LINE_LANES;
+	unsigned first = (k + CACHE_LINE_LANES - 1) / CACHE_LINE_LANES;
 	unsigned last = k < CACHE_LINES_MAX ? k : CACHE_LINES_MAX;
 	double costs[CACHE_LINES_MAX + 1], best = INFINITY;
 
@@ -247,7 +247,7 @@ choose(const struct goal *goal, unsigned given_k, double scale, unsigned *k,
 		 * some: k = 8t is preferred if it is within the slack, too.
 		 */
 		*t = i;
-		*k = LINE_LANES * i;
+		*k = CACHE_LINE_LANES * i;
 		if (here_k == *k)
 			return here;
 		all = goal->pages == 0 ? cost(goal, *k, i) : INFINITY;

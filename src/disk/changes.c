@@ -30,7 +30,7 @@ struct changes {
 uint64_t
 changes_memory(uint64_t lines)
 {
-	return lines * (LINE_BYTES + sizeof(struct entry));
+	return lines * (CACHE_LINE_BYTES + sizeof(struct entry));
 }
 
 struct changes *
@@ -40,7 +40,8 @@ changes_new(uint64_t pages, uint64_t limit, void *memory)
 
 	c->limit = limit;
 	c->copies = memory;
-	c->entries = (struct entry *)(void *)(c->copies + limit * LINE_BYTES);
+	c->entries = (struct entry *)(void *)
+	    (c->copies + limit * CACHE_LINE_BYTES);
 	c->pages = memory_or_die(calloc((size_t)(pages / 64 + 1),
 	    sizeof *c->pages));
 	c->bucket_bits = LEAST_BUCKET_BITS;
@@ -76,7 +77,7 @@ bucket_of(const struct changes *c, uint64_t page)
 static uint8_t *
 copy_of(const struct changes *c, uint32_t next)
 {
-	return c->copies + (uint64_t)(next - 1) * LINE_BYTES;
+	return c->copies + (uint64_t)(next - 1) * CACHE_LINE_BYTES;
 }
 
 void
@@ -88,7 +89,7 @@ changes_prefetch(const struct changes *c, uint64_t page)
 uint8_t *
 changes_find(const struct changes *c, uint64_t line)
 {
-	uint32_t next = *bucket_of(c, line / PAGE_LINES);
+	uint32_t next = *bucket_of(c, line / PAGE_CACHE_LINES);
 
 	while (next != 0 && c->entries[next - 1].line != line)
 		next = c->entries[next - 1].next;
@@ -109,7 +110,7 @@ grow(struct changes *c)
 	c->bucket_bits++;
 	for (uint32_t i = 0; i < c->count; i++) {
 		struct entry *entry = &c->entries[i];
-		uint32_t *bucket = bucket_of(c, entry->line / PAGE_LINES);
+		uint32_t *bucket = bucket_of(c, entry->line / PAGE_CACHE_LINES);
 
 		entry->next = *bucket;
 		*bucket = i + 1;
@@ -119,7 +120,7 @@ grow(struct changes *c)
 uint8_t *
 changes_add(struct changes *c, uint64_t line, const uint8_t *original)
 {
-	uint64_t page = line / PAGE_LINES;
+	uint64_t page = line / PAGE_CACHE_LINES;
 	uint8_t *copy = changes_find(c, line);
 	uint32_t *bucket;
 
@@ -128,8 +129,8 @@ changes_add(struct changes *c, uint64_t line, const uint8_t *original)
 	if (c->count >> c->bucket_bits > 0)
 		grow(c);
 	bucket = bucket_of(c, page);
-	copy = c->copies + c->count * LINE_BYTES;
-	memcpy(copy, original, LINE_BYTES);
+	copy = c->copies + c->count * CACHE_LINE_BYTES;
+	memcpy(copy, original, CACHE_LINE_BYTES);
 	c->entries[c->count++] = (struct entry){ line, *bucket };
 	c->most = c->count > c->most ? c->count : c->most;
 	*bucket = (uint32_t)c->count;
@@ -169,9 +170,10 @@ apply_some(const struct changes *c, uint64_t first, unsigned count,
 		for (uint32_t n = next[i]; n != 0; n = c->entries[n - 1].next) {
 			uint64_t line = c->entries[n - 1].line;
 
-			if (line / PAGE_LINES == first + i)
-				memcpy(to + (line - first * PAGE_LINES) *
-				    LINE_BYTES, copy_of(c, n), LINE_BYTES);
+			if (line / PAGE_CACHE_LINES == first + i)
+				memcpy(to + (line - first * PAGE_CACHE_LINES) *
+				    CACHE_LINE_BYTES, copy_of(c, n),
+				    CACHE_LINE_BYTES);
 		}
 	}
 }
@@ -196,7 +198,7 @@ void
 changes_clear(struct changes *c)
 {
 	for (uint64_t i = 0; i < c->count; i++) {
-		uint64_t page = c->entries[i].line / PAGE_LINES;
+		uint64_t page = c->entries[i].line / PAGE_CACHE_LINES;
 
 		*bucket_of(c, page) = 0;
 		bitmap_clear(c->pages, page);

@@ -2,7 +2,8 @@
  * Changed cache lines of a layer, apart from its pages: a hash table by page,
  * with a copy of each line. Few lines of a large layer cost little memory.
  *
- * A line's number is that of its page times PAGE_LINES, and its place there.
+ * A cache line's number is that of its page times PAGE_CACHE_LINES, plus its
+ * index in the page.
  */
 #ifndef CHANGES_H
 #define CHANGES_H
@@ -30,7 +31,7 @@ int changes_have(const struct changes *changes, uint64_t page);
 /* Start fetching what is needed to find lines of this page. */
 void changes_prefetch(const struct changes *changes, uint64_t page);
 
-/* A line's copy, aligned to LINE_BYTES; NULL if it isn't here. */
+/* A line's copy, aligned to CACHE_LINE_BYTES; NULL if it isn't here. */
 uint8_t *changes_find(const struct changes *changes, uint64_t line);
 
 /* The same; if it isn't here, it is copied from `original`: needs room. */

@@ -124,7 +124,7 @@ format_header_encode(const struct header *h, uint8_t page[PAGE_BYTES])
 	le_put32(page + AT_GROWTH, (uint32_t)h->growth);
 	le_put32(page + AT_HASH, (uint32_t)h->hash.kind);
 	le_put32(page + AT_PAGE_BYTES, PAGE_BYTES);
-	le_put32(page + AT_LINE_BYTES, LINE_BYTES);
+	le_put32(page + AT_LINE_BYTES, CACHE_LINE_BYTES);
 	le_put32(page + AT_SECRET_BYTES, (uint32_t)secret);
 	le_put32(page + AT_RECIPE_BYTES, (uint32_t)recipe);
 	if (h->window.kind != WINDOW_NONE) {

@@ -155,7 +155,7 @@ is_cached(const struct pages *p)
 static uint64_t
 share_of(const struct pages *p, uint64_t share, uint64_t least)
 {
-	uint64_t lines = p->count * PAGE_LINES / share;
+	uint64_t lines = p->count * PAGE_CACHE_LINES / share;
 
 	return lines > least ? lines : least;
 }
@@ -259,28 +259,29 @@ pages_touch(struct pages *p, const uint64_t *numbers, size_t n)
 const uint8_t *
 pages_line(struct pages *p, uint64_t page, unsigned line)
 {
-	uint64_t number = page * PAGE_LINES + line;
+	uint64_t number = page * PAGE_CACHE_LINES + line;
 	const uint8_t *copy = changes_find(p->changes, number);
-	uint8_t bytes[LINE_BYTES];
+	uint8_t bytes[CACHE_LINE_BYTES];
 
 	if (copy != NULL)
 		return copy;
 	if (p->single_lines > 0 && changes_room(p->changes) > 0) {
 		p->single_lines--;
 		/* If that fails, the mapped file will tell why. */
-		if (io_pread(p->file->fd, bytes, LINE_BYTES, p->offset +
-		    number * LINE_BYTES) == LINE_BYTES)
+		if (io_pread(p->file->fd, bytes, CACHE_LINE_BYTES, p->offset +
+		    number * CACHE_LINE_BYTES) == CACHE_LINE_BYTES)
 			return changes_add(p->changes, number, bytes);
 	}
-	return p->base + number * LINE_BYTES;
+	return p->base + number * CACHE_LINE_BYTES;
 }
 
 uint8_t *
 pages_change_line(struct pages *p, uint64_t page, unsigned line)
 {
-	uint64_t number = page * PAGE_LINES + line;
+	uint64_t number = page * PAGE_CACHE_LINES + line;
 
-	return changes_add(p->changes, number, p->base + number * LINE_BYTES);
+	return changes_add(p->changes, number,
+	    p->base + number * CACHE_LINE_BYTES);
 }
 
 const uint8_t *

@@ -96,8 +96,9 @@ usable(const char *location, struct error *error)
 	const struct kind *kind = kind_of(location);
 
 	/* Not the location itself, which may have a password. */
-	return component_need(kind->component, kind->needs, error) < 0 ?
-	    NULL : kind;
+	if (component_need(kind->component, kind->needs, error) < 0)
+		return NULL;
+	return kind;
 }
 
 const struct location *

@@ -187,10 +187,10 @@ probe_lines(struct arrays *a, unsigned i, const struct digest *digests,
 		block_pages(g, &digests[d], 1, &page);
 		if (!all && !changes_have(pages->changes, page))
 			continue;
-		block_lines(g, digests[d], lines);
+		block_cache_lines(g, digests[d], lines);
 		for (unsigned j = 0; j < g->cache_lines; j++)
 			at[j] = pages_line(pages, page, lines[j]);
-		found[d] = (uint8_t)block_probe_lines(g, digests[d], at);
+		found[d] = (uint8_t)block_probe_cache_lines(g, digests[d], at);
 	}
 }
 
@@ -251,10 +251,10 @@ mark_changes(struct arrays *a, unsigned i, const struct digest *digests,
 	for (size_t d = 0; d < n; d++)
 		changes_prefetch(pages->changes, numbers[d]);
 	for (size_t d = 0; d < n; d++) {
-		block_lines(g, digests[d], lines);
+		block_cache_lines(g, digests[d], lines);
 		for (unsigned j = 0; j < g->cache_lines; j++)
 			at[j] = pages_change_line(pages, numbers[d], lines[j]);
-		block_mark_lines(g, digests[d], at);
+		block_mark_cache_lines(g, digests[d], at);
 	}
 	return n;
 }

@@ -57,18 +57,18 @@ take_line(void *context, size_t tag, redisReply *reply, struct error *error)
 	struct shard_batch *b = s->batch;
 	const struct geometry *g = &s->layout.geometry;
 	size_t t = g->cache_lines, i = tag / t;
-	_Alignas(LINE_BYTES) uint8_t line[LINE_BYTES];
+	_Alignas(CACHE_LINE_BYTES) uint8_t cache_line[CACHE_LINE_BYTES];
 	uint32_t digest = b->order[i];
 
 	if (reply->type != REDIS_REPLY_STRING)
 		return shards_odd(s, reply, error);
-	if (reply->len != LINE_BYTES) {
+	if (reply->len != CACHE_LINE_BYTES) {
 		shards_lack(s, shards_of(s, i));
 		return 0;
 	}
-	memcpy(line, reply->str, LINE_BYTES);
-	b->lines_found[i] += (uint8_t)block_probe_line(g, b->digests[digest],
-	    (unsigned)(tag % t), line);
+	memcpy(cache_line, reply->str, CACHE_LINE_BYTES);
+	b->lines_found[i] += (uint8_t)block_probe_cache_line(g,
+	    b->digests[digest], (unsigned)(tag % t), cache_line);
 	b->found[digest] |= b->lines_found[i] == t;
 	return 0;
 }
@@ -85,14 +85,14 @@ ask(struct shards *s, size_t first, size_t n, struct error *error)
 		uint64_t page, at;
 
 		block_pages(g, &digest, 1, &page);
-		block_lines(g, digest, lines);
+		block_cache_lines(g, digest, lines);
 		for (unsigned j = 0; j < g->cache_lines; j++) {
 			at = page % s->layout.shard_pages * PAGE_BYTES +
-			    lines[j] * LINE_BYTES;
+			    lines[j] * CACHE_LINE_BYTES;
 			shards_begin(s, 0, take_line,
 			    i * g->cache_lines + j, 4, "GETRANGE");
 			net_number(s->net, (int64_t)at);
-			net_number(s->net, (int64_t)at + LINE_BYTES - 1);
+			net_number(s->net, (int64_t)at + CACHE_LINE_BYTES - 1);
 			if (net_end(s->net, error) < 0)
 				return -1;
 		}
@@ -108,7 +108,7 @@ add_bit(void *context, uint64_t page, unsigned line, unsigned lane,
 {
 	const struct shards *s = context;
 	uint64_t byte = page % s->layout.shard_pages * PAGE_BYTES +
-	    line * LINE_BYTES + lane * 8 + bit / 8;
+	    line * CACHE_LINE_BYTES + lane * 8 + bit / 8;
 
 	add_operation(s->net, "SET", "u1", 8 * byte + 7 - bit % 8, "1");
 }

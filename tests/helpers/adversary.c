@@ -38,7 +38,7 @@ count_bit(void *context, uint64_t page, unsigned line, unsigned lane,
 {
 	struct look *look = context;
 	const uint8_t *byte = look->pages + page * PAGE_BYTES +
-	    line * LINE_BYTES + lane * 8 + bit / 8;
+	    line * CACHE_LINE_BYTES + lane * 8 + bit / 8;
 
 	look->page = page;
 	look->new_bits += !(*byte >> bit % 8 & 1);

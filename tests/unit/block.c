@@ -45,7 +45,7 @@ visit(void *context, uint64_t page, unsigned line, unsigned lane, unsigned bit)
 static size_t
 byte_of(const struct bit *b)
 {
-	return (size_t)b->page * PAGE_BYTES + b->line * LINE_BYTES +
+	return (size_t)b->page * PAGE_BYTES + b->line * CACHE_LINE_BYTES +
 	    b->lane * 8 + b->bit / 8;
 }
 
@@ -96,7 +96,7 @@ naive_probe(const uint8_t *model, const struct geometry *g, struct digest d)
 static int
 is_well_placed(const struct visits *v, const struct geometry *g)
 {
-	uint8_t lanes[PAGE_LINES] = { 0 };
+	uint8_t lanes[PAGE_CACHE_LINES] = { 0 };
 	unsigned lines = 0;
 
 	if (v->count != g->k)
@@ -105,20 +105,22 @@ is_well_placed(const struct visits *v, const struct geometry *g)
 		const struct bit *b = &v->bits[i];
 
 		if (b->page != v->bits[0].page || b->page >= g->pages ||
-		    b->line >= PAGE_LINES || b->lane >= LINE_LANES ||
+		    b->line >= PAGE_CACHE_LINES ||
+		    b->lane >= CACHE_LINE_LANES ||
 		    b->bit >= 64 || (lanes[b->line] >> b->lane & 1))
 			return 0;
 		lines += lanes[b->line] == 0;
 		lanes[b->line] |= (uint8_t)(1u << b->lane);
 	}
 	for (unsigned j = 0; j < g->cache_lines; j++) {
-		unsigned bits = geometry_line_bits(g->k, g->cache_lines, j);
+		unsigned bits = geometry_cache_line_bits(g->k, g->cache_lines,
+		    j);
 		unsigned row = (1u << bits) - 1, used = 0;
 
 		for (unsigned i = geometry_group(g->cache_lines, j);
 		    i < geometry_group(g->cache_lines, j + 1); i++)
 			used |= lanes[i];
-		for (unsigned r = 0; r < LINE_LANES; r++) {
+		for (unsigned r = 0; r < CACHE_LINE_LANES; r++) {
 			if (used == ((row << r | row << r >> 8) & 0xff))
 				row = 0;
 		}
@@ -138,7 +140,7 @@ test_visit(void)
 		int right = 1;
 
 		random_state = t;
-		for (unsigned k = t; k <= LINE_LANES * t; k++) {
+		for (unsigned k = t; k <= CACHE_LINE_LANES * t; k++) {
 			for (unsigned i = 0; i < 500; i++) {
 				struct geometry g = { pages[i % 5], k, t };
 				struct visits v;
@@ -169,10 +171,10 @@ count_bit(void *context, uint64_t page, unsigned line, unsigned lane,
 static void
 test_spread(void)
 {
-	static unsigned counts[PAGE_LINES * 512];
+	static unsigned counts[PAGE_CACHE_LINES * 512];
 
 	for (unsigned t = 1; t <= CACHE_LINES_MAX; t++) {
-		struct geometry g = { 1, LINE_LANES * t - (t > 1), t };
+		struct geometry g = { 1, CACHE_LINE_LANES * t - (t > 1), t };
 		double worst = 0;
 		unsigned keys = 400000;
 
@@ -187,8 +189,9 @@ test_spread(void)
 		for (unsigned j = 0; j < t; j++) {
 			unsigned first = geometry_group(t, j);
 			unsigned end = geometry_group(t, j + 1);
-			double mean = keys * (double)geometry_line_bits(g.k, t,
-			    j) / (512.0 * (end - first));
+			unsigned bits = geometry_cache_line_bits(g.k, t, j);
+			double mean = keys * (double)bits /
+			    (512.0 * (end - first));
 
 			for (unsigned i = first * 512; i < end * 512; i++)
 				worst = fmax(worst, fabs(counts[i] - mean) /
@@ -275,7 +278,7 @@ test_kernels(void)
 		    t <= CACHE_LINES_MAX; t++) {
 			unsigned wrong = 0;
 
-			for (unsigned k = LINE_LANES * t; k >= t; k--) {
+			for (unsigned k = CACHE_LINE_LANES * t; k >= t; k--) {
 				if (!test_geometry(loops_versions[i], b, t, k))
 					wrong = k;
 			}
@@ -334,7 +337,8 @@ test_chain(void)
 		if (!version_runs(i))
 			continue;
 		for (unsigned k = 1; k <= K_MAX; k++) {
-			unsigned least = (k + LINE_LANES - 1) / LINE_LANES;
+			unsigned least = (k + CACHE_LINE_LANES - 1) /
+			    CACHE_LINE_LANES;
 			unsigned t = least + k % (CACHE_LINES_MAX - least + 1);
 
 			t = t < k ? t : k;
@@ -399,7 +403,7 @@ test_page_fill(void)
 struct race {
 	struct block_array array;
 	struct digest keys[2][RACE_KEYS];
-	uint64_t control[LINE_LANES];
+	uint64_t control[CACHE_LINE_LANES];
 	atomic_uint arrived;
 	atomic_int over;
 };
@@ -426,8 +430,9 @@ static void
 run_round(struct race *race, unsigned number)
 {
 	for (unsigned i = 0; i < RACE_KEYS; i++) {
-		uint64_t *word = &race->control[i % LINE_LANES];
-		uint64_t bit = UINT64_C(1) << (2 * (i / LINE_LANES) + number);
+		uint64_t *word = &race->control[i % CACHE_LINE_LANES];
+		uint64_t bit = UINT64_C(1) <<
+		    (2 * (i / CACHE_LINE_LANES) + number);
 
 		block_mark_shared(&race->array, &race->keys[number][i], 1);
 		__atomic_store_n(word, __atomic_load_n(word,
@@ -468,9 +473,9 @@ lost_control(const struct race *race)
 {
 	uint64_t all = 0;
 
-	for (unsigned i = 0; i < RACE_KEYS; i += LINE_LANES)
-		all |= UINT64_C(3) << 2 * (i / LINE_LANES);
-	for (unsigned lane = 0; lane < LINE_LANES; lane++) {
+	for (unsigned i = 0; i < RACE_KEYS; i += CACHE_LINE_LANES)
+		all |= UINT64_C(3) << 2 * (i / CACHE_LINE_LANES);
+	for (unsigned lane = 0; lane < CACHE_LINE_LANES; lane++) {
 		if (race->control[lane] != all)
 			return 1;
 	}
@@ -481,7 +486,7 @@ static void
 test_shared(void)
 {
 	static uint8_t model[PAGE_BYTES];
-	struct race race = { .array.geometry = { 1, LINE_LANES, 1 } };
+	struct race race = { .array.geometry = { 1, CACHE_LINE_LANES, 1 } };
 	struct racer other = { &race, 1 };
 	unsigned rounds = 0, losses = 0, wrong = 0;
 	time_t end = time(NULL) + RACE_SECONDS;

@@ -11,7 +11,7 @@
 #include "tap.h"
 
 #define PAGES 3000
-#define LINES ((uint64_t)PAGES * PAGE_LINES)
+#define LINES ((uint64_t)PAGES * PAGE_CACHE_LINES)
 
 static uint8_t *original, *model;
 static uint8_t changed[LINES];
@@ -19,7 +19,7 @@ static uint8_t changed[LINES];
 static uint64_t
 add(struct changes *c, uint64_t line)
 {
-	uint64_t at = line * LINE_BYTES, byte = below(LINE_BYTES);
+	uint64_t at = line * CACHE_LINE_BYTES, byte = below(CACHE_LINE_BYTES);
 	int known = changed[line];
 	uint64_t room = changes_room(c);
 	uint8_t *copy = changes_add(c, line, original + at);
@@ -28,19 +28,19 @@ add(struct changes *c, uint64_t line)
 	model[at + byte] ^= 5;
 	changed[line] = 1;
 	return (uint64_t)(known ? 0 : 1) == room - changes_room(c) &&
-	    (uintptr_t)copy % LINE_BYTES == 0;
+	    (uintptr_t)copy % CACHE_LINE_BYTES == 0;
 }
 
 /* Is everything as in the model? */
 static int
 right(const struct changes *c)
 {
-	uint8_t *pages = malloc(LINES * LINE_BYTES);
+	uint8_t *pages = malloc(LINES * CACHE_LINE_BYTES);
 	int good = pages != NULL;
 
 	for (uint64_t page = 0; page < PAGES; page++) {
-		int any_line = memchr(changed + page * PAGE_LINES, 1,
-		    PAGE_LINES) != NULL;
+		int any_line = memchr(changed + page * PAGE_CACHE_LINES, 1,
+		    PAGE_CACHE_LINES) != NULL;
 
 		good = good && changes_have(c, page) == any_line;
 	}
@@ -48,13 +48,13 @@ right(const struct changes *c)
 		const uint8_t *copy = changes_find(c, line);
 
 		good = good && (copy != NULL) == changed[line] &&
-		    (copy == NULL || memcmp(copy, model + line * LINE_BYTES,
-		    LINE_BYTES) == 0);
+		    (copy == NULL || memcmp(copy,
+		    model + line * CACHE_LINE_BYTES, CACHE_LINE_BYTES) == 0);
 	}
 	if (!good)
 		return 0;
 	/* some of them, and the others are left as they are */
-	memcpy(pages, original, LINES * LINE_BYTES);
+	memcpy(pages, original, LINES * CACHE_LINE_BYTES);
 	changes_apply(c, 7, PAGES - 17, pages + 7 * PAGE_BYTES);
 	good = memcmp(pages, original, 7 * PAGE_BYTES) == 0 &&
 	    memcmp(pages + 7 * PAGE_BYTES, model + 7 * PAGE_BYTES,
@@ -78,19 +78,19 @@ check(uint64_t pages, uint64_t limit)
 	tap_ok(good && changes_room(c) == limit && changes_bytes(c) == 0,
 	    "%d lines: there is room", (int)limit);
 	for (int again = 0; good && again < 3; again++) {
-		memcpy(model, original, LINES * LINE_BYTES);
+		memcpy(model, original, LINES * CACHE_LINE_BYTES);
 		memset(changed, 0, sizeof changed);
 		good = good && right(c);
 		while (changes_room(c) > limit / 2)
-			good = add(c, below(pages * PAGE_LINES)) && good;
+			good = add(c, below(pages * PAGE_CACHE_LINES)) && good;
 		good = good && right(c);
 		while (changes_room(c) > 0)
-			good = add(c, below(pages * PAGE_LINES)) && good;
+			good = add(c, below(pages * PAGE_CACHE_LINES)) && good;
 		good = good && right(c);
 		most = changes_bytes(c);
 		changes_clear(c);
 		good = good && changes_room(c) == limit && most >= limit *
-		    LINE_BYTES && changes_bytes(c) == most;
+		    CACHE_LINE_BYTES && changes_bytes(c) == most;
 	}
 	tap_ok(good, "%d lines of %d pages are the model's", (int)limit,
 	    (int)pages);
@@ -100,13 +100,13 @@ check(uint64_t pages, uint64_t limit)
 int
 main(void)
 {
-	original = malloc(LINES * LINE_BYTES);
-	model = malloc(LINES * LINE_BYTES);
+	original = malloc(LINES * CACHE_LINE_BYTES);
+	model = malloc(LINES * CACHE_LINE_BYTES);
 	if (original == NULL || model == NULL) {
 		tap_ok(0, "memory");
 		return tap_end();
 	}
-	for (uint64_t i = 0; i < LINES * LINE_BYTES; i++)
+	for (uint64_t i = 0; i < LINES * CACHE_LINE_BYTES; i++)
 		original[i] = (uint8_t)below(256);
 	check(PAGES, 10);
 	check(PAGES, 4096);

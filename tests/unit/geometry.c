@@ -202,7 +202,7 @@ test_inverse(void)
 		double worst = 0;
 
 		for (unsigned t = 1; t <= CACHE_LINES_MAX; t++) {
-			for (unsigned k = t; k <= LINE_LANES * t; k++) {
+			for (unsigned k = t; k <= CACHE_LINE_LANES * t; k++) {
 				struct geometry g = { page_counts[i], k, t };
 				double most = (double)g.pages * 2e5 / k;
 
@@ -272,7 +272,7 @@ test_monotonic(void)
 	for (unsigned t = 1; t <= CACHE_LINES_MAX; t++) {
 		unsigned wrong = 0;
 
-		for (unsigned k = t; k <= LINE_LANES * t; k += 3) {
+		for (unsigned k = t; k <= CACHE_LINE_LANES * t; k += 3) {
 			double last = 0;
 
 			for (uint64_t n = 1; n < 1 << 22; n += 1 + n / 4) {
@@ -317,11 +317,11 @@ test_check(void)
 	    "1 to PAGES_MAX pages");
 	for (unsigned t = 1; t <= CACHE_LINES_MAX; t++) {
 		right &= geometry_group(t, 0) == 0 &&
-		    geometry_group(t, t) == PAGE_LINES;
-		for (unsigned k = t; k <= LINE_LANES * t; k++) {
+		    geometry_group(t, t) == PAGE_CACHE_LINES;
+		for (unsigned k = t; k <= CACHE_LINE_LANES * t; k++) {
 			unsigned sum = 0;
 			for (unsigned j = 0; j < t; j++)
-				sum += geometry_line_bits(k, t, j);
+				sum += geometry_cache_line_bits(k, t, j);
 			right &= sum == k;
 		}
 	}

@@ -290,8 +290,8 @@ static uint8_t *
 byte_of(struct model *m, uint64_t page, unsigned line, unsigned lane,
     unsigned bit)
 {
-	return m->pages + page * PAGE_BYTES + line * LINE_BYTES + lane * 8 +
-	    bit / 8;
+	return m->pages + page * PAGE_BYTES + line * CACHE_LINE_BYTES +
+	    lane * 8 + bit / 8;
 }
 
 static void
@@ -386,7 +386,8 @@ main(void)
 		test_fields(s, k->name);
 		test_digest(k, &hash);
 		for (unsigned t = 1; t <= CACHE_LINES_MAX; t++) {
-			for (unsigned bits = t; bits <= LINE_LANES * t; bits++)
+			for (unsigned bits = t; bits <= CACHE_LINE_LANES * t;
+			    bits++)
 				test_bits(k, (struct geometry){
 				    .pages = bits % 3 + 1, .k = bits,
 				    .cache_lines = t });

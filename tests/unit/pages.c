@@ -41,8 +41,8 @@ change(struct pages *p, uint64_t page)
 	    pages_write_back(p, &error) < 0 || pages_drop(p, &error)) != 0)
 		return -1;
 	if (p->changes != NULL)
-		pages_change_line(p, page, (unsigned)(at / LINE_BYTES))
-		    [at % LINE_BYTES] |= bit;
+		pages_change_line(p, page, (unsigned)(at / CACHE_LINE_BYTES))
+		    [at % CACHE_LINE_BYTES] |= bit;
 	else
 		p->base[page * PAGE_BYTES + at] |= bit;
 	pages_touch(p, &page, 1);
@@ -62,12 +62,13 @@ work(struct pages *p, uint64_t pages)
 	pages_load(p, numbers, n);
 	for (size_t i = 0; i < n; i++) {
 		const uint8_t *wanted = model + numbers[i] * PAGE_BYTES;
-		unsigned line = below(PAGE_LINES);
+		unsigned line = below(PAGE_CACHE_LINES);
 
 		if (memcmp(pages_page(p, numbers[i]), wanted, PAGE_BYTES) != 0)
 			return -1;
 		if (p->changes != NULL && memcmp(pages_line(p, numbers[i],
-		    line), wanted + line * LINE_BYTES, LINE_BYTES) != 0)
+		    line), wanted + line * CACHE_LINE_BYTES,
+		    CACHE_LINE_BYTES) != 0)
 			return -1;
 	}
 	for (size_t some = below(n + 1), i = 0; i < some; i++) {

@@ -68,7 +68,7 @@ try_solve(struct sizing asked, struct faults *f)
 	f->rate += !(geometry_rate(&s.geometry, s.capacity) <=
 	    limit * (1 + 1e-9));
 	f->k += asked.k != 0 && (s.k != asked.k ||
-	    s.geometry.cache_lines * LINE_LANES < asked.k);
+	    s.geometry.cache_lines * CACHE_LINE_LANES < asked.k);
 	f->range += s.capacity < 1 || s.capacity > SIZING_CAPACITY_MAX ||
 	    !(s.error_rate >= SIZING_RATE_MIN &&
 	    s.error_rate <= SIZING_RATE_MAX) ||
@@ -400,7 +400,8 @@ test_best_k(void)
 			if (best < 1e-13)
 				continue; /* better than can be asked for */
 			for (unsigned k = s.geometry.cache_lines;
-			    k <= LINE_LANES * s.geometry.cache_lines; k++) {
+			    k <= CACHE_LINE_LANES * s.geometry.cache_lines;
+			    k++) {
 				struct geometry g = s.geometry;
 				g.k = k;
 				if (geometry_rate(&g, s.capacity) <
