@@ -114,7 +114,7 @@ _bloomdedup_tables()
 	create) options='-f --filter= -n --capacity= -p --error-rate= --window= -m --memory= --hashes= --on-full= --like= --hash= --secret-file= --lock-timeout= --force -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim --trim-fields -s --skip-chars= -w --check-chars= -i --ignore-case --keep-empty --part= --json= -h --help -V --version' ;;
 	info) options='-f --filter= --json --verify -h --help -V --version' ;;
 	merge) options='-o --output= --lock-timeout= --force -h --help -V --version' ;;
-	partition) options='-o --output= --parts= --files0-from= --atomic -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim --trim-fields -s --skip-chars= -w --check-chars= -i --ignore-case --json= --strict-keys --max-record= --no-decompress --no-gunzip -h --help -V --version' ;;
+	partition) options='-o --output= --parts= --files0-from= --atomic -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim --trim-fields -s --skip-chars= -w --check-chars= -i --ignore-case --json= -j --threads= --strict-keys --max-record= --no-decompress --no-gunzip -h --help -V --version' ;;
 	remove) options='-f --filter= --lock-timeout= -h --help -V --version' ;;
 	size) options='-n --capacity= -p --error-rate= --window= -m --memory= --hashes= --on-full= --json --table -h --help -V --version' ;;
 	try) options='--hashes= --on-full= --json --measure -h --help -V --version' ;;

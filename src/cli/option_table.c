@@ -348,7 +348,7 @@ const struct option_row option_table[] = {
 	{ "measure", 0, NULL, TRY, GROUP_OTHER, FLAG(measure),
 	    .help = "make such a filter in memory, fill it, and measure its"
 	    " error rate and speed" },
-	{ "threads", 'j', "N", STREAM, GROUP_OTHER,
+	{ "threads", 'j', "N", READ, GROUP_OTHER,
 	    .set = option_set_small, TO(run.threads),
 	    .least = 1, .most = RUN_THREADS_MAX,
 	    .allowed = "a number of threads from 1 to 16",

@@ -253,7 +253,7 @@ columns_find(const struct key_recipe *r, const uint8_t *header,
 
 int
 columns_compare(const struct key_recipe *r, struct key header,
-    struct key other, struct error *error)
+    struct key other, const char *file, struct error *error)
 {
 	struct csv_fields first = names_of(r, header);
 	struct csv_fields second = names_of(r, other);
@@ -267,10 +267,10 @@ columns_compare(const struct key_recipe *r, struct key header,
 	free(room);
 	if (same && first.next == NULL && second.next == NULL)
 		return 0;
-	return error_set(error, STATUS_OK, "its columns are '%.*s', but those"
-	    " of the header that was printed are '%.*s'",
-	    (int)(b.nbytes < SHOWN_BYTES ? b.nbytes : SHOWN_BYTES),
-	    (const char *)b.data,
+	return error_set(error, STATUS_FAILED, "its columns are '%.*s', but"
+	    " those of %s are '%.*s'",
 	    (int)(a.nbytes < SHOWN_BYTES ? a.nbytes : SHOWN_BYTES),
-	    (const char *)a.data);
+	    (const char *)a.data, file,
+	    (int)(b.nbytes < SHOWN_BYTES ? b.nbytes : SHOWN_BYTES),
+	    (const char *)b.data);
 }

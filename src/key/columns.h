@@ -42,10 +42,11 @@ int columns_find(const struct key_recipe *recipe, const uint8_t *header,
     size_t nbytes, struct columns *columns, struct error *error);
 
 /*
- * Has a later file's header the names of the first one, in the same order?
- * Otherwise -1, with a text that names both, without a file's name.
+ * Has a header the names of another one, which is that of `file`, in the same
+ * order? Otherwise -1, with a text that names both and begins as if the file of
+ * `header` were named before it.
  */
 int columns_compare(const struct key_recipe *recipe, struct key header,
-    struct key other, struct error *error);
+    struct key other, const char *file, struct error *error);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * Each chunk of the input is split into lines, a group of lines gets its keys
- * and their parts, and each line is copied to its part's buffer, or with its
- * number to the one buffer of standard output. Full buffers are written. So
- * that nobody waits for a line, all are also written when input pauses.
+ * The job of a partition (pipeline.h). A worker prepares lines: their keys, and
+ * the parts that these are in. In turn, each line is copied to its part's
+ * buffer, or with its number to the one buffer of standard output. Full buffers
+ * are written. So that nobody waits for a line, all are also written when input
+ * pauses.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,12 +12,13 @@
 
 #include "base/io.h"
 #include "base/signals.h"
-#include "stream/input.h"
+#include "stream/lines.h"
 #include "stream/output.h"
+#include "stream/pipeline.h"
 #include "stream/run.h"
 
-#define CHUNK_BYTES (256 * 1024)
-#define CHUNK_LINES 8192
+#define BATCH_LINES 8192
+/* The keys of so many lines are made together. */
 #define GROUP_LINES 64
 /* All buffers together, and each of them. */
 #define BUFFERS_BYTES ((size_t)32 * 1024 * 1024)
@@ -38,15 +40,20 @@ struct partition {
 	const struct key_recipe *recipe;
 	struct inputs inputs;
 	struct partition_figures *figures;
-	struct input *input;
-	struct chunk chunk;
-	const uint8_t **starts;
-	struct key_scratch scratch;
 	struct sink *sinks;      /* one for each part, or one */
 	size_t sink_count;
 	struct number *numbers;  /* of each part; if there is one sink */
-	struct key_place place;  /* of the next line */
-	int header_written;
+	struct reading reading;
+};
+
+/* One thread's lines. */
+struct sorter {
+	struct partition *partition;
+	struct lines lines;
+	uint16_t *parts;         /* of each line, from 0 */
+	size_t allowed;          /* so many lines may be printed, before one
+	                            that is refused */
+	enum { REFUSED_NONE, REFUSED_KEY, REFUSED_NEWLINE } refused;
 };
 
 int
@@ -121,132 +128,193 @@ open_sinks(struct partition *p, struct error *error)
 
 /* --- lines */
 
-/* The key of line i of a group, in place of the line. */
-static int
-take_key(struct partition *p, struct key *line, size_t i, struct error *error)
+static void *
+sorter_new(void *context, struct chunk *chunk, size_t limit)
 {
-	const struct key_place place = { p->place.file, p->place.number + i };
-	uint8_t *troubles = &p->scratch.troubles;
+	struct partition *p = context;
+	struct sorter *s = memory_or_die(calloc(1, sizeof *s));
 
-	*line = key_take(p->recipe, line->data, line->nbytes, &p->scratch);
-	if (*troubles == 0)
-		return 0;
-	if (p->plan->strict_keys && key_first_refused(troubles, 1) == 0) {
-		key_refuse(p->recipe, *troubles, place, error);
-		return -1;
-	}
-	key_figures_count(&p->figures->keys, troubles, NULL, 1, place);
-	return 0;
+	s->partition = p;
+	lines_init(&s->lines, p->recipe, &p->inputs.format, chunk, limit);
+	s->parts = memory_or_die(malloc(limit * sizeof *s->parts));
+	return s;
 }
 
-/* Lines `first` to first + n of those that were split. */
-static int
-do_group(struct partition *p, size_t first, size_t n, struct error *error)
+static void
+sorter_free(void *sorter)
 {
-	const int to_files = p->plan->output != NULL;
-	const int has_steps = p->scratch.step_count > 0;
+	struct sorter *s = sorter;
+
+	lines_free(&s->lines);
+	free(s->parts);
+	free(s);
+}
+
+/* Which of the lines comes first that may not be printed? */
+static void
+look_for_refused(struct sorter *s)
+{
+	const struct partition *p = s->partition;
+	const struct lines *lines = &s->lines;
+	size_t count = lines->count;
+
+	s->allowed = count;
+	s->refused = REFUSED_NONE;
+	if (p->plan->strict_keys && lines->troubles != NULL) {
+		s->allowed = key_first_refused(lines->troubles, count);
+		if (s->allowed < count)
+			s->refused = REFUSED_KEY;
+	}
 	/* Only files can hold records that have newlines in them. */
-	const int is_searched = p->recipe->csv && !to_files &&
-	    !p->recipe->zero_terminated;
-	const uint8_t *const *starts = p->starts + first;
-	struct key keys[GROUP_LINES];
-	uint64_t hashes[GROUP_LINES];
-	size_t taken = 0;
-	int result = 0;
+	if (!p->recipe->csv || p->recipe->zero_terminated ||
+	    p->plan->output != NULL)
+		return;
+	for (size_t i = 0; i < count && i <= s->allowed; i++) {
+		const uint8_t *start = lines->starts[i];
 
-	p->scratch.used = 0;
-	for (; taken < n; taken++) {
-		struct key *key = &keys[taken];
-
-		*key = (struct key){ starts[taken],
-			(size_t)(starts[taken + 1] - starts[taken] - 1) };
-		if (is_searched &&
-		    memchr(key->data, '\n', key->nbytes) != NULL) {
-			result = error_set(error, STATUS_FAILED, "%s: record %"
-			    PRIu64 " has a newline in it: write each part to a"
-			    " file, with -o 'part-%%d.csv'", p->place.file,
-			    p->place.number + taken);
-			break;
-		}
-		if (has_steps && take_key(p, key, taken, error) < 0) {
-			result = -1;
-			break;
+		if (memchr(start, '\n', (size_t)(lines->starts[i + 1] -
+		    start - 1)) != NULL) {
+			s->allowed = i;
+			s->refused = REFUSED_NEWLINE;
+			return;
 		}
 	}
-	p->figures->keys.found |= p->scratch.found;
-	hash_plain(keys, taken, hashes);
-	/* Lines before one that is refused are written. */
-	for (size_t i = 0; i < taken; i++) {
-		size_t part = part_of(hashes[i], p->plan->parts) - 1;
+}
+
+/* The parts of the lines that were split. */
+static void
+find_parts(struct sorter *s)
+{
+	const unsigned parts = s->partition->plan->parts;
+	struct key keys[GROUP_LINES];
+	uint64_t hashes[GROUP_LINES];
+	size_t n;
+
+	for (size_t i = 0; i < s->lines.count; i += n) {
+		n = s->lines.count - i;
+		if (n > GROUP_LINES)
+			n = GROUP_LINES;
+		lines_keys(&s->lines, i, n, keys);
+		hash_plain(keys, n, hashes);
+		for (size_t j = 0; j < n; j++)
+			s->parts[i + j] = (uint16_t)(part_of(hashes[j], parts) -
+			    1);
+	}
+	look_for_refused(s);
+}
+
+static void
+prepare(void *sorter)
+{
+	struct sorter *s = sorter;
+
+	lines_first(&s->lines);
+	find_parts(s);
+}
+
+/* Copy the lines that may be printed to the buffers of their parts. */
+static int
+copy_lines(struct sorter *s, struct error *error)
+{
+	const struct partition *p = s->partition;
+	const uint8_t *const *starts = s->lines.starts;
+
+	for (size_t i = 0; i < s->allowed; i++) {
+		const struct number *number = &p->numbers[s->parts[i]];
 		struct sink *sink = p->sinks;
 
-		if (to_files)
-			sink += part;
-		else if (output_add_text(&sink->output, &sink->lines,
-		    p->numbers[part].text, p->numbers[part].nbytes, error) < 0)
+		if (p->sink_count > 1)
+			sink += s->parts[i];
+		if (p->plan->output == NULL && output_add_text(&sink->output,
+		    &sink->lines, number->text, number->nbytes, error) < 0)
 			return -1;
 		if (output_add(&sink->output, &sink->lines, starts[i],
 		    (size_t)(starts[i + 1] - starts[i]), error) < 0)
 			return -1;
 	}
-	p->place.number += taken;
-	p->figures->lines += taken;
-	return result;
+	return 0;
 }
 
 static int
-do_chunk(struct partition *p, struct error *error)
+finish_prepared(struct sorter *s, struct error *error)
 {
-	const struct chunk *chunk = &p->chunk;
-	const uint8_t *at = chunk->data + chunk->header_bytes;
-	const uint8_t *end = chunk->data + chunk->nbytes;
+	struct partition *p = s->partition;
+	struct key_place *place = &p->reading.place;
+	const uint8_t *troubles = s->lines.troubles;
 
-	if (chunk->begins)
-		p->place = (struct key_place){ chunk->file, 1 };
-	if (chunk->header_bytes > 0) {
-		p->place.number++;
-		for (size_t i = 0; !p->header_written && i < p->sink_count;
-		    i++) {
-			if (output_add(&p->sinks[i].output, &p->sinks[i].lines,
-			    chunk->data, chunk->header_bytes, error) < 0)
-				return -1;
-		}
-		p->header_written = 1;
+	p->figures->keys.found |= s->lines.scratch.found;
+	if (copy_lines(s, error) < 0)
+		return -1;
+	if (troubles != NULL)
+		key_figures_count(&p->figures->keys, troubles, NULL,
+		    s->allowed, *place);
+	place->number += s->allowed;
+	p->figures->lines += s->allowed;
+	switch (s->refused) {
+	case REFUSED_NONE:
+		break;
+	case REFUSED_KEY:
+		key_refuse(p->recipe, troubles[s->allowed], *place, error);
+		return -1;
+	case REFUSED_NEWLINE:
+		return error_set(error, STATUS_FAILED, "%s: record %" PRIu64
+		    " has a newline in it: write each part to a file, with"
+		    " -o 'part-%%d.csv'", place->file, place->number);
 	}
-	while (at < end && !signals_stop) {
-		size_t count = record_split(&p->inputs.format, at, end,
-		    p->starts, CHUNK_LINES), n;
+	return 0;
+}
 
-		key_scratch_reset(&p->scratch, p->recipe,
-		    (size_t)(p->starts[count] - at));
-		for (size_t i = 0; i < count; i += n) {
-			n = count - i < GROUP_LINES ? count - i : GROUP_LINES;
-			if (do_group(p, i, n, error) < 0)
-				return -1;
-		}
-		at = p->starts[count];
+/* A chunk's header: the first one goes to all files. */
+static int
+finish_header(struct sorter *s, struct error *error)
+{
+	struct partition *p = s->partition;
+	const struct chunk *chunk = s->lines.chunk;
+	int is_first;
+
+	reading_begin(&p->reading, chunk);
+	is_first = reading_header(&p->reading, p->recipe, chunk, error);
+	for (size_t i = 0; is_first == 1 && i < p->sink_count; i++) {
+		if (output_add(&p->sinks[i].output, &p->sinks[i].lines,
+		    chunk->data, chunk->header_bytes, error) < 0)
+			return -1;
+	}
+	return is_first < 0 ? -1 : 0;
+}
+
+static int
+finish(void *sorter, struct error *error)
+{
+	struct sorter *s = sorter;
+
+	if (finish_header(s, error) < 0 || finish_prepared(s, error) < 0)
+		return -1;
+	while (!signals_stop && lines_next(&s->lines, BATCH_LINES)) {
+		find_parts(s);
+		if (finish_prepared(s, error) < 0)
+			return -1;
 	}
 	return 0;
 }
 
 static int
-do_lines(struct partition *p, struct error *error)
+pause_partition(void *context, const struct input *input, struct error *error)
 {
-	while (!signals_stop) {
-		if (input_pauses(p->input, 0) && flush_all(p, error) < 0)
-			return -1;
-		if (!input_next(p->input, &p->chunk, CHUNK_BYTES))
-			break;
-		if (do_chunk(p, error) < 0) {
-			flush_all(p, &(struct error){ 0 });
-			return -1;
-		}
-	}
-	if (flush_all(p, error) < 0)
-		return -1;
-	if (signals_stop || !p->plan->atomic || input_failed(p->input))
-		return 0;
-	/* All are complete and on the disk before one gets its name. */
+	(void)input;
+	return flush_all(context, error);
+}
+
+static void
+interrupted(void *context)
+{
+	(void)context;
+	signals_take_figures(); /* there are none */
+}
+
+/* All are complete and on the disk before one gets its name. */
+static int
+put_in_place(struct partition *p, struct error *error)
+{
 	for (size_t i = 0; i < p->sink_count; i++) {
 		if (output_secure(&p->sinks[i].output, error) < 0)
 			return -1;
@@ -258,12 +326,27 @@ do_lines(struct partition *p, struct error *error)
 	return 0;
 }
 
-static void
-report(void *context, const char *text)
+static int
+sort_lines(struct partition *p, struct error *error)
 {
-	struct partition *p = context;
+	const struct job job = { .context = p, .threads = p->plan->threads,
+		.batch_lines = BATCH_LINES, .begin = sorter_new,
+		.end = sorter_free, .prepare = prepare, .finish = finish,
+		.pause = pause_partition, .interrupted = interrupted,
+		.notice = p->plan->notice };
+	int input_failed;
 
-	p->plan->notice(text);
+	if (pipeline_run(&job, &p->inputs, &input_failed, error) < 0) {
+		/* Lines before the one that failed are written. */
+		flush_all(p, &(struct error){ 0 });
+		return -1;
+	}
+	if (flush_all(p, error) < 0)
+		return -1;
+	if (p->plan->atomic && !signals_stop && !input_failed &&
+	    put_in_place(p, error) < 0)
+		return -1;
+	return input_failed ? STATUS_FAILED : STATUS_OK;
 }
 
 int
@@ -277,22 +360,17 @@ partition_run(const struct run_plan *plan, const struct key_recipe *recipe,
 	int result;
 
 	*figures = (struct partition_figures){ 0 };
-	p.inputs.report = report;
-	p.inputs.context = &p;
-	p.input = input_new(&p.inputs);
-	p.starts = memory_or_die(malloc((CHUNK_LINES + 1) *
-	    sizeof *p.starts));
-	p.scratch.columns = &p.chunk.columns;
 	p.sinks = memory_or_die(calloc(p.sink_count, sizeof *p.sinks));
 	p.numbers = memory_or_die(calloc(plan->parts, sizeof *p.numbers));
 	for (size_t i = 0; i < plan->parts; i++)
 		p.numbers[i].nbytes = (size_t)snprintf(p.numbers[i].text,
 		    OUTPUT_TEXT, "%zu\t", i + 1);
-	result = open_sinks(&p, error);
+	result = plan->output != NULL && recipe->header ?
+	    reading_compare_headers(&p.inputs, error) : 0;
 	if (result == 0)
-		result = do_lines(&p, error);
-	if (result == 0 && input_failed(p.input))
-		result = STATUS_FAILED;
+		result = open_sinks(&p, error);
+	if (result == 0)
+		result = sort_lines(&p, error);
 	for (size_t i = 0; i < p.sink_count; i++) {
 		if (output_close(&p.sinks[i].output, &second) < 0 &&
 		    result >= 0) {
@@ -304,9 +382,6 @@ partition_run(const struct run_plan *plan, const struct key_recipe *recipe,
 	}
 	free(p.sinks);
 	free(p.numbers);
-	input_free(p.input);
-	chunk_free(&p.chunk);
-	key_scratch_free(&p.scratch);
-	free(p.starts);
+	reading_free(&p.reading);
 	return result;
 }

@@ -9,14 +9,15 @@
  * its bytes, its digests and its cache lines of the filter stay in the second
  * level cache.
  */
+#include "stream/pipeline.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/signals.h"
 #include "base/thread.h"
-#include "filter/filter.h"
+#include "bits/loops.h"
 #include "key/scan.h"
-#include "stream/worker.h"
 
 /* This many are prepared before a turn: what the second level cache holds. */
 #define AHEAD_LINES 8192
@@ -34,18 +35,23 @@
 
 /* What all threads share. */
 struct flow {
-	struct run *run;
+	const struct job *job;
+	struct inputs inputs;
 	struct input *input;
 	pthread_mutex_t source; /* of who takes chunks from the input */
 	uint64_t taken;         /* chunks so far; inside the source */
 	struct turns turns;     /* of chunks, in the order they were taken */
 	size_t chunk_bytes;
-	struct inputs inputs;
-	int measured;           /* is `total` known? */
-	uint64_t total;         /* input_total */
 	int ended;              /* the input; inside the source */
 	atomic_int failed;
 	struct error error;     /* if failed; set in turn */
+};
+
+/* One thread. */
+struct lane {
+	struct flow *flow;
+	struct chunk chunk;
+	void *worker;           /* the job's */
 };
 
 static int
@@ -63,22 +69,16 @@ fail(struct flow *flow, const struct error *error)
 	signals_wake();
 }
 
-/*
- * If nothing can be read now, finish all lines before, and if the pause lasts,
- * write what is only in memory to the filter's file.
- */
+/* If nothing can be read now, finish all lines before, and tell the job. */
 static int
 rest(struct flow *flow, struct error *error)
 {
-	struct filter *filter = flow->run->filter;
-	int after;
-
 	if (!input_pauses(flow->input, 0))
 		return 0;
 	turns_wait(&flow->turns, flow->taken);
-	after = is_over(flow) ? -1 : filter_idle_after(filter);
-	return after < 0 || !input_pauses(flow->input, after) ? 0 :
-	    filter_write_back(filter, 1, error);
+	if (is_over(flow))
+		return 0;
+	return flow->job->pause(flow->job->context, flow->input, error);
 }
 
 /*
@@ -91,7 +91,7 @@ rest(struct flow *flow, struct error *error)
 static size_t
 chunk_bytes(const struct flow *flow, const struct chunk *sample)
 {
-	size_t batch = filter_batch_lines(flow->run->filter);
+	size_t batch = flow->job->batch_lines;
 	size_t least = sample != NULL && sample->is_packed ? PACKED_BYTES :
 	    CHUNK_BYTES;
 	size_t most = batch > least / 32 ? batch * 32 : least;
@@ -103,8 +103,9 @@ chunk_bytes(const struct flow *flow, const struct chunk *sample)
 		return most;
 	bytes = sample->nbytes * (uint64_t)(batch - batch / 8) / lines;
 	bytes -= bytes % CHUNK_BYTES_LEAST;
-	return bytes < CHUNK_BYTES_LEAST ? CHUNK_BYTES_LEAST :
-	    bytes > most ? most : (size_t)bytes;
+	if (bytes < CHUNK_BYTES_LEAST)
+		return CHUNK_BYTES_LEAST;
+	return bytes < most ? (size_t)bytes : most;
 }
 
 /* Take a chunk and its number; returns 0 at the end. */
@@ -129,43 +130,20 @@ take_chunk(struct flow *flow, struct chunk *chunk, uint64_t *number)
 	return more;
 }
 
-/*
- * In turn: what is left to read has as many new lines as what was read. Only
- * for private memory, since measuring many files takes time.
- */
-static void
-expect_lines(struct flow *flow)
-{
-	const struct run *run = flow->run;
-
-	if (!run->plan->remember ||
-	    filter_costs(run->filter).private_bytes == 0)
-		return;
-	if (!flow->measured)
-		flow->total = input_total(&flow->inputs);
-	flow->measured = 1;
-	if (run->position > 0 && run->position < flow->total)
-		filter_expect(run->filter, (uint64_t)((double)run->lines_new *
-		    (double)(flow->total - run->position) /
-		    (double)run->position));
-}
-
 static void *
 work(void *context)
 {
-	struct worker *w = context;
-	struct flow *flow = w->flow;
+	struct lane *lane = context;
+	struct flow *flow = lane->flow;
 	struct error error;
 	uint64_t number;
 
-	while (take_chunk(flow, &w->chunk, &number)) {
-		worker_prepare(w, w->chunk.data + w->chunk.header_bytes,
-		    w->limit);
+	while (take_chunk(flow, &lane->chunk, &number)) {
+		flow->job->prepare(lane->worker);
 		turns_wait(&flow->turns, number);
-		flow->run->position = w->chunk.position;
-		if (!is_over(flow) && worker_finish(w, &error) < 0)
+		if (!is_over(flow) &&
+		    flow->job->finish(lane->worker, &error) < 0)
 			fail(flow, &error);
-		expect_lines(flow);
 		turns_pass(&flow->turns);
 	}
 	return NULL;
@@ -179,7 +157,7 @@ report(void *context, const char *text)
 	struct flow *flow = context;
 
 	turns_wait(&flow->turns, flow->taken);
-	flow->run->plan->notice(text);
+	flow->job->notice(text);
 }
 
 static int
@@ -188,28 +166,20 @@ interrupted(void *context)
 	struct flow *flow = context;
 
 	turns_wait(&flow->turns, flow->taken);
-	flow->run->plan->tell(flow->run, MOMENT_INTERRUPTED);
+	flow->job->interrupted(flow->job->context);
 	return is_over(flow);
 }
 
-static void
-output_interrupted(void *context)
-{
-	struct run *run = context;
-
-	run->plan->tell(run, MOMENT_INTERRUPTED);
-}
-
 int
-pipeline_run(struct run *run, const struct inputs *inputs,
-    struct error *error)
+pipeline_run(const struct job *job, const struct inputs *inputs,
+    int *failed, struct error *error)
 {
-	struct flow flow = { .run = run, .inputs = *inputs,
+	struct flow flow = { .job = job, .inputs = *inputs,
 		.source = PTHREAD_MUTEX_INITIALIZER, .turns = TURNS_BEGIN };
-	size_t limit = filter_batch_lines(run->filter);
-	void *workers[RUN_THREADS_MAX];
+	struct lane lanes[PIPELINE_THREADS_MAX] = { { 0 } };
+	void *contexts[PIPELINE_THREADS_MAX];
+	size_t limit = job->batch_lines;
 
-	run->began = 1;
 	/* versions are chosen before there are threads */
 	loops();
 	scan();
@@ -218,24 +188,21 @@ pipeline_run(struct run *run, const struct inputs *inputs,
 	flow.inputs.context = &flow;
 	flow.input = input_new(&flow.inputs);
 	flow.chunk_bytes = chunk_bytes(&flow, NULL);
-	run->output.interrupted = output_interrupted;
-	run->output.context = run;
-	run->duplicates.interrupted = output_interrupted;
-	run->duplicates.context = run;
-	if (run->plan->threads > 1 && limit < AHEAD_LINES)
+	if (job->threads > 1 && limit < AHEAD_LINES)
 		limit = AHEAD_LINES;
-	for (unsigned i = 0; i < run->plan->threads; i++) {
-		struct worker *w = worker_new(run, &inputs->format, limit);
-
-		w->flow = &flow;
-		workers[i] = w;
+	for (unsigned i = 0; i < job->threads; i++) {
+		lanes[i].flow = &flow;
+		lanes[i].worker = job->begin(job->context, &lanes[i].chunk,
+		    limit);
+		contexts[i] = &lanes[i];
 	}
-	turns_run(work, workers, run->plan->threads);
-	for (unsigned i = 0; i < run->plan->threads; i++)
-		worker_free(workers[i]);
-	run->input_failed = input_failed(flow.input);
+	turns_run(work, contexts, job->threads);
+	for (unsigned i = 0; i < job->threads; i++) {
+		job->end(lanes[i].worker);
+		chunk_free(&lanes[i].chunk);
+	}
+	*failed = input_failed(flow.input);
 	input_free(flow.input);
-	free(run->header);
 	if (!flow.failed)
 		return 0;
 	*error = flow.error;

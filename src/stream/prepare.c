@@ -13,22 +13,6 @@
 /* The same with --part, of which the hash keeps some. */
 #define PART_LINES 64
 
-/* In place of these lines, their keys. */
-static void
-take_keys(struct worker *w, size_t first, size_t n, struct key *keys)
-{
-	const struct key_recipe *recipe = &w->run->recipe;
-	struct key_scratch *scratch = &w->scratch;
-
-	scratch->used = 0;
-	for (size_t i = 0; i < n; i++) {
-		keys[i] = key_take(recipe, keys[i].data, keys[i].nbytes,
-		    scratch);
-		if (w->troubles != NULL)
-			w->troubles[first + i] = scratch->troubles;
-	}
-}
-
 /*
  * Of the lines from `first` on, whose keys these are: move those of this part
  * to the front of all that comes after `kept`. Returns how many they are.
@@ -39,7 +23,7 @@ sift(struct worker *w, size_t first, size_t n, struct key *keys, size_t kept)
 	/* read once: the compiler can't know that the stores leave them */
 	const unsigned part = w->run->recipe.part, parts = w->run->recipe.parts;
 	const int strict = w->run->plan->strict_part;
-	uint8_t *troubles = w->troubles;
+	uint8_t *troubles = w->lines.troubles;
 	uint32_t *numbers = w->numbers + kept;
 	uint64_t hashes[PART_LINES];
 	size_t ours = 0;
@@ -64,22 +48,24 @@ sift(struct worker *w, size_t first, size_t n, struct key *keys, size_t kept)
 static void
 close_gaps(struct worker *w, size_t kept)
 {
-	uint8_t *to = w->chunk.buffer + (w->starts[0] - w->chunk.buffer);
-	size_t lines = w->prepared;
-	uint64_t all = (uint64_t)(w->rest - w->starts[0]);
+	struct lines *lines = &w->lines;
+	const uint8_t **starts = lines->starts;
+	uint8_t *buffer = lines->chunk->buffer;
+	uint8_t *to = buffer + (starts[0] - buffer);
+	uint64_t all = (uint64_t)(lines->rest - starts[0]);
 
 	for (size_t i = 0; i < kept; i++) {
-		const uint8_t *from = w->starts[w->numbers[i]];
-		size_t nbytes = (size_t)(w->starts[w->numbers[i] + 1] - from);
+		const uint8_t *from = starts[w->numbers[i]];
+		size_t nbytes = (size_t)(starts[w->numbers[i] + 1] - from);
 
 		memmove(to, from, nbytes);
-		w->starts[i] = to;
+		starts[i] = to;
 		to += nbytes;
 	}
-	w->starts[kept] = to;
-	w->prepared = kept;
-	w->passed = lines - kept;
-	w->passed_bytes = all - (uint64_t)(to - w->starts[0]);
+	starts[kept] = to;
+	w->passed = lines->count - kept;
+	w->passed_bytes = all - (uint64_t)(to - starts[0]);
+	lines->count = kept;
 }
 
 /*
@@ -95,18 +81,13 @@ hash_groups(struct worker *w, const size_t group, const int sifts)
 	struct key keys[PART_LINES];
 	size_t kept = 0, n, ours;
 
-	key_scratch_reset(&w->scratch, &run->recipe,
-	    (size_t)(w->rest - w->starts[0]));
-	for (size_t i = 0; i < w->prepared && !(sifts && w->is_foreign);
+	for (size_t i = 0; i < w->lines.count && !(sifts && w->is_foreign);
 	    i += n) {
-		n = w->prepared - i;
-		n = ours = n < group ? n : group;
-		for (size_t j = 0; j < n; j++)
-			keys[j] = (struct key){ w->starts[i + j],
-				(size_t)(w->starts[i + j + 1] -
-				w->starts[i + j] - 1) };
-		if (w->scratch.step_count > 0)
-			take_keys(w, i, n, keys);
+		n = w->lines.count - i;
+		if (n > group)
+			n = group;
+		ours = n;
+		lines_keys(&w->lines, i, n, keys);
 		if (sifts)
 			ours = sift(w, i, n, keys, kept);
 		hot->digest(hash, keys, ours, w->digests + kept);
@@ -120,13 +101,9 @@ hash_groups(struct worker *w, const size_t group, const int sifts)
 }
 
 void
-worker_prepare(struct worker *w, const uint8_t *data, size_t limit)
+worker_prepare(struct worker *w)
 {
-	const uint8_t *end = w->chunk.data + w->chunk.nbytes;
-
-	w->prepared = record_split(w->format, data, end, w->starts, limit);
-	w->rest = w->starts[w->prepared];
-	if (w->prepared == 0)
+	if (w->lines.count == 0)
 		return;
 	/* compiled twice: groups of a constant size cost fewer branches */
 	if (w->numbers == NULL)

@@ -165,6 +165,9 @@ open_outputs(struct run *run, const struct inputs *inputs,
 {
 	const struct run_plan *plan = run->plan;
 
+	if (worker_prints_header(run) && inputs->count > 1 &&
+	    reading_compare_headers(inputs, error) < 0)
+		return -1;
 	/* With --part, lines of other parts would be lost with an input. */
 	if (run->recipe.parts > 0 &&
 	    check_places(plan, 0, inputs, error) < 0)
@@ -313,12 +316,25 @@ commit(struct run *run, struct error *error)
 	    put_in_place(run, error);
 }
 
+/* Take all lines from the input to the output. */
 static int
-stream(struct run *run, const struct inputs *inputs, struct error *error)
+pipe_lines(struct run *run, struct error *error)
+{
+	const struct job job = worker_job(run);
+	int result;
+
+	run->began = 1;
+	result = pipeline_run(&job, run->inputs, &run->input_failed, error);
+	reading_free(&run->reading);
+	return result;
+}
+
+static int
+stream(struct run *run, struct error *error)
 {
 	const struct run_plan *plan = run->plan;
 	const struct deferred_promise promise = { sync_output, run };
-	int result = open_outputs(run, inputs, error);
+	int result = open_outputs(run, run->inputs, error);
 
 	if (result == 0 && is_deferred(plan))
 		result = deferred_begin(&run->filter, plan->atomic, &promise,
@@ -331,7 +347,7 @@ stream(struct run *run, const struct inputs *inputs, struct error *error)
 		if (run->output.fd >= 0 && plan->filter == NULL)
 			io_widen_pipe(run->output.fd);
 		plan->tell(run, MOMENT_BEGINS);
-		result = pipeline_run(run, inputs, error);
+		result = pipe_lines(run, error);
 	}
 	if (run->child > 0)
 		result = finish_child(run, result, error);
@@ -360,9 +376,9 @@ run_lines(struct run *run, const struct run_plan *plan, struct filter *filter,
 	int result;
 
 	*run = (struct run){ .plan = plan, .filter = filter,
-		.recipe = *recipe, .output = OUTPUT_NONE,
+		.recipe = *recipe, .inputs = &inputs, .output = OUTPUT_NONE,
 		.duplicates = OUTPUT_NONE };
-	result = stream(run, &inputs, error);
+	result = stream(run, error);
 	join_errors(run, &result, output_close(&run->output, &second), error,
 	    &second);
 	join_errors(run, &result, output_close(&run->duplicates, &second),
@@ -372,6 +388,8 @@ run_lines(struct run *run, const struct run_plan *plan, struct filter *filter,
 	join_errors(run, &result, filter_close(run->filter, &second), error,
 	    &second);
 	run->filter = NULL;
-	return result < 0 ? -1 : run->input_failed ? STATUS_FAILED :
-	    STATUS_OK;
+	run->inputs = NULL;
+	if (result < 0)
+		return -1;
+	return run->input_failed ? STATUS_FAILED : STATUS_OK;
 }

@@ -10,7 +10,9 @@
 
 #include "key/key.h"
 #include "model/plan.h"
+#include "stream/lines.h"
 #include "stream/output.h"
+#include "stream/pipeline.h"
 
 struct filter;
 struct run;
@@ -32,7 +34,7 @@ enum run_moment {
 	MOMENT_ENDS          /* the filter is still open */
 };
 
-#define RUN_THREADS_MAX 16
+#define RUN_THREADS_MAX PIPELINE_THREADS_MAX
 
 /* Strings are not copied; NULL: not given. */
 struct run_plan {
@@ -76,11 +78,14 @@ struct run {
 	uint64_t position;         /* of the input (struct chunk) */
 	uint64_t bytes_read;       /* of these lines, and headers */
 	struct key_figures keys;
-	struct key_place place;    /* the line that is finished next */
-	uint8_t *header;           /* of the first file; NULL: none yet */
-	size_t header_bytes;
+	struct reading reading;
 	int input_failed;
-	int began;                 /* pipeline_run was called */
+	int began;                 /* lines were asked for */
+	const struct inputs *inputs;
+	struct {
+		int known;
+		uint64_t bytes;    /* input_total of the inputs */
+	} total;                   /* see expect_lines in worker.c */
 };
 
 #endif

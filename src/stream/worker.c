@@ -6,43 +6,38 @@
 
 #include "base/signals.h"
 #include "filter/filter.h"
-#include "key/columns.h"
 
 /* Of lines that are written together. */
 #define COPY_BYTES (128 * 1024)
 
-struct worker *
-worker_new(struct run *run, const struct record_format *format, size_t limit)
+static void *
+worker_new(void *context, struct chunk *chunk, size_t limit)
 {
+	struct run *run = context;
 	struct worker *w = memory_or_die(calloc(1, sizeof *w));
 
 	w->run = run;
-	w->format = format;
-	w->limit = limit;
-	w->starts = memory_or_die(malloc((limit + 1) * sizeof *w->starts));
+	lines_init(&w->lines, &run->recipe, &run->inputs->format, chunk,
+	    limit);
 	w->digests = memory_or_die(malloc(limit * sizeof *w->digests));
-	if (key_has_troubles(&run->recipe))
-		w->troubles = memory_or_die(malloc(limit));
 	if (run->recipe.parts > 0)
 		w->numbers = memory_or_die(malloc(limit *
 		    sizeof *w->numbers));
 	w->batch = batch_new(filter_batch_lines(run->filter));
 	w->batch->keep_none = run->recipe.keep_empty;
-	w->scratch.columns = &w->chunk.columns;
 	w->copies = (struct output_lines){ .room = COPY_BYTES,
 		.data = memory_or_die(malloc(COPY_BYTES + OUTPUT_STEP)) };
 	return w;
 }
 
-void
-worker_free(struct worker *w)
+static void
+worker_free(void *worker)
 {
-	chunk_free(&w->chunk);
-	key_scratch_free(&w->scratch);
+	struct worker *w = worker;
+
+	lines_free(&w->lines);
 	batch_free(w->batch);
-	free(w->starts);
 	free(w->digests);
-	free(w->troubles);
 	free(w->numbers);
 	free(w->copies.data);
 	free(w);
@@ -85,6 +80,32 @@ write_and_mark(struct worker *w, size_t *fresh, struct error *error)
 }
 
 /*
+ * Where the batch's line i is: lines of other parts may lie between it and the
+ * place of the first line that was prepared.
+ */
+static struct key_place
+place_of(const struct worker *w, size_t i)
+{
+	struct key_place place = w->run->reading.place;
+
+	place.number += w->numbers == NULL ? i : w->numbers[i];
+	return place;
+}
+
+static void
+count_troubles(struct worker *w, size_t first, size_t n)
+{
+	const uint8_t *troubles = w->lines.troubles + first;
+
+	if (w->numbers == NULL)
+		key_figures_count(&w->run->keys, troubles, NULL, n,
+		    place_of(w, first));
+	else
+		key_figures_count(&w->run->keys, troubles, w->numbers + first,
+		    n, w->run->reading.place);
+}
+
+/*
  * Finish one batch of prepared lines, from line `first` on, up to *count of
  * them. *count becomes how many it was; the caller passes the others again.
  */
@@ -95,32 +116,47 @@ finish_batch(struct worker *w, size_t first, size_t *count,
 	struct run *run = w->run;
 	struct batch *batch = w->batch;
 	enum room room = ROOM_ENOUGH;
+	int result;
 	size_t fresh;
 
 	batch->digests = w->digests + first;
 	batch->count = *count;
-	w->lines = w->starts + first;
+	w->starts = w->lines.starts + first;
 	if (batch_probe(batch, run->filter, error) < 0)
 		return -1;
 	batch_collect(batch, run->plan->remember);
-	if (run->plan->remember && !run->plan->use.claim)
-		room = batch_reserve(batch, run->filter, error);
+	if (run->plan->use.claim) {
+		result = write_claimed(w, &fresh, error);
+	} else {
+		if (run->plan->remember)
+			room = batch_reserve(batch, run->filter, error);
+		result = write_and_mark(w, &fresh, error);
+	}
 	*count = batch->count;
-	if ((run->plan->use.claim ? write_claimed : write_and_mark)(w, &fresh,
-	    error) < 0) {
+	if (result < 0) {
 		/* Of those that were read, only these are known. */
 		run->lines_read += fresh;
 		return -1;
 	}
-	if (w->troubles != NULL)
-		key_figures_count(&run->keys, w->troubles + first,
-		    w->numbers == NULL ? NULL : w->numbers + first, *count,
-		    (struct key_place){ run->place.file, run->place.number +
-		    (w->numbers == NULL ? first : 0) });
+	if (w->lines.troubles != NULL)
+		count_troubles(w, first, *count);
 	run->lines_read += *count;
-	run->bytes_read += (uint64_t)(w->lines[*count] - w->lines[0]);
+	run->bytes_read += (uint64_t)(w->starts[*count] - w->starts[0]);
 	run->plan->tell(run, MOMENT_AFTER_BATCH);
 	return room == ROOM_SHORT ? -1 : 0;
+}
+
+/* --strict-part: the line after those that were prepared is of another part. */
+static int
+refuse_foreign(const struct worker *w, struct error *error)
+{
+	const struct key_recipe *recipe = &w->run->recipe;
+	const struct key_place *place = &w->run->reading.place;
+
+	return error_set(error, STATUS_FAILED, "%s: %s %" PRIu64 " is not of"
+	    " part %u of %u, which --strict-part does not allow", place->file,
+	    recipe->csv ? "record" : "line", place->number + w->lines.count,
+	    recipe->part, recipe->parts);
 }
 
 /* Finish lines in batches; with --strict-keys, up to one without a key. */
@@ -128,12 +164,12 @@ static int
 finish_prepared(struct worker *w, struct error *error)
 {
 	struct run *run = w->run;
-	const struct key_recipe *recipe = &run->recipe;
-	size_t allowed = w->prepared, n;
+	const uint8_t *troubles = w->lines.troubles;
+	size_t allowed = w->lines.count, n;
 
-	run->keys.found |= w->scratch.found;
-	if (run->plan->strict_keys && w->troubles != NULL)
-		allowed = key_first_refused(w->troubles, allowed);
+	run->keys.found |= w->lines.scratch.found;
+	if (run->plan->strict_keys && troubles != NULL)
+		allowed = key_first_refused(troubles, allowed);
 	for (size_t i = 0; i < allowed; i += n) {
 		n = allowed - i;
 		n = n < w->batch->capacity ? n : w->batch->capacity;
@@ -144,21 +180,15 @@ finish_prepared(struct worker *w, struct error *error)
 	}
 	if (signals_stop)
 		return 0;
-	if (allowed < w->prepared) {
-		key_refuse(recipe, w->troubles[allowed],
-		    (struct key_place){ run->place.file, run->place.number +
-		    (w->numbers != NULL ? w->numbers[allowed] : allowed) },
-		    error);
+	if (allowed < w->lines.count) {
+		key_refuse(&run->recipe, troubles[allowed],
+		    place_of(w, allowed), error);
 		return -1;
 	}
 	if (w->is_foreign)
-		return error_set(error, STATUS_FAILED, "%s: %s %" PRIu64
-		    " is not of part %u of %u, which --strict-part does not"
-		    " allow", run->place.file, recipe->csv ? "record" : "line",
-		    run->place.number + w->prepared, recipe->part,
-		    recipe->parts);
+		return refuse_foreign(w, error);
 	/* with the lines of other parts between them */
-	run->place.number += w->prepared + w->passed;
+	run->reading.place.number += w->lines.count + w->passed;
 	run->lines_passed += w->passed;
 	run->bytes_read += w->passed_bytes;
 	w->passed = 0;
@@ -166,54 +196,120 @@ finish_prepared(struct worker *w, struct error *error)
 	return 0;
 }
 
-/*
- * Write a file's header, which isn't a line: only the first one, and not if the
- * output continues a file, or has the repeated lines (-d).
- */
-static int
-write_header(struct worker *w, struct error *error)
+int
+worker_prints_header(const struct run *run)
 {
-	struct run *run = w->run;
-	const struct key header = { w->chunk.data, w->chunk.header_bytes };
-	struct error differs, named;
+	const struct run_plan *plan = run->plan;
 
-	if (header.nbytes == 0)
-		return 0;
-	run->place.number++;
-	run->bytes_read += header.nbytes;
-	if (run->plan->print == PRINT_NOTHING ||
-	    (run->plan->print == PRINT_SEEN && run->plan->remember))
-		return 0;
-	if (run->header == NULL) {
-		run->header_bytes = header.nbytes;
-		run->header = memory_or_die(malloc(header.nbytes));
-		memcpy(run->header, header.data, header.nbytes);
-		return output_continues(&run->output) ? 0 : output_write(
-		    &run->output, header.data, header.nbytes, error);
-	}
-	/* Under another header, records of other columns would mislead. */
-	if (columns_compare(&run->recipe, (struct key){ run->header,
-	    run->header_bytes }, header, &differs) < 0) {
-		error_set(&named, STATUS_OK, "%s: %s", w->chunk.file,
-		    differs.text);
-		run->plan->notice(named.text);
-	}
-	return 0;
+	return run->recipe.header && plan->print != PRINT_NOTHING &&
+	    !(plan->print == PRINT_SEEN && plan->remember);
 }
 
-int
-worker_finish(struct worker *w, struct error *error)
+/*
+ * A chunk's header, which isn't a line: print it if it is the first one, but
+ * not if the output continues a file.
+ */
+static int
+finish_header(struct worker *w, struct error *error)
 {
-	const uint8_t *end = w->chunk.data + w->chunk.nbytes;
+	struct run *run = w->run;
+	const struct chunk *chunk = w->lines.chunk;
+	int is_first;
 
-	if (w->chunk.begins)
-		w->run->place = (struct key_place){ w->chunk.file, 1 };
-	if (write_header(w, error) < 0 || finish_prepared(w, error) < 0)
+	reading_begin(&run->reading, chunk);
+	run->bytes_read += chunk->header_bytes;
+	if (!worker_prints_header(run))
+		return 0;
+	is_first = reading_header(&run->reading, &run->recipe, chunk, error);
+	if (is_first <= 0)
+		return is_first;
+	if (output_continues(&run->output))
+		return 0;
+	return output_write(&run->output, chunk->data, chunk->header_bytes,
+	    error);
+}
+
+/*
+ * What is left to read has as many new lines as what was read. Only for private
+ * memory, since measuring many files takes time.
+ */
+static void
+expect_lines(struct run *run)
+{
+	uint64_t left;
+
+	if (!run->plan->remember ||
+	    filter_costs(run->filter).private_bytes == 0)
+		return;
+	if (!run->total.known)
+		run->total.bytes = input_total(run->inputs);
+	run->total.known = 1;
+	if (run->position == 0 || run->position >= run->total.bytes)
+		return;
+	left = run->total.bytes - run->position;
+	filter_expect(run->filter, (uint64_t)((double)run->lines_new *
+	    (double)left / (double)run->position));
+}
+
+static void
+prepare(void *worker)
+{
+	struct worker *w = worker;
+
+	lines_first(&w->lines);
+	worker_prepare(w);
+}
+
+static int
+finish(void *worker, struct error *error)
+{
+	struct worker *w = worker;
+	struct run *run = w->run;
+
+	run->position = w->lines.chunk->position;
+	if (finish_header(w, error) < 0 || finish_prepared(w, error) < 0)
 		return -1;
-	while (w->rest < end && !signals_stop) {
-		worker_prepare(w, w->rest, w->batch->capacity);
+	while (!signals_stop && lines_next(&w->lines, w->batch->capacity)) {
+		worker_prepare(w);
 		if (finish_prepared(w, error) < 0)
 			return -1;
 	}
-	return filter_write_back(w->run->filter, 0, error);
+	if (filter_write_back(run->filter, 0, error) < 0)
+		return -1;
+	expect_lines(run);
+	return 0;
+}
+
+/* If the pause lasts, what is only in memory goes to the filter's file. */
+static int
+pause_run(void *context, const struct input *input, struct error *error)
+{
+	struct run *run = context;
+	int after = filter_idle_after(run->filter);
+
+	if (after < 0 || !input_pauses(input, after))
+		return 0;
+	return filter_write_back(run->filter, 1, error);
+}
+
+static void
+interrupted(void *context)
+{
+	struct run *run = context;
+
+	run->plan->tell(run, MOMENT_INTERRUPTED);
+}
+
+struct job
+worker_job(struct run *run)
+{
+	run->output.interrupted = interrupted;
+	run->output.context = run;
+	run->duplicates.interrupted = interrupted;
+	run->duplicates.context = run;
+	return (struct job){ .context = run, .threads = run->plan->threads,
+		.batch_lines = filter_batch_lines(run->filter),
+		.begin = worker_new, .end = worker_free, .prepare = prepare,
+		.finish = finish, .pause = pause_run,
+		.interrupted = interrupted, .notice = run->plan->notice };
 }

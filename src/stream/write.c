@@ -6,7 +6,7 @@
 static size_t
 line_bytes(const struct worker *worker, size_t i)
 {
-	return (size_t)(worker->lines[i + 1] - worker->lines[i]);
+	return (size_t)(worker->starts[i + 1] - worker->starts[i]);
 }
 
 /* The mark of the batch's line i; *fresh counts new ones from line 0 on. */
@@ -51,7 +51,7 @@ static inline int
 add_line(struct worker *worker, struct output *output, size_t i,
     struct error *error)
 {
-	return output_add(output, &worker->copies, worker->lines[i],
+	return output_add(output, &worker->copies, worker->starts[i],
 	    line_bytes(worker, i), error);
 }
 
@@ -59,10 +59,10 @@ add_line(struct worker *worker, struct output *output, size_t i,
 static int
 write_all(struct worker *worker, struct output *output, struct error *error)
 {
-	const uint8_t *first = worker->lines[0];
+	const uint8_t *first = worker->starts[0];
 
 	return output_write(output, first,
-	    (size_t)(worker->lines[worker->batch->count] - first), error);
+	    (size_t)(worker->starts[worker->batch->count] - first), error);
 }
 
 static int

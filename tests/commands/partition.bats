@@ -19,6 +19,14 @@ parts_of() {
 	[ "$(cat numbers)" = 1 ]
 	seq 200000 | bloomdedup partition --parts=4096 | cut -f 1 | sort -nu |
 		cmp - <(seq 4096)
+	# any number of threads prints the same
+	"$HELPER" lines 100000 7 >many
+	bloomdedup partition --parts=9 many >out-1
+	bloomdedup partition --parts=9 -j 3 many | cmp - out-1
+	bloomdedup partition --parts=9 -j 3 -o %d many
+	for i in 1 2 3 4 5 6 7 8 9; do
+		sed -n "s/^$i	//p" out-1 | cmp - "$i"
+	done
 	# repeated lines are repeated: it remembers nothing
 	cat in in | bloomdedup partition --parts=4 | cmp - <(cat out out)
 }

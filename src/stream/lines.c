@@ -1,0 +1,146 @@
+#include "stream/lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "key/columns.h"
+
+/* What is read of each file to compare headers; more if one is longer. */
+#define HEADER_BYTES 4096
+
+void
+lines_init(struct lines *l, const struct key_recipe *recipe,
+    const struct record_format *format, struct chunk *chunk, size_t limit)
+{
+	*l = (struct lines){ .recipe = recipe, .format = format,
+		.chunk = chunk, .limit = limit };
+	l->starts = memory_or_die(malloc((limit + 1) * sizeof *l->starts));
+	if (key_has_troubles(recipe))
+		l->troubles = memory_or_die(malloc(limit));
+	l->scratch.columns = &chunk->columns;
+}
+
+void
+lines_free(struct lines *l)
+{
+	key_scratch_free(&l->scratch);
+	free(l->starts);
+	free(l->troubles);
+}
+
+static void
+split(struct lines *l, const uint8_t *from, size_t limit)
+{
+	const uint8_t *end = l->chunk->data + l->chunk->nbytes;
+
+	l->count = record_split(l->format, from, end, l->starts, limit);
+	l->rest = l->starts[l->count];
+	key_scratch_reset(&l->scratch, l->recipe, (size_t)(l->rest - from));
+}
+
+void
+lines_first(struct lines *l)
+{
+	split(l, l->chunk->data + l->chunk->header_bytes, l->limit);
+}
+
+int
+lines_next(struct lines *l, size_t limit)
+{
+	if (l->rest == l->chunk->data + l->chunk->nbytes)
+		return 0;
+	split(l, l->rest, limit);
+	return 1;
+}
+
+void
+lines_replace_by_keys(struct lines *l, size_t first, size_t n,
+    struct key *keys)
+{
+	struct key_scratch *scratch = &l->scratch;
+
+	scratch->used = 0;
+	for (size_t i = 0; i < n; i++) {
+		keys[i] = key_take(l->recipe, keys[i].data, keys[i].nbytes,
+		    scratch);
+		if (l->troubles != NULL)
+			l->troubles[first + i] = scratch->troubles;
+	}
+}
+
+void
+reading_free(struct reading *reading)
+{
+	free(reading->header);
+	reading->header = NULL;
+}
+
+void
+reading_begin(struct reading *reading, const struct chunk *chunk)
+{
+	if (chunk->begins)
+		reading->place = (struct key_place){ chunk->file, 1 };
+	if (chunk->header_bytes > 0)
+		reading->place.number++;
+}
+
+int
+reading_header(struct reading *reading, const struct key_recipe *recipe,
+    const struct chunk *chunk, struct error *error)
+{
+	const struct key header = { chunk->data, chunk->header_bytes };
+	struct key first;
+	struct error differs;
+
+	if (header.nbytes == 0)
+		return 0;
+	if (reading->header == NULL) {
+		reading->header_bytes = header.nbytes;
+		reading->header_file = chunk->file;
+		reading->header = memory_or_die(malloc(header.nbytes));
+		memcpy(reading->header, header.data, header.nbytes);
+		return 1;
+	}
+	first = (struct key){ reading->header, reading->header_bytes };
+	if (columns_compare(recipe, header, first, reading->header_file,
+	    &differs) == 0)
+		return 0;
+	return error_set(error, STATUS_FAILED, "%s: %s", chunk->file,
+	    differs.text);
+}
+
+static void
+ignore(void *context, const char *text)
+{
+	(void)context;
+	(void)text;
+}
+
+int
+reading_compare_headers(const struct inputs *inputs, struct error *error)
+{
+	struct reading reading = { 0 };
+	struct inputs one = *inputs;
+	int result = 0;
+
+	one.count = 1;
+	one.report = ignore;
+	one.interrupted = NULL;
+	for (size_t i = 0; i < inputs->count && result >= 0; i++) {
+		struct chunk chunk = { 0 };
+		struct input *input;
+		struct stat st;
+
+		one.paths = inputs->paths + i;
+		if (stat(*one.paths, &st) < 0 || !S_ISREG(st.st_mode))
+			continue;
+		input = input_new(&one);
+		if (input_next(input, &chunk, HEADER_BYTES))
+			result = reading_header(&reading, inputs->header,
+			    &chunk, error);
+		input_free(input);
+		chunk_free(&chunk);
+	}
+	reading_free(&reading);
+	return result < 0 ? -1 : 0;
+}

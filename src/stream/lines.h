@@ -1,0 +1,87 @@
+/*
+ * The lines of a chunk, as a job's worker prepares them: where they begin, and
+ * their keys. What a job has read so far: where the next line is, and the
+ * header that the others must equal.
+ */
+#ifndef LINES_H
+#define LINES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "key/key.h"
+#include "stream/input.h"
+
+struct lines {
+	const struct key_recipe *recipe;    /* not owned, */
+	const struct record_format *format; /* nor is this, */
+	struct chunk *chunk;                /* nor this */
+	size_t limit;           /* room for lines in the arrays below */
+	const uint8_t **starts; /* of the lines, and the last one's end */
+	uint8_t *troubles;      /* of their keys; NULL if there can be none */
+	size_t count;
+	const uint8_t *rest;    /* where the lines begin that come next */
+	struct key_scratch scratch;
+};
+
+/* With room for `limit` lines. The pointers must live as long as it does. */
+void lines_init(struct lines *lines, const struct key_recipe *recipe,
+    const struct record_format *format, struct chunk *chunk, size_t limit);
+void lines_free(struct lines *lines);
+
+/* The first lines of the chunk, after its header, up to the limit. */
+void lines_first(struct lines *lines);
+
+/* The lines after those, up to `limit`. Returns 0 if there are none. */
+int lines_next(struct lines *lines, size_t limit);
+
+/* In place of n lines from `first` on, their keys; their troubles are noted. */
+void lines_replace_by_keys(struct lines *lines, size_t first, size_t n,
+    struct key *keys);
+
+/*
+ * The keys of n lines from `first` on. They are valid until the next call, and
+ * as long as the chunk.
+ */
+static inline void
+lines_keys(struct lines *lines, size_t first, size_t n, struct key *keys)
+{
+	for (size_t i = 0; i < n; i++)
+		keys[i] = (struct key){ lines->starts[first + i],
+			(size_t)(lines->starts[first + i + 1] -
+			lines->starts[first + i] - 1) };
+	if (lines->scratch.step_count > 0)
+		lines_replace_by_keys(lines, first, n, keys);
+}
+
+/* What a job has read; all zero at its beginning. */
+struct reading {
+	struct key_place place; /* the line that is finished next */
+	uint8_t *header;        /* of the first file; NULL: none yet */
+	size_t header_bytes;
+	const char *header_file;  /* its name; the input's */
+};
+void reading_free(struct reading *reading);
+
+/* A chunk's turn: note the place of its first line, after its header. */
+void reading_begin(struct reading *reading, const struct chunk *chunk);
+
+/*
+ * The chunk's header, where headers are printed. Returns 1 if it is the first
+ * one, or 0 if there is none or if it names the same columns as the first one;
+ * fails (STATUS_FAILED) if it names others, since records under the wrong
+ * header mislead.
+ */
+int reading_header(struct reading *reading, const struct key_recipe *recipe,
+    const struct chunk *chunk, struct error *error);
+
+/*
+ * Before anything is printed: do all input files that can be read twice, which
+ * are the regular ones, have headers with the same columns? Files that can't be
+ * read are passed over, since the input reports them. Fails as reading_header.
+ */
+int reading_compare_headers(const struct inputs *inputs,
+    struct error *error);
+
+#endif
