@@ -115,7 +115,7 @@ refuse(const char *path, struct error *error)
 		return filter_options_keep_old(path, error);
 	error_set(error, STATUS_FAILED, "%s: the filter exists: it remembers"
 	    " about %s lines%s; --force would forget them", path,
-	    number_format_count(text, format_lines(filter_table(filter))),
+	    number_format_count(text, table_lines(filter_table(filter))),
 	    filter_growth(filter) == GROWTH_GROW ? " and grows by itself" :
 	    "");
 	filter_close(filter, &ignored);

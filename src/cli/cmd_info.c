@@ -21,8 +21,8 @@
 
 /* What is computed from the bits of all layers. */
 struct facts {
-	struct estimate layers[FORMAT_LAYERS_MAX];
-	double generations[FORMAT_GENERATIONS_MAX]; /* lines of each */
+	struct estimate layers[TABLE_LAYERS_MAX];
+	double generations[TABLE_GENERATIONS_MAX]; /* lines of each */
 	double lines;      /* estimated */
 	double error_rate; /* now, of the whole filter */
 	uint64_t room;     /* lines until it is full or grows */
@@ -34,7 +34,7 @@ struct facts {
 static int
 gather(struct filter *f, struct facts *facts, int verify, struct error *error)
 {
-	double rates[FORMAT_LAYERS_MAX];
+	double rates[TABLE_LAYERS_MAX];
 	unsigned count = filter_table(f)->count, generation;
 
 	facts->waiting = filter_waiting(f);
@@ -55,7 +55,7 @@ gather(struct filter *f, struct facts *facts, int verify, struct error *error)
 		facts->lines += fill.lines;
 	}
 	/* as planned, even if it may be overfilled */
-	facts->room = format_room(filter_table(f), GROWTH_FAIL);
+	facts->room = table_room(filter_table(f), GROWTH_FAIL);
 	facts->error_rate = estimate_joined_rate(rates, count);
 	facts->lines += (double)facts->waiting;
 	facts->room -= facts->waiting < facts->room ? facts->waiting :
@@ -167,7 +167,7 @@ print_json(const struct options *o, const struct filter *f,
 		json_print_close(&json, '}');
 	}
 	json_print_close(&json, ']');
-	json_print_text(&json, "on_full", format_growth_name(h->growth));
+	json_print_text(&json, "on_full", growth_name(h->growth));
 	json_print_text(&json, "hash", hash_option(h->hash.kind));
 	/* the recipe's lines: bloomdedup(5), "Key recipe" */
 	json_print_open(&json, "key", '[');

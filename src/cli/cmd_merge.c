@@ -59,7 +59,7 @@ static void
 report(struct filter *out, const char *path, size_t count)
 {
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
-	double rates[FORMAT_LAYERS_MAX], lines = 0, planned = 0, rate;
+	double rates[TABLE_LAYERS_MAX], lines = 0, planned = 0, rate;
 	const struct table *table = filter_table(out);
 	double p = filter_header(out)->error_rate;
 

@@ -151,7 +151,7 @@ run_try(const struct options *o, struct error *error)
 		printf(" --hashes=%u", o->hashes);
 	if (o->run.use.growth > GROWTH_GROW)
 		printf(" --on-full=%s",
-		    format_growth_name((enum growth)o->run.use.growth));
+		    growth_name((enum growth)o->run.use.growth));
 	puts(" FILTER");
 	return STATUS_OK;
 }

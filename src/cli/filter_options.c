@@ -161,7 +161,7 @@ check_filter(const struct options *o, const struct filter *filter,
 		    text_window(made, &h->window), o->window_text, error);
 	if (o->run.use.growth == GROWTH_GROW && h->growth != GROWTH_GROW)
 		return contradiction(filter, "on-full",
-		    format_growth_name(h->growth), "grow", error);
+		    growth_name(h->growth), "grow", error);
 	if (key_recipe_parse(&stored, h->recipe, error) < 0)
 		return error_set(error, error->status, "%s: %s",
 		    filter_name(filter), error->text);

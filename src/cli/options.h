@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/text.h"
-#include "disk/format.h"
+#include "disk/table.h"
 #include "key/key.h"
 #include "serve/service.h"
 #include "stream/run_plan.h"

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "base/number.h"
-#include "disk/format.h"
+#include "disk/table.h"
 
 /* Print a file's name, with escapes for what could control the terminal. */
 void text_print_name(const char *text);

@@ -70,19 +70,21 @@ enum { /* offsets in a slot */
 	GENERATION_SHIFT = 8, /* its place + 1, with a window */
 
 	/* and with a window, where other tables have their last layers */
-	AT_GENERATIONS = AT_LAYERS + FORMAT_WINDOW_LAYERS_MAX * LAYER_BYTES,
+	AT_GENERATIONS = AT_LAYERS + TABLE_WINDOW_LAYERS_MAX * LAYER_BYTES,
 	GENERATION_NUMBER = 0,
 	GENERATION_BEGIN = 8,
 	GENERATION_END = 16,
 	GENERATION_BYTES = 24,
 	AT_GENERATION_COUNT = AT_GENERATIONS +
-	    FORMAT_GENERATIONS_MAX * GENERATION_BYTES,
+	    TABLE_GENERATIONS_MAX * GENERATION_BYTES,
 	AT_WINDOW_TABLE_ZERO = AT_GENERATION_COUNT + 4
 };
 
-_Static_assert(FORMAT_HEADER_BYTES == SIZING_OVERHEAD_BYTES,
+_Static_assert(FILTER_HEADER_BYTES == (1 + FORMAT_SLOTS) * PAGE_BYTES,
+    "the layers begin after header and slots");
+_Static_assert(FILTER_HEADER_BYTES == SIZING_OVERHEAD_BYTES,
     "sizing knows how long header and slots are");
-_Static_assert((int)AT_LAYERS + FORMAT_LAYERS_MAX * LAYER_BYTES <=
+_Static_assert((int)AT_LAYERS + TABLE_LAYERS_MAX * LAYER_BYTES <=
     (int)AT_CRC && (int)AT_WINDOW_TABLE_ZERO <= (int)AT_CRC,
     "the table fits into a page");
 
@@ -97,13 +99,6 @@ static int
 is_rate(double rate)
 {
 	return rate > 0 && rate <= 1;
-}
-
-const char *
-format_growth_name(enum growth growth)
-{
-	return growth == GROWTH_GROW ? "grow" :
-	    growth == GROWTH_WARN ? "warn" : "fail";
 }
 
 void
@@ -164,12 +159,12 @@ fields_decode(struct header *h, const uint8_t *page)
 	if (h->version_to_write < FORMAT_VERSION || h->capacity == 0 ||
 	    h->capacity > SIZING_CAPACITY_MAX || !is_rate(h->error_rate) ||
 	    growth > GROWTH_FAIL || hash_secret_bytes(kind) == 0 ||
-	    recipe > FORMAT_RECIPE_MAX ||
+	    recipe > FILTER_RECIPE_MAX ||
 	    (recipe > 0 && page[AT_RECIPE + recipe - 1] != '\n'))
 		return -1;
 	if (h->window.kind != WINDOW_NONE &&
 	    (h->window.kind > WINDOW_LINES || h->window.length == 0 ||
-	    h->window.length > FORMAT_WINDOW_MAX ||
+	    h->window.length > WINDOW_LENGTH_MAX ||
 	    (h->window.kind == WINDOW_LINES && h->window.length % 4 != 0)))
 		return -1;
 	h->growth = (enum growth)growth;
@@ -213,28 +208,22 @@ format_header_decode(struct header *h, const uint8_t page[PAGE_BYTES],
 	    "the filter is damaged: its header is wrong");
 }
 
-static uint64_t
-layer_end(const struct layer_entry *layer)
-{
-	return layer->offset + layer->geometry.pages * PAGE_BYTES;
-}
-
 void
-format_table_encode(const struct table *table,
-    const uint8_t id[FORMAT_ID_BYTES], uint8_t page[PAGE_BYTES])
+format_slot_encode(const struct slot_head *head, const struct table *table,
+    const uint8_t id[FILTER_ID_BYTES], uint8_t page[PAGE_BYTES])
 {
 	int windowed = table->generation_count > 0;
 
 	memset(page, 0, PAGE_BYTES);
 	memcpy(page, windowed ? window_magic : slot_magic, sizeof slot_magic);
-	le_put64(page + AT_SERIAL, table->serial);
-	memcpy(page + AT_SLOT_ID, id, FORMAT_ID_BYTES);
-	le_put64(page + AT_FILE_BYTES, format_table_end(table));
+	le_put64(page + AT_SERIAL, head->serial);
+	memcpy(page + AT_SLOT_ID, id, FILTER_ID_BYTES);
+	le_put64(page + AT_FILE_BYTES, table_end(table));
 	le_put32(page + AT_LAYER_COUNT, table->count);
-	le_put32(page + AT_FLAGS, (uint32_t)table->marking);
-	le_put32(page + AT_SEALING_LAYER, table->sealing.layer);
-	le_put32(page + AT_SEALING_CHECKSUM, table->sealing.checksum);
-	le_put64(page + AT_SEALING_PAGES, table->sealing.pages);
+	le_put32(page + AT_FLAGS, (uint32_t)head->marking);
+	le_put32(page + AT_SEALING_LAYER, head->sealing.layer);
+	le_put32(page + AT_SEALING_CHECKSUM, head->sealing.checksum);
+	le_put64(page + AT_SEALING_PAGES, head->sealing.pages);
 	for (unsigned i = 0; i < table->count; i++) {
 		const struct layer_entry *layer = &table->layers[i];
 		uint8_t *p = page + AT_LAYERS + i * LAYER_BYTES;
@@ -289,25 +278,25 @@ layer_decode(struct table *table, unsigned i, const uint8_t *page)
 	/* geometry_check bounds the pages, so that the sum can't overflow. */
 	if (geometry_check(&layer->geometry) < 0 ||
 	    layer->offset % PAGE_BYTES != 0 ||
-	    layer->offset < FORMAT_HEADER_BYTES ||
+	    layer->offset < FILTER_HEADER_BYTES ||
 	    layer->offset / PAGE_BYTES > PAGES_MAX - layer->geometry.pages ||
 	    layer->capacity == 0 || layer->capacity > SIZING_CAPACITY_MAX ||
 	    !is_rate(layer->error_rate))
 		return -1;
 	if (table->generation_count == 0)
-		return layer->offset == (i == 0 ? FORMAT_HEADER_BYTES :
-		    layer_end(layer - 1)) ? 0 : -1;
+		return layer->offset == (i == 0 ? FILTER_HEADER_BYTES :
+		    table_layer_end(layer - 1)) ? 0 : -1;
 	/* With a window: of no earlier generation, and apart from all. */
 	for (unsigned j = 0; j < i; j++) {
 		const struct layer_entry *other = &table->layers[j];
 
 		if (layer->generation < other->generation ||
-		    (layer->offset < layer_end(other) &&
-		    other->offset < layer_end(layer)))
+		    (layer->offset < table_layer_end(other) &&
+		    other->offset < table_layer_end(layer)))
 			return -1;
 	}
 	return layer->generation < table->generation_count &&
-	    layer_end(layer) <= table->file_bytes ? 0 : -1;
+	    table_layer_end(layer) <= table->file_bytes ? 0 : -1;
 }
 
 /* With a window: what stands in place of other tables' last layers. */
@@ -340,29 +329,38 @@ table_decode(struct table *table, const uint8_t *page)
 {
 	unsigned windowed = memcmp(page, window_magic, sizeof window_magic) ==
 	    0;
-	uint32_t flags = le_get32(page + AT_FLAGS);
-	struct sealing *s = &table->sealing;
-	const struct layer_entry *layer;
+	unsigned most = windowed ? TABLE_WINDOW_LAYERS_MAX : TABLE_LAYERS_MAX;
 
 	memset(table, 0, sizeof *table);
-	table->serial = le_get64(page + AT_SERIAL);
-	table->marking = (enum marking)flags;
 	table->count = le_get32(page + AT_LAYER_COUNT);
 	table->file_bytes = le_get64(page + AT_FILE_BYTES);
 	if (windowed)
 		table->generation_count = le_get32(page + AT_GENERATION_COUNT);
-	if (table->serial == 0 || table->serial == UINT64_MAX ||
-	    flags > MARKING_SHARED || table->count < 1 || table->count >
-	    (windowed ? FORMAT_WINDOW_LAYERS_MAX : FORMAT_LAYERS_MAX) ||
+	if (table->count < 1 || table->count > most ||
 	    table->generation_count < windowed ||
-	    table->generation_count > FORMAT_GENERATIONS_MAX)
+	    table->generation_count > TABLE_GENERATIONS_MAX)
 		return -1;
 	for (unsigned i = 0; i < table->count; i++) {
 		if (layer_decode(table, i, page) < 0)
 			return -1;
 	}
-	if (windowed && generations_decode(table, page) < 0)
+	return windowed ? generations_decode(table, page) : 0;
+}
+
+/* The same; it belongs to this table. */
+static int
+head_decode(struct slot_head *head, const struct table *table,
+    const uint8_t *page)
+{
+	uint32_t flags = le_get32(page + AT_FLAGS);
+	struct sealing *s = &head->sealing;
+	const struct layer_entry *layer;
+
+	head->serial = le_get64(page + AT_SERIAL);
+	if (head->serial == 0 || head->serial == UINT64_MAX ||
+	    flags > MARKING_SHARED)
 		return -1;
+	head->marking = (enum marking)flags;
 	s->layer = le_get32(page + AT_SEALING_LAYER);
 	s->checksum = le_get32(page + AT_SEALING_CHECKSUM);
 	s->pages = le_get64(page + AT_SEALING_PAGES);
@@ -376,78 +374,19 @@ table_decode(struct table *table, const uint8_t *page)
 }
 
 int
-format_table_decode(struct table *table, const uint8_t id[FORMAT_ID_BYTES],
-    const uint8_t page[PAGE_BYTES], struct error *error)
+format_slot_decode(struct slot_head *head, struct table *table,
+    const uint8_t id[FILTER_ID_BYTES], const uint8_t page[PAGE_BYTES],
+    struct error *error)
 {
 	uint8_t again[PAGE_BYTES];
 
 	/* Its encoding has the right magic, checksum and id, and zeros. */
-	if (table_decode(table, page) == 0) {
-		format_table_encode(table, id, again);
+	if (table_decode(table, page) == 0 &&
+	    head_decode(head, table, page) == 0) {
+		format_slot_encode(head, table, id, again);
 		if (memcmp(again, page, PAGE_BYTES) == 0)
 			return 0;
 	}
 	return error_set(error, STATUS_FAILED,
 	    "the filter is damaged: its table of layers is wrong");
-}
-
-uint64_t
-format_table_end(const struct table *table)
-{
-	uint64_t end = FORMAT_HEADER_BYTES;
-
-	if (table->generation_count > 0 && table->file_bytes > end)
-		end = table->file_bytes;
-	for (unsigned i = 0; i < table->count; i++) {
-		if (layer_end(&table->layers[i]) > end)
-			end = layer_end(&table->layers[i]);
-	}
-	return end;
-}
-
-uint64_t
-format_lines(const struct table *table)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < table->count; i++)
-		sum += table->layers[i].lines;
-	return sum;
-}
-
-uint64_t
-format_capacity(const struct table *table)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < table->count; i++)
-		sum += table->layers[i].capacity;
-	return sum;
-}
-
-uint64_t
-format_layer_room(const struct table *table, unsigned i, enum growth growth)
-{
-	const struct layer_entry *layer = &table->layers[i];
-
-	if (layer->sealed || (table->generation_count > 0 &&
-	    layer->generation + 1 != table->generation_count))
-		return 0;
-	if (growth == GROWTH_WARN && i + 1 == table->count)
-		return UINT64_MAX;
-	return layer->lines < layer->capacity ?
-	    layer->capacity - layer->lines : 0;
-}
-
-uint64_t
-format_room(const struct table *table, enum growth growth)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < table->count; i++) {
-		uint64_t more = format_layer_room(table, i, growth);
-
-		sum = more > UINT64_MAX - sum ? UINT64_MAX : sum + more;
-	}
-	return sum;
 }

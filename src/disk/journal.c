@@ -20,8 +20,8 @@ enum {
 	DIGEST_BYTES = 16,
 	PAYLOAD_MAX = FRAME_DIGESTS * DIGEST_BYTES,
 	SPAN_BYTES = 12,
-	BEGIN_BYTES = 4 + FORMAT_ID_BYTES,
-	COMMIT_MAX = 8 + FORMAT_LAYERS_MAX * SPAN_BYTES,
+	BEGIN_BYTES = 4 + FILTER_ID_BYTES,
+	COMMIT_MAX = 8 + TABLE_LAYERS_MAX * SPAN_BYTES,
 	KIND_BEGIN = 1,
 	KIND_DIGESTS = 2,
 	KIND_COMMIT = 3,
@@ -140,7 +140,7 @@ read_frame(struct journal *j, struct error *error)
 
 int
 journal_create(struct journal *j, const char *filter,
-    const uint8_t id[FORMAT_ID_BYTES], struct error *error)
+    const uint8_t id[FILTER_ID_BYTES], struct error *error)
 {
 	struct stat st;
 
@@ -152,7 +152,7 @@ journal_create(struct journal *j, const char *filter,
 	if (stat(filter, &st) == 0)
 		temporary_take_rights(j->fd, &st);
 	le_put32(j->frame + HEAD_BYTES, VERSION);
-	memcpy(j->frame + HEAD_BYTES + 4, id, FORMAT_ID_BYTES);
+	memcpy(j->frame + HEAD_BYTES + 4, id, FILTER_ID_BYTES);
 	/* Not at the commit: then the output is already in place. */
 	if (write_frame(j, KIND_BEGIN, BEGIN_BYTES, error) < 0 ||
 	    path_sync_folder(j->path, error) < 0) {
@@ -235,7 +235,7 @@ decode_commit(struct journal *j)
 	uint64_t sum = 0;
 
 	if (j->payload < 8 || (j->payload - 8) % SPAN_BYTES != 0 ||
-	    (j->payload - 8) / SPAN_BYTES > FORMAT_LAYERS_MAX ||
+	    (j->payload - 8) / SPAN_BYTES > TABLE_LAYERS_MAX ||
 	    le_get64(p) != j->count)
 		return -1;
 	j->span_count = (j->payload - 8) / SPAN_BYTES;
@@ -272,7 +272,7 @@ has_not_begun(struct journal *j)
 
 int
 journal_open(struct journal *j, const char *filter,
-    const uint8_t id[FORMAT_ID_BYTES], struct error *error)
+    const uint8_t id[FILTER_ID_BYTES], struct error *error)
 {
 	int begun, result;
 
@@ -297,7 +297,7 @@ journal_open(struct journal *j, const char *filter,
 		goto fail;
 	}
 	if (id != NULL && memcmp(j->frame + HEAD_BYTES + 4, id,
-	    FORMAT_ID_BYTES) != 0) {
+	    FILTER_ID_BYTES) != 0) {
 		result = error_set(error, STATUS_FAILED, "%s: the journal of"
 		    " another filter; move it away", j->path);
 		goto fail;

@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "bits/hash.h"
-#include "disk/format.h"
+#include "disk/table.h"
 
 /* The next `count` digests belong to layer number `layer`. */
 struct journal_span {
@@ -35,7 +35,7 @@ struct journal {
 	size_t used;   /* digests that were added to it */
 	uint64_t count; /* digests in all */
 	uint64_t offset; /* where the next frame is read or written */
-	struct journal_span spans[FORMAT_LAYERS_MAX];
+	struct journal_span spans[TABLE_LAYERS_MAX];
 	size_t span_count;
 };
 
@@ -56,7 +56,7 @@ char *journal_name(const char *filter);
  * name, and so the filter's, to the disk.
  */
 int journal_create(struct journal *journal, const char *filter,
-    const uint8_t id[FORMAT_ID_BYTES], struct error *error);
+    const uint8_t id[FILTER_ID_BYTES], struct error *error);
 
 int journal_add(struct journal *journal, const struct digest *digests,
     size_t n, struct error *error);
@@ -75,7 +75,7 @@ int journal_commit(struct journal *journal, const struct journal_span *spans,
  * journal, is an error: it is not ours to remove.
  */
 int journal_open(struct journal *journal, const char *filter,
-    const uint8_t id[FORMAT_ID_BYTES], struct error *error);
+    const uint8_t id[FILTER_ID_BYTES], struct error *error);
 
 /*
  * After the commit: call `visit` for all digests in their order, up to

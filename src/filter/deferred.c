@@ -148,7 +148,7 @@ make_spans(const struct deferred *d, struct journal_span *spans)
 	size_t count = 0;
 
 	for (unsigned i = 0; left > 0; i++) {
-		uint64_t room = format_layer_room(
+		uint64_t room = table_layer_room(
 		    filter_table(d->filter.under), i,
 		    filter_growth(d->filter.under));
 		uint64_t n = left < room ? left : room;
@@ -166,7 +166,7 @@ deferred_commit(struct filter *filter, const struct deferred_promise *promise,
 {
 	struct deferred *d = deferred_of(filter);
 	struct filter *under = filter->under;
-	struct journal_span spans[FORMAT_LAYERS_MAX];
+	struct journal_span spans[TABLE_LAYERS_MAX];
 	uint64_t room;
 
 	/* New layers are on the disk before a journal can name them. */
@@ -344,7 +344,7 @@ reserve_preview(struct filter *filter, uint64_t wanted, uint64_t *room,
 	if (filter_path(filter) == NULL ||
 	    filter_header(filter)->window.kind != WINDOW_NONE)
 		return reserve_pending(d, ROOM_ENOUGH, wanted, room, error);
-	while (result == 0 && (left = format_room(t, growth)) < all) {
+	while (result == 0 && (left = table_room(t, growth)) < all) {
 		if (growth == GROWTH_FAIL)
 			result = growth_is_full(filter, t, error);
 		else

@@ -163,7 +163,7 @@ filter_waiting(const struct filter *f)
 uint64_t
 filter_bytes(const struct filter *f)
 {
-	return format_table_end(filter_table(f));
+	return table_end(filter_table(f));
 }
 
 struct filter_costs

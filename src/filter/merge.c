@@ -59,7 +59,7 @@ differ(struct error *error, const struct filter *a, const struct filter *b,
 }
 
 static const char *
-flat_recipe(char text[FORMAT_RECIPE_MAX + 1], const struct filter *f)
+flat_recipe(char text[FILTER_RECIPE_MAX + 1], const struct filter *f)
 {
 	if (filter_header(f)->recipe[0] == '\0')
 		return "the whole line";
@@ -85,7 +85,7 @@ check_mergeable(const struct filter *a, const struct filter *b,
     struct error *error)
 {
 	const struct header *x = filter_header(a), *y = filter_header(b);
-	char p[FORMAT_RECIPE_MAX + 1], q[FORMAT_RECIPE_MAX + 1];
+	char p[FILTER_RECIPE_MAX + 1], q[FILTER_RECIPE_MAX + 1];
 
 	if (filter_waiting(b) > 0) {
 		return error_set(error, STATUS_FAILED, "%s: has lines in a"
@@ -121,8 +121,8 @@ check_mergeable(const struct filter *a, const struct filter *b,
 	}
 	if (x->growth != y->growth)
 		return differ(error, a, b, "--on-full",
-		    format_growth_name(x->growth),
-		    format_growth_name(y->growth));
+		    growth_name(x->growth),
+		    growth_name(y->growth));
 	return 0;
 }
 
@@ -157,7 +157,7 @@ static int
 place(struct plan *plan, struct source *source, struct error *error)
 {
 	unsigned most = plan->table.generation_count > 0 ?
-	    FORMAT_WINDOW_LAYERS_MAX : FORMAT_LAYERS_MAX;
+	    TABLE_WINDOW_LAYERS_MAX : TABLE_LAYERS_MAX;
 	struct source *end = plan->sources + plan->source_count;
 	struct layer_entry *layer = &plan->table.layers[plan->table.count];
 	struct estimate estimate;
@@ -169,7 +169,7 @@ place(struct plan *plan, struct source *source, struct error *error)
 	}
 	*layer = *source->entry;
 	layer->generation = source->generation;
-	layer->offset = format_table_end(&plan->table);
+	layer->offset = table_end(&plan->table);
 	layer->sealed = 0;
 	layer->checksum = 0;
 	plan->table.count++;
@@ -238,7 +238,7 @@ plan_new(struct filter *const *filters, size_t count)
 	plan->source_count = 0;
 	plan->sample = plan->samples[0];
 	plan->trial = plan->samples[1];
-	plan->sources = memory_or_die(calloc(count * FORMAT_LAYERS_MAX,
+	plan->sources = memory_or_die(calloc(count * TABLE_LAYERS_MAX,
 	    sizeof *plan->sources));
 	for (size_t i = 0; i < count; i++) {
 		const struct table *table = filter_table(filters[i]);
@@ -265,7 +265,7 @@ plan_new(struct filter *const *filters, size_t count)
  * of an older one, which marks may have extended; then the layers.
  */
 static int
-plan_table(struct plan *plan, struct error *error)
+join_table(struct plan *plan, struct error *error)
 {
 	struct table *table = &plan->table;
 	struct generation *g = table->generations;
@@ -276,7 +276,7 @@ plan_table(struct plan *plan, struct error *error)
 		unsigned n = table->generation_count;
 
 		if (n == 0 || g[n - 1].number < s->from->number) {
-			if (n == FORMAT_GENERATIONS_MAX)
+			if (n == TABLE_GENERATIONS_MAX)
 				return error_set(error, STATUS_FAILED, "can't"
 				    " be merged: they cover more time than a"
 				    " window; use each of them first");
@@ -313,7 +313,7 @@ filter_merge(struct filter **out, const char *path, int replace,
 			header.capacity = filter_header(filters[i])->capacity;
 	}
 	plan = plan_new(filters, count);
-	result = plan_table(plan, error);
+	result = join_table(plan, error);
 	if (result == 0)
 		result = layers_prepare(&made, path, &header, &plan->table,
 		    &use, 0, error);

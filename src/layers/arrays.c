@@ -212,8 +212,8 @@ void
 arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
     uint8_t *found)
 {
-	const struct block_array *chain[FORMAT_LAYERS_MAX];
-	uint8_t few[FORMAT_LAYERS_MAX];
+	const struct block_array *chain[TABLE_LAYERS_MAX];
+	uint8_t few[TABLE_LAYERS_MAX];
 	unsigned count = 0;
 
 	load(a, digests, n);

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "bits/block.h"
 #include "disk/file.h"
-#include "disk/format.h"
+#include "disk/table.h"
 #include "disk/pages.h"
 
 struct arrays {
@@ -22,8 +22,8 @@ struct arrays {
 	int in_place;        /* the file itself is mapped, whatever its size:
 	                        nothing is changed, or others change it, too */
 	unsigned count;      /* layers; other threads may read it */
-	struct block_array blocks[FORMAT_LAYERS_MAX];
-	struct pages pages[FORMAT_LAYERS_MAX];
+	struct block_array blocks[TABLE_LAYERS_MAX];
+	struct pages pages[TABLE_LAYERS_MAX];
 	uint64_t private_from; /* bytes from which a layer is private */
 	uint64_t private_max;  /* bytes for all of them together */
 	uint64_t expected;     /* digests to be marked; 0 if unknown */

@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "disk/file.h"
-#include "disk/format.h"
-#include "disk/tables.h"
+#include "disk/table.h"
+#include "disk/slots.h"
 #include "layers/arrays.h"
 #include "model/operations.h"
 
@@ -24,14 +24,14 @@ struct layers {
 	struct header header;
 	struct table table;
 	struct file file;
-	struct tables tables;
+	struct slots slots;
 	struct arrays arrays;
 	int writable;
 	int marking;         /* this run marks, and the file says so */
 	uint64_t max_bytes;
 	uint64_t checksum_budget; /* bytes to be read for checksums */
 	int shared;          /* other runs mark, too */
-	uint64_t allotted[FORMAT_LAYERS_MAX]; /* if so: room that is ours, which
+	uint64_t allotted[TABLE_LAYERS_MAX]; /* if so: room that is ours, which
 	                        the file's counters count as marked */
 	struct layers_ahead *ahead; /* a layer that is being made, or NULL, */
 	uint64_t coming_bytes; /* and its size, or 0 */
@@ -39,7 +39,7 @@ struct layers {
 	                        the last one goes on, for a minute; or 0 */
 	int all_over;        /* for a reader: all generations are over, */
 	unsigned forgotten;  /* or so many of the first layers in the file */
-	uint8_t marked[FORMAT_LAYERS_MAX]; /* by this run: no checksum is
+	uint8_t marked[TABLE_LAYERS_MAX]; /* by this run: no checksum is
 	                        right, whatever the file says */
 };
 
@@ -87,7 +87,7 @@ layers_growth(const struct layers *f)
 static inline uint64_t
 layers_room(const struct layers *f, unsigned i)
 {
-	return format_layer_room(&f->table, i, layers_growth(f));
+	return table_layer_room(&f->table, i, layers_growth(f));
 }
 
 /* table.c */
@@ -102,7 +102,7 @@ int layers_take_table(struct layers *f, struct error *error);
 int layers_forget(struct layers *f);
 
 /*
- * If the file is shared: lock its table, until tables_unlock, and read it
+ * If the file is shared: lock its table, until slots_unlock, and read it
  * again. On failure it is not locked.
  */
 int layers_lock_table(struct layers *f, struct error *error);

@@ -49,9 +49,9 @@ begin_use(struct layers *f, const struct filter_use *use)
 	f->filter.growth = use->growth < 0 ? f->header.growth :
 	    (enum growth)use->growth;
 	f->max_bytes = use->max_bytes;
-	f->tables.file = &f->file;
-	f->tables.shared = f->shared;
-	memcpy(f->tables.id, f->header.id, sizeof f->tables.id);
+	f->slots.file = &f->file;
+	f->slots.shared = f->shared;
+	memcpy(f->slots.id, f->header.id, sizeof f->slots.id);
 	arrays_init(&f->arrays, layers_in_file(f) ? &f->file : NULL,
 	    !f->writable || f->shared || use->in_place);
 }
@@ -77,7 +77,7 @@ read_header(struct layers *f, int writable, struct error *error)
 	    h->optional_features != 0))
 		return error_set(error, STATUS_FAILED, "%s: made by a newer"
 		    " version of bloomdedup: this one can only read it", path);
-	return length >= FORMAT_HEADER_BYTES + PAGE_BYTES ? 0 :
+	return length >= FILTER_HEADER_BYTES + PAGE_BYTES ? 0 :
 	    error_set(error, STATUS_FAILED, "%s: the filter is cut short: it"
 	    " has %" PRIu64 " bytes", path, length);
 }
@@ -124,11 +124,11 @@ layers_prepare(struct filter **filter, const char *path,
 	format_header_encode(&f->header, page);
 	if (path != NULL && (file_create(&f->file, path, error) < 0 ||
 	    journal_check_new(f->file.real_path, error) < 0 ||
-	    file_extend(&f->file, 0, format_table_end(&f->table), error) < 0 ||
+	    file_extend(&f->file, 0, table_end(&f->table), error) < 0 ||
 	    file_write(&f->file, page, sizeof page, 0, error) < 0))
 		goto fail;
 	begin_use(f, use);
-	if ((path != NULL && tables_begin(&f->tables, &f->table, error) < 0) ||
+	if ((path != NULL && slots_begin(&f->slots, &f->table, error) < 0) ||
 	    layers_map(f, fresh, error) < 0)
 		goto fail;
 	*filter = &f->filter;
@@ -168,7 +168,8 @@ layers_create(struct filter **filter, const char *path, int replace,
 	int result;
 
 	*filter = NULL;
-	if (layers_plan(plan, &header, &table, error) < 0 ||
+	if (plan_header(plan, &header, error) < 0 ||
+	    plan_table(plan, &table, error) < 0 ||
 	    layers_prepare(filter, path, &header, &table, use, 1, error) < 0)
 		return -1;
 	f = layers_of(*filter);
@@ -199,13 +200,13 @@ write_last_table(struct layers *f, struct error *error)
 		return -1;
 	for (unsigned i = 0; i < f->table.count; i++)
 		f->table.layers[i].lines -= f->allotted[i];
-	f->table.marking = f->shared ? MARKING_SHARED : MARKING_NONE;
-	result = tables_write(&f->tables, &f->table, error);
+	f->slots.head.marking = f->shared ? MARKING_SHARED : MARKING_NONE;
+	result = slots_write(&f->slots, &f->table, error);
 	if (result == 0 && f->shared && file_lock_alone(&f->file)) {
-		f->table.marking = MARKING_NONE;
-		result = tables_write(&f->tables, &f->table, error);
+		f->slots.head.marking = MARKING_NONE;
+		result = slots_write(&f->slots, &f->table, error);
 	}
-	tables_unlock(&f->tables);
+	slots_unlock(&f->slots);
 	return result;
 }
 
@@ -216,7 +217,7 @@ close_layers(struct filter *filter, struct error *error)
 	int result = layers_ahead_take(f, 1, error) < 0 ||
 	    arrays_write_back(&f->arrays, 1, error) < 0 ||
 	    (f->marking && (file_check_length(&f->file,
-	    format_table_end(&f->table), error) < 0 ||
+	    table_end(&f->table), error) < 0 ||
 	    write_last_table(f, error) < 0)) ? -1 : 0;
 
 	release(f);
@@ -228,15 +229,15 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
     uint8_t *found, struct error *error)
 {
 	struct layers *f = layers_of(filter);
-	uint64_t newest = f->table.serial;
+	uint64_t newest = f->slots.head.serial;
 
 	/* If the file is shared, another run may have written a newer table. */
-	if (f->shared && tables_newest(&f->tables, &newest, error) < 0)
+	if (f->shared && slots_newest_serial(&f->slots, &newest, error) < 0)
 		return -1;
-	if (newest != f->table.serial) {
+	if (newest != f->slots.head.serial) {
 		if (layers_lock_table(f, error) < 0)
 			return -1;
-		tables_unlock(&f->tables);
+		slots_unlock(&f->slots);
 	}
 	if (layers_is_windowed(f)) {
 		if (f->writable ? layers_move_on(f, error) < 0 :
@@ -255,7 +256,7 @@ extend(struct layers *f, struct error *error)
 {
 	return layers_is_windowed(f) && window_extend(&f->table,
 	    &f->header.window, time(NULL)) && layers_in_file(f) ?
-	    tables_write(&f->tables, &f->table, error) : 0;
+	    slots_write(&f->slots, &f->table, error) : 0;
 }
 
 static int
@@ -326,8 +327,8 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
 		return -1;
 	result = extend(f, error) < 0 ||
 	    mark_in_order(f, digests, n, error) < 0 || (f->shared &&
-	    tables_write(&f->tables, &f->table, error) < 0) ? -1 : 0;
-	tables_unlock(&f->tables);
+	    slots_write(&f->slots, &f->table, error) < 0) ? -1 : 0;
+	slots_unlock(&f->slots);
 	return result;
 }
 
@@ -338,7 +339,7 @@ sync_layers(struct filter *filter, struct error *error)
 	struct layers *f = layers_of(filter);
 
 	return arrays_write_back(&f->arrays, 1, error) < 0 ||
-	    file_check_length(&f->file, format_table_end(&f->table),
+	    file_check_length(&f->file, table_end(&f->table),
 	    error) < 0 ? -1 : file_sync(&f->file, error);
 }
 
@@ -362,7 +363,7 @@ layers_recover(struct filter *filter, struct journal *journal,
     struct error *error)
 {
 	struct layers *f = layers_of(filter);
-	uint64_t before[FORMAT_LAYERS_MAX];
+	uint64_t before[TABLE_LAYERS_MAX];
 
 	if (layers_begin_marking(f, error) < 0)
 		return -1;
@@ -377,7 +378,7 @@ layers_recover(struct filter *filter, struct journal *journal,
 	 * before the journal is removed, whatever happens to this run.
 	 */
 	return layers_recount(f, 0, error) < 0 || (!f->shared &&
-	    tables_write(&f->tables, &f->table, error) < 0) ? -1 :
+	    slots_write(&f->slots, &f->table, error) < 0) ? -1 :
 	    sync_layers(filter, error);
 }
 
@@ -454,8 +455,8 @@ state(struct filter *filter)
 		return FILTER_CURRENT;
 	if (!file_has_name(&f->file))
 		return FILTER_REPLACED;
-	return !f->writable && tables_newest(&f->tables, &newest,
-	    &(struct error){ 0 }) == 0 && newest != f->table.serial ?
+	return !f->writable && slots_newest_serial(&f->slots, &newest,
+	    &(struct error){ 0 }) == 0 && newest != f->slots.head.serial ?
 	    FILTER_OUTDATED : FILTER_CURRENT;
 }
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "disk/format.h"
+#include "disk/table.h"
 #include "model/plan.h"
 
 struct filter;
@@ -33,10 +33,6 @@ int layers_prepare(struct filter **filter, const char *path,
 int layers_write_pages(struct filter *filter, unsigned layer, uint64_t first,
     size_t pages, const uint8_t *from, struct error *error);
 int layers_complete(struct filter *filter, int replace, struct error *error);
-
-/* Header and first table of a filter that is made for `plan`; without an id. */
-int layers_plan(const struct filter_design *plan, struct header *header,
-    struct table *table, struct error *error);
 
 /*
  * How many of the first layers in the file a reader left out, since their

@@ -24,7 +24,7 @@ struct layers_ahead {
 	pthread_t thread;
 	atomic_int done;
 	struct file file;
-	struct tables tables;
+	struct slots slots;
 	struct table table;
 	int result;
 	struct error error;
@@ -40,7 +40,7 @@ make_ahead(void *context)
 	    layer->geometry.pages * PAGE_BYTES, &a->error);
 	if (a->result == 0) {
 		a->table.count++;
-		a->result = tables_publish(&a->tables, &a->table, &a->error);
+		a->result = slots_publish(&a->slots, &a->table, &a->error);
 	}
 	a->done = 1;
 	return NULL;
@@ -60,8 +60,8 @@ layers_ahead_take(struct layers *f, int wait, struct error *error)
 	f->file.length = a->file.length;
 	if (a->file.unsafe != 0)
 		f->file.unsafe = a->file.unsafe;
-	f->tables.newest = a->tables.newest;
-	f->table.serial = a->table.serial;
+	f->slots.newest = a->slots.newest;
+	f->slots.head.serial = a->slots.head.serial;
 	/* A failure is retried, and reported, when the room is needed. */
 	if (a->result == 0) {
 		f->table.layers[f->table.count] =
@@ -93,8 +93,8 @@ layers_grow_ahead(struct filter *filter)
 		return;
 	a = memory_or_die(calloc(1, sizeof *a));
 	a->file = f->file;
-	a->tables = f->tables;
-	a->tables.file = &a->file;
+	a->slots = f->slots;
+	a->slots.file = &a->file;
 	a->table = f->table;
 	a->table.layers[a->table.count] = layer;
 	if (thread_start(&a->thread, make_ahead, a) < 0) {
@@ -115,10 +115,10 @@ layers_begin_marking(struct layers *f, struct error *error)
 		return 0;
 	if (layers_lock_table(f, error) < 0)
 		return -1;
-	f->table.marking = f->shared ? MARKING_SHARED : MARKING_ALONE;
-	result = tables_write(&f->tables, &f->table, error);
+	f->slots.head.marking = f->shared ? MARKING_SHARED : MARKING_ALONE;
+	result = slots_write(&f->slots, &f->table, error);
 	f->marking = result == 0;
-	tables_unlock(&f->tables);
+	slots_unlock(&f->slots);
 	return result;
 }
 
@@ -154,7 +154,7 @@ grow(struct layers *f, struct table *next, uint64_t wanted,
     struct error *error)
 {
 	enum growth growth = layers_growth(f);
-	uint64_t room = format_room(next, growth);
+	uint64_t room = table_room(next, growth);
 	int result = 0;
 
 	while (result == 0 && room < wanted) {
@@ -162,7 +162,7 @@ grow(struct layers *f, struct table *next, uint64_t wanted,
 			result = growth_is_full(&f->filter, next, error);
 		else
 			result = append(f, next, wanted - room, error);
-		room = format_room(next, growth);
+		room = table_room(next, growth);
 	}
 	return result;
 }
@@ -175,7 +175,7 @@ make_room(struct layers *f, uint64_t wanted, uint64_t *room,
 	struct table next;
 	int result;
 
-	*room = format_room(&f->table, layers_growth(f));
+	*room = table_room(&f->table, layers_growth(f));
 	if (*room >= wanted) { /* as almost always: don't copy the table */
 		*room = wanted;
 		return ROOM_ENOUGH;
@@ -185,12 +185,12 @@ make_room(struct layers *f, uint64_t wanted, uint64_t *room,
 	/* Only a table that is in both slots, synced, is the filter's. */
 	if (next.count > f->table.count) {
 		if (layers_in_file(f) &&
-		    tables_publish(&f->tables, &next, error) < 0)
+		    slots_publish(&f->slots, &next, error) < 0)
 			return ROOM_SHORT;
 		f->table = next;
 		if (layers_map(f, 1, error) < 0)
 			return ROOM_SHORT;
-		*room = format_room(&f->table, layers_growth(f));
+		*room = table_room(&f->table, layers_growth(f));
 	}
 	*room = *room < wanted ? *room : wanted;
 	return result < 0 ? ROOM_SHORT : ROOM_ENOUGH;
@@ -244,9 +244,9 @@ publish_move(struct layers *f, struct table *next, unsigned dropped,
 {
 	struct table old = f->table;
 
-	next->sealing = (struct sealing){ 0 };
+	f->slots.head.sealing = (struct sealing){ 0 };
 	if (layers_in_file(f) &&
-	    (tables_publish(&f->tables, next, error) < 0 ||
+	    (slots_publish(&f->slots, next, error) < 0 ||
 	    file_sync(&f->file, error) < 0))
 		return -1;
 	f->table = *next;
@@ -317,7 +317,7 @@ layers_move_on(struct layers *f, struct error *error)
 	    layers_lock_table(f, error) < 0)
 		return -1;
 	result = move_locked(f, now, error);
-	tables_unlock(&f->tables);
+	slots_unlock(&f->slots);
 	return result;
 }
 
@@ -350,7 +350,7 @@ allot(struct layers *f, uint64_t room, struct error *error)
 		layer->lines += more;
 		room -= more < room ? more : room;
 	}
-	return tables_write(&f->tables, &f->table, error);
+	return slots_write(&f->slots, &f->table, error);
 }
 
 enum room
@@ -364,7 +364,7 @@ layers_reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
 	enum room answer;
 
 	if (layers_begin_marking(f, error) < 0 ||
-	    layers_ahead_take(f, format_room(&f->table, layers_growth(f)) <
+	    layers_ahead_take(f, table_room(&f->table, layers_growth(f)) <
 	    wanted, error) < 0)
 		return ROOM_SHORT;
 	/* The table and the checksums belong to another thread. */
@@ -392,6 +392,6 @@ layers_reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
 		have = all_allotted(f);
 		*room = have < wanted ? have : wanted;
 	}
-	tables_unlock(&f->tables);
+	slots_unlock(&f->slots);
 	return answer;
 }

@@ -12,7 +12,6 @@
 #include <time.h>
 #include <zlib.h>
 
-#include "base/io.h"
 #include "bits/sizing.h"
 #include "layers/inside.h"
 #include "layers/layers.h"
@@ -36,35 +35,6 @@
 #define LINE_BUDGET 16
 
 int
-layers_plan(const struct filter_design *plan, struct header *header,
-    struct table *table, struct error *error)
-{
-	int fixed = plan->growth != GROWTH_GROW;
-	struct layer_entry *first = &table->layers[0];
-
-	*header = (struct header){ .capacity = plan->capacity,
-		.error_rate = plan->error_rate, .growth = plan->growth,
-		.window = plan->window, .hash.kind = plan->hash_kind != 0 ?
-		(enum hash_kind)plan->hash_kind : HASH_XXH3_128 };
-	memcpy(header->recipe, plan->recipe, sizeof header->recipe);
-	if (plan->hash != NULL)
-		header->hash = *plan->hash;
-	else if (io_random(header->hash.secret,
-	    hash_secret_bytes(header->hash.kind), error) < 0)
-		return -1;
-	*table = (struct table){ .count = 1 };
-	*first = (struct layer_entry){ .offset = FORMAT_HEADER_BYTES,
-		.geometry = plan->geometry, .capacity = plan->capacity,
-		.created = (uint64_t)time(NULL),
-		.error_rate = sizing_layer_rate(plan->error_rate, fixed, 0) };
-	if (plan->window.kind == WINDOW_NONE)
-		return 0;
-	window_begin(table, &plan->window, time(NULL));
-	first->capacity = window_generation_capacity(plan->capacity);
-	return window_layer(first, plan->error_rate, fixed, 0, error);
-}
-
-int
 layers_map(struct layers *f, int fresh, struct error *error)
 {
 	for (unsigned i = f->arrays.count; i < f->table.count; i++) {
@@ -83,9 +53,9 @@ layers_lock_table(struct layers *f, struct error *error)
 
 	if (!f->shared)
 		return 0;
-	if (tables_lock(&f->tables, error) < 0)
+	if (slots_lock(&f->slots, error) < 0)
 		return -1;
-	if (tables_read(&f->tables, &newer, 0, error) < 0)
+	if (slots_read(&f->slots, &newer, 0, error) < 0)
 		goto fail;
 	/* Another run may have moved a window: are its first layers ours? */
 	same = newer.count >= f->arrays.count;
@@ -103,7 +73,7 @@ layers_lock_table(struct layers *f, struct error *error)
 	if (layers_map(f, 1, error) == 0)
 		return 0;
 fail:
-	tables_unlock(&f->tables);
+	slots_unlock(&f->slots);
 	return -1;
 }
 
@@ -134,7 +104,7 @@ layers_recount(struct layers *f, int take_over, struct error *error)
 
 	if (layers_lock_table(f, error) < 0)
 		return -1;
-	if (take_over && f->shared && f->table.marking != MARKING_ALONE)
+	if (take_over && f->shared && f->slots.head.marking != MARKING_ALONE)
 		goto done;
 	error->status = STATUS_OK;
 	for (unsigned i = 0; i < f->table.count; i++) {
@@ -163,11 +133,11 @@ layers_recount(struct layers *f, int take_over, struct error *error)
 			layer->lines = lines - less;
 	}
 	if (f->shared) {
-		f->table.marking = MARKING_SHARED;
-		result = tables_write(&f->tables, &f->table, error);
+		f->slots.head.marking = MARKING_SHARED;
+		result = slots_write(&f->slots, &f->table, error);
 	}
 done:
-	tables_unlock(&f->tables);
+	slots_unlock(&f->slots);
 	return result;
 }
 
@@ -177,10 +147,10 @@ layers_take_table(struct layers *f, struct error *error)
 {
 	int behind;
 
-	if (tables_lock(&f->tables, error) < 0)
+	if (slots_lock(&f->slots, error) < 0)
 		return -1;
-	behind = tables_read(&f->tables, &f->table, f->writable, error);
-	tables_unlock(&f->tables);
+	behind = slots_read(&f->slots, &f->table, f->writable, error);
+	slots_unlock(&f->slots);
 	if (behind < 0)
 		return -1;
 	if (window_check(&f->table, &f->header.window, f->header.capacity,
@@ -193,7 +163,7 @@ layers_take_table(struct layers *f, struct error *error)
 		layers_forget(f);
 	if (layers_map(f, 0, error) < 0)
 		return -1;
-	return f->table.marking != MARKING_NONE || behind ?
+	return f->slots.head.marking != MARKING_NONE || behind ?
 	    layers_recount(f, !behind, error) : 0;
 }
 
@@ -203,7 +173,7 @@ add_pages(struct layers *f, unsigned i, struct error *error)
 {
 	uint8_t piece[PIECE_PAGES * PAGE_BYTES];
 	struct layer_entry *layer = &f->table.layers[i];
-	struct sealing *s = &f->table.sealing;
+	struct sealing *s = &f->slots.head.sealing;
 	uint64_t pages = f->checksum_budget / PAGE_BYTES, left;
 
 	if (s->layer != i + 1)
@@ -267,6 +237,6 @@ layers_forget_checksum(struct layers *f, unsigned i)
 {
 	f->table.layers[i].sealed = 0;
 	f->table.layers[i].checksum = 0;
-	if (f->table.sealing.layer == i + 1)
-		f->table.sealing = (struct sealing){ 0 };
+	if (f->slots.head.sealing.layer == i + 1)
+		f->slots.head.sealing = (struct sealing){ 0 };
 }

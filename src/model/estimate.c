@@ -99,7 +99,7 @@ estimate_joined_rate(const double *rates, unsigned count)
 double
 estimate_error_rate(struct filter *f, uint64_t pages)
 {
-	double rates[FORMAT_LAYERS_MAX];
+	double rates[TABLE_LAYERS_MAX];
 
 	f = f->bottom;
 	for (unsigned i = 0; i < f->table->count; i++)
@@ -124,7 +124,7 @@ double
 estimate_dropped(const struct table *table, const struct table *before)
 {
 	enum { STEPS = 128 };
-	double rates[FORMAT_LAYERS_MAX], first[FORMAT_LAYERS_MAX] = { 0 };
+	double rates[TABLE_LAYERS_MAX], first[TABLE_LAYERS_MAX] = { 0 };
 	double dropped = 0;
 
 	/*

@@ -7,7 +7,8 @@
 
 #include <stdint.h>
 
-#include "disk/format.h"
+#include "base/error.h"
+#include "disk/table.h"
 
 struct filter;
 

@@ -14,7 +14,7 @@ growth_is_full(const struct filter *f, const struct table *table,
 {
 	return error_set(error, STATUS_FULL, "%s: the filter's capacity of %"
 	    PRIu64 " lines is used up (--on-full=fail)", f->bottom->name,
-	    format_capacity(table));
+	    table_capacity(table));
 }
 
 /*
@@ -67,7 +67,7 @@ growth_layer(const struct filter *f, const struct table *table,
 			capacity = 2 * table->layers[i].capacity;
 	}
 	if (capacity > SIZING_CAPACITY_MAX || table->count == (windowed ?
-	    FORMAT_WINDOW_LAYERS_MAX : FORMAT_LAYERS_MAX))
+	    TABLE_WINDOW_LAYERS_MAX : TABLE_LAYERS_MAX))
 		return error_set(error, STATUS_FULL, "%s: full, and can't grow"
 		    " any further", f->bottom->name);
 	*layer = (struct layer_entry){ .created = (uint64_t)time(NULL),
@@ -87,7 +87,7 @@ growth_layer(const struct filter *f, const struct table *table,
 	nbytes = layer->geometry.pages * PAGE_BYTES;
 	layer->offset = windowed ?
 	    window_place(table, f->bottom->table, nbytes) :
-	    format_table_end(table);
+	    table_end(table);
 	if (nbytes <= max_bytes && layer->offset <= max_bytes - nbytes)
 		return 0;
 	return error_set(error, STATUS_FULL, "%s: full: its next layer would"

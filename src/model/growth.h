@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "disk/format.h"
+#include "disk/table.h"
 
 struct filter;
 

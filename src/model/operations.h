@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "bits/hash.h"
-#include "disk/format.h"
+#include "disk/table.h"
 #include "model/plan.h"
 
 struct filter;

@@ -7,7 +7,7 @@
 #include "bits/geometry.h"
 #include "bits/hash.h"
 #include "disk/file.h"
-#include "disk/format.h"
+#include "disk/table.h"
 
 /* What a new filter is made for. */
 struct filter_design {
@@ -18,8 +18,19 @@ struct filter_design {
 	struct window window;     /* if any, `geometry` is not used */
 	const struct hash *hash;  /* NULL: one with a new secret, */
 	uint32_t hash_kind;       /* of this kind, or 0 for the default */
-	char recipe[FORMAT_RECIPE_MAX + 1]; /* as header.recipe */
+	char recipe[FILTER_RECIPE_MAX + 1]; /* as header.recipe */
 };
+
+/*
+ * The header of a new filter that is made for `plan`, with a new secret unless
+ * the plan has a hash; without an id. Returns 0, or -1 with `error` filled.
+ */
+int plan_header(const struct filter_design *plan, struct header *header,
+    struct error *error);
+
+/* Its first table: one empty layer. Returns 0, or -1 with `error` filled. */
+int plan_table(const struct filter_design *plan, struct table *table,
+    struct error *error);
 
 /* How a run uses a filter. */
 struct filter_use {

@@ -29,7 +29,7 @@ window_parse(struct window *window, const char *text)
 	if (number_duration(text, &n) == 0)
 		*window = (struct window){ WINDOW_SECONDS, n };
 	else if (strspn(text, "0123456789e.") == strlen(text) &&
-	    number_count(text, &n) == 0 && n >= 4 && n <= FORMAT_WINDOW_MAX)
+	    number_count(text, &n) == 0 && n >= 4 && n <= WINDOW_LENGTH_MAX)
 		*window = (struct window){ WINDOW_LINES,
 		    4 * window_generation_capacity(n) };
 	else
@@ -75,7 +75,7 @@ window_solve(struct sizing *s, const struct window *window,
 	}
 	s->geometry = layer.geometry;
 	s->k = layer.geometry.k;
-	s->bytes = FORMAT_HEADER_BYTES +
+	s->bytes = FILTER_HEADER_BYTES +
 	    WINDOW_PLACES * layer.geometry.pages * PAGE_BYTES;
 	return 0;
 }
@@ -282,7 +282,7 @@ uint64_t
 window_place(const struct table *table, const struct table *also,
     uint64_t nbytes)
 {
-	uint64_t offset = FORMAT_HEADER_BYTES;
+	uint64_t offset = FILTER_HEADER_BYTES;
 
 	while (overlaps(table, offset, nbytes, &offset) ||
 	    overlaps(also, offset, nbytes, &offset))

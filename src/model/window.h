@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "bits/sizing.h"
-#include "disk/format.h"
+#include "disk/table.h"
 
 /*
  * Each generation has this share of the error rate, so that together they keep

@@ -17,7 +17,7 @@
 #define BITS_PAGES_MOST ((UINT64_C(512) << 20) / PAGE_BYTES - 1)
 #define BITS_PAGES_LEAST 128
 
-/* Of a set of shards; of five, fewer than FORMAT_LAYERS_MAX. */
+/* Of a set of shards; of five, fewer than TABLE_LAYERS_MAX. */
 #define LAYERS_MAX 12u
 
 static const uint8_t magic[8] = { 'b', 'd', 's', 'h', 'a', 'r', 'd', '\n' };
@@ -91,7 +91,7 @@ layout_table(const struct layout *l, const struct header *header,
 
 	/* Each layer is twice as large and half as often wrong. */
 	for (int last = 0; !last; capacity *= 2) {
-		struct layer_entry layer = { .offset = format_table_end(table),
+		struct layer_entry layer = { .offset = table_end(table),
 			.capacity = capacity };
 
 		last = !grows || lines <= capacity || table->count + 1 == most;
@@ -170,7 +170,7 @@ layout_decode(struct layout *l, struct header *header, const void *data,
 /* Names of keys */
 
 static void
-id_text(char text[17], const uint8_t id[FORMAT_ID_BYTES])
+id_text(char text[17], const uint8_t id[FILTER_ID_BYTES])
 {
 	for (int i = 0; i < 8; i++)
 		snprintf(text + 2 * i, 3, "%02x", id[i]);
@@ -184,7 +184,7 @@ layout_header_key(char key[LAYOUT_KEY_MAX], const char *name)
 
 size_t
 layout_generation_key(char key[LAYOUT_KEY_MAX], const char *name,
-    const uint8_t id[FORMAT_ID_BYTES], int64_t generation)
+    const uint8_t id[FILTER_ID_BYTES], int64_t generation)
 {
 	char text[17];
 
@@ -195,7 +195,7 @@ layout_generation_key(char key[LAYOUT_KEY_MAX], const char *name,
 
 size_t
 layout_shard_key(char key[LAYOUT_KEY_MAX], const char *name,
-    const uint8_t id[FORMAT_ID_BYTES], int64_t generation, unsigned shard)
+    const uint8_t id[FILTER_ID_BYTES], int64_t generation, unsigned shard)
 {
 	char text[17];
 

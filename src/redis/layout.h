@@ -82,8 +82,8 @@ int layout_decode(struct layout *layout, struct header *header,
 /* Each writes the name of a key, and returns its length. */
 size_t layout_header_key(char key[LAYOUT_KEY_MAX], const char *name);
 size_t layout_generation_key(char key[LAYOUT_KEY_MAX], const char *name,
-    const uint8_t id[FORMAT_ID_BYTES], int64_t generation);
+    const uint8_t id[FILTER_ID_BYTES], int64_t generation);
 size_t layout_shard_key(char key[LAYOUT_KEY_MAX], const char *name,
-    const uint8_t id[FORMAT_ID_BYTES], int64_t generation, unsigned shard);
+    const uint8_t id[FILTER_ID_BYTES], int64_t generation, unsigned shard);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/io.h"
 #include "base/number.h"
-#include "layers/layers.h"
+#include "model/plan.h"
 #include "model/window.h"
 #include "redis/generations.h"
 
@@ -166,13 +166,12 @@ static int
 plan_new(struct place *p, const struct filter_design *plan, struct error *error)
 {
 	char key[LAYOUT_KEY_MAX];
-	struct table unused;
 	struct found new = { 0 };
 	struct header *header = &new.header;
 	redisReply *reply;
 	int result;
 
-	if (layers_plan(plan, header, &unused, error) < 0)
+	if (plan_header(plan, header, error) < 0)
 		return -1;
 	/* Of several clients' lines, nobody knows which came first. */
 	if (header->window.kind == WINDOW_LINES)

@@ -40,7 +40,7 @@ struct shards {
 	struct shard_batch *batch;
 	const char *name;       /* of the filter */
 	const char *shown;      /* its address, for messages */
-	uint8_t id[FORMAT_ID_BYTES];
+	uint8_t id[FILTER_ID_BYTES];
 	struct layout layout;
 	int grows;              /* the server's filters may */
 	int64_t generation;     /* that requests are for, */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "disk/format.h"
+#include "disk/table.h"
 #include "serve/buffer.h"
 #include "serve/served.h"
 

@@ -227,7 +227,7 @@ stats_bloom(struct filter *filter, struct buffer *replies)
 	put_count(replies, "lines",
 	    lines < 1e18 ? (uint64_t)llround(lines) : 0);
 	/* as planned, even if it may be overfilled */
-	put_count(replies, "room", format_room(table, GROWTH_FAIL));
+	put_count(replies, "room", table_room(table, GROWTH_FAIL));
 	put_count(replies, "bytes", filter_bytes(filter));
 	put_real(replies, "bits_per_line", 8 * (double)filter_bytes(filter) /
 	    (double)header->capacity);

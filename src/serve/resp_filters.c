@@ -194,7 +194,7 @@ card(struct resp *r)
 
 	if (r->refusal == NULL)
 		resp_put_integer(r, served == NULL ? 0 :
-		    format_lines(filter_table(served->filter)));
+		    table_lines(filter_table(served->filter)));
 }
 
 /* All fields, or one; in version 2 of the protocol, one has no title. */
@@ -238,9 +238,9 @@ info(struct resp *r)
 		/* with a window, its capacity is what it was made for */
 		const uint64_t values[FIELDS] = {
 			header->window.kind != WINDOW_NONE ?
-			    header->capacity : format_capacity(table),
+			    header->capacity : table_capacity(table),
 			filter_bytes(served->filter), table->count,
-			format_lines(table), served->expansion };
+			table_lines(table), served->expansion };
 
 		if (titled)
 			resp_put_simple(r, fields[i].title);

@@ -169,7 +169,7 @@ start(struct served *s, const struct filter_design *design,
 	enter_list(s);
 	s->pool->open++;
 	s->stored = 0;
-	s->next_serial = 0;
+	s->next = (struct layer_entry){ 0 };
 	if (take_recipe(s, error) < 0) {
 		close_filter(s, &(struct error){ 0 });
 		return -1;
@@ -307,7 +307,7 @@ served_digest(struct served *s, struct bytes subkey)
 uint64_t
 served_room(const struct served *s)
 {
-	return format_room(filter_table(s->filter), filter_growth(s->filter));
+	return table_room(filter_table(s->filter), filter_growth(s->filter));
 }
 
 /* May it grow for so many lines more than there is room for? */
@@ -317,13 +317,15 @@ is_within_limit(struct served *s, uint64_t lines)
 	const struct served_pool *pool = s->pool;
 	const struct table *table = filter_table(s->filter);
 	uint64_t nbytes;
-	int known = s->next_serial == table->serial &&
-	    s->next.capacity >= lines;
+	const struct layer_entry *last = &table->layers[table->count - 1];
+	int known = s->next.capacity >= lines &&
+	    s->next_after.offset == last->offset &&
+	    s->next_after.created == last->created;
 
 	/* takes long; if it fails, growth says why */
 	if (!known && growth_layer(s->filter, table, lines, UINT64_MAX,
 	    &s->next, &(struct error){ 0 }) == 0) {
-		s->next_serial = table->serial;
+		s->next_after = *last;
 		known = 1;
 	}
 	nbytes = bytes_with(s, known ? s->next.geometry.pages * PAGE_BYTES : 0);

@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "bits/hash.h"
-#include "disk/format.h"
+#include "disk/table.h"
 #include "key/key.h"
 #include "model/plan.h"
 #include "serve/buffer.h"
@@ -52,8 +52,8 @@ struct served {
 	uint64_t looked;           /* in which second, or 0 */
 	uint64_t bytes;            /* counted in pool->bytes */
 	uint64_t announced;        /* of a window: counted at least */
-	uint64_t next_serial;      /* the table for which the next layer */
-	struct layer_entry next;   /* is this one */
+	struct layer_entry next;   /* the next layer, once it is known, */
+	struct layer_entry next_after; /* if this is still the last one */
 	uint64_t stored;           /* lines, since it was looked at */
 	struct refusals refusals;
 	struct served *newer, *older; /* of pool, if it is open */

@@ -144,7 +144,7 @@ static int
 check_old_output(const struct run *run, struct error *error)
 {
 	const struct run_plan *plan = run->plan;
-	uint64_t lines = format_lines(filter_table(run->filter));
+	uint64_t lines = table_lines(filter_table(run->filter));
 	char text[NUMBER_TEXT];
 	struct stat st;
 

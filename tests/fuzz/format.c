@@ -20,6 +20,7 @@
 #include "filter/filter.h"
 #include "fuzz.h"
 #include "base/le.h"
+#include "disk/format.h"
 #include "model/estimate.h"
 
 enum { /* flags */
@@ -37,7 +38,7 @@ enum { /* flags */
 #define END_FULL ((uint64_t)16 << 20)
 #define END_SPARSE ((uint64_t)1 << 38)
 
-static uint8_t image[FORMAT_HEADER_BYTES], after[FORMAT_HEADER_BYTES];
+static uint8_t image[FILTER_HEADER_BYTES], after[FILTER_HEADER_BYTES];
 
 /* A reader that waits for a slot to become right: not here. */
 int
@@ -65,9 +66,10 @@ make_template(unsigned first, unsigned second)
 
 	format_header_encode(&h, image);
 	for (unsigned slot = 0; slot < FORMAT_SLOTS; slot++) {
-		struct table table = { .serial = 7 + slot,
+		const struct slot_head head = { .serial = 7 + slot };
+		struct table table = {
 			.count = slot == 0 ? first : second };
-		uint64_t offset = FORMAT_HEADER_BYTES;
+		uint64_t offset = FILTER_HEADER_BYTES;
 
 		for (unsigned i = 0; i < table.count; i++) {
 			table.layers[i] = (struct layer_entry){ .offset =
@@ -76,7 +78,7 @@ make_template(unsigned first, unsigned second)
 			    .lines = i + 1 < table.count ? 100 : 50 };
 			offset += table.layers[i].geometry.pages * PAGE_BYTES;
 		}
-		format_table_encode(&table, h.id,
+		format_slot_encode(&head, &table, h.id,
 		    image + (1 + slot) * PAGE_BYTES);
 	}
 }
@@ -109,7 +111,7 @@ change(struct input_bytes *in)
 	if (what == 1 || what == 2)
 		page += (1 + take(in, 1) % 2) * PAGE_BYTES;
 	if (what == 2)
-		page += 64 + take(in, 1) % FORMAT_LAYERS_MAX * 64;
+		page += 64 + take(in, 1) % TABLE_LAYERS_MAX * 64;
 	if (what == 0)
 		change_field(header, sizeof header, page, in);
 	else if (what == 1)
@@ -133,11 +135,11 @@ repair(unsigned flags)
 	for (unsigned i = 1; i <= FORMAT_SLOTS; i++) {
 		uint8_t *page = image + i * PAGE_BYTES;
 		uint32_t count = le_get32(page + 40);
-		uint64_t offset = FORMAT_HEADER_BYTES;
+		uint64_t offset = FILTER_HEADER_BYTES;
 
 		if (flags & COPY_ID)
-			memcpy(page + 16, image + 24, FORMAT_ID_BYTES);
-		for (unsigned j = 0; j < count && j < FORMAT_LAYERS_MAX &&
+			memcpy(page + 16, image + 24, FILTER_ID_BYTES);
+		for (unsigned j = 0; j < count && j < TABLE_LAYERS_MAX &&
 		    (flags & CHAIN); j++) {
 			le_put64(page + 64 + j * 64, offset);
 			offset += le_get64(page + 64 + j * 64 + 8) * PAGE_BYTES;
@@ -333,6 +335,7 @@ static void
 check_pages(const int *right)
 {
 	struct header h;
+	struct slot_head head;
 	struct table table;
 	struct error error;
 	uint8_t again[PAGE_BYTES];
@@ -347,12 +350,13 @@ check_pages(const int *right)
 	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
 		const uint8_t *page = image + (1 + i) * PAGE_BYTES;
 
-		result = format_table_decode(&table, image + 24, page, &error);
+		result = format_slot_decode(&head, &table, image + 24, page,
+		    &error);
 		MUST((result == 0) == right[i]);
 		if (result < 0)
 			continue;
-		MUST(format_table_end(&table) == le_get64(page + 32));
-		format_table_encode(&table, image + 24, again);
+		MUST(table_end(&table) == le_get64(page + 32));
+		format_slot_encode(&head, &table, image + 24, again);
 		MUST(memcmp(page, again, PAGE_BYTES) == 0);
 	}
 }
@@ -368,6 +372,23 @@ open_and_read(const char *path, struct stat *st)
 	return (int)n;
 }
 
+/* The newest slot that is right in the file. */
+static const uint8_t *
+newest_slot(const char *path)
+{
+	const uint8_t *slots = after + PAGE_BYTES, *newest = NULL;
+	struct stat st;
+
+	MUST(open_and_read(path, &st) == (int)sizeof after);
+	for (unsigned i = 0; i < FORMAT_SLOTS; i++, slots += PAGE_BYTES) {
+		if (right_slot(slots, image + 24) && (newest == NULL ||
+		    le_get64(slots + 8) > le_get64(newest + 8)))
+			newest = slots;
+	}
+	MUST(newest != NULL);
+	return newest;
+}
+
 /* A filter that is open finds nothing, is marked, and finds it. */
 static void
 use_filter(struct filter *f, const char *path, int sparse, int writable)
@@ -376,7 +397,8 @@ use_filter(struct filter *f, const char *path, int sparse, int writable)
 	struct digest digests[] = { { 0, 0 }, { UINT64_MAX, UINT64_MAX },
 		{ 1, UINT64_MAX / 2 }, { UINT64_MAX, 0 } };
 	struct error error;
-	uint64_t room = 0, serial = filter_table(f)->serial;
+	uint64_t room = 0, serial = le_get64(newest_slot(path) + 8);
+	const uint8_t *slot;
 	uint8_t found[4];
 	struct stat st;
 
@@ -402,8 +424,8 @@ use_filter(struct filter *f, const char *path, int sparse, int writable)
 	if (room == 0)
 		return;
 	MUST(filter_open(&f, path, &use, &error) == 0);
-	MUST(filter_table(f)->serial > serial &&
-	    !filter_table(f)->marking);
+	slot = newest_slot(path);
+	MUST(le_get64(slot + 8) > serial && le_get32(slot + 44) == 0);
 	MUST(filter_probe(f, digests, 4, found, &error) == 0);
 	for (unsigned i = 0; i < room; i++)
 		MUST(found[i]);
@@ -505,8 +527,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
 	struct input_bytes in = { data, nbytes };
 	unsigned flags = (unsigned)take(&in, 1);
 	unsigned how = (unsigned)take(&in, 1) % 8;
-	unsigned first = 1 + (unsigned)take(&in, 1) % FORMAT_LAYERS_MAX;
-	unsigned second = 1 + (unsigned)take(&in, 1) % FORMAT_LAYERS_MAX;
+	unsigned first = 1 + (unsigned)take(&in, 1) % TABLE_LAYERS_MAX;
+	unsigned second = 1 + (unsigned)take(&in, 1) % TABLE_LAYERS_MAX;
 	uint64_t length = how == 5 ? take(&in, 3) : 0;
 	int right[2];
 

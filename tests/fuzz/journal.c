@@ -60,7 +60,7 @@ static void
 make_filter(void)
 {
 	const struct filter_use use = FILTER_READ, write = FILTER_WRITE;
-	struct table table = { .serial = 1, .count = LAYERS };
+	struct table table = { .count = LAYERS };
 	struct filter *f;
 	struct error error;
 	FILE *file;
@@ -69,7 +69,7 @@ make_filter(void)
 		.error_rate = 1e-3, .hash = { HASH_XXH3_128, { 1 } } };
 	for (unsigned i = 0; i < LAYERS; i++) {
 		table.layers[i] = (struct layer_entry){
-			.offset = FORMAT_HEADER_BYTES + 4 * i * PAGE_BYTES,
+			.offset = FILTER_HEADER_BYTES + 4 * i * PAGE_BYTES,
 			.geometry = { 4, 16, 2 }, .capacity = LAYER_CAPACITY,
 			.error_rate = 1e-3 };
 	}
@@ -128,7 +128,7 @@ add_frame(uint32_t kind, size_t payload)
 static size_t
 add_commit(struct input_bytes *in, uint8_t *payload)
 {
-	size_t n = (size_t)take(in, 1) % (FORMAT_LAYERS_MAX + 2);
+	size_t n = (size_t)take(in, 1) % (TABLE_LAYERS_MAX + 2);
 	uint64_t left = written;
 
 	le_put64(payload, written);
@@ -168,8 +168,8 @@ add_piece(struct input_bytes *in)
 	switch (what) {
 	case 0:
 		le_put32(payload, 1);
-		memcpy(payload + 4, header.id, FORMAT_ID_BYTES);
-		add_frame(1, 4 + FORMAT_ID_BYTES);
+		memcpy(payload + 4, header.id, FILTER_ID_BYTES);
+		add_frame(1, 4 + FILTER_ID_BYTES);
 		break;
 	case 1:
 		n = (size_t)take(in, 1);
@@ -273,7 +273,7 @@ model(void)
 		    2 : -1;
 	if (le_get32(bytes + 4) != 1 || at != 36 ||
 	    le_get32(bytes + 16) != 1 ||
-	    memcmp(bytes + 20, header.id, FORMAT_ID_BYTES) != 0)
+	    memcmp(bytes + 20, header.id, FILTER_ID_BYTES) != 0)
 		return -1;
 	for (;; at += length) {
 		const uint8_t *p = bytes + at;

@@ -41,12 +41,14 @@ sample_header(void)
 	return h;
 }
 
+static const struct slot_head sample_head = { .serial = 42 };
+
 /* `count` layers, the last one not sealed. */
 static struct table
 sample_table(unsigned count)
 {
-	struct table table = { .serial = 42, .count = count };
-	uint64_t offset = FORMAT_HEADER_BYTES;
+	struct table table = { .count = count };
+	uint64_t offset = FILTER_HEADER_BYTES;
 
 	for (unsigned i = 0; i < count; i++) {
 		struct layer_entry *layer = &table.layers[i];
@@ -95,10 +97,18 @@ same_layer(const struct layer_entry *a, const struct layer_entry *b)
 }
 
 static int
+same_head(const struct slot_head *a, const struct slot_head *b)
+{
+	return a->serial == b->serial && a->marking == b->marking &&
+	    a->sealing.layer == b->sealing.layer &&
+	    a->sealing.checksum == b->sealing.checksum &&
+	    a->sealing.pages == b->sealing.pages;
+}
+
+static int
 same_table(const struct table *a, const struct table *b)
 {
-	if (a->serial != b->serial || !a->marking != !b->marking ||
-	    a->count != b->count)
+	if (a->count != b->count)
 		return 0;
 	for (unsigned i = 0; i < a->count; i++) {
 		if (!same_layer(&a->layers[i], &b->layers[i]))
@@ -128,13 +138,13 @@ test_header(void)
 	for (int growth = GROWTH_GROW; growth <= GROWTH_FAIL; growth++) {
 		h.growth = (enum growth)growth;
 		tap_ok(header_comes_back(&h), "growth: %s",
-		    format_growth_name(h.growth));
+		    growth_name(h.growth));
 	}
 	h.recipe[0] = '\0';
 	tap_ok(header_comes_back(&h), "no key recipe");
-	memset(h.recipe, 'x', FORMAT_RECIPE_MAX);
-	h.recipe[FORMAT_RECIPE_MAX - 1] = '\n';
-	h.recipe[FORMAT_RECIPE_MAX] = '\0';
+	memset(h.recipe, 'x', FILTER_RECIPE_MAX);
+	h.recipe[FILTER_RECIPE_MAX - 1] = '\n';
+	h.recipe[FILTER_RECIPE_MAX] = '\0';
 	tap_ok(header_comes_back(&h), "the longest key recipe");
 	h.capacity = SIZING_CAPACITY_MAX;
 	h.error_rate = SIZING_RATE_MIN;
@@ -151,29 +161,34 @@ test_header(void)
 static void
 test_table(void)
 {
-	static const unsigned counts[] = { 1, 2, 6, FORMAT_LAYERS_MAX };
+	static const unsigned counts[] = { 1, 2, 6, TABLE_LAYERS_MAX };
 	const struct header h = sample_header();
 	uint8_t page[PAGE_BYTES];
+	struct slot_head head_back;
 	struct table back;
 	struct error error;
 
 	for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
 		struct table table = sample_table(counts[i]);
+		struct slot_head head = sample_head;
 
-		table.marking = counts[i] == 2;
-		format_table_encode(&table, h.id, page);
-		tap_ok(format_table_decode(&back, h.id, page, &error) == 0 &&
+		head.marking = counts[i] == 2 ? MARKING_SHARED : MARKING_NONE;
+		if (counts[i] == 6)
+			head.sealing = (struct sealing){ 6, 12345, 31 };
+		format_slot_encode(&head, &table, h.id, page);
+		tap_ok(format_slot_decode(&head_back, &back, h.id, page,
+		    &error) == 0 && same_head(&head, &head_back) &&
 		    same_table(&table, &back),
 		    "a table of %u layers comes back the same", counts[i]);
-		tap_ok(le_get64(page + 32) == format_table_end(&table) &&
-		    format_table_end(&table) ==
+		tap_ok(le_get64(page + 32) == table_end(&table) &&
+		    table_end(&table) ==
 		    table.layers[counts[i] - 1].offset + PAGE_BYTES *
 		    table.layers[counts[i] - 1].geometry.pages,
 		    "and says where the file ends");
 	}
 	page[16] ^= 1;
 	fix_crc(page);
-	tap_ok(format_table_decode(&back, h.id, page, &error) < 0,
+	tap_ok(format_slot_decode(&head_back, &back, h.id, page, &error) < 0,
 	    "the table of another filter is refused");
 }
 
@@ -182,12 +197,13 @@ test_flips(void)
 {
 	struct header h = sample_header(), back;
 	struct table table = sample_table(4), table_back;
+	struct slot_head head_back;
 	uint8_t header_page[PAGE_BYTES], table_page[PAGE_BYTES];
 	unsigned headers = 0, tables = 0, texts = 0;
 	struct error error;
 
 	format_header_encode(&h, header_page);
-	format_table_encode(&table, h.id, table_page);
+	format_slot_encode(&sample_head, &table, h.id, table_page);
 	for (unsigned bit = 0; bit < PAGE_BYTES * 8; bit++) {
 		uint8_t flip = (uint8_t)(1u << bit % 8);
 
@@ -201,8 +217,8 @@ test_flips(void)
 
 		table_page[bit / 8] ^= flip;
 		error = (struct error){ 0 };
-		tables += format_table_decode(&table_back, h.id, table_page,
-		    &error) == 0;
+		tables += format_slot_decode(&head_back, &table_back, h.id,
+		    table_page, &error) == 0;
 		texts += error.status != STATUS_FAILED ||
 		    error.text[0] == '\0' || strchr(error.text, '\n') != NULL;
 		table_page[bit / 8] ^= flip;
@@ -214,7 +230,8 @@ test_flips(void)
 	tap_ok(texts == 0, "with status 3 and a word of one line (%u"
 	    " weren't)", texts);
 	tap_ok(format_header_decode(&back, header_page, &error) == 0 &&
-	    format_table_decode(&table_back, h.id, table_page, &error) == 0,
+	    format_slot_decode(&head_back, &table_back, h.id, table_page,
+	    &error) == 0,
 	    "unflipped they are accepted");
 }
 
@@ -287,12 +304,12 @@ header_is_sane(const struct header *h)
 }
 
 static int
-table_is_sane(const struct table *table)
+slot_is_sane(const struct slot_head *head, const struct table *table)
 {
-	uint64_t end = FORMAT_HEADER_BYTES;
+	uint64_t end = FILTER_HEADER_BYTES;
 
-	if (table->count < 1 || table->count > FORMAT_LAYERS_MAX ||
-	    table->serial == 0)
+	if (table->count < 1 || table->count > TABLE_LAYERS_MAX ||
+	    head->serial == 0)
 		return 0;
 	for (unsigned i = 0; i < table->count; i++) {
 		const struct layer_entry *layer = &table->layers[i];
@@ -308,7 +325,7 @@ table_is_sane(const struct table *table)
 		    (!layer->sealed && layer->checksum != 0))
 			return 0;
 	}
-	return format_table_end(table) == end;
+	return table_end(table) == end;
 }
 
 /* What is accepted must be what was written. */
@@ -324,12 +341,12 @@ header_is_faithful(const struct header *h, const uint8_t *page)
 }
 
 static int
-table_is_faithful(const struct table *table, const uint8_t *id,
-    const uint8_t *page)
+slot_is_faithful(const struct slot_head *head, const struct table *table,
+    const uint8_t *id, const uint8_t *page)
 {
 	uint8_t again[PAGE_BYTES];
 
-	format_table_encode(table, id, again);
+	format_slot_encode(head, table, id, again);
 	return memcmp(page, again, PAGE_BYTES) == 0;
 }
 
@@ -364,16 +381,18 @@ try_header(uint8_t *page, struct tally *tally)
 static void
 try_table(uint8_t *page, const uint8_t *id, struct tally *tally)
 {
+	struct slot_head head;
 	struct table table;
 	struct error error;
 
 	fix_crc(page);
-	if (format_table_decode(&table, id, page, &error) < 0) {
+	if (format_slot_decode(&head, &table, id, page, &error) < 0) {
 		tally->refused++;
 		return;
 	}
 	tally->accepted++;
-	if (!table_is_sane(&table) || !table_is_faithful(&table, id, page))
+	if (!slot_is_sane(&head, &table) ||
+	    !slot_is_faithful(&head, &table, id, page))
 		tally->wrong++;
 }
 
@@ -413,13 +432,13 @@ test_recipes(void)
 	struct error error;
 	uint8_t page[PAGE_BYTES];
 
-	memset(h.recipe, 'x', FORMAT_RECIPE_MAX);
-	h.recipe[FORMAT_RECIPE_MAX] = '\0';
+	memset(h.recipe, 'x', FILTER_RECIPE_MAX);
+	h.recipe[FILTER_RECIPE_MAX] = '\0';
 	format_header_encode(&h, page);
 	tap_ok(format_header_decode(&h, page, &error) < 0,
 	    "a key recipe without an end is refused");
-	le_put32(page + 84, FORMAT_RECIPE_MAX + 1);
-	page[320 + FORMAT_RECIPE_MAX] = '\n';
+	le_put32(page + 84, FILTER_RECIPE_MAX + 1);
+	page[320 + FILTER_RECIPE_MAX] = '\n';
 	fix_crc(page);
 	tap_ok(format_header_decode(&h, page, &error) < 0,
 	    "a key recipe that is too long is refused");
@@ -487,11 +506,11 @@ test_evil_table(unsigned count)
 	uint8_t good[PAGE_BYTES], page[PAGE_BYTES];
 	unsigned end = LAYERS_AT + LAYER_BYTES * count + 16;
 
-	format_table_encode(&table, h.id, good);
+	format_slot_encode(&sample_head, &table, h.id, good);
 	for (unsigned at = 0; at < end && at < CRC_AT - 8; at += 4) {
 		for (unsigned i = 0; i < 2 * EVIL; i++) {
 			for (unsigned nbytes = 4; nbytes <= 8; nbytes *= 2) {
-				uint64_t offset = FORMAT_HEADER_BYTES;
+				uint64_t offset = FILTER_HEADER_BYTES;
 
 				memcpy(page, good, sizeof page);
 				le_put(page + at, evil[i / 2], nbytes);
@@ -521,10 +540,10 @@ test_long_tables(void)
 	struct tally tally = { 0 };
 	uint8_t page[PAGE_BYTES];
 
-	for (unsigned count = 2; count <= FORMAT_LAYERS_MAX; count++) {
+	for (unsigned count = 2; count <= TABLE_LAYERS_MAX; count++) {
 		for (unsigned shift = 0; shift <= 8; shift++) {
 			struct table table = sample_table(count);
-			uint64_t offset = FORMAT_HEADER_BYTES;
+			uint64_t offset = FILTER_HEADER_BYTES;
 
 			for (unsigned i = 0; i < count; i++) {
 				table.layers[i].offset = offset;
@@ -533,7 +552,7 @@ test_long_tables(void)
 				offset += PAGE_BYTES *
 				    table.layers[i].geometry.pages;
 			}
-			format_table_encode(&table, h.id, page);
+			format_slot_encode(&sample_head, &table, h.id, page);
 			try_table(page, h.id, &tally);
 		}
 	}
@@ -545,30 +564,31 @@ test_table_limits(void)
 {
 	const struct header h = sample_header();
 	struct table table = sample_table(3), back;
+	struct slot_head head_back;
 	struct error error;
 	uint8_t page[PAGE_BYTES];
 
-	format_table_encode(&table, h.id, page);
+	format_slot_encode(&sample_head, &table, h.id, page);
 	le_put32(page + 40, 2);
 	le_put64(page + 32, table.layers[2].offset);
 	fix_crc(page);
-	tap_ok(format_table_decode(&back, h.id, page, &error) < 0,
+	tap_ok(format_slot_decode(&head_back, &back, h.id, page, &error) < 0,
 	    "entries behind the last layer are refused");
-	format_table_encode(&table, h.id, page);
+	format_slot_encode(&sample_head, &table, h.id, page);
 	le_put32(page + 40, 63);
 	fix_crc(page);
-	tap_ok(format_table_decode(&back, h.id, page, &error) < 0,
+	tap_ok(format_slot_decode(&head_back, &back, h.id, page, &error) < 0,
 	    "more layers than there are is refused");
 	for (unsigned t = 0; t <= 9; t++) {
 		for (unsigned k = 0; k <= 73; k++) {
 			int allowed = t >= 1 && t <= 8 && k >= t && k <= 8 * t;
 
-			format_table_encode(&table, h.id, page);
+			format_slot_encode(&sample_head, &table, h.id, page);
 			le_put32(page + LAYERS_AT + 48, k);
 			le_put32(page + LAYERS_AT + 52, t);
 			fix_crc(page);
-			if ((format_table_decode(&back, h.id, page, &error) ==
-			    0) != allowed) {
+			if ((format_slot_decode(&head_back, &back, h.id, page,
+			    &error) == 0) != allowed) {
 				tap_ok(0, "k = %u, %u cache lines", k, t);
 				return;
 			}
@@ -596,7 +616,7 @@ test_noise(void)
 			page[(x >> 32) % 400] = (uint8_t)x;
 		}
 		try_header(page, &headers);
-		format_table_encode(&table, h.id, page);
+		format_slot_encode(&sample_head, &table, h.id, page);
 		for (unsigned i = 0; i < 1 + round % 4; i++) {
 			x ^= x << 13;
 			x ^= x >> 7;
@@ -620,7 +640,7 @@ main(void)
 	test_features();
 	test_evil_header();
 	test_evil_table(3);
-	test_evil_table(FORMAT_LAYERS_MAX);
+	test_evil_table(TABLE_LAYERS_MAX);
 	test_long_tables();
 	test_table_limits();
 	test_noise();

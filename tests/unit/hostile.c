@@ -104,7 +104,7 @@ put(const void *data, size_t nbytes, size_t offset)
 static int
 untouched(size_t length)
 {
-	static uint8_t now[FORMAT_HEADER_BYTES];
+	static uint8_t now[FILTER_HEADER_BYTES];
 	size_t nbytes = length < sizeof now ? length : sizeof now;
 	struct stat st;
 
@@ -178,7 +178,7 @@ slot_bit(size_t at, unsigned bit)
 	result = is_whole(0) && untouched(whole_bytes) && is_whole(1);
 	put(zeros, sizeof zeros, other);
 	result = result && is_whole(0);
-	put(whole, FORMAT_HEADER_BYTES, 0);
+	put(whole, FILTER_HEADER_BYTES, 0);
 	return result;
 }
 
@@ -187,7 +187,7 @@ every_bit(const char *name)
 {
 	uint64_t tried = 0, wrong = 0;
 
-	for (size_t i = 0; i < FORMAT_HEADER_BYTES * 8; i += step) {
+	for (size_t i = 0; i < FILTER_HEADER_BYTES * 8; i += step) {
 		size_t at = i / 8;
 		unsigned bit = i % 8;
 
@@ -205,7 +205,7 @@ every_bit(const char *name)
 static void
 every_length(const char *name)
 {
-	size_t length = whole_bytes, below = FORMAT_HEADER_BYTES + PAGE_BYTES;
+	size_t length = whole_bytes, below = FILTER_HEADER_BYTES + PAGE_BYTES;
 	uint64_t tried = 0, wrong = 0;
 
 	while (length > 0) {

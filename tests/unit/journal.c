@@ -15,8 +15,8 @@
 #include "base/le.h"
 #include "tap.h"
 
-static const uint8_t id[FORMAT_ID_BYTES] = "the filter's id";
-static const uint8_t other_id[FORMAT_ID_BYTES] = "another one's";
+static const uint8_t id[FILTER_ID_BYTES] = "the filter's id";
+static const uint8_t other_id[FILTER_ID_BYTES] = "another one's";
 static char folder[] = "/tmp/journal-XXXXXX";
 static char filter[64], path[80];
 
@@ -296,10 +296,10 @@ frame(uint8_t *to, uint32_t kind, const void *payload, size_t nbytes)
 static size_t
 begin_frame(uint8_t *to, uint32_t version)
 {
-	uint8_t payload[4 + FORMAT_ID_BYTES];
+	uint8_t payload[4 + FILTER_ID_BYTES];
 
 	le_put32(payload, version);
-	memcpy(payload + 4, id, FORMAT_ID_BYTES);
+	memcpy(payload + 4, id, FILTER_ID_BYTES);
 	return frame(to, 1, payload, sizeof payload);
 }
 

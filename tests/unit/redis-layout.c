@@ -16,7 +16,7 @@
 #include "random64.h"
 #include "tap.h"
 
-static const uint8_t id[FORMAT_ID_BYTES] = { 0x01, 0x23, 0x45, 0x67, 0x89,
+static const uint8_t id[FILTER_ID_BYTES] = { 0x01, 0x23, 0x45, 0x67, 0x89,
 	0xab, 0xcd, 0xef, 0xff, 0xff };
 
 static void
@@ -159,7 +159,7 @@ tables(void)
 	t.count = 0;
 	for (int i = 0; i < 5; i++)
 		layout_table(&l, &header, UINT64_MAX, &t);
-	tap_ok(t.count <= FORMAT_LAYERS_MAX, "and never too many");
+	tap_ok(t.count <= TABLE_LAYERS_MAX, "and never too many");
 	header.growth = GROWTH_WARN;
 	t.count = 0;
 	layout_table(&l, &header, 10 * l.capacity * l.shards, &t);

@@ -146,22 +146,22 @@ static void
 test_place(void)
 {
 	struct table t = { .count = 2, .layers = {
-		{ .offset = FORMAT_HEADER_BYTES, .geometry = { .pages = 2 } },
-		{ .offset = FORMAT_HEADER_BYTES + 5 * PAGE_BYTES,
+		{ .offset = FILTER_HEADER_BYTES, .geometry = { .pages = 2 } },
+		{ .offset = FILTER_HEADER_BYTES + 5 * PAGE_BYTES,
 		    .geometry = { .pages = 1 } } } };
 	struct table also = { .count = 1, .layers = {
-		{ .offset = FORMAT_HEADER_BYTES + 2 * PAGE_BYTES,
+		{ .offset = FILTER_HEADER_BYTES + 2 * PAGE_BYTES,
 		    .geometry = { .pages = 1 } } } };
 	const struct table none = { 0 };
 
 	tap_ok(window_place(&t, &none, 3 * PAGE_BYTES) ==
-	    FORMAT_HEADER_BYTES + 2 * PAGE_BYTES, "the first gap that fits");
+	    FILTER_HEADER_BYTES + 2 * PAGE_BYTES, "the first gap that fits");
 	tap_ok(window_place(&t, &none, 4 * PAGE_BYTES) ==
-	    FORMAT_HEADER_BYTES + 6 * PAGE_BYTES, "or the end");
+	    FILTER_HEADER_BYTES + 6 * PAGE_BYTES, "or the end");
 	tap_ok(window_place(&t, &also, 2 * PAGE_BYTES) ==
-	    FORMAT_HEADER_BYTES + 3 * PAGE_BYTES,
+	    FILTER_HEADER_BYTES + 3 * PAGE_BYTES,
 	    "not where the older table has a layer");
-	tap_ok(window_place(&none, &none, PAGE_BYTES) == FORMAT_HEADER_BYTES,
+	tap_ok(window_place(&none, &none, PAGE_BYTES) == FILTER_HEADER_BYTES,
 	    "behind the slots in an empty file");
 }
 
@@ -175,7 +175,7 @@ test_sizes(void)
 	tap_ok(window_generation_capacity(400) == 100 &&
 	    window_generation_capacity(401) == 101, "a quarter, rounded up");
 	tap_ok(window_solve(&sizing, &days, &error) == 0 &&
-	    sizing.bytes == FORMAT_HEADER_BYTES +
+	    sizing.bytes == FILTER_HEADER_BYTES +
 	    WINDOW_PLACES * sizing.geometry.pages * PAGE_BYTES,
 	    "the bound is six places");
 	tap_ok(window_layer(&layer, 1e-6, 1, 0, &error) == 0 &&

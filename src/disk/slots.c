@@ -1,4 +1,4 @@
-#include "disk/tables.h"
+#include "disk/slots.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -16,64 +16,65 @@ slot_offset(unsigned slot)
 }
 
 static int
-write_slot(struct tables *t, unsigned slot, struct table *table,
+write_slot(struct slots *s, unsigned slot, const struct table *table,
     struct error *error)
 {
+	struct slot_head head = s->head, head_read;
 	uint8_t page[PAGE_BYTES];
-	struct table read;
+	struct table table_read;
 
-	table->serial++;
-	format_table_encode(table, t->id, page);
+	head.serial++;
+	format_slot_encode(&head, table, s->id, page);
 	/* What its reader would refuse isn't written. */
-	if (format_table_decode(&read, t->id, page, error) < 0) {
-		error_set(error, STATUS_FAILED, "%s: this is a bug: the new"
-		    " table of layers would be unreadable; the filter stays as"
-		    " it was", t->file->path);
-	} else if (file_write(t->file, page, sizeof page, slot_offset(slot),
-	    error) == 0) {
-		t->newest = slot;
-		return 0;
-	}
-	table->serial--;
-	return -1;
+	if (format_slot_decode(&head_read, &table_read, s->id, page,
+	    error) < 0)
+		return error_set(error, STATUS_FAILED, "%s: this is a bug: the"
+		    " new table of layers would be unreadable; the filter"
+		    " stays as it was", s->file->path);
+	if (file_write(s->file, page, sizeof page, slot_offset(slot),
+	    error) < 0)
+		return -1;
+	s->newest = slot;
+	s->head.serial = head.serial;
+	return 0;
 }
 
 int
-tables_write(struct tables *t, struct table *table, struct error *error)
+slots_write(struct slots *s, const struct table *table, struct error *error)
 {
-	return write_slot(t, t->newest, table, error);
+	return write_slot(s, s->newest, table, error);
 }
 
 int
-tables_publish(struct tables *t, struct table *table, struct error *error)
+slots_publish(struct slots *s, const struct table *table, struct error *error)
 {
 	/* For the file's length, and the slot that may not be safe yet. */
-	if (file_sync(t->file, error) < 0 ||
-	    write_slot(t, 1 - t->newest, table, error) < 0 ||
-	    file_sync(t->file, error) < 0)
+	if (file_sync(s->file, error) < 0 ||
+	    write_slot(s, 1 - s->newest, table, error) < 0 ||
+	    file_sync(s->file, error) < 0)
 		return -1;
-	return write_slot(t, 1 - t->newest, table, error);
+	return write_slot(s, 1 - s->newest, table, error);
 }
 
 int
-tables_begin(struct tables *t, struct table *table, struct error *error)
+slots_begin(struct slots *s, const struct table *table, struct error *error)
 {
-	return write_slot(t, 0, table, error) < 0 ||
-	    write_slot(t, 1, table, error) < 0 ? -1 : 0;
+	return write_slot(s, 0, table, error) < 0 ||
+	    write_slot(s, 1, table, error) < 0 ? -1 : 0;
 }
 
 int
-tables_lock(struct tables *t, struct error *error)
+slots_lock(struct slots *s, struct error *error)
 {
-	return t->shared ? file_lock_range(t->file, slot_offset(0),
+	return s->shared ? file_lock_range(s->file, slot_offset(0),
 	    FORMAT_SLOTS * PAGE_BYTES, error) : 0;
 }
 
 void
-tables_unlock(struct tables *t)
+slots_unlock(struct slots *s)
 {
-	if (t->shared)
-		file_unlock_range(t->file, slot_offset(0),
+	if (s->shared)
+		file_unlock_range(s->file, slot_offset(0),
 		    FORMAT_SLOTS * PAGE_BYTES);
 }
 
@@ -120,35 +121,36 @@ same_layers(const struct table *a, const struct table *b)
  * or has other layers. Returns 1 if they are inconsistent; `error` says why.
  */
 static int
-try_table(struct tables *t, struct table *table, int *behind,
+try_table(struct slots *s, struct table *table, int *behind,
     struct error *error)
 {
 	struct table tables[FORMAT_SLOTS];
+	struct slot_head heads[FORMAT_SLOTS];
 	int valid[FORMAT_SLOTS] = { 0 }, unreadable = 0, zero;
 	uint8_t page[PAGE_BYTES];
 	struct error unread;
 	uint64_t wanted = 0;
 
 	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
-		if (file_read(t->file, page, sizeof page, slot_offset(i),
+		if (file_read(s->file, page, sizeof page, slot_offset(i),
 		    &unread) < 0)
 			unreadable++; /* counts as damaged */
 		else
-			valid[i] = format_table_decode(&tables[i], t->id, page,
-			    error) == 0;
+			valid[i] = format_slot_decode(&heads[i], &tables[i],
+			    s->id, page, error) == 0;
 	}
 	if (unreadable == FORMAT_SLOTS) {
 		*error = unread;
 		return -1;
 	}
 	/* After the slots: the file is never shorter than they say. */
-	if (file_measure(t->file, error) < 0)
+	if (file_measure(s->file, error) < 0)
 		return -1;
 	/* A power cut can keep a slot without the file's length: drop it. */
 	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
-		uint64_t end = valid[i] ? format_table_end(&tables[i]) : 0;
+		uint64_t end = valid[i] ? table_end(&tables[i]) : 0;
 
-		if (end > t->file->length) {
+		if (end > s->file->length) {
 			valid[i] = 0;
 			wanted = end > wanted ? end : wanted;
 		}
@@ -157,18 +159,19 @@ try_table(struct tables *t, struct table *table, int *behind,
 		if (wanted > 0)
 			error_set(error, STATUS_FAILED, "the filter is cut"
 			    " short: it has %" PRIu64 " bytes and should have"
-			    " %" PRIu64, t->file->length, wanted);
+			    " %" PRIu64, s->file->length, wanted);
 		return 1;
 	}
-	t->newest = valid[1] &&
-	    (!valid[0] || tables[1].serial > tables[0].serial);
-	*table = tables[t->newest];
+	s->newest = valid[1] &&
+	    (!valid[0] || heads[1].serial > heads[0].serial);
+	s->head = heads[s->newest];
+	*table = tables[s->newest];
 	*behind = !valid[0] || !valid[1] ||
 	    !same_layers(&tables[0], &tables[1]);
 	if (valid[0] && valid[1])
 		return 0;
 	/* A layer that is in no valid table must not have lines. */
-	zero = is_zero(t->file, format_table_end(table), error);
+	zero = is_zero(s->file, table_end(table), error);
 	if (zero == 0)
 		error_set(error, STATUS_FAILED, "the filter is damaged: one of"
 		    " its two tables of layers is lost, and the file is longer"
@@ -177,45 +180,45 @@ try_table(struct tables *t, struct table *table, int *behind,
 }
 
 int
-tables_read(struct tables *t, struct table *table, int repair,
+slots_read(struct slots *s, struct table *table, int repair,
     struct error *error)
 {
-	int tries = t->file->writable ? 1 : READER_TRIES;
-	int behind, result = try_table(t, table, &behind, error);
+	int tries = s->file->writable ? 1 : READER_TRIES;
+	int behind, result = try_table(s, table, &behind, error);
 
 	while (result == 1 && --tries > 0) {
 		nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
-		result = try_table(t, table, &behind, error);
+		result = try_table(s, table, &behind, error);
 	}
 	if (result < 0)
 		return -1;
 	if (result > 0)
 		return error_set(error, error->status, "%s: %s",
-		    t->file->path, error->text);
+		    s->file->path, error->text);
 	if (!repair)
 		return behind;
 	/* No run gets this far, and no numbers would be left for the next. */
-	if (table->serial > UINT64_MAX / 2) {
+	if (s->head.serial > UINT64_MAX / 2) {
 		return error_set(error, STATUS_FAILED, "%s: the filter is"
 		    " damaged: wrong serial number in its table of layers",
-		    t->file->path);
+		    s->file->path);
 	}
 	/* Write it to the lost slot, too, once the newer one is on the disk. */
-	if (behind && (file_sync(t->file, error) < 0 ||
-	    write_slot(t, 1 - t->newest, table, error) < 0))
+	if (behind && (file_sync(s->file, error) < 0 ||
+	    write_slot(s, 1 - s->newest, table, error) < 0))
 		return -1;
 	return behind;
 }
 
 int
-tables_newest(struct tables *t, uint64_t *serial, struct error *error)
+slots_newest_serial(struct slots *s, uint64_t *serial, struct error *error)
 {
 	uint8_t bytes[8];
 	int unreadable = 0;
 
 	*serial = 0;
 	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
-		if (file_read(t->file, bytes, sizeof bytes, slot_offset(i) +
+		if (file_read(s->file, bytes, sizeof bytes, slot_offset(i) +
 		    FORMAT_SERIAL_OFFSET, error) < 0)
 			unreadable++;
 		else if (le_get64(bytes) > *serial)
