@@ -6,6 +6,16 @@
  *
  * The UTF-8 byte order mark at the beginning of a record is not part of the
  * first field, so that it doesn't hide a quote.
+ *
+ * Four functions read this grammar, each as fast as its question allows:
+ *
+ *     record_step         one byte; the reference
+ *     record_scan, _split where records end, 64 bytes at a time
+ *     csv_fields_next     the fields of a record, one after the other
+ *     csv_field (scan.h)  one field of a record, with vectors
+ *
+ * A change of the grammar is a change of record_step; tests/fuzz/lines.c holds
+ * the other three against it.
  */
 #ifndef RECORD_H
 #define RECORD_H
@@ -34,16 +44,23 @@ struct record_format {
 struct csv_state {
 	enum {
 		CSV_RECORD_START,
-		CSV_MARK_1, /* after this many bytes of a byte order mark */
-		CSV_MARK_2,
-		CSV_FIELD_START,
-		CSV_PLAIN,
-		CSV_QUOTED,
-		CSV_QUOTE_IN_QUOTED
+		CSV_MARK_1, /* after byte 1 of a byte order mark */
+		CSV_MARK_2, /* after byte 2 */
+		CSV_FIELD_START, /* after a separator or a byte order mark */
+		CSV_PLAIN,  /* in a field where quotes are ordinary */
+		CSV_QUOTED, /* between the quotes of a field */
+		CSV_QUOTE_IN_QUOTED /* after the closing one, or half of two */
 	} in;
-	uint64_t lines;        /* terminators so far, */
-	uint64_t quoted_lines; /* of which these are inside quotes */
+	uint64_t lines;        /* terminators so far, inside quotes or not */
+	uint64_t quoted_lines; /* the terminators inside quotes */
 };
+
+/*
+ * Continue the scan with one byte, by the rules above. Changes state->in only:
+ * the counters are those of record_scan.
+ */
+void record_step(const struct csv_format *format, struct csv_state *state,
+    uint8_t byte);
 
 /*
  * Continue the scan with the next `nbytes` of the file. Returns where the last
@@ -54,52 +71,68 @@ size_t record_scan(const struct record_format *format,
     struct csv_state *state, const uint8_t *data, size_t nbytes);
 
 /*
- * No record may be larger than format->max_bytes, its terminator aside. `data`
- * begins with a record, was scanned up to `to`, and its last whole record ends
- * at *end. -1 (STATUS_FAILED, without a file's name) if one of them is too
- * large, or what follows if there is none; *end becomes where it begins.
+ * Check that no record is larger than format->max_bytes, its terminator aside.
+ * `data` begins with a record and was scanned up to `to`; its last whole record
+ * ends at *end (0: there is no whole record). Returns -1 and fills `error`
+ * (STATUS_FAILED, without a file's name) if one of the whole records is too
+ * large, or if there is none and the beginning of the first one is too large
+ * already; *end is then set to where that record begins.
  */
 int record_check_size(const struct record_format *format,
     const struct csv_state *state, const uint8_t *data, size_t *end,
     size_t to, struct error *error);
 
 /*
- * At the end of the file, whose last bytes, without an end, are the record at
- * `data`: -1, with a text that says where, if a quote was never closed. The
- * record still ends there.
+ * Check the end of a file, for which `state` is the result of the scan. The
+ * last record, [data, data + nbytes), has no terminator, and ends with the
+ * file. Returns -1 and fills `error` (STATUS_FAILED, without a file's name),
+ * which says where, if the record has a quote that is never closed.
  */
 int record_check_end(const struct record_format *format,
     const struct csv_state *state, const uint8_t *data, size_t nbytes,
     struct error *error);
 
 /*
- * Find at most `limit` records in [data, end), which has whole records only.
- * Returns how many; starts[i] is where record i begins, starts[result] where
- * the last one ends, and starts has room for limit + 1. Up to LOOPS_PADDING
- * bytes after `end` may be read, whatever they are.
+ * Find at most `limit` records in [data, end), which consists of whole records.
+ * Returns how many were found, which may be fewer than there are. starts[i]
+ * becomes the beginning of record i, and starts[result] the end of the last
+ * one, so `starts` has room for limit + 1. Up to LOOPS_PADDING bytes after
+ * `end` may be read, whatever they are.
  */
 size_t record_split(const struct record_format *format, const uint8_t *data,
     const uint8_t *end, const uint8_t **starts, size_t limit);
 
-/* The fields of a record, one by one. */
+/* A walk over the fields of a record. */
 struct csv_fields {
 	uint8_t separator;
-	const uint8_t *next; /* where the next begins; NULL after the last */
-	const uint8_t *end;  /* of the record */
-	int quoted;          /* in the last one, quotes may be doubled */
+	const uint8_t *next; /* the beginning of the next field, or NULL */
+	const uint8_t *end;  /* the end of the record */
+	int quoted;          /* the last field was in quotes: see undouble */
 };
 
-/* The first one begins after the byte order mark, if there is one. */
+/*
+ * Begin a walk over the record [data, end), given without its terminator. The
+ * first field begins after the byte order mark, if there is one.
+ */
 struct csv_fields csv_fields_begin(const struct csv_format *format,
     const uint8_t *data, const uint8_t *end);
 
-/* The next field, without the quotes around it; it is a part of the record. */
+/*
+ * Return the next field, without the quotes around it, as a part of the record,
+ * and set fields->quoted. fields->next must not be NULL.
+ */
 struct key csv_fields_next(struct csv_fields *fields);
 
-/* Copy a value, with one quote for each two; returns the copy's length. */
+/*
+ * Copy the value of a quoted field to `to`, which has value.nbytes bytes, with
+ * one quote in place of each two. Returns the length of the copy.
+ */
 size_t csv_undouble(struct key value, uint8_t *to);
 
-/* The quote that opens and isn't closed in a record without an end. */
+/*
+ * Find the quote that is never closed in a record without an end, which must
+ * have one.
+ */
 const uint8_t *csv_open_quote(const struct csv_format *format,
     const uint8_t *data, const uint8_t *end);
 

@@ -704,6 +704,101 @@ check_split(const struct scan *k, const struct csv_format *csv,
 	free(starts);
 }
 
+/*
+ * The scan of record.h against its reference, over a chunk in pieces of 1 to
+ * 200 bytes: the state after each piece, and where the last record ends.
+ */
+static void
+check_scan(const struct record_format *format, const uint8_t *data,
+    size_t nbytes, unsigned piece_bytes)
+{
+	struct csv_state state = { 0 }, want = { 0 };
+
+	for (size_t at = 0, n; at < nbytes; at += n) {
+		size_t last = 0;
+
+		n = 1 + (at + piece_bytes) % 200;
+		n = n < nbytes - at ? n : nbytes - at;
+		for (size_t i = 0; i < n; i++) {
+			record_step(&format->csv, &want, data[at + i]);
+			if (data[at + i] != format->csv.terminator)
+				continue;
+			want.lines++;
+			if (want.in == CSV_QUOTED)
+				want.quoted_lines++;
+			else
+				last = i + 1;
+		}
+		MUST(record_scan(format, &state, data + at, n) == last);
+		MUST(state.in == want.in && state.lines == want.lines &&
+		    state.quoted_lines == want.quoted_lines);
+	}
+}
+
+/*
+ * A field of a record, [start, start + nbytes) with the quotes around it, as
+ * csv_fields_next and the vectors of every instruction set find it.
+ */
+static void
+check_field(struct csv_fields *fields, struct csv_fields first,
+    uint32_t number, const uint8_t *start, size_t nbytes, int quoted)
+{
+	int has_quotes = memchr(first.next, '"',
+	    (size_t)(first.end - first.next)) != NULL;
+	struct key field;
+
+	MUST(fields->next == start);
+	field = csv_fields_next(fields);
+	if (quoted)
+		MUST(field.data == start + 1 && field.nbytes == nbytes - 2);
+	else if (fields->quoted) /* never closed */
+		MUST(field.data == start + 1 && field.nbytes == nbytes - 1 &&
+		    start + nbytes == first.end);
+	else
+		MUST(field.data == start && field.nbytes == nbytes);
+	for (unsigned i = 0; i < VERSIONS && number <= 100; i++) {
+		if (!version_runs(i))
+			continue;
+		field = scan_versions[i]->csv_field(first.next, first.end,
+		    first.separator, number);
+		/* it may leave a record with quotes to the other */
+		MUST(field.data == NULL ? has_quotes :
+		    field.data == start && field.nbytes == nbytes);
+	}
+}
+
+/* The fields of a record against what record_step says. */
+static void
+check_fields(const struct csv_format *format, const uint8_t *data,
+    size_t nbytes)
+{
+	struct csv_state state = { 0 };
+	struct csv_fields first = csv_fields_begin(format, data,
+	    data + nbytes), fields = first;
+	const uint8_t *start = data;
+	uint32_t number = 1;
+
+	for (size_t i = 0; i < nbytes; i++) {
+		int closed = state.in == CSV_QUOTE_IN_QUOTED;
+
+		record_step(format, &state, data[i]);
+		if (state.in != CSV_FIELD_START)
+			continue;
+		if (data[i] == format->separator)
+			check_field(&fields, first, number++, start,
+			    (size_t)(data + i - start), closed);
+		else
+			MUST(data + i + 1 == first.next); /* a mark */
+		start = data + i + 1;
+	}
+	check_field(&fields, first, number, start,
+	    (size_t)(data + nbytes - start), state.in == CSV_QUOTE_IN_QUOTED);
+	MUST(fields.next == NULL);
+	for (unsigned i = 0; i < VERSIONS; i++)
+		MUST(!version_runs(i) || scan_versions[i]->csv_field(first.next,
+		    first.end, first.separator, number + 1).data == NULL);
+}
+
 static void
 check_bits(const uint8_t *p, uint8_t byte)
 {
@@ -779,8 +874,12 @@ check_chunk(const struct chunk *chunk, const struct key_recipe *r,
 	memcpy(data, chunk->data, chunk->nbytes);
 	/* what is behind must not matter */
 	memset(data + chunk->nbytes, csv.terminator, LOOPS_PADDING);
-	if (r->csv)
+	if (r->csv) {
+		const struct record_format format = { .csv = csv, .is_csv = 1 };
+
 		check_split(NULL, &csv, data, start, from, to, limit);
+		check_scan(&format, data, chunk->nbytes, (unsigned)shift);
+	}
 	for (unsigned i = 0; !r->csv && i < VERSIONS; i++) {
 		if (version_runs(i))
 			check_split(scan_versions[i], &csv, data, start, from,
@@ -790,6 +889,8 @@ check_chunk(const struct chunk *chunk, const struct key_recipe *r,
 		size_t at = (i == from ? start : ends[i - 1]) - start;
 
 		check_bits(data + at, csv.terminator);
+		if (r->csv)
+			check_fields(&csv, data + at, ends[i] - start - at - 1);
 		check_key(r, data + at, ends[i] - start - at - 1);
 	}
 	free(copy);

@@ -207,6 +207,11 @@ make_lines("csv-keys", TABLE, flags=CSV, ranges=[(1, 2), (4, 0)],
 make_lines("csv-one-field", TABLE, flags=CSV, ranges=[(3, 3)], limit=0)
 make_lines("csv-zero", TABLE.replace(b"\r\n", b"\0"), flags=CSV | ZERO,
            separator=b";", key=SEPARATOR, ranges=[(2, 2)])
+# quotes at the edges of words of 64 bytes
+make_lines("csv-wide", b'"' + b"x" * 70 + b',"",' + b"y" * 70 + b'","z",w\n' +
+           b"x" * 64 + b'"a,b",c\n' + b"x" * 63 + b',"a,b",c\n' +
+           b'"' + b"x" * 62 + b'"",a",' + b"y" * 60 + b'"\n', flags=CSV,
+           ranges=[(2, 2)])
 make_lines("packed", WORDS, kind=PACKED, reads=b"\x0b")
 make_lines("packed-members", WORDS, TABLE, kind=PACKED | MEMBERS | FOLLOWED,
            reads=b"\1\2\3")
