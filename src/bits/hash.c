@@ -3,25 +3,41 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+/* What is known of each kind, by its number in the file. */
+static const struct kind {
+	const char *name, *option;
+	size_t secret_bytes;
+} kinds[] = {
+	[HASH_XXH3_128] = { "XXH3-128", "xxh3", 192 },
+	[HASH_SIPHASH_1_3_128] = { "SipHash-1-3-128", "siphash",
+		SIPHASH_KEY_BYTES }
+};
+
+/* All zero for a number that is no kind. */
+static struct kind
+find_kind(uint32_t number)
+{
+	if (number >= sizeof kinds / sizeof *kinds)
+		return (struct kind){ 0 };
+	return kinds[number];
+}
+
 size_t
 hash_secret_bytes(uint32_t kind)
 {
-	return kind == HASH_XXH3_128 ? 192 :
-	    kind == HASH_SIPHASH_1_3_128 ? SIPHASH_KEY_BYTES : 0;
+	return find_kind(kind).secret_bytes;
 }
 
 const char *
 hash_name(uint32_t kind)
 {
-	return kind == HASH_XXH3_128 ? "XXH3-128" :
-	    kind == HASH_SIPHASH_1_3_128 ? "SipHash-1-3-128" : NULL;
+	return find_kind(kind).name;
 }
 
 const char *
 hash_option(uint32_t kind)
 {
-	return kind == HASH_XXH3_128 ? "xxh3" :
-	    kind == HASH_SIPHASH_1_3_128 ? "siphash" : NULL;
+	return find_kind(kind).option;
 }
 
 void

@@ -112,149 +112,226 @@ most_lines(uint64_t pages, unsigned k, unsigned t, double rate)
 	return low;
 }
 
-/*
- * What a search over shapes compares, smaller is better: pages for n and p,
- * -lines for p and memory, the rate for n and memory.
- */
+/* Two of lines, rate and pages are given; the third is what is asked for. */
 struct goal {
+	enum question { FEWEST_PAGES, MOST_LINES, LOWEST_RATE } question;
 	uint64_t lines;
 	double rate;
 	uint64_t pages;
 };
 
-static double
-cost(const struct goal *goal, unsigned k, unsigned t)
+/* A shape without its number of pages, and the answer that it gives. */
+struct shape {
+	unsigned k, t;
+	double answer; /* pages, lines or a rate; infinite: too many pages */
+};
+
+static struct shape
+shape_of(const struct goal *goal, unsigned k, unsigned t)
 {
-	if (goal->pages == 0) {
-		uint64_t pages = fewest_pages(k, t, goal->lines, goal->rate);
-		return pages == 0 ? INFINITY : (double)pages;
+	struct shape shape = { .k = k, .t = t };
+	uint64_t pages;
+
+	switch (goal->question) {
+	case FEWEST_PAGES:
+		pages = fewest_pages(k, t, goal->lines, goal->rate);
+		shape.answer = pages == 0 ? INFINITY : (double)pages;
+		break;
+	case MOST_LINES:
+		shape.answer = (double)most_lines(goal->pages, k, t,
+		    goal->rate);
+		break;
+	case LOWEST_RATE:
+		shape.answer = rate_of(goal->pages, k, t, goal->lines);
+		break;
 	}
-	if (goal->lines == 0)
-		return -(double)most_lines(goal->pages, k, t, goal->rate);
-	return rate_of(goal->pages, k, t, goal->lines);
+	return shape;
+}
+
+/* An answer that is worse than any that a shape gives. */
+static double
+worst_answer(const struct goal *goal)
+{
+	return goal->question == MOST_LINES ? -1 : INFINITY;
+}
+
+static int
+is_better(const struct goal *goal, double answer, double other)
+{
+	if (goal->question == MOST_LINES)
+		return answer > other;
+	return answer < other;
+}
+
+/* Is the answer as good as the best one, but for the slack? */
+static int
+is_within_slack(const struct goal *goal, double answer, double best)
+{
+	if (goal->question == MOST_LINES)
+		return answer >= best / SLACK;
+	return answer <= best * SLACK;
 }
 
 /*
- * The best k for t cache lines: the cost has one valley, so walk downhill from
- * the textbook's k. Among those with the same number of pages, the one with the
- * lowest rate, which costs nothing more.
+ * Is the shape better than another with as many cache lines? With the same
+ * number of pages it is if its rate is lower, which costs nothing more.
  */
-static unsigned
-best_k(const struct goal *goal, unsigned t, double *best)
-{
-	unsigned k = goal->rate > 0 ? sizing_textbook_k(goal->rate) :
-	    (unsigned)fmin(K_MAX, LN2 * 8 * PAGE_BYTES *
-	    (double)goal->pages / (double)goal->lines);
-	unsigned low = t, high = t * CACHE_LINE_LANES, start;
-	double here, there;
-
-	k = start = k < low ? low : k > high ? high : k;
-	here = cost(goal, k, t);
-	for (int step = -1; step <= 1 && k == start; step += 2) {
-		while (step < 0 ? k > low : k < high) {
-			unsigned next = step < 0 ? k - 1 : k + 1;
-			there = cost(goal, next, t);
-			if (!(there < here) && !(there == here &&
-			    goal->pages == 0 && isfinite(here) &&
-			    rate_of((uint64_t)here, next, t, goal->lines) <
-			    rate_of((uint64_t)here, k, t, goal->lines)))
-				break;
-			k = next;
-			here = there;
-		}
-	}
-	/* With few pages the cost is a staircase: the walk may stop early. */
-	if (goal->pages == 0 && here <= SMALL_PAGES) {
-		for (unsigned i = low; i <= high; i++) {
-			while (here > 1 && rate_of((uint64_t)here - 1, i, t,
-			    goal->lines) <= goal->rate) {
-				here--;
-				k = i;
-			}
-		}
-	}
-	*best = here;
-	return k;
-}
-
-/* Is what was found within the slack of the textbook's optimum? */
 static int
-near_textbook(uint64_t pages, uint64_t lines, double rate)
+is_better_shape(const struct goal *goal, const struct shape *shape,
+    const struct shape *other)
 {
-	double bytes = (double)pages * PAGE_BYTES + SIZING_OVERHEAD_BYTES;
+	uint64_t pages;
 
-	return bytes * 8 <= SLACK * (double)lines * textbook_bits(rate);
+	if (is_better(goal, shape->answer, other->answer))
+		return 1;
+	if (goal->question != FEWEST_PAGES || !isfinite(other->answer) ||
+	    shape->answer > other->answer)
+		return 0;
+	pages = (uint64_t)other->answer;
+	return rate_of(pages, shape->k, shape->t, goal->lines) <
+	    rate_of(pages, other->k, other->t, goal->lines);
 }
 
-/* The smallest t within the slack of the best for this k. */
-static double
-choose_lines(const struct goal *goal, unsigned k, unsigned *t)
+/* Change k by steps of 1 or -1, up to `last`, while that makes it better. */
+static struct shape
+walk(const struct goal *goal, struct shape shape, int step, unsigned last)
+{
+	while (shape.k != last) {
+		struct shape next = shape_of(goal, shape.k + (unsigned)step,
+		    shape.t);
+
+		if (!is_better_shape(goal, &next, &shape))
+			break;
+		shape = next;
+	}
+	return shape;
+}
+
+/* With few pages the answer is a staircase, and a walk may stop early. */
+static struct shape
+try_each_k(const struct goal *goal, struct shape shape, unsigned low,
+    unsigned high)
+{
+	for (unsigned k = low; k <= high; k++) {
+		while (shape.answer > 1 && rate_of((uint64_t)shape.answer - 1,
+		    k, shape.t, goal->lines) <= goal->rate) {
+			shape.answer--;
+			shape.k = k;
+		}
+	}
+	return shape;
+}
+
+/*
+ * The best shape with t cache lines: the answers have one valley (or summit),
+ * so walk from the textbook's k to one side, or else to the other.
+ */
+static struct shape
+best_k(const struct goal *goal, unsigned t)
+{
+	unsigned low = t, high = t * CACHE_LINE_LANES, k;
+	struct shape start, best;
+
+	if (goal->question == LOWEST_RATE)
+		k = (unsigned)fmin(K_MAX, LN2 * 8 * PAGE_BYTES *
+		    (double)goal->pages / (double)goal->lines);
+	else
+		k = sizing_textbook_k(goal->rate);
+	if (k < low)
+		k = low;
+	if (k > high)
+		k = high;
+	start = shape_of(goal, k, t);
+	best = walk(goal, start, -1, low);
+	if (best.k == start.k)
+		best = walk(goal, start, 1, high);
+	if (goal->question == FEWEST_PAGES && best.answer <= SMALL_PAGES)
+		best = try_each_k(goal, best, low, high);
+	return best;
+}
+
+/* The shape with this k and the smallest t within the slack of the best. */
+static struct shape
+choose_lines(const struct goal *goal, unsigned k)
 {
 	unsigned first = (k + CACHE_LINE_LANES - 1) / CACHE_LINE_LANES;
-	unsigned last = k < CACHE_LINES_MAX ? k : CACHE_LINES_MAX;
-	double costs[CACHE_LINES_MAX + 1], best = INFINITY;
+	unsigned last = k < CACHE_LINES_MAX ? k : CACHE_LINES_MAX, t;
+	struct shape shapes[CACHE_LINES_MAX + 1];
+	double best = worst_answer(goal);
 
-	for (unsigned i = first; i <= last; i++) {
-		costs[i] = cost(goal, k, i);
-		best = fmin(best, costs[i]);
+	for (t = first; t <= last; t++) {
+		shapes[t] = shape_of(goal, k, t);
+		if (is_better(goal, shapes[t].answer, best))
+			best = shapes[t].answer;
 	}
-	/* costs are negative where more is better */
-	best = best < 0 ? best / SLACK : best * SLACK;
-	*t = first;
-	while (costs[*t] > best)
-		++*t;
-	return costs[*t];
+	t = first;
+	while (!is_within_slack(goal, shapes[t].answer, best))
+		t++;
+	return shapes[t];
 }
 
 /*
- * Choose k, unless it is given, and t for the goal, and return the cost.
- * `scale` is the textbook's rate by the layer's own: a part of p is for growth.
+ * Is a file of this shape within the slack of the textbook's optimum, for lines
+ * and a rate where that matters? `scale` is the textbook's rate in units of the
+ * layer's own, since a part of p is reserved for growth.
  */
-static double
-choose(const struct goal *goal, unsigned given_k, double scale, unsigned *k,
-    unsigned *t)
+static int
+is_near_textbook(const struct goal *goal, double answer, double scale)
 {
-	double best = INFINITY, here, all;
+	double pages = (double)goal->pages, lines = (double)goal->lines;
+	double rate = goal->rate, bytes;
 
-	*k = given_k;
+	switch (goal->question) {
+	case FEWEST_PAGES:
+		pages = answer;
+		break;
+	case MOST_LINES:
+		lines = answer;
+		break;
+	case LOWEST_RATE:
+		rate = answer;
+		break;
+	}
+	rate *= scale;
+	if (lines < 1000000 || !(rate > 0 && rate <= 1e-2))
+		return 0;
+	bytes = pages * PAGE_BYTES + SIZING_OVERHEAD_BYTES;
+	return bytes * 8 <= SLACK * lines * textbook_bits(rate);
+}
+
+/*
+ * A mask of all eight lanes is cheaper to make than one of some: the shape with
+ * k = 8t instead, if it is within the slack as well.
+ */
+static struct shape
+prefer_all_lanes(const struct goal *goal, struct shape shape, double scale)
+{
+	struct shape all;
+
+	if (goal->question != FEWEST_PAGES || shape.k == CACHE_LINE_LANES * shape.t)
+		return shape;
+	all = shape_of(goal, CACHE_LINE_LANES * shape.t, shape.t);
+	return is_near_textbook(goal, all.answer, scale) ? all : shape;
+}
+
+/*
+ * Choose t and, unless it is given (not 0), k: the rules are in sizing.h.
+ * `scale` is as for is_near_textbook.
+ */
+static struct shape
+choose(const struct goal *goal, unsigned given_k, double scale)
+{
+	struct shape best = { .answer = worst_answer(goal) };
+
 	if (given_k != 0)
-		return choose_lines(goal, given_k, t);
-	*t = 1;
-	for (unsigned i = 1; i <= CACHE_LINES_MAX; i++) {
-		uint64_t pages = goal->pages, lines = goal->lines;
-		double rate = goal->rate;
-		unsigned here_k = best_k(goal, i, &here);
+		return choose_lines(goal, given_k);
+	for (unsigned t = 1; t <= CACHE_LINES_MAX; t++) {
+		struct shape shape = best_k(goal, t);
 
-		if (here < best) {
-			best = here;
-			*k = here_k;
-			*t = i;
-		}
-		if (!isfinite(here))
-			continue;
-		if (pages == 0)
-			pages = (uint64_t)here;
-		else if (lines == 0)
-			lines = (uint64_t)-here;
-		else
-			rate = here;
-		rate *= scale;
-		if (lines < 1000000 || !(rate > 0 && rate <= 1e-2) ||
-		    !near_textbook(pages, lines, rate))
-			continue;
-		/*
-		 * A mask of all eight lanes is cheaper to make than one of
-		 * some: k = 8t is preferred if it is within the slack, too.
-		 */
-		*t = i;
-		*k = CACHE_LINE_LANES * i;
-		if (here_k == *k)
-			return here;
-		all = goal->pages == 0 ? cost(goal, *k, i) : INFINITY;
-		if (isfinite(all) && near_textbook((uint64_t)all, lines, rate))
-			return all;
-		*k = here_k;
-		return here;
+		if (is_better(goal, shape.answer, best.answer))
+			best = shape;
+		if (is_near_textbook(goal, shape.answer, scale))
+			return prefer_all_lanes(goal, shape, scale);
 	}
 	return best;
 }
@@ -263,51 +340,63 @@ int
 sizing_layer(struct geometry *g, uint64_t capacity, double rate,
     double textbook_rate, unsigned k, struct error *error)
 {
-	struct goal goal = { .lines = capacity, .rate = rate };
-	double pages = choose(&goal, k, textbook_rate / rate, &g->k,
-	    &g->cache_lines);
+	const struct goal goal = { .question = FEWEST_PAGES, .lines = capacity,
+		.rate = rate };
+	struct shape shape = choose(&goal, k, textbook_rate / rate);
 
-	if (!isfinite(pages)) {
+	if (!isfinite(shape.answer)) {
 		return error_set(error, STATUS_USAGE, "a filter for %" PRIu64
 		    " lines at an error rate of %g is too large for any file",
 		    capacity, textbook_rate);
 	}
-	g->pages = (uint64_t)pages;
+	*g = (struct geometry){ .pages = (uint64_t)shape.answer, .k = shape.k,
+		.cache_lines = shape.t };
+	return 0;
+}
+
+/* The best layer in a file of s->bytes, and the lines or the rate it has. */
+static int
+solve_within_bytes(struct sizing *s, struct error *error)
+{
+	const double share = sizing_layer_rate(1, s->fixed, 0);
+	struct goal goal = { .lines = s->capacity,
+		.rate = s->error_rate * share };
+	struct shape shape;
+
+	if (s->bytes < SIZING_OVERHEAD_BYTES + PAGE_BYTES)
+		return error_set(error, STATUS_USAGE, "%" PRIu64 " bytes are"
+		    " too few for a filter: the smallest takes %u", s->bytes,
+		    SIZING_OVERHEAD_BYTES + PAGE_BYTES);
+	goal.pages = (s->bytes - SIZING_OVERHEAD_BYTES) / PAGE_BYTES;
+	if (goal.pages > PAGES_MAX)
+		return error_set(error, STATUS_USAGE, "%" PRIu64 " bytes are"
+		    " too many for a filter: the largest takes %" PRIu64,
+		    s->bytes, SIZING_OVERHEAD_BYTES + PAGES_MAX * PAGE_BYTES);
+	goal.question = s->capacity == 0 ? MOST_LINES : LOWEST_RATE;
+	shape = choose(&goal, s->k, 1 / share);
+	s->geometry = (struct geometry){ .pages = goal.pages, .k = shape.k,
+		.cache_lines = shape.t };
+	if (goal.question == MOST_LINES)
+		s->capacity = (uint64_t)shape.answer;
+	else
+		s->error_rate = shape.answer / share;
 	return 0;
 }
 
 int
 sizing_solve(struct sizing *s, struct error *error)
 {
-	double share = sizing_layer_rate(1, s->fixed, 0);
-	struct geometry *g = &s->geometry;
-	struct goal goal = { .lines = s->capacity,
-		.rate = s->error_rate * share };
 	char text[NUMBER_TEXT];
-	double found;
+	int result;
 
-	if (s->bytes == 0) {
-		if (sizing_layer(g, s->capacity, goal.rate, s->error_rate,
-		    s->k, error) < 0)
-			return -1;
-	} else if (s->bytes < SIZING_OVERHEAD_BYTES + PAGE_BYTES) {
-		return error_set(error, STATUS_USAGE, "%" PRIu64 " bytes are"
-		    " too few for a filter: the smallest takes %u", s->bytes,
-		    SIZING_OVERHEAD_BYTES + PAGE_BYTES);
-	} else {
-		goal.pages = (s->bytes - SIZING_OVERHEAD_BYTES) / PAGE_BYTES;
-		if (goal.pages > PAGES_MAX)
-			return error_set(error, STATUS_USAGE, "%" PRIu64
-			    " bytes are too many for a filter: the largest"
-			    " takes %" PRIu64, s->bytes, SIZING_OVERHEAD_BYTES
-			    + PAGES_MAX * PAGE_BYTES);
-		found = choose(&goal, s->k, 1 / share, &g->k, &g->cache_lines);
-		g->pages = goal.pages;
-		if (s->capacity == 0)
-			s->capacity = (uint64_t)-found;
-		else
-			s->error_rate = found / share;
-	}
+	if (s->bytes == 0)
+		result = sizing_layer(&s->geometry, s->capacity, s->error_rate *
+		    sizing_layer_rate(1, s->fixed, 0), s->error_rate, s->k,
+		    error);
+	else
+		result = solve_within_bytes(s, error);
+	if (result < 0)
+		return -1;
 	if (s->capacity == 0) {
 		return error_set(error, STATUS_USAGE, "%s is too little for"
 		    " a single line at an error rate of %g",
@@ -322,7 +411,7 @@ sizing_solve(struct sizing *s, struct error *error)
 	/* A rate below the minimum counts as the minimum. */
 	if (s->error_rate < SIZING_RATE_MIN)
 		s->error_rate = SIZING_RATE_MIN;
-	s->k = g->k;
-	s->bytes = g->pages * PAGE_BYTES + SIZING_OVERHEAD_BYTES;
+	s->k = s->geometry.k;
+	s->bytes = s->geometry.pages * PAGE_BYTES + SIZING_OVERHEAD_BYTES;
 	return 0;
 }
