@@ -1,4 +1,7 @@
-/* Looks at 64 bytes at a time: up to LOOPS_PADDING after a line are read. */
+/*
+ * Bytes are looked at 64 at a time, as bits of a word, so up to LOOPS_PADDING
+ * bytes after a line may be read.
+ */
 #include "key/fields.h"
 
 #include <inttypes.h>
@@ -222,8 +225,9 @@ take_piece(const struct key_recipe *r, struct key line,
 	struct key piece = scan()->fields(line.data, line.data + line.nbytes,
 	    separator, range->first, range->last);
 
-	return piece.data == NULL ? no_field(line, scratch) :
-	    strip_separators(piece, separator);
+	if (piece.data == NULL)
+		return no_field(line, scratch);
+	return strip_separators(piece, separator);
 }
 
 /* Several ranges: a piece each, joined by a separator. */
@@ -241,9 +245,10 @@ take_pieces(const struct key_recipe *r, struct key line,
 		struct key piece = scanner->fields(p, end, separator,
 		    range.first - before, range.last - before);
 
+		if (piece.data == NULL && i == 0)
+			return no_field(line, scratch);
 		if (piece.data == NULL)
-			return i == 0 ? no_field(line, scratch) :
-			    end_list(scratch, separator);
+			break;
 		if (i > 0)
 			scratch_append_byte(scratch, separator);
 		scratch_append(scratch, piece.data, piece.nbytes);
@@ -268,9 +273,12 @@ take_each(const struct key_recipe *r, struct key line,
 	struct key field;
 
 	for (; range < r->range_count; number++) {
-		if (r->separator < 0 ? !words_next(&words, &field) : p > end)
-			break;
-		if (r->separator >= 0) {
+		if (r->separator < 0) {
+			if (!words_next(&words, &field))
+				break;
+		} else {
+			if (p > end)
+				break;
 			field = scan()->fields(p, end, separator, 1, 1);
 			p = field.data + field.nbytes + 1;
 		}
@@ -283,8 +291,9 @@ take_each(const struct key_recipe *r, struct key line,
 		scratch_append(scratch, field.data, field.nbytes);
 		range += number == r->ranges[range].last;
 	}
-	return number <= r->ranges[0].first ? no_field(line, scratch) :
-	    end_list(scratch, separator);
+	if (number <= r->ranges[0].first)
+		return no_field(line, scratch);
+	return end_list(scratch, separator);
 }
 
 static inline struct csv_fields
@@ -343,8 +352,9 @@ take_csv_list(const struct key_recipe *r, struct key line,
 		join_value(&join, field, fields.quoted);
 		range += number == range->last;
 	}
-	return number <= r->ranges[0].first ? no_field(line, scratch) :
-	    scratch_key(scratch);
+	if (number <= r->ranges[0].first)
+		return no_field(line, scratch);
+	return scratch_key(scratch);
 }
 
 /* The fields of columns, in the order of the list. */
@@ -392,14 +402,15 @@ key_take_fields(const struct key_recipe *r, struct key line,
 		    scratch);
 	if (r->column_count > 1)
 		return take_columns(r, line, scratch);
+	if (r->csv && key_single_field(r))
+		return take_csv_field(r, r->ranges[0].first, line, scratch);
 	if (r->csv)
-		return key_single_field(r) ? take_csv_field(r,
-		    r->ranges[0].first, line, scratch) :
-		    take_csv_list(r, line, scratch);
+		return take_csv_list(r, line, scratch);
 	if (r->separator < 0 && key_single_field(r))
 		return take_word(r->ranges[0].first, line, scratch);
 	if (r->separator < 0 || (r->trim_fields && !key_single_field(r)))
 		return take_each(r, line, scratch);
-	return r->range_count == 1 ? take_piece(r, line, scratch) :
-	    take_pieces(r, line, scratch);
+	if (r->range_count == 1)
+		return take_piece(r, line, scratch);
+	return take_pieces(r, line, scratch);
 }

@@ -169,6 +169,27 @@ json_is_pointer(const char *text)
 	return 1;
 }
 
+/* Write the character in UTF-8; returns the number of its bytes. */
+static size_t
+write_utf8(int c, uint8_t to[4])
+{
+	unsigned n = 4;
+
+	if (c < 0x80) {
+		to[0] = (uint8_t)c;
+		return 1;
+	}
+	if (c < 0x800)
+		n = 2;
+	else if (c < 0x10000)
+		n = 3;
+	for (unsigned i = n - 1; i > 0; i--, c >>= 6)
+		to[i] = (uint8_t)(0x80 | (c & 0x3f));
+	/* it begins with as many ones as there are bytes */
+	to[0] = (uint8_t)(0xf00 >> n | c);
+	return n;
+}
+
 /*
  * Decode the escape sequence at *p, and advance *p past it. Returns the number
  * of bytes (up to four), 0 if it is invalid. Half of a surrogate pair isn't a
@@ -182,7 +203,6 @@ read_escape(const uint8_t **p, const uint8_t *end, uint8_t to[4])
 		['/'] = '/', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n',
 		['r'] = '\r', ['t'] = '\t' };
 	const uint8_t *q = *p + 1;
-	unsigned n;
 	int c, low;
 
 	if (q == end)
@@ -202,12 +222,7 @@ read_escape(const uint8_t **p, const uint8_t *end, uint8_t to[4])
 		q += 6;
 	}
 	*p = q;
-	/* UTF-8: the first byte begins with as many ones as there are bytes */
-	n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-	for (unsigned i = n - 1; i > 0; i--, c >>= 6)
-		to[i] = (uint8_t)(0x80 | (c & 0x3f));
-	to[0] = (uint8_t)(n == 1 ? c : 0xf00 >> n | c);
-	return n;
+	return write_utf8(c, to);
 }
 
 /* The next byte of the pointer's token; -1 at its end. */
@@ -224,7 +239,10 @@ token_byte(const char **at)
 	return *(*at)++ == '0' ? '~' : '/';
 }
 
-/* Is the escaped name [p, end) pointer's first token? The rest, or NULL. */
+/*
+ * Is the name [p, end), which is still escaped, the first token of `pointer`?
+ * Returns what follows the token, or NULL.
+ */
 static const char *
 match_name(const char *pointer, const uint8_t *p, const uint8_t *end)
 {
@@ -261,12 +279,54 @@ match_index(const char *pointer, uint64_t index)
 		return NULL;
 	for (; value <= index && *at >= '0' && *at <= '9'; at++)
 		value = value * 10 + (uint64_t)(*at - '0');
-	return value == index && at > pointer + 1 &&
-	    (*at == '\0' || *at == '/') ? at : NULL;
+	if (value != index || at == pointer + 1)
+		return NULL;
+	return *at == '\0' || *at == '/' ? at : NULL;
 }
 
 static const uint8_t *walk_value(struct walk *w, const uint8_t *p,
     uint32_t pointers);
+
+/*
+ * Which of `pointers` lead to or through the member that is called [name,
+ * name_end), still escaped, or to the element `index` if `name` is NULL? They
+ * move on to what follows in them; what an earlier member of this name had for
+ * them doesn't count.
+ */
+static uint32_t
+enter_member(struct walk *w, uint32_t pointers, const uint8_t *name,
+    const uint8_t *name_end, uint64_t index)
+{
+	uint32_t matching = 0;
+
+	for (; pointers != 0; pointers &= pointers - 1) {
+		unsigned i = (unsigned)__builtin_ctz(pointers);
+		const char *next;
+
+		if (name != NULL)
+			next = match_name(w->at[i], name, name_end);
+		else
+			next = match_index(w->at[i], index);
+		if (next == NULL)
+			continue;
+		w->at[i] = next;
+		w->values[i].data = NULL;
+		matching |= pointers & -pointers;
+	}
+	return matching;
+}
+
+/* Move these pointers back to before the token that was entered last. */
+static void
+leave_member(struct walk *w, uint32_t matching)
+{
+	for (; matching != 0; matching &= matching - 1) {
+		const char **at = &w->at[__builtin_ctz(matching)];
+
+		while (*--*at != '/')
+			continue;
+	}
+}
 
 /* Walk through the object or array at p. */
 static const uint8_t *
@@ -279,41 +339,30 @@ walk_members(struct walk *w, const uint8_t *p, uint32_t pointers)
 	if (p < w->end && *p == closing)
 		return p + 1;
 	for (uint64_t index = 0;; index++) {
-		const uint8_t *name = p + 1, *stop = NULL;
-		uint32_t matching = 0;
+		const uint8_t *name = NULL, *name_end = NULL;
+		uint32_t matching;
 
 		if (is_object) {
-			if (p == w->end || *p != '"' ||
-			    (stop = skip_string(w, p)) == NULL)
+			if (p == w->end || *p != '"')
 				return NULL;
-			p = skip_blanks(stop, w->end);
+			name = p + 1;
+			p = skip_string(w, p);
+			if (p == NULL)
+				return NULL;
+			name_end = p - 1;
+			p = skip_blanks(p, w->end);
 			if (p == w->end || *p != ':')
 				return NULL;
 			p = skip_blanks(p + 1, w->end);
 		}
-		for (uint32_t left = pointers; left != 0; left &= left - 1) {
-			unsigned i = (unsigned)__builtin_ctz(left);
-			const char *next = is_object ?
-			    match_name(w->at[i], name, stop - 1) :
-			    match_index(w->at[i], index);
-
-			if (next == NULL)
-				continue;
-			w->at[i] = next;
-			/* an earlier one of this name doesn't count */
-			w->values[i].data = NULL;
-			matching |= left & -left;
-		}
-		p = matching == 0 ? skip_value(w, p) :
-		    walk_value(w, p, matching);
+		matching = enter_member(w, pointers, name, name_end, index);
+		if (matching != 0)
+			p = walk_value(w, p, matching);
+		else
+			p = skip_value(w, p);
 		if (p == NULL)
 			return NULL;
-		for (; matching != 0; matching &= matching - 1) {
-			const char **at = &w->at[__builtin_ctz(matching)];
-
-			while (*--*at != '/')
-				continue;
-		}
+		leave_member(w, matching);
 		p = skip_blanks(p, w->end);
 		if (p < w->end && *p == closing)
 			return p + 1;
@@ -375,9 +424,12 @@ json_find(const char *const *pointers, unsigned count, const uint8_t *data,
 	stop = walk_value(&w, p, (uint32_t)(((uint64_t)1 << count) - 1));
 	if (stop == NULL)
 		return w.too_deep ? JSON_TOO_DEEP : JSON_NOT;
+	if (skip_blanks(stop, w.end) != w.end)
+		return JSON_NOT;
+	if (*p == '{' || *p == '[' || *p == '"')
+		return JSON_OK;
 	/* a scalar is the whole document, so it is checked */
-	return skip_blanks(stop, w.end) == w.end && (*p == '{' || *p == '[' ||
-	    *p == '"' || scalar_end(p, w.end) == stop) ? JSON_OK : JSON_NOT;
+	return scalar_end(p, w.end) == stop ? JSON_OK : JSON_NOT;
 }
 
 /* --- taking */

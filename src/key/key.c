@@ -161,13 +161,28 @@ unit(const struct key_recipe *r)
 static void
 say_fields(const struct key_recipe *r, char text[KEY_TEXT])
 {
-	int named = r->column_count > 0;
 	char list[KEY_RECIPE_TEXT];
 
+	if (r->column_count > 0) {
+		snprintf(text, KEY_TEXT, "%s %s", r->column_count == 1 ?
+		    "no column" : "none of the columns", r->columns);
+		return;
+	}
 	key_ranges_format(r, list, sizeof list);
-	snprintf(text, KEY_TEXT, "%s %s", r->column_count == 1 ? "no column" :
-	    named ? "none of the columns" : key_single_field(r) ? "no field" :
-	    "none of the fields", named ? r->columns : list);
+	snprintf(text, KEY_TEXT, "%s %s", key_single_field(r) ? "no field" :
+	    "none of the fields", list);
+}
+
+/* What became of a line with this trouble, and of several. */
+static const char *
+consequence(const struct key_recipe *r, enum key_trouble trouble, int one)
+{
+	if (trouble == KEY_NO_FIELD)
+		return one ? ", so its key is empty" : " and count as one";
+	if (is_part(r, trouble))
+		return one ? ", and was compared as it is" :
+		    ", and were compared as they are";
+	return one ? ", and was compared whole" : ", and were compared whole";
 }
 
 int
@@ -177,20 +192,16 @@ key_figures_tell(const struct key_figures *figures,
 {
 	const struct key_place *first = &figures->of[trouble].first;
 	uint64_t lines = figures->of[trouble].lines;
-	int part = is_part(recipe, trouble), one = lines == 1;
+	const char *then = consequence(recipe, trouble, lines == 1);
+	int part = is_part(recipe, trouble);
 	char count[NUMBER_TEXT], number[NUMBER_TEXT], fields[KEY_TEXT] = "";
-	const char *then = one ? part ? ", and was compared as it is" :
-	    ", and was compared whole" : part ? ", and were compared as they"
-	    " are" : ", and were compared whole";
 
 	if (lines == 0)
 		return 0;
-	if (trouble == KEY_NO_FIELD) {
+	if (trouble == KEY_NO_FIELD)
 		say_fields(recipe, fields);
-		then = one ? ", so its key is empty" : " and count as one";
-	}
 	number_format_count(number, first->number);
-	if (one)
+	if (lines == 1)
 		error_set(error, STATUS_OK, "%s: %s%s %s %s%s%s", first->file,
 		    part ? "the key of " : "", unit(recipe), number,
 		    troubles_in_words[trouble].one, fields, then);

@@ -50,8 +50,12 @@ key_recipe_format(const struct key_recipe *recipe, char text[KEY_RECIPE_TEXT])
 	text[0] = '\0';
 	for (size_t i = 0; i < key_step_count; i++) {
 		const struct key_step *step = &key_steps[i];
-		int joined = step->joined != NULL && key_joins_values(recipe);
+		const char *name = step->name, *shown = value;
 
+		if (step->joined != NULL && key_joins_values(recipe))
+			name = step->joined;
+		if (step->escaped)
+			shown = escaped;
 		for (unsigned j = 0; key_step_print(step, recipe, j, value);
 		    j++) {
 			size_t at = n < KEY_RECIPE_TEXT ? n :
@@ -59,8 +63,7 @@ key_recipe_format(const struct key_recipe *recipe, char text[KEY_RECIPE_TEXT])
 
 			escape(escaped, value);
 			n += (size_t)snprintf(text + at, KEY_RECIPE_TEXT - at,
-			    "%s%s\n", joined ? step->joined : step->name,
-			    step->escaped ? escaped : value);
+			    "%s%s\n", name, shown);
 		}
 	}
 	return n;
@@ -137,7 +140,10 @@ key_recipe_parse(struct key_recipe *recipe, const char *text,
 
 /* --- inheritance */
 
-/* "--key=1,2", "--json=/a --json=/b"; or what the lack of it means. */
+/*
+ * Write what the recipe has of a step as on the command line, "--key=1,2" or
+ * "--json=/a --json=/b"; or what the lack of it means.
+ */
 static void
 describe(const struct key_step *step, const struct key_recipe *recipe,
     char text[KEY_OPTIONS])
@@ -147,9 +153,10 @@ describe(const struct key_step *step, const struct key_recipe *recipe,
 	size_t n = 0;
 
 	if (!key_step_is_given(step, recipe)) {
-		snprintf(text, KEY_OPTIONS, "%s%s",
-		    step->absent != NULL ? "" : "no --",
-		    step->absent != NULL ? step->absent : step->name);
+		if (step->absent != NULL)
+			snprintf(text, KEY_OPTIONS, "%s", step->absent);
+		else
+			snprintf(text, KEY_OPTIONS, "no --%s", step->name);
 		return;
 	}
 	/* a count of 0 can be given, too */

@@ -160,32 +160,59 @@ print_json(const struct key_recipe *recipe, unsigned i,
 	return 1;
 }
 
+/* The key is the whole line, because of a trouble. */
+static struct key
+keep_line(struct key line, enum key_trouble trouble,
+    struct key_scratch *scratch)
+{
+	scratch_note(scratch, trouble);
+	scratch->is_whole = 1;
+	scratch->used = scratch->start;
+	return line;
+}
+
+/*
+ * Find the values of all pointers, and note in the scratch which led to one.
+ * Returns KEY_TROUBLES if all did, otherwise the trouble.
+ */
+static enum key_trouble
+find_values(const struct key_recipe *r, struct key line, struct key *values,
+    struct key_scratch *scratch)
+{
+	const char *pointers[KEY_POINTERS_MAX];
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < r->json_count; i++)
+		pointers[i] = r->json + r->json_at[i];
+	switch (json_find(pointers, r->json_count, line.data, line.nbytes,
+	    values)) {
+	case JSON_NOT:
+		return KEY_NOT_JSON;
+	case JSON_TOO_DEEP:
+		return KEY_TOO_DEEP;
+	case JSON_OK:
+		break;
+	}
+	for (unsigned i = 0; i < r->json_count; i++) {
+		uint32_t is_found = values[i].data != NULL;
+
+		scratch->found |= is_found << i;
+		found += is_found;
+	}
+	return found == r->json_count ? KEY_TROUBLES : KEY_MISSING;
+}
+
 static struct key
 apply_json(const struct key_recipe *r, struct key line,
     struct key_scratch *scratch)
 {
 	const unsigned n = r->json_count;
 	struct join join = join_begin(r, ',', scratch);
-	const char *pointers[KEY_POINTERS_MAX];
 	struct key values[KEY_POINTERS_MAX], key = line;
-	enum key_trouble trouble = KEY_NOT_JSON;
-	enum json_result result;
-	unsigned found = 0;
+	enum key_trouble trouble = find_values(r, line, values, scratch);
 
-	for (unsigned i = 0; i < n; i++)
-		pointers[i] = r->json + r->json_at[i];
-	result = json_find(pointers, n, line.data, line.nbytes, values);
-	for (unsigned i = 0; i < n && result == JSON_OK; i++) {
-		uint32_t is_found = values[i].data != NULL;
-
-		scratch->found |= is_found << i;
-		found += is_found;
-	}
-	if (found < n) {
-		trouble = result == JSON_OK ? KEY_MISSING :
-		    result == JSON_TOO_DEEP ? KEY_TOO_DEEP : KEY_NOT_JSON;
-		goto keep_line;
-	}
+	if (trouble != KEY_TROUBLES)
+		return keep_line(line, trouble, scratch);
 	for (unsigned i = 0; i < n; i++) {
 		/* after all that may be written before it is joined */
 		uint8_t *to = n == 1 ? scratch->data + scratch->used :
@@ -194,20 +221,13 @@ apply_json(const struct key_recipe *r, struct key line,
 
 		key = json_take(values[i], to);
 		if (key.data == NULL)
-			goto keep_line;
+			return keep_line(line, KEY_NOT_JSON, scratch);
 		if (n > 1)
 			join_value(&join, key, 0);
 		else if (key.data == to)
 			scratch->used += key.nbytes;
 	}
 	return n > 1 ? scratch_key(scratch) : key;
-
-keep_line:
-	/* the key is the whole line */
-	scratch_note(scratch, trouble);
-	scratch->is_whole = 1;
-	scratch->used = scratch->start;
-	return line;
 }
 
 static int
@@ -463,8 +483,11 @@ key_step_print(const struct key_step *step, const struct key_recipe *recipe,
 int
 key_step_applies(const struct key_step *step, const struct key_recipe *recipe)
 {
-	return step->apply != NULL && (step->applies != NULL ?
-	    step->applies(recipe) : get_flag(step, recipe));
+	if (step->apply == NULL)
+		return 0;
+	if (step->applies != NULL)
+		return step->applies(recipe);
+	return get_flag(step, recipe);
 }
 
 /* A count of 0 can be given, though it isn't written. */
@@ -473,6 +496,7 @@ key_step_is_given(const struct key_step *step, const struct key_recipe *recipe)
 {
 	char ignored[KEY_VALUE];
 
-	return key_step_print(step, recipe, 0, ignored) || (step->unset != 0 &&
-	    get_count(step, recipe) != step->unset);
+	if (key_step_print(step, recipe, 0, ignored))
+		return 1;
+	return step->unset != 0 && get_count(step, recipe) != step->unset;
 }
