@@ -32,8 +32,8 @@
 
 struct geometry {
 	uint64_t pages;       /* 1 to PAGES_MAX */
-	unsigned k;           /* bits a key: cache_lines to 8 * cache_lines */
-	unsigned cache_lines; /* cache lines a key, t: 1 to 8 */
+	unsigned k;           /* bits per key: cache_lines to 8 * cache_lines */
+	unsigned cache_lines; /* cache lines per key, t: 1 to 8 */
 };
 
 /* The first cache line of group j of t; group t is the end. */
@@ -57,7 +57,7 @@ geometry_is_same(const struct geometry *a, const struct geometry *b)
 	    a->cache_lines == b->cache_lines;
 }
 
-/* 0 if the fields are in their ranges, else -1. */
+/* Returns 0 if all members are in their ranges, else -1. */
 int geometry_check(const struct geometry *geometry);
 
 /*
@@ -73,12 +73,13 @@ int geometry_check(const struct geometry *geometry);
 double geometry_rate(const struct geometry *geometry, uint64_t lines);
 
 /*
- * How many keys were added, from the share of bits that are set in the whole
- * layer (0 to 1); infinite if all are. The inverse of the expected fill.
+ * How many keys were added, estimated from the share of bits (0 to 1) that are
+ * set in the whole layer: the inverse of geometry_fill. Infinite if all bits
+ * are set.
  */
 double geometry_lines(const struct geometry *geometry, double fill);
 
-/* The expected share of bits set after `lines` keys were added. */
+/* The expected share of bits that are set after `lines` keys were added. */
 double geometry_fill(const struct geometry *geometry, double lines);
 
 #endif

@@ -33,7 +33,7 @@ struct digest {
 	uint64_t low, high;
 };
 
-/* In place of a digest: the line has no key, and is like no other. */
+/* Stands for the digest of a line without a key, which is like no other. */
 #define DIGEST_NONE ((struct digest){ UINT64_MAX, UINT64_MAX })
 
 static inline int
@@ -48,16 +48,16 @@ struct key {
 	size_t nbytes;
 };
 
-/* How long the secret of a kind is, in bytes; 0 for a kind that is unknown. */
+/* The length of a kind's secret in bytes; 0 for a kind that is unknown. */
 size_t hash_secret_bytes(uint32_t kind);
 
-/* The name of a kind for people, "XXH3-128"; NULL if unknown. */
+/* The name of a kind for people, such as "XXH3-128"; NULL if unknown. */
 const char *hash_name(uint32_t kind);
 
-/* As --hash takes it, "xxh3" or "siphash"; NULL if unknown. */
+/* The name of a kind as --hash takes it, such as "xxh3"; NULL if unknown. */
 const char *hash_option(uint32_t kind);
 
-/* XXH3-64 of n keys, without a secret: the same everywhere. */
+/* Set hashes[i] to the XXH3-64 of key i without a secret, which all share. */
 void hash_plain(const struct key *keys, size_t n, uint64_t *hashes);
 
 #endif

@@ -1,4 +1,7 @@
-/* The hash function, inlined: a call costs as much as hashing a short key. */
+/*
+ * The hash function, inlined from the library's header, because a call costs as
+ * much as hashing a short key.
+ */
 #ifndef HASH_INLINE_H
 #define HASH_INLINE_H
 
@@ -42,7 +45,7 @@ siphash_finish(uint64_t v[4])
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* The first eight bytes of the output go to *low, the others to *high. */
+/* Write the first eight bytes of the output to *low, the others to *high. */
 static inline void
 siphash13_128(const uint8_t key[SIPHASH_KEY_BYTES], const uint8_t *data,
     size_t nbytes, uint64_t *low, uint64_t *high)

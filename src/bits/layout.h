@@ -129,7 +129,7 @@ lane_bits(uint64_t word)
 #endif
 }
 
-/* A key's mask in a cache line where it has that many bits. */
+/* A key's mask in a cache line where it has `bits` bits. */
 INLINE lanes
 cache_line_mask(uint64_t word, unsigned bits)
 {

@@ -24,12 +24,13 @@ struct block_array {
 struct loops {
 	const char *name; /* of the instruction set, for people */
 
-	/* The digests of n keys. */
+	/* Set digests[i] to the digest of key i. */
 	void (*digest)(const struct hash *hash, const struct key *keys,
 	    size_t n, struct digest *digests);
 	/*
-	 * Start fetching the cache lines of n digests. Another thread may store
-	 * other pages meanwhile (__atomic_store_n).
+	 * Start fetching the cache lines of n digests from memory. Another
+	 * thread may store other pages in the array meanwhile, with
+	 * __atomic_store_n.
 	 */
 	void (*prefetch)(const struct block_array *array,
 	    const struct digest *digests, size_t n);
@@ -37,9 +38,10 @@ struct loops {
 	void (*probe)(const struct block_array *array,
 	    const struct digest *digests, size_t n, uint8_t *found);
 	/*
-	 * The same in `count` arrays of one geometry: a digest in none of them
-	 * costs one cache line of each, one in the first array is found
-	 * fastest. No prefetch is needed, and digests found before are skipped.
+	 * The same for `count` arrays of one geometry: set found[i] to 1 if one
+	 * of them has all bits of digest i. A digest in none of them costs one
+	 * cache line of each; one in the first array is found fastest. No
+	 * prefetch is needed, and digests with found[i] set are skipped.
 	 */
 	void (*probe_chain)(const struct block_array *const *chain,
 	    unsigned count, const struct digest *digests, size_t n,
@@ -49,7 +51,10 @@ struct loops {
 	    const struct digest *digests, size_t n);
 };
 
-/* The version in use; the first call comes before threads are started. */
+/*
+ * The version in use (version.h), chosen at the first call, which must come
+ * before threads are started.
+ */
 const struct loops *loops(void);
 
 extern const struct loops *const loops_versions[];

@@ -25,8 +25,8 @@ struct sizing {
 	uint64_t capacity;  /* n: lines planned for; 0 if to be found */
 	double error_rate;  /* p, over the filter's life; 0 if to be found */
 	uint64_t bytes;     /* of the whole file; 0 if to be found */
-	unsigned k;         /* bits a key; 0 if to be found */
-	int fixed;          /* one layer at rate p, which doesn't grow */
+	unsigned k;         /* bits per key; 0 if to be found */
+	int fixed;          /* the filter has one layer, and doesn't grow */
 	struct geometry geometry; /* result: the first layer */
 };
 
@@ -36,7 +36,7 @@ struct sizing {
  * file's exact size (at most the size that was given), and `error_rate` to the
  * given one or the one that is reached.
  *
- * The number of cache lines a key is the smallest for which the file stays
+ * The number of cache lines per key is the smallest for which the file stays
  * within 13 % of the textbook's optimum, for n >= 1e6 and p <= 1e-2; otherwise,
  * or if none does, the one with the smallest file. With a given k: the smallest
  * number, k/8 at least, within 13 % of the best for this k.
@@ -74,7 +74,7 @@ uint64_t sizing_textbook_bytes(uint64_t capacity, double error_rate);
 /* The textbook's k = m/n ln 2, rounded. */
 unsigned sizing_textbook_k(double error_rate);
 
-/* The textbook's rate for k and a number of bits a line: (1 - e^(-k/b))^k. */
+/* The textbook's rate for k and b bits per line: (1 - e^(-k/b))^k. */
 double sizing_textbook_rate(double bits_per_line, unsigned k);
 
 #endif

@@ -28,7 +28,7 @@ enum { VERSION_PLAIN, VERSIONS };
 	const struct kind *const kind##_versions[] = { &kind##_plain };
 #endif
 
-/* Can this machine run it? */
+/* Can this machine run the version with this number? */
 int version_runs(unsigned version);
 
 /*

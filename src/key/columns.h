@@ -14,37 +14,40 @@
 
 #define COLUMNS_MAX 32
 
-/* Where the columns of a list are in a file, sorted by field. */
+/* Where the columns of a list are in a file, in ascending order of fields. */
 struct columns {
 	unsigned count;
-	struct key_range fields[COLUMNS_MAX];  /* of one field each */
-	unsigned places[COLUMNS_MAX];          /* in the list, from 0 */
+	struct key_range fields[COLUMNS_MAX]; /* ranges of one field each */
+	unsigned places[COLUMNS_MAX]; /* their places in the list, from 0 */
 };
 
 /*
  * Parse the number of a field, such as "12", at *text, and move *text past it.
+ * Returns -1 if there is no number from 1 to KEY_FIELD_MAX.
  */
 int columns_number(const char **text, uint32_t *number);
 
 /*
- * A list is a CSV record of names and field numbers (digits without quotes).
- * Write it in its only normal spelling to `to`, which has KEY_RECIPE_TEXT
- * bytes. Returns the number of columns, or -1 if it isn't a list, or too long.
+ * Parse a list of columns, which is a CSV record of names and field numbers
+ * (digits without quotes), and write it to `to`, which has KEY_RECIPE_TEXT
+ * bytes, in the one normal spelling that equal lists share. Returns the number
+ * of columns, or -1 if it isn't a list or is too long.
  */
 int columns_parse(const char *list, char *to);
 
 /*
  * Find the recipe's columns in a file's first record [header, header + nbytes),
- * with or without its line end. Fails (STATUS_FAILED, without a file's name) if
- * no column, or more than one, has a name.
+ * with or without its line end, and fill in *columns. Fails (STATUS_FAILED,
+ * without a file's name) if the header has a name of the list not at all or
+ * more than once.
  */
 int columns_find(const struct key_recipe *recipe, const uint8_t *header,
     size_t nbytes, struct columns *columns, struct error *error);
 
 /*
- * Has a header the names of another one, which is that of `file`, in the same
- * order? Otherwise -1, with a text that names both and begins as if the file of
- * `header` were named before it.
+ * Compare a header with another one, which is that of `file`. Returns -1 if
+ * their names differ or are in another order, with a text in `error` that shows
+ * both, and that continues the name of the file of `header`.
  */
 int columns_compare(const struct key_recipe *recipe, struct key header,
     struct key other, const char *file, struct error *error);

@@ -5,10 +5,14 @@
 #include "bits/hash.h"
 #include "key/recipe.h"
 
-/* Parse a list as for cut: "2", "1,3", "2-4", "2-", "-3". */
+/*
+ * Parse a list of fields as cut takes it, "2", "1,3", "2-4", "2-" or "-3", into
+ * the recipe's ranges, in their one normal order. Returns -1, and leaves the
+ * recipe alone, if it isn't a list or has too many ranges.
+ */
 int key_ranges_parse(struct key_recipe *recipe, const char *text);
 
-/* The inverse. */
+/* Write the recipe's ranges as a list; the text is cut at `nbytes`. */
 void key_ranges_format(const struct key_recipe *recipe, char *text,
     size_t nbytes);
 
@@ -16,10 +20,11 @@ void key_ranges_format(const struct key_recipe *recipe, char *text,
 int key_single_field(const struct key_recipe *recipe);
 
 /*
- * The chosen fields, as a part of the line or in the scratch. Joined fields
- * keep a separator between them; empty ones at the end are left out. Several
- * fields of CSV are joined as join.h says, with the recipe's skip and check. If
- * not even the first of the fields is there, KEY_NO_FIELD is noted.
+ * Take the recipe's fields from a line; the result is a part of the line, or in
+ * the scratch. Several fields keep a separator between them, and empty ones at
+ * the end are left out. Several fields of CSV are joined as join.h says, with
+ * the recipe's skip and check. If the line ends before the first of the fields,
+ * the result is empty and KEY_NO_FIELD is noted.
  */
 struct key key_take_fields(const struct key_recipe *recipe, struct key line,
     struct key_scratch *scratch);

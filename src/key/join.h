@@ -17,13 +17,15 @@
 
 struct join {
 	const struct key_recipe *recipe;
-	struct key_scratch *scratch;
+	struct key_scratch *scratch; /* where the key is written */
 	uint8_t separator;
-	uint64_t skip, left; /* bytes still to leave out, and to take */
-	size_t separators;   /* due before the next value that isn't empty */
-	size_t count;
+	uint64_t skip;     /* bytes still to be left out at the beginning */
+	uint64_t left;     /* bytes that may still be taken after these */
+	size_t separators; /* due before the next value that isn't empty */
+	size_t count;      /* values so far */
 };
 
+/* Begin a key of several values at the end of the scratch. */
 struct join join_begin(const struct key_recipe *recipe, uint8_t separator,
     struct key_scratch *scratch);
 
@@ -35,7 +37,10 @@ struct join join_begin(const struct key_recipe *recipe, uint8_t separator,
 struct key join_url(const struct key_recipe *recipe, struct key value,
     int doubled, size_t behind, struct key_scratch *scratch);
 
-/* `doubled`: quotes in the value are doubled already; each two count as one. */
+/*
+ * Add the next value to the key. If `doubled`, its quotes are doubled already,
+ * and each two count as one byte.
+ */
 void join_value(struct join *join, struct key value, int doubled);
 
 #endif

@@ -28,18 +28,19 @@ enum json_result {
 };
 
 /*
- * Find the values of the document [data, data + nbytes), after which
- * LOOPS_PADDING bytes may be read. values[i] becomes the text of the value that
- * pointers[i] refers to; its data is NULL if there is no such value.
+ * Find values in the document [data, data + nbytes), after which LOOPS_PADDING
+ * bytes may be read. values[i] becomes the text of the value that pointers[i]
+ * refers to, as a part of the document; its data is NULL if there is no such
+ * value. Unless the result is JSON_OK, the values mean nothing.
  */
 enum json_result json_find(const char *const *pointers, unsigned count,
     const uint8_t *data, size_t nbytes, struct key *values);
 
 /*
- * The value's content: the characters of a string, the text of anything else
- * without blanks. It is a part of the value's text, or bytes in `to`, which has
- * room for as many bytes. `data` is NULL if the value isn't JSON. LOOPS_PADDING
- * bytes after the value may be read.
+ * Take a value's content from its text: the characters of a string, or the text
+ * of anything else without blanks. The result is a part of the text, or was
+ * written to `to`, which has value.nbytes bytes. Its data is NULL if the value
+ * isn't JSON. LOOPS_PADDING bytes after the value may be read.
  */
 struct key json_take(struct key value, uint8_t *to);
 

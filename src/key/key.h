@@ -17,27 +17,29 @@
 #include "key/record.h"
 #include "key/steps.h"
 
-/* The format of the input's records, for a complete recipe. */
+/* The format of the input's records, which a complete recipe implies. */
 struct record_format key_record_format(const struct key_recipe *recipe);
 
-/* Is the key the whole line, so that key_take isn't needed? */
+/* Is the key always the whole line, so that key_take isn't needed? */
 int key_is_line(const struct key_recipe *recipe);
 
 /*
- * The key of the line [data, data + nbytes), given without its terminator: a
- * part of the line, or bytes in `scratch` that are valid until scratch->used is
- * set back to 0. LOOPS_PADDING bytes after the line may be read, whatever they
- * are. key_scratch_reset must have prepared the scratch for this recipe.
+ * Make the key of the line [data, data + nbytes), given without its terminator.
+ * The key is a part of the line, or bytes in `scratch` that stay valid until
+ * scratch->used is set back to 0. What was wrong with the line is in
+ * scratch->troubles. LOOPS_PADDING bytes after the line may be read, whatever
+ * they are. key_scratch_reset must have prepared the scratch for this recipe.
  */
 struct key key_take(const struct key_recipe *recipe, const uint8_t *data,
     size_t nbytes, struct key_scratch *scratch);
 
-/* For --keep-empty: the digests of empty keys become DIGEST_NONE. */
+/* For --keep-empty: replace the digests of empty keys by DIGEST_NONE. */
 void key_keep_empty(const struct key *keys, size_t n, struct digest *digests);
 
 /*
- * Empty the scratch, and prepare it for the keys of lines of `nbytes` in all.
- * If scratch->step_count is 0 then, keys are whole lines.
+ * Empty the scratch, and prepare it for keys that this recipe makes of lines of
+ * `nbytes` in all. If scratch->step_count is 0 afterwards, keys are whole
+ * lines. A scratch that is all zero is empty; the caller frees it.
  */
 void key_scratch_reset(struct key_scratch *scratch,
     const struct key_recipe *recipe, size_t nbytes);
@@ -46,39 +48,43 @@ void key_scratch_free(struct key_scratch *scratch);
 /* A line of the input. */
 struct key_place {
 	const char *file;
-	uint64_t number; /* in the file, from 1; the header counts */
+	uint64_t number; /* of the line in the file, from 1, header included */
 };
 
 /* How many lines had each trouble, and which was the first. */
 struct key_figures {
 	uint32_t found; /* bit i: pointer i led to a value in some line */
 	struct {
-		uint64_t lines;
-		struct key_place first;
+		uint64_t lines;         /* that had the trouble */
+		struct key_place first; /* the first of them */
 	} of[KEY_TROUBLES];
 };
 
-/* Can lines have a trouble? */
+/* Can a line have any trouble with this recipe? */
 int key_has_troubles(const struct key_recipe *recipe);
 
-/* Count n lines of one file: line numbers[i] (NULL: i) after `place`. */
+/*
+ * Count the troubles of n lines of one file. troubles[i] is about the line that
+ * comes numbers[i] lines after `place`, or i lines if `numbers` is NULL.
+ */
 void key_figures_count(struct key_figures *figures, const uint8_t *troubles,
     const uint32_t *numbers, size_t n, struct key_place place);
 
 /*
- * Did any line have this trouble? Then `error` says how many, and the first.
+ * Did any line have this trouble? Then fill `error` (STATUS_OK) with a message
+ * that says how many had it, which was the first, and what became of them.
  */
 int key_figures_tell(const struct key_figures *figures,
     const struct key_recipe *recipe, enum key_trouble trouble,
     struct error *error);
 
 /*
- * The first of n lines that --strict-keys doesn't allow, since it is not JSON,
- * not a URL, or has none of the fields; n if there is none.
+ * Find the first of n lines that --strict-keys doesn't allow, because it is not
+ * JSON, is not a URL or has none of the fields. Returns n if there is none.
  */
 size_t key_first_refused(const uint8_t *troubles, size_t n);
 
-/* Fill `error` (STATUS_FAILED) for such a line. */
+/* Fill `error` (STATUS_FAILED) for a line that key_first_refused found. */
 void key_refuse(const struct key_recipe *recipe, uint8_t troubles,
     struct key_place place, struct error *error);
 

@@ -30,23 +30,23 @@ struct key_recipe {
 	int trim;
 	unsigned range_count; /* 0: the whole line */
 	struct key_range ranges[KEY_RANGES_MAX]; /* sorted, not touching */
-	int separator;        /* of fields, a byte; -1: runs of blanks */
+	int separator;        /* the byte between fields; -1: runs of blanks */
 	int csv;
 	int header;           /* each file's first record names its columns */
-	unsigned column_count; /* in place of ranges; 0: none */
+	unsigned column_count; /* columns in place of ranges; 0: none */
 	char columns[KEY_RECIPE_TEXT]; /* their list, from columns_parse */
 	unsigned json_count;  /* JSON pointers; 0: the line isn't JSON */
-	uint16_t json_at[KEY_POINTERS_MAX]; /* where each begins in: */
-	char json[KEY_RECIPE_TEXT]; /* all of them, each with its NUL */
+	uint16_t json_at[KEY_POINTERS_MAX]; /* where each begins in `json` */
+	char json[KEY_RECIPE_TEXT]; /* all pointers, each with its NUL */
 	int trim_fields;      /* blanks around each field or value */
 	int url;
 	char url_ignore[KEY_RECIPE_TEXT]; /* from url_ignore_parse; "": none */
 	int url_sort;
-	uint64_t skip;        /* bytes; KEY_SKIP_UNSET if not given */
-	uint64_t check;       /* bytes; 0 is all */
+	uint64_t skip;        /* bytes left out; KEY_SKIP_UNSET: not given */
+	uint64_t check;       /* bytes to compare; 0: all */
 	int ignore_case;
 	int keep_empty;       /* lines with an empty key are always new */
-	unsigned part, parts; /* only the keys of this part; 0: all */
+	unsigned part, parts; /* only the keys of part I of N; 0: all keys */
 };
 
 /* -s 0 is not the same as no -s. */
@@ -57,8 +57,9 @@ struct key_recipe {
 #define KEY_RECIPE_UNSET { .separator = -1, .skip = KEY_SKIP_UNSET }
 
 /*
- * A part is a share of all keys, I of N: which part a key is in depends on its
- * bytes alone, so that machines agree. See bloomdedup(5), "Parts".
+ * A part is a share of all keys, I of N. Which part a key is in depends on
+ * nothing but its bytes, so that machines agree without a secret. See
+ * bloomdedup(5), "Parts".
  */
 #define PARTS_MAX 4096
 
@@ -93,19 +94,19 @@ enum key_trouble {
 };
 
 struct key_scratch {
-	uint8_t *data;
+	uint8_t *data;   /* bytes of keys that aren't parts of their lines */
 	size_t capacity, used;
-	size_t start; /* of the key that is being made */
-	int is_whole; /* it is the whole line, because of a key_trouble */
-	const struct columns *columns; /* of the file; the caller sets it */
-	unsigned urls; /* how many of its values are URLs */
+	size_t start;    /* where the key that is being made begins in `data` */
+	int is_whole;    /* that key is the whole line, because of a trouble */
+	unsigned urls;   /* how many values of that key are URLs */
 	uint8_t troubles; /* of the last line: bits 1 << key_trouble */
-	uint32_t found; /* bit i: pointer i led to a value in some line */
+	uint32_t found;  /* bit i: pointer i led to a value in some line */
+	const struct columns *columns; /* of the file; the caller sets it */
 	unsigned step_count;
-	key_apply steps[KEY_STEPS_MAX]; /* those that the recipe has */
+	key_apply steps[KEY_STEPS_MAX]; /* the steps that the recipe has */
 };
 
-/* The caller has made room for it. */
+/* Append bytes to the key that is being made; the scratch has room for them. */
 static inline void
 scratch_append(struct key_scratch *scratch, const void *data, size_t nbytes)
 {
@@ -119,7 +120,7 @@ scratch_append_byte(struct key_scratch *scratch, uint8_t byte)
 	scratch->data[scratch->used++] = byte;
 }
 
-/* The key: what was appended since its start. */
+/* The key that is being made: what was appended since its start. */
 static inline struct key
 scratch_key(const struct key_scratch *scratch)
 {
@@ -133,7 +134,7 @@ scratch_note(struct key_scratch *scratch, enum key_trouble trouble)
 	scratch->troubles |= (uint8_t)(1 << trouble);
 }
 
-/* Without blanks at both ends, which are those of isspace in the C locale. */
+/* A key without blanks at both ends: those of isspace in the C locale. */
 static inline struct key
 trim_blanks(struct key key)
 {

@@ -7,24 +7,27 @@
 #include "base/error.h"
 #include "key/recipe.h"
 
-/* Add the option `name` ("json"); -1 if its value is not allowed. */
+/*
+ * Add the option of this name, such as "json", to the recipe. Returns -1 if its
+ * value is not allowed.
+ */
 int key_option(struct key_recipe *recipe, const char *name,
     const char *value);
 
-/* Does the recipe's text have room for a value as well? */
+/* Has the recipe's text room for this value besides what it has? */
 int key_option_fits(const struct key_recipe *recipe, const char *value);
 
 /*
- * The recipe as text, one step per line, in one spelling only: equal recipes
- * have equal texts. See bloomdedup(5), "Key recipe". Returns the length of the
- * whole text, even if it was cut.
+ * Write the recipe as text, one step per line, in one spelling only: equal
+ * recipes have equal texts. See bloomdedup(5), "Key recipe". Returns the length
+ * of the whole text, even if it was cut.
  */
 size_t key_recipe_format(const struct key_recipe *recipe,
     char text[KEY_RECIPE_TEXT]);
 
 /*
- * The inverse; fails (STATUS_FAILED, without a file's name) if the text is not
- * what key_recipe_format writes for a complete recipe.
+ * Parse a recipe's text. Fails (STATUS_FAILED, without a file's name) if it is
+ * not what key_recipe_format writes for a complete recipe.
  */
 int key_recipe_parse(struct key_recipe *recipe, const char *text,
     struct error *error);
@@ -33,22 +36,26 @@ int key_recipe_parse(struct key_recipe *recipe, const char *text,
 #define KEY_OPTIONS (2 * KEY_RECIPE_TEXT)
 
 /*
- * The recipe with this text as options, "--key=2 --ignore-case", or "the whole
- * line"; as it is if it can't be parsed. Names may contain any bytes.
+ * The recipe with this text as options for people, "--key=2 --ignore-case", or
+ * "the whole line"; the text as it is if it can't be parsed. Names and pointers
+ * are not escaped here, and may contain any bytes. The result may be in
+ * `options`.
  */
 const char *key_recipe_options(const char *text, char options[KEY_OPTIONS]);
 
 /*
- * What `given` asks for must be in `stored`; what it leaves out is taken from
- * there. Returns 0 and completes *given; or -1, with `error` naming the two
- * that contradict each other (STATUS_USAGE, without a file's name).
+ * Complete *given, the options of a run, by what the filter's recipe has
+ * besides. Fails (STATUS_USAGE, without a file's name) if it asks for something
+ * that `stored` hasn't, with a text that names the two that contradict each
+ * other.
  */
 int key_recipe_inherit(struct key_recipe *given,
     const struct key_recipe *stored, struct error *error);
 
 /*
- * Fill in what follows from the rest (the comma of --csv) before a recipe is
- * used for a new filter. Fails (STATUS_USAGE) if the recipe makes no sense.
+ * Complete a recipe from options by what follows from them (such as the comma
+ * of --csv), before it is used without a filter or for a new one. Fails
+ * (STATUS_USAGE) if the options contradict each other or take too much room.
  */
 int key_recipe_complete(struct key_recipe *recipe, struct error *error);
 

@@ -13,7 +13,10 @@
 #include <arm_neon.h>
 #endif
 
-/* How far ahead to prefetch: the processor's prefetching ends at each page. */
+/*
+ * Input is prefetched this many bytes ahead of its split, because the
+ * processor's own prefetching ends at each page.
+ */
 #define SPLIT_AHEAD 4096
 
 /* A bit for each of 64 bytes: do its bits in `mask` equal `byte`? */

@@ -1,4 +1,7 @@
-/* Scanning of text, compiled for several machines, as bits/loops.c is. */
+/*
+ * Scanning of text, in the best version for this machine: one source, scan.c,
+ * is compiled for several instruction sets, as bits/loops.c is.
+ */
 #ifndef SCAN_H
 #define SCAN_H
 
@@ -9,9 +12,9 @@
 #include "bits/loops.h"
 
 /*
- * A set of ASCII characters without the dot, said twice: as vectors look it up,
- * character c is bit c / 16 of columns[c % 16]; without vectors, it is in the
- * set if classes[c] has one of the wanted bits.
+ * A set of ASCII characters, always without the dot, in two forms. For vectors:
+ * character c is in the set if bit c / 16 of columns[c % 16] is set. Without
+ * vectors: if classes[c] has one of the bits in `wanted`.
  */
 struct characters {
 	uint8_t columns[16];
@@ -21,49 +24,52 @@ struct characters {
 
 struct scan {
 	/*
-	 * Find the lines in [data, end), which holds whole lines: starts[i] is
-	 * where line i begins, starts[result] where the last one ends. At most
-	 * `limit` lines; starts has room for one more.
+	 * Find at most `limit` lines in [data, end), which consists of whole
+	 * lines. starts[i] becomes the beginning of line i, starts[result] the
+	 * end of the last one, so `starts` has room for limit + 1.
 	 */
 	size_t (*split)(const uint8_t *data, const uint8_t *end,
 	    uint8_t terminator, const uint8_t **starts, size_t limit);
-	/* bits[i]: a bit for each of the 64 bytes at p, is it bytes[i]? */
+	/* Bit j of bits[i] becomes: is p[j] (j < 64) the byte bytes[i]? */
 	void (*equal_three)(const uint8_t *p, const uint8_t bytes[3],
 	    uint64_t bits[3]);
-	/* How many of the bytes [p, p + nbytes) are `byte`. */
+	/* How many of the bytes [p, p + nbytes) are `byte`? */
 	uint64_t (*count)(const uint8_t *p, size_t nbytes, uint8_t byte);
 	/*
-	 * Fields `first` to `last` (from 1) of [p, end), with the separators
-	 * between them: fewer if there aren't so many; data is NULL if not even
-	 * the first is there.
+	 * Find the fields `first` to `last` (from 1) of [p, end), with the
+	 * separators between them; or fewer, if the line ends before. The
+	 * result's data is NULL if it ends before the first of them.
 	 */
 	struct key (*fields)(const uint8_t *p, const uint8_t *end,
 	    uint8_t separator, uint32_t first, uint32_t last);
 	/*
-	 * The CSV field `wanted` (from 1) of [p, end), with the quotes around
-	 * it. Its data is NULL if there is none, if quotes_place can't tell,
-	 * or if a quote isn't closed.
+	 * Find the CSV field `wanted` (from 1) of [p, end), with the quotes
+	 * around it. Its data is NULL if there is none, if quotes_place can't
+	 * tell, or if a quote isn't closed: then csv_fields_next knows.
 	 */
 	struct key (*csv_field)(const uint8_t *p, const uint8_t *end,
 	    uint8_t separator, uint32_t wanted);
-	/* The same for one set: is it a space, tab, newline? */
+	/* Bit j of the result: is p[j] (j < 64) a space, tab or newline? */
 	uint64_t (*blanks)(const uint8_t *p);
-	/* The same for three kinds: quotes, backslashes, all brackets. */
+	/* The same for three kinds of bytes; brackets are those of JSON. */
 	void (*json)(const uint8_t *p, uint64_t *quotes, uint64_t *escapes,
 	    uint64_t *brackets);
 	/* The first quote or backslash in [p, end), else an address >= end. */
 	const uint8_t *(*string_end)(const uint8_t *p, const uint8_t *end);
-	/* The first of these or of control characters; else `end`. */
+	/*
+	 * The first quote, backslash or control character (which no string may
+	 * contain) in [p, end), else `end`.
+	 */
 	const uint8_t *(*string_stop)(const uint8_t *p, const uint8_t *end);
 	/*
-	 * The first byte in [p, end) that isn't in the set, else `end`. A dot
-	 * is in every set, but not after a slash. Reads p[-1].
+	 * The first byte in [p, end) that isn't in the set, else `end`. Dots
+	 * count as in every set, except after a slash. Reads p[-1].
 	 */
 	const uint8_t *(*skip)(const struct characters *set,
 	    const uint8_t *p, const uint8_t *end);
 };
 
-/* The version in use, as of loops(). */
+/* The version in use, which is that of loops(). */
 const struct scan *scan(void);
 
 extern const struct scan *const scan_versions[];
@@ -81,7 +87,7 @@ struct quotes {
 	uint64_t inside; /* in quotes, or the quote that opens them */
 };
 
-/* Bit i: is the number of bits that are set up to it odd? */
+/* Bit i of the result: is the number of bits set up to i, included, odd? */
 static inline uint64_t
 quotes_parity(uint64_t bits)
 {
@@ -111,9 +117,11 @@ quotes_escaped(uint64_t backslashes, uint64_t *escaped)
 }
 
 /*
- * Find `inside`. Before the first byte: was that in quotes, and could a quote
- * now open a field, or double one? Returns 0 if it can't be told so, since a
- * quote is in a field that doesn't begin with one.
+ * Compute q->inside from the other two. `in_quotes` says whether the byte
+ * before the first one is in quotes, and `begins` whether a quote may open a
+ * field (or be the second of two) at the first byte. Returns 0 if the number of
+ * quotes doesn't tell what is inside, because one of them is in a field that
+ * doesn't begin with a quote.
  */
 static inline int
 quotes_place(struct quotes *q, int in_quotes, int begins)

@@ -490,7 +490,6 @@ key_step_applies(const struct key_step *step, const struct key_recipe *recipe)
 	return get_flag(step, recipe);
 }
 
-/* A count of 0 can be given, though it isn't written. */
 int
 key_step_is_given(const struct key_step *step, const struct key_recipe *recipe)
 {

@@ -26,34 +26,37 @@ struct key_step {
 	uint64_t unset;     /* the count if the option was not given */
 
 	/*
-	 * For a value that is neither a flag nor a count: parse it, as the
-	 * option or the text after '=' gives it; NULL if there is none.
+	 * Only of KEY_VALUES: add a value to the recipe, as the option or the
+	 * text after '=' gives it (NULL if it gives none). Returns -1 if the
+	 * value is not allowed.
 	 */
 	int (*parse)(struct key_recipe *recipe, const char *value);
 	/*
-	 * Does the recipe have the step's value i, from 0? `value` becomes
-	 * "=..." or "", and is not escaped.
+	 * Only of KEY_VALUES: does the recipe have the step's value i, from 0?
+	 * Then `value` becomes "=..." or "", not escaped.
 	 */
 	int (*print)(const struct key_recipe *recipe, unsigned i,
 	    char value[KEY_VALUE]);
-	/* The value as the option takes it, if that differs; or NULL. */
+	/* Replace the value by what the option takes; NULL if it is that. */
 	void (*show)(const struct key_recipe *recipe, char value[KEY_VALUE]);
 	int escaped;        /* the value is escaped in the text, as in %0A */
 
-	/* NULL if another row does its work. */
+	/* What the step does to a key; NULL if another row does its work. */
 	key_apply apply;
-	int (*applies)(const struct key_recipe *recipe); /* NULL: the flag */
+	/* Does the recipe ask for that? NULL: if the flag is set. */
+	int (*applies)(const struct key_recipe *recipe);
 };
 
 extern const struct key_step key_steps[];
 extern const size_t key_step_count;
 
-/* parse and print of any row. */
+/* The functions `parse` and `print` for rows of any kind. */
 int key_step_parse(const struct key_step *step, struct key_recipe *recipe,
     const char *value);
 int key_step_print(const struct key_step *step,
     const struct key_recipe *recipe, unsigned i, char value[KEY_VALUE]);
 
+/* Was the step's option given? A count of 0 can be, though it asks nothing. */
 int key_step_is_given(const struct key_step *step,
     const struct key_recipe *recipe);
 
