@@ -306,11 +306,12 @@ is_near_textbook(const struct goal *goal, double answer, double scale)
 static struct shape
 prefer_all_lanes(const struct goal *goal, struct shape shape, double scale)
 {
+	const unsigned k = CACHE_LINE_LANES * shape.t;
 	struct shape all;
 
-	if (goal->question != FEWEST_PAGES || shape.k == CACHE_LINE_LANES * shape.t)
+	if (goal->question != FEWEST_PAGES || shape.k == k)
 		return shape;
-	all = shape_of(goal, CACHE_LINE_LANES * shape.t, shape.t);
+	all = shape_of(goal, k, shape.t);
 	return is_near_textbook(goal, all.answer, scale) ? all : shape;
 }
 
