@@ -55,7 +55,7 @@ tell_inherited(const struct options *o, const struct filter *filter)
 {
 	struct key_recipe recipe = o->recipe;
 	const char *stored = filter_header(filter)->recipe;
-	char text[KEY_RECIPE_TEXT] = "";
+	char text[KEY_RECIPE_TEXT] = "", options[KEY_OPTIONS];
 
 	if (o->run.filter == NULL || !isatty(STDERR_FILENO))
 		return;
@@ -64,13 +64,8 @@ tell_inherited(const struct options *o, const struct filter *filter)
 		key_recipe_format(&recipe, text);
 	if (strcmp(text, stored) == 0)
 		return;
-	strcpy(text, stored);
-	for (char *p = text; *p != '\0'; p++) {
-		if (*p == '\n')
-			*p = p[1] == '\0' ? '\0' : ' ';
-	}
 	error_printf("%s: made with key options, which this run uses: %s",
-	    o->run.filter, text);
+	    o->run.filter, key_recipe_options(stored, options));
 }
 
 /* How a run that stopped goes on, without replacing what it printed. */

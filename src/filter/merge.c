@@ -18,6 +18,7 @@
 #include "base/number.h"
 #include "base/signals.h"
 #include "filter/filter.h"
+#include "key/recipe_text.h"
 #include "layers/layers.h"
 #include "model/estimate.h"
 
@@ -59,24 +60,18 @@ differ(struct error *error, const struct filter *a, const struct filter *b,
 }
 
 static const char *
-flat_recipe(char text[FILTER_RECIPE_MAX + 1], const struct filter *f)
-{
-	if (filter_header(f)->recipe[0] == '\0')
-		return "the whole line";
-	strcpy(text, filter_header(f)->recipe);
-	for (char *p = text; *p != '\0'; p++) {
-		if (*p == '\n')
-			*p = p[1] == '\0' ? '\0' : ' ';
-	}
-	return text;
-}
-
-static const char *
 window_name(char text[40], const struct window *window)
 {
-	snprintf(text, 40, window->kind == WINDOW_NONE ? "none" :
-	    window->kind == WINDOW_LINES ? "%" PRIu64 " new lines" :
-	    "%" PRIu64 " s", window->length);
+	switch (window->kind) {
+	case WINDOW_NONE:
+		return "none";
+	case WINDOW_LINES:
+		snprintf(text, 40, "%" PRIu64 " new lines", window->length);
+		break;
+	case WINDOW_SECONDS:
+		snprintf(text, 40, "%" PRIu64 " s", window->length);
+		break;
+	}
 	return text;
 }
 
@@ -85,7 +80,7 @@ check_mergeable(const struct filter *a, const struct filter *b,
     struct error *error)
 {
 	const struct header *x = filter_header(a), *y = filter_header(b);
-	char p[FILTER_RECIPE_MAX + 1], q[FILTER_RECIPE_MAX + 1];
+	char p[KEY_OPTIONS], q[KEY_OPTIONS];
 
 	if (filter_waiting(b) > 0) {
 		return error_set(error, STATUS_FAILED, "%s: has lines in a"
@@ -103,8 +98,9 @@ check_mergeable(const struct filter *a, const struct filter *b,
 		    filter_name(a), filter_name(b), filter_name(a));
 	}
 	if (strcmp(x->recipe, y->recipe) != 0)
-		return differ(error, a, b, "the key", flat_recipe(p, a),
-		    flat_recipe(q, b));
+		return differ(error, a, b, "the key",
+		    key_recipe_options(x->recipe, p),
+		    key_recipe_options(y->recipe, q));
 	if (x->error_rate < y->error_rate || x->error_rate > y->error_rate)
 		return differ(error, a, b, "the error rate",
 		    number_format_rate(p, x->error_rate),

@@ -217,11 +217,11 @@ load ../common
 	fails 2 'error rate' bloomdedup merge -o out.bloom one rate
 	grep -q '1e-06\|1e-6\|0.000001' fails.err
 	grep -q '0.001' fails.err
-	fails 2 key bloomdedup merge -o out.bloom one key
+	fails 2 'the key' bloomdedup merge -o out.bloom one key
 	grep -q 'the whole line' fails.err
 	grep -q 'key=1,3' fails.err
 	fails 2 trim bloomdedup merge -o out.bloom key other-key
-	grep -q 'trim ignore-case' fails.err
+	grep -q -e '--trim --ignore-case' fails.err
 	fails 2 --on-full bloomdedup merge -o out.bloom one growth
 	grep -q 'grow.*warn' fails.err
 	fails 2 zero-terminated bloomdedup merge -o out.bloom one zero
@@ -504,4 +504,16 @@ find_temporary() {
 	done
 	cat in more >all
 	all_known all two
+}
+
+@test "filters with other key options: merge names both as options" {
+	head -c 192 /dev/urandom >secret
+	bloomdedup create --secret-file=secret -t , -k 2 -n 100 a
+	bloomdedup create --secret-file=secret -i -n 100 b
+	bloomdedup create --secret-file=secret -n 100 c
+	fails 2 "a and b can't be merged: the key is --key=2 --field-separator=, in one and --ignore-case in the other" \
+		bloomdedup merge -o out a b
+	fails 2 'the key is --ignore-case in one and the whole line in the other' \
+		bloomdedup merge -o out b c
+	[ ! -e out ]
 }
