@@ -175,6 +175,17 @@ fields_decode(struct header *h, const uint8_t *page)
 }
 
 int
+format_check_writable(const struct header *header, const char *name,
+    struct error *error)
+{
+	if (header->version_to_write <= FORMAT_VERSION &&
+	    header->optional_features == 0)
+		return 0;
+	return error_set(error, STATUS_FAILED, "%s: " FORMAT_NEWER ": this one"
+	    " can only read it", name);
+}
+
+int
 format_header_decode(struct header *h, const uint8_t page[PAGE_BYTES],
     struct error *error)
 {
@@ -189,13 +200,13 @@ format_header_decode(struct header *h, const uint8_t page[PAGE_BYTES],
 		    "not a bloomdedup filter");
 	}
 	if ((le_get32(page + AT_REQUIRED) & ~FORMAT_FEATURE_WINDOW) != 0) {
-		return error_set(error, STATUS_FAILED, "made by a newer"
-		    " version of bloomdedup: it needs features (%#x) that"
-		    " this one doesn't have", le_get32(page + AT_REQUIRED));
+		return error_set(error, STATUS_FAILED, FORMAT_NEWER ": it needs"
+		    " features (%#x) that this one doesn't have",
+		    le_get32(page + AT_REQUIRED));
 	}
 	if (le_get16(page + AT_VERSION_TO_READ) > FORMAT_VERSION) {
-		return error_set(error, STATUS_FAILED, "made by a newer"
-		    " version of bloomdedup (format %u; this one reads %u)",
+		return error_set(error, STATUS_FAILED, FORMAT_NEWER " (format"
+		    " %u; this one reads %u)",
 		    le_get16(page + AT_VERSION_TO_READ), FORMAT_VERSION);
 	}
 	/* Its encoding has the right checksum, lengths, and zeros elsewhere. */

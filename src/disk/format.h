@@ -3,8 +3,8 @@
  * and back, with every check that doesn't need the file. bloomdedup(5) is the
  * specification.
  */
-#ifndef FORMAT_H
-#define FORMAT_H
+#ifndef DISK_FORMAT_H
+#define DISK_FORMAT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +19,9 @@
 #define FORMAT_SLOTS 2
 /* The offset of the serial number in a slot. */
 #define FORMAT_SERIAL_OFFSET 8
+
+/* The begin of every message about a filter of a later version. */
+#define FORMAT_NEWER "made by a newer version of bloomdedup"
 
 /* Whether runs were marking when a slot was written; values as in the file. */
 enum marking {
@@ -43,6 +46,13 @@ struct slot_head {
 
 void format_header_encode(const struct header *header,
     uint8_t page[PAGE_BYTES]);
+
+/*
+ * May this version write to a filter with this header? If not, returns -1 with
+ * `error` filled (STATUS_FAILED); the text begins with `name`, the filter's.
+ */
+int format_check_writable(const struct header *header, const char *name,
+    struct error *error);
 
 /* Are these the first bytes of a filter file? */
 int format_is_filter(const uint8_t *data, size_t nbytes);

@@ -9,8 +9,8 @@
  *     batch_reserve   room for the new ones
  *     batch_mark      remember them
  */
-#ifndef BATCH_H
-#define BATCH_H
+#ifndef FILTER_BATCH_H
+#define FILTER_BATCH_H
 
 #include <stddef.h>
 #include <stdint.h>

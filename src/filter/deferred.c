@@ -346,7 +346,8 @@ reserve_preview(struct filter *filter, uint64_t wanted, uint64_t *room,
 		return reserve_pending(d, ROOM_ENOUGH, wanted, room, error);
 	while (result == 0 && (left = table_room(t, growth)) < all) {
 		if (growth == GROWTH_FAIL)
-			result = growth_is_full(filter, t, error);
+			result = growth_is_full(filter, table_capacity(t),
+			    error);
 		else
 			result = growth_layer(filter, t, all - left,
 			    d->max_bytes, &t->layers[t->count], error);

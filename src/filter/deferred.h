@@ -9,8 +9,8 @@
  * digests are kept in a list, or in the journal, until they are marked in the
  * filter.
  */
-#ifndef DEFERRED_H
-#define DEFERRED_H
+#ifndef FILTER_DEFERRED_H
+#define FILTER_DEFERRED_H
 
 #include <stdint.h>
 

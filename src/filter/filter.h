@@ -10,8 +10,8 @@
  * `error` filled; exceptions are stated. Never prints, and knows nothing of
  * lines.
  */
-#ifndef FILTER_H
-#define FILTER_H
+#ifndef FILTER_FILTER_H
+#define FILTER_FILTER_H
 
 #include <stddef.h>
 #include <stdint.h>

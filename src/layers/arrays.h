@@ -5,8 +5,8 @@
  *
  * Functions return 0, or -1 with `error` filled; exceptions are stated.
  */
-#ifndef ARRAYS_H
-#define ARRAYS_H
+#ifndef LAYERS_ARRAYS_H
+#define LAYERS_ARRAYS_H
 
 #include <stddef.h>
 #include <stdint.h>

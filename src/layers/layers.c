@@ -73,10 +73,8 @@ read_header(struct layers *f, int writable, struct error *error)
 	if (format_header_decode(h, page, error) < 0)
 		return error_set(error, error->status, "%s: %s", path,
 		    error->text);
-	if (writable && (h->version_to_write > FORMAT_VERSION ||
-	    h->optional_features != 0))
-		return error_set(error, STATUS_FAILED, "%s: made by a newer"
-		    " version of bloomdedup: this one can only read it", path);
+	if (writable && format_check_writable(h, path, error) < 0)
+		return -1;
 	return length >= FILTER_HEADER_BYTES + PAGE_BYTES ? 0 :
 	    error_set(error, STATUS_FAILED, "%s: the filter is cut short: it"
 	    " has %" PRIu64 " bytes", path, length);

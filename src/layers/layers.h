@@ -2,8 +2,8 @@
  * A filter in a file, or in memory: a chain of layers, which the file's table
  * describes. A line can be in any; the first with room takes new ones.
  */
-#ifndef LAYERS_H
-#define LAYERS_H
+#ifndef LAYERS_LAYERS_H
+#define LAYERS_LAYERS_H
 
 #include <stdint.h>
 

@@ -159,7 +159,8 @@ grow(struct layers *f, struct table *next, uint64_t wanted,
 
 	while (result == 0 && room < wanted) {
 		if (f->filter.growth == GROWTH_FAIL && !layers_never_full(f))
-			result = growth_is_full(&f->filter, next, error);
+			result = growth_is_full(&f->filter,
+			    table_capacity(next), error);
 		else
 			result = append(f, next, wanted - room, error);
 		room = table_room(next, growth);

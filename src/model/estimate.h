@@ -2,8 +2,8 @@
  * How full a layer or a filter is, and how often unseen lines are found: from a
  * sample of its pages, or computed from the shapes of its layers.
  */
-#ifndef ESTIMATE_H
-#define ESTIMATE_H
+#ifndef MODEL_ESTIMATE_H
+#define MODEL_ESTIMATE_H
 
 #include <stdint.h>
 

@@ -9,12 +9,12 @@
 #include "model/window.h"
 
 int
-growth_is_full(const struct filter *f, const struct table *table,
+growth_is_full(const struct filter *filter, uint64_t capacity,
     struct error *error)
 {
 	return error_set(error, STATUS_FULL, "%s: the filter's capacity of %"
-	    PRIu64 " lines is used up (--on-full=fail)", f->bottom->name,
-	    table_capacity(table));
+	    PRIu64 " lines is used up (--on-full=fail)", filter->bottom->name,
+	    capacity);
 }
 
 /*

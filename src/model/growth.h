@@ -1,6 +1,6 @@
 /* Full filters, and the layers that they grow by. */
-#ifndef GROWTH_H
-#define GROWTH_H
+#ifndef MODEL_GROWTH_H
+#define MODEL_GROWTH_H
 
 #include <stdint.h>
 
@@ -9,8 +9,11 @@
 
 struct filter;
 
-/* Sets error: all layers are full, and the filter may not grow. Returns -1. */
-int growth_is_full(const struct filter *filter, const struct table *table,
+/*
+ * Fills `error` (STATUS_FULL): the filter holds the `capacity` lines that it is
+ * made for, and may not grow. Returns -1.
+ */
+int growth_is_full(const struct filter *filter, uint64_t capacity,
     struct error *error);
 
 /*

@@ -8,8 +8,8 @@
  * of location can do: `claim`, or for files `sync` and `read_pages`. The rest
  * is NULL where there is nothing to do or to report.
  */
-#ifndef OPERATIONS_H
-#define OPERATIONS_H
+#ifndef MODEL_OPERATIONS_H
+#define MODEL_OPERATIONS_H
 
 #include <stddef.h>
 #include <stdint.h>

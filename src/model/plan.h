@@ -1,6 +1,6 @@
 /* What a new filter is made for, how a run uses one, and what that costs. */
-#ifndef PLAN_H
-#define PLAN_H
+#ifndef MODEL_PLAN_H
+#define MODEL_PLAN_H
 
 #include <stdint.h>
 

@@ -11,8 +11,8 @@
  * later ones are full. So a line is remembered for at least the window, and at
  * most for a quarter longer.
  */
-#ifndef WINDOW_H
-#define WINDOW_H
+#ifndef MODEL_WINDOW_H
+#define MODEL_WINDOW_H
 
 #include <stdint.h>
 

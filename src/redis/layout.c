@@ -145,8 +145,7 @@ layout_decode(struct layout *l, struct header *header, const void *data,
 		return error_set(error, STATUS_FAILED, "damaged: the header's"
 		    " checksum is wrong");
 	if (le_get32(p + 8) != VERSION)
-		return error_set(error, STATUS_FAILED, "made by a newer version"
-		    " of bloomdedup");
+		return error_set(error, STATUS_FAILED, FORMAT_NEWER);
 	*l = (struct layout){ .kind = (enum shard_kind)le_get32(p + 12),
 		.shards = le_get32(p + 16), .shard_pages = 1,
 		.capacity = le_get64(p + 32), .rate = le_get_double(p + 48),

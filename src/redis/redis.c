@@ -1,10 +1,10 @@
 #include "redis/redis.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
+#include "model/growth.h"
 #include "model/operations.h"
 #include "model/plan.h"
 #include "model/window.h"
@@ -193,11 +193,9 @@ begin_use(struct redis *r, const struct filter_use *use, struct error *error)
 
 	r->filter.growth = use->growth < 0 ? header->growth :
 	    (enum growth)use->growth;
-	if (use->writable && (header->version_to_write > FORMAT_VERSION ||
-	    header->optional_features != 0))
-		return error_set(error, STATUS_FAILED, "%s: made by a newer"
-		    " version of bloomdedup: this one can only read it",
-		    r->filter.name);
+	if (use->writable &&
+	    format_check_writable(header, r->filter.name, error) < 0)
+		return -1;
 	if (r->filter.growth == GROWTH_WARN && header->growth == GROWTH_GROW)
 		return error_set(error, STATUS_USAGE, "%s: the server lets it"
 		    " grow, which --on-full=warn can't change; create makes"
@@ -349,8 +347,7 @@ reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
 	*room = left < wanted ? left : wanted;
 	if (left >= wanted)
 		return ROOM_ENOUGH;
-	error_set(error, STATUS_FULL, "%s: the filter's capacity of %" PRIu64
-	    " lines is used up (--on-full=fail)", r->filter.name, capacity);
+	growth_is_full(&r->filter, capacity, error);
 	return ROOM_SHORT;
 }
 

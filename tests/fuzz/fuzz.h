@@ -4,8 +4,8 @@
  * from. What must hold is said with MUST; where it doesn't, the target aborts,
  * and the fuzzer (or replay) keeps the input.
  */
-#ifndef FUZZ_H
-#define FUZZ_H
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -11,9 +11,24 @@
 
 #define REST 256 /* of a line, besides the key */
 
-static const char *const names[] = { "more", "get", "set", "add", "replace",
-	"delete", "stats", "try", "setmem", "version", "verbosity",
-	"quit", "failed" };
+/* A parser answers with any verb but the last one. */
+static const char *const names[] = {
+	[VERB_MORE] = "more",
+	[VERB_GET] = "get",
+	[VERB_SET] = "set",
+	[VERB_ADD] = "add",
+	[VERB_REPLACE] = "replace",
+	[VERB_DELETE] = "delete",
+	[VERB_STATS] = "stats",
+	[VERB_TRY] = "try",
+	[VERB_SETMEM] = "setmem",
+	[VERB_VERSION] = "version",
+	[VERB_VERBOSITY] = "verbosity",
+	[VERB_QUIT] = "quit",
+	[VERB_FAILED] = "failed"
+};
+_Static_assert(sizeof names / sizeof *names == VERB_GET_END,
+    "each verb that the parser answers with has a name");
 
 static void
 put_request(struct events *events, const struct request *r)

@@ -3,8 +3,8 @@
  * that arrives in pieces of any size, against a model that has all of it before
  * it. What parser and model say happened is compared as text.
  */
-#ifndef STREAM_H
-#define STREAM_H
+#ifndef TESTS_FUZZ_STREAM_H
+#define TESTS_FUZZ_STREAM_H
 
 #include "fuzz.h"
 
