@@ -1,6 +1,6 @@
 /* Bits in an array of 64-bit words: bit i of word i / 64 is bit i % 64. */
-#ifndef BITMAP_H
-#define BITMAP_H
+#ifndef BASE_BITMAP_H
+#define BASE_BITMAP_H
 
 #include <stdint.h>
 

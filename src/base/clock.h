@@ -1,6 +1,6 @@
 /* The clock of all measurements and timeouts. */
-#ifndef CLOCK_H
-#define CLOCK_H
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>

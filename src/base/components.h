@@ -2,8 +2,8 @@
  * The optional components of the program, each of which needs a library. The
  * Makefile finds which libraries are there, and defines WITH_SERVE and so on.
  */
-#ifndef COMPONENTS_H
-#define COMPONENTS_H
+#ifndef BASE_COMPONENTS_H
+#define BASE_COMPONENTS_H
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* Errors as values: functions below the commands return -1 and fill one. */
-#ifndef ERROR_H
-#define ERROR_H
+#ifndef BASE_ERROR_H
+#define BASE_ERROR_H
 
 /* Exit statuses; the man page's table EXIT STATUS is the same one. */
 enum {

@@ -1,6 +1,6 @@
 /* Complete reads and writes at an offset; random bytes; descriptors, pipes. */
-#ifndef IO_H
-#define IO_H
+#ifndef BASE_IO_H
+#define BASE_IO_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  * Little-endian integers and doubles in a byte buffer, of any alignment: the
  * only way to store a number in a file or load it.
  */
-#ifndef LE_H
-#define LE_H
+#ifndef BASE_LE_H
+#define BASE_LE_H
 
 #include <stdint.h>
 #include <string.h>

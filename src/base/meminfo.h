@@ -1,6 +1,6 @@
 /* Memory to allocate: the machine's, or its control group's if that is less. */
-#ifndef MEMINFO_H
-#define MEMINFO_H
+#ifndef BASE_MEMINFO_H
+#define BASE_MEMINFO_H
 
 #include <stdint.h>
 

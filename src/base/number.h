@@ -7,8 +7,8 @@
  * 19th on may be rounded. The caller reports what is allowed, since it knows
  * the option's name.
  */
-#ifndef NUMBER_H
-#define NUMBER_H
+#ifndef BASE_NUMBER_H
+#define BASE_NUMBER_H
 
 #include <stddef.h>
 #include <stdint.h>

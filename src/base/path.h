@@ -2,8 +2,8 @@
  * File names: links, folders, and whether two names are the same file.
  * Temporary files that become the real one at the end, by rename(2).
  */
-#ifndef PATH_H
-#define PATH_H
+#ifndef BASE_PATH_H
+#define BASE_PATH_H
 
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 /* Signals: handlers set flags, to check between steps; signals_wait waits. */
-#ifndef SIGNALS_H
-#define SIGNALS_H
+#ifndef BASE_SIGNALS_H
+#define BASE_SIGNALS_H
 
 #include <signal.h>
 #include <stddef.h>

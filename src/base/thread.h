@@ -3,8 +3,8 @@
  * those that share one place for results: of numbered pieces of work, done in
  * parallel, each has its turn, in the order of the numbers from 0 on.
  */
-#ifndef THREAD_H
-#define THREAD_H
+#ifndef BASE_THREAD_H
+#define BASE_THREAD_H
 
 #include <pthread.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Characters of text from outside, such as file names, UTF-8 or not. */
-#ifndef UTF8_H
-#define UTF8_H
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
 
 /* Bytes of the character at `text` (RFC 3629, NUL-ended); 0: not UTF-8. */
 int utf8_length(const char *text);

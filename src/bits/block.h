@@ -2,8 +2,8 @@
  * The bits of one layer: where a digest's bits are, setting and testing them,
  * where loops.h doesn't. Works on mapped memory; knows nothing of files.
  */
-#ifndef BLOCK_H
-#define BLOCK_H
+#ifndef BITS_BLOCK_H
+#define BITS_BLOCK_H
 
 #include <stddef.h>
 #include <stdint.h>

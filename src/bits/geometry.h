@@ -15,8 +15,8 @@
  * So a key costs one page (one fault, one TLB miss) and t cache lines in place
  * of k.
  */
-#ifndef GEOMETRY_H
-#define GEOMETRY_H
+#ifndef BITS_GEOMETRY_H
+#define BITS_GEOMETRY_H
 
 #include <stdint.h>
 

@@ -9,8 +9,8 @@
  * SipHash-1-3-128, for lines from an adversary who can watch the output, and
  * could learn the secret of a hash that isn't designed to protect it.
  */
-#ifndef HASH_H
-#define HASH_H
+#ifndef BITS_HASH_H
+#define BITS_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>

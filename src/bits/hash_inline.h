@@ -2,8 +2,8 @@
  * The hash function, inlined from the library's header, because a call costs as
  * much as hashing a short key.
  */
-#ifndef HASH_INLINE_H
-#define HASH_INLINE_H
+#ifndef BITS_HASH_INLINE_H
+#define BITS_HASH_INLINE_H
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

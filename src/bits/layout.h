@@ -7,8 +7,8 @@
  * and-not tests all of its bits. The vectors are GCC's, so the compiler splits
  * them into what the machine has.
  */
-#ifndef LAYOUT_H
-#define LAYOUT_H
+#ifndef BITS_LAYOUT_H
+#define BITS_LAYOUT_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * (loops.c), compiled for several instruction sets, chosen once at run time.
  * All versions give the same results, bit for bit.
  */
-#ifndef LOOPS_H
-#define LOOPS_H
+#ifndef BITS_LOOPS_H
+#define BITS_LOOPS_H
 
 #include <stddef.h>
 #include <stdint.h>

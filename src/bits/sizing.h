@@ -4,8 +4,8 @@
  * One solver for all, so that the sizes reported are the sizes made, to the
  * byte.
  */
-#ifndef SIZING_H
-#define SIZING_H
+#ifndef BITS_SIZING_H
+#define BITS_SIZING_H
 
 #include <stdint.h>
 

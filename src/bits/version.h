@@ -3,8 +3,8 @@
  * name is INSTRUCTIONS. Everything in such a source is static but one table of
  * functions, so that no code for one machine is linked for another.
  */
-#ifndef VERSION_H
-#define VERSION_H
+#ifndef BITS_VERSION_H
+#define BITS_VERSION_H
 
 #define VERSION_TEXT_OF(name) #name
 #define VERSION_TEXT(name) VERSION_TEXT_OF(name)

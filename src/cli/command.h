@@ -5,8 +5,8 @@
  * To add a command, write a file cmd_NAME.c with its row, and add its name to
  * the enum and the list in this file and to the table in command.c.
  */
-#ifndef COMMAND_H
-#define COMMAND_H
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* The command line: from argv to a checked configuration. */
-#ifndef COMMAND_LINE_H
-#define COMMAND_LINE_H
+#ifndef CLI_COMMAND_LINE_H
+#define CLI_COMMAND_LINE_H
 
 #include "base/error.h"
 #include "cli/options.h"

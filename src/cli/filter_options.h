@@ -2,8 +2,8 @@
  * From options to a filter: which one to open or to replace, how to plan a new
  * one, and whether an existing one contradicts the options.
  */
-#ifndef FILTER_OPTIONS_H
-#define FILTER_OPTIONS_H
+#ifndef CLI_FILTER_OPTIONS_H
+#define CLI_FILTER_OPTIONS_H
 
 #include "base/error.h"
 #include "bits/sizing.h"

@@ -2,8 +2,8 @@
  * A line of JSON, and figures in either form. The members of an object have
  * names; the items of an array, and the outermost value, have the name NULL.
  */
-#ifndef JSON_PRINT_H
-#define JSON_PRINT_H
+#ifndef CLI_JSON_PRINT_H
+#define CLI_JSON_PRINT_H
 
 #include <stddef.h>
 #include <stdint.h>

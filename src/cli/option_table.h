@@ -7,8 +7,8 @@
  * Two commands may use the same name or letter for different options: these are
  * two rows, and no command takes both.
  */
-#ifndef OPTION_TABLE_H
-#define OPTION_TABLE_H
+#ifndef CLI_OPTION_TABLE_H
+#define CLI_OPTION_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>

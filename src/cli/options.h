@@ -2,8 +2,8 @@
  * The configuration that the command line asks for, checked. option_table.c has
  * a row for each option; command_line.c fills this in.
  */
-#ifndef OPTIONS_H
-#define OPTIONS_H
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
 
 #include <stddef.h>
 #include <stdint.h>

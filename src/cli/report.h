@@ -5,8 +5,8 @@
  * A process has one run, and code that reports a message has no pointer to it.
  * So there is one global report, which begins and ends with the run.
  */
-#ifndef REPORT_H
-#define REPORT_H
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
 
 #include "cli/options.h"
 #include "stream/run.h"

@@ -1,6 +1,6 @@
 /* Printing text from outside safely, and comparing words. */
-#ifndef TEXT_H
-#define TEXT_H
+#ifndef CLI_TEXT_H
+#define CLI_TEXT_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* The version, in one place. */
-#ifndef VERSION_H
-#define VERSION_H
+#ifndef CLI_VERSION_H
+#define CLI_VERSION_H
 
 #define VERSION "0.2.0"
 

@@ -5,8 +5,8 @@
  * A cache line's number is that of its page times PAGE_CACHE_LINES, plus its
  * index in the page.
  */
-#ifndef CHANGES_H
-#define CHANGES_H
+#ifndef DISK_CHANGES_H
+#define DISK_CHANGES_H
 
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  * All functions return 0, or -1 with `error` filled (it names the file);
  * exceptions are stated. Paths are copied.
  */
-#ifndef FILE_H
-#define FILE_H
+#ifndef DISK_FILE_H
+#define DISK_FILE_H
 
 #include <stddef.h>
 #include <stdint.h>

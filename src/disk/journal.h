@@ -10,8 +10,8 @@
  *
  * All functions return 0, or -1 with `error` filled; exceptions are stated.
  */
-#ifndef JOURNAL_H
-#define JOURNAL_H
+#ifndef DISK_JOURNAL_H
+#define DISK_JOURNAL_H
 
 #include <stddef.h>
 #include <stdint.h>

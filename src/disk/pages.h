@@ -20,8 +20,8 @@
  * read one by one. Once many were changed since the last write, the whole layer
  * is read: it can then be changed in place, and nothing is as fast as that.
  */
-#ifndef PAGES_H
-#define PAGES_H
+#ifndef DISK_PAGES_H
+#define DISK_PAGES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -11,8 +11,8 @@
  * Functions return 0, or -1 with `error` filled (it names the file);
  * exceptions are stated.
  */
-#ifndef SLOTS_H
-#define SLOTS_H
+#ifndef DISK_SLOTS_H
+#define DISK_SLOTS_H
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
  * CSV fields by the names of their columns, which are in the first record of
  * each file: the recipe's list of names, and where its columns are in a file.
  */
-#ifndef COLUMNS_H
-#define COLUMNS_H
+#ifndef KEY_COLUMNS_H
+#define KEY_COLUMNS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Fields of a line: lists of fields, and taking them from a line. */
-#ifndef FIELDS_H
-#define FIELDS_H
+#ifndef KEY_FIELDS_H
+#define KEY_FIELDS_H
 
 #include "bits/hash.h"
 #include "key/recipe.h"

@@ -9,8 +9,8 @@
  * quotes, unless nothing is left. With --url, values that are URLs are
  * normalized before they are cut.
  */
-#ifndef JOIN_H
-#define JOIN_H
+#ifndef KEY_JOIN_H
+#define KEY_JOIN_H
 
 #include "bits/hash.h"
 #include "key/recipe.h"

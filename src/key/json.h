@@ -5,8 +5,8 @@
  *
  * If several members have the same name, the last one counts, as in jq.
  */
-#ifndef JSON_H
-#define JSON_H
+#ifndef KEY_JSON_H
+#define KEY_JSON_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * recipe (recipe.h) makes it, step by step (steps.h), and is stored in the
  * filter file. The line itself is always printed unchanged.
  */
-#ifndef KEY_H
-#define KEY_H
+#ifndef KEY_KEY_H
+#define KEY_KEY_H
 
 #include <stddef.h>
 #include <stdint.h>

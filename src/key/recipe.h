@@ -4,8 +4,8 @@
  * of a thread that makes keys: the steps of the recipe, and room for keys that
  * are not simply a part of the line.
  */
-#ifndef RECIPE_H
-#define RECIPE_H
+#ifndef KEY_RECIPE_H
+#define KEY_RECIPE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* What follows from the rows of steps.c: recipes as text, and inheritance. */
-#ifndef RECIPE_TEXT_H
-#define RECIPE_TEXT_H
+#ifndef KEY_RECIPE_TEXT_H
+#define KEY_RECIPE_TEXT_H
 
 #include <stddef.h>
 

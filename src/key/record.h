@@ -17,8 +17,8 @@
  * A change of the grammar is a change of record_step; tests/fuzz/lines.c holds
  * the other three against it.
  */
-#ifndef RECORD_H
-#define RECORD_H
+#ifndef KEY_RECORD_H
+#define KEY_RECORD_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  * Scanning of text, in the best version for this machine: one source, scan.c,
  * is compiled for several instruction sets, as bits/loops.c is.
  */
-#ifndef SCAN_H
-#define SCAN_H
+#ifndef KEY_SCAN_H
+#define KEY_SCAN_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  * bytes, limit their number, fold case. The last rows say what an empty key is,
  * and which keys count at all.
  */
-#ifndef STEPS_H
-#define STEPS_H
+#ifndef KEY_STEPS_H
+#define KEY_STEPS_H
 
 #include <stddef.h>
 

@@ -8,8 +8,8 @@
  * spaces and tabs in path and query count as if they were percent-encoded. Text
  * that even then isn't a URI with a scheme has no normal form.
  */
-#ifndef URL_H
-#define URL_H
+#ifndef KEY_URL_H
+#define KEY_URL_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -13,8 +13,8 @@
  * must be written so, and so must a / or ? in NAME. NAME can't be a number,
  * which would be a database elsewhere.
  */
-#ifndef ADDRESS_H
-#define ADDRESS_H
+#ifndef REDIS_ADDRESS_H
+#define REDIS_ADDRESS_H
 
 #include "base/error.h"
 

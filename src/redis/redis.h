@@ -6,8 +6,8 @@
  *
  * What a client has in memory is a batch and the requests that are under way.
  */
-#ifndef REDIS_H
-#define REDIS_H
+#ifndef REDIS_REDIS_H
+#define REDIS_REDIS_H
 
 #include "base/error.h"
 #include "model/plan.h"

@@ -1,6 +1,6 @@
 /* Bytes of requests, and of replies. */
-#ifndef BUFFER_H
-#define BUFFER_H
+#ifndef SERVE_BUFFER_H
+#define SERVE_BUFFER_H
 
 #include <stddef.h>
 #include <stdint.h>

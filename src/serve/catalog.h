@@ -5,8 +5,8 @@
  *
  * Functions return 0, or -1 with `error` filled; exceptions are stated.
  */
-#ifndef CATALOG_H
-#define CATALOG_H
+#ifndef SERVE_CATALOG_H
+#define SERVE_CATALOG_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* A client: its connection, what it has sent, and the replies to it. */
-#ifndef CLIENT_H
-#define CLIENT_H
+#ifndef SERVE_CLIENT_H
+#define SERVE_CLIENT_H
 
 #include <stddef.h>
 #include <stdint.h>

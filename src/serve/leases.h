@@ -11,8 +11,8 @@
  *
  * A subkey without a key (DIGEST_NONE) is like no other: it is never leased.
  */
-#ifndef LEASES_H
-#define LEASES_H
+#ifndef SERVE_LEASES_H
+#define SERVE_LEASES_H
 
 #include <stdint.h>
 

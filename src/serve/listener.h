@@ -1,8 +1,8 @@
 /*
  * Where serve listens: HOST:PORT, [::1]:PORT, unix:PATH, fd:N.
  */
-#ifndef LISTENER_H
-#define LISTENER_H
+#ifndef SERVE_LISTENER_H
+#define SERVE_LISTENER_H
 
 #include <stddef.h>
 #include <sys/types.h>

@@ -11,8 +11,8 @@
  * memcached 1.6.18, except that a value with a wrong length is skipped to the
  * end of its line, so that its rest is not taken for a request.
  */
-#ifndef PROTOCOL_H
-#define PROTOCOL_H
+#ifndef SERVE_PROTOCOL_H
+#define SERVE_PROTOCOL_H
 
 #include <stddef.h>
 #include <stdint.h>

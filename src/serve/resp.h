@@ -9,8 +9,8 @@
  *
  * Source: "Redis serialization protocol specification".
  */
-#ifndef RESP_H
-#define RESP_H
+#ifndef SERVE_RESP_H
+#define SERVE_RESP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,8 +6,8 @@
  * by one. It writes one reply: either the sweep's operations that it added do
  * (resp_answer), or it does so itself, at its end.
  */
-#ifndef RESP_COMMAND_H
-#define RESP_COMMAND_H
+#ifndef SERVE_RESP_COMMAND_H
+#define SERVE_RESP_COMMAND_H
 
 #include <stddef.h>
 #include <stdint.h>

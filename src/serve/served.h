@@ -8,8 +8,8 @@
  *
  * Functions return 0, or -1 with `error` filled; exceptions are stated.
  */
-#ifndef SERVED_H
-#define SERVED_H
+#ifndef SERVE_SERVED_H
+#define SERVE_SERVED_H
 
 #include <stddef.h>
 #include <stdint.h>

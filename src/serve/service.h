@@ -1,6 +1,6 @@
 /* What serve was asked to do, and what all of its parts share. */
-#ifndef SERVICE_H
-#define SERVICE_H
+#ifndef SERVE_SERVICE_H
+#define SERVE_SERVICE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * requests had been carried out one by one, in the order in which they were
  * added. Knows no protocol: a client's function writes its replies.
  */
-#ifndef SWEEP_H
-#define SWEEP_H
+#ifndef SERVE_SWEEP_H
+#define SERVE_SWEEP_H
 
 #include <stddef.h>
 #include <stdint.h>

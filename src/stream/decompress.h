@@ -2,8 +2,8 @@
  * Decompress files as they are read: frame after frame, ignoring zeros after
  * the last one, as gzip(1) does. Hands out bytes before more is read.
  */
-#ifndef DECOMPRESS_H
-#define DECOMPRESS_H
+#ifndef STREAM_DECOMPRESS_H
+#define STREAM_DECOMPRESS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * An error in one file is reported, and the next file is read; a line that an
  * error cut off is not handed out.
  */
-#ifndef INPUT_H
-#define INPUT_H
+#ifndef STREAM_INPUT_H
+#define STREAM_INPUT_H
 
 #include <stddef.h>
 #include <stdint.h>

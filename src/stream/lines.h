@@ -3,8 +3,8 @@
  * their keys. What a job has read so far: where the next line is, and the
  * header that the others must equal.
  */
-#ifndef LINES_H
-#define LINES_H
+#ifndef STREAM_LINES_H
+#define STREAM_LINES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  * Where lines go: standard output or a file. They are written with write(2),
  * unbuffered, since a line counts as written when the system has it.
  */
-#ifndef OUTPUT_H
-#define OUTPUT_H
+#ifndef STREAM_OUTPUT_H
+#define STREAM_OUTPUT_H
 
 #include <stddef.h>
 #include <stdint.h>

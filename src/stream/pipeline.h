@@ -5,8 +5,8 @@
  * while other threads do the same, and then finishes in turn, in the order of
  * the input.
  */
-#ifndef PIPELINE_H
-#define PIPELINE_H
+#ifndef STREAM_PIPELINE_H
+#define STREAM_PIPELINE_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* Runs of lines: through a filter (run.c), or into parts (partition.c). */
-#ifndef RUN_H
-#define RUN_H
+#ifndef STREAM_RUN_H
+#define STREAM_RUN_H
 
 #include "base/error.h"
 #include "stream/run_plan.h"

@@ -2,8 +2,8 @@
  * What is asked of a run of lines, and its state and figures so far. Options
  * are stored in the plan itself, and what carries them out reads them there.
  */
-#ifndef RUN_PLAN_H
-#define RUN_PLAN_H
+#ifndef STREAM_RUN_PLAN_H
+#define STREAM_RUN_PLAN_H
 
 #include <stdint.h>
 #include <sys/types.h>

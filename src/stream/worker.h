@@ -4,8 +4,8 @@
  * and prefetches cache lines of the filter) and finishes (looks them up,
  * writes, and marks).
  */
-#ifndef WORKER_H
-#define WORKER_H
+#ifndef STREAM_WORKER_H
+#define STREAM_WORKER_H
 
 #include <stddef.h>
 #include <stdint.h>

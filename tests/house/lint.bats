@@ -141,6 +141,26 @@ compile_headers() {
 	done
 }
 
+# guards: "FILE GUARD" for each header of ours, from src on.
+guards() {
+	(cd src && grep -m 1 '^#ifndef' ./*/*.h) |
+		sed -E 's/^\.\/([^:]*):#ifndef (.*)/\1 \2/'
+}
+
+@test "the include guard of each header is its path" {
+	# two headers with one guard hide each other
+	guards >"$BATS_TEST_TMPDIR/guards"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/guards")" -gt 60 ]
+	awk '{
+			path = toupper($1)
+			gsub(/[^A-Z0-9]/, "_", path)
+		}
+		$2 != path { print $1 ": the guard is " $2 ", not " path; bad = 1 }
+		END { exit bad }' "$BATS_TEST_TMPDIR/guards"
+	# and each header has one
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/guards")" = "$(ls src/*/*.h | wc -l)" ]
+}
+
 @test "only hash includes xxhash.h" {
 	grep -l '<xxhash.h>' src/*/* | sed 's/.*\///' >"$BATS_TEST_TMPDIR/users"
 	run ! grep -v '^hash' "$BATS_TEST_TMPDIR/users"

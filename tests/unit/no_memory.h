@@ -3,8 +3,8 @@
  * thread can't be had, either, unless one has ended before, whose memory is
  * used again.
  */
-#ifndef NO_MEMORY_H
-#define NO_MEMORY_H
+#ifndef TESTS_UNIT_NO_MEMORY_H
+#define TESTS_UNIT_NO_MEMORY_H
 
 #include <stdio.h>
 #include <stdlib.h>

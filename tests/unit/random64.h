@@ -1,6 +1,6 @@
 /* Numbers that look random, the same in each run. */
-#ifndef RANDOM64_H
-#define RANDOM64_H
+#ifndef TESTS_UNIT_RANDOM64_H
+#define TESTS_UNIT_RANDOM64_H
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
  * The Test Anything Protocol, as much of it as the unit tests need: main()
  * ends with `return tap_end();`.
  */
-#ifndef TAP_H
-#define TAP_H
+#ifndef TESTS_UNIT_TAP_H
+#define TESTS_UNIT_TAP_H
 
 #include <stdarg.h>
 #include <stdio.h>
