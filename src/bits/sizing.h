@@ -12,10 +12,12 @@
 #include "base/error.h"
 #include "bits/geometry.h"
 
+/* Spelled as people write them: help shows them so. */
 #define SIZING_RATE_MIN 1e-12
 #define SIZING_RATE_MAX 0.5
 #define SIZING_RATE_DEFAULT 1e-6
-#define SIZING_CAPACITY_DEFAULT 1000000u
+#define SIZING_CAPACITY_WRITTEN 1e6
+#define SIZING_CAPACITY_DEFAULT ((uint64_t)SIZING_CAPACITY_WRITTEN)
 #define SIZING_CAPACITY_MAX ((uint64_t)1 << 53) /* exact as a double */
 
 /* The header and two slots come before the first layer (format.h). */

@@ -382,7 +382,7 @@ command_line_parse(struct options *o, int argc, char **argv,
 
 	*o = (struct options){ .run = RUN_PLAN_DEFAULT,
 		.recipe = KEY_RECIPE_UNSET, .serve = SERVE_SETTINGS_DEFAULT };
-	o->run.use.wait.milliseconds = 60000;
+	o->run.use.wait.milliseconds = OPTIONS_LOCK_TIMEOUT * 1000;
 	o->run.use.wait.notice = report_notice;
 	find_command(&p);
 	if (parse_words(&p) < 0)

@@ -28,6 +28,22 @@ enum { /* which commands take it */
 	READ = STREAM | PARTITION    /* that read lines */
 };
 
+/* Ranges and defaults in texts, as the constants spell them. */
+#define TEXT_OF(constant) #constant
+#define TEXT(constant) TEXT_OF(constant)
+#define CAPACITY TEXT(SIZING_CAPACITY_WRITTEN)
+#define RATE TEXT(SIZING_RATE_DEFAULT)
+#define CONNECTIONS_MAX 1000000
+
+/* The texts spell these in units of their own. */
+_Static_assert(SERVE_MODE_DEFAULT == 0600 && SERVE_KEY_DEFAULT == 64 << 10 &&
+    SERVE_VALUE_DEFAULT == 1 << 20 && SERVE_REPLIES_DEFAULT == 1 << 20 &&
+    RECORD_MAX_BYTES == 1 << 30, "the defaults that help states");
+_Static_assert(SIZING_CAPACITY_MAX == 9007199254740992 && K_MAX == 64 &&
+    HASH_SECRET_MAX == 192 && SIPHASH_KEY_BYTES == 16 &&
+    KEY_RANGES_MAX == 32 && KEY_POINTERS_MAX == 32,
+    "the limits that help and messages state");
+
 #define TO(field) .where = offsetof(struct options, field)
 #define VALUE(field, value) .set = option_set_value, TO(field), .least = value
 #define FLAG(field) VALUE(field, 1)
@@ -57,8 +73,8 @@ const struct option_row option_table[] = {
 	{ "parts", 0, "N", PARTITION, GROUP_MAIN,
 	    .set = option_set_small, TO(run.parts),
 	    .least = 1, .most = PARTS_MAX,
-	    .allowed = "a number of parts from 1 to 4096",
-	    .help = "how many parts there are, 1 to 4096" },
+	    .allowed = "a number of parts from 1 to " TEXT(PARTS_MAX),
+	    .help = "how many parts there are, 1 to " TEXT(PARTS_MAX) },
 	{ "append", 0, NULL, FILTER, GROUP_MAIN, FLAG(run.append),
 	    .needs = "output", .conflicts = { { "overwrite", "" } },
 	    .help = "with -o, add to the end of FILE" },
@@ -150,9 +166,10 @@ const struct option_row option_table[] = {
 	    .help = "let no client change anything" },
 	{ "max-connections", 0, "N", SERVE, GROUP_MAIN,
 	    .set = option_set_count, TO(serve.connections),
-	    .least = 1, .most = 1000000,
-	    .allowed = "a number from 1 to 1000000",
-	    .help = "serve at most N connections at a time [1024]" },
+	    .least = 1, .most = CONNECTIONS_MAX,
+	    .allowed = "a number from 1 to " TEXT(CONNECTIONS_MAX),
+	    .help = "serve at most N connections at a time ["
+	    TEXT(SERVE_CONNECTIONS_DEFAULT) "]" },
 	{ "max-key", 0, "SIZE", SERVE, GROUP_MAIN, SIZE_OF(max_key),
 	    .help = "the longest key [64K]" },
 	{ "max-value", 0, "SIZE", SERVE, GROUP_MAIN, SIZE_OF(max_value),
@@ -176,21 +193,23 @@ const struct option_row option_table[] = {
 	    " 1e8 or 100M",
 	    .brief = "lines to plan for, such as 1e8; the filter grows",
 	    .help = "how many lines to plan for, such as 1e8; the filter grows"
-	    " if there are more [1e6, or more where the input is large]",
+	    " if there are more [" CAPACITY ", or more where the input is"
+	    " large]",
 	    .helps = { { CREATE, "how many lines to plan for, such as 1e8"
-		    " [1e6]" },
+		    " [" CAPACITY "]" },
 		{ SIZE, "number of lines, such as 1e8 or 100M" },
 		{ SERVE, "capacity of the filters that BF.ADD makes"
-		    " [1e6]" } } },
+		    " [" CAPACITY "]" } } },
 	{ "error-rate", 'p', "P", REMEMBER | CREATE | SIZE | SERVE,
 	    GROUP_FILTER, .set = option_set_rate, TO(error_rate),
-	    .allowed = "a rate from 1e-12 to 0.5, such as 1e-6, 0.1% or"
+	    .allowed = "a rate from " TEXT(SIZING_RATE_MIN) " to "
+	    TEXT(SIZING_RATE_MAX) ", such as 1e-6, 0.1% or"
 	    " 1/1000",
-	    .brief = "share of new lines that may be dropped [1e-6]",
+	    .brief = "share of new lines that may be dropped [" RATE "]",
 	    .help = "share of new lines that may be dropped by mistake, such"
-	    " as 1e-6, 0.1% or 1/1000 [1e-6]",
+	    " as 1e-6, 0.1% or 1/1000 [" RATE "]",
 	    .helps = { { SERVE, "error rate of the filters that BF.ADD"
-		    " makes [1e-6]" } } },
+		    " makes [" RATE "]" } } },
 	{ "window", 0, "W", REMEMBER | CREATE | SIZE, GROUP_FILTER,
 	    .set = option_set_window, TO(window),
 	    .allowed = "a time, such as 12h or 30d (s, m, h, d, w), or a number"
@@ -257,7 +276,8 @@ const struct option_row option_table[] = {
 	    TO(run.use.wait.milliseconds),
 	    .allowed = "a number of seconds, such as 60; 0: no waiting",
 	    .help = "how long to wait for another run that uses the filter,"
-	    " or for a server that can't be reached [60]" },
+	    " or for a server that can't be reached ["
+	    TEXT(OPTIONS_LOCK_TIMEOUT) "]" },
 	{ "force", 0, NULL, CREATE | MERGE, GROUP_FILTER, FLAG(force),
 	    .help = "replace an existing file" },
 
@@ -316,7 +336,7 @@ const struct option_row option_table[] = {
 	{ "part", 0, "I/N", OWN_KEYS, GROUP_KEY,
 	    .set = option_set_key, TO(recipe),
 	    .allowed = "a part and the number of parts, such as 3/16, of at"
-	    " most 4096",
+	    " most " TEXT(PARTS_MAX),
 	    .help = "only lines whose keys are in part I of N, such as 3/16;"
 	    " the others are skipped" },
 
@@ -351,7 +371,8 @@ const struct option_row option_table[] = {
 	{ "threads", 'j', "N", READ, GROUP_OTHER,
 	    .set = option_set_small, TO(run.threads),
 	    .least = 1, .most = RUN_THREADS_MAX,
-	    .allowed = "a number of threads from 1 to 16",
+	    .allowed = "a number of threads from 1 to "
+	    TEXT(RUN_THREADS_MAX),
 	    .help = "how many threads to use [1]" },
 	{ "strict-keys", 0, NULL, READ, GROUP_OTHER, FLAG(run.strict_keys),
 	    .help = "fail at the first line that is not a URL (--url) or not"

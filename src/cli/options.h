@@ -19,6 +19,9 @@
 enum stats { STATS_NONE, STATS_TEXT, STATS_JSON };
 enum table_kind { TABLE_NONE, TABLE_SIZES, TABLE_RATES };
 
+/* How long a command waits for a filter that is in use, in seconds. */
+#define OPTIONS_LOCK_TIMEOUT 60
+
 struct options {
 	enum command_id command;
 	int help, version;

@@ -38,10 +38,18 @@ struct serve_settings {
 	void (*tell)(const char *text); /* one line for the user */
 };
 
-#define SERVE_SETTINGS_DEFAULT { .socket_mode = 0600, \
+#define SERVE_MODE_DEFAULT 0600
+#define SERVE_CONNECTIONS_DEFAULT 1024
+#define SERVE_KEY_DEFAULT (64 << 10)
+#define SERVE_VALUE_DEFAULT (1 << 20)
+#define SERVE_REPLIES_DEFAULT (1 << 20)
+
+#define SERVE_SETTINGS_DEFAULT { .socket_mode = SERVE_MODE_DEFAULT, \
 	.capacity = SIZING_CAPACITY_DEFAULT, \
-	.error_rate = SIZING_RATE_DEFAULT, .connections = 1024, \
-	.limits = { 64 << 10, 1 << 20 }, .reply_bytes = 1 << 20 }
+	.error_rate = SIZING_RATE_DEFAULT, \
+	.connections = SERVE_CONNECTIONS_DEFAULT, \
+	.limits = { SERVE_KEY_DEFAULT, SERVE_VALUE_DEFAULT }, \
+	.reply_bytes = SERVE_REPLIES_DEFAULT }
 
 /* Since the start, under memcached's names. */
 struct counters {

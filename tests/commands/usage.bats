@@ -646,3 +646,32 @@ some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
 	fails 3 'seen: the filter exists: it remembers about 3 lines and grows by itself; --force would forget them' \
 		bloomdedup create seen
 }
+
+# same_number A B: 1e6 and 1,000,000, for one, are the same.
+same_number() {
+	awk -v a="${1//,/}" -v b="${2//,/}" \
+		'BEGIN { exit !(a != "" && b != "" && a + 0 == b + 0) }'
+}
+
+@test "the defaults that help and the manual state are those of a filter" {
+	bloomdedup create seen
+	bloomdedup info --json seen >info
+	lines=$(sed -E 's/.*"capacity": ([0-9]+), "error_rate".*/\1/' info)
+	rate=$(sed -E 's/.*"error_rate": ([^,]*),.*/\1/' info)
+	for command in '' add create serve; do
+		# help wraps its texts
+		bloomdedup $command --help | tr -s ' \n' ' ' >help
+		stated=$(sed -E 's/.*--capacity=N [^[]*\[([0-9e]+).*/\1/' help)
+		same_number "$stated" "$lines"
+		stated=$(sed -E 's/.*--error-rate=P [^[]*\[([^]]+)\].*/\1/' help)
+		same_number "$stated" "$rate"
+	done
+	stated=$(bloomdedup -h | sed -nE 's/.*may be dropped \[(.*)\].*/\1/p')
+	same_number "$stated" "$rate"
+	stated=$(sed -nE 's/^The default is ([0-9,]+), or more if .*/\1/p' \
+		"$ROOT/man/bloomdedup.1")
+	same_number "$stated" "$lines"
+	stated=$(sed -nE 's/^The share of new .*; by default (.*)\.$/\1/p' \
+		"$ROOT/man/bloomdedup.1")
+	same_number "$stated" "$rate"
+}
