@@ -438,6 +438,15 @@ file_sync(struct file *file, struct error *error)
 }
 
 void
+file_take_over(struct file *file, const struct file *copy)
+{
+	file->length = copy->length;
+	/* One of the two may have failed to sync: that is final for both. */
+	if (copy->unsafe != 0)
+		file->unsafe = copy->unsafe;
+}
+
+void
 file_share_lock(struct file *file)
 {
 	/* Nobody else has it, so this can't block or fail. */

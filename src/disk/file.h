@@ -21,6 +21,10 @@ struct lock_wait {
 	void (*notice)(const char *text);  /* called once, after 1 s */
 };
 
+/*
+ * Another thread may extend and sync the file with a copy; what it changes
+ * (length, unsafe) comes back by file_take_over.
+ */
 struct file {
 	int fd;        /* -1 if there is no file */
 	char *path;    /* as given, for messages */
@@ -106,6 +110,9 @@ int file_punch(struct file *file, uint64_t offset, uint64_t nbytes);
 
 /* Sync data (and length) to the disk. A failure is final. */
 int file_sync(struct file *file, struct error *error);
+
+/* Take over what changed in a copy that another thread worked with. */
+void file_take_over(struct file *file, const struct file *copy);
 
 /* Downgrade the lock of file_create to a shared one. */
 void file_share_lock(struct file *file);

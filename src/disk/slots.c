@@ -63,6 +63,13 @@ slots_begin(struct slots *s, const struct table *table, struct error *error)
 	    write_slot(s, 1, table, error) < 0 ? -1 : 0;
 }
 
+void
+slots_take_over(struct slots *s, const struct slots *copy)
+{
+	s->newest = copy->newest;
+	s->head.serial = copy->head.serial;
+}
+
 int
 slots_lock(struct slots *s, struct error *error)
 {

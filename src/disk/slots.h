@@ -20,6 +20,10 @@
 #include "disk/file.h"
 #include "disk/format.h"
 
+/*
+ * Another thread may work with a copy while nobody else writes slots; what it
+ * changes (newest, head.serial) comes back by slots_take_over.
+ */
 struct slots {
 	struct file *file;           /* not owned */
 	uint8_t id[FILTER_ID_BYTES]; /* the filter's */
@@ -55,6 +59,9 @@ int slots_publish(struct slots *slots, const struct table *table,
 /* Write both slots of a new file, which is synced before it gets its name. */
 int slots_begin(struct slots *slots, const struct table *table,
     struct error *error);
+
+/* Take over what changed in a copy that another thread worked with. */
+void slots_take_over(struct slots *slots, const struct slots *copy);
 
 /* Runs that share the file use the slots under this lock; else no lock. */
 int slots_lock(struct slots *slots, struct error *error);

@@ -1,7 +1,10 @@
 /*
  * The parts of a filter in a file or in memory, only for this folder: layers.c
- * opens, creates, probes and marks it, room.c makes room and moves its window
- * on, table.c reads and writes its table. Each calls only those after it.
+ * opens and creates it, and chooses its operations: plain.c has those of a
+ * filter without a window, windowed.c those of one that has a window. ahead.c
+ * grows a plain filter before the room is needed, room.c any filter when it is,
+ * and table.c reads its table and keeps its counters and checksums. Each calls
+ * only those after it.
  *
  * Functions return 0, or -1 with `error` filled; exceptions are stated.
  */
@@ -16,6 +19,7 @@
 #include "disk/slots.h"
 #include "layers/arrays.h"
 #include "model/operations.h"
+#include "model/window.h"
 
 struct layers_ahead;
 
@@ -35,8 +39,9 @@ struct layers {
 	                        the file's counters count as marked */
 	struct layers_ahead *ahead; /* a layer that is being made, or NULL, */
 	uint64_t coming_bytes; /* and its size, or 0 */
-	int64_t stays;       /* then there was no place for the next generation:
-	                        the last one goes on, for a minute; or 0 */
+	/* With a window: */
+	enum window_step step; /* the last one; after WINDOW_NO_ROOM, */
+	int64_t try_again;   /* when to look for room again (time(2)) */
 	int all_over;        /* for a reader: all generations are over, */
 	unsigned forgotten;  /* or so many of the first layers in the file */
 	uint8_t marked[TABLE_LAYERS_MAX]; /* by this run: no checksum is
@@ -61,6 +66,7 @@ layers_in_file(const struct layers *f)
 	return f->file.fd >= 0;
 }
 
+/* For layers.c and table.c; others have operations of their own. */
 static inline int
 layers_is_windowed(const struct layers *f)
 {
@@ -74,7 +80,8 @@ layers_is_windowed(const struct layers *f)
 static inline int
 layers_never_full(const struct layers *f)
 {
-	return f->header.window.kind == WINDOW_LINES && !f->stays;
+	return f->header.window.kind == WINDOW_LINES &&
+	    f->step != WINDOW_NO_ROOM;
 }
 
 /* What tells how much room its layers have. */
@@ -98,6 +105,9 @@ int layers_map(struct layers *f, int fresh, struct error *error);
 /* Read the table when the file is opened, and map its layers. */
 int layers_take_table(struct layers *f, struct error *error);
 
+/* If the file is shared, and another run has written a newer table: read it. */
+int layers_follow_table(struct layers *f, struct error *error);
+
 /* For readers: leave out generations that are over. Returns if any is left. */
 int layers_forget(struct layers *f);
 
@@ -117,23 +127,63 @@ int layers_recount(struct layers *f, int take_over, struct error *error);
 int layers_go_on_with_checksums(struct layers *f, uint64_t lines,
     struct error *error);
 
-/* Layer i was changed: drop its checksum, even an unfinished one. */
-void layers_forget_checksum(struct layers *f, unsigned i);
+/*
+ * Mark n digests in layer i (`how` as for arrays_mark), which then has no
+ * checksum any more. The caller has counted them.
+ */
+int layers_mark_bits(struct layers *f, unsigned i,
+    const struct digest *digests, size_t n, unsigned how,
+    struct error *error);
 
 /* room.c */
-
-/* The operations: filter_reserve, filter_grow_ahead. */
-enum room layers_reserve(struct filter *filter, uint64_t wanted,
-    uint64_t *room, struct error *error);
-void layers_grow_ahead(struct filter *filter);
 
 /* Note in the file that a run marks, before the first bit is set. */
 int layers_begin_marking(struct layers *f, struct error *error);
 
-/* Take over the layer made ahead, if done or `wait`; -1: can't be mapped. */
+/*
+ * Append a layer for `wanted` lines (growth_layer) to `table`, which is not the
+ * filter's yet. Its place in the file, where neither table has a layer, is all
+ * zero and allocated. On failure the table is unchanged.
+ */
+typedef int layers_append(struct layers *f, struct table *table,
+    uint64_t wanted, struct error *error);
+
+/* filter_reserve for all layers: grows as far as it must and may. */
+enum room layers_make_room(struct layers *f, uint64_t wanted,
+    layers_append *append, uint64_t *room, struct error *error);
+
+/* ahead.c */
+
+/*
+ * Take over the layer that is made ahead, if there is one and it is done;
+ * `wait` until it is. Fails if it can't be mapped.
+ */
 int layers_ahead_take(struct layers *f, int wait, struct error *error);
 
-/* To call before lines are looked up: move the window on, if it is due. */
-int layers_move_on(struct layers *f, struct error *error);
+void plain_grow_ahead(struct filter *filter);
+
+/* plain.c and windowed.c: the operations of the same names. */
+
+void plain_prefetch(const struct filter *filter,
+    const struct digest *digests, size_t n);
+int plain_probe(struct filter *filter, const struct digest *digests,
+    size_t n, uint8_t *found, struct error *error);
+enum room plain_reserve(struct filter *filter, uint64_t wanted,
+    uint64_t *room, struct error *error);
+int plain_mark(struct filter *filter, const struct digest *digests,
+    size_t n, struct error *error);
+
+int windowed_probe(struct filter *filter, const struct digest *digests,
+    size_t n, uint8_t *found, struct error *error);
+enum room windowed_reserve(struct filter *filter, uint64_t wanted,
+    uint64_t *room, struct error *error);
+int windowed_mark(struct filter *filter, const struct digest *digests,
+    size_t n, struct error *error);
+
+/* Count and mark n digests in layer i: a journal_visit of a struct layers. */
+int plain_mark_layer(void *layers, unsigned i, const struct digest *digests,
+    size_t n, struct error *error);
+int windowed_mark_layer(void *layers, unsigned i,
+    const struct digest *digests, size_t n, struct error *error);
 
 #endif

@@ -15,14 +15,14 @@
 /* Digests in a batch: the cache lines they need fit into the L2 cache. */
 #define BATCH_LINES 512
 
-static const struct filter_operations operations;
+static const struct filter_operations plain, windowed;
 
 static struct layers *
 new_layers(void)
 {
 	struct layers *f = memory_or_die(calloc(1, sizeof *f));
 
-	f->filter = (struct filter){ .operations = &operations,
+	f->filter = (struct filter){ .operations = &plain,
 		.bottom = &f->filter, .header = &f->header,
 		.table = &f->table };
 	f->file = (struct file)FILE_NONE;
@@ -44,6 +44,8 @@ begin_use(struct layers *f, const struct filter_use *use)
 	f->filter.name = layers_in_file(f) ? f->file.path :
 	    "the filter in memory";
 	f->filter.path = f->file.real_path;
+	if (layers_is_windowed(f))
+		f->filter.operations = &windowed;
 	f->writable = use->writable;
 	f->shared = use->writable && use->wait.shared && layers_in_file(f);
 	f->filter.growth = use->growth < 0 ? f->header.growth :
@@ -222,114 +224,6 @@ close_layers(struct filter *filter, struct error *error)
 	return result;
 }
 
-static int
-probe(struct filter *filter, const struct digest *digests, size_t n,
-    uint8_t *found, struct error *error)
-{
-	struct layers *f = layers_of(filter);
-	uint64_t newest = f->slots.head.serial;
-
-	/* If the file is shared, another run may have written a newer table. */
-	if (f->shared && slots_newest_serial(&f->slots, &newest, error) < 0)
-		return -1;
-	if (newest != f->slots.head.serial) {
-		if (layers_lock_table(f, error) < 0)
-			return -1;
-		slots_unlock(&f->slots);
-	}
-	if (layers_is_windowed(f)) {
-		if (f->writable ? layers_move_on(f, error) < 0 :
-		    !layers_forget(f))
-			return f->writable ? -1 : 0;
-		arrays_probe_chains(&f->arrays, digests, n, found);
-	} else {
-		arrays_probe(&f->arrays, digests, n, found);
-	}
-	return 0;
-}
-
-/* With a window: write the last mark's time to the file, before marking. */
-static int
-extend(struct layers *f, struct error *error)
-{
-	return layers_is_windowed(f) && window_extend(&f->table,
-	    &f->header.window, time(NULL)) && layers_in_file(f) ?
-	    slots_write(&f->slots, &f->table, error) : 0;
-}
-
-static int
-mark_layer(void *layers, unsigned i, const struct digest *digests, size_t n,
-    struct error *error)
-{
-	struct layers *f = layers;
-	/* For absent digests, a chain fetched only one cache line. */
-	unsigned how = (f->shared ? ARRAYS_SHARED : 0) |
-	    (layers_is_windowed(f) ? ARRAYS_PREFETCH : 0);
-
-	if (n == 0)
-		return 0;
-	/* After a kill, nobody knows when the lines were printed. */
-	if (f->filter.held && extend(f, error) < 0)
-		return -1;
-	f->marked[i] = 1;
-	/* Only a journal names a layer that has a checksum. */
-	layers_forget_checksum(f, i);
-	/* Counted first: a failure leaves a counter too high, not too low. */
-	if (f->shared && !layers_is_windowed(f))
-		f->allotted[i] -= n < f->allotted[i] ? n : f->allotted[i];
-	else
-		f->table.layers[i].lines += n;
-	return arrays_mark(&f->arrays, i, digests, n, how, error);
-}
-
-/* In line order, each in the first layer with room. */
-static int
-mark_in_order(struct layers *f, const struct digest *digests, size_t n,
-    struct error *error)
-{
-	int limited = f->shared && !layers_is_windowed(f);
-
-	for (unsigned i = 0; n > 0 && i < f->table.count; i++) {
-		uint64_t room = limited ? f->allotted[i] : layers_room(f, i);
-		size_t some = room < n ? (size_t)room : n;
-
-		/* Another run may have moved the window meanwhile. */
-		if (layers_is_windowed(f) && i + 1 == f->table.count)
-			some = n;
-		if (mark_layer(f, i, digests, some, error) < 0)
-			return -1;
-		digests += some;
-		n -= some;
-	}
-	return 0;
-}
-
-/*
- * With a window: the last generation ends no earlier than its last mark, and
- * the file says so before that. The lock keeps other runs from forgetting a
- * layer, and reusing its place, while it is being marked.
- */
-static int
-mark(struct filter *filter, const struct digest *digests, size_t n,
-    struct error *error)
-{
-	struct layers *f = layers_of(filter);
-	int result;
-
-	if (!layers_is_windowed(f))
-		return mark_in_order(f, digests, n, error);
-	/* No line, no mark: the generation doesn't stay for longer. */
-	if (n == 0)
-		return 0;
-	if (layers_lock_table(f, error) < 0)
-		return -1;
-	result = extend(f, error) < 0 ||
-	    mark_in_order(f, digests, n, error) < 0 || (f->shared &&
-	    slots_write(&f->slots, &f->table, error) < 0) ? -1 : 0;
-	slots_unlock(&f->slots);
-	return result;
-}
-
 /* On Linux fdatasync also writes changes made through a shared mapping. */
 static int
 sync_layers(struct filter *filter, struct error *error)
@@ -346,6 +240,8 @@ layers_mark_journal(struct filter *filter, struct journal *journal,
     struct error *error)
 {
 	struct layers *f = layers_of(filter);
+	journal_visit *mark = layers_is_windowed(f) ? windowed_mark_layer :
+	    plain_mark_layer;
 
 	for (size_t i = 0; i < journal->span_count; i++) {
 		if (journal->spans[i].layer >= f->table.count)
@@ -353,7 +249,7 @@ layers_mark_journal(struct filter *filter, struct journal *journal,
 			    " layer that the filter doesn't have",
 			    journal->path);
 	}
-	return journal_each(journal, mark_layer, f, error);
+	return journal_each(journal, mark, f, error);
 }
 
 int
@@ -412,16 +308,6 @@ layers_write_pages(struct filter *filter, unsigned layer, uint64_t first,
 }
 
 static void
-prefetch(const struct filter *filter, const struct digest *digests, size_t n)
-{
-	const struct layers *f = layers_of_const(filter);
-
-	/* Other threads must not use layers that probe may unmap. */
-	if (!layers_is_windowed(f))
-		arrays_prefetch(&f->arrays, digests, n);
-}
-
-static void
 expect(struct filter *filter, uint64_t lines)
 {
 	layers_of(filter)->arrays.expected = lines;
@@ -458,19 +344,34 @@ state(struct filter *filter)
 	    FILTER_OUTDATED : FILTER_CURRENT;
 }
 
-static const struct filter_operations operations = {
-	.batch_lines = BATCH_LINES,
-	.prefetch = prefetch,
-	.probe = probe,
-	.reserve = layers_reserve,
-	.grow_ahead = layers_grow_ahead,
-	.mark = mark,
-	.expect = expect,
-	.idle_after = idle_after,
-	.write_back = write_back,
-	.sync = sync_layers,
-	.read_pages = read_pages,
-	.costs = costs,
-	.state = state,
+/* What doesn't depend on a window. */
+#define COMMON_OPERATIONS \
+	.batch_lines = BATCH_LINES, \
+	.expect = expect, \
+	.idle_after = idle_after, \
+	.write_back = write_back, \
+	.sync = sync_layers, \
+	.read_pages = read_pages, \
+	.costs = costs, \
+	.state = state, \
 	.close = close_layers
+
+static const struct filter_operations plain = {
+	COMMON_OPERATIONS,
+	.prefetch = plain_prefetch,
+	.probe = plain_probe,
+	.reserve = plain_reserve,
+	.grow_ahead = plain_grow_ahead,
+	.mark = plain_mark
+};
+
+/*
+ * No prefetch: other threads must not use layers that probe may unmap. No
+ * growth ahead: drop and begin are one table, which only the run writes.
+ */
+static const struct filter_operations windowed = {
+	COMMON_OPERATIONS,
+	.probe = windowed_probe,
+	.reserve = windowed_reserve,
+	.mark = windowed_mark
 };

@@ -45,6 +45,26 @@ layers_map(struct layers *f, int fresh, struct error *error)
 	return 0;
 }
 
+/* Layer i was changed: drop its checksum, even an unfinished one. */
+static void
+forget_checksum(struct layers *f, unsigned i)
+{
+	f->table.layers[i].sealed = 0;
+	f->table.layers[i].checksum = 0;
+	if (f->slots.head.sealing.layer == i + 1)
+		f->slots.head.sealing = (struct sealing){ 0 };
+}
+
+int
+layers_mark_bits(struct layers *f, unsigned i, const struct digest *digests,
+    size_t n, unsigned how, struct error *error)
+{
+	f->marked[i] = 1;
+	/* Only a journal names a layer that has a checksum. */
+	forget_checksum(f, i);
+	return arrays_mark(&f->arrays, i, digests, n, how, error);
+}
+
 int
 layers_lock_table(struct layers *f, struct error *error)
 {
@@ -68,13 +88,30 @@ layers_lock_table(struct layers *f, struct error *error)
 	f->table = newer;
 	for (unsigned i = 0; i < f->table.count; i++) {
 		if (f->marked[i])
-			layers_forget_checksum(f, i);
+			forget_checksum(f, i);
 	}
 	if (layers_map(f, 1, error) == 0)
 		return 0;
 fail:
 	slots_unlock(&f->slots);
 	return -1;
+}
+
+int
+layers_follow_table(struct layers *f, struct error *error)
+{
+	uint64_t newest;
+
+	if (!f->shared)
+		return 0;
+	if (slots_newest_serial(&f->slots, &newest, error) < 0)
+		return -1;
+	if (newest == f->slots.head.serial)
+		return 0;
+	if (layers_lock_table(f, error) < 0)
+		return -1;
+	slots_unlock(&f->slots);
+	return 0;
 }
 
 int
@@ -214,7 +251,7 @@ layers_go_on_with_checksums(struct layers *f, uint64_t lines,
 {
 	unsigned i = next_layer(f);
 
-	if (!layers_in_file(f) || layers_is_windowed(f) || i == f->table.count)
+	if (!layers_in_file(f) || i == f->table.count)
 		return 0;
 	if (f->checksum_budget == 0)
 		f->checksum_budget = LEAST_BUDGET;
@@ -230,13 +267,4 @@ layers_go_on_with_checksums(struct layers *f, uint64_t lines,
 			return -1;
 	}
 	return 0;
-}
-
-void
-layers_forget_checksum(struct layers *f, unsigned i)
-{
-	f->table.layers[i].sealed = 0;
-	f->table.layers[i].checksum = 0;
-	if (f->slots.head.sealing.layer == i + 1)
-		f->slots.head.sealing = (struct sealing){ 0 };
 }

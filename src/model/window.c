@@ -197,26 +197,55 @@ window_forget(struct table *table, const struct window *window, int64_t now,
 	return layers;
 }
 
-struct window_move
-window_move(struct table *table, const struct window *window, int64_t now,
-    int may_begin)
+/* How many are over, or will be when the one that is due begins? */
+static unsigned
+over_in_turn(const struct table *table, const struct window *window,
+    int64_t now, int due)
 {
-	struct window_move move = { .back = window_shift(table, window, now) };
-	int due = window_is_due(table, window, now);
-	/* Those that are over, or will be when the one that is due begins. */
-	unsigned over = window_over(table, window, now) +
-	    (due && window->kind == WINDOW_LINES &&
-	    table->generation_count >= ALIVE);
+	unsigned over = window_over(table, window, now);
 
-	move.due = due && may_begin &&
-	    table->generation_count - over < WINDOW_PLACES;
+	if (due && window->kind == WINDOW_LINES &&
+	    table->generation_count >= ALIVE)
+		over++;
+	return over;
+}
+
+enum window_step
+window_next_step(const struct table *table, const struct window *window,
+    int64_t now)
+{
+	int due = window_is_due(table, window, now);
+	unsigned over = over_in_turn(table, window, now, due);
+
+	if (due && table->generation_count - over < WINDOW_PLACES)
+		return WINDOW_BEGIN;
 	/* The last one stays until there is another to take new lines. */
-	if (over == table->generation_count && !move.due)
+	if (over == 0 || table->generation_count == 1)
+		return WINDOW_STAY;
+	return WINDOW_DROP;
+}
+
+unsigned
+window_drop_over(struct table *table, const struct window *window,
+    int64_t now)
+{
+	int due = window_is_due(table, window, now);
+	unsigned over = over_in_turn(table, window, now, due);
+
+	if (over == table->generation_count)
 		over--;
-	move.dropped = window_drop(table, over);
-	if (move.due)
-		window_begin(table, window, now);
-	return move;
+	return window_drop(table, over);
+}
+
+unsigned
+window_begin_next(struct table *table, const struct window *window,
+    int64_t now)
+{
+	unsigned over = over_in_turn(table, window, now, 1);
+	unsigned dropped = window_drop(table, over);
+
+	window_begin(table, window, now);
+	return dropped;
 }
 
 unsigned
@@ -240,17 +269,27 @@ window_extend(struct table *table, const struct window *window, int64_t now)
 }
 
 int64_t
-window_shift(struct table *table, const struct window *window, int64_t now)
+window_back(const struct table *table, const struct window *window,
+    int64_t now)
 {
-	int64_t back, quarters;
+	int64_t back;
 
 	if (window->kind != WINDOW_SECONDS)
 		return 0;
-	/* Whole quarters, rounded down: nothing is forgotten too early. */
+	/* Less than a quarter, and no date changes. */
 	back = last(table)->begin - now;
-	quarters = divide(back, quarter(window));
-	if (quarters <= 0)
+	return back < quarter(window) ? 0 : back;
+}
+
+int64_t
+window_shift(struct table *table, const struct window *window, int64_t now)
+{
+	int64_t back = window_back(table, window, now), quarters;
+
+	if (back == 0)
 		return 0;
+	/* Whole quarters, rounded down: nothing is forgotten too early. */
+	quarters = divide(back, quarter(window));
 	for (unsigned i = 0; i < table->generation_count; i++) {
 		struct generation *g = &table->generations[i];
 

@@ -1,7 +1,7 @@
 /*
  * A window: what a filter that forgets on purpose remembers, and for how long.
- * Only arithmetic on the table of layers and a clock; layers/room.c carries
- * it out.
+ * Only arithmetic on the table of layers and a clock; layers/windowed.c
+ * carries it out.
  *
  * A generation covers a quarter of the window and has its own layers; the last
  * one takes new lines. By time, generation g covers the seconds from g *
@@ -88,24 +88,48 @@ unsigned window_forget(struct table *table, const struct window *window,
     int64_t now, int *all_over);
 
 /*
- * A move: the table that has to follow this one now. A new generation, if one
- * is `due`, has no layer yet. All 0: the table is still right. If there is no
- * place for the new one, the move has two halves: it may not begin in the
- * first, which drops the others.
+ * The step that a window has to take now. Drop and begin are one table: a
+ * generation that begins needs the number of one that is over.
  */
-struct window_move {
-	int64_t back;     /* by how many seconds the clock went back, */
-	int due;          /* a generation was begun, */
-	unsigned dropped; /* and so many layers dropped, the first ones */
+enum window_step {
+	WINDOW_STAY,   /* none: the table is right */
+	WINDOW_DROP,   /* some generations are over; the last one stays until
+	                  there is another one to take new lines */
+	WINDOW_BEGIN,  /* the next generation is due; those that are over then
+	                  are dropped with the same table */
+	WINDOW_NO_ROOM /* it is due, but there is no room for its layer */
 };
-struct window_move window_move(struct table *table,
-    const struct window *window, int64_t now, int may_begin);
+
+/* Which one? Never WINDOW_NO_ROOM, which only the filter's location knows. */
+enum window_step window_next_step(const struct table *table,
+    const struct window *window, int64_t now);
+
+/*
+ * Drop the generations that are over, or will be when the one that is due
+ * begins, but not the last one. Returns how many layers they had.
+ */
+unsigned window_drop_over(struct table *table, const struct window *window,
+    int64_t now);
+
+/*
+ * WINDOW_BEGIN: drop those that are over and append the next generation, which
+ * has no layer yet. Returns how many layers were dropped: the first ones.
+ */
+unsigned window_begin_next(struct table *table, const struct window *window,
+    int64_t now);
 
 /* The first layer of the last generation; without a window, of all. */
 unsigned window_first_layer(const struct table *table);
 
 /* The last generation ends no earlier than now. Returns 1 if it changed. */
 int window_extend(struct table *table, const struct window *window,
+    int64_t now);
+
+/*
+ * By how many seconds is the clock before the last generation began? 0 if that
+ * is less than a quarter of the window: then no date is wrong by a quarter.
+ */
+int64_t window_back(const struct table *table, const struct window *window,
     int64_t now);
 
 /*

@@ -51,7 +51,8 @@ test_time(void)
 	    "before 1970, too");
 	start(&t, &days, 10500);
 	window_extend(&t, &days, 12500);
-	tap_ok(window_move(&t, &days, 11999, 1).due &&
+	tap_ok(window_next_step(&t, &days, 11999) == WINDOW_BEGIN &&
+	    window_begin_next(&t, &days, 11999) == 0 &&
 	    t.generations[1].number == 11 && t.generations[1].end == 12500,
 	    "no generation ends before the one before it");
 	start(&t, &uneven, 1001);
@@ -64,25 +65,24 @@ static void
 test_turns(void)
 {
 	struct table t = { 0 };
-	struct window_move move;
 	int all_over;
 
 	start(&t, &days, 10500);
 	fill(&t, 3);
-	move = window_move(&t, &days, 10999, 1);
-	tap_ok(move.back == 0 && !move.due && move.dropped == 0 &&
-	    t.generation_count == 1, "no move before its time");
-	move = window_move(&t, &days, 12000, 1);
-	tap_ok(move.due && move.dropped == 0 && t.generation_count == 2 &&
+	tap_ok(window_next_step(&t, &days, 10999) == WINDOW_STAY,
+	    "no step before its time");
+	tap_ok(window_next_step(&t, &days, 12000) == WINDOW_BEGIN &&
+	    window_begin_next(&t, &days, 12000) == 0 &&
+	    t.generation_count == 2 &&
 	    !window_is_due(&t, &days, 12999) &&
 	    window_is_due(&t, &days, 13000) && window_first_layer(&t) == 1,
-	    "a move begins the generation of the time that it is");
+	    "then the generation of the time that it is begins");
 	fill(&t, 5);
 	tap_ok(window_first_layer(&t) == 1, "its layer is the first of it");
-	move = window_move(&t, &days, 15000, 1);
-	tap_ok(move.due && move.dropped == 1 && t.generation_count == 2 &&
-	    t.count == 1 && t.layers[0].lines == 5, "a move drops what is"
-	    " over");
+	tap_ok(window_next_step(&t, &days, 15000) == WINDOW_BEGIN &&
+	    window_begin_next(&t, &days, 15000) == 1 &&
+	    t.generation_count == 2 && t.count == 1 && t.layers[0].lines == 5,
+	    "what is over is dropped in the same step");
 	fill(&t, 7);
 	tap_ok(window_forget(&t, &days, 16999, &all_over) == 0 && !all_over &&
 	    window_forget(&t, &days, 17000, &all_over) == 1 && !all_over &&
@@ -92,6 +92,34 @@ test_turns(void)
 	    "and keeps the last one, empty");
 }
 
+/* Late marks made generations last until the next one had begun. */
+static void
+test_drop(void)
+{
+	struct table t = { 0 };
+
+	start(&t, &days, 10500);
+	fill(&t, 1);
+	for (int64_t now = 11000; now < 16000; now += 1000) {
+		window_begin(&t, &days, now);
+		fill(&t, 2);
+	}
+	tap_ok(t.generation_count == 6 && window_next_step(&t, &days, 15500) ==
+	    WINDOW_DROP && window_drop_over(&t, &days, 15500) == 1 &&
+	    t.generation_count == 5 && t.layers[0].lines == 2 &&
+	    window_next_step(&t, &days, 15500) == WINDOW_STAY,
+	    "what is over is dropped, too, if no generation begins");
+	tap_ok(window_drop_over(&t, &days, 99999) == 4 &&
+	    t.generation_count == 1, "but the last one stays");
+	start(&t, &days, 10500);
+	for (int64_t now = 11000; now < 16000; now += 1000)
+		window_begin(&t, &days, now);
+	for (unsigned i = 0; i < t.generation_count; i++)
+		t.generations[i].end = 15999;
+	tap_ok(window_next_step(&t, &days, 16500) == WINDOW_STAY,
+	    "there is no place for a seventh beside six");
+}
+
 static void
 test_clock(void)
 {
@@ -99,7 +127,9 @@ test_clock(void)
 
 	start(&t, &days, 10500);
 	window_begin(&t, &days, 11500);
-	tap_ok(window_shift(&t, &days, 11000) == 0 &&
+	tap_ok(window_back(&t, &days, 10001) == 0 &&
+	    window_back(&t, &days, 9999) == 1001 &&
+	    window_shift(&t, &days, 11000) == 0 &&
 	    window_shift(&t, &days, 10001) == 0 &&
 	    t.generations[1].begin == 11000,
 	    "less than a quarter back shifts nothing");
@@ -131,8 +161,9 @@ test_lines(void)
 	    "five are alive");
 	t.layers[4].lines = 100;
 	other = t;
-	tap_ok(window_move(&other, &lines, 0, 1).dropped == 1 &&
-	    other.generation_count == 5, "and five after a move");
+	tap_ok(window_next_step(&other, &lines, 0) == WINDOW_BEGIN &&
+	    window_begin_next(&other, &lines, 0) == 1 &&
+	    other.generation_count == 5, "and five when the next one begins");
 	window_begin(&t, &lines, 0);
 	fill(&t, 0);
 	tap_ok(window_over(&t, &lines, 0) == 1, "not a sixth one");
@@ -188,6 +219,7 @@ main(void)
 {
 	test_time();
 	test_turns();
+	test_drop();
 	test_clock();
 	test_lines();
 	test_place();
