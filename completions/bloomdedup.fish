@@ -38,7 +38,7 @@ end
 
 # generated from src/cli/option_table.c by make completions
 set -g __bloomdedup_names add check create info merge partition remove size try serve help version
-set -g __bloomdedup_with_argument -f --filter -o --output --parts --duplicates --files0-from --to-command -d --folder -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record
+set -g __bloomdedup_with_argument -f --filter -o --output --parts --duplicates --files0-from --to-command -d --folder -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout --lease --max-leases -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record
 complete -c bloomdedup -n '__bloomdedup_takes size try serve help version' -f
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a add -d 'remember lines, print nothing'
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a check -d 'print the lines that are in a filter, remember nothing'
@@ -82,6 +82,8 @@ complete -c bloomdedup -n '__bloomdedup_takes serve' -l max-key -x -d 'the longe
 complete -c bloomdedup -n '__bloomdedup_takes serve' -l max-value -x -d 'the longest value'
 complete -c bloomdedup -n '__bloomdedup_takes serve' -l max-unread -x -d 'do not read from a client that leaves more than this of its replies unread'
 complete -c bloomdedup -n '__bloomdedup_takes serve' -l idle-timeout -x -d 'close connections that have been idle for SEC seconds'
+complete -c bloomdedup -n '__bloomdedup_takes serve' -l lease -x -d 'lease subkeys to clients that add them with an expiration time, for up to MAX'
+complete -c bloomdedup -n '__bloomdedup_takes serve' -l max-leases -x -d 'how many leases there may be at a time'
 complete -c bloomdedup -n '__bloomdedup_takes filter add create size serve' -s n -l capacity -x -d 'how many lines to plan for'
 complete -c bloomdedup -n '__bloomdedup_takes filter add create size serve' -s p -l error-rate -x -d 'share of new lines that may be dropped by mistake'
 complete -c bloomdedup -n '__bloomdedup_takes filter add create size' -l window -x -d 'forget lines after W: a time'

@@ -33,6 +33,7 @@ run_serve(const struct options *o, struct error *error)
 		plan.limits.key = (size_t)o->max_key;
 	if (o->max_value != 0)
 		plan.limits.value = (size_t)o->max_value;
+	plan.limits.touch = plan.lease_time > 0;
 	plan.version = LIKE_MEMCACHED VERSION;
 	plan.tell = error_print;
 	return server_run(&plan, error);

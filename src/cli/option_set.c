@@ -7,6 +7,9 @@
 #include "cli/text.h"
 #include "model/window.h"
 
+/* In seconds, as number_seconds has it. */
+#define DURATION_MAX 1000000000
+
 static void *
 field(struct options *o, const struct option_row *row)
 {
@@ -86,6 +89,21 @@ option_set_seconds(struct options *o, const struct option_row *row,
     const char *value)
 {
 	return number_seconds(value, field(o, row));
+}
+
+int
+option_set_duration(struct options *o, const struct option_row *row,
+    const char *value)
+{
+	uint64_t *milliseconds = field(o, row), seconds;
+
+	if (number_duration(value, &seconds) < 0)
+		return number_seconds(value, milliseconds) < 0 ||
+		    *milliseconds == 0 ? -1 : 0;
+	if (seconds > DURATION_MAX)
+		return -1;
+	*milliseconds = 1000 * seconds;
+	return 0;
 }
 
 int

@@ -7,6 +7,7 @@
 #include "bits/sizing.h"
 #include "cli/options.h"
 #include "key/recipe.h"
+#include "serve/leases.h"
 
 enum { /* which commands take it */
 	FILTER = 1 << COMMAND_FILTER,
@@ -38,6 +39,7 @@ enum { /* which commands take it */
 /* The texts spell these in units of their own. */
 _Static_assert(SERVE_MODE_DEFAULT == 0600 && SERVE_KEY_DEFAULT == 64 << 10 &&
     SERVE_VALUE_DEFAULT == 1 << 20 && SERVE_REPLIES_DEFAULT == 1 << 20 &&
+    SERVE_LEASES_DEFAULT == 1000000 &&
     RECORD_MAX_BYTES == 1 << 30, "the defaults that help states");
 _Static_assert(SIZING_CAPACITY_MAX == 9007199254740992 && K_MAX == 64 &&
     HASH_SECRET_MAX == 192 && SIPHASH_KEY_BYTES == 16 &&
@@ -183,6 +185,20 @@ const struct option_row option_table[] = {
 	    .allowed = "a number of seconds, such as 60; 0: never",
 	    .help = "close connections that have been idle for SEC seconds"
 	    " [never]" },
+	{ "lease", 0, "MAX", SERVE, GROUP_MAIN,
+	    .set = option_set_duration, TO(serve.lease_time),
+	    .allowed = "a time of up to 1e9 seconds, such as 300, 30s, 10m"
+	    " or 2h",
+	    .conflicts = { { "read-only", ", which lets no client remember"
+		" what it has leased" } },
+	    .help = "lease subkeys to clients that add them with an expiration"
+	    " time, for up to MAX, such as 10m" },
+	{ "max-leases", 0, "N", SERVE, GROUP_MAIN,
+	    .set = option_set_count, TO(serve.lease_count),
+	    .least = 1, .most = LEASES_MAX,
+	    .allowed = "a number from 1 to " TEXT(LEASES_MAX) ", such as 1e6",
+	    .needs = "lease",
+	    .help = "how many leases there may be at a time [1e6]" },
 
 	/* The filter, and where it comes from. */
 

@@ -34,6 +34,7 @@ option_setter
     option_set_small,    /* unsigned, the same */
     option_set_size,     /* uint64_t, bytes; not 0 */
     option_set_seconds,  /* uint64_t, milliseconds */
+    option_set_duration, /* the same, not 0, and units are allowed */
     option_set_rate,     /* double, an error rate */
     option_set_word,     /* int: row->least for the first of row->values, */
                          /* one more for each further one; 1 if none given */

@@ -125,14 +125,15 @@ read_folder(struct catalog *catalog, struct error *error)
 }
 
 struct catalog *
-catalog_open(const struct serve_settings *plan, size_t open_max,
-    struct error *error)
+catalog_open(const struct serve_settings *plan, struct leases *leases,
+    size_t open_max, struct error *error)
 {
 	struct catalog *catalog = memory_or_die(calloc(1, sizeof *catalog));
 	struct served_pool *pool = &catalog->pool;
 
 	*pool = (struct served_pool){ .plan = plan, .second = 1,
-		.limit = plan->memory_bytes, .open_max = open_max };
+		.limit = plan->memory_bytes, .open_max = open_max,
+		.leases = leases };
 	catalog->fd = open(plan->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (catalog->fd < 0 || flock(catalog->fd, LOCK_NB |
 	    (plan->read_only ? LOCK_SH : LOCK_EX)) < 0) {

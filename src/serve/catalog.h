@@ -27,9 +27,12 @@ struct catalog {
 	struct refusals unknown;   /* of filters that there aren't */
 };
 
-/* Open the folder and its filters, `open_max` at a time; NULL if it fails. */
+/*
+ * Open the folder and its filters, `open_max` at a time; NULL if it fails.
+ * `leases` is where their leases are, or NULL, and must stay.
+ */
 struct catalog *catalog_open(const struct serve_settings *plan,
-    size_t open_max, struct error *error);
+    struct leases *leases, size_t open_max, struct error *error);
 
 /* Close all filters; -1 if what is only in memory could not be written. */
 int catalog_close(struct catalog *catalog, struct error *error);

@@ -307,12 +307,31 @@ leases_left(const struct leases *l, uint32_t lessor, struct digest digest,
 	return i == NONE ? 0 : l->leases[i].deadline - now;
 }
 
+/* Give a subkey that has no lease one. There must be a place. */
+static void
+insert(struct leases *l, uint32_t lessor, struct digest digest,
+    uint64_t deadline)
+{
+	uint32_t *chain = chain_of(l, digest), i = l->free;
+
+	if (i != NONE)
+		l->free = l->leases[i].chained;
+	else
+		i = l->used++;
+	l->leases[i] = (struct lease){ .digest = digest, .lessor = lessor,
+		.deadline = deadline, .chained = *chain };
+	*chain = i;
+	enter_bucket(l, i);
+	l->counters.live++;
+	l->lessors[lessor].live++;
+}
+
 enum lease_grant
 leases_grant(struct leases *l, uint32_t lessor, struct digest digest,
     uint64_t now, uint64_t length)
 {
-	uint32_t i, *chain = chain_of(l, digest);
 	enum lease_grant result = LEASE_GRANTED;
+	uint32_t i;
 
 	if (digest_is_none(digest))
 		return result;
@@ -328,17 +347,7 @@ leases_grant(struct leases *l, uint32_t lessor, struct digest digest,
 		return result;
 	}
 	l->counters.granted++;
-	i = l->free;
-	if (i != NONE)
-		l->free = l->leases[i].chained;
-	else
-		i = l->used++;
-	l->leases[i] = (struct lease){ .digest = digest, .lessor = lessor,
-		.deadline = now + length, .chained = *chain };
-	*chain = i;
-	enter_bucket(l, i);
-	l->counters.live++;
-	l->lessors[lessor].live++;
+	insert(l, lessor, digest, now + length);
 	return result;
 }
 
@@ -357,6 +366,14 @@ leases_renew(struct leases *l, uint32_t lessor, struct digest digest,
 	return 1;
 }
 
+/* How many leases have ended like this. */
+static uint64_t *
+counter_of(struct leases *l, enum lease_end how)
+{
+	return how == LEASE_COMMITTED ? &l->counters.committed :
+	    &l->counters.returned;
+}
+
 int
 leases_end(struct leases *l, uint32_t lessor, struct digest digest,
     uint64_t now, enum lease_end how)
@@ -365,12 +382,20 @@ leases_end(struct leases *l, uint32_t lessor, struct digest digest,
 
 	if (i == NONE)
 		return 0;
-	if (how == LEASE_COMMITTED)
-		l->counters.committed++;
-	else
-		l->counters.returned++;
+	++*counter_of(l, how);
 	remove_lease(l, i);
 	return 1;
+}
+
+void
+leases_restore(struct leases *l, uint32_t lessor, struct digest digest,
+    uint64_t now, uint64_t left, enum lease_end how)
+{
+	if (l->counters.live == l->most ||
+	    find(l, lessor, digest) != NONE)
+		return;
+	--*counter_of(l, how);
+	insert(l, lessor, digest, now + left);
 }
 
 void
@@ -402,6 +427,12 @@ struct lease_counters *
 leases_counters(struct leases *l)
 {
 	return &l->counters;
+}
+
+void
+leases_reset_counters(struct leases *l)
+{
+	l->counters = (struct lease_counters){ .live = l->counters.live };
 }
 
 uint64_t

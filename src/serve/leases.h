@@ -21,7 +21,7 @@
 #include "bits/hash.h"
 
 /* The most leases that a table may be made for. */
-#define LEASES_MAX UINT64_C(1000000000)
+#define LEASES_MAX 1000000000
 /* How many leases leases_sweep looks at: other clients wait for it. */
 #define LEASES_A_SWEEP 10000
 /* How long a lease that has ended may still take its place. */
@@ -93,6 +93,13 @@ int leases_renew(struct leases *leases, uint32_t lessor, struct digest digest,
 int leases_end(struct leases *leases, uint32_t lessor, struct digest digest,
     uint64_t now, enum lease_end how);
 
+/*
+ * Undo leases_end: the lease goes on, and ends `left` nanoseconds from now.
+ * `how` is what it was ended with. Does nothing if there is no place for it.
+ */
+void leases_restore(struct leases *leases, uint32_t lessor,
+    struct digest digest, uint64_t now, uint64_t left, enum lease_end how);
+
 /* Free the places of leases that have ended, of at most LEASES_A_SWEEP. */
 void leases_sweep(struct leases *leases, uint64_t now);
 
@@ -105,8 +112,11 @@ void leases_sweep(struct leases *leases, uint64_t now);
 const char *leases_report(struct leases *leases, uint32_t *at, uint64_t second,
     uint64_t *expired);
 
-/* The caller may set all but `live` to zero. */
+/* Others may change `refused`. */
 struct lease_counters *leases_counters(struct leases *leases);
+
+/* Set all counters to zero but that of live leases. */
+void leases_reset_counters(struct leases *leases);
 
 /* Room for how many there is. */
 uint64_t leases_most(const struct leases *leases);

@@ -4,40 +4,21 @@
  * filter are carried out at once.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "bits/sizing.h"
-#include "filter/filter.h"
-#include "model/estimate.h"
 #include "model/window.h"
 #include "serve/catalog.h"
 #include "serve/client.h"
+#include "serve/lessor.h"
+#include "serve/memcached_stats.h"
 #include "serve/sweep.h"
 
-/* 1 MiB of each layer is read for its figures: other clients wait for it. */
-#define SAMPLE_PAGES 256
 #define MEGABYTE ((uint64_t)1 << 20)
 /* Room for any number and a bar. */
 #define NUMBERS_MAX 100
-
-static void
-put_count(struct buffer *replies, const char *name, uint64_t value)
-{
-	buffer_format(replies, "STAT %s %" PRIu64 "\r\n", name, value);
-}
-
-static void
-put_real(struct buffer *replies, const char *name, double value)
-{
-	buffer_format(replies, "STAT %s %.6g\r\n", name, value);
-}
 
 /* Never SERVER_ERROR: many clients then drop the server, with all filters. */
 static void
@@ -159,132 +140,6 @@ try(const struct request *r, struct buffer *replies)
 	    number_format_rate(rate, sizing.error_rate));
 }
 
-static void
-stats_server(const struct service *service, struct buffer *replies)
-{
-	/* memcached's, which have no meaning here */
-	static const char *const none[] = { "cmd_flush", "cmd_touch",
-		"cmd_meta", "get_expired", "get_flushed", "incr_misses",
-		"incr_hits", "decr_misses", "decr_hits", "cas_misses",
-		"cas_hits", "cas_badval", "touch_hits", "touch_misses",
-		"auth_cmds", "auth_errors", "listen_disabled_num",
-		"conn_yields", "evictions", "reclaimed", "expired_unfetched",
-		"evicted_unfetched" };
-	const struct counters *c = &service->counters;
-	struct rusage usage = { 0 };
-
-	getrusage(RUSAGE_SELF, &usage);
-	put_count(replies, "pid", (uint64_t)getpid());
-	put_count(replies, "uptime", (clock_now() - service->started) /
-	    CLOCK_SECOND);
-	put_count(replies, "time", (uint64_t)time(NULL));
-	buffer_format(replies, "STAT version %s\r\n", service->plan->version);
-	put_count(replies, "pointer_size", 8 * sizeof(void *));
-	buffer_format(replies, "STAT rusage_user %ld.%06ld\r\n"
-	    "STAT rusage_system %ld.%06ld\r\n",
-	    (long)usage.ru_utime.tv_sec, (long)usage.ru_utime.tv_usec,
-	    (long)usage.ru_stime.tv_sec, (long)usage.ru_stime.tv_usec);
-	put_count(replies, "max_connections", service->connections);
-	put_count(replies, "curr_connections", c->curr_connections);
-	put_count(replies, "total_connections", c->total_connections);
-	put_count(replies, "rejected_connections", c->rejected_connections);
-	put_count(replies, "connection_structures", c->curr_connections);
-	put_count(replies, "cmd_get", c->cmd_get);
-	put_count(replies, "cmd_set", c->cmd_set);
-	put_count(replies, "get_hits", c->get_hits);
-	put_count(replies, "get_misses", c->get_misses);
-	put_count(replies, "delete_hits", c->delete_hits);
-	put_count(replies, "delete_misses", c->delete_misses);
-	put_count(replies, "refused", c->refused);
-	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
-		put_count(replies, none[i], 0);
-	put_count(replies, "bytes_read", c->bytes_read);
-	put_count(replies, "bytes_written", c->bytes_written);
-	put_count(replies, "limit_maxbytes", service->catalog->pool.limit);
-	put_count(replies, "accepting_conns", 1);
-	put_count(replies, "threads", 1);
-	put_count(replies, "bytes", service->catalog->pool.bytes);
-	put_count(replies, "curr_items", service->catalog->count);
-	put_count(replies, "total_items", c->stored);
-}
-
-static void
-stats_bloom(struct filter *filter, struct buffer *replies)
-{
-	const struct header *header = filter_header(filter);
-	const struct table *table = filter_table(filter);
-	const struct geometry *first = &table->layers[0].geometry;
-	struct estimate newest = estimate_layer(filter, table->count - 1,
-	    SAMPLE_PAGES, &(struct error){ 0 });
-	double lines = newest.lines;
-
-	for (unsigned i = 0; i + 1 < table->count; i++)
-		lines += (double)table->layers[i].lines;
-	put_count(replies, "capacity", header->capacity);
-	put_real(replies, "error_rate", header->error_rate);
-	put_real(replies, "error_rate_now",
-	    estimate_error_rate(filter, SAMPLE_PAGES));
-	put_count(replies, "lines",
-	    lines < 1e18 ? (uint64_t)llround(lines) : 0);
-	/* as planned, even if it may be overfilled */
-	put_count(replies, "room", table_room(table, GROWTH_FAIL));
-	put_count(replies, "bytes", filter_bytes(filter));
-	put_real(replies, "bits_per_line", 8 * (double)filter_bytes(filter) /
-	    (double)header->capacity);
-	put_count(replies, "k", first->k);
-	put_count(replies, "cache_lines", first->cache_lines);
-	put_count(replies, "layers", table->count);
-	put_real(replies, "fill", newest.share);
-}
-
-static void
-stats(struct service *service, const struct request *r,
-    struct buffer *replies)
-{
-	const struct serve_settings *plan = service->plan;
-	struct catalog *catalog = service->catalog;
-	struct served *s;
-
-	if (bytes_are(r->key, "bloom")) {
-		s = catalog_find(catalog, r->value);
-		if (s == NULL || s->filter == NULL) {
-			refuse(replies, s == NULL ? "no such filter" :
-			    s->reason);
-			return;
-		}
-		stats_bloom(s->filter, replies);
-	} else if (r->key.nbytes == 0) {
-		stats_server(service, replies);
-	} else if (bytes_are(r->key, "blooms")) {
-		/* 0 for a filter that can't be used */
-		catalog_list(catalog);
-		for (size_t i = 0; i < catalog->count; i++)
-			put_count(replies, catalog->items[i]->name,
-			    served_bytes(catalog->items[i]));
-	} else if (bytes_are(r->key, "settings")) {
-		put_count(replies, "maxbytes", catalog->pool.limit);
-		put_count(replies, "maxconns", service->connections);
-		buffer_format(replies, "STAT evictions off\r\n"
-		    "STAT cas_enabled no\r\nSTAT flush_enabled no\r\n"
-		    "STAT num_threads 1\r\nSTAT binding_protocol ascii\r\n");
-		put_count(replies, "item_size_max", plan->limits.value);
-		put_count(replies, "key_size_max", plan->limits.key);
-	} else if (bytes_are(r->key, "reset")) {
-		/* all but what is there now */
-		service->counters = (struct counters){ .curr_connections =
-			service->counters.curr_connections };
-		buffer_line(replies, "RESET");
-		return;
-	} else if (!bytes_are(r->key, "slabs") && !bytes_are(r->key, "items") &&
-	    !bytes_are(r->key, "conns") && !bytes_are(r->key, "cachedump")) {
-		/* short, since libmemcached's tool has 80 bytes for it */
-		refuse(replies, "stats takes blooms, bloom NAME, settings or"
-		    " reset");
-		return;
-	}
-	buffer_line(replies, "END");
-}
-
 const char *
 memcached_refusal(const struct client *client, enum verb verb)
 {
@@ -320,7 +175,7 @@ answer_at_once(struct client *client, const struct request *r)
 	else if (r->verb == VERB_DELETE)
 		delete_filter(service, r, replies);
 	else if (r->verb == VERB_STATS)
-		stats(service, r, replies);
+		memcached_stats(service, r, replies);
 	else if (r->verb == VERB_TRY)
 		try(r, replies);
 	else if (r->verb == VERB_SETMEM)
@@ -346,6 +201,10 @@ refusal(struct service *service, const struct request *r, struct bytes name,
 		return "CLIENT_ERROR key too long";
 	if (!divided && r->verb != VERB_SET)
 		return "CLIENT_ERROR a key is FILTER|SUBKEY";
+	/* a time of 0 comes from older clients */
+	if (r->verb == VERB_DELETE && r->value.nbytes > 0 &&
+	    !bytes_are(r->value, "0"))
+		return "CLIENT_ERROR delete takes no time";
 	*served = catalog_find(service->catalog, name);
 	if (*served != NULL)
 		return NULL;
@@ -355,13 +214,47 @@ refusal(struct service *service, const struct request *r, struct bytes name,
 	return "CLIENT_ERROR no such filter";
 }
 
+static int
+has_value(const struct request *r)
+{
+	return r->verb == VERB_SET || r->verb == VERB_ADD ||
+	    r->verb == VERB_REPLACE;
+}
+
+/* What an operation does, for the request that it has. */
+static void
+set_action(struct service *service, struct operation *o)
+{
+	const struct request *r = &o->request;
+
+	switch (r->verb) {
+	case VERB_SET:
+		o->action = ACTION_SET;
+		break;
+	case VERB_ADD:
+		o->action = ACTION_ADD;
+		if (service->leases != NULL && r->time != 0)
+			o->action = ACTION_LEASE;
+		break;
+	case VERB_DELETE:
+		o->action = ACTION_RETURN;
+		break;
+	case VERB_TOUCH:
+		o->action = ACTION_RENEW;
+		break;
+	default:
+		o->action = ACTION_LOOK;
+	}
+	if (o->action == ACTION_LEASE || o->action == ACTION_RENEW)
+		o->length = lessor_length_of_time(service, r->time);
+}
+
 /* Add a request about "FILTER|SUBKEY" to the sweep. */
 static void
 add(struct client *client, const struct request *r)
 {
 	struct service *service = client->service;
-	struct operation o = { .request = *r, .reply = r->reply,
-		.asks = r->verb != VERB_SET && r->verb != VERB_ADD };
+	struct operation o = { .request = *r, .reply = r->reply };
 	struct bytes name = r->key;
 	const uint8_t *bar;
 
@@ -372,21 +265,33 @@ add(struct client *client, const struct request *r)
 			o.subkey = (struct bytes){ bar + 1,
 				r->key.nbytes - name.nbytes - 1 };
 		}
-		if (o.subkey.nbytes == 0 && r->verb != VERB_GET)
+		if (o.subkey.nbytes == 0 && has_value(r))
 			o.subkey = r->value;
 		o.reply = refusal(service, r, name, bar != NULL, &o.served);
 	}
+	set_action(service, &o);
 	sweep_add(service->sweep, client, &o);
 }
 
 /* Is it about the server or a whole filter? */
 static int
-is_alone(const struct request *r)
+is_alone(const struct service *service, const struct request *r)
 {
-	if (r->verb == VERB_ADD) /* of a filter */
-		return memchr(r->key.data, '|', r->key.nbytes) == NULL;
-	return r->verb != VERB_SET && r->verb != VERB_REPLACE &&
-	    r->verb != VERB_FAILED;
+	int divided = memchr(r->key.data, '|', r->key.nbytes) != NULL;
+
+	switch (r->verb) {
+	case VERB_SET:
+	case VERB_REPLACE:
+	case VERB_TOUCH:
+	case VERB_FAILED:
+		return 0;
+	case VERB_ADD:
+		return !divided;
+	case VERB_DELETE:
+		return !divided || service->leases == NULL;
+	default:
+		return 1;
+	}
 }
 
 size_t
@@ -408,7 +313,7 @@ memcached_take(struct client *client, const uint8_t *data, size_t nbytes,
 			add(client, &request);
 		request.verb = VERB_GET_END;
 		add(client, &request);
-	} else if (is_alone(&request)) {
+	} else if (is_alone(service, &request)) {
 		sweep_run(service->sweep);
 		answer_at_once(client, &request);
 		client_pause(client);
@@ -454,6 +359,18 @@ answer_get(struct client *client, const struct operation *o,
 	}
 }
 
+static void
+answer_about_lease(struct buffer *replies, const struct request *r,
+    const struct outcome *outcome)
+{
+	if (!outcome->leased)
+		buffer_line(replies, "NOT_FOUND");
+	else if (r->verb == VERB_DELETE)
+		buffer_line(replies, "DELETED");
+	else
+		buffer_line(replies, "TOUCHED");
+}
+
 void
 memcached_answer(struct client *client, const struct operation *o,
     const struct outcome *outcome)
@@ -468,6 +385,10 @@ memcached_answer(struct client *client, const struct operation *o,
 		return;
 	else if (failed)
 		put_failure(replies, o, outcome);
+	else if (r->verb == VERB_DELETE || r->verb == VERB_TOUCH)
+		answer_about_lease(replies, r, outcome);
+	else if (r->verb == VERB_ADD && outcome->leased)
+		buffer_put(replies, "EXISTS\r\n", 8);
 	else if (r->verb == VERB_SET ||
 	    outcome->seen == (r->verb == VERB_REPLACE))
 		buffer_put(replies, "STORED\r\n", 8);

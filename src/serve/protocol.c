@@ -86,7 +86,7 @@ parse_storage(struct line *line, struct request *request)
 	    bytes_are(word[fixed], "noreply");
 	if (line->count != fixed + (unsigned)request->noreply ||
 	    bytes_to_integer(word[2], 0, &number) < 0 ||
-	    bytes_to_integer(word[3], 1, &number) < 0 ||
+	    bytes_to_integer(word[3], 1, &request->time) < 0 ||
 	    bytes_to_integer(word[4], 0, &length) < 0)
 		return fail(request, MALFORMED);
 	request->key = word[1];
@@ -146,6 +146,9 @@ parse_words(struct line *line, struct request *request)
 		request->key = line->word[1];
 	if (request->key.nbytes > line->limits->key)
 		return fail(request, "CLIENT_ERROR key too long");
+	if (request->verb == VERB_TOUCH &&
+	    bytes_to_integer(request->value, 1, &request->time) < 0)
+		return fail(request, "CLIENT_ERROR invalid exptime argument");
 	return 0;
 }
 
@@ -175,6 +178,7 @@ static const struct row rows[] = {
 	{ "prepend", VERB_FAILED, parse_storage, 5, NO_VALUES },
 	{ "cas", VERB_FAILED, parse_storage, 6, NO_VALUES },
 	{ "delete", VERB_DELETE, parse_words, 2, NULL },
+	{ "touch", VERB_TOUCH, parse_words, 3, NULL },
 	{ "stats", VERB_STATS, parse_words, 1, NULL },
 	{ "try", VERB_TRY, parse_words, 2, NULL },
 	{ "setmem", VERB_SETMEM, parse_words, 2, NULL },
@@ -223,6 +227,8 @@ next_request(struct protocol *protocol, const struct protocol_limits *limits,
 		line.text.nbytes--;
 	line.word[line.count++] = bytes_next_word(&line.text);
 	for (size_t i = 0; i < ROWS; i++) {
+		if (rows[i].verb == VERB_TOUCH && !limits->touch)
+			continue;
 		if (bytes_are(line.word[0], rows[i].word)) {
 			line.row = &rows[i];
 			break;

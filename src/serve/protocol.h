@@ -26,6 +26,7 @@ enum verb {
 	VERB_ADD,
 	VERB_REPLACE,
 	VERB_DELETE,
+	VERB_TOUCH,
 	VERB_STATS,     /* key and value: up to two words, or empty */
 	VERB_TRY,
 	VERB_SETMEM,
@@ -40,15 +41,17 @@ struct request {
 	enum verb verb;
 	struct bytes key;   /* the word after the verb */
 	struct bytes value; /* of set, add, replace */
+	int64_t time;       /* of expiration: of set, add, replace, touch */
 	int with_cas;       /* VERB_GET of gets */
 	int noreply;        /* no answer is wanted, not even an error */
 	int hang_up;        /* close the connection after the answer */
 	const char *reply;  /* of VERB_FAILED, without \r\n; "" is none */
 };
 
-/* How long a key and a value may be, in bytes. */
+/* What a client may send. */
 struct protocol_limits {
-	size_t key, value;
+	size_t key, value; /* the longest, in bytes */
+	int touch;         /* it is a request */
 };
 
 /* The state of parsing a connection; all zero at its beginning. */

@@ -12,13 +12,15 @@
 #include "serve/served.h"
 
 static const struct resp_command *const tables[] = { resp_filter_commands,
-	resp_connection_commands, resp_session_commands };
+	resp_connection_commands, resp_session_commands, resp_lease_commands };
 #define TABLES (sizeof tables / sizeof *tables)
 
 const struct resp_command *
-resp_command_find(struct bytes name)
+resp_command_find(struct bytes name, int leases)
 {
 	for (size_t i = 0; i < TABLES; i++) {
+		if (tables[i] == resp_lease_commands && !leases)
+			continue;
 		for (const struct resp_command *c = tables[i];
 		    c->name != NULL; c++) {
 			if (strlen(c->name) == name.nbytes &&
@@ -140,6 +142,24 @@ resp_put_map(struct resp *r, size_t count)
 	put_number(r, r->resp3 ? '%' : '*', r->resp3 ? count : 2 * count);
 }
 
+int
+resp_put_failure(struct resp *r, const struct operation *o,
+    const struct outcome *outcome)
+{
+	if (o->reply == NULL && outcome->failure == NULL)
+		return 0;
+	if (o->reply != NULL)
+		resp_put_error(r, o->reply);
+	else if (outcome->no_lease)
+		buffer_reason(&r->client->replies, "-OOM ",
+		    outcome->failure);
+	else if (outcome->status == STATUS_FULL && served_is_fixed(o->served))
+		resp_put_error(r, "ERR non scaling filter is full");
+	else
+		buffer_reason(&r->client->replies, "-ERR ", outcome->failure);
+	return 1;
+}
+
 void
 resp_answer(struct client *client, const struct operation *o,
     const struct outcome *outcome)
@@ -148,16 +168,13 @@ resp_answer(struct client *client, const struct operation *o,
 	static const char lines[2][2][5] = {
 		{ ":0\r\n", ":1\r\n" }, { "#f\r\n", "#t\r\n" } };
 	struct resp *r = client->resp;
+	int asks = o->action == ACTION_LOOK;
 
 	if (o->items > 0)
 		resp_put_array(r, o->items);
-	if (o->reply != NULL)
-		resp_put_error(r, o->reply);
-	else if (outcome->status == STATUS_FULL && served_is_fixed(o->served))
-		resp_put_error(r, "ERR non scaling filter is full");
-	else if (outcome->failure != NULL)
-		buffer_reason(&client->replies, "-ERR ", outcome->failure);
-	else
+	if (o->put != NULL)
+		o->put(r, o, outcome);
+	else if (!resp_put_failure(r, o, outcome))
 		buffer_put(&client->replies,
-		    lines[r->resp3][outcome->seen == o->asks], 4);
+		    lines[r->resp3][outcome->seen == asks], 4);
 }

@@ -65,10 +65,14 @@ struct resp_command {
 
 /* In resp_filters.c and so on; the last one has no name. */
 extern const struct resp_command resp_filter_commands[],
-    resp_connection_commands[], resp_session_commands[];
+    resp_connection_commands[], resp_session_commands[],
+    resp_lease_commands[];
 
-/* The command of that name, in any case; NULL if there is none. */
-const struct resp_command *resp_command_find(struct bytes name);
+/*
+ * The command of that name, in any case; NULL if there is none. Those about
+ * leases are looked for if the server has `leases`.
+ */
+const struct resp_command *resp_command_find(struct bytes name, int leases);
 
 /* A word that was kept; empty if there is none. Word 0 is the name. */
 struct bytes resp_kept(const struct resp *r, unsigned i);
@@ -90,6 +94,19 @@ void resp_answer_earlier(struct resp *r);
 /* For client->answer: the reply to a subkey. */
 void resp_answer(struct client *client, const struct operation *operation,
     const struct outcome *outcome);
+
+/*
+ * If an operation of the sweep has failed, write the error that is its reply.
+ * Returns whether it has.
+ */
+int resp_put_failure(struct resp *r, const struct operation *operation,
+    const struct outcome *outcome);
+
+/*
+ * For DEL: if there are leases, and `key` is FILTER|SUBKEY, give back its
+ * lease, and add 1 to r->sum if it had one. Returns 0 if it is another key.
+ */
+int resp_return_lease(struct resp *r, struct bytes key);
 
 /* Parts of a reply, in the version of the protocol that the client speaks. */
 void resp_put_simple(struct resp *r, const char *text);

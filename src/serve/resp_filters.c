@@ -172,7 +172,8 @@ static void
 take_subkey(struct resp *r, struct bytes subkey)
 {
 	const struct resp_command *command = r->command;
-	struct operation o = { .subkey = subkey, .asks = command->asks,
+	struct operation o = { .subkey = subkey,
+		.action = command->asks ? ACTION_LOOK : ACTION_SET,
 		.items = command->array && r->items == 0 ?
 		    r->count - r->kept : 0 };
 
@@ -259,17 +260,13 @@ refuse_dump(struct resp *r)
 }
 
 static void
-begin_deleting(struct resp *r)
-{
-	resp_may(r, VERB_DELETE);
-}
-
-static void
 delete_key(struct resp *r, struct bytes name)
 {
 	struct error error = { 0 };
 	int result;
 
+	if (resp_return_lease(r, name) || !resp_may(r, VERB_DELETE))
+		return;
 	/* Requests of other clients may refer to it. */
 	sweep_run(r->client->service->sweep);
 	if (catalog_find(r->client->service->catalog, name) == NULL)
@@ -347,9 +344,9 @@ const struct resp_command resp_filter_commands[] = {
 	{ .name = "bf.scandump", .least = 3, .most = 3, .end = refuse_dump },
 	{ .name = "bf.loadchunk", .least = 4, .most = 4, .end = refuse_dump },
 	{ .name = "del", .least = 2, .kept = 1,
-	    .begin = begin_deleting, .item = delete_key, .end = say_sum },
+	    .item = delete_key, .end = say_sum },
 	{ .name = "unlink", .least = 2, .kept = 1,
-	    .begin = begin_deleting, .item = delete_key, .end = say_sum },
+	    .item = delete_key, .end = say_sum },
 	{ .name = "exists", .least = 2, .kept = 1,
 	    .item = count_key, .end = say_sum },
 	{ .name = "type", .least = 2, .most = 2, .end = type },

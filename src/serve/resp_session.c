@@ -77,7 +77,8 @@ queue_word(struct resp *r, const struct resp_word *word)
 static void
 begin_request(struct resp *r, const struct resp_word *word)
 {
-	const struct resp_command *command = resp_command_find(word->bytes);
+	const struct resp_command *command = resp_command_find(word->bytes,
+	    r->client->service->leases != NULL);
 
 	r->command = command;
 	r->count = word->count;

@@ -10,6 +10,7 @@
 #include "filter/filter.h"
 #include "model/growth.h"
 #include "model/window.h"
+#include "serve/leases.h"
 
 /* How often refused requests are reported, in seconds. */
 #define REFUSALS 60
@@ -95,11 +96,39 @@ close_filter(struct served *s, struct error *error)
 	return filter_close(filter, error);
 }
 
+static void
+drop_leases(struct served *s)
+{
+	if (s->lessor != LESSOR_NONE)
+		leases_drop_lessor(s->pool->leases, s->lessor);
+	s->lessor = LESSOR_NONE;
+}
+
+uint32_t
+served_lessor(struct served *s)
+{
+	if (s->lessor == LESSOR_NONE) {
+		s->lessor = leases_add_lessor(s->pool->leases, s->path);
+		memcpy(s->lessor_id, filter_header(s->filter)->id,
+		    sizeof s->lessor_id);
+	}
+	return s->lessor;
+}
+
+uint64_t
+served_leases(const struct served *s)
+{
+	if (s->lessor == LESSOR_NONE)
+		return 0;
+	return leases_of_lessor(s->pool->leases, s->lessor);
+}
+
 int
 served_free(struct served *s, struct error *error)
 {
 	int result = close_filter(s, error);
 
+	drop_leases(s);
 	count_bytes(s, 0);
 	key_scratch_free(&s->scratch);
 	free(s->reason);
@@ -174,6 +203,9 @@ start(struct served *s, const struct filter_design *design,
 		close_filter(s, &(struct error){ 0 });
 		return -1;
 	}
+	if (memcmp(s->lessor_id, filter_header(s->filter)->id,
+	    sizeof s->lessor_id) != 0)
+		drop_leases(s);
 	s->is_whole = key_is_line(&s->recipe);
 	header = filter_header(s->filter);
 	sizing = (struct sizing){ .capacity = header->capacity,

@@ -33,6 +33,7 @@ struct served_pool {
 	uint64_t limit, bytes; /* of all filters: how many they may have, and
 	                          have, with layers that are being made */
 	size_t open, open_max; /* filters */
+	struct leases *leases; /* of all filters; NULL without --lease */
 	struct served *newest, *oldest; /* open ones, by their last use */
 };
 
@@ -60,6 +61,8 @@ struct served {
 	struct key_recipe recipe;
 	int is_whole;              /* key_is_line(&recipe) */
 	struct key_scratch scratch;
+	uint32_t lessor;           /* LESSOR_NONE until a subkey is leased, */
+	uint8_t lessor_id[FILTER_ID_BYTES]; /* in the file with this id */
 	uint32_t expansion;        /* BF.RESERVE's: reported, not used, and 2
 	                            * after a restart */
 	int slot;                  /* the caller's, -1 at first; unless it is
@@ -98,6 +101,15 @@ void served_report(struct served_pool *pool, struct refusals *refusals,
 
 /* So many lines were stored in it. */
 void served_stored(struct served *served, uint64_t lines);
+
+/*
+ * The lessor of its leases, in pool->leases. They belong to the file: when the
+ * name has another one, they are dropped. The filter must be open.
+ */
+uint32_t served_lessor(struct served *served);
+
+/* How many leases it has, as leases_of_lessor. */
+uint64_t served_leases(const struct served *served);
 
 /* The digest of a subkey. LOOPS_PADDING bytes after it may be read. */
 struct digest served_digest(struct served *served, struct bytes subkey);

@@ -20,6 +20,8 @@
 #include "base/signals.h"
 #include "serve/catalog.h"
 #include "serve/client.h"
+#include "serve/leases.h"
+#include "serve/lessor.h"
 #include "serve/sweep.h"
 
 /* Descriptors for neither connections nor filters. */
@@ -214,6 +216,8 @@ on_tick(evutil_socket_t fd, short what, void *argument)
 	(void)fd;
 	(void)what;
 	service->catalog->pool.second++;
+	if (service->leases != NULL)
+		lessor_report(service);
 	for (size_t i = 0; i < service->listeners.count; i++)
 		evconnlistener_enable(service->listeners.items[i].event);
 }
@@ -345,10 +349,17 @@ server_run(const struct serve_settings *plan, struct error *error)
 	struct error second = { 0 };
 	int result;
 
-	service.catalog = catalog_open(plan, share_descriptors(&service),
-	    error);
-	if (service.catalog == NULL)
+	if (plan->lease_time > 0) {
+		service.leases = leases_new(plan->lease_count, error);
+		if (service.leases == NULL)
+			return -1;
+	}
+	service.catalog = catalog_open(plan, service.leases,
+	    share_descriptors(&service), error);
+	if (service.catalog == NULL) {
+		leases_free(service.leases);
 		return -1;
+	}
 	signals_bus_survive();
 	service.sweep = sweep_new(&service);
 	result = begin(&service, error);
@@ -370,5 +381,6 @@ server_run(const struct serve_settings *plan, struct error *error)
 		*error = second;
 		result = -1;
 	}
+	leases_free(service.leases);
 	return result;
 }

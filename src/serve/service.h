@@ -34,6 +34,8 @@ struct serve_settings {
 	struct protocol_limits limits;
 	uint64_t reply_bytes;   /* that a client has not read */
 	uint64_t idle_time;     /* milliseconds; 0: no limit */
+	uint64_t lease_time;    /* the longest, milliseconds; 0: no leases */
+	uint64_t lease_count;   /* of all filters together */
 	const char *version;    /* for clients */
 	void (*tell)(const char *text); /* one line for the user */
 };
@@ -43,13 +45,15 @@ struct serve_settings {
 #define SERVE_KEY_DEFAULT (64 << 10)
 #define SERVE_VALUE_DEFAULT (1 << 20)
 #define SERVE_REPLIES_DEFAULT (1 << 20)
+#define SERVE_LEASES_DEFAULT 1000000
 
 #define SERVE_SETTINGS_DEFAULT { .socket_mode = SERVE_MODE_DEFAULT, \
 	.capacity = SIZING_CAPACITY_DEFAULT, \
 	.error_rate = SIZING_RATE_DEFAULT, \
 	.connections = SERVE_CONNECTIONS_DEFAULT, \
-	.limits = { SERVE_KEY_DEFAULT, SERVE_VALUE_DEFAULT }, \
-	.reply_bytes = SERVE_REPLIES_DEFAULT }
+	.limits = { .key = SERVE_KEY_DEFAULT, .value = SERVE_VALUE_DEFAULT }, \
+	.reply_bytes = SERVE_REPLIES_DEFAULT, \
+	.lease_count = SERVE_LEASES_DEFAULT }
 
 /* Since the start, under memcached's names. */
 struct counters {
@@ -58,6 +62,7 @@ struct counters {
 	uint64_t cmd_get, get_hits, get_misses;
 	uint64_t cmd_set;       /* and add, of filters, too */
 	uint64_t delete_hits, delete_misses;
+	uint64_t touch_hits, touch_misses; /* of leases */
 	uint64_t stored;        /* subkeys that were new */
 	uint64_t bytes_read, bytes_written;
 };
@@ -66,6 +71,8 @@ struct service {
 	const struct serve_settings *plan;
 	struct catalog *catalog;
 	struct sweep *sweep;
+	struct leases *leases;  /* NULL without --lease */
+	int told_lease_time;    /* it was told that a client wants more */
 	struct counters counters;
 	uint64_t started;       /* clock_now */
 	uint64_t connections;   /* as many as there are descriptors for */

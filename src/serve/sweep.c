@@ -3,12 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/signals.h"
 #include "filter/batch.h"
 #include "filter/filter.h"
 #include "model/window.h"
 #include "serve/client.h"
+#include "serve/leases.h"
+#include "serve/lessor.h"
 #include "serve/served.h"
 
 #define OPERATIONS 4096
@@ -24,8 +27,13 @@ struct part {
 	struct served *served;
 	struct batch *batch;
 	struct digest digests[OPERATIONS];
-	uint8_t asks[OPERATIONS];
-	int8_t outcomes[OPERATIONS]; /* 1 seen before, 0 new, -1 failed */
+	uint8_t asks[OPERATIONS]; /* ACTION_LOOK */
+	int8_t results[OPERATIONS]; /* of enum result */
+	/* With leases: */
+	uint8_t actions[OPERATIONS];
+	uint64_t lengths[OPERATIONS]; /* of leases, */
+	uint64_t left[OPERATIONS];    /* and of those there were */
+	int leases;          /* one of them is or meets a lease */
 	size_t count;
 	size_t costly;       /* at this count, a client is paused */
 	int failed;          /* the whole part, or the filter isn't open */
@@ -45,6 +53,7 @@ struct sweep {
 	size_t count;
 	struct part parts[PARTS];
 	int part_count;
+	uint64_t now;        /* with leases: the time of this one */
 };
 
 struct sweep *
@@ -89,6 +98,7 @@ find_part(struct sweep *sweep, struct served *served)
 	}
 	part->served = served;
 	part->count = 0;
+	part->leases = 0;
 	part->failed = served->filter == NULL;
 	if (part->failed) {
 		error_set(&part->error, STATUS_FAILED, "%s", served->reason);
@@ -122,7 +132,10 @@ sweep_add(struct sweep *sweep, struct client *client,
 	}
 	entry->item = part->count++;
 	part->digests[entry->item] = served_digest(o->served, o->subkey);
-	part->asks[entry->item] = (uint8_t)o->asks;
+	part->asks[entry->item] = o->action == ACTION_LOOK;
+	part->actions[entry->item] = (uint8_t)o->action;
+	part->lengths[entry->item] = o->length;
+	part->leases |= o->action > ACTION_SET;
 	if (part->count == part->costly)
 		client_pause(client);
 }
@@ -166,23 +179,29 @@ look_and_mark(struct part *part, size_t *start, struct filter *filter)
 	if (batch_mark(batch, batch->new_count, filter, &part->error) < 0)
 		return -1;
 	for (size_t i = 0; i < batch->count; i++)
-		part->outcomes[*start + i] = (int8_t)batch->seen[i];
+		part->results[*start + i] = batch->seen[i] ? RESULT_SEEN :
+		    RESULT_NEW;
 	*start += batch->count;
 	if (room != ROOM_SHORT)
 		return (long)batch->new_count;
 	if (filter_probe(filter, part->digests + *start, part->count - *start,
 	    batch->seen, &(struct error){ 0 }) < 0)
 		return -1;
-	for (size_t i = 0; *start < part->count; i++, ++*start)
-		part->outcomes[*start] = batch->seen[i] ? 1 :
-		    part->asks[*start] ? 0 : -1;
+	for (size_t i = 0; *start < part->count; i++, ++*start) {
+		part->results[*start] = RESULT_FULL;
+		if (batch->seen[i])
+			part->results[*start] = RESULT_SEEN;
+		else if (part->asks[*start])
+			part->results[*start] = RESULT_NEW;
+	}
 	return (long)batch->new_count;
 }
 
-static int
-carry_out(struct sweep *sweep, struct part *part, struct filter *filter)
+/* All items together. Returns how many were new, or -1. */
+static long
+carry_out_together(struct part *part, struct filter *filter)
 {
-	uint64_t marked = 0;
+	long marked = 0;
 	size_t start = 0;
 
 	while (start < part->count) {
@@ -190,12 +209,18 @@ carry_out(struct sweep *sweep, struct part *part, struct filter *filter)
 
 		if (n < 0)
 			return -1;
-		marked += (uint64_t)n;
+		marked += n;
 	}
-	sweep->service->counters.stored += marked;
-	served_stored(part->served, marked);
+	return marked;
+}
+
+/* Marks are to survive the power, too; and was the file there all the time? */
+static int
+finish_marks(struct sweep *sweep, struct part *part, struct filter *filter,
+    int marked)
+{
 	/* marks survive the process without a sync (use.in_place) */
-	if (marked > 0 && sweep->service->plan->sync &&
+	if (marked && sweep->service->plan->sync &&
 	    filter_sync(filter, &part->error) < 0)
 		return -1;
 	if (!signals_bus_hit(filter_name(filter)))
@@ -206,36 +231,140 @@ carry_out(struct sweep *sweep, struct part *part, struct filter *filter)
 }
 
 static void
+count_marked(struct sweep *sweep, struct part *part, uint64_t marked)
+{
+	sweep->service->counters.stored += marked;
+	served_stored(part->served, marked);
+}
+
+/* The same for items one by one, some of which may be leased. */
+static int
+carry_out_with_leases(struct sweep *sweep, struct part *part,
+    struct filter *filter)
+{
+	struct lessor_share share = { .leases = sweep->service->leases,
+		.served = part->served, .now = sweep->now,
+		.count = part->count, .digests = part->digests,
+		.actions = part->actions, .lengths = part->lengths,
+		.found = part->batch->seen, .results = part->results,
+		.left = part->left };
+
+	if (lessor_carry_out(&share, &part->error) < 0)
+		return -1;
+	count_marked(sweep, part, share.marked);
+	if (finish_marks(sweep, part, filter, share.marked > 0) == 0)
+		return 0;
+	lessor_undo(&share);
+	return -1;
+}
+
+static int
+carry_out(struct sweep *sweep, struct part *part, struct filter *filter)
+{
+	long marked;
+
+	part->leases |= served_leases(part->served) > 0;
+	if (part->leases)
+		return carry_out_with_leases(sweep, part, filter);
+	marked = carry_out_together(part, filter);
+	if (marked < 0)
+		return -1;
+	count_marked(sweep, part, (uint64_t)marked);
+	return finish_marks(sweep, part, filter, marked > 0);
+}
+
+/* Why an item of a part failed; `text` is room for it. NULL: it didn't. */
+static const char *
+failure_of(const struct part *part, enum result result, struct error *text)
+{
+	if (part->failed || result == RESULT_FULL)
+		return part->error.text;
+	if (result == RESULT_NO_PLACE)
+		return "all leases that the server has room for are taken"
+		    " (--max-leases)";
+	if (result != RESULT_NO_SHARE)
+		return NULL;
+	error_set(text, STATUS_FULL, "%s: it has half of the leases that the"
+	    " server has room for (--max-leases)", part->served->path);
+	return text->text;
+}
+
+static struct outcome
+outcome_of(const struct entry *entry, struct error *text)
+{
+	const struct part *part = entry->part;
+	struct outcome outcome = { 0 };
+	enum result result;
+
+	if (part == NULL)
+		return outcome;
+	result = (enum result)part->results[entry->item];
+	outcome.failure = failure_of(part, result, text);
+	if (outcome.failure != NULL) {
+		outcome.status = part->failed || result == RESULT_FULL ?
+		    part->error.status : STATUS_FULL;
+		outcome.no_lease = !part->failed && result != RESULT_FULL;
+		served_report(part->served->pool, &part->served->refusals,
+		    outcome.failure);
+		return outcome;
+	}
+	outcome.seen = result == RESULT_SEEN;
+	outcome.leased = result == RESULT_LEASED;
+	if (outcome.leased)
+		outcome.left = part->left[entry->item];
+	return outcome;
+}
+
+static void
+count_operation(struct counters *counters, enum action action,
+    const struct outcome *outcome)
+{
+	switch (action) {
+	case ACTION_ADD:
+	case ACTION_SET:
+	case ACTION_LEASE:
+		counters->cmd_set++;
+		return;
+	case ACTION_LOOK:
+		counters->cmd_get++;
+		counters->get_hits += (uint64_t)outcome->seen;
+		counters->get_misses += !outcome->seen;
+		return;
+	case ACTION_RETURN:
+		counters->delete_hits += (uint64_t)outcome->leased;
+		counters->delete_misses += !outcome->leased;
+		return;
+	case ACTION_RENEW:
+		counters->touch_hits += (uint64_t)outcome->leased;
+		counters->touch_misses += !outcome->leased;
+		return;
+	}
+}
+
+static void
 answer(struct sweep *sweep, const struct entry *entry)
 {
 	const struct operation *o = &entry->operation;
 	struct counters *counters = &sweep->service->counters;
-	const struct part *part = entry->part;
-	struct outcome outcome = { 0 };
+	struct error text; /* large, and seldom used: not cleared */
+	struct outcome outcome = outcome_of(entry, &text);
 
-	if (part != NULL && !part->failed)
-		outcome.seen = part->outcomes[entry->item];
-	if (part != NULL && (part->failed || outcome.seen < 0)) {
-		outcome.failure = part->error.text;
-		outcome.status = part->error.status;
-		served_report(part->served->pool, &part->served->refusals,
-		    outcome.failure);
-	}
-	if (o->reply != NULL || outcome.failure != NULL) {
+	if (o->reply != NULL || outcome.failure != NULL)
 		counters->refused++;
-	} else if (o->subkey.data != NULL && !o->asks) {
-		counters->cmd_set++;
-	} else if (o->subkey.data != NULL) {
-		counters->cmd_get++;
-		*(outcome.seen ? &counters->get_hits :
-		    &counters->get_misses) += 1;
-	}
+	else if (o->subkey.data != NULL)
+		count_operation(counters, o->action, &outcome);
 	entry->client->answer(entry->client, o, &outcome);
 }
 
 void
 sweep_run(struct sweep *sweep)
 {
+	struct leases *leases = sweep->service->leases;
+
+	if (leases != NULL) {
+		sweep->now = clock_now();
+		leases_sweep(leases, sweep->now);
+	}
 	for (int i = 0; i < sweep->part_count; i++) {
 		struct part *part = &sweep->parts[i];
 		struct served *served = part->served;

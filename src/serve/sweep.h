@@ -11,27 +11,37 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "serve/action.h"
 #include "serve/buffer.h"
 #include "serve/protocol.h"
 #include "serve/service.h"
 
 struct client;
+struct outcome;
+struct resp;
 struct served;
 
 /* A subkey that is looked up, or a reply that waits for those before it. */
 struct operation {
 	struct served *served; /* its filter; NULL: only a reply */
 	struct bytes subkey;
-	int asks;              /* look it up, and don't mark it */
+	enum action action;
+	uint64_t length;       /* of a lease, in nanoseconds */
 	/* for client->answer: */
 	const char *reply;     /* instead of an outcome; or NULL */
 	struct request request; /* of memcached's protocol */
 	uint32_t items;        /* a reply of so many begins with it; or 0 */
+	/* in RESP, writes the reply; NULL: it is a boolean */
+	void (*put)(struct resp *resp, const struct operation *operation,
+	    const struct outcome *outcome);
 };
 
 /* What became of it. */
 struct outcome {
 	int seen;              /* before: 1 or 0 */
+	int leased;            /* before: 1 or 0 */
+	uint64_t left;         /* of the lease, in nanoseconds */
+	int no_lease;          /* it failed since the table is full */
 	const char *failure;   /* why it failed, or NULL */
 	int status;            /* of the failure: STATUS_FULL, ... */
 };

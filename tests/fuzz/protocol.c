@@ -2,7 +2,8 @@
  * Requests in memcached's protocol, from a stream that arrives in pieces of any
  * size, against a model that has all of it before it and goes byte by byte.
  *
- *     longest key (mod 64, one more), longest value (mod 64),
+ *     longest key (mod 64, one more), longest value (mod 64; if the byte is 64
+ *     or more, touch is a request),
  *     number of pieces (mod 32), and each: bytes of it, less one,
  *     the stream
  */
@@ -19,6 +20,7 @@ static const char *const names[] = {
 	[VERB_ADD] = "add",
 	[VERB_REPLACE] = "replace",
 	[VERB_DELETE] = "delete",
+	[VERB_TOUCH] = "touch",
 	[VERB_STATS] = "stats",
 	[VERB_TRY] = "try",
 	[VERB_SETMEM] = "setmem",
@@ -35,6 +37,7 @@ put_request(struct events *events, const struct request *r)
 {
 	char flags[] = { ' ', r->with_cas ? 'c' : '-', r->noreply ? 'n' : '-',
 		r->hang_up ? 'h' : '-', '\n', '\0' };
+	char time[30];
 
 	put_text(events, names[r->verb]);
 	put_text(events, " [");
@@ -44,6 +47,9 @@ put_request(struct events *events, const struct request *r)
 	    r->verb == VERB_FAILED ? 0 : r->value.nbytes);
 	put_text(events, "] ");
 	put_text(events, r->reply == NULL ? "" : r->reply);
+	snprintf(time, sizeof time, " %lld", r->verb == VERB_FAILED ? 0 :
+	    (long long)r->time);
+	put_text(events, time);
 	put_text(events, flags);
 }
 
@@ -51,6 +57,7 @@ put_request(struct events *events, const struct request *r)
 
 static size_t at;
 static size_t key_max, value_max;
+static int touch;
 
 /* The line at `at`, which is moved behind it; 0 if it isn't whole. */
 static int
@@ -134,6 +141,7 @@ model_storage(struct events *events, const struct bytes *words,
 		put_request(events, r);
 		return 1;
 	}
+	r->time = strtoll((const char *)words[3].data, NULL, 10);
 	length = strtoull((const char *)words[4].data, NULL, 10);
 	r->key = words[1];
 	if (r->verb != VERB_FAILED && words[1].nbytes > key_max) {
@@ -215,8 +223,12 @@ static void
 model_plain(struct events *events, struct bytes *words, unsigned count,
     struct request *r)
 {
-	unsigned least = r->verb == VERB_STATS ? 1 : 2;
+	unsigned least = 2;
 
+	if (r->verb == VERB_STATS)
+		least = 1;
+	if (r->verb == VERB_TOUCH)
+		least = 3;
 	if (r->verb == VERB_VERSION || r->verb == VERB_QUIT) {
 		r->hang_up = r->verb == VERB_QUIT && count == 1;
 		if (count > 1) {
@@ -241,6 +253,10 @@ model_plain(struct events *events, struct bytes *words, unsigned count,
 		r->reply = "CLIENT_ERROR bad command line format";
 	else if (count > 1 && words[1].nbytes > key_max)
 		r->reply = "CLIENT_ERROR key too long";
+	else if (r->verb == VERB_TOUCH && !digits(words[2], 1))
+		r->reply = "CLIENT_ERROR invalid exptime argument";
+	else if (r->verb == VERB_TOUCH)
+		r->time = strtoll((const char *)words[2].data, NULL, 10);
 	if (r->reply != NULL)
 		r->verb = VERB_FAILED;
 	put_request(events, r);
@@ -257,7 +273,8 @@ model_request(struct events *events)
 		{ "replace", VERB_REPLACE }, { "delete", VERB_DELETE },
 		{ "stats", VERB_STATS }, { "try", VERB_TRY },
 		{ "setmem", VERB_SETMEM }, { "version", VERB_VERSION },
-		{ "verbosity", VERB_VERBOSITY }, { "quit", VERB_QUIT } };
+		{ "verbosity", VERB_VERBOSITY }, { "quit", VERB_QUIT },
+		{ "touch", VERB_TOUCH } };
 	static const char *const refused[] = { "append", "prepend", "cas" };
 	struct request r = { .verb = VERB_FAILED };
 	const size_t start = at;
@@ -283,7 +300,7 @@ model_request(struct events *events)
 		model_get(events, line, words, count, &r);
 		return 1;
 	}
-	for (size_t i = 0; count > 0 && i < 10; i++) {
+	for (size_t i = 0; count > 0 && i < 10 + (size_t)touch; i++) {
 		if (!is(words[0], verbs[i].word))
 			continue;
 		r.verb = verbs[i].verb;
@@ -317,7 +334,7 @@ static struct protocol protocol;
 static size_t
 parse(struct events *events, const uint8_t *data, size_t nbytes, int *ended)
 {
-	const struct protocol_limits limits = { key_max, value_max };
+	const struct protocol_limits limits = { key_max, value_max, touch };
 	struct request request;
 	size_t used = 0;
 
@@ -339,7 +356,9 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
 	struct input_bytes in = { bytes, nbytes };
 
 	key_max = 1 + take(&in, 1) % 64;
-	value_max = take(&in, 1) % 64;
+	value_max = take(&in, 1);
+	touch = value_max >= 64;
+	value_max %= 64;
 	protocol = (struct protocol){ 0 };
 	compare(&in);
 	return 0;

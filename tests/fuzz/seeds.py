@@ -276,6 +276,10 @@ make_requests("long-value", b"set a 0 0 5\r\n12345\r\nset a 0 0 6 noreply\r\n"
               b"123456\r\nversion\r\n", longest=5, pieces=b"\1")
 make_requests("any-value", b"set a 0 0 6\r\n\r\n\0 \xff\n\r\nversion\n",
               pieces=b"\0")
+make_requests("touch", b"touch a|b 0\r\ntouch a|b -5 noreply\r\ntouch a|b\r\n"
+              b"touch a|b 1x\r\ntouch a|b noreply\r\ntouch a|b 1 2\r\n"
+              b"add a|b 0 300 1\r\nx\r\n", longest=127, pieces=b"\5")
+make_requests("no-touch", b"touch a|b 0\r\ntouch a|b -5 noreply\r\n")
 make_requests("noreply", b"add a| 0 -1 1 noreply\r\nx\r\ndelete a noreply\r\n"
               b"delete a 0 noreply\r\nverbosity 1 noreply\r\ndelete a 5\r\n")
 make_requests("refused", b"append a 0 0 1\r\nx\r\ncas a 0 0 1 7 noreply\r\n"

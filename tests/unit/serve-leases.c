@@ -107,6 +107,12 @@ use_a_lease(void)
 		return leases_renew(leases, number, digest, now, length) ==
 		    live;
 	case 2:
+		if (live && below(4) == 0) {
+			leases_end(leases, number, digest, now, how);
+			leases_restore(leases, number, digest, now,
+			    model[lessor][subkey].deadline - now, how);
+			return leases_left(leases, number, digest, now) > 0;
+		}
 		*(how == LEASE_COMMITTED ? &counts.committed :
 		    &counts.returned) += (uint64_t)live;
 		if (live)

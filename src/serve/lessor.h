@@ -1,0 +1,71 @@
+/*
+ * What a server with leases does besides: a filter is then a lessor, whose
+ * subkeys are leased before they are remembered. A subkey is
+ *
+ *     unknown     neither of the others
+ *     leased      somebody works on it; the table of leases has it
+ *     remembered  the filter has it
+ *
+ * and a leased one never counts as remembered, not even if the filter finds it
+ * by mistake.
+ *
+ * Operations that may meet a lease are carried out one by one, in the order of
+ * their requests: each sees what those before it did.
+ */
+#ifndef SERVE_LESSOR_H
+#define SERVE_LESSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "bits/hash.h"
+#include "serve/service.h"
+
+struct leases;
+struct served;
+
+/* A filter's share of a sweep; the arrays have `count` items. */
+struct lessor_share {
+	struct leases *leases;
+	struct served *served;  /* which is open */
+	uint64_t now;           /* of the clock of leases */
+	size_t count;
+	const struct digest *digests;
+	const uint8_t *actions; /* of enum action */
+	const uint64_t *lengths; /* of wanted leases, in nanoseconds */
+	uint8_t *found;         /* for lessor_carry_out alone */
+	int8_t *results;        /* to be filled: of enum result, */
+	uint64_t *left;         /* and how long it was leased before, in ns */
+	uint64_t marked;        /* to be counted: subkeys that were new */
+};
+
+/*
+ * Carry out the operations. Items for which there is no room have a result that
+ * says so; if it is RESULT_FULL, `error` has the reason. Returns -1 with
+ * `error` filled if the filter has failed.
+ */
+int lessor_carry_out(struct lessor_share *share, struct error *error);
+
+/*
+ * The share failed after it was carried out, which all its clients will be
+ * told: restore leases that it committed, and end those that it granted.
+ */
+void lessor_undo(struct lessor_share *share);
+
+/*
+ * The length, in nanoseconds, of a lease that a client asks for, of so many
+ * milliseconds: at most what the server allows, which is reported once.
+ */
+uint64_t lessor_length(struct service *service, uint64_t milliseconds);
+
+/*
+ * The same for a time as memcached's clients give it: in seconds, a date if it
+ * is beyond 30 days; 0 is the longest lease, and one below 0 ends at once.
+ */
+uint64_t lessor_length_of_time(struct service *service, int64_t time);
+
+/* Once a second: report leases that expired, at most once a minute for each. */
+void lessor_report(struct service *service);
+
+#endif
