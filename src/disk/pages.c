@@ -152,6 +152,20 @@ is_cached(const struct pages *p)
 	return 1;
 }
 
+/* The words of a bitmap with a bit for each page. */
+static size_t
+bitmap_words(const struct pages *p)
+{
+	return (size_t)(p->count / 64 + 1);
+}
+
+/* How many ranges of 2 MiB the layer has, the last one maybe shorter. */
+static size_t
+huge_ranges(const struct pages *p)
+{
+	return (size_t)(p->count / HUGE_PAGES + 1);
+}
+
 static uint64_t
 share_of(const struct pages *p, uint64_t share, uint64_t least)
 {
@@ -160,42 +174,66 @@ share_of(const struct pages *p, uint64_t share, uint64_t least)
 	return lines > least ? lines : least;
 }
 
+static enum pages_state
+first_state(enum pages_kind kind)
+{
+	switch (kind) {
+	case PAGES_MEMORY:
+		return PAGES_IN_MEMORY;
+	case PAGES_SHARED:
+	case PAGES_LARGE:
+		return PAGES_MAPPED;
+	case PAGES_PRIVATE:
+		return PAGES_SINGLE_LINES;
+	case PAGES_FRESH:
+		break;
+	}
+	return PAGES_ZEROS;
+}
+
+/* What a private layer has besides its base. */
+static int
+begin_changes(struct pages *p, struct error *error)
+{
+	uint64_t limit = share_of(p, CHANGES_SHARE, CHANGES_LEAST);
+	void *copies;
+
+	limit = limit < CHANGES_MAX ? limit : CHANGES_MAX;
+	copies = map_memory(changes_memory(limit), 1, error);
+	if (copies == NULL)
+		return -1;
+	p->changes = changes_new(p->count, limit, copies);
+	if (p->state == PAGES_SINGLE_LINES)
+		p->single_lines = share_of(p, SINGLE_SHARE, SINGLE_LEAST);
+	p->dirty = memory_or_die(calloc(bitmap_words(p), sizeof *p->dirty));
+	p->buffer = memory_or_die(aligned_alloc(PAGE_BYTES,
+	    WRITE_PAGES * PAGE_BYTES));
+	return 0;
+}
+
 int
 pages_map(struct pages *p, struct file *file, uint64_t offset,
     uint64_t count, enum pages_kind kind, struct error *error)
 {
-	int private = kind == PAGES_PRIVATE || kind == PAGES_FRESH;
-	size_t words = (size_t)(count / 64 + 1);
-	uint64_t limit;
-	void *copies;
-
-	*p = (struct pages){ .count = count, .file = file, .offset = offset,
-		.in_memory = kind == PAGES_MEMORY || kind == PAGES_FRESH };
-	p->base = p->in_memory ? map_layer(p, private, error) :
-	    map_file(p, kind != PAGES_PRIVATE, error);
+	*p = (struct pages){ .state = first_state(kind), .count = count,
+		.file = file, .offset = offset };
+	if (p->state == PAGES_IN_MEMORY || p->state == PAGES_ZEROS)
+		p->base = map_layer(p, p->state == PAGES_ZEROS, error);
+	else
+		p->base = map_file(p, p->state == PAGES_MAPPED, error);
 	if (p->base == NULL)
 		return -1;
-	if (!p->in_memory && kind != PAGES_SHARED && !is_cached(p)) {
+	if ((kind == PAGES_LARGE || kind == PAGES_PRIVATE) && !is_cached(p)) {
 		p->absent = count;
-		p->present = memory_or_die(calloc(words, sizeof *p->present));
-		p->singles = memory_or_die(calloc((size_t)(count / HUGE_PAGES +
-		    1), sizeof *p->singles));
+		p->present = memory_or_die(calloc(bitmap_words(p),
+		    sizeof *p->present));
+		p->singles = memory_or_die(calloc(huge_ranges(p),
+		    sizeof *p->singles));
 	}
-	if (!private)
-		return 0;
-	limit = share_of(p, CHANGES_SHARE, CHANGES_LEAST);
-	limit = limit < CHANGES_MAX ? limit : CHANGES_MAX;
-	copies = map_memory(changes_memory(limit), 1, error);
-	if (copies == NULL) {
+	if (pages_are_private(p) && begin_changes(p, error) < 0) {
 		pages_unmap(p);
 		return -1;
 	}
-	p->changes = changes_new(count, limit, copies);
-	if (kind == PAGES_PRIVATE)
-		p->single_lines = share_of(p, SINGLE_SHARE, SINGLE_LEAST);
-	p->dirty = memory_or_die(calloc(words, sizeof *p->dirty));
-	p->buffer = memory_or_die(aligned_alloc(PAGE_BYTES,
-	    WRITE_PAGES * PAGE_BYTES));
 	return 0;
 }
 
@@ -214,7 +252,7 @@ pages_unmap(struct pages *p)
 void
 pages_load(struct pages *p, const uint64_t *numbers, size_t n)
 {
-	if (p->absent == 0)
+	if (!pages_are_cold(p))
 		return;
 	for (size_t i = 0; i < n; i++) {
 		uint64_t first = numbers[i], end = first + 1;
@@ -237,10 +275,8 @@ pages_load(struct pages *p, const uint64_t *numbers, size_t n)
 	}
 	/* All were asked for; again, if memory can't hold the file. */
 	if (p->absent == 0 && !is_cached(p)) {
-		memset(p->present, 0, (size_t)(p->count / 64 + 1) *
-		    sizeof *p->present);
-		memset(p->singles, 0, (size_t)(p->count / HUGE_PAGES + 1) *
-		    sizeof *p->singles);
+		memset(p->present, 0, bitmap_words(p) * sizeof *p->present);
+		memset(p->singles, 0, huge_ranges(p) * sizeof *p->singles);
 		p->absent = p->count;
 	}
 }
@@ -248,7 +284,7 @@ pages_load(struct pages *p, const uint64_t *numbers, size_t n)
 void
 pages_touch(struct pages *p, const uint64_t *numbers, size_t n)
 {
-	if (p->dirty == NULL)
+	if (!pages_are_private(p))
 		return;
 	for (size_t i = 0; i < n; i++) {
 		p->dirty_count += !bitmap_get(p->dirty, numbers[i]);
@@ -265,8 +301,10 @@ pages_line(struct pages *p, uint64_t page, unsigned line)
 
 	if (copy != NULL)
 		return copy;
-	if (p->single_lines > 0 && changes_room(p->changes) > 0) {
+	if (p->state == PAGES_SINGLE_LINES && changes_room(p->changes) > 0) {
 		p->single_lines--;
+		if (p->single_lines == 0)
+			p->state = PAGES_OVERLAY;
 		/* If that fails, the mapped file will tell why. */
 		if (io_pread(p->file->fd, bytes, CACHE_LINE_BYTES, p->offset +
 		    number * CACHE_LINE_BYTES) == CACHE_LINE_BYTES)
@@ -289,7 +327,7 @@ pages_page(const struct pages *p, uint64_t number)
 {
 	const uint8_t *base = p->base + number * PAGE_BYTES;
 
-	if (p->changes == NULL || !changes_have(p->changes, number))
+	if (!pages_have_changes(p) || !changes_have(p->changes, number))
 		return base;
 	memcpy(p->buffer, base, PAGE_BYTES);
 	changes_apply(p->changes, number, 1, p->buffer);
@@ -305,11 +343,33 @@ end_of_run(const struct pages *p, uint64_t first)
 
 	limit = limit < p->count ? limit : p->count;
 	for (uint64_t i = end; i < limit && i <= end + WRITE_GAP &&
-	    (p->absent == 0 || bitmap_get(p->present, i)); i++) {
+	    (!pages_are_cold(p) || bitmap_get(p->present, i)); i++) {
 		if (bitmap_get(p->dirty, i))
 			end = i + 1;
 	}
 	return end;
+}
+
+/*
+ * Write `count` pages from `first` on, with their changes. Of a file that is
+ * mapped, they are read first: the mapping may not have them in memory.
+ */
+static int
+write_pages(const struct pages *p, uint64_t first, uint64_t count,
+    struct error *error)
+{
+	const uint8_t *from = p->base + first * PAGE_BYTES;
+	uint64_t offset = p->offset + first * PAGE_BYTES;
+	size_t nbytes = (size_t)(count * PAGE_BYTES);
+
+	if (p->state == PAGES_GATHERED)
+		return file_write(p->file, from, nbytes, offset, error);
+	if (p->state == PAGES_ZEROS)
+		memcpy(p->buffer, from, nbytes);
+	else if (file_read(p->file, p->buffer, nbytes, offset, error) < 0)
+		return -1;
+	changes_apply(p->changes, first, count, p->buffer);
+	return file_write(p->file, p->buffer, nbytes, offset, error);
 }
 
 int
@@ -323,27 +383,13 @@ pages_write_back(struct pages *p, struct error *error)
 	if (file_check_length(p->file, length, error) < 0)
 		return -1;
 	for (uint64_t i = 0; p->dirty_count > 0 && i < p->count; i = end) {
-		const uint8_t *from = p->base + i * PAGE_BYTES;
-		uint64_t offset = p->offset + i * PAGE_BYTES;
-		size_t nbytes;
-
 		end = i + 1;
 		if (p->dirty[i / 64] == 0)
 			end = i - i % 64 + 64;
 		if (!bitmap_get(p->dirty, i))
 			continue;
 		end = end_of_run(p, i);
-		nbytes = (size_t)((end - i) * PAGE_BYTES);
-		if (p->changes != NULL) {
-			if (p->in_memory)
-				memcpy(p->buffer, from, nbytes);
-			else if (file_read(p->file, p->buffer, nbytes, offset,
-			    error) < 0)
-				return -1;
-			changes_apply(p->changes, i, end - i, p->buffer);
-			from = p->buffer;
-		}
-		if (file_write(p->file, from, nbytes, offset, error) < 0)
+		if (write_pages(p, i, end - i, error) < 0)
 			return -1;
 		for (uint64_t j = i; j < end; j++) {
 			p->dirty_count -= (uint64_t)bitmap_get(p->dirty, j);
@@ -351,7 +397,7 @@ pages_write_back(struct pages *p, struct error *error)
 		}
 	}
 	/* The mapped file has them now; zeros never do. */
-	if (p->changes != NULL && !p->in_memory)
+	if (p->state == PAGES_SINGLE_LINES || p->state == PAGES_OVERLAY)
 		changes_clear(p->changes);
 	return file_check_length(p->file, length, error);
 }
@@ -362,7 +408,7 @@ pages_gather(struct pages *p, struct error *error)
 	uint64_t nbytes = p->count * PAGE_BYTES;
 	uint8_t *base;
 
-	if (p->in_memory) {
+	if (p->state == PAGES_ZEROS) {
 		/* Probed zeros are one huge page, which would be split. */
 		madvise(p->base, (size_t)nbytes, MADV_DONTNEED);
 	} else {
@@ -376,13 +422,12 @@ pages_gather(struct pages *p, struct error *error)
 		}
 		unmap(p->base, nbytes);
 		p->base = base;
-		p->in_memory = 1;
 		p->absent = 0;
 	}
 	changes_apply(p->changes, 0, p->count, p->base);
 	changes_free(p->changes);
 	p->changes = NULL;
-	p->single_lines = 0;
+	p->state = PAGES_GATHERED;
 	return 0;
 }
 
@@ -393,14 +438,14 @@ pages_drop(struct pages *p, struct error *error)
 
 	if (pages_private_bytes(p) == 0)
 		return 0;
-	if (!p->in_memory) {
+	if (p->state == PAGES_SINGLE_LINES || p->state == PAGES_OVERLAY) {
 		changes_release(p->changes);
 		return 0;
 	}
 	if (pages_map(&now, p->file, p->offset, p->count, PAGES_PRIVATE,
 	    error) < 0)
 		return -1;
-	now.single_lines = 0;
+	now.state = PAGES_OVERLAY;
 	pages_unmap(p);
 	*p = now;
 	return 0;
@@ -409,8 +454,9 @@ pages_drop(struct pages *p, struct error *error)
 uint64_t
 pages_private_bytes(const struct pages *p)
 {
-	if (p->dirty == NULL)
+	if (!pages_are_private(p))
 		return 0;
-	return p->changes == NULL ? p->count * PAGE_BYTES :
-	    changes_bytes(p->changes);
+	if (p->state == PAGES_GATHERED)
+		return p->count * PAGE_BYTES;
+	return changes_bytes(p->changes);
 }

@@ -5,9 +5,6 @@
  * Shared: the file itself is mapped. Best while it is small: the kernel writes
  * changed pages when it likes, and a bit survives kill -9 as soon as it is set.
  *
- * If a large file is not in the page cache, the kernel is told which pages a
- * batch needs before the first of them is touched.
- *
  * Private: a process that changes more pages of a mapped file than the kernel
  * can write (vm.dirty_ratio) is slowed to a hundredth. So changes of a large
  * layer are kept in private memory, and written back in order, now and then.
@@ -31,27 +28,82 @@
 #include "disk/changes.h"
 #include "disk/file.h"
 
+/*
+ * The states of a layer's pages:
+ *
+ *   state         base is           bits are looked up in     and set in
+ *   ------------  ----------------  ------------------------  ----------
+ *   IN_MEMORY     memory            base                      base
+ *   MAPPED        the mapped file   base                      base
+ *   SINGLE_LINES  the mapped file   changes, into which each  changes
+ *                                   line is read by itself
+ *   OVERLAY       the mapped file   base and changes          changes
+ *   ZEROS         memory, all zero  base and changes          changes
+ *   GATHERED      memory, which     base                      base
+ *                 has all of it
+ *
+ * From SINGLE_LINES on they are private: pages_write_back takes what was set to
+ * the file. These are all transitions:
+ *
+ *   pages_map     to IN_MEMORY, MAPPED, SINGLE_LINES or ZEROS
+ *   pages_line    SINGLE_LINES to OVERLAY, after enough lines
+ *   pages_gather  SINGLE_LINES, OVERLAY, ZEROS to GATHERED
+ *   pages_drop    ZEROS, GATHERED to OVERLAY
+ *
+ * Two facts are independent of the state: some pages can be dirty, if they are
+ * private; and the layer can be cold, if the file is mapped: then the kernel is
+ * told which pages a batch needs before the first of them is touched.
+ */
+enum pages_state {
+	PAGES_IN_MEMORY,
+	PAGES_MAPPED,
+	PAGES_SINGLE_LINES,
+	PAGES_OVERLAY,
+	PAGES_ZEROS,
+	PAGES_GATHERED
+};
+
 struct pages {
+	enum pages_state state;
 	uint8_t *base;       /* of `count` pages */
 	uint64_t count;
 	struct file *file; /* not owned */
 	uint64_t offset;     /* in the file */
-	/* Of a large file that is not in the page cache, else 0 and NULL. */
-	uint64_t absent;     /* pages not asked for yet */
+	/* If the layer is cold, or was: */
+	uint64_t absent;     /* pages not asked for yet; 0: it isn't cold */
 	uint64_t *present;   /* a bit for each page: asked for? */
 	uint16_t *singles;   /* pages asked for one by one, of each 2 MiB */
-	/* Private ones, else NULL. */
-	struct changes *changes; /* if so, `base` is not to be changed */
-	uint64_t single_lines; /* how many are still read one by one; if any,
-	                        that is cheaper than to have pages of `base`
+	/* If it is private: */
+	struct changes *changes; /* NULL if it is gathered */
+	uint64_t single_lines; /* how many more lines are read one by one,
+	                        which is cheaper than to have pages of `base`
 	                        mapped */
 	uint64_t *dirty;     /* a bit for each page: newer than the file? */
 	uint64_t dirty_count;
 	uint8_t *buffer;     /* for some pages with their changes */
-	int in_memory;       /* `base` is not the file: all zeros at first, or
-	                        all of the layer */
 };
 
+/* Are bits set in `changes`, not in `base`? */
+static inline int
+pages_have_changes(const struct pages *pages)
+{
+	return pages->state == PAGES_SINGLE_LINES ||
+	    pages->state == PAGES_OVERLAY || pages->state == PAGES_ZEROS;
+}
+
+static inline int
+pages_are_private(const struct pages *pages)
+{
+	return pages->state >= PAGES_SINGLE_LINES;
+}
+
+static inline int
+pages_are_cold(const struct pages *pages)
+{
+	return pages->absent > 0;
+}
+
+/* What pages are mapped for. */
 enum pages_kind {
 	PAGES_MEMORY,  /* without a file */
 	PAGES_SHARED,
@@ -70,16 +122,18 @@ int pages_map(struct pages *pages, struct file *file, uint64_t offset,
 /* Discards changes not written back. Does nothing if all fields are zero. */
 void pages_unmap(struct pages *pages);
 
-/* Before probing or changing pages: the kernel begins to read all of them. */
+/*
+ * Before probing or changing pages of a cold layer: the kernel begins to read
+ * all of them. Once all were asked for, the layer isn't cold any more.
+ */
 void pages_load(struct pages *pages, const uint64_t *numbers, size_t n);
 
-/* Note that these pages were changed. */
+/* Note that these pages were changed, if they are private. */
 void pages_touch(struct pages *pages, const uint64_t *numbers, size_t n);
 
 /*
- * With `changes`: a cache line of a page as it is now; the same to be changed,
- * for which there must be room (changes_room). With them, `base` lacks changes
- * of those pages that changes_have.
+ * If pages_have_changes: a cache line of a page as it is now; the same to be
+ * changed, for which there must be room (changes_room).
  */
 const uint8_t *pages_line(struct pages *pages, uint64_t page, unsigned line);
 uint8_t *pages_change_line(struct pages *pages, uint64_t page, unsigned line);
@@ -91,15 +145,14 @@ const uint8_t *pages_page(const struct pages *pages, uint64_t number);
 int pages_write_back(struct pages *pages, struct error *error);
 
 /*
- * With `changes`: read all pages into memory, where `base` then is, to be
- * changed in place. Returns 1 if there is not enough memory.
+ * If pages_have_changes: read all pages into memory, to be changed in place
+ * (GATHERED). Returns 1, and nothing happens, if there is not enough memory.
  */
 int pages_gather(struct pages *pages, struct error *error);
 
 /*
- * When no page is dirty: free the memory; `base` is then the mapped file, and
- * there are `changes` again. Nothing happens if it isn't private, or after an
- * error.
+ * When no page is dirty: free the private memory; `base` is then the mapped
+ * file. Nothing happens if there is none, or after an error.
  */
 int pages_drop(struct pages *pages, struct error *error);
 

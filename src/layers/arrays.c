@@ -48,22 +48,33 @@ arrays_init(struct arrays *a, struct file *file, int in_place)
 		a->private_max = strtoull(end + 1, NULL, 10);
 }
 
+/* What a new layer of so many pages is mapped for. */
+static enum pages_kind
+kind_of(const struct arrays *a, uint64_t pages, int fresh)
+{
+	if (a->file == NULL)
+		return PAGES_MEMORY;
+	if (a->in_place)
+		return pages >= LARGE_PAGES ? PAGES_LARGE : PAGES_SHARED;
+	if (pages * PAGE_BYTES < a->private_from)
+		return PAGES_SHARED;
+	return fresh ? PAGES_FRESH : PAGES_PRIVATE;
+}
+
 int
 arrays_add(struct arrays *a, const struct layer_entry *layer, int fresh,
     struct error *error)
 {
 	uint64_t pages = layer->geometry.pages;
-	int private = a->file != NULL && !a->in_place &&
-	    pages * PAGE_BYTES >= a->private_from;
-	enum pages_kind kind = private ? (fresh ? PAGES_FRESH : PAGES_PRIVATE) :
-	    a->file == NULL ? PAGES_MEMORY :
-	    a->in_place && pages >= LARGE_PAGES ? PAGES_LARGE : PAGES_SHARED;
+	enum pages_kind kind = kind_of(a, pages, fresh);
 	struct pages *to = &a->pages[a->count];
+	int result = pages_map(to, a->file, layer->offset, pages, kind, error);
 
 	/* If there is no private memory for it, map the file itself. */
-	if (pages_map(to, a->file, layer->offset, pages, kind, error) < 0 &&
-	    (!private || pages_map(to, a->file, layer->offset, pages,
-	    PAGES_SHARED, error) < 0))
+	if (result < 0 && (kind == PAGES_FRESH || kind == PAGES_PRIVATE))
+		result = pages_map(to, a->file, layer->offset, pages,
+		    PAGES_SHARED, error);
+	if (result < 0)
 		return -1;
 	a->blocks[a->count].geometry = layer->geometry;
 	a->blocks[a->count].pages = to->base;
@@ -102,7 +113,7 @@ load(struct arrays *a, const struct digest *digests, size_t n)
 	for (unsigned i = 0; i < a->count; i++) {
 		struct pages *pages = &a->pages[i];
 
-		for (size_t j = 0; j < n && pages->absent > 0; j += PIECE) {
+		for (size_t j = 0; j < n && pages_are_cold(pages); j += PIECE) {
 			size_t some = n - j < PIECE ? n - j : PIECE;
 
 			block_pages(&a->blocks[i].geometry, digests + j, some,
@@ -158,7 +169,8 @@ look_ahead(struct arrays *a, unsigned i, struct error *error)
 	const struct changes *c = a->pages[i].changes;
 	unsigned t = a->blocks[i].geometry.cache_lines;
 
-	if (c == NULL || a->looked_ahead || a->expected < changes_room(c) / t ||
+	if (!pages_have_changes(&a->pages[i]) || a->looked_ahead ||
+	    a->expected < changes_room(c) / t ||
 	    changes_count(c) < changes_room(c) / FIRST_SHARE)
 		return 0;
 	a->looked_ahead = 1;
@@ -179,7 +191,7 @@ probe_lines(struct arrays *a, unsigned i, const struct digest *digests,
 	unsigned lines[CACHE_LINES_MAX];
 	uint64_t page;
 
-	if (pages->changes == NULL)
+	if (!pages_have_changes(pages))
 		return;
 	for (size_t d = 0; d < n; d++) {
 		if (found[d])
@@ -200,7 +212,7 @@ arrays_probe(struct arrays *a, const struct digest *digests, size_t n,
 {
 	load(a, digests, n);
 	for (unsigned i = 0; i < a->count; i++) {
-		int few = a->pages[i].single_lines > 0;
+		int few = a->pages[i].state == PAGES_SINGLE_LINES;
 
 		if (!few)
 			loops()->probe(&a->blocks[i], digests, n, found);
@@ -218,7 +230,7 @@ arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
 
 	load(a, digests, n);
 	for (unsigned i = 0; i < a->count; i++)
-		few[i] = a->pages[i].single_lines > 0;
+		few[i] = a->pages[i].state == PAGES_SINGLE_LINES;
 	for (unsigned i = a->count; i-- > 0; ) {
 		chain[count] = &a->blocks[i];
 		count += !few[i];
@@ -259,6 +271,42 @@ mark_changes(struct arrays *a, unsigned i, const struct digest *digests,
 	return n;
 }
 
+/*
+ * Set the bits of n digests, which belong to the pages `numbers` if those are
+ * cold or private; of how many digests? The others need room for changes.
+ */
+static size_t
+mark_some(struct arrays *a, unsigned i, const struct digest *digests,
+    const uint64_t *numbers, size_t n, unsigned how)
+{
+	switch (a->pages[i].state) {
+	case PAGES_MAPPED:
+		if (how & ARRAYS_SHARED) {
+			block_mark_shared(&a->blocks[i], digests, n);
+			return n;
+		}
+		break;
+	case PAGES_SINGLE_LINES:
+	case PAGES_OVERLAY:
+	case PAGES_ZEROS:
+		return mark_changes(a, i, digests, numbers, n);
+	case PAGES_IN_MEMORY:
+	case PAGES_GATHERED:
+		break;
+	}
+	loops()->mark(&a->blocks[i], digests, n);
+	return n;
+}
+
+/* There is no room for more changes in layer i: make it. */
+static int
+make_room(struct arrays *a, unsigned i, struct error *error)
+{
+	int result = gather(a, i, error);
+
+	return result == 1 ? start_over(a, error) : result;
+}
+
 int
 arrays_mark(struct arrays *a, unsigned i, const struct digest *digests,
     size_t n, unsigned how, struct error *error)
@@ -270,30 +318,21 @@ arrays_mark(struct arrays *a, unsigned i, const struct digest *digests,
 
 	for (; n > 0; digests += done, n -= done) {
 		size_t some = n < PIECE ? n : PIECE;
-		int result = 0;
 
-		done = some;
 		if (how & ARRAYS_PREFETCH)
 			loops()->prefetch(block, digests, some);
 		/* A small filter, mapped and cached, doesn't need them. */
-		if (pages->absent > 0 || pages->dirty != NULL)
+		if (pages_are_cold(pages) || pages_are_private(pages))
 			block_pages(&block->geometry, digests, some, numbers);
 		pages_load(pages, numbers, some);
-		if (pages->changes != NULL)
-			done = mark_changes(a, i, digests, numbers, some);
-		else if (how & ARRAYS_SHARED)
-			block_mark_shared(block, digests, some);
-		else
-			loops()->mark(block, digests, some);
+		done = mark_some(a, i, digests, numbers, some, how);
 		pages_touch(pages, numbers, done);
-		/* Without room for more changes, make it for the next round. */
-		if (done < some)
-			result = gather(a, i, error);
-		if (result == 1)
-			result = start_over(a, error);
-		if (result < 0 || look_ahead(a, i, error) < 0 ||
-		    (arrays_private_bytes(a) > a->private_max &&
-		    start_over(a, error) < 0))
+		if (done < some && make_room(a, i, error) < 0)
+			return -1;
+		if (look_ahead(a, i, error) < 0)
+			return -1;
+		if (arrays_private_bytes(a) > a->private_max &&
+		    start_over(a, error) < 0)
 			return -1;
 	}
 	return 0;

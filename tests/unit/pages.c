@@ -206,14 +206,70 @@ check_gathered(void)
 	memset(model, 1, NBYTES);
 	good = file_write(&store, model, NBYTES, OFFSET, &error) == 0 &&
 	    pages_map(&p, &store, OFFSET, COUNT, PAGES_PRIVATE, &error) == 0;
-	tap_ok(good && p.single_lines > 0 && pages_line(&p, 5, 5)[0] == 1 &&
-	    changes_have(p.changes, 5) && pages_gather(&p, &error) == 0 &&
-	    p.single_lines == 0 && memcmp(p.base, model, NBYTES) == 0,
+	tap_ok(good && p.state == PAGES_SINGLE_LINES &&
+	    pages_line(&p, 5, 5)[0] == 1 && changes_have(p.changes, 5) &&
+	    pages_gather(&p, &error) == 0 && p.state == PAGES_GATHERED &&
+	    memcmp(p.base, model, NBYTES) == 0,
 	    "gathered at once: nothing is read by itself any more");
-	tap_ok(good && pages_drop(&p, &error) == 0 && p.changes != NULL &&
-	    memcmp(p.base, model, NBYTES) == 0, "and it can be dropped");
+	tap_ok(good && pages_drop(&p, &error) == 0 &&
+	    p.state == PAGES_OVERLAY && memcmp(p.base, model, NBYTES) == 0,
+	    "and it can be dropped");
 	if (good)
 		pages_unmap(&p);
+}
+
+/* Lines are read one by one only at first. */
+static void
+check_single_lines(void)
+{
+	struct pages p;
+	uint64_t left, lines = 0;
+	int good;
+
+	memset(model, 1, NBYTES);
+	good = file_write(&store, model, NBYTES, OFFSET, &error) == 0 &&
+	    pages_map(&p, &store, OFFSET, COUNT, PAGES_PRIVATE, &error) == 0;
+	left = good ? p.single_lines : 0;
+	for (; good && p.state == PAGES_SINGLE_LINES && lines <= left; lines++)
+		good = pages_line(&p, lines % COUNT, (unsigned)(lines / COUNT))
+		    [0] == 1;
+	tap_ok(good && lines == left && p.state == PAGES_OVERLAY &&
+	    changes_count(p.changes) == left,
+	    "%llu lines are read one by one", (unsigned long long)left);
+	tap_ok(good && pages_line(&p, 1, 60)[0] == 1 &&
+	    changes_count(p.changes) == left, "and further ones are mapped");
+	if (good)
+		pages_unmap(&p);
+}
+
+/* A cold layer that all was asked for is like any other mapped one. */
+static void
+check_warmed(void)
+{
+	struct pages p;
+	int good;
+
+	memset(model, 1, NBYTES);
+	if (file_write(&store, model, NBYTES, OFFSET, &error) < 0 ||
+	    fsync(store.fd) < 0 ||
+	    posix_fadvise(store.fd, 0, 0, POSIX_FADV_DONTNEED) != 0 ||
+	    pages_map(&p, &store, OFFSET, COUNT, PAGES_LARGE, &error) < 0) {
+		tap_ok(0, "a cold layer: %s", error.text);
+		return;
+	}
+	good = p.state == PAGES_MAPPED && change(&p, 7) == 0 &&
+	    file_read(&store, file, NBYTES, OFFSET, &error) == 0;
+	for (uint64_t page = 0; page < COUNT; page++)
+		pages_load(&p, &page, 1);
+	if (p.present == NULL)
+		tap_ok(1, "a cold layer # skip this file system has all of its"
+		    " files in memory");
+	else
+		tap_ok(good && !pages_are_cold(&p) && p.state == PAGES_MAPPED,
+		    "a cold layer is warm once all was asked for");
+	tap_ok(good && change(&p, 8) == 0 && file_is_model(),
+	    "and can be changed before and after");
+	pages_unmap(&p);
 }
 
 /* More than the addresses can name, on any machine. */
@@ -252,6 +308,8 @@ main(void)
 	check_large(PAGES_LARGE, "large");
 	check_large(PAGES_PRIVATE, "private and large");
 	check_gathered();
+	check_single_lines();
+	check_warmed();
 	check_cut_off();
 	close(store.fd);
 	free(model);
