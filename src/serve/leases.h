@@ -71,8 +71,12 @@ void leases_drop_lessor(struct leases *leases, uint32_t lessor);
 /* How many leases it has, like lease_counters.live. */
 uint64_t leases_of_lessor(const struct leases *leases, uint32_t lessor);
 
-/* Start fetching what functions with this digest will need from memory. */
-void leases_prefetch(const struct leases *leases, struct digest digest);
+/*
+ * Start fetching from memory what functions with these digests will need. It
+ * waits for a part of that itself, so it pays for several at once.
+ */
+void leases_prefetch(const struct leases *leases, const struct digest *digests,
+    size_t n);
 
 /* How long a subkey is still leased, in nanoseconds; 0 if it is not leased. */
 uint64_t leases_left(const struct leases *leases, uint32_t lessor,

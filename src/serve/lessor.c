@@ -173,8 +173,7 @@ lessor_carry_out(struct lessor_share *share, struct error *error)
 {
 	int result;
 
-	for (size_t i = 0; i < share->count; i++)
-		leases_prefetch(share->leases, share->digests[i]);
+	leases_prefetch(share->leases, share->digests, share->count);
 	if (look_up(share, 0, share->count, error) < 0)
 		return -1;
 	for (size_t i = 0; i < share->count; i++) {

@@ -4,14 +4,15 @@
  *     load ADDRESS REQUEST PREFIX FIRST COUNT CONNECTIONS DEPTH
  *
  * ADDRESS is HOST:PORT (numbers) or unix:PATH; REQUEST is set, get or add, or
- * multi: a get of DEPTH keys. The keys are PREFIX and 50 bytes, which a number
+ * multi: a get of DEPTH keys; or, with leases of an hour, lease (an add), touch
+ * or delete. The keys are PREFIX and 50 bytes, which a number
  * from FIRST on decides; a % in PREFIX becomes that number modulo 100. Each
  * connection sends DEPTH requests, waits for all of their replies, and sends
  * the next ones, until COUNT are answered in all. Prints
  *
  *     requests a second, microseconds of the median, of the 99th percentile and
  *     of the longest time from sending to the last reply, and how many were
- *     answered with STORED or a VALUE
+ *     answered with STORED, TOUCHED, DELETED or a VALUE
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -122,11 +123,25 @@ put_key(char *to, uint64_t key)
 	return to + KEY_BYTES - 16;
 }
 
+/* What follows the key. */
+static const char *
+rest_of_request(void)
+{
+	if (strcmp(request, "lease") == 0)
+		return " 0 3600 1\r\nx\r\n";
+	if (strcmp(request, "touch") == 0)
+		return " 3600\r\n";
+	if (strcmp(request, "get") == 0 || strcmp(request, "delete") == 0)
+		return "\r\n";
+	return " 0 0 1\r\nx\r\n";
+}
+
 static char *
 put_request(char *to, uint64_t key)
 {
-	to = put_key(put(to, request), key);
-	return put(to, request[0] == 'g' ? "\r\n" : " 0 0 1\r\nx\r\n");
+	const char *verb = strcmp(request, "lease") == 0 ? "add" : request;
+
+	return put(put_key(put(to, verb), key), rest_of_request());
 }
 
 static void
@@ -179,6 +194,11 @@ count_line(struct connection *c, const char *line)
 			fprintf(stderr, "load: %.60s\n", line);
 			exit(1);
 		}
+		break;
+	case 'D':
+	case 'T':
+		positive++;
+		c->waiting--;
 		break;
 	case 'E':
 	case 'N':
