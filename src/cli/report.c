@@ -231,13 +231,17 @@ void
 report_keys(const struct key_recipe *r, const struct key_figures *keys,
     uint64_t lines)
 {
+	const int none = key_figures_lack_all(keys, r, lines);
 	struct error error;
 
 	for (int i = 0; i < KEY_TROUBLES; i++) {
+		/* If no line has the fields, that is why the run fails. */
+		if (none && i == KEY_NO_FIELD && !signals_stop)
+			continue;
 		if (key_figures_tell(keys, r, (enum key_trouble)i, &error))
 			error_print(error.text);
 	}
-	if (signals_stop || lines == 0)
+	if (signals_stop || lines == 0 || none)
 		return;
 	for (unsigned i = 0; i < r->json_count; i++) {
 		if (!(keys->found >> i & 1))

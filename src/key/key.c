@@ -157,28 +157,56 @@ unit(const struct key_recipe *r)
 	return r->csv ? "record" : "line";
 }
 
+/* Is it a single field or column that makes the key? */
+static int
+is_single(const struct key_recipe *r)
+{
+	return r->column_count > 0 ? r->column_count == 1 : key_single_field(r);
+}
+
+/* The fields or columns after `one` or `several`: "no field 2". */
+static void
+say_list(const struct key_recipe *r, const char *one, const char *several,
+    char text[KEY_TEXT])
+{
+	char list[KEY_RECIPE_TEXT];
+	const char *noun = r->column_count > 0 ? "column" : "field";
+	const char *names = list;
+
+	if (r->column_count > 0)
+		names = r->columns;
+	else
+		key_ranges_format(r, list, sizeof list);
+	if (is_single(r))
+		snprintf(text, KEY_TEXT, "%s%s %s", one, noun, names);
+	else
+		snprintf(text, KEY_TEXT, "%s%ss %s", several, noun, names);
+}
+
 /* "no field 2", "none of the columns a,b" */
 static void
 say_fields(const struct key_recipe *r, char text[KEY_TEXT])
 {
-	char list[KEY_RECIPE_TEXT];
+	say_list(r, "no ", "none of the ", text);
+}
 
-	if (r->column_count > 0) {
-		snprintf(text, KEY_TEXT, "%s %s", r->column_count == 1 ?
-		    "no column" : "none of the columns", r->columns);
-		return;
-	}
-	key_ranges_format(r, list, sizeof list);
-	snprintf(text, KEY_TEXT, "%s %s", key_single_field(r) ? "no field" :
-	    "none of the fields", list);
+/* "field 2", "any of the columns a,b" */
+static void
+say_wanted(const struct key_recipe *r, char text[KEY_TEXT])
+{
+	say_list(r, "", "any of the ", text);
 }
 
 /* What became of a line with this trouble, and of several. */
 static const char *
 consequence(const struct key_recipe *r, enum key_trouble trouble, int one)
 {
+	if (trouble == KEY_NO_FIELD && one)
+		return ", so its key is empty";
+	if (trouble == KEY_NO_FIELD && r->keep_empty)
+		return ", so their keys are empty, and each counts as new";
 	if (trouble == KEY_NO_FIELD)
-		return one ? ", so its key is empty" : " and count as one";
+		return " and count as one";
 	if (is_part(r, trouble))
 		return one ? ", and was compared as it is" :
 		    ", and were compared as they are";
@@ -214,16 +242,12 @@ key_figures_tell(const struct key_figures *figures,
 	return 1;
 }
 
-/* All but KEY_MISSING: a document may well lack a value. */
-#define REFUSED (1 << KEY_NOT_JSON | 1 << KEY_TOO_DEEP | 1 << KEY_NOT_URL | \
-	1 << KEY_NO_FIELD)
-
 size_t
 key_first_refused(const uint8_t *troubles, size_t n)
 {
 	size_t i = 0;
 
-	while (i < n && !(troubles[i] & REFUSED))
+	while (i < n && troubles[i] == 0)
 		i++;
 	return i;
 }
@@ -232,7 +256,7 @@ void
 key_refuse(const struct key_recipe *recipe, uint8_t troubles,
     struct key_place place, struct error *error)
 {
-	int trouble = __builtin_ctz(troubles & REFUSED);
+	int trouble = __builtin_ctz(troubles);
 	char fields[KEY_TEXT] = "";
 
 	if (trouble == KEY_NO_FIELD)
@@ -241,6 +265,72 @@ key_refuse(const struct key_recipe *recipe, uint8_t troubles,
 	    " --strict-keys does not allow", place.file,
 	    is_part(recipe, (enum key_trouble)trouble) ? "the key of " : "",
 	    unit(recipe), place.number, troubles_in_words[trouble].one, fields);
+}
+
+int
+key_all_lack_fields(const struct key_recipe *recipe, const uint8_t *troubles,
+    size_t n)
+{
+	size_t i = 0;
+
+	if (n == 0 || recipe->keep_empty)
+		return 0;
+	while (i < n && (troubles[i] >> KEY_NO_FIELD & 1))
+		i++;
+	return i == n;
+}
+
+int
+key_figures_lack_all(const struct key_figures *figures,
+    const struct key_recipe *recipe, uint64_t lines)
+{
+	if (lines == 0 || recipe->keep_empty)
+		return 0;
+	if (recipe->json_count > 0)
+		return figures->found == 0;
+	return figures->of[KEY_NO_FIELD].lines == lines;
+}
+
+/* ", with fields between blanks": what the fields of lines depend on. */
+static const char *
+say_separator(const struct key_recipe *r, char text[80])
+{
+	static const char see[] = "; see -t";
+
+	if (r->separator < 0)
+		snprintf(text, 80, ", with fields between blanks%s", see);
+	else if (r->separator == '\t')
+		snprintf(text, 80, ", with fields between tabs%s", see);
+	else if (r->separator == '\0')
+		snprintf(text, 80, ", with fields between NULs%s", see);
+	else
+		snprintf(text, 80, ", with fields between '%c'%s",
+		    r->separator, see);
+	return text;
+}
+
+int
+key_refuse_all(const struct key_recipe *r, const char *file, size_t n,
+    struct error *error)
+{
+	char which[KEY_TEXT], fields[KEY_TEXT] = "", separator[80];
+	const char *name = file == NULL ? "" : file;
+	const char *colon = file == NULL ? "" : ": ";
+
+	if (file == NULL)
+		snprintf(which, sizeof which, "no %s has ", unit(r));
+	else if (n == 1)
+		snprintf(which, sizeof which, "the first %s does not have ",
+		    unit(r));
+	else
+		snprintf(which, sizeof which, "none of the first %zu %ss has ",
+		    n, unit(r));
+	if (r->json_count > 0)
+		return error_set(error, STATUS_FAILED, "%s%s%sa value that"
+		    " --json names", name, colon, which);
+	say_wanted(r, fields);
+	return error_set(error, STATUS_FAILED, "%s%s%s%s%s", name, colon,
+	    which, fields, say_separator(r, separator));
 }
 
 struct key

@@ -79,8 +79,30 @@ int key_figures_tell(const struct key_figures *figures,
     struct error *error);
 
 /*
+ * Do all of these n lines, at least one, lack all fields of the key? Where an
+ * empty key is wanted (--keep-empty), the answer is no.
+ */
+int key_all_lack_fields(const struct key_recipe *recipe,
+    const uint8_t *troubles, size_t n);
+
+/*
+ * The same at the end of a run that read `lines` lines; or, with --json, did
+ * none of them have any of the values?
+ */
+int key_figures_lack_all(const struct key_figures *figures,
+    const struct key_recipe *recipe, uint64_t lines);
+
+/*
+ * Fill `error` (STATUS_FAILED) for lines of which none has the key: the first
+ * `n` of a file; or all that were read, if `file` is NULL. Returns -1.
+ */
+int key_refuse_all(const struct key_recipe *recipe, const char *file, size_t n,
+    struct error *error);
+
+/*
  * Find the first of n lines that --strict-keys doesn't allow, because it is not
- * JSON, is not a URL or has none of the fields. Returns n if there is none.
+ * JSON or not a URL, lacks a value of --json, or has none of the fields.
+ * Returns n if there is none.
  */
 size_t key_first_refused(const uint8_t *troubles, size_t n);
 

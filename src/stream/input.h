@@ -70,6 +70,8 @@ struct chunk {
 	int begins;        /* is this the first part of the file? */
 	uint64_t position; /* bytes read from files so far (compressed) */
 	int is_packed;     /* is more of a compressed file to come? */
+	int pauses;        /* of the first with lines, if the pipeline was
+	                      asked to look: did the input pause after it? */
 };
 void chunk_free(struct chunk *chunk);
 

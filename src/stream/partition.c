@@ -343,6 +343,9 @@ sort_lines(struct partition *p, struct error *error)
 	}
 	if (flush_all(p, error) < 0)
 		return -1;
+	if (!signals_stop && key_figures_lack_all(&p->figures->keys, p->recipe,
+	    p->figures->lines))
+		return key_refuse_all(p->recipe, NULL, 0, error);
 	if (p->plan->atomic && !signals_stop && !input_failed &&
 	    put_in_place(p, error) < 0)
 		return -1;

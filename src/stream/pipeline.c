@@ -42,6 +42,7 @@ struct flow {
 	uint64_t taken;         /* chunks so far; inside the source */
 	struct turns turns;     /* of chunks, in the order they were taken */
 	size_t chunk_bytes;
+	int begun;              /* lines were read; inside the source */
 	int ended;              /* the input; inside the source */
 	atomic_int failed;
 	struct error error;     /* if failed; set in turn */
@@ -121,6 +122,11 @@ take_chunk(struct flow *flow, struct chunk *chunk, uint64_t *number)
 	if (!is_over(flow) && !flow->ended) {
 		more = input_next(flow->input, chunk, flow->chunk_bytes);
 		flow->ended = !more;
+	}
+	if (more && !flow->begun && chunk->nbytes > chunk->header_bytes) {
+		flow->begun = 1;
+		chunk->pauses = flow->job->first_pause > 0 &&
+		    input_pauses(flow->input, flow->job->first_pause);
 	}
 	if (more)
 		*number = flow->taken++;

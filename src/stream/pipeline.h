@@ -24,6 +24,9 @@ struct job {
 	void *context;      /* passed to the functions that have no worker */
 	unsigned threads;   /* 1 to PIPELINE_THREADS_MAX */
 	size_t batch_lines; /* how many lines are best finished together */
+	int first_pause;    /* milliseconds: wait so long to find out whether
+	                       the input pauses after its first lines, for
+	                       chunk->pauses; 0: don't look */
 
 	/*
 	 * A worker that prepares up to `limit` lines of `chunk`, which the

@@ -326,6 +326,9 @@ pipe_lines(struct run *run, struct error *error)
 	run->began = 1;
 	result = pipeline_run(&job, run->inputs, &run->input_failed, error);
 	reading_free(&run->reading);
+	if (result == 0 && !signals_stop &&
+	    key_figures_lack_all(&run->keys, &run->recipe, run->lines_read))
+		return key_refuse_all(&run->recipe, NULL, 0, error);
 	return result;
 }
 

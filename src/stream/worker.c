@@ -10,6 +10,9 @@
 /* Of lines that are written together. */
 #define COPY_BYTES (128 * 1024)
 
+/* The input pauses if so long no more comes after its first lines: ms. */
+#define FIRST_PAUSE 50
+
 static void *
 worker_new(void *context, struct chunk *chunk, size_t limit)
 {
@@ -251,6 +254,46 @@ expect_lines(struct run *run)
 	    (double)left / (double)run->position));
 }
 
+/*
+ * How long to wait for more input after the first lines; 0 if they are not
+ * looked at, because there are no fields, or because one line is enough.
+ */
+static int
+first_pause(const struct run *run)
+{
+	const struct key_recipe *recipe = &run->recipe;
+
+	if (recipe->range_count == 0 && recipe->column_count == 0)
+		return 0;
+	if (recipe->keep_empty || run->plan->strict_keys)
+		return 0;
+	return FIRST_PAUSE;
+}
+
+/*
+ * Before anything is printed: if the first lines all lack the fields of the
+ * key, the separator or the fields are most likely a mistake, and all but one
+ * of the lines would be dropped. As many lines are looked at as a batch has,
+ * with any number of threads; not if the input pauses after fewer, since a
+ * stream may begin with such lines.
+ */
+static int
+check_first_lines(const struct worker *w, struct error *error)
+{
+	const struct run *run = w->run;
+	const struct chunk *chunk = w->lines.chunk;
+	size_t n = w->lines.count;
+
+	if (first_pause(run) == 0 || run->lines_read > 0 ||
+	    run->lines_passed > 0 || chunk->pauses)
+		return 0;
+	if (n > w->batch->capacity)
+		n = w->batch->capacity;
+	if (!key_all_lack_fields(&run->recipe, w->lines.troubles, n))
+		return 0;
+	return key_refuse_all(&run->recipe, chunk->file, n, error);
+}
+
 static void
 prepare(void *worker)
 {
@@ -267,7 +310,8 @@ finish(void *worker, struct error *error)
 	struct run *run = w->run;
 
 	run->position = w->lines.chunk->position;
-	if (finish_header(w, error) < 0 || finish_prepared(w, error) < 0)
+	if (check_first_lines(w, error) < 0 || finish_header(w, error) < 0 ||
+	    finish_prepared(w, error) < 0)
 		return -1;
 	while (!signals_stop && lines_next(&w->lines, w->batch->capacity)) {
 		worker_prepare(w);
@@ -309,6 +353,7 @@ worker_job(struct run *run)
 	run->duplicates.context = run;
 	return (struct job){ .context = run, .threads = run->plan->threads,
 		.batch_lines = filter_batch_lines(run->filter),
+		.first_pause = first_pause(run),
 		.begin = worker_new, .end = worker_free, .prepare = prepare,
 		.finish = finish, .pause = pause_run,
 		.interrupted = interrupted, .notice = run->plan->notice };

@@ -105,7 +105,7 @@ previews() {
 	# the rest: for filters that were made with them, or that concern none
 	for option in zero-terminated key=1 field-separator=, csv header url \
 		url-ignore=a url-sort strip-cr trim skip-chars=1 check-chars=3 \
-		ignore-case json=/a window=1h part=2/3 keep-empty trim-fields; do
+		ignore-case json= window=1h part=2/3 keep-empty trim-fields; do
 		case $option in
 		field-separator* | keep-empty | trim-fields)
 			remember "--$option" --key=1

@@ -13,39 +13,40 @@ ends_with() {
 }
 
 @test "lines without the field are counted at the end" {
-	seq 1000 >in
-	ends_with '1,000 lines have no field 2 and count as one; the first is line 1 of in' \
+	{ echo 0,x; seq 1000; } >in
+	ends_with '1,000 lines have no field 2 and count as one; the first is line 2 of in' \
 		bloomdedup -t, -k 2 in
-	[ "$(wc -l <out)" -eq 1 ]
+	[ "$(wc -l <out)" -eq 2 ]
 	printf 'a b\nc\n' >two
 	ends_with 'two: line 2 has no field 2, so its key is empty' \
 		bloomdedup -k 2 two
 	printf 'a b\n\n \nc\n' >blank
 	ends_with '3 lines have no field 2 and count as one; the first is line 2 of blank' \
 		bloomdedup -k 2 blank
-	ends_with '1,000 lines have none of the fields 3,5 and count as one; the first is line 1 of in' \
-		bloomdedup -t, -k 3,5 in
-	ends_with '1,000 lines have none of the fields 2- and count as one; the first is line 1 of in' \
-		bloomdedup -k 2- in
-	ends_with '1,000 lines have no field 2 and count as one; the first is line 1 of standard input' \
+	ends_with '1,000 lines have none of the fields 2,5 and count as one; the first is line 2 of in' \
+		bloomdedup -t, -k 2,5 in
+	ends_with '1,000 lines have none of the fields 2- and count as one; the first is line 2 of in' \
+		bloomdedup -t, -k 2- in
+	ends_with '1,000 lines have no field 2 and count as one; the first is line 2 of standard input' \
 		bloomdedup -t, -k 2 <in
 	# each of several threads counts
 	for threads in 1 4; do
-		"$HELPER" lines 200000 | ends_with \
-			'200,000 lines have no field 7 and count as one; the first is line 1 of standard input' \
+		{ echo 1,2,3,4,5,6,7; "$HELPER" lines 200000; } | ends_with \
+			'200,000 lines have no field 7 and count as one; the first is line 2 of standard input' \
 			bloomdedup -t, -k 7 -j $threads
 	done
 }
 
 @test "records without the field are counted, as with the wrong separator" {
-	printf 'a;b\n1;2\n3;4\n' >in
-	ends_with '3 records have no field 2 and count as one; the first is record 1 of in' \
+	printf 'a;b\n1,2\n3;4\n' >in
+	ends_with '2 records have no field 2 and count as one; the first is record 1 of in' \
 		bloomdedup --csv -k 2 in
 	printf 'id,mail,name\n1\n2,x\n"3"\n' >short
 	ends_with '2 records have no column mail and count as one; the first is record 2 of short' \
 		bloomdedup --csv --header -k mail short
+	printf 'id,mail,name\n4,,n\n' >long
 	ends_with '3 records have none of the columns name,3 and count as one; the first is record 2 of short' \
-		bloomdedup --csv --header -k name,3 short
+		bloomdedup --csv --header -k name,3 long short
 	ends_with '2 records have none of the fields 2-3 and count as one; the first is record 2 of short' \
 		bloomdedup --csv -k 2-3 short
 }
@@ -75,7 +76,7 @@ ends_with() {
 }
 
 @test "a line without the field is no URL either, and reported once" {
-	printf 'a\nb\n' >in
+	printf 'a\nb\nc http://h/\n' >in
 	bloomdedup --url -k 2 in >out 2>err
 	is_message err '2 lines have no field 2 and count as one'
 }
@@ -102,6 +103,102 @@ ends_with() {
 	run -3 bloomdedup check -f seen --strict-keys in
 	fails 2 '--strict-keys is for --json, --url and -k' \
 		bloomdedup --strict-keys in
+}
+
+@test "where the first lines all lack the field, nothing is printed" {
+	printf 'u1\tx\nu2\ty\n' >in
+	for how in '' '-f seen' '-f seen --mark' '-f seen --atomic -o out' \
+		'-q -f seen' '-j 3'; do
+		# shellcheck disable=SC2086
+		fails 3 "in: none of the first 2 lines has field 2, with fields between ','; see -t" \
+			bloomdedup -t, -k 2 $how in
+		[ ! -e seen ] && [ ! -s out ]
+		rm -f out
+	done
+	fails 3 "in: none of the first 2 lines has any of the fields 3-5,7, with fields between tabs; see -t" \
+		bloomdedup add -f seen -t '\t' -k 3-5,7 in
+	bloomdedup -f seen -t '\t' -k 2 in | cmp in -
+	printf 'a\n' >one
+	fails 3 'one: the first line does not have field 2, with fields between tabs; see -t' \
+		bloomdedup check -f seen -v one
+	fails 3 'the first line does not have field 2' bloomdedup -f seen one
+	[ "$(figure lines seen)" -eq 2 ]
+	# a column that no record reaches: the header isn't printed either
+	printf 'id,mail\n1\n2\n' >in
+	fails 3 "in: none of the first 2 records has column mail, with fields between ','; see -t" \
+		bloomdedup --csv --header -k mail in
+	# the same with any number of threads, however long the input is
+	{ seq 600; seq 100000 | sed 's/$/,x/'; } >in
+	for threads in 1 4; do
+		fails 3 'none of the first 512 lines has field 2' \
+			bloomdedup -t, -k 2 -j $threads in
+	done
+	sed -i '512s/$/,y/' in
+	bloomdedup -t, -k 2 in 2>err | cmp - <(printf '1\n512,y\n1,x\n')
+}
+
+@test "a stream may begin with lines that lack the field" {
+	mkfifo pipe
+	"$BLOOMDEDUP" -f seen -k 2 <pipe >out 2>err &
+	exec 4>pipe
+	echo comment >&4
+	until_true test -s out
+	printf 'a b\nc b\n' >&4
+	exec 4>&-
+	wait $!
+	printf 'comment\na b\n' | cmp - out
+	is_message err 'standard input: line 1 has no field 2, so its key is empty'
+	# but if none has it, that is said at the end
+	rm seen out
+	"$BLOOMDEDUP" -f seen -k 2 <pipe >out 2>err &
+	exec 4>pipe
+	echo comment >&4
+	until_true test -s out
+	echo another >&4
+	exec 4>&-
+	status=0
+	wait $! || status=$?
+	[ "$status" -eq 3 ]
+	echo comment | cmp - out
+	is_message err 'no line has field 2, with fields between blanks; see -t'
+	[ ! -e seen ]
+}
+
+@test "a run that reads no key leaves no filter that it made" {
+	printf 'id,mail\n1,a@x\n' >in
+	fails 3 "no column 'Mail'" bloomdedup -f seen --csv --header -k Mail in
+	[ ! -e seen ]
+	bloomdedup -f seen --csv --header -k mail in | cmp in -
+	printf 'id\n1\n' >other
+	# it was there before, or holds lines
+	fails 3 "no column 'mail'" bloomdedup -f seen other
+	[ "$(figure lines seen)" -eq 1 ]
+	printf '{"a":1}\n' >in
+	run -3 bloomdedup -f json --json=/b in
+	[ ! -e json ]
+	run -2 bloomdedup -f json --strict-keys in
+	[ ! -e json ]
+	run -3 bloomdedup -f json -o nowhere/out in
+	[ ! -e json ]
+	fails 3 'is not JSON' bloomdedup -f json --json=/b --strict-keys other
+	[ ! -e json ]
+	bloomdedup create --json=/b json
+	run -3 bloomdedup -f json in
+	[ "$(figure lines json)" -eq 1 ]
+	# all was read, and it is empty
+	bloomdedup -f empty -k 2 /dev/null
+	[ "$(figure lines empty)" -eq 0 ]
+}
+
+@test "a filter that holds nothing yet: the contradiction says remove" {
+	bloomdedup create -k 2 seen
+	fails 2 'contradicts --key=1: leave the option out, or remove the filter, which holds nothing yet: bloomdedup remove seen' \
+		bloomdedup -f seen -k 1 /dev/null
+	fails 2 'contradicts --error-rate=0.1: leave the option out, or remove the filter, which' \
+		bloomdedup add -f seen -p 0.1 /dev/null
+	echo a b | bloomdedup add -f seen
+	fails 2 'contradicts --key=1: leave the option out, or use another filter' \
+		bloomdedup -f seen -k 1 /dev/null
 }
 
 # Empty keys.
@@ -131,6 +228,12 @@ ends_with() {
 	bloomdedup -d -f seen in 2>err | cmp <(grep @ in) -
 	bloomdedup -q -f seen in 2>err
 	run -1 bloomdedup -q -f seen <(grep @ in)
+	# what becomes of several lines without the field
+	printf 'a,b\nc\nd\ne\n' | bloomdedup -t, -k 2 --keep-empty >out 2>err
+	[ "$(wc -l <out)" -eq 4 ]
+	is_message err '3 lines have no field 2, so their keys are empty, and each counts as new; the first is line 2 of standard input'
+	# and where they all lack it, they are all wanted
+	seq 3 | bloomdedup -t, -k 2 --keep-empty 2>err | cmp - <(seq 3)
 	fails 2 'made with no --keep-empty, which contradicts --keep-empty' \
 		other_filter --keep-empty
 	fails 3 'line 5 has no field 2, which --strict-keys' \
