@@ -103,6 +103,19 @@ tell_stopped(const struct run_plan *plan, const struct run *run,
 	    "printed and remembered", go_on);
 }
 
+/*
+ * Has the run failed before it read any key? Then a filter that it made has
+ * options that may be the mistake, and would keep them.
+ */
+static int
+read_no_key(const struct run *run, int status)
+{
+	if (status == STATUS_OK && !signals_stop)
+		return 0;
+	return run->lines_read == 0 ||
+	    key_figures_lack_all(&run->keys, &run->recipe, run->lines_read);
+}
+
 static int
 stream(const struct options *o, struct error *error)
 {
@@ -112,17 +125,21 @@ stream(const struct options *o, struct error *error)
 	const char *go_on = how_to_go_on(&plan); /* a run closes its output */
 	struct filter *filter;
 	struct run run;
-	int status;
+	uint8_t id[FILTER_ID_BYTES];
+	int status, is_new;
 	uint64_t found;
 
 	if (run_check_outputs(&plan, &inputs, error) < 0 ||
-	    filter_options_open(&filter, o, &plan, &recipe, &inputs,
+	    filter_options_open(&filter, &is_new, o, &plan, &recipe, &inputs,
 	    error) < 0)
 		return -1;
+	memcpy(id, filter_header(filter)->id, sizeof id);
 	tell_inherited(o, filter);
 	report_options(o);
 	status = run_lines(&run, &plan, filter, &recipe, error);
 	tell_stopped(&plan, &run, go_on);
+	if (is_new && plan.filter != NULL && read_no_key(&run, status))
+		filter_discard(plan.filter, id, run.lines_new);
 	if (plan.remember && !o->quiet)
 		return status;
 	found = plan.remember || o->invert ? run.lines_new :

@@ -118,27 +118,47 @@ filter_options_check_name(const char *path, struct error *error)
 	    " ./-");
 }
 
-/* After a contradiction: what to do. */
-#define ELSE ": leave the option out, or use another filter"
+/*
+ * Complete the text of a contradiction with the filter's name and with what to
+ * do. Only a filter that holds something is worth another one beside it.
+ */
+static int
+advise(const struct filter *filter, struct error *error)
+{
+	const char *name = filter_name(filter);
 
+	if (table_lines(filter_table(filter)) > 0 || filter_waiting(filter) > 0)
+		return error_set(error, error->status, "%s: %s: leave the"
+		    " option out, or use another filter", name, error->text);
+	return error_set(error, error->status, "%s: %s: leave the option out,"
+	    " or remove the filter, which holds nothing yet: bloomdedup remove"
+	    " %s", name, error->text, name);
+}
+
+/* `made` and `given` are the option's values; `made` is "" if it had none. */
 static int
 contradiction(const struct filter *filter, const char *option,
     const char *made, const char *given, struct error *error)
 {
 	int none = *made == '\0';
 
-	return error_set(error, STATUS_USAGE, "%s: made with %s--%s%s%s, which"
-	    " contradicts --%s=%s" ELSE, filter_name(filter), none ? "no " : "",
-	    option, none ? "" : "=", made, option, given);
+	error_set(error, STATUS_USAGE, "made with %s--%s%s%s, which contradicts"
+	    " --%s=%s", none ? "no " : "", option, none ? "" : "=", made,
+	    option, given);
+	return advise(filter, error);
 }
 
-/* Check the options against the open filter, and take over its recipe. */
+/*
+ * Check the options that say what a filter is made for. The capacity is only a
+ * hint. A run may end where the filter would go on (--on-full=fail), but not
+ * the other way round.
+ */
 static int
-check_filter(const struct options *o, const struct filter *filter,
-    struct key_recipe *recipe, struct error *error)
+check_design(const struct options *o, const struct filter *filter,
+    struct error *error)
 {
 	const struct header *h = filter_header(filter);
-	struct key_recipe stored;
+	int growth = o->run.use.growth;
 	char made[NUMBER_TEXT], given[NUMBER_TEXT];
 
 	if (o->capacity != 0 && o->capacity != h->capacity &&
@@ -159,16 +179,28 @@ check_filter(const struct options *o, const struct filter *filter,
 	    o->window.length != h->window.length))
 		return contradiction(filter, "window",
 		    text_window(made, &h->window), o->window_text, error);
-	if (o->run.use.growth == GROWTH_GROW && h->growth != GROWTH_GROW)
-		return contradiction(filter, "on-full",
-		    growth_name(h->growth), "grow", error);
-	if (key_recipe_parse(&stored, h->recipe, error) < 0)
+	if (growth >= 0 && growth != GROWTH_FAIL && growth != (int)h->growth)
+		return contradiction(filter, "on-full", growth_name(h->growth),
+		    growth_name((enum growth)growth), error);
+	return 0;
+}
+
+/* Check the options against the open filter, and take over its recipe. */
+static int
+check_filter(const struct options *o, const struct filter *filter,
+    struct key_recipe *recipe, struct error *error)
+{
+	struct key_recipe stored;
+
+	if (check_design(o, filter, error) < 0)
+		return -1;
+	if (key_recipe_parse(&stored, filter_header(filter)->recipe,
+	    error) < 0)
 		return error_set(error, error->status, "%s: %s",
 		    filter_name(filter), error->text);
 	if (key_recipe_inherit(recipe, &stored, error) < 0)
-		return error_set(error, error->status, "%s: %s" ELSE,
-		    filter_name(filter), error->text);
-	return 0;
+		return advise(filter, error);
+	return filter_options_check_keys(o, recipe, error);
 }
 
 void
@@ -221,7 +253,8 @@ make_filter(struct filter **filter, const struct options *o,
 	int guessed = o->capacity == 0 && o->window.kind != WINDOW_LINES;
 	int result, again;
 
-	if (key_recipe_complete(recipe, error) < 0)
+	if (key_recipe_complete(recipe, error) < 0 ||
+	    filter_options_check_keys(o, recipe, error) < 0)
 		return -1;
 	if (guessed)
 		asked.capacity = guess_capacity(inputs, recipe->parts);
@@ -288,50 +321,90 @@ filter_options_check_keys(const struct options *o,
 	return 0;
 }
 
-int
-filter_options_open(struct filter **filter, const struct options *o,
+/* Refuse a filter that is one of the inputs. */
+static int
+check_inputs(const char *path, const struct inputs *inputs,
+    struct error *error)
+{
+	const char *input;
+	struct stat st;
+
+	if (path == NULL || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	input = input_same_file(inputs, &st);
+	if (input == NULL)
+		return 0;
+	return error_set(error, STATUS_USAGE, "%s: it is the filter (-f %s),"
+	    " not an input", input, path);
+}
+
+/* There is no filter at `path`: may this run make one? */
+static int
+check_may_make(const struct options *o, const struct run_plan *plan,
+    struct error *error)
+{
+	const char *path = o->run.filter;
+
+	if (path == NULL)
+		return 0;
+	if (plan->dry_run)
+		return error_set(error, STATUS_FAILED, "%s: there is no such"
+		    " filter, and --dry-run makes none", path);
+	if (!plan->remember || o->no_create)
+		return filter_missing(path, error);
+	return 0;
+}
+
+/* Returns 0, 1 if there is none and none may be made now, or -1. */
+static int
+open_or_make(struct filter **filter, int *is_new, const struct options *o,
     const struct run_plan *plan, struct key_recipe *recipe,
     const struct inputs *inputs, struct error *error)
 {
-	const char *path = o->run.filter, *input = NULL;
-	struct stat st;
 	int result = 1;
 
-	if (filter_options_check_name(path, error) < 0)
+	*is_new = 0;
+	if (o->run.filter != NULL)
+		result = filter_open(filter, o->run.filter, &plan->use, error);
+	if (result == 0 && check_filter(o, *filter, recipe, error) < 0) {
+		filter_close(*filter, &(struct error){ 0 });
 		return -1;
-	if (path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode))
-		input = input_same_file(inputs, &st);
-	if (input != NULL)
-		return error_set(error, STATUS_USAGE, "%s: it is the filter"
-		    " (-f %s), not an input", input, path);
-	if (check_location(o, error) < 0)
-		return -1;
-	for (int i = 0; result == 1 && i < CREATE_TRIES; i++) {
-		if (path != NULL)
-			result = filter_open(filter, path, &plan->use, error);
-		if (result == 0 && check_filter(o, *filter, recipe, error) < 0)
-			goto fail;
-		if (result == 1 && plan->dry_run)
-			return error_set(error, STATUS_FAILED, "%s: there is no"
-			    " such filter, and --dry-run makes none", path);
-		if (result == 1 && !plan->remember)
-			return filter_missing(path, error);
-		if (result == 1)
-			result = make_filter(filter, o, recipe, inputs, error);
 	}
-	if (result == 1) {
+	if (result <= 0)
+		return result;
+	if (check_may_make(o, plan, error) < 0)
+		return -1;
+	*is_new = 1;
+	return make_filter(filter, o, recipe, inputs, error);
+}
+
+int
+filter_options_open(struct filter **filter, int *is_new,
+    const struct options *o, const struct run_plan *plan,
+    struct key_recipe *recipe, const struct inputs *inputs,
+    struct error *error)
+{
+	const char *path = o->run.filter;
+	int result = 1;
+
+	if (filter_options_check_name(path, error) < 0 ||
+	    check_inputs(path, inputs, error) < 0 ||
+	    check_location(o, error) < 0)
+		return -1;
+	/* Another run may make or remove the filter at the same time. */
+	for (int i = 0; result == 1 && i < CREATE_TRIES; i++)
+		result = open_or_make(filter, is_new, o, plan, recipe, inputs,
+		    error);
+	if (result == 1)
 		return error_set(error, STATUS_FAILED, "%s: a link to a file"
 		    " that doesn't exist, or another process keeps removing"
 		    " the file", path);
+	if (result == 0 && plan->dry_run && deferred_preview(filter,
+	    plan->use.max_bytes, error) < 0) {
+		filter_close(*filter, &(struct error){ 0 });
+		return -1;
 	}
-	if (result == 0 && (filter_options_check_keys(o, recipe, error) < 0 ||
-	    (plan->dry_run && deferred_preview(filter, plan->use.max_bytes,
-	    error) < 0)))
-		goto fail;
 	return result;
-fail:
-	filter_close(*filter, &(struct error){ 0 });
-	return -1;
 }
 
 int

@@ -18,11 +18,12 @@
  * inputs. Refuses (STATUS_USAGE) the filter among the inputs, as in
  * bloomdedup -f seen.bloom *, and options that contradict the filter, naming
  * both values. *recipe holds the key options that were given, and becomes the
- * filter's.
+ * filter's; *is_new becomes 1 if the filter was made, else 0.
  */
-int filter_options_open(struct filter **filter, const struct options *options,
-    const struct run_plan *plan, struct key_recipe *recipe,
-    const struct inputs *inputs, struct error *error);
+int filter_options_open(struct filter **filter, int *is_new,
+    const struct options *options, const struct run_plan *plan,
+    struct key_recipe *recipe, const struct inputs *inputs,
+    struct error *error);
 
 /*
  * Two of lines, error rate and memory determine the third; size, try and create

@@ -253,6 +253,9 @@ const struct option_row option_table[] = {
 	    .help = "what to do beyond N lines: grow, warn or fail [grow]",
 	    .helps = { { SIZE | TRY, "grow, warn or fail [grow]: a filter that"
 		    " does not grow is smaller" } } },
+	{ "no-create", 0, NULL, REMEMBER, GROUP_FILTER, FLAG(no_create),
+	    .needs = "filter",
+	    .help = "fail if there is no such filter, rather than make one" },
 	{ "max-size", 0, "SIZE", REMEMBER, GROUP_FILTER,
 	    SIZE_OF(run.use.max_bytes),
 	    .help = "how large the filter may become, such as 2G" },
@@ -348,7 +351,9 @@ const struct option_row option_table[] = {
 	    .help = "ignore case (A to Z only)" },
 	{ "keep-empty", 0, NULL, OWN_KEYS, GROUP_KEY, FLAG(recipe.keep_empty),
 	    .help = "print every line whose key is empty: such lines are not"
-	    " repetitions of each other" },
+	    " repetitions of each other",
+	    .helps = { { CHECK, "lines whose key is empty are never in the"
+		    " filter" } } },
 	{ "part", 0, "I/N", OWN_KEYS, GROUP_KEY,
 	    .set = option_set_key, TO(recipe),
 	    .allowed = "a part and the number of parts, such as 3/16, of at"
@@ -391,8 +396,9 @@ const struct option_row option_table[] = {
 	    TEXT(RUN_THREADS_MAX),
 	    .help = "how many threads to use [1]" },
 	{ "strict-keys", 0, NULL, READ, GROUP_OTHER, FLAG(run.strict_keys),
-	    .help = "fail at the first line that is not a URL (--url) or not"
-	    " JSON (--json), or has none of the fields (-k)" },
+	    .help = "fail at the first line that is not a URL (--url), is not"
+	    " JSON or lacks a value (--json), or has none of the fields"
+	    " (-k)" },
 	{ "strict-part", 0, NULL, STREAM, GROUP_OTHER, FLAG(run.strict_part),
 	    .help = "fail at the first line of another part (--part)" },
 	{ "max-record", 0, "SIZE", READ, GROUP_OTHER,

@@ -51,6 +51,7 @@ struct options {
 	int invert;
 	int mark;
 	int force;
+	int no_create;        /* a filter that is missing is an error */
 	int json;
 	int verify;
 	int table;            /* an enum table_kind */

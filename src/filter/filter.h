@@ -61,6 +61,15 @@ int filter_remove(const char *location, const struct lock_wait *wait,
     struct error *error);
 
 /*
+ * Remove the filter that a run made, and that is of no use since the run failed
+ * before it read a key: the one with this id, if it is in a file, nobody uses
+ * it, and it holds at most `lines` lines, those of the run. Otherwise, and if
+ * anything fails, it stays.
+ */
+void filter_discard(const char *location, const uint8_t id[FILTER_ID_BYTES],
+    uint64_t lines);
+
+/*
  * Merge `count` open filters (at least one) into a new file `path`, which gets
  * its name once it is complete. An existing one is replaced if `replace`, else
  * 1 is returned. *out is then open. Reads and writes in order, in bounded

@@ -1,5 +1,6 @@
 /* The kinds of locations, a row each; filter.h's functions that take one. */
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/components.h"
@@ -26,6 +27,9 @@ struct kind {
 	    const struct filter_use *use, struct error *error);
 	int (*remove)(const char *location, const struct lock_wait *wait,
 	    struct error *error);
+	/* Or NULL: another client may use what seems to be unused. */
+	void (*discard)(const char *location,
+	    const uint8_t id[FILTER_ID_BYTES], uint64_t lines);
 };
 
 /* A file, with its journal. */
@@ -70,13 +74,37 @@ remove_file(const char *path, const struct lock_wait *wait,
 	return result;
 }
 
+static void
+say_nothing(const char *text)
+{
+	(void)text;
+}
+
+static void
+discard_file(const char *path, const uint8_t id[FILTER_ID_BYTES],
+    uint64_t lines)
+{
+	struct filter_use use = FILTER_WRITE; /* it waits for nobody */
+	struct filter *filter;
+	struct error ignored;
+
+	use.wait.notice = say_nothing;
+	if (open_file(&filter, path, &use, &ignored) != 0)
+		return;
+	if (memcmp(filter_header(filter)->id, id, FILTER_ID_BYTES) == 0 &&
+	    table_lines(filter_table(filter)) <= lines)
+		unlink(filter_path(filter));
+	filter_close(filter, &ignored);
+}
+
 static const struct kind kinds[] = {
 	{ { .noun = "filter", .has_claims = 1 },
 	    COMPONENT_REDIS, "a filter at redis://", address_is_server,
-	    REDIS(open), REDIS(create), REDIS(remove) },
+	    REDIS(open), REDIS(create), REDIS(remove), NULL },
 	/* all others are file names, or NULL */
 	{ { .noun = "file", .is_path = 1, .has_journal = 1 },
-	    COMPONENT_NONE, NULL, NULL, open_file, layers_create, remove_file },
+	    COMPONENT_NONE, NULL, NULL, open_file, layers_create, remove_file,
+	    discard_file },
 };
 
 static const struct kind *
@@ -143,4 +171,14 @@ filter_remove(const char *location, const struct lock_wait *wait,
 	const struct kind *kind = usable(location, error);
 
 	return kind == NULL ? -1 : kind->remove(location, wait, error);
+}
+
+void
+filter_discard(const char *location, const uint8_t id[FILTER_ID_BYTES],
+    uint64_t lines)
+{
+	const struct kind *kind = kind_of(location);
+
+	if (kind->discard != NULL)
+		kind->discard(location, id, lines);
 }

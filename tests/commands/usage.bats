@@ -675,3 +675,32 @@ same_number() {
 		"$ROOT/man/bloomdedup.1")
 	same_number "$stated" "$rate"
 }
+
+@test "--no-create: a filter that is missing is an error" {
+	seq 3 >in
+	fails 3 'seen: No such file or directory' bloomdedup -f seen --no-create in
+	fails 3 'seen: No such' bloomdedup add -f seen --no-create in
+	fails 3 'seen: ' bloomdedup -f seen --no-create --atomic -o out in
+	[ ! -e seen ] && [ ! -e out ]
+	fails 2 '--no-create needs --filter' bloomdedup --no-create in
+	bloomdedup create -n 100 seen
+	bloomdedup -f seen --no-create in | cmp in -
+}
+
+@test "another capacity is a hint, and --on-full may only be stricter" {
+	seq 3 >in
+	bloomdedup create -n 1000 seen
+	bloomdedup -f seen -n 1e6 in | cmp in -
+	for full in grow warn fail; do
+		bloomdedup create -n 1000 --on-full=$full $full
+		for run in grow warn fail; do
+			# --on-full=fail loses nothing, whatever was promised
+			if [ $run = $full ] || [ $run = fail ]; then
+				bloomdedup add -f $full --on-full=$run in
+			else
+				fails 2 "made with --on-full=$full, which contradicts --on-full=$run" \
+					bloomdedup -f $full --on-full=$run in
+			fi
+		done
+	done
+}
