@@ -80,9 +80,11 @@ buffer_send(struct buffer *b, int fd)
 
 	if (b->end > b->start)
 		n = send(fd, b->data + b->start, buffer_bytes(b), MSG_NOSIGNAL);
+	if (n < 0 && (errno == EINTR || errno == EAGAIN ||
+	    errno == EWOULDBLOCK))
+		return 0;
 	if (n < 0)
-		return errno == EINTR || errno == EAGAIN ||
-		    errno == EWOULDBLOCK ? 0 : -1;
+		return -1;
 	b->start += (size_t)n;
 	if (b->start == b->end) {
 		b->start = b->end = 0;

@@ -1,4 +1,4 @@
-/* Bytes of requests, and of replies. */
+/* The bytes of requests, and a queue of bytes for replies. */
 #ifndef SERVE_BUFFER_H
 #define SERVE_BUFFER_H
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Bytes that belong to somebody else. */
+/* Bytes in the memory of somebody else. */
 struct bytes {
 	const uint8_t *data;
 	size_t nbytes;
@@ -29,7 +29,10 @@ bytes_after_blanks(struct bytes bytes)
 	return bytes;
 }
 
-/* The next word of *rest, which is advanced past it; empty at the end. */
+/*
+ * Returns the next word of *rest, where blanks divide words, and advances *rest
+ * past it. At the end, the word is empty.
+ */
 static inline struct bytes
 bytes_next_word(struct bytes *rest)
 {
@@ -44,7 +47,11 @@ bytes_next_word(struct bytes *rest)
 	return word;
 }
 
-/* A whole number (18 digits; below 0 only if `negative`). Returns 0 or -1. */
+/*
+ * Parse `bytes` as a whole decimal number of at most 18 digits; a '-' before it
+ * is allowed only if `negative`. Returns 0 with the number in *value, or -1 if
+ * it is none.
+ */
 static inline int
 bytes_to_integer(struct bytes bytes, int negative, int64_t *value)
 {
@@ -63,33 +70,38 @@ bytes_to_integer(struct bytes bytes, int negative, int64_t *value)
 }
 
 /*
- * Bytes that are gathered. A buffer is all zero at first, and grows as needed:
- * its user decides when it is long enough.
+ * A queue of bytes: they are added at its end, and sent from its start. One
+ * that is all zero is empty. It owns its memory, which grows as needed without
+ * a limit: the caller decides when it is long enough.
  */
 struct buffer {
 	uint8_t *data;
-	size_t start, end;  /* what is in it */
-	size_t capacity;
+	size_t start, end;  /* positions in `data` of the bytes queued */
+	size_t capacity;    /* of `data`, in bytes */
 };
 
-/* Free what it has; it is empty then. */
+/* Free its memory, and make it empty. NULL isn't allowed. */
 void buffer_free(struct buffer *buffer);
 
+/* Add `nbytes` bytes. */
 void buffer_put(struct buffer *buffer, const void *data, size_t nbytes);
 
-/* A line: `text` and \r\n. */
+/* Add the line `text`, with \r\n. */
 void buffer_line(struct buffer *buffer, const char *text);
 
-/* The same, with a '?' in place of each control character in `text`. */
+/*
+ * Add a line of `before` and `text`, with \r\n. Each control character in
+ * `text`, which may come from outside, becomes a '?': it stays one line.
+ */
 void buffer_reason(struct buffer *buffer, const char *before,
     const char *text);
 
-/* At most BUFFER_FORMAT_MAX bytes. */
+/* Add text formatted as by printf; it is cut after BUFFER_FORMAT_MAX bytes. */
 #define BUFFER_FORMAT_MAX 1000
 void buffer_format(struct buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The number of bytes in it. */
+/* Returns how many bytes are queued. */
 static inline size_t
 buffer_bytes(const struct buffer *buffer)
 {
@@ -97,8 +109,8 @@ buffer_bytes(const struct buffer *buffer)
 }
 
 /*
- * Move bytes to a socket, as many as it takes now. Returns how many, or -1 with
- * errno set if the connection is broken.
+ * Move as many bytes to the socket `fd` as it takes without waiting. Returns
+ * their number, also 0; or -1 with errno set if the connection is broken.
  */
 long buffer_send(struct buffer *buffer, int fd);
 

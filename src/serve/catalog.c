@@ -65,8 +65,9 @@ look_up(struct catalog *catalog, struct bytes name)
 {
 	size_t i = find_place(catalog, name);
 
-	return i < catalog->count && is_named(catalog->items[i], name) ?
-	    catalog->items[i] : NULL;
+	if (i == catalog->count || !is_named(catalog->items[i], name))
+		return NULL;
+	return catalog->items[i];
 }
 
 /* Insert a name that isn't in the catalog. */
@@ -124,6 +125,41 @@ read_folder(struct catalog *catalog, struct error *error)
 	return 0;
 }
 
+/* Servers that only read may share a folder. */
+static int
+lock_folder(const struct catalog *catalog, struct error *error)
+{
+	const struct serve_settings *plan = catalog->pool.plan;
+	int mode = plan->read_only ? LOCK_SH : LOCK_EX;
+
+	if (flock(catalog->fd, mode | LOCK_NB) == 0)
+		return 0;
+	if (errno != EWOULDBLOCK)
+		return error_system(error, errno, plan->folder);
+	return error_set(error, STATUS_LOCKED, "%s: another process serves"
+	    " this folder", plan->folder);
+}
+
+/* Open the filters, as many as may be open, and report those that can't be. */
+static void
+open_filters(struct catalog *catalog)
+{
+	const struct served_pool *pool = &catalog->pool;
+	size_t i = 0;
+
+	while (i < catalog->count && pool->open < pool->open_max) {
+		struct served *s = catalog->items[i];
+
+		if (served_look(s, 0) > 0) {
+			forget(catalog, s, &(struct error){ 0 });
+			continue;
+		}
+		if (s->reason != NULL)
+			pool->plan->tell(s->reason);
+		i++;
+	}
+}
+
 struct catalog *
 catalog_open(const struct serve_settings *plan, struct leases *leases,
     size_t open_max, struct error *error)
@@ -135,29 +171,13 @@ catalog_open(const struct serve_settings *plan, struct leases *leases,
 		.limit = plan->memory_bytes, .open_max = open_max,
 		.leases = leases };
 	catalog->fd = open(plan->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (catalog->fd < 0 || flock(catalog->fd, LOCK_NB |
-	    (plan->read_only ? LOCK_SH : LOCK_EX)) < 0) {
-		if (catalog->fd >= 0 && errno == EWOULDBLOCK)
-			error_set(error, STATUS_LOCKED, "%s: another process"
-			    " serves this folder", plan->folder);
-		else
-			error_system(error, errno, plan->folder);
+	if (catalog->fd < 0) {
+		error_system(error, errno, plan->folder);
 		goto fail;
 	}
-	if (read_folder(catalog, error) < 0)
+	if (lock_folder(catalog, error) < 0 || read_folder(catalog, error) < 0)
 		goto fail;
-	for (size_t i = 0; i < catalog->count &&
-	    pool->open < pool->open_max; ) {
-		struct served *s = catalog->items[i];
-
-		if (served_look(s, 0) > 0) {
-			forget(catalog, s, &(struct error){ 0 });
-			continue;
-		}
-		if (s->reason != NULL)
-			plan->tell(s->reason);
-		i++;
-	}
+	open_filters(catalog);
 	return catalog;
 fail:
 	catalog_close(catalog, &(struct error){ 0 });

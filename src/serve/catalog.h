@@ -1,7 +1,7 @@
 /*
  * The filters of a folder, by name: NAME is the file NAME.bloom. The folder is
- * locked. What is in it counts: a file that is new, gone or replaced is noticed
- * at a request, at most once a second and name.
+ * locked, and it is authoritative: a request for a filter checks, at most once
+ * a second per name, whether its file has appeared, disappeared or changed.
  *
  * Functions return 0, or -1 with `error` filled; exceptions are stated.
  */
@@ -16,56 +16,65 @@
 #include "serve/buffer.h"
 #include "serve/served.h"
 
-/* Others only read it, set pool.limit, and count pool.second. */
+/* Other files only read it, set pool.limit, and count pool.second. */
 struct catalog {
 	struct served_pool pool;
-	int fd;                    /* of the folder; holds the lock */
-	uint64_t listed;           /* in which second */
-	struct served **items;     /* sorted by name */
-	size_t count, capacity;
-	struct served *last;       /* the last one asked for */
-	struct refusals unknown;   /* of filters that there aren't */
+	int fd;                    /* the folder, which it keeps locked */
+	uint64_t listed;           /* the second of the last catalog_list */
+	struct served **items;     /* the filters known, sorted by name */
+	size_t count, capacity;    /* of items: their number, and the room */
+	struct served *last;       /* the filter found last, or NULL */
+	struct refusals unknown;   /* requests for filters that are missing */
 };
 
 /*
- * Open the folder and its filters, `open_max` at a time; NULL if it fails.
- * `leases` is where their leases are, or NULL, and must stay.
+ * Lock the folder of `plan`, which must stay, and open its filters, of which at
+ * most `open_max` are open at a time. `leases` has their leases, and must stay,
+ * too; NULL if there are none. Filters that cannot be used are reported
+ * (plan->tell), and are no error. Returns NULL with `error` filled if it fails.
+ * catalog_close frees it.
  */
 struct catalog *catalog_open(const struct serve_settings *plan,
     struct leases *leases, size_t open_max, struct error *error);
 
-/* Close all filters; -1 if what is only in memory could not be written. */
+/*
+ * Close all filters and unlock the folder. Returns -1 if changes that were only
+ * in memory could not be written; it is closed all the same.
+ */
 int catalog_close(struct catalog *catalog, struct error *error);
 
+/* Can a filter have this name? */
 int catalog_is_name(struct bytes name);
 
 /*
- * The filter with that name; NULL if there is none, also if it can't be a name.
+ * Returns the filter with that name, which the catalog owns; NULL if there is
+ * none, also if it cannot be a name. The filter may be one that cannot be used.
  * Valid until the next call that finds, adds, removes or lists filters.
  */
 struct served *catalog_find(struct catalog *catalog, struct bytes name);
 
-/* A request was refused since there is no filter of that name. */
+/* Count, and perhaps report, a request refused since this filter is unknown. */
 void catalog_refuse(struct catalog *catalog, struct bytes name);
 
 /*
- * The window of a filter to be made. One of lines must be the capacity, which
- * is rounded up like it. Returns 0, or -1.
+ * Parse `text` as the window of a filter that is to be made, into `wanted`. A
+ * window of lines must be as long as the capacity, which is rounded up like it.
+ * Returns 0, or -1 if it is no such window; there is no error.
  */
 int catalog_window(struct filter_design *wanted, const char *text);
 
 /*
- * Create a filter of this capacity, rate, growth and window. Returns 1 if there
- * is a file of that name, whatever it is.
+ * Create a filter with the capacity, error rate, growth and window of `wanted`.
+ * Returns 1 if there is a file of that name, whatever it contains.
  */
 int catalog_add(struct catalog *catalog, struct bytes name,
     const struct filter_design *wanted, struct error *error);
 
-/* Remove a filter with its file. Returns 1 if there is none. */
+/* Remove a filter and its file. Returns 1 if there is none. */
 int catalog_remove(struct catalog *catalog, struct bytes name,
     struct error *error);
 
-/* Make the list what the folder has now, at most once a second. */
+/* Make `items` all filters of the folder; reads it at most once a second. */
 void catalog_list(struct catalog *catalog);
 
 #endif

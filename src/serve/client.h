@@ -45,14 +45,15 @@ struct client {
 	struct service *service;
 	enum client_state state;
 	int fd;
-	int local;             /* it came through a unix socket */
+	int local;             /* did it come through a unix socket? */
 	/* The protocol it speaks: */
-	struct protocol protocol; /* memcached's */
-	struct resp *resp;     /* Redis'; or NULL */
+	struct protocol protocol; /* the parser of memcached's protocol */
+	struct resp *resp;     /* the state of Redis' protocol; or NULL */
 	/*
-	 * Take a request, or in RESP a word of one. Returns how many bytes it
-	 * had; *more becomes 1 if it isn't whole. The bytes, and LOOPS_PADDING
-	 * after them, must not change until sweep_run.
+	 * Take a request, or in RESP a word of one, from the `nbytes` bytes at
+	 * `data`. Returns the number of bytes taken; *more becomes 1 if the
+	 * request isn't whole. The bytes, and LOOPS_PADDING after them, must
+	 * not change until sweep_run.
 	 */
 	size_t (*take)(struct client *client, const uint8_t *data,
 	    size_t nbytes, int *more);
@@ -60,23 +61,25 @@ struct client {
 	void (*answer)(struct client *client,
 	    const struct operation *operation, const struct outcome *outcome);
 	/* Its requests: */
-	uint8_t *kept;         /* bytes not consumed yet */
-	size_t kept_bytes, kept_capacity;
-	int begun;             /* its first byte was looked at */
-	int busy;              /* `take` has work even without bytes */
+	uint8_t *kept;         /* the bytes that are not consumed yet */
+	size_t kept_bytes;     /* their number */
+	size_t kept_capacity;  /* the size of `kept` */
+	int begun;             /* has its first byte been looked at? */
+	int busy;              /* does `take` have work even without bytes? */
 	/* The replies to it: */
 	struct buffer replies;
-	size_t owed;           /* about how many bytes wait for sweep_run */
-	/* for memcached_answer: */
-	int get_failed;        /* the get line that is answered has failed */
-	/* for RESP: */
+	size_t owed;           /* about the bytes of replies that sweep_run will
+	                        * add */
+	/* Only for memcached_answer: */
+	int get_failed;        /* has the get that is answered failed? */
+	/* Only for RESP: */
 	struct served *served; /* its request's filter; NULL: not known now */
-	/* Of server.c: */
+	/* Only for server.c: */
 	struct event *readable, *writable;
-	int reading, writing;  /* these events are waited for */
-	int touched;           /* in this sweep */
+	int reading, writing;  /* are these events waited for? */
+	int touched;           /* did it have an event in this sweep? */
 	struct client *next_touched;
-	struct client *next, **link; /* of all */
+	struct client *next, **link; /* in the list of all clients */
 };
 
 /* Are more requests taken from it, now or later? */
@@ -133,21 +136,23 @@ client_break(struct client *client)
  */
 void intake_read(struct client *client);
 
-/* Of memcached's protocol, for `take` and `answer`. */
+/* `take` and `answer` of clients that speak memcached's protocol. */
 size_t memcached_take(struct client *client, const uint8_t *data,
     size_t nbytes, int *more);
 void memcached_answer(struct client *client,
     const struct operation *operation, const struct outcome *outcome);
 
 /*
- * Why a client may not do this; NULL if it may. `verb` is VERB_SET (of a
- * subkey), VERB_ADD (of a filter), VERB_DELETE or VERB_SETMEM; all may do
- * anything else.
+ * Returns why a client may not do this; NULL if it may. `verb` is VERB_SET (of
+ * a subkey), VERB_ADD (of a filter), VERB_DELETE or VERB_SETMEM; every client
+ * may do anything else.
  */
 const char *memcached_refusal(const struct client *client, enum verb verb);
 
-/* From now on, the client speaks RESP. */
+/* Make it a client that speaks RESP from now on. */
 void resp_begin(struct client *client);
-void resp_free(struct resp *resp); /* NULL is none */
+
+/* Free the state of RESP; NULL does nothing. */
+void resp_free(struct resp *resp);
 
 #endif

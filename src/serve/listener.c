@@ -16,6 +16,8 @@
 
 /* The kernel limits it to net.core.somaxconn. */
 #define BACKLOG 1024
+/* The longest name of a host in an address, in bytes. */
+#define HOST_MAX 255
 
 static struct listener *
 new_listener(struct listeners *listeners)
@@ -64,8 +66,10 @@ describe(struct listener *l)
 		errno = EAFNOSUPPORT;
 		return -1;
 	}
-	snprintf(l->name, sizeof l->name, address.ss_family == AF_INET6 ?
-	    "[%s]:%s" : "%s:%s", host, port);
+	if (address.ss_family == AF_INET6)
+		snprintf(l->name, sizeof l->name, "[%s]:%s", host, port);
+	else
+		snprintf(l->name, sizeof l->name, "%s:%s", host, port);
 	l->beyond = strncmp(l->name, "127.", 4) != 0 &&
 	    strncmp(l->name, "[::1]", 5) != 0;
 	return 0;
@@ -83,11 +87,42 @@ listen_there(struct listener *l, const struct addrinfo *where)
 	setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	if (where->ai_family == AF_INET6)
 		setsockopt(l->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-	return bind(l->fd, where->ai_addr, where->ai_addrlen) < 0 ||
-	    listen(l->fd, BACKLOG) < 0 || describe(l) < 0 ? -1 : 0;
+	if (bind(l->fd, where->ai_addr, where->ai_addrlen) < 0 ||
+	    listen(l->fd, BACKLOG) < 0)
+		return -1;
+	return describe(l);
 }
 
-/* HOST:PORT; the host may be in brackets. */
+/*
+ * Split HOST:PORT, where the host may be in brackets. Returns 0, with the host
+ * in `host` and *port pointing into `text`, or -1.
+ */
+static int
+split_address(const char *text, char host[HOST_MAX + 1], const char **port)
+{
+	const char *colon = strrchr(text, ':');
+	const char *start = text;
+	size_t nbytes;
+	uint64_t number;
+
+	if (colon == NULL || colon == text ||
+	    number_count(colon + 1, &number) < 0 || number > 65535)
+		return -1;
+	nbytes = (size_t)(colon - text);
+	if (text[0] == '[' && colon[-1] == ']') {
+		start++;
+		nbytes -= 2;
+	} else if (memchr(text, ':', nbytes) != NULL) {
+		return -1; /* an IPv6 address without brackets */
+	}
+	if (nbytes == 0 || nbytes > HOST_MAX)
+		return -1;
+	memcpy(host, start, nbytes);
+	host[nbytes] = '\0';
+	*port = colon + 1;
+	return 0;
+}
+
 static int
 listen_tcp(struct listeners *listeners, const char *text,
     struct error *error)
@@ -95,28 +130,13 @@ listen_tcp(struct listeners *listeners, const char *text,
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 		.ai_flags = AI_PASSIVE };
 	struct addrinfo *found, *a;
-	const char *colon = strrchr(text, ':');
-	const char *start = text;
-	size_t host_bytes;
-	uint64_t port;
-	char host[256];
+	const char *port;
+	char host[HOST_MAX + 1];
 	int result;
 
-	if (colon == NULL || colon == text ||
-	    number_count(colon + 1, &port) < 0 || port > 65535)
+	if (split_address(text, host, &port) < 0)
 		return wrong(text, error);
-	host_bytes = (size_t)(colon - text);
-	if (text[0] == '[' && colon[-1] == ']') {
-		start++;
-		host_bytes -= 2;
-	} else if (memchr(text, ':', host_bytes) != NULL) {
-		return wrong(text, error);
-	}
-	if (host_bytes == 0 || host_bytes >= sizeof host)
-		return wrong(text, error);
-	memcpy(host, start, host_bytes);
-	host[host_bytes] = '\0';
-	result = getaddrinfo(host, colon + 1, &hints, &found);
+	result = getaddrinfo(host, port, &hints, &found);
 	if (result != 0) {
 		return error_set(error, STATUS_FAILED, "--listen=%s: %s",
 		    text, gai_strerror(result));
@@ -182,8 +202,9 @@ listen_unix(struct listeners *listeners, const char *text, mode_t mode,
 	if (result < 0)
 		return failed(text, error);
 	l->path = memory_or_die(strdup(path));
-	return listen(l->fd, BACKLOG) < 0 || describe(l) < 0 ?
-	    failed(text, error) : 0;
+	if (listen(l->fd, BACKLOG) < 0 || describe(l) < 0)
+		return failed(text, error);
+	return 0;
 }
 
 /* A socket that a service manager has opened. */
@@ -204,9 +225,10 @@ listen_fd(struct listeners *listeners, const char *text, struct error *error)
 	}
 	l = new_listener(listeners);
 	l->fd = (int)fd;
-	return evutil_make_socket_nonblocking(l->fd) < 0 ||
-	    evutil_make_socket_closeonexec(l->fd) < 0 || describe(l) < 0 ?
-	    failed(text, error) : 0;
+	if (evutil_make_socket_nonblocking(l->fd) < 0 ||
+	    evutil_make_socket_closeonexec(l->fd) < 0 || describe(l) < 0)
+		return failed(text, error);
+	return 0;
 }
 
 int

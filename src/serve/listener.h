@@ -1,6 +1,4 @@
-/*
- * Where serve listens: HOST:PORT, [::1]:PORT, unix:PATH, fd:N.
- */
+/* Where serve listens: HOST:PORT, [::1]:PORT, unix:PATH, fd:N. */
 #ifndef SERVE_LISTENER_H
 #define SERVE_LISTENER_H
 
@@ -11,29 +9,31 @@
 
 struct evconnlistener;
 
-/* A socket that listens: non-blocking, closed by exec. */
+/* A socket that listens; it doesn't block, and exec closes it. */
 struct listener {
 	int fd;
-	int beyond;     /* other machines may connect */
-	char name[300]; /* for messages, with the port chosen for 0 */
-	char *path;     /* of a unix socket that we must remove; or NULL */
-	struct evconnlistener *event; /* the caller's */
+	int beyond;     /* can other machines connect? */
+	char name[300]; /* its address for messages, with the real port */
+	char *path;     /* the unix socket to remove at the end, or NULL */
+	struct evconnlistener *event; /* the caller's, who frees it */
 };
 
+/* All of them; all zero at first. */
 struct listeners {
 	struct listener *items;
 	size_t count;
 };
 
 /*
- * Add listeners for the address `text`; a host name may have several addresses.
- * A unix socket gets `socket_mode`; one that nobody listens on is replaced.
- * Returns 0, or -1 with `error` filled (STATUS_USAGE if it is not an address).
+ * Listen on the address `text`, and add a listener to `listeners`, or several
+ * if it names a host with several addresses. A unix socket gets `socket_mode`;
+ * an existing one on which nobody listens is replaced. Returns 0, or -1 with
+ * `error` filled: STATUS_USAGE if `text` is no address.
  */
 int listener_open(struct listeners *listeners, const char *text,
     mode_t socket_mode, struct error *error);
 
-/* Close all, and remove the unix sockets. */
+/* Close all of them, remove the unix sockets, and free the memory. */
 void listeners_close(struct listeners *listeners);
 
 #endif

@@ -159,7 +159,39 @@ memcached_refusal(const struct client *client, enum verb verb)
 	return NULL;
 }
 
-/* A request about the server or a whole filter. */
+static void
+carry_out(struct service *service, const struct request *r,
+    struct buffer *replies)
+{
+	switch (r->verb) {
+	case VERB_ADD:
+		add_filter(service, r, replies);
+		break;
+	case VERB_DELETE:
+		delete_filter(service, r, replies);
+		break;
+	case VERB_STATS:
+		memcached_stats(service, r, replies);
+		break;
+	case VERB_TRY:
+		try(r, replies);
+		break;
+	case VERB_SETMEM:
+		set_memory(service, r, replies);
+		break;
+	case VERB_VERSION:
+		buffer_format(replies, "VERSION %s\r\n",
+		    service->plan->version);
+		break;
+	case VERB_VERBOSITY:
+		buffer_line(replies, "OK");
+		break;
+	default: /* there is no answer to quit, and the others are no such */
+		break;
+	}
+}
+
+/* Answer a request about the server or a whole filter. */
 static void
 answer_at_once(struct client *client, const struct request *r)
 {
@@ -170,22 +202,8 @@ answer_at_once(struct client *client, const struct request *r)
 
 	if (why != NULL)
 		refuse(replies, why);
-	else if (r->verb == VERB_ADD)
-		add_filter(service, r, replies);
-	else if (r->verb == VERB_DELETE)
-		delete_filter(service, r, replies);
-	else if (r->verb == VERB_STATS)
-		memcached_stats(service, r, replies);
-	else if (r->verb == VERB_TRY)
-		try(r, replies);
-	else if (r->verb == VERB_SETMEM)
-		set_memory(service, r, replies);
-	else if (r->verb == VERB_VERSION)
-		buffer_format(replies, "VERSION %s\r\n",
-		    service->plan->version);
-	else if (r->verb == VERB_VERBOSITY)
-		buffer_line(replies, "OK");
-	/* no answer to quit */
+	else
+		carry_out(service, r, replies);
 	buffer_free(&unwanted);
 }
 

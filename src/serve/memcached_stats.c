@@ -96,7 +96,29 @@ stats_server(const struct service *service, struct buffer *replies)
 }
 
 static void
-stats_bloom(struct filter *filter, struct buffer *replies)
+stats_settings(const struct service *service, struct buffer *replies)
+{
+	put_count(replies, "maxbytes", service->catalog->pool.limit);
+	put_count(replies, "maxconns", service->connections);
+	buffer_format(replies, "STAT evictions off\r\n"
+	    "STAT cas_enabled no\r\nSTAT flush_enabled no\r\n"
+	    "STAT num_threads 1\r\nSTAT binding_protocol ascii\r\n");
+	put_count(replies, "item_size_max", service->plan->limits.value);
+	put_count(replies, "key_size_max", service->plan->limits.key);
+}
+
+/* The size of each filter; 0 if it can't be used. */
+static void
+stats_blooms(struct catalog *catalog, struct buffer *replies)
+{
+	catalog_list(catalog);
+	for (size_t i = 0; i < catalog->count; i++)
+		put_count(replies, catalog->items[i]->name,
+		    served_bytes(catalog->items[i]));
+}
+
+static void
+put_figures(struct filter *filter, struct buffer *replies)
 {
 	const struct header *header = filter_header(filter);
 	const struct table *table = filter_table(filter);
@@ -111,8 +133,9 @@ stats_bloom(struct filter *filter, struct buffer *replies)
 	put_real(replies, "error_rate", header->error_rate);
 	put_real(replies, "error_rate_now",
 	    estimate_error_rate(filter, SAMPLE_PAGES));
-	put_count(replies, "lines",
-	    lines < 1e18 ? (uint64_t)llround(lines) : 0);
+	if (!(lines < 1e18)) /* no number, if every bit is set */
+		lines = 0;
+	put_count(replies, "lines", (uint64_t)llround(lines));
 	/* as planned, even if it may be overfilled */
 	put_count(replies, "room", table_room(table, GROWTH_FAIL));
 	put_count(replies, "bytes", filter_bytes(filter));
@@ -122,6 +145,37 @@ stats_bloom(struct filter *filter, struct buffer *replies)
 	put_count(replies, "cache_lines", first->cache_lines);
 	put_count(replies, "layers", table->count);
 	put_real(replies, "fill", newest.share);
+}
+
+/* The figures of one filter. Returns 0, or -1 if the request was refused. */
+static int
+stats_bloom(struct service *service, struct bytes name,
+    struct buffer *replies)
+{
+	const struct served *s = catalog_find(service->catalog, name);
+
+	if (s == NULL) {
+		buffer_line(replies, "CLIENT_ERROR no such filter");
+		return -1;
+	}
+	if (s->filter == NULL) {
+		buffer_reason(replies, "CLIENT_ERROR ", s->reason);
+		return -1;
+	}
+	put_figures(s->filter, replies);
+	if (service->leases != NULL)
+		put_count(replies, "leases", served_leases(s));
+	return 0;
+}
+
+/* Set all counters to zero, but not what there is now. */
+static void
+reset(struct service *service)
+{
+	if (service->leases != NULL)
+		leases_reset_counters(service->leases);
+	service->counters = (struct counters){ .curr_connections =
+		service->counters.curr_connections };
 }
 
 /* Only where there are leases: exporters show what they don't know. */
@@ -147,43 +201,18 @@ void
 memcached_stats(struct service *service, const struct request *r,
     struct buffer *replies)
 {
-	const struct serve_settings *plan = service->plan;
-	struct catalog *catalog = service->catalog;
-	struct served *s;
-
 	if (bytes_are(r->key, "bloom")) {
-		s = catalog_find(catalog, r->value);
-		if (s == NULL || s->filter == NULL) {
-			buffer_reason(replies, "CLIENT_ERROR ", s == NULL ?
-			    "no such filter" : s->reason);
+		if (stats_bloom(service, r->value, replies) < 0)
 			return;
-		}
-		stats_bloom(s->filter, replies);
-		if (service->leases != NULL)
-			put_count(replies, "leases", served_leases(s));
 	} else if (r->key.nbytes == 0) {
 		stats_server(service, replies);
 		stats_leases(service, replies);
 	} else if (bytes_are(r->key, "blooms")) {
-		/* 0 for a filter that can't be used */
-		catalog_list(catalog);
-		for (size_t i = 0; i < catalog->count; i++)
-			put_count(replies, catalog->items[i]->name,
-			    served_bytes(catalog->items[i]));
+		stats_blooms(service->catalog, replies);
 	} else if (bytes_are(r->key, "settings")) {
-		put_count(replies, "maxbytes", catalog->pool.limit);
-		put_count(replies, "maxconns", service->connections);
-		buffer_format(replies, "STAT evictions off\r\n"
-		    "STAT cas_enabled no\r\nSTAT flush_enabled no\r\n"
-		    "STAT num_threads 1\r\nSTAT binding_protocol ascii\r\n");
-		put_count(replies, "item_size_max", plan->limits.value);
-		put_count(replies, "key_size_max", plan->limits.key);
+		stats_settings(service, replies);
 	} else if (bytes_are(r->key, "reset")) {
-		/* all but what is there now */
-		if (service->leases != NULL)
-			leases_reset_counters(service->leases);
-		service->counters = (struct counters){ .curr_connections =
-			service->counters.curr_connections };
+		reset(service);
 		buffer_line(replies, "RESET");
 		return;
 	} else if (!bytes_are(r->key, "slabs") && !bytes_are(r->key, "items") &&

@@ -65,7 +65,9 @@ end_of_line(const uint8_t *p, size_t nbytes)
 		return 1;
 	if (*p != '\r')
 		return 0;
-	return nbytes == 1 ? -1 : p[1] == '\n' ? 2 : 0;
+	if (nbytes == 1)
+		return -1;
+	return p[1] == '\n' ? 2 : 0;
 }
 
 /*
@@ -201,18 +203,41 @@ static const struct row rows[] = {
 
 static const struct row unknown = { "", VERB_FAILED, parse_words, 1, "ERROR" };
 
+static const struct row *
+find_row(struct bytes word, const struct protocol_limits *limits)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		if (rows[i].verb == VERB_TOUCH && !limits->touch)
+			continue;
+		if (bytes_are(word, rows[i].word))
+			return &rows[i];
+	}
+	return &unknown;
+}
+
+/* How long the line that begins at `data` may be. */
+static size_t
+line_bytes_max(const struct protocol_limits *limits, const uint8_t *data,
+    size_t nbytes)
+{
+	size_t most = limits->key + LINE_REST;
+
+	/* one with many keys may have as many as fit into a value */
+	if (nbytes >= 3 && memcmp(data, "get", 3) == 0)
+		most += limits->value;
+	return most;
+}
+
 static size_t
 next_request(struct protocol *protocol, const struct protocol_limits *limits,
     const uint8_t *data, size_t nbytes, struct request *request)
 {
-	/* a line with keys may be as long as a value */
-	size_t most = limits->key + LINE_REST +
-	    (nbytes >= 3 && memcmp(data, "get", 3) == 0 ? limits->value : 0);
 	const uint8_t *end = memchr(data + protocol->searched, '\n',
 	    nbytes - protocol->searched);
+	size_t most = line_bytes_max(limits, data, nbytes);
 	size_t found = end == NULL ? nbytes : (size_t)(end - data) + 1, taken;
-	struct line line = { .row = &unknown, .protocol = protocol,
-		.limits = limits, .rest = { data + found, nbytes - found } };
+	struct line line = { .protocol = protocol, .limits = limits,
+		.rest = { data + found, nbytes - found } };
 
 	protocol->searched = end == NULL ? nbytes : 0;
 	if (found > most) {
@@ -226,14 +251,7 @@ next_request(struct protocol *protocol, const struct protocol_limits *limits,
 	if (end > data && end[-1] == '\r')
 		line.text.nbytes--;
 	line.word[line.count++] = bytes_next_word(&line.text);
-	for (size_t i = 0; i < ROWS; i++) {
-		if (rows[i].verb == VERB_TOUCH && !limits->touch)
-			continue;
-		if (bytes_are(line.word[0], rows[i].word)) {
-			line.row = &rows[i];
-			break;
-		}
-	}
+	line.row = find_row(line.word[0], limits);
 	request->verb = line.row->verb;
 	request->reply = line.row->reply;
 	if (line.row->parse == NULL) {

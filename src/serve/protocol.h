@@ -19,9 +19,10 @@
 
 #include "serve/buffer.h"
 
+/* The requests. */
 enum verb {
 	VERB_MORE,    /* no whole request yet: call again with more bytes */
-	VERB_GET,     /* get or gets: `key` is all keys, with blanks */
+	VERB_GET,     /* get or gets: `key` has all keys, with blanks between */
 	VERB_SET,
 	VERB_ADD,
 	VERB_REPLACE,
@@ -40,12 +41,14 @@ enum verb {
 struct request {
 	enum verb verb;
 	struct bytes key;   /* the word after the verb */
-	struct bytes value; /* of set, add, replace */
-	int64_t time;       /* of expiration: of set, add, replace, touch */
-	int with_cas;       /* VERB_GET of gets */
-	int noreply;        /* no answer is wanted, not even an error */
-	int hang_up;        /* close the connection after the answer */
-	const char *reply;  /* of VERB_FAILED, without \r\n; "" is none */
+	struct bytes value; /* the value of set, add or replace */
+	int64_t time;       /* the expiration time of set, add, replace or
+	                     * touch, as it was sent */
+	int with_cas;       /* does VERB_GET stand for gets? */
+	int noreply;        /* is no answer wanted, not even an error? */
+	int hang_up;        /* is the connection closed after the answer? */
+	const char *reply;  /* the answer to VERB_FAILED, a line without its
+	                     * end; "" is none */
 };
 
 /* What a client may send. */
@@ -61,8 +64,8 @@ struct protocol {
 		PROTOCOL_SKIP_LINE,
 		PROTOCOL_SKIP_VALUE
 	} state;
-	size_t searched;  /* bytes of an unfinished line without a \n */
-	uint64_t skip;    /* bytes of a value still to skip */
+	size_t searched;  /* bytes of an unfinished line that have no \n */
+	uint64_t skip;    /* bytes of a value that are still to be skipped */
 };
 
 /*
@@ -78,6 +81,7 @@ size_t protocol_next(struct protocol *protocol,
     const struct protocol_limits *limits, const uint8_t *data, size_t nbytes,
     struct request *request);
 
+/* Returns the greatest number of bytes that a caller must keep. */
 size_t protocol_bytes_max(const struct protocol_limits *limits);
 
 #endif

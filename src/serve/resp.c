@@ -43,8 +43,10 @@ begin_request(struct resp_parser *parser, const uint8_t *data, size_t nbytes,
 	size_t n;
 
 	/* an empty line, as redis-cli --pipe sends one */
-	if (nbytes > 0 && data[0] == '\r' && (nbytes == 1 || data[1] == '\n'))
-		return nbytes == 1 ? 0 : 2;
+	if (nbytes == 1 && data[0] == '\r')
+		return 0;
+	if (nbytes > 1 && data[0] == '\r' && data[1] == '\n')
+		return 2;
 	n = take_number(data, nbytes, RESP_FIRST_BYTE, word, &count);
 	if (n == 0)
 		return 0;
@@ -78,18 +80,43 @@ begin_word(struct resp_parser *parser, size_t longest, const uint8_t *data,
 	return n;
 }
 
+static size_t
+take_bytes(const struct resp_parser *parser, const uint8_t *data, size_t nbytes,
+    struct resp_word *word)
+{
+	size_t n = (size_t)parser->nbytes;
+
+	if (nbytes < n + 2)
+		return 0;
+	if (data[n] != '\r' || data[n + 1] != '\n')
+		return fail(word);
+	word->event = RESP_WORD;
+	word->bytes = (struct bytes){ data, n };
+	return n + 2;
+}
+
+static size_t
+skip_bytes(struct resp_parser *parser, size_t nbytes, struct resp_word *word)
+{
+	size_t n = parser->nbytes < nbytes ? (size_t)parser->nbytes : nbytes;
+
+	parser->nbytes -= n;
+	if (parser->nbytes == 0)
+		word->event = RESP_LONG;
+	return n;
+}
+
 size_t
 resp_next(struct resp_parser *parser, size_t longest, const uint8_t *data,
     size_t nbytes, struct resp_word *word)
 {
-	size_t at = 0, n;
+	size_t at = 0, n = 0;
 
 	*word = (struct resp_word){ .event = RESP_MORE };
 	do {
 		const uint8_t *rest = data + at;
 		size_t left = nbytes - at;
 
-		n = (size_t)parser->nbytes;
 		switch (parser->state) {
 		case RESP_AT_ARRAY:
 			n = begin_request(parser, rest, left, word);
@@ -98,21 +125,10 @@ resp_next(struct resp_parser *parser, size_t longest, const uint8_t *data,
 			n = begin_word(parser, longest, rest, left, word);
 			break;
 		case RESP_AT_BYTES:
-			if (left < n + 2) {
-				n = 0;
-			} else if (rest[n] != '\r' || rest[n + 1] != '\n') {
-				n = fail(word);
-			} else {
-				word->event = RESP_WORD;
-				word->bytes = (struct bytes){ rest, n };
-				n += 2;
-			}
+			n = take_bytes(parser, rest, left, word);
 			break;
 		case RESP_AT_SKIP:
-			n = n < left ? n : left;
-			parser->nbytes -= n;
-			if (parser->nbytes == 0)
-				word->event = RESP_LONG;
+			n = skip_bytes(parser, left, word);
 			break;
 		}
 		at += n;
@@ -120,8 +136,10 @@ resp_next(struct resp_parser *parser, size_t longest, const uint8_t *data,
 	if (word->event == RESP_WORD || word->event == RESP_LONG) {
 		word->index = parser->index++;
 		word->count = parser->count;
-		parser->state = parser->index < parser->count ?
-		    RESP_AT_LENGTH : RESP_AT_ARRAY;
+		if (parser->index < parser->count)
+			parser->state = RESP_AT_LENGTH;
+		else
+			parser->state = RESP_AT_ARRAY;
 	}
 	return at;
 }

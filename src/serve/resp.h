@@ -1,11 +1,12 @@
 /*
- * Requests in Redis' protocol (RESP 2 and 3): an array of bulk strings. Turns
- * bytes, as they arrive, into the words of requests. Knows nothing of sockets
- * and filters.
+ * Requests in Redis' protocol (RESP 2 and 3), each an array of bulk strings.
+ * Turns bytes, as they arrive, into the words of requests. Knows nothing of
+ * sockets and filters.
  *
  * Words are handed out one by one, so that a request with very many of them may
- * be longer than any buffer. A word that is too long is skipped, and said to
- * be. What can't be a request is an error after which nothing can be read.
+ * be longer than any buffer. A word that is too long is skipped, and handed out
+ * without its bytes. Bytes that cannot be a request are an error after which
+ * nothing can be read.
  *
  * Source: "Redis serialization protocol specification".
  */
@@ -25,14 +26,15 @@
 enum resp_event {
 	RESP_MORE,   /* no whole word yet: call again with more bytes */
 	RESP_WORD,
-	RESP_LONG,   /* a word that is too long, without its bytes */
+	RESP_LONG,   /* a word that is too long: its bytes were skipped */
 	RESP_BROKEN  /* this is no request: nothing more can be read */
 };
 
 struct resp_word {
 	enum resp_event event;
 	struct bytes bytes;
-	uint32_t index, count; /* the request has `count` words */
+	uint32_t index; /* its place in the request, from 0 */
+	uint32_t count; /* the number of words that the request has */
 };
 
 /* The state of parsing a connection; all zero at its beginning. */
@@ -43,8 +45,8 @@ struct resp_parser {
 		RESP_AT_BYTES,
 		RESP_AT_SKIP    /* the rest of a word that is too long */
 	} state;
-	uint32_t index, count; /* of the word that comes */
-	uint64_t nbytes;       /* its length, or how much is to be skipped */
+	uint32_t index, count; /* as in resp_word, of the next word */
+	uint64_t nbytes;       /* its length; or the bytes still to skip */
 };
 
 /*

@@ -66,10 +66,12 @@ resp_may(struct resp *r, enum verb verb)
 struct bytes
 resp_kept(const struct resp *r, unsigned i)
 {
-	size_t start = i == 0 || i > r->kept ? 0 : r->ends[i - 1] + 1;
+	size_t start = 0;
 
 	if (i >= r->kept)
 		return (struct bytes){ (const uint8_t *)"", 0 };
+	if (i > 0)
+		start = r->ends[i - 1] + 1; /* after the NUL */
 	return (struct bytes){ r->text.data + start, r->ends[i] - start };
 }
 
@@ -139,7 +141,10 @@ resp_put_array(struct resp *r, size_t count)
 void
 resp_put_map(struct resp *r, size_t count)
 {
-	put_number(r, r->resp3 ? '%' : '*', r->resp3 ? count : 2 * count);
+	if (r->resp3)
+		put_number(r, '%', count);
+	else
+		put_number(r, '*', 2 * count);
 }
 
 int

@@ -20,50 +20,54 @@
 /* The most words that are kept of a request. */
 #define RESP_KEPT_MAX 24
 
-/* What a client that speaks RESP has besides: its request, and its queue. */
+/* The state of a client that speaks RESP: its request and its queue. */
 struct resp {
 	struct client *client;
-	int resp3;              /* version 3 of the protocol */
-	uint64_t id;            /* of the connection */
-	char *name;             /* that the client gave itself, or NULL */
+	int resp3;              /* does it speak version 3 of the protocol? */
+	uint64_t id;            /* the number of the connection */
+	char *name;             /* the name the client gave itself, or NULL */
 	struct resp_parser parser;
 	/* The request: */
-	const struct resp_command *command;
-	uint32_t count;         /* words of it */
-	uint32_t items;         /* of them, given one by one so far */
+	const struct resp_command *command; /* NULL: an unknown one */
+	uint32_t count;         /* the number of its words */
+	uint32_t items;         /* the words that were given as items so far */
 	char *refusal;          /* the error it is answered with, or NULL */
-	/* The words kept, each with a NUL after it. */
+	/* The words of it that are kept, each with a NUL after it: */
 	struct buffer text;
-	size_t ends[RESP_KEPT_MAX];
-	unsigned kept;
-	/* For the command; its filter is client->served: */
+	size_t ends[RESP_KEPT_MAX]; /* where in `text` each of them ends */
+	unsigned kept;          /* the number of these words */
+	/* For the command, whose filter is client->served: */
 	int missing;            /* there is no such filter, and that is fine */
-	uint64_t sum;
+	uint64_t sum;           /* the integer that say_sum replies with */
 	/* MULTI: */
-	int queuing;            /* requests are queued, not carried out */
-	int queue_failed;       /* one of them was refused */
-	uint32_t queue_count;   /* requests */
-	struct buffer queue;   /* with EXEC, LOOPS_PADDING more bytes */
+	int queuing;            /* are requests queued, not carried out? */
+	int queue_failed;       /* was one of them refused? */
+	uint32_t queue_count;   /* the number of requests in the queue */
+	struct buffer queue;    /* their bytes; LOOPS_PADDING more after EXEC */
 };
 
+/* A command, and the functions that carry it out. */
 struct resp_command {
 	const char *name;       /* in lower case */
-	int at_once;            /* also after MULTI */
-	uint32_t least, most;   /* words, with the name; 0: any number */
-	unsigned kept;          /* the words kept, or all */
-	const char *until;      /* or those up to this word; or NULL */
-	int asks;               /* of a subkey: it only looks it up */
-	int array;              /* of subkeys: it replies with an array */
+	int at_once;            /* is it carried out even after MULTI? */
+	uint32_t least, most;   /* the number of words, with the name; a `most`
+	                         * of 0 is no limit */
+	unsigned kept;          /* the number of words kept; 0 is all */
+	const char *until;      /* if not NULL, they are those up to this one */
+	int asks;               /* does it look up subkeys without marking? */
+	int array;              /* does it reply to subkeys with an array? */
 	/*
-	 * The words to be kept are complete; an item, whose data is NULL if it
-	 * is too long; the end, where the reply is written. Or NULL.
+	 * Called, unless they are NULL or the request has been refused:
+	 * `begin` when the words to be kept are complete; `item` for each
+	 * other word, whose data is NULL if it is too long; `end` at the end of
+	 * the request, to write the reply. Each may refuse it (resp_refuse).
 	 */
 	void (*begin)(struct resp *r);
 	void (*item)(struct resp *r, struct bytes word);
 	void (*end)(struct resp *r);
 };
 
-/* In resp_filters.c and so on; the last one has no name. */
+/* The tables of commands, each in the file of that name; they end with NULL. */
 extern const struct resp_command resp_filter_commands[],
     resp_connection_commands[], resp_session_commands[],
     resp_lease_commands[];
@@ -74,30 +78,38 @@ extern const struct resp_command resp_filter_commands[],
  */
 const struct resp_command *resp_command_find(struct bytes name, int leases);
 
-/* A word that was kept; empty if there is none. Word 0 is the name. */
+/*
+ * Returns word i of those that were kept, which is valid until the end of the
+ * request; an empty one if there are fewer. Word 0 is the name of the command.
+ */
 struct bytes resp_kept(const struct resp *r, unsigned i);
-/* The same as a string: it ends at a NUL in it. */
+
+/* Returns the same word as a string, which ends at the first NUL in it. */
 const char *resp_string(const struct resp *r, unsigned i);
-/* Is it this word, in any case? `word` is in upper case. */
+
+/* Is word i this one, in upper or lower case? */
 int resp_is(const struct resp *r, unsigned i, const char *word);
 
-/* The request is answered with this error, which begins with its code. */
+/*
+ * Answer the request with this error, whose text begins with its code, such as
+ * "ERR". Counts it as refused; of several errors of a request, the last counts.
+ */
 void resp_refuse(struct resp *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* May the client do this (memcached_refusal)? If not, it is refused. */
+/* May the client do this (memcached_refusal)? If not, refuse the request. */
 int resp_may(struct resp *r, enum verb verb);
 
-/* Before a direct reply: write those to earlier requests of the client. */
+/* Write the replies to earlier requests. To be called before another reply. */
 void resp_answer_earlier(struct resp *r);
 
-/* For client->answer: the reply to a subkey. */
+/* Write the reply to a subkey; this is client->answer. */
 void resp_answer(struct client *client, const struct operation *operation,
     const struct outcome *outcome);
 
 /*
  * If an operation of the sweep has failed, write the error that is its reply.
- * Returns whether it has.
+ * Returns whether it has failed.
  */
 int resp_put_failure(struct resp *r, const struct operation *operation,
     const struct outcome *outcome);
@@ -108,7 +120,7 @@ int resp_put_failure(struct resp *r, const struct operation *operation,
  */
 int resp_return_lease(struct resp *r, struct bytes key);
 
-/* Parts of a reply, in the version of the protocol that the client speaks. */
+/* Write a part of a reply, in the version of the protocol of the client. */
 void resp_put_simple(struct resp *r, const char *text);
 void resp_put_error(struct resp *r, const char *text);
 void resp_put_integer(struct resp *r, uint64_t value);

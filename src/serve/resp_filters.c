@@ -172,11 +172,12 @@ static void
 take_subkey(struct resp *r, struct bytes subkey)
 {
 	const struct resp_command *command = r->command;
-	struct operation o = { .subkey = subkey,
-		.action = command->asks ? ACTION_LOOK : ACTION_SET,
-		.items = command->array && r->items == 0 ?
-		    r->count - r->kept : 0 };
+	struct operation o = { .subkey = subkey, .action = ACTION_SET };
 
+	if (command->asks)
+		o.action = ACTION_LOOK;
+	if (command->array && r->items == 0)
+		o.items = r->count - r->kept;
 	if (r->client->served == NULL && !r->missing)
 		r->client->served = find(r);
 	if (subkey.data == NULL)
@@ -192,40 +193,86 @@ static void
 card(struct resp *r)
 {
 	const struct served *served = find_open(r);
+	uint64_t lines = 0;
 
-	if (r->refusal == NULL)
-		resp_put_integer(r, served == NULL ? 0 :
-		    table_lines(filter_table(served->filter)));
+	if (r->refusal != NULL)
+		return;
+	if (served != NULL)
+		lines = table_lines(filter_table(served->filter));
+	resp_put_integer(r, lines);
+}
+
+enum info_field {
+	INFO_CAPACITY,
+	INFO_SIZE,
+	INFO_FILTERS,
+	INFO_ITEMS,
+	INFO_EXPANSION,
+	INFO_FIELDS
+};
+
+static const struct {
+	const char *name, *title;
+} info_fields[] = {
+	[INFO_CAPACITY] = { "CAPACITY", "Capacity" },
+	[INFO_SIZE] = { "SIZE", "Size" },
+	[INFO_FILTERS] = { "FILTERS", "Number of filters" },
+	[INFO_ITEMS] = { "ITEMS", "Number of items inserted" },
+	[INFO_EXPANSION] = { "EXPANSION", "Expansion rate" },
+};
+
+static void
+put_info(struct resp *r, const struct served *served, enum info_field field)
+{
+	const struct header *header = filter_header(served->filter);
+	const struct table *table = filter_table(served->filter);
+	uint64_t value = 0;
+
+	switch (field) {
+	case INFO_CAPACITY:
+		value = table_capacity(table);
+		if (header->window.kind != WINDOW_NONE)
+			value = header->capacity; /* what it was made for */
+		break;
+	case INFO_SIZE:
+		value = filter_bytes(served->filter);
+		break;
+	case INFO_FILTERS:
+		value = table->count;
+		break;
+	case INFO_ITEMS:
+		value = table_lines(table);
+		break;
+	case INFO_EXPANSION:
+		value = served->expansion;
+		break;
+	case INFO_FIELDS:
+		break;
+	}
+	if (field == INFO_EXPANSION && served_is_fixed(served))
+		resp_put_null(r);
+	else
+		resp_put_integer(r, value);
 }
 
 /* All fields, or one; in version 2 of the protocol, one has no title. */
 static void
 info(struct resp *r)
 {
-	static const struct {
-		const char *name, *title;
-	} fields[] = {
-		{ "CAPACITY", "Capacity" },
-		{ "SIZE", "Size" },
-		{ "FILTERS", "Number of filters" },
-		{ "ITEMS", "Number of items inserted" },
-		{ "EXPANSION", "Expansion rate" }, /* null if it is fixed */
-	};
-	enum { FIELDS = sizeof fields / sizeof *fields };
 	const struct served *served = find_open(r);
 	int titled = r->kept == 2 || r->resp3;
-	size_t i = 0, end = FIELDS;
+	unsigned i = 0, end = INFO_FIELDS;
 
 	if (served == NULL)
 		refuse_missing(r);
 	if (r->refusal != NULL)
 		return;
 	if (r->kept > 2) {
-		while (i < FIELDS && !resp_is(r, 2, fields[i].name))
+		while (i < INFO_FIELDS && !resp_is(r, 2, info_fields[i].name))
 			i++;
 		end = i + 1;
 	}
-	if (i == FIELDS) {
+	if (i == INFO_FIELDS) {
 		resp_refuse(r, "Invalid information value");
 		return;
 	}
@@ -234,21 +281,9 @@ info(struct resp *r)
 	else
 		resp_put_array(r, 1);
 	for (; i < end; i++) {
-		const struct header *header = filter_header(served->filter);
-		const struct table *table = filter_table(served->filter);
-		/* with a window, its capacity is what it was made for */
-		const uint64_t values[FIELDS] = {
-			header->window.kind != WINDOW_NONE ?
-			    header->capacity : table_capacity(table),
-			filter_bytes(served->filter), table->count,
-			table_lines(table), served->expansion };
-
 		if (titled)
-			resp_put_simple(r, fields[i].title);
-		if (i == FIELDS - 1 && served_is_fixed(served))
-			resp_put_null(r);
-		else
-			resp_put_integer(r, values[i]);
+			resp_put_simple(r, info_fields[i].title);
+		put_info(r, served, (enum info_field)i);
 	}
 }
 

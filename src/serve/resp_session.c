@@ -75,6 +75,15 @@ queue_word(struct resp *r, const struct resp_word *word)
 }
 
 static void
+refuse_unknown(struct resp *r, struct bytes name)
+{
+	size_t shown = name.nbytes < 128 ? name.nbytes : 128;
+
+	resp_refuse(r, "ERR unknown command '%.*s'", (int)shown,
+	    (const char *)name.data);
+}
+
+static void
 begin_request(struct resp *r, const struct resp_word *word)
 {
 	const struct resp_command *command = resp_command_find(word->bytes,
@@ -89,9 +98,7 @@ begin_request(struct resp *r, const struct resp_word *word)
 	r->missing = 0;
 	r->sum = 0;
 	if (command == NULL)
-		resp_refuse(r, "ERR unknown command '%.*s'",
-		    word->bytes.nbytes < 128 ? (int)word->bytes.nbytes : 128,
-		    (const char *)word->bytes.data);
+		refuse_unknown(r, word->bytes);
 	else if (word->count < command->least ||
 	    (command->most > 0 && word->count > command->most))
 		resp_refuse(r, "ERR wrong number of arguments for '%s'"

@@ -37,7 +37,9 @@ static void
 set_reason(struct served *s, const char *reason)
 {
 	free(s->reason);
-	s->reason = reason == NULL ? NULL : memory_or_die(strdup(reason));
+	s->reason = NULL;
+	if (reason != NULL)
+		s->reason = memory_or_die(strdup(reason));
 }
 
 static void
@@ -68,8 +70,14 @@ leave_list(struct served *s)
 {
 	struct served_pool *pool = s->pool;
 
-	*(s->newer != NULL ? &s->newer->older : &pool->newest) = s->older;
-	*(s->older != NULL ? &s->older->newer : &pool->oldest) = s->newer;
+	if (s->newer != NULL)
+		s->newer->older = s->older;
+	else
+		pool->newest = s->older;
+	if (s->older != NULL)
+		s->older->newer = s->newer;
+	else
+		pool->oldest = s->newer;
 	s->newer = s->older = NULL;
 }
 
@@ -79,7 +87,10 @@ enter_list(struct served *s)
 	struct served_pool *pool = s->pool;
 
 	s->older = pool->newest;
-	*(s->older != NULL ? &s->older->newer : &pool->oldest) = s;
+	if (s->older != NULL)
+		s->older->newer = s;
+	else
+		pool->oldest = s;
 	pool->newest = s;
 }
 
@@ -170,6 +181,20 @@ take_recipe(struct served *s, struct error *error)
 	return error_set(error, STATUS_FAILED, "%s: %s", s->path, why);
 }
 
+/* How many bytes a filter with a window may need; 0 without a window. */
+static uint64_t
+bytes_announced(const struct header *header)
+{
+	struct sizing sizing = { .capacity = header->capacity,
+		.error_rate = header->error_rate,
+		.fixed = header->growth != GROWTH_GROW };
+
+	if (header->window.kind == WINDOW_NONE ||
+	    window_solve(&sizing, &header->window, &(struct error){ 0 }) < 0)
+		return 0;
+	return sizing.bytes;
+}
+
 /*
  * Open its file, or make one as designed. Returns 1 if there is no file, or one
  * already.
@@ -182,15 +207,15 @@ start(struct served *s, const struct filter_design *design,
 	const struct filter_use use = {
 		.writable = !s->pool->plan->read_only, .growth = -1,
 		.max_bytes = UINT64_MAX, .no_link = 1, .in_place = 1 };
-	const struct header *header;
-	struct sizing sizing;
 	int result;
 
 	if (s->pool->open >= s->pool->open_max)
 		close_oldest(s->pool);
-	result = design == NULL ?
-	    filter_open(&s->filter, s->path, &use, error) :
-	    filter_create(&s->filter, s->path, 0, design, &use, error);
+	if (design == NULL)
+		result = filter_open(&s->filter, s->path, &use, error);
+	else
+		result = filter_create(&s->filter, s->path, 0, design, &use,
+		    error);
 	if (result != 0) {
 		s->filter = NULL;
 		return result;
@@ -207,13 +232,7 @@ start(struct served *s, const struct filter_design *design,
 	    sizeof s->lessor_id) != 0)
 		drop_leases(s);
 	s->is_whole = key_is_line(&s->recipe);
-	header = filter_header(s->filter);
-	sizing = (struct sizing){ .capacity = header->capacity,
-		.error_rate = header->error_rate,
-		.fixed = header->growth != GROWTH_GROW };
-	s->announced = header->window.kind != WINDOW_NONE &&
-	    window_solve(&sizing, &header->window, &(struct error){ 0 }) == 0 ?
-	    sizing.bytes : 0;
+	s->announced = bytes_announced(filter_header(s->filter));
 	count_again(s);
 	return 0;
 }
@@ -281,8 +300,11 @@ served_postpone(struct served *s)
 uint64_t
 served_bytes(const struct served *s)
 {
-	return s->reason != NULL ? 0 : s->filter != NULL ?
-	    filter_bytes(s->filter) : s->bytes;
+	if (s->reason != NULL)
+		return 0;
+	if (s->filter != NULL)
+		return filter_bytes(s->filter);
+	return s->bytes;
 }
 
 void

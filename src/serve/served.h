@@ -1,10 +1,10 @@
 /*
  * One filter of the folder that is served: the file NAME.bloom, locked while it
- * is open. One that can't be used has a reason. At most once a second, at a
- * request, it is compared with what its name stands for, or opened again.
+ * is open. A filter that cannot be used has a reason. At most once a second, at
+ * a request, it is compared with the file of its name, or opened again.
  *
- * Only so many are open at a time: if another one is needed, the one that was
- * not used for the longest time is closed.
+ * At most open_max filters are open at a time: if another one is needed, the
+ * one that was not used for the longest time is closed.
  *
  * Functions return 0, or -1 with `error` filled; exceptions are stated.
  */
@@ -26,40 +26,46 @@
 
 struct filter;
 
-/* What the filters of a folder share. */
+/* What all filters of a folder share. */
 struct served_pool {
 	const struct serve_settings *plan;
-	uint64_t second;       /* since the start; not 0 */
-	uint64_t limit, bytes; /* of all filters: how many they may have, and
-	                          have, with layers that are being made */
-	size_t open, open_max; /* filters */
-	struct leases *leases; /* of all filters; NULL without --lease */
-	struct served *newest, *oldest; /* open ones, by their last use */
+	uint64_t second;       /* seconds since the start, from 1 on */
+	uint64_t limit;        /* bytes that all filters together may take */
+	uint64_t bytes;        /* bytes that they take, with layers that are
+	                        * being made */
+	size_t open, open_max; /* the number of filters that are open, and may
+	                        * be */
+	struct leases *leases; /* the leases of all filters; NULL without
+	                        * --lease */
+	struct served *newest; /* the open filter used last, or NULL */
+	struct served *oldest; /* the one not used for the longest time */
 };
 
+/* Requests that were refused for one reason. */
 struct refusals {
-	uint64_t count;            /* of requests, since they were reported, */
-	uint64_t reported;         /* in this second, or 0 */
+	uint64_t count;        /* requests since the last report */
+	uint64_t reported;     /* the second of the last report, or 0 */
 };
 
-/* Others only read it, but for the last two. */
+/* Other files only read it, but for `expansion` and `slot`. */
 struct served {
 	struct served_pool *pool;
 	char name[SERVED_NAME_MAX + 1];
 	size_t name_bytes;
-	char *path;
+	char *path;                /* of its file */
 	struct filter *filter;     /* NULL if it isn't open */
 	char *reason;              /* why it can't be used, or NULL */
-	uint64_t looked;           /* in which second, or 0 */
-	uint64_t bytes;            /* counted in pool->bytes */
-	uint64_t announced;        /* of a window: counted at least */
-	struct layer_entry next;   /* the next layer, once it is known, */
+	uint64_t looked;           /* the second of the last look, or 0 */
+	uint64_t bytes;            /* its share of pool->bytes */
+	uint64_t announced;        /* bytes that its window may need: its share
+	                            * is never less; or 0 */
+	struct layer_entry next;   /* the layer that would come next, */
 	struct layer_entry next_after; /* if this is still the last one */
-	uint64_t stored;           /* lines, since it was looked at */
-	struct refusals refusals;
-	struct served *newer, *older; /* of pool, if it is open */
-	struct key_recipe recipe;
-	int is_whole;              /* key_is_line(&recipe) */
+	uint64_t stored;           /* lines stored since the last look */
+	struct refusals refusals;  /* requests refused by it */
+	struct served *newer, *older; /* its neighbours in the pool's list */
+	struct key_recipe recipe;  /* of its header */
+	int is_whole;              /* is a key the whole subkey? */
 	struct key_scratch scratch;
 	uint32_t lessor;           /* LESSOR_NONE until a subkey is leased, */
 	uint8_t lessor_id[FILTER_ID_BYTES]; /* in the file with this id */
@@ -69,68 +75,79 @@ struct served {
 	                            * -1, the filter stays open */
 };
 
-/* A filter that isn't open yet; the pool must stay. */
+/*
+ * Returns a filter that isn't open yet, for served_free. The pool, which must
+ * outlive it, counts it from now on.
+ */
 struct served *served_new(struct served_pool *pool, struct bytes name);
 
-/* Close and free; -1 if what is only in memory could not be written. */
+/*
+ * Close and free it. Returns -1 if changes that were only in memory could not
+ * be written; it is freed all the same.
+ */
 int served_free(struct served *served, struct error *error);
 
-/* Create its file, and open it. Returns 1 if there is a file already. */
+/* Create its file, and open it. Returns 1 if there is a file of that name. */
 int served_create(struct served *served, const struct filter_design *plan,
     struct error *error);
 
 /*
- * To call before it is used: open it if it isn't, and once a second see whether
- * its name has another file, or a reader's file another table. Returns 1 if it
- * has no file. If `now`, look again even within the second.
+ * Look at its file; to be called before each use. Opens the filter if it isn't
+ * open; once a second (if `now`, at once) it sees whether the name has another
+ * file, or, for a server that only reads, the file another table, and opens it
+ * again. Returns 1 if there is no file. Otherwise 0, also if it cannot be used:
+ * then `filter` is NULL and `reason` says why.
  */
 int served_look(struct served *served, int now);
 
-/* It won't be asked for soon: just note how large its file is. */
+/* Count the bytes of its file without opening it. */
 void served_postpone(struct served *served);
 
-/* How many bytes it has, also if it isn't open; 0 if it can't be used. */
+/* Returns its size in bytes, also if it isn't open; 0 if it can't be used. */
 uint64_t served_bytes(const struct served *served);
 
-/* The filter, which is open, failed: it is closed. */
+/* Close the filter, which is open, since it failed; `error` is the reason. */
 void served_break(struct served *served, const struct error *error);
 
-/* A request was refused for this reason, which is reported once a minute. */
+/* Count a request refused for this reason, which is reported once a minute. */
 void served_report(struct served_pool *pool, struct refusals *refusals,
     const char *reason);
 
-/* So many lines were stored in it. */
+/* Count lines that were stored in it, and its bytes, which may have grown. */
 void served_stored(struct served *served, uint64_t lines);
 
 /*
- * The lessor of its leases, in pool->leases. They belong to the file: when the
- * name has another one, they are dropped. The filter must be open.
+ * Returns the lessor of its leases, in pool->leases. They belong to the file:
+ * when the name has another one, they are dropped. The filter must be open.
  */
 uint32_t served_lessor(struct served *served);
 
-/* How many leases it has, as leases_of_lessor. */
+/* Returns the number of its leases, as leases_of_lessor. */
 uint64_t served_leases(const struct served *served);
 
-/* The digest of a subkey. LOOPS_PADDING bytes after it may be read. */
+/*
+ * Returns the digest of a subkey. LOOPS_PADDING bytes after the subkey may be
+ * read, too.
+ */
 struct digest served_digest(struct served *served, struct bytes subkey);
 
-/* How many new lines it has room for without growing. */
+/* Returns the number of new lines that fit into it without growing. */
 uint64_t served_room(const struct served *served);
 
 /*
- * Is there room for `wanted` new lines, or may the filter grow within the limit
- * of all filters? -1 (STATUS_FULL) if not.
+ * May it take `wanted` new lines: is there room for them, or may it grow within
+ * the memory limit of all filters? Returns 0; or -1, with STATUS_FULL.
  */
 int served_may_grow(struct served *served, uint64_t wanted,
     struct error *error);
 
 /*
- * If nine tenths of the newest layer are used, make room ahead, in the
- * background; an error is reported when the room is needed.
+ * If nine tenths of the newest layer are used, begin to make the next one in
+ * the background. An error is reported only when that layer is needed.
  */
 void served_grow_ahead(struct served *served);
 
-/* Was it made for a fixed number of lines? 0 if it isn't open. */
+/* Is it open, and made for a fixed number of lines? */
 int served_is_fixed(const struct served *served);
 
 #endif

@@ -252,13 +252,16 @@ begin(struct service *service, struct error *error)
 	}
 	for (size_t i = 0; i < service->listeners.count; i++) {
 		struct listener *l = &service->listeners.items[i];
+		const char *warning = "";
 
 		l->event = memory_or_die(evconnlistener_new(service->base,
 		    on_connection, service, LEV_OPT_CLOSE_ON_EXEC, 0, l->fd));
 		evconnlistener_set_error_cb(l->event, on_no_connection);
+		if (l->beyond)
+			warning = ": other machines can connect, and the"
+			    " protocol has no password";
 		snprintf(text, sizeof text, "serving %s on %s%s", plan->folder,
-		    l->name, l->beyond ? ": other machines can connect, and"
-		    " the protocol has no password" : "");
+		    l->name, warning);
 		plan->tell(text);
 	}
 	service->tick = new_event(service, -1, 0, on_tick, service);

@@ -12,32 +12,36 @@
 #include "serve/listener.h"
 #include "serve/protocol.h"
 
-/* Who may remove filters, make them and set the memory limit. */
+/* Which clients may remove filters, make them and set the memory limit. */
 enum admin {
-	ADMIN_DEFAULT, /* all may; removing needs a unix socket */
+	ADMIN_DEFAULT, /* all; only removing needs a unix socket */
 	ADMIN_ALL,
 	ADMIN_NONE
 };
 
+/* The options of serve. They don't change, and outlive the server. */
 struct serve_settings {
-	const char *folder;
+	const char *folder;     /* the folder with the filters */
 	char *const *addresses; /* as listener_open takes them */
 	size_t address_count;
-	mode_t socket_mode;
+	mode_t socket_mode;     /* of unix sockets */
 	enum admin admin;
-	int read_only;
-	int sync;               /* what is STORED survives a power cut */
-	uint64_t memory_bytes;  /* of all filters together */
-	uint64_t capacity;      /* of filters that BF.ADD makes, */
-	double error_rate;      /* and their rate */
-	uint64_t connections;
+	int read_only;          /* does it never change a filter? */
+	int sync;               /* are filters synced before a reply? */
+	uint64_t memory_bytes;  /* the limit of all filters together at first */
+	uint64_t capacity;      /* the lines that filters of BF.ADD are for */
+	double error_rate;      /* the error rate of these filters */
+	uint64_t connections;   /* the greatest number of connections */
 	struct protocol_limits limits;
-	uint64_t reply_bytes;   /* that a client has not read */
-	uint64_t idle_time;     /* milliseconds; 0: no limit */
-	uint64_t lease_time;    /* the longest, milliseconds; 0: no leases */
-	uint64_t lease_count;   /* of all filters together */
-	const char *version;    /* for clients */
-	void (*tell)(const char *text); /* one line for the user */
+	uint64_t reply_bytes;   /* the bytes of replies that a client may leave
+	                         * unread before no more requests are read */
+	uint64_t idle_time;     /* milliseconds after which an idle client is
+	                         * hung up; 0: never */
+	uint64_t lease_time;    /* milliseconds that a lease may have at most; 0:
+	                         * there are no leases */
+	uint64_t lease_count;   /* the most leases of all filters together */
+	const char *version;    /* the version that clients are told */
+	void (*tell)(const char *text); /* prints one line for the user */
 };
 
 #define SERVE_MODE_DEFAULT 0600
@@ -55,18 +59,19 @@ struct serve_settings {
 	.reply_bytes = SERVE_REPLIES_DEFAULT, \
 	.lease_count = SERVE_LEASES_DEFAULT }
 
-/* Since the start, under memcached's names. */
+/* Counts since the start or since `stats reset`, under memcached's names. */
 struct counters {
-	uint64_t refused;       /* requests */
+	uint64_t refused;       /* requests answered with an error */
 	uint64_t curr_connections, total_connections, rejected_connections;
 	uint64_t cmd_get, get_hits, get_misses;
-	uint64_t cmd_set;       /* and add, of filters, too */
+	uint64_t cmd_set;       /* set and add, also add of a filter */
 	uint64_t delete_hits, delete_misses;
 	uint64_t touch_hits, touch_misses; /* of leases */
 	uint64_t stored;        /* subkeys that were new */
 	uint64_t bytes_read, bytes_written;
 };
 
+/* The state of a server; server_run owns it and all that it points to. */
 struct service {
 	const struct serve_settings *plan;
 	struct catalog *catalog;
@@ -74,23 +79,26 @@ struct service {
 	struct leases *leases;  /* NULL without --lease */
 	int told_lease_time;    /* it was told that a client wants more */
 	struct counters counters;
-	uint64_t started;       /* clock_now */
-	uint64_t connections;   /* as many as there are descriptors for */
-	/* Of intake.c: a buffer for the requests of a sweep, of all clients. */
+	uint64_t started;       /* clock_now at the start */
+	uint64_t connections;   /* the limit on connections: the plan's, or the
+	                         * number that there are descriptors for */
+	/* Only for intake.c: the requests of a sweep, of all clients. */
 	uint8_t *intake;
-	size_t intake_used;
-	/* Of server.c: */
+	size_t intake_used;     /* bytes of it */
+	/* Only for server.c: */
 	struct listeners listeners;
 	struct event_base *base;
-	struct event *tick, *wake;
-	struct timeval idle;    /* how long to wait for clients; 0: for ever */
-	struct client *clients, *touched;
+	struct event *tick;     /* each second */
+	struct event *wake;     /* signals */
+	struct timeval idle;    /* idle_time; 0: no limit */
+	struct client *clients; /* all */
+	struct client *touched; /* those with an event in this sweep */
 };
 
 /*
- * Serve until SIGTERM, SIGINT or SIGHUP; then answer what has arrived, write
- * the filters back and return 0. Returns -1 with `error` filled if it can't
- * start, or if what is remembered could not be written at the end.
+ * Serve until SIGTERM, SIGINT or SIGHUP; then answer the requests that have
+ * arrived, write the filters back and return 0. Returns -1 with `error` filled
+ * if it can't start, or if changes could not be written at the end.
  */
 int server_run(const struct serve_settings *plan, struct error *error);
 

@@ -23,50 +23,54 @@ struct served;
 
 /* A subkey that is looked up, or a reply that waits for those before it. */
 struct operation {
-	struct served *served; /* its filter; NULL: only a reply */
+	struct served *served; /* its filter; NULL: it is only a reply */
 	struct bytes subkey;
 	enum action action;
 	uint64_t length;       /* of a lease, in nanoseconds */
-	/* for client->answer: */
-	const char *reply;     /* instead of an outcome; or NULL */
-	struct request request; /* of memcached's protocol */
-	uint32_t items;        /* a reply of so many begins with it; or 0 */
-	/* in RESP, writes the reply; NULL: it is a boolean */
+	/* For client->answer: */
+	const char *reply;     /* the reply, whatever the outcome; or NULL */
+	struct request request; /* the request in memcached's protocol */
+	uint32_t items;        /* the length of the array of replies that begins
+	                        * with this one; or 0 */
+	/* In RESP, writes the reply; NULL: it is a boolean. */
 	void (*put)(struct resp *resp, const struct operation *operation,
 	    const struct outcome *outcome);
 };
 
-/* What became of it. */
+/* The result of an operation. */
 struct outcome {
-	int seen;              /* before: 1 or 0 */
-	int leased;            /* before: 1 or 0 */
-	uint64_t left;         /* of the lease, in nanoseconds */
-	int no_lease;          /* it failed since the table is full */
+	int seen;              /* was the subkey remembered before? */
+	int leased;            /* was it leased before? */
+	uint64_t left;         /* nanoseconds left of that lease */
+	int no_lease;          /* did it fail since the table is full? */
 	const char *failure;   /* why it failed, or NULL */
-	int status;            /* of the failure: STATUS_FULL, ... */
+	int status;            /* the status of the failure: STATUS_FULL, ... */
 };
 
 struct sweep;
 
+/* Returns an empty sweep, for sweep_free. */
 struct sweep *sweep_new(struct service *service);
+
+/* Free it. Operations that were not carried out are forgotten. */
 void sweep_free(struct sweep *sweep);
 
 /*
- * Add an operation. The bytes it points to, and LOOPS_PADDING bytes after its
- * subkey, must not change until sweep_run. If there is no room, runs the sweep
- * first. The client is paused if more operations would make the others wait for
- * long: a window of few lines moves on, and syncs its file, again and again.
+ * Add a copy of an operation. The bytes it points to, and LOOPS_PADDING bytes
+ * after its subkey, must not change until sweep_run. If there is no room, this
+ * first runs the sweep. The client is paused if more operations would keep the
+ * others waiting: a small window moves on, and syncs its file, again and again.
  */
 void sweep_add(struct sweep *sweep, struct client *client,
     const struct operation *operation);
 
 /*
- * Carry out the operations: look up and mark, write back and sync as the plan
- * says, and only then write the replies.
+ * Carry out the operations: look up and mark them, with plan->sync sync the
+ * filters, and only then write the replies. The sweep is empty then.
  */
 void sweep_run(struct sweep *sweep);
 
-/* How many operations were added. */
+/* Returns the number of operations that were added. */
 size_t sweep_count(const struct sweep *sweep);
 
 #endif
