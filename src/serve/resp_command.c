@@ -14,6 +14,8 @@
 static const struct resp_command *const tables[] = { resp_filter_commands,
 	resp_connection_commands, resp_session_commands, resp_lease_commands };
 #define TABLES (sizeof tables / sizeof *tables)
+/* A buffer for an array that is no larger is kept for the next one. */
+#define KEPT_BYTES ((size_t)1 << 10)
 
 const struct resp_command *
 resp_command_find(struct bytes name, int leases)
@@ -148,38 +150,68 @@ resp_put_map(struct resp *r, size_t count)
 }
 
 int
-resp_put_failure(struct resp *r, const struct operation *o,
+resp_put_failure(struct buffer *to, const struct operation *o,
     const struct outcome *outcome)
 {
 	if (o->reply == NULL && outcome->failure == NULL)
 		return 0;
 	if (o->reply != NULL)
-		resp_put_error(r, o->reply);
+		buffer_reason(to, "-", o->reply);
 	else if (outcome->no_lease)
-		buffer_reason(&r->client->replies, "-OOM ",
-		    outcome->failure);
+		buffer_reason(to, "-OOM ", outcome->failure);
 	else if (outcome->status == STATUS_FULL && served_is_fixed(o->served))
-		resp_put_error(r, "ERR non scaling filter is full");
+		buffer_line(to, "-ERR non scaling filter is full");
 	else
-		buffer_reason(&r->client->replies, "-ERR ", outcome->failure);
+		buffer_reason(to, "-ERR ", outcome->failure);
 	return 1;
+}
+
+/* The array of replies to subkeys is complete. */
+static void
+put_collected_array(struct resp *r)
+{
+	resp_put_array(r, r->array_count);
+	buffer_put(&r->client->replies, r->array.data + r->array.start,
+	    buffer_bytes(&r->array));
+	r->array_count = 0;
+	r->array.start = r->array.end = 0;
+	if (r->array.capacity > KEPT_BYTES)
+		buffer_free(&r->array);
+}
+
+/* The reply to a subkey is a boolean or an error. Returns whether it failed. */
+static int
+put_boolean(struct resp *r, struct buffer *to, const struct operation *o,
+    const struct outcome *outcome)
+{
+	/* by version of the protocol */
+	static const char lines[2][2][5] = {
+		{ ":0\r\n", ":1\r\n" }, { "#f\r\n", "#t\r\n" } };
+	int asks = o->action == ACTION_LOOK;
+
+	if (resp_put_failure(to, o, outcome))
+		return 1;
+	buffer_put(to, lines[r->resp3][outcome->seen == asks], 4);
+	return 0;
 }
 
 void
 resp_answer(struct client *client, const struct operation *o,
     const struct outcome *outcome)
 {
-	/* booleans, by version */
-	static const char lines[2][2][5] = {
-		{ ":0\r\n", ":1\r\n" }, { "#f\r\n", "#t\r\n" } };
 	struct resp *r = client->resp;
-	int asks = o->action == ACTION_LOOK;
+	int failed;
 
-	if (o->items > 0)
-		resp_put_array(r, o->items);
-	if (o->put != NULL)
+	if (o->put != NULL) {
 		o->put(r, o, outcome);
-	else if (!resp_put_failure(r, o, outcome))
-		buffer_put(&client->replies,
-		    lines[r->resp3][outcome->seen == asks], 4);
+	} else if (o->array == 0) {
+		put_boolean(r, &client->replies, o, outcome);
+	} else if (r->array_failed != o->array) { /* else it ended before */
+		r->array_count++;
+		failed = put_boolean(r, &r->array, o, outcome);
+		if (failed)
+			r->array_failed = o->array;
+		if (failed || o->ends_array)
+			put_collected_array(r);
+	}
 }

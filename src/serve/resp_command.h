@@ -31,6 +31,7 @@ struct resp {
 	const struct resp_command *command; /* NULL: an unknown one */
 	uint32_t count;         /* the number of its words */
 	uint32_t items;         /* the words that were given as items so far */
+	uint64_t number;        /* counts the requests, from 1 on */
 	char *refusal;          /* the error it is answered with, or NULL */
 	/* The words of it that are kept, each with a NUL after it: */
 	struct buffer text;
@@ -39,6 +40,15 @@ struct resp {
 	/* For the command, whose filter is client->served: */
 	int missing;            /* there is no such filter, and that is fine */
 	uint64_t sum;           /* the integer that say_sum replies with */
+	/*
+	 * An array of replies to subkeys ends at the first error, as in
+	 * RedisBloom: items after it are neither looked at nor answered. So
+	 * how long it is isn't known before.
+	 */
+	struct buffer array;    /* its replies, until it is complete */
+	uint32_t array_count;   /* their number */
+	uint64_t array_failed;  /* the request whose array last had an error */
+	int array_closed;       /* does this request's array take no more? */
 	/* MULTI: */
 	int queuing;            /* are requests queued, not carried out? */
 	int queue_failed;       /* was one of them refused? */
@@ -108,10 +118,10 @@ void resp_answer(struct client *client, const struct operation *operation,
     const struct outcome *outcome);
 
 /*
- * If an operation of the sweep has failed, write the error that is its reply.
- * Returns whether it has failed.
+ * If an operation of the sweep has failed, add the error that is its reply to
+ * `to`. Returns whether it has failed.
  */
-int resp_put_failure(struct resp *r, const struct operation *operation,
+int resp_put_failure(struct buffer *to, const struct operation *operation,
     const struct outcome *outcome);
 
 /*

@@ -176,8 +176,12 @@ take_subkey(struct resp *r, struct bytes subkey)
 
 	if (command->asks)
 		o.action = ACTION_LOOK;
-	if (command->array && r->items == 0)
-		o.items = r->count - r->kept;
+	if (command->array) {
+		if (r->array_closed || r->array_failed == r->number)
+			return; /* an item before this one has failed */
+		o.array = r->number;
+		o.ends_array = r->kept + r->items + 1 == r->count;
+	}
 	if (r->client->served == NULL && !r->missing)
 		r->client->served = find(r);
 	if (subkey.data == NULL)
@@ -186,6 +190,7 @@ take_subkey(struct resp *r, struct bytes subkey)
 		o.reply = "ERR not found";
 	else
 		o.served = r->client->served;
+	r->array_closed = o.reply != NULL;
 	sweep_add(r->client->service->sweep, r->client, &o);
 }
 

@@ -32,7 +32,7 @@ static void
 put_ok(struct resp *r, const struct operation *o,
     const struct outcome *outcome)
 {
-	if (!resp_put_failure(r, o, outcome))
+	if (!resp_put_failure(&r->client->replies, o, outcome))
 		resp_put_simple(r, "OK");
 }
 
@@ -40,7 +40,7 @@ static void
 put_ok_if_new(struct resp *r, const struct operation *o,
     const struct outcome *outcome)
 {
-	if (resp_put_failure(r, o, outcome))
+	if (resp_put_failure(&r->client->replies, o, outcome))
 		return;
 	if (outcome->leased)
 		put_leased(r);
@@ -54,7 +54,7 @@ static void
 put_one_if_new(struct resp *r, const struct operation *o,
     const struct outcome *outcome)
 {
-	if (resp_put_failure(r, o, outcome))
+	if (resp_put_failure(&r->client->replies, o, outcome))
 		return;
 	if (outcome->leased)
 		put_leased(r);
@@ -66,7 +66,7 @@ static void
 put_one_if_leased(struct resp *r, const struct operation *o,
     const struct outcome *outcome)
 {
-	if (!resp_put_failure(r, o, outcome))
+	if (!resp_put_failure(&r->client->replies, o, outcome))
 		resp_put_integer(r, (uint64_t)outcome->leased);
 }
 
@@ -75,7 +75,7 @@ static void
 put_time_left(struct resp *r, const struct operation *o,
     const struct outcome *outcome)
 {
-	if (resp_put_failure(r, o, outcome))
+	if (resp_put_failure(&r->client->replies, o, outcome))
 		return;
 	if (outcome->leased)
 		resp_put_integer(r, (outcome->left + CLOCK_SECOND / 2) /

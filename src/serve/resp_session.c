@@ -33,6 +33,7 @@ resp_free(struct resp *r)
 		return;
 	buffer_free(&r->queue);
 	buffer_free(&r->text);
+	buffer_free(&r->array);
 	free(r->refusal);
 	free(r->name);
 	free(r);
@@ -92,6 +93,8 @@ begin_request(struct resp *r, const struct resp_word *word)
 	r->command = command;
 	r->count = word->count;
 	r->items = 0;
+	r->number++;
+	r->array_closed = 0;
 	r->kept = 0;
 	r->text.end = 0;
 	r->client->served = NULL;

@@ -37,7 +37,7 @@ struct serve_settings {
 	                         * unread before no more requests are read */
 	uint64_t idle_time;     /* milliseconds after which an idle client is
 	                         * hung up; 0: never */
-	uint64_t lease_time;    /* milliseconds that a lease may have at most; 0:
+	uint64_t lease_time;    /* milliseconds that a lease has at most; 0:
 	                         * there are no leases */
 	uint64_t lease_count;   /* the most leases of all filters together */
 	const char *version;    /* the version that clients are told */

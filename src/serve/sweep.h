@@ -30,8 +30,9 @@ struct operation {
 	/* For client->answer: */
 	const char *reply;     /* the reply, whatever the outcome; or NULL */
 	struct request request; /* the request in memcached's protocol */
-	uint32_t items;        /* the length of the array of replies that begins
-	                        * with this one; or 0 */
+	uint64_t array;        /* the request whose array of replies has this
+	                        * one, counted from 1 on; 0: no array */
+	int ends_array;        /* is it the last one of the array? */
 	/* In RESP, writes the reply; NULL: it is a boolean. */
 	void (*put)(struct resp *resp, const struct operation *operation,
 	    const struct outcome *outcome);

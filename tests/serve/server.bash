@@ -13,6 +13,10 @@ setup() {
 
 teardown() {
 	stop_server -KILL || true
+	if [ -n "${REDIS_PID-}" ]; then
+		kill "$REDIS_PID"
+		wait "$REDIS_PID" || true
+	fi
 	rm -rf "$SOCKETS"
 }
 
@@ -112,6 +116,20 @@ redis_answers() {
 			"$got" "$want"
 		return 1
 	fi
+}
+
+# start_redisbloom: Redis with its module, on $REDIS_SOCKET, to compare replies.
+start_redisbloom() {
+	: "${REDIS_BLOOM:=$ROOT/build/redis/redisbloom.so}"
+	[ -e "$REDIS_BLOOM" ] || skip "needs RedisBloom: tests/redis/install"
+	command -v "${REDIS_SERVER:-redis-server}" >/dev/null ||
+		skip "needs redis-server and redis-cli"
+	REDIS_SOCKET=$SOCKETS/r
+	"${REDIS_SERVER:-redis-server}" --port 0 --save '' --dir "$PWD" \
+		--unixsocket "$REDIS_SOCKET" --loadmodule "$REDIS_BLOOM" \
+		>redis.out 2>&1 3>&- 4>&- &
+	REDIS_PID=$!
+	until_true [ -S "$REDIS_SOCKET" ]
 }
 
 # start_holder SCRIPT [ARGUMENT]...: run the Python script, which is given $SOCKET
