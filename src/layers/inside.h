@@ -32,6 +32,7 @@ struct layers {
 	struct arrays arrays;
 	int writable;
 	int marking;         /* this run marks, and the file says so */
+	int overwritten;     /* another filter's file: nothing is written */
 	uint64_t max_bytes;
 	uint64_t checksum_budget; /* bytes to be read for checksums */
 	int shared;          /* other runs mark, too */

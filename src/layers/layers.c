@@ -214,7 +214,14 @@ static int
 close_layers(struct filter *filter, struct error *error)
 {
 	struct layers *f = layers_of(filter);
-	int result = layers_ahead_take(f, 1, error) < 0 ||
+	int result;
+
+	if (f->overwritten) {
+		layers_ahead_take(f, 1, &(struct error){ 0 });
+		release(f);
+		return 0;
+	}
+	result = layers_ahead_take(f, 1, error) < 0 ||
 	    arrays_write_back(&f->arrays, 1, error) < 0 ||
 	    (f->marking && (file_check_length(&f->file,
 	    table_end(&f->table), error) < 0 ||
@@ -329,6 +336,21 @@ costs(const struct filter *filter)
 		.coming_bytes = f->coming_bytes };
 }
 
+/* Has the file still the header with the filter's id, and all layers? */
+static int
+is_intact(struct layers *f)
+{
+	struct error ignored = { 0 };
+	uint8_t page[PAGE_BYTES];
+	struct header header;
+
+	if (file_check_length(&f->file, table_end(&f->table), &ignored) < 0 ||
+	    file_read(&f->file, page, sizeof page, 0, &ignored) < 0 ||
+	    format_header_decode(&header, page, &ignored) < 0)
+		return 0;
+	return memcmp(header.id, f->header.id, sizeof header.id) == 0;
+}
+
 static enum filter_state
 state(struct filter *filter)
 {
@@ -339,9 +361,18 @@ state(struct filter *filter)
 		return FILTER_CURRENT;
 	if (!file_has_name(&f->file))
 		return FILTER_REPLACED;
-	return !f->writable && slots_newest_serial(&f->slots, &newest,
-	    &(struct error){ 0 }) == 0 && newest != f->slots.head.serial ?
-	    FILTER_OUTDATED : FILTER_CURRENT;
+	f->overwritten |= !is_intact(f);
+	if (f->overwritten)
+		return FILTER_OVERWRITTEN;
+	/* others that share the file, and a thread, write tables, too */
+	if (f->shared || f->ahead != NULL ||
+	    slots_newest_serial(&f->slots, &newest, &(struct error){ 0 }) < 0 ||
+	    newest == f->slots.head.serial)
+		return FILTER_CURRENT;
+	if (!f->writable)
+		return FILTER_OUTDATED;
+	f->overwritten = 1; /* by an older copy of itself */
+	return FILTER_OVERWRITTEN;
 }
 
 /* What doesn't depend on a window. */

@@ -61,7 +61,9 @@ enum room {
 enum filter_state {
 	FILTER_CURRENT,
 	FILTER_OUTDATED, /* opened for reading; its table has changed */
-	FILTER_REPLACED  /* its name has another file, or none */
+	FILTER_REPLACED, /* its name has another file, or none */
+	FILTER_OVERWRITTEN /* its file has become another filter, or none: it
+	                      can only be closed, which doesn't write to it */
 };
 
 /* What a filter consists of and has cost: 0 where it isn't known. */

@@ -245,14 +245,18 @@ served_create(struct served *s, const struct filter_design *design,
 	return start(s, design, error);
 }
 
+/* Report that the lines stored since the last look may be lost, and why. */
 static void
-tell_replaced(const struct served *s)
+tell_lost(const struct served *s, enum filter_state state)
 {
+	const char *why = "was replaced or removed";
 	struct error text;
 
-	error_set(&text, STATUS_OK, "%s: the file was replaced or removed; lost"
-	    " with it: the lines stored since it was last looked at, at most %"
-	    PRIu64, s->path, s->stored);
+	if (state == FILTER_OVERWRITTEN)
+		why = "was overwritten or cut short";
+	error_set(&text, STATUS_OK, "%s: the file %s; up to %" PRIu64
+	    " lines stored since the last check are lost", s->path, why,
+	    s->stored);
 	s->pool->plan->tell(text.text);
 }
 
@@ -274,8 +278,8 @@ served_look(struct served *s, int now)
 	s->looked = s->pool->second;
 	if (s->filter != NULL) {
 		state = filter_state(s->filter);
-		if (state == FILTER_REPLACED)
-			tell_replaced(s);
+		if (state == FILTER_REPLACED || state == FILTER_OVERWRITTEN)
+			tell_lost(s, state);
 		s->stored = 0;
 		if (state == FILTER_CURRENT)
 			return 0;
@@ -310,8 +314,10 @@ served_bytes(const struct served *s)
 void
 served_break(struct served *s, const struct error *error)
 {
-	if (filter_state(s->filter) == FILTER_REPLACED)
-		tell_replaced(s);
+	enum filter_state state = filter_state(s->filter);
+
+	if (state == FILTER_REPLACED || state == FILTER_OVERWRITTEN)
+		tell_lost(s, state);
 	/* its clients are told why it failed, not what closing it says */
 	close_filter(s, &(struct error){ 0 });
 	s->looked = s->pool->second;

@@ -49,7 +49,7 @@ all_values() {
 	}
 	until_true is_gone
 	cat server.err
-	grep -qE 'folder/f.bloom: the file was replaced or removed.* [3-9]$' \
+	grep -qE 'folder/f.bloom: the file was replaced or removed; up to [3-9] lines' \
 		server.err
 	add_filter f
 	answers 'END; STORED' 'get f|a' 'set f|a 0 0 1' x
@@ -70,6 +70,49 @@ all_values() {
 		</dev/null
 	stop_server
 	[ "$(printf 'a\nb\nc\n' | bloomdedup check -f folder/f.bloom)" = $'b\nc' ]
+}
+
+@test "a backup that is copied over the file of a filter is used" {
+	start_server
+	add_filter f
+	# one of this filter; and one of another, smaller, with another secret
+	answers STORED 'set f|first 0 0 1' x
+	cp folder/f.bloom same.bloom
+	echo old | bloomdedup add -f other.bloom -n 100
+	for backup in same other; do
+		# it grows, so that it isn't the plan of the backup
+		seq 20000 | sed 's/.*/set f|& 0 0 1\r\nx\r/' | ask |
+			grep -c STORED | grep -qx 20000
+		cat "$backup.bloom" >folder/f.bloom
+		: >server.err
+		is_noticed() {
+			ask 'get f|first' >/dev/null
+			grep -q 'folder/f.bloom: the file was overwritten or cut short; up to [0-9]* lines' \
+				server.err
+		}
+		until_true is_noticed
+		is_used() {
+			[ "$(ask 'get f|first f|old f|7' | grep -c VALUE)" -eq 1 ]
+		}
+		until_true is_used
+		answers STORED "add f|after-$backup 0 0 1" x
+	done
+	stop_server
+	printf '%s\n' old after-other 7 first >lines
+	[ "$(bloomdedup check -f folder/f.bloom lines)" = $'old\nafter-other' ]
+}
+
+@test "another filter of the same plan, copied over the file, isn't written to" {
+	start_server
+	add_filter f
+	add_filter g
+	answers 'STORED; STORED' 'set f|new 0 0 1' x 'set g|old 0 0 1' x
+	cp folder/g.bloom backup.bloom
+	cat backup.bloom >folder/f.bloom
+	is_used() { [ "$(ask 'get f|old f|new' | grep VALUE)" = 'VALUE f|old 0 1' ]; }
+	until_true is_used
+	grep -q 'folder/f.bloom: the file was overwritten' server.err
+	cmp backup.bloom folder/f.bloom
 }
 
 @test "delete removes the file that has the name now" {
