@@ -176,6 +176,7 @@ batch_claim(struct batch *b, struct filter *filter, struct error *error)
 	size_t wanted = digests_among(b, b->new_count), kept = 0, n = 0;
 	int result;
 
+	b->undone = 0;
 	if (wanted == 0)
 		return 0;
 	if (b->taken == NULL)
@@ -183,12 +184,16 @@ batch_claim(struct batch *b, struct filter *filter, struct error *error)
 	result = filter_claim(filter, b->new_digests, wanted, b->taken,
 	    error);
 	for (size_t i = 0; i < b->new_count; i++) {
+		static const uint8_t seen[] = { [CLAIM_OURS] = BATCH_NEW,
+			[CLAIM_TAKEN] = BATCH_SEEN,
+			[CLAIM_UNDONE] = BATCH_UNDONE };
 		uint32_t item = b->new_items[i];
-		uint8_t taken = is_none(b, item) ? 0 : b->taken[n++];
 
-		b->seen[item] = taken;
+		if (!is_none(b, item))
+			b->seen[item] = seen[b->taken[n++]];
+		b->undone += b->seen[item] == BATCH_UNDONE;
 		b->new_items[kept] = item;
-		kept += !taken;
+		kept += b->seen[item] == BATCH_NEW;
 	}
 	b->new_count = kept;
 	return result;

@@ -21,6 +21,13 @@
 
 struct filter;
 
+/* What is known of an item. */
+enum seen {
+	BATCH_NEW = 0,   /* it was not seen before */
+	BATCH_SEEN = 1,
+	BATCH_UNDONE = 2 /* it could not be claimed: nothing is known of it */
+};
+
 struct batch {
 	size_t capacity;              /* items there is room for */
 	size_t count;                 /* items */
@@ -29,14 +36,15 @@ struct batch {
 	                                 not marked; NULL: none. Not ours */
 	int keep_none;                /* those with DIGEST_NONE are always new,
 	                                 and never marked */
-	uint8_t *seen;                /* 1 where an item was seen before */
+	uint8_t *seen;                /* an enum seen for each item */
+	size_t undone;                /* items that are BATCH_UNDONE */
 	size_t new_count;             /* new items, */
 	uint32_t *new_items;          /* their numbers, in order, */
 	struct digest *new_digests;   /* and digests, but DIGEST_NONE */
 	/* To find repeats: a hash table of stamp + place in new_digests. */
 	uint32_t *slots;
 	uint32_t stamp, stamp_step;   /* of this batch: others are empty */
-	uint8_t *taken;               /* new items that another client took */
+	uint8_t *taken;               /* an enum claim for each new digest */
 };
 
 struct batch *batch_new(size_t capacity);
@@ -67,9 +75,9 @@ int batch_mark(struct batch *batch, size_t n, struct filter *filter,
     struct error *error);
 
 /*
- * Instead of reserve and mark: claim the new items. Those that another client
- * claimed first are then seen, and no longer new. On failure (-1), items that
- * are still new are ours; of the others, nothing is known.
+ * Instead of reserve and mark: claim the new items. Those that were remembered
+ * before are then seen, and no longer new. On failure (-1), items that are
+ * still new are ours, and some may be BATCH_UNDONE.
  */
 int batch_claim(struct batch *batch, struct filter *filter,
     struct error *error);

@@ -132,10 +132,8 @@ int filter_mark(struct filter *filter, const struct digest *digests,
     size_t n, struct error *error);
 
 /*
- * Remember n new digests, making room for them, and say which of them another
- * client of the filter has remembered meanwhile: taken[i] is 0 if digest i is
- * ours, or if the server's answer was lost. On failure, taken[i] is also 1 if
- * nothing was done.
+ * Remember n digests, making room for them, and say which of them were new:
+ * taken[i] becomes an enum claim, CLAIM_UNDONE only after a failure.
  * Only for filters on servers, opened with use.claim.
  */
 int filter_claim(struct filter *filter, const struct digest *digests,

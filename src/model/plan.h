@@ -57,6 +57,14 @@ enum room {
 	ROOM_SHORT   /* for fewer, and no more can be made */
 };
 
+/* What became of a digest that was claimed (filter_claim). */
+enum claim {
+	CLAIM_OURS,  /* nobody knew it: it is remembered, and ours; also if the
+	                server's answer was lost, so that nobody knows */
+	CLAIM_TAKEN, /* it was remembered before */
+	CLAIM_UNDONE /* nothing was done, and nothing is known */
+};
+
 /* What became of a filter in a file since it was opened. */
 enum filter_state {
 	FILTER_CURRENT,

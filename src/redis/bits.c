@@ -7,6 +7,7 @@
  */
 #include "redis/shards.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,7 +40,7 @@ make(struct shards *s, struct error *error)
 {
 	uint64_t end = 8 * trailer(s);
 
-	shards_begin(s, 0, shards_take, 0, 10, "BITFIELD");
+	shards_begin(s, CARE_NONE, shards_take, 0, 10, "BITFIELD");
 	add_operation(s->net, "SET", "u1", end, "1");
 	add_operation(s->net, "SET", "i64", end + 64, "0");
 	if (net_end(s->net, error) < 0)
@@ -51,15 +52,20 @@ make(struct shards *s, struct error *error)
 
 /* Digest `tag / t` of the order, its cache line `tag % t`. */
 static int
-take_line(void *context, size_t tag, redisReply *reply, struct error *error)
+take_line(void *context, size_t tag, redisReply *reply, enum outcome outcome,
+    struct error *error)
 {
 	struct shards *s = context;
 	struct shard_batch *b = s->batch;
 	const struct geometry *g = &s->layout.geometry;
 	size_t t = g->cache_lines, i = tag / t;
 	_Alignas(CACHE_LINE_BYTES) uint8_t cache_line[CACHE_LINE_BYTES];
-	uint32_t digest = b->order[i];
+	uint32_t digest;
 
+	(void)outcome;
+	if (reply == NULL)
+		return 0;
+	digest = b->order[i];
 	if (reply->type != REDIS_REPLY_STRING)
 		return shards_odd(s, reply, error);
 	if (reply->len != CACHE_LINE_BYTES) {
@@ -89,7 +95,7 @@ ask(struct shards *s, size_t first, size_t n, struct error *error)
 		for (unsigned j = 0; j < g->cache_lines; j++) {
 			at = page % s->layout.shard_pages * PAGE_BYTES +
 			    lines[j] * CACHE_LINE_BYTES;
-			shards_begin(s, 0, take_line,
+			shards_begin(s, CARE_NONE, take_line,
 			    i * g->cache_lines + j, 4, "GETRANGE");
 			net_number(s->net, (int64_t)at);
 			net_number(s->net, (int64_t)at + CACHE_LINE_BYTES - 1);
@@ -125,57 +131,101 @@ check_shard(struct shards *s, unsigned shard, const redisReply *reply,
 	return 0;
 }
 
+/* Was line i of a command there? If all of its bits were. */
 static int
-take_marked(void *context, size_t tag, redisReply *reply, struct error *error)
+was_there(const struct shards *s, const redisReply *reply, size_t i)
 {
-	if (shards_are_refused(context, reply, tag % (LINES_MAX + 1)))
-		return 0;
-	return check_shard(context, (unsigned)(tag / (LINES_MAX + 1)), reply,
-	    error);
+	size_t k = s->layout.geometry.k;
+
+	for (size_t j = 0; j < k; j++) {
+		if (reply->element[i * k + j]->integer == 0)
+			return 0;
+	}
+	return 1;
 }
 
-/* A line was there if all of its bits were. */
+static void
+count_new(struct shards *s, unsigned shard, uint64_t lines)
+{
+	s->lines += lines;
+	s->batch->uncounted[shard] += lines;
+}
+
+/* Does the answer list the bits of n lines, and that of the trailer? */
+static int
+is_list(const struct shards *s, const redisReply *reply, size_t n)
+{
+	return reply->type == REDIS_REPLY_ARRAY &&
+	    reply->elements == n * s->layout.geometry.k + 1;
+}
+
+static int
+take_marked(void *context, size_t tag, redisReply *reply,
+    enum outcome outcome, struct error *error)
+{
+	struct shards *s = context;
+	unsigned shard = (unsigned)(tag / (LINES_MAX + 1));
+	size_t n = tag % (LINES_MAX + 1);
+	uint64_t fresh = 0;
+
+	(void)outcome;
+	if (reply == NULL)
+		return 0;
+	if (is_list(s, reply, n)) {
+		for (size_t i = 0; i < n; i++)
+			fresh += !was_there(s, reply, i);
+		count_new(s, shard, fresh);
+	} else if (!shards_are_refused(s, reply, n)) {
+		return shards_odd(s, reply, error);
+	}
+	s->trouble->unanswered -= n;
+	return reply->type == REDIS_REPLY_ARRAY ?
+	    check_shard(s, shard, reply, error) : 0;
+}
+
 static int
 take_claimed(void *context, size_t tag, redisReply *reply,
-    struct error *error)
+    enum outcome outcome, struct error *error)
 {
 	struct shards *s = context;
 	size_t first = tag / (LINES_MAX + 1), n = tag % (LINES_MAX + 1);
-	size_t k = s->layout.geometry.k;
-	int known = reply != NULL && !shards_are_refused(s, reply, n);
+	uint64_t fresh = 0;
 
-	if (known && check_shard(s, shards_of(s, first), reply, error) < 0)
-		return -1;
-	if (known && reply->elements != n * k + 2)
-		return shards_odd(s, reply, error);
-	s->trouble->uncertain += reply == NULL ? n : 0;
-	for (size_t i = 0; i < n; i++) {
-		int were = known;
-
-		for (size_t j = 0; were && j < k; j++)
-			were = reply->element[i * k + j]->integer != 0;
-		s->batch->found[s->batch->order[first + i]] = (uint8_t)were;
+	if (reply == NULL || !is_list(s, reply, n)) {
+		shards_claim_failed(s, first, n, reply, outcome);
+		return 0;
 	}
-	return 0;
+	for (size_t i = 0; i < n; i++) {
+		uint8_t *found = &s->batch->found[s->batch->order[first + i]];
+
+		if (!was_there(s, reply, i))
+			*found = CLAIMED_NEW;
+		else if (outcome == OUTCOME_REPEATED)
+			*found = CLAIMED_UNCERTAIN;
+		else
+			*found = CLAIMED_SEEN;
+		fresh += *found == CLAIMED_NEW;
+	}
+	count_new(s, shards_of(s, first), fresh);
+	return check_shard(s, shards_of(s, first), reply, error);
 }
 
-/* One command: all bits of n digests, the count, and the bit of the trailer. */
+/* One command: all bits of n digests, and the first one of the trailer. */
 static int
 mark(struct shards *s, size_t first, size_t n, struct error *error)
 {
 	const struct geometry *g = &s->layout.geometry;
-	uint64_t end = 8 * trailer(s);
-	int claims = s->batch->found != NULL;
-	char count[24];
+	size_t words = 2 + 4 * n * g->k + 3;
 
-	snprintf(count, sizeof count, "%zu", n);
-	shards_begin(s, claims, claims ? take_claimed : take_marked,
-	    (claims ? first : s->shard) * (LINES_MAX + 1) + n,
-	    2 + 4 * n * g->k + 4 + 3, "BITFIELD");
+	if (s->batch->found != NULL)
+		shards_begin(s, CARE_CLAIM, take_claimed,
+		    first * (LINES_MAX + 1) + n, words, "BITFIELD");
+	else
+		shards_begin(s, CARE_NONE, take_marked,
+		    s->shard * (LINES_MAX + 1) + n, words, "BITFIELD");
 	for (size_t i = first; i < first + n; i++)
 		block_visit(g, shards_digest(s, i), add_bit, s);
-	add_operation(s->net, "INCRBY", "i64", end + 64, count);
-	add_operation(s->net, "GET", "u1", end, NULL);
+	add_operation(s->net, "GET", "u1", 8 * trailer(s), NULL);
 	return net_end(s->net, error);
 }
 
@@ -183,12 +233,16 @@ mark(struct shards *s, size_t first, size_t n, struct error *error)
 
 static int
 take_trailer(void *context, size_t shard, redisReply *reply,
-    struct error *error)
+    enum outcome outcome, struct error *error)
 {
 	struct shards *s = context;
-	const uint8_t *p = (const uint8_t *)reply->str;
+	const uint8_t *p;
 	uint64_t lines = 0;
 
+	(void)outcome;
+	if (reply == NULL)
+		return 0;
+	p = (const uint8_t *)reply->str;
 	if (reply->type != REDIS_REPLY_STRING)
 		return shards_odd(s, reply, error);
 	if (reply->len != TRAILER_BYTES || !(p[0] & 0x80)) {
@@ -206,11 +260,97 @@ count(struct shards *s, struct error *error)
 {
 	uint64_t at = trailer(s);
 
-	shards_begin(s, 0, take_trailer, s->shard, 4, "GETRANGE");
+	shards_begin(s, CARE_NONE, take_trailer, s->shard, 4, "GETRANGE");
 	net_number(s->net, (int64_t)at);
 	net_number(s->net, (int64_t)(at + TRAILER_BYTES - 1));
 	return net_end(s->net, error);
 }
 
-const struct shard_operations bits_operations =
-    { LINES_MAX, make, ask, mark, count };
+/* A count that is lost is one too few; one that is repeated, too many. */
+static int
+take_noted(void *context, size_t shard, redisReply *reply,
+    enum outcome outcome, struct error *error)
+{
+	(void)outcome;
+	if (reply == NULL || reply->type == REDIS_REPLY_ERROR)
+		return 0;
+	return check_shard(context, (unsigned)shard, reply, error);
+}
+
+static int
+note(struct shards *s, struct error *error)
+{
+	uint64_t *uncounted = &s->batch->uncounted[s->shard];
+	uint64_t end = 8 * trailer(s);
+	char lines[24];
+
+	snprintf(lines, sizeof lines, "%" PRIu64, *uncounted);
+	*uncounted = 0;
+	shards_begin(s, CARE_ONCE, take_noted, s->shard, 9, "BITFIELD");
+	add_operation(s->net, "INCRBY", "i64", end + 64, lines);
+	add_operation(s->net, "GET", "u1", end, NULL);
+	return net_end(s->net, error);
+}
+
+/* Reading */
+
+/* Pages on their way, which answers fill in. */
+struct reading {
+	struct shards *shards;
+	const uint64_t *numbers;
+	uint8_t *to;
+};
+
+static int
+take_page(void *context, size_t i, redisReply *reply, enum outcome outcome,
+    struct error *error)
+{
+	const struct reading *reading = context;
+	struct shards *s = reading->shards;
+
+	(void)outcome;
+	if (reply == NULL)
+		return 0;
+	if (reply->type != REDIS_REPLY_STRING)
+		return shards_odd(s, reply, error);
+	if (reply->len == PAGE_BYTES)
+		memcpy(reading->to + i * PAGE_BYTES, reply->str, PAGE_BYTES);
+	else
+		shards_lack(s, (unsigned)(reading->numbers[i] /
+		    s->layout.shard_pages));
+	return 0;
+}
+
+static int
+read_pages(struct shards *s, const uint64_t *numbers, size_t n, uint8_t *to,
+    struct error *error)
+{
+	struct reading reading = { s, numbers, to };
+	int result = 0;
+
+	memset(to, 0, n * PAGE_BYTES);
+	for (size_t i = 0; i < n && result == 0; i++) {
+		uint64_t at = numbers[i] % s->layout.shard_pages * PAGE_BYTES;
+
+		shards_select(s, (unsigned)(numbers[i] /
+		    s->layout.shard_pages));
+		net_begin(s->net, s->slot, CARE_NONE, take_page, &reading, i,
+		    4);
+		net_text(s->net, "GETRANGE");
+		net_word(s->net, s->key, s->key_bytes);
+		net_number(s->net, (int64_t)at);
+		net_number(s->net, (int64_t)(at + PAGE_BYTES - 1));
+		result = net_end(s->net, error);
+	}
+	if (result == 0 && net_finish(s->net, error) == 0)
+		return 0;
+	/* Its answers come before `reading` is gone. */
+	net_abandon(s->net);
+	return -1;
+}
+
+const struct shard_operations bits_operations = {
+	.part_max = LINES_MAX,
+	.make = make, .ask = ask, .mark = mark, .count = count,
+	.note = note, .read_pages = read_pages
+};

@@ -30,10 +30,10 @@ add_items(const struct shards *s, size_t first, size_t n)
 }
 
 static void
-begin_insert(struct shards *s, int once, redis_answer *answer, size_t tag,
+begin_insert(struct shards *s, enum care care, redis_answer *answer, size_t tag,
     size_t items)
 {
-	shards_begin(s, once, answer, tag, 4 + items, "BF.INSERT");
+	shards_begin(s, care, answer, tag, 4 + items, "BF.INSERT");
 	net_text(s->net, "NOCREATE");
 	net_text(s->net, "ITEMS");
 }
@@ -49,12 +49,12 @@ is_missing(const redisReply *reply)
 
 static int
 take_reserved(void *context, size_t tag, redisReply *reply,
-    struct error *error)
+    enum outcome outcome, struct error *error)
 {
-	if (reply->type == REDIS_REPLY_ERROR &&
+	if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
 	    strstr(reply->str, "item exists") != NULL)
 		return 0;
-	return shards_take(context, tag, reply, error);
+	return shards_take(context, tag, reply, outcome, error);
 }
 
 static int
@@ -64,7 +64,8 @@ make(struct shards *s, struct error *error)
 	char rate[32];
 
 	snprintf(rate, sizeof rate, "%.17g", s->layout.rate);
-	shards_begin(s, 0, take_reserved, 0, grows ? 6 : 5, "BF.RESERVE");
+	shards_begin(s, CARE_NONE, take_reserved, 0, grows ? 6 : 5,
+	    "BF.RESERVE");
 	net_text(s->net, rate);
 	net_number(s->net, (int64_t)s->layout.capacity);
 	net_text(s->net, grows ? "EXPANSION" : "NONSCALING");
@@ -72,7 +73,7 @@ make(struct shards *s, struct error *error)
 		net_number(s->net, 2);
 	if (net_end(s->net, error) < 0 || shards_expire(s, error) < 0)
 		return -1;
-	begin_insert(s, 0, shards_take, 0, 1);
+	begin_insert(s, CARE_NONE, shards_take, 0, 1);
 	net_text(s->net, SENTINEL);
 	return net_end(s->net, error);
 }
@@ -81,12 +82,15 @@ make(struct shards *s, struct error *error)
 
 static int
 take_found(void *context, size_t tag, redisReply *reply,
-    struct error *error)
+    enum outcome outcome, struct error *error)
 {
 	struct shards *s = context;
 	const struct shard_batch *b = s->batch;
 	size_t first = tag / (ITEMS_MAX + 1), n = tag % (ITEMS_MAX + 1);
 
+	(void)outcome;
+	if (reply == NULL)
+		return 0;
 	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != n + 1)
 		return shards_odd(s, reply, error);
 	if (reply->element[n]->integer == 0)
@@ -100,7 +104,7 @@ take_found(void *context, size_t tag, redisReply *reply,
 static int
 ask(struct shards *s, size_t first, size_t n, struct error *error)
 {
-	shards_begin(s, 0, take_found, first * (ITEMS_MAX + 1) + n,
+	shards_begin(s, CARE_NONE, take_found, first * (ITEMS_MAX + 1) + n,
 	    2 + n + 1, "BF.MEXISTS");
 	add_items(s, first, n);
 	net_text(s->net, SENTINEL);
@@ -131,51 +135,81 @@ taken(struct shards *s, const redisReply *reply, size_t n)
 }
 
 static int
-take_marked(void *context, size_t tag, redisReply *reply, struct error *error)
+take_marked(void *context, size_t tag, redisReply *reply,
+    enum outcome outcome, struct error *error)
 {
 	struct shards *s = context;
 	size_t n = tag % (ITEMS_MAX + 1);
 
-	if (is_missing(reply))
+	(void)outcome;
+	if (reply == NULL)
+		return 0;
+	if (is_missing(reply)) {
 		shards_lack(s, (unsigned)(tag / (ITEMS_MAX + 1)));
-	else if (reply->type == REDIS_REPLY_ARRAY)
-		taken(s, reply, n);
-	else if (!shards_are_refused(s, reply, n))
+	} else if (reply->type == REDIS_REPLY_ARRAY) {
+		size_t got = taken(s, reply, n);
+
+		for (size_t i = 0; i < got; i++)
+			s->lines += reply->element[i]->integer != 0;
+	} else if (!shards_are_refused(s, reply, n)) {
 		return shards_odd(s, reply, error);
+	}
+	s->trouble->unanswered -= n;
 	return 0;
+}
+
+/* A part of a batch is answered item by item. */
+static void
+take_claims(struct shards *s, size_t first, size_t n, const redisReply *reply,
+    enum outcome outcome)
+{
+	const struct shard_batch *b = s->batch;
+	size_t got = taken(s, reply, n);
+
+	for (size_t i = 0; i < got; i++) {
+		uint8_t *found = &b->found[b->order[first + i]];
+
+		/* That it was new is certain, even if this is a repetition:
+		   nobody has made it known before. */
+		if (reply->element[i]->integer != 0)
+			*found = CLAIMED_NEW;
+		else if (outcome == OUTCOME_REPEATED)
+			*found = CLAIMED_UNCERTAIN;
+		else
+			*found = CLAIMED_SEEN;
+		s->lines += *found == CLAIMED_NEW;
+	}
+	shards_set_claimed(s, first + got, n - got, outcome ==
+	    OUTCOME_REPEATED ? CLAIMED_UNCERTAIN : CLAIMED_NOT);
 }
 
 static int
 take_claimed(void *context, size_t tag, redisReply *reply,
-    struct error *error)
+    enum outcome outcome, struct error *error)
 {
 	struct shards *s = context;
 	size_t first = tag / (ITEMS_MAX + 1), n = tag % (ITEMS_MAX + 1);
-	size_t got = 0;
 
+	(void)error;
 	if (reply != NULL && reply->type == REDIS_REPLY_ARRAY)
-		got = taken(s, reply, n);
-	else if (reply != NULL && is_missing(reply)) {
-		if (shards_lack(s, shards_of(s, first)))
-			return 0;
-	} else if (reply != NULL && !shards_are_refused(s, reply, n))
-		return shards_odd(s, reply, error);
-	for (size_t i = 0; i < n; i++) {
-		/* What is unknown is ours, too. */
-		s->batch->found[s->batch->order[first + i]] = i < got &&
-		    reply->element[i]->integer == 0;
-	}
-	s->trouble->uncertain += reply == NULL ? n : 0;
+		take_claims(s, first, n, reply, outcome);
+	else if (reply == NULL || !is_missing(reply))
+		shards_claim_failed(s, first, n, reply, outcome);
+	/* In a generation that is over, nothing is remembered. */
+	else if (!shards_lack(s, shards_of(s, first)))
+		shards_set_claimed(s, first, n, CLAIMED_NEW);
 	return 0;
 }
 
 static int
 mark(struct shards *s, size_t first, size_t n, struct error *error)
 {
-	int claims = s->batch->found != NULL;
-
-	begin_insert(s, claims, claims ? take_claimed : take_marked,
-	    (claims ? first : s->shard) * (ITEMS_MAX + 1) + n, n);
+	if (s->batch->found != NULL)
+		begin_insert(s, CARE_CLAIM, take_claimed,
+		    first * (ITEMS_MAX + 1) + n, n);
+	else
+		begin_insert(s, CARE_NONE, take_marked,
+		    s->shard * (ITEMS_MAX + 1) + n, n);
 	add_items(s, first, n);
 	return net_end(s->net, error);
 }
@@ -183,10 +217,14 @@ mark(struct shards *s, size_t first, size_t n, struct error *error)
 /* Counting */
 
 static int
-take_info(void *context, size_t shard, redisReply *reply, struct error *error)
+take_info(void *context, size_t shard, redisReply *reply,
+    enum outcome outcome, struct error *error)
 {
 	struct shards *s = context;
 
+	(void)outcome;
+	if (reply == NULL)
+		return 0;
 	if (is_missing(reply)) {
 		shards_lack(s, (unsigned)shard);
 		return 0;
@@ -212,9 +250,11 @@ take_info(void *context, size_t shard, redisReply *reply, struct error *error)
 static int
 count(struct shards *s, struct error *error)
 {
-	shards_begin(s, 0, take_info, s->shard, 2, "BF.INFO");
+	shards_begin(s, CARE_NONE, take_info, s->shard, 2, "BF.INFO");
 	return net_end(s->net, error);
 }
 
-const struct shard_operations bloom_operations =
-    { ITEMS_MAX, make, ask, mark, count };
+const struct shard_operations bloom_operations = {
+	.part_max = ITEMS_MAX,
+	.make = make, .ask = ask, .mark = mark, .count = count
+};

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "redis/connect.h"
+
 unsigned
 cluster_slot(const char *key, size_t nbytes)
 {
@@ -123,17 +125,19 @@ read_range(struct cluster *c, const struct node *asked,
  * place come from a server that is no cluster, or one that can't be used now.
  */
 static int
-load_map_from(struct cluster *c, const struct node *node, struct error *error)
+load_map_from(struct cluster *c, const struct node *node, uint64_t patience,
+    struct error *error)
 {
 	const char *words[] = { "CLUSTER", "SLOTS" };
 	const char *name = c->location->shown;
-	redisContext *context = node_connect(node, error);
+	redisContext *context = connect_to(c->location, node->host, node->port,
+	    patience, error);
 	redisReply *reply;
 	int result = 0;
 
 	if (context == NULL)
 		return -1;
-	reply = node_ask(node, context, words, 2, error);
+	reply = connect_ask(c->location, context, words, 2, patience, error);
 	redisFree(context);
 	if (reply == NULL)
 		return -1;
@@ -162,11 +166,11 @@ load_map_from(struct cluster *c, const struct node *node, struct error *error)
 }
 
 int
-cluster_load_map(struct cluster *c, struct error *error)
+cluster_load_map(struct cluster *c, uint64_t patience, struct error *error)
 {
 	for (const struct node *node = c->first; node != NULL;
 	    node = node->next) {
-		if (load_map_from(c, node, error) == 0) {
+		if (load_map_from(c, node, patience, error) == 0) {
 			c->stale = 0;
 			return 0;
 		}

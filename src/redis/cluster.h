@@ -31,10 +31,12 @@ struct node *cluster_node(struct cluster *cluster, const char *host, int port);
 
 /*
  * Ask the nodes, one after the other, for the map of slots, until one has
- * answered. Returns 0, or -1 with `error` filled by the last one; its status is
- * STATUS_USAGE if asking again is useless.
+ * answered; each is waited for as patience.h says. Returns 0, or -1 with
+ * `error` filled by the last one; its status is STATUS_USAGE if asking again is
+ * useless.
  */
-int cluster_load_map(struct cluster *cluster, struct error *error);
+int cluster_load_map(struct cluster *cluster, uint64_t patience,
+    struct error *error);
 
 /*
  * Append a request to the queue of the node that it names, or else of the node

@@ -4,59 +4,139 @@
 
 #include "base/clock.h"
 
-/* How often the node is asked for its time. */
-#define ASK_TIME_EVERY (60 * CLOCK_SECOND)
+/* How old a sample may be. */
+#define SAMPLE_AGE (60 * CLOCK_SECOND)
+/* A sample that took longer is repeated, some times. */
+#define SAMPLE_WIDTH CLOCK_SECOND
+#define SAMPLE_TRIES 3
+/* Two clocks differ by less than this share of the time between. */
+#define DRIFT 1000
+/* So near to the end of a generation, an older sample is not enough. */
+#define NEAR_TURN 1000000 /* microseconds */
 
 void
 generations_begin(struct generations *g, const struct shards *like,
     const struct window *window)
 {
-	*g = (struct generations){ .like = *like,
-		.quarter = window->kind == WINDOW_NONE ? 0 :
-		(int64_t)(window->length + 3) / 4 };
-	g->newest = -1;
-	if (g->quarter == 0)
+	*g = (struct generations){ .like = *like, .first = -1, .last = -1 };
+	if (window->kind != WINDOW_NONE) {
+		g->quarter = (int64_t)(window->length + 3) / 4;
+	} else {
 		g->set[g->count++] = *like;
+		g->due = g->set;
+	}
 }
 
-/* The time of the node that has the header, in seconds since 1970. */
+/* Time */
+
+/* Ask once, after all else is answered. */
 static int
-find_time(struct generations *g, int64_t *now, struct error *error)
+take_sample(struct generations *g, struct time_sample *sample,
+    struct error *error)
 {
-	uint64_t here = clock_now();
 	char key[LAYOUT_KEY_MAX];
 	redisReply *reply;
 	int result = 0;
 
-	if (g->told_at == 0 || here - g->told_at > ASK_TIME_EVERY) {
-		layout_header_key(key, g->like.name);
-		reply = net_call(g->like.net, key, error, "TIME");
-		if (reply == NULL)
-			return -1;
-		if (reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
-		    reply->element[0]->str != NULL)
-			g->told = strtoll(reply->element[0]->str, NULL, 10);
-		else
-			result = shards_odd(&g->like, reply, error);
-		freeReplyObject(reply);
-		g->told_at = here;
-	}
-	*now = g->told + (int64_t)((here - g->told_at) / CLOCK_SECOND);
+	if (net_finish(g->like.net, error) < 0)
+		return -1;
+	layout_header_key(key, g->like.name);
+	sample->asked = clock_now();
+	reply = net_call(g->like.net, key, error, "TIME");
+	if (reply == NULL)
+		return -1;
+	sample->answered = clock_now();
+	if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+	    reply->element[0]->str != NULL && reply->element[1]->str != NULL)
+		sample->microseconds = 1000000 *
+		    strtoll(reply->element[0]->str, NULL, 10) +
+		    strtoll(reply->element[1]->str, NULL, 10);
+	else
+		result = shards_odd(&g->like, reply, error);
+	freeReplyObject(reply);
 	return result;
 }
+
+/* Ask the node for its time, until an answer is narrow enough. */
+static int
+ask_time(struct generations *g, struct error *error)
+{
+	struct time_sample best = { 0 }, sample;
+
+	for (int i = 0; i < SAMPLE_TRIES; i++) {
+		if (take_sample(g, &sample, error) < 0)
+			return -1;
+		if (i == 0 || sample.answered - sample.asked <
+		    best.answered - best.asked)
+			best = sample;
+		if (best.answered - best.asked <= SAMPLE_WIDTH)
+			break;
+	}
+	g->sample = best;
+	return 0;
+}
+
+/* The bounds of the time now, in microseconds, by a sample. */
+static struct turn_time
+bounds(const struct time_sample *sample)
+{
+	uint64_t now = clock_now(), shortest = now - sample->answered;
+	uint64_t longest = now - sample->asked;
+
+	shortest -= shortest / DRIFT;
+	longest += longest / DRIFT;
+	/* The node cuts off nanoseconds. */
+	return (struct turn_time){ sample->microseconds +
+	    (int64_t)(shortest / 1000), sample->microseconds +
+	    (int64_t)(longest / 1000) + 2 };
+}
+
+static int64_t
+generation_at(const struct generations *g, int64_t microseconds)
+{
+	return turn_first((struct turn_time){ microseconds / 1000000, 0 },
+	    g->quarter);
+}
+
+/* The bounds of the time now, in seconds: near a turn by a new sample. */
+static int
+read_time(struct generations *g, struct turn_time *seconds,
+    struct error *error)
+{
+	struct turn_time now = { 0, 0 };
+	int ask = g->sample.answered == 0 ||
+	    clock_now() - g->sample.answered > SAMPLE_AGE;
+
+	if (!ask) {
+		now = bounds(&g->sample);
+		ask = generation_at(g, now.lower - NEAR_TURN) !=
+		    generation_at(g, now.upper + NEAR_TURN);
+	}
+	if (ask && ask_time(g, error) < 0)
+		return -1;
+	now = bounds(&g->sample);
+	*seconds = (struct turn_time){ now.lower / 1000000,
+		now.upper / 1000000 };
+	return 0;
+}
+
+/* Generations */
 
 static struct shards
 one(const struct generations *g, int64_t number)
 {
 	struct shards s = g->like;
+	int64_t left;
 
 	s.over = 0;
 	s.generation = number;
 	s.expires = (number + 6) * g->quarter;
 	/* The clock has room for centuries; nobody sees a longer one end. */
-	if (g->quarter <= UINT32_MAX / 4)
-		s.over = g->told_at + (uint64_t)((number + 5) * g->quarter -
-		    g->told) * CLOCK_SECOND;
+	if (g->quarter <= UINT32_MAX / 4) {
+		left = (number + 5) * g->quarter * 1000000 -
+		    bounds(&g->sample).lower;
+		s.over = clock_now() + (left < 0 ? 0 : 1000 * (uint64_t)left);
+	}
 	return s;
 }
 
@@ -99,27 +179,6 @@ is_there(struct shards s, struct error *error)
 	return s.lines > 0;
 }
 
-int
-generations_are_due(struct generations *g, struct error *error)
-{
-	struct shards s;
-	int64_t now;
-
-	if (g->quarter == 0)
-		return 0;
-	if (find_time(g, &now, error) < 0)
-		return -1;
-	now /= g->quarter;
-	if (now != g->newest) {
-		g->newest = now;
-		g->complete = 0;
-		return 1;
-	}
-	/* A reader waits for somebody who makes it. */
-	s = one(g, now);
-	return g->complete ? 0 : with_key(&s, "GET %s", error);
-}
-
 /* Another client may do the same: all may be repeated. Returns 1, or -1. */
 static int
 make_generation(struct shards *s, struct error *error)
@@ -130,37 +189,90 @@ make_generation(struct shards *s, struct error *error)
 	return 1;
 }
 
+/* Find a generation, or make it. Returns 1, 0 if it doesn't exist, or -1. */
+static int
+find(struct shards *s, int make, struct error *error)
+{
+	int there = is_there(*s, error);
+
+	if (there != 0 || !make)
+		return there;
+	return make_generation(s, error);
+}
+
+int
+generations_are_due(struct generations *g, struct error *error)
+{
+	struct turn_time now;
+	struct shards s;
+
+	if (g->quarter == 0)
+		return 0;
+	if (read_time(g, &now, error) < 0)
+		return -1;
+	if (turn_first(now, g->quarter) != g->first ||
+	    turn_goes_on(now, g->quarter, g->last)) {
+		g->first = turn_first(now, g->quarter);
+		g->last = g->first + turn_goes_on(now, g->quarter, g->first);
+		g->due = NULL;
+		return 1;
+	}
+	/* A reader waits for somebody who makes it. */
+	s = one(g, g->first);
+	return g->due != NULL ? 0 : with_key(&s, "GET %s", error);
+}
+
 int
 generations_advance(struct generations *g, int make, struct error *error)
 {
 	if (net_finish(g->like.net, error) < 0)
 		return -1;
 	g->count = 0;
-	for (int64_t i = g->newest; i > g->newest - (int64_t)GENERATIONS_MAX;
-	    i--) {
+	for (int64_t i = g->last; i > g->first - 5; i--) {
 		struct shards s = one(g, i);
-		int there = is_there(s, error);
+		int there = find(&s, make && i == g->first, error);
 
-		if (there == 0 && make && i == g->newest)
-			there = make_generation(&s, error);
 		if (there < 0)
 			return -1;
-		if (i == g->newest)
-			g->complete = there;
-		if (there)
-			g->set[g->count++] = s;
+		if (!there)
+			continue;
+		g->set[g->count] = s;
+		if (i == g->first)
+			g->due = &g->set[g->count];
+		g->count++;
 	}
 	return 0;
 }
 
 int
+generations_next(struct generations *g, int64_t number, struct shards *next,
+    struct error *error)
+{
+	struct turn_time now;
+
+	if (g->quarter == 0)
+		return 0;
+	if (read_time(g, &now, error) < 0)
+		return -1;
+	if (!turn_goes_on(now, g->quarter, number))
+		return 0;
+	number++;
+	/* Those that are over meanwhile remember nothing for anybody. */
+	if (number < turn_first(now, g->quarter) - 4)
+		number = turn_first(now, g->quarter) - 4;
+	*next = one(g, number);
+	return find(next, 1, error);
+}
+
+int
 generations_delete(struct generations *g, struct error *error)
 {
+	struct turn_time time;
 	int64_t now;
 
-	if (find_time(g, &now, error) < 0)
+	if (read_time(g, &time, error) < 0)
 		return -1;
-	now /= g->quarter;
+	now = time.upper / g->quarter;
 	for (int64_t i = now + 1; i > now - 7; i--) {
 		struct shards s = one(g, i);
 		int there = with_key(&s, "GET %s", error);

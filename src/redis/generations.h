@@ -6,14 +6,28 @@
  * whole window after that. Whoever finds that the newest one lacks its key
  * makes its shards, then that key (layout.h); all of them expire a quarter
  * after they count no longer.
+ *
+ * What a client knows of that clock are two bounds, from when it asked and when
+ * it was answered: turn.h says what follows for claims.
+ *
+ * Functions return 0, or -1 with `error` filled; exceptions are stated.
  */
 #ifndef REDIS_GENERATIONS_H
 #define REDIS_GENERATIONS_H
 
 #include "redis/shards.h"
+#include "redis/turn.h"
 
-/* The newest generation, and the four before it, which are not over yet. */
-#define GENERATIONS_MAX 5u
+/* The newest generation, the four before it, which are not over yet, and the
+ * next one, if it may have begun. */
+#define GENERATIONS_MAX 6u
+
+/* An answer to TIME. */
+struct time_sample {
+	int64_t microseconds;  /* since 1970 */
+	uint64_t asked;        /* between these moments (clock_now), */
+	uint64_t answered;     /* 0: there was none yet */
+};
 
 struct generations {
 	struct shards like;    /* the shards of a generation, but for its
@@ -23,11 +37,11 @@ struct generations {
 	/* The generations that exist and are not over, the newest first. */
 	struct shards set[GENERATIONS_MAX];
 	unsigned count;
-	int64_t newest;        /* the number of the generation that is due */
-	int complete;          /* that one exists: it is set[0] */
-	int64_t told;          /* the node's clock, in seconds since 1970, */
-	uint64_t told_at;      /* when ours was this (clock_now); 0: the node
-	                          has not been asked yet */
+	int64_t first;         /* the generation that is due, by the lower
+	                          bound: marks go there */
+	int64_t last;          /* the newest that may be due */
+	struct shards *due;    /* `first`, in set[]; NULL: nobody made it */
+	struct time_sample sample;
 };
 
 /* Begin to use a filter with this window; `like` is copied. Asks nothing. */
@@ -39,16 +53,20 @@ int generations_are_due(struct generations *generations, struct error *error);
 
 /*
  * Wait until all requests are answered, then find out which generations
- * remember now. With `make`, the newest one is made if it does not exist.
- * Returns 0, or -1 with `error` filled.
+ * remember now. With `make`, the one that is due is made if it doesn't exist.
  */
 int generations_advance(struct generations *generations, int make,
     struct error *error);
 
 /*
- * Delete all generations of a window, after the filter's header was deleted.
- * Returns 0, or -1 with `error` filled.
+ * After a claim in generation `number`: find the next one in which it has to be
+ * claimed, too, and make it if it doesn't exist. Returns 1, 0 if there is none,
+ * or -1 with `error` filled.
  */
+int generations_next(struct generations *generations, int64_t number,
+    struct shards *next, struct error *error);
+
+/* Delete all generations of a window, after the filter's header was deleted. */
 int generations_delete(struct generations *generations, struct error *error);
 
 #endif

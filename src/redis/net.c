@@ -15,13 +15,18 @@
 #include "base/clock.h"
 #include "base/signals.h"
 #include "redis/cluster.h"
+#include "redis/patience.h"
 
 /* Bytes of requests in flight at a time. */
 #define IN_FLIGHT_BYTES (4u << 20)
 /* So many bytes of requests are sent without waiting for more. */
 #define SEND_BYTES (64u << 10)
-/* How long a server may be silent until its connection counts as lost. */
+/*
+ * How long a server may be silent until its connection counts as lost; less if
+ * requests are repeated for a shorter time, but long enough for an answer.
+ */
 #define PATIENCE (15 * CLOCK_SECOND)
+#define LEAST_PATIENCE (2 * CLOCK_SECOND)
 /* Between tries. */
 #define SHORTEST_PAUSE (10 * CLOCK_MILLISECOND)
 #define LONGEST_PAUSE CLOCK_SECOND
@@ -31,6 +36,7 @@ struct net {
 	struct queue again;                  /* to be made again */
 	struct request *making;              /* between begin and end */
 	uint64_t limit_ms;                   /* of failures without success */
+	uint64_t patience;                   /* with a server that is silent */
 	void (*notice)(const char *text);    /* of more than a second of them */
 	int noticed;
 	uint64_t failing_since, pause;
@@ -96,21 +102,47 @@ succeeded(struct net *x)
 	x->noticed = 0;
 }
 
+/* Tell the caller what became of a request, and free it. */
+static int
+answer(struct net *x, struct request *request, redisReply *reply,
+    enum outcome outcome, struct error *error)
+{
+	int result = request->answer(request->context, request->tag, reply,
+	    outcome, error);
+
+	x->in_flight -= sdslen(request->bytes);
+	request_free(request);
+	return result;
+}
+
 /* A connection was lost for x->reason: unanswered requests are made again. */
 static int
 drop_connection(struct net *x, struct node *node, struct error *error)
 {
 	struct request *request, *next;
+	int result = 0;
 
 	x->cluster.stale = x->cluster.has_map;
 	for (request = node_close(node); request != NULL; request = next) {
 		next = request->next;
-		/* It may have been done: then its next answer is no answer. */
-		if (request->once && request->state != REQUEST_QUEUED)
+		if (request->state != REQUEST_QUEUED)
 			request->lost = 1;
-		queue_again(x, request, NULL);
+		if (!request->lost || request->care != CARE_ONCE)
+			queue_again(x, request, NULL);
+		else if (answer(x, request, NULL, OUTCOME_LOST, error) < 0)
+			result = -1;
 	}
-	return fail_or_pause(x, error);
+	return result < 0 ? -1 : fail_or_pause(x, error);
+}
+
+/* The same if nothing was sent over it: then nothing has failed. */
+static int
+renew_connection(struct net *x, struct node *node, struct error *error)
+{
+	if (node_is_waiting(node))
+		return drop_connection(x, node, error);
+	node_disconnect(node);
+	return 0;
 }
 
 /* Receiving */
@@ -122,7 +154,7 @@ take_reply(struct net *x, struct node *node, redisReply *reply,
 	struct request *request = node->queue.first;
 	enum cluster_advice advice = CLUSTER_FAIL;
 	char host[256];
-	int port, result;
+	int port;
 
 	if (request->state == REQUEST_ASKING) {
 		request->state = REQUEST_SENT;
@@ -132,12 +164,9 @@ take_reply(struct net *x, struct node *node, redisReply *reply,
 	if (reply->type == REDIS_REPLY_ERROR)
 		advice = cluster_advice(reply->str, host, &port);
 	if (advice == CLUSTER_FAIL) {
-		result = request->answer(request->context, request->tag,
-		    request->lost ? NULL : reply, error);
 		succeeded(x);
-		x->in_flight -= sdslen(request->bytes);
-		request_free(request);
-		return result;
+		return answer(x, request, reply, request->lost ?
+		    OUTCOME_REPEATED : OUTCOME_ANSWERED, error);
 	}
 	if (advice == CLUSTER_ASK) {
 		queue_again(x, request, cluster_node(&x->cluster,
@@ -158,19 +187,14 @@ receive_node(struct net *x, struct node *node, struct error *error)
 	int result = 0;
 
 	if (node_receive(node, &x->reason) < 0)
-		return drop_connection(x, node, error);
+		return renew_connection(x, node, error);
 	while (result == 0) {
 		if (node_reply(node, &reply, &x->reason) < 0)
 			return drop_connection(x, node, error);
 		if (reply == NULL)
 			return 0;
-		if (node->queue.first == node->queued) {
-			error_set(&x->reason, STATUS_FAILED, "%s: the server"
-			    " sent an unexpected reply%s%s",
-			    x->cluster.location->shown,
-			    reply->type == REDIS_REPLY_ERROR ? ": " : "",
-			    reply->type == REDIS_REPLY_ERROR ? reply->str : "");
-			freeReplyObject(reply);
+		if (!node_is_waiting(node)) {
+			node_refuse(node, reply, &x->reason);
 			return drop_connection(x, node, error);
 		}
 		result = take_reply(x, node, reply, error);
@@ -182,25 +206,31 @@ receive_node(struct net *x, struct node *node, struct error *error)
 /* After a failure */
 
 static void
-abandon(const struct request *request)
+abandon(struct net *x, struct request *request)
 {
+	struct request *next;
 	struct error unused;
 
-	for (; request != NULL; request = request->next) {
-		if (request->lost || (request->once &&
-		    request->state != REQUEST_QUEUED))
-			(void)request->answer(request->context, request->tag,
-			    NULL, &unused);
+	for (; request != NULL; request = next) {
+		int lost = request->lost || request->state != REQUEST_QUEUED;
+
+		next = request->next;
+		(void)answer(x, request, NULL, lost ? OUTCOME_LOST :
+		    OUTCOME_UNSENT, &unused);
 	}
 }
 
 void
 net_abandon(struct net *x)
 {
-	abandon(x->again.first);
-	for (const struct node *node = x->cluster.first; node != NULL;
+	struct request *again = x->again.first;
+
+	x->failed = 1;
+	x->again.first = NULL;
+	abandon(x, again);
+	for (struct node *node = x->cluster.first; node != NULL;
 	    node = node->next)
-		abandon(node->queue.first);
+		abandon(x, node_close(node));
 }
 
 /* The loop */
@@ -215,7 +245,8 @@ route_again(struct net *x, struct error *error)
 	if (request == NULL || clock_now() < x->next_try)
 		return 0;
 	/* Some nodes may fail before one has the map: then nothing failed. */
-	if (x->cluster.stale && cluster_load_map(&x->cluster, &reason) < 0) {
+	if (x->cluster.stale && cluster_load_map(&x->cluster,
+	    x->patience, &reason) < 0) {
 		x->reason = reason;
 		return fail_or_pause(x, error);
 	}
@@ -229,16 +260,23 @@ route_again(struct net *x, struct error *error)
 
 /* Send what a node takes now, after connecting it if necessary. */
 static int
-send_to(struct node *node, struct error *error)
+send_to(struct net *x, struct node *node)
 {
-	int sent = 1;
+	int sent = 1, is_new = 0;
 
-	if (!node_has_output(node))
-		return 0;
-	if (node->context == NULL && node_open(node, error) < 0)
-		return -1;
-	while (sent > 0 && node_has_output(node))
-		sent = node_send(node, error);
+	while (sent > 0 && node_has_output(node)) {
+		if (node->state == NODE_CLOSED) {
+			is_new = 1;
+			if (node_open(node, x->patience, &x->reason) < 0)
+				return -1;
+		}
+		sent = node_send(node, &x->reason);
+		/* It was closed while it rested: once more, with a new one. */
+		if (sent < 0 && !is_new && !node_is_waiting(node)) {
+			node_disconnect(node);
+			sent = 1;
+		}
+	}
 	return sent;
 }
 
@@ -249,11 +287,24 @@ send_all(struct net *x, struct error *error)
 		return -1;
 	for (struct node *node = x->cluster.first; node != NULL;
 	    node = node->next) {
-		if (send_to(node, &x->reason) < 0 &&
+		if (send_to(x, node) < 0 &&
 		    drop_connection(x, node, error) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+/* Deal with a node that was waited for, and has said something or nothing. */
+static int
+hear(struct net *x, struct node *node, short revents, struct error *error)
+{
+	if (revents & (POLLIN | POLLHUP | POLLERR))
+		return receive_node(x, node, error);
+	if (node->context == NULL ||
+	    patience_left(node->heard, x->patience) > 0)
+		return 0;
+	patience_end(x->cluster.location, &x->reason);
+	return renew_connection(x, node, error);
 }
 
 /* Wait for one, or until the next try is due, and deal with what has come. */
@@ -263,7 +314,7 @@ wait_for_replies(struct net *x, struct error *error)
 	struct node *at[64];
 	struct pollfd polls[64];
 	uint64_t now = clock_now();
-	int timeout = 1000; /* in milliseconds */
+	int timeout = PATIENCE_LOOK_MS;
 	size_t n = 0;
 
 	for (struct node *node = x->cluster.first; node != NULL && n < 64;
@@ -278,22 +329,13 @@ wait_for_replies(struct net *x, struct error *error)
 	}
 	if (x->again.first != NULL && x->next_try <= now)
 		timeout = 0;
-	else if (x->again.first != NULL)
+	else if (x->again.first != NULL && x->next_try - now <
+	    PATIENCE_LOOK_MS * CLOCK_MILLISECOND)
 		timeout = (int)((x->next_try - now) / CLOCK_MILLISECOND) + 1;
 	if (poll(polls, (nfds_t)n, timeout) < 0 && errno != EINTR)
 		return error_system(error, errno, "poll");
 	for (size_t i = 0; i < n; i++) {
-		int result = 0;
-
-		if (polls[i].revents & (POLLIN | POLLHUP | POLLERR)) {
-			result = receive_node(x, at[i], error);
-		} else if (at[i]->context != NULL &&
-		    clock_now() - at[i]->heard >= PATIENCE) {
-			error_set(&x->reason, STATUS_FAILED, "%s: the server"
-			    " doesn't answer", x->cluster.location->shown);
-			result = drop_connection(x, at[i], error);
-		}
-		if (result < 0)
+		if (hear(x, at[i], polls[i].revents, error) < 0)
 			return -1;
 	}
 	if (signals_stop && x->again.first != NULL)
@@ -341,20 +383,20 @@ net_repeats(const struct net *x)
 
 /* `bytes` is what the request begins with. */
 static void
-begin(struct net *x, unsigned slot, int once, redis_answer *function,
+begin(struct net *x, unsigned slot, enum care care, redis_answer *function,
     void *context, size_t tag, sds bytes)
 {
 	x->making = memory_or_die(malloc(sizeof *x->making));
 	*x->making = (struct request){ .answer = function, .context = context,
-		.tag = tag, .slot = slot, .once = once,
+		.tag = tag, .slot = slot, .care = care,
 		.bytes = memory_or_die(bytes) };
 }
 
 void
-net_begin(struct net *x, unsigned slot, int once, redis_answer *function,
-    void *context, size_t tag, size_t words)
+net_begin(struct net *x, unsigned slot, enum care care,
+    redis_answer *function, void *context, size_t tag, size_t words)
 {
-	begin(x, slot, once, function, context, tag,
+	begin(x, slot, care, function, context, tag,
 	    sdscatfmt(memory_or_die(sdsempty()), "*%U\r\n",
 	    (unsigned long long)words));
 }
@@ -406,12 +448,15 @@ net_end(struct net *x, struct error *error)
 /* Keep the reply for the caller. */
 static int
 keep_reply(void *context, size_t tag, redisReply *reply,
-    struct error *error)
+    enum outcome outcome, struct error *error)
 {
 	redisReply *copy = context;
 
 	(void)tag;
+	(void)outcome;
 	(void)error;
+	if (reply == NULL)
+		return 0;
 	*copy = *reply;
 	/* Leave a reply that has nothing to free. */
 	*reply = (redisReply){ .type = REDIS_REPLY_NIL };
@@ -434,10 +479,13 @@ net_call(struct net *x, const char *key, struct error *error,
 	va_end(args);
 	if (n < 0)
 		memory_or_die(NULL);
-	begin(x, slot, 0, keep_reply, reply, 0, sdsnewlen(bytes, (size_t)n));
+	begin(x, slot, CARE_NONE, keep_reply, reply, 0,
+	    sdsnewlen(bytes, (size_t)n));
 	redisFreeCommand(bytes);
 	if (net_end(x, error) == 0 && net_finish(x, error) == 0)
 		return reply;
+	/* The answers to all others come, too, before `reply` is gone. */
+	net_abandon(x);
 	freeReplyObject(reply);
 	return NULL;
 }
@@ -453,9 +501,14 @@ net_open(struct net **result, const struct address *location,
 
 	x->cluster.location = location;
 	x->limit_ms = retry_ms;
+	x->patience = PATIENCE;
+	if (retry_ms * CLOCK_MILLISECOND < x->patience)
+		x->patience = retry_ms * CLOCK_MILLISECOND;
+	if (x->patience < LEAST_PATIENCE)
+		x->patience = LEAST_PATIENCE;
 	x->notice = notice;
 	cluster_node(&x->cluster, location->host, location->port);
-	while (cluster_load_map(&x->cluster, &x->reason) < 0) {
+	while (cluster_load_map(&x->cluster, x->patience, &x->reason) < 0) {
 		uint64_t now = clock_now();
 
 		if (!patient) {

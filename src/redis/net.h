@@ -4,8 +4,8 @@
  * once, within a bound of bytes; to each node they go in order. A request that
  * was refused for a time, or whose connection was lost, is made again, with
  * growing pauses, until `retry_ms` have passed without any success: so it must
- * be safe to repeat, or say that it isn't (`once`: its reply is NULL if it may
- * have been done before). Those of one slot are repeated in their order.
+ * be safe to repeat, or say what may be done with it (enum care in node.h).
+ * Those of one slot are repeated in their order.
  *
  * Functions return 0, or -1 with `error` filled. After a failure nothing is
  * sent any more: all fail at once, and leave `error` alone.
@@ -37,16 +37,16 @@ void net_close(struct net *net);
  * Make a request of `words` words for a slot: begin, each word, then end, and
  * nothing else in between. If too much is under way, `end` waits.
  */
-void net_begin(struct net *net, unsigned slot, int once, redis_answer *answer,
-    void *context, size_t tag, size_t words);
+void net_begin(struct net *net, unsigned slot, enum care care,
+    redis_answer *answer, void *context, size_t tag, size_t words);
 void net_word(struct net *net, const void *data, size_t nbytes);
 void net_text(struct net *net, const char *word);
 void net_number(struct net *net, int64_t number);
 int net_end(struct net *net, struct error *error);
 
 /*
- * After a failure, when nothing is sent any more: requests with `once` that may
- * have been carried out get NULL for an answer.
+ * After a failure, when nothing is sent any more: all requests that were not
+ * answered are, with OUTCOME_LOST or OUTCOME_UNSENT.
  */
 void net_abandon(struct net *net);
 

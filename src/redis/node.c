@@ -1,102 +1,33 @@
 #include "redis/node.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/signals.h"
-#ifdef WITH_TLS
-#include "redis/tls.h"
-#endif
+#include "redis/connect.h"
 
-#define CONNECT_SECONDS 5
+/* After so long without a word from the server, its connection is checked. */
+#define REST CLOCK_SECOND
 /* hiredis moves what it could not send, so it gets only so much at a time. */
 #define HAND_OVER_BYTES (64u << 10)
 
 static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
+static const char ping[] = "*1\r\n$4\r\nPING\r\n";
 
-/* Connecting */
-
-static int
-lost(const struct node *node, const redisContext *context,
-    struct error *error)
-{
-	const char *why = context->errstr;
-
-	if (context->err == REDIS_ERR_EOF)
-		why = "the server closed the connection";
-	return error_set(error, STATUS_FAILED, "%s: %s",
-	    node->location->shown, why);
-}
-
-redisReply *
-node_ask(const struct node *node, redisContext *context, const char **words,
-    int n, struct error *error)
-{
-	redisReply *reply;
-
-	signals_in_socket = 1;
-	reply = redisCommandArgv(context, n, words, NULL);
-	signals_in_socket = 0;
-	if (reply == NULL)
-		lost(node, context, error);
-	return reply;
-}
-
-redisContext *
-node_connect(const struct node *node, struct error *error)
-{
-	const struct timeval patience = { CONNECT_SECONDS, 0 };
-	const struct address *l = node->location;
-	const char *words[3] = { "AUTH" };
-	redisContext *context = memory_or_die(node->host != NULL ?
-	    redisConnectWithTimeout(node->host, node->port, patience) :
-	    redisConnectUnixWithTimeout(l->path, patience));
-	redisReply *reply;
-	int n = 1, result = 0;
-
-	if (context->err != 0 ||
-	    redisSetTimeout(context, patience) != REDIS_OK)
-		result = lost(node, context, error);
-#ifdef WITH_TLS
-	if (result == 0 && l->tls)
-		result = tls_start(context, l, node->host, error);
-#endif
-	if (result == 0 && l->password != NULL) {
-		if (l->user != NULL)
-			words[n++] = l->user;
-		words[n++] = l->password;
-		reply = node_ask(node, context, words, n, error);
-		if (reply == NULL)
-			result = -1;
-		else if (reply->type == REDIS_REPLY_ERROR)
-			/* behind a comma, it may repeat user and password */
-			result = error_set(error, STATUS_USAGE, "%s: the"
-			    " server refuses the password: %.*s", l->shown,
-			    (int)strcspn(reply->str, ","), reply->str);
-		freeReplyObject(reply);
-	}
-	if (result == 0)
-		return context;
-	redisFree(context);
-	return NULL;
-}
+/* The connection */
 
 int
-node_open(struct node *node, struct error *error)
+node_open(struct node *node, uint64_t patience, struct error *error)
 {
-	redisContext *context = node_connect(node, error);
+	redisContext *context = connect_to(node->location, node->host,
+	    node->port, patience, error);
 
 	if (context == NULL)
 		return -1;
-	/* From now on nothing waits: hiredis goes by its flag, OpenSSL by the
-	   socket. */
-	context->flags &= ~REDIS_BLOCK;
-	(void)fcntl(context->fd, F_SETFL, O_NONBLOCK);
 	/* don't reallocate the buffer for each reply */
 	context->reader->maxbuf = 0;
 	node->context = context;
+	node->state = NODE_OPEN;
 	node->handed_over = 0;
 	node->heard = clock_now();
 	return 0;
@@ -133,15 +64,23 @@ queue_free(struct request *request)
 	}
 }
 
+void
+node_disconnect(struct node *node)
+{
+	if (node->context != NULL)
+		redisFree(node->context);
+	node->context = NULL;
+	node->state = NODE_CLOSED;
+	node->queued = node->kept = node->queue.first;
+}
+
 struct request *
 node_close(struct node *node)
 {
 	struct request *first = node->queue.first;
 
-	if (node->context != NULL)
-		redisFree(node->context);
-	node->context = NULL;
-	node->queue.first = node->queued = node->kept = NULL;
+	node->queue.first = NULL;
+	node_disconnect(node);
 	return first;
 }
 
@@ -158,7 +97,15 @@ node_append(struct node *node, struct request *request)
 int
 node_has_output(const struct node *node)
 {
+	if (node->state == NODE_CHECKING)
+		return sdslen(node->context->obuf) > 0;
 	return node->queued != NULL;
+}
+
+int
+node_is_waiting(const struct node *node)
+{
+	return node->queue.first != node->queued;
 }
 
 /* Sending and receiving */
@@ -172,12 +119,44 @@ hand_over_bytes(struct node *node, const char *bytes, size_t nbytes)
 	node->handed_over += nbytes;
 }
 
+/* Is one of the requests that are sent next a claim? */
+static int
+has_claims(const struct node *node)
+{
+	const struct request *request = node->kept;
+
+	while (request != NULL && request->care != CARE_CLAIM)
+		request = request->next;
+	return request != NULL;
+}
+
+/*
+ * Nothing is waited for. Has the server closed the connection, or said what
+ * nobody asked for? If it is only silent, a router on the way may have
+ * forgotten the connection: before claims, the server is asked for a sign.
+ */
+static int
+check(struct node *node, struct error *error)
+{
+	uint64_t rested = clock_now() - node->heard;
+	redisReply *reply;
+
+	if (node_receive(node, error) < 0 ||
+	    node_reply(node, &reply, error) < 0)
+		return -1;
+	if (reply != NULL)
+		return node_refuse(node, reply, error);
+	if (rested >= REST && has_claims(node)) {
+		hand_over_bytes(node, ping, sizeof ping - 1);
+		node->state = NODE_CHECKING;
+	}
+	return 0;
+}
+
 /* Fill hiredis' buffer, which is empty, with requests. */
 static void
 hand_over(struct node *node)
 {
-	if (node->kept == node->queue.first)
-		node->heard = clock_now();
 	while (node->kept != NULL &&
 	    sdslen(node->context->obuf) < HAND_OVER_BYTES) {
 		struct request *request = node->kept;
@@ -216,16 +195,34 @@ node_send(struct node *node, struct error *error)
 
 	/* OpenSSL wants a write that it could not complete to be repeated with
 	 * the same bytes: more are handed over when hiredis has sent all. */
-	if (sdslen(context->obuf) == 0)
-		hand_over(node);
+	if (sdslen(context->obuf) == 0 && node->state == NODE_OPEN) {
+		if (!node_is_waiting(node) && check(node, error) < 0)
+			return -1;
+		if (node->state == NODE_OPEN)
+			hand_over(node);
+	}
 	before = sdslen(context->obuf);
 	signals_in_socket = 1;
 	result = redisBufferWrite(context, &done);
 	signals_in_socket = 0;
 	note_sent(node);
 	if (result != REDIS_OK)
-		return lost(node, context, error);
+		return connect_lost(node->location, context, error);
 	return sdslen(context->obuf) < before;
+}
+
+int
+node_refuse(const struct node *node, redisReply *reply, struct error *error)
+{
+	const char *text = "";
+
+	if (reply->type == REDIS_REPLY_ERROR)
+		text = reply->str;
+	error_set(error, STATUS_FAILED, "%s: the server sent an unexpected"
+	    " reply%s%s", node->location->shown, *text != '\0' ? ": " : "",
+	    text);
+	freeReplyObject(reply);
+	return -1;
 }
 
 int
@@ -240,7 +237,7 @@ node_receive(struct node *node, struct error *error)
 	signals_in_socket = 0;
 	node->heard = clock_now();
 	if (result != REDIS_OK)
-		return lost(node, context, error);
+		return connect_lost(node->location, context, error);
 	return 0;
 }
 
@@ -250,7 +247,13 @@ node_reply(struct node *node, redisReply **reply, struct error *error)
 	void *got = NULL;
 
 	if (redisGetReplyFromReader(node->context, &got) != REDIS_OK)
-		return lost(node, node->context, error);
+		return connect_lost(node->location, node->context, error);
+	/* To PING, any reply will do, even that it isn't allowed. */
+	if (got != NULL && node->state == NODE_CHECKING) {
+		freeReplyObject(got);
+		node->state = NODE_OPEN;
+		return node_reply(node, reply, error);
+	}
 	*reply = got;
 	return 0;
 }

@@ -18,13 +18,31 @@
 #include "base/error.h"
 #include "redis/address.h"
 
+/* What is known of a request when its caller is told. */
+enum outcome {
+	OUTCOME_ANSWERED, /* the reply is that of the only time that the
+	                     request can have been carried out */
+	OUTCOME_REPEATED, /* there is a reply, but an earlier one was lost: the
+	                     request may have been carried out before, too */
+	OUTCOME_LOST,     /* no reply: maybe it was carried out, maybe not */
+	OUTCOME_UNSENT    /* no reply: it was certainly not carried out */
+};
+
 /*
- * Called once for each request with its reply, which may be an error, or NULL
- * if it is unknown (`once`). The reply is freed afterwards. Returns 0, or -1
- * with `error` filled if nothing more can be asked of any node.
+ * Called once for each request with its reply, which may be an error, and is
+ * NULL where the outcome says so. The reply is freed afterwards. Returns 0, or
+ * -1 with `error` filled if nothing more can be asked of any node.
  */
 typedef int redis_answer(void *context, size_t tag, redisReply *reply,
-    struct error *error);
+    enum outcome outcome, struct error *error);
+
+/* What may be done with a request. */
+enum care {
+	CARE_NONE,  /* it may be repeated at any time */
+	CARE_CLAIM, /* it may be repeated, but its first reply says more: it is
+	               sent only over a connection that is known to work */
+	CARE_ONCE   /* it is not repeated if it may have been carried out */
+};
 
 /*
  * How far a request has come:
@@ -33,7 +51,8 @@ typedef int redis_answer(void *context, size_t tag, redisReply *reply,
  *     ASKING --the reply to ASKING--> SENT
  *     SENT   --its reply--> answered, and freed
  *     SENT   --the reply says: later, or another node--> QUEUED, to be repeated
- *     any    --its connection is lost--> QUEUED, to be repeated
+ *     any    --its connection is lost--> QUEUED, to be repeated; with
+ *              CARE_ONCE, one that was sent is answered: OUTCOME_LOST
  *
  * A node carries a request out only once it has all of its bytes: one that is
  * QUEUED was certainly not carried out over this connection.
@@ -52,9 +71,8 @@ struct request {
 	void *context;
 	size_t tag;
 	unsigned slot;
-	int once;           /* if a reply to it was lost, its next reply may
-	                       not be taken for an answer */
-	int lost;           /* such a reply was lost */
+	enum care care;
+	int lost;           /* an earlier reply to it may have been lost */
 	struct node *node;  /* the node that takes it before it has the slot,
 	                       after ASKING; or NULL */
 	sds bytes;          /* the bytes that are sent */
@@ -76,12 +94,21 @@ void request_free(struct request *request);
 /* Free this request and all that follow it in its queue. NULL is none. */
 void queue_free(struct request *first);
 
+/* The connection of a node. */
+enum node_state {
+	NODE_CLOSED,   /* there is none */
+	NODE_OPEN,     /* requests are sent */
+	NODE_CHECKING  /* after a rest, a PING was sent: requests wait for the
+	                  reply, which says that the connection still works */
+};
+
 struct node {
 	struct node *next;
+	enum node_state state;
 	const struct address *location; /* not owned */
 	char *host;             /* NULL: the socket of the location */
 	int port;
-	redisContext *context;  /* the connection; NULL: there is none */
+	redisContext *context;  /* the connection; NULL: NODE_CLOSED */
 	/* Requests in the order in which they are sent and answered: first
 	   those that are sent, then those that are QUEUED. */
 	struct queue queue;
@@ -96,22 +123,14 @@ struct node {
 /* Append a request to the node's queue. */
 void node_append(struct node *node, struct request *request);
 
-/*
- * Connect to a node and authenticate with the location's user and password, if
- * there are any; NULL on failure. If the server refuses them, fails with
- * STATUS_USAGE: retrying is useless.
- */
-redisContext *node_connect(const struct node *node, struct error *error);
+/* Connect the node, so that its requests can be sent (connect.h). */
+int node_open(struct node *node, uint64_t patience, struct error *error);
 
 /*
- * Make a command on a connection that has no others, and wait for the reply,
- * which the caller frees; NULL on failure.
+ * Close the connection of a node to which nothing was sent that was not
+ * answered: its requests stay in the queue.
  */
-redisReply *node_ask(const struct node *node, redisContext *context,
-    const char **words, int n, struct error *error);
-
-/* Connect the node, so that its requests can be sent. */
-int node_open(struct node *node, struct error *error);
+void node_disconnect(struct node *node);
 
 /*
  * Close the connection, if there is one, and empty the queue: returns its first
@@ -120,12 +139,17 @@ int node_open(struct node *node, struct error *error);
  */
 struct request *node_close(struct node *node);
 
-/* Does a node that is connected have something to send? */
+/* Are there requests that could be sent now? */
 int node_has_output(const struct node *node);
+
+/* Was something sent that is not answered yet? */
+int node_is_waiting(const struct node *node);
 
 /*
  * Send what the socket takes now. Returns 1 if it took anything, 0 if not, or
- * -1 with `error` filled.
+ * -1 with `error` filled. If nothing was waited for, and the server has closed
+ * the connection meanwhile, this is noticed before anything is sent: then
+ * node_is_waiting is 0 after the failure.
  */
 int node_send(struct node *node, struct error *error);
 
@@ -133,9 +157,13 @@ int node_send(struct node *node, struct error *error);
 int node_receive(struct node *node, struct error *error);
 
 /*
- * Set *reply to the next complete reply, which the caller frees, or to NULL if
- * it has not arrived yet.
+ * Set *reply to the next complete reply to a request, which the caller frees,
+ * or to NULL if it has not arrived yet.
  */
 int node_reply(struct node *node, redisReply **reply, struct error *error);
+
+/* Free a reply that nobody asked for, and fill `error`. Returns -1. */
+int node_refuse(const struct node *node, redisReply *reply,
+    struct error *error);
 
 #endif

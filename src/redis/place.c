@@ -124,10 +124,10 @@ plan_bits(const struct place *p, struct found *new, struct error *error)
 		    why.text);
 	if (header->growth != GROWTH_GROW)
 		return 0;
-	header->growth = GROWTH_WARN;
+	header->growth = GROWTH_FAIL;
 	error_set(&told, 0, "%s: the server has no BF.* (Redis 8, RedisBloom,"
-	    " valkey-bloom), so the filter can't grow: beyond %s lines it makes"
-	    " more mistakes, with a warning", p->address.shown,
+	    " valkey-bloom), so the filter can't grow: it is full after %s"
+	    " lines (--on-full=fail)", p->address.shown,
 	    number_format_count(text, header->capacity));
 	place_tell(p, &told);
 	return 0;

@@ -8,6 +8,7 @@
 #include "model/operations.h"
 #include "model/plan.h"
 #include "model/window.h"
+#include "redis/claims.h"
 #include "redis/generations.h"
 #include "redis/place.h"
 
@@ -25,9 +26,10 @@ struct redis {
 	struct place place;
 	struct generations generations;
 	struct table table;
-	int makes;             /* generations that are due */
-	int claims;            /* marks come first */
-	int warns, warned;     /* of lines that are not remembered */
+	int makes;             /* it makes generations that are due */
+	int claiming;          /* lines are claimed, not looked up and marked */
+	struct claims claims;
+	int warned;            /* of lines that are not remembered */
 	int failed;            /* nothing can be asked any more, */
 	struct error why;      /* for this reason */
 };
@@ -44,6 +46,7 @@ static void
 release(struct redis *r)
 {
 	place_close(&r->place);
+	claims_free(&r->claims);
 	free(r);
 }
 
@@ -54,6 +57,7 @@ failed(struct redis *r, const struct error *why)
 	if (!r->failed)
 		r->why = *why;
 	r->failed = 1;
+	net_abandon(r->place.net);
 	return -1;
 }
 
@@ -84,7 +88,7 @@ check_header(struct redis *r, struct error *error)
 	    "another one has replaced it" : "it was removed");
 }
 
-/* Lines that the server didn't take: they are printed, and not remembered. */
+/* Lines that the server didn't take when they were marked: they are printed. */
 static int
 explain_refused(struct redis *r, struct error *error)
 {
@@ -93,7 +97,7 @@ explain_refused(struct redis *r, struct error *error)
 	error_set(error, STATUS_FULL, "%s: %s lines are not remembered: the"
 	    " server says: %s", r->filter.name, number_format_count(text,
 	    r->place.trouble.refused), r->place.trouble.why);
-	if (!r->warns)
+	if (r->filter.growth != GROWTH_WARN)
 		return -1;
 	if (!r->warned)
 		place_tell(&r->place, error);
@@ -108,8 +112,11 @@ check(struct redis *r, struct error *error)
 	const struct trouble *trouble = &r->place.trouble;
 	struct error unused;
 
-	if (trouble->missing[0] == '\0') {
-		if (trouble->refused == 0 || explain_refused(r, error) == 0)
+	if (trouble->failure.status != 0) {
+		*error = trouble->failure;
+	} else if (trouble->missing[0] == '\0') {
+		if (r->claiming || trouble->refused == 0 ||
+		    explain_refused(r, error) == 0)
 			return 0;
 	} else if (check_header(r, error) == 0) {
 		error_set(error, STATUS_FAILED, "%s: damaged: the key %s is"
@@ -142,13 +149,17 @@ describe(struct redis *r)
 	r->table = (struct table){ 0 };
 	for (unsigned i = g->count; i-- > 0; ) {
 		const struct shards *s = &g->set[i];
+		uint64_t lines = s->lines;
 
+		/* Most of those that are on their way are new. */
+		if (s == g->due)
+			lines += r->place.trouble.unanswered;
 		if (g->quarter > 0)
 			r->table.generations[r->table.generation_count++] =
 			    (struct generation){ s->generation,
 			    s->generation * g->quarter,
 			    (s->generation + 1) * g->quarter };
-		layout_table(&s->layout, &r->place.header, s->lines, &r->table);
+		layout_table(&s->layout, &r->place.header, lines, &r->table);
 	}
 	/* One that was never used yet. */
 	if (g->count == 0)
@@ -165,6 +176,22 @@ count(struct redis *r, struct error *error)
 	}
 	describe(r);
 	return check(r, error);
+}
+
+/* Wait until all is answered and counted. */
+static int
+settle(struct redis *r, struct error *error)
+{
+	struct generations *g = &r->generations;
+
+	if (finish(r, error) < 0)
+		return -1;
+	if (g->due != NULL && shards_note(g->due, error) < 0)
+		return failed(r, error);
+	if (finish(r, error) < 0)
+		return -1;
+	describe(r);
+	return 0;
 }
 
 /*
@@ -201,10 +228,6 @@ begin_use(struct redis *r, const struct filter_use *use, struct error *error)
 		    " grow, which --on-full=warn can't change; create makes"
 		    " one that doesn't grow", r->filter.name);
 	r->makes = use->writable;
-	/* Bit strings have --on-full=warn where nobody asked for it. */
-	r->warns = r->filter.growth == GROWTH_WARN &&
-	    (use->growth == GROWTH_WARN || r->place.shards.kind ==
-	    &bloom_operations);
 	generations_begin(&r->generations, &r->place.shards, &header->window);
 	/* New ones stay from now on, and those that were to be deleted. */
 	if (r->makes && r->generations.quarter == 0 &&
@@ -234,7 +257,7 @@ begin(struct filter **filter, const char *location, int replace,
 	r->filter = (struct filter){ .operations = &operations,
 		.bottom = &r->filter, .header = &r->place.header,
 		.table = &r->table, .name = r->place.address.shown };
-	r->claims = use->claim;
+	r->claiming = use->claim;
 	if (plan != NULL) {
 		result = place_make(&r->place, replace, plan, error);
 	} else {
@@ -303,7 +326,7 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
 	if (failed_before(r, error) || advance(r, error) < 0)
 		return -1;
 	/* A claim is a question, too. */
-	if (r->claims && r->place.shards.layout.kind == SHARDS_BLOOM &&
+	if (r->claiming && r->place.shards.layout.kind == SHARDS_BLOOM &&
 	    g->quarter == 0)
 		return 0;
 	shards_sort(&r->place.shards, digests, n, found);
@@ -339,9 +362,10 @@ reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
 		return ROOM_ENOUGH;
 	}
 	for (int i = 0; i < 2 && left < wanted; i++) {
-		if (i > 0 && (finish(r, error) < 0 || count(r, error) < 0))
+		if (i > 0 && (settle(r, error) < 0 || count(r, error) < 0))
 			return ROOM_SHORT;
-		lines = r->generations.set[0].lines;
+		lines = r->generations.due->lines +
+		    r->place.trouble.unanswered;
 		left = capacity > lines ? capacity - lines : 0;
 	}
 	*room = left < wanted ? left : wanted;
@@ -356,17 +380,98 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
     struct error *error)
 {
 	struct redis *r = redis_of(filter);
-	struct shards *newest = r->generations.set;
+	struct shards *due;
 
-	if (failed_before(r, error) || advance(r, error) < 0)
+	if (failed_before(r, error))
 		return -1;
+	r->place.trouble.unanswered += n;
+	if (advance(r, error) < 0)
+		return -1;
+	due = r->generations.due;
 	shards_sort(&r->place.shards, digests, n, NULL);
-	if (shards_parts(newest, newest->kind->mark, error) < 0 ||
+	if (shards_note(due, error) < 0 ||
+	    shards_parts(due, due->kind->mark, error) < 0 ||
 	    net_flush(r->place.net, error) < 0)
 		return failed(r, error);
-	newest->lines += n;
 	describe(r);
 	return check(r, error);
+}
+
+/*
+ * What was learnt of the claims becomes the caller's (enum claim): what is
+ * uncertain is printed, and reported at once.
+ */
+static void
+tell_claims(struct redis *r, size_t n, uint8_t *taken)
+{
+	static const uint8_t claims[] = {
+		[CLAIMED_NEW] = CLAIM_OURS, [CLAIMED_SEEN] = CLAIM_TAKEN,
+		[CLAIMED_NOT] = CLAIM_UNDONE, [CLAIMED_UNCERTAIN] = CLAIM_OURS
+	};
+	uint64_t uncertain = 0;
+	char text[NUMBER_TEXT];
+	struct error told;
+
+	for (size_t i = 0; i < n; i++) {
+		uncertain += taken[i] == CLAIMED_UNCERTAIN;
+		taken[i] = claims[taken[i]];
+	}
+	if (uncertain == 0)
+		return;
+	error_set(&told, 0, "%s: %s of the next lines may be printed by another"
+	    " client, too: the connection was lost before the server's answer",
+	    r->filter.name, number_format_count(text, uncertain));
+	place_tell(&r->place, &told);
+}
+
+/* Lines that were not claimed for want of room are not printed. */
+static int
+refuse_claims(struct redis *r, size_t left, struct error *error)
+{
+	struct trouble *trouble = &r->place.trouble;
+	char text[NUMBER_TEXT];
+
+	if (left == 0) {
+		trouble->refused = 0;
+		return 0;
+	}
+	return error_set(error, STATUS_FULL, "%s: %s new lines are not printed,"
+	    " since they cannot be remembered: the server says: %s",
+	    r->filter.name, number_format_count(text, left), trouble->why);
+}
+
+/* Where there is not enough room, lines that are known need none. */
+static int
+claim_lines(struct redis *r, const struct digest *digests, size_t n,
+    uint8_t *claimed, struct error *error)
+{
+	struct claims *c = &r->claims;
+	struct generations *g = &r->generations;
+	uint64_t room = n;
+	size_t left = n;
+	struct error full;
+	int is_full = reserve(&r->filter, n, &room, &full) != ROOM_ENOUGH;
+
+	if (failed_before(r, error))
+		return -1;
+	if (is_full && claims_look_up(c, g, digests, n, claimed, &left,
+	    error) < 0)
+		return failed(r, error);
+	is_full = is_full && left > room;
+	if (shards_note(g->due, error) < 0 || claims_make(c, g, digests, n,
+	    is_full ? (size_t)room : n, claimed, error) < 0)
+		return failed(r, error);
+	if (check(r, error) < 0)
+		return -1;
+	if (is_full) {
+		*error = full;
+		return -1;
+	}
+	if (r->place.trouble.refused == 0)
+		return 0;
+	if (claims_look_up(c, g, digests, n, claimed, &left, error) < 0)
+		return failed(r, error);
+	return refuse_claims(r, left, error);
 }
 
 static int
@@ -374,30 +479,14 @@ claim(struct filter *filter, const struct digest *digests, size_t n,
     uint8_t *taken, struct error *error)
 {
 	struct redis *r = redis_of(filter);
-	struct shards *newest = r->generations.set;
-	enum room answer;
-	uint64_t room = 0;
-	struct error full;
+	int result;
 
-	memset(taken, 1, n);
-	answer = reserve(filter, n, &room, &full);
-	if (failed_before(r, error))
-		return -1;
-	shards_sort(&r->place.shards, digests, (size_t)room, taken);
-	if (shards_parts(newest, newest->kind->mark, error) < 0 ||
-	    net_finish(r->place.net, error) < 0) {
-		net_abandon(r->place.net);
-		return failed(r, error);
-	}
-	if (check(r, error) < 0)
-		return -1;
-	for (size_t i = 0; i < room; i++)
-		newest->lines += !taken[i];
+	memset(taken, CLAIMED_NOT, n);
+	result = failed_before(r, error) ? -1 :
+	    claim_lines(r, digests, n, taken, error);
+	tell_claims(r, n, taken);
 	describe(r);
-	if (answer == ROOM_ENOUGH)
-		return 0;
-	*error = full;
-	return -1;
+	return result;
 }
 
 static int
@@ -413,7 +502,7 @@ write_back(struct filter *filter, int all, struct error *error)
 {
 	struct redis *r = redis_of(filter);
 
-	return all && !r->failed ? finish(r, error) : 0;
+	return all && !r->failed ? settle(r, error) : 0;
 }
 
 static int
@@ -421,19 +510,19 @@ close_redis(struct filter *filter, struct error *error)
 {
 	struct redis *r = redis_of(filter);
 	int result = write_back(filter, 1, error);
+	const struct trouble *trouble = &r->place.trouble;
 	char text[NUMBER_TEXT];
 	struct error told;
 
-	if (r->warned && r->place.trouble.refused > 0) {
+	if (r->warned && trouble->refused > 0) {
 		explain_refused(r, &told);
 		place_tell(&r->place, &told);
 	}
-	/* Printed, though nobody can tell whether they were new. */
-	if (r->place.trouble.uncertain > 0) {
-		error_set(&told, 0, "%s: %s lines may have been printed by"
-		    " another client, too: the connection was lost before the"
-		    " server's answer", r->filter.name,
-		    number_format_count(text, r->place.trouble.uncertain));
+	if (r->failed && trouble->unanswered > 0) {
+		error_set(&told, 0, "%s: the last %s new lines may not be"
+		    " remembered, since the server did not confirm it: a later"
+		    " run takes them for new again", r->filter.name,
+		    number_format_count(text, trouble->unanswered));
 		place_tell(&r->place, &told);
 	}
 	release(r);

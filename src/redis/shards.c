@@ -13,8 +13,8 @@
 /* How long a shard lives that no header names, in seconds. */
 #define UNBORN_SECONDS 3600
 
-static void
-select_shard(struct shards *s, unsigned shard)
+void
+shards_select(struct shards *s, unsigned shard)
 {
 	s->shard = shard;
 	s->key_bytes = layout_shard_key(s->key, s->name, s->id, s->generation,
@@ -75,7 +75,7 @@ shards_parts(struct shards *s, shards_part *make, struct error *error)
 		size_t end = starts[i + 1];
 
 		if (starts[i] < end)
-			select_shard(s, i);
+			shards_select(s, i);
 		for (size_t first = starts[i]; first < end; first += most) {
 			size_t n = end - first < most ? end - first : most;
 
@@ -126,6 +126,51 @@ shards_are_refused(struct shards *s, const redisReply *reply, uint64_t lines)
 	return full;
 }
 
+void
+shards_set_claimed(struct shards *s, size_t first, size_t n,
+    enum claimed claimed)
+{
+	for (size_t i = first; i < first + n; i++)
+		s->batch->found[s->batch->order[i]] = (uint8_t)claimed;
+}
+
+/* Does the error say that nothing was carried out? */
+static int
+says_nothing_done(const char *text)
+{
+	static const char *const words[] = { "OOM", "NOPERM", "NOAUTH",
+		"WRONGTYPE", "READONLY", "NOREPLICAS", "BUSY", "MISCONF",
+		"LOADING", "CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN",
+		"MASTERDOWN", "EXECABORT" };
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		size_t n = strlen(words[i]);
+
+		if (strncmp(text, words[i], n) == 0 &&
+		    (text[n] == ' ' || text[n] == '\0'))
+			return 1;
+	}
+	return 0;
+}
+
+void
+shards_claim_failed(struct shards *s, size_t first, size_t n,
+    const redisReply *reply, enum outcome outcome)
+{
+	enum claimed claimed = CLAIMED_UNCERTAIN;
+
+	if (outcome == OUTCOME_UNSENT)
+		claimed = CLAIMED_NOT;
+	/* An answer, if it is the only one. */
+	if (outcome == OUTCOME_ANSWERED && reply->type == REDIS_REPLY_ERROR &&
+	    says_nothing_done(reply->str))
+		claimed = CLAIMED_NOT;
+	shards_set_claimed(s, first, n, claimed);
+	if (reply != NULL && !shards_are_refused(s, reply, n) &&
+	    s->trouble->failure.status == 0)
+		shards_odd(s, reply, &s->trouble->failure);
+}
+
 int
 shards_odd(const struct shards *s, const redisReply *reply,
     struct error *error)
@@ -138,18 +183,22 @@ shards_odd(const struct shards *s, const redisReply *reply,
 }
 
 void
-shards_begin(struct shards *s, int once, redis_answer *answer, size_t tag,
-    size_t words, const char *command)
+shards_begin(struct shards *s, enum care care, redis_answer *answer,
+    size_t tag, size_t words, const char *command)
 {
-	net_begin(s->net, s->slot, once, answer, s, tag, words);
+	net_begin(s->net, s->slot, care, answer, s, tag, words);
 	net_text(s->net, command);
 	net_word(s->net, s->key, s->key_bytes);
 }
 
 int
-shards_take(void *context, size_t tag, redisReply *reply, struct error *error)
+shards_take(void *context, size_t tag, redisReply *reply,
+    enum outcome outcome, struct error *error)
 {
 	(void)tag;
+	(void)outcome;
+	if (reply == NULL)
+		return 0;
 	if (reply->type == REDIS_REPLY_ERROR)
 		return shards_odd(context, reply, error);
 	return 0;
@@ -159,7 +208,7 @@ int
 shards_each(struct shards *s, shards_one *make, struct error *error)
 {
 	for (unsigned i = 0; i < s->layout.shards; i++) {
-		select_shard(s, i);
+		shards_select(s, i);
 		if (make(s, error) < 0)
 			return -1;
 	}
@@ -174,9 +223,23 @@ shards_count(struct shards *s, struct error *error)
 }
 
 int
+shards_note(struct shards *s, struct error *error)
+{
+	for (unsigned i = 0; s->kind->note != NULL && i < s->layout.shards;
+	    i++) {
+		if (s->batch->uncounted[i] == 0)
+			continue;
+		shards_select(s, i);
+		if (s->kind->note(s, error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int
 shards_keep(struct shards *s, struct error *error)
 {
-	shards_begin(s, 0, shards_take, 0, 2, "PERSIST");
+	shards_begin(s, CARE_NONE, shards_take, 0, 2, "PERSIST");
 	return net_end(s->net, error);
 }
 
@@ -185,7 +248,7 @@ shards_expire(struct shards *s, struct error *error)
 {
 	int unborn = s->generation == LAYOUT_NO_GENERATION;
 
-	shards_begin(s, 0, shards_take, 0, 3, unborn ? "EXPIRE" :
+	shards_begin(s, CARE_NONE, shards_take, 0, 3, unborn ? "EXPIRE" :
 	    "EXPIREAT");
 	net_number(s->net, unborn ? UNBORN_SECONDS : s->expires);
 	return net_end(s->net, error);
@@ -194,6 +257,6 @@ shards_expire(struct shards *s, struct error *error)
 int
 shards_delete(struct shards *s, struct error *error)
 {
-	shards_begin(s, 0, shards_take, 0, 2, "UNLINK");
+	shards_begin(s, CARE_NONE, shards_take, 0, 2, "UNLINK");
 	return net_end(s->net, error);
 }

@@ -16,71 +16,105 @@
 
 /* What was found wrong, in any of a filter's shards. */
 struct trouble {
-	uint64_t refused;       /* lines that the server did not remember, */
-	char why[200];          /* and its words for the first */
-	uint64_t uncertain;     /* claims whose answer was lost */
-	char missing[LAYOUT_KEY_MAX]; /* the first shard that is, or "" */
+	uint64_t refused;       /* lines that the server did not take, since it
+	                           or its filter is full */
+	char why[200];          /* its words for the first of them */
+	uint64_t unanswered;    /* lines that were to be marked, and whose
+	                           answer has not come */
+	struct error failure;   /* the first answer to a claim that ends the
+	                           run; with status 0, there was none */
+	char missing[LAYOUT_KEY_MAX]; /* the first shard that is missing, or
+	                                 "" */
 };
 
-/* A batch, by shards: order[starts[i]] to order[starts[i + 1] - 1] are the
- * numbers of the digests in shard i. All zero at first. */
+/* What is known of a line that was claimed. */
+enum claimed {
+	CLAIMED_NEW = 0,   /* it was new: it is ours */
+	CLAIMED_SEEN,      /* it was there before */
+	CLAIMED_NOT,       /* the claim was not carried out */
+	CLAIMED_UNCERTAIN  /* whether it was there before us is not known */
+};
+
+/* A batch, sorted by shards. All zero at first. */
 struct shard_batch {
-	const struct digest *digests;
-	uint8_t *found;         /* what answers fill in */
+	const struct digest *digests; /* not owned */
+	uint8_t *found;         /* what answers fill in for each digest; NULL:
+	                           marks are not claims. Not owned */
+	/* The numbers of the digests in shard i are order[starts[i]] to
+	   order[starts[i + 1] - 1]. */
 	uint32_t *order;
-	uint8_t *lines_found;   /* of each digest, in this order (bits.c) */
-	size_t room;
 	uint32_t starts[LAYOUT_SHARDS_MAX + 1];
+	uint8_t *lines_found;   /* how many cache lines of each digest were
+	                           found, in this order (bits.c) */
+	size_t room;            /* digests that there is room for */
+	/* Lines that were marked in each shard and new there, until they are
+	   added to its counter (bits.c). */
+	uint64_t uncounted[LAYOUT_SHARDS_MAX];
 };
 
 struct shards {
 	const struct shard_operations *kind;
-	struct net *net;        /* not owned, as what follows */
+	struct net *net;        /* not owned, nor are the next three */
 	struct trouble *trouble;
 	struct shard_batch *batch;
-	const char *name;       /* of the filter */
-	const char *shown;      /* its address, for messages */
+	const char *name;       /* the filter's name */
+	const char *shown;      /* its address, for messages; not owned */
 	uint8_t id[FILTER_ID_BYTES];
 	struct layout layout;
-	int grows;              /* the server's filters may */
-	int64_t generation;     /* that requests are for, */
-	int64_t expires;        /* when its shards go, once made, */
-	uint64_t over;          /* and it counts no longer (clock_now), or 0 */
+	int grows;              /* the server's filters may grow */
+	int64_t generation;     /* the generation that these shards are of, */
+	int64_t expires;        /* when they expire, in seconds since 1970, */
+	uint64_t over;          /* and when they count no longer (clock_now);
+	                           0: they never end */
 
-	uint64_t lines;         /* counted by shards_count */
+	uint64_t lines;         /* lines in them: counted by shards_count, and
+	                           since then those that this client marked
+	                           and that were new */
 
 	/* The shard that requests are made for, by shards_one and shards_part:
-	   its number, key and slot. */
+	   its number, the slot of its key, and its key. */
 	unsigned shard, slot;
 	char key[LAYOUT_KEY_MAX];
 	size_t key_bytes;
 };
 
-/* What is done to one shard, and to a part of a batch: n digests of one shard,
- * order[first] and those after it. Requests are made, not waited for. */
+/*
+ * What is done to one shard, and to a part of a batch: n digests of one shard,
+ * order[first] and those after it. Requests are made, not waited for.
+ */
 typedef int shards_one(struct shards *shards, struct error *error);
 typedef int shards_part(struct shards *shards, size_t first, size_t n,
     struct error *error);
 
-/* What is done to shards, of each kind. */
+/* What each kind of shards can do. */
 struct shard_operations {
-	size_t part_max; /* digests of a part */
-	/* One that expires as shards_expire says, unless it is there. */
+	size_t part_max; /* the most digests of a part */
+	/* Make a shard that expires as shards_expire says, unless it exists. */
 	shards_one *make;
-	/* Set found[i] to 1 where digest i is there. */
+	/* Look up: found[i] becomes 1 where digest i is there. */
 	shards_part *ask;
-	/* Mark; a batch with `found` is claimed: found[i] is set to 0 where
-	   digest i was not there. */
+	/* Mark. In a batch with `found`, that is a claim: found[i] becomes an
+	   enum claimed. Lines that were new are added to shards->lines. */
 	shards_part *mark;
-	/* Add its lines to shards->lines. */
+	/* Add the lines of a shard to shards->lines. */
 	shards_one *count;
+	/* Add what is uncounted to a shard's counter; NULL if the server counts
+	   by itself. */
+	shards_one *note;
+	/* Read pages of the layer that all shards make up, in this order; NULL
+	   if there are none. */
+	int (*read_pages)(struct shards *shards, const uint64_t *numbers,
+	    size_t n, uint8_t *to, struct error *error);
 };
 extern const struct shard_operations bits_operations; /* bits.c */
 extern const struct shard_operations bloom_operations; /* bloom.c */
 
 /* net_begin for a command whose first argument is the shard's key. */
-void shards_begin(struct shards *shards, int once, redis_answer *answer,
+void shards_begin(struct shards *shards, enum care care, redis_answer *answer,
     size_t tag, size_t words, const char *command);
+
+/* The same for another shard than the one that is selected. */
+void shards_select(struct shards *shards, unsigned shard);
 
 /* An answer of no interest, unless it is an error. */
 redis_answer shards_take;
@@ -102,23 +136,47 @@ shards_digest(const struct shards *s, size_t place)
 }
 unsigned shards_of(const struct shards *shards, size_t place);
 
-/* For answers. A shard is missing: returns 1; 0 if its generation is over. */
+/*
+ * For answers: note that a shard is missing. Returns 1, or 0 if its generation
+ * is over, so that it may be.
+ */
 int shards_lack(struct shards *shards, unsigned shard);
-/* Lines were not remembered. */
+
+/* Note that the server did not take so many lines, and why. */
 void shards_refuse(struct shards *shards, uint64_t lines, const char *why);
-/* A mark's answer: was it refused since the server's memory is full? */
+
+/*
+ * For answers to marks: was it refused since the server's memory is full? Then
+ * this is noted.
+ */
 int shards_are_refused(struct shards *shards, const redisReply *reply,
     uint64_t lines);
-/* An error, or an answer that isn't understood: returns -1. */
+
+/* Store what is known of a part of a batch that was claimed. */
+void shards_set_claimed(struct shards *shards, size_t first, size_t n,
+    enum claimed claimed);
+
+/* The same where the answer is no list: an error, or none. */
+void shards_claim_failed(struct shards *shards, size_t first, size_t n,
+    const redisReply *reply, enum outcome outcome);
+
+/* The answer is an error, or isn't understood. Returns -1. */
 int shards_odd(const struct shards *shards, const redisReply *reply,
     struct error *error);
 
-/* It stays; expires with its generation, or in an hour if it is of none; is
- * deleted. */
+/*
+ * A shard stays; expires with its generation, or in an hour if it is of none;
+ * is deleted.
+ */
 shards_one shards_keep, shards_expire, shards_delete;
 
-/* To each shard, waited for. */
+/* Do this to each shard, and wait for the answers. */
 int shards_each(struct shards *shards, shards_one *make, struct error *error);
+
+/* Count the lines of all shards, and wait for the answers. */
 int shards_count(struct shards *shards, struct error *error);
+
+/* Add what is uncounted to the shards' counters; not waited for. */
+int shards_note(struct shards *shards, struct error *error);
 
 #endif

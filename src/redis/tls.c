@@ -4,9 +4,11 @@
 #include <hiredis/hiredis_ssl.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <poll.h>
 #include <string.h>
 
 #include "base/signals.h"
+#include "redis/patience.h"
 
 /* What OpenSSL found wrong, with a file or else. */
 static int
@@ -42,13 +44,54 @@ make_context(const struct address *location, struct error *error)
 	return NULL;
 }
 
+/* The handshake failed: because of the server's certificate? */
+static int
+explain(const SSL *ssl, const struct address *location, struct error *error)
+{
+	unsigned long code = ERR_peek_error();
+	long verdict = SSL_get_verify_result(ssl);
+
+	if (verdict != X509_V_OK)
+		return error_set(error, STATUS_USAGE, "%s: the server's"
+		    " certificate is refused: %s", location->shown,
+		    X509_verify_cert_error_string(verdict));
+	return error_set(error, STATUS_FAILED, "%s: %s", location->shown,
+	    code != 0 ? ERR_reason_error_string(code) :
+	    "the server closed the connection");
+}
+
+/* Exchange keys and certificates; hiredis owns ssl. */
+static int
+shake_hands(SSL *ssl, const redisContext *context,
+    const struct address *location, uint64_t patience, struct error *error)
+{
+	short events;
+	int result;
+
+	for (;;) {
+		ERR_clear_error();
+		signals_in_socket = 1;
+		result = SSL_do_handshake(ssl);
+		signals_in_socket = 0;
+		if (result == 1)
+			return 0;
+		result = SSL_get_error(ssl, result);
+		if (result != SSL_ERROR_WANT_READ &&
+		    result != SSL_ERROR_WANT_WRITE)
+			return explain(ssl, location, error);
+		events = result == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT;
+		if (patience_wait(location, context, events, patience, error) <
+		    0)
+			return -1;
+	}
+}
+
 int
 tls_start(redisContext *context, const struct address *location,
-    const char *host, struct error *error)
+    const char *host, uint64_t patience, struct error *error)
 {
 	SSL_CTX *ctx = make_context(location, error);
 	struct in6_addr unused;
-	long verdict;
 	SSL *ssl;
 	int ok;
 
@@ -75,13 +118,8 @@ tls_start(redisContext *context, const struct address *location,
 	ok = redisInitiateSSL(context, ssl) == REDIS_OK;
 	signals_in_socket = 0;
 	if (ok)
-		return 0; /* hiredis owns ssl */
-	verdict = SSL_get_verify_result(ssl);
+		return shake_hands(ssl, context, location, patience, error);
+	explain(ssl, location, error);
 	SSL_free(ssl);
-	if (verdict != X509_V_OK)
-		return error_set(error, STATUS_USAGE, "%s: the server's"
-		    " certificate is refused: %s", location->shown,
-		    X509_verify_cert_error_string(verdict));
-	return error_set(error, STATUS_FAILED, "%s: %s", location->shown,
-	    context->errstr);
+	return -1;
 }

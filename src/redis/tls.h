@@ -10,16 +10,17 @@
 #define REDIS_TLS_H
 
 #include <hiredis/hiredis.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "redis/address.h"
 
 /*
- * Begin TLS on a context that is connected to the host, waiting for it as long
- * as the context's timeout. Fails with STATUS_USAGE if a certificate is the
- * reason: retrying is useless.
+ * Begin TLS on a context that is connected to the host and doesn't block; waits
+ * as patience.h says. Fails with STATUS_USAGE if a certificate is the reason:
+ * retrying is useless.
  */
 int tls_start(redisContext *context, const struct address *location,
-    const char *host, struct error *error);
+    const char *host, uint64_t patience, struct error *error);
 
 #endif

@@ -23,6 +23,14 @@ mark_of(const struct worker *worker, size_t i, size_t *fresh)
 	return marks[2 * worker->run->plan->remember + is_new];
 }
 
+/* A line that could not be claimed is neither new nor seen. */
+static int
+is_undone(const struct worker *worker, size_t i)
+{
+	return worker->batch->undone > 0 &&
+	    worker->batch->seen[i] == BATCH_UNDONE;
+}
+
 /*
  * How many new lines are complete in the first `nbytes` of output, which has
  * nothing else, or all lines with their marks.
@@ -37,6 +45,8 @@ new_within(const struct worker *worker, size_t nbytes)
 		const char *mark = mark_of(worker, i, &fresh);
 		size_t length = marked ? strlen(mark) : 0;
 
+		if (is_undone(worker, i))
+			continue;
 		if (marked || fresh > whole)
 			length += line_bytes(worker, i);
 		if (length > nbytes)
@@ -84,10 +94,11 @@ write_seen(struct worker *worker, struct output *output, struct error *error)
 {
 	const struct batch *batch = worker->batch;
 
-	if (batch->new_count == 0)
+	if (batch->new_count == 0 && batch->undone == 0)
 		return write_all(worker, output, error);
 	for (size_t i = 0; i < batch->count; i++) {
-		if (batch->seen[i] && add_line(worker, output, i, error) < 0)
+		if (batch->seen[i] == BATCH_SEEN &&
+		    add_line(worker, output, i, error) < 0)
 			return -1;
 	}
 	return output_flush(output, &worker->copies, error);
@@ -102,6 +113,8 @@ write_marked(struct worker *worker, struct output *output,
 	for (size_t i = 0; i < worker->batch->count; i++) {
 		const char *mark = mark_of(worker, i, &fresh);
 
+		if (is_undone(worker, i))
+			continue;
 		if (output_add_text(output, &worker->copies, mark,
 		    strlen(mark), error) < 0 ||
 		    add_line(worker, output, i, error) < 0)

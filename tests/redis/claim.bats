@@ -1,6 +1,7 @@
 # --claim: each line is printed by exactly one of several clients.
 load ../common
 load servers
+load running
 
 # four_claim N [OPTION]...: the same lines 1 to N, in four orders; they come
 # in pieces, so that there are many batches
@@ -116,7 +117,8 @@ once() {
 			stop_proxy
 			cmp in out
 			uncertain=$(sed -n \
-				's/.*: \([0-9,]*\) lines may have.*/\1/p' err)
+				's/.*: \([0-9,]*\) of the next lines may.*/\1/p' \
+				err)
 			[ -z "$uncertain" ] || told=$((told + 1))
 			bloomdedup --claim -f "$URL/seen" in >again
 			[ ! -s again ]
@@ -155,9 +157,155 @@ once() {
 		stop_proxy
 		[ "$status" -eq 3 ]
 		cmp in out
-		grep -q ': 20 lines may have been printed by another' err
+		grep -q ': 20 of the next lines may be printed by another' err
 		bloomdedup --claim -f "$URL/seen" in >again
 		[ ! -s again ]
+	done
+	every_kind
+}
+
+@test "a connection that the server closed while it rested" {
+	for kind in $KINDS; do
+		start
+		begin --claim
+		say a
+		for line in b c d; do
+			cli client kill type normal skipme yes >killed
+			[ "$(<killed)" -ge 1 ]
+			say a "$line"
+		done
+		end
+		printf '%s\n' a b c d | cmp - out
+		run ! grep 'another client' err
+	done
+	every_kind
+}
+
+@test "a server that restarts while the client rests" {
+	for kind in $KINDS; do
+		start --appendonly yes --appendfsync always
+		begin --claim
+		say a
+		stop
+		start_on "$PORT" --appendonly yes
+		say a b
+		end
+		printf '%s\n' a b | cmp - out
+		run ! grep 'another client' err
+	done
+	every_kind
+}
+
+@test "a router that forgets a connection which rests" {
+	for kind in $KINDS; do
+		start
+		rm -f forget forgotten
+		start_proxy --forget forget
+		server=$URL URL=redis://127.0.0.1:$PROXY
+		begin --claim
+		say a
+		# after a second the server is asked for a sign before it claims
+		sleep 1.1
+		: >forget
+		echo a >&9
+		until_true test -e forgotten
+		say b
+		end
+		stop_proxy
+		printf '%s\n' a b | cmp - out
+		run ! grep 'another client' err
+		URL=$server
+	done
+	every_kind
+}
+
+@test "no memory left: known lines are dropped, new ones not printed" {
+	seq 1 5000 >known
+	seq 1 5010 >more
+	for kind in $KINDS; do
+		start
+		bloomdedup create -n 1e5 "$URL/seen" 2>notes
+		bloomdedup add -f "$URL/seen" known
+		cli config set maxmemory 1 >set
+		bloomdedup --claim -f "$URL/seen" known >out 2>err
+		[ ! -s out ]
+		[ ! -s err ]
+		fails 4 '10 new lines are not printed' bloomdedup --claim \
+			--duplicates=seen -f "$URL/seen" more
+		grep -q 'the server says: OOM' fails.err
+		cmp known seen
+		cli config set maxmemory 0 >set
+		bloomdedup --claim -f "$URL/seen" more | cmp - <(seq 5001 5010)
+	done
+	every_kind
+}
+
+@test "a right that is missing: nothing is printed, and it is named" {
+	seq 1 50000 >in
+	for kind in $KINDS; do
+		start
+		bloomdedup create -n 1e5 "$URL/seen" 2>notes
+		right=bf.insert
+		[ "$kind" = bloom ] || right=bitfield
+		cli acl setuser default "-$right" >set
+		fails 3 NOPERM bloomdedup --claim --lock-timeout=0 \
+			-f "$URL/seen" in
+		grep -q "'$right'" fails.err
+		cli acl setuser default "+$right" >set
+		bloomdedup --claim -f "$URL/seen" in | cmp - in
+	done
+	every_kind
+}
+
+@test "an error that says nothing of what was done: printed, and reported" {
+	seq 1 20 >in
+	for kind in $KINDS; do
+		start
+		bloomdedup create -n 1e5 "$URL/seen" 2>notes
+		word=BF.INSERT
+		[ "$kind" = bloom ] || word=BITFIELD
+		start_proxy --error "$word"
+		status=0
+		bloomdedup --claim -f "redis://127.0.0.1:$PROXY/seen" in >out \
+			2>err || status=$?
+		stop_proxy
+		[ "$status" -eq 3 ]
+		cmp in out
+		grep -q ': 20 of the next lines may be printed by another' err
+		grep -q 'the server says: ERR upstream timed out' err
+	done
+	every_kind
+}
+
+@test "lines that are uncertain are reported when it happens" {
+	for kind in $KINDS; do
+		start
+		bloomdedup create -n 1e5 "$URL/seen" 2>notes
+		word=BF.INSERT
+		[ "$kind" = bloom ] || word=BITFIELD
+		start_proxy --cut-after "$word"
+		server=$URL URL=redis://127.0.0.1:$PROXY
+		begin --claim
+		say 1 2 3
+		grep -q ': [1-3] of the next lines may be printed by another' \
+			err
+		end
+		stop_proxy
+		URL=$server
+	done
+	every_kind
+}
+
+@test "only what was new is counted" {
+	seq 10001 10400 >more
+	for kind in $KINDS; do
+		start
+		bloomdedup create -n 10500 --on-full=fail "$URL/seen"
+		four_claim 10000
+		once 10000
+		bloomdedup --claim -f "$URL/seen" more | cmp - more
+		# a run that doesn't claim, and marks what others have marked
+		bloomdedup add -f "$URL/seen" more
 	done
 	every_kind
 }

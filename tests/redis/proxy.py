@@ -3,7 +3,8 @@
 
 proxy.py [--cut-sent N] [--cut-received N] [--delay MS] [--rate BYTES]
     [--trips TRIPS] [--times T] [--cut-before WORD --meanwhile COMMAND]
-    [--lose WORD] [--later FILE] PORT
+    [--lose WORD] [--cut-after WORD] [--forget FILE] [--error WORD]
+    [--later FILE] PORT
 
 Listens at a free port, which it prints, and connects to PORT. After N
 bytes from clients (--cut-sent) or from the server (--cut-received), counted
@@ -19,6 +20,15 @@ runs COMMAND, and then the connection is reset.
 --lose: what the server sends after a client has sent WORD is lost, and the proxy
 ends.
 
+--cut-after: the server carries out what has WORD in it, and the connection is
+reset when it answers.
+
+--forget: once FILE exists, a connection that has passed on something before is
+reset when the client sends more (T times), and the file `forgotten` is made.
+
+--error: the server carries out what has WORD in it, and its answer is replaced by
+an error, as a proxy's that has waited for too long.
+
 --later: the server's answer to TIME is so many seconds later as FILE says.
 """
 import heapq
@@ -32,21 +42,27 @@ import time
 # To load argparse and asyncio would take longer than most tests' connections.
 options = {"--cut-sent": "inf", "--cut-received": "inf", "--delay": "0",
            "--rate": "inf", "--trips": "", "--times": "1", "--cut-before": "",
-           "--meanwhile": "", "--lose": "", "--later": ""}
+           "--meanwhile": "", "--lose": "", "--later": "", "--cut-after": "",
+           "--forget": "", "--error": ""}
 *given, port = sys.argv[1:]
 for option, value in zip(given[::2], given[1::2], strict=True):
     if option not in options:
         sys.exit(f"no such option: {option}")
     options[option] = value
 
-cut_after = {"sent": float(options["--cut-sent"]),
+cut_every = {"sent": float(options["--cut-sent"]),
              "received": float(options["--cut-received"])}
-left = dict(cut_after)
+left = dict(cut_every)
 times = int(options["--times"])
 delay = float(options["--delay"]) / 1000
 rate = float(options["--rate"])
 cut_before = os.fsencode(options["--cut-before"])
 lose = os.fsencode(options["--lose"])
+cut_after = os.fsencode(options["--cut-after"])
+fail_at = os.fsencode(options["--error"])
+failing = set()  # servers' sockets whose next answer is replaced
+used = set()  # clients' sockets that have sent something
+cutting = set()  # servers' sockets whose next answer is not passed on
 free = {"sent": 0, "received": 0}  # when the link is, in each direction
 answered = True
 losing = False
@@ -67,6 +83,8 @@ def close_both(sock, how=close):
     for one in sock, ends[sock][0]:
         selector.unregister(one)
         del ends[one]
+        used.discard(one)
+        cutting.discard(one)
         how(one)
 
 
@@ -139,6 +157,25 @@ def read(sock):
     if way == "received" and losing:
         sys.exit()
     losing = losing or lose != b"" and lose in data
+    if sock in cutting:
+        close_both(sock)
+        return
+    if way == "sent" and cut_after and times > 0 and cut_after in data:
+        times -= 1
+        cutting.add(ends[sock][0])
+    if sock in failing:
+        failing.discard(sock)
+        data = b"-ERR upstream timed out\r\n"
+    if way == "sent" and fail_at and fail_at in data:
+        failing.add(ends[sock][0])
+    if way == "sent" and data and options["--forget"]:
+        if times > 0 and sock in used and os.path.exists(
+                options["--forget"]):
+            times -= 1
+            with open("forgotten", "wb"):
+                close_both(sock)
+            return
+        used.add(sock)
     if way == "received" and options["--later"]:
         data = later(data)
     if way == "sent" and data:
@@ -152,7 +189,7 @@ def read(sock):
     if cut:
         data = data[:int(left[way])]
         times -= 1
-        left[way] = cut_after[way]
+        left[way] = cut_every[way]
     elif times > 0:
         left[way] -= len(data)
     (hold if delay else deliver)(sock, data)

@@ -13,7 +13,7 @@ begin() {
 # say LINE...: to the run; it has read and printed them afterwards
 say() {
 	printf '%s\n' "$@" >&9
-	until_true is_last "${!#}"
+	until_true is_last "${!#}" || { cat err; return 1; }
 }
 
 # is_last LINE: is it the last one that the run has printed?
