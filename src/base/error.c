@@ -75,6 +75,18 @@ error_printf(const char *format, ...)
 	error_print(text);
 }
 
+void
+error_notify(void (*notice)(const char *text), const char *format, ...)
+{
+	char text[sizeof(((struct error *)0)->text)];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	notice(text);
+}
+
 void *
 memory_or_die(void *pointer)
 {

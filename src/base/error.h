@@ -46,6 +46,10 @@ void error_print(const char *text);
 void error_printf(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
+/* Pass a formatted text to `notice`, a function that reports messages. */
+void error_notify(void (*notice)(const char *text), const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Return `pointer`; if it is NULL, print a message and exit (STATUS_FAILED). */
 void *memory_or_die(void *pointer);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -45,6 +46,15 @@ io_pwrite(int fd, const void *data, size_t nbytes, uint64_t offset)
 		offset += (uint64_t)n;
 	}
 	return 0;
+}
+
+int
+io_reopen(int fd, int flags)
+{
+	char path[40];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	return open(path, flags | O_CLOEXEC | O_NOCTTY);
 }
 
 int

@@ -14,6 +14,13 @@ ssize_t io_pread(int fd, void *data, size_t nbytes, uint64_t offset);
 /* Write nbytes. Returns 0, or -1 with errno set. */
 int io_pwrite(int fd, const void *data, size_t nbytes, uint64_t offset);
 
+/*
+ * Open what `fd` is open for once more, with these flags of open(2): the new
+ * descriptor has a position and flags of its own. Needs /proc, and the right to
+ * open the file so. Returns it, or -1 with errno set.
+ */
+int io_reopen(int fd, int flags);
+
 /* Up to 256 random bytes. Returns 0, or -1 with `error` filled. */
 int io_random(void *data, size_t nbytes, struct error *error);
 

@@ -7,27 +7,21 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/io.h"
 #include "base/le.h"
 #include "base/path.h"
+#include "disk/frame.h"
 
-/* A frame: u32s magic, kind, payload length, CRC-32 of it all; the payload. */
 enum {
-	HEAD_BYTES = 16,
-	FRAME_DIGESTS = 4096,
+	HEAD_BYTES = FRAME_HEAD_BYTES,
 	DIGEST_BYTES = 16,
-	PAYLOAD_MAX = FRAME_DIGESTS * DIGEST_BYTES,
+	FRAME_DIGESTS_MAX = FRAME_PAYLOAD_MAX / DIGEST_BYTES,
 	SPAN_BYTES = 12,
-	BEGIN_BYTES = 4 + FILTER_ID_BYTES,
+	BEGIN_BYTES = JOURNAL_BEGIN_BYTES - FRAME_HEAD_BYTES,
 	COMMIT_MAX = 8 + TABLE_LAYERS_MAX * SPAN_BYTES,
-	KIND_BEGIN = 1,
-	KIND_DIGESTS = 2,
-	KIND_COMMIT = 3,
 	VERSION = 1
 };
-static const uint8_t magic[4] = { 0x89, 'b', 'd', 'j' };
 
 char *
 journal_name(const char *filter)
@@ -39,30 +33,6 @@ journal_name(const char *filter)
 	return name;
 }
 
-int
-journal_check_new(const char *filter, struct error *error)
-{
-	size_t n = strlen(filter), suffix = strlen(JOURNAL_SUFFIX);
-	char *name;
-	struct stat st;
-	int orphaned;
-
-	if (n >= suffix &&
-	    strcmp(filter + n - suffix, JOURNAL_SUFFIX) == 0) {
-		return error_set(error, STATUS_USAGE, "%s: a filter's name"
-		    " can't end in %s, as its journal's does", filter,
-		    JOURNAL_SUFFIX);
-	}
-	/* In this order, since a run creates the filter before its journal. */
-	name = journal_name(filter);
-	orphaned = lstat(name, &st) == 0 && lstat(filter, &st) < 0;
-	if (orphaned)
-		error_set(error, STATUS_FAILED, "%s: a journal whose filter is"
-		    " gone; move it away", name);
-	free(name);
-	return orphaned ? -1 : 0;
-}
-
 static int
 begin(struct journal *j, const char *filter, int flags, struct error *error)
 {
@@ -70,7 +40,7 @@ begin(struct journal *j, const char *filter, int flags, struct error *error)
 
 	*j = (struct journal)JOURNAL_NONE;
 	j->path = journal_name(filter);
-	j->frame = memory_or_die(calloc(1, HEAD_BYTES + PAYLOAD_MAX));
+	j->frame = memory_or_die(calloc(1, HEAD_BYTES + FRAME_PAYLOAD_MAX));
 	/* Don't follow a planted link or wait for a planted FIFO. */
 	do {
 		j->fd = open(j->path, flags | O_CLOEXEC | O_NOFOLLOW |
@@ -87,59 +57,35 @@ begin(struct journal *j, const char *filter, int flags, struct error *error)
 
 /* Write a frame whose payload is already in j->frame. */
 static int
-write_frame(struct journal *j, uint32_t kind, size_t payload,
+write_frame(struct journal *j, enum frame_kind kind, size_t payload,
     struct error *error)
 {
-	uint8_t *head = j->frame;
-
-	memcpy(head, magic, sizeof magic);
-	le_put32(head + 4, kind);
-	le_put32(head + 8, (uint32_t)payload);
-	le_put32(head + 12, 0);
-	le_put32(head + 12, (uint32_t)crc32(crc32(0, NULL, 0), head,
-	    (uInt)(HEAD_BYTES + payload)));
-	if (io_pwrite(j->fd, head, HEAD_BYTES + payload, j->offset) < 0)
+	frame_seal(j->frame, kind, payload);
+	if (io_pwrite(j->fd, j->frame, HEAD_BYTES + payload, j->offset) < 0)
 		return error_system(error, errno, j->path);
 	j->offset += HEAD_BYTES + payload;
 	return 0;
 }
 
-/*
- * Read the frame at the offset. Returns 1 if no complete frame is there: the
- * end of the file, or what a crash left.
- */
+/* Read the frame at the offset; returns 1 if no complete one is there. */
 static int
 read_frame(struct journal *j, struct error *error)
 {
-	uint8_t *head = j->frame;
-	ssize_t n = io_pread(j->fd, head, HEAD_BYTES, j->offset);
-	uint32_t nbytes, crc;
+	struct frame frame;
+	int result = frame_read(j->fd, j->path, j->offset, j->frame, &frame,
+	    error);
 
-	if (n < 0)
-		return error_system(error, errno, j->path);
-	nbytes = le_get32(head + 8);
-	if (n < HEAD_BYTES || memcmp(head, magic, sizeof magic) != 0 ||
-	    nbytes > PAYLOAD_MAX)
-		return 1;
-	n = io_pread(j->fd, head + HEAD_BYTES, nbytes,
-	    j->offset + HEAD_BYTES);
-	if (n < 0)
-		return error_system(error, errno, j->path);
-	if ((size_t)n < nbytes)
-		return 1;
-	crc = le_get32(head + 12);
-	le_put32(head + 12, 0);
-	if (crc != (uint32_t)crc32(crc32(0, NULL, 0), head,
-	    HEAD_BYTES + nbytes))
-		return 1;
-	j->kind = le_get32(head + 4);
-	j->payload = nbytes;
-	j->offset += HEAD_BYTES + nbytes;
+	if (result != 0)
+		return result;
+	j->kind = frame.kind;
+	j->payload = frame.nbytes;
+	j->offset += HEAD_BYTES + frame.nbytes;
 	return 0;
 }
 
-int
-journal_create(struct journal *j, const char *filter,
+/* Create the file, and write its first frame. */
+static int
+create(struct journal *j, const char *filter,
     const uint8_t id[FILTER_ID_BYTES], struct error *error)
 {
 	struct stat st;
@@ -153,14 +99,48 @@ journal_create(struct journal *j, const char *filter,
 		temporary_take_rights(j->fd, &st);
 	le_put32(j->frame + HEAD_BYTES, VERSION);
 	memcpy(j->frame + HEAD_BYTES + 4, id, FILTER_ID_BYTES);
-	/* Not at the commit: then the output is already in place. */
-	if (write_frame(j, KIND_BEGIN, BEGIN_BYTES, error) < 0 ||
-	    path_sync_folder(j->path, error) < 0) {
-		struct error second;
-		journal_remove(j, &second);
+	if (write_frame(j, FRAME_BEGIN, BEGIN_BYTES, error) < 0) {
+		journal_forget(j);
 		return -1;
 	}
 	return 0;
+}
+
+/* Remove the notes that an earlier run left, if there are any. */
+static void
+remove_notes(const char *filter, const uint8_t id[FILTER_ID_BYTES])
+{
+	struct journal notes;
+	enum journal_state state = journal_open(&notes, filter, id,
+	    &(struct error){ 0 });
+
+	if (state == JOURNAL_NOTES || state == JOURNAL_UNFINISHED)
+		journal_forget(&notes);
+	else
+		journal_close(&notes);
+}
+
+int
+journal_create(struct journal *j, const char *filter,
+    const uint8_t id[FILTER_ID_BYTES], struct error *error)
+{
+	remove_notes(filter, id);
+	if (create(j, filter, id, error) < 0)
+		return -1;
+	/* Not at the commit: then the output is already in place. */
+	if (path_sync_folder(j->path, error) < 0) {
+		journal_forget(j);
+		return -1;
+	}
+	return 0;
+}
+
+int
+journal_create_for_notes(struct journal *j, const char *filter,
+    const uint8_t id[FILTER_ID_BYTES], struct error *error)
+{
+	remove_notes(filter, id);
+	return create(j, filter, id, error);
 }
 
 /* Write the digests that were added. */
@@ -172,7 +152,7 @@ flush(struct journal *j, struct error *error)
 	if (j->used == 0)
 		return 0;
 	j->used = 0;
-	return write_frame(j, KIND_DIGESTS, payload, error);
+	return write_frame(j, FRAME_DIGESTS, payload, error);
 }
 
 int
@@ -185,7 +165,7 @@ journal_add(struct journal *j, const struct digest *digests, size_t n,
 		le_put64(p, digests[i].low);
 		le_put64(p + 8, digests[i].high);
 		j->used++;
-		if (j->used == FRAME_DIGESTS && flush(j, error) < 0)
+		if (j->used == FRAME_DIGESTS_MAX && flush(j, error) < 0)
 			return -1;
 	}
 	j->count += n;
@@ -221,7 +201,7 @@ journal_commit(struct journal *j, const struct journal_span *spans,
 		j->spans[i] = spans[i];
 	}
 	j->span_count = count;
-	if (write_frame(j, KIND_COMMIT, 8 + count * SPAN_BYTES, error) < 0)
+	if (write_frame(j, FRAME_COMMIT, 8 + count * SPAN_BYTES, error) < 0)
 		return -1;
 	return fsync(j->fd) == 0 ? 0 :
 	    error_system(error, errno, j->path);
@@ -266,52 +246,74 @@ has_not_begun(struct journal *j)
 	if (n < 0)
 		return 0;
 	return memcmp(first, zeros, (size_t)n) == 0 ||
-	    ((size_t)n < sizeof first && memcmp(first, magic,
-	    (size_t)n < sizeof magic ? (size_t)n : sizeof magic) == 0);
+	    ((size_t)n < sizeof first && memcmp(first,
+	    frame_magic, (size_t)n < sizeof frame_magic ? (size_t)n :
+	    sizeof frame_magic) == 0);
 }
 
-int
-journal_open(struct journal *j, const char *filter,
-    const uint8_t id[FILTER_ID_BYTES], struct error *error)
+/* After the first frame: what is the journal? */
+static enum journal_state
+read_state(struct journal *j, struct error *error)
 {
-	int begun, result;
+	int result = read_frame(j, error);
 
-	if (begin(j, filter, O_RDONLY, error) < 0) {
-		/* A name too long for a file has no journal. */
-		result = j->fd < 0 && (errno == ENOENT ||
-		    errno == ENAMETOOLONG) ? 1 : -1;
-		goto fail;
+	if (result == 0 && j->kind == FRAME_WRITING)
+		return JOURNAL_NOTES;
+	while (result == 0 && j->kind == FRAME_DIGESTS &&
+	    j->payload % DIGEST_BYTES == 0) {
+		j->count += j->payload / DIGEST_BYTES;
+		result = read_frame(j, error);
 	}
-	/* Before the frame is read: its writer may be just beginning. */
-	begun = !has_not_begun(j);
-	result = read_frame(j, error);
 	if (result < 0)
-		goto fail;
+		return JOURNAL_FAILED;
+	if (result == 0 && j->kind == FRAME_COMMIT && decode_commit(j) == 0)
+		return JOURNAL_COMPLETE;
+	return JOURNAL_UNFINISHED;
+}
+
+/* A journal that was opened. */
+static enum journal_state
+check_begin(struct journal *j, const uint8_t id[FILTER_ID_BYTES],
+    struct error *error)
+{
+	/* Before the frame is read: its writer may be just beginning. */
+	const int begun = !has_not_begun(j);
+	int result = read_frame(j, error);
+
+	if (result < 0)
+		return JOURNAL_FAILED;
 	if (result == 1 && !begun)
-		return 2;
-	if (result == 1 || j->kind != KIND_BEGIN ||
+		return JOURNAL_UNFINISHED;
+	if (result == 1 || j->kind != FRAME_BEGIN ||
 	    j->payload != BEGIN_BYTES ||
 	    le_get32(j->frame + HEAD_BYTES) != VERSION) {
-		result = error_set(error, STATUS_FAILED, "%s: not a journal of"
-		    " this version of bloomdedup; move it away", j->path);
-		goto fail;
+		error_set(error, STATUS_FAILED, "%s: not a journal of this"
+		    " version of bloomdedup; move it away", j->path);
+		return JOURNAL_FAILED;
 	}
 	if (id != NULL && memcmp(j->frame + HEAD_BYTES + 4, id,
 	    FILTER_ID_BYTES) != 0) {
-		result = error_set(error, STATUS_FAILED, "%s: the journal of"
-		    " another filter; move it away", j->path);
-		goto fail;
+		error_set(error, STATUS_FAILED, "%s: the journal of another"
+		    " filter; move it away", j->path);
+		return JOURNAL_FAILED;
 	}
-	while ((result = read_frame(j, error)) == 0 &&
-	    j->kind == KIND_DIGESTS && j->payload % DIGEST_BYTES == 0)
-		j->count += j->payload / DIGEST_BYTES;
-	if (result >= 0)
-		return result == 0 && j->kind == KIND_COMMIT &&
-		    decode_commit(j) == 0 ? 0 : 2;
+	return read_state(j, error);
+}
 
-fail:
-	journal_close(j);
-	return result;
+enum journal_state
+journal_open(struct journal *j, const char *filter,
+    const uint8_t id[FILTER_ID_BYTES], struct error *error)
+{
+	enum journal_state state = JOURNAL_FAILED;
+
+	if (begin(j, filter, O_RDONLY, error) == 0)
+		state = check_begin(j, id, error);
+	/* A name too long for a file has no journal. */
+	else if (j->fd < 0 && (errno == ENOENT || errno == ENAMETOOLONG))
+		state = JOURNAL_ABSENT;
+	if (state == JOURNAL_FAILED || state == JOURNAL_ABSENT)
+		journal_close(j);
+	return state;
 }
 
 int
@@ -330,7 +332,7 @@ journal_each(struct journal *j, journal_visit *visit, void *context,
 
 				if (result < 0)
 					return -1;
-				if (result > 0 || j->kind != KIND_DIGESTS)
+				if (result > 0 || j->kind != FRAME_DIGESTS)
 					return error_set(error, STATUS_FAILED,
 					    "%s: ends too early", j->path);
 				used = j->payload / DIGEST_BYTES;
@@ -350,6 +352,21 @@ journal_each(struct journal *j, journal_visit *visit, void *context,
 	return 0;
 }
 
+/*
+ * Take away the journal's name, if it is still its own: when the filter was
+ * removed meanwhile, another one, with its journal, may be in its place.
+ */
+static int
+unlink_own(const struct journal *j)
+{
+	struct stat ours, named;
+
+	if (fstat(j->fd, &ours) < 0 || lstat(j->path, &named) < 0 ||
+	    !path_same_file(&ours, &named))
+		return 0;
+	return unlink(j->path) < 0 && errno != ENOENT ? -1 : 0;
+}
+
 int
 journal_remove(struct journal *j, struct error *error)
 {
@@ -357,7 +374,7 @@ journal_remove(struct journal *j, struct error *error)
 	int result = 0;
 
 	if (j->fd >= 0) {
-		if (unlink(j->path) < 0 && errno != ENOENT)
+		if (unlink_own(j) < 0)
 			result = error_system(error, errno, j->path);
 		else /* if this and the power fail, a later run removes it */
 			path_sync_folder(j->path, &ignored);
@@ -366,15 +383,59 @@ journal_remove(struct journal *j, struct error *error)
 	return result;
 }
 
+void
+journal_forget(struct journal *j)
+{
+	if (j->fd >= 0)
+		unlink_own(j);
+	journal_close(j);
+}
+
 int
 journal_discard(const char *filter, struct error *error)
 {
 	struct journal journal;
-	int result = journal_open(&journal, filter, NULL, error);
 
-	if (result < 0)
+	switch (journal_open(&journal, filter, NULL, error)) {
+	case JOURNAL_FAILED:
 		return -1;
-	return result == 1 ? 0 : journal_remove(&journal, error);
+	case JOURNAL_ABSENT:
+		return 0;
+	case JOURNAL_COMPLETE:
+	case JOURNAL_UNFINISHED:
+	case JOURNAL_NOTES:
+		break;
+	}
+	return journal_remove(&journal, error);
+}
+
+int
+journal_check_new(const char *filter, struct error *error)
+{
+	size_t n = strlen(filter), suffix = strlen(JOURNAL_SUFFIX);
+	struct journal journal;
+	struct stat st;
+	enum journal_state state;
+
+	if (n >= suffix &&
+	    strcmp(filter + n - suffix, JOURNAL_SUFFIX) == 0) {
+		return error_set(error, STATUS_USAGE, "%s: a filter's name"
+		    " can't end in %s, as its journal's does", filter,
+		    JOURNAL_SUFFIX);
+	}
+	/* In this order, since a run creates the filter before its journal. */
+	state = journal_open(&journal, filter, NULL, &(struct error){ 0 });
+	if (state == JOURNAL_ABSENT || lstat(filter, &st) == 0) {
+		journal_close(&journal);
+		return 0;
+	}
+	if (state == JOURNAL_UNFINISHED || state == JOURNAL_NOTES) {
+		journal_forget(&journal);
+		return 0;
+	}
+	journal_close(&journal);
+	return error_set(error, STATUS_FAILED, "%s%s: a journal whose filter is"
+	    " gone; move it away", filter, JOURNAL_SUFFIX);
 }
 
 void

@@ -43,7 +43,8 @@ struct journal {
 
 /*
  * Fail if a journal is in the way of a new filter with this (resolved) name:
- * one whose filter is gone, or the name itself is a journal's.
+ * one whose filter is gone, or the name itself is a journal's. A journal
+ * without a commit is in nobody's way, and is removed.
  */
 int journal_check_new(const char *filter, struct error *error);
 
@@ -58,6 +59,14 @@ char *journal_name(const char *filter);
 int journal_create(struct journal *journal, const char *filter,
     const uint8_t id[FILTER_ID_BYTES], struct error *error);
 
+/*
+ * The same for notes.h: a journal that never gets a commit. That of an earlier
+ * run is replaced, and nothing is synced.
+ */
+#define JOURNAL_BEGIN_BYTES (16 + 4 + FILTER_ID_BYTES)
+int journal_create_for_notes(struct journal *journal, const char *filter,
+    const uint8_t id[FILTER_ID_BYTES], struct error *error);
+
 int journal_add(struct journal *journal, const struct digest *digests,
     size_t n, struct error *error);
 
@@ -68,13 +77,20 @@ int journal_prepare(struct journal *journal, struct error *error);
 int journal_commit(struct journal *journal, const struct journal_span *spans,
     size_t count, struct error *error);
 
+enum journal_state {
+	JOURNAL_FAILED = -1,
+	JOURNAL_COMPLETE, /* it has a commit, and its spans are known */
+	JOURNAL_ABSENT,
+	JOURNAL_UNFINISHED, /* it has no commit, and doesn't count */
+	JOURNAL_NOTES     /* the same; it has notes of its run's writes */
+};
+
 /*
- * Look for a journal of this filter, with any id if `id` is NULL. Returns 0 and
- * its spans if it is complete, 1 if there is none, 2 if it has no commit; after
- * 0 and 2 it is open. A journal of another filter, or a file that isn't a
- * journal, is an error: it is not ours to remove.
+ * Look for a journal of this filter, with any id if `id` is NULL; it is open
+ * then, unless it is absent. A journal of another filter, or a file that isn't
+ * a journal, is an error: it is not ours to remove.
  */
-int journal_open(struct journal *journal, const char *filter,
+enum journal_state journal_open(struct journal *journal, const char *filter,
     const uint8_t id[FILTER_ID_BYTES], struct error *error);
 
 /*
@@ -97,6 +113,9 @@ int journal_remove(struct journal *journal, struct error *error);
  * isn't a journal is an error, and stays.
  */
 int journal_discard(const char *filter, struct error *error);
+
+/* Remove and close it, where nothing depends on whether it comes back. */
+void journal_forget(struct journal *journal);
 
 /* Close without removing. */
 void journal_close(struct journal *journal);

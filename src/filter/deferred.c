@@ -1,6 +1,5 @@
 #include "filter/deferred.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -262,27 +261,45 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
 	    0 : flush(d, error);
 }
 
+/* The run of this journal had succeeded: mark what it holds. */
+static int
+recover(struct filter *filter, struct journal *journal,
+    void (*notice)(const char *text), struct error *error)
+{
+	char number[NUMBER_TEXT];
+
+	if (journal->count > 0)
+		error_notify(notice, "%s: finishing an earlier run: %s lines"
+		    " that it printed are now remembered", filter_name(filter),
+		    number_format_count(number, journal->count));
+	return layers_recover(filter, journal, error);
+}
+
 int
 deferred_recover(struct filter *filter, void (*notice)(const char *text),
     struct error *error)
 {
 	struct journal journal;
-	char text[5000], number[NUMBER_TEXT];
-	int result = journal_open(&journal, filter_path(filter),
-	    filter_header(filter)->id, error);
 
-	if (result == 0) {
-		snprintf(text, sizeof text, "%s: finishing an earlier run: %s"
-		    " lines that it printed are now remembered",
-		    filter_name(filter),
-		    number_format_count(number, journal.count));
-		if (journal.count > 0)
-			notice(text);
-		result = layers_recover(filter, &journal, error);
-	}
-	if (result < 0)
+	switch (journal_open(&journal, filter_path(filter),
+	    filter_header(filter)->id, error)) {
+	case JOURNAL_FAILED:
+		return -1;
+	case JOURNAL_ABSENT:
+		return 0;
+	case JOURNAL_NOTES:
+		/* They are for the next run that has outputs. */
 		journal_close(&journal);
-	return result < 0 ? -1 : journal_remove(&journal, error);
+		return 0;
+	case JOURNAL_UNFINISHED:
+		break;
+	case JOURNAL_COMPLETE:
+		if (recover(filter, &journal, notice, error) == 0)
+			break;
+		journal_close(&journal);
+		return -1;
+	}
+	return journal_remove(&journal, error);
 }
 
 /* Hold lines that the filter lacks, unless their layer's generation is over. */
@@ -311,18 +328,18 @@ int
 deferred_read(struct filter **filter, struct error *error)
 {
 	struct deferred *d = new_deferred(*filter, &operations);
-	int result = journal_open(&d->journal, filter_path(*filter),
-	    filter_header(*filter)->id, error);
+	enum journal_state state = journal_open(&d->journal,
+	    filter_path(*filter), filter_header(*filter)->id, error);
 
 	d->journal_stays = 1;
-	if (result == 0)
-		result = make_pending(d, d->journal.count + 1, GROWTH_FAIL,
-		    error);
-	if (result == 0)
-		result = journal_each(&d->journal, hold_unknown, d, error);
-	if (result != 0) {
+	if (state != JOURNAL_COMPLETE) {
 		release(d);
-		return result < 0 ? -1 : 0;
+		return state == JOURNAL_FAILED ? -1 : 0;
+	}
+	if (make_pending(d, d->journal.count + 1, GROWTH_FAIL, error) < 0 ||
+	    journal_each(&d->journal, hold_unknown, d, error) < 0) {
+		release(d);
+		return -1;
 	}
 	d->filter.waiting = filter_table(d->pending)->layers[0].lines;
 	*filter = &d->filter;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/components.h"
+#include "disk/journal.h"
 #include "filter/deferred.h"
 #include "filter/filter.h"
 #include "layers/layers.h"
@@ -67,7 +68,10 @@ remove_file(const char *path, const struct lock_wait *wait,
 		    " or a damaged one; remove the file with rm", path);
 	if (result != 0)
 		return result;
-	if (unlink(filter_path(filter)) < 0 ||
+	/* Notes of a run that was killed are still there. */
+	if (journal_discard(filter_path(filter), error) < 0)
+		result = -1;
+	else if (unlink(filter_path(filter)) < 0 ||
 	    (unlink(path) < 0 && errno != ENOENT))
 		result = error_system(error, errno, path);
 	filter_close(filter, &(struct error){ 0 });

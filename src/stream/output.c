@@ -9,15 +9,13 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/path.h"
 #include "base/signals.h"
 #include "disk/journal.h"
 
-/* In this time a writer of half a line goes on: 20 ms, in nanoseconds. */
-#define WRITER_PAUSE 20000000
 /* At a time, of a file that --atomic appends to. */
 #define COPY_BYTES ((size_t)1 << 20)
 
@@ -266,52 +264,6 @@ output_continues(const struct output *out)
 }
 
 /*
- * The length of a file that does not end in the terminator; 0 if it does, or if
- * that is unknown. `fd` may be open for writing only, so open it again to read.
- */
-static off_t
-torn_length(int fd, char terminator)
-{
-	char path[40], byte = terminator;
-	struct stat st;
-	int again;
-
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
-		return 0;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	again = open(path, O_RDONLY | O_CLOEXEC);
-	if (again < 0)
-		return 0;
-	if (pread(again, &byte, 1, st.st_size - 1) != 1)
-		byte = terminator;
-	close(again);
-	return byte == terminator ? 0 : st.st_size;
-}
-
-int
-output_mend(struct output *out, char terminator,
-    void (*notice)(const char *text), struct error *error)
-{
-	int flags = fcntl(out->fd, F_GETFL);
-	char text[4700];
-	off_t length;
-
-	if (flags < 0 || !(flags & O_APPEND))
-		return 0;
-	length = torn_length(out->fd, terminator);
-	if (length == 0)
-		return 0;
-	/* A line that others are writing goes on; a torn line stays. */
-	nanosleep(&(struct timespec){ .tv_nsec = WRITER_PAUSE }, NULL);
-	if (torn_length(out->fd, terminator) != length)
-		return 0;
-	snprintf(text, sizeof text, "%s: its last line was torn by an earlier"
-	    " run; the new lines begin on a line of their own", out->name);
-	notice(text);
-	return output_write(out, &terminator, 1, error);
-}
-
-/*
  * A write to a pipe or a terminal may block, and would miss a signal that came
  * just before, or that another thread gets. So open our own description, which
  * doesn't block; the one that we were given is shared with other processes, and
@@ -320,7 +272,6 @@ output_mend(struct output *out, char terminator,
 static void
 choose_writer(struct output *out)
 {
-	char path[40];
 	struct stat st;
 	int fd = -1;
 
@@ -328,10 +279,8 @@ choose_writer(struct output *out)
 	if (fstat(out->fd, &st) < 0)
 		return;
 	out->is_socket = S_ISSOCK(st.st_mode);
-	if (S_ISFIFO(st.st_mode) || isatty(out->fd)) {
-		snprintf(path, sizeof path, "/proc/self/fd/%d", out->fd);
-		fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-	}
+	if (S_ISFIFO(st.st_mode) || isatty(out->fd))
+		fd = io_reopen(out->fd, O_WRONLY | O_NONBLOCK);
 	if (fd >= 0)
 		out->writer = fd;
 }
@@ -347,6 +296,23 @@ wait_for_output(struct output *out)
 		signals_take_figures();
 }
 
+/* One write(2) or send(2). */
+static ssize_t
+write_some(struct output *out, const char *data, size_t nbytes)
+{
+	if (out->writer == 0)
+		choose_writer(out);
+	if (out->is_socket)
+		return send(out->writer, data, nbytes, MSG_DONTWAIT);
+	if (out->notes != NULL) {
+		struct note note = out->note;
+
+		note.nbytes += nbytes;
+		notes_put(out->notes, out->number, &note);
+	}
+	return write(out->writer, data, nbytes);
+}
+
 int
 output_write(struct output *out, const void *data, size_t nbytes,
     struct error *error)
@@ -354,17 +320,13 @@ output_write(struct output *out, const void *data, size_t nbytes,
 	const char *p = data;
 
 	while (nbytes > 0) {
-		ssize_t n;
+		ssize_t n = write_some(out, p, nbytes);
 
-		if (out->writer == 0)
-			choose_writer(out);
-		n = out->is_socket ?
-		    send(out->writer, p, nbytes, MSG_DONTWAIT) :
-		    write(out->writer, p, nbytes);
 		if (n >= 0) {
 			p += n;
 			nbytes -= (size_t)n;
 			out->nbytes += (uint64_t)n;
+			out->note.nbytes += (uint64_t)n;
 		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
 			wait_for_output(out);
 		} else if (errno != EINTR) {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "disk/notes.h"
 #include "stream/input.h"
 
 struct output {
@@ -23,6 +24,13 @@ struct output {
 	int writer;       /* the descriptor to write to; 0: not chosen yet */
 	int is_socket;    /* valid with `writer` */
 	uint64_t nbytes;  /* written so far */
+	/* What torn.h knows; the rest is valid if is_watched. */
+	int is_watched;   /* a regular file, which is kept whole */
+	int is_appended_to;
+	int is_torn;      /* it isn't whole, and couldn't be cut */
+	struct note note; /* of what was written since torn_begin */
+	struct notes *notes; /* of the run, or NULL; not owned, */
+	unsigned number;  /* and which of its outputs this is */
 	/* Called when a signal interrupts a wait but not the run; or NULL. */
 	void (*interrupted)(void *context);
 	void *context;
@@ -79,14 +87,6 @@ int output_finish(struct output *output, struct error *error);
 
 /* Will it append to a file that isn't empty? */
 int output_continues(const struct output *output);
-
-/*
- * A run that was killed can leave a torn last line in a file that it appended
- * to. If so, end that line with `terminator`, so that no line is glued to it,
- * and report it to `notice`; unless others append to the file meanwhile.
- */
-int output_mend(struct output *output, char terminator,
-    void (*notice)(const char *text), struct error *error);
 
 /*
  * Write all of it, waiting as long as it takes. Returns 0; or -1 on an error

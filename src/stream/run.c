@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -16,6 +15,7 @@
 #include "base/signals.h"
 #include "filter/deferred.h"
 #include "filter/filter.h"
+#include "stream/torn.h"
 #include "stream/worker.h"
 
 struct inputs
@@ -158,6 +158,53 @@ check_old_output(const struct run *run, struct error *error)
 	    number_format_count(text, lines), lines == 1 ? "" : "s");
 }
 
+/* The filter's file, if no other run uses it meanwhile; else NULL. */
+static const char *
+own_file(const struct run *run)
+{
+	return run->plan->use.wait.shared || !run->plan->use.writable ? NULL :
+	    filter_path(run->filter);
+}
+
+/* What an earlier run has left torn is cut off, or at least ended. */
+static int
+mend_outputs(struct run *run, struct error *error)
+{
+	const struct run_plan *plan = run->plan;
+	const struct record_format *format = &run->inputs->format;
+	const char *path = own_file(run);
+	struct note notes[NOTES_COUNT] = { { 0 } };
+
+	if (!plan->remember || (plan->filter == NULL && !plan->append))
+		return 0;
+	if (path != NULL)
+		notes_read(path, filter_header(run->filter)->id, notes);
+	if (torn_mend(&run->output, format, notes, plan->notice, error) < 0)
+		return -1;
+	return torn_mend(&run->duplicates, format, notes, plan->notice, error);
+}
+
+/*
+ * Outputs that are written in place are kept whole. Runs that share a filter
+ * may share an open output, too, where nobody could say whose bytes are last.
+ */
+static void
+watch_outputs(struct run *run)
+{
+	const struct run_plan *plan = run->plan;
+	const char *path = own_file(run);
+	int files;
+
+	if (plan->atomic || plan->use.wait.shared)
+		return;
+	files = torn_watch(&run->output, &run->notes, 0) +
+	    torn_watch(&run->duplicates, &run->notes, 1);
+	/* Without notes, a kill leaves what is torn. */
+	if (files > 0 && path != NULL && plan->remember)
+		notes_begin(&run->notes, path, filter_header(run->filter)->id,
+		    &(struct error){ 0 });
+}
+
 /* Open the outputs; truncate old files only after all are open. */
 static int
 open_outputs(struct run *run, const struct inputs *inputs,
@@ -183,11 +230,10 @@ open_outputs(struct run *run, const struct inputs *inputs,
 	    output_begin(&run->output, error) < 0 ||
 	    output_begin(&run->duplicates, error) < 0)
 		return -1;
-	if (plan->filter == NULL || !plan->remember ||
-	    plan->print == PRINT_NOTHING)
-		return 0;
-	return output_mend(&run->output, (char)inputs->format.csv.terminator,
-	    plan->notice, error);
+	if (mend_outputs(run, error) < 0)
+		return -1;
+	watch_outputs(run);
+	return 0;
 }
 
 /* --sync: make what was written so far safe. */
@@ -249,7 +295,6 @@ finish_child(struct run *run, int result, struct error *error)
 {
 	const int broken = run->output.failed;
 	struct error second;
-	char path[40];
 	int status, reader, left = 0, failed = 0;
 	pid_t ended;
 
@@ -257,8 +302,7 @@ finish_child(struct run *run, int result, struct error *error)
 	 * What the child left unread is still in the pipe after it exits: a
 	 * second read end, opened now, keeps it there to be counted.
 	 */
-	snprintf(path, sizeof path, "/proc/self/fd/%d", run->output.fd);
-	reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	reader = io_reopen(run->output.fd, O_RDONLY | O_NONBLOCK);
 	output_close(&run->output, &second);
 	do {
 		ended = waitpid(run->child, &status, 0);
@@ -380,12 +424,13 @@ run_lines(struct run *run, const struct run_plan *plan, struct filter *filter,
 
 	*run = (struct run){ .plan = plan, .filter = filter,
 		.recipe = *recipe, .inputs = &inputs, .output = OUTPUT_NONE,
-		.duplicates = OUTPUT_NONE };
+		.duplicates = OUTPUT_NONE, .notes = NOTES_NONE };
 	result = stream(run, error);
 	join_errors(run, &result, output_close(&run->output, &second), error,
 	    &second);
 	join_errors(run, &result, output_close(&run->duplicates, &second),
 	    error, &second);
+	notes_end(&run->notes, run->output.is_torn || run->duplicates.is_torn);
 	if (run->began)
 		plan->tell(run, MOMENT_ENDS);
 	join_errors(run, &result, filter_close(run->filter, &second), error,

@@ -69,6 +69,7 @@ struct run {
 	struct key_recipe recipe;  /* complete */
 	struct output output;      /* not used with PRINT_NOTHING */
 	struct output duplicates;
+	struct notes notes;        /* of what is written to these */
 	pid_t child;               /* of --to-command; 0: none */
 
 	/* figures */

@@ -6,6 +6,7 @@
 
 #include "base/signals.h"
 #include "filter/filter.h"
+#include "stream/torn.h"
 
 /* Of lines that are written together. */
 #define COPY_BYTES (128 * 1024)
@@ -228,7 +229,7 @@ finish_header(struct worker *w, struct error *error)
 		return is_first;
 	if (output_continues(&run->output))
 		return 0;
-	return output_write(&run->output, chunk->data, chunk->header_bytes,
+	return torn_write(&run->output, chunk->data, chunk->header_bytes,
 	    error);
 }
 

@@ -1,6 +1,7 @@
 /* The part of worker.h that writes the lines of a batch. */
 #include <string.h>
 
+#include "stream/torn.h"
 #include "stream/worker.h"
 
 static size_t
@@ -31,28 +32,39 @@ is_undone(const struct worker *worker, size_t i)
 	    worker->batch->seen[i] == BATCH_UNDONE;
 }
 
+/* Of a batch's lines in an output. */
+struct whole {
+	size_t fresh;    /* new lines, whose bytes are among these */
+	uint64_t nbytes;
+};
+
 /*
- * How many new lines are complete in the first `nbytes` of output, which has
- * nothing else, or all lines with their marks.
+ * What is whole in the first `nbytes` of an output that has the batch's new
+ * lines, its seen lines, or all of them with their marks.
  */
-static size_t
-new_within(const struct worker *worker, size_t nbytes)
+static struct whole
+whole_within(const struct worker *worker, enum run_print print,
+    uint64_t nbytes)
 {
-	const int marked = worker->run->plan->print == PRINT_MARKED;
-	size_t fresh = 0, whole = 0;
+	struct whole whole = { 0, 0 };
+	size_t fresh = 0;
 
 	for (size_t i = 0; i < worker->batch->count; i++) {
+		const size_t before = fresh;
 		const char *mark = mark_of(worker, i, &fresh);
-		size_t length = marked ? strlen(mark) : 0;
+		const int is_new = fresh > before;
+		uint64_t length = 0;
 
 		if (is_undone(worker, i))
 			continue;
-		if (marked || fresh > whole)
-			length += line_bytes(worker, i);
-		if (length > nbytes)
+		if (print == PRINT_MARKED)
+			length = strlen(mark) + line_bytes(worker, i);
+		else if (is_new == (print == PRINT_NEW))
+			length = line_bytes(worker, i);
+		if (length > nbytes - whole.nbytes)
 			break;
-		nbytes -= length;
-		whole = fresh;
+		whole.nbytes += length;
+		whole.fresh = fresh;
 	}
 	return whole;
 }
@@ -123,30 +135,52 @@ write_marked(struct worker *worker, struct output *output,
 	return output_flush(output, &worker->copies, error);
 }
 
-int
-worker_write(struct worker *worker, size_t *fresh, struct error *error)
+/*
+ * Write lines of the batch. If that fails, the output is cut back to those that
+ * are whole, of which *whole says how many are new.
+ */
+static int
+write_lines(struct worker *worker, struct output *output,
+    enum run_print print, struct whole *whole, struct error *error)
 {
 	static int (*const writers[])(struct worker *, struct output *,
 	    struct error *) = {
 		[PRINT_NEW] = write_new, [PRINT_SEEN] = write_seen,
 		[PRINT_MARKED] = write_marked
 	};
+	const uint64_t before = output->nbytes;
+
+	torn_begin(output);
+	if (writers[print](worker, output, error) == 0) {
+		whole->fresh = worker->batch->new_count;
+		return 0;
+	}
+	*whole = whole_within(worker, print, output->nbytes - before);
+	torn_cut(output, whole->nbytes, error);
+	return -1;
+}
+
+int
+worker_write(struct worker *worker, size_t *fresh, struct error *error)
+{
 	struct run *run = worker->run;
 	const enum run_print print = run->plan->print;
-	uint64_t before = run->output.nbytes;
+	struct whole whole;
 
 	*fresh = 0;
 	run->plan->tell(run, MOMENT_BEFORE_PRINT);
-	if (run->plan->duplicates != NULL &&
-	    write_seen(worker, &run->duplicates, error) < 0)
+	if (run->plan->duplicates != NULL && write_lines(worker,
+	    &run->duplicates, PRINT_SEEN, &whole, error) < 0)
 		return -1;
-	if (print == PRINT_NOTHING ||
-	    writers[print](worker, &run->output, error) == 0) {
+	if (print == PRINT_NOTHING) {
 		*fresh = worker->batch->new_count;
 		return 0;
 	}
+	if (write_lines(worker, &run->output, print, &whole, error) == 0) {
+		*fresh = whole.fresh;
+		return 0;
+	}
 	if (print != PRINT_SEEN)
-		*fresh = new_within(worker,
-		    (size_t)(run->output.nbytes - before));
+		*fresh = whole.fresh;
 	return -1;
 }

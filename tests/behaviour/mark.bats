@@ -134,8 +134,8 @@ marked() {
 			exec "$BLOOMDEDUP" -f seen --mark -o out two
 		) 2>err || status=$?
 		[ "$status" -eq 3 ]
-		has_bytes $((limit * 1024)) out
-		# the last line may be torn
+		has_bytes $((limit * 1024 - 100)) out
+		[ -z "$(tail -c 1 out)" ]
 		n=$(wc -l <out)
 		[ "$n" -gt 20 ]
 		head -n "$n" two >printed

@@ -6,6 +6,8 @@
  *                       the end it fails from there on
  *   SHORT=N             every Nth read or write does less than it is asked to;
  *                       without it none does
+ *   TORN=BYTES          write(2) to regular files, standard error aside, takes
+ *                       so many bytes in all; then SIGKILL kills the process
  *   PAGE=BYTES          the system's pages have so many, and what maps or
  *                       advises must begin at one
  *   UNREADABLE=OFFSET   a pread(2) of this byte, which isn't 0, fails (EIO)
@@ -22,6 +24,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -38,6 +41,7 @@ static unsigned long wanted, allocations;
 static unsigned long every, transfers;
 static unsigned long page_bytes;
 static unsigned long moved;
+static unsigned long torn; /* bytes that may still be written + 1, or 0 */
 static unsigned long unreadable;
 static unsigned long refused;
 static const volatile uint64_t *ahead; /* of the clock */
@@ -205,7 +209,18 @@ read(int fd, void *data, size_t nbytes)
 ssize_t
 write(int fd, const void *data, size_t nbytes)
 {
-	return syscall(SYS_write, fd, data, some(nbytes));
+	struct stat st;
+
+	nbytes = some(nbytes);
+	if (begun && torn != 0 && fd != STDERR_FILENO && fstat(fd, &st) == 0 &&
+	    S_ISREG(st.st_mode)) {
+		if (nbytes > torn - 1) {
+			syscall(SYS_write, fd, data, torn - 1);
+			raise(SIGKILL);
+		}
+		torn -= nbytes;
+	}
+	return syscall(SYS_write, fd, data, nbytes);
 }
 
 /* Their names are those of the C library, also where a header renames them. */
@@ -385,6 +400,8 @@ our_main(int argc, char **argv, char **environment)
 	every = take_number("SHORT");
 	page_bytes = take_number("PAGE");
 	moved = take_number("MOVED");
+	if (getenv("TORN") != NULL)
+		torn = take_number("TORN") + 1;
 	unreadable = take_number("UNREADABLE");
 	refused = take_number("REFUSED");
 	fired_path = getenv("FIRED");

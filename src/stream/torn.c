@@ -1,0 +1,268 @@
+#define _GNU_SOURCE /* F_SETLEASE */
+#include "stream/torn.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "bits/loops.h"
+
+/* In this time a writer of half a line goes on: 20 ms, in nanoseconds. */
+#define WRITER_PAUSE 20000000
+/* Of a file that is searched for its last whole record, at a time. */
+#define PIECE_BYTES (64 * 1024)
+/* How much of a torn record a message shows. */
+#define SHOWN_BYTES 80
+
+static int
+is_appended_to(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && (flags & O_APPEND);
+}
+
+int
+torn_watch(struct output *out, struct notes *notes, unsigned number)
+{
+	struct stat st;
+
+	if (out->fd < 0 || fstat(out->fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	out->is_watched = 1;
+	out->is_appended_to = is_appended_to(out->fd);
+	out->notes = notes;
+	out->number = number;
+	out->note = (struct note){ .device = st.st_dev, .inode = st.st_ino };
+	return 1;
+}
+
+void
+torn_begin(struct output *out)
+{
+	off_t begin;
+
+	if (!out->is_watched)
+		return;
+	begin = lseek(out->fd, 0, out->is_appended_to ? SEEK_END : SEEK_CUR);
+	out->note.begin = begin < 0 ? 0 : (uint64_t)begin;
+	out->note.nbytes = 0;
+}
+
+/*
+ * Cut a file that ends at `size` back to `to`. A write lease is given only if
+ * nobody else has the file open, and makes others wait that want to open it.
+ */
+static int
+cut(int fd, off_t size, off_t to)
+{
+	struct stat st;
+	int result = -1;
+
+	/* Who waits for the lease to end sends us this signal. */
+	signal(SIGIO, SIG_IGN);
+	if (fcntl(fd, F_SETLEASE, F_WRLCK) < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && st.st_size == size)
+		result = ftruncate(fd, to);
+	fcntl(fd, F_SETLEASE, F_UNLCK);
+	if (result == 0 && !is_appended_to(fd))
+		lseek(fd, to, SEEK_SET);
+	return result;
+}
+
+void
+torn_cut(struct output *out, uint64_t whole, struct error *error)
+{
+	const struct note *note = &out->note;
+	off_t end = (off_t)(note->begin + note->nbytes);
+	struct error reason = *error;
+
+	if (!out->is_watched || note->nbytes <= whole)
+		return;
+	/* If others have written meanwhile, our bytes are elsewhere. */
+	if (lseek(out->fd, 0, SEEK_CUR) == end &&
+	    cut(out->fd, end, (off_t)(note->begin + whole)) == 0) {
+		out->note.nbytes = whole;
+		return;
+	}
+	out->is_torn = 1;
+	error_set(error, reason.status, "%s; its last line is torn",
+	    reason.text);
+	error->errnum = reason.errnum;
+}
+
+int
+torn_write(struct output *out, const void *data, size_t nbytes,
+    struct error *error)
+{
+	torn_begin(out);
+	if (output_write(out, data, nbytes, error) == 0)
+		return 0;
+	torn_cut(out, 0, error);
+	return -1;
+}
+
+/* --- what an earlier run has left */
+
+/*
+ * Where the last record of [begin, size) ends that is whole; `begin` if none
+ * is, -1 if that can't be read. *state becomes that of the scan at the end.
+ */
+static off_t
+find_end(int fd, const struct record_format *format, off_t begin, off_t size,
+    struct csv_state *state)
+{
+	uint8_t *data = memory_or_die(malloc(PIECE_BYTES + LOOPS_PADDING));
+	off_t at = begin, end = begin;
+
+	*state = (struct csv_state){ 0 };
+	while (at < size) {
+		size_t left = (size_t)(size - at), last;
+		ssize_t n = io_pread(fd, data, left < PIECE_BYTES ? left :
+		    PIECE_BYTES, (uint64_t)at);
+
+		if (n <= 0)
+			break;
+		last = record_scan(format, state, data, (size_t)n);
+		if (last > 0)
+			end = at + (off_t)last;
+		at += n;
+	}
+	free(data);
+	return at < size ? -1 : end;
+}
+
+/* The note about this file in which it ends; NULL if there is none. */
+static const struct note *
+find_note(const struct note notes[NOTES_COUNT], const struct stat *st)
+{
+	const uint64_t size = (uint64_t)st->st_size;
+
+	for (unsigned i = 0; i < NOTES_COUNT; i++) {
+		const struct note *note = &notes[i];
+
+		if (note->device == st->st_dev && note->inode == st->st_ino &&
+		    note->begin < size && size - note->begin < note->nbytes)
+			return note;
+	}
+	return NULL;
+}
+
+/* How a file that is appended to ends. */
+enum ending {
+	ENDING_WHOLE,
+	ENDING_TORN,
+	ENDING_QUOTED /* torn, inside a quoted field of CSV */
+};
+
+/*
+ * `fd` may be open for writing only, so `reader` is the file, open again. What
+ * can't be read counts as whole. *begin becomes where the torn record begins,
+ * if that is known, else -1.
+ */
+static enum ending
+look_at_end(int reader, const struct record_format *format,
+    const struct note *note, off_t size, off_t *begin)
+{
+	struct csv_state state;
+	uint8_t last;
+
+	*begin = -1;
+	if (note != NULL) {
+		*begin = find_end(reader, format, (off_t)note->begin, size,
+		    &state);
+		if (*begin == size)
+			return ENDING_WHOLE;
+		if (*begin >= 0)
+			return state.in == CSV_QUOTED ? ENDING_QUOTED :
+			    ENDING_TORN;
+	}
+	if (io_pread(reader, &last, 1, (uint64_t)size - 1) != 1)
+		return ENDING_WHOLE;
+	return last == format->csv.terminator ? ENDING_WHOLE : ENDING_TORN;
+}
+
+/* Say what the last, torn line is. */
+static void
+tell_torn(const struct output *out, int reader, off_t size, uint8_t terminator,
+    void (*notice)(const char *text))
+{
+	char text[SHOWN_BYTES];
+	off_t from = size < SHOWN_BYTES ? 0 : size - SHOWN_BYTES;
+	ssize_t n = io_pread(reader, text, (size_t)(size - from),
+	    (uint64_t)from);
+	const char *start = text, *last;
+
+	if (n < 0)
+		n = 0;
+	last = n == 0 ? NULL : memrchr(text, terminator, (size_t)n);
+	if (last != NULL)
+		start = last + 1;
+	error_notify(notice, "%s: its last line is torn ('%s%.*s'); the new"
+	    " lines begin on a line of their own", out->name,
+	    last == NULL && from > 0 ? "..." : "", (int)(text + n - start),
+	    start);
+}
+
+/* End the torn record of a file that can't be cut, unless others go on. */
+static int
+end_torn(struct output *out, int reader, const struct record_format *format,
+    enum ending ending, off_t size, void (*notice)(const char *text),
+    struct error *error)
+{
+	const char text[] = { '"', (char)format->csv.terminator };
+	struct stat st;
+
+	/* A line that others are writing goes on; a torn line stays. */
+	nanosleep(&(struct timespec){ .tv_nsec = WRITER_PAUSE }, NULL);
+	if (fstat(out->fd, &st) < 0 || st.st_size != size)
+		return 0;
+	tell_torn(out, reader, size, format->csv.terminator, notice);
+	if (ending == ENDING_QUOTED)
+		return output_write(out, text, sizeof text, error);
+	return output_write(out, text + 1, 1, error);
+}
+
+int
+torn_mend(struct output *out, const struct record_format *format,
+    const struct note notes[NOTES_COUNT], void (*notice)(const char *text),
+    struct error *error)
+{
+	enum ending ending;
+	struct stat st;
+	off_t begin;
+	int reader, result = 0;
+
+	if (out->fd < 0 || !is_appended_to(out->fd) ||
+	    fstat(out->fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+		return 0;
+	reader = io_reopen(out->fd, O_RDONLY);
+	if (reader < 0)
+		return 0;
+	ending = look_at_end(reader, format, find_note(notes, &st), st.st_size,
+	    &begin);
+	/* Our own second descriptor would stand in the way of a lease. */
+	if (ending != ENDING_WHOLE && begin >= 0) {
+		close(reader);
+		if (cut(out->fd, st.st_size, begin) == 0) {
+			error_notify(notice, "%s: cut back to its last whole"
+			    " %s: an earlier run was killed while it wrote to"
+			    " it", out->name, format->is_csv ? "record" :
+			    "line");
+			return 0;
+		}
+		reader = io_reopen(out->fd, O_RDONLY);
+	}
+	if (ending != ENDING_WHOLE)
+		result = end_torn(out, reader, format, ending, st.st_size,
+		    notice, error);
+	if (reader >= 0)
+		close(reader);
+	return result;
+}

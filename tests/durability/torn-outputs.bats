@@ -1,0 +1,295 @@
+# An output never keeps a part of a record: not after a write that failed, nor
+# after the next run that appends, where a run was killed while it wrote.
+load ../common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	seq -f 'https://example.org/some/long/path/%.0f' 30000 >in
+}
+
+# limited BLOCKS COMMAND...: it fails since no file may have more KiB.
+limited() {
+	local blocks=$1 status=0
+	shift
+	(
+		ulimit -f "$blocks"
+		"$@" 2>err
+	) || status=$?
+	[ $status -eq 3 ]
+	is_message err 'File too large'
+	run ! grep torn err
+}
+
+# torn_by_kill BYTES COMMAND...: it is killed when it has written so many.
+torn_by_kill() {
+	local bytes=$1 status=0
+	shift
+	TORN=$bytes "${PRELOADED[@]}" "$@" 2>err || status=$?
+	[ $status -eq 137 ]
+}
+
+# --- a write that fails
+
+@test "a write that fails leaves whole lines, and the next run goes on" {
+	local append
+	for append in '>>' '--append -o'; do
+		rm -f seen out
+		bloomdedup create seen
+		for blocks in 13 100 333; do
+			limited $blocks eval "$BLOOMDEDUP -f seen in $append out"
+			head -n "$(wc -l <out)" in | cmp - out
+			[ "$(wc -c <out)" -gt $((blocks * 1024 - 100)) ]
+		done
+		eval "$BLOOMDEDUP -f seen in $append out"
+		cmp in out
+	done
+}
+
+@test "so it does without a filter, in what is replaced, and with several writes for a batch" {
+	limited 100 "$BLOOMDEDUP" in >out
+	head -n "$(wc -l <out)" in | cmp - out
+	limited 100 "$BLOOMDEDUP" -o out in
+	head -n "$(wc -l <out)" in | cmp - out
+	# the place for what comes next is where the file ends now
+	(
+		ulimit -f 100
+		! "$BLOOMDEDUP" in
+		ulimit -f unlimited 2>/dev/null || true
+		echo next
+	) >out 2>err
+	head -n "$(($(wc -l <out) - 1))" in | cat - <(echo next) | cmp - out
+	perl -e 'print $_ x 3000, "\n" for 1 .. 300' >long
+	limited 500 "$BLOOMDEDUP" long >out
+	head -n "$(wc -l <out)" long | cmp - out
+}
+
+@test "records in quotes, records that end in NUL, marks, and duplicates" {
+	{
+		echo id,text
+		seq -f '%.0f,"one
+two ""three""
+four"' 20000
+	} >csv
+	bloomdedup create --csv --header -k id seen
+	limited 100 "$BLOOMDEDUP" -f seen csv >>out
+	size=$(wc -c <out)
+	[ $(((size - 8) % 4)) -ge 0 ]
+	cmp -n "$size" csv out
+	[ "$(tail -n 1 out)" = 'four"' ]
+	bloomdedup -f seen csv >>out
+	cmp csv out
+	tr '\n' '\0' <in >nul
+	bloomdedup create -z seen-nul
+	limited 100 "$BLOOMDEDUP" -f seen-nul nul >>out-nul
+	bloomdedup -f seen-nul nul >>out-nul
+	cmp nul out-nul
+	bloomdedup create seen-mark
+	limited 100 "$BLOOMDEDUP" -f seen-mark --mark in >mark
+	sed 's/^/new	/' in | head -n "$(wc -l <mark)" | cmp - mark
+	bloomdedup check -f seen-mark in | cmp - <(sed 's/^new	//' mark)
+	limited 100 "$BLOOMDEDUP" -d in in >twice
+	head -n "$(wc -l <twice)" in | cmp - twice
+	limited 1300 "$BLOOMDEDUP" --duplicates=again in in in >/dev/null
+	cat in in | head -n "$(wc -l <again)" | cmp - again
+}
+
+@test "a header that fails is not there, and comes with the next run" {
+	seq -s, 400 >csv
+	seq -s, 401 800 >>csv
+	bloomdedup create --csv --header -k '"1"' seen
+	limited 1 "$BLOOMDEDUP" -f seen -o out csv
+	[ ! -s out ]
+	bloomdedup -f seen -o out --append csv
+	cmp csv out
+}
+
+@test "a file that another program follows stays as it is, and that is said" {
+	bloomdedup create seen
+	: >out
+	exec 7<out
+	status=0
+	(
+		ulimit -f 100
+		"$BLOOMDEDUP" -f seen in >>out 2>err
+	) || status=$?
+	[ $status -eq 3 ]
+	is_message err 'File too large; its last line is torn'
+	[ "$(wc -c <out)" -eq 102400 ]
+	stub=$(tail -n 1 out)
+	# the note is still there: later, the file can be cut
+	exec 7<&-
+	bloomdedup -f seen in >>out 2>err
+	is_message err 'cut back to its last whole line'
+	cmp in out
+	run ! grep -qx "$stub" out
+}
+
+# --- a run that was killed
+
+# whole OUT [IN]: all distinct lines of IN, each once or twice, and nothing else.
+whole() {
+	sort -u "$1" | cmp - <(sort -u "${2:-in}")
+	[ "$(sort "$1" | uniq -c | awk '$1 > 2' | wc -l)" -eq 0 ]
+}
+
+@test "the next run that appends cuts off what a kill left of a line" {
+	needs_preload
+	local append overwrite bytes
+	for append in '>>' '--append -o'; do
+		for overwrite in '>' '--overwrite -o' "$append"; do
+			rm -f seen out
+			for bytes in 0 1 35 4096 70000 300001; do
+				eval "torn_by_kill $bytes $BLOOMDEDUP -f seen in $overwrite out"
+				[ "$(wc -c <out)" -ge "$bytes" ]
+				torn=$(tail -c 1 out | wc -l)
+				bloomdedup add -f seen </dev/null
+				eval "$BLOOMDEDUP -f seen $append out <<<another 2>err"
+				if [ "$bytes" -gt 0 ] && [ "$torn" -eq 0 ]; then
+					is_message err 'cut back to its last whole line: an earlier run was killed while it wrote to it'
+				else
+					[ ! -s err ]
+				fi
+				[ ! -e seen.journal ]
+				# all lines of it are whole
+				run ! grep -Fxv -f in -e another out
+				[ "$overwrite" = "$append" ] || rm -f seen
+			done
+			eval "$BLOOMDEDUP -f seen $append out <in 2>err"
+			whole out <(cat in; echo another)
+		done
+	done
+}
+
+@test "records of CSV, NUL, marks, headers and duplicates that a kill tore" {
+	needs_preload
+	{
+		echo '"id
+",text'
+		seq -f '%.0f,"one
+two ""three""
+four"' 3000
+	} >csv
+	for bytes in 1 3 8 15 16 20 25 27 28 29 5000 5001 5002 5003 5007; do
+		rm -f seen out
+		bloomdedup create --csv --header -k '"id
+"' seen
+		torn_by_kill $bytes "$BLOOMDEDUP" -f seen -o out csv
+		[ "$(wc -c <out)" -eq $bytes ]
+		bloomdedup -f seen -o out --append csv 2>err
+		python3 - <<-'PYTHON'
+			import csv
+			want = list(csv.reader(open("csv", newline="")))
+			rows = list(csv.reader(open("out", newline="")))
+			assert rows[0] == want[0] and rows.count(rows[0]) == 1
+			assert sorted(set(map(tuple, rows))) == sorted(map(tuple, want))
+		PYTHON
+	done
+	tr '\n' '\0' <in >nul
+	torn_by_kill 70001 "$BLOOMDEDUP" -z -f nuls -o out-nul nul
+	bloomdedup -f nuls nul >>out-nul 2>err
+	is_message err 'cut back to its last whole line'
+	tr '\0' '\n' <out-nul >lines
+	whole lines
+	torn_by_kill 70001 "$BLOOMDEDUP" -f marks --mark in >>marked
+	bloomdedup -f marks --mark in >>marked
+	run ! grep -Fxv -f <(sed 's/^/new	/' in; sed 's/^/seen	/' in) marked
+	torn_by_kill 1300001 "$BLOOMDEDUP" -f twice -o out --append \
+		--duplicates=again in in
+	bloomdedup -f twice -o out --append --duplicates=again </dev/null 2>err
+	is_message err 'again: cut back to its last whole line'
+	run ! grep -Fxv -f in again
+}
+
+@test "what a kill tore and can't be cut gets an end, with a word about it" {
+	needs_preload
+	torn_by_kill 70001 "$BLOOMDEDUP" -f seen in >>out
+	stub=$(tail -n 1 out)
+	exec 7<out
+	bloomdedup -f seen in >>out 2>err
+	exec 7<&-
+	is_message err "standard output: its last line is torn ('$stub'); the new lines begin on a line of their own"
+	run ! grep -Fxv -f in -e "$stub" out
+	# in quotes, a newline would be one more byte of the field
+	printf 'a,"b\nc"\nd,"e\nf"\n' >csv
+	torn_by_kill 12 "$BLOOMDEDUP" --csv -f quoted -o quotes csv
+	exec 7<quotes
+	bloomdedup -f quoted -o quotes --append csv 2>err
+	exec 7<&-
+	is_message err "its last line is torn"
+	printf 'a,"b\nc"\nd,"e"\na,"b\nc"\nd,"e\nf"\n' | cmp - quotes
+}
+
+@test "no note, no cut: a file of other bytes, another file, and no filter" {
+	needs_preload
+	torn_by_kill 70001 "$BLOOMDEDUP" -f seen in >>out
+	# as long as that, but another one
+	head -c 70001 in >copy
+	cp seen.journal notes
+	bloomdedup -f seen in >>copy 2>err
+	is_message err "its last line is torn"
+	[ "$(head -c 70001 copy | tail -c 1)" = "$(head -c 70001 in | tail -c 1)" ]
+	[ ! -e seen.journal ]
+	# longer than what was to be written
+	cp notes seen.journal
+	head -c 500001 in >out
+	bloomdedup -f seen in >>out 2>err
+	is_message err "its last line is torn"
+	# damaged notes are none
+	head -c 70001 in >out
+	cp notes seen.journal
+	printf '\377' | dd of=seen.journal bs=1 seek=70 conv=notrunc status=none
+	bloomdedup -f seen in >>out 2>err
+	is_message err "its last line is torn"
+	torn_by_kill 70001 "$BLOOMDEDUP" in >>out
+	bloomdedup -o out --append </dev/null 2>err
+	is_message err "its last line is torn"
+}
+
+@test "notes are in nobody's way: create, remove, check, merge, serve's open" {
+	needs_preload
+	torn_by_kill 70001 "$BLOOMDEDUP" -f seen in >>out
+	[ -e seen.journal ]
+	cp seen.journal notes
+	bloomdedup info seen >info
+	run ! grep -i journal info
+	run -1 bloomdedup check -f seen <<<none
+	bloomdedup add -f seen <<<one
+	bloomdedup --dry-run -f seen <<<two >out-2
+	bloomdedup -f seen <<<two | cmp - <(echo two)
+	cmp notes seen.journal
+	bloomdedup --atomic -f seen <<<three >out-3
+	[ ! -e seen.journal ]
+	cp notes seen.journal
+	bloomdedup create --like=seen other
+	bloomdedup merge -o union seen other
+	rm seen
+	bloomdedup create seen
+	[ ! -e seen.journal ]
+	cp notes seen.journal
+	fails 3 'the journal of another filter' bloomdedup -f seen in
+	rm seen
+	echo x | bloomdedup -f seen
+	[ ! -e seen.journal ]
+	rm -f out seen
+	torn_by_kill 70001 "$BLOOMDEDUP" -f seen in >>out
+	bloomdedup remove seen
+	[ ! -e seen.journal ]
+}
+
+# --- lines without an end that others wrote
+
+@test "--append ends a torn line, without a filter and of --duplicates, too" {
+	local options
+	for options in '' --atomic '-f seen' '-f seen --sync' '-f seen --atomic'; do
+		rm -f seen
+		printf 'one\ntorn' >out
+		printf 'two\nrest' >again
+		# shellcheck disable=SC2086 # no word, or more
+		printf 'z\nz\n' | bloomdedup $options -o out --append \
+			--duplicates=again 2>err
+		printf 'one\ntorn\nz\n' | cmp - out
+		printf 'two\nrest\nz\n' | cmp - again
+		grep -Fxq "bloomdedup: out: its last line is torn ('torn'); the new lines begin on a line of their own" err
+		grep -Fxq "bloomdedup: again: its last line is torn ('rest'); the new lines begin on a line of their own" err
+	done
+}
