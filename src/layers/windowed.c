@@ -158,22 +158,33 @@ take_step(struct layers *f, int64_t now, struct error *error)
 	return result < 0 ? -1 : 0;
 }
 
-/* Under the table's lock: put dates right, and take the step that is due. */
+/* Dates that the clock can't have given are put right, which is said. */
 static int
-move_locked(struct layers *f, int64_t now, struct error *error)
+put_dates_right(struct layers *f, int64_t now, struct error *error)
 {
 	struct table next = f->table;
-	int64_t back = window_shift(&next, &f->header.window, now);
+	int64_t back = window_put_dates_right(&next, &f->header.window, now);
 	struct error told;
 
-	if (back > 0) {
+	if (back > 0)
 		error_set(&told, STATUS_OK, "%s: the clock went back by %"
 		    PRId64 " s: all lines keep their age", f->filter.name,
 		    back);
-		tell(f, &told);
-		if (publish(f, &next, 0, error) < 0)
-			return -1;
-	}
+	else
+		error_set(&told, STATUS_OK, "%s: the clock was ahead when"
+		    " lines were remembered: they count as remembered now",
+		    f->filter.name);
+	tell(f, &told);
+	return publish(f, &next, 0, error);
+}
+
+/* Under the table's lock. */
+static int
+move_locked(struct layers *f, int64_t now, struct error *error)
+{
+	if (!window_dates_are_right(&f->table, &f->header.window, now) &&
+	    put_dates_right(f, now, error) < 0)
+		return -1;
 	return take_step(f, now, error);
 }
 
@@ -193,7 +204,7 @@ move_on(struct layers *f, struct error *error)
 	int64_t now = time(NULL);
 	int result;
 
-	if (window_back(&f->table, window, now) == 0) {
+	if (window_dates_are_right(&f->table, window, now)) {
 		enum window_step step = window_next_step(&f->table, window,
 		    now);
 

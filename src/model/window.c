@@ -268,28 +268,44 @@ window_extend(struct table *table, const struct window *window, int64_t now)
 	return 1;
 }
 
-int64_t
-window_back(const struct table *table, const struct window *window,
+/* By how many seconds the clock is before the last generation began. */
+static int64_t
+seconds_back(const struct table *table, const struct window *window,
     int64_t now)
 {
-	int64_t back;
+	int64_t back = last(table)->begin - now;
 
-	if (window->kind != WINDOW_SECONDS)
-		return 0;
 	/* Less than a quarter, and no date changes. */
-	back = last(table)->begin - now;
 	return back < quarter(window) ? 0 : back;
 }
 
-int64_t
-window_shift(struct table *table, const struct window *window, int64_t now)
+/*
+ * Does it end later than its own quarter, and more than a quarter from now? A
+ * mark that was that late was made by a clock that was ahead.
+ */
+static int
+ends_ahead(const struct generation *g, const struct window *window,
+    int64_t now)
 {
-	int64_t back = window_back(table, window, now), quarters;
+	return g->end > g->begin + quarter(window) &&
+	    g->end > now + quarter(window);
+}
 
-	if (back == 0)
-		return 0;
-	/* Whole quarters, rounded down: nothing is forgotten too early. */
-	quarters = divide(back, quarter(window));
+int
+window_dates_are_right(const struct table *table, const struct window *window,
+    int64_t now)
+{
+	return window->kind != WINDOW_SECONDS ||
+	    (seconds_back(table, window, now) == 0 &&
+	    !ends_ahead(last(table), window, now));
+}
+
+/* Whole quarters, rounded down: nothing is forgotten too early. */
+static void
+shift(struct table *table, const struct window *window, int64_t back)
+{
+	int64_t quarters = divide(back, quarter(window));
+
 	for (unsigned i = 0; i < table->generation_count; i++) {
 		struct generation *g = &table->generations[i];
 
@@ -297,6 +313,36 @@ window_shift(struct table *table, const struct window *window, int64_t now)
 		g->begin -= quarters * quarter(window);
 		g->end -= quarters * quarter(window);
 	}
+}
+
+/* Each ends with its quarter or now; still none before an earlier one. */
+static void
+trim_ends(struct table *table, const struct window *window, int64_t now)
+{
+	for (unsigned i = 0; i < table->generation_count; i++) {
+		struct generation *g = &table->generations[i];
+		int64_t latest = g->begin + quarter(window);
+
+		if (latest < now)
+			latest = now;
+		if (g->end > latest)
+			g->end = latest;
+	}
+}
+
+int64_t
+window_put_dates_right(struct table *table, const struct window *window,
+    int64_t now)
+{
+	int64_t back;
+
+	if (window->kind != WINDOW_SECONDS)
+		return 0;
+	back = seconds_back(table, window, now);
+	if (back > 0)
+		shift(table, window, back);
+	if (ends_ahead(last(table), window, now))
+		trim_ends(table, window, now);
 	return back;
 }
 

@@ -126,18 +126,21 @@ int window_extend(struct table *table, const struct window *window,
     int64_t now);
 
 /*
- * By how many seconds is the clock before the last generation began? 0 if that
- * is less than a quarter of the window: then no date is wrong by a quarter.
+ * Can the clock that says `now` have given the dates of this table? Not if the
+ * last generation began a quarter of the window later, or ends later than any
+ * can: then a clock was or is wrong.
  */
-int64_t window_back(const struct table *table, const struct window *window,
-    int64_t now);
+int window_dates_are_right(const struct table *table,
+    const struct window *window, int64_t now);
 
 /*
- * If the clock went back to before the last generation began, shift all dates
- * by as much, so that ages stay the same. Returns the seconds, or 0.
+ * Put dates right. If the clock went back to before the last generation began,
+ * all are shifted by as much, so that ages stay the same. Ends that are still
+ * ahead of it become `now`, since all lines were marked by then. Returns by how
+ * many seconds the clock went back, or 0.
  */
-int64_t window_shift(struct table *table, const struct window *window,
-    int64_t now);
+int64_t window_put_dates_right(struct table *table,
+    const struct window *window, int64_t now);
 
 /* The place of a new layer: the first gap in both tables, or the end. */
 uint64_t window_place(const struct table *table, const struct table *also,

@@ -109,6 +109,12 @@ windows() {
 	echo a | at "2026-02-02 00:30:00" -f seen | cmp - <(echo a)
 }
 
+@test "a clock that is years ahead just while lines are marked" {
+	needs_faketime
+	needs_proc
+	windows ahead
+}
+
 @test "a run without a new line makes no line stay longer" {
 	needs_faketime
 	local options

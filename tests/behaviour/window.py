@@ -8,6 +8,7 @@
     window.py pipes N [OPTION]...   the same, two that share the filter
     window.py skewed N [OPTION]...  two whose clocks differ a little
     window.py stalled               one cannot write while the other turns
+    window.py ahead                 the clock is years ahead while one writes
 
 It knows when each line was printed last, which gives an exact answer: a
 generation is a quarter of the window, and a line goes with its generation. The
@@ -329,6 +330,29 @@ def while_one_writes():
     sys.exit(other.wait())
 
 
+def clock_jumps_while_one_writes():
+    """
+    A run marks what it wrote when the clock, for that moment, is ten years
+    ahead. Later runs, with the right clock, forget that and what they mark.
+    """
+    lines = ["%200d" % i for i in range(500)]  # one batch, more than a pipe
+    with open("in", "w") as f:
+        f.write("".join(line + "\n" for line in lines))
+    set_clock(START)
+    slow = start("in")
+    until_idle(slow.pid)
+    set_clock(START + 10 * 365 * 86400)
+    if slow.stdout.read().split("\n")[:-1] != lines or slow.wait() != 0:
+        fail("lost, of", "all")
+    if run(["-f", FILTER], ["later"] + lines, START + 10) != ["later"]:
+        fail("forgotten too early, of", "all")
+    if run(["-f", FILTER], lines, START + WINDOW - 1):
+        fail("forgotten too early, of", "all")
+    lines.append("later")
+    if run(["-f", FILTER], lines, START + 2 * WINDOW) != lines:
+        fail("remembered for too long, of", "all")
+
+
 def main():
     arguments = sys.argv[1:]
     seed = 1
@@ -339,6 +363,9 @@ def main():
     random.seed(seed)
     if arguments[0] == "stalled":
         while_one_writes()
+        return
+    if arguments[0] == "ahead":
+        clock_jumps_while_one_writes()
         return
     what, count, options = arguments[0], int(arguments[1]), arguments[2:]
     if what == "lines":

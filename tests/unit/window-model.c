@@ -40,12 +40,14 @@ static struct line lines[LINES_MAX];
 static size_t line_count;
 static int64_t now;      /* the clock, or how many lines were marked */
 static int64_t late;     /* the most that a mark was late, so far */
+static int64_t mishap;   /* when a mark's clock was years ahead; or 0 */
 static int64_t behind;   /* how far the clock was before a generation began */
 static int steady;       /* the clock never goes back */
 static int fails_every;  /* allocations fail with this chance; 0: none do */
 static int failed_calls;
 static int64_t mended;   /* the real clock when calls no longer fail, and */
 static int64_t in_time;  /* lines marked since then are forgotten in time */
+static int merging; /* another filter is being marked, to be merged */
 static int merged; /* the layers of both filters can be side by side */
 static char path[100], other[120];
 static struct error error;
@@ -123,19 +125,23 @@ die(const char *what, uint64_t step)
 	exit(1);
 }
 
-/* The clock was set back so far that the filter shifts its dates. */
+/* The clock was or is wrong, so that the filter changes its dates. */
 static void
 notice(const char *text)
 {
 	const char *back = strstr(text, "the clock went back by ");
-	int64_t seconds_back;
+	int64_t seconds_back = 0;
 
-	if (back == NULL)
+	if (back == NULL && strstr(text, "the clock was ahead") == NULL)
 		return;
-	seconds_back = strtoll(back + strlen("the clock went back by "), NULL,
-	    10);
-	for (size_t i = 0; i < line_count; i++)
+	if (back != NULL)
+		seconds_back = strtoll(back + strlen("the clock went back by "),
+		    NULL, 10);
+	for (size_t i = 0; i < line_count; i++) {
 		lines[i].marked -= seconds_back / QUARTER * QUARTER;
+		if (lines[i].marked > now)
+			lines[i].marked = now;
+	}
 }
 
 static struct filter_use
@@ -193,7 +199,18 @@ may(const struct line *line)
 	    (int64_t)window->length + QUARTER + late + behind;
 }
 
-/* Look all lines up; those that may not be found any more are forgotten. */
+/*
+ * A run looks lines up: what was marked by a clock that was ahead counts as
+ * marked now. Until then, readers find it.
+ */
+static void
+settle_mishap(void)
+{
+	if (mishap > 0 && now - mishap > late)
+		late = now - mishap;
+	mishap = 0;
+}
+
 static void
 describe(struct filter *f, const struct line *line)
 {
@@ -209,12 +226,15 @@ describe(struct filter *f, const struct line *line)
 		    t->generations[i].end);
 }
 
+/* Look all lines up; those that may not be found any more are forgotten. */
 static void
 look_up(struct filter *f, int writable, uint64_t step)
 {
 	size_t kept = 0;
 	int too_long;
 
+	if (writable)
+		settle_mishap();
 	for (size_t i = 0; i < line_count; i++) {
 		uint8_t found = 0;
 
@@ -224,8 +244,8 @@ look_up(struct filter *f, int writable, uint64_t step)
 			return;
 		}
 		/* A call that failed can keep a generation open. */
-		too_long = found && !may(&lines[i]) && (failed_calls == 0 ||
-		    lines[i].marked >= in_time);
+		too_long = found && !may(&lines[i]) && mishap == 0 &&
+		    (failed_calls == 0 || lines[i].marked >= in_time);
 		if (found ? too_long : must(&lines[i]))
 			describe(f, &lines[i]);
 		if (!found && must(&lines[i]))
@@ -235,7 +255,7 @@ look_up(struct filter *f, int writable, uint64_t step)
 			die("a line was remembered for too long", step);
 	}
 	for (size_t i = 0; i < line_count; i++) {
-		if (may(&lines[i]))
+		if (may(&lines[i]) || mishap > 0)
 			lines[kept++] = lines[i];
 	}
 	line_count = kept;
@@ -277,11 +297,13 @@ mark(struct filter *f, uint64_t step)
 	uint8_t found = 0;
 	enum room answer;
 	uint64_t room = 0;
-	int64_t wait = below(6) == 0 ? below(3 * QUARTER) : 0;
+	int64_t wait = below(6) == 0 ? below(3 * QUARTER) : 0, ahead = 0;
 	int result;
 
 	if (line_count + wanted > LINES_MAX)
 		return;
+	if (!merging)
+		settle_mishap();
 	draw(digests, wanted);
 	result = filter_probe(f, digests, 1, &found, &error);
 	/*
@@ -300,8 +322,15 @@ mark(struct filter *f, uint64_t step)
 	move_clock(wait);
 	if (wait > late)
 		late = wait;
+	if (window->kind == WINDOW_SECONDS && below(100) == 0) {
+		if (mishap == 0)
+			mishap = now;
+		ahead = 3650 * INT64_C(86400);
+	}
+	real_clock += ahead;
 	if (room > 0)
 		result = filter_mark(f, digests, room, &error);
+	real_clock -= ahead;
 	if (result < 0 && failed_calls == 0)
 		die("not marked", step);
 	for (uint64_t i = 0; i < room; i++) {
@@ -342,10 +371,12 @@ merge(struct filter *f, uint64_t step)
 	fails_every = 0;
 	/* Only filters with one secret can be merged. */
 	made = create_filter(other, filter_header(inputs[0])->capacity);
+	merging = 1;
 	for (uint64_t i = below(8); i > 0; i--) {
 		move_clock(below(2 * QUARTER));
 		mark(made, step);
 	}
+	merging = 0;
 	filter_close(made, &error);
 	fails_every = chance;
 	filter_close(inputs[0], &error);
@@ -387,6 +418,7 @@ begin_episode(struct filter **f)
 {
 	line_count = 0;
 	late = 0;
+	mishap = 0;
 	steady = below(2) == 0;
 	/* Less than a quarter is not worth a shift of all dates. */
 	behind = steady ? 0 : QUARTER;

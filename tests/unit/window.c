@@ -127,19 +127,32 @@ test_clock(void)
 
 	start(&t, &days, 10500);
 	window_begin(&t, &days, 11500);
-	tap_ok(window_back(&t, &days, 10001) == 0 &&
-	    window_back(&t, &days, 9999) == 1001 &&
-	    window_shift(&t, &days, 11000) == 0 &&
-	    window_shift(&t, &days, 10001) == 0 &&
+	tap_ok(window_dates_are_right(&t, &days, 10001) &&
+	    !window_dates_are_right(&t, &days, 9999) &&
+	    window_put_dates_right(&t, &days, 11000) == 0 &&
+	    window_put_dates_right(&t, &days, 10001) == 0 &&
 	    t.generations[1].begin == 11000,
 	    "less than a quarter back shifts nothing");
-	tap_ok(window_shift(&t, &days, 9999) == 1001 &&
+	tap_ok(window_put_dates_right(&t, &days, 9999) == 1001 &&
 	    t.generations[0].number == 9 && t.generations[0].begin == 9000 &&
 	    t.generations[0].end == 10000 && t.generations[1].number == 10 &&
 	    t.generations[1].begin == 10000,
 	    "else whole quarters, rounded down");
-	tap_ok(window_shift(&t, &days, 9999) == 0, "and once");
-	tap_ok(window_shift(&t, &lines, 0) == 0,
+	tap_ok(window_put_dates_right(&t, &days, 9999) == 0, "and once");
+	start(&t, &days, 10500);
+	window_begin(&t, &days, 11500);
+	window_extend(&t, &days, 13001);
+	tap_ok(window_dates_are_right(&t, &days, 12001) &&
+	    !window_dates_are_right(&t, &days, 12000),
+	    "an end a quarter ahead can be right, a later one can't");
+	window_extend(&t, &days, 99999);
+	window_begin(&t, &days, 12500);
+	tap_ok(window_put_dates_right(&t, &days, 12600) == 0 &&
+	    t.generations[0].end == 11000 && t.generations[1].end == 12600 &&
+	    t.generations[2].end == 13000 &&
+	    window_dates_are_right(&t, &days, 12600),
+	    "each then ends with its quarter, or now");
+	tap_ok(window_put_dates_right(&t, &lines, 0) == 0,
 	    "lines have nothing to do with the clock");
 }
 
