@@ -1,29 +1,59 @@
 #!/bin/bash
-# The new lines of a day, in 8 parts, with Hadoop Streaming:
+# The new lines of a day, with Hadoop Streaming:
 #
-#     parts-hadoop.sh FILTERS DAY INPUT
+#     parts-hadoop.sh FILTERS DAY FILE...
+#     parts-hadoop.sh --print DAY
 #
-# The folder DAY becomes the job's output, escaped as below, and DAY.lines the
-# lines of the INPUT that no earlier day had. FILTERS has a filter for each part,
-# as in parts-parallel.sh, in a folder that every node has mounted. Repeat the
-# command until it succeeds: a day that Hadoop has committed is not computed
-# again, and to add lines twice changes nothing. Finish a day before you begin
-# the next. HADOOP is the command that runs a class, "hadoop" by default.
+# All names are those of `hdfs dfs`. FILTERS has a filter for each part. Make them
+# once, as parts-parallel.sh says, and put them there:
+#
+#     hdfs dfs -mkdir FILTERS; hdfs dfs -put part-*.bloom FILTERS
+#
+# The first command makes the folder DAY. After it has succeeded, the second one
+# prints the lines of the FILEs (files or folders) that no earlier day had.
+#
+# You may stop the command at any moment. Repeat it, with the same FILEs, until it
+# succeeds; until then, no other day can begin. Files that come late need a day of
+# their own.
+#
+# Where is a filter? A task copies that of its part to its own disk, and its lines
+# are looked up and remembered there. The new filter is a part of the task's
+# output, which Hadoop commits once, whatever fails or runs twice. At the end, the
+# new filters take the places of the old ones, by renaming. So each filter travels
+# twice a day, and a reduce task needs memory for one.
+#
+# KEYS are the key options that the filters were made with, OPTIONS more options
+# for the job, such as '-D mapreduce.reduce.memory.mb=16000'. Tasks need
+# bloomdedup and hdfs. They see parts of files, of lines that end in a newline, so
+# neither --header nor -z is possible.
 set -eu -o pipefail
 export LC_ALL=C
+
+say() {
+	echo "parts-hadoop.sh: $*" >&2
+}
+
+refuse() {
+	say "$@"
+	exit 2
+}
 
 # Hadoop takes a CR for the end of a line, and a tab for that of a key.
 escape() { sed "s/%/%25/g; s/\r/%0D/g; s/\t/%09/$1"; }
 unescape() { sed 's/\t$//; s/%0D/\r/g; s/%09/\t/g; s/%25/%/g'; }
 
-case $1 in
-map)
-	bloomdedup partition --parts=8 ${KEYS-} | escape 2g
-	exit ;;
-reduce)
-	# The lines of a part are together. A filter is only read, so this may
-	# fail, or run twice.
-	awk -v filters="$2" '
+# --- what runs in tasks
+
+# map PARTS KEY-OPTION...: the number of its part before each line.
+map() {
+	local parts=$1
+	shift
+	bloomdedup partition --parts="$parts" "$@" | escape 2g
+}
+
+# reduce PARTS FILTERS: the lines of a part are together.
+reduce() {
+	PARTS=$1 FILTERS=$2 SCRIPT=$0 awk '
 		function finish() {
 			if (part != "" && close(command) != 0)
 				failed = 1
@@ -32,8 +62,7 @@ reduce)
 		number != part {
 			finish()
 			part = number
-			command = "bloomdedup --dry-run --strict-part -f " \
-				filters "/part-" part ".bloom"
+			command = "bash \"$SCRIPT\" --new-lines " part
 		}
 		{
 			line = substr($0, length(part) + 2)
@@ -43,19 +72,134 @@ reduce)
 			print line | command
 		}
 		END { finish(); exit failed }' | escape g
+}
+
+# new_lines I: print the new lines of part I, and leave the new filter in the
+# task's folder, whose files become those of the job when the task succeeds.
+new_lines() {
+	local filter=part-$1.bloom
+	scratch=$(mktemp -d)
+	trap 'rm -rf "$scratch"' EXIT
+	hdfs dfs -get "$FILTERS/$filter" "$scratch/$filter"
+	bloomdedup -f "$scratch/$filter" --part="$1/$PARTS" --strict-part
+	hdfs dfs -put "$scratch/$filter" "${mapreduce_task_output_dir:?}/$filter"
+}
+
+# --- what runs here
+
+# has NAME: is it in the folder DAY?
+has() {
+	grep -qxF "$1" <<<"$found"
+}
+
+# names_in FOLDER: the names of its files, none if there is no such folder.
+names_in() {
+	hdfs dfs -ls -C "$1" 2>"$messages" | sed 's|.*/||' ||
+		grep -q 'No such file or directory' "$messages" ||
+		{ cat "$messages" >&2; return 1; }
+}
+
+print() {
+	found=$(names_in "$1")
+	has finished || refuse "$1: isn't finished: repeat the command"
+	hdfs dfs -cat "$1/new/part-?????" | unescape
+}
+
+# Each new filter to the place of the old one. There is no rename that replaces,
+# so the old one is moved away first; what has been moved is moved no more.
+put_back() {
+	local name new there old_paths=() new_paths=()
+	new=$(names_in "$DAY/new" | sed -n '/\.bloom$/p')
+	there=$(names_in "$FILTERS")
+	for name in $new; do
+		new_paths+=("$DAY/new/$name")
+		! grep -qx "$name" <<<"$there" || old_paths+=("$FILTERS/$name")
+	done
+	[ ${#new_paths[@]} -gt 0 ] || return 0
+	hdfs dfs -mkdir -p "$DAY/old-filters"
+	[ ${#old_paths[@]} -eq 0 ] ||
+		hdfs dfs -mv "${old_paths[@]}" "$DAY/old-filters"
+	hdfs dfs -mv "${new_paths[@]}" "$FILTERS"
+}
+
+case ${1-} in
+--map | --reduce | --new-lines)
+	function=${1#--}
+	shift
+	"${function//-/_}" "$@"
 	exit ;;
 esac
-
-if [ ! -e "$2/_SUCCESS" ]; then
-	rm -rf "$2"
-	${HADOOP-hadoop} org.apache.hadoop.streaming.HadoopStreaming \
-		-D mapreduce.job.reduces=8 \
-		-D textinputformat.record.delimiter=$'\n' \
-		-cmdenv KEYS="${KEYS-}" -input "$3" -output "$2" \
-		-mapper "bash $(realpath "$0") map" \
-		-reducer "bash $(realpath "$0") reduce $1"
+messages=$(mktemp)
+trap 'rm -f "$messages"' EXIT
+if [ "${1-}" = --print ]; then
+	[ $# -eq 2 ] || refuse "usage: parts-hadoop.sh --print DAY"
+	print "$2"
+	exit
 fi
-cat "$2"/part-* | unescape >"$2.lines"
-for i in {1..8}; do
-	bloomdedup add -f "$1/part-$i.bloom" "$2.lines"
+
+# Arguments first: until all of them are right, nothing is made or changed.
+[ $# -ge 3 ] && [ -n "$1" ] && [ -n "$2" ] ||
+	refuse "usage: parts-hadoop.sh FILTERS DAY FILE..."
+for tool in hdfs mapred; do
+	command -v "$tool" >/dev/null || refuse "$tool is not installed"
 done
+case " ${KEYS=} " in *' --header '* | *' -z '* | *' --zero-terminated '*)
+	refuse "KEYS=$KEYS: not with Hadoop, whose tasks see parts of files" ;;
+esac
+FILTERS=$1 DAY=$2
+shift 2
+# size, day, time and name of each file
+inputs=$(hdfs dfs -ls -R "$@" | sed -n 's/^-\([^ ]* *\)\{4\}//p' | sort) ||
+	refuse "a FILE is missing: nothing was done"
+[ -n "$inputs" ] || refuse "$*: no files"
+found=$(names_in "$DAY")
+if has inputs; then
+	[ "$(hdfs dfs -cat "$DAY/inputs")" = "$inputs" ] ||
+		refuse "$DAY: was begun with other files, or they have changed" \
+			"since ($DAY/inputs has their sizes, times and names):" \
+			"finish it with those, and give late files a new day"
+elif [ -n "$found" ]; then
+	refuse "$DAY: has something else in it: name a new folder"
+fi
+! has finished || exit 0
+filters=$(names_in "$FILTERS")
+if grep -qx unfinished <<<"$filters"; then
+	other=$(hdfs dfs -cat "$FILTERS/unfinished")
+	[ "$other" = "$DAY" ] ||
+		refuse "$other isn't finished: repeat its command first"
+fi
+if ! has new; then
+	PARTS=$(grep -cxE 'part-[0-9]+\.bloom' <<<"$filters") ||
+		refuse "$FILTERS: no filters part-1.bloom and so on"
+	for ((i = 1; i <= PARTS; i++)); do
+		grep -qx "part-$i.bloom" <<<"$filters" ||
+			refuse "$FILTERS/part-$i.bloom is missing, of $PARTS"
+	done
+fi
+
+hdfs dfs -mkdir -p "$DAY"
+has inputs || hdfs dfs -put - "$DAY/inputs" <<<"$inputs"
+grep -qx unfinished <<<"$filters" ||
+	hdfs dfs -put - "$FILTERS/unfinished" <<<"$DAY"
+
+# A run that was stopped may have a job that goes on: each has a folder of its
+# own, and the first that is complete counts.
+if ! has new; then
+	attempt=$DAY/attempt-$HOSTNAME-$$-$(date +%s)
+	input=()
+	for file; do
+		input+=(-input "$file")
+	done
+	# shellcheck disable=SC2086 # words
+	mapred streaming -files "$(realpath "$0")#parts-hadoop.sh" \
+		-D mapreduce.job.reduces="$PARTS" \
+		-D textinputformat.record.delimiter=$'\n' \
+		-D mapreduce.input.fileinputformat.input.dir.recursive=true \
+		${OPTIONS-} "${input[@]}" -output "$attempt" \
+		-mapper "bash parts-hadoop.sh --map $PARTS $KEYS" \
+		-reducer "bash parts-hadoop.sh --reduce $PARTS '$FILTERS'" </dev/null
+	hdfs dfs -test -e "$DAY/new" || hdfs dfs -mv "$attempt" "$DAY/new"
+fi
+put_back
+hdfs dfs -rm -r -f "$DAY/attempt-*" "$DAY/old-filters" "$FILTERS/unfinished"
+hdfs dfs -touchz "$DAY/finished"

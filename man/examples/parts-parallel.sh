@@ -1,49 +1,194 @@
 #!/bin/bash
-# The new lines of a day, in 8 parts, with GNU parallel:
+# The new lines of a day, with GNU parallel, on one machine or on several:
 #
-#     parts-parallel.sh DAY FILE...
+#     parts-parallel.sh [-S MACHINE,...] FILTERS DAY FILE...
 #
-# DAY/new-1 to DAY/new-8 become the lines of the files that no earlier day had.
-# Each part has a filter here; make them once, with KEYS such as --url if lines
-# are not compared whole:
+# The folder FILTERS has a filter for each part. Make them once, with KEYS such
+# as --url if lines are not compared whole; the loop decides how many there are:
 #
 #     for i in {1..8}; do
-#         bloomdedup create -n 1e8 $KEYS --part=$i/8 part-$i.bloom
+#         bloomdedup create -n 1e8 $KEYS --part=$i/8 FILTERS/part-$i.bloom
 #     done
 #
-# It may be stopped at any moment, and the same command goes on: a part that is
-# in DAY is not looked up again, and to add lines twice changes nothing. Finish
-# a day before you begin the next.
-set -eu
-mkdir -p "$1"
-export DAY=$1 KEYS=${KEYS:-}
-shift
+# The command makes the folder DAY. When it succeeds, DAY/new-1, DAY/new-2 and so
+# on, one file for each part, have the lines of the FILEs that no earlier day had,
+# and the filters remember them. With a header (KEYS='--csv --header -k mail'),
+# DAY/new-1 begins with it.
+#
+# You may stop the command at any moment. Repeat it, with the same FILEs, until it
+# succeeds, and only then begin the next day. If something of a run that you
+# stopped is still at work, the next one waits for it. Files that come late need
+# a day of their own.
+#
+# With -S, the work is done on these machines, to which ssh must get without a
+# password, by users whose shell is bash. Each part has its place: the filter of
+# part 1 is on the first machine, that of part 2 on the second, and so on, again
+# from the first after the last, so never change the list. FILTERS is a folder
+# on a local disk of each, with the same name everywhere. DAY and the FILEs are
+# in a folder that all of them have mounted. ":" is this machine.
+set -eu -o pipefail
+exec </dev/null
 
-# Sort the lines of file number $1 into parts.
-sort_out() {
-	set -o pipefail
-	gzip -dcf "$2" | bloomdedup partition --parts=8 $KEYS -o "$DAY/in-$1-%d"
+say() {
+	echo "parts-parallel.sh: $*" >&2
 }
 
-# Look up the lines of part $1. This only reads the filter, so it may fail, or
-# run twice.
+refuse() {
+	say "$@"
+	exit 2
+}
+
+# --- what runs on the machines
+
+# about_filter I: what the filter of part I is made for, as JSON.
+about_filter() {
+	bloomdedup info --json "$FILTERS/part-$1.bloom"
+}
+
+# check_filter I: is the filter of part I here, and made for it?
+check_filter() {
+	local about
+	about=$(about_filter "$1") || return
+	[[ $about == *"\"part=$1/$PARTS\""* ]] || {
+		echo "$FILTERS/part-$1.bloom: not made with --part=$1/$PARTS" >&2
+		return 2
+	}
+}
+
+# split_file NUMBER FILE: one file for each part, all at once.
+split_file() {
+	set -euf # KEYS are words, not patterns
+	cd "$DAY/work"
+	[ ! -e "split-$1" ] || return 0
+	bloomdedup partition --parts="$PARTS" $KEYS --atomic -o "in-$1-%d" "$2"
+	: >"split-$1"
+}
+
+# look_up I: print the new lines of part I. This only reads the filter, so it
+# may fail, or run twice; work/new-I is made by the first that succeeds, and
+# never replaced, since after that the filter may remember these lines.
 look_up() {
+	local attempt=work/attempt-$1-$HOSTNAME-$$
+	[ ! -e "work/new-$1" ] || return 0
+	printf '%s\0' work/in-*-"$1" | bloomdedup --dry-run --strict-part \
+		-f "$FILTERS/part-$1.bloom" --files0-from=- >"$attempt"
+	sync "$attempt"
+	ln "$attempt" "work/new-$1" 2>/dev/null || [ -e "work/new-$1" ]
+	rm "$attempt"
+}
+
+# header FILE: its header, which goes on while a quote is open.
+header() {
+	LC_ALL=C awk '{ print; quotes += gsub(/"/, "") }
+		quotes % 2 == 0 { exit }' "$1"
+}
+
+# publish I: the lines are remembered, and get their final name. Only the first
+# part keeps the header.
+publish() {
+	local attempt=work/attempt-$1-$HOSTNAME-$$ length
+	if [ -z "$HEADER" ] || [ "$1" -eq 1 ]; then
+		ln -f "work/new-$1" "new-$1"
+		return
+	fi
+	length=$(header "work/new-$1" | wc -c)
+	tail -c +$((length + 1)) "work/new-$1" >"$attempt"
+	sync "$attempt"
+	mv "$attempt" "new-$1"
+}
+
+# new_lines I: all of it for part I. To add lines twice changes nothing.
+new_lines() {
 	set -eu -o pipefail
-	[ ! -e "$DAY/new-$1" ] || return 0
-	cat "$DAY"/in-*-"$1" | bloomdedup --dry-run --strict-part \
-		-f "part-$1.bloom" >"$DAY/looked-up-$1"
-	sync "$DAY/looked-up-$1"
-	mv "$DAY/looked-up-$1" "$DAY/new-$1"
+	cd "$DAY"
+	[ ! -e "new-$1" ] || return 0
+	look_up "$1"
+	bloomdedup add --sync --strict-part -f "$FILTERS/part-$1.bloom" \
+		"work/new-$1"
+	publish "$1"
 }
 
-# Remember what was printed.
-remember() {
-	bloomdedup add -f "part-$1.bloom" "$DAY/new-$1"
+# --- what runs here
+
+# Arguments first: until all of them are right, nothing is made or changed.
+machines=:
+if [ "${1-}" = -S ]; then
+	machines=${2-}
+	shift $(($# < 2 ? $# : 2))
+fi
+[ $# -ge 3 ] && [ -n "$machines" ] && [ -n "$1" ] && [ -n "$2" ] ||
+	refuse "usage: parts-parallel.sh [-S MACHINE,...] FILTERS DAY FILE..."
+for tool in bloomdedup parallel flock; do
+	command -v "$tool" >/dev/null || refuse "$tool is not installed"
+done
+FILTERS=$(realpath -ms -- "$1")
+DAY=$(realpath -ms -- "$2")
+shift 2
+for file; do
+	[ -f "$file" ] && [ -r "$file" ] ||
+		refuse "$file: there is no such file, or it can't be read"
+done
+if [ -e "$DAY" ] && [ ! -e "$DAY/inputs" ]; then
+	# a run that was stopped before it began leaves nothing else
+	others=$(find "$DAY" -mindepth 1 ! -path "$DAY/lock" ! -path "$DAY/work" \
+		! -path "$DAY/inputs.new" | head -n 1) || others=$DAY
+	[ -z "$others" ] ||
+		refuse "$DAY: has something else in it: name a new folder"
+fi
+
+export FILTERS DAY KEYS=${KEYS-} PARTS=1 HEADER='' SHELL=/bin/bash
+functions=(about_filter check_filter split_file look_up header publish new_lines)
+export -f "${functions[@]}"
+run=(parallel --halt "soon,fail=1")
+for name in FILTERS DAY KEYS PARTS HEADER "${functions[@]}"; do
+	run+=(--env "$name")
+done
+IFS=, read -r -a machines <<<"$machines"
+for i in "${!machines[@]}"; do
+	run+=(-S "@m$i/${machines[i]}")
+done
+# for arguments such as 3@m0: part 3, on the first machine
+run_parts=("${run[@]}" --hostgroups)
+
+about=$("${run_parts[@]}" about_filter ::: 1@m0) ||
+	refuse "$FILTERS: its part-1.bloom says how many parts there are"
+PARTS=$(sed -n 's|.*"part=1/\([0-9]*\)".*|\1|p' <<<"$about")
+[ -n "$PARTS" ] ||
+	refuse "$FILTERS/part-1.bloom: not made with --part=1/N"
+[[ $about != *'"header"'* ]] || HEADER=yes
+parts=()
+for ((i = 1; i <= PARTS; i++)); do
+	parts+=("$i@m$(((i - 1) % ${#machines[@]}))")
+done
+"${run_parts[@]}" check_filter ::: "${parts[@]}" ||
+	refuse "a filter is missing, or at another's place: nothing was done"
+
+# All that is started below inherits the lock.
+mkdir -p "$DAY"
+exec 9>>"$DAY/lock"
+flock -n 9 || {
+	say "$DAY: waiting for another run that is still at work there"
+	flock 9
 }
 
-export -f sort_out look_up remember
-export SHELL=/bin/bash
-parallel --halt soon,fail=1 --retries 3 sort_out '{#}' '{}' ::: "$@"
-parallel --halt soon,fail=1 --retries 3 look_up ::: {1..8}
-parallel --halt soon,fail=1 --retries 3 remember ::: {1..8}
-rm -f "$DAY"/in-*
+# The FILEs in one order, with their sizes and times.
+mapfile -d '' -t files < <(realpath -zs -- "$@" | sort -zu)
+inputs=$(stat -c '%s %Y %n' -- "${files[@]}")
+if [ ! -e "$DAY/inputs" ]; then
+	mkdir -p "$DAY/work"
+	printf '%s\n' "$inputs" >"$DAY/inputs.new"
+	sync "$DAY/inputs.new"
+	mv "$DAY/inputs.new" "$DAY/inputs"
+fi
+[ "$inputs" = "$(cat "$DAY/inputs")" ] ||
+	refuse "$DAY: was begun with other files, or they have changed since" \
+		"($DAY/inputs has their sizes, times and names): finish it with" \
+		"those, and give late files a new day"
+
+# What is finished has no work left.
+[ -e "$DAY/work" ] || exit 0
+numbers=("${!files[@]}")
+"${run[@]}" --retries 3 --link split_file '{1}' '{2}' \
+	::: "${numbers[@]}" ::: "${files[@]}"
+"${run_parts[@]}" --retries 3 new_lines ::: "${parts[@]}"
+rm -r "$DAY/work"

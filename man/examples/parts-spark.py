@@ -1,80 +1,205 @@
-"""The new lines of a day, in 8 parts, with Spark:
+"""The new lines of a day, with Spark:
 
     spark-submit parts-spark.py FILTERS DAY FILE...
 
-DAY/new-1 to DAY/new-8 become the lines of the files that no earlier day had.
-FILTERS has a filter for each part, as in parts-parallel.sh. All are absolute
-names in a folder that every node has mounted. Repeat the job until it succeeds:
-a part that is in DAY is not looked up again, and to add lines twice changes
-nothing. Finish a day before you begin the next. With KEYS="--url" in the
-environment of driver and executors, lines are not compared whole.
+The folder FILTERS has a filter for each part; make them once, as
+parts-parallel.sh says. The job makes the folder DAY. When it succeeds, DAY/new-1,
+DAY/new-2 and so on, one file for each part, have the lines of the FILEs that no
+earlier day had, and the filters remember them. With a header
+(KEYS="--csv --header -k mail"), DAY/new-1 begins with it.
+
+You may stop the job at any moment. Repeat it, with the same FILEs, until it
+succeeds; until then, no other day can begin. Files that come late need a day of
+their own.
+
+All names are in a folder that driver and nodes have mounted. Where is a filter?
+A task copies that of its part to its own disk, and its lines are looked up and
+remembered there. New lines and new filter get their name as one folder, with the
+first attempt that is complete, whatever fails or runs twice. At the end, the
+driver renames the new filters to the old ones. So each filter travels twice a
+day, and a node needs memory for those of its tasks.
+
+A FILE is one task: split large ones first, at line ends (`split -C 10G`). A
+compressed file can't be split: write several. KEYS in the driver's environment
+are the key options that the filters were made with.
 """
-import contextlib
+import fcntl
+import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 
-from pyspark import SparkContext, TaskContext
-
-FILTERS, DAY, FILES = sys.argv[1], sys.argv[2], sys.argv[3:]
-KEYS = os.environ.get("KEYS", "").split()
+from pyspark import SparkContext
 
 
-def sort_out(file):
-    """Blocks of whole lines of a file, with the number of their part."""
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["bloomdedup", "partition", "--parts=8", *KEYS,
-                        "-o", folder + "/%d", file], check=True)
-        for part in range(1, 9):
-            with open("%s/%d" % (folder, part), "rb") as lines:
-                while block := b"".join(lines.readlines(1 << 20)):
-                    yield part, block
+def refuse(text):
+    print("parts-spark.py:", text, file=sys.stderr)
+    sys.exit(2)
 
 
-def look_up(index, blocks):
-    """Write the new lines of a part. This only reads the filter."""
-    new = "%s/new-%d" % (DAY, index + 1)
-    if os.path.exists(new):
+def bloomdedup(*arguments, task, **more):
+    """Run it. What it says goes into the driver's log if it fails."""
+    done = subprocess.run(["bloomdedup", *arguments], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, **more)
+    if done.returncode != 0:
+        raise RuntimeError("%s: bloomdedup ended with status %d: %s" % (
+            task, done.returncode, done.stderr.decode(errors="replace")))
+    return done.stdout
+
+
+# --- what runs in tasks
+
+def split_file(numbered):
+    """One file for each part, all at once."""
+    number, file = numbered
+    done = "%s/work/split-%d" % (DAY, number)
+    if not os.path.exists(done):
+        bloomdedup("partition", "--parts=%d" % PARTS, *KEYS, "--atomic",
+                   "-o", "in-%d-%%d" % number, file,
+                   task=file, cwd=DAY + "/work")
+        open(done, "w").close()
+
+
+def skip_header(lines):
+    """The header goes on while a quote is open."""
+    quotes = 0
+    while line := lines.readline():
+        quotes += line.count(b'"')
+        if quotes % 2 == 0:
+            break
+
+
+def copy(source, target, header=True):
+    with open(source, "rb") as old, open(target, "wb") as new:
+        if not header:
+            skip_header(old)
+        shutil.copyfileobj(old, new, 1 << 20)
+        new.flush()
+        os.fsync(new.fileno())
+    shutil.copymode(source, target)
+
+
+def new_lines(part):
+    """The folder work/part-N: the new lines of a part, and its new filter."""
+    done = "%s/work/part-%d" % (DAY, part)
+    if os.path.exists(done) or os.path.exists("%s/new-%d" % (DAY, part)):
         return
-    attempt = "%s/attempt-%d" % (DAY, TaskContext.get().taskAttemptId())
-    with open(attempt, "wb") as output, tempfile.TemporaryFile() as messages:
-        child = subprocess.Popen(
-            ["bloomdedup", "--dry-run", "--strict-part",
-             "-f", "%s/part-%d.bloom" % (FILTERS, index + 1)],
-            stdin=subprocess.PIPE, stdout=output, stderr=messages)
-        done = False
-        try:
-            # What fails in here is raised: then the end of the child's input
-            # and its status 0 mean nothing.
-            for part, block in blocks:
-                child.stdin.write(block)
-            child.stdin.close()
-            done = True
-        except BrokenPipeError:
-            pass
-        finally:
-            with contextlib.suppress(BrokenPipeError):
-                child.stdin.close()
-            child.wait()
-        if not done or child.returncode != 0:
-            messages.seek(0)
-            raise RuntimeError("part %d, status %d: %s" % (
-                index + 1, child.returncode, messages.read().decode()))
-        os.fsync(output.fileno())
-    os.rename(attempt, new)
+    files = b"".join(b"%s/work/in-%d-%d\0" % (os.fsencode(DAY), number, part)
+                     for number in range(len(FILES)))
+    # Spark removes its own folders even after tasks that were killed.
+    scratch = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
+    with tempfile.TemporaryDirectory(dir=scratch or None) as local:
+        shutil.copy("%s/part-%d.bloom" % (FILTERS, part), local + "/filter")
+        bloomdedup("-f", local + "/filter", "--part=%d/%d" % (part, PARTS),
+                   "--strict-part", "--files0-from=-", "-o", local + "/lines",
+                   "--overwrite", task="part %d" % part, input=files)
+        attempt = tempfile.mkdtemp(prefix="attempt-", dir=DAY + "/work")
+        copy(local + "/filter", attempt + "/filter")
+        copy(local + "/lines", attempt + "/lines",
+             header=not HEADER or part == 1)
+    try:
+        os.rename(attempt, done)
+    except OSError:
+        # another attempt was first
+        if not os.path.exists(done):
+            raise
 
 
-def remember(index):
-    subprocess.run(["bloomdedup", "add",
-                    "-f", "%s/part-%d.bloom" % (FILTERS, index + 1),
-                    "%s/new-%d" % (DAY, index + 1)], check=True)
+# --- what runs in the driver
 
-
-with SparkContext() as sc:
+def begin():
+    """Lock the day, and note what it is of. Is there something to do?"""
     os.makedirs(DAY, exist_ok=True)
-    sc.parallelize(FILES, len(FILES)).flatMap(sort_out) \
-        .partitionBy(8, lambda part: part - 1) \
-        .mapPartitionsWithIndex(lambda i, blocks: look_up(i, blocks) or []) \
-        .count()
-    sc.parallelize(range(8), 8).foreach(remember)
+    lock = os.open(DAY + "/lock", os.O_CREAT | os.O_RDWR, 0o666)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print("parts-spark.py: %s: waiting for another run that is still at "
+              "work there" % DAY, file=sys.stderr)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    inputs = "".join("%d %d %s\n" % (state.st_size, state.st_mtime, file)
+                     for file in FILES for state in [os.stat(file)])
+    if not os.path.exists(DAY + "/inputs"):
+        os.makedirs(DAY + "/work", exist_ok=True)
+        write_new(DAY + "/inputs", inputs)
+    with open(DAY + "/inputs", errors="surrogateescape") as file:
+        if file.read() != inputs:
+            refuse("%s: was begun with other files, or they have changed since "
+                   "(%s/inputs has their sizes, times and names): finish it "
+                   "with those, and give late files a new day" % (DAY, DAY))
+    if not os.path.exists(DAY + "/work"):
+        return False
+    try:
+        write_new(FILTERS + "/unfinished", DAY)
+    except FileExistsError:
+        with open(FILTERS + "/unfinished", errors="surrogateescape") as file:
+            if (other := file.read()) != DAY:
+                refuse("%s isn't finished: repeat its command first" % other)
+    return True
+
+
+def write_new(name, text):
+    """Make a file, whole, if there is none of this name."""
+    new = "%s.%d" % (name, os.getpid())
+    with open(new, "w", errors="surrogateescape") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(new, name)
+    finally:
+        os.remove(new)
+
+
+def finish():
+    """The lines of a part come last: then all of it has been done."""
+    for part in range(1, PARTS + 1):
+        made = "%s/work/part-%d" % (DAY, part)
+        if os.path.exists("%s/new-%d" % (DAY, part)):
+            continue
+        if os.path.exists(made + "/filter"):
+            os.replace(made + "/filter", "%s/part-%d.bloom" % (FILTERS, part))
+        os.rename(made + "/lines", "%s/new-%d" % (DAY, part))
+    os.remove(FILTERS + "/unfinished")
+    shutil.rmtree(DAY + "/work")
+
+
+# Arguments first: until all of them are right, nothing is made or changed.
+if len(sys.argv) < 4:
+    refuse("usage: spark-submit parts-spark.py FILTERS DAY FILE...")
+FILTERS, DAY, *FILES = map(os.path.abspath, sys.argv[1:])
+FILES = sorted(set(FILES))
+KEYS = os.environ.get("KEYS", "").split()
+for name in FILES:
+    if not os.path.isfile(name) or not os.access(name, os.R_OK):
+        refuse("%s: there is no such file, or it can't be read" % name)
+if os.path.exists(DAY) and not os.path.exists(DAY + "/inputs"):
+    # a job that was stopped before it began leaves nothing else
+    if not os.path.isdir(DAY) or any(
+            not name.startswith(("lock", "work", "inputs."))
+            for name in os.listdir(DAY)):
+        refuse("%s: has something else in it: name a new folder" % DAY)
+
+PARTS = HEADER = None
+number = 1
+while PARTS is None or number <= PARTS:
+    name = "%s/part-%d.bloom" % (FILTERS, number)
+    try:
+        key = json.loads(bloomdedup("info", "--json", name, task=name))["key"]
+    except (RuntimeError, OSError) as error:
+        refuse(error)
+    if PARTS is None:
+        PARTS = max([int(option[len("part=1/"):]) for option in key
+                     if option.startswith("part=1/")], default=0)
+        HEADER = "header" in key
+    if "part=%d/%d" % (number, PARTS) not in key:
+        refuse("%s: not made with --part=%d/%s" % (name, number, PARTS or "N"))
+    number += 1
+
+if begin():
+    with SparkContext() as sc:
+        sc.parallelize(list(enumerate(FILES)), len(FILES)).foreach(split_file)
+        sc.parallelize(range(1, PARTS + 1), PARTS).foreach(new_lines)
+    finish()

@@ -87,13 +87,15 @@ try_it() {
 }
 
 @test "README: the links that were never in the feed before" {
-	echo 'cat feed.xml' | stand_in curl
+	echo "cat '$PWD/feed.xml'" | stand_in curl
+	mkdir feed
+	cp "$ROOT/man/examples/feed.sh" feed
 	echo '<link>https://example.org/1</link><link>https://example.org/2"' \
 		>feed.xml
 	example feed.xml
 	echo '<link>https://example.org/3</link>' >>feed.xml
 	example feed.xml
-	printf 'https://example.org/%d\n' 1 2 3 | cmp - new-links.txt
+	printf 'https://example.org/%d\n' 1 2 3 | cmp - feed/new-links
 }
 
 @test "README: a crawler" {
@@ -211,30 +213,15 @@ stand_in_curl() {
 
 @test "manual: the examples are what the program prints" {
 	stand_in_curl
+	cp "$ROOT/man/examples/feed.sh" .
 	manual_examples >manual
-	given manual hourly fetch-and-log urls two-steps log people.csv
+	given manual fetch-and-log urls two-steps log people.csv
 	transcript manual
 }
 
 @test "manual: the examples of parts are what the program prints" {
 	page_examples "$MANUAL" PARTS >manual
 	transcript manual
-}
-
-@test "manual: the job for cron leaves it to the run before" {
-	stand_in_curl
-	manual_examples >manual
-	given manual hourly
-	./hourly
-	rm new-links
-	perl -e 'open F, "<", shift or die; flock F, 2 or die;
-		exit(system(@ARGV) >> 8)' links.bloom ./hourly 2>messages
-	[ ! -s new-links ]
-	grep -q 'links.bloom: in use by' messages
-	mkdir broken
-	cd broken
-	touch links.bloom
-	run ! ../hourly
 }
 
 @test "manual: the crawler fetches all again only if one page fails" {
