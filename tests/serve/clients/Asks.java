@@ -9,12 +9,16 @@ import net.spy.memcached.ops.StatusCode;
 public class Asks {
 	static String ask(MemcachedClient m, String verb, String key) {
 		try {
-			if (!verb.equals("add"))
+			if (verb.equals("get"))
 				return m.get(key) == null ? "missing" : "found";
-			OperationFuture<Boolean> added = m.add(key, 0, "1");
-			return added.get() ? "new" : added.getStatus().
-				getStatusCode() == StatusCode.ERR_NOT_STORED ?
-				"seen" : "error";
+			OperationFuture<Boolean> added = m.add(key,
+				verb.equals("lease") ? 300 : 0, "1");
+			if (added.get())
+				return "new";
+			StatusCode code = added.getStatus().getStatusCode();
+			if (code == StatusCode.ERR_NOT_STORED)
+				return "seen";
+			return code == StatusCode.ERR_EXISTS ? "leased" : "error";
 		} catch (Exception error) {
 			return "error";
 		}

@@ -7,6 +7,7 @@ import redis.clients.jedis.JedisPooled;
 import redis.clients.jedis.bloom.BFInsertParams;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.params.SetParams;
 
 public class JedisBloom {
 	static final String NAME = "java:jedis";
@@ -98,6 +99,14 @@ public class JedisBloom {
 		server("closes");
 		works("after a timeout");
 		must("add after a timeout", jedis.bfAdd(NAME, "after"), false);
+		server("restart", "--lease=1h");
+		works("after the last restart");
+		SetParams lease = SetParams.setParams().nx().ex(300);
+		String key = NAME + "|leased";
+		must("lease", "OK".equals(jedis.set(key, "1", lease)), false);
+		fails("LEASED ", () -> jedis.set(key, "1", lease));
+		must("commit", "OK".equals(jedis.set(key, "1")), false);
+		must("remembered", jedis.set(key, "1", lease) == null, true);
 		server("restart");
 		jedis.close();
 	}

@@ -18,9 +18,13 @@ func main() {
 		verb, key, _ := strings.Cut(lines.Text(), " ")
 		var err error
 		good := "new"
-		if verb == "add" {
+		switch verb {
+		case "add":
 			err = m.Add(&memcache.Item{Key: key, Value: []byte("1")})
-		} else {
+		case "lease":
+			err = m.Add(&memcache.Item{Key: key, Value: []byte("1"),
+				Expiration: 300})
+		default:
 			good = "found"
 			_, err = m.Get(key)
 		}
@@ -29,6 +33,8 @@ func main() {
 			fmt.Println(good)
 		case errors.Is(err, memcache.ErrNotStored):
 			fmt.Println("seen")
+		case errors.Is(err, memcache.ErrCASConflict):
+			fmt.Println("leased")
 		case errors.Is(err, memcache.ErrCacheMiss):
 			fmt.Println("missing")
 		default:

@@ -5,7 +5,12 @@ const lines = require("readline").createInterface({ input: process.stdin });
 
 lines.on("line", (line) => {
   const [verb, key] = line.split(" ");
-  if (verb === "add") {
+  if (verb === "lease") {
+    // what is leased is no error, and not stored
+    m.add(key, "1", 300, (error, stored) => console.log(
+      error ? (error.notStored ? "seen" : "error") :
+        stored ? "new" : "leased"));
+  } else if (verb === "add") {
     m.add(key, "1", 0, (error) => console.log(
       !error ? "new" : error.notStored ? "seen" : "error"));
   } else {

@@ -4,12 +4,17 @@ $m = new Memcached();
 $m->addServer('127.0.0.1', (int)$argv[1]);
 while (($line = fgets(STDIN)) !== false) {
 	[$verb, $key] = explode(' ', trim($line));
-	$result = $verb === 'add' ? $m->add($key, 1) : $m->get($key);
+	if ($verb === 'get')
+		$result = $m->get($key);
+	else
+		$result = $m->add($key, 1, $verb === 'lease' ? 300 : 0);
 	$code = $m->getResultCode();
 	if ($result !== false)
-		echo $verb === 'add' ? "new\n" : "found\n";
+		echo $verb === 'get' ? "found\n" : "new\n";
 	elseif ($code === Memcached::RES_NOTSTORED)
 		echo "seen\n";
+	elseif ($code === Memcached::RES_DATA_EXISTS)
+		echo "leased\n";
 	elseif ($code === Memcached::RES_NOTFOUND)
 		echo "missing\n";
 	else

@@ -1,6 +1,7 @@
 # asks.py CLIENT PORT: a client of memcached in Python, with its defaults. Reads
-# "add KEY" and "get KEY", and prints what it sees: new, seen, found, missing, or
-# error and its kind.
+# "add KEY", "get KEY" and "lease KEY", an add with an expiration time, and prints
+# what it sees: new, seen, found, missing, or error and its kind; for a lease
+# that another client has, leased.
 import sys
 
 name, address = sys.argv[1], "127.0.0.1:" + sys.argv[2]
@@ -21,7 +22,10 @@ for line in sys.stdin:
     try:
         if verb == "add":
             print("new" if m.add(key, "1") else "seen", flush=True)
+        elif verb == "lease":
+            print("new" if m.add(key, "1", 300) else "seen", flush=True)
         else:
             print("missing" if m.get(key) is None else "found", flush=True)
     except Exception as error:
-        print("error", type(error).__name__, flush=True)
+        leased = str(error) == "b'EXISTS'"
+        print("leased" if leased else "error", type(error).__name__, flush=True)

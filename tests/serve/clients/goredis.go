@@ -81,5 +81,19 @@ func main() {
 	server("closes")
 	added, err = r.BFAdd(ctx, name, "after").Result()
 	must("after a timeout", err == nil && added, err)
+	server("restart", "--lease=1h")
+	lease := func() (bool, error) {
+		return r.SetNX(ctx, name+"|leased", "1", 300*time.Second).Result()
+	}
+	added, err = lease()
+	must("lease", err == nil && added, err)
+	added, err = lease()
+	must("lease of another", err != nil && !added &&
+		strings.HasPrefix(err.Error(), "LEASED "), err)
+	left, err := r.TTL(ctx, name+"|leased").Result()
+	must("ttl", err == nil && left > 100*time.Second, left, err)
+	must("commit", r.Set(ctx, name+"|leased", "1", 0).Err() == nil)
+	added, err = lease()
+	must("lease of what is remembered", err == nil && !added, err)
 	server("restart")
 }

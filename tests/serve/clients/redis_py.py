@@ -75,6 +75,23 @@ def sync(name):
     server("restart")
 
 
+def leases(name):
+    server("restart", "--lease=1h")
+    r = redis.Redis(port=PORT)
+    key = name + "|leased"
+    assert r.set(key, 1, nx=True, ex=300) is True
+    assert 100 < r.ttl(key) <= 300 and r.expire(key, 200) is True
+    try:
+        r.set(key, 1, nx=True, ex=300)
+        sys.exit("no error")
+    except redis.ResponseError as error:
+        assert str(error).startswith("LEASED ")
+    assert r.delete(key) == 1
+    assert r.set(key, 1, nx=True, px=300000) is True
+    assert r.set(key, 1) is True and r.ttl(key) == -1
+    assert r.set(key, 1, nx=True, ex=300) is None
+
+
 async def other(name):
     r = redis.asyncio.Redis(port=PORT)
     bf = r.bf()
@@ -105,4 +122,5 @@ async def other(name):
 
 sync("py:sync")
 asyncio.run(other("py:async"))
+leases("py:sync")
 server("restart")

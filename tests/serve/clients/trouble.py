@@ -3,7 +3,9 @@
 # program COMMAND (asks.py says what that does; the port is added), in each kind
 # of trouble. Prints a line for each: NAME, the trouble, what add sees, what get
 # sees, and what an add to another filter sees after it: "again" is an error
-# that is gone when it is tried again. Runs $BLOOMDEDUP in the current folder.
+# that is gone when it is tried again. The last line is about leases: what an add
+# with an expiration time sees that takes one, then while the subkey is leased,
+# and when it is remembered. Runs $BLOOMDEDUP in the current folder.
 import itertools
 import os
 import select
@@ -131,6 +133,18 @@ def connection(trouble, port, happen):
     tell(trouble, *seen, then)
 
 
+def leases(port):
+    server = start_server(port, "--lease=1h")
+    client = Client(port)
+    seen = [client.ask("lease", "good|leased") for _ in range(2)]
+    with socket.create_connection(("127.0.0.1", port)) as s:
+        s.sendall(b"set good|leased 0 0 1\r\nx\r\n")
+        assert s.recv(100) == b"STORED\r\n"
+    tell("leases", *seen, client.ask("lease", "good|leased"))
+    client.end()
+    stop(server)
+
+
 def main():
     make_filters()
     holder = hold_locked()
@@ -149,6 +163,7 @@ def main():
     servers.append(start_server(port, "--idle-timeout=1"))
     connection("closed", port, lambda: time.sleep(3.5))
     stop(servers.pop())
+    leases(port)
     stop(holder)
 
 
