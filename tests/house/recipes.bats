@@ -305,3 +305,107 @@ assert find_spec("scrapy") and find_spec("pymemcache")' 2>/dev/null || break
 		grep -qF "${name//-/\\-}" "$PAGE" || grep -qF "$name" "$PAGE"
 	done
 }
+
+# start_leases: a server with leases and the filter pages, and $address
+start_leases() {
+	mkdir filters
+	"$BLOOMDEDUP" create -n 1e5 filters/pages.bloom
+	"$BLOOMDEDUP" serve -d filters --lease=10m -l 127.0.0.1:0 2>err 3>&- &
+	server=$!
+	until_true grep -q ' on 127' err
+	address=127.0.0.1:$(sed -n 's/.* on 127\.0\.0\.1://p' err)
+}
+
+# lease_worker NAME: in the background, for the URLs in NAME; $! is its number
+lease_worker() {
+	AGAIN=0.1 "$python" "$EXAMPLES/lease_worker.py" "$address" pages \
+		<"$1" >"$1.out" 2>"$1.err" 3>&- &
+}
+
+@test "LEASES: workers fetch each page once, and those of a killed one" {
+	needs_serve
+	needs python3
+	for python in python3 /usr/bin/python3 none; do
+		$python -c 'from importlib.util import find_spec
+assert find_spec("pymemcache")' 2>/dev/null && break
+	done
+	[ $python != none ] || skip "needs pymemcache"
+	start_leases
+	mkdir www
+	for i in {1..30}; do
+		echo "page $i" >www/$i
+	done
+	seq 30 | sed "s|^|file://$PWD/www/|" >first
+	cp first second
+	# one that can't be had: it is tried, and reported
+	echo "file://$PWD/www/none" >>second
+	# this one's first page never comes
+	mkfifo www/stuck
+	echo "file://$PWD/www/stuck" | cat - first >stuck
+	lease_worker stuck
+	worker=$!
+	has_a_lease() { [ "$(ask_leases)" = 1 ]; }
+	until_true has_a_lease
+	lease_worker first
+	one=$!
+	lease_worker second
+	wait $!
+	wait $one
+	grep 'www/none: ' second.err
+	sort first.out second.out | cmp - <(sort first)
+	[ ! -s stuck.out ]
+	[ "$(find pages -type f | wc -l)" -eq 30 ]
+	kill -KILL $worker
+	# its page is given to the next one when the lease has ended, or now
+	digest=$(printf 'file://%s' "$PWD/www/stuck" | sha256sum)
+	rm www/stuck
+	echo 'at last' >www/stuck
+	lease_worker stuck
+	worker=$!
+	printf 'delete pages|%s\r\n' "${digest%% *}" | "$HELPER" ask "$address" |
+		grep -q DELETED
+	wait $worker
+	[ "$(cat stuck.out)" = "file://$PWD/www/stuck" ]
+	[ "$(ask_leases)" = 0 ]
+	kill -TERM $server
+	wait $server
+}
+
+# ask_leases: how many there are
+ask_leases() {
+	echo stats | "$HELPER" ask "$address" | tr -d '\r' |
+		sed -n 's/^STAT leases //p'
+}
+
+# What Redpanda Connect sends with leases, as recorded from its core with
+# gomemcache: `add` with the time of the cache, `set` with the same one, and an
+# add that is answered with EXISTS again, until it is stored.
+@test "LEASES: Redpanda Connect's record passes again when its output failed" {
+	needs_serve
+	needs python3
+	yaml=$EXAMPLES/redpanda-connect-leases.yaml
+	for line in 'drop_on_err: false' 'reject_errored:' \
+		'pattern: fan_out_sequential_fail_fast' 'default_ttl: 30s'; do
+		grep -q "$line" "$yaml"
+	done
+	start_leases
+	python3 - "${address#*:}" <<-'END'
+		import socket, sys
+		s = socket.create_connection(("127.0.0.1", sys.argv[1]))
+		answers = s.makefile("rb")
+		def ask(verb, time):
+		    s.sendall(b"%s pages|0123abcd 0 %d 1\r\nt\r\n" % (verb, time))
+		    return next(answers)
+		# taken, failed and delivered again, and passed when it has ended
+		assert ask(b"add", 30) == b"STORED\r\n"
+		assert ask(b"add", 30) == b"EXISTS\r\n"
+		s.sendall(b"touch pages|0123abcd -1\r\n")
+		assert next(answers) == b"TOUCHED\r\n"
+		assert ask(b"add", 30) == b"STORED\r\n"
+		# written, and then remembered
+		assert ask(b"set", 30) == b"STORED\r\n"
+		assert ask(b"add", 30) == b"NOT_STORED\r\n"
+	END
+	kill -TERM $server
+	wait $server
+}
