@@ -97,6 +97,7 @@ previews() {
 		--max-size=100M
 		--shared
 		--lock-timeout=0
+		--no-create
 		--threads=3
 		--no-gunzip
 		--no-decompress
