@@ -36,8 +36,10 @@ command_near(const char *name)
 {
 	static const char *const others[][2] = {
 		{ "delete", "remove" }, { "rm", "remove" },
-		{ "list", "info" }, { "stats", "info" },
-		{ "resize", "create" }
+		{ "list", "info" }, { "ls", "info" }, { "stats", "info" },
+		{ "lookup", "check" }, { "query", "check" },
+		{ "test", "check" }, { "contains", "check" },
+		{ "insert", "add" }, { "resize", "create" }
 	};
 
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {

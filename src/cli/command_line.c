@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/signals.h"
@@ -467,6 +468,39 @@ read_names(struct options *o, struct error *error)
 	    "%s: record %zu is %s", file, list->count, wrong);
 }
 
+/*
+ * As in sort, an operand that doesn't exist is an error before anything is
+ * read: it is most likely misspelled, and a run can't be undone.
+ */
+static int
+check_operands(const struct options *o, struct error *error)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < o->operands.count; i++) {
+		const char *path = o->operands.items[i];
+
+		if (strcmp(path, "-") != 0 && stat(path, &st) < 0)
+			return error_system(error, errno, path);
+	}
+	return 0;
+}
+
+/* Are the command's operands files that it reads lines from? */
+static int
+reads_operands(const struct options *o)
+{
+	switch (o->command) {
+	case COMMAND_FILTER:
+	case COMMAND_ADD:
+	case COMMAND_CHECK:
+	case COMMAND_PARTITION:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
 int
 command_line_find_inputs(struct options *o, struct error *error)
 {
@@ -474,6 +508,9 @@ command_line_find_inputs(struct options *o, struct error *error)
 		return error_set(error, STATUS_USAGE, "unexpected operand"
 		    " '%s': --files0-from names all files",
 		    o->operands.items[0]);
+	if (o->files == NULL && reads_operands(o) &&
+	    check_operands(o, error) < 0)
+		return -1;
 	if (o->files != NULL && read_names(o, error) < 0)
 		return -1;
 	o->run.input.paths = o->operands.items;

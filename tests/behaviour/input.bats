@@ -16,8 +16,29 @@ broken_file() {
 	grep -qF "$1: $2" err
 }
 
-@test "a missing file among several: it is named, the others are done" {
-	broken_file missing 'No such file or directory'
+@test "a missing file among several: nothing is read or remembered" {
+	seq 3 >in
+	fails 3 'missing: No such file or directory' bloomdedup -f seen in missing
+	fails 3 'missing: No such' bloomdedup add -f seen missing in
+	fails 3 'missing: No such' bloomdedup --csv in in missing -
+	fails 3 'missing: No such' bloomdedup partition --parts=2 in missing
+	[ ! -e seen ]
+	bloomdedup add -f seen in
+	fails 3 'missing: No such' bloomdedup check -f seen in missing
+	fails 3 'in/missing: Not a directory' bloomdedup in in/missing
+	# - is standard input, and one that goes away later is reported
+	bloomdedup - <in | cmp in -
+	mkfifo pipe
+	"$BLOOMDEDUP" - in <pipe >out 2>err &
+	exec 4>pipe
+	echo first >&4
+	until_true test -s out
+	rm in
+	exec 4>&-
+	status=0
+	wait $! || status=$?
+	[ "$status" -eq 3 ]
+	is_message err 'in: No such file'
 }
 
 @test "a directory among several" {

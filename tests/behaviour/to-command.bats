@@ -221,10 +221,11 @@ load ../all-or-nothing
 	all_remembered
 }
 
-@test "a missing input file: the command succeeds, nothing is remembered" {
+@test "an input that can't be read: the command succeeds, nothing is remembered" {
 	prepare
-	fails 3 'missing: No such file' bloomdedup -f seen \
-		--to-command='cat >got' in missing
+	mkdir folder
+	fails 3 'folder: Is a directory' bloomdedup -f seen \
+		--to-command='cat >got' in folder
 	nothing_remembered
 }
 

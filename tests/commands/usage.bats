@@ -572,6 +572,18 @@ some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
 		bloomdedup delete seen
 	fails 2 "stats: neither a command nor a file (did you mean 'info'?)" \
 		bloomdedup stats
+	while read -r word command; do
+		fails 2 "$word: neither a command nor a file (did you mean '$command'?)" \
+			bloomdedup "$word" -f seen in
+	done <<-END
+		lookup check
+		query check
+		test check
+		contains check
+		insert add
+		ls info
+	END
+	[ ! -e seen ]
 	seq 3 >list
 	bloomdedup list | cmp in -
 }
