@@ -362,6 +362,7 @@ solve_within_bytes(struct sizing *s, struct error *error)
 	const double share = sizing_layer_rate(1, s->fixed, 0);
 	struct goal goal = { .lines = s->capacity,
 		.rate = s->error_rate * share };
+	struct geometry smaller;
 	struct shape shape;
 
 	if (s->bytes < SIZING_OVERHEAD_BYTES + PAGE_BYTES)
@@ -377,10 +378,18 @@ solve_within_bytes(struct sizing *s, struct error *error)
 	shape = choose(&goal, s->k, 1 / share);
 	s->geometry = (struct geometry){ .pages = goal.pages, .k = shape.k,
 		.cache_lines = shape.t };
-	if (goal.question == MOST_LINES)
+	if (goal.question == MOST_LINES) {
 		s->capacity = (uint64_t)shape.answer;
-	else
-		s->error_rate = shape.answer / share;
+		return 0;
+	}
+	s->error_rate = shape.answer / share;
+	if (s->error_rate >= SIZING_RATE_MIN)
+		return 0;
+	/* Nobody can ask for a lower rate: a smaller file may do as well. */
+	s->error_rate = SIZING_RATE_MIN;
+	if (sizing_layer(&smaller, s->capacity, SIZING_RATE_MIN * share,
+	    SIZING_RATE_MIN, s->k, error) == 0 && smaller.pages < goal.pages)
+		s->geometry = smaller;
 	return 0;
 }
 
@@ -409,9 +418,6 @@ sizing_solve(struct sizing *s, struct error *error)
 		    number_format_bytes(text, s->bytes), s->capacity,
 		    SIZING_RATE_MAX);
 	}
-	/* A rate below the minimum counts as the minimum. */
-	if (s->error_rate < SIZING_RATE_MIN)
-		s->error_rate = SIZING_RATE_MIN;
 	s->k = s->geometry.k;
 	s->bytes = s->geometry.pages * PAGE_BYTES + SIZING_OVERHEAD_BYTES;
 	return 0;

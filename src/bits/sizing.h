@@ -35,8 +35,9 @@ struct sizing {
 /*
  * Find what is 0 in `sizing`; two of capacity, error_rate and bytes must be
  * given (in range), k may be. On success all of them are set: `bytes` to the
- * file's exact size (at most the size that was given), and `error_rate` to the
- * given one or the one that is reached.
+ * file's exact size (at most the size that was given, and less if that is
+ * enough for SIZING_RATE_MIN), and `error_rate` to the given one or the one
+ * that is reached.
  *
  * The number of cache lines per key is the smallest for which the file stays
  * within 13 % of the textbook's optimum, for n >= 1e6 and p <= 1e-2; otherwise,

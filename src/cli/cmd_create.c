@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/filter_options.h"
 #include "cli/options.h"
+#include "cli/text.h"
 #include "filter/filter.h"
 
 /*
@@ -114,8 +115,8 @@ refuse(const char *path, struct error *error)
 	if (filter_open(&filter, path, &use, &ignored) != 0)
 		return filter_options_keep_old(path, error);
 	error_set(error, STATUS_FAILED, "%s: the filter exists: it remembers"
-	    " about %s lines%s; --force would forget them", path,
-	    number_format_count(text, table_lines(filter_table(filter))),
+	    " %s%s; --force would forget them", path,
+	    text_lines(text, (double)table_lines(filter_table(filter))),
 	    filter_growth(filter) == GROWTH_GROW ? " and grows by itself" :
 	    "");
 	filter_close(filter, &ignored);

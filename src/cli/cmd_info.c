@@ -26,8 +26,9 @@ struct facts {
 	double lines;      /* estimated */
 	double error_rate; /* now, of the whole filter */
 	uint64_t room;     /* lines until it is full or grows */
-	unsigned checked;  /* layers whose checksum was read and matches */
-	unsigned wrong;    /* the first layer where it doesn't, from 1 on */
+	unsigned sealed;   /* layers that have a checksum: the full ones */
+	unsigned checked;  /* those of them that were read, and match it */
+	unsigned wrong;    /* the first that doesn't, from 1 on */
 	uint64_t waiting;  /* lines in a complete journal; counted in `lines` */
 };
 
@@ -65,6 +66,7 @@ gather(struct filter *f, struct facts *facts, int verify, struct error *error)
 
 		if (!filter_table(f)->layers[i].sealed)
 			continue;
+		facts->sealed++;
 		right = filter_verify_layer(f, i, error);
 		if (right < 0)
 			return -1;
@@ -262,9 +264,13 @@ print_text(const struct options *o, const struct filter *f,
 	printf("  error rate    %.2g now\n", facts->error_rate);
 	for (unsigned i = 0; i < filter_table(f)->count; i++)
 		print_layer(f, facts, i);
-	if (o->verify)
-		printf("  checksums     right in %u of %u layers\n",
-		    facts->checked, filter_table(f)->count);
+	if (o->verify && facts->sealed == 0)
+		puts("  checksums     none: a layer gets one once the filter"
+		    " has grown");
+	else if (o->verify)
+		printf("  checksums     right in %u of %u full layer%s\n",
+		    facts->checked, facts->sealed,
+		    facts->sealed == 1 ? "" : "s");
 	if (costs.shards > 0)
 		printf("  shards        %u, each %s\n", costs.shards,
 		    costs.own_shards ? "a filter of the server's own (BF.*)" :

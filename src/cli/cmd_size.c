@@ -6,11 +6,27 @@
 #include "cli/command.h"
 #include "cli/filter_options.h"
 #include "cli/json_print.h"
+#include "model/growth.h"
 
 static double
 bits_per_line(uint64_t bytes, uint64_t lines)
 {
 	return 8.0 * (double)bytes / (double)lines;
+}
+
+/* The file that create makes: with a window, it has one generation. */
+static uint64_t
+first_bytes(const struct sizing *s)
+{
+	return SIZING_OVERHEAD_BYTES + s->geometry.pages * PAGE_BYTES;
+}
+
+/* Is it for a filter that gets a second layer with the first line too many? */
+static int
+grows(const struct options *o)
+{
+	return o->run.use.growth <= GROWTH_GROW &&
+	    o->window.kind == WINDOW_NONE;
 }
 
 static void
@@ -26,11 +42,11 @@ print_json(const struct sizing *s)
 		{ "cache_lines", .count = s->geometry.cache_lines },
 		{ "textbook_bytes", .count =
 		    sizing_textbook_bytes(s->capacity, s->error_rate) },
-		{ "textbook_k", .count = sizing_textbook_k(s->error_rate) }
+		{ "textbook_k", .count = sizing_textbook_k(s->error_rate) },
+		{ "first_bytes", .count = first_bytes(s) }
 	};
 
-	json_print_figures(stdout, 1, figures,
-	    sizeof figures / sizeof *figures);
+	json_print_object(stdout, figures, sizeof figures / sizeof *figures);
 }
 
 static void
@@ -39,6 +55,7 @@ print_answer(const struct options *o, const struct sizing *s)
 	static const char row[] = "%-22s%18s%20s\n";
 	uint64_t textbook = sizing_textbook_bytes(s->capacity, s->error_rate);
 	unsigned k = sizing_textbook_k(s->error_rate);
+	uint64_t grown;
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
 
 	printf("%s line%s, of which a share of %s may be dropped by mistake",
@@ -47,6 +64,9 @@ print_answer(const struct options *o, const struct sizing *s)
 	printf("\n(1 new line in %s):\n\n",
 	    number_format_count(a, number_whole(1 / s->error_rate)));
 	printf(row, "", "bloomdedup", "textbook optimum");
+	if (o->window.kind != WINDOW_NONE)
+		printf("%-22s%18s\n", "filter file, at first",
+		    number_format_count(a, first_bytes(s)));
 	printf(row, o->window.kind != WINDOW_NONE ?
 	    "filter file, at most" : "filter file, bytes",
 	    number_format_count(a, s->bytes),
@@ -61,6 +81,10 @@ print_answer(const struct options *o, const struct sizing *s)
 	printf("%-22s%18u%20u\n", "hash functions (k)", s->k, k);
 	printf("%-22s%18u%20u\n", "cache lines a lookup",
 	    s->geometry.cache_lines, k);
+	if (grows(o) && growth_second_size(s, &grown,
+	    &(struct error){ 0 }) == 0)
+		printf("%-22s%18s\n", "bytes once it grows",
+		    number_format_count(a, grown));
 }
 
 static int
@@ -151,6 +175,7 @@ const struct command command_size = {
 	.intro = "Print how large a filter must be: give two of N, P and SIZE,"
 	    " and the third is computed. The figures are those of the file"
 	    " that 'bloomdedup create' makes from the same options, to the"
-	    " byte; the textbook optimum is printed beside them.",
+	    " byte; with --window, that file grows as generations are added."
+	    " The textbook optimum is printed beside them.",
 	.takes = "size takes its figures as options: -n, -p, -m",
 };

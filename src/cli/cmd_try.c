@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/meminfo.h"
@@ -84,8 +85,12 @@ print(const struct sizing *s, const struct measured *m, int json)
 		    report_per_second(m->lookups, m->lookup_seconds) }
 	};
 
-	json_print_figures(stdout, json, figures,
-	    sizeof figures / sizeof *figures);
+	const size_t count = sizeof figures / sizeof *figures;
+
+	if (json)
+		json_print_object(stdout, figures, count);
+	else
+		json_print_table(stdout, figures, count);
 }
 
 static int
@@ -111,7 +116,7 @@ measure(const struct options *o, const struct sizing *s, struct error *error)
 	lookups = (uint64_t)fmin(LOOKUPS_MAX,
 	    fmax(1000000, WANTED_FALSE / s->error_rate));
 	measured.all = s->capacity + lookups;
-	report_work_begins(1);
+	report_work_begins(isatty(STDERR_FILENO));
 	result = walk(filter, 0, s->capacity, 1, &measured, error);
 	if (result == 0)
 		result = walk(filter, s->capacity, lookups, 0, &measured,

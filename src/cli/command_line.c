@@ -106,13 +106,17 @@ set_grammar(struct grammar *g, unsigned commands)
 	optind = 0;
 }
 
-/* The next word or letter; musl takes the operand "-" for the end. */
+/*
+ * The next option or operand, or -1 at the end; *word becomes the word that it
+ * is in. musl takes the operand "-" for the end.
+ */
 static int
-next(const struct parser *p, const struct grammar *g)
+next(const struct parser *p, const struct grammar *g, const char **word)
 {
 	int before = optind == 0 ? 1 : optind;
 	int found = getopt_long(p->argc, p->argv, g->letters, g->names, NULL);
 
+	*word = before < p->argc ? p->argv[before] : "";
 	if (found != -1 || optind != before || optind >= p->argc ||
 	    strcmp(p->argv[optind], "-") != 0)
 		return found;
@@ -126,12 +130,13 @@ find_command(struct parser *p)
 {
 	enum command_id id = COMMAND_COUNT;
 	struct grammar g;
+	const char *word;
 	int found;
 
 	set_grammar(&g, ANY_COMMAND);
 	opterr = 0;
 	do {
-		found = next(p, &g);
+		found = next(p, &g, &word);
 	} while (found != -1 && found != OPERAND);
 	if (found == OPERAND)
 		id = command_find(optarg);
@@ -143,24 +148,28 @@ find_command(struct parser *p)
 	    "" : " ", p->command == NULL ? "" : p->command);
 }
 
-/* The option belongs to other commands: say which ones. */
+/* The option belongs to other commands: say which ones, if they are few. */
 static int
 refuse_foreign(const struct parser *p, const struct option_row *row)
 {
-	char option[OPTION_NAME], owners[200] = "";
-	size_t used = 0;
+	const char *owners[COMMAND_COUNT];
+	char option[OPTION_NAME], list[100] = "";
+	int count = 0;
 
-	for (int id = 0; id < COMMAND_COUNT && used < sizeof owners; id++) {
+	for (int id = 0; id < COMMAND_COUNT; id++) {
 		const char *owner = command_table[id]->name;
 
 		if (row->commands >> id & 1)
-			used += (size_t)snprintf(owners + used,
-			    sizeof owners - used, "%s%s",
-			    used == 0 ? ", but of " : ", ",
-			    *owner == '\0' ? "bloomdedup" : owner);
+			owners[count++] = *owner == '\0' ? "bloomdedup" :
+			    owner;
 	}
+	if (count == 1)
+		snprintf(list, sizeof list, ", but of %s", owners[0]);
+	else if (count == 2)
+		snprintf(list, sizeof list, ", but of %s and %s", owners[0],
+		    owners[1]);
 	return refuse(p, "%s is not an option of %s%s",
-	    option_table_name(row, option), p->name, owners);
+	    option_table_name(row, option), p->name, list);
 }
 
 #define SEPARATOR "fields are separated with -t, as in -t, -k 2"
@@ -174,6 +183,9 @@ static const struct habit {
 	{ "u unique", "new lines are printed by default, each of them once;"
 	    " sort | uniq -u prints lines that occur once" },
 	{ "D all-repeated", "-d prints the lines seen before" },
+	{ "0 null null-data", "-z is for lines that end in NUL" },
+	{ "strip", "--trim ignores blanks at both ends, --strip-cr a carriage"
+	    " return at the end" },
 	{ "r recursive", "name the files, or use --files0-from with find"
 	    " -print0" },
 	{ "F delimiter separator sep fs", SEPARATOR },
@@ -308,37 +320,84 @@ take_operand(struct parser *p, const char *operand)
 	return 0;
 }
 
+/*
+ * An abbreviation that means something else: the full name of an option of
+ * other commands, or what other programs call something of ours. Returns 0 if
+ * it is none.
+ */
+static int
+check_abbreviation(const struct parser *p, const struct option_row *row,
+    const char *word)
+{
+	const struct option_row *foreign;
+	char name[100];
+	const char *answer;
+
+	if (strncmp(word, "--", 2) != 0)
+		return 0;
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="),
+	    word + 2);
+	if (strcmp(name, row->name) == 0)
+		return 0;
+	foreign = find_row(ANY_COMMAND, name, 0);
+	if (foreign != NULL)
+		return refuse_foreign(p, foreign);
+	answer = answer_habit(name);
+	return answer == NULL ? 0 : refuse(p, "--%s: %s", name, answer);
+}
+
+/* The row for what getopt_long returns, or for its optopt. */
+static const struct option_row *
+row_of(unsigned commands, int option)
+{
+	if (option >= LONG)
+		return &option_table[option - LONG];
+	return find_row(commands, NULL, (char)option);
+}
+
+/* Take what getopt_long found in `word`. */
+static int
+take_word(struct parser *p, int found, const char *word)
+{
+	const unsigned commands = 1u << p->options->command;
+	const struct option_row *row;
+	char name[OPTION_NAME];
+
+	switch (found) {
+	case OPERAND:
+		return optarg == p->command ? 0 : take_operand(p, optarg);
+	case '?':
+		return refuse_option(p);
+	case ':':
+		row = row_of(commands, optopt);
+		return refuse(p, "%s: its argument %s is missing",
+		    option_table_name(row, name), row->argument);
+	default:
+		break;
+	}
+	row = row_of(commands, found);
+	if (found >= LONG && check_abbreviation(p, row, word) < 0)
+		return -1;
+	p->options->brief |= found == 'h';
+	return take(p, row, optarg);
+}
+
 /* Parse all words except the command. */
 static int
 parse_words(struct parser *p)
 {
-	struct options *o = p->options;
-	unsigned commands = 1u << o->command;
 	struct grammar g;
-	int found, result = 0;
+	const char *word;
+	int found;
 
-	set_grammar(&g, commands);
-	while (result == 0 && (found = next(p, &g)) != -1) {
-		int option = found == ':' ? optopt : found;
-		const struct option_row *row = option >= LONG ?
-		    &option_table[option - LONG] :
-		    find_row(commands, NULL, (char)option);
-		char name[OPTION_NAME];
-
-		if (found == '?')
-			result = refuse_option(p);
-		else if (found == ':')
-			result = refuse(p, "%s: its argument %s is missing",
-			    option_table_name(row, name), row->argument);
-		else if (found != OPERAND)
-			result = take(p, row, optarg);
-		else if (optarg != p->command)
-			result = take_operand(p, optarg);
-		o->brief |= found == 'h';
+	set_grammar(&g, 1u << p->options->command);
+	while ((found = next(p, &g, &word)) != -1) {
+		if (take_word(p, found, word) < 0)
+			return -1;
 	}
-	for (int i = optind; result == 0 && i < p->argc; i++)
-		text_list_add(&o->operands, p->argv[i]);
-	return result;
+	for (int i = optind; i < p->argc; i++)
+		text_list_add(&p->options->operands, p->argv[i]);
+	return 0;
 }
 
 /* The row of an option that was given and is one of these; else NULL. */

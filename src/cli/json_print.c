@@ -80,7 +80,10 @@ void
 json_print_text(struct json_print *json, const char *name, const char *text)
 {
 	begin(json, name);
-	print_text(json->file, text);
+	if (text == NULL)
+		fputs("null", json->file);
+	else
+		print_text(json->file, text);
 }
 
 /* "bytes_in" is shown as "bytes in". */
@@ -99,23 +102,33 @@ print_row(FILE *file, const struct figure *f)
 }
 
 void
-json_print_figures(FILE *file, int as_json, const struct figure *figures,
+json_print_members(struct json_print *json, const struct figure *figures,
     size_t n)
+{
+	for (const struct figure *f = figures; f < figures + n; f++) {
+		if (f->format == NULL)
+			json_print_count(json, f->name, f->count);
+		else
+			json_print_real(json, f->name, f->format, f->real);
+	}
+}
+
+void
+json_print_object(FILE *file, const struct figure *figures, size_t n)
 {
 	struct json_print json = { file, 0 };
 
-	if (as_json)
-		json_print_open(&json, NULL, '{');
+	json_print_open(&json, NULL, '{');
+	json_print_members(&json, figures, n);
+	json_print_close(&json, '}');
+	putc('\n', file);
+}
+
+void
+json_print_table(FILE *file, const struct figure *figures, size_t n)
+{
 	for (const struct figure *f = figures; f < figures + n; f++) {
-		if (as_json && f->format == NULL)
-			json_print_count(&json, f->name, f->count);
-		else if (as_json)
-			json_print_real(&json, f->name, f->format, f->real);
-		else if (!f->rare || f->count != 0)
+		if (!f->rare || f->count != 0)
 			print_row(file, f);
-	}
-	if (as_json) {
-		json_print_close(&json, '}');
-		putc('\n', file);
 	}
 }

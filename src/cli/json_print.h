@@ -25,7 +25,10 @@ void json_print_count(struct json_print *json, const char *name,
 void json_print_real(struct json_print *json, const char *name,
     const char *format, double value);
 
-/* Bytes that are not UTF-8 become U+FFFD: JSON cannot represent them. */
+/*
+ * Bytes that are not UTF-8 become U+FFFD: JSON cannot represent them. If `text`
+ * is NULL, the value is null.
+ */
 void json_print_text(struct json_print *json, const char *name,
     const char *text);
 
@@ -38,8 +41,12 @@ struct figure {
 	int rare;           /* the table leaves it out if it is 0 */
 };
 
-/* Print them as one line of JSON, or as a table. */
-void json_print_figures(FILE *file, int as_json, const struct figure *figures,
+/* Print n figures as members of the object that is open. */
+void json_print_members(struct json_print *json, const struct figure *figures,
     size_t n);
+
+/* Print n figures as an object in a line of its own; or as a table. */
+void json_print_object(FILE *file, const struct figure *figures, size_t n);
+void json_print_table(FILE *file, const struct figure *figures, size_t n);
 
 #endif

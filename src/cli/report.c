@@ -18,6 +18,8 @@
 
 /* Between two drawings of the live line; a run shorter than that needs none. */
 #define INTERVAL (CLOCK_SECOND / 5)
+/* Between two lines of progress where standard error is not a terminal. */
+#define LOG_INTERVAL (60 * CLOCK_SECOND)
 
 static struct {
 	const struct options *options; /* of the next run */
@@ -25,6 +27,7 @@ static struct {
 	uint64_t started;      /* clock_now */
 	struct table before;   /* the filter's, when the run began */
 	int shown;             /* the live line is on the terminal */
+	int is_logged;         /* progress is whole lines: no terminal */
 	uint64_t due;          /* when to draw it again; UINT64_MAX: never */
 } report;
 
@@ -58,6 +61,17 @@ report_notice(const char *text)
 	error_print(text);
 }
 
+/* Has a layer more lines than it was made for, as with --on-full=warn? */
+static int
+is_overfilled(const struct table *table)
+{
+	for (unsigned i = 0; i < table->count; i++) {
+		if (table->layers[i].lines > table->layers[i].capacity)
+			return 1;
+	}
+	return 0;
+}
+
 /* Warnings about the filter at the end of a run. */
 static void
 warn(const struct run *run)
@@ -66,19 +80,16 @@ warn(const struct run *run)
 	const struct header *h = filter_header(f);
 	const struct table *table = filter_table(f);
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
-	unsigned i = 0;
+	double rate = h->error_rate;
 
-	/* a layer with more lines than it was made for (--on-full=warn) */
-	while (i < table->count &&
-	    table->layers[i].lines <= table->layers[i].capacity)
-		i++;
-	if (i < table->count) {
+	if (is_overfilled(table))
+		rate = estimate_error_rate(f, SAMPLE_PAGES);
+	if (rate > h->error_rate)
 		error_printf("%s: more lines than it was made for (%s): new"
 		    " ones are now dropped by mistake at a rate of about %.2g,"
 		    " not %g",
 		    filter_name(f), number_format_count(a, h->capacity),
-		    estimate_error_rate(f, SAMPLE_PAGES), h->error_rate);
-	}
+		    rate, h->error_rate);
 	/* No warning for a filter in memory: it ends with the run. */
 	if (h->window.kind == WINDOW_NONE &&
 	    table->count > report.before.count && run->plan->filter != NULL) {
@@ -117,37 +128,63 @@ print_figures(const struct run *run)
 	    100 * estimate_fullness(filter_table(run->filter)));
 }
 
-/* The live line overwrites itself: a count, the work done, and `rest`. */
-static void
-draw_line(const char *unit, uint64_t count, double done, const char *rest)
+static uint64_t
+interval(void)
 {
-	char line[256], a[NUMBER_TEXT], b[NUMBER_TEXT];
+	return report.is_logged ? LOG_INTERVAL : INTERVAL;
+}
+
+/*
+ * A line of progress: a count, the share of the work that is done if it is
+ * known, and `rest`. The most important comes first: a narrow terminal cuts it.
+ */
+#define PROGRESS_TEXT 256
+static void
+progress_text(char text[PROGRESS_TEXT], const char *unit, uint64_t count,
+    double done, const char *rest)
+{
+	char a[NUMBER_TEXT], b[NUMBER_TEXT], left[NUMBER_TEXT] = "";
 	double seconds = seconds_so_far();
+
+	if (done > 0) {
+		unsigned long s = (unsigned long)fmin(1e9,
+		    ceil(seconds * (1 - done) / done));
+
+		snprintf(left, sizeof left, "  %.0f %%  %lu:%02lu:%02lu left",
+		    floor(100 * done), s / 3600, s / 60 % 60, s % 60);
+	}
+	snprintf(text, PROGRESS_TEXT, "%s %s%s  %s/s%s",
+	    number_format_count(a, count), unit, left,
+	    number_format_count(b, report_per_second(count, seconds)), rest);
+}
+
+/* Cut to the width of the terminal: some wrap after the last column. */
+static void
+draw(const char *text)
+{
+	char line[PROGRESS_TEXT + 8];
 	struct winsize size;
-	size_t n, width = 80;
+	int width = 80;
 
 	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		width = size.ws_col;
-	report.due = clock_now() + INTERVAL;
-	n = (size_t)snprintf(line, sizeof line, "\r%s %s",
-	    number_format_count(a, count), unit);
-	/* The most important first: a narrow terminal cuts the rest. */
-	if (done > 0) {
-		unsigned long left = (unsigned long)fmin(1e9,
-		    ceil(seconds * (1 - done) / done));
-
-		n += (size_t)snprintf(line + n, sizeof line - n,
-		    "  %.0f %%  %lu:%02lu:%02lu left", floor(100 * done),
-		    left / 3600, left / 60 % 60, left % 60);
-	}
-	n += (size_t)snprintf(line + n, sizeof line - n, "  %s/s%s",
-	    number_format_count(b, report_per_second(count, seconds)), rest);
-	/* the \r takes no column; some terminals wrap after the last one */
-	if (n > width)
-		line[width] = '\0';
+	snprintf(line, sizeof line, "\r%.*s\033[K", width - 1, text);
 	put(line);
-	put("\033[K");
 	report.shown = 1;
+}
+
+/* On a terminal, the live line, which overwrites itself; else a whole line. */
+static void
+show_progress(const char *unit, uint64_t count, double done, const char *rest)
+{
+	char text[PROGRESS_TEXT];
+
+	report.due = clock_now() + interval();
+	progress_text(text, unit, count, done, rest);
+	if (report.is_logged)
+		error_print(text);
+	else
+		draw(text);
 }
 
 static int
@@ -160,28 +197,32 @@ static void
 draw_progress(const struct run *run)
 {
 	double lines = run->lines_read == 0 ? 1 : (double)run->lines_read;
+	double done = 0;
 	char rest[80];
 
 	snprintf(rest, sizeof rest, "  %.1f %% new  filter %.0f %% full",
 	    100 * (double)run->lines_new / lines,
 	    floor(100 * estimate_fullness(filter_table(run->filter))));
-	draw_line("lines", run->lines_read, report.total == 0 ? 0 :
-	    fmin((double)run->position / (double)report.total, 1), rest);
+	if (report.total > 0)
+		done = fmin((double)run->position / (double)report.total, 1);
+	show_progress("lines", run->lines_read, done, rest);
 }
 
 void
 report_work_begins(int wants_progress)
 {
 	report.started = clock_now();
-	report.due = wants_progress && isatty(STDERR_FILENO) ?
-	    report.started + INTERVAL : UINT64_MAX;
+	report.is_logged = !isatty(STDERR_FILENO);
+	report.due = UINT64_MAX;
+	if (wants_progress)
+		report.due = report.started + interval();
 }
 
 void
 report_work(const char *unit, uint64_t count, double done)
 {
 	if (is_due())
-		draw_line(unit, count, done, "");
+		show_progress(unit, count, done, "");
 }
 
 void
@@ -189,6 +230,27 @@ report_work_ends(void)
 {
 	clear_progress();
 	report.due = UINT64_MAX;
+}
+
+/* Which run it was comes first: its filter, or null, and its inputs. */
+static void
+print_stats_json(const struct run *run, const struct figure *figures,
+    size_t count)
+{
+	const struct inputs inputs = run_inputs(run->plan, &run->recipe);
+	struct json_print json = { stderr, 0 };
+
+	json_print_open(&json, NULL, '{');
+	/* its name for messages, which has no password */
+	json_print_text(&json, "filter", run->plan->filter == NULL ? NULL :
+	    filter_name(run->filter));
+	json_print_open(&json, "inputs", '[');
+	for (size_t i = 0; i < inputs.count; i++)
+		json_print_text(&json, NULL, inputs.paths[i]);
+	json_print_close(&json, ']');
+	json_print_members(&json, figures, count);
+	json_print_close(&json, '}');
+	putc('\n', stderr);
 }
 
 static void
@@ -223,8 +285,12 @@ print_stats(const struct run *run)
 		{ "other_parts", .count = run->lines_passed, .rare = 1 }
 	};
 
-	json_print_figures(stderr, report.options->stats == STATS_JSON, figures,
-	    sizeof figures / sizeof *figures);
+	const size_t count = sizeof figures / sizeof *figures;
+
+	if (report.options->stats == STATS_JSON)
+		print_stats_json(run, figures, count);
+	else
+		json_print_table(stderr, figures, count);
 }
 
 void

@@ -18,9 +18,9 @@ void report_options(const struct options *options);
 void report_run(const struct run *run, enum run_moment moment);
 
 /*
- * The live line of other work, if it is wanted and there is a terminal: how
- * many of what, and the share of all the work that is done. It is drawn only if
- * it is due.
+ * The progress of other work, if it is wanted: how many of what, and the share
+ * of all the work that is done. On a terminal it is the live line, drawn only
+ * if it is due; elsewhere, a line once a minute.
  */
 void report_work_begins(int wants_progress);
 void report_work(const char *unit, uint64_t count, double done);

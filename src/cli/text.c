@@ -91,8 +91,9 @@ text_lines(char text[NUMBER_TEXT], double lines)
 	if (lines >= TEXT_LINES_MAX)
 		snprintf(text, NUMBER_TEXT, "every line");
 	else
-		snprintf(text, NUMBER_TEXT, "about %s lines",
-		    number_format_count(count, number_whole(lines)));
+		snprintf(text, NUMBER_TEXT, "about %s line%s",
+		    number_format_count(count, number_whole(lines)),
+		    number_whole(lines) == 1 ? "" : "s");
 	return text;
 }
 

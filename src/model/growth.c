@@ -120,3 +120,19 @@ growth_generation_lines(const struct filter *f)
 	}
 	return most > SIZING_CAPACITY_MAX ? SIZING_CAPACITY_MAX : most;
 }
+
+int
+growth_second_size(const struct sizing *first, uint64_t *bytes,
+    struct error *error)
+{
+	double rate = sizing_layer_rate(first->error_rate, 0, 1);
+	uint64_t capacity = 2 * first->capacity;
+	struct geometry second;
+
+	if (capacity < LAYER_LEAST)
+		capacity = LAYER_LEAST;
+	if (sizing_layer(&second, capacity, rate, rate, 0, error) < 0)
+		return -1;
+	*bytes = first->bytes + second.pages * PAGE_BYTES;
+	return 0;
+}

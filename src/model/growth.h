@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "bits/sizing.h"
 #include "disk/table.h"
 
 struct filter;
@@ -27,6 +28,13 @@ int growth_is_full(const struct filter *filter, uint64_t capacity,
  */
 int growth_layer(const struct filter *filter, const struct table *table,
     uint64_t wanted, uint64_t max_bytes, struct layer_entry *layer,
+    struct error *error);
+
+/*
+ * The size of a file made as `first`, which grows, once it has got its second
+ * layer: in bytes. Returns 0, or -1 with STATUS_USAGE if it can't grow.
+ */
+int growth_second_size(const struct sizing *first, uint64_t *bytes,
     struct error *error);
 
 /*

@@ -28,7 +28,7 @@ window_parse(struct window *window, const char *text)
 
 	if (number_duration(text, &n) == 0)
 		*window = (struct window){ WINDOW_SECONDS, n };
-	else if (strspn(text, "0123456789e.") == strlen(text) &&
+	else if (strspn(text, "0123456789e.kKMGT") == strlen(text) &&
 	    number_count(text, &n) == 0 && n >= 4 && n <= WINDOW_LENGTH_MAX)
 		*window = (struct window){ WINDOW_LINES,
 		    4 * window_generation_capacity(n) };

@@ -242,7 +242,7 @@ finish_prepared(struct sorter *s, struct error *error)
 	struct key_place *place = &p->reading.place;
 	const uint8_t *troubles = s->lines.troubles;
 
-	p->figures->keys.found |= s->lines.scratch.found;
+	key_figures_note(&p->figures->keys, &s->lines.scratch);
 	if (copy_lines(s, error) < 0)
 		return -1;
 	if (troubles != NULL)

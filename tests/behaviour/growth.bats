@@ -118,7 +118,7 @@ remembers() {
 	"$HELPER" lines 1000 | bloomdedup -n 1000 --on-full=warn -f other \
 		>out 2>err
 	[ ! -s err ]
-	echo one more | bloomdedup -f other >out 2>err
+	"$HELPER" lines 1500 | bloomdedup -f other >out 2>err
 	[ "$(wc -l <err)" -eq 1 ]
 }
 
@@ -156,7 +156,7 @@ remembers() {
 	echo a | bloomdedup -f seen --max-size=100K >out
 	[ "$(stat -c %s seen)" -le 102400 ]
 	fails 2 '--max-size' bloomdedup -f other -n 1e6 --max-size=100K
-	fails 2 'not an option of bloomdedup create, but of bloomdedup, add' \
+	fails 2 'not an option of bloomdedup create, but of bloomdedup and add' \
 		bloomdedup create -n 1e6 --max-size=100K other
 	fails 2 '' bloomdedup -f other --max-size=1
 	[ ! -e other ]

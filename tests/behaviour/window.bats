@@ -575,3 +575,16 @@ has_lines() {
 	"$HELPER" journal seen 1 <in
 	at "2026-01-07 12:00:00" check -f seen in | cmp in -
 }
+
+@test "a window of lines may be written with a unit, as other counts" {
+	bloomdedup create --window=10k -n 10k seen
+	bloomdedup info --json seen | grep -qF '"window_lines": 10000,'
+	bloomdedup -f seen --window=1e4 /dev/null
+	# m are minutes, M are millions
+	bloomdedup create --window=2M lines
+	bloomdedup info --json lines | grep -qF '"window_lines": 2000000,'
+	bloomdedup create --window=2m minutes
+	bloomdedup info --json minutes | grep -qF '"window_seconds": 120,'
+	fails 2 '--window' bloomdedup create --window=3 other
+	fails 2 '--window' bloomdedup create --window=1.5x other
+}

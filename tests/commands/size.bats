@@ -217,7 +217,7 @@ make_it() {
 	local i='[0-9]+' d='[0-9]+[.][0-9]+' e='[0-9]+([.][0-9]+)?(e-[0-9]+)?'
 	local object="^[{]\"capacity\": $i, \"error_rate\": $e, \"bytes\": $i, \
 \"bits_per_line\": $d, \"k\": $i, \"cache_lines\": $i, \
-\"textbook_bytes\": $i, \"textbook_k\": ${i}[}]\$"
+\"textbook_bytes\": $i, \"textbook_k\": $i, \"first_bytes\": ${i}[}]\$"
 	for options in '-n 1e8 -p 1e-5' '-n 1 -p 0.5' '-n 1e6 -m 3M' \
 		'-m 3M -p 1e-12' '-n 9007199254740992 -p 1e-12' \
 		'-n 1 -m 1000P' '-n 1e6 -p 1/3 --hashes=3'; do
@@ -232,7 +232,7 @@ make_it() {
 	bloomdedup try --json 1e8 1e-5 >out
 	grep -Eq "$object" out
 	grep -q '"capacity": 100000000, "error_rate": 1e-05,' out
-	grep -q '"textbook_bytes": 299533075, "textbook_k": 17}' out
+	grep -q '"textbook_bytes": 299533075, "textbook_k": 17, ' out
 }
 
 @test "JSON: the rate that is told makes the same file" {
@@ -351,4 +351,34 @@ make_it() {
 	[ "$(told -m 2MiB)" -eq "$(told -m 2097152)" ]
 	[ "$(told -m 2MB)" -eq "$(told -m 2000kB)" ]
 	[ "$(told -m 2MB)" -lt "$(told -m 2M)" ]
+}
+
+@test "a rate below the lowest one takes no more memory than that one" {
+	bloomdedup create -m 1G -n 1000 seen
+	[ "$(stat -c %s seen)" -eq "$(told -n 1000 -p 1e-12)" ]
+	[ "$(told -m 1G -n 1000)" -eq "$(told -n 1000 -p 1e-12)" ]
+	[ "$(told -m 1G -n 1000 --hashes=40)" -eq \
+		"$(told -n 1000 -p 1e-12 --hashes=40)" ]
+	# but all of what is allowed where it lowers the rate
+	[ "$(told -m 1G -n 2e8)" -gt 1073000000 ]
+}
+
+@test "size says what the first line too many costs, and what a window does" {
+	for n in 7 1000 30000; do
+		bloomdedup create -n $n seen
+		seq $((n + 1)) | bloomdedup add -f seen 2>err
+		bloomdedup size -n $n | tr -d , | tail -n 1 >told
+		grep -Eqx "bytes once it grows *$(stat -c %s seen)" told
+		rm seen
+	done
+	run ! grep -q 'once it grows' <(bloomdedup size -n 1000 --on-full=fail)
+	for window in 30d 1e5; do
+		bloomdedup create -n 1e5 --window=$window seen
+		bloomdedup size -n 1e5 --window=$window | tr -d , >told
+		grep -Eqx "filter file at first *$(stat -c %s seen)" told
+		run ! grep -q 'once it grows' told
+		[ "$(bloomdedup size --json -n 1e5 --window=$window |
+			json_value first_bytes)" -eq "$(stat -c %s seen)" ]
+		rm seen
+	done
 }

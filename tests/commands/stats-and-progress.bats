@@ -42,7 +42,8 @@ PYTHON
 	[ "$(grep -c '^.\{37\}[0-9]$' err)" -eq 12 ]
 	# the same figures as in JSON, and what is rare and 0
 	bloomdedup --stats=json in in 2>&1 >out | tr , '\n' |
-		sed 's/.*"\(.*\)":.*/\1/; s/_/ /g' | head -n 12 | cmp want -
+		sed '1,/^ "in"]/d; s/.*"\(.*\)":.*/\1/; s/_/ /g' |
+		head -n 12 | cmp want -
 }
 
 @test "--stats=json has exactly these names, and numbers" {
@@ -53,7 +54,7 @@ PYTHON
 	python3 - <<-'PYTHON'
 		import json
 		f = json.load(open("err"))
-		assert sorted(f) == sorted(["read", "new", "repeated",
+		assert sorted(f) == sorted(["filter", "inputs", "read", "new", "repeated",
 		    "bytes_in", "bytes_out", "seconds",
 		    "lines_per_second", "filter_full", "error_rate_now",
 		    "expected_dropped", "layer_count", "private_bytes",
@@ -314,13 +315,14 @@ is_drawn() {
 		cat in in
 	} >want
 	head -n 200 shown | cmp want -
-	sed -n '201,$p' shown | grep -q '^{"read": 300,'
+	sed -n '201,$p' shown | grep -q '^{"filter": null, .*"read": 300,'
 	[ "$(wc -l <shown)" -eq 201 ]
 }
 
 @test "--progress and messages on the same terminal don't mix" {
 	seq 100000 >in
 	bloomdedup create -n 1000 filter
+	mkdir nowhere
 	on_terminal "$(slowly in) | $BLOOMDEDUP --progress -f filter \
 		- nowhere >out"
 	screen >shown
@@ -479,4 +481,36 @@ is_drawn() {
 	"$HELPER" lines 20000 2 | bloomdedup -f filter >out 2>err
 	[ "$(wc -l <err)" -eq 1 ]
 	grep -q '^bloomdedup: filter: .*1,000.*0\.001' err
+}
+
+@test "--stats=json names the filter and the inputs" {
+	seq 3 >'a "b"'
+	bloomdedup -f seen --stats=json 'a "b"' - <'a "b"' 2>err >out
+	grep -qF '{"filter": "seen", "inputs": ["a \"b\"", "-"], "read": 6, ' err
+	bloomdedup --stats=json <'a "b"' 2>err >out
+	grep -qF '{"filter": null, "inputs": ["-"], "read": 3, ' err
+}
+
+@test "--progress is a line a minute where standard error is no terminal" {
+	needs_faketime
+	mkfifo pipe
+	# a second is ten minutes
+	at '+0 x600' --progress -f seen <pipe >out 2>err &
+	exec 4>pipe
+	seq 1000 >&4
+	until_true grep -q '^bloomdedup: 1,000 lines  .* new  filter .* full$' err
+	until_true eval '[ "$(wc -l <err)" -ge 2 ]'
+	exec 4>&-
+	wait $!
+	seq 1000 | cmp - out
+	run ! grep -q $'[\r\033]' err
+}
+
+@test "more lines than planned for is no warning while the rate is kept" {
+	# a page has room for many more lines than four
+	seq 100 | bloomdedup -n 4 -p 1e-3 --on-full=warn -f seen >out 2>err
+	[ ! -s err ]
+	[ "$(figure lines seen)" -gt 4 ]
+	seq 20000 | bloomdedup -f seen >out 2>err
+	is_message err 'seen: more lines than it was made for (4): new ones are now dropped by mistake at a rate of about '
 }

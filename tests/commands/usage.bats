@@ -257,9 +257,9 @@ for line in sys.stdin: json.loads(line)' <out
 	fails 2 '--memory' bloomdedup -m 5M in
 	fails 2 '--table' bloomdedup info --table seen
 	fails 2 '--quiet' bloomdedup info -q seen
-	fails 2 'not an option of bloomdedup, but of create, merge; see' \
+	fails 2 'not an option of bloomdedup, but of create and merge; see' \
 		bloomdedup --force in
-	fails 2 'not an option of bloomdedup merge, but of bloomdedup, add' \
+	fails 2 '--filter is not an option of bloomdedup merge; see' \
 		bloomdedup merge -f seen -o x
 	cmp copy seen
 	[ ! -e x ]
@@ -715,4 +715,34 @@ same_number() {
 			fi
 		done
 	done
+}
+
+@test "an abbreviation is not an option of other commands, nor a habit" {
+	seq 3 >in
+	fails 2 '--part is not an option of bloomdedup partition' \
+		bloomdedup partition --part=3 in
+	fails 2 '--part is not' bloomdedup partition --part 3/16 in
+	fails 2 '--strip: --trim ignores blanks at both ends, --strip-cr a carriage' \
+		bloomdedup --strip in
+	bloomdedup --strip-c in | cmp in -
+	bloomdedup partition --par=1 -o 'out%d' in
+	cmp in out1
+	for word in -0 --null; do
+		fails 2 "$word: -z is for lines that end in NUL" bloomdedup $word in
+	done
+	# who takes an option is said where it is one or two
+	fails 2 '--folder is not an option of bloomdedup, but of serve; see' \
+		bloomdedup --folder=x in
+	fails 2 '--table is not an option of bloomdedup info, but of size; see' \
+		bloomdedup info --table in
+	fails 2 '--force is not an option of bloomdedup add, but of create and merge; see' \
+		bloomdedup add --force in
+	fails 2 '-p, --error-rate is not an option of bloomdedup check; see' \
+		bloomdedup check -p 1e-3 in
+}
+
+@test "one line is a line" {
+	echo a | bloomdedup add -f seen -n 100
+	fails 3 'it remembers about 1 line and grows' bloomdedup create seen
+	bloomdedup info seen | grep -qx '  remembers     about 1 line'
 }

@@ -76,8 +76,10 @@ try_solve(struct sizing asked, struct faults *f)
 	    (asked.error_rate > 0 && (s.error_rate < asked.error_rate ||
 	    s.error_rate > asked.error_rate));
 	if (asked.bytes != 0) {
+		/* less is enough for the lowest rate */
 		f->size += s.bytes > asked.bytes ||
-		    asked.bytes - s.bytes >= PAGE_BYTES;
+		    (asked.bytes - s.bytes >= PAGE_BYTES &&
+		    s.error_rate > SIZING_RATE_MIN);
 		if (asked.capacity == 0)
 			f->minimal += s.capacity < SIZING_CAPACITY_MAX - 1 &&
 			    geometry_rate(&s.geometry, s.capacity + 1) <=
@@ -397,8 +399,8 @@ test_best_k(void)
 				continue;
 			cases++;
 			best = geometry_rate(&s.geometry, s.capacity);
-			if (best < 1e-13)
-				continue; /* better than can be asked for */
+			if (s.error_rate <= SIZING_RATE_MIN)
+				continue; /* the smallest size is wanted */
 			for (unsigned k = s.geometry.cache_lines;
 			    k <= CACHE_LINE_LANES * s.geometry.cache_lines;
 			    k++) {
