@@ -1,12 +1,18 @@
 #include "stream/lines.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/io.h"
+#include "bits/loops.h"
 #include "key/columns.h"
 
 /* What is read of each file to compare headers; more if one is longer. */
 #define HEADER_BYTES 4096
+/* The longest header of an output that is compared. */
+#define OUTPUT_HEADER_BYTES ((size_t)1024 * 1024)
 
 void
 lines_init(struct lines *l, const struct key_recipe *recipe,
@@ -107,6 +113,46 @@ reading_header(struct reading *reading, const struct key_recipe *recipe,
 		return 0;
 	return error_set(error, STATUS_FAILED, "%s: %s", chunk->file,
 	    differs.text);
+}
+
+/* Read the first record of a file to `data`; 0 if it isn't whole. */
+static size_t
+first_record(int fd, const struct record_format *format, uint8_t *data)
+{
+	struct csv_state state = { 0 };
+	const uint8_t *starts[2];
+	ssize_t n = io_pread(fd, data, OUTPUT_HEADER_BYTES, 0);
+	size_t whole = n <= 0 ? 0 : record_scan(format, &state, data,
+	    (size_t)n);
+
+	if (whole == 0)
+		return 0;
+	record_split(format, data, data + whole, starts, 1);
+	return (size_t)(starts[1] - data);
+}
+
+int
+reading_compare_output(const struct reading *reading,
+    const struct key_recipe *recipe, const struct record_format *format,
+    int fd, const char *name, struct error *error)
+{
+	const struct key header = { reading->header, reading->header_bytes };
+	struct key first;
+	struct error differs;
+	uint8_t *data;
+	int reader = io_reopen(fd, O_RDONLY), result = 0;
+
+	if (reader < 0)
+		return 0;
+	data = memory_or_die(malloc(OUTPUT_HEADER_BYTES + LOOPS_PADDING));
+	first = (struct key){ data, first_record(reader, format, data) };
+	if (first.nbytes > 0 && columns_compare(recipe, header, first, name,
+	    &differs) < 0)
+		result = error_set(error, STATUS_FAILED, "%s: %s",
+		    reading->header_file, differs.text);
+	free(data);
+	close(reader);
+	return result;
 }
 
 static void

@@ -77,6 +77,15 @@ int reading_header(struct reading *reading, const struct key_recipe *recipe,
     const struct chunk *chunk, struct error *error);
 
 /*
+ * The first header, before records are added to what `fd`, which is called
+ * `name`, has already: fails if the first record there names other columns.
+ * Where the file can't be read, nothing is compared.
+ */
+int reading_compare_output(const struct reading *reading,
+    const struct key_recipe *recipe, const struct record_format *format,
+    int fd, const char *name, struct error *error);
+
+/*
  * Before anything is printed: do all input files that can be read twice, which
  * are the regular ones, have headers with the same columns? Files that can't be
  * read are passed over, since the input reports them. Fails as reading_header.

@@ -228,7 +228,8 @@ finish_header(struct worker *w, struct error *error)
 	if (is_first <= 0)
 		return is_first;
 	if (output_continues(&run->output))
-		return 0;
+		return reading_compare_output(&run->reading, &run->recipe,
+		    w->lines.format, run->output.fd, run->output.name, error);
 	return torn_write(&run->output, chunk->data, chunk->header_bytes,
 	    error);
 }

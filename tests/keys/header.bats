@@ -239,3 +239,26 @@ load ../common
 	bloomdedup -q --csv --header -k mail one two 2>err
 	[ ! -s err ]
 }
+
+@test "records are not added under a header with other columns" {
+	printf 'mail,name\na@x,Ann\n' >jan.csv
+	printf 'name,mail\nBob,b@x\n' >feb.csv
+	printf '\xef\xbb\xbf"mail",name\r\nc@x,Cid\r\n' >mar.csv
+	for how in '-o out.csv --append' '-o out.csv --append --atomic' \
+		'>>out.csv'; do
+		rm -f seen out.csv
+		name=out.csv
+		[[ $how == -* ]] || name='standard output'
+		eval "bloomdedup -f seen --csv --header -k mail $how jan.csv"
+		status=0
+		eval "bloomdedup -f seen $how feb.csv 2>err" || status=$?
+		[ $status -eq 3 ]
+		is_message err "feb.csv: its columns are 'name,mail', but those of $name are 'mail,name'"
+		cmp jan.csv out.csv
+		run -1 bloomdedup check -f seen feb.csv
+		eval "bloomdedup -f seen $how mar.csv"
+		cat jan.csv <(tail -n 1 mar.csv) | cmp - out.csv
+		# what can't be read is not compared, and -d prints no header
+		bloomdedup -d -f seen feb.csv feb.csv | cmp - <(tail -n 1 feb.csv)
+	done
+}
