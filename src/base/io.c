@@ -1,11 +1,13 @@
-#define _GNU_SOURCE /* F_SETPIPE_SZ */
+#define _GNU_SOURCE /* F_SETPIPE_SZ, F_SETLEASE */
 #include "base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 ssize_t
@@ -55,6 +57,27 @@ io_reopen(int fd, int flags)
 
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	return open(path, flags | O_CLOEXEC | O_NOCTTY);
+}
+
+int
+io_cut(int fd, off_t size, off_t to)
+{
+	struct stat st;
+	int result = -1;
+
+	/*
+	 * A write lease is given only if nobody else has the file open. Who
+	 * wants to open it then waits until it ends, and sends us this signal.
+	 */
+	signal(SIGIO, SIG_IGN);
+	if (fcntl(fd, F_SETLEASE, F_WRLCK) < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && st.st_size == size)
+		result = ftruncate(fd, to);
+	fcntl(fd, F_SETLEASE, F_UNLCK);
+	if (result == 0 && lseek(fd, 0, SEEK_CUR) > to)
+		lseek(fd, to, SEEK_SET);
+	return result;
 }
 
 int

@@ -21,6 +21,14 @@ int io_pwrite(int fd, const void *data, size_t nbytes, uint64_t offset);
  */
 int io_reopen(int fd, int flags);
 
+/*
+ * Cut a regular file, open for writing, that ends at `size` back to `to`, but
+ * only if nobody else has it open, whom that would confuse. A position behind
+ * the new end becomes the end. Returns 0, or -1 if nothing was changed: others
+ * have it open, it ends elsewhere, or it isn't ours.
+ */
+int io_cut(int fd, off_t size, off_t to);
+
 /* Up to 256 random bytes. Returns 0, or -1 with `error` filled. */
 int io_random(void *data, size_t nbytes, struct error *error);
 

@@ -66,6 +66,25 @@ path_real(const char *path)
 	    memory_or_die(strdup(path)) : path_follow(path);
 }
 
+char *
+path_absolute(const char *path)
+{
+	char *name = path_follow(path), *folder, *absolute;
+
+	if (name == NULL || name[0] == '/')
+		return name;
+	folder = getcwd(NULL, 0);
+	if (folder == NULL) {
+		free(name);
+		return NULL;
+	}
+	if (asprintf(&absolute, "%s/%s", folder, name) < 0)
+		memory_or_die(NULL);
+	free(folder);
+	free(name);
+	return absolute;
+}
+
 int
 path_same_file(const struct stat *a, const struct stat *b)
 {

@@ -18,6 +18,9 @@ char *path_follow(const char *path);
 /* The same, but a dangling link is returned as it is, unresolved. */
 char *path_real(const char *path);
 
+/* With links resolved, and from the root on; to be freed. NULL on failure. */
+char *path_absolute(const char *path);
+
 /* Do both describe the same file? */
 int path_same_file(const struct stat *a, const struct stat *b);
 

@@ -20,7 +20,9 @@ enum frame_kind { /* values as stored in the file */
 	FRAME_BEGIN = 1,
 	FRAME_DIGESTS = 2,
 	FRAME_COMMIT = 3,
-	FRAME_WRITING = 4
+	FRAME_WRITING = 4,
+	FRAME_TEXT = 5,
+	FRAME_OUTPUT = 6
 };
 
 extern const uint8_t frame_magic[4];

@@ -20,7 +20,10 @@ enum {
 	SPAN_BYTES = 12,
 	BEGIN_BYTES = JOURNAL_BEGIN_BYTES - FRAME_HEAD_BYTES,
 	COMMIT_MAX = 8 + TABLE_LAYERS_MAX * SPAN_BYTES,
-	VERSION = 1
+	VERSION = 1,
+	VERSION_WITH_TEXT = 2,
+	TEXT_HEAD_BYTES = 4,
+	OUTPUT_HEAD_BYTES = 4 + 4 + 3 * 8
 };
 
 char *
@@ -86,7 +89,7 @@ read_frame(struct journal *j, struct error *error)
 /* Create the file, and write its first frame. */
 static int
 create(struct journal *j, const char *filter,
-    const uint8_t id[FILTER_ID_BYTES], struct error *error)
+    const uint8_t id[FILTER_ID_BYTES], uint32_t version, struct error *error)
 {
 	struct stat st;
 
@@ -97,7 +100,7 @@ create(struct journal *j, const char *filter,
 	/* Anyone who may read the filter may read its journal. */
 	if (stat(filter, &st) == 0)
 		temporary_take_rights(j->fd, &st);
-	le_put32(j->frame + HEAD_BYTES, VERSION);
+	le_put32(j->frame + HEAD_BYTES, version);
 	memcpy(j->frame + HEAD_BYTES + 4, id, FILTER_ID_BYTES);
 	if (write_frame(j, FRAME_BEGIN, BEGIN_BYTES, error) < 0) {
 		journal_forget(j);
@@ -122,10 +125,11 @@ remove_notes(const char *filter, const uint8_t id[FILTER_ID_BYTES])
 
 int
 journal_create(struct journal *j, const char *filter,
-    const uint8_t id[FILTER_ID_BYTES], struct error *error)
+    const uint8_t id[FILTER_ID_BYTES], int has_text, struct error *error)
 {
 	remove_notes(filter, id);
-	if (create(j, filter, id, error) < 0)
+	if (create(j, filter, id, has_text ? VERSION_WITH_TEXT : VERSION,
+	    error) < 0)
 		return -1;
 	/* Not at the commit: then the output is already in place. */
 	if (path_sync_folder(j->path, error) < 0) {
@@ -140,7 +144,7 @@ journal_create_for_notes(struct journal *j, const char *filter,
     const uint8_t id[FILTER_ID_BYTES], struct error *error)
 {
 	remove_notes(filter, id);
-	return create(j, filter, id, error);
+	return create(j, filter, id, VERSION, error);
 }
 
 /* Write the digests that were added. */
@@ -173,26 +177,92 @@ journal_add(struct journal *j, const struct digest *digests, size_t n,
 }
 
 int
+journal_add_text(struct journal *j, unsigned output, const void *text,
+    size_t nbytes, struct error *error)
+{
+	const size_t most = FRAME_PAYLOAD_MAX - TEXT_HEAD_BYTES;
+	const uint8_t *p = text;
+
+	/* The digests in the frame go first. */
+	if (flush(j, error) < 0)
+		return -1;
+	while (nbytes > 0) {
+		size_t n = nbytes < most ? nbytes : most;
+
+		le_put32(j->frame + HEAD_BYTES, output);
+		memcpy(j->frame + HEAD_BYTES + TEXT_HEAD_BYTES, p, n);
+		if (write_frame(j, FRAME_TEXT, TEXT_HEAD_BYTES + n, error) < 0)
+			return -1;
+		p += n;
+		nbytes -= n;
+	}
+	return 0;
+}
+
+/* All frames of outputs, as in the file; to be freed. */
+static uint8_t *
+encode_outputs(const struct journal *j, size_t *nbytes)
+{
+	uint8_t *frames = memory_or_die(calloc(JOURNAL_OUTPUTS, HEAD_BYTES +
+	    OUTPUT_HEAD_BYTES + JOURNAL_PATH_MAX));
+
+	*nbytes = 0;
+	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
+		const struct journal_output *o = &j->outputs[i];
+		uint8_t *frame = frames + *nbytes, *p = frame + HEAD_BYTES;
+		size_t path = strlen(o->path);
+
+		if (o->kind == JOURNAL_NO_OUTPUT)
+			continue;
+		le_put32(p, i);
+		le_put32(p + 4, o->kind);
+		le_put64(p + 8, o->device);
+		le_put64(p + 16, o->inode);
+		le_put64(p + 24, o->length);
+		memcpy(p + OUTPUT_HEAD_BYTES, o->path, path);
+		frame_seal(frame, FRAME_OUTPUT, OUTPUT_HEAD_BYTES + path);
+		*nbytes += HEAD_BYTES + OUTPUT_HEAD_BYTES + path;
+	}
+	return frames;
+}
+
+int
 journal_prepare(struct journal *j, struct error *error)
 {
-	static const uint8_t zeros[HEAD_BYTES + COMMIT_MAX];
+	size_t nbytes;
+	uint8_t *room;
+	int result;
 
 	if (flush(j, error) < 0)
 		return -1;
+	free(encode_outputs(j, &nbytes));
+	nbytes += HEAD_BYTES + COMMIT_MAX;
 	/* Zeros are not a frame; the commit overwrites them. */
-	return io_pwrite(j->fd, zeros, sizeof zeros, j->offset) == 0 &&
-	    fdatasync(j->fd) == 0 ? 0 : error_system(error, errno, j->path);
+	room = memory_or_die(calloc(1, nbytes));
+	result = io_pwrite(j->fd, room, nbytes, j->offset);
+	free(room);
+	if (result == 0 && fdatasync(j->fd) == 0)
+		return 0;
+	return error_system(error, errno, j->path);
 }
 
 int
 journal_commit(struct journal *j, const struct journal_span *spans,
     size_t count, struct error *error)
 {
-	uint8_t *p = j->frame + HEAD_BYTES;
+	const size_t commit = 8 + count * SPAN_BYTES;
+	uint8_t *p = j->frame + HEAD_BYTES, *outputs;
+	size_t nbytes;
+	int result;
 
 	if (flush(j, error) < 0)
 		return -1;
-	if (fdatasync(j->fd) < 0)
+	/* Behind the commit, where older versions don't read. */
+	outputs = encode_outputs(j, &nbytes);
+	result = io_pwrite(j->fd, outputs, nbytes,
+	    j->offset + HEAD_BYTES + commit);
+	free(outputs);
+	if (result < 0 || fdatasync(j->fd) < 0)
 		return error_system(error, errno, j->path);
 	le_put64(p, j->count);
 	for (size_t i = 0; i < count; i++) {
@@ -201,10 +271,37 @@ journal_commit(struct journal *j, const struct journal_span *spans,
 		j->spans[i] = spans[i];
 	}
 	j->span_count = count;
-	if (write_frame(j, FRAME_COMMIT, 8 + count * SPAN_BYTES, error) < 0)
+	if (write_frame(j, FRAME_COMMIT, commit, error) < 0)
 		return -1;
 	return fsync(j->fd) == 0 ? 0 :
 	    error_system(error, errno, j->path);
+}
+
+/* Behind the commit: the outputs, if there are any. */
+static int
+read_outputs(struct journal *j, struct error *error)
+{
+	const uint8_t *p = j->frame + HEAD_BYTES;
+	int result;
+
+	while ((result = read_frame(j, error)) == 0 &&
+	    j->kind == FRAME_OUTPUT && j->payload >= OUTPUT_HEAD_BYTES &&
+	    j->payload - OUTPUT_HEAD_BYTES < JOURNAL_PATH_MAX) {
+		uint32_t number = le_get32(p), kind = le_get32(p + 4);
+		struct journal_output *o;
+
+		if (number >= JOURNAL_OUTPUTS || kind > JOURNAL_APPENDED)
+			continue;
+		o = &j->outputs[number];
+		memset(o, 0, sizeof *o);
+		o->kind = kind;
+		o->device = le_get64(p + 8);
+		o->inode = le_get64(p + 16);
+		o->length = le_get64(p + 24);
+		memcpy(o->path, p + OUTPUT_HEAD_BYTES,
+		    j->payload - OUTPUT_HEAD_BYTES);
+	}
+	return result < 0 ? -1 : 0;
 }
 
 /* Take the spans from a commit's payload; -1 if they don't add up. */
@@ -259,16 +356,16 @@ read_state(struct journal *j, struct error *error)
 
 	if (result == 0 && j->kind == FRAME_WRITING)
 		return JOURNAL_NOTES;
-	while (result == 0 && j->kind == FRAME_DIGESTS &&
-	    j->payload % DIGEST_BYTES == 0) {
-		j->count += j->payload / DIGEST_BYTES;
+	while (result == 0 && (j->kind == FRAME_TEXT ||
+	    (j->kind == FRAME_DIGESTS && j->payload % DIGEST_BYTES == 0))) {
+		if (j->kind == FRAME_DIGESTS)
+			j->count += j->payload / DIGEST_BYTES;
 		result = read_frame(j, error);
 	}
-	if (result < 0)
-		return JOURNAL_FAILED;
 	if (result == 0 && j->kind == FRAME_COMMIT && decode_commit(j) == 0)
-		return JOURNAL_COMPLETE;
-	return JOURNAL_UNFINISHED;
+		return read_outputs(j, error) < 0 ? JOURNAL_FAILED :
+		    JOURNAL_COMPLETE;
+	return result < 0 ? JOURNAL_FAILED : JOURNAL_UNFINISHED;
 }
 
 /* A journal that was opened. */
@@ -279,14 +376,15 @@ check_begin(struct journal *j, const uint8_t id[FILTER_ID_BYTES],
 	/* Before the frame is read: its writer may be just beginning. */
 	const int begun = !has_not_begun(j);
 	int result = read_frame(j, error);
+	uint32_t version = le_get32(j->frame + HEAD_BYTES);
 
 	if (result < 0)
 		return JOURNAL_FAILED;
 	if (result == 1 && !begun)
 		return JOURNAL_UNFINISHED;
 	if (result == 1 || j->kind != FRAME_BEGIN ||
-	    j->payload != BEGIN_BYTES ||
-	    le_get32(j->frame + HEAD_BYTES) != VERSION) {
+	    j->payload != BEGIN_BYTES || version < VERSION ||
+	    version > VERSION_WITH_TEXT) {
 		error_set(error, STATUS_FAILED, "%s: not a journal of this"
 		    " version of bloomdedup; move it away", j->path);
 		return JOURNAL_FAILED;
@@ -332,6 +430,9 @@ journal_each(struct journal *j, journal_visit *visit, void *context,
 
 				if (result < 0)
 					return -1;
+				used = 0;
+				if (result == 0 && j->kind == FRAME_TEXT)
+					continue;
 				if (result > 0 || j->kind != FRAME_DIGESTS)
 					return error_set(error, STATUS_FAILED,
 					    "%s: ends too early", j->path);
@@ -350,6 +451,27 @@ journal_each(struct journal *j, journal_visit *visit, void *context,
 		}
 	}
 	return 0;
+}
+
+int
+journal_each_text(struct journal *j, unsigned output,
+    journal_visit_text *visit, void *context, struct error *error)
+{
+	const uint8_t *p = j->frame + HEAD_BYTES;
+	int result;
+
+	j->offset = HEAD_BYTES + BEGIN_BYTES;
+	while ((result = read_frame(j, error)) == 0 &&
+	    (j->kind == FRAME_DIGESTS || j->kind == FRAME_TEXT)) {
+		if (j->kind != FRAME_TEXT || j->payload < TEXT_HEAD_BYTES ||
+		    le_get32(p) != output)
+			continue;
+		result = visit(context, p + TEXT_HEAD_BYTES,
+		    j->payload - TEXT_HEAD_BYTES, error);
+		if (result != 0)
+			return result;
+	}
+	return result < 0 ? -1 : 0;
 }
 
 /*

@@ -5,8 +5,9 @@
  * A sequence of frames, each with a checksum: the first has the filter's id,
  * then come digests, and at last a commit that says which digests belong to
  * which layer. A journal without a commit doesn't count. One with a commit is
- * applied by the next run: setting bits twice does no harm. See bloomdedup(5),
- * "Journal".
+ * applied by the next run: setting bits twice does no harm. Behind the commit
+ * are the outputs of the run; the text that it appends to one of them is
+ * between the digests. See bloomdedup(5), "Journal".
  *
  * All functions return 0, or -1 with `error` filled; exceptions are stated.
  */
@@ -26,6 +27,21 @@ struct journal_span {
 	uint64_t count;
 };
 
+/* An output of the run. */
+#define JOURNAL_OUTPUTS 2
+#define JOURNAL_PATH_MAX 4096
+struct journal_output {
+	enum {
+		/* values as stored in the file */
+		JOURNAL_NO_OUTPUT = 0,
+		JOURNAL_REPLACED = 1, /* it was in place before the commit */
+		JOURNAL_APPENDED = 2  /* it gets the journal's text */
+	} kind;
+	uint64_t device, inode;
+	uint64_t length; /* if appended: that of the file at the commit */
+	char path[JOURNAL_PATH_MAX];
+};
+
 struct journal {
 	int fd;        /* -1 if there is none */
 	char *path;
@@ -37,6 +53,7 @@ struct journal {
 	uint64_t offset; /* where the next frame is read or written */
 	struct journal_span spans[TABLE_LAYERS_MAX];
 	size_t span_count;
+	struct journal_output outputs[JOURNAL_OUTPUTS];
 };
 
 #define JOURNAL_NONE { .fd = -1 }
@@ -54,10 +71,11 @@ char *journal_name(const char *filter);
 
 /*
  * Begin a journal for the filter file `filter` (its resolved name). Syncs its
- * name, and so the filter's, to the disk.
+ * name, and so the filter's, to the disk. If it `has_text`, older versions
+ * refuse it, since they could not finish it.
  */
 int journal_create(struct journal *journal, const char *filter,
-    const uint8_t id[FILTER_ID_BYTES], struct error *error);
+    const uint8_t id[FILTER_ID_BYTES], int has_text, struct error *error);
 
 /*
  * The same for notes.h: a journal that never gets a commit. That of an earlier
@@ -70,10 +88,17 @@ int journal_create_for_notes(struct journal *journal, const char *filter,
 int journal_add(struct journal *journal, const struct digest *digests,
     size_t n, struct error *error);
 
-/* Sync all digests added to the disk, and reserve room for the commit frame. */
+/* Add text that is to be appended to output number `output`. */
+int journal_add_text(struct journal *journal, unsigned output,
+    const void *text, size_t nbytes, struct error *error);
+
+/*
+ * Sync all that was added to the disk, and reserve room for the commit frame
+ * and for journal->outputs, which the caller has set.
+ */
 int journal_prepare(struct journal *journal, struct error *error);
 
-/* The same, then write the commit and sync it. */
+/* The same, then write the outputs and the commit, and sync them. */
 int journal_commit(struct journal *journal, const struct journal_span *spans,
     size_t count, struct error *error);
 
@@ -102,6 +127,16 @@ typedef int journal_visit(void *context, unsigned layer,
     const struct digest *digests, size_t n, struct error *error);
 int journal_each(struct journal *journal, journal_visit *visit, void *context,
     struct error *error);
+
+/*
+ * After the commit: call `visit` for the text of output number `output`, in
+ * pieces, until it returns anything but 0, which is returned then. -1 also if
+ * the journal can't be read, with `error` filled.
+ */
+typedef int journal_visit_text(void *context, const uint8_t *text,
+    size_t nbytes, struct error *error);
+int journal_each_text(struct journal *journal, unsigned output,
+    journal_visit_text *visit, void *context, struct error *error);
 
 /*
  * Remove and close it. If a power cut brings it back, the next run removes it.

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "bits/sizing.h"
 #include "disk/journal.h"
+#include "disk/redo.h"
 #include "filter/filter.h"
 #include "layers/layers.h"
 #include "model/growth.h"
@@ -86,9 +87,10 @@ release(struct deferred *d)
 }
 
 int
-deferred_begin(struct filter **filter, int journaled,
+deferred_begin(struct filter **filter, enum deferred_how how,
     const struct deferred_promise *promise, struct error *error)
 {
+	const int journaled = how != DEFERRED_LIST;
 	struct deferred *d = new_deferred(*filter, &operations);
 	const char *path = filter_path(*filter);
 	int result;
@@ -101,7 +103,7 @@ deferred_begin(struct filter **filter, int journaled,
 	/* In either case, a file's name is synced to the disk. */
 	if (result == 0 && journaled)
 		result = journal_create(&d->journal, path,
-		    filter_header(*filter)->id, error);
+		    filter_header(*filter)->id, how == DEFERRED_TEXT, error);
 	else if (result == 0 && path != NULL)
 		result = path_sync_folder(path, error);
 	if (result < 0) {
@@ -114,6 +116,14 @@ deferred_begin(struct filter **filter, int journaled,
 	d->filter.under->held = journaled;
 	*filter = &d->filter;
 	return 0;
+}
+
+int
+deferred_add_text(struct filter *filter, unsigned output, const void *text,
+    size_t nbytes, struct error *error)
+{
+	return journal_add_text(&deferred_of(filter)->journal, output, text,
+	    nbytes, error);
 }
 
 static int
@@ -159,15 +169,45 @@ make_spans(const struct deferred *d, struct journal_span *spans)
 	return count;
 }
 
+/* After the promise was kept: commit the journal, and do what it says. */
+static int
+commit_journal(struct deferred *d, const struct deferred_promise *promise,
+    struct error *error)
+{
+	struct journal_span spans[TABLE_LAYERS_MAX];
+
+	if (promise->outputs != NULL)
+		memcpy(d->journal.outputs, promise->outputs,
+		    sizeof d->journal.outputs);
+	if (journal_commit(&d->journal, spans, make_spans(d, spans),
+	    error) < 0)
+		return -1;
+	d->journal_stays = 1;
+	switch (redo_apply(&d->journal, 0, error)) {
+	case REDO_DONE:
+		return layers_mark_journal(d->filter.under, &d->journal,
+		    error);
+	case REDO_DISCARDED:
+		d->journal_stays = 0;
+		return -1;
+	case REDO_UNFINISHED:
+		break;
+	}
+	return error_set(error, error->status, "%s; the next run of the filter"
+	    " adds what is missing there", error->text);
+}
+
 int
 deferred_commit(struct filter *filter, const struct deferred_promise *promise,
     struct error *error)
 {
 	struct deferred *d = deferred_of(filter);
 	struct filter *under = filter->under;
-	struct journal_span spans[TABLE_LAYERS_MAX];
 	uint64_t room;
 
+	if (promise->outputs != NULL)
+		memcpy(d->journal.outputs, promise->outputs,
+		    sizeof d->journal.outputs);
 	/* New layers are on the disk before a journal can name them. */
 	if (filter_reserve(under, d->count, &room, error) != ROOM_ENOUGH ||
 	    filter_sync(under, error) < 0 ||
@@ -175,11 +215,7 @@ deferred_commit(struct filter *filter, const struct deferred_promise *promise,
 	    promise->keep(promise->context, error) < 0)
 		return -1;
 	if (d->journaled) {
-		if (journal_commit(&d->journal, spans, make_spans(d, spans),
-		    error) < 0)
-			return -1;
-		d->journal_stays = 1;
-		if (layers_mark_journal(under, &d->journal, error) < 0)
+		if (commit_journal(d, promise, error) < 0)
 			return -1;
 	} else if (filter_mark(under, d->list, d->count, error) < 0) {
 		return -1;
@@ -261,18 +297,55 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
 	    0 : flush(d, error);
 }
 
-/* The run of this journal had succeeded: mark what it holds. */
-static int
-recover(struct filter *filter, struct journal *journal,
-    void (*notice)(const char *text), struct error *error)
+/* Say what is done for an earlier run. */
+static void
+tell_recovery(const struct filter *filter, const struct journal *journal,
+    void (*notice)(const char *text))
 {
+	const struct journal_output *o = &journal->outputs[0];
 	char number[NUMBER_TEXT];
 
 	if (journal->count > 0)
 		error_notify(notice, "%s: finishing an earlier run: %s lines"
-		    " that it printed are now remembered", filter_name(filter),
-		    number_format_count(number, journal->count));
-	return layers_recover(filter, journal, error);
+		    " that it printed%s%s are now remembered",
+		    filter_name(filter),
+		    number_format_count(number, journal->count),
+		    o->kind == JOURNAL_NO_OUTPUT ? "" : " to ", o->path);
+}
+
+/*
+ * The run of this journal had succeeded: append what its outputs lack, and mark
+ * what it holds.
+ */
+static int
+recover(struct filter *filter, struct journal *journal,
+    void (*notice)(const char *text), struct error *error)
+{
+	struct error ignored;
+
+	switch (redo_apply(journal, 1, error)) {
+	case REDO_DONE:
+		break;
+	case REDO_DISCARDED:
+		journal_remove(journal, &ignored);
+		return -1;
+	case REDO_UNFINISHED:
+		journal_close(journal);
+		return -1;
+	}
+	tell_recovery(filter, journal, notice);
+	if (layers_recover(filter, journal, error) < 0) {
+		journal_close(journal);
+		return -1;
+	}
+	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
+		const struct journal_output *o = &journal->outputs[i];
+
+		filter->finished[i] = (struct finished_output){
+			.exists = o->kind != JOURNAL_NO_OUTPUT,
+			.device = o->device, .inode = o->inode };
+	}
+	return journal_remove(journal, error);
 }
 
 int
@@ -294,10 +367,7 @@ deferred_recover(struct filter *filter, void (*notice)(const char *text),
 	case JOURNAL_UNFINISHED:
 		break;
 	case JOURNAL_COMPLETE:
-		if (recover(filter, &journal, notice, error) == 0)
-			break;
-		journal_close(&journal);
-		return -1;
+		return recover(filter, &journal, notice, error);
 	}
 	return journal_remove(&journal, error);
 }

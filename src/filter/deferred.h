@@ -12,34 +12,53 @@
 #ifndef FILTER_DEFERRED_H
 #define FILTER_DEFERRED_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 
 struct filter;
+struct journal_output;
 
 /* Makes the lines safe: returns 0, or -1 with `error` filled. */
 struct deferred_promise {
 	int (*keep)(void *context, struct error *error);
 	void *context;
+	/*
+	 * The run's outputs, JOURNAL_OUTPUTS of them, or NULL; `keep` may still
+	 * change their lengths. Those that are appended to get the journal's
+	 * text after the commit.
+	 */
+	const struct journal_output *outputs;
+};
+
+enum deferred_how {
+	DEFERRED_LIST,    /* marks are kept in a list, */
+	DEFERRED_JOURNAL, /* or in the journal, */
+	DEFERRED_TEXT     /* beside text that is appended to outputs */
 };
 
 /*
  * Hold back the marks for *filter, which is in a file: *filter becomes the
- * filter that does so, and closing it closes both. If `journaled`, all are kept
- * in its journal until deferred_commit. If not, a full list is marked at once,
- * after `promise` was kept. On failure *filter is unchanged.
+ * filter that does so, and closing it closes both. In the journal, all are kept
+ * until deferred_commit. A full list is marked at once, after `promise` was
+ * kept. On failure *filter is unchanged.
  *
  * Closing it discards what is still held: it is not remembered. But a journal
  * that has its commit and could not be applied stays for the next run.
  */
-int deferred_begin(struct filter **filter, int journaled,
+int deferred_begin(struct filter **filter, enum deferred_how how,
     const struct deferred_promise *promise, struct error *error);
+
+/* With DEFERRED_TEXT: text that is to be appended to output number `output`. */
+int deferred_add_text(struct filter *filter, unsigned output,
+    const void *text, size_t nbytes, struct error *error);
 
 /*
  * Mark all that is held. First the filter is extended and the journal synced,
  * so that what can fail fails here. Then `promise` is kept; then the journal
- * gets its commit, the bits are set and synced, and the journal is removed.
+ * gets its commit, its text is appended, the bits are set and synced, and the
+ * journal is removed.
  */
 int deferred_commit(struct filter *filter,
     const struct deferred_promise *promise, struct error *error);

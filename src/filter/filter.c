@@ -1,6 +1,7 @@
 #include "filter/filter.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include "base/signals.h"
@@ -158,6 +159,19 @@ uint64_t
 filter_waiting(const struct filter *f)
 {
 	return f->waiting;
+}
+
+int
+filter_finished_output(const struct filter *f, const struct stat *st)
+{
+	for (unsigned i = 0; i < FINISHED_OUTPUTS; i++) {
+		const struct finished_output *o = &f->bottom->finished[i];
+
+		if (o->exists && o->device == st->st_dev &&
+		    o->inode == st->st_ino)
+			return 1;
+	}
+	return 0;
 }
 
 uint64_t

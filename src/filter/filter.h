@@ -171,6 +171,13 @@ int filter_verify_layer(struct filter *filter, unsigned i,
 /* Is an open filter still what its location stands for? */
 enum filter_state filter_state(struct filter *filter);
 
+/*
+ * When the filter was opened, an earlier run was finished that had been killed
+ * after its outputs were complete: is this file one of them?
+ */
+struct stat;
+int filter_finished_output(const struct filter *filter, const struct stat *st);
+
 /* Lines in a journal that a reader takes as a part of the filter. */
 uint64_t filter_waiting(const struct filter *filter);
 

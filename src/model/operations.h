@@ -51,6 +51,13 @@ struct filter_operations {
 	int (*close)(struct filter *filter, struct error *error);
 };
 
+/* An output of a run that was finished when the filter was opened. */
+#define FINISHED_OUTPUTS 2
+struct finished_output {
+	int exists;
+	uint64_t device, inode;
+};
+
 struct filter {
 	const struct filter_operations *operations;
 	struct filter *under; /* which this one is on top of, or NULL, */
@@ -61,6 +68,7 @@ struct filter {
 	const struct header *header;
 	const struct table *table;
 	enum growth growth;   /* what this run does when it is full */
+	struct finished_output finished[FINISHED_OUTPUTS];
 	int held;             /* all marks will come at the end, in layers that
 	                         a journal names: until then a window doesn't
 	                         move, and its last generation takes any

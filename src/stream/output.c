@@ -90,8 +90,8 @@ output_check(const char *path, int atomic, const struct inputs *inputs,
 }
 
 int
-output_open(struct output *out, const char *path, int atomic, int append,
-    struct error *error)
+output_open(struct output *out, const char *path, enum output_how how,
+    int append, struct error *error)
 {
 	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY |
 	    (append ? O_APPEND : 0);
@@ -107,7 +107,10 @@ output_open(struct output *out, const char *path, int atomic, int append,
 	/* Otherwise a device could be taken for a new name, and replaced. */
 	if (!exists && errno != ENOENT)
 		return error_system(error, errno, path);
-	if (atomic && (!exists || is_replaceable(&st))) {
+	out->is_redone = how == OUTPUT_REDONE && append && exists &&
+	    is_replaceable(&st);
+	if (how != OUTPUT_DIRECT && !out->is_redone &&
+	    (!exists || is_replaceable(&st))) {
 		/*
 		 * Replace the file and not a link to it. The new one gets its
 		 * rights only at the end, so that a run that fails shows
@@ -319,6 +322,11 @@ output_write(struct output *out, const void *data, size_t nbytes,
 {
 	const char *p = data;
 
+	if (out->divert != NULL) {
+		out->nbytes += nbytes;
+		return out->divert(out->context, out->number, data, nbytes,
+		    error);
+	}
 	while (nbytes > 0) {
 		ssize_t n = write_some(out, p, nbytes);
 

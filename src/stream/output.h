@@ -24,13 +24,16 @@ struct output {
 	int writer;       /* the descriptor to write to; 0: not chosen yet */
 	int is_socket;    /* valid with `writer` */
 	uint64_t nbytes;  /* written so far */
+	int is_redone;    /* OUTPUT_REDONE: text goes to `divert` */
+	int (*divert)(void *context, unsigned number, const void *text,
+	    size_t nbytes, struct error *error);
 	/* What torn.h knows; the rest is valid if is_watched. */
 	int is_watched;   /* a regular file, which is kept whole */
 	int is_appended_to;
 	int is_torn;      /* it isn't whole, and couldn't be cut */
 	struct note note; /* of what was written since torn_begin */
-	struct notes *notes; /* of the run, or NULL; not owned, */
-	unsigned number;  /* and which of its outputs this is */
+	struct notes *notes; /* of the run, or NULL; not owned */
+	unsigned number;  /* which of the run's outputs this is */
 	/* Called when a signal interrupts a wait but not the run; or NULL. */
 	void (*interrupted)(void *context);
 	void *context;
@@ -45,16 +48,28 @@ struct output {
 int output_check(const char *path, int atomic, const struct inputs *inputs,
     const char *filter, struct error *error);
 
+enum output_how {
+	OUTPUT_DIRECT,
+	/*
+	 * A regular file is written under a temporary name, which nobody else
+	 * may read, and `path` doesn't change until output_finish; so it may
+	 * also be an input. If it is appended to, its content is copied.
+	 */
+	OUTPUT_ATOMIC,
+	/*
+	 * The same; but a regular file that exists and is appended to stays,
+	 * and is_redone is set: the caller sets `divert`, and appends the text
+	 * in the end (disk/redo.h).
+	 */
+	OUTPUT_REDONE
+};
+
 /*
  * Open `path` for writing, or take standard output if it is NULL. An existing
- * file keeps its content until output_begin. `path` must live as long as the
- * output.
- *
- * If `atomic`, a regular file is written under a temporary name, which nobody
- * else may read, and `path` doesn't change until output_finish; so it may also
- * be an input. If `append`, it keeps its content, which is copied if `atomic`.
+ * file keeps its content until output_begin, or if `append`, for good. `path`
+ * must live as long as the output.
  */
-int output_open(struct output *output, const char *path, int atomic,
+int output_open(struct output *output, const char *path, enum output_how how,
     int append, struct error *error);
 
 /* Once nothing can be refused: truncate an old file, or copy it. */

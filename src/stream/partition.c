@@ -115,7 +115,8 @@ open_sinks(struct partition *p, struct error *error)
 	}
 	for (size_t i = 0; i < p->sink_count; i++) {
 		if (output_open(&p->sinks[i].output, p->sinks[i].name,
-		    plan->atomic, 0, error) < 0)
+		    plan->atomic ? OUTPUT_ATOMIC : OUTPUT_DIRECT, 0,
+		    error) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < p->sink_count; i++) {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -12,7 +13,9 @@
 
 #include "base/io.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "base/signals.h"
+#include "disk/journal.h"
 #include "filter/deferred.h"
 #include "filter/filter.h"
 #include "stream/torn.h"
@@ -88,11 +91,29 @@ run_check_outputs(const struct run_plan *plan,
 	    " output", plan->duplicates);
 }
 
+/*
+ * Open an output. If the filter was opened by finishing a run that had put this
+ * very file in place, it has the only copy of lines that are now remembered: it
+ * is continued, even if it was to be replaced.
+ */
 static int
-open_file(const struct run_plan *plan, struct output *out, const char *path,
+open_file(struct run *run, struct output *out, const char *path,
     struct error *error)
 {
-	if (output_open(out, path, plan->atomic, plan->append, error) < 0)
+	const struct run_plan *plan = run->plan;
+	enum output_how how = OUTPUT_DIRECT;
+	int append = plan->append;
+	struct stat st;
+
+	if (plan->atomic)
+		how = plan->filter != NULL ? OUTPUT_REDONE : OUTPUT_ATOMIC;
+	if (!append && path != NULL && stat(path, &st) == 0 &&
+	    filter_finished_output(run->filter, &st)) {
+		append = 1;
+		error_notify(plan->notice, "%s: the earlier run's lines stay"
+		    " there, and this run adds to them", path);
+	}
+	if (output_open(out, path, how, append, error) < 0)
 		return -1;
 	return plan->use.sync || plan->atomic ?
 	    output_sync_name(out, error) : 0;
@@ -149,8 +170,9 @@ check_old_output(const struct run *run, struct error *error)
 	struct stat st;
 
 	if (plan->output == NULL || plan->filter == NULL || !plan->remember ||
-	    plan->append || plan->overwrite || stat(plan->output, &st) < 0 ||
-	    !S_ISREG(st.st_mode) || st.st_size == 0)
+	    run->output.appends || plan->overwrite ||
+	    stat(plan->output, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_size == 0)
 		return 0;
 	return lines == 0 ? 0 : error_set(error, STATUS_USAGE, "%s is not"
 	    " empty, and %s remembers about %s line%s: continue with --append,"
@@ -221,9 +243,9 @@ open_outputs(struct run *run, const struct inputs *inputs,
 		return -1;
 	if (plan->print != PRINT_NOTHING && (plan->to_command != NULL ?
 	    start_child(run, error) :
-	    open_file(plan, &run->output, plan->output, error)) < 0)
+	    open_file(run, &run->output, plan->output, error)) < 0)
 		return -1;
-	if (plan->duplicates != NULL && open_file(plan, &run->duplicates,
+	if (plan->duplicates != NULL && open_file(run, &run->duplicates,
 	    duplicates_path(plan), error) < 0)
 		return -1;
 	if (check_old_output(run, error) < 0 ||
@@ -346,6 +368,67 @@ put_in_place(void *context, struct error *error)
 	return 0;
 }
 
+/* For the journal: what becomes of this output? */
+static int
+describe_output(const struct output *out, struct journal_output *o,
+    struct error *error)
+{
+	char *path = NULL;
+	struct stat st;
+
+	memset(o, 0, sizeof *o);
+	if (out->fd < 0 || fstat(out->fd, &st) < 0)
+		return 0;
+	if (out->hidden != NULL)
+		path = path_absolute(out->target);
+	else if (out->is_redone && out->nbytes > 0)
+		path = path_absolute(out->name);
+	if (path == NULL)
+		return 0;
+	if (strlen(path) >= sizeof o->path) {
+		free(path);
+		return error_system(error, ENAMETOOLONG, out->name);
+	}
+	o->kind = out->is_redone ? JOURNAL_APPENDED : JOURNAL_REPLACED;
+	o->device = st.st_dev;
+	o->inode = st.st_ino;
+	strcpy(o->path, path);
+	free(path);
+	return 0;
+}
+
+/* A run that is to be committed, and its outputs as the journal has them. */
+struct commitment {
+	struct run *run;
+	struct journal_output outputs[JOURNAL_OUTPUTS];
+};
+
+/* The journal's text is appended to files as they are at this moment. */
+static int
+keep_outputs(void *context, struct error *error)
+{
+	struct commitment *c = context;
+	struct output *outputs[JOURNAL_OUTPUTS] = { &c->run->output,
+		&c->run->duplicates };
+
+	if (put_in_place(c->run, error) < 0)
+		return -1;
+	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
+		struct output *out = outputs[i];
+		struct stat st;
+
+		if (!out->is_redone)
+			continue;
+		if (fstat(out->fd, &st) < 0)
+			return error_system(error, errno, out->name);
+		c->outputs[i].length = (uint64_t)st.st_size;
+		/* It would stand in the way of taking text back. */
+		if (output_close(out, error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /*
  * The run succeeded: put the outputs in place, then write the marks held back.
  * Room in filter and journal comes first: a full disk is an error in time.
@@ -353,11 +436,47 @@ put_in_place(void *context, struct error *error)
 static int
 commit(struct run *run, struct error *error)
 {
-	const struct deferred_promise promise = { put_in_place, run };
+	struct commitment c = { .run = run };
+	const struct deferred_promise promise = { .keep = keep_outputs,
+		.context = &c, .outputs = c.outputs };
 
-	return is_deferred(run->plan) ?
-	    deferred_commit(run->filter, &promise, error) :
-	    put_in_place(run, error);
+	if (!is_deferred(run->plan))
+		return put_in_place(run, error);
+	if (describe_output(&run->output, &c.outputs[0], error) < 0 ||
+	    describe_output(&run->duplicates, &c.outputs[1], error) < 0)
+		return -1;
+	return deferred_commit(run->filter, &promise, error);
+}
+
+/* --atomic: text that is appended to an output in the end. */
+static int
+divert(void *context, unsigned number, const void *text, size_t nbytes,
+    struct error *error)
+{
+	struct run *run = context;
+
+	return deferred_add_text(run->filter, number, text, nbytes, error);
+}
+
+/* Hold back the marks, and text for outputs that keep what they have. */
+static int
+defer(struct run *run, struct error *error)
+{
+	const struct deferred_promise promise = { .keep = sync_output,
+		.context = run };
+	struct output *outputs[] = { &run->output, &run->duplicates };
+	enum deferred_how how = run->plan->atomic ? DEFERRED_JOURNAL :
+	    DEFERRED_LIST;
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (!outputs[i]->is_redone)
+			continue;
+		how = DEFERRED_TEXT;
+		outputs[i]->divert = divert;
+		outputs[i]->context = run;
+		outputs[i]->number = i;
+	}
+	return deferred_begin(&run->filter, how, &promise, error);
 }
 
 /* Take all lines from the input to the output. */
@@ -380,12 +499,10 @@ static int
 stream(struct run *run, struct error *error)
 {
 	const struct run_plan *plan = run->plan;
-	const struct deferred_promise promise = { sync_output, run };
 	int result = open_outputs(run, run->inputs, error);
 
 	if (result == 0 && is_deferred(plan))
-		result = deferred_begin(&run->filter, plan->atomic, &promise,
-		    error);
+		result = defer(run, error);
 	if (result == 0) {
 		/*
 		 * With a filter the pipe stays small: if its reader exits, the

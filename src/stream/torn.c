@@ -1,8 +1,7 @@
-#define _GNU_SOURCE /* F_SETLEASE */
+#define _GNU_SOURCE /* memrchr */
 #include "stream/torn.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -54,28 +53,6 @@ torn_begin(struct output *out)
 	out->note.nbytes = 0;
 }
 
-/*
- * Cut a file that ends at `size` back to `to`. A write lease is given only if
- * nobody else has the file open, and makes others wait that want to open it.
- */
-static int
-cut(int fd, off_t size, off_t to)
-{
-	struct stat st;
-	int result = -1;
-
-	/* Who waits for the lease to end sends us this signal. */
-	signal(SIGIO, SIG_IGN);
-	if (fcntl(fd, F_SETLEASE, F_WRLCK) < 0)
-		return -1;
-	if (fstat(fd, &st) == 0 && st.st_size == size)
-		result = ftruncate(fd, to);
-	fcntl(fd, F_SETLEASE, F_UNLCK);
-	if (result == 0 && !is_appended_to(fd))
-		lseek(fd, to, SEEK_SET);
-	return result;
-}
-
 void
 torn_cut(struct output *out, uint64_t whole, struct error *error)
 {
@@ -87,7 +64,7 @@ torn_cut(struct output *out, uint64_t whole, struct error *error)
 		return;
 	/* If others have written meanwhile, our bytes are elsewhere. */
 	if (lseek(out->fd, 0, SEEK_CUR) == end &&
-	    cut(out->fd, end, (off_t)(note->begin + whole)) == 0) {
+	    io_cut(out->fd, end, (off_t)(note->begin + whole)) == 0) {
 		out->note.nbytes = whole;
 		return;
 	}
@@ -250,7 +227,7 @@ torn_mend(struct output *out, const struct record_format *format,
 	/* Our own second descriptor would stand in the way of a lease. */
 	if (ending != ENDING_WHOLE && begin >= 0) {
 		close(reader);
-		if (cut(out->fd, st.st_size, begin) == 0) {
+		if (io_cut(out->fd, st.st_size, begin) == 0) {
 			error_notify(notice, "%s: cut back to its last whole"
 			    " %s: an earlier run was killed while it wrote to"
 			    " it", out->name, format->is_csv ? "record" :

@@ -291,7 +291,6 @@ comes_out() {
 of_the_window() {
 	whole seen || return 1
 	at_most 1 || return 1
-	[ ! -e seen.journal ] || [ "${atomic-}" ] || return 1
 	bloomdedup check -f seen in >known
 	if [ -s known ]; then
 		awk 'FILENAME == ARGV[1] { out[$0]; next }
@@ -327,7 +326,7 @@ at_each_mode() {
 		untraced at_each check "$BLOOMDEDUP" -o file -f seen in || return 1
 	check() {
 		cmp -s in file || [ ! -s file ] || return 1
-		atomic=1 of_the_window file
+		of_the_window file
 	}
 	untraced at_each check "$BLOOMDEDUP" --atomic -o file -f seen in
 }
@@ -387,7 +386,7 @@ at_each_mode() {
 			rm -f seen.journal
 		}
 		check() {
-			atomic=1 of_the_window file
+			of_the_window file
 		}
 		untraced at_each check "$BLOOMDEDUP" -f seen \
 			--to-command=cat in

@@ -419,7 +419,7 @@ journal(const char *path, const char *layer)
 	int result;
 
 	if (filter_open(&filter, path, &use, &error) != 0 ||
-	    journal_create(&journal, path, filter_header(filter)->id,
+	    journal_create(&journal, path, filter_header(filter)->id, 0,
 	    &error) < 0) {
 		fprintf(stderr, "helper: %s\n", error.text);
 		return 1;

@@ -35,7 +35,7 @@ write_journal(size_t n, int commit)
 	struct journal_span span = { 0, n };
 
 	unlink(path);
-	if (journal_create(&j, filter, id, &error) < 0)
+	if (journal_create(&j, filter, id, 0, &error) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++) {
 		struct digest d = digest_number(i);
@@ -139,7 +139,7 @@ test_layers(void)
 	unlink(path);
 	for (size_t i = 0; i < 5007; i++)
 		digests[i] = digest_number(i);
-	tap_ok(journal_create(&j, filter, id, &error) == 0 &&
+	tap_ok(journal_create(&j, filter, id, 0, &error) == 0 &&
 	    journal_add(&j, digests, 5007, &error) == 0 &&
 	    journal_commit(&j, spans, 4, &error) == 0, "several layers");
 	journal_close(&j);
@@ -206,7 +206,7 @@ test_names(void)
 	write_journal(10, 1);
 	tap_ok(stat(path, &st) == 0 && (st.st_mode & 07777) == 0600,
 	    "its mode is 0600");
-	tap_ok(journal_create(&j, filter, id, &error) < 0,
+	tap_ok(journal_create(&j, filter, id, 0, &error) < 0,
 	    "one that is there is not written over");
 	tap_ok(journal_open(&j, filter, other_id, &error) == -1 &&
 	    strstr(error.text, "another filter") != NULL,
@@ -215,7 +215,7 @@ test_names(void)
 	    "and stays as it is");
 	unlink(path);
 	tap_ok(symlink(filter, path) == 0 && open_result() == -1 &&
-	    journal_create(&j, filter, id, &error) < 0,
+	    journal_create(&j, filter, id, 0, &error) < 0,
 	    "a symbolic link is refused");
 	unlink(path);
 	tap_ok(mkfifo(path, 0600) == 0 && open_result() == -1,
@@ -350,7 +350,7 @@ test_hostile(void)
 	tap_ok(made_result(4097, 0, 4097, 1, 4097) == 2,
 	    "a frame that is longer than one can be");
 
-	n = begin_frame(data, 2);
+	n = begin_frame(data, 3);
 	save(data, n);
 	tap_ok(open_result() == -1, "another version is refused");
 	n = begin_frame(data, 1);
