@@ -53,13 +53,13 @@ load ../common
 		bloomdedup create $options one
 		bloomdedup create --like=one two
 		[ "$(stat -c %s one)" -eq "$(stat -c %s two)" ]
-		echo a | bloomdedup add -f one
-		echo b | bloomdedup add -f two
+		echo a,a | bloomdedup add -f one
+		echo b,b | bloomdedup add -f two
 		bloomdedup merge -o both --force one two >out 2>err
 		[ "$(layers both)" -eq 1 ]
 		[ ! -s err ]
-		echo a | bloomdedup -f both >out
-		echo b | bloomdedup -f both >>out
+		echo a,a | bloomdedup -f both >out
+		echo b,b | bloomdedup -f both >>out
 		[ ! -s out ]
 	done <<-'END'
 		-n 1
