@@ -1,6 +1,7 @@
 #include "model/estimate.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bits/block.h"
@@ -33,6 +34,34 @@ estimate_lines(const struct estimate *estimate, uint64_t limit)
 	    (uint64_t)(estimate->lines + 0.5);
 }
 
+/* The number of page j of a sample, spread over all pages of a layer. */
+static uint64_t
+sampled_page(uint64_t total, uint64_t pages, uint64_t j)
+{
+	/* A key's page depends on its hash alone: any pages will do. */
+	return total / pages * j + total % pages * j / pages;
+}
+
+/* Add page j of a sample to the mean rate; returns how many bits it has set. */
+static uint64_t
+add_page(struct estimate *e, const struct geometry *geometry, uint64_t j,
+    const uint8_t *page)
+{
+	struct block_page_fill fill = block_page_fill(geometry, page);
+
+	e->error_rate += (fill.rate - e->error_rate) / (double)(j + 1);
+	return fill.bits;
+}
+
+/* Conclude from the bits that are set in a sample of so many pages. */
+static void
+conclude(struct estimate *e, const struct geometry *geometry, uint64_t bits,
+    uint64_t pages)
+{
+	e->share = (double)bits / (8.0 * PAGE_BYTES * (double)pages);
+	e->lines = geometry_lines(geometry, e->share);
+}
+
 struct estimate
 estimate_union(struct filter *f, unsigned i, uint64_t pages,
     const uint8_t *with, uint8_t *joined, struct error *error)
@@ -44,10 +73,8 @@ estimate_union(struct filter *f, unsigned i, uint64_t pages,
 
 	pages = pages < total ? pages : total;
 	for (uint64_t j = 0; j < pages; j++) {
-		/* A key's page depends on its hash alone: any pages will do. */
-		uint64_t number = total / pages * j + total % pages * j / pages;
+		uint64_t number = sampled_page(total, pages, j);
 		uint8_t *to = with == NULL ? page : joined + j * PAGE_BYTES;
-		struct block_page_fill fill;
 
 		if (f->bottom->operations->read_pages(f->bottom, i, number, 1,
 		    to, error) < 0) {
@@ -57,13 +84,54 @@ estimate_union(struct filter *f, unsigned i, uint64_t pages,
 		}
 		for (size_t k = 0; k < PAGE_BYTES && with != NULL; k++)
 			to[k] |= with[j * PAGE_BYTES + k];
-		fill = block_page_fill(geometry, to);
-		bits += fill.bits;
-		e.error_rate += (fill.rate - e.error_rate) / (double)(j + 1);
+		bits += add_page(&e, geometry, j, to);
 	}
-	e.share = (double)bits / (8.0 * PAGE_BYTES * (double)pages);
-	e.lines = geometry_lines(geometry, e.share);
+	conclude(&e, geometry, bits, pages);
 	return e;
+}
+
+/*
+ * A counter is more exact than a sample; but if it was lost or is too low, the
+ * bits say so: an estimate's error is less than this.
+ */
+static double
+counted_or_estimated(double counted, double estimated, double share)
+{
+	double tolerance = 0.02 + 4 / sqrt(estimated * share + 1);
+
+	return estimated > counted * (1 + tolerance) ? estimated : counted;
+}
+
+/* From pages that are read together. Without them, *e is unchanged. */
+static void
+estimate_sample(struct filter *f, const struct layer_entry *layer,
+    uint64_t pages, struct estimate *e, struct error *error)
+{
+	const struct filter_operations *operations = f->bottom->operations;
+	const struct geometry *geometry = &layer->geometry;
+	struct estimate sample = { 0 };
+	uint64_t *numbers, bits = 0;
+	uint8_t *bytes;
+
+	if (pages > operations->sample_pages)
+		pages = operations->sample_pages;
+	if (pages > geometry->pages)
+		pages = geometry->pages;
+	numbers = memory_or_die(malloc(pages * sizeof *numbers));
+	bytes = memory_or_die(aligned_alloc(64, pages * PAGE_BYTES));
+	for (uint64_t j = 0; j < pages; j++)
+		numbers[j] = sampled_page(geometry->pages, pages, j);
+	if (operations->sample(f->bottom, numbers, pages, bytes, error) == 0) {
+		for (uint64_t j = 0; j < pages; j++)
+			bits += add_page(&sample, geometry, j,
+			    bytes + j * PAGE_BYTES);
+		conclude(&sample, geometry, bits, pages);
+		sample.lines = counted_or_estimated(e->lines, sample.lines,
+		    (double)pages / (double)geometry->pages);
+		*e = sample;
+	}
+	free(numbers);
+	free(bytes);
 }
 
 struct estimate
@@ -71,15 +139,17 @@ estimate_layer(struct filter *f, unsigned i, uint64_t pages,
     struct error *error)
 {
 	const struct layer_entry *layer = &f->bottom->table->layers[i];
-	double lines = (double)layer->lines;
+	struct estimate e = { .lines = (double)layer->lines };
 
 	if (f->bottom->operations->read_pages != NULL)
 		return estimate_union(f, i, pages, NULL, NULL, error);
-	return (struct estimate){ .lines = lines,
-		.error_rate = layer_rate(layer, lines),
-		.share = layer->geometry.k > 0 ?
-		geometry_fill(&layer->geometry, lines) :
-		textbook_fill(layer, lines) };
+	e.error_rate = layer_rate(layer, e.lines);
+	e.share = layer->geometry.k > 0 ?
+	    geometry_fill(&layer->geometry, e.lines) :
+	    textbook_fill(layer, e.lines);
+	if (f->bottom->operations->sample != NULL)
+		estimate_sample(f, layer, pages, &e, error);
+	return e;
 }
 
 /* 1 - product of (1 - rate), accurate for small rates. */

@@ -45,6 +45,13 @@ struct filter_operations {
 	int (*read_pages)(struct filter *filter, unsigned layer,
 	    uint64_t first, size_t pages, uint8_t *to, struct error *error);
 
+	/* Instead of read_pages, where each costs a round trip: read some pages
+	   of the only layer, up to `sample_pages`, in the order of their
+	   numbers. */
+	int (*sample)(struct filter *filter, const uint64_t *numbers, size_t n,
+	    uint8_t *to, struct error *error);
+	size_t sample_pages;
+
 	struct filter_costs (*costs)(const struct filter *filter);
 	enum filter_state (*state)(struct filter *filter);
 	/* Frees the filter, too. */

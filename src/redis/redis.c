@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "model/estimate.h"
 #include "model/growth.h"
 #include "model/operations.h"
 #include "model/plan.h"
@@ -21,6 +22,22 @@
 /* Marks are answered while input is waited for: milliseconds. */
 #define IDLE_AFTER 5
 
+/* A client counts the lines of a filter that doesn't grow whenever it has used
+ * such a part of the room that there was. */
+#define LOOKS 8
+
+/* Pages that are read to see how full bit strings are. */
+#define FILL_PAGES 32
+/* The most for an estimate: 1 MiB, a few milliseconds of the server's time. */
+#define SAMPLE_PAGES 256
+
+/* What the user knows of a filter with --on-full=warn. */
+enum overfill {
+	OVERFILL_NONE,
+	OVERFILL_BEGUN,  /* that it has more lines than it was made for, */
+	OVERFILL_TENFOLD /* and makes ten times as many mistakes */
+};
+
 struct redis {
 	struct filter filter;
 	struct place place;
@@ -30,11 +47,16 @@ struct redis {
 	int claiming;          /* lines are claimed, not looked up and marked */
 	struct claims claims;
 	int warned;            /* of lines that are not remembered */
+	uint64_t counted;      /* lines of the generation that is due when they
+	                          were counted last */
+	struct estimate fill;  /* of bit strings, when pages of them were read
+	                          last; all zero at first */
+	enum overfill overfill;
 	int failed;            /* nothing can be asked any more, */
 	struct error why;      /* for this reason */
 };
 
-static const struct filter_operations operations;
+static const struct filter_operations bloom, bits;
 
 static struct redis *
 redis_of(struct filter *filter)
@@ -174,6 +196,9 @@ count(struct redis *r, struct error *error)
 		if (shards_count(&r->generations.set[i], error) < 0)
 			return failed(r, error);
 	}
+	r->counted = 0;
+	if (r->generations.due != NULL)
+		r->counted = r->generations.due->lines;
 	describe(r);
 	return check(r, error);
 }
@@ -227,6 +252,8 @@ begin_use(struct redis *r, const struct filter_use *use, struct error *error)
 		return error_set(error, STATUS_USAGE, "%s: the server lets it"
 		    " grow, which --on-full=warn can't change; create makes"
 		    " one that doesn't grow", r->filter.name);
+	if (r->place.shards.layout.kind == SHARDS_BITS)
+		r->filter.operations = &bits;
 	r->makes = use->writable;
 	generations_begin(&r->generations, &r->place.shards, &header->window);
 	/* New ones stay from now on, and those that were to be deleted. */
@@ -254,7 +281,7 @@ begin(struct filter **filter, const char *location, int replace,
 		free(r);
 		return -1;
 	}
-	r->filter = (struct filter){ .operations = &operations,
+	r->filter = (struct filter){ .operations = &bloom,
 		.bottom = &r->filter, .header = &r->place.header,
 		.table = &r->table, .name = r->place.address.shown };
 	r->claiming = use->claim;
@@ -344,33 +371,116 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
 	return 0;
 }
 
-/* The server's filters hold more than was asked for; --on-full=fail doesn't. */
+/* Room */
+
+/* How many lines the generation that is due is made for. */
+static uint64_t
+capacity_of(const struct redis *r)
+{
+	uint64_t capacity = r->place.header.capacity;
+
+	if (r->generations.quarter == 0)
+		return capacity;
+	return window_generation_capacity(capacity);
+}
+
+/* How many lines it has, with those that are on their way. */
+static uint64_t
+used(const struct redis *r)
+{
+	return r->generations.due->lines + r->place.trouble.unanswered;
+}
+
+/* So many lines were added by this client since they were counted last, or are
+ * to be: is it time to see what others have added? */
+static int
+must_look(const struct redis *r, uint64_t wanted)
+{
+	uint64_t capacity = capacity_of(r), spare = capacity;
+
+	if (r->counted < capacity)
+		spare -= r->counted;
+	return used(r) - r->counted + wanted > spare / LOOKS;
+}
+
+/* Say how far it is overfilled, once for each step. */
+static void
+tell_overfill(struct redis *r, uint64_t wanted)
+{
+	uint64_t capacity = capacity_of(r);
+	double rate = r->place.header.error_rate;
+	char text[NUMBER_TEXT];
+	struct error told;
+
+	if (r->overfill == OVERFILL_NONE && used(r) + wanted > capacity) {
+		error_set(&told, 0, "%s: the filter's capacity of %s lines is"
+		    " used up, and it can't grow: more and more new lines are"
+		    " dropped by mistake (--on-full=warn)", r->filter.name,
+		    number_format_count(text, capacity));
+		place_tell(&r->place, &told);
+		r->overfill = OVERFILL_BEGUN;
+	}
+	if (r->overfill == OVERFILL_BEGUN && r->fill.error_rate >= 10 * rate) {
+		error_set(&told, 0, "%s: new lines are now dropped by mistake"
+		    " at a rate of about %.2g, not %g", r->filter.name,
+		    r->fill.error_rate, rate);
+		place_tell(&r->place, &told);
+		r->overfill = OVERFILL_TENFOLD;
+	}
+}
+
+/*
+ * Count all lines. A counter may lack some that were marked by clients which
+ * were killed: now and then, bit strings are looked at, too.
+ */
+static int
+look(struct redis *r, uint64_t wanted, struct error *error)
+{
+	uint64_t capacity = capacity_of(r);
+	struct shards *due = r->generations.due;
+	struct error why = { .status = STATUS_OK };
+
+	if (settle(r, error) < 0 || count(r, error) < 0)
+		return -1;
+	if (r->filter.operations->sample == NULL ||
+	    due->lines + wanted < capacity / 4)
+		return 0;
+	if (r->fill.share > 0 && (double)due->lines < r->fill.lines +
+	    (double)capacity / LOOKS)
+		return 0;
+	r->fill = estimate_layer(&r->filter, 0, FILL_PAGES, &why);
+	if (why.status != STATUS_OK) {
+		*error = why;
+		return failed(r, error);
+	}
+	due->lines = r->counted = estimate_lines(&r->fill, UINT64_MAX);
+	describe(r);
+	return check(r, error);
+}
+
+/* The server's own filters grow, unless --on-full says that they don't. */
 static enum room
 reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
     struct error *error)
 {
 	struct redis *r = redis_of(filter);
-	uint64_t all = r->place.header.capacity;
-	uint64_t capacity = r->generations.quarter == 0 ? all :
-	    window_generation_capacity(all);
-	uint64_t left = 0, lines;
+	uint64_t capacity = capacity_of(r), left;
 
+	*room = wanted;
 	if (failed_before(r, error))
 		return ROOM_SHORT;
-	if (filter->growth != GROWTH_FAIL) {
-		*room = wanted;
+	if (filter->growth == GROWTH_GROW)
+		return ROOM_ENOUGH;
+	if (must_look(r, wanted) && look(r, wanted, error) < 0)
+		return ROOM_SHORT;
+	if (filter->growth == GROWTH_WARN) {
+		tell_overfill(r, wanted);
 		return ROOM_ENOUGH;
 	}
-	for (int i = 0; i < 2 && left < wanted; i++) {
-		if (i > 0 && (settle(r, error) < 0 || count(r, error) < 0))
-			return ROOM_SHORT;
-		lines = r->generations.due->lines +
-		    r->place.trouble.unanswered;
-		left = capacity > lines ? capacity - lines : 0;
-	}
-	*room = left < wanted ? left : wanted;
+	left = capacity > used(r) ? capacity - used(r) : 0;
 	if (left >= wanted)
 		return ROOM_ENOUGH;
+	*room = left;
 	growth_is_full(&r->filter, capacity, error);
 	return ROOM_SHORT;
 }
@@ -502,7 +612,17 @@ write_back(struct filter *filter, int all, struct error *error)
 {
 	struct redis *r = redis_of(filter);
 
-	return all && !r->failed ? settle(r, error) : 0;
+	if (!all || r->failed)
+		return 0;
+	if (settle(r, error) < 0)
+		return -1;
+	if (filter->growth != GROWTH_WARN || r->generations.due == NULL ||
+	    !must_look(r, 0))
+		return 0;
+	if (look(r, 0, error) < 0)
+		return -1;
+	tell_overfill(r, 0);
+	return 0;
 }
 
 static int
@@ -541,14 +661,32 @@ costs(const struct filter *filter)
 		.own_shards = layout->kind == SHARDS_BLOOM };
 }
 
-static const struct filter_operations operations = {
-	.batch_lines = BATCH_LINES,
-	.probe = probe,
-	.reserve = reserve,
-	.mark = mark,
-	.claim = claim,
-	.idle_after = idle_after,
-	.write_back = write_back,
-	.costs = costs,
+static int
+sample(struct filter *filter, const uint64_t *numbers, size_t n, uint8_t *to,
+    struct error *error)
+{
+	struct redis *r = redis_of(filter);
+	struct shards *shards = &r->place.shards;
+
+	if (failed_before(r, error))
+		return -1;
+	if (shards->kind->read_pages(shards, numbers, n, to, error) < 0)
+		return failed(r, error);
+	return 0;
+}
+
+#define OPERATIONS \
+	.batch_lines = BATCH_LINES, \
+	.probe = probe, \
+	.reserve = reserve, \
+	.mark = mark, \
+	.claim = claim, \
+	.idle_after = idle_after, \
+	.write_back = write_back, \
+	.costs = costs, \
 	.close = close_redis
-};
+
+static const struct filter_operations bloom = { OPERATIONS };
+
+static const struct filter_operations bits = { OPERATIONS,
+	.sample = sample, .sample_pages = SAMPLE_PAGES };

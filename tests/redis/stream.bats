@@ -1,6 +1,7 @@
 # A filter on a Redis server: what a run does with it, for both kinds of shards.
 load ../common
 load servers
+load running
 
 # lines N: N lines in no order, about a third of them more than once
 lines() {
@@ -203,6 +204,61 @@ costs() {
 	grep -q "the filter can't grow" err
 	grep -q 'capacity of 1000 lines is used up' err
 	fails 2 on-full=fail bloomdedup --on-full=grow -f "$URL/seen" <<<x
+}
+
+@test "bit strings with --on-full=warn: what is said while input is open" {
+	kind=bits
+	start
+	bloomdedup create --on-full=warn -n 5000 -p 1e-3 "$URL/seen"
+	begin
+	say $(seq 1 4000)
+	[ ! -s err ]
+	say $(seq 4001 6000)
+	grep -q 'capacity of 5,000 lines is used up' err
+	run ! grep 'at a rate' err
+	seq 10001 30000 >&9
+	echo end >&9
+	until_true grep -q 'dropped by mistake at a rate of about' err
+	end
+	# the rate that is stated is the one that is measured
+	stated=$(figure error_rate_now "$URL/seen")
+	found=$(seq 100001 110000 | bloomdedup check -f "$URL/seen" | wc -l)
+	holds 'found / 10000 > 0.8 * stated && found / 10000 < 1.25 * stated' \
+		found="$found" stated="$stated"
+}
+
+@test "bit strings whose counter was lost are full nevertheless" {
+	kind=bits
+	start
+	bloomdedup create -n 5000 -p 1e-3 "$URL/seen" 2>notes
+	seq 1 5000 | bloomdedup add -f "$URL/seen"
+	shard=$(shards)
+	end=$(($(cli strlen "$shard") - 16))
+	cli bitfield "$shard" set i64 "$((8 * end + 64))" 0 >before
+	[ "$(<before)" -gt 4900 ]
+	fails 4 'is used up' bloomdedup add -f "$URL/seen" < <(seq 10001 13000)
+	# and `info` believes the bits
+	holds 'lines > 4800 && lines < 5200' \
+		lines="$(figure lines "$URL/seen")"
+}
+
+@test "four clients fill bit strings to their capacity, and not beyond" {
+	kind=bits
+	start
+	bloomdedup create -n 20000 -p 1e-3 "$URL/seen" 2>notes
+	clients=()
+	for i in 1 2 3 4; do
+		seq "${i}00001" "${i}20000" | split -l 500 --filter='cat; sleep 0.01' |
+			"$BLOOMDEDUP" -f "$URL/seen" >out$i 2>err$i 3>&- &
+		clients+=($!)
+	done
+	for client in "${clients[@]}"; do
+		status=0
+		wait "$client" || status=$?
+		[ "$status" -eq 4 ]
+	done
+	cat out? | wc -l >printed
+	holds 'n >= 19900 && n < 23000' n="$(<printed)"
 }
 
 @test "--on-full=fail prints what there is room for" {
