@@ -44,7 +44,9 @@ take_like(struct options *o, struct geometry *shape, struct hash *hash,
 	o->run.use.growth = (int)h->growth;
 	o->error_rate = h->error_rate;
 	o->window = h->window;
-	if (o->capacity == 0 && h->window.kind != WINDOW_NONE) {
+	/* A window's generations, and a server's filters, have other shapes. */
+	if (o->capacity == 0 && (h->window.kind != WINDOW_NONE ||
+	    first->geometry.k == 0)) {
 		o->capacity = h->capacity;
 	} else if (o->capacity == 0) {
 		o->capacity = first->capacity;

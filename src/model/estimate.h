@@ -22,11 +22,11 @@ struct estimate {
 uint64_t estimate_lines(const struct estimate *estimate, uint64_t limit);
 
 /*
- * Estimate from at most `pages` pages of layer i of the filter. Pages that can't
- * be read count as empty, and `error` is filled; else it is unchanged. On a
- * server, pages of bit strings are read together, or not at all, and the number
- * of lines is that of the counter, unless it is clearly too low; the server's
- * own filters have only their counter.
+ * Estimate from at most `pages` pages of layer i of the filter. Pages that
+ * can't be read count as empty, and `error` is filled; else it is unchanged. On
+ * a server, pages of bit strings are read together, or not at all, and the
+ * number of lines is that of the counter, unless it is clearly too low; the
+ * server's own filters have only their counter.
  */
 struct estimate estimate_layer(struct filter *filter, unsigned i,
     uint64_t pages, struct error *error);

@@ -68,6 +68,7 @@ without_credentials(const char *text, const char *address)
 static struct taken {
 	struct taken *next;
 	char *address, *shown;
+	const char *argument; /* where argv shows it from now on */
 } *taken;
 
 void
@@ -76,7 +77,7 @@ address_take_passwords(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		char *text = argv[i];
 		int is_letters = text[0] == '-' && text[1] != '-';
-		size_t begin, nbytes;
+		size_t begin, nbytes, at;
 		struct taken *new;
 
 		/* at the beginning, after =, or after letters of options */
@@ -90,9 +91,11 @@ address_take_passwords(int argc, char **argv)
 			continue;
 		new = memory_or_die(malloc(sizeof *new));
 		*new = (struct taken){ taken, memory_or_die(strdup(text)),
-			without_credentials(text, text) };
+			without_credentials(text, text), NULL };
 		taken = new;
+		at = (size_t)(text - argv[i]);
 		argv[i] = without_credentials(argv[i], text);
+		new->argument = argv[i] + at;
 		memset(text + begin, '*', nbytes - 1);
 	}
 }
@@ -137,18 +140,20 @@ take_host(struct address *l, const char *at, size_t nbytes,
 	int bracket = nbytes > 0 && *at == '[';
 	const char *end = at + nbytes;
 	const char *colon = memchr(at, bracket ? ']' : ':', nbytes);
+	struct address_host *host = &l->hosts[l->count];
 	unsigned long port;
 
 	if (bracket && colon == NULL)
 		return refuse(l, error, "a [ lacks its ]");
 	colon = colon == NULL ? end : colon;
-	if (take(l, &l->host, at + bracket,
+	l->count++;
+	if (take(l, &host->name, at + bracket,
 	    (size_t)(colon - at - bracket), error) < 0)
 		return -1;
-	if (*l->host == '\0')
+	if (*host->name == '\0')
 		return refuse(l, error, "the host is missing:"
 		    " redis://HOST/NAME");
-	l->port = ADDRESS_PORT;
+	host->port = ADDRESS_PORT;
 	colon += bracket;
 	if (colon == end)
 		return 0;
@@ -156,8 +161,27 @@ take_host(struct address *l, const char *at, size_t nbytes,
 	if (*colon != ':' || colon + 1 + strspn(colon + 1, "0123456789") !=
 	    end || port < 1 || port > 65535)
 		return refuse(l, error, "a port is a number from 1 to 65535");
-	l->port = (int)port;
+	host->port = (int)port;
 	return 0;
+}
+
+/* "HOST,HOST:PORT,..." */
+static int
+take_hosts(struct address *l, const char *at, size_t nbytes,
+    struct error *error)
+{
+	const char *end = at + nbytes, *comma;
+
+	for (;; at = comma + 1) {
+		comma = memchr(at, ',', (size_t)(end - at));
+		if (comma == NULL)
+			return take_host(l, at, (size_t)(end - at), error);
+		if (l->count + 1 == ADDRESS_HOSTS_MAX)
+			return refuse(l, error, "an address has at most 64"
+			    " hosts");
+		if (take_host(l, at, (size_t)(comma - at), error) < 0)
+			return -1;
+	}
 }
 
 /* What follows the password: "HOST:PORT/NAME" or "/PATH", then the query. */
@@ -186,7 +210,7 @@ take_place(struct address *l, const struct scheme *scheme, const char *at,
 			return -1;
 		return take(l, &l->name, value, strlen(value), error);
 	}
-	if (take_host(l, at, (size_t)(slash - at), error) < 0 ||
+	if (take_hosts(l, at, (size_t)(slash - at), error) < 0 ||
 	    (value != NULL && take(l, &l->certificate, value, strlen(value),
 	    error) < 0))
 		return -1;
@@ -245,16 +269,29 @@ parse(struct address *l, const char *text, struct error *error)
 	return 0;
 }
 
+/*
+ * The address that an argument of the command line had. Two may be shown alike
+ * and have other passwords: first, it is looked for by where it is.
+ */
+static const char *
+with_credentials(const char *text)
+{
+	for (const struct taken *t = taken; t != NULL; t = t->next) {
+		if (t->argument == text)
+			return t->address;
+	}
+	for (const struct taken *t = taken; t != NULL; t = t->next) {
+		if (strcmp(t->shown, text) == 0)
+			return t->address;
+	}
+	return text;
+}
+
 int
 address_parse(struct address *location, const char *text,
     struct error *error)
 {
-	for (const struct taken *t = taken; t != NULL; t = t->next) {
-		if (strcmp(t->shown, text) == 0) {
-			text = t->address;
-			break;
-		}
-	}
+	text = with_credentials(text);
 	*location = (struct address){
 		.shown = without_credentials(text, text) };
 	if (parse(location, text, error) == 0)
@@ -266,7 +303,8 @@ address_parse(struct address *location, const char *text,
 void
 address_free(struct address *location)
 {
-	free(location->host);
+	for (size_t i = 0; i < location->count; i++)
+		free(location->hosts[i].name);
 	free(location->path);
 	free(location->user);
 	free(location->password);

@@ -2,11 +2,12 @@
  * The location of a filter, as written on the command line: the path of a file,
  * or the address of a Redis server.
  *
- *     redis://[USER:PASSWORD@]HOST[:PORT]/NAME
- *     rediss://[USER:PASSWORD@]HOST[:PORT]/NAME[?certificate=FILE] (with TLS)
+ *     redis://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]].../NAME
+ *     rediss://...[?certificate=FILE] (with TLS)
  *     redis+unix://[USER:PASSWORD@]/PATH?name=NAME
  *
- * The same with valkey; in any case. HOST is a name, an IPv4 address, or an
+ * The same with valkey; in any case. Several HOSTs are nodes of a cluster, of
+ * which some may be down. HOST is a name, an IPv4 address, or an
  * IPv6 address in brackets. USER may be empty (the default user). Without a
  * password in the address, it is in the environment variable REDISCLI_AUTH.
  * FILE has the client's certificate. %XX stands for a byte, in all parts; an @
@@ -16,6 +17,8 @@
 #ifndef REDIS_ADDRESS_H
 #define REDIS_ADDRESS_H
 
+#include <stddef.h>
+
 #include "base/error.h"
 
 #define ADDRESS_PORT 6379
@@ -23,9 +26,18 @@
 /* The longest name of a filter on a server, in bytes. */
 #define ADDRESS_NAME_MAX 200
 
-struct address {
-	char *host;      /* NULL: a socket in the file system */
+/* The most hosts of an address. */
+#define ADDRESS_HOSTS_MAX 64
+
+struct address_host {
+	char *name;
 	int port;
+};
+
+struct address {
+	/* Where to look for the server, or for nodes of the cluster. */
+	struct address_host hosts[ADDRESS_HOSTS_MAX];
+	size_t count;    /* 0: a socket in the file system */
 	int tls;
 	char *path;      /* the path of that socket, or NULL */
 	char *user;      /* NULL: the default user */

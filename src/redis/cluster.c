@@ -61,9 +61,9 @@ cluster_append(struct cluster *c, struct request *request)
 
 	if (node == NULL && c->has_map)
 		node = c->map[request->slot];
-	/* If no node has the slot, the first one says so. */
+	/* Without a map, it has all slots; else it says that nobody has it. */
 	if (node == NULL)
-		node = c->first;
+		node = c->home;
 	node_append(node, request);
 }
 
@@ -120,16 +120,48 @@ read_range(struct cluster *c, const struct node *asked,
 	return 0;
 }
 
+static int
+begins_with(const char *text, const char *word)
+{
+	return strncmp(text, word, strlen(word)) == 0;
+}
+
 /*
- * Ask a node for the map, over a connection of its own. Most errors in its
- * place come from a server that is no cluster, or one that can't be used now.
+ * A node has no map. Most errors come from a server that is no cluster, or one
+ * that can't be used now. Returns 0 if this may be a single server.
  */
+static int
+no_map(const struct cluster *c, const char *text, struct error *error)
+{
+	const char *name = c->location->shown;
+
+	if (begins_with(text, "NOAUTH"))
+		return error_set(error, STATUS_USAGE, "%s: the server requires"
+		    " a password (%s): set the environment variable"
+		    " REDISCLI_AUTH", name, text);
+	if (begins_with(text, "LOADING"))
+		return error_set(error, STATUS_FAILED, "%s: the server says:"
+		    " %s", name, text);
+	/* A single server has all keys: nobody asks it where they are. */
+	if (begins_with(text, "NOPERM") && (c->stale || c->location->count >
+	    1))
+		return error_set(error, STATUS_USAGE, "%s: this is a cluster,"
+		    " and the user lacks the right to ask where its keys are:"
+		    " give it +cluster|slots (the server says: %s)", name,
+		    text);
+	if (c->location->count > 1)
+		return error_set(error, STATUS_USAGE, "%s: several hosts are"
+		    " for a cluster, but one of them is a single server (it"
+		    " says: %s)", name, text);
+	return 0;
+}
+
+/* Ask a node for the map, over a connection of its own. */
 static int
 load_map_from(struct cluster *c, const struct node *node, uint64_t patience,
     struct error *error)
 {
 	const char *words[] = { "CLUSTER", "SLOTS" };
-	const char *name = c->location->shown;
 	redisContext *context = connect_to(c->location, node->host, node->port,
 	    patience, error);
 	redisReply *reply;
@@ -142,14 +174,7 @@ load_map_from(struct cluster *c, const struct node *node, uint64_t patience,
 	if (reply == NULL)
 		return -1;
 	if (reply->type == REDIS_REPLY_ERROR) {
-		if (strncmp(reply->str, "NOAUTH", 6) == 0)
-			result = error_set(error, STATUS_USAGE, "%s: the server"
-			    " wants a password (%s): put it into the"
-			    " environment variable REDISCLI_AUTH", name,
-			    reply->str);
-		else if (strncmp(reply->str, "LOADING", 7) == 0)
-			result = error_set(error, STATUS_FAILED, "%s: the"
-			    " server says: %s", name, reply->str);
+		result = no_map(c, reply->str, error);
 		freeReplyObject(reply);
 		return result;
 	}
@@ -160,7 +185,7 @@ load_map_from(struct cluster *c, const struct node *node, uint64_t patience,
 	freeReplyObject(reply);
 	if (result < 0)
 		return error_set(error, STATUS_FAILED, "%s: the server's reply"
-		    " to CLUSTER SLOTS is invalid", name);
+		    " to CLUSTER SLOTS is invalid", c->location->shown);
 	c->has_map = 1;
 	return 0;
 }
@@ -168,9 +193,10 @@ load_map_from(struct cluster *c, const struct node *node, uint64_t patience,
 int
 cluster_load_map(struct cluster *c, uint64_t patience, struct error *error)
 {
-	for (const struct node *node = c->first; node != NULL;
+	for (struct node *node = c->first; node != NULL;
 	    node = node->next) {
 		if (load_map_from(c, node, patience, error) == 0) {
+			c->home = node;
 			c->stale = 0;
 			return 0;
 		}

@@ -18,8 +18,11 @@
 struct cluster {
 	const struct address *location;   /* not owned */
 	struct node *first;               /* all known nodes; none is removed */
+	struct node *home;                /* the one that was asked for the map
+	                                     last, and answered */
 	int has_map;                      /* this is a cluster, not a server */
-	int stale;                        /* the map must be loaded again */
+	int stale;                        /* the map must be loaded again, or
+	                                     for the first time */
 	struct node *map[CLUSTER_SLOTS];  /* the node of each slot, or NULL */
 };
 

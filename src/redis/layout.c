@@ -111,9 +111,16 @@ layout_table(const struct layout *l, const struct header *header,
 	}
 }
 
+/* The keys of the shards have the name, so a filter can't be renamed. */
+static uint32_t
+name_crc(const char *name)
+{
+	return (uint32_t)crc32(0, (const uint8_t *)name, (uInt)strlen(name));
+}
+
 void
 layout_encode(const struct layout *l, const struct header *header,
-    uint8_t bytes[LAYOUT_HEADER_BYTES])
+    const char *name, uint8_t bytes[LAYOUT_HEADER_BYTES])
 {
 	uint8_t *p = bytes + PAGE_BYTES;
 
@@ -125,6 +132,7 @@ layout_encode(const struct layout *l, const struct header *header,
 	le_put32(p + 16, l->shards);
 	le_put32(p + 20, l->geometry.k);
 	le_put32(p + 24, l->geometry.cache_lines);
+	le_put32(p + 28, name_crc(name));
 	le_put64(p + 32, l->capacity);
 	le_put64(p + 40, l->kind == SHARDS_BITS ? l->shard_pages : 0);
 	le_put_double(p + 48, l->rate);
@@ -132,8 +140,8 @@ layout_encode(const struct layout *l, const struct header *header,
 }
 
 int
-layout_decode(struct layout *l, struct header *header, const void *data,
-    size_t nbytes, struct error *error)
+layout_decode(struct layout *l, struct header *header, const char *name,
+    const void *data, size_t nbytes, struct error *error)
 {
 	const uint8_t *bytes = data, *p = bytes + PAGE_BYTES;
 
@@ -146,6 +154,10 @@ layout_decode(struct layout *l, struct header *header, const void *data,
 		    " checksum is wrong");
 	if (le_get32(p + 8) != VERSION)
 		return error_set(error, STATUS_FAILED, FORMAT_NEWER);
+	if (le_get32(p + 28) != name_crc(name))
+		return error_set(error, STATUS_FAILED, "the header is that of a"
+		    " filter of another name: a filter can't be renamed; give"
+		    " the key its old name again");
 	*l = (struct layout){ .kind = (enum shard_kind)le_get32(p + 12),
 		.shards = le_get32(p + 16), .shard_pages = 1,
 		.capacity = le_get64(p + 32), .rate = le_get_double(p + 48),

@@ -65,16 +65,17 @@ int layout_bits(struct layout *layout, uint64_t capacity, double rate,
 void layout_table(const struct layout *layout, const struct header *header,
     uint64_t lines, struct table *table);
 
-/* Write layout and header as the bytes of the header's key. */
+/* Write layout and header as the bytes of the header's key, for this name. */
 void layout_encode(const struct layout *layout, const struct header *header,
-    uint8_t bytes[LAYOUT_HEADER_BYTES]);
+    const char *name, uint8_t bytes[LAYOUT_HEADER_BYTES]);
 
 /*
- * Read them back, checking every field. Returns 0, or -1 with `error` filled
- * (STATUS_FAILED), without the filter's name.
+ * Read them back, checking every field, and that the header was made for this
+ * name. Returns 0, or -1 with `error` filled (STATUS_FAILED), without the
+ * filter's name.
  */
 int layout_decode(struct layout *layout, struct header *header,
-    const void *bytes, size_t nbytes, struct error *error);
+    const char *name, const void *bytes, size_t nbytes, struct error *error);
 
 /* The generation of a filter without a window. */
 #define LAYOUT_NO_GENERATION INT64_MIN

@@ -507,7 +507,11 @@ net_open(struct net **result, const struct address *location,
 	if (x->patience < LEAST_PATIENCE)
 		x->patience = LEAST_PATIENCE;
 	x->notice = notice;
-	cluster_node(&x->cluster, location->host, location->port);
+	if (location->count == 0)
+		cluster_node(&x->cluster, NULL, 0);
+	for (size_t i = 0; i < location->count; i++)
+		cluster_node(&x->cluster, location->hosts[i].name,
+		    location->hosts[i].port);
 	while (cluster_load_map(&x->cluster, x->patience, &x->reason) < 0) {
 		uint64_t now = clock_now();
 

@@ -64,7 +64,7 @@ read_header(const struct place *p, redisReply *reply, struct found *found,
 	if (found->exists && reply->type != REDIS_REPLY_STRING)
 		result = shards_odd(&p->shards, reply, error);
 	else if (found->exists && layout_decode(&found->layout,
-	    &found->header, reply->str, reply->len, &why) < 0)
+	    &found->header, p->address.name, reply->str, reply->len, &why) < 0)
 		result = error_set(error, why.status, "%s: %s",
 		    p->address.shown, why.text);
 	freeReplyObject(reply);
@@ -278,7 +278,7 @@ publish(struct place *p, int replace, struct error *error)
 	struct found now;
 	int result = 0;
 
-	layout_encode(&p->shards.layout, &p->header, bytes);
+	layout_encode(&p->shards.layout, &p->header, p->address.name, bytes);
 	if (replace) {
 		result = take_away(p, bytes, &now, error);
 	} else {
@@ -300,6 +300,25 @@ publish(struct place *p, int replace, struct error *error)
 	    " or removed the filter at the same moment", p->address.shown);
 }
 
+/*
+ * May the user take the expiry of shards away, once there is a header? Asked
+ * with the header's key, which has none.
+ */
+static int
+may_keep(struct place *p, struct error *error)
+{
+	redisReply *reply = net_call(p->net, p->key, error, "PERSIST %s",
+	    p->key);
+	int result = 0;
+
+	if (reply == NULL)
+		return -1;
+	if (reply->type == REDIS_REPLY_ERROR)
+		result = shards_odd(&p->shards, reply, error);
+	freeReplyObject(reply);
+	return result;
+}
+
 int
 place_make(struct place *p, int replace, const struct filter_design *plan,
     struct error *error)
@@ -313,7 +332,7 @@ place_make(struct place *p, int replace, const struct filter_design *plan,
 		return -1;
 	if (before.exists && !replace)
 		return 1;
-	if (plan_new(p, plan, error) < 0)
+	if (may_keep(p, error) < 0 || plan_new(p, plan, error) < 0)
 		return -1;
 	/* Generations are made when they are due. */
 	if (p->header.window.kind != WINDOW_NONE)

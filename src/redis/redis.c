@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/signals.h"
 #include "model/estimate.h"
 #include "model/growth.h"
 #include "model/operations.h"
@@ -638,6 +639,9 @@ close_redis(struct filter *filter, struct error *error)
 		explain_refused(r, &told);
 		place_tell(&r->place, &told);
 	}
+	/* A run that dies of a signal prints no error. */
+	if (r->failed && signals_stop)
+		place_tell(&r->place, &r->why);
 	if (r->failed && trouble->unanswered > 0) {
 		error_set(&told, 0, "%s: the last %s new lines may not be"
 		    " remembered, since the server did not confirm it: a later"

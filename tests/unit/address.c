@@ -16,6 +16,17 @@ same(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
+static int
+same_hosts(const struct address *a, const struct address *b)
+{
+	int all = a->count == b->count;
+
+	for (size_t i = 0; all && i < a->count; i++)
+		all = same(a->hosts[i].name, b->hosts[i].name) &&
+		    a->hosts[i].port == b->hosts[i].port;
+	return all;
+}
+
 static void
 is(const char *text, struct address want)
 {
@@ -27,13 +38,13 @@ is(const char *text, struct address want)
 		printf("# %s\n", error.text);
 		return;
 	}
-	tap_ok(same(got.host, want.host) && got.port == want.port &&
+	tap_ok(same_hosts(&got, &want) &&
 	    same(got.path, want.path) && same(got.user, want.user) &&
 	    same(got.password, want.password) && same(got.name, want.name) &&
 	    got.tls == want.tls && same(got.certificate, want.certificate) &&
 	    same(got.shown, want.shown), "and read as it is meant");
-	printf("# host %s port %d path %s user %s password %s name %s shown"
-	    " %s\n", got.host, got.port, got.path, got.user, got.password,
+	printf("# %zu hosts path %s user %s password %s name %s shown"
+	    " %s\n", got.count, got.path, got.user, got.password,
 	    got.name, got.shown);
 	address_free(&got);
 }
@@ -50,6 +61,7 @@ refused(const char *text, const char *why)
 	    text, error.text);
 }
 
+#define HOST(name, port) .hosts = { { name, port } }, .count = 1
 #define A(...) (struct address){ __VA_ARGS__ }
 
 static void
@@ -66,30 +78,33 @@ addresses(void)
 	static char odd[] = "s@c:r%t/", odd_name[] = "a/b%c";
 	static char odd_shown[] = "redis://h/a%2Fb%25c";
 	static char unnamed[] = "s3cret";
+	static char several[] = "redis://h:7,[::1]:8,h/seen";
 
-	is("redis://h/seen", A(.host = h, .port = 6379, .name = seen,
+	is("redis://h:7,[::1]:8,h/seen", A(.hosts = { { h, 7 }, { v6, 8 },
+	    { h, 6379 } }, .count = 3, .name = seen, .shown = several));
+	is("redis://h/seen", A(HOST(h, 6379), .name = seen,
 	    .shown = shown));
-	is("redis://u:secret@h:7/seen", A(.host = h, .port = 7, .user = u,
+	is("redis://u:secret@h:7/seen", A(HOST(h, 7), .user = u,
 	    .password = pw, .name = seen, .shown = user));
-	is("redis://:secret@h/seen", A(.host = h, .port = 6379,
+	is("redis://:secret@h/seen", A(HOST(h, 6379),
 	    .password = pw, .name = seen, .shown = shown));
-	is("redis://s3cret@h/seen", A(.host = h, .port = 6379,
+	is("redis://s3cret@h/seen", A(HOST(h, 6379),
 	    .user = unnamed, .name = seen, .shown = shown));
-	is("Redis://u:secret@h:7/seen", A(.host = h, .port = 7, .user = u,
+	is("Redis://u:secret@h:7/seen", A(HOST(h, 7), .user = u,
 	    .password = pw, .name = seen, .shown = capital));
-	is("valkey://h/seen", A(.host = h, .port = 6379, .name = seen,
+	is("valkey://h/seen", A(HOST(h, 6379), .name = seen,
 	    .shown = valkey));
-	is("redis://u:s%40c:r%25t%2F@h/a%2Fb%25c", A(.host = h, .port = 6379,
+	is("redis://u:s%40c:r%25t%2F@h/a%2Fb%25c", A(HOST(h, 6379),
 	    .user = u, .password = odd, .name = odd_name,
 	    .shown = odd_shown));
-	is("redis://u:@h:7/seen", A(.host = h, .port = 7, .user = u,
+	is("redis://u:@h:7/seen", A(HOST(h, 7), .user = u,
 	    .password = empty, .name = seen, .shown = user));
-	is("redis://[::1]:8/seen", A(.host = v6, .port = 8, .name = seen,
+	is("redis://[::1]:8/seen", A(HOST(v6, 8), .name = seen,
 	    .shown = v6_shown));
 	is("redis+unix:///run/r.sock?name=seen", A(.path = sock,
 	    .name = seen, .shown = sock_shown));
 	setenv("REDISCLI_AUTH", "secret", 1);
-	is("redis://h/seen", A(.host = h, .port = 6379, .password = pw,
+	is("redis://h/seen", A(HOST(h, 6379), .password = pw,
 	    .name = seen, .shown = shown));
 	unsetenv("REDISCLI_AUTH");
 }
@@ -104,9 +119,9 @@ tls(void)
 		refused("rediss://u:secret@h/a", "stunnel");
 		return;
 	}
-	is("rediss://u:secret@h/n?certificate=a%20b.pem", A(.host = h,
-	    .port = 6379, .tls = 1, .user = u, .password = pw,
-	    .certificate = pem, .name = n, .shown = shown));
+	is("rediss://u:secret@h/n?certificate=a%20b.pem", A(HOST(h, 6379),
+	    .tls = 1, .user = u, .password = pw, .certificate = pem, .name = n,
+	    .shown = shown));
 	refused("rediss://u:secret@h/a?certificate=%", "%");
 	refused("rediss://u:secret@h/a?certificat=x", "certificate=FILE");
 }
@@ -118,12 +133,15 @@ hiding(void)
 		"-fredis://u:secret@h/n", "--filter=redis://:secret@h/m",
 		"redis://h/n", "REDIS://secret@h/x", "a:b@c",
 		"redis+unix://:secret@/s?name=n", "redis:u:secret@h",
-		"-qfvalkeys:secret@h" };
+		"-qfvalkeys:secret@h", "redis://:one@h/two",
+		"redis://:two@h/two" };
 	enum { COUNT = sizeof given / sizeof *given };
 	/* As the arguments of a process are: there until it ends. */
 	static char *words[COUNT], *before[COUNT];
 	static char h[] = "h", n[] = "m", pw[] = "secret";
 	static char shown[] = "redis://h/m";
+	struct address one, two;
+	struct error error;
 
 	for (int i = 0; i < COUNT; i++)
 		words[i] = before[i] = strdup(given[i]);
@@ -137,8 +155,14 @@ hiding(void)
 	    same(words[6], "redis+unix:///s?name=n") &&
 	    same(words[7], "redis:h"),
 	    "the program doesn't see it either");
-	is("redis://h/m", A(.host = h, .port = 6379, .password = pw,
+	is("redis://h/m", A(HOST(h, 6379), .password = pw,
 	    .name = n, .shown = shown));
+	tap_ok(address_parse(&one, words[9], &error) == 0 &&
+	    address_parse(&two, words[10], &error) == 0 &&
+	    same(one.password, "one") && same(two.password, "two"),
+	    "two that are shown alike have their own passwords");
+	address_free(&one);
+	address_free(&two);
 	tap_ok(words[3] == before[3] && words[5] == before[5],
 	    "other arguments are left alone");
 }
@@ -154,6 +178,8 @@ main(void)
 	refused("redis://u:secret@h/", "name");
 	refused("redis://u:secret@/n", "host");
 	refused("redis://u:secret@h:0/n", "port");
+	refused("redis://u:secret@h,/n", "host");
+	refused("redis://u:secret@h,,h/n", "host");
 	refused("redis://u:secret@h:65536/n", "port");
 	refused("redis://u:secret@h:x/n", "port");
 	refused("redis://u:secret@[::1/n", "]");

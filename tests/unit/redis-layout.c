@@ -172,7 +172,7 @@ decodes(const uint8_t *bytes, size_t nbytes)
 	struct header header;
 	struct layout l;
 
-	return layout_decode(&l, &header, bytes, nbytes,
+	return layout_decode(&l, &header, "seen", bytes, nbytes,
 	    &(struct error){ 0 }) == 0;
 }
 
@@ -204,8 +204,10 @@ headers(void)
 			layout_bits(&l, 1000000, 1e-6, &(struct error){ 0 });
 		else
 			layout_bloom(&l, 1000000, 1e-6, GROWTH_GROW, 1);
-		layout_encode(&l, &header, bytes);
-		tap_ok(layout_decode(&back, &got, bytes, sizeof bytes,
+		layout_encode(&l, &header, "seen", bytes);
+		tap_ok(layout_decode(&back, &got, "other", bytes, sizeof bytes,
+		    &(struct error){ 0 }) < 0, "no header of another name");
+		tap_ok(layout_decode(&back, &got, "seen", bytes, sizeof bytes,
 		    &(struct error){ 0 }) == 0 && back.kind == l.kind &&
 		    back.shards == l.shards && back.rate == l.rate &&
 		    back.capacity == l.capacity &&
