@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """A proxy that breaks connections where a test wants it.
 
-proxy.py [--cut-sent N] [--cut-received N] [--delay MS] [--rate BYTES]
-    [--trips TRIPS] [--times T] [--cut-before WORD --meanwhile COMMAND]
+proxy.py [--cut-sent N] [--cut-received N] [--times T]
+    [--cut-before WORD --meanwhile COMMAND]
+    [--rounds ROUNDS --processes CLIENT SERVER]
     [--lose WORD] [--cut-after WORD] [--forget FILE] [--error WORD]
     [--later FILE] PORT
 
@@ -10,9 +11,12 @@ Listens at a free port, which it prints, and connects to PORT. After N
 bytes from clients (--cut-sent) or from the server (--cut-received), counted
 over all connections, the connection that is at it is reset, T times (1 by
 default; each time after N more bytes). What is beyond the N-th byte is not
-passed on. --delay holds back each piece of data in both directions, and --rate
-passes on so many bytes a second in each. The file TRIPS gets a byte whenever a
-client sends something after it was answered: so many round trips are needed.
+passed on.
+
+--rounds: nothing is passed on before whoever could send more sleeps: what the
+client sends, when the client waits; what the server answers, when both do. The
+files CLIENT and SERVER have their process ids. The file ROUNDS gets a byte
+whenever the client is answered: so many round trips are needed on any link.
 
 --cut-before: what a client sends with WORD in it is not passed on, but the shell
 runs COMMAND, and then the connection is reset.
@@ -31,7 +35,6 @@ an error, as a proxy's that has waited for too long.
 
 --later: the server's answer to TIME is so many seconds later as FILE says.
 """
-import heapq
 import os
 import selectors
 import socket
@@ -40,8 +43,9 @@ import sys
 import time
 
 # To load argparse and asyncio would take longer than most tests' connections.
-options = {"--cut-sent": "inf", "--cut-received": "inf", "--delay": "0",
-           "--rate": "inf", "--trips": "", "--times": "1", "--cut-before": "",
+options = {"--cut-sent": "inf", "--cut-received": "inf",
+           "--times": "1", "--cut-before": "", "--rounds": "",
+           "--processes": "",
            "--meanwhile": "", "--lose": "", "--later": "", "--cut-after": "",
            "--forget": "", "--error": ""}
 *given, port = sys.argv[1:]
@@ -54,8 +58,6 @@ cut_every = {"sent": float(options["--cut-sent"]),
              "received": float(options["--cut-received"])}
 left = dict(cut_every)
 times = int(options["--times"])
-delay = float(options["--delay"]) / 1000
-rate = float(options["--rate"])
 cut_before = os.fsencode(options["--cut-before"])
 lose = os.fsencode(options["--lose"])
 cut_after = os.fsencode(options["--cut-after"])
@@ -63,12 +65,8 @@ fail_at = os.fsencode(options["--error"])
 failing = set()  # servers' sockets whose next answer is replaced
 used = set()  # clients' sockets that have sent something
 cutting = set()  # servers' sockets whose next answer is not passed on
-free = {"sent": 0, "received": 0}  # when the link is, in each direction
-answered = True
 losing = False
 ends = {}  # of each socket: the other end, and where what it sends goes
-held = []  # a heap: until when, a number, of which socket, what
-pieces = 0
 selector = selectors.DefaultSelector()
 
 
@@ -112,17 +110,8 @@ def later(data):
     return start + b"%d" % (int(data[9:19]) + shift) + data[19:]
 
 
-def count_trip():
-    global answered
-    if options["--trips"] and answered:
-        with open(options["--trips"], "ab") as file:
-            file.write(b".")
-    answered = False
-
-
 def deliver(sock, data):
     """Pass on what this socket sent; nothing: it was closed."""
-    global answered
     if sock not in ends:
         return
     other, way = ends[sock]
@@ -133,16 +122,6 @@ def deliver(sock, data):
         other.sendall(data)
     except OSError:
         close_both(sock)
-    answered = answered or way == "received"
-
-
-def hold(sock, data):
-    """Deliver it when it comes out at the other end of the link."""
-    global pieces
-    way = ends[sock][1]
-    free[way] = max(free[way], time.monotonic()) + len(data) / rate
-    pieces += 1
-    heapq.heappush(held, (free[way] + delay, pieces, sock, data))
 
 
 def read(sock):
@@ -184,7 +163,6 @@ def read(sock):
             os.system(options["--meanwhile"])
             close_both(sock)
             return
-        count_trip()
     cut = times > 0 and len(data) >= left[way]
     if cut:
         data = data[:int(left[way])]
@@ -192,10 +170,57 @@ def read(sock):
         left[way] = cut_every[way]
     elif times > 0:
         left[way] -= len(data)
-    (hold if delay else deliver)(sock, data)
+    if options["--rounds"] and data:
+        waiting[way].append((sock, data))
+        return
+    deliver(sock, data)
     if cut and sock in ends:
         time.sleep(0.001)
         close_both(sock)
+
+
+waiting = {"sent": [], "received": []}  # with --rounds: sockets and data
+
+
+def sleep_of(name):
+    """How often the process has slept, if it sleeps; -1 if it has ended."""
+    try:
+        with open(name, encoding="ascii") as file:
+            process = int(file.read())
+        with open(f"/proc/{process}/status", encoding="ascii") as file:
+            status = dict(line.split(":", 1) for line in file)
+    except (OSError, ValueError):
+        return -1
+    if status["State"].split()[0] == "Z":
+        return -1
+    if status["State"].split()[0] != "S":
+        return None
+    return int(status["voluntary_ctxt_switches"])
+
+
+def is_quiet(name):
+    """It sleeps, and has sent nothing that was not read here."""
+    before = sleep_of(name)
+    return before is not None and not selector.select(0) and \
+        sleep_of(name) == before
+
+
+def pass_on(way):
+    held_back, waiting[way] = waiting[way], []
+    for sock, data in held_back:
+        deliver(sock, data)
+
+
+def go_a_round():
+    """Pass on what may be passed on now."""
+    client, server = options["--processes"].split()
+    if waiting["sent"] and is_quiet(client):
+        pass_on("sent")
+    elif (waiting["received"] and not waiting["sent"] and is_quiet(client)
+            and is_quiet(server)):
+        pass_on("received")
+        with open(options["--rounds"], "ab") as file:
+            file.write(b".")
 
 
 def main():
@@ -203,14 +228,15 @@ def main():
     print(listener.getsockname()[1], flush=True)
     selector.register(listener, selectors.EVENT_READ)
     while True:
-        pause = held[0][0] - time.monotonic() if held else None
+        pause = None
+        if options["--rounds"]:
+            pause = 0.001
+            go_a_round()
         for key, _ in selector.select(pause):
             if key.fileobj is listener:
                 accept(listener)
             elif key.fileobj in ends:
                 read(key.fileobj)
-        while held and held[0][0] <= time.monotonic():
-            deliver(*heapq.heappop(held)[2:])
 
 
 main()
