@@ -435,7 +435,7 @@ tell_overfill(struct redis *r, uint64_t wanted)
  * were killed: now and then, bit strings are looked at, too.
  */
 static int
-look(struct redis *r, uint64_t wanted, struct error *error)
+look(struct redis *r, struct error *error)
 {
 	uint64_t capacity = capacity_of(r);
 	struct shards *due = r->generations.due;
@@ -443,8 +443,7 @@ look(struct redis *r, uint64_t wanted, struct error *error)
 
 	if (settle(r, error) < 0 || count(r, error) < 0)
 		return -1;
-	if (r->filter.operations->sample == NULL ||
-	    due->lines + wanted < capacity / 4)
+	if (r->filter.operations->sample == NULL)
 		return 0;
 	if (r->fill.share > 0 && (double)due->lines < r->fill.lines +
 	    (double)capacity / LOOKS)
@@ -472,7 +471,7 @@ reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
 		return ROOM_SHORT;
 	if (filter->growth == GROWTH_GROW)
 		return ROOM_ENOUGH;
-	if (must_look(r, wanted) && look(r, wanted, error) < 0)
+	if (must_look(r, wanted) && look(r, error) < 0)
 		return ROOM_SHORT;
 	if (filter->growth == GROWTH_WARN) {
 		tell_overfill(r, wanted);
@@ -620,7 +619,7 @@ write_back(struct filter *filter, int all, struct error *error)
 	if (filter->growth != GROWTH_WARN || r->generations.due == NULL ||
 	    !must_look(r, 0))
 		return 0;
-	if (look(r, 0, error) < 0)
+	if (look(r, error) < 0)
 		return -1;
 	tell_overfill(r, 0);
 	return 0;
