@@ -16,7 +16,8 @@ struct key
 join_url(const struct key_recipe *r, struct key value, int doubled,
     size_t behind, struct key_scratch *scratch)
 {
-	const struct url_rules rules = { r->url_ignore, r->url_sort };
+	const struct url_rules rules = { r->url_ignore, r->url_sort,
+		r->url_switches };
 	uint8_t *to = scratch->data + scratch->used + behind;
 
 	if (doubled && memchr(value.data, '"', value.nbytes) != NULL) {
@@ -24,11 +25,7 @@ join_url(const struct key_recipe *r, struct key value, int doubled,
 
 		value = (struct key){ copy, csv_undouble(value, copy) };
 	}
-	if (!url_is_normal(&rules, value.data, value.nbytes)) {
-		value.nbytes = url_normalize(&rules, value.data, value.nbytes,
-		    to);
-		value.data = value.nbytes == 0 ? NULL : to;
-	}
+	value = url_key(&rules, value, to);
 	scratch->urls += value.data != NULL;
 	return value;
 }

@@ -30,9 +30,10 @@ struct join join_begin(const struct key_recipe *recipe, uint8_t separator,
     struct key_scratch *scratch);
 
 /*
- * The normal form of a value that is a URL: the value itself if it is normal,
- * else a copy in the scratch, `behind` bytes past scratch->used, which isn't
- * part of the key yet. Its data is NULL if the value isn't a URL.
+ * The key of a value that is a URL (url.h): a part of the value, or bytes in
+ * the scratch, `behind` bytes past scratch->used, which aren't part of the
+ * line's key yet. Its data is NULL if the value isn't a URL. If `doubled`,
+ * quotes in the value are doubled.
  */
 struct key join_url(const struct key_recipe *recipe, struct key value,
     int doubled, size_t behind, struct key_scratch *scratch);

@@ -70,8 +70,9 @@ key_scratch_reset(struct key_scratch *scratch, const struct key_recipe *r,
 	/* A value of one byte may become a separator and three bytes. */
 	if (key_joins_values(r))
 		factor = 4 * nesting(r) + 4;
+	/* URL_ROOM, and a copy of the value (join_url) */
 	if (r->url)
-		factor += URL_ROOM(1) / 2;
+		factor += URL_ROOM(1) - URL_ROOM(0) + 4;
 	wanted = factor * nbytes + 4096;
 	scratch->used = 0;
 	scratch->step_count = 0;

@@ -40,6 +40,7 @@ struct key_recipe {
 	char json[KEY_RECIPE_TEXT]; /* all pointers, each with its NUL */
 	int trim_fields;      /* blanks around each field or value */
 	int url;
+	unsigned url_switches; /* bits of enum url_switch (url_rules.h) */
 	char url_ignore[KEY_RECIPE_TEXT]; /* from url_ignore_parse; "": none */
 	int url_sort;
 	uint64_t skip;        /* bytes left out; KEY_SKIP_UNSET: not given */

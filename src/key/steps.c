@@ -10,7 +10,7 @@
 #include "key/fields.h"
 #include "key/join.h"
 #include "key/json.h"
-#include "key/url.h"
+#include "key/url_rules.h"
 
 /* --- the end of the line, and blanks */
 
@@ -262,6 +262,25 @@ print_ignore(const struct key_recipe *recipe, unsigned i,
 	return i == 0 && recipe->url_ignore[0] != '\0';
 }
 
+static int
+parse_url(struct key_recipe *recipe, const char *value)
+{
+	recipe->url = 1;
+	if (value == NULL)
+		return 0;
+	return url_switches_parse(value, &recipe->url_switches);
+}
+
+static int
+print_url(const struct key_recipe *recipe, unsigned i, char value[KEY_VALUE])
+{
+	char list[URL_SWITCHES_TEXT];
+
+	url_switches_format(recipe->url_switches, list);
+	snprintf(value, KEY_VALUE, "%s%s", list[0] == '\0' ? "" : "=", list);
+	return i == 0 && recipe->url;
+}
+
 static struct key
 apply_url(const struct key_recipe *r, struct key key,
     struct key_scratch *scratch)
@@ -406,7 +425,7 @@ const struct key_step key_steps[] = {
 	    APPLY(json) },
 	{ "trim-fields", FLAG, MEMBER(trim_fields),
 	    APPLY(trim_fields) },
-	{ "url", FLAG, MEMBER(url),
+	{ "url", .parse = parse_url, .print = print_url,
 	    APPLY(url) },
 	{ "url-ignore", .parse = parse_ignore, .print = print_ignore },
 	{ "url-sort", FLAG, MEMBER(url_sort) },

@@ -271,7 +271,7 @@ RECIPE = re.compile(
     rb"(?P<nul>zero-terminated\n)?(?P<strip_cr>strip-cr\n)?(?P<trim>trim\n)?"
     rb"(?:key=(?P<ranges>[0-9,-]+)\n|key=(?P<columns>[^\n]+)\n)?(?:field-separator=(?P<c>[0-9a-f]{2})\n)?"
     rb"(?P<csv>csv\n)?(?P<header>header\n)?(?P<json>(?:json=[^\n]*\n)*)"
-    rb"(?P<trim_fields>trim-fields\n)?(?P<url>url\n)?"
+    rb"(?P<trim_fields>trim-fields\n)?(?P<url>url(?:=(?P<switches>[a-z,]+))?\n)?"
     rb"(?:url-ignore=(?P<ignore>[^\n]+)\n)?(?P<sort>url-sort\n)?"
     rb"(?:skip-(?P<skip_what>chars|data)=(?P<skip>[1-9]\d*)\n)?"
     rb"(?:check-(?P<check_what>chars|data)=(?P<check>[1-9]\d*)\n)?"
@@ -497,8 +497,25 @@ def url_path(path, authority):
     return b"/." + path if not authority and path.startswith(b"//") else path
 
 
-def url_normal(line, ignore, sort):
+SWITCHES = b"form scheme www slash values numbers".split()
+
+
+def url_form(parameter):
+    """As application/x-www-form-urlencoded has it."""
+    def encode(text):
+        text = re.sub(rb"%(..)", lambda m: bytes([int(m[1], 16)]),
+                      text.replace(b"+", b" "))
+        return re.sub(rb"[^%b ]" % UNRESERVED, lambda m: b"%%%02X" % ord(m[0]),
+                      text, flags=re.S).replace(b" ", b"+")
+    name, _, value = parameter.partition(b"=")
+    return encode(name) + b"=" + encode(value)
+
+
+def url_normal(line, ignore, sort, switches):
     """None: not a URL."""
+    if line.startswith(MARK):
+        line = line[len(MARK):]
+    line = line.strip(bytes(range(0x21)))
     match = re.fullmatch(
         rb"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/?]*))?([^?]*)(?:\?(.*))?",
         line.partition(b"#")[0], re.S)
@@ -509,13 +526,23 @@ def url_normal(line, ignore, sort):
     try:
         url = scheme + b":"
         if authority is not None:
+            if b"scheme" in switches and scheme in (b"http", b"https"):
+                url = b""
             user, at, host = authority.rpartition(b"@")
             host, port = re.fullmatch(rb"(\[.*\]|[^:]*)(?::([0-9]*))?", host,
                                       re.S).groups()
             port = (port or b"").lstrip(b"0") or (b"0" if port else b"")
-            url += b"//" + url_text(user, b":") + at + url_host(host)
+            host = url_host(host)
+            if b"www" in switches:
+                host = re.sub(rb"^www[0-9]*\.(?=.)", b"", host)
+            url += b"//" + url_text(user, b":") + at + host
             url += b":" + port if port not in (b"", PORTS.get(scheme)) else b""
-        url += url_path(url_text(path, b":@/" + ENCODED), authority is not None)
+        path = url_path(url_text(path, b":@/" + ENCODED), authority is not None)
+        if authority is not None and b"slash" in switches and len(path) > 1:
+            path = path[:-1] if path.endswith(b"/") else path
+        if authority is not None and b"numbers" in switches:
+            path = re.sub(rb"(?<=/)[0-9]+(?=/|\Z)", b"0", path)
+        url += path
         if query is not None:
             query = url_text(query, b":@/?" + ENCODED)
             kept = query.split(b"&")
@@ -525,10 +552,13 @@ def url_normal(line, ignore, sort):
                     for name in ignore.split(b",")), re.S)
                 kept = [p for p in kept
                         if not names.fullmatch(p.partition(b"=")[0])]
-            if sort:
+            if b"form" in switches:
+                kept = sorted(url_form(p) for p in kept if p)
+            elif sort:
                 kept.sort(key=lambda p: p.partition(b"=")[0])
-            kept = b"&".join(kept)
-            url += b"?" + kept if kept or not query else b""
+            if b"values" in switches:
+                kept = sorted({p.partition(b"=")[0] for p in kept} - {b""})
+            url += b"?" + b"&".join(kept) if kept else b""
         return url
     except (ValueError, AttributeError):
         return None
@@ -576,6 +606,9 @@ class Recipe:
         need(self.ranges or self.columns or self.pointers or
              not self.trim_fields, "nothing to trim")
         need(self.url or not (self.ignore or self.sort), "no url")
+        self.switches = self.switches.split(b",") if self.switches else []
+        need(self.switches == [s for s in SWITCHES if s in self.switches],
+             "switches unknown here")
         need(not self.ignore or url_names(self.ignore), "url-ignore unknown here")
         need(not self.url or self.csv or not self.ranges or self.single,
              "url and several fields")
@@ -692,7 +725,8 @@ class Recipe:
         return value.strip(BLANKS) if self.trim_fields else value
 
     def normal(self, value):
-        normal = self.url and url_normal(value, self.ignore, self.sort)
+        normal = self.url and url_normal(value, self.ignore, self.sort,
+                                         self.switches)
         return normal or value
 
     def join(self, values):
@@ -930,7 +964,8 @@ def main(arguments):
     if arguments and arguments[0].startswith("--"):
         option, *arguments = arguments
     several = option in ("--each", "--verdicts", "--vectors")
-    if (option not in ("", "--vectors", "--parts", "--each", "--verdicts")
+    if (option not in ("", "--vectors", "--parts", "--each", "--verdicts",
+                        "--keys")
             or not arguments or len(arguments) > 1 and not several):
         print("usage: reader.py [OPTION] FILTER < lines", file=sys.stderr)
         return 2
@@ -946,6 +981,11 @@ def main(arguments):
                 print("taken: " + path)
             elif option == "--vectors":
                 print_vectors(*parts, asked)
+            elif option == "--keys":
+                recipe = parts[2]
+                sys.stdout.buffer.write(b"".join(
+                    recipe.key(line) + recipe.end
+                    for line in read_lines(recipe, asked)))
             elif option == "--each":
                 with open(path + ".theirs", "wb") as file:
                     file.write(members(*parts, asked))

@@ -440,6 +440,15 @@ recipe() {
 		refused key=1,3\nfield-separator=2c\ncheck-data=1\n
 		refused check-data=1\n
 		taken key=1\nfield-separator=22\n
+		taken url\n
+		taken url=form\n
+		taken url=form,scheme,www,slash,values,numbers\nurl-sort\n
+		refused url=\n
+		refused url=www,form\n
+		refused url=form,form\n
+		refused url=forms\n
+		refused url=form,\n
+		refused url=form\nurl\n
 	END
 	)
 	same_verdicts "${all[@]}"

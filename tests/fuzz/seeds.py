@@ -337,12 +337,35 @@ for number, stream in enumerate([
         b"*1 \r\n$4\r\nPING\r\n", b"*1\r\n$0\r\n\r\n" * 9, b"*2\r\n$1\r\na",
         b"\x16\x03\x01", b""]):
     make_words("%02d" % number, stream, pieces=bytes([number % 3]))
-# url: a byte of rules, and an address; those of the table that tests read
+# url: a byte of rules, one of switches, and an address; those of the table that
+# tests read, and queries with parameters of all lengths, more than a table has
 with open(os.path.join(HERE, "..", "keys", "url.txt"), "rb") as table:
     spellings = [line.rstrip(b"\n").split(b"\t")[1] for line in table
                  if line[:1] in b"=!-"]
 for number, spelling in enumerate(spellings):
-    write("url", "%03d" % number, bytes([number % 10]) + spelling)
+    write("url", "%03d" % number,
+          bytes([number % 10, number * 11 % 64]) + spelling)
+QUERIES = [
+    b"b=2&a=1&a=0&&c&=d&a=1", b"b=%2B+%20%26%3d&b=++&a=b=c&%61=%7e",
+    b"&".join(b"%d=%d" % (i * 37 % 100, i) for i in range(200)),
+    b"&".join(b"a" * (i * 29 % 70) + b"=" + b"b" * (i * 13 % 70)
+              for i in range(70)),
+    b"&".join(b"x%d" % (i % 5) for i in range(130)), b"a=%zz&b", b"b&a=\1",
+    b"b=c.d./.&a=:@&b%25=%80", b"", b"&", b"utm_a=1&utm_b&a=1"]
+for number, query in enumerate(QUERIES):
+    for switches in 0, 1, 0x10, 0x11, 0x2f:
+        for rules in range(10):
+            write("url", "query-%d-%d-%d" % (number, switches, rules),
+                  bytes([rules, switches]) + b"http://www.a/1/?" + query)
+for number, (start, end) in enumerate([
+        ("http://www.a", "/b/"), ("https://u@www2.a:80", "/7/8a/9//"),
+        ("https://www.", "/"), ("ftp://www7.a", "/1/"), ("http:www.a", "/"),
+        ("tel:", "123"), ("\ufeff \t\0http://WWW.a", "/./ \r\n"),
+        ("http://a.www.b", "/00/.."), (" \ufeffhttp:", "//a/"), ("http://www.www.a", "?/"),
+        ("http://[::1]", "/www.a/12/"), ("http://www.a", "/x/?b/c/#?d")]):
+    for switches in 2, 4, 8, 14, 32, 46:
+        write("url", "switches-%d-%d" % (number, switches),
+              bytes([0, switches]) + (start + end).encode())
 
 # json: a pointer, a line feed and a document
 for number, (pointer, document) in enumerate([

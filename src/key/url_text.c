@@ -1,0 +1,46 @@
+#include "key/url_text.h"
+
+const uint16_t url_class[256] = {
+	['a' ... 'z'] = LOWER, ['A' ... 'Z'] = UPPER, ['0' ... '9'] = DIGIT,
+	['-'] = MARK, ['.'] = DOT, ['_'] = MARK, ['~'] = MARK,
+	['!'] = SUB, ['$'] = SUB, ['&'] = AMPERSAND, ['\''] = SUB, ['('] = SUB,
+	[')'] = SUB, ['*'] = SUB, ['+'] = SUB | PLUS, [','] = SUB, [';'] = SUB,
+	['='] = SUB | EQUALS,
+	[':'] = COLON, ['@'] = PATH, ['/'] = PATH, ['?'] = QUERY,
+	['"'] = ENCODED, ['<'] = ENCODED, ['>'] = ENCODED, ['['] = ENCODED,
+	[']'] = ENCODED, ['\\'] = ENCODED, ['^'] = ENCODED, ['`'] = ENCODED,
+	['{'] = ENCODED, ['|'] = ENCODED, ['}'] = ENCODED, [' '] = ENCODED,
+	['\t'] = ENCODED, [0x80 ... 0xff] = ENCODED
+};
+
+uint8_t *
+url_copy(struct reader *in, unsigned classes, uint8_t *to)
+{
+	const unsigned plain = classes & ~(unsigned)ENCODED;
+	const uint8_t *p = in->p, *end = in->end;
+
+	for (; p < end; p++) {
+		uint8_t c = *p;
+
+		if (url_class[c] & plain) {
+			*to++ = c;
+			continue;
+		}
+		if (c == '%') {
+			int byte = url_encoded_byte(p, end);
+
+			if (byte < 0)
+				return NULL;
+			c = (uint8_t)byte;
+			p += 2;
+		} else if (!(url_class[c] & classes)) {
+			break;
+		}
+		if (url_class[c] & UNRESERVED)
+			*to++ = c;
+		else
+			to = url_encode(to, c);
+	}
+	in->p = p;
+	return to;
+}
