@@ -95,7 +95,7 @@ _bloomdedup()
 _bloomdedup_tables()
 {
 	# generated from src/cli/option_table.c by make completions
-	names='add check create info merge partition remove size try serve help version'
+	names='add check create info key merge partition remove size try serve help version'
 	with_argument='-f --filter -o --output --parts --duplicates --files0-from --to-command -d --folder -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout --lease --max-leases -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record'
 	with_file='-f --filter -o --output --duplicates --files0-from -d --folder --like --secret-file'
 	with_command='--to-command'
@@ -105,6 +105,7 @@ _bloomdedup_tables()
 	--stats=) values='json' ;;
 	--on-full | --on-full=) values='grow warn fail' ;;
 	--hash | --hash=) values='xxh3 siphash' ;;
+	--url=) values='form scheme www slash values numbers' ;;
 	--table=) values='k' ;;
 	esac
 	case ${command:-filter} in
@@ -113,6 +114,7 @@ _bloomdedup_tables()
 	check) options='-f --filter= -o --output= -v --invert --mark --files0-from= -q --quiet --stats --progress -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim --trim-fields -s --skip-chars= -w --check-chars= -i --ignore-case --keep-empty --part= --json= -j --threads= --strict-keys --strict-part --max-record= --no-decompress --no-gunzip -h --help -V --version' ;;
 	create) options='-f --filter= -n --capacity= -p --error-rate= --window= -m --memory= --hashes= --on-full= --like= --hash= --secret-file= --lock-timeout= --force -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim --trim-fields -s --skip-chars= -w --check-chars= -i --ignore-case --keep-empty --part= --json= -h --help -V --version' ;;
 	info) options='-f --filter= --json --verify -h --help -V --version' ;;
+	key) options='-f --filter= --files0-from= -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim --trim-fields -s --skip-chars= -w --check-chars= -i --ignore-case --json= -j --threads= --strict-keys --max-record= --no-decompress --no-gunzip -h --help -V --version' ;;
 	merge) options='-o --output= --lock-timeout= --force -h --help -V --version' ;;
 	partition) options='-o --output= --parts= --files0-from= --atomic -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim --trim-fields -s --skip-chars= -w --check-chars= -i --ignore-case --json= -j --threads= --strict-keys --max-record= --no-decompress --no-gunzip -h --help -V --version' ;;
 	remove) options='-f --filter= --lock-timeout= -h --help -V --version' ;;

@@ -80,6 +80,8 @@ print_options(enum command_id command)
 		    " printed); the filter keeps them:"),
 		[GROUP_OTHER] = "Other options:",
 	};
+	/* of commands that neither print lines nor keep options in a filter */
+	static const char key_heading[] = "Key options:";
 	int count = 0, column = 0;
 	const struct option_row *end = option_table + option_table_count;
 	char text[80];
@@ -104,7 +106,9 @@ print_options(enum command_id command)
 			    row->group != (enum option_group)group)
 				continue;
 			if (first)
-				printf("\n%s\n", headings[group]);
+				printf("\n%s\n", group == GROUP_KEY &&
+				    command == COMMAND_KEY ? key_heading :
+				    headings[group]);
 			first = 0;
 			print_option(row, command, column);
 		}

@@ -10,6 +10,7 @@ const struct command *const command_table[COMMAND_COUNT] = {
 	[COMMAND_CHECK] = &command_check,
 	[COMMAND_CREATE] = &command_create,
 	[COMMAND_INFO] = &command_info,
+	[COMMAND_KEY] = &command_key,
 	[COMMAND_MERGE] = &command_merge,
 	[COMMAND_PARTITION] = &command_partition,
 	[COMMAND_REMOVE] = &command_remove,

@@ -18,6 +18,7 @@ enum command_id {
 	COMMAND_CHECK,
 	COMMAND_CREATE,
 	COMMAND_INFO,
+	COMMAND_KEY,
 	COMMAND_MERGE,
 	COMMAND_PARTITION,
 	COMMAND_REMOVE,
@@ -55,9 +56,9 @@ struct command {
 #define COMMAND_OPERANDS_ANY ((size_t)-1)
 
 extern const struct command command_filter, command_add, command_check,
-    command_create, command_info, command_merge, command_partition,
-    command_remove, command_size, command_try, command_serve, command_help,
-    command_version;
+    command_create, command_info, command_key, command_merge,
+    command_partition, command_remove, command_size, command_try,
+    command_serve, command_help, command_version;
 
 extern const struct command *const command_table[COMMAND_COUNT];
 

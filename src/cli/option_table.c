@@ -15,6 +15,7 @@ enum { /* which commands take it */
 	CHECK = 1 << COMMAND_CHECK,
 	CREATE = 1 << COMMAND_CREATE,
 	INFO = 1 << COMMAND_INFO,
+	KEY = 1 << COMMAND_KEY,
 	MERGE = 1 << COMMAND_MERGE,
 	PARTITION = 1 << COMMAND_PARTITION,
 	REMOVE = 1 << COMMAND_REMOVE,
@@ -25,8 +26,8 @@ enum { /* which commands take it */
 	REMEMBER = FILTER | ADD,     /* that change a filter */
 	STREAM = REMEMBER | CHECK,   /* that look lines up */
 	OWN_KEYS = STREAM | CREATE,  /* where a filter has a recipe */
-	KEYS = OWN_KEYS | PARTITION, /* where lines have keys */
-	READ = STREAM | PARTITION    /* that read lines */
+	KEYS = OWN_KEYS | PARTITION | KEY, /* where lines have keys */
+	READ = STREAM | PARTITION | KEY /* that read lines */
 };
 
 /* Ranges and defaults in texts, as the constants spell them. */
@@ -57,10 +58,11 @@ _Static_assert(SIZING_CAPACITY_MAX == 9007199254740992 && K_MAX == 64 &&
 const struct option_row option_table[] = {
 	/* What is printed, and where. */
 
-	{ "filter", 'f', "FILTER", STREAM, GROUP_MAIN, NAME(run.filter),
+	{ "filter", 'f', "FILTER", STREAM | KEY, GROUP_MAIN, NAME(run.filter),
 	    .brief = "remember lines in this file, made on first use",
 	    .help = "remember lines in this file; it is made on first use",
-	    .helps = { { CHECK, "the filter to look the lines up in" } } },
+	    .helps = { { CHECK, "the filter to look the lines up in" },
+		{ KEY, "make keys with the key options of this filter" } } },
 	{ "filter", 'f', "FILTER", CREATE | INFO | REMOVE, GROUP_FILTER,
 	    .set = option_set_list, TO(operands), .adds_up = 1,
 	    .allowed = "a file name",
@@ -321,9 +323,16 @@ const struct option_row option_table[] = {
 	    .help = "comma-separated values; quoted fields may span lines" },
 	{ "header", 0, NULL, KEYS, GROUP_KEY, FLAG(recipe.header),
 	    .help = "with --csv: the first record of each file names the"
-	    " columns, and -k takes names; it is printed once" },
-	{ "url", 0, NULL, KEYS, GROUP_KEY, FLAG(recipe.url),
-	    .help = "compare URLs in their normal form (RFC 3986)" },
+	    " columns, and -k takes names; it is printed once",
+	    .helps = { { KEY, "with --csv: the first record of each file names"
+		    " the columns, and -k takes names; it has no key" } } },
+	{ "url", 0, "[=LIST]", KEYS, GROUP_KEY,
+	    .set = option_set_key, TO(recipe), .adds_up = 1,
+	    .values = "form scheme www slash values numbers",
+	    .allowed = "nothing, or a list of form, scheme, www, slash, values"
+	    " and numbers, such as --url=form,www",
+	    .help = "compare URLs in their normal form (RFC 3986); LIST ignores"
+	    " more: form, scheme, www, slash, values, numbers" },
 	{ "url-ignore", 0, "LIST", KEYS, GROUP_KEY,
 	    .set = option_set_key, TO(recipe), .adds_up = 1,
 	    .allowed = "names of parameters, such as utm_*,gclid",

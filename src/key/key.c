@@ -105,14 +105,6 @@ key_has_troubles(const struct key_recipe *recipe)
 }
 
 void
-key_figures_note(struct key_figures *figures,
-    const struct key_scratch *scratch)
-{
-	figures->found |= scratch->found;
-	figures->has_cr |= scratch->has_cr;
-}
-
-void
 key_figures_count(struct key_figures *figures, const uint8_t *troubles,
     const uint32_t *numbers, size_t n, struct key_place place)
 {
@@ -231,8 +223,6 @@ key_figures_tell(const struct key_figures *figures,
 	uint64_t lines = figures->of[trouble].lines;
 	const char *then = consequence(recipe, trouble, lines == 1);
 	int part = is_part(recipe, trouble);
-	const char *hint = trouble == KEY_NOT_URL && figures->has_cr ?
-	    " (lines end in a carriage return: see --strip-cr)" : "";
 	char count[NUMBER_TEXT], number[NUMBER_TEXT], fields[KEY_TEXT] = "";
 
 	if (lines == 0)
@@ -241,16 +231,15 @@ key_figures_tell(const struct key_figures *figures,
 		say_fields(recipe, fields);
 	number_format_count(number, first->number);
 	if (lines == 1)
-		error_set(error, STATUS_OK, "%s: %s%s %s %s%s%s%s",
-		    first->file, part ? "the key of " : "", unit(recipe),
-		    number, troubles_in_words[trouble].one, fields, then,
-		    hint);
+		error_set(error, STATUS_OK, "%s: %s%s %s %s%s%s", first->file,
+		    part ? "the key of " : "", unit(recipe), number,
+		    troubles_in_words[trouble].one, fields, then);
 	else
 		error_set(error, STATUS_OK, "%s%s %ss %s%s%s; the first is %s"
-		    " %s of %s%s", part ? "the keys of " : "",
+		    " %s of %s", part ? "the keys of " : "",
 		    number_format_count(count, lines), unit(recipe),
 		    troubles_in_words[trouble].several, fields, then,
-		    unit(recipe), number, first->file, hint);
+		    unit(recipe), number, first->file);
 	return 1;
 }
 
@@ -359,11 +348,8 @@ key_take(const struct key_recipe *r, const uint8_t *data, size_t nbytes,
 	for (unsigned i = 0; i < scratch->step_count; i++)
 		key = scratch->steps[i](r, key, scratch);
 	if (r->url && scratch->urls == 0 && !scratch->is_whole &&
-	    !(scratch->troubles >> KEY_NO_FIELD & 1)) {
+	    !(scratch->troubles >> KEY_NO_FIELD & 1))
 		scratch_note(scratch, KEY_NOT_URL);
-		scratch->has_cr |= nbytes > 0 && data[nbytes - 1] == '\r' &&
-		    !r->strip_cr;
-	}
 	if (r->json_count == 0 || (!scratch->is_whole &&
 	    (key.nbytes == 0 || key.data[0] < 0xfe)))
 		return key;

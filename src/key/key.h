@@ -54,16 +54,11 @@ struct key_place {
 /* How many lines had each trouble, and which was the first. */
 struct key_figures {
 	uint32_t found; /* bit i: pointer i led to a value in some line */
-	int has_cr;     /* a line that is not a URL ends in a carriage return */
 	struct {
 		uint64_t lines;         /* that had the trouble */
 		struct key_place first; /* the first of them */
 	} of[KEY_TROUBLES];
 };
-
-/* Note what the scratch has noted of all lines so far. */
-void key_figures_note(struct key_figures *figures,
-    const struct key_scratch *scratch);
 
 /* Can a line have any trouble with this recipe? */
 int key_has_troubles(const struct key_recipe *recipe);

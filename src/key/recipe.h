@@ -102,7 +102,6 @@ struct key_scratch {
 	unsigned urls;   /* how many values of that key are URLs */
 	uint8_t troubles; /* of the last line: bits 1 << key_trouble */
 	uint32_t found;  /* bit i: pointer i led to a value in some line */
-	int has_cr;      /* a line that isn't a URL ends in a carriage return */
 	const struct columns *columns; /* of the file; the caller sets it */
 	unsigned step_count;
 	key_apply steps[KEY_STEPS_MAX]; /* the steps that the recipe has */

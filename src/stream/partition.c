@@ -243,7 +243,7 @@ finish_prepared(struct sorter *s, struct error *error)
 	struct key_place *place = &p->reading.place;
 	const uint8_t *troubles = s->lines.troubles;
 
-	key_figures_note(&p->figures->keys, &s->lines.scratch);
+	p->figures->keys.found |= s->lines.scratch.found;
 	if (copy_lines(s, error) < 0)
 		return -1;
 	if (troubles != NULL)

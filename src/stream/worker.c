@@ -171,7 +171,7 @@ finish_prepared(struct worker *w, struct error *error)
 	const uint8_t *troubles = w->lines.troubles;
 	size_t allowed = w->lines.count, n;
 
-	key_figures_note(&run->keys, &w->lines.scratch);
+	run->keys.found |= w->lines.scratch.found;
 	if (run->plan->strict_keys && troubles != NULL)
 		allowed = key_first_refused(troubles, allowed);
 	for (size_t i = 0; i < allowed; i += n) {

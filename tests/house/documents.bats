@@ -219,6 +219,11 @@ stand_in_curl() {
 	transcript manual
 }
 
+@test "manual: the example of a key is what the program prints" {
+	page_examples "$MANUAL" KEYS >manual
+	transcript manual
+}
+
 @test "manual: the examples of parts are what the program prints" {
 	page_examples "$MANUAL" PARTS >manual
 	transcript manual

@@ -246,13 +246,3 @@ same() {
 	bloomdedup --url --url-ignore='*]' in >out
 	head -n 1 in | cmp - out
 }
-
-@test "lines that end in CR LF are no URLs, and the message says why" {
-	printf 'http://a/\r\nhttp://b/\r\n' >in
-	bloomdedup --url in 2>err | cmp in -
-	is_message err '2 lines are not URLs, and were compared whole; the first is line 1 of in (lines end in a carriage return: see --strip-cr)'
-	bloomdedup --url --strip-cr in 2>err | cmp in -
-	[ ! -s err ]
-	printf 'a\nb\n' | bloomdedup --url 2>err >out
-	run ! grep -q strip-cr err
-}

@@ -24,6 +24,23 @@ lines() {
 	every_kind
 }
 
+@test "key options are kept on the server, also a list of --url" {
+	for kind in $KINDS; do
+		start
+		bloomdedup -n 1000 --url=form,scheme -f "$URL/seen" \
+			<<<'http://a/?b=%2C&a' >out
+		echo 'http://a/?b=%2C&a' | cmp - out
+		printf '%s\n' 'https://a/?a=&b=,' 'http://a/?a=,&b' >in
+		bloomdedup -f "$URL/seen" in >out
+		tail -n 1 in | cmp - out
+		bloomdedup key -f "$URL/seen" in >out
+		printf '%s\n' '//a/?a=&b=%2C' '//a/?a=%2C&b=' | cmp - out
+		fails 2 'made with --url=form,scheme, which contradicts --url:' \
+			bloomdedup -f "$URL/seen" --url in
+	done
+	every_kind
+}
+
 @test "as many lines as there are, and growth to six times" {
 	is_slow || skip "long form only"
 	lines 3000000 >in

@@ -139,6 +139,16 @@ load server
 	[ "$(echo 'p,KeY,q' | bloomdedup check -f folder/f.bloom)" = 'p,KeY,q' ]
 }
 
+@test "a filter of URLs knows a subkey in another spelling" {
+	bloomdedup create -n 1000 --url=form,scheme,www folder/f.bloom
+	start_server
+	answers 'STORED; NOT_STORED; END' 'add f|http://www.a/?b=%2C&a 0 0 1' x \
+		'add f|HTTPS://A/?a=&b=, 0 0 1' x 'get f|http://a/?a=,&b'
+	stop_server
+	[ "$(echo 'http://a/?b=,&a' | bloomdedup check -f folder/f.bloom)" = \
+		'http://a/?b=,&a' ]
+}
+
 @test "filters grow, ahead of need, and keep to their rate" {
 	start_server
 	add_filter f '1000|1e-3'

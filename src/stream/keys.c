@@ -1,0 +1,187 @@
+/*
+ * The job of printing keys (pipeline.h). A worker prepares lines: it makes
+ * their keys. In turn, the keys are copied to one buffer, which is written when
+ * it is full, and when input pauses, so that nobody waits for a key.
+ */
+#include "stream/keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "base/signals.h"
+#include "stream/lines.h"
+#include "stream/output.h"
+#include "stream/pipeline.h"
+#include "stream/run.h"
+
+#define BATCH_LINES 8192
+#define BUFFER_BYTES ((size_t)256 * 1024)
+
+struct printing {
+	const struct run_plan *plan;
+	const struct key_recipe *recipe;
+	struct inputs inputs;
+	struct keys_figures *figures;
+	struct output output;
+	struct output_lines buffer;
+	struct reading reading;
+};
+
+/* One thread's lines. */
+struct maker {
+	struct printing *printing;
+	struct lines lines;
+	struct key *keys; /* of the lines */
+};
+
+static void *
+maker_new(void *context, struct chunk *chunk, size_t limit)
+{
+	struct printing *p = context;
+	struct maker *m = memory_or_die(calloc(1, sizeof *m));
+
+	m->printing = p;
+	lines_init(&m->lines, p->recipe, &p->inputs.format, chunk, limit);
+	m->keys = memory_or_die(malloc(limit * sizeof *m->keys));
+	return m;
+}
+
+static void
+maker_free(void *maker)
+{
+	struct maker *m = maker;
+
+	lines_free(&m->lines);
+	free(m->keys);
+	free(m);
+}
+
+static void
+prepare(void *maker)
+{
+	struct maker *m = maker;
+
+	lines_first(&m->lines);
+	lines_keys(&m->lines, 0, m->lines.count, m->keys);
+}
+
+/* Print the keys of the lines that were split, up to one that is refused. */
+static int
+print_keys(struct maker *m, struct error *error)
+{
+	struct printing *p = m->printing;
+	const char end[OUTPUT_TEXT] = { (char)p->inputs.format.csv.terminator };
+	const uint8_t *troubles = m->lines.troubles;
+	struct key_place *place = &p->reading.place;
+	const size_t count = m->lines.count;
+	size_t allowed = count;
+
+	if (p->plan->strict_keys && troubles != NULL)
+		allowed = key_first_refused(troubles, count);
+	for (size_t i = 0; i < allowed; i++) {
+		const struct key *key = &m->keys[i];
+
+		if (output_add(&p->output, &p->buffer, key->data, key->nbytes,
+		    error) < 0 || output_add_text(&p->output, &p->buffer, end,
+		    1, error) < 0)
+			return -1;
+		if (memchr(key->data, end[0], key->nbytes) != NULL &&
+		    p->figures->several++ == 0)
+			p->figures->first = (struct key_place){ place->file,
+				place->number + i };
+	}
+	if (troubles != NULL)
+		key_figures_count(&p->figures->keys, troubles, NULL, allowed,
+		    *place);
+	p->figures->keys.found |= m->lines.scratch.found;
+	p->figures->lines += allowed;
+	place->number += allowed;
+	if (allowed < count) {
+		key_refuse(p->recipe, troubles[allowed], *place, error);
+		return -1;
+	}
+	return 0;
+}
+
+static int
+finish(void *maker, struct error *error)
+{
+	struct maker *m = maker;
+
+	reading_begin(&m->printing->reading, m->lines.chunk);
+	if (print_keys(m, error) < 0)
+		return -1;
+	while (!signals_stop && lines_next(&m->lines, BATCH_LINES)) {
+		lines_keys(&m->lines, 0, m->lines.count, m->keys);
+		if (print_keys(m, error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+pause_printing(void *context, const struct input *input, struct error *error)
+{
+	struct printing *p = context;
+
+	(void)input;
+	return output_flush(&p->output, &p->buffer, error);
+}
+
+static void
+interrupted(void *context)
+{
+	(void)context;
+	signals_take_figures(); /* there are none */
+}
+
+static int
+print_all(struct printing *p, struct error *error)
+{
+	const struct job job = { .context = p, .threads = p->plan->threads,
+		.batch_lines = BATCH_LINES, .begin = maker_new,
+		.end = maker_free, .prepare = prepare, .finish = finish,
+		.pause = pause_printing, .interrupted = interrupted,
+		.notice = p->plan->notice };
+	int input_failed;
+
+	if (output_check(NULL, 0, &p->inputs, NULL, error) < 0 ||
+	    output_open(&p->output, NULL, 0, 0, error) < 0 ||
+	    output_begin(&p->output, error) < 0)
+		return -1;
+	io_widen_pipe(p->output.fd);
+	if (pipeline_run(&job, &p->inputs, &input_failed, error) < 0) {
+		/* The keys before the line that failed are printed. */
+		output_flush(&p->output, &p->buffer, &(struct error){ 0 });
+		return -1;
+	}
+	if (output_flush(&p->output, &p->buffer, error) < 0)
+		return -1;
+	if (!signals_stop && key_figures_lack_all(&p->figures->keys, p->recipe,
+	    p->figures->lines))
+		return key_refuse_all(p->recipe, NULL, 0, error);
+	return input_failed ? STATUS_FAILED : STATUS_OK;
+}
+
+int
+keys_print(const struct run_plan *plan, const struct key_recipe *recipe,
+    struct keys_figures *figures, struct error *error)
+{
+	struct printing p = { .plan = plan, .recipe = recipe,
+		.inputs = run_inputs(plan, recipe), .figures = figures,
+		.output = OUTPUT_NONE, .buffer = { .room = BUFFER_BYTES } };
+	struct error second;
+	int result;
+
+	*figures = (struct keys_figures){ 0 };
+	p.buffer.data = memory_or_die(malloc(BUFFER_BYTES + OUTPUT_STEP));
+	result = print_all(&p, error);
+	if (output_close(&p.output, &second) < 0 && result >= 0) {
+		*error = second;
+		result = -1;
+	}
+	free(p.buffer.data);
+	reading_free(&p.reading);
+	return result;
+}
