@@ -70,24 +70,29 @@ number_count(const char *text, uint64_t *value)
 	if (parse_decimal(&text, &v) < 0)
 		return -1;
 	unit = parse_unit(&text, "KMGT", 1000);
-	return *text != '\0' ? -1 : make_whole(v * unit, 0, value);
+	if (*text != '\0')
+		return -1;
+	return make_whole(v * unit, 0, value);
 }
 
 int
 number_size(const char *text, uint64_t *value)
 {
+	uint64_t base = 1024, unit;
 	long double v;
-	uint64_t unit;
 
 	if (parse_decimal(&text, &v) < 0)
 		return -1;
-	unit = parse_unit(&text, "KMGTPE", *text != '\0' &&
-	    strcmp(text + 1, "B") == 0 ? 1000 : 1024);
+	if (*text != '\0' && strcmp(text + 1, "B") == 0)
+		base = 1000;
+	unit = parse_unit(&text, "KMGTPE", base);
 	if (*text != '\0' && strcmp(text, "B") != 0 &&
 	    (unit == 1 || strcmp(text, "iB") != 0))
 		return -1;
 	v *= unit;
-	return v > 0 && v < 1 ? -1 : make_whole(v, -1, value);
+	if (v > 0 && v < 1)
+		return -1;
+	return make_whole(v, -1, value);
 }
 
 int

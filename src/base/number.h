@@ -1,11 +1,15 @@
 /*
- * Numbers as people write them: one strict parser for all options, and output.
+ * Numbers as people write them: one strict parser for all options, and the
+ * output of numbers in messages and tables.
  *
- * Plain decimal only, in no locale: a sign, "nan", "inf", "0x10", a blank, an
- * empty string or trailing bytes are refused. Each parser returns 0 and sets
- * *value, or returns -1 and leaves it alone. Of a whole number, digits from the
- * 19th on may be rounded. The caller reports what is allowed, since it knows
- * the option's name.
+ * Numbers are decimal, with a point and an exponent if they need them, and
+ * independent of the locale. A sign, "nan", "inf", "0x10", a blank, an empty
+ * string or bytes after the number are refused. Each parser returns 0 and
+ * stores the number, or returns -1 and stores nothing. It prints no message:
+ * the caller knows the option's name and what is allowed.
+ *
+ * The digits of a whole number from the 19th on may be rounded; those from the
+ * 16th on where a long double is no larger than a double, as on armhf.
  */
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
@@ -14,34 +18,39 @@
 #include <stdint.h>
 
 /*
- * A count: "100000000", "1e8", "1.5e9", "100M". k (or K) M G T are powers of
- * 1000. Must be a whole number below 2^64.
+ * A count: "100000000", "1e8", "1.5e9", "100M". The units k (or K), M, G and T
+ * are powers of 1000. The result must be a whole number below 2^64.
  */
 int number_count(const char *text, uint64_t *value);
 
 /*
- * A size in bytes: "512K", "32M", "2GiB" in powers of 1024, as in `sort -S`;
- * "500kB", "2MB" in powers of 1000; a plain number is bytes. A fraction is
- * allowed where the result is at least one byte ("1.5G"), rounded down.
+ * A size in bytes, below 2^64: "512K", "32M" and "2GiB" are in powers of 1024,
+ * as in `sort -S`, "500kB" and "2MB" in powers of 1000, and a plain number or
+ * one with B is bytes. A fraction of a unit is allowed ("1.5G") and rounded
+ * down to whole bytes; less than one byte is refused, but for 0.
  */
 int number_size(const char *text, uint64_t *value);
 
 /*
- * A rate: "1e-6", "0.001", "0.1%", "1/1000". Any value in [0, 1], with any
- * number of digits. *value is the nearest double; for a percentage or a
- * quotient, within one unit in the last place.
+ * A rate from 0 to 1: "1e-6", "0.001", "0.1%", "1/1000", with any number of
+ * digits. *value becomes the nearest double; for a percentage or a quotient, it
+ * may be off by one unit in the last place.
  */
 int number_rate(const char *text, double *value);
 
 /*
- * Seconds, whole or with a fraction, at most 1e9; *milliseconds is rounded up.
+ * A number of seconds, at most 1e9, whole or with a fraction. *milliseconds is
+ * rounded up, so that only 0 becomes 0.
  */
 int number_seconds(const char *text, uint64_t *milliseconds);
 
-/* A time in whole units: "90s", "30m", "12h", "30d", "4w"; 1 s to 2^53 s. */
+/*
+ * A duration in whole units: "90s", "30m", "12h", "30d", "4w". It is at least a
+ * second and less than 2^53 seconds.
+ */
 int number_duration(const char *text, uint64_t *seconds);
 
-/* The value of n hexadecimal digits (at most 7), -1 if a byte is none. */
+/* Returns the value of n hexadecimal digits, at most 7; -1 if one is none. */
 static inline int
 number_hex(const uint8_t *at, int n)
 {
@@ -58,7 +67,10 @@ number_hex(const uint8_t *at, int n)
 	return value;
 }
 
-/* The nearest whole number, clamped to 64 bits; 0 for a NaN. */
+/*
+ * Returns the nearest whole number: 0 for what is negative or a NaN, and
+ * UINT64_MAX for what is too large.
+ */
 uint64_t number_whole(double value);
 
 /* Room for the output of any number_format function, with its NUL. */

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* As many links are followed one after the other as in Linux. */
+#define LINKS_MAX 40
+
 /* The length of `path`'s folder part, with the slash; 0 if it has none. */
 static int
 folder_bytes(const char *path)
@@ -24,8 +27,9 @@ path_follow(const char *path)
 	char *name = memory_or_die(strdup(path)), *next, link[4096];
 	int errnum = ELOOP;
 
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < LINKS_MAX; i++) {
 		ssize_t n = readlink(name, link, sizeof link - 1);
+		int folder = 0; /* bytes of it, before a relative link */
 
 		if (n < 0 && (errno == EINVAL || errno == ENOENT))
 			return name; /* no link, or nothing yet */
@@ -34,8 +38,9 @@ path_follow(const char *path)
 			break;
 		}
 		link[n] = '\0';
-		if (asprintf(&next, "%.*s%s", link[0] == '/' ? 0 :
-		    folder_bytes(name), name, link) < 0)
+		if (link[0] != '/')
+			folder = folder_bytes(name);
+		if (asprintf(&next, "%.*s%s", folder, name, link) < 0)
 			memory_or_die(NULL);
 		free(name);
 		name = next;
@@ -62,8 +67,9 @@ path_real(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) < 0 && errno == ENOENT ?
-	    memory_or_die(strdup(path)) : path_follow(path);
+	if (stat(path, &st) < 0 && errno == ENOENT)
+		return memory_or_die(strdup(path));
+	return path_follow(path);
 }
 
 char *
@@ -151,7 +157,9 @@ path_sync_folder(const char *path, struct error *error)
 {
 	int folder = path_open_folder(path, error);
 
-	return folder < 0 ? -1 : path_sync_opened(folder, path, error);
+	if (folder < 0)
+		return -1;
+	return path_sync_opened(folder, path, error);
 }
 
 int

@@ -2,20 +2,50 @@
 
 #include <stdio.h>
 
+/* How long a character is that begins with this byte; 0 if none does. */
+static int
+length_by_first(unsigned char first)
+{
+	if (first < 0x80)
+		return 1;
+	if (first >= 0xc2 && first < 0xe0)
+		return 2;
+	if (first >= 0xe0 && first < 0xf0)
+		return 3;
+	if (first >= 0xf0 && first < 0xf5)
+		return 4;
+	return 0;
+}
+
+/* May the second byte follow this first one? */
+static int
+may_follow(unsigned char first, unsigned char second)
+{
+	switch (first) {
+	case 0xe0:
+		return second >= 0xa0; /* otherwise too long a form */
+	case 0xed:
+		return second <= 0x9f; /* otherwise a surrogate */
+	case 0xf0:
+		return second >= 0x90; /* otherwise too long a form */
+	case 0xf4:
+		return second <= 0x8f; /* otherwise beyond U+10FFFF */
+	default:
+		return 1;
+	}
+}
+
 int
 utf8_length(const char *text)
 {
 	const unsigned char *p = (const unsigned char *)text;
-	int length = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 :
-	    (p[0] & 0xf0) == 0xe0 ? 3 : p[0] >= 0xf0 && p[0] < 0xf5 ? 4 : 0;
+	int length = length_by_first(p[0]);
 
 	for (int i = 1; i < length; i++) {
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
 	}
-	/* overlong forms, surrogates, beyond U+10FFFF */
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+	if (length > 1 && !may_follow(p[0], p[1]))
 		return 0;
 	return length;
 }

@@ -17,6 +17,18 @@
 /* Progress is drawn as often while input pauses: milliseconds. */
 #define PROGRESS_TICK 200
 
+static enum run_print
+what_to_print(const struct options *o)
+{
+	if (o->quiet || o->command == COMMAND_ADD)
+		return PRINT_NOTHING;
+	if (o->mark)
+		return PRINT_MARKED;
+	if (o->repeated || (o->command == COMMAND_CHECK && !o->invert))
+		return PRINT_SEEN;
+	return PRINT_NEW;
+}
+
 /* What the options leave to the command. */
 static struct run_plan
 make_plan(const struct options *o)
@@ -27,13 +39,7 @@ make_plan(const struct options *o)
 	plan.input.tick = o->progress ? PROGRESS_TICK : 0;
 	if (plan.output != NULL && strcmp(plan.output, "-") == 0)
 		plan.output = NULL;
-	if (o->quiet || o->command == COMMAND_ADD)
-		plan.print = PRINT_NOTHING;
-	else if (o->mark)
-		plan.print = PRINT_MARKED;
-	else
-		plan.print = o->repeated || (check && !o->invert) ?
-		    PRINT_SEEN : PRINT_NEW;
+	plan.print = what_to_print(o);
 	plan.remember = !check;
 	if (check)
 		plan.use = (struct filter_use)FILTER_READ;

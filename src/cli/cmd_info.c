@@ -137,14 +137,50 @@ print_window_json(struct json_print *json, const struct filter *f,
 }
 
 static void
+print_layers_json(struct json_print *json, const struct table *table,
+    const struct facts *facts)
+{
+	json_print_open(json, "layers", '[');
+	for (unsigned i = 0; i < table->count; i++) {
+		const struct layer_entry *layer = &table->layers[i];
+		const struct geometry *g = &layer->geometry;
+
+		json_print_open(json, NULL, '{');
+		json_print_count(json, "capacity", layer->capacity);
+		json_print_count(json, "bytes", g->pages * PAGE_BYTES);
+		json_print_count(json, "k", g->k);
+		json_print_count(json, "cache_lines", g->cache_lines);
+		json_print_real(json, "fill", "%.6f", facts->layers[i].share);
+		json_print_real(json, "lines", "%.0f", facts->layers[i].lines);
+		json_print_close(json, '}');
+	}
+	json_print_close(json, ']');
+}
+
+/* The recipe's lines: bloomdedup(5), "Key recipe". */
+static void
+print_recipe_json(struct json_print *json, const char *recipe)
+{
+	char line[KEY_RECIPE_TEXT];
+
+	json_print_open(json, "key", '[');
+	for (const char *p = recipe; *p != '\0'; p += *p == '\n') {
+		size_t n = strcspn(p, "\n");
+
+		snprintf(line, sizeof line, "%.*s", (int)n, p);
+		json_print_text(json, NULL, line);
+		p += n;
+	}
+	json_print_close(json, ']');
+}
+
+static void
 print_json(const struct options *o, const struct filter *f,
     const struct facts *facts)
 {
 	const struct header *h = filter_header(f);
-	const struct table *table = filter_table(f);
 	struct json_print json = { stdout, 0 };
 	const struct filter_costs costs = filter_costs(f);
-	char line[KEY_RECIPE_TEXT];
 
 	json_print_open(&json, NULL, '{');
 	json_print_text(&json, "file", filter_name(f));
@@ -154,33 +190,10 @@ print_json(const struct options *o, const struct filter *f,
 	json_print_real(&json, "error_rate_now", "%.6g", facts->error_rate);
 	json_print_real(&json, "lines", "%.0f", facts->lines);
 	json_print_count(&json, "room", facts->room);
-	json_print_open(&json, "layers", '[');
-	for (unsigned i = 0; i < table->count; i++) {
-		const struct layer_entry *layer = &table->layers[i];
-		const struct geometry *g = &layer->geometry;
-
-		json_print_open(&json, NULL, '{');
-		json_print_count(&json, "capacity", layer->capacity);
-		json_print_count(&json, "bytes", g->pages * PAGE_BYTES);
-		json_print_count(&json, "k", g->k);
-		json_print_count(&json, "cache_lines", g->cache_lines);
-		json_print_real(&json, "fill", "%.6f", facts->layers[i].share);
-		json_print_real(&json, "lines", "%.0f", facts->layers[i].lines);
-		json_print_close(&json, '}');
-	}
-	json_print_close(&json, ']');
+	print_layers_json(&json, filter_table(f), facts);
 	json_print_text(&json, "on_full", growth_name(h->growth));
 	json_print_text(&json, "hash", hash_option(h->hash.kind));
-	/* the recipe's lines: bloomdedup(5), "Key recipe" */
-	json_print_open(&json, "key", '[');
-	for (const char *p = h->recipe; *p != '\0'; p += *p == '\n') {
-		size_t n = strcspn(p, "\n");
-
-		snprintf(line, sizeof line, "%.*s", (int)n, p);
-		json_print_text(&json, NULL, line);
-		p += n;
-	}
-	json_print_close(&json, ']');
+	print_recipe_json(&json, h->recipe);
 	if (h->window.kind != WINDOW_NONE)
 		print_window_json(&json, f, facts);
 	if (costs.shards > 0) {
@@ -232,6 +245,35 @@ print_holder(const struct filter *f)
 	puts(")");
 }
 
+/* What happens when there is no more room. */
+static const char *
+what_comes_then(const struct header *header)
+{
+	if (header->window.kind == WINDOW_LINES)
+		return "the next generation begins";
+	switch (header->growth) {
+	case GROWTH_GROW:
+		return "it grows";
+	case GROWTH_WARN:
+		return "it is overfilled with a warning";
+	case GROWTH_FAIL:
+		break;
+	}
+	return "it is full";
+}
+
+static void
+print_checksums(const struct facts *facts)
+{
+	if (facts->sealed == 0)
+		puts("  checksums     none: a layer gets one once the filter"
+		    " has grown");
+	else
+		printf("  checksums     right in %u of %u full layer%s\n",
+		    facts->checked, facts->sealed,
+		    facts->sealed == 1 ? "" : "s");
+}
+
 static void
 print_text(const struct options *o, const struct filter *f,
     const struct facts *facts)
@@ -256,21 +298,12 @@ print_text(const struct options *o, const struct filter *f,
 	if (h->window.kind != WINDOW_NONE)
 		print_window(f, facts);
 	printf("  room          %s more lines, then %s\n",
-	    number_format_count(a, facts->room),
-	    h->window.kind == WINDOW_LINES ? "the next generation begins" :
-	    h->growth == GROWTH_GROW ? "it grows" :
-	    h->growth == GROWTH_WARN ? "it is overfilled with a warning" :
-	    "it is full");
+	    number_format_count(a, facts->room), what_comes_then(h));
 	printf("  error rate    %.2g now\n", facts->error_rate);
 	for (unsigned i = 0; i < filter_table(f)->count; i++)
 		print_layer(f, facts, i);
-	if (o->verify && facts->sealed == 0)
-		puts("  checksums     none: a layer gets one once the filter"
-		    " has grown");
-	else if (o->verify)
-		printf("  checksums     right in %u of %u full layer%s\n",
-		    facts->checked, facts->sealed,
-		    facts->sealed == 1 ? "" : "s");
+	if (o->verify)
+		print_checksums(facts);
 	if (costs.shards > 0)
 		printf("  shards        %u, each %s\n", costs.shards,
 		    costs.own_shards ? "a filter of the server's own (BF.*)" :

@@ -86,49 +86,71 @@ report(struct filter *out, const char *path, size_t count)
 static int
 check_file(const char *path, struct error *error)
 {
-	return filter_location(path)->is_path ? 0 : error_set(error,
-	    STATUS_USAGE, "merge is for filters in files; to put lines into one"
-	    " on a server, add them: bloomdedup add -f redis://HOST/NAME"
-	    " FILE");
+	if (filter_location(path)->is_path)
+		return 0;
+	return error_set(error, STATUS_USAGE, "merge is for filters in files;"
+	    " to put lines into one on a server, add them: bloomdedup add -f"
+	    " redis://HOST/NAME FILE");
 }
 
+/* Are all of them files? *in_place becomes 1 if the output is an input. */
 static int
-run_merge(const struct options *o, struct error *error)
+check_files(const struct options *o, int *in_place, struct error *error)
 {
-	struct filter *out = NULL, **list;
-	struct old_filter old = OLD_FILTER_NONE;
-	size_t count = 0;
-	int result, in_place = 0;
-
+	*in_place = 0;
 	if (filter_options_check_name(o->run.output, error) < 0 ||
 	    check_file(o->run.output, error) < 0)
 		return -1;
 	for (size_t i = 0; i < o->operands.count; i++) {
 		if (check_file(o->operands.items[i], error) < 0)
 			return -1;
-		in_place |= same_file(o->operands.items[i], o->run.output);
+		*in_place |= same_file(o->operands.items[i], o->run.output);
 	}
+	return 0;
+}
+
+/* Merge the open inputs into the output, and report it. */
+static int
+make_output(const struct options *o, struct filter *const *inputs,
+    size_t count, int replace, struct error *error)
+{
+	struct filter *out;
+	int result = filter_merge(&out, o->run.output, replace, inputs, count,
+	    error);
+
+	if (result < 0)
+		return -1;
+	if (result > 0)
+		return filter_options_keep_old(o->run.output, error);
+	report(out, o->run.output, count);
+	return filter_close(out, error);
+}
+
+static int
+run_merge(const struct options *o, struct error *error)
+{
+	struct filter **inputs;
+	struct old_filter old = OLD_FILTER_NONE;
+	size_t count = 0;
+	int result, in_place;
+
+	if (check_files(o, &in_place, error) < 0)
+		return -1;
 	if (!in_place && !o->force && access(o->run.output, F_OK) == 0)
 		return filter_options_keep_old(o->run.output, error);
-	list = memory_or_die(calloc(o->operands.count, sizeof *list));
+	inputs = memory_or_die(calloc(o->operands.count, sizeof *inputs));
 	io_descriptors(); /* all inputs are open at once */
-	result = open_inputs(o, list, &count, error);
+	result = open_inputs(o, inputs, &count, error);
 	if (result == 0 && !in_place && o->force)
 		result = filter_options_lock_old(&old, o->run.output,
 		    &o->run.use, error);
 	if (result == 0)
-		result = filter_merge(&out, o->run.output, in_place ||
-		    old.found, list, count, error);
-	if (result > 0) {
-		result = filter_options_keep_old(o->run.output, error);
-	} else if (result == 0) {
-		report(out, o->run.output, count);
-		result = filter_close(out, error);
-	}
+		result = make_output(o, inputs, count, in_place || old.found,
+		    error);
 	for (size_t i = 0; i < count; i++)
-		filter_close(list[i], &(struct error){ 0 });
+		filter_close(inputs[i], &(struct error){ 0 });
 	filter_options_unlock_old(&old);
-	free(list);
+	free(inputs);
 	return result < 0 ? -1 : STATUS_OK;
 }
 

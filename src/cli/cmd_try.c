@@ -137,21 +137,26 @@ run_try(const struct options *o, struct error *error)
 {
 	struct sizing sizing;
 	char text[NUMBER_TEXT];
+	const char *shown;
 	double rate;
 	int status;
 
-	if (o->measure)
-		return filter_options_solve(&sizing, o, error) < 0 ? -1 :
-		    measure(o, &sizing, error);
+	if (o->measure) {
+		if (filter_options_solve(&sizing, o, error) < 0)
+			return -1;
+		return measure(o, &sizing, error);
+	}
 	status = command_size.run(o, error);
 	if (status != STATUS_OK || o->json)
 		return status;
 	/* A rate with more digits, such as 1/3, is shown as it was given. */
 	number_format_rate(text, o->error_rate);
 	number_rate(text, &rate);
+	shown = text;
+	if (rate < o->error_rate || rate > o->error_rate)
+		shown = o->operands.items[1];
 	printf("\nMake it: bloomdedup create -n %" PRIu64 " -p %s",
-	    o->capacity, rate < o->error_rate || rate > o->error_rate ?
-	    o->operands.items[1] : text);
+	    o->capacity, shown);
 	if (o->hashes != 0)
 		printf(" --hashes=%u", o->hashes);
 	if (o->run.use.growth > GROWTH_GROW)

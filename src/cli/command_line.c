@@ -73,9 +73,13 @@ find_row(unsigned commands, const char *name, char letter)
 	for (size_t i = 0; i < option_table_count; i++) {
 		const struct option_row *row = &option_table[i];
 
-		if ((row->commands & commands) && (name != NULL ?
-		    strcmp(row->name, name) == 0 : row->letter == letter) &&
-		    (found == NULL || (row->commands >> COMMAND_FILTER & 1)))
+		if (!(row->commands & commands))
+			continue;
+		if (name != NULL && strcmp(row->name, name) != 0)
+			continue;
+		if (name == NULL && row->letter != letter)
+			continue;
+		if (found == NULL || (row->commands >> COMMAND_FILTER & 1))
 			found = row;
 	}
 	return found;
@@ -144,8 +148,10 @@ find_command(struct parser *p)
 		p->options->command = id;
 		p->command = optarg;
 	}
-	snprintf(p->name, sizeof p->name, "bloomdedup%s%s", p->command == NULL ?
-	    "" : " ", p->command == NULL ? "" : p->command);
+	if (p->command == NULL)
+		snprintf(p->name, sizeof p->name, "bloomdedup");
+	else
+		snprintf(p->name, sizeof p->name, "bloomdedup %s", p->command);
 }
 
 /* The option belongs to other commands: say which ones, if they are few. */
@@ -237,8 +243,10 @@ refuse_name(const struct parser *p, const char *name)
 		return refuse_foreign(p, foreign);
 	if (answer != NULL)
 		return refuse(p, "--%s: %s", name, answer);
-	return near == NULL ? refuse(p, "unknown option --%s", name) :
-	    refuse(p, "unknown option --%s (did you mean --%s?)", name, near);
+	if (near == NULL)
+		return refuse(p, "unknown option --%s", name);
+	return refuse(p, "unknown option --%s (did you mean --%s?)", name,
+	    near);
 }
 
 /* After getopt_long returned '?', with optopt as its table says. */
@@ -343,7 +351,9 @@ check_abbreviation(const struct parser *p, const struct option_row *row,
 	if (foreign != NULL)
 		return refuse_foreign(p, foreign);
 	answer = answer_habit(name);
-	return answer == NULL ? 0 : refuse(p, "--%s: %s", name, answer);
+	if (answer == NULL)
+		return 0;
+	return refuse(p, "--%s: %s", name, answer);
 }
 
 /* The row for what getopt_long returns, or for its optopt. */
@@ -432,13 +442,35 @@ check_row(const struct parser *p, const struct option_row *row)
 	return 0;
 }
 
+/* Does the command have what it needs? Take the operands that are options. */
+static int
+check_command(struct parser *p, const struct command *command)
+{
+	const struct text_list *operands = &p->options->operands;
+
+	if (operands->count > command->operands_max)
+		return error_set(p->error, STATUS_USAGE, "unexpected operand"
+		    " '%s': %s", operands->items[command->operands_max],
+		    command->takes);
+	if (operands->count < command->operands_min ||
+	    (command->needs != NULL && find_given(p, command->needs) == NULL))
+		return error_set(p->error, STATUS_USAGE, "%s", command->takes);
+	for (size_t i = 0; i < 2 && command->operands_are[i] != NULL; i++) {
+		const struct option_row *row = find_row(ANY_COMMAND,
+		    command->operands_are[i], 0);
+
+		if (take(p, row, operands->items[i]) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int
 command_line_parse(struct options *o, int argc, char **argv,
     struct error *error)
 {
 	struct parser p = { .options = o, .error = error, .argc = argc,
 		.argv = argv };
-	const struct command *command;
 
 	*o = (struct options){ .run = RUN_PLAN_DEFAULT,
 		.recipe = KEY_RECIPE_UNSET, .serve = SERVE_SETTINGS_DEFAULT };
@@ -453,22 +485,7 @@ command_line_parse(struct options *o, int argc, char **argv,
 		if (p.values[i] != NULL && check_row(&p, &option_table[i]) < 0)
 			return -1;
 	}
-	command = command_table[o->command];
-	if (o->operands.count > command->operands_max) {
-		return error_set(error, STATUS_USAGE, "unexpected operand"
-		    " '%s': %s", o->operands.items[command->operands_max],
-		    command->takes);
-	}
-	if (o->operands.count < command->operands_min ||
-	    (command->needs != NULL &&
-	    find_given(&p, command->needs) == NULL))
-		return error_set(error, STATUS_USAGE, "%s", command->takes);
-	for (size_t i = 0; i < 2 && command->operands_are[i] != NULL; i++) {
-		if (take(&p, find_row(ANY_COMMAND, command->operands_are[i],
-		    0), o->operands.items[i]) < 0)
-			return -1;
-	}
-	return 0;
+	return check_command(&p, command_table[o->command]);
 }
 
 /* Read the whole file and append a NUL. Returns its length, or -1. */
@@ -523,8 +540,10 @@ read_names(struct options *o, struct error *error)
 			wrong = "-, but the names come from standard input";
 		text_list_add(list, name);
 	}
-	return wrong == NULL ? 0 : error_set(error, STATUS_FAILED,
-	    "%s: record %zu is %s", file, list->count, wrong);
+	if (wrong == NULL)
+		return 0;
+	return error_set(error, STATUS_FAILED, "%s: record %zu is %s", file,
+	    list->count, wrong);
 }
 
 /*

@@ -42,8 +42,9 @@ filter_options_solve(struct sizing *s, const struct options *o,
 		s->capacity = SIZING_CAPACITY_DEFAULT;
 	if (window_solve(s, &o->window, error) == 0)
 		return 0;
-	return o->memory == 0 ? -1 : error_set(error, error->status,
-	    "--memory: %s", error->text);
+	if (o->memory != 0)
+		error_set(error, error->status, "--memory: %s", error->text);
+	return -1;
 }
 
 struct filter_design
@@ -106,16 +107,18 @@ solve_within(struct sizing *s, struct options o, int guessed,
 		    number_format_binary(text, needs));
 	*s = (struct sizing){ .error_rate = s->error_rate, .bytes = most,
 		.fixed = s->fixed };
-	return sizing_solve(s, error) == 0 ? 0 : error_set(error,
-	    error->status, "--max-size: %s", error->text);
+	if (sizing_solve(s, error) == 0)
+		return 0;
+	return error_set(error, error->status, "--max-size: %s", error->text);
 }
 
 int
 filter_options_check_name(const char *path, struct error *error)
 {
-	return path == NULL || strcmp(path, "-") != 0 ? 0 : error_set(error,
-	    STATUS_USAGE, "-: a filter is a file; for one of this name, write"
-	    " ./-");
+	if (path == NULL || strcmp(path, "-") != 0)
+		return 0;
+	return error_set(error, STATUS_USAGE, "-: a filter is a file; for one"
+	    " of this name, write ./-");
 }
 
 /*

@@ -30,7 +30,9 @@ option_set_text(struct options *o, const struct option_row *row,
     const char *value)
 {
 	*(const char **)field(o, row) = value;
-	return *value == '\0' ? -1 : 0;
+	if (*value == '\0')
+		return -1;
+	return 0;
 }
 
 int
@@ -38,7 +40,9 @@ option_set_list(struct options *o, const struct option_row *row,
     const char *value)
 {
 	text_list_add(field(o, row), value);
-	return *value == '\0' ? -1 : 0;
+	if (*value == '\0')
+		return -1;
+	return 0;
 }
 
 int
@@ -50,7 +54,9 @@ option_set_mode(struct options *o, const struct option_row *row,
 
 	for (*mode = 0; *p >= '0' && *p <= '7' && *mode <= 0777; p++)
 		*mode = 8 * *mode + (unsigned)(*p - '0');
-	return *p != '\0' || *mode > 0777 || *mode == 0 ? -1 : 0;
+	if (*p != '\0' || *mode > 0777 || *mode == 0)
+		return -1;
+	return 0;
 }
 
 int
@@ -59,8 +65,11 @@ option_set_count(struct options *o, const struct option_row *row,
 {
 	uint64_t *n = field(o, row);
 
-	return number_count(value, n) < 0 || *n < row->least ||
-	    *n > row->most ? -1 : 0;
+	if (number_count(value, n) < 0)
+		return -1;
+	if (*n < row->least || *n > row->most)
+		return -1;
+	return 0;
 }
 
 int
@@ -81,7 +90,9 @@ option_set_size(struct options *o, const struct option_row *row,
 {
 	uint64_t *nbytes = field(o, row);
 
-	return number_size(value, nbytes) < 0 || *nbytes == 0 ? -1 : 0;
+	if (number_size(value, nbytes) < 0 || *nbytes == 0)
+		return -1;
+	return 0;
 }
 
 int
@@ -97,12 +108,14 @@ option_set_duration(struct options *o, const struct option_row *row,
 {
 	uint64_t *milliseconds = field(o, row), seconds;
 
-	if (number_duration(value, &seconds) < 0)
-		return number_seconds(value, milliseconds) < 0 ||
-		    *milliseconds == 0 ? -1 : 0;
-	if (seconds > DURATION_MAX)
+	if (number_duration(value, &seconds) == 0) {
+		if (seconds > DURATION_MAX)
+			return -1;
+		*milliseconds = 1000 * seconds;
+		return 0;
+	}
+	if (number_seconds(value, milliseconds) < 0 || *milliseconds == 0)
 		return -1;
-	*milliseconds = 1000 * seconds;
 	return 0;
 }
 
@@ -112,8 +125,11 @@ option_set_rate(struct options *o, const struct option_row *row,
 {
 	double *rate = field(o, row);
 
-	return number_rate(value, rate) < 0 || *rate < SIZING_RATE_MIN ||
-	    *rate > SIZING_RATE_MAX ? -1 : 0;
+	if (number_rate(value, rate) < 0)
+		return -1;
+	if (*rate < SIZING_RATE_MIN || *rate > SIZING_RATE_MAX)
+		return -1;
+	return 0;
 }
 
 int
@@ -121,10 +137,17 @@ option_set_word(struct options *o, const struct option_row *row,
     const char *value)
 {
 	int *number = field(o, row);
-	int place = value == NULL ? 0 : text_has_word(row->values, value);
+	int position;
 
-	*number = value == NULL ? 1 : (int)row->least + place - 1;
-	return value != NULL && place == 0 ? -1 : 0;
+	if (value == NULL) {
+		*number = 1;
+		return 0;
+	}
+	position = text_has_word(row->values, value);
+	if (position == 0)
+		return -1;
+	*number = (int)row->least + position - 1;
+	return 0;
 }
 
 /* Only digits and e make a number of lines: 30m means minutes. */

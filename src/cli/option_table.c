@@ -432,8 +432,9 @@ _Static_assert(sizeof option_table / sizeof *option_table <= OPTION_TABLE_MAX,
 int
 option_table_argument(const struct option_row *row)
 {
-	return row->argument == NULL ? no_argument :
-	    row->argument[0] == '[' ? optional_argument : required_argument;
+	if (row->argument == NULL)
+		return no_argument;
+	return row->argument[0] == '[' ? optional_argument : required_argument;
 }
 
 const char *
