@@ -80,6 +80,16 @@ how_to_go_on(const struct run_plan *plan)
 {
 	struct stat status;
 
+	/* What was new is remembered now, and no longer new. */
+	if (plan->print == PRINT_MARKED)
+		return "the same command would mark these as seen; with"
+		    " --atomic, a run that stops remembers nothing";
+	if (plan->print == PRINT_SEEN)
+		return "the same command would print these as repeated; with"
+		    " --atomic, a run that stops remembers nothing";
+	if (plan->duplicates != NULL)
+		return "the same command would take these for duplicates; with"
+		    " --atomic, a run that stops remembers nothing";
 	if (plan->print == PRINT_NOTHING || plan->append)
 		return "the same command goes on from there";
 	if (plan->output != NULL)
@@ -97,16 +107,21 @@ tell_stopped(const struct run_plan *plan, const struct run *run,
     const char *go_on)
 {
 	char read[NUMBER_TEXT], fresh[NUMBER_TEXT];
+	const int prints_new = plan->print == PRINT_NEW ||
+	    plan->print == PRINT_MARKED;
 
 	if (signals_stop != SIGINT || !isatty(STDERR_FILENO) ||
 	    plan->filter == NULL || !plan->remember || plan->dry_run)
 		return;
 	number_format_count(read, run->lines_read);
 	number_format_count(fresh, run->lines_new);
-	error_printf(plan->atomic ? "stopped after %s lines: none of them is"
-	    " remembered" : "stopped after %s lines: %s new ones are %s; %s",
-	    read, fresh, plan->print == PRINT_NOTHING ? "remembered" :
-	    "printed and remembered", go_on);
+	if (plan->atomic)
+		error_printf("stopped after %s lines: none of them is"
+		    " remembered", read);
+	else
+		error_printf("stopped after %s lines: %s new ones are %s; %s",
+		    read, fresh, prints_new ? "printed and remembered" :
+		    "remembered", go_on);
 }
 
 /*

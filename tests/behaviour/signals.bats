@@ -263,14 +263,32 @@ stalled_output() {
 ctrl_c() {
 	cat >stopped <<-'END'
 		exec 3< <(seq 400; seq 600
-			until [ "$(wc -l <out)" -ge 600 ]; do sleep 0.05; done
+			until [ "$(wc -l <out)" -ge WANTED ]; do sleep 0.05; done
 			kill -INT $$
 			while kill -0 $$ 2>/dev/null; do sleep 0.05; done)
 		eval "exec \"\$@\" <&3 ${REDIRECT->>out}"
 	END
+	sed -i "s/WANTED/${WANTED:-600}/" stopped
 	: >out
 	on_terminal "bash stopped $BLOOMDEDUP $*; true"
 	tr -d '\r' <terminal >said
+}
+
+@test "Ctrl-C where the same command would take what was new for seen" {
+	local advice='with --atomic, a run that stops remembers nothing'
+	bloomdedup create mark
+	WANTED=1000 ctrl_c -f mark --mark
+	is_message said "stopped after 1,000 lines: 600 new ones are printed and remembered; the same command would mark these as seen; $advice"
+	bloomdedup create repeated
+	WANTED=400 ctrl_c -f repeated -d
+	is_message said "stopped after 1,000 lines: 600 new ones are remembered; the same command would print these as repeated; $advice"
+	bloomdedup create duplicates
+	ctrl_c -f duplicates --duplicates=again
+	is_message said "stopped after 1,000 lines: 600 new ones are printed and remembered; the same command would take these for duplicates; $advice"
+	rm mark
+	bloomdedup create mark
+	WANTED=1000 ctrl_c -f mark --mark --atomic
+	is_message said 'none of them is remembered'
 }
 
 @test "Ctrl-C on a terminal says what was printed and remembered" {

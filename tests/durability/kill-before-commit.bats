@@ -187,3 +187,27 @@ load kills-and-faults
 	}
 	untraced kill_each "$(times 12 1000)"
 }
+
+@test "--atomic, appending: the lines of a run are all there, or none" {
+	in_parts 1 20000
+	seq -f 'old %.0f' 10 >start
+	bloomdedup create -n 30000 -p 1e-12 empty
+	before() {
+		cp empty seen
+		cp start all
+	}
+	run_once() {
+		killed "$BLOOMDEDUP" -f seen --atomic -o all --append in 2>>err
+	}
+	after() {
+		bloomdedup add -f seen </dev/null 2>>err || return 1
+		at_most 0 || return 1
+		if cmp -s start all; then
+			! bloomdedup check -q -f seen in || return 1
+		else
+			cat start in | cmp - all || return 1
+			all_known in
+		fi
+	}
+	untraced kill_each "$(times 30 2000)"
+}

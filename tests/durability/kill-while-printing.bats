@@ -46,6 +46,22 @@ load kills-and-faults
 	untraced kill_runs "$(times 18 500)" 1024 0
 }
 
+@test "-o --append, with --duplicates" {
+	in_parts 8 8192
+	bloomdedup create -n 100000 -p 1e-12 empty
+	run_part() {
+		killed "$BLOOMDEDUP" -f seen -o all --append \
+			--duplicates=again "$1" 2>>err
+	}
+	run_all() {
+		"$BLOOMDEDUP" -f seen -o all --append --duplicates=again in \
+			2>>err
+	}
+	untraced kill_runs "$(times 20 1200)" 1024 0
+	# no stub there, either: lines, each of which is one of the input
+	run ! grep -Fxv -m 1 -f in again
+}
+
 @test "a pipe into a recorder" {
 	in_parts 8 8192
 	bloomdedup create -n 100000 -p 1e-12 empty

@@ -293,3 +293,9 @@ four"' 3000
 		grep -Fxq "bloomdedup: again: its last line is torn ('rest'); the new lines begin on a line of their own" err
 	done
 }
+
+@test "random runs, faults, other writers and followers leave what the model allows" {
+	needs_preload
+	BLOOMDEDUP=$BLOOMDEDUP PRELOAD=$BUILD/preload.so untraced \
+		"$ROOT/tests/durability/output_model.py" "$(times 60 5000)"
+}
