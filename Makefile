@@ -5,7 +5,10 @@ MAKEFLAGS += --no-builtin-rules
 .DEFAULT_GOAL = all
 
 PREFIX = /usr/local
+prefix = $(PREFIX)
 DESTDIR =
+# for the program alone, such as -Wl,-Map=FILE
+PROGRAM_LDFLAGS =
 CC = cc
 CFLAGS = -O2 -g
 INSTALL = install
@@ -51,7 +54,7 @@ wanted_components = $(filter-out $(WITHOUT) \
 # $(BUILD)/components.mk says what was found: components, COMPONENTS_CPPFLAGS and
 # COMPONENTS_LIBS. Make updates it before all else and begins again if it has
 # changed; several may do so at once.
-ifneq (,$(filter-out clean deps dist deb static wheel uninstall,$(or $(MAKECMDGOALS),all)))
+ifneq (,$(filter-out clean deps deps-packages dist deb static wheel check-packages uninstall,$(or $(MAKECMDGOALS),all)))
 include $(BUILD)/components.mk
 endif
 
@@ -71,6 +74,12 @@ find_component = if cflags=$$($(PKG_CONFIG) --cflags $(LIBRARY_$1) 2>/dev/null) 
 	fi;
 
 $(BUILD)/components.mk: FORCE
+	@printf '#include <%s>\n' stdio.h zlib.h xxhash.h | \
+		$(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 || { \
+		echo "The C compiler $(CC), zlib.h or xxhash.h is missing:" \
+			"run 'make deps' first" >&2; \
+		exit 1; \
+	}
 	@mkdir -p $(@D)
 	@new=$@.$$$$; try=$$new.try; \
 	{ :; $(foreach component,$(wanted_components),\
@@ -118,7 +127,7 @@ COMPILE = $(CC) $(REQUIRED_CPPFLAGS) $(CPPFLAGS) $(REQUIRED_CFLAGS) \
 all: $(PROGRAM)
 
 $(PROGRAM): $(objects)
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(objects) $(LDLIBS)
+	$(CC) $(CFLAGS) $(LDFLAGS) $(PROGRAM_LDFLAGS) -o $@ $(objects) $(LDLIBS)
 
 $(BUILD)/%.o: src/%.c Makefile $(BUILD)/components.mk
 	@mkdir -p $(@D)
@@ -377,35 +386,62 @@ ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(BUILD)/components.mk: | deps
 endif
 
-# Install under $(DESTDIR)$(PREFIX).
+# Install below $(prefix), or below $(DESTDIR)$(prefix) to make a package. Folders
+# that are given by name (make install bindir=/opt/bin) are below $(DESTDIR), too.
 
-bindir = $(DESTDIR)$(PREFIX)/bin
-mandir = $(DESTDIR)$(PREFIX)/share/man
+bindir = $(prefix)/bin
+mandir = $(prefix)/share/man
+docdir = $(prefix)/share/doc/bloomdedup
+exampledir = $(docdir)/examples
+bashdir = $(prefix)/share/bash-completion/completions
+zshdir = $(prefix)/share/zsh/site-functions
+fishdir = $(prefix)/share/fish/vendor_completions.d
 manuals = 1 5 7
-examples = $(wildcard man/examples/*)
-exampledir = $(DESTDIR)$(PREFIX)/share/doc/bloomdedup/examples
-bashdir = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
-zshdir = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
-fishdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+examples = $(notdir $(wildcard man/examples/*))
+folders = '$(bindir)' $(manuals:%='$(mandir)/man%') '$(exampledir)' \
+	'$(bashdir)' '$(zshdir)' '$(fishdir)'
 
 install: all
-	$(INSTALL) -d '$(bindir)' $(manuals:%='$(mandir)/man%') \
-		'$(exampledir)' '$(bashdir)' '$(zshdir)' '$(fishdir)'
-	$(INSTALL) -m 755 $(PROGRAM) '$(bindir)/bloomdedup'
-	for n in $(manuals); do \
-		$(INSTALL) -m 644 man/bloomdedup.$$n '$(mandir)'/man$$n || exit; \
+	for folder in $(folders); do \
+		$(INSTALL) -d '$(DESTDIR)'"$$folder" || exit; \
 	done
-	$(INSTALL) -m 644 $(examples) '$(exampledir)'
-	$(INSTALL) -m 644 completions/bloomdedup.bash '$(bashdir)/bloomdedup'
-	$(INSTALL) -m 644 completions/_bloomdedup '$(zshdir)'
-	$(INSTALL) -m 644 completions/bloomdedup.fish '$(fishdir)'
+	$(INSTALL) -m 755 $(PROGRAM) '$(DESTDIR)$(bindir)/bloomdedup'
+	for n in $(manuals); do \
+		$(INSTALL) -m 644 man/bloomdedup.$$n \
+			'$(DESTDIR)$(mandir)'/man$$n || exit; \
+	done
+	$(INSTALL) -m 644 $(examples:%=man/examples/%) '$(DESTDIR)$(exampledir)'
+	for unit in $(filter %.service,$(examples)); do \
+		sed -e 's|/usr/local/bin|$(bindir)|' -e \
+			's|/usr/local/share/doc/bloomdedup/examples|$(exampledir)|' \
+			man/examples/$$unit \
+			>'$(DESTDIR)$(exampledir)'/$$unit || exit; \
+	done
+	$(INSTALL) -m 644 completions/bloomdedup.bash \
+		'$(DESTDIR)$(bashdir)/bloomdedup'
+	$(INSTALL) -m 644 completions/_bloomdedup '$(DESTDIR)$(zshdir)'
+	$(INSTALL) -m 644 completions/bloomdedup.fish '$(DESTDIR)$(fishdir)'
 
+# With the variables of `make install`. Folders that are empty then go, too, up to
+# $(prefix), but for those that every system has.
 uninstall:
-	rm -f '$(bindir)/bloomdedup' \
-		$(foreach n,$(manuals),'$(mandir)/man$n/bloomdedup.$n') \
-		$(examples:man/examples/%='$(exampledir)/%') \
-		'$(bashdir)/bloomdedup' '$(zshdir)/_bloomdedup' \
-		'$(fishdir)/bloomdedup.fish'
+	rm -f '$(DESTDIR)$(bindir)/bloomdedup' \
+		$(foreach n,$(manuals),'$(DESTDIR)$(mandir)/man$n/bloomdedup.$n') \
+		$(examples:%='$(DESTDIR)$(exampledir)/%') \
+		'$(DESTDIR)$(bashdir)/bloomdedup' \
+		'$(DESTDIR)$(zshdir)/_bloomdedup' \
+		'$(DESTDIR)$(fishdir)/bloomdedup.fish'
+	for folder in $(folders); do \
+		while case $$folder in \
+			/usr | /usr/local | /usr/local/bin | /usr/local/share | \
+			/usr/local/share/man) false ;; \
+			'$(prefix)' | '$(prefix)'/*) ;; \
+			*) false ;; \
+			esac && rmdir '$(DESTDIR)'"$$folder" 2>/dev/null; \
+		do \
+			folder=$$(dirname "$$folder"); \
+		done; \
+	done
 
 # Packages, in $(BUILD)/packages: packaging/README.md.
 
@@ -422,20 +458,40 @@ deb:
 	$(checksums)
 
 static:
-	packaging/static '$(VERSION)' '$(packages)' x86_64
-	packaging/static '$(VERSION)' '$(packages)' aarch64
+	packaging/static '$(VERSION)' '$(packages)'
 	$(checksums)
 
+# Of the machines for which there is a static program.
 wheel: static
 	for machine in x86_64 aarch64; do \
-		packaging/wheel.py wheel '$(VERSION)' \
-			'$(packages)/bloomdedup-$(VERSION)-'$$machine \
+		tree='$(BUILD)'/static-$$machine/tree; \
+		[ ! -e "$$tree" ] || packaging/wheel.py wheel '$(VERSION)' \
+			"$$tree"/*/bin/bloomdedup \
 			py3-none-manylinux_2_17_$$machine.musllinux_1_1_$$machine \
 			'$(packages)' || exit 1; \
 	done
 	$(checksums)
 
 checksums = cd '$(packages)' && sha256sum $$(ls | grep -v SHA256SUMS) >SHA256SUMS
+
+# What `make deb static wheel` need besides the libraries, on Debian.
+cross = gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+ifneq (,$(filter __aarch64__,$(machine)))
+cross = gcc-x86-64-linux-gnu libc6-dev-amd64-cross
+endif
+DEPS_PACKAGES = dpkg-dev debhelper git $(cross)
+deps-packages: deps
+	@command -v apt-get >/dev/null || \
+		{ echo "deps-packages: packages are made on Debian" >&2; exit 1; }; \
+	missing=; \
+	for package in $(DEPS_PACKAGES); do \
+		dpkg-query -W -f '$${Status}' $$package 2>/dev/null | \
+			grep -q 'ok installed' || missing="$$missing $$package"; \
+	done; \
+	sudo=; [ "$$(id -u)" -eq 0 ] || sudo=sudo; \
+	apt="$$sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -y"; \
+	apt="$$apt --no-install-recommends install $$missing"; \
+	[ -z "$$missing" ] || $$apt || { $$sudo apt-get -q update && $$apt; }
 
 # All of them: built twice, compared, installed and used in a bare root.
 check-packages:
@@ -477,5 +533,5 @@ lint:
 -include $(objects:.o=.d) $(units:.test=.d) $(helpers:=.d)
 -include $(BUILD)/fuzz/replay.d $(replays:=.d) $(fuzzers:=.d)
 
-.PHONY: FORCE all tests completions check check-slow check-asan check-tsan check-clients check-engines check-valgrind $(machines:%=check-%) fuzz fuzzers bench clean deps install uninstall dist deb static wheel check-packages lint
+.PHONY: FORCE all tests completions check check-slow check-asan check-tsan check-clients check-engines check-valgrind $(machines:%=check-%) fuzz fuzzers bench clean deps deps-packages install uninstall dist deb static wheel check-packages lint
 .DELETE_ON_ERROR:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Python wheels that hold the program, and nothing of Python.
+"""Python wheels that hold the program and its manual, and nothing of Python.
 
     wheel.py metadata VERSION                  print what a wheel says of itself
     wheel.py wheel VERSION PROGRAM TAG FOLDER  make a wheel of a program
@@ -49,8 +49,15 @@ def write_wheel(version, program, tag, folder):
     )
     with open(program, "rb") as file:
         binary = file.read()
+    pages = []
+    for section in 1, 5, 7:
+        page = f"man/bloomdedup.{section}"
+        with open(os.path.join(ROOT, page), "rb") as file:
+            pages.append((f"bloomdedup-{version}.data/data/share/man/"
+                          f"man{section}/bloomdedup.{section}", file.read(), 0o644))
     files = [
         (f"bloomdedup-{version}.data/scripts/bloomdedup", binary, 0o755),
+        *pages,
         (f"{about}/METADATA", metadata(version).encode(), 0o644),
         (
             f"{about}/WHEEL",

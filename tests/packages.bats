@@ -1,19 +1,25 @@
-# Packages: each is built from two clones, compared, and used where nothing else
-# of the project is. They need Debian's tools, a registry and root's rights, so
-# they are not part of `make check`, but of `make check-packages`.
+# Packages: each is built from a clone and from the source archive, unpacked in a
+# folder with spaces in its name, compared, and used where nothing else of the
+# project is. They need Debian's tools, a registry and root's rights, so they are
+# not part of `make check`, but of `make check-packages`.
 load common
 
 setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return 1
 	git -C "$ROOT" rev-parse --git-dir >/dev/null 2>&1 || return 0
 	git clone -q "$ROOT" one
-	git clone -q "$ROOT" two
+	# README's first command makes such a file
+	echo https://example.org/ >one/homepages.txt
+	make -s -C one dist >out 2>&1 || { cat out; return 1; }
+	mkdir 'two and more'
+	tar -xzf one/build/packages/*.tar.gz -C 'two and more' --strip-components=1
 }
 
 setup() {
 	cd "$BATS_FILE_TMPDIR" || return 1
 	[ -d one ] || skip "needs a git checkout"
 	packages=$PWD/one/build/packages
+	export MAINTAINER='A Maintainer <maintainer@example.org>'
 	version=$(sed -n 's/^#define VERSION "\(.*\)"$/\1/p' \
 		"$ROOT/src/cli/version.h")
 }
@@ -22,26 +28,31 @@ teardown() {
 	[ -z "${names:-}" ] || kill "$names"
 }
 
-# in_both TARGET FILE...: make it in both clones; the files are the same.
+# in_both TARGET FILE...: make it in both folders; the files are the same.
 in_both() {
 	local file target=$1
 	shift
 	make -s -C one "$target" >out 2>&1 || { cat out && return 1; }
-	make -s -C two "$target" >out 2>&1 || { cat out && return 1; }
+	make -s -C 'two and more' "$target" >out 2>&1 || { cat out && return 1; }
 	for file; do
-		cmp "one/build/packages/$file" "two/build/packages/$file"
+		[ -s "one/build/packages/$file" ]
+		cmp "one/build/packages/$file" "two and more/build/packages/$file"
 	done
 	(cd one/build/packages && sha256sum --quiet -c SHA256SUMS)
 }
 
-# bare_root: a minimal Debian at `root`, made once for all tests and kept.
+# bare_root [RELEASE]: a minimal Debian at `root`, by default Debian 12, made once
+# for all tests and kept.
 bare_root() {
 	[ "$(id -u)" -eq 0 ] || skip "needs to be root"
 	needs debootstrap
-	local made=$BUILD/bare-root.tar
+	local release=${1-bookworm} with=() made
+	made=$BUILD/bare-$release.tar
+	[ "$release" != bookworm ] || with=(--include=python3,python3-venv)
 	if [ ! -e "$made" ]; then
-		debootstrap --variant=minbase --include=python3,python3-venv \
-			bookworm "$made.root" >debootstrap.log 2>&1 ||
+		mkdir -p "$BUILD"
+		debootstrap --variant=minbase "${with[@]}" \
+			"$release" "$made.root" >debootstrap.log 2>&1 ||
 			skip "debootstrap can't make a root here"
 		tar -C "$made.root" -cf "$made.new" .
 		rm -rf "$made.root"
@@ -65,7 +76,24 @@ does_its_job() {
 	[ "$(printf 'b\nc\n' | "$@" -f /seen.bloom)" = c ]
 }
 
-@test "dist: two clones give the same archive, which builds" {
+# linked FILE NAME...: a bill of materials has these libraries.
+linked() {
+	local file=$1
+	shift
+	python3 - "$packages/$file" "$@" <<-'END'
+		import json, sys
+		bill = json.load(open(sys.argv[1]))
+		names = [p["name"] for p in bill["packages"]]
+		assert bill["spdxVersion"] == "SPDX-2.3"
+		for wanted in "bloomdedup", "xxhash", *sys.argv[2:]:
+		    assert wanted in names, (wanted, names)
+		for package in bill["packages"]:
+		    assert package["versionInfo"], package
+		    assert package["licenseDeclared"] != "NOASSERTION", package
+	END
+}
+
+@test "dist: clone and archive give the same archive, which builds" {
 	in_both dist "bloomdedup-$version.tar.gz"
 	tar -xzf "$packages/bloomdedup-$version.tar.gz"
 	make -s -j2 -C "bloomdedup-$version"
@@ -75,28 +103,35 @@ does_its_job() {
 @test "dist: changes that are not committed are refused" {
 	git clone -q "$ROOT" changed
 	echo >>changed/README.md
+	touch changed/untracked
 	run ! make -s -C changed dist
 	[[ $output == *"dist: commit these changes first"*README.md* ]]
+	[[ $output != *untracked* ]]
 	[ ! -e changed/build/packages ] || [ -z "$(ls changed/build/packages)" ]
 }
 
-@test "deb: two clones give the same package, and lintian is content" {
+@test "deb: clone and archive give the same package, and lintian is content" {
 	needs dpkg-buildpackage
 	needs lintian
-	in_both deb "$(basename "$(make -s -C one deb >&2 &&
-		echo one/build/packages/*.deb)")"
+	deb=bloomdedup_${version}_$(dpkg --print-architecture)
+	in_both deb "$deb.deb" "$deb.spdx.json"
+	linked "$deb.spdx.json" libhiredis libevent_core libz libzstd libc
+	# without git, nobody is known who answers for it
+	MAINTAINER='' run ! make -s -C 'two and more' deb
+	[[ $output == *"make deb MAINTAINER="* ]]
 	lintian --fail-on error,warning "$packages"/*.deb >out 2>&1 ||
 		{ cat out && false; }
 	run ! grep -E '^[EW]:' out
 }
 
-@test "deb: installed, used and removed in a bare Debian" {
-	bare_root
+# installed RELEASE: installed, used and removed in a bare root.
+installed() {
+	bare_root "$1"
 	[ -n "$(find "$packages" -name '*.deb')" ] || skip "there is no package"
 	cp "$packages"/*.deb root/
 	in_root sh -c 'apt-get -q update && apt-get -q -y \
 		--no-install-recommends install /*.deb' >out 2>&1 ||
-		{ cat out && false; }
+		{ cat out && return 1; }
 	does_its_job in_root bloomdedup
 	in_root bloomdedup --version | grep -q 'serve, redis'
 	in_root bloomdedup try 1e8 0.00001 | grep -q MB
@@ -107,22 +142,77 @@ does_its_job() {
 	[ ! -e root/usr/bin/bloomdedup ]
 }
 
+@test "deb: installed, used and removed in a bare Debian 12" {
+	untraced installed bookworm
+}
+
+@test "deb: the same package in a bare Debian 13" {
+	untraced installed trixie
+}
+
+# Beside the files of this machine, which has a systemd.
+@test "deb: systemd accepts the units as they are installed" {
+	needs systemd-analyze unshare
+	[ -n "$(find "$packages" -name '*.deb')" ] || skip "there is no package"
+	rm -rf unpacked
+	dpkg-deb -x "$packages"/*.deb unpacked
+	unshare -m mount -t overlay -o "lowerdir=unpacked/usr:/usr" none /usr ||
+		skip "needs the right to mount"
+	grep -rh '^Exec' unpacked/usr/share/doc/bloomdedup/examples >commands
+	[ "$(wc -l <commands)" -eq 2 ]
+	run ! grep /usr/local commands
+	# shellcheck disable=SC2016 # for the other shell
+	unshare -m sh -c '
+		mount -t overlay -o "lowerdir=unpacked/usr:/usr" none /usr
+		cd /usr/share/doc/bloomdedup/examples
+		SYSTEMD_UNIT_PATH=$PWD: systemd-analyze verify --man=no \
+			*.service *.socket *.timer' >out 2>&1 || { cat out; false; }
+	cat out
+	[ ! -s out ]
+}
+
 # empty_root MACHINE: a root with the static program and nothing else.
 empty_root() {
 	[ "$(id -u)" -eq 0 ] || skip "needs to be root"
 	rm -rf empty
 	mkdir -p empty/etc
-	cp "$packages/bloomdedup-$version-$1" empty/bloomdedup
+	tar -xzf "$packages/bloomdedup-$version-$1.tar.gz" -C empty \
+		--strip-components=2 "bloomdedup-$version-$1/bin/bloomdedup"
 	printf '127.0.0.7 by-hosts\n' >empty/etc/hosts
 	printf 'nameserver 127.0.0.77\n' >empty/etc/resolv.conf
 }
 
-@test "static: two clones give the same programs" {
+@test "static: clone and archive give the same programs" {
 	needs aarch64-linux-gnu-gcc
-	in_both static "bloomdedup-$version-x86_64" \
-		"bloomdedup-$version-aarch64"
-	file "$packages/bloomdedup-$version-x86_64" 2>/dev/null |
-		grep -q 'statically linked'
+	in_both static "bloomdedup-$version"-{x86_64,aarch64}.{tar.gz,spdx.json}
+	for machine in x86_64 aarch64; do
+		linked "bloomdedup-$version-$machine.spdx.json" \
+			libhiredis libevent_core libz libzstd libc
+	done
+	# as README says
+	mkdir -p local
+	tar -xzf "$packages/bloomdedup-$version-x86_64.tar.gz" -C local \
+		--strip-components=1
+	file local/bin/bloomdedup 2>/dev/null | grep -q 'statically linked'
+	[ -s local/share/man/man1/bloomdedup.1 ]
+	[ -s local/share/doc/bloomdedup/LICENSE ]
+	grep -rh '^Exec' local/share/doc/bloomdedup/examples >commands
+	[ "$(grep -c /usr/local/ commands)" -eq 2 ]
+}
+
+@test "static: without a cross compiler, this machine's program alone" {
+	mkdir -p tools
+	# everything but that
+	for folder in /usr/bin /bin; do
+		for tool in "$folder"/*; do
+			case $tool in *aarch64*) ;; *) ln -sf "$tool" tools ;; esac
+		done
+	done
+	PATH=$PWD/tools "$PWD/one/packaging/static" "$version" "$PWD/alone/packages" \
+		>out 2>&1 || { cat out; false; }
+	grep -q "left out aarch64: .*'make deps-packages' installs it" out
+	cmp alone/packages/bloomdedup-"$version"-x86_64.tar.gz \
+		"$packages/bloomdedup-$version-x86_64.tar.gz"
 }
 
 @test "static: it needs nothing in its root" {
@@ -172,7 +262,7 @@ empty_root() {
 	grep -q '127.0.0.8:22345' serve.log
 }
 
-@test "wheel: two clones give the same, pip installs it for Debian's Python" {
+@test "wheel: clone and archive give the same, pip installs it for Debian's Python" {
 	in_both wheel bloomdedup-"$version"-py3-none-manylinux_2_17_{x86_64.musllinux_1_1_x86_64,aarch64.musllinux_1_1_aarch64}.whl
 	bare_root
 	cp "$packages"/*.whl root/
@@ -180,6 +270,7 @@ empty_root() {
 	in_root /venv/bin/pip install --no-index --find-links=/ bloomdedup \
 		>out 2>&1 || { cat out && false; }
 	does_its_job in_root /venv/bin/bloomdedup
+	[ -s root/venv/share/man/man1/bloomdedup.1 ]
 	in_root /venv/bin/pip uninstall -y bloomdedup >out 2>&1
 	[ ! -e root/venv/bin/bloomdedup ]
 }

@@ -67,3 +67,54 @@ without_components() {
 		grep -q "[(, ]$component[,)]" version
 	done
 }
+
+# Make, before and after: what is missing, and where things go.
+
+@test "make without a compiler says what to do" {
+	run ! make -s -C "$ROOT" "BUILD=$PWD/build" CC=no-such-compiler
+	[[ $output == *"no-such-compiler"*"run 'make deps' first"* ]]
+	run ! make -s -C "$ROOT" "BUILD=$PWD/build" CPPFLAGS=-nostdinc
+	[[ $output == *"zlib.h"*"run 'make deps' first"* ]]
+}
+
+# make_install TARGET ARGUMENT...: of the program under test.
+make_install() {
+	make -s -C "$ROOT" -o "$BLOOMDEDUP" "PROGRAM=$BLOOMDEDUP" \
+		"BUILD=$PWD/build" "$@"
+}
+
+@test "make install and uninstall: prefix, folders by name, and nothing is left" {
+	stage="$PWD/a stage"
+	make_install install "DESTDIR=$stage" prefix=/opt/x bindir=/usr/bin
+	cmp "$stage/usr/bin/bloomdedup" "$BLOOMDEDUP"
+	[ -s "$stage/opt/x/share/man/man7/bloomdedup.7" ]
+	[ ! -e "$stage/usr/local" ]
+	# the units name what was installed
+	units=$stage/opt/x/share/doc/bloomdedup/examples
+	grep -q '^ExecStart=/usr/bin/bloomdedup ' "$units/bloomdedup.service"
+	grep -q '/opt/x/share/doc/bloomdedup/examples/feed.sh ' \
+		"$units/bloomdedup-feed.service"
+	run ! grep -r /usr/local "$units" --include='*.service'
+	make_install uninstall "DESTDIR=$stage" prefix=/opt/x bindir=/usr/bin
+	[ -z "$(find "$stage" -type f)" ]
+	[ ! -e "$stage/opt/x" ]
+	# PREFIX is the same; other files and their folders stay
+	make_install install "PREFIX=$PWD/there"
+	there/bin/bloomdedup --version | grep -q bloomdedup
+	touch there/share/other
+	make_install uninstall "PREFIX=$PWD/there"
+	[ "$(find there | sort | xargs)" = 'there there/share there/share/other' ]
+}
+
+@test "make deps-packages installs what is missing, and only that" {
+	needs dpkg-query
+	mkdir bin
+	printf '#!/bin/sh\necho "$@" >>%s\n' "'$PWD/calls'" >bin/apt-get
+	printf '#!/bin/sh\ncase $4 in debhelper) ;; *) echo install ok installed ;; esac\n' \
+		>bin/dpkg-query
+	printf '#!/bin/sh\nexec "$@"\n' >bin/sudo
+	chmod +x bin/*
+	PATH=$PWD/bin:$PATH make -s -C "$ROOT" "BUILD=$PWD/build" deps-packages
+	grep -q ' install debhelper$' calls
+	[ "$(grep -c debhelper calls)" -eq 1 ]
+}

@@ -5,6 +5,11 @@ load examples
 EXAMPLES=$ROOT/man/examples
 ENGINES='parallel hadoop spark'
 
+teardown() {
+	[ ! -p gate ] || [ -z "${first-}" ] ||
+		kill -KILL "$first" "$second" 2>/dev/null || :
+}
+
 # The engine's command for FILTERS DAY FILE...
 day_with() {
 	local engine=$1

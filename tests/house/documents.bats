@@ -62,14 +62,14 @@ try_it() {
 }
 
 @test "README: how to install it" {
-	for name in apt pip install make; do
+	for name in apt pip tar make; do
 		echo "echo $name \"\$@\" >>calls" | stand_in "$name"
 	done
-	touch bloomdedup_1_amd64.deb bloomdedup-1-{x86_64,any_x86_64.whl}
+	touch bloomdedup_1_amd64.deb bloomdedup-1-{x86_64.tar.gz,any_x86_64.whl}
 	example 'all install'
 	printf '%s\n' 'apt install ./bloomdedup_1_amd64.deb' \
 		'pip install ./bloomdedup-1-any_x86_64.whl' \
-		'install bloomdedup-1-x86_64 /usr/local/bin/bloomdedup' \
+		'tar -xzf bloomdedup-1-x86_64.tar.gz -C /usr/local --strip-components=1' \
 		'make deps all install' | cmp - calls
 }
 

@@ -228,7 +228,7 @@ guards() {
 	shellcheck -S warning -e SC2034 -s bash tests/*.bash tests/*/*.bash \
 		tests/run tests/engines/run tests/mutants/run tests/emulated \
 		tests/valgrind tests/fuzz/run completions/bloomdedup.bash .ci/run \
-		packaging/{archive,deb,libraries,static} man/examples/*.sh \
+		packaging/{archive,date,deb,libraries,static} man/examples/*.sh \
 		tests/bench/{corpus,instructions,parts,parts-memory,redis,run,scale,serve,serve-growth}
 }
 
