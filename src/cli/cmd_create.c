@@ -83,7 +83,7 @@ read_secret(struct hash *hash, const struct options *o, struct error *error)
 
 /* Decide from the options what to make; *hash is a part of it. */
 static int
-plan(struct filter_design *design, struct hash *hash, struct options o,
+make_design(struct filter_design *design, struct hash *hash, struct options o,
     struct error *error)
 {
 	struct geometry shape = { 0 };
@@ -143,7 +143,7 @@ run_create(const struct options *o, struct error *error)
 		return error_set(error, STATUS_USAGE, "--%s is for filters in"
 		    " files; a filter in Redis is made for --capacity and"
 		    " --error-rate", o->memory != 0 ? "memory" : "hashes");
-	if (plan(&design, &hash, *o, error) < 0)
+	if (make_design(&design, &hash, *o, error) < 0)
 		return -1;
 	if (o->force)
 		result = filter_options_lock_old(&old, path, &o->run.use,

@@ -17,26 +17,26 @@ run_serve(const struct options *o, struct error *error)
 {
 	char address[] = "127.0.0.1:12345";
 	char *const addresses[] = { address };
-	struct serve_settings plan = o->serve;
+	struct serve_settings settings = o->serve;
 	int listens = o->listen.count > 0;
 
-	plan.addresses = listens ? o->listen.items : addresses;
-	plan.address_count = listens ? o->listen.count : 1;
-	plan.sync = o->run.use.sync;
-	plan.memory_bytes = o->memory != 0 ? o->memory :
+	settings.addresses = listens ? o->listen.items : addresses;
+	settings.address_count = listens ? o->listen.count : 1;
+	settings.sync = o->run.use.sync;
+	settings.memory_bytes = o->memory != 0 ? o->memory :
 	    meminfo_available() / 2;
 	if (o->capacity != 0)
-		plan.capacity = o->capacity;
+		settings.capacity = o->capacity;
 	if (o->error_rate > 0)
-		plan.error_rate = o->error_rate;
+		settings.error_rate = o->error_rate;
 	if (o->max_key != 0)
-		plan.limits.key = (size_t)o->max_key;
+		settings.limits.key = (size_t)o->max_key;
 	if (o->max_value != 0)
-		plan.limits.value = (size_t)o->max_value;
-	plan.limits.touch = plan.lease_time > 0;
-	plan.version = LIKE_MEMCACHED VERSION;
-	plan.tell = error_print;
-	return server_run(&plan, error);
+		settings.limits.value = (size_t)o->max_value;
+	settings.limits.touch = settings.lease_time > 0;
+	settings.version = LIKE_MEMCACHED VERSION;
+	settings.tell = error_print;
+	return server_run(&settings, error);
 }
 #else
 static int
