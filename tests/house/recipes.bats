@@ -28,6 +28,13 @@ recipe() {
 	run ! bash filtered
 }
 
+@test "CRAWLERS: which links are one page, and how large the filter is" {
+	recipe CRAWLERS links
+	command=$(sed -n 's/^\.Ql \(bloomdedup size .*\) \.$/\1/p' "$PAGE")
+	$command >size
+	grep -qE '^ +534\.2 MB +495\.7 MB$' size
+}
+
 @test "EVERY COPY: dropped, in order" {
 	recipe 'EVERY COPY'
 	"$HELPER" lines 3000 3 >list
