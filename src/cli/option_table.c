@@ -39,7 +39,7 @@ enum { /* which commands take it */
 
 /* The texts spell these in units of their own. */
 _Static_assert(SERVE_MODE_DEFAULT == 0600 && SERVE_KEY_DEFAULT == 64 << 10 &&
-    SERVE_VALUE_DEFAULT == 1 << 20 && SERVE_REPLIES_DEFAULT == 1 << 20 &&
+    SERVE_VALUE_DEFAULT == 1 << 20 && SERVE_REPLIES_DEFAULT == 64 << 20 &&
     SERVE_LEASES_DEFAULT == 1000000 &&
     RECORD_MAX_BYTES == 1 << 30, "the defaults that help states");
 _Static_assert(SIZING_CAPACITY_MAX == 9007199254740992 && K_MAX == 64 &&
@@ -181,7 +181,7 @@ const struct option_row option_table[] = {
 	{ "max-unread", 0, "SIZE", SERVE, GROUP_MAIN,
 	    SIZE_OF(serve.reply_bytes),
 	    .help = "do not read from a client that leaves more than this of"
-	    " its replies unread [1M]" },
+	    " its replies unread [64M]" },
 	{ "idle-timeout", 0, "SEC", SERVE, GROUP_MAIN,
 	    .set = option_set_seconds, TO(serve.idle_time),
 	    .allowed = "a number of seconds, such as 60; 0: never",

@@ -45,6 +45,7 @@ struct client {
 	struct service *service;
 	enum client_state state;
 	int fd;
+	int surplus;           /* is it one too many, only to be told so? */
 	int local;             /* did it come through a unix socket? */
 	/* The protocol it speaks: */
 	struct protocol protocol; /* the parser of memcached's protocol */

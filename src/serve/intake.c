@@ -108,6 +108,17 @@ make_room(struct client *c, struct service *service)
 	return data;
 }
 
+/* There are too many connections: say so in its protocol. */
+static void
+turn_away(struct client *c, uint8_t first)
+{
+	if (first == RESP_FIRST_BYTE)
+		buffer_line(&c->replies, "-ERR max number of clients reached");
+	else
+		buffer_line(&c->replies, "ERROR Too many open connections");
+	client_end(c);
+}
+
 void
 intake_read(struct client *c)
 {
@@ -136,6 +147,10 @@ intake_read(struct client *c)
 		foreign = data[nbytes] == 0x16 || data[nbytes] == 0x80;
 		if (data[nbytes] == RESP_FIRST_BYTE)
 			resp_begin(c);
+	}
+	if (n > 0 && c->surplus) {
+		turn_away(c, data[nbytes]);
+		return;
 	}
 	if (n <= 0 || foreign) {
 		/* earlier requests are still answered */

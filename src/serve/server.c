@@ -25,7 +25,12 @@
 #include "serve/sweep.h"
 
 /* Descriptors for neither connections nor filters. */
-#define SPARE 20
+#define SPARE 30
+/*
+ * Connections beyond the limit that are open at a time: each is told so in the
+ * protocol that it speaks, which its first byte shows. Others are just closed.
+ */
+#define SURPLUS_MAX 8
 /* Filters that are open: each layer is a mapping, and Linux allows 65,530. */
 #define OPEN_FILTERS ((size_t)8192)
 /*
@@ -34,6 +39,14 @@
  */
 #define IDLE_FAREWELL CLOCK_SECOND
 #define FAREWELL (10 * CLOCK_SECOND)
+/*
+ * Seconds without a packet before a client is asked whether it is still there,
+ * between two such questions, and how many of them remain without an answer: a
+ * client whose machine is gone is closed after seven and a half minutes.
+ */
+#define KEEPALIVE_IDLE 300
+#define KEEPALIVE_INTERVAL 50
+#define KEEPALIVE_COUNT 3
 
 /* libevent returns NULL or -1 only if it is out of memory. */
 static struct event *
@@ -75,6 +88,15 @@ touch(struct client *c)
 	c->service->touched = c;
 }
 
+/* Where a client is counted. */
+static uint64_t *
+count_of(struct client *c)
+{
+	if (c->surplus)
+		return &c->service->surplus;
+	return &c->service->counters.curr_connections;
+}
+
 /* Only after sweep_run. */
 static void
 end_client(struct client *c)
@@ -88,7 +110,7 @@ end_client(struct client *c)
 	*c->link = c->next;
 	if (c->next != NULL)
 		c->next->link = c->link;
-	c->service->counters.curr_connections--;
+	*count_of(c) -= 1;
 	free(c);
 }
 
@@ -131,7 +153,8 @@ send_replies(struct client *c)
 static void
 wait_for(struct client *c)
 {
-	const struct timeval *idle = &c->service->idle;
+	static const struct timeval second = { 1, 0 };
+	const struct timeval *idle = c->surplus ? &second : &c->service->idle;
 	int sending = buffer_bytes(&c->replies) > 0;
 	int reading = client_goes_on(c);
 
@@ -163,40 +186,52 @@ finish_sweep(struct service *service)
 	service->touched = NULL;
 }
 
+/* Replies are small and urgent; clients may vanish without a word. */
+static void
+set_tcp_options(int fd)
+{
+	const int on = 1, idle = KEEPALIVE_IDLE, interval = KEEPALIVE_INTERVAL;
+	const int count = KEEPALIVE_COUNT;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval,
+	    sizeof interval);
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+}
+
 static void
 on_connection(struct evconnlistener *listener, evutil_socket_t fd,
     struct sockaddr *address, int length, void *argument)
 {
-	static const char too_many[] = "ERROR Too many open connections\r\n";
 	struct service *service = argument;
 	struct counters *counters = &service->counters;
 	int local = address->sa_family == AF_UNIX;
+	int surplus = counters->curr_connections >= service->connections;
 	struct client *c;
-	const int on = 1;
 
 	(void)listener;
 	(void)length;
 	counters->total_connections++;
-	if (counters->curr_connections >= service->connections) {
-		counters->rejected_connections++;
-		if (send(fd, too_many, sizeof too_many - 1, MSG_NOSIGNAL |
-		    MSG_DONTWAIT) < 0)
-			errno = 0;
+	counters->rejected_connections += (uint64_t)surplus;
+	if (surplus && service->surplus == SURPLUS_MAX) {
 		close(fd);
 		return;
 	}
 	if (!local)
-		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+		set_tcp_options(fd);
 	c = memory_or_die(calloc(1, sizeof *c));
 	*c = (struct client){ .service = service, .fd = fd, .local = local,
-		.take = memcached_take, .answer = memcached_answer,
+		.surplus = surplus, .take = memcached_take,
+		.answer = memcached_answer,
 		.next = service->clients, .link = &service->clients };
 	c->readable = new_event(service, fd, EV_READ, on_ready, c);
 	c->writable = new_event(service, fd, EV_WRITE, on_ready, c);
 	if (c->next != NULL)
 		c->next->link = &c->next;
 	service->clients = c;
-	counters->curr_connections++;
+	*count_of(c) += 1;
 	touch(c);
 }
 

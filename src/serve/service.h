@@ -48,7 +48,8 @@ struct serve_settings {
 #define SERVE_CONNECTIONS_DEFAULT 1024
 #define SERVE_KEY_DEFAULT (64 << 10)
 #define SERVE_VALUE_DEFAULT (1 << 20)
-#define SERVE_REPLIES_DEFAULT (1 << 20)
+/* The replies to 16 million BF.ADDs: clients may write all before they read. */
+#define SERVE_REPLIES_DEFAULT (64 << 20)
 #define SERVE_LEASES_DEFAULT 1000000
 
 #define SERVE_SETTINGS_DEFAULT { .socket_mode = SERVE_MODE_DEFAULT, \
@@ -90,6 +91,7 @@ struct service {
 	struct event_base *base;
 	struct event *tick;     /* each second */
 	struct event *wake;     /* signals */
+	uint64_t surplus;       /* connections beyond the limit */
 	struct timeval idle;    /* idle_time; 0: no limit */
 	struct client *clients; /* all */
 	struct client *touched; /* those with an event in this sweep */

@@ -108,6 +108,55 @@ END
 	until_true free
 }
 
+@test "one connection too many is told so in the protocol that it speaks" {
+	start_server --max-connections=1
+	mkfifo in
+	"$HELPER" ask "$SOCKET" <in >out 3>&- 4>&- &
+	client=$!
+	exec 4>in
+	echo hello >&4
+	until_true [ -s out ]
+	redis_answers '-ERR max number of clients reached' PING
+	answers 'ERROR Too many open connections' version
+	# one that says nothing is closed, and doesn't take its place
+	python3 - "$SOCKET" <<-'END'
+		import socket, sys
+		idle = []
+		for i in range(20):
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(sys.argv[1])
+		    idle.append(s)
+		for s in idle:
+		    assert s.recv(100) == b""
+	END
+	redis_answers '-ERR max number of clients reached' 'BF.ADD f a'
+	exec 4>&-
+	wait "$client"
+	free() { [ "$(redis PING)" = +PONG ]; }
+	until_true free
+	[ ! -e folder/f.bloom ]
+}
+
+@test "clients whose machine is gone are noticed: keepalive" {
+	start_tcp
+	mkfifo in
+	"$HELPER" ask "127.0.0.1:$PORT" <in >out 3>&- 4>&- &
+	client=$!
+	exec 4>in
+	echo hello >&4
+	until_true [ -s out ]
+	# the timer of the server's socket that is connected: 02 is keepalive
+	[ -r /proc/net/tcp ] || skip "needs /proc/net/tcp"
+	has_timer() {
+		awk -v "port=:$(printf %04X "$PORT")" '$4 == "01" &&
+			substr($2, length($2) - 4) == port && $6 ~ /^02:/' \
+			/proc/net/tcp | grep -q .
+	}
+	until_true has_timer
+	exec 4>&-
+	wait "$client"
+}
+
 @test "an idle connection is closed, one that waits for its replies too" {
 	start_server --idle-timeout=1
 	mkfifo in

@@ -78,3 +78,58 @@ beside() {
 	until_idle "$SERVER"
 	end_holder
 }
+
+@test "a client that writes half a million requests before it reads" {
+	start_server
+	redis_answers :1 'BF.ADD f a'
+	cat >writes.py <<-'END'
+		import socket, sys
+		count = 500000
+		s = socket.socket(socket.AF_UNIX)
+		s.settimeout(100)  # it would wait for ever
+		s.connect(sys.argv[1])
+		request = b"*3\r\n$9\r\nBF.EXISTS\r\n$1\r\nf\r\n$1\r\na\r\n"
+		for _ in range(count // 1000):
+		    s.sendall(1000 * request)
+		left = count
+		while left:
+		    got = s.recv(1 << 20)
+		    assert got
+		    left -= got.count(b"\n")
+	END
+	python3 writes.py "$SOCKET"
+}
+
+@test "a filter that can't grow is tried ten times a second, not at each request" {
+	needs_strace
+	(
+		# a filter of 1000 lines may have no file over 64 kB
+		ulimit -f 64
+		exec strace -f -qq -o trace -e trace=fallocate,ftruncate \
+			"$BLOOMDEDUP" serve -d folder -l "unix:$SOCKET"
+	) 2>server.err 3>&- &
+	SERVER=$!
+	until_true is_serving
+	add_filter f '1000|1e-6'
+	seq 100000 | sed 's/.*/add f|& 0 0 1\r\nx\r/' | ask |
+		grep -q '^CLIENT_ERROR .*f.bloom: File too large'
+	cat >adds.py <<-'END'
+		import socket, sys, time
+		s = socket.socket(socket.AF_UNIX)
+		s.connect(sys.argv[1])
+		start = time.monotonic()
+		for i in range(300):
+		    s.sendall(b"set f|new%d 0 0 1\r\nx\r\n" % i)
+		    got = s.recv(1000)
+		    assert b"File too large" in got or got == b"STORED\r\n", got
+		print(int((time.monotonic() - start) * 10))
+	END
+	: >trace
+	tenths=$(python3 adds.py "$SOCKET")
+	tries=$(grep -c EFBIG trace)
+	echo "$tries tries in $tenths tenths of a second"
+	[ "$tries" -le "$((2 * tenths + 4))" ]
+	# the other filters and a get don't wait for it
+	add_filter g '1000|1e-6'
+	answers 'STORED; VALUE f|1 0 1; 1; END' 'set g|a 0 0 1' x 'get f|1'
+}
