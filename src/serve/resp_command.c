@@ -34,6 +34,31 @@ resp_command_find(struct bytes name, int leases)
 	return NULL;
 }
 
+const struct resp_command *
+resp_command_number(size_t number, int leases)
+{
+	for (size_t i = 0; i < TABLES; i++) {
+		if (tables[i] == resp_lease_commands && !leases)
+			continue;
+		for (const struct resp_command *c = tables[i];
+		    c->name != NULL; c++) {
+			if (number-- == 0)
+				return c;
+		}
+	}
+	return NULL;
+}
+
+size_t
+resp_command_count(int leases)
+{
+	size_t count = 0;
+
+	while (resp_command_number(count, leases) != NULL)
+		count++;
+	return count;
+}
+
 void
 resp_answer_earlier(struct resp *r)
 {

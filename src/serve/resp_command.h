@@ -88,6 +88,12 @@ extern const struct resp_command resp_filter_commands[],
  */
 const struct resp_command *resp_command_find(struct bytes name, int leases);
 
+/* Returns the number of commands, with those about leases if there are any. */
+size_t resp_command_count(int leases);
+
+/* Returns command number `number` of these, from 0 on; NULL after the last. */
+const struct resp_command *resp_command_number(size_t number, int leases);
+
 /*
  * Returns word i of those that were kept, which is valid until the end of the
  * request; an empty one if there are fewer. Word 0 is the name of the command.
