@@ -9,14 +9,19 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bits/sizing.h"
 #include "disk/journal.h"
 #include "key/key.h"
 #include "model/window.h"
 
 #define SUFFIX ".bloom"
+/* How long a server that was killed may take to give up its locks. */
+#define PATIENCE CLOCK_SECOND
+static const struct timespec moment = { 0, 10 * (long)CLOCK_MILLISECOND };
 
 int
 catalog_is_name(struct bytes name)
@@ -125,22 +130,29 @@ read_folder(struct catalog *catalog, struct error *error)
 	return 0;
 }
 
-/* Servers that only read may share a folder. */
+/*
+ * Lock the folder, and wait for that until clock_now is `until`. Servers that
+ * only read may share a folder.
+ */
 static int
-lock_folder(const struct catalog *catalog, struct error *error)
+lock_folder(const struct catalog *catalog, uint64_t until,
+    struct error *error)
 {
 	const struct serve_settings *plan = catalog->pool.plan;
 	int mode = plan->read_only ? LOCK_SH : LOCK_EX;
 
-	if (flock(catalog->fd, mode | LOCK_NB) == 0)
-		return 0;
-	if (errno != EWOULDBLOCK)
-		return error_system(error, errno, plan->folder);
-	return error_set(error, STATUS_LOCKED, "%s: another process serves"
-	    " this folder", plan->folder);
+	while (flock(catalog->fd, mode | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK)
+			return error_system(error, errno, plan->folder);
+		if (clock_now() >= until)
+			return error_set(error, STATUS_LOCKED, "%s: another"
+			    " process serves this folder", plan->folder);
+		nanosleep(&moment, NULL);
+	}
+	return 0;
 }
 
-/* Open the filters, as many as may be open, and report those that can't be. */
+/* Open the filters, as many as may be open. */
 static void
 open_filters(struct catalog *catalog)
 {
@@ -150,13 +162,34 @@ open_filters(struct catalog *catalog)
 	while (i < catalog->count && pool->open < pool->open_max) {
 		struct served *s = catalog->items[i];
 
-		if (served_look(s, 0) > 0) {
+		if (served_look(s, 0) > 0)
 			forget(catalog, s, &(struct error){ 0 });
-			continue;
-		}
-		if (s->reason != NULL)
-			pool->plan->tell(s->reason);
-		i++;
+		else
+			i++;
+	}
+}
+
+/* Look again at the filters that are locked. Returns whether one still is. */
+static int
+open_locked_filters(struct catalog *catalog)
+{
+	int locked = 0;
+
+	for (size_t i = 0; i < catalog->count; i++) {
+		struct served *s = catalog->items[i];
+
+		if (s->is_locked && served_look(s, 1) == 0)
+			locked |= s->is_locked;
+	}
+	return locked;
+}
+
+static void
+report_reasons(const struct catalog *catalog)
+{
+	for (size_t i = 0; i < catalog->count; i++) {
+		if (catalog->items[i]->reason != NULL)
+			catalog->pool.plan->tell(catalog->items[i]->reason);
 	}
 }
 
@@ -166,6 +199,7 @@ catalog_open(const struct serve_settings *plan, struct leases *leases,
 {
 	struct catalog *catalog = memory_or_die(calloc(1, sizeof *catalog));
 	struct served_pool *pool = &catalog->pool;
+	uint64_t until = clock_now() + PATIENCE;
 
 	*pool = (struct served_pool){ .plan = plan, .second = 1,
 		.limit = plan->memory_bytes, .open_max = open_max,
@@ -175,9 +209,13 @@ catalog_open(const struct serve_settings *plan, struct leases *leases,
 		error_system(error, errno, plan->folder);
 		goto fail;
 	}
-	if (lock_folder(catalog, error) < 0 || read_folder(catalog, error) < 0)
+	if (lock_folder(catalog, until, error) < 0 ||
+	    read_folder(catalog, error) < 0)
 		goto fail;
 	open_filters(catalog);
+	while (open_locked_filters(catalog) && clock_now() < until)
+		nanosleep(&moment, NULL);
+	report_reasons(catalog);
 	return catalog;
 fail:
 	catalog_close(catalog, &(struct error){ 0 });
@@ -230,7 +268,7 @@ catalog_find(struct catalog *catalog, struct bytes name)
 }
 
 void
-catalog_refuse(struct catalog *catalog, struct bytes name)
+catalog_report_missing(struct catalog *catalog, struct bytes name)
 {
 	struct error text;
 

@@ -53,8 +53,8 @@ int catalog_is_name(struct bytes name);
  */
 struct served *catalog_find(struct catalog *catalog, struct bytes name);
 
-/* Count, and perhaps report, a request refused since this filter is unknown. */
-void catalog_refuse(struct catalog *catalog, struct bytes name);
+/* Count a request for a filter that is missing; reported once a minute. */
+void catalog_report_missing(struct catalog *catalog, struct bytes name);
 
 /*
  * Parse `text` as the window of a filter that is to be made, into `wanted`. A

@@ -19,6 +19,8 @@
 #define MEGABYTE ((uint64_t)1 << 20)
 /* Room for any number and a bar. */
 #define NUMBERS_MAX 100
+#define TOO_LONG "CLIENT_ERROR key too long"
+#define NOT_A_KEY "CLIENT_ERROR a key is FILTER|SUBKEY"
 
 /* Never SERVER_ERROR: many clients then drop the server, with all filters. */
 static void
@@ -186,6 +188,12 @@ carry_out(struct service *service, const struct request *r,
 	case VERB_VERBOSITY:
 		buffer_line(replies, "OK");
 		break;
+	case VERB_PING:
+		buffer_line(replies, "+PONG");
+		break;
+	case VERB_REDIS_QUIT:
+		buffer_line(replies, "+OK");
+		break;
 	default: /* there is no answer to quit, and the others are no such */
 		break;
 	}
@@ -216,9 +224,9 @@ refusal(struct service *service, const struct request *r, struct bytes name,
 	    (r->verb == VERB_SET || r->verb == VERB_ADD))
 		return "CLIENT_ERROR this server is read-only";
 	if (r->key.nbytes > service->plan->limits.key)
-		return "CLIENT_ERROR key too long";
+		return TOO_LONG;
 	if (!divided && r->verb != VERB_SET)
-		return "CLIENT_ERROR a key is FILTER|SUBKEY";
+		return NOT_A_KEY;
 	/* a time of 0 comes from older clients */
 	if (r->verb == VERB_DELETE && r->value.nbytes > 0 &&
 	    !bytes_are(r->value, "0"))
@@ -228,7 +236,7 @@ refusal(struct service *service, const struct request *r, struct bytes name,
 		return NULL;
 	if (!catalog_is_name(name))
 		return "CLIENT_ERROR not a filter's name";
-	catalog_refuse(service->catalog, name);
+	catalog_report_missing(service->catalog, name);
 	return "CLIENT_ERROR no such filter";
 }
 
@@ -312,13 +320,48 @@ is_alone(const struct service *service, const struct request *r)
 	}
 }
 
+/* Why one of the keys can be no key; NULL if all can. */
+static const char *
+refusal_of_keys(const struct service *service, struct bytes keys)
+{
+	struct bytes key;
+
+	while ((key = bytes_next_word(&keys)).nbytes > 0) {
+		if (key.nbytes > service->plan->limits.key)
+			return TOO_LONG;
+		if (memchr(key.data, '|', key.nbytes) == NULL)
+			return NOT_A_KEY;
+	}
+	return NULL;
+}
+
+/* A get is an operation for each key, and one for the end of the reply. */
+static void
+take_get(struct client *client, const struct request *get)
+{
+	struct request request = *get;
+	struct bytes keys = get->key, first = bytes_next_word(&keys);
+
+	request.reply = refusal_of_keys(client->service, get->key);
+	if (request.reply != NULL) {
+		request.verb = VERB_FAILED;
+		add(client, &request);
+		return;
+	}
+	request.several = bytes_after_blanks(keys).nbytes > 0;
+	for (request.key = first; request.key.nbytes > 0;
+	    request.key = bytes_next_word(&keys))
+		add(client, &request);
+	request.verb = VERB_GET_END;
+	add(client, &request);
+}
+
 size_t
 memcached_take(struct client *client, const uint8_t *data, size_t nbytes,
     int *more)
 {
 	struct service *service = client->service;
 	struct request request;
-	struct bytes keys;
 	size_t n = protocol_next(&client->protocol, &service->plan->limits,
 	    data, nbytes, &request);
 
@@ -326,11 +369,7 @@ memcached_take(struct client *client, const uint8_t *data, size_t nbytes,
 	if (*more)
 		return n;
 	if (request.verb == VERB_GET) {
-		keys = request.key;
-		while ((request.key = bytes_next_word(&keys)).nbytes > 0)
-			add(client, &request);
-		request.verb = VERB_GET_END;
-		add(client, &request);
+		take_get(client, &request);
 	} else if (is_alone(service, &request)) {
 		sweep_run(service->sweep);
 		answer_at_once(client, &request);
@@ -353,7 +392,12 @@ put_failure(struct buffer *replies, const struct operation *o,
 		refuse(replies, outcome->failure);
 }
 
-/* A get line ends with END or, before the other keys, with an error. */
+/*
+ * The reply to a get ends with END, or it is an error. If there are several
+ * keys, those that can't be answered are left out, like those that aren't
+ * remembered: an error after values isn't memcached's protocol, and clients
+ * that wait for END hang, or drop the server with all keys.
+ */
 static void
 answer_get(struct client *client, const struct operation *o,
     const struct outcome *outcome, int failed)
@@ -363,14 +407,14 @@ answer_get(struct client *client, const struct operation *o,
 	const char *value = values[o->request.with_cas];
 	int ends = o->request.verb == VERB_GET_END;
 
-	if (client->get_failed) {
-		client->get_failed = !ends;
-	} else if (failed) {
+	if (ends) {
+		if (!client->get_failed)
+			buffer_put(replies, "END\r\n", 5);
+		client->get_failed = 0;
+	} else if (failed && !o->request.several) {
 		put_failure(replies, o, outcome);
-		client->get_failed = !ends;
-	} else if (ends) {
-		buffer_put(replies, "END\r\n", 5);
-	} else if (outcome->seen) {
+		client->get_failed = 1;
+	} else if (!failed && outcome->seen) {
 		buffer_put(replies, "VALUE ", 6);
 		buffer_put(replies, o->request.key.data, o->request.key.nbytes);
 		buffer_put(replies, value, strlen(value));

@@ -164,7 +164,8 @@ parse_rest(struct line *line, struct request *request)
 	request->with_cas = get && line->word[0].nbytes == 4;
 	if ((request->key.nbytes > 0) != get)
 		return fail(request, "ERROR");
-	request->hang_up = request->verb == VERB_QUIT;
+	request->hang_up = request->verb == VERB_QUIT ||
+	    request->verb == VERB_REDIS_QUIT;
 	return 0;
 }
 
@@ -187,6 +188,9 @@ static const struct row rows[] = {
 	{ "version", VERB_VERSION, parse_rest, 1, NULL },
 	{ "verbosity", VERB_VERBOSITY, parse_words, 2, NULL },
 	{ "quit", VERB_QUIT, parse_rest, 1, NULL },
+	{ "PING", VERB_PING, parse_rest, 1, NULL },
+	{ "ping", VERB_PING, parse_rest, 1, NULL },
+	{ "QUIT", VERB_REDIS_QUIT, parse_rest, 1, NULL },
 	{ "help", VERB_FAILED, parse_words, 1, "CLIENT_ERROR requests: add,"
 	    " set, get, gets, replace, delete, stats, try, setmem, version,"
 	    " quit; see SERVING in bloomdedup(1)" },

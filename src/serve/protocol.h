@@ -34,6 +34,8 @@ enum verb {
 	VERB_VERSION,
 	VERB_VERBOSITY,
 	VERB_QUIT,
+	VERB_PING,      /* Redis' PING and QUIT as lines: health checks send */
+	VERB_REDIS_QUIT, /* them */
 	VERB_FAILED,  /* `reply` is the answer */
 	VERB_GET_END  /* only in a sweep: the end of a get line */
 };
@@ -44,6 +46,7 @@ struct request {
 	struct bytes value; /* the value of set, add or replace */
 	int64_t time;       /* the expiration time of set, add, replace or
 	                     * touch, as it was sent */
+	int several;        /* has VERB_GET several keys? (for the caller) */
 	int with_cas;       /* does VERB_GET stand for gets? */
 	int noreply;        /* is no answer wanted, not even an error? */
 	int hang_up;        /* is the connection closed after the answer? */

@@ -36,8 +36,23 @@ find_open(struct resp *r)
 {
 	struct served *served = r->client->served = find(r);
 
-	if (served != NULL && served->filter == NULL)
+	if (served != NULL && served->filter == NULL) {
 		resp_refuse(r, "ERR %s", served->reason);
+		served_report(served->pool, &served->refusals,
+		    served->reason);
+	}
+	return served;
+}
+
+/* The same; a filter that is missing is reported: it may be misspelled. */
+static struct served *
+find_or_report(struct resp *r)
+{
+	struct served *served = find_open(r);
+
+	if (served == NULL)
+		catalog_report_missing(r->client->service->catalog,
+		    resp_kept(r, 1));
 	return served;
 }
 
@@ -45,7 +60,7 @@ static void
 refuse_missing(struct resp *r)
 {
 	resp_refuse(r, "ERR not found");
-	catalog_refuse(r->client->service->catalog, resp_kept(r, 1));
+	catalog_report_missing(r->client->service->catalog, resp_kept(r, 1));
 }
 
 /* Make that filter. 1 if there is one, whose file is new; -1 if refused. */
@@ -164,7 +179,7 @@ begin_add(struct resp *r)
 static void
 begin_exists(struct resp *r)
 {
-	r->missing = find_open(r) == NULL;
+	r->missing = find_or_report(r) == NULL;
 }
 
 /* One subkey of BF.ADD, BF.MADD, BF.EXISTS, BF.MEXISTS and BF.INSERT. */
@@ -197,7 +212,7 @@ take_subkey(struct resp *r, struct bytes subkey)
 static void
 card(struct resp *r)
 {
-	const struct served *served = find_open(r);
+	const struct served *served = find_or_report(r);
 	uint64_t lines = 0;
 
 	if (r->refusal != NULL)

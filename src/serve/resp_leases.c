@@ -146,7 +146,7 @@ add_or_refuse(struct resp *r, struct operation *o)
 	name = resp_kept(r, 1);
 	bar = memchr(name.data, '|', name.nbytes);
 	name.nbytes = (size_t)(bar - name.data);
-	catalog_refuse(r->client->service->catalog, name);
+	catalog_report_missing(r->client->service->catalog, name);
 }
 
 /* Word i is how long, in units of so many milliseconds. */

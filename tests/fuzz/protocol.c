@@ -27,6 +27,8 @@ static const char *const names[] = {
 	[VERB_VERSION] = "version",
 	[VERB_VERBOSITY] = "verbosity",
 	[VERB_QUIT] = "quit",
+	[VERB_PING] = "PING",
+	[VERB_REDIS_QUIT] = "QUIT",
 	[VERB_FAILED] = "failed"
 };
 _Static_assert(sizeof names / sizeof *names == VERB_GET_END,
@@ -229,8 +231,10 @@ model_plain(struct events *events, struct bytes *words, unsigned count,
 		least = 1;
 	if (r->verb == VERB_TOUCH)
 		least = 3;
-	if (r->verb == VERB_VERSION || r->verb == VERB_QUIT) {
-		r->hang_up = r->verb == VERB_QUIT && count == 1;
+	if (r->verb == VERB_VERSION || r->verb == VERB_QUIT ||
+	    r->verb == VERB_PING || r->verb == VERB_REDIS_QUIT) {
+		r->hang_up = count == 1 && (r->verb == VERB_QUIT ||
+		    r->verb == VERB_REDIS_QUIT);
 		if (count > 1) {
 			r->verb = VERB_FAILED;
 			r->reply = "ERROR";
@@ -274,7 +278,8 @@ model_request(struct events *events)
 		{ "stats", VERB_STATS }, { "try", VERB_TRY },
 		{ "setmem", VERB_SETMEM }, { "version", VERB_VERSION },
 		{ "verbosity", VERB_VERBOSITY }, { "quit", VERB_QUIT },
-		{ "touch", VERB_TOUCH } };
+		{ "touch", VERB_TOUCH }, { "PING", VERB_PING },
+		{ "ping", VERB_PING }, { "QUIT", VERB_REDIS_QUIT } };
 	static const char *const refused[] = { "append", "prepend", "cas" };
 	struct request r = { .verb = VERB_FAILED };
 	const size_t start = at;

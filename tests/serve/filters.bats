@@ -83,11 +83,8 @@ load server
 	ask 'get f|a' 'set f 0 0 1' a >out
 	cat out
 	[ "$(grep -c '^CLIENT_ERROR folder/f.bloom: ' out)" -eq 2 ]
-	ask 'set g 0 0 1' a 'get g|a f|a' 'get g|b' >out
-	[ "$(sed -n 1p out)" = STORED ]
-	[ "$(sed -n '2,3p' out)" = $'VALUE g|a 0 1\n1' ]
-	sed -n 4p out | grep -q '^CLIENT_ERROR folder/f.bloom: in use'
-	[ "$(sed -n '5,$p' out)" = END ]
+	answers 'STORED; VALUE g|a 0 1; 1; END; END' 'set g 0 0 1' a \
+		'get g|a f|a' 'get g|b'
 	exec 4>&-
 	wait "$run"
 	free() { [ "$(ask 'get f|a')" = $'VALUE f|a 0 1\n1\nEND' ]; }

@@ -88,11 +88,27 @@ load server
 	[ "$(cat out)" = 'CLIENT_ERROR line too long' ]
 }
 
-@test "an unknown filter in a get is an error, which ends the reply" {
+@test "a get of several keys leaves out those of a filter in trouble; one is an error" {
+	printf 'no filter\n' >folder/broken.bloom
 	start_server
 	add_filter f
-	answers 'STORED; VALUE f|a 0 1; 1; CLIENT_ERROR no such filter; VALUE f|a 0 1; 1; END' \
-		'set f 0 0 1' a 'get f|a g|a f|a h|a' 'get f|a'
+	answers 'STORED; VALUE f|a 0 1; 1; VALUE f|a 0 1; 1; END' \
+		'set f 0 0 1' a 'get f|a g|a f|a broken|a f|b'
+	answers 'CLIENT_ERROR no such filter; END; VALUE f|a 0 1 0; 1; END' \
+		'get g|a ' 'get g|a  g|b ' 'gets f|a'
+	ask 'get broken|a' | grep -q '^CLIENT_ERROR folder/broken.bloom: not a'
+	ask stats | grep -qx 'STAT refused 6'
+	grep -q 'no such filter: g' server.err
+	# what can be no key is the client's mistake: nothing but the error
+	answers 'CLIENT_ERROR a key is FILTER|SUBKEY; CLIENT_ERROR a key is FILTER|SUBKEY' \
+		'get f|a f f|a' 'get f'
+}
+
+@test "health checks: Redis' PING and QUIT as lines" {
+	start_server
+	printf 'PING\r\nping\nPING x\r\nQUIT\r\nversion\r\n' | ask >out
+	printf '%s\n' +PONG +PONG ERROR +OK | cmp - out
+	ask stats | grep -qx 'STAT refused 1'
 }
 
 @test "noreply: no answer, not even to what fails" {

@@ -344,6 +344,43 @@ load server
 	[ "$(cat out)" = +PONG ]
 }
 
+@test "COMMAND and CLIENT HELP" {
+	start_server
+	redis 'COMMAND COUNT' 'COMMAND LIST' >out
+	count=$(sed -n '1s/^://p' out)
+	[ "$count" -gt 20 ]
+	[ "$(sed -n 2p out)" = "*$count" ]
+	[ "$(grep -c '^\$' out)" -eq "$count" ]
+	grep -qx bf.madd out
+	run ! grep -qx setnx out
+	redis 'CLIENT HELP' >out
+	[ "$(head -n 1 out)" = "*$(($(wc -l <out) - 1))" ]
+	grep -qx '+GETNAME' out
+	redis 'COMMAND HELP' | grep -qx '+COUNT'
+	redis_answers "*0 *0 *0 -ERR unknown subcommand 'X'. Try COMMAND HELP." \
+		COMMAND 'COMMAND DOCS bf.add' 'COMMAND INFO bf.add' 'COMMAND X'
+}
+
+@test "filters in trouble, and missing ones, are reported over Redis, too" {
+	printf 'not a filter\n' >folder/broken.bloom
+	start_server
+	: >server.err
+	for request in 'BF.EXISTS nowhere a' 'BF.MEXISTS nowhere a' \
+		'BF.CARD nowhere' 'BF.INFO nowhere' \
+		'BF.INSERT nowhere NOCREATE ITEMS a'; do
+		redis "$request" >/dev/null
+	done
+	for request in 'BF.ADD broken a' 'BF.EXISTS broken a' 'BF.CARD broken'; do
+		redis "$request" | grep -q '^-ERR folder/broken.bloom: not' ||
+			return 1
+	done
+	cat server.err
+	# once a minute
+	[ "$(grep -c 'folder: no such filter: nowhere (requests: 1)' server.err)" -eq 1 ]
+	[ "$(grep -c 'folder/broken.bloom: not a bloomdedup filter.* (requests: 1)' server.err)" -eq 1 ]
+	[ "$(wc -l <server.err)" -eq 2 ]
+}
+
 @test "what is too long is refused, and the next request is answered" {
 	start_server --max-value=1000
 	item=$(printf '%01001d' 0)
