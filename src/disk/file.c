@@ -227,7 +227,8 @@ file_create(struct file *file, const char *path, struct error *error)
 }
 
 int
-file_publish(struct file *file, int replace, struct error *error)
+file_publish(struct file *file, int replace, int unsynced,
+    struct error *error)
 {
 	struct error ignored;
 	struct stat old;
@@ -236,7 +237,7 @@ file_publish(struct file *file, int replace, struct error *error)
 	/* A replacement is accessible to the same people as the old file. */
 	if (replace && stat(file->real_path, &old) == 0)
 		temporary_take_rights(file->fd, &old);
-	if (file_sync(file, error) < 0)
+	if (!unsynced && file_sync(file, error) < 0)
 		return -1;
 	if (replace) {
 		result = rename(file->hidden, file->real_path);
@@ -259,6 +260,8 @@ file_publish(struct file *file, int replace, struct error *error)
 	if (result < 0)
 		return error_system(error, errno, file->path);
 	temporary_end(&file->hidden, !replace);
+	if (unsynced)
+		return 0;
 	/* Callers that promise more sync the folder again. */
 	folder = path_open_folder(file->real_path, &ignored);
 	return folder < 0 ? 0 :

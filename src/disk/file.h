@@ -61,11 +61,13 @@ int file_open(struct file *file, const char *path, unsigned how,
  * name in the folder of `path`. file_publish syncs it, so that it is complete,
  * and gives it its name. If there is such a file by then, the new one takes its
  * mode, owner and group and replaces it; or, without `replace`, nothing happens
- * and 1 is returned. The name is synced if the folder can be opened. file_close
- * removes a file that was never published.
+ * and 1 is returned. The name is synced if the folder can be opened. If
+ * `unsynced`, nothing is synced: after a power failure, there may be a part of
+ * the file, or none. file_close removes a file that was never published.
  */
 int file_create(struct file *file, const char *path, struct error *error);
-int file_publish(struct file *file, int replace, struct error *error);
+int file_publish(struct file *file, int replace, int unsynced,
+    struct error *error);
 
 /* Is it still the file that has its name? */
 int file_has_name(const struct file *file);

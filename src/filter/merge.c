@@ -316,7 +316,8 @@ filter_merge(struct filter **out, const char *path, int replace,
 	if (result == 0) {
 		result = write_layers(plan, made, error);
 		if (result == 0)
-			result = layers_complete(made, replace, error);
+			result = layers_complete(made, replace, 0,
+			    error);
 		if (result == 0)
 			*out = made;
 		else

@@ -146,7 +146,8 @@ write_back(struct filter *filter, int all, struct error *error)
 }
 
 int
-layers_complete(struct filter *filter, int replace, struct error *error)
+layers_complete(struct filter *filter, int replace, int unsynced,
+    struct error *error)
 {
 	struct file *file = &layers_of(filter)->file;
 
@@ -154,7 +155,7 @@ layers_complete(struct filter *filter, int replace, struct error *error)
 	if (write_back(filter, 1, error) < 0 ||
 	    (replace && journal_discard(file->real_path, error) < 0))
 		return -1;
-	return file_publish(file, replace, error);
+	return file_publish(file, replace, unsynced, error);
 }
 
 int
@@ -173,7 +174,8 @@ layers_create(struct filter **filter, const char *path, int replace,
 	    layers_prepare(filter, path, &header, &table, use, 1, error) < 0)
 		return -1;
 	f = layers_of(*filter);
-	result = path == NULL ? 0 : layers_complete(*filter, replace, error);
+	result = path == NULL ? 0 : layers_complete(*filter, replace,
+	    use->unsynced, error);
 	if (result != 0) {
 		release(f);
 		*filter = NULL;

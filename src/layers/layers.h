@@ -32,7 +32,8 @@ int layers_prepare(struct filter **filter, const char *path,
     const struct filter_use *use, int fresh, struct error *error);
 int layers_write_pages(struct filter *filter, unsigned layer, uint64_t first,
     size_t pages, const uint8_t *from, struct error *error);
-int layers_complete(struct filter *filter, int replace, struct error *error);
+int layers_complete(struct filter *filter, int replace, int unsynced,
+    struct error *error);
 
 /*
  * How many of the first layers in the file a reader left out, since their

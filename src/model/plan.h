@@ -41,6 +41,8 @@ struct filter_use {
 	int sync;              /* filter_sync must be possible */
 	int claim;             /* filter_claim is used: only on a server */
 	int no_link;           /* a symbolic link to it is refused */
+	int unsynced;          /* a new file gets its name at once, before it
+	                        * is on the disk */
 	int in_place;          /* what is marked survives the process at once:
 	                        * the file is mapped, however large it is */
 };

@@ -18,11 +18,14 @@
 static enum room
 make_room(struct served *s, uint64_t wanted, struct error *error)
 {
+	enum room answer;
 	uint64_t room;
 
 	if (served_may_grow(s, wanted, error) < 0)
 		return ROOM_SHORT;
-	return filter_reserve(s->filter, wanted, &room, error);
+	answer = filter_reserve(s->filter, wanted, &room, error);
+	served_note_room(s, answer == ROOM_SHORT ? error : NULL);
+	return answer;
 }
 
 /* Look items up in the filter, from item `first` on. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "bits/loops.h"
 #include "filter/filter.h"
 #include "model/growth.h"
@@ -14,6 +15,8 @@
 
 /* How often refused requests are reported, in seconds. */
 #define REFUSALS 60
+/* After room could not be made, nobody tries again for so long. */
+#define TRY_AGAIN (CLOCK_SECOND / 10)
 
 struct served *
 served_new(struct served_pool *pool, struct bytes name)
@@ -94,6 +97,27 @@ enter_list(struct served *s)
 	pool->newest = s;
 }
 
+void
+served_note_room(struct served *s, const struct error *why)
+{
+	if (why == NULL) {
+		free(s->no_room);
+		s->no_room = NULL;
+		return;
+	}
+	if (s->no_room == NULL)
+		s->no_room = memory_or_die(malloc(sizeof *s->no_room));
+	*s->no_room = *why;
+	s->no_room_until = clock_now() + TRY_AGAIN;
+}
+
+/* Could no room be made a moment ago? */
+static int
+has_no_room(const struct served *s)
+{
+	return s->no_room != NULL && clock_now() < s->no_room_until;
+}
+
 static int
 close_filter(struct served *s, struct error *error)
 {
@@ -102,6 +126,7 @@ close_filter(struct served *s, struct error *error)
 	if (filter == NULL)
 		return 0;
 	s->filter = NULL;
+	served_note_room(s, NULL);
 	leave_list(s);
 	s->pool->open--;
 	return filter_close(filter, error);
@@ -206,7 +231,8 @@ start(struct served *s, const struct filter_design *design,
 	/* no_link: a link in the folder must not lead to files elsewhere */
 	const struct filter_use use = {
 		.writable = !s->pool->plan->read_only, .growth = -1,
-		.max_bytes = UINT64_MAX, .no_link = 1, .in_place = 1 };
+		.max_bytes = UINT64_MAX, .no_link = 1, .in_place = 1,
+		.unsynced = !s->pool->plan->sync };
 	int result;
 
 	if (s->pool->open >= s->pool->open_max)
@@ -287,6 +313,7 @@ served_look(struct served *s, int now)
 	}
 	result = start(s, NULL, &error);
 	set_reason(s, result < 0 ? error.text : NULL);
+	s->is_locked = result < 0 && error.status == STATUS_LOCKED;
 	if (result != 0)
 		count_bytes(s, 0);
 	return result > 0;
@@ -334,7 +361,7 @@ served_report(struct served_pool *pool, struct refusals *refusals,
 	if (refusals->reported != 0 &&
 	    pool->second - refusals->reported < REFUSALS)
 		return;
-	error_set(&text, STATUS_OK, "%s (requests refused: %" PRIu64 ")",
+	error_set(&text, STATUS_OK, "%s (requests: %" PRIu64 ")",
 	    reason, refusals->count);
 	pool->plan->tell(text.text);
 	*refusals = (struct refusals){ .reported = pool->second };
@@ -401,6 +428,10 @@ served_may_grow(struct served *s, uint64_t wanted, struct error *error)
 	if (filter_growth(s->filter) != GROWTH_GROW || room >= wanted ||
 	    filter_header(s->filter)->window.kind == WINDOW_LINES)
 		return 0;
+	if (has_no_room(s)) {
+		*error = *s->no_room;
+		return -1;
+	}
 	/* a layer that is being made is counted: first use that */
 	if (filter_costs(s->filter).coming_bytes > 0) {
 		filter_reserve(s->filter, room + 1, &room,
@@ -420,7 +451,8 @@ served_grow_ahead(struct served *s)
 
 	if (s->filter == NULL || s->pool->plan->read_only ||
 	    filter_growth(s->filter) != GROWTH_GROW ||
-	    filter_header(s->filter)->window.kind != WINDOW_NONE)
+	    filter_header(s->filter)->window.kind != WINDOW_NONE ||
+	    has_no_room(s))
 		return;
 	table = filter_table(s->filter);
 	if (served_room(s) > table->layers[table->count - 1].capacity / 10 ||

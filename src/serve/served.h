@@ -41,7 +41,7 @@ struct served_pool {
 	struct served *oldest; /* the one not used for the longest time */
 };
 
-/* Requests that were refused for one reason. */
+/* Requests that met one trouble. */
 struct refusals {
 	uint64_t count;        /* requests since the last report */
 	uint64_t reported;     /* the second of the last report, or 0 */
@@ -55,6 +55,7 @@ struct served {
 	char *path;                /* of its file */
 	struct filter *filter;     /* NULL if it isn't open */
 	char *reason;              /* why it can't be used, or NULL */
+	int is_locked;             /* is that since another process has it? */
 	uint64_t looked;           /* the second of the last look, or 0 */
 	uint64_t bytes;            /* its share of pool->bytes */
 	uint64_t announced;        /* bytes that its window may need: its share
@@ -62,7 +63,10 @@ struct served {
 	struct layer_entry next;   /* the layer that would come next, */
 	struct layer_entry next_after; /* if this is still the last one */
 	uint64_t stored;           /* lines stored since the last look */
-	struct refusals refusals;  /* requests refused by it */
+	struct error *no_room;     /* why no room could be made when that was
+	                            * last tried; NULL: it could */
+	uint64_t no_room_until;    /* clock_now when it may be tried again */
+	struct refusals refusals;  /* requests that it could not serve */
 	struct served *newer, *older; /* its neighbours in the pool's list */
 	struct key_recipe recipe;  /* of its header */
 	int is_whole;              /* is a key the whole subkey? */
@@ -109,7 +113,7 @@ uint64_t served_bytes(const struct served *served);
 /* Close the filter, which is open, since it failed; `error` is the reason. */
 void served_break(struct served *served, const struct error *error);
 
-/* Count a request refused for this reason, which is reported once a minute. */
+/* Count a request that met this trouble, which is reported once a minute. */
 void served_report(struct served_pool *pool, struct refusals *refusals,
     const char *reason);
 
@@ -140,6 +144,14 @@ uint64_t served_room(const struct served *served);
  */
 int served_may_grow(struct served *served, uint64_t wanted,
     struct error *error);
+
+/*
+ * Take note that room was made for lines in it, or could not be: `why` is the
+ * error, or NULL. Making room on a full disk takes milliseconds, in which all
+ * clients wait: so it is tried at most ten times a second, and served_may_grow
+ * gives the same error until then.
+ */
+void served_note_room(struct served *served, const struct error *why);
 
 /*
  * If nine tenths of the newest layer are used, begin to make the next one in

@@ -145,10 +145,16 @@ static enum room
 reserve(struct part *part, struct filter *filter)
 {
 	struct batch *batch = part->batch;
+	enum room answer;
 	uint64_t room;
 
-	if (served_may_grow(part->served, batch->new_count, &part->error) == 0)
-		return batch_reserve(batch, filter, &part->error);
+	if (served_may_grow(part->served, batch->new_count, &part->error) ==
+	    0) {
+		answer = batch_reserve(batch, filter, &part->error);
+		served_note_room(part->served,
+		    answer == ROOM_SHORT ? &part->error : NULL);
+		return answer;
+	}
 	/* What there is must be reserved, too, before it is marked. */
 	filter_reserve(filter, served_room(part->served), &room,
 	    &(struct error){ 0 });

@@ -74,7 +74,7 @@ make_filter(void)
 			.error_rate = 1e-3 };
 	}
 	MUST(layers_prepare(&f, fuzz_file(), &header, &table, &write, 0,
-	    &error) == 0 && layers_complete(f, 1, &error) == 0 &&
+	    &error) == 0 && layers_complete(f, 1, 0, &error) == 0 &&
 	    filter_close(f, &error) == 0);
 	MUST(filter_open(&f, fuzz_path, &use, &error) == 0);
 	header = *filter_header(f);

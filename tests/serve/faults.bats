@@ -93,6 +93,31 @@ load server
 	[ "$(grep -c 'sync(' before)" -le 10 ]
 }
 
+@test "a filter is made without waiting for the disk, but for --sync" {
+	needs_strace
+	for sync in '' --sync; do
+		: >server.err
+		# shellcheck disable=SC2086
+		strace -f -qq -o trace -e trace=fdatasync,fsync,msync,linkat,link \
+			"$BLOOMDEDUP" serve -d folder $sync -l "unix:$SOCKET" \
+			2>server.err 3>&- &
+		SERVER=$!
+		until_true is_serving
+		redis_answers ':1 +OK' "BF.ADD made$sync a" "BF.RESERVE other$sync .1 10"
+		kill "$(pgrep -P "$SERVER")"
+		wait "$SERVER" || true
+		# shellcheck disable=SC2034 # for teardown
+		SERVER=
+		grep -q link trace
+		syncs=$(sed '/link.*other/q' trace | grep -c sync || true)
+		if [ -n "$sync" ]; then
+			[ "$syncs" -ge 2 ]
+		else
+			[ "$syncs" -eq 0 ]
+		fi
+	done
+}
+
 @test "no space left: that filter says so, the others are served" {
 	(
 		# a filter of 1000 lines may have no file over 64 kB
