@@ -9,6 +9,8 @@ import net.spy.memcached.ops.StatusCode;
 public class Asks {
 	static String ask(MemcachedClient m, String verb, String key) {
 		try {
+			if (verb.equals("both"))
+				return "" + m.getBulk(key.split(" ")).size();
 			if (verb.equals("get"))
 				return m.get(key) == null ? "missing" : "found";
 			OperationFuture<Boolean> added = m.add(key,
@@ -30,7 +32,7 @@ public class Asks {
 		BufferedReader lines = new BufferedReader(
 			new InputStreamReader(System.in));
 		for (String line; (line = lines.readLine()) != null; ) {
-			String[] words = line.split(" ");
+			String[] words = line.split(" ", 2);
 			System.out.println(ask(m, words[0], words[1]));
 		}
 		m.shutdown();

@@ -1,5 +1,5 @@
-// Jedis, with its defaults: JedisBloom PORT SERVER, the script that
-// restarts it (run)
+// Jedis, with its defaults: JedisBloom PORT SERVER LOSES, the script that
+// restarts it (run), and the port of loses.py
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -89,6 +89,15 @@ public class JedisBloom {
 		fails("in use", () -> jedis.bfExists("locked", "a"));
 		fails("delete needs a unix socket", () -> jedis.del(NAME));
 		fails("unknown command", () -> jedis.set("a", "b"));
+		// a reply that is lost is an error: it doesn't ask again
+		JedisPooled lossy = new JedisPooled("127.0.0.1",
+			Integer.parseInt(arguments[2]));
+		try {
+			must("a lost reply", false, lossy.bfAdd(NAME, "lost:java"));
+		} catch (JedisConnectionException e) {
+			must("asked again", !lossy.bfAdd(NAME, "lost:java"), e);
+		}
+		lossy.close();
 		server("restart");
 		works("after a restart");
 		// idle, which a server allows by default, and for too long

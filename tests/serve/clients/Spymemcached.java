@@ -1,7 +1,9 @@
-/** spymemcached: Spymemcached PORT. */
+/** spymemcached: Spymemcached PORT PORT, two servers. */
 import java.net.InetSocketAddress;
 import java.util.Arrays;
 import java.util.Map;
+import net.spy.memcached.ConnectionFactoryBuilder;
+import net.spy.memcached.FailureMode;
 import net.spy.memcached.MemcachedClient;
 import net.spy.memcached.transcoders.SerializingTranscoder;
 
@@ -29,6 +31,34 @@ public class Spymemcached {
 			"java|subkey", "java|other", "java|new"));
 		must("bulk", found.size(), 2);
 		must("stats", m.getStats().size(), 1);
+		m.shutdown();
+		pool(args);
+	}
+
+	/** A filter in trouble, in a pool: no key is new on another server. */
+	static void pool(String[] ports) throws Exception {
+		InetSocketAddress[] servers = new InetSocketAddress[2];
+		for (int i = 0; i < 2; i++) {
+			servers[i] = new InetSocketAddress("127.0.0.1",
+				Integer.parseInt(ports[i]));
+			MemcachedClient one = new MemcachedClient(servers[i]);
+			one.add("java:pool", 0, "1000|0.0001").get();
+			one.shutdown();
+		}
+		MemcachedClient m = new MemcachedClient(
+			new ConnectionFactoryBuilder().setFailureMode(
+			FailureMode.Retry).build(), Arrays.asList(servers));
+		for (int i = 0; i < 100; i++)
+			m.add("java:pool|" + i, 0, "1").get();
+		for (int i = 0; i < 4; i++) {
+			try {
+				m.add("nowhere|" + i, 0, "1").get();
+			} catch (Exception error) {
+				System.out.println(error);
+			}
+		}
+		for (int i = 0; i < 100; i++)
+			must("pool", m.add("java:pool|" + i, 0, "1").get(), false);
 		m.shutdown();
 	}
 }

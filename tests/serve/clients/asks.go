@@ -24,6 +24,10 @@ func main() {
 		case "lease":
 			err = m.Add(&memcache.Item{Key: key, Value: []byte("1"),
 				Expiration: 300})
+		case "both":
+			var found map[string]*memcache.Item
+			found, err = m.GetMulti(strings.Split(key, " "))
+			good = fmt.Sprint(len(found))
 		default:
 			good = "found"
 			_, err = m.Get(key)

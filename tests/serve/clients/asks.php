@@ -3,7 +3,12 @@
 $m = new Memcached();
 $m->addServer('127.0.0.1', (int)$argv[1]);
 while (($line = fgets(STDIN)) !== false) {
-	[$verb, $key] = explode(' ', trim($line));
+	[$verb, $key] = $words = explode(' ', trim($line));
+	if ($verb === 'both') {
+		$found = $m->getMulti(array_slice($words, 1));
+		echo $found === false ? 'error' : count($found), "\n";
+		continue;
+	}
 	if ($verb === 'get')
 		$result = $m->get($key);
 	else

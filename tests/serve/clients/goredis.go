@@ -1,5 +1,5 @@
-// go-redis, with its defaults: goredis PORT SERVER, the script that
-// restarts it (run)
+// go-redis, with its defaults: goredis PORT SERVER LOSES, the script that
+// restarts it (run), and the port of loses.py
 package main
 
 import (
@@ -56,6 +56,17 @@ func main() {
 		_, err = pipe.Exec(ctx)
 		must("pipeline", err == nil, err)
 	}
+	// replies stay those of their requests after an item that fails
+	must("full", r.BFReserveWithArgs(ctx, "go:two", &redis.BFReserveOptions{
+		Error: 0.01, Capacity: 2, NonScaling: true}).Err() == nil)
+	must("fill", r.BFMAdd(ctx, "go:two", "a", "b").Err() == nil)
+	pipe := r.Pipeline()
+	two := pipe.BFMAdd(ctx, "go:two", "new", "a", "b")
+	first := pipe.BFAdd(ctx, name, "after1")
+	second := pipe.BFAdd(ctx, name, "after2")
+	pipe.Exec(ctx)
+	must("in the full one", two.Err() != nil, two)
+	must("behind it", first.Val() && second.Val(), first, second)
 	fails(r.BFInfo(ctx, "nowhere").Err(), "not found")
 	fails(r.BFAdd(ctx, "full", "new").Err(), "non scaling filter is full")
 	fails(r.BFMAdd(ctx, "full", "x", "new", "newer").Err(),
@@ -70,6 +81,15 @@ func main() {
 	works := func(after string) {
 		found, err := r.BFExists(ctx, name, "b").Result()
 		must(after, err == nil && found, err)
+	}
+	// a reply that is lost: it asks again, and then the subkey is "seen"
+	for retries, want := range map[int]string{0: "false <nil>",
+		-1: "false EOF"} {
+		lossy := redis.NewClient(&redis.Options{
+			Addr: "127.0.0.1:" + os.Args[3], MaxRetries: retries})
+		added, err = lossy.BFAdd(ctx, name,
+			fmt.Sprint("lost:go", retries)).Result()
+		must("a lost reply", fmt.Sprint(added, " ", err) == want, added, err)
 	}
 	server("restart")
 	works("after a restart")

@@ -1,10 +1,10 @@
-// node-redis, with its defaults: noderedis.mjs PORT SERVER, the script
-// that restarts it (run)
+// node-redis, with its defaults: noderedis.mjs PORT SERVER LOSES, the script
+// that restarts it (run), and the port of loses.py
 import assert from 'node:assert';
 import { execFileSync } from 'node:child_process';
 import { createClient } from 'redis';
 
-const [, , port, server] = process.argv;
+const [, , port, server, loses] = process.argv;
 const client = createClient({ url: `redis://127.0.0.1:${port}` });
 client.on('error', error => console.log('connection:', error.message));
 await client.connect();
@@ -40,6 +40,28 @@ for (const [trouble, text] of [
 	await assert.rejects(trouble, error => error.message.includes(text));
 	assert.equal(await bf.exists(name, 'b'), true);
 }
+
+// version 2 of the protocol: an item that fails isn't "seen", and the replies
+// behind it are those of their requests
+const two = createClient({ url: `redis://127.0.0.1:${port}`, RESP: 2 });
+two.on('error', error => console.log('connection:', error.message));
+await two.connect();
+await two.bf.reserve('node:two', 0.01, 2, { NONSCALING: true });
+await two.bf.mAdd('node:two', ['a', 'b']);
+const behind = await Promise.all([
+	two.bf.mAdd('node:two', ['new', 'a', 'b']).catch(error => error),
+	two.bf.add(name, 'after1'), two.bf.add(name, 'after2')]);
+assert.deepEqual(behind.slice(1), [true, true]);
+assert(!(Array.isArray(behind[0]) && behind[0].length == 3), behind[0]);
+two.destroy();
+
+// a reply that is lost is an error: it doesn't ask again by itself
+const lossy = createClient({ url: `redis://127.0.0.1:${loses}` });
+lossy.on('error', error => console.log('connection:', error.message));
+await lossy.connect();
+await assert.rejects(lossy.bf.add(name, 'lost:node'));
+assert.equal(await lossy.bf.exists(name, 'lost:node'), true);
+lossy.destroy();
 
 // it connects again by itself, and tells of it
 async function works() {

@@ -1,6 +1,6 @@
-"""redis-py, with its defaults, sync and asyncio: redis_py.py PORT SERVER
+"""redis-py, with its defaults, sync and asyncio: redis_py.py PORT SERVER LOSES
 
-SERVER is the script that restarts it (run)."""
+SERVER is the script that restarts it (run), LOSES the port of loses.py."""
 import asyncio
 import subprocess
 import sys
@@ -8,8 +8,10 @@ import time
 
 import redis
 import redis.asyncio
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
-PORT, SERVER = int(sys.argv[1]), sys.argv[2]
+PORT, SERVER, LOSES = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 
 
 def server(*what):
@@ -62,6 +64,13 @@ def sync(name):
         fails(trouble, text)
         assert bf.exists(name, "b") == 1
     assert bf.exists("nowhere", "a") == 0
+    # a reply that is lost: it asks again, and then the subkey is "seen"
+    assert redis.Redis(port=LOSES).bf().add(name, "lost:py") == 0
+    once = redis.Redis(port=LOSES, retry=Retry(NoBackoff(), 0))
+    try:
+        sys.exit(once.bf().add(name, "lost:py:once"))
+    except redis.ConnectionError:
+        assert once.bf().add(name, "lost:py:once") == 0
     # redis-py tries again by itself
     server("restart")
     assert bf.add(name, "a") == 0

@@ -2,8 +2,10 @@
 # trouble.py NAME COMMAND...: what an application sees, whose client is the
 # program COMMAND (asks.py says what that does; the port is added), in each kind
 # of trouble. Prints a line for each: NAME, the trouble, what add sees, what get
-# sees, and what an add to another filter sees after it: "again" is an error
-# that is gone when it is tried again. The last line is about leases: what an add
+# sees, how many of two keys a get of both finds, one of which is in another
+# filter and remembered ("-": not tried), what an add to another filter sees
+# after it ("again" is an error that is gone when it is tried again), and whether
+# the client has kept its connection. The last line is about leases: what an add
 # with an expiration time sees that takes one, then while the subkey is leased,
 # and when it is remembered. Runs $BLOOMDEDUP in the current folder.
 import itertools
@@ -86,6 +88,11 @@ class Client:
         words = self.process.stdout.readline().split()
         return words[0].decode() if words else "dies"
 
+    def several(self, trouble):
+        known = "good|%d" % next(new_keys)
+        self.ask("add", known)
+        return self.ask("both", known + " " + trouble + "|x")
+
     def next(self):
         """An add to the good filter: new, or after how much trouble."""
         first = self.ask("add", "good|%d" % next(new_keys))
@@ -102,20 +109,37 @@ class Client:
         self.process.communicate()
 
 
-def tell(trouble, add, get, then):
-    print(NAME, trouble, add, get, then, flush=True)
+def connections(port):
+    """How many connections the server has had, before this one."""
+    with socket.create_connection(("127.0.0.1", port)) as s:
+        s.sendall(b"stats\r\n")
+        got = b""
+        while not got.endswith(b"END\r\n"):
+            got += s.recv(65536)
+    for line in got.splitlines():
+        if line.startswith(b"STAT total_connections "):
+            return int(line.split()[2]) - 1
+
+
+def tell(trouble, add, get, several, then, kept):
+    print(NAME, trouble, add, get, several, then, kept, flush=True)
 
 
 def one_filter(port):
     for trouble in "none", "full", "locked", "broken":
         client = Client(port)
         client.next()
+        before = connections(port)
         add = client.ask("add", trouble + "|x")
-        after_add = client.next()
+        then = client.next()
         get = client.ask("get", trouble + "|x")
-        after_get = client.next()
-        tell(trouble, add, get,
-             after_add if after_add != "new" else after_get)
+        if then == "new":
+            then = client.next()
+        several = client.several(trouble)
+        if then == "new":
+            then = client.next()
+        kept = connections(port) == before + 1
+        tell(trouble, add, get, several, then, "kept" if kept else "dropped")
         client.end()
 
 
@@ -130,7 +154,7 @@ def connection(trouble, port, happen):
         seen.append(client.ask(verb, trouble + "|x"))
         then = client.next()
         client.end()
-    tell(trouble, *seen, then)
+    tell(trouble, *seen, "-", then, "-")
 
 
 def leases(port):
@@ -140,7 +164,7 @@ def leases(port):
     with socket.create_connection(("127.0.0.1", port)) as s:
         s.sendall(b"set good|leased 0 0 1\r\nx\r\n")
         assert s.recv(100) == b"STORED\r\n"
-    tell("leases", *seen, client.ask("lease", "good|leased"))
+    tell("leases", *seen, client.ask("lease", "good|leased"), "-", "-")
     client.end()
     stop(server)
 
