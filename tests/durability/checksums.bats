@@ -78,7 +78,7 @@ setup() {
 			head -n $lines in | bloomdedup -f other -q 2>/dev/null
 			"$BLOOMDEDUP" -f seen $options <pipe >out 2>err 3>&- 7>&- &
 			exec 7>pipe
-			until_true test ! -e seen.journal
+			until_true grep -q 'finishing an earlier run' err
 			echo a >&7
 			until_true has_bytes 2 out
 			kill -9 $!
