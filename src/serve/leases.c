@@ -74,7 +74,7 @@ map(uint64_t nbytes, struct error *error)
 		errno = ENOMEM;
 	if (at != MAP_FAILED)
 		return at;
-	error_system(error, errno, "room for leases");
+	error_system(error, errno, "room for leases (--max-leases)");
 	return NULL;
 }
 

@@ -456,6 +456,16 @@ stat_is() {
 	is_left -2 3 'f|a'
 }
 
+@test "room for leases that can't be had: it says which option asks for it" {
+	skip_if_sanitized
+	skip_if_emulated 'memory of its own'
+	(
+		ulimit -v 1000000
+		fails 3 'room for leases (--max-leases): ' \
+			bloomdedup serve -d folder --lease=1 --max-leases=1e9
+	)
+}
+
 # model [OPTION]: the model's requests for some seconds
 model() {
 	mkdir -p model
