@@ -299,12 +299,17 @@ add(struct client *client, const struct request *r)
 	sweep_add(service->sweep, client, &o);
 }
 
+/* Is it FILTER|SUBKEY? There must be a key. */
+static int
+is_divided(struct bytes key)
+{
+	return memchr(key.data, '|', key.nbytes) != NULL;
+}
+
 /* Is it about the server or a whole filter? */
 static int
 is_alone(const struct service *service, const struct request *r)
 {
-	int divided = memchr(r->key.data, '|', r->key.nbytes) != NULL;
-
 	switch (r->verb) {
 	case VERB_SET:
 	case VERB_REPLACE:
@@ -312,9 +317,9 @@ is_alone(const struct service *service, const struct request *r)
 	case VERB_FAILED:
 		return 0;
 	case VERB_ADD:
-		return !divided;
+		return !is_divided(r->key);
 	case VERB_DELETE:
-		return !divided || service->leases == NULL;
+		return service->leases == NULL || !is_divided(r->key);
 	default:
 		return 1;
 	}
