@@ -100,7 +100,7 @@ _bloomdedup_tables()
 	with_file='-f --filter -o --output --duplicates --files0-from -d --folder --like --secret-file'
 	with_command='--to-command'
 	with_value='--parts -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout --lease --max-leases -n --capacity -p --error-rate --window -m --memory --hashes --max-size --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record'
-	without_files='size try serve version'
+	without_files='try serve version'
 	case $previous$equals in
 	--stats=) values='json' ;;
 	--on-full | --on-full=) values='grow warn fail' ;;

@@ -39,7 +39,7 @@ end
 # generated from src/cli/option_table.c by make completions
 set -g __bloomdedup_names add check create info key merge partition remove size try serve help version
 set -g __bloomdedup_with_argument -f --filter -o --output --parts --duplicates --files0-from --to-command -d --folder -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout --lease --max-leases -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record
-complete -c bloomdedup -n '__bloomdedup_takes size try serve help version' -f
+complete -c bloomdedup -n '__bloomdedup_takes try serve help version' -f
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a add -d 'remember lines, print nothing'
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a check -d 'print the lines that are in a filter, remember nothing'
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a create -d 'make an empty filter'

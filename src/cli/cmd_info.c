@@ -306,8 +306,7 @@ print_text(const struct options *o, const struct filter *f,
 		print_checksums(facts);
 	if (costs.shards > 0)
 		printf("  shards        %u, each %s\n", costs.shards,
-		    costs.own_shards ? "a filter of the server's own (BF.*)" :
-		    "a bit string, which can't grow");
+		    text_shard(&costs));
 	printf("  hash          %s, keyed", hash_name(h->hash.kind));
 	if (g->k > 0)
 		printf("; %u bits in %u cache line%s", g->k, g->cache_lines,

@@ -6,6 +6,8 @@
 #include "cli/command.h"
 #include "cli/filter_options.h"
 #include "cli/json_print.h"
+#include "cli/text.h"
+#include "filter/filter.h"
 #include "model/growth.h"
 
 static double
@@ -87,6 +89,61 @@ print_answer(const struct options *o, const struct sizing *s)
 		    number_format_count(a, grown));
 }
 
+/* Options that a server doesn't take, as create has it. */
+static int
+check_address(const struct options *o, const char *address,
+    struct error *error)
+{
+	if (filter_location(address)->is_path)
+		return error_set(error, STATUS_USAGE, "size takes its figures"
+		    " as options, and as an operand only the address of a"
+		    " server, such as redis://HOST/NAME");
+	if (o->memory != 0 || o->hashes != 0)
+		return error_set(error, STATUS_USAGE, "--%s is for filters in"
+		    " files; a filter in Redis is made for --capacity and"
+		    " --error-rate", o->memory != 0 ? "memory" : "hashes");
+	return 0;
+}
+
+/* What such a filter would take on a server. */
+static int
+print_on_server(const struct options *o, const struct sizing *s,
+    const char *address, struct error *error)
+{
+	struct key_recipe recipe = o->recipe;
+	struct filter_design design;
+	struct filter_costs costs;
+	char a[NUMBER_TEXT], b[NUMBER_TEXT], c[NUMBER_TEXT];
+	uint64_t bytes;
+
+	if (key_recipe_complete(&recipe, error) < 0)
+		return -1;
+	design = filter_options_design(o, s, &recipe);
+	if (filter_foresee(address, &design, &costs, &bytes, error) < 0)
+		return -1;
+	if (o->json) {
+		const struct figure figures[] = {
+			{ "capacity", .count = s->capacity },
+			{ "error_rate", "%.10g", .real = s->error_rate },
+			{ "bytes", .count = bytes },
+			{ "bits_per_line", "%.4f",
+			    .real = bits_per_line(bytes, s->capacity) },
+			{ "shards", .count = costs.shards }
+		};
+
+		json_print_object(stdout, figures,
+		    sizeof figures / sizeof *figures);
+		return STATUS_OK;
+	}
+	printf("%s line%s at an error rate of %s: %s %s on the server\n",
+	    number_format_count(a, s->capacity), s->capacity == 1 ? "" : "s",
+	    number_format_rate(b, s->error_rate),
+	    o->window.kind != WINDOW_NONE ? "at most" : "about",
+	    number_format_bytes(c, bytes));
+	printf("shards: %u, each %s\n", costs.shards, text_shard(&costs));
+	return STATUS_OK;
+}
+
 static int
 print_sizes(const struct options *o, struct error *error)
 {
@@ -143,8 +200,11 @@ print_rates(void)
 static int
 run_size(const struct options *o, struct error *error)
 {
+	const char *address = NULL;
 	struct sizing sizing;
 
+	if (o->operands.count > 0)
+		address = o->operands.items[0];
 	if (o->table == TABLE_RATES &&
 	    (o->hashes != 0 || o->run.use.growth >= 0)) {
 		return error_set(error, STATUS_USAGE, "--table=k is about"
@@ -159,8 +219,12 @@ run_size(const struct options *o, struct error *error)
 		return error_set(error, STATUS_USAGE, "size: give two of"
 		    " --capacity, --error-rate and --memory, or --table");
 	}
+	if (address != NULL && check_address(o, address, error) < 0)
+		return -1;
 	if (filter_options_solve(&sizing, o, error) < 0)
 		return -1;
+	if (address != NULL)
+		return print_on_server(o, &sizing, address, error);
 	if (o->json)
 		print_json(&sizing);
 	else
@@ -171,11 +235,14 @@ run_size(const struct options *o, struct error *error)
 const struct command command_size = {
 	.name = "size", .run = run_size,
 	.summary = "compute how large a filter must be",
-	.usage = "size [-n N] [-p P] [-m SIZE] [OPTION]...",
+	.usage = "size [-n N] [-p P] [-m SIZE] [OPTION]... [ADDRESS]",
 	.intro = "Print how large a filter must be: give two of N, P and SIZE,"
 	    " and the third is computed. The figures are those of the file"
 	    " that 'bloomdedup create' makes from the same options, to the"
 	    " byte; with --window, that file grows as generations are added."
-	    " The textbook optimum is printed beside them.",
+	    " The textbook optimum is printed beside them. With the ADDRESS of"
+	    " a server, redis://HOST/NAME, print what the filter would take"
+	    " there.",
+	.operands_max = 1,
 	.takes = "size takes its figures as options: -n, -p, -m",
 };

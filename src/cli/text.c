@@ -118,3 +118,11 @@ text_window(char text[NUMBER_TEXT], const struct window *window)
 	    window->length / units[i].seconds, units[i].letter);
 	return text;
 }
+
+const char *
+text_shard(const struct filter_costs *costs)
+{
+	if (costs->own_shards)
+		return "a filter of the server's own (BF.*)";
+	return "a bit string, which can't grow";
+}

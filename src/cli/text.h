@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "disk/table.h"
+#include "model/plan.h"
 
 /* Print a file's name, with escapes for what could control the terminal. */
 void text_print_name(const char *text);
@@ -26,6 +27,9 @@ const char *text_window(char text[NUMBER_TEXT], const struct window *window);
  */
 #define TEXT_LINES_MAX 1e18
 const char *text_lines(char text[NUMBER_TEXT], double lines);
+
+/* What each shard of a filter on a server is. */
+const char *text_shard(const struct filter_costs *costs);
 
 /* Which word of `list`, separated by blanks, is `word`? From 1; 0: none. */
 int text_has_word(const char *list, const char *word);

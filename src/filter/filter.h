@@ -54,6 +54,13 @@ int filter_create(struct filter **filter, const char *location, int replace,
     struct error *error);
 
 /*
+ * What would a filter made so cost on this server, in shards and bytes? Asks
+ * the server, and makes nothing. Only for locations that are servers.
+ */
+int filter_foresee(const char *location, const struct filter_design *plan,
+    struct filter_costs *costs, uint64_t *bytes, struct error *error);
+
+/*
  * Remove the filter at `location`; returns 1 if there is none. Waits until no
  * run uses a file; clients of a server that use the filter fail.
  */

@@ -28,6 +28,10 @@ struct kind {
 	    const struct filter_use *use, struct error *error);
 	int (*remove)(const char *location, const struct lock_wait *wait,
 	    struct error *error);
+	/* NULL for files, whose size needs no file. */
+	int (*foresee)(const char *location, const struct filter_design *plan,
+	    struct filter_costs *costs, uint64_t *bytes,
+	    struct error *error);
 	/* Or NULL: another client may use what seems to be unused. */
 	void (*discard)(const char *location,
 	    const uint8_t id[FILTER_ID_BYTES], uint64_t lines);
@@ -104,11 +108,11 @@ discard_file(const char *path, const uint8_t id[FILTER_ID_BYTES],
 static const struct kind kinds[] = {
 	{ { .noun = "filter", .has_claims = 1 },
 	    COMPONENT_REDIS, "a filter at redis://", address_is_server,
-	    REDIS(open), REDIS(create), REDIS(remove), NULL },
+	    REDIS(open), REDIS(create), REDIS(remove), REDIS(foresee), NULL },
 	/* all others are file names, or NULL */
 	{ { .noun = "file", .is_path = 1, .has_journal = 1 },
 	    COMPONENT_NONE, NULL, NULL, open_file, layers_create, remove_file,
-	    discard_file },
+	    NULL, discard_file },
 };
 
 static const struct kind *
@@ -166,6 +170,16 @@ filter_create(struct filter **filter, const char *location, int replace,
 
 	return kind == NULL ? -1 : kind->create(filter, location, replace,
 	    plan, use, error);
+}
+
+int
+filter_foresee(const char *location, const struct filter_design *plan,
+    struct filter_costs *costs, uint64_t *bytes, struct error *error)
+{
+	const struct kind *kind = usable(location, error);
+
+	return kind == NULL ? -1 : kind->foresee(location, plan, costs, bytes,
+	    error);
 }
 
 int

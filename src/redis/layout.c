@@ -79,13 +79,21 @@ layout_bits(struct layout *l, uint64_t capacity, double rate,
 	return 0;
 }
 
+/* The rate of a set of shards. */
+static double
+rate_of(const struct header *header)
+{
+	if (header->window.kind == WINDOW_NONE)
+		return header->error_rate;
+	return header->error_rate * WINDOW_SHARE;
+}
+
 void
 layout_table(const struct layout *l, const struct header *header,
     uint64_t lines, struct table *table)
 {
 	uint64_t capacity = l->capacity * l->shards;
-	double rate = header->error_rate * (header->window.kind ==
-	    WINDOW_NONE ? 1 : WINDOW_SHARE);
+	double rate = rate_of(header);
 	unsigned most = table->count + LAYERS_MAX;
 	int grows = l->kind == SHARDS_BLOOM && header->growth == GROWTH_GROW;
 
@@ -109,6 +117,15 @@ layout_table(const struct layout *l, const struct header *header,
 		layer.error_rate = rate;
 		table->layers[table->count++] = layer;
 	}
+}
+
+uint64_t
+layout_bytes(const struct layout *l, const struct header *header)
+{
+	if (l->kind == SHARDS_BITS)
+		return l->geometry.pages * PAGE_BYTES;
+	return (uint64_t)((double)l->shards * (double)l->capacity *
+	    bits_a_line(rate_of(header) / 2) / 8);
 }
 
 /* The keys of the shards have the name, so a filter can't be renamed. */

@@ -65,6 +65,10 @@ int layout_bits(struct layout *layout, uint64_t capacity, double rate,
 void layout_table(const struct layout *layout, const struct header *header,
     uint64_t lines, struct table *table);
 
+/* The bytes of all shards when they are new. */
+uint64_t layout_bytes(const struct layout *layout,
+    const struct header *header);
+
 /* Write layout and header as the bytes of the header's key, for this name. */
 void layout_encode(const struct layout *layout, const struct header *header,
     const char *name, uint8_t bytes[LAYOUT_HEADER_BYTES]);

@@ -161,9 +161,9 @@ plan_bloom(const struct place *p, const char *key, struct found *new,
 	return 0;
 }
 
-/* Take a new filter; nothing of it is on the server yet. */
-static int
-plan_new(struct place *p, const struct filter_design *plan, struct error *error)
+int
+place_plan(struct place *p, const struct filter_design *plan,
+    struct error *error)
 {
 	char key[LAYOUT_KEY_MAX];
 	struct found new = { 0 };
@@ -332,7 +332,7 @@ place_make(struct place *p, int replace, const struct filter_design *plan,
 		return -1;
 	if (before.exists && !replace)
 		return 1;
-	if (may_keep(p, error) < 0 || plan_new(p, plan, error) < 0)
+	if (may_keep(p, error) < 0 || place_plan(p, plan, error) < 0)
 		return -1;
 	/* Generations are made when they are due. */
 	if (p->header.window.kind != WINDOW_NONE)

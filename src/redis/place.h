@@ -49,6 +49,10 @@ int place_is_ours(const struct place *place, const struct found *found);
 /* Open the filter with this header; asks nothing. */
 void place_take(struct place *place, const struct found *found);
 
+/* Plan a filter for this server and open it; nothing is made. */
+int place_plan(struct place *place, const struct filter_design *plan,
+    struct error *error);
+
 /*
  * Make a filter and open it; its shards still expire in an hour. Returns 1 if
  * there is one already and `replace` is 0.

@@ -319,6 +319,37 @@ redis_create(struct filter **filter, const char *location, int replace,
 	return begin(filter, location, replace, plan, use, error);
 }
 
+static struct filter_costs
+costs_of(const struct place *place)
+{
+	const struct layout *layout = &place->shards.layout;
+
+	return (struct filter_costs){ .shards = layout->shards,
+		.own_shards = layout->kind == SHARDS_BLOOM };
+}
+
+int
+redis_foresee(const char *location, const struct filter_design *plan,
+    struct filter_costs *costs, uint64_t *bytes, struct error *error)
+{
+	const struct filter_use use = FILTER_READ;
+	struct place place;
+	int result;
+
+	if (place_open(&place, location, &use, error) < 0)
+		return -1;
+	result = place_plan(&place, plan, error);
+	if (result == 0) {
+		*costs = costs_of(&place);
+		*bytes = layout_bytes(&place.shards.layout, &place.header);
+		/* The next generation is made before the oldest expires. */
+		if (place.header.window.kind != WINDOW_NONE)
+			*bytes *= WINDOW_PLACES + 1;
+	}
+	place_close(&place);
+	return result;
+}
+
 int
 redis_remove(const char *location, const struct lock_wait *wait,
     struct error *error)
@@ -657,11 +688,7 @@ close_redis(struct filter *filter, struct error *error)
 static struct filter_costs
 costs(const struct filter *filter)
 {
-	const struct layout *layout =
-	    &((const struct redis *)(const void *)filter)->place.shards.layout;
-
-	return (struct filter_costs){ .shards = layout->shards,
-		.own_shards = layout->kind == SHARDS_BLOOM };
+	return costs_of(&((const struct redis *)(const void *)filter)->place);
 }
 
 static int

@@ -21,6 +21,10 @@ int redis_create(struct filter **filter, const char *location, int replace,
     const struct filter_design *plan, const struct filter_use *use,
     struct error *error);
 
+/* filter_foresee. */
+int redis_foresee(const char *location, const struct filter_design *plan,
+    struct filter_costs *costs, uint64_t *bytes, struct error *error);
+
 /* Remove a filter; returns 1 if there is none. */
 int redis_remove(const char *location, const struct lock_wait *wait,
     struct error *error);

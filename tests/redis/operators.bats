@@ -73,6 +73,32 @@ load running
 	every_kind
 }
 
+@test "size with the address of a server: what a filter would be there" {
+	for kind in $KINDS; do
+		start
+		for options in '-n 1000 -p 1e-4' '-n 3e6 -p 1e-6' '-n 10 -p 1e-7'
+		do
+			# shellcheck disable=SC2086
+			bloomdedup size --json $options "$URL/seen" >size
+			[ "$(cli dbsize)" -eq 0 ]
+			# shellcheck disable=SC2086
+			bloomdedup create $options "$URL/seen" 2>notes
+			shards >keys
+			[ "$(json_value shards <size)" -eq "$(wc -l <keys)" ]
+			used=$(sed 's/.*/memory usage "&"/' keys | cli |
+				awk '{ sum += $1 } END { print sum }')
+			holds 'used > 0.8 * told && used < 1.25 * told + 2000' \
+				used="$used" told="$(json_value bytes <size)"
+			cli flushall >flushed
+		done
+		bloomdedup size -n 1000 "$URL/seen" |
+			grep -q '^1,000 lines .* on the server'
+	done
+	fails 2 redis://HOST/NAME bloomdedup size -n 1000 file
+	fails 2 memory bloomdedup size -n 1000 -m 1M "$URL/seen"
+	every_kind
+}
+
 @test "a first run without the right to PERSIST leaves nothing" {
 	for kind in $KINDS; do
 		start
