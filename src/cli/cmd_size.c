@@ -95,9 +95,10 @@ check_address(const struct options *o, const char *address,
     struct error *error)
 {
 	if (filter_location(address)->is_path)
-		return error_set(error, STATUS_USAGE, "size takes its figures"
-		    " as options, and as an operand only the address of a"
-		    " server, such as redis://HOST/NAME");
+		return error_set(error, STATUS_USAGE, "unexpected operand '%s':"
+		    " size takes its figures as options, -n, -p and -m, and"
+		    " only the address of a server, redis://HOST/NAME, as an"
+		    " operand", address);
 	if (o->memory != 0 || o->hashes != 0)
 		return error_set(error, STATUS_USAGE, "--%s is for filters in"
 		    " files; a filter in Redis is made for --capacity and"
@@ -203,8 +204,11 @@ run_size(const struct options *o, struct error *error)
 	const char *address = NULL;
 	struct sizing sizing;
 
-	if (o->operands.count > 0)
+	/* The operands of try are figures. */
+	if (o->command == COMMAND_SIZE && o->operands.count > 0)
 		address = o->operands.items[0];
+	if (address != NULL && check_address(o, address, error) < 0)
+		return -1;
 	if (o->table == TABLE_RATES &&
 	    (o->hashes != 0 || o->run.use.growth >= 0)) {
 		return error_set(error, STATUS_USAGE, "--table=k is about"
@@ -219,8 +223,6 @@ run_size(const struct options *o, struct error *error)
 		return error_set(error, STATUS_USAGE, "size: give two of"
 		    " --capacity, --error-rate and --memory, or --table");
 	}
-	if (address != NULL && check_address(o, address, error) < 0)
-		return -1;
 	if (filter_options_solve(&sizing, o, error) < 0)
 		return -1;
 	if (address != NULL)

@@ -232,6 +232,8 @@ parse(struct address *l, const char *text, struct error *error)
 	size_t nbytes;
 	const char *at = text + credentials(text, &nbytes);
 
+	if (scheme == NULL)
+		return refuse(l, error, "this is not the address of a server");
 	l->tls = scheme->tls;
 	if (l->tls && component_name(COMPONENT_TLS) == NULL)
 		return refuse(l, error, "this bloomdedup was built without TLS,"

@@ -36,7 +36,7 @@ shards_sort(const struct shards *s, const struct digest *digests, size_t n,
 {
 	struct shard_batch *b = s->batch;
 	uint64_t pages[PIECE], of_one = s->layout.shard_pages;
-	uint32_t at[LAYOUT_SHARDS_MAX], *of;
+	uint32_t at[LAYOUT_SHARDS_MAX] = { 0 }, *of;
 
 	b->digests = digests;
 	b->found = found;
