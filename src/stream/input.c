@@ -346,62 +346,111 @@ make_room(struct chunk *chunk, size_t have, size_t nbytes)
 	    chunk->capacity));
 }
 
-/*
- * Read what has arrived, up to `nbytes`, after the first *have bytes of a line.
- * *end becomes where the last line now ends, 0 if none does. At the end of the
- * file or after an error, which is reported, the file is closed, and *have is
- * *end. Returns -1 if asked to stop.
- */
-static int
-read_lines(struct input *in, uint8_t *data, size_t *have, size_t nbytes,
-    size_t *end)
+/* What an attempt to read brought. */
+enum got {
+	GOT_BYTES,
+	GOT_END,   /* of the file */
+	GOT_ERROR, /* which was reported */
+	GOT_STOP   /* a signal, or `interrupted`, asks to end */
+};
+
+/* Read what has arrived, up to `room` bytes, decompressed if need be. */
+static enum got
+read_bytes(struct input *in, uint8_t *data, size_t room, size_t *nbytes)
 {
-	const struct record_format *format = &in->plan.format;
 	const char *wrong = NULL;
-	struct error error;
 	ssize_t n = 0;
 
 	if (!in->begun)
-		n = begin_file(in, data + *have, nbytes, &wrong);
+		n = begin_file(in, data, room, &wrong);
 	else if (in->decompressor == NULL)
-		n = read_some(in, data + *have, nbytes);
+		n = read_some(in, data, room);
 	if (n == 0 && in->decompressor != NULL)
-		n = decompress_read(in->decompressor, data + *have, nbytes,
-		    &wrong);
+		n = decompress_read(in->decompressor, data, room, &wrong);
+	*nbytes = n > 0 ? (size_t)n : 0;
 	if (wrong != NULL)
 		report(in, wrong);
-	else if (n < 0 && !is_stopped(in))
-		report(in, strerror(errno));
-	if (n < 0 && is_stopped(in))
-		return -1;
-	if (n >= 0) {
-		/* the first bytes were searched before */
-		size_t searched = n == 0 ? 0 : record_scan(format,
-		    &in->record, data + *have, (size_t)n);
-
-		*end = searched > 0 ? *have + searched : 0;
-		*have += (size_t)n;
-		if (record_check_size(format, &in->record, data, end, *have,
-		    &error) < 0) {
-			report(in, error.text);
-			close_file(in);
-			*have = *end;
-			return 0;
-		}
-	}
 	if (n > 0)
-		return 0;
+		return GOT_BYTES;
+	if (n == 0)
+		return GOT_END;
+	if (is_stopped(in))
+		return GOT_STOP;
+	if (wrong == NULL)
+		report(in, strerror(errno));
+	return GOT_ERROR;
+}
+
+/*
+ * The beginning of a line, of *have bytes, has got `more` behind it. *end
+ * becomes where the last line now ends, 0 if none does. A record that is too
+ * large is reported, and closes the file; then *have is *end.
+ */
+static void
+find_end(struct input *in, const uint8_t *data, size_t *have, size_t more,
+    size_t *end)
+{
+	const struct record_format *format = &in->plan.format;
+	struct error error;
+	/* the first bytes were searched before */
+	size_t searched = more == 0 ? 0 : record_scan(format, &in->record,
+	    data + *have, more);
+
+	*end = searched > 0 ? *have + searched : 0;
+	*have += more;
+	if (record_check_size(format, &in->record, data, end, *have,
+	    &error) == 0)
+		return;
+	report(in, error.text);
 	close_file(in);
-	if (n < 0)
+	*have = *end;
+}
+
+/* At the end of a file: its last bytes are a line in any case. */
+static void
+end_line(struct input *in, uint8_t *data, size_t *have)
+{
+	const struct record_format *format = &in->plan.format;
+	struct error error;
+
+	if (*have == 0)
+		return;
+	if (record_check_end(format, &in->record, data, *have, &error) < 0)
+		tell(in, error.text);
+	/* An open quote may have a terminator behind it already. */
+	if (data[*have - 1] != format->csv.terminator)
+		data[(*have)++] = format->csv.terminator;
+}
+
+/*
+ * Read what has arrived, up to `room` bytes, behind the first *have bytes of a
+ * line. *end becomes where the last line now ends, 0 if none does. At the end
+ * of the file or after an error, which is reported, the file is closed, and
+ * *have is *end. Returns -1 if asked to stop.
+ */
+static int
+read_lines(struct input *in, uint8_t *data, size_t *have, size_t room,
+    size_t *end)
+{
+	size_t more;
+
+	switch (read_bytes(in, data + *have, room, &more)) {
+	case GOT_STOP:
+		return -1;
+	case GOT_BYTES:
+		find_end(in, data, have, more, end);
+		return 0;
+	case GOT_END:
+		find_end(in, data, have, 0, end);
+		if (in->fd < 0)
+			return 0;
+		close_file(in);
+		end_line(in, data, have);
+		break;
+	case GOT_ERROR:
+		close_file(in);
 		*have = 0; /* a line that was cut off */
-	if (*have > 0) {
-		/* it is a line in any case */
-		if (record_check_end(format, &in->record, data, *have,
-		    &error) < 0)
-			tell(in, error.text);
-		/* An open quote may have a terminator behind it already. */
-		if (data[*have - 1] != format->csv.terminator)
-			data[(*have)++] = format->csv.terminator;
+		break;
 	}
 	*end = *have;
 	return 0;
@@ -428,6 +477,47 @@ read_header(struct input *in, struct chunk *chunk, const uint8_t *data,
 	return -1;
 }
 
+/* Keep what follows the last whole line for the next chunk. */
+static void
+keep_rest(struct input *in, const uint8_t *rest, size_t nbytes)
+{
+	in->rest_bytes = nbytes;
+	if (nbytes > in->rest_capacity) {
+		free(in->rest);
+		in->rest_capacity = nbytes + nbytes / 2;
+		in->rest = memory_or_die(malloc(in->rest_capacity));
+	}
+	if (nbytes > 0)
+		memcpy(in->rest, rest, nbytes);
+}
+
+/* Hand out the lines [data, data + nbytes) of the open file. */
+static void
+fill_chunk(struct input *in, struct chunk *chunk, const uint8_t *data,
+    size_t nbytes)
+{
+	chunk->data = data;
+	chunk->nbytes = nbytes;
+	if (in->plan.header != NULL)
+		chunk->columns = in->columns;
+	chunk->file = in->name;
+	chunk->begins = in->fresh;
+	in->fresh = in->fresh && nbytes == 0;
+	chunk->position = in->position;
+	chunk->is_packed = in->decompressor != NULL;
+}
+
+/* How much to read at once, behind `have` bytes of a line. */
+static size_t
+bytes_to_read(const struct input *in, size_t have, size_t wanted)
+{
+	const int is_costly = in->waits || in->decompressor != NULL ||
+	    have >= wanted;
+
+	return is_costly && wanted < READ_BYTES_LEAST ? READ_BYTES_LEAST :
+	    wanted;
+}
+
 int
 input_next(struct input *in, struct chunk *chunk, size_t wanted)
 {
@@ -445,13 +535,12 @@ input_next(struct input *in, struct chunk *chunk, size_t wanted)
 		if (in->fd < 0) {
 			if (in->next == in->plan.count || is_stopped(in))
 				return 0;
+			/* Before the wait for a pipe, an empty chunk. */
 			if (open_next(in) && in->waits)
 				break;
 			continue;
 		}
-		if (wanted < READ_BYTES_LEAST && (in->waits || have >= wanted ||
-		    in->decompressor != NULL))
-			wanted = READ_BYTES_LEAST;
+		wanted = bytes_to_read(in, have, wanted);
 		make_room(chunk, before + have, wanted);
 		data = chunk->buffer + before;
 		if (read_lines(in, data, &have, wanted, &end) < 0)
@@ -462,24 +551,8 @@ input_next(struct input *in, struct chunk *chunk, size_t wanted)
 			end = have = 0;
 		}
 	}
-	/* Keep what follows the last whole line for the next chunk. */
-	in->rest_bytes = have - end;
-	if (in->rest_bytes > in->rest_capacity) {
-		free(in->rest);
-		in->rest_capacity = in->rest_bytes + in->rest_bytes / 2;
-		in->rest = memory_or_die(malloc(in->rest_capacity));
-	}
-	if (in->rest_bytes > 0)
-		memcpy(in->rest, data + end, in->rest_bytes);
-	chunk->data = data;
-	chunk->nbytes = end;
-	if (in->plan.header != NULL)
-		chunk->columns = in->columns;
-	chunk->file = in->name;
-	chunk->begins = in->fresh;
-	in->fresh = in->fresh && end == 0;
-	chunk->position = in->position;
-	chunk->is_packed = in->decompressor != NULL;
+	keep_rest(in, data + end, have - end);
+	fill_chunk(in, chunk, data, end);
 	return 1;
 }
 
