@@ -69,7 +69,8 @@ broken_file() {
 
 @test "what was read beside a broken file is remembered" {
 	echo a >good
-	run -3 bloomdedup -f seen missing good
+	mkdir broken
+	run -3 bloomdedup -f seen broken good
 	bloomdedup -f seen good >out
 	[ ! -s out ]
 }
@@ -585,7 +586,7 @@ reads() {
 		bloomdedup -f seen text - <seen
 	fails 2 'seen: it is the filter (-f link)' bloomdedup -f link seen
 	cmp copy seen
-	fails 3 'new: a filter is not read as lines' bloomdedup -f new new
+	fails 3 'new: No such file' bloomdedup -f new new
 }
 
 @test "a filter among several files is named, and not read as lines" {
