@@ -43,7 +43,9 @@ struct layers {
 	/* With a window: */
 	enum window_step step; /* the last one; after WINDOW_NO_ROOM, */
 	int64_t try_again;   /* when to look for room again (time(2)) */
-	int all_over;        /* for a reader: all generations are over, */
+	/* For a reader: */
+	uint64_t looked;     /* for a newer table, when (clock_now) */
+	int all_over;        /* all generations are over, */
 	unsigned forgotten;  /* or so many of the first layers in the file */
 	uint8_t marked[TABLE_LAYERS_MAX]; /* by this run: no checksum is
 	                        right, whatever the file says */
@@ -106,7 +108,11 @@ int layers_map(struct layers *f, int fresh, struct error *error);
 /* Read the table when the file is opened, and map its layers. */
 int layers_take_table(struct layers *f, struct error *error);
 
-/* If the file is shared, and another run has written a newer table: read it. */
+/*
+ * Before a look-up: if another run has written a newer table, read it. That is
+ * for runs that share the file, and for readers, who look for one at most every
+ * millisecond.
+ */
 int layers_follow_table(struct layers *f, struct error *error);
 
 /* For readers: leave out generations that are over. Returns if any is left. */

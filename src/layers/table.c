@@ -12,6 +12,7 @@
 #include <time.h>
 #include <zlib.h>
 
+#include "base/clock.h"
 #include "bits/sizing.h"
 #include "layers/inside.h"
 #include "layers/layers.h"
@@ -22,6 +23,9 @@
 #define SAMPLE_PAGES 1000
 /* Above this share of the capacity, a sample says that there are more lines. */
 #define SURELY_OVERFILLED 1.05
+
+/* How long a reader, who has no lock, goes on without a look at the slots. */
+#define READER_PAUSE CLOCK_MILLISECOND
 
 /* How many pages are read at a time for a checksum. */
 #define PIECE_PAGES 64
@@ -65,49 +69,83 @@ layers_mark_bits(struct layers *f, unsigned i, const struct digest *digests,
 	return arrays_mark(&f->arrays, i, digests, n, how, error);
 }
 
+/*
+ * Another run has written `newer`: it becomes our table. A window may have
+ * moved, so that the first layers are others; without a window, layers are only
+ * added.
+ */
+static int
+take_newer(struct layers *f, const struct table *newer, struct error *error)
+{
+	int same = newer->count >= f->arrays.count;
+
+	for (unsigned i = 0; same && i < f->arrays.count; i++)
+		same = newer->layers[i].offset == f->table.layers[i].offset &&
+		    geometry_is_same(&newer->layers[i].geometry,
+		    &f->table.layers[i].geometry);
+	if (!same && !layers_is_windowed(f))
+		return error_set(error, STATUS_FAILED, "%s: it was overwritten"
+		    " by an older copy while it was in use", f->file.path);
+	if (!same)
+		arrays_drop(&f->arrays, f->arrays.count);
+	f->table = *newer;
+	for (unsigned i = 0; i < f->table.count; i++) {
+		if (f->marked[i])
+			forget_checksum(f, i);
+	}
+	return layers_map(f, 1, error);
+}
+
 int
 layers_lock_table(struct layers *f, struct error *error)
 {
 	struct table newer;
-	int same;
 
 	if (!f->shared)
 		return 0;
 	if (slots_lock(&f->slots, error) < 0)
 		return -1;
-	if (slots_read(&f->slots, &newer, 0, error) < 0)
-		goto fail;
-	/* Another run may have moved a window: are its first layers ours? */
-	same = newer.count >= f->arrays.count;
-	for (unsigned i = 0; same && i < f->arrays.count; i++)
-		same = newer.layers[i].offset == f->table.layers[i].offset &&
-		    geometry_is_same(&newer.layers[i].geometry,
-		    &f->table.layers[i].geometry);
-	if (!same)
-		arrays_drop(&f->arrays, f->arrays.count);
-	f->table = newer;
-	for (unsigned i = 0; i < f->table.count; i++) {
-		if (f->marked[i])
-			forget_checksum(f, i);
-	}
-	if (layers_map(f, 1, error) == 0)
+	if (slots_read(&f->slots, &newer, 0, error) >= 0 &&
+	    take_newer(f, &newer, error) == 0)
 		return 0;
-fail:
 	slots_unlock(&f->slots);
 	return -1;
+}
+
+/* For a reader, who takes no lock. */
+static int
+read_newer(struct layers *f, struct error *error)
+{
+	struct table newer;
+
+	if (slots_read(&f->slots, &newer, 0, error) < 0)
+		return -1;
+	f->forgotten = 0;
+	if (layers_is_windowed(f))
+		f->forgotten = window_forget(&newer, &f->header.window,
+		    time(NULL), &f->all_over);
+	return take_newer(f, &newer, error);
 }
 
 int
 layers_follow_table(struct layers *f, struct error *error)
 {
-	uint64_t newest;
+	uint64_t newest, now;
 
-	if (!f->shared)
+	if (!layers_in_file(f) || (f->writable && !f->shared))
 		return 0;
+	if (!f->writable) {
+		now = clock_now();
+		if (now - f->looked < READER_PAUSE)
+			return 0;
+		f->looked = now;
+	}
 	if (slots_newest_serial(&f->slots, &newest, error) < 0)
 		return -1;
 	if (newest == f->slots.head.serial)
 		return 0;
+	if (!f->writable)
+		return read_newer(f, error);
 	if (layers_lock_table(f, error) < 0)
 		return -1;
 	slots_unlock(&f->slots);

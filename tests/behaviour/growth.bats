@@ -203,3 +203,46 @@ remembers() {
 	umount disk
 	remembers in
 }
+
+# answers EXPECTED...: give the lines to the check that reads the pipe, one
+# after the other, and wait for what it says to each.
+answers() {
+	local expected number
+	for expected; do
+		echo "${expected#*$'\t'}" >&7
+		number=$(($(wc -l <asked) + 1))
+		echo "$expected" >>asked
+		until_true lines_are "$number"
+	done
+	cmp out asked
+}
+
+lines_are() {
+	[ "$(wc -l <out)" -eq "$1" ]
+}
+
+@test "a check that goes on for long follows a filter that grows" {
+	seq 100 | bloomdedup add -n 100 -f f
+	: >asked
+	start_on_pipe check --mark -f f
+	answers $'in\t1' $'out\t5000'
+	seq 101 9000 | bloomdedup add -f f
+	answers $'in\t5000' $'in\t9000' $'out\t9001' $'in\t1'
+	seq 9001 40000 | bloomdedup add --shared -f f
+	answers $'in\t9001' $'in\t40000' $'out\t40001'
+	ends_with 0
+}
+
+@test "a check that goes on for long follows a window" {
+	bloomdedup create --window=40 f
+	: >asked
+	start_on_pipe check --mark -f f
+	answers $'out\t1'
+	seq 40 | bloomdedup add -f f
+	answers $'in\t1' $'in\t40' $'out\t41'
+	seq 41 100 | bloomdedup add -f f
+	answers $'out\t1' $'out\t40' $'in\t61' $'in\t100'
+	seq 101 2000 | bloomdedup add -f f
+	answers $'out\t100' $'in\t2000' $'out\t2001'
+	ends_with 0
+}
