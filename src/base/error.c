@@ -81,6 +81,8 @@ error_notify(void (*notice)(const char *text), const char *format, ...)
 	char text[sizeof(((struct error *)0)->text)];
 	va_list args;
 
+	if (notice == NULL)
+		return;
 	va_start(args, format);
 	vsnprintf(text, sizeof text, format, args);
 	va_end(args);

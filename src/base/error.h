@@ -46,7 +46,10 @@ void error_print(const char *text);
 void error_printf(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 
-/* Pass a formatted text to `notice`, a function that reports messages. */
+/*
+ * Pass a formatted text to `notice`, a function that reports messages; NULL is
+ * one that nobody reads.
+ */
 void error_notify(void (*notice)(const char *text), const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

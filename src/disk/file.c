@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,6 +27,8 @@
  * its timeout and even when asked to stop: others hold it only for moments.
  */
 #define LEAST_PATIENCE 1000
+/* f_type of statfs(2), from <linux/magic.h> */
+#define NFS_MAGIC 0x6969
 /* Microseconds between two tries to take a lock, at most. */
 #define LONGEST_PAUSE 50000
 
@@ -58,6 +61,7 @@ open_path(struct file *file, unsigned how, struct error *error)
 		    file->path);
 	if (file->fd < 0 || fstat(file->fd, &st) < 0)
 		return error_system(error, errno, file->path);
+	file->nameless = st.st_nlink == 0;
 	if (S_ISDIR(st.st_mode))
 		return error_system(error, EISDIR, file->path);
 	return S_ISREG(st.st_mode) ? 0 : error_set(error, STATUS_FAILED,
@@ -207,6 +211,38 @@ file_has_name(const struct file *file)
 	    (lstat(file->real_path, &named) == 0 ||
 	    stat(file->path, &named) == 0) &&
 	    path_same_file(&opened, &named);
+}
+
+/* On NFS, a file that is removed while it is open gets another name. */
+static int
+is_on_nfs(const struct file *file)
+{
+	struct statfs fs;
+
+	return fstatfs(file->fd, &fs) == 0 && fs.f_type == NFS_MAGIC;
+}
+
+int
+file_check_link(struct file *file, struct error *error)
+{
+	struct stat opened, named;
+	int gone;
+
+	if (file->fd < 0 || file->nameless)
+		return 0;
+	if (fstat(file->fd, &opened) < 0)
+		return error_system(error, errno, file->path);
+	gone = opened.st_nlink == 0;
+	if (!gone && is_on_nfs(file))
+		gone = stat(file->path, &named) < 0 && errno == ENOENT;
+	if (!gone)
+		return 0;
+	error_set(error, STATUS_FAILED, "%s: the filter was removed or"
+	    " replaced while it was in use: what this run remembers is lost",
+	    file->path);
+	error->repeated = file->gone;
+	file->gone = 1;
+	return -1;
 }
 
 int

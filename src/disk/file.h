@@ -34,6 +34,8 @@ struct file {
 	uint64_t length;
 	int unsafe;    /* errno of a failed sync, which is final; else 0 */
 	int cut_short; /* found truncated */
+	int gone;      /* found without a name */
+	int nameless;  /* had no name when it was opened, through /dev/fd */
 	struct lock_wait wait;
 	int noticed;   /* wait.notice was called */
 };
@@ -71,6 +73,12 @@ int file_publish(struct file *file, int replace, int unsynced,
 
 /* Is it still the file that has its name? */
 int file_has_name(const struct file *file);
+
+/*
+ * Fail if the file has lost its last name since it was opened: what is written
+ * to it is lost. A file that was only moved has a name.
+ */
+int file_check_link(struct file *file, struct error *error);
 
 /* Also releases the lock. */
 void file_close(struct file *file);

@@ -333,11 +333,11 @@ recover(struct filter *filter, struct journal *journal,
 		journal_close(journal);
 		return -1;
 	}
-	tell_recovery(filter, journal, notice);
 	if (layers_recover(filter, journal, error) < 0) {
 		journal_close(journal);
 		return -1;
 	}
+	tell_recovery(filter, journal, notice);
 	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
 		const struct journal_output *o = &journal->outputs[i];
 

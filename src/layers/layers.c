@@ -139,10 +139,15 @@ fail:
 	return -1;
 }
 
+/* Called between the chunks of a run: is its file still there? */
 static int
 write_back(struct filter *filter, int all, struct error *error)
 {
-	return arrays_write_back(&layers_of(filter)->arrays, all, error);
+	struct layers *f = layers_of(filter);
+
+	if (f->marking && file_check_link(&f->file, error) < 0)
+		return -1;
+	return arrays_write_back(&f->arrays, all, error);
 }
 
 int
@@ -212,6 +217,16 @@ write_last_table(struct layers *f, struct error *error)
 	return result;
 }
 
+/* All that a run that marks leaves in the file at its end. */
+static int
+end_marking(struct layers *f, struct error *error)
+{
+	if (file_check_length(&f->file, table_end(&f->table), error) < 0 ||
+	    write_last_table(f, error) < 0)
+		return -1;
+	return file_check_link(&f->file, error);
+}
+
 static int
 close_layers(struct filter *filter, struct error *error)
 {
@@ -223,12 +238,11 @@ close_layers(struct filter *filter, struct error *error)
 		release(f);
 		return 0;
 	}
-	result = layers_ahead_take(f, 1, error) < 0 ||
-	    arrays_write_back(&f->arrays, 1, error) < 0 ||
-	    (f->marking && (file_check_length(&f->file,
-	    table_end(&f->table), error) < 0 ||
-	    write_last_table(f, error) < 0)) ? -1 : 0;
-
+	result = layers_ahead_take(f, 1, error);
+	if (result == 0)
+		result = arrays_write_back(&f->arrays, 1, error);
+	if (result == 0 && f->marking)
+		result = end_marking(f, error);
 	release(f);
 	return result;
 }
@@ -239,9 +253,10 @@ sync_layers(struct filter *filter, struct error *error)
 {
 	struct layers *f = layers_of(filter);
 
-	return arrays_write_back(&f->arrays, 1, error) < 0 ||
-	    file_check_length(&f->file, table_end(&f->table),
-	    error) < 0 ? -1 : file_sync(&f->file, error);
+	if (arrays_write_back(&f->arrays, 1, error) < 0 ||
+	    file_check_length(&f->file, table_end(&f->table), error) < 0)
+		return -1;
+	return file_sync(&f->file, error);
 }
 
 int
@@ -254,9 +269,11 @@ layers_mark_journal(struct filter *filter, struct journal *journal,
 
 	for (size_t i = 0; i < journal->span_count; i++) {
 		if (journal->spans[i].layer >= f->table.count)
-			return error_set(error, STATUS_FAILED, "%s: names a"
-			    " layer that the filter doesn't have",
-			    journal->path);
+			return error_set(error, STATUS_FAILED, "%s: has lines"
+			    " for a layer that %s doesn't have, which seems to"
+			    " be an older copy; move the journal away, and"
+			    " these lines are new again", journal->path,
+			    f->filter.name);
 	}
 	return journal_each(journal, mark, f, error);
 }

@@ -16,13 +16,6 @@
 /* After how many seconds room for the next generation is looked for again. */
 #define RETRY_SECONDS 60
 
-static void
-tell(const struct layers *f, const struct error *told)
-{
-	if (f->file.wait.notice != NULL)
-		f->file.wait.notice(told->text);
-}
-
 /* Append a layer in a gap of the file, which is cleared, or at its end. */
 static int
 append(struct layers *f, struct table *table, uint64_t wanted,
@@ -115,14 +108,10 @@ begin(struct layers *f, int64_t now, struct error *error)
 static void
 stay(struct layers *f, int64_t now, const struct error *full)
 {
-	struct error told;
-
-	if (f->step != WINDOW_NO_ROOM) {
-		error_set(&told, STATUS_OK, "%s; no room for the next part of"
-		    " the window: lines are remembered for longer",
+	if (f->step != WINDOW_NO_ROOM)
+		error_notify(f->file.wait.notice, "%s; no room for the next"
+		    " part of the window: lines are remembered for longer",
 		    full->text);
-		tell(f, &told);
-	}
 	f->step = WINDOW_NO_ROOM;
 	f->try_again = now + RETRY_SECONDS;
 }
@@ -164,17 +153,15 @@ put_dates_right(struct layers *f, int64_t now, struct error *error)
 {
 	struct table next = f->table;
 	int64_t back = window_put_dates_right(&next, &f->header.window, now);
-	struct error told;
 
 	if (back > 0)
-		error_set(&told, STATUS_OK, "%s: the clock went back by %"
-		    PRId64 " s: all lines keep their age", f->filter.name,
-		    back);
+		error_notify(f->file.wait.notice, "%s: the clock went back by"
+		    " %" PRId64 " s: all lines keep their age",
+		    f->filter.name, back);
 	else
-		error_set(&told, STATUS_OK, "%s: the clock was ahead when"
+		error_notify(f->file.wait.notice, "%s: the clock was ahead when"
 		    " lines were remembered: they count as remembered now",
 		    f->filter.name);
-	tell(f, &told);
 	return publish(f, &next, 0, error);
 }
 

@@ -21,6 +21,17 @@ warned() {
 	warned err
 }
 
+@test "no warning while the error rate is kept, whatever was planned" {
+	seq 1200 | bloomdedup -f seen -n 1000 -p 1e-3 --on-full=warn -q 2>err
+	[ ! -s err ]
+	seq 10 | bloomdedup -f window --window=1d -n 4 -p 1e-12 \
+		--on-full=warn -q 2>err
+	[ ! -s err ]
+	seq 1000000 1100000 | bloomdedup -f seen -q 2>err
+	grep -q 'made for (1,000): new ones .* at a rate of about [^ ]*, not 0.001$' err
+	[ "$(wc -l <err)" -eq 1 ]
+}
+
 @test "check, add, -d and -q say it, too" {
 	full
 	seq 500001 600000 >in

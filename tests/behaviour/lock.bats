@@ -17,6 +17,13 @@ let_go() {
 	wait "$holder"
 }
 
+# let_go_in_vain: its filter is gone, and all that it remembers.
+let_go_in_vain() {
+	local status=0
+	let_go || status=$?
+	[ "$status" -eq 3 ]
+}
+
 @test "--lock-timeout=0 ends at once with 75 and names the holder of the lock" {
 	hold
 	echo more >more
@@ -278,7 +285,7 @@ accounted() {
 	until_true grep -q waiting err
 	bloomdedup create other
 	mv other seen
-	let_go
+	let_go_in_vain
 	wait $second
 	cmp more out
 	bloomdedup -f seen more >out
@@ -302,7 +309,7 @@ accounted() {
 	done
 	bloomdedup create -n 77 other
 	mv other seen
-	let_go
+	let_go_in_vain
 	for ((i = 0; i < 8; i++)); do
 		wait "${pids[i]}"
 	done
@@ -322,7 +329,7 @@ accounted() {
 	second=$!
 	until_true grep -q waiting err
 	rm seen
-	let_go
+	let_go_in_vain
 	wait $second
 	cmp more out
 	bloomdedup check -f seen more >out
@@ -376,6 +383,70 @@ accounted() {
 		timeout 60 "${PRELOADED[@]}" MOVED=1 "$BLOOMDEDUP" -f seen \
 		/dev/null
 	[ -e fired ]
+}
+
+# goes_away COMMAND...: a run remembers a line, the command is run, and then the
+# run gets another line, which it prints, and more input if it goes on.
+goes_away() {
+	rm -f seen other
+	seq 10 | bloomdedup -q -f seen
+	start_on_pipe -f seen "${options[@]}"
+	echo a >&7
+	until_true grep -q '^a$' out
+	"$@"
+	echo b >&7
+	until_true grep -q '^b$' out
+}
+
+@test "a filter that is removed or replaced while a run uses it is an error" {
+	local options
+	for options in '' --shared --sync; do
+		# shellcheck disable=SC2206 # no option, or one
+		options=($options)
+		goes_away rm seen
+		ends_with 3
+		[ "$(wc -l <err)" -eq 1 ]
+		grep -q '^bloomdedup: seen: the filter was removed or replaced' err
+		seq 20 | bloomdedup -q -f new
+		goes_away mv new seen
+		ends_with 3
+		grep -q '^bloomdedup: seen: the filter was removed or replaced' err
+	done
+}
+
+@test "a run ends when it notices that its filter is gone, without waiting" {
+	goes_away rm seen
+	until_true is_over
+	ends_with 3
+}
+
+is_over() {
+	! grep -q '^State:.[^Z]' "/proc/$pid/status" 2>/dev/null
+}
+
+@test "a filter gone before the last line, and one that has only moved" {
+	seq 10 | bloomdedup -q -f seen
+	start_on_pipe -f seen
+	echo a >&7
+	until_true grep -q '^a$' out
+	rm seen
+	ends_with 3
+	goes_away mv seen other
+	ends_with 0
+	[ ! -s err ]
+	printf 'a\nb\n' | bloomdedup -f other >out
+	[ ! -s out ]
+}
+
+@test "a filter that is removed while it is only read is no error" {
+	seq 10 | bloomdedup -q -f seen
+	start_on_pipe check -f seen
+	echo 1 >&7
+	until_true grep -q '^1$' out
+	rm seen
+	echo 2 >&7
+	until_true grep -q '^2$' out
+	ends_with 0
 }
 
 @test "a filter that has lost its name is used through /dev/fd" {

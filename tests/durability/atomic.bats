@@ -724,6 +724,10 @@ has_temporary() {
 	[ "$status" -eq 3 ]
 	[ ! -s out ]
 	grep -q '^bloomdedup: .*seen.journal: ' err
+	# an older copy of the filter was restored: what is true, and what helps
+	[ "$(wc -l <err)" -eq 1 ]
+	grep -q 'older copy' err
+	grep -q 'move the journal away' err
 	cmp copy seen.journal
 	# nothing of it is in the filter
 	rm seen.journal
