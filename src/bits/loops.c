@@ -173,28 +173,29 @@ struct link {
 
 /*
  * Divide the links: those with all bits of their first cache line go to
- * `likely`, in order. The others stay, and that cache line of the next array is
- * prefetched for them, if there is one. Returns how many stay.
+ * `likely`, in order. The others stay; that cache line of the next array, if
+ * there is one, is prefetched. Returns how many stay. No branch depends on a
+ * link: which way it goes can't be predicted.
  */
 INLINE size_t
 chain_divide(const uint8_t *pages, const uint8_t *next, unsigned bits,
     struct link *links, size_t n, struct link *likely)
 {
+	const uint8_t *ahead = next != NULL ? next : pages;
 	size_t left = 0, hits = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		struct link link = links[i];
 		const void *at = pages + link.offset;
 		const lanes *cache_line = at;
+		int is_likely = all_zero(cache_line_mask(link.word, bits) &
+		    ~*cache_line);
 
-		if (all_zero(cache_line_mask(link.word, bits) &
-		    ~*cache_line)) {
-			likely[hits++] = link;
-			continue;
-		}
-		links[left++] = link;
-		if (next != NULL)
-			__builtin_prefetch(next + link.offset, 0, 2);
+		likely[hits] = link;
+		hits += (size_t)is_likely;
+		links[left] = link;
+		left += (size_t)!is_likely;
+		__builtin_prefetch(ahead + link.offset, 0, 2);
 	}
 	return left;
 }

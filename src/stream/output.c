@@ -155,11 +155,15 @@ copy_old(struct output *out, struct error *error)
 int
 output_begin(struct output *out, struct error *error)
 {
+	struct stat st;
 	int result;
 
 	if (out->hidden != NULL && out->appends)
 		return copy_old(out, error);
 	if (out->fd <= STDOUT_FILENO || out->hidden != NULL || out->appends)
+		return 0;
+	/* ext4 writes a file that was truncated to the disk when it is closed. */
+	if (fstat(out->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0)
 		return 0;
 	do {
 		result = ftruncate(out->fd, 0);
