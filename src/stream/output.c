@@ -162,7 +162,7 @@ output_begin(struct output *out, struct error *error)
 		return copy_old(out, error);
 	if (out->fd <= STDOUT_FILENO || out->hidden != NULL || out->appends)
 		return 0;
-	/* ext4 writes a file that was truncated to the disk when it is closed. */
+	/* ext4 writes what was truncated to the disk when it is closed. */
 	if (fstat(out->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0)
 		return 0;
 	do {
