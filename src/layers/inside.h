@@ -187,7 +187,10 @@ enum room windowed_reserve(struct filter *filter, uint64_t wanted,
 int windowed_mark(struct filter *filter, const struct digest *digests,
     size_t n, struct error *error);
 
-/* Count and mark n digests in layer i: a journal_visit of a struct layers. */
+/*
+ * Count and mark n digests of a journal in layer i: a journal_visit of a struct
+ * layers.
+ */
 int plain_mark_layer(void *layers, unsigned i, const struct digest *digests,
     size_t n, struct error *error);
 int windowed_mark_layer(void *layers, unsigned i,

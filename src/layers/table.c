@@ -100,14 +100,21 @@ int
 layers_lock_table(struct layers *f, struct error *error)
 {
 	struct table newer;
+	uint64_t newest;
 
 	if (!f->shared)
 		return 0;
 	if (slots_lock(&f->slots, error) < 0)
 		return -1;
+	if (slots_newest_serial(&f->slots, &newest, error) < 0)
+		goto fail;
+	/* Most often it is ours: to read and check both slots takes longer. */
+	if (newest == f->slots.head.serial)
+		return 0;
 	if (slots_read(&f->slots, &newer, 0, error) >= 0 &&
 	    take_newer(f, &newer, error) == 0)
 		return 0;
+fail:
 	slots_unlock(&f->slots);
 	return -1;
 }

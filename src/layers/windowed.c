@@ -278,21 +278,36 @@ extend(struct layers *f, struct error *error)
 	return slots_write(&f->slots, &f->table, error);
 }
 
+/*
+ * Under the table's lock, if the file is shared: nobody else marks it, so its
+ * bits need not be set atomically, which takes several times as long.
+ */
+static int
+mark_layer(struct layers *f, unsigned i, const struct digest *digests,
+    size_t n, struct error *error)
+{
+	if (n == 0)
+		return 0;
+	f->table.layers[i].lines += n;
+	/* For absent digests, a chain fetched only one cache line. */
+	return layers_mark_bits(f, i, digests, n, ARRAYS_PREFETCH, error);
+}
+
 int
 windowed_mark_layer(void *layers, unsigned i, const struct digest *digests,
     size_t n, struct error *error)
 {
 	struct layers *f = layers;
-	/* For absent digests, a chain fetched only one cache line. */
-	unsigned how = ARRAYS_PREFETCH | (f->shared ? ARRAYS_SHARED : 0);
+	int result;
 
-	if (n == 0)
-		return 0;
 	/* After a kill, nobody knows when the lines were printed. */
-	if (f->filter.held && extend(f, error) < 0)
+	if (n > 0 && f->filter.held && extend(f, error) < 0)
 		return -1;
-	f->table.layers[i].lines += n;
-	return layers_mark_bits(f, i, digests, n, how, error);
+	if (slots_lock(&f->slots, error) < 0)
+		return -1;
+	result = mark_layer(f, i, digests, n, error);
+	slots_unlock(&f->slots);
+	return result;
 }
 
 /* In line order, each in the first layer with room. */
@@ -307,7 +322,7 @@ mark_in_order(struct layers *f, const struct digest *digests, size_t n,
 		/* Another run may have moved the window meanwhile. */
 		if (i + 1 == f->table.count)
 			some = n;
-		if (windowed_mark_layer(f, i, digests, some, error) < 0)
+		if (mark_layer(f, i, digests, some, error) < 0)
 			return -1;
 		digests += some;
 		n -= some;
