@@ -23,6 +23,28 @@ read_number(const char *folder, const char *name, uint64_t *number)
 	return found;
 }
 
+/* A row of a group's memory.stat; 0 if there is none. */
+static uint64_t
+read_row(const char *folder, const char *row)
+{
+	char path[5000], line[200];
+	size_t n = strlen(row);
+	uint64_t number = 0;
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/memory.stat", folder);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return 0;
+	while (fgets(line, sizeof line, file) != NULL) {
+		if (strncmp(line, row, n) == 0 && line[n] == ' ' &&
+		    sscanf(line + n, "%" SCNu64, &number) == 1)
+			break;
+	}
+	fclose(file);
+	return number;
+}
+
 /*
  * The least that the group in a line of /proc/self/cgroup, "0::/path" or
  * "5:memory:/path", and its ancestors have left.
@@ -31,14 +53,16 @@ static uint64_t
 left_in_groups(const char *line)
 {
 	static const struct version {
-		const char *start, *root, *limit, *used;
+		const char *start, *root, *limit, *used, *inactive;
 	} versions[] = {
-		{ "::/", "/sys/fs/cgroup", "memory.max", "memory.current" },
+		{ "::/", "/sys/fs/cgroup", "memory.max", "memory.current",
+		    "inactive_file" },
 		{ ":memory:/", "/sys/fs/cgroup/memory",
-		    "memory.limit_in_bytes", "memory.usage_in_bytes" }
+		    "memory.limit_in_bytes", "memory.usage_in_bytes",
+		    "total_inactive_file" }
 	};
 	const struct version *version = versions;
-	uint64_t left = UINT64_MAX, limit, used;
+	uint64_t left = UINT64_MAX, limit, used, inactive;
 	char folder[4500];
 
 	line += strspn(line, "0123456789");
@@ -53,6 +77,9 @@ left_in_groups(const char *line)
 		if (read_number(folder, version->limit, &limit) &&
 		    limit != UINT64_MAX &&
 		    read_number(folder, version->used, &used)) {
+			/* Page cache that nobody uses is taken away first. */
+			inactive = read_row(folder, version->inactive);
+			used -= inactive < used ? inactive : used;
 			used = used < limit ? limit - used : 0;
 			left = used < left ? used : left;
 		}

@@ -7,7 +7,8 @@
 /*
  * In bytes, approximately: the smallest of MemAvailable in /proc/meminfo
  * (proc(5)) and what each of the process's control groups has left of
- * memory.max (cgroups(7), version 2; also version 1's memory controller).
+ * memory.max (cgroups(7), version 2; also version 1's memory controller), with
+ * its page cache that was not used lately.
  */
 uint64_t meminfo_available(void);
 

@@ -10,6 +10,7 @@
 
 #include "base/bitmap.h"
 #include "base/io.h"
+#include "base/meminfo.h"
 #include "base/signals.h"
 
 /* Pages in a huge page, which has 2 MiB on all machines that matter. */
@@ -174,6 +175,16 @@ share_of(const struct pages *p, uint64_t share, uint64_t least)
 	return lines > least ? lines : least;
 }
 
+/* No page is present: all are absent, as in the beginning. */
+static void
+begin_cold(struct pages *p)
+{
+	memset(p->present, 0, bitmap_words(p) * sizeof *p->present);
+	memset(p->singles, 0, huge_ranges(p) * sizeof *p->singles);
+	p->absent = p->count;
+	p->asked = 0;
+}
+
 static enum pages_state
 first_state(enum pages_kind kind)
 {
@@ -224,11 +235,12 @@ pages_map(struct pages *p, struct file *file, uint64_t offset,
 	if (p->base == NULL)
 		return -1;
 	if ((kind == PAGES_LARGE || kind == PAGES_PRIVATE) && !is_cached(p)) {
-		p->absent = count;
-		p->present = memory_or_die(calloc(bitmap_words(p),
+		p->present = memory_or_die(malloc(bitmap_words(p) *
 		    sizeof *p->present));
-		p->singles = memory_or_die(calloc(huge_ranges(p),
+		p->singles = memory_or_die(malloc(huge_ranges(p) *
 		    sizeof *p->singles));
+		p->memory = meminfo_available() / PAGE_BYTES;
+		begin_cold(p);
 	}
 	if (pages_are_private(p) && begin_changes(p, error) < 0) {
 		pages_unmap(p);
@@ -249,36 +261,47 @@ pages_unmap(struct pages *p)
 	*p = (struct pages){ 0 };
 }
 
+/* Ask for a page, or for all of its range. */
+static void
+ask_for(struct pages *p, uint64_t number)
+{
+	uint64_t range = number / HUGE_PAGES;
+	uint64_t first = number, end = number + 1;
+
+	/* In a layer that memory can't hold, most of a range would be lost. */
+	if (p->count <= p->memory && p->singles[range]++ >= HUGE_SINGLES) {
+		first = range * HUGE_PAGES;
+		end = p->count - first < HUGE_PAGES ? p->count :
+		    first + HUGE_PAGES;
+	}
+	posix_fadvise(p->file->fd, (off_t)(p->offset + first * PAGE_BYTES),
+	    (off_t)((end - first) * PAGE_BYTES), POSIX_FADV_WILLNEED);
+	p->asked += end - first;
+	for (uint64_t i = first; i < end; i++) {
+		p->absent -= !bitmap_get(p->present, i);
+		bitmap_set(p->present, i);
+	}
+}
+
 void
 pages_load(struct pages *p, const uint64_t *numbers, size_t n)
 {
 	if (!pages_are_cold(p))
 		return;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t first = numbers[i], end = first + 1;
-		uint64_t range = first / HUGE_PAGES;
-
-		if (bitmap_get(p->present, first))
-			continue;
-		if (p->singles[range]++ >= HUGE_SINGLES) {
-			first = range * HUGE_PAGES;
-			end = p->count - first < HUGE_PAGES ? p->count :
-			    first + HUGE_PAGES;
-		}
-		posix_fadvise(p->file->fd,
-		    (off_t)(p->offset + first * PAGE_BYTES),
-		    (off_t)((end - first) * PAGE_BYTES), POSIX_FADV_WILLNEED);
-		for (uint64_t j = first; j < end; j++) {
-			p->absent -= !bitmap_get(p->present, j);
-			bitmap_set(p->present, j);
-		}
+		if (!bitmap_get(p->present, numbers[i]))
+			ask_for(p, numbers[i]);
 	}
-	/* All were asked for; again, if memory can't hold the file. */
-	if (p->absent == 0 && !is_cached(p)) {
-		memset(p->present, 0, bitmap_words(p) * sizeof *p->present);
-		memset(p->singles, 0, huge_ranges(p) * sizeof *p->singles);
-		p->absent = p->count;
-	}
+	/*
+	 * Memory that can't hold the layer has lost those that were asked for
+	 * first by now: a page that is touched without having been asked for is
+	 * waited for alone.
+	 */
+	if (p->count > p->memory && p->asked > p->memory / 2)
+		begin_cold(p);
+	/* All were asked for; again, if they are not in memory after all. */
+	if (p->absent == 0 && !is_cached(p))
+		begin_cold(p);
 }
 
 void

@@ -71,8 +71,11 @@ struct pages {
 	uint64_t offset;     /* in the file */
 	/* If the layer is cold, or was: */
 	uint64_t absent;     /* pages not asked for yet; 0: it isn't cold */
-	uint64_t *present;   /* a bit for each page: asked for? */
+	uint64_t *present;   /* a bit for each page: asked for, and likely to
+	                        be in memory still? */
 	uint16_t *singles;   /* pages asked for one by one, of each 2 MiB */
+	uint64_t asked;      /* pages, since none was present */
+	uint64_t memory;     /* pages that the available memory has room for */
 	/* If it is private: */
 	struct changes *changes; /* NULL if it is gathered */
 	uint64_t single_lines; /* how many more lines are read one by one,

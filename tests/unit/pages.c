@@ -272,6 +272,42 @@ check_warmed(void)
 	pages_unmap(&p);
 }
 
+/*
+ * Where memory can't hold the layer, pages are asked for one by one, and again
+ * once half of the memory was asked for.
+ */
+static void
+check_small_memory(void)
+{
+	struct pages p;
+	int good;
+
+	memset(model, 1, NBYTES);
+	if (file_write(&store, model, NBYTES, OFFSET, &error) < 0 ||
+	    fsync(store.fd) < 0 ||
+	    posix_fadvise(store.fd, 0, 0, POSIX_FADV_DONTNEED) != 0 ||
+	    pages_map(&p, &store, OFFSET, COUNT, PAGES_LARGE, &error) < 0) {
+		tap_ok(0, "a small memory: %s", error.text);
+		return;
+	}
+	if (p.present == NULL) {
+		tap_ok(1, "a small memory # skip this file system has all of"
+		    " its files in memory");
+		pages_unmap(&p);
+		return;
+	}
+	p.memory = COUNT / 2;
+	for (uint64_t page = 0; page < p.memory / 2; page++)
+		pages_load(&p, &page, 1);
+	good = p.absent == COUNT - p.memory / 2;
+	pages_load(&p, &(uint64_t){ 1000 }, 1);
+	tap_ok(good && p.absent == COUNT, "a small memory: no 2 MiB at once,"
+	    " and half of it is forgotten");
+	good = change(&p, 5) == 0 && change(&p, 1000) == 0;
+	tap_ok(good && file_is_model(), "and all pages can be changed");
+	pages_unmap(&p);
+}
+
 /* More than the addresses can name, on any machine. */
 static void
 test_too_large(void)
@@ -310,6 +346,7 @@ main(void)
 	check_gathered();
 	check_single_lines();
 	check_warmed();
+	check_small_memory();
 	check_cut_off();
 	close(store.fd);
 	free(model);
