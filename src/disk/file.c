@@ -411,6 +411,21 @@ file_punch(struct file *file, uint64_t offset, uint64_t nbytes)
 }
 
 int
+file_may_have_data(const struct file *file, uint64_t offset, uint64_t nbytes)
+{
+#ifdef SEEK_DATA
+	off_t data = lseek(file->fd, (off_t)offset, SEEK_DATA);
+
+	if (data < 0)
+		return errno != ENXIO; /* ENXIO: none up to the end */
+	return (uint64_t)data < offset + nbytes;
+#else
+	(void)file, (void)offset, (void)nbytes;
+	return 1;
+#endif
+}
+
+int
 file_clear(struct file *file, uint64_t offset, uint64_t nbytes,
     struct error *error)
 {

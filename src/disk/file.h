@@ -115,6 +115,13 @@ int file_extend(struct file *file, uint64_t length, uint64_t nbytes,
 int file_clear(struct file *file, uint64_t offset, uint64_t nbytes,
     struct error *error);
 
+/*
+ * May the range have data? 0 only if the file system says that all of it is a
+ * hole, or allocated and never written: then it reads as zeros.
+ */
+int file_may_have_data(const struct file *file, uint64_t offset,
+    uint64_t nbytes);
+
 /* Free the disk space of a range. Returns 0 if that worked: it is zero then. */
 int file_punch(struct file *file, uint64_t offset, uint64_t nbytes);
 

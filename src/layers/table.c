@@ -223,6 +223,20 @@ done:
 	return result;
 }
 
+/*
+ * Is layer i as it was made, all zeros? Then it need not be read. Both must say
+ * so, the table and the file system: if one is wrong, lines would be lost.
+ */
+static int
+is_untouched(const struct layers *f, unsigned i)
+{
+	const struct layer_entry *layer = &f->table.layers[i];
+
+	return f->writable && f->slots.head.marking == MARKING_NONE &&
+	    layer->lines == 0 && !file_may_have_data(&f->file, layer->offset,
+	    layer->geometry.pages * PAGE_BYTES);
+}
+
 /* After a run that was killed, or with a lost slot, counters may be old. */
 int
 layers_take_table(struct layers *f, struct error *error)
@@ -243,8 +257,11 @@ layers_take_table(struct layers *f, struct error *error)
 	f->forgotten = 0;
 	if (!f->writable)
 		layers_forget(f);
-	if (layers_map(f, 0, error) < 0)
-		return -1;
+	for (unsigned i = 0; i < f->table.count; i++) {
+		if (arrays_add(&f->arrays, &f->table.layers[i],
+		    is_untouched(f, i), error) < 0)
+			return -1;
+	}
 	return f->slots.head.marking != MARKING_NONE || behind ?
 	    layers_recount(f, !behind, error) : 0;
 }

@@ -430,3 +430,33 @@ refused() {
 	[ -e fired ]
 	bloomdedup check -f seen in | cmp - in
 }
+
+@test "a filter that was never used is not read, and one that was is" {
+	needs_strace
+	"$HELPER" lines 20000 >in
+	bloomdedup create -n 1000000 other
+	cp --sparse=never other written
+	# as create left it: zeros that are not stored, and were never read
+	bloomdedup create -n 1000000 empty
+	for file in empty written; do
+		BLOOMDEDUP_PRIVATE=0 strace -f -qq -y -o "$file.trace" \
+			-e trace=pread64 "$BLOOMDEDUP" -f "$file" in | cmp - in
+		[ -z "$(private -f "$file" in)" ]
+		bloomdedup info --verify "$file"
+		grep -c "pread64(.*$file>.*, 64, [0-9]*) = 64" "$file.trace" \
+			>"$file.reads" || true
+	done
+	[ "$(cat written.reads)" -gt 0 ]
+	[ "$(stat -f -c %T .)" = ext2/ext3 ] || skip "other file systems differ"
+	[ "$(cat empty.reads)" -eq 0 ]
+}
+
+@test "what a table doesn't know of is found all the same" {
+	"$HELPER" lines 20000 >in
+	bloomdedup create -n 1000000 seen
+	head -c 12288 seen >table
+	bloomdedup -q -f seen in
+	# the table says that nothing was ever marked
+	dd if=table of=seen conv=notrunc bs=12288 2>/dev/null
+	[ -z "$(private -f seen in)" ]
+}
