@@ -483,10 +483,13 @@ unlink_own(const struct journal *j)
 {
 	struct stat ours, named;
 
-	if (fstat(j->fd, &ours) < 0 || lstat(j->path, &named) < 0 ||
-	    !path_same_file(&ours, &named))
-		return 0;
-	return unlink(j->path) < 0 && errno != ENOENT ? -1 : 0;
+	if (fstat(j->fd, &ours) < 0)
+		return -1;
+	if (lstat(j->path, &named) == 0) {
+		if (!path_same_file(&ours, &named) || unlink(j->path) == 0)
+			return 0;
+	}
+	return errno == ENOENT ? 0 : -1;
 }
 
 int
