@@ -87,7 +87,7 @@ and can't be synced; write to a file with -o FILE" ]
 		fails 2 file bloomdedup -o $name file
 		fails 2 'the output is also an input' bloomdedup -o $name file
 		cmp copy file
-		fails 2 'also an input' bloomdedup -o file other $name
+		fails 2 'also an input' bloomdedup -o file copy $name
 		cmp copy file
 	done
 	fails 2 '--duplicates: file: the output is also an input' \

@@ -304,6 +304,7 @@ for i in range(60000):
 	"$HELPER" poke old 320 "$(printf %s "$text" | od -An -v -tx1 |
 		tr -d ' \n')"
 	"$HELPER" fix-crc old
+	echo ab,abc >in
 	fails 3 'old: made by bloomdedup 0.1.0 with --csv' bloomdedup -f old in
 	fails 3 'make a new filter' bloomdedup check -f old in
 	fails 3 'old: made by bloomdedup 0.1.0' bloomdedup create --like=old new

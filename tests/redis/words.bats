@@ -131,7 +131,7 @@ saved_with() {
 	REDISCLI_AUTH=secret bloomdedup -f "$URL/seen" <<<1 >out
 	[ ! -s out ]
 	fails 3 'NOAUTH.*' bloomdedup -f "$URL/seen" <<<3 || true
-	grep -q 'wants a password (NOAUTH.*REDISCLI_AUTH' fails.err
+	grep -q 'requires a password (NOAUTH.*REDISCLI_AUTH' fails.err
 	fails 3 WRONGPASS bloomdedup -f "redis://:wrong@127.0.0.1:$PORT/seen" \
 		<<<3
 	grep wrong fails.err && return 1

@@ -161,13 +161,16 @@ test_slips(void)
 		    rows[i].near ? "" : "not ", rows[i].word);
 }
 
-/* Does a command take an option whose name is, or begins with, this one? */
+/*
+ * Does a command take the option of this name? The name of another command's
+ * option is no abbreviation of a longer one.
+ */
 static int
 is_known(const char *name, enum command_id id)
 {
 	for (size_t i = 0; i < option_table_count; i++) {
 		if ((option_table[i].commands >> id & 1) &&
-		    strncmp(option_table[i].name, name, strlen(name)) == 0)
+		    strcmp(option_table[i].name, name) == 0)
 			return 1;
 	}
 	return 0;
