@@ -24,7 +24,8 @@ void
 buffer_put(struct buffer *b, const void *data, size_t nbytes)
 {
 	/* moves no more bytes than were sent, however slowly they are sent */
-	if (b->capacity - b->end < nbytes && b->start >= buffer_bytes(b)) {
+	if (b->capacity - b->end < nbytes && b->start > 0 &&
+	    b->start >= buffer_bytes(b)) {
 		memmove(b->data, b->data + b->start, b->end - b->start);
 		b->end -= b->start;
 		b->start = 0;
