@@ -259,19 +259,37 @@ costs() {
 		lines="$(figure lines "$URL/seen")"
 }
 
+# went_on CLIENT LINES PID: it has printed so many more, or has ended.
+went_on() {
+	[ "$(wc -l <"out$1")" -ge "$2" ] || ! kill -0 "$3" 2>/dev/null
+}
+
 @test "four clients fill bit strings to their capacity, and not beyond" {
 	kind=bits
 	start
 	bloomdedup create -n 20000 -p 1e-3 "$URL/seen" 2>notes
-	clients=()
-	for i in 1 2 3 4; do
-		seq "${i}00001" "${i}20000" | split -l 500 --filter='cat; sleep 0.01' |
-			"$BLOOMDEDUP" -f "$URL/seen" >out$i 2>err$i 3>&- &
+	clients=() inputs=()
+	for i in 0 1 2 3; do
+		mkfifo in$i
+		"$BLOOMDEDUP" -f "$URL/seen" <in$i >out$i 2>err$i 3>&- &
 		clients+=($!)
+		exec {input}>in$i
+		inputs+=("$input")
 	done
-	for client in "${clients[@]}"; do
+	# in turn, 500 lines each, of which few are dropped by mistake
+	for ((step = 0; step < 40; step++)); do
+		for i in 0 1 2 3; do
+			kill -0 "${clients[i]}" 2>/dev/null || continue
+			before=$(wc -l <out$i)
+			seq $((i * 100000 + step * 500 + 1)) \
+				$((i * 100000 + step * 500 + 500)) \
+				>&"${inputs[i]}" || :
+			until_true went_on $i $((before + 450)) "${clients[i]}"
+		done
+	done
+	for i in 0 1 2 3; do
 		status=0
-		wait "$client" || status=$?
+		wait "${clients[i]}" || status=$?
 		[ "$status" -eq 4 ]
 	done
 	cat out? | wc -l >printed
