@@ -391,6 +391,11 @@ check_begin(struct journal *j, const uint8_t id[FILTER_ID_BYTES],
 	}
 	if (id != NULL && memcmp(j->frame + HEAD_BYTES + 4, id,
 	    FILTER_ID_BYTES) != 0) {
+		enum journal_state state = read_state(j, error);
+
+		/* Without a commit, it means nothing to any filter. */
+		if (state == JOURNAL_NOTES || state == JOURNAL_UNFINISHED)
+			return JOURNAL_UNFINISHED;
 		error_set(error, STATUS_FAILED, "%s: the journal of another"
 		    " filter; move it away", j->path);
 		return JOURNAL_FAILED;

@@ -12,7 +12,7 @@
 #include "disk/frame.h"
 
 enum {
-	NOTE_BYTES = 4 * 8,
+	NOTE_BYTES = 5 * 8 + NOTE_SAMPLE_BYTES,
 	PAYLOAD_BYTES = NOTES_COUNT * NOTE_BYTES,
 	FRAME_BYTES = FRAME_HEAD_BYTES + PAYLOAD_BYTES,
 	MAPPED_BYTES = JOURNAL_BEGIN_BYTES + FRAME_BYTES
@@ -61,6 +61,8 @@ notes_put(struct notes *notes, unsigned i, const struct note *note)
 		le_put64(p + 8, notes->of[j].inode);
 		le_put64(p + 16, notes->of[j].begin);
 		le_put64(p + 24, notes->of[j].nbytes);
+		le_put64(p + 32, notes->of[j].sample_bytes);
+		memcpy(p + 40, notes->of[j].sample, NOTE_SAMPLE_BYTES);
 	}
 	frame_seal(frame, FRAME_WRITING, PAYLOAD_BYTES);
 	/* If a kill divides the copy, its checksum is wrong. */
@@ -100,7 +102,11 @@ notes_read(const char *filter, const uint8_t id[FILTER_ID_BYTES],
 			notes[i] = (struct note){ .device = le_get64(p),
 				.inode = le_get64(p + 8),
 				.begin = le_get64(p + 16),
-				.nbytes = le_get64(p + 24) };
+				.nbytes = le_get64(p + 24),
+				.sample_bytes = le_get64(p + 32) };
+			memcpy(notes[i].sample, p + 40, NOTE_SAMPLE_BYTES);
+			if (notes[i].sample_bytes > NOTE_SAMPLE_BYTES)
+				notes[i].nbytes = 0;
 		}
 	}
 	journal_close(&journal);

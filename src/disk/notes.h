@@ -16,11 +16,20 @@
 #include "disk/table.h"
 #include "disk/journal.h"
 
-/* Bytes `begin` to begin + nbytes of a file are about to be written. */
+/* Of what is written, so many bytes are noted themselves. */
+#define NOTE_SAMPLE_BYTES 64
+
+/*
+ * Bytes `begin` to begin + nbytes of a file are about to be written. The first
+ * ones are noted, too: inode numbers are used again, and a file may be written
+ * anew, so whoever finds a note must look whether the file has them.
+ */
 struct note {
 	uint64_t device, inode;
 	uint64_t begin;
 	uint64_t nbytes; /* 0: there is no note */
+	uint64_t sample_bytes;
+	uint8_t sample[NOTE_SAMPLE_BYTES]; /* zeros behind sample_bytes */
 };
 
 /* A run has two outputs at most. */

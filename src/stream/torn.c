@@ -115,9 +115,25 @@ find_end(int fd, const struct record_format *format, off_t begin, off_t size,
 	return at < size ? -1 : end;
 }
 
-/* The note about this file in which it ends; NULL if there is none. */
+/* Does the file have what was noted, as far as it goes? */
+static int
+has_sample(int fd, const struct note *note, uint64_t size)
+{
+	uint8_t there[NOTE_SAMPLE_BYTES];
+	size_t nbytes = (size_t)note->sample_bytes;
+
+	if (size - note->begin < nbytes)
+		nbytes = (size_t)(size - note->begin);
+	return io_pread(fd, there, nbytes, note->begin) == (ssize_t)nbytes &&
+	    memcmp(there, note->sample, nbytes) == 0;
+}
+
+/*
+ * The note about this file, open for reading as `fd`, in which it ends; NULL if
+ * there is none.
+ */
 static const struct note *
-find_note(const struct note notes[NOTES_COUNT], const struct stat *st)
+find_note(int fd, const struct note notes[NOTES_COUNT], const struct stat *st)
 {
 	const uint64_t size = (uint64_t)st->st_size;
 
@@ -125,7 +141,8 @@ find_note(const struct note notes[NOTES_COUNT], const struct stat *st)
 		const struct note *note = &notes[i];
 
 		if (note->device == st->st_dev && note->inode == st->st_ino &&
-		    note->begin < size && size - note->begin < note->nbytes)
+		    note->begin < size && size - note->begin < note->nbytes &&
+		    has_sample(fd, note, size))
 			return note;
 	}
 	return NULL;
@@ -222,8 +239,8 @@ torn_mend(struct output *out, const struct record_format *format,
 	reader = io_reopen(out->fd, O_RDONLY);
 	if (reader < 0)
 		return 0;
-	ending = look_at_end(reader, format, find_note(notes, &st), st.st_size,
-	    &begin);
+	ending = look_at_end(reader, format, find_note(reader, notes, &st),
+	    st.st_size, &begin);
 	/* Our own second descriptor would stand in the way of a lease. */
 	if (ending != ENDING_WHOLE && begin >= 0) {
 		close(reader);
