@@ -28,6 +28,7 @@ struct target {
 	uint64_t passed;    /* bytes of text passed over so far */
 	off_t begin;        /* where the first byte was appended, */
 	off_t end;          /* and the last one; equal: none was */
+	off_t appended;     /* how many were */
 };
 
 static int
@@ -143,6 +144,7 @@ append(void *context, const uint8_t *text, size_t nbytes, struct error *error)
 		if (t->begin == t->end)
 			t->begin = lseek(t->fd, 0, SEEK_CUR) - n;
 		t->end = lseek(t->fd, 0, SEEK_CUR);
+		t->appended += n;
 		text += n;
 		nbytes -= (size_t)n;
 	}
@@ -172,12 +174,15 @@ append_locked(struct target *t, int again, struct error *error)
 	return result;
 }
 
-/* Take back what was appended. */
+/* Take back what was appended, unless others have appended in between. */
 static int
 take_back(struct target *t)
 {
-	return t->fd < 0 || t->begin == t->end ? 0 :
-	    io_cut(t->fd, t->end, t->begin);
+	if (t->fd < 0 || t->appended == 0)
+		return 0;
+	if (t->end - t->begin != t->appended)
+		return -1;
+	return io_cut(t->fd, t->end, t->begin);
 }
 
 static enum redo

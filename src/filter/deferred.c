@@ -323,6 +323,11 @@ recover(struct filter *filter, struct journal *journal,
 {
 	struct error ignored;
 
+	/* Before an output gets lines that could not be remembered. */
+	if (layers_check_journal(filter, journal, error) < 0) {
+		journal_close(journal);
+		return -1;
+	}
 	switch (redo_apply(journal, 1, error)) {
 	case REDO_DONE:
 		break;

@@ -260,12 +260,10 @@ sync_layers(struct filter *filter, struct error *error)
 }
 
 int
-layers_mark_journal(struct filter *filter, struct journal *journal,
-    struct error *error)
+layers_check_journal(const struct filter *filter,
+    const struct journal *journal, struct error *error)
 {
-	struct layers *f = layers_of(filter);
-	journal_visit *mark = layers_is_windowed(f) ? windowed_mark_layer :
-	    plain_mark_layer;
+	const struct layers *f = layers_of_const(filter);
 
 	for (size_t i = 0; i < journal->span_count; i++) {
 		if (journal->spans[i].layer >= f->table.count)
@@ -275,6 +273,19 @@ layers_mark_journal(struct filter *filter, struct journal *journal,
 			    " these lines are new again", journal->path,
 			    f->filter.name);
 	}
+	return 0;
+}
+
+int
+layers_mark_journal(struct filter *filter, struct journal *journal,
+    struct error *error)
+{
+	struct layers *f = layers_of(filter);
+	journal_visit *mark = layers_is_windowed(f) ? windowed_mark_layer :
+	    plain_mark_layer;
+
+	if (layers_check_journal(filter, journal, error) < 0)
+		return -1;
 	return journal_each(journal, mark, f, error);
 }
 

@@ -42,6 +42,13 @@ int layers_complete(struct filter *filter, int replace, int unsynced,
 unsigned layers_forgotten(const struct filter *filter);
 
 /*
+ * Has the filter all layers that a complete journal names? If not, it was
+ * replaced by an older copy: returns -1 with `error` filled.
+ */
+int layers_check_journal(const struct filter *filter,
+    const struct journal *journal, struct error *error);
+
+/*
  * Mark what a complete journal holds, in the layers that it names.
  * layers_recover is for lines that may be in the filter already: they are not
  * counted twice; instead, the counters are estimated from the bits afterwards,

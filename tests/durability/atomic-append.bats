@@ -193,3 +193,21 @@ load ../common
 	bloomdedup -f seen --overwrite -o other in 2>err
 	[ ! -s other ]
 }
+
+@test "an older copy of the filter: the output gets no lines that it lacks" {
+	needs_strace
+	seq 60000 >in
+	echo old >out
+	bloomdedup create -n 1000 seen
+	cp seen copy
+	status=0
+	strace -qq -o trace -e trace=unlink -e inject=unlink:signal=KILL:when=1 \
+		"$BLOOMDEDUP" -f seen --atomic -o out --append in 2>err ||
+		status=$?
+	[ -e seen.journal ]
+	cp out before
+	cp copy seen
+	fails 3 'seems to be an older copy' \
+		bloomdedup -f seen --atomic -o out --append in
+	cmp before out
+}
