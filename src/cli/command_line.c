@@ -572,6 +572,7 @@ reads_operands(const struct options *o)
 	case COMMAND_FILTER:
 	case COMMAND_ADD:
 	case COMMAND_CHECK:
+	case COMMAND_KEY:
 	case COMMAND_PARTITION:
 		return 1;
 	default:

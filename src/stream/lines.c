@@ -178,7 +178,9 @@ reading_compare_headers(const struct inputs *inputs, struct error *error)
 		struct stat st;
 
 		one.paths = inputs->paths + i;
-		if (stat(*one.paths, &st) < 0 || !S_ISREG(st.st_mode))
+		/* Standard input can be read only once. */
+		if (strcmp(*one.paths, "-") == 0 ||
+		    stat(*one.paths, &st) < 0 || !S_ISREG(st.st_mode))
 			continue;
 		input = input_new(&one);
 		if (input_next(input, &chunk, HEADER_BYTES))

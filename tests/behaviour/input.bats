@@ -25,6 +25,8 @@ broken_file() {
 	[ ! -e seen ]
 	bloomdedup add -f seen in
 	fails 3 'missing: No such' bloomdedup check -f seen in missing
+	fails 3 'missing: No such' bloomdedup key -k 1 in missing >out
+	[ ! -s out ]
 	fails 3 'in/missing: Not a directory' bloomdedup in in/missing
 	# - is standard input, and one that goes away later is reported
 	bloomdedup - <in | cmp in -

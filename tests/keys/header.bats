@@ -262,3 +262,11 @@ load ../common
 		bloomdedup -d -f seen feb.csv feb.csv | cmp - <(tail -n 1 feb.csv)
 	done
 }
+
+@test "a file whose name is - is not taken for standard input" {
+	printf 'id,x\n9,9\n' >./-
+	printf 'mail,name\na@x,Ann\n' >jan.csv
+	printf 'mail,name\nb@x,Bob\n' >feb.csv
+	bloomdedup -f seen --csv --header -k mail - feb.csv <jan.csv >out
+	cat jan.csv <(tail -n 1 feb.csv) | cmp - out
+}
