@@ -497,20 +497,19 @@ reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
 	struct redis *r = redis_of(filter);
 	uint64_t capacity = capacity_of(r), left;
 
-	*room = wanted;
+	*room = 0;
 	if (failed_before(r, error))
 		return ROOM_SHORT;
-	if (filter->growth == GROWTH_GROW)
-		return ROOM_ENOUGH;
-	if (must_look(r, wanted) && look(r, error) < 0)
+	if (filter->growth != GROWTH_GROW && must_look(r, wanted) &&
+	    look(r, error) < 0)
 		return ROOM_SHORT;
-	if (filter->growth == GROWTH_WARN) {
+	if (filter->growth == GROWTH_WARN)
 		tell_overfill(r, wanted);
+	left = capacity > used(r) ? capacity - used(r) : 0;
+	if (filter->growth != GROWTH_FAIL || left >= wanted) {
+		*room = wanted;
 		return ROOM_ENOUGH;
 	}
-	left = capacity > used(r) ? capacity - used(r) : 0;
-	if (left >= wanted)
-		return ROOM_ENOUGH;
 	*room = left;
 	growth_is_full(&r->filter, capacity, error);
 	return ROOM_SHORT;

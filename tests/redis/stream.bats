@@ -259,6 +259,27 @@ costs() {
 		lines="$(figure lines "$URL/seen")"
 }
 
+@test "bit strings that can't be looked at any more: nothing is printed" {
+	kind=bits
+	start
+	bloomdedup create -n 2000 -p 1e-3 "$URL/seen" 2>notes
+	{
+		seq 1001 1100
+		seq 1001 1140
+	} >in
+	start_on_pipe -f "$URL/seen"
+	seq 200 >&7
+	until_idle $pid
+	cp out first
+	cli acl setuser default -getrange >reply
+	cat in >&7
+	ends_with 3
+	cli acl setuser default +getrange >reply
+	cmp first out
+	bloomdedup -f "$URL/seen" in >out
+	[ "$(wc -l <out)" -ge 138 ]
+}
+
 # went_on CLIENT LINES PID: it has printed so many more, or has ended.
 went_on() {
 	[ "$(wc -l <"out$1")" -ge "$2" ] || ! kill -0 "$3" 2>/dev/null
