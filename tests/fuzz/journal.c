@@ -260,21 +260,12 @@ right_commit(const uint8_t *p, size_t payload)
 	return 1;
 }
 
-/* As journal_open's result. */
+/* What the frames from `at` on say, behind the one that begins. */
 static int
-model(void)
+model_frames(size_t at)
 {
-	size_t at = right_frame(0), length;
-	size_t magic = nbytes < 4 ? nbytes : 4;
+	size_t length;
 
-	count = 0;
-	if (at == 0)
-		return nbytes < 36 && memcmp(bytes, "\x89" "bdj", magic) == 0 ?
-		    2 : -1;
-	if (le_get32(bytes + 4) != 1 || at != 36 ||
-	    le_get32(bytes + 16) != 1 ||
-	    memcmp(bytes + 20, header.id, FILTER_ID_BYTES) != 0)
-		return -1;
 	for (;; at += length) {
 		const uint8_t *p = bytes + at;
 
@@ -289,6 +280,29 @@ model(void)
 			digests[count++] = (struct digest){ le_get64(p + i),
 				le_get64(p + i + 8) };
 	}
+}
+
+/* As journal_open's result. */
+static int
+model(void)
+{
+	size_t at = right_frame(0);
+	size_t magic = nbytes < 4 ? nbytes : 4;
+	int result;
+
+	count = 0;
+	if (at == 0)
+		return nbytes < 36 && memcmp(bytes, "\x89" "bdj", magic) == 0 ?
+		    2 : -1;
+	if (le_get32(bytes + 4) != 1 || at != 36 ||
+	    le_get32(bytes + 16) < 1 || le_get32(bytes + 16) > 2)
+		return -1;
+	result = model_frames(at);
+	/* Of another filter, only what is complete matters. */
+	if (result == 0 &&
+	    memcmp(bytes + 20, header.id, FILTER_ID_BYTES) != 0)
+		return -1;
+	return result;
 }
 
 static int
