@@ -347,13 +347,15 @@ take_get(struct client *client, const struct request *get)
 	struct request request = *get;
 	struct bytes keys = get->key, first = bytes_next_word(&keys);
 
-	request.reply = refusal_of_keys(client->service, get->key);
-	if (request.reply != NULL) {
+	request.several = bytes_after_blanks(keys).nbytes > 0;
+	/* A single key is looked at when it is added. */
+	if (request.several)
+		request.reply = refusal_of_keys(client->service, get->key);
+	if (request.several && request.reply != NULL) {
 		request.verb = VERB_FAILED;
 		add(client, &request);
 		return;
 	}
-	request.several = bytes_after_blanks(keys).nbytes > 0;
 	for (request.key = first; request.key.nbytes > 0;
 	    request.key = bytes_next_word(&keys))
 		add(client, &request);
