@@ -32,7 +32,7 @@ static void
 tell_several(const struct key_recipe *recipe,
     const struct keys_figures *figures)
 {
-	const struct key_place *first = &figures->first;
+	const struct key_position *first = &figures->first;
 	const char *unit = recipe->csv ? "record" : "line";
 	char count[NUMBER_TEXT], number[NUMBER_TEXT];
 

@@ -6,7 +6,7 @@
 
 #include "base/number.h"
 #include "disk/table.h"
-#include "model/plan.h"
+#include "model/use.h"
 
 /* Print a file's name, with escapes for what could control the terminal. */
 void text_print_name(const char *text);

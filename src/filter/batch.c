@@ -5,18 +5,18 @@
 
 #include "filter/filter.h"
 
-/* Slots per item: with few collisions, the branch predicts well. */
-#define SLOTS_AN_ITEM 8
-#define LEAST_SLOTS 16
+/* Cells per item: with few collisions, the branch predicts well. */
+#define CELLS_AN_ITEM 8
+#define LEAST_CELLS 16
 
 static size_t
-slot_count(size_t items)
+cell_count(size_t items)
 {
-	size_t slots = LEAST_SLOTS;
+	size_t cells = LEAST_CELLS;
 
-	while (slots < SLOTS_AN_ITEM * items)
-		slots *= 2;
-	return slots;
+	while (cells < CELLS_AN_ITEM * items)
+		cells *= 2;
+	return cells;
 }
 
 struct batch *
@@ -29,8 +29,8 @@ batch_new(size_t capacity)
 	b->new_digests = memory_or_die(malloc(capacity *
 	    sizeof *b->new_digests));
 	b->new_items = memory_or_die(malloc(capacity * sizeof *b->new_items));
-	b->slots = memory_or_die(calloc(slot_count(capacity),
-	    sizeof *b->slots));
+	b->cells = memory_or_die(calloc(cell_count(capacity),
+	    sizeof *b->cells));
 	for (b->stamp_step = 1; b->stamp_step < capacity; )
 		b->stamp_step *= 2;
 	return b;
@@ -44,8 +44,8 @@ batch_free(struct batch *b)
 	free(b->seen);
 	free(b->new_digests);
 	free(b->new_items);
-	free(b->slots);
-	free(b->taken);
+	free(b->cells);
+	free(b->claims);
 	free(b);
 }
 
@@ -79,32 +79,32 @@ digests_among(const struct batch *b, size_t n)
 	return count;
 }
 
-/* Repeats within the batch count as seen: a small exact table. */
+/* Repeats within the batch count as seen: a small hash table finds them. */
 static void
 drop_repeats(struct batch *b)
 {
-	size_t mask = slot_count(b->new_count) - 1, kept = 0;
-	uint32_t place_mask = b->stamp_step - 1, stamp;
+	size_t mask = cell_count(b->new_count) - 1, kept = 0;
+	uint32_t index_mask = b->stamp_step - 1, stamp;
 	int keep_none = b->keep_none;
 
 	/* A new stamp empties it; stamps run out once in many batches. */
 	b->stamp += b->stamp_step;
 	if (b->stamp == 0) {
-		memset(b->slots, 0, slot_count(b->capacity) *
-		    sizeof *b->slots);
+		memset(b->cells, 0, cell_count(b->capacity) *
+		    sizeof *b->cells);
 		b->stamp = b->stamp_step;
 	}
 	stamp = b->stamp;
 	for (size_t i = 0; i < b->new_count; i++) {
 		struct digest d = b->new_digests[i];
 		uint32_t item = b->new_items[i];
-		size_t slot = (size_t)d.low & mask;
+		size_t cell = (size_t)d.low & mask;
 		int repeated = 0, none = keep_none && digest_is_none(d);
 
-		for (; !none && (b->slots[slot] & ~place_mask) == stamp;
-		    slot = (slot + 1) & mask) {
+		for (; !none && (b->cells[cell] & ~index_mask) == stamp;
+		    cell = (cell + 1) & mask) {
 			struct digest other =
-			    b->new_digests[b->slots[slot] & place_mask];
+			    b->new_digests[b->cells[cell] & index_mask];
 			if (other.low == d.low && other.high == d.high) {
 				repeated = 1;
 				break;
@@ -117,7 +117,7 @@ drop_repeats(struct batch *b)
 		b->new_digests[kept] = d;
 		b->new_items[kept] = item;
 		if (!none)
-			b->slots[slot] = stamp | (uint32_t)kept;
+			b->cells[cell] = stamp | (uint32_t)kept;
 		kept++;
 	}
 	b->new_count = kept;
@@ -179,9 +179,9 @@ batch_claim(struct batch *b, struct filter *filter, struct error *error)
 	b->undone = 0;
 	if (wanted == 0)
 		return 0;
-	if (b->taken == NULL)
-		b->taken = memory_or_die(malloc(b->capacity));
-	result = filter_claim(filter, b->new_digests, wanted, b->taken,
+	if (b->claims == NULL)
+		b->claims = memory_or_die(malloc(b->capacity));
+	result = filter_claim(filter, b->new_digests, wanted, b->claims,
 	    error);
 	for (size_t i = 0; i < b->new_count; i++) {
 		static const uint8_t seen[] = { [CLAIM_OURS] = BATCH_NEW,
@@ -190,7 +190,7 @@ batch_claim(struct batch *b, struct filter *filter, struct error *error)
 		uint32_t item = b->new_items[i];
 
 		if (!is_none(b, item))
-			b->seen[item] = seen[b->taken[n++]];
+			b->seen[item] = seen[b->claims[n++]];
 		b->undone += b->seen[item] == BATCH_UNDONE;
 		b->new_items[kept] = item;
 		kept += b->seen[item] == BATCH_NEW;

@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "bits/hash.h"
-#include "model/plan.h"
+#include "model/use.h"
 
 struct filter;
 
@@ -41,10 +41,11 @@ struct batch {
 	size_t new_count;             /* new items, */
 	uint32_t *new_items;          /* their numbers, in order, */
 	struct digest *new_digests;   /* and digests, but DIGEST_NONE */
-	/* To find repeats: a hash table of stamp + place in new_digests. */
-	uint32_t *slots;
+	/* To find repeats: a hash table, whose cells are the stamp of a
+	   batch plus an index of new_digests. */
+	uint32_t *cells;
 	uint32_t stamp, stamp_step;   /* of this batch: others are empty */
-	uint8_t *taken;               /* an enum claim for each new digest */
+	uint8_t *claims;              /* an enum claim for each new digest */
 };
 
 struct batch *batch_new(size_t capacity);

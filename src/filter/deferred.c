@@ -50,14 +50,14 @@ make_pending(struct deferred *d, uint64_t capacity, enum growth growth,
 	double rate = SIZING_PENDING_SHARE * h->error_rate;
 	double first = growth == GROWTH_GROW ? sizing_layer_rate(rate, 0, 0) :
 	    rate;
-	struct filter_design plan = { .capacity = capacity, .error_rate = rate,
-		.growth = growth, .hash = &h->hash };
+	struct filter_design design = { .capacity = capacity,
+		.error_rate = rate, .growth = growth, .hash = &h->hash };
 
 	filter_close(d->pending, error);
 	d->pending = NULL;
-	return sizing_layer(&plan.geometry, capacity, first, first, 0,
+	return sizing_layer(&design.geometry, capacity, first, first, 0,
 	    error) < 0 ? -1 :
-	    layers_create(&d->pending, NULL, 0, &plan, &use, error);
+	    layers_create(&d->pending, NULL, 0, &design, &use, error);
 }
 
 static struct deferred *

@@ -93,9 +93,9 @@ filter_mark(struct filter *f, const struct digest *digests, size_t n,
 
 int
 filter_claim(struct filter *f, const struct digest *digests, size_t n,
-    uint8_t *taken, struct error *error)
+    uint8_t *claims, struct error *error)
 {
-	return f->bottom->operations->claim(f->bottom, digests, n, taken,
+	return f->bottom->operations->claim(f->bottom, digests, n, claims,
 	    error);
 }
 

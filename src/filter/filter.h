@@ -20,7 +20,8 @@
 #include "bits/hash.h"
 #include "disk/file.h"
 #include "disk/table.h"
-#include "model/plan.h"
+#include "model/design.h"
+#include "model/use.h"
 
 struct filter;
 
@@ -50,14 +51,14 @@ int filter_open(struct filter **filter, const char *location,
  * complete. An existing one is replaced if `replace`, else 1 is returned.
  */
 int filter_create(struct filter **filter, const char *location, int replace,
-    const struct filter_design *plan, const struct filter_use *use,
+    const struct filter_design *design, const struct filter_use *use,
     struct error *error);
 
 /*
  * What would a filter made so cost on this server, in shards and bytes? Asks
  * the server, and makes nothing. Only for locations that are servers.
  */
-int filter_foresee(const char *location, const struct filter_design *plan,
+int filter_foresee(const char *location, const struct filter_design *design,
     struct filter_costs *costs, uint64_t *bytes, struct error *error);
 
 /*
@@ -140,11 +141,11 @@ int filter_mark(struct filter *filter, const struct digest *digests,
 
 /*
  * Remember n digests, making room for them, and say which of them were new:
- * taken[i] becomes an enum claim, CLAIM_UNDONE only after a failure.
+ * claims[i] becomes an enum claim, CLAIM_UNDONE only after a failure.
  * Only for filters on servers, opened with use.claim.
  */
 int filter_claim(struct filter *filter, const struct digest *digests,
-    size_t n, uint8_t *taken, struct error *error);
+    size_t n, uint8_t *claims, struct error *error);
 
 /*
  * About so many more lines will be marked, as far as one can tell; 0 if one

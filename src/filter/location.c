@@ -24,12 +24,12 @@ struct kind {
 	int (*open)(struct filter **filter, const char *location,
 	    const struct filter_use *use, struct error *error);
 	int (*create)(struct filter **filter, const char *location,
-	    int replace, const struct filter_design *plan,
+	    int replace, const struct filter_design *design,
 	    const struct filter_use *use, struct error *error);
 	int (*remove)(const char *location, const struct lock_wait *wait,
 	    struct error *error);
 	/* NULL for files, whose size needs no file. */
-	int (*foresee)(const char *location, const struct filter_design *plan,
+	int (*foresee)(const char *location, const struct filter_design *design,
 	    struct filter_costs *costs, uint64_t *bytes,
 	    struct error *error);
 	/* Or NULL: another client may use what seems to be unused. */
@@ -163,22 +163,22 @@ filter_open(struct filter **filter, const char *location,
 
 int
 filter_create(struct filter **filter, const char *location, int replace,
-    const struct filter_design *plan, const struct filter_use *use,
+    const struct filter_design *design, const struct filter_use *use,
     struct error *error)
 {
 	const struct kind *kind = usable(location, error);
 
 	return kind == NULL ? -1 : kind->create(filter, location, replace,
-	    plan, use, error);
+	    design, use, error);
 }
 
 int
-filter_foresee(const char *location, const struct filter_design *plan,
+filter_foresee(const char *location, const struct filter_design *design,
     struct filter_costs *costs, uint64_t *bytes, struct error *error)
 {
 	const struct kind *kind = usable(location, error);
 
-	return kind == NULL ? -1 : kind->foresee(location, plan, costs, bytes,
+	return kind == NULL ? -1 : kind->foresee(location, design, costs, bytes,
 	    error);
 }
 

@@ -106,7 +106,7 @@ key_has_troubles(const struct key_recipe *recipe)
 
 void
 key_figures_count(struct key_figures *figures, const uint8_t *troubles,
-    const uint32_t *numbers, size_t n, struct key_place place)
+    const uint32_t *numbers, size_t n, struct key_position position)
 {
 	uint64_t eight = 0;
 
@@ -121,8 +121,8 @@ key_figures_count(struct key_figures *figures, const uint8_t *troubles,
 			if (!(troubles[i] >> t & 1))
 				continue;
 			if (figures->of[t].lines++ == 0)
-				figures->of[t].first = (struct key_place){
-					place.file, place.number +
+				figures->of[t].first = (struct key_position){
+					position.file, position.number +
 					(numbers == NULL ? i : numbers[i]) };
 		}
 	}
@@ -219,7 +219,7 @@ key_figures_tell(const struct key_figures *figures,
     const struct key_recipe *recipe, enum key_trouble trouble,
     struct error *error)
 {
-	const struct key_place *first = &figures->of[trouble].first;
+	const struct key_position *first = &figures->of[trouble].first;
 	uint64_t lines = figures->of[trouble].lines;
 	const char *then = consequence(recipe, trouble, lines == 1);
 	int part = is_part(recipe, trouble);
@@ -255,7 +255,7 @@ key_first_refused(const uint8_t *troubles, size_t n)
 
 void
 key_refuse(const struct key_recipe *recipe, uint8_t troubles,
-    struct key_place place, struct error *error)
+    struct key_position position, struct error *error)
 {
 	int trouble = __builtin_ctz(troubles);
 	char fields[KEY_TEXT] = "";
@@ -263,9 +263,10 @@ key_refuse(const struct key_recipe *recipe, uint8_t troubles,
 	if (trouble == KEY_NO_FIELD)
 		say_fields(recipe, fields);
 	error_set(error, STATUS_FAILED, "%s: %s%s %" PRIu64 " %s%s, which"
-	    " --strict-keys does not allow", place.file,
+	    " --strict-keys does not allow", position.file,
 	    is_part(recipe, (enum key_trouble)trouble) ? "the key of " : "",
-	    unit(recipe), place.number, troubles_in_words[trouble].one, fields);
+	    unit(recipe), position.number, troubles_in_words[trouble].one,
+	    fields);
 }
 
 int

@@ -46,7 +46,7 @@ void key_scratch_reset(struct key_scratch *scratch,
 void key_scratch_free(struct key_scratch *scratch);
 
 /* A line of the input. */
-struct key_place {
+struct key_position {
 	const char *file;
 	uint64_t number; /* of the line in the file, from 1, header included */
 };
@@ -56,7 +56,7 @@ struct key_figures {
 	uint32_t found; /* bit i: pointer i led to a value in some line */
 	struct {
 		uint64_t lines;         /* that had the trouble */
-		struct key_place first; /* the first of them */
+		struct key_position first; /* the first of them */
 	} of[KEY_TROUBLES];
 };
 
@@ -65,10 +65,10 @@ int key_has_troubles(const struct key_recipe *recipe);
 
 /*
  * Count the troubles of n lines of one file. troubles[i] is about the line that
- * comes numbers[i] lines after `place`, or i lines if `numbers` is NULL.
+ * comes numbers[i] lines after `position`, or i lines if `numbers` is NULL.
  */
 void key_figures_count(struct key_figures *figures, const uint8_t *troubles,
-    const uint32_t *numbers, size_t n, struct key_place place);
+    const uint32_t *numbers, size_t n, struct key_position position);
 
 /*
  * Did any line have this trouble? Then fill `error` (STATUS_OK) with a message
@@ -108,6 +108,6 @@ size_t key_first_refused(const uint8_t *troubles, size_t n);
 
 /* Fill `error` (STATUS_FAILED) for a line that key_first_refused found. */
 void key_refuse(const struct key_recipe *recipe, uint8_t troubles,
-    struct key_place place, struct error *error);
+    struct key_position position, struct error *error);
 
 #endif

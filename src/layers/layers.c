@@ -165,7 +165,7 @@ layers_complete(struct filter *filter, int replace, int unsynced,
 
 int
 layers_create(struct filter **filter, const char *path, int replace,
-    const struct filter_design *plan, const struct filter_use *use,
+    const struct filter_design *design, const struct filter_use *use,
     struct error *error)
 {
 	struct table table;
@@ -174,8 +174,8 @@ layers_create(struct filter **filter, const char *path, int replace,
 	int result;
 
 	*filter = NULL;
-	if (plan_header(plan, &header, error) < 0 ||
-	    plan_table(plan, &table, error) < 0 ||
+	if (design_header(design, &header, error) < 0 ||
+	    design_table(design, &table, error) < 0 ||
 	    layers_prepare(filter, path, &header, &table, use, 1, error) < 0)
 		return -1;
 	f = layers_of(*filter);

@@ -9,7 +9,8 @@
 
 #include "base/error.h"
 #include "disk/table.h"
-#include "model/plan.h"
+#include "model/design.h"
+#include "model/use.h"
 
 struct filter;
 struct journal;
@@ -18,7 +19,7 @@ struct journal;
 int layers_open(struct filter **filter, const char *path,
     const struct filter_use *use, struct error *error);
 int layers_create(struct filter **filter, const char *path, int replace,
-    const struct filter_design *plan, const struct filter_use *use,
+    const struct filter_design *design, const struct filter_use *use,
     struct error *error);
 
 /*

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "bits/hash.h"
 #include "disk/table.h"
-#include "model/plan.h"
+#include "model/use.h"
 
 struct filter;
 
@@ -35,7 +35,7 @@ struct filter_operations {
 	int (*mark)(struct filter *filter, const struct digest *digests,
 	    size_t n, struct error *error);
 	int (*claim)(struct filter *filter, const struct digest *digests,
-	    size_t n, uint8_t *taken, struct error *error);
+	    size_t n, uint8_t *claims, struct error *error);
 	void (*expect)(struct filter *filter, uint64_t lines);
 	int (*idle_after)(const struct filter *filter);
 	int (*write_back)(struct filter *filter, int all,

@@ -5,7 +5,7 @@
 
 #include "base/io.h"
 #include "base/number.h"
-#include "model/plan.h"
+#include "model/design.h"
 #include "model/window.h"
 #include "redis/generations.h"
 
@@ -162,7 +162,7 @@ plan_bloom(const struct place *p, const char *key, struct found *new,
 }
 
 int
-place_plan(struct place *p, const struct filter_design *plan,
+place_plan(struct place *p, const struct filter_design *design,
     struct error *error)
 {
 	char key[LAYOUT_KEY_MAX];
@@ -171,7 +171,7 @@ place_plan(struct place *p, const struct filter_design *plan,
 	redisReply *reply;
 	int result;
 
-	if (plan_header(plan, header, error) < 0)
+	if (design_header(design, header, error) < 0)
 		return -1;
 	/* Of several clients' lines, nobody knows which came first. */
 	if (header->window.kind == WINDOW_LINES)
@@ -320,7 +320,7 @@ may_keep(struct place *p, struct error *error)
 }
 
 int
-place_make(struct place *p, int replace, const struct filter_design *plan,
+place_make(struct place *p, int replace, const struct filter_design *design,
     struct error *error)
 {
 	struct found before;
@@ -332,7 +332,7 @@ place_make(struct place *p, int replace, const struct filter_design *plan,
 		return -1;
 	if (before.exists && !replace)
 		return 1;
-	if (may_keep(p, error) < 0 || place_plan(p, plan, error) < 0)
+	if (may_keep(p, error) < 0 || place_plan(p, design, error) < 0)
 		return -1;
 	/* Generations are made when they are due. */
 	if (p->header.window.kind != WINDOW_NONE)

@@ -11,7 +11,8 @@
 #define REDIS_PLACE_H
 
 #include "base/error.h"
-#include "model/plan.h"
+#include "model/design.h"
+#include "model/use.h"
 #include "redis/shards.h"
 
 struct place {
@@ -50,7 +51,7 @@ int place_is_ours(const struct place *place, const struct found *found);
 void place_take(struct place *place, const struct found *found);
 
 /* Plan a filter for this server and open it; nothing is made. */
-int place_plan(struct place *place, const struct filter_design *plan,
+int place_plan(struct place *place, const struct filter_design *design,
     struct error *error);
 
 /*
@@ -58,7 +59,7 @@ int place_plan(struct place *place, const struct filter_design *plan,
  * there is one already and `replace` is 0.
  */
 int place_make(struct place *place, int replace,
-    const struct filter_design *plan, struct error *error);
+    const struct filter_design *design, struct error *error);
 
 /* Remove the filter. Returns 1 if there is none. */
 int place_remove(struct place *place, struct error *error);

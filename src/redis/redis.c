@@ -8,7 +8,7 @@
 #include "model/estimate.h"
 #include "model/growth.h"
 #include "model/operations.h"
-#include "model/plan.h"
+#include "model/design.h"
 #include "model/window.h"
 #include "redis/claims.h"
 #include "redis/generations.h"
@@ -267,10 +267,10 @@ begin_use(struct redis *r, const struct filter_use *use, struct error *error)
 	return count(r, error);
 }
 
-/* Without a plan, open it; else make it. Returns 1 if it isn't there, or is. */
+/* Open it, or with a design make it. Returns 1 if it isn't there, or is. */
 static int
 begin(struct filter **filter, const char *location, int replace,
-    const struct filter_design *plan, const struct filter_use *use,
+    const struct filter_design *design, const struct filter_use *use,
     struct error *error)
 {
 	struct redis *r = memory_or_die(calloc(1, sizeof *r));
@@ -286,8 +286,8 @@ begin(struct filter **filter, const char *location, int replace,
 		.bottom = &r->filter, .header = &r->place.header,
 		.table = &r->table, .name = r->place.address.shown };
 	r->claiming = use->claim;
-	if (plan != NULL) {
-		result = place_make(&r->place, replace, plan, error);
+	if (design != NULL) {
+		result = place_make(&r->place, replace, design, error);
 	} else {
 		result = place_find(&r->place, &found, error);
 		if (result == 0 && !found.exists)
@@ -313,10 +313,10 @@ redis_open(struct filter **filter, const char *location,
 
 int
 redis_create(struct filter **filter, const char *location, int replace,
-    const struct filter_design *plan, const struct filter_use *use,
+    const struct filter_design *design, const struct filter_use *use,
     struct error *error)
 {
-	return begin(filter, location, replace, plan, use, error);
+	return begin(filter, location, replace, design, use, error);
 }
 
 static struct filter_costs
@@ -329,7 +329,7 @@ costs_of(const struct place *place)
 }
 
 int
-redis_foresee(const char *location, const struct filter_design *plan,
+redis_foresee(const char *location, const struct filter_design *design,
     struct filter_costs *costs, uint64_t *bytes, struct error *error)
 {
 	const struct filter_use use = FILTER_READ;
@@ -338,7 +338,7 @@ redis_foresee(const char *location, const struct filter_design *plan,
 
 	if (place_open(&place, location, &use, error) < 0)
 		return -1;
-	result = place_plan(&place, plan, error);
+	result = place_plan(&place, design, error);
 	if (result == 0) {
 		*costs = costs_of(&place);
 		*bytes = layout_bytes(&place.shards.layout, &place.header);

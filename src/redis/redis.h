@@ -10,7 +10,8 @@
 #define REDIS_REDIS_H
 
 #include "base/error.h"
-#include "model/plan.h"
+#include "model/design.h"
+#include "model/use.h"
 
 struct filter;
 
@@ -18,11 +19,11 @@ struct filter;
 int redis_open(struct filter **filter, const char *location,
     const struct filter_use *use, struct error *error);
 int redis_create(struct filter **filter, const char *location, int replace,
-    const struct filter_design *plan, const struct filter_use *use,
+    const struct filter_design *design, const struct filter_use *use,
     struct error *error);
 
 /* filter_foresee. */
-int redis_foresee(const char *location, const struct filter_design *plan,
+int redis_foresee(const char *location, const struct filter_design *design,
     struct filter_costs *costs, uint64_t *bytes, struct error *error);
 
 /* Remove a filter; returns 1 if there is none. */

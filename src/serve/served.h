@@ -18,7 +18,8 @@
 #include "bits/hash.h"
 #include "disk/table.h"
 #include "key/key.h"
-#include "model/plan.h"
+#include "model/design.h"
+#include "model/use.h"
 #include "serve/buffer.h"
 #include "serve/service.h"
 
@@ -92,7 +93,7 @@ struct served *served_new(struct served_pool *pool, struct bytes name);
 int served_free(struct served *served, struct error *error);
 
 /* Create its file, and open it. Returns 1 if there is a file of that name. */
-int served_create(struct served *served, const struct filter_design *plan,
+int served_create(struct served *served, const struct filter_design *design,
     struct error *error);
 
 /*

@@ -73,7 +73,7 @@ print_keys(struct maker *m, struct error *error)
 	struct printing *p = m->printing;
 	const char end[OUTPUT_TEXT] = { (char)p->inputs.format.csv.terminator };
 	const uint8_t *troubles = m->lines.troubles;
-	struct key_place *place = &p->reading.place;
+	struct key_position *position = &p->reading.position;
 	const size_t count = m->lines.count;
 	size_t allowed = count;
 
@@ -88,17 +88,17 @@ print_keys(struct maker *m, struct error *error)
 			return -1;
 		if (memchr(key->data, end[0], key->nbytes) != NULL &&
 		    p->figures->several++ == 0)
-			p->figures->first = (struct key_place){ place->file,
-				place->number + i };
+			p->figures->first = (struct key_position){
+				position->file, position->number + i };
 	}
 	if (troubles != NULL)
 		key_figures_count(&p->figures->keys, troubles, NULL, allowed,
-		    *place);
+		    *position);
 	p->figures->keys.found |= m->lines.scratch.found;
 	p->figures->lines += allowed;
-	place->number += allowed;
+	position->number += allowed;
 	if (allowed < count) {
-		key_refuse(p->recipe, troubles[allowed], *place, error);
+		key_refuse(p->recipe, troubles[allowed], *position, error);
 		return -1;
 	}
 	return 0;

@@ -13,7 +13,7 @@ struct keys_figures {
 	uint64_t lines;
 	struct key_figures keys;
 	uint64_t several;       /* keys that contain the end of a line */
-	struct key_place first; /* the line of the first such key */
+	struct key_position first; /* the line of the first such key */
 };
 
 /*

@@ -85,9 +85,9 @@ void
 reading_begin(struct reading *reading, const struct chunk *chunk)
 {
 	if (chunk->begins)
-		reading->place = (struct key_place){ chunk->file, 1 };
+		reading->position = (struct key_position){ chunk->file, 1 };
 	if (chunk->header_bytes > 0)
-		reading->place.number++;
+		reading->position.number++;
 }
 
 int

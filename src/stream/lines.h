@@ -57,14 +57,14 @@ lines_keys(struct lines *lines, size_t first, size_t n, struct key *keys)
 
 /* What a job has read; all zero at its beginning. */
 struct reading {
-	struct key_place place; /* the line that is finished next */
+	struct key_position position; /* the line that is finished next */
 	uint8_t *header;        /* of the first file; NULL: none yet */
 	size_t header_bytes;
 	const char *header_file;  /* its name; the input's */
 };
 void reading_free(struct reading *reading);
 
-/* A chunk's turn: note the place of its first line, after its header. */
+/* A chunk's turn: note the position of its first line, after its header. */
 void reading_begin(struct reading *reading, const struct chunk *chunk);
 
 /*

@@ -240,7 +240,7 @@ static int
 finish_prepared(struct sorter *s, struct error *error)
 {
 	struct partition *p = s->partition;
-	struct key_place *place = &p->reading.place;
+	struct key_position *position = &p->reading.position;
 	const uint8_t *troubles = s->lines.troubles;
 
 	p->figures->keys.found |= s->lines.scratch.found;
@@ -248,19 +248,19 @@ finish_prepared(struct sorter *s, struct error *error)
 		return -1;
 	if (troubles != NULL)
 		key_figures_count(&p->figures->keys, troubles, NULL,
-		    s->allowed, *place);
-	place->number += s->allowed;
+		    s->allowed, *position);
+	position->number += s->allowed;
 	p->figures->lines += s->allowed;
 	switch (s->refused) {
 	case REFUSED_NONE:
 		break;
 	case REFUSED_KEY:
-		key_refuse(p->recipe, troubles[s->allowed], *place, error);
+		key_refuse(p->recipe, troubles[s->allowed], *position, error);
 		return -1;
 	case REFUSED_NEWLINE:
 		return error_set(error, STATUS_FAILED, "%s: record %" PRIu64
 		    " has a newline in it: write each part to a file, with"
-		    " -o 'part-%%d.csv'", place->file, place->number);
+		    " -o 'part-%%d.csv'", position->file, position->number);
 	}
 	return 0;
 }

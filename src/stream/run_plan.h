@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "key/key.h"
-#include "model/plan.h"
+#include "model/use.h"
 #include "stream/lines.h"
 #include "stream/output.h"
 #include "stream/pipeline.h"

@@ -85,15 +85,15 @@ write_and_mark(struct worker *w, size_t *fresh, struct error *error)
 
 /*
  * Where the batch's line i is: lines of other parts may lie between it and the
- * place of the first line that was prepared.
+ * position of the first line that was prepared.
  */
-static struct key_place
+static struct key_position
 place_of(const struct worker *w, size_t i)
 {
-	struct key_place place = w->run->reading.place;
+	struct key_position position = w->run->reading.position;
 
-	place.number += w->numbers == NULL ? i : w->numbers[i];
-	return place;
+	position.number += w->numbers == NULL ? i : w->numbers[i];
+	return position;
 }
 
 static void
@@ -106,7 +106,7 @@ count_troubles(struct worker *w, size_t first, size_t n)
 		    place_of(w, first));
 	else
 		key_figures_count(&w->run->keys, troubles, w->numbers + first,
-		    n, w->run->reading.place);
+		    n, w->run->reading.position);
 }
 
 /*
@@ -155,12 +155,12 @@ static int
 refuse_foreign(const struct worker *w, struct error *error)
 {
 	const struct key_recipe *recipe = &w->run->recipe;
-	const struct key_place *place = &w->run->reading.place;
+	const struct key_position *position = &w->run->reading.position;
 
 	return error_set(error, STATUS_FAILED, "%s: %s %" PRIu64 " is not of"
-	    " part %u of %u, which --strict-part does not allow", place->file,
-	    recipe->csv ? "record" : "line", place->number + w->lines.count,
-	    recipe->part, recipe->parts);
+	    " part %u of %u, which --strict-part does not allow",
+	    position->file, recipe->csv ? "record" : "line",
+	    position->number + w->lines.count, recipe->part, recipe->parts);
 }
 
 /* Finish lines in batches; with --strict-keys, up to one without a key. */
@@ -192,7 +192,7 @@ finish_prepared(struct worker *w, struct error *error)
 	if (w->is_foreign)
 		return refuse_foreign(w, error);
 	/* with the lines of other parts between them */
-	run->reading.place.number += w->lines.count + w->passed;
+	run->reading.position.number += w->lines.count + w->passed;
 	run->lines_passed += w->passed;
 	run->bytes_read += w->passed_bytes;
 	w->passed = 0;

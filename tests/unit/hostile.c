@@ -60,10 +60,11 @@ open_filter(struct filter **f, int writable, struct error *error)
 static unsigned
 make(uint64_t capacity)
 {
-	struct filter_design plan = { .capacity = capacity, .error_rate = 1e-3,
-		.growth = GROWTH_GROW, .hash_kind = HASH_XXH3_128 };
+	struct filter_design design = { .capacity = capacity,
+		.error_rate = 1e-3, .growth = GROWTH_GROW,
+		.hash_kind = HASH_XXH3_128 };
 	const struct filter_use use = FILTER_WRITE;
-	double rate = sizing_layer_rate(plan.error_rate, 0, 0);
+	double rate = sizing_layer_rate(design.error_rate, 0, 0);
 	struct filter *f = NULL;
 	struct error error;
 	unsigned layers;
@@ -72,8 +73,8 @@ make(uint64_t capacity)
 
 	random_state = capacity;
 	draw(digests, LINES);
-	if (sizing_layer(&plan.geometry, capacity, rate, rate, 0,
-	    &error) < 0 || filter_create(&f, path, 1, &plan,
+	if (sizing_layer(&design.geometry, capacity, rate, rate, 0,
+	    &error) < 0 || filter_create(&f, path, 1, &design,
 	    &use, &error) < 0 ||
 	    filter_reserve(f, LINES, &room, &error) != ROOM_ENOUGH ||
 	    filter_mark(f, digests, LINES, &error) < 0)

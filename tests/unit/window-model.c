@@ -165,15 +165,15 @@ open_filter(uint64_t step)
 static struct filter *
 create_filter(const char *name, uint64_t capacity)
 {
-	struct filter_design plan = { .capacity = capacity, .error_rate = 1e-12,
-		.growth = GROWTH_GROW, .window = *window,
+	struct filter_design design = { .capacity = capacity,
+		.error_rate = 1e-12, .growth = GROWTH_GROW, .window = *window,
 		.hash_kind = HASH_XXH3_128 };
 	static struct hash hash = { .kind = HASH_XXH3_128 };
 	struct filter_use use = use_now();
 	struct filter *f = NULL;
 
-	plan.hash = &hash;
-	if (filter_create(&f, name, 1, &plan, &use, &error) != 0)
+	design.hash = &hash;
+	if (filter_create(&f, name, 1, &design, &use, &error) != 0)
 		die("not created", 0);
 	return f;
 }

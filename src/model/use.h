@@ -1,36 +1,13 @@
-/* What a new filter is made for, how a run uses one, and what that costs. */
-#ifndef MODEL_PLAN_H
-#define MODEL_PLAN_H
+/*
+ * How a run uses a filter, and what the filter answers: words of the interface
+ * that every kind of filter shares (filter/filter.h).
+ */
+#ifndef MODEL_USE_H
+#define MODEL_USE_H
 
 #include <stdint.h>
 
-#include "bits/geometry.h"
-#include "bits/hash.h"
 #include "disk/file.h"
-#include "disk/table.h"
-
-/* What a new filter is made for. */
-struct filter_design {
-	uint64_t capacity;
-	double error_rate;
-	struct geometry geometry; /* of the first layer; sizing.h finds it */
-	enum growth growth;
-	struct window window;     /* if any, `geometry` is not used */
-	const struct hash *hash;  /* NULL: one with a new secret, */
-	uint32_t hash_kind;       /* of this kind, or 0 for the default */
-	char recipe[FILTER_RECIPE_MAX + 1]; /* as header.recipe */
-};
-
-/*
- * The header of a new filter that is made for `plan`, with a new secret unless
- * the plan has a hash; without an id. Returns 0, or -1 with `error` filled.
- */
-int plan_header(const struct filter_design *plan, struct header *header,
-    struct error *error);
-
-/* Its first table: one empty layer. Returns 0, or -1 with `error` filled. */
-int plan_table(const struct filter_design *plan, struct table *table,
-    struct error *error);
 
 /* How a run uses a filter. */
 struct filter_use {

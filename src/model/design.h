@@ -1,0 +1,40 @@
+/* What a new filter is made for: its design, and its header and first table. */
+#ifndef MODEL_DESIGN_H
+#define MODEL_DESIGN_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "bits/geometry.h"
+#include "bits/hash.h"
+#include "disk/table.h"
+
+/* What a new filter is made for. */
+struct filter_design {
+	uint64_t capacity;
+	double error_rate;
+	struct geometry geometry; /* of the first layer; sizing.h finds it */
+	enum growth growth;
+	struct window window;     /* if any, `geometry` is not used */
+	const struct hash *hash;  /* NULL: one with a new secret, */
+	uint32_t hash_kind;       /* of this kind, or 0 for the default */
+	char recipe[FILTER_RECIPE_MAX + 1]; /* as header.recipe */
+};
+
+/*
+ * The header of a new filter of this design, with a new secret unless the
+ * design has a hash. It has no id yet: the filter's location gives it one.
+ * Returns 0, or -1 with `error` filled if there are no random bytes.
+ */
+int design_header(const struct filter_design *design, struct header *header,
+    struct error *error);
+
+/*
+ * The table of a new filter of this design: one empty layer, which is also the
+ * first generation's if there is a window. Returns 0, or -1 with `error` filled
+ * if a generation has no shape.
+ */
+int design_table(const struct filter_design *design, struct table *table,
+    struct error *error);
+
+#endif
