@@ -449,8 +449,8 @@ refused() {
 			>"$file.reads" || true
 	done
 	[ "$(cat written.reads)" -gt 0 ]
-	[ "$(stat -f -c %T .)" = ext2/ext3 ] || skip "other file systems differ"
-	[ "$(cat empty.reads)" -eq 0 ]
+	# other file systems may tell less of what is stored
+	[ "$(stat -f -c %T .)" != ext2/ext3 ] || [ "$(cat empty.reads)" -eq 0 ]
 }
 
 @test "what a table doesn't know of is found all the same" {

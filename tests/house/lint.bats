@@ -232,6 +232,13 @@ guards() {
 		tests/bench/{corpus,instructions,parts,parts-memory,redis,run,scale,serve,serve-growth}
 }
 
+@test "no test expects a failure in a way that is ignored" {
+	needs shellcheck
+	# Bash ignores the status of `! command` but at a test's end: `run !`
+	grep -lE '^[[:space:]]*! ' tests/*/*.bats |
+		xargs shellcheck -s bats -i SC2314,SC2315
+}
+
 # Literal translations and inverted clauses that crept in before.
 @test "tests and CI speak plain English" {
 	run ! grep -rnEw -e '"[Ww]ho [a-z]+' -e '^[[:blank:]]*(#|//|\*) Who [a-z]+' \

@@ -129,7 +129,12 @@ start_redisbloom() {
 		--unixsocket "$REDIS_SOCKET" --loadmodule "$REDIS_BLOOM" \
 		>redis.out 2>&1 3>&- 4>&- &
 	REDIS_PID=$!
-	until_true [ -S "$REDIS_SOCKET" ]
+	until_true redisbloom_answers
+}
+
+# The socket is there a moment before anybody listens at it.
+redisbloom_answers() {
+	printf 'PING\r\n' | "$HELPER" ask "$REDIS_SOCKET" | grep -q PONG
 }
 
 # start_holder SCRIPT [ARGUMENT]...: run the Python script, which is given $SOCKET
