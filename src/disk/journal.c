@@ -1,5 +1,4 @@
-#include "disk/journal.h"
-
+/* The file of the journal: its name, making, writing and removing it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,20 +10,11 @@
 #include "base/io.h"
 #include "base/le.h"
 #include "base/path.h"
-#include "disk/frame.h"
+#include "disk/journal.h"
+#include "disk/journal_inside.h"
 
-enum {
-	HEAD_BYTES = FRAME_HEAD_BYTES,
-	DIGEST_BYTES = 16,
-	FRAME_DIGESTS_MAX = FRAME_PAYLOAD_MAX / DIGEST_BYTES,
-	SPAN_BYTES = 12,
-	BEGIN_BYTES = JOURNAL_BEGIN_BYTES - FRAME_HEAD_BYTES,
-	COMMIT_MAX = 8 + TABLE_LAYERS_MAX * SPAN_BYTES,
-	VERSION = 1,
-	VERSION_WITH_TEXT = 2,
-	TEXT_HEAD_BYTES = 4,
-	OUTPUT_HEAD_BYTES = 4 + 4 + 3 * 8
-};
+_Static_assert(JOURNAL_BEGIN_BYTES == (int)HEAD_BYTES + BEGIN_BYTES,
+    "the head and the payload of the first frame");
 
 char *
 journal_name(const char *filter)
@@ -36,8 +26,9 @@ journal_name(const char *filter)
 	return name;
 }
 
-static int
-begin(struct journal *j, const char *filter, int flags, struct error *error)
+int
+journal_begin(struct journal *j, const char *filter, int flags,
+    struct error *error)
 {
 	struct stat st;
 
@@ -70,22 +61,6 @@ write_frame(struct journal *j, enum frame_kind kind, size_t payload,
 	return 0;
 }
 
-/* Read the frame at the offset; returns 1 if no complete one is there. */
-static int
-read_frame(struct journal *j, struct error *error)
-{
-	struct frame frame;
-	int result = frame_read(j->fd, j->path, j->offset, j->frame, &frame,
-	    error);
-
-	if (result != 0)
-		return result;
-	j->kind = frame.kind;
-	j->payload = frame.nbytes;
-	j->offset += HEAD_BYTES + frame.nbytes;
-	return 0;
-}
-
 /* Create the file, and write its first frame. */
 static int
 create(struct journal *j, const char *filter,
@@ -93,7 +68,7 @@ create(struct journal *j, const char *filter,
 {
 	struct stat st;
 
-	if (begin(j, filter, O_RDWR | O_CREAT | O_EXCL, error) < 0) {
+	if (journal_begin(j, filter, O_RDWR | O_CREAT | O_EXCL, error) < 0) {
 		journal_close(j);
 		return -1;
 	}
@@ -273,210 +248,9 @@ journal_commit(struct journal *j, const struct journal_span *spans,
 	j->span_count = count;
 	if (write_frame(j, FRAME_COMMIT, commit, error) < 0)
 		return -1;
-	return fsync(j->fd) == 0 ? 0 :
-	    error_system(error, errno, j->path);
-}
-
-/* Behind the commit: the outputs, if there are any. */
-static int
-read_outputs(struct journal *j, struct error *error)
-{
-	const uint8_t *p = j->frame + HEAD_BYTES;
-	int result;
-
-	while ((result = read_frame(j, error)) == 0 &&
-	    j->kind == FRAME_OUTPUT && j->payload >= OUTPUT_HEAD_BYTES &&
-	    j->payload - OUTPUT_HEAD_BYTES < JOURNAL_PATH_MAX) {
-		uint32_t number = le_get32(p), kind = le_get32(p + 4);
-		struct journal_output *o;
-
-		if (number >= JOURNAL_OUTPUTS || kind > JOURNAL_APPENDED)
-			continue;
-		o = &j->outputs[number];
-		memset(o, 0, sizeof *o);
-		o->kind = kind;
-		o->device = le_get64(p + 8);
-		o->inode = le_get64(p + 16);
-		o->length = le_get64(p + 24);
-		memcpy(o->path, p + OUTPUT_HEAD_BYTES,
-		    j->payload - OUTPUT_HEAD_BYTES);
-	}
-	return result < 0 ? -1 : 0;
-}
-
-/* Take the spans from a commit's payload; -1 if they don't add up. */
-static int
-decode_commit(struct journal *j)
-{
-	const uint8_t *p = j->frame + HEAD_BYTES;
-	uint64_t sum = 0;
-
-	if (j->payload < 8 || (j->payload - 8) % SPAN_BYTES != 0 ||
-	    (j->payload - 8) / SPAN_BYTES > TABLE_LAYERS_MAX ||
-	    le_get64(p) != j->count)
-		return -1;
-	j->span_count = (j->payload - 8) / SPAN_BYTES;
-	for (size_t i = 0; i < j->span_count; i++) {
-		struct journal_span *span = &j->spans[i];
-
-		span->layer = le_get32(p + 8 + i * SPAN_BYTES);
-		span->count = le_get64(p + 12 + i * SPAN_BYTES);
-		if (span->count > j->count - sum)
-			return -1;
-		sum += span->count;
-	}
-	return sum == j->count ? 0 : -1;
-}
-
-/*
- * Did its run end before the first frame was written? A kill leaves at most the
- * first bytes of that frame, a power cut zeros in its place, whatever follows;
- * the commit waits until all else is on the disk.
- */
-static int
-has_not_begun(struct journal *j)
-{
-	static const uint8_t zeros[HEAD_BYTES + BEGIN_BYTES];
-	uint8_t first[sizeof zeros];
-	ssize_t n = io_pread(j->fd, first, sizeof first, 0);
-
-	if (n < 0)
-		return 0;
-	return memcmp(first, zeros, (size_t)n) == 0 ||
-	    ((size_t)n < sizeof first && memcmp(first,
-	    frame_magic, (size_t)n < sizeof frame_magic ? (size_t)n :
-	    sizeof frame_magic) == 0);
-}
-
-/* After the first frame: what is the journal? */
-static enum journal_state
-read_state(struct journal *j, struct error *error)
-{
-	int result = read_frame(j, error);
-
-	if (result == 0 && j->kind == FRAME_WRITING)
-		return JOURNAL_NOTES;
-	while (result == 0 && (j->kind == FRAME_TEXT ||
-	    (j->kind == FRAME_DIGESTS && j->payload % DIGEST_BYTES == 0))) {
-		if (j->kind == FRAME_DIGESTS)
-			j->count += j->payload / DIGEST_BYTES;
-		result = read_frame(j, error);
-	}
-	if (result == 0 && j->kind == FRAME_COMMIT && decode_commit(j) == 0)
-		return read_outputs(j, error) < 0 ? JOURNAL_FAILED :
-		    JOURNAL_COMPLETE;
-	return result < 0 ? JOURNAL_FAILED : JOURNAL_UNFINISHED;
-}
-
-/* A journal that was opened. */
-static enum journal_state
-check_begin(struct journal *j, const uint8_t id[FILTER_ID_BYTES],
-    struct error *error)
-{
-	/* Before the frame is read: its writer may be just beginning. */
-	const int begun = !has_not_begun(j);
-	int result = read_frame(j, error);
-	uint32_t version = le_get32(j->frame + HEAD_BYTES);
-
-	if (result < 0)
-		return JOURNAL_FAILED;
-	if (result == 1 && !begun)
-		return JOURNAL_UNFINISHED;
-	if (result == 1 || j->kind != FRAME_BEGIN ||
-	    j->payload != BEGIN_BYTES || version < VERSION ||
-	    version > VERSION_WITH_TEXT) {
-		error_set(error, STATUS_FAILED, "%s: not a journal of this"
-		    " version of bloomdedup; move it away", j->path);
-		return JOURNAL_FAILED;
-	}
-	if (id != NULL && memcmp(j->frame + HEAD_BYTES + 4, id,
-	    FILTER_ID_BYTES) != 0) {
-		enum journal_state state = read_state(j, error);
-
-		/* Without a commit, it means nothing to any filter. */
-		if (state == JOURNAL_NOTES || state == JOURNAL_UNFINISHED)
-			return JOURNAL_UNFINISHED;
-		error_set(error, STATUS_FAILED, "%s: the journal of another"
-		    " filter; move it away", j->path);
-		return JOURNAL_FAILED;
-	}
-	return read_state(j, error);
-}
-
-enum journal_state
-journal_open(struct journal *j, const char *filter,
-    const uint8_t id[FILTER_ID_BYTES], struct error *error)
-{
-	enum journal_state state = JOURNAL_FAILED;
-
-	if (begin(j, filter, O_RDONLY, error) == 0)
-		state = check_begin(j, id, error);
-	/* A name too long for a file has no journal. */
-	else if (j->fd < 0 && (errno == ENOENT || errno == ENAMETOOLONG))
-		state = JOURNAL_ABSENT;
-	if (state == JOURNAL_FAILED || state == JOURNAL_ABSENT)
-		journal_close(j);
-	return state;
-}
-
-int
-journal_each(struct journal *j, journal_visit *visit, void *context,
-    struct error *error)
-{
-	const struct journal_span *span = j->spans, *end = span + j->span_count;
-	struct digest digests[JOURNAL_PIECE];
-	size_t used = 0, next = 0, n;
-
-	j->offset = HEAD_BYTES + BEGIN_BYTES;
-	for (; span < end; span++) {
-		for (uint64_t left = span->count; left > 0; left -= n) {
-			for (; next == used; next = 0) {
-				int result = read_frame(j, error);
-
-				if (result < 0)
-					return -1;
-				used = 0;
-				if (result == 0 && j->kind == FRAME_TEXT)
-					continue;
-				if (result > 0 || j->kind != FRAME_DIGESTS)
-					return error_set(error, STATUS_FAILED,
-					    "%s: ends too early", j->path);
-				used = j->payload / DIGEST_BYTES;
-			}
-			for (n = 0; n < JOURNAL_PIECE && n < left &&
-			    next < used; n++) {
-				const uint8_t *p = j->frame + HEAD_BYTES +
-				    next++ * DIGEST_BYTES;
-
-				digests[n].low = le_get64(p);
-				digests[n].high = le_get64(p + 8);
-			}
-			if (visit(context, span->layer, digests, n, error) < 0)
-				return -1;
-		}
-	}
+	if (fsync(j->fd) < 0)
+		return error_system(error, errno, j->path);
 	return 0;
-}
-
-int
-journal_each_text(struct journal *j, unsigned output,
-    journal_visit_text *visit, void *context, struct error *error)
-{
-	const uint8_t *p = j->frame + HEAD_BYTES;
-	int result;
-
-	j->offset = HEAD_BYTES + BEGIN_BYTES;
-	while ((result = read_frame(j, error)) == 0 &&
-	    (j->kind == FRAME_DIGESTS || j->kind == FRAME_TEXT)) {
-		if (j->kind != FRAME_TEXT || j->payload < TEXT_HEAD_BYTES ||
-		    le_get32(p) != output)
-			continue;
-		result = visit(context, p + TEXT_HEAD_BYTES,
-		    j->payload - TEXT_HEAD_BYTES, error);
-		if (result != 0)
-			return result;
-	}
-	return result < 0 ? -1 : 0;
 }
 
 /*

@@ -27,7 +27,10 @@ struct journal_span {
 	uint64_t count;
 };
 
-/* An output of the run. */
+/*
+ * An output of the run, as the run left it: a later run that finishes this one
+ * knows the file by its device and inode.
+ */
 #define JOURNAL_OUTPUTS 2
 #define JOURNAL_PATH_MAX 4096
 struct journal_output {
@@ -38,24 +41,26 @@ struct journal_output {
 		JOURNAL_APPENDED = 2  /* it gets the journal's text */
 	} kind;
 	uint64_t device, inode;
-	uint64_t length; /* if appended: that of the file at the commit */
-	char path[JOURNAL_PATH_MAX];
+	uint64_t length; /* in bytes, if appended: of the file at the commit */
+	char path[JOURNAL_PATH_MAX]; /* for messages, and to find the file */
 };
 
 struct journal {
 	int fd;        /* -1 if there is none */
-	char *path;
-	uint8_t *frame; /* one frame, as in the file, */
-	uint32_t kind;  /* and if it was read, its kind */
-	size_t payload; /* and the length of its payload */
-	size_t used;   /* digests that were added to it */
-	uint64_t count; /* digests in all */
-	uint64_t offset; /* where the next frame is read or written */
-	struct journal_span spans[TABLE_LAYERS_MAX];
-	size_t span_count;
+	char *path;    /* owned */
+	uint8_t *frame; /* one frame, as in the file; owned */
+	uint32_t kind;  /* of the frame that was read last, */
+	size_t payload; /* and the length of its payload, in bytes */
+	size_t used;   /* digests in the frame that is not written yet */
+	uint64_t count; /* digests in the whole journal */
+	uint64_t offset; /* in the file: where the next frame is read or
+	                  written */
+	struct journal_span spans[TABLE_LAYERS_MAX]; /* of the commit, */
+	size_t span_count;                           /* and how many */
 	struct journal_output outputs[JOURNAL_OUTPUTS];
 };
 
+/* The state before any open, on which journal_close does nothing. */
 #define JOURNAL_NONE { .fd = -1 }
 
 /*
@@ -65,7 +70,10 @@ struct journal {
  */
 int journal_check_new(const char *filter, struct error *error);
 
-/* FILTER.journal, for the resolved name of the filter; to be freed. */
+/*
+ * The name of the journal of `filter` (its resolved name), which is
+ * FILTER.journal. The caller frees it.
+ */
 #define JOURNAL_SUFFIX ".journal"
 char *journal_name(const char *filter);
 
@@ -85,10 +93,14 @@ int journal_create(struct journal *journal, const char *filter,
 int journal_create_for_notes(struct journal *journal, const char *filter,
     const uint8_t id[FILTER_ID_BYTES], struct error *error);
 
+/* Add digests. They are in the file after the next journal_prepare. */
 int journal_add(struct journal *journal, const struct digest *digests,
     size_t n, struct error *error);
 
-/* Add text that is to be appended to output number `output`. */
+/*
+ * Add text that is to be appended to output number `output`, after all text
+ * that was added for it before.
+ */
 int journal_add_text(struct journal *journal, unsigned output,
     const void *text, size_t nbytes, struct error *error);
 
@@ -98,7 +110,11 @@ int journal_add_text(struct journal *journal, unsigned output,
  */
 int journal_prepare(struct journal *journal, struct error *error);
 
-/* The same, then write the outputs and the commit, and sync them. */
+/*
+ * Write what was added since, the outputs, and then the commit with these spans
+ * (at most TABLE_LAYERS_MAX, whose counts add up to the digests in the
+ * journal), and sync all of it. From then on the journal counts.
+ */
 int journal_commit(struct journal *journal, const struct journal_span *spans,
     size_t count, struct error *error);
 
@@ -111,16 +127,20 @@ enum journal_state {
 };
 
 /*
- * Look for a journal of this filter, with any id if `id` is NULL; it is open
- * then, unless it is absent. A journal of another filter, or a file that isn't
- * a journal, is an error: it is not ours to remove.
+ * Look for a journal of this filter (its resolved name), with any id if `id` is
+ * NULL. After JOURNAL_FAILED, `error` is filled, and after JOURNAL_ABSENT there
+ * is none: in both cases nothing is open. Otherwise it is open for reading, to
+ * be closed or removed; its spans and outputs are known if it is complete. A
+ * journal of another filter, or a file that isn't a journal, is an error: it is
+ * not ours to remove.
  */
 enum journal_state journal_open(struct journal *journal, const char *filter,
     const uint8_t id[FILTER_ID_BYTES], struct error *error);
 
 /*
- * After the commit: call `visit` for all digests in their order, up to
- * JOURNAL_PIECE of a span (for `layer`) at a time, until it returns -1.
+ * Of a complete journal: call `visit` for all digests in their order, with up
+ * to JOURNAL_PIECE of one span at a time, all for its layer number `layer`.
+ * Ends with -1 if `visit` returns -1, or if the journal can't be read.
  */
 #define JOURNAL_PIECE 1024
 typedef int journal_visit(void *context, unsigned layer,
@@ -129,9 +149,9 @@ int journal_each(struct journal *journal, journal_visit *visit, void *context,
     struct error *error);
 
 /*
- * After the commit: call `visit` for the text of output number `output`, in
- * pieces, until it returns anything but 0, which is returned then. -1 also if
- * the journal can't be read, with `error` filled.
+ * Of a complete journal: call `visit` for the text of output number `output`,
+ * in pieces, until it returns anything but 0, which is returned then. Returns
+ * -1, with `error` filled, also if the journal can't be read.
  */
 typedef int journal_visit_text(void *context, const uint8_t *text,
     size_t nbytes, struct error *error);
@@ -139,7 +159,8 @@ int journal_each_text(struct journal *journal, unsigned output,
     journal_visit_text *visit, void *context, struct error *error);
 
 /*
- * Remove and close it. If a power cut brings it back, the next run removes it.
+ * Remove the journal and close it, also if that fails. If a power cut brings
+ * its name back, the next run removes it.
  */
 int journal_remove(struct journal *journal, struct error *error);
 
@@ -149,10 +170,10 @@ int journal_remove(struct journal *journal, struct error *error);
  */
 int journal_discard(const char *filter, struct error *error);
 
-/* Remove and close it, where nothing depends on whether it comes back. */
+/* Remove and close it where nothing depends on whether that works. */
 void journal_forget(struct journal *journal);
 
-/* Close without removing. */
+/* Close it without removing it: its file stays as it is. */
 void journal_close(struct journal *journal);
 
 #endif
