@@ -402,35 +402,53 @@ all_stay() {
 	every_kind
 }
 
-# in_rounds LIMIT ARGUMENT...: a run that needs so many round trips at most
-in_rounds() {
-	local limit=$1 client
-	shift
+# rounds_of ARGUMENT...: the number of round trips that a run needs, at most;
+# what it prints is in `out`
+rounds_of() {
+	local client
 	start_proxy --rounds rounds \
 		--processes "client server-$PORT/redis.pid"
 	: >rounds
 	rm -f client
-	"$BLOOMDEDUP" "${@/FAR/redis:\/\/127.0.0.1:$PROXY\/seen}" 2>notes 3>&- &
+	"$BLOOMDEDUP" "${@/FAR/redis:\/\/127.0.0.1:$PROXY\/seen}" >out \
+		2>notes 3>&- &
 	client=$!
 	echo "$client" >client.new
 	mv client.new client
 	wait "$client" || return 1
 	stop_proxy
-	echo "$(wc -c <rounds) round trips: $*" >&2
-	[ "$(wc -c <rounds)" -le "$limit" ]
+	wc -c <rounds
+}
+
+# in_rounds LIMIT ARGUMENT...: a run on a filter that was made with $design
+# needs so many round trips at most. A busy machine can only add to what is
+# counted: the fewest of ten runs, each on a new filter, are what it needs.
+in_rounds() {
+	local limit=$1 try
+	shift
+	for try in 1 2 3 4 5 6 7 8 9 10; do
+		# shellcheck disable=SC2086
+		bloomdedup create --force $design "$URL/seen" 2>notes
+		rounds_of "$@" >count || return 1
+		echo "$(<count) round trips: $*" >&2
+		[ "$(<count)" -gt "$limit" ] || return 0
+	done
+	return 1
 }
 
 @test "few round trips, though there are hundreds of shards" {
 	# One after the other it would be 64 and more.
 	seq 1 5000 >in
+	design='-n 2e7 -p 1e-3'
 	for kind in $KINDS; do
 		start
-		in_rounds 20 create --force -n 2e7 -p 1e-3 FAR
-		in_rounds 20 info --json FAR >info
-		[ "$(json_value shards <info)" -ge 64 ]
-		in_rounds 20 --claim -f FAR in >out
+		# shellcheck disable=SC2086
+		in_rounds 20 create --force $design FAR
+		in_rounds 20 info --json FAR
+		[ "$(json_value shards <out)" -ge 64 ]
+		in_rounds 20 --claim -f FAR in
 		cmp in out
-		in_rounds 20 check -f FAR in >out
+		in_rounds 20 check -v -f FAR in
 		cmp in out
 		in_rounds 20 remove FAR
 	done
@@ -440,14 +458,7 @@ in_rounds() {
 @test "a batch waits for one round trip" {
 	start
 	seq 1 200000 >in
-	# A busy machine can only add to what is counted: the fewest count.
-	for try in 1 2 3 4 5 6 7 8 9 10; do
-		bloomdedup create --force -n 1e6 "$URL/seen" 2>notes
-		if in_rounds 20 -f FAR in >out; then
-			cmp in out
-			return
-		fi
-		stop_proxy
-	done
-	false
+	design='-n 1e6'
+	in_rounds 20 -f FAR in
+	cmp in out
 }

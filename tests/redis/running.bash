@@ -23,6 +23,11 @@ is_last() {
 	[ "${lines[*]: -1}" = "$1" ]
 }
 
+# is_remembered LINE: does the filter know it? It is marked after it was printed.
+is_remembered() {
+	bloomdedup check -q -f "$URL/seen" <<<"$1"
+}
+
 # try_to_say LINE: to the run, which may have ended
 try_to_say() {
 	(

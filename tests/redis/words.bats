@@ -53,6 +53,8 @@ load running
 		bloomdedup create --on-full=warn "$URL/seen" 2>notes
 		begin --on-full=warn
 		say 1
+		# it is marked after it was printed
+		until_true is_remembered 1
 		cli config set maxmemory 1kb
 		say 2
 		say 3
@@ -75,23 +77,28 @@ is_loading() {
 
 # saved_with LINE: the server has saved a filter that knows LINE
 saved_with() {
-	cli save && bloomdedup check -q -f "$URL/seen" <<<"$1" && cli save
+	cli save && is_remembered "$1" && cli save
 }
 
 @test "LOADING is waited for, at the start and during a run" {
 	for kind in $KINDS; do
 		start
-		bloomdedup create -n 2e6 "$URL/seen" 2>notes
+		bloomdedup create -n 1e7 "$URL/seen" 2>notes
 		begin
 		say 1 2 3
 		until_true saved_with 3
 		stop
-		# a pause for each key
-		start_on "$PORT" --key-load-delay 300000 \
+		# a pause for each key, half a minute in sum, until all wait
+		start_on "$PORT" --key-load-delay 500000 \
 			--loading-process-events-interval-bytes 1024
 		until_true is_loading
 		echo 4 >&9
-		bloomdedup -f "$URL/seen" <<<5 >other
+		"$BLOOMDEDUP" -f "$URL/seen" <<<5 >other 2>other.err 3>&- &
+		other=$!
+		until_true grep -q LOADING err
+		until_true grep -q LOADING other.err
+		cli config set key-load-delay 0
+		wait "$other"
 		echo 5 | cmp - other
 		say 6
 		end
