@@ -10,16 +10,26 @@
 #include "base/signals.h"
 #include "redis/patience.h"
 
-/* What OpenSSL found wrong, with a file or else. */
+/* What OpenSSL says of an error: text that is never freed. */
+static const char *
+words_for(unsigned long code)
+{
+	const char *words;
+
+	if (ERR_SYSTEM_ERROR(code))
+		words = strerror(ERR_GET_REASON(code));
+	else
+		words = ERR_reason_error_string(code);
+	/* It has none for an alert that it doesn't know. */
+	return words != NULL ? words : "OpenSSL failed";
+}
+
+/* Fill `error` with what OpenSSL found wrong with a file or a server. */
 static int
 refuse(struct error *error, const char *what)
 {
-	unsigned long code = ERR_peek_error();
-	const char *reason = ERR_SYSTEM_ERROR(code) ?
-	    strerror(ERR_GET_REASON(code)) : ERR_reason_error_string(code);
-
 	return error_set(error, STATUS_USAGE, "%s: %s", what,
-	    reason != NULL ? reason : "OpenSSL failed");
+	    words_for(ERR_peek_error()));
 }
 
 /* The settings of a connection. */
@@ -48,6 +58,7 @@ make_context(const struct address *location, struct error *error)
 static int
 explain(const SSL *ssl, const struct address *location, struct error *error)
 {
+	const char *why = "the server closed the connection";
 	unsigned long code = ERR_peek_error();
 	long verdict = SSL_get_verify_result(ssl);
 
@@ -55,9 +66,9 @@ explain(const SSL *ssl, const struct address *location, struct error *error)
 		return error_set(error, STATUS_USAGE, "%s: the server's"
 		    " certificate is refused: %s", location->shown,
 		    X509_verify_cert_error_string(verdict));
-	return error_set(error, STATUS_FAILED, "%s: %s", location->shown,
-	    code != 0 ? ERR_reason_error_string(code) :
-	    "the server closed the connection");
+	if (code != 0)
+		why = words_for(code);
+	return error_set(error, STATUS_FAILED, "%s: %s", location->shown, why);
 }
 
 /* Exchange keys and certificates; hiredis owns ssl. */

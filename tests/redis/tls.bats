@@ -119,6 +119,31 @@ start_tls() {
 		bloomdedup --lock-timeout=0 -f "rediss://127.0.0.1:$PORT/seen" <<<x
 }
 
+# alert CODE: a server that refuses each handshake with this fatal alert; sets
+# PROXY, its port
+alert() {
+	exec 8< <(exec python3 -ISc 'import socket, sys
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+while True:
+    client = server.accept()[0]
+    client.recv(65536)
+    client.sendall(bytes([21, 3, 1, 0, 2, 2, int(sys.argv[1])]))
+    client.recv(65536)' "$1" 3>&-)
+	echo $! >alert.pid
+	read -r PROXY <&8
+	exec 8<&-
+}
+
+@test "a server that refuses: why, if OpenSSL has words for it" {
+	alert 40
+	fails 3 'alert handshake failure' bloomdedup --lock-timeout=0 \
+		-f "rediss://127.0.0.1:$PROXY/seen" <<<x
+	alert 200
+	fails 3 "rediss://127.0.0.1:$PROXY/seen: OpenSSL failed" bloomdedup \
+		--lock-timeout=0 -f "rediss://127.0.0.1:$PROXY/seen" <<<x
+}
+
 @test "a server that wants the client's certificate gets it" {
 	start_tls --tls-auth-clients yes
 	certificate ours client DNS:client.example
