@@ -76,6 +76,17 @@ drain(void)
 		signals_wake();
 }
 
+int
+signals_stopped(const char *name, struct error *error)
+{
+	if (name == NULL) {
+		return error_set(error, 128 + signals_stop,
+		    "stopped by a signal");
+	}
+	return error_set(error, 128 + signals_stop, "%s: stopped by a signal",
+	    name);
+}
+
 static void
 on_stop(int number)
 {
@@ -136,7 +147,10 @@ on_bus(int number, siginfo_t *info, void *context)
 	/* Not our mapping: a bug, which must look like one. */
 	if (r == NULL)
 		signals_die(number);
-	/* Zeros over the missing page only: the file has the others. */
+	/*
+	 * Zeros over the missing page only: pages that the file still has stay
+	 * mapped and are written as before.
+	 */
 	if (bus_page == 0 || mmap(address - (uintptr_t)address % bus_page,
 	    bus_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS |
 	    MAP_FIXED, -1, 0) == MAP_FAILED)

@@ -1,12 +1,23 @@
-/* Signals: handlers set flags, to check between steps; signals_wait waits. */
+/*
+ * Signals. The handlers set flags, which the program checks between its steps;
+ * to wait for something, it calls signals_wait.
+ */
 #ifndef BASE_SIGNALS_H
 #define BASE_SIGNALS_H
 
 #include <signal.h>
 #include <stddef.h>
 
+#include "base/error.h"
+
 /* 0, or the signal (SIGINT, SIGTERM, SIGHUP) that asks the run to stop. */
 extern volatile sig_atomic_t signals_stop;
+
+/*
+ * Fills `error`: a signal (signals_stop) stopped what was done with the file
+ * `name`, or with nothing that has a name (NULL). Returns -1.
+ */
+int signals_stopped(const char *name, struct error *error);
 
 /*
  * Set by SIGPIPE, instead of dying at once: the write fails, unfinished work is

@@ -1,9 +1,10 @@
 /*
  * A filter's file: opened and locked, or created under a temporary name; read,
- * written, extended and synced. Knows nothing of its contents.
+ * written, extended and synced. Knows nothing of its contents. file.c has these
+ * functions, file_lock.c those whose names have "lock" in them.
  *
  * All functions return 0, or -1 with `error` filled (it names the file);
- * exceptions are stated. Paths are copied.
+ * exceptions are stated. Paths are copied. Offsets and lengths are in bytes.
  */
 #ifndef DISK_FILE_H
 #define DISK_FILE_H
@@ -27,16 +28,16 @@ struct lock_wait {
  */
 struct file {
 	int fd;        /* -1 if there is no file */
-	char *path;    /* as given, for messages */
+	char *path;    /* as given, for messages; owned, as the next two */
 	char *real_path; /* links resolved; the journal is next to it */
 	char *hidden;  /* the temporary name before file_publish, or NULL */
 	int writable;
-	uint64_t length;
+	uint64_t length; /* when it was last measured or changed */
 	int unsafe;    /* errno of a failed sync, which is final; else 0 */
-	int cut_short; /* found truncated */
-	int gone;      /* found without a name */
-	int nameless;  /* had no name when it was opened, through /dev/fd */
-	struct lock_wait wait;
+	int cut_short; /* it was found truncated, which was reported */
+	int gone;      /* it was found without a name, which was reported */
+	int nameless;  /* it had no name when it was opened, through /dev/fd */
+	struct lock_wait wait; /* how file_open was told to wait */
 	int noticed;   /* wait.notice was called */
 };
 
@@ -60,18 +61,22 @@ int file_open(struct file *file, const char *path, unsigned how,
 
 /*
  * Create an empty file, mode 0600 less the umask, locked, under a temporary
- * name in the folder of `path`. file_publish syncs it, so that it is complete,
- * and gives it its name. If there is such a file by then, the new one takes its
- * mode, owner and group and replaces it; or, without `replace`, nothing happens
- * and 1 is returned. The name is synced if the folder can be opened. If
- * `unsynced`, nothing is synced: after a power failure, there may be a part of
- * the file, or none. file_close removes a file that was never published.
+ * name in the folder of `path`. file_close removes it if it was never
+ * published.
  */
 int file_create(struct file *file, const char *path, struct error *error);
+
+/*
+ * Sync a file of file_create, so that it is complete, and give it its name. If
+ * there is such a file by then, the new one takes its mode, owner and group and
+ * replaces it; or, without `replace`, nothing happens and 1 is returned. The
+ * name is synced if the folder can be opened. If `unsynced`, nothing is synced:
+ * after a power failure, there may be a part of the file, or none.
+ */
 int file_publish(struct file *file, int replace, int unsynced,
     struct error *error);
 
-/* Is it still the file that has its name? */
+/* Is it still the file that its name leads to? Returns 1 or 0. */
 int file_has_name(const struct file *file);
 
 /*
@@ -80,7 +85,10 @@ int file_has_name(const struct file *file);
  */
 int file_check_link(struct file *file, struct error *error);
 
-/* Also releases the lock. */
+/*
+ * Close the file, which releases the lock, and remove it if it never got its
+ * name. It is then FILE_NONE.
+ */
 void file_close(struct file *file);
 
 /* Set file->length to what it is now. */
@@ -109,8 +117,8 @@ int file_extend(struct file *file, uint64_t length, uint64_t nbytes,
     struct error *error);
 
 /*
- * Zero and allocate a range, whatever was there; extends the file if need be,
- * never truncates it. The same of signals.
+ * Zero and allocate a range, whatever was there. The file is extended if need
+ * be, and never truncated. For signals, the same holds as in file_extend.
  */
 int file_clear(struct file *file, uint64_t offset, uint64_t nbytes,
     struct error *error);
@@ -125,11 +133,21 @@ int file_may_have_data(const struct file *file, uint64_t offset,
 /* Free the disk space of a range. Returns 0 if that worked: it is zero then. */
 int file_punch(struct file *file, uint64_t offset, uint64_t nbytes);
 
-/* Sync data (and length) to the disk. A failure is final. */
+/*
+ * Sync data and length to the disk. A failure is final: each later call reports
+ * it again.
+ */
 int file_sync(struct file *file, struct error *error);
 
 /* Take over what changed in a copy that another thread worked with. */
 void file_take_over(struct file *file, const struct file *copy);
+
+/*
+ * Take the lock of an open file as file->wait says, waiting from `start`
+ * (clock_now) on; file_open does so for writers. Fails with STATUS_LOCKED after
+ * the timeout, and if a signal asks to stop.
+ */
+int file_take_lock(struct file *file, uint64_t start, struct error *error);
 
 /* Downgrade the lock of file_create to a shared one. */
 void file_share_lock(struct file *file);

@@ -144,8 +144,7 @@ filter_verify_layer(struct filter *f, unsigned i, struct error *error)
 		pages = total - page < PIECE_PAGES ? total - page :
 		    PIECE_PAGES;
 		if (signals_stop)
-			return error_set(error, 128 + signals_stop,
-			    "stopped by a signal");
+			return signals_stopped(NULL, error);
 		if (filter_read_pages(f, i, page, (size_t)pages, piece,
 		    error) < 0)
 			return -1;

@@ -211,10 +211,8 @@ write_layers(struct plan *plan, struct filter *out, struct error *error)
 			size_t pages = total - page < PIECE_PAGES ?
 			    (size_t)(total - page) : PIECE_PAGES;
 
-			if (signals_stop) {
-				return error_set(error, 128 + signals_stop,
-				    "stopped by a signal");
-			}
+			if (signals_stop)
+				return signals_stopped(NULL, error);
 			if (read_union(plan, i, page, pages, error) < 0 ||
 			    layers_write_pages(out, i, page, pages,
 			    plan->buffer, error) < 0)

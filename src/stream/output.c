@@ -362,8 +362,7 @@ output_write(struct output *out, const void *data, size_t nbytes,
 		/* The reader may have stopped: don't wait for it. */
 		if (nbytes > 0 && signals_stop) {
 			out->failed = 1;
-			return error_set(error, 128 + signals_stop,
-			    "%s: stopped by a signal", out->name);
+			return signals_stopped(out->name, error);
 		}
 	}
 	return 0;

@@ -1,0 +1,192 @@
+/*
+ * Locks on a filter's file: one that a run holds until it ends, which others
+ * wait for, and a short one for runs that share the file.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/signals.h"
+#include "disk/file.h"
+
+/*
+ * How long a run waits for the short lock at least, in milliseconds, whatever
+ * its timeout and even when asked to stop: others hold it only for moments.
+ */
+#define LEAST_PATIENCE 1000
+/* After how many milliseconds a run says that it waits. */
+#define NOTICE_AFTER 1000
+/* Microseconds between two tries to take a lock, at most. */
+#define LONGEST_PAUSE 50000
+
+/* The process with a lock (flock(2)) on this file; 0 if none or unknown. */
+static pid_t
+find_holder(const struct stat *st)
+{
+	char line[256];
+	pid_t holder = 0;
+	FILE *locks = fopen("/proc/locks", "re");
+
+	if (locks == NULL)
+		return 0;
+	/* "1: FLOCK  ADVISORY  WRITE 1234 fd:00:5678 0 EOF", proc(5) */
+	while (holder == 0 && fgets(line, sizeof line, locks) != NULL) {
+		unsigned major_number, minor_number;
+		unsigned long inode;
+		int pid;
+
+		if (sscanf(line, "%*d: FLOCK %*s %*s %d %x:%x:%lu", &pid,
+		    &major_number, &minor_number, &inode) == 4 && pid > 0 &&
+		    inode == st->st_ino && major_number == major(st->st_dev) &&
+		    minor_number == minor(st->st_dev))
+			holder = pid;
+	}
+	fclose(locks);
+	return holder;
+}
+
+/* The name of the process' command; "" if unknown. */
+static void
+find_command(pid_t process, char name[FILE_HOLDER_NAME])
+{
+	char path[40];
+	FILE *command;
+
+	name[0] = '\0';
+	snprintf(path, sizeof path, "/proc/%d/comm", (int)process);
+	command = fopen(path, "re");
+	if (command == NULL)
+		return;
+	if (fgets(name, FILE_HOLDER_NAME, command) != NULL)
+		name[strcspn(name, "\n")] = '\0';
+	fclose(command);
+}
+
+pid_t
+file_lock_holder(const char *path, char name[FILE_HOLDER_NAME])
+{
+	struct stat st;
+	pid_t holder;
+
+	if (stat(path, &st) < 0)
+		return 0;
+	holder = find_holder(&st);
+	if (name != NULL && holder != 0)
+		find_command(holder, name);
+	return holder;
+}
+
+/*
+ * The lock has been busy since `start`: sleep for `pause` microseconds, and
+ * longer each time. Polls, since locks have no timeout and an alarm can come
+ * too early. `holder` is 0 if it isn't known.
+ */
+static int
+pause_for_lock(struct file *file, uint64_t start, uint64_t patience,
+    long *pause, pid_t holder, struct error *error)
+{
+	uint64_t waited = (clock_now() - start) / CLOCK_MILLISECOND;
+	int notice = waited >= NOTICE_AFTER && !file->noticed;
+	char who[40] = "another run";
+
+	if (holder == 0 && (waited >= patience || notice))
+		holder = file_lock_holder(file->path, NULL);
+	if (holder != 0)
+		snprintf(who, sizeof who, "process %d", (int)holder);
+	if (waited >= patience && patience == 0) {
+		return error_set(error, STATUS_LOCKED, "%s: in use by %s",
+		    file->path, who);
+	}
+	if (waited >= patience) {
+		return error_set(error, STATUS_LOCKED, "%s: in use by %s; gave"
+		    " up after %g s (--lock-timeout)", file->path, who,
+		    (double)patience / 1000);
+	}
+	if (notice) {
+		error_notify(file->wait.notice, "%s: waiting for %s",
+		    file->path, who);
+		file->noticed = 1;
+	}
+	nanosleep(&(struct timespec){ .tv_nsec = *pause * 1000 }, NULL);
+	*pause = *pause < LONGEST_PAUSE / 2 ? *pause * 2 : LONGEST_PAUSE;
+	return 0;
+}
+
+int
+file_take_lock(struct file *file, uint64_t start, struct error *error)
+{
+	long pause = 1000;
+	int kind = file->wait.shared ? LOCK_SH : LOCK_EX;
+
+	while (flock(file->fd, kind | LOCK_NB) < 0) {
+		if (errno != EINTR && errno != EWOULDBLOCK)
+			return error_system(error, errno, file->path);
+		if (signals_stop)
+			return signals_stopped(file->path, error);
+		if (errno == EWOULDBLOCK && pause_for_lock(file, start,
+		    file->wait.milliseconds, &pause, 0, error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void
+file_share_lock(struct file *file)
+{
+	/* Nobody else has it, so this can't block or fail. */
+	while (flock(file->fd, LOCK_SH) < 0 && errno == EINTR)
+		continue;
+}
+
+int
+file_lock_alone(struct file *file)
+{
+	return flock(file->fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+int
+file_lock_range(struct file *file, uint64_t offset, uint64_t nbytes,
+    struct error *error)
+{
+	struct flock ours = { .l_type = F_WRLCK, .l_whence = SEEK_SET,
+		.l_start = (off_t)offset, .l_len = (off_t)nbytes }, other;
+	uint64_t start = clock_now();
+	uint64_t patience = file->wait.milliseconds;
+	long pause = 50; /* others hold it for less */
+
+	if (patience < LEAST_PATIENCE)
+		patience = LEAST_PATIENCE;
+	while (fcntl(file->fd, F_SETLK, &ours) < 0) {
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN && errno != EACCES)
+			return error_system(error, errno, file->path);
+		if (signals_stop && (clock_now() - start) /
+		    CLOCK_MILLISECOND >= LEAST_PATIENCE)
+			return signals_stopped(file->path, error);
+		other = ours;
+		if (fcntl(file->fd, F_GETLK, &other) == 0 &&
+		    other.l_type == F_UNLCK)
+			continue; /* by now it is free */
+		if (pause_for_lock(file, start, patience, &pause, other.l_pid,
+		    error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void
+file_unlock_range(struct file *file, uint64_t offset, uint64_t nbytes)
+{
+	struct flock ours = { .l_type = F_UNLCK, .l_whence = SEEK_SET,
+		.l_start = (off_t)offset, .l_len = (off_t)nbytes };
+
+	while (fcntl(file->fd, F_SETLK, &ours) < 0 && errno == EINTR)
+		continue;
+}
