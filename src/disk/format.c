@@ -139,6 +139,18 @@ format_is_filter(const uint8_t *data, size_t nbytes)
 	    memcmp(data, header_magic, sizeof header_magic) == 0;
 }
 
+/* Is it one that a filter can have? */
+static int
+is_window(const struct window *window)
+{
+	if (window->kind == WINDOW_NONE)
+		return 1;
+	if (window->kind == WINDOW_LINES && window->length % 4 != 0)
+		return 0;
+	return window->kind <= WINDOW_LINES && window->length > 0 &&
+	    window->length <= WINDOW_LENGTH_MAX;
+}
+
 /* Fails if a field has a value that none can have. */
 static int
 fields_decode(struct header *h, const uint8_t *page)
@@ -160,12 +172,8 @@ fields_decode(struct header *h, const uint8_t *page)
 	    h->capacity > SIZING_CAPACITY_MAX || !is_rate(h->error_rate) ||
 	    growth > GROWTH_FAIL || hash_secret_bytes(kind) == 0 ||
 	    recipe > FILTER_RECIPE_MAX ||
-	    (recipe > 0 && page[AT_RECIPE + recipe - 1] != '\n'))
-		return -1;
-	if (h->window.kind != WINDOW_NONE &&
-	    (h->window.kind > WINDOW_LINES || h->window.length == 0 ||
-	    h->window.length > WINDOW_LENGTH_MAX ||
-	    (h->window.kind == WINDOW_LINES && h->window.length % 4 != 0)))
+	    (recipe > 0 && page[AT_RECIPE + recipe - 1] != '\n') ||
+	    !is_window(&h->window))
 		return -1;
 	h->growth = (enum growth)growth;
 	h->hash.kind = (enum hash_kind)kind;
@@ -238,6 +246,7 @@ format_slot_encode(const struct slot_head *head, const struct table *table,
 	for (unsigned i = 0; i < table->count; i++) {
 		const struct layer_entry *layer = &table->layers[i];
 		uint8_t *p = page + AT_LAYERS + i * LAYER_BYTES;
+		uint32_t flags = 0;
 
 		le_put64(p + LAYER_OFFSET, layer->offset);
 		le_put64(p + LAYER_PAGES, layer->geometry.pages);
@@ -247,11 +256,13 @@ format_slot_encode(const struct slot_head *head, const struct table *table,
 		le_put64(p + LAYER_CREATED, layer->created);
 		le_put32(p + LAYER_K, layer->geometry.k);
 		le_put32(p + LAYER_CACHE_LINES, layer->geometry.cache_lines);
-		le_put32(p + LAYER_FLAGS, (layer->sealed ? FLAG_SEALED : 0) |
-		    (windowed ? (layer->generation + 1) << GENERATION_SHIFT :
-		    0));
-		le_put32(p + LAYER_CHECKSUM,
-		    layer->sealed ? layer->checksum : 0);
+		if (windowed)
+			flags |= (layer->generation + 1) << GENERATION_SHIFT;
+		if (layer->sealed) {
+			flags |= FLAG_SEALED;
+			le_put32(p + LAYER_CHECKSUM, layer->checksum);
+		}
+		le_put32(p + LAYER_FLAGS, flags);
 	}
 	for (unsigned i = 0; i < table->generation_count; i++) {
 		const struct generation *g = &table->generations[i];
@@ -266,12 +277,9 @@ format_slot_encode(const struct slot_head *head, const struct table *table,
 	le_put32(page + AT_CRC, page_crc(page));
 }
 
-/* After the layers before it. */
-static int
-layer_decode(struct table *table, unsigned i, const uint8_t *page)
+static void
+layer_fields_decode(struct layer_entry *layer, const uint8_t *p)
 {
-	struct layer_entry *layer = &table->layers[i];
-	const uint8_t *p = page + AT_LAYERS + i * LAYER_BYTES;
 	uint32_t flags = le_get32(p + LAYER_FLAGS);
 
 	layer->offset = le_get64(p + LAYER_OFFSET);
@@ -285,29 +293,59 @@ layer_decode(struct table *table, unsigned i, const uint8_t *page)
 	layer->sealed = flags & FLAG_SEALED;
 	layer->checksum = le_get32(p + LAYER_CHECKSUM);
 	layer->generation = (flags >> GENERATION_SHIFT) - 1;
+}
 
-	/* geometry_check bounds the pages, so that the sum can't overflow. */
-	if (geometry_check(&layer->geometry) < 0 ||
-	    layer->offset % PAGE_BYTES != 0 ||
-	    layer->offset < FILTER_HEADER_BYTES ||
-	    layer->offset / PAGE_BYTES > PAGES_MAX - layer->geometry.pages ||
-	    layer->capacity == 0 || layer->capacity > SIZING_CAPACITY_MAX ||
-	    !is_rate(layer->error_rate))
-		return -1;
-	if (table->generation_count == 0)
-		return layer->offset == (i == 0 ? FILTER_HEADER_BYTES :
-		    table_layer_end(layer - 1)) ? 0 : -1;
-	/* With a window: of no earlier generation, and apart from all. */
+/* Has each field a value that a layer can have, whatever the others are? */
+static int
+layer_is_possible(const struct layer_entry *layer)
+{
+	/* It bounds the pages, so that their sum with the offset is bounded. */
+	if (geometry_check(&layer->geometry) < 0)
+		return 0;
+	return layer->offset % PAGE_BYTES == 0 &&
+	    layer->offset >= FILTER_HEADER_BYTES &&
+	    layer->offset / PAGE_BYTES <= PAGES_MAX - layer->geometry.pages &&
+	    layer->capacity > 0 && layer->capacity <= SIZING_CAPACITY_MAX &&
+	    is_rate(layer->error_rate);
+}
+
+/*
+ * With a window: is layer i of a generation of the table, and of no earlier one
+ * than the layers before it, and apart from all of them in the file?
+ */
+static int
+layer_is_apart(const struct table *table, unsigned i)
+{
+	const struct layer_entry *layer = &table->layers[i];
+
 	for (unsigned j = 0; j < i; j++) {
 		const struct layer_entry *other = &table->layers[j];
 
 		if (layer->generation < other->generation ||
 		    (layer->offset < table_layer_end(other) &&
 		    other->offset < table_layer_end(layer)))
-			return -1;
+			return 0;
 	}
 	return layer->generation < table->generation_count &&
-	    table_layer_end(layer) <= table->file_bytes ? 0 : -1;
+	    table_layer_end(layer) <= table->file_bytes;
+}
+
+/* After the layers before it. */
+static int
+layer_decode(struct table *table, unsigned i, const uint8_t *page)
+{
+	struct layer_entry *layer = &table->layers[i];
+	uint64_t end = FILTER_HEADER_BYTES;
+
+	layer_fields_decode(layer, page + AT_LAYERS + i * LAYER_BYTES);
+	if (!layer_is_possible(layer))
+		return -1;
+	if (table->generation_count > 0)
+		return layer_is_apart(table, i) ? 0 : -1;
+	/* Without a window, each begins where the one before ends. */
+	if (i > 0)
+		end = table_layer_end(layer - 1);
+	return layer->offset == end ? 0 : -1;
 }
 
 /* With a window: what stands in place of other tables' last layers. */
@@ -355,7 +393,9 @@ table_decode(struct table *table, const uint8_t *page)
 		if (layer_decode(table, i, page) < 0)
 			return -1;
 	}
-	return windowed ? generations_decode(table, page) : 0;
+	if (!windowed)
+		return 0;
+	return generations_decode(table, page);
 }
 
 /* The same; it belongs to this table. */
@@ -381,7 +421,9 @@ head_decode(struct slot_head *head, const struct table *table,
 		return -1;
 	/* It is not yet sealed: some pages are left for the checksum. */
 	layer = &table->layers[s->layer - 1];
-	return !layer->sealed && s->pages < layer->geometry.pages ? 0 : -1;
+	if (layer->sealed || s->pages >= layer->geometry.pages)
+		return -1;
+	return 0;
 }
 
 int

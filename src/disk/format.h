@@ -44,6 +44,7 @@ struct slot_head {
 	struct sealing sealing;
 };
 
+/* The header as the first page of the file, with its checksum. */
 void format_header_encode(const struct header *header,
     uint8_t page[PAGE_BYTES]);
 
@@ -58,20 +59,23 @@ int format_check_writable(const struct header *header, const char *name,
 int format_is_filter(const uint8_t *data, size_t nbytes);
 
 /*
- * Every field is checked. On failure (STATUS_FAILED) the text says what the
- * page is, or what is wrong with it, without the file's name.
+ * The header from the first page of a file, with every field checked. Returns
+ * 0, or -1 with `error` filled (STATUS_FAILED): its text says what the page is,
+ * or what is wrong with it, without the file's name.
  */
 int format_header_decode(struct header *header,
     const uint8_t page[PAGE_BYTES], struct error *error);
 
+/* A slot as a page, with its checksum. `id` is the filter's. */
 void format_slot_encode(const struct slot_head *head,
     const struct table *table, const uint8_t id[FILTER_ID_BYTES],
     uint8_t page[PAGE_BYTES]);
 
 /*
- * Every field is checked, and that the layers are contiguous, or, with a
- * window, don't overlap; not that the file is long enough. The filter's `id`
- * must be in the slot, too. On failure as format_header_decode.
+ * A slot from its page. Every field is checked, and that the layers are
+ * contiguous, or, with a window, don't overlap; not that the file is long
+ * enough. The filter's `id` must be in the slot, too. Returns 0, or -1 with
+ * `error` filled as by format_header_decode.
  */
 int format_slot_decode(struct slot_head *head, struct table *table,
     const uint8_t id[FILTER_ID_BYTES], const uint8_t page[PAGE_BYTES],

@@ -27,10 +27,11 @@ write_slot(struct slots *s, unsigned slot, const struct table *table,
 	format_slot_encode(&head, table, s->id, page);
 	/* What its reader would refuse isn't written. */
 	if (format_slot_decode(&head_read, &table_read, s->id, page,
-	    error) < 0)
+	    error) < 0) {
 		return error_set(error, STATUS_FAILED, "%s: this is a bug: the"
 		    " new table of layers would be unreadable; the filter"
 		    " stays as it was", s->file->path);
+	}
 	if (file_write(s->file, page, sizeof page, slot_offset(slot),
 	    error) < 0)
 		return -1;
@@ -59,8 +60,9 @@ slots_publish(struct slots *s, const struct table *table, struct error *error)
 int
 slots_begin(struct slots *s, const struct table *table, struct error *error)
 {
-	return write_slot(s, 0, table, error) < 0 ||
-	    write_slot(s, 1, table, error) < 0 ? -1 : 0;
+	if (write_slot(s, 0, table, error) < 0)
+		return -1;
+	return write_slot(s, 1, table, error);
 }
 
 void
@@ -73,8 +75,10 @@ slots_take_over(struct slots *s, const struct slots *copy)
 int
 slots_lock(struct slots *s, struct error *error)
 {
-	return s->shared ? file_lock_range(s->file, slot_offset(0),
-	    FORMAT_SLOTS * PAGE_BYTES, error) : 0;
+	if (!s->shared)
+		return 0;
+	return file_lock_range(s->file, slot_offset(0),
+	    FORMAT_SLOTS * PAGE_BYTES, error);
 }
 
 void
@@ -123,67 +127,121 @@ same_layers(const struct table *a, const struct table *b)
 	return 1;
 }
 
+/* What was read of the two slots. */
+struct slots_read {
+	struct {
+		int valid; /* else it has no meaning */
+		struct slot_head head;
+		struct table table;
+	} of[FORMAT_SLOTS];
+};
+
 /*
- * Read both slots and take the newest valid one; *behind: the other is invalid
- * or has other layers. Returns 1 if they are inconsistent; `error` says why.
+ * Read both slots. One that can't be read counts as damaged, unless both can't.
+ * Returns -1 then. `error` is filled, too, if a slot is damaged.
+ */
+static int
+read_both(struct slots *s, struct slots_read *r, struct error *error)
+{
+	uint8_t page[PAGE_BYTES];
+	unsigned unreadable = 0;
+	struct error why;
+
+	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
+		r->of[i].valid = 0;
+		if (file_read(s->file, page, sizeof page, slot_offset(i),
+		    &why) < 0) {
+			unreadable++;
+			continue;
+		}
+		r->of[i].valid = format_slot_decode(&r->of[i].head,
+		    &r->of[i].table, s->id, page, error) == 0;
+	}
+	if (unreadable == FORMAT_SLOTS) {
+		*error = why;
+		return -1;
+	}
+	return 0;
+}
+
+/*
+ * A power cut can keep a slot without the file's length: it doesn't count.
+ * `error` is filled if no other one does.
+ */
+static void
+drop_cut_short(const struct slots *s, struct slots_read *r,
+    struct error *error)
+{
+	uint64_t wanted = 0;
+
+	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
+		uint64_t end;
+
+		if (!r->of[i].valid)
+			continue;
+		end = table_end(&r->of[i].table);
+		if (end > s->file->length) {
+			r->of[i].valid = 0;
+			wanted = end > wanted ? end : wanted;
+		}
+	}
+	if (wanted > 0 && !r->of[0].valid && !r->of[1].valid) {
+		error_set(error, STATUS_FAILED, "the filter is cut short: it"
+		    " has %" PRIu64 " bytes and should have %" PRIu64,
+		    s->file->length, wanted);
+	}
+}
+
+/* Which of the slots, of which at least one is valid, is the newest one? */
+static unsigned
+newest_of(const struct slots_read *r)
+{
+	if (!r->of[0].valid)
+		return 1;
+	if (!r->of[1].valid)
+		return 0;
+	return r->of[1].head.serial > r->of[0].head.serial;
+}
+
+/*
+ * Read both slots and take the newest valid one. *behind becomes 1 if the other
+ * one is invalid or has other layers. Returns 1 if file and slots are
+ * inconsistent: `error` says why.
  */
 static int
 try_table(struct slots *s, struct table *table, int *behind,
     struct error *error)
 {
-	struct table tables[FORMAT_SLOTS];
-	struct slot_head heads[FORMAT_SLOTS];
-	int valid[FORMAT_SLOTS] = { 0 }, unreadable = 0, zero;
-	uint8_t page[PAGE_BYTES];
-	struct error unread;
-	uint64_t wanted = 0;
+	struct slots_read r;
+	int zero;
 
-	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
-		if (file_read(s->file, page, sizeof page, slot_offset(i),
-		    &unread) < 0)
-			unreadable++; /* counts as damaged */
-		else
-			valid[i] = format_slot_decode(&heads[i], &tables[i],
-			    s->id, page, error) == 0;
-	}
-	if (unreadable == FORMAT_SLOTS) {
-		*error = unread;
+	if (read_both(s, &r, error) < 0)
 		return -1;
-	}
 	/* After the slots: the file is never shorter than they say. */
 	if (file_measure(s->file, error) < 0)
 		return -1;
-	/* A power cut can keep a slot without the file's length: drop it. */
-	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
-		uint64_t end = valid[i] ? table_end(&tables[i]) : 0;
-
-		if (end > s->file->length) {
-			valid[i] = 0;
-			wanted = end > wanted ? end : wanted;
-		}
-	}
-	if (!valid[0] && !valid[1]) {
-		if (wanted > 0)
-			error_set(error, STATUS_FAILED, "the filter is cut"
-			    " short: it has %" PRIu64 " bytes and should have"
-			    " %" PRIu64, s->file->length, wanted);
+	drop_cut_short(s, &r, error);
+	if (!r.of[0].valid && !r.of[1].valid)
 		return 1;
-	}
-	s->newest = valid[1] &&
-	    (!valid[0] || heads[1].serial > heads[0].serial);
-	s->head = heads[s->newest];
-	*table = tables[s->newest];
-	*behind = !valid[0] || !valid[1] ||
-	    !same_layers(&tables[0], &tables[1]);
-	if (valid[0] && valid[1])
+	s->newest = newest_of(&r);
+	s->head = r.of[s->newest].head;
+	*table = r.of[s->newest].table;
+	if (r.of[0].valid && r.of[1].valid) {
+		*behind = !same_layers(&r.of[0].table, &r.of[1].table);
 		return 0;
+	}
+	*behind = 1;
 	/* A layer that is in no valid table must not have lines. */
 	zero = is_zero(s->file, table_end(table), error);
-	if (zero == 0)
+	if (zero < 0)
+		return -1;
+	if (!zero) {
 		error_set(error, STATUS_FAILED, "the filter is damaged: one of"
 		    " its two tables of layers is lost, and the file is longer"
 		    " than the other one says");
-	return zero < 0 ? -1 : !zero;
+		return 1;
+	}
+	return 0;
 }
 
 int
@@ -199,9 +257,10 @@ slots_read(struct slots *s, struct table *table, int repair,
 	}
 	if (result < 0)
 		return -1;
-	if (result > 0)
+	if (result > 0) {
 		return error_set(error, error->status, "%s: %s",
 		    s->file->path, error->text);
+	}
 	if (!repair)
 		return behind;
 	/* No run gets this far, and no numbers would be left for the next. */
@@ -225,11 +284,14 @@ slots_newest_serial(struct slots *s, uint64_t *serial, struct error *error)
 
 	*serial = 0;
 	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
-		if (file_read(s->file, bytes, sizeof bytes, slot_offset(i) +
-		    FORMAT_SERIAL_OFFSET, error) < 0)
+		uint64_t offset = slot_offset(i) + FORMAT_SERIAL_OFFSET;
+
+		if (file_read(s->file, bytes, sizeof bytes, offset, error) < 0)
 			unreadable++;
 		else if (le_get64(bytes) > *serial)
 			*serial = le_get64(bytes);
 	}
-	return unreadable == FORMAT_SLOTS ? -1 : 0;
+	if (unreadable == FORMAT_SLOTS)
+		return -1;
+	return 0;
 }

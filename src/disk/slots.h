@@ -34,14 +34,19 @@ struct slots {
 };
 
 /*
- * Read the newest valid slot; fails if the file doesn't match it. Returns 1 if
- * the other slot was lost or is behind: the table's counters may be old. With
- * `repair`, for the run that opens the file to write, that slot is written.
+ * Read the newest valid slot: its table, and into slots->head what else it has.
+ * Fails if no slot is valid or the file doesn't match it; a reader, who has no
+ * lock, tries for 20 ms before. Returns 1 if the other slot was lost or is
+ * behind: the table's counters may be old. With `repair`, for the run that
+ * opens the file to write, that slot is written.
  */
 int slots_read(struct slots *slots, struct table *table, int repair,
     struct error *error);
 
-/* The serial number of the newest slot in the file, intact or not. */
+/*
+ * The serial number of the newest slot in the file, intact or not: much faster
+ * than slots_read, to find out whether that is necessary.
+ */
 int slots_newest_serial(struct slots *slots, uint64_t *serial,
     struct error *error);
 
@@ -52,7 +57,10 @@ int slots_newest_serial(struct slots *slots, uint64_t *serial,
 int slots_write(struct slots *slots, const struct table *table,
     struct error *error);
 
-/* The same after layers were added: they are then on the disk. */
+/*
+ * The same after layers were added: the file is synced first, then both slots
+ * are written, one of them synced. So the new layers are on the disk.
+ */
 int slots_publish(struct slots *slots, const struct table *table,
     struct error *error);
 
@@ -63,7 +71,10 @@ int slots_begin(struct slots *slots, const struct table *table,
 /* Take over what changed in a copy that another thread worked with. */
 void slots_take_over(struct slots *slots, const struct slots *copy);
 
-/* Runs that share the file use the slots under this lock; else no lock. */
+/*
+ * The short lock under which runs that share the file use its slots. If the
+ * file isn't shared, these functions do nothing.
+ */
 int slots_lock(struct slots *slots, struct error *error);
 void slots_unlock(struct slots *slots);
 
