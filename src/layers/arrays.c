@@ -304,7 +304,9 @@ make_room(struct arrays *a, unsigned i, struct error *error)
 {
 	int result = gather(a, i, error);
 
-	return result == 1 ? start_over(a, error) : result;
+	if (result == 1)
+		return start_over(a, error);
+	return result;
 }
 
 int
@@ -380,10 +382,10 @@ int
 arrays_write_back(struct arrays *a, int all, struct error *error)
 {
 	/* Every second, or less often: a twentieth of the time at most. */
-	uint64_t pause = 20 * a->write_back_cost < CLOCK_SECOND ?
-	    CLOCK_SECOND : 20 * a->write_back_cost;
-	uint64_t start;
+	uint64_t pause = 20 * a->write_back_cost, start;
 
+	if (pause < CLOCK_SECOND)
+		pause = CLOCK_SECOND;
 	if (dirty_pages(a) == 0)
 		return 0;
 	start = clock_now();

@@ -78,7 +78,8 @@ layers_is_windowed(const struct layers *f)
 
 /*
  * A window of lines is never full: it forgets. Its generations grow only for
- * lines that were held back, and are never overfilled, if the last can go.
+ * lines that were held back, and are never overfilled; unless the last one has
+ * to stay, since there is no room for the next.
  */
 static inline int
 layers_never_full(const struct layers *f)
@@ -87,7 +88,7 @@ layers_never_full(const struct layers *f)
 	    f->step != WINDOW_NO_ROOM;
 }
 
-/* What tells how much room its layers have. */
+/* The policy of growth that says how much room its layers have. */
 static inline enum growth
 layers_growth(const struct layers *f)
 {
@@ -102,7 +103,10 @@ layers_room(const struct layers *f, unsigned i)
 
 /* table.c */
 
-/* Map the layers of the table that aren't mapped yet. */
+/*
+ * Map the layers of the table that aren't mapped yet; `fresh` if the file has
+ * only zeros there.
+ */
 int layers_map(struct layers *f, int fresh, struct error *error);
 
 /* Read the table when the file is opened, and map its layers. */
@@ -115,7 +119,10 @@ int layers_take_table(struct layers *f, struct error *error);
  */
 int layers_follow_table(struct layers *f, struct error *error);
 
-/* For readers: leave out generations that are over. Returns if any is left. */
+/*
+ * For readers: leave out generations that are over, though the file still has
+ * them. Returns 1 if any is left, else 0.
+ */
 int layers_forget(struct layers *f);
 
 /*
@@ -125,8 +132,9 @@ int layers_forget(struct layers *f);
 int layers_lock_table(struct layers *f, struct error *error);
 
 /*
- * Count lines again from the bits; if we `take_over` from a run that was
- * killed, only if counters may be too low.
+ * Count lines again from the bits of a sample of pages; no counter decreases.
+ * If we `take_over` from a run that was killed, only if counters may be too
+ * low: those of runs that share the file never are.
  */
 int layers_recount(struct layers *f, int take_over, struct error *error);
 
@@ -144,7 +152,10 @@ int layers_mark_bits(struct layers *f, unsigned i,
 
 /* room.c */
 
-/* Note in the file that a run marks, before the first bit is set. */
+/*
+ * Note in the file that a run marks, before the first bit is set. Does nothing
+ * after the first time, and without a file.
+ */
 int layers_begin_marking(struct layers *f, struct error *error);
 
 /*

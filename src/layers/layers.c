@@ -41,15 +41,17 @@ release(struct layers *f)
 static void
 begin_use(struct layers *f, const struct filter_use *use)
 {
-	f->filter.name = layers_in_file(f) ? f->file.path :
-	    "the filter in memory";
+	f->filter.name = "the filter in memory";
+	if (layers_in_file(f))
+		f->filter.name = f->file.path;
 	f->filter.path = f->file.real_path;
 	if (layers_is_windowed(f))
 		f->filter.operations = &windowed;
 	f->writable = use->writable;
 	f->shared = use->writable && use->wait.shared && layers_in_file(f);
-	f->filter.growth = use->growth < 0 ? f->header.growth :
-	    (enum growth)use->growth;
+	f->filter.growth = f->header.growth;
+	if (use->growth >= 0)
+		f->filter.growth = (enum growth)use->growth;
 	f->max_bytes = use->max_bytes;
 	f->slots.file = &f->file;
 	f->slots.shared = f->shared;
@@ -65,21 +67,27 @@ read_header(struct layers *f, int writable, struct error *error)
 	const char *path = f->file.path;
 	uint64_t length = f->file.length;
 	struct header *h = &f->header;
+	size_t nbytes = PAGE_BYTES;
 
-	if (length == 0)
+	if (length == 0) {
 		return error_set(error, STATUS_FAILED,
 		    "%s: not a bloomdedup filter: the file is empty", path);
-	if (file_read(&f->file, page, length < PAGE_BYTES ? (size_t)length :
-	    PAGE_BYTES, 0, error) < 0)
+	}
+	if (length < PAGE_BYTES)
+		nbytes = (size_t)length;
+	if (file_read(&f->file, page, nbytes, 0, error) < 0)
 		return -1;
-	if (format_header_decode(h, page, error) < 0)
+	if (format_header_decode(h, page, error) < 0) {
 		return error_set(error, error->status, "%s: %s", path,
 		    error->text);
+	}
 	if (writable && format_check_writable(h, path, error) < 0)
 		return -1;
-	return length >= FILTER_HEADER_BYTES + PAGE_BYTES ? 0 :
-	    error_set(error, STATUS_FAILED, "%s: the filter is cut short: it"
-	    " has %" PRIu64 " bytes", path, length);
+	if (length < FILTER_HEADER_BYTES + PAGE_BYTES) {
+		return error_set(error, STATUS_FAILED, "%s: the filter is cut"
+		    " short: it has %" PRIu64 " bytes", path, length);
+	}
+	return 0;
 }
 
 int
@@ -171,7 +179,7 @@ layers_create(struct filter **filter, const char *path, int replace,
 	struct table table;
 	struct header header;
 	struct layers *f;
-	int result;
+	int result = 0;
 
 	*filter = NULL;
 	if (design_header(design, &header, error) < 0 ||
@@ -179,8 +187,9 @@ layers_create(struct filter **filter, const char *path, int replace,
 	    layers_prepare(filter, path, &header, &table, use, 1, error) < 0)
 		return -1;
 	f = layers_of(*filter);
-	result = path == NULL ? 0 : layers_complete(*filter, replace,
-	    use->unsynced, error);
+	if (path != NULL)
+		result = layers_complete(*filter, replace, use->unsynced,
+		    error);
 	if (result != 0) {
 		release(f);
 		*filter = NULL;
@@ -266,12 +275,13 @@ layers_check_journal(const struct filter *filter,
 	const struct layers *f = layers_of_const(filter);
 
 	for (size_t i = 0; i < journal->span_count; i++) {
-		if (journal->spans[i].layer >= f->table.count)
+		if (journal->spans[i].layer >= f->table.count) {
 			return error_set(error, STATUS_FAILED, "%s: has lines"
 			    " for a layer that %s doesn't have, which seems to"
 			    " be an older copy; move the journal away, and"
 			    " these lines are new again", journal->path,
 			    f->filter.name);
+		}
 	}
 	return 0;
 }
@@ -306,11 +316,14 @@ layers_recover(struct filter *filter, struct journal *journal,
 		f->table.layers[i].lines = before[i];
 	/*
 	 * A layer that was marked has no checksum any more: the file says so
-	 * before the journal is removed, whatever happens to this run.
+	 * before the journal is removed, whatever happens to this run. If it is
+	 * shared, layers_recount has written the table.
 	 */
-	return layers_recount(f, 0, error) < 0 || (!f->shared &&
-	    slots_write(&f->slots, &f->table, error) < 0) ? -1 :
-	    sync_layers(filter, error);
+	if (layers_recount(f, 0, error) < 0)
+		return -1;
+	if (!f->shared && slots_write(&f->slots, &f->table, error) < 0)
+		return -1;
+	return sync_layers(filter, error);
 }
 
 unsigned

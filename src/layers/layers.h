@@ -1,6 +1,9 @@
 /*
- * A filter in a file, or in memory: a chain of layers, which the file's table
- * describes. A line can be in any; the first with room takes new ones.
+ * A filter in a file, or in memory: a chain of layers. A line can be in any of
+ * the layers, the first with room takes new lines, and the file's table
+ * describes them all.
+ *
+ * Functions return 0, or -1 with `error` filled; exceptions are stated.
  */
 #ifndef LAYERS_LAYERS_H
 #define LAYERS_LAYERS_H
@@ -15,7 +18,7 @@
 struct filter;
 struct journal;
 
-/* filter_open and filter_create, without the journal. */
+/* filter_open and filter_create (filter.h), without the journal. */
 int layers_open(struct filter **filter, const char *path,
     const struct filter_use *use, struct error *error);
 int layers_create(struct filter **filter, const char *path, int replace,
@@ -38,7 +41,7 @@ int layers_complete(struct filter *filter, int replace, int unsynced,
 
 /*
  * How many of the first layers in the file a reader left out, since their
- * generations are over: a journal may still name them.
+ * generations are over: a journal may still name them. UINT_MAX if all are.
  */
 unsigned layers_forgotten(const struct filter *filter);
 

@@ -174,8 +174,49 @@ layers_forget(struct layers *f)
 	return !f->all_over;
 }
 
+/* Estimate the lines of layer i from its bits; its counter never decreases. */
+static int
+recount_layer(struct layers *f, unsigned i, struct error *error)
+{
+	struct layer_entry *layer = &f->table.layers[i];
+	uint64_t lines, limit = layer->capacity, less = 0;
+	struct estimate estimate;
+
+	error->status = STATUS_OK;
+	estimate = estimate_layer(&f->filter, i, SAMPLE_PAGES, error);
+	if (error->status != STATUS_OK)
+		return -1;
+	if (estimate.lines > SURELY_OVERFILLED * (double)layer->capacity)
+		limit = SIZING_CAPACITY_MAX;
+	lines = estimate_lines(&estimate, limit);
+	/*
+	 * A generation that ends too early would forget too much: a lower
+	 * bound. An estimate's error is about sqrt(lines) / 5.
+	 */
+	if (layers_is_windowed(f))
+		less = lines / 64 + (uint64_t)sqrt((double)lines);
+	if (lines > less && lines - less > layer->lines)
+		layer->lines = lines - less;
+	return 0;
+}
+
 /*
- * Recount the lines of layers with room by their bits; no counter decreases.
+ * Recount the layers that take more lines; without a window, all. Those of a
+ * generation that takes no more don't matter.
+ */
+static int
+recount_layers(struct layers *f, struct error *error)
+{
+	for (unsigned i = 0; i < f->table.count; i++) {
+		if (layers_is_windowed(f) && layers_room(f, i) == 0)
+			continue;
+		if (recount_layer(f, i, error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/*
  * Under the table's lock, and written if the file is shared, so that no other
  * run marks meanwhile: its counters include what runs were allotted.
  */
@@ -186,39 +227,14 @@ layers_recount(struct layers *f, int take_over, struct error *error)
 
 	if (layers_lock_table(f, error) < 0)
 		return -1;
-	if (take_over && f->shared && f->slots.head.marking != MARKING_ALONE)
-		goto done;
-	error->status = STATUS_OK;
-	for (unsigned i = 0; i < f->table.count; i++) {
-		struct layer_entry *layer = &f->table.layers[i];
-		struct estimate estimate;
-		uint64_t lines, less = 0;
-
-		/* Not those of a generation that takes no more. */
-		if (layers_is_windowed(f) && layers_room(f, i) == 0)
-			continue;
-		estimate = estimate_layer(&f->filter, i, SAMPLE_PAGES, error);
-		if (error->status != STATUS_OK) {
-			result = -1;
-			goto done;
+	if (!take_over || !f->shared ||
+	    f->slots.head.marking == MARKING_ALONE) {
+		result = recount_layers(f, error);
+		if (result == 0 && f->shared) {
+			f->slots.head.marking = MARKING_SHARED;
+			result = slots_write(&f->slots, &f->table, error);
 		}
-		lines = estimate_lines(&estimate, estimate.lines >
-		    SURELY_OVERFILLED * (double)layer->capacity ?
-		    SIZING_CAPACITY_MAX : layer->capacity);
-		/*
-		 * A generation that ends too early would forget too much: a
-		 * lower bound. An estimate's error is about sqrt(lines) / 5.
-		 */
-		if (layers_is_windowed(f))
-			less = lines / 64 + (uint64_t)sqrt((double)lines);
-		if (lines > less && lines - less > layer->lines)
-			layer->lines = lines - less;
 	}
-	if (f->shared) {
-		f->slots.head.marking = MARKING_SHARED;
-		result = slots_write(&f->slots, &f->table, error);
-	}
-done:
 	slots_unlock(&f->slots);
 	return result;
 }
@@ -237,7 +253,6 @@ is_untouched(const struct layers *f, unsigned i)
 	    layer->geometry.pages * PAGE_BYTES);
 }
 
-/* After a run that was killed, or with a lost slot, counters may be old. */
 int
 layers_take_table(struct layers *f, struct error *error)
 {
@@ -262,8 +277,10 @@ layers_take_table(struct layers *f, struct error *error)
 		    is_untouched(f, i), error) < 0)
 			return -1;
 	}
-	return f->slots.head.marking != MARKING_NONE || behind ?
-	    layers_recount(f, !behind, error) : 0;
+	/* After a run that was killed, or with a lost slot, they may be old. */
+	if (f->slots.head.marking != MARKING_NONE || behind)
+		return layers_recount(f, !behind, error);
+	return 0;
 }
 
 /* Add the next pages of layer i to its checksum, as the budget allows. */

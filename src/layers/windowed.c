@@ -86,7 +86,9 @@ drop(struct layers *f, int64_t now, struct error *error)
 	struct table next = f->table;
 	unsigned dropped = window_drop_over(&next, &f->header.window, now);
 
-	return dropped == 0 ? 0 : publish(f, &next, dropped, error);
+	if (dropped == 0)
+		return 0;
+	return publish(f, &next, dropped, error);
 }
 
 /*

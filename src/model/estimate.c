@@ -21,17 +21,19 @@ textbook_fill(const struct layer_entry *layer, double lines)
 static double
 layer_rate(const struct layer_entry *layer, double lines)
 {
-	return layer->geometry.k > 0 ? geometry_rate(&layer->geometry,
-	    (uint64_t)lines) : pow(textbook_fill(layer, lines),
-	    -log2(layer->error_rate));
+	if (layer->geometry.k == 0)
+		return pow(textbook_fill(layer, lines),
+		    -log2(layer->error_rate));
+	return geometry_rate(&layer->geometry, (uint64_t)lines);
 }
 
 uint64_t
 estimate_lines(const struct estimate *estimate, uint64_t limit)
 {
 	/* Casting a double beyond 2^64 is undefined; the limit is safe. */
-	return estimate->lines >= (double)limit ? limit :
-	    (uint64_t)(estimate->lines + 0.5);
+	if (estimate->lines >= (double)limit)
+		return limit;
+	return (uint64_t)(estimate->lines + 0.5);
 }
 
 /* The number of page j of a sample, spread over all pages of a layer. */
@@ -199,7 +201,7 @@ estimate_dropped(const struct table *table, const struct table *before)
 
 	/*
 	 * The lines of each at the start of the run. With a window, it may have
-	 * had another place in the table; a new one had none.
+	 * had another number in the table; a new one had no lines.
 	 */
 	for (unsigned i = 0; i < table->count; i++) {
 		const struct layer_entry *layer = &table->layers[i];

@@ -13,9 +13,9 @@
 struct filter;
 
 struct estimate {
-	double share;      /* of bits set */
-	double error_rate; /* at which unseen lines are found now */
-	double lines;      /* estimated; infinite if all bits are set */
+	double share;      /* of the bits that are set, 0 to 1 */
+	double error_rate; /* at which unseen lines are found now, 0 to 1 */
+	double lines;      /* marked so far; infinite if all bits are set */
 };
 
 /* `lines` as a count: rounded, at most `limit`. */

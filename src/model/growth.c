@@ -24,13 +24,49 @@ growth_is_full(const struct filter *filter, uint64_t capacity,
 #define LAYER_LEAST 1000
 
 /*
- * With a window: the shape of the layer, which is number j of its generation.
- * To compute it takes a millisecond; most often a layer there is like it.
+ * The capacity of the next layer: `wanted` lines, but at least twice as many as
+ * any other one has, of the last generation if there is a window.
+ */
+static uint64_t
+next_capacity(const struct table *table, uint64_t wanted)
+{
+	unsigned first = window_first_layer(table);
+	uint64_t capacity = wanted;
+
+	if (first == table->count)
+		return wanted;
+	if (capacity < LAYER_LEAST)
+		capacity = LAYER_LEAST;
+	if (capacity > SIZING_CAPACITY_MAX)
+		capacity = SIZING_CAPACITY_MAX;
+	for (unsigned i = first; i < table->count; i++) {
+		if (2 * table->layers[i].capacity > capacity)
+			capacity = 2 * table->layers[i].capacity;
+	}
+	return capacity;
+}
+
+/* Without a window: the rate and the shape of the layer, the table's next. */
+static int
+shape_plain(const struct header *header, const struct table *table,
+    struct layer_entry *layer, struct error *error)
+{
+	layer->error_rate = sizing_layer_rate(header->error_rate, 0,
+	    table->count);
+	return sizing_layer(&layer->geometry, layer->capacity,
+	    layer->error_rate, layer->error_rate, 0, error);
+}
+
+/*
+ * With a window: the same of the last generation's next layer. To compute the
+ * shape takes a millisecond; most often a layer of the table is like it.
  */
 static int
-shape(const struct header *header, const struct table *table, int fixed,
-    unsigned j, struct layer_entry *layer, struct error *error)
+shape_windowed(const struct header *header, const struct table *table,
+    struct layer_entry *layer, struct error *error)
 {
+	unsigned j = table->count - window_first_layer(table);
+	int fixed = j == 0 && header->growth != GROWTH_GROW;
 	double rate = sizing_layer_rate(header->error_rate * WINDOW_SHARE,
 	    fixed, j);
 
@@ -47,52 +83,48 @@ shape(const struct header *header, const struct table *table, int fixed,
 	return window_layer(layer, header->error_rate, fixed, j, error);
 }
 
+/* Set the layer's generation, rate, shape and place in the file. */
+static int
+shape(const struct filter *f, const struct table *table,
+    struct layer_entry *layer, struct error *error)
+{
+	const struct header *header = f->bottom->header;
+
+	if (table->generation_count == 0) {
+		layer->offset = table_end(table);
+		return shape_plain(header, table, layer, error);
+	}
+	layer->generation = table->generation_count - 1;
+	if (shape_windowed(header, table, layer, error) < 0)
+		return -1;
+	layer->offset = window_place(table, f->bottom->table,
+	    layer->geometry.pages * PAGE_BYTES);
+	return 0;
+}
+
 int
 growth_layer(const struct filter *f, const struct table *table,
     uint64_t wanted, uint64_t max_bytes, struct layer_entry *layer,
     struct error *error)
 {
-	const struct header *header = f->bottom->header;
-	int windowed = table->generation_count > 0;
-	unsigned first = window_first_layer(table), j = table->count - first;
-	uint64_t capacity = wanted, nbytes;
-	char text[NUMBER_TEXT], limit[NUMBER_TEXT];
+	unsigned most = table->generation_count > 0 ? TABLE_WINDOW_LAYERS_MAX :
+	    TABLE_LAYERS_MAX;
+	uint64_t capacity = next_capacity(table, wanted);
+	char end[NUMBER_TEXT], limit[NUMBER_TEXT];
 
-	if (j > 0 && capacity < LAYER_LEAST)
-		capacity = LAYER_LEAST;
-	if (j > 0 && capacity > SIZING_CAPACITY_MAX)
-		capacity = SIZING_CAPACITY_MAX;
-	for (unsigned i = first; i < table->count; i++) {
-		if (2 * table->layers[i].capacity > capacity)
-			capacity = 2 * table->layers[i].capacity;
-	}
-	if (capacity > SIZING_CAPACITY_MAX || table->count == (windowed ?
-	    TABLE_WINDOW_LAYERS_MAX : TABLE_LAYERS_MAX))
+	if (capacity > SIZING_CAPACITY_MAX || table->count == most) {
 		return error_set(error, STATUS_FULL, "%s: full, and can't grow"
 		    " any further", f->bottom->name);
+	}
 	*layer = (struct layer_entry){ .created = (uint64_t)time(NULL),
 		.capacity = capacity };
-	if (windowed) {
-		layer->generation = table->generation_count - 1;
-		if (shape(header, table, j == 0 &&
-		    header->growth != GROWTH_GROW, j, layer, error) < 0)
-			return -1;
-	} else {
-		layer->error_rate = sizing_layer_rate(header->error_rate, 0,
-		    j);
-		if (sizing_layer(&layer->geometry, capacity,
-		    layer->error_rate, layer->error_rate, 0, error) < 0)
-			return -1;
-	}
-	nbytes = layer->geometry.pages * PAGE_BYTES;
-	layer->offset = windowed ?
-	    window_place(table, f->bottom->table, nbytes) :
-	    table_end(table);
-	if (nbytes <= max_bytes && layer->offset <= max_bytes - nbytes)
+	if (shape(f, table, layer, error) < 0)
+		return -1;
+	if (table_layer_end(layer) <= max_bytes)
 		return 0;
 	return error_set(error, STATUS_FULL, "%s: full: its next layer would"
-	    " make it %s, more than the %s of --max-size",
-	    f->bottom->name, number_format_binary(text, layer->offset + nbytes),
+	    " make it %s, more than the %s of --max-size", f->bottom->name,
+	    number_format_binary(end, table_layer_end(layer)),
 	    number_format_binary(limit, max_bytes));
 }
 
@@ -118,7 +150,9 @@ growth_generation_lines(const struct filter *f)
 			step *= 2;
 		most = (lines + step - 1) / step * step;
 	}
-	return most > SIZING_CAPACITY_MAX ? SIZING_CAPACITY_MAX : most;
+	if (most > SIZING_CAPACITY_MAX)
+		most = SIZING_CAPACITY_MAX;
+	return most;
 }
 
 int

@@ -18,13 +18,14 @@ int growth_is_full(const struct filter *filter, uint64_t capacity,
     struct error *error);
 
 /*
- * The next layer of `table`, which may be the filter's own or a later one: for
- * `wanted` lines, and at least twice as many as the largest one (of the last
- * generation), which after a merge need not be the last; a generation's first
- * one is for `wanted` lines. Its place is after the others, or with a window
- * where no layer of either table is. Returns -1 with STATUS_FULL if the table
- * has no room for it, the capacity is too large for a layer, or it ends beyond
- * `max_bytes`.
+ * The next layer of `table`, which may be the filter's own or a later one; it
+ * is not appended. It is for `wanted` lines, and at least for twice as many as
+ * the largest one (of the last generation), which after a merge need not be the
+ * last; a generation's first one is for `wanted` lines. Its place is after the
+ * others, or with a window where no layer of either table is.
+ *
+ * Returns 0; or -1 with `error` filled: STATUS_FULL if the table has no room
+ * for it, the capacity is too large for a layer, or it ends beyond `max_bytes`.
  */
 int growth_layer(const struct filter *filter, const struct table *table,
     uint64_t wanted, uint64_t max_bytes, struct layer_entry *layer,
@@ -38,9 +39,9 @@ int growth_second_size(const struct sizing *first, uint64_t *bytes,
     struct error *error);
 
 /*
- * For how many lines the next generation should begin: a quarter of the
- * window's, or by time as many as any generation has, if that is more. So
- * generations don't grow again and again.
+ * The capacity, in lines, that the first layer of the next generation should
+ * have: a quarter of the window's, or by time as many lines as any generation
+ * has, if that is more. So generations don't grow again and again.
  */
 uint64_t growth_generation_lines(const struct filter *filter);
 

@@ -47,9 +47,11 @@ window_layer(struct layer_entry *layer, double error_rate, int fixed,
 
 	layer->error_rate = rate;
 	/* The same k and cache lines as without a window. */
-	return sizing_layer(&layer->geometry, 4 * layer->capacity, rate,
-	    textbook, 0, error) < 0 ? -1 : sizing_layer(&layer->geometry,
-	    layer->capacity, rate, textbook, layer->geometry.k, error);
+	if (sizing_layer(&layer->geometry, 4 * layer->capacity, rate, textbook,
+	    0, error) < 0)
+		return -1;
+	return sizing_layer(&layer->geometry, layer->capacity, rate, textbook,
+	    layer->geometry.k, error);
 }
 
 uint64_t
@@ -86,36 +88,50 @@ last(const struct table *table)
 	return &table->generations[table->generation_count - 1];
 }
 
+/* Can a program that writes such files have written this table? */
+static int
+is_possible(const struct table *table, const struct window *window,
+    uint64_t capacity)
+{
+	int64_t most = INT64_MAX / 4;
+
+	if (window->kind == WINDOW_NONE)
+		return table->generation_count == 0;
+	if (table->generation_count == 0)
+		return 0;
+	/* The last generation has layers. */
+	if (table->layers[table->count - 1].generation + 1 !=
+	    table->generation_count)
+		return 0;
+	/* Numbers, and times made of them, that no sum can overflow. */
+	if (window->kind == WINDOW_SECONDS)
+		most /= quarter(window);
+	for (unsigned i = 0; i < table->generation_count; i++) {
+		if (table->generations[i].number < -most ||
+		    table->generations[i].number > most)
+			return 0;
+	}
+	return window->kind != WINDOW_LINES || window->length == capacity;
+}
+
 int
 window_check(const struct table *table, const struct window *window,
     uint64_t capacity, struct error *error)
 {
-	int right = (table->generation_count > 0) ==
-	    (window->kind != WINDOW_NONE);
-	/* Numbers and times that no sum can overflow. */
-	int64_t most = INT64_MAX / 4 /
-	    (window->kind == WINDOW_SECONDS ? quarter(window) : 1);
-
-	if (right && table->generation_count > 0)
-		right = table->layers[table->count - 1].generation + 1 ==
-		    table->generation_count;
-	for (unsigned i = 0; right && i < table->generation_count; i++)
-		right = table->generations[i].number >= -most &&
-		    table->generations[i].number <= most;
-	if (right && window->kind == WINDOW_LINES)
-		right = window->length == capacity;
-	return right ? 0 : error_set(error, STATUS_FAILED, "the filter is"
-	    " damaged: its header and its table of layers disagree about"
-	    " the window");
+	if (is_possible(table, window, capacity))
+		return 0;
+	return error_set(error, STATUS_FAILED, "the filter is damaged: its"
+	    " header and its table of layers disagree about the window");
 }
 
 void
 window_begin(struct table *table, const struct window *window, int64_t now)
 {
 	struct generation *next = &table->generations[table->generation_count];
-	const struct generation *before = table->generation_count == 0 ? NULL :
-	    next - 1;
+	const struct generation *before = NULL;
 
+	if (table->generation_count > 0)
+		before = next - 1;
 	table->generation_count++;
 	*next = (struct generation){ 0 };
 	if (window->kind == WINDOW_SECONDS) {
@@ -136,9 +152,11 @@ window_over(const struct table *table, const struct window *window,
 {
 	unsigned over = 0;
 
-	if (window->kind == WINDOW_LINES)
-		return table->generation_count > ALIVE ?
-		    table->generation_count - ALIVE : 0;
+	if (window->kind == WINDOW_LINES) {
+		if (table->generation_count > ALIVE)
+			over = table->generation_count - ALIVE;
+		return over;
+	}
 	while (over < table->generation_count &&
 	    table->generations[over].end + (int64_t)window->length <= now)
 		over++;
@@ -153,16 +171,18 @@ window_lines_left(const struct table *table, const struct window *window)
 	/* All layers: lines that were held back may have made it grow. */
 	for (unsigned i = window_first_layer(table); i < table->count; i++)
 		lines += table->layers[i].lines;
-	return lines < window->length / 4 ? window->length / 4 - lines : 0;
+	if (lines >= window->length / 4)
+		return 0;
+	return window->length / 4 - lines;
 }
 
 int
 window_is_due(const struct table *table, const struct window *window,
     int64_t now)
 {
-	return window->kind == WINDOW_LINES ?
-	    window_lines_left(table, window) == 0 :
-	    now >= (last(table)->number + 1) * quarter(window);
+	if (window->kind == WINDOW_LINES)
+		return window_lines_left(table, window) == 0;
+	return now >= (last(table)->number + 1) * quarter(window);
 }
 
 unsigned
@@ -188,13 +208,15 @@ unsigned
 window_forget(struct table *table, const struct window *window, int64_t now,
     int *all_over)
 {
-	unsigned over = window_over(table, window, now), layers;
+	unsigned over = window_over(table, window, now), dropped;
 
 	*all_over = over == table->generation_count;
-	layers = window_drop(table, over - (unsigned)*all_over);
-	for (unsigned i = 0; i < table->count && *all_over; i++)
+	if (!*all_over)
+		return window_drop(table, over);
+	dropped = window_drop(table, over - 1);
+	for (unsigned i = 0; i < table->count; i++)
 		table->layers[i].lines = 0;
-	return layers;
+	return dropped;
 }
 
 /* How many are over, or will be when the one that is due begins? */
@@ -346,14 +368,14 @@ window_put_dates_right(struct table *table, const struct window *window,
 	return back;
 }
 
+/* Does a layer overlap the range? If so, *behind becomes where it ends. */
 static int
 overlaps(const struct table *table, uint64_t offset, uint64_t nbytes,
     uint64_t *behind)
 {
 	for (unsigned i = 0; i < table->count; i++) {
 		const struct layer_entry *layer = &table->layers[i];
-		uint64_t end = layer->offset +
-		    layer->geometry.pages * PAGE_BYTES;
+		uint64_t end = table_layer_end(layer);
 
 		if (offset < end && layer->offset < offset + nbytes) {
 			*behind = end;

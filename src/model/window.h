@@ -30,7 +30,8 @@
 
 /*
  * A window as people write it: a time ("30d"; number.h), or a number of lines
- * ("1e8"), which becomes a multiple of four. Returns 0, or -1.
+ * in digits, with a unit or an exponent ("1e8"), which is rounded up to a
+ * multiple of four. Returns 0, or -1 if the text is neither.
  */
 int window_parse(struct window *window, const char *text);
 
@@ -43,8 +44,9 @@ int window_solve(struct sizing *sizing, const struct window *window,
     struct error *error);
 
 /*
- * The rate and shape of a generation's layer j, whose capacity is set, in a
- * filter of rate `error_rate`; `fixed` as in sizing.h. Returns 0, or -1.
+ * Set the rate and the shape of a generation's layer number j, whose capacity
+ * is set, in a filter of rate `error_rate`; `fixed` as in sizing.h. Returns 0,
+ * or -1 with `error` filled.
  */
 int window_layer(struct layer_entry *layer, double error_rate, int fixed,
     unsigned j, struct error *error);
@@ -53,8 +55,9 @@ int window_layer(struct layer_entry *layer, double error_rate, int fixed,
 uint64_t window_generation_capacity(uint64_t capacity);
 
 /*
- * Does the table go with the header's window and capacity? Returns -1, with a
- * text without the file's name, if no program can have written it.
+ * Does the table go with the header's window and capacity? Returns 0; or -1,
+ * with a text in `error` that doesn't name the file, if a program that writes
+ * such files can't have written it.
  */
 int window_check(const struct table *table, const struct window *window,
     uint64_t capacity, struct error *error);
@@ -75,7 +78,10 @@ int window_is_due(const struct table *table, const struct window *window,
 uint64_t window_lines_left(const struct table *table,
     const struct window *window);
 
-/* Drop the `count` oldest generations; returns how many layers they had. */
+/*
+ * Drop the `count` oldest generations. Returns how many layers they had: the
+ * first ones of the table.
+ */
 unsigned window_drop(struct table *table, unsigned count);
 
 /*
@@ -100,7 +106,7 @@ enum window_step {
 	WINDOW_NO_ROOM /* it is due, but there is no room for its layer */
 };
 
-/* Which one? Never WINDOW_NO_ROOM, which only the filter's location knows. */
+/* Which one? Never WINDOW_NO_ROOM: only the filter's location knows that. */
 enum window_step window_next_step(const struct table *table,
     const struct window *window, int64_t now);
 
@@ -121,7 +127,10 @@ unsigned window_begin_next(struct table *table, const struct window *window,
 /* The first layer of the last generation; without a window, of all. */
 unsigned window_first_layer(const struct table *table);
 
-/* The last generation ends no earlier than now. Returns 1 if it changed. */
+/*
+ * Lines are marked now: the last generation ends no earlier. Returns 1 if that
+ * changed the table.
+ */
 int window_extend(struct table *table, const struct window *window,
     int64_t now);
 
@@ -142,7 +151,10 @@ int window_dates_are_right(const struct table *table,
 int64_t window_put_dates_right(struct table *table,
     const struct window *window, int64_t now);
 
-/* The place of a new layer: the first gap in both tables, or the end. */
+/*
+ * The place of a new layer of `nbytes`: the first gap that no layer of either
+ * table is in, or behind all of them.
+ */
 uint64_t window_place(const struct table *table, const struct table *also,
     uint64_t nbytes);
 
