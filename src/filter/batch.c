@@ -167,7 +167,9 @@ batch_mark(struct batch *b, size_t n, struct filter *filter,
     struct error *error)
 {
 	n = digests_among(b, n);
-	return n == 0 ? 0 : filter_mark(filter, b->new_digests, n, error);
+	if (n == 0)
+		return 0;
+	return filter_mark(filter, b->new_digests, n, error);
 }
 
 int

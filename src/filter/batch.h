@@ -48,8 +48,9 @@ struct batch {
 	uint8_t *claims;              /* an enum claim for each new digest */
 };
 
+/* A batch with room for `capacity` items, at least one. NULL isn't freed. */
 struct batch *batch_new(size_t capacity);
-void batch_free(struct batch *batch); /* NULL is none */
+void batch_free(struct batch *batch);
 
 /* Fill seen[] from the filter. Returns 0, or -1 with `error` filled. */
 int batch_probe(struct batch *batch, struct filter *filter,

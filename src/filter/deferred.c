@@ -21,14 +21,14 @@
 struct deferred {
 	struct filter filter;   /* on top of the one to be marked, or read */
 	struct filter *pending;
-	uint64_t count;         /* digests held, */
+	uint64_t count;         /* digests held: */
 	int journaled;          /* in the journal, */
 	struct journal journal;
-	int journal_stays;      /* which is complete: applied, or only read; */
-	struct digest *list;    /* or in the list, if any */
+	int journal_stays;      /* which is complete: closed, not removed; */
+	struct digest *list;    /* or in the list; NULL if there is none */
 	struct deferred_promise promise;
 	/* Of a preview: the filter below, as it would have grown. */
-	struct table planned;
+	struct table foreseen;
 	uint64_t max_bytes;
 };
 
@@ -48,16 +48,18 @@ make_pending(struct deferred *d, uint64_t capacity, enum growth growth,
 	const struct header *h = filter_header(d->filter.under);
 	const struct filter_use use = FILTER_WRITE;
 	double rate = SIZING_PENDING_SHARE * h->error_rate;
-	double first = growth == GROWTH_GROW ? sizing_layer_rate(rate, 0, 0) :
-	    rate;
+	double first = rate; /* of its first layer */
 	struct filter_design design = { .capacity = capacity,
 		.error_rate = rate, .growth = growth, .hash = &h->hash };
 
 	filter_close(d->pending, error);
 	d->pending = NULL;
-	return sizing_layer(&design.geometry, capacity, first, first, 0,
-	    error) < 0 ? -1 :
-	    layers_create(&d->pending, NULL, 0, &design, &use, error);
+	if (growth == GROWTH_GROW)
+		first = sizing_layer_rate(rate, 0, 0);
+	if (sizing_layer(&design.geometry, capacity, first, first, 0,
+	    error) < 0)
+		return -1;
+	return layers_create(&d->pending, NULL, 0, &design, &use, error);
 }
 
 static struct deferred *
@@ -97,9 +99,11 @@ deferred_begin(struct filter **filter, enum deferred_how how,
 
 	d->journaled = journaled;
 	d->promise = *promise;
-	result = journaled ?
-	    make_pending(d, SIZING_CAPACITY_DEFAULT, GROWTH_GROW, error) :
-	    make_pending(d, LIST_DIGESTS, GROWTH_FAIL, error);
+	if (journaled)
+		result = make_pending(d, SIZING_CAPACITY_DEFAULT, GROWTH_GROW,
+		    error);
+	else
+		result = make_pending(d, LIST_DIGESTS, GROWTH_FAIL, error);
 	/* In either case, a file's name is synced to the disk. */
 	if (result == 0 && journaled)
 		result = journal_create(&d->journal, path,
@@ -224,15 +228,18 @@ deferred_commit(struct filter *filter, const struct deferred_promise *promise,
 	if (filter_sync(under, error) < 0)
 		return -1;
 	d->journal_stays = 0;
-	return d->journaled ? journal_remove(&d->journal, error) : 0;
+	if (!d->journaled)
+		return 0;
+	return journal_remove(&d->journal, error);
 }
 
 /* Without a journal: mark what is in the list. */
 static int
 flush(struct deferred *d, struct error *error)
 {
-	return deferred_commit(&d->filter, &d->promise, error) < 0 ? -1 :
-	    make_pending(d, LIST_DIGESTS, GROWTH_FAIL, error);
+	if (deferred_commit(&d->filter, &d->promise, error) < 0)
+		return -1;
+	return make_pending(d, LIST_DIGESTS, GROWTH_FAIL, error);
 }
 
 /*
@@ -293,8 +300,9 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
 	if (filter_mark(d->pending, digests, n, error) < 0)
 		return -1;
 	/* There must always be room for another batch. */
-	return d->list == NULL || d->count <= LIST_DIGESTS - BATCH_DIGESTS ?
-	    0 : flush(d, error);
+	if (d->list != NULL && d->count > LIST_DIGESTS - BATCH_DIGESTS)
+		return flush(d, error);
+	return 0;
 }
 
 /* Say what is done for an earlier run. */
@@ -303,14 +311,14 @@ tell_recovery(const struct filter *filter, const struct journal *journal,
     void (*notice)(const char *text))
 {
 	const struct journal_output *o = &journal->outputs[0];
+	const char *to = o->kind == JOURNAL_NO_OUTPUT ? "" : " to ";
 	char number[NUMBER_TEXT];
 
-	if (journal->count > 0)
-		error_notify(notice, "%s: finishing an earlier run: %s lines"
-		    " that it printed%s%s are now remembered",
-		    filter_name(filter),
-		    number_format_count(number, journal->count),
-		    o->kind == JOURNAL_NO_OUTPUT ? "" : " to ", o->path);
+	if (journal->count == 0)
+		return;
+	error_notify(notice, "%s: finishing an earlier run: %s lines that it"
+	    " printed%s%s are now remembered", filter_name(filter),
+	    number_format_count(number, journal->count), to, o->path);
 }
 
 /*
@@ -377,7 +385,10 @@ deferred_recover(struct filter *filter, void (*notice)(const char *text),
 	return journal_remove(&journal, error);
 }
 
-/* Hold lines that the filter lacks, unless their layer's generation is over. */
+/*
+ * A journal_visit: hold the lines that the filter doesn't have, unless the
+ * generation of their layer is over.
+ */
 static int
 hold_unknown(void *context, unsigned layer, const struct digest *digests,
     size_t n, struct error *error)
@@ -421,32 +432,45 @@ deferred_read(struct filter **filter, struct error *error)
 	return 0;
 }
 
+/*
+ * Let the preview's table grow, as the filter would, until it has room for so
+ * many lines. Returns -1 if it can't, with `error` filled as the filter would.
+ */
+static int
+grow_foreseen(struct deferred *d, uint64_t lines, struct error *error)
+{
+	struct filter *filter = d->filter.under;
+	struct table *t = &d->foreseen;
+	enum growth growth = filter_growth(filter);
+	uint64_t room = table_room(t, growth);
+
+	while (room < lines) {
+		if (growth == GROWTH_FAIL)
+			return growth_is_full(filter, table_capacity(t), error);
+		if (growth_layer(filter, t, lines - room, d->max_bytes,
+		    &t->layers[t->count], error) < 0)
+			return -1;
+		t->count++;
+		room = table_room(t, growth);
+	}
+	return 0;
+}
+
 /* Its room: lines that have room in the filter below, as that would grow. */
 static enum room
 reserve_preview(struct filter *filter, uint64_t wanted, uint64_t *room,
     struct error *error)
 {
 	struct deferred *d = deferred_of(filter);
-	struct table *t = &d->planned;
-	enum growth growth = filter_growth(filter);
-	uint64_t all = d->count + wanted, left;
-	int result = 0;
+	uint64_t left;
 
 	/* Only a file has a known end, and a window forgets in time. */
 	if (filter_path(filter) == NULL ||
 	    filter_header(filter)->window.kind != WINDOW_NONE)
 		return reserve_pending(d, ROOM_ENOUGH, wanted, room, error);
-	while (result == 0 && (left = table_room(t, growth)) < all) {
-		if (growth == GROWTH_FAIL)
-			result = growth_is_full(filter, table_capacity(t),
-			    error);
-		else
-			result = growth_layer(filter, t, all - left,
-			    d->max_bytes, &t->layers[t->count], error);
-		t->count += result == 0;
-	}
-	if (result == 0)
+	if (grow_foreseen(d, d->count + wanted, error) == 0)
 		return reserve_pending(d, ROOM_ENOUGH, wanted, room, error);
+	left = table_room(&d->foreseen, filter_growth(filter));
 	left = left > d->count ? left - d->count : 0;
 	return reserve_pending(d, ROOM_SHORT, left, room, error);
 }
@@ -457,7 +481,7 @@ deferred_preview(struct filter **filter, uint64_t max_bytes,
 {
 	struct deferred *d = new_deferred(*filter, &previewing);
 
-	d->planned = *filter_table(*filter);
+	d->foreseen = *filter_table(*filter);
 	/* The run would first mark what waits in a journal. */
 	d->count = filter_waiting(*filter);
 	d->max_bytes = max_bytes;

@@ -33,9 +33,9 @@ struct deferred_promise {
 };
 
 enum deferred_how {
-	DEFERRED_LIST,    /* marks are kept in a list, */
-	DEFERRED_JOURNAL, /* or in the journal, */
-	DEFERRED_TEXT     /* beside text that is appended to outputs */
+	DEFERRED_LIST,    /* marks are kept in a list in memory */
+	DEFERRED_JOURNAL, /* marks are kept in the journal */
+	DEFERRED_TEXT     /* the same, beside text to append to outputs */
 };
 
 /*
@@ -58,14 +58,17 @@ int deferred_add_text(struct filter *filter, unsigned output,
  * Mark all that is held. First the filter is extended and the journal synced,
  * so that what can fail fails here. Then `promise` is kept; then the journal
  * gets its commit, its text is appended, the bits are set and synced, and the
- * journal is removed.
+ * journal is removed. Returns 0, or -1 with `error` filled; after a failure,
+ * filter_close decides what becomes of the journal.
  */
 int deferred_commit(struct filter *filter,
     const struct deferred_promise *promise, struct error *error);
 
 /*
- * When a filter file is open for writing: apply the journal of a run that ended
- * after its commit (`notice` is told), remove that of one that ended before.
+ * After a filter file was opened for writing: apply the journal of a run that
+ * ended after its commit, which is reported to `notice`, and remove that of a
+ * run that ended before. Notes (notes.h) stay: they are for the next run that
+ * has outputs.
  */
 int deferred_recover(struct filter *filter, void (*notice)(const char *text),
     struct error *error);

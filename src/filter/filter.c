@@ -1,5 +1,6 @@
 #include "filter/filter.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <zlib.h>
@@ -13,7 +14,9 @@
 int
 filter_close(struct filter *f, struct error *error)
 {
-	return f == NULL ? 0 : f->operations->close(f, error);
+	if (f == NULL)
+		return 0;
+	return f->operations->close(f, error);
 }
 
 const struct header *
@@ -71,10 +74,15 @@ enum room
 filter_reserve(struct filter *f, uint64_t wanted, uint64_t *room,
     struct error *error)
 {
+	enum room answer;
+
 	*room = 0;
 	if (wanted == 0)
 		return ROOM_ENOUGH;
-	return f->operations->reserve(f, wanted, room, error);
+	answer = f->operations->reserve(f, wanted, room, error);
+	/* A caller looks for the first line without room: there must be one. */
+	assert(answer == ROOM_ENOUGH ? *room == wanted : *room < wanted);
+	return answer;
 }
 
 void
@@ -188,6 +196,7 @@ filter_costs(const struct filter *f)
 enum filter_state
 filter_state(struct filter *f)
 {
-	return f->bottom->operations->state == NULL ? FILTER_CURRENT :
-	    f->bottom->operations->state(f->bottom);
+	if (f->bottom->operations->state == NULL)
+		return FILTER_CURRENT;
+	return f->bottom->operations->state(f->bottom);
 }

@@ -34,7 +34,7 @@ struct location {
 };
 const struct location *filter_location(const char *location);
 
-/* There is no filter at `location`: returns -1 with `error` filled. */
+/* Fills `error`: there is no filter at `location`. Returns -1. */
 int filter_missing(const char *location, struct error *error);
 
 /*
@@ -47,8 +47,9 @@ int filter_open(struct filter **filter, const char *location,
     const struct filter_use *use, struct error *error);
 
 /*
- * Create an empty filter, open and locked, which gets its name once it is
- * complete. An existing one is replaced if `replace`, else 1 is returned.
+ * Create an empty filter, which gets its name once it is complete. An existing
+ * one is replaced if `replace`, else 1 is returned. It is then open, locked and
+ * writable.
  */
 int filter_create(struct filter **filter, const char *location, int replace,
     const struct filter_design *design, const struct filter_use *use,
@@ -89,7 +90,10 @@ void filter_discard(const char *location, const uint8_t id[FILTER_ID_BYTES],
 int filter_merge(struct filter **out, const char *path, int replace,
     struct filter *const *filters, size_t count, struct error *error);
 
-/* Write back and close, also after a failed run. NULL does nothing. */
+/*
+ * Write back what is only in memory and close, also after a failed run. The
+ * filter is freed even if that fails. NULL does nothing.
+ */
 int filter_close(struct filter *filter, struct error *error);
 
 /* What it was made for, and its hash: valid while it is open. */
@@ -120,10 +124,11 @@ int filter_probe(struct filter *filter, const struct digest *digests,
 
 /*
  * Make room for `wanted` new lines: the filter grows by as many layers as it
- * takes. *room becomes the number of lines that may now be marked, at most
- * `wanted`. After ROOM_AGAIN, the caller marks so many, probes the other lines
- * again and asks again. After ROOM_SHORT, `error` says why there is no more
- * (STATUS_FULL, or the system's reason); otherwise it is not to be read.
+ * takes. *room becomes the number of lines that may now be marked: `wanted`
+ * after ROOM_ENOUGH, and always fewer after the other answers. After
+ * ROOM_AGAIN, the caller marks so many, probes the other lines again and asks
+ * again. After ROOM_SHORT, `error` says why there is no more (STATUS_FULL, or
+ * the system's reason); otherwise it is not to be read.
  */
 enum room filter_reserve(struct filter *filter, uint64_t wanted,
     uint64_t *room, struct error *error);
@@ -135,7 +140,10 @@ enum room filter_reserve(struct filter *filter, uint64_t wanted,
  */
 void filter_grow_ahead(struct filter *filter);
 
-/* Remember n digests, which have room; on failure, maybe some of them. */
+/*
+ * Remember n digests, for which there must be room (filter_reserve). On
+ * failure, some of them may be remembered.
+ */
 int filter_mark(struct filter *filter, const struct digest *digests,
     size_t n, struct error *error);
 
@@ -165,7 +173,10 @@ int filter_write_back(struct filter *filter, int all, struct error *error);
 /* Sync all that is remembered to the disk. A failure is final. */
 int filter_sync(struct filter *filter, struct error *error);
 
-/* A layer's pages as they are now, in memory too; none on a server. */
+/*
+ * Read pages of a layer as they are now, including what is only in memory. A
+ * filter on a server has none.
+ */
 int filter_read_pages(struct filter *filter, unsigned layer, uint64_t first,
     size_t pages, uint8_t *to, struct error *error);
 
@@ -192,6 +203,7 @@ uint64_t filter_waiting(const struct filter *filter);
 /* The length of the filter's file or memory, in bytes. */
 uint64_t filter_bytes(const struct filter *filter);
 
+/* What it costs now, as far as its location knows. */
 struct filter_costs filter_costs(const struct filter *filter);
 
 #endif

@@ -1,4 +1,7 @@
-/* The kinds of locations, a row each; filter.h's functions that take one. */
+/*
+ * The kinds of locations, a row each. Implements the functions of filter.h that
+ * take a location.
+ */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,9 +49,10 @@ open_file(struct filter **filter, const char *path,
 
 	if (result != 0)
 		return result;
-	result = use->writable ?
-	    deferred_recover(*filter, use->wait.notice, error) :
-	    deferred_read(filter, error);
+	if (use->writable)
+		result = deferred_recover(*filter, use->wait.notice, error);
+	else
+		result = deferred_read(filter, error);
 	if (result < 0) {
 		filter_close(*filter, &(struct error){ 0 });
 		*filter = NULL;
@@ -146,9 +150,9 @@ filter_location(const char *location)
 int
 filter_missing(const char *location, struct error *error)
 {
-	return filter_location(location)->is_path ?
-	    error_system(error, ENOENT, location) :
-	    error_set(error, STATUS_FAILED, "%s: there is no such filter",
+	if (filter_location(location)->is_path)
+		return error_system(error, ENOENT, location);
+	return error_set(error, STATUS_FAILED, "%s: there is no such filter",
 	    location);
 }
 
@@ -158,7 +162,9 @@ filter_open(struct filter **filter, const char *location,
 {
 	const struct kind *kind = usable(location, error);
 
-	return kind == NULL ? -1 : kind->open(filter, location, use, error);
+	if (kind == NULL)
+		return -1;
+	return kind->open(filter, location, use, error);
 }
 
 int
@@ -168,8 +174,9 @@ filter_create(struct filter **filter, const char *location, int replace,
 {
 	const struct kind *kind = usable(location, error);
 
-	return kind == NULL ? -1 : kind->create(filter, location, replace,
-	    design, use, error);
+	if (kind == NULL)
+		return -1;
+	return kind->create(filter, location, replace, design, use, error);
 }
 
 int
@@ -178,8 +185,9 @@ filter_foresee(const char *location, const struct filter_design *design,
 {
 	const struct kind *kind = usable(location, error);
 
-	return kind == NULL ? -1 : kind->foresee(location, design, costs, bytes,
-	    error);
+	if (kind == NULL)
+		return -1;
+	return kind->foresee(location, design, costs, bytes, error);
 }
 
 int
@@ -188,7 +196,9 @@ filter_remove(const char *location, const struct lock_wait *wait,
 {
 	const struct kind *kind = usable(location, error);
 
-	return kind == NULL ? -1 : kind->remove(location, wait, error);
+	if (kind == NULL)
+		return -1;
+	return kind->remove(location, wait, error);
 }
 
 void

@@ -34,21 +34,31 @@ struct source {
 	struct filter *filter;
 	unsigned layer;
 	const struct layer_entry *entry;
-	const struct generation *from; /* its own; NULL without a window, */
-	unsigned generation; /* and its place in the union; else 0 */
-	unsigned into;       /* or NOWHERE yet */
+	const struct generation *from; /* its own; NULL without a window */
+	unsigned generation; /* the index of that in the union; else 0 */
+	unsigned into;       /* the index of the union's; or NOWHERE yet */
 };
 
-struct plan {
+/* A union that is being made. */
+struct merger {
 	struct table table;
 	struct source *sources; /* all layers of all inputs, in order, and in
 	                           that of their generations */
 	size_t source_count;
-	uint8_t *sample; /* of the layer that is planned: */
+	uint8_t *sample; /* of the layer that is being made: */
 	uint8_t *trial;  /* the same, with one more source in it */
 	_Alignas(PAGE_BYTES) uint8_t samples[2][SAMPLE_PAGES * PAGE_BYTES];
 	uint8_t buffer[2 * PIECE_PAGES * PAGE_BYTES];
 };
+
+/* Pages in the sample of a layer. */
+static size_t
+sample_pages(const struct layer_entry *layer)
+{
+	if (layer->geometry.pages < SAMPLE_PAGES)
+		return (size_t)layer->geometry.pages;
+	return SAMPLE_PAGES;
+}
 
 static int
 differ(struct error *error, const struct filter *a, const struct filter *b,
@@ -124,14 +134,14 @@ check_mergeable(const struct filter *a, const struct filter *b,
 
 /* OR the pages [first, first + pages) of layer i's sources into the buffer. */
 static int
-read_union(struct plan *plan, unsigned i, uint64_t first, size_t pages,
+read_union(struct merger *m, unsigned i, uint64_t first, size_t pages,
     struct error *error)
 {
-	uint8_t *more = plan->buffer + PIECE_PAGES * PAGE_BYTES;
+	uint8_t *more = m->buffer + PIECE_PAGES * PAGE_BYTES;
 
-	memset(plan->buffer, 0, pages * PAGE_BYTES);
-	for (size_t j = 0; j < plan->source_count; j++) {
-		const struct source *source = &plan->sources[j];
+	memset(m->buffer, 0, pages * PAGE_BYTES);
+	for (size_t j = 0; j < m->source_count; j++) {
+		const struct source *source = &m->sources[j];
 
 		if (source->into != i)
 			continue;
@@ -139,8 +149,73 @@ read_union(struct plan *plan, unsigned i, uint64_t first, size_t pages,
 		    pages, more, error) < 0)
 			return -1;
 		for (size_t k = 0; k < pages * PAGE_BYTES; k++)
-			plan->buffer[k] |= more[k];
+			m->buffer[k] |= more[k];
 	}
+	return 0;
+}
+
+/*
+ * Append the source's layer to the table, empty, with a sample of zeros.
+ * Returns it, or NULL with `error` filled if there are too many.
+ */
+static struct layer_entry *
+append_layer(struct merger *m, const struct source *source,
+    struct error *error)
+{
+	unsigned most = m->table.generation_count > 0 ?
+	    TABLE_WINDOW_LAYERS_MAX : TABLE_LAYERS_MAX;
+	struct layer_entry *layer = &m->table.layers[m->table.count];
+
+	if (m->table.count == most) {
+		error_set(error, STATUS_FULL, "the merged filter would need"
+		    " more than %u layers", most);
+		return NULL;
+	}
+	*layer = *source->entry;
+	layer->generation = source->generation;
+	layer->offset = table_end(&m->table);
+	layer->sealed = 0;
+	layer->checksum = 0;
+	m->table.count++;
+	memset(m->sample, 0, sample_pages(layer) * PAGE_BYTES);
+	return layer;
+}
+
+/* May the source's layer be joined with this one? */
+static int
+is_like(const struct source *source, const struct layer_entry *layer)
+{
+	return source->generation == layer->generation &&
+	    source->entry->capacity == layer->capacity &&
+	    geometry_is_same(&source->entry->geometry, &layer->geometry);
+}
+
+/*
+ * Join a source with the last layer of the table: always if it is the `first`
+ * one there, else if the layer then keeps to its rate. The sample becomes that
+ * of all that are in it. Returns 0, also if it doesn't fit, or -1.
+ */
+static int
+try_join(struct merger *m, struct layer_entry *layer, struct source *source,
+    int first, struct error *error)
+{
+	uint8_t *trial = m->trial;
+	struct estimate estimate;
+
+	error->status = STATUS_OK;
+	estimate = estimate_union(source->filter, source->layer,
+	    sample_pages(layer), m->sample, trial, error);
+	if (error->status != STATUS_OK)
+		return -1;
+	if (!first) {
+		/* In a full layer, planned and sampled differ a bit. */
+		if (estimate.error_rate > 1.02 * layer->error_rate)
+			return 0;
+		layer->lines = estimate_lines(&estimate, layer->capacity);
+	}
+	m->trial = m->sample;
+	m->sample = trial;
+	source->into = m->table.count - 1;
 	return 0;
 }
 
@@ -150,61 +225,27 @@ read_union(struct plan *plan, unsigned i, uint64_t first, size_t pages,
  * a time. With a window, only those of one generation are joined.
  */
 static int
-place(struct plan *plan, struct source *source, struct error *error)
+make_layer(struct merger *m, struct source *source, struct error *error)
 {
-	unsigned most = plan->table.generation_count > 0 ?
-	    TABLE_WINDOW_LAYERS_MAX : TABLE_LAYERS_MAX;
-	struct source *end = plan->sources + plan->source_count;
-	struct layer_entry *layer = &plan->table.layers[plan->table.count];
-	struct estimate estimate;
-	size_t pages;
+	struct source *end = m->sources + m->source_count;
+	struct layer_entry *layer = append_layer(m, source, error);
 
-	if (plan->table.count == most) {
-		return error_set(error, STATUS_FULL, "the merged filter"
-		    " would need more than %u layers", most);
-	}
-	*layer = *source->entry;
-	layer->generation = source->generation;
-	layer->offset = table_end(&plan->table);
-	layer->sealed = 0;
-	layer->checksum = 0;
-	plan->table.count++;
-	error->status = STATUS_OK;
-	pages = layer->geometry.pages < SAMPLE_PAGES ?
-	    (size_t)layer->geometry.pages : SAMPLE_PAGES;
-	memset(plan->sample, 0, pages * PAGE_BYTES);
+	if (layer == NULL)
+		return -1;
 	for (struct source *other = source; other < end; other++) {
-		uint8_t *trial = plan->trial;
-
-		if (other->into != NOWHERE ||
-		    other->generation != source->generation ||
-		    other->entry->capacity != layer->capacity ||
-		    !geometry_is_same(&other->entry->geometry,
-		    &layer->geometry))
+		if (other->into != NOWHERE || !is_like(other, layer))
 			continue;
-		estimate = estimate_union(other->filter, other->layer,
-		    pages, plan->sample, plan->trial, error);
-		if (error->status != STATUS_OK)
+		if (try_join(m, layer, other, other == source, error) < 0)
 			return -1;
-		if (other != source) {
-			/* In a full layer, planned and sampled differ a bit. */
-			if (estimate.error_rate > 1.02 * layer->error_rate)
-				continue;
-			layer->lines = estimate_lines(&estimate,
-			    layer->capacity);
-		}
-		plan->trial = plan->sample;
-		plan->sample = trial;
-		other->into = plan->table.count - 1;
 	}
 	return 0;
 }
 
 static int
-write_layers(struct plan *plan, struct filter *out, struct error *error)
+write_layers(struct merger *m, struct filter *out, struct error *error)
 {
-	for (unsigned i = 0; i < plan->table.count; i++) {
-		const struct layer_entry *layer = &plan->table.layers[i];
+	for (unsigned i = 0; i < m->table.count; i++) {
+		const struct layer_entry *layer = &m->table.layers[i];
 		uint64_t total = layer->geometry.pages;
 
 		for (uint64_t page = 0; page < total; page += PIECE_PAGES) {
@@ -213,45 +254,68 @@ write_layers(struct plan *plan, struct filter *out, struct error *error)
 
 			if (signals_stop)
 				return signals_stopped(NULL, error);
-			if (read_union(plan, i, page, pages, error) < 0 ||
+			if (read_union(m, i, page, pages, error) < 0 ||
 			    layers_write_pages(out, i, page, pages,
-			    plan->buffer, error) < 0)
+			    m->buffer, error) < 0)
 				return -1;
 		}
 	}
 	return 0;
 }
 
-static struct plan *
-plan_new(struct filter *const *filters, size_t count)
+static struct merger *
+merger_new(struct filter *const *filters, size_t count)
 {
-	struct plan *plan = memory_or_die(aligned_alloc(PAGE_BYTES,
-	    sizeof *plan));
+	struct merger *m = memory_or_die(aligned_alloc(PAGE_BYTES,
+	    sizeof *m));
 
-	plan->table = (struct table){ 0 };
-	plan->source_count = 0;
-	plan->sample = plan->samples[0];
-	plan->trial = plan->samples[1];
-	plan->sources = memory_or_die(calloc(count * TABLE_LAYERS_MAX,
-	    sizeof *plan->sources));
+	m->table = (struct table){ 0 };
+	m->source_count = 0;
+	m->sample = m->samples[0];
+	m->trial = m->samples[1];
+	m->sources = memory_or_die(calloc(count * TABLE_LAYERS_MAX,
+	    sizeof *m->sources));
 	for (size_t i = 0; i < count; i++) {
 		const struct table *table = filter_table(filters[i]);
 
 		for (unsigned j = 0; j < table->count; j++) {
 			const struct layer_entry *entry = &table->layers[j];
-			const struct generation *from =
-			    table->generation_count == 0 ? NULL :
-			    &table->generations[entry->generation];
-			struct source *s = plan->sources + plan->source_count++;
+			const struct generation *from = NULL;
+			struct source *s = m->sources + m->source_count++;
 
-			for (; from != NULL && s > plan->sources &&
+			if (table->generation_count > 0)
+				from = &table->generations[entry->generation];
+			/* In the order of generations: later ones move on. */
+			for (; from != NULL && s > m->sources &&
 			    s[-1].from->number > from->number; s--)
 				s[0] = s[-1];
-			*s = (struct source){ filters[i], j, entry, from, 0,
-				NOWHERE };
+			*s = (struct source){ .filter = filters[i], .layer = j,
+				.entry = entry, .from = from, .into = NOWHERE };
 		}
 	}
-	return plan;
+	return m;
+}
+
+/*
+ * The generation that this one becomes a part of, appended if it is a new one.
+ * Returns NULL, with `error` filled, if there are too many.
+ */
+static struct generation *
+join_generation(struct table *table, const struct generation *from,
+    struct error *error)
+{
+	struct generation *next = &table->generations[table->generation_count];
+
+	if (table->generation_count > 0 && next[-1].number == from->number)
+		return next - 1;
+	if (table->generation_count == TABLE_GENERATIONS_MAX) {
+		error_set(error, STATUS_FAILED, "can't be merged: they cover"
+		    " more time than a window; use each of them first");
+		return NULL;
+	}
+	*next = *from;
+	table->generation_count++;
+	return next;
 }
 
 /*
@@ -259,32 +323,24 @@ plan_new(struct filter *const *filters, size_t count)
  * of an older one, which marks may have extended; then the layers.
  */
 static int
-join_table(struct plan *plan, struct error *error)
+join_table(struct merger *m, struct error *error)
 {
-	struct table *table = &plan->table;
-	struct generation *g = table->generations;
-	struct source *end = plan->sources + plan->source_count;
+	struct table *table = &m->table;
+	struct source *end = m->sources + m->source_count;
 
-	for (struct source *s = plan->sources; s < end && s->from != NULL;
-	    s++) {
-		unsigned n = table->generation_count;
+	for (struct source *s = m->sources; s < end && s->from != NULL; s++) {
+		struct generation *g = join_generation(table, s->from, error);
 
-		if (n == 0 || g[n - 1].number < s->from->number) {
-			if (n == TABLE_GENERATIONS_MAX)
-				return error_set(error, STATUS_FAILED, "can't"
-				    " be merged: they cover more time than a"
-				    " window; use each of them first");
-			g[n] = *s->from;
-			table->generation_count = ++n;
-		}
-		s->generation = n - 1;
-		if (g[n - 1].end < s->from->end)
-			g[n - 1].end = s->from->end;
-		if (n > 1 && g[n - 1].end < g[n - 2].end)
-			g[n - 1].end = g[n - 2].end;
+		if (g == NULL)
+			return -1;
+		s->generation = table->generation_count - 1;
+		if (g->end < s->from->end)
+			g->end = s->from->end;
+		if (g > table->generations && g->end < g[-1].end)
+			g->end = g[-1].end;
 	}
-	for (struct source *s = plan->sources; s < end; s++) {
-		if (s->into == NOWHERE && place(plan, s, error) < 0)
+	for (struct source *s = m->sources; s < end; s++) {
+		if (s->into == NOWHERE && make_layer(m, s, error) < 0)
 			return -1;
 	}
 	return 0;
@@ -297,7 +353,7 @@ filter_merge(struct filter **out, const char *path, int replace,
 	struct header header = *filter_header(filters[0]);
 	const struct filter_use use = FILTER_WRITE;
 	struct filter *made;
-	struct plan *plan;
+	struct merger *m;
 	int result;
 
 	for (size_t i = 0; i < count; i++) {
@@ -306,13 +362,13 @@ filter_merge(struct filter **out, const char *path, int replace,
 		if (filter_header(filters[i])->capacity > header.capacity)
 			header.capacity = filter_header(filters[i])->capacity;
 	}
-	plan = plan_new(filters, count);
-	result = join_table(plan, error);
+	m = merger_new(filters, count);
+	result = join_table(m, error);
 	if (result == 0)
-		result = layers_prepare(&made, path, &header, &plan->table,
+		result = layers_prepare(&made, path, &header, &m->table,
 		    &use, 0, error);
 	if (result == 0) {
-		result = write_layers(plan, made, error);
+		result = write_layers(m, made, error);
 		if (result == 0)
 			result = layers_complete(made, replace, 0,
 			    error);
@@ -321,7 +377,7 @@ filter_merge(struct filter **out, const char *path, int replace,
 		else
 			filter_close(made, &(struct error){ 0 });
 	}
-	free(plan->sources);
-	free(plan);
+	free(m->sources);
+	free(m);
 	return result;
 }
