@@ -19,23 +19,27 @@ struct outcome;
  *   from            when                                      to
  *   open            as many replies wait as it may leave      full
  *                   unread
+ *   open            all clients together leave too much       held
+ *                   unread, and this one some of it
  *   open            its request was costly: the other         paused
  *                   clients come first
- *   full, paused    it is its turn again: a full one has      open
- *                   read all its replies, a paused one waits
- *                   for a sweep
+ *   full, held,     it is its turn again: a full one has      open
+ *   paused          read all its replies, a held one too, or
+ *                   others have read theirs, and a paused one
+ *                   has waited for a sweep
  *   open, full,     it wants to quit, has sent its last       ended
- *   paused          byte, cannot be understood, or was idle
+ *   held, paused    byte, cannot be understood, or was idle
  *                   for too long
  *   any             its socket has failed, or it is ended     broken
  *                   and does not read its last replies
  *
- * Full and paused clients may have sent requests that are kept. An ended one is
- * closed as soon as its replies have been sent, a broken one at once.
+ * Full, held and paused clients may have sent requests that are kept. An ended
+ * one is closed as soon as its replies have been sent, a broken one at once.
  */
 enum client_state {
 	CLIENT_OPEN,   /* its requests are read and taken */
 	CLIENT_FULL,
+	CLIENT_HELD,
 	CLIENT_PAUSED,
 	CLIENT_ENDED,  /* no more requests are read */
 	CLIENT_BROKEN  /* and nothing can be sent */
@@ -71,6 +75,7 @@ struct client {
 	struct buffer replies;
 	size_t owed;           /* about the bytes of replies that sweep_run will
 	                        * add */
+	size_t unread;         /* its share of service->unread */
 	/* Only for memcached_answer: */
 	int get_failed;        /* has the get that is answered failed? */
 	/* Only for RESP: */
@@ -90,11 +95,28 @@ client_goes_on(const struct client *client)
 	return client->state != CLIENT_ENDED && client->state != CLIENT_BROKEN;
 }
 
-/* Is it full or paused: are its next requests, perhaps, here already? */
+/* Does it wait: are its next requests, perhaps, here already? */
 static inline int
 client_waits(const struct client *client)
 {
-	return client->state == CLIENT_FULL || client->state == CLIENT_PAUSED;
+	return client->state == CLIENT_FULL || client->state == CLIENT_HELD ||
+	    client->state == CLIENT_PAUSED;
+}
+
+/* It leaves so many bytes of replies unread. */
+static inline void
+client_count_unread(struct client *client, size_t nbytes)
+{
+	client->service->unread += nbytes - client->unread;
+	client->unread = nbytes;
+}
+
+/* Do all clients together leave as much unread as they may? */
+static inline int
+clients_leave_too_much(const struct service *service)
+{
+	return service->unread / SERVE_UNREAD_CLIENTS >=
+	    service->plan->reply_bytes;
 }
 
 static inline void
@@ -102,6 +124,15 @@ client_fill(struct client *client)
 {
 	if (client->state == CLIENT_OPEN)
 		client->state = CLIENT_FULL;
+}
+
+static inline void
+client_hold(struct client *client)
+{
+	if (client->state != CLIENT_OPEN)
+		return;
+	client->state = CLIENT_HELD;
+	client->service->holds_clients = 1;
 }
 
 static inline void
@@ -133,7 +164,7 @@ client_break(struct client *client)
 
 /*
  * Read what has arrived, at most a buffer, and add the requests in it to the
- * sweep; or, after the client was full or paused, those that were left over.
+ * sweep; or, after the client has waited, those that were left over.
  */
 void intake_read(struct client *client);
 

@@ -46,12 +46,21 @@ keep(struct client *c, const uint8_t *rest, size_t nbytes)
 	free(old);
 }
 
-/* Are enough replies waiting? */
-static int
-is_full(struct client *c)
+/* The bytes of replies that a client may leave unread at the moment. */
+static uint64_t
+unread_limit(const struct client *c)
 {
 	uint64_t limit = c->service->plan->reply_bytes;
 
+	if (clients_leave_too_much(c->service) && limit > SERVE_UNREAD_LITTLE)
+		return SERVE_UNREAD_LITTLE;
+	return limit;
+}
+
+/* Are enough replies waiting? */
+static int
+is_full(struct client *c, uint64_t limit)
+{
 	if (buffer_bytes(&c->replies) + c->owed >= limit)
 		sweep_run(c->service->sweep);
 	return buffer_bytes(&c->replies) >= limit;
@@ -61,16 +70,20 @@ is_full(struct client *c)
 static void
 parse(struct client *c, const uint8_t *data, size_t nbytes)
 {
+	uint64_t limit = unread_limit(c);
 	size_t at = 0;
 	int more = 0;
 
 	c->served = NULL;
 	while (!more && c->state == CLIENT_OPEN) {
-		if (is_full(c))
+		if (!is_full(c, limit))
+			at += c->take(c, data + at, nbytes - at, &more);
+		else if (limit == c->service->plan->reply_bytes)
 			client_fill(c);
 		else
-			at += c->take(c, data + at, nbytes - at, &more);
+			client_hold(c);
 	}
+	client_count_unread(c, buffer_bytes(&c->replies) + c->owed);
 	/* requests may point to the bytes that are moved now */
 	if (data == c->kept || c->state == CLIENT_PAUSED)
 		sweep_run(c->service->sweep);

@@ -111,6 +111,7 @@ end_client(struct client *c)
 	if (c->next != NULL)
 		c->next->link = c->link;
 	*count_of(c) -= 1;
+	client_count_unread(c, 0);
 	free(c);
 }
 
@@ -159,13 +160,27 @@ wait_for(struct client *c)
 	int reading = client_goes_on(c);
 
 	/* one that is full isn't read until it has taken all replies */
-	if (c->state == CLIENT_FULL && sending)
+	if (sending && (c->state == CLIENT_FULL || (c->state == CLIENT_HELD &&
+	    clients_leave_too_much(c->service))))
 		reading = 0;
 	want(c->writable, &c->writing, sending, idle);
 	want(c->readable, &c->reading, reading, idle);
 	/* its next requests are here already: no event will come */
 	if (client_waits(c) && reading)
 		event_active(c->readable, EV_READ, 0);
+}
+
+/* If enough replies have been read, clients that are held go on. */
+static void
+release_clients(struct service *service)
+{
+	if (!service->holds_clients || clients_leave_too_much(service))
+		return;
+	service->holds_clients = 0;
+	for (struct client *c = service->clients; c != NULL; c = c->next) {
+		if (c->state == CLIENT_HELD)
+			wait_for(c);
+	}
 }
 
 /* Carry it out, send the replies, and close clients or wait for them. */
@@ -176,14 +191,18 @@ finish_sweep(struct service *service)
 
 	sweep_run(service->sweep);
 	for (c = service->touched; c != NULL; c = next) {
+		int all_sent = send_replies(c);
+
 		next = c->next_touched;
 		c->touched = 0;
-		if (send_replies(c) && !client_goes_on(c))
+		client_count_unread(c, buffer_bytes(&c->replies));
+		if (all_sent && !client_goes_on(c))
 			end_client(c);
 		else
 			wait_for(c);
 	}
 	service->touched = NULL;
+	release_clients(service);
 }
 
 /* Replies are small and urgent; clients may vanish without a word. */

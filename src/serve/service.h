@@ -50,6 +50,13 @@ struct serve_settings {
 #define SERVE_VALUE_DEFAULT (1 << 20)
 /* The replies to 16 million BF.ADDs: clients may write all before they read. */
 #define SERVE_REPLIES_DEFAULT (64 << 20)
+/*
+ * All clients together may leave as many replies unread as this number of them.
+ * Beyond that, one may leave only so many bytes, which a client that reads does
+ * not need.
+ */
+#define SERVE_UNREAD_CLIENTS 16
+#define SERVE_UNREAD_LITTLE ((uint64_t)64 << 10)
 #define SERVE_LEASES_DEFAULT 1000000
 
 #define SERVE_SETTINGS_DEFAULT { .socket_mode = SERVE_MODE_DEFAULT, \
@@ -80,6 +87,9 @@ struct service {
 	struct leases *leases;  /* NULL without --lease */
 	int told_lease_time;    /* it was told that a client wants more */
 	struct counters counters;
+	uint64_t unread;        /* the bytes of replies that all clients
+	                         * together leave unread: the sum of theirs */
+	int holds_clients;      /* may some of them be held for that? */
 	uint64_t started;       /* clock_now at the start */
 	uint64_t connections;   /* the limit on connections: the plan's, or the
 	                         * number that there are descriptors for */

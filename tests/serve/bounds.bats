@@ -100,6 +100,78 @@ beside() {
 	python3 writes.py "$SOCKET"
 }
 
+# start_deaf COUNT REQUEST BYTES: that many clients, each of which sends requests
+# of so many bytes and reads nothing until end_holder.
+start_deaf() {
+	cat >deaf.py <<-'END'
+		import socket, sys
+		count, request, nbytes = sys.argv[2:]
+		request = request.encode() + b"\r\n"
+		open_ones = []
+		for _ in range(int(count)):
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(sys.argv[1])
+		    s.sendall(request * (int(nbytes) // len(request)))
+		    open_ones.append(s)
+		print("sent", flush=True)
+		sys.stdin.read()
+	END
+	start_holder deaf.py "$@"
+	until_idle "$SERVER"
+}
+
+@test "clients that read nothing have a bound together, and the others are served" {
+	needs_memory_figures
+	start_server --max-unread=1M
+	add_filter f
+	# each would leave a megabyte unread, and has sent 60 kB
+	start_deaf 200 'help' 60000
+	echo "$(memory) kB"
+	# 16 megabytes, and 64 kB of replies and the requests of each
+	[ "$(memory)" -lt 60000 ]
+	answers 'STORED; NOT_STORED' 'add f|a 0 0 1' x 'add f|a 0 0 1' x
+	yes 'get f|a' | head -n 100000 | ask >out
+	[ "$(grep -c '^VALUE' out)" -eq 100000 ]
+	end_holder
+}
+
+@test "a client that waits since others read nothing goes on when they are gone" {
+	start_server --max-unread=1M
+	add_filter f
+	cat >writes.py <<-'END'
+		import socket, sys
+		def sleeps():
+		    with open("/proc/%s/stat" % sys.argv[2]) as file:
+		        return file.read().rsplit(")")[1].split()[0] == "S"
+		s = socket.socket(socket.AF_UNIX)
+		s.connect(sys.argv[1])
+		count = 200000  # 5 bytes are the answer to each
+		left = b"get f|a\r\n" * count
+		s.setblocking(False)
+		# until the socket takes no more, and the server doesn't read it
+		while True:
+		    idle = sleeps()
+		    try:
+		        left = left[s.send(left):]
+		    except BlockingIOError:
+		        if idle:
+		            break
+		print("waits", flush=True)
+		s.settimeout(60)  # it would wait for ever
+		s.sendall(left)
+		while count:
+		    got = s.recv(1 << 20)
+		    assert got
+		    count -= got.count(b"\n")
+	END
+	start_deaf 40 'help' 60000
+	python3 writes.py "$SOCKET" "$SERVER" >writer 3>&- 4>&- &
+	writer=$!
+	until_true grep -q waits writer
+	end_holder
+	wait $writer
+}
+
 @test "a filter that can't grow is tried ten times a second, not at each request" {
 	needs_strace
 	(
