@@ -81,6 +81,17 @@ io_cut(int fd, off_t size, off_t to)
 }
 
 int
+io_take_back(int fd, uint64_t begin, uint64_t nbytes, uint64_t kept)
+{
+	off_t end = (off_t)(begin + nbytes);
+
+	/* Each write moves the position to the end of what it has written. */
+	if (lseek(fd, 0, SEEK_CUR) != end)
+		return -1;
+	return io_cut(fd, end, (off_t)(begin + kept));
+}
+
+int
 io_random(void *data, size_t nbytes, struct error *error)
 {
 	ssize_t n;

@@ -16,20 +16,26 @@
 #include "disk/table.h"
 #include "disk/journal.h"
 
-/* Of what is written, so many bytes are noted themselves. */
-#define NOTE_SAMPLE_BYTES 64
+/*
+ * The first bytes of what is about to be written are noted, too: inode numbers
+ * are used again, and a file may be written anew, so whoever finds a note must
+ * look whether the file has them. Of CSV it is all that fits, so that records
+ * that others append to one torn within quotes can be told from its rest.
+ */
+#define NOTES_FEW_BYTES 64
+#define NOTES_CSV_BYTES (128 * 1024)
 
 /*
- * Bytes `begin` to begin + nbytes of a file are about to be written. The first
- * ones are noted, too: inode numbers are used again, and a file may be written
- * anew, so whoever finds a note must look whether the file has them.
+ * Bytes `begin` to begin + nbytes of a file are, or are about to be, written:
+ * whole records.
  */
 struct note {
-	uint64_t device, inode;
+	uint64_t inode;
 	uint64_t begin;
 	uint64_t nbytes; /* 0: there is no note */
-	uint64_t sample_bytes;
-	uint8_t sample[NOTE_SAMPLE_BYTES]; /* zeros behind sample_bytes */
+	/* Only of one that was read: the first of these bytes. */
+	uint8_t *text;
+	size_t text_bytes;
 };
 
 /* A run has two outputs at most. */
@@ -37,8 +43,9 @@ struct note {
 
 struct notes {
 	struct journal journal;
-	uint8_t *frame;  /* in the mapped page; NULL: there are no notes */
-	void *page;
+	uint8_t *page;     /* the mapped file; NULL: there are no notes */
+	size_t page_bytes;
+	size_t text_room;  /* so many bytes are noted of each output */
 	struct note of[NOTES_COUNT];
 };
 
@@ -46,23 +53,30 @@ struct notes {
 
 /*
  * Begin notes for the filter file `filter` (its resolved name), which is locked
- * for this run alone; those of an earlier run are replaced. Returns 0, or -1
- * with `error` filled; then there are none, and notes_put does nothing.
+ * for this run alone; those of an earlier run are replaced. `text_room` is one
+ * of the two constants above. Returns 0, or -1 with `error` filled; then there
+ * are none, and notes_put does nothing.
  */
 int notes_begin(struct notes *notes, const char *filter,
-    const uint8_t id[FILTER_ID_BYTES], struct error *error);
+    const uint8_t id[FILTER_ID_BYTES], size_t text_room,
+    struct error *error);
 
-/* Note a write to output i, before it begins. */
-void notes_put(struct notes *notes, unsigned i, const struct note *note);
+/*
+ * Note a write to output i, before it begins: of `nbytes` bytes behind those
+ * that `written` says have been written.
+ */
+void notes_put(struct notes *notes, unsigned i, const struct note *written,
+    const void *text, size_t nbytes);
 
 /* The run has ended: remove its notes, or with `keep`, leave them. */
 void notes_end(struct notes *notes, int keep);
 
 /*
- * The notes that an earlier run of this filter left. All are empty if there are
- * none, or if they can't be read.
+ * The notes that an earlier run of this filter left; notes_free frees what they
+ * own. All are empty if there are none, or if they can't be read.
  */
 void notes_read(const char *filter, const uint8_t id[FILTER_ID_BYTES],
     struct note notes[NOTES_COUNT]);
+void notes_free(struct note notes[NOTES_COUNT]);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/number.h"
 #include "base/path.h"
@@ -187,7 +188,7 @@ commit_journal(struct deferred *d, const struct deferred_promise *promise,
 	    error) < 0)
 		return -1;
 	d->journal_stays = 1;
-	switch (redo_apply(&d->journal, 0, error)) {
+	switch (redo_apply(&d->journal, 0, promise->wait, error)) {
 	case REDO_DONE:
 		return layers_mark_journal(d->filter.under, &d->journal,
 		    error);
@@ -322,12 +323,31 @@ tell_recovery(const struct filter *filter, const struct journal *journal,
 }
 
 /*
+ * An output of a run that is finished now: the file that has its name, if it is
+ * the same by its inode; the number of its device may be another one since the
+ * system has started anew. A file that was moved is known by both.
+ */
+static struct finished_output
+find_finished(const struct journal_output *o)
+{
+	struct finished_output finished = {
+		.exists = o->kind != JOURNAL_NO_OUTPUT,
+		.device = o->device, .inode = o->inode };
+	struct stat st;
+
+	if (finished.exists && stat(o->path, &st) == 0 &&
+	    st.st_ino == o->inode)
+		finished.device = st.st_dev;
+	return finished;
+}
+
+/*
  * The run of this journal had succeeded: append what its outputs lack, and mark
  * what it holds.
  */
 static int
 recover(struct filter *filter, struct journal *journal,
-    void (*notice)(const char *text), struct error *error)
+    const struct lock_wait *wait, struct error *error)
 {
 	struct error ignored;
 
@@ -336,7 +356,7 @@ recover(struct filter *filter, struct journal *journal,
 		journal_close(journal);
 		return -1;
 	}
-	switch (redo_apply(journal, 1, error)) {
+	switch (redo_apply(journal, 1, wait, error)) {
 	case REDO_DONE:
 		break;
 	case REDO_DISCARDED:
@@ -350,19 +370,14 @@ recover(struct filter *filter, struct journal *journal,
 		journal_close(journal);
 		return -1;
 	}
-	tell_recovery(filter, journal, notice);
-	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
-		const struct journal_output *o = &journal->outputs[i];
-
-		filter->finished[i] = (struct finished_output){
-			.exists = o->kind != JOURNAL_NO_OUTPUT,
-			.device = o->device, .inode = o->inode };
-	}
+	tell_recovery(filter, journal, wait->notice);
+	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++)
+		filter->finished[i] = find_finished(&journal->outputs[i]);
 	return journal_remove(journal, error);
 }
 
 int
-deferred_recover(struct filter *filter, void (*notice)(const char *text),
+deferred_recover(struct filter *filter, const struct lock_wait *wait,
     struct error *error)
 {
 	struct journal journal;
@@ -380,7 +395,7 @@ deferred_recover(struct filter *filter, void (*notice)(const char *text),
 	case JOURNAL_UNFINISHED:
 		break;
 	case JOURNAL_COMPLETE:
-		return recover(filter, &journal, notice, error);
+		return recover(filter, &journal, wait, error);
 	}
 	return journal_remove(&journal, error);
 }

@@ -19,6 +19,7 @@
 
 struct filter;
 struct journal_output;
+struct lock_wait;
 
 /* Makes the lines safe: returns 0, or -1 with `error` filled. */
 struct deferred_promise {
@@ -30,6 +31,8 @@ struct deferred_promise {
 	 * text after the commit.
 	 */
 	const struct journal_output *outputs;
+	/* How to wait for another run that appends to one of them, or NULL. */
+	const struct lock_wait *wait;
 };
 
 enum deferred_how {
@@ -66,11 +69,12 @@ int deferred_commit(struct filter *filter,
 
 /*
  * After a filter file was opened for writing: apply the journal of a run that
- * ended after its commit, which is reported to `notice`, and remove that of a
- * run that ended before. Notes (notes.h) stay: they are for the next run that
- * has outputs.
+ * ended after its commit, which is reported to wait->notice, and remove that of
+ * a run that ended before. Another run that appends to the same output is
+ * waited for as `wait` says. Notes (notes.h) stay: they are for the next run
+ * that has outputs.
  */
-int deferred_recover(struct filter *filter, void (*notice)(const char *text),
+int deferred_recover(struct filter *filter, const struct lock_wait *wait,
     struct error *error);
 
 /*

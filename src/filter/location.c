@@ -50,7 +50,7 @@ open_file(struct filter **filter, const char *path,
 	if (result != 0)
 		return result;
 	if (use->writable)
-		result = deferred_recover(*filter, use->wait.notice, error);
+		result = deferred_recover(*filter, &use->wait, error);
 	else
 		result = deferred_read(filter, error);
 	if (result < 0) {

@@ -303,17 +303,6 @@ wait_for_output(struct output *out)
 		signals_take_figures();
 }
 
-/* Note the first bytes of what is about to be written. */
-static void
-take_sample(struct note *note, const char *data, size_t nbytes)
-{
-	if (nbytes > NOTE_SAMPLE_BYTES)
-		nbytes = NOTE_SAMPLE_BYTES;
-	memset(note->sample, 0, sizeof note->sample);
-	memcpy(note->sample, data, nbytes);
-	note->sample_bytes = nbytes;
-}
-
 /* One write(2) or send(2). */
 static ssize_t
 write_some(struct output *out, const char *data, size_t nbytes)
@@ -322,15 +311,8 @@ write_some(struct output *out, const char *data, size_t nbytes)
 		choose_writer(out);
 	if (out->is_socket)
 		return send(out->writer, data, nbytes, MSG_DONTWAIT);
-	if (out->notes != NULL) {
-		struct note note;
-
-		if (out->note.nbytes == 0)
-			take_sample(&out->note, data, nbytes);
-		note = out->note;
-		note.nbytes += nbytes;
-		notes_put(out->notes, out->number, &note);
-	}
+	if (out->notes != NULL)
+		notes_put(out->notes, out->number, &out->note, data, nbytes);
 	return write(out->writer, data, nbytes);
 }
 

@@ -196,14 +196,18 @@ mend_outputs(struct run *run, struct error *error)
 	const struct record_format *format = &run->inputs->format;
 	const char *path = own_file(run);
 	struct note notes[NOTES_COUNT] = { { 0 } };
+	int result;
 
 	if (!plan->remember || (plan->filter == NULL && !plan->append))
 		return 0;
 	if (path != NULL)
 		notes_read(path, filter_header(run->filter)->id, notes);
-	if (torn_mend(&run->output, format, notes, plan->notice, error) < 0)
-		return -1;
-	return torn_mend(&run->duplicates, format, notes, plan->notice, error);
+	result = torn_mend(&run->output, format, notes, plan->notice, error);
+	if (result == 0)
+		result = torn_mend(&run->duplicates, format, notes,
+		    plan->notice, error);
+	notes_free(notes);
+	return result;
 }
 
 /*
@@ -215,6 +219,8 @@ watch_outputs(struct run *run)
 {
 	const struct run_plan *plan = run->plan;
 	const char *path = own_file(run);
+	const size_t text_room = run->inputs->format.is_csv ?
+	    NOTES_CSV_BYTES : NOTES_FEW_BYTES;
 	int files;
 
 	if (plan->atomic || plan->use.wait.shared)
@@ -224,7 +230,7 @@ watch_outputs(struct run *run)
 	/* Without notes, a kill leaves what is torn. */
 	if (files > 0 && path != NULL && plan->remember)
 		notes_begin(&run->notes, path, filter_header(run->filter)->id,
-		    &(struct error){ 0 });
+		    text_room, &(struct error){ 0 });
 }
 
 /* Open the outputs; truncate old files only after all are open. */
@@ -438,7 +444,8 @@ commit(struct run *run, struct error *error)
 {
 	struct commitment c = { .run = run };
 	const struct deferred_promise promise = { .keep = keep_outputs,
-		.context = &c, .outputs = c.outputs };
+		.context = &c, .outputs = c.outputs,
+		.wait = &run->plan->use.wait };
 
 	if (!is_deferred(run->plan))
 		return put_in_place(run, error);

@@ -37,7 +37,7 @@ torn_watch(struct output *out, struct notes *notes, unsigned number)
 	out->is_appended_to = is_appended_to(out->fd);
 	out->notes = notes;
 	out->number = number;
-	out->note = (struct note){ .device = st.st_dev, .inode = st.st_ino };
+	out->note = (struct note){ .inode = st.st_ino };
 	return 1;
 }
 
@@ -57,14 +57,11 @@ void
 torn_cut(struct output *out, uint64_t whole, struct error *error)
 {
 	const struct note *note = &out->note;
-	off_t end = (off_t)(note->begin + note->nbytes);
 	struct error reason = *error;
 
 	if (!out->is_watched || note->nbytes <= whole)
 		return;
-	/* If others have written meanwhile, our bytes are elsewhere. */
-	if (lseek(out->fd, 0, SEEK_CUR) == end &&
-	    io_cut(out->fd, end, (off_t)(note->begin + whole)) == 0) {
+	if (io_take_back(out->fd, note->begin, note->nbytes, whole) == 0) {
 		out->note.nbytes = whole;
 		return;
 	}
@@ -115,34 +112,42 @@ find_end(int fd, const struct record_format *format, off_t begin, off_t size,
 	return at < size ? -1 : end;
 }
 
-/* Does the file have what was noted, as far as it goes? */
-static int
-has_sample(int fd, const struct note *note, uint64_t size)
+/* How many of the file's bytes, up to `size`, are those that were noted? */
+static uint64_t
+count_noted(int fd, const struct note *note, uint64_t size)
 {
-	uint8_t there[NOTE_SAMPLE_BYTES];
-	size_t nbytes = (size_t)note->sample_bytes;
+	uint8_t *there = memory_or_die(malloc(note->text_bytes));
+	ssize_t n = io_pread(fd, there, note->text_bytes, note->begin);
+	uint64_t same = 0;
 
-	if (size - note->begin < nbytes)
-		nbytes = (size_t)(size - note->begin);
-	return io_pread(fd, there, nbytes, note->begin) == (ssize_t)nbytes &&
-	    memcmp(there, note->sample, nbytes) == 0;
+	while (n > 0 && same < (uint64_t)n && same < size - note->begin &&
+	    there[same] == note->text[same])
+		same++;
+	free(there);
+	return same;
 }
 
 /*
  * The note about this file, open for reading as `fd`, in which it ends; NULL if
- * there is none.
+ * there is none, or if the file doesn't begin there as was noted. Its device
+ * isn't compared, whose number may be another one after the system has started
+ * anew. *same becomes how many bytes, from where the write began on, are those
+ * that were noted.
  */
 static const struct note *
-find_note(int fd, const struct note notes[NOTES_COUNT], const struct stat *st)
+find_note(int fd, const struct note notes[NOTES_COUNT], const struct stat *st,
+    uint64_t *same)
 {
 	const uint64_t size = (uint64_t)st->st_size;
 
 	for (unsigned i = 0; i < NOTES_COUNT; i++) {
 		const struct note *note = &notes[i];
 
-		if (note->device == st->st_dev && note->inode == st->st_ino &&
-		    note->begin < size && size - note->begin < note->nbytes &&
-		    has_sample(fd, note, size))
+		if (note->inode != st->st_ino || note->begin >= size ||
+		    size - note->begin >= note->nbytes)
+			continue;
+		*same = count_noted(fd, note, size);
+		if (*same == size - note->begin || *same >= NOTES_FEW_BYTES)
 			return note;
 	}
 	return NULL;
@@ -156,30 +161,50 @@ enum ending {
 };
 
 /*
- * `fd` may be open for writing only, so `reader` is the file, open again. What
- * can't be read counts as whole. *begin becomes where the torn record begins,
- * if that is known, else -1.
+ * May all be cut off that is behind the last whole record, or have others
+ * appended to a torn one? Behind the bytes that were noted nobody knows; but
+ * whole records of others would only be there if the torn one ends in quotes.
+ */
+static int
+is_ours(const struct note *note, uint64_t same, off_t size, int in_quotes)
+{
+	if (note->begin + same == (uint64_t)size)
+		return 1;
+	return same == note->text_bytes && !in_quotes;
+}
+
+/*
+ * `reader` is the file, open for reading. What can't be read counts as whole.
+ * *begin becomes where the torn record begins, if that is known and it may be
+ * cut off, else -1.
  */
 static enum ending
 look_at_end(int reader, const struct record_format *format,
-    const struct note *note, off_t size, off_t *begin)
+    const struct note notes[NOTES_COUNT], const struct stat *st, off_t *begin)
 {
-	struct csv_state state;
+	const off_t size = st->st_size;
+	struct csv_state state = { 0 };
+	const struct note *note;
+	uint64_t same;
 	uint8_t last;
+	int in_quotes;
 
 	*begin = -1;
-	if (note != NULL) {
-		*begin = find_end(reader, format, (off_t)note->begin, size,
-		    &state);
-		if (*begin == size)
-			return ENDING_WHOLE;
-		if (*begin >= 0)
-			return state.in == CSV_QUOTED ? ENDING_QUOTED :
-			    ENDING_TORN;
-	}
 	if (io_pread(reader, &last, 1, (uint64_t)size - 1) != 1)
 		return ENDING_WHOLE;
-	return last == format->csv.terminator ? ENDING_WHOLE : ENDING_TORN;
+	note = find_note(reader, notes, st, &same);
+	if (note != NULL)
+		*begin = find_end(reader, format, (off_t)note->begin, size,
+		    &state);
+	if (*begin < 0)
+		return last == format->csv.terminator ? ENDING_WHOLE :
+		    ENDING_TORN;
+	if (*begin == size)
+		return ENDING_WHOLE;
+	in_quotes = state.in == CSV_QUOTED;
+	if (!is_ours(note, same, size, in_quotes))
+		*begin = -1;
+	return in_quotes ? ENDING_QUOTED : ENDING_TORN;
 }
 
 /* Say what the last, torn line is. */
@@ -239,8 +264,7 @@ torn_mend(struct output *out, const struct record_format *format,
 	reader = io_reopen(out->fd, O_RDONLY);
 	if (reader < 0)
 		return 0;
-	ending = look_at_end(reader, format, find_note(reader, notes, &st),
-	    st.st_size, &begin);
+	ending = look_at_end(reader, format, notes, &st, &begin);
 	/* Our own second descriptor would stand in the way of a lease. */
 	if (ending != ENDING_WHOLE && begin >= 0) {
 		close(reader);

@@ -121,6 +121,138 @@ load ../common
 	run -1 bloomdedup check -q -f seen in
 }
 
+# torn_append BYTES OPTION...: the run is killed when so many bytes of its text
+# are in its outputs. `in` has 20,000 lines.
+torn_append() {
+	local bytes=$1 status=0
+	shift
+	[ -e in ] || seq -f 'https://example.org/%.0f' 20000 >in
+	rm -f seen seen.journal
+	TORN=$bytes "${PRELOADED[@]}" "$BLOOMDEDUP" -f seen --atomic \
+		--append "$@" in in 2>err || status=$?
+	[ $status -eq 137 ]
+	[ -e seen.journal ]
+}
+
+@test "devices have other numbers after the system has started anew" {
+	needs_preload
+	seq 3 >out
+	torn_append 7000 -o out
+	DEVICE=7 "${PRELOADED[@]}" "$BLOOMDEDUP" add -f seen </dev/null 2>err
+	[ -e fired ]
+	is_message err 'finishing an earlier run'
+	seq 3 | cat - in | cmp - out
+}
+
+@test "one of two outputs is gone: the other one has nothing of the run, either" {
+	needs_preload
+	local size
+	seq -f 'https://example.org/%.0f' 20000 >in
+	size=$(stat -c %s in)
+	for bytes in 0 7000 "$size" $((size + 7000)); do
+		for gone in out again; do
+			other=again
+			[ $gone = out ] || other=out
+			seq 3 >out
+			seq 4 >again
+			cp $other before
+			torn_append "$bytes" -o out --duplicates=again
+			rm $gone
+			fails 3 "$PWD/$gone: it was removed, replaced or shortened while new lines waited to be added to it; they are discarded, and nothing is remembered" \
+				bloomdedup add -f seen in
+			cmp before $other
+			[ ! -e seen.journal ]
+			bloomdedup -f seen in | cmp - in
+		done
+	done
+	# if that can't be cut, it is said
+	seq 3 >out
+	seq 4 >again
+	torn_append 7000 -o out --duplicates=again
+	rm out
+	exec 8<again
+	fails 3 "and nothing is remembered; $PWD/again may keep some of them" \
+		bloomdedup add -f seen in
+	exec 8<&-
+	[ ! -e seen.journal ]
+}
+
+@test "an output that may only be written to" {
+	needs_preload
+	become_nobody
+	cp "$BUILD/preload.so" .
+	seq -f 'https://example.org/%.0f' 20000 | "${as_nobody[@]}" tee in >all
+	for bytes in 0 7000 all; do
+		rm -f out seen
+		seq 3 | "${as_nobody[@]}" tee out >start
+		"${as_nobody[@]}" chmod 0200 out
+		status=0
+		"${as_nobody[@]}" env LD_PRELOAD="$PWD/preload.so" \
+			TORN="${bytes/all/5000}" ./program -f seen --atomic -o out \
+			--append in 2>err || status=$?
+		[ $status -eq 137 ]
+		[ -e seen.journal ]
+		# a kill behind the last byte leaves the same
+		[ "$bytes" != all ] || tail -c +5001 in >>out
+		"${as_nobody[@]}" ./program add -f seen </dev/null 2>err
+		[ ! -e seen.journal ]
+		"${as_nobody[@]}" chmod 0600 out
+		if [ "$bytes" -eq 7000 ]; then
+			# of what is there, nobody knows whose it is
+			{ cat start; head -c 7000 in; echo; cat in; } | cmp - out
+			grep -q 'out: it is longer than when the earlier run added lines to it, so all of them are added again' err
+		else
+			cat start in | cmp - out
+			is_message err 'finishing an earlier run'
+		fi
+	done
+}
+
+# hold_turn FILE: another process, $holder, is appending to it.
+hold_turn() {
+	mkfifo held
+	python3 - "$1" >held 3>&- <<-'PYTHON' &
+		import fcntl, struct, sys, time
+		file = open(sys.argv[1], "ab")
+		lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 1 << 62, 1, 0)
+		fcntl.fcntl(file, 37, lock)  # F_OFD_SETLK
+		print("held", flush=True)
+		time.sleep(600)
+	PYTHON
+	holder=$!
+	read -r _ <held
+}
+
+@test "while another run appends: its turn is waited for, as long as that is allowed" {
+	skip_if_emulated "structs of its own"
+	local signal
+	seq 3 >file
+	hold_turn file
+	fails 75 "file: another run is appending to it; gave up after 0.1 s (--lock-timeout)" \
+		"$BLOOMDEDUP" -f seen --lock-timeout=0.1 --atomic -o file \
+		--append <<<line
+	fails 75 "file: another run is appending to it" \
+		"$BLOOMDEDUP" -f seen --lock-timeout=0 --atomic -o file \
+		--append <<<line
+	for signal in INT TERM; do
+		start_on_pipe -f seen --atomic -o file --append
+		echo line >&7
+		exec 7>&-
+		until_true grep -q 'waiting for another run that appends to it' err
+		dies_of $signal
+		[ ! -e seen.journal ]
+	done
+	run -1 bloomdedup check -f seen <<<line
+	seq 3 | cmp - file
+	start_on_pipe -f seen --atomic -o file --append
+	echo line >&7
+	exec 7>&-
+	until_true grep -q waiting err
+	kill "$holder"
+	ends_with 0
+	seq 3 | cat - <(echo line) | cmp - file
+}
+
 @test "no room in the file: it is as before, and nothing is remembered" {
 	small_disk 64k
 	"$HELPER" lines 20000 >in

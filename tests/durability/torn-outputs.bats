@@ -200,6 +200,42 @@ four"' 3000
 	run ! grep -Fxv -f in again
 }
 
+@test "devices have other numbers after the system has started anew" {
+	needs_preload
+	torn_by_kill 70001 "$BLOOMDEDUP" -f seen in >>out
+	DEVICE=7 "${PRELOADED[@]}" "$BLOOMDEDUP" -f seen in >>out 2>err
+	[ -e fired ]
+	is_message err 'cut back to its last whole line'
+	whole out
+}
+
+@test "records that others append behind a stub in quotes are not cut off" {
+	needs_preload
+	local bytes
+	seq -f '%.0f,"one
+two, ""three"""' 2000 >csv
+	# in the text of a field, behind a line end, behind a quote of two
+	for bytes in 10000 10006 10007 10008 10013 10014 10015 10019; do
+		for foreign in $'other,1\nother,2\n' \
+			$'other,1\nother,"2\n3"\nother,4\n'; do
+			rm -f seen out
+			torn_by_kill $bytes "$BLOOMDEDUP" --csv -f seen -o out csv
+			printf %s "$foreign" >>out
+			cp out before
+			bloomdedup --csv -f seen -o out --append csv 2>err
+			# whatever it was taken for, nothing is missing
+			cmp -n "$(stat -c %s before)" before out
+			python3 - <<-'PYTHON'
+				import csv
+				want = list(csv.reader(open("csv", newline="")))
+				rows = list(csv.reader(open("out", newline="")))
+				known = [tuple(r) for r in rows if r in want]
+				assert sorted(set(known)) == sorted(map(tuple, want))
+			PYTHON
+		done
+	done
+}
+
 @test "what a kill tore and can't be cut gets an end, with a word about it" {
 	needs_preload
 	torn_by_kill 70001 "$BLOOMDEDUP" -f seen in >>out

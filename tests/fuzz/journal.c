@@ -393,7 +393,8 @@ check_recovery(int want, const char *journal)
 	int result;
 
 	MUST(layers_open(&f, fuzz_path, &use, &error) == 0);
-	result = deferred_recover(f, notice, &error);
+	result = deferred_recover(f, &(struct lock_wait){ .notice = notice },
+	    &error);
 	MUST(result == (want < 0 || (want == 0 && names_no_layer) ? -1 : 0));
 	if (result < 0) {
 		MUST(is_file(journal, bytes, nbytes));

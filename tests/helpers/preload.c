@@ -13,6 +13,8 @@
  *   UNREADABLE=OFFSET   a pread(2) of this byte, which isn't 0, fails (EIO)
  *   REFUSED=BYTES       anonymous memory of so many bytes is not to be had
  *   MOVED=1             no name leads to the file that was opened by it
+ *   DEVICE=N            the numbers of all devices are larger by N, as they may
+ *                       be after the system has started anew
  *   CLOCK=FILE          the monotonic clock is ahead by the nanoseconds that
  *                       the first 8 bytes of the file say, at all times
  *   FIRED=FILE          is made when something of this has happened
@@ -41,6 +43,7 @@ static unsigned long wanted, allocations;
 static unsigned long every, transfers;
 static unsigned long page_bytes;
 static unsigned long moved;
+static unsigned long device;
 static unsigned long torn; /* bytes that may still be written + 1, or 0 */
 static unsigned long unreadable;
 static unsigned long refused;
@@ -244,12 +247,36 @@ pwrite(int fd, const void *data, size_t nbytes, off_t offset)
 	return syscall(SYS_pwrite64, fd, data, some(nbytes), offset);
 }
 
-/* --- names that don't stay */
+/* --- names that don't stay, and devices with other numbers */
+
+static int
+look(int fd, const char *path, struct stat *st, int flags)
+{
+	int result = fstatat(fd, path, st, flags);
+
+	if (begun && device != 0 && result == 0) {
+		st->st_dev += device;
+		fired();
+	}
+	return result;
+}
+
+int
+stat(const char *path, struct stat *st)
+{
+	return look(AT_FDCWD, path, st, 0);
+}
+
+int
+fstat(int fd, struct stat *st)
+{
+	return look(fd, "", st, AT_EMPTY_PATH);
+}
 
 int
 lstat(const char *path, struct stat *st)
 {
-	int result = fstatat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
+	int result = look(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
 
 	if (begun && moved != 0 && result == 0) {
 		st->st_ino = ~st->st_ino;
@@ -400,6 +427,7 @@ our_main(int argc, char **argv, char **environment)
 	every = take_number("SHORT");
 	page_bytes = take_number("PAGE");
 	moved = take_number("MOVED");
+	device = take_number("DEVICE");
 	if (getenv("TORN") != NULL)
 		torn = take_number("TORN") + 1;
 	unreadable = take_number("UNREADABLE");
