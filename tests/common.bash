@@ -167,6 +167,14 @@ no_leftovers() {
 	fi
 }
 
+# temporaries PROCESS [FOLDER]: the files without a name yet, or with a temporary
+# one, that it has open in that folder: paths in /proc.
+temporaries() {
+	local folder
+	folder=$(cd "${2:-.}" && pwd -P)
+	find "/proc/$1/fd" -lname "$folder/#*" -o -lname "$folder/.bloomdedup-*"
+}
+
 # --- runs in the background
 
 # until_true COMMAND...: wait until it succeeds, at most two minutes. No test

@@ -31,8 +31,8 @@ int io_cut(int fd, off_t size, off_t to);
 
 /*
  * Take back what was written: `nbytes` in one or more writes through `fd`, the
- * first of which began at `begin`, of which the first `kept` stay. Returns 0, or
- * -1 if nothing was changed: as io_cut, or because others have written in
+ * first of which began at `begin`, of which the first `kept` stay. Returns 0,
+ * or -1 if nothing was changed: as io_cut, or because others have written in
  * between, so that the bytes behind `begin` are not all ours.
  */
 int io_take_back(int fd, uint64_t begin, uint64_t nbytes, uint64_t kept);

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* asprintf, mkostemp */
+#define _GNU_SOURCE /* asprintf, mkostemp, O_TMPFILE */
 #include "base/path.h"
 
 #include <errno.h>
@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/io.h"
 
 /* As many links are followed one after the other as in Linux. */
 #define LINKS_MAX 40
@@ -178,6 +180,115 @@ temporary_open(const char *path, char **name)
 	return fd;
 }
 
+/* The name by which the system knows an open file, if /proc is there. */
+struct opened_name {
+	char text[40];
+};
+
+static struct opened_name
+opened_name(int fd)
+{
+	struct opened_name name;
+
+	snprintf(name.text, sizeof name.text, "/proc/self/fd/%d", fd);
+	return name;
+}
+
+/* A file without a name in the folder of `path`; -1 if there can't be one. */
+static int
+open_nameless(const char *path, mode_t mode)
+{
+	int fd = -1;
+#ifdef O_TMPFILE
+	char *folder = folder_name(path);
+
+	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+	free(folder);
+	if (fd >= 0 && access(opened_name(fd).text, F_OK) < 0) {
+		close(fd);
+		fd = -1;
+	}
+#else
+	(void)path;
+	(void)mode;
+#endif
+	return fd;
+}
+
+int
+temporary_open_nameless(const char *path, char **name)
+{
+	int fd = open_nameless(path, 0600);
+
+	*name = NULL;
+	return fd >= 0 ? fd : temporary_open(path, name);
+}
+
+static int
+link_opened(int fd, const char *path)
+{
+	return linkat(AT_FDCWD, opened_name(fd).text, AT_FDCWD, path,
+	    AT_SYMLINK_FOLLOW);
+}
+
+/* Give a file without a name a random one in the folder of `path`. */
+static int
+link_randomly(int fd, const char *path, char **name)
+{
+	struct error ignored;
+	uint32_t number;
+	int result;
+
+	do {
+		if (io_random(&number, sizeof number, &ignored) < 0)
+			return -1;
+		if (asprintf(name, "%.*s.bloomdedup-%08x", folder_bytes(path),
+		    path, (unsigned)number) < 0)
+			memory_or_die(NULL);
+		result = link_opened(fd, *name);
+		if (result < 0)
+			temporary_end(name, 0);
+	} while (result < 0 && errno == EEXIST);
+	return result;
+}
+
+/* Where there are no hard links, a file that is made just now is replaced. */
+static int
+rename_to_new(const char *name, const char *path)
+{
+	struct stat st;
+
+	if (link(name, path) == 0)
+		return unlink(name);
+	if (errno != EPERM && errno != EOPNOTSUPP)
+		return -1;
+	if (lstat(path, &st) == 0) {
+		errno = EEXIST;
+		return -1;
+	}
+	return rename(name, path);
+}
+
+int
+temporary_publish(int fd, char **name, const char *path, int replace)
+{
+	int result;
+
+	if (*name == NULL) {
+		/* A new file has no other name, which a kill would leave. */
+		if (link_opened(fd, path) == 0)
+			return 0;
+		/* Only rename(2) replaces, and needs a name to do so. */
+		if (errno != EEXIST || !replace ||
+		    link_randomly(fd, path, name) < 0)
+			return -1;
+	}
+	result = replace ? rename(*name, path) : rename_to_new(*name, path);
+	if (result == 0)
+		temporary_end(name, 0);
+	return result;
+}
+
 void
 temporary_end(char **name, int remove)
 {
@@ -205,15 +316,19 @@ void
 temporary_new_rights(int fd, const char *path)
 {
 	struct stat st = { .st_mode = 0600 };
-	char *name;
-	int other = temporary_open(path, &name);
-
-	if (other < 0)
-		return;
 	/* An empty file tells: the folder may have a default ACL. */
-	close(other);
-	unlink(name);
-	other = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	int other = open_nameless(path, 0666);
+	char *name = NULL;
+
+	if (other < 0) {
+		other = temporary_open(path, &name);
+		if (other < 0)
+			return;
+		close(other);
+		unlink(name);
+		other = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		    0666);
+	}
 	if (other >= 0) {
 		fstat(other, &st);
 		close(other);

@@ -49,6 +49,20 @@ int path_sync_opened(int folder, const char *path, struct error *error);
  */
 int temporary_open(const char *path, char **name);
 
+/*
+ * The same, for temporary_publish; but where the file system can, and /proc is
+ * there, the file has no name until then, and vanishes if the program is
+ * killed. *name becomes NULL then.
+ */
+int temporary_open_nameless(const char *path, char **name);
+
+/*
+ * Give the file that temporary_open_nameless has opened the name `path`, in the
+ * same folder. If there is such a file, it is replaced, or without `replace`,
+ * this fails with EEXIST. Returns 0, and *name is NULL; or -1 with errno set.
+ */
+int temporary_publish(int fd, char **name, const char *path, int replace);
+
 /* The file was renamed or, with `remove`, is unlinked. *name becomes NULL. */
 void temporary_end(char **name, int remove);
 

@@ -115,6 +115,28 @@ journal_create(struct journal *j, const char *filter,
 }
 
 int
+journal_create_nameless(struct journal *j, const char *output,
+    struct error *error)
+{
+	char *real = path_follow(output), *name = NULL;
+
+	*j = (struct journal)JOURNAL_NONE;
+	j->path = memory_or_die(strdup(output));
+	j->frame = memory_or_die(calloc(1, HEAD_BYTES + FRAME_PAYLOAD_MAX));
+	if (real != NULL)
+		j->fd = temporary_open_nameless(real, &name);
+	if (j->fd < 0)
+		error_system(error, errno, output);
+	temporary_end(&name, 1);
+	free(real);
+	le_put32(j->frame + HEAD_BYTES, VERSION_WITH_TEXT);
+	if (j->fd >= 0 && write_frame(j, FRAME_BEGIN, BEGIN_BYTES, error) == 0)
+		return 0;
+	journal_close(j);
+	return -1;
+}
+
+int
 journal_create_for_notes(struct journal *j, const char *filter,
     const uint8_t id[FILTER_ID_BYTES], struct error *error)
 {

@@ -86,8 +86,16 @@ int journal_create(struct journal *journal, const char *filter,
     const uint8_t id[FILTER_ID_BYTES], int has_text, struct error *error);
 
 /*
- * The same for notes.h: a journal that never gets a commit. That of an earlier
- * run is replaced, and nothing is synced.
+ * A journal of no filter, for text that is appended in the end: in a file in
+ * the folder of `output` that has no name, and is gone once it is closed.
+ * Errors name the output.
+ */
+int journal_create_nameless(struct journal *journal, const char *output,
+    struct error *error);
+
+/*
+ * As journal_create, for notes.h: a journal that never gets a commit. That of
+ * an earlier run is replaced, and nothing is synced.
  */
 #define JOURNAL_BEGIN_BYTES (16 + 4 + FILTER_ID_BYTES)
 int journal_create_for_notes(struct journal *journal, const char *filter,

@@ -32,7 +32,9 @@ struct target {
 	uint64_t total;     /* bytes of text, if it was looked at */
 	uint8_t last;       /* the last one, which ends a record */
 	uint64_t size;      /* of the file, if it was looked at */
-	uint64_t present;   /* bytes of text that it has already */
+	uint64_t compared;  /* bytes of text that were compared with it, */
+	uint64_t present;   /* the first of which it has already; */
+	int is_foreign;     /* others have written behind these */
 	int needs_end;      /* it ends within a record */
 	uint64_t passed;    /* bytes of text passed over so far */
 	uint64_t begin;     /* where the first byte was appended */
@@ -145,7 +147,11 @@ count(void *context, const uint8_t *text, size_t nbytes, struct error *error)
 	return 0;
 }
 
-/* How much of the text has the file? Returns 1 where they differ. */
+/*
+ * How much of the text has the file? Returns 1 where it ends, or where others
+ * have written to it. A power cut leaves zeros in the place of bytes that were
+ * not on the disk yet.
+ */
 static int
 compare(void *context, const uint8_t *text, size_t nbytes,
     struct error *error)
@@ -156,14 +162,19 @@ compare(void *context, const uint8_t *text, size_t nbytes,
 	while (nbytes > 0) {
 		size_t n = nbytes < sizeof there ? nbytes : sizeof there;
 		ssize_t have = io_pread(t->fd, there, n, t->length +
-		    t->present);
+		    t->compared);
 
 		if (have < 0)
 			return error_system(error, errno, path_of(t));
 		for (size_t i = 0; i < n; i++) {
-			if (i == (size_t)have || there[i] != text[i])
+			if (i == (size_t)have)
 				return 1;
-			t->present++;
+			t->is_foreign = there[i] != text[i] && there[i] != 0;
+			if (t->is_foreign)
+				return 1;
+			if (t->present == t->compared && there[i] == text[i])
+				t->present++;
+			t->compared++;
 		}
 		text += n;
 		nbytes -= n;
@@ -193,6 +204,14 @@ look(struct target *t, struct error *error)
 	return 0;
 }
 
+/* Is all that was appended since the commit text of this journal? */
+static int
+is_ours(const struct target *t)
+{
+	return t->is_readable && !t->is_foreign &&
+	    t->size <= t->length + t->total;
+}
+
 /* Does the file end within a record? */
 static int
 ends_within(const struct target *t)
@@ -217,6 +236,10 @@ find_start(struct target *t, const struct lock_wait *wait,
 	if (look(t, error) < 0)
 		return -1;
 	if (t->present == t->total || t->size == t->length + t->present)
+		return 0;
+	/* What a power cut has left in the place of text. */
+	if (is_ours(t) && io_cut(t->fd, (off_t)t->size,
+	    (off_t)(t->length + t->present)) == 0)
 		return 0;
 	t->present = 0;
 	t->needs_end = ends_within(t);
@@ -316,11 +339,13 @@ withdraw(struct target *t, const struct lock_wait *wait, struct error *error)
 	if (result < 0)
 		return -1;
 	*error = reason;
-	/* Nothing was appended, or only what others have. */
-	if (t->size == t->length || (t->is_readable && t->present == 0))
+	if (t->size == t->length)
 		return 0;
-	if (t->is_readable && t->size == t->length + t->present &&
+	if (is_ours(t) &&
 	    io_cut(t->fd, (off_t)t->size, (off_t)t->length) == 0)
+		return 0;
+	/* Only others have appended to it. */
+	if (t->is_foreign && t->present == 0)
 		return 0;
 	error_set(error, reason.status, "%s; %s may keep some of them",
 	    reason.text, path_of(t));

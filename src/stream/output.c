@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,9 +14,6 @@
 #include "base/path.h"
 #include "base/signals.h"
 #include "disk/journal.h"
-
-/* At a time, of a file that --atomic appends to. */
-#define COPY_BYTES ((size_t)1 << 20)
 
 static const char *
 shown_name(const char *path)
@@ -107,9 +103,10 @@ output_open(struct output *out, const char *path, enum output_how how,
 	/* Otherwise a device could be taken for a new name, and replaced. */
 	if (!exists && errno != ENOENT)
 		return error_system(error, errno, path);
-	out->is_redone = how == OUTPUT_REDONE && append && exists &&
+	out->replaces = exists;
+	out->is_redone = how == OUTPUT_ATOMIC && append && exists &&
 	    is_replaceable(&st);
-	if (how != OUTPUT_DIRECT && !out->is_redone &&
+	if (how == OUTPUT_ATOMIC && !out->is_redone &&
 	    (!exists || is_replaceable(&st))) {
 		/*
 		 * Replace the file and not a link to it. The new one gets its
@@ -118,7 +115,8 @@ output_open(struct output *out, const char *path, enum output_how how,
 		 */
 		out->target = path_follow(path);
 		if (out->target != NULL)
-			out->fd = temporary_open(out->target, &out->hidden);
+			out->fd = temporary_open_nameless(out->target,
+			    &out->hidden);
 	} else {
 		/* A FIFO is waited for until it has a reader. */
 		while (!signals_stop && (out->fd = open(path, flags, 0666)) <
@@ -132,35 +130,13 @@ output_open(struct output *out, const char *path, enum output_how how,
 	return -1;
 }
 
-/* The hidden file begins with all of the old one, if there is one. */
-static int
-copy_old(struct output *out, struct error *error)
-{
-	int from = open(out->target, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (from < 0)
-		return errno == ENOENT ? 0 :
-		    error_system(error, errno, out->name);
-	do {
-		n = sendfile(out->fd, from, NULL, COPY_BYTES);
-	} while (n > 0 || (n < 0 && errno == EINTR && !signals_stop));
-	/* For output_mend and output_continues. */
-	if (n < 0 || fcntl(out->fd, F_SETFL, O_APPEND) < 0)
-		n = error_system(error, errno, out->name);
-	close(from);
-	return (int)n;
-}
-
 int
 output_begin(struct output *out, struct error *error)
 {
 	struct stat st;
 	int result;
 
-	if (out->hidden != NULL && out->appends)
-		return copy_old(out, error);
-	if (out->fd <= STDOUT_FILENO || out->hidden != NULL || out->appends)
+	if (out->fd <= STDOUT_FILENO || out->target != NULL || out->appends)
 		return 0;
 	/* ext4 writes what was truncated to the disk when it is closed. */
 	if (fstat(out->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0)
@@ -196,7 +172,7 @@ output_sync_name(const struct output *out, struct error *error)
 
 	if (fstat(out->fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
-	if (out->hidden != NULL)
+	if (out->target != NULL)
 		return path_sync_folder(out->target, error);
 	name = path_follow(standard ? "/proc/self/fd/1" : out->name);
 	if (name == NULL && !standard)
@@ -235,9 +211,9 @@ output_secure(struct output *out, struct error *error)
 	struct stat old;
 
 	/* The mode, too, must be on the disk before the name. */
-	if (out->hidden != NULL && stat(out->target, &old) == 0)
+	if (out->target != NULL && stat(out->target, &old) == 0)
 		temporary_take_rights(out->fd, &old);
-	else if (out->hidden != NULL)
+	else if (out->target != NULL)
 		temporary_new_rights(out->fd, out->target);
 	return output_sync(out, error);
 }
@@ -245,19 +221,23 @@ output_secure(struct output *out, struct error *error)
 int
 output_finish(struct output *out, struct error *error)
 {
-	int folder;
+	int folder, errnum;
 
-	if (out->hidden == NULL)
+	if (out->target == NULL)
 		return 0;
 	folder = path_open_folder(out->target, error);
 	if (folder < 0)
 		return -1;
-	if (rename(out->hidden, out->target) < 0) {
-		close(folder);
-		return error_system(error, errno, out->name);
-	}
-	temporary_end(&out->hidden, 0);
-	return path_sync_opened(folder, out->target, error);
+	if (temporary_publish(out->fd, &out->hidden, out->target,
+	    out->replaces) == 0)
+		return path_sync_opened(folder, out->target, error);
+	errnum = errno;
+	close(folder);
+	if (errnum == EEXIST)
+		return error_set(error, STATUS_FAILED, "%s: another program"
+		    " has made it while this run was at work; it stays as it"
+		    " is", out->name);
+	return error_system(error, errnum, out->name);
 }
 
 int

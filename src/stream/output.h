@@ -16,15 +16,18 @@
 struct output {
 	int fd;           /* -1 if there is none */
 	const char *name; /* for messages; not copied */
-	char *target;     /* with --atomic: the file's final name, */
-	char *hidden;     /* and its name until output_finish */
+	char *target;     /* with --atomic: the name of a new file from
+	                     output_finish on, else NULL; */
+	char *hidden;     /* its name until then, or NULL if it has none; */
+	int replaces;     /* and whether it may replace a file */
 	int appends;      /* an old file is continued */
 	int unsafe;       /* errno if a sync has failed, which is final; or 0 */
 	int failed;       /* a write has failed, or was stopped */
 	int writer;       /* the descriptor to write to; 0: not chosen yet */
 	int is_socket;    /* valid with `writer` */
 	uint64_t nbytes;  /* written so far */
-	int is_redone;    /* OUTPUT_REDONE: text goes to `divert` */
+	int is_redone;    /* OUTPUT_ATOMIC, to a file that is appended to: the
+	                     text goes to `divert` */
 	int (*divert)(void *context, unsigned number, const void *text,
 	    size_t nbytes, struct error *error);
 	/* What torn.h knows; the rest is valid if is_watched. */
@@ -51,17 +54,15 @@ int output_check(const char *path, int atomic, const struct inputs *inputs,
 enum output_how {
 	OUTPUT_DIRECT,
 	/*
-	 * A regular file is written under a temporary name, which nobody else
-	 * may read, and `path` doesn't change until output_finish; so it may
-	 * also be an input. If it is appended to, its content is copied.
+	 * A regular file is written without a name, or where that isn't
+	 * possible, under a temporary one, and nobody else may read it. `path`
+	 * doesn't change until output_finish; so it may also be an input.
+	 *
+	 * But a file that exists and is appended to stays, and is_redone is
+	 * set: the caller sets `divert`, and appends the text in the end
+	 * (disk/redo.h).
 	 */
-	OUTPUT_ATOMIC,
-	/*
-	 * The same; but a regular file that exists and is appended to stays,
-	 * and is_redone is set: the caller sets `divert`, and appends the text
-	 * in the end (disk/redo.h).
-	 */
-	OUTPUT_REDONE
+	OUTPUT_ATOMIC
 };
 
 /*
@@ -72,7 +73,7 @@ enum output_how {
 int output_open(struct output *output, const char *path, enum output_how how,
     int append, struct error *error);
 
-/* Once nothing can be refused: truncate an old file, or copy it. */
+/* Once nothing can be refused: truncate an old file, unless it stays. */
 int output_begin(struct output *output, struct error *error);
 
 /* Are both the same regular file, existing or not? NULL: standard output. */
@@ -95,7 +96,8 @@ int output_sync(struct output *output, struct error *error);
 
 /*
  * After a successful run: output_secure does all that can be done before the
- * file gets its name, such as the sync, which can fail; output_finish renames.
+ * file gets its name, such as the sync, which can fail; output_finish gives it
+ * its name. Unless `replaces` is set, that fails if there is such a file now.
  */
 int output_secure(struct output *output, struct error *error);
 int output_finish(struct output *output, struct error *error);

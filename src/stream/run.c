@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "base/signals.h"
 #include "disk/journal.h"
+#include "disk/redo.h"
 #include "filter/deferred.h"
 #include "filter/filter.h"
 #include "stream/torn.h"
@@ -106,7 +107,7 @@ open_file(struct run *run, struct output *out, const char *path,
 	struct stat st;
 
 	if (plan->atomic)
-		how = plan->filter != NULL ? OUTPUT_REDONE : OUTPUT_ATOMIC;
+		how = OUTPUT_ATOMIC;
 	if (!append && path != NULL && stat(path, &st) == 0 &&
 	    filter_finished_output(run->filter, &st)) {
 		append = 1;
@@ -115,6 +116,7 @@ open_file(struct run *run, struct output *out, const char *path,
 	}
 	if (output_open(out, path, how, append, error) < 0)
 		return -1;
+	out->replaces |= plan->overwrite;
 	return plan->use.sync || plan->atomic ?
 	    output_sync_name(out, error) : 0;
 }
@@ -198,8 +200,6 @@ mend_outputs(struct run *run, struct error *error)
 	struct note notes[NOTES_COUNT] = { { 0 } };
 	int result;
 
-	if (!plan->remember || (plan->filter == NULL && !plan->append))
-		return 0;
 	if (path != NULL)
 		notes_read(path, filter_header(run->filter)->id, notes);
 	result = torn_mend(&run->output, format, notes, plan->notice, error);
@@ -385,7 +385,7 @@ describe_output(const struct output *out, struct journal_output *o,
 	memset(o, 0, sizeof *o);
 	if (out->fd < 0 || fstat(out->fd, &st) < 0)
 		return 0;
-	if (out->hidden != NULL)
+	if (out->target != NULL)
 		path = path_absolute(out->target);
 	else if (out->is_redone && out->nbytes > 0)
 		path = path_absolute(out->name);
@@ -435,6 +435,27 @@ keep_outputs(void *context, struct error *error)
 	return 0;
 }
 
+/* Without a filter, nobody could finish the append if it stops halfway. */
+static int
+append_spool(struct commitment *c, struct error *error)
+{
+	struct run *run = c->run;
+
+	if (keep_outputs(c, error) < 0)
+		return -1;
+	memcpy(run->spool.outputs, c->outputs, sizeof c->outputs);
+	switch (redo_apply(&run->spool, 0, &run->plan->use.wait, error)) {
+	case REDO_DONE:
+		return 0;
+	case REDO_DISCARDED:
+		return -1;
+	case REDO_UNFINISHED:
+		break;
+	}
+	return error_set(error, error->status, "%s; what was added stays",
+	    error->text);
+}
+
 /*
  * The run succeeded: put the outputs in place, then write the marks held back.
  * Room in filter and journal comes first: a full disk is an error in time.
@@ -447,11 +468,13 @@ commit(struct run *run, struct error *error)
 		.context = &c, .outputs = c.outputs,
 		.wait = &run->plan->use.wait };
 
-	if (!is_deferred(run->plan))
+	if (!is_deferred(run->plan) && run->spool.fd < 0)
 		return put_in_place(run, error);
 	if (describe_output(&run->output, &c.outputs[0], error) < 0 ||
 	    describe_output(&run->duplicates, &c.outputs[1], error) < 0)
 		return -1;
+	if (run->spool.fd >= 0)
+		return append_spool(&c, error);
 	return deferred_commit(run->filter, &promise, error);
 }
 
@@ -462,7 +485,35 @@ divert(void *context, unsigned number, const void *text, size_t nbytes,
 {
 	struct run *run = context;
 
+	if (run->spool.fd >= 0)
+		return journal_add_text(&run->spool, number, text, nbytes,
+		    error);
 	return deferred_add_text(run->filter, number, text, nbytes, error);
+}
+
+/* Text for this output is kept until the end. Returns whether it is. */
+static int
+hold_text(struct run *run, struct output *out, unsigned number)
+{
+	if (!out->is_redone)
+		return 0;
+	out->divert = divert;
+	out->context = run;
+	out->number = number;
+	return 1;
+}
+
+/* --atomic without a filter: text is kept in a file without a name. */
+static int
+begin_spool(struct run *run, struct error *error)
+{
+	const int files[] = { hold_text(run, &run->output, 0),
+		hold_text(run, &run->duplicates, 1) };
+	const struct output *out = files[0] ? &run->output : &run->duplicates;
+
+	if (!files[0] && !files[1])
+		return 0;
+	return journal_create_nameless(&run->spool, out->name, error);
 }
 
 /* Hold back the marks, and text for outputs that keep what they have. */
@@ -471,18 +522,12 @@ defer(struct run *run, struct error *error)
 {
 	const struct deferred_promise promise = { .keep = sync_output,
 		.context = run };
-	struct output *outputs[] = { &run->output, &run->duplicates };
-	enum deferred_how how = run->plan->atomic ? DEFERRED_JOURNAL :
-	    DEFERRED_LIST;
+	const int files = hold_text(run, &run->output, 0) +
+	    hold_text(run, &run->duplicates, 1);
+	enum deferred_how how = DEFERRED_LIST;
 
-	for (unsigned i = 0; i < 2; i++) {
-		if (!outputs[i]->is_redone)
-			continue;
-		how = DEFERRED_TEXT;
-		outputs[i]->divert = divert;
-		outputs[i]->context = run;
-		outputs[i]->number = i;
-	}
+	if (run->plan->atomic)
+		how = files > 0 ? DEFERRED_TEXT : DEFERRED_JOURNAL;
 	return deferred_begin(&run->filter, how, &promise, error);
 }
 
@@ -510,6 +555,8 @@ stream(struct run *run, struct error *error)
 
 	if (result == 0 && is_deferred(plan))
 		result = defer(run, error);
+	else if (result == 0)
+		result = begin_spool(run, error);
 	if (result == 0) {
 		/*
 		 * With a filter the pipe stays small: if its reader exits, the
@@ -548,12 +595,14 @@ run_lines(struct run *run, const struct run_plan *plan, struct filter *filter,
 
 	*run = (struct run){ .plan = plan, .filter = filter,
 		.recipe = *recipe, .inputs = &inputs, .output = OUTPUT_NONE,
-		.duplicates = OUTPUT_NONE, .notes = NOTES_NONE };
+		.duplicates = OUTPUT_NONE, .notes = NOTES_NONE,
+		.spool = JOURNAL_NONE };
 	result = stream(run, error);
 	join_errors(run, &result, output_close(&run->output, &second), error,
 	    &second);
 	join_errors(run, &result, output_close(&run->duplicates, &second),
 	    error, &second);
+	journal_close(&run->spool);
 	notes_end(&run->notes, run->output.is_torn || run->duplicates.is_torn);
 	if (run->began)
 		plan->tell(run, MOMENT_ENDS);

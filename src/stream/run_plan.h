@@ -70,6 +70,8 @@ struct run {
 	struct output output;      /* not used with PRINT_NOTHING */
 	struct output duplicates;
 	struct notes notes;        /* of what is written to these */
+	struct journal spool;      /* --atomic without a filter: what is
+	                              appended to these in the end */
 	pid_t child;               /* of --to-command; 0: none */
 
 	/* figures */

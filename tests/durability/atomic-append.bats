@@ -29,6 +29,55 @@ load ../common
 	printf 'a\nb\nc\n' | cmp - both
 }
 
+@test "without a filter: what others append meanwhile stays, too" {
+	seq 3 >file
+	seq 2 >again
+	ln file link
+	start_on_pipe --atomic -o file --append --duplicates=again
+	seq 10 12 >&7
+	until_idle $pid
+	echo other >>file
+	seq 12 15 >&7
+	seq 3 | cat - <(echo other) | cmp - file
+	ends_with 0
+	{ seq 3; echo other; seq 10 15; } | cmp - link
+	printf '1\n2\n12\n' | cmp - again
+	no_leftovers
+	# a run that fails adds nothing
+	cp file before
+	fails 3 'No such file' bloomdedup --atomic -o file --append <(seq 20) \
+		missing
+	start_on_pipe --atomic -o file --append
+	seq 30 >&7
+	until_idle $pid
+	dies_of TERM
+	start_on_pipe --atomic -o file --append
+	seq 30 >&7
+	until_idle $pid
+	dies_of KILL
+	cmp before file
+	no_leftovers
+	# an input that is the output has its own lines once
+	printf 'a\nb\na\n' >list
+	bloomdedup --atomic -o list --append list
+	printf 'a\nb\na\na\nb\n' | cmp - list
+}
+
+@test "without a filter: no room in the file" {
+	small_disk 128k
+	"$HELPER" lines 20000 >in
+	seq 3 >disk/out
+	fails 3 'disk/out: No space left' \
+		bloomdedup --atomic -o disk/out --append in
+	seq 3 | cmp - disk/out
+	# room for the text, but not twice
+	"$HELPER" lines 20000 | head -c 80000 >in
+	fails 3 'disk/out: No space left' \
+		bloomdedup --atomic -o disk/out --append in
+	seq 3 | cmp - disk/out
+	umount disk
+}
+
 @test "a kill at any moment: all of the run is there in the end, or none" {
 	needs_strace
 	"$HELPER" lines 3000 >in

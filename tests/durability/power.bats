@@ -40,6 +40,10 @@ cut() {
 	cut atomic-output
 }
 
+@test "--atomic --append: the file has each line once, after the next run" {
+	cut atomic-append
+}
+
 @test "--atomic, two runs" {
 	cut atomic-twice
 }

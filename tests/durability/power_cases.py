@@ -298,6 +298,20 @@ class AtomicReplace(Atomic):
             raise Failure("the output is neither the old nor the new one")
 
 
+class AtomicAppend(Atomic):
+    """The output gets the journal's text, in the end by the next run."""
+    name = "atomic-append"
+    runs = [("--atomic -o disk/out --append", (2, PARTS), "")]
+
+    def judge(self, folder, done):
+        lost = super().judge(folder, done)
+        with open(os.path.join(folder, "disk", "out"), "rb") as file:
+            lines = file.read().split(b"\n")
+        if lines.pop() != b"" or sorted(lines) != sorted(all_lines()):
+            raise Failure("the output is not each line, once")
+        return lost
+
+
 class AtomicTwice(Stream):
     name = "atomic-twice"
     runs = [("--atomic", (1, 6), ">>disk/out"), ("--atomic", (6, 12),
@@ -592,12 +606,13 @@ class ServeWindow(Serve):
 
 CASES = [Plain, PlainNew, PlainPrivate, PlainTwice, PlainThenSync, PlainRoom,
          Sync, SyncNew, SyncTwice, SyncRoom, SyncPrivate,
-         Atomic, AtomicRoom, AtomicPrivate, AtomicReplace, AtomicTwice, Command,
+         Atomic, AtomicRoom, AtomicPrivate, AtomicReplace, AtomicTwice,
+         AtomicAppend, Command,
          Recovery, RecoveryPrivate, Create, CreateForce,
          Merge, MergeInPlace, MergeForce, Shared,
          Window, WindowPrivate, WindowSync, WindowAtomic, WindowShared,
          Serve, ServeSync, ServeWindow]
 CASES += [by_time(case) for case in (
     Plain, PlainPrivate, PlainTwice, Sync, SyncPrivate, Atomic, AtomicPrivate,
-    AtomicReplace, Command, Recovery, Merge, MergeInPlace, Shared, Serve,
+    AtomicReplace, AtomicAppend, Command, Recovery, Merge, MergeInPlace, Shared, Serve,
     ServeSync)]

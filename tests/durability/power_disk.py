@@ -95,6 +95,10 @@ class Disk:
         self.names = {}    # (folder, name): number, as on the disk
         self.renamed = []  # [moment, {(folder, name): number or -1}]
 
+    def file(self, number):
+        """It may have no name yet."""
+        return self.files.setdefault(int(number), File())
+
     def set_name(self, moment, key, number):
         if not self.renamed or self.renamed[-1][0] != moment:
             self.renamed.append((moment, {}))
@@ -165,15 +169,15 @@ def read_trace(path, folders):
                 folder, name, number = int(rest[0]), rest[1], int(rest[2])
                 disk.set_name(when, (folder, name), number)
                 if number >= 0:
-                    disk.files.setdefault(number, File())
+                    disk.file(number)
             elif kind == "length":
-                disk.files[int(rest[0])].set_length(when, int(rest[1]))
+                disk.file(rest[0]).set_length(when, int(rest[1]))
             elif kind == "data":
                 data = trace.read(int(rest[2]))
                 trace.read(1)
-                disk.files[int(rest[0])].set_data(when, int(rest[1]), data)
+                disk.file(rest[0]).set_data(when, int(rest[1]), data)
             elif kind == "sync":
-                disk.files[int(rest[0])].sync(when)
+                disk.file(rest[0]).sync(when)
             elif kind == "folder":
                 disk.sync_folder(when, int(rest[0]))
             elif kind == "all":

@@ -20,7 +20,7 @@ in_order() {
 trace_syncs() {
 	needs_strace
 	strace -f -y -qq -o trace -e \
-		trace=fsync,fdatasync,rename,unlink,write,pwrite64,link,exit_group \
+		trace=fsync,fdatasync,rename,unlink,write,pwrite64,link,linkat,exit_group \
 		"$@" 2>err || true
 	grep -q exit_group trace
 	sed -i 's/^[0-9]*  *//' trace # the thread
@@ -52,9 +52,10 @@ trace_syncs() {
 	"$HELPER" numbered 2500 >in
 	bloomdedup create -n 3000 seen
 	trace_syncs "$BLOOMDEDUP" --atomic -f seen -o part in
-	in_order 'write\([0-9]*<.*/\.bloomdedup-' \
+	temporary='<.*/(\.bloomdedup-|#)'
+	in_order "write\\([0-9]*$temporary" \
 		'fdatasync\([0-9]*<.*/seen\.journal>' \
-		'fsync\([0-9]*<.*/\.bloomdedup-' '^rename\(' \
+		"fsync\\([0-9]*$temporary" '^(linkat|link|rename)\(.*part' \
 		'fdatasync\([0-9]*<.*/seen\.journal>' \
 		'pwrite64\([0-9]*<.*/seen\.journal>' \
 		'fsync\([0-9]*<.*/seen\.journal>' \
@@ -62,8 +63,8 @@ trace_syncs() {
 		'^unlink\(.*seen\.journal' exit_group
 	# the journal's name, before there is anything to lose
 	in_order 'pwrite64\([0-9]*<.*/seen\.journal>' \
-		"fsync\\([0-9]*<$(pwd -P)>" 'write\([0-9]*<.*/\.bloomdedup-' \
-		'^rename\(' "fsync\\([0-9]*<$(pwd -P)>" \
+		"fsync\\([0-9]*<$(pwd -P)>" "write\\([0-9]*$temporary" \
+		'^(linkat|link|rename)\(.*part' "fsync\\([0-9]*<$(pwd -P)>" \
 		'fsync\([0-9]*<.*/seen\.journal>'
 }
 

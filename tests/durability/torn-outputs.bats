@@ -330,6 +330,23 @@ two, ""three"""' 2000 >csv
 	done
 }
 
+@test "check and runs without a filter end a torn line, too" {
+	local command
+	printf 'z\n' | bloomdedup add -f seen
+	for command in '' '-d' 'check -f seen' 'check -v -f seen' \
+		'check --mark -f seen' '--dry-run -f none'; do
+		echo y | bloomdedup add -f none
+		printf 'one\ntorn' >out
+		# shellcheck disable=SC2086 # no word, or more
+		printf 'z\nz\nx\n' | bloomdedup $command >>out 2>err ||
+			[ $? -eq 1 ]
+		grep -Fxq "bloomdedup: standard output: its last line is torn ('torn'); the new lines begin on a line of their own" err
+		head -n 2 out | cmp - <(printf 'one\ntorn\n')
+		[ "$(wc -l <out)" -gt 2 ]
+		rm none
+	done
+}
+
 @test "random runs, faults, other writers and followers leave what the model allows" {
 	needs_preload
 	BLOOMDEDUP=$BLOOMDEDUP PRELOAD=$BUILD/preload.so untraced \

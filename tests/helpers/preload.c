@@ -15,6 +15,7 @@
  *   MOVED=1             no name leads to the file that was opened by it
  *   DEVICE=N            the numbers of all devices are larger by N, as they may
  *                       be after the system has started anew
+ *   NAMED=1             no file can be opened without a name (O_TMPFILE)
  *   CLOCK=FILE          the monotonic clock is ahead by the nanoseconds that
  *                       the first 8 bytes of the file say, at all times
  *   FIRED=FILE          is made when something of this has happened
@@ -27,6 +28,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -44,6 +46,7 @@ static unsigned long every, transfers;
 static unsigned long page_bytes;
 static unsigned long moved;
 static unsigned long device;
+static unsigned long named;
 static unsigned long torn; /* bytes that may still be written + 1, or 0 */
 static unsigned long unreadable;
 static unsigned long refused;
@@ -285,6 +288,28 @@ lstat(const char *path, struct stat *st)
 	return result;
 }
 
+/* --- a file system whose files have names */
+
+int
+open(const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+
+	if (flags & (O_CREAT | O_TMPFILE)) {
+		va_list rest;
+
+		va_start(rest, flags);
+		mode = va_arg(rest, mode_t);
+		va_end(rest);
+	}
+	if (begun && named != 0 && (flags & O_TMPFILE) == O_TMPFILE) {
+		fired();
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	return openat(AT_FDCWD, path, flags, mode);
+}
+
 /* --- a system with larger pages */
 
 static int
@@ -428,6 +453,7 @@ our_main(int argc, char **argv, char **environment)
 	page_bytes = take_number("PAGE");
 	moved = take_number("MOVED");
 	device = take_number("DEVICE");
+	named = take_number("NAMED");
 	if (getenv("TORN") != NULL)
 		torn = take_number("TORN") + 1;
 	unreadable = take_number("UNREADABLE");

@@ -25,8 +25,9 @@
  *   all MOMENT                        and for everything
  *
  * FOLDER is its number on the command line, from 0. A file that has no name
- * any more is not followed.
+ * any more is not followed; one that has none yet (O_TMPFILE) is.
  */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -41,8 +42,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SECTOR = 512, NAMES_MAX = 64, FOLDERS_MAX = 4, THREADS_MAX = 64,
-	NAME_BYTES = 256 };
+enum { SECTOR = 512, NAMES_MAX = 64, NAMELESS_MAX = 64,
+	FOLDERS_MAX = 4, THREADS_MAX = 64, NAME_BYTES = 256 };
 
 struct object {
 	int number;
@@ -59,13 +60,20 @@ struct name {
 	int found;            /* by this look */
 };
 
+/* A file that was opened without a name; it may get one. */
+struct nameless {
+	int fd;               /* our own, so that it stays */
+	struct object *object;
+};
+
 /* A thread that is in the middle of a call. */
 struct thread {
 	pid_t id;
 	int is_new;           /* its first stop is not a signal's */
 	int may_map;          /* and so change files between calls */
 	int harmless;         /* the call changes none */
-	char kind;            /* of sync: s, f, a; 0: another call */
+	char kind;            /* of sync: s, f, a; opens a file without a
+	                         name: t; 0: another call */
 	int target;           /* object or folder */
 	unsigned long moment; /* when it began */
 };
@@ -75,6 +83,8 @@ static char **folders;
 static int folder_count;
 static struct name names[NAMES_MAX];
 static int name_count, object_count;
+static struct nameless nameless[NAMELESS_MAX];
+static int nameless_count;
 static struct thread threads[THREADS_MAX];
 static unsigned long moment;
 
@@ -87,14 +97,24 @@ die(const char *what)
 
 /* --- looking at files */
 
+static int
+is_object(const struct object *object, const struct stat *st)
+{
+	return object != NULL && object->device == st->st_dev &&
+	    object->inode == st->st_ino;
+}
+
 static struct object *
 find_object(const struct stat *st)
 {
+	for (int i = 0; i < nameless_count; i++) {
+		if (is_object(nameless[i].object, st))
+			return nameless[i].object;
+	}
 	for (int i = 0; i < name_count; i++) {
 		struct object *object = names[i].object;
 
-		if (object != NULL && object->device == st->st_dev &&
-		    object->inode == st->st_ino)
+		if (is_object(object, st))
 			return object;
 	}
 	return NULL;
@@ -138,7 +158,9 @@ read_file(const char *path, size_t *length, size_t *room)
 	static uint8_t *data;
 	static size_t most;
 	ssize_t n;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	/* An open file is behind a link in /proc. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
+	    (strncmp(path, "/proc/", 6) == 0 ? 0 : O_NOFOLLOW));
 
 	*length = 0;
 	while (fd >= 0) {
@@ -254,6 +276,13 @@ look(void)
 	moment++;
 	for (int i = 0; i < name_count; i++)
 		names[i].found = 0;
+	for (int i = 0; i < nameless_count; i++) {
+		char path[64];
+
+		snprintf(path, sizeof path, "/proc/self/fd/%d",
+		    nameless[i].fd);
+		look_at_data(nameless[i].object, path);
+	}
 	for (int i = 0; i < folder_count; i++)
 		look_at_folder(i);
 	for (int i = 0; i < name_count; i++) {
@@ -318,6 +347,26 @@ find_target(struct thread *thread, int fd)
 	}
 }
 
+/* The thread has opened a file without a name: follow it. */
+static void
+follow_nameless(const struct thread *thread, int fd)
+{
+	char path[64];
+	struct stat st;
+	struct nameless *next = &nameless[nameless_count];
+
+	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)thread->id, fd);
+	if (nameless_count == NAMELESS_MAX) {
+		errno = E2BIG;
+		die("files without a name");
+	}
+	next->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (next->fd < 0 || fstat(next->fd, &st) < 0)
+		die(path);
+	next->object = new_object(&st);
+	nameless_count++;
+}
+
 /* Does this call change no file? */
 static int
 is_harmless(const uint64_t *info)
@@ -372,6 +421,8 @@ before_call(struct thread *thread, const uint64_t *info)
 		/* no other file can be mapped to be written to */
 		if ((info[6] & O_ACCMODE) == O_RDWR)
 			thread->may_map = 1;
+		if ((info[6] & O_TMPFILE) == O_TMPFILE)
+			thread->kind = 't';
 		break;
 	case SYS_fsync:
 	case SYS_fdatasync:
@@ -397,6 +448,8 @@ after_call(struct thread *thread, int64_t result)
 	else if (thread->kind == 'f')
 		fprintf(trace, "folder %lu %d\n", thread->moment,
 		    thread->target);
+	else if (thread->kind == 't')
+		follow_nameless(thread, (int)result);
 	else if (thread->kind == 'a')
 		fprintf(trace, "all %lu\n", thread->moment);
 	thread->kind = 0;
