@@ -145,20 +145,33 @@ batch_collect(struct batch *b, int repeats)
 	}
 }
 
-enum room
-batch_reserve(struct batch *b, struct filter *filter, struct error *error)
+size_t
+batch_wanted(const struct batch *b)
 {
-	size_t wanted = digests_among(b, b->new_count), n = 0;
-	uint64_t room;
-	enum room answer = filter_reserve(filter, wanted, &room, error);
+	return digests_among(b, b->new_count);
+}
 
-	if (answer == ROOM_ENOUGH)
-		return answer;
+void
+batch_cut(struct batch *b, uint64_t room)
+{
+	size_t n = 0;
+
 	/* the first one that has a digest and no room */
 	for (; is_none(b, b->new_items[n]) || room > 0; n++)
 		room -= !is_none(b, b->new_items[n]);
 	b->count = b->new_items[n];
 	b->new_count = n;
+}
+
+enum room
+batch_reserve(struct batch *b, struct filter *filter, struct error *error)
+{
+	uint64_t room;
+	enum room answer = filter_reserve(filter, batch_wanted(b), &room,
+	    error);
+
+	if (answer != ROOM_ENOUGH)
+		batch_cut(b, room);
 	return answer;
 }
 

@@ -72,6 +72,14 @@ void batch_collect(struct batch *batch, int repeats);
 enum room batch_reserve(struct batch *batch, struct filter *filter,
     struct error *error);
 
+/*
+ * The two halves of batch_reserve, for a caller who makes room differently: the
+ * number of lines that the new items are, and to cut the batch if there is room
+ * for fewer.
+ */
+size_t batch_wanted(const struct batch *batch);
+void batch_cut(struct batch *batch, uint64_t room);
+
 /* Mark the first `n` new items. Returns 0, or -1 with `error` filled. */
 int batch_mark(struct batch *batch, size_t n, struct filter *filter,
     struct error *error);

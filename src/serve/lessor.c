@@ -14,20 +14,6 @@
 /* In seconds: a greater expiration time is a date. */
 #define THIRTY_DAYS (30 * 86400)
 
-/* Make room for so many lines, as far as the limit of all filters allows. */
-static enum room
-make_room(struct served *s, uint64_t wanted, struct error *error)
-{
-	enum room answer;
-	uint64_t room;
-
-	if (served_may_grow(s, wanted, error) < 0)
-		return ROOM_SHORT;
-	answer = filter_reserve(s->filter, wanted, &room, error);
-	served_note_room(s, answer == ROOM_SHORT ? error : NULL);
-	return answer;
-}
-
 /* Look items up in the filter, from item `first` on. */
 static int
 look_up(struct lessor_share *share, size_t first, size_t count,
@@ -52,21 +38,25 @@ remember(struct lessor_share *share, size_t i, struct error *error)
 {
 	struct filter *filter = share->served->filter;
 	const struct digest *digest = &share->digests[i];
-	enum room room = ROOM_ENOUGH;
+	enum room answer;
+	uint64_t room;
 
 	share->marked++;
 	if (digest_is_none(*digest))
 		return RESULT_NEW;
 	/* a window that moves on forgets lines, and then there is room */
-	while ((room = make_room(share->served, 1, error)) == ROOM_AGAIN) {
+	while ((answer = served_reserve(share->served, 1, &room, error)) ==
+	    ROOM_AGAIN) {
 		if (look_up(share, i, share->count - i, error) < 0)
 			return -1;
 	}
-	if (room == ROOM_SHORT) {
+	if (answer == ROOM_SHORT) {
 		share->marked--;
 		return RESULT_FULL;
 	}
-	return filter_mark(filter, digest, 1, error) < 0 ? -1 : RESULT_NEW;
+	if (filter_mark(filter, digest, 1, error) < 0)
+		return -1;
+	return RESULT_NEW;
 }
 
 /*
@@ -76,11 +66,12 @@ remember(struct lessor_share *share, size_t i, struct error *error)
 static int
 has_room_for_a_lease(struct served *s, struct error *error)
 {
-	uint64_t wanted = served_leases(s) + 1;
+	uint64_t wanted = served_leases(s) + 1, room;
 
-	return filter_header(s->filter)->window.kind == WINDOW_LINES ||
-	    served_room(s) >= wanted ||
-	    make_room(s, wanted, error) != ROOM_SHORT;
+	if (filter_header(s->filter)->window.kind == WINDOW_LINES ||
+	    served_room(s) >= wanted)
+		return 1;
+	return served_reserve(s, wanted, &room, error) != ROOM_SHORT;
 }
 
 /* Lease item i, which is unknown. */

@@ -97,14 +97,10 @@ enter_list(struct served *s)
 	pool->newest = s;
 }
 
-void
-served_note_room(struct served *s, const struct error *why)
+/* No room could be made. */
+static void
+note_no_room(struct served *s, const struct error *why)
 {
-	if (why == NULL) {
-		free(s->no_room);
-		s->no_room = NULL;
-		return;
-	}
 	if (s->no_room == NULL)
 		s->no_room = memory_or_die(malloc(sizeof *s->no_room));
 	*s->no_room = *why;
@@ -126,7 +122,8 @@ close_filter(struct served *s, struct error *error)
 	if (filter == NULL)
 		return 0;
 	s->filter = NULL;
-	served_note_room(s, NULL);
+	free(s->no_room);
+	s->no_room = NULL;
 	leave_list(s);
 	s->pool->open--;
 	return filter_close(filter, error);
@@ -420,8 +417,12 @@ is_within_limit(struct served *s, uint64_t lines)
 	    pool->bytes - s->bytes <= pool->limit - nbytes);
 }
 
-int
-served_may_grow(struct served *s, uint64_t wanted, struct error *error)
+/*
+ * May it take `wanted` new lines: is there room for them, or may it grow within
+ * the memory limit of all filters? Returns 0; or -1, with STATUS_FULL.
+ */
+static int
+may_grow(struct served *s, uint64_t wanted, struct error *error)
 {
 	uint64_t room = served_room(s);
 
@@ -442,6 +443,24 @@ served_may_grow(struct served *s, uint64_t wanted, struct error *error)
 		return 0;
 	return error_set(error, STATUS_FULL, "%s: it is full, and growing would"
 	    " exceed the memory limit of all filters (setmem)", s->path);
+}
+
+enum room
+served_reserve(struct served *s, uint64_t wanted, uint64_t *room,
+    struct error *error)
+{
+	enum room answer;
+
+	if (may_grow(s, wanted, error) < 0) {
+		/* what there is must be reserved, too, before it is marked */
+		filter_reserve(s->filter, served_room(s), room,
+		    &(struct error){ 0 });
+		return ROOM_SHORT;
+	}
+	answer = filter_reserve(s->filter, wanted, room, error);
+	if (answer == ROOM_SHORT)
+		note_no_room(s, error);
+	return answer;
 }
 
 void

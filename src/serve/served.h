@@ -64,8 +64,8 @@ struct served {
 	struct layer_entry next;   /* the layer that would come next, */
 	struct layer_entry next_after; /* if this is still the last one */
 	uint64_t stored;           /* lines stored since the last look */
-	struct error *no_room;     /* why no room could be made when that was
-	                            * last tried; NULL: it could */
+	struct error *no_room;     /* why no room could be made when that last
+	                            * failed; NULL: it never did */
 	uint64_t no_room_until;    /* clock_now when it may be tried again */
 	struct refusals refusals;  /* requests that it could not serve */
 	struct served *newer, *older; /* its neighbours in the pool's list */
@@ -140,19 +140,15 @@ struct digest served_digest(struct served *served, struct bytes subkey);
 uint64_t served_room(const struct served *served);
 
 /*
- * May it take `wanted` new lines: is there room for them, or may it grow within
- * the memory limit of all filters? Returns 0; or -1, with STATUS_FULL.
+ * Make room for `wanted` new lines, like filter_reserve, but within the memory
+ * limit of all filters: beyond it, the answer is ROOM_SHORT with STATUS_FULL.
+ *
+ * Making room on a full disk takes milliseconds, in which all clients wait. So
+ * after it has failed, it is not tried for a tenth of a second: until then, the
+ * answer is ROOM_SHORT with the same error for all who want more than there is.
  */
-int served_may_grow(struct served *served, uint64_t wanted,
-    struct error *error);
-
-/*
- * Take note that room was made for lines in it, or could not be: `why` is the
- * error, or NULL. Making room on a full disk takes milliseconds, in which all
- * clients wait: so it is tried at most ten times a second, and served_may_grow
- * gives the same error until then.
- */
-void served_note_room(struct served *served, const struct error *why);
+enum room served_reserve(struct served *served, uint64_t wanted,
+    uint64_t *room, struct error *error);
 
 /*
  * If nine tenths of the newest layer are used, begin to make the next one in

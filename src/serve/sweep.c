@@ -142,25 +142,15 @@ sweep_add(struct sweep *sweep, struct client *client,
 
 /* Like batch_reserve, but within the memory limit of all filters. */
 static enum room
-reserve(struct part *part, struct filter *filter)
+reserve(struct part *part)
 {
-	struct batch *batch = part->batch;
-	enum room answer;
 	uint64_t room;
+	enum room answer = served_reserve(part->served,
+	    batch_wanted(part->batch), &room, &part->error);
 
-	if (served_may_grow(part->served, batch->new_count, &part->error) ==
-	    0) {
-		answer = batch_reserve(batch, filter, &part->error);
-		served_note_room(part->served,
-		    answer == ROOM_SHORT ? &part->error : NULL);
-		return answer;
-	}
-	/* What there is must be reserved, too, before it is marked. */
-	filter_reserve(filter, served_room(part->served), &room,
-	    &(struct error){ 0 });
-	batch->count = batch->new_items[room];
-	batch->new_count = (size_t)room;
-	return ROOM_SHORT;
+	if (answer != ROOM_ENOUGH)
+		batch_cut(part->batch, room);
+	return answer;
 }
 
 /*
@@ -181,7 +171,7 @@ look_and_mark(struct part *part, size_t *start, struct filter *filter)
 		return -1;
 	batch_collect(batch, 1);
 	if (batch->new_count > 0)
-		room = reserve(part, filter);
+		room = reserve(part);
 	if (batch_mark(batch, batch->new_count, filter, &part->error) < 0)
 		return -1;
 	for (size_t i = 0; i < batch->count; i++)

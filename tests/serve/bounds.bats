@@ -172,17 +172,22 @@ start_deaf() {
 	wait $writer
 }
 
-@test "a filter that can't grow is tried ten times a second, not at each request" {
+# start_small [OPTION]...: a server whose filters of 1000 lines can't grow, since
+# their files may have only 64 kB, and the file `trace` of what it tries.
+start_small() {
 	needs_strace
 	(
-		# a filter of 1000 lines may have no file over 64 kB
 		ulimit -f 64
 		exec strace -f -qq -o trace -e trace=fallocate,ftruncate \
-			"$BLOOMDEDUP" serve -d folder -l "unix:$SOCKET"
+			"$BLOOMDEDUP" serve -d folder -l "unix:$SOCKET" "$@"
 	) 2>server.err 3>&- &
 	SERVER=$!
 	until_true is_serving
 	add_filter f '1000|1e-6'
+}
+
+@test "a filter that can't grow is tried ten times a second, not at each request" {
+	start_small
 	seq 100000 | sed 's/.*/add f|& 0 0 1\r\nx\r/' | ask |
 		grep -q '^CLIENT_ERROR .*f.bloom: File too large'
 	cat >adds.py <<-'END'
@@ -205,4 +210,31 @@ start_deaf() {
 	# the other filters and a get don't wait for it
 	add_filter g '1000|1e-6'
 	answers 'STORED; VALUE f|1 0 1; 1; END' 'set g|a 0 0 1' x 'get f|1'
+}
+
+@test "a lease without room is tried ten times a second, whatever is committed" {
+	start_small --lease=1h
+	seq 100000 | sed 's/.*/add f|& 0 3000 1\r\nx\r/' | ask >out
+	leased=$(grep -c '^STORED' out)
+	grep -q '^CLIENT_ERROR .*f.bloom: File too large' out
+	cat >commits.py <<-'END'
+		import socket, sys, time
+		s = socket.socket(socket.AF_UNIX)
+		s.connect(sys.argv[1])
+		start = time.monotonic()
+		for i in range(1, 301):
+		    # there is room for what is leased, and for no more leases
+		    s.sendall(b"set f|%d 0 0 1\r\nx\r\n" % i)
+		    assert s.recv(1000) == b"STORED\r\n"
+		    s.sendall(b"add f|new%d 0 3000 1\r\nx\r\n" % i)
+		    got = s.recv(1000)
+		    assert b"File too large" in got, got
+		print(int((time.monotonic() - start) * 10))
+	END
+	[ "$leased" -gt 300 ]
+	: >trace
+	tenths=$(python3 commits.py "$SOCKET")
+	tries=$(grep -c EFBIG trace || true)
+	echo "$tries tries in $tenths tenths of a second"
+	[ "$tries" -le "$((2 * tenths + 4))" ]
 }
