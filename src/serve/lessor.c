@@ -182,24 +182,44 @@ lessor_carry_out(struct lessor_share *share, struct error *error)
 	return 0;
 }
 
+/* Undo what item i did to a lease. */
+static void
+undo(struct lessor_share *share, size_t i)
+{
+	const struct digest digest = share->digests[i];
+	uint32_t lessor = share->served->lessor;
+	uint64_t now = share->now, left = share->left[i];
+	enum result result = (enum result)share->results[i];
+
+	switch ((enum action)share->actions[i]) {
+	case ACTION_SET:
+		if (left > 0 && result != RESULT_FULL)
+			leases_restore(share->leases, lessor, digest, now,
+			    left, LEASE_COMMITTED);
+		return;
+	case ACTION_RETURN:
+		if (result == RESULT_LEASED)
+			leases_restore(share->leases, lessor, digest, now,
+			    left, LEASE_RETURNED);
+		return;
+	case ACTION_LEASE:
+		if (result == RESULT_NEW)
+			leases_end(share->leases, lessor, digest, now,
+			    LEASE_RETURNED);
+		return;
+	case ACTION_RENEW:
+	case ACTION_ADD:
+	case ACTION_LOOK:
+		return;
+	}
+}
+
 void
 lessor_undo(struct lessor_share *share)
 {
-	uint32_t lessor = share->served->lessor;
-
-	for (size_t i = 0; i < share->count; i++) {
-		if (share->actions[i] == ACTION_SET && share->left[i] > 0 &&
-		    share->results[i] != RESULT_FULL)
-			leases_restore(share->leases, lessor,
-			    share->digests[i], share->now, share->left[i],
-			    LEASE_COMMITTED);
-	}
-	for (size_t i = 0; i < share->count; i++) {
-		if (share->actions[i] == ACTION_LEASE &&
-		    share->results[i] == RESULT_NEW)
-			leases_end(share->leases, lessor, share->digests[i],
-			    share->now, LEASE_RETURNED);
-	}
+	/* the last one first: so its lease finds its place again */
+	for (size_t i = share->count; i-- > 0; )
+		undo(share, i);
 }
 
 uint64_t

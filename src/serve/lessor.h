@@ -49,7 +49,8 @@ int lessor_carry_out(struct lessor_share *share, struct error *error);
 
 /*
  * The share failed after it was carried out, which all its clients will be
- * told: restore leases that it committed, and end those that it granted.
+ * told: leases that it committed or gave back go on, and those that it granted
+ * end. One that was renewed keeps its new deadline.
  */
 void lessor_undo(struct lessor_share *share);
 

@@ -76,8 +76,14 @@ resp_refuse(struct resp *r, const char *format, ...)
 	vsnprintf(text.text, sizeof text.text, format, args);
 	va_end(args);
 	r->client->service->counters.refused++;
+	resp_fail(r, text.text);
+}
+
+void
+resp_fail(struct resp *r, const char *error)
+{
 	free(r->refusal);
-	r->refusal = memory_or_die(strdup(text.text));
+	r->refusal = memory_or_die(strdup(error));
 }
 
 int

@@ -113,6 +113,12 @@ int resp_is(const struct resp *r, unsigned i, const char *word);
 void resp_refuse(struct resp *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/*
+ * The same with an error that is counted already: an operation of the sweep has
+ * failed with it.
+ */
+void resp_fail(struct resp *r, const char *error);
+
 /* May the client do this (memcached_refusal)? If not, refuse the request. */
 int resp_may(struct resp *r, enum verb verb);
 

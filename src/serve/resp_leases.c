@@ -90,11 +90,15 @@ static void
 add_to_sum(struct resp *r, const struct operation *o,
     const struct outcome *outcome)
 {
+	struct error text;
+
 	(void)o;
-	if (outcome->failure != NULL)
-		resp_refuse(r, "ERR %s", outcome->failure);
-	else
+	if (outcome->failure == NULL) {
 		r->sum += (uint64_t)outcome->leased;
+		return;
+	}
+	error_set(&text, outcome->status, "ERR %s", outcome->failure);
+	resp_fail(r, text.text);
 }
 
 /* Divide a key, and find its filter; NULL if there is none, or if refused. */

@@ -381,6 +381,36 @@ stat_is() {
 		'add f|b 0 3000 1' x 'add f|c 0 3000 1' x
 }
 
+@test "a commit that fails keeps its lease, though another took its place" {
+	start_server --lease=1h --max-leases=2
+	add_filter f
+	add_filter g
+	answers 'STORED; STORED' 'add f|a 0 3000 1' x 'add g|a 0 3000 1' x
+	truncate -s 12288 folder/f.bloom
+	# the place of f|a is that of f|b, then both fail
+	ask 'set f|a 0 0 1' x 'add f|b 0 3000 1' x >out
+	cat out
+	[ "$(grep -c '^CLIENT_ERROR .*cut short' out)" -eq 2 ]
+	stat_is leases 2
+	stat_is leases_committed 0
+	# a lease that the same write took and committed was never there
+	ask 'delete g|a' >/dev/null
+	truncate -s 12288 folder/g.bloom
+	ask 'add g|b 0 3000 1' x 'set g|b 0 0 1' x >out
+	[ "$(grep -c '^CLIENT_ERROR .*cut short' out)" -eq 2 ]
+	stat_is leases 1
+}
+
+@test "a DEL that fails is refused once, and the lease goes on" {
+	start_leasing
+	redis_answers '+OK' 'SET f|a v NX EX 3000'
+	truncate -s 12288 folder/f.bloom
+	redis 'DEL f|a' | grep -q '^-ERR .*cut short'
+	stat_is refused 1
+	stat_is leases 1
+	stat_is leases_returned 0
+}
+
 @test "a window remembers from the commit on" {
 	start_leasing
 	add_filter w '1000|1e-6|1h'
