@@ -325,10 +325,7 @@ static const uint8_t *
 plain_end(const struct characters *set, const uint8_t *p, const uint8_t *end)
 {
 	while ((p = scan()->skip(set, p, end)) < end) {
-		int byte = url_encoded_byte(p, end);
-
-		if (byte < 0 || p[1] >= 'a' || p[2] >= 'a' ||
-		    url_class[byte] & UNRESERVED)
+		if (url_normal_escape(p, end) < 0)
 			return p;
 		p += 3;
 	}

@@ -95,6 +95,23 @@ struct marks {
 	uint64_t ampersands, equals; /* bit i: base[i] is one before `end` */
 };
 
+/*
+ * The end of what is written as in the form, from p on: an escape is, too, if
+ * its digits are upper case and the byte is neither a space nor unreserved.
+ */
+static const uint8_t *
+as_is_end(const uint8_t *p, const uint8_t *end)
+{
+	while ((p = scan()->skip(&as_is, p, end)) < end) {
+		int byte = url_normal_escape(p, end);
+
+		if (byte < 0 || byte == ' ')
+			return p;
+		p += 3;
+	}
+	return end;
+}
+
 static void
 marks_load(struct marks *m, const struct reader *in)
 {
@@ -103,7 +120,7 @@ marks_load(struct marks *m, const struct reader *in)
 
 	m->base = in->p;
 	if (m->end <= in->p)
-		m->end = scan()->skip(&as_is, in->p, in->end);
+		m->end = as_is_end(in->p, in->end);
 	if (m->end - m->base < 64)
 		before = ((uint64_t)1 << (m->end - m->base)) - 1;
 	scan()->equal_three(m->base, bytes, bits);
@@ -121,7 +138,8 @@ is_form(struct reader *in, struct marks *m, size_t *name_bytes)
 	size_t at = (size_t)(in->p - m->base), nbytes;
 	uint64_t ampersands, equals;
 
-	if (at >= 64 || m->end <= in->p || m->ampersands >> at == 0) {
+	if (at >= 64 || m->end <= in->p ||
+	    (m->ampersands >> at == 0 && m->end - m->base > 64)) {
 		marks_load(m, in);
 		at = 0;
 	}
@@ -193,11 +211,8 @@ copy_form(struct reader *in, uint8_t *to)
 static int
 compare(const uint8_t *a, size_t m, const uint8_t *b, size_t n)
 {
-	int result;
+	int result = memcmp(a, b, m < n ? m : n);
 
-	if (m > 0 && n > 0 && *a != *b) /* mostly this tells */
-		return *a - *b;
-	result = memcmp(a, b, m < n ? m : n);
 	if (result != 0)
 		return result;
 	return (m > n) - (m < n);
@@ -293,6 +308,7 @@ struct parameter {
 	const uint8_t *at; /* in the input, or in `room` of the table */
 	size_t nbytes;
 	size_t compared;   /* bytes at its beginning that decide the order */
+	uint64_t first;    /* the first eight of these as a number */
 };
 
 /* Parameters of a query that are kept, and where they are to be written. */
@@ -302,41 +318,82 @@ struct table {
 	int sorts;
 	int is_long; /* some were written before, so the text isn't in order */
 	size_t count;
-	struct parameter sorted[TABLE_MAX]; /* if `sorts`; else as they came */
+	struct parameter parameters[TABLE_MAX]; /* as they came */
 	uint8_t *to;   /* where the text of those before these ends */
 	uint8_t *room; /* for those that aren't written as in the input */
 };
+
+/*
+ * The first eight of nbytes bytes as a number, the first one the most
+ * significant; zeros for those that aren't there. Reads eight.
+ */
+static uint64_t
+first_eight(const uint8_t *p, size_t nbytes)
+{
+	uint64_t number;
+
+	memcpy(&number, p, sizeof number);
+	if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+		number = __builtin_bswap64(number);
+	if (nbytes < 8)
+		number &= ~(UINT64_MAX >> 8 * nbytes);
+	return number;
+}
+
+/* Is a parameter greater than another one? No zeros are in a parameter. */
+static unsigned
+is_greater(const struct parameter *a, const struct parameter *b)
+{
+	if (a->first != b->first)
+		return a->first > b->first;
+	return compare(a->at, a->compared, b->at, b->compared) > 0;
+}
+
+/*
+ * Which parameter has which place in the order: how many are smaller, or the
+ * same and came before. Comparing each with each takes no branch that depends
+ * on the order, which can't be predicted; so it is faster than sorting as long
+ * as they are few.
+ */
+static void
+find_places(const struct table *t, unsigned at_place[TABLE_MAX])
+{
+	unsigned places[TABLE_MAX];
+
+	for (unsigned i = 0; i < t->count; i++) {
+		places[i] = i;
+		for (unsigned j = 0; j < i; j++) {
+			unsigned greater = is_greater(&t->parameters[j],
+			    &t->parameters[i]);
+
+			places[j] += greater;
+			places[i] -= greater;
+		}
+	}
+	for (unsigned i = 0; i < t->count; i++)
+		at_place[places[i]] = i;
+}
 
 /* Write the table's parameters, each with an ampersand, and empty it. */
 static void
 write_parameters(struct table *t)
 {
+	unsigned at_place[TABLE_MAX];
+
+	if (t->sorts)
+		find_places(t, at_place);
 	for (size_t i = 0; i < t->count; i++) {
+		size_t next = t->sorts ? at_place[i] : i;
+		const struct parameter *parameter = &t->parameters[next];
+
 		/* a fixed number of bytes: no branch depends on the length */
-		memcpy(t->to, t->sorted[i].at, URL_STEP);
-		if (t->sorted[i].nbytes > URL_STEP)
-			memcpy(t->to, t->sorted[i].at, t->sorted[i].nbytes);
-		t->to += t->sorted[i].nbytes;
+		memcpy(t->to, parameter->at, URL_STEP);
+		if (parameter->nbytes > URL_STEP)
+			memcpy(t->to, parameter->at, parameter->nbytes);
+		t->to += parameter->nbytes;
 		*t->to++ = '&';
 	}
 	t->count = 0;
-}
-
-/* Add a parameter to the table, behind those that are not greater. */
-static void
-add_parameter(struct table *t, struct parameter new)
-{
-	size_t i = t->count++;
-
-	for (; t->sorts && i > 0; i--) {
-		const struct parameter *last = &t->sorted[i - 1];
-
-		if (compare(last->at, last->compared, new.at,
-		    new.compared) <= 0)
-			break;
-		t->sorted[i] = *last;
-	}
-	t->sorted[i] = new;
 }
 
 /*
@@ -360,13 +417,14 @@ take_parameter(struct reader *in, const struct url_rules *rules,
 		else
 			end = url_copy(in, IN_PARAMETER, room);
 		if (end == NULL)
-			return (struct parameter){ NULL, 0, 0 };
+			return (struct parameter){ .at = NULL };
 		new.nbytes = (size_t)(end - room);
 		name_bytes = (size_t)(url_find(room, end, '=') - room);
 	}
 	if (rules->switches & URL_VALUES)
 		new.nbytes = name_bytes;
 	new.compared = order == BY_NAME ? name_bytes : new.nbytes;
+	new.first = first_eight(new.at, new.compared);
 	return new;
 }
 
@@ -390,7 +448,7 @@ take_parameters(struct table *t, struct reader *in)
 		if (!is_ignored && !(drops_empty && new.nbytes == 0)) {
 			if (new.at == room)
 				room += new.nbytes;
-			add_parameter(t, new);
+			t->parameters[t->count++] = new;
 		}
 		if (in->p == in->end || *in->p != '&')
 			return 0;

@@ -66,6 +66,21 @@ url_encoded_byte(const uint8_t *p, const uint8_t *end)
 	return number_hex(p + 1, 2);
 }
 
+/*
+ * The byte that is percent-encoded at p, if it must be, and in upper case, as
+ * url_copy writes it; otherwise -1.
+ */
+static inline int
+url_normal_escape(const uint8_t *p, const uint8_t *end)
+{
+	int byte = url_encoded_byte(p, end);
+
+	if (byte < 0 || p[1] >= 'a' || p[2] >= 'a' ||
+	    url_class[byte] & UNRESERVED)
+		return -1;
+	return byte;
+}
+
 /* Write a byte percent-encoded; returns the end. */
 static inline uint8_t *
 url_encode(uint8_t *to, uint8_t byte)

@@ -3,6 +3,9 @@
  *
  *   generate urls N DISTINCT SEED   N URLs of 64 bytes on average, DISTINCT
  *                                   of them different, in random order
+ *   generate queries N DISTINCT SEED  the same, each with one to six
+ *                                   parameters, some of which have a space
+ *                                   or an escape
  *   generate ids N DISTINCT SEED    the same, decimal numbers of up to ten digits
  *   generate new N FIRST            N different URLs; those from another FIRST
  *                                   on are different ones
@@ -59,8 +62,30 @@ append_number(char *to, uint64_t n, unsigned base)
 	return to + (digits + sizeof digits - first);
 }
 
+static char *
+append_parameters(char *to, uint64_t random)
+{
+	static const char *const names[] = { "id", "page", "q", "utm_source",
+		"lang", "sort", "ref", "category", "v", "session" };
+	static const char *const texts[] = { "new+york", "caf%C3%A9",
+		"%2Fhome%2Findex", "a,b", "en", "2026-11-26", "newest", "title",
+		"aGVsbG8", "news.example.com", "search_box", "1" };
+
+	for (uint64_t i = 0, n = 1 + random % 6; i < n; i++) {
+		random = mix(random);
+		*to++ = i == 0 ? '?' : '&';
+		to = append(to, names[random % 10]);
+		*to++ = '=';
+		if (random >> 32 & 1)
+			to = append_number(to, random >> 40, 10);
+		else
+			to = append(to, texts[random / 10 % 12]);
+	}
+	return to;
+}
+
 static void
-print_url(uint64_t id)
+print_url(uint64_t id, int has_query)
 {
 	static const char *const hosts[] = { "www.example.org",
 		"news.example.com", "shop.example.net", "example.edu",
@@ -70,7 +95,7 @@ print_url(uint64_t id)
 	uint64_t h = mix(id);
 	char *to;
 
-	if (sizeof buffer - filled < 256)
+	if (sizeof buffer - filled < 512)
 		flush();
 	to = append(buffer + filled, "https://");
 	to = append(to, hosts[h % 6]);
@@ -87,6 +112,8 @@ print_url(uint64_t id)
 		h = h * UINT64_C(6364136223846793005) + 1442695040888963407u;
 		*to++ = "abcdefghijklmnopqrstuvwxyz012345"[h >> 59];
 	}
+	if (has_query)
+		to = append_parameters(to, mix(h));
 	*to++ = '\n';
 	filled = (size_t)(to - buffer);
 }
@@ -166,7 +193,7 @@ main(int argc, char **argv)
 		n = strtoull(argv[2], NULL, 10);
 		seed = strtoull(argv[3], NULL, 10);
 		for (uint64_t i = 0; i < n; i++)
-			print_url(seed + i);
+			print_url(seed + i, 0);
 		flush();
 		return 0;
 	}
@@ -194,7 +221,7 @@ main(int argc, char **argv)
 		else if (strcmp(argv[1], "corpus") == 0)
 			print_document(i, id ^ seed << 40);
 		else
-			print_url(id);
+			print_url(id, strcmp(argv[1], "queries") == 0);
 	}
 	flush();
 	return 0;
