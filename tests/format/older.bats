@@ -143,3 +143,31 @@ layers_of() {
 	bloomdedup create --like=bits24.bloom -n 2e6 larger.bloom
 	bloomdedup info larger.bloom | grep -q ' in 2 cache lines'
 }
+
+# What 0.1.0 knew of a key recipe; it refuses any other line of it.
+KNOWN='zero-terminated|strip-cr|trim|key|field-separator|csv|skip-chars|check-chars|ignore-case'
+
+@test "0.1.0 refuses a filter of URLs, and does it no harm" {
+	local option command
+	for option in --url '--url --url-sort' '--url --url-ignore=a' \
+		--url={form,scheme,www,slash,values,numbers}; do
+		# shellcheck disable=SC2086 # words
+		bloomdedup create --force -n 100 $option new.bloom
+		echo http://a/ | bloomdedup add -f new.bloom
+		# the recipe in the header: bloomdedup(5)
+		tail -c +321 new.bloom | head -c 40 | tr -d '\0' >recipe
+		grep -q '^url' recipe
+		grep -qvE "^($KNOWN)(=|$)" recipe
+		[[ "$("${OTHER_BLOOMDEDUP-:}" --version)" == *' 0.1.0 '* ]] ||
+			continue
+		cp new.bloom before.bloom
+		for command in '' check add 'create --like=new.bloom'; do
+			[[ $command == create* ]] || command+=' -f'
+			# shellcheck disable=SC2086 # words
+			run -3 "$OTHER_BLOOMDEDUP" $command new.bloom </dev/null
+			[ "$output" = 'bloomdedup: new.bloom: its key options'` \
+				`' are unknown to this version of bloomdedup' ]
+		done
+		cmp before.bloom new.bloom
+	done
+}
