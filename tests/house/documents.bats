@@ -198,24 +198,11 @@ manual_examples() {
 		grep -qF "This is .Nm $version;"
 }
 
-# A web with a feed and pages, of which one is gone and some are down.
-stand_in_curl() {
-	stand_in curl <<-'END'
-		for url; do :; done
-		case $url in
-		*/feed) printf '<link>https://example.org/%d</link>' 1 2 ;;
-		*/gone) echo 404 >&2; exit 22 ;;
-		*/down) exit 7 ;;
-		*) echo page ;;
-		esac
-	END
-}
-
 @test "manual: the examples are what the program prints" {
-	stand_in_curl
+	stand_in_web
 	cp "$ROOT/man/examples/feed.sh" .
 	manual_examples >manual
-	given manual fetch-and-log urls two-steps log people.csv
+	given manual log people.csv
 	transcript manual
 }
 
@@ -227,40 +214,6 @@ stand_in_curl() {
 @test "manual: the examples of parts are what the program prints" {
 	page_examples "$MANUAL" PARTS >manual
 	transcript manual
-}
-
-@test "manual: the crawler fetches all again only if one page fails" {
-	stand_in_curl
-	manual_examples >manual
-	given manual fetch-and-log
-	awk '/^\$ bloomdedup .*--to-command/ && !seen { seen = inside = 1 }
-		inside && !/^(\$ bloomdedup|> )/ { exit }
-		inside { print substr($0, 3) }' manual >crawl
-	printf 'https://example.org/%s\n' 1 gone >urls
-	bash crawl
-	printf 'https://example.org/%s\n' 1 gone | cmp - fetched
-	echo https://example.org/3 >>urls
-	echo https://example.org/down >>urls
-	run ! bash crawl
-	[ "$(tail -n +3 fetched)" = https://example.org/3 ]
-	sed -i '$d' urls
-	bash crawl
-	[ "$(tail -n +3 fetched | uniq -c | tr -d ' ')" = \
-		2https://example.org/3 ]
-	bash crawl
-	[ "$(wc -l <fetched)" -eq 4 ]
-}
-
-@test "manual: the two steps try again what failed, and only that" {
-	stand_in_curl
-	manual_examples >manual
-	given manual two-steps
-	bloomdedup create done.bloom
-	printf 'https://example.org/%s\n' 1 down 2 >urls
-	./two-steps
-	[ "$(wc -l <texts)" -eq 2 ]
-	bloomdedup check -v -f done.bloom urls >left
-	echo https://example.org/down | cmp - left
 }
 
 @test "manual: no line is wider than 80 columns" {

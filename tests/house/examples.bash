@@ -83,3 +83,16 @@ page_examples() {
 			-e 's/\\(ha/^/g' -e 's/\\(ti/~/g' -e 's/\\-/-/g' \
 			-e 's/\\e/\\/g'
 }
+
+# A web with a feed and pages, of which one is gone and some are down.
+stand_in_web() {
+	stand_in curl <<-'END'
+		for url; do :; done
+		case $url in
+		*/feed) printf '<link>https://example.org/%d</link>' 1 2 ;;
+		*/gone) echo 404 >&2; exit 22 ;;
+		*/down) exit 7 ;;
+		*) echo page ;;
+		esac
+	END
+}

@@ -29,10 +29,45 @@ recipe() {
 }
 
 @test "CRAWLERS: which links are one page, and how large the filter is" {
-	recipe CRAWLERS links
+	stand_in_web
+	recipe CRAWLERS links fetch-and-log urls two-steps
 	command=$(sed -n 's/^\.Ql \(bloomdedup size .*\) \.$/\1/p' "$PAGE")
 	$command >size
 	grep -qE '^ +534\.2 MB +495\.7 MB$' size
+}
+
+@test "CRAWLERS: the crawler fetches all again only if one page fails" {
+	stand_in_web
+	page_examples "$PAGE" CRAWLERS >manual
+	given manual fetch-and-log
+	awk '/^\$ bloomdedup .*--to-command/ && !seen { seen = inside = 1 }
+		inside && !/^(\$ bloomdedup|> )/ { exit }
+		inside { print substr($0, 3) }' manual >crawl
+	printf 'https://example.org/%s\n' 1 gone >urls
+	bash crawl
+	printf 'https://example.org/%s\n' 1 gone | cmp - fetched
+	echo https://example.org/3 >>urls
+	echo https://example.org/down >>urls
+	run ! bash crawl
+	[ "$(tail -n +3 fetched)" = https://example.org/3 ]
+	sed -i '$d' urls
+	bash crawl
+	[ "$(tail -n +3 fetched | uniq -c | tr -d ' ')" = \
+		2https://example.org/3 ]
+	bash crawl
+	[ "$(wc -l <fetched)" -eq 4 ]
+}
+
+@test "CRAWLERS: the two steps try again what failed, and only that" {
+	stand_in_web
+	page_examples "$PAGE" CRAWLERS >manual
+	given manual two-steps
+	bloomdedup create done.bloom
+	printf 'https://example.org/%s\n' 1 down 2 >urls
+	./two-steps
+	[ "$(wc -l <texts)" -eq 2 ]
+	bloomdedup check -v -f done.bloom urls >left
+	echo https://example.org/down | cmp - left
 }
 
 @test "EVERY COPY: dropped, in order" {
@@ -277,7 +312,7 @@ each_part_fits() {
 }
 
 # make check-clients installs it; here it may be there.
-@test "SERVICES: two spiders of Scrapy fetch each page once" {
+@test "CRAWLERS: two spiders of Scrapy fetch each page once" {
 	needs_serve
 	needs python3
 	# Debian's Python has them where another one comes first
