@@ -44,7 +44,8 @@ credentials(const char *text, size_t *nbytes)
 	size_t begin = strcspn(text, ":") + 1;
 	const char *at = strrchr(text, '@');
 
-	begin += strncmp(text + begin, "//", 2) == 0 ? 2 : 0;
+	if (strncmp(text + begin, "//", 2) == 0)
+		begin += 2;
 	*nbytes = at == NULL ? 0 : (size_t)(at + 1 - text) - begin;
 	return begin;
 }
@@ -119,8 +120,10 @@ take(const struct address *l, char **to, const char *at, size_t nbytes,
 		int byte = at[i];
 
 		if (byte == '%') {
-			byte = i + 2 < nbytes ? number_hex((const uint8_t *)at +
-			    i + 1, 2) : 0;
+			byte = 0;
+			if (i + 2 < nbytes)
+				byte = number_hex((const uint8_t *)at + i + 1,
+				    2);
 			if (byte <= 0)
 				return refuse(l, error, "a % must be followed"
 				    " by two hexadecimal digits");
@@ -132,36 +135,51 @@ take(const struct address *l, char **to, const char *at, size_t nbytes,
 	return 0;
 }
 
+/* The port at `at`, which reaches to `end`; 0 if it is none. */
+static int
+read_port(const char *at, const char *end)
+{
+	unsigned long port = strtoul(at, NULL, 10);
+
+	if (at + strspn(at, "0123456789") != end || port > 65535)
+		return 0;
+	return (int)port;
+}
+
 /* "HOST", "HOST:PORT", "[ADDRESS]:PORT" */
 static int
 take_host(struct address *l, const char *at, size_t nbytes,
     struct error *error)
 {
-	int bracket = nbytes > 0 && *at == '[';
-	const char *end = at + nbytes;
-	const char *colon = memchr(at, bracket ? ']' : ':', nbytes);
-	struct address_host *host = &l->hosts[l->count];
-	unsigned long port;
+	struct address_host *host = &l->hosts[l->count++];
+	const char *end = at + nbytes, *name_end, *rest;
 
-	if (bracket && colon == NULL)
-		return refuse(l, error, "a [ lacks its ]");
-	colon = colon == NULL ? end : colon;
-	l->count++;
-	if (take(l, &host->name, at + bracket,
-	    (size_t)(colon - at - bracket), error) < 0)
+	if (nbytes > 0 && *at == '[') {
+		at++;
+		name_end = memchr(at, ']', (size_t)(end - at));
+		if (name_end == NULL)
+			return refuse(l, error, "a [ lacks its ]");
+		rest = name_end + 1;
+	} else {
+		name_end = memchr(at, ':', nbytes);
+		if (name_end == NULL)
+			name_end = end;
+		rest = name_end;
+	}
+	if (take(l, &host->name, at, (size_t)(name_end - at), error) < 0)
 		return -1;
 	if (*host->name == '\0')
 		return refuse(l, error, "the host is missing:"
 		    " redis://HOST/NAME");
 	host->port = ADDRESS_PORT;
-	colon += bracket;
-	if (colon == end)
+	if (rest == end)
 		return 0;
-	port = strtoul(colon + 1, NULL, 10);
-	if (*colon != ':' || colon + 1 + strspn(colon + 1, "0123456789") !=
-	    end || port < 1 || port > 65535)
+	if (*rest == ':')
+		host->port = read_port(rest + 1, end);
+	else
+		host->port = 0;
+	if (host->port == 0)
 		return refuse(l, error, "a port is a number from 1 to 65535");
-	host->port = (int)port;
 	return 0;
 }
 
@@ -184,38 +202,50 @@ take_hosts(struct address *l, const char *at, size_t nbytes,
 	}
 }
 
-/* What follows the password: "HOST:PORT/NAME" or "/PATH", then the query. */
+/* "/PATH?name=NAME": the place of a socket, which ends where `query` begins. */
 static int
-take_place(struct address *l, const struct scheme *scheme, const char *at,
+take_socket(struct address *l, const char *at, const char *query,
     struct error *error)
 {
-	const char *slash = at + strcspn(at, "/?");
-	const char *end = slash + strcspn(slash, "?"), *name, *value = NULL;
-	const char *query = scheme->is_path ? "?name=" : "?certificate=";
+	static const char name[] = "?name=";
+	size_t nbytes = (size_t)(query - at);
+
+	if (*at != '/' || nbytes < 2 ||
+	    strncmp(query, name, sizeof name - 1) != 0)
+		return refuse(l, error, "the address of a socket is"
+		    " redis+unix:///PATH?name=NAME");
+	if (take(l, &l->path, at, nbytes, error) < 0)
+		return -1;
+	query += sizeof name - 1;
+	return take(l, &l->name, query, strlen(query), error);
+}
+
+/* "HOST:PORT/NAME?certificate=FILE": the place of a server; with TLS, it may
+ * have a query. */
+static int
+take_server(struct address *l, const char *at, const char *query,
+    struct error *error)
+{
+	static const char certificate[] = "?certificate=";
+	const char *slash = at + strcspn(at, "/?"), *name = query;
 	size_t nbytes;
 
-	if (*end != '\0') {
-		if (strncmp(end, query, strlen(query)) != 0 ||
-		    (!scheme->is_path && !scheme->tls))
-			return refuse(l, error, "only redis+unix:///PATH?name="
-			    "NAME and rediss://HOST/NAME?certificate=FILE have"
-			    " a ?; in a name, write %3F");
-		value = end + strlen(query);
-	}
-	if (scheme->is_path) {
-		if (slash > at || end - slash < 2 || value == NULL)
-			return refuse(l, error, "the address of a socket is"
-			    " redis+unix:///PATH?name=NAME");
-		if (take(l, &l->path, slash, (size_t)(end - slash), error) < 0)
-			return -1;
-		return take(l, &l->name, value, strlen(value), error);
-	}
-	if (take_hosts(l, at, (size_t)(slash - at), error) < 0 ||
-	    (value != NULL && take(l, &l->certificate, value, strlen(value),
-	    error) < 0))
+	if (*query != '\0' && (!l->tls ||
+	    strncmp(query, certificate, sizeof certificate - 1) != 0))
+		return refuse(l, error, "only redis+unix:///PATH?name=NAME and"
+		    " rediss://HOST/NAME?certificate=FILE have a ?; in a name,"
+		    " write %3F");
+	if (take_hosts(l, at, (size_t)(slash - at), error) < 0)
 		return -1;
-	name = slash < end ? slash + 1 : end;
-	nbytes = (size_t)(end - name);
+	if (*query != '\0') {
+		const char *file = query + sizeof certificate - 1;
+
+		if (take(l, &l->certificate, file, strlen(file), error) < 0)
+			return -1;
+	}
+	if (slash < query)
+		name = slash + 1;
+	nbytes = (size_t)(query - name);
 	if (nbytes > 0 && (memchr(name, '/', nbytes) != NULL ||
 	    strspn(name, "0123456789") >= nbytes))
 		return refuse(l, error, "after the host comes the filter's"
@@ -224,13 +254,47 @@ take_place(struct address *l, const struct scheme *scheme, const char *at,
 	return take(l, &l->name, name, nbytes, error);
 }
 
+/* "USER:PASSWORD", "USER" or ":PASSWORD". */
+static int
+take_credentials(struct address *l, const char *at, size_t nbytes,
+    struct error *error)
+{
+	const char *end = at + nbytes, *colon = memchr(at, ':', nbytes);
+
+	if (colon != NULL) {
+		if (take(l, &l->password, colon + 1,
+		    (size_t)(end - colon - 1), error) < 0)
+			return -1;
+		end = colon;
+	}
+	if (end == at)
+		return 0;
+	return take(l, &l->user, at, (size_t)(end - at), error);
+}
+
+static int
+check_name(const struct address *l, struct error *error)
+{
+	if (*l->name == '\0' || strlen(l->name) > ADDRESS_NAME_MAX)
+		return refuse(l, error, "the name of a filter on a server must"
+		    " have 1 to 200 bytes");
+	for (const char *p = l->name; *p != '\0'; p++) {
+		if ((unsigned char)*p <= ' ' || strchr("{}\x7f", *p) != NULL)
+			return refuse(l, error, "the name of a filter on a"
+			    " server can't have braces, blanks or control"
+			    " characters");
+	}
+	return 0;
+}
+
+/* All that stands in the address. On failure, some of it may be there. */
 static int
 parse(struct address *l, const char *text, struct error *error)
 {
 	const struct scheme *scheme = scheme_of(text);
-	const char *password = getenv("REDISCLI_AUTH");
 	size_t nbytes;
-	const char *at = text + credentials(text, &nbytes);
+	const char *at = text + credentials(text, &nbytes), *query;
+	int result;
 
 	if (scheme == NULL)
 		return refuse(l, error, "this is not the address of a server");
@@ -242,33 +306,18 @@ parse(struct address *l, const char *text, struct error *error)
 	if (strncmp(text + strlen(scheme->name), "//", 2) != 0)
 		return refuse(l, error, "an address must begin with redis://,"
 		    " rediss:// or redis+unix://");
-	/* "USER:PASSWORD@"; USER may be empty. */
-	if (nbytes > 0) {
-		const char *end = at + nbytes - 1;
-		const char *colon = memchr(at, ':', nbytes - 1);
-
-		if (colon != NULL && take(l, &l->password, colon + 1,
-		    (size_t)(end - colon - 1), error) < 0)
-			return -1;
-		end = colon != NULL ? colon : end;
-		if (end > at &&
-		    take(l, &l->user, at, (size_t)(end - at), error) < 0)
-			return -1;
-	}
-	if (take_place(l, scheme, at + nbytes, error) < 0)
+	/* An @ ends them. */
+	if (nbytes > 0 && take_credentials(l, at, nbytes - 1, error) < 0)
 		return -1;
-	if (*l->name == '\0' || strlen(l->name) > ADDRESS_NAME_MAX)
-		return refuse(l, error, "the name of a filter on a server must"
-		    " have 1 to 200 bytes");
-	for (const char *p = l->name; *p != '\0'; p++) {
-		if ((unsigned char)*p <= ' ' || strchr("{}\x7f", *p) != NULL)
-			return refuse(l, error, "the name of a filter on a"
-			    " server can't have braces, blanks or control"
-			    " characters");
-	}
-	if (l->password == NULL && password != NULL)
-		l->password = memory_or_die(strdup(password));
-	return 0;
+	at += nbytes;
+	query = at + strcspn(at, "?");
+	if (scheme->is_path)
+		result = take_socket(l, at, query, error);
+	else
+		result = take_server(l, at, query, error);
+	if (result < 0)
+		return -1;
+	return check_name(l, error);
 }
 
 /*
@@ -293,13 +342,18 @@ int
 address_parse(struct address *location, const char *text,
     struct error *error)
 {
+	const char *password = getenv("REDISCLI_AUTH");
+
 	text = with_credentials(text);
 	*location = (struct address){
 		.shown = without_credentials(text, text) };
-	if (parse(location, text, error) == 0)
-		return 0;
-	address_free(location);
-	return -1;
+	if (parse(location, text, error) < 0) {
+		address_free(location);
+		return -1;
+	}
+	if (location->password == NULL && password != NULL)
+		location->password = memory_or_die(strdup(password));
+	return 0;
 }
 
 void

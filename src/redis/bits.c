@@ -175,12 +175,13 @@ take_marked(void *context, size_t tag, redisReply *reply,
 		for (size_t i = 0; i < n; i++)
 			fresh += !was_there(s, reply, i);
 		count_new(s, shard, fresh);
-	} else if (!shards_are_refused(s, reply, n)) {
-		return shards_odd(s, reply, error);
+		s->trouble->unanswered -= n;
+		return check_shard(s, shard, reply, error);
 	}
+	if (!shards_are_refused(s, reply, n))
+		return shards_odd(s, reply, error);
 	s->trouble->unanswered -= n;
-	return reply->type == REDIS_REPLY_ARRAY ?
-	    check_shard(s, shard, reply, error) : 0;
+	return 0;
 }
 
 static int

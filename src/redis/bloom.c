@@ -121,14 +121,17 @@ static size_t
 taken(struct shards *s, const redisReply *reply, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const redisReply *one = i < reply->elements ?
-		    reply->element[i] : NULL;
+		const char *why = "an answer that is too short";
 
-		if (one != NULL && one->type == REDIS_REPLY_INTEGER)
-			continue;
-		shards_refuse(s, n - i, one != NULL &&
-		    one->type == REDIS_REPLY_ERROR ? one->str :
-		    "an answer that is too short");
+		if (i < reply->elements) {
+			const redisReply *one = reply->element[i];
+
+			if (one->type == REDIS_REPLY_INTEGER)
+				continue;
+			if (one->type == REDIS_REPLY_ERROR)
+				why = one->str;
+		}
+		shards_refuse(s, n - i, why);
 		return i;
 	}
 	return n;

@@ -82,14 +82,38 @@ cluster_free(struct cluster *c)
 
 /* The map of slots */
 
-/* [first, last, master, replica...], each of them [host, port, ...]. Replicas
- * are only added to the list. */
+/* The node that [host, port, ...] names, or NULL. One without a host's name is
+ * at that of the node that was asked. */
+static struct node *
+read_node(struct cluster *c, const struct node *asked,
+    const redisReply *reply)
+{
+	const redisReply *host, *port;
+	const char *name = asked->host;
+
+	if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2)
+		return NULL;
+	host = reply->element[0];
+	port = reply->element[1];
+	if (port->type != REDIS_REPLY_INTEGER || port->integer < 1 ||
+	    port->integer > 65535)
+		return NULL;
+	if (host->type == REDIS_REPLY_STRING && host->len > 0 &&
+	    strcmp(host->str, "?") != 0)
+		name = host->str;
+	return cluster_node(c, name, (int)port->integer);
+}
+
+/*
+ * [first, last, master, replica...]: the master has the slots from `first` to
+ * `last`. Replicas are only added to the list of nodes.
+ */
 static int
 read_range(struct cluster *c, const struct node *asked,
     const redisReply *range)
 {
-	const redisReply *first, *last, *host, *port;
-	struct node *node = NULL;
+	const redisReply *first, *last;
+	struct node *master;
 
 	if (range->type != REDIS_REPLY_ARRAY || range->elements < 3)
 		return -1;
@@ -99,24 +123,15 @@ read_range(struct cluster *c, const struct node *asked,
 	    last->type != REDIS_REPLY_INTEGER || first->integer < 0 ||
 	    last->integer < first->integer || last->integer >= CLUSTER_SLOTS)
 		return -1;
-	for (size_t i = range->elements; i-- > 2; ) {
-		const redisReply *reply = range->element[i];
-		int known;
-
-		if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2)
+	for (size_t i = 3; i < range->elements; i++) {
+		if (read_node(c, asked, range->element[i]) == NULL)
 			return -1;
-		host = reply->element[0];
-		port = reply->element[1];
-		if (port->type != REDIS_REPLY_INTEGER || port->integer < 1 ||
-		    port->integer > 65535)
-			return -1;
-		known = host->type == REDIS_REPLY_STRING && host->len > 0 &&
-		    strcmp(host->str, "?") != 0;
-		node = cluster_node(c, known ? host->str : asked->host,
-		    (int)port->integer);
 	}
+	master = read_node(c, asked, range->element[2]);
+	if (master == NULL)
+		return -1;
 	for (long long slot = first->integer; slot <= last->integer; slot++)
-		c->map[slot] = node;
+		c->map[slot] = master;
 	return 0;
 }
 
@@ -214,13 +229,18 @@ read_redirection(const char *text, char host[256], int *port)
 {
 	const char *at = strchr(text, ' '), *colon;
 
-	at = at == NULL ? NULL : strchr(at + 1, ' ');
-	colon = at == NULL ? NULL : strrchr(at, ':');
+	if (at != NULL)
+		at = strchr(at + 1, ' ');
+	if (at == NULL)
+		return -1;
+	colon = strrchr(at, ':');
 	if (colon == NULL || colon - at > 256)
 		return -1;
 	snprintf(host, 256, "%.*s", (int)(colon - at - 1), at + 1);
 	*port = atoi(colon + 1);
-	return *port > 0 && *port <= 65535 ? 0 : -1;
+	if (*port < 1 || *port > 65535)
+		return -1;
+	return 0;
 }
 
 enum cluster_advice

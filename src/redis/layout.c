@@ -156,6 +156,23 @@ layout_encode(const struct layout *l, const struct header *header,
 	le_put32(p + 60, (uint32_t)crc32(0, bytes, LAYOUT_HEADER_BYTES - 4));
 }
 
+/* Could this program have made such shards? */
+static int
+is_possible(const struct layout *l)
+{
+	if (l->shards == 0 || l->shards > LAYOUT_SHARDS_MAX ||
+	    (l->shards & (l->shards - 1)) != 0)
+		return 0;
+	if (l->capacity == 0 || l->capacity > SIZING_CAPACITY_MAX ||
+	    !(l->rate >= 0))
+		return 0;
+	if (l->kind == SHARDS_BLOOM)
+		return 1;
+	return l->kind == SHARDS_BITS && l->shard_pages > 0 &&
+	    l->shard_pages <= BITS_PAGES_MOST &&
+	    geometry_check(&l->geometry) == 0;
+}
+
 int
 layout_decode(struct layout *l, struct header *header, const char *name,
     const void *data, size_t nbytes, struct error *error)
@@ -184,12 +201,7 @@ layout_decode(struct layout *l, struct header *header, const char *name,
 		l->shard_pages = le_get64(p + 40);
 	/* It wraps around only if they are out of range. */
 	l->geometry.pages = l->shard_pages * l->shards;
-	if (l->shards == 0 || l->shards > LAYOUT_SHARDS_MAX ||
-	    (l->shards & (l->shards - 1)) != 0 || l->capacity == 0 ||
-	    l->capacity > SIZING_CAPACITY_MAX || !(l->rate >= 0) ||
-	    (l->kind != SHARDS_BLOOM && (l->kind != SHARDS_BITS ||
-	    l->shard_pages == 0 || l->shard_pages > BITS_PAGES_MOST ||
-	    geometry_check(&l->geometry) < 0)))
+	if (!is_possible(l))
 		return error_set(error, STATUS_FAILED, "damaged: a field of the"
 		    " header is out of range");
 	return format_header_decode(header, bytes, error);

@@ -68,7 +68,6 @@ fail_or_pause(struct net *x, struct error *error)
 {
 	const struct error *reason = &x->reason;
 	uint64_t now = clock_now(), limit = x->limit_ms * CLOCK_MILLISECOND;
-	char text[sizeof reason->text + 32];
 
 	if (x->failing_since == 0)
 		x->failing_since = now;
@@ -82,10 +81,8 @@ fail_or_pause(struct net *x, struct error *error)
 			error->status = STATUS_FAILED;
 		return -1;
 	}
-	if (!x->noticed && x->notice != NULL &&
-	    now - x->failing_since >= CLOCK_SECOND) {
-		snprintf(text, sizeof text, "%s; trying again", reason->text);
-		x->notice(text);
+	if (!x->noticed && now - x->failing_since >= CLOCK_SECOND) {
+		error_notify(x->notice, "%s; trying again", reason->text);
 		x->noticed = 1;
 	}
 	x->pause = x->pause == 0 ? SHORTEST_PAUSE : 2 * x->pause;
@@ -132,7 +129,9 @@ drop_connection(struct net *x, struct node *node, struct error *error)
 		else if (answer(x, request, NULL, OUTCOME_LOST, error) < 0)
 			result = -1;
 	}
-	return result < 0 ? -1 : fail_or_pause(x, error);
+	if (result < 0)
+		return -1;
+	return fail_or_pause(x, error);
 }
 
 /* The same if nothing was sent over it: then nothing has failed. */
@@ -307,14 +306,26 @@ hear(struct net *x, struct node *node, short revents, struct error *error)
 	return renew_connection(x, node, error);
 }
 
+/* How long to wait for a node: until the next try is due, but not for long. */
+static int
+timeout_of(const struct net *x)
+{
+	uint64_t now = clock_now(), left;
+
+	if (x->again.first == NULL)
+		return PATIENCE_LOOK_MS;
+	if (x->next_try <= now)
+		return 0;
+	left = (x->next_try - now) / CLOCK_MILLISECOND;
+	return left < PATIENCE_LOOK_MS ? (int)left + 1 : PATIENCE_LOOK_MS;
+}
+
 /* Wait for one, or until the next try is due, and deal with what has come. */
 static int
 wait_for_replies(struct net *x, struct error *error)
 {
 	struct node *at[64];
 	struct pollfd polls[64];
-	uint64_t now = clock_now();
-	int timeout = PATIENCE_LOOK_MS;
 	size_t n = 0;
 
 	for (struct node *node = x->cluster.first; node != NULL && n < 64;
@@ -327,12 +338,7 @@ wait_for_replies(struct net *x, struct error *error)
 			polls[n].events |= POLLOUT;
 		n++;
 	}
-	if (x->again.first != NULL && x->next_try <= now)
-		timeout = 0;
-	else if (x->again.first != NULL && x->next_try - now <
-	    PATIENCE_LOOK_MS * CLOCK_MILLISECOND)
-		timeout = (int)((x->next_try - now) / CLOCK_MILLISECOND) + 1;
-	if (poll(polls, (nfds_t)n, timeout) < 0 && errno != EINTR)
+	if (poll(polls, (nfds_t)n, timeout_of(x)) < 0 && errno != EINTR)
 		return error_system(error, errno, "poll");
 	for (size_t i = 0; i < n; i++) {
 		if (hear(x, at[i], polls[i].revents, error) < 0)
