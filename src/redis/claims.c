@@ -1,45 +1,63 @@
+/*
+ * Until the end, taken[i] is an enum claimed: what is known of digest i. It is
+ * true after a failure, too.
+ */
 #include "redis/claims.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void
-claims_free(struct claims *c)
-{
-	free(c->digests);
-	free(c->numbers);
-	free(c->answers);
-	*c = (struct claims){ 0 };
-}
+#include "base/number.h"
+#include "redis/room.h"
 
-/* Choose the digests of which this is known, but not more than `most`. */
-static void
-choose(struct claims *c, const struct digest *digests, size_t n, size_t most,
-    const uint8_t *claimed, enum claimed which)
+/* Some digests of a batch, apart from the others. */
+struct selection {
+	struct digest *digests;
+	uint32_t *numbers;  /* their numbers in the batch */
+	uint8_t *claimed;   /* what is known of each */
+	size_t count;       /* how many there are */
+};
+
+/* Select those of n digests of which this is known. To be given back. */
+static struct selection
+take_out(const struct digest *digests, size_t n, const uint8_t *claimed,
+    enum claimed which)
 {
-	if (c->room < n) {
-		claims_free(c);
-		c->room = n;
-		c->digests = memory_or_die(malloc(n * sizeof *c->digests));
-		c->numbers = memory_or_die(malloc(n * sizeof *c->numbers));
-		c->answers = memory_or_die(malloc(n));
-	}
-	c->count = 0;
-	for (size_t i = 0; i < n && c->count < most; i++) {
+	struct selection s = { .count = 0 };
+
+	s.digests = memory_or_die(malloc(n * sizeof *s.digests));
+	s.numbers = memory_or_die(malloc(n * sizeof *s.numbers));
+	s.claimed = memory_or_die(malloc(n));
+	memset(s.claimed, which, n);
+	for (size_t i = 0; i < n; i++) {
 		if (claimed[i] != which)
 			continue;
-		c->digests[c->count] = digests[i];
-		c->numbers[c->count++] = (uint32_t)i;
+		s.digests[s.count] = digests[i];
+		s.numbers[s.count++] = (uint32_t)i;
 	}
+	return s;
 }
 
-/* Claim what was chosen in one generation. Answers are there after a failure,
- * too. */
-static int
-claim_in(struct claims *c, struct shards *shards, struct error *error)
+/* Store in `claimed` what is known of them now, and free the selection. */
+static void
+give_back(struct selection *s, uint8_t *claimed)
 {
-	memset(c->answers, CLAIMED_NOT, c->count);
-	shards_sort(shards, c->digests, c->count, c->answers);
+	for (size_t i = 0; i < s->count; i++)
+		claimed[s->numbers[i]] = s->claimed[i];
+	free(s->digests);
+	free(s->numbers);
+	free(s->claimed);
+}
+
+/* Claiming */
+
+/* Claim digests in one generation. claimed[i] is filled in in any case. */
+static int
+claim_in(struct shards *shards, const struct digest *digests, size_t n,
+    uint8_t *claimed, struct error *error)
+{
+	memset(claimed, CLAIMED_NOT, n);
+	shards_sort(shards, digests, n, claimed);
 	if (shards_parts(shards, shards->kind->mark, error) == 0 &&
 	    net_finish(shards->net, error) == 0)
 		return 0;
@@ -52,45 +70,37 @@ claim_in(struct claims *c, struct shards *shards, struct error *error)
  * they are ours if they are new there.
  */
 static int
-claim_next(struct claims *c, struct shards *shards,
-    const struct digest *digests, size_t n, uint8_t *claimed,
-    struct error *error)
+claim_next(struct shards *shards, const struct digest *digests, size_t n,
+    uint8_t *claimed, struct error *error)
 {
-	int result;
+	struct selection s = take_out(digests, n, claimed, CLAIMED_NEW);
+	int result = claim_in(shards, s.digests, s.count, s.claimed, error);
 
-	choose(c, digests, n, n, claimed, CLAIMED_NEW);
-	result = claim_in(c, shards, error);
-	for (size_t i = 0; i < c->count; i++) {
-		uint8_t answer = c->answers[i];
-
-		/* Then it is remembered already, by us. */
-		if (answer == CLAIMED_NOT)
-			answer = CLAIMED_UNCERTAIN;
-		claimed[c->numbers[i]] = answer;
+	for (size_t i = 0; i < s.count; i++) {
+		/* The generation before remembers it already, for us. */
+		if (s.claimed[i] == CLAIMED_NOT)
+			s.claimed[i] = CLAIMED_UNCERTAIN;
 	}
+	give_back(&s, claimed);
 	return result;
 }
 
-int
-claims_make(struct claims *c, struct generations *g,
-    const struct digest *digests, size_t n, size_t most, uint8_t *claimed,
-    struct error *error)
+/* Claim digests in all generations that turn.h says. */
+static int
+claim(struct generations *g, const struct digest *digests, size_t n,
+    uint8_t *claimed, struct error *error)
 {
 	int64_t number = g->first;
 	struct shards next;
 	int more;
 
-	choose(c, digests, n, most, claimed, CLAIMED_NOT);
-	if (c->count == 0)
+	if (n == 0)
 		return 0;
-	more = claim_in(c, g->due, error);
-	for (size_t i = 0; i < c->count; i++)
-		claimed[c->numbers[i]] = c->answers[i];
-	if (more < 0)
+	if (claim_in(g->due, digests, n, claimed, error) < 0)
 		return -1;
 	while ((more = generations_next(g, number, &next, error)) > 0) {
 		number = next.generation;
-		if (claim_next(c, &next, digests, n, claimed, error) < 0)
+		if (claim_next(&next, digests, n, claimed, error) < 0)
 			return -1;
 	}
 	if (more == 0)
@@ -104,28 +114,164 @@ claims_make(struct claims *c, struct generations *g,
 	return -1;
 }
 
-int
-claims_look_up(struct claims *c, struct generations *g,
-    const struct digest *digests, size_t n, uint8_t *claimed, size_t *left,
-    struct error *error)
+/* Where there is no room */
+
+/* Ask for digests in all generations: claimed[i] is CLAIMED_SEEN then, or as it
+ * was. */
+static int
+look_up(struct generations *g, const struct selection *s, struct error *error)
 {
-	choose(c, digests, n, n, claimed, CLAIMED_NOT);
-	*left = c->count;
-	memset(c->answers, 0, c->count);
-	if (c->count == 0)
+	uint8_t *found;
+	int result = 0;
+
+	if (s->count == 0)
 		return 0;
-	shards_sort(&g->like, c->digests, c->count, c->answers);
-	for (unsigned i = 0; i < g->count; i++) {
-		if (shards_parts(&g->set[i], g->like.kind->ask, error) < 0)
-			return -1;
+	found = memory_or_die(calloc(s->count, 1));
+	shards_sort(&g->like, s->digests, s->count, found);
+	for (unsigned i = 0; i < g->count && result == 0; i++)
+		result = shards_parts(&g->set[i], g->like.kind->ask, error);
+	if (result == 0)
+		result = net_finish(g->like.net, error);
+	/* Answers come before `found` is gone. */
+	if (result < 0)
+		net_abandon(g->like.net);
+	for (size_t i = 0; i < s->count; i++) {
+		if (found[i])
+			s->claimed[i] = CLAIMED_SEEN;
 	}
-	if (net_finish(g->like.net, error) < 0)
-		return -1;
-	for (size_t i = 0; i < c->count; i++) {
-		if (!c->answers[i])
-			continue;
-		claimed[c->numbers[i]] = CLAIMED_SEEN;
-		(*left)--;
-	}
+	free(found);
+	return result;
+}
+
+/*
+ * Drop those of the digests that are known. *left becomes how many others were
+ * not claimed.
+ */
+static int
+drop_known(struct remote *r, const struct digest *digests, size_t n,
+    uint8_t *claimed, size_t *left, struct error *error)
+{
+	struct selection s = take_out(digests, n, claimed, CLAIMED_NOT);
+	int result = look_up(&r->generations, &s, error);
+
+	*left = 0;
+	for (size_t i = 0; i < s.count; i++)
+		*left += s.claimed[i] == CLAIMED_NOT;
+	give_back(&s, claimed);
+	if (result < 0)
+		return remote_fail(r, error);
 	return 0;
+}
+
+/* Claim the first `room` of those digests that were not claimed. */
+static int
+claim_some(struct remote *r, const struct digest *digests, size_t n,
+    size_t room, uint8_t *claimed, struct error *error)
+{
+	struct selection s = take_out(digests, n, claimed, CLAIMED_NOT);
+	int result = claim(&r->generations, s.digests,
+	    s.count < room ? s.count : room, s.claimed, error);
+
+	give_back(&s, claimed);
+	return result;
+}
+
+/* The server took some claims, or none, since its memory is full. */
+static int
+check_refused(struct remote *r, const struct digest *digests, size_t n,
+    uint8_t *claimed, struct error *error)
+{
+	struct trouble *trouble = &r->place.trouble;
+	char text[NUMBER_TEXT];
+	size_t left;
+
+	if (trouble->refused == 0)
+		return 0;
+	if (drop_known(r, digests, n, claimed, &left, error) < 0)
+		return -1;
+	if (left == 0) {
+		trouble->refused = 0;
+		return 0;
+	}
+	return error_set(error, STATUS_FULL, "%s: %s new lines are not printed,"
+	    " since they cannot be remembered: the server says: %s",
+	    r->filter.name, number_format_count(text, left), trouble->why);
+}
+
+/* Claim what there is room for. */
+static int
+claim_batch(struct remote *r, const struct digest *digests, size_t n,
+    uint8_t *claimed, struct error *error)
+{
+	enum room room;
+	uint64_t lines;
+	size_t left = n;
+	struct error full;
+	int result;
+
+	if (remote_has_failed(r, error))
+		return -1;
+	room = room_reserve(r, n, &lines, &full);
+	if (r->failed) {
+		*error = full;
+		return -1;
+	}
+	if (room != ROOM_ENOUGH &&
+	    drop_known(r, digests, n, claimed, &left, error) < 0)
+		return -1;
+	if (shards_note(r->generations.due, error) < 0)
+		return remote_fail(r, error);
+	if (room == ROOM_ENOUGH)
+		result = claim(&r->generations, digests, n, claimed, error);
+	else
+		result = claim_some(r, digests, n, (size_t)lines, claimed,
+		    error);
+	if (result < 0)
+		return remote_fail(r, error);
+	if (remote_check(r, error) < 0)
+		return -1;
+	if (room != ROOM_ENOUGH && left > lines) {
+		*error = full;
+		return -1;
+	}
+	return check_refused(r, digests, n, claimed, error);
+}
+
+/*
+ * What is known becomes the caller's (enum claim): what is uncertain is
+ * printed, and reported at once.
+ */
+static void
+tell_claims(const struct remote *r, size_t n, uint8_t *taken)
+{
+	static const uint8_t claims[] = {
+		[CLAIMED_NEW] = CLAIM_OURS, [CLAIMED_SEEN] = CLAIM_TAKEN,
+		[CLAIMED_NOT] = CLAIM_UNDONE, [CLAIMED_UNCERTAIN] = CLAIM_OURS
+	};
+	uint64_t uncertain = 0;
+	char text[NUMBER_TEXT];
+
+	for (size_t i = 0; i < n; i++) {
+		uncertain += taken[i] == CLAIMED_UNCERTAIN;
+		taken[i] = claims[taken[i]];
+	}
+	if (uncertain == 0)
+		return;
+	error_notify(r->place.notice, "%s: %s of the next lines may be printed"
+	    " by another client, too: the connection was lost before the"
+	    " server's answer", r->filter.name, number_format_count(text,
+	    uncertain));
+}
+
+int
+claims_make(struct remote *r, const struct digest *digests, size_t n,
+    uint8_t *taken, struct error *error)
+{
+	int result;
+
+	memset(taken, CLAIMED_NOT, n);
+	result = claim_batch(r, digests, n, taken, error);
+	tell_claims(r, n, taken);
+	remote_describe(r);
+	return result;
 }

@@ -43,13 +43,6 @@ place_close(struct place *p)
 	address_free(&p->address);
 }
 
-void
-place_tell(const struct place *p, const struct error *text)
-{
-	if (p->notice != NULL)
-		p->notice(text->text);
-}
-
 /* What a reply says that was in the header's key; frees it, NULL: failed. */
 static int
 read_header(const struct place *p, redisReply *reply, struct found *found,
@@ -111,7 +104,7 @@ static int
 plan_bits(const struct place *p, struct found *new, struct error *error)
 {
 	struct header *header = &new->header;
-	struct error why, told;
+	struct error why;
 	char text[NUMBER_TEXT];
 
 	if (header->window.kind != WINDOW_NONE)
@@ -125,11 +118,10 @@ plan_bits(const struct place *p, struct found *new, struct error *error)
 	if (header->growth != GROWTH_GROW)
 		return 0;
 	header->growth = GROWTH_FAIL;
-	error_set(&told, 0, "%s: the server has no BF.* (Redis 8, RedisBloom,"
-	    " valkey-bloom), so the filter can't grow: it is full after %s"
-	    " lines (--on-full=fail)", p->address.shown,
+	error_notify(p->notice, "%s: the server has no BF.* (Redis 8,"
+	    " RedisBloom, valkey-bloom), so the filter can't grow: it is full"
+	    " after %s lines (--on-full=fail)", p->address.shown,
 	    number_format_count(text, header->capacity));
-	place_tell(p, &told);
 	return 0;
 }
 

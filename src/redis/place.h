@@ -31,9 +31,6 @@ int place_open(struct place *place, const char *location,
     const struct filter_use *use, struct error *error);
 void place_close(struct place *place);
 
-/* Tell the user, if there is somebody to be told. */
-void place_tell(const struct place *place, const struct error *text);
-
 /* What was found in the key of a header. */
 struct found {
 	int exists;           /* else the rest is unset */

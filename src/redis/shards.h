@@ -62,10 +62,10 @@ struct shards {
 	uint8_t id[FILTER_ID_BYTES];
 	struct layout layout;
 	int grows;              /* the server's filters may grow */
-	int64_t generation;     /* the generation that these shards are of, */
-	int64_t expires;        /* when they expire, in seconds since 1970, */
-	uint64_t over;          /* and when they count no longer (clock_now);
-	                           0: they never end */
+	int64_t generation;     /* the generation that these shards are of */
+	int64_t expires;        /* when they expire, in seconds since 1970 */
+	uint64_t over;          /* when they count no longer (clock_now); 0:
+	                           never */
 
 	uint64_t lines;         /* lines in them: counted by shards_count, and
 	                           since then those that this client marked
@@ -91,10 +91,12 @@ struct shard_operations {
 	size_t part_max; /* the most digests of a part */
 	/* Make a shard that expires as shards_expire says, unless it exists. */
 	shards_one *make;
-	/* Look up: found[i] becomes 1 where digest i is there. */
+	/* Look digests up: found[i] becomes 1 where digest i is there, and is
+	   left alone elsewhere. */
 	shards_part *ask;
-	/* Mark. In a batch with `found`, that is a claim: found[i] becomes an
-	   enum claimed. Lines that were new are added to shards->lines. */
+	/* Mark digests. If the batch has `found`, they are claimed: found[i]
+	   becomes an enum claimed. Those that were new are added to
+	   shards->lines. */
 	shards_part *mark;
 	/* Add the lines of a shard to shards->lines. */
 	shards_one *count;
@@ -109,31 +111,39 @@ struct shard_operations {
 extern const struct shard_operations bits_operations; /* bits.c */
 extern const struct shard_operations bloom_operations; /* bloom.c */
 
-/* net_begin for a command whose first argument is the shard's key. */
+/* Select the shard that the next requests are made for. */
+void shards_select(struct shards *shards, unsigned shard);
+
+/*
+ * Begin a request for the shard that is selected (net_begin), and make the
+ * first two of its words: the command and the shard's key.
+ */
 void shards_begin(struct shards *shards, enum care care, redis_answer *answer,
     size_t tag, size_t words, const char *command);
 
-/* The same for another shard than the one that is selected. */
-void shards_select(struct shards *shards, unsigned shard);
-
-/* An answer of no interest, unless it is an error. */
+/* Takes a reply that says nothing of interest, unless it is an error. */
 redis_answer shards_take;
 
-/* Sort a batch; `digests` and `found` are used until it is answered. */
+/*
+ * Sort the digests of a batch by their shards. The caller keeps `digests` and
+ * `found` until all requests of the batch are answered.
+ */
 void shards_sort(const struct shards *shards, const struct digest *digests,
     size_t n, uint8_t *found);
 void shards_free_batch(struct shard_batch *batch);
 
-/* Call `make` for each part of a batch. */
+/* Call `make` for each part of the batch that was sorted last. */
 int shards_parts(struct shards *shards, shards_part *make,
     struct error *error);
 
-/* The digest at order[place], and its shard. */
+/* The digest at order[place] of the batch. */
 static inline struct digest
 shards_digest(const struct shards *s, size_t place)
 {
 	return s->batch->digests[s->batch->order[place]];
 }
+
+/* The shard that this digest belongs to. */
 unsigned shards_of(const struct shards *shards, size_t place);
 
 /*
@@ -146,37 +156,45 @@ int shards_lack(struct shards *shards, unsigned shard);
 void shards_refuse(struct shards *shards, uint64_t lines, const char *why);
 
 /*
- * For answers to marks: was it refused since the server's memory is full? Then
- * this is noted.
+ * For answers to marks: did the server refuse so many lines since its memory is
+ * full? Returns 1 if so, and notes it (shards_refuse), or 0.
  */
 int shards_are_refused(struct shards *shards, const redisReply *reply,
     uint64_t lines);
 
-/* Store what is known of a part of a batch that was claimed. */
+/* Store for n digests of the batch, from order[first] on, what is known. */
 void shards_set_claimed(struct shards *shards, size_t first, size_t n,
     enum claimed claimed);
 
-/* The same where the answer is no list: an error, or none. */
+/*
+ * Store what is known of them if their claim was not answered by a list: the
+ * reply is an error, or NULL. Unless it says that the server's memory is full,
+ * it ends the run (trouble->failure).
+ */
 void shards_claim_failed(struct shards *shards, size_t first, size_t n,
     const redisReply *reply, enum outcome outcome);
 
-/* The answer is an error, or isn't understood. Returns -1. */
+/* Fill `error` with a reply that is an error, or that isn't understood. Returns
+ * -1. */
 int shards_odd(const struct shards *shards, const redisReply *reply,
     struct error *error);
 
-/*
- * A shard stays; expires with its generation, or in an hour if it is of none;
- * is deleted.
- */
-shards_one shards_keep, shards_expire, shards_delete;
+/* Let a shard stay for good. */
+shards_one shards_keep;
 
-/* Do this to each shard, and wait for the answers. */
+/* Let a shard expire with its generation, or in an hour if it is of none. */
+shards_one shards_expire;
+
+/* Delete a shard. */
+shards_one shards_delete;
+
+/* Call `make` for each shard, and wait for the answers. */
 int shards_each(struct shards *shards, shards_one *make, struct error *error);
 
 /* Count the lines of all shards, and wait for the answers. */
 int shards_count(struct shards *shards, struct error *error);
 
-/* Add what is uncounted to the shards' counters; not waited for. */
+/* Add what is uncounted to the shards' counters. Answers are not waited for. */
 int shards_note(struct shards *shards, struct error *error);
 
 #endif

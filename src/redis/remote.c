@@ -1,0 +1,214 @@
+#include "redis/remote.h"
+
+#include "base/number.h"
+#include "base/signals.h"
+
+struct remote *
+remote_of(struct filter *filter)
+{
+	return (struct remote *)(void *)filter;
+}
+
+const struct remote *
+remote_of_const(const struct filter *filter)
+{
+	return (const struct remote *)(const void *)filter;
+}
+
+int
+remote_fail(struct remote *r, const struct error *why)
+{
+	if (!r->failed)
+		r->why = *why;
+	r->failed = 1;
+	net_abandon(r->place.net);
+	return -1;
+}
+
+int
+remote_has_failed(const struct remote *r, struct error *error)
+{
+	if (!r->failed)
+		return 0;
+	*error = r->why;
+	error->repeated = 1;
+	return 1;
+}
+
+/* Trouble with shards */
+
+/* Is the filter still there? Returns 1; 0 with `error` filled if it was
+ * replaced or removed; -1 with `error` filled if that can't be found out. */
+static int
+is_there(struct remote *r, struct error *error)
+{
+	const char *what = "it was removed";
+	struct found found;
+
+	if (place_find(&r->place, &found, error) < 0)
+		return -1;
+	if (place_is_ours(&r->place, &found))
+		return 1;
+	if (found.exists)
+		what = "another one has replaced it";
+	error_set(error, STATUS_FAILED, "%s: the filter is no longer there: %s",
+	    r->filter.name, what);
+	return 0;
+}
+
+/* A shard is missing: say why. */
+static void
+explain_missing(struct remote *r, struct error *error)
+{
+	int there = is_there(r, error);
+	struct error unused;
+
+	if (there > 0)
+		error_set(error, STATUS_FAILED, "%s: damaged: the key %s is"
+		    " missing (does the server's maxmemory-policy evict"
+		    " keys?), and all lines in it; only create --force makes"
+		    " the filter whole again, and empty", r->filter.name,
+		    r->place.trouble.missing);
+	/* A mark of bits may have made some of the shards again of a filter
+	   that was replaced or removed. */
+	if (there <= 0 && r->makes &&
+	    r->place.shards.layout.kind == SHARDS_BITS)
+		(void)shards_each(&r->place.shards, shards_delete, &unused);
+}
+
+/* Lines that the server didn't take when they were marked: they are printed. */
+static void
+explain_refused(const struct remote *r, struct error *error)
+{
+	const struct trouble *trouble = &r->place.trouble;
+	char text[NUMBER_TEXT];
+
+	error_set(error, STATUS_FULL, "%s: %s lines are not remembered: the"
+	    " server says: %s", r->filter.name, number_format_count(text,
+	    trouble->refused), trouble->why);
+}
+
+int
+remote_check(struct remote *r, struct error *error)
+{
+	const struct trouble *trouble = &r->place.trouble;
+
+	if (trouble->failure.status != 0) {
+		*error = trouble->failure;
+		return remote_fail(r, error);
+	}
+	if (trouble->missing[0] != '\0') {
+		explain_missing(r, error);
+		return remote_fail(r, error);
+	}
+	/* What becomes of claims that were refused, claims.c decides. */
+	if (trouble->refused == 0 || r->claiming || r->warned)
+		return 0;
+	explain_refused(r, error);
+	if (r->filter.growth != GROWTH_WARN)
+		return remote_fail(r, error);
+	error_notify(r->place.notice, "%s", error->text);
+	r->warned = 1;
+	return 0;
+}
+
+int
+remote_finish(struct remote *r, struct error *error)
+{
+	if (net_finish(r->place.net, error) < 0)
+		return remote_fail(r, error);
+	return remote_check(r, error);
+}
+
+void
+remote_tell_losses(struct remote *r)
+{
+	const struct trouble *trouble = &r->place.trouble;
+	char text[NUMBER_TEXT];
+	struct error told;
+
+	if (r->warned && trouble->refused > 0) {
+		explain_refused(r, &told);
+		error_notify(r->place.notice, "%s", told.text);
+	}
+	if (!r->failed)
+		return;
+	/* A run that dies of a signal prints no error. */
+	if (signals_stop)
+		error_notify(r->place.notice, "%s", r->why.text);
+	if (trouble->unanswered > 0)
+		error_notify(r->place.notice, "%s: the last %s new lines may"
+		    " not be remembered, since the server did not confirm it:"
+		    " a later run takes them for new again", r->filter.name,
+		    number_format_count(text, trouble->unanswered));
+}
+
+/* What it has */
+
+void
+remote_describe(struct remote *r)
+{
+	const struct generations *g = &r->generations;
+
+	r->table = (struct table){ 0 };
+	for (unsigned i = g->count; i-- > 0; ) {
+		const struct shards *s = &g->set[i];
+		uint64_t lines = s->lines;
+
+		/* Most of those that are on their way are new. */
+		if (s == g->due)
+			lines += r->place.trouble.unanswered;
+		if (g->quarter > 0)
+			r->table.generations[r->table.generation_count++] =
+			    (struct generation){ s->generation,
+			    s->generation * g->quarter,
+			    (s->generation + 1) * g->quarter };
+		layout_table(&s->layout, &r->place.header, lines, &r->table);
+	}
+	/* A window that was never used has none yet. */
+	if (g->count == 0)
+		layout_table(&r->place.shards.layout, &r->place.header, 0,
+		    &r->table);
+}
+
+int
+remote_count(struct remote *r, struct error *error)
+{
+	for (unsigned i = 0; i < r->generations.count; i++) {
+		if (shards_count(&r->generations.set[i], error) < 0)
+			return remote_fail(r, error);
+	}
+	r->counted = 0;
+	if (r->generations.due != NULL)
+		r->counted = r->generations.due->lines;
+	remote_describe(r);
+	return remote_check(r, error);
+}
+
+int
+remote_settle(struct remote *r, struct error *error)
+{
+	struct generations *g = &r->generations;
+
+	if (remote_finish(r, error) < 0)
+		return -1;
+	if (g->due != NULL && shards_note(g->due, error) < 0)
+		return remote_fail(r, error);
+	if (remote_finish(r, error) < 0)
+		return -1;
+	remote_describe(r);
+	return 0;
+}
+
+int
+remote_advance(struct remote *r, struct error *error)
+{
+	int due = generations_are_due(&r->generations, error);
+
+	if (due == 0)
+		return 0;
+	if (due < 0 || is_there(r, error) <= 0 ||
+	    generations_advance(&r->generations, r->makes, error) < 0)
+		return remote_fail(r, error);
+	return remote_count(r, error);
+}
