@@ -71,7 +71,7 @@ explain_missing(struct remote *r, struct error *error)
 		    r->place.trouble.missing);
 	/* A mark of bits may have made some of the shards again of a filter
 	   that was replaced or removed. */
-	if (there <= 0 && r->makes &&
+	if (there == 0 && r->makes &&
 	    r->place.shards.layout.kind == SHARDS_BITS)
 		(void)shards_each(&r->place.shards, shards_delete, &unused);
 }

@@ -402,6 +402,23 @@ all_stay() {
 	every_kind
 }
 
+@test "a missing shard, and a header that can't be read: nothing is deleted" {
+	kind=bits
+	start
+	bloomdedup create -n 1e7 "$URL/seen" 2>notes
+	begin
+	say $(seq 1 100)
+	until_true is_remembered 100
+	cli del "$(shards | head -n 1)"
+	left=$(cli dbsize)
+	[ "$left" -gt 2 ]
+	cli acl setuser default -get
+	seq 101 1000 >&9
+	end 3
+	grep -q NOPERM err
+	[ "$(cli dbsize)" -ge "$left" ]
+}
+
 # rounds_of ARGUMENT...: the number of round trips that a run needs, at most;
 # what it prints is in `out`
 rounds_of() {
