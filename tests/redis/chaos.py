@@ -12,9 +12,10 @@ no memory, takes rights away, or, unless CUTS is 0, all connections are closed. 
 client that ends is started again, with all lines. When it is over, each client
 reads all lines once more.
 
-The model: each line is printed by exactly one client, but for as many as were
-reported as uncertain before; with a window, it may be printed again once it was
-forgotten. A line that is missing, or printed twice too often, is an error.
+The model: each line is printed once, but for as many as were reported as
+uncertain, by one of the two runs that print it, before it printed it; with a
+window, a line may be printed again once it was forgotten. A line that is
+missing, or printed twice too often or without a word, is an error.
 """
 import os
 import random
@@ -34,8 +35,7 @@ dice = random.Random(int(seed))
 calm = threading.Event()
 lock = threading.Lock()
 counts = {"cuts": 0, "delays": 0, "closed": 0, "ended": 0}
-sent = {}     # (client, line): when the client was given it first
-printed = {}  # line: [(when, client)]
+printed = {}  # line: [(when, run, how many lines the run had printed before)]
 uncertain = 0
 
 
@@ -116,6 +116,15 @@ class Proxy:
         self.cut(pair)
 
 
+class Run:
+    """One process of a client."""
+    def __init__(self, process):
+        self.process = process
+        self.given = {}      # line: when it was given it
+        self.count = 0       # lines that it has printed
+        self.reported = None  # how many they were when it first reported any
+
+
 class Client:
     def __init__(self, number):
         self.number = number
@@ -126,8 +135,8 @@ class Client:
         self.thread = threading.Thread(target=self.run)
         self.thread.start()
 
-    def feed(self, process):
-        at = 0
+    def feed(self, run):
+        at, process = 0, run.process
         try:
             while at < lines:
                 with lock:
@@ -136,7 +145,7 @@ class Client:
                 now = time.monotonic()
                 with lock:
                     for line in part:
-                        sent.setdefault((self.number, line), now)
+                        run.given[line] = now
                 process.stdin.write(b"".join(b"%d\n" % i for i in part))
                 process.stdin.flush()
                 at += n
@@ -148,10 +157,19 @@ class Client:
         except OSError:
             pass
 
-    def read(self, process):
-        """Take what it prints and reports."""
+    @staticmethod
+    def report(run, data):
+        """Count the lines that it reports as uncertain."""
         global uncertain
-        said = b""
+        for many in re.findall(rb": ([0-9,]+) of the next lines may be", data):
+            with lock:
+                uncertain += int(many.replace(b",", b""))
+            if run.reported is None:
+                run.reported = run.count
+
+    def read(self, run):
+        """Take what it prints and reports."""
+        said, process = b"", run.process
         selector = selectors.DefaultSelector()
         selector.register(process.stdout, selectors.EVENT_READ)
         selector.register(process.stderr, selectors.EVENT_READ)
@@ -166,17 +184,15 @@ class Client:
                     selector.unregister(file)
                 elif not is_output:
                     said += data
-                    for many in re.findall(
-                            rb": ([0-9,]+) of the next lines may be", data):
-                        with lock:
-                            uncertain += int(many.replace(b",", b""))
+                    self.report(run, data)
                 else:
                     *whole, rest = (rest + data).split(b"\n")
                     now = time.monotonic()
                     with lock:
                         for line in whole:
                             printed.setdefault(int(line), []).append(
-                                (now, self.number))
+                                (now, run, run.count))
+                            run.count += 1
         return said
 
     def run(self):
@@ -187,9 +203,10 @@ class Client:
                  f"redis://127.0.0.1:{self.proxy.port}/{name}"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, bufsize=0)
-            feeder = threading.Thread(target=self.feed, args=(process,))
+            run = Run(process)
+            feeder = threading.Thread(target=self.feed, args=(run,))
             feeder.start()
-            said = self.read(process)
+            said = self.read(run)
             status = process.wait()
             feeder.join()
             if status not in (0, 3, 4) or (was_calm and status != 0):
@@ -237,14 +254,22 @@ def judge(clients):
     missing = [i for i in range(1, lines + 1) if i not in printed]
     if missing:
         yield f"{len(missing)} lines are missing: {missing[:5]}"
-    twice = 0
+    twice, silent = 0, []
     for line, times in printed.items():
-        times.sort()
-        for (_, first), (again, _) in zip(times, times[1:]):
-            # it was claimed after the client was given it
-            twice += again - sent[first, line] < window
+        times.sort(key=lambda one: one[0])
+        for first, second in zip(times, times[1:]):
+            # it was claimed after the run was given it
+            if second[0] - first[1].given[line] >= window:
+                continue
+            twice += 1
+            if not any(run.reported is not None and run.reported <= count
+                       for _, run, count in (first, second)):
+                silent.append(line)
     print(f"{len(printed)} lines, {twice} printed twice, {uncertain} reported"
           f" as uncertain; {counts}")
+    if silent:
+        yield f"{len(silent)} lines were printed twice without a word:" \
+            f" {silent[:5]}"
     if twice > uncertain:
         yield f"{twice} lines were printed twice, {uncertain} reported"
 
