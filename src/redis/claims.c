@@ -270,6 +270,7 @@ claims_make(struct remote *r, const struct digest *digests, size_t n,
 	int result;
 
 	memset(taken, CLAIMED_NOT, n);
+	r->unconfirmed = 1;
 	result = claim_batch(r, digests, n, taken, error);
 	tell_claims(r, n, taken);
 	remote_describe(r);

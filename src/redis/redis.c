@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "model/window.h"
 #include "redis/claims.h"
 #include "redis/room.h"
@@ -14,6 +15,9 @@
 
 /* Marks are answered while input is waited for: milliseconds. */
 #define IDLE_AFTER 5
+
+/* How often a run that rests sees whether the filter is still there. */
+#define CONFIRM_EVERY CLOCK_SECOND
 
 /* The most pages for an estimate: 1 MiB, a few milliseconds of the server's
  * time. */
@@ -246,6 +250,7 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
 	if (remote_has_failed(r, error))
 		return -1;
 	r->place.trouble.unanswered += n;
+	r->unconfirmed = 1;
 	if (remote_advance(r, error) < 0)
 		return -1;
 	due = r->generations.due;
@@ -267,11 +272,24 @@ claim(struct filter *filter, const struct digest *digests, size_t n,
 
 /* At rest, and at the end */
 
+/* For how long it need not be seen whether the filter is still there. */
+static uint64_t
+until_confirmed(const struct remote *r)
+{
+	uint64_t age = clock_now() - r->confirmed;
+
+	return age < CONFIRM_EVERY ? CONFIRM_EVERY - age : 0;
+}
+
 static int
 idle_after(const struct filter *filter)
 {
-	if (net_is_busy(remote_of_const(filter)->place.net))
+	const struct remote *r = remote_of_const(filter);
+
+	if (net_is_busy(r->place.net))
 		return IDLE_AFTER;
+	if (r->unconfirmed && !r->failed)
+		return (int)(until_confirmed(r) / CLOCK_MILLISECOND) + 1;
 	return -1;
 }
 
@@ -284,6 +302,8 @@ write_back(struct filter *filter, int all, struct error *error)
 		return 0;
 	if (remote_settle(r, error) < 0)
 		return -1;
+	if (until_confirmed(r) == 0 && remote_confirm(r, error) < 0)
+		return -1;
 	return room_watch(r, error);
 }
 
@@ -293,6 +313,8 @@ close_redis(struct filter *filter, struct error *error)
 	struct remote *r = remote_of(filter);
 	int result = write_back(filter, 1, error);
 
+	if (result == 0 && !r->failed)
+		result = remote_confirm(r, error);
 	remote_tell_losses(r);
 	detach(r);
 	return result;

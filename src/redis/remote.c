@@ -1,5 +1,6 @@
 #include "redis/remote.h"
 
+#include "base/clock.h"
 #include "base/number.h"
 #include "base/signals.h"
 
@@ -47,6 +48,8 @@ is_there(struct remote *r, struct error *error)
 
 	if (place_find(&r->place, &found, error) < 0)
 		return -1;
+	r->confirmed = clock_now();
+	r->unconfirmed = 0;
 	if (place_is_ours(&r->place, &found))
 		return 1;
 	if (found.exists)
@@ -118,6 +121,14 @@ remote_finish(struct remote *r, struct error *error)
 	if (net_finish(r->place.net, error) < 0)
 		return remote_fail(r, error);
 	return remote_check(r, error);
+}
+
+int
+remote_confirm(struct remote *r, struct error *error)
+{
+	if (r->unconfirmed && is_there(r, error) <= 0)
+		return remote_fail(r, error);
+	return 0;
 }
 
 void

@@ -38,6 +38,9 @@ struct remote {
 	                          last; all zero at first */
 	enum overfill overfill;
 
+	uint64_t confirmed;    /* when the header was read last (clock_now) */
+	int unconfirmed;       /* lines were marked since then */
+
 	int failed;            /* nothing can be asked any more */
 	struct error why;      /* the reason for that */
 };
@@ -72,6 +75,12 @@ void remote_describe(struct remote *remote);
  * and if so, which ones count now. Fails if the filter is no longer there.
  */
 int remote_advance(struct remote *remote, struct error *error);
+
+/*
+ * If lines were marked since the header was read last: fail if the filter is no
+ * longer there, since then nobody will find them.
+ */
+int remote_confirm(struct remote *remote, struct error *error);
 
 /* At the end of a run, tell the user which lines are not remembered. */
 void remote_tell_losses(struct remote *remote);

@@ -196,7 +196,7 @@ once() {
 	every_kind
 }
 
-# outlives_a_rest: a connection that a router forgets after a second; nothing
+# outlives_a_rest: a connection that a router forgets after a rest; nothing
 # is uncertain then, as the server is asked for a sign before a claim
 outlives_a_rest() {
 	local URL=$URL
@@ -206,7 +206,8 @@ outlives_a_rest() {
 	URL=redis://127.0.0.1:$PROXY
 	begin --claim
 	say a
-	sleep 1.1
+	# the header is read once more a second after the claim
+	sleep 2.2
 	: >forget
 	echo a >&9
 	until_true test -e forgotten

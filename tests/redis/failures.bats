@@ -419,6 +419,41 @@ all_stay() {
 	[ "$(cli dbsize)" -ge "$left" ]
 }
 
+# says_removed: the run was given another line, and has found out
+says_removed() {
+	try_to_say again
+	grep -q 'no longer there: it was removed' err
+}
+
+@test "a header that goes during a run: the run says so, and ends" {
+	for kind in $KINDS; do
+		start
+		for claim in '' --claim; do
+			# shellcheck disable=SC2086
+			begin $claim
+			say 1 2 3
+			cli del 'bloomdedup:{seen}'
+			until_true says_removed
+			end 3
+			# and at the end of a run that never rests
+			bloomdedup create -n 1000 "$URL/seen" 2>notes
+			word=BF.INSERT
+			[ "$kind" = bloom ] || word=BITFIELD
+			start_proxy --cut-before "$word" --meanwhile \
+				"'$REDIS_CLI' -p $PORT del 'bloomdedup:{seen}'"
+			status=0
+			# shellcheck disable=SC2086
+			bloomdedup $claim -f "redis://127.0.0.1:$PROXY/seen" \
+				<<<1 >out 2>err || status=$?
+			stop_proxy
+			[ "$status" -eq 3 ]
+			grep -q 'it was removed' err
+			cli flushall
+		done
+	done
+	every_kind
+}
+
 # rounds_of ARGUMENT...: the number of round trips that a run needs, at most;
 # what it prints is in `out`
 rounds_of() {
