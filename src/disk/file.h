@@ -156,12 +156,15 @@ void file_share_lock(struct file *file);
 int file_lock_alone(struct file *file);
 
 /*
- * A short lock on a range of bytes (fcntl(2)), for runs that share the file.
- * Waits as file_open does, but at least a second: others hold it only for
- * moments. It is released when the process ends.
+ * A short lock on a range of bytes (fcntl(2)), for runs that share the file:
+ * for one of them, or for all that read. Waits as file_open does, but at least
+ * a second: others hold it only for moments. It is released when the process
+ * ends. file_try_range tries once to lock it for one, and returns 1 if it did.
  */
+enum file_range { FILE_RANGE_ONE, FILE_RANGE_READERS };
 int file_lock_range(struct file *file, uint64_t offset, uint64_t nbytes,
-    struct error *error);
+    enum file_range whom, struct error *error);
+int file_try_range(struct file *file, uint64_t offset, uint64_t nbytes);
 void file_unlock_range(struct file *file, uint64_t offset, uint64_t nbytes);
 
 /*

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -24,6 +25,11 @@
 #define NOTICE_AFTER 1000
 /* Microseconds between two tries to take a lock, at most. */
 #define LONGEST_PAUSE 50000
+/*
+ * How often the short lock is tried without a pause: the marks of a batch take
+ * less time than the shortest sleep.
+ */
+#define YIELDS 20
 
 /* The process with a lock (flock(2)) on this file; 0 if none or unknown. */
 static pid_t
@@ -150,15 +156,23 @@ file_lock_alone(struct file *file)
 	return flock(file->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
+static struct flock
+range_of(short type, uint64_t offset, uint64_t nbytes)
+{
+	return (struct flock){ .l_type = type, .l_whence = SEEK_SET,
+		.l_start = (off_t)offset, .l_len = (off_t)nbytes };
+}
+
 int
 file_lock_range(struct file *file, uint64_t offset, uint64_t nbytes,
-    struct error *error)
+    enum file_range whom, struct error *error)
 {
-	struct flock ours = { .l_type = F_WRLCK, .l_whence = SEEK_SET,
-		.l_start = (off_t)offset, .l_len = (off_t)nbytes }, other;
+	struct flock ours = range_of(whom == FILE_RANGE_ONE ? F_WRLCK :
+	    F_RDLCK, offset, nbytes), other;
 	uint64_t start = clock_now();
 	uint64_t patience = file->wait.milliseconds;
 	long pause = 50; /* others hold it for less */
+	int yields = YIELDS;
 
 	if (patience < LEAST_PATIENCE)
 		patience = LEAST_PATIENCE;
@@ -170,6 +184,10 @@ file_lock_range(struct file *file, uint64_t offset, uint64_t nbytes,
 		if (signals_stop && (clock_now() - start) /
 		    CLOCK_MILLISECOND >= LEAST_PATIENCE)
 			return signals_stopped(file->path, error);
+		if (yields-- > 0) {
+			sched_yield();
+			continue;
+		}
 		other = ours;
 		if (fcntl(file->fd, F_GETLK, &other) == 0 &&
 		    other.l_type == F_UNLCK)
@@ -181,11 +199,18 @@ file_lock_range(struct file *file, uint64_t offset, uint64_t nbytes,
 	return 0;
 }
 
+int
+file_try_range(struct file *file, uint64_t offset, uint64_t nbytes)
+{
+	struct flock ours = range_of(F_WRLCK, offset, nbytes);
+
+	return fcntl(file->fd, F_SETLK, &ours) == 0;
+}
+
 void
 file_unlock_range(struct file *file, uint64_t offset, uint64_t nbytes)
 {
-	struct flock ours = { .l_type = F_UNLCK, .l_whence = SEEK_SET,
-		.l_start = (off_t)offset, .l_len = (off_t)nbytes };
+	struct flock ours = range_of(F_UNLCK, offset, nbytes);
 
 	while (fcntl(file->fd, F_SETLK, &ours) < 0 && errno == EINTR)
 		continue;

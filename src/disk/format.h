@@ -26,8 +26,13 @@
 /* Whether runs were marking when a slot was written; values as in the file. */
 enum marking {
 	MARKING_NONE = 0,
-	MARKING_ALONE = 1, /* the counters of lines may be too low */
-	MARKING_SHARED = 2 /* never too low: raised before lines are marked */
+	/* One run, or several in turn: the counters of lines may be too low. */
+	MARKING_IN_TURN = 1,
+	/*
+	 * Several, and some of them at any time, with atomic operations, as
+	 * version 0.1.0 does it. Counters are raised before lines are marked.
+	 */
+	MARKING_SHARED = 2
 };
 
 /* An unfinished checksum, of the first pages of a full layer. */

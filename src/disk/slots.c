@@ -78,7 +78,7 @@ slots_lock(struct slots *s, struct error *error)
 	if (!s->shared)
 		return 0;
 	return file_lock_range(s->file, slot_offset(0),
-	    FORMAT_SLOTS * PAGE_BYTES, error);
+	    FORMAT_SLOTS * PAGE_BYTES, FILE_RANGE_ONE, error);
 }
 
 void
@@ -87,6 +87,47 @@ slots_unlock(struct slots *s)
 	if (s->shared)
 		file_unlock_range(s->file, slot_offset(0),
 		    FORMAT_SLOTS * PAGE_BYTES);
+}
+
+/*
+ * The bytes after the slots stand for other things than they hold: the first
+ * for all marks, the second for the runs that share the file.
+ */
+#define MARKS_OFFSET FILTER_HEADER_BYTES
+#define RUNS_OFFSET (MARKS_OFFSET + 1)
+
+int
+slots_try_first(struct slots *s)
+{
+	return file_try_range(s->file, RUNS_OFFSET, 1);
+}
+
+int
+slots_join(struct slots *s, struct error *error)
+{
+	return file_lock_range(s->file, RUNS_OFFSET, 1, FILE_RANGE_READERS,
+	    error);
+}
+
+int
+slots_try_turn(struct slots *s)
+{
+	return file_try_range(s->file, slot_offset(0),
+	    FORMAT_SLOTS * PAGE_BYTES + 1);
+}
+
+int
+slots_share_turn(struct slots *s, struct error *error)
+{
+	return file_lock_range(s->file, MARKS_OFFSET, 1, FILE_RANGE_READERS,
+	    error);
+}
+
+void
+slots_end_turn(struct slots *s)
+{
+	file_unlock_range(s->file, slot_offset(0),
+	    FORMAT_SLOTS * PAGE_BYTES + 1);
 }
 
 /* Are all bytes of the file from `offset` on zero? Returns 1, 0, or -1. */

@@ -78,4 +78,22 @@ void slots_take_over(struct slots *slots, const struct slots *copy);
 int slots_lock(struct slots *slots, struct error *error);
 void slots_unlock(struct slots *slots);
 
+/*
+ * A run that begins to share the file calls slots_try_first, which returns 1 if
+ * no other run shares it that did so. The others then wait in slots_join until
+ * the first one is there, too, and has recounted lines, if need be.
+ */
+int slots_try_first(struct slots *slots);
+int slots_join(struct slots *slots, struct error *error);
+
+/*
+ * Runs that share the file mark in turn: slots_try_turn tries once to lock the
+ * slots and the marks of all layers, and returns 1 if it did. If not,
+ * slots_share_turn keeps those away that did, and no others. slots_end_turn
+ * releases either.
+ */
+int slots_try_turn(struct slots *slots);
+int slots_share_turn(struct slots *slots, struct error *error);
+void slots_end_turn(struct slots *slots);
+
 #endif

@@ -132,9 +132,17 @@ int layers_forget(struct layers *f);
 int layers_lock_table(struct layers *f, struct error *error);
 
 /*
+ * If the file is shared, runs mark in turn, so that most of them needn't do it
+ * atomically. Returns 1 if this one may mark, alone, until slots_end_turn; 0 if
+ * others may mark at the same time, too, until then; -1 if there is no turn to
+ * end.
+ */
+int layers_take_turn(struct layers *f, struct error *error);
+
+/*
  * Count lines again from the bits of a sample of pages; no counter decreases.
  * If we `take_over` from a run that was killed, only if counters may be too
- * low: those of runs that share the file never are.
+ * low, unless runs that share the file have said that theirs never are.
  */
 int layers_recount(struct layers *f, int take_over, struct error *error);
 

@@ -197,9 +197,14 @@ layers_create(struct filter **filter, const char *path, int replace,
 	}
 	/* It was created with the exclusive lock. */
 	f->file.wait = use->wait;
-	if (f->shared)
-		file_share_lock(&f->file);
-	return 0;
+	if (!f->shared)
+		return 0;
+	file_share_lock(&f->file);
+	if (slots_join(&f->slots, error) == 0)
+		return 0;
+	release(f);
+	*filter = NULL;
+	return -1;
 }
 
 /*
@@ -216,7 +221,8 @@ write_last_table(struct layers *f, struct error *error)
 		return -1;
 	for (unsigned i = 0; i < f->table.count; i++)
 		f->table.layers[i].lines -= f->allotted[i];
-	f->slots.head.marking = f->shared ? MARKING_SHARED : MARKING_NONE;
+	if (!f->shared)
+		f->slots.head.marking = MARKING_NONE;
 	result = slots_write(&f->slots, &f->table, error);
 	if (result == 0 && f->shared && file_lock_alone(&f->file)) {
 		f->slots.head.marking = MARKING_NONE;

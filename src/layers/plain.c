@@ -3,9 +3,8 @@
  * that has a window.
  *
  * In a shared file, room is ours once the file's counters include it: a run
- * takes what it wants, and some more if layers are large, so that the table's
- * lock is rarely taken, and marks without the lock. Unused room is given back
- * at the end; a kill wastes it.
+ * takes what it wants, and some more if layers are large, so that the table is
+ * rarely written. Unused room is given back at the end; a kill wastes it.
  */
 #include "layers/inside.h"
 #include "model/growth.h"
@@ -126,21 +125,36 @@ plain_reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
 	return layers_make_room(f, wanted, append, room, error);
 }
 
+/* An atomic mark takes several times as long as one of a run alone. */
+static int
+mark_shared(struct layers *f, unsigned i, const struct digest *digests,
+    size_t n, struct error *error)
+{
+	int result, alone = layers_take_turn(f, error);
+
+	if (alone < 0)
+		return -1;
+	result = layers_mark_bits(f, i, digests, n, alone ? 0 : ARRAYS_SHARED,
+	    error);
+	slots_end_turn(&f->slots);
+	return result;
+}
+
 int
 plain_mark_layer(void *layers, unsigned i, const struct digest *digests,
     size_t n, struct error *error)
 {
 	struct layers *f = layers;
-	unsigned how = f->shared ? ARRAYS_SHARED : 0;
 
 	if (n == 0)
 		return 0;
 	/* Counted first: a failure leaves a counter too high, not too low. */
-	if (f->shared)
+	if (f->shared) {
 		f->allotted[i] -= n < f->allotted[i] ? n : f->allotted[i];
-	else
-		f->table.layers[i].lines += n;
-	return layers_mark_bits(f, i, digests, n, how, error);
+		return mark_shared(f, i, digests, n, error);
+	}
+	f->table.layers[i].lines += n;
+	return layers_mark_bits(f, i, digests, n, 0, error);
 }
 
 /* In line order, each in the first layer with room. */

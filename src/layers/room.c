@@ -14,7 +14,8 @@ layers_begin_marking(struct layers *f, struct error *error)
 		return 0;
 	if (layers_lock_table(f, error) < 0)
 		return -1;
-	f->slots.head.marking = f->shared ? MARKING_SHARED : MARKING_ALONE;
+	if (!f->shared || f->slots.head.marking != MARKING_SHARED)
+		f->slots.head.marking = MARKING_IN_TURN;
 	result = slots_write(&f->slots, &f->table, error);
 	f->marking = result == 0;
 	slots_unlock(&f->slots);

@@ -96,27 +96,53 @@ take_newer(struct layers *f, const struct table *newer, struct error *error)
 	return layers_map(f, 1, error);
 }
 
-int
-layers_lock_table(struct layers *f, struct error *error)
+/* Under the table's lock: read it again, if it isn't ours. */
+static int
+update(struct layers *f, struct error *error)
 {
 	struct table newer;
 	uint64_t newest;
 
+	if (slots_newest_serial(&f->slots, &newest, error) < 0)
+		return -1;
+	/* Most often it is ours: to read and check both slots takes longer. */
+	if (newest == f->slots.head.serial)
+		return 0;
+	if (slots_read(&f->slots, &newer, 0, error) < 0)
+		return -1;
+	return take_newer(f, &newer, error);
+}
+
+int
+layers_lock_table(struct layers *f, struct error *error)
+{
 	if (!f->shared)
 		return 0;
 	if (slots_lock(&f->slots, error) < 0)
 		return -1;
-	if (slots_newest_serial(&f->slots, &newest, error) < 0)
-		goto fail;
-	/* Most often it is ours: to read and check both slots takes longer. */
-	if (newest == f->slots.head.serial)
+	if (update(f, error) == 0)
 		return 0;
-	if (slots_read(&f->slots, &newer, 0, error) >= 0 &&
-	    take_newer(f, &newer, error) == 0)
-		return 0;
-fail:
 	slots_unlock(&f->slots);
 	return -1;
+}
+
+/*
+ * A run of version 0.1.0 takes no turn. Before it marks, it says in the table
+ * that it shares the file, and the table is locked for as long as a run marks
+ * alone. Nobody takes that back while others have the file open.
+ */
+int
+layers_take_turn(struct layers *f, struct error *error)
+{
+	if (f->slots.head.marking == MARKING_SHARED)
+		return 0;
+	if (!slots_try_turn(&f->slots))
+		return slots_share_turn(&f->slots, error);
+	if (update(f, error) < 0) {
+		slots_end_turn(&f->slots);
+		return -1;
+	}
+	return f->slots.head.marking != MARKING_SHARED;
 }
 
 /* For a reader, who takes no lock. */
@@ -228,12 +254,10 @@ layers_recount(struct layers *f, int take_over, struct error *error)
 	if (layers_lock_table(f, error) < 0)
 		return -1;
 	if (!take_over || !f->shared ||
-	    f->slots.head.marking == MARKING_ALONE) {
+	    f->slots.head.marking == MARKING_IN_TURN) {
 		result = recount_layers(f, error);
-		if (result == 0 && f->shared) {
-			f->slots.head.marking = MARKING_SHARED;
+		if (result == 0 && f->shared)
 			result = slots_write(&f->slots, &f->table, error);
-		}
 	}
 	slots_unlock(&f->slots);
 	return result;
@@ -253,8 +277,9 @@ is_untouched(const struct layers *f, unsigned i)
 	    layer->geometry.pages * PAGE_BYTES);
 }
 
-int
-layers_take_table(struct layers *f, struct error *error)
+/* Read the table when the file is opened; as slots_read. */
+static int
+read_first(struct layers *f, struct error *error)
 {
 	int behind;
 
@@ -269,6 +294,21 @@ layers_take_table(struct layers *f, struct error *error)
 		return error_set(error, error->status, "%s: %s", f->file.path,
 		    error->text);
 	}
+	return behind;
+}
+
+/*
+ * After a run that was killed, or with a lost slot, counters may be old. Of the
+ * runs that share a file, the first one counts again.
+ */
+int
+layers_take_table(struct layers *f, struct error *error)
+{
+	int behind = read_first(f, error);
+	int is_first = !f->shared || slots_try_first(&f->slots);
+
+	if (behind < 0)
+		return -1;
 	f->forgotten = 0;
 	if (!f->writable)
 		layers_forget(f);
@@ -277,10 +317,10 @@ layers_take_table(struct layers *f, struct error *error)
 		    is_untouched(f, i), error) < 0)
 			return -1;
 	}
-	/* After a run that was killed, or with a lost slot, they may be old. */
-	if (f->slots.head.marking != MARKING_NONE || behind)
-		return layers_recount(f, !behind, error);
-	return 0;
+	if ((behind || (is_first && f->slots.head.marking != MARKING_NONE)) &&
+	    layers_recount(f, !behind, error) < 0)
+		return -1;
+	return f->shared ? slots_join(&f->slots, error) : 0;
 }
 
 /* Add the next pages of layer i to its checksum, as the budget allows. */
