@@ -173,7 +173,8 @@ rotated() {
 	"$HELPER" lines "$(short_or_long 10000 200000)" >in
 	rotated
 	for ((i = 1; i <= runs; i++)); do
-		"$BLOOMDEDUP" -f seen -n 1000 -p 1e-12 part.$i >out.$i 2>err.$i 3>&- &
+		"$BLOOMDEDUP" -f seen -n 1000 -p 1e-12 --lock-timeout=1e6 part.$i \
+			>out.$i 2>err.$i 3>&- &
 		pids[i]=$!
 	done
 	for ((i = 1; i <= runs; i++)); do
@@ -189,7 +190,8 @@ until_done() {
 	local status=137
 	while [ $status -eq 137 ]; do
 		status=0
-		"$BLOOMDEDUP" -f seen part.$1 >>out.$1 2>>err.$1 || status=$?
+		"$BLOOMDEDUP" -f seen --lock-timeout=1e6 part.$1 >>out.$1 \
+			2>>err.$1 || status=$?
 		# as the shell says it
 		echo $status >>statuses.$1
 	done
@@ -244,6 +246,7 @@ accounted() {
 		sleep 0.0$((RANDOM % 40 + 10))
 	done
 	wait # by number, the shell may have forgotten those that ended long ago
+	run ! grep -vx -e 0 -e 137 statuses.*
 	# each of them was met, with the lock
 	killed=$(cat statuses.* | grep -c 137)
 	echo "$killed killed of $kills; $wanted wanted"
