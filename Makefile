@@ -504,7 +504,7 @@ check-packages:
 linted = $(call sources,src/*.c src/*/*.c tests/helpers/*.c tests/unit/*.c \
 	tests/fuzz/*.c)
 CHECKED = $(REQUIRED_CPPFLAGS) $(CPPFLAGS) $(REQUIRED_CFLAGS) $(WARNINGS) \
-	-Werror -DLOOPS=plain
+	-Werror -DINSTRUCTIONS=plain
 # Tests that fail leave what they have to the end of the program.
 LEAKS = -Wno-analyzer-malloc-leak -Wno-analyzer-file-leak
 
