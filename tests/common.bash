@@ -427,7 +427,8 @@ needs_fault_addresses() {
 
 # needs_preload: for tests that let calls fail with preload.so.
 needs_preload() {
-	skip_if_sanitized
+	[ -z "${UNDER_VALGRIND:-}" ] || skip "valgrind takes more memory"
+	! is_sanitized || skip "the sanitizers want to be loaded first"
 	skip_if_emulated "calls of its own"
 	rm -f fired
 	"${PRELOADED[@]}" FAIL_ALLOCATION=1 "$BLOOMDEDUP" \
