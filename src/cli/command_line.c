@@ -7,6 +7,7 @@
  */
 #include "cli/command_line.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -356,13 +357,17 @@ check_abbreviation(const struct parser *p, const struct option_row *row,
 	return refuse(p, "--%s: %s", name, answer);
 }
 
-/* The row for what getopt_long returns, or for its optopt. */
+/* The row for what getopt_long returns, or for its optopt: it was given it. */
 static const struct option_row *
 row_of(unsigned commands, int option)
 {
+	const struct option_row *row;
+
 	if (option >= LONG)
 		return &option_table[option - LONG];
-	return find_row(commands, NULL, (char)option);
+	row = find_row(commands, NULL, (char)option);
+	assert(row != NULL);
+	return row;
 }
 
 /* Take what getopt_long found in `word`. */
