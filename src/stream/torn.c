@@ -185,6 +185,7 @@ look_at_end(int reader, const struct record_format *format,
 	const off_t size = st->st_size;
 	struct csv_state state = { 0 };
 	const struct note *note;
+	off_t end = -1;
 	uint64_t same;
 	uint8_t last;
 	int in_quotes;
@@ -194,16 +195,16 @@ look_at_end(int reader, const struct record_format *format,
 		return ENDING_WHOLE;
 	note = find_note(reader, notes, st, &same);
 	if (note != NULL)
-		*begin = find_end(reader, format, (off_t)note->begin, size,
+		end = find_end(reader, format, (off_t)note->begin, size,
 		    &state);
-	if (*begin < 0)
+	if (note == NULL || end < 0)
 		return last == format->csv.terminator ? ENDING_WHOLE :
 		    ENDING_TORN;
-	if (*begin == size)
+	if (end == size)
 		return ENDING_WHOLE;
 	in_quotes = state.in == CSV_QUOTED;
-	if (!is_ours(note, same, size, in_quotes))
-		*begin = -1;
+	if (is_ours(note, same, size, in_quotes))
+		*begin = end;
 	return in_quotes ? ENDING_QUOTED : ENDING_TORN;
 }
 
