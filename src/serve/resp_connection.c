@@ -79,8 +79,8 @@ static void
 client(struct resp *r)
 {
 	static const char *const help[] = {
-		"CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands"
-		    " are:",
+		("CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands"
+		    " are:"),
 		"GETNAME",
 		"    Return the name of the current connection.",
 		"ID",
@@ -191,8 +191,8 @@ static void
 describe_commands(struct resp *r)
 {
 	static const char *const help[] = {
-		"COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands"
-		    " are:",
+		("COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands"
+		    " are:"),
 		"(no subcommand)",
 		"    Return details about no command.",
 		"COUNT",
