@@ -134,7 +134,7 @@ static void
 find_command(struct parser *p)
 {
 	enum command_id id = COMMAND_COUNT;
-	struct grammar g;
+	struct grammar g = { 0 };
 	const char *word;
 	int found;
 
@@ -401,7 +401,7 @@ take_word(struct parser *p, int found, const char *word)
 static int
 parse_words(struct parser *p)
 {
-	struct grammar g;
+	struct grammar g = { 0 };
 	const char *word;
 	int found;
 

@@ -183,17 +183,18 @@ no_field(struct key line, struct key_scratch *scratch)
 	return (struct key){ line.data, 0 };
 }
 
-/* Field `number`, split as in awk. */
+/* Field `number`, which is 1 for the first, split as in awk. */
 NOINLINE struct key
 take_word(uint32_t number, struct key line, struct key_scratch *scratch)
 {
 	struct words words = words_of(line.data, line.nbytes);
 	struct key field;
 
-	for (; number > 0; number--) {
+	do {
 		if (!words_next(&words, &field))
 			return no_field(line, scratch);
-	}
+		number--;
+	} while (number > 0);
 	return field;
 }
 

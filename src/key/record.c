@@ -189,7 +189,7 @@ record_split(const struct record_format *format, const uint8_t *data,
 	if (!format->is_csv)
 		return scan()->split(data, end, terminator, starts, limit);
 	starts[0] = data;
-	while (starts[n] < end && n < limit) {
+	while (n < limit && starts[n] < end) {
 		/*
 		 * The records before the first quote; no further than a batch
 		 * needs, since this is called again for the next one.

@@ -225,7 +225,7 @@ arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
     uint8_t *found)
 {
 	const struct block_array *chain[TABLE_LAYERS_MAX];
-	uint8_t few[TABLE_LAYERS_MAX];
+	uint8_t few[TABLE_LAYERS_MAX] = { 0 };
 	unsigned count = 0;
 
 	load(a, digests, n);
