@@ -178,8 +178,8 @@ const struct command command_filter = {
 	    " where FILE is -, read standard input. Input that was compressed"
 	    " with gzip or zstd is decompressed.",
 	.outro = "Exit status: 0 done, 1 nothing new (with -q), 2 wrong usage,"
-	    " 3 a file failed,\n4 the filter is full, 75 another run uses the"
-	    " filter.",
+	    " 3 a file failed,\n4 the filter is full, 75 another run still"
+	    " holds its lock.",
 	.operands_max = COMMAND_OPERANDS_ANY,
 };
 

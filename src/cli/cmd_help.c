@@ -80,8 +80,12 @@ print_options(enum command_id command)
 		    " printed); the filter keeps them:"),
 		[GROUP_OTHER] = "Other options:",
 	};
-	/* of commands that neither print lines nor keep options in a filter */
-	static const char key_heading[] = "Key options:";
+	/* of commands without a filter that keeps them */
+	static const char *const key_headings[COMMAND_COUNT] = {
+		[COMMAND_KEY] = "Key options:",
+		[COMMAND_PARTITION] = "Key options (the whole line is always"
+		    " printed):",
+	};
 	int count = 0, column = 0;
 	const struct option_row *end = option_table + option_table_count;
 	char text[80];
@@ -105,10 +109,11 @@ print_options(enum command_id command)
 			if (!(row->commands >> command & 1) ||
 			    row->group != (enum option_group)group)
 				continue;
-			if (first)
-				printf("\n%s\n", group == GROUP_KEY &&
-				    command == COMMAND_KEY ? key_heading :
-				    headings[group]);
+			if (first && group == GROUP_KEY &&
+			    key_headings[command] != NULL)
+				printf("\n%s\n", key_headings[command]);
+			else if (first)
+				printf("\n%s\n", headings[group]);
 			first = 0;
 			print_option(row, command, column);
 		}
@@ -231,6 +236,7 @@ const struct command command_version = {
 	.name = "version", .run = run_version,
 	.summary = "print the version",
 	.usage = "version",
-	.intro = "Print the version, and which of the inner loops are in use.",
+	.intro = "Print the version, the instruction set in use, and the"
+	    " optional components that are built in.",
 	.takes = "version takes no operand",
 };

@@ -255,7 +255,7 @@ what_comes_then(const struct header *header)
 	case GROWTH_GROW:
 		return "it grows";
 	case GROWTH_WARN:
-		return "it is overfilled with a warning";
+		return "its error rate rises";
 	case GROWTH_FAIL:
 		break;
 	}
@@ -269,8 +269,8 @@ print_checksums(const struct facts *facts)
 		puts("  checksums     none: a layer gets one once the filter"
 		    " has grown");
 	else
-		printf("  checksums     right in %u of %u full layer%s\n",
-		    facts->checked, facts->sealed,
+		printf("  checksums     %u of %u full layer%s checked, all"
+		    " correct\n", facts->checked, facts->sealed,
 		    facts->sealed == 1 ? "" : "s");
 }
 
@@ -297,8 +297,13 @@ print_text(const struct options *o, const struct filter *f,
 		    number_format_count(a, facts->waiting));
 	if (h->window.kind != WINDOW_NONE)
 		print_window(f, facts);
-	printf("  room          %s more lines, then %s\n",
-	    number_format_count(a, facts->room), what_comes_then(h));
+	if (facts->room == 0 && h->growth == GROWTH_WARN)
+		puts("  room          none: each new line makes its error rate"
+		    " rise");
+	else
+		printf("  room          %s more lines, then %s\n",
+		    number_format_count(a, facts->room),
+		    what_comes_then(h));
 	printf("  error rate    %.2g now\n", facts->error_rate);
 	for (unsigned i = 0; i < filter_table(f)->count; i++)
 		print_layer(f, facts, i);

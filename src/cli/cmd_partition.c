@@ -52,7 +52,7 @@ run_partition(const struct options *o, struct error *error)
 
 const struct command command_partition = {
 	.name = "partition", .run = run_partition,
-	.summary = "sort lines into equal parts, by their keys",
+	.summary = "split lines into parts of about equal size, by key",
 	.usage = "partition --parts=N [OPTION]... [FILE]...",
 	.intro = "Print each line of each FILE, or of standard input, after the"
 	    " number of the part that its key is in, from 1 to N, and a tab."

@@ -77,11 +77,11 @@ print_answer(const struct options *o, const struct sizing *s)
 	    number_format_bytes(b, textbook));
 	printf(row, "", number_format_binary(a, s->bytes),
 	    number_format_binary(b, textbook));
-	printf("%-22s%18.2f%20.2f\n", "bits a line",
+	printf("%-22s%18.2f%20.2f\n", "bits per line",
 	    bits_per_line(s->bytes, s->capacity),
 	    bits_per_line(textbook, s->capacity));
 	printf("%-22s%18u%20u\n", "hash functions (k)", s->k, k);
-	printf("%-22s%18u%20u\n", "cache lines a lookup",
+	printf("%-22s%18u%20u\n", "cache lines per lookup",
 	    s->geometry.cache_lines, k);
 	if (grows(o) && growth_second_size(s, &grown,
 	    &(struct error){ 0 }) == 0)

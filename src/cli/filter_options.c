@@ -143,11 +143,12 @@ static int
 contradiction(const struct filter *filter, const char *option,
     const char *made, const char *given, struct error *error)
 {
-	int none = *made == '\0';
-
-	error_set(error, STATUS_USAGE, "made with %s--%s%s%s, which contradicts"
-	    " --%s=%s", none ? "no " : "", option, none ? "" : "=", made,
-	    option, given);
+	if (*made == '\0')
+		error_set(error, STATUS_USAGE, "made without --%s, which"
+		    " contradicts --%s=%s", option, option, given);
+	else
+		error_set(error, STATUS_USAGE, "made with --%s=%s, which"
+		    " contradicts --%s=%s", option, made, option, given);
 	return advise(filter, error);
 }
 

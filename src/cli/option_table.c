@@ -60,7 +60,8 @@ const struct option_row option_table[] = {
 
 	{ "filter", 'f', "FILTER", STREAM | KEY, GROUP_MAIN, NAME(run.filter),
 	    .brief = "remember lines in this file, made on first use",
-	    .help = "remember lines in this file; it is made on first use",
+	    .help = "remember lines in this file, or on a server with Redis"
+	    " (redis://HOST/NAME); it is made on first use",
 	    .helps = { { CHECK, "the filter to look the lines up in" },
 		{ KEY, "make keys with the key options of this filter" } } },
 	{ "filter", 'f', "FILTER", CREATE | INFO | REMOVE, GROUP_FILTER,
@@ -141,7 +142,7 @@ const struct option_row option_table[] = {
 	    .set = option_set_word, TO(stats), .values = "json",
 	    .least = STATS_JSON,
 	    .allowed = "nothing, or --stats=json",
-	    .help = "print figures at the end, on standard error" },
+	    .help = "print statistics on standard error at the end" },
 	{ "progress", 0, NULL, STREAM, GROUP_MAIN, FLAG(progress),
 	    .help = "keep a live line of figures on the terminal" },
 
@@ -281,8 +282,9 @@ const struct option_row option_table[] = {
 	    .needs = "filter",
 	    .conflicts = { { "sync atomic to-command",
 		    ", which needs the filter for itself" } },
-	    .help = "work beside other runs with --shared: none waits, but a"
-	    " line that two of them read at once may be printed twice" },
+	    .help = "share the filter with other --shared runs without"
+	    " waiting; a line that two of them read at the same time may be"
+	    " printed twice" },
 	{ "claim", 0, NULL, REMEMBER, GROUP_FILTER, FLAG(run.use.claim),
 	    .needs = "filter",
 	    .conflicts = { { "sync atomic to-command shared",
@@ -394,7 +396,7 @@ const struct option_row option_table[] = {
 		    ": it shows the sizes for many figures" },
 		    { "window", "" } },
 	    .help = "print the sizes for many N and P; with =k, the rates of a"
-	    " textbook filter by bits a line and K" },
+	    " textbook filter by bits per line and K" },
 	{ "measure", 0, NULL, TRY, GROUP_OTHER, FLAG(measure),
 	    .help = "make such a filter in memory, fill it, and measure its"
 	    " error rate and speed" },

@@ -85,9 +85,9 @@ warn(const struct run *run)
 	if (is_overfilled(table))
 		rate = estimate_error_rate(f, SAMPLE_PAGES);
 	if (rate > h->error_rate)
-		error_printf("%s: more lines than it was made for (%s): new"
-		    " ones are now dropped by mistake at a rate of about %.2g,"
-		    " not %g",
+		error_printf("%s: holds more than the %s lines that it was"
+		    " made for; its error rate is now about %.2g instead of"
+		    " %g",
 		    filter_name(f), number_format_count(a, h->capacity),
 		    rate, h->error_rate);
 	/* No warning for a filter in memory: it ends with the run. */
@@ -301,8 +301,9 @@ report_keys(const struct key_recipe *r, const struct key_figures *keys,
 	struct error error;
 
 	for (int i = 0; i < KEY_TROUBLES; i++) {
-		/* If no line has the fields, that is why the run fails. */
-		if (none && i == KEY_NO_FIELD && !signals_stop)
+		/* If no line has them, that is why the run fails. */
+		if (none && (i == KEY_NO_FIELD || i == KEY_MISSING) &&
+		    !signals_stop)
 			continue;
 		if (key_figures_tell(keys, r, (enum key_trouble)i, &error))
 			error_print(error.text);
@@ -311,8 +312,8 @@ report_keys(const struct key_recipe *r, const struct key_figures *keys,
 		return;
 	for (unsigned i = 0; i < r->json_count; i++) {
 		if (!(keys->found >> i & 1))
-			error_printf("--json=%s: no line has such a value",
-			    r->json + r->json_at[i]);
+			error_printf("--json=%s: no line has a value at this"
+			    " pointer", r->json + r->json_at[i]);
 	}
 }
 

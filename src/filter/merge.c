@@ -94,7 +94,7 @@ check_mergeable(const struct filter *a, const struct filter *b,
 
 	if (filter_waiting(b) > 0) {
 		return error_set(error, STATUS_FAILED, "%s: has lines in a"
-		    " journal; take them first: bloomdedup add -f %s"
+		    " journal; apply it first: bloomdedup add -f %s"
 		    " </dev/null", filter_name(b), filter_name(b));
 	}
 	if (x->hash.kind != y->hash.kind)

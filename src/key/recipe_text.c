@@ -194,7 +194,7 @@ int
 key_recipe_inherit(struct key_recipe *given,
     const struct key_recipe *stored, struct error *error)
 {
-	char had[KEY_OPTIONS], wanted[KEY_OPTIONS];
+	char had[KEY_OPTIONS], wanted[KEY_OPTIONS], value[KEY_VALUE];
 
 	for (size_t i = 0; i < key_step_count; i++) {
 		const struct key_step *step = &key_steps[i];
@@ -203,9 +203,14 @@ key_recipe_inherit(struct key_recipe *given,
 			continue;
 		describe(step, stored, had);
 		describe(step, given, wanted);
-		if (strcmp(had, wanted) != 0)
-			return error_set(error, STATUS_USAGE, "made with %s,"
-			    " which contradicts %s", had, wanted);
+		if (strcmp(had, wanted) == 0)
+			continue;
+		if (step->absent == NULL &&
+		    !key_step_print(step, stored, 0, value))
+			return error_set(error, STATUS_USAGE, "made without"
+			    " --%s, which contradicts %s", step->name, wanted);
+		return error_set(error, STATUS_USAGE, "made with %s, which"
+		    " contradicts %s", had, wanted);
 	}
 	*given = *stored;
 	return 0;

@@ -421,7 +421,6 @@ const struct key_step key_steps[] = {
 	{ "csv", FLAG, MEMBER(csv) },
 	{ "header", FLAG, MEMBER(header) },
 	{ "json", .parse = parse_json, .escaped = 1, .print = print_json,
-	    .absent = "no --json",
 	    APPLY(json) },
 	{ "trim-fields", FLAG, MEMBER(trim_fields),
 	    APPLY(trim_fields) },

@@ -61,7 +61,7 @@ write_claimed(struct worker *w, size_t *fresh, struct error *error)
 	if (worker_write(w, fresh, claimed < 0 ? &why : error) < 0 &&
 	    claimed >= 0) {
 		claimed = error_set(error, error->status,
-		    "%s; %zu lines are remembered and were not printed",
+		    "%s; %zu lines were remembered but not printed",
 		    error->text, batch->new_count - *fresh);
 	}
 	w->run->lines_new += *fresh;

@@ -5,13 +5,13 @@ load ../common
 full() {
 	seq 100000 |
 		bloomdedup -f seen -n 100 -p 1e-3 --on-full=warn -q 2>err
-	grep -q '^bloomdedup: seen: more lines than it was made for' err
+	grep -q '^bloomdedup: seen: holds more than the ' err
 }
 
 # warned FILE: one line, with the rate.
 warned() {
 	[ "$(wc -l <"$1")" -eq 1 ]
-	grep -q '^bloomdedup: seen: more lines than .* rate of about 1,' "$1"
+	grep -q '^bloomdedup: seen: holds more than .* error rate is now about 1 instead' "$1"
 }
 
 @test "a run that marks nothing any more says why nothing comes out" {
@@ -28,7 +28,7 @@ warned() {
 		--on-full=warn -q 2>err
 	[ ! -s err ]
 	seq 1000000 1100000 | bloomdedup -f seen -q 2>err
-	grep -q 'made for (1,000): new ones .* at a rate of about [^ ]*, not 0.001$' err
+	grep -q 'more than the 1,000 lines .* is now about [^ ]* instead of 0.001$' err
 	[ "$(wc -l <err)" -eq 1 ]
 }
 

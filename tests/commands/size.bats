@@ -23,7 +23,7 @@ as_told() {
 	grep -Eq '^hash functions \(k\) .* 17$' out
 	grep -Eq ' 299\.5 MB$' out
 	grep -Eq ' 285\.7 MiB$' out
-	grep -Eq '^bits a line .* 23\.96$' out
+	grep -Eq '^bits per line .* 23\.96$' out
 	grep -Eq ' 299,533,075$' out
 }
 
@@ -182,7 +182,7 @@ make_it() {
 		awk -v b="$b" -v k="$k" -v rate="$rate" '
 			$1 == b { found = ($(k + 1) + 0 == rate + 0) }
 			END { exit !found }' table || {
-			echo "not $rate for $b bits a line, k = $k"
+			echo "not $rate for $b bits per line, k = $k"
 			return 1
 		}
 	done <<-'END'

@@ -512,5 +512,5 @@ is_drawn() {
 	[ ! -s err ]
 	[ "$(figure lines seen)" -gt 4 ]
 	seq 20000 | bloomdedup -f seen >out 2>err
-	is_message err 'seen: more lines than it was made for (4): new ones are now dropped by mistake at a rate of about '
+	is_message err 'seen: holds more than the 4 lines that it was made for; its error rate is now about '
 }

@@ -32,7 +32,7 @@ layer_offset() {
 	grown
 	[ "$(checked seen)" -eq 2 ]
 	bloomdedup info --verify seen >out
-	grep -q '^  checksums     right in 2 of 2 full layers$' out
+	grep -q '^  checksums     2 of 2 full layers checked, all correct$' out
 }
 
 @test "a filter of one layer has none" {
@@ -51,7 +51,7 @@ layer_offset() {
 		bloomdedup info --verify seen >out 2>err || status=$?
 		[ "$status" -eq 3 ]
 		[ "$(cat err)" = "bloomdedup: seen: layer $((i + 1)) is damaged: its checksum is wrong" ]
-		grep -q '^  checksums     right in 1 of 2 full layers$' out
+		grep -q '^  checksums     1 of 2 full layers checked, all correct$' out
 		bloomdedup info seen >out
 		cp whole seen
 	done

@@ -137,7 +137,7 @@ try_it() {
 
 @test "README: what a line takes at an error rate of 1e-12" {
 	grep -qF '64.75 bits' "$README"
-	bloomdedup size -n 1e9 -p 1e-12 | grep -q '^bits a line  *64.75 '
+	bloomdedup size -n 1e9 -p 1e-12 | grep -q '^bits per line  *64.75 '
 }
 
 @test "README: every example is run here" {

@@ -234,7 +234,7 @@ ends_with() {
 	is_message err '3 lines have no field 2, so their keys are empty, and each counts as new; the first is line 2 of standard input'
 	# and where they all lack it, they are all wanted
 	seq 3 | bloomdedup -t, -k 2 --keep-empty 2>err | cmp - <(seq 3)
-	fails 2 'made with no --keep-empty, which contradicts --keep-empty' \
+	fails 2 'made without --keep-empty, which contradicts --keep-empty' \
 		other_filter --keep-empty
 	fails 3 'line 5 has no field 2, which --strict-keys' \
 		bloomdedup -q -f seen --strict-keys in

@@ -109,7 +109,7 @@ b&"/'
 	fails 2 "contradicts" bloomdedup add -f seen --part=2/4 in
 	fails 2 "contradicts" bloomdedup check -f seen --part=3/3 in
 	bloomdedup -f whole in >out
-	fails 2 "made with no --part, which contradicts --part=1/3" \
+	fails 2 "made without --part, which contradicts --part=1/3" \
 		bloomdedup -f whole --part=1/3 in
 	bloomdedup info seen | grep -q 'part=2/3$'
 	bloomdedup create --part=2/3 made

@@ -328,7 +328,7 @@ outlives_a_rest() {
 	seq 1 100 >in
 	"$BLOOMDEDUP" --claim -f "$URL/seen" in >/dev/full 2>err || status=$?
 	[ "$status" -eq 3 ]
-	grep -q '100 lines are remembered and were not printed' err
+	grep -q '100 lines were remembered but not printed' err
 }
 
 @test "--on-full=fail stops where there is no room" {
