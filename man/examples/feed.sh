@@ -8,7 +8,7 @@
 set -u
 [ $# -eq 1 ] || { echo "usage: feed.sh URL" >&2; exit 2; }
 page=$(curl -fsS -- "$1") || exit
-said=$(printf '%s\n' "$page" | grep -o 'https://[^<"]*' | sed 's/&amp;/\&/g' |
+said=$(printf '%s\n' "$page" | grep -o 'https://[^<"[:space:]]*' | sed 's/&amp;/\&/g' |
 	bloomdedup -f links.bloom --lock-timeout=0 -o new-links --append 2>&1)
 status=$?
 [ "$status" -ne 75 ] || exit 0

@@ -158,7 +158,7 @@ if has inputs; then
 		refuse "$DAY: was begun with other files, or they have changed" \
 			"since ($DAY/inputs has their sizes, times and names):" \
 			"finish it with those, and give late files a new day"
-elif [ -n "$found" ]; then
+elif [ -n "$found" ] && [ "$found" != inputs._COPYING_ ]; then
 	refuse "$DAY: has something else in it: name a new folder"
 fi
 ! has finished || exit 0

@@ -110,6 +110,23 @@ new_lines() {
 
 # --- what runs here
 
+# key_options: those of the filter whose `info --json` is on standard input, but
+# for its part.
+key_options() {
+	sed 's/.*"key": \[//; s/"part=.*//'
+}
+
+# check_keys: would the lines be split as the filters were made?
+check_keys() {
+	(
+		set -f # KEYS are words, not patterns
+		scratch=$(mktemp -d)
+		trap 'rm -rf "$scratch"' EXIT
+		bloomdedup create -n 1000 $KEYS --part=1/2 "$scratch/filter"
+		bloomdedup info --json "$scratch/filter"
+	) | key_options | cmp -s - <(key_options <<<"$about")
+}
+
 # Arguments first: until all of them are right, nothing is made or changed.
 machines=:
 if [ "${1-}" = -S ]; then
@@ -127,6 +144,7 @@ shift 2
 for file; do
 	[ -f "$file" ] && [ -r "$file" ] ||
 		refuse "$file: there is no such file, or it can't be read"
+	[[ $file != *$'\n'* ]] || refuse "$file: its name has a line end"
 done
 if [ -e "$DAY" ] && [ ! -e "$DAY/inputs" ]; then
 	# a run that was stopped before it began leaves nothing else
@@ -155,6 +173,8 @@ about=$("${run_parts[@]}" about_filter ::: 1@m0) ||
 PARTS=$(sed -n 's|.*"part=1/\([0-9]*\)".*|\1|p' <<<"$about")
 [ -n "$PARTS" ] ||
 	refuse "$FILTERS/part-1.bloom: not made with --part=1/N"
+check_keys ||
+	refuse "KEYS='$KEYS': the filters were not made with these options"
 [[ $about != *'"header"'* ]] || HEADER=yes
 parts=()
 for ((i = 1; i <= PARTS; i++)); do

@@ -198,6 +198,20 @@ while PARTS is None or number <= PARTS:
         refuse("%s: not made with --part=%d/%s" % (name, number, PARTS or "N"))
     number += 1
 
+# Would the lines be split as the filters were made?
+with tempfile.TemporaryDirectory() as scratch:
+    name = scratch + "/filter"
+    try:
+        bloomdedup("create", "-n", "1000", *KEYS, "--part=%d/%d" % (PARTS, PARTS),
+                   name, task="KEYS")
+        made = json.loads(bloomdedup("info", "--json", name, task=name))["key"]
+    except RuntimeError as error:
+        refuse(error)
+    # that of the last part
+    if made != key:
+        refuse("KEYS='%s': the filters were not made with these options"
+               % " ".join(KEYS))
+
 if begin():
     with SparkContext() as sc:
         sc.parallelize(list(enumerate(FILES)), len(FILES)).foreach(split_file)

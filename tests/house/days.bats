@@ -245,6 +245,10 @@ arguments() {
 	refuses "$1" "part-2.bloom" "$here/filters" "$here/day-1" \
 		"$here/inputs/monday"
 	mv away filters/part-2.bloom
+	if [ "$1" != hadoop ]; then
+		KEYS='-k 2' refuses "$1" "KEYS='-k 2': the filters were not made" \
+			"$here/filters" "$here/day-1" "$here/inputs/monday"
+	fi
 	run_day "$1" "$here/filters" "$here/day-1" "$here/inputs/monday" ||
 		{ cat said; false; }
 	new_lines "$1" "$here/day-1" | sort -n | cmp - inputs/monday
@@ -346,6 +350,25 @@ stopped() {
 
 @test "parallel: all arguments are checked before anything is touched" {
 	arguments parallel
+}
+
+@test "parallel: a line end in the name of a file is refused" {
+	needs flock
+	make_engines
+	make_filters 2
+	seq 10 >$'mon\nday'
+	refuses parallel 'its name has a line end' filters day-1 $'mon\nday'
+}
+
+@test "Hadoop: a copy that was cut short does not make a folder another's" {
+	make_engines
+	make_filters 2
+	seq 10 >monday
+	mkdir day-1
+	echo 3 >day-1/inputs._COPYING_
+	run_day hadoop "$PWD/filters" "$PWD/day-1" "$PWD/monday" ||
+		{ cat said; false; }
+	new_lines hadoop day-1 | sort -n | cmp - monday
 }
 
 @test "Hadoop: all arguments are checked before anything is touched" {
