@@ -20,6 +20,7 @@ enum result {
 	RESULT_NEW,      /* neither seen nor leased */
 	RESULT_SEEN,     /* it was remembered before */
 	RESULT_LEASED,
+	/* From here on, it failed: */
 	RESULT_FULL,     /* the filter has no room for it */
 	RESULT_NO_PLACE, /* for a lease, in the table, */
 	RESULT_NO_SHARE  /* or in the filter's half of it */

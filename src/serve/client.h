@@ -76,8 +76,6 @@ struct client {
 	size_t owed;           /* about the bytes of replies that sweep_run will
 	                        * add */
 	size_t unread;         /* its share of service->unread */
-	/* Only for memcached_answer: */
-	int get_failed;        /* has the get that is answered failed? */
 	/* Only for RESP: */
 	struct served *served; /* its request's filter; NULL: not known now */
 	/* Only for server.c: */

@@ -340,27 +340,34 @@ refusal_of_keys(const struct service *service, struct bytes keys)
 	return NULL;
 }
 
-/* A get is an operation for each key, and one for the end of the reply. */
+/*
+ * A get of one key is one operation. One of several keys is an operation for
+ * each, and one for the end of the reply.
+ */
 static void
-take_get(struct client *client, const struct request *get)
+take_get(struct client *client, struct request *request)
 {
-	struct request request = *get;
-	struct bytes keys = get->key, first = bytes_next_word(&keys);
+	struct bytes keys = request->key, key = bytes_next_word(&keys);
 
-	request.several = bytes_after_blanks(keys).nbytes > 0;
-	/* A single key is looked at when it is added. */
-	if (request.several)
-		request.reply = refusal_of_keys(client->service, get->key);
-	if (request.several && request.reply != NULL) {
-		request.verb = VERB_FAILED;
-		add(client, &request);
+	request->several = bytes_after_blanks(keys).nbytes > 0;
+	if (!request->several) {
+		request->key = key;
+		add(client, request);
 		return;
 	}
-	for (request.key = first; request.key.nbytes > 0;
-	    request.key = bytes_next_word(&keys))
-		add(client, &request);
-	request.verb = VERB_GET_END;
-	add(client, &request);
+	request->reply = refusal_of_keys(client->service, request->key);
+	if (request->reply != NULL) {
+		request->verb = VERB_FAILED;
+		add(client, request);
+		return;
+	}
+	for (; key.nbytes > 0; key = bytes_next_word(&keys)) {
+		request->key = key;
+		add(client, request);
+	}
+	request->verb = VERB_GET_END;
+	request->key = key;
+	add(client, request);
 }
 
 size_t
@@ -406,26 +413,24 @@ put_failure(struct buffer *replies, const struct operation *o,
  * that wait for END hang, or drop the server with all keys.
  */
 static void
-answer_get(struct client *client, const struct operation *o,
+answer_get(struct buffer *replies, const struct operation *o,
     const struct outcome *outcome, int failed)
 {
 	static const char values[][16] = { " 0 1\r\n1\r\n", " 0 1 0\r\n1\r\n" };
-	struct buffer *replies = &client->replies;
 	const char *value = values[o->request.with_cas];
-	int ends = o->request.verb == VERB_GET_END;
+	int several = o->request.several;
 
-	if (ends) {
-		if (!client->get_failed)
-			buffer_put(replies, "END\r\n", 5);
-		client->get_failed = 0;
-	} else if (failed && !o->request.several) {
+	if (failed && !several) {
 		put_failure(replies, o, outcome);
-		client->get_failed = 1;
-	} else if (!failed && outcome->seen) {
+		return;
+	}
+	if (!failed && outcome->seen) {
 		buffer_put(replies, "VALUE ", 6);
 		buffer_put(replies, o->request.key.data, o->request.key.nbytes);
 		buffer_put(replies, value, strlen(value));
 	}
+	if (!several || o->request.verb == VERB_GET_END)
+		buffer_put(replies, "END\r\n", 5);
 }
 
 static void
@@ -449,7 +454,7 @@ memcached_answer(struct client *client, const struct operation *o,
 	int failed = o->reply != NULL || outcome->failure != NULL;
 
 	if (r->verb == VERB_GET || r->verb == VERB_GET_END)
-		answer_get(client, o, outcome, failed);
+		answer_get(replies, o, outcome, failed);
 	else if (r->noreply || (o->reply != NULL && o->reply[0] == '\0'))
 		return;
 	else if (failed)

@@ -192,8 +192,9 @@ static const struct row rows[] = {
 	{ "ping", VERB_PING, parse_rest, 1, NULL },
 	{ "QUIT", VERB_REDIS_QUIT, parse_rest, 1, NULL },
 	{ "help", VERB_FAILED, parse_words, 1, "CLIENT_ERROR requests: add,"
-	    " set, get, gets, replace, delete, stats, try, setmem, version,"
-	    " quit; see SERVING in bloomdedup(1)" },
+	    " set, get, gets, replace, delete, touch (with --lease), stats,"
+	    " try, setmem, version, verbosity, quit, PING; see SERVING in"
+	    " bloomdedup(1)" },
 	/* HTTP: any web page can make a browser send requests here */
 	{ "GET", VERB_FAILED, NULL, 1, "" },
 	{ "HEAD", VERB_FAILED, NULL, 1, "" },
@@ -210,13 +211,13 @@ static const struct row unknown = { "", VERB_FAILED, parse_words, 1, "ERROR" };
 static const struct row *
 find_row(struct bytes word, const struct protocol_limits *limits)
 {
-	for (size_t i = 0; i < ROWS; i++) {
-		if (rows[i].verb == VERB_TOUCH && !limits->touch)
-			continue;
-		if (bytes_are(word, rows[i].word))
-			return &rows[i];
-	}
-	return &unknown;
+	size_t i = 0;
+
+	while (i < ROWS && !bytes_are(word, rows[i].word))
+		i++;
+	if (i == ROWS || (rows[i].verb == VERB_TOUCH && !limits->touch))
+		return &unknown;
+	return &rows[i];
 }
 
 /* How long the line that begins at `data` may be. */

@@ -37,7 +37,7 @@ enum verb {
 	VERB_PING,      /* Redis' PING and QUIT as lines: health checks send */
 	VERB_REDIS_QUIT, /* them */
 	VERB_FAILED,  /* `reply` is the answer */
-	VERB_GET_END  /* only in a sweep: the end of a get line */
+	VERB_GET_END  /* only in a sweep: the end of a get of several keys */
 };
 
 struct request {

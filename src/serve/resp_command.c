@@ -18,45 +18,38 @@ static const struct resp_command *const tables[] = { resp_filter_commands,
 #define KEPT_BYTES ((size_t)1 << 10)
 
 const struct resp_command *
-resp_command_find(struct bytes name, int leases)
+resp_command_next(struct resp_position *position, int leases)
 {
-	for (size_t i = 0; i < TABLES; i++) {
-		if (tables[i] == resp_lease_commands && !leases)
+	const struct resp_command *command;
+
+	for (; position->table < TABLES; position->table++) {
+		if (tables[position->table] == resp_lease_commands && !leases)
 			continue;
-		for (const struct resp_command *c = tables[i];
-		    c->name != NULL; c++) {
-			if (strlen(c->name) == name.nbytes &&
-			    strncasecmp(c->name, (const char *)name.data,
-			    name.nbytes) == 0)
-				return c;
-		}
+		command = &tables[position->table][position->row++];
+		if (command->name != NULL)
+			return command;
+		position->row = 0;
 	}
 	return NULL;
+}
+
+int
+resp_command_is(const struct resp_command *command, struct bytes name)
+{
+	return strlen(command->name) == name.nbytes && strncasecmp(
+	    command->name, (const char *)name.data, name.nbytes) == 0;
 }
 
 const struct resp_command *
-resp_command_number(size_t number, int leases)
+resp_command_find(struct bytes name, int leases)
 {
-	for (size_t i = 0; i < TABLES; i++) {
-		if (tables[i] == resp_lease_commands && !leases)
-			continue;
-		for (const struct resp_command *c = tables[i];
-		    c->name != NULL; c++) {
-			if (number-- == 0)
-				return c;
-		}
-	}
-	return NULL;
-}
+	struct resp_position position = { 0 };
+	const struct resp_command *c;
 
-size_t
-resp_command_count(int leases)
-{
-	size_t count = 0;
-
-	while (resp_command_number(count, leases) != NULL)
-		count++;
-	return count;
+	do
+		c = resp_command_next(&position, leases);
+	while (c != NULL && !resp_command_is(c, name));
+	return c;
 }
 
 void

@@ -82,17 +82,23 @@ extern const struct resp_command resp_filter_commands[],
     resp_connection_commands[], resp_session_commands[],
     resp_lease_commands[];
 
+/* A position among all commands; all zero before the first one. */
+struct resp_position {
+	size_t table, row;
+};
+
 /*
- * The command of that name, in any case; NULL if there is none. Those about
- * leases are looked for if the server has `leases`.
+ * Returns the next command, and advances the position past it; NULL after the
+ * last one. Those about leases are left out unless the server has `leases`.
  */
+const struct resp_command *resp_command_next(struct resp_position *position,
+    int leases);
+
+/* Has it this name, in any case? */
+int resp_command_is(const struct resp_command *command, struct bytes name);
+
+/* Returns the command of that name, in any case; NULL if there is none. */
 const struct resp_command *resp_command_find(struct bytes name, int leases);
-
-/* Returns the number of commands, with those about leases if there are any. */
-size_t resp_command_count(int leases);
-
-/* Returns command number `number` of these, from 0 on; NULL after the last. */
-const struct resp_command *resp_command_number(size_t number, int leases);
 
 /*
  * Returns word i of those that were kept, which is valid until the end of the

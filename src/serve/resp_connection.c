@@ -172,15 +172,28 @@ info(struct resp *r)
 	resp_put_bulk(r, text, (size_t)n);
 }
 
+static size_t
+count_commands(const struct resp *r)
+{
+	int leases = r->client->service->leases != NULL;
+	struct resp_position position = { 0 };
+	size_t count = 0;
+
+	while (resp_command_next(&position, leases) != NULL)
+		count++;
+	return count;
+}
+
 static void
 list_commands(struct resp *r)
 {
 	int leases = r->client->service->leases != NULL;
-	size_t count = resp_command_count(leases);
+	struct resp_position position = { 0 };
+	const struct resp_command *command;
 
-	resp_put_array(r, count);
-	for (size_t i = 0; i < count; i++)
-		resp_put_text(r, resp_command_number(i, leases)->name);
+	resp_put_array(r, count_commands(r));
+	while ((command = resp_command_next(&position, leases)) != NULL)
+		resp_put_text(r, command->name);
 }
 
 /*
@@ -205,8 +218,7 @@ describe_commands(struct resp *r)
 		"    Print this help." };
 
 	if (resp_is(r, 1, "COUNT") && r->kept == 2)
-		resp_put_integer(r, resp_command_count(
-		    r->client->service->leases != NULL));
+		resp_put_integer(r, count_commands(r));
 	else if (resp_is(r, 1, "LIST") && r->kept == 2)
 		list_commands(r);
 	else if (resp_is(r, 1, "HELP") && r->kept == 2)

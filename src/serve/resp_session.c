@@ -87,9 +87,12 @@ refuse_unknown(struct resp *r, struct bytes name)
 static void
 begin_request(struct resp *r, const struct resp_word *word)
 {
-	const struct resp_command *command = resp_command_find(word->bytes,
-	    r->client->service->leases != NULL);
+	const struct resp_command *command = r->command;
 
+	/* in a pipeline, it is mostly the command of the request before */
+	if (command == NULL || !resp_command_is(command, word->bytes))
+		command = resp_command_find(word->bytes,
+		    r->client->service->leases != NULL);
 	r->command = command;
 	r->count = word->count;
 	r->items = 0;

@@ -31,7 +31,7 @@ struct part {
 	int8_t results[OPERATIONS]; /* of enum result */
 	/* With leases: */
 	uint8_t actions[OPERATIONS];
-	uint64_t lengths[OPERATIONS]; /* of leases, */
+	uint64_t lengths[OPERATIONS]; /* of leases that are wanted, */
 	uint64_t left[OPERATIONS];    /* and of those there were */
 	int leases;          /* one of them is or meets a lease */
 	size_t count;
@@ -134,8 +134,10 @@ sweep_add(struct sweep *sweep, struct client *client,
 	part->digests[entry->item] = served_digest(o->served, o->subkey);
 	part->asks[entry->item] = o->action == ACTION_LOOK;
 	part->actions[entry->item] = (uint8_t)o->action;
-	part->lengths[entry->item] = o->length;
-	part->leases |= o->action > ACTION_SET;
+	if (o->action > ACTION_SET) {
+		part->leases = 1;
+		part->lengths[entry->item] = o->length;
+	}
 	if (part->count == part->costly)
 		client_pause(client);
 }
@@ -269,46 +271,29 @@ carry_out(struct sweep *sweep, struct part *part, struct filter *filter)
 	return finish_marks(sweep, part, filter, marked > 0);
 }
 
-/* Why an item of a part failed; `text` is room for it. NULL: it didn't. */
-static const char *
-failure_of(const struct part *part, enum result result, struct error *text)
+/* An item of a part has failed: why? `text` is room for the reason. */
+static void
+fill_failure(const struct part *part, enum result result,
+    struct outcome *outcome, struct error *text)
 {
-	if (part->failed || result == RESULT_FULL)
-		return part->error.text;
-	if (result == RESULT_NO_PLACE)
-		return "all leases that the server has room for are taken"
-		    " (--max-leases)";
-	if (result != RESULT_NO_SHARE)
-		return NULL;
-	error_set(text, STATUS_FULL, "%s: it has half of the leases that the"
-	    " server has room for (--max-leases)", part->served->path);
-	return text->text;
-}
+	struct served *served = part->served;
 
-static struct outcome
-outcome_of(const struct entry *entry, struct error *text)
-{
-	const struct part *part = entry->part;
-	struct outcome outcome = { 0 };
-	enum result result;
-
-	if (part == NULL)
-		return outcome;
-	result = (enum result)part->results[entry->item];
-	outcome.failure = failure_of(part, result, text);
-	if (outcome.failure != NULL) {
-		outcome.status = part->failed || result == RESULT_FULL ?
-		    part->error.status : STATUS_FULL;
-		outcome.no_lease = !part->failed && result != RESULT_FULL;
-		served_report(part->served->pool, &part->served->refusals,
-		    outcome.failure);
-		return outcome;
+	if (part->failed || result == RESULT_FULL) {
+		outcome->failure = part->error.text;
+		outcome->status = part->error.status;
+	} else {
+		if (result == RESULT_NO_PLACE)
+			error_set(text, STATUS_FULL, "all leases that the"
+			    " server has room for are taken (--max-leases)");
+		else
+			error_set(text, STATUS_FULL, "%s: it has half of the"
+			    " leases that the server has room for"
+			    " (--max-leases)", served->path);
+		outcome->failure = text->text;
+		outcome->status = STATUS_FULL;
+		outcome->no_lease = 1;
 	}
-	outcome.seen = result == RESULT_SEEN;
-	outcome.leased = result == RESULT_LEASED;
-	if (outcome.leased)
-		outcome.left = part->left[entry->item];
-	return outcome;
+	served_report(served->pool, &served->refusals, outcome->failure);
 }
 
 static void
@@ -342,9 +327,21 @@ answer(struct sweep *sweep, const struct entry *entry)
 {
 	const struct operation *o = &entry->operation;
 	struct counters *counters = &sweep->service->counters;
+	const struct part *part = entry->part;
 	struct error text; /* large, and seldom used: not cleared */
-	struct outcome outcome = outcome_of(entry, &text);
+	struct outcome outcome = { 0 };
 
+	if (part != NULL) {
+		enum result result = (enum result)part->results[entry->item];
+
+		if (part->failed || result >= RESULT_FULL)
+			fill_failure(part, result, &outcome, &text);
+		else if (result == RESULT_SEEN)
+			outcome.seen = 1;
+		else if (result == RESULT_LEASED)
+			outcome = (struct outcome){ .leased = 1,
+				.left = part->left[entry->item] };
+	}
 	if (o->reply != NULL || outcome.failure != NULL)
 		counters->refused++;
 	else if (o->subkey.data != NULL)

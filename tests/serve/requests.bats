@@ -340,6 +340,11 @@ load server
 	start_server
 	ask help version >out
 	head -n 1 out | grep -q '^CLIENT_ERROR .*add, set.*bloomdedup(1)$'
+	local verb
+	for verb in gets replace delete touch stats try setmem version \
+		verbosity quit PING; do
+		head -n 1 out | grep -qw $verb
+	done
 	grep -q '^VERSION' out
 	[ "$(wc -l <out)" -eq 2 ]
 }
