@@ -427,6 +427,22 @@ headers() {
 	headers spark
 }
 
+@test "Hadoop: a day waits until the one before is finished" {
+	make_engines
+	make_filters 2
+	seq 10 >monday
+	seq 5 20 >tuesday
+	mv bin/mapred mapred
+	stand_in mapred <<<'exit 1'
+	run ! run_day hadoop "$PWD/filters" "$PWD/day-1" "$PWD/monday"
+	mv mapred bin/mapred
+	refuses hadoop "$PWD/day-1 isn't finished" "$PWD/filters" "$PWD/day-2" \
+		"$PWD/tuesday"
+	run_day hadoop "$PWD/filters" "$PWD/day-1" "$PWD/monday"
+	run_day hadoop "$PWD/filters" "$PWD/day-2" "$PWD/tuesday"
+	new_lines hadoop day-2 | sort -n | cmp - <(seq 11 20)
+}
+
 @test "Hadoop: a header is refused" {
 	make_engines
 	make_filters 2
