@@ -28,7 +28,7 @@ take_out(const struct digest *digests, size_t n, const uint8_t *claimed,
 	s.digests = memory_or_die(malloc(n * sizeof *s.digests));
 	s.numbers = memory_or_die(malloc(n * sizeof *s.numbers));
 	s.claimed = memory_or_die(malloc(n));
-	memset(s.claimed, which, n);
+	memset(s.claimed, (int)which, n);
 	for (size_t i = 0; i < n; i++) {
 		if (claimed[i] != which)
 			continue;
