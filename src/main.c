@@ -8,6 +8,7 @@
 #include "base/signals.h"
 #include "cli/command.h"
 #include "cli/command_line.h"
+#include "cli/operands.h"
 #include "redis/address.h"
 
 /*
@@ -37,7 +38,7 @@ run(struct options *options, struct error *error)
 	}
 	if (options->version)
 		return command_version.run(options, error);
-	if (command_line_find_inputs(options, error) < 0)
+	if (operands_find_inputs(options, error) < 0)
 		return -1;
 	return command_table[options->command]->run(options, error);
 }

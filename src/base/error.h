@@ -26,10 +26,13 @@ struct error {
 int error_set(struct error *error, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* For a failed system call: "NAME: REASON", of `errnum`; STATUS_FAILED. */
+/*
+ * The same for a failed system call: the text is "NAME: REASON", with the
+ * system's text for `errnum`, and the status is STATUS_FAILED.
+ */
 int error_system(struct error *error, int errnum, const char *name);
 
-/* The same, for a permanent failure that was reported before. */
+/* error_system for a permanent failure that was reported before. */
 int error_again(struct error *error, int errnum, const char *name);
 
 /* Is there no room for more, by a limit of the user's or of the disk? */

@@ -1,4 +1,7 @@
-/* Complete reads and writes at an offset; random bytes; descriptors, pipes. */
+/*
+ * Reads and writes at an offset that retry until they are complete; random
+ * bytes; descriptors, and the buffers of pipes.
+ */
 #ifndef BASE_IO_H
 #define BASE_IO_H
 
@@ -8,10 +11,13 @@
 
 #include "base/error.h"
 
-/* Read nbytes; returns how many, fewer only at the end; -1 with errno set. */
+/*
+ * Read nbytes at an offset. Returns how many were read, fewer only at the end
+ * of the file; or -1 with errno set.
+ */
 ssize_t io_pread(int fd, void *data, size_t nbytes, uint64_t offset);
 
-/* Write nbytes. Returns 0, or -1 with errno set. */
+/* Write all of nbytes at an offset. Returns 0, or -1 with errno set. */
 int io_pwrite(int fd, const void *data, size_t nbytes, uint64_t offset);
 
 /*
@@ -37,10 +43,16 @@ int io_cut(int fd, off_t size, off_t to);
  */
 int io_take_back(int fd, uint64_t begin, uint64_t nbytes, uint64_t kept);
 
-/* Up to 256 random bytes. Returns 0, or -1 with `error` filled. */
+/*
+ * Random bytes from the system, at most 256. Returns 0, or -1 with `error`
+ * filled.
+ */
 int io_random(void *data, size_t nbytes, struct error *error);
 
-/* How many descriptors may be open: from now on, all that are allowed. */
+/*
+ * Raise the limit on open descriptors to what the system allows this process.
+ * Returns how many may be open now.
+ */
 uint64_t io_descriptors(void);
 
 /*

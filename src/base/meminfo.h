@@ -1,4 +1,7 @@
-/* Memory to allocate: the machine's, or its control group's if that is less. */
+/*
+ * How much memory the process can still allocate: the machine's, or its control
+ * group's if that is less.
+ */
 #ifndef BASE_MEMINFO_H
 #define BASE_MEMINFO_H
 

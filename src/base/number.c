@@ -47,18 +47,24 @@ make_whole(long double value, int rounding, uint64_t *whole)
 	return 0;
 }
 
-/* The unit at *text, which moves past it: base, base^2 ...; else 1. */
+/*
+ * The unit whose letter is at *text, which moves past it: base for the first of
+ * `letters`, base^2 for the second ...; 1 if it is none of them.
+ */
 static uint64_t
 parse_unit(const char **text, const char *letters, uint64_t base)
 {
 	char letter = **text == 'k' ? 'K' : **text;
-	const char *found = letter == '\0' ? NULL : strchr(letters, letter);
-	uint64_t unit = 1;
+	uint64_t unit = base;
 
-	*text += found != NULL;
-	for (; found != NULL && found >= letters; found--)
+	for (; *letters != '\0'; letters++) {
+		if (*letters == letter) {
+			++*text;
+			return unit;
+		}
 		unit *= base;
-	return unit;
+	}
+	return 1;
 }
 
 int

@@ -21,7 +21,7 @@ char *path_real(const char *path);
 /* With links resolved, and from the root on; to be freed. NULL on failure. */
 char *path_absolute(const char *path);
 
-/* Do both describe the same file? */
+/* Do both describe the same file, by device and inode? */
 int path_same_file(const struct stat *a, const struct stat *b);
 
 /* Would new files with these two names be the same file? */
@@ -35,8 +35,9 @@ int path_same_place(const char *a, const char *b);
 int path_sync_folder(const char *path, struct error *error);
 
 /*
- * In two steps, so that a folder that can't be opened is an error before the
- * name is changed. The first returns a descriptor, or -1; the second closes it.
+ * The same in two steps, so that a folder that can't be opened is an error
+ * before the name is changed. path_open_folder returns a descriptor, or -1 with
+ * `error` filled; path_sync_opened syncs it and closes it in any case.
  */
 int path_open_folder(const char *path, struct error *error);
 int path_sync_opened(int folder, const char *path, struct error *error);

@@ -26,7 +26,9 @@ thread_start(pthread_t *thread, void *(*run)(void *context), void *context)
 	pthread_sigmask(SIG_SETMASK, &blocked, &before);
 	result = pthread_create(thread, NULL, run, context);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return result == 0 ? 0 : -1;
+	if (result != 0)
+		return -1;
+	return 0;
 }
 
 /* Sleep until the turn of piece `number` begins, if it hasn't begun yet. */

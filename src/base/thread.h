@@ -23,7 +23,10 @@ struct turns {
 };
 #define TURNS_BEGIN { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 }
 
-/* Wait for the turn of piece `number`; it lasts until turns_pass. */
+/*
+ * Wait for the turn of piece `number`, which lasts until its thread calls
+ * turns_pass: then it is the next number's.
+ */
 void turns_wait(struct turns *turns, uint64_t number);
 void turns_pass(struct turns *turns);
 

@@ -2,7 +2,10 @@
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
-/* Bytes of the character at `text` (RFC 3629, NUL-ended); 0: not UTF-8. */
+/*
+ * The length in bytes of the character at `text` (RFC 3629), which ends with a
+ * NUL; 0 if it isn't valid UTF-8.
+ */
 int utf8_length(const char *text);
 
 /*

@@ -1,6 +1,7 @@
 /*
  * The bits of one layer: where a digest's bits are, setting and testing them,
- * where loops.h doesn't. Works on mapped memory; knows nothing of files.
+ * where loops.h doesn't. Works on memory that the caller has mapped; knows
+ * nothing of files.
  */
 #ifndef BITS_BLOCK_H
 #define BITS_BLOCK_H

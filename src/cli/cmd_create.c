@@ -56,7 +56,10 @@ take_like(struct options *o, struct geometry *shape, struct hash *hash,
 	return result;
 }
 
-/* Read a shared secret: the first bytes of a file, which may be longer. */
+/*
+ * Read a secret that several filters share: the first bytes of a file, which
+ * may be longer.
+ */
 static int
 read_secret(struct hash *hash, const struct options *o, struct error *error)
 {
@@ -64,8 +67,9 @@ read_secret(struct hash *hash, const struct options *o, struct error *error)
 	FILE *file = fopen(o->secret_file, "re");
 	int result = 0;
 
-	*hash = (struct hash){ .kind = o->hash != 0 ?
-		(enum hash_kind)o->hash : HASH_XXH3_128 };
+	*hash = (struct hash){ .kind = HASH_XXH3_128 };
+	if (o->hash != 0)
+		hash->kind = (enum hash_kind)o->hash;
 	wanted = hash_secret_bytes(hash->kind);
 	if (file == NULL)
 		return error_system(error, errno, o->secret_file);
@@ -113,14 +117,16 @@ refuse(const char *path, struct error *error)
 	char text[NUMBER_TEXT];
 	struct filter *filter;
 	struct error ignored;
+	const char *grows = "";
 
 	if (filter_open(&filter, path, &use, &ignored) != 0)
 		return filter_options_keep_old(path, error);
+	if (filter_growth(filter) == GROWTH_GROW)
+		grows = " and grows by itself";
 	error_set(error, STATUS_FAILED, "%s: the filter exists: it remembers"
 	    " %s%s; --force would forget them", path,
 	    text_lines(text, (double)table_lines(filter_table(filter))),
-	    filter_growth(filter) == GROWTH_GROW ? " and grows by itself" :
-	    "");
+	    grows);
 	filter_close(filter, &ignored);
 	return -1;
 }
@@ -137,12 +143,9 @@ run_create(const struct options *o, struct error *error)
 
 	if (filter_options_check_name(path, error) < 0)
 		return -1;
-	/* A server decides by itself what its filters are like. */
-	if ((o->memory != 0 || o->hashes != 0) &&
-	    !filter_location(path)->is_path)
-		return error_set(error, STATUS_USAGE, "--%s is for filters in"
-		    " files; a filter in Redis is made for --capacity and"
-		    " --error-rate", o->memory != 0 ? "memory" : "hashes");
+	if (!filter_location(path)->is_path &&
+	    filter_options_check_shape(o, error) < 0)
+		return -1;
 	if (make_design(&design, &hash, *o, error) < 0)
 		return -1;
 	if (o->force)

@@ -106,22 +106,22 @@ static void
 tell_stopped(const struct run_plan *plan, const struct run *run,
     const char *go_on)
 {
-	char read[NUMBER_TEXT], fresh[NUMBER_TEXT];
-	const int prints_new = plan->print == PRINT_NEW ||
-	    plan->print == PRINT_MARKED;
+	char read[NUMBER_TEXT], new_ones[NUMBER_TEXT];
+	const char *done = "remembered";
 
 	if (signals_stop != SIGINT || !isatty(STDERR_FILENO) ||
 	    plan->filter == NULL || !plan->remember || plan->dry_run)
 		return;
 	number_format_count(read, run->lines_read);
-	number_format_count(fresh, run->lines_new);
+	number_format_count(new_ones, run->lines_new);
+	if (plan->print == PRINT_NEW || plan->print == PRINT_MARKED)
+		done = "printed and remembered";
 	if (plan->atomic)
 		error_printf("stopped after %s lines: none of them is"
 		    " remembered", read);
 	else
 		error_printf("stopped after %s lines: %s new ones are %s; %s",
-		    read, fresh, prints_new ? "printed and remembered" :
-		    "remembered", go_on);
+		    read, new_ones, done, go_on);
 }
 
 /*
@@ -163,9 +163,13 @@ stream(const struct options *o, struct error *error)
 		filter_discard(plan.filter, id, run.lines_new);
 	if (plan.remember && !o->quiet)
 		return status;
-	found = plan.remember || o->invert ? run.lines_new :
-	    run.lines_read - run.lines_new;
-	return status == STATUS_OK && found == 0 ? STATUS_NO : status;
+	/* The lines that the status is about. */
+	found = run.lines_new;
+	if (!plan.remember && !o->invert)
+		found = run.lines_read - run.lines_new;
+	if (status == STATUS_OK && found == 0)
+		return STATUS_NO;
+	return status;
 }
 
 const struct command command_filter = {
@@ -180,7 +184,7 @@ const struct command command_filter = {
 	.outro = "Exit status: 0 done, 1 nothing new (with -q), 2 wrong usage,"
 	    " 3 a file failed,\n4 the filter is full, 75 another run still"
 	    " holds its lock.",
-	.operands_max = COMMAND_OPERANDS_ANY,
+	.operands_max = COMMAND_OPERANDS_ANY, .reads_operands = 1,
 };
 
 const struct command command_add = {
@@ -189,7 +193,8 @@ const struct command command_add = {
 	.usage = "add -f FILTER [OPTION]... [FILE]...",
 	.intro = "Remember the lines of each FILE, or of standard input, and"
 	    " print nothing.",
-	.operands_max = COMMAND_OPERANDS_ANY, .needs = "filter",
+	.operands_max = COMMAND_OPERANDS_ANY, .reads_operands = 1,
+	.needs = "filter",
 	.takes = "add needs a filter: bloomdedup add -f FILTER",
 };
 
@@ -201,6 +206,7 @@ const struct command command_check = {
 	    " in FILTER. Nothing is remembered, and FILTER may be read-only.",
 	.outro = "Exit status: 0 if there was such a line, 1 if there was"
 	    " none.",
-	.operands_max = COMMAND_OPERANDS_ANY, .needs = "filter",
+	.operands_max = COMMAND_OPERANDS_ANY, .reads_operands = 1,
+	.needs = "filter",
 	.takes = "check needs a filter: bloomdedup check -f FILTER",
 };

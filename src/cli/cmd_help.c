@@ -15,7 +15,10 @@
 /* Lists up to this length are not divided into groups. */
 #define FLAT_MAX 10
 
-/* Print text from `column` on, wrapped and indented to it; "\n": a new line. */
+/*
+ * Print text, wrapped; the cursor is at `column`, and further lines are
+ * indented to it. "\n" starts a new line.
+ */
 static void
 put_wrapped(const char *text, int column)
 {
@@ -194,14 +197,18 @@ run_help(const struct options *o, struct error *error)
 {
 	const char *name = o->operands.count > 0 ? o->operands.items[0] : "";
 	const char *near = command_near(name);
-	enum command_id id = *name == '\0' ? COMMAND_FILTER :
-	    command_find(name);
+	enum command_id id = COMMAND_FILTER;
 
+	if (*name != '\0')
+		id = command_find(name);
+	if (id == COMMAND_COUNT && near == NULL) {
+		return error_set(error, STATUS_USAGE, "%s: there is no such"
+		    " command; see bloomdedup --help", name);
+	}
 	if (id == COMMAND_COUNT) {
-		return error_set(error, STATUS_USAGE, near == NULL ?
-		    "%s: there is no such command; see bloomdedup --help" :
-		    "%s: there is no such command (did you mean '%s'?); see"
-		    " bloomdedup --help", name, near);
+		return error_set(error, STATUS_USAGE, "%s: there is no such"
+		    " command (did you mean '%s'?); see bloomdedup --help",
+		    name, near);
 	}
 	command_print_help(id, 0);
 	return STATUS_OK;

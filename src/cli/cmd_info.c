@@ -32,6 +32,39 @@ struct facts {
 	uint64_t waiting;  /* lines in a complete journal; counted in `lines` */
 };
 
+/* Compare the checksums of all layers that have one. */
+static int
+verify_layers(struct filter *f, struct facts *facts, struct error *error)
+{
+	for (unsigned i = 0; i < filter_table(f)->count; i++) {
+		int right;
+
+		if (!filter_table(f)->layers[i].sealed)
+			continue;
+		facts->sealed++;
+		right = filter_verify_layer(f, i, error);
+		if (right < 0)
+			return -1;
+		if (right)
+			facts->checked++;
+		else if (facts->wrong == 0)
+			facts->wrong = i + 1;
+	}
+	return 0;
+}
+
+/* The lines that have room until it is full or grows, as it was planned. */
+static uint64_t
+room_left(struct filter *f)
+{
+	/* even if it may be overfilled */
+	uint64_t room = table_room(filter_table(f), GROWTH_FAIL);
+
+	if (room < filter_waiting(f))
+		return 0;
+	return room - filter_waiting(f);
+}
+
 static int
 gather(struct filter *f, struct facts *facts, int verify, struct error *error)
 {
@@ -46,8 +79,7 @@ gather(struct filter *f, struct facts *facts, int verify, struct error *error)
 
 		if (error->status != STATUS_OK)
 			return -1;
-		fill.lines = fill.lines < TEXT_LINES_MAX ? round(fill.lines) :
-		    TEXT_LINES_MAX;
+		fill.lines = fmin(round(fill.lines), TEXT_LINES_MAX);
 		facts->layers[i] = fill;
 		generation = filter_table(f)->layers[i].generation;
 		if (generation < filter_table(f)->generation_count)
@@ -55,26 +87,12 @@ gather(struct filter *f, struct facts *facts, int verify, struct error *error)
 		rates[i] = fill.error_rate;
 		facts->lines += fill.lines;
 	}
-	/* as planned, even if it may be overfilled */
-	facts->room = table_room(filter_table(f), GROWTH_FAIL);
+	facts->room = room_left(f);
 	facts->error_rate = estimate_joined_rate(rates, count);
 	facts->lines += (double)facts->waiting;
-	facts->room -= facts->waiting < facts->room ? facts->waiting :
-	    facts->room;
-	for (unsigned i = 0; i < count && verify; i++) {
-		int right;
-
-		if (!filter_table(f)->layers[i].sealed)
-			continue;
-		facts->sealed++;
-		right = filter_verify_layer(f, i, error);
-		if (right < 0)
-			return -1;
-		facts->checked += right != 0;
-		if (!right && facts->wrong == 0)
-			facts->wrong = i + 1;
-	}
-	return 0;
+	if (!verify)
+		return 0;
+	return verify_layers(f, facts, error);
 }
 
 static const char *
@@ -235,9 +253,11 @@ static void
 print_holder(const struct filter *f)
 {
 	char name[FILE_HOLDER_NAME];
-	pid_t holder = filter_path(f) == NULL ? 0 :
-	    file_lock_holder(filter_path(f), name);
+	pid_t holder;
 
+	if (filter_path(f) == NULL)
+		return;
+	holder = file_lock_holder(filter_path(f), name);
 	if (holder == 0)
 		return;
 	printf("  in use by     process %d (", (int)holder);
@@ -274,12 +294,25 @@ print_checksums(const struct facts *facts)
 		    facts->sealed == 1 ? "" : "s");
 }
 
+/* A server's filters have a shape of their own: k is 0. */
+static void
+print_hash(const struct filter *f)
+{
+	const struct geometry *g = &filter_table(f)->layers[0].geometry;
+
+	printf("  hash          %s, keyed",
+	    hash_name(filter_header(f)->hash.kind));
+	if (g->k > 0)
+		printf("; %u bits in %u cache line%s", g->k, g->cache_lines,
+		    g->cache_lines == 1 ? "" : "s");
+	putchar('\n');
+}
+
 static void
 print_text(const struct options *o, const struct filter *f,
     const struct facts *facts)
 {
 	const struct header *h = filter_header(f);
-	const struct geometry *g = &filter_table(f)->layers[0].geometry;
 	const struct filter_costs costs = filter_costs(f);
 	char a[NUMBER_TEXT], b[NUMBER_TEXT], key[KEY_OPTIONS];
 
@@ -312,11 +345,8 @@ print_text(const struct options *o, const struct filter *f,
 	if (costs.shards > 0)
 		printf("  shards        %u, each %s\n", costs.shards,
 		    text_shard(&costs));
-	printf("  hash          %s, keyed", hash_name(h->hash.kind));
-	if (g->k > 0)
-		printf("; %u bits in %u cache line%s", g->k, g->cache_lines,
-		    g->cache_lines == 1 ? "" : "s");
-	fputs("\n  key           ", stdout);
+	print_hash(f);
+	fputs("  key           ", stdout);
 	/* names and pointers may contain any bytes */
 	text_print_name(key_recipe_options(h->recipe, key));
 	printf("\n  made          %s\n", date(a, (int64_t)h->created));
@@ -345,9 +375,11 @@ info_one(const struct options *o, const char *path, struct error *error)
 	else if (result == 0)
 		print_text(o, filter, &facts);
 	filter_close(filter, &(struct error){ 0 });
-	return result < 0 || facts.wrong == 0 ? result : error_set(error,
-	    STATUS_FAILED, "%s: layer %u is damaged: its checksum is wrong",
-	    path, facts.wrong);
+	if (result == 0 && facts.wrong > 0) {
+		return error_set(error, STATUS_FAILED, "%s: layer %u is"
+		    " damaged: its checksum is wrong", path, facts.wrong);
+	}
+	return result;
 }
 
 static int

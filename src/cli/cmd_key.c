@@ -74,5 +74,5 @@ const struct command command_key = {
 	    " input: the part that is compared. Two lines are the same if their"
 	    " keys are. With -f, keys are made as in FILTER. Nothing is"
 	    " remembered.",
-	.operands_max = COMMAND_OPERANDS_ANY,
+	.operands_max = COMMAND_OPERANDS_ANY, .reads_operands = 1,
 };

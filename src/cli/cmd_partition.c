@@ -59,7 +59,8 @@ const struct command command_partition = {
 	    " With -o 'part-%d.txt', write each part to a file of its own,"
 	    " unchanged and in order. A run with --part=NUMBER/N sees the same"
 	    " lines.",
-	.operands_max = COMMAND_OPERANDS_ANY, .needs = "parts",
+	.operands_max = COMMAND_OPERANDS_ANY, .reads_operands = 1,
+	.needs = "parts",
 	.takes = "partition needs the number of parts: bloomdedup partition"
 	    " --parts=16",
 };

@@ -89,21 +89,18 @@ print_answer(const struct options *o, const struct sizing *s)
 		    number_format_count(a, grown));
 }
 
-/* Options that a server doesn't take, as create has it. */
+/* Is the operand a server, for which such a filter can be made? */
 static int
 check_address(const struct options *o, const char *address,
     struct error *error)
 {
-	if (filter_location(address)->is_path)
+	if (filter_location(address)->is_path) {
 		return error_set(error, STATUS_USAGE, "unexpected operand '%s':"
 		    " size takes its figures as options, -n, -p and -m, and"
 		    " only the address of a server, redis://HOST/NAME, as an"
 		    " operand", address);
-	if (o->memory != 0 || o->hashes != 0)
-		return error_set(error, STATUS_USAGE, "--%s is for filters in"
-		    " files; a filter in Redis is made for --capacity and"
-		    " --error-rate", o->memory != 0 ? "memory" : "hashes");
-	return 0;
+	}
+	return filter_options_check_shape(o, error);
 }
 
 /* What such a filter would take on a server. */
@@ -199,6 +196,19 @@ print_rates(void)
 }
 
 static int
+print_a_table(const struct options *o, struct error *error)
+{
+	if (o->table == TABLE_SIZES)
+		return print_sizes(o, error);
+	if (o->hashes != 0 || o->run.use.growth >= 0) {
+		return error_set(error, STATUS_USAGE, "--table=k is about"
+		    " textbook filters: it cannot be combined with --hashes or"
+		    " --on-full");
+	}
+	return print_rates();
+}
+
+static int
 run_size(const struct options *o, struct error *error)
 {
 	const char *address = NULL;
@@ -209,15 +219,8 @@ run_size(const struct options *o, struct error *error)
 		address = o->operands.items[0];
 	if (address != NULL && check_address(o, address, error) < 0)
 		return -1;
-	if (o->table == TABLE_RATES &&
-	    (o->hashes != 0 || o->run.use.growth >= 0)) {
-		return error_set(error, STATUS_USAGE, "--table=k is about"
-		    " textbook filters: it cannot be combined with --hashes or"
-		    " --on-full");
-	}
 	if (o->table != TABLE_NONE)
-		return o->table == TABLE_RATES ? print_rates() :
-		    print_sizes(o, error);
+		return print_a_table(o, error);
 	if (o->capacity == 0 && o->error_rate <= 0 && o->memory == 0 &&
 	    o->window.kind == WINDOW_NONE) {
 		return error_set(error, STATUS_USAGE, "size: give two of"

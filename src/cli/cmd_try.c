@@ -28,7 +28,10 @@ struct measured {
 	double fill_seconds, lookup_seconds; /* of the filter alone */
 };
 
-/* Mark, or look up, lines number [first, first + count): short numbers. */
+/*
+ * Mark lines number [first, first + count), or look them up. They are short
+ * decimal numbers, as keys often are.
+ */
 static int
 walk(struct filter *f, uint64_t first, uint64_t count, int mark,
     struct measured *m, struct error *error)
@@ -42,6 +45,7 @@ walk(struct filter *f, uint64_t first, uint64_t count, int mark,
 
 	for (uint64_t at = 0; at < count && !signals_stop; at += n) {
 		uint64_t start;
+		int result;
 
 		n = count - at < BATCH ? (size_t)(count - at) : BATCH;
 		for (size_t i = 0; i < n; i++) {
@@ -52,13 +56,18 @@ walk(struct filter *f, uint64_t first, uint64_t count, int mark,
 		loops()->digest(&filter_header(f)->hash, keys, n, digests);
 		start = clock_now();
 		filter_prefetch(f, digests, n);
-		if ((mark ? filter_mark(f, digests, n, error) :
-		    filter_probe(f, digests, n, found, error)) < 0)
+		if (mark)
+			result = filter_mark(f, digests, n, error);
+		else
+			result = filter_probe(f, digests, n, found, error);
+		if (result < 0)
 			return -1;
 		*seconds += (double)(clock_now() - start) / 1e9;
-		for (size_t i = 0; i < n && !mark; i++)
-			m->found += found[i];
-		m->lookups += mark ? 0 : n;
+		if (!mark) {
+			for (size_t i = 0; i < n; i++)
+				m->found += found[i];
+			m->lookups += n;
+		}
 		m->done += n;
 		report_work(mark ? "lines added" : "lines looked up", at + n,
 		    (double)m->done / (double)m->all);

@@ -45,10 +45,11 @@ struct command {
 	/* The options that the operands set, in this order, or NULLs. */
 	const char *operands_are[2];
 	const char *needs;   /* an option that must be given, or NULL */
+	int reads_operands;  /* they are files with lines, which must exist */
 
 	/*
-	 * Returns the exit status; or -1 with `error` filled, which main
-	 * prints. Standard output is flushed and checked by main.
+	 * Run it. Returns the exit status; or -1 with `error` filled, which
+	 * main prints. Standard output is flushed and checked by main.
 	 */
 	int (*run)(const struct options *options, struct error *error);
 };

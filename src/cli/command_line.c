@@ -9,24 +9,18 @@
 
 #include <assert.h>
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/signals.h"
 #include "cli/option_table.h"
 #include "cli/report.h"
 #include "cli/text.h"
 
 #define ANY_COMMAND (~0u)
-#define READ_BYTES 65536
 
 /* What getopt_long returns for an operand, and for --name of row 0, 1... */
 enum { OPERAND = 1, LONG = 256 };
@@ -491,115 +485,6 @@ command_line_parse(struct options *o, int argc, char **argv,
 			return -1;
 	}
 	return check_command(&p, command_table[o->command]);
-}
-
-/* Read the whole file and append a NUL. Returns its length, or -1. */
-static ssize_t
-read_all(int fd, char **text)
-{
-	size_t used = 0, capacity = READ_BYTES;
-	ssize_t n = 1;
-
-	*text = memory_or_die(malloc(capacity + 1));
-	while (n != 0) {
-		if (capacity - used < READ_BYTES) {
-			capacity *= 2;
-			*text = memory_or_die(realloc(*text, capacity + 1));
-		}
-		n = read(fd, *text + used, READ_BYTES);
-		if (n < 0 && errno == EAGAIN && !signals_stop)
-			signals_wait(fd, POLLIN, -1);
-		else if (n < 0 && (errno != EINTR || signals_stop))
-			return -1;
-		used += n > 0 ? (size_t)n : 0;
-	}
-	(*text)[used] = '\0';
-	return (ssize_t)used;
-}
-
-static int
-read_names(struct options *o, struct error *error)
-{
-	struct text_list *list = &o->operands;
-	const char *file = input_name(o->files), *wrong = NULL;
-	int from_stdin = strcmp(o->files, "-") == 0, errnum;
-	int fd = from_stdin ? STDIN_FILENO :
-	    open(o->files, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	ssize_t n;
-
-	if (fd < 0)
-		return error_system(error, errno, o->files);
-	n = read_all(fd, &o->names);
-	errnum = errno;
-	if (!from_stdin)
-		close(fd);
-	if (n < 0)
-		return error_system(error, errnum, file);
-	/* Not NULL even without names: NULL would mean standard input. */
-	list->items = memory_or_die(malloc(1));
-	for (const char *name = o->names; name < o->names + n && wrong == NULL;
-	    name += strlen(name) + 1) {
-		if (*name == '\0')
-			wrong = "an empty file name";
-		else if (from_stdin && strcmp(name, "-") == 0)
-			wrong = "-, but the names come from standard input";
-		text_list_add(list, name);
-	}
-	if (wrong == NULL)
-		return 0;
-	return error_set(error, STATUS_FAILED, "%s: record %zu is %s", file,
-	    list->count, wrong);
-}
-
-/*
- * As in sort, an operand that doesn't exist is an error before anything is
- * read: it is most likely misspelled, and a run can't be undone.
- */
-static int
-check_operands(const struct options *o, struct error *error)
-{
-	struct stat st;
-
-	for (size_t i = 0; i < o->operands.count; i++) {
-		const char *path = o->operands.items[i];
-
-		if (strcmp(path, "-") != 0 && stat(path, &st) < 0)
-			return error_system(error, errno, path);
-	}
-	return 0;
-}
-
-/* Are the command's operands files that it reads lines from? */
-static int
-reads_operands(const struct options *o)
-{
-	switch (o->command) {
-	case COMMAND_FILTER:
-	case COMMAND_ADD:
-	case COMMAND_CHECK:
-	case COMMAND_KEY:
-	case COMMAND_PARTITION:
-		return 1;
-	default:
-		return 0;
-	}
-}
-
-int
-command_line_find_inputs(struct options *o, struct error *error)
-{
-	if (o->files != NULL && o->operands.count > 0)
-		return error_set(error, STATUS_USAGE, "unexpected operand"
-		    " '%s': --files0-from names all files",
-		    o->operands.items[0]);
-	if (o->files == NULL && reads_operands(o) &&
-	    check_operands(o, error) < 0)
-		return -1;
-	if (o->files != NULL && read_names(o, error) < 0)
-		return -1;
-	o->run.input.paths = o->operands.items;
-	o->run.input.count = o->operands.count;
-	return 0;
 }
 
 void

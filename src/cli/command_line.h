@@ -15,14 +15,7 @@
 int command_line_parse(struct options *options, int argc, char **argv,
     struct error *error);
 
-/*
- * The inputs of a run: the operands, each of which must exist; or the names in
- * the file of --files0-from, each terminated by a NUL, which become the
- * operands. The last NUL may be missing, and the list may be empty. An empty
- * name is an error that names the record, and so is "-" in a list that is read
- * from standard input.
- */
-int command_line_find_inputs(struct options *options, struct error *error);
+/* Free what the options own. */
 void command_line_free(struct options *options);
 
 #endif

@@ -17,29 +17,45 @@
 /* Two runs may create the same file; then the second opens it. */
 #define CREATE_TRIES 5
 
+/* The capacity that the options ask for: a window of lines is one. */
+static int
+take_capacity(uint64_t *capacity, const struct options *o, struct error *error)
+{
+	*capacity = o->capacity;
+	if (o->window.kind != WINDOW_LINES)
+		return 0;
+	if (o->capacity != 0 && o->capacity != o->window.length) {
+		return error_set(error, STATUS_USAGE, "--capacity: a window of"
+		    " lines is its filter's capacity; leave --capacity out");
+	}
+	*capacity = o->window.length;
+	return 0;
+}
+
+/* Of three, two must be known: where fewer are given, take the default. */
+static void
+take_defaults(struct sizing *s)
+{
+	if (s->error_rate <= 0 && (s->capacity == 0 || s->bytes == 0))
+		s->error_rate = SIZING_RATE_DEFAULT;
+	if (s->capacity == 0 && s->bytes == 0)
+		s->capacity = SIZING_CAPACITY_DEFAULT;
+}
+
 int
 filter_options_solve(struct sizing *s, const struct options *o,
     struct error *error)
 {
-	*s = (struct sizing){ .capacity = o->capacity,
-		.error_rate = o->error_rate, .bytes = o->memory,
+	*s = (struct sizing){ .error_rate = o->error_rate, .bytes = o->memory,
 		.k = o->hashes, .fixed = o->run.use.growth > GROWTH_GROW };
-	if (o->window.kind == WINDOW_LINES && o->capacity != 0 &&
-	    o->capacity != o->window.length) {
-		return error_set(error, STATUS_USAGE, "--capacity: a window of"
-		    " lines is its filter's capacity; leave --capacity out");
-	}
-	if (o->window.kind == WINDOW_LINES)
-		s->capacity = o->window.length;
-	if (s->capacity != 0 && s->error_rate > 0 && o->memory != 0) {
+	if (take_capacity(&s->capacity, o, error) < 0)
+		return -1;
+	if (s->capacity != 0 && s->error_rate > 0 && s->bytes != 0) {
 		return error_set(error, STATUS_USAGE, "give two of"
 		    " --capacity, --error-rate and --memory: the third"
 		    " follows");
 	}
-	if (s->error_rate <= 0 && (s->capacity == 0 || o->memory == 0))
-		s->error_rate = SIZING_RATE_DEFAULT;
-	if (s->capacity == 0 && o->memory == 0)
-		s->capacity = SIZING_CAPACITY_DEFAULT;
+	take_defaults(s);
 	if (window_solve(s, &o->window, error) == 0)
 		return 0;
 	if (o->memory != 0)
@@ -79,7 +95,10 @@ guess_capacity(const struct inputs *inputs, unsigned parts)
 	return (lines + unit - 1) / unit * unit;
 }
 
-/* Solve; a capacity that was only guessed becomes what --max-size allows. */
+/*
+ * Solve, within --max-size: a capacity that was only guessed becomes what that
+ * allows.
+ */
 static int
 solve_within(struct sizing *s, struct options o, int guessed,
     struct error *error)
@@ -91,20 +110,21 @@ solve_within(struct sizing *s, struct options o, int guessed,
 	for (;;) {
 		if (filter_options_solve(s, &o, error) < 0)
 			return -1;
-		/* of a window, one generation may come late */
-		needs = s->bytes - (windowed ?
-		    s->geometry.pages * PAGE_BYTES : 0);
+		needs = s->bytes;
+		if (windowed) /* one generation may come late */
+			needs -= s->geometry.pages * PAGE_BYTES;
 		if (needs <= most)
 			return 0;
 		if (!guessed || !windowed || s->capacity < 8)
 			break;
 		o.capacity = s->capacity / 2;
 	}
-	if (!guessed || windowed)
+	if (!guessed || windowed) {
 		return error_set(error, STATUS_USAGE, "--max-size=%s is too"
 		    " small: the filter needs %s",
 		    number_format_binary(limit, most),
 		    number_format_binary(text, needs));
+	}
 	*s = (struct sizing){ .error_rate = s->error_rate, .bytes = most,
 		.fixed = s->fixed };
 	if (sizing_solve(s, error) == 0)
@@ -189,7 +209,10 @@ check_design(const struct options *o, const struct filter *filter,
 	return 0;
 }
 
-/* Check the options against the open filter, and take over its recipe. */
+/*
+ * Check the options that describe a filter against the open one, and take over
+ * its key recipe.
+ */
 static int
 check_filter(const struct options *o, const struct filter *filter,
     struct key_recipe *recipe, struct error *error)
@@ -222,24 +245,30 @@ filter_options_tell_window(const struct options *o)
 	    o->window_text, text, text, text);
 }
 
-/* On a terminal, and for a server: the name may be a slip, or an input. */
+/*
+ * On a terminal, and for a server: the name may be a typing error, or an input,
+ * as in uniq.
+ */
 static void
 tell_new(const struct filter *filter, const struct options *o)
 {
 	const struct header *h = filter_header(filter);
-	int lines = h->window.kind == WINDOW_LINES;
-	char text[NUMBER_TEXT], window[NUMBER_TEXT];
+	const char *last = "", *in = "";
+	char text[NUMBER_TEXT], window[NUMBER_TEXT] = "";
 
 	filter_options_tell_window(o);
 	if (!isatty(STDERR_FILENO) &&
 	    filter_location(o->run.filter)->is_path)
 		return;
+	if (h->window.kind == WINDOW_LINES)
+		last = "the last ";
+	if (h->window.kind == WINDOW_SECONDS) {
+		in = " in ";
+		text_window(window, &h->window);
+	}
 	error_printf("%s: new filter, for %s%s lines%s%s",
-	    filter_name(filter), lines ? "the last " : "",
-	    number_format_count(text, h->capacity),
-	    h->window.kind == WINDOW_SECONDS ? " in " : "",
-	    h->window.kind == WINDOW_SECONDS ?
-	    text_window(window, &h->window) : "");
+	    filter_name(filter), last, number_format_count(text, h->capacity),
+	    in, window);
 }
 
 /*
@@ -278,31 +307,58 @@ make_filter(struct filter **filter, const struct options *o,
 	return result;
 }
 
+/* The name of an option that was given and needs a file; NULL if none is. */
+static const char *
+option_for_files(const struct run_plan *plan, const struct location *location)
+{
+	if (!location->has_journal) {
+		if (plan->to_command != NULL)
+			return "to-command";
+		if (plan->atomic)
+			return "atomic";
+	}
+	if (!location->is_path) {
+		if (plan->use.sync)
+			return "sync";
+		if (plan->use.max_bytes != UINT64_MAX)
+			return "max-size";
+	}
+	return NULL;
+}
+
 /* Refuse options that need a filter in a file, or one on a server. */
 static int
 check_location(const struct options *o, struct error *error)
 {
 	const struct location *location = filter_location(o->run.filter);
-	const char *file_only = NULL;
+	const char *for_files = option_for_files(&o->run, location);
 
-	if (o->window.kind != WINDOW_NONE && o->run.filter == NULL)
+	if (o->window.kind != WINDOW_NONE && o->run.filter == NULL) {
 		return error_set(error, STATUS_USAGE, "--window needs --filter:"
 		    " without one, nothing outlives the run");
-	if (o->run.to_command != NULL && !location->has_journal)
-		file_only = "to-command";
-	else if (o->run.atomic && !location->has_journal)
-		file_only = "atomic";
-	else if (o->run.use.sync && !location->is_path)
-		file_only = "sync";
-	else if (o->run.use.max_bytes != UINT64_MAX && !location->is_path)
-		file_only = "max-size";
-	if (file_only != NULL)
+	}
+	if (for_files != NULL) {
 		return error_set(error, STATUS_USAGE, "%s: --%s is for filters"
-		    " in files", o->run.filter, file_only);
-	if (o->run.use.claim && !location->has_claims)
+		    " in files", o->run.filter, for_files);
+	}
+	if (o->run.use.claim && !location->has_claims) {
 		return error_set(error, STATUS_USAGE, "--claim needs a filter"
 		    " in Redis: -f redis://HOST/NAME");
+	}
 	return 0;
+}
+
+int
+filter_options_check_shape(const struct options *o, struct error *error)
+{
+	const char *name = "memory";
+
+	if (o->memory == 0 && o->hashes == 0)
+		return 0;
+	if (o->memory == 0)
+		name = "hashes";
+	return error_set(error, STATUS_USAGE, "--%s is for filters in files; a"
+	    " filter in Redis is made for --capacity and --error-rate", name);
 }
 
 int

@@ -1,6 +1,6 @@
 /*
- * From options to a filter: which one to open or to replace, how to plan a new
- * one, and whether an existing one contradicts the options.
+ * From options to a filter: which one to open or to replace, how a new one is
+ * made, and whether an existing one contradicts the options.
  */
 #ifndef CLI_FILTER_OPTIONS_H
 #define CLI_FILTER_OPTIONS_H
@@ -44,7 +44,17 @@ int filter_options_check_name(const char *path, struct error *error);
 /* Report a window of few lines, which may have been meant as days. */
 void filter_options_tell_window(const struct options *options);
 
-/* Refuse options that need another kind of key than the recipe's. */
+/*
+ * Refuse (STATUS_USAGE) options that say how a filter on a server is built: it
+ * decides that by itself.
+ */
+int filter_options_check_shape(const struct options *options,
+    struct error *error);
+
+/*
+ * Refuse (STATUS_USAGE) options that need another kind of key than the
+ * recipe's, which may be the filter's.
+ */
 int filter_options_check_keys(const struct options *options,
     const struct key_recipe *recipe, struct error *error);
 

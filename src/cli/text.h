@@ -8,7 +8,10 @@
 #include "disk/table.h"
 #include "model/use.h"
 
-/* Print a file's name, with escapes for what could control the terminal. */
+/*
+ * Print the name of a file for people on standard output, with escapes for
+ * bytes that could control the terminal.
+ */
 void text_print_name(const char *text);
 
 /*
@@ -18,7 +21,7 @@ void text_print_name(const char *text);
  */
 int text_is_near(const char *typed, const char *word);
 
-/* The window as --window takes it: "30d", "100000000". */
+/* The window as --window takes it, "30d" or "100000000"; "" for none. */
 const char *text_window(char text[NUMBER_TEXT], const struct window *window);
 
 /*
@@ -31,7 +34,10 @@ const char *text_lines(char text[NUMBER_TEXT], double lines);
 /* What each shard of a filter on a server is. */
 const char *text_shard(const struct filter_costs *costs);
 
-/* Which word of `list`, separated by blanks, is `word`? From 1; 0: none. */
+/*
+ * Is `word` one of the words in `list`, which are separated by blanks? Returns
+ * which one, counted from 1, or 0.
+ */
 int text_has_word(const char *list, const char *word);
 
 /* Texts, such as the operands: only the array is owned, and freed with free. */
@@ -39,6 +45,8 @@ struct text_list {
 	char **items; /* NULL if there never were any */
 	size_t count;
 };
+
+/* Append a text, which is not copied. */
 void text_list_add(struct text_list *list, const char *text);
 
 #endif
