@@ -44,36 +44,16 @@ take_byte(struct join *join)
 	return 1;
 }
 
-void
-join_value(struct join *join, struct key value, int doubled)
+/*
+ * Append the bytes of a value that belong to the key, in quotes; a quote in
+ * them is doubled, or was already. Nothing is appended if none does.
+ */
+static void
+append_some(struct join *join, struct key value, int doubled)
 {
 	struct key_scratch *scratch = join->scratch;
-	int whole = join->skip == 0 && join->left == UINT64_MAX, begun = 0;
+	int begun = 0;
 
-	if (join->recipe->trim_fields)
-		value = trim_blanks(value);
-	join->separators += join->count++ > 0;
-	if (value.nbytes == 0)
-		return;
-	/* write it where it belongs: after separators and a quote */
-	if (join->recipe->url) {
-		struct key url = join_url(join->recipe, value, doubled,
-		    join->separators + 1, scratch);
-
-		doubled = url.data == NULL && doubled;
-		value = url.data == NULL ? value : url;
-	}
-	for (; join->separators > 0; join->separators--) {
-		if (whole || take_byte(join))
-			scratch_append_byte(scratch, join->separator);
-	}
-	if (whole && (doubled ||
-	    memchr(value.data, '"', value.nbytes) == NULL)) {
-		scratch_append_byte(scratch, '"');
-		scratch_append(scratch, value.data, value.nbytes);
-		scratch_append_byte(scratch, '"');
-		return;
-	}
 	for (size_t i = 0; i < value.nbytes; i++) {
 		uint8_t c = value.data[i];
 
@@ -89,4 +69,39 @@ join_value(struct join *join, struct key value, int doubled)
 	}
 	if (begun)
 		scratch_append_byte(scratch, '"');
+}
+
+void
+join_value(struct join *join, struct key value, int doubled)
+{
+	struct key_scratch *scratch = join->scratch;
+	int whole = join->skip == 0 && join->left == UINT64_MAX;
+
+	if (join->recipe->trim_fields)
+		value = trim_blanks(value);
+	join->separators += join->count++ > 0;
+	if (value.nbytes == 0)
+		return;
+	/* write it where it belongs: after separators and a quote */
+	if (join->recipe->url) {
+		struct key url = join_url(join->recipe, value, doubled,
+		    join->separators + 1, scratch);
+
+		if (url.data != NULL) {
+			value = url;
+			doubled = 0;
+		}
+	}
+	for (; join->separators > 0; join->separators--) {
+		if (whole || take_byte(join))
+			scratch_append_byte(scratch, join->separator);
+	}
+	if (whole && (doubled ||
+	    memchr(value.data, '"', value.nbytes) == NULL)) {
+		scratch_append_byte(scratch, '"');
+		scratch_append(scratch, value.data, value.nbytes);
+		scratch_append_byte(scratch, '"');
+		return;
+	}
+	append_some(join, value, doubled);
 }

@@ -328,6 +328,27 @@ leave_member(struct walk *w, uint32_t matching)
 	}
 }
 
+/*
+ * Read the name of the member at p: *name and *name_end become its ends, still
+ * escaped. Returns where its value begins.
+ */
+static const uint8_t *
+read_name(const struct walk *w, const uint8_t *p, const uint8_t **name,
+    const uint8_t **name_end)
+{
+	if (p == w->end || *p != '"')
+		return NULL;
+	*name = p + 1;
+	p = skip_string(w, p);
+	if (p == NULL)
+		return NULL;
+	*name_end = p - 1;
+	p = skip_blanks(p, w->end);
+	if (p == w->end || *p != ':')
+		return NULL;
+	return skip_blanks(p + 1, w->end);
+}
+
 /* Walk through the object or array at p. */
 static const uint8_t *
 walk_members(struct walk *w, const uint8_t *p, uint32_t pointers)
@@ -343,17 +364,9 @@ walk_members(struct walk *w, const uint8_t *p, uint32_t pointers)
 		uint32_t matching;
 
 		if (is_object) {
-			if (p == w->end || *p != '"')
-				return NULL;
-			name = p + 1;
-			p = skip_string(w, p);
+			p = read_name(w, p, &name, &name_end);
 			if (p == NULL)
 				return NULL;
-			name_end = p - 1;
-			p = skip_blanks(p, w->end);
-			if (p == w->end || *p != ':')
-				return NULL;
-			p = skip_blanks(p + 1, w->end);
 		}
 		matching = enter_member(w, pointers, name, name_end, index);
 		if (matching != 0)
@@ -492,6 +505,22 @@ take_byte(struct taker *t, uint8_t byte)
 	return taken;
 }
 
+/* Take a string, a number or a word. */
+static int
+take_simple(struct taker *t, int decode)
+{
+	const uint8_t *stop;
+
+	if (t->p < t->end && *t->p == '"')
+		return take_string(t, decode);
+	stop = scalar_end(t->p, t->end);
+	if (stop == NULL)
+		return -1;
+	take_bytes(t, t->p, (size_t)(stop - t->p));
+	t->p = stop;
+	return 0;
+}
+
 /* Take any value; without recursion, since the input sets its depth. */
 static int
 take_value(struct taker *t)
@@ -509,18 +538,10 @@ take_value(struct taker *t)
 				return -1;
 			closing[depth++] = closing_of(t->to[-1]);
 			if (!take_byte(t, closing[depth - 1]))
-				continue;
+				continue; /* it isn't empty */
 			depth--;
-		} else if (t->p < t->end && *t->p == '"') {
-			if (take_string(t, depth == 0) < 0)
-				return -1;
-		} else {
-			const uint8_t *stop = scalar_end(t->p, t->end);
-
-			if (stop == NULL)
-				return -1;
-			take_bytes(t, t->p, (size_t)(stop - t->p));
-			t->p = stop;
+		} else if (take_simple(t, depth == 0) < 0) {
+			return -1;
 		}
 		/* a value has ended, and maybe the array or object it is in */
 		while (depth > 0 && take_byte(t, closing[depth - 1]))

@@ -216,6 +216,74 @@ key_recipe_inherit(struct key_recipe *given,
 	return 0;
 }
 
+static int
+check_separator(const struct key_recipe *r, struct error *error)
+{
+	const int line_end = r->zero_terminated ? '\0' : '\n';
+
+	if (r->separator >= 0 && r->range_count == 0 && !r->csv) {
+		return error_set(error, STATUS_USAGE, "--field-separator is"
+		    " for fields: name them with --key");
+	}
+	if (r->separator == line_end || (r->csv && r->separator == '"')) {
+		return error_set(error, STATUS_USAGE, "--field-separator:"
+		    " the separator must differ from the line end and the"
+		    " quote");
+	}
+	return 0;
+}
+
+/* Of --header, and of the names of columns in --key. */
+static int
+check_columns(const struct key_recipe *r, struct error *error)
+{
+	if (r->header && !r->csv) {
+		return error_set(error, STATUS_USAGE, "--header is for --csv:"
+		    " only its files have names for their columns");
+	}
+	if (r->column_count > 0 && !r->header) {
+		return error_set(error, STATUS_USAGE, "-k, --key: '%s' is not"
+		    " allowed; give fields as for cut, such as 2 or 1,3 or 2-4"
+		    " or 2-, in at most 32 ranges, or with --csv and --header"
+		    " names of columns", r->columns);
+	}
+	return 0;
+}
+
+/* Of the values that a line is taken apart into. */
+static int
+check_values(const struct key_recipe *r, struct error *error)
+{
+	const char *other = r->csv ? "csv" : "key";
+
+	if (r->json_count > 0 && (r->csv || r->range_count > 0)) {
+		return error_set(error, STATUS_USAGE, "--json cannot be"
+		    " combined with --%s: a line is JSON or has fields", other);
+	}
+	if (r->trim_fields && r->range_count == 0 && r->column_count == 0 &&
+	    r->json_count == 0) {
+		return error_set(error, STATUS_USAGE, "--trim-fields is for"
+		    " fields: name them with --key or --json");
+	}
+	return 0;
+}
+
+static int
+check_url(const struct key_recipe *r, struct error *error)
+{
+	const char *option = r->url_sort ? "sort" : "ignore";
+
+	if (!r->url && (r->url_ignore[0] != '\0' || r->url_sort)) {
+		return error_set(error, STATUS_USAGE, "--url-%s is for URLs:"
+		    " add --url", option);
+	}
+	if (r->url && r->range_count > 0 && !r->csv && !key_single_field(r)) {
+		return error_set(error, STATUS_USAGE, "--url takes one field,"
+		    " such as --key=2, or several with --csv");
+	}
+	return 0;
+}
+
 int
 key_recipe_complete(struct key_recipe *r, struct error *error)
 {
@@ -226,41 +294,15 @@ key_recipe_complete(struct key_recipe *r, struct error *error)
 		r->separator = ',';
 	if (r->skip == KEY_SKIP_UNSET)
 		r->skip = 0;
-	if (r->separator >= 0 && r->range_count == 0 && !r->csv)
-		return error_set(error, STATUS_USAGE, "--field-separator is"
-		    " for fields: name them with --key");
-	if (r->separator == (r->zero_terminated ? '\0' : '\n') ||
-	    (r->csv && r->separator == '"'))
-		return error_set(error, STATUS_USAGE, "--field-separator:"
-		    " the separator must differ from the line end and the"
-		    " quote");
-	if (r->header && !r->csv)
-		return error_set(error, STATUS_USAGE, "--header is for --csv:"
-		    " only its files have names for their columns");
-	if (r->column_count > 0 && !r->header)
-		return error_set(error, STATUS_USAGE, "-k, --key: '%s' is not"
-		    " allowed; give fields as for cut, such as 2 or 1,3 or 2-4"
-		    " or 2-, in at most 32 ranges, or with --csv and --header"
-		    " names of columns", r->columns);
-	if (r->json_count > 0 && (r->csv || r->range_count > 0))
-		return error_set(error, STATUS_USAGE, "--json cannot be"
-		    " combined with --%s: a line is JSON or has fields",
-		    r->csv ? "csv" : "key");
-	if (r->trim_fields && r->range_count == 0 && r->column_count == 0 &&
-	    r->json_count == 0)
-		return error_set(error, STATUS_USAGE, "--trim-fields is for"
-		    " fields: name them with --key or --json");
-	if (!r->url && (r->url_ignore[0] != '\0' || r->url_sort))
-		return error_set(error, STATUS_USAGE, "--url-%s is for URLs:"
-		    " add --url", r->url_sort ? "sort" : "ignore");
-	if (r->url && r->range_count > 0 && !r->csv && !key_single_field(r))
-		return error_set(error, STATUS_USAGE, "--url takes one field,"
-		    " such as --key=2, or several with --csv");
+	if (check_separator(r, error) < 0 || check_columns(r, error) < 0 ||
+	    check_values(r, error) < 0 || check_url(r, error) < 0)
+		return -1;
 	nbytes = key_recipe_format(r, text);
-	if (nbytes >= KEY_RECIPE_TEXT)
+	if (nbytes >= KEY_RECIPE_TEXT) {
 		return error_set(error, STATUS_USAGE, "the key options take %zu"
 		    " bytes in the filter, which has room for %d", nbytes,
 		    KEY_RECIPE_TEXT - 1);
+	}
 	return 0;
 }
 
@@ -269,7 +311,9 @@ key_option(struct key_recipe *recipe, const char *name, const char *value)
 {
 	const struct key_step *step = find_step(name);
 
-	return step == NULL ? -1 : key_step_parse(step, recipe, value);
+	if (step == NULL)
+		return -1;
+	return key_step_parse(step, recipe, value);
 }
 
 int

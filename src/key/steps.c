@@ -75,9 +75,10 @@ parse_fields(struct key_recipe *recipe, const char *value)
 	if (recipe->column_count == 0 && key_ranges_parse(recipe, value) == 0)
 		return 0;
 	count = columns_parse(value, recipe->columns);
-	if (count > 0)
-		recipe->column_count = (unsigned)count;
-	return count > 0 ? 0 : -1;
+	if (count <= 0)
+		return -1;
+	recipe->column_count = (unsigned)count;
+	return 0;
 }
 
 static int
@@ -103,8 +104,10 @@ show_separator(const struct key_recipe *recipe, char value[KEY_VALUE])
 {
 	int c = recipe->separator;
 
-	snprintf(value, KEY_VALUE, c > 0x20 && c < 0x7f ? "=%c" :
-	    "=\\x%02x", c);
+	if (c > 0x20 && c < 0x7f)
+		snprintf(value, KEY_VALUE, "=%c", c);
+	else
+		snprintf(value, KEY_VALUE, "=\\x%02x", (unsigned)c);
 }
 
 static struct key
@@ -112,7 +115,9 @@ apply_trim_fields(const struct key_recipe *r, struct key key,
     struct key_scratch *scratch)
 {
 	(void)r;
-	return scratch->is_whole ? key : trim_blanks(key);
+	if (scratch->is_whole)
+		return key;
+	return trim_blanks(key);
 }
 
 /* Of several, each is trimmed before they are joined. */
