@@ -1,8 +1,8 @@
 /*
- * Why not the textbook's (1 - e^(-kn/m))^k: the load of a page, of a line and
- * of a lane vary around their means, and a rate that is a high power of the
- * load has a mean well above the rate at the mean load. With one line a key
- * and p = 1e-6 the textbook is wrong by a factor of hundreds.
+ * Why not the textbook's (1 - e^(-kn/m))^k: the load of a page, of a cache line
+ * and of a lane vary around their means, and a rate that is a high power of the
+ * load has a mean well above the rate at the mean load. With one cache line a
+ * key and p = 1e-6 the textbook is wrong by a factor of hundreds.
  */
 #include "bits/geometry.h"
 
@@ -17,7 +17,7 @@
 struct term {
 	double factor, base, step; /* step: base to the power of a walk's */
 };
-struct line_rate {
+struct cache_line_rate {
 	struct term terms[TERMS_MAX];
 	unsigned count;
 	unsigned power; /* how many groups of the page have this rate */
@@ -36,7 +36,7 @@ geometry_check(const struct geometry *g)
 }
 
 /*
- * A query looks at `bits` adjacent lanes of a line, which a key hits with
+ * A query looks at `bits` adjacent lanes of a cache line, which a key hits with
  * probability 1/size. All of its bits are set with probability
  *
  *     sum over S of (-1)^|S| P(no key set the query's bit in any lane of S)
@@ -46,7 +46,7 @@ geometry_check(const struct geometry *g)
  * which it sets a bit. Sets with the same mean become one term; its base is
  * that mean here, which depends on `bits` alone.
  */
-static struct line_rate means[CACHE_LINE_LANES + 1];
+static struct cache_line_rate means[CACHE_LINE_LANES + 1];
 static pthread_once_t means_once = PTHREAD_ONCE_INIT;
 
 static void
@@ -57,7 +57,7 @@ means_init(void)
 	for (unsigned i = 0; i < CACHE_LINE_LANES; i++)
 		kept[i + 1] = kept[i] * (63.0 / 64.0);
 	for (unsigned bits = 0; bits <= CACHE_LINE_LANES; bits++) {
-		struct line_rate *to = &means[bits];
+		struct cache_line_rate *to = &means[bits];
 
 		for (unsigned set = 0; set < 1u << bits; set++) {
 			double mean, left = 0;
@@ -81,11 +81,12 @@ means_init(void)
 }
 
 /*
- * The rate in a page at N, N + step, N + 2 step ...: the different line rates
- * of its groups, each of whose powers is updated with one multiplication.
+ * The rate in a page at N, N + step, N + 2 step ...: the different rates of
+ * its groups' cache lines, each of whose powers is updated with one
+ * multiplication.
  */
 struct page_walk {
-	struct line_rate rates[CACHE_LINES_MAX];
+	struct cache_line_rate rates[CACHE_LINES_MAX];
 	unsigned count;
 };
 
@@ -132,7 +133,7 @@ page_walk_rate(struct page_walk *walk)
 	double product = 1;
 
 	for (unsigned i = 0; i < walk->count; i++) {
-		struct line_rate *rate = &walk->rates[i];
+		struct cache_line_rate *rate = &walk->rates[i];
 		double sum = 0;
 
 		for (unsigned j = 0; j < rate->count; j++) {

@@ -3,14 +3,14 @@
  *
  * A layer is an array of pages of 4096 bytes; a page has 64 cache lines of 512
  * bits, a cache line eight lanes of 64 bits. A key belongs to one page. It has
- * `cache_lines` (t) lines in it, the j-th one in the j-th of t groups of
- * neighbouring lines, and in each of them at most one bit a lane: k bits in
- * all, split as evenly as possible. Which of the eight lanes are unused rotates
+ * `cache_lines` (t) of its cache lines, the j-th one in the j-th of t groups of
+ * neighbouring ones, and in each of them at most one bit a lane: k bits in all,
+ * split as evenly as possible. Which of the eight lanes are unused rotates
  * with the hash.
  *
  *     page   |0 ........ 20|21 ....... 41|42 ........ 63|    t = 3
- *     key    |      #      |  #          |            # |    one line a group
- *     line   [ 64 | 64 | 64 | 64 | 64 | 64 | 64 | 64 ]       one bit a lane
+ *     key    |      #      |  #          |            # |    one # a group
+ *     #      [ 64 | 64 | 64 | 64 | 64 | 64 | 64 | 64 ]       one bit a lane
  *
  * So a key costs one page (one fault, one TLB miss) and t cache lines in place
  * of k.
@@ -66,9 +66,9 @@ int geometry_check(const struct geometry *geometry);
  * some 1e-14 in the factor of one cache line.
  *
  * Over the number N of keys in a page, binomial (lines, 1/pages), the mean of
- * the product over the groups of the rate in one line. The rate in one line
- * follows by inclusion and exclusion over the sets S of the lanes that the
- * query looks at (geometry.c).
+ * the product over the groups of the rate in one cache line. That follows by
+ * inclusion and exclusion over the sets S of the lanes that the query looks at
+ * (geometry.c).
  */
 double geometry_rate(const struct geometry *geometry, uint64_t lines);
 

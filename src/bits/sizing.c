@@ -252,7 +252,7 @@ best_k(const struct goal *goal, unsigned t)
 
 /* The shape with this k and the smallest t within the slack of the best. */
 static struct shape
-choose_lines(const struct goal *goal, unsigned k)
+choose_cache_lines(const struct goal *goal, unsigned k)
 {
 	unsigned first = (k + CACHE_LINE_LANES - 1) / CACHE_LINE_LANES;
 	unsigned last = k < CACHE_LINES_MAX ? k : CACHE_LINES_MAX, t;
@@ -325,7 +325,7 @@ choose(const struct goal *goal, unsigned given_k, double scale)
 	struct shape best = { .answer = worst_answer(goal) };
 
 	if (given_k != 0)
-		return choose_lines(goal, given_k);
+		return choose_cache_lines(goal, given_k);
 	for (unsigned t = 1; t <= CACHE_LINES_MAX; t++) {
 		struct shape shape = best_k(goal, t);
 

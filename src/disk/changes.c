@@ -11,26 +11,29 @@
 #define LEAST_BUCKET_BITS 12
 #define APPLIED_AT_ONCE 32
 
-/* A changed line, and the index of the next one in its bucket plus 1, or 0. */
+/*
+ * A changed cache line; and the index of the next one in its bucket plus 1, or
+ * 0.
+ */
 struct entry {
-	uint64_t line;
+	uint64_t cache_line;
 	uint32_t next;
 };
 
 struct changes {
-	uint8_t *copies;   /* of the lines, in the order of their entries */
+	uint8_t *copies;   /* of the cache lines, in the order of entries */
 	struct entry *entries;
 	uint32_t *buckets; /* by page: the first entry's index plus 1, or 0 */
 	unsigned bucket_bits;
 	uint64_t count, limit;
 	uint64_t most;     /* count, since the memory was last freed */
-	uint64_t *pages;   /* a bit for each: has it changed lines? */
+	uint64_t *pages;   /* a bit for each: has it any changes? */
 };
 
 uint64_t
-changes_memory(uint64_t lines)
+changes_memory(uint64_t limit)
 {
-	return lines * (CACHE_LINE_BYTES + sizeof(struct entry));
+	return limit * (CACHE_LINE_BYTES + sizeof(struct entry));
 }
 
 struct changes *
@@ -67,6 +70,12 @@ changes_have(const struct changes *c, uint64_t page)
 	return bitmap_get(c->pages, page);
 }
 
+static uint64_t
+page_of(const struct entry *entry)
+{
+	return entry->cache_line / PAGE_CACHE_LINES;
+}
+
 static uint32_t *
 bucket_of(const struct changes *c, uint64_t page)
 {
@@ -87,13 +96,15 @@ changes_prefetch(const struct changes *c, uint64_t page)
 }
 
 uint8_t *
-changes_find(const struct changes *c, uint64_t line)
+changes_find(const struct changes *c, uint64_t cache_line)
 {
-	uint32_t next = *bucket_of(c, line / PAGE_CACHE_LINES);
+	uint32_t next = *bucket_of(c, cache_line / PAGE_CACHE_LINES);
 
-	while (next != 0 && c->entries[next - 1].line != line)
+	while (next != 0 && c->entries[next - 1].cache_line != cache_line)
 		next = c->entries[next - 1].next;
-	return next == 0 ? NULL : copy_of(c, next);
+	if (next == 0)
+		return NULL;
+	return copy_of(c, next);
 }
 
 /* Twice the buckets; where there is no memory for them, they stay. */
@@ -110,7 +121,7 @@ grow(struct changes *c)
 	c->bucket_bits++;
 	for (uint32_t i = 0; i < c->count; i++) {
 		struct entry *entry = &c->entries[i];
-		uint32_t *bucket = bucket_of(c, entry->line / PAGE_CACHE_LINES);
+		uint32_t *bucket = bucket_of(c, page_of(entry));
 
 		entry->next = *bucket;
 		*bucket = i + 1;
@@ -118,10 +129,10 @@ grow(struct changes *c)
 }
 
 uint8_t *
-changes_add(struct changes *c, uint64_t line, const uint8_t *original)
+changes_add(struct changes *c, uint64_t cache_line, const uint8_t *original)
 {
-	uint64_t page = line / PAGE_CACHE_LINES;
-	uint8_t *copy = changes_find(c, line);
+	uint64_t page = cache_line / PAGE_CACHE_LINES;
+	uint8_t *copy = changes_find(c, cache_line);
 	uint32_t *bucket;
 
 	if (copy != NULL)
@@ -131,7 +142,7 @@ changes_add(struct changes *c, uint64_t line, const uint8_t *original)
 	bucket = bucket_of(c, page);
 	copy = c->copies + c->count * CACHE_LINE_BYTES;
 	memcpy(copy, original, CACHE_LINE_BYTES);
-	c->entries[c->count++] = (struct entry){ line, *bucket };
+	c->entries[c->count++] = (struct entry){ cache_line, *bucket };
 	c->most = c->count > c->most ? c->count : c->most;
 	*bucket = (uint32_t)c->count;
 	bitmap_set(c->pages, page);
@@ -157,9 +168,11 @@ apply_some(const struct changes *c, uint64_t first, unsigned count,
 {
 	uint32_t next[APPLIED_AT_ONCE];
 
-	for (unsigned i = 0; i < count; i++)
-		next[i] = changes_have(c, first + i) ?
-		    *bucket_of(c, first + i) : 0;
+	for (unsigned i = 0; i < count; i++) {
+		next[i] = 0;
+		if (changes_have(c, first + i))
+			next[i] = *bucket_of(c, first + i);
+	}
 	for (unsigned i = 0; i < count; i++) {
 		if (next[i] == 0)
 			continue;
@@ -168,12 +181,13 @@ apply_some(const struct changes *c, uint64_t first, unsigned count,
 	}
 	for (unsigned i = 0; i < count; i++) {
 		for (uint32_t n = next[i]; n != 0; n = c->entries[n - 1].next) {
-			uint64_t line = c->entries[n - 1].line;
+			const struct entry *entry = &c->entries[n - 1];
+			uint64_t index = entry->cache_line -
+			    first * PAGE_CACHE_LINES;
 
-			if (line / PAGE_CACHE_LINES == first + i)
-				memcpy(to + (line - first * PAGE_CACHE_LINES) *
-				    CACHE_LINE_BYTES, copy_of(c, n),
-				    CACHE_LINE_BYTES);
+			if (page_of(entry) == first + i)
+				memcpy(to + index * CACHE_LINE_BYTES,
+				    copy_of(c, n), CACHE_LINE_BYTES);
 		}
 	}
 }
@@ -193,12 +207,12 @@ changes_apply(const struct changes *c, uint64_t first, uint64_t count,
 	}
 }
 
-/* What it costs depends on the lines that were there, not on earlier ones. */
+/* What it costs depends on the changes that there were, not on earlier ones. */
 void
 changes_clear(struct changes *c)
 {
 	for (uint64_t i = 0; i < c->count; i++) {
-		uint64_t page = c->entries[i].line / PAGE_CACHE_LINES;
+		uint64_t page = page_of(&c->entries[i]);
 
 		*bucket_of(c, page) = 0;
 		bitmap_clear(c->pages, page);

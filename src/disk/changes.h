@@ -1,6 +1,6 @@
 /*
  * Changed cache lines of a layer, apart from its pages: a hash table by page,
- * with a copy of each line. Few lines of a large layer cost little memory.
+ * with a copy of each. A few of a large layer cost little memory.
  *
  * A cache line's number is that of its page times PAGE_CACHE_LINES, plus its
  * index in the page.
@@ -15,42 +15,55 @@
 struct changes;
 
 /*
- * For a layer of `pages` pages and at most `limit` lines, up to CHANGES_MAX.
- * Takes over `memory` of mmap(2), changes_memory(limit) bytes.
+ * For a layer of `pages` pages: at most `limit` cache lines can be changed, up
+ * to CHANGES_MAX. Takes over `memory`, which is zeroed memory of mmap(2) with
+ * changes_memory(limit) bytes. Never fails.
  */
 #define CHANGES_MAX (UINT32_MAX - 1)
 uint64_t changes_memory(uint64_t limit);
 struct changes *changes_new(uint64_t pages, uint64_t limit, void *memory);
 
-/* NULL does nothing. */
+/* Free all of it, with its memory. NULL does nothing. */
 void changes_free(struct changes *changes);
 
-/* Is any line of this page here? */
+/* Is any cache line of this page changed? */
 int changes_have(const struct changes *changes, uint64_t page);
 
-/* Start fetching what is needed to find lines of this page. */
+/* Start fetching what is needed to find the changes of this page. */
 void changes_prefetch(const struct changes *changes, uint64_t page);
 
-/* A line's copy, aligned to CACHE_LINE_BYTES; NULL if it isn't here. */
-uint8_t *changes_find(const struct changes *changes, uint64_t line);
+/*
+ * The copy of a cache line, aligned to CACHE_LINE_BYTES, which stays where it
+ * is until changes_clear; NULL if there is none.
+ */
+uint8_t *changes_find(const struct changes *changes, uint64_t cache_line);
 
-/* The same; if it isn't here, it is copied from `original`: needs room. */
-uint8_t *changes_add(struct changes *changes, uint64_t line,
+/*
+ * The same. If there is none, `original`, of CACHE_LINE_BYTES bytes, is copied,
+ * for which there must be room.
+ */
+uint8_t *changes_add(struct changes *changes, uint64_t cache_line,
     const uint8_t *original);
 
-/* How many lines there are, and how many more have room. */
+/* How many cache lines are changed, and how many more there is room for. */
 uint64_t changes_count(const struct changes *changes);
 uint64_t changes_room(const struct changes *changes);
 
-/* Copy the changed lines of `count` pages from `first` on to those at `to`. */
+/*
+ * Copy the changed cache lines of `count` pages, from number `first` on, to the
+ * bytes of those pages at `to`.
+ */
 void changes_apply(const struct changes *changes, uint64_t first,
     uint64_t count, uint8_t *to);
 
-/* Forget all lines; their memory is kept for others, or freed. */
+/*
+ * Forget all changes. changes_clear keeps their memory for others, and
+ * changes_release gives it back to the system.
+ */
 void changes_clear(struct changes *changes);
 void changes_release(struct changes *changes);
 
-/* The memory of lines, in bytes: of the most there were since it was freed. */
+/* The memory of the most changes since it was given back last, in bytes. */
 uint64_t changes_bytes(const struct changes *changes);
 
 #endif

@@ -21,18 +21,18 @@
  */
 #define HUGE_SINGLES 64
 /*
- * At most this share of a layer's lines is kept apart from it: to read all of
- * it takes as long as so many changes do.
+ * At most this share of a layer's cache lines is kept apart from it: to read
+ * all of it takes as long as so many changes do.
  */
 #define CHANGES_SHARE 16
 /* A small layer's share is more: for 512 keys, and for tests. */
 #define CHANGES_LEAST (512 * CACHE_LINES_MAX)
 /*
- * A line that is read by itself takes 1 us, a page fault 3 to 5, and more when
- * the process ends. Of many lines, more and more are on pages that are mapped.
+ * A cache line that is read by itself takes 1 us, a page fault 3 to 5, and more
+ * when the process ends. Of many, more and more are on pages that are mapped.
  */
-#define SINGLE_SHARE 2048
-#define SINGLE_LEAST 512
+#define PIECEMEAL_SHARE 2048
+#define PIECEMEAL_LEAST 512
 /*
  * Pages written at once, at most: a larger write makes the page cache hold the
  * file in larger pieces, and a later change of one page pays for a whole piece.
@@ -167,12 +167,13 @@ huge_ranges(const struct pages *p)
 	return (size_t)(p->count / HUGE_PAGES + 1);
 }
 
+/* One of `share` cache lines of the layer, and no fewer than `least`. */
 static uint64_t
 share_of(const struct pages *p, uint64_t share, uint64_t least)
 {
-	uint64_t lines = p->count * PAGE_CACHE_LINES / share;
+	uint64_t cache_lines = p->count * PAGE_CACHE_LINES / share;
 
-	return lines > least ? lines : least;
+	return cache_lines > least ? cache_lines : least;
 }
 
 /* No page is present: all are absent, as in the beginning. */
@@ -195,7 +196,7 @@ first_state(enum pages_kind kind)
 	case PAGES_LARGE:
 		return PAGES_MAPPED;
 	case PAGES_PRIVATE:
-		return PAGES_SINGLE_LINES;
+		return PAGES_PIECEMEAL;
 	case PAGES_FRESH:
 		break;
 	}
@@ -214,8 +215,9 @@ begin_changes(struct pages *p, struct error *error)
 	if (copies == NULL)
 		return -1;
 	p->changes = changes_new(p->count, limit, copies);
-	if (p->state == PAGES_SINGLE_LINES)
-		p->single_lines = share_of(p, SINGLE_SHARE, SINGLE_LEAST);
+	if (p->state == PAGES_PIECEMEAL)
+		p->piecemeal_left = share_of(p, PIECEMEAL_SHARE,
+		    PIECEMEAL_LEAST);
 	p->dirty = memory_or_die(calloc(bitmap_words(p), sizeof *p->dirty));
 	p->buffer = memory_or_die(aligned_alloc(PAGE_BYTES,
 	    WRITE_PAGES * PAGE_BYTES));
@@ -316,17 +318,17 @@ pages_touch(struct pages *p, const uint64_t *numbers, size_t n)
 }
 
 const uint8_t *
-pages_line(struct pages *p, uint64_t page, unsigned line)
+pages_cache_line(struct pages *p, uint64_t page, unsigned cache_line)
 {
-	uint64_t number = page * PAGE_CACHE_LINES + line;
+	uint64_t number = page * PAGE_CACHE_LINES + cache_line;
 	const uint8_t *copy = changes_find(p->changes, number);
 	uint8_t bytes[CACHE_LINE_BYTES];
 
 	if (copy != NULL)
 		return copy;
-	if (p->state == PAGES_SINGLE_LINES && changes_room(p->changes) > 0) {
-		p->single_lines--;
-		if (p->single_lines == 0)
+	if (p->state == PAGES_PIECEMEAL && changes_room(p->changes) > 0) {
+		p->piecemeal_left--;
+		if (p->piecemeal_left == 0)
 			p->state = PAGES_OVERLAY;
 		/* If that fails, the mapped file will tell why. */
 		if (io_pread(p->file->fd, bytes, CACHE_LINE_BYTES, p->offset +
@@ -337,9 +339,9 @@ pages_line(struct pages *p, uint64_t page, unsigned line)
 }
 
 uint8_t *
-pages_change_line(struct pages *p, uint64_t page, unsigned line)
+pages_change_cache_line(struct pages *p, uint64_t page, unsigned cache_line)
 {
-	uint64_t number = page * PAGE_CACHE_LINES + line;
+	uint64_t number = page * PAGE_CACHE_LINES + cache_line;
 
 	return changes_add(p->changes, number,
 	    p->base + number * CACHE_LINE_BYTES);
@@ -420,7 +422,7 @@ pages_write_back(struct pages *p, struct error *error)
 		}
 	}
 	/* The mapped file has them now; zeros never do. */
-	if (p->state == PAGES_SINGLE_LINES || p->state == PAGES_OVERLAY)
+	if (p->state == PAGES_PIECEMEAL || p->state == PAGES_OVERLAY)
 		changes_clear(p->changes);
 	return file_check_length(p->file, length, error);
 }
@@ -461,7 +463,7 @@ pages_drop(struct pages *p, struct error *error)
 
 	if (pages_private_bytes(p) == 0)
 		return 0;
-	if (p->state == PAGES_SINGLE_LINES || p->state == PAGES_OVERLAY) {
+	if (p->state == PAGES_PIECEMEAL || p->state == PAGES_OVERLAY) {
 		changes_release(p->changes);
 		return 0;
 	}

@@ -13,9 +13,10 @@
  * and none is lost.
  *
  * At first, only cache lines that were changed are in memory (changes.h); what
- * is looked up is in the file, which is mapped, and the first few lines are
- * read one by one. Once many were changed since the last write, the whole layer
- * is read: it can then be changed in place, and nothing is as fast as that.
+ * is looked up is in the file, which is mapped, and the first few cache lines
+ * are read one by one. Once many were changed since the last write, the whole
+ * layer is read: it can then be changed in place, and nothing is as fast as
+ * that.
  */
 #ifndef DISK_PAGES_H
 #define DISK_PAGES_H
@@ -35,20 +36,21 @@
  *   ------------  ----------------  ------------------------  ----------
  *   IN_MEMORY     memory            base                      base
  *   MAPPED        the mapped file   base                      base
- *   SINGLE_LINES  the mapped file   changes, into which each  changes
- *                                   line is read by itself
+ *   PIECEMEAL     the mapped file   changes, into which each  changes
+ *                                   cache line is read by
+ *                                   itself
  *   OVERLAY       the mapped file   base and changes          changes
  *   ZEROS         memory, all zero  base and changes          changes
  *   GATHERED      memory, which     base                      base
  *                 has all of it
  *
- * From SINGLE_LINES on they are private: pages_write_back takes what was set to
+ * From PIECEMEAL on they are private: pages_write_back takes what was set to
  * the file. These are all transitions:
  *
- *   pages_map     to IN_MEMORY, MAPPED, SINGLE_LINES or ZEROS
- *   pages_line    SINGLE_LINES to OVERLAY, after enough lines
- *   pages_gather  SINGLE_LINES, OVERLAY, ZEROS to GATHERED
- *   pages_drop    ZEROS, GATHERED to OVERLAY
+ *   pages_map         to IN_MEMORY, MAPPED, PIECEMEAL or ZEROS
+ *   pages_cache_line  PIECEMEAL to OVERLAY, after enough of them
+ *   pages_gather      PIECEMEAL, OVERLAY, ZEROS to GATHERED
+ *   pages_drop        ZEROS, GATHERED to OVERLAY
  *
  * Two facts are independent of the state: some pages can be dirty, if they are
  * private; and the layer can be cold, if the file is mapped: then the kernel is
@@ -57,7 +59,7 @@
 enum pages_state {
 	PAGES_IN_MEMORY,
 	PAGES_MAPPED,
-	PAGES_SINGLE_LINES,
+	PAGES_PIECEMEAL,
 	PAGES_OVERLAY,
 	PAGES_ZEROS,
 	PAGES_GATHERED
@@ -78,9 +80,9 @@ struct pages {
 	uint64_t memory;     /* pages that the available memory has room for */
 	/* If it is private: */
 	struct changes *changes; /* NULL if it is gathered */
-	uint64_t single_lines; /* how many more lines are read one by one,
-	                        which is cheaper than to have pages of `base`
-	                        mapped */
+	uint64_t piecemeal_left; /* how many more cache lines are read by
+	                        themselves, which is cheaper than to have pages
+	                        of `base` mapped */
 	uint64_t *dirty;     /* a bit for each page: newer than the file? */
 	uint64_t dirty_count;
 	uint8_t *buffer;     /* for some pages with their changes */
@@ -90,14 +92,14 @@ struct pages {
 static inline int
 pages_have_changes(const struct pages *pages)
 {
-	return pages->state == PAGES_SINGLE_LINES ||
+	return pages->state == PAGES_PIECEMEAL ||
 	    pages->state == PAGES_OVERLAY || pages->state == PAGES_ZEROS;
 }
 
 static inline int
 pages_are_private(const struct pages *pages)
 {
-	return pages->state >= PAGES_SINGLE_LINES;
+	return pages->state >= PAGES_PIECEMEAL;
 }
 
 static inline int
@@ -135,27 +137,32 @@ void pages_load(struct pages *pages, const uint64_t *numbers, size_t n);
 void pages_touch(struct pages *pages, const uint64_t *numbers, size_t n);
 
 /*
- * If pages_have_changes: a cache line of a page as it is now; the same to be
- * changed, for which there must be room (changes_room).
+ * If pages_have_changes: a cache line of a page as it is now, valid until the
+ * next call; or the same to be changed, for which there must be room
+ * (changes_room). `cache_line` is its index in the page.
  */
-const uint8_t *pages_line(struct pages *pages, uint64_t page, unsigned line);
-uint8_t *pages_change_line(struct pages *pages, uint64_t page, unsigned line);
+const uint8_t *pages_cache_line(struct pages *pages, uint64_t page,
+    unsigned cache_line);
+uint8_t *pages_change_cache_line(struct pages *pages, uint64_t page,
+    unsigned cache_line);
 
 /* A page as it is now, until the next call. */
 const uint8_t *pages_page(const struct pages *pages, uint64_t number);
 
-/* Write changed pages to the file. */
+/* Write the dirty pages to the file. Returns 0, or -1 with `error` filled. */
 int pages_write_back(struct pages *pages, struct error *error);
 
 /*
  * If pages_have_changes: read all pages into memory, to be changed in place
- * (GATHERED). Returns 1, and nothing happens, if there is not enough memory.
+ * (GATHERED). Returns 0; 1 if there is not enough memory, or -1 with `error`
+ * filled: then nothing has changed.
  */
 int pages_gather(struct pages *pages, struct error *error);
 
 /*
  * When no page is dirty: free the private memory; `base` is then the mapped
- * file. Nothing happens if there is none, or after an error.
+ * file. Nothing happens if there is none. Returns 0; or -1 with `error` filled,
+ * and then nothing has changed.
  */
 int pages_drop(struct pages *pages, struct error *error);
 

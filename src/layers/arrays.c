@@ -10,7 +10,7 @@
 #define LARGE_PAGES ((64 << 20) / PAGE_BYTES)
 /* How many digests are loaded, marked or noted at a time, at most. */
 #define PIECE 1024
-/* This share of the room for changed lines shows whether there is enough. */
+/* This share of the room for changes shows whether there is enough. */
 #define FIRST_SHARE 32
 /* How fast private memory is written back; milliseconds to pause before. */
 #define PAGES_A_MILLISECOND 200
@@ -159,7 +159,7 @@ gather(struct arrays *a, unsigned i, struct error *error)
 }
 
 /*
- * If the digests to come will need more room for changed lines than there is,
+ * If the digests to come will need more room for changes than there is,
  * don't wait for that: to change all that fits and then to read the layer takes
  * twice as long as to read it. The first ones tell how many will come.
  */
@@ -178,17 +178,17 @@ look_ahead(struct arrays *a, unsigned i, struct error *error)
 }
 
 /*
- * Look at single lines of layer i: if `all`, those of each digest, else those
- * that were changed, for what wasn't found without them.
+ * Look at single cache lines of layer i: if `all`, those of each digest, else
+ * those that were changed, for what wasn't found without them.
  */
 static void
-probe_lines(struct arrays *a, unsigned i, const struct digest *digests,
+probe_cache_lines(struct arrays *a, unsigned i, const struct digest *digests,
     size_t n, int all, uint8_t *found)
 {
 	struct pages *pages = &a->pages[i];
 	const struct geometry *g = &a->blocks[i].geometry;
 	const uint8_t *at[CACHE_LINES_MAX];
-	unsigned lines[CACHE_LINES_MAX];
+	unsigned cache_lines[CACHE_LINES_MAX];
 	uint64_t page;
 
 	if (!pages_have_changes(pages))
@@ -199,9 +199,9 @@ probe_lines(struct arrays *a, unsigned i, const struct digest *digests,
 		block_pages(g, &digests[d], 1, &page);
 		if (!all && !changes_have(pages->changes, page))
 			continue;
-		block_cache_lines(g, digests[d], lines);
+		block_cache_lines(g, digests[d], cache_lines);
 		for (unsigned j = 0; j < g->cache_lines; j++)
-			at[j] = pages_line(pages, page, lines[j]);
+			at[j] = pages_cache_line(pages, page, cache_lines[j]);
 		found[d] = (uint8_t)block_probe_cache_lines(g, digests[d], at);
 	}
 }
@@ -212,11 +212,11 @@ arrays_probe(struct arrays *a, const struct digest *digests, size_t n,
 {
 	load(a, digests, n);
 	for (unsigned i = 0; i < a->count; i++) {
-		int few = a->pages[i].state == PAGES_SINGLE_LINES;
+		int piecemeal = a->pages[i].state == PAGES_PIECEMEAL;
 
-		if (!few)
+		if (!piecemeal)
 			loops()->probe(&a->blocks[i], digests, n, found);
-		probe_lines(a, i, digests, n, few, found);
+		probe_cache_lines(a, i, digests, n, piecemeal, found);
 	}
 }
 
@@ -225,15 +225,15 @@ arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
     uint8_t *found)
 {
 	const struct block_array *chain[TABLE_LAYERS_MAX];
-	uint8_t few[TABLE_LAYERS_MAX] = { 0 };
+	uint8_t piecemeal[TABLE_LAYERS_MAX] = { 0 };
 	unsigned count = 0;
 
 	load(a, digests, n);
 	for (unsigned i = 0; i < a->count; i++)
-		few[i] = a->pages[i].state == PAGES_SINGLE_LINES;
+		piecemeal[i] = a->pages[i].state == PAGES_PIECEMEAL;
 	for (unsigned i = a->count; i-- > 0; ) {
 		chain[count] = &a->blocks[i];
-		count += !few[i];
+		count += !piecemeal[i];
 		if (i > 0 && geometry_is_same(&a->blocks[i].geometry,
 		    &a->blocks[i - 1].geometry))
 			continue;
@@ -242,12 +242,12 @@ arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
 		count = 0;
 	}
 	for (unsigned i = a->count; i-- > 0; )
-		probe_lines(a, i, digests, n, few[i], found);
+		probe_cache_lines(a, i, digests, n, piecemeal[i], found);
 }
 
 /*
- * Set bits in copies of lines while there is room; of how many digests? They
- * belong to the pages `numbers`.
+ * Set bits in copies of cache lines while there is room; of how many digests?
+ * They belong to the pages `numbers`.
  */
 static size_t
 mark_changes(struct arrays *a, unsigned i, const struct digest *digests,
@@ -257,15 +257,16 @@ mark_changes(struct arrays *a, unsigned i, const struct digest *digests,
 	const struct geometry *g = &a->blocks[i].geometry;
 	uint64_t room = changes_room(pages->changes) / g->cache_lines;
 	uint8_t *at[CACHE_LINES_MAX];
-	unsigned lines[CACHE_LINES_MAX];
+	unsigned cache_lines[CACHE_LINES_MAX];
 
 	n = n < room ? n : (size_t)room;
 	for (size_t d = 0; d < n; d++)
 		changes_prefetch(pages->changes, numbers[d]);
 	for (size_t d = 0; d < n; d++) {
-		block_cache_lines(g, digests[d], lines);
+		block_cache_lines(g, digests[d], cache_lines);
 		for (unsigned j = 0; j < g->cache_lines; j++)
-			at[j] = pages_change_line(pages, numbers[d], lines[j]);
+			at[j] = pages_change_cache_line(pages, numbers[d],
+			    cache_lines[j]);
 		block_mark_cache_lines(g, digests[d], at);
 	}
 	return n;
@@ -286,7 +287,7 @@ mark_some(struct arrays *a, unsigned i, const struct digest *digests,
 			return n;
 		}
 		break;
-	case PAGES_SINGLE_LINES:
+	case PAGES_PIECEMEAL:
 	case PAGES_OVERLAY:
 	case PAGES_ZEROS:
 		return mark_changes(a, i, digests, numbers, n);

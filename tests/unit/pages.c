@@ -41,8 +41,9 @@ change(struct pages *p, uint64_t page)
 	    pages_write_back(p, &error) < 0 || pages_drop(p, &error)) != 0)
 		return -1;
 	if (p->changes != NULL)
-		pages_change_line(p, page, (unsigned)(at / CACHE_LINE_BYTES))
-		    [at % CACHE_LINE_BYTES] |= bit;
+		pages_change_cache_line(p, page,
+		    (unsigned)(at / CACHE_LINE_BYTES))[at % CACHE_LINE_BYTES]
+		    |= bit;
 	else
 		p->base[page * PAGE_BYTES + at] |= bit;
 	pages_touch(p, &page, 1);
@@ -66,7 +67,7 @@ work(struct pages *p, uint64_t pages)
 
 		if (memcmp(pages_page(p, numbers[i]), wanted, PAGE_BYTES) != 0)
 			return -1;
-		if (p->changes != NULL && memcmp(pages_line(p, numbers[i],
+		if (p->changes != NULL && memcmp(pages_cache_line(p, numbers[i],
 		    line), wanted + line * CACHE_LINE_BYTES,
 		    CACHE_LINE_BYTES) != 0)
 			return -1;
@@ -126,7 +127,7 @@ check_cut_off(void)
 	good = file_write(&store, model, NBYTES, OFFSET, &error) == 0 &&
 	    pages_map(&p, &store, OFFSET, COUNT, PAGES_PRIVATE, &error) == 0;
 	for (uint64_t page = 512; good && page < 600; page++) {
-		pages_change_line(&p, page, 0)[0] |= 2;
+		pages_change_cache_line(&p, page, 0)[0] |= 2;
 		pages_touch(&p, &page, 1);
 	}
 	good = good && ftruncate(store.fd, OFFSET + 600 * PAGE_BYTES) == 0;
@@ -143,6 +144,21 @@ check_cut_off(void)
 	pages_unmap(&p);
 }
 
+/* Map a file of ones, of which nothing is in memory. Returns 0, or -1. */
+static int
+map_cold(struct pages *p, enum pages_kind kind, const char *what)
+{
+	memset(model, 1, NBYTES);
+	if (file_write(&store, model, NBYTES, OFFSET, &error) < 0 ||
+	    fsync(store.fd) < 0 ||
+	    posix_fadvise(store.fd, 0, 0, POSIX_FADV_DONTNEED) != 0 ||
+	    pages_map(p, &store, OFFSET, COUNT, kind, &error) < 0) {
+		tap_ok(0, "%s: %s", what, error.text);
+		return -1;
+	}
+	return 0;
+}
+
 /*
  * Of a large file, what is not in memory is asked for once, and a piece at a
  * time when much of it was.
@@ -154,14 +170,8 @@ check_large(enum pages_kind kind, const char *what)
 	uint64_t numbers[] = { 3, 700, 3, COUNT - 1 };
 	int good = 1;
 
-	memset(model, 1, NBYTES);
-	if (file_write(&store, model, NBYTES, OFFSET, &error) < 0 ||
-	    fsync(store.fd) < 0 ||
-	    posix_fadvise(store.fd, 0, 0, POSIX_FADV_DONTNEED) != 0 ||
-	    pages_map(&p, &store, OFFSET, COUNT, kind, &error) < 0) {
-		tap_ok(0, "%s: %s", what, error.text);
+	if (map_cold(&p, kind, what) < 0)
 		return;
-	}
 	if (p.present != NULL) {
 		pages_load(&p, numbers, 4);
 		pages_load(&p, numbers, 4);
@@ -206,8 +216,8 @@ check_gathered(void)
 	memset(model, 1, NBYTES);
 	good = file_write(&store, model, NBYTES, OFFSET, &error) == 0 &&
 	    pages_map(&p, &store, OFFSET, COUNT, PAGES_PRIVATE, &error) == 0;
-	tap_ok(good && p.state == PAGES_SINGLE_LINES &&
-	    pages_line(&p, 5, 5)[0] == 1 && changes_have(p.changes, 5) &&
+	tap_ok(good && p.state == PAGES_PIECEMEAL &&
+	    pages_cache_line(&p, 5, 5)[0] == 1 && changes_have(p.changes, 5) &&
 	    pages_gather(&p, &error) == 0 && p.state == PAGES_GATHERED &&
 	    memcmp(p.base, model, NBYTES) == 0,
 	    "gathered at once: nothing is read by itself any more");
@@ -229,14 +239,14 @@ check_single_lines(void)
 	memset(model, 1, NBYTES);
 	good = file_write(&store, model, NBYTES, OFFSET, &error) == 0 &&
 	    pages_map(&p, &store, OFFSET, COUNT, PAGES_PRIVATE, &error) == 0;
-	left = good ? p.single_lines : 0;
-	for (; good && p.state == PAGES_SINGLE_LINES && lines <= left; lines++)
-		good = pages_line(&p, lines % COUNT, (unsigned)(lines / COUNT))
-		    [0] == 1;
+	left = good ? p.piecemeal_left : 0;
+	for (; good && p.state == PAGES_PIECEMEAL && lines <= left; lines++)
+		good = pages_cache_line(&p, lines % COUNT,
+		    (unsigned)(lines / COUNT))[0] == 1;
 	tap_ok(good && lines == left && p.state == PAGES_OVERLAY &&
 	    changes_count(p.changes) == left,
 	    "%llu lines are read one by one", (unsigned long long)left);
-	tap_ok(good && pages_line(&p, 1, 60)[0] == 1 &&
+	tap_ok(good && pages_cache_line(&p, 1, 60)[0] == 1 &&
 	    changes_count(p.changes) == left, "and further ones are mapped");
 	if (good)
 		pages_unmap(&p);
@@ -249,14 +259,8 @@ check_warmed(void)
 	struct pages p;
 	int good;
 
-	memset(model, 1, NBYTES);
-	if (file_write(&store, model, NBYTES, OFFSET, &error) < 0 ||
-	    fsync(store.fd) < 0 ||
-	    posix_fadvise(store.fd, 0, 0, POSIX_FADV_DONTNEED) != 0 ||
-	    pages_map(&p, &store, OFFSET, COUNT, PAGES_LARGE, &error) < 0) {
-		tap_ok(0, "a cold layer: %s", error.text);
+	if (map_cold(&p, PAGES_LARGE, "a cold layer") < 0)
 		return;
-	}
 	good = p.state == PAGES_MAPPED && change(&p, 7) == 0 &&
 	    file_read(&store, file, NBYTES, OFFSET, &error) == 0;
 	for (uint64_t page = 0; page < COUNT; page++)
@@ -282,14 +286,8 @@ check_small_memory(void)
 	struct pages p;
 	int good;
 
-	memset(model, 1, NBYTES);
-	if (file_write(&store, model, NBYTES, OFFSET, &error) < 0 ||
-	    fsync(store.fd) < 0 ||
-	    posix_fadvise(store.fd, 0, 0, POSIX_FADV_DONTNEED) != 0 ||
-	    pages_map(&p, &store, OFFSET, COUNT, PAGES_LARGE, &error) < 0) {
-		tap_ok(0, "a small memory: %s", error.text);
+	if (map_cold(&p, PAGES_LARGE, "a small memory") < 0)
 		return;
-	}
 	if (p.present == NULL) {
 		tap_ok(1, "a small memory # skip this file system has all of"
 		    " its files in memory");
