@@ -34,6 +34,12 @@ error_system(struct error *error, int errnum, const char *name)
 }
 
 int
+error_prefix(struct error *error, const char *name)
+{
+	return error_set(error, error->status, "%s: %s", name, error->text);
+}
+
+int
 error_is_full(const struct error *error)
 {
 	return error->status == STATUS_FULL || error->errnum == ENOSPC ||

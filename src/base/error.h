@@ -35,6 +35,12 @@ int error_system(struct error *error, int errnum, const char *name);
 /* error_system for a permanent failure that was reported before. */
 int error_again(struct error *error, int errnum, const char *name);
 
+/*
+ * Put "NAME: " in front of the text of `error`, which keeps its status. Returns
+ * -1, so that a function can end with `return error_prefix(...)`.
+ */
+int error_prefix(struct error *error, const char *name);
+
 /* Is there no room for more, by a limit of the user's or of the disk? */
 int error_is_full(const struct error *error);
 

@@ -38,8 +38,7 @@ take_like(struct options *o, struct geometry *shape, struct hash *hash,
 		stored.parts = o->recipe.parts;
 	}
 	if (result < 0 || key_recipe_inherit(&o->recipe, &stored, error) < 0)
-		result = error_set(error, error->status, "%s: %s", o->like,
-		    error->text);
+		result = error_prefix(error, o->like);
 	*hash = h->hash;
 	o->run.use.growth = (int)h->growth;
 	o->error_rate = h->error_rate;

@@ -59,7 +59,7 @@ filter_options_solve(struct sizing *s, const struct options *o,
 	if (window_solve(s, &o->window, error) == 0)
 		return 0;
 	if (o->memory != 0)
-		error_set(error, error->status, "--memory: %s", error->text);
+		error_prefix(error, "--memory");
 	return -1;
 }
 
@@ -129,7 +129,7 @@ solve_within(struct sizing *s, struct options o, int guessed,
 		.fixed = s->fixed };
 	if (sizing_solve(s, error) == 0)
 		return 0;
-	return error_set(error, error->status, "--max-size: %s", error->text);
+	return error_prefix(error, "--max-size");
 }
 
 int
@@ -223,8 +223,7 @@ check_filter(const struct options *o, const struct filter *filter,
 		return -1;
 	if (key_recipe_parse(&stored, filter_header(filter)->recipe,
 	    error) < 0)
-		return error_set(error, error->status, "%s: %s",
-		    filter_name(filter), error->text);
+		return error_prefix(error, filter_name(filter));
 	if (key_recipe_inherit(recipe, &stored, error) < 0)
 		return advise(filter, error);
 	return filter_options_check_keys(o, recipe, error);

@@ -298,10 +298,8 @@ slots_read(struct slots *s, struct table *table, int repair,
 	}
 	if (result < 0)
 		return -1;
-	if (result > 0) {
-		return error_set(error, error->status, "%s: %s",
-		    s->file->path, error->text);
-	}
+	if (result > 0)
+		return error_prefix(error, s->file->path);
 	if (!repair)
 		return behind;
 	/* No run gets this far, and no numbers would be left for the next. */

@@ -77,10 +77,8 @@ read_header(struct layers *f, int writable, struct error *error)
 		nbytes = (size_t)length;
 	if (file_read(&f->file, page, nbytes, 0, error) < 0)
 		return -1;
-	if (format_header_decode(h, page, error) < 0) {
-		return error_set(error, error->status, "%s: %s", path,
-		    error->text);
-	}
+	if (format_header_decode(h, page, error) < 0)
+		return error_prefix(error, path);
 	if (writable && format_check_writable(h, path, error) < 0)
 		return -1;
 	if (length < FILTER_HEADER_BYTES + PAGE_BYTES) {

@@ -290,10 +290,8 @@ read_first(struct layers *f, struct error *error)
 	if (behind < 0)
 		return -1;
 	if (window_check(&f->table, &f->header.window, f->header.capacity,
-	    error) < 0) {
-		return error_set(error, error->status, "%s: %s", f->file.path,
-		    error->text);
-	}
+	    error) < 0)
+		return error_prefix(error, f->file.path);
 	return behind;
 }
 
