@@ -214,3 +214,31 @@ odd_urls() {
 			2>err | cmp - ours
 	done
 }
+
+@test "a switch only joins, and a key is its own key" {
+	local switches=(form scheme www slash values numbers) set bit list
+	odd_urls 2 "$(short_or_long 1000 20000)" >in
+	for ((set = 0; set < 64; set++)); do
+		list=
+		for bit in 0 1 2 3 4 5; do
+			((set >> bit & 1)) || continue
+			list+=${list:+,}${switches[bit]}
+		done
+		bloomdedup key --url${list:+=$list} in 2>err | tr '\t' ' ' \
+			>keys.$set
+		# www and slash leave out one of each, and there may be another
+		grep -avE -e '//([^/?@]*@)?www[0-9]*\.' -e '^[^?]*/(\?|$)' \
+			keys.$set >once
+		bloomdedup key --url${list:+=$list} once 2>err | cmp once -
+	done
+	for ((set = 0; set < 64; set++)); do
+		for bit in 0 1 2 3 4 5; do
+			! ((set >> bit & 1)) || continue
+			# no key of the one has two of the other
+			echo "$set and ${switches[bit]}"
+			paste keys.$set keys.$((set | 1 << bit)) | LC_ALL=C sort -u |
+				cut -f 1 | uniq -d >apart
+			[ ! -s apart ]
+		done
+	done
+}
