@@ -96,6 +96,21 @@ copy_host(struct reader *in, const struct url_rules *rules, uint8_t *to)
 	return to;
 }
 
+/* The scheme and its colon. Returns NULL if the text doesn't begin with one. */
+static uint8_t *
+copy_scheme(struct reader *in, uint8_t *to)
+{
+	if (in->p == in->end || !(url_class[*in->p] & ALPHA))
+		return NULL;
+	while (in->p < in->end && (url_class[*in->p] & (ALPHA | DIGIT | DOT) ||
+	    *in->p == '+' || *in->p == '-'))
+		*to++ = lower(*in->p++);
+	if (in->p == in->end || *in->p++ != ':')
+		return NULL;
+	*to++ = ':';
+	return to;
+}
+
 /* The default port of a scheme, given with its colon; "" if it has none. */
 static const char *
 default_port(const uint8_t *scheme, size_t nbytes)
@@ -266,14 +281,9 @@ url_normalize(const struct url_rules *rules, struct key url, uint8_t *to)
 	int has_authority;
 
 	in.end = url_find(in.p, in.end, '#');
-	if (in.p == in.end || !(url_class[*in.p] & ALPHA))
+	to = copy_scheme(&in, to);
+	if (to == NULL)
 		return 0;
-	while (in.p < in.end && (url_class[*in.p] & (ALPHA | DIGIT | DOT) ||
-	    *in.p == '+' || *in.p == '-'))
-		*to++ = lower(*in.p++);
-	if (in.p == in.end || *in.p++ != ':')
-		return 0;
-	*to++ = ':';
 	port = default_port(start, (size_t)(to - start));
 	has_authority = in.end - in.p >= 2 && memcmp(in.p, "//", 2) == 0;
 	if (has_authority) {
@@ -380,52 +390,71 @@ append(uint8_t *to, const uint8_t *from, const uint8_t *end)
 	return to + (end - from);
 }
 
-struct key
-url_key(const struct url_rules *rules, struct key url, uint8_t *to)
+/* Do the rules change a query that is in its normal form? */
+static int
+has_query_rules(const struct url_rules *rules)
+{
+	return rules->sort || rules->ignore[0] != '\0' ||
+	    rules->switches & (URL_FORM | URL_VALUES);
+}
+
+/*
+ * The key of an address of these parts: a piece of it, or bytes in `to`. Its
+ * data is NULL if the query isn't one.
+ */
+static struct key
+key_of_parts(const struct url_rules *rules, const struct parts *parts,
+    uint8_t *to)
 {
 	const unsigned set = rules->switches;
-	const int has_query_rules = rules->sort || rules->ignore[0] != '\0' ||
-	    set & (URL_FORM | URL_VALUES);
-	const struct key no_url = { NULL, 0 };
-	enum query query = QUERY_IN_PATH;
-	struct parts parts;
-	const uint8_t *start, *stop;
+	const uint8_t *start = parts->start, *stop = parts->query;
 	uint8_t *key = to;
 	size_t www = 0;
 
-	if (has_query_rules)
-		query = QUERY_ANY;
-	else if (set & URL_SLASH)
-		query = QUERY_NORMAL;
-	if (set & URL_NUMBERS || !find_parts(trim(url), query, &parts)) {
-		size_t nbytes = url_normalize(rules, url, to);
-
-		return nbytes == 0 ? no_url : (struct key){ to, nbytes };
-	}
-	start = set & URL_SCHEME ? parts.host - 2 : parts.start;
-	stop = parts.query;
+	if (set & URL_SCHEME)
+		start = parts->host - 2;
 	if (set & URL_SLASH)
-		stop -= has_last_slash(parts.path, parts.query);
+		stop -= has_last_slash(parts->path, parts->query);
 	if (set & URL_WWW)
-		www = www_bytes(parts.host, parts.path);
+		www = www_bytes(parts->host, parts->path);
 
 	/* mostly nothing is left out in the middle */
-	if (www == 0 && parts.query == parts.end)
+	if (www == 0 && parts->query == parts->end)
 		return (struct key){ start, (size_t)(stop - start) };
-	if (www == 0 && stop == parts.query && !has_query_rules)
-		return (struct key){ start, (size_t)(parts.end - start) };
-	to = append(to, start, parts.host);
-	to = append(to, parts.host + www, stop);
-	if (!has_query_rules) {
-		to = append(to, parts.query, parts.end);
-	} else if (parts.query < parts.end) {
-		struct reader in = { parts.query + 1, url_find(parts.query,
-			parts.end, '#') };
+	if (www == 0 && stop == parts->query && !has_query_rules(rules))
+		return (struct key){ start, (size_t)(parts->end - start) };
+	to = append(to, start, parts->host);
+	to = append(to, parts->host + www, stop);
+	if (!has_query_rules(rules)) {
+		to = append(to, parts->query, parts->end);
+	} else if (parts->query < parts->end) {
+		struct reader in = { parts->query + 1, url_find(parts->query,
+			parts->end, '#') };
 
 		*to++ = '?';
 		to = url_copy_query(&in, rules, to);
 		if (to == NULL || in.p != in.end)
-			return no_url;
+			return (struct key){ NULL, 0 };
 	}
 	return (struct key){ key, (size_t)(to - key) };
+}
+
+struct key
+url_key(const struct url_rules *rules, struct key url, uint8_t *to)
+{
+	enum query query = QUERY_IN_PATH;
+	struct parts parts;
+	size_t nbytes;
+
+	if (has_query_rules(rules))
+		query = QUERY_ANY;
+	else if (rules->switches & URL_SLASH)
+		query = QUERY_NORMAL;
+	if (!(rules->switches & URL_NUMBERS) &&
+	    find_parts(trim(url), query, &parts))
+		return key_of_parts(rules, &parts, to);
+	nbytes = url_normalize(rules, url, to);
+	if (nbytes == 0)
+		return (struct key){ NULL, 0 };
+	return (struct key){ to, nbytes };
 }
