@@ -96,7 +96,7 @@ load ../common
 		bloomdedup -f seen -k id in
 	fails 2 'contradicts --key=1' bloomdedup -f seen -k 1 in
 	bloomdedup create -n 100 --csv -k1 plain
-	fails 2 'no --header, which contradicts --header' \
+	fails 2 'made without --header, which contradicts --header' \
 		bloomdedup -f plain --header in
 	fails 2 'made with --key=1, which contradicts --key=id' \
 		bloomdedup -f plain -k id in

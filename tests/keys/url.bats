@@ -157,7 +157,7 @@ same() {
 	fails 2 'made with --url-ignore=b,utm_*, which contradicts --url-ignore=b' \
 		bloomdedup -f seen --url-ignore=b
 	bloomdedup create -n 100 plain
-	fails 2 'no --url, which contradicts --url' bloomdedup -f plain --url
+	fails 2 'made without --url, which contradicts --url' bloomdedup -f plain --url
 	# what has no room in the filter is told from what is not allowed
 	fails 2 '--url-ignore: too long' bloomdedup --url \
 		--url-ignore="$(seq -s, 1000 1205)"
