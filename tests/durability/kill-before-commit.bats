@@ -188,6 +188,26 @@ load kills-and-faults
 	untraced kill_each "$(times 12 1000)"
 }
 
+@test "--atomic --overwrite, whose file is kept after each run" {
+	in_parts 8 8192
+	bloomdedup create -n 100000 -p 1e-12 empty
+	before() {
+		cp empty seen
+		rm -f file.*
+	}
+	# each one its own, since a file that a killed run has made is continued
+	run_part() {
+		echo old >"file.$1"
+		killed "$BLOOMDEDUP" --atomic -f seen -o "file.$1" --overwrite \
+			"$1" 2>>err || return 1
+		# nothing of a run that was killed in the middle is seen
+		! grep -qx old "file.$1" || ((in_the_middle += 1))
+		sed '/^old$/d' "file.$1" >>all
+	}
+	# what a run printed that was killed before its commit comes again
+	untraced kill_runs "$(times 10 600)" 8192 0
+}
+
 @test "--atomic, appending: the lines of a run are all there, or none" {
 	in_parts 1 20000
 	seq -f 'old %.0f' 10 >start

@@ -83,6 +83,18 @@ load kills-and-faults
 	untraced kill_runs "$(times 20 1200)" 1024
 }
 
+@test "-o --overwrite, whose file is kept after each run" {
+	in_parts 8 8192
+	bloomdedup create -n 100000 -p 1e-12 empty
+	run_part() {
+		echo old >file
+		killed "$BLOOMDEDUP" -f seen -o file --overwrite "$1" \
+			2>>err || return 1
+		with_end file | sed '1{ /^old$/d; }' >>all
+	}
+	untraced kill_runs "$(times 20 1200)" 1024
+}
+
 @test "--shared, appending" {
 	in_parts 8 8192
 	bloomdedup create -n 100000 -p 1e-12 empty

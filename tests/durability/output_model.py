@@ -13,6 +13,14 @@ other byte. Only if a follower had the file open, a torn record may have got an
 end. The first copies are in the order of the input. A header is there once, at
 the beginning.
 
+If the other program has appended to a torn record, nobody can tell what is a
+record there; but all bytes of all records are in the file.
+
+In some scenarios, each run has a file of its own instead, which it may replace.
+Of a run that was killed, that may end with a torn record, but with --atomic, it
+is there with all records of the run, or it isn't. Together, the files have what
+one file would have.
+
 Environment: BLOOMDEDUP, PRELOAD (preload.so).
 """
 import os
@@ -69,6 +77,9 @@ class Scenario:
         self.kind = self.rng.choice(list(KINDS))
         self.kills = 0
         self.followed = False
+        self.glued = False
+        self.apart = self.rng.random() < 0.25
+        self.files = []
         self.foreign = []
         self.log = []
         self.header = b"id,text\n" if self.kind == "header" else b""
@@ -79,10 +90,9 @@ class Scenario:
             stream.append(record)
             if self.rng.random() < 0.2:
                 stream.append(self.records[self.rng.randrange(i + 1)])
-        for name in ("seen", "seen.journal", "out", "again"):
-            path = os.path.join(folder, name)
-            if os.path.exists(path):
-                os.unlink(path)
+        for name in os.listdir(folder):
+            if name.startswith(("seen", "out", "again")):
+                os.unlink(os.path.join(folder, name))
         with open(os.path.join(folder, "in"), "wb") as file:
             file.write(self.header + b"".join(stream))
 
@@ -92,7 +102,18 @@ class Scenario:
         command = [PROGRAM, "-f", "seen", "-n", "3000"] + KINDS[self.kind]
         environment = dict(os.environ)
         limit = None
-        if how == ">>":
+        if self.apart:
+            how = self.rng.choice(("-o", "--atomic", "--sync"))
+            output = subprocess.DEVNULL
+            self.files.append((f"out.{len(self.files)}", how))
+            command += ["-o", self.files[-1][0], "--overwrite"]
+            if how != "-o":
+                command.append(how)
+            if self.rng.random() < 0.5:
+                path = os.path.join(self.folder, self.files[-1][0])
+                with open(path, "w") as file:
+                    file.write("what is replaced\n")
+        elif how == ">>":
             output = open(os.path.join(self.folder, "out"), "ab")
         else:
             output = subprocess.DEVNULL
@@ -132,9 +153,12 @@ class Scenario:
         path = os.path.join(self.folder, "out")
         with open(path, "rb") as file:
             _, rest = split(self.kind, file.read())
-        # other writers don't write behind a torn record in this model
-        if rest or os.path.getsize(path) < len(self.header):
+        if os.path.getsize(path) < len(self.header):
             return
+        if rest:
+            if self.kind == "header" or self.rng.random() < 0.5:
+                return
+            self.glued = True
         with open(path, "ab") as file:
             file.write(record)
         self.foreign.append(record)
@@ -153,10 +177,44 @@ class Scenario:
                 self.append_foreign()
         self.check(self.run(""))
 
+    def check_apart(self):
+        """Each run has a file of its own."""
+        all_there = []
+        for i, (name, how) in enumerate(self.files):
+            path = os.path.join(self.folder, name)
+            if not os.path.exists(path):
+                continue
+            with open(path, "rb") as file:
+                data = file.read()
+            if data == b"what is replaced\n":
+                assert self.log[i][2] != 0, f"{name} was not replaced"
+                continue
+            if data or how == "--atomic":
+                assert self.header.startswith(data[:len(self.header)]), name
+            records, rest = split(self.kind, data[len(self.header):])
+            assert rest == b"" or (self.log[i][2] == -9 and
+                                   how != "--atomic"), f"{name}: {rest!r}"
+            all_there += records
+        for record in self.records:
+            count = all_there.count(record)
+            assert count > 0, f"lost: {record!r}"
+            assert count <= 1 + self.kills, f"too often: {record!r}"
+        assert set(all_there) <= set(self.records), "not a record"
+
     def check(self, status):
+        assert status == 0, f"the last run exits with {status}"
+        assert not any(name.startswith(".bloomdedup-") and
+                       os.stat(name).st_nlink == 1
+                       for name in os.listdir(self.folder)), "a copy stays"
+        if self.apart:
+            self.check_apart()
+            return
         with open(os.path.join(self.folder, "out"), "rb") as file:
             data = file.read()
-        assert status == 0, f"the last run exits with {status}"
+        if self.glued:
+            for record in self.records + self.foreign:
+                assert record in data, f"lost: {record!r}"
+            return
         assert data.startswith(self.header), "the header is not there"
         records, rest = split(self.kind, data[len(self.header):])
         assert rest == b"", f"a torn end: {rest!r}"
