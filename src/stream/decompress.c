@@ -95,7 +95,7 @@ struct decompressor {
 	enum codec_result result; /* of its last run */
 	const char *reason;     /* if it failed; NULL: damage */
 	char text[100];         /* what is wrong */
-	int over;               /* no more can be read */
+	int at_end;             /* no more can be read */
 	uint8_t packed[DECOMPRESS_BYTES]; /* what was read */
 };
 
@@ -136,7 +136,7 @@ decompress_begin(const struct format_head *head, const uint8_t *data,
 	d->reason = NULL;
 	memcpy(d->packed, data, nbytes);
 	d->io = (struct codec_io){ .in = d->packed, .in_bytes = nbytes };
-	d->over = 0;
+	d->at_end = 0;
 	return d;
 }
 
@@ -161,7 +161,7 @@ read_packed(struct decompressor *d, size_t wanted)
 {
 	struct codec_io *io = &d->io;
 
-	while (io->in_bytes < wanted && !d->over) {
+	while (io->in_bytes < wanted && !d->at_end) {
 		ssize_t n;
 
 		memmove(d->packed, io->in, io->in_bytes);
@@ -170,7 +170,7 @@ read_packed(struct decompressor *d, size_t wanted)
 		    DECOMPRESS_BYTES - io->in_bytes);
 		if (n < 0)
 			return -1;
-		d->over = n == 0;
+		d->at_end = n == 0;
 		io->in_bytes += (size_t)n;
 	}
 	return 0;

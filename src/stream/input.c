@@ -53,7 +53,7 @@ struct input {
 	size_t rest_bytes, rest_capacity;
 
 	struct columns columns; /* of the open file, */
-	int fresh;          /* nothing of which was handed out */
+	int at_start;       /* nothing of which was handed out */
 	int begun;          /* the open file's first bytes were looked at */
 	struct decompressor *decompressor; /* of the open file, or NULL */
 };
@@ -233,7 +233,7 @@ open_next(struct input *in)
 	in->name = input_name(path);
 	in->begun = 0;
 	in->record = (struct csv_state){ 0 };
-	in->fresh = 1;
+	in->at_start = 1;
 	if (strcmp(path, "-") == 0) {
 		in->fd = STDIN_FILENO;
 	} else {
@@ -501,8 +501,8 @@ fill_chunk(struct input *in, struct chunk *chunk, const uint8_t *data,
 	if (in->plan.header != NULL)
 		chunk->columns = in->columns;
 	chunk->file = in->name;
-	chunk->begins = in->fresh;
-	in->fresh = in->fresh && nbytes == 0;
+	chunk->begins = in->at_start;
+	in->at_start = in->at_start && nbytes == 0;
 	chunk->position = in->position;
 	chunk->is_packed = in->decompressor != NULL;
 }
@@ -545,7 +545,7 @@ input_next(struct input *in, struct chunk *chunk, size_t wanted)
 		data = chunk->buffer + before;
 		if (read_lines(in, data, &have, wanted, &end) < 0)
 			return 0;
-		if (end > 0 && in->fresh && in->plan.header != NULL &&
+		if (end > 0 && in->at_start && in->plan.header != NULL &&
 		    read_header(in, chunk, data, end) < 0) {
 			close_file(in);
 			end = have = 0;

@@ -85,12 +85,38 @@ output_check(const char *path, int atomic, const struct inputs *inputs,
 	return 0;
 }
 
+/*
+ * Open a file that gets its name in the end. A link to the old file stays. The
+ * new one gets its rights only at the end, so that a run that fails shows
+ * nothing to others.
+ */
+static int
+open_new(struct output *out, const char *path)
+{
+	out->target = path_follow(path);
+	if (out->target == NULL)
+		return -1;
+	return temporary_open_nameless(out->target, &out->hidden);
+}
+
+/* Open the file itself; a FIFO is waited for until it has a reader. */
+static int
+open_in_place(const char *path, int append)
+{
+	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY |
+	    (append ? O_APPEND : 0);
+	int fd;
+
+	while ((fd = open(path, flags, 0666)) < 0 && errno == EINTR &&
+	    !signals_stop)
+		signals_take_figures(); /* there are none yet */
+	return fd;
+}
+
 int
 output_open(struct output *out, const char *path, enum output_how how,
     int append, struct error *error)
 {
-	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY |
-	    (append ? O_APPEND : 0);
 	struct stat st;
 	int exists;
 
@@ -107,22 +133,10 @@ output_open(struct output *out, const char *path, enum output_how how,
 	out->is_redone = how == OUTPUT_ATOMIC && append && exists &&
 	    is_replaceable(&st);
 	if (how == OUTPUT_ATOMIC && !out->is_redone &&
-	    (!exists || is_replaceable(&st))) {
-		/*
-		 * Replace the file and not a link to it. The new one gets its
-		 * rights only at the end, so that a run that fails shows
-		 * nothing to others.
-		 */
-		out->target = path_follow(path);
-		if (out->target != NULL)
-			out->fd = temporary_open_nameless(out->target,
-			    &out->hidden);
-	} else {
-		/* A FIFO is waited for until it has a reader. */
-		while (!signals_stop && (out->fd = open(path, flags, 0666)) <
-		    0 && errno == EINTR)
-			signals_take_figures(); /* there are none yet */
-	}
+	    (!exists || is_replaceable(&st)))
+		out->fd = open_new(out, path);
+	else
+		out->fd = open_in_place(path, append);
 	if (out->fd >= 0)
 		return 0;
 	error_system(error, errno, path);

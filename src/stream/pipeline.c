@@ -56,7 +56,7 @@ struct lane {
 };
 
 static int
-is_over(const struct flow *flow)
+is_stopped(const struct flow *flow)
 {
 	return atomic_load(&flow->failed) || signals_stop;
 }
@@ -77,7 +77,7 @@ rest(struct flow *flow, struct error *error)
 	if (!input_pauses(flow->input, 0))
 		return 0;
 	turns_wait(&flow->turns, flow->taken);
-	if (is_over(flow))
+	if (is_stopped(flow))
 		return 0;
 	return flow->job->pause(flow->job->context, flow->input, error);
 }
@@ -117,9 +117,9 @@ take_chunk(struct flow *flow, struct chunk *chunk, uint64_t *number)
 	int more = 0;
 
 	pthread_mutex_lock(&flow->source);
-	if (!is_over(flow) && rest(flow, &error) < 0)
+	if (!is_stopped(flow) && rest(flow, &error) < 0)
 		fail(flow, &error);
-	if (!is_over(flow) && !flow->ended) {
+	if (!is_stopped(flow) && !flow->ended) {
 		more = input_next(flow->input, chunk, flow->chunk_bytes);
 		flow->ended = !more;
 	}
@@ -147,7 +147,7 @@ work(void *context)
 	while (take_chunk(flow, &lane->chunk, &number)) {
 		flow->job->prepare(lane->worker);
 		turns_wait(&flow->turns, number);
-		if (!is_over(flow) &&
+		if (!is_stopped(flow) &&
 		    flow->job->finish(lane->worker, &error) < 0)
 			fail(flow, &error);
 		turns_pass(&flow->turns);
@@ -173,7 +173,7 @@ interrupted(void *context)
 
 	turns_wait(&flow->turns, flow->taken);
 	flow->job->interrupted(flow->job->context);
-	return is_over(flow);
+	return is_stopped(flow);
 }
 
 int

@@ -233,6 +233,19 @@ watch_outputs(struct run *run)
 		    text_room, &(struct error){ 0 });
 }
 
+/* Open where lines go. */
+static int
+open_line_output(struct run *run, struct error *error)
+{
+	const struct run_plan *plan = run->plan;
+
+	if (plan->print == PRINT_NOTHING)
+		return 0;
+	if (plan->to_command != NULL)
+		return start_child(run, error);
+	return open_file(run, &run->output, plan->output, error);
+}
+
 /* Open the outputs; truncate old files only after all are open. */
 static int
 open_outputs(struct run *run, const struct inputs *inputs,
@@ -247,9 +260,7 @@ open_outputs(struct run *run, const struct inputs *inputs,
 	if (run->recipe.parts > 0 &&
 	    check_places(plan, 0, inputs, error) < 0)
 		return -1;
-	if (plan->print != PRINT_NOTHING && (plan->to_command != NULL ?
-	    start_child(run, error) :
-	    open_file(run, &run->output, plan->output, error)) < 0)
+	if (open_line_output(run, error) < 0)
 		return -1;
 	if (plan->duplicates != NULL && open_file(run, &run->duplicates,
 	    duplicates_path(plan), error) < 0)

@@ -52,33 +52,33 @@ worker_free(void *worker)
  * are ours are still written; if writing fails, the rest is lost.
  */
 static int
-write_claimed(struct worker *w, size_t *fresh, struct error *error)
+write_claimed(struct worker *w, size_t *written, struct error *error)
 {
 	struct batch *batch = w->batch;
 	int claimed = batch_claim(batch, w->run->filter, error);
 	struct error why;
 
-	if (worker_write(w, fresh, claimed < 0 ? &why : error) < 0 &&
+	if (worker_write(w, written, claimed < 0 ? &why : error) < 0 &&
 	    claimed >= 0) {
 		claimed = error_set(error, error->status,
 		    "%s; %zu lines were remembered but not printed",
-		    error->text, batch->new_count - *fresh);
+		    error->text, batch->new_count - *written);
 	}
-	w->run->lines_new += *fresh;
+	w->run->lines_new += *written;
 	return claimed;
 }
 
 /* Write the new lines, then remember those that were written. */
 static int
-write_and_mark(struct worker *w, size_t *fresh, struct error *error)
+write_and_mark(struct worker *w, size_t *written, struct error *error)
 {
 	struct run *run = w->run;
 	struct batch *batch = w->batch;
-	int result = worker_write(w, fresh, error);
+	int result = worker_write(w, written, error);
 
-	run->lines_new += *fresh;
+	run->lines_new += *written;
 	if (run->plan->remember &&
-	    batch_mark(batch, *fresh, run->filter, error) < 0)
+	    batch_mark(batch, *written, run->filter, error) < 0)
 		result = -1;
 	return result;
 }
@@ -121,7 +121,7 @@ finish_batch(struct worker *w, size_t first, size_t *count,
 	struct batch *batch = w->batch;
 	enum room room = ROOM_ENOUGH;
 	int result;
-	size_t fresh;
+	size_t written;
 
 	batch->digests = w->digests + first;
 	batch->count = *count;
@@ -130,16 +130,16 @@ finish_batch(struct worker *w, size_t first, size_t *count,
 		return -1;
 	batch_collect(batch, run->plan->remember);
 	if (run->plan->use.claim) {
-		result = write_claimed(w, &fresh, error);
+		result = write_claimed(w, &written, error);
 	} else {
 		if (run->plan->remember)
 			room = batch_reserve(batch, run->filter, error);
-		result = write_and_mark(w, &fresh, error);
+		result = write_and_mark(w, &written, error);
 	}
 	*count = batch->count;
 	if (result < 0) {
 		/* Of those that were read, only these are known. */
-		run->lines_read += fresh;
+		run->lines_read += written;
 		return -1;
 	}
 	if (w->lines.troubles != NULL)

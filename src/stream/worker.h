@@ -43,10 +43,10 @@ struct job worker_job(struct run *run);
 void worker_prepare(struct worker *w);
 
 /*
- * Write what the run prints of the batch's lines. *fresh becomes the number of
- * new lines to mark: if writing fails partway, those that were written, so
+ * Write what the run prints of the batch's lines. *written becomes the number
+ * of new lines to mark: if writing fails partway, those that were written, so
  * that they are not printed again.
  */
-int worker_write(struct worker *w, size_t *fresh, struct error *error);
+int worker_write(struct worker *w, size_t *written, struct error *error);
 
 #endif

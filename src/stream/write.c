@@ -10,17 +10,20 @@ line_bytes(const struct worker *worker, size_t i)
 	return (size_t)(worker->starts[i + 1] - worker->starts[i]);
 }
 
-/* The mark of the batch's line i; *fresh counts new ones from line 0 on. */
+/*
+ * The mark of the batch's line i. *new_before is how many of the lines before
+ * it are new, and is counted on.
+ */
 static const char *
-mark_of(const struct worker *worker, size_t i, size_t *fresh)
+mark_of(const struct worker *worker, size_t i, size_t *new_before)
 {
 	static const char marks[][OUTPUT_TEXT] = { "in\t", "out\t", "seen\t",
 		"new\t" };
 	const struct batch *batch = worker->batch;
-	const int is_new = *fresh < batch->new_count &&
-	    batch->new_items[*fresh] == i;
+	const int is_new = *new_before < batch->new_count &&
+	    batch->new_items[*new_before] == i;
 
-	*fresh += (size_t)is_new;
+	*new_before += (size_t)is_new;
 	return marks[2 * worker->run->plan->remember + is_new];
 }
 
@@ -34,7 +37,7 @@ is_undone(const struct worker *worker, size_t i)
 
 /* Of a batch's lines in an output. */
 struct whole {
-	size_t fresh;    /* new lines, whose bytes are among these */
+	size_t new_lines; /* whose bytes are among these */
 	uint64_t nbytes;
 };
 
@@ -47,12 +50,12 @@ whole_within(const struct worker *worker, enum run_print print,
     uint64_t nbytes)
 {
 	struct whole whole = { 0, 0 };
-	size_t fresh = 0;
+	size_t new_lines = 0;
 
 	for (size_t i = 0; i < worker->batch->count; i++) {
-		const size_t before = fresh;
-		const char *mark = mark_of(worker, i, &fresh);
-		const int is_new = fresh > before;
+		const size_t before = new_lines;
+		const char *mark = mark_of(worker, i, &new_lines);
+		const int is_new = new_lines > before;
 		uint64_t length = 0;
 
 		if (is_undone(worker, i))
@@ -64,7 +67,7 @@ whole_within(const struct worker *worker, enum run_print print,
 		if (length > nbytes - whole.nbytes)
 			break;
 		whole.nbytes += length;
-		whole.fresh = fresh;
+		whole.new_lines = new_lines;
 	}
 	return whole;
 }
@@ -120,10 +123,10 @@ static int
 write_marked(struct worker *worker, struct output *output,
     struct error *error)
 {
-	size_t fresh = 0;
+	size_t new_before = 0;
 
 	for (size_t i = 0; i < worker->batch->count; i++) {
-		const char *mark = mark_of(worker, i, &fresh);
+		const char *mark = mark_of(worker, i, &new_before);
 
 		if (is_undone(worker, i))
 			continue;
@@ -152,7 +155,7 @@ write_lines(struct worker *worker, struct output *output,
 
 	torn_begin(output);
 	if (writers[print](worker, output, error) == 0) {
-		whole->fresh = worker->batch->new_count;
+		whole->new_lines = worker->batch->new_count;
 		return 0;
 	}
 	*whole = whole_within(worker, print, output->nbytes - before);
@@ -161,26 +164,26 @@ write_lines(struct worker *worker, struct output *output,
 }
 
 int
-worker_write(struct worker *worker, size_t *fresh, struct error *error)
+worker_write(struct worker *worker, size_t *written, struct error *error)
 {
 	struct run *run = worker->run;
 	const enum run_print print = run->plan->print;
 	struct whole whole;
 
-	*fresh = 0;
+	*written = 0;
 	run->plan->tell(run, MOMENT_BEFORE_PRINT);
 	if (run->plan->duplicates != NULL && write_lines(worker,
 	    &run->duplicates, PRINT_SEEN, &whole, error) < 0)
 		return -1;
 	if (print == PRINT_NOTHING) {
-		*fresh = worker->batch->new_count;
+		*written = worker->batch->new_count;
 		return 0;
 	}
 	if (write_lines(worker, &run->output, print, &whole, error) == 0) {
-		*fresh = whole.fresh;
+		*written = whole.new_lines;
 		return 0;
 	}
 	if (print != PRINT_SEEN)
-		*fresh = whole.fresh;
+		*written = whole.new_lines;
 	return -1;
 }
