@@ -278,15 +278,15 @@ key_out() {
 	grep -qF plain fails.err
 	fails 2 --field-separator=, bloomdedup -f plain -t';' </dev/null
 	grep -qF -- '--field-separator=;' fails.err
-	fails 2 'no --trim' bloomdedup -f plain --trim </dev/null
-	fails 2 'no --strip-cr' bloomdedup -f plain --strip-cr </dev/null
-	fails 2 'no --ignore-case' bloomdedup -f plain -i </dev/null
-	fails 2 'no --csv' bloomdedup -f plain --csv </dev/null
+	fails 2 'without --trim' bloomdedup -f plain --trim </dev/null
+	fails 2 'without --strip-cr' bloomdedup -f plain --strip-cr </dev/null
+	fails 2 'without --ignore-case' bloomdedup -f plain -i </dev/null
+	fails 2 'without --csv' bloomdedup -f plain --csv </dev/null
 	fails 2 --zero-terminated bloomdedup -f plain -z </dev/null
 	fails 2 --skip-chars=1 bloomdedup -f plain -s1 </dev/null
 	fails 2 --check-chars=1 bloomdedup -f plain -w1 </dev/null
-	fails 2 'no --trim' bloomdedup add -f plain --trim </dev/null
-	fails 2 'no --trim' bloomdedup check -f plain --trim </dev/null
+	fails 2 'without --trim' bloomdedup add -f plain --trim </dev/null
+	fails 2 'without --trim' bloomdedup check -f plain --trim </dev/null
 	bloomdedup create whole
 	fails 2 'whole line' bloomdedup -f whole -k1 </dev/null
 	bloomdedup create -s1 -w2 numbers
