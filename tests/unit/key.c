@@ -239,11 +239,11 @@ check_inheritance(void)
 	    "--field-separator=;");
 	check_inherit("key=1\n", "key=1\nfield-separator=09\n",
 	    "fields between blanks", "--field-separator=\\x09");
-	check_inherit("", "trim\n", "no --trim", "--trim");
-	check_inherit("", "strip-cr\n", "no --strip-cr", "--strip-cr");
+	check_inherit("", "trim\n", "without --trim", "--trim");
+	check_inherit("", "strip-cr\n", "without --strip-cr", "--strip-cr");
 	check_inherit("key=1\nfield-separator=2c\n",
-	    "key=1\nfield-separator=2c\ncsv\n", "no --csv", "--csv");
-	check_inherit("", "ignore-case\n", "no --ignore-case",
+	    "key=1\nfield-separator=2c\ncsv\n", "without --csv", "--csv");
+	check_inherit("", "ignore-case\n", "without --ignore-case",
 	    "--ignore-case");
 	check_inherit("", "zero-terminated\n", "newline", "--zero-terminated");
 	check_inherit("skip-chars=1\n", "skip-chars=2\n", "--skip-chars=1",
