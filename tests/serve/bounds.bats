@@ -178,7 +178,8 @@ start_small() {
 	needs_strace
 	(
 		ulimit -f 64
-		exec strace -f -qq -o trace -e trace=fallocate,ftruncate \
+		# -D: the server has this process' number, and ends with it
+		exec strace -D -f -qq -o trace -e trace=fallocate,ftruncate \
 			"$BLOOMDEDUP" serve -d folder -l "unix:$SOCKET" "$@"
 	) 2>server.err 3>&- &
 	SERVER=$!
