@@ -441,6 +441,18 @@ check_row(const struct parser *p, const struct option_row *row)
 	return 0;
 }
 
+/* An empty one is most likely a shell's variable that isn't set. */
+static int
+check_not_empty(const struct text_list *operands, struct error *error)
+{
+	for (size_t i = 0; i < operands->count; i++) {
+		if (operands->items[i][0] == '\0')
+			return error_set(error, STATUS_USAGE, "'' is not allowed"
+			    " as an operand; give a name");
+	}
+	return 0;
+}
+
 /* Does the command have what it needs? Take the operands that are options. */
 static int
 check_command(struct parser *p, const struct command *command)
@@ -454,6 +466,8 @@ check_command(struct parser *p, const struct command *command)
 	if (operands->count < command->operands_min ||
 	    (command->needs != NULL && find_given(p, command->needs) == NULL))
 		return error_set(p->error, STATUS_USAGE, "%s", command->takes);
+	if (command->operands_are[0] == NULL)
+		return check_not_empty(operands, p->error);
 	for (size_t i = 0; i < 2 && command->operands_are[i] != NULL; i++) {
 		const struct option_row *row = find_row(ANY_COMMAND,
 		    command->operands_are[i], 0);

@@ -278,8 +278,21 @@ for line in sys.stdin: json.loads(line)' <out
 	fails 2 'info' bloomdedup info
 	fails 2 '--filter' bloomdedup -f '' in
 	fails 2 '--output' bloomdedup -o '' in
-	fails 3 'No such file' bloomdedup ''
 	[ ! -e one ]
+}
+
+@test "an empty operand, such as a variable that isn't set, is refused" {
+	local wrong="'' is not allowed as an operand"
+	fails 2 "$wrong" bloomdedup ''
+	fails 2 "$wrong" bloomdedup -f f ''
+	for command in info create remove key size; do
+		fails 2 "$wrong" bloomdedup "$command" ''
+	done
+	for command in add check; do
+		fails 2 "$wrong" bloomdedup "$command" -f f ''
+	done
+	fails 2 "$wrong" bloomdedup merge -o g f ''
+	[ ! -e f ]
 }
 
 @test "-h and -V of all commands" {
