@@ -447,8 +447,8 @@ check_not_empty(const struct text_list *operands, struct error *error)
 {
 	for (size_t i = 0; i < operands->count; i++) {
 		if (operands->items[i][0] == '\0')
-			return error_set(error, STATUS_USAGE, "'' is not allowed"
-			    " as an operand; give a name");
+			return error_set(error, STATUS_USAGE, "'' is not"
+			    " allowed as an operand; give a name");
 	}
 	return 0;
 }

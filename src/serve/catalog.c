@@ -110,11 +110,12 @@ forget(struct catalog *catalog, struct served *s, struct error *error)
 static int
 read_folder(struct catalog *catalog, struct error *error)
 {
-	DIR *folder = opendir(catalog->pool.plan->folder);
+	const char *path = catalog->pool.settings->folder;
+	DIR *folder = opendir(path);
 	struct dirent *entry;
 
 	if (folder == NULL)
-		return error_system(error, errno, catalog->pool.plan->folder);
+		return error_system(error, errno, path);
 	while ((entry = readdir(folder)) != NULL) {
 		size_t n = strlen(entry->d_name);
 		struct bytes name = { (const uint8_t *)entry->d_name, n };
@@ -138,15 +139,15 @@ static int
 lock_folder(const struct catalog *catalog, uint64_t until,
     struct error *error)
 {
-	const struct serve_settings *plan = catalog->pool.plan;
-	int mode = plan->read_only ? LOCK_SH : LOCK_EX;
+	const struct serve_settings *settings = catalog->pool.settings;
+	int mode = settings->read_only ? LOCK_SH : LOCK_EX;
 
 	while (flock(catalog->fd, mode | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK)
-			return error_system(error, errno, plan->folder);
+			return error_system(error, errno, settings->folder);
 		if (clock_now() >= until)
 			return error_set(error, STATUS_LOCKED, "%s: another"
-			    " process serves this folder", plan->folder);
+			    " process serves this folder", settings->folder);
 		nanosleep(&moment, NULL);
 	}
 	return 0;
@@ -189,24 +190,25 @@ report_reasons(const struct catalog *catalog)
 {
 	for (size_t i = 0; i < catalog->count; i++) {
 		if (catalog->items[i]->reason != NULL)
-			catalog->pool.plan->tell(catalog->items[i]->reason);
+			catalog->pool.settings->tell(catalog->items[i]->reason);
 	}
 }
 
 struct catalog *
-catalog_open(const struct serve_settings *plan, struct leases *leases,
+catalog_open(const struct serve_settings *settings, struct leases *leases,
     size_t open_max, struct error *error)
 {
 	struct catalog *catalog = memory_or_die(calloc(1, sizeof *catalog));
 	struct served_pool *pool = &catalog->pool;
 	uint64_t until = clock_now() + PATIENCE;
 
-	*pool = (struct served_pool){ .plan = plan, .second = 1,
-		.limit = plan->memory_bytes, .open_max = open_max,
+	*pool = (struct served_pool){ .settings = settings, .second = 1,
+		.limit = settings->memory_bytes, .open_max = open_max,
 		.leases = leases };
-	catalog->fd = open(plan->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	catalog->fd = open(settings->folder, O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC);
 	if (catalog->fd < 0) {
-		error_system(error, errno, plan->folder);
+		error_system(error, errno, settings->folder);
 		goto fail;
 	}
 	if (lock_folder(catalog, until, error) < 0 ||
@@ -273,7 +275,7 @@ catalog_report_missing(struct catalog *catalog, struct bytes name)
 	struct error text;
 
 	error_set(&text, STATUS_OK, "%s: no such filter: %.*s",
-	    catalog->pool.plan->folder, (int)name.nbytes,
+	    catalog->pool.settings->folder, (int)name.nbytes,
 	    (const char *)name.data);
 	served_report(&catalog->pool, &catalog->unknown, text.text);
 }
@@ -298,10 +300,10 @@ catalog_add(struct catalog *catalog, struct bytes name,
 {
 	const struct key_recipe lines = KEY_RECIPE_NONE;
 	const struct served_pool *pool = &catalog->pool;
-	struct filter_design plan = *wanted;
-	struct sizing sizing = { .capacity = plan.capacity,
-		.error_rate = plan.error_rate,
-		.fixed = plan.growth != GROWTH_GROW };
+	struct filter_design design = *wanted;
+	struct sizing sizing = { .capacity = design.capacity,
+		.error_rate = design.error_rate,
+		.fixed = design.growth != GROWTH_GROW };
 	struct served *s;
 	int result;
 
@@ -310,19 +312,19 @@ catalog_add(struct catalog *catalog, struct bytes name,
 		    " to 64 letters, digits and '._-:@+=,%%#{}', no dot first");
 	if (catalog_find(catalog, name) != NULL)
 		return 1;
-	if (window_solve(&sizing, &plan.window, error) < 0)
+	if (window_solve(&sizing, &design.window, error) < 0)
 		return -1;
 	if (sizing.bytes > pool->limit ||
 	    pool->bytes > pool->limit - sizing.bytes)
 		return error_set(error, STATUS_FULL, "%" PRIu64 " bytes over"
 		    " the memory limit of all filters (setmem)", sizing.bytes +
 		    pool->bytes - pool->limit);
-	plan.capacity = sizing.capacity;
-	plan.error_rate = sizing.error_rate;
-	plan.geometry = sizing.geometry;
-	key_recipe_format(&lines, plan.recipe);
+	design.capacity = sizing.capacity;
+	design.error_rate = sizing.error_rate;
+	design.geometry = sizing.geometry;
+	key_recipe_format(&lines, design.recipe);
 	s = insert(catalog, name);
-	result = served_create(s, &plan, error);
+	result = served_create(s, &design, error);
 	if (result != 0)
 		forget(catalog, s, &(struct error){ 0 });
 	return result;

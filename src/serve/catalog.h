@@ -28,13 +28,13 @@ struct catalog {
 };
 
 /*
- * Lock the folder of `plan`, which must stay, and open its filters, of which at
- * most `open_max` are open at a time. `leases` has their leases, and must stay,
- * too; NULL if there are none. Filters that cannot be used are reported
- * (plan->tell), and are no error. Returns NULL with `error` filled if it fails.
- * catalog_close frees it.
+ * Lock the folder of `settings`, which must stay, and open its filters, at most
+ * `open_max` of them at a time. `leases` has their leases, and must stay, too;
+ * NULL if there are none. Filters that cannot be used are reported
+ * (settings->tell), and are no error. Returns NULL with `error` filled if it
+ * fails. catalog_close frees it.
  */
-struct catalog *catalog_open(const struct serve_settings *plan,
+struct catalog *catalog_open(const struct serve_settings *settings,
     struct leases *leases, size_t open_max, struct error *error);
 
 /*

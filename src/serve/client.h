@@ -114,7 +114,7 @@ static inline int
 clients_leave_too_much(const struct service *service)
 {
 	return service->unread / SERVE_UNREAD_CLIENTS >=
-	    service->plan->reply_bytes;
+	    service->settings->reply_bytes;
 }
 
 static inline void

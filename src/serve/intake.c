@@ -50,7 +50,7 @@ keep(struct client *c, const uint8_t *rest, size_t nbytes)
 static uint64_t
 unread_limit(const struct client *c)
 {
-	uint64_t limit = c->service->plan->reply_bytes;
+	uint64_t limit = c->service->settings->reply_bytes;
 
 	if (clients_leave_too_much(c->service) && limit > SERVE_UNREAD_LITTLE)
 		return SERVE_UNREAD_LITTLE;
@@ -78,7 +78,7 @@ parse(struct client *c, const uint8_t *data, size_t nbytes)
 	while (!more && c->state == CLIENT_OPEN) {
 		if (!is_full(c, limit))
 			at += c->take(c, data + at, nbytes - at, &more);
-		else if (limit == c->service->plan->reply_bytes)
+		else if (limit == c->service->settings->reply_bytes)
 			client_fill(c);
 		else
 			client_hold(c);
@@ -99,7 +99,7 @@ make_room(struct client *c, struct service *service)
 
 	if (c->kept_bytes > SMALL_BYTES) {
 		size_t most = READ_BYTES +
-		    protocol_bytes_max(&service->plan->limits);
+		    protocol_bytes_max(&service->settings->limits);
 
 		if (c->kept_capacity < nbytes + LOOPS_PADDING) {
 			c->kept_capacity = LOOPS_PADDING +

@@ -225,15 +225,13 @@ lessor_undo(struct lessor_share *share)
 uint64_t
 lessor_length(struct service *service, uint64_t milliseconds)
 {
-	uint64_t most = service->plan->lease_time;
-	struct error text;
+	uint64_t most = service->settings->lease_time;
 
 	if (milliseconds > most && !service->told_lease_time) {
 		service->told_lease_time = 1;
-		error_set(&text, STATUS_OK, "a client wants a lease of %"
-		    PRIu64 " seconds: none is longer than %g here (--lease)",
-		    milliseconds / 1000, (double)most / 1000);
-		service->plan->tell(text.text);
+		error_notify(service->settings->tell, "a client wants a lease"
+		    " of %" PRIu64 " seconds: none is longer than %g here"
+		    " (--lease)", milliseconds / 1000, (double)most / 1000);
 	}
 	if (milliseconds > most)
 		milliseconds = most;
@@ -244,7 +242,7 @@ uint64_t
 lessor_length_of_time(struct service *service, int64_t seconds)
 {
 	if (seconds == 0)
-		return service->plan->lease_time * CLOCK_MILLISECOND;
+		return service->settings->lease_time * CLOCK_MILLISECOND;
 	if (seconds > THIRTY_DAYS)
 		seconds -= (int64_t)time(NULL);
 	if (seconds < 0)
@@ -260,12 +258,11 @@ lessor_report(struct service *service)
 	uint64_t expired = 0;
 	uint32_t at = 0;
 	const char *path;
-	struct error text;
 
 	while ((path = leases_report(service->leases, &at,
 	    service->catalog->pool.second, &expired)) != NULL) {
-		error_set(&text, STATUS_OK, "%s: leases that have expired: %"
-		    PRIu64 "; their subkeys are unknown again", path, expired);
-		service->plan->tell(text.text);
+		error_notify(service->settings->tell, "%s: leases that have"
+		    " expired: %" PRIu64 "; their subkeys are unknown again",
+		    path, expired);
 	}
 }

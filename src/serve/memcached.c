@@ -31,11 +31,12 @@ refuse(struct buffer *replies, const char *reason)
 
 /* "LINES|RATE" or "LINES|RATE|WINDOW" */
 static int
-parse_plan(struct bytes bytes, struct filter_design *plan, struct error *error)
+parse_design(struct bytes bytes, struct filter_design *design,
+    struct error *error)
 {
 	char text[NUMBERS_MAX] = "", *rate, *window;
 
-	*plan = (struct filter_design){ .growth = GROWTH_GROW };
+	*design = (struct filter_design){ .growth = GROWTH_GROW };
 	if (bytes.nbytes < sizeof text &&
 	    memchr(bytes.data, '\0', bytes.nbytes) == NULL)
 		memcpy(text, bytes.data, bytes.nbytes);
@@ -45,13 +46,13 @@ parse_plan(struct bytes bytes, struct filter_design *plan, struct error *error)
 		window = strchr(rate, '|');
 		if (window != NULL)
 			*window++ = '\0';
-		if (number_count(text, &plan->capacity) == 0 &&
-		    plan->capacity > 0 &&
-		    plan->capacity <= SIZING_CAPACITY_MAX &&
-		    number_rate(rate, &plan->error_rate) == 0 &&
-		    plan->error_rate >= SIZING_RATE_MIN &&
-		    plan->error_rate <= SIZING_RATE_MAX &&
-		    (window == NULL || catalog_window(plan, window) == 0))
+		if (number_count(text, &design->capacity) == 0 &&
+		    design->capacity > 0 &&
+		    design->capacity <= SIZING_CAPACITY_MAX &&
+		    number_rate(rate, &design->error_rate) == 0 &&
+		    design->error_rate >= SIZING_RATE_MIN &&
+		    design->error_rate <= SIZING_RATE_MAX &&
+		    (window == NULL || catalog_window(design, window) == 0))
 			return 0;
 	}
 	return error_set(error, STATUS_USAGE, "a plan is LINES|RATE, such as"
@@ -65,14 +66,14 @@ add_filter(struct service *service, const struct request *r,
     struct buffer *replies)
 {
 	struct error error = { 0 };
-	struct filter_design plan;
+	struct filter_design design;
 	int result = catalog_find(service->catalog, r->key) != NULL;
 
 	service->counters.cmd_set++;
 	if (result == 0)
-		result = parse_plan(r->value, &plan, &error);
+		result = parse_design(r->value, &design, &error);
 	if (result == 0)
-		result = catalog_add(service->catalog, r->key, &plan, &error);
+		result = catalog_add(service->catalog, r->key, &design, &error);
 	if (result < 0)
 		refuse(replies, error.text);
 	else
@@ -126,13 +127,13 @@ try(const struct request *r, struct buffer *replies)
 {
 	struct sizing sizing = { 0 };
 	struct error error = { 0 };
-	struct filter_design plan;
+	struct filter_design design;
 	char rate[NUMBER_TEXT];
-	int result = parse_plan(r->key, &plan, &error);
+	int result = parse_design(r->key, &design, &error);
 
-	sizing.capacity = plan.capacity;
-	sizing.error_rate = plan.error_rate;
-	if (result < 0 || window_solve(&sizing, &plan.window, &error) < 0) {
+	sizing.capacity = design.capacity;
+	sizing.error_rate = design.error_rate;
+	if (result < 0 || window_solve(&sizing, &design.window, &error) < 0) {
 		refuse(replies, error.text);
 		return;
 	}
@@ -145,16 +146,17 @@ try(const struct request *r, struct buffer *replies)
 const char *
 memcached_refusal(const struct client *client, enum verb verb)
 {
-	const struct serve_settings *plan = client->service->plan;
+	const struct serve_settings *settings = client->service->settings;
 
 	if (verb != VERB_SET && verb != VERB_ADD && verb != VERB_DELETE &&
 	    verb != VERB_SETMEM)
 		return NULL;
-	if (plan->read_only)
+	if (settings->read_only)
 		return "this server is read-only";
-	if (verb != VERB_SET && plan->admin == ADMIN_NONE)
+	if (verb != VERB_SET && settings->admin == ADMIN_NONE)
 		return "not allowed (--no-admin)";
-	if (verb == VERB_DELETE && plan->admin != ADMIN_ALL && !client->local) {
+	if (verb == VERB_DELETE && settings->admin != ADMIN_ALL &&
+	    !client->local) {
 		return "delete needs a unix socket, or a server"
 		    " with --admin";
 	}
@@ -183,7 +185,7 @@ carry_out(struct service *service, const struct request *r,
 		break;
 	case VERB_VERSION:
 		buffer_format(replies, "VERSION %s\r\n",
-		    service->plan->version);
+		    service->settings->version);
 		break;
 	case VERB_VERBOSITY:
 		buffer_line(replies, "OK");
@@ -220,10 +222,10 @@ static const char *
 refusal(struct service *service, const struct request *r, struct bytes name,
     int divided, struct served **served)
 {
-	if (service->plan->read_only &&
+	if (service->settings->read_only &&
 	    (r->verb == VERB_SET || r->verb == VERB_ADD))
 		return "CLIENT_ERROR this server is read-only";
-	if (r->key.nbytes > service->plan->limits.key)
+	if (r->key.nbytes > service->settings->limits.key)
 		return TOO_LONG;
 	if (!divided && r->verb != VERB_SET)
 		return NOT_A_KEY;
@@ -332,7 +334,7 @@ refusal_of_keys(const struct service *service, struct bytes keys)
 	struct bytes key;
 
 	while ((key = bytes_next_word(&keys)).nbytes > 0) {
-		if (key.nbytes > service->plan->limits.key)
+		if (key.nbytes > service->settings->limits.key)
 			return TOO_LONG;
 		if (memchr(key.data, '|', key.nbytes) == NULL)
 			return NOT_A_KEY;
@@ -376,7 +378,7 @@ memcached_take(struct client *client, const uint8_t *data, size_t nbytes,
 {
 	struct service *service = client->service;
 	struct request request;
-	size_t n = protocol_next(&client->protocol, &service->plan->limits,
+	size_t n = protocol_next(&client->protocol, &service->settings->limits,
 	    data, nbytes, &request);
 
 	*more = request.verb == VERB_MORE;

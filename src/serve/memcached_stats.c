@@ -65,7 +65,8 @@ stats_server(const struct service *service, struct buffer *replies)
 	put_count(replies, "uptime", (clock_now() - service->started) /
 	    CLOCK_SECOND);
 	put_count(replies, "time", (uint64_t)time(NULL));
-	buffer_format(replies, "STAT version %s\r\n", service->plan->version);
+	buffer_format(replies, "STAT version %s\r\n",
+	    service->settings->version);
 	put_count(replies, "pointer_size", 8 * sizeof(void *));
 	buffer_format(replies, "STAT rusage_user %ld.%06ld\r\n"
 	    "STAT rusage_system %ld.%06ld\r\n",
@@ -103,8 +104,8 @@ stats_settings(const struct service *service, struct buffer *replies)
 	buffer_format(replies, "STAT evictions off\r\n"
 	    "STAT cas_enabled no\r\nSTAT flush_enabled no\r\n"
 	    "STAT num_threads 1\r\nSTAT binding_protocol ascii\r\n");
-	put_count(replies, "item_size_max", service->plan->limits.value);
-	put_count(replies, "key_size_max", service->plan->limits.key);
+	put_count(replies, "item_size_max", service->settings->limits.value);
+	put_count(replies, "key_size_max", service->settings->limits.key);
 }
 
 /* The size of each filter; 0 if it can't be used. */

@@ -18,7 +18,7 @@
 #define TYPE_NAME "MBbloom--"
 
 /* The options of a request that may make a filter. */
-struct plan {
+struct wanted {
 	struct filter_design design;
 	uint64_t expansion; /* 0: not given */
 	int nocreate;
@@ -65,7 +65,7 @@ refuse_missing(struct resp *r)
 
 /* Make that filter. 1 if there is one, whose file is new; -1 if refused. */
 static int
-make(struct resp *r, const struct plan *plan)
+make(struct resp *r, const struct wanted *wanted)
 {
 	struct error error = { 0 };
 	int result;
@@ -73,13 +73,13 @@ make(struct resp *r, const struct plan *plan)
 	resp_answer_earlier(r);
 	client_pause(r->client);
 	result = catalog_add(r->client->service->catalog, resp_kept(r, 1),
-	    &plan->design, &error);
+	    &wanted->design, &error);
 	if (result < 0)
 		resp_refuse(r, "ERR %s", error.text);
 	else if (find_open(r) == NULL)
 		resp_refuse(r, "ERR not found");
-	else if (result == 0 && plan->expansion > 0)
-		r->client->served->expansion = (uint32_t)plan->expansion;
+	else if (result == 0 && wanted->expansion > 0)
+		r->client->served->expansion = (uint32_t)wanted->expansion;
 	return result;
 }
 
@@ -109,21 +109,22 @@ take_number(struct resp *r, unsigned i, const char *what, uint64_t most)
 
 /* An option of BF.RESERVE or BF.INSERT. Returns its last word. */
 static unsigned
-take_option(struct resp *r, unsigned i, struct plan *plan)
+take_option(struct resp *r, unsigned i, struct wanted *wanted)
 {
-	struct filter_design *design = &plan->design;
+	struct filter_design *design = &wanted->design;
 
 	if (resp_is(r, i, "NONSCALING"))
 		design->growth = GROWTH_FAIL;
 	else if (resp_is(r, i, "NOCREATE"))
-		plan->nocreate = 1;
+		wanted->nocreate = 1;
 	else if (resp_is(r, i, "ERROR"))
 		design->error_rate = take_rate(r, ++i);
 	else if (resp_is(r, i, "CAPACITY"))
 		design->capacity = take_number(r, ++i, "capacity",
 		    SIZING_CAPACITY_MAX);
 	else if (resp_is(r, i, "EXPANSION"))
-		plan->expansion = take_number(r, ++i, "expansion", UINT32_MAX);
+		wanted->expansion = take_number(r, ++i, "expansion",
+		    UINT32_MAX);
 	else if (!resp_is(r, i, "WINDOW"))
 		resp_refuse(r, "ERR unknown argument '%.100s'",
 		    resp_string(r, i));
@@ -136,16 +137,16 @@ take_option(struct resp *r, unsigned i, struct plan *plan)
 static void
 reserve(struct resp *r)
 {
-	struct plan plan = { .design.growth = GROWTH_GROW };
+	struct wanted wanted = { .design.growth = GROWTH_GROW };
 
-	plan.design.error_rate = take_rate(r, 2);
+	wanted.design.error_rate = take_rate(r, 2);
 	if (r->refusal == NULL)
-		plan.design.capacity = take_number(r, 3, "capacity",
+		wanted.design.capacity = take_number(r, 3, "capacity",
 		    SIZING_CAPACITY_MAX);
 	for (unsigned i = 4; i < r->kept && r->refusal == NULL; i++)
-		i = take_option(r, i, &plan);
+		i = take_option(r, i, &wanted);
 	if (r->refusal == NULL && resp_may(r, VERB_ADD) &&
-	    (find(r) != NULL || make(r, &plan) > 0))
+	    (find(r) != NULL || make(r, &wanted) > 0))
 		resp_refuse(r, "ERR item exists");
 	if (r->refusal == NULL)
 		resp_put_simple(r, "OK");
@@ -155,14 +156,14 @@ reserve(struct resp *r)
 static void
 begin_add(struct resp *r)
 {
-	const struct serve_settings *settings = r->client->service->plan;
-	struct plan plan = { .design = { .capacity = settings->capacity,
+	const struct serve_settings *settings = r->client->service->settings;
+	struct wanted wanted = { .design = { .capacity = settings->capacity,
 		.error_rate = settings->error_rate, .growth = GROWTH_GROW } };
 	unsigned i;
 
 	for (i = 2; i < r->kept && !resp_is(r, i, "ITEMS") &&
 	    r->refusal == NULL; i++)
-		i = take_option(r, i, &plan);
+		i = take_option(r, i, &wanted);
 	if (r->refusal == NULL && r->command->until != NULL &&
 	    (i >= r->kept || r->kept == r->count))
 		resp_refuse(r, "ERR wrong number of arguments for '%s'"
@@ -170,10 +171,10 @@ begin_add(struct resp *r)
 	if (r->refusal != NULL || !resp_may(r, VERB_SET) ||
 	    find_open(r) != NULL)
 		return;
-	if (plan.nocreate || memcached_refusal(r->client, VERB_ADD) != NULL)
+	if (wanted.nocreate || memcached_refusal(r->client, VERB_ADD) != NULL)
 		refuse_missing(r);
 	else
-		make(r, &plan);
+		make(r, &wanted);
 }
 
 static void

@@ -43,7 +43,7 @@ resp_free(struct resp *r)
 static size_t
 longest(const struct resp *r)
 {
-	return r->client->service->plan->limits.value;
+	return r->client->service->settings->limits.value;
 }
 
 /* Is this request queued, rather than carried out? */
@@ -126,7 +126,7 @@ take_word(struct resp *r, const struct resp_word *word)
 {
 	const struct resp_command *command = r->command;
 	size_t nbytes = word->bytes.nbytes;
-	size_t limit = longest(r) + r->client->service->plan->limits.key;
+	size_t limit = longest(r) + r->client->service->settings->limits.key;
 
 	if (!is_kept(r, word->index)) {
 		/* an item that is too long has no bytes */

@@ -22,14 +22,14 @@ struct served *
 served_new(struct served_pool *pool, struct bytes name)
 {
 	struct served *s = memory_or_die(calloc(1, sizeof *s));
-	size_t path_bytes = strlen(pool->plan->folder) + name.nbytes +
+	size_t path_bytes = strlen(pool->settings->folder) + name.nbytes +
 	    sizeof "/.bloom";
 
 	s->pool = pool;
 	memcpy(s->name, name.data, name.nbytes);
 	s->name_bytes = name.nbytes;
 	s->path = memory_or_die(malloc(path_bytes));
-	snprintf(s->path, path_bytes, "%s/%s.bloom", pool->plan->folder,
+	snprintf(s->path, path_bytes, "%s/%s.bloom", pool->settings->folder,
 	    s->name);
 	s->slot = -1;
 	s->expansion = 2;
@@ -180,7 +180,7 @@ close_oldest(struct served_pool *pool)
 	while (s != NULL && s->slot >= 0)
 		s = s->newer;
 	if (s != NULL && close_filter(s, &error) < 0)
-		pool->plan->tell(error.text);
+		pool->settings->tell(error.text);
 }
 
 /* A subkey has no header: with one column, it is that column's value. */
@@ -227,9 +227,9 @@ start(struct served *s, const struct filter_design *design,
 {
 	/* no_link: a link in the folder must not lead to files elsewhere */
 	const struct filter_use use = {
-		.writable = !s->pool->plan->read_only, .growth = -1,
+		.writable = !s->pool->settings->read_only, .growth = -1,
 		.max_bytes = UINT64_MAX, .no_link = 1, .in_place = 1,
-		.unsynced = !s->pool->plan->sync };
+		.unsynced = !s->pool->settings->sync };
 	int result;
 
 	if (s->pool->open >= s->pool->open_max)
@@ -273,14 +273,12 @@ static void
 tell_lost(const struct served *s, enum filter_state state)
 {
 	const char *why = "was replaced or removed";
-	struct error text;
 
 	if (state == FILTER_OVERWRITTEN)
 		why = "was overwritten or cut short";
-	error_set(&text, STATUS_OK, "%s: the file %s; up to %" PRIu64
+	error_notify(s->pool->settings->tell, "%s: the file %s; up to %" PRIu64
 	    " lines stored since the last check are lost", s->path, why,
 	    s->stored);
-	s->pool->plan->tell(text.text);
 }
 
 int
@@ -352,15 +350,12 @@ void
 served_report(struct served_pool *pool, struct refusals *refusals,
     const char *reason)
 {
-	struct error text;
-
 	refusals->count++;
 	if (refusals->reported != 0 &&
 	    pool->second - refusals->reported < REFUSALS)
 		return;
-	error_set(&text, STATUS_OK, "%s (requests: %" PRIu64 ")",
-	    reason, refusals->count);
-	pool->plan->tell(text.text);
+	error_notify(pool->settings->tell, "%s (requests: %" PRIu64 ")", reason,
+	    refusals->count);
 	*refusals = (struct refusals){ .reported = pool->second };
 }
 
@@ -468,7 +463,7 @@ served_grow_ahead(struct served *s)
 {
 	const struct table *table;
 
-	if (s->filter == NULL || s->pool->plan->read_only ||
+	if (s->filter == NULL || s->pool->settings->read_only ||
 	    filter_growth(s->filter) != GROWTH_GROW ||
 	    filter_header(s->filter)->window.kind != WINDOW_NONE ||
 	    has_no_room(s))

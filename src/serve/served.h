@@ -29,7 +29,7 @@ struct filter;
 
 /* What all filters of a folder share. */
 struct served_pool {
-	const struct serve_settings *plan;
+	const struct serve_settings *settings;
 	uint64_t second;       /* seconds since the start, from 1 on */
 	uint64_t limit;        /* bytes that all filters together may take */
 	uint64_t bytes;        /* bytes that they take, with layers that are

@@ -292,16 +292,15 @@ on_wake(evutil_socket_t fd, short what, void *argument)
 static int
 begin(struct service *service, struct error *error)
 {
-	const struct serve_settings *plan = service->plan;
+	const struct serve_settings *settings = service->settings;
 	const struct timeval second = { 1, 0 };
-	char text[512];
 
 	service->base = event_base_new();
 	if (service->base == NULL)
 		return error_system(error, errno, "libevent");
-	for (size_t i = 0; i < plan->address_count; i++) {
-		if (listener_open(&service->listeners, plan->addresses[i],
-		    plan->socket_mode, error) < 0)
+	for (size_t i = 0; i < settings->address_count; i++) {
+		if (listener_open(&service->listeners, settings->addresses[i],
+		    settings->socket_mode, error) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < service->listeners.count; i++) {
@@ -314,9 +313,8 @@ begin(struct service *service, struct error *error)
 		if (l->beyond)
 			warning = ": other machines can connect, and the"
 			    " protocol has no password";
-		snprintf(text, sizeof text, "serving %s on %s%s", plan->folder,
-		    l->name, warning);
-		plan->tell(text);
+		error_notify(settings->tell, "serving %s on %s%s",
+		    settings->folder, l->name, warning);
 	}
 	service->tick = new_event(service, -1, 0, on_tick, service);
 	add(service->tick, &second);
@@ -382,36 +380,35 @@ share_descriptors(struct service *service)
 {
 	uint64_t all = io_descriptors(), filters;
 	uint64_t *connections = &service->connections;
-	char text[200];
+	const struct serve_settings *settings = service->settings;
 
 	all = all > 2 * SPARE ? all - SPARE : SPARE;
-	*connections = service->plan->connections;
+	*connections = settings->connections;
 	if (*connections > all - all / 4) {
 		*connections = all - all / 4;
-		snprintf(text, sizeof text, "--max-connections=%" PRIu64
+		error_notify(settings->tell, "--max-connections=%" PRIu64
 		    ": only %" PRIu64 ", since few descriptors are allowed"
-		    " (ulimit -n)", service->plan->connections, *connections);
-		service->plan->tell(text);
+		    " (ulimit -n)", settings->connections, *connections);
 	}
 	filters = all - *connections;
 	return filters < OPEN_FILTERS ? (size_t)filters : OPEN_FILTERS;
 }
 
 int
-server_run(const struct serve_settings *plan, struct error *error)
+server_run(const struct serve_settings *settings, struct error *error)
 {
-	struct service service = { .plan = plan, .started = clock_now(),
-		.idle = { (time_t)(plan->idle_time / 1000),
-		(suseconds_t)(plan->idle_time % 1000 * 1000) } };
+	struct service service = { .settings = settings, .started = clock_now(),
+		.idle = { (time_t)(settings->idle_time / 1000),
+		(suseconds_t)(settings->idle_time % 1000 * 1000) } };
 	struct error second = { 0 };
 	int result;
 
-	if (plan->lease_time > 0) {
-		service.leases = leases_new(plan->lease_count, error);
+	if (settings->lease_time > 0) {
+		service.leases = leases_new(settings->lease_count, error);
 		if (service.leases == NULL)
 			return -1;
 	}
-	service.catalog = catalog_open(plan, service.leases,
+	service.catalog = catalog_open(settings, service.leases,
 	    share_descriptors(&service), error);
 	if (service.catalog == NULL) {
 		leases_free(service.leases);

@@ -81,7 +81,7 @@ struct counters {
 
 /* The state of a server; server_run owns it and all that it points to. */
 struct service {
-	const struct serve_settings *plan;
+	const struct serve_settings *settings;
 	struct catalog *catalog;
 	struct sweep *sweep;
 	struct leases *leases;  /* NULL without --lease */
@@ -91,8 +91,8 @@ struct service {
 	                         * together leave unread: the sum of theirs */
 	int holds_clients;      /* may some of them be held for that? */
 	uint64_t started;       /* clock_now at the start */
-	uint64_t connections;   /* the limit on connections: the plan's, or the
-	                         * number that there are descriptors for */
+	uint64_t connections;   /* limit on connections, as given or as many as
+	                         * there are descriptors for */
 	/* Only for intake.c: the requests of a sweep, of all clients. */
 	uint8_t *intake;
 	size_t intake_used;     /* bytes of it */
@@ -112,6 +112,6 @@ struct service {
  * arrived, write the filters back and return 0. Returns -1 with `error` filled
  * if it can't start, or if changes could not be written at the end.
  */
-int server_run(const struct serve_settings *plan, struct error *error);
+int server_run(const struct serve_settings *settings, struct error *error);
 
 #endif

@@ -218,7 +218,7 @@ finish_marks(struct sweep *sweep, struct part *part, struct filter *filter,
     int marked)
 {
 	/* marks survive the process without a sync (use.in_place) */
-	if (marked && sweep->service->plan->sync &&
+	if (marked && sweep->service->settings->sync &&
 	    filter_sync(filter, &part->error) < 0)
 		return -1;
 	if (!signals_bus_hit(filter_name(filter)))

@@ -66,7 +66,7 @@ void sweep_add(struct sweep *sweep, struct client *client,
     const struct operation *operation);
 
 /*
- * Carry out the operations: look up and mark them, with plan->sync sync the
+ * Carry out the operations: look up and mark them, with settings->sync sync the
  * filters, and only then write the replies. The sweep is empty then.
  */
 void sweep_run(struct sweep *sweep);
