@@ -202,7 +202,7 @@ take_hosts(struct address *l, const char *at, size_t nbytes,
 	}
 }
 
-/* "/PATH?name=NAME": the place of a socket, which ends where `query` begins. */
+/* "/PATH?name=NAME": the path of a socket ends where `query` begins. */
 static int
 take_socket(struct address *l, const char *at, const char *query,
     struct error *error)
@@ -220,7 +220,7 @@ take_socket(struct address *l, const char *at, const char *query,
 	return take(l, &l->name, query, strlen(query), error);
 }
 
-/* "HOST:PORT/NAME?certificate=FILE": the place of a server; with TLS, it may
+/* "HOST:PORT/NAME?certificate=FILE": the address of a server; with TLS, it may
  * have a query. */
 static int
 take_server(struct address *l, const char *at, const char *query,

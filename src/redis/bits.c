@@ -166,15 +166,15 @@ take_marked(void *context, size_t tag, redisReply *reply,
 	struct shards *s = context;
 	unsigned shard = (unsigned)(tag / (LINES_MAX + 1));
 	size_t n = tag % (LINES_MAX + 1);
-	uint64_t fresh = 0;
+	uint64_t new_lines = 0;
 
 	(void)outcome;
 	if (reply == NULL)
 		return 0;
 	if (is_list(s, reply, n)) {
 		for (size_t i = 0; i < n; i++)
-			fresh += !was_there(s, reply, i);
-		count_new(s, shard, fresh);
+			new_lines += !was_there(s, reply, i);
+		count_new(s, shard, new_lines);
 		s->trouble->unanswered -= n;
 		return check_shard(s, shard, reply, error);
 	}
@@ -190,7 +190,7 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 {
 	struct shards *s = context;
 	size_t first = tag / (LINES_MAX + 1), n = tag % (LINES_MAX + 1);
-	uint64_t fresh = 0;
+	uint64_t new_lines = 0;
 
 	if (reply == NULL || !is_list(s, reply, n)) {
 		shards_claim_failed(s, first, n, reply, outcome);
@@ -205,9 +205,9 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 			*found = CLAIMED_UNCERTAIN;
 		else
 			*found = CLAIMED_SEEN;
-		fresh += *found == CLAIMED_NEW;
+		new_lines += *found == CLAIMED_NEW;
 	}
-	count_new(s, shards_of(s, first), fresh);
+	count_new(s, shards_of(s, first), new_lines);
 	return check_shard(s, shards_of(s, first), reply, error);
 }
 

@@ -181,7 +181,7 @@ static int
 check_refused(struct remote *r, const struct digest *digests, size_t n,
     uint8_t *claimed, struct error *error)
 {
-	struct trouble *trouble = &r->place.trouble;
+	struct trouble *trouble = &r->location.trouble;
 	char text[NUMBER_TEXT];
 	size_t left;
 
@@ -257,9 +257,9 @@ tell_claims(const struct remote *r, size_t n, uint8_t *taken)
 	}
 	if (uncertain == 0)
 		return;
-	error_notify(r->place.notice, "%s: %s of the next lines may be printed"
-	    " by another client, too: the connection was lost before the"
-	    " server's answer", r->filter.name, number_format_count(text,
+	error_notify(r->location.notice, "%s: %s of the next lines may be"
+	    " printed by another client, too: the connection was lost before"
+	    " the server's answer", r->filter.name, number_format_count(text,
 	    uncertain));
 }
 

@@ -34,13 +34,13 @@ attach(const char *location, const struct filter_use *use,
 {
 	struct remote *r = memory_or_die(calloc(1, sizeof *r));
 
-	if (place_open(&r->place, location, use, error) < 0) {
+	if (location_open(&r->location, location, use, error) < 0) {
 		free(r);
 		return NULL;
 	}
 	r->filter = (struct filter){ .operations = &bloom,
-		.bottom = &r->filter, .header = &r->place.header,
-		.table = &r->table, .name = r->place.address.shown };
+		.bottom = &r->filter, .header = &r->location.header,
+		.table = &r->table, .name = r->location.address.shown };
 	r->claiming = use->claim;
 	r->makes = use->writable;
 	return r;
@@ -49,7 +49,7 @@ attach(const char *location, const struct filter_use *use,
 static void
 detach(struct remote *r)
 {
-	place_close(&r->place);
+	location_close(&r->location);
 	free(r);
 }
 
@@ -58,7 +58,7 @@ static int
 check_use(struct remote *r, const struct filter_use *use,
     struct error *error)
 {
-	const struct header *header = &r->place.header;
+	const struct header *header = &r->location.header;
 
 	r->filter.growth = header->growth;
 	if (use->growth >= 0)
@@ -73,21 +73,22 @@ check_use(struct remote *r, const struct filter_use *use,
 	return 0;
 }
 
-/* Begin to use the filter that its place has open. */
+/* Begin to use the filter that its location has open. */
 static int
 begin(struct remote *r, const struct filter_use *use, struct error *error)
 {
 	if (check_use(r, use, error) < 0)
 		return -1;
-	if (r->place.shards.layout.kind == SHARDS_BITS)
+	if (r->location.shards.layout.kind == SHARDS_BITS)
 		r->filter.operations = &bits;
-	generations_begin(&r->generations, &r->place.shards,
-	    &r->place.header.window);
+	generations_begin(&r->generations, &r->location.shards,
+	    &r->location.header.window);
 	/* A window counts its lines when it advances, as it does now. */
 	if (r->generations.quarter > 0)
 		return remote_advance(r, error);
 	/* New shards stay from now on, and those that were to be deleted. */
-	if (r->makes && shards_each(&r->place.shards, shards_keep, error) < 0)
+	if (r->makes &&
+	    shards_each(&r->location.shards, shards_keep, error) < 0)
 		return -1;
 	return remote_count(r, error);
 }
@@ -99,11 +100,11 @@ open_found(struct remote *r, const struct filter_use *use,
 {
 	struct found found;
 
-	if (place_find(&r->place, &found, error) < 0)
+	if (location_find(&r->location, &found, error) < 0)
 		return -1;
 	if (!found.exists)
 		return 1;
-	place_take(&r->place, &found);
+	location_take(&r->location, &found);
 	return begin(r, use, error);
 }
 
@@ -127,7 +128,7 @@ redis_open(struct filter **filter, const char *location,
 
 int
 redis_create(struct filter **filter, const char *location, int replace,
-    const struct filter_design *plan, const struct filter_use *use,
+    const struct filter_design *design, const struct filter_use *use,
     struct error *error)
 {
 	struct remote *r = attach(location, use, error);
@@ -136,7 +137,7 @@ redis_create(struct filter **filter, const char *location, int replace,
 	*filter = NULL;
 	if (r == NULL)
 		return -1;
-	result = place_make(&r->place, replace, plan, error);
+	result = location_make(&r->location, replace, design, error);
 	if (result == 0)
 		result = begin(r, use, error);
 	if (result == 0)
@@ -147,33 +148,33 @@ redis_create(struct filter **filter, const char *location, int replace,
 }
 
 static struct filter_costs
-costs_of(const struct place *place)
+costs_of(const struct location *location)
 {
-	const struct layout *layout = &place->shards.layout;
+	const struct layout *layout = &location->shards.layout;
 
 	return (struct filter_costs){ .shards = layout->shards,
 		.own_shards = layout->kind == SHARDS_BLOOM };
 }
 
 int
-redis_foresee(const char *location, const struct filter_design *plan,
+redis_foresee(const char *location, const struct filter_design *design,
     struct filter_costs *costs, uint64_t *bytes, struct error *error)
 {
 	const struct filter_use use = FILTER_READ;
-	struct place place;
+	struct location there;
 	int result;
 
-	if (place_open(&place, location, &use, error) < 0)
+	if (location_open(&there, location, &use, error) < 0)
 		return -1;
-	result = place_plan(&place, plan, error);
+	result = location_design(&there, design, error);
 	if (result == 0) {
-		*costs = costs_of(&place);
-		*bytes = layout_bytes(&place.shards.layout, &place.header);
+		*costs = costs_of(&there);
+		*bytes = layout_bytes(&there.shards.layout, &there.header);
 		/* The next generation is made before the oldest expires. */
-		if (place.header.window.kind != WINDOW_NONE)
+		if (there.header.window.kind != WINDOW_NONE)
 			*bytes *= WINDOW_PLACES + 1;
 	}
-	place_close(&place);
+	location_close(&there);
 	return result;
 }
 
@@ -182,14 +183,14 @@ redis_remove(const char *location, const struct lock_wait *wait,
     struct error *error)
 {
 	struct filter_use use = FILTER_WRITE;
-	struct place place;
+	struct location there;
 	int result;
 
 	use.wait = *wait;
-	if (place_open(&place, location, &use, error) < 0)
+	if (location_open(&there, location, &use, error) < 0)
 		return -1;
-	result = place_remove(&place, error);
-	place_close(&place);
+	result = location_remove(&there, error);
+	location_close(&there);
 	return result;
 }
 
@@ -213,17 +214,17 @@ probe(struct filter *filter, const struct digest *digests, size_t n,
     uint8_t *found, struct error *error)
 {
 	struct remote *r = remote_of(filter);
-	const struct net *net = r->place.net;
+	const struct net *net = r->location.net;
 	int has_marks = net_is_busy(net);
 	uint64_t repeats = net_repeats(net);
 
 	if (remote_has_failed(r, error) || remote_advance(r, error) < 0)
 		return -1;
 	/* A claim is a question, too. */
-	if (r->claiming && r->place.shards.layout.kind == SHARDS_BLOOM &&
+	if (r->claiming && r->location.shards.layout.kind == SHARDS_BLOOM &&
 	    r->generations.quarter == 0)
 		return 0;
-	shards_sort(&r->place.shards, digests, n, found);
+	shards_sort(&r->location.shards, digests, n, found);
 	if (ask(r, error) < 0)
 		return -1;
 	/* A mark that was made again, since its server was busy or its
@@ -249,15 +250,15 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
 
 	if (remote_has_failed(r, error))
 		return -1;
-	r->place.trouble.unanswered += n;
+	r->location.trouble.unanswered += n;
 	r->unconfirmed = 1;
 	if (remote_advance(r, error) < 0)
 		return -1;
 	due = r->generations.due;
-	shards_sort(&r->place.shards, digests, n, NULL);
+	shards_sort(&r->location.shards, digests, n, NULL);
 	if (shards_note(due, error) < 0 ||
 	    shards_parts(due, due->kind->mark, error) < 0 ||
-	    net_flush(r->place.net, error) < 0)
+	    net_flush(r->location.net, error) < 0)
 		return remote_fail(r, error);
 	remote_describe(r);
 	return remote_check(r, error);
@@ -286,7 +287,7 @@ idle_after(const struct filter *filter)
 {
 	const struct remote *r = remote_of_const(filter);
 
-	if (net_is_busy(r->place.net))
+	if (net_is_busy(r->location.net))
 		return IDLE_AFTER;
 	if (r->unconfirmed && !r->failed)
 		return (int)(until_confirmed(r) / CLOCK_MILLISECOND) + 1;
@@ -325,7 +326,7 @@ close_redis(struct filter *filter, struct error *error)
 static struct filter_costs
 costs(const struct filter *filter)
 {
-	return costs_of(&remote_of_const(filter)->place);
+	return costs_of(&remote_of_const(filter)->location);
 }
 
 static int
@@ -333,7 +334,7 @@ sample(struct filter *filter, const uint64_t *numbers, size_t n, uint8_t *to,
     struct error *error)
 {
 	struct remote *r = remote_of(filter);
-	struct shards *shards = &r->place.shards;
+	struct shards *shards = &r->location.shards;
 
 	if (remote_has_failed(r, error))
 		return -1;

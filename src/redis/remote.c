@@ -22,7 +22,7 @@ remote_fail(struct remote *r, const struct error *why)
 	if (!r->failed)
 		r->why = *why;
 	r->failed = 1;
-	net_abandon(r->place.net);
+	net_abandon(r->location.net);
 	return -1;
 }
 
@@ -46,11 +46,11 @@ is_there(struct remote *r, struct error *error)
 	const char *what = "it was removed";
 	struct found found;
 
-	if (place_find(&r->place, &found, error) < 0)
+	if (location_find(&r->location, &found, error) < 0)
 		return -1;
 	r->confirmed = clock_now();
 	r->unconfirmed = 0;
-	if (place_is_ours(&r->place, &found))
+	if (location_is_ours(&r->location, &found))
 		return 1;
 	if (found.exists)
 		what = "another one has replaced it";
@@ -71,19 +71,19 @@ explain_missing(struct remote *r, struct error *error)
 		    " missing (does the server's maxmemory-policy evict"
 		    " keys?), and all lines in it; only create --force makes"
 		    " the filter whole again, and empty", r->filter.name,
-		    r->place.trouble.missing);
+		    r->location.trouble.missing);
 	/* A mark of bits may have made some of the shards again of a filter
 	   that was replaced or removed. */
 	if (there == 0 && r->makes &&
-	    r->place.shards.layout.kind == SHARDS_BITS)
-		(void)shards_each(&r->place.shards, shards_delete, &unused);
+	    r->location.shards.layout.kind == SHARDS_BITS)
+		(void)shards_each(&r->location.shards, shards_delete, &unused);
 }
 
 /* Lines that the server didn't take when they were marked: they are printed. */
 static void
 explain_refused(const struct remote *r, struct error *error)
 {
-	const struct trouble *trouble = &r->place.trouble;
+	const struct trouble *trouble = &r->location.trouble;
 	char text[NUMBER_TEXT];
 
 	error_set(error, STATUS_FULL, "%s: %s lines are not remembered: the"
@@ -94,7 +94,7 @@ explain_refused(const struct remote *r, struct error *error)
 int
 remote_check(struct remote *r, struct error *error)
 {
-	const struct trouble *trouble = &r->place.trouble;
+	const struct trouble *trouble = &r->location.trouble;
 
 	if (trouble->failure.status != 0) {
 		*error = trouble->failure;
@@ -110,7 +110,7 @@ remote_check(struct remote *r, struct error *error)
 	explain_refused(r, error);
 	if (r->filter.growth != GROWTH_WARN)
 		return remote_fail(r, error);
-	error_notify(r->place.notice, "%s", error->text);
+	error_notify(r->location.notice, "%s", error->text);
 	r->warned = 1;
 	return 0;
 }
@@ -118,7 +118,7 @@ remote_check(struct remote *r, struct error *error)
 int
 remote_finish(struct remote *r, struct error *error)
 {
-	if (net_finish(r->place.net, error) < 0)
+	if (net_finish(r->location.net, error) < 0)
 		return remote_fail(r, error);
 	return remote_check(r, error);
 }
@@ -134,21 +134,21 @@ remote_confirm(struct remote *r, struct error *error)
 void
 remote_tell_losses(struct remote *r)
 {
-	const struct trouble *trouble = &r->place.trouble;
+	const struct trouble *trouble = &r->location.trouble;
 	char text[NUMBER_TEXT];
 	struct error told;
 
 	if (r->warned && trouble->refused > 0) {
 		explain_refused(r, &told);
-		error_notify(r->place.notice, "%s", told.text);
+		error_notify(r->location.notice, "%s", told.text);
 	}
 	if (!r->failed)
 		return;
 	/* A run that dies of a signal prints no error. */
 	if (signals_stop)
-		error_notify(r->place.notice, "%s", r->why.text);
+		error_notify(r->location.notice, "%s", r->why.text);
 	if (trouble->unanswered > 0)
-		error_notify(r->place.notice, "%s: the last %s new lines may"
+		error_notify(r->location.notice, "%s: the last %s new lines may"
 		    " not be remembered, since the server did not confirm it:"
 		    " a later run takes them for new again", r->filter.name,
 		    number_format_count(text, trouble->unanswered));
@@ -168,17 +168,17 @@ remote_describe(struct remote *r)
 
 		/* Most of those that are on their way are new. */
 		if (s == g->due)
-			lines += r->place.trouble.unanswered;
+			lines += r->location.trouble.unanswered;
 		if (g->quarter > 0)
 			r->table.generations[r->table.generation_count++] =
 			    (struct generation){ s->generation,
 			    s->generation * g->quarter,
 			    (s->generation + 1) * g->quarter };
-		layout_table(&s->layout, &r->place.header, lines, &r->table);
+		layout_table(&s->layout, &r->location.header, lines, &r->table);
 	}
 	/* A window that was never used has none yet. */
 	if (g->count == 0)
-		layout_table(&r->place.shards.layout, &r->place.header, 0,
+		layout_table(&r->location.shards.layout, &r->location.header, 0,
 		    &r->table);
 }
 

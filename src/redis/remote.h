@@ -14,7 +14,7 @@
 #include "model/estimate.h"
 #include "model/operations.h"
 #include "redis/generations.h"
-#include "redis/place.h"
+#include "redis/location.h"
 
 /* What the user was told of a filter with --on-full=warn. */
 enum overfill {
@@ -25,7 +25,7 @@ enum overfill {
 
 struct remote {
 	struct filter filter;
-	struct place place;
+	struct location location;
 	struct generations generations;
 	struct table table;    /* the layers, as remote_describe found them */
 	int makes;             /* it makes generations that are due */

@@ -15,7 +15,7 @@
 static uint64_t
 capacity_of(const struct remote *r)
 {
-	uint64_t capacity = r->place.header.capacity;
+	uint64_t capacity = r->location.header.capacity;
 
 	if (r->generations.quarter == 0)
 		return capacity;
@@ -26,7 +26,7 @@ capacity_of(const struct remote *r)
 static uint64_t
 used(const struct remote *r)
 {
-	return r->generations.due->lines + r->place.trouble.unanswered;
+	return r->generations.due->lines + r->location.trouble.unanswered;
 }
 
 /* Is it time to see what others have added, before so many lines are added? */
@@ -45,20 +45,20 @@ static void
 tell_overfill(struct remote *r, uint64_t wanted)
 {
 	uint64_t capacity = capacity_of(r);
-	double rate = r->place.header.error_rate;
+	double rate = r->location.header.error_rate;
 	char text[NUMBER_TEXT];
 
 	if (r->overfill == OVERFILL_NONE && used(r) + wanted > capacity) {
-		error_notify(r->place.notice, "%s: the filter's capacity of %s"
-		    " lines is used up, and it can't grow: more and more new"
-		    " lines are dropped by mistake (--on-full=warn)",
+		error_notify(r->location.notice, "%s: the filter's capacity of"
+		    " %s lines is used up, and it can't grow: more and more"
+		    " new lines are dropped by mistake (--on-full=warn)",
 		    r->filter.name, number_format_count(text, capacity));
 		r->overfill = OVERFILL_BEGUN;
 	}
 	if (r->overfill == OVERFILL_BEGUN && r->fill.error_rate >= 10 * rate) {
-		error_notify(r->place.notice, "%s: new lines are now dropped by"
-		    " mistake at a rate of about %.2g, not %g", r->filter.name,
-		    r->fill.error_rate, rate);
+		error_notify(r->location.notice, "%s: new lines are now dropped"
+		    " by mistake at a rate of about %.2g, not %g",
+		    r->filter.name, r->fill.error_rate, rate);
 		r->overfill = OVERFILL_TENFOLD;
 	}
 }

@@ -87,11 +87,11 @@ shards_parts(struct shards *s, shards_part *make, struct error *error)
 }
 
 unsigned
-shards_of(const struct shards *s, size_t place)
+shards_of(const struct shards *s, size_t index)
 {
 	unsigned shard = 0;
 
-	while (s->batch->starts[shard + 1] <= place)
+	while (s->batch->starts[shard + 1] <= index)
 		shard++;
 	return shard;
 }

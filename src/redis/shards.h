@@ -136,15 +136,15 @@ void shards_free_batch(struct shard_batch *batch);
 int shards_parts(struct shards *shards, shards_part *make,
     struct error *error);
 
-/* The digest at order[place] of the batch. */
+/* The digest at order[index] of the batch. */
 static inline struct digest
-shards_digest(const struct shards *s, size_t place)
+shards_digest(const struct shards *s, size_t index)
 {
-	return s->batch->digests[s->batch->order[place]];
+	return s->batch->digests[s->batch->order[index]];
 }
 
 /* The shard that this digest belongs to. */
-unsigned shards_of(const struct shards *shards, size_t place);
+unsigned shards_of(const struct shards *shards, size_t index);
 
 /*
  * For answers: note that a shard is missing. Returns 1, or 0 if its generation

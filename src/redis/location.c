@@ -1,4 +1,4 @@
-#include "redis/place.h"
+#include "redis/location.h"
 
 #include <string.h>
 #include <time.h>
@@ -13,39 +13,39 @@
 #define RETRY_MS 60000
 
 int
-place_open(struct place *p, const char *location,
+location_open(struct location *l, const char *text,
     const struct filter_use *use, struct error *error)
 {
 	/* Without a notice, the caller gave no timeout. */
 	uint64_t wait = use->wait.notice == NULL ? RETRY_MS :
 	    use->wait.milliseconds;
 
-	*p = (struct place){ .notice = use->wait.notice };
-	if (address_parse(&p->address, location, error) < 0)
+	*l = (struct location){ .notice = use->wait.notice };
+	if (address_parse(&l->address, text, error) < 0)
 		return -1;
-	if (net_open(&p->net, &p->address, wait, use->writable, p->notice,
+	if (net_open(&l->net, &l->address, wait, use->writable, l->notice,
 	    error) < 0) {
-		address_free(&p->address);
+		address_free(&l->address);
 		return -1;
 	}
-	layout_header_key(p->key, p->address.name);
-	p->shards = (struct shards){ .net = p->net, .name = p->address.name,
-		.shown = p->address.shown, .trouble = &p->trouble,
-		.batch = &p->batch, .generation = LAYOUT_NO_GENERATION };
+	layout_header_key(l->key, l->address.name);
+	l->shards = (struct shards){ .net = l->net, .name = l->address.name,
+		.shown = l->address.shown, .trouble = &l->trouble,
+		.batch = &l->batch, .generation = LAYOUT_NO_GENERATION };
 	return 0;
 }
 
 void
-place_close(struct place *p)
+location_close(struct location *l)
 {
-	net_close(p->net);
-	shards_free_batch(&p->batch);
-	address_free(&p->address);
+	net_close(l->net);
+	shards_free_batch(&l->batch);
+	address_free(&l->address);
 }
 
 /* What a reply says that was in the header's key; frees it, NULL: failed. */
 static int
-read_header(const struct place *p, redisReply *reply, struct found *found,
+read_header(const struct location *l, redisReply *reply, struct found *found,
     struct error *error)
 {
 	struct error why;
@@ -55,33 +55,33 @@ read_header(const struct place *p, redisReply *reply, struct found *found,
 		return -1;
 	found->exists = reply->type != REDIS_REPLY_NIL;
 	if (found->exists && reply->type != REDIS_REPLY_STRING)
-		result = shards_odd(&p->shards, reply, error);
+		result = shards_odd(&l->shards, reply, error);
 	else if (found->exists && layout_decode(&found->layout,
-	    &found->header, p->address.name, reply->str, reply->len, &why) < 0)
+	    &found->header, l->address.name, reply->str, reply->len, &why) < 0)
 		result = error_set(error, why.status, "%s: %s",
-		    p->address.shown, why.text);
+		    l->address.shown, why.text);
 	freeReplyObject(reply);
 	return result;
 }
 
 int
-place_find(struct place *p, struct found *found, struct error *error)
+location_find(struct location *l, struct found *found, struct error *error)
 {
-	return read_header(p, net_call(p->net, p->key, error, "GET %s",
-	    p->key), found, error);
+	return read_header(l, net_call(l->net, l->key, error, "GET %s",
+	    l->key), found, error);
 }
 
 int
-place_is_ours(const struct place *p, const struct found *found)
+location_is_ours(const struct location *l, const struct found *found)
 {
-	return found->exists && memcmp(found->header.id, p->header.id,
-	    sizeof p->header.id) == 0;
+	return found->exists && memcmp(found->header.id, l->header.id,
+	    sizeof l->header.id) == 0;
 }
 
 static struct shards
-shards_of_found(const struct place *p, const struct found *found)
+shards_of_found(const struct location *l, const struct found *found)
 {
-	struct shards s = p->shards;
+	struct shards s = l->shards;
 
 	s.kind = found->layout.kind == SHARDS_BLOOM ? &bloom_operations :
 	    &bits_operations;
@@ -92,16 +92,16 @@ shards_of_found(const struct place *p, const struct found *found)
 }
 
 void
-place_take(struct place *p, const struct found *found)
+location_take(struct location *l, const struct found *found)
 {
-	p->header = found->header;
-	p->shards = shards_of_found(p, found);
+	l->header = found->header;
+	l->shards = shards_of_found(l, found);
 }
 
 /* Planning */
 
 static int
-plan_bits(const struct place *p, struct found *new, struct error *error)
+design_bits(const struct location *l, struct found *new, struct error *error)
 {
 	struct header *header = &new->header;
 	struct error why;
@@ -110,23 +110,23 @@ plan_bits(const struct place *p, struct found *new, struct error *error)
 	if (header->window.kind != WINDOW_NONE)
 		return error_set(error, STATUS_USAGE, "%s: --window needs a"
 		    " server with BF.* (Redis 8, RedisBloom, valkey-bloom)",
-		    p->address.shown);
+		    l->address.shown);
 	if (layout_bits(&new->layout, header->capacity, header->error_rate,
 	    &why) < 0)
-		return error_set(error, why.status, "%s: %s", p->address.shown,
+		return error_set(error, why.status, "%s: %s", l->address.shown,
 		    why.text);
 	if (header->growth != GROWTH_GROW)
 		return 0;
 	header->growth = GROWTH_FAIL;
-	error_notify(p->notice, "%s: the server has no BF.* (Redis 8,"
+	error_notify(l->notice, "%s: the server has no BF.* (Redis 8,"
 	    " RedisBloom, valkey-bloom), so the filter can't grow: it is full"
-	    " after %s lines (--on-full=fail)", p->address.shown,
+	    " after %s lines (--on-full=fail)", l->address.shown,
 	    number_format_count(text, header->capacity));
 	return 0;
 }
 
 static int
-plan_bloom(const struct place *p, const char *key, struct found *new,
+design_bloom(const struct location *l, const char *key, struct found *new,
     struct error *error)
 {
 	const struct header *header = &new->header;
@@ -139,10 +139,10 @@ plan_bloom(const struct place *p, const char *key, struct found *new,
 	if (rate < LAYOUT_BLOOM_RATE_MIN)
 		return error_set(error, STATUS_USAGE, "%s: the hash of the"
 		    " server's filters has 64 bits, which is not enough for"
-		    " --error-rate=%g%s; at least %s", p->address.shown,
+		    " --error-rate=%g%s; at least %s", l->address.shown,
 		    header->error_rate, windowed ? " with a window" : "",
 		    windowed ? "6e-8" : "1e-8");
-	reply = net_call(p->net, key, error, "INFO server");
+	reply = net_call(l->net, key, error, "INFO server");
 	if (reply == NULL)
 		return -1;
 	/* Its filters don't halve the rate. */
@@ -154,7 +154,7 @@ plan_bloom(const struct place *p, const char *key, struct found *new,
 }
 
 int
-place_plan(struct place *p, const struct filter_design *design,
+location_design(struct location *l, const struct filter_design *design,
     struct error *error)
 {
 	char key[LAYOUT_KEY_MAX];
@@ -170,26 +170,26 @@ place_plan(struct place *p, const struct filter_design *design,
 		return error_set(error, STATUS_USAGE, "%s: a filter on a server"
 		    " can't have a window of new lines, whose order no client"
 		    " knows; use a window of time, such as --window=30d",
-		    p->address.shown);
+		    l->address.shown);
 	header->created = (uint64_t)time(NULL);
 	header->version_to_write = FORMAT_VERSION;
 	if (io_random(header->id, sizeof header->id, error) < 0)
 		return -1;
 	/* Which kind of shards can the server have? */
-	layout_shard_key(key, p->address.name, header->id,
+	layout_shard_key(key, l->address.name, header->id,
 	    LAYOUT_NO_GENERATION, 0);
-	reply = net_call(p->net, key, error, "BF.MEXISTS %s x", key);
+	reply = net_call(l->net, key, error, "BF.MEXISTS %s x", key);
 	if (reply == NULL)
 		return -1;
 	if (reply->type != REDIS_REPLY_ERROR)
-		result = plan_bloom(p, key, &new, error);
+		result = design_bloom(l, key, &new, error);
 	else if (strncmp(reply->str, "ERR unknown command", 19) == 0)
-		result = plan_bits(p, &new, error);
+		result = design_bits(l, &new, error);
 	else
-		result = shards_odd(&p->shards, reply, error);
+		result = shards_odd(&l->shards, reply, error);
 	freeReplyObject(reply);
 	if (result == 0)
-		place_take(p, &new);
+		location_take(l, &new);
 	return result;
 }
 
@@ -197,15 +197,15 @@ place_plan(struct place *p, const struct filter_design *design,
 
 /* To each shard of a filter that was found and isn't ours. */
 static int
-each_found(struct place *p, const struct found *found, shards_one *make,
+each_found(struct location *l, const struct found *found, shards_one *make,
     struct error *error)
 {
 	struct generations generations;
 	struct shards s;
 
-	if (!found->exists || place_is_ours(p, found))
+	if (!found->exists || location_is_ours(l, found))
 		return 0;
-	s = shards_of_found(p, found);
+	s = shards_of_found(l, found);
 	if (found->header.window.kind == WINDOW_NONE)
 		return shards_each(&s, make, error);
 	/* A generation's always expire. */
@@ -221,41 +221,41 @@ each_found(struct place *p, const struct found *found, shards_one *make,
  * first: what was there before is read first.
  */
 static int
-take_away(struct place *p, const uint8_t *bytes, struct found *before,
+take_away(struct location *l, const uint8_t *bytes, struct found *before,
     struct error *error)
 {
 	struct found old;
 	redisReply *reply;
 
-	if (place_find(p, before, error) < 0)
+	if (location_find(l, before, error) < 0)
 		return -1;
 	if (!before->exists && bytes == NULL)
 		return 0;
-	if (each_found(p, before, shards_expire, error) < 0)
+	if (each_found(l, before, shards_expire, error) < 0)
 		return -1;
 	if (bytes == NULL)
-		reply = net_call(p->net, p->key, error, "GETDEL %s", p->key);
+		reply = net_call(l->net, l->key, error, "GETDEL %s", l->key);
 	else
-		reply = net_call(p->net, p->key, error, "GETSET %s %b",
-		    p->key, bytes, (size_t)LAYOUT_HEADER_BYTES);
+		reply = net_call(l->net, l->key, error, "GETSET %s %b",
+		    l->key, bytes, (size_t)LAYOUT_HEADER_BYTES);
 	/* It stays after all. */
 	if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
-	    each_found(p, before, shards_keep, error) < 0) {
+	    each_found(l, before, shards_keep, error) < 0) {
 		freeReplyObject(reply);
 		return -1;
 	}
-	if (read_header(p, reply, &old, error) < 0 ||
-	    each_found(p, before, shards_delete, error) < 0)
+	if (read_header(l, reply, &old, error) < 0 ||
+	    each_found(l, before, shards_delete, error) < 0)
 		return -1;
-	return each_found(p, &old, shards_delete, error);
+	return each_found(l, &old, shards_delete, error);
 }
 
 int
-place_remove(struct place *p, struct error *error)
+location_remove(struct location *l, struct error *error)
 {
 	struct found before;
 
-	if (take_away(p, NULL, &before, error) < 0)
+	if (take_away(l, NULL, &before, error) < 0)
 		return -1;
 	return !before.exists;
 }
@@ -263,33 +263,33 @@ place_remove(struct place *p, struct error *error)
 /* The shards are there, now the header. Returns 1 if there is another filter.
  * Answers may be lost: the header is read back. */
 static int
-publish(struct place *p, int replace, struct error *error)
+publish(struct location *l, int replace, struct error *error)
 {
 	uint8_t bytes[LAYOUT_HEADER_BYTES];
 	redisReply *reply;
 	struct found now;
 	int result = 0;
 
-	layout_encode(&p->shards.layout, &p->header, p->address.name, bytes);
+	layout_encode(&l->shards.layout, &l->header, l->address.name, bytes);
 	if (replace) {
-		result = take_away(p, bytes, &now, error);
+		result = take_away(l, bytes, &now, error);
 	} else {
-		reply = net_call(p->net, p->key, error, "SET %s %b NX", p->key,
+		reply = net_call(l->net, l->key, error, "SET %s %b NX", l->key,
 		    bytes, (size_t)LAYOUT_HEADER_BYTES);
 		if (reply == NULL)
 			return -1;
 		if (reply->type == REDIS_REPLY_ERROR)
-			result = shards_odd(&p->shards, reply, error);
+			result = shards_odd(&l->shards, reply, error);
 		freeReplyObject(reply);
 	}
-	if (result < 0 || place_find(p, &now, error) < 0)
+	if (result < 0 || location_find(l, &now, error) < 0)
 		return -1;
-	if (place_is_ours(p, &now))
+	if (location_is_ours(l, &now))
 		return 0;
 	if (now.exists && !replace)
 		return 1;
 	return error_set(error, STATUS_FAILED, "%s: another client has replaced"
-	    " or removed the filter at the same moment", p->address.shown);
+	    " or removed the filter at the same moment", l->address.shown);
 }
 
 /*
@@ -297,44 +297,44 @@ publish(struct place *p, int replace, struct error *error)
  * with the header's key, which has none.
  */
 static int
-may_keep(struct place *p, struct error *error)
+may_keep(struct location *l, struct error *error)
 {
-	redisReply *reply = net_call(p->net, p->key, error, "PERSIST %s",
-	    p->key);
+	redisReply *reply = net_call(l->net, l->key, error, "PERSIST %s",
+	    l->key);
 	int result = 0;
 
 	if (reply == NULL)
 		return -1;
 	if (reply->type == REDIS_REPLY_ERROR)
-		result = shards_odd(&p->shards, reply, error);
+		result = shards_odd(&l->shards, reply, error);
 	freeReplyObject(reply);
 	return result;
 }
 
 int
-place_make(struct place *p, int replace, const struct filter_design *design,
-    struct error *error)
+location_make(struct location *l, int replace,
+    const struct filter_design *design, struct error *error)
 {
 	struct found before;
 	struct error unused;
 	int result;
 
 	/* Before shards are made: is the name free? */
-	if (place_find(p, &before, error) < 0)
+	if (location_find(l, &before, error) < 0)
 		return -1;
 	if (before.exists && !replace)
 		return 1;
-	if (may_keep(p, error) < 0 || place_plan(p, design, error) < 0)
+	if (may_keep(l, error) < 0 || location_design(l, design, error) < 0)
 		return -1;
 	/* Generations are made when they are due. */
-	if (p->header.window.kind != WINDOW_NONE)
-		return publish(p, replace, error);
-	result = shards_each(&p->shards, p->shards.kind->make, error);
+	if (l->header.window.kind != WINDOW_NONE)
+		return publish(l, replace, error);
+	result = shards_each(&l->shards, l->shards.kind->make, error);
 	if (result == 0)
-		result = publish(p, replace, error);
+		result = publish(l, replace, error);
 	/* If that fails, too, they expire. */
-	if (result != 0 && place_find(p, &before, &unused) == 0 &&
-	    !place_is_ours(p, &before))
-		(void)shards_each(&p->shards, shards_delete, &unused);
+	if (result != 0 && location_find(l, &before, &unused) == 0 &&
+	    !location_is_ours(l, &before))
+		(void)shards_each(&l->shards, shards_delete, &unused);
 	return result;
 }
