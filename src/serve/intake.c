@@ -132,12 +132,37 @@ turn_away(struct client *c, uint8_t first)
 	client_end(c);
 }
 
+/*
+ * The first byte of a connection tells its protocol. Returns 0 if it is one
+ * that isn't spoken here: TLS, or memcached's binary protocol, whose bytes
+ * would be carried out where they look like requests.
+ */
+static int
+begin(struct client *c, uint8_t first)
+{
+	c->begun = 1;
+	if (first == RESP_FIRST_BYTE)
+		resp_begin(c);
+	return first != 0x16 && first != 0x80;
+}
+
+/* Nothing more can be read; earlier requests are still answered. */
+static void
+stop_reading(struct client *c, int is_broken)
+{
+	if (is_broken)
+		client_break(c);
+	else
+		client_end(c);
+	keep(c, NULL, 0);
+}
+
 void
 intake_read(struct client *c)
 {
 	struct service *service = c->service;
 	size_t nbytes = c->kept_bytes;
-	int waited = client_waits(c), foreign = 0;
+	int waited = client_waits(c);
 	uint8_t *data;
 	ssize_t n;
 
@@ -152,26 +177,17 @@ intake_read(struct client *c)
 	while (n < 0 && errno == EINTR);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 		return;
-	service->counters.bytes_read += n > 0 ? (uint64_t)n : 0;
-	if (n > 0 && !c->begun) {
-		c->begun = 1;
-		/* TLS, or memcached's binary protocol, whose bytes would be
-		 * carried out where they look like requests */
-		foreign = data[nbytes] == 0x16 || data[nbytes] == 0x80;
-		if (data[nbytes] == RESP_FIRST_BYTE)
-			resp_begin(c);
+	if (n <= 0) {
+		stop_reading(c, n < 0);
+		return;
 	}
-	if (n > 0 && c->surplus) {
+	service->counters.bytes_read += (uint64_t)n;
+	if (c->surplus) {
 		turn_away(c, data[nbytes]);
 		return;
 	}
-	if (n <= 0 || foreign) {
-		/* earlier requests are still answered */
-		if (n < 0)
-			client_break(c);
-		else
-			client_end(c);
-		keep(c, NULL, 0);
+	if (!c->begun && !begin(c, data[nbytes])) {
+		stop_reading(c, 0);
 		return;
 	}
 	nbytes += (size_t)n;

@@ -88,18 +88,18 @@ input_total(const struct inputs *plan)
 	return total;
 }
 
-static uint64_t
-estimate_file(const struct inputs *plan, const char *path, uint8_t *data)
+/*
+ * Read the beginning of a regular file that hasn't been read to its end yet.
+ * Returns the number of bytes read, with the size of all that is left in
+ * *nbytes; or 0, also for anything else.
+ */
+static size_t
+read_beginning(const char *path, uint8_t *data, size_t room, uint64_t *nbytes)
 {
-	const size_t half = SAMPLE_BYTES;
-	const struct format_head *head = NULL;
-	uint8_t *p = data;
-	double ratio = 1, lines = 0;
 	struct stat st;
 	off_t position = 0;
-	ssize_t n;
-	size_t nbytes;
-	int fd = STDIN_FILENO, unsure;
+	ssize_t n = -1;
+	int fd = STDIN_FILENO;
 
 	if (look(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
@@ -107,29 +107,44 @@ estimate_file(const struct inputs *plan, const char *path, uint8_t *data)
 		position = lseek(fd, 0, SEEK_CUR);
 	else
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0 || position < 0)
-		return 0;
-	n = pread(fd, data, half, position);
-	if (fd != STDIN_FILENO)
+	if (fd >= 0 && position >= 0)
+		n = pread(fd, data, room, position);
+	if (fd > STDIN_FILENO)
 		close(fd);
-	if (n <= 0)
+	/* files in /proc have a size of 0 */
+	if (n <= 0 || st.st_size <= position)
 		return 0;
-	nbytes = (size_t)n;
-	if (plan->decompress)
+	*nbytes = (uint64_t)(st.st_size - position);
+	return (size_t)n;
+}
+
+static uint64_t
+estimate_file(const struct inputs *plan, const char *path, uint8_t *data)
+{
+	const struct format_head *head = NULL;
+	const uint8_t *text = data;
+	uint64_t size;
+	size_t nbytes = read_beginning(path, data, SAMPLE_BYTES, &size);
+	double ratio = 1, lines = 0;
+	int unsure;
+
+	if (plan->decompress && nbytes > 0)
 		head = decompress_head(data, nbytes, &unsure);
 	if (head != NULL) {
 		size_t packed = nbytes;
-		p = data + half;
-		nbytes = decompress_sample(head, data, &packed, p, half);
+
+		nbytes = decompress_sample(head, data, &packed,
+		    data + SAMPLE_BYTES, SAMPLE_BYTES);
+		text = data + SAMPLE_BYTES;
 		ratio = packed > 0 ? (double)nbytes / (double)packed : 0;
 	}
-	for (size_t i = 0; i < nbytes; i++)
-		lines += p[i] == plan->format.csv.terminator;
-	/* files in /proc have a size of 0 */
-	if (nbytes == 0 || st.st_size <= position)
+	if (nbytes == 0)
 		return 0;
-	lines = lines > 0 ? lines : 1;
-	lines *= (double)(st.st_size - position) * ratio / (double)nbytes;
+	for (size_t i = 0; i < nbytes; i++)
+		lines += text[i] == plan->format.csv.terminator;
+	if (lines < 1)
+		lines = 1;
+	lines *= (double)size * ratio / (double)nbytes;
 	return lines < (double)ESTIMATE_MAX ? (uint64_t)lines : ESTIMATE_MAX;
 }
 

@@ -176,9 +176,11 @@ check_old_output(const struct run *run, struct error *error)
 	    stat(plan->output, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    st.st_size == 0)
 		return 0;
-	return lines == 0 ? 0 : error_set(error, STATUS_USAGE, "%s is not"
-	    " empty, and %s remembers about %s line%s: continue with --append,"
-	    " or replace it with --overwrite", plan->output, plan->filter,
+	if (lines == 0)
+		return 0;
+	return error_set(error, STATUS_USAGE, "%s is not empty, and %s"
+	    " remembers about %s line%s: continue with --append, or replace it"
+	    " with --overwrite", plan->output, plan->filter,
 	    number_format_count(text, lines), lines == 1 ? "" : "s");
 }
 
@@ -186,8 +188,9 @@ check_old_output(const struct run *run, struct error *error)
 static const char *
 own_file(const struct run *run)
 {
-	return run->plan->use.wait.shared || !run->plan->use.writable ? NULL :
-	    filter_path(run->filter);
+	if (run->plan->use.wait.shared || !run->plan->use.writable)
+		return NULL;
+	return filter_path(run->filter);
 }
 
 /* What an earlier run has left torn is cut off, or at least ended. */
@@ -558,16 +561,45 @@ pipe_lines(struct run *run, struct error *error)
 	return result;
 }
 
+/* Open the outputs, and hold back what is not to be there before the end. */
+static int
+prepare(struct run *run, struct error *error)
+{
+	if (open_outputs(run, run->inputs, error) < 0)
+		return -1;
+	if (is_deferred(run->plan))
+		return defer(run, error);
+	return begin_spool(run, error);
+}
+
+/* Remember what the run has done, as far as its plan and its result allow. */
+static int
+finish(struct run *run, int result, struct error *error)
+{
+	const struct run_plan *plan = run->plan;
+	struct error second;
+
+	if (plan->atomic && (result < 0 || run->input_failed || signals_stop))
+		return result;
+	if (result == 0) {
+		result = commit(run, error);
+		if (result == 0 && plan->atomic)
+			signals_too_late();
+		return result;
+	}
+	/* Lines that were written before the failure are remembered. */
+	if (plan->use.sync && run->began)
+		join_errors(run, &result, commit(run, &second), error,
+		    &second);
+	return result;
+}
+
 static int
 stream(struct run *run, struct error *error)
 {
 	const struct run_plan *plan = run->plan;
-	int result = open_outputs(run, run->inputs, error);
+	int result = prepare(run, error);
 
-	if (result == 0 && is_deferred(plan))
-		result = defer(run, error);
-	else if (result == 0)
-		result = begin_spool(run, error);
 	if (result == 0) {
 		/*
 		 * With a filter the pipe stays small: if its reader exits, the
@@ -580,20 +612,7 @@ stream(struct run *run, struct error *error)
 	}
 	if (run->child > 0)
 		result = finish_child(run, result, error);
-	if (plan->atomic && (result < 0 || run->input_failed ||
-	    signals_stop))
-		return result;
-	if (result < 0) {
-		/* --sync: lines written before the failure are remembered. */
-		struct error second;
-		join_errors(run, &result, plan->use.sync && run->began ?
-		    commit(run, &second) : 0, error, &second);
-		return result;
-	}
-	result = commit(run, error);
-	if (result == 0 && plan->atomic)
-		signals_too_late();
-	return result;
+	return finish(run, result, error);
 }
 
 int
