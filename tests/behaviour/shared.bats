@@ -449,7 +449,7 @@ time.sleep(600)' seen >holds 7>&- &
 	echo a >in
 	# after its first look for lines, it is held up where it locks the table
 	strace -f -qq -o trace -P "$PWD/seen" -e trace=fcntl,fcntl64 \
-		-e inject=fcntl,fcntl64:delay_enter=4000000:when=3 "$BLOOMDEDUP" \
+		-e inject=fcntl,fcntl64:delay_enter=4000000:when=5 "$BLOOMDEDUP" \
 		--shared -f seen in >out 2>err 3>&- &
 	run=$!
 	until_true test -e out
