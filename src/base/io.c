@@ -50,13 +50,19 @@ io_pwrite(int fd, const void *data, size_t nbytes, uint64_t offset)
 	return 0;
 }
 
+struct io_name
+io_name(int fd)
+{
+	struct io_name name;
+
+	snprintf(name.text, sizeof name.text, "/proc/self/fd/%d", fd);
+	return name;
+}
+
 int
 io_reopen(int fd, int flags)
 {
-	char path[40];
-
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	return open(path, flags | O_CLOEXEC | O_NOCTTY);
+	return open(io_name(fd).text, flags | O_CLOEXEC | O_NOCTTY);
 }
 
 int

@@ -21,6 +21,15 @@ ssize_t io_pread(int fd, void *data, size_t nbytes, uint64_t offset);
 int io_pwrite(int fd, const void *data, size_t nbytes, uint64_t offset);
 
 /*
+ * A name of what `fd` is open for, also if it has no other. There is no such
+ * file where there is no /proc.
+ */
+struct io_name {
+	char text[40];
+};
+struct io_name io_name(int fd);
+
+/*
  * Open what `fd` is open for once more, with these flags of open(2): the new
  * descriptor has a position and flags of its own. Needs /proc, and the right to
  * open the file so. Returns it, or -1 with errno set.

@@ -180,20 +180,6 @@ temporary_open(const char *path, char **name)
 	return fd;
 }
 
-/* The name by which the system knows an open file, if /proc is there. */
-struct opened_name {
-	char text[40];
-};
-
-static struct opened_name
-opened_name(int fd)
-{
-	struct opened_name name;
-
-	snprintf(name.text, sizeof name.text, "/proc/self/fd/%d", fd);
-	return name;
-}
-
 /* A file without a name in the folder of `path`; -1 if there can't be one. */
 static int
 open_nameless(const char *path, mode_t mode)
@@ -204,7 +190,7 @@ open_nameless(const char *path, mode_t mode)
 
 	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
 	free(folder);
-	if (fd >= 0 && access(opened_name(fd).text, F_OK) < 0) {
+	if (fd >= 0 && access(io_name(fd).text, F_OK) < 0) {
 		close(fd);
 		fd = -1;
 	}
@@ -227,7 +213,7 @@ temporary_open_nameless(const char *path, char **name)
 static int
 link_opened(int fd, const char *path)
 {
-	return linkat(AT_FDCWD, opened_name(fd).text, AT_FDCWD, path,
+	return linkat(AT_FDCWD, io_name(fd).text, AT_FDCWD, path,
 	    AT_SYMLINK_FOLLOW);
 }
 

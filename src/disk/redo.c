@@ -116,8 +116,7 @@ begin_turn(struct target *t, const struct lock_wait *wait, struct error *error)
 		if (errno != EAGAIN && errno != EACCES)
 			return 0;
 		if (signals_stop)
-			return error_set(error, 128 + signals_stop,
-			    "%s: stopped by a signal", path_of(t));
+			return signals_stopped(path_of(t), error);
 		if (pause_for_turn(t, wait, start, &noticed, error) < 0)
 			return -1;
 	}

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -188,7 +187,7 @@ output_sync_name(const struct output *out, struct error *error)
 		return 0;
 	if (out->target != NULL)
 		return path_sync_folder(out->target, error);
-	name = path_follow(standard ? "/proc/self/fd/1" : out->name);
+	name = path_follow(standard ? io_name(out->fd).text : out->name);
 	if (name == NULL && !standard)
 		return error_system(error, errno, out->name);
 	/* Nobody knows the name without /proc, or of a file that has none. */
