@@ -16,8 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "filter/filter.h"
-#include "bits/sizing.h"
+#include "growing.h"
 #include "random64.h"
 #include "tap.h"
 
@@ -60,12 +59,7 @@ open_filter(struct filter **f, int writable, struct error *error)
 static unsigned
 make(uint64_t capacity)
 {
-	struct filter_design design = { .capacity = capacity,
-		.error_rate = 1e-3, .growth = GROWTH_GROW,
-		.hash_kind = HASH_XXH3_128 };
-	const struct filter_use use = FILTER_WRITE;
-	double rate = sizing_layer_rate(design.error_rate, 0, 0);
-	struct filter *f = NULL;
+	struct filter *f;
 	struct error error;
 	unsigned layers;
 	uint64_t room;
@@ -73,9 +67,7 @@ make(uint64_t capacity)
 
 	random_state = capacity;
 	draw(digests, LINES);
-	if (sizing_layer(&design.geometry, capacity, rate, rate, 0,
-	    &error) < 0 || filter_create(&f, path, 1, &design,
-	    &use, &error) < 0 ||
+	if (create_growing(&f, path, capacity, 1e-3, &error) < 0 ||
 	    filter_reserve(f, LINES, &room, &error) != ROOM_ENOUGH ||
 	    filter_mark(f, digests, LINES, &error) < 0)
 		die("no filter");

@@ -16,8 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bits/sizing.h"
-#include "filter/filter.h"
+#include "growing.h"
 #include "layers/inside.h"
 #include "random64.h"
 #include "tap.h"
@@ -64,17 +63,11 @@ static const struct filter_use use = { .writable = 1, .growth = -1,
 static void
 make(uint64_t capacity)
 {
-	struct filter_design plan = { .capacity = capacity,
-		.error_rate = 1e-6, .growth = GROWTH_GROW,
-		.hash_kind = HASH_XXH3_128 };
-	const struct filter_use alone = FILTER_WRITE;
-	double rate = sizing_layer_rate(plan.error_rate, 0, 0);
-	struct filter *f = NULL;
+	struct filter *f;
 	struct error error;
 
-	if (sizing_layer(&plan.geometry, capacity, rate, rate, 0,
-	    &error) < 0 || filter_create(&f, path, 1, &plan, &alone,
-	    &error) != 0 || filter_close(f, &error) < 0)
+	if (create_growing(&f, path, capacity, 1e-6, &error) != 0 ||
+	    filter_close(f, &error) < 0)
 		die(error.text);
 }
 
