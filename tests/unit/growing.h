@@ -6,8 +6,8 @@
 #include "filter/filter.h"
 
 /*
- * Make an empty one for `capacity` lines, in place of any other file. Returns 0;
- * or -1 with `error` filled, and *f is NULL.
+ * Make an empty one for `capacity` lines, in place of any other file. Returns
+ * 0; or -1 with `error` filled, and *f is NULL.
  */
 static inline int
 create_growing(struct filter **f, const char *path, uint64_t capacity,
