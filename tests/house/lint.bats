@@ -227,6 +227,7 @@ guards() {
 	# common.bash sets variables for those who load it
 	shellcheck -S warning -e SC2034 -s bash tests/*.bash tests/*/*.bash \
 		tests/run tests/engines/run tests/mutants/run tests/emulated \
+		tests/house/statements/* \
 		tests/valgrind tests/fuzz/run completions/bloomdedup.bash .ci/run \
 		packaging/{archive,date,deb,libraries,static} man/examples/*.sh \
 		tests/bench/{corpus,instructions,parts,parts-memory,redis,run,scale,serve,serve-growth}

@@ -1,0 +1,12 @@
+# What README and the manual pages say is true: tests/house/statements/run tries
+# it, sentence by sentence.
+load ../common
+
+try_statements() {
+	needs groff
+	"$ROOT/tests/house/statements/run" "$1"
+}
+
+@test "bloomdedup(1): what it says is true" {
+	try_statements man/bloomdedup.1
+}
