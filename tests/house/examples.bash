@@ -72,10 +72,12 @@ mask() {
 		-e 's/"lines": [0-9]+/"lines": N/'
 }
 
-# page_examples PAGE SECTION: the text of a section's examples, as it is shown
+# page_examples PAGE SECTION: the text of the examples of a section, with those of
+# its subsections, or of a subsection, as it is shown
 page_examples() {
 	awk -v section="$2" '
-		/^\.Sh/ { inside = 0; wanted = substr($0, 5) == section }
+		/^\.Sh/ { inside = 0; whole = wanted = substr($0, 5) == section }
+		/^\.Ss/ { inside = 0; wanted = whole || substr($0, 5) == section }
 		/^\.Bd -literal/ { inside = wanted; next }
 		/^\.Ed/ { inside = 0 }
 		inside' "$1" |

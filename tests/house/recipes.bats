@@ -14,8 +14,8 @@ recipe() {
 	transcript recipe
 }
 
-@test "SEVERAL FILTERS: what the statuses mean" {
-	recipe 'SEVERAL FILTERS' filtered
+@test "LISTS TO EXCLUDE: what the statuses mean" {
+	recipe 'LISTS TO EXCLUDE' filtered
 	# a filter that is missing is a failure, and nothing is lost by it
 	printf 'bacon\n' >urls
 	mv blocked.bloom away
@@ -81,8 +81,8 @@ recipe() {
 		cmp - <(head -n 3000 list | sed '1~3d')
 }
 
-@test "ONE OUTPUT A SHARD: killed anywhere, each line is there once" {
-	recipe 'ONE OUTPUT A SHARD' shards
+@test "DATA SETS: a corpus whose loop is killed anywhere has each line once" {
+	recipe 'A corpus file by file' shards
 	rm -r unique corpus.bloom ./*.jsonl
 	"$HELPER" lines 4000 | sed 's/.*/{"text": "&"}/' >all
 	split -l 1000 --additional-suffix=.jsonl all part-
@@ -100,9 +100,13 @@ recipe() {
 	[ "$(find unique -name '*.done' | wc -l)" -eq 5 ]
 }
 
-@test "DECONTAMINATION: equal texts, and runs of words" {
+@test "DATA SETS: JSON Lines and CSV" {
+	recipe 'JSON Lines and CSV' texts.jsonl people.csv
+}
+
+@test "DATA SETS: decontamination, by equal texts and by runs of words" {
 	needs jq
-	recipe DECONTAMINATION tests.jsonl corpus.jsonl runs
+	recipe Decontamination tests.jsonl corpus.jsonl runs
 }
 
 stand_in_curl() {
@@ -136,8 +140,8 @@ stand_in_curl() {
 	[ ! -e day-5 ]
 }
 
-@test "ON PAPER: the size, and a hundred small parts in place of large ones" {
-	recipe 'ON PAPER'
+@test "CAPACITY PLANNING: the size, and a hundred small parts in place of large ones" {
+	recipe 'CAPACITY PLANNING'
 	# a part has 10,000 lines, and five deviations are 500
 	"$HELPER" lines 1000000 9 >in
 	bloomdedup partition --parts=100 -o 'part-%d' in
@@ -154,7 +158,7 @@ stand_in_curl() {
 
 # One in a hundred of 1e12 lines, as the page says it: what the fullest of the
 # parts of 2,000 such filters is most likely to exceed the mean by.
-@test "ON PAPER: a thousandth more than the mean is enough for every part" {
+@test "CAPACITY PLANNING: a thousandth more than the mean is enough for every part" {
 	needs python3
 	grep -q 'at most a few hundred thousand more' "$PAGE"
 	python3 - 1.001e10 <<-'END'
@@ -188,8 +192,8 @@ each_part_fits() {
 	run ! bash in-order missing
 }
 
-@test "EXACTLY: by sorting, in order" {
-	recipe EXACTLY exact
+@test "NO FALSE POSITIVES: by sorting, in order" {
+	recipe 'NO FALSE POSITIVES' exact
 	many_lines 2000 4 | sed '1~7s/^/\t/; 2~7s/$/\t/' >in
 	sed -n '1~3p' in >again
 	cat again >>in
@@ -197,8 +201,8 @@ each_part_fits() {
 	run ! bash exact missing
 }
 
-@test "CRON AND SYSTEMD: rounds, a feed that is down, and a round that is still at work" {
-	page_examples "$PAGE" 'CRON AND SYSTEMD' >page
+@test "CRON: rounds, a feed that is down, and a round that is still at work" {
+	page_examples "$PAGE" CRON >page
 	stand_in_curl
 	mkdir feed
 	cp "$EXAMPLES/feed.sh" feed
@@ -234,7 +238,7 @@ each_part_fits() {
 	[[ $output == 'usage: '* ]]
 }
 
-@test "CRON AND SYSTEMD: systemd accepts the units" {
+@test "CRON: systemd accepts the units" {
 	needs systemd-analyze
 	mkdir units
 	cp "$EXAMPLES"/*.service "$EXAMPLES"/*.socket "$EXAMPLES"/*.timer units
@@ -366,7 +370,7 @@ lease_worker() {
 		<"$1" >"$1.out" 2>"$1.err" 3>&- &
 }
 
-@test "LEASES: workers fetch each page once, and those of a killed one" {
+@test "SERVICES: workers with leases fetch each page once, and those of a killed one" {
 	needs_serve
 	needs python3
 	for python in python3 /usr/bin/python3 none; do
@@ -424,7 +428,7 @@ ask_leases() {
 # What Redpanda Connect sends with leases, as recorded from its core with
 # gomemcache: `add` with the time of the cache, `set` with the same one, and an
 # add that is answered with EXISTS again, until it is stored.
-@test "LEASES: Redpanda Connect's record passes again when its output failed" {
+@test "SERVICES: Redpanda Connect's record passes again if its output failed" {
 	needs_serve
 	needs python3
 	yaml=$EXAMPLES/redpanda-connect-leases.yaml
