@@ -368,8 +368,8 @@ deps:
 	fi; \
 	[ -z "$$(missing)" ] || { \
 		echo "deps: still missing:" $$(missing) >&2; \
-		echo "deps: for headers in a folder of their own:" \
-			"make CPPFLAGS=-I/folder LDFLAGS=-L/folder" >&2; \
+		echo "deps: for headers in a directory of their own:" \
+			"make CPPFLAGS=-I/directory LDFLAGS=-L/directory" >&2; \
 		exit 1; \
 	}; \
 	if [ -n "$$(missing_components)" ] && [ -n "$$install" ]; then \
@@ -386,8 +386,9 @@ ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(BUILD)/components.mk: | deps
 endif
 
-# Install below $(prefix), or below $(DESTDIR)$(prefix) to make a package. Folders
-# that are given by name (make install bindir=/opt/bin) are below $(DESTDIR), too.
+# Install below $(prefix), or below $(DESTDIR)$(prefix) to make a package.
+# Directories that are given by name (make install bindir=/opt/bin) are below
+# $(DESTDIR), too.
 
 bindir = $(prefix)/bin
 mandir = $(prefix)/share/man
@@ -398,12 +399,12 @@ zshdir = $(prefix)/share/zsh/site-functions
 fishdir = $(prefix)/share/fish/vendor_completions.d
 manuals = 1 5 7
 examples = $(notdir $(wildcard man/examples/*))
-folders = '$(bindir)' $(manuals:%='$(mandir)/man%') '$(exampledir)' \
+directories = '$(bindir)' $(manuals:%='$(mandir)/man%') '$(exampledir)' \
 	'$(bashdir)' '$(zshdir)' '$(fishdir)'
 
 install: all
-	for folder in $(folders); do \
-		$(INSTALL) -d '$(DESTDIR)'"$$folder" || exit; \
+	for directory in $(directories); do \
+		$(INSTALL) -d '$(DESTDIR)'"$$directory" || exit; \
 	done
 	$(INSTALL) -m 755 $(PROGRAM) '$(DESTDIR)$(bindir)/bloomdedup'
 	for n in $(manuals); do \
@@ -422,8 +423,8 @@ install: all
 	$(INSTALL) -m 644 completions/_bloomdedup '$(DESTDIR)$(zshdir)'
 	$(INSTALL) -m 644 completions/bloomdedup.fish '$(DESTDIR)$(fishdir)'
 
-# With the variables of `make install`. Folders that are empty then go, too, up to
-# $(prefix), but for those that every system has.
+# With the variables of `make install`. Directories that are empty then go, too,
+# up to $(prefix), but for those that every system has.
 uninstall:
 	rm -f '$(DESTDIR)$(bindir)/bloomdedup' \
 		$(foreach n,$(manuals),'$(DESTDIR)$(mandir)/man$n/bloomdedup.$n') \
@@ -431,15 +432,15 @@ uninstall:
 		'$(DESTDIR)$(bashdir)/bloomdedup' \
 		'$(DESTDIR)$(zshdir)/_bloomdedup' \
 		'$(DESTDIR)$(fishdir)/bloomdedup.fish'
-	for folder in $(folders); do \
-		while case $$folder in \
+	for directory in $(directories); do \
+		while case $$directory in \
 			/usr | /usr/local | /usr/local/bin | /usr/local/share | \
 			/usr/local/share/man) false ;; \
 			'$(prefix)' | '$(prefix)'/*) ;; \
 			*) false ;; \
-			esac && rmdir '$(DESTDIR)'"$$folder" 2>/dev/null; \
+			esac && rmdir '$(DESTDIR)'"$$directory" 2>/dev/null; \
 		do \
-			folder=$$(dirname "$$folder"); \
+			directory=$$(dirname "$$directory"); \
 		done; \
 	done
 

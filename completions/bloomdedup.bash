@@ -96,8 +96,8 @@ _bloomdedup_tables()
 {
 	# generated from src/cli/option_table.c by make completions
 	names='add check create info key merge partition remove size try serve help version'
-	with_argument='-f --filter -o --output --parts --duplicates --files0-from --to-command -d --folder -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout --lease --max-leases -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record'
-	with_file='-f --filter -o --output --duplicates --files0-from -d --folder --like --secret-file'
+	with_argument='-f --filter -o --output --parts --duplicates --files0-from --to-command -d --directory -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout --lease --max-leases -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record'
+	with_file='-f --filter -o --output --duplicates --files0-from -d --directory --like --secret-file'
 	with_command='--to-command'
 	with_value='--parts -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout --lease --max-leases -n --capacity -p --error-rate --window -m --memory --hashes --max-size --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record'
 	without_files='try serve version'
@@ -120,7 +120,7 @@ _bloomdedup_tables()
 	remove) options='-f --filter= --lock-timeout= -h --help -V --version' ;;
 	size) options='-n --capacity= -p --error-rate= --window= -m --memory= --hashes= --on-full= --json --table -h --help -V --version' ;;
 	try) options='--hashes= --on-full= --json --measure -h --help -V --version' ;;
-	serve) options='--sync -d --folder= -l --listen= --socket-mode= --admin --no-admin --read-only --max-connections= --max-key= --max-value= --max-unread= --idle-timeout= --lease= --max-leases= -n --capacity= -p --error-rate= -m --memory= -h --help -V --version' ;;
+	serve) options='--sync -d --directory= -l --listen= --socket-mode= --admin --no-admin --read-only --max-connections= --max-key= --max-value= --max-unread= --idle-timeout= --lease= --max-leases= -n --capacity= -p --error-rate= -m --memory= -h --help -V --version' ;;
 	help) options='-h --help -V --version' ;;
 	version) options='-h --help -V --version' ;;
 	esac

@@ -38,7 +38,7 @@ end
 
 # generated from src/cli/option_table.c by make completions
 set -g __bloomdedup_names add check create info key merge partition remove size try serve help version
-set -g __bloomdedup_with_argument -f --filter -o --output --parts --duplicates --files0-from --to-command -d --folder -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout --lease --max-leases -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record
+set -g __bloomdedup_with_argument -f --filter -o --output --parts --duplicates --files0-from --to-command -d --directory -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout --lease --max-leases -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record
 complete -c bloomdedup -n '__bloomdedup_takes try serve help version' -f
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a add -d 'remember lines, print nothing'
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a check -d 'print the lines that are in a filter, remember nothing'
@@ -50,7 +50,7 @@ complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a partition -d 'spli
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a remove -d 'remove filters'
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a size -d 'compute how large a filter must be'
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a try -d 'short form of size: bloomdedup try 1e8 0.00001'
-complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a serve -d 'serve a folder of filters to memcached and Redis clients'
+complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a serve -d 'serve filters to memcached and Redis clients'
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a help -d 'print this help, or that of a command'
 complete -c bloomdedup -n '__bloomdedup_takes help' -a 'add check create info key merge partition remove size try serve help version'
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a version -d 'print the version'
@@ -72,7 +72,7 @@ complete -c bloomdedup -n '__bloomdedup_takes filter' -l dry-run -d 'print on st
 complete -c bloomdedup -n '__bloomdedup_takes filter add serve' -l sync -d 'what is remembered also survives a power cut'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l stats -f -a 'json' -d 'print statistics on standard error at the end'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check' -l progress -d 'keep a live line of figures on the terminal'
-complete -c bloomdedup -n '__bloomdedup_takes serve' -s d -l folder -r -F -d 'serve the filters NAME.bloom of this folder'
+complete -c bloomdedup -n '__bloomdedup_takes serve' -s d -l directory -r -F -d 'serve the filters NAME.bloom of this directory'
 complete -c bloomdedup -n '__bloomdedup_takes serve' -s l -l listen -x -d 'listen on HOST:PORT,'
 complete -c bloomdedup -n '__bloomdedup_takes serve' -l socket-mode -x -d 'the mode of unix sockets'
 complete -c bloomdedup -n '__bloomdedup_takes serve' -l admin -d 'let all clients delete filters, not only those on a unix socket'

@@ -25,7 +25,7 @@ class Option:
             self.what = 'words'
         elif self.argument == 'CMD':
             self.what = 'command'
-        elif self.argument in ('FILE', 'FILTER', 'FOLDER', 'OTHER'):
+        elif self.argument in ('FILE', 'FILTER', 'DIR', 'OTHER'):
             self.what = 'file'
         else:
             self.what = 'value'

@@ -2,7 +2,7 @@
 """Python wheels that hold the program and its manual, and nothing of Python.
 
     wheel.py metadata VERSION                  print what a wheel says of itself
-    wheel.py wheel VERSION PROGRAM TAG FOLDER  make a wheel of a program
+    wheel.py wheel VERSION PROGRAM TAG DIRECTORY  make a wheel of a program
 
 pip calls build_wheel and build_sdist, to install from the source archive: the
 program is then built by make. The format is that of PEP 427, the calls are
@@ -41,7 +41,7 @@ def source_version():
         return re.search(r'#define VERSION "(.*)"', file.read()).group(1)
 
 
-def write_wheel(version, program, tag, folder):
+def write_wheel(version, program, tag, directory):
     name = f"bloomdedup-{version}-{tag}.whl"
     about = f"bloomdedup-{version}.dist-info"
     tags = "".join(
@@ -72,8 +72,8 @@ def write_wheel(version, program, tag, folder):
         record += f"{path},sha256={digest.decode().rstrip('=')},{len(data)}\n"
     record += f"{about}/RECORD,,\n"
     files.append((f"{about}/RECORD", record.encode(), 0o644))
-    os.makedirs(folder, exist_ok=True)
-    with zipfile.ZipFile(os.path.join(folder, name), "w") as wheel:
+    os.makedirs(directory, exist_ok=True)
+    with zipfile.ZipFile(os.path.join(directory, name), "w") as wheel:
         for path, data, mode in files:
             # the same bytes at any time
             entry = zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0))

@@ -1,7 +1,7 @@
 # What every test file loads. The program under test is $BLOOMDEDUP.
 bats_require_minimum_version 1.5.0
 
-# A file may be in any folder of tests/, and so may what it loads.
+# A file may be in any directory of tests/, and so may what it loads.
 ROOT=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd)
 : "${BLOOMDEDUP:=$ROOT/bloomdedup}"
 : "${BUILD:=$ROOT/build}"
@@ -42,7 +42,7 @@ if [[ ${BATS_VERSION-} == 1.8.* ]] && [ "${BATS_TRACE_LEVEL:-0}" -eq 0 ]; then
 	}
 fi
 
-# Each test works in a folder of its own.
+# Each test works in a directory of its own.
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 }
@@ -50,7 +50,7 @@ setup() {
 teardown() {
 	[ ! -d "$BATS_TEST_TMPDIR/disk" ] ||
 		umount "$BATS_TEST_TMPDIR/disk" 2>/dev/null || true
-	[ -z "${nobodys_folder:-}" ] || rm -rf "$nobodys_folder"
+	[ -z "${nobodys_directory:-}" ] || rm -rf "$nobodys_directory"
 }
 
 bloomdedup() {
@@ -157,7 +157,7 @@ has_bytes() {
 	[ -e "$2" ] && [ "$(stat -c %s "$2")" -ge "$1" ]
 }
 
-# no_leftovers: there is no temporary file of the program in this folder.
+# no_leftovers: there is no temporary file of the program in this directory.
 no_leftovers() {
 	local found
 	found=$(find . -name '.bloomdedup-*')
@@ -167,12 +167,12 @@ no_leftovers() {
 	fi
 }
 
-# temporaries PROCESS [FOLDER]: the files without a name yet, or with a temporary
-# one, that it has open in that folder: paths in /proc.
+# temporaries PROCESS [DIRECTORY]: the files without a name yet, or with a
+# temporary one, that it has open in that directory: paths in /proc.
 temporaries() {
-	local folder
-	folder=$(cd "${2:-.}" && pwd -P)
-	find "/proc/$1/fd" -lname "$folder/#*" -o -lname "$folder/.bloomdedup-*"
+	local directory
+	directory=$(cd "${2:-.}" && pwd -P)
+	find "/proc/$1/fd" -lname "$directory/#*" -o -lname "$directory/.bloomdedup-*"
 }
 
 # --- runs in the background
@@ -347,16 +347,16 @@ needs_strace() {
 	rm probe
 }
 
-# become_nobody: enter a folder in which "${as_nobody[@]}" runs commands as a
+# become_nobody: enter a directory in which "${as_nobody[@]}" runs commands as a
 # user without rights, and the program is ./program.
 become_nobody() {
 	as_nobody=()
 	if [ "$(id -u)" -eq 0 ]; then
 		as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 	fi
-	# all folders of its name must be open to that user
-	nobodys_folder=$(mktemp -d)
-	cd "$nobodys_folder" || return 1
+	# all directories of its name must be open to that user
+	nobodys_directory=$(mktemp -d)
+	cd "$nobodys_directory" || return 1
 	cp "$BLOOMDEDUP" program
 	[ ${#as_nobody[@]} -eq 0 ] || chown 65534:65534 .
 	"${as_nobody[@]}" ./program --version >/dev/null ||

@@ -1,7 +1,7 @@
 # Packages: each is built from a clone and from the source archive, unpacked in a
-# folder with spaces in its name, compared, and used where nothing else of the
-# project is. They need Debian's tools, a registry and root's rights, so they are
-# not part of `make check`, but of `make check-packages`.
+# directory with spaces in its name, compared, and used where nothing else of
+# the project is. They need Debian's tools, a registry and root's rights, so
+# they are not part of `make check`, but of `make check-packages`.
 load common
 
 setup_file() {
@@ -28,7 +28,7 @@ teardown() {
 	[ -z "${names:-}" ] || kill "$names"
 }
 
-# in_both TARGET FILE...: make it in both folders; the files are the same.
+# in_both TARGET FILE...: make it in both directories; the files are the same.
 in_both() {
 	local file target=$1
 	shift
@@ -203,8 +203,8 @@ empty_root() {
 @test "static: without a cross compiler, this machine's program alone" {
 	mkdir -p tools
 	# everything but that
-	for folder in /usr/bin /bin; do
-		for tool in "$folder"/*; do
+	for directory in /usr/bin /bin; do
+		for tool in "$directory"/*; do
 			case $tool in *aarch64*) ;; *) ln -sf "$tool" tools ;; esac
 		done
 	done

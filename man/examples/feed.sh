@@ -1,5 +1,5 @@
 #!/bin/sh
-# The new links of a feed are added to new-links in this folder:
+# The new links of a feed are added to new-links in this directory:
 #
 #     feed.sh https://example.org/feed.xml
 #

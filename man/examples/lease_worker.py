@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """A crawler's worker that remembers a page only when it has it.
 
-    bloomdedup serve -d FOLDER --lease=10m
+    bloomdedup serve -d DIR --lease=10m
     python3 lease_worker.py 127.0.0.1:12345 pages <urls
 
 Reads URLs, one a line; any number of workers may read the same ones. Each page
-is fetched by one of them and kept in the folder `pages`. A page whose worker
+is fetched by one of them and kept in the directory `pages`. A page whose worker
 fails, or is killed, is fetched by another one; one that can't be had is tried
 three times, and reported. The filter, also called `pages`, must exist. Needs
 pymemcache.

@@ -9,8 +9,9 @@
 #
 #     hdfs dfs -mkdir FILTERS; hdfs dfs -put part-*.bloom FILTERS
 #
-# The first command makes the folder DAY. After it has succeeded, the second one
-# prints the lines of the FILEs (files or folders) that no earlier day had.
+# The first command makes the directory DAY. After it has succeeded, the second
+# one prints the lines of the FILEs (files or directories) that no earlier day
+# had.
 #
 # You may stop the command at any moment. Repeat it, with the same FILEs, until it
 # succeeds; until then, no other day can begin. Files that come late need a day of
@@ -75,7 +76,7 @@ reduce() {
 }
 
 # new_lines I: print the new lines of part I, and leave the new filter in the
-# task's folder, whose files become those of the job when the task succeeds.
+# task's directory, whose files become those of the job when the task succeeds.
 new_lines() {
 	local filter=part-$1.bloom
 	scratch=$(mktemp -d)
@@ -87,12 +88,12 @@ new_lines() {
 
 # --- what runs here
 
-# has NAME: is it in the folder DAY?
+# has NAME: is it in the directory DAY?
 has() {
 	grep -qxF "$1" <<<"$found"
 }
 
-# names_in FOLDER: the names of its files, none if there is no such folder.
+# names_in DIRECTORY: the names of its files, none if it doesn't exist.
 names_in() {
 	hdfs dfs -ls -C "$1" 2>"$messages" | sed 's|.*/||' ||
 		grep -q 'No such file or directory' "$messages" ||
@@ -159,7 +160,7 @@ if has inputs; then
 			"since ($DAY/inputs has their sizes, times and names):" \
 			"finish it with those, and give late files a new day"
 elif [ -n "$found" ] && [ "$found" != inputs._COPYING_ ]; then
-	refuse "$DAY: has something else in it: name a new folder"
+	refuse "$DAY: has something else in it: name a new directory"
 fi
 ! has finished || exit 0
 filters=$(names_in "$FILTERS")
@@ -182,8 +183,8 @@ has inputs || hdfs dfs -put - "$DAY/inputs" <<<"$inputs"
 grep -qx unfinished <<<"$filters" ||
 	hdfs dfs -put - "$FILTERS/unfinished" <<<"$DAY"
 
-# A run that was stopped may have a job that goes on: each has a folder of its
-# own, and the first that is complete counts.
+# A run that was stopped may have a job that goes on: each has a directory of
+# its own, and the first that is complete counts.
 if ! has new; then
 	attempt=$DAY/attempt-$HOSTNAME-$$-$(date +%s)
 	input=()

@@ -3,17 +3,18 @@
 #
 #     parts-parallel.sh [-S MACHINE,...] FILTERS DAY FILE...
 #
-# The folder FILTERS has a filter for each part. Make them once, with KEYS such
-# as --url if lines are not compared whole; the loop decides how many there are:
+# The directory FILTERS has a filter for each part. Make them once, with KEYS
+# such as --url if lines are not compared whole; the loop decides how many there
+# are:
 #
 #     for i in {1..8}; do
 #         bloomdedup create -n 1e8 $KEYS --part=$i/8 FILTERS/part-$i.bloom
 #     done
 #
-# The command makes the folder DAY. When it succeeds, DAY/new-1, DAY/new-2 and so
-# on, one file for each part, have the lines of the FILEs that no earlier day had,
-# and the filters remember them. With a header (KEYS='--csv --header -k mail'),
-# DAY/new-1 begins with it.
+# The command makes the directory DAY. When it succeeds, DAY/new-1, DAY/new-2
+# and so on, one file for each part, have the lines of the FILEs that no earlier
+# day had, and the filters remember them. With a header (KEYS='--csv --header -k
+# mail'), DAY/new-1 begins with it.
 #
 # You may stop the command at any moment. Repeat it, with the same FILEs, until it
 # succeeds, and only then begin the next day. If something of a run that you
@@ -23,9 +24,9 @@
 # With -S, the work is done on these machines, to which ssh must get without a
 # password, by users whose shell is bash. Each part has its place: the filter of
 # part 1 is on the first machine, that of part 2 on the second, and so on, again
-# from the first after the last, so never change the list. FILTERS is a folder
-# on a local disk of each, with the same name everywhere. DAY and the FILEs are
-# in a folder that all of them have mounted. ":" is this machine.
+# from the first after the last, so never change the list. FILTERS is a
+# directory on a local disk of each, with the same name everywhere. DAY and the
+# FILEs are in a directory that all of them have mounted. ":" is this machine.
 set -eu -o pipefail
 exec </dev/null
 
@@ -151,7 +152,7 @@ if [ -e "$DAY" ] && [ ! -e "$DAY/inputs" ]; then
 	others=$(find "$DAY" -mindepth 1 ! -path "$DAY/lock" ! -path "$DAY/work" \
 		! -path "$DAY/inputs.new" | head -n 1) || others=$DAY
 	[ -z "$others" ] ||
-		refuse "$DAY: has something else in it: name a new folder"
+		refuse "$DAY: has something else in it: name a new directory"
 fi
 
 export FILTERS DAY KEYS=${KEYS-} PARTS=1 HEADER='' SHELL=/bin/bash

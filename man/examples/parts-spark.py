@@ -2,22 +2,22 @@
 
     spark-submit parts-spark.py FILTERS DAY FILE...
 
-The folder FILTERS has a filter for each part; make them once, as
-parts-parallel.sh says. The job makes the folder DAY. When it succeeds, DAY/new-1,
-DAY/new-2 and so on, one file for each part, have the lines of the FILEs that no
-earlier day had, and the filters remember them. With a header
+The directory FILTERS has a filter for each part; make them once, as
+parts-parallel.sh says. The job makes the directory DAY. When it succeeds,
+DAY/new-1, DAY/new-2 and so on, one file for each part, have the lines of the
+FILEs that no earlier day had, and the filters remember them. With a header
 (KEYS="--csv --header -k mail"), DAY/new-1 begins with it.
 
 You may stop the job at any moment. Repeat it, with the same FILEs, until it
 succeeds; until then, no other day can begin. Files that come late need a day of
 their own.
 
-All names are in a folder that driver and nodes have mounted. Where is a filter?
-A task copies that of its part to its own disk, and its lines are looked up and
-remembered there. New lines and new filter get their name as one folder, with the
-first attempt that is complete, whatever fails or runs twice. At the end, the
-driver renames the new filters to the old ones. So each filter travels twice a
-day, and a node needs memory for those of its tasks.
+All names are in a directory that driver and nodes have mounted. Where is a
+filter? A task copies that of its part to its own disk, and its lines are looked
+up and remembered there. New lines and new filter get their name as one
+directory, with the first attempt that is complete, whatever fails or runs
+twice. At the end, the driver renames the new filters to the old ones. So each
+filter travels twice a day, and a node needs memory for those of its tasks.
 
 A FILE is one task: split large ones first, at line ends (`split -C 10G`). A
 compressed file can't be split: write several. KEYS in the driver's environment
@@ -82,13 +82,13 @@ def copy(source, target, header=True):
 
 
 def new_lines(part):
-    """The folder work/part-N: the new lines of a part, and its new filter."""
+    """The directory work/part-N: a part's new lines, and its new filter."""
     done = "%s/work/part-%d" % (DAY, part)
     if os.path.exists(done) or os.path.exists("%s/new-%d" % (DAY, part)):
         return
     files = b"".join(b"%s/work/in-%d-%d\0" % (os.fsencode(DAY), number, part)
                      for number in range(len(FILES)))
-    # Spark removes its own folders even after tasks that were killed.
+    # Spark removes its own directories even after tasks that were killed.
     scratch = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
     with tempfile.TemporaryDirectory(dir=scratch or None) as local:
         shutil.copy("%s/part-%d.bloom" % (FILTERS, part), local + "/filter")
@@ -180,7 +180,7 @@ if os.path.exists(DAY) and not os.path.exists(DAY + "/inputs"):
     if not os.path.isdir(DAY) or any(
             not name.startswith(("lock", "work", "inputs."))
             for name in os.listdir(DAY)):
-        refuse("%s: has something else in it: name a new folder" % DAY)
+        refuse("%s: has something else in it: name a new directory" % DAY)
 
 PARTS = HEADER = None
 number = 1

@@ -7,13 +7,13 @@
 
 /* The number that a file of /sys/fs/cgroup holds; UINT64_MAX for "max". */
 static int
-read_number(const char *folder, const char *name, uint64_t *number)
+read_number(const char *directory, const char *name, uint64_t *number)
 {
 	char path[5000];
 	FILE *file;
 	int found;
 
-	snprintf(path, sizeof path, "%s/%s", folder, name);
+	snprintf(path, sizeof path, "%s/%s", directory, name);
 	file = fopen(path, "re");
 	if (file == NULL)
 		return 0;
@@ -25,14 +25,14 @@ read_number(const char *folder, const char *name, uint64_t *number)
 
 /* A row of a group's memory.stat; 0 if there is none. */
 static uint64_t
-read_row(const char *folder, const char *row)
+read_row(const char *directory, const char *row)
 {
 	char path[5000], line[200];
 	size_t n = strlen(row);
 	uint64_t number = 0;
 	FILE *file;
 
-	snprintf(path, sizeof path, "%s/memory.stat", folder);
+	snprintf(path, sizeof path, "%s/memory.stat", directory);
 	file = fopen(path, "re");
 	if (file == NULL)
 		return 0;
@@ -63,7 +63,7 @@ left_in_groups(const char *line)
 	};
 	const struct version *version = versions;
 	uint64_t left = UINT64_MAX, limit, used, inactive;
-	char folder[4500];
+	char directory[4500];
 
 	line += strspn(line, "0123456789");
 	while (strncmp(line, version->start, strlen(version->start)) != 0) {
@@ -71,21 +71,21 @@ left_in_groups(const char *line)
 			return UINT64_MAX;
 	}
 	line += strlen(version->start) - 1;
-	snprintf(folder, sizeof folder, "%s%.*s", version->root,
+	snprintf(directory, sizeof directory, "%s%.*s", version->root,
 	    (int)strcspn(line, "\n"), line);
 	for (;;) {
-		if (read_number(folder, version->limit, &limit) &&
+		if (read_number(directory, version->limit, &limit) &&
 		    limit != UINT64_MAX &&
-		    read_number(folder, version->used, &used)) {
+		    read_number(directory, version->used, &used)) {
 			/* Page cache that nobody uses is taken away first. */
-			inactive = read_row(folder, version->inactive);
+			inactive = read_row(directory, version->inactive);
 			used -= inactive < used ? inactive : used;
 			used = used < limit ? limit - used : 0;
 			left = used < left ? used : left;
 		}
-		if (strlen(folder) <= strlen(version->root))
+		if (strlen(directory) <= strlen(version->root))
 			return left;
-		*strrchr(folder, '/') = '\0';
+		*strrchr(directory, '/') = '\0';
 	}
 }
 

@@ -13,16 +13,16 @@
 /* As many links are followed one after the other as in Linux. */
 #define LINKS_MAX 40
 
-/* The length of `path`'s folder part, with the slash; 0 if it has none. */
+/* The length of `path`'s directory part, with the slash; 0 if it has none. */
 static int
-folder_bytes(const char *path)
+directory_bytes(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash == NULL ? 0 : (int)(slash - path + 1);
 }
 
-/* Not realpath, which needs access to all folders above the current one. */
+/* Not realpath, which needs access to all directories above the current one. */
 char *
 path_follow(const char *path)
 {
@@ -31,7 +31,7 @@ path_follow(const char *path)
 
 	for (int i = 0; i < LINKS_MAX; i++) {
 		ssize_t n = readlink(name, link, sizeof link - 1);
-		int folder = 0; /* bytes of it, before a relative link */
+		int directory = 0; /* bytes of it, before a relative link */
 
 		if (n < 0 && (errno == EINVAL || errno == ENOENT))
 			return name; /* no link, or nothing yet */
@@ -41,8 +41,8 @@ path_follow(const char *path)
 		}
 		link[n] = '\0';
 		if (link[0] != '/')
-			folder = folder_bytes(name);
-		if (asprintf(&next, "%.*s%s", folder, name, link) < 0)
+			directory = directory_bytes(name);
+		if (asprintf(&next, "%.*s%s", directory, name, link) < 0)
 			memory_or_die(NULL);
 		free(name);
 		name = next;
@@ -52,16 +52,16 @@ path_follow(const char *path)
 	return NULL;
 }
 
-/* The name of the folder of `path`; to be freed. */
+/* The name of the directory of `path`; to be freed. */
 static char *
-folder_name(const char *path)
+directory_name(const char *path)
 {
-	int nbytes = folder_bytes(path);
-	char *folder = memory_or_die(strdup(nbytes == 0 ? "." : path));
+	int nbytes = directory_bytes(path);
+	char *directory = memory_or_die(strdup(nbytes == 0 ? "." : path));
 
 	if (nbytes > 0)
-		folder[nbytes] = '\0';
-	return folder;
+		directory[nbytes] = '\0';
+	return directory;
 }
 
 char *
@@ -77,18 +77,18 @@ path_real(const char *path)
 char *
 path_absolute(const char *path)
 {
-	char *name = path_follow(path), *folder, *absolute;
+	char *name = path_follow(path), *directory, *absolute;
 
 	if (name == NULL || name[0] == '/')
 		return name;
-	folder = getcwd(NULL, 0);
-	if (folder == NULL) {
+	directory = getcwd(NULL, 0);
+	if (directory == NULL) {
 		free(name);
 		return NULL;
 	}
-	if (asprintf(&absolute, "%s/%s", folder, name) < 0)
+	if (asprintf(&absolute, "%s/%s", directory, name) < 0)
 		memory_or_die(NULL);
-	free(folder);
+	free(directory);
 	free(name);
 	return absolute;
 }
@@ -103,18 +103,18 @@ int
 path_same_place(const char *a, const char *b)
 {
 	char *names[] = { path_follow(a), path_follow(b) };
-	struct stat folders[2] = { { 0 } };
+	struct stat directories[2] = { { 0 } };
 	int same = names[0] != NULL && names[1] != NULL;
 
 	for (int i = 0; same && i < 2; i++) {
-		char *folder = folder_name(names[i]);
+		char *directory = directory_name(names[i]);
 
-		same = stat(folder, &folders[i]) == 0;
-		free(folder);
+		same = stat(directory, &directories[i]) == 0;
+		free(directory);
 	}
-	same = same && path_same_file(&folders[0], &folders[1]) &&
-	    strcmp(names[0] + folder_bytes(names[0]),
-	    names[1] + folder_bytes(names[1])) == 0;
+	same = same && path_same_file(&directories[0], &directories[1]) &&
+	    strcmp(names[0] + directory_bytes(names[0]),
+	    names[1] + directory_bytes(names[1])) == 0;
 	free(names[0]);
 	free(names[1]);
 	return same;
@@ -123,45 +123,46 @@ path_same_place(const char *a, const char *b)
 static int
 cant_sync(const char *path, struct error *error)
 {
-	return error_set(error, STATUS_FAILED, "%s: can't sync its folder: %s",
+	return error_set(error, STATUS_FAILED,
+	    "%s: can't sync its directory: %s",
 	    path, strerror(errno));
 }
 
 int
-path_open_folder(const char *path, struct error *error)
+path_open_directory(const char *path, struct error *error)
 {
-	char *folder = folder_name(path);
+	char *directory = directory_name(path);
 	int fd;
 
 	do {
-		fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	} while (fd < 0 && errno == EINTR);
 	if (fd < 0)
 		cant_sync(path, error);
-	free(folder);
+	free(directory);
 	return fd;
 }
 
 int
-path_sync_opened(int folder, const char *path, struct error *error)
+path_sync_opened(int directory, const char *path, struct error *error)
 {
 	int result = 0;
 
-	/* EINVAL: this file system can't sync folders */
-	if (fsync(folder) < 0 && errno != EINVAL)
+	/* EINVAL: this file system can't sync directories */
+	if (fsync(directory) < 0 && errno != EINVAL)
 		result = cant_sync(path, error);
-	close(folder);
+	close(directory);
 	return result;
 }
 
 int
-path_sync_folder(const char *path, struct error *error)
+path_sync_directory(const char *path, struct error *error)
 {
-	int folder = path_open_folder(path, error);
+	int directory = path_open_directory(path, error);
 
-	if (folder < 0)
+	if (directory < 0)
 		return -1;
-	return path_sync_opened(folder, path, error);
+	return path_sync_opened(directory, path, error);
 }
 
 int
@@ -169,7 +170,7 @@ temporary_open(const char *path, char **name)
 {
 	int fd, errnum;
 
-	if (asprintf(name, "%.*s.bloomdedup-XXXXXX", folder_bytes(path),
+	if (asprintf(name, "%.*s.bloomdedup-XXXXXX", directory_bytes(path),
 	    path) < 0)
 		memory_or_die(NULL);
 	fd = mkostemp(*name, O_CLOEXEC);
@@ -180,16 +181,16 @@ temporary_open(const char *path, char **name)
 	return fd;
 }
 
-/* A file without a name in the folder of `path`; -1 if there can't be one. */
+/* A file without a name in the directory of `path`; -1 if there can be none. */
 static int
 open_nameless(const char *path, mode_t mode)
 {
 	int fd = -1;
 #ifdef O_TMPFILE
-	char *folder = folder_name(path);
+	char *directory = directory_name(path);
 
-	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
-	free(folder);
+	fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+	free(directory);
 	if (fd >= 0 && access(io_name(fd).text, F_OK) < 0) {
 		close(fd);
 		fd = -1;
@@ -217,7 +218,7 @@ link_opened(int fd, const char *path)
 	    AT_SYMLINK_FOLLOW);
 }
 
-/* Give a file without a name a random one in the folder of `path`. */
+/* Give a file without a name a random one in the directory of `path`. */
 static int
 link_randomly(int fd, const char *path, char **name)
 {
@@ -228,8 +229,8 @@ link_randomly(int fd, const char *path, char **name)
 	do {
 		if (io_random(&number, sizeof number, &ignored) < 0)
 			return -1;
-		if (asprintf(name, "%.*s.bloomdedup-%08x", folder_bytes(path),
-		    path, (unsigned)number) < 0)
+		if (asprintf(name, "%.*s.bloomdedup-%08x",
+		    directory_bytes(path), path, (unsigned)number) < 0)
 			memory_or_die(NULL);
 		result = link_opened(fd, *name);
 		if (result < 0)
@@ -302,7 +303,7 @@ void
 temporary_new_rights(int fd, const char *path)
 {
 	struct stat st = { .st_mode = 0600 };
-	/* An empty file tells: the folder may have a default ACL. */
+	/* An empty file tells: the directory may have a default ACL. */
 	int other = open_nameless(path, 0666);
 	char *name = NULL;
 

@@ -1,5 +1,5 @@
 /*
- * File names: links, folders, and whether two names are the same file.
+ * File names: links, directories, and whether two names are the same file.
  * Temporary files that become the real one at the end, by rename(2).
  */
 #ifndef BASE_PATH_H
@@ -28,23 +28,23 @@ int path_same_file(const struct stat *a, const struct stat *b);
 int path_same_place(const char *a, const char *b);
 
 /*
- * Sync the folder of `path`, so that a new, changed or removed name is on the
- * disk. Returns 0, or -1 with `error` filled, also if the folder can't be
- * opened, such as one that is writable but not readable.
+ * Sync the directory of `path`, so that a new, changed or removed name is on
+ * the disk. Returns 0, or -1 with `error` filled, also if the directory can't
+ * be opened, such as one that is writable but not readable.
  */
-int path_sync_folder(const char *path, struct error *error);
+int path_sync_directory(const char *path, struct error *error);
 
 /*
- * The same in two steps, so that a folder that can't be opened is an error
- * before the name is changed. path_open_folder returns a descriptor, or -1 with
- * `error` filled; path_sync_opened syncs it and closes it in any case.
+ * The same in two steps, so that a directory that can't be opened is an error
+ * before the name is changed. path_open_directory returns a descriptor, or -1
+ * with `error` filled; path_sync_opened syncs it and closes it in any case.
  */
-int path_open_folder(const char *path, struct error *error);
-int path_sync_opened(int folder, const char *path, struct error *error);
+int path_open_directory(const char *path, struct error *error);
+int path_sync_opened(int directory, const char *path, struct error *error);
 
 /*
- * Open a new file for reading and writing under a random name in the folder of
- * `path`, mode 0600 less the umask. *name becomes that name, until
+ * Open a new file for reading and writing under a random name in the directory
+ * of `path`, mode 0600 less the umask. *name becomes that name, until
  * temporary_end. If the program is killed, the file stays. Returns the
  * descriptor, or -1 with errno set.
  */
@@ -59,8 +59,9 @@ int temporary_open_nameless(const char *path, char **name);
 
 /*
  * Give the file that temporary_open_nameless has opened the name `path`, in the
- * same folder. If there is such a file, it is replaced, or without `replace`,
- * this fails with EEXIST. Returns 0, and *name is NULL; or -1 with errno set.
+ * same directory. If there is such a file, it is replaced, or without
+ * `replace`, this fails with EEXIST. Returns 0, and *name is NULL; or -1 with
+ * errno set.
  */
 int temporary_publish(int fd, char **name, const char *path, int replace);
 
@@ -75,8 +76,8 @@ void temporary_end(char **name, int remove);
 void temporary_take_rights(int fd, const struct stat *other);
 
 /*
- * The mode that open(2) with 0666 gives a new file in the folder of `path`: the
- * umask's, or that of the folder's default ACL.
+ * The mode that open(2) with 0666 gives a new file in the directory of `path`:
+ * the umask's, or that of the directory's default ACL.
  */
 void temporary_new_rights(int fd, const char *path);
 

@@ -1,4 +1,4 @@
-/* serve: serve the filters of a folder to clients of memcached and Redis. */
+/* serve: serve the filters of a directory to clients of memcached and Redis. */
 #include "base/meminfo.h"
 #include "base/components.h"
 #include "cli/command.h"
@@ -49,9 +49,9 @@ run_serve(const struct options *o, struct error *error)
 
 const struct command command_serve = {
 	.name = "serve", .run = run_serve,
-	.summary = "serve a folder of filters to memcached and Redis clients",
-	.usage = "serve -d FOLDER [-l ADDRESS]... [OPTION]...",
-	.intro = "Serve the filters NAME.bloom of FOLDER in memcached's text"
+	.summary = "serve filters to memcached and Redis clients",
+	.usage = "serve -d DIR [-l ADDRESS]... [OPTION]...",
+	.intro = "Serve the filters NAME.bloom of DIR in memcached's text"
 	    " protocol, until SIGTERM. The most common requests: 'add NAME'"
 	    " with the value 1000000|0.0001 makes a filter for a million"
 	    " subkeys at a rate of 0.0001; 'add NAME|SUBKEY' is answered with"
@@ -59,6 +59,6 @@ const struct command command_serve = {
 	    " before; 'get NAME|SUBKEY' asks without remembering. Clients of"
 	    " Redis use BF.ADD and RedisBloom's other commands. The manual has"
 	    " all of them.",
-	.takes = "serve takes its folder as an option: -d FOLDER",
-	.needs = "folder",
+	.takes = "serve takes its directory as an option: -d DIR",
+	.needs = "directory",
 };

@@ -148,8 +148,9 @@ const struct option_row option_table[] = {
 
 	/* The server. */
 
-	{ "folder", 'd', "FOLDER", SERVE, GROUP_MAIN, NAME(serve.folder),
-	    .help = "serve the filters NAME.bloom of this folder" },
+	{ "directory", 'd', "DIR", SERVE, GROUP_MAIN,
+	    NAME(serve.directory),
+	    .help = "serve the filters NAME.bloom of this directory" },
 	{ "listen", 'l', "ADDRESS", SERVE, GROUP_MAIN,
 	    .set = option_set_list, TO(listen), .adds_up = 1,
 	    .allowed = "HOST:PORT, [IPV6]:PORT, unix:PATH or fd:NUMBER",

@@ -216,7 +216,7 @@ file_publish(struct file *file, int replace, int unsynced,
 {
 	struct error ignored;
 	struct stat old;
-	int result, folder;
+	int result, directory;
 
 	/* A replacement is accessible to the same people as the old file. */
 	if (replace && stat(file->real_path, &old) == 0)
@@ -226,11 +226,11 @@ file_publish(struct file *file, int replace, int unsynced,
 	result = take_name(file, replace, error);
 	if (result != 0 || unsynced)
 		return result;
-	/* Callers that promise more sync the folder again. */
-	folder = path_open_folder(file->real_path, &ignored);
-	if (folder < 0)
+	/* Callers that promise more sync the directory again. */
+	directory = path_open_directory(file->real_path, &ignored);
+	if (directory < 0)
 		return 0;
-	return path_sync_opened(folder, file->real_path, error);
+	return path_sync_opened(directory, file->real_path, error);
 }
 
 void

@@ -61,7 +61,7 @@ int file_open(struct file *file, const char *path, unsigned how,
 
 /*
  * Create an empty file, mode 0600 less the umask, locked, under a temporary
- * name in the folder of `path`. file_close removes it if it was never
+ * name in the directory of `path`. file_close removes it if it was never
  * published.
  */
 int file_create(struct file *file, const char *path, struct error *error);
@@ -70,8 +70,8 @@ int file_create(struct file *file, const char *path, struct error *error);
  * Sync a file of file_create, so that it is complete, and give it its name. If
  * there is such a file by then, the new one takes its mode, owner and group and
  * replaces it; or, without `replace`, nothing happens and 1 is returned. The
- * name is synced if the folder can be opened. If `unsynced`, nothing is synced:
- * after a power failure, there may be a part of the file, or none.
+ * name is synced if the directory can be opened. If `unsynced`, nothing is
+ * synced: after a power failure, there may be a part of the file, or none.
  */
 int file_publish(struct file *file, int replace, int unsynced,
     struct error *error);

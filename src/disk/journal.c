@@ -73,7 +73,7 @@ journal_create(struct journal *j, const char *filter,
 	    error) < 0)
 		return -1;
 	/* Not at the commit: then the output is already in place. */
-	if (path_sync_folder(j->path, error) < 0) {
+	if (path_sync_directory(j->path, error) < 0) {
 		journal_forget(j);
 		return -1;
 	}

@@ -87,7 +87,7 @@ int journal_create(struct journal *journal, const char *filter,
 
 /*
  * A journal of no filter, for text that is appended in the end: in a file in
- * the folder of `output` that has no name, and is gone once it is closed.
+ * the directory of `output` that has no name, and is gone once it is closed.
  * Errors name the output.
  */
 int journal_create_nameless(struct journal *journal, const char *output,

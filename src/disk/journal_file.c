@@ -72,7 +72,7 @@ journal_remove(struct journal *j, struct error *error)
 		if (unlink_own(j) < 0)
 			result = error_system(error, errno, j->path);
 		else /* if this and the power fail, a later run removes it */
-			path_sync_folder(j->path, &ignored);
+			path_sync_directory(j->path, &ignored);
 	}
 	journal_close(j);
 	return result;

@@ -110,7 +110,7 @@ deferred_begin(struct filter **filter, enum deferred_how how,
 		result = journal_create(&d->journal, path,
 		    filter_header(*filter)->id, how == DEFERRED_TEXT, error);
 	else if (result == 0 && path != NULL)
-		result = path_sync_folder(path, error);
+		result = path_sync_directory(path, error);
 	if (result < 0) {
 		release(d);
 		return -1;

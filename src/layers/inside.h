@@ -1,10 +1,10 @@
 /*
- * The parts of a filter in a file or in memory, only for this folder: layers.c
- * opens and creates it, and chooses its operations: plain.c has those of a
- * filter without a window, windowed.c those of one that has a window. ahead.c
- * grows a plain filter before the room is needed, room.c any filter when it is,
- * and table.c reads its table and keeps its counters and checksums. Each calls
- * only those after it.
+ * The parts of a filter in a file or in memory, only for this directory:
+ * layers.c opens and creates it, and chooses its operations: plain.c has those
+ * of a filter without a window, windowed.c those of one that has a window.
+ * ahead.c grows a plain filter before the room is needed, room.c any filter
+ * when it is, and table.c reads its table and keeps its counters and checksums.
+ * Each calls only those after it.
  *
  * Functions return 0, or -1 with `error` filled; exceptions are stated.
  */

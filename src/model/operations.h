@@ -1,12 +1,12 @@
 /*
  * What is behind a filter: the table of operations that each kind implements,
- * for filter/ and the folders of the kinds. A kind embeds `struct filter` as
- * its first member. The contracts are those of the functions of the same names
- * in filter/filter.h, except as noted here. A filter on top of another one has
- * only `probe`, `reserve`, `mark` and `close`, and leaves the rest to that one.
- * Others have `costs`, `idle_after` and `write_back`, too, and what their kind
- * of location can do: `claim`, or for files `sync` and `read_pages`. The rest
- * is NULL where there is nothing to do or to report.
+ * for filter/ and the directories of the kinds. A kind embeds `struct filter`
+ * as its first member. The contracts are those of the functions of the same
+ * names in filter/filter.h, except as noted here. A filter on top of another
+ * one has only `probe`, `reserve`, `mark` and `close`, and leaves the rest to
+ * that one. Others have `costs`, `idle_after` and `write_back`, too, and what
+ * their kind of location can do: `claim`, or for files `sync` and `read_pages`.
+ * The rest is NULL where there is nothing to do or to report.
  */
 #ifndef MODEL_OPERATIONS_H
 #define MODEL_OPERATIONS_H

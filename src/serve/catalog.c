@@ -106,17 +106,17 @@ forget(struct catalog *catalog, struct served *s, struct error *error)
 	return served_free(s, error);
 }
 
-/* Add the folder's new files to the catalog. */
+/* Add the directory's new files to the catalog. */
 static int
-read_folder(struct catalog *catalog, struct error *error)
+read_directory(struct catalog *catalog, struct error *error)
 {
-	const char *path = catalog->pool.settings->folder;
-	DIR *folder = opendir(path);
+	const char *path = catalog->pool.settings->directory;
+	DIR *directory = opendir(path);
 	struct dirent *entry;
 
-	if (folder == NULL)
+	if (directory == NULL)
 		return error_system(error, errno, path);
-	while ((entry = readdir(folder)) != NULL) {
+	while ((entry = readdir(directory)) != NULL) {
 		size_t n = strlen(entry->d_name);
 		struct bytes name = { (const uint8_t *)entry->d_name, n };
 
@@ -127,16 +127,16 @@ read_folder(struct catalog *catalog, struct error *error)
 		if (catalog_is_name(name) && look_up(catalog, name) == NULL)
 			served_postpone(insert(catalog, name));
 	}
-	closedir(folder);
+	closedir(directory);
 	return 0;
 }
 
 /*
- * Lock the folder, and wait for that until clock_now is `until`. Servers that
- * only read may share a folder.
+ * Lock the directory, and wait for that until clock_now is `until`. Servers
+ * that only read may share a directory.
  */
 static int
-lock_folder(const struct catalog *catalog, uint64_t until,
+lock_directory(const struct catalog *catalog, uint64_t until,
     struct error *error)
 {
 	const struct serve_settings *settings = catalog->pool.settings;
@@ -144,10 +144,11 @@ lock_folder(const struct catalog *catalog, uint64_t until,
 
 	while (flock(catalog->fd, mode | LOCK_NB) < 0) {
 		if (errno != EWOULDBLOCK)
-			return error_system(error, errno, settings->folder);
+			return error_system(error, errno, settings->directory);
 		if (clock_now() >= until)
 			return error_set(error, STATUS_LOCKED, "%s: another"
-			    " process serves this folder", settings->folder);
+			    " process serves this directory",
+			    settings->directory);
 		nanosleep(&moment, NULL);
 	}
 	return 0;
@@ -205,14 +206,14 @@ catalog_open(const struct serve_settings *settings, struct leases *leases,
 	*pool = (struct served_pool){ .settings = settings, .second = 1,
 		.limit = settings->memory_bytes, .open_max = open_max,
 		.leases = leases };
-	catalog->fd = open(settings->folder, O_RDONLY | O_DIRECTORY |
+	catalog->fd = open(settings->directory, O_RDONLY | O_DIRECTORY |
 	    O_CLOEXEC);
 	if (catalog->fd < 0) {
-		error_system(error, errno, settings->folder);
+		error_system(error, errno, settings->directory);
 		goto fail;
 	}
-	if (lock_folder(catalog, until, error) < 0 ||
-	    read_folder(catalog, error) < 0)
+	if (lock_directory(catalog, until, error) < 0 ||
+	    read_directory(catalog, error) < 0)
 		goto fail;
 	open_filters(catalog);
 	while (open_locked_filters(catalog) && clock_now() < until)
@@ -253,7 +254,7 @@ catalog_find(struct catalog *catalog, struct bytes name)
 	if (s == NULL || !is_named(s, name))
 		s = look_up(catalog, name);
 	if (s == NULL && catalog_is_name(name)) {
-		/* it may be new in the folder */
+		/* it may be new in the directory */
 		snprintf(file, sizeof file, "%.*s" SUFFIX, (int)name.nbytes,
 		    (const char *)name.data);
 		if (fstatat(catalog->fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
@@ -275,7 +276,7 @@ catalog_report_missing(struct catalog *catalog, struct bytes name)
 	struct error text;
 
 	error_set(&text, STATUS_OK, "%s: no such filter: %.*s",
-	    catalog->pool.settings->folder, (int)name.nbytes,
+	    catalog->pool.settings->directory, (int)name.nbytes,
 	    (const char *)name.data);
 	served_report(&catalog->pool, &catalog->unknown, text.text);
 }
@@ -371,5 +372,5 @@ catalog_list(struct catalog *catalog)
 		else
 			i++;
 	}
-	read_folder(catalog, &(struct error){ 0 });
+	read_directory(catalog, &(struct error){ 0 });
 }

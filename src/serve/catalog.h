@@ -1,7 +1,8 @@
 /*
- * The filters of a folder, by name: NAME is the file NAME.bloom. The folder is
- * locked, and it is authoritative: a request for a filter checks, at most once
- * a second per name, whether its file has appeared, disappeared or changed.
+ * The filters of a directory, by name: NAME is the file NAME.bloom. The
+ * directory is locked, and it is authoritative: a request for a filter checks,
+ * at most once a second per name, whether its file has appeared, disappeared or
+ * changed.
  *
  * Functions return 0, or -1 with `error` filled; exceptions are stated.
  */
@@ -19,7 +20,7 @@
 /* Other files only read it, set pool.limit, and count pool.second. */
 struct catalog {
 	struct served_pool pool;
-	int fd;                    /* the folder, which it keeps locked */
+	int fd;                    /* the directory, which it keeps locked */
 	uint64_t listed;           /* the second of the last catalog_list */
 	struct served **items;     /* the filters known, sorted by name */
 	size_t count, capacity;    /* of items: their number, and the room */
@@ -28,9 +29,9 @@ struct catalog {
 };
 
 /*
- * Lock the folder of `settings`, which must stay, and open its filters, at most
- * `open_max` of them at a time. `leases` has their leases, and must stay, too;
- * NULL if there are none. Filters that cannot be used are reported
+ * Lock the directory of `settings`, which must stay, and open its filters, at
+ * most `open_max` of them at a time. `leases` has their leases, and must stay,
+ * too; NULL if there are none. Filters that cannot be used are reported
  * (settings->tell), and are no error. Returns NULL with `error` filled if it
  * fails. catalog_close frees it.
  */
@@ -38,8 +39,8 @@ struct catalog *catalog_open(const struct serve_settings *settings,
     struct leases *leases, size_t open_max, struct error *error);
 
 /*
- * Close all filters and unlock the folder. Returns -1 if changes that were only
- * in memory could not be written; it is closed all the same.
+ * Close all filters and unlock the directory. Returns -1 if changes that were
+ * only in memory could not be written; it is closed all the same.
  */
 int catalog_close(struct catalog *catalog, struct error *error);
 
@@ -74,7 +75,7 @@ int catalog_add(struct catalog *catalog, struct bytes name,
 int catalog_remove(struct catalog *catalog, struct bytes name,
     struct error *error);
 
-/* Make `items` all filters of the folder; reads it at most once a second. */
+/* Make `items` all filters of the directory; reads it at most once a second. */
 void catalog_list(struct catalog *catalog);
 
 #endif

@@ -312,7 +312,7 @@ static void
 refuse_dump(struct resp *r)
 {
 	resp_refuse(r, "ERR not supported: the filter is the file"
-	    " NAME.bloom in the server's folder, which can be copied");
+	    " NAME.bloom in the server's directory, which can be copied");
 }
 
 static void

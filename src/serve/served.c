@@ -22,14 +22,14 @@ struct served *
 served_new(struct served_pool *pool, struct bytes name)
 {
 	struct served *s = memory_or_die(calloc(1, sizeof *s));
-	size_t path_bytes = strlen(pool->settings->folder) + name.nbytes +
+	size_t path_bytes = strlen(pool->settings->directory) + name.nbytes +
 	    sizeof "/.bloom";
 
 	s->pool = pool;
 	memcpy(s->name, name.data, name.nbytes);
 	s->name_bytes = name.nbytes;
 	s->path = memory_or_die(malloc(path_bytes));
-	snprintf(s->path, path_bytes, "%s/%s.bloom", pool->settings->folder,
+	snprintf(s->path, path_bytes, "%s/%s.bloom", pool->settings->directory,
 	    s->name);
 	s->slot = -1;
 	s->expansion = 2;
@@ -225,7 +225,7 @@ static int
 start(struct served *s, const struct filter_design *design,
     struct error *error)
 {
-	/* no_link: a link in the folder must not lead to files elsewhere */
+	/* no_link: a link in the directory must not lead to files elsewhere */
 	const struct filter_use use = {
 		.writable = !s->pool->settings->read_only, .growth = -1,
 		.max_bytes = UINT64_MAX, .no_link = 1, .in_place = 1,

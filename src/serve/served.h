@@ -1,7 +1,7 @@
 /*
- * One filter of the folder that is served: the file NAME.bloom, locked while it
- * is open. A filter that cannot be used has a reason. At most once a second, at
- * a request, it is compared with the file of its name, or opened again.
+ * One filter of the directory that is served: the file NAME.bloom, locked while
+ * it is open. A filter that cannot be used has a reason. At most once a second,
+ * at a request, it is compared with the file of its name, or opened again.
  *
  * At most open_max filters are open at a time: if another one is needed, the
  * one that was not used for the longest time is closed.
@@ -27,7 +27,7 @@
 
 struct filter;
 
-/* What all filters of a folder share. */
+/* What all filters of a directory share. */
 struct served_pool {
 	const struct serve_settings *settings;
 	uint64_t second;       /* seconds since the start, from 1 on */

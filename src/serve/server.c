@@ -313,7 +313,7 @@ begin(struct service *service, struct error *error)
 			warning = ": other machines can connect, and the"
 			    " protocol has no password";
 		error_notify(settings->tell, "serving %s on %s%s",
-		    settings->folder, l->name, warning);
+		    settings->directory, l->name, warning);
 	}
 	service->tick = new_event(service, -1, 0, on_tick, service);
 	add(service->tick, &second);

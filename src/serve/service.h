@@ -21,7 +21,7 @@ enum admin {
 
 /* The options of serve. They don't change, and outlive the server. */
 struct serve_settings {
-	const char *folder;     /* the folder with the filters */
+	const char *directory;  /* the directory with the filters */
 	char *const *addresses; /* as listener_open takes them */
 	size_t address_count;
 	mode_t socket_mode;     /* of unix sockets */

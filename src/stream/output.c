@@ -186,14 +186,14 @@ output_sync_name(const struct output *out, struct error *error)
 	if (fstat(out->fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	if (out->target != NULL)
-		return path_sync_folder(out->target, error);
+		return path_sync_directory(out->target, error);
 	name = path_follow(standard ? io_name(out->fd).text : out->name);
 	if (name == NULL && !standard)
 		return error_system(error, errno, out->name);
 	/* Nobody knows the name without /proc, or of a file that has none. */
 	if (name != NULL && (!standard || (stat(name, &named) == 0 &&
 	    path_same_file(&st, &named))))
-		result = path_sync_folder(name, error);
+		result = path_sync_directory(name, error);
 	free(name);
 	return result;
 }
@@ -234,18 +234,18 @@ output_secure(struct output *out, struct error *error)
 int
 output_finish(struct output *out, struct error *error)
 {
-	int folder, errnum;
+	int directory, errnum;
 
 	if (out->target == NULL)
 		return 0;
-	folder = path_open_folder(out->target, error);
-	if (folder < 0)
+	directory = path_open_directory(out->target, error);
+	if (directory < 0)
 		return -1;
 	if (temporary_publish(out->fd, &out->hidden, out->target,
 	    out->replaces) == 0)
-		return path_sync_opened(folder, out->target, error);
+		return path_sync_opened(directory, out->target, error);
 	errnum = errno;
-	close(folder);
+	close(directory);
 	if (errnum == EEXIST)
 		return error_set(error, STATUS_FAILED, "%s: another program"
 		    " has made it while this run was at work; it stays as it"

@@ -86,8 +86,8 @@ int output_is_same(const char *a, const char *b);
 int output_check_sync(const char *path, struct error *error);
 
 /*
- * Sync the name of the open file, or prepare its folder for output_finish. The
- * system knows the name of standard output; if not, nothing is done.
+ * Sync the name of the open file, or prepare its directory for output_finish.
+ * The system knows the name of standard output; if not, nothing is done.
  */
 int output_sync_name(const struct output *output, struct error *error);
 

@@ -271,13 +271,13 @@ END
 	seq 5 20 >text
 	: | gzip >empty
 	files=()
-	mkdir folder
+	mkdir directory
 	for ((i = 0; i < 3; i++)); do
-		files+=(small packed text folder empty short packed small)
+		files+=(small packed text directory empty short packed small)
 	done
 	same_alone "${files[@]}"
 	[ "$status" -eq 3 ]
-	[ "$(grep -c 'folder: Is a directory' err)" -eq 3 ]
+	[ "$(grep -c 'directory: Is a directory' err)" -eq 3 ]
 	[ "$(grep -c 'short: .*too early' err)" -eq 3 ]
 	[ "$(wc -l <err)" -eq 6 ]
 	{ seq 1 10; cat plain; seq 11 20; } | cmp - out

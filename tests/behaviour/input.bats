@@ -44,8 +44,8 @@ broken_file() {
 }
 
 @test "a directory among several" {
-	mkdir folder
-	broken_file folder 'Is a directory'
+	mkdir directory
+	broken_file directory 'Is a directory'
 }
 
 @test "a file that may not be read among several" {

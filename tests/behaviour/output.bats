@@ -389,14 +389,15 @@ refused() {
 
 @test "the output can't be the duplicates, by whatever name" {
 	printf 'a\na\n' >in
-	mkdir folder
+	mkdir directory
 	ln -s . here
 	ln -s out link
-	before=$(printf '%s\n' fails.err fails.out folder here in link | sort)
+	before=$(printf '%s\n' directory fails.err fails.out here in link |
+		sort)
 	: >fails.err
 	: >fails.out
 	for atomic in '' --atomic; do
-		for name in out ./out "$PWD/out" here/out folder/../out link; do
+		for name in out ./out "$PWD/out" here/out directory/../out link; do
 			refused 'different file from the output' bloomdedup \
 				-f seen $atomic -o out --duplicates="$name" in
 			refused 'different file from the output' bloomdedup \
@@ -418,9 +419,9 @@ refused() {
 		done
 		rm out hard
 	done
-	bloomdedup -f seen --atomic -o out --duplicates=folder/out in
+	bloomdedup -f seen --atomic -o out --duplicates=directory/out in
 	echo a | cmp - out
-	cmp out folder/out
+	cmp out directory/out
 }
 
 @test "--duplicates=- is standard output, where the lines go elsewhere" {
@@ -470,11 +471,11 @@ refused() {
 	bloomdedup -f seen in >out
 	bloomdedup -f here/seen -o other.journal in
 	# a link to the filter: its journal stands beside the file
-	mkdir folder
-	ln -s ../seen folder/name
-	fails 2 "journal, folder/name.journal" bloomdedup -f folder/name \
+	mkdir directory
+	ln -s ../seen directory/name
+	fails 2 "journal, directory/name.journal" bloomdedup -f directory/name \
 		-o seen.journal in
-	bloomdedup -f folder/name -o folder/name.journal in
+	bloomdedup -f directory/name -o directory/name.journal in
 }
 
 @test "-o with a filter that remembers lines: append, or overwrite" {

@@ -223,9 +223,9 @@ load ../all-or-nothing
 
 @test "an input that can't be read: the command succeeds, nothing is remembered" {
 	prepare
-	mkdir folder
-	fails 3 'folder: Is a directory' bloomdedup -f seen \
-		--to-command='cat >got' in folder
+	mkdir directory
+	fails 3 'directory: Is a directory' bloomdedup -f seen \
+		--to-command='cat >got' in directory
 	nothing_remembered
 }
 

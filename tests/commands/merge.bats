@@ -497,7 +497,7 @@ find_temporary() {
 		done
 		[ "$status" -eq 0 ]
 		[ $n -gt 1 ]
-		# of the folder, behind the name
+		# of the directory, behind the name
 		fail_sync fsync 1 $operands
 		[ "$status" -eq 3 ]
 		grep -q 'Input/output error' err

@@ -44,9 +44,9 @@ parts_of() {
 	seq 3 | bloomdedup partition --parts=300 -o 'few-%d'
 	[ "$(ls few-* | wc -l)" -eq 300 ]
 	[ "$(cat few-* | wc -l)" -eq 3 ]
-	mkdir folder
-	seq 3 | bloomdedup partition --parts=2 -o 'folder/%%s-%d-%s%'
-	[ "$(cat folder/%%s-1-%s% folder/%%s-2-%s% | wc -l)" -eq 3 ]
+	mkdir directory
+	seq 3 | bloomdedup partition --parts=2 -o 'directory/%%s-%d-%s%'
+	[ "$(cat directory/%%s-1-%s% directory/%%s-2-%s% | wc -l)" -eq 3 ]
 }
 
 @test "the numbers are those of the second reader, for lines of any bytes" {

@@ -26,11 +26,11 @@ unchanged() {
 }
 
 @test "remove on a symbolic link: the filter goes, and the link" {
-	mkdir folder
-	bloomdedup create folder/seen
-	ln -s folder/seen link
+	mkdir directory
+	bloomdedup create directory/seen
+	ln -s directory/seen link
 	bloomdedup remove link
-	[ ! -e folder/seen ]
+	[ ! -e directory/seen ]
 	[ ! -L link ]
 }
 

@@ -500,12 +500,12 @@ some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
 	bloomdedup --jso=/a -- in >out
 	cmp in out
 	# -d and --json are different ones for some commands
-	mkdir folder
+	mkdir directory
 	fails 2 'serve: not a file; the command comes first: bloomdedup serve' \
-		bloomdedup -d folder serve
-	fails 2 'the command comes first' bloomdedup -qd folder serve
-	fails 2 "-d, --folder: 'serve' is the command, which comes first" \
-		bloomdedup -d serve folder
+		bloomdedup -d directory serve
+	fails 2 'the command comes first' bloomdedup -qd directory serve
+	fails 2 "-d, --directory: 'serve' is the command, which comes first" \
+		bloomdedup -d serve directory
 	fails 2 "--json: 'info' is not allowed; give a JSON pointer" \
 		bloomdedup --json info seen
 	bloomdedup info --json seen >out
@@ -744,8 +744,8 @@ same_number() {
 		fails 2 "$word: -z is for lines that end in NUL" bloomdedup $word in
 	done
 	# who takes an option is said where it is one or two
-	fails 2 '--folder is not an option of bloomdedup, but of serve; see' \
-		bloomdedup --folder=x in
+	fails 2 '--directory is not an option of bloomdedup, but of serve; see' \
+		bloomdedup --directory=x in
 	fails 2 '--table is not an option of bloomdedup info, but of size; see' \
 		bloomdedup info --table in
 	fails 2 '--force is not an option of bloomdedup add, but of create and merge; see' \

@@ -313,7 +313,7 @@ has_lines() {
 	no_leftovers
 }
 
-@test "below a folder that may not be searched, but is entered" {
+@test "below a directory that may not be searched, but is entered" {
 	[ "$(id -u)" -eq 0 ] || skip "needs root"
 	become_nobody
 	mkdir above above/here
@@ -349,8 +349,8 @@ has_lines() {
 	printf 'old\nnew\n' | cmp - file
 }
 
-# default_acls RIGHTS...: for each, a folder of that name whose default ACL they
-# are: of owner, owning group, group 0, mask and others; 8: no such entry.
+# default_acls RIGHTS...: for each, a directory of that name whose default ACL
+# they are: of owner, owning group, group 0, mask and others; 8: no such entry.
 default_acls() {
 	python3 - "$@" <<-'END'
 		import os, struct, sys
@@ -404,14 +404,14 @@ default_acls() {
 
 @test "a symbolic link is kept; the file behind it is replaced" {
 	prepare
-	mkdir folder
-	mv file folder/file
-	ln -s folder/file link
+	mkdir directory
+	mv file directory/file
+	ln -s directory/file link
 	ln -s link second
 	bloomdedup --atomic --overwrite -f seen -o second in
 	[ -L link ]
 	[ -L second ]
-	cmp new folder/file
+	cmp new directory/file
 	no_leftovers
 }
 
@@ -441,19 +441,19 @@ default_acls() {
 @test "where --duplicates can't be replaced, the file isn't" {
 	echo old >file
 	printf 'a\nb\na\n' >in
-	mkdir folder
+	mkdir directory
 	mkfifo pipe
-	"$BLOOMDEDUP" --atomic --overwrite -f seen -o file --duplicates=folder/dup <pipe \
+	"$BLOOMDEDUP" --atomic --overwrite -f seen -o file --duplicates=directory/dup <pipe \
 		2>err 7>&- &
 	exec 7>pipe
 	cat in >&7
-	until_true has_temporary $! folder
-	rm -r folder
+	until_true has_temporary $! directory
+	rm -r directory
 	exec 7>&-
 	status=0
 	wait $! || status=$?
 	[ "$status" -eq 3 ]
-	grep -q 'folder/dup: .*: No such file' err
+	grep -q 'directory/dup: .*: No such file' err
 	echo old | cmp - file
 	bloomdedup check -v -f seen in | cmp in -
 	no_leftovers
@@ -817,12 +817,12 @@ has_temporary() {
 		link) ln -s target seen.journal ;;
 		nowhere) ln -s missing seen.journal ;;
 		fifo) mkfifo seen.journal ;;
-		folder) mkdir seen.journal ;;
+		directory) mkdir seen.journal ;;
 		text) seq 1 100 >seen.journal ;;
 		note) echo 'to do' >seen.journal ;;
 		esac
 	}
-	for what in link nowhere fifo folder text note; do
+	for what in link nowhere fifo directory text note; do
 		echo "$what"
 		plant $what
 		fails 3 seen.journal bloomdedup --atomic --overwrite -f seen -o file in
@@ -842,16 +842,16 @@ has_temporary() {
 }
 
 @test "the journal stands beside the file that a link leads to" {
-	mkdir folder
-	echo old | bloomdedup -f folder/seen >/dev/null
-	ln -s folder/seen link
+	mkdir directory
+	echo old | bloomdedup -f directory/seen >/dev/null
+	ln -s directory/seen link
 	printf 'a\nb\n' >new
-	"$HELPER" journal folder/seen <new
+	"$HELPER" journal directory/seen <new
 	bloomdedup check -f link new >out
 	cmp new out
 	bloomdedup -f link new >out 2>err
 	[ ! -s out ]
-	[ ! -e folder/seen.journal ]
+	[ ! -e directory/seen.journal ]
 }
 
 # more than a buffer, a batch or a piece of the journal has anywhere, in a dozen

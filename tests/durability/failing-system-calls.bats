@@ -471,7 +471,7 @@ sync_fails() {
 }
 
 @test "--sync: an output whose sync failed in mid-run is not asked again" {
-	sync_fails fsync 3 part # the first ones are the folders'
+	sync_fails fsync 3 part # the first ones are the directories'
 	bloomdedup check -f seen many >known || true
 	[ ! -s known ]
 }
@@ -567,7 +567,7 @@ sync_fails() {
 	untraced fail_each large pwrite64 4
 	# the filter, the journal
 	untraced fail_each large fdatasync 2
-	# the folders of the file and the journal, the file
+	# the directories of the file and the journal, the file
 	untraced fail_each large fsync 3
 	# of a filter that grows both slots, and a layer
 	untraced fail_each small pwrite64 6

@@ -20,7 +20,7 @@ run_to() {
 	"${wrapper[@]}" "$@" >>disk/appended 2>err
 }
 
-@test "a folder that can't be opened to sync it fails --sync and --atomic" {
+@test "a directory that can't be opened to sync it fails --sync and --atomic" {
 	skip_if_emulated "calls of its own"
 	needs_strace
 	prepare
@@ -47,7 +47,7 @@ run_to() {
 				grep -q 'disk/".*INJECTED' trace
 				echo "$how, $error: $status"
 				[ "$status" -eq 3 ]
-				grep -q "^bloomdedup: .*can't sync its folder" \
+				grep -q "^bloomdedup: .*can't sync its directory" \
 					err
 				[ "$(wc -l <err)" -eq 1 ]
 				# nothing was printed or remembered
@@ -60,7 +60,7 @@ run_to() {
 	done
 }
 
-@test "a folder that may be written to and not read" {
+@test "a directory that may be written to and not read" {
 	become_nobody
 	wrapper=("${as_nobody[@]}")
 	prepare
@@ -79,7 +79,7 @@ run_to() {
 		run_to $how || status=$?
 		echo "$how: $status"
 		[ "$status" -eq 3 ]
-		grep -q "^bloomdedup: .*can't sync its folder: Perm" err
+		grep -q "^bloomdedup: .*can't sync its directory: Perm" err
 		[ ! -s disk/appended ]
 		bloomdedup check -v -f disk/seen in | cmp in -
 	done

@@ -71,9 +71,9 @@ def split(kind, data):
 
 
 class Scenario:
-    def __init__(self, seed, folder):
+    def __init__(self, seed, directory):
         self.rng = random.Random(seed)
-        self.folder = folder
+        self.directory = directory
         self.kind = self.rng.choice(list(KINDS))
         self.kills = 0
         self.followed = False
@@ -90,10 +90,10 @@ class Scenario:
             stream.append(record)
             if self.rng.random() < 0.2:
                 stream.append(self.records[self.rng.randrange(i + 1)])
-        for name in os.listdir(folder):
+        for name in os.listdir(directory):
             if name.startswith(("seen", "out", "again")):
-                os.unlink(os.path.join(folder, name))
-        with open(os.path.join(folder, "in"), "wb") as file:
+                os.unlink(os.path.join(directory, name))
+        with open(os.path.join(directory, "in"), "wb") as file:
             file.write(self.header + b"".join(stream))
 
     def run(self, fault):
@@ -110,11 +110,11 @@ class Scenario:
             if how != "-o":
                 command.append(how)
             if self.rng.random() < 0.5:
-                path = os.path.join(self.folder, self.files[-1][0])
+                path = os.path.join(self.directory, self.files[-1][0])
                 with open(path, "w") as file:
                     file.write("what is replaced\n")
         elif how == ">>":
-            output = open(os.path.join(self.folder, "out"), "ab")
+            output = open(os.path.join(self.directory, "out"), "ab")
         else:
             output = subprocess.DEVNULL
             command += ["-o", "out", "--append"]
@@ -136,7 +136,7 @@ class Scenario:
             if limit is not None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-        result = subprocess.run(command + ["in"], cwd=self.folder,
+        result = subprocess.run(command + ["in"], cwd=self.directory,
                                 env=environment, stdin=subprocess.DEVNULL,
                                 stdout=output, stderr=subprocess.PIPE,
                                 preexec_fn=before, timeout=120)
@@ -150,7 +150,7 @@ class Scenario:
     def append_foreign(self):
         record = make_record(self.kind, f"foreign-{len(self.foreign)}",
                              self.rng)
-        path = os.path.join(self.folder, "out")
+        path = os.path.join(self.directory, "out")
         with open(path, "rb") as file:
             _, rest = split(self.kind, file.read())
         if os.path.getsize(path) < len(self.header):
@@ -166,7 +166,7 @@ class Scenario:
     def play(self):
         for _ in range(self.rng.randrange(4)):
             follower = None
-            path = os.path.join(self.folder, "out")
+            path = os.path.join(self.directory, "out")
             if os.path.exists(path) and self.rng.random() < 0.15:
                 follower = open(path, "rb")
                 self.followed = True
@@ -181,7 +181,7 @@ class Scenario:
         """Each run has a file of its own."""
         all_there = []
         for i, (name, how) in enumerate(self.files):
-            path = os.path.join(self.folder, name)
+            path = os.path.join(self.directory, name)
             if not os.path.exists(path):
                 continue
             with open(path, "rb") as file:
@@ -205,11 +205,11 @@ class Scenario:
         assert status == 0, f"the last run exits with {status}"
         assert not any(name.startswith(".bloomdedup-") and
                        os.stat(name).st_nlink == 1
-                       for name in os.listdir(self.folder)), "a copy stays"
+                       for name in os.listdir(self.directory)), "a copy stays"
         if self.apart:
             self.check_apart()
             return
-        with open(os.path.join(self.folder, "out"), "rb") as file:
+        with open(os.path.join(self.directory, "out"), "rb") as file:
             data = file.read()
         if self.glued:
             for record in self.records + self.foreign:
@@ -235,7 +235,7 @@ class Scenario:
             assert count.get(record, 0) == 1, f"not once: {record!r}"
         for record in wanted:
             assert count[record] <= 1 + self.kills, f"too often: {record!r}"
-        assert not os.path.exists(os.path.join(self.folder, "seen.journal"))
+        assert not os.path.exists(os.path.join(self.directory, "seen.journal"))
 
 
 def main():

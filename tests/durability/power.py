@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Replays power cuts: what is on the disk after each, and what runs make of it.
 
-    power.py [-s SEED] [-n STATES] [-k FOLDER] CASE...
+    power.py [-s SEED] [-n STATES] [-k DIRECTORY] CASE...
     power.py --list
 
 A case is a command that `recorder` (tests/helpers/recorder.c) traces: each
@@ -17,7 +17,7 @@ What must hold, beside what a case says itself:
 
 The program under test is $BLOOMDEDUP, the helpers are in $BUILD. STATES is how
 many states of the disk are tried for each case (300); SEED decides which. A
-failure is printed with both, and -k keeps its folder.
+failure is printed with both, and -k keeps its directory.
 
 Exit status: 0 all of it holds, 1 something doesn't, 2 usage.
 """
@@ -30,7 +30,7 @@ import shutil
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True  # into this folder
+sys.dont_write_bytecode = True  # into this directory
 from power_cases import CASES, Failure, make_input, record, shell
 from power_disk import read_trace
 
@@ -46,7 +46,7 @@ class Trial:
         self.events = self.states = self.lost = self.losing = 0
         self.failures = []
 
-    def folder(self, name):
+    def directory(self, name):
         """One with the input, and nothing in disk/ and done/."""
         path = os.path.join(self.work, name)
         if not os.path.exists(path):
@@ -58,11 +58,11 @@ class Trial:
         return path
 
     def lay_out(self, state, name="cut"):
-        folder = self.folder(name)
+        directory = self.directory(name)
         for (_, filename), data in state.items():
-            with open(os.path.join(folder, "disk", filename), "wb") as file:
+            with open(os.path.join(directory, "disk", filename), "wb") as file:
                 file.write(data)
-        return folder
+        return directory
 
     def is_new(self, state, done):
         digest = hashlib.sha256(repr(sorted(done)).encode())
@@ -77,10 +77,10 @@ class Trial:
 
     def try_state(self, state, done, where):
         """Judge it; the text of a failure, or None."""
-        folder = self.lay_out(state)
+        directory = self.lay_out(state)
         self.states += 1
         try:
-            lost = self.case.judge(folder, done)
+            lost = self.case.judge(directory, done)
             if lost and not self.case.may_lose:
                 raise Failure("%d lines are lost" % lost)
             self.lost += lost
@@ -97,7 +97,8 @@ class Trial:
 
     def states_at(self, disk, count, where, earlier=()):
         """Try `count` states that there may be at this event."""
-        done = {name for (folder, name) in disk.names_now() if folder == 1}
+        done = {name for (directory, name) in disk.names_now()
+                if directory == 1}
         done |= set(earlier)
         for _ in range(count):
             state = {key: data for key, data
@@ -110,9 +111,9 @@ class Trial:
         return int(per_event) + (self.rng.random() < per_event % 1)
 
     def run(self):
-        folder = self.folder("record")
-        shell(folder, self.case.prepare)
-        trace = record(folder, self.case.command)
+        directory = self.directory("record")
+        shell(directory, self.case.prepare)
+        trace = record(directory, self.case.command)
         self.events = sum(1 for _ in read_trace(trace, ("disk", "done")))
         per_event = self.wanted / self.events
         for i, disk in enumerate(read_trace(trace, ("disk", "done"))):
@@ -124,9 +125,9 @@ class Trial:
                     self.run_recovery(state, done, where)
 
     def run_recovery(self, state, done, where):
-        folder = self.lay_out(state, "recovery")
+        directory = self.lay_out(state, "recovery")
         try:
-            trace = record(folder, self.case.recovery)
+            trace = record(directory, self.case.recovery)
         except Failure as failure:
             self.failures.append((where, str(failure)))
             return
@@ -164,7 +165,7 @@ class Trial:
         return not self.failures
 
 
-def work_folder():
+def work_directory():
     """In memory, where syncs take no time."""
     memory = "/dev/shm"
     return tempfile.mkdtemp(prefix="bloomdedup-power-", dir=memory
@@ -186,7 +187,7 @@ def main():
     for name in options.cases:
         if name not in cases:
             parser.error("no such case: %s" % name)
-    work = work_folder()
+    work = work_directory()
     good = True
     try:
         for name in options.cases or cases:

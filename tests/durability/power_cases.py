@@ -7,15 +7,15 @@ BUILD = os.path.abspath(os.environ["BUILD"])
 LINES, PARTS = 600, 12
 
 
-# --- running things in a folder
+# --- running things in a directory
 
 class Failure(Exception):
     pass
 
 
-def run(folder, *command, ok=(0,)):
+def run(directory, *command, ok=(0,)):
     """Run the program there; its output. A status not in `ok` is a failure."""
-    done = subprocess.run([PROGRAM, *command], cwd=folder,
+    done = subprocess.run([PROGRAM, *command], cwd=directory,
                           stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode not in ok:
         raise Failure("status %d of: bloomdedup %s\n    %s" % (
@@ -24,10 +24,10 @@ def run(folder, *command, ok=(0,)):
     return done.stdout
 
 
-def shell(folder, script, recorder=()):
+def shell(directory, script, recorder=()):
     environment = dict(os.environ, bloomdedup=PROGRAM,
                        helper=os.path.join(BUILD, "helper"))
-    done = subprocess.run([*recorder, "sh", "-c", script], cwd=folder,
+    done = subprocess.run([*recorder, "sh", "-c", script], cwd=directory,
                           env=environment, stdin=subprocess.DEVNULL,
                           capture_output=True)
     if done.returncode != 0:
@@ -36,21 +36,21 @@ def shell(folder, script, recorder=()):
             done.stderr.decode(errors="replace").strip()))
 
 
-def record(folder, script):
+def record(directory, script):
     """The trace of it; the changes in disk/ and done/ are in there."""
-    trace = os.path.join(folder, "trace")
+    trace = os.path.join(directory, "trace")
     recorder = [os.path.join(BUILD, "recorder"), trace, "disk", "done", "--"]
-    shell(folder, script, recorder)
+    shell(directory, script, recorder)
     return trace
 
 
-def exists(folder, name):
-    return os.path.exists(os.path.join(folder, "disk", name))
+def exists(directory, name):
+    return os.path.exists(os.path.join(directory, "disk", name))
 
 
-def lines_of(folder, name):
+def lines_of(directory, name):
     try:
-        with open(os.path.join(folder, "disk", name), "rb") as file:
+        with open(os.path.join(directory, "disk", name), "rb") as file:
             return set(file.read().split(b"\n"))
     except FileNotFoundError:
         return set()
@@ -72,11 +72,11 @@ def lines_in(parts):
             for line in lines[int(part[3:]) * each:][:each]}
 
 
-def make_input(folder):
+def make_input(directory):
     each = LINES // PARTS
     lines = all_lines()
     for i, part in enumerate(parts_of(0, PARTS)):
-        with open(os.path.join(folder, part), "wb") as file:
+        with open(os.path.join(directory, part), "wb") as file:
             file.write(b"\n".join(lines[i * each:(i + 1) * each]) + b"\n")
 
 
@@ -86,7 +86,7 @@ class Case:
     """
     `prepare` makes what is on the disk before, `command` is cut. It makes a
     file in done/ when it has promised something. `judge` looks at what is
-    left in a folder, and raises Failure, or returns how many lines are lost:
+    left in a directory, and raises Failure, or returns how many lines are lost:
     those which were remembered, and are not in the output.
     """
     name = prepare = command = recovery = ""
@@ -94,14 +94,14 @@ class Case:
     must_lose = False   # the control: what is cut there loses lines
     filters = ("seen",)
 
-    def whole(self, folder):
+    def whole(self, directory):
         """No filter is refused. The lines that each remembers, by name."""
         known = {}
         for name in self.filters:
-            if exists(folder, name):
-                run(folder, "info", "disk/" + name)
+            if exists(directory, name):
+                run(directory, "info", "disk/" + name)
                 known[name] = set(run(
-                    folder, "check", "-f", "disk/" + name,
+                    directory, "check", "-f", "disk/" + name,
                     *parts_of(0, PARTS), ok=(0, 1)).split(b"\n")) - {b""}
         return known
 
@@ -110,7 +110,7 @@ class Case:
         if missing:
             raise Failure("%s: %d lines are forgotten" % (what, len(missing)))
 
-    def judge(self, folder, done):
+    def judge(self, directory, done):
         raise NotImplementedError
 
 
@@ -143,32 +143,32 @@ class Stream(Case):
             " ".join(parts_of(*parts)), output,
             "" if number is None else " && >done/%d" % number)
 
-    def outputs(self, folder):
-        names = os.listdir(os.path.join(folder, "disk"))
+    def outputs(self, directory):
+        names = os.listdir(os.path.join(directory, "disk"))
         return [n for n in names if n.startswith(("out", "again"))]
 
-    def printed(self, folder):
-        return set().union(*(lines_of(folder, n)
-                             for n in self.outputs(folder)))
+    def printed(self, directory):
+        return set().union(*(lines_of(directory, n)
+                             for n in self.outputs(directory)))
 
-    def judge(self, folder, done):
-        known = self.whole(folder).get("seen", set())
+    def judge(self, directory, done):
+        known = self.whole(directory).get("seen", set())
         before = parts_of(0, self.before)
         self.must_know(known, before, "an earlier run")
         for i, (_, parts, _) in enumerate(self.runs):
             if str(i) in done and not self.may_lose:
                 self.must_know(known, parts_of(*parts), "run %d" % i)
-                missing = lines_in(parts_of(*parts)) - self.printed(folder)
+                missing = lines_in(parts_of(*parts)) - self.printed(directory)
                 if missing:
                     raise Failure("run %d ended well and %d lines are not in"
                                   " its output" % (i, len(missing)))
-        shell(folder, self.recovery)
+        shell(directory, self.recovery)
         everything = parts_of(0, PARTS)
-        known = self.whole(folder)["seen"]
+        known = self.whole(directory)["seen"]
         self.must_know(known, everything, "the run after")
-        if self.before and not lines_in(before) <= lines_of(folder, "out"):
+        if self.before and not lines_in(before) <= lines_of(directory, "out"):
             raise Failure("lines of an earlier run left its output")
-        return len(lines_in(everything) - self.printed(folder))
+        return len(lines_in(everything) - self.printed(directory))
 
 
 class Plain(Stream):
@@ -252,13 +252,13 @@ class Atomic(Stream):
     runs = [("--atomic", (2, PARTS), ">>disk/out")]
     before = 2
 
-    def judge(self, folder, done):
+    def judge(self, directory, done):
         # Looking shows what the next run will remember.
-        seen = self.whole(folder)["seen"]
-        run(folder, "add", "-f", "disk/seen", "/dev/null")
-        if exists(folder, "seen.journal"):
+        seen = self.whole(directory)["seen"]
+        run(directory, "add", "-f", "disk/seen", "/dev/null")
+        if exists(directory, "seen.journal"):
             raise Failure("the journal is still there")
-        known = self.whole(folder)["seen"]
+        known = self.whole(directory)["seen"]
         if seen != known:
             raise Failure("check saw %d lines and %d are remembered" %
                           (len(seen), len(known)))
@@ -266,10 +266,10 @@ class Atomic(Stream):
         if known & parts not in (set(), parts):
             raise Failure("%d of %d lines are remembered" % (
                 len(known & parts), len(parts)))
-        self.judge_output(folder)
-        return super().judge(folder, done)
+        self.judge_output(directory)
+        return super().judge(directory, done)
 
-    def judge_output(self, folder):
+    def judge_output(self, directory):
         pass
 
 
@@ -292,8 +292,8 @@ class AtomicReplace(Atomic):
         super().__init__()
         self.prepare += " && echo old >disk/out.new"
 
-    def judge_output(self, folder):
-        lines = lines_of(folder, "out.new") - {b""}
+    def judge_output(self, directory):
+        lines = lines_of(directory, "out.new") - {b""}
         if lines not in ({b"old"}, lines_in(parts_of(2, PARTS))):
             raise Failure("the output is neither the old nor the new one")
 
@@ -303,9 +303,9 @@ class AtomicAppend(Atomic):
     name = "atomic-append"
     runs = [("--atomic -o disk/out --append", (2, PARTS), "")]
 
-    def judge(self, folder, done):
-        lost = super().judge(folder, done)
-        with open(os.path.join(folder, "disk", "out"), "rb") as file:
+    def judge(self, directory, done):
+        lost = super().judge(directory, done)
+        with open(os.path.join(directory, "disk", "out"), "rb") as file:
             lines = file.read().split(b"\n")
         if lines.pop() != b"" or sorted(lines) != sorted(all_lines()):
             raise Failure("the output is not each line, once")
@@ -344,14 +344,14 @@ class Recovery(Case):
             " cat %s | $helper journal disk/seen" %
             " ".join(parts_of(*self.parts)))
 
-    def judge(self, folder, done):
+    def judge(self, directory, done):
         everything = parts_of(0, PARTS)
-        self.must_know(self.whole(folder)["seen"], everything,
+        self.must_know(self.whole(directory)["seen"], everything,
                        "check beside a journal")
-        shell(folder, self.recovery)
-        if exists(folder, "seen.journal"):
+        shell(directory, self.recovery)
+        if exists(directory, "seen.journal"):
             raise Failure("the journal is still there")
-        self.must_know(self.whole(folder)["seen"], everything, "recovery")
+        self.must_know(self.whole(directory)["seen"], everything, "recovery")
         return 0
 
 
@@ -366,15 +366,15 @@ class Create(Case):
     command = "$bloomdedup create -n 1000 disk/seen && >done/0"
     recovery = "$bloomdedup --sync -f disk/seen in.* >>disk/out"
 
-    def judge(self, folder, done):
-        self.whole(folder)
-        if "0" in done and not exists(folder, "seen"):
+    def judge(self, directory, done):
+        self.whole(directory)
+        if "0" in done and not exists(directory, "seen"):
             raise Failure("the filter is gone")
-        shell(folder, self.recovery)
+        shell(directory, self.recovery)
         everything = parts_of(0, PARTS)
-        self.must_know(self.whole(folder)["seen"], everything,
+        self.must_know(self.whole(directory)["seen"], everything,
                        "the run after")
-        return len(lines_in(everything) - lines_of(folder, "out"))
+        return len(lines_in(everything) - lines_of(directory, "out"))
 
 
 class CreateForce(Create):
@@ -384,12 +384,13 @@ class CreateForce(Create):
         " $bloomdedup add -f disk/seen in.00"
     command = "$bloomdedup create --force -n 1000 disk/seen && >done/0"
 
-    def judge(self, folder, done):
-        if not exists(folder, "seen"):
+    def judge(self, directory, done):
+        if not exists(directory, "seen"):
             raise Failure("the filter is gone")
-        known = self.whole(folder)["seen"]
-        if b'"capacity": 1000,' in run(folder, "info", "--json", "disk/seen"):
-            return super().judge(folder, done)
+        known = self.whole(directory)["seen"]
+        if b'"capacity": 1000,' in run(directory, "info", "--json",
+                                       "disk/seen"):
+            return super().judge(directory, done)
         self.must_know(known, parts_of(0, 1), "the old one")
         if "0" in done:
             raise Failure("the old one came back")
@@ -408,8 +409,8 @@ class Merge(Case):
     recovery = "$bloomdedup merge --force -o disk/all disk/a disk/b"
     result, old = "all", None
 
-    def judge(self, folder, done):
-        known = self.whole(folder)
+    def judge(self, directory, done):
+        known = self.whole(directory)
         union = parts_of(0, 10)
         self.must_know(known["a"], union[:5], "a")
         self.must_know(known["b"], union[5:], "b")
@@ -422,8 +423,8 @@ class Merge(Case):
                 len(result), len(lines_in(union))))
         if "0" in done and result == old:
             raise Failure("the old one came back")
-        shell(folder, self.recovery)
-        self.must_know(self.whole(folder)[self.result], union,
+        shell(directory, self.recovery)
+        self.must_know(self.whole(directory)[self.result], union,
                        "merged again")
         return 0
 
@@ -472,19 +473,19 @@ class Window(Stream):
         super().__init__()
         self.prepare = self.prepare.replace("-n 100", "--window=100")
 
-    def judge(self, folder, done):
-        known = self.whole(folder)["seen"]
+    def judge(self, directory, done):
+        known = self.whole(directory)["seen"]
         if len(known) > self.most:
             raise Failure("%d lines are remembered" % len(known))
         newest = parts_of(PARTS - 2, PARTS)
         if str(self.last) in done and not self.may_lose:
             self.must_know(known, newest, "the last run")
-        shell(folder, self.recovery)
-        known = self.whole(folder)["seen"]
+        shell(directory, self.recovery)
+        known = self.whole(directory)["seen"]
         self.must_know(known, newest, "the run after")
         if len(known) > self.most:
             raise Failure("%d lines are remembered at last" % len(known))
-        return len(lines_in(parts_of(0, PARTS)) - self.printed(folder))
+        return len(lines_in(parts_of(0, PARTS)) - self.printed(directory))
 
 
 class WindowPrivate(Window):
@@ -573,12 +574,12 @@ requests in.* | $helper ask ./socket >replies
         self.command = start + self.add
         self.recovery = start + self.again
 
-    def judge(self, folder, done):
+    def judge(self, directory, done):
         if not self.may_lose:
-            self.must_know(self.whole(folder)["seen.bloom"],
+            self.must_know(self.whole(directory)["seen.bloom"],
                            ["in." + part for part in done], "the server")
-        shell(folder, self.recovery)
-        self.must_know(self.whole(folder)["seen.bloom"], parts_of(0, PARTS),
+        shell(directory, self.recovery)
+        self.must_know(self.whole(directory)["seen.bloom"], parts_of(0, PARTS),
                        "the server after")
         return 0
 
@@ -594,10 +595,10 @@ class ServeWindow(Serve):
     name = "serve-window"
     prepare = "$bloomdedup create --window=200 -p 1e-12 disk/seen.bloom"
 
-    def judge(self, folder, done):
-        self.whole(folder)
-        shell(folder, self.recovery)
-        known = self.whole(folder)["seen.bloom"]
+    def judge(self, directory, done):
+        self.whole(directory)
+        shell(directory, self.recovery)
+        known = self.whole(directory)["seen.bloom"]
         self.must_know(known, parts_of(PARTS - 2, PARTS), "the server after")
         if len(known) > 300:
             raise Failure("%d lines are remembered" % len(known))

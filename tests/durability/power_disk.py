@@ -3,7 +3,7 @@
 What was synced is there. Of what was not, each file keeps all, nothing or a
 part: whole pages of 4 KiB or sectors of 512 bytes, as they were at any moment
 since. Its length is one that it had since. Of the changes to the names of a
-folder, some are there, or the first ones; a rename is there or it isn't.
+directory, some are there, or the first ones; a rename is there or it isn't.
 """
 SECTOR, PAGE = 512, 4096
 
@@ -89,11 +89,11 @@ class File:
 
 
 class Disk:
-    def __init__(self, folders):
-        self.folders = folders
+    def __init__(self, directories):
+        self.directories = directories
         self.files = {}
-        self.names = {}    # (folder, name): number, as on the disk
-        self.renamed = []  # [moment, {(folder, name): number or -1}]
+        self.names = {}    # (directory, name): number, as on the disk
+        self.renamed = []  # [moment, {(directory, name): number or -1}]
 
     def file(self, number):
         """It may have no name yet."""
@@ -112,11 +112,11 @@ class Disk:
             else:
                 names[key] = number
 
-    def sync_folder(self, moment, folder):
+    def sync_directory(self, moment, directory):
         left = []
         for when, changes in self.renamed:
             mine = {k: n for k, n in changes.items()
-                    if when <= moment and k[0] == folder}
+                    if when <= moment and k[0] == directory}
             self.rename(self.names, mine)
             others = {k: n for k, n in changes.items() if k not in mine}
             if others:
@@ -126,8 +126,8 @@ class Disk:
     def sync_all(self, moment):
         for file in self.files.values():
             file.sync(moment)
-        for folder in range(len(self.folders)):
-            self.sync_folder(moment, folder)
+        for directory in range(len(self.directories)):
+            self.sync_directory(moment, directory)
 
     def names_now(self):
         names = dict(self.names)
@@ -136,7 +136,7 @@ class Disk:
         return names
 
     def after_cut(self, rng):
-        """{(folder, name): bytes}; the last folder is as it was."""
+        """{(directory, name): bytes}; the last directory is as it was."""
         names = dict(self.names)
         how = rng.choice(["old", "new", "first", "some"])
         count = rng.randint(0, len(self.renamed))
@@ -149,9 +149,9 @@ class Disk:
         return {key: data[n] for key, n in names.items()}
 
 
-def read_trace(path, folders):
+def read_trace(path, directories):
     """The disk after each event."""
-    disk = Disk(folders)
+    disk = Disk(directories)
     moment, started = None, False
     with open(path, "rb") as trace:
         for line in trace:
@@ -166,8 +166,8 @@ def read_trace(path, folders):
                 yield disk
             moment = when if changes else None
             if kind == "name":
-                folder, name, number = int(rest[0]), rest[1], int(rest[2])
-                disk.set_name(when, (folder, name), number)
+                directory, name, number = int(rest[0]), rest[1], int(rest[2])
+                disk.set_name(when, (directory, name), number)
                 if number >= 0:
                     disk.file(number)
             elif kind == "length":
@@ -178,8 +178,8 @@ def read_trace(path, folders):
                 disk.file(rest[0]).set_data(when, int(rest[1]), data)
             elif kind == "sync":
                 disk.file(rest[0]).sync(when)
-            elif kind == "folder":
-                disk.sync_folder(when, int(rest[0]))
+            elif kind == "directory":
+                disk.sync_directory(when, int(rest[0]))
             elif kind == "all":
                 disk.sync_all(when)
             if not changes:

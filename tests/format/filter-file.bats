@@ -23,7 +23,7 @@ refused() {
 	echo a >line
 	fails 3 'missing: ' bloomdedup check -f missing line
 	fails 3 'missing: ' bloomdedup info missing
-	fails 3 'no/folder: No such file' bloomdedup -f no/folder line
+	fails 3 'no/directory: No such file' bloomdedup -f no/directory line
 	fails 3 'line/seen: Not a directory' bloomdedup -f line/seen line
 	fails 3 'line/seen: Not a directory' bloomdedup create line/seen
 	[ ! -e missing ]
@@ -69,8 +69,8 @@ refused() {
 	chmod 0 seen
 	fails 3 'seen: Permission denied' bloomdedup check -f seen line
 	fails 3 'seen: Permission denied' bloomdedup info seen
-	"${as_nobody[@]}" mkdir -m 500 folder
-	fails 3 'folder/seen: Permission denied' bloomdedup -f folder/seen line
+	"${as_nobody[@]}" mkdir -m 500 directory
+	fails 3 'directory/seen: Permission denied' bloomdedup -f directory/seen line
 }
 
 @test "files of other kinds are refused and not touched" {
@@ -89,28 +89,28 @@ refused() {
 	refused as-text 'damaged'
 }
 
-@test "a folder, a pipe, a device and a socket are refused" {
-	mkdir folder
+@test "a directory, a pipe, a device and a socket are refused" {
+	mkdir directory
 	mkfifo pipe
 	echo a >line
 	for command in '' add check; do
 		# shellcheck disable=SC2086
 		{
-			fails 3 'folder: Is a directory' \
-				bloomdedup $command -f folder line
+			fails 3 'directory: Is a directory' \
+				bloomdedup $command -f directory line
 			fails 3 'pipe: ' bloomdedup $command -f pipe line
 			fails 3 '/dev/null: ' bloomdedup $command -f /dev/null line
 		}
 	done
-	fails 3 'folder: Is a directory' bloomdedup info folder
+	fails 3 'directory: Is a directory' bloomdedup info directory
 	fails 3 'pipe: ' bloomdedup info pipe
 	fails 3 '/dev/null: ' bloomdedup info /dev/null
-	fails 3 'folder: ' bloomdedup create folder
-	fails 3 'folder: ' bloomdedup create --force folder
+	fails 3 'directory: ' bloomdedup create directory
+	fails 3 'directory: ' bloomdedup create --force directory
 	fails 3 'pipe: ' bloomdedup create pipe
 	null_device
 	fails 3 'null: ' bloomdedup create --force null
-	[ -d folder ]
+	[ -d directory ]
 	[ -p pipe ]
 	[ -c /dev/null ]
 	no_leftovers

@@ -505,8 +505,8 @@ merges_or_refuses() {
 planted() {
 	rm -rf there
 	case $1 in
-	folder) mkdir there ;;
-	full-folder) mkdir there && echo secret >there/file ;;
+	directory) mkdir there ;;
+	full-directory) mkdir there && echo secret >there/file ;;
 	fifo) mkfifo there ;;
 	socket) perl -MIO::Socket::UNIX -e '
 		IO::Socket::UNIX->new(Local => "there", Listen => 1) or die' ;;
@@ -514,7 +514,7 @@ planted() {
 	nowhere) ln -s missing there ;;
 	loop) ln -s there there ;;
 	link) ln -s target there ;;
-	link-to-folder) ln -s folder there ;;
+	link-to-directory) ln -s directory there ;;
 	link-to-fifo) ln -s fifo there ;;
 	esac
 	echo secret >target
@@ -571,11 +571,11 @@ each_refuses_it() {
 @test "a foreign file at the filter's path is refused and unchanged" {
 	printf 'a\nb\n' >in
 	echo secret >target
-	mkdir folder
+	mkdir directory
 	mkfifo fifo
 	bloomdedup add -f other in
-	for kind in folder full-folder fifo socket device nowhere loop link \
-		link-to-folder link-to-fifo; do
+	for kind in directory full-directory fifo socket device nowhere loop link \
+		link-to-directory link-to-fifo; do
 		planted $kind
 		untraced each_refuses_it
 		[ "$(<target)" = secret ]
@@ -583,19 +583,19 @@ each_refuses_it() {
 }
 
 @test "a link to a filter is followed, and a new filter is made at its target" {
-	mkdir folder
+	mkdir directory
 	echo a >in
-	bloomdedup create -n 100 folder/seen
-	ln -s folder/seen there
+	bloomdedup create -n 100 directory/seen
+	ln -s directory/seen there
 	for command in '' --atomic --shared; do
 		# shellcheck disable=SC2086
 		bloomdedup $command -f there in >out
 	done
 	bloomdedup create --force there
 	[ -L there ]
-	bloomdedup info folder/seen >out
-	[ "$(stat -c %a folder/seen)" = 600 ]
-	[ "$(ls -A folder)" = seen ]
+	bloomdedup info directory/seen >out
+	[ "$(stat -c %a directory/seen)" = 600 ]
+	[ "$(ls -A directory)" = seen ]
 }
 
 # modes UMASK: run all that makes files under strace, and print the names and
@@ -685,7 +685,7 @@ modes() {
 	echo old >file
 	bloomdedup create -n 100 seen
 	for options in '' '--duplicates=dropped' '--progress' '--stats'; do
-		# one more is that of ls itself, on the folder that it lists
+		# one more is that of ls itself, on the directory that it lists
 		# shellcheck disable=SC2086
 		perl -MPOSIX -e 'POSIX::close($_) for 3 .. 1023; exec @ARGV' \
 			"$BLOOMDEDUP" -f seen $options --to-command='

@@ -88,8 +88,8 @@ take_evil(struct input_bytes *in)
 }
 
 /*
- * The name of a file in a folder of this process below $TMPDIR, both of which
- * are removed at the end with `name`.journal; the same at each call.
+ * The name of a file in a directory of this process below $TMPDIR, both of
+ * which are removed at the end with `name`.journal; the same at each call.
  */
 static char fuzz_path[200];
 
@@ -108,11 +108,11 @@ fuzz_clean(void)
 static inline const char *
 fuzz_file(void)
 {
-	const char *folder = getenv("TMPDIR");
+	const char *directory = getenv("TMPDIR");
 
 	if (fuzz_path[0] == '\0') {
 		snprintf(fuzz_path, sizeof fuzz_path - 10, "%s/fuzz-XXXXXX",
-		    folder != NULL ? folder : "/tmp");
+		    directory != NULL ? directory : "/tmp");
 		MUST(mkdtemp(fuzz_path) != NULL);
 		strcat(fuzz_path, "/filter");
 		atexit(fuzz_clean);

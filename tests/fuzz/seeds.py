@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Usage: seeds.py FOLDER
+"""Usage: seeds.py DIRECTORY
 
-Write the inputs that fuzzing begins with: FOLDER/TARGET/NAME. The comment at the
-top of each target says what its inputs consist of. An input that once made a
-target fail is kept in found/TARGET/NAME, and copied.
+Write the inputs that fuzzing begins with: DIRECTORY/TARGET/NAME. The comment at
+the top of each target says what its inputs consist of. An input that once made
+a target fail is kept in found/TARGET/NAME, and copied.
 """
 import bz2
 import gzip
@@ -16,13 +16,13 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-FOLDER = sys.argv[1]
+DIRECTORY = sys.argv[1]
 
 
 def write(target, name, data):
-    folder = os.path.join(FOLDER, target)
-    os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, name), "wb") as file:
+    directory = os.path.join(DIRECTORY, target)
+    os.makedirs(directory, exist_ok=True)
+    with open(os.path.join(directory, name), "wb") as file:
         file.write(data)
 
 
@@ -382,4 +382,4 @@ for number, (pointer, document) in enumerate([
         ("/a", '{"a":"\x01"}'), ("/a", "{}x"), ("/a", "")]):
     write("json", "%02d" % number, (pointer + "\n" + document).encode())
 
-shutil.copytree(os.path.join(HERE, "found"), FOLDER, dirs_exist_ok=True)
+shutil.copytree(os.path.join(HERE, "found"), DIRECTORY, dirs_exist_ok=True)

@@ -1,30 +1,30 @@
 /*
- * Records what a command does to the files of some folders, call by call, so
- * that a power cut at any moment can be replayed (tests/durability/power.py).
- * Not installed.
+ * Records what a command does to the files of some directories, call by call,
+ * so that a power cut at any moment can be replayed
+ * (tests/durability/power.py). Not installed.
  *
- *   recorder TRACE FOLDER... -- COMMAND...
+ *   recorder TRACE DIRECTORY... -- COMMAND...
  *
  * The command runs under ptrace(2), with all of its threads and children. It
- * is stopped before and after each system call, and then the folders and their
- * files are compared with what they were: so changes through a shared mapping
- * are seen too, as those of the next call. That is left out after a call that
- * changes no file, and before it, too, in a program that can have no such
- * mapping: most calls are a loader's. Exits as the command does.
+ * is stopped before and after each system call, and then the directories and
+ * their files are compared with what they were: so changes through a shared
+ * mapping are seen too, as those of the next call. That is left out after a
+ * call that changes no file, and before it, too, in a program that can have no
+ * such mapping: most calls are a loader's. Exits as the command does.
  *
  * The trace has a line for each event, in order; numbers are decimal. What
  * changed between two stops has the same moment, the first number.
  *
- *   name MOMENT FOLDER NAME OBJECT    NAME is now the file OBJECT, -1: gone
+ *   name MOMENT DIRECTORY NAME OBJECT NAME is now the file OBJECT, -1: gone
  *   length MOMENT OBJECT BYTES
  *   data MOMENT OBJECT OFFSET BYTES   the new bytes follow this line, and a
  *                                     newline; offset and number are multiples
  *                                     of 512, behind the file's end is zero
  *   sync MOMENT OBJECT                what OBJECT was at MOMENT is on the disk
- *   folder MOMENT FOLDER              the same for the names of a folder
+ *   directory MOMENT DIRECTORY        the same for the names of a directory
  *   all MOMENT                        and for everything
  *
- * FOLDER is its number on the command line, from 0. A file that has no name
+ * DIRECTORY is its number on the command line, from 0. A file that has no name
  * any more is not followed; one that has none yet (O_TMPFILE) is.
  */
 #define _GNU_SOURCE /* O_TMPFILE */
@@ -43,7 +43,7 @@
 #include <unistd.h>
 
 enum { SECTOR = 512, NAMES_MAX = 64, NAMELESS_MAX = 64,
-	FOLDERS_MAX = 4, THREADS_MAX = 64, NAME_BYTES = 256 };
+	DIRECTORIES_MAX = 4, THREADS_MAX = 64, NAME_BYTES = 256 };
 
 struct object {
 	int number;
@@ -54,7 +54,7 @@ struct object {
 };
 
 struct name {
-	int folder;
+	int directory;
 	char text[NAME_BYTES];
 	struct object *object;
 	int found;            /* by this look */
@@ -74,13 +74,13 @@ struct thread {
 	int harmless;         /* the call changes none */
 	char kind;            /* of sync: s, f, a; opens a file without a
 	                         name: t; 0: another call */
-	int target;           /* object or folder */
+	int target;           /* object or directory */
 	unsigned long moment; /* when it began */
 };
 
 static FILE *trace;
-static char **folders;
-static int folder_count;
+static char **directories;
+static int directory_count;
 static struct name names[NAMES_MAX];
 static int name_count, object_count;
 static struct nameless nameless[NAMELESS_MAX];
@@ -216,10 +216,10 @@ look_at_data(struct object *object, const char *path)
 }
 
 static struct name *
-find_name(int folder, const char *text)
+find_name(int directory, const char *text)
 {
 	for (int i = 0; i < name_count; i++) {
-		if (names[i].folder == folder &&
+		if (names[i].directory == directory &&
 		    strcmp(names[i].text, text) == 0)
 			return &names[i];
 	}
@@ -227,13 +227,13 @@ find_name(int folder, const char *text)
 		errno = E2BIG;
 		die(text);
 	}
-	names[name_count].folder = folder;
+	names[name_count].directory = directory;
 	strcpy(names[name_count].text, text);
 	return &names[name_count++];
 }
 
 static void
-look_at_name(int folder, const char *text, const char *path)
+look_at_name(int directory, const char *text, const char *path)
 {
 	struct name *name;
 	struct object *object;
@@ -242,11 +242,11 @@ look_at_name(int folder, const char *text, const char *path)
 	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
 	object = find_object(&st);
-	name = find_name(folder, text);
+	name = find_name(directory, text);
 	name->found = 1;
 	if (object == NULL || object != name->object) {
 		object = object != NULL ? object : new_object(&st);
-		fprintf(trace, "name %lu %d %s %d\n", moment, folder, text,
+		fprintf(trace, "name %lu %d %s %d\n", moment, directory, text,
 		    object->number);
 		name->object = object;
 	}
@@ -254,16 +254,16 @@ look_at_name(int folder, const char *text, const char *path)
 }
 
 static void
-look_at_folder(int folder)
+look_at_directory(int directory)
 {
 	char path[4096 + NAME_BYTES];
-	DIR *dir = opendir(folders[folder]);
+	DIR *dir = opendir(directories[directory]);
 	struct dirent *entry;
 
 	while (dir != NULL && (entry = readdir(dir)) != NULL) {
-		snprintf(path, sizeof path, "%s/%s", folders[folder],
+		snprintf(path, sizeof path, "%s/%s", directories[directory],
 		    entry->d_name);
-		look_at_name(folder, entry->d_name, path);
+		look_at_name(directory, entry->d_name, path);
 	}
 	if (dir != NULL)
 		closedir(dir);
@@ -283,13 +283,13 @@ look(void)
 		    nameless[i].fd);
 		look_at_data(nameless[i].object, path);
 	}
-	for (int i = 0; i < folder_count; i++)
-		look_at_folder(i);
+	for (int i = 0; i < directory_count; i++)
+		look_at_directory(i);
 	for (int i = 0; i < name_count; i++) {
 		if (names[i].object == NULL || names[i].found)
 			continue;
-		fprintf(trace, "name %lu %d %s -1\n", moment, names[i].folder,
-		    names[i].text);
+		fprintf(trace, "name %lu %d %s -1\n", moment,
+		    names[i].directory, names[i].text);
 		names[i].object = NULL;
 	}
 }
@@ -322,20 +322,21 @@ find_thread(pid_t id)
 	return free_one;
 }
 
-/* Which file or folder does this descriptor of the thread stand for? */
+/* Which file or directory does this descriptor of the thread stand for? */
 static void
 find_target(struct thread *thread, int fd)
 {
 	char path[64];
-	struct stat st, folder;
+	struct stat st, directory;
 	struct object *object;
 
 	snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)thread->id, fd);
 	if (stat(path, &st) < 0)
 		return;
-	for (int i = 0; i < folder_count; i++) {
-		if (stat(folders[i], &folder) == 0 &&
-		    folder.st_dev == st.st_dev && folder.st_ino == st.st_ino) {
+	for (int i = 0; i < directory_count; i++) {
+		if (stat(directories[i], &directory) == 0 &&
+		    directory.st_dev == st.st_dev &&
+		    directory.st_ino == st.st_ino) {
 			thread->kind = 'f';
 			thread->target = i;
 		}
@@ -446,7 +447,7 @@ after_call(struct thread *thread, int64_t result)
 		fprintf(trace, "sync %lu %d\n", thread->moment,
 		    thread->target);
 	else if (thread->kind == 'f')
-		fprintf(trace, "folder %lu %d\n", thread->moment,
+		fprintf(trace, "directory %lu %d\n", thread->moment,
 		    thread->target);
 	else if (thread->kind == 't')
 		follow_nameless(thread, (int)result);
@@ -537,12 +538,12 @@ main(int argc, char **argv)
 	int status;
 	pid_t pid;
 
-	folders = argv + 2;
-	while (2 + folder_count < argc &&
-	    strcmp(folders[folder_count], "--") != 0)
-		folder_count++;
-	if (3 + folder_count >= argc || folder_count > FOLDERS_MAX) {
-		fputs("usage: recorder TRACE FOLDER... -- COMMAND...\n",
+	directories = argv + 2;
+	while (2 + directory_count < argc &&
+	    strcmp(directories[directory_count], "--") != 0)
+		directory_count++;
+	if (3 + directory_count >= argc || directory_count > DIRECTORIES_MAX) {
+		fputs("usage: recorder TRACE DIRECTORY... -- COMMAND...\n",
 		    stderr);
 		return 125;
 	}
@@ -555,7 +556,8 @@ main(int argc, char **argv)
 		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
 			_exit(125);
 		raise(SIGSTOP);
-		execvp(folders[folder_count + 1], folders + folder_count + 1);
+		execvp(directories[directory_count + 1],
+		    directories + directory_count + 1);
 		_exit(127);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFSTOPPED(status))

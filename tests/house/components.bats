@@ -15,7 +15,7 @@ components() {
 
 # without_components: the program without any optional component. What none of them
 # changes is not compiled again: those objects of $BUILD for which no file with WITH_ was
-# read, and none of hiredis, whose folder the compiler is told of for it.
+# read, and none of hiredis, whose directory the compiler is told of for it.
 without_components() {
 	local objects
 	[ -z "$(components WITHOUT='serve redis zstd')" ]
@@ -83,7 +83,7 @@ make_install() {
 		"BUILD=$PWD/build" "$@"
 }
 
-@test "make install and uninstall: prefix, folders by name, and nothing is left" {
+@test "make install and uninstall: prefix, directories by name, and nothing is left" {
 	stage="$PWD/a stage"
 	make_install install "DESTDIR=$stage" prefix=/opt/x bindir=/usr/bin
 	cmp "$stage/usr/bin/bloomdedup" "$BLOOMDEDUP"
@@ -98,7 +98,7 @@ make_install() {
 	make_install uninstall "DESTDIR=$stage" prefix=/opt/x bindir=/usr/bin
 	[ -z "$(find "$stage" -type f)" ]
 	[ ! -e "$stage/opt/x" ]
-	# PREFIX is the same; other files and their folders stay
+	# PREFIX is the same; other files and their directories stay
 	make_install install "PREFIX=$PWD/there"
 	there/bin/bloomdedup --version | grep -q bloomdedup
 	touch there/share/other

@@ -37,7 +37,7 @@ new_lines() {
 	esac
 }
 
-# make_filters PARTS OPTION...: in the folder `filters`.
+# make_filters PARTS OPTION...: in the directory `filters`.
 make_filters() {
 	local parts=$1
 	shift
@@ -198,8 +198,8 @@ make_engines() {
 	export PYTHONPATH=$PWD/python
 }
 
-# state FOLDER...: every file in it, with what it holds. GNU parallel makes notes
-# in the home folder.
+# state DIRECTORY...: every file in it, with what it holds. GNU parallel makes
+# notes in the home directory.
 state() {
 	find "$@" ! -path './.parallel*' -type f -exec sha256sum {} + | sort
 	find "$@" ! -path './.parallel*' | sort
@@ -276,9 +276,9 @@ late_files() {
 	new_lines "$1" "$here/day-2" | sort -n | cmp - <(seq 101 200)
 }
 
-# stopping_at N WHOM PROGRAM...: commands in the folder `counted`, of which the
-# Nth call kills the recipe, and goes on with what it was called for, as children
-# do; or it kills all that the recipe has started, too.
+# stopping_at N WHOM PROGRAM...: commands in the directory `counted`, of which
+# the Nth call kills the recipe, and goes on with what it was called for, as
+# children do; or it kills all that the recipe has started, too.
 stopping_at() {
 	local n=$1 whom=$2 program sign=
 	shift 2
@@ -360,7 +360,7 @@ stopped() {
 	refuses parallel 'its name has a line end' filters day-1 $'mon\nday'
 }
 
-@test "Hadoop: a copy that was cut short does not make a folder another's" {
+@test "Hadoop: a copy that was cut short does not make a directory another's" {
 	make_engines
 	make_filters 2
 	seq 10 >monday
@@ -522,8 +522,8 @@ blocked() {
 	cat day-1/new-* | sort -n | cmp - monday
 }
 
-# A machine is a folder: the one where its filters are. Its processes see it at
-# the place of `disk`.
+# A machine is a directory: the one where its filters are. Its processes see it
+# at the place of `disk`.
 @test "parallel: on several machines, each part has its place" {
 	needs parallel unshare
 	unshare -m true 2>/dev/null || skip "needs the right to mount"

@@ -177,7 +177,7 @@ manual_examples() {
 	echo "$output"
 	[ "$status" -eq 0 ]
 	[ -z "$output" ]
-	# what it starts, in other folders
+	# what it starts, in other directories
 	mkdir state
 	sed -n '/^ExecStart=/,/[^\]$/p' bloomdedup.service |
 		sed -e 's/^ExecStart=//' -e 's/\\$//' | tr '\n' ' ' |

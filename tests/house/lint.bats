@@ -6,9 +6,9 @@ setup() {
 	cd "$ROOT" || return 1
 }
 
-# folders: those of src, the lowest first, as src/README.md lists them; src/main.c
-# is above all.
-folders() {
+# directories: those of src, the lowest first, as src/README.md lists them;
+# src/main.c is above all.
+directories() {
 	sed -nE 's/^\| `([a-z]+)\/` \|.*/\1/p' "$ROOT/src/README.md" | tac
 	echo .
 }
@@ -20,23 +20,24 @@ includes() {
 		sed -E 's/^\.\/([^:]*):.*"(.*)".*/\1 \2/'
 }
 
-@test "the table of folders in src/README.md is what there is" {
-	folders | grep -vx . | sort >"$BATS_TEST_TMPDIR/stated"
+@test "the table of directories in src/README.md is what there is" {
+	directories | grep -vx . | sort >"$BATS_TEST_TMPDIR/stated"
 	(cd src && printf '%s\n' */) | tr -d / | sort >"$BATS_TEST_TMPDIR/found"
 	diff "$BATS_TEST_TMPDIR/stated" "$BATS_TEST_TMPDIR/found"
 }
 
-# upwards FILE: those of its lines "FILE OTHER" where OTHER is in a folder above.
+# upwards FILE: those of its lines "FILE OTHER" where OTHER is in a directory
+# above.
 upwards() {
-	folders >"$BATS_TEST_TMPDIR/folders"
+	directories >"$BATS_TEST_TMPDIR/directories"
 	awk 'FNR == NR { height[$1] = FNR; next }
-		function folder(file) {
+		function directory(file) {
 			return file ~ "/" ? substr(file, 1,
 				index(file, "/") - 1) : "."
 		}
-		!(folder($2) in height) ||
-			height[folder($2)] > height[folder($1)]' \
-		"$BATS_TEST_TMPDIR/folders" "$1"
+		!(directory($2) in height) ||
+			height[directory($2)] > height[directory($1)]' \
+		"$BATS_TEST_TMPDIR/directories" "$1"
 }
 
 # circles FILE: the circles in its lines "FILE OTHER".
@@ -44,7 +45,7 @@ circles() {
 	{ awk '$1 != $2' "$1" | tsort >/dev/null; } 2>&1
 }
 
-@test "folders include only downwards, and files not in a circle" {
+@test "directories include only downwards, and files not in a circle" {
 	includes >"$BATS_TEST_TMPDIR/includes"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/includes")" -gt 100 ]
 	run upwards "$BATS_TEST_TMPDIR/includes"
@@ -78,7 +79,7 @@ symbols() {
 		}' | sort -u
 }
 
-@test "folders call only downwards, and files not in a circle" {
+@test "directories call only downwards, and files not in a circle" {
 	needs nm
 	# whatever headers declare: this is what the linker sees
 	cd "$BUILD"
@@ -136,8 +137,8 @@ compile_headers() {
 	for header in "${others[@]}"; do
 		compile_headers "$header"
 	done
-	for folder in src/*/; do
-		compile_headers "$folder"*.h "$folder"*.h
+	for directory in src/*/; do
+		compile_headers "$directory"*.h "$directory"*.h
 	done
 }
 

@@ -207,7 +207,7 @@ each_part_fits() {
 	mkdir feed
 	cp "$EXAMPLES/feed.sh" feed
 	echo '<a>https://example.org/1</a><a>https://example.org/2</a>' >feed.xml
-	# what cron gives to sh, in the home folder
+	# what cron gives to sh, in the home directory
 	sed -n 's/^0 \* \* \* \* //p' page >job
 	[ -s job ]
 	sh -c "$(cat job)"

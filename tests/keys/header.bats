@@ -180,13 +180,13 @@ load ../common
 @test "the header of a file that fails is not printed" {
 	printf 'id,name\n1,a\n' >good
 	printf 'x,y\n1,2\n' >bad
-	mkdir folder
+	mkdir directory
 	mkfifo fifo
 	{ fails 3 "no column 'name'" bloomdedup --csv --header -k name -o out \
 		bad -; } <good
 	cmp good out
 	rm out
-	bloomdedup --csv --header -k name -o out bad folder good 2>err &&
+	bloomdedup --csv --header -k name -o out bad directory good 2>err &&
 		false
 	cmp good out
 	cat good >fifo &

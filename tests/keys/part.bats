@@ -239,10 +239,10 @@ b&"/'
 @test "serve doesn't answer for a part of the keys" {
 	needs_serve
 	needs socat
-	mkdir folder
-	bloomdedup create --part=1/2 folder/a.bloom
-	bloomdedup create folder/b.bloom
-	"$BLOOMDEDUP" serve -d folder -l unix:socket 2>err 3>&- &
+	mkdir directory
+	bloomdedup create --part=1/2 directory/a.bloom
+	bloomdedup create directory/b.bloom
+	"$BLOOMDEDUP" serve -d directory -l unix:socket 2>err 3>&- &
 	pid=$!
 	until_true test -S socket
 	printf 'get a|x\r\nadd b|x 0 0 1\r\n1\r\nquit\r\n' |

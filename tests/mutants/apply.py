@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Break a copy of the program, as a file in this folder says.
+"""Break a copy of the program, as a file in this directory says.
 
     apply.py --check TREE MUTANT...   do they all apply, and are their tests
                                       there? A line for each that doesn't
@@ -58,9 +58,9 @@ def positions(lines, old):
 def elsewhere(tree, old):
     """Where in the source the lines stand now, for the message."""
     found = []
-    for folder, _, names in os.walk(os.path.join(tree, 'src')):
+    for directory, _, names in os.walk(os.path.join(tree, 'src')):
         for name in names:
-            path = os.path.join(folder, name)
+            path = os.path.join(directory, name)
             if name.endswith(('.c', '.h')) and \
                     positions(read(path).splitlines(), old):
                 found.append(os.path.relpath(path, tree))
@@ -91,7 +91,7 @@ def changed(tree, replacements):
 
 
 def check_test(tree, test):
-    """"folder/name.bats: regular expression" or "name.test"."""
+    """"directory/name.bats: regular expression" or "name.test"."""
     name, _, pattern = test.partition(': ')
     if name.endswith('.test'):
         if not os.path.exists('%s/tests/unit/%s.c' % (tree, name[:-5])):

@@ -1,5 +1,5 @@
 # Redis servers of the tests' own, on free ports of the loopback interface, in
-# folders that go with the test. Loaded after common.bash.
+# directories that go with the test. Loaded after common.bash.
 #
 # REDIS_SERVER and REDIS_CLI name others than those that are installed, and
 # REDIS_BLOOM the module redisbloom.so; tests/redis/install gets it.

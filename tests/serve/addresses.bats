@@ -20,7 +20,7 @@ load server
 	answers ERROR hello
 	stop_server
 	echo precious >"$SOCKETS/file"
-	fails 3 'in use' bloomdedup serve -d folder -l "unix:$SOCKETS/file"
+	fails 3 'in use' bloomdedup serve -d filters -l "unix:$SOCKETS/file"
 	[ "$(cat "$SOCKETS/file")" = precious ]
 }
 
@@ -47,7 +47,7 @@ s = socket.socket(socket.AF_UNIX)
 s.bind(sys.argv[1])
 s.listen()
 os.dup2(s.fileno(), 7, inheritable=True)
-os.execv(sys.argv[2], ["bloomdedup", "serve", "-d", "folder", "-l", "fd:7"])
+os.execv(sys.argv[2], ["bloomdedup", "serve", "-d", "filters", "-l", "fd:7"])
 END
 	SERVER=$!
 	until_true is_serving
@@ -56,8 +56,8 @@ END
 	stop_server
 	# it is not ours to remove
 	[ -S "$SOCKET" ]
-	fails 2 'not a socket that listens' bloomdedup serve -d folder -l fd:0 \
-		< <(:) || fails 3 fd:0 bloomdedup serve -d folder -l fd:0 </dev/null
+	fails 2 'not a socket that listens' bloomdedup serve -d filters -l fd:0 \
+		< <(:) || fails 3 fd:0 bloomdedup serve -d filters -l fd:0 </dev/null
 }
 
 @test "listening beyond loopback says that there is no password" {
@@ -71,18 +71,18 @@ END
 	for address in 12345 :12345 localhost localhost: localhost:x ::1:12345 \
 		localhost:70000 unix: fd: fd:x; do
 		fails 2 'HOST:PORT, [IPV6]:PORT, unix:PATH or fd:NUMBER' \
-			bloomdedup serve -d folder -l "$address"
+			bloomdedup serve -d filters -l "$address"
 	done
 	# as it was given
-	fails 3 '--listen=[zz]:1: ' bloomdedup serve -d folder -l '[zz]:1'
-	fails 3 'listen=unix:' bloomdedup serve -d folder \
+	fails 3 '--listen=[zz]:1: ' bloomdedup serve -d filters -l '[zz]:1'
+	fails 3 'listen=unix:' bloomdedup serve -d filters \
 		-l "unix:$(printf '%0200d' 0)"
-	fails 3 'listen=unix:/nowhere/s' bloomdedup serve -d folder \
+	fails 3 'listen=unix:/nowhere/s' bloomdedup serve -d filters \
 		-l unix:/nowhere/s
 }
 
-@test "serve needs a folder that is there" {
-	fails 2 folder bloomdedup serve
+@test "serve needs a directory that is there" {
+	fails 2 directory bloomdedup serve
 	fails 3 nowhere bloomdedup serve -d nowhere
 	touch file
 	fails 3 file bloomdedup serve -d file
@@ -134,7 +134,7 @@ END
 	wait "$client"
 	free() { [ "$(redis PING)" = +PONG ]; }
 	until_true free
-	[ ! -e folder/f.bloom ]
+	[ ! -e filters/f.bloom ]
 }
 
 @test "clients whose machine is gone are noticed: keepalive" {

@@ -180,7 +180,7 @@ start_small() {
 		ulimit -f 64
 		# -D: the server has this process' number, and ends with it
 		exec strace -D -f -qq -o trace -e trace=fallocate,ftruncate \
-			"$BLOOMDEDUP" serve -d folder -l "unix:$SOCKET" "$@"
+			"$BLOOMDEDUP" serve -d filters -l "unix:$SOCKET" "$@"
 	) 2>server.err 3>&- &
 	SERVER=$!
 	until_true is_serving

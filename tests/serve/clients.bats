@@ -80,7 +80,7 @@ has_php() {
 		php test.php "$url" >out
 		[ ! -s out ]
 	done
-	printf '%s\n' "$url" | bloomdedup check -q -f folder/urls.bloom
+	printf '%s\n' "$url" | bloomdedup check -q -f filters/urls.bloom
 	stop_server
 	[ "$(php test.php x)" = "$(php test.php x)" ]
 	php test.php x | grep -qi 'connection\|fail\|error'
@@ -184,7 +184,7 @@ has_php() {
 	find_python pymemcache
 	sees pymemcache "$PYTHON" "$BATS_TEST_DIRNAME/clients/asks.py" \
 		pymemcache
-	rm -r folder
+	rm -r filters
 	sees pymemcache-defaults "$PYTHON" \
 		"$BATS_TEST_DIRNAME/clients/asks.py" pymemcache-defaults
 }

@@ -5,7 +5,7 @@ load server
 @test "killed at random under load: no filter is refused, all STORED is known" {
 	for ((round = 1; round <= $(short_or_long 8 200); round++)); do
 		start_server
-		[ -e folder/f.bloom ] || add_filter f '1000|1e-9'
+		[ -e filters/f.bloom ] || add_filter f '1000|1e-9'
 		"$BATS_TEST_DIRNAME/storm" "$SOCKET" f 8 "r$round" \
 			2>storm.err 3>&- &
 		storm=$!
@@ -20,12 +20,12 @@ load server
 		# there are none if it was killed before it listened
 		find . -name "r$round-*" -exec cat {} + >now
 		find . -name "r$round-*" -delete
-		all_known now folder/f.bloom
+		all_known now filters/f.bloom
 		cat now >>stored
 	done
 	[ "$(wc -l <stored)" -gt 1000 ]
-	all_known stored folder/f.bloom
-	bloomdedup info folder/f.bloom >/dev/null
+	all_known stored filters/f.bloom
+	bloomdedup info filters/f.bloom >/dev/null
 }
 
 @test "ended at random under load, in any way: no window is refused" {
@@ -52,11 +52,11 @@ load server
 		wait "$storm"
 		cat storm.err
 		[ ! -s storm.err ]
-		bloomdedup info folder/day.bloom >/dev/null
-		bloomdedup info folder/lines.bloom >/dev/null
+		bloomdedup info filters/day.bloom >/dev/null
+		bloomdedup info filters/lines.bloom >/dev/null
 		if [ $name = day ]; then
 			find . -name "r$round-*" -exec cat {} + >>stored
-			all_known stored folder/day.bloom
+			all_known stored filters/day.bloom
 		fi
 		find . -name "r$round-*" -delete
 	done
@@ -67,13 +67,13 @@ load server
 	ask <sets >out
 	[ "$(grep -c STORED out)" -eq 2000 ]
 	stop_server
-	bloomdedup check -f folder/lines.bloom <(seq 2000) | cmp - <(seq 2000)
+	bloomdedup check -f filters/lines.bloom <(seq 2000) | cmp - <(seq 2000)
 }
 
 @test "--sync: a reply comes after a sync, one for all requests of a write" {
 	needs_strace
 	strace -f -qq -o trace -e trace=fdatasync,fsync,msync,sendto \
-		"$BLOOMDEDUP" serve -d folder --sync -l "unix:$SOCKET" \
+		"$BLOOMDEDUP" serve -d filters --sync -l "unix:$SOCKET" \
 		2>server.err 3>&- &
 	tracer=$!
 	SERVER=$tracer
@@ -99,7 +99,7 @@ load server
 		: >server.err
 		# shellcheck disable=SC2086
 		strace -f -qq -o trace -e trace=fdatasync,fsync,msync,linkat,link \
-			"$BLOOMDEDUP" serve -d folder $sync -l "unix:$SOCKET" \
+			"$BLOOMDEDUP" serve -d filters $sync -l "unix:$SOCKET" \
 			2>server.err 3>&- &
 		SERVER=$!
 		until_true is_serving
@@ -122,7 +122,7 @@ load server
 	(
 		# a filter of 1000 lines may have no file over 64 kB
 		ulimit -f 64
-		exec "$BLOOMDEDUP" serve -d folder -l "unix:$SOCKET"
+		exec "$BLOOMDEDUP" serve -d filters -l "unix:$SOCKET"
 	) 2>server.err 3>&- &
 	SERVER=$!
 	until_true is_serving
@@ -137,7 +137,7 @@ load server
 		'get f|1' 'set g 0 0 1' a 'get g|a'
 	# a filter that has no room at all isn't made
 	ask 'add h 0 0 8' '1e6|1e-6' | grep -q '^CLIENT_ERROR .*File too large'
-	[ ! -e folder/h.bloom ]
+	[ ! -e filters/h.bloom ]
 	no_leftovers
 }
 
@@ -148,28 +148,28 @@ load server
 	done | ask >out
 	[ "$(grep -c '^STORED' out)" -eq 400 ]
 	for i in 7 150 199; do
-		truncate -s 12288 "folder/f$i.bloom"
+		truncate -s 12288 "filters/f$i.bloom"
 	done
 	for i in {1..200}; do
 		echo "get f$i|a"
 	done | ask >out
 	[ "$(grep -c '^VALUE' out)" -eq 197 ]
 	for i in 7 150 199; do
-		grep -q "^CLIENT_ERROR folder/f$i.bloom: .*cut short" out
-		ask "set f$i 0 0 1" b | grep -q "^CLIENT_ERROR folder/f$i"
+		grep -q "^CLIENT_ERROR filters/f$i.bloom: .*cut short" out
+		ask "set f$i 0 0 1" b | grep -q "^CLIENT_ERROR filters/f$i"
 	done
 	answers 'STORED; VALUE f8|b 0 1; 1; END' 'set f8 0 0 1' b 'get f8|b'
-	rm folder/f7.bloom
+	rm filters/f7.bloom
 	answers 'NOT_FOUND; STORED' 'delete f7' 'add f7 0 0 8' '1000|0.1'
 	stop_server
 }
 
 @test "a signal while a window moves on: what has arrived is still stored" {
 	needs_strace
-	bloomdedup create --window=40 folder/f.bloom
+	bloomdedup create --window=40 filters/f.bloom
 	strace -f -qq -o trace -e trace=fallocate \
 		-e inject=fallocate:signal=TERM:when=2 \
-		"$BLOOMDEDUP" serve -d folder -l "unix:$SOCKET" \
+		"$BLOOMDEDUP" serve -d filters -l "unix:$SOCKET" \
 		2>server.err 3>&- &
 	SERVER=$!
 	until_true is_serving
@@ -182,18 +182,18 @@ load server
 	grep -q SIGTERM trace
 	wait "$SERVER"
 	SERVER=
-	seq 30 59 | bloomdedup check -f folder/f.bloom | cmp - <(seq 30 59)
+	seq 30 59 | bloomdedup check -f filters/f.bloom | cmp - <(seq 30 59)
 }
 
 @test "a window with wrong fields and the right checksum: nobody hangs" {
-	mkdir -p folder
-	bloomdedup create --window=400 folder/capacity.bloom
-	cp folder/capacity.bloom folder/layer.bloom
-	"$HELPER" poke folder/capacity.bloom 48 6400000000000000
-	"$HELPER" poke folder/layer.bloom $((4096 + 80)) 0a00000000000000
-	"$HELPER" poke folder/layer.bloom $((8192 + 80)) 0a00000000000000
-	"$HELPER" fix-crc folder/capacity.bloom
-	"$HELPER" fix-crc folder/layer.bloom
+	mkdir -p filters
+	bloomdedup create --window=400 filters/capacity.bloom
+	cp filters/capacity.bloom filters/layer.bloom
+	"$HELPER" poke filters/capacity.bloom 48 6400000000000000
+	"$HELPER" poke filters/layer.bloom $((4096 + 80)) 0a00000000000000
+	"$HELPER" poke filters/layer.bloom $((8192 + 80)) 0a00000000000000
+	"$HELPER" fix-crc filters/capacity.bloom
+	"$HELPER" fix-crc filters/layer.bloom
 	start_server
 	add_filter f
 	for i in {1..300}; do

@@ -1,4 +1,4 @@
-# serve: the filters of the folder, before, while and after it is served.
+# serve: the filters of the directory, before, while and after it is served.
 load ../common
 load server
 
@@ -17,9 +17,9 @@ load server
 	add_filter f
 	ask 'set f 0 0 1' a >/dev/null
 	stop_server
-	printf 'a\nb\n' | bloomdedup -f folder/f.bloom >out
+	printf 'a\nb\n' | bloomdedup -f filters/f.bloom >out
 	[ "$(cat out)" = b ]
-	bloomdedup create -n 1000 folder/g.bloom
+	bloomdedup create -n 1000 filters/g.bloom
 	start_server
 	answers 'VALUE f|b 0 1; 1; END; STORED' 'get f|b' 'set g 0 0 1' x
 }
@@ -28,12 +28,12 @@ load server
 	start_server
 	add_filter f
 	ask 'set f 0 0 1' a >/dev/null
-	[ "$(printf 'a\nb\n' | bloomdedup check -f folder/f.bloom)" = a ]
-	bloomdedup info folder/f.bloom >out
-	fails 75 f.bloom bloomdedup add -f folder/f.bloom --lock-timeout=0 \
+	[ "$(printf 'a\nb\n' | bloomdedup check -f filters/f.bloom)" = a ]
+	bloomdedup info filters/f.bloom >out
+	fails 75 f.bloom bloomdedup add -f filters/f.bloom --lock-timeout=0 \
 		</dev/null
-	fails 75 'another process serves this folder' \
-		bloomdedup serve -d folder -l "unix:$SOCKETS/other"
+	fails 75 'another process serves this directory' \
+		bloomdedup serve -d filters -l "unix:$SOCKETS/other"
 }
 
 @test "merge makes a backup beside the server, as the manual says" {
@@ -44,7 +44,7 @@ load server
 	done | ask | grep -c STORED | grep -qx 300
 	backup=$(sed -n 's/^bloomdedup merge --force.*urls.bloom$/&/p' \
 		"$ROOT/man/bloomdedup.1")
-	backup=${backup/\/var\/lib\/bloomdedup/folder}
+	backup=${backup/\/var\/lib\/bloomdedup/filters}
 	for round in 1 2; do
 		# shellcheck disable=SC2086 # words
 		$backup >out
@@ -54,14 +54,14 @@ load server
 	echo again1 | bloomdedup check -q -f copy
 }
 
-@test "a new file in the folder is served" {
+@test "a new file in the directory is served" {
 	start_server
 	answers 'CLIENT_ERROR no such filter' 'get f|a'
-	bloomdedup create -n 1000 folder/f.bloom
+	bloomdedup create -n 1000 filters/f.bloom
 	found() { [ "$(ask 'get f|a')" = END ]; }
 	until_true found
 	# files that are no filters by their name are none
-	touch folder/x folder/.g.bloom folder/'h h.bloom' folder/.bloom
+	touch filters/x filters/.g.bloom filters/'h h.bloom' filters/.bloom
 	sleep 1.1
 	ask 'get x|a' >/dev/null
 	ask 'stats blooms' | cut -d ' ' -f 2 >out
@@ -69,20 +69,20 @@ load server
 }
 
 @test "a filter that another run has is named, the others are served, and it is tried again" {
-	bloomdedup create -n 1000 folder/f.bloom
-	bloomdedup create -n 1000 folder/g.bloom
+	bloomdedup create -n 1000 filters/f.bloom
+	bloomdedup create -n 1000 filters/g.bloom
 	mkfifo fifo
-	"$BLOOMDEDUP" -f folder/f.bloom <fifo >/dev/null 3>&- &
+	"$BLOOMDEDUP" -f filters/f.bloom <fifo >/dev/null 3>&- &
 	run=$!
 	exec 4>fifo
 	echo a >&4
-	seen() { bloomdedup check -q -f folder/f.bloom <<<a; }
+	seen() { bloomdedup check -q -f filters/f.bloom <<<a; }
 	until_true seen
 	start_server
 	grep -q 'f.bloom: in use by process' server.err
 	ask 'get f|a' 'set f 0 0 1' a >out
 	cat out
-	[ "$(grep -c '^CLIENT_ERROR folder/f.bloom: ' out)" -eq 2 ]
+	[ "$(grep -c '^CLIENT_ERROR filters/f.bloom: ' out)" -eq 2 ]
 	answers 'STORED; VALUE g|a 0 1; 1; END; END' 'set g 0 0 1' a \
 		'get g|a f|a' 'get g|b'
 	exec 4>&-
@@ -100,8 +100,8 @@ load server
 }
 
 @test "a damaged file is refused by name, and is not touched" {
-	head -c 20000 /dev/urandom >folder/f.bloom
-	cp folder/f.bloom before
+	head -c 20000 /dev/urandom >filters/f.bloom
+	cp filters/f.bloom before
 	start_server
 	grep -q 'f.bloom: not a bloomdedup filter' server.err
 	ask 'get f|a' 'set f 0 0 1' a | grep -c '^CLIENT_ERROR .*f.bloom: not a'
@@ -109,18 +109,18 @@ load server
 	# it is not ours to delete
 	ask 'delete f' | grep -q '^CLIENT_ERROR '
 	stop_server
-	cmp before folder/f.bloom
+	cmp before filters/f.bloom
 }
 
 @test "a symbolic link among the filters is refused" {
 	bloomdedup create -n 1000 elsewhere.bloom
-	ln -s ../elsewhere.bloom folder/f.bloom
-	ln -s ../nowhere folder/g.bloom
+	ln -s ../elsewhere.bloom filters/f.bloom
+	ln -s ../nowhere filters/g.bloom
 	start_server
 	for name in f g; do
 		ask "get $name|a" "set $name 0 0 1" a >out
 		cat out
-		[ "$(grep -c "^CLIENT_ERROR folder/$name.bloom: a symbolic link" \
+		[ "$(grep -c "^CLIENT_ERROR filters/$name.bloom: a symbolic link" \
 			out)" -eq 2 ]
 		ask "add $name 0 0 8" '1000|0.1' | grep -qx NOT_STORED
 	done
@@ -128,21 +128,21 @@ load server
 }
 
 @test "a filter's key options apply to a subkey as to a line" {
-	bloomdedup create -n 1000 -i --trim -k 2 -t , folder/f.bloom
+	bloomdedup create -n 1000 -i --trim -k 2 -t , filters/f.bloom
 	start_server
 	answers 'STORED; VALUE f|9,KEY,0 0 1; 1; END; END' 'set f 0 0 7' \
 		'x,key,y' 'get f|9,KEY,0' 'get f|key,9'
 	stop_server
-	[ "$(echo 'p,KeY,q' | bloomdedup check -f folder/f.bloom)" = 'p,KeY,q' ]
+	[ "$(echo 'p,KeY,q' | bloomdedup check -f filters/f.bloom)" = 'p,KeY,q' ]
 }
 
 @test "a filter of URLs knows a subkey in another spelling" {
-	bloomdedup create -n 1000 --url=form,scheme,www folder/f.bloom
+	bloomdedup create -n 1000 --url=form,scheme,www filters/f.bloom
 	start_server
 	answers 'STORED; NOT_STORED; END' 'add f|http://www.a/?b=%2C&a 0 0 1' x \
 		'add f|HTTPS://A/?a=&b=, 0 0 1' x 'get f|http://a/?a=,&b'
 	stop_server
-	[ "$(echo 'http://a/?b=,&a' | bloomdedup check -f folder/f.bloom)" = \
+	[ "$(echo 'http://a/?b=,&a' | bloomdedup check -f filters/f.bloom)" = \
 		'http://a/?b=,&a' ]
 }
 
@@ -158,7 +158,7 @@ load server
 	layers() { ask 'stats bloom f' | sed -n 's/^STAT layers //p'; }
 	[ "$(layers)" -ge 4 ]
 	stop_server
-	[ "$(seq 20000 | bloomdedup check -f folder/f.bloom | wc -l)" -eq 20000 ]
+	[ "$(seq 20000 | bloomdedup check -f filters/f.bloom | wc -l)" -eq 20000 ]
 }
 
 @test "the next layer is there before the last one is full" {
@@ -173,11 +173,11 @@ load server
 	for _ in {1..10}; do ask 'set f 0 0 1' 1 >/dev/null; done
 	has_grown
 	stop_server
-	[ "$(seq 9500 | bloomdedup check -f folder/f.bloom | wc -l)" -eq 9500 ]
+	[ "$(seq 9500 | bloomdedup check -f filters/f.bloom | wc -l)" -eq 9500 ]
 }
 
 @test "a filter that may not grow is full: those behind are told, others served" {
-	bloomdedup create -n 1000 -p 1e-6 --on-full=fail folder/f.bloom
+	bloomdedup create -n 1000 -p 1e-6 --on-full=fail filters/f.bloom
 	start_server
 	seq 1500 | sed 's/.*/add f|& 0 0 1\r\nx\r/' | ask >out
 	[ "$(grep -c '^STORED' out)" -eq 1000 ]
@@ -218,7 +218,7 @@ load server
 }
 
 @test "--no-admin: subkeys yes, filters no" {
-	bloomdedup create -n 1000 folder/f.bloom
+	bloomdedup create -n 1000 filters/f.bloom
 	start_server --no-admin
 	answers 'STORED' 'set f 0 0 1' a
 	ask 'add g 0 0 8' '1000|0.1' 'delete f' 'setmem 1' >out
@@ -226,8 +226,8 @@ load server
 }
 
 @test "--read-only: nothing changes, and no lock is taken" {
-	echo a | bloomdedup add -f folder/f.bloom -n 1000
-	cp folder/f.bloom before
+	echo a | bloomdedup add -f filters/f.bloom -n 1000
+	cp filters/f.bloom before
 	start_server --read-only
 	answers 'VALUE f|a 0 1; 1; END; END; STORED; NOT_STORED' 'get f|a' \
 		'get f|b' 'replace f|a 0 0 1' x 'replace f|b 0 0 1' x
@@ -235,7 +235,7 @@ load server
 		'delete f' 'setmem 1' >out
 	[ "$(grep -c '^CLIENT_ERROR .*read-only' out)" -eq 5 ]
 	stop_server
-	cmp before folder/f.bloom
+	cmp before filters/f.bloom
 }
 
 @test "SIGTERM: what is there is answered, written, and the exit status is 0" {
@@ -254,7 +254,7 @@ load server
 	wait "$client"
 	[ "$(tr -d '\r' <out)" = STORED ]
 	[ ! -e "$SOCKET" ]
-	[ "$(printf 'a\nb\n' | bloomdedup check -f folder/f.bloom)" = $'a\nb' ]
+	[ "$(printf 'a\nb\n' | bloomdedup check -f filters/f.bloom)" = $'a\nb' ]
 	no_leftovers
 }
 
@@ -297,15 +297,15 @@ load server
 	wait "$SERVER"
 	SERVER=
 	seq -f '%06.0f' 0 $(($(cat out) - 1)) >sent
-	bloomdedup check -f folder/f.bloom sent | cmp - sent
+	bloomdedup check -f filters/f.bloom sent | cmp - sent
 }
 
 @test "a subkey is the value of a named column, if there is one only" {
-	mkdir -p folder
+	mkdir -p filters
 	printf 'id,name\n1,x\n' |
-		bloomdedup add -f folder/one.bloom -n 100 --csv --header -k name
+		bloomdedup add -f filters/one.bloom -n 100 --csv --header -k name
 	printf 'id,name\n1,x\n' |
-		bloomdedup add -f folder/two.bloom -n 100 --csv --header \
+		bloomdedup add -f filters/two.bloom -n 100 --csv --header \
 			-k id,name
 	start_server
 	answers 'VALUE one|x 0 1; 1; END; STORED' 'get one|x' 'add one|y 0 0 1' x

@@ -74,7 +74,7 @@ stat_is() {
 		'touch f|a 3000' 'set f|a 0 0 1' x 'replace f|a 0 0 1' x
 	answers 'VALUE f|a 0 1; 1; END' 'get f|a'
 	stop_server
-	echo a | bloomdedup check -f folder/f.bloom
+	echo a | bloomdedup check -f filters/f.bloom
 }
 
 @test "memcached: what is given back is unknown again" {
@@ -295,7 +295,7 @@ stat_is() {
 	[ "$(grep -c '^STORED$' out)" -eq 5000 ]
 	stat_is leases_committed 5000
 	stop_server
-	[ "$(seq 5000 | bloomdedup check -f folder/f.bloom | wc -l)" -eq 5000 ]
+	[ "$(seq 5000 | bloomdedup check -f filters/f.bloom | wc -l)" -eq 5000 ]
 }
 
 @test "--max-leases: beyond, only that add is refused, and one filter gets half" {
@@ -305,7 +305,7 @@ stat_is() {
 	seq 4 | sed 's/.*/add f|& 0 3000 1\r\nx\r/' | ask >out
 	cat out
 	[ "$(grep -c '^STORED$' out)" -eq 3 ]
-	grep -q '^CLIENT_ERROR folder/f.bloom: it has half of the leases .*--max-leases' out
+	grep -q '^CLIENT_ERROR filters/f.bloom: it has half of the leases .*--max-leases' out
 	redis_answers '+OK +OK +OK' 'SET g|1 v NX EX 3000' 'SET g|2 v NX EX 3000' \
 		'SET g|3 v NX EX 3000'
 	redis 'SET g|4 v NX EX 3000' | grep '^-OOM all leases .*--max-leases'
@@ -323,12 +323,12 @@ stat_is() {
 
 @test "the right to store is enough, also to give back" {
 	start_tcp --lease=1h --no-admin
-	bloomdedup create -n 1000 folder/f.bloom
+	bloomdedup create -n 1000 filters/f.bloom
 	answers 'STORED; DELETED' 'add f|a 0 3000 1' x 'delete f|a'
 	redis_answers '+OK :1 +OK' 'SET f|a v NX EX 3000' 'DEL f|a' 'SET f|a v'
 	redis 'DEL f|a f' | grep '^-NOPERM'
 	ask 'delete f' | grep '^CLIENT_ERROR not allowed'
-	[ -e folder/f.bloom ]
+	[ -e filters/f.bloom ]
 }
 
 @test "a filter that is removed or replaced has no leases any more" {
@@ -336,7 +336,7 @@ stat_is() {
 	answers 'STORED; DELETED; STORED; STORED' 'add f|a 0 3000 1' x \
 		'delete f' 'add f 0 0 9' '1000|1e-6' 'add f|a 0 3000 1' x
 	bloomdedup create -n 1000 new.bloom
-	mv new.bloom folder/f.bloom
+	mv new.bloom filters/f.bloom
 	is_unknown() { [ "$(redis 'TTL f|a')" = :-2 ]; }
 	until_true is_unknown
 	answers STORED 'add f|a 0 3000 1' x
@@ -348,7 +348,7 @@ stat_is() {
 @test "a filter that is closed for others keeps its leases" {
 	(
 		ulimit -n 60
-		exec "$BLOOMDEDUP" serve -d folder --max-connections=5 \
+		exec "$BLOOMDEDUP" serve -d filters --max-connections=5 \
 			--lease=1h -l "unix:$SOCKET"
 	) >server.out 2>server.err 3>&- 4>&- 5>&- &
 	SERVER=$!
@@ -366,15 +366,15 @@ stat_is() {
 @test "a file that is cut short: its commits fail, and its leases go on" {
 	start_leasing
 	answers 'STORED; STORED' 'add f|a 0 3000 1' x 'add f|b 0 3000 1' x
-	cp folder/f.bloom backup
-	truncate -s 12288 folder/f.bloom
+	cp filters/f.bloom backup
+	truncate -s 12288 filters/f.bloom
 	ask 'set f|a 0 0 1' x 'add f|c 0 3000 1' x >out
 	cat out
 	[ "$(grep -c '^CLIENT_ERROR .*cut short' out)" -eq 2 ]
 	stat_is leases_committed 0
 	stat_is leases 2
 	# the same file again
-	mv backup folder/f.bloom
+	mv backup filters/f.bloom
 	works() { ask 'get f|x' | grep -qx END; }
 	until_true works
 	answers 'EXISTS; EXISTS; STORED' 'add f|a 0 3000 1' x \
@@ -386,7 +386,7 @@ stat_is() {
 	add_filter f
 	add_filter g
 	answers 'STORED; STORED' 'add f|a 0 3000 1' x 'add g|a 0 3000 1' x
-	truncate -s 12288 folder/f.bloom
+	truncate -s 12288 filters/f.bloom
 	# the place of f|a is that of f|b, then both fail
 	ask 'set f|a 0 0 1' x 'add f|b 0 3000 1' x >out
 	cat out
@@ -395,7 +395,7 @@ stat_is() {
 	stat_is leases_committed 0
 	# a lease that the same write took and committed was never there
 	ask 'delete g|a' >/dev/null
-	truncate -s 12288 folder/g.bloom
+	truncate -s 12288 filters/g.bloom
 	ask 'add g|b 0 3000 1' x 'set g|b 0 0 1' x >out
 	[ "$(grep -c '^CLIENT_ERROR .*cut short' out)" -eq 2 ]
 	stat_is leases 1
@@ -404,7 +404,7 @@ stat_is() {
 @test "a DEL that fails is refused once, and the lease goes on" {
 	start_leasing
 	redis_answers '+OK' 'SET f|a v NX EX 3000'
-	truncate -s 12288 folder/f.bloom
+	truncate -s 12288 filters/f.bloom
 	redis 'DEL f|a' | grep -q '^-ERR .*cut short'
 	stat_is refused 1
 	stat_is leases 1
@@ -475,12 +475,12 @@ stat_is() {
 
 @test "options: what is allowed, and what can't be combined" {
 	fails 2 "'0' is not allowed; give a time of up to 1e9 seconds" \
-		bloomdedup serve -d folder --lease=0
-	fails 2 "'1y' is not allowed" bloomdedup serve -d folder --lease=1y
-	fails 2 '--max-leases' bloomdedup serve -d folder --lease=1 \
+		bloomdedup serve -d filters --lease=0
+	fails 2 "'1y' is not allowed" bloomdedup serve -d filters --lease=1y
+	fails 2 '--max-leases' bloomdedup serve -d filters --lease=1 \
 		--max-leases=0
-	fails 2 '--lease' bloomdedup serve -d folder --max-leases=10
-	fails 2 '--read-only' bloomdedup serve -d folder --lease=1 --read-only
+	fails 2 '--lease' bloomdedup serve -d filters --max-leases=10
+	fails 2 '--read-only' bloomdedup serve -d filters --lease=1 --read-only
 	start_server --lease=2.5
 	add_filter f
 	redis_answers '+OK' 'SET f|a v NX EX 3000'
@@ -493,7 +493,7 @@ stat_is() {
 	(
 		ulimit -v 1000000
 		fails 3 'room for leases (--max-leases): ' \
-			bloomdedup serve -d folder --lease=1 --max-leases=1e9
+			bloomdedup serve -d filters --lease=1 --max-leases=1e9
 	)
 }
 
@@ -501,9 +501,9 @@ stat_is() {
 model() {
 	mkdir -p model
 	(
-		cd model && rm -rf folder && mkdir folder || exit 1
+		cd model && rm -rf filters && mkdir filters || exit 1
 		timeout 600 python3 "$BATS_TEST_DIRNAME/lease-model" \
-			"$BLOOMDEDUP" folder "$SOCKET" \
+			"$BLOOMDEDUP" filters "$SOCKET" \
 			"$(short_or_long 6 120)" $RANDOM "$@"
 	)
 }

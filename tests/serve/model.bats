@@ -11,7 +11,7 @@ load server
 		"$(short_or_long 5 120)" $seed
 	# and the filters are right
 	stop_server
-	for file in folder/*.bloom; do
+	for file in filters/*.bloom; do
 		bloomdedup info --verify "$file"
 	done
 }

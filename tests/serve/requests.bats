@@ -89,14 +89,14 @@ load server
 }
 
 @test "a get of several keys leaves out those of a filter in trouble; one is an error" {
-	printf 'no filter\n' >folder/broken.bloom
+	printf 'no filter\n' >filters/broken.bloom
 	start_server
 	add_filter f
 	answers 'STORED; VALUE f|a 0 1; 1; VALUE f|a 0 1; 1; END' \
 		'set f 0 0 1' a 'get f|a g|a f|a broken|a f|b'
 	answers 'CLIENT_ERROR no such filter; END; VALUE f|a 0 1 0; 1; END' \
 		'get g|a ' 'get g|a  g|b ' 'gets f|a'
-	ask 'get broken|a' | grep -q '^CLIENT_ERROR folder/broken.bloom: not a'
+	ask 'get broken|a' | grep -q '^CLIENT_ERROR filters/broken.bloom: not a'
 	ask stats | grep -qx 'STAT refused 6'
 	grep -q 'no such filter: g' server.err
 	# what can be no key is the client's mistake: nothing but the error
@@ -171,7 +171,7 @@ load server
 		ask "add g 0 0 ${#plan}" "$plan" |
 			grep -q '^CLIENT_ERROR a plan is LINES|RATE' || return 1
 	done
-	[ "$(ls folder)" = f.1_-Z.bloom ]
+	[ "$(ls filters)" = f.1_-Z.bloom ]
 }
 
 @test "add NAME makes a filter with a window" {
@@ -182,28 +182,28 @@ load server
 		'add lines 0 0 14' '4000|1e-12|4e3' 'add days 0 0 10' '1000|1e-12'
 	bytes=$(told -n 1000 -p 1e-6 --window=4d)
 	ask 'try 1000|1e-6|4d' | grep -q "^need_memory $bytes(Bytes)"
-	bloomdedup info folder/days.bloom | grep -qE 'window +4d$'
-	bloomdedup info folder/lines.bloom | grep -qE 'window +4000 new lines$'
+	bloomdedup info filters/days.bloom | grep -qE 'window +4d$'
+	bloomdedup info filters/lines.bloom | grep -qE 'window +4000 new lines$'
 	# four windows of them in one batch: the last one is remembered
 	seq 16000 | sed 's/.*/set lines|& 0 0 1 noreply\nx/' >sets
 	mapfile -t sets <sets
 	ask "${sets[@]}" version >out
-	bloomdedup check -f folder/lines.bloom <(seq 12001 16000) |
+	bloomdedup check -f filters/lines.bloom <(seq 12001 16000) |
 		cmp - <(seq 12001 16000)
-	run -1 bloomdedup check -f folder/lines.bloom <(seq 1 10999)
+	run -1 bloomdedup check -f filters/lines.bloom <(seq 1 10999)
 	[ -z "$output" ]
 }
 
 @test "delete removes a filter, its file and its journal, never a subkey" {
 	start_server
 	add_filter f
-	touch folder/f.bloom.journal
+	touch filters/f.bloom.journal
 	ask 'delete f|a' | grep -q '^CLIENT_ERROR '
 	# a time of 0 comes from older clients
 	ask 'delete f 5' | grep -q '^CLIENT_ERROR '
 	answers 'DELETED; NOT_FOUND; CLIENT_ERROR no such filter' 'delete f' \
 		'delete f 0' 'get f|a'
-	[ -z "$(ls folder)" ]
+	[ -z "$(ls filters)" ]
 }
 
 @test "try says what create would make" {
@@ -239,7 +239,7 @@ load server
 	grep -qx 'STAT get_misses 1' out
 	grep -qx 'STAT curr_connections 1' out
 	grep -qx 'STAT max_connections 1024' out
-	grep -qx "STAT bytes $(stat -c %s folder/f.bloom)" out
+	grep -qx "STAT bytes $(stat -c %s filters/f.bloom)" out
 	[ "$(tail -n 1 out)" = END ]
 	# name and value, and nothing else: exporters split at blanks
 	run ! grep -vE '^(STAT [^ ]+ [^ ]+|END)$' out
@@ -271,7 +271,7 @@ load server
 }
 
 @test "room in stats bloom is what new lines find" {
-	bloomdedup create -n 1000 --on-full=warn folder/warn.bloom
+	bloomdedup create -n 1000 --on-full=warn filters/warn.bloom
 	start_server
 	add_filter short '10000|1e-3|8s'
 	# older parts of a window take no more
@@ -293,7 +293,7 @@ load server
 	# far from where the next layer is made
 	seq 2500 | sed 's/.*/set f|& 0 0 1 noreply\r\nx\r/' | ask
 	ask 'stats bloom f' >out
-	bloomdedup info --json folder/f.bloom >info
+	bloomdedup info --json filters/f.bloom >info
 	cat out info
 	for name in bytes capacity error_rate; do
 		value=$(grep -o "\"$name\": [^,]*" info | head -n 1 |

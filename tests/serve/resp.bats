@@ -40,9 +40,9 @@ load server
 		'BF.RESERVE f 0.001 1000'
 	redis_answers '*2 :1 :1 :2' 'BF.MADD f a b' 'BF.CARD f'
 	stop_server
-	[ "$(printf '%s\n' a b c | bloomdedup check -f folder/f.bloom)" = \
+	[ "$(printf '%s\n' a b c | bloomdedup check -f filters/f.bloom)" = \
 		$'a\nb' ]
-	bloomdedup info --json folder/f.bloom | grep -q '"error_rate": 0.001'
+	bloomdedup info --json filters/f.bloom | grep -q '"error_rate": 0.001'
 }
 
 @test "BF.RESERVE: EXPANSION is reported, NONSCALING filters are full" {
@@ -122,8 +122,8 @@ load server
 		redis "BF.RESERVE other 1e-6 4000 WINDOW $window" |
 			grep -q '^-ERR bad window' || return 1
 	done
-	bloomdedup info folder/days.bloom | grep -qE 'window +30d$'
-	bloomdedup info folder/lines.bloom | grep -qE 'window +4000 new lines$'
+	bloomdedup info filters/days.bloom | grep -qE 'window +30d$'
+	bloomdedup info filters/lines.bloom | grep -qE 'window +4000 new lines$'
 }
 
 @test "what BF.RESERVE and BF.INSERT refuse" {
@@ -148,13 +148,13 @@ load server
 	redis_answers "-ERR wrong number of arguments for 'bf.add' command" \
 		'BF.ADD f'
 	redis_answers '-ERR bad capacity' 'BF.RESERVE f 0.1 900000000000000000'
-	[ -z "$(ls folder)" ]
+	[ -z "$(ls filters)" ]
 }
 
 @test "BF.INFO and BF.CARD" {
 	start_server
 	redis_answers '+OK *3 :1 :1 :1' 'BF.RESERVE f 0.01 1000' 'BF.MADD f a b c'
-	size=$(stat -c %s folder/f.bloom)
+	size=$(stat -c %s filters/f.bloom)
 	redis_answers "*10 +Capacity :1000 +Size :$size +Number of filters :1 +Number of items inserted :3 +Expansion rate :2" \
 		'BF.INFO f'
 	redis_answers "*1 :1000 *1 :$size *1 :1 *1 :3 *1 :2" 'BF.INFO f CAPACITY' \
@@ -170,7 +170,7 @@ load server
 	redis_answers '*1 :5000' 'BF.INFO f CAPACITY'
 	redis_answers '*1 :1 *1 :70' 'BF.INSERT h CAPACITY 70 ITEMS a' \
 		'BF.INFO h CAPACITY'
-	bloomdedup info --json folder/f.bloom | grep -q '"error_rate": 0.25'
+	bloomdedup info --json filters/f.bloom | grep -q '"error_rate": 0.25'
 }
 
 @test "where making filters isn't allowed, BF.ADD says not found" {
@@ -179,11 +179,11 @@ load server
 		'BF.MADD f a' 'BF.INSERT f ITEMS a'
 	redis_answers '-NOPERM not allowed (--no-admin) :0' \
 		'BF.RESERVE f 0.1 100' 'BF.EXISTS f a'
-	[ -z "$(ls folder)" ]
+	[ -z "$(ls filters)" ]
 }
 
 @test "a server that is read-only answers, and changes nothing" {
-	bloomdedup add -f folder/f.bloom <(echo a)
+	bloomdedup add -f filters/f.bloom <(echo a)
 	start_server --read-only
 	redis_answers ':1 :0 :1' 'BF.EXISTS f a' 'BF.EXISTS f b' 'BF.CARD f'
 	for request in 'BF.ADD f b' 'BF.MADD f b' 'BF.INSERT f ITEMS b' \
@@ -205,7 +205,7 @@ load server
 	redis_answers '*2 $1 0 *1 $1 b *2 $1 0 *0' \
 		'SCAN 0 MATCH ? TYPE mbbloom--' 'SCAN 0 TYPE string'
 	redis_answers ':2 :1 :0' 'DEL a:1 nowhere a:2' 'UNLINK b' 'DEL b'
-	[ -z "$(ls folder)" ]
+	[ -z "$(ls filters)" ]
 }
 
 @test "a pattern takes no time that grows with its stars" {
@@ -227,7 +227,7 @@ load server
 @test "names may have what Redis' keys have, but lead nowhere else" {
 	start_server
 	redis_answers ':1' 'BF.ADD app:{user}:1,2@x#y=+% a'
-	[ "$(ls folder)" = 'app:{user}:1,2@x#y=+%.bloom' ]
+	[ "$(ls filters)" = 'app:{user}:1,2@x#y=+%.bloom' ]
 	redis_answers ':1' 'BF.EXISTS app:{user}:1,2@x#y=+% a'
 	for name in ../f .f a/b 'a|b' 'é' "''" 'a*' "$(printf '%065d' 0)"; do
 		redis "BF.ADD $name x" |
@@ -362,7 +362,7 @@ load server
 }
 
 @test "filters in trouble, and missing ones, are reported over Redis, too" {
-	printf 'not a filter\n' >folder/broken.bloom
+	printf 'not a filter\n' >filters/broken.bloom
 	start_server
 	: >server.err
 	for request in 'BF.EXISTS nowhere a' 'BF.MEXISTS nowhere a' \
@@ -371,13 +371,13 @@ load server
 		redis "$request" >/dev/null
 	done
 	for request in 'BF.ADD broken a' 'BF.EXISTS broken a' 'BF.CARD broken'; do
-		redis "$request" | grep -q '^-ERR folder/broken.bloom: not' ||
+		redis "$request" | grep -q '^-ERR filters/broken.bloom: not' ||
 			return 1
 	done
 	cat server.err
 	# once a minute
-	[ "$(grep -c 'folder: no such filter: nowhere (requests: 1)' server.err)" -eq 1 ]
-	[ "$(grep -c 'folder/broken.bloom: not a bloomdedup filter.* (requests: 1)' server.err)" -eq 1 ]
+	[ "$(grep -c 'filters: no such filter: nowhere (requests: 1)' server.err)" -eq 1 ]
+	[ "$(grep -c 'filters/broken.bloom: not a bloomdedup filter.* (requests: 1)' server.err)" -eq 1 ]
 	[ "$(wc -l <server.err)" -eq 2 ]
 }
 
@@ -394,7 +394,7 @@ load server
 }
 
 @test "one filter's trouble is an error of that request alone" {
-	printf 'not a filter\n' >folder/broken.bloom
+	printf 'not a filter\n' >filters/broken.bloom
 	start_server
 	redis_answers ':1' 'BF.ADD f a'
 	for request in 'BF.ADD broken a' 'BF.MADD broken a b' \
@@ -402,14 +402,14 @@ load server
 		'BF.CARD broken' 'BF.INSERT broken ITEMS a'; do
 		redis "$request" 'BF.EXISTS f a' >out
 		[ "$(wc -l <out)" -eq 2 ]
-		sed -n 1p out | grep -q '^-ERR folder/broken.bloom: '
+		sed -n 1p out | grep -q '^-ERR filters/broken.bloom: '
 		[ "$(sed -n 2p out)" = :1 ]
 	done
 }
 
-@test "a file that is new in the folder is added to, not replaced" {
+@test "a file that is new in the directory is added to, not replaced" {
 	start_server
-	bloomdedup add -f folder/f.bloom <(echo a)
+	bloomdedup add -f filters/f.bloom <(echo a)
 	redis_answers ':0 :1 -ERR item exists' 'BF.ADD f a' 'BF.ADD f b' \
 		'BF.RESERVE f 0.1 100'
 }
@@ -527,9 +527,9 @@ load server
 }
 
 @test "lines that are marked at the memory limit are counted after a kill" {
-	bloomdedup create -n 1000 folder/f.bloom
-	seq 300 | bloomdedup add -f folder/f.bloom
-	start_server -m "$(wc -c <folder/f.bloom)"
+	bloomdedup create -n 1000 filters/f.bloom
+	seq 300 | bloomdedup add -f filters/f.bloom
+	start_server -m "$(wc -c <filters/f.bloom)"
 	redis "BF.MADD f $(seq -s ' ' 1001 3000)" >answers
 	[ "$(grep -c '^:1' answers)" -gt 600 ]
 	stop_server -KILL || true

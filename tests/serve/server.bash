@@ -1,10 +1,10 @@
-# What the tests of serve share: a server in the test's folder, and requests to
-# it. Load it behind ../common.
+# What the tests of serve share: a server in the test's directory, and requests
+# to it. Load it behind ../common.
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	needs_serve
-	mkdir folder
+	mkdir filters
 	# the name of a unix socket must be short
 	SOCKETS=$(mktemp -d /tmp/serve-XXXXXX)
 	SOCKET=$SOCKETS/s
@@ -32,7 +32,7 @@ is_serving() {
 # start_server [OPTION]...: on $SOCKET, and where the options say.
 start_server() {
 	: >server.err # not what the one before has said
-	"$BLOOMDEDUP" serve -d folder "$@" -l "unix:$SOCKET" \
+	"$BLOOMDEDUP" serve -d filters "$@" -l "unix:$SOCKET" \
 		>server.out 2>server.err 3>&- 4>&- 5>&- &
 	SERVER=$!
 	until_true is_serving

@@ -223,14 +223,14 @@ every_length(const char *name)
 int
 main(void)
 {
-	const char *folder = getenv("TMPDIR");
+	const char *directory = getenv("TMPDIR");
 	const char *slow = getenv("BLOOMDEDUP_SLOW");
 
 	if (slow != NULL && *slow != '\0')
 		step = 1;
 	snprintf(path, sizeof path, "%s/hostile-XXXXXX",
 	    access("/dev/shm", W_OK) == 0 ? "/dev/shm" :
-	    folder != NULL ? folder : "/tmp");
+	    directory != NULL ? directory : "/tmp");
 	if (mkdtemp(path) == NULL)
 		die(path);
 	strcat(path, "/seen");

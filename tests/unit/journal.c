@@ -17,7 +17,7 @@
 
 static const uint8_t id[FILTER_ID_BYTES] = "the filter's id";
 static const uint8_t other_id[FILTER_ID_BYTES] = "another one's";
-static char folder[] = "/tmp/journal-XXXXXX";
+static char directory[] = "/tmp/journal-XXXXXX";
 static char filter[64], path[80];
 
 static struct digest
@@ -222,7 +222,7 @@ test_names(void)
 	    "a named pipe is refused, and not waited for");
 	unlink(path);
 	tap_ok(mkdir(path, 0700) == 0 && open_result() == -1,
-	    "a folder is refused");
+	    "a directory is refused");
 	rmdir(path);
 }
 
@@ -413,9 +413,9 @@ test_empty_frames(void)
 int
 main(void)
 {
-	if (mkdtemp(folder) == NULL)
+	if (mkdtemp(directory) == NULL)
 		return 1;
-	snprintf(filter, sizeof filter, "%s/filter", folder);
+	snprintf(filter, sizeof filter, "%s/filter", directory);
 	snprintf(path, sizeof path, "%s.journal", filter);
 	close(open(filter, O_WRONLY | O_CREAT, 0600));
 	test_round_trip();
@@ -428,6 +428,6 @@ main(void)
 	test_empty_frames();
 	unlink(path);
 	unlink(filter);
-	rmdir(folder);
+	rmdir(directory);
 	return tap_end();
 }

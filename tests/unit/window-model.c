@@ -487,7 +487,7 @@ int
 main(int argc, char **argv)
 {
 	const char *slow = getenv("BLOOMDEDUP_SLOW");
-	const char *folder = getenv("TMPDIR");
+	const char *directory = getenv("TMPDIR");
 	uint64_t steps = argc > 1 ? strtoull(argv[1], NULL, 10) :
 	    slow != NULL && *slow != '\0' ? 10000000 : 100000;
 
@@ -499,7 +499,7 @@ main(int argc, char **argv)
 	random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	snprintf(path, sizeof path, "%s/window-model-%d",
 	    access("/dev/shm", W_OK) == 0 ? "/dev/shm" :
-	    folder != NULL && strlen(folder) < 60 ? folder : "/tmp",
+	    directory != NULL && strlen(directory) < 60 ? directory : "/tmp",
 	    (int)getpid());
 	snprintf(other, sizeof other, "%s-other", path);
 	fight(steps);

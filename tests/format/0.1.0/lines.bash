@@ -1,4 +1,4 @@
-# What the filters in this folder are made of, and asked for.
+# What the filters in this directory are made of, and asked for.
 
 # lines FIRST STEP LAST: three fields each
 lines() {

@@ -1,5 +1,5 @@
 """Two spiders of Scrapy share a filter: scrapy_spiders.py PORT. Run with the
-folder of man/examples in PYTHONPATH; `bloomdedup serve` listens on PORT."""
+directory of man/examples in PYTHONPATH; `bloomdedup serve` listens on PORT."""
 import collections
 import http.server
 import multiprocessing

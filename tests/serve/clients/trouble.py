@@ -7,7 +7,7 @@
 # after it ("again" is an error that is gone when it is tried again), and whether
 # the client has kept its connection. The last line is about leases: what an add
 # with an expiration time sees that takes one, then while the subkey is leased,
-# and when it is remembered. Runs $BLOOMDEDUP in the current folder.
+# and when it is remembered. Runs $BLOOMDEDUP in the current directory.
 import itertools
 import os
 import select
@@ -27,18 +27,18 @@ def run(*arguments, **how):
 
 
 def make_filters():
-    os.makedirs("folder", exist_ok=True)
-    run("create", "-n", "1000000", "folder/good.bloom")
-    run("create", "-n", "10", "--on-full=fail", "folder/full.bloom")
-    run("add", "-f", "folder/full.bloom", input=b"".join(
+    os.makedirs("filters", exist_ok=True)
+    run("create", "-n", "1000000", "filters/good.bloom")
+    run("create", "-n", "10", "--on-full=fail", "filters/full.bloom")
+    run("add", "-f", "filters/full.bloom", input=b"".join(
         b"%d\n" % i for i in range(10)))
-    with open("folder/broken.bloom", "wb") as broken:
+    with open("filters/broken.bloom", "wb") as broken:
         broken.write(b"x" * 20000)
-    run("create", "-n", "10", "folder/locked.bloom")
+    run("create", "-n", "10", "filters/locked.bloom")
 
 
 def hold_locked():
-    holder = subprocess.Popen([BLOOMDEDUP, "-f", "folder/locked.bloom"],
+    holder = subprocess.Popen([BLOOMDEDUP, "-f", "filters/locked.bloom"],
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     holder.stdin.write(b"held\n")
     holder.stdin.flush()
@@ -54,7 +54,7 @@ def free_port():
 
 def start_server(port, *options):
     server = subprocess.Popen(
-        [BLOOMDEDUP, "serve", "-d", "folder", "-l", "127.0.0.1:%d" % port,
+        [BLOOMDEDUP, "serve", "-d", "filters", "-l", "127.0.0.1:%d" % port,
          *options], stderr=subprocess.PIPE)
     while b"serving" not in server.stderr.readline():
         pass
@@ -146,7 +146,7 @@ def one_filter(port):
 def connection(trouble, port, happen):
     """The connection is gone: what the next add sees, then the next get."""
     seen = []
-    run("create", "-n", "10", "folder/%s.bloom" % trouble)
+    run("create", "-n", "10", "filters/%s.bloom" % trouble)
     for verb in "add", "get":
         client = Client(port)
         client.next()

@@ -1,4 +1,4 @@
-# serve: the folder is the truth, whatever happens to its files.
+# serve: the directory is the truth, whatever happens to its files.
 load ../common
 load server
 
@@ -8,32 +8,32 @@ all_values() {
 }
 
 @test "--read-only beside a run: growth is seen" {
-	bloomdedup create -n 1000 folder/f.bloom
+	bloomdedup create -n 1000 filters/f.bloom
 	start_server --read-only
 	answers END 'get f|1'
-	seq 5000 | bloomdedup add -f folder/f.bloom
+	seq 5000 | bloomdedup add -f filters/f.bloom
 	sees_all() { all_values 5000; }
 	until_true sees_all
 }
 
 @test "--read-only beside a run: a window that moves on is seen" {
-	bloomdedup create -n 2000 --window=2000 folder/f.bloom
+	bloomdedup create -n 2000 --window=2000 filters/f.bloom
 	# one part of it: the others get places that the server doesn't know
-	echo 20000 | bloomdedup add -f folder/f.bloom
+	echo 20000 | bloomdedup add -f filters/f.bloom
 	start_server --read-only
 	answers 'VALUE f|20000 0 1; 1; END' 'get f|20000'
-	seq 3000 -1 1 | bloomdedup add -f folder/f.bloom
+	seq 3000 -1 1 | bloomdedup add -f filters/f.bloom
 	sees_all() { all_values 2000; }
 	until_true sees_all
 	answers END 'get f|20000'
 }
 
 @test "--read-only: a file that is replaced is seen" {
-	echo a | bloomdedup add -f folder/f.bloom -n 1000
+	echo a | bloomdedup add -f filters/f.bloom -n 1000
 	echo b | bloomdedup add -f new.bloom -n 1000
 	start_server --read-only
 	answers 'VALUE f|a 0 1; 1; END' 'get f|a'
-	mv new.bloom folder/f.bloom
+	mv new.bloom filters/f.bloom
 	sees_new() { [ "$(ask 'get f|b')" = $'VALUE f|b 0 1\n1\nEND' ]; }
 	until_true sees_new
 	answers END 'get f|a'
@@ -43,13 +43,13 @@ all_values() {
 	start_server
 	add_filter f
 	ask 'set f|a 0 0 1' x 'set f|b 0 0 1' x 'set f|c 0 0 1' x >/dev/null
-	rm folder/f.bloom
+	rm filters/f.bloom
 	is_gone() {
 		[ "$(ask 'set f|d 0 0 1' x)" = 'CLIENT_ERROR no such filter' ]
 	}
 	until_true is_gone
 	cat server.err
-	grep -qE 'folder/f.bloom: the file was replaced or removed; up to [3-9] lines' \
+	grep -qE 'filters/f.bloom: the file was replaced or removed; up to [3-9] lines' \
 		server.err
 	add_filter f
 	answers 'END; STORED' 'get f|a' 'set f|a 0 0 1' x
@@ -61,19 +61,19 @@ all_values() {
 	add_filter f
 	ask 'set f|a 0 0 1' x >/dev/null
 	echo b | bloomdedup add -f new.bloom -n 1000
-	mv new.bloom folder/f.bloom
+	mv new.bloom filters/f.bloom
 	sees_new() { [ "$(ask 'get f|b')" = $'VALUE f|b 0 1\n1\nEND' ]; }
 	until_true sees_new
 	answers 'END; STORED' 'get f|a' 'set f|c 0 0 1' x
 	# the new one is locked, too
-	fails 75 f.bloom bloomdedup add -f folder/f.bloom --lock-timeout=0 \
+	fails 75 f.bloom bloomdedup add -f filters/f.bloom --lock-timeout=0 \
 		</dev/null
 	stop_server
-	[ "$(printf 'a\nb\nc\n' | bloomdedup check -f folder/f.bloom)" = $'b\nc' ]
+	[ "$(printf 'a\nb\nc\n' | bloomdedup check -f filters/f.bloom)" = $'b\nc' ]
 }
 
-@test "a server that was killed a moment ago doesn't keep the folder" {
-	bloomdedup create -n 1000 folder/f.bloom
+@test "a server that was killed a moment ago doesn't keep the directory" {
+	bloomdedup create -n 1000 filters/f.bloom
 	# its locks go when its process does, which takes a moment
 	cat >lock.py <<-'END'
 		import fcntl, os, sys, time
@@ -85,24 +85,24 @@ all_values() {
 		for fd in fds:
 		    fcntl.flock(fd, fcntl.LOCK_UN)
 	END
-	# has_folder_open: the server has it open, or has ended
-	has_folder_open() {
+	# has_directory_open: the server has it open, or has ended
+	has_directory_open() {
 		! kill -0 "$SERVER" 2>/dev/null ||
-			find "/proc/$SERVER/fd" -lname "$PWD/folder" 2>/dev/null |
+			find "/proc/$SERVER/fd" -lname "$PWD/filters" 2>/dev/null |
 			grep -q .
 	}
 	starts() {
 		local locker status=0
 		rm -f in locked
 		mkfifo in
-		python3 lock.py folder folder/f.bloom <in >locked 3>&- &
+		python3 lock.py filters filters/f.bloom <in >locked 3>&- &
 		locker=$!
 		exec 4>in
 		until_true [ -s locked ]
-		"$BLOOMDEDUP" serve -d folder -l "unix:$SOCKET" 2>server.err \
+		"$BLOOMDEDUP" serve -d filters -l "unix:$SOCKET" 2>server.err \
 			3>&- 4>&- &
 		SERVER=$!
-		until_true has_folder_open
+		until_true has_directory_open
 		exec 4>&-
 		wait "$locker"
 		until_true is_serving
@@ -121,17 +121,17 @@ all_values() {
 	add_filter f
 	# one of this filter; and one of another, smaller, with another secret
 	answers STORED 'set f|first 0 0 1' x
-	cp folder/f.bloom same.bloom
+	cp filters/f.bloom same.bloom
 	echo old | bloomdedup add -f other.bloom -n 100
 	for backup in same other; do
 		# it grows, so that it isn't the plan of the backup
 		seq 20000 | sed 's/.*/set f|& 0 0 1\r\nx\r/' | ask |
 			grep -c STORED | grep -qx 20000
-		cat "$backup.bloom" >folder/f.bloom
+		cat "$backup.bloom" >filters/f.bloom
 		: >server.err
 		is_noticed() {
 			ask 'get f|first' >/dev/null
-			grep -q 'folder/f.bloom: the file was overwritten or cut short; up to [0-9]* lines' \
+			grep -q 'filters/f.bloom: the file was overwritten or cut short; up to [0-9]* lines' \
 				server.err
 		}
 		until_true is_noticed
@@ -143,7 +143,7 @@ all_values() {
 	done
 	stop_server
 	printf '%s\n' old after-other 7 first >lines
-	[ "$(bloomdedup check -f folder/f.bloom lines)" = $'old\nafter-other' ]
+	[ "$(bloomdedup check -f filters/f.bloom lines)" = $'old\nafter-other' ]
 }
 
 @test "another filter of the same plan, copied over the file, isn't written to" {
@@ -151,30 +151,30 @@ all_values() {
 	add_filter f
 	add_filter g
 	answers 'STORED; STORED' 'set f|new 0 0 1' x 'set g|old 0 0 1' x
-	cp folder/g.bloom backup.bloom
-	cat backup.bloom >folder/f.bloom
+	cp filters/g.bloom backup.bloom
+	cat backup.bloom >filters/f.bloom
 	is_used() { [ "$(ask 'get f|old f|new' | grep VALUE)" = 'VALUE f|old 0 1' ]; }
 	until_true is_used
-	grep -q 'folder/f.bloom: the file was overwritten' server.err
-	cmp backup.bloom folder/f.bloom
+	grep -q 'filters/f.bloom: the file was overwritten' server.err
+	cmp backup.bloom filters/f.bloom
 }
 
 @test "delete removes the file that has the name now" {
 	start_server
 	add_filter f
 	bloomdedup create -n 1000 new.bloom
-	mv new.bloom folder/f.bloom
+	mv new.bloom filters/f.bloom
 	answers 'DELETED; CLIENT_ERROR no such filter' 'delete f' 'get f|a'
-	[ -z "$(ls folder)" ]
+	[ -z "$(ls filters)" ]
 }
 
 @test "a filter that failed is used again when its file was replaced" {
 	start_server
 	add_filter f
-	truncate -s 12288 folder/f.bloom
+	truncate -s 12288 filters/f.bloom
 	ask 'get f|a' | grep -q '^CLIENT_ERROR .*cut short'
 	bloomdedup create -n 1000 new.bloom
-	mv new.bloom folder/f.bloom
+	mv new.bloom filters/f.bloom
 	works() { [ "$(ask 'get f|a')" = END ]; }
 	until_true works
 	answers STORED 'set f|a 0 0 1' x
@@ -190,13 +190,13 @@ all_values() {
 	cat server.err
 	[ "$(grep -c 'no such filter: none0 ' server.err)" -eq 1 ]
 	[ "$(grep -c 'no such filter' server.err)" -le 2 ]
-	bloomdedup create -n 1000 folder/none2999.bloom
+	bloomdedup create -n 1000 filters/none2999.bloom
 	found() { [ "$(ask 'get none2999|a')" = END ]; }
 	until_true found
 }
 
 @test "what is refused is in stats, and in the log once" {
-	bloomdedup create -n 100 --on-full=fail folder/f.bloom
+	bloomdedup create -n 100 --on-full=fail filters/f.bloom
 	start_server
 	seq 150 | sed 's/.*/add f|& 0 0 1\r\nx\r/' | ask >out
 	refused=$(grep -c '^CLIENT_ERROR' out)
@@ -217,7 +217,7 @@ start_with_few() {
 	: >server.err
 	(
 		ulimit -n 120
-		exec "$BLOOMDEDUP" serve -d folder --max-connections=50 \
+		exec "$BLOOMDEDUP" serve -d filters --max-connections=50 \
 			-l "unix:$SOCKET"
 	) >server.out 2>server.err 3>&- 4>&- 5>&- &
 	SERVER=$!
@@ -258,12 +258,12 @@ add_many() {
 	END
 	python3 all.py "$SOCKET"
 	# what is closed is free for others
-	bytes=$(cat folder/*.bloom | wc -c)
+	bytes=$(cat filters/*.bloom | wc -c)
 	ask stats | grep -qx "STAT bytes $bytes"
 	stop_server
 	for ((i = 0; i < 300; i += 50)); do
 		[ "$(printf 'a\nb\n' |
-			bloomdedup check -f folder/f$i.bloom)" = $'a\nb' ]
+			bloomdedup check -f filters/f$i.bloom)" = $'a\nb' ]
 	done
 }
 
@@ -274,20 +274,20 @@ add_many() {
 	for ((i = 0; i < 200; i += 20)); do
 		for ((j = i; j < i + 20; j++)); do echo "get f$j|a"; done >gets
 		ask <gets | grep -c '^VALUE' | grep -qx 20
-		truncate -s 12288 $(seq -f folder/f%g.bloom $i $((i + 19)))
+		truncate -s 12288 $(seq -f filters/f%g.bloom $i $((i + 19)))
 		ask <gets | grep -c '^CLIENT_ERROR .*cut short' | grep -qx 20
 	done
-	echo 'not a filter' >folder/g.bloom
+	echo 'not a filter' >filters/g.bloom
 	ask 'get g|a' | grep -q '^CLIENT_ERROR .*g.bloom: '
 	[ "$(find "/proc/$SERVER/fd" -lname '*.bloom*' | wc -l)" -eq 0 ]
 	# it is tried again, and refused
 	sleep 1.1
-	ask 'get f7|a' | grep -q '^CLIENT_ERROR folder/f7.bloom: '
+	ask 'get f7|a' | grep -q '^CLIENT_ERROR filters/f7.bloom: '
 	# it is not ours to delete
-	ask 'delete f8' | grep -q '^CLIENT_ERROR folder/f8.bloom: '
-	[ -e folder/f8.bloom ]
-	bloomdedup create -n 1000 folder/new.bloom
-	mv folder/new.bloom folder/f7.bloom
+	ask 'delete f8' | grep -q '^CLIENT_ERROR filters/f8.bloom: '
+	[ -e filters/f8.bloom ]
+	bloomdedup create -n 1000 filters/new.bloom
+	mv filters/new.bloom filters/f7.bloom
 	is_new() { ask 'get f7|a' | grep -qx END; }
 	until_true is_new
 }
@@ -295,7 +295,7 @@ add_many() {
 @test "fewer descriptors than connections are wanted: it says so" {
 	(
 		ulimit -n 100
-		exec "$BLOOMDEDUP" serve -d folder -l "unix:$SOCKET"
+		exec "$BLOOMDEDUP" serve -d filters -l "unix:$SOCKET"
 	) 2>server.err 3>&- &
 	SERVER=$!
 	until_true is_serving
@@ -311,10 +311,10 @@ add_many() {
 	add_filter f '1000|1e-6'
 	seq 50000 | sed 's/.*/set f|& 0 0 1\r\nx\r/' | ask >out
 	grep -q '^CLIENT_ERROR .*setmem' out
-	[ "$(stat -c %s folder/f.bloom)" -le 102400 ]
-	[ "$(stat -c %s folder/f.bloom)" -gt 20000 ]
+	[ "$(stat -c %s filters/f.bloom)" -le 102400 ]
+	[ "$(stat -c %s filters/f.bloom)" -gt 20000 ]
 	stop_server
-	rm folder/f.bloom
+	rm filters/f.bloom
 	start_server -m 1M
 	# together they have room for half of the layers they want
 	for ((i = 0; i < 15; i++)); do add_filter f$i '10000|1e-6'; done
@@ -323,8 +323,8 @@ add_many() {
 	done | ask
 	ask stats | grep '^STAT bytes'
 	stop_server
-	[ "$(cat folder/*.bloom | wc -c)" -le 1048576 ]
-	[ "$(cat folder/*.bloom | wc -c)" -gt 700000 ]
+	[ "$(cat filters/*.bloom | wc -c)" -le 1048576 ]
+	[ "$(cat filters/*.bloom | wc -c)" -gt 700000 ]
 }
 
 @test "a window moves on within the memory that it was made for" {
