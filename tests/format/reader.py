@@ -266,7 +266,7 @@ def bits_of(low, high, k, t):
                 yield line, lane, (w >> (6 * lane)) & 63
 
 
-# HEADER, key recipe: each line of it at most once, in one order and spelling.
+# FROM A LINE TO A KEY, key recipe: each line of it at most once, in one order and spelling.
 RECIPE = re.compile(
     rb"(?P<nul>zero-terminated\n)?(?P<strip_cr>strip-cr\n)?(?P<trim>trim\n)?"
     rb"(?:key=(?P<ranges>[0-9,-]+)\n|key=(?P<columns>[^\n]+)\n)?(?:field-separator=(?P<c>[0-9a-f]{2})\n)?"
