@@ -397,9 +397,11 @@ exampledir = $(docdir)/examples
 bashdir = $(prefix)/share/bash-completion/completions
 zshdir = $(prefix)/share/zsh/site-functions
 fishdir = $(prefix)/share/fish/vendor_completions.d
-manuals = 1 5 7
+# man/NAME.N goes to $(mandir)/manN
+manuals = $(notdir $(wildcard man/*.[1-8]))
+manual_directories = $(sort $(patsubst .%,$(mandir)/man%,$(suffix $(manuals))))
 examples = $(notdir $(wildcard man/examples/*))
-directories = '$(bindir)' $(manuals:%='$(mandir)/man%') '$(exampledir)' \
+directories = '$(bindir)' $(manual_directories:%='%') '$(exampledir)' \
 	'$(bashdir)' '$(zshdir)' '$(fishdir)'
 
 install: all
@@ -407,9 +409,9 @@ install: all
 		$(INSTALL) -d '$(DESTDIR)'"$$directory" || exit; \
 	done
 	$(INSTALL) -m 755 $(PROGRAM) '$(DESTDIR)$(bindir)/bloomdedup'
-	for n in $(manuals); do \
-		$(INSTALL) -m 644 man/bloomdedup.$$n \
-			'$(DESTDIR)$(mandir)'/man$$n || exit; \
+	for page in $(manuals); do \
+		$(INSTALL) -m 644 man/$$page \
+			'$(DESTDIR)$(mandir)'/man$${page##*.} || exit; \
 	done
 	$(INSTALL) -m 644 $(examples:%=man/examples/%) '$(DESTDIR)$(exampledir)'
 	for unit in $(filter %.service,$(examples)); do \
@@ -427,7 +429,8 @@ install: all
 # up to $(prefix), but for those that every system has.
 uninstall:
 	rm -f '$(DESTDIR)$(bindir)/bloomdedup' \
-		$(foreach n,$(manuals),'$(DESTDIR)$(mandir)/man$n/bloomdedup.$n') \
+		$(foreach page,$(manuals),\
+		'$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page)))/$(page)') \
 		$(examples:%='$(DESTDIR)$(exampledir)/%') \
 		'$(DESTDIR)$(bashdir)/bloomdedup' \
 		'$(DESTDIR)$(zshdir)/_bloomdedup' \

@@ -10,6 +10,7 @@ those of PEP 517.
 """
 
 import base64
+import glob
 import hashlib
 import os
 import re
@@ -50,11 +51,11 @@ def write_wheel(version, program, tag, directory):
     with open(program, "rb") as file:
         binary = file.read()
     pages = []
-    for section in 1, 5, 7:
-        page = f"man/bloomdedup.{section}"
-        with open(os.path.join(ROOT, page), "rb") as file:
+    for page in sorted(glob.glob(os.path.join(ROOT, "man/*.[1-8]"))):
+        with open(page, "rb") as file:
             pages.append((f"bloomdedup-{version}.data/data/share/man/"
-                          f"man{section}/bloomdedup.{section}", file.read(), 0o644))
+                          f"man{page[-1]}/{os.path.basename(page)}",
+                          file.read(), 0o644))
     files = [
         (f"bloomdedup-{version}.data/scripts/bloomdedup", binary, 0o755),
         *pages,

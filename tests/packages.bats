@@ -137,6 +137,7 @@ installed() {
 	in_root bloomdedup try 1e8 0.00001 | grep -q MB
 	in_root dpkg -L bloomdedup >files
 	grep -q /usr/share/man/man1/bloomdedup.1.gz files
+	grep -q /usr/share/man/man7/bloomdedup-redis.7.gz files
 	grep -q /usr/share/bash-completion/completions/bloomdedup files
 	in_root apt-get -q -y remove bloomdedup >out 2>&1
 	[ ! -e root/usr/bin/bloomdedup ]
@@ -195,6 +196,7 @@ empty_root() {
 		--strip-components=1
 	file local/bin/bloomdedup 2>/dev/null | grep -q 'statically linked'
 	[ -s local/share/man/man1/bloomdedup.1 ]
+	[ -s local/share/man/man7/bloomdedup-redis.7 ]
 	[ -s local/share/doc/bloomdedup/LICENSE ]
 	grep -rh '^Exec' local/share/doc/bloomdedup/examples >commands
 	[ "$(grep -c /usr/local/ commands)" -eq 2 ]
@@ -271,6 +273,7 @@ empty_root() {
 		>out 2>&1 || { cat out && false; }
 	does_its_job in_root /venv/bin/bloomdedup
 	[ -s root/venv/share/man/man1/bloomdedup.1 ]
+	[ -s root/venv/share/man/man7/bloomdedup-redis.7 ]
 	in_root /venv/bin/pip uninstall -y bloomdedup >out 2>&1
 	[ ! -e root/venv/bin/bloomdedup ]
 }

@@ -193,8 +193,8 @@ static const struct row rows[] = {
 	{ "QUIT", VERB_REDIS_QUIT, parse_rest, 1, NULL },
 	{ "help", VERB_FAILED, parse_words, 1, "CLIENT_ERROR requests: add,"
 	    " set, get, gets, replace, delete, touch (with --lease), stats,"
-	    " try, setmem, version, verbosity, quit, PING; see SERVING in"
-	    " bloomdedup(1)" },
+	    " try, setmem, version, verbosity, quit, PING; see"
+	    " bloomdedup-serve(1)" },
 	/* HTTP: any web page can make a browser send requests here */
 	{ "GET", VERB_FAILED, NULL, 1, "" },
 	{ "HEAD", VERB_FAILED, NULL, 1, "" },

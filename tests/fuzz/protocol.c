@@ -209,7 +209,7 @@ model_other(struct events *events, struct bytes *words, unsigned count,
 	if (count > 0 && is(words[0], "help"))
 		r->reply = "CLIENT_ERROR requests: add, set, get, gets,"
 		   " replace, delete, stats, try, setmem, version, quit;"
-		   " see SERVING in bloomdedup(1)";
+		   " see bloomdedup-serve(1)";
 	for (size_t i = 0; count > 0 && i < 7; i++) {
 		if (is(words[0], browsers[i])) {
 			r->reply = "";

@@ -4,6 +4,7 @@ load examples
 
 README=$ROOT/README.md
 MANUAL=$ROOT/man/bloomdedup.1
+SERVE_MANUAL=$ROOT/man/bloomdedup-serve.1
 BASH_COMPLETION=$ROOT/completions/bloomdedup.bash
 ZSH_COMPLETION=$ROOT/completions/_bloomdedup
 FISH_COMPLETION=$ROOT/completions/bloomdedup.fish
@@ -167,31 +168,6 @@ manual_examples() {
 	[ "$(grep -n '^\.Sh EXAMPLES' "$MANUAL" | cut -d : -f 1)" -lt 150 ]
 }
 
-@test "manual: the unit for systemd works when it is pasted" {
-	needs systemd-analyze
-	sed -n '/^\[Service\]$/,/^\.Ed$/p' "$MANUAL" | sed -e '$d' \
-		-e 's/\\e$/\\/' >bloomdedup.service
-	grep -qx 'WantedBy=multi-user.target' bloomdedup.service
-	sed -i "s|^ExecStart=[^ ]*|ExecStart=$BLOOMDEDUP|" bloomdedup.service
-	run systemd-analyze verify --man=no "$PWD/bloomdedup.service"
-	echo "$output"
-	[ "$status" -eq 0 ]
-	[ -z "$output" ]
-	# what it starts, in other directories
-	mkdir state
-	sed -n '/^ExecStart=/,/[^\]$/p' bloomdedup.service |
-		sed -e 's/^ExecStart=//' -e 's/\\$//' | tr '\n' ' ' |
-		sed -e 's|/var/lib/bloomdedup|state|' \
-		-e 's|/run/bloomdedup|.|; s|:12345|:0|' >start
-	[[ $(cat start) == "$BLOOMDEDUP serve -d state "* ]]
-	bash -c "exec $(cat start)" 2>said &
-	until_true grep -q 'on 127.0.0.1:' said || cat said
-	until_true [ -S socket ]
-	[ "$(stat -c %a socket)" = 660 ]
-	kill $!
-	wait $!
-}
-
 @test "manual: HISTORY has the version of -V" {
 	version=$(bloomdedup -V | sed 's/^bloomdedup \([0-9.]*\).*/\1/')
 	sed -n '/^\.Sh HISTORY/,/^\.Sh AUTHORS/p' "$MANUAL" | tr '\n' ' ' |
@@ -218,7 +194,7 @@ manual_examples() {
 
 @test "manual: no line is wider than 80 columns" {
 	needs groff
-	for page in "$ROOT"/man/bloomdedup.[157]; do
+	for page in "$ROOT"/man/*.[157]; do
 		groff -mdoc -Tascii -P-cbou "$page" |
 			awk 'length > 80 { print; wide = 1 } END { exit wide }'
 	done
@@ -245,24 +221,33 @@ help_options() {
 }
 
 manual_options() {
-	awk -v all="$commands" '
-		/^\.Sh/ { inside = $2 == "OPTIONS" }
-		!inside { next }
-		/^\.It / {
-			options = ""
-			for (i = 2; i < NF; i++)
-				if ($i == "Fl")
-					options = options " -" $(i + 1)
-		}
-		/^\.Pq / {
-			sub(/all/, all)
-			sub(/Nm/, "filter")
-			gsub(/\.Pq|Cm|,/, "")
-			n = split(options, option)
-			for (i = 1; i <= NF; i++)
-				for (j = 1; j <= n; j++)
-					print $i, option[j]
-		}' "$MANUAL" | sort -u
+	{
+		awk -v all="$commands" '
+			/^\.Sh/ { inside = $2 == "OPTIONS" }
+			!inside { next }
+			/^\.It / {
+				options = ""
+				for (i = 2; i < NF; i++)
+					if ($i == "Fl")
+						options = options " -" $(i + 1)
+			}
+			/^\.Pq / {
+				sub(/all/, all)
+				sub(/Nm/, "filter")
+				gsub(/\.Pq|Cm|,/, "")
+				n = split(options, option)
+				for (i = 1; i <= NF; i++)
+					for (j = 1; j <= n; j++)
+						print $i, option[j]
+			}' "$MANUAL"
+		# the options of serve have a page of their own
+		awk '/^\.Sh/ { inside = $2 == "OPTIONS" }
+			inside && /^\.It / {
+				for (i = 2; i < NF; i++)
+					if ($i == "Fl")
+						print "serve -" $(i + 1)
+			}' "$SERVE_MANUAL"
+	} | sort -u
 }
 
 zsh_options() {
@@ -516,8 +501,10 @@ bash_options() {
 		./bin/bloomdedup
 		./share/bash-completion/completions/bloomdedup
 		./share/fish/vendor_completions.d/bloomdedup.fish
+		./share/man/man1/bloomdedup-serve.1
 		./share/man/man1/bloomdedup.1
 		./share/man/man5/bloomdedup.5
+		./share/man/man7/bloomdedup-redis.7
 		./share/man/man7/bloomdedup.7
 		./share/zsh/site-functions/_bloomdedup
 		END

@@ -196,7 +196,7 @@ guards() {
 
 @test "the manual pages are without a warning" {
 	needs groff
-	for page in man/bloomdedup.[157]; do
+	for page in man/*.[157]; do
 		groff -mdoc -ww -Tutf8 -z "$page" >"$BATS_TEST_TMPDIR/out" 2>&1
 		cat "$BATS_TEST_TMPDIR/out"
 		[ ! -s "$BATS_TEST_TMPDIR/out" ]
@@ -206,14 +206,14 @@ guards() {
 @test "the manual pages are without a warning of mandoc, too" {
 	needs mandoc
 	# but for examples that come early, before what is long
-	mandoc -T lint -W warning man/bloomdedup.[157] |
+	mandoc -T lint -W warning man/*.[157] |
 		sed '/out of conventional order: Sh ENVIRONMENT$/d' >"$BATS_TEST_TMPDIR/out"
 	cat "$BATS_TEST_TMPDIR/out"
 	[ ! -s "$BATS_TEST_TMPDIR/out" ]
 }
 
 @test "the manual pages have one sentence a line" {
-	for page in man/bloomdedup.[157]; do
+	for page in man/*.[157]; do
 		awk -v page="$page" '
 			/^\.Bd/ { literal = 1 } /^\.Ed/ { literal = 0 }
 			!literal && !/^\./ && /[a-z)][.?!] +[A-Z]/ {

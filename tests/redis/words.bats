@@ -181,8 +181,19 @@ saved_with() {
 	done
 }
 
+@test "the example of the manual" {
+	start
+	command=$(sed -n 's/^bloomdedup -f redis:.*/&/p' \
+		"$ROOT/man/bloomdedup-redis.7")
+	printf 'b\na\nb\n' >urls.txt
+	[[ $command == *//cache/* ]]
+	${command/redis:\/\/cache/$URL} >out
+	printf 'b\na\n' | cmp - out
+	grep -qxF "$command" "$ROOT/man/bloomdedup.1"
+}
+
 @test "a user who may do only what the manual lists" {
-	sed -n 's/^ACL SETUSER //p' "$ROOT/man/bloomdedup.1" >rights
+	sed -n 's/^ACL SETUSER //p' "$ROOT/man/bloomdedup-redis.7" >rights
 	[ "$(wc -l <rights)" -eq 6 ]
 	sed '$d' rights >rights-bits
 	cp rights rights-bloom

@@ -69,7 +69,7 @@ has_php() {
 		echo '<?php function fetch($url) { echo "$url\n"; }'
 		echo '$url = $argv[1];'
 		sed -n '/^\$m = new Memcached();$/,/^\.Ed$/p' \
-			"$ROOT/man/bloomdedup.1" | sed '$d' |
+			"$ROOT/man/bloomdedup-serve.1" | sed '$d' |
 			sed "s/12345/$PORT/"
 	} >test.php
 	# longer than a key may be, with what no key has
@@ -84,6 +84,44 @@ has_php() {
 	stop_server
 	[ "$(php test.php x)" = "$(php test.php x)" ]
 	php test.php x | grep -qi 'connection\|fail\|error'
+}
+
+# manual_example LINE: the block of bloomdedup-serve(1) that begins with LINE
+manual_example() {
+	awk -v line="$1" '/^\.Ed/ { inside = 0 } $0 == line { inside = 1 }
+		inside' "$ROOT/man/bloomdedup-serve.1" | sed "s/12345/$PORT/"
+}
+
+@test "pymemcache and redis-py: the examples of the manual, pasted" {
+	start_tcp
+	{
+		echo 'import redis, sys'
+		echo 'from pymemcache.client.base import Client'
+		echo 'fetched = []; fetch = fetched.append'
+		echo 'Client("127.0.0.1:12345", default_noreply=False).add("urls",' \
+			'"10000|1e-6")' | sed "s/12345/$PORT/"
+		echo 'url = "https://example.org/1"'
+		manual_example "m = Client('127.0.0.1:12345', default_noreply=False)"
+		manual_example "m = Client('127.0.0.1:12345', default_noreply=False)"
+		echo 'assert fetched == [url]'
+		manual_example 'r = redis.Redis(port=12345)'
+		echo 'assert fetched == [url]'
+		echo 'url = "https://example.org/2"'
+		manual_example 'r = redis.Redis(port=12345)'
+		echo 'assert fetched[1:] == [url]'
+	} >example.py
+	[ "$(grep -c '^if m.add' example.py)" -eq 2 ]
+	[ "$(grep -c '^if r.bf' example.py)" -eq 2 ]
+	find_python 'redis, pymemcache'
+	"$PYTHON" example.py
+}
+
+@test "the bytes of a request, as in the manual" {
+	start_server
+	manual_example 'add urls 0 0 9' >requests
+	[ "$(wc -l <requests)" -eq 4 ]
+	cat requests requests | sed 's/$/\r/' | ask >out
+	printf '%s\n' STORED STORED NOT_STORED NOT_STORED | cmp - out
 }
 
 @test "php-memcache" {

@@ -43,7 +43,7 @@ load server
 		printf 'add urls|%d 0 0 1\r\n1\r\n' "$i"
 	done | ask | grep -c STORED | grep -qx 300
 	backup=$(sed -n 's/^bloomdedup merge --force.*urls.bloom$/&/p' \
-		"$ROOT/man/bloomdedup.1")
+		"$ROOT/man/bloomdedup-serve.1")
 	backup=${backup/\/var\/lib\/bloomdedup/filters}
 	for round in 1 2; do
 		# shellcheck disable=SC2086 # words

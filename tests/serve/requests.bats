@@ -339,7 +339,7 @@ load server
 @test "help names the requests, and where more is said" {
 	start_server
 	ask help version >out
-	head -n 1 out | grep -q '^CLIENT_ERROR .*add, set.*bloomdedup(1)$'
+	head -n 1 out | grep -q '^CLIENT_ERROR .*add, set.*bloomdedup-serve(1)$'
 	local verb
 	for verb in gets replace delete touch stats try setmem version \
 		verbosity quit PING; do
