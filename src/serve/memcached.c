@@ -249,12 +249,11 @@ has_value(const struct request *r)
 	    r->verb == VERB_REPLACE;
 }
 
-/* What an operation does, for the request that it has. */
+/* What the operation for a request does. */
 static void
-set_action(struct service *service, struct operation *o)
+set_action(struct service *service, const struct request *r,
+    struct operation *o)
 {
-	const struct request *r = &o->request;
-
 	switch (r->verb) {
 	case VERB_SET:
 		o->action = ACTION_SET;
@@ -277,12 +276,17 @@ set_action(struct service *service, struct operation *o)
 		o->length = lessor_length_of_time(service, r->time);
 }
 
-/* Add a request about "FILTER|SUBKEY" to the sweep. */
+/*
+ * Add a request about "FILTER|SUBKEY" to the sweep, which may be about one of
+ * several keys of a get.
+ */
 static void
-add(struct client *client, const struct request *r)
+add(struct client *client, const struct request *r, int several)
 {
 	struct service *service = client->service;
-	struct operation o = { .request = *r, .reply = r->reply };
+	struct operation o = { .reply = r->reply, .form = { .verb = r->verb,
+		.several = several != 0, .with_cas = r->with_cas != 0,
+		.noreply = r->noreply != 0, .key = r->key } };
 	struct bytes name = r->key;
 	const uint8_t *bar;
 
@@ -297,7 +301,7 @@ add(struct client *client, const struct request *r)
 			o.subkey = r->value;
 		o.reply = refusal(service, r, name, bar != NULL, &o.served);
 	}
-	set_action(service, &o);
+	set_action(service, r, &o);
 	sweep_add(service->sweep, client, &o);
 }
 
@@ -351,25 +355,24 @@ take_get(struct client *client, struct request *request)
 {
 	struct bytes keys = request->key, key = bytes_next_word(&keys);
 
-	request->several = bytes_after_blanks(keys).nbytes > 0;
-	if (!request->several) {
+	if (bytes_after_blanks(keys).nbytes == 0) {
 		request->key = key;
-		add(client, request);
+		add(client, request, 0);
 		return;
 	}
 	request->reply = refusal_of_keys(client->service, request->key);
 	if (request->reply != NULL) {
 		request->verb = VERB_FAILED;
-		add(client, request);
+		add(client, request, 1);
 		return;
 	}
 	for (; key.nbytes > 0; key = bytes_next_word(&keys)) {
 		request->key = key;
-		add(client, request);
+		add(client, request, 1);
 	}
 	request->verb = VERB_GET_END;
 	request->key = key;
-	add(client, request);
+	add(client, request, 1);
 }
 
 size_t
@@ -391,7 +394,7 @@ memcached_take(struct client *client, const uint8_t *data, size_t nbytes,
 		answer_at_once(client, &request);
 		client_pause(client);
 	} else {
-		add(client, &request);
+		add(client, &request, 0);
 	}
 	if (request.hang_up)
 		client_end(client);
@@ -419,8 +422,8 @@ answer_get(struct buffer *replies, const struct operation *o,
     const struct outcome *outcome, int failed)
 {
 	static const char values[][16] = { " 0 1\r\n1\r\n", " 0 1 0\r\n1\r\n" };
-	const char *value = values[o->request.with_cas];
-	int several = o->request.several;
+	const char *value = values[o->form.with_cas];
+	int several = o->form.several;
 
 	if (failed && !several) {
 		put_failure(replies, o, outcome);
@@ -428,20 +431,20 @@ answer_get(struct buffer *replies, const struct operation *o,
 	}
 	if (!failed && outcome->seen) {
 		buffer_put(replies, "VALUE ", 6);
-		buffer_put(replies, o->request.key.data, o->request.key.nbytes);
+		buffer_put(replies, o->form.key.data, o->form.key.nbytes);
 		buffer_put(replies, value, strlen(value));
 	}
-	if (!several || o->request.verb == VERB_GET_END)
+	if (!several || o->form.verb == VERB_GET_END)
 		buffer_put(replies, "END\r\n", 5);
 }
 
 static void
-answer_about_lease(struct buffer *replies, const struct request *r,
+answer_about_lease(struct buffer *replies, enum verb verb,
     const struct outcome *outcome)
 {
 	if (!outcome->leased)
 		buffer_line(replies, "NOT_FOUND");
-	else if (r->verb == VERB_DELETE)
+	else if (verb == VERB_DELETE)
 		buffer_line(replies, "DELETED");
 	else
 		buffer_line(replies, "TOUCHED");
@@ -451,22 +454,22 @@ void
 memcached_answer(struct client *client, const struct operation *o,
     const struct outcome *outcome)
 {
-	const struct request *r = &o->request;
+	const struct reply_form *form = &o->form;
 	struct buffer *replies = &client->replies;
 	int failed = o->reply != NULL || outcome->failure != NULL;
 
-	if (r->verb == VERB_GET || r->verb == VERB_GET_END)
+	if (form->verb == VERB_GET || form->verb == VERB_GET_END)
 		answer_get(replies, o, outcome, failed);
-	else if (r->noreply || (o->reply != NULL && o->reply[0] == '\0'))
+	else if (form->noreply || (o->reply != NULL && o->reply[0] == '\0'))
 		return;
 	else if (failed)
 		put_failure(replies, o, outcome);
-	else if (r->verb == VERB_DELETE || r->verb == VERB_TOUCH)
-		answer_about_lease(replies, r, outcome);
-	else if (r->verb == VERB_ADD && outcome->leased)
+	else if (form->verb == VERB_DELETE || form->verb == VERB_TOUCH)
+		answer_about_lease(replies, form->verb, outcome);
+	else if (form->verb == VERB_ADD && outcome->leased)
 		buffer_put(replies, "EXISTS\r\n", 8);
-	else if (r->verb == VERB_SET ||
-	    outcome->seen == (r->verb == VERB_REPLACE))
+	else if (form->verb == VERB_SET ||
+	    outcome->seen == (form->verb == VERB_REPLACE))
 		buffer_put(replies, "STORED\r\n", 8);
 	else
 		buffer_put(replies, "NOT_STORED\r\n", 12);

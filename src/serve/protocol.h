@@ -46,7 +46,6 @@ struct request {
 	struct bytes value; /* the value of set, add or replace */
 	int64_t time;       /* the expiration time of set, add, replace or
 	                     * touch, as it was sent */
-	int several;        /* has VERB_GET several keys? (for the caller) */
 	int with_cas;       /* does VERB_GET stand for gets? */
 	int noreply;        /* is no answer wanted, not even an error? */
 	int hang_up;        /* is the connection closed after the answer? */

@@ -213,8 +213,8 @@ put_boolean(struct resp *r, struct buffer *to, const struct operation *o,
 		{ ":0\r\n", ":1\r\n" }, { "#f\r\n", "#t\r\n" } };
 	int asks = o->action == ACTION_LOOK;
 
-	if (resp_put_failure(to, o, outcome))
-		return 1;
+	if (o->reply != NULL || outcome->failure != NULL)
+		return resp_put_failure(to, o, outcome);
 	buffer_put(to, lines[r->resp3][outcome->seen == asks], 4);
 	return 0;
 }

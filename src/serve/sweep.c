@@ -121,8 +121,10 @@ sweep_add(struct sweep *sweep, struct client *client,
 	if (sweep->count == OPERATIONS || sweep->part_count == PARTS)
 		sweep_run(sweep);
 	entry = &sweep->entries[sweep->count++];
-	*entry = (struct entry){ .operation = *o, .client = client };
-	client->owed += o->request.key.nbytes + REPLY_BYTES;
+	entry->operation = *o;
+	entry->client = client;
+	entry->part = NULL;
+	client->owed += o->form.key.nbytes + REPLY_BYTES;
 	if (o->served == NULL)
 		return;
 	entry->part = part = find_part(sweep, o->served);

@@ -21,21 +21,31 @@ struct outcome;
 struct resp;
 struct served;
 
+/* What the reply to a request in memcached's protocol depends on. */
+struct reply_form {
+	enum verb verb;        /* the request's verb, or VERB_GET_END */
+	uint8_t several;       /* is it one of several keys of a get? */
+	uint8_t with_cas;      /* is the request gets? */
+	uint8_t noreply;       /* is no answer wanted, not even an error? */
+	struct bytes key;      /* the key, which values repeat */
+};
+
 /* A subkey that is looked up, or a reply that waits for those before it. */
 struct operation {
 	struct served *served; /* its filter; NULL: it is only a reply */
 	struct bytes subkey;
 	enum action action;
-	uint64_t length;       /* of a lease, in nanoseconds */
 	/* For client->answer: */
-	const char *reply;     /* the reply, whatever the outcome; or NULL */
-	struct request request; /* the request in memcached's protocol */
+	int ends_array;        /* is it the last one of its array? */
 	uint64_t array;        /* the request whose array of replies has this
 	                        * one, counted from 1 on; 0: no array */
-	int ends_array;        /* is it the last one of the array? */
+	const char *reply;     /* the reply, whatever the outcome; or NULL */
+	struct reply_form form; /* in memcached's protocol */
 	/* In RESP, writes the reply; NULL: it is a boolean. */
 	void (*put)(struct resp *resp, const struct operation *operation,
 	    const struct outcome *outcome);
+	/* For sweep.c: */
+	uint64_t length;       /* the length of a lease, in nanoseconds */
 };
 
 /* The result of an operation. */
