@@ -9,13 +9,20 @@ BASH_COMPLETION=$ROOT/completions/bloomdedup.bash
 ZSH_COMPLETION=$ROOT/completions/_bloomdedup
 FISH_COMPLETION=$ROOT/completions/bloomdedup.fish
 
+# blocks KIND WORD: README's blocks of this kind (sh or console) with WORD in
+# them; with "!WORD", those without it.
+blocks() {
+	awk -v fence="\`\`\`$1" -v word="${2#!}" -v wanted="${2%%[!!]*}" '
+		$0 == fence { inside = 1; text = ""; next }
+		/^```$/ { if (inside && (wanted == "!") != (index(text, word) > 0))
+				printf "%s", text
+			inside = 0 }
+		inside { text = text $0 "\n" }' "$README"
+}
+
 # example WORD: run the block of shell code in README that has WORD in it.
 example() {
-	awk -v word="$1" '
-		/^```sh$/ { inside = 1; text = ""; next }
-		/^```$/ { if (inside && index(text, word)) printf "%s", text
-			inside = 0 }
-		inside { text = text $0 "\n" }' "$README" >example.sh
+	blocks sh "$1" >example.sh
 	if [ ! -s example.sh ]; then
 		echo "README has no example with '$1'"
 		return 1
@@ -26,13 +33,49 @@ example() {
 # Every example of README.
 
 @test "README: the transcripts are what the program prints" {
-	awk '/^```console$/ { inside = 1; next } /^```$/ { inside = 0 } inside' \
-		"$README" >readme
+	blocks console '!redis' >readme
 	transcript readme
 }
 
-# try_it WORD: what builds bloomdedup and uses it, twice.
-try_it() {
+@test "README: a filter in Redis" {
+	# shellcheck source=tests/redis/servers.bash
+	. "$ROOT/tests/redis/servers.bash"
+	need_redis
+	start
+	blocks console redis:// | sed "s|redis://localhost/|$URL/|" >readme
+	if [ "$kind" = bits ]; then
+		# a new filter would also be said not to grow
+		bloomdedup create -n 1e6 "$URL/seen" 2>said
+		sed -i '/: new filter, for 1,000,000 lines$/d' readme
+	fi
+	transcript readme
+	stop
+}
+
+@test "README: a server, and a client of it" {
+	needs redis-cli
+	bloomdedup --version | grep -q serve || skip "built without serve"
+	# They meet at a socket, since the port may be taken, and redis-cli
+	# prints what it prints on a terminal.
+	rm bin/bloomdedup
+	stand_in bloomdedup <<-END
+		[ "\$1" != serve ] || set -- "\$@" -l unix:socket
+		exec '$BLOOMDEDUP' "\$@"
+	END
+	stand_in redis-cli <<-END
+		[ "\$1 \$2" = '-p 12345' ] && shift 2
+		exec '$(command -v redis-cli)' --no-raw -s socket "\$@"
+	END
+	blocks sh 'bloomdedup serve' | sed 's/bloomdedup serve/exec &/' >serve.sh
+	bash -e serve.sh 2>said 3>&- &
+	until_true [ -S socket ] || cat said
+	blocks console 'redis-cli -p 12345' >readme
+	transcript readme
+	kill $!
+	wait $!
+}
+
+@test "README: the command that builds it and uses it" {
 	cp bin/bloomdedup bloomdedup
 	for name in apt-get make; do
 		echo "echo $name \"\$@\" >>calls" | stand_in "$name"
@@ -43,23 +86,13 @@ try_it() {
 			echo "Homepage: https://example.org/$page"
 		done
 	END
-	example "$1"
+	example apt-cache
 	printf 'https://example.org/%s\n' one two | cmp - homepages.txt
 	printf '%s\n' 'apt-get update' 'apt-get install -y make' \
 		'make deps all' | cmp - calls
 	cp homepages.txt before
-	example "$1"
+	example apt-cache
 	cmp before homepages.txt
-}
-
-@test "README: the steps to try it" {
-	try_it '    ./bloomdedup'
-	[ "$(wc -l <example.sh)" -eq 5 ]
-}
-
-@test "README: the same in one line" {
-	try_it 'make deps all &&'
-	[ "$(wc -l <example.sh)" -eq 1 ]
 }
 
 @test "README: how to install it" {
@@ -74,11 +107,14 @@ try_it() {
 		'make deps all install' | cmp - calls
 }
 
-@test "README: what it is, an example and how to get it are on one screen" {
-	head -n 23 "$README" >screen
-	grep -q '^## Install$' screen
+@test "README: what it is, an example, how to get it, and promises come first" {
+	head -n 45 "$README" >screen
+	grep -n '^#\|^```' screen | cut -d : -f 2 >order
+	printf '%s\n' '# bloomdedup' '```console' '```' '## Install' '```sh' \
+		'```' '## What it promises' | cmp - <(head -n 7 order)
 	grep -q '^make deps all install  ' screen
 	grep -q '^plum$' screen
+	[ "$(grep -c '^- \*\*' screen)" -eq 4 ]
 }
 
 @test "README: the tests" {
@@ -97,6 +133,21 @@ try_it() {
 	echo '<link>https://example.org/3</link>' >>feed.xml
 	example feed.xml
 	printf 'https://example.org/%d\n' 1 2 3 | cmp - feed/new-links
+}
+
+@test "README: a file in place" {
+	printf '%s\n' b a b >list.txt
+	example 'list.txt list.txt'
+	printf '%s\n' b a | cmp - list.txt
+}
+
+@test "README: runs that share a filter" {
+	printf 'https://example.org/%s\n' 1 2 1 >feed-1.txt
+	printf 'https://example.org/%s\n' 3 4 3 >feed-2.txt
+	example --shared
+	example --shared
+	printf 'https://example.org/%s\n' 1 2 | cmp - new-1.txt
+	printf 'https://example.org/%s\n' 3 4 | cmp - new-2.txt
 }
 
 @test "README: a crawler" {
@@ -142,14 +193,39 @@ try_it() {
 }
 
 @test "README: every example is run here" {
-	[ "$(grep -c '^```sh$' "$README")" -eq 8 ]
+	[ "$(grep -c '^```sh$' "$README")" -eq 10 ]
 	[ "$(grep -c '^```' "$README")" -eq \
 		$((2 * $(grep -cE '^```(sh|console)$' "$README"))) ]
 }
 
-@test "README: no line is wider than 80 columns but tables and a command" {
-	awk 'length > 80 && !/^\|/ && !/^apt-get update/ { print; wide = 1 }
-		END { exit wide }' "$README"
+@test "README: no line is wider than 80 columns but tables" {
+	awk 'length > 80 && !/^\|/ { print; wide = 1 } END { exit wide }' \
+		"$README"
+}
+
+@test "README: its table and picture of figures are those that were measured" {
+	needs python3
+	picture=$(sed -n 's/^!\[.*\](\(.*\.svg\))$/\1/p' "$README")
+	"$ROOT/tests/bench/draw" "$ROOT/${picture%.svg}.tsv" --picture >drawn
+	diff "$ROOT/$picture" drawn
+	"$ROOT/tests/bench/draw" "$ROOT/${picture%.svg}.tsv" --table >table
+	sed -n '/^<!-- tests\/bench\/draw -->$/,/^<!-- end -->$/p' "$README" |
+		sed '1d;$d' | diff - table
+	grep -q bloomdedup table
+}
+
+@test "README: what it links to is there, with the section that it names" {
+	grep -oE '\]\([^)#]*\)' "$README" | tr -d '()]' | grep -v : >links
+	[ "$(wc -l <links)" -ge 10 ]
+	while read -r link; do
+		ls -d "$ROOT/$link"
+	done <links
+	# in the last table, ", SECTION" behind a page
+	sed -nE 's/.*\((man\/[^)]*)\), ([A-Z ]+) \|$/\1 \2/p' "$README" >sections
+	[ "$(wc -l <sections)" -ge 7 ]
+	while read -r page section; do
+		grep -qx "\.Sh $section" "$ROOT/$page"
+	done <sections
 }
 
 # Every example of the manual.

@@ -10,3 +10,7 @@ try_statements() {
 @test "bloomdedup(1): what it says is true" {
 	try_statements man/bloomdedup.1
 }
+
+@test "README: what it says is true" {
+	try_statements README.md
+}
