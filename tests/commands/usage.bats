@@ -696,7 +696,7 @@ same_number() {
 	stated=$(sed -nE 's/^The default is ([0-9,]+), or more if .*/\1/p' \
 		"$ROOT/man/bloomdedup.1")
 	same_number "$stated" "$lines"
-	stated=$(sed -nE 's/^The share of new .*; by default (.*)\.$/\1/p' \
+	stated=$(sed -nE 's/^The default is ([0-9]+e.*)\.$/\1/p' \
 		"$ROOT/man/bloomdedup.1")
 	same_number "$stated" "$rate"
 }

@@ -230,16 +230,8 @@ example() {
 
 # Every example of the manual.
 
-manual_examples() {
-	page_examples "$MANUAL" EXAMPLES
-	page_examples "$MANUAL" 'MORE EXAMPLES'
-}
-
-@test "manual: five examples come before all that is long" {
+@test "manual: examples come before all that is long" {
 	[ "$(page_examples "$MANUAL" EXAMPLES | grep -c '^\$ .*bloomdedup')" -ge 5 ]
-	awk '/^\.Sh/ { inside = $2 == "EXAMPLES" }
-		inside && /^\.Bd/ { n++ }
-		END { exit n != 5 }' "$MANUAL"
 	# one page or two of a terminal
 	[ "$(grep -n '^\.Sh EXAMPLES' "$MANUAL" | cut -d : -f 1)" -lt 150 ]
 }
@@ -253,18 +245,14 @@ manual_examples() {
 @test "manual: the examples are what the program prints" {
 	stand_in_web
 	cp "$ROOT/man/examples/feed.sh" .
-	manual_examples >manual
+	# displays of commands are less indented than others
+	sed 's/^\.Bd -literal -offset indent/.Bd -text/' "$MANUAL" >page
+	sed -n 's/^\.Sh //p' page >sections
+	while read -r section; do
+		page_examples page "$section"
+	done <sections >manual
+	[ "$(grep -c '^\$ ' manual)" -eq "$(grep -c '^\$ ' "$MANUAL")" ]
 	given manual log people.csv
-	transcript manual
-}
-
-@test "manual: the example of a key is what the program prints" {
-	page_examples "$MANUAL" KEYS >manual
-	transcript manual
-}
-
-@test "manual: the examples of parts are what the program prints" {
-	page_examples "$MANUAL" PARTS >manual
 	transcript manual
 }
 
@@ -296,34 +284,49 @@ help_options() {
 	done | sort -u
 }
 
+# The table of options by command, and the entries of serve's page.
 manual_options() {
 	{
 		awk -v all="$commands" '
-			/^\.Sh/ { inside = $2 == "OPTIONS" }
+			/^\.\\" generated/ { inside = 1 }
+			/^\.\\" end/ { inside = 0 }
 			!inside { next }
 			/^\.It / {
-				options = ""
-				for (i = 2; i < NF; i++)
-					if ($i == "Fl")
-						options = options " -" $(i + 1)
+				sub(/^\.It /, "")
+				gsub(/ , /, " ")
+				gsub(/Cm /, "")
+				sub(/\(none\)/, "filter")
+				if ($0 == "all commands")
+					$0 = all
+				n = split($0, command)
 			}
-			/^\.Pq / {
-				sub(/all/, all)
-				sub(/Nm/, "filter")
-				gsub(/\.Pq|Cm|,/, "")
-				n = split(options, option)
-				for (i = 1; i <= NF; i++)
+			/^\.Fl / {
+				gsub(/ , /, " ")
+				for (i = 2; i <= NF; i++)
 					for (j = 1; j <= n; j++)
-						print $i, option[j]
+						print command[j], "-" $i
 			}' "$MANUAL"
-		# the options of serve have a page of their own
-		awk '/^\.Sh/ { inside = $2 == "OPTIONS" }
-			inside && /^\.It / {
-				for (i = 2; i < NF; i++)
-					if ($i == "Fl")
-						print "serve -" $(i + 1)
-			}' "$SERVE_MANUAL"
+		entries "$SERVE_MANUAL" | sed 's/^/serve /'
+		echo serve -h
+		echo serve -V
 	} | sort -u
+}
+
+# entries PAGE: the options that have an entry in its section OPTIONS
+entries() {
+	awk '/^\.S[hs]/ { inside = $0 ~ /^\.Sh OPTIONS/ || inside && /^\.Ss/ }
+		inside && /^\.It.* Fl |^\.It Fl / && !/ Ta / {
+			for (i = 2; i < NF; i++)
+				if ($i == "Fl")
+					print "-" $(i + 1)
+		}' "$1" | sort -u
+}
+
+# first_spellings: of -f and --filter, only -f, as in the table
+first_spellings() {
+	awk -F'\t' '$1 == "option" {
+		print ($4 == "-" ? "--" $3 : "-" $4) "\t" $2
+	}' < <("$BUILD/options")
 }
 
 zsh_options() {
@@ -386,9 +389,35 @@ bash_options() {
 	done
 }
 
-@test "the manual has the options of --help, and no others" {
-	help_options >help
-	manual_options | diff -u help -
+@test "the manual's table of options is that of the program" {
+	first_spellings | awk -F'\t' '{
+		n = split($2, command, " ")
+		for (i = 1; i <= n; i++)
+			if (command[i] !~ /^(serve|help|version)$/ || $1 ~ /^-[hV]$/)
+				print command[i], $1
+	}' | sort -u >program
+	[ "$(wc -l <program)" -ge 150 ]
+	manual_options | grep -v '^serve ' | diff -u <(grep -v '^serve ' program) -
+}
+
+@test "every option has its entry in the manual, and no others" {
+	help_options | grep -v '^serve ' | sed 's/^[^ ]* //' | sort -u >options
+	entries "$MANUAL" | diff -u options -
+	# --help and --version have theirs there
+	help_options | sed -n 's/^serve //p' |
+		grep -vxE -e '-[hV]|--help|--version' | sort -u >options
+	entries "$SERVE_MANUAL" | diff -u options -
+}
+
+@test "every entry of an option with a default ends with it" {
+	bloomdedup serve --help | tr -s ' \n' ' ' | grep -oE -- '--[a-z-]+=[A-Z]+ [^[]*\[[^]]*\]' |
+		sed -E 's/.*--([a-z-]+)=.*/\1/' | sort -u >options
+	[ -s options ]
+	while read -r option; do
+		echo "$option"
+		sed -n "/^\.It Fl .*Fl -$option Ns\|^\.It Fl -$option Ns/,/^\.It /p" \
+			"$SERVE_MANUAL" | grep -q '^Default:'
+	done <options
 }
 
 @test "the completion for bash has the options of --help, and no others" {
@@ -412,18 +441,19 @@ bash_options() {
 	echo "$commands" | tr ' ' '\n' | grep -v filter | sort | cmp - listed
 	bash_completes bloomdedup '' | sed '/^bin$/d' | sort >bash
 	while read -r command; do
-		grep -q "^\.Cm $command\$" "$MANUAL"
+		grep -q "^\.It Cm $command\$" "$MANUAL"
 		grep -qx "$command" bash
 		grep -q "^		'$command:" "$ZSH_COMPLETION"
 		grep -q -- "-a $command -d" "$FISH_COMPLETION"
 	done <listed
 }
 
-@test "the completions are what make completions writes" {
+@test "completions and manual are what make completions writes" {
 	needs python3
-	cp "$ROOT"/completions/* .
+	cp "$ROOT"/completions/* "$MANUAL" .
 	"$BUILD/options" | python3 generate.py bloomdedup.bash bloomdedup.fish \
-		_bloomdedup
+		_bloomdedup bloomdedup.1
+	diff -u "$MANUAL" bloomdedup.1
 	for name in bloomdedup.bash bloomdedup.fish _bloomdedup; do
 		diff -u "$ROOT/completions/$name" "$name"
 	done

@@ -205,9 +205,9 @@ guards() {
 
 @test "the manual pages are without a warning of mandoc, too" {
 	needs mandoc
-	# but for examples that come early, before what is long
+	# but for what most look for, which comes before what is long
 	mandoc -T lint -W warning man/*.[157] |
-		sed '/out of conventional order: Sh ENVIRONMENT$/d' >"$BATS_TEST_TMPDIR/out"
+		sed -E '/out of conventional order: Sh (EXIT STATUS|ENVIRONMENT)$/d' >"$BATS_TEST_TMPDIR/out"
 	cat "$BATS_TEST_TMPDIR/out"
 	[ ! -s "$BATS_TEST_TMPDIR/out" ]
 }

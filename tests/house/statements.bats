@@ -11,6 +11,14 @@ try_statements() {
 	try_statements man/bloomdedup.1
 }
 
+@test "bloomdedup-serve(1): what it says is true" {
+	try_statements man/bloomdedup-serve.1
+}
+
+@test "bloomdedup-redis(7): what it says is true" {
+	try_statements man/bloomdedup-redis.7
+}
+
 @test "README: what it says is true" {
 	try_statements README.md
 }
