@@ -79,6 +79,16 @@ layout_bits(struct layout *l, uint64_t capacity, double rate,
 	return 0;
 }
 
+/*
+ * A size as an integer, `most` at most: the rate in a hostile header may be so
+ * low that the size is infinite.
+ */
+static uint64_t
+limited(double size, uint64_t most)
+{
+	return size < (double)most ? (uint64_t)size : most;
+}
+
 /* The rate of a set of shards. */
 static double
 rate_of(const struct header *header)
@@ -111,8 +121,10 @@ layout_table(const struct layout *l, const struct header *header,
 			layer.geometry = l->geometry;
 		} else {
 			rate /= 2;
-			layer.geometry.pages = (uint64_t)ceil((double)capacity
-			    * bits_a_line(rate) / 8 / PAGE_BYTES);
+			/* All layers together have PAGES_MAX. */
+			layer.geometry.pages = limited(ceil((double)capacity *
+			    bits_a_line(rate) / 8 / PAGE_BYTES),
+			    PAGES_MAX / TABLE_LAYERS_MAX);
 		}
 		layer.error_rate = rate;
 		table->layers[table->count++] = layer;
@@ -124,8 +136,8 @@ layout_bytes(const struct layout *l, const struct header *header)
 {
 	if (l->kind == SHARDS_BITS)
 		return l->geometry.pages * PAGE_BYTES;
-	return (uint64_t)((double)l->shards * (double)l->capacity *
-	    bits_a_line(rate_of(header) / 2) / 8);
+	return limited((double)l->shards * (double)l->capacity *
+	    bits_a_line(rate_of(header) / 2) / 8, PAGES_MAX * PAGE_BYTES);
 }
 
 /* The keys of the shards have the name, so a filter can't be renamed. */

@@ -382,4 +382,33 @@ for number, (pointer, document) in enumerate([
         ("/a", '{"a":"\x01"}'), ("/a", "{}x"), ("/a", "")]):
     write("json", "%02d" % number, (pointer + "\n" + document).encode())
 
+# redis-header: what, then flags, lines and changes; or a text
+RIGHT_HEADER = 6
+for number, changes in enumerate([
+        b"", b"\1" + value(1), b"\1" + value(1) + b"\2" + value(1),
+        b"\3" + value(0), b"\4" + value(2), b"\5" + value(3),
+        b"\6" + value(3), b"\6" + value(2048), b"\7" + value(100),
+        b"\x08" + value(0), b"\x09" + value(0), b"\x0a" + value(0),
+        b"\x0a" + value(2**53), b"\x0a" + value(2**53 + 1),
+        b"\x0b" + value(0), b"\x0b" + value(2**63),
+        b"\x0c" + value(0x7ff8 << 48), b"\x0c" + value(0x7ff0 << 48),
+        b"\0" + value(0), b"\x0d" + value(7)]):
+    for bits in 0, 1:
+        for flags in RIGHT_HEADER, 2:
+            write("redis-header", "%02d-%d-%d" % (number, bits, flags),
+                  bytes([0, bits | flags]) + value(10**9) + changes)
+for number, text in enumerate([
+        b"MOVED 3999 127.0.0.1:6381", b"ASK 3999 ::1:6381", b"MOVED 1 :7000",
+        b"MOVED", b"MOVED 1 h:x", b"MOVED 1 h:99999999999", b"ASK ",
+        b"LOADING Redis is loading", b"TRYAGAIN", b"NOAUTH x", b""]):
+    write("redis-header", "error-%02d" % number, b"\1" + text)
+for number, text in enumerate([
+        b"redis://h/n", b"redis://u:p@h:1,[::1]:2,c/n%41",
+        b"rediss://h/n?certificate=f", b"redis+unix:///s?name=n",
+        b"valkeys://:p@@h/n", b"REDIS://h", b"redis:h/n", b"redis://@/n",
+        b"redis://h:0/n", b"redis://h:65536/n", b"redis://h/0",
+        b"redis://h/a%2", b"redis://[h/n", b"redis+unix://u@/s?name=%7d",
+        b"redis://" + b"h," * 70 + b"/n", b"redis://h/" + b"n" * 201]):
+    write("redis-header", "address-%02d" % number, b"\2" + text)
+
 shutil.copytree(os.path.join(HERE, "found"), DIRECTORY, dirs_exist_ok=True)

@@ -64,6 +64,14 @@ fuzzes() {
 	replays json
 }
 
+@test "what a Redis server says, and where it is" {
+	replays redis-header
+}
+
+@test "a minute of fuzzing finds nothing: redis-header" {
+	fuzzes redis-header
+}
+
 @test "a minute of fuzzing finds nothing: format" {
 	fuzzes format
 }

@@ -166,6 +166,28 @@ tables(void)
 	tap_ok(t.count == 1, "one that doesn't grow has one");
 }
 
+/*
+ * A hostile header has any rate above 0. That its sizes are no casts of
+ * infinity is for the sanitizers to see.
+ */
+static void
+rates_near_0(void)
+{
+	struct header header = { .error_rate = 5e-324, .growth = GROWTH_GROW };
+	struct layout l = { .kind = SHARDS_BLOOM, .shards = LAYOUT_SHARDS_MAX,
+		.shard_pages = 1, .capacity = UINT64_C(1) << 53 };
+	struct table t = { 0 };
+	uint64_t pages = 0;
+
+	layout_table(&l, &header, UINT64_MAX, &t);
+	for (unsigned i = 0; i < t.count; i++)
+		pages += t.layers[i].geometry.pages;
+	tap_ok(pages > 0 && pages <= PAGES_MAX, "a rate near 0: the layers fit"
+	    " a filter's largest size");
+	tap_ok(layout_bytes(&l, &header) == PAGES_MAX * PAGE_BYTES,
+	    "and so do all shards");
+}
+
 static int
 decodes(const uint8_t *bytes, size_t nbytes)
 {
@@ -277,6 +299,7 @@ main(void)
 	own_filters();
 	bit_strings();
 	tables();
+	rates_near_0();
 	headers();
 	sorting();
 	return tap_end();
