@@ -404,11 +404,10 @@ is_sanitized() {
 	grep -qE '__(asan|tsan)_init' "$BLOOMDEDUP"
 }
 
-# skip_if_sanitized: for tests that bound memory or time. Under the address
-# sanitizer or valgrind neither is what it is otherwise.
+# skip_if_sanitized: for tests that bound memory or time. Under a sanitizer or
+# valgrind neither is what it is otherwise.
 skip_if_sanitized() {
-	if [ -n "${UNDER_VALGRIND:-}" ] || grep -q __asan_init "$BLOOMDEDUP"
-	then
+	if [ -n "${UNDER_VALGRIND:-}" ] || is_sanitized; then
 		skip "the sanitizer takes more memory"
 	fi
 }

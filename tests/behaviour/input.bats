@@ -615,8 +615,12 @@ reads() {
 		<names >out 2>err 3>&- &
 	pid=$!
 	exec 7>names
+	# by its arguments: an emulator or valgrind is what is executed
 	runs_or_ended() {
-		[ "/proc/$pid/exe" -ef "$BLOOMDEDUP" ] || ! kill -0 "$pid"
+		local words
+		words=$(tr '\0' ' ' <"/proc/$pid/cmdline") || return 0
+		[[ $words == *files0-from* && $words != *nonblocking* ]] ||
+			! kill -0 "$pid"
 	}
 	until_true runs_or_ended
 	until_idle "$pid"
