@@ -1,10 +1,11 @@
 #!/bin/sh
-# The new links of a feed are added to new-links in this directory:
+# Appends the new links of a feed to the file new-links in this directory:
 #
 #     feed.sh https://example.org/feed.xml
 #
-# A round that fails says why; the next one does its work. A round that finds the
-# one before still at work leaves it to that, without a word.
+# A round that fails prints why and exits with the status of the command that
+# failed; the next round finds the links that are left. If the previous round
+# has not finished (status 75), this one exits with 0 and prints nothing.
 set -u
 [ $# -eq 1 ] || { echo "usage: feed.sh URL" >&2; exit 2; }
 page=$(curl -fsS -- "$1") || exit

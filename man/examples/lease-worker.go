@@ -1,12 +1,12 @@
-// A crawler's worker that remembers a page only when it has it:
+// A crawler's worker that remembers a page only once it is fetched:
 //
-//	bloomdedup serve -d DIR --lease=10m
+//	bloomdedup serve -d DIRECTORY --lease=10m
 //	lease-worker 127.0.0.1:12345 pages <urls
 //
-// Reads URLs, one a line; any number of workers may read the same ones. Each
-// page is fetched by one of them and kept in the directory `pages`. A page
-// whose worker fails, or is killed, is fetched by another one; one that can't
-// be had is tried three times, and reported. The filter, also called `pages`,
+// Reads URLs, one per line; any number of workers may read the same URLs. One
+// of them fetches each page, and keeps it in the directory `pages`. If a worker
+// fails or is killed, another one fetches its page. A page that cannot be
+// fetched is tried three times, and reported. The filter, also called `pages`,
 // must exist.
 package main
 
@@ -27,12 +27,12 @@ import (
 
 const (
 	lease   = 300              // seconds, longer than it takes to fetch a page
-	again   = 10 * time.Second // until a page of another worker is asked for again
+	again   = 10 * time.Second // until it asks again for a leased page
 	tries   = 3
 	fetches = 8 // at a time
 )
 
-// fetch keeps the page. Fetching it twice, which may happen, does no harm.
+// fetch fetches and keeps the page. This may happen twice, and does no harm.
 func fetch(url, path string) error {
 	client := http.Client{Timeout: time.Minute}
 	page, err := client.Get(url)
@@ -55,26 +55,27 @@ func fetch(url, path string) error {
 	return os.Rename(file.Name(), path)
 }
 
-// work ends when the page is remembered, by whichever worker, or can't be had.
+// work returns when any worker has the page remembered, or it cannot be
+// fetched.
 func work(m *memcache.Client, name, url string) error {
 	digest := fmt.Sprintf("%x", sha256.Sum256([]byte(url)))
 	item := &memcache.Item{Key: name + "|" + digest, Value: []byte("1"),
 		Expiration: lease}
 	for failed := 0; ; {
 		switch err := m.Add(item); err {
-		case memcache.ErrNotStored: // somebody has it
+		case memcache.ErrNotStored: // it is remembered
 			return nil
-		case memcache.ErrCASConflict: // somebody fetches it
+		case memcache.ErrCASConflict: // it is leased to another worker
 			time.Sleep(again)
 			continue
-		case nil: // it is ours
+		case nil: // the lease is ours
 		default:
 			return err
 		}
 		err := fetch(url, filepath.Join(name, digest))
 		if err == nil {
 			fmt.Println(url)
-			return m.Set(item) // it is done: remember it
+			return m.Set(item) // done: remember it
 		}
 		m.Delete(item.Key) // give it back
 		if failed++; failed == tries {

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""A crawler's worker that remembers a page only when it has it.
+"""A crawler's worker that remembers a page only once it is fetched.
 
-    bloomdedup serve -d DIR --lease=10m
+    bloomdedup serve -d DIRECTORY --lease=10m
     python3 lease_worker.py 127.0.0.1:12345 pages <urls
 
-Reads URLs, one a line; any number of workers may read the same ones. Each page
-is fetched by one of them and kept in the directory `pages`. A page whose worker
-fails, or is killed, is fetched by another one; one that can't be had is tried
-three times, and reported. The filter, also called `pages`, must exist. Needs
-pymemcache.
+Reads URLs, one per line; any number of workers may read the same URLs. One of
+them fetches each page, and keeps it in the directory `pages`. If a worker fails
+or is killed, another one fetches its page. A page that cannot be fetched is
+tried three times, and reported. The filter, also called `pages`, must exist.
+Needs pymemcache.
 """
 import collections
 import hashlib
@@ -22,12 +22,12 @@ from pymemcache.exceptions import MemcacheUnknownError
 
 LEASE = 300  # seconds, longer than it takes to fetch and keep a page
 TRIES = 3
-# Seconds to wait where all that is left is leased to others.
+# Seconds to wait if all pages that are left are leased to other workers.
 AGAIN = float(os.environ.get("AGAIN", "10"))
 
 
 def take(client, key):
-    """Is the page ours to fetch ("mine"), another's ("leased"), or "done"?"""
+    """Return "mine" (to fetch), "leased" (to another worker), or "done"."""
     try:
         return "mine" if client.add(key, "1", expire=LEASE) else "done"
     except MemcacheUnknownError as error:
@@ -37,7 +37,7 @@ def take(client, key):
 
 
 def fetch(url, path):
-    """Keep the page. Fetching it twice, which may happen, does no harm."""
+    """Fetch and keep the page. This may happen twice, and does no harm."""
     with urllib.request.urlopen(url, timeout=60) as page:
         content = page.read()
     with open("%s.%d" % (path, os.getpid()), "wb") as file:
@@ -48,7 +48,7 @@ def fetch(url, path):
 def work(client, name, urls):
     waiting = collections.deque(urls)
     failed = collections.Counter()
-    leased = 0  # so many in a row: are all of them?
+    leased = 0  # pages in a row that were leased to others
     while waiting:
         url = waiting.popleft()
         digest = hashlib.sha256(url.encode()).hexdigest()
@@ -74,14 +74,14 @@ def work(client, name, urls):
             else:
                 print("%s: %s" % (url, error), file=sys.stderr)
             continue
-        client.set(key, "1")  # it is done: remember it
+        client.set(key, "1")  # done: remember it
         print(url, flush=True)
 
 
 def main():
     address, name = sys.argv[1:]
     os.makedirs(name, exist_ok=True)
-    # without default_noreply=False, every add would seem to be granted
+    # without default_noreply=False, every lease would seem to be granted
     work(Client(address, default_noreply=False), name,
          [line.strip() for line in sys.stdin])
 

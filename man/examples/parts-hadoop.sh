@@ -4,29 +4,29 @@
 #     parts-hadoop.sh FILTERS DAY FILE...
 #     parts-hadoop.sh --print DAY
 #
-# All names are those of `hdfs dfs`. FILTERS has a filter for each part. Make them
-# once, as parts-parallel.sh says, and put them there:
+# All names are paths of `hdfs dfs`. FILTERS has one filter per part. Create
+# them once, as parts-parallel.sh says, and put them there:
 #
 #     hdfs dfs -mkdir FILTERS; hdfs dfs -put part-*.bloom FILTERS
 #
-# The first command makes the directory DAY. After it has succeeded, the second
-# one prints the lines of the FILEs (files or directories) that no earlier day
-# had.
+# The first command creates the directory DAY. After it has succeeded, the
+# second one prints the lines of the FILEs (files or directories) that no
+# earlier day had.
 #
-# You may stop the command at any moment. Repeat it, with the same FILEs, until it
-# succeeds; until then, no other day can begin. Files that come late need a day of
-# their own.
+# You may stop the command at any moment. Repeat it, with the same FILEs, until
+# it succeeds; until then, no other day can begin. Files that come late need a
+# day of their own.
 #
-# Where is a filter? A task copies that of its part to its own disk, and its lines
-# are looked up and remembered there. The new filter is a part of the task's
-# output, which Hadoop commits once, whatever fails or runs twice. At the end, the
-# new filters take the places of the old ones, by renaming. So each filter travels
-# twice a day, and a reduce task needs memory for one.
+# A reduce task copies the filter of its part to its own disk, and looks up and
+# remembers its lines there. The new filter is a part of the task's output,
+# which Hadoop commits once, whatever fails or runs twice. At the end, the new
+# filters are renamed to the old ones. So each filter is copied twice a day, and
+# a reduce task needs memory for one filter.
 #
-# KEYS are the key options that the filters were made with, OPTIONS more options
-# for the job, such as '-D mapreduce.reduce.memory.mb=16000'. Tasks need
-# bloomdedup and hdfs. They see parts of files, of lines that end in a newline, so
-# neither --header nor -z is possible.
+# KEYS are the key options that the filters were made with; OPTIONS are more
+# options for the job, such as '-D mapreduce.reduce.memory.mb=16000'. Tasks need
+# bloomdedup and hdfs. They see pieces of files, in lines that end in a newline,
+# so neither --header nor -z is possible.
 set -eu -o pipefail
 export LC_ALL=C
 
@@ -39,20 +39,20 @@ refuse() {
 	exit 2
 }
 
-# Hadoop takes a CR for the end of a line, and a tab for that of a key.
+# Hadoop takes a CR for the end of a line, and a tab for the end of a key.
 escape() { sed "s/%/%25/g; s/\r/%0D/g; s/\t/%09/$1"; }
 unescape() { sed 's/\t$//; s/%0D/\r/g; s/%09/\t/g; s/%25/%/g'; }
 
-# --- what runs in tasks
+# --- functions that run in tasks
 
-# map PARTS KEY-OPTION...: the number of its part before each line.
+# map PARTS KEY-OPTION...: print the number of its part before each line.
 map() {
 	local parts=$1
 	shift
 	bloomdedup partition --parts="$parts" "$@" | escape 2g
 }
 
-# reduce PARTS FILTERS: the lines of a part are together.
+# reduce PARTS FILTERS: run new_lines for each part; its lines come together.
 reduce() {
 	PARTS=$1 FILTERS=$2 SCRIPT=$0 awk '
 		function finish() {
@@ -75,8 +75,8 @@ reduce() {
 		END { finish(); exit failed }' | escape g
 }
 
-# new_lines I: print the new lines of part I, and leave the new filter in the
-# task's directory, whose files become those of the job when the task succeeds.
+# new_lines I: print the new lines of part I, and put the new filter into the
+# task's output directory. The job gets its files when the task succeeds.
 new_lines() {
 	local filter=part-$1.bloom
 	scratch=$(mktemp -d)
@@ -86,14 +86,15 @@ new_lines() {
 	hdfs dfs -put "$scratch/$filter" "${mapreduce_task_output_dir:?}/$filter"
 }
 
-# --- what runs here
+# --- functions that run here
 
-# has NAME: is it in the directory DAY?
+# has NAME: succeed if the directory DAY has this name.
 has() {
 	grep -qxF "$1" <<<"$found"
 }
 
-# names_in DIRECTORY: the names of its files, none if it doesn't exist.
+# names_in DIRECTORY: print the names of its files, or none if it does not
+# exist.
 names_in() {
 	hdfs dfs -ls -C "$1" 2>"$messages" | sed 's|.*/||' ||
 		grep -q 'No such file or directory' "$messages" ||
@@ -102,12 +103,13 @@ names_in() {
 
 print() {
 	found=$(names_in "$1")
-	has finished || refuse "$1: isn't finished: repeat the command"
+	has finished || refuse "$1: is not finished: repeat the command"
 	hdfs dfs -cat "$1/new/part-?????" | unescape
 }
 
-# Each new filter to the place of the old one. There is no rename that replaces,
-# so the old one is moved away first; what has been moved is moved no more.
+# put_back: move each new filter to the place of the old one. A rename cannot
+# replace a file, so the old one is moved away first. Filters that an earlier
+# run has moved are not moved again.
 put_back() {
 	local name new there old_paths=() new_paths=()
 	new=$(names_in "$DAY/new" | sed -n '/\.bloom$/p')
@@ -138,7 +140,7 @@ if [ "${1-}" = --print ]; then
 	exit
 fi
 
-# Arguments first: until all of them are right, nothing is made or changed.
+# Check the arguments first: until all are right, nothing is created or changed.
 [ $# -ge 3 ] && [ -n "$1" ] && [ -n "$2" ] ||
 	refuse "usage: parts-hadoop.sh FILTERS DAY FILE..."
 for tool in hdfs mapred; do
@@ -167,7 +169,7 @@ filters=$(names_in "$FILTERS")
 if grep -qx unfinished <<<"$filters"; then
 	other=$(hdfs dfs -cat "$FILTERS/unfinished")
 	[ "$other" = "$DAY" ] ||
-		refuse "$other isn't finished: repeat its command first"
+		refuse "$other is not finished: repeat its command first"
 fi
 if ! has new; then
 	PARTS=$(grep -cxE 'part-[0-9]+\.bloom' <<<"$filters") ||
@@ -183,8 +185,8 @@ has inputs || hdfs dfs -put - "$DAY/inputs" <<<"$inputs"
 grep -qx unfinished <<<"$filters" ||
 	hdfs dfs -put - "$FILTERS/unfinished" <<<"$DAY"
 
-# A run that was stopped may have a job that goes on: each has a directory of
-# its own, and the first that is complete counts.
+# The job of a run that was stopped may continue: each job has a directory of
+# its own, and the first that is complete is used.
 if ! has new; then
 	attempt=$DAY/attempt-$HOSTNAME-$$-$(date +%s)
 	input=()

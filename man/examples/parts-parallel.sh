@@ -3,30 +3,31 @@
 #
 #     parts-parallel.sh [-S MACHINE,...] FILTERS DAY FILE...
 #
-# The directory FILTERS has a filter for each part. Make them once, with KEYS
-# such as --url if lines are not compared whole; the loop decides how many there
-# are:
+# The directory FILTERS has one filter per part. Create them once, with KEYS
+# such as --url if lines are not compared as a whole. Choose the number of parts
+# here:
 #
 #     for i in {1..8}; do
 #         bloomdedup create -n 1e8 $KEYS --part=$i/8 FILTERS/part-$i.bloom
 #     done
 #
-# The command makes the directory DAY. When it succeeds, DAY/new-1, DAY/new-2
-# and so on, one file for each part, have the lines of the FILEs that no earlier
-# day had, and the filters remember them. With a header (KEYS='--csv --header -k
-# mail'), DAY/new-1 begins with it.
+# The command creates the directory DAY. When it succeeds, DAY/new-1, DAY/new-2
+# and so on, one file per part, have the lines of the FILEs that no earlier day
+# had, and the filters remember these lines. With a header
+# (KEYS='--csv --header -k mail'), DAY/new-1 begins with it.
 #
-# You may stop the command at any moment. Repeat it, with the same FILEs, until it
-# succeeds, and only then begin the next day. If something of a run that you
-# stopped is still at work, the next one waits for it. Files that come late need
+# You may stop the command at any moment. Repeat it, with the same FILEs, until
+# it succeeds, and only then begin the next day. If a process of a run that you
+# stopped is still working, the next run waits for it. Files that come late need
 # a day of their own.
 #
-# With -S, the work is done on these machines, to which ssh must get without a
-# password, by users whose shell is bash. Each part has its place: the filter of
-# part 1 is on the first machine, that of part 2 on the second, and so on, again
-# from the first after the last, so never change the list. FILTERS is a
-# directory on a local disk of each, with the same name everywhere. DAY and the
-# FILEs are in a directory that all of them have mounted. ":" is this machine.
+# With -S, the work is done on these machines. ssh must reach them without a
+# password, as a user whose shell is bash. Each part has a fixed machine: the
+# filter of part 1 is on the first machine, the filter of part 2 on the second,
+# and so on, and after the last machine again from the first. So never change
+# the list. FILTERS is a directory on a local disk of each machine, with the
+# same name everywhere. DAY and the FILEs are in a directory that all machines
+# have mounted. ":" is this machine.
 set -eu -o pipefail
 exec </dev/null
 
@@ -39,14 +40,15 @@ refuse() {
 	exit 2
 }
 
-# --- what runs on the machines
+# --- functions that run on the machines
 
-# about_filter I: what the filter of part I is made for, as JSON.
+# about_filter I: print the parameters of the filter of part I, as JSON.
 about_filter() {
 	bloomdedup info --json "$FILTERS/part-$1.bloom"
 }
 
-# check_filter I: is the filter of part I here, and made for it?
+# check_filter I: succeed if the filter of part I is here, and made for this
+# part.
 check_filter() {
 	local about
 	about=$(about_filter "$1") || return
@@ -56,7 +58,7 @@ check_filter() {
 	}
 }
 
-# split_file NUMBER FILE: one file for each part, all at once.
+# split_file NUMBER FILE: write one file per part, all of them or none.
 split_file() {
 	set -euf # KEYS are words, not patterns
 	cd "$DAY/work"
@@ -65,9 +67,10 @@ split_file() {
 	: >"split-$1"
 }
 
-# look_up I: print the new lines of part I. This only reads the filter, so it
-# may fail, or run twice; work/new-I is made by the first that succeeds, and
-# never replaced, since after that the filter may remember these lines.
+# look_up I: write the new lines of part I to work/new-I. This only reads the
+# filter, so it may fail, or run twice. The first attempt that succeeds makes
+# work/new-I; it is never replaced, because the filter may then remember its
+# lines.
 look_up() {
 	local attempt=work/attempt-$1-$HOSTNAME-$$
 	[ ! -e "work/new-$1" ] || return 0
@@ -78,14 +81,15 @@ look_up() {
 	rm "$attempt"
 }
 
-# header FILE: its header, which goes on while a quote is open.
+# header FILE: print its header, which may have several lines while a quote is
+# open.
 header() {
 	LC_ALL=C awk '{ print; quotes += gsub(/"/, "") }
 		quotes % 2 == 0 { exit }' "$1"
 }
 
-# publish I: the lines are remembered, and get their final name. Only the first
-# part keeps the header.
+# publish I: give the lines of part I, which are remembered now, their final
+# name. Only the first part keeps the header.
 publish() {
 	local attempt=work/attempt-$1-$HOSTNAME-$$ length
 	if [ -z "$HEADER" ] || [ "$1" -eq 1 ]; then
@@ -98,7 +102,7 @@ publish() {
 	mv "$attempt" "new-$1"
 }
 
-# new_lines I: all of it for part I. To add lines twice changes nothing.
+# new_lines I: do all steps for part I. Adding lines twice changes nothing.
 new_lines() {
 	set -eu -o pipefail
 	cd "$DAY"
@@ -109,15 +113,15 @@ new_lines() {
 	publish "$1"
 }
 
-# --- what runs here
+# --- functions that run here
 
-# key_options: those of the filter whose `info --json` is on standard input, but
-# for its part.
+# key_options: print the key options, except --part, of the filter whose
+# `info --json` is on standard input.
 key_options() {
 	sed 's/.*"key": \[//; s/"part=.*//'
 }
 
-# check_keys: would the lines be split as the filters were made?
+# check_keys: succeed if the filters were made with the options in KEYS.
 check_keys() {
 	(
 		set -f # KEYS are words, not patterns
@@ -128,7 +132,7 @@ check_keys() {
 	) | key_options | cmp -s - <(key_options <<<"$about")
 }
 
-# Arguments first: until all of them are right, nothing is made or changed.
+# Check the arguments first: until all are right, nothing is created or changed.
 machines=:
 if [ "${1-}" = -S ]; then
 	machines=${2-}
@@ -144,11 +148,11 @@ DAY=$(realpath -ms -- "$2")
 shift 2
 for file; do
 	[ -f "$file" ] && [ -r "$file" ] ||
-		refuse "$file: there is no such file, or it can't be read"
+		refuse "$file: there is no such file, or it cannot be read"
 	[[ $file != *$'\n'* ]] || refuse "$file: its name has a line end"
 done
 if [ -e "$DAY" ] && [ ! -e "$DAY/inputs" ]; then
-	# a run that was stopped before it began leaves nothing else
+	# a run that was stopped at its beginning leaves only these files
 	others=$(find "$DAY" -mindepth 1 ! -path "$DAY/lock" ! -path "$DAY/work" \
 		! -path "$DAY/inputs.new" | head -n 1) || others=$DAY
 	[ -z "$others" ] ||
@@ -182,17 +186,17 @@ for ((i = 1; i <= PARTS; i++)); do
 	parts+=("$i@m$(((i - 1) % ${#machines[@]}))")
 done
 "${run_parts[@]}" check_filter ::: "${parts[@]}" ||
-	refuse "a filter is missing, or at another's place: nothing was done"
+	refuse "a filter is missing, or is the one of another part: nothing was done"
 
-# All that is started below inherits the lock.
+# All processes that are started below inherit the lock.
 mkdir -p "$DAY"
 exec 9>>"$DAY/lock"
 flock -n 9 || {
-	say "$DAY: waiting for another run that is still at work there"
+	say "$DAY: waiting for another run that is still working there"
 	flock 9
 }
 
-# The FILEs in one order, with their sizes and times.
+# The FILEs, sorted by name, with their sizes and times.
 mapfile -d '' -t files < <(realpath -zs -- "$@" | sort -zu)
 inputs=$(stat -c '%s %Y %n' -- "${files[@]}")
 if [ ! -e "$DAY/inputs" ]; then
@@ -206,7 +210,7 @@ fi
 		"($DAY/inputs has their sizes, times and names): finish it with" \
 		"those, and give late files a new day"
 
-# What is finished has no work left.
+# A day that is finished has no directory work.
 [ -e "$DAY/work" ] || exit 0
 numbers=("${!files[@]}")
 "${run[@]}" --retries 3 --link split_file '{1}' '{2}' \

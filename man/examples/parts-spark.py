@@ -2,26 +2,27 @@
 
     spark-submit parts-spark.py FILTERS DAY FILE...
 
-The directory FILTERS has a filter for each part; make them once, as
-parts-parallel.sh says. The job makes the directory DAY. When it succeeds,
-DAY/new-1, DAY/new-2 and so on, one file for each part, have the lines of the
-FILEs that no earlier day had, and the filters remember them. With a header
+The directory FILTERS has one filter per part; create them once, as
+parts-parallel.sh says. The job creates the directory DAY. When it succeeds,
+DAY/new-1, DAY/new-2 and so on, one file per part, have the lines of the FILEs
+that no earlier day had, and the filters remember these lines. With a header
 (KEYS="--csv --header -k mail"), DAY/new-1 begins with it.
 
 You may stop the job at any moment. Repeat it, with the same FILEs, until it
 succeeds; until then, no other day can begin. Files that come late need a day of
 their own.
 
-All names are in a directory that driver and nodes have mounted. Where is a
-filter? A task copies that of its part to its own disk, and its lines are looked
-up and remembered there. New lines and new filter get their name as one
-directory, with the first attempt that is complete, whatever fails or runs
+All names are in a directory that the driver and the nodes have mounted. A task
+copies the filter of its part to its own disk, and looks up and remembers its
+lines there. The new lines and the new filter get their names together, as one
+directory, from the first attempt that is complete, whatever fails or runs
 twice. At the end, the driver renames the new filters to the old ones. So each
-filter travels twice a day, and a node needs memory for those of its tasks.
+filter is copied twice a day, and a node needs memory for the filters of its
+tasks.
 
-A FILE is one task: split large ones first, at line ends (`split -C 10G`). A
-compressed file can't be split: write several. KEYS in the driver's environment
-are the key options that the filters were made with.
+Each FILE is one task: split large files first, at line ends (`split -C 10G`). A
+compressed file cannot be split: write several smaller ones. KEYS in the
+driver's environment are the key options that the filters were made with.
 """
 import fcntl
 import json
@@ -40,7 +41,7 @@ def refuse(text):
 
 
 def bloomdedup(*arguments, task, **more):
-    """Run it. What it says goes into the driver's log if it fails."""
+    """Run bloomdedup. If it fails, its message goes into the driver's log."""
     done = subprocess.run(["bloomdedup", *arguments], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, **more)
     if done.returncode != 0:
@@ -49,10 +50,10 @@ def bloomdedup(*arguments, task, **more):
     return done.stdout
 
 
-# --- what runs in tasks
+# --- functions that run in tasks
 
 def split_file(numbered):
-    """One file for each part, all at once."""
+    """Write one file per part, all of them or none."""
     number, file = numbered
     done = "%s/work/split-%d" % (DAY, number)
     if not os.path.exists(done):
@@ -63,7 +64,7 @@ def split_file(numbered):
 
 
 def skip_header(lines):
-    """The header goes on while a quote is open."""
+    """Skip the header, which may have several lines while a quote is open."""
     quotes = 0
     while line := lines.readline():
         quotes += line.count(b'"')
@@ -82,7 +83,7 @@ def copy(source, target, header=True):
 
 
 def new_lines(part):
-    """The directory work/part-N: a part's new lines, and its new filter."""
+    """Make the directory work/part-N: new lines and new filter of a part."""
     done = "%s/work/part-%d" % (DAY, part)
     if os.path.exists(done) or os.path.exists("%s/new-%d" % (DAY, part)):
         return
@@ -107,17 +108,17 @@ def new_lines(part):
             raise
 
 
-# --- what runs in the driver
+# --- functions that run in the driver
 
 def begin():
-    """Lock the day, and note what it is of. Is there something to do?"""
+    """Lock the day, and note its files. Return False if it is finished."""
     os.makedirs(DAY, exist_ok=True)
     lock = os.open(DAY + "/lock", os.O_CREAT | os.O_RDWR, 0o666)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        print("parts-spark.py: %s: waiting for another run that is still at "
-              "work there" % DAY, file=sys.stderr)
+        print("parts-spark.py: %s: waiting for another run that is still "
+              "working there" % DAY, file=sys.stderr)
         fcntl.flock(lock, fcntl.LOCK_EX)
     inputs = "".join("%d %d %s\n" % (state.st_size, state.st_mtime, file)
                      for file in FILES for state in [os.stat(file)])
@@ -136,12 +137,12 @@ def begin():
     except FileExistsError:
         with open(FILTERS + "/unfinished", errors="surrogateescape") as file:
             if (other := file.read()) != DAY:
-                refuse("%s isn't finished: repeat its command first" % other)
+                refuse("%s is not finished: repeat its command first" % other)
     return True
 
 
 def write_new(name, text):
-    """Make a file, whole, if there is none of this name."""
+    """Create a complete file, if there is none with this name."""
     new = "%s.%d" % (name, os.getpid())
     with open(new, "w", errors="surrogateescape") as file:
         file.write(text)
@@ -154,7 +155,7 @@ def write_new(name, text):
 
 
 def finish():
-    """The lines of a part come last: then all of it has been done."""
+    """Rename filters and lines. A part whose lines are in place is finished."""
     for part in range(1, PARTS + 1):
         made = "%s/work/part-%d" % (DAY, part)
         if os.path.exists("%s/new-%d" % (DAY, part)):
@@ -166,7 +167,7 @@ def finish():
     shutil.rmtree(DAY + "/work")
 
 
-# Arguments first: until all of them are right, nothing is made or changed.
+# Check the arguments first: until all are right, nothing is created or changed.
 if len(sys.argv) < 4:
     refuse("usage: spark-submit parts-spark.py FILTERS DAY FILE...")
 FILTERS, DAY, *FILES = map(os.path.abspath, sys.argv[1:])
@@ -174,9 +175,9 @@ FILES = sorted(set(FILES))
 KEYS = os.environ.get("KEYS", "").split()
 for name in FILES:
     if not os.path.isfile(name) or not os.access(name, os.R_OK):
-        refuse("%s: there is no such file, or it can't be read" % name)
+        refuse("%s: there is no such file, or it cannot be read" % name)
 if os.path.exists(DAY) and not os.path.exists(DAY + "/inputs"):
-    # a job that was stopped before it began leaves nothing else
+    # a job that was stopped at its beginning leaves only these files
     if not os.path.isdir(DAY) or any(
             not name.startswith(("lock", "work", "inputs."))
             for name in os.listdir(DAY)):
@@ -198,7 +199,7 @@ while PARTS is None or number <= PARTS:
         refuse("%s: not made with --part=%d/%s" % (name, number, PARTS or "N"))
     number += 1
 
-# Would the lines be split as the filters were made?
+# Were the filters made with the options in KEYS?
 with tempfile.TemporaryDirectory() as scratch:
     name = scratch + "/filter"
     try:
@@ -207,7 +208,7 @@ with tempfile.TemporaryDirectory() as scratch:
         made = json.loads(bloomdedup("info", "--json", name, task=name))["key"]
     except RuntimeError as error:
         refuse(error)
-    # that of the last part
+    # the key options of the last part
     if made != key:
         refuse("KEYS='%s': the filters were not made with these options"
                % " ".join(KEYS))

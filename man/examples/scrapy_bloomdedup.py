@@ -7,10 +7,10 @@ It asks `bloomdedup serve` whether a request is new. In settings.py:
     BLOOMDEDUP_FILTER = "pages"
     BLOOMDEDUP_PLAN = "1000000|1e-6"       # or "1000000|1e-6|30d"
 
-The filter is made on first use. If the server can't be asked, the request counts
-as new: a page may be fetched twice, but none is missed. A request is remembered
-when it is scheduled; so that a crawl that is stopped doesn't lose those that
-wait, give it a JOBDIR.
+The filter is created on first use. If the server cannot be reached, requests
+are taken as new: a page may be fetched twice, but none is missed. A request is
+remembered when it is scheduled. Give the crawl a JOBDIR, so that it does not
+lose the requests that wait when it is stopped.
 """
 import logging
 

@@ -436,7 +436,7 @@ headers() {
 	stand_in mapred <<<'exit 1'
 	run ! run_day hadoop "$PWD/filters" "$PWD/day-1" "$PWD/monday"
 	mv mapred bin/mapred
-	refuses hadoop "$PWD/day-1 isn't finished" "$PWD/filters" "$PWD/day-2" \
+	refuses hadoop "$PWD/day-1 is not finished" "$PWD/filters" "$PWD/day-2" \
 		"$PWD/tuesday"
 	run_day hadoop "$PWD/filters" "$PWD/day-1" "$PWD/monday"
 	run_day hadoop "$PWD/filters" "$PWD/day-2" "$PWD/tuesday"
@@ -473,7 +473,7 @@ headers() {
 	run ! run_day spark filters day-1 monday
 	grep -q 'give late files a new day' said
 	run_day spark filters day-2 monday || :
-	grep -q "day-1 isn't finished" said
+	grep -q "day-1 is not finished" said
 }
 
 # blocked ENGINE: a run whose first look-up waits until `gate` is opened.
