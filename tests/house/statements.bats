@@ -22,3 +22,11 @@ try_statements() {
 @test "README: what it says is true" {
 	try_statements README.md
 }
+
+@test "bloomdedup(5): what it says is true" {
+	try_statements man/bloomdedup.5
+}
+
+@test "bloomdedup(7): what it says is true" {
+	try_statements man/bloomdedup.7
+}
