@@ -853,10 +853,10 @@ def alive(layers, generations, window):
 
 
 def read_slot(slot, file_id, window=(0, 0)):
-    """SLOTS: (generation, bytes, layers); None if the slot is not valid."""
+    """SLOTS: (serial number, bytes, layers, generations); None if not valid."""
     if window[0]:
         found = read_windowed_slot(slot, file_id)
-        return found and found[:2] + (alive(*found[2:], window),)
+        return found and found[:2] + (alive(*found[2:], window), found[3])
     generation, nbytes, count = u64(slot, 8) + u64(slot, 32) + u32(slot, 40)
     if (slot[:8] != b"bdlayers" or slot[16:32] != file_id
             or not 1 <= generation < M64
@@ -879,16 +879,28 @@ def read_slot(slot, file_id, window=(0, 0)):
             return None
         end += pages * PAGE
         layers.append((offset, pages, k, t, crc if sealed else None))
-    return (generation, nbytes, layers) if nbytes == end <= BYTES_MAX else None
+    if nbytes != end or end > BYTES_MAX:
+        return None
+    return generation, nbytes, layers, []
+
+
+def numbers_in_range(generations, window):
+    """WINDOWS: of those of a window of time, their beginnings."""
+    kind, length = window
+    unit = (length + 3) // 4 if kind == 1 else 1
+    limit = ((1 << 63) - 1) // 4
+    return all(abs(number) <= limit // unit for number, _, _ in generations)
 
 
 def read_layers(data, file_id):
-    """RECOVERY: (offset, pages, k, t) of each layer of the slot that counts."""
-    slots = [read_slot(data[i:i + PAGE], file_id, read_window(data))
+    """RECOVERY: (offset, pages, k, t) of each layer of the slot that is used."""
+    window = read_window(data)
+    slots = [read_slot(data[i:i + PAGE], file_id, window)
              for i in (PAGE, 2 * PAGE)]
     valid = [slot for slot in slots if slot and slot[1] <= len(data)]
     need(valid, "both slots damaged, or shorter than they say")
-    _, nbytes, layers = max(valid, key=lambda slot: slot[0])
+    _, nbytes, layers, generations = max(valid, key=lambda slot: slot[0])
+    need(numbers_in_range(generations, window), "number of a generation")
     need(len(valid) == 2 or not any(data[nbytes:]),
          "one slot damaged, and longer than the other says")
     for offset, pages, _, _, sealed_crc, *_ in layers:

@@ -186,6 +186,8 @@ same_verdicts() {
 		4217 00 refused
 		4217 02 refused
 		7744 05 taken
+		7744 ffffffffffffff1f taken
+		7744 0000000000000020 refused
 		7752 01 refused
 		7752 ffffffffffffffff taken
 		7760 01 taken
