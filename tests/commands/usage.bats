@@ -693,10 +693,10 @@ same_number() {
 	done
 	stated=$(bloomdedup -h | sed -nE 's/.*may be dropped \[(.*)\].*/\1/p')
 	same_number "$stated" "$rate"
-	stated=$(sed -nE 's/^The default is ([0-9,]+), or more if .*/\1/p' \
+	stated=$(sed -nE 's/^Default: ([0-9,]+), or more if .*/\1/p' \
 		"$ROOT/man/bloomdedup.1")
 	same_number "$stated" "$lines"
-	stated=$(sed -nE 's/^The default is ([0-9]+e.*)\.$/\1/p' \
+	stated=$(sed -nE 's/^Default: ([0-9]+e.*)\.$/\1/p' \
 		"$ROOT/man/bloomdedup.1")
 	same_number "$stated" "$rate"
 }

@@ -256,6 +256,30 @@ example() {
 	transcript manual
 }
 
+# In mdoc: ".Sx NAME" of the page itself, or with "in" and ".Xr PAGE" behind it,
+# or behind ".Xr PAGE ,".
+@test "manual: the sections that the pages refer to are there" {
+	needs python3
+	python3 - "$ROOT"/man/*.[157] <<-'END'
+		import re, sys
+		pages = {}
+		for path in sys.argv[1:]:
+		    pages[path.rpartition("/")[2]] = open(path).read()
+		sections = {name: set(re.findall(r"^\.S[hs] (.*)", text, re.M))
+		            for name, text in pages.items()}
+		count = 0
+		for name, text in pages.items():
+		    for match in re.finditer(
+		            r"(?:^\.Xr (\S+) (\d) ,\n)?^\.(?:It |Pq )?Sx (.*?)(?: [.,;:)]+)*\n"
+		            r"(?:in\n\.Xr (\S+) (\d))?", text, re.M):
+		        page = match[1] or match[4]
+		        page = f"{page}.{match[2] or match[5]}" if page else name
+		        count += 1
+		        assert match[3] in sections[page], (name, match[0])
+		assert count > 40, count
+	END
+}
+
 @test "manual: no line is wider than 80 columns" {
 	needs groff
 	for page in "$ROOT"/man/*.[157]; do
