@@ -34,7 +34,7 @@ class Option:
 
 def short(text):
     """The beginning of a text: up to a list, a remark or a default."""
-    return re.split(r'; | \[|, such as', text)[0]
+    return re.split(r': |; | \[|, such as', text)[0]
 
 
 def read_rows(lines):

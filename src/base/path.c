@@ -124,7 +124,7 @@ static int
 cant_sync(const char *path, struct error *error)
 {
 	return error_set(error, STATUS_FAILED,
-	    "%s: can't sync its directory: %s",
+	    "%s: cannot sync its directory: %s",
 	    path, strerror(errno));
 }
 

@@ -179,7 +179,7 @@ const struct command command_filter = {
 	.intro = "Print the lines that were never seen before, in order and as"
 	    " soon as they are read. With -f they are remembered in the file"
 	    " FILTER, and the next run continues from there. Without FILE, or"
-	    " where FILE is -, read standard input. Input that was compressed"
+	    " if FILE is -, read standard input. Input that was compressed"
 	    " with gzip or zstd is decompressed.",
 	.outro = "Exit status: 0 done, 1 nothing new (with -q), 2 wrong usage,"
 	    " 3 a file failed,\n4 the filter is full, 75 another run still"
@@ -189,7 +189,7 @@ const struct command command_filter = {
 
 const struct command command_add = {
 	.name = "add", .run = stream,
-	.summary = "remember lines, print nothing",
+	.summary = "remember lines, and print nothing",
 	.usage = "add -f FILTER [OPTION]... [FILE]...",
 	.intro = "Remember the lines of each FILE, or of standard input, and"
 	    " print nothing.",
@@ -200,7 +200,7 @@ const struct command command_add = {
 
 const struct command command_check = {
 	.name = "check", .run = stream,
-	.summary = "print the lines that are in a filter, remember nothing",
+	.summary = "print the lines that are in a filter",
 	.usage = "check -f FILTER [OPTION]... [FILE]...",
 	.intro = "Print the lines of each FILE, or of standard input, that are"
 	    " in FILTER. Nothing is remembered, and FILTER may be read-only.",

@@ -400,12 +400,12 @@ run_info(const struct options *o, struct error *error)
 
 const struct command command_info = {
 	.name = "info", .run = run_info,
-	.summary = "what is in a filter, and how full it is",
+	.summary = "describe filters: size, lines, error rate",
 	.usage = "info [--json] [--verify] FILTER...",
 	.intro = "Print what is in a filter: its size, what it was made for,"
 	    " about how many lines it remembers, how full each of its layers"
-	    " is, and the share of new lines that would be dropped by mistake"
-	    " now, computed from its bits.",
+	    " is, and its error rate now, computed from its bits: the share of"
+	    " new lines that it would take for lines seen before.",
 	.operands_min = 1, .operands_max = COMMAND_OPERANDS_ANY,
 	.takes = "info takes the names of filters: bloomdedup info FILTER",
 };

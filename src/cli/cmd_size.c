@@ -60,10 +60,10 @@ print_answer(const struct options *o, const struct sizing *s)
 	uint64_t grown;
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
 
-	printf("%s line%s, of which a share of %s may be dropped by mistake",
+	printf("%s line%s at an error rate of %s\n",
 	    number_format_count(a, s->capacity), s->capacity == 1 ? "" : "s",
 	    number_format_rate(b, s->error_rate));
-	printf("\n(1 new line in %s):\n\n",
+	printf("(1 new line in %s):\n\n",
 	    number_format_count(a, number_whole(1 / s->error_rate)));
 	printf(row, "", "bloomdedup", "textbook optimum");
 	if (o->window.kind != WINDOW_NONE)
@@ -175,7 +175,7 @@ print_rates(void)
 	char text[NUMBER_TEXT];
 
 	puts("Error rate of a textbook Bloom filter, (1 - e^(-k/b))^k, by bits"
-	    " a line (b)\nand number of hash functions (k):\n");
+	    " per line (b)\nand number of hash functions (k):\n");
 	printf(" b");
 	for (unsigned k = 1; k <= 8; k++)
 		printf("%7s=%u", "k", k);

@@ -177,7 +177,7 @@ run_try(const struct options *o, struct error *error)
 
 const struct command command_try = {
 	.name = "try", .run = run_try,
-	.summary = "short form of size: bloomdedup try 1e8 0.00001",
+	.summary = "compute the same, in short: bloomdedup try 1e8 0.00001",
 	.usage = "try N P [OPTION]...",
 	.intro = "Print how much memory N lines at an error rate of P need, and"
 	    " how many hash functions: bloomdedup try 1e8 0.00001",

@@ -154,8 +154,8 @@ advise(const struct filter *filter, struct error *error)
 		return error_set(error, error->status, "%s: %s: leave the"
 		    " option out, or use another filter", name, error->text);
 	return error_set(error, error->status, "%s: %s: leave the option out,"
-	    " or remove the filter, which holds nothing yet: bloomdedup remove"
-	    " %s", name, error->text, name);
+	    " or remove the filter, which is still empty: bloomdedup remove %s",
+	    name, error->text, name);
 }
 
 /* `made` and `given` are the option's values; `made` is "" if it had none. */
@@ -455,9 +455,9 @@ filter_options_open(struct filter **filter, int *is_new,
 		result = open_or_make(filter, is_new, o, plan, recipe, inputs,
 		    error);
 	if (result == 1)
-		return error_set(error, STATUS_FAILED, "%s: a link to a file"
-		    " that doesn't exist, or another process keeps removing"
-		    " the file", path);
+		return error_set(error, STATUS_FAILED, "%s: a symbolic link to"
+		    " a missing file, or another process keeps removing the"
+		    " file", path);
 	if (result == 0 && plan->dry_run && deferred_preview(filter,
 	    plan->use.max_bytes, error) < 0) {
 		filter_close(*filter, &(struct error){ 0 });

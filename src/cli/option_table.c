@@ -62,31 +62,31 @@ const struct option_row option_table[] = {
 	    .brief = "remember lines in this file, made on first use",
 	    .help = "remember lines in this file, or on a server with Redis"
 	    " (redis://HOST/NAME); it is made on first use",
-	    .helps = { { CHECK, "the filter to look the lines up in" },
+	    .helps = { { CHECK, "look the lines up in this filter" },
 		{ KEY, "make keys with the key options of this filter" } } },
 	{ "filter", 'f', "FILTER", CREATE | INFO | REMOVE, GROUP_FILTER,
 	    .set = option_set_list, TO(operands), .adds_up = 1,
 	    .allowed = "a file name",
-	    .help = "the same as the operand FILTER" },
+	    .help = "name the filter, as the operand FILTER does" },
 	{ "output", 'o', "FILE", FILTER | CHECK | MERGE | PARTITION,
 	    GROUP_MAIN, NAME(run.output),
 	    .brief = "print to FILE; --append adds to it",
 	    .help = "print to FILE instead of standard output",
-	    .helps = { { MERGE, "the filter to make" },
-		{ PARTITION, "write each part to a file: the name has %d for"
-		    " the number, as in 'part-%d.txt'" } } },
+	    .helps = { { MERGE, "write the merged filter to FILE" },
+		{ PARTITION, "write each part to a file of its own; FILE has %d"
+		    " for the number, as in 'part-%d.txt'" } } },
 	{ "parts", 0, "N", PARTITION, GROUP_MAIN,
 	    .set = option_set_small, TO(run.parts),
 	    .least = 1, .most = PARTS_MAX,
 	    .allowed = "a number of parts from 1 to " TEXT(PARTS_MAX),
-	    .help = "how many parts there are, 1 to " TEXT(PARTS_MAX) },
+	    .help = "split lines into N parts, 1 to " TEXT(PARTS_MAX) },
 	{ "append", 0, NULL, FILTER, GROUP_MAIN, FLAG(run.append),
 	    .needs = "output", .conflicts = { { "overwrite", "" } },
-	    .help = "with -o, add to the end of FILE" },
+	    .help = "add to the end of FILE (with -o)" },
 	{ "overwrite", 0, NULL, FILTER, GROUP_MAIN, FLAG(run.overwrite),
 	    .needs = "output",
-	    .help = "with -o, replace FILE even if the filter remembers"
-	    " lines" },
+	    .help = "replace FILE even if the filter remembers lines (with"
+	    " -o)" },
 	{ "repeated", 'd', NULL, FILTER, GROUP_MAIN, FLAG(repeated),
 	    .brief = "print the lines seen before instead",
 	    .help = "print the lines seen before instead of the new ones" },
@@ -120,10 +120,9 @@ const struct option_row option_table[] = {
 	    .help = "feed the lines to this shell command; remember them only"
 	    " if it has read them all and exits with 0" },
 	{ "atomic", 0, NULL, REMEMBER | PARTITION, GROUP_MAIN, FLAG(run.atomic),
-	    .help = "all or nothing: remember lines only if the run succeeds;"
-	    " with -o, replace FILE only then",
-	    .helps = { { ADD, "all or nothing: remember lines only if the run"
-		    " succeeds" },
+	    .help = "remember lines only if the whole run succeeds; with -o,"
+	    " replace FILE only then",
+	    .helps = { { ADD, "remember lines only if the whole run succeeds" },
 		{ PARTITION, "give the files their names only when all are"
 		    " complete" } } },
 	{ "dry-run", 0, NULL, FILTER, GROUP_MAIN, FLAG(run.dry_run),
@@ -132,19 +131,20 @@ const struct option_row option_table[] = {
 	    .help = "print on standard output what the run would print, and"
 	    " change no file" },
 	{ "sync", 0, NULL, REMEMBER | SERVE, GROUP_MAIN, FLAG(run.use.sync),
-	    .help = "what is remembered also survives a power cut; the output"
-	    " must be a file",
+	    .help = "sync to disk, so that remembered lines also survive a"
+	    " power failure; the output must be a file",
 	    .helps = { { ADD,
-		    "what is remembered also survives a power cut" },
-		{ SERVE, "what is answered with STORED also survives a power"
-		    " cut" } } },
+		    "sync to disk, so that remembered lines also survive a"
+		    " power failure" },
+		{ SERVE, "sync to disk before each reply, so that what is"
+		    " answered with STORED also survives a power failure" } } },
 	{ "stats", 0, "[=json]", STREAM, GROUP_MAIN,
 	    .set = option_set_word, TO(stats), .values = "json",
 	    .least = STATS_JSON,
 	    .allowed = "nothing, or --stats=json",
 	    .help = "print statistics on standard error at the end" },
 	{ "progress", 0, NULL, STREAM, GROUP_MAIN, FLAG(progress),
-	    .help = "keep a live line of figures on the terminal" },
+	    .help = "show a line of live figures on the terminal" },
 
 	/* The server. */
 
@@ -154,12 +154,12 @@ const struct option_row option_table[] = {
 	{ "listen", 'l', "ADDRESS", SERVE, GROUP_MAIN,
 	    .set = option_set_list, TO(listen), .adds_up = 1,
 	    .allowed = "HOST:PORT, [IPV6]:PORT, unix:PATH or fd:NUMBER",
-	    .help = "listen on HOST:PORT, [IPV6]:PORT, unix:PATH or fd:NUMBER;"
-	    " may be repeated [127.0.0.1:12345]" },
+	    .help = "listen on ADDRESS: HOST:PORT, [IPV6]:PORT, unix:PATH or"
+	    " fd:NUMBER; may be repeated [127.0.0.1:12345]" },
 	{ "socket-mode", 0, "MODE", SERVE, GROUP_MAIN,
 	    .set = option_set_mode, TO(serve.socket_mode),
 	    .allowed = "octal digits, such as 660",
-	    .help = "the mode of unix sockets [600]" },
+	    .help = "give unix sockets this mode [600]" },
 	{ "admin", 0, NULL, SERVE, GROUP_MAIN, VALUE(serve.admin, ADMIN_ALL),
 	    .conflicts = { { "no-admin", "" } },
 	    .help = "let all clients delete filters, not only those on a unix"
@@ -177,12 +177,12 @@ const struct option_row option_table[] = {
 	    .help = "serve at most N connections at a time ["
 	    TEXT(SERVE_CONNECTIONS_DEFAULT) "]" },
 	{ "max-key", 0, "SIZE", SERVE, GROUP_MAIN, SIZE_OF(max_key),
-	    .help = "the longest key [64K]" },
+	    .help = "accept keys of up to SIZE [64K]" },
 	{ "max-value", 0, "SIZE", SERVE, GROUP_MAIN, SIZE_OF(max_value),
-	    .help = "the longest value [1M]" },
+	    .help = "accept values of up to SIZE [1M]" },
 	{ "max-unread", 0, "SIZE", SERVE, GROUP_MAIN,
 	    SIZE_OF(serve.reply_bytes),
-	    .help = "do not read from a client that leaves more than this of"
+	    .help = "stop reading from a client that leaves more than SIZE of"
 	    " its replies unread [64M]" },
 	{ "idle-timeout", 0, "SEC", SERVE, GROUP_MAIN,
 	    .set = option_set_seconds, TO(serve.idle_time),
@@ -202,7 +202,7 @@ const struct option_row option_table[] = {
 	    .least = 1, .most = LEASES_MAX,
 	    .allowed = "a number from 1 to " TEXT(LEASES_MAX) ", such as 1e6",
 	    .needs = "lease",
-	    .help = "how many leases there may be at a time [1e6]" },
+	    .help = "allow at most N leases at a time [1e6]" },
 
 	/* The filter, and where it comes from. */
 
@@ -211,25 +211,24 @@ const struct option_row option_table[] = {
 	    .least = 1, .most = SIZING_CAPACITY_MAX,
 	    .allowed = "a count from 1 to 9007199254740992, such as 1000000,"
 	    " 1e8 or 100M",
-	    .brief = "lines to plan for, such as 1e8; the filter grows",
-	    .help = "how many lines to plan for, such as 1e8; the filter grows"
-	    " if there are more [" CAPACITY ", or more where the input is"
-	    " large]",
-	    .helps = { { CREATE, "how many lines to plan for, such as 1e8"
+	    .brief = "plan for N lines, such as 1e8; the filter grows",
+	    .help = "plan for N lines, such as 1e8; the filter grows if there"
+	    " are more [" CAPACITY ", or more if the input is large]",
+	    .helps = { { CREATE, "plan for N lines, such as 1e8"
 		    " [" CAPACITY "]" },
-		{ SIZE, "number of lines, such as 1e8 or 100M" },
-		{ SERVE, "capacity of the filters that BF.ADD makes"
+		{ SIZE, "compute the size for N lines, such as 1e8 or 100M" },
+		{ SERVE, "plan filters that BF.ADD makes for N subkeys"
 		    " [" CAPACITY "]" } } },
 	{ "error-rate", 'p', "P", REMEMBER | CREATE | SIZE | SERVE,
 	    GROUP_FILTER, .set = option_set_rate, TO(error_rate),
 	    .allowed = "a rate from " TEXT(SIZING_RATE_MIN) " to "
 	    TEXT(SIZING_RATE_MAX) ", such as 1e-6, 0.1% or"
 	    " 1/1000",
-	    .brief = "share of new lines that may be dropped [" RATE "]",
-	    .help = "share of new lines that may be dropped by mistake, such"
-	    " as 1e-6, 0.1% or 1/1000 [" RATE "]",
-	    .helps = { { SERVE, "error rate of the filters that BF.ADD"
-		    " makes [" RATE "]" } } },
+	    .brief = "drop at most this share of new lines [" RATE "]",
+	    .help = "drop at most this share of new lines (false positives),"
+	    " such as 1e-6, 0.1% or 1/1000 [" RATE "]",
+	    .helps = { { SERVE, "give filters that BF.ADD makes this error rate"
+		    " [" RATE "]" } } },
 	{ "window", 0, "W", REMEMBER | CREATE | SIZE, GROUP_FILTER,
 	    .set = option_set_window, TO(window),
 	    .allowed = "a time, such as 12h or 30d (s, m, h, d, w), or a number"
@@ -238,14 +237,14 @@ const struct option_row option_table[] = {
 	    .brief = "forget lines after W: 30d, or a number of lines",
 	    .help = "forget lines after W: a time, such as 30d (s, m, h, d,"
 	    " w), or a number of new lines, such as 1e8",
-	    .helps = { { SIZE, "for a filter that forgets lines after W, a time"
-		    " such as 30d or a number of lines" } } },
+	    .helps = { { SIZE, "compute the size of a filter that forgets lines"
+		    " after W, a time such as 30d or a number of lines" } } },
 	{ "memory", 'm', "SIZE", CREATE | SIZE | SERVE, GROUP_FILTER,
 	    SIZE_OF(memory),
-	    .help = "size of the filter, such as 512M or 2G: two of N, P and"
-	    " SIZE are enough",
-	    .helps = { { SERVE, "how large all filters together may become"
-		    " [half of the memory]" } } },
+	    .help = "limit the filter to SIZE, such as 2G; give two of -n, -p"
+	    " and -m",
+	    .helps = { { SERVE, "limit all filters together to SIZE [half of"
+		    " the memory]" } } },
 	{ "hashes", 0, "K", CREATE | SIZE | TRY, GROUP_FILTER,
 	    .set = option_set_small, TO(hashes), .least = 1, .most = K_MAX,
 	    .allowed = "a number of hash functions from 1 to 64",
@@ -254,15 +253,15 @@ const struct option_row option_table[] = {
 	    GROUP_FILTER, .set = option_set_word, TO(run.use.growth),
 	    .least = GROWTH_GROW, .values = "grow warn fail",
 	    .allowed = "grow, warn or fail",
-	    .help = "what to do beyond N lines: grow, warn or fail [grow]",
-	    .helps = { { SIZE | TRY, "grow, warn or fail [grow]: a filter that"
-		    " does not grow is smaller" } } },
+	    .help = "grow, warn or fail beyond N lines [grow]",
+	    .helps = { { SIZE | TRY, "grow, warn or fail beyond N lines; a"
+		    " filter that does not grow is smaller [grow]" } } },
 	{ "no-create", 0, NULL, REMEMBER, GROUP_FILTER, FLAG(no_create),
 	    .needs = "filter",
 	    .help = "fail if there is no such filter, rather than make one" },
 	{ "max-size", 0, "SIZE", REMEMBER, GROUP_FILTER,
 	    SIZE_OF(run.use.max_bytes),
-	    .help = "how large the filter may become, such as 2G" },
+	    .help = "let the filter grow to SIZE at most, such as 2G" },
 	{ "like", 0, "OTHER", CREATE, GROUP_FILTER, NAME(like),
 	    .conflicts = {
 		{ "hash secret-file", ": the secret is that of OTHER" },
@@ -274,8 +273,8 @@ const struct option_row option_table[] = {
 	    .set = option_set_word, TO(hash), .least = HASH_XXH3_128,
 	    .values = "xxh3 siphash",
 	    .allowed = "xxh3 or siphash",
-	    .help = "the keyed hash: xxh3, or siphash where an adversary writes"
-	    " the lines and sees what is printed [xxh3]" },
+	    .help = "use this keyed hash: xxh3, or siphash if an adversary"
+	    " writes the lines and sees what is printed [xxh3]" },
 	{ "secret-file", 0, "FILE", CREATE, GROUP_FILTER, NAME(secret_file),
 	    .help = "take the hash's secret from FILE: 192 bytes, or 16 for"
 	    " siphash [random]" },
@@ -291,25 +290,25 @@ const struct option_row option_table[] = {
 	    .conflicts = { { "sync atomic to-command shared",
 		    ", which remembers lines before they are printed" },
 		{ "repeated", ": it is about the new lines" } },
-	    .help = "with a filter in Redis: only one of all machines prints a"
-	    " line; a crash may lose lines",
-	    .helps = { { ADD, "with a filter in Redis: count a line as new on"
-		    " only one of all machines" } } },
+	    .help = "print each line on only one of all machines, with a filter"
+	    " in Redis; a crash may lose lines",
+	    .helps = { { ADD, "count each line as new on only one of all"
+		    " machines, with a filter in Redis" } } },
 	{ "lock-timeout", 0, "SEC", REMEMBER | CREATE | MERGE | REMOVE,
 	    GROUP_FILTER, .set = option_set_seconds,
 	    TO(run.use.wait.milliseconds),
 	    .allowed = "a number of seconds, such as 60; 0: no waiting",
-	    .help = "how long to wait for another run that uses the filter,"
-	    " or for a server that can't be reached ["
+	    .help = "wait up to SEC seconds for another run that uses the"
+	    " filter, or for a server that cannot be reached ["
 	    TEXT(OPTIONS_LOCK_TIMEOUT) "]" },
 	{ "force", 0, NULL, CREATE | MERGE, GROUP_FILTER, FLAG(force),
-	    .help = "replace an existing file" },
+	    .help = "replace an existing filter" },
 
 	/* Which part of a line is compared. */
 
 	{ "zero-terminated", 'z', NULL, KEYS, GROUP_KEY,
 	    FLAG(recipe.zero_terminated),
-	    .help = "lines end in NUL, not in newline" },
+	    .help = "end lines with NUL, not with newline" },
 	{ "key", 'k', "LIST", KEYS, GROUP_KEY,
 	    .set = option_set_key, TO(recipe), .adds_up = 1,
 	    .allowed = "fields as for cut, such as 2 or 1,3 or 2-4 or 2-, in at"
@@ -319,30 +318,32 @@ const struct option_row option_table[] = {
 	{ "field-separator", 't', "C", KEYS, GROUP_KEY,
 	    .set = option_set_byte, TO(recipe.separator),
 	    .allowed = "one byte, or \\t for a tab, or \\0 for NUL",
-	    .brief = "what separates fields [spaces and tabs]",
-	    .help = "what separates fields [runs of spaces and tabs]" },
+	    .brief = "separate fields at C [spaces and tabs]",
+	    .help = "separate fields at C [runs of spaces and tabs]" },
 	{ "csv", 0, NULL, KEYS, GROUP_KEY, FLAG(recipe.csv),
-	    .brief = "CSV; with --header, -k takes names of columns",
-	    .help = "comma-separated values; quoted fields may span lines" },
+	    .brief = "read CSV; with --header, -k takes names of columns",
+	    .help = "read comma-separated values; quoted fields may span"
+	        " lines" },
 	{ "header", 0, NULL, KEYS, GROUP_KEY, FLAG(recipe.header),
-	    .help = "with --csv: the first record of each file names the"
-	    " columns, and -k takes names; it is printed once",
-	    .helps = { { KEY, "with --csv: the first record of each file names"
-		    " the columns, and -k takes names; it has no key" } } },
+	    .help = "take names for -k from the first record of each file"
+	    " (--csv), which is printed once",
+	    .helps = { { KEY, "take names for -k from the first record of each"
+		    " file (--csv), which has no key" } } },
 	{ "url", 0, "[=LIST]", KEYS, GROUP_KEY,
 	    .set = option_set_key, TO(recipe), .adds_up = 1,
 	    .values = "form scheme www slash values numbers",
 	    .allowed = "nothing, or a list of form, scheme, www, slash, values"
 	    " and numbers, such as --url=form,www",
-	    .help = "compare URLs in their normal form (RFC 3986); LIST ignores"
-	    " more: form, scheme, www, slash, values, numbers" },
+	    .help = "compare URLs in their normal form (RFC 3986); also ignore"
+	    " the differences in LIST: form, scheme, www, slash, values,"
+	    " numbers" },
 	{ "url-ignore", 0, "LIST", KEYS, GROUP_KEY,
 	    .set = option_set_key, TO(recipe), .adds_up = 1,
 	    .allowed = "names of parameters, such as utm_*,gclid",
-	    .help = "with --url: ignore these parameters, such as"
+	    .help = "ignore these parameters of URLs (--url), such as"
 	    " utm_*,gclid" },
 	{ "url-sort", 0, NULL, KEYS, GROUP_KEY, FLAG(recipe.url_sort),
-	    .help = "with --url: ignore the order of parameters" },
+	    .help = "ignore the order of parameters of URLs (--url)" },
 	{ "strip-cr", 0, NULL, KEYS, GROUP_KEY, FLAG(recipe.strip_cr),
 	    .help = "ignore a carriage return at the end" },
 	{ "trim", 0, NULL, KEYS, GROUP_KEY, FLAG(recipe.trim),
@@ -362,16 +363,16 @@ const struct option_row option_table[] = {
 	{ "ignore-case", 'i', NULL, KEYS, GROUP_KEY, FLAG(recipe.ignore_case),
 	    .help = "ignore case (A to Z only)" },
 	{ "keep-empty", 0, NULL, OWN_KEYS, GROUP_KEY, FLAG(recipe.keep_empty),
-	    .help = "print every line whose key is empty: such lines are not"
-	    " repetitions of each other",
-	    .helps = { { CHECK, "lines whose key is empty are never in the"
+	    .help = "print every line whose key is empty, rather than take all"
+	    " but the first for duplicates",
+	    .helps = { { CHECK, "take no line whose key is empty for one in the"
 		    " filter" } } },
 	{ "part", 0, "I/N", OWN_KEYS, GROUP_KEY,
 	    .set = option_set_key, TO(recipe),
 	    .allowed = "a part and the number of parts, such as 3/16, of at"
 	    " most " TEXT(PARTS_MAX),
-	    .help = "only lines whose keys are in part I of N, such as 3/16;"
-	    " the others are skipped" },
+	    .help = "read only lines whose keys are in part I of N, such as"
+	    " 3/16; skip the others" },
 
 	/* Everything else. */
 
@@ -384,7 +385,7 @@ const struct option_row option_table[] = {
 	    .set = option_set_key, TO(recipe), .adds_up = 1,
 	    .allowed = "a JSON pointer, such as /url or /user/id; each of them"
 	    " once, and at most 32",
-	    .help = "lines are JSON: compare the value that POINTER refers to,"
+	    .help = "compare a value of JSON lines, which POINTER refers to,"
 	    " such as /url; several are compared in order" },
 	{ "verify", 0, NULL, INFO, GROUP_OTHER, FLAG(verify),
 	    .help = "read the whole filter and compare the checksums of its"
@@ -406,7 +407,7 @@ const struct option_row option_table[] = {
 	    .least = 1, .most = RUN_THREADS_MAX,
 	    .allowed = "a number of threads from 1 to "
 	    TEXT(RUN_THREADS_MAX),
-	    .help = "how many threads to use [1]" },
+	    .help = "use N threads [1]" },
 	{ "strict-keys", 0, NULL, READ, GROUP_OTHER, FLAG(run.strict_keys),
 	    .help = "fail at the first line that is not a URL (--url), is not"
 	    " JSON or lacks a value (--json), or has none of the fields"
@@ -415,13 +416,13 @@ const struct option_row option_table[] = {
 	    .help = "fail at the first line of another part (--part)" },
 	{ "max-record", 0, "SIZE", READ, GROUP_OTHER,
 	    SIZE_OF(run.input.format.max_bytes),
-	    .help = "the longest record of --csv, such as 100M [1G]" },
+	    .help = "accept --csv records of up to SIZE, such as 100M [1G]" },
 	{ "no-decompress", 0, NULL, READ, GROUP_OTHER,
 	    VALUE(run.input.decompress, 0),
 	    .help = "read compressed files as they are" },
 	{ "no-gunzip", 0, NULL, READ, GROUP_OTHER,
 	    VALUE(run.input.decompress, 0),
-	    .help = "the same, under its former name" },
+	    .help = "do the same as --no-decompress, under its former name" },
 	{ "help", 'h', NULL, ANY, GROUP_OTHER, FLAG(help),
 	    .help = "print this help and exit" },
 	{ "version", 'V', NULL, ANY, GROUP_OTHER, FLAG(version),

@@ -124,5 +124,5 @@ text_shard(const struct filter_costs *costs)
 {
 	if (costs->own_shards)
 		return "a filter of the server's own (BF.*)";
-	return "a bit string, which can't grow";
+	return "a bit string, which does not grow";
 }

@@ -54,7 +54,8 @@ open_path(struct file *file, unsigned how, struct error *error)
 			return signals_stopped(file->path, error);
 		if (errno == ELOOP && (how & FILE_NO_LINK)) {
 			return error_set(error, STATUS_FAILED,
-			    "%s: a symbolic link", file->path);
+			    "%s: a symbolic link, which is not followed",
+			    file->path);
 		}
 		return error_system(error, errno, file->path);
 	}
@@ -98,8 +99,8 @@ file_open(struct file *file, const char *path, unsigned how,
 		file->fd = -1;
 		file->real_path = NULL;
 		if (tries == REPLACED_MAX) {
-			result = error_set(error, STATUS_LOCKED, "%s: replaced"
-			    " again and again", path);
+			result = error_set(error, STATUS_LOCKED, "%s: other"
+			    " processes keep replacing it", path);
 			break;
 		}
 	}

@@ -209,7 +209,7 @@ format_header_decode(struct header *h, const uint8_t page[PAGE_BYTES],
 	}
 	if ((le_get32(page + AT_REQUIRED) & ~FORMAT_FEATURE_WINDOW) != 0) {
 		return error_set(error, STATUS_FAILED, FORMAT_NEWER ": it needs"
-		    " features (%#x) that this one doesn't have",
+		    " features (%#x) that this version lacks",
 		    le_get32(page + AT_REQUIRED));
 	}
 	if (le_get16(page + AT_VERSION_TO_READ) > FORMAT_VERSION) {

@@ -269,8 +269,8 @@ journal_check_new(const char *filter, struct error *error)
 
 	if (n >= suffix &&
 	    strcmp(filter + n - suffix, JOURNAL_SUFFIX) == 0) {
-		return error_set(error, STATUS_USAGE, "%s: a filter's name"
-		    " can't end in %s, as its journal's does", filter,
+		return error_set(error, STATUS_USAGE, "%s: the name of a filter"
+		    " cannot end in %s, as that of its journal does", filter,
 		    JOURNAL_SUFFIX);
 	}
 	/* In this order, since a run creates the filter before its journal. */

@@ -64,7 +64,7 @@ static int
 differ(struct error *error, const struct filter *a, const struct filter *b,
     const char *field, const char *x, const char *y)
 {
-	return error_set(error, STATUS_USAGE, "%s and %s can't be merged: %s"
+	return error_set(error, STATUS_USAGE, "%s and %s cannot be merged: %s"
 	    " is %s in one and %s in the other", filter_name(a),
 	    filter_name(b), field, x, y);
 }
@@ -120,7 +120,7 @@ check_mergeable(const struct filter *a, const struct filter *b,
 		return differ(error, a, b, "--window",
 		    window_name(p, &x->window), window_name(q, &y->window));
 	if (x->window.kind == WINDOW_LINES && a != b) {
-		return error_set(error, STATUS_USAGE, "%s and %s can't be"
+		return error_set(error, STATUS_USAGE, "%s and %s cannot be"
 		    " merged: with a window of lines, a filter does not record"
 		    " which of them came first", filter_name(a),
 		    filter_name(b));
@@ -309,8 +309,9 @@ join_generation(struct table *table, const struct generation *from,
 	if (table->generation_count > 0 && next[-1].number == from->number)
 		return next - 1;
 	if (table->generation_count == TABLE_GENERATIONS_MAX) {
-		error_set(error, STATUS_FAILED, "can't be merged: they cover"
-		    " more time than a window; use each of them first");
+		error_set(error, STATUS_FAILED, "cannot be merged: together"
+		    " they cover more time than a window; add lines to each of"
+		    " them first, which drops what has expired");
 		return NULL;
 	}
 	*next = *from;

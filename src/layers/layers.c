@@ -281,9 +281,9 @@ layers_check_journal(const struct filter *filter,
 	for (size_t i = 0; i < journal->span_count; i++) {
 		if (journal->spans[i].layer >= f->table.count) {
 			return error_set(error, STATUS_FAILED, "%s: has lines"
-			    " for a layer that %s doesn't have, which seems to"
-			    " be an older copy; move the journal away, and"
-			    " these lines are new again", journal->path,
+			    " for a layer that %s lacks, which seems to be an"
+			    " older copy; move the journal away, and these"
+			    " lines count as new again", journal->path,
 			    f->filter.name);
 		}
 	}

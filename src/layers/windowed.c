@@ -112,7 +112,7 @@ stay(struct layers *f, int64_t now, const struct error *full)
 {
 	if (f->step != WINDOW_NO_ROOM)
 		error_notify(f->file.wait.notice, "%s; no room for the next"
-		    " part of the window: lines are remembered for longer",
+		    " quarter of the window: lines are remembered for longer",
 		    full->text);
 	f->step = WINDOW_NO_ROOM;
 	f->try_again = now + RETRY_SECONDS;

@@ -113,7 +113,7 @@ growth_layer(const struct filter *f, const struct table *table,
 	char end[NUMBER_TEXT], limit[NUMBER_TEXT];
 
 	if (capacity > SIZING_CAPACITY_MAX || table->count == most) {
-		return error_set(error, STATUS_FULL, "%s: full, and can't grow"
+		return error_set(error, STATUS_FULL, "%s: full, and cannot grow"
 		    " any further", f->bottom->name);
 	}
 	*layer = (struct layer_entry){ .created = (uint64_t)time(NULL),

@@ -248,9 +248,9 @@ take_server(struct address *l, const char *at, const char *query,
 	nbytes = (size_t)(query - name);
 	if (nbytes > 0 && (memchr(name, '/', nbytes) != NULL ||
 	    strspn(name, "0123456789") >= nbytes))
-		return refuse(l, error, "after the host comes the filter's"
-		    " name, which isn't a number and has no / (write %2F); the"
-		    " database is always 0");
+		return refuse(l, error, "the filter's name follows the host; it"
+		    " is not a number and has no / (write %2F); the database is"
+		    " always 0");
 	return take(l, &l->name, name, nbytes, error);
 }
 
@@ -281,7 +281,7 @@ check_name(const struct address *l, struct error *error)
 	for (const char *p = l->name; *p != '\0'; p++) {
 		if ((unsigned char)*p <= ' ' || strchr("{}\x7f", *p) != NULL)
 			return refuse(l, error, "the name of a filter on a"
-			    " server can't have braces, blanks or control"
+			    " server cannot contain braces, blanks or control"
 			    " characters");
 	}
 	return 0;

@@ -194,7 +194,7 @@ check_refused(struct remote *r, const struct digest *digests, size_t n,
 		return 0;
 	}
 	return error_set(error, STATUS_FULL, "%s: %s new lines are not printed,"
-	    " since they cannot be remembered: the server says: %s",
+	    " because they cannot be remembered: the server says: %s",
 	    r->filter.name, number_format_count(text, left), trouble->why);
 }
 
@@ -257,9 +257,9 @@ tell_claims(const struct remote *r, size_t n, uint8_t *taken)
 	}
 	if (uncertain == 0)
 		return;
-	error_notify(r->location.notice, "%s: %s of the next lines may be"
-	    " printed by another client, too: the connection was lost before"
-	    " the server's answer", r->filter.name, number_format_count(text,
+	error_notify(r->location.notice, "%s: another client may also print %s"
+	    " of the next lines: the connection was lost before the server's"
+	    " answer", r->filter.name, number_format_count(text,
 	    uncertain));
 }
 

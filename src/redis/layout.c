@@ -201,8 +201,8 @@ layout_decode(struct layout *l, struct header *header, const char *name,
 	if (le_get32(p + 8) != VERSION)
 		return error_set(error, STATUS_FAILED, FORMAT_NEWER);
 	if (le_get32(p + 28) != name_crc(name))
-		return error_set(error, STATUS_FAILED, "the header is that of a"
-		    " filter of another name: a filter can't be renamed; give"
+		return error_set(error, STATUS_FAILED, "the header belongs to a"
+		    " filter of another name: a filter cannot be renamed; give"
 		    " the key its old name again");
 	*l = (struct layout){ .kind = (enum shard_kind)le_get32(p + 12),
 		.shards = le_get32(p + 16), .shard_pages = 1,

@@ -119,7 +119,7 @@ design_bits(const struct location *l, struct found *new, struct error *error)
 		return 0;
 	header->growth = GROWTH_FAIL;
 	error_notify(l->notice, "%s: the server has no BF.* (Redis 8,"
-	    " RedisBloom, valkey-bloom), so the filter can't grow: it is full"
+	    " RedisBloom, valkey-bloom), so the filter cannot grow: it is full"
 	    " after %s lines (--on-full=fail)", l->address.shown,
 	    number_format_count(text, header->capacity));
 	return 0;
@@ -168,7 +168,7 @@ location_design(struct location *l, const struct filter_design *design,
 	/* Of several clients' lines, nobody knows which came first. */
 	if (header->window.kind == WINDOW_LINES)
 		return error_set(error, STATUS_USAGE, "%s: a filter on a server"
-		    " can't have a window of new lines, whose order no client"
+		    " cannot have a window of new lines, whose order no client"
 		    " knows; use a window of time, such as --window=30d",
 		    l->address.shown);
 	header->created = (uint64_t)time(NULL);
@@ -288,8 +288,8 @@ publish(struct location *l, int replace, struct error *error)
 		return 0;
 	if (now.exists && !replace)
 		return 1;
-	return error_set(error, STATUS_FAILED, "%s: another client has replaced"
-	    " or removed the filter at the same moment", l->address.shown);
+	return error_set(error, STATUS_FAILED, "%s: another client replaced or"
+	    " removed the filter at the same moment", l->address.shown);
 }
 
 /*

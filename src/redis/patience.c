@@ -8,7 +8,7 @@
 int
 patience_end(const struct address *location, struct error *error)
 {
-	return error_set(error, STATUS_FAILED, "%s: the server doesn't answer",
+	return error_set(error, STATUS_FAILED, "%s: the server does not answer",
 	    location->shown);
 }
 

@@ -68,8 +68,9 @@ check_use(struct remote *r, const struct filter_use *use,
 		return -1;
 	if (r->filter.growth == GROWTH_WARN && header->growth == GROWTH_GROW)
 		return error_set(error, STATUS_USAGE, "%s: the server lets it"
-		    " grow, which --on-full=warn can't change; create makes"
-		    " one that doesn't grow", r->filter.name);
+		    " grow, which --on-full=warn cannot change; make another"
+		    " filter: bloomdedup create --on-full=warn",
+		    r->filter.name);
 	return 0;
 }
 

@@ -68,9 +68,9 @@ explain_missing(struct remote *r, struct error *error)
 
 	if (there > 0)
 		error_set(error, STATUS_FAILED, "%s: damaged: the key %s is"
-		    " missing (does the server's maxmemory-policy evict"
-		    " keys?), and all lines in it; only create --force makes"
-		    " the filter whole again, and empty", r->filter.name,
+		    " missing, with all lines in it (does the server's"
+		    " maxmemory-policy evict keys?); bloomdedup create --force"
+		    " replaces the filter with an empty one", r->filter.name,
 		    r->location.trouble.missing);
 	/* A mark of bits may have made some of the shards again of a filter
 	   that was replaced or removed. */
@@ -148,9 +148,9 @@ remote_tell_losses(struct remote *r)
 	if (signals_stop)
 		error_notify(r->location.notice, "%s", r->why.text);
 	if (trouble->unanswered > 0)
-		error_notify(r->location.notice, "%s: the last %s new lines may"
-		    " not be remembered, since the server did not confirm it:"
-		    " a later run takes them for new again", r->filter.name,
+		error_notify(r->location.notice, "%s: the server did not"
+		    " confirm that it remembers the last %s new lines: a later"
+		    " run may print them again", r->filter.name,
 		    number_format_count(text, trouble->unanswered));
 }
 

@@ -50,14 +50,14 @@ tell_overfill(struct remote *r, uint64_t wanted)
 
 	if (r->overfill == OVERFILL_NONE && used(r) + wanted > capacity) {
 		error_notify(r->location.notice, "%s: the filter's capacity of"
-		    " %s lines is used up, and it can't grow: more and more"
-		    " new lines are dropped by mistake (--on-full=warn)",
+		    " %s lines is used up, and it cannot grow: its error rate"
+		    " rises (--on-full=warn)",
 		    r->filter.name, number_format_count(text, capacity));
 		r->overfill = OVERFILL_BEGUN;
 	}
 	if (r->overfill == OVERFILL_BEGUN && r->fill.error_rate >= 10 * rate) {
-		error_notify(r->location.notice, "%s: new lines are now dropped"
-		    " by mistake at a rate of about %.2g, not %g",
+		error_notify(r->location.notice, "%s: its error rate is now"
+		    " about %.2g instead of %g",
 		    r->filter.name, r->fill.error_rate, rate);
 		r->overfill = OVERFILL_TENFOLD;
 	}

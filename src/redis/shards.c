@@ -178,8 +178,8 @@ shards_odd(const struct shards *s, const redisReply *reply,
 	if (reply->type == REDIS_REPLY_ERROR)
 		return error_set(error, STATUS_FAILED, "%s: the server says:"
 		    " %s", s->shown, reply->str);
-	return error_set(error, STATUS_FAILED, "%s: the server's answer isn't"
-	    " understood", s->shown);
+	return error_set(error, STATUS_FAILED, "%s: the server sent an answer"
+	    " that cannot be understood", s->shown);
 }
 
 void

@@ -193,11 +193,11 @@ take_recipe(struct served *s, struct error *error)
 	    error) < 0)
 		why = error->text;
 	else if (s->recipe.parts > 0)
-		why = "it remembers a part of the keys, and can't answer for"
-		    " the others";
+		why = "it remembers one part of the keys (--part), and cannot"
+		    " answer for the others";
 	else if (s->recipe.column_count > 1)
 		why = "its keys are made of several named columns, which a"
-		    " subkey doesn't have";
+		    " subkey lacks";
 	else
 		return 0;
 	return error_set(error, STATUS_FAILED, "%s: %s", s->path, why);

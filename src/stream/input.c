@@ -332,7 +332,7 @@ begin_file(struct input *in, uint8_t *data, size_t nbytes,
 	} while (n > 0 && head == NULL && unsure);
 	in->begun = 1;
 	if (format_is_filter(data, have)) {
-		*wrong = "a filter is not read as lines";
+		*wrong = "a filter, which cannot be read as lines";
 		return -1;
 	}
 	if (head == NULL)

@@ -171,7 +171,7 @@ output_check_sync(const char *path, struct error *error)
 	if (look(path, &st) < 0 || S_ISREG(st.st_mode) || S_ISBLK(st.st_mode))
 		return 0;
 	return error_set(error, STATUS_USAGE, "--sync: %s is not a file, and"
-	    " can't be synced; write to a file with -o FILE",
+	    " cannot be synced; write to a file with -o FILE",
 	    shown_name(path));
 }
 
@@ -248,8 +248,8 @@ output_finish(struct output *out, struct error *error)
 	close(directory);
 	if (errnum == EEXIST)
 		return error_set(error, STATUS_FAILED, "%s: another program"
-		    " has made it while this run was at work; it stays as it"
-		    " is", out->name);
+		    " made this file during the run; it is left as it is",
+		    out->name);
 	return error_system(error, errnum, out->name);
 }
 

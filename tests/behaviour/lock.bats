@@ -382,7 +382,7 @@ accounted() {
 @test "a name that never leads to the file that was opened ends the wait" {
 	needs_preload
 	bloomdedup create -n 1000 seen
-	fails 75 'seen: replaced again and again' \
+	fails 75 'seen: other processes keep replacing it' \
 		timeout 60 "${PRELOADED[@]}" MOVED=1 "$BLOOMDEDUP" -f seen \
 		/dev/null
 	[ -e fired ]

@@ -57,7 +57,7 @@ lost_nothing() {
 	bloomdedup --sync -f seen in 2>err | cat >out ||
 		status=${PIPESTATUS[0]}
 	[ "$(cat err)" = "bloomdedup: --sync: standard output is not a file, \
-and can't be synced; write to a file with -o FILE" ]
+and cannot be synced; write to a file with -o FILE" ]
 	[ ! -s out ]
 	mkfifo pipe
 	fails 2 '--sync: pipe is not a file' bloomdedup --sync -f seen -o pipe in

@@ -494,7 +494,7 @@ has_lines() {
 				--max-size="$size" >>out 2>err
 		# once, whatever comes in
 		[ "$(wc -l <err)" -eq 1 ]
-		grep 'no room for the next part of the window' err
+		grep 'no room for the next quarter of the window' err
 	done
 	[ "$(wc -l <out)" -eq 1000 ]
 	[ "$(wc -c <seen)" -eq "$size" ]

@@ -512,7 +512,7 @@ find_temporary() {
 	bloomdedup create --secret-file=secret -t , -k 2 -n 100 a
 	bloomdedup create --secret-file=secret -i -n 100 b
 	bloomdedup create --secret-file=secret -n 100 c
-	fails 2 "a and b can't be merged: the key is --key=2 --field-separator=, in one and --ignore-case in the other" \
+	fails 2 "a and b cannot be merged: the key is --key=2 --field-separator=, in one and --ignore-case in the other" \
 		bloomdedup merge -o out a b
 	fails 2 'the key is --ignore-case in one and the whole line in the other' \
 		bloomdedup merge -o out b c

@@ -47,7 +47,7 @@ run_to() {
 				grep -q 'disk/".*INJECTED' trace
 				echo "$how, $error: $status"
 				[ "$status" -eq 3 ]
-				grep -q "^bloomdedup: .*can't sync its directory" \
+				grep -q "^bloomdedup: .*cannot sync its directory" \
 					err
 				[ "$(wc -l <err)" -eq 1 ]
 				# nothing was printed or remembered
@@ -79,7 +79,7 @@ run_to() {
 		run_to $how || status=$?
 		echo "$how: $status"
 		[ "$status" -eq 3 ]
-		grep -q "^bloomdedup: .*can't sync its directory: Perm" err
+		grep -q "^bloomdedup: .*cannot sync its directory: Perm" err
 		[ ! -s disk/appended ]
 		bloomdedup check -v -f disk/seen in | cmp in -
 	done

@@ -34,10 +34,10 @@ refused() {
 	echo a >line
 	echo b | bloomdedup -f other
 	for name in seen.journal ./.journal; do
-		fails 2 "can't end in .journal" bloomdedup -f $name line
-		fails 2 "can't end in .journal" bloomdedup add -f $name line
-		fails 2 "can't end in .journal" bloomdedup create $name
-		fails 2 "can't end in .journal" bloomdedup merge -o $name other
+		fails 2 'cannot end in .journal' bloomdedup -f $name line
+		fails 2 'cannot end in .journal' bloomdedup add -f $name line
+		fails 2 'cannot end in .journal' bloomdedup create $name
+		fails 2 'cannot end in .journal' bloomdedup merge -o $name other
 		[ ! -e $name ]
 	done
 	no_leftovers

@@ -192,7 +192,7 @@ ends_with() {
 
 @test "a filter that holds nothing yet: the contradiction says remove" {
 	bloomdedup create -k 2 seen
-	fails 2 'contradicts --key=1: leave the option out, or remove the filter, which holds nothing yet: bloomdedup remove seen' \
+	fails 2 'contradicts --key=1: leave the option out, or remove the filter, which is still empty: bloomdedup remove seen' \
 		bloomdedup -f seen -k 1 /dev/null
 	fails 2 'contradicts --error-rate=0.1: leave the option out, or remove the filter, which' \
 		bloomdedup add -f seen -p 0.1 /dev/null

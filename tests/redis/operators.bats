@@ -115,7 +115,7 @@ load running
 		start
 		seq 1 100 | bloomdedup add -f "$URL/seen" 2>notes
 		cli rename 'bloomdedup:{seen}' 'bloomdedup:{other}' >renamed
-		fails 3 "can't be renamed" bloomdedup check -f "$URL/other" \
+		fails 3 'cannot be renamed' bloomdedup check -f "$URL/other" \
 			<<<1
 		cli rename 'bloomdedup:{other}' 'bloomdedup:{seen}' >renamed
 		seq 1 100 | bloomdedup check -f "$URL/seen" |
@@ -147,15 +147,15 @@ is_asked() {
 		echo 2 >&9
 		until_true is_asked
 		status=0
-		fails 3 "the server doesn't answer" bloomdedup check \
+		fails 3 "the server does not answer" bloomdedup check \
 			-f "$URL/seen" <<<1
-		fails 3 "the server doesn't answer" bloomdedup \
+		fails 3 "the server does not answer" bloomdedup \
 			--lock-timeout=0 -f "$URL/seen" <<<1
 		kill -TERM "$RUN" # a shell lets its children ignore INT
 		exec 9>&-
 		wait "$RUN" || status=$?
 		[ "$status" -eq 143 ]
-		grep -q "the server doesn't answer" err
+		grep -q "the server does not answer" err
 		kill -CONT "$(<"server-$PORT/redis.pid")"
 		echo 1 | cmp - out
 	done

@@ -218,7 +218,7 @@ costs() {
 	bloomdedup -n 1000 -f "$URL/seen" in >out 2>err || status=$?
 	[ "$status" -eq 4 ]
 	seq 1 1000 | cmp - out
-	grep -q "the filter can't grow" err
+	grep -q "the filter cannot grow" err
 	grep -q 'capacity of 1000 lines is used up' err
 	fails 2 on-full=fail bloomdedup --on-full=grow -f "$URL/seen" <<<x
 }
@@ -240,10 +240,10 @@ has_printed() {
 	seq 4001 6000 >&9
 	until_true has_printed 5900
 	until_true grep -q 'capacity of 5,000 lines is used up' err
-	run ! grep 'at a rate' err
+	run ! grep 'error rate is now' err
 	seq 10001 30000 >&9
 	echo end >&9
-	until_true grep -q 'dropped by mistake at a rate of about' err
+	until_true grep -q 'its error rate is now about' err
 	end
 	# the rate that is stated is the one that is measured
 	stated=$(figure error_rate_now "$URL/seen")
