@@ -8,7 +8,7 @@
 #define CLOCK_SECOND UINT64_C(1000000000)
 #define CLOCK_MILLISECOND UINT64_C(1000000)
 
-/* Nanoseconds of a monotonic clock. */
+/* Returns the nanoseconds of a monotonic clock. */
 static inline uint64_t
 clock_now(void)
 {

@@ -11,7 +11,7 @@ enum component {
 	COMPONENT_NONE,  /* always built in */
 	COMPONENT_SERVE, /* the command serve */
 	COMPONENT_REDIS, /* filters at redis:// */
-	COMPONENT_TLS,   /* and at rediss:// */
+	COMPONENT_TLS,   /* filters at rediss://, over TLS */
 	COMPONENT_ZSTD,  /* input that is compressed with zstd */
 	COMPONENT_COUNT
 };
@@ -19,7 +19,7 @@ enum component {
 /*
  * Returns 0 if the component is built in. If not, returns -1 with `error`
  * filled (STATUS_USAGE): the text begins with `what`, the command or option
- * that can't be used, and names the library and its package.
+ * that cannot be used, and names the library and its package.
  */
 int component_need(enum component component, const char *what,
     struct error *error);

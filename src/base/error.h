@@ -14,8 +14,8 @@ enum {
 
 struct error {
 	int status;       /* the exit status it leads to */
-	int repeated;     /* this failure was reported before */
-	int errnum;       /* the system's, if a system call failed; or 0 */
+	int repeated;     /* was this failure reported before? */
+	int errnum;       /* errno of the system call that failed, or 0 */
 	char text[4608];  /* room for a path and a reason; no newline */
 };
 
@@ -27,12 +27,16 @@ int error_set(struct error *error, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /*
- * The same for a failed system call: the text is "NAME: REASON", with the
- * system's text for `errnum`, and the status is STATUS_FAILED.
+ * Fill `error` for a failed system call, and return -1: the text is "NAME:
+ * REASON", with the system's text for `errnum`, and the status is
+ * STATUS_FAILED.
  */
 int error_system(struct error *error, int errnum, const char *name);
 
-/* error_system for a permanent failure that was reported before. */
+/*
+ * Does the same for a permanent failure that was reported before, and sets
+ * `repeated`.
+ */
 int error_again(struct error *error, int errnum, const char *name);
 
 /*
@@ -41,17 +45,20 @@ int error_again(struct error *error, int errnum, const char *name);
  */
 int error_prefix(struct error *error, const char *name);
 
-/* Is there no room for more, by a limit of the user's or of the disk? */
+/*
+ * Does `error` mean that there is no room: a limit of the user's, or a full
+ * disk?
+ */
 int error_is_full(const struct error *error);
 
 /*
  * Print "bloomdedup: TEXT" as one line on standard error. Control bytes in
  * the text (they come from file names) are shown as escapes (\x1b), so
- * that a message is one line and can't drive the terminal.
+ * that a message is one line and cannot drive the terminal.
  */
 void error_print(const char *text);
 
-/* error_print of a formatted text. */
+/* Print a formatted text as error_print does. */
 void error_printf(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 

@@ -21,8 +21,8 @@ ssize_t io_pread(int fd, void *data, size_t nbytes, uint64_t offset);
 int io_pwrite(int fd, const void *data, size_t nbytes, uint64_t offset);
 
 /*
- * A name of what `fd` is open for, also if it has no other. There is no such
- * file where there is no /proc.
+ * A name in /proc of the open file `fd`, even of one without any other name.
+ * Without /proc, there is no file of that name.
  */
 struct io_name {
 	char text[40];
@@ -30,9 +30,9 @@ struct io_name {
 struct io_name io_name(int fd);
 
 /*
- * Open what `fd` is open for once more, with these flags of open(2): the new
+ * Open the open file `fd` once more, with these flags of open(2): the new
  * descriptor has a position and flags of its own. Needs /proc, and the right to
- * open the file so. Returns it, or -1 with errno set.
+ * open the file with these flags. Returns the descriptor, or -1 with errno set.
  */
 int io_reopen(int fd, int flags);
 
@@ -40,7 +40,7 @@ int io_reopen(int fd, int flags);
  * Cut a regular file, open for writing, that ends at `size` back to `to`, but
  * only if nobody else has it open, whom that would confuse. A position behind
  * the new end becomes the end. Returns 0, or -1 if nothing was changed: others
- * have it open, it ends elsewhere, or it isn't ours.
+ * have it open, it ends elsewhere, or it is not ours.
  */
 int io_cut(int fd, off_t size, off_t to);
 
@@ -53,8 +53,8 @@ int io_cut(int fd, off_t size, off_t to);
 int io_take_back(int fd, uint64_t begin, uint64_t nbytes, uint64_t kept);
 
 /*
- * Random bytes from the system, at most 256. Returns 0, or -1 with `error`
- * filled.
+ * Fill `data` with random bytes from the system, at most 256. Returns 0, or -1
+ * with `error` filled.
  */
 int io_random(void *data, size_t nbytes, struct error *error);
 
@@ -66,7 +66,7 @@ uint64_t io_descriptors(void);
 
 /*
  * If `fd` is a pipe, enlarge its buffer, so that its two ends wait for each
- * other less often. Does nothing where that isn't allowed.
+ * other less often. Does nothing where that is not allowed.
  */
 void io_widen_pipe(int fd);
 

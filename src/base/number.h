@@ -18,35 +18,35 @@
 #include <stdint.h>
 
 /*
- * A count: "100000000", "1e8", "1.5e9", "100M". The units k (or K), M, G and T
- * are powers of 1000. The result must be a whole number below 2^64.
+ * Parse a count: "100000000", "1e8", "1.5e9", "100M". The units k (or K), M, G
+ * and T are powers of 1000. The result must be a whole number below 2^64.
  */
 int number_count(const char *text, uint64_t *value);
 
 /*
- * A size in bytes, below 2^64: "512K", "32M" and "2GiB" are in powers of 1024,
- * as in `sort -S`, "500kB" and "2MB" in powers of 1000, and a plain number or
- * one with B is bytes. A fraction of a unit is allowed ("1.5G") and rounded
- * down to whole bytes; less than one byte is refused, but for 0.
+ * Parse a size in bytes, below 2^64: "512K", "32M" and "2GiB" are in powers of
+ * 1024, as in `sort -S`, "500kB" and "2MB" in powers of 1000, and a plain
+ * number or one with B is bytes. A fraction of a unit is allowed ("1.5G") and
+ * rounded down to whole bytes; less than one byte is refused, except 0.
  */
 int number_size(const char *text, uint64_t *value);
 
 /*
- * A rate from 0 to 1: "1e-6", "0.001", "0.1%", "1/1000", with any number of
- * digits. *value becomes the nearest double; for a percentage or a quotient, it
- * may be off by one unit in the last place.
+ * Parse a rate from 0 to 1: "1e-6", "0.001", "0.1%", "1/1000", with any number
+ * of digits. *value becomes the nearest double; for a percentage or a quotient,
+ * it may be off by one unit in the last place.
  */
 int number_rate(const char *text, double *value);
 
 /*
- * A number of seconds, at most 1e9, whole or with a fraction. *milliseconds is
- * rounded up, so that only 0 becomes 0.
+ * Parse a number of seconds, at most 1e9, whole or with a fraction.
+ * *milliseconds is rounded up, so that only 0 becomes 0.
  */
 int number_seconds(const char *text, uint64_t *milliseconds);
 
 /*
- * A duration in whole units: "90s", "30m", "12h", "30d", "4w". It is at least a
- * second and less than 2^53 seconds.
+ * Parse a duration in whole units: "90s", "30m", "12h", "30d", "4w". It is at
+ * least a second and less than 2^53 seconds.
  */
 int number_duration(const char *text, uint64_t *seconds);
 
@@ -76,16 +76,16 @@ uint64_t number_whole(double value);
 /* Room for the output of any number_format function, with its NUL. */
 #define NUMBER_TEXT 48
 
-/* 100000000 -> "100,000,000" */
+/* Write 100000000 as "100,000,000". Returns `text`, as do the next three. */
 const char *number_format_count(char text[NUMBER_TEXT], uint64_t value);
 
-/* 0.00001 -> "1e-5", 0.0025 -> "0.0025"; up to six digits */
+/* Write 0.00001 as "1e-5", 0.0025 as "0.0025"; up to six digits. */
 const char *number_format_rate(char text[NUMBER_TEXT], double value);
 
-/* 299533704 -> "299.5 MB", in powers of 1000; exact below 1000 */
+/* Write 299533704 as "299.5 MB", in powers of 1000; exact below 1000. */
 const char *number_format_bytes(char text[NUMBER_TEXT], uint64_t value);
 
-/* 299533704 -> "285.7 MiB", in powers of 1024; exact below 1024 */
+/* Write 299533704 as "285.7 MiB", in powers of 1024; exact below 1024. */
 const char *number_format_binary(char text[NUMBER_TEXT], uint64_t value);
 
 #endif

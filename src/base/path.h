@@ -10,15 +10,21 @@
 #include "base/error.h"
 
 /*
- * The name with symbolic links resolved, even if no such file exists yet; to be
- * freed. NULL, with errno set, on failure.
+ * Returns the name with symbolic links resolved, to be freed, even if no such
+ * file exists yet; NULL, with errno set, on failure.
  */
 char *path_follow(const char *path);
 
-/* The same, but a dangling link is returned as it is, unresolved. */
+/*
+ * Does the same as path_follow, but returns a link to a missing file as it is,
+ * unresolved.
+ */
 char *path_real(const char *path);
 
-/* With links resolved, and from the root on; to be freed. NULL on failure. */
+/*
+ * Returns the name with links resolved and from the root on, to be freed; NULL,
+ * with errno set, on failure.
+ */
 char *path_absolute(const char *path);
 
 /* Do both describe the same file, by device and inode? */
@@ -29,15 +35,16 @@ int path_same_place(const char *a, const char *b);
 
 /*
  * Sync the directory of `path`, so that a new, changed or removed name is on
- * the disk. Returns 0, or -1 with `error` filled, also if the directory can't
+ * the disk. Returns 0, or -1 with `error` filled, also if the directory cannot
  * be opened, such as one that is writable but not readable.
  */
 int path_sync_directory(const char *path, struct error *error);
 
 /*
- * The same in two steps, so that a directory that can't be opened is an error
- * before the name is changed. path_open_directory returns a descriptor, or -1
- * with `error` filled; path_sync_opened syncs it and closes it in any case.
+ * These do the same in two steps, so that a directory that cannot be opened is
+ * an error before the name is changed. path_open_directory returns a
+ * descriptor, or -1 with `error` filled; path_sync_opened syncs it and closes
+ * it in any case.
  */
 int path_open_directory(const char *path, struct error *error);
 int path_sync_opened(int directory, const char *path, struct error *error);
@@ -51,9 +58,9 @@ int path_sync_opened(int directory, const char *path, struct error *error);
 int temporary_open(const char *path, char **name);
 
 /*
- * The same, for temporary_publish; but where the file system can, and /proc is
- * there, the file has no name until then, and vanishes if the program is
- * killed. *name becomes NULL then.
+ * Does the same for temporary_publish, but if the file system can and /proc is
+ * there, the file has no name until it is published, and vanishes if the
+ * program is killed; *name becomes NULL in that case.
  */
 int temporary_open_nameless(const char *path, char **name);
 
@@ -65,7 +72,10 @@ int temporary_open_nameless(const char *path, char **name);
  */
 int temporary_publish(int fd, char **name, const char *path, int replace);
 
-/* The file was renamed or, with `remove`, is unlinked. *name becomes NULL. */
+/*
+ * End a temporary file that was renamed or, with `remove`, unlink it. *name is
+ * freed and becomes NULL.
+ */
 void temporary_end(char **name, int remove);
 
 /*
@@ -76,8 +86,8 @@ void temporary_end(char **name, int remove);
 void temporary_take_rights(int fd, const struct stat *other);
 
 /*
- * The mode that open(2) with 0666 gives a new file in the directory of `path`:
- * the umask's, or that of the directory's default ACL.
+ * Give the file `fd` the mode that open(2) with 0666 gives a new file in the
+ * directory of `path`: that of the umask, or of the directory's default ACL.
  */
 void temporary_new_rights(int fd, const char *path);
 

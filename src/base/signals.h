@@ -27,7 +27,7 @@ extern volatile sig_atomic_t signals_pipe;
 
 /*
  * Set by a thread while a library may write to a socket for it: the SIGPIPE of
- * that, which the thread gets itself, doesn't say that the output is gone.
+ * that, which the thread gets itself, does not say that the output is gone.
  */
 extern _Thread_local volatile sig_atomic_t signals_in_socket;
 
@@ -35,16 +35,19 @@ extern _Thread_local volatile sig_atomic_t signals_in_socket;
 int signals_take_figures(void);
 
 /*
- * Like poll(2) on one descriptor (-1: none). Returns 1 if it is ready, 0 after
- * the timeout, -1 if a signal asked to stop or for figures or another thread
- * called signals_wake, sometimes spuriously. No thread misses a signal.
+ * Wait like poll(2) on one descriptor (-1: none). Returns 1 if it is ready, 0
+ * after the timeout, -1 if a signal asked to stop or for figures or another
+ * thread called signals_wake, sometimes spuriously. No thread misses a signal.
  */
 int signals_wait(int fd, short events, int milliseconds);
 
 /* Make another thread's wait, or the next one, return -1. */
 void signals_wake(void);
 
-/* The pipe it also polls: readable once a signal came. -1 if there is none. */
+/*
+ * Returns the pipe that signals_wait also polls, which is readable once a
+ * signal came; -1 if there is none.
+ */
 int signals_wake_fd(void);
 
 /*
@@ -63,7 +66,7 @@ void signals_bus_range(const void *base, size_t nbytes, const char *name);
 void signals_bus_forget(const void *base);
 
 /*
- * From now on, SIGBUS in a registered range doesn't end the program: zeros are
+ * From now on, SIGBUS in a registered range does not end the program: zeros are
  * mapped there. signals_bus_hit: did that happen in any range with this name?
  */
 void signals_bus_survive(void);
@@ -72,7 +75,9 @@ int signals_bus_hit(const char *name);
 /* Die of signal `number`, as if there had been no handler. */
 _Noreturn void signals_die(int number);
 
-/* From now on, ignore signals that ask to stop: the run has succeeded. */
+/*
+ * Ignore signals that ask to stop from now on, because the run has succeeded.
+ */
 void signals_too_late(void);
 
 #endif

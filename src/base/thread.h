@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * Like pthread_create, but the thread receives only signals that it causes
- * itself (SIGSEGV, SIGBUS, ..., SIGPIPE). Returns 0, or -1 on failure.
+ * Create a thread, like pthread_create, that receives only signals that it
+ * causes itself (SIGSEGV, SIGBUS, ..., SIGPIPE). Returns 0, or -1 on failure.
  */
 int thread_start(pthread_t *thread, void *(*run)(void *context),
     void *context);

@@ -3,13 +3,13 @@
 #define BASE_UTF8_H
 
 /*
- * The length in bytes of the character at `text` (RFC 3629), which ends with a
- * NUL; 0 if it isn't valid UTF-8.
+ * Returns the length in bytes of the character at `text` (RFC 3629), which ends
+ * with a NUL; 0 if it is not valid UTF-8.
  */
 int utf8_length(const char *text);
 
 /*
- * The first character at `text`, or a byte that isn't UTF-8, as it can be
+ * The first character at `text`, or a byte that is not UTF-8, as it can be
  * shown: what could drive a terminal (control bytes, and C1 controls, which
  * take two bytes in UTF-8) as an escape, \x1b. Returns its length in `text`.
  */

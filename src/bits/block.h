@@ -1,6 +1,6 @@
 /*
  * The bits of one layer: where a digest's bits are, setting and testing them,
- * where loops.h doesn't. Works on memory that the caller has mapped; knows
+ * where loops.h does not. Works on memory that the caller has mapped; knows
  * nothing of files.
  */
 #ifndef BITS_BLOCK_H
@@ -25,8 +25,8 @@ void block_mark_shared(const struct block_array *array,
     const struct digest *digests, size_t n);
 
 /*
- * The cache lines in which a digest has bits: geometry->cache_lines numbers,
- * each from 0 to PAGE_CACHE_LINES - 1 in the digest's page.
+ * Compute the cache lines in which a digest has bits: geometry->cache_lines
+ * numbers, each from 0 to PAGE_CACHE_LINES - 1 in the digest's page.
  */
 void block_cache_lines(const struct geometry *geometry, struct digest digest,
     unsigned numbers[CACHE_LINES_MAX]);

@@ -36,14 +36,14 @@ struct geometry {
 	unsigned cache_lines; /* cache lines per key, t: 1 to 8 */
 };
 
-/* The first cache line of group j of t; group t is the end. */
+/* Returns the first cache line of group j of t; group t is the end. */
 static inline unsigned
 geometry_group(unsigned t, unsigned j)
 {
 	return PAGE_CACHE_LINES * j / t;
 }
 
-/* How many of the k bits are in the j-th of t cache lines. */
+/* Returns how many of the k bits are in the j-th of t cache lines. */
 static inline unsigned
 geometry_cache_line_bits(unsigned k, unsigned t, unsigned j)
 {
@@ -61,25 +61,26 @@ geometry_is_same(const struct geometry *a, const struct geometry *b)
 int geometry_check(const struct geometry *geometry);
 
 /*
- * The share of unseen keys that the layer takes for seen after `lines` keys
- * were added: exact for this layout and this number of pages, up to rounding of
- * some 1e-14 in the factor of one cache line.
- *
- * Over the number N of keys in a page, binomial (lines, 1/pages), the mean of
- * the product over the groups of the rate in one cache line. That follows by
- * inclusion and exclusion over the sets S of the lanes that the query looks at
- * (geometry.c).
+ * Returns the share of unseen keys that the layer takes for seen after `lines`
+ * keys were added: exact for this layout and this number of pages, up to
+ * rounding of some 1e-14 in the factor of one cache line. * Over the number N
+ * of keys in a page, binomial (lines, 1/pages), the mean of the product over
+ * the groups of the rate in one cache line. That follows by inclusion and
+ * exclusion over the sets S of the lanes that the query looks at (geometry.c).
  */
 double geometry_rate(const struct geometry *geometry, uint64_t lines);
 
 /*
- * How many keys were added, estimated from the share of bits (0 to 1) that are
- * set in the whole layer: the inverse of geometry_fill. Infinite if all bits
- * are set.
+ * Returns an estimate of the keys that were added, from the share of bits (0 to
+ * 1) that are set in the whole layer: the inverse of geometry_fill. Infinite if
+ * all bits are set.
  */
 double geometry_lines(const struct geometry *geometry, double fill);
 
-/* The expected share of bits that are set after `lines` keys were added. */
+/*
+ * Returns the expected share of bits that are set after `lines` keys were
+ * added.
+ */
 double geometry_fill(const struct geometry *geometry, double lines);
 
 #endif

@@ -7,7 +7,7 @@
  * 64-bit variant: colliding pairs are known for one seed in some thousand.
  *
  * SipHash-1-3-128, for lines from an adversary who can watch the output, and
- * could learn the secret of a hash that isn't designed to protect it.
+ * could learn the secret of a hash that is not designed to protect it.
  */
 #ifndef BITS_HASH_H
 #define BITS_HASH_H
@@ -42,19 +42,26 @@ digest_is_none(struct digest d)
 	return (d.low & d.high) == UINT64_MAX;
 }
 
-/* The part of a line that is hashed; doesn't own the bytes. */
+/* The part of a line that is hashed; does not own the bytes. */
 struct key {
 	const uint8_t *data;
 	size_t nbytes;
 };
 
-/* The length of a kind's secret in bytes; 0 for a kind that is unknown. */
+/*
+ * Returns the length of a kind's secret in bytes; 0 for a kind that is unknown.
+ */
 size_t hash_secret_bytes(uint32_t kind);
 
-/* The name of a kind for people, such as "XXH3-128"; NULL if unknown. */
+/*
+ * Returns the name of a kind for people, such as "XXH3-128"; NULL if unknown.
+ */
 const char *hash_name(uint32_t kind);
 
-/* The name of a kind as --hash takes it, such as "xxh3"; NULL if unknown. */
+/*
+ * Returns the name of a kind as --hash takes it, such as "xxh3"; NULL if
+ * unknown.
+ */
 const char *hash_option(uint32_t kind);
 
 /* Set hashes[i] to the XXH3-64 of key i without a secret, which all share. */

@@ -57,14 +57,14 @@ multiply(uint64_t a, uint64_t b)
 #endif
 }
 
-/* floor(a * b / 2^64) */
+/* Returns floor(a * b / 2^64). */
 INLINE uint64_t
 multiply_high(uint64_t a, uint64_t b)
 {
 	return multiply(a, b).high;
 }
 
-/* The 64 bits that place a key in its j-th cache line. */
+/* Returns the 64 bits that place a key in its j-th cache line. */
 INLINE uint64_t
 cache_line_word(struct digest d, unsigned j)
 {
@@ -91,7 +91,7 @@ cache_line_index(uint64_t word, unsigned t, unsigned j)
 	LANE(bits, 7)
 #define ROW(bits) { HALF(bits), HALF(bits) }
 
-/* The lanes in use, `bits` of them from lane `rotation` on. */
+/* Returns the lanes in use, `bits` of them from lane `rotation` on. */
 INLINE lanes
 lanes_in_use(unsigned bits, unsigned rotation)
 {
@@ -107,12 +107,14 @@ lanes_in_use(unsigned bits, unsigned rotation)
 #define EIGHT_BITS(n) BIT(n), BIT(n + 1), BIT(n + 2), BIT(n + 3), \
 	BIT(n + 4), BIT(n + 5), BIT(n + 6), BIT(n + 7)
 
-/* One bit in each lane: the l-th six bits of the word are its number. */
+/*
+ * Returns one bit in each lane: the l-th six bits of the word are its number.
+ */
 INLINE lanes
 lane_bits(uint64_t word)
 {
 #if defined __SSE2__ && !defined __AVX2__
-	/* SSE2 can't shift each lane by its own count. */
+	/* SSE2 cannot shift each lane by its own count. */
 	static const uint64_t single[64] = { EIGHT_BITS(0), EIGHT_BITS(8),
 		EIGHT_BITS(16), EIGHT_BITS(24), EIGHT_BITS(32), EIGHT_BITS(40),
 		EIGHT_BITS(48), EIGHT_BITS(56) };
@@ -129,7 +131,7 @@ lane_bits(uint64_t word)
 #endif
 }
 
-/* A key's mask in a cache line where it has `bits` bits. */
+/* Returns a key's mask in a cache line where it has `bits` bits. */
 INLINE lanes
 cache_line_mask(uint64_t word, unsigned bits)
 {

@@ -12,7 +12,7 @@
 #include "bits/geometry.h"
 #include "bits/hash.h"
 
-/* How many bytes past the data the loops over text (key/scan.h) may read. */
+/* The bytes past the data that the loops over text (key/scan.h) may read. */
 #define LOOPS_PADDING 64
 
 /* The bits of one layer in memory. */
@@ -22,7 +22,7 @@ struct block_array {
 };
 
 struct loops {
-	const char *name; /* of the instruction set, for people */
+	const char *name; /* name of the instruction set, for people */
 
 	/* Set digests[i] to the digest of key i. */
 	void (*digest)(const struct hash *hash, const struct key *keys,
@@ -38,10 +38,10 @@ struct loops {
 	void (*probe)(const struct block_array *array,
 	    const struct digest *digests, size_t n, uint8_t *found);
 	/*
-	 * The same for `count` arrays of one geometry: set found[i] to 1 if one
-	 * of them has all bits of digest i. A digest in none of them costs one
-	 * cache line of each; one in the first array is found fastest. No
-	 * prefetch is needed, and digests with found[i] set are skipped.
+	 * Set found[i] to 1 if one of `count` arrays of one geometry has all
+	 * bits of digest i. A digest in none of them costs one cache line of
+	 * each; one in the first array is found fastest. No prefetch is needed,
+	 * and digests with found[i] set are skipped.
 	 */
 	void (*probe_chain)(const struct block_array *const *chain,
 	    unsigned count, const struct digest *digests, size_t n,
@@ -52,8 +52,8 @@ struct loops {
 };
 
 /*
- * The version in use (version.h), chosen at the first call, which must come
- * before threads are started.
+ * Returns the version in use (version.h), chosen at the first call, which must
+ * come before threads are started.
  */
 const struct loops *loops(void);
 

@@ -26,9 +26,9 @@
 struct sizing {
 	uint64_t capacity;  /* n: lines planned for; 0 if to be found */
 	double error_rate;  /* p, over the filter's life; 0 if to be found */
-	uint64_t bytes;     /* of the whole file; 0 if to be found */
+	uint64_t bytes;     /* size of the whole file; 0 if to be found */
 	unsigned k;         /* bits per key; 0 if to be found */
-	int fixed;          /* the filter has one layer, and doesn't grow */
+	int fixed;          /* the filter has one layer, and does not grow */
 	struct geometry geometry; /* result: the first layer */
 };
 
@@ -56,28 +56,32 @@ int sizing_solve(struct sizing *sizing, struct error *error);
 #define SIZING_PENDING_SHARE 0.0025
 
 /*
- * The rate that layer i of a growing filter of rate p is made for: 0.75 p for
- * the first, then 0.25 p * 6 / (pi^2 i^2). They sum up to p (after Almeida,
- * Baquero, Preguica, Hutchison 2007, Scalable Bloom Filters, section 3; its
- * geometric series costs more from the fifth layer on). A fixed filter has
- * one layer at p, but for SIZING_PENDING_SHARE.
+ * Returns the rate that layer i of a growing filter of rate p is made for: 0.75
+ * p for the first, then 0.25 p * 6 / (pi^2 i^2). They sum up to p (after
+ * Almeida, Baquero, Preguica, Hutchison 2007, Scalable Bloom Filters, section
+ * 3; its geometric series costs more from the fifth layer on). A fixed filter
+ * has one layer at p, but for SIZING_PENDING_SHARE.
  */
 double sizing_layer_rate(double error_rate, int fixed, unsigned i);
 
 /*
- * The smallest layer for `capacity` lines at `rate`, its shape chosen as above;
- * `textbook_rate` is the rate of the textbook's optimum.
+ * Find the smallest layer for `capacity` lines at `rate`, its shape chosen as
+ * above; `textbook_rate` is the rate of the textbook's optimum. Returns 0, or
+ * -1 with `error` filled (STATUS_USAGE) if there is none.
  */
 int sizing_layer(struct geometry *geometry, uint64_t capacity, double rate,
     double textbook_rate, unsigned k, struct error *error);
 
-/* The textbook's optimum, m = -n ln p / (ln 2)^2 bits, in bytes rounded up. */
+/*
+ * Returns the textbook's optimum, m = -n ln p / (ln 2)^2 bits, in bytes rounded
+ * up.
+ */
 uint64_t sizing_textbook_bytes(uint64_t capacity, double error_rate);
 
-/* The textbook's k = m/n ln 2, rounded. */
+/* Returns the textbook's k = m/n ln 2, rounded. */
 unsigned sizing_textbook_k(double error_rate);
 
-/* The textbook's rate for k and b bits per line: (1 - e^(-k/b))^k. */
+/* Returns the textbook's rate for k and b bits per line: (1 - e^(-k/b))^k. */
 double sizing_textbook_rate(double bits_per_line, unsigned k);
 
 #endif

@@ -32,8 +32,9 @@ enum { VERSION_PLAIN, VERSIONS };
 int version_runs(unsigned version);
 
 /*
- * The version to use: the fastest that the machine can run, or the one named by
- * the environment variable BLOOMDEDUP_INSTRUCTIONS, if the machine can run it.
+ * Returns the version to use: the fastest that the machine can run, or the one
+ * named by the environment variable BLOOMDEDUP_INSTRUCTIONS, if the machine can
+ * run it.
  */
 unsigned version_in_use(void);
 

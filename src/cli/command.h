@@ -34,12 +34,17 @@ struct options;
 
 struct command {
 	const char *name;    /* "" for COMMAND_FILTER */
-	const char *summary; /* for the list of commands, one line */
-	const char *usage;   /* after "bloomdedup "; "\n" separates forms */
-	const char *intro;   /* what it does; help wraps it */
-	const char *outro;   /* at the end of its help, or NULL */
+	const char *summary; /* one line for the list of commands */
+	const char *usage;   /* forms of the command after "bloomdedup ",
+			      * separated by "\n" */
+	const char *intro;   /* text that says what the command does; help wraps
+			      * it */
+	const char *outro;   /* text at the end of its help, or NULL */
 
-	/* How many operands; `takes` is the message for any other number. */
+	/*
+	 * The least and the most operands; `takes` is the message for another
+	 * number.
+	 */
 	size_t operands_min, operands_max;
 	const char *takes;
 	/* The options that the operands set, in this order, or NULLs. */
@@ -63,10 +68,13 @@ extern const struct command command_filter, command_add, command_check,
 
 extern const struct command *const command_table[COMMAND_COUNT];
 
-/* The command with this name; COMMAND_COUNT if there is none. */
+/* Returns the command with this name; COMMAND_COUNT if there is none. */
 enum command_id command_find(const char *name);
 
-/* The command whose name is nearest to a mistyped one; NULL if none is near. */
+/*
+ * Returns the command whose name is nearest to a mistyped one; NULL if none is
+ * near.
+ */
 const char *command_near(const char *name);
 
 /*

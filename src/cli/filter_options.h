@@ -1,6 +1,6 @@
 /*
- * From options to a filter: which one to open or to replace, how a new one is
- * made, and whether an existing one contradicts the options.
+ * Finds the filter that options name: opens it or makes a new one, and checks
+ * whether an existing one contradicts the options.
  */
 #ifndef CLI_FILTER_OPTIONS_H
 #define CLI_FILTER_OPTIONS_H
@@ -26,15 +26,16 @@ int filter_options_open(struct filter **filter, int *is_new,
     struct error *error);
 
 /*
- * Two of lines, error rate and memory determine the third; size, try and create
- * all compute it here, so size prints what create makes. Defaults apply where
- * fewer than two are given. With a window, `bytes` becomes the maximum size of
- * the file, and a window of lines sets the capacity.
+ * Compute the size of a filter: two of lines, error rate and memory determine
+ * the third. size, try and create all compute it here, so size prints the file
+ * that create makes. Defaults apply if fewer than two are given. With a window,
+ * `bytes` becomes the maximum size of the file, and a window of lines sets the
+ * capacity.
  */
 int filter_options_solve(struct sizing *sizing, const struct options *options,
     struct error *error);
 
-/* The filter of this size, with a new secret. */
+/* Returns the filter of this size, with a new secret. */
 struct filter_design filter_options_design(const struct options *options,
     const struct sizing *sizing, const struct key_recipe *recipe);
 
@@ -63,9 +64,11 @@ int filter_options_check_keys(const struct options *options,
  * filter in use: it is locked, but on a server.
  */
 struct old_filter {
-	struct filter *filter; /* at most one of the two is open */
+	struct filter *filter; /* the filter, or NULL; at most one of the two is
+			        * open */
 	struct file other;
-	int found; /* if not, one that appears later must not be replaced */
+	int found; /* is there one? if not, one that appears later must not be
+		    * replaced */
 };
 
 #define OLD_FILTER_NONE { .other = FILE_NONE }

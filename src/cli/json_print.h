@@ -35,7 +35,8 @@ void json_print_text(struct json_print *json, const char *name,
 /* A named figure. */
 struct figure {
 	const char *name;
-	const char *format; /* of `real`, for printf; NULL: it is `count` */
+	const char *format; /* printf format of `real`; NULL: the value is
+			     * `count` */
 	uint64_t count;
 	double real;        /* a NaN is unknown */
 	int rare;           /* the table leaves it out if it is 0 */

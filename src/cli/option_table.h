@@ -42,7 +42,7 @@ option_setter
     option_set_key,      /* struct key_recipe: what row->name asks for */
     option_set_byte;     /* int, a byte */
 
-/* In the order of help. */
+/* The groups of options, in the order of help. */
 enum option_group {
 	GROUP_MAIN,
 	GROUP_FILTER,
@@ -75,7 +75,8 @@ struct option_row {
 	struct option_conflict conflicts[2];
 
 	const char *brief;     /* the same on a line of -h; NULL: not there */
-	const char *help;      /* what it does, one phrase */
+	const char *help;      /* one phrase that begins with a verb: what the
+			        * option does */
 	/* The text for commands where it differs. */
 	struct option_help {
 		unsigned commands;
@@ -87,7 +88,7 @@ extern const struct option_row option_table[];
 extern const size_t option_table_count;
 #define OPTION_TABLE_MAX 128 /* an upper bound of option_table_count */
 
-/* no_argument, required_argument or optional_argument (getopt.h) */
+/* Returns no_argument, required_argument or optional_argument (getopt.h). */
 int option_table_argument(const struct option_row *row);
 
 /* Its name for messages: "-f, --filter" or "--sync". */

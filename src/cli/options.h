@@ -19,7 +19,7 @@
 enum stats { STATS_NONE, STATS_TEXT, STATS_JSON };
 enum table_kind { TABLE_NONE, TABLE_SIZES, TABLE_RATES };
 
-/* How long a command waits for a filter that is in use, in seconds. */
+/* The seconds that a command waits for a filter that is in use. */
 #define OPTIONS_LOCK_TIMEOUT 60
 
 struct options {
@@ -27,18 +27,19 @@ struct options {
 	int help, version;
 	int brief;            /* help was asked for with -h */
 
-	struct text_list operands; /* in order */
+	struct text_list operands; /* the operands, in order */
 
 	const char *files;    /* NULL if not given; so are all strings */
-	char *names;          /* what was read from `files` */
-	struct run_plan run;  /* as far as options say it; its `use` also for
-	                         commands that run no lines */
+	char *names;          /* text of `files`, which operands point into;
+			       * owned */
+	struct run_plan run;  /* the plan of a run, as far as options decide it;
+			       * `use` is also for commands without a run */
 	uint64_t capacity;    /* 0 if not given */
 	double error_rate;    /* 0 if not given */
-	uint64_t memory;      /* in bytes; 0 if not given */
+	uint64_t memory;      /* bytes of --memory; 0 if not given */
 	unsigned hashes;      /* 0 if not given */
 	struct window window; /* kind WINDOW_NONE if not given */
-	const char *window_text; /* as it was given */
+	const char *window_text; /* argument of --window, as it was given */
 	struct key_recipe recipe; /* the key options that were given */
 	const char *like;     /* a filter to be mergeable with */
 	int hash;             /* an enum hash_kind, or 0 if not given */
@@ -56,8 +57,9 @@ struct options {
 	int verify;
 	int table;            /* an enum table_kind */
 
-	struct serve_settings serve; /* without its addresses, and without what
-	                                other commands have, too */
+	struct serve_settings serve; /* options of serve alone: addresses,
+				      * capacity, error rate and memory are
+				      * above */
 	struct text_list listen;
 	uint64_t max_key, max_value; /* 0 if not given */
 };

@@ -11,28 +11,31 @@
 #include "cli/options.h"
 #include "stream/run.h"
 
-/* What the next run reports; the options must live until it ends. */
+/* Prepare the reports of the next run; `options` must live until it ends. */
 void report_options(const struct options *options);
 
-/* For struct run_plan: figures, the live line, warnings at the end. */
+/*
+ * The functions that struct run_plan calls: for figures, the live line, and
+ * warnings at the end.
+ */
 void report_run(const struct run *run, enum run_moment moment);
 
 /*
- * The progress of other work, if it is wanted: how many of what, and the share
- * of all the work that is done. On a terminal it is the live line, drawn only
- * if it is due; elsewhere, a line once a minute.
+ * Report the progress of other work, if that is wanted: how many of what, and
+ * the share of all the work that is done. On a terminal it is the live line,
+ * drawn only if it is due; elsewhere, a line once a minute.
  */
 void report_work_begins(int wants_progress);
 void report_work(const char *unit, uint64_t count, double done);
 void report_work_ends(void);
 
-/* A speed, finite even if no time has passed. */
+/* Returns a speed, finite even if no time has passed. */
 uint64_t report_per_second(uint64_t count, double seconds);
 
 /* Print a message, clearing the live line first. May be called at any time. */
 void report_notice(const char *text);
 
-/* Warn of lines that don't have the key asked for. */
+/* Warn about lines without the key that was asked for. */
 void report_keys(const struct key_recipe *recipe,
     const struct key_figures *keys, uint64_t lines);
 

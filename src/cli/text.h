@@ -21,7 +21,9 @@ void text_print_name(const char *text);
  */
 int text_is_near(const char *typed, const char *word);
 
-/* The window as --window takes it, "30d" or "100000000"; "" for none. */
+/*
+ * Returns the window as --window takes it, "30d" or "100000000"; "" for none.
+ */
 const char *text_window(char text[NUMBER_TEXT], const struct window *window);
 
 /*
@@ -31,7 +33,10 @@ const char *text_window(char text[NUMBER_TEXT], const struct window *window);
 #define TEXT_LINES_MAX 1e18
 const char *text_lines(char text[NUMBER_TEXT], double lines);
 
-/* What each shard of a filter on a server is. */
+/*
+ * Returns the words for each shard of a filter on a server, such as "a bit
+ * string, which does not grow".
+ */
 const char *text_shard(const struct filter_costs *costs);
 
 /*

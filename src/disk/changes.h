@@ -15,9 +15,9 @@
 struct changes;
 
 /*
- * For a layer of `pages` pages: at most `limit` cache lines can be changed, up
- * to CHANGES_MAX. Takes over `memory`, which is zeroed memory of mmap(2) with
- * changes_memory(limit) bytes. Never fails.
+ * Begin with no changes of a layer of `pages` pages, of which at most `limit`
+ * cache lines, up to CHANGES_MAX, can be changed. Takes over `memory`, which is
+ * zeroed memory of mmap(2) with changes_memory(limit) bytes. Never fails.
  */
 #define CHANGES_MAX (UINT32_MAX - 1)
 uint64_t changes_memory(uint64_t limit);
@@ -33,19 +33,22 @@ int changes_have(const struct changes *changes, uint64_t page);
 void changes_prefetch(const struct changes *changes, uint64_t page);
 
 /*
- * The copy of a cache line, aligned to CACHE_LINE_BYTES, which stays where it
- * is until changes_clear; NULL if there is none.
+ * Returns the copy of a cache line, aligned to CACHE_LINE_BYTES, which stays
+ * where it is until changes_clear; NULL if there is none.
  */
 uint8_t *changes_find(const struct changes *changes, uint64_t cache_line);
 
 /*
- * The same. If there is none, `original`, of CACHE_LINE_BYTES bytes, is copied,
- * for which there must be room.
+ * Returns the copy of a cache line, like changes_find. If there is none, it
+ * copies `original`, of CACHE_LINE_BYTES bytes, for which there must be room.
  */
 uint8_t *changes_add(struct changes *changes, uint64_t cache_line,
     const uint8_t *original);
 
-/* How many cache lines are changed, and how many more there is room for. */
+/*
+ * Return the number of changed cache lines, and of further ones that there is
+ * room for.
+ */
 uint64_t changes_count(const struct changes *changes);
 uint64_t changes_room(const struct changes *changes);
 
@@ -63,7 +66,10 @@ void changes_apply(const struct changes *changes, uint64_t first,
 void changes_clear(struct changes *changes);
 void changes_release(struct changes *changes);
 
-/* The memory of the most changes since it was given back last, in bytes. */
+/*
+ * Returns the memory of the most changes since it was given back last, in
+ * bytes.
+ */
 uint64_t changes_bytes(const struct changes *changes);
 
 #endif

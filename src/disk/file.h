@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 
-/* Which lock to take, and how to wait for another run that holds it. */
+/* The lock to take, and the patience with another run that holds it. */
 struct lock_wait {
 	int shared;                        /* together with other runs */
 	uint64_t milliseconds;             /* 0: not at all */
@@ -28,16 +28,18 @@ struct lock_wait {
  */
 struct file {
 	int fd;        /* -1 if there is no file */
-	char *path;    /* as given, for messages; owned, as the next two */
+	char *path;    /* name as given, for messages; owned, as are the next
+		        * two */
 	char *real_path; /* links resolved; the journal is next to it */
 	char *hidden;  /* the temporary name before file_publish, or NULL */
 	int writable;
-	uint64_t length; /* when it was last measured or changed */
+	uint64_t length; /* length in bytes when it was last measured or
+			  * changed */
 	int unsafe;    /* errno of a failed sync, which is final; else 0 */
 	int cut_short; /* it was found truncated, which was reported */
 	int gone;      /* it was found without a name, which was reported */
 	int nameless;  /* it had no name when it was opened, through /dev/fd */
-	struct lock_wait wait; /* how file_open was told to wait */
+	struct lock_wait wait; /* lock and patience that file_open was given */
 	int noticed;   /* wait.notice was called */
 };
 
@@ -117,8 +119,9 @@ int file_extend(struct file *file, uint64_t length, uint64_t nbytes,
     struct error *error);
 
 /*
- * Zero and allocate a range, whatever was there. The file is extended if need
- * be, and never truncated. For signals, the same holds as in file_extend.
+ * Fill a range with zeros and allocate it, whatever was there. The file is
+ * extended if need be, and never truncated. For signals, the same holds as in
+ * file_extend.
  */
 int file_clear(struct file *file, uint64_t offset, uint64_t nbytes,
     struct error *error);
@@ -149,10 +152,13 @@ void file_take_over(struct file *file, const struct file *copy);
  */
 int file_take_lock(struct file *file, uint64_t start, struct error *error);
 
-/* Downgrade the lock of file_create to a shared one. */
+/* Turn the lock of file_create into a shared one. */
 void file_share_lock(struct file *file);
 
-/* Try to make the lock exclusive: returns 1 if that worked, else it is lost. */
+/*
+ * Make the lock exclusive without waiting. Returns 1 if that worked; otherwise
+ * the lock is lost.
+ */
 int file_lock_alone(struct file *file);
 
 /*
@@ -168,8 +174,9 @@ int file_try_range(struct file *file, uint64_t offset, uint64_t nbytes);
 void file_unlock_range(struct file *file, uint64_t offset, uint64_t nbytes);
 
 /*
- * Which process holds the lock on a file, read from /proc/locks; 0 if none or
- * unknown. Its command's name ("" if unknown) goes to `name` if not NULL.
+ * Returns the process that holds the lock on a file, read from /proc/locks; 0
+ * if none or unknown. The name of its command ("" if unknown) goes to `name`
+ * unless that is NULL.
  */
 #define FILE_HOLDER_NAME 32
 pid_t file_lock_holder(const char *path, char name[FILE_HOLDER_NAME]);

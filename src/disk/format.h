@@ -1,6 +1,6 @@
 /*
  * The bytes of a filter's file: its header and its slots, from structs to pages
- * and back, with every check that doesn't need the file. bloomdedup(5) is the
+ * and back, with every check that does not need the file. bloomdedup(5) is the
  * specification.
  */
 #ifndef DISK_FORMAT_H
@@ -42,14 +42,14 @@ struct sealing {
 	uint64_t pages;
 };
 
-/* What a slot has besides the table of layers. */
+/* The members of a slot besides the table of layers. */
 struct slot_head {
 	uint64_t serial;    /* one higher in each slot written */
 	enum marking marking;
 	struct sealing sealing;
 };
 
-/* The header as the first page of the file, with its checksum. */
+/* Write the header as the first page of the file, with its checksum. */
 void format_header_encode(const struct header *header,
     uint8_t page[PAGE_BYTES]);
 
@@ -64,23 +64,23 @@ int format_check_writable(const struct header *header, const char *name,
 int format_is_filter(const uint8_t *data, size_t nbytes);
 
 /*
- * The header from the first page of a file, with every field checked. Returns
+ * Read the header from the first page of a file, and check every field. Returns
  * 0, or -1 with `error` filled (STATUS_FAILED): its text says what the page is,
  * or what is wrong with it, without the file's name.
  */
 int format_header_decode(struct header *header,
     const uint8_t page[PAGE_BYTES], struct error *error);
 
-/* A slot as a page, with its checksum. `id` is the filter's. */
+/* Write a slot as a page, with its checksum. `id` is the filter's. */
 void format_slot_encode(const struct slot_head *head,
     const struct table *table, const uint8_t id[FILTER_ID_BYTES],
     uint8_t page[PAGE_BYTES]);
 
 /*
- * A slot from its page. Every field is checked, and that the layers are
- * contiguous, or, with a window, don't overlap; not that the file is long
- * enough. The filter's `id` must be in the slot, too. Returns 0, or -1 with
- * `error` filled as by format_header_decode.
+ * Read a slot from its page, and check every field, and that the layers are
+ * contiguous or, with a window, do not overlap; but not that the file is long
+ * enough. The slot must have the filter's `id`. Returns 0, or -1 with `error`
+ * filled as by format_header_decode.
  */
 int format_slot_decode(struct slot_head *head, struct table *table,
     const uint8_t id[FILTER_ID_BYTES], const uint8_t page[PAGE_BYTES],

@@ -30,17 +30,17 @@ extern const uint8_t frame_magic[4];
 /* Write the head of a frame, whose payload of `nbytes` is already behind it. */
 void frame_seal(uint8_t *frame, enum frame_kind kind, size_t nbytes);
 
-/* What has been read of a frame. */
+/* The head of a frame that has been read. */
 struct frame {
 	uint32_t kind;
-	size_t nbytes; /* of its payload */
+	size_t nbytes; /* bytes of its payload */
 };
 
 /*
  * Read the frame at `offset` of the file `path` to `data`, which has room for
  * the head and the longest payload. Returns 1 if no complete frame is there:
  * the end of the file, or what a crash left. -1, with `error` filled, if the
- * file can't be read.
+ * file cannot be read.
  */
 int frame_read(int fd, const char *path, uint64_t offset, uint8_t *data,
     struct frame *frame, struct error *error);

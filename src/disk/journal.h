@@ -4,7 +4,7 @@
  *
  * A sequence of frames, each with a checksum: the first has the filter's id,
  * then come digests, and at last a commit that says which digests belong to
- * which layer. A journal without a commit doesn't count. One with a commit is
+ * which layer. A journal without a commit does not count. One with a commit is
  * applied by the next run: setting bits twice does no harm. Behind the commit
  * are the outputs of the run; the text that it appends to one of them is
  * between the digests. See bloomdedup(5), "Journal".
@@ -41,22 +41,23 @@ struct journal_output {
 		JOURNAL_APPENDED = 2  /* it gets the journal's text */
 	} kind;
 	uint64_t device, inode;
-	uint64_t length; /* in bytes, if appended: of the file at the commit */
-	char path[JOURNAL_PATH_MAX]; /* for messages, and to find the file */
+	uint64_t length; /* bytes of the file at the commit, if text is
+			  * appended */
+	char path[JOURNAL_PATH_MAX]; /* path of the file, also for messages */
 };
 
 struct journal {
 	int fd;        /* -1 if there is none */
 	char *path;    /* owned */
 	uint8_t *frame; /* one frame, as in the file; owned */
-	uint32_t kind;  /* of the frame that was read last, */
-	size_t payload; /* and the length of its payload, in bytes */
+	uint32_t kind;  /* kind of the frame that was read last */
+	size_t payload; /* bytes of that frame's payload */
 	size_t used;   /* digests in the frame that is not written yet */
 	uint64_t count; /* digests in the whole journal */
-	uint64_t offset; /* in the file: where the next frame is read or
-	                  written */
-	struct journal_span spans[TABLE_LAYERS_MAX]; /* of the commit, */
-	size_t span_count;                           /* and how many */
+	uint64_t offset; /* offset in the file where the next frame is read or
+			  * written */
+	struct journal_span spans[TABLE_LAYERS_MAX]; /* spans of the commit */
+	size_t span_count;                           /* number of spans */
 	struct journal_output outputs[JOURNAL_OUTPUTS];
 };
 
@@ -86,16 +87,16 @@ int journal_create(struct journal *journal, const char *filter,
     const uint8_t id[FILTER_ID_BYTES], int has_text, struct error *error);
 
 /*
- * A journal of no filter, for text that is appended in the end: in a file in
- * the directory of `output` that has no name, and is gone once it is closed.
- * Errors name the output.
+ * Create a journal of no filter, for text that is appended in the end: in a
+ * file without a name in the directory of `output`, which is gone once it is
+ * closed. Errors name the output.
  */
 int journal_create_nameless(struct journal *journal, const char *output,
     struct error *error);
 
 /*
- * As journal_create, for notes.h: a journal that never gets a commit. That of
- * an earlier run is replaced, and nothing is synced.
+ * Does the same as journal_create for a journal of notes (notes.h), which never
+ * gets a commit. It replaces that of an earlier run, and nothing is synced.
  */
 #define JOURNAL_BEGIN_BYTES (16 + 4 + FILTER_ID_BYTES)
 int journal_create_for_notes(struct journal *journal, const char *filter,
@@ -130,7 +131,7 @@ enum journal_state {
 	JOURNAL_FAILED = -1,
 	JOURNAL_COMPLETE, /* it has a commit, and its spans are known */
 	JOURNAL_ABSENT,
-	JOURNAL_UNFINISHED, /* it has no commit, and doesn't count */
+	JOURNAL_UNFINISHED, /* it has no commit, and does not count */
 	JOURNAL_NOTES     /* the same; it has notes of its run's writes */
 };
 
@@ -139,16 +140,17 @@ enum journal_state {
  * NULL. After JOURNAL_FAILED, `error` is filled, and after JOURNAL_ABSENT there
  * is none: in both cases nothing is open. Otherwise it is open for reading, to
  * be closed or removed; its spans and outputs are known if it is complete. A
- * journal of another filter, or a file that isn't a journal, is an error: it is
- * not ours to remove.
+ * journal of another filter, or a file that is not a journal, is an error: it
+ * is not ours to remove.
  */
 enum journal_state journal_open(struct journal *journal, const char *filter,
     const uint8_t id[FILTER_ID_BYTES], struct error *error);
 
 /*
- * Of a complete journal: call `visit` for all digests in their order, with up
- * to JOURNAL_PIECE of one span at a time, all for its layer number `layer`.
- * Ends with -1 if `visit` returns -1, or if the journal can't be read.
+ * Call `visit` for all digests of a complete journal in their order, with up to
+ * JOURNAL_PIECE of one span at a time, all for the span's layer number `layer`.
+ * Returns 0; or -1, with `error` filled, if the journal cannot be read, or if
+ * `visit` returns -1.
  */
 #define JOURNAL_PIECE 1024
 typedef int journal_visit(void *context, unsigned layer,
@@ -157,9 +159,9 @@ int journal_each(struct journal *journal, journal_visit *visit, void *context,
     struct error *error);
 
 /*
- * Of a complete journal: call `visit` for the text of output number `output`,
- * in pieces, until it returns anything but 0, which is returned then. Returns
- * -1, with `error` filled, also if the journal can't be read.
+ * Call `visit` for the text of output number `output` of a complete journal, in
+ * pieces, until it returns anything but 0, which is returned then. Returns -1,
+ * with `error` filled, also if the journal cannot be read.
  */
 typedef int journal_visit_text(void *context, const uint8_t *text,
     size_t nbytes, struct error *error);
@@ -167,14 +169,14 @@ int journal_each_text(struct journal *journal, unsigned output,
     journal_visit_text *visit, void *context, struct error *error);
 
 /*
- * Remove the journal and close it, also if that fails. If a power cut brings
- * its name back, the next run removes it.
+ * Remove the journal and close it, also if that fails. If a power failure
+ * brings its name back, the next run removes it.
  */
 int journal_remove(struct journal *journal, struct error *error);
 
 /*
  * Remove the journal, if any, of a file that is no longer a filter. A file that
- * isn't a journal is an error, and stays.
+ * is not a journal is an error, and stays.
  */
 int journal_discard(const char *filter, struct error *error);
 

@@ -1,7 +1,7 @@
 /*
- * What the three files of the journal share: journal_file.c has its name, and
- * opens, removes and closes it, journal_read.c reads it, and journal.c makes it
- * and writes to it. Nobody else includes this.
+ * Declarations that the three files of the journal share: journal_file.c has
+ * its name, and opens, removes and closes it, journal_read.c reads it, and
+ * journal.c makes it and writes to it. No other file includes this.
  */
 #ifndef DISK_JOURNAL_INSIDE_H
 #define DISK_JOURNAL_INSIDE_H

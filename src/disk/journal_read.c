@@ -84,8 +84,8 @@ decode_commit(struct journal *j)
 
 /*
  * Did its run end before the first frame was written? A kill leaves at most the
- * first bytes of that frame, a power cut zeros in its place, whatever follows;
- * the commit waits until all else is on the disk.
+ * first bytes of that frame, a power failure zeros in its place, whatever
+ * follows; the commit waits until all else is on the disk.
  */
 static int
 has_not_begun(struct journal *j)

@@ -45,7 +45,7 @@ struct notes {
 	struct journal journal;
 	uint8_t *page;     /* the mapped file; NULL: there are no notes */
 	size_t page_bytes;
-	size_t text_room;  /* so many bytes are noted of each output */
+	size_t text_room;  /* bytes of each output that are noted at most */
 	struct note of[NOTES_COUNT];
 };
 
@@ -68,12 +68,13 @@ int notes_begin(struct notes *notes, const char *filter,
 void notes_put(struct notes *notes, unsigned i, const struct note *written,
     const void *text, size_t nbytes);
 
-/* The run has ended: remove its notes, or with `keep`, leave them. */
+/* End a run: remove its notes or, with `keep`, leave them. */
 void notes_end(struct notes *notes, int keep);
 
 /*
- * The notes that an earlier run of this filter left; notes_free frees what they
- * own. All are empty if there are none, or if they can't be read.
+ * Read the notes that an earlier run of this filter left; notes_free frees the
+ * memory that they own. All are empty if there are none, or if they cannot be
+ * read.
  */
 void notes_read(const char *filter, const uint8_t id[FILTER_ID_BYTES],
     struct note notes[NOTES_COUNT]);

@@ -67,25 +67,25 @@ enum pages_state {
 
 struct pages {
 	enum pages_state state;
-	uint8_t *base;       /* of `count` pages */
+	uint8_t *base;       /* the first of `count` pages */
 	uint64_t count;
 	struct file *file; /* not owned */
-	uint64_t offset;     /* in the file */
-	/* If the layer is cold, or was: */
-	uint64_t absent;     /* pages not asked for yet; 0: it isn't cold */
+	uint64_t offset;     /* offset of the layer in the file, in bytes */
+	/* The next members are for a layer that is cold, or was. */
+	uint64_t absent;     /* pages not asked for yet; 0: it is not cold */
 	uint64_t *present;   /* a bit for each page: asked for, and likely to
 	                        be in memory still? */
 	uint16_t *singles;   /* pages asked for one by one, of each 2 MiB */
 	uint64_t asked;      /* pages, since none was present */
 	uint64_t memory;     /* pages that the available memory has room for */
-	/* If it is private: */
+	/* The rest is for a private layer. */
 	struct changes *changes; /* NULL if it is gathered */
-	uint64_t piecemeal_left; /* how many more cache lines are read by
-	                        themselves, which is cheaper than to have pages
-	                        of `base` mapped */
+	uint64_t piecemeal_left; /* cache lines that may still be read one by
+				  * one, which is cheaper than mapping pages of
+				  * `base` */
 	uint64_t *dirty;     /* a bit for each page: newer than the file? */
 	uint64_t dirty_count;
-	uint8_t *buffer;     /* for some pages with their changes */
+	uint8_t *buffer;     /* room for some pages with their changes */
 };
 
 /* Are bits set in `changes`, not in `base`? */
@@ -108,9 +108,9 @@ pages_are_cold(const struct pages *pages)
 	return pages->absent > 0;
 }
 
-/* What pages are mapped for. */
+/* The purposes that pages are mapped for. */
 enum pages_kind {
-	PAGES_MEMORY,  /* without a file */
+	PAGES_MEMORY,  /* pages in memory, without a file */
 	PAGES_SHARED,
 	PAGES_LARGE,   /* shared, and large */
 	PAGES_PRIVATE, /* large, too */
@@ -128,8 +128,9 @@ int pages_map(struct pages *pages, struct file *file, uint64_t offset,
 void pages_unmap(struct pages *pages);
 
 /*
- * Before probing or changing pages of a cold layer: the kernel begins to read
- * all of them. Once all were asked for, the layer isn't cold any more.
+ * Ask the kernel to begin reading these pages of a cold layer; call it before
+ * probing or changing them. Once all pages were asked for, the layer is no
+ * longer cold.
  */
 void pages_load(struct pages *pages, const uint64_t *numbers, size_t n);
 
@@ -137,36 +138,36 @@ void pages_load(struct pages *pages, const uint64_t *numbers, size_t n);
 void pages_touch(struct pages *pages, const uint64_t *numbers, size_t n);
 
 /*
- * If pages_have_changes: a cache line of a page as it is now, valid until the
- * next call; or the same to be changed, for which there must be room
- * (changes_room). `cache_line` is its index in the page.
+ * Return a cache line of a page as it is now, valid until the next call; or the
+ * same to be changed, for which there must be room (changes_room). `cache_line`
+ * is its index in the page. Only if pages_have_changes.
  */
 const uint8_t *pages_cache_line(struct pages *pages, uint64_t page,
     unsigned cache_line);
 uint8_t *pages_change_cache_line(struct pages *pages, uint64_t page,
     unsigned cache_line);
 
-/* A page as it is now, until the next call. */
+/* Returns a page as it is now, until the next call. */
 const uint8_t *pages_page(const struct pages *pages, uint64_t number);
 
 /* Write the dirty pages to the file. Returns 0, or -1 with `error` filled. */
 int pages_write_back(struct pages *pages, struct error *error);
 
 /*
- * If pages_have_changes: read all pages into memory, to be changed in place
- * (GATHERED). Returns 0; 1 if there is not enough memory, or -1 with `error`
- * filled: then nothing has changed.
+ * Read all pages into memory, to be changed in place (GATHERED). Only if
+ * pages_have_changes. Returns 0; 1 if there is not enough memory, or -1 with
+ * `error` filled: then nothing has changed.
  */
 int pages_gather(struct pages *pages, struct error *error);
 
 /*
- * When no page is dirty: free the private memory; `base` is then the mapped
- * file. Nothing happens if there is none. Returns 0; or -1 with `error` filled,
- * and then nothing has changed.
+ * Free the private memory, if there is any; `base` is then the mapped file. No
+ * page may be dirty. Returns 0; or -1 with `error` filled, and then nothing has
+ * changed.
  */
 int pages_drop(struct pages *pages, struct error *error);
 
-/* The private memory in use, in bytes. */
+/* Returns the private memory in use, in bytes. */
 uint64_t pages_private_bytes(const struct pages *pages);
 
 #endif

@@ -148,8 +148,8 @@ count(void *context, const uint8_t *text, size_t nbytes, struct error *error)
 
 /*
  * How much of the text has the file? Returns 1 where it ends, or where others
- * have written to it. A power cut leaves zeros in the place of bytes that were
- * not on the disk yet.
+ * have written to it. A power failure leaves zeros in the place of bytes that
+ * were not on the disk yet.
  */
 static int
 compare(void *context, const uint8_t *text, size_t nbytes,
@@ -236,7 +236,7 @@ find_start(struct target *t, const struct lock_wait *wait,
 		return -1;
 	if (t->present == t->total || t->size == t->length + t->present)
 		return 0;
-	/* What a power cut has left in the place of text. */
+	/* What a power failure has left in the place of text. */
 	if (is_ours(t) && io_cut(t->fd, (off_t)t->size,
 	    (off_t)(t->length + t->present)) == 0)
 		return 0;

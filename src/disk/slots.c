@@ -206,7 +206,7 @@ read_both(struct slots *s, struct slots_read *r, struct error *error)
 }
 
 /*
- * A power cut can keep a slot without the file's length: it doesn't count.
+ * A power failure can keep a slot without the file's length: it doesn't count.
  * `error` is filled if no other one does.
  */
 static void

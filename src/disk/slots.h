@@ -3,7 +3,7 @@
  * number and a checksum; the newest valid one counts.
  *
  * One of them is on the disk at any time, with all layers that hold lines. The
- * other may not be there yet, and be torn or lost after a power cut; it is
+ * other may not be there yet, and be torn or lost after a power failure; it is
  * always the newer one, and the one that is rewritten. Only new layers need
  * both: slots_publish syncs the file first, writes the slot that was safe,
  * syncs it, and then the other one.
@@ -28,14 +28,14 @@ struct slots {
 	struct file *file;           /* not owned */
 	uint8_t id[FILTER_ID_BYTES]; /* the filter's */
 	int shared;                  /* other runs write slots, too */
-	unsigned newest;             /* which slot: 0 or 1 */
+	unsigned newest;             /* number of the newest slot, 0 or 1 */
 	struct slot_head head;       /* its serial number; and what the next
 	                                slot will say besides its table */
 };
 
 /*
  * Read the newest valid slot: its table, and into slots->head what else it has.
- * Fails if no slot is valid or the file doesn't match it; a reader, who has no
+ * Fails if no slot is valid or the file does not match it; a reader, who has no
  * lock, tries for 20 ms before. Returns 1 if the other slot was lost or is
  * behind: the table's counters may be old. With `repair`, for the run that
  * opens the file to write, that slot is written.
@@ -44,8 +44,8 @@ int slots_read(struct slots *slots, struct table *table, int repair,
     struct error *error);
 
 /*
- * The serial number of the newest slot in the file, intact or not: much faster
- * than slots_read, to find out whether that is necessary.
+ * Read the serial number of the newest slot in the file, intact or not: much
+ * faster than slots_read, to find out whether that is necessary.
  */
 int slots_newest_serial(struct slots *slots, uint64_t *serial,
     struct error *error);
@@ -58,8 +58,8 @@ int slots_write(struct slots *slots, const struct table *table,
     struct error *error);
 
 /*
- * The same after layers were added: the file is synced first, then both slots
- * are written, one of them synced. So the new layers are on the disk.
+ * Write the table after layers were added: the file is synced first, then both
+ * slots are written, one of them synced. So the new layers are on the disk.
  */
 int slots_publish(struct slots *slots, const struct table *table,
     struct error *error);
@@ -72,8 +72,8 @@ int slots_begin(struct slots *slots, const struct table *table,
 void slots_take_over(struct slots *slots, const struct slots *copy);
 
 /*
- * The short lock under which runs that share the file use its slots. If the
- * file isn't shared, these functions do nothing.
+ * Take or release the short lock under which runs that share the file use its
+ * slots. If the file is not shared, these functions do nothing.
  */
 int slots_lock(struct slots *slots, struct error *error);
 void slots_unlock(struct slots *slots);

@@ -21,7 +21,7 @@
 
 struct filter;
 
-/* What is known of an item. */
+/* The answer about an item. */
 enum seen {
 	BATCH_NEW = 0,   /* it was not seen before */
 	BATCH_SEEN = 1,
@@ -31,24 +31,32 @@ enum seen {
 struct batch {
 	size_t capacity;              /* items there is room for */
 	size_t count;                 /* items */
-	const struct digest *digests; /* of each; not owned */
+	const struct digest *digests; /* digest of each item; not owned */
 	const uint8_t *asks;          /* 1 where an item is only asked for,
 	                                 not marked; NULL: none. Not ours */
 	int keep_none;                /* those with DIGEST_NONE are always new,
 	                                 and never marked */
 	uint8_t *seen;                /* an enum seen for each item */
 	size_t undone;                /* items that are BATCH_UNDONE */
-	size_t new_count;             /* new items, */
-	uint32_t *new_items;          /* their numbers, in order, */
-	struct digest *new_digests;   /* and digests, but DIGEST_NONE */
-	/* To find repeats: a hash table, whose cells are the stamp of a
-	   batch plus an index of new_digests. */
+	size_t new_count;             /* number of new items */
+	uint32_t *new_items;          /* indexes of the new items, in order */
+	struct digest *new_digests;   /* digests of the new items, except
+				       * DIGEST_NONE */
+	/*
+	 * A hash table that finds duplicates within the batch: each cell is the
+	 * stamp of a batch plus an index of new_digests.
+	 */
 	uint32_t *cells;
-	uint32_t stamp, stamp_step;   /* of this batch: others are empty */
+	uint32_t stamp, stamp_step;   /* the stamp of this batch, and the step
+				       * to the next; cells of other batches are
+				       * empty */
 	uint8_t *claims;              /* an enum claim for each new digest */
 };
 
-/* A batch with room for `capacity` items, at least one. NULL isn't freed. */
+/*
+ * Returns a batch with room for `capacity` items, at least one. NULL is not
+ * freed.
+ */
 struct batch *batch_new(size_t capacity);
 void batch_free(struct batch *batch);
 
@@ -73,9 +81,9 @@ enum room batch_reserve(struct batch *batch, struct filter *filter,
     struct error *error);
 
 /*
- * The two halves of batch_reserve, for a caller who makes room differently: the
- * number of lines that the new items are, and to cut the batch if there is room
- * for fewer.
+ * Returns the two halves of batch_reserve, for a caller who makes room
+ * differently: the number of lines that the new items are, and to cut the batch
+ * if there is room for fewer.
  */
 size_t batch_wanted(const struct batch *batch);
 void batch_cut(struct batch *batch, uint64_t room);
@@ -85,9 +93,9 @@ int batch_mark(struct batch *batch, size_t n, struct filter *filter,
     struct error *error);
 
 /*
- * Instead of reserve and mark: claim the new items. Those that were remembered
- * before are then seen, and no longer new. On failure (-1), items that are
- * still new are ours, and some may be BATCH_UNDONE.
+ * Claim the new items, instead of reserving room and marking them. Those that
+ * were remembered before are then seen, and no longer new. On failure (-1),
+ * items that are still new are ours, and some may be BATCH_UNDONE.
  */
 int batch_claim(struct batch *batch, struct filter *filter,
     struct error *error);

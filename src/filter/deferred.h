@@ -31,7 +31,7 @@ struct deferred_promise {
 	 * text after the commit.
 	 */
 	const struct journal_output *outputs;
-	/* How to wait for another run that appends to one of them, or NULL. */
+	/* Patience with another run that appends to one of them, or NULL. */
 	const struct lock_wait *wait;
 };
 
@@ -53,7 +53,9 @@ enum deferred_how {
 int deferred_begin(struct filter **filter, enum deferred_how how,
     const struct deferred_promise *promise, struct error *error);
 
-/* With DEFERRED_TEXT: text that is to be appended to output number `output`. */
+/*
+ * Store text that is to be appended to output number `output` (DEFERRED_TEXT).
+ */
 int deferred_add_text(struct filter *filter, unsigned output,
     const void *text, size_t nbytes, struct error *error);
 
@@ -68,26 +70,27 @@ int deferred_commit(struct filter *filter,
     const struct deferred_promise *promise, struct error *error);
 
 /*
- * After a filter file was opened for writing: apply the journal of a run that
- * ended after its commit, which is reported to wait->notice, and remove that of
- * a run that ended before. Another run that appends to the same output is
- * waited for as `wait` says. Notes (notes.h) stay: they are for the next run
- * that has outputs.
+ * Finish an earlier run of a filter file that was just opened for writing:
+ * apply the journal of a run that ended after its commit, which is reported to
+ * wait->notice, and remove that of a run that ended before its commit. Waits,
+ * as `wait` says, for another run that appends to the same output. Notes
+ * (notes.h) stay: they are for the next run that has outputs.
  */
 int deferred_recover(struct filter *filter, const struct lock_wait *wait,
     struct error *error);
 
 /*
- * For readers, which change nothing: take a complete journal as a part of
- * *filter, if there is one. Otherwise *filter is unchanged.
+ * For readers, which change nothing: put a complete journal, if there is one,
+ * on top of *filter, so that its lines are found. Otherwise *filter is
+ * unchanged.
  */
 int deferred_read(struct filter **filter, struct error *error);
 
 /*
- * *filter, which may be open for reading only, becomes a filter whose marks are
- * forgotten when it is closed, which closes both. It is full when *filter would
- * be, if that may grow to `max_bytes`; a window doesn't move on meanwhile. On
- * failure *filter is unchanged.
+ * Turn *filter, which may be open for reading only, into a filter whose marks
+ * are forgotten when it is closed, which closes both. It is full when *filter
+ * would be, if that may grow to `max_bytes`; a window does not move on
+ * meanwhile. On failure *filter is unchanged.
  */
 int deferred_preview(struct filter **filter, uint64_t max_bytes,
     struct error *error);

@@ -25,12 +25,14 @@
 
 struct filter;
 
-/* What a kind of location can do. */
+/* The abilities of a kind of location. */
 struct location {
-	const char *noun; /* what is at it: a "file", or a "filter" */
-	int is_path;      /* a file, which can be locked while it is replaced */
-	int has_journal;  /* as --atomic needs */
-	int has_claims;   /* filter_claim */
+	const char *noun; /* the noun for messages: "file" or "filter" */
+	int is_path;      /* is it a file, which can be locked while it is
+			   * replaced? */
+	int has_journal;  /* can a filter there have a journal, which --atomic
+			   * needs? */
+	int has_claims;   /* can lines be claimed there (filter_claim)? */
 };
 const struct location *filter_location(const char *location);
 
@@ -56,8 +58,8 @@ int filter_create(struct filter **filter, const char *location, int replace,
     struct error *error);
 
 /*
- * What would a filter made so cost on this server, in shards and bytes? Asks
- * the server, and makes nothing. Only for locations that are servers.
+ * Compute the cost of a filter of this design on a server, in shards and bytes.
+ * Asks the server, and makes nothing. Only for locations that are servers.
  */
 int filter_foresee(const char *location, const struct filter_design *design,
     struct filter_costs *costs, uint64_t *bytes, struct error *error);
@@ -85,7 +87,7 @@ void filter_discard(const char *location, const uint8_t id[FILTER_ID_BYTES],
  * memory.
  *
  * Fails (STATUS_USAGE) with the name of the field that differs, the two files
- * and their values, where filters can't be merged.
+ * and their values, where filters cannot be merged.
  */
 int filter_merge(struct filter **out, const char *path, int replace,
     struct filter *const *filters, size_t count, struct error *error);
@@ -96,29 +98,34 @@ int filter_merge(struct filter **out, const char *path, int replace,
  */
 int filter_close(struct filter *filter, struct error *error);
 
-/* What it was made for, and its hash: valid while it is open. */
+/* Return the header, and the hash, which are valid while the filter is open. */
 const struct header *filter_header(const struct filter *filter);
 
-/* Its current layers, with their counters: valid until the next call. */
+/*
+ * Returns its current layers, with their counters, which are valid until the
+ * next call.
+ */
 const struct table *filter_table(const struct filter *filter);
 
-/* Its name for messages; "the filter in memory" if it has no location. */
+/*
+ * Returns its name for messages; "the filter in memory" if it has no location.
+ */
 const char *filter_name(const struct filter *filter);
 
-/* Its file's name, links resolved; NULL if it isn't in a file. */
+/* Returns its file's name, links resolved; NULL if it is not in a file. */
 const char *filter_path(const struct filter *filter);
 
-/* What this run does when it is full. */
+/* Returns the behaviour of this run when the filter is full. */
 enum growth filter_growth(const struct filter *filter);
 
-/* The best number of digests for a batch. */
+/* Returns the best number of digests for a batch. */
 size_t filter_batch_lines(const struct filter *filter);
 
 /* Start fetching what the next probe of these digests needs from memory. */
 void filter_prefetch(const struct filter *filter,
     const struct digest *digests, size_t n);
 
-/* found[i] = is digest i in the filter? */
+/* Look digests up: found[i] becomes whether digest i is in the filter. */
 int filter_probe(struct filter *filter, const struct digest *digests,
     size_t n, uint8_t *found, struct error *error);
 
@@ -136,7 +143,7 @@ enum room filter_reserve(struct filter *filter, uint64_t wanted,
 /*
  * Start to make more room in the background, and take over room that is ready:
  * filter_reserve waits for it, and reports its errors, only when the room is
- * needed. Does nothing if the filter doesn't grow or can't do so ahead.
+ * needed. Does nothing if the filter does not grow or cannot do so ahead.
  */
 void filter_grow_ahead(struct filter *filter);
 
@@ -157,7 +164,7 @@ int filter_claim(struct filter *filter, const struct digest *digests,
 
 /*
  * About so many more lines will be marked, as far as one can tell; 0 if one
- * can't. A large filter in a file prepares for them.
+ * cannot. A large filter in a file prepares for them.
  */
 void filter_expect(struct filter *filter, uint64_t lines);
 
@@ -191,8 +198,8 @@ int filter_verify_layer(struct filter *filter, unsigned i,
 enum filter_state filter_state(struct filter *filter);
 
 /*
- * When the filter was opened, an earlier run was finished that had been killed
- * after its outputs were complete: is this file one of them?
+ * Is this file an output of an earlier run that was killed after its outputs
+ * were complete, and that was finished when the filter was opened?
  */
 struct stat;
 int filter_finished_output(const struct filter *filter, const struct stat *st);
@@ -200,10 +207,10 @@ int filter_finished_output(const struct filter *filter, const struct stat *st);
 /* Lines in a journal that a reader takes as a part of the filter. */
 uint64_t filter_waiting(const struct filter *filter);
 
-/* The length of the filter's file or memory, in bytes. */
+/* Returns the length of the filter's file or memory, in bytes. */
 uint64_t filter_bytes(const struct filter *filter);
 
-/* What it costs now, as far as its location knows. */
+/* Returns the present cost of the filter, as far as its location knows. */
 struct filter_costs filter_costs(const struct filter *filter);
 
 #endif

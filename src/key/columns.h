@@ -14,7 +14,9 @@
 
 #define COLUMNS_MAX 32
 
-/* Where the columns of a list are in a file, in ascending order of fields. */
+/*
+ * The fields of a file that the columns of a list are in, in ascending order.
+ */
 struct columns {
 	unsigned count;
 	struct key_range fields[COLUMNS_MAX]; /* ranges of one field each */
@@ -31,7 +33,7 @@ int columns_number(const char **text, uint32_t *number);
  * Parse a list of columns, which is a CSV record of names and field numbers
  * (digits without quotes), and write it to `to`, which has KEY_RECIPE_TEXT
  * bytes, in the one normal spelling that equal lists share. Returns the number
- * of columns, or -1 if it isn't a list or is too long.
+ * of columns, or -1 if it is not a list or is too long.
  */
 int columns_parse(const char *list, char *to);
 

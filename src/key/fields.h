@@ -8,7 +8,7 @@
 /*
  * Parse a list of fields as cut takes it, "2", "1,3", "2-4", "2-" or "-3", into
  * the recipe's ranges, in their one normal order. Returns -1, and leaves the
- * recipe alone, if it isn't a list or has too many ranges.
+ * recipe alone, if it is not a list or has too many ranges.
  */
 int key_ranges_parse(struct key_recipe *recipe, const char *text);
 

@@ -17,11 +17,12 @@
 
 struct join {
 	const struct key_recipe *recipe;
-	struct key_scratch *scratch; /* where the key is written */
+	struct key_scratch *scratch; /* scratch that the key is written to */
 	uint8_t separator;
 	uint64_t skip;     /* bytes still to be left out at the beginning */
 	uint64_t left;     /* bytes that may still be taken after these */
-	size_t separators; /* due before the next value that isn't empty */
+	size_t separators; /* separators due before the next value that is not
+			    * empty */
 	size_t count;      /* values so far */
 };
 
@@ -30,10 +31,10 @@ struct join join_begin(const struct key_recipe *recipe, uint8_t separator,
     struct key_scratch *scratch);
 
 /*
- * The key of a value that is a URL (url.h): a part of the value, or bytes in
- * the scratch, `behind` bytes past scratch->used, which aren't part of the
- * line's key yet. Its data is NULL if the value isn't a URL. If `doubled`,
- * quotes in the value are doubled.
+ * Returns the key of a value that is a URL (url.h): a part of the value, or
+ * bytes in the scratch, `behind` bytes past scratch->used, which are not part
+ * of the line's key yet. Its data is NULL if the value is not a URL. If
+ * `doubled`, quotes in the value are doubled.
  */
 struct key join_url(const struct key_recipe *recipe, struct key value,
     int doubled, size_t behind, struct key_scratch *scratch);

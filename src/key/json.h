@@ -15,7 +15,7 @@
 
 #define JSON_POINTERS_MAX 32
 
-/* The depth of nested arrays and objects; a deeper document isn't read. */
+/* The depth of nested arrays and objects; a deeper document is not read. */
 #define JSON_DEPTH_MAX 1024
 
 /* Is it a pointer: empty, or tokens that each begin with a slash? */
@@ -23,7 +23,7 @@ int json_is_pointer(const char *text);
 
 enum json_result {
 	JSON_OK,
-	JSON_NOT,     /* the line isn't a JSON document */
+	JSON_NOT,     /* the line is not a JSON document */
 	JSON_TOO_DEEP
 };
 
@@ -40,7 +40,7 @@ enum json_result json_find(const char *const *pointers, unsigned count,
  * Take a value's content from its text: the characters of a string, or the text
  * of anything else without blanks. The result is a part of the text, or was
  * written to `to`, which has value.nbytes bytes. Its data is NULL if the value
- * isn't JSON. LOOPS_PADDING bytes after the value may be read.
+ * is not JSON. LOOPS_PADDING bytes after the value may be read.
  */
 struct key json_take(struct key value, uint8_t *to);
 

@@ -1,6 +1,6 @@
 /*
- * From a line to its key: the part of it that decides whether it was seen. The
- * recipe (recipe.h) makes it, step by step (steps.h), and is stored in the
+ * Makes the key of a line: the bytes that decide whether it was seen before.
+ * The recipe (recipe.h) makes it, step by step (steps.h), and is stored in the
  * filter file. The line itself is always printed unchanged.
  */
 #ifndef KEY_KEY_H
@@ -17,10 +17,12 @@
 #include "key/record.h"
 #include "key/steps.h"
 
-/* The format of the input's records, which a complete recipe implies. */
+/*
+ * Returns the format of the input's records, which a complete recipe implies.
+ */
 struct record_format key_record_format(const struct key_recipe *recipe);
 
-/* Is the key always the whole line, so that key_take isn't needed? */
+/* Is the key always the whole line, so that key_take is not needed? */
 int key_is_line(const struct key_recipe *recipe);
 
 /*
@@ -33,7 +35,7 @@ int key_is_line(const struct key_recipe *recipe);
 struct key key_take(const struct key_recipe *recipe, const uint8_t *data,
     size_t nbytes, struct key_scratch *scratch);
 
-/* For --keep-empty: replace the digests of empty keys by DIGEST_NONE. */
+/* Replace the digests of empty keys by DIGEST_NONE, for --keep-empty. */
 void key_keep_empty(const struct key *keys, size_t n, struct digest *digests);
 
 /*
@@ -48,15 +50,17 @@ void key_scratch_free(struct key_scratch *scratch);
 /* A line of the input. */
 struct key_position {
 	const char *file;
-	uint64_t number; /* of the line in the file, from 1, header included */
+	uint64_t number; /* number of the line in the file, from 1, header
+			  * included */
 };
 
-/* How many lines had each trouble, and which was the first. */
+/* The number of lines that had each trouble, and the first of them. */
 struct key_figures {
 	uint32_t found; /* bit i: pointer i led to a value in some line */
 	struct {
-		uint64_t lines;         /* that had the trouble */
-		struct key_position first; /* the first of them */
+		uint64_t lines;         /* number of lines that had the
+					 * trouble */
+		struct key_position first; /* position of the first of them */
 	} of[KEY_TROUBLES];
 };
 
@@ -100,8 +104,8 @@ int key_refuse_all(const struct key_recipe *recipe, const char *file, size_t n,
     struct error *error);
 
 /*
- * Find the first of n lines that --strict-keys doesn't allow, because it is not
- * JSON or not a URL, lacks a value of --json, or has none of the fields.
+ * Find the first of n lines that --strict-keys does not allow, because it is
+ * not JSON or not a URL, lacks a value of --json, or has none of the fields.
  * Returns n if there is none.
  */
 size_t key_first_refused(const uint8_t *troubles, size_t n);

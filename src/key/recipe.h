@@ -1,8 +1,8 @@
 /*
- * How a line's key is made, as data. It is stored in the filter file as text
- * (recipe_text.h); the rows in steps.c say what the members do. And the scratch
- * of a thread that makes keys: the steps of the recipe, and room for keys that
- * are not simply a part of the line.
+ * The recipe of keys, as data. It is stored in the filter file as text
+ * (recipe_text.h); the rows in steps.c define what the members do. Also the
+ * scratch of a thread that makes keys: the steps of the recipe, and room for
+ * keys that are not simply a part of the line.
  */
 #ifndef KEY_RECIPE_H
 #define KEY_RECIPE_H
@@ -35,13 +35,15 @@ struct key_recipe {
 	int header;           /* each file's first record names its columns */
 	unsigned column_count; /* columns in place of ranges; 0: none */
 	char columns[KEY_RECIPE_TEXT]; /* their list, from columns_parse */
-	unsigned json_count;  /* JSON pointers; 0: the line isn't JSON */
-	uint16_t json_at[KEY_POINTERS_MAX]; /* where each begins in `json` */
+	unsigned json_count;  /* JSON pointers; 0: the line is not JSON */
+	uint16_t json_at[KEY_POINTERS_MAX]; /* offset of each pointer in
+					     * `json` */
 	char json[KEY_RECIPE_TEXT]; /* all pointers, each with its NUL */
 	int trim_fields;      /* blanks around each field or value */
 	int url;
 	unsigned url_switches; /* bits of enum url_switch (url_rules.h) */
-	char url_ignore[KEY_RECIPE_TEXT]; /* from url_ignore_parse; "": none */
+	char url_ignore[KEY_RECIPE_TEXT]; /* names from url_ignore_parse; "":
+					   * none */
 	int url_sort;
 	uint64_t skip;        /* bytes left out; KEY_SKIP_UNSET: not given */
 	uint64_t check;       /* bytes to compare; 0: all */
@@ -64,7 +66,7 @@ struct key_recipe {
  */
 #define PARTS_MAX 4096
 
-/* The part, from 1 to `parts`, of a key with this hash (hash_plain). */
+/* Returns the part, from 1 to `parts`, of a key with this hash (hash_plain). */
 static inline unsigned
 part_of(uint64_t hash, unsigned parts)
 {
@@ -95,14 +97,16 @@ enum key_trouble {
 };
 
 struct key_scratch {
-	uint8_t *data;   /* bytes of keys that aren't parts of their lines */
+	uint8_t *data;   /* bytes of keys that are not parts of their lines */
 	size_t capacity, used;
-	size_t start;    /* where the key that is being made begins in `data` */
-	int is_whole;    /* that key is the whole line, because of a trouble */
-	unsigned urls;   /* how many values of that key are URLs */
-	uint8_t troubles; /* of the last line: bits 1 << key_trouble */
+	size_t start;    /* offset in `data` at which the key being made
+			  * begins */
+	int is_whole;    /* is that key the whole line, because of a trouble? */
+	unsigned urls;   /* number of that key's values that are URLs */
+	uint8_t troubles; /* troubles of the last line: bits 1 << key_trouble */
 	uint32_t found;  /* bit i: pointer i led to a value in some line */
-	const struct columns *columns; /* of the file; the caller sets it */
+	const struct columns *columns; /* columns of the file; the caller sets
+				        * it */
 	unsigned step_count;
 	key_apply steps[KEY_STEPS_MAX]; /* the steps that the recipe has */
 };
@@ -121,7 +125,7 @@ scratch_append_byte(struct key_scratch *scratch, uint8_t byte)
 	scratch->data[scratch->used++] = byte;
 }
 
-/* The key that is being made: what was appended since its start. */
+/* Returns the key that is being made: what was appended since its start. */
 static inline struct key
 scratch_key(const struct key_scratch *scratch)
 {
@@ -135,7 +139,9 @@ scratch_note(struct key_scratch *scratch, enum key_trouble trouble)
 	scratch->troubles |= (uint8_t)(1 << trouble);
 }
 
-/* A key without blanks at both ends: those of isspace in the C locale. */
+/*
+ * Returns a key without blanks at both ends: those of isspace in the C locale.
+ */
 static inline struct key
 trim_blanks(struct key key)
 {

@@ -1,4 +1,7 @@
-/* What follows from the rows of steps.c: recipes as text, and inheritance. */
+/*
+ * Recipes as text, and their inheritance from a filter, as the rows of steps.c
+ * define them.
+ */
 #ifndef KEY_RECIPE_TEXT_H
 #define KEY_RECIPE_TEXT_H
 
@@ -36,17 +39,17 @@ int key_recipe_parse(struct key_recipe *recipe, const char *text,
 #define KEY_OPTIONS (2 * KEY_RECIPE_TEXT)
 
 /*
- * The recipe with this text as options for people, "--key=2 --ignore-case", or
- * "the whole line"; the text as it is if it can't be parsed. Names and pointers
- * are not escaped here, and may contain any bytes. The result may be in
- * `options`.
+ * Returns the recipe with this text as options for people, "--key=2
+ * --ignore-case", or "the whole line"; the text as it is if it cannot be
+ * parsed. Names and pointers are not escaped here, and may contain any bytes.
+ * The result may be in `options`.
  */
 const char *key_recipe_options(const char *text, char options[KEY_OPTIONS]);
 
 /*
  * Complete *given, the options of a run, by what the filter's recipe has
  * besides. Fails (STATUS_USAGE, without a file's name) if it asks for something
- * that `stored` hasn't, with a text that names the two that contradict each
+ * that `stored` has not, with a text that names the two that contradict each
  * other.
  */
 int key_recipe_inherit(struct key_recipe *given,

@@ -5,7 +5,7 @@
  * and line ends are data. A quote elsewhere is an ordinary byte.
  *
  * The UTF-8 byte order mark at the beginning of a record is not part of the
- * first field, so that it doesn't hide a quote.
+ * first field, so that it does not hide a quote.
  *
  * Four functions read this grammar, each as fast as its question allows:
  *
@@ -31,25 +31,27 @@
 
 struct csv_format {
 	uint8_t separator;
-	uint8_t terminator; /* of a record */
+	uint8_t terminator; /* the byte that ends a record */
 };
 
 struct record_format {
-	struct csv_format csv; /* for lines, only the terminator counts */
+	struct csv_format csv; /* separator and terminator; lines have only the
+			        * terminator */
 	int is_csv;
-	uint64_t max_bytes;    /* of a CSV record; 0: no limit */
+	uint64_t max_bytes;    /* the most bytes of a CSV record; 0: no limit */
 };
 
 /* The state of a scan; all zero at the beginning of a file. */
 struct csv_state {
 	enum {
 		CSV_RECORD_START,
-		CSV_MARK_1, /* after byte 1 of a byte order mark */
-		CSV_MARK_2, /* after byte 2 */
-		CSV_FIELD_START, /* after a separator or a byte order mark */
-		CSV_PLAIN,  /* in a field where quotes are ordinary */
+		CSV_MARK_1, /* one byte of a byte order mark was read */
+		CSV_MARK_2, /* two bytes of it were read */
+		CSV_FIELD_START, /* a separator or a byte order mark was read */
+		CSV_PLAIN,  /* inside a field without quotes around it */
 		CSV_QUOTED, /* between the quotes of a field */
-		CSV_QUOTE_IN_QUOTED /* after the closing one, or half of two */
+		CSV_QUOTE_IN_QUOTED /* a quote was read that closes the field,
+				     * or is half of two */
 	} in;
 	uint64_t lines;        /* terminators so far, inside quotes or not */
 	uint64_t quoted_lines; /* the terminators inside quotes */

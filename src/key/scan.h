@@ -33,7 +33,7 @@ struct scan {
 	/* Bit j of bits[i] becomes: is p[j] (j < 64) the byte bytes[i]? */
 	void (*equal_three)(const uint8_t *p, const uint8_t bytes[3],
 	    uint64_t bits[3]);
-	/* How many of the bytes [p, p + nbytes) are `byte`? */
+	/* Returns how many of the bytes [p, p + nbytes) are `byte`. */
 	uint64_t (*count)(const uint8_t *p, size_t nbytes, uint8_t byte);
 	/*
 	 * Find the fields `first` to `last` (from 1) of [p, end), with the
@@ -44,50 +44,61 @@ struct scan {
 	    uint8_t separator, uint32_t first, uint32_t last);
 	/*
 	 * Find the CSV field `wanted` (from 1) of [p, end), with the quotes
-	 * around it. Its data is NULL if there is none, if quotes_place can't
-	 * tell, or if a quote isn't closed: then csv_fields_next knows.
+	 * around it. Its data is NULL if there is none, if quotes_place cannot
+	 * tell, or if a quote is not closed: then csv_fields_next knows.
 	 */
 	struct key (*csv_field)(const uint8_t *p, const uint8_t *end,
 	    uint8_t separator, uint32_t wanted);
 	/* Bit j of the result: is p[j] (j < 64) a space, tab or newline? */
 	uint64_t (*blanks)(const uint8_t *p);
-	/* The same for three kinds of bytes; brackets are those of JSON. */
+	/*
+	 * Bit j of *quotes, *escapes and *brackets becomes: is p[j] (j < 64) a
+	 * quote, a backslash, a bracket of JSON ([, ], { or })?
+	 */
 	void (*json)(const uint8_t *p, uint64_t *quotes, uint64_t *escapes,
 	    uint64_t *brackets);
-	/* The first quote or backslash in [p, end), else an address >= end. */
+	/*
+	 * Returns the first quote or backslash in [p, end), else an address >=
+	 * end.
+	 */
 	const uint8_t *(*string_end)(const uint8_t *p, const uint8_t *end);
 	/*
-	 * The first quote, backslash or control character (which no string may
-	 * contain) in [p, end), else `end`.
+	 * Returns the first quote, backslash or control character (which no
+	 * string may contain) in [p, end), else `end`.
 	 */
 	const uint8_t *(*string_stop)(const uint8_t *p, const uint8_t *end);
 	/*
-	 * The first byte in [p, end) that isn't in the set, else `end`. Dots
-	 * count as in every set, except after a slash. Reads p[-1].
+	 * Returns the first byte in [p, end) that is not in the set, else
+	 * `end`. Dots are taken for members of every set, except after a slash.
+	 * Reads p[-1].
 	 */
 	const uint8_t *(*skip)(const struct characters *set,
 	    const uint8_t *p, const uint8_t *end);
 };
 
-/* The version in use, which is that of loops(). */
+/* Returns the version in use, which is that of loops(). */
 const struct scan *scan(void);
 
 extern const struct scan *const scan_versions[];
 
 /*
- * Which bytes of CSV or JSON are in quotes. The number of quotes up to a byte
- * is odd if and only if the byte is in quotes: Langdale and Lemire, "Parsing
- * Gigabytes of JSON per Second", VLDB Journal 28 (2019), section 3.1.1.
+ * Returns a mask of the bytes of CSV or JSON that are in quotes. The number of
+ * quotes up to a byte is odd if and only if the byte is in quotes: Langdale and
+ * Lemire, "Parsing Gigabytes of JSON per Second", VLDB Journal 28 (2019),
+ * section 3.1.1.
  */
 
-/* What is at each of 64 bytes: bit i is about byte i. */
+/* Kinds of bytes among 64: bit i is about byte i. */
 struct quotes {
 	uint64_t quotes;
 	uint64_t stops;  /* separators and terminators */
-	uint64_t inside; /* in quotes, or the quote that opens them */
+	uint64_t inside; /* bytes in quotes, and the quotes that open them */
 };
 
-/* Bit i of the result: is the number of bits set up to i, included, odd? */
+/*
+ * Returns the parities: bit i is whether the number of bits set up to i,
+ * included, is odd.
+ */
 static inline uint64_t
 quotes_parity(uint64_t bits)
 {
@@ -98,8 +109,8 @@ quotes_parity(uint64_t bits)
 }
 
 /*
- * The bytes after backslashes that are not escaped themselves. *escaped is bit
- * 0 of the result, and becomes that of the next word.
+ * Returns the bytes after backslashes that are not escaped themselves. *escaped
+ * is bit 0 of the result, and becomes that of the next word.
  */
 static inline uint64_t
 quotes_escaped(uint64_t backslashes, uint64_t *escaped)
@@ -120,8 +131,8 @@ quotes_escaped(uint64_t backslashes, uint64_t *escaped)
  * Compute q->inside from the other two. `in_quotes` says whether the byte
  * before the first one is in quotes, and `begins` whether a quote may open a
  * field (or be the second of two) at the first byte. Returns 0 if the number of
- * quotes doesn't tell what is inside, because one of them is in a field that
- * doesn't begin with a quote.
+ * quotes does not tell what is inside, because one of them is in a field that
+ * does not begin with a quote.
  */
 static inline int
 quotes_place(struct quotes *q, int in_quotes, int begins)

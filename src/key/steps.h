@@ -18,11 +18,14 @@
 #define KEY_VALUE (KEY_RECIPE_TEXT + 1)
 
 struct key_step {
-	const char *name;   /* in the text; the option is "--" and this */
+	const char *name;   /* name in the recipe's text; the option is "--" and
+			     * this */
 	const char *joined; /* name in the text if key_joins_values; or NULL */
-	const char *absent; /* for messages: what the lack of it means */
+	const char *absent; /* words for messages: what holds without the
+			     * step */
 	enum { KEY_VALUES, KEY_FLAG, KEY_COUNT } kind;
-	size_t member;      /* of key_recipe: an int for a flag, or a count */
+	size_t member;      /* offset of its member in key_recipe: an int for a
+			     * flag, or a uint64_t for a count */
 	uint64_t unset;     /* the count if the option was not given */
 
 	/*
@@ -41,7 +44,7 @@ struct key_step {
 	void (*show)(const struct key_recipe *recipe, char value[KEY_VALUE]);
 	int escaped;        /* the value is escaped in the text, as in %0A */
 
-	/* What the step does to a key; NULL if another row does its work. */
+	/* Does the step to a key; NULL if another row does its work. */
 	key_apply apply;
 	/* Does the recipe ask for that? NULL: if the flag is set. */
 	int (*applies)(const struct key_recipe *recipe);

@@ -7,8 +7,8 @@
  *
  * Unlike in the RFC, which forbids them, bytes from 0x80 and "<>[]\^`{|},
  * spaces and tabs in path and query count as if they were percent-encoded.
- * Bytes up to 0x20 at both ends, and a byte order mark (UTF-8) in front, don't
- * belong to the URL. Text that even then isn't a URI with a scheme has no
+ * Bytes up to 0x20 at both ends, and a byte order mark (UTF-8) in front, do not
+ * belong to the URL. Text that even then is not a URI with a scheme has no
  * normal form.
  */
 #ifndef KEY_URL_H
@@ -24,16 +24,17 @@
 #define URL_ROOM(nbytes) (8 * (nbytes) + 96)
 
 /*
- * The key of a URL: a part of it if it is written as in its key already, which
- * most are; else bytes in `to`, which has URL_ROOM(url.nbytes) bytes. Its data
- * is NULL if it isn't a URL. LOOPS_PADDING bytes after the URL may be read,
- * whatever they are; so may they by url_normalize.
+ * Returns the key of a URL: a part of it if it is written as in its key
+ * already, which most are; else bytes in `to`, which has URL_ROOM(url.nbytes)
+ * bytes. Its data is NULL if it is not a URL. LOOPS_PADDING bytes after the URL
+ * may be read, whatever they are; so may they by url_normalize.
  */
 struct key url_key(const struct url_rules *rules, struct key url, uint8_t *to);
 
 /*
- * The same without a look at what is normal already: writes the key to `to`,
- * and returns its length, or 0 if it isn't a URL. url_key has the same bytes.
+ * Write the key of a URL to `to` without checking whether it is in its normal
+ * form already. Returns its length, or 0 if it is not a URL. url_key has the
+ * same bytes.
  */
 size_t url_normalize(const struct url_rules *rules, struct key url,
     uint8_t *to);

@@ -1,30 +1,34 @@
-/* What of URLs is ignored, besides their spelling (url.h). */
+/*
+ * The differences between URLs that are ignored, besides their spelling
+ * (url.h).
+ */
 #ifndef KEY_URL_RULES_H
 #define KEY_URL_RULES_H
 
 /*
- * What else is ignored. All but the two about parameters are for URLs with an
- * authority, those that go on with "//" after the scheme.
+ * Further differences that are ignored. All but the two about parameters are
+ * for URLs with an authority, those that continue with "//" after the scheme.
  */
 enum url_switch {
-	URL_FORM = 1 << 0,   /* how parameters are written, and their order */
-	URL_SCHEME = 1 << 1, /* whether the scheme is http or https */
+	URL_FORM = 1 << 0,   /* spelling of parameters, and their order */
+	URL_SCHEME = 1 << 1, /* the difference between http and https */
 	URL_WWW = 1 << 2,    /* www., www2. and the like before the host */
 	URL_SLASH = 1 << 3,  /* one slash at the end of the path */
 	URL_VALUES = 1 << 4, /* parameters' values, repetition and order */
-	URL_NUMBERS = 1 << 5 /* which number a segment of the path is */
+	URL_NUMBERS = 1 << 5 /* the value of a segment of the path that is a
+			      * number */
 };
 
 struct url_rules {
 	const char *ignore; /* names of parameters to leave out; "": none */
-	int sort;           /* parameters by their names */
+	int sort;           /* are parameters sorted by their names? */
 	unsigned switches;  /* bits of enum url_switch */
 };
 
 /*
  * Normalize the percent-encoding in a list of names, such as "utm_*,gclid",
  * where * stands for any bytes, as that of a URL. `to` has 3 * strlen(list) + 1
- * bytes. Returns -1 if a name is empty or can't be in a URL.
+ * bytes. Returns -1 if a name is empty or cannot be in a URL.
  */
 int url_ignore_parse(const char *list, char *to);
 

@@ -15,7 +15,7 @@ enum {
 	UPPER = 1 << 1,
 	DIGIT = 1 << 2,
 	MARK = 1 << 3,   /* the rest of unreserved: - _ ~ */
-	DOT = 1 << 4,    /* and the dot */
+	DOT = 1 << 4,    /* the dot, which is also unreserved */
 	SUB = 1 << 5,    /* sub-delims, but for the ampersand */
 	AMPERSAND = 1 << 6,
 	ENCODED = 1 << 7, /* counts as percent-encoded in path and query */
@@ -48,7 +48,7 @@ struct reader {
  */
 uint8_t *url_copy(struct reader *in, unsigned classes, uint8_t *to);
 
-/* The first `byte` in [p, end), else `end`. */
+/* Returns the first `byte` in [p, end), else `end`. */
 static inline const uint8_t *
 url_find(const uint8_t *p, const uint8_t *end, uint8_t byte)
 {
@@ -57,7 +57,7 @@ url_find(const uint8_t *p, const uint8_t *end, uint8_t byte)
 	return found == NULL ? end : found;
 }
 
-/* The byte that is percent-encoded at p; -1 if none is. */
+/* Returns the byte that is percent-encoded at p; -1 if none is. */
 static inline int
 url_encoded_byte(const uint8_t *p, const uint8_t *end)
 {
@@ -67,8 +67,8 @@ url_encoded_byte(const uint8_t *p, const uint8_t *end)
 }
 
 /*
- * The byte that is percent-encoded at p, if it must be, and in upper case, as
- * url_copy writes it; otherwise -1.
+ * Returns the byte that is percent-encoded at p, if it must be, and in upper
+ * case, as url_copy writes it; otherwise -1.
  */
 static inline int
 url_normal_escape(const uint8_t *p, const uint8_t *end)

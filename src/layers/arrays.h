@@ -28,8 +28,8 @@ struct arrays {
 	uint64_t private_max;  /* bytes for all of them together */
 	uint64_t expected;     /* digests to be marked; 0 if unknown */
 	int looked_ahead;      /* they were many, which is acted on once */
-	uint64_t written_back; /* when (clock_now), and what it took */
-	uint64_t write_back_cost;
+	uint64_t written_back; /* clock_now of the last write-back */
+	uint64_t write_back_cost; /* nanoseconds that it took */
 };
 
 /* Prepare for layers that are mapped later. Keeps the pointer to `file`. */
@@ -42,7 +42,9 @@ int arrays_add(struct arrays *arrays, const struct layer_entry *layer,
 /* Unmap the first `count` layers; what was not written back is lost. */
 void arrays_drop(struct arrays *arrays, unsigned count);
 
-/* Like filter_prefetch; may run in parallel with all but arrays_drop. */
+/*
+ * Prefetch like filter_prefetch; may run in parallel with all but arrays_drop.
+ */
 void arrays_prefetch(const struct arrays *arrays, const struct digest *digests,
     size_t n);
 
@@ -51,8 +53,8 @@ void arrays_probe(struct arrays *arrays, const struct digest *digests,
     size_t n, uint8_t *found);
 
 /*
- * The same, for the case that most layers have one geometry and the newest ones
- * are the likeliest to have a digest; needs no prefetch.
+ * Does the same faster if most layers have one geometry and the newest ones are
+ * the likeliest to have a digest; needs no prefetch.
  */
 void arrays_probe_chains(struct arrays *arrays, const struct digest *digests,
     size_t n, uint8_t *found);

@@ -31,24 +31,33 @@ struct layers {
 	struct slots slots;
 	struct arrays arrays;
 	int writable;
-	int marking;         /* this run marks, and the file says so */
-	int overwritten;     /* another filter's file: nothing is written */
+	int marking;         /* does this run mark, and does the file record
+			      * it? */
+	int overwritten;     /* was the file overwritten by another filter? then
+			      * nothing is written */
 	uint64_t max_bytes;
 	uint64_t checksum_budget; /* bytes to be read for checksums */
-	int shared;          /* other runs mark, too */
-	uint64_t allotted[TABLE_LAYERS_MAX]; /* if so: room that is ours, which
-	                        the file's counters count as marked */
-	struct layers_ahead *ahead; /* a layer that is being made, or NULL, */
-	uint64_t coming_bytes; /* and its size, or 0 */
-	/* With a window: */
-	enum window_step step; /* the last one; after WINDOW_NO_ROOM, */
-	int64_t try_again;   /* when to look for room again (time(2)) */
-	/* For a reader: */
-	uint64_t looked;     /* for a newer table, when (clock_now) */
-	int all_over;        /* all generations are over, */
-	unsigned forgotten;  /* or so many of the first layers in the file */
-	uint8_t marked[TABLE_LAYERS_MAX]; /* by this run: no checksum is
-	                        right, whatever the file says */
+	int shared;          /* do other runs mark in the file at the same
+			      * time? */
+	/*
+	 * Lines that this run may still add to each layer of a shared file,
+	 * whose counters include them already.
+	 */
+	uint64_t allotted[TABLE_LAYERS_MAX];
+	struct layers_ahead *ahead; /* layer that is being made, or NULL */
+	uint64_t coming_bytes; /* bytes of that layer; 0: none is being made */
+	/* The next two are for a filter with a window. */
+	enum window_step step; /* the last step */
+	int64_t try_again;   /* second (time(2)) from which room is looked for
+			      * again, after WINDOW_NO_ROOM */
+	/* The next three are for a reader. */
+	uint64_t looked;     /* clock_now of the last look for a newer table */
+	int all_over;        /* are all generations over? */
+	unsigned forgotten;  /* number of layers, the first in the file, whose
+			      * generations are over */
+	uint8_t marked[TABLE_LAYERS_MAX]; /* did this run mark in the layer?
+					   * then no checksum of it is right,
+					   * whatever the file says */
 };
 
 static inline struct layers *
@@ -69,7 +78,10 @@ layers_in_file(const struct layers *f)
 	return f->file.fd >= 0;
 }
 
-/* For layers.c and table.c; others have operations of their own. */
+/*
+ * These are for layers.c and table.c; the other files have operations of their
+ * own.
+ */
 static inline int
 layers_is_windowed(const struct layers *f)
 {
@@ -88,7 +100,7 @@ layers_never_full(const struct layers *f)
 	    f->step != WINDOW_NO_ROOM;
 }
 
-/* The policy of growth that says how much room its layers have. */
+/* Returns the policy of growth that says how much room its layers have. */
 static inline enum growth
 layers_growth(const struct layers *f)
 {
@@ -104,7 +116,7 @@ layers_room(const struct layers *f, unsigned i)
 /* table.c */
 
 /*
- * Map the layers of the table that aren't mapped yet; `fresh` if the file has
+ * Map the layers of the table that are not mapped yet; `fresh` if the file has
  * only zeros there.
  */
 int layers_map(struct layers *f, int fresh, struct error *error);
@@ -113,26 +125,26 @@ int layers_map(struct layers *f, int fresh, struct error *error);
 int layers_take_table(struct layers *f, struct error *error);
 
 /*
- * Before a look-up: if another run has written a newer table, read it. That is
- * for runs that share the file, and for readers, who look for one at most every
- * millisecond.
+ * Read the table if another run has written a newer one; call it before a
+ * look-up. It is for runs that share the file, and for readers, which look for
+ * one at most every millisecond.
  */
 int layers_follow_table(struct layers *f, struct error *error);
 
 /*
- * For readers: leave out generations that are over, though the file still has
- * them. Returns 1 if any is left, else 0.
+ * Leave out generations that are over, though the file still has them, in a
+ * reader. Returns 1 if any is left, else 0.
  */
 int layers_forget(struct layers *f);
 
 /*
- * If the file is shared: lock its table, until slots_unlock, and read it
- * again. On failure it is not locked.
+ * Lock the table of a shared file, until slots_unlock, and read it again. Does
+ * nothing if the file is not shared. On failure it is not locked.
  */
 int layers_lock_table(struct layers *f, struct error *error);
 
 /*
- * If the file is shared, runs mark in turn, so that most of them needn't do it
+ * If the file is shared, runs mark in turn, so that most of them need not do it
  * atomically. Returns 1 if this one may mark, alone, until slots_end_turn; 0 if
  * others may mark at the same time, too, until then; -1 if there is no turn to
  * end.
@@ -146,7 +158,9 @@ int layers_take_turn(struct layers *f, struct error *error);
  */
 int layers_recount(struct layers *f, int take_over, struct error *error);
 
-/* Before `lines` new lines: do their share of the work on checksums. */
+/*
+ * Do the share of the work on checksums that is due before `lines` new lines.
+ */
 int layers_go_on_with_checksums(struct layers *f, uint64_t lines,
     struct error *error);
 
@@ -174,7 +188,10 @@ int layers_begin_marking(struct layers *f, struct error *error);
 typedef int layers_append(struct layers *f, struct table *table,
     uint64_t wanted, struct error *error);
 
-/* filter_reserve for all layers: grows as far as it must and may. */
+/*
+ * Carry out filter_reserve for all layers: grow as far as is needed and
+ * allowed.
+ */
 enum room layers_make_room(struct layers *f, uint64_t wanted,
     layers_append *append, uint64_t *room, struct error *error);
 
@@ -182,7 +199,7 @@ enum room layers_make_room(struct layers *f, uint64_t wanted,
 
 /*
  * Take over the layer that is made ahead, if there is one and it is done;
- * `wait` until it is. Fails if it can't be mapped.
+ * `wait` until it is. Fails if it cannot be mapped.
  */
 int layers_ahead_take(struct layers *f, int wait, struct error *error);
 

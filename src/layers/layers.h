@@ -40,8 +40,9 @@ int layers_complete(struct filter *filter, int replace, int unsynced,
     struct error *error);
 
 /*
- * How many of the first layers in the file a reader left out, since their
- * generations are over: a journal may still name them. UINT_MAX if all are.
+ * Returns how many of the first layers in the file a reader left out because
+ * their generations are over; a journal may still name them. UINT_MAX if all
+ * are.
  */
 unsigned layers_forgotten(const struct filter *filter);
 

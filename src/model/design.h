@@ -1,4 +1,4 @@
-/* What a new filter is made for: its design, and its header and first table. */
+/* The design of a new filter, and its header and first table. */
 #ifndef MODEL_DESIGN_H
 #define MODEL_DESIGN_H
 
@@ -9,20 +9,24 @@
 #include "bits/hash.h"
 #include "disk/table.h"
 
-/* What a new filter is made for. */
+/* The design of a new filter. */
 struct filter_design {
 	uint64_t capacity;
 	double error_rate;
-	struct geometry geometry; /* of the first layer; sizing.h finds it */
+	struct geometry geometry; /* shape of the first layer, found by
+				   * sizing.h */
 	enum growth growth;
-	struct window window;     /* if any, `geometry` is not used */
-	const struct hash *hash;  /* NULL: one with a new secret, */
-	uint32_t hash_kind;       /* of this kind, or 0 for the default */
-	char recipe[FILTER_RECIPE_MAX + 1]; /* as header.recipe */
+	struct window window;     /* the window; if there is one, `geometry` is
+				   * not used */
+	const struct hash *hash;  /* hash and secret; NULL: a new secret */
+	uint32_t hash_kind;       /* kind of hash for a new secret; 0: the
+				   * default */
+	char recipe[FILTER_RECIPE_MAX + 1]; /* text of the recipe, as in
+					     * header.recipe */
 };
 
 /*
- * The header of a new filter of this design, with a new secret unless the
+ * Make the header of a new filter of this design, with a new secret unless the
  * design has a hash. It has no id yet: the filter's location gives it one.
  * Returns 0, or -1 with `error` filled if there are no random bytes.
  */
@@ -30,9 +34,9 @@ int design_header(const struct filter_design *design, struct header *header,
     struct error *error);
 
 /*
- * The table of a new filter of this design: one empty layer, which is also the
- * first generation's if there is a window. Returns 0, or -1 with `error` filled
- * if a generation has no shape.
+ * Make the table of a new filter of this design: one empty layer, which is also
+ * the first generation's if there is a window. Returns 0, or -1 with `error`
+ * filled if a generation has no shape.
  */
 int design_table(const struct filter_design *design, struct table *table,
     struct error *error);

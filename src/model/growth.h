@@ -32,16 +32,16 @@ int growth_layer(const struct filter *filter, const struct table *table,
     struct error *error);
 
 /*
- * The size of a file made as `first`, which grows, once it has got its second
- * layer: in bytes. Returns 0, or -1 with STATUS_USAGE if it can't grow.
+ * Compute the size, in bytes, of a file made as `first`, which grows, once it
+ * has its second layer. Returns 0, or -1 with STATUS_USAGE if it cannot grow.
  */
 int growth_second_size(const struct sizing *first, uint64_t *bytes,
     struct error *error);
 
 /*
- * The capacity, in lines, that the first layer of the next generation should
- * have: a quarter of the window's, or by time as many lines as any generation
- * has, if that is more. So generations don't grow again and again.
+ * Returns the capacity, in lines, that the first layer of the next generation
+ * should have: a quarter of the window's, or by time as many lines as any
+ * generation has, if that is more. So generations do not grow again and again.
  */
 uint64_t growth_generation_lines(const struct filter *filter);
 

@@ -67,17 +67,20 @@ struct finished_output {
 
 struct filter {
 	const struct filter_operations *operations;
-	struct filter *under; /* which this one is on top of, or NULL, */
-	struct filter *bottom; /* and the one at the bottom, or itself */
+	struct filter *under; /* the filter that this one is on top of, or
+			       * NULL */
+	struct filter *bottom; /* the filter at the bottom: itself if `under` is
+			        * NULL */
 	uint64_t waiting;     /* lines in a journal that it reads */
 	/* The rest is unused in a filter on top of another one. */
 	const char *name, *path; /* filter_name, filter_path */
 	const struct header *header;
 	const struct table *table;
-	enum growth growth;   /* what this run does when it is full */
+	enum growth growth;   /* behaviour of this run when the filter is
+			       * full */
 	struct finished_output finished[FINISHED_OUTPUTS];
 	int held;             /* all marks will come at the end, in layers that
-	                         a journal names: until then a window doesn't
+	                         a journal names: until then a window does not
 	                         move, and its last generation takes any
 	                         number of lines */
 };

@@ -29,8 +29,8 @@
 #define WINDOW_PLACES 6
 
 /*
- * A window as people write it: a time ("30d"; number.h), or a number of lines
- * in digits, with a unit or an exponent ("1e8"), which is rounded up to a
+ * Parse a window as people write it: a time ("30d"; number.h), or a number of
+ * lines in digits, with a unit or an exponent ("1e8"), which is rounded up to a
  * multiple of four. Returns 0, or -1 if the text is neither.
  */
 int window_parse(struct window *window, const char *text);
@@ -51,13 +51,16 @@ int window_solve(struct sizing *sizing, const struct window *window,
 int window_layer(struct layer_entry *layer, double error_rate, int fixed,
     unsigned j, struct error *error);
 
-/* Lines that a generation of a filter for `capacity` lines is made for. */
+/*
+ * Returns the lines that a generation of a filter for `capacity` lines is made
+ * for.
+ */
 uint64_t window_generation_capacity(uint64_t capacity);
 
 /*
  * Does the table go with the header's window and capacity? Returns 0; or -1,
- * with a text in `error` that doesn't name the file, if a program that writes
- * such files can't have written it.
+ * with a text in `error` that does not name the file, if a program that writes
+ * such files cannot have written it.
  */
 int window_check(const struct table *table, const struct window *window,
     uint64_t capacity, struct error *error);
@@ -66,7 +69,7 @@ int window_check(const struct table *table, const struct window *window,
 void window_begin(struct table *table, const struct window *window,
     int64_t now);
 
-/* How many of the oldest generations are over. */
+/* Returns how many of the oldest generations are over. */
 unsigned window_over(const struct table *table, const struct window *window,
     int64_t now);
 
@@ -74,7 +77,9 @@ unsigned window_over(const struct table *table, const struct window *window,
 int window_is_due(const struct table *table, const struct window *window,
     int64_t now);
 
-/* By lines: how many more the last generation takes. */
+/*
+ * Returns how many more lines the last generation takes, in a window of lines.
+ */
 uint64_t window_lines_left(const struct table *table,
     const struct window *window);
 
@@ -85,10 +90,10 @@ uint64_t window_lines_left(const struct table *table,
 unsigned window_drop(struct table *table, unsigned count);
 
 /*
- * What is left for a reader, who can't change the filter: without generations
- * that are over, but with the last one, which describes the filter; *all_over
- * becomes 1 if that is over, too, and its layers then count no lines. Returns
- * how many layers were dropped: the first ones.
+ * Drop generations that are over from the table of a reader, which cannot
+ * change the filter; but not the last one, which describes the filter.
+ * *all_over becomes 1 if the last one is also over; its layers then count no
+ * lines. Returns how many layers, the first ones, were dropped.
  */
 unsigned window_forget(struct table *table, const struct window *window,
     int64_t now, int *all_over);
@@ -106,7 +111,10 @@ enum window_step {
 	WINDOW_NO_ROOM /* it is due, but there is no room for its layer */
 };
 
-/* Which one? Never WINDOW_NO_ROOM: only the filter's location knows that. */
+/*
+ * Returns the step that is due; never WINDOW_NO_ROOM, which only the filter's
+ * location can find out.
+ */
 enum window_step window_next_step(const struct table *table,
     const struct window *window, int64_t now);
 
@@ -118,18 +126,19 @@ unsigned window_drop_over(struct table *table, const struct window *window,
     int64_t now);
 
 /*
- * WINDOW_BEGIN: drop those that are over and append the next generation, which
- * has no layer yet. Returns how many layers were dropped: the first ones.
+ * Take the step WINDOW_BEGIN: drop generations that are over, and append the
+ * next one, which has no layer yet. Returns how many layers, the first ones,
+ * were dropped.
  */
 unsigned window_begin_next(struct table *table, const struct window *window,
     int64_t now);
 
-/* The first layer of the last generation; without a window, of all. */
+/* Returns the first layer of the last generation; without a window, of all. */
 unsigned window_first_layer(const struct table *table);
 
 /*
- * Lines are marked now: the last generation ends no earlier. Returns 1 if that
- * changed the table.
+ * Note that lines are marked now, so that the last generation ends no earlier.
+ * Returns 1 if that changed the table.
  */
 int window_extend(struct table *table, const struct window *window,
     int64_t now);
@@ -152,8 +161,8 @@ int64_t window_put_dates_right(struct table *table,
     const struct window *window, int64_t now);
 
 /*
- * The place of a new layer of `nbytes`: the first gap that no layer of either
- * table is in, or behind all of them.
+ * Returns the place of a new layer of `nbytes`: the first gap that no layer of
+ * either table is in, or behind all of them.
  */
 uint64_t window_place(const struct table *table, const struct table *also,
     uint64_t nbytes);

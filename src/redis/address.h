@@ -11,7 +11,7 @@
  * IPv6 address in brackets. USER may be empty (the default user). Without a
  * password in the address, it is in the environment variable REDISCLI_AUTH.
  * FILE has the client's certificate. %XX stands for a byte, in all parts; an @
- * must be written so, and so must a / or ? in NAME. NAME can't be a number,
+ * must be written so, and so must a / or ? in NAME. NAME cannot be a number,
  * which would be a database elsewhere.
  */
 #ifndef REDIS_ADDRESS_H
@@ -35,7 +35,7 @@ struct address_host {
 };
 
 struct address {
-	/* Where to look for the server, or for nodes of the cluster. */
+	/* The hosts and ports of the server, or of nodes of the cluster. */
 	struct address_host hosts[ADDRESS_HOSTS_MAX];
 	size_t count;    /* 0: a socket in the file system */
 	int tls;

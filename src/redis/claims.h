@@ -9,9 +9,10 @@
 #include "redis/remote.h"
 
 /*
- * filter_claim. Where there is no room for all of the lines, they are looked up
- * first, and those that are known need none. Lines whose claim is uncertain are
- * reported before this returns, and so before they are printed.
+ * Carry out filter_claim. If there is no room for all of the lines, they are
+ * looked up first, and those that were seen before need none. Lines whose claim
+ * is uncertain are reported before this returns, and so before they are
+ * printed.
  */
 int claims_make(struct remote *remote, const struct digest *digests, size_t n,
     uint8_t *taken, struct error *error);

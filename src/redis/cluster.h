@@ -26,7 +26,7 @@ struct cluster {
 	struct node *map[CLUSTER_SLOTS];  /* the node of each slot, or NULL */
 };
 
-/* The slot of a key, by its hash tag if it has one. */
+/* Returns the slot of a key, by its hash tag if it has one. */
 unsigned cluster_slot(const char *key, size_t nbytes);
 
 /* Find a node, or add it. `host` is copied; NULL is the location's socket. */
@@ -50,7 +50,7 @@ void cluster_append(struct cluster *cluster, struct request *request);
 /* Close all connections, and free all nodes and their requests. */
 void cluster_free(struct cluster *cluster);
 
-/* What an error asks the client to do. */
+/* The next step that an error asks of the client. */
 enum cluster_advice {
 	CLUSTER_FAIL,      /* repeating is useless: the caller is told */
 	CLUSTER_WAIT,      /* try again later */

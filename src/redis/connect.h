@@ -32,7 +32,10 @@ redisContext *connect_to(const struct address *location, const char *host,
 redisReply *connect_ask(const struct address *location, redisContext *context,
     const char **words, int n, uint64_t patience, struct error *error);
 
-/* The reason for which hiredis gave a connection up. Returns -1. */
+/*
+ * Fill `error` with the reason for which hiredis gave a connection up. Returns
+ * -1.
+ */
 int connect_lost(const struct address *location, const redisContext *context,
     struct error *error);
 

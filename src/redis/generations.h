@@ -24,9 +24,11 @@
 
 /* An answer to TIME. */
 struct time_sample {
-	int64_t microseconds;  /* since 1970 */
-	uint64_t asked;        /* between these moments (clock_now), */
-	uint64_t answered;     /* 0: there was none yet */
+	int64_t microseconds;  /* the server's clock, in microseconds since
+			        * 1970 */
+	uint64_t asked;        /* clock_now before it was asked for */
+	uint64_t answered;     /* clock_now when the answer was there; 0: none
+			        * has come yet */
 };
 
 struct generations {
@@ -53,15 +55,15 @@ int generations_are_due(struct generations *generations, struct error *error);
 
 /*
  * Wait until all requests are answered, then find out which generations
- * remember now. With `make`, the one that is due is made if it doesn't exist.
+ * remember now. With `make`, the one that is due is made if it does not exist.
  */
 int generations_advance(struct generations *generations, int make,
     struct error *error);
 
 /*
- * After a claim in generation `number`: find the next one in which it has to be
- * claimed, too, and make it if it doesn't exist. Returns 1, 0 if there is none,
- * or -1 with `error` filled.
+ * After a claim in generation `number`, find the next generation in which the
+ * lines must be claimed as well, and make it if it does not exist. Returns 1; 0
+ * if there is none, or -1 with `error` filled.
  */
 int generations_next(struct generations *generations, int64_t number,
     struct shards *next, struct error *error);

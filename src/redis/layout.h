@@ -1,7 +1,7 @@
 /*
- * Where a filter is in Redis: the header and S shards, each in a key of its
+ * The keys of a filter in Redis: the header and S shards, each in a key of its
  * own. A line's shard follows from its digest. With a window, each generation
- * has S shards, and a key that says so. The braces in the keys spread the
+ * has S shards, and a key that stands for it. The braces in the keys spread the
  * shards over a cluster's nodes. bloomdedup(5) specifies keys and header.
  */
 #ifndef REDIS_LAYOUT_H
@@ -17,13 +17,13 @@
 #define LAYOUT_HEADER_BYTES (PAGE_BYTES + 64u)
 #define LAYOUT_SHARDS_MAX 1024u
 
-/* With the ending NUL. */
+/* Bytes of the longest Redis key, with its NUL. */
 #define LAYOUT_KEY_MAX (ADDRESS_NAME_MAX + 96)
 
 enum shard_kind {
 	/* values as stored in the header */
 	SHARDS_BLOOM = 1, /* the server's own filters (BF.*), which grow */
-	SHARDS_BITS = 2   /* strings with our bits, which don't */
+	SHARDS_BITS = 2   /* strings with our bits, which do not */
 };
 
 struct layout {
@@ -65,7 +65,7 @@ int layout_bits(struct layout *layout, uint64_t capacity, double rate,
 void layout_table(const struct layout *layout, const struct header *header,
     uint64_t lines, struct table *table);
 
-/* The bytes of all shards when they are new. */
+/* Returns the bytes of all shards when they are new. */
 uint64_t layout_bytes(const struct layout *layout,
     const struct header *header);
 

@@ -20,9 +20,11 @@ struct location {
 	char key[LAYOUT_KEY_MAX]; /* the key of the header */
 	struct net *net;
 	struct header header;   /* the header of the filter that is open */
-	struct shards shards;   /* its shards; each generation has such ones */
-	struct trouble trouble; /* what is wrong with any of them */
-	struct shard_batch batch; /* what is asked of them */
+	struct shards shards;   /* shards of that filter; those of generations
+				 * are like them */
+	struct trouble trouble; /* trouble found in any of the shards */
+	struct shard_batch batch; /* batch that requests to the shards are
+				   * about */
 	void (*notice)(const char *text); /* tells the user, or NULL */
 };
 
@@ -31,7 +33,7 @@ int location_open(struct location *location, const char *text,
     const struct filter_use *use, struct error *error);
 void location_close(struct location *location);
 
-/* What was found in the key of a header. */
+/* The contents of the key of a header. */
 struct found {
 	int exists;           /* else the rest is unset */
 	struct header header;

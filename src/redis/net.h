@@ -24,8 +24,8 @@ struct net;
 
 /*
  * Connect. `location` must stay unchanged until the net is closed. A server
- * that can't be reached is waited for as long as for a repeated request, or not
- * at all if not `patient`. Waiting for more than a second is reported to
+ * that cannot be reached is waited for as long as for a repeated request, or
+ * not at all if not `patient`. Waiting for more than a second is reported to
  * `notice`, once.
  */
 int net_open(struct net **net, const struct address *location,
@@ -45,8 +45,8 @@ void net_number(struct net *net, int64_t number);
 int net_end(struct net *net, struct error *error);
 
 /*
- * After a failure, when nothing is sent any more: all requests that were not
- * answered are, with OUTCOME_LOST or OUTCOME_UNSENT.
+ * Answer all requests that were not answered, with OUTCOME_LOST or
+ * OUTCOME_UNSENT, after a failure, when nothing is sent any more.
  */
 void net_abandon(struct net *net);
 
@@ -59,7 +59,7 @@ int net_finish(struct net *net, struct error *error);
 /* Are there requests that are not answered? */
 int net_is_busy(const struct net *net);
 
-/* How many requests were made again so far. */
+/* Returns how many requests were repeated so far. */
 uint64_t net_repeats(const struct net *net);
 
 /*

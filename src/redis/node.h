@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "redis/address.h"
 
-/* What is known of a request when its caller is told. */
+/* The outcome of a request, for its caller. */
 enum outcome {
 	OUTCOME_ANSWERED, /* the reply is that of the only time that the
 	                     request can have been carried out */
@@ -36,7 +36,7 @@ enum outcome {
 typedef int redis_answer(void *context, size_t tag, redisReply *reply,
     enum outcome outcome, struct error *error);
 
-/* What may be done with a request. */
+/* The ways in which a request may be repeated. */
 enum care {
 	CARE_NONE,  /* it may be repeated at any time */
 	CARE_CLAIM, /* it may be repeated, but its first reply says more: it is
@@ -76,8 +76,8 @@ struct request {
 	struct node *node;  /* the node that takes it before it has the slot,
 	                       after ASKING; or NULL */
 	sds bytes;          /* the bytes that are sent */
-	uint64_t end;       /* where they end in the node's stream, once they
-	                       are handed over to hiredis */
+	uint64_t end;       /* position of their end in the node's stream, once
+			     * they are handed over to hiredis */
 };
 
 /* A list of requests; `first` is NULL if there are none. */
@@ -96,10 +96,10 @@ void queue_free(struct request *first);
 
 /* The connection of a node. */
 enum node_state {
-	NODE_CLOSED,   /* there is none */
+	NODE_CLOSED,   /* there is no connection */
 	NODE_OPEN,     /* requests are sent */
-	NODE_CHECKING  /* after a rest, a PING was sent: requests wait for the
-	                  reply, which says that the connection still works */
+	NODE_CHECKING  /* a PING was sent after a rest: requests wait for the
+		        * reply, which shows that the connection still works */
 };
 
 struct node {
@@ -116,8 +116,8 @@ struct node {
 	struct request *kept;   /* the first that is not yet handed over to
 	                           hiredis, or NULL */
 	uint64_t handed_over;   /* bytes that hiredis got for this connection */
-	uint64_t heard;         /* when it last sent something, or waiting for
-	                           it began (clock_now) */
+	uint64_t heard;         /* clock_now when it last sent something, or
+				 * when waiting for it began */
 };
 
 /* Append a request to the node's queue. */

@@ -21,8 +21,8 @@
 #define PATIENCE_LOOK_MS 100
 
 /*
- * How long to wait on for a server that has been silent since `since`
- * (clock_now), in nanoseconds; 0 if the patience is over.
+ * Returns the nanoseconds for which to go on waiting for a server that has been
+ * silent since `since` (clock_now); 0 if the patience is at its end.
  */
 uint64_t patience_left(uint64_t since, uint64_t patience);
 
@@ -30,7 +30,7 @@ uint64_t patience_left(uint64_t since, uint64_t patience);
 int patience_wait(const struct address *location, const redisContext *context,
     short events, uint64_t patience, struct error *error);
 
-/* The patience is over. Returns -1. */
+/* Fill `error`: the server did not answer in time. Returns -1. */
 int patience_end(const struct address *location, struct error *error);
 
 #endif

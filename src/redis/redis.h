@@ -15,14 +15,14 @@
 
 struct filter;
 
-/* filter_open and filter_create. */
+/* Carry out filter_open and filter_create. */
 int redis_open(struct filter **filter, const char *location,
     const struct filter_use *use, struct error *error);
 int redis_create(struct filter **filter, const char *location, int replace,
     const struct filter_design *design, const struct filter_use *use,
     struct error *error);
 
-/* filter_foresee. */
+/* Carry out filter_foresee. */
 int redis_foresee(const char *location, const struct filter_design *design,
     struct filter_costs *costs, uint64_t *bytes, struct error *error);
 

@@ -16,11 +16,11 @@
 #include "redis/generations.h"
 #include "redis/location.h"
 
-/* What the user was told of a filter with --on-full=warn. */
+/* The warning that the user was given about a filter with --on-full=warn. */
 enum overfill {
 	OVERFILL_NONE,   /* nothing */
 	OVERFILL_BEGUN,  /* it has more lines than it was made for */
-	OVERFILL_TENFOLD /* it makes ten times as many mistakes as it should */
+	OVERFILL_TENFOLD /* its error rate is ten times what it was made for */
 };
 
 struct remote {
@@ -30,22 +30,24 @@ struct remote {
 	struct table table;    /* the layers, as remote_describe found them */
 	int makes;             /* it makes generations that are due */
 	int claiming;          /* lines are claimed, not looked up and marked */
-	int warned;            /* the user knows that lines aren't remembered */
+	int warned;            /* the user knows that lines are not
+			        * remembered */
 
-	/* Of the generation that is due (room.c): */
-	uint64_t counted;      /* its lines when they were counted last */
-	struct estimate fill;  /* of bit strings, when pages of them were read
-	                          last; all zero at first */
+	/* The next three are about the generation that is due (room.c). */
+	uint64_t counted;      /* its number of lines when they were last
+			        * counted */
+	struct estimate fill;  /* estimate from the pages of bit strings that
+			        * were read last; all zero at first */
 	enum overfill overfill;
 
-	uint64_t confirmed;    /* when the header was read last (clock_now) */
+	uint64_t confirmed;    /* clock_now when the header was read last */
 	int unconfirmed;       /* lines were marked since then */
 
 	int failed;            /* nothing can be asked any more */
 	struct error why;      /* the reason for that */
 };
 
-/* The remote whose filter this is. */
+/* Returns the remote whose filter this is. */
 struct remote *remote_of(struct filter *filter);
 const struct remote *remote_of_const(const struct filter *filter);
 
@@ -55,13 +57,13 @@ int remote_fail(struct remote *remote, const struct error *why);
 /* Has it failed before? Returns 1 with `error` filled, or 0. */
 int remote_has_failed(const struct remote *remote, struct error *error);
 
-/* Fail if the answers that have come say that something is wrong. */
+/* Fail if the answers received so far report an error. */
 int remote_check(struct remote *remote, struct error *error);
 
 /* Wait until all requests are answered, and check the answers. */
 int remote_finish(struct remote *remote, struct error *error);
 
-/* The same, once this client's new lines are added to the counters, too. */
+/* Does the same once this client's new lines are also added to the counters. */
 int remote_settle(struct remote *remote, struct error *error);
 
 /* Count the lines of all generations on the server. */
@@ -71,18 +73,18 @@ int remote_count(struct remote *remote, struct error *error);
 void remote_describe(struct remote *remote);
 
 /*
- * What is remembered follows time: find out whether another generation is due,
- * and if so, which ones count now. Fails if the filter is no longer there.
+ * Find out whether another generation is due, and if so, which ones are looked
+ * up now. Fails if the filter is no longer there.
  */
 int remote_advance(struct remote *remote, struct error *error);
 
 /*
- * If lines were marked since the header was read last: fail if the filter is no
- * longer there, since then nobody will find them.
+ * Fail if the filter is no longer there, because no run would find the lines.
+ * Does nothing if no lines were marked since the header was read last.
  */
 int remote_confirm(struct remote *remote, struct error *error);
 
-/* At the end of a run, tell the user which lines are not remembered. */
+/* Tell the user, at the end of a run, how many lines are not remembered. */
 void remote_tell_losses(struct remote *remote);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * Is there room for more lines in a filter on a server? The server's own
- * filters grow, unless --on-full says that they don't; bit strings never do.
+ * filters grow, unless --on-full says that they do not; bit strings never do.
  * Several clients fill them at once: each counts again what is there before it
  * could have used much of the room that it knew of.
  */
@@ -9,14 +9,14 @@
 
 #include "redis/remote.h"
 
-/* filter_reserve. */
+/* Carry out filter_reserve. */
 enum room room_reserve(struct remote *remote, uint64_t wanted, uint64_t *room,
     struct error *error);
 
 /*
- * Nothing is under way, and no line waits: with --on-full=warn, look how full
- * the filter is if that may have changed much, and tell the user. Returns 0, or
- * -1 with `error` filled.
+ * With --on-full=warn, look how full the filter is if that may have changed
+ * much, and warn the user. To be called when no request is under way and no
+ * line waits. Returns 0, or -1 with `error` filled.
  */
 int room_watch(struct remote *remote, struct error *error);
 

@@ -14,7 +14,7 @@
 #include "redis/layout.h"
 #include "redis/net.h"
 
-/* What was found wrong, in any of a filter's shards. */
+/* The trouble that was found in any of a filter's shards. */
 struct trouble {
 	uint64_t refused;       /* lines that the server did not take, since it
 	                           or its filter is full */
@@ -27,7 +27,7 @@ struct trouble {
 	                                 "" */
 };
 
-/* What is known of a line that was claimed. */
+/* The answer about a line that was claimed. */
 enum claimed {
 	CLAIMED_NEW = 0,   /* it was new: it is ours */
 	CLAIMED_SEEN,      /* it was there before */
@@ -38,14 +38,15 @@ enum claimed {
 /* A batch, sorted by shards. All zero at first. */
 struct shard_batch {
 	const struct digest *digests; /* not owned */
-	uint8_t *found;         /* what answers fill in for each digest; NULL:
-	                           marks are not claims. Not owned */
+	uint8_t *found;         /* answer for each digest, filled in as replies
+				 * come; NULL: marks are not claims. Not
+				 * owned */
 	/* The numbers of the digests in shard i are order[starts[i]] to
 	   order[starts[i + 1] - 1]. */
 	uint32_t *order;
 	uint32_t starts[LAYOUT_SHARDS_MAX + 1];
-	uint8_t *lines_found;   /* how many cache lines of each digest were
-	                           found, in this order (bits.c) */
+	uint8_t *lines_found;   /* number of each digest's cache lines that were
+				 * found, in the order of `order` (bits.c) */
 	size_t room;            /* digests that there is room for */
 	/* Lines that were marked in each shard and new there, until they are
 	   added to its counter (bits.c). */
@@ -63,9 +64,10 @@ struct shards {
 	struct layout layout;
 	int grows;              /* the server's filters may grow */
 	int64_t generation;     /* the generation that these shards are of */
-	int64_t expires;        /* when they expire, in seconds since 1970 */
-	uint64_t over;          /* when they count no longer (clock_now); 0:
-	                           never */
+	int64_t expires;        /* moment at which they expire, in seconds since
+				 * 1970 */
+	uint64_t over;          /* clock_now from which they are over, and no
+				 * longer looked up; 0: never */
 
 	uint64_t lines;         /* lines in them: counted by shards_count, and
 	                           since then those that this client marked
@@ -79,14 +81,15 @@ struct shards {
 };
 
 /*
- * What is done to one shard, and to a part of a batch: n digests of one shard,
- * order[first] and those after it. Requests are made, not waited for.
+ * Operations on one shard, and on a part of a batch: n digests of one shard,
+ * order[first] and those after it. They make requests, and do not wait for
+ * replies.
  */
 typedef int shards_one(struct shards *shards, struct error *error);
 typedef int shards_part(struct shards *shards, size_t first, size_t n,
     struct error *error);
 
-/* What each kind of shards can do. */
+/* The operations of a kind of shards. */
 struct shard_operations {
 	size_t part_max; /* the most digests of a part */
 	/* Make a shard that expires as shards_expire says, unless it exists. */
@@ -136,19 +139,19 @@ void shards_free_batch(struct shard_batch *batch);
 int shards_parts(struct shards *shards, shards_part *make,
     struct error *error);
 
-/* The digest at order[index] of the batch. */
+/* Returns the digest at order[index] of the batch. */
 static inline struct digest
 shards_digest(const struct shards *s, size_t index)
 {
 	return s->batch->digests[s->batch->order[index]];
 }
 
-/* The shard that this digest belongs to. */
+/* Returns the shard that this digest belongs to. */
 unsigned shards_of(const struct shards *shards, size_t index);
 
 /*
- * For answers: note that a shard is missing. Returns 1, or 0 if its generation
- * is over, so that it may be.
+ * Note that a shard is missing; to be called by answers. Returns 1; 0 if its
+ * generation is over, so that it may be missing.
  */
 int shards_lack(struct shards *shards, unsigned shard);
 
@@ -156,8 +159,8 @@ int shards_lack(struct shards *shards, unsigned shard);
 void shards_refuse(struct shards *shards, uint64_t lines, const char *why);
 
 /*
- * For answers to marks: did the server refuse so many lines since its memory is
- * full? Returns 1 if so, and notes it (shards_refuse), or 0.
+ * Did the server refuse `lines` lines because its memory is full? Returns 1 if
+ * so, and notes it (shards_refuse), or 0; to be called by answers to marks.
  */
 int shards_are_refused(struct shards *shards, const redisReply *reply,
     uint64_t lines);
@@ -174,8 +177,10 @@ void shards_set_claimed(struct shards *shards, size_t first, size_t n,
 void shards_claim_failed(struct shards *shards, size_t first, size_t n,
     const redisReply *reply, enum outcome outcome);
 
-/* Fill `error` with a reply that is an error, or that isn't understood. Returns
- * -1. */
+/*
+ * Fill `error` with a reply that is an error or cannot be understood. Returns
+ * -1.
+ */
 int shards_odd(const struct shards *shards, const redisReply *reply,
     struct error *error);
 

@@ -16,9 +16,9 @@
 #include "redis/address.h"
 
 /*
- * Begin TLS on a context that is connected to the host and doesn't block; waits
- * as patience.h says. Fails with STATUS_USAGE if a certificate is the reason:
- * retrying is useless.
+ * Begin TLS on a context that is connected to the host and does not block;
+ * waits as patience.h says. Fails with STATUS_USAGE if a certificate is the
+ * reason: retrying is useless.
  */
 int tls_start(redisContext *context, const struct address *location,
     const char *host, uint64_t patience, struct error *error);

@@ -19,19 +19,25 @@
 
 #include <stdint.h>
 
-/* What is known of the server's clock: two bounds, in any unit. */
+/* Two bounds of the server's clock, in any unit. */
 struct turn_time {
 	int64_t lower, upper;
 };
 
-/* The generation in which a client claims first; `quarter` in the same unit. */
+/*
+ * Returns the generation in which a client claims first; `quarter` in the same
+ * unit.
+ */
 static inline int64_t
 turn_first(struct turn_time before, int64_t quarter)
 {
 	return before.lower / quarter;
 }
 
-/* After a claim in this generation: does it go on in the next one? */
+/*
+ * Must a claim that was answered "new" in this generation go on in the next
+ * one?
+ */
 static inline int
 turn_goes_on(struct turn_time after, int64_t quarter, int64_t generation)
 {

@@ -1,10 +1,10 @@
-/* What a sweep does with the subkeys of its operations. */
+/* The actions of a sweep on the subkeys of its operations. */
 #ifndef SERVE_ACTION_H
 #define SERVE_ACTION_H
 
 /*
- * What an operation does with its subkey. Without leases, only the first three
- * occur, and setting is the same as adding.
+ * The action of an operation on its subkey. Without leases, only the first
+ * three occur, and ACTION_SET is the same as ACTION_ADD.
  */
 enum action {
 	ACTION_ADD,    /* remember it, unless it is leased */
@@ -15,15 +15,18 @@ enum action {
 	ACTION_RENEW   /* its lease lasts longer, or shorter */
 };
 
-/* What an operation found; as a number, in a filter's share of the sweep. */
+/*
+ * The result of an operation; stored as a number in a filter's share of the
+ * sweep.
+ */
 enum result {
 	RESULT_NEW,      /* neither seen nor leased */
 	RESULT_SEEN,     /* it was remembered before */
 	RESULT_LEASED,
-	/* From here on, it failed: */
+	/* The results from here on are failures. */
 	RESULT_FULL,     /* the filter has no room for it */
-	RESULT_NO_PLACE, /* for a lease, in the table, */
-	RESULT_NO_SHARE  /* or in the filter's half of it */
+	RESULT_NO_PLACE, /* the table has no place for a lease */
+	RESULT_NO_SHARE  /* the filter already has half of the table */
 };
 
 #endif

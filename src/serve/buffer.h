@@ -77,10 +77,10 @@ bytes_to_integer(struct bytes bytes, int negative, int64_t *value)
 struct buffer {
 	uint8_t *data;
 	size_t start, end;  /* positions in `data` of the bytes queued */
-	size_t capacity;    /* of `data`, in bytes */
+	size_t capacity;    /* bytes that `data` has room for */
 };
 
-/* Free its memory, and make it empty. NULL isn't allowed. */
+/* Free its memory, and make it empty. NULL is not allowed. */
 void buffer_free(struct buffer *buffer);
 
 /* Add `nbytes` bytes. */

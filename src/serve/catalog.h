@@ -23,7 +23,7 @@ struct catalog {
 	int fd;                    /* the directory, which it keeps locked */
 	uint64_t listed;           /* the second of the last catalog_list */
 	struct served **items;     /* the filters known, sorted by name */
-	size_t count, capacity;    /* of items: their number, and the room */
+	size_t count, capacity;    /* number of items, and the room for them */
 	struct served *last;       /* the filter found last, or NULL */
 	struct refusals unknown;   /* requests for filters that are missing */
 };

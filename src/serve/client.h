@@ -42,7 +42,7 @@ enum client_state {
 	CLIENT_HELD,
 	CLIENT_PAUSED,
 	CLIENT_ENDED,  /* no more requests are read */
-	CLIENT_BROKEN  /* and nothing can be sent */
+	CLIENT_BROKEN  /* no more requests are read, and nothing can be sent */
 };
 
 struct client {
@@ -57,7 +57,7 @@ struct client {
 	/*
 	 * Take a request, or in RESP a word of one, from the `nbytes` bytes at
 	 * `data`. Returns the number of bytes taken; *more becomes 1 if the
-	 * request isn't whole. The bytes, and LOOPS_PADDING after them, must
+	 * request is not whole. The bytes, and LOOPS_PADDING after them, must
 	 * not change until sweep_run.
 	 */
 	size_t (*take)(struct client *client, const uint8_t *data,
@@ -83,7 +83,7 @@ struct client {
 	int reading, writing;  /* are these events waited for? */
 	int touched;           /* did it have an event in this sweep? */
 	struct client *next_touched;
-	struct client *next, **link; /* in the list of all clients */
+	struct client *next, **link; /* links of the list of all clients */
 };
 
 /* Are more requests taken from it, now or later? */
@@ -101,7 +101,7 @@ client_waits(const struct client *client)
 	    client->state == CLIENT_PAUSED;
 }
 
-/* It leaves so many bytes of replies unread. */
+/* Note that the client leaves `nbytes` bytes of replies unread. */
 static inline void
 client_count_unread(struct client *client, size_t nbytes)
 {

@@ -22,9 +22,9 @@
 
 /* The most leases that a table may be made for. */
 #define LEASES_MAX 1000000000
-/* How many leases leases_sweep looks at: other clients wait for it. */
+/* Leases that one leases_sweep looks at: other clients wait for it. */
 #define LEASES_A_SWEEP 10000
-/* How long a lease that has ended may still take its place. */
+/* Nanoseconds for which a lease that has ended may still take its place. */
 #define LEASES_LATE (CLOCK_SECOND / 4)
 
 struct leases;
@@ -32,15 +32,22 @@ struct leases;
 /* A filter whose subkeys are leased: a number. */
 #define LESSOR_NONE UINT32_C(0)
 
-/* Since the start, or since they were set to zero; live ones as they are. */
+/*
+ * Numbers of leases since the start, or since they were set to zero; `live` is
+ * the present number.
+ */
 struct lease_counters {
-	uint64_t live;      /* have a place, also for a moment after the end */
+	uint64_t live;      /* leases that have a place, also for a moment after
+			     * their end */
 	uint64_t granted;
 	uint64_t renewed;
-	uint64_t committed; /* ended since the subkey was remembered */
-	uint64_t returned;  /* ended since the client gave it back */
-	uint64_t expired;   /* ended at its deadline */
-	uint64_t refused;   /* there was no room, here or in the filter */
+	uint64_t committed; /* leases that ended because the subkey was
+			     * remembered */
+	uint64_t returned;  /* leases that ended because the client gave them
+			     * back */
+	uint64_t expired;   /* leases that ended at their deadline */
+	uint64_t refused;   /* leases refused for lack of room, here or in the
+			     * filter */
 };
 
 enum lease_grant {
@@ -55,11 +62,17 @@ enum lease_end {
 	LEASE_RETURNED
 };
 
-/* Room for `most` leases; NULL with `error` filled if it can't be mapped. */
+/*
+ * Returns a table with room for `most` leases; NULL with `error` filled if it
+ * cannot be mapped.
+ */
 struct leases *leases_new(uint64_t most, struct error *error);
 void leases_free(struct leases *leases); /* NULL is none */
 
-/* A new lessor. Its name, for leases_report, must stay until it is dropped. */
+/*
+ * Returns a new lessor. Its name, for leases_report, must stay until it is
+ * dropped.
+ */
 uint32_t leases_add_lessor(struct leases *leases, const char *name);
 
 /*
@@ -68,7 +81,10 @@ uint32_t leases_add_lessor(struct leases *leases, const char *name);
  */
 void leases_drop_lessor(struct leases *leases, uint32_t lessor);
 
-/* How many leases it has, like lease_counters.live. */
+/*
+ * Returns the number of leases that the lessor has, counted as in
+ * lease_counters.live.
+ */
 uint64_t leases_of_lessor(const struct leases *leases, uint32_t lessor);
 
 /*
@@ -78,7 +94,9 @@ uint64_t leases_of_lessor(const struct leases *leases, uint32_t lessor);
 void leases_prefetch(const struct leases *leases, const struct digest *digests,
     size_t n);
 
-/* How long a subkey is still leased, in nanoseconds; 0 if it is not leased. */
+/*
+ * Returns the nanoseconds for which a subkey is still leased; 0 if it is not.
+ */
 uint64_t leases_left(const struct leases *leases, uint32_t lessor,
     struct digest digest, uint64_t now);
 
@@ -89,7 +107,10 @@ uint64_t leases_left(const struct leases *leases, uint32_t lessor,
 enum lease_grant leases_grant(struct leases *leases, uint32_t lessor,
     struct digest digest, uint64_t now, uint64_t length);
 
-/* From now on, it lasts `length` nanoseconds. Returns 0 if there is none. */
+/*
+ * Make the lease of a subkey last `length` nanoseconds from now on. Returns 1,
+ * or 0 if there is none.
+ */
 int leases_renew(struct leases *leases, uint32_t lessor, struct digest digest,
     uint64_t now, uint64_t length);
 
@@ -116,13 +137,13 @@ void leases_sweep(struct leases *leases, uint64_t now);
 const char *leases_report(struct leases *leases, uint32_t *at, uint64_t second,
     uint64_t *expired);
 
-/* Others may change `refused`. */
+/* Returns the counters, of which other files may change `refused`. */
 struct lease_counters *leases_counters(struct leases *leases);
 
 /* Set all counters to zero but that of live leases. */
 void leases_reset_counters(struct leases *leases);
 
-/* Room for how many there is. */
+/* Returns the number of leases that there is room for. */
 uint64_t leases_most(const struct leases *leases);
 
 #endif

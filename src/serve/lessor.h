@@ -6,8 +6,8 @@
  *     leased      somebody works on it; the table of leases has it
  *     remembered  the filter has it
  *
- * and a leased one never counts as remembered, not even if the filter finds it
- * by mistake.
+ * and a leased one never counts as remembered, not even if it is a false
+ * positive of the filter.
  *
  * Operations that may meet a lease are carried out one by one, in the order of
  * their requests: each sees what those before it did.
@@ -28,16 +28,21 @@ struct served;
 /* A filter's share of a sweep; the arrays have `count` items. */
 struct lessor_share {
 	struct leases *leases;
-	struct served *served;  /* which is open */
-	uint64_t now;           /* of the clock of leases */
+	struct served *served;  /* the filter, which is open */
+	uint64_t now;           /* now, by the clock of leases */
 	size_t count;
 	const struct digest *digests;
-	const uint8_t *actions; /* of enum action */
-	const uint64_t *lengths; /* of wanted leases, in nanoseconds */
-	uint8_t *found;         /* for lessor_carry_out alone */
-	int8_t *results;        /* to be filled: of enum result, */
-	uint64_t *left;         /* and how long it was leased before, in ns */
-	uint64_t marked;        /* to be counted: subkeys that were new */
+	const uint8_t *actions; /* an enum action for each digest */
+	const uint64_t *lengths; /* lengths of the leases asked for, in
+				  * nanoseconds */
+	uint8_t *found;         /* scratch of lessor_carry_out, a byte for each
+				 * digest */
+	int8_t *results;        /* an enum result for each digest, to be filled
+				 * in */
+	uint64_t *left;         /* nanoseconds that each was still leased
+				 * before, to be filled in */
+	uint64_t marked;        /* number of subkeys that were new, to be added
+				 * to */
 };
 
 /*
@@ -48,25 +53,29 @@ struct lessor_share {
 int lessor_carry_out(struct lessor_share *share, struct error *error);
 
 /*
- * The share failed after it was carried out, which all its clients will be
- * told: leases that it committed or gave back go on, and those that it granted
- * end. One that was renewed keeps its new deadline.
+ * Undo a share that failed after it was carried out, which all its clients will
+ * be told: leases that it committed or gave back go on, and those that it
+ * granted end. One that was renewed keeps its new deadline.
  */
 void lessor_undo(struct lessor_share *share);
 
 /*
- * The length, in nanoseconds, of a lease that a client asks for, of so many
- * milliseconds: at most what the server allows, which is reported once.
+ * Returns the length, in nanoseconds, of a lease that a client asks for, of so
+ * many milliseconds: at most what the server allows, which is reported once.
  */
 uint64_t lessor_length(struct service *service, uint64_t milliseconds);
 
 /*
- * The same for a time as memcached's clients give it: in seconds, a date if it
- * is beyond 30 days; 0 is the longest lease, and one below 0 ends at once.
+ * Does the same for a time as memcached's clients give it: in seconds, a date
+ * if it is beyond 30 days; 0 is the longest lease, and one below 0 ends at
+ * once.
  */
 uint64_t lessor_length_of_time(struct service *service, int64_t time);
 
-/* Once a second: report leases that expired, at most once a minute for each. */
+/*
+ * Report leases that expired, at most once a minute for each lessor. To be
+ * called once a second.
+ */
 void lessor_report(struct service *service);
 
 #endif

@@ -1,4 +1,4 @@
-/* Where serve listens: HOST:PORT, [::1]:PORT, unix:PATH, fd:N. */
+/* The sockets that serve listens on: HOST:PORT, [::1]:PORT, unix:PATH, fd:N. */
 #ifndef SERVE_LISTENER_H
 #define SERVE_LISTENER_H
 
@@ -9,7 +9,7 @@
 
 struct evconnlistener;
 
-/* A socket that listens; it doesn't block, and exec closes it. */
+/* A socket that listens; it does not block, and exec closes it. */
 struct listener {
 	int fd;
 	int beyond;     /* can other machines connect? */

@@ -53,7 +53,7 @@ struct request {
 	                     * end; "" is none */
 };
 
-/* What a client may send. */
+/* The longest key and value that a client may send. */
 struct protocol_limits {
 	size_t key, value; /* the longest, in bytes */
 	int touch;         /* it is a request */

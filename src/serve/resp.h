@@ -41,12 +41,13 @@ struct resp_word {
 struct resp_parser {
 	enum {
 		RESP_AT_ARRAY,  /* a request begins */
-		RESP_AT_LENGTH, /* of a word */
+		RESP_AT_LENGTH, /* the length of a word is next */
 		RESP_AT_BYTES,
 		RESP_AT_SKIP    /* the rest of a word that is too long */
 	} state;
-	uint32_t index, count; /* as in resp_word, of the next word */
-	uint64_t nbytes;       /* its length; or the bytes still to skip */
+	uint32_t index, count; /* `index` and `count` of the next resp_word */
+	uint64_t nbytes;       /* bytes of the next word, or bytes still to
+			        * skip */
 };
 
 /*

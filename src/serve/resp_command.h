@@ -35,15 +35,16 @@ struct resp {
 	char *refusal;          /* the error it is answered with, or NULL */
 	/* The words of it that are kept, each with a NUL after it: */
 	struct buffer text;
-	size_t ends[RESP_KEPT_MAX]; /* where in `text` each of them ends */
+	size_t ends[RESP_KEPT_MAX]; /* offset in `text` at which each of them
+				     * ends */
 	unsigned kept;          /* the number of these words */
-	/* For the command, whose filter is client->served: */
+	/* These two are for the command, whose filter is client->served. */
 	int missing;            /* there is no such filter, and that is fine */
 	uint64_t sum;           /* the integer that say_sum replies with */
 	/*
 	 * An array of replies to subkeys ends at the first error, as in
 	 * RedisBloom: items after it are neither looked at nor answered. So
-	 * how long it is isn't known before.
+	 * how long it is is not known before.
 	 */
 	struct buffer array;    /* its replies, until it is complete */
 	uint32_t array_count;   /* their number */
@@ -58,12 +59,13 @@ struct resp {
 
 /* A command, and the functions that carry it out. */
 struct resp_command {
-	const char *name;       /* in lower case */
+	const char *name;       /* name of the command, in lower case */
 	int at_once;            /* is it carried out even after MULTI? */
 	uint32_t least, most;   /* the number of words, with the name; a `most`
 	                         * of 0 is no limit */
 	unsigned kept;          /* the number of words kept; 0 is all */
-	const char *until;      /* if not NULL, they are those up to this one */
+	const char *until;      /* the last word that is kept; NULL: `kept`
+				 * decides */
 	int asks;               /* does it look up subkeys without marking? */
 	int array;              /* does it reply to subkeys with an array? */
 	/*
@@ -120,8 +122,8 @@ void resp_refuse(struct resp *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * The same with an error that is counted already: an operation of the sweep has
- * failed with it.
+ * Does the same with an error that is counted already, because an operation of
+ * the sweep has failed with it.
  */
 void resp_fail(struct resp *r, const char *error);
 
@@ -143,8 +145,8 @@ int resp_put_failure(struct buffer *to, const struct operation *operation,
     const struct outcome *outcome);
 
 /*
- * For DEL: if there are leases, and `key` is FILTER|SUBKEY, give back its
- * lease, and add 1 to r->sum if it had one. Returns 0 if it is another key.
+ * Give back the lease of `key`, a word of DEL, and add 1 to r->sum if it had
+ * one. Returns 1; 0 if there are no leases, or if the key is not FILTER|SUBKEY.
  */
 int resp_return_lease(struct resp *r, struct bytes key);
 

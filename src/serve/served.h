@@ -27,7 +27,7 @@
 
 struct filter;
 
-/* What all filters of a directory share. */
+/* The state that all filters of a directory share. */
 struct served_pool {
 	const struct serve_settings *settings;
 	uint64_t second;       /* seconds since the start, from 1 on */
@@ -53,27 +53,30 @@ struct served {
 	struct served_pool *pool;
 	char name[SERVED_NAME_MAX + 1];
 	size_t name_bytes;
-	char *path;                /* of its file */
-	struct filter *filter;     /* NULL if it isn't open */
-	char *reason;              /* why it can't be used, or NULL */
+	char *path;                /* path of its file */
+	struct filter *filter;     /* NULL if it is not open */
+	char *reason;              /* reason why it cannot be used, or NULL */
 	int is_locked;             /* is that since another process has it? */
 	uint64_t looked;           /* the second of the last look, or 0 */
 	uint64_t bytes;            /* its share of pool->bytes */
 	uint64_t announced;        /* bytes that its window may need: its share
 	                            * is never less; or 0 */
-	struct layer_entry next;   /* the layer that would come next, */
-	struct layer_entry next_after; /* if this is still the last one */
+	struct layer_entry next;   /* layer that would be added next */
+	struct layer_entry next_after; /* last layer when `next` was computed,
+				        * which holds while it is the last */
 	uint64_t stored;           /* lines stored since the last look */
-	struct error *no_room;     /* why no room could be made when that last
-	                            * failed; NULL: it never did */
+	struct error *no_room;     /* error of the last failure to make room;
+				    * NULL: there was none */
 	uint64_t no_room_until;    /* clock_now when it may be tried again */
 	struct refusals refusals;  /* requests that it could not serve */
 	struct served *newer, *older; /* its neighbours in the pool's list */
-	struct key_recipe recipe;  /* of its header */
+	struct key_recipe recipe;  /* recipe from its header */
 	int is_whole;              /* is a key the whole subkey? */
 	struct key_scratch scratch;
-	uint32_t lessor;           /* LESSOR_NONE until a subkey is leased, */
-	uint8_t lessor_id[FILTER_ID_BYTES]; /* in the file with this id */
+	uint32_t lessor;           /* number of its lessor; LESSOR_NONE until a
+				    * subkey is leased */
+	uint8_t lessor_id[FILTER_ID_BYTES]; /* id of the file in which the
+					     * lessor's subkeys are leased */
 	uint32_t expansion;        /* BF.RESERVE's: reported, not used, and 2
 	                            * after a restart */
 	int slot;                  /* the caller's, -1 at first; unless it is
@@ -81,7 +84,7 @@ struct served {
 };
 
 /*
- * Returns a filter that isn't open yet, for served_free. The pool, which must
+ * Returns a filter that is not open yet, for served_free. The pool, which must
  * outlive it, counts it from now on.
  */
 struct served *served_new(struct served_pool *pool, struct bytes name);
@@ -97,7 +100,7 @@ int served_create(struct served *served, const struct filter_design *design,
     struct error *error);
 
 /*
- * Look at its file; to be called before each use. Opens the filter if it isn't
+ * Look at its file; to be called before each use. Opens the filter if it is not
  * open; once a second (if `now`, at once) it sees whether the name has another
  * file, or, for a server that only reads, the file another table, and opens it
  * again. Returns 1 if there is no file. Otherwise 0, also if it cannot be used:
@@ -108,7 +111,7 @@ int served_look(struct served *served, int now);
 /* Count the bytes of its file without opening it. */
 void served_postpone(struct served *served);
 
-/* Returns its size in bytes, also if it isn't open; 0 if it can't be used. */
+/* Returns its size in bytes, also if it is not open; 0 if it cannot be used. */
 uint64_t served_bytes(const struct served *served);
 
 /* Close the filter, which is open, since it failed; `error` is the reason. */
@@ -151,8 +154,8 @@ enum room served_reserve(struct served *served, uint64_t wanted,
     uint64_t *room, struct error *error);
 
 /*
- * If nine tenths of the newest layer are used, begin to make the next one in
- * the background. An error is reported only when that layer is needed.
+ * Begin to make the next layer in the background if nine tenths of the newest
+ * one are used. An error is reported only when that layer is needed.
  */
 void served_grow_ahead(struct served *served);
 

@@ -1,4 +1,4 @@
-/* What serve was asked to do, and what all of its parts share. */
+/* The settings of serve, and the state that all of its parts share. */
 #ifndef SERVE_SERVICE_H
 #define SERVE_SERVICE_H
 
@@ -12,19 +12,20 @@
 #include "serve/listener.h"
 #include "serve/protocol.h"
 
-/* Which clients may remove filters, make them and set the memory limit. */
+/* The clients that may remove filters, make them and set the memory limit. */
 enum admin {
 	ADMIN_DEFAULT, /* all; only removing needs a unix socket */
 	ADMIN_ALL,
 	ADMIN_NONE
 };
 
-/* The options of serve. They don't change, and outlive the server. */
+/* The options of serve. They do not change, and outlive the server. */
 struct serve_settings {
 	const char *directory;  /* the directory with the filters */
-	char *const *addresses; /* as listener_open takes them */
+	char *const *addresses; /* addresses to listen on, as listener_open
+				 * takes them */
 	size_t address_count;
-	mode_t socket_mode;     /* of unix sockets */
+	mode_t socket_mode;     /* mode of unix sockets */
 	enum admin admin;
 	int read_only;          /* does it never change a filter? */
 	int sync;               /* are filters synced before a reply? */
@@ -74,7 +75,8 @@ struct counters {
 	uint64_t cmd_get, get_hits, get_misses;
 	uint64_t cmd_set;       /* set and add, also add of a filter */
 	uint64_t delete_hits, delete_misses;
-	uint64_t touch_hits, touch_misses; /* of leases */
+	uint64_t touch_hits, touch_misses; /* hits and misses of touch, which
+					    * renews leases */
 	uint64_t stored;        /* subkeys that were new */
 	uint64_t bytes_read, bytes_written;
 };
@@ -110,7 +112,7 @@ struct service {
 /*
  * Serve until SIGTERM, SIGINT or SIGHUP; then answer the requests that have
  * arrived, write the filters back and return 0. Returns -1 with `error` filled
- * if it can't start, or if changes could not be written at the end.
+ * if it cannot start, or if changes could not be written at the end.
  */
 int server_run(const struct serve_settings *settings, struct error *error);
 

@@ -35,17 +35,20 @@ struct operation {
 	struct served *served; /* its filter; NULL: it is only a reply */
 	struct bytes subkey;
 	enum action action;
-	/* For client->answer: */
+	/* The next five are for client->answer. */
 	int ends_array;        /* is it the last one of its array? */
 	uint64_t array;        /* the request whose array of replies has this
 	                        * one, counted from 1 on; 0: no array */
 	const char *reply;     /* the reply, whatever the outcome; or NULL */
-	struct reply_form form; /* in memcached's protocol */
-	/* In RESP, writes the reply; NULL: it is a boolean. */
+	struct reply_form form; /* form of the reply in memcached's protocol */
+	/*
+	 * The function that writes the reply, in RESP; NULL: the reply is a
+	 * boolean.
+	 */
 	void (*put)(struct resp *resp, const struct operation *operation,
 	    const struct outcome *outcome);
-	/* For sweep.c: */
-	uint64_t length;       /* the length of a lease, in nanoseconds */
+	/* The last one is for sweep.c. */
+	uint64_t length;       /* length of a lease, in nanoseconds */
 };
 
 /* The result of an operation. */

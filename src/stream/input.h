@@ -14,20 +14,27 @@
 
 #include "key/key.h"
 
-/* What a run reads. */
+/* The input of a run, as options describe it. */
 struct inputs {
 	char **paths;      /* "-" is standard input; not copied */
 	size_t count;
-	struct record_format format; /* what a line is, and what ends it */
-	/* If not NULL: each file begins with column names, for this recipe. */
+	struct record_format format; /* definition of a line, and of its end */
+	/*
+	 * The recipe whose columns are named by the first record of each file;
+	 * NULL: files have no header.
+	 */
 	const struct key_recipe *header;
-	int decompress;    /* files that begin like compressed ones */
-	int tick;          /* call `interrupted` as often in a wait:
-	                      milliseconds, 0: never */
-	/* Called with what is wrong with a file. */
+	int decompress;    /* are files that begin like compressed ones
+			    * decompressed? */
+	int tick;          /* milliseconds after which `interrupted` is called
+			    * in a wait, again and again; 0: never */
+	/*
+	 * The function that is called with a text that says what is wrong with
+	 * a file.
+	 */
 	void (*report)(void *context, const char *text);
 	/*
-	 * Called when a wait is interrupted by a signal that doesn't stop the
+	 * Called when a wait is interrupted by a signal that does not stop the
 	 * run, by signals_wake, or by `tick`: must the input end here? May be
 	 * NULL.
 	 */
@@ -35,20 +42,22 @@ struct inputs {
 	void *context;
 };
 
-/* How messages name a path. */
+/* Returns the name that messages give a path. */
 const char *input_name(const char *path);
 
-/* The position of the last chunk; 0 if unknown (a pipe). */
+/* Returns the position of the last chunk; 0 if unknown (a pipe). */
 uint64_t input_total(const struct inputs *plan);
 
 /*
- * About how many lines the regular files have: the size of each divided by the
- * mean length of a line at its beginning (if compressed, with the ratio there).
- * 0 if unknown. Does not move standard input's position.
+ * Returns about how many lines the regular files have: the size of each divided
+ * by the mean length of a line at its beginning (if compressed, with the ratio
+ * there). 0 if unknown. Does not move standard input's position.
  */
 uint64_t input_estimate(const struct inputs *plan);
 
-/* The name of the first input that is the file `st`; NULL if none is. */
+/*
+ * Returns the name of the first input that is the file `st`; NULL if none is.
+ */
 const char *input_same_file(const struct inputs *plan,
     const struct stat *st);
 
@@ -62,20 +71,22 @@ struct input;
 struct chunk {
 	const uint8_t *data;
 	size_t nbytes;
-	uint8_t *buffer;   /* of the chunk; `data` is in it */
+	uint8_t *buffer;   /* memory of the chunk, which `data` points into */
 	size_t capacity;
-	size_t header_bytes; /* of data: the file's header comes first */
-	struct columns columns; /* of the file */
+	size_t header_bytes; /* bytes at the beginning of `data` that are the
+			      * file's header */
+	struct columns columns; /* columns of the file */
 	const char *file;  /* its name, for messages; the input's */
 	int begins;        /* is this the first part of the file? */
 	uint64_t position; /* bytes read from files so far (compressed) */
 	int is_packed;     /* is more of a compressed file to come? */
-	int pauses;        /* of the first with lines, if the pipeline was
-	                      asked to look: did the input pause after it? */
+	int pauses;        /* did the input pause after this chunk? only of the
+			    * first one with lines, and if the pipeline was
+			    * asked to look */
 };
 void chunk_free(struct chunk *chunk);
 
-/* The plan's paths must live as long as the input. */
+/* Returns the plan's paths must live as long as the input. */
 struct input *input_new(const struct inputs *plan);
 void input_free(struct input *input);
 
@@ -88,7 +99,10 @@ void input_free(struct input *input);
  */
 int input_next(struct input *input, struct chunk *chunk, size_t wanted);
 
-/* After a wait of at most this long, has input_next still nothing to read? */
+/*
+ * Returns whether input_next still has nothing to read after a wait of at most
+ * `milliseconds`.
+ */
 int input_pauses(const struct input *input, int milliseconds);
 
 /* Has any file failed so far? */

@@ -14,35 +14,42 @@
 #include "stream/input.h"
 
 struct lines {
-	const struct key_recipe *recipe;    /* not owned, */
-	const struct record_format *format; /* nor is this, */
-	struct chunk *chunk;                /* nor this */
+	const struct key_recipe *recipe;    /* recipe of the keys; not owned, as
+					     * are the next two */
+	const struct record_format *format; /* definition of a line */
+	struct chunk *chunk;                /* chunk that the lines are in */
 	size_t limit;           /* room for lines in the arrays below */
-	const uint8_t **starts; /* of the lines, and the last one's end */
-	uint8_t *troubles;      /* of their keys; NULL if there can be none */
+	const uint8_t **starts; /* start of each line, and the end of the last
+				 * one */
+	uint8_t *troubles;      /* troubles of their keys; NULL if there can be
+				 * none */
 	size_t count;
-	const uint8_t *rest;    /* where the lines begin that come next */
+	const uint8_t *rest;    /* start of the first line that is not yet
+				 * prepared */
 	struct key_scratch scratch;
 };
 
-/* With room for `limit` lines. The pointers must live as long as it does. */
+/*
+ * Make lines with room for `limit` of them. The pointers must live as long as
+ * the lines.
+ */
 void lines_init(struct lines *lines, const struct key_recipe *recipe,
     const struct record_format *format, struct chunk *chunk, size_t limit);
 void lines_free(struct lines *lines);
 
-/* The first lines of the chunk, after its header, up to the limit. */
+/* Split the first lines of the chunk, after its header, up to the limit. */
 void lines_first(struct lines *lines);
 
-/* The lines after those, up to `limit`. Returns 0 if there are none. */
+/* Split the lines after those, up to `limit`. Returns 0 if there are none. */
 int lines_next(struct lines *lines, size_t limit);
 
-/* In place of n lines from `first` on, their keys; their troubles are noted. */
+/* Replace n lines from `first` on by their keys, and note their troubles. */
 void lines_replace_by_keys(struct lines *lines, size_t first, size_t n,
     struct key *keys);
 
 /*
- * The keys of n lines from `first` on. They are valid until the next call, and
- * as long as the chunk.
+ * Make the keys of n lines from `first` on. They are valid until the next call,
+ * and as long as the chunk.
  */
 static inline void
 lines_keys(struct lines *lines, size_t first, size_t n, struct key *keys)
@@ -55,40 +62,44 @@ lines_keys(struct lines *lines, size_t first, size_t n, struct key *keys)
 		lines_replace_by_keys(lines, first, n, keys);
 }
 
-/* What a job has read; all zero at its beginning. */
+/* The state of a job's reading; all zero at its beginning. */
 struct reading {
 	struct key_position position; /* the line that is finished next */
-	uint8_t *header;        /* of the first file; NULL: none yet */
+	uint8_t *header;        /* header of the first file; NULL: none yet */
 	size_t header_bytes;
 	const char *header_file;  /* its name; the input's */
 };
 void reading_free(struct reading *reading);
 
-/* A chunk's turn: note the position of its first line, after its header. */
+/*
+ * Begin the turn of a chunk: note the position of its first line, after its
+ * header.
+ */
 void reading_begin(struct reading *reading, const struct chunk *chunk);
 
 /*
- * The chunk's header, where headers are printed. Returns 1 if it is the first
- * one, or 0 if there is none or if it names the same columns as the first one;
- * fails (STATUS_FAILED) if it names others, since records under the wrong
- * header mislead.
+ * Take the chunk's header, in a run that prints headers. Returns 1 if it is the
+ * first one, or 0 if there is none or if it names the same columns as the first
+ * one; fails (STATUS_FAILED) if it names others, because records under the
+ * wrong header mislead.
  */
 int reading_header(struct reading *reading, const struct key_recipe *recipe,
     const struct chunk *chunk, struct error *error);
 
 /*
- * The first header, before records are added to what `fd`, which is called
- * `name`, has already: fails if the first record there names other columns.
- * Where the file can't be read, nothing is compared.
+ * Compare the first header with the first record of the file `fd`, called
+ * `name`, before records are appended to it: fails if that names other columns.
+ * If the file cannot be read, nothing is compared.
  */
 int reading_compare_output(const struct reading *reading,
     const struct key_recipe *recipe, const struct record_format *format,
     int fd, const char *name, struct error *error);
 
 /*
- * Before anything is printed: do all input files that can be read twice, which
- * are the regular ones, have headers with the same columns? Files that can't be
- * read are passed over, since the input reports them. Fails as reading_header.
+ * Check, before anything is printed, that all input files that can be read
+ * twice, which are the regular ones, have headers with the same columns. Files
+ * that cannot be read are passed over, because the input reports them. Fails as
+ * reading_header.
  */
 int reading_compare_headers(const struct inputs *inputs,
     struct error *error);

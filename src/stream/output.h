@@ -1,6 +1,7 @@
 /*
- * Where lines go: standard output or a file. They are written with write(2),
- * unbuffered, since a line counts as written when the system has it.
+ * An output of lines: standard output or a file. They are written with
+ * write(2), unbuffered, because a line counts as written when the system has
+ * it.
  */
 #ifndef STREAM_OUTPUT_H
 #define STREAM_OUTPUT_H
@@ -15,28 +16,30 @@
 
 struct output {
 	int fd;           /* -1 if there is none */
-	const char *name; /* for messages; not copied */
-	char *target;     /* with --atomic: the name of a new file from
-	                     output_finish on, else NULL; */
-	char *hidden;     /* its name until then, or NULL if it has none; */
-	int replaces;     /* and whether it may replace a file */
-	int appends;      /* an old file is continued */
+	const char *name; /* name for messages; not copied */
+	char *target;     /* name that a new file gets in output_finish, with
+			   * --atomic; else NULL */
+	char *hidden;     /* temporary name until then; NULL if it has none */
+	int replaces;     /* may the file replace an existing one? */
+	int appends;      /* is an old file continued? */
 	int unsafe;       /* errno if a sync has failed, which is final; or 0 */
-	int failed;       /* a write has failed, or was stopped */
+	int failed;       /* has a write failed, or was one stopped? */
 	int writer;       /* the descriptor to write to; 0: not chosen yet */
-	int is_socket;    /* valid with `writer` */
-	uint64_t nbytes;  /* written so far */
-	int is_redone;    /* OUTPUT_ATOMIC, to a file that is appended to: the
-	                     text goes to `divert` */
+	int is_socket;    /* is it a socket? valid once `writer` is chosen */
+	uint64_t nbytes;  /* bytes written so far */
+	int is_redone;    /* does the text go to `divert`? with OUTPUT_ATOMIC,
+			   * for a file that is appended to */
 	int (*divert)(void *context, unsigned number, const void *text,
 	    size_t nbytes, struct error *error);
-	/* What torn.h knows; the rest is valid if is_watched. */
-	int is_watched;   /* a regular file, which is kept whole */
+	/*
+	 * State of torn.h: all after is_watched is valid only if that is set.
+	 */
+	int is_watched;   /* is it a regular file, which is kept whole? */
 	int is_appended_to;
-	int is_torn;      /* it isn't whole, and couldn't be cut */
-	struct note note; /* of what was written since torn_begin */
-	struct notes *notes; /* of the run, or NULL; not owned */
-	unsigned number;  /* which of the run's outputs this is */
+	int is_torn;      /* is it torn, and could not be cut? */
+	struct note note; /* note about the bytes written since torn_begin */
+	struct notes *notes; /* notes of the run, or NULL; not owned */
+	unsigned number;  /* number of this output among those of the run */
 	/* Called when a signal interrupts a wait but not the run; or NULL. */
 	void (*interrupted)(void *context);
 	void *context;
@@ -54,9 +57,9 @@ int output_check(const char *path, int atomic, const struct inputs *inputs,
 enum output_how {
 	OUTPUT_DIRECT,
 	/*
-	 * A regular file is written without a name, or where that isn't
+	 * A regular file is written without a name, or where that is not
 	 * possible, under a temporary one, and nobody else may read it. `path`
-	 * doesn't change until output_finish; so it may also be an input.
+	 * does not change until output_finish; so it may also be an input.
 	 *
 	 * But a file that exists and is appended to stays, and is_redone is
 	 * set: the caller sets `divert`, and appends the text in the end
@@ -73,7 +76,9 @@ enum output_how {
 int output_open(struct output *output, const char *path, enum output_how how,
     int append, struct error *error);
 
-/* Once nothing can be refused: truncate an old file, unless it stays. */
+/*
+ * Truncate an old file, unless it stays, once nothing can be refused any more.
+ */
 int output_begin(struct output *output, struct error *error);
 
 /* Are both the same regular file, existing or not? NULL: standard output. */
@@ -81,7 +86,7 @@ int output_is_same(const char *a, const char *b);
 
 /*
  * Can it be synced? Fails with STATUS_USAGE for a pipe or a terminal. NULL is
- * standard output; a path that doesn't exist will be a file.
+ * standard output; a path that does not exist will be a file.
  */
 int output_check_sync(const char *path, struct error *error);
 
@@ -95,14 +100,15 @@ int output_sync_name(const struct output *output, struct error *error);
 int output_sync(struct output *output, struct error *error);
 
 /*
- * After a successful run: output_secure does all that can be done before the
- * file gets its name, such as the sync, which can fail; output_finish gives it
- * its name. Unless `replaces` is set, that fails if there is such a file now.
+ * Finish the output of a successful run. output_secure does all that can be
+ * done before the file gets its name, such as the sync, which can fail;
+ * output_finish gives it its name. Unless `replaces` is set, that fails if
+ * there is such a file now.
  */
 int output_secure(struct output *output, struct error *error);
 int output_finish(struct output *output, struct error *error);
 
-/* Will it append to a file that isn't empty? */
+/* Will it append to a file that is not empty? */
 int output_continues(const struct output *output);
 
 /*
@@ -114,10 +120,10 @@ int output_write(struct output *output, const void *data, size_t nbytes,
     struct error *error);
 
 /*
- * Lines copied together, so that few writes do. To copy a fixed number of bytes
- * takes no branch that depends on the line: OUTPUT_STEP bytes of a line may be
- * read, OUTPUT_TEXT of a text in front of it, and `data` is longer than `room`
- * by OUTPUT_STEP.
+ * Lines copied together, so that few writes suffice. Copying a fixed number of
+ * bytes takes no branch that depends on the line: OUTPUT_STEP bytes of a line
+ * may be read, OUTPUT_TEXT of a text in front of it, and `data` is longer than
+ * `room` by OUTPUT_STEP.
  */
 #define OUTPUT_STEP INPUT_PADDING
 #define OUTPUT_TEXT 8
@@ -126,7 +132,7 @@ struct output_lines {
 	size_t room, used;
 };
 
-/* Write them; they are gone in any case. */
+/* Write the lines, and empty the buffer, even if writing fails. */
 int output_flush(struct output *output, struct output_lines *lines,
     struct error *error);
 

@@ -23,33 +23,40 @@
 struct job {
 	void *context;      /* passed to the functions that have no worker */
 	unsigned threads;   /* 1 to PIPELINE_THREADS_MAX */
-	size_t batch_lines; /* how many lines are best finished together */
-	int first_pause;    /* milliseconds: wait so long to find out whether
-	                       the input pauses after its first lines, for
-	                       chunk->pauses; 0: don't look */
+	size_t batch_lines; /* number of lines that are best finished
+			     * together */
+	int first_pause;    /* milliseconds to wait for the answer to whether
+			     * the input pauses after its first lines
+			     * (chunk->pauses); 0: it is not asked for */
 
 	/*
-	 * A worker that prepares up to `limit` lines of `chunk`, which the
-	 * pipeline fills again and again; `end` frees it.
+	 * Returns a worker that prepares up to `limit` lines of `chunk`, which
+	 * the pipeline fills again and again; `end` frees it.
 	 */
 	void *(*begin)(void *context, struct chunk *chunk, size_t limit);
 	void (*end)(void *worker);
 
 	void (*prepare)(void *worker);
-	/* All of the chunk; ends early, with 0, if a signal asks to stop. */
+	/*
+	 * Finish all of the chunk; ends early, with 0, if a signal asks to
+	 * stop.
+	 */
 	int (*finish)(void *worker, struct error *error);
-	/* The input pauses: nothing can be read from it now. */
+	/* Called when the input pauses: nothing can be read from it now. */
 	int (*pause)(void *context, const struct input *input,
 	    struct error *error);
-	/* A wait for input was interrupted, by a signal or by its tick. */
+	/*
+	 * Called when a wait for input was interrupted, by a signal or by its
+	 * tick.
+	 */
 	void (*interrupted)(void *context);
 	void (*notice)(const char *text);
 };
 
 /*
- * To the end of the input, or until a signal asks to stop. Lines that were
- * finished before a failure stay so. *input_failed becomes whether a file could
- * not be read, which was reported.
+ * Run the job to the end of the input, or until a signal asks to stop. Lines
+ * that were finished before a failure stay so. *input_failed becomes whether a
+ * file could not be read, which was reported.
  */
 int pipeline_run(const struct job *job, const struct inputs *inputs,
     int *input_failed, struct error *error);

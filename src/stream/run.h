@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "stream/run_plan.h"
 
-/* The plan's input, read as the recipe says. */
+/* Returns the plan's input, read as the recipe says. */
 struct inputs run_inputs(const struct run_plan *plan,
     const struct key_recipe *recipe);
 
@@ -23,7 +23,7 @@ int run_lines(struct run *run, const struct run_plan *plan,
     struct filter *filter, const struct key_recipe *recipe,
     struct error *error);
 
-/* What a partition found out on the way. */
+/* The findings of a partition. */
 struct partition_figures {
 	uint64_t lines;
 	struct key_figures keys;

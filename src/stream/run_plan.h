@@ -1,6 +1,7 @@
 /*
- * What is asked of a run of lines, and its state and figures so far. Options
- * are stored in the plan itself, and what carries them out reads them there.
+ * The plan of a run of lines, and its state and figures so far. Options are
+ * stored in the plan itself, and the code that carries them out reads them
+ * there.
  */
 #ifndef STREAM_RUN_PLAN_H
 #define STREAM_RUN_PLAN_H
@@ -19,7 +20,8 @@ struct run;
 
 enum run_print {
 	PRINT_NEW,   /* the lines that are not in the filter */
-	PRINT_SEEN,  /* the lines that are */
+	PRINT_SEEN,  /* the lines that are in the filter, or were earlier in the
+		      * input */
 	PRINT_MARKED, /* all of them, with "new" or "seen" in front; if nothing
 	                 is remembered, with "out" or "in" */
 	PRINT_NOTHING
@@ -30,7 +32,7 @@ enum run_moment {
 	MOMENT_BEGINS,
 	MOMENT_BEFORE_PRINT, /* lines are about to be written */
 	MOMENT_AFTER_BATCH,
-	MOMENT_INTERRUPTED,  /* by a signal that asks for figures, or by time */
+	MOMENT_INTERRUPTED,  /* a signal or the time asks for figures */
 	MOMENT_ENDS          /* the filter is still open */
 };
 
@@ -39,21 +41,22 @@ enum run_moment {
 /* Strings are not copied; NULL: not given. */
 struct run_plan {
 	const char *filter;     /* its location; NULL: in memory */
-	struct filter_use use;  /* of the filter */
+	struct filter_use use;  /* use of the filter */
 	struct inputs input; /* run_inputs completes it */
 	const char *output;     /* NULL: standard output */
 	const char *duplicates; /* seen lines go there too; "-": standard
 	                           output */
 	const char *to_command;
 	enum run_print print;
-	int remember;           /* new lines are marked; a repeat within the
-	                           run is then a seen line */
-	int append, overwrite;  /* what is to become of an old `output` */
-	int dry_run;            /* no file is changed */
+	int remember;           /* are new lines marked? then a duplicate within
+				 * the run is a seen line */
+	int append, overwrite;  /* flags: add to an old `output`, or replace
+				 * it */
+	int dry_run;            /* is no file to be changed? */
 	int atomic;
-	int strict_keys;        /* fail at a line without the key */
-	int strict_part;        /* fail at a line of another part */
-	unsigned parts;         /* for partition: how many */
+	int strict_keys;        /* does a line without the key end the run? */
+	int strict_part;        /* does a line of another part end the run? */
+	unsigned parts;         /* number of parts of `partition` */
 	unsigned threads;       /* 1 to RUN_THREADS_MAX */
 	/* These two are called by one thread at a time. */
 	void (*notice)(const char *text); /* messages */
@@ -69,21 +72,23 @@ struct run {
 	struct key_recipe recipe;  /* complete */
 	struct output output;      /* not used with PRINT_NOTHING */
 	struct output duplicates;
-	struct notes notes;        /* of what is written to these */
-	struct journal spool;      /* --atomic without a filter: what is
-	                              appended to these in the end */
-	pid_t child;               /* of --to-command; 0: none */
+	struct notes notes;        /* notes about the bytes written to these */
+	struct journal spool;      /* text that is appended to these in the end,
+				    * with --atomic without a filter */
+	pid_t child;               /* process of --to-command; 0: none */
 
 	/* figures */
 	uint64_t lines_read;
 	uint64_t lines_new;
-	uint64_t lines_passed;     /* over, since they are of other parts */
-	uint64_t position;         /* of the input (struct chunk) */
-	uint64_t bytes_read;       /* of these lines, and headers */
+	uint64_t lines_passed;     /* lines passed over because they are of
+				    * other parts */
+	uint64_t position;         /* position in the input, as in struct
+				    * chunk */
+	uint64_t bytes_read;       /* bytes of these lines, headers included */
 	struct key_figures keys;
 	struct reading reading;
 	int input_failed;
-	int began;                 /* lines were asked for */
+	int began;                 /* have lines been asked for? */
 	const struct inputs *inputs;
 	struct {
 		int known;

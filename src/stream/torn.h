@@ -17,31 +17,34 @@
 #include "stream/output.h"
 
 /*
- * From now on, the output is kept whole, if it is a regular file; nothing
- * happens if it isn't. `notes` are noted as those of output `number`; NULL:
- * none. Returns whether it is such a file.
+ * Begin to keep the output whole, if it is a regular file; otherwise do
+ * nothing. Bytes are noted in `notes`, unless it is NULL, as those of output
+ * `number`. Returns whether it is a regular file.
  */
 int torn_watch(struct output *output, struct notes *notes, unsigned number);
 
-/* What is written next begins with a record. */
+/* Note that the next byte written begins a record. */
 void torn_begin(struct output *output);
 
 /*
- * After a write that failed: of what was written since torn_begin, the first
- * `whole` bytes are whole records; cut off the rest. If that isn't possible,
+ * Cut off a torn record after a write that failed: of the bytes written since
+ * torn_begin, the first `whole` are whole records. If it cannot be cut off,
  * `error` also says that the file is torn, and output->is_torn is set.
  */
 void torn_cut(struct output *output, uint64_t whole, struct error *error);
 
-/* torn_begin, output_write and, if need be, torn_cut: all of it, or nothing. */
+/*
+ * Write all of `data`, or nothing: torn_begin, output_write and, if need be,
+ * torn_cut.
+ */
 int torn_write(struct output *output, const void *data, size_t nbytes,
     struct error *error);
 
 /*
- * Before a run appends to its output: if an earlier run was killed over it, as
- * one of `notes` says, cut it back to its last whole record; else, if it
- * doesn't end with a record's end, end it. Either is reported to `notice`.
- * Nothing happens while others append to the file.
+ * Repair the output before a run appends to it: if an earlier run was killed
+ * while it wrote to it, as one of `notes` says, cut it back to its last whole
+ * record; otherwise, if its last record has no end, end it. Either is reported
+ * to `notice`. Does nothing while others append to the file.
  */
 int torn_mend(struct output *output, const struct record_format *format,
     const struct note notes[NOTES_COUNT], void (*notice)(const char *text),

@@ -20,23 +20,27 @@
 
 struct worker {
 	struct run *run;
-	struct lines lines;     /* that are prepared; with --part (`numbers`),
-	                           only those of this part */
-	struct digest *digests; /* of their keys */
-	uint32_t *numbers;      /* which line of the chunk's part that was
-	                           split each of them is; NULL without --part */
-	size_t passed;          /* lines of other parts among them, */
+	struct lines lines;     /* lines that are prepared; with --part
+				 * (`numbers`), only those of this part */
+	struct digest *digests; /* digests of their keys */
+	uint32_t *numbers;      /* index of each of them among the lines that
+				 * were split; NULL without --part */
+	size_t passed;          /* lines of other parts among those that were
+				 * split */
 	uint64_t passed_bytes;
-	int is_foreign;         /* with --strict-part: so is the next line */
+	int is_foreign;         /* is the next line of another part, with
+				 * --strict-part? */
 	struct batch *batch;
-	const uint8_t **starts; /* of the batch's lines; in lines.starts */
-	struct output_lines copies; /* on their way to an output */
+	const uint8_t **starts; /* starts of the batch's lines, a part of
+				 * lines.starts */
+	struct output_lines copies; /* copies of lines on their way to an
+				     * output */
 };
 
 /* Does the run print the header of its input, if that has one? */
 int worker_prints_header(const struct run *run);
 
-/* The job of `run`, which must live as long as the job is done. */
+/* Returns the job of `run`, which must live as long as the job is done. */
 struct job worker_job(struct run *run);
 
 /* Make digests of the lines that were split, and prefetch (prepare.c). */

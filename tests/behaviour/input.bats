@@ -594,8 +594,8 @@ reads() {
 @test "a filter among several files is named, and not read as lines" {
 	printf 'a\n' | bloomdedup add -f other
 	broken_file other 'a filter, which cannot be read as lines'
-	fails 3 'standard input: a filter is not read' bloomdedup <other
-	fails 3 'standard input: a filter is not read' \
+	fails 3 'standard input: a filter, which cannot be read' bloomdedup <other
+	fails 3 'standard input: a filter, which cannot be read' \
 		bloomdedup --no-decompress < <(cat other)
 	# what only begins so is text
 	head -c 11 other >head

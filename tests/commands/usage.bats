@@ -691,7 +691,7 @@ same_number() {
 		stated=$(sed -E 's/.*--error-rate=P [^[]*\[([^]]+)\].*/\1/' help)
 		same_number "$stated" "$rate"
 	done
-	stated=$(bloomdedup -h | sed -nE 's/.*may be dropped \[(.*)\].*/\1/p')
+	stated=$(bloomdedup -h | sed -nE 's/.*share of new lines \[(.*)\].*/\1/p')
 	same_number "$stated" "$rate"
 	stated=$(sed -nE 's/^Default: ([0-9,]+), or more if .*/\1/p' \
 		"$ROOT/man/bloomdedup.1")

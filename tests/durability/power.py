@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Replays power cuts: what is on the disk after each, and what runs make of it.
+"""Replays power failures: what is on the disk after each, and what runs make of
+it.
 
     power.py [-s SEED] [-n STATES] [-k DIRECTORY] CASE...
     power.py --list

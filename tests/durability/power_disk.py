@@ -1,4 +1,4 @@
-"""What a disk may hold after a power cut, from a trace of `recorder`.
+"""What a disk may hold after a power failure, from a trace of `recorder`.
 
 What was synced is there. Of what was not, each file keeps all, nothing or a
 part: whole pages of 4 KiB or sectors of 512 bytes, as they were at any moment

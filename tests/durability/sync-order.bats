@@ -1,5 +1,5 @@
-# What must be on the disk before what, so that a power cut loses nothing: the
-# order of writes, syncs and names in a trace.
+# What must be on the disk before what, so that a power failure loses nothing:
+# the order of writes, syncs and names in a trace.
 load ../common
 
 # in_order PATTERN...: lines of `trace` match them one after the other.

@@ -1,6 +1,6 @@
 /*
  * Records what a command does to the files of some directories, call by call,
- * so that a power cut at any moment can be replayed
+ * so that a power failure at any moment can be replayed
  * (tests/durability/power.py). Not installed.
  *
  *   recorder TRACE DIRECTORY... -- COMMAND...

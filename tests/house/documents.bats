@@ -587,7 +587,7 @@ bash_options() {
 	[ ! -s out ]
 	fish_completes 'bloomdedup add --stats=' >out
 	echo --stats=json | cmp - out
-	grep -q -- "-l header -d 'with --csv: the first" "$FISH_COMPLETION"
+	grep -q -- "-l header -d 'take names for -k" "$FISH_COMPLETION"
 }
 
 # The Makefile's targets around the program.

@@ -17,7 +17,6 @@ old_words() {
 		parts? of (the|a|its) window	quarter
 		\w+n't|\w+'(re|ve|ll)|(it|that|there|what|who|here)'s	is not, cannot, ...
 		(bits|bytes|(cache )?lines|requests) an? (line|second|lookup|key)	per
-		garbage	a name for it
 	END
 }
 
@@ -154,4 +153,36 @@ verbs='(also )?(accept|add|allow|close|compare|compute|count|describe|do|drop|en
 	run grep -vE "^[^ ]+ $verbs[ ,]" "$BATS_TEST_TMPDIR/phrases"
 	echo "$output"
 	[ "$status" -eq 1 ]
+}
+
+# Words that a comment behind a member must not begin with: with one of them, it
+# only continues the member's name, or the comment before.
+continues='(of|by|as|with|without|which|for|that|when|where|in|on|at|to|from|and|or|but|if|after|before|how|what|who|whose|until|so|since|because|under|over|per|likewise)'
+
+# telegrams FILE...: comments behind code that begin with such a word.
+telegrams() {
+	grep -nE "^[^#]*[^[:space:]#].*/\* $continues\b" "$@"
+}
+
+@test "the comment on a member is complete in itself" {
+	run telegrams src/*/*.h
+	echo "$output"
+	[ "$status" -eq 1 ]
+	[ "$(grep -cE '[;,].*/\* [a-z]' src/*/*.h | awk -F: '{ sum += $2 }
+		END { print sum }')" -gt 500 ]
+}
+
+@test "a comment that only continues a member's name would be found" {
+	printf 'struct {\n\tint a; /* of the file */\n\tint b; /* name */\n};\n' \
+		>"$BATS_TEST_TMPDIR/text.h"
+	run telegrams "$BATS_TEST_TMPDIR/text.h"
+	[ "$output" = $'2:\tint a; /* of the file */' ]
+}
+
+@test "comments in headers have no words that are not used any more" {
+	c_texts 1 src/*/*.h >"$BATS_TEST_TMPDIR/comments"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/comments")" -gt 1000 ]
+	run find_old "$BATS_TEST_TMPDIR/comments"
+	echo "$output"
+	[ "$status" -ne 0 ]
 }

@@ -249,7 +249,7 @@ b&"/'
 		socat - UNIX-CONNECT:socket >out
 	kill $pid
 	wait $pid || true
-	grep -q '^CLIENT_ERROR .*a part of the keys' out
+	grep -q '^CLIENT_ERROR .*one part of the keys (--part)' out
 	grep -q '^STORED' out
 }
 

@@ -117,7 +117,7 @@ once() {
 			stop_proxy
 			cmp in out
 			uncertain=$(sed -n \
-				's/.*: \([0-9,]*\) of the next lines may.*/\1/p' \
+				's/.*may also print \([0-9,]*\) of the next lines.*/\1/p' \
 				err)
 			[ -z "$uncertain" ] || told=$((told + 1))
 			bloomdedup --claim -f "$URL/seen" in >again
@@ -157,7 +157,7 @@ once() {
 		stop_proxy
 		[ "$status" -eq 3 ]
 		cmp in out
-		grep -q ': 20 of the next lines may be printed by another' err
+		grep -q ': another client may also print 20 of the next lines' err
 		bloomdedup --claim -f "$URL/seen" in >again
 		[ ! -s again ]
 	done
@@ -284,7 +284,7 @@ outlives_a_rest() {
 		stop_proxy
 		[ "$status" -eq 3 ]
 		cmp in out
-		grep -q ': 20 of the next lines may be printed by another' err
+		grep -q ': another client may also print 20 of the next lines' err
 		grep -q 'the server says: ERR upstream timed out' err
 	done
 	every_kind
@@ -300,7 +300,7 @@ outlives_a_rest() {
 		server=$URL URL=redis://127.0.0.1:$PROXY
 		begin --claim
 		say 1 2 3
-		grep -q ': [1-3] of the next lines may be printed by another' \
+		grep -q ': another client may also print [1-3] of the next lines' \
 			err
 		end
 		stop_proxy

@@ -179,7 +179,7 @@ is_asked() {
 		exec 9>&-
 		[ "$status" -eq 3 ]
 		seq 1 3 | cmp - out
-		grep -q ': the last 3 new lines may not be remembered' err
+		grep -q ': the server did not confirm that it remembers the last 3 new' err
 		kill -CONT "$(<"server-$PORT/redis.pid")"
 		stop_proxy
 		seq 1 3 | bloomdedup -f "$server/seen" | cmp - <(seq 1 3)
