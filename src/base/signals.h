@@ -66,8 +66,9 @@ void signals_bus_range(const void *base, size_t nbytes, const char *name);
 void signals_bus_forget(const void *base);
 
 /*
- * From now on, SIGBUS in a registered range does not end the program: zeros are
- * mapped there. signals_bus_hit: did that happen in any range with this name?
+ * Let the program survive SIGBUS in a registered range from now on: zeros are
+ * mapped there. signals_bus_hit returns whether that happened in any range with
+ * this name.
  */
 void signals_bus_survive(void);
 int signals_bus_hit(const char *name);
