@@ -2,9 +2,9 @@
  * The shards of a filter in use: one set of them, or with a window of time one
  * for each generation that remembers. A generation's number follows from time
  * alone, by the clock of the node that has the header: number g covers the
- * seconds from g * quarter to (g + 1) * quarter since 1970, and is looked up for
- * a whole window after that; then it is over. A client that finds no key of the
- * newest generation makes its shards, then the key (layout.h); all of them
+ * seconds from g * quarter to (g + 1) * quarter since 1970, and is looked up
+ * for a whole window after that; then it is over. A client that finds no key of
+ * the newest generation makes its shards, then the key (layout.h); all of them
  * expire a quarter after the generation is over.
  *
  * A client knows two bounds of that clock, from the moments at which it asked
