@@ -37,16 +37,19 @@ address_is_server(const char *text)
 
 /* Where USER:PASSWORD@ begins in an address, and its length: 0 without one. The
  * last @ ends it, so that a password with bytes that should have been escaped
- * is not shown either. */
+ * is not shown either. The text may be no address at all. */
 static size_t
 credentials(const char *text, size_t *nbytes)
 {
-	size_t begin = strcspn(text, ":") + 1;
-	const char *at = strrchr(text, '@');
+	size_t begin = strcspn(text, ":");
+	const char *at;
 
+	if (text[begin] == ':')
+		begin++;
 	if (strncmp(text + begin, "//", 2) == 0)
 		begin += 2;
-	*nbytes = at == NULL ? 0 : (size_t)(at + 1 - text) - begin;
+	at = strrchr(text + begin, '@');
+	*nbytes = at == NULL ? 0 : (size_t)(at + 1 - (text + begin));
 	return begin;
 }
 

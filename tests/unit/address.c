@@ -198,6 +198,9 @@ main(void)
 	refused("redis://u:secret@h/0/n", "database");
 	refused("redis:u:secret@h", "redis://");
 	refused("redis:seen", "redis://");
+	refused("seen", "not the address of a server");
+	refused("", "not the address of a server");
+	refused("a@b:c", "not the address of a server");
 	refused("redis+unix://h/a?name=b", "/");
 	refused("redis+unix:///a", "name");
 	refused("redis+unix:///a?certificate=x", "name");
