@@ -63,10 +63,12 @@ int geometry_check(const struct geometry *geometry);
 /*
  * Returns the share of unseen keys that the layer takes for seen after `lines`
  * keys were added: exact for this layout and this number of pages, up to
- * rounding of some 1e-14 in the factor of one cache line. * Over the number N
- * of keys in a page, binomial (lines, 1/pages), the mean of the product over
- * the groups of the rate in one cache line. That follows by inclusion and
- * exclusion over the sets S of the lanes that the query looks at (geometry.c).
+ * rounding of some 1e-14 in the factor of one cache line.
+ *
+ * Over the number N of keys in a page, binomial (lines, 1/pages), it is the
+ * mean of the product over the groups of the rate in one cache line. That
+ * follows by inclusion and exclusion over the sets S of the lanes that the
+ * query looks at (geometry.c).
  */
 double geometry_rate(const struct geometry *geometry, uint64_t lines);
 

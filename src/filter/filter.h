@@ -163,16 +163,17 @@ int filter_claim(struct filter *filter, const struct digest *digests,
     size_t n, uint8_t *claims, struct error *error);
 
 /*
- * About so many more lines will be marked, as far as one can tell; 0 if one
- * cannot. A large filter in a file prepares for them.
+ * Tell the filter about how many more lines will be marked; 0 if nobody can
+ * tell. A large filter in a file prepares for them.
  */
 void filter_expect(struct filter *filter, uint64_t lines);
 
 /*
- * Marks that are only in memory: after how many milliseconds without input they
- * are worth writing (-1: there are none). filter_write_back writes them so that
- * they survive the process: at once if `all`, else only when it is due, which
- * is every second, or less often if it takes long.
+ * filter_idle_after returns after how many milliseconds without input the marks
+ * that are only in memory are worth writing; -1 if there are none.
+ * filter_write_back writes them so that they survive the process: at once if
+ * `all`, else only when it is due, which is every second, or less often if it
+ * takes long.
  */
 int filter_idle_after(const struct filter *filter);
 int filter_write_back(struct filter *filter, int all, struct error *error);
@@ -204,7 +205,10 @@ enum filter_state filter_state(struct filter *filter);
 struct stat;
 int filter_finished_output(const struct filter *filter, const struct stat *st);
 
-/* Lines in a journal that a reader takes as a part of the filter. */
+/*
+ * Returns the number of lines in a journal that a reader takes as a part of the
+ * filter.
+ */
 uint64_t filter_waiting(const struct filter *filter);
 
 /* Returns the length of the filter's file or memory, in bytes. */

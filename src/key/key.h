@@ -90,8 +90,8 @@ int key_all_lack_fields(const struct key_recipe *recipe,
     const uint8_t *troubles, size_t n);
 
 /*
- * The same at the end of a run that read `lines` lines; or, with --json, did
- * none of them have any of the values?
+ * Did none of the `lines` lines that a run has read have any field of the key,
+ * as key_all_lack_fields asks; or, with --json, any of the values?
  */
 int key_figures_lack_all(const struct key_figures *figures,
     const struct key_recipe *recipe, uint64_t lines);

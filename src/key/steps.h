@@ -53,7 +53,10 @@ struct key_step {
 extern const struct key_step key_steps[];
 extern const size_t key_step_count;
 
-/* The functions `parse` and `print` for rows of any kind. */
+/*
+ * Parse or print a value of a step, as its row's `parse` and `print` do, for
+ * rows of any kind.
+ */
 int key_step_parse(const struct key_step *step, struct key_recipe *recipe,
     const char *value);
 int key_step_print(const struct key_step *step,

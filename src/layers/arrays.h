@@ -67,7 +67,7 @@ enum arrays_how { /* flags */
 int arrays_mark(struct arrays *arrays, unsigned i,
     const struct digest *digests, size_t n, unsigned how, struct error *error);
 
-/* Pages of layer i as they are now. */
+/* Read pages of layer i as they are now. */
 int arrays_read(const struct arrays *arrays, unsigned i, uint64_t first,
     size_t pages, uint8_t *to, struct error *error);
 

@@ -18,7 +18,7 @@
 struct filter;
 struct journal;
 
-/* filter_open and filter_create (filter.h), without the journal. */
+/* Carry out filter_open and filter_create (filter.h), without the journal. */
 int layers_open(struct filter **filter, const char *path,
     const struct filter_use *use, struct error *error);
 int layers_create(struct filter **filter, const char *path, int replace,
@@ -26,10 +26,10 @@ int layers_create(struct filter **filter, const char *path, int replace,
     struct error *error);
 
 /*
- * layers_create in two steps, for a caller that fills it page by page:
- * layers_prepare creates it with the layers of `table` (`fresh` if it fills
- * none of them); layers_complete gives it its name (before that, filter_close
- * removes it). The header gets a new id and time.
+ * Carry out layers_create in two steps, for a caller that fills the filter page
+ * by page: layers_prepare creates it with the layers of `table` (`fresh` if it
+ * fills none of them); layers_complete gives it its name (before that,
+ * filter_close removes it). The header gets a new id and time.
  */
 int layers_prepare(struct filter **filter, const char *path,
     const struct header *header, const struct table *table,

@@ -18,11 +18,11 @@ int growth_is_full(const struct filter *filter, uint64_t capacity,
     struct error *error);
 
 /*
- * The next layer of `table`, which may be the filter's own or a later one; it
- * is not appended. It is for `wanted` lines, and at least for twice as many as
- * the largest one (of the last generation), which after a merge need not be the
- * last; a generation's first one is for `wanted` lines. Its place is after the
- * others, or with a window where no layer of either table is.
+ * Compute the next layer of `table`, which may be the filter's own or a later
+ * one; it is not appended. It is for `wanted` lines, and at least for twice as
+ * many as the largest one (of the last generation), which after a merge need
+ * not be the last; a generation's first one is for `wanted` lines. Its place is
+ * after the others, or with a window where no layer of either table is.
  *
  * Returns 0; or -1 with `error` filled: STATUS_FULL if the table has no room
  * for it, the capacity is too large for a layer, or it ends beyond `max_bytes`.

@@ -36,9 +36,10 @@
 int window_parse(struct window *window, const char *text);
 
 /*
- * sizing_solve for a filter with this window: `bytes` becomes the maximum size
- * of its file, as long as no generation gets more than a quarter of its lines,
- * and `geometry` the shape of one generation's layer.
+ * Solve for the size as sizing_solve does, for a filter with this window:
+ * `bytes` becomes the maximum size of its file, as long as no generation gets
+ * more than a quarter of its lines, and `geometry` the shape of one
+ * generation's layer.
  */
 int window_solve(struct sizing *sizing, const struct window *window,
     struct error *error);

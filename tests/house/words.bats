@@ -116,6 +116,28 @@ every_help() {
 	[ "$status" -ne 0 ]
 }
 
+# documents: those that users and developers read.
+documents() {
+	ls man/*.[157] README.md NEWS.md SECURITY.md packaging/README.md \
+		src/README.md tests/README.md tests/bench/README.md
+}
+
+@test "documents have no words that are not used any more" {
+	[ "$(documents | wc -l)" -ge 12 ]
+	for file in $(documents); do
+		# the list of words itself names them in its last column
+		sed -E '/^## Words/,/^## /s/\|[^|]*\|$/|/' "$file" \
+			>"$BATS_TEST_TMPDIR/document"
+		if find_old "$BATS_TEST_TMPDIR/document" >"$BATS_TEST_TMPDIR/found"
+		then
+			echo "$file:"
+			cat "$BATS_TEST_TMPDIR/found"
+			bad=1
+		fi
+	done
+	[ -z "${bad:-}" ]
+}
+
 @test "what the search for old words would find" {
 	cat >"$BATS_TEST_TMPDIR/text.c" <<-'END'
 		/* of a power
