@@ -216,27 +216,27 @@ check-asan:
 
 # What concerns threads, under the thread sanitizer. It may not run where
 # addresses are as random as in Debian 12: setarch -R makes them fixed.
+TSAN_TESTS = $(or $(TESTS),tests/behaviour/gzip.bats \
+	tests/behaviour/zstd.bats tests/behaviour/threads.bats \
+	tests/behaviour/shared.bats tests/serve/filters.bats)
 check-tsan:
 	@mkdir -p $(BUILD)/tsan
 	@echo 'int main(void) { return 0; }' >$(BUILD)/tsan/try.c
-	@if ! $(CC) -fsanitize=thread -o $(BUILD)/tsan/try $(BUILD)/tsan/try.c; \
-	then \
-		echo "check-tsan: $(CC) has no thread sanitizer: skipped"; \
-		exit 0; \
-	fi; \
-	fixed="setarch $$(uname -m) -R"; \
+	@$(CC) -fsanitize=thread -o $(BUILD)/tsan/try $(BUILD)/tsan/try.c || { \
+		echo "check-tsan: $(CC) has no thread sanitizer" >&2; \
+		exit 1; \
+	}
+	@fixed="setarch $$(uname -m) -R"; \
 	$$fixed true 2>/dev/null || fixed=; \
-	if ! $$fixed $(BUILD)/tsan/try; then \
-		echo "check-tsan: the thread sanitizer can't run here: skipped"; \
-		exit 0; \
-	fi; \
-	$(MAKE) tests BUILD=$(BUILD)/tsan PROGRAM=$(BUILD)/tsan/bloomdedup \
+	$$fixed $(BUILD)/tsan/try || { \
+		echo "check-tsan: the thread sanitizer can't run here" >&2; \
+		exit 1; \
+	}; \
+	$(MAKE) $(at_once) tests BUILD=$(BUILD)/tsan PROGRAM=$(BUILD)/tsan/bloomdedup \
 		CFLAGS='-O1 -g -fsanitize=thread' && \
 	BUILD='$(abspath $(BUILD))/tsan' \
 		BLOOMDEDUP='$(abspath $(BUILD))/tsan/bloomdedup' \
-		$$fixed tests/run tests/behaviour/gzip.bats \
-		tests/behaviour/zstd.bats tests/behaviour/threads.bats \
-		tests/behaviour/shared.bats tests/serve/filters.bats
+		$$fixed tests/run $(TSAN_TESTS)
 
 # Clients of memcached that no distribution has, against serve.
 check-clients: $(PROGRAM) $(BUILD)/helper
@@ -250,9 +250,12 @@ check-engines: $(PROGRAM)
 		tests/engines/run '$(BUILD)/engines'
 
 # Some of the tests under valgrind.
-check-valgrind: tests
+check-valgrind:
+	@command -v valgrind >/dev/null || \
+		{ echo 'check-valgrind: valgrind is not installed' >&2; exit 1; }
+	$(MAKE) $(at_once) tests
 	BUILD='$(abspath $(BUILD))' BLOOMDEDUP='$(abspath $(PROGRAM))' \
-		tests/valgrind '$(BUILD)/valgrind'
+		tests/valgrind '$(BUILD)/valgrind' $(TESTS)
 
 # Fuzzing with libFuzzer, which clang has: tests/README.md.
 FUZZ_SECONDS = 60
@@ -268,7 +271,7 @@ fuzzers: $(fuzzers) $(seeds)
 fuzz:
 	@command -v clang >/dev/null || \
 		{ echo 'fuzz: clang is not installed' >&2; exit 1; }
-	$(MAKE) fuzzers BUILD=$(BUILD)/fuzz CC=clang \
+	$(MAKE) $(at_once) fuzzers BUILD=$(BUILD)/fuzz CC=clang \
 		CFLAGS='-O2 -g $(SANITIZE) -fsanitize=fuzzer-no-link \
 		-fsanitize-ignorelist=tests/fuzz/ignored \
 		-fsanitize-coverage-ignorelist=tests/fuzz/ignored'
@@ -279,12 +282,14 @@ fuzz:
 # (Debian): 64 bits, 32 bits, big-endian.
 machines = arm64 armhf i386 s390x
 $(machines:%=check-%): check-%:
-	MAKE='$(MAKE)' tests/emulated $* '$(BUILD)/$*' $(TESTS)
+	MAKE='$(MAKE) $(at_once)' tests/emulated $* '$(BUILD)/$*' $(TESTS)
 
 # How fast, beside the neighbours that are installed: tests/bench/README.md.
+# SECTIONS: which of its sections, all by default.
+SECTIONS =
 bench: $(PROGRAM)
 	BLOOMDEDUP='$(abspath $(PROGRAM))' BENCH_DIR='$(abspath $(BUILD))/bench' \
-		CC='$(CC)' tests/bench/run
+		CC='$(CC)' tests/bench/run $(SECTIONS)
 
 clean:
 	rm -rf $(BUILD) $(PROGRAM)
@@ -504,36 +509,58 @@ check-packages:
 
 # What can be said of the source without running it: both compilers with
 # warnings as errors, two analyzers, and tests/house/lint.bats, which `make check`
-# runs too. What isn't installed is skipped with a word.
+# runs too. What isn't installed is skipped with a word. The last line is the sum
+# of these checks.
 
 linted = $(call sources,src/*.c src/*/*.c tests/helpers/*.c tests/unit/*.c \
 	tests/fuzz/*.c)
 CHECKED = $(REQUIRED_CPPFLAGS) $(CPPFLAGS) $(REQUIRED_CFLAGS) $(WARNINGS) \
 	-Werror -DINSTRUCTIONS=plain
+LINT_JOBS = $(shell nproc 2>/dev/null || echo 1)
 # Tests that fail leave what they have to the end of the program.
 LEAKS = -Wno-analyzer-malloc-leak -Wno-analyzer-file-leak
 
 lint:
-	@has() { \
-		command -v "$$1" >/dev/null || \
-			{ echo "lint: $$1 is not installed: skipped"; false; }; \
+	@passed=0 failed=0 skipped=; \
+	check() { \
+		if "$$@"; then \
+			passed=$$((passed + 1)); \
+		else \
+			failed=$$((failed + 1)); \
+		fi; \
 	}; \
-	status=0; \
+	has() { \
+		command -v "$$1" >/dev/null && return; \
+		case " $$skipped " in *" $$1 "*) return 1 ;; esac; \
+		echo "lint: $$1 is not installed: skipped"; \
+		skipped="$$skipped $$1"; \
+		return 1; \
+	}; \
+	analyze() { \
+		printf '%s\n' $(filter-out tests/%,$(linted)) | \
+			xargs -P $(LINT_JOBS) -n 1 gcc $(CHECKED) -O1 -fanalyzer \
+			-S -o /dev/null && \
+		printf '%s\n' $(filter tests/%,$(linted)) | \
+			xargs -P $(LINT_JOBS) -n 1 gcc $(CHECKED) $(LEAKS) -O1 \
+			-fanalyzer -S -o /dev/null; \
+	}; \
 	for cc in gcc clang; do \
-		! has $$cc || $$cc $(CHECKED) -fsyntax-only $(linted) || status=1; \
+		! has $$cc || check $$cc $(CHECKED) -fsyntax-only $(linted); \
 	done; \
-	! has gcc || for file in $(linted); do \
-		case $$file in \
-		tests/*) flags='$(CHECKED) $(LEAKS)' ;; \
-		*) flags='$(CHECKED)' ;; \
-		esac; \
-		gcc $$flags -O1 -fanalyzer -S -o /dev/null $$file || status=1; \
-	done; \
-	! has cppcheck || cppcheck --quiet --std=c11 --error-exitcode=1 \
+	! has gcc || check analyze; \
+	! has cppcheck || check cppcheck --quiet --std=c11 --error-exitcode=1 \
 		--enable=warning,performance,portability --inline-suppr \
-		--suppress=missingIncludeSystem -Isrc $(linted) || status=1; \
-	! has bats || bats tests/house/lint.bats || status=1; \
-	exit $$status
+		--suppress=missingIncludeSystem -Isrc $(linted); \
+	! has bats || check bats tests/house/lint.bats; \
+	set -- $$skipped; \
+	if [ $$# -gt 0 ]; then \
+		echo '--- skipped'; \
+		printf 'lint: %s: not installed\n' "$$@"; \
+		echo "$$passed passed, $$failed failed, $$# skipped"; \
+	else \
+		echo "$$passed passed, $$failed failed"; \
+	fi; \
+	[ $$failed -eq 0 ]
 
 -include $(objects:.o=.d) $(units:.test=.d) $(helpers:=.d)
 -include $(BUILD)/fuzz/replay.d $(replays:=.d) $(fuzzers:=.d)
