@@ -541,7 +541,7 @@ has_temporary() {
 			until_idle $pid
 			echo other >file
 			ends_with 3
-			is_message err 'file: another program has made it'
+			is_message err 'file: another program made this file'
 			echo other | cmp - file
 			[[ $options != *seen* ]] ||
 				run -1 bloomdedup check -q -f seen <<<a

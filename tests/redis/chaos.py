@@ -161,7 +161,7 @@ class Client:
     def report(run, data):
         """Count the lines that it reports as uncertain."""
         global uncertain
-        for many in re.findall(rb": ([0-9,]+) of the next lines may be", data):
+        for many in re.findall(rb"also print ([0-9,]+) of the next lines", data):
             with lock:
                 uncertain += int(many.replace(b",", b""))
             if run.reported is None:
