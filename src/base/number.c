@@ -8,6 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+const uint8_t number_hex_digits[256] = {
+	['0'] = 1, ['1'] = 2, ['2'] = 3, ['3'] = 4, ['4'] = 5, ['5'] = 6,
+	['6'] = 7, ['7'] = 8, ['8'] = 9, ['9'] = 10,
+	['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16
+};
+
 /*
  * Read "12", "1.5", ".5" or "1.5e9" at *text, and move *text past it. strtold
  * would also take blanks, signs, words and hexadecimal digits. It expects a

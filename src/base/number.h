@@ -50,6 +50,9 @@ int number_seconds(const char *text, uint64_t *milliseconds);
  */
 int number_duration(const char *text, uint64_t *seconds);
 
+/* The value of each byte as a hexadecimal digit, and 1; 0: it is none. */
+extern const uint8_t number_hex_digits[256];
+
 /* Returns the value of n hexadecimal digits, at most 7; -1 if one is none. */
 static inline int
 number_hex(const uint8_t *at, int n)
@@ -57,12 +60,11 @@ number_hex(const uint8_t *at, int n)
 	int value = 0;
 
 	for (int i = 0; i < n; i++) {
-		unsigned digit = at[i] - (unsigned)'0';
-		unsigned letter = (at[i] | 0x20u) - 'a';
+		int digit = number_hex_digits[at[i]] - 1;
 
-		if (digit > 9 && letter > 5)
+		if (digit < 0)
 			return -1;
-		value = value << 4 | (int)(digit <= 9 ? digit : letter + 10);
+		value = value << 4 | digit;
 	}
 	return value;
 }

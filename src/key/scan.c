@@ -288,23 +288,43 @@ bits_of(bytes v)
 #endif
 }
 
-static const uint8_t *
-skip(const struct characters *set, const uint8_t *p, const uint8_t *end)
+/* 0xff for each byte that isn't in the set, else 0. */
+INLINE bytes
+not_in(const struct characters *set, bytes v)
 {
 	static const uint8_t bit[16] = { 1, 2, 4, 8, 16, 32, 64, 128 };
 
+	return (bytes)((look_up(set->columns, v & 15) &
+	    look_up(bit, v >> 4)) == 0);
+}
+
+static const uint8_t *
+skip(const struct characters *set, const uint8_t *p, const uint8_t *end)
+{
 	for (; p < end; p += VECTOR_BYTES) {
 		bytes v = load_bytes(p), before = load_bytes(p - 1);
-		bytes found = look_up(set->columns, v & 15) &
-		    look_up(bit, v >> 4);
 		uint64_t stops = bytes_before(p, end) &
-		    bits_of((bytes)((found == 0) &
-		    ((v != '.') | (before == '/'))));
+		    bits_of(not_in(set, v) &
+		    (bytes)((v != '.') | (before == '/')));
 
 		if (stops != 0)
 			return p + lowest_bit(stops);
 	}
 	return end;
+}
+
+/* A bit for each of 64 bytes: is it neither in the set nor a dot? */
+INLINE uint64_t
+others(const struct characters *set, const uint8_t *p)
+{
+	uint64_t bits = 0;
+
+	for (unsigned i = 0; i < 64; i += VECTOR_BYTES) {
+		bytes v = load_bytes(p + i);
+
+		bits |= bits_of(not_in(set, v) & (bytes)(v != '.')) << i;
+	}
+	return bits;
 }
 #else
 static const uint8_t *
@@ -316,7 +336,25 @@ skip(const struct characters *set, const uint8_t *p, const uint8_t *end)
 		p++;
 	return p;
 }
+
+INLINE uint64_t
+others(const struct characters *set, const uint8_t *p)
+{
+	uint64_t bits = 0;
+
+	for (unsigned i = 0; i < 64; i++)
+		bits |= (uint64_t)((set->classes[p[i]] & set->wanted) == 0 &&
+		    p[i] != '.') << i;
+	return bits;
+}
 #endif
+
+static struct query_marks
+query(const struct characters *set, const uint8_t *p)
+{
+	return (struct query_marks){ equal_bytes(p, '&'), equal_bytes(p, '='),
+		others(set, p) };
+}
 
 const struct scan VERSION(scan_) = {
 	.split = split,
@@ -328,5 +366,6 @@ const struct scan VERSION(scan_) = {
 	.json = json,
 	.string_end = string_end,
 	.string_stop = string_stop,
-	.skip = skip
+	.skip = skip,
+	.query = query
 };

@@ -22,6 +22,12 @@ struct characters {
 	uint16_t wanted;
 };
 
+/* What is at each of 64 bytes of a URL's query: bit i is about byte i. */
+struct query_marks {
+	uint64_t ampersands, equals;
+	uint64_t others; /* neither in the set nor a dot */
+};
+
 struct scan {
 	/*
 	 * Find at most `limit` lines in [data, end), which consists of whole
@@ -74,6 +80,9 @@ struct scan {
 	 */
 	const uint8_t *(*skip)(const struct characters *set,
 	    const uint8_t *p, const uint8_t *end);
+	/* The marks of the 64 bytes at p. */
+	struct query_marks (*query)(const struct characters *set,
+	    const uint8_t *p);
 };
 
 /* Returns the version in use, which is that of loops(). */

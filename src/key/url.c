@@ -423,17 +423,19 @@ key_of_parts(const struct url_rules *rules, const struct parts *parts,
 		return (struct key){ start, (size_t)(stop - start) };
 	if (www == 0 && stop == parts->query && !has_query_rules(rules))
 		return (struct key){ start, (size_t)(parts->end - start) };
-	to = append(to, start, parts->host);
-	to = append(to, parts->host + www, stop);
+	if (www > 0) {
+		to = append(to, start, parts->host);
+		start = parts->host + www;
+	}
+	to = append(to, start, stop);
 	if (!has_query_rules(rules)) {
 		to = append(to, parts->query, parts->end);
 	} else if (parts->query < parts->end) {
-		struct reader in = { parts->query + 1, url_find(parts->query,
-			parts->end, '#') };
+		struct reader in = { parts->query + 1, parts->end };
 
 		*to++ = '?';
 		to = url_copy_query(&in, rules, to);
-		if (to == NULL || in.p != in.end)
+		if (to == NULL || (in.p != in.end && *in.p != '#'))
 			return (struct key){ NULL, 0 };
 	}
 	return (struct key){ key, (size_t)(to - key) };

@@ -67,14 +67,11 @@ is_ignored(const char *list, const uint8_t *name, size_t nbytes)
 static int
 is_next_ignored(const struct reader *in, const char *list, uint8_t *to)
 {
-	size_t nbytes = parameter_bytes(in->p, in->end, BY_NAME);
-	struct reader name = { in->p, in->p + nbytes };
-	const uint8_t *end = url_copy(&name, IN_PARAMETER, to);
+	struct reader name = *in;
+	const uint8_t *end = url_copy(&name, IN_PARAMETER & ~EQUALS, to);
 
 	/* what is in no URL is reported by those who copy it */
-	if (end == NULL || name.p != name.end)
-		return 0;
-	return is_ignored(list, to, (size_t)(end - to));
+	return end != NULL && is_ignored(list, to, (size_t)(end - to));
 }
 
 /* --- the form */
@@ -88,76 +85,50 @@ static const struct characters as_is = { {
 	0xf8, 0xf8, 0xf0, 0x54, 0x50, 0x5c, 0xd0, 0x70
 }, url_class, (UNRESERVED & ~DOT) | PLUS | AMPERSAND | EQUALS };
 
-/* What is written as in the form, and what separates it, from `base` on. */
-struct marks {
-	const uint8_t *base;
-	const uint8_t *end; /* where something else begins */
-	uint64_t ampersands, equals; /* bit i: base[i] is one before `end` */
+/* Parameters in their form, which follow each other. */
+struct forms {
+	uint64_t stops; /* bit i: one ends i bytes after their beginning */
+	int others;     /* does one that may not be in its form follow them? */
 };
 
-/*
- * The end of what is written as in the form, from p on: an escape is, too, if
- * its digits are upper case and the byte is neither a space nor unreserved.
- */
-static const uint8_t *
-as_is_end(const uint8_t *p, const uint8_t *end)
-{
-	while ((p = scan()->skip(&as_is, p, end)) < end) {
-		int byte = url_normal_escape(p, end);
-
-		if (byte < 0 || byte == ' ')
-			return p;
-		p += 3;
-	}
-	return end;
-}
-
-static void
-marks_load(struct marks *m, const struct reader *in)
-{
-	static const uint8_t bytes[3] = { '&', '=', '&' };
-	uint64_t bits[3], before = ~(uint64_t)0;
-
-	m->base = in->p;
-	if (m->end <= in->p)
-		m->end = as_is_end(in->p, in->end);
-	if (m->end - m->base < 64)
-		before = ((uint64_t)1 << (m->end - m->base)) - 1;
-	scan()->equal_three(m->base, bytes, bits);
-	m->ampersands = bits[0] & before;
-	m->equals = bits[1] & before;
-}
-
-/*
- * Is the next parameter certainly written in its form? Then *name_bytes becomes
- * the length of its name, and in->p moves behind it.
- */
+/* Is an escape written as in the form? One of a space isn't in it. */
 static int
-is_form(struct reader *in, struct marks *m, size_t *name_bytes)
+is_form_escape(const uint8_t *p, const uint8_t *end)
 {
-	size_t at = (size_t)(in->p - m->base), nbytes;
-	uint64_t ampersands, equals;
+	int byte = url_normal_escape(p, end);
 
-	if (at >= 64 || m->end <= in->p ||
-	    (m->ampersands >> at == 0 && m->end - m->base > 64)) {
-		marks_load(m, in);
-		at = 0;
+	return byte >= 0 && byte != ' ';
+}
+
+/*
+ * Find the parameters in [p, end) that are certainly in their form, up to the
+ * first other one, and to the last one that ends within 64 bytes. Each of them
+ * has one equals sign and then a stop: so from the beginning on, each odd one
+ * of both is an equals sign, each even one a stop.
+ */
+static struct forms
+find_forms(const uint8_t *p, const uint8_t *end)
+{
+	const size_t nbytes = (size_t)(end - p);
+	struct query_marks marks = scan()->query(&as_is, p);
+	uint64_t stops = marks.ampersands, odd, wrong;
+
+	if (nbytes < 64) {
+		const uint64_t last = (uint64_t)1 << nbytes;
+
+		stops = (stops & (last - 1)) | last;
+		marks.others &= last - 1;
 	}
-	ampersands = m->ampersands >> at;
-	if (ampersands != 0)
-		nbytes = (size_t)__builtin_ctzll(ampersands);
-	else if (m->end == in->end)
-		nbytes = (size_t)(in->end - in->p);
-	else
-		return 0;
-	if (nbytes >= 64)
-		return 0;
-	equals = m->equals >> at & (((uint64_t)1 << nbytes) - 1);
-	if (equals == 0 || (equals & (equals - 1)) != 0)
-		return 0;
-	*name_bytes = (size_t)__builtin_ctzll(equals);
-	in->p += nbytes;
-	return 1;
+	odd = quotes_parity(stops | marks.equals);
+	wrong = (stops & odd) | (marks.equals & ~odd);
+	for (uint64_t left = marks.others; left != 0; left &= left - 1) {
+		unsigned at = (unsigned)__builtin_ctzll(left);
+
+		if (!is_form_escape(p + at, end))
+			wrong |= (uint64_t)1 << at;
+	}
+	stops &= (wrong & -wrong) - 1;
+	return (struct forms){ stops, wrong != 0 || stops == 0 };
 }
 
 /*
@@ -301,14 +272,14 @@ keep_once(uint8_t *start, uint8_t *end)
 
 /* --- all of it */
 
-/* As many parameters are sorted in a table; more of them as text. */
+/* As many parameters are sorted in a table, by a word's bits; more as text. */
 #define TABLE_MAX 64
+/* So many are compared at once. */
+#define FIRST_STEP 8
 
 struct parameter {
 	const uint8_t *at; /* in the input, or in `room` of the table */
 	size_t nbytes;
-	size_t compared;   /* bytes at its beginning that decide the order */
-	uint64_t first;    /* the first eight of these as a number */
 };
 
 /* Parameters of a query that are kept, and where they are to be written. */
@@ -316,12 +287,32 @@ struct table {
 	const struct url_rules *rules;
 	enum order order;
 	int sorts;
-	int is_long; /* some were written before, so the text isn't in order */
-	size_t count;
+	int needs_names; /* some are left out by name, or only names count */
+	int is_long;     /* some were written before: the text isn't in order */
+	int is_as_read;  /* all are in their form and in order in the input */
+	unsigned count;
 	struct parameter parameters[TABLE_MAX]; /* as they came */
+	uint64_t first[TABLE_MAX + FIRST_STEP]; /* of each: first_eight */
+	uint64_t last_first; /* of the last one */
 	uint8_t *to;   /* where the text of those before these ends */
 	uint8_t *room; /* for those that aren't written as in the input */
 };
+
+static size_t
+name_bytes(const struct parameter *parameter)
+{
+	return parameter_bytes(parameter->at, parameter->at +
+	    parameter->nbytes, BY_NAME);
+}
+
+/* How many bytes at its beginning decide the order? */
+static inline size_t
+compared_bytes(const struct parameter *parameter, enum order order)
+{
+	if (order == BY_NAME)
+		return name_bytes(parameter);
+	return parameter->nbytes;
+}
 
 /*
  * The first eight of nbytes bytes as a number, the first one the most
@@ -341,122 +332,195 @@ first_eight(const uint8_t *p, size_t nbytes)
 }
 
 /* Is a parameter greater than another one? No zeros are in a parameter. */
-static unsigned
-is_greater(const struct parameter *a, const struct parameter *b)
+static int
+is_greater(const struct table *t, unsigned i, unsigned j)
 {
-	if (a->first != b->first)
-		return a->first > b->first;
-	return compare(a->at, a->compared, b->at, b->compared) > 0;
+	const struct parameter *a = &t->parameters[i], *b = &t->parameters[j];
+
+	if (t->first[i] != t->first[j])
+		return t->first[i] > t->first[j];
+	return compare(a->at, compared_bytes(a, t->order), b->at,
+	    compared_bytes(b, t->order)) > 0;
+}
+
+/* An insertion sort of parameters most of which are in order already. */
+static void
+finish_sort(const struct table *t, unsigned sorted[TABLE_MAX])
+{
+	for (unsigned i = 1; i < t->count; i++) {
+		unsigned next = sorted[i], place = i;
+
+		for (; place > 0 && is_greater(t, sorted[place - 1], next);
+		    place--)
+			sorted[place] = sorted[place - 1];
+		sorted[place] = next;
+	}
 }
 
 /*
- * Which parameter has which place in the order: how many are smaller, or the
- * same and came before. Comparing each with each takes no branch that depends
- * on the order, which can't be predicted; so it is faster than sorting as long
- * as they are few.
+ * The table's parameters in order. The place of each is the number of those
+ * whose first eight bytes are smaller. Comparing each with each takes no branch
+ * that depends on the order, which can't be predicted; so it is faster than
+ * sorting as long as they are few.
  */
 static void
-find_places(const struct table *t, unsigned at_place[TABLE_MAX])
+sort_table(struct table *t, unsigned sorted[TABLE_MAX])
 {
-	unsigned places[TABLE_MAX];
+	const unsigned count = t->count;
+	uint64_t taken = 0; /* bit i: place i is */
+	int has_same = 0;
 
-	for (unsigned i = 0; i < t->count; i++) {
-		places[i] = i;
-		for (unsigned j = 0; j < i; j++) {
-			unsigned greater = is_greater(&t->parameters[j],
-			    &t->parameters[i]);
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < FIRST_STEP; i++)
+		t->first[count + i] = UINT64_MAX; /* as if it were last */
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t first = t->first[i];
+		unsigned place = 0;
 
-			places[j] += greater;
-			places[i] -= greater;
+		for (unsigned j = 0; j < count; j += FIRST_STEP) {
+#pragma GCC unroll 8
+			for (unsigned k = 0; k < FIRST_STEP; k++)
+				place += t->first[j + k] < first;
 		}
+		for (; taken >> place & 1; place++)
+			has_same = 1;
+		taken |= (uint64_t)1 << place;
+		sorted[place] = i;
 	}
-	for (unsigned i = 0; i < t->count; i++)
-		at_place[places[i]] = i;
+	if (has_same)
+		finish_sort(t, sorted);
 }
 
 /* Write the table's parameters, each with an ampersand, and empty it. */
 static void
 write_parameters(struct table *t)
 {
-	unsigned at_place[TABLE_MAX];
+	unsigned sorted[TABLE_MAX], count = t->count;
+	uint8_t *to = t->to;
 
 	if (t->sorts)
-		find_places(t, at_place);
-	for (size_t i = 0; i < t->count; i++) {
-		size_t next = t->sorts ? at_place[i] : i;
-		const struct parameter *parameter = &t->parameters[next];
+		sort_table(t, sorted);
+	for (unsigned i = 0; i < count; i++) {
+		unsigned next = t->sorts ? sorted[i] : i;
+		struct parameter parameter = t->parameters[next];
 
 		/* a fixed number of bytes: no branch depends on the length */
-		memcpy(t->to, parameter->at, URL_STEP);
-		if (parameter->nbytes > URL_STEP)
-			memcpy(t->to, parameter->at, parameter->nbytes);
-		t->to += parameter->nbytes;
-		*t->to++ = '&';
+		memcpy(to, parameter.at, URL_STEP);
+		if (parameter.nbytes > URL_STEP)
+			memcpy(to, parameter.at, parameter.nbytes);
+		to += parameter.nbytes;
+		*to++ = '&';
 	}
+	t->to = to;
 	t->count = 0;
 }
 
-/*
- * Take the next parameter by the rules, to `room` unless it is in its form
- * already. Its `at` is NULL at an invalid percent-encoding.
- */
-static struct parameter
-take_parameter(struct reader *in, const struct url_rules *rules,
-    enum order order, struct marks *marks, uint8_t *room)
+/* Add a parameter to the table, where there must be room. */
+static inline void
+keep_parameter(struct table *t, const struct parameter *new)
 {
-	struct parameter new = { .at = in->p };
-	const uint8_t *end;
-	size_t name_bytes;
+	uint64_t first = first_eight(new->at, compared_bytes(new, t->order));
 
-	if (rules->switches & URL_FORM && is_form(in, marks, &name_bytes)) {
-		new.nbytes = (size_t)(in->p - new.at);
-	} else {
-		new.at = room;
-		if (rules->switches & URL_FORM)
-			end = copy_form(in, room);
-		else
-			end = url_copy(in, IN_PARAMETER, room);
-		if (end == NULL)
-			return (struct parameter){ .at = NULL };
-		new.nbytes = (size_t)(end - room);
-		name_bytes = (size_t)(url_find(room, end, '=') - room);
+	t->is_as_read &= t->last_first < first;
+	t->last_first = first;
+	t->first[t->count] = first;
+	t->parameters[t->count++] = *new;
+}
+
+/*
+ * Take the next parameters as they are, as long as they are in their form; move
+ * in->p to the next one, or behind the end. Returns whether that may be in its
+ * form, too.
+ */
+static int
+take_forms(struct table *t, struct reader *in)
+{
+	const struct url_rules *rules = t->rules;
+	const uint8_t *start = in->p, *at = start;
+	struct forms forms = find_forms(start, in->end);
+	uint64_t stops = forms.stops;
+
+	for (; stops != 0 && t->count < TABLE_MAX; stops &= stops - 1) {
+		const uint8_t *stop = start + __builtin_ctzll(stops);
+		struct parameter new = { at, (size_t)(stop - at) };
+
+		at = stop + 1;
+		if (t->needs_names) {
+			size_t nbytes = name_bytes(&new);
+
+			if (is_ignored(rules->ignore, new.at, nbytes))
+				continue;
+			if (rules->switches & URL_VALUES)
+				new.nbytes = nbytes;
+			if (new.nbytes == 0)
+				continue;
+		}
+		keep_parameter(t, &new);
 	}
-	if (rules->switches & URL_VALUES)
-		new.nbytes = name_bytes;
-	new.compared = order == BY_NAME ? name_bytes : new.nbytes;
-	new.first = first_eight(new.at, new.compared);
-	return new;
+	in->p = at;
+	return !forms.others || stops != 0;
+}
+
+/*
+ * Take the next parameter by the rules; it needs `*room`, which moves on. Moves
+ * in->p to what is behind it. Returns -1 at an invalid percent-encoding.
+ */
+static int
+take_copied(struct table *t, struct reader *in, uint8_t **room)
+{
+	const unsigned set = t->rules->switches;
+	struct parameter new;
+	int is_left_out = t->rules->ignore[0] != '\0' &&
+	    is_next_ignored(in, t->rules->ignore, *room);
+	const uint8_t *end;
+
+	t->is_as_read = 0;
+	if (set & URL_FORM)
+		end = copy_form(in, *room);
+	else
+		end = url_copy(in, IN_PARAMETER, *room);
+	if (end == NULL)
+		return -1;
+	new = (struct parameter){ *room, (size_t)(end - *room) };
+	if (set & URL_VALUES)
+		new.nbytes = name_bytes(&new);
+	if (set & (URL_FORM | URL_VALUES) && new.nbytes == 0)
+		is_left_out = 1;
+	if (!is_left_out) {
+		*room += new.nbytes;
+		keep_parameter(t, &new);
+	}
+	return 0;
 }
 
 /* Take the parameters up to the end, or to a byte that is in no query. */
 static int
 take_parameters(struct table *t, struct reader *in)
 {
-	const struct url_rules *rules = t->rules;
-	const int drops_empty = rules->switches & (URL_FORM | URL_VALUES);
-	struct marks marks = { .base = in->p, .end = in->p };
 	uint8_t *room = t->room;
 
-	for (;; in->p++) {
-		int is_ignored = rules->ignore[0] != '\0' &&
-		    is_next_ignored(in, rules->ignore, room);
-		struct parameter new = take_parameter(in, rules, t->order,
-		    &marks, room);
+	for (;;) {
+		int has_form = 0;
 
-		if (new.at == NULL)
-			return -1;
-		if (!is_ignored && !(drops_empty && new.nbytes == 0)) {
-			if (new.at == room)
-				room += new.nbytes;
-			t->parameters[t->count++] = new;
-		}
-		if (in->p == in->end || *in->p != '&')
-			return 0;
 		if (t->count == TABLE_MAX) {
 			write_parameters(t);
 			t->is_long = 1;
+			t->is_as_read = 0;
 			room = t->room;
 		}
+		if (t->rules->switches & URL_FORM)
+			has_form = take_forms(t, in);
+		if (in->p > in->end) {
+			in->p = in->end;
+			return 0;
+		}
+		if (has_form || t->count == TABLE_MAX)
+			continue;
+		if (take_copied(t, in, &room) < 0)
+			return -1;
+		if (in->p == in->end || *in->p != '&')
+			return 0;
+		in->p++;
 	}
 }
 
@@ -464,6 +528,7 @@ uint8_t *
 url_copy_query(struct reader *in, const struct url_rules *rules, uint8_t *to)
 {
 	const int sorts_whole = rules->switches & (URL_FORM | URL_VALUES);
+	const uint8_t *query = in->p;
 	uint8_t *start = to;
 	struct table t;
 
@@ -472,12 +537,20 @@ url_copy_query(struct reader *in, const struct url_rules *rules, uint8_t *to)
 	t.rules = rules;
 	t.order = sorts_whole ? BY_WHOLE : BY_NAME;
 	t.sorts = rules->sort || sorts_whole;
+	t.needs_names = rules->ignore[0] != '\0' ||
+	    rules->switches & URL_VALUES;
 	t.is_long = 0;
+	t.is_as_read = rules->switches & URL_FORM && !t.needs_names;
+	t.last_first = 0;
 	t.count = 0;
 	t.to = to;
 	t.room = to + URL_QUERY_ROOM(in->end - in->p);
 	if (take_parameters(&t, in) < 0)
 		return NULL;
+	if (t.is_as_read) {
+		memcpy(to, query, (size_t)(in->p - query));
+		return to + (in->p - query);
+	}
 	write_parameters(&t);
 	if (t.to == start)
 		return start - 1; /* without its question mark */

@@ -5,7 +5,7 @@ const uint16_t url_class[256] = {
 	['-'] = MARK, ['.'] = DOT, ['_'] = MARK, ['~'] = MARK,
 	['!'] = SUB, ['$'] = SUB, ['&'] = AMPERSAND, ['\''] = SUB, ['('] = SUB,
 	[')'] = SUB, ['*'] = SUB, ['+'] = SUB | PLUS, [','] = SUB, [';'] = SUB,
-	['='] = SUB | EQUALS,
+	['='] = EQUALS,
 	[':'] = COLON, ['@'] = PATH, ['/'] = PATH, ['?'] = QUERY,
 	['"'] = ENCODED, ['<'] = ENCODED, ['>'] = ENCODED, ['['] = ENCODED,
 	[']'] = ENCODED, ['\\'] = ENCODED, ['^'] = ENCODED, ['`'] = ENCODED,

@@ -16,17 +16,17 @@ enum {
 	DIGIT = 1 << 2,
 	MARK = 1 << 3,   /* the rest of unreserved: - _ ~ */
 	DOT = 1 << 4,    /* the dot, which is also unreserved */
-	SUB = 1 << 5,    /* sub-delims, but for the ampersand */
+	SUB = 1 << 5,    /* sub-delims, but for & and = */
 	AMPERSAND = 1 << 6,
 	ENCODED = 1 << 7, /* counts as percent-encoded in path and query */
 	COLON = 1 << 8,
 	PATH = 1 << 9,   /* @ / */
 	QUERY = 1 << 10, /* ? */
 	PLUS = 1 << 11,  /* +, which is in SUB, too */
-	EQUALS = 1 << 12, /* =, likewise */
+	EQUALS = 1 << 12,
 	ALPHA = LOWER | UPPER,
 	UNRESERVED = ALPHA | DIGIT | MARK | DOT,
-	SUB_DELIMS = SUB | AMPERSAND,
+	SUB_DELIMS = SUB | AMPERSAND | EQUALS,
 	IN_PATH = UNRESERVED | SUB_DELIMS | COLON | PATH | ENCODED,
 	IN_QUERY = IN_PATH | QUERY,
 	IN_PARAMETER = IN_QUERY & ~AMPERSAND

@@ -167,11 +167,24 @@ skip_model(const struct characters *set, const uint8_t *p, const uint8_t *end)
 	return p;
 }
 
+/* A bit for each of 64 bytes that is neither in the set nor a dot. */
+static uint64_t
+others_model(const struct characters *set, const uint8_t *p)
+{
+	uint64_t bits = 0;
+
+	for (unsigned i = 0; i < 64; i++)
+		bits |= (uint64_t)(p[i] != '.' &&
+		    !(set->columns[p[i] % 16] >> p[i] / 16 & 1)) << i;
+	return bits;
+}
+
 static void
 test_skip(const struct scan *k, const char *name)
 {
 	uint8_t memory[1 + 256 + LOOPS_PADDING], *data = memory + 1;
-	size_t wrong = 0, stops = 0;
+	size_t wrong = 0, stops = 0, wrong_marks = 0;
+	struct query_marks marks;
 
 	for (int round = 0; round < 20000; round++) {
 		uint16_t classes[256] = { 0 };
@@ -189,14 +202,20 @@ test_skip(const struct scan *k, const char *name)
 		for (size_t i = 0; i < sizeof memory; i++)
 			memory[i] = random64() % 64 != 0 ? 'a' :
 			    random64() % 2 == 0 ? (uint8_t)random64() :
-			    (uint8_t)('.' + random64() % 2);
+			    (uint8_t)"./&="[random64() % 4];
 		found = k->skip(&set, data, end);
 		wrong += found != skip_model(&set, data, end);
 		stops += found < end;
+		marks = k->query(&set, data);
+		wrong_marks += marks.ampersands != mask_of(data, "&", 1) ||
+		    marks.equals != mask_of(data, "=", 1) ||
+		    marks.others != others_model(&set, data);
 	}
 	tap_ok(wrong == 0 && stops > 1000 && stops < 19000,
 	    "%s: what isn't in a set: %zu of %zu stops are wrong", name,
 	    wrong, stops);
+	tap_ok(wrong_marks == 0, "%s: what is in a query: %zu are wrong", name,
+	    wrong_marks);
 }
 
 /* One field after the other. */
