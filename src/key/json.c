@@ -131,6 +131,26 @@ digits_end(const uint8_t *p, const uint8_t *end)
 	return p > start ? p : NULL;
 }
 
+/* The end of the number at p; NULL if there is none. */
+static const uint8_t *
+number_end(const uint8_t *p, const uint8_t *end)
+{
+	if (p < end && *p == '-')
+		p++;
+	if (p < end && *p == '0')
+		p++; /* a number has no other digit after it */
+	else
+		p = digits_end(p, end);
+	if (p != NULL && p < end && *p == '.')
+		p = digits_end(p + 1, end);
+	if (p == NULL || p == end || (*p != 'e' && *p != 'E'))
+		return p;
+	p++;
+	if (p < end && (*p == '+' || *p == '-'))
+		p++;
+	return digits_end(p, end);
+}
+
 /* The end of the number, true, false or null at p; NULL if there is none. */
 static const uint8_t *
 scalar_end(const uint8_t *p, const uint8_t *end)
@@ -143,16 +163,7 @@ scalar_end(const uint8_t *p, const uint8_t *end)
 		if ((size_t)(end - p) >= n && memcmp(p, words[i], n) == 0)
 			return p + n;
 	}
-	p += p < end && *p == '-';
-	p = p < end && *p == '0' ? p + 1 : digits_end(p, end);
-	if (p != NULL && p < end && *p == '.')
-		p = digits_end(p + 1, end);
-	if (p != NULL && p < end && (*p == 'e' || *p == 'E')) {
-		p++;
-		p += p < end && (*p == '+' || *p == '-');
-		p = digits_end(p, end);
-	}
-	return p;
+	return number_end(p, end);
 }
 
 /* --- pointers */
@@ -521,6 +532,15 @@ take_simple(struct taker *t, int decode)
 	return 0;
 }
 
+/* Take the name of a member, and the colon after it. */
+static int
+take_name(struct taker *t)
+{
+	if (take_string(t, 0) < 0 || !take_byte(t, ':'))
+		return -1;
+	return 0;
+}
+
 /* Take any value; without recursion, since the input sets its depth. */
 static int
 take_value(struct taker *t)
@@ -529,9 +549,8 @@ take_value(struct taker *t)
 	unsigned depth = 0;
 
 	for (;;) {
-		/* the value of a member comes after a name and a colon */
 		if (depth > 0 && closing[depth - 1] == '}' &&
-		    (take_string(t, 0) < 0 || !take_byte(t, ':')))
+		    take_name(t) < 0)
 			return -1;
 		if (take_byte(t, '{') || take_byte(t, '[')) {
 			if (depth == JSON_DEPTH_MAX)

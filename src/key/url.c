@@ -147,23 +147,35 @@ copy_port(struct reader *in, const char *port, uint8_t *to)
 	return to + nbytes;
 }
 
-/* What follows "//", up to the path. */
+/* What is before the host, up to an at sign, if there is one. */
 static uint8_t *
-copy_authority(struct reader *in, const struct url_rules *rules,
-    const char *port, uint8_t *to)
+copy_user(struct reader *in, uint8_t *to)
 {
 	const uint8_t *at = in->p;
 
 	while (at < in->end && *at != '@' && *at != '/' && *at != '?')
 		at++;
-	if (at < in->end && *at == '@') {
-		to = url_copy(in, UNRESERVED | SUB_DELIMS | COLON, to);
-		if (to == NULL || in->p++ != at)
-			return NULL;
-		*to++ = '@';
-	}
-	to = copy_host(in, rules, to);
-	if (to != NULL && in->p < in->end && *in->p == ':') {
+	if (at == in->end || *at != '@')
+		return to;
+	to = url_copy(in, UNRESERVED | SUB_DELIMS | COLON, to);
+	if (to == NULL || in->p != at)
+		return NULL;
+	in->p++;
+	*to++ = '@';
+	return to;
+}
+
+/* What follows "//", up to the path. */
+static uint8_t *
+copy_authority(struct reader *in, const struct url_rules *rules,
+    const char *port, uint8_t *to)
+{
+	to = copy_user(in, to);
+	if (to != NULL)
+		to = copy_host(in, rules, to);
+	if (to == NULL)
+		return NULL;
+	if (in->p < in->end && *in->p == ':') {
 		in->p++;
 		to = copy_port(in, port, to);
 	}
