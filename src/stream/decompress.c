@@ -194,54 +194,82 @@ is_at_frame(const struct decompressor *d)
 	return head != NULL && head->codec == d->head->codec;
 }
 
+/*
+ * Decompress what was read, until the codec wants more bytes or more room, or
+ * fails, or until a frame ends and none follows in what was read.
+ */
+static void
+run_codec(struct decompressor *d)
+{
+	do {
+		d->result = d->head->codec->run(d->state, &d->io, &d->reason);
+	} while (d->result == CODEC_ENDS && is_at_frame(d));
+}
+
+/* Read more of an unfinished frame. -1 if reading fails or there is no more. */
+static int
+read_on(struct decompressor *d, const char **wrong)
+{
+	if (read_packed(d, 1) < 0)
+		return -1;
+	if (d->io.in_bytes > 0)
+		return 0;
+	*wrong = say(d, "the %s data ends too early");
+	return -1;
+}
+
+/*
+ * No frame follows. Zeros at the end are padding, as for gzip(1); anything else
+ * is reported. Returns 0, or -1 if reading fails.
+ */
+static int
+skip_padding(struct decompressor *d, const char **wrong)
+{
+	struct codec_io *io = &d->io;
+
+	while (io->in_bytes > 0 && *io->in == 0) {
+		io->in++;
+		io->in_bytes--;
+		if (read_packed(d, 1) < 0)
+			return -1;
+	}
+	if (io->in_bytes > 0)
+		*wrong = say(d, "something that is not %s follows the data; it"
+		    " is ignored");
+	return 0;
+}
+
 ssize_t
 decompress_read(struct decompressor *d, uint8_t *data, size_t nbytes,
     const char **wrong)
 {
-	struct codec_io *io = &d->io;
-
 	*wrong = NULL;
-	io->out = data;
-	io->out_bytes = nbytes;
+	d->io.out = data;
+	d->io.out_bytes = nbytes;
 	for (;;) {
-		while (d->result == CODEC_GOES_ON ||
-		    (d->result == CODEC_ENDS && is_at_frame(d))) {
-			d->result = d->head->codec->run(d->state, io,
-			    &d->reason);
-			if (d->result == CODEC_GOES_ON)
-				break;
-		}
-		if (io->out > data)
-			return io->out - data;
-		if (d->result == CODEC_FAILS) {
-			*wrong = d->reason != NULL ? d->reason :
-			    say(d, "the %s data is damaged");
+		if (d->result == CODEC_GOES_ON ||
+		    (d->result == CODEC_ENDS && is_at_frame(d)))
+			run_codec(d);
+		if (d->io.out > data)
+			return d->io.out - data;
+		switch (d->result) {
+		case CODEC_GOES_ON:
+			if (read_on(d, wrong) < 0)
+				return -1;
+			break;
+		case CODEC_ENDS:
+			/* perhaps the next frame's beginning isn't read yet */
+			if (read_packed(d, d->head->nbytes) < 0)
+				return -1;
+			if (!is_at_frame(d))
+				return skip_padding(d, wrong);
+			break;
+		case CODEC_FAILS:
+			*wrong = d->reason;
+			if (*wrong == NULL)
+				*wrong = say(d, "the %s data is damaged");
 			return -1;
 		}
-		if (d->result == CODEC_GOES_ON) {
-			if (read_packed(d, 1) < 0)
-				return -1;
-			if (io->in_bytes == 0) {
-				*wrong = say(d, "the %s data ends too early");
-				return -1;
-			}
-			continue;
-		}
-		if (read_packed(d, d->head->nbytes) < 0)
-			return -1;
-		if (is_at_frame(d))
-			continue;
-		/* Zeros at the end are padding, as for gzip(1). */
-		while (io->in_bytes > 0 && *io->in == 0) {
-			io->in++;
-			io->in_bytes--;
-			if (read_packed(d, 1) < 0)
-				return -1;
-		}
-		if (io->in_bytes > 0)
-			*wrong = say(d, "something that is not %s follows the"
-			    " data; it is ignored");
-		return 0;
 	}
 }
 
