@@ -119,35 +119,54 @@ parse_storage(struct line *line, struct request *request)
 	return nbytes + (size_t)end;
 }
 
-/* Up to two words, then "noreply", which may be a word: a filter's name. */
+/*
+ * Take "noreply" off the end of the line's words. The word after the verb isn't
+ * one where it is the name of a filter, which may be called so.
+ */
+static void
+take_noreply(struct line *line, struct request *request)
+{
+	unsigned least = 2;
+
+	if (request->verb == VERB_FAILED || request->verb == VERB_VERBOSITY)
+		least = 1;
+	if (line->count > least && line->count <= WORDS_MAX &&
+	    bytes_are(line->word[line->count - 1], "noreply")) {
+		request->noreply = 1;
+		line->count--;
+	}
+}
+
+/* Up to two words after the verb, and "noreply". */
 static size_t
 parse_words(struct line *line, struct request *request)
 {
-	int names = request->verb != VERB_FAILED &&
-	    request->verb != VERB_VERBOSITY;
-	unsigned count;
-
 	split(line);
-	count = line->count;
-	request->noreply = count > 1 + (unsigned)names && count <= WORDS_MAX &&
-	    bytes_are(line->word[count - 1], "noreply");
-	count -= (unsigned)request->noreply;
+	take_noreply(line, request);
 	if (request->verb == VERB_FAILED)
 		return 0;
-	if (count < line->row->least)
+	if (line->count < line->row->least)
 		return fail(request, "ERROR");
 	/* stats cachedump has two numbers, which mean nothing here */
-	if (count == 4 && request->verb == VERB_STATS &&
+	if (line->count == 4 && request->verb == VERB_STATS &&
 	    bytes_are(line->word[1], "cachedump"))
-		count = 2;
-	if (count > 3)
+		line->count = 2;
+	if (line->count > 3)
 		return fail(request, MALFORMED);
-	if (count > 2)
+	if (line->count > 2)
 		request->value = line->word[2];
-	if (count > 1)
+	if (line->count > 1)
 		request->key = line->word[1];
 	if (request->key.nbytes > line->limits->key)
 		return fail(request, "CLIENT_ERROR key too long");
+	return 0;
+}
+
+/* "touch KEY TIME [noreply]" */
+static size_t
+parse_touch(struct line *line, struct request *request)
+{
+	parse_words(line, request);
 	if (request->verb == VERB_TOUCH &&
 	    bytes_to_integer(request->value, 1, &request->time) < 0)
 		return fail(request, "CLIENT_ERROR invalid exptime argument");
@@ -181,7 +200,7 @@ static const struct row rows[] = {
 	{ "prepend", VERB_FAILED, parse_storage, 5, NO_VALUES },
 	{ "cas", VERB_FAILED, parse_storage, 6, NO_VALUES },
 	{ "delete", VERB_DELETE, parse_words, 2, NULL },
-	{ "touch", VERB_TOUCH, parse_words, 3, NULL },
+	{ "touch", VERB_TOUCH, parse_touch, 3, NULL },
 	{ "stats", VERB_STATS, parse_words, 1, NULL },
 	{ "try", VERB_TRY, parse_words, 2, NULL },
 	{ "setmem", VERB_SETMEM, parse_words, 2, NULL },

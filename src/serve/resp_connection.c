@@ -112,30 +112,48 @@ client(struct resp *r)
 	}
 }
 
+/* The version of the protocol that HELLO asks for: that in use if for none. */
+static int64_t
+take_version(struct resp *r)
+{
+	int64_t version = r->resp3 ? 3 : 2;
+
+	if (r->kept > 1 && bytes_to_integer(resp_kept(r, 1), 1, &version) < 0)
+		version = 0;
+	if (version != 2 && version != 3)
+		resp_refuse(r, "NOPROTO unsupported protocol version");
+	return version;
+}
+
+/* An option of HELLO, from word i on. Returns its last word. */
+static unsigned
+take_hello_option(struct resp *r, unsigned i)
+{
+	unsigned left = r->kept - i - 1;
+
+	if (resp_is(r, i, "AUTH") && left >= 2) {
+		if (!resp_is(r, i + 1, "DEFAULT"))
+			resp_refuse(r, WRONG_PASSWORD);
+		return i + 2;
+	}
+	if (resp_is(r, i, "SETNAME") && left >= 1) {
+		set_name(r, i + 1);
+		return i + 1;
+	}
+	resp_refuse(r, "ERR Syntax error in HELLO option '%.128s'",
+	    resp_string(r, i));
+	return i;
+}
+
 static void
 hello(struct resp *r)
 {
 	static const char *const texts[] = { "server", "bloomdedup",
 		"version", LIKE_REDIS, "mode", "standalone", "role", "master" };
-	int64_t version = r->resp3 ? 3 : 2;
+	int64_t version = take_version(r);
 
-	if ((r->kept > 1 && bytes_to_integer(resp_kept(r, 1), 1,
-	    &version) < 0) || (version != 2 && version != 3))
-		resp_refuse(r, "NOPROTO unsupported protocol version");
-	for (unsigned i = 2; i < r->kept && r->refusal == NULL; i++) {
-		unsigned left = r->kept - i - 1;
-
-		if (resp_is(r, i, "AUTH") && left >= 2) {
-			if (!resp_is(r, i + 1, "DEFAULT"))
-				resp_refuse(r, WRONG_PASSWORD);
-			i += 2;
-		} else if (resp_is(r, i, "SETNAME") && left >= 1) {
-			set_name(r, ++i);
-		} else {
-			resp_refuse(r, "ERR Syntax error in HELLO option"
-			    " '%.128s'", resp_string(r, i));
-		}
-	}
+	for (unsigned i = 2; i < r->kept && r->refusal == NULL; i++)
+		i = take_hello_option(r, i);
 	if (r->refusal != NULL)
 		return;
 	r->resp3 = version == 3;

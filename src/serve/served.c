@@ -281,10 +281,30 @@ tell_lost(const struct served *s, enum filter_state state)
 	    s->stored);
 }
 
+/* Was its file looked at in this second? */
+static int
+is_known(const struct served *s)
+{
+	return s->looked == s->pool->second &&
+	    (s->filter != NULL || s->reason != NULL);
+}
+
+/* Close the filter, unless the file is still the one that was opened. */
+static void
+close_unless_current(struct served *s)
+{
+	enum filter_state state = filter_state(s->filter);
+
+	if (state == FILTER_REPLACED || state == FILTER_OVERWRITTEN)
+		tell_lost(s, state);
+	s->stored = 0;
+	if (state != FILTER_CURRENT)
+		close_filter(s, &(struct error){ 0 });
+}
+
 int
 served_look(struct served *s, int now)
 {
-	enum filter_state state;
 	struct error error; /* large, and seldom used: not cleared each time */
 	int result;
 
@@ -292,20 +312,15 @@ served_look(struct served *s, int now)
 		leave_list(s);
 		enter_list(s);
 	}
-	/* a sweep has digests that only this filter knows */
-	if (s->slot >= 0 || (!now && s->looked == s->pool->second &&
-	    (s->filter != NULL || s->reason != NULL)))
+	if (s->slot >= 0)
+		return 0; /* a sweep has digests that only this filter knows */
+	if (!now && is_known(s))
 		return 0;
 	s->looked = s->pool->second;
-	if (s->filter != NULL) {
-		state = filter_state(s->filter);
-		if (state == FILTER_REPLACED || state == FILTER_OVERWRITTEN)
-			tell_lost(s, state);
-		s->stored = 0;
-		if (state == FILTER_CURRENT)
-			return 0;
-		close_filter(s, &(struct error){ 0 });
-	}
+	if (s->filter != NULL)
+		close_unless_current(s);
+	if (s->filter != NULL)
+		return 0;
 	result = start(s, NULL, &error);
 	set_reason(s, result < 0 ? error.text : NULL);
 	s->is_locked = result < 0 && error.status == STATUS_LOCKED;
