@@ -86,7 +86,7 @@ struct chunk {
 };
 void chunk_free(struct chunk *chunk);
 
-/* Returns the plan's paths must live as long as the input. */
+/* Returns a new input. The plan's paths must live as long as it. */
 struct input *input_new(const struct inputs *plan);
 void input_free(struct input *input);
 
