@@ -189,7 +189,8 @@ command_print_help(enum command_id id, int brief)
 		putchar('\n');
 		put_wrapped(command->outro, 0);
 	}
-	puts("\nThe manual: man bloomdedup");
+	printf("\nThe manual: man %s\n",
+	    command->manual != NULL ? command->manual : "bloomdedup");
 }
 
 static int

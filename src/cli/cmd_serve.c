@@ -59,6 +59,7 @@ const struct command command_serve = {
 	    " before; 'get NAME|SUBKEY' asks without remembering. Clients of"
 	    " Redis use BF.ADD and RedisBloom's other commands. The manual has"
 	    " all of them.",
+	.manual = "bloomdedup-serve",
 	.takes = "serve takes its directory as an option: -d DIR",
 	.needs = "directory",
 };

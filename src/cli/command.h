@@ -40,6 +40,7 @@ struct command {
 	const char *intro;   /* text that says what the command does; help wraps
 			      * it */
 	const char *outro;   /* text at the end of its help, or NULL */
+	const char *manual;  /* name of its manual page; NULL: bloomdedup */
 
 	/*
 	 * The least and the most operands; `takes` is the message for another

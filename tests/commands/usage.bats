@@ -313,6 +313,7 @@ for line in sys.stdin: json.loads(line)' <out
 		cmp version version2
 	done
 	[ "$(wc -c <version)" -gt 12 ]
+	[ "$(bloomdedup serve -h | tail -n 1)" = 'The manual: man bloomdedup-serve' ]
 	# help wins over what is missing
 	bloomdedup add --help | grep -q Usage
 	bloomdedup check -f missing --help | grep -q Usage
