@@ -42,6 +42,8 @@
 #define CACHE_SAMPLE 64
 /* How many unchanged pages are written, too, to save a call. */
 #define WRITE_GAP 4
+/* Of a cold layer, so many pages are looked at to have them read in advance. */
+#define WRITE_AHEAD 512
 
 /* The unit of mmap(2): at least PAGE_BYTES, on some machines 16 or 64 KiB. */
 static size_t
@@ -359,7 +361,10 @@ pages_page(const struct pages *p, uint64_t number)
 	return p->buffer;
 }
 
-/* The end of the run of pages, starting at `first`, that one call writes. */
+/*
+ * The end of the run of pages, starting at `first`, that one call writes. A
+ * page that wasn't changed is in it only if it is in memory: it would be read.
+ */
 static uint64_t
 end_of_run(const struct pages *p, uint64_t first)
 {
@@ -367,10 +372,11 @@ end_of_run(const struct pages *p, uint64_t first)
 	uint64_t end = first + 1;
 
 	limit = limit < p->count ? limit : p->count;
-	for (uint64_t i = end; i < limit && i <= end + WRITE_GAP &&
-	    (!pages_are_cold(p) || bitmap_get(p->present, i)); i++) {
+	for (uint64_t i = end; i < limit && i <= end + WRITE_GAP; i++) {
 		if (bitmap_get(p->dirty, i))
 			end = i + 1;
+		else if (pages_are_cold(p) && !bitmap_get(p->present, i))
+			break;
 	}
 	return end;
 }
@@ -397,22 +403,56 @@ write_pages(const struct pages *p, uint64_t first, uint64_t count,
 	return file_write(p->file, p->buffer, nbytes, offset, error);
 }
 
+/* Are pages read from the disk before they are written? */
+static int
+reads_to_write(const struct pages *p)
+{
+	return pages_are_cold(p) && (p->state == PAGES_PIECEMEAL ||
+	    p->state == PAGES_OVERLAY);
+}
+
+/*
+ * The kernel begins to read what will be written of the next pages, from
+ * `first` on. Returns the end of what was looked at.
+ */
+static uint64_t
+read_ahead(const struct pages *p, uint64_t first)
+{
+	uint64_t i, end;
+
+	for (i = first; i < p->count && i < first + WRITE_AHEAD; i = end) {
+		end = i + 1;
+		if (!bitmap_get(p->dirty, i))
+			continue;
+		end = end_of_run(p, i);
+		posix_fadvise(p->file->fd, (off_t)(p->offset + i * PAGE_BYTES),
+		    (off_t)((end - i) * PAGE_BYTES), POSIX_FADV_WILLNEED);
+	}
+	return i;
+}
+
 int
 pages_write_back(struct pages *p, struct error *error)
 {
 	const uint64_t length = p->offset + p->count * PAGE_BYTES;
-	uint64_t end;
+	const int reads = reads_to_write(p);
+	uint64_t end, ahead = 0;
 
 	if (p->dirty_count == 0)
 		return 0;
 	if (file_check_length(p->file, length, error) < 0)
 		return -1;
+	/* The kernel takes this for a sequential read, and would read all. */
+	if (reads)
+		posix_fadvise(p->file->fd, 0, 0, POSIX_FADV_RANDOM);
 	for (uint64_t i = 0; p->dirty_count > 0 && i < p->count; i = end) {
 		end = i + 1;
 		if (p->dirty[i / 64] == 0)
 			end = i - i % 64 + 64;
 		if (!bitmap_get(p->dirty, i))
 			continue;
+		if (reads && i >= ahead)
+			ahead = read_ahead(p, i);
 		end = end_of_run(p, i);
 		if (write_pages(p, i, end - i, error) < 0)
 			return -1;
@@ -421,6 +461,8 @@ pages_write_back(struct pages *p, struct error *error)
 			bitmap_clear(p->dirty, j);
 		}
 	}
+	if (reads)
+		posix_fadvise(p->file->fd, 0, 0, POSIX_FADV_NORMAL);
 	/* The mapped file has them now; zeros never do. */
 	if (p->state == PAGES_PIECEMEAL || p->state == PAGES_OVERLAY)
 		changes_clear(p->changes);
