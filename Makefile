@@ -509,8 +509,8 @@ check-packages:
 
 # What can be said of the source without running it: both compilers with
 # warnings as errors, two analyzers, and tests/house/lint.bats, which `make check`
-# runs too. What isn't installed is skipped with a word. The last line is the sum
-# of these checks.
+# runs too and which reads the objects. What isn't installed is skipped with a
+# word. The last line is the sum of these checks.
 
 linted = $(call sources,src/*.c src/*/*.c tests/helpers/*.c tests/unit/*.c \
 	tests/fuzz/*.c)
@@ -520,7 +520,7 @@ LINT_JOBS = $(shell nproc 2>/dev/null || echo 1)
 # Tests that fail leave what they have to the end of the program.
 LEAKS = -Wno-analyzer-malloc-leak -Wno-analyzer-file-leak
 
-lint:
+lint: $(objects)
 	@passed=0 failed=0 skipped=; \
 	check() { \
 		if "$$@"; then \
