@@ -21,6 +21,7 @@ differ_by() {
 	same_by form 'http://a/?&a=1&&b=2&' 'http://a/?a=1&b=2'
 	same_by form 'http://a/?a=1,2:3/4' 'http://a/?a=1%2c2%3A3%2F4'
 	same_by form 'http://a/?a=b=c' 'http://a/?a=b%3Dc'
+	same_by form 'http://a/?a=b=c=d' 'http://a/?a=b%3Dc%3Dd'
 	same_by form 'http://a/?' 'http://a/'
 	same_by form 'http://a/?&&#x' 'http://a'
 	same_by form 'mailto:a?b&c=' 'mailto:a?c&b='
