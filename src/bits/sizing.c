@@ -36,6 +36,9 @@ sizing_textbook_k(double error_rate)
 {
 	double k = round(textbook_bits(error_rate) * LN2);
 
+	/* It is infinite for a rate that has become 0. */
+	if (k > K_MAX)
+		return K_MAX;
 	return k < 1 ? 1 : (unsigned)k;
 }
 
@@ -71,10 +74,12 @@ fewest_pages(unsigned k, unsigned t, uint64_t lines, double rate)
 {
 	/* The textbook's size is a lower bound: start there and grow. */
 	double guess = (double)lines * textbook_bits(rate) / (8 * PAGE_BYTES);
-	uint64_t low = 0, high = guess < 1 ? 1 : (uint64_t)guess;
+	uint64_t low = 0, high;
 
+	/* It is infinite for a rate that has become 0. */
 	if (!(guess < (double)PAGES_MAX / 4))
 		return 0;
+	high = guess < 1 ? 1 : (uint64_t)guess;
 	while (rate_of(high, k, t, lines) > rate) {
 		low = high;
 		high += 1 + high / 4;

@@ -66,8 +66,9 @@ double sizing_layer_rate(double error_rate, int fixed, unsigned i);
 
 /*
  * Find the smallest layer for `capacity` lines at `rate`, its shape chosen as
- * above; `textbook_rate` is the rate of the textbook's optimum. Returns 0, or
- * -1 with `error` filled (STATUS_USAGE) if there is none.
+ * above; `textbook_rate` is the rate of the textbook's optimum. A rate may be
+ * any that a header can lead to, down to 0, for which there is no layer.
+ * Returns 0, or -1 with `error` filled (STATUS_USAGE) if there is none.
  */
 int sizing_layer(struct geometry *geometry, uint64_t capacity, double rate,
     double textbook_rate, unsigned k, struct error *error);
@@ -78,7 +79,7 @@ int sizing_layer(struct geometry *geometry, uint64_t capacity, double rate,
  */
 uint64_t sizing_textbook_bytes(uint64_t capacity, double error_rate);
 
-/* Returns the textbook's k = m/n ln 2, rounded. */
+/* Returns the textbook's k = m/n ln 2, rounded; at most K_MAX. */
 unsigned sizing_textbook_k(double error_rate);
 
 /* Returns the textbook's rate for k and b bits per line: (1 - e^(-k/b))^k. */

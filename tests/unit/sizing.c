@@ -290,6 +290,38 @@ test_layers(void)
 	    " don't)", layers, wrong);
 }
 
+/*
+ * The rate of a hostile header, far below what anybody may ask for, becomes 0
+ * as the filter grows. That this is a refusal, and no cast of infinity, is for
+ * the sanitizers to see.
+ */
+static void
+test_rates_near_0(void)
+{
+	static const double rates[] = { 0, 5e-324, 5e-314, 1e-300 };
+	unsigned wrong = 0;
+
+	for (size_t i = 0; i < COUNT(rates); i++) {
+		for (size_t j = 0; j < COUNT(all_lines); j++) {
+			struct geometry g;
+			struct error error = { 0 };
+			int result = sizing_layer(&g, all_lines[j], rates[i],
+			    rates[i], 0, &error);
+
+			if (result < 0)
+				wrong += error.status != STATUS_USAGE;
+			else
+				wrong += geometry_check(&g) < 0 ||
+				    !(geometry_rate(&g, all_lines[j]) <=
+				    rates[i]);
+			wrong += rates[i] <= 0 && result == 0;
+		}
+		wrong += sizing_textbook_k(rates[i]) != K_MAX;
+	}
+	tap_ok(wrong == 0, "a rate near 0 has a layer or none (%u wrong)",
+	    wrong);
+}
+
 /* Within the slack that is promised for n >= 1e6 and p <= 1e-2. */
 static int
 near_textbook(const struct sizing *s)
@@ -454,6 +486,7 @@ main(void)
 	test_slack();
 	test_layer_rates();
 	test_layers();
+	test_rates_near_0();
 	test_all(0);
 	test_all(1);
 	test_consistency(0);
