@@ -257,8 +257,10 @@ check-valgrind:
 	BUILD='$(abspath $(BUILD))' BLOOMDEDUP='$(abspath $(PROGRAM))' \
 		tests/valgrind '$(BUILD)/valgrind' $(TESTS)
 
-# Fuzzing with libFuzzer, which clang has: tests/README.md.
+# Fuzzing with libFuzzer, which clang has: tests/README.md. FUZZ_SEED, unless it
+# is 0, makes a second run try the same inputs as the first.
 FUZZ_SECONDS = 60
+FUZZ_SEED = 0
 FUZZ_JOBS = $(shell nproc 2>/dev/null || echo 1)
 fuzzers = $(targets:%=$(BUILD)/%.fuzzer)
 
@@ -271,11 +273,21 @@ fuzzers: $(fuzzers) $(seeds)
 fuzz:
 	@command -v clang >/dev/null || \
 		{ echo 'fuzz: clang is not installed' >&2; exit 1; }
+	@mkdir -p $(BUILD)/fuzz
+	@echo 'int LLVMFuzzerTestOneInput(const char *p, unsigned long n)' \
+		'{ return !p && !n; }' >$(BUILD)/fuzz/try.c
+	@clang $(SANITIZE) -fsanitize=fuzzer -o $(BUILD)/fuzz/try \
+		$(BUILD)/fuzz/try.c 2>/dev/null || { \
+		echo 'fuzz: clang has no libFuzzer or no sanitizers; in Debian,' \
+			'they are in libclang-rt-dev' >&2; \
+		exit 1; \
+	}
 	$(MAKE) $(at_once) fuzzers BUILD=$(BUILD)/fuzz CC=clang \
 		CFLAGS='-O2 -g $(SANITIZE) -fsanitize=fuzzer-no-link \
 		-fsanitize-ignorelist=tests/fuzz/ignored \
 		-fsanitize-coverage-ignorelist=tests/fuzz/ignored'
 	FUZZ_SECONDS='$(FUZZ_SECONDS)' FUZZ_JOBS='$(FUZZ_JOBS)' \
+		FUZZ_SEED='$(FUZZ_SEED)' \
 		tests/fuzz/run '$(BUILD)/fuzz' $(targets)
 
 # The tests that run the program, built for another machine, under qemu

@@ -24,6 +24,7 @@ struct key_range {
 	uint32_t first, last; /* 1-based fields; last is UINT32_MAX if open */
 };
 
+/* A new member must be compared in tests/fuzz/options.c, too. */
 struct key_recipe {
 	int zero_terminated;
 	int strip_cr;

@@ -190,6 +190,7 @@ parse_rest(struct line *line, struct request *request)
 
 #define NO_VALUES "CLIENT_ERROR a filter keeps no values"
 
+/* The model in tests/fuzz/protocol.c has them, too. */
 static const struct row rows[] = {
 	{ "set", VERB_SET, parse_storage, 5, NULL },
 	{ "add", VERB_ADD, parse_storage, 5, NULL },
@@ -210,10 +211,7 @@ static const struct row rows[] = {
 	{ "PING", VERB_PING, parse_rest, 1, NULL },
 	{ "ping", VERB_PING, parse_rest, 1, NULL },
 	{ "QUIT", VERB_REDIS_QUIT, parse_rest, 1, NULL },
-	{ "help", VERB_FAILED, parse_words, 1, "CLIENT_ERROR requests: add,"
-	    " set, get, gets, replace, delete, touch (with --lease), stats,"
-	    " try, setmem, version, verbosity, quit, PING; see"
-	    " bloomdedup-serve(1)" },
+	{ "help", VERB_FAILED, parse_words, 1, PROTOCOL_HELP },
 	/* HTTP: any web page can make a browser send requests here */
 	{ "GET", VERB_FAILED, NULL, 1, "" },
 	{ "HEAD", VERB_FAILED, NULL, 1, "" },

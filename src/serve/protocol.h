@@ -59,6 +59,11 @@ struct protocol_limits {
 	int touch;         /* it is a request */
 };
 
+/* The answer to help, which memcached does not know. */
+#define PROTOCOL_HELP "CLIENT_ERROR requests: add, set, get, gets, replace," \
+	" delete, touch (with --lease), stats, try, setmem, version," \
+	" verbosity, quit, PING; see bloomdedup-serve(1)"
+
 /* The state of parsing a connection; all zero at its beginning. */
 struct protocol {
 	enum {

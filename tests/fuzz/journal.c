@@ -1,7 +1,10 @@
 /*
  * Journals beside a filter, against bloomdedup(5), "Journal", done the slow
- * way: what is complete, which digests are in it, and what becomes of the file
- * and of the filter when it is read and recovered.
+ * way: what is complete, which digests and which text are in it, and what
+ * becomes of the file, the filter and the outputs when it is read and
+ * recovered. The model has the numbers of the format from the program's
+ * headers, and all else from the manual: what changes in disk/journal_read.c
+ * may have to change here.
  *
  *     a number: is a reader tried, too? Then pieces of the file:
  *     0                       the frame that begins it
@@ -13,6 +16,12 @@
  *     5, n (2 bytes)          cut off so many bytes
  *     6, where (2 bytes), xor change a byte
  *     7, n (one of take_evil) a commit that says n, its sum right modulo 2^64
+ *     8, output, n, n bytes   text for an output
+ *     9, output, what, n (2 bytes), zeros
+ *                             the frame of an output that is appended to: what
+ *                             (enum what_of_output) its file is, which has the
+ *                             first n bytes of its text already, and zeros
+ *                             behind them, as a power cut leaves them
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -20,6 +29,7 @@
 
 #include "fuzz.h"
 #include "bits/block.h"
+#include "disk/frame.h"
 #include "disk/journal.h"
 #include "model/operations.h"
 #include "filter/deferred.h"
@@ -31,9 +41,23 @@
 enum {
 	LAYERS = 2,
 	LAYER_CAPACITY = 1000000, /* so that it doesn't grow */
-	PAYLOAD_MAX = 65536,
 	BYTES_MAX = (1 << 18) + (1 << 17),
-	DIGESTS_MAX = BYTES_MAX / 16
+	DIGESTS_MAX = BYTES_MAX / 16,
+	/* The payload of a journal's first frame, and of an output without its
+	   name. */
+	BEGIN_BYTES = JOURNAL_BEGIN_BYTES - FRAME_HEAD_BYTES,
+	OUTPUT_BYTES = 32
+};
+
+/* What is in front of the text that a run appends. */
+static const char old_text[] = "old\n";
+#define OLD_BYTES (sizeof old_text - 1)
+
+enum what_of_output {
+	OUTPUT_RIGHT,
+	OUTPUT_SHORTER, /* than when the run began to append */
+	OUTPUT_REPLACED,
+	OUTPUT_STATES
 };
 
 static uint8_t bytes[BYTES_MAX];
@@ -43,11 +67,26 @@ static uint8_t *filter;     /* the file that is right, and its length */
 static size_t filter_length;
 static uint64_t written;    /* digests in frames of 1 so far */
 
+/* The files that are appended to, and what is in them beforehand. */
+static struct output {
+	char path[sizeof fuzz_path + 8];
+	uint64_t inode;
+	size_t has, zeros;  /* bytes of text, and zeros behind them */
+	uint8_t before[BYTES_MAX];
+	size_t before_bytes;
+} outputs[JOURNAL_OUTPUTS];
+
 /* What the file holds, by the model. */
 static struct digest digests[DIGESTS_MAX];
 static unsigned layers[DIGESTS_MAX]; /* that they belong to */
 static size_t count;
 static int names_no_layer;
+static struct {
+	enum { NOT_APPENDED, APPENDED, GONE } state;
+	uint8_t text[BYTES_MAX];
+	size_t nbytes;
+} appends[JOURNAL_OUTPUTS];
+static int names_other_file; /* one that is not for this program to change */
 
 static void
 notice(const char *text)
@@ -110,19 +149,43 @@ is_file(const char *path, const uint8_t *data, size_t length)
 	return n == (ssize_t)length && memcmp(data, now, length) == 0;
 }
 
+static void
+remove_outputs(void)
+{
+	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++)
+		unlink(outputs[i].path);
+}
+
+/* Make their files, which stay the same files for all inputs. */
+static void
+make_outputs(void)
+{
+	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
+		struct output *o = &outputs[i];
+		struct stat st;
+
+		snprintf(o->path, sizeof o->path, "%s.out%u", fuzz_path, i);
+		write_file(o->path, NULL, 0);
+		MUST(stat(o->path, &st) == 0);
+		o->inode = st.st_ino;
+	}
+	/* Before the folder is removed. */
+	atexit(remove_outputs);
+}
+
 /* Append a frame around the payload, which is in its place already. */
 static void
 add_frame(uint32_t kind, size_t payload)
 {
 	uint8_t *p = bytes + nbytes;
 
-	memcpy(p, "\x89" "bdj", 4);
+	memcpy(p, frame_magic, sizeof frame_magic);
 	le_put32(p + 4, kind);
 	le_put32(p + 8, (uint32_t)payload);
 	le_put32(p + 12, 0);
 	le_put32(p + 12, (uint32_t)crc32(crc32(0, NULL, 0), p,
-	    (uInt)(16 + payload)));
-	nbytes += 16 + payload;
+	    (uInt)(FRAME_HEAD_BYTES + payload)));
+	nbytes += FRAME_HEAD_BYTES + payload;
 }
 
 static size_t
@@ -157,10 +220,30 @@ add_evil_commit(struct input_bytes *in, uint8_t *payload)
 }
 
 static void
+add_output(struct input_bytes *in, uint8_t *payload)
+{
+	unsigned number = (unsigned)take(in, 1) % JOURNAL_OUTPUTS;
+	struct output *o = &outputs[number];
+	unsigned what = (unsigned)take(in, 1) % OUTPUT_STATES;
+	size_t path = strlen(o->path);
+
+	o->has = (size_t)take(in, 2);
+	o->zeros = (size_t)take(in, 1);
+	le_put32(payload, number);
+	le_put32(payload + 4, JOURNAL_APPENDED);
+	le_put64(payload + 8, 0); /* the device, which doesn't matter */
+	le_put64(payload + 16, o->inode + (what == OUTPUT_REPLACED));
+	le_put64(payload + 24, what == OUTPUT_SHORTER ? UINT64_MAX / 2 :
+	    OLD_BYTES);
+	memcpy(payload + OUTPUT_BYTES, o->path, path);
+	add_frame(FRAME_OUTPUT, OUTPUT_BYTES + path);
+}
+
+static void
 add_piece(struct input_bytes *in)
 {
-	uint8_t *payload = bytes + nbytes + 16;
-	unsigned what = (unsigned)take(in, 1) % 8;
+	uint8_t *payload = bytes + nbytes + FRAME_HEAD_BYTES;
+	unsigned what = (unsigned)take(in, 1) % 10;
 	const uint8_t *data;
 	size_t n;
 	uint32_t kind;
@@ -169,11 +252,11 @@ add_piece(struct input_bytes *in)
 	case 0:
 		le_put32(payload, 1);
 		memcpy(payload + 4, header.id, FILTER_ID_BYTES);
-		add_frame(1, 4 + FILTER_ID_BYTES);
+		add_frame(FRAME_BEGIN, BEGIN_BYTES);
 		break;
 	case 1:
 		n = (size_t)take(in, 1);
-		n = n == 255 ? PAYLOAD_MAX / 16 : n;
+		n = n == 255 ? FRAME_PAYLOAD_MAX / 16 : n;
 		for (size_t i = 0; i < n; i++) {
 			written++;
 			le_put64(payload + 16 * i, written *
@@ -181,10 +264,10 @@ add_piece(struct input_bytes *in)
 			le_put64(payload + 16 * i + 8, written *
 			    UINT64_C(0xD1B54A32D192ED03));
 		}
-		add_frame(2, 16 * n);
+		add_frame(FRAME_DIGESTS, 16 * n);
 		break;
 	case 2:
-		add_frame(3, add_commit(in, payload));
+		add_frame(FRAME_COMMIT, add_commit(in, payload));
 		break;
 	case 3:
 		n = (size_t)take(in, 1);
@@ -208,8 +291,18 @@ add_piece(struct input_bytes *in)
 		if (nbytes > 0)
 			bytes[n % nbytes] ^= (uint8_t)take(in, 1);
 		break;
+	case 7:
+		add_frame(FRAME_COMMIT, add_evil_commit(in, payload));
+		break;
+	case 8:
+		le_put32(payload, (uint32_t)take(in, 1));
+		n = (size_t)take(in, 1);
+		data = take_bytes(in, &n);
+		memcpy(payload + 4, data, n);
+		add_frame(FRAME_TEXT, 4 + n);
+		break;
 	default:
-		add_frame(3, add_evil_commit(in, payload));
+		add_output(in, payload);
 		break;
 	}
 }
@@ -223,14 +316,17 @@ right_frame(size_t at)
 	size_t payload;
 	uLong crc;
 
-	if (nbytes - at < 16 || memcmp(p, "\x89" "bdj", 4) != 0)
+	if (nbytes - at < FRAME_HEAD_BYTES ||
+	    memcmp(p, frame_magic, sizeof frame_magic) != 0)
 		return 0;
 	payload = le_get32(p + 8);
-	if (payload > PAYLOAD_MAX || payload > nbytes - at - 16)
+	if (payload > FRAME_PAYLOAD_MAX ||
+	    payload > nbytes - at - FRAME_HEAD_BYTES)
 		return 0;
 	crc = crc32(crc32(0, NULL, 0), p, 12);
-	crc = crc32(crc32(crc, no_crc, 4), p + 16, (uInt)payload);
-	return crc == le_get32(p + 12) ? 16 + payload : 0;
+	crc = crc32(crc32(crc, no_crc, 4), p + FRAME_HEAD_BYTES,
+	    (uInt)payload);
+	return crc == le_get32(p + 12) ? FRAME_HEAD_BYTES + payload : 0;
 }
 
 /* The commit's entries: is each digest in one of them? */
@@ -240,8 +336,8 @@ right_commit(const uint8_t *p, size_t payload)
 	uint64_t sum = 0;
 	size_t n = (payload - 8) / 12, next = 0;
 
-	if (payload < 8 || payload != 8 + 12 * n || n > 62 ||
-	    le_get64(p) != count)
+	if (payload < 8 || payload != 8 + 12 * n ||
+	    n > TABLE_LAYERS_MAX || le_get64(p) != count)
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		if (__builtin_add_overflow(sum, le_get64(p + 12 + 12 * i),
@@ -260,49 +356,154 @@ right_commit(const uint8_t *p, size_t payload)
 	return 1;
 }
 
-/* What the frames from `at` on say, behind the one that begins. */
-static int
-model_frames(size_t at)
+/* A frame of text: what it adds to an output. */
+static void
+model_text(const uint8_t *p, size_t payload)
+{
+	uint32_t number;
+
+	if (payload < 4)
+		return;
+	number = le_get32(p);
+	if (number >= JOURNAL_OUTPUTS)
+		return;
+	memcpy(appends[number].text + appends[number].nbytes, p + 4,
+	    payload - 4);
+	appends[number].nbytes += payload - 4;
+}
+
+/* A frame of an output, of which the last one counts. */
+static void
+model_output(const uint8_t *p, size_t payload)
+{
+	uint32_t number = le_get32(p), kind = le_get32(p + 4);
+	size_t path;
+
+	if (number >= JOURNAL_OUTPUTS || kind > JOURNAL_APPENDED)
+		return;
+	appends[number].state = NOT_APPENDED;
+	if (kind != JOURNAL_APPENDED)
+		return;
+	path = strlen(outputs[number].path);
+	if (payload - OUTPUT_BYTES != path ||
+	    memcmp(p + OUTPUT_BYTES, outputs[number].path, path) != 0)
+		names_other_file = 1;
+	appends[number].state = GONE;
+	if (le_get64(p + 16) == outputs[number].inode &&
+	    le_get64(p + 24) == OLD_BYTES)
+		appends[number].state = APPENDED;
+	else if (le_get64(p + 16) == outputs[number].inode &&
+	    le_get64(p + 24) <= OLD_BYTES + BYTES_MAX)
+		names_other_file = 1; /* some other part of it */
+}
+
+/* The frames behind the commit, as far as they are of outputs. */
+static void
+model_outputs(size_t at)
 {
 	size_t length;
 
 	for (;; at += length) {
-		const uint8_t *p = bytes + at;
-
 		length = right_frame(at);
-		if (length == 0)
-			return 2;
-		if (le_get32(p + 4) == 3)
-			return right_commit(p + 16, length - 16) ? 0 : 2;
-		if (le_get32(p + 4) != 2 || length % 16 != 0)
-			return 2;
-		for (size_t i = 16; i < length; i += 16)
-			digests[count++] = (struct digest){ le_get64(p + i),
-				le_get64(p + i + 8) };
+		if (length < FRAME_HEAD_BYTES + OUTPUT_BYTES ||
+		    length >= FRAME_HEAD_BYTES + OUTPUT_BYTES +
+		    JOURNAL_PATH_MAX || le_get32(bytes + at + 4) !=
+		    FRAME_OUTPUT)
+			return;
+		model_output(bytes + at + FRAME_HEAD_BYTES,
+		    length - FRAME_HEAD_BYTES);
 	}
 }
 
-/* As journal_open's result. */
+/* What the frames from `at` on say, behind the one that begins. */
+static enum journal_state
+model_frames(size_t at)
+{
+	size_t length = right_frame(at);
+
+	if (length != 0 && le_get32(bytes + at + 4) == FRAME_WRITING)
+		return JOURNAL_NOTES;
+	for (;; at += length) {
+		const uint8_t *p = bytes + at;
+		uint32_t kind;
+
+		length = right_frame(at);
+		if (length == 0)
+			return JOURNAL_UNFINISHED;
+		kind = le_get32(p + 4);
+		p += FRAME_HEAD_BYTES;
+		if (kind == FRAME_COMMIT)
+			break;
+		if (kind == FRAME_TEXT)
+			model_text(p, length - FRAME_HEAD_BYTES);
+		if (kind == FRAME_TEXT)
+			continue;
+		if (kind != FRAME_DIGESTS || length % 16 != 0)
+			return JOURNAL_UNFINISHED;
+		for (size_t i = 0; i < length - FRAME_HEAD_BYTES; i += 16)
+			digests[count++] = (struct digest){ le_get64(p + i),
+				le_get64(p + i + 8) };
+	}
+	if (!right_commit(bytes + at + FRAME_HEAD_BYTES,
+	    length - FRAME_HEAD_BYTES))
+		return JOURNAL_UNFINISHED;
+	model_outputs(at + length);
+	return JOURNAL_COMPLETE;
+}
+
+/* A run that ended, or lost its power, before the first frame was there. */
 static int
+has_not_begun(void)
+{
+	size_t n = nbytes < JOURNAL_BEGIN_BYTES ? nbytes : JOURNAL_BEGIN_BYTES;
+	size_t magic = nbytes < sizeof frame_magic ? nbytes :
+	    sizeof frame_magic;
+
+	while (n > 0 && bytes[n - 1] == 0)
+		n--;
+	return n == 0 || (nbytes < JOURNAL_BEGIN_BYTES &&
+	    memcmp(bytes, frame_magic, magic) == 0);
+}
+
+/* As journal_open's result. */
+static enum journal_state
 model(void)
 {
+	const uint8_t *p = bytes + FRAME_HEAD_BYTES;
 	size_t at = right_frame(0);
-	size_t magic = nbytes < 4 ? nbytes : 4;
-	int result;
+	enum journal_state state;
 
-	count = 0;
 	if (at == 0)
-		return nbytes < 36 && memcmp(bytes, "\x89" "bdj", magic) == 0 ?
-		    2 : -1;
-	if (le_get32(bytes + 4) != 1 || at != 36 ||
-	    le_get32(bytes + 16) < 1 || le_get32(bytes + 16) > 2)
-		return -1;
-	result = model_frames(at);
+		return has_not_begun() ? JOURNAL_UNFINISHED : JOURNAL_FAILED;
+	if (le_get32(bytes + 4) != FRAME_BEGIN || at != JOURNAL_BEGIN_BYTES ||
+	    le_get32(p) < 1 || le_get32(p) > 2)
+		return JOURNAL_FAILED;
+	state = model_frames(at);
+	if (memcmp(p + 4, header.id, FILTER_ID_BYTES) == 0)
+		return state;
 	/* Of another filter, only what is complete matters. */
-	if (result == 0 &&
-	    memcmp(bytes + 20, header.id, FILTER_ID_BYTES) != 0)
-		return -1;
-	return result;
+	return state == JOURNAL_COMPLETE ? JOURNAL_FAILED :
+	    JOURNAL_UNFINISHED;
+}
+
+/* The outputs' files, as a run that was killed while it appended left them. */
+static void
+write_outputs(void)
+{
+	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
+		struct output *o = &outputs[i];
+		size_t has = o->has, zeros = o->zeros;
+
+		if (has > appends[i].nbytes)
+			has = appends[i].nbytes;
+		if (zeros > appends[i].nbytes - has)
+			zeros = appends[i].nbytes - has;
+		memcpy(o->before, old_text, OLD_BYTES);
+		memcpy(o->before + OLD_BYTES, appends[i].text, has);
+		memset(o->before + OLD_BYTES + has, 0, zeros);
+		o->before_bytes = OLD_BYTES + has + zeros;
+		write_file(o->path, o->before, o->before_bytes);
+	}
 }
 
 static int
@@ -322,16 +523,17 @@ check_piece(void *context, unsigned layer, const struct digest *some, size_t n,
 
 /* Read it, twice. */
 static void
-check_reading(int want)
+check_reading(enum journal_state want)
 {
 	struct journal j;
 	struct error error;
-	int result = journal_open(&j, fuzz_path, header.id, &error);
+	enum journal_state state = journal_open(&j, fuzz_path, header.id,
+	    &error);
 
-	MUST(result == want);
-	if (result < 0)
+	MUST(state == want);
+	if (state == JOURNAL_FAILED)
 		MUST(error.status == STATUS_FAILED && j.fd < 0);
-	for (int pass = 0; pass < 2 && result == 0; pass++) {
+	for (int pass = 0; pass < 2 && state == JOURNAL_COMPLETE; pass++) {
 		size_t sum = 0;
 
 		MUST(j.count == count);
@@ -343,7 +545,7 @@ check_reading(int want)
 
 /* A reader finds what is in it, and changes nothing. */
 static void
-check_reader(int want, const char *journal)
+check_reader(enum journal_state want, const char *journal)
 {
 	const struct filter_use use = FILTER_READ;
 	struct filter *under, *f;
@@ -351,9 +553,9 @@ check_reader(int want, const char *journal)
 
 	MUST(layers_open(&under, fuzz_path, &use, &error) == 0);
 	f = under;
-	MUST(deferred_read(&f, &error) == (want < 0 ? -1 : 0));
-	MUST((f != under) == (want == 0));
-	for (size_t i = 0; i < count && want == 0; i++) {
+	MUST(deferred_read(&f, &error) == (want == JOURNAL_FAILED ? -1 : 0));
+	MUST((f != under) == (want == JOURNAL_COMPLETE));
+	for (size_t i = 0; i < count && want == JOURNAL_COMPLETE; i++) {
 		uint8_t found;
 
 		MUST(filter_probe(under, digests + i, 1, &found, &error) == 0);
@@ -383,9 +585,54 @@ is_in_layer(struct filter *f, unsigned layer, const struct digest *digest)
 	return found;
 }
 
+/* After a recovery: each output has all of its text, or none if it can't. */
+static void
+check_outputs(int applied, int discarded)
+{
+	static uint8_t all[OLD_BYTES + BYTES_MAX];
+
+	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
+		const struct output *o = &outputs[i];
+		size_t nbytes_of_text = applied ? appends[i].nbytes : 0;
+
+		if (appends[i].state != APPENDED || (!applied && !discarded)) {
+			MUST(is_file(o->path, o->before, o->before_bytes));
+			continue;
+		}
+		memcpy(all, old_text, OLD_BYTES);
+		memcpy(all + OLD_BYTES, appends[i].text, nbytes_of_text);
+		MUST(is_file(o->path, all, OLD_BYTES + nbytes_of_text));
+	}
+}
+
+/* What becomes of a journal when a writer finds it. */
+enum fate {
+	FATE_APPLIED,   /* to the outputs and the filter */
+	FATE_REMOVED,   /* it doesn't count */
+	FATE_DISCARDED, /* its outputs are gone: that is an error */
+	FATE_STAYS,
+	FATE_REFUSED    /* it stays, and that is an error */
+};
+
+static enum fate
+fate_of(enum journal_state state)
+{
+	if (state == JOURNAL_NOTES)
+		return FATE_STAYS;
+	if (state == JOURNAL_UNFINISHED)
+		return FATE_REMOVED;
+	if (state == JOURNAL_FAILED || names_no_layer)
+		return FATE_REFUSED;
+	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
+		if (appends[i].state == GONE)
+			return FATE_DISCARDED;
+	}
+	return FATE_APPLIED;
+}
+
 /* A writer takes it into the filter, takes it away, or leaves it. */
 static void
-check_recovery(int want, const char *journal)
+check_recovery(enum fate fate, const char *journal)
 {
 	const struct filter_use use = FILTER_WRITE;
 	struct filter *f;
@@ -395,19 +642,36 @@ check_recovery(int want, const char *journal)
 	MUST(layers_open(&f, fuzz_path, &use, &error) == 0);
 	result = deferred_recover(f, &(struct lock_wait){ .notice = notice },
 	    &error);
-	MUST(result == (want < 0 || (want == 0 && names_no_layer) ? -1 : 0));
-	if (result < 0) {
+	MUST((result < 0) == (fate == FATE_REFUSED || fate == FATE_DISCARDED));
+	if (result < 0)
+		MUST(error.status == STATUS_FAILED);
+	if (fate == FATE_REFUSED)
+		MUST(strncmp(error.text, journal, strlen(journal)) == 0);
+	if (fate == FATE_STAYS || fate == FATE_REFUSED)
 		MUST(is_file(journal, bytes, nbytes));
-		MUST(error.status == STATUS_FAILED &&
-		    strncmp(error.text, journal, strlen(journal)) == 0);
-	} else {
+	else
 		MUST(access(journal, F_OK) < 0);
-	}
-	for (size_t i = 0; i < count && result == 0 && want == 0; i++)
+	for (size_t i = 0; i < count && fate == FATE_APPLIED; i++)
 		MUST(is_in_layer(f, layers[i], digests + i));
 	MUST(filter_close(f, &error) == 0);
-	if (want != 0)
+	if (fate != FATE_APPLIED)
 		MUST(is_file(fuzz_path, filter, filter_length));
+	check_outputs(fate == FATE_APPLIED, fate == FATE_DISCARDED);
+}
+
+static void
+forget_all(void)
+{
+	nbytes = 0;
+	written = 0;
+	count = 0;
+	names_no_layer = 0;
+	names_other_file = 0;
+	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
+		outputs[i].has = outputs[i].zeros = 0;
+		appends[i].state = NOT_APPENDED;
+		appends[i].nbytes = 0;
+	}
 }
 
 int
@@ -416,24 +680,27 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
 	struct input_bytes in = { data, length };
 	size_t chosen = (size_t)take(&in, 2);
 	char journal[sizeof fuzz_path + 8];
-	int want;
+	enum journal_state want;
 
-	if (filter == NULL)
+	if (filter == NULL) {
 		make_filter();
-	nbytes = 0;
-	written = 0;
-	names_no_layer = 0;
-	while (in.nbytes > 0 && nbytes + 16 + PAYLOAD_MAX <= sizeof bytes)
+		make_outputs();
+	}
+	forget_all();
+	while (in.nbytes > 0 &&
+	    nbytes + FRAME_HEAD_BYTES + FRAME_PAYLOAD_MAX <= sizeof bytes)
 		add_piece(&in);
-	snprintf(journal, sizeof journal, "%s.journal", fuzz_path);
+	snprintf(journal, sizeof journal, "%s%s", fuzz_path, JOURNAL_SUFFIX);
 	write_file(fuzz_path, filter, filter_length);
 	write_file(journal, bytes, nbytes);
 	want = model();
+	write_outputs();
 	check_reading(want);
 	MUST(is_file(journal, bytes, nbytes));
 	/* to size a filter for what is in it takes longer than all the rest */
-	if (want != 0 || chosen % 4 == 3)
+	if (want != JOURNAL_COMPLETE || chosen % 4 == 3)
 		check_reader(want, journal);
-	check_recovery(want, journal);
+	if (!names_other_file)
+		check_recovery(fate_of(want), journal);
 	return 0;
 }

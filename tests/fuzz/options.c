@@ -3,6 +3,10 @@
  * accepted has the value that it says, by decimal arithmetic on digits, lies in
  * its range, and comes back from what is written of it. The first byte of the
  * input says which of them the rest is.
+ *
+ * Which options cannot be combined is read from their table, as the program
+ * does. The members of a recipe are named here again: a new one must be added
+ * to same_recipe.
  */
 #include <float.h>
 #include <math.h>
@@ -10,7 +14,9 @@
 #include "fuzz.h"
 #include "base/number.h"
 #include "cli/command_line.h"
+#include "cli/option_table.h"
 #include "bits/sizing.h"
+#include "key/url_rules.h"
 
 #define TEXT_MAX 4096
 /* From here on, the parser may round. */
@@ -349,15 +355,43 @@ in_recipe(const struct key_recipe *r, uint64_t field)
 	return 0;
 }
 
+/* Of the flags it matters whether they are set, not to what. */
 static int
-same_recipe(const struct key_recipe *a, const struct key_recipe *b)
+same_flags(const struct key_recipe *a, const struct key_recipe *b)
 {
 	return !a->zero_terminated == !b->zero_terminated &&
 	    !a->strip_cr == !b->strip_cr && !a->trim == !b->trim &&
-	    !a->csv == !b->csv && !a->ignore_case == !b->ignore_case &&
+	    !a->csv == !b->csv && !a->header == !b->header &&
+	    !a->trim_fields == !b->trim_fields && !a->url == !b->url &&
+	    !a->url_sort == !b->url_sort &&
+	    !a->ignore_case == !b->ignore_case &&
+	    !a->keep_empty == !b->keep_empty;
+}
+
+static int
+same_pointers(const struct key_recipe *a, const struct key_recipe *b)
+{
+	if (a->json_count != b->json_count)
+		return 0;
+	for (unsigned i = 0; i < a->json_count; i++) {
+		if (strcmp(a->json + a->json_at[i],
+		    b->json + b->json_at[i]) != 0)
+			return 0;
+	}
+	return 1;
+}
+
+static int
+same_recipe(const struct key_recipe *a, const struct key_recipe *b)
+{
+	return same_flags(a, b) && same_pointers(a, b) &&
 	    a->separator == b->separator && a->skip == b->skip &&
-	    a->check == b->check && a->range_count == b->range_count &&
-	    memcmp(a->ranges, b->ranges,
+	    a->check == b->check && a->url_switches == b->url_switches &&
+	    a->part == b->part && a->parts == b->parts &&
+	    strcmp(a->url_ignore, b->url_ignore) == 0 &&
+	    a->column_count == b->column_count &&
+	    (a->column_count == 0 || strcmp(a->columns, b->columns) == 0) &&
+	    a->range_count == b->range_count && memcmp(a->ranges, b->ranges,
 	    a->range_count * sizeof *a->ranges) == 0;
 }
 
@@ -439,7 +473,114 @@ check_recipe_text(const char *text)
 		MUST(error.status == STATUS_USAGE && error.text[0] != '\0');
 }
 
+/* A list of switches of --url: each name adds its bit, in any order. */
+static void
+check_switches(const char *text)
+{
+	static const char *const names[] = { "form", "scheme", "www", "slash",
+		"values", "numbers" };
+	unsigned switches = 0, wanted = 0, again = 0;
+	int result = url_switches_parse(text, &switches), right = 1;
+	char list[URL_SWITCHES_TEXT];
+
+	for (const char *p = text;; p++) {
+		size_t n = strcspn(p, ","), i = 0;
+
+		while (i < 6 && (strlen(names[i]) != n ||
+		    memcmp(p, names[i], n) != 0))
+			i++;
+		right &= i < 6;
+		wanted |= 1u << i;
+		p += n;
+		if (*p == '\0')
+			break;
+	}
+	MUST((result == 0) == right);
+	if (result < 0)
+		return;
+	MUST(switches == wanted);
+	url_switches_format(switches, list);
+	MUST(strlen(list) < URL_SWITCHES_TEXT);
+	MUST(url_switches_parse(list, &again) == 0 && again == switches);
+}
+
 /* Command lines. */
+
+/* How many bytes of a field tell whether its option was given; 0: none do. */
+static size_t
+telling_bytes(const struct option_row *row)
+{
+	if (row->set == option_set_value || row->set == option_set_word ||
+	    row->set == option_set_small || row->set == option_set_mode ||
+	    row->set == option_set_byte || row->set == option_set_window)
+		return sizeof(int);
+	if (row->set == option_set_text)
+		return sizeof(char *);
+	if (row->set == option_set_list)
+		return sizeof(struct text_list);
+	if (row->set == option_set_key)
+		return 0;
+	return sizeof(uint64_t);
+}
+
+/*
+ * Has the option's field another value than without any options? One that was
+ * given with that value is overlooked.
+ */
+static int
+is_given(const struct options *o, const struct option_row *row)
+{
+	static struct options none;
+	const char *field = (const char *)o + row->where;
+	struct error error;
+	char name[] = "bloomdedup", *argv[] = { name, NULL };
+
+	if (!(row->commands >> o->command & 1))
+		return 0;
+	if (none.run.threads == 0)
+		MUST(command_line_parse(&none, 1, argv, &error) == 0);
+	if (row->set == option_set_value &&
+	    *(const int *)(const void *)field != (int)row->least)
+		return 0;
+	return memcmp(field, (const char *)&none + row->where,
+	    telling_bytes(row)) != 0;
+}
+
+/* Is one of these options given? Also if that can't be told: `otherwise`. */
+static int
+one_is_given(const struct options *o, const char *names, int otherwise)
+{
+	int given = 0;
+
+	for (size_t i = 0; i < option_table_count; i++) {
+		const struct option_row *row = &option_table[i];
+
+		if (!text_has_word(names, row->name))
+			continue;
+		given |= is_given(o, row);
+		if (telling_bytes(row) == 0)
+			given |= otherwise;
+	}
+	return given;
+}
+
+/* No option lacks what it needs, or has what it cannot be combined with. */
+static void
+check_combinations(const struct options *o)
+{
+	for (size_t i = 0; i < option_table_count; i++) {
+		const struct option_row *row = &option_table[i];
+		const size_t most = sizeof row->conflicts /
+		    sizeof *row->conflicts;
+
+		if (!is_given(o, row))
+			continue;
+		MUST(row->needs == NULL || one_is_given(o, row->needs, 1));
+		for (size_t j = 0; j < most; j++)
+			MUST(row->conflicts[j].names == NULL ||
+			    !one_is_given(o, row->conflicts[j].names, 0));
+	}
+}
 
 static void
 check_options(const struct options *o, int argc, char **argv)
@@ -465,10 +606,7 @@ check_options(const struct options *o, int argc, char **argv)
 	MUST(o->run.output == NULL || *o->run.output != '\0');
 	if (o->help || o->version)
 		return;
-	MUST(!o->run.use.wait.shared || (o->run.filter != NULL &&
-	    !o->run.atomic && !o->run.use.sync));
-	MUST(o->run.to_command == NULL || (o->run.atomic &&
-	    o->run.output == NULL && !o->quiet));
+	check_combinations(o);
 }
 
 static void
@@ -510,7 +648,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
 {
 	struct input_bytes in = { data, nbytes };
-	unsigned what = (unsigned)take(&in, 1) % 8;
+	unsigned what = (unsigned)take(&in, 1) % 9;
 	char *text;
 
 	if (nbytes > TEXT_MAX)
@@ -531,6 +669,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t nbytes)
 	case 3: check_seconds(text); break;
 	case 4: check_fields(text); break;
 	case 5: check_recipe_text(text); break;
+	case 8: check_switches(text); break;
 	default: check_command_line(text, text + strlen(text)); break;
 	}
 	free(text);

@@ -6,6 +6,9 @@
  *     or more, touch is a request),
  *     number of pieces (mod 32), and each: bytes of it, less one,
  *     the stream
+ *
+ * The model has the verbs, and which words they take, a second time: a row that
+ * is added in serve/protocol.c must be added here.
  */
 #include "stream.h"
 #include "serve/protocol.h"
@@ -207,9 +210,7 @@ model_other(struct events *events, struct bytes *words, unsigned count,
 	r->reply = "ERROR";
 	r->noreply = count > 1 && count <= 8 && is(words[count - 1], "noreply");
 	if (count > 0 && is(words[0], "help"))
-		r->reply = "CLIENT_ERROR requests: add, set, get, gets,"
-		   " replace, delete, stats, try, setmem, version, quit;"
-		   " see bloomdedup-serve(1)";
+		r->reply = PROTOCOL_HELP;
 	for (size_t i = 0; count > 0 && i < 7; i++) {
 		if (is(words[0], browsers[i])) {
 			r->reply = "";
@@ -305,8 +306,9 @@ model_request(struct events *events)
 		model_get(events, line, words, count, &r);
 		return 1;
 	}
-	for (size_t i = 0; count > 0 && i < 10 + (size_t)touch; i++) {
-		if (!is(words[0], verbs[i].word))
+	for (size_t i = 0; count > 0 && i < sizeof verbs / sizeof *verbs; i++) {
+		if (!is(words[0], verbs[i].word) ||
+		    (verbs[i].verb == VERB_TOUCH && !touch))
 			continue;
 		r.verb = verbs[i].verb;
 		if (i < 3)

@@ -98,7 +98,7 @@ change_format("sealed", b"\2\1\0\x08" + value(1) + b"\2\1\0\x09" + value(77))
 change_format("k-and-t", b"\2\1\0\6" + value(64) + b"\2\1\0\7" + value(8))
 change_format("no-crc", b"\3" + u16(50) + b"\1\x09", WRITABLE)
 
-# journal: digests at once, pieces
+# journal: a number, pieces
 BEGIN, ALL = b"\0", b"\2\1\0\0"
 
 
@@ -129,6 +129,31 @@ make_journal("two-beginnings", BEGIN + BEGIN + ALL)
 make_journal("version-2", b"\4\1\x14\2\0\0\0" + b"x" * 16)
 make_journal("no-journal", b"\3\x28" + b"something else, longer than 36 bytes")
 make_journal("short", b"\3\5\x89bdj\1")
+# what a power cut leaves; notes; text, and the outputs that it is for
+make_journal("zeros", b"\3\x24" + bytes(36) + b"\1\x20" + ALL)
+make_journal("zeros-but-one", b"\3\x24" + bytes(35) + b"\1")
+make_journal("notes", BEGIN + b"\4\4\x50" + bytes(80))
+make_journal("notes-later", BEGIN + b"\1\1\4\4\0" + ALL)
+make_journal("others-notes", b"\4\1\x14\1\0\0\0" + b"x" * 16 + b"\4\4\0")
+TEXT = b"\x08\0\4one\n\1\x20\x08\0\4two\n\x08\1\5\0\0again\n"
+
+
+def output(number, what=0, has=0, zeros=0):
+    return bytes([9, number, what]) + u16(has) + bytes([zeros])
+
+
+make_journal("text", BEGIN + TEXT + ALL)
+make_journal("text-for-outputs", BEGIN + TEXT + ALL + output(0) + output(1))
+make_journal("text-half-there", BEGIN + TEXT + ALL + output(0, has=5))
+make_journal("text-and-zeros", BEGIN + TEXT + ALL + output(0, 0, 3, 2) +
+             output(1, 0, 1, 9))
+make_journal("text-there", BEGIN + TEXT + ALL + output(1, 0, 99, 99))
+make_journal("output-gone", BEGIN + TEXT + ALL + output(0, 2, 5) +
+             output(1, 0, 2))
+make_journal("output-shorter", BEGIN + TEXT + ALL + output(0, 0, 5) +
+             output(1, 1, 2))
+make_journal("output-of-no-commit", BEGIN + TEXT + output(0, 0, 5))
+make_journal("text-of-no-layer", BEGIN + TEXT + b"\2\1\2\0" + output(0, 0, 5))
 
 # options: what, text
 TEXTS = {
@@ -154,10 +179,20 @@ TEXTS = {
         "--csv\n-k3\n-t;\n-s\n1\n-w2\n-i\n--trim\n--strip-cr",
         "merge\n-o\nto\na\nb\n--force", "--stats=json\n--progress\n-q",
         "--shared\n--sync\n-ff", "--to-command\ncat\n-o\nx", "-hV",
-        "--capac=7", "--s", "info\n--json\nfilter", "add\n-d"],
+        "--capac=7", "--s", "info\n--json\nfilter", "add\n-d",
+        "--json=/a\n--json=/b~1\n--trim-fields\n--keep-empty",
+        "--csv\n--header\n-kid,name\n--part=2/3",
+        "--url=form,www\n--url-ignore=utm_*,a\n--url-sort",
+        "serve\n-d.\n--lease=10m\n--max-leases=9\n-l[::1]:1\n-lunix:a",
+        "serve\n--admin\n--read-only\n--socket-mode=660",
+        "-ff\n--shared\n--to-command\ncat", "--mark\n--csv",
+        "-ff\n--window=30d\n--claim\n--no-create"],
+    8: ["form", "www,scheme", "slash,values,numbers,form,www,scheme",
+        "form,form", "", "form,", ",form", "forms", "form ,www"],
 }
 for what, texts in TEXTS.items():
-    kind = "count size rate seconds fields recipe command".split()[what]
+    kind = ("count size rate seconds fields recipe command - "
+            "switches").split()[what]
     for i, text in enumerate(texts):
         write("options", "%s-%02d" % (kind, i), bytes([what]) + text.encode())
 write("options", "formats", b"\7" + value(999949999))
@@ -299,6 +334,11 @@ make_requests("words-too-many", b"version a\r\nquit a b\r\nverbosity a b c\n"
               b"verbosity noreply\r\nverbosity 0 noreply\r\nquit\nversion\n")
 make_requests("carriage-returns", b"get a\rb \r\nget \r\r\nversion\r\r\n",
               pieces=b"\0")
+make_requests("checks", b"PING\r\nping\nPING a\r\nQUIT a\r\nQUIT\r\nping\n")
+make_requests("help", b"help\r\nhelp noreply\r\nhelp touch noreply\r\n",
+              longest=127)
+make_requests("stats", b"stats a b\r\nstats cachedump 1 2\r\n"
+              b"stats cachedump 1 2 3\r\nstats x 1 2\r\n", pieces=b"\2")
 make_requests("empty", b"")
 
 

@@ -104,6 +104,37 @@ fuzzes() {
 	fuzzes json
 }
 
+@test "what fuzzing leaves out is named by files that are there" {
+	sed -n 's/^src://p' "$ROOT/tests/fuzz/ignored" >names
+	[ -s names ]
+	while read -r name; do
+		[ -f "$ROOT/$name" ] || { echo "no $name"; return 1; }
+	done <names
+}
+
+# Their models are fed by the program's sources, so a new one needs a test here.
+@test "each target is replayed, and fuzzed in the long form" {
+	for target in "$ROOT"/tests/fuzz/*.c; do
+		target=$(basename "$target" .c)
+		[ "$target" != replay ] || continue
+		grep -q "^	replays $target$" "$BATS_TEST_FILENAME"
+		grep -q "^	fuzzes $target$" "$BATS_TEST_FILENAME"
+	done
+}
+
+@test "make fuzz with a clang that has no libFuzzer says what is missing" {
+	mkdir bin
+	for tool in make sh bash env nproc uname cc tr mkdir rm mv cmp; do
+		ln -s "$(command -v $tool)" "bin/$tool"
+	done
+	printf '#!/bin/sh\nexit 1\n' >bin/clang
+	chmod +x bin/clang
+	run env -u MAKEFLAGS PATH="$PWD/bin" make -s -C "$ROOT" \
+		BUILD="$PWD/build" fuzz
+	[ "$status" -ne 0 ]
+	[[ "${lines[0]}" = *'in Debian, they are in libclang-rt-dev' ]]
+}
+
 @test "make fuzz without clang says so" {
 	mkdir bin
 	for tool in make sh bash env nproc uname cc tr mkdir rm mv cmp; do
