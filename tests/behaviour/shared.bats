@@ -155,7 +155,7 @@ counters_agree() {
 	[ ! -s out ]
 	# to make a filter larger can take more than a second; then the lock is
 	# a process's, or has no owner at the moment that one is looked for
-	grep -hv 'torn by an earlier\|passed the\|waiting for \(process\|another run\)' \
+	grep -hv 'its last line is torn\|passed the\|waiting for \(process\|another run\)' \
 		err.* >others || true
 	cat others
 	[ ! -s others ]
