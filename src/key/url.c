@@ -498,7 +498,6 @@ key_of_parts(const struct url_rules *rules, const struct parts *parts,
 static __attribute__((noinline)) struct key
 make_key(const struct url_rules *rules, struct key url, uint8_t *to)
 {
-	const struct key text = trim_end(url);
 	enum query query = QUERY_IN_PATH;
 	struct parts parts;
 	size_t nbytes;
@@ -508,7 +507,7 @@ make_key(const struct url_rules *rules, struct key url, uint8_t *to)
 	else if (rules->switches & URL_SLASH)
 		query = QUERY_NORMAL;
 	if (!is_alone(rules) && !(rules->switches & URL_NUMBERS) &&
-	    find_parts(text, query, &parts))
+	    find_parts(url, query, &parts))
 		return key_of_parts(rules, &parts, to);
 	nbytes = url_normalize(rules, url, to);
 	if (nbytes == 0)
@@ -524,5 +523,5 @@ url_key(const struct url_rules *rules, struct key url, uint8_t *to)
 
 	if (is_alone(rules) && is_normal(text))
 		return text;
-	return make_key(rules, url, to);
+	return make_key(rules, text, to);
 }
