@@ -403,12 +403,11 @@ write_pages(const struct pages *p, uint64_t first, uint64_t count,
 	return file_write(p->file, p->buffer, nbytes, offset, error);
 }
 
-/* Are pages read from the disk before they are written? */
+/* Are only changes in memory, and the pages themselves in the mapped file? */
 static int
-reads_to_write(const struct pages *p)
+holds_only_changes(const struct pages *p)
 {
-	return pages_are_cold(p) && (p->state == PAGES_PIECEMEAL ||
-	    p->state == PAGES_OVERLAY);
+	return p->state == PAGES_PIECEMEAL || p->state == PAGES_OVERLAY;
 }
 
 /*
@@ -435,7 +434,8 @@ int
 pages_write_back(struct pages *p, struct error *error)
 {
 	const uint64_t length = p->offset + p->count * PAGE_BYTES;
-	const int reads = reads_to_write(p);
+	/* then pages are read from the disk before they are written */
+	const int reads = pages_are_cold(p) && holds_only_changes(p);
 	uint64_t end, ahead = 0;
 
 	if (p->dirty_count == 0)
@@ -464,7 +464,7 @@ pages_write_back(struct pages *p, struct error *error)
 	if (reads)
 		posix_fadvise(p->file->fd, 0, 0, POSIX_FADV_NORMAL);
 	/* The mapped file has them now; zeros never do. */
-	if (p->state == PAGES_PIECEMEAL || p->state == PAGES_OVERLAY)
+	if (holds_only_changes(p))
 		changes_clear(p->changes);
 	return file_check_length(p->file, length, error);
 }
@@ -505,7 +505,7 @@ pages_drop(struct pages *p, struct error *error)
 
 	if (pages_private_bytes(p) == 0)
 		return 0;
-	if (p->state == PAGES_PIECEMEAL || p->state == PAGES_OVERLAY) {
+	if (holds_only_changes(p)) {
 		changes_release(p->changes);
 		return 0;
 	}
