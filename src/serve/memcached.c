@@ -456,7 +456,7 @@ memcached_answer(struct client *client, const struct operation *o,
 {
 	const struct reply_form *form = &o->form;
 	struct buffer *replies = &client->replies;
-	int failed = o->reply != NULL || outcome->failure != NULL;
+	int failed = outcome_is_settled(o, outcome);
 
 	if (form->verb == VERB_GET || form->verb == VERB_GET_END)
 		answer_get(replies, o, outcome, failed);

@@ -177,7 +177,7 @@ int
 resp_put_failure(struct buffer *to, const struct operation *o,
     const struct outcome *outcome)
 {
-	if (o->reply == NULL && outcome->failure == NULL)
+	if (!outcome_is_settled(o, outcome))
 		return 0;
 	if (o->reply != NULL)
 		buffer_reason(to, "-", o->reply);
@@ -213,7 +213,7 @@ put_boolean(struct resp *r, struct buffer *to, const struct operation *o,
 		{ ":0\r\n", ":1\r\n" }, { "#f\r\n", "#t\r\n" } };
 	int asks = o->action == ACTION_LOOK;
 
-	if (o->reply != NULL || outcome->failure != NULL)
+	if (outcome_is_settled(o, outcome)) /* asked here, as mostly it isn't */
 		return resp_put_failure(to, o, outcome);
 	buffer_put(to, lines[r->resp3][outcome->seen == asks], 4);
 	return 0;

@@ -344,7 +344,7 @@ answer(struct sweep *sweep, const struct entry *entry)
 			outcome = (struct outcome){ .leased = 1,
 				.left = part->left[entry->item] };
 	}
-	if (o->reply != NULL || outcome.failure != NULL)
+	if (outcome_is_settled(o, &outcome))
 		counters->refused++;
 	else if (o->subkey.data != NULL)
 		count_operation(counters, o->action, &outcome);

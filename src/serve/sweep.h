@@ -61,6 +61,14 @@ struct outcome {
 	int status;            /* the status of the failure: STATUS_FULL, ... */
 };
 
+/* Is the reply an error, or one that was known before the sweep? */
+static inline int
+outcome_is_settled(const struct operation *operation,
+    const struct outcome *outcome)
+{
+	return operation->reply != NULL || outcome->failure != NULL;
+}
+
 struct sweep;
 
 /* Returns an empty sweep, for sweep_free. */
