@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "base/le.h"
+#include "base/number.h"
 #include "bits/sizing.h"
 #include "model/window.h"
 
@@ -79,16 +80,6 @@ layout_bits(struct layout *l, uint64_t capacity, double rate,
 	return 0;
 }
 
-/*
- * A size as an integer, `most` at most: the rate in a hostile header may be so
- * low that the size is infinite.
- */
-static uint64_t
-limited(double size, uint64_t most)
-{
-	return size < (double)most ? (uint64_t)size : most;
-}
-
 /* The rate of a set of shards. */
 static double
 rate_of(const struct header *header)
@@ -121,10 +112,12 @@ layout_table(const struct layout *l, const struct header *header,
 			layer.geometry = l->geometry;
 		} else {
 			rate /= 2;
-			/* All layers together have PAGES_MAX. */
-			layer.geometry.pages = limited(ceil((double)capacity *
-			    bits_a_line(rate) / 8 / PAGE_BYTES),
-			    PAGES_MAX / TABLE_LAYERS_MAX);
+			/* All layers together have PAGES_MAX, also if a hostile
+			   header's rate makes their size infinite. */
+			layer.geometry.pages = number_whole(fmin(
+			    ceil((double)capacity * bits_a_line(rate) / 8 /
+			    PAGE_BYTES),
+			    (double)(PAGES_MAX / TABLE_LAYERS_MAX)));
 		}
 		layer.error_rate = rate;
 		table->layers[table->count++] = layer;
@@ -136,8 +129,9 @@ layout_bytes(const struct layout *l, const struct header *header)
 {
 	if (l->kind == SHARDS_BITS)
 		return l->geometry.pages * PAGE_BYTES;
-	return limited((double)l->shards * (double)l->capacity *
-	    bits_a_line(rate_of(header) / 2) / 8, PAGES_MAX * PAGE_BYTES);
+	return number_whole(fmin(floor((double)l->shards *
+	    (double)l->capacity * bits_a_line(rate_of(header) / 2) / 8),
+	    (double)(PAGES_MAX * PAGE_BYTES)));
 }
 
 /* The keys of the shards have the name, so a filter can't be renamed. */
