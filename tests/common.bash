@@ -187,8 +187,9 @@ try_until_true() {
 	local end=$((SECONDS + 120)) wait=10 milliseconds never status=0
 	# Nothing ever comes from there: a read with a time limit is a sleep that
 	# starts no process.
-	[ -p "$BATS_RUN_TMPDIR/never" ] || mkfifo "$BATS_RUN_TMPDIR/never"
-	exec {never}<>"$BATS_RUN_TMPDIR/never"
+	local pipe=${BATS_RUN_TMPDIR:-$BATS_TEST_TMPDIR}/never
+	[ -p "$pipe" ] || mkfifo "$pipe"
+	exec {never}<>"$pipe"
 	until "$@" 2>/dev/null; do
 		if ((SECONDS > end)); then
 			echo "did not come true: $*"
