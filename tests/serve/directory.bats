@@ -214,14 +214,7 @@ all_values() {
 
 # start_with_few: a server with 120 descriptors, 50 of them for connections.
 start_with_few() {
-	: >server.err
-	(
-		ulimit -n 120
-		exec "$BLOOMDEDUP" serve -d filters --max-connections=50 \
-			-l "unix:$SOCKET"
-	) >server.out 2>server.err 3>&- 4>&- 5>&- &
-	SERVER=$!
-	until_true is_serving
+	start_limited -n 120 --max-connections=50
 }
 
 # add_many N: make the filters f0, f1, ... with the subkey a.
@@ -293,12 +286,7 @@ add_many() {
 }
 
 @test "fewer descriptors than connections are wanted: it says so" {
-	(
-		ulimit -n 100
-		exec "$BLOOMDEDUP" serve -d filters -l "unix:$SOCKET"
-	) 2>server.err 3>&- &
-	SERVER=$!
-	until_true is_serving
+	start_limited -n 100
 	cat server.err
 	grep -q 'max-connections' server.err
 	connections=$(ask stats | sed -n 's/^STAT max_connections //p')

@@ -119,13 +119,8 @@ load server
 }
 
 @test "no space left: that filter says so, the others are served" {
-	(
-		# a filter of 1000 lines may have no file over 64 kB
-		ulimit -f 64
-		exec "$BLOOMDEDUP" serve -d filters -l "unix:$SOCKET"
-	) 2>server.err 3>&- &
-	SERVER=$!
-	until_true is_serving
+	# a filter of 1000 lines may have no file over 64 kB
+	start_limited -f 64
 	add_filter f '1000|1e-6'
 	add_filter g '1000|1e-6'
 	seq 100000 | sed 's/.*/add f|& 0 0 1\r\nx\r/' | ask >out

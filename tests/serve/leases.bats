@@ -346,13 +346,7 @@ stat_is() {
 }
 
 @test "a filter that is closed for others keeps its leases" {
-	(
-		ulimit -n 60
-		exec "$BLOOMDEDUP" serve -d filters --max-connections=5 \
-			--lease=1h -l "unix:$SOCKET"
-	) >server.out 2>server.err 3>&- 4>&- 5>&- &
-	SERVER=$!
-	until_true is_serving
+	start_limited -n 60 --max-connections=5 --lease=1h
 	for ((i = 0; i < 100; i++)); do
 		printf 'add f%d 0 0 8\r\n1000|0.1\r\nadd f%d|a 0 3000 1\r\nx\r\n' \
 			$i $i

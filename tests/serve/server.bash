@@ -32,9 +32,29 @@ is_serving() {
 # start_server [OPTION]...: on $SOCKET, and where the options say.
 start_server() {
 	: >server.err # not what the one before has said
-	"$BLOOMDEDUP" serve -d filters "$@" -l "unix:$SOCKET" \
-		>server.out 2>server.err 3>&- 4>&- 5>&- &
-	SERVER=$!
+	become_server "$@" &
+	await_server $!
+}
+
+# start_limited LIMIT VALUE [OPTION]...: the same, under a limit of ulimit.
+start_limited() {
+	: >server.err
+	(
+		ulimit "$1" "$2"
+		shift 2
+		become_server "$@"
+	) &
+	await_server $!
+}
+
+# become_server [OPTION]...: in a process of its own.
+become_server() {
+	exec "$BLOOMDEDUP" serve -d filters "$@" -l "unix:$SOCKET" \
+		>server.out 2>server.err 3>&- 4>&- 5>&-
+}
+
+await_server() {
+	SERVER=$1
 	until_true is_serving
 	kill -0 "$SERVER"
 }
