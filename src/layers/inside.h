@@ -35,6 +35,8 @@ struct layers {
 			      * it? */
 	int overwritten;     /* was the file overwritten by another filter? then
 			      * nothing is written */
+	uint64_t had_name;   /* clock_now when the file was last seen to have a
+			      * name, if this run marks */
 	uint64_t max_bytes;
 	uint64_t checksum_budget; /* bytes to be read for checksums */
 	int shared;          /* do other runs mark in the file at the same

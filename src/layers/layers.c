@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/io.h"
 #include "disk/file.h"
 #include "disk/journal.h"
@@ -14,6 +15,8 @@
 
 /* Digests in a batch: the cache lines they need fit into the L2 cache. */
 #define BATCH_LINES 512
+/* Nanoseconds between two looks at whether the file is still there. */
+#define NAME_PAUSE (10 * CLOCK_MILLISECOND)
 
 static const struct filter_operations plain, windowed;
 
@@ -145,13 +148,30 @@ fail:
 	return -1;
 }
 
-/* Called between the chunks of a run: is its file still there? */
+/*
+ * Is the file of a run that marks still there? A look takes as long as dozens of
+ * lines, so most batches do without; end_marking looks in any case.
+ */
+static int
+check_name(struct layers *f, struct error *error)
+{
+	const uint64_t now = clock_now();
+
+	if (!f->marking || now - f->had_name < NAME_PAUSE)
+		return 0;
+	if (file_check_link(&f->file, error) < 0)
+		return -1;
+	f->had_name = now;
+	return 0;
+}
+
+/* Called between the chunks of a run. */
 static int
 write_back(struct filter *filter, int all, struct error *error)
 {
 	struct layers *f = layers_of(filter);
 
-	if (f->marking && file_check_link(&f->file, error) < 0)
+	if (check_name(f, error) < 0)
 		return -1;
 	return arrays_write_back(&f->arrays, all, error);
 }
