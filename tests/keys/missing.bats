@@ -128,13 +128,13 @@ ends_with() {
 	fails 3 "in: none of the first 2 records has column mail, with fields between ','; see -t" \
 		bloomdedup --csv --header -k mail in
 	# the same with any number of threads, however long the input is
-	{ seq 600; seq 100000 | sed 's/$/,x/'; } >in
+	{ seq 1100; seq 100000 | sed 's/$/,x/'; } >in
 	for threads in 1 4; do
-		fails 3 'none of the first 512 lines has field 2' \
+		fails 3 'none of the first 1024 lines has field 2' \
 			bloomdedup -t, -k 2 -j $threads in
 	done
-	sed -i '512s/$/,y/' in
-	bloomdedup -t, -k 2 in 2>err | cmp - <(printf '1\n512,y\n1,x\n')
+	sed -i '1024s/$/,y/' in
+	bloomdedup -t, -k 2 in 2>err | cmp - <(printf '1\n1024,y\n1,x\n')
 }
 
 @test "a stream may begin with lines that lack the field" {
