@@ -411,8 +411,10 @@ holds_only_changes(const struct pages *p)
 }
 
 /*
- * The kernel begins to read what will be written of the next pages, from
- * `first` on. Returns the end of what was looked at.
+ * Let the kernel begin to read those of the next pages, from `first` on, that
+ * will be written. If they were read one by one, it would take that for a
+ * sequential read, and read all pages in between. Returns the end of what was
+ * looked at.
  */
 static uint64_t
 read_ahead(const struct pages *p, uint64_t first)
@@ -442,9 +444,6 @@ pages_write_back(struct pages *p, struct error *error)
 		return 0;
 	if (file_check_length(p->file, length, error) < 0)
 		return -1;
-	/* The kernel takes this for a sequential read, and would read all. */
-	if (reads)
-		posix_fadvise(p->file->fd, 0, 0, POSIX_FADV_RANDOM);
 	for (uint64_t i = 0; p->dirty_count > 0 && i < p->count; i = end) {
 		end = i + 1;
 		if (p->dirty[i / 64] == 0)
@@ -461,8 +460,6 @@ pages_write_back(struct pages *p, struct error *error)
 			bitmap_clear(p->dirty, j);
 		}
 	}
-	if (reads)
-		posix_fadvise(p->file->fd, 0, 0, POSIX_FADV_NORMAL);
 	/* The mapped file has them now; zeros never do. */
 	if (holds_only_changes(p))
 		changes_clear(p->changes);

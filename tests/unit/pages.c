@@ -206,6 +206,60 @@ check_large(enum pages_kind kind, const char *what)
 	pages_unmap(&p);
 }
 
+/* How many pages of the mapped file are in memory? */
+static uint64_t
+resident(const struct pages *p)
+{
+	const size_t unit = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t count = 0;
+
+	for (uint64_t i = 0; i < p->count; i++) {
+		uint8_t *page = p->base + i * PAGE_BYTES;
+		unsigned char in_memory = 0;
+
+		mincore(page - (uintptr_t)page % unit, 1, &in_memory);
+		count += in_memory & 1;
+	}
+	return count;
+}
+
+/* Of a layer that is not in memory, only what was changed is read again. */
+static void
+check_write_back(void)
+{
+	struct pages p;
+	uint64_t changed = 0, read = 0;
+	int good = 1;
+
+	if (map_cold(&p, PAGES_PRIVATE, "written back") < 0)
+		return;
+	if (p.present == NULL) {
+		tap_ok(1, "written back # skip this file system has all of its"
+		    " files in memory");
+		pages_unmap(&p);
+		return;
+	}
+	/* neighbours, which the kernel would read beyond */
+	for (uint64_t page = 0; good && page < COUNT; page++) {
+		if (page % 100 >= 50)
+			continue;
+		good = change(&p, page) == 0;
+		changed++;
+	}
+	/* Nobody has the pages any more. */
+	madvise(p.base - OFFSET % (size_t)sysconf(_SC_PAGESIZE), NBYTES,
+	    MADV_DONTNEED);
+	good = good && fsync(store.fd) == 0 &&
+	    posix_fadvise(store.fd, 0, 0, POSIX_FADV_DONTNEED) == 0 &&
+	    resident(&p) == 0 && pages_write_back(&p, &error) == 0;
+	read = resident(&p);
+	tap_ok(good && read >= changed && read < changed + changed / 4,
+	    "written back: of %llu pages that were changed, %llu are read",
+	    (unsigned long long)changed, (unsigned long long)read);
+	tap_ok(good && file_is_model(), "and they are the model's");
+	pages_unmap(&p);
+}
+
 /* In memory, all lines are looked at together, however few were read before. */
 static void
 check_gathered(void)
@@ -345,6 +399,7 @@ main(void)
 	check_single_lines();
 	check_warmed();
 	check_small_memory();
+	check_write_back();
 	check_cut_off();
 	close(store.fd);
 	free(model);
