@@ -256,8 +256,8 @@ example() {
 	transcript manual
 }
 
-# In mdoc: ".Sx NAME" of the page itself, or with "in" and ".Xr PAGE" behind it,
-# or behind ".Xr PAGE ,".
+# In mdoc: ".Sx NAME" of the page itself, which becomes a link; that of another
+# page is ".Em NAME" with "in" and ".Xr PAGE" behind it, or behind ".Xr PAGE ,".
 @test "manual: the sections that the pages refer to are there" {
 	needs python3
 	python3 - "$ROOT"/man/*.[157] <<-'END'
@@ -267,16 +267,20 @@ example() {
 		    pages[path.rpartition("/")[2]] = open(path).read()
 		sections = {name: set(re.findall(r"^\.S[hs] (.*)", text, re.M))
 		            for name, text in pages.items()}
-		count = 0
+		count = others = 0
 		for name, text in pages.items():
+		    assert not re.search(r"^\.Xr .* ,\n\.Sx|^\.Sx .*\nin\n\.Xr", text, re.M), name
 		    for match in re.finditer(
-		            r"(?:^\.Xr (\S+) (\d) ,\n)?^\.(?:It |Pq )?Sx (.*?)(?: [.,;:)]+)*\n"
-		            r"(?:in\n\.Xr (\S+) (\d))?", text, re.M):
-		        page = match[1] or match[4]
-		        page = f"{page}.{match[2] or match[5]}" if page else name
+		            r"^\.(?:It |Pq )?Sx (.*?)(?: [.,;:)]+)*\n", text, re.M):
 		        count += 1
-		        assert match[3] in sections[page], (name, match[0])
-		assert count > 40, count
+		        assert match[1] in sections[name], (name, match[0])
+		    for match in re.finditer(
+		            r"^\.Xr (\S+ \d) ,\n\.Em (.*?)(?: [.,;:)]+)*\n|"
+		            r"^\.Em (.*)\nin\n\.Xr (\S+ \d)", text, re.M):
+		        page = (match[1] or match[4]).replace(" ", ".")
+		        others += 1
+		        assert (match[2] or match[3]) in sections[page], (name, match[0])
+		assert count > 30 and others >= 8, (count, others)
 	END
 }
 
