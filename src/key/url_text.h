@@ -10,6 +10,7 @@
 
 #include "base/number.h"
 
+/* The classes of bytes; most of their names are those of RFC 3986. */
 enum {
 	LOWER = 1 << 0,
 	UPPER = 1 << 1,
@@ -18,7 +19,8 @@ enum {
 	DOT = 1 << 4,    /* the dot, which is also unreserved */
 	SUB = 1 << 5,    /* sub-delims, but for & and = */
 	AMPERSAND = 1 << 6,
-	ENCODED = 1 << 7, /* counts as percent-encoded in path and query */
+	ENCODED = 1 << 7, /* not allowed in a URL, but written in paths and
+			   * queries: means the same as percent-encoded */
 	COLON = 1 << 8,
 	PATH = 1 << 9,   /* @ / */
 	QUERY = 1 << 10, /* ? */
@@ -35,7 +37,7 @@ enum {
 /* The class of each byte; 0: it is in no URL. */
 extern const uint16_t url_class[256];
 
-/* The rest of a text that is read. */
+/* The rest of a text that is being read: from p on, up to `end`. */
 struct reader {
 	const uint8_t *p, *end;
 };

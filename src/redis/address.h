@@ -6,13 +6,14 @@
  *     rediss://...[?certificate=FILE] (with TLS)
  *     redis+unix://[USER:PASSWORD@]/PATH?name=NAME
  *
- * The same with valkey; in any case. Several HOSTs are nodes of a cluster, of
- * which some may be down. HOST is a name, an IPv4 address, or an
- * IPv6 address in brackets. USER may be empty (the default user). Without a
- * password in the address, it is in the environment variable REDISCLI_AUTH.
- * FILE has the client's certificate. %XX stands for a byte, in all parts; an @
- * must be written so, and so must a / or ? in NAME. NAME cannot be a number,
- * which would be a database elsewhere.
+ * The schemes may also be written with valkey in place of redis, and in upper
+ * or lower case. Several HOSTs are nodes of a cluster, of which some may be
+ * down. HOST is a name, an IPv4 address, or an IPv6 address in brackets. USER
+ * may be empty (the default user). Without a password in the address, the one
+ * in the environment variable REDISCLI_AUTH is used. FILE has the client's
+ * certificate. %XX stands for a byte, in all parts; an @ must be written so,
+ * and so must a / or ? in NAME. NAME cannot be a number, which would be a
+ * database elsewhere.
  */
 #ifndef REDIS_ADDRESS_H
 #define REDIS_ADDRESS_H
@@ -54,13 +55,14 @@ struct address {
 int address_is_server(const char *text);
 
 /*
- * Parse the address of a server. On failure (STATUS_USAGE) the text shows no
- * password, and there is nothing to free.
+ * Parse the address of a server into *location, which owns its strings until
+ * address_free. Returns 0, or -1 with `error` filled (STATUS_USAGE): its text
+ * shows no password, and there is nothing to free.
  */
 int address_parse(struct address *location, const char *text,
     struct error *error);
 
-/* Free what address_parse has filled. All zero does nothing. */
+/* Free what address_parse has filled; nothing if all of it is zero. */
 void address_free(struct address *location);
 
 /*

@@ -1,8 +1,8 @@
 /*
  * Connecting to a server, and asking it one thing at a time before a connection
  * is used for many requests (node.h). hiredis connects and parses, OpenSSL
- * encrypts; nothing waits for longer than patience.h says, but looking up a
- * host's name takes as long as the system lets it.
+ * encrypts; nothing waits for longer than `patience` nanoseconds (patience.h),
+ * but looking up a host's name takes as long as the system lets it.
  *
  * Functions return NULL or -1 on failure, with `error` filled: STATUS_FAILED,
  * or STATUS_USAGE if trying again is useless. The text begins with the

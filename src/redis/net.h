@@ -23,19 +23,23 @@
 struct net;
 
 /*
- * Connect. `location` must stay unchanged until the net is closed. A server
- * that cannot be reached is waited for as long as for a repeated request, or
- * not at all if not `patient`. Waiting for more than a second is reported to
- * `notice`, once.
+ * Connect. *net becomes the caller's, to be closed. `location` must stay
+ * unchanged until then. A server that cannot be reached is waited for as long
+ * as for a repeated request, or not at all if not `patient`. Waiting for more
+ * than a second is reported to `notice`, once.
  */
 int net_open(struct net **net, const struct address *location,
     uint64_t retry_ms, int patient, void (*notice)(const char *text),
     struct error *error);
+
+/* Close all connections and free the net. NULL does nothing. */
 void net_close(struct net *net);
 
 /*
- * Make a request of `words` words for a slot: begin, each word, then end, and
- * nothing else in between. If too much is under way, `end` waits.
+ * Make a request of `words` words for a slot: net_begin, one call for each
+ * word, which is copied, then net_end, and nothing else in between. `answer` is
+ * called once, with `context` and `tag`, by this or a later function of the
+ * net. If too much is under way, net_end waits.
  */
 void net_begin(struct net *net, unsigned slot, enum care care,
     redis_answer *answer, void *context, size_t tag, size_t words);

@@ -123,7 +123,10 @@ struct node {
 /* Append a request to the node's queue. */
 void node_append(struct node *node, struct request *request);
 
-/* Connect the node, so that its requests can be sent (connect.h). */
+/*
+ * Connect the node, so that its requests can be sent. Nothing is waited for
+ * longer than `patience` nanoseconds (connect.h).
+ */
 int node_open(struct node *node, uint64_t patience, struct error *error);
 
 /*

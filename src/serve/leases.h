@@ -29,7 +29,7 @@
 
 struct leases;
 
-/* A filter whose subkeys are leased: a number. */
+/* A lessor is known by its number; this one is none. */
 #define LESSOR_NONE UINT32_C(0)
 
 /*
@@ -114,7 +114,10 @@ enum lease_grant leases_grant(struct leases *leases, uint32_t lessor,
 int leases_renew(struct leases *leases, uint32_t lessor, struct digest digest,
     uint64_t now, uint64_t length);
 
-/* End it. Returns 0 if there is none. */
+/*
+ * End the lease of a subkey before its deadline, and count it as ended in this
+ * way. Returns 1, or 0 if there is none.
+ */
 int leases_end(struct leases *leases, uint32_t lessor, struct digest digest,
     uint64_t now, enum lease_end how);
 
@@ -130,9 +133,10 @@ void leases_sweep(struct leases *leases, uint64_t now);
 
 /*
  * Find the next lessor that has leases that expired since they were reported
- * last, a minute ago or more: `second` is the time of now, and not 0. Returns
- * its name and how many they are, which counts as a report; NULL if there is
- * none. *at begins with 0, and belongs to this function.
+ * last, a minute ago or more. `second` is the present time in seconds, and not
+ * 0. Returns the lessor's name, and sets *expired to the number of these
+ * leases, which are then reported; NULL if there is none. *at is 0 before the
+ * first call, and belongs to this function.
  */
 const char *leases_report(struct leases *leases, uint32_t *at, uint64_t second,
     uint64_t *expired);

@@ -1,6 +1,6 @@
 /*
- * What a server with leases does besides: a filter is then a lessor, whose
- * subkeys are leased before they are remembered. A subkey is
+ * The operations of a server with leases: each of its filters is a lessor,
+ * whose subkeys are leased before they are remembered. A subkey is
  *
  *     unknown     neither of the others
  *     leased      somebody works on it; the table of leases has it
@@ -47,7 +47,7 @@ struct lessor_share {
 
 /*
  * Carry out the operations. Items for which there is no room have a result that
- * says so; if it is RESULT_FULL, `error` has the reason. Returns -1 with
+ * says so; if it is RESULT_FULL, `error` has the reason. Returns 0, or -1 with
  * `error` filled if the filter has failed.
  */
 int lessor_carry_out(struct lessor_share *share, struct error *error);
@@ -60,15 +60,16 @@ int lessor_carry_out(struct lessor_share *share, struct error *error);
 void lessor_undo(struct lessor_share *share);
 
 /*
- * Returns the length, in nanoseconds, of a lease that a client asks for, of so
- * many milliseconds: at most what the server allows, which is reported once.
+ * Returns the length, in nanoseconds, of a lease for which a client asks for so
+ * many milliseconds: at most what the server allows. The first client that asks
+ * for more is reported.
  */
 uint64_t lessor_length(struct service *service, uint64_t milliseconds);
 
 /*
- * Does the same for a time as memcached's clients give it: in seconds, a date
- * if it is beyond 30 days; 0 is the longest lease, and one below 0 ends at
- * once.
+ * Does the same for a time as memcached's clients give it, in seconds: from now
+ * on, or since 1970 if it is more than 30 days. 0 stands for the longest lease,
+ * and a lease of a time below 0, or in the past, ends at once.
  */
 uint64_t lessor_length_of_time(struct service *service, int64_t time);
 

@@ -34,8 +34,8 @@ enum verb {
 	VERB_VERSION,
 	VERB_VERBOSITY,
 	VERB_QUIT,
-	VERB_PING,      /* Redis' PING and QUIT as lines: health checks send */
-	VERB_REDIS_QUIT, /* them */
+	VERB_PING,    /* Redis' PING as a line, which health checks send */
+	VERB_REDIS_QUIT, /* Redis' QUIT as a line */
 	VERB_FAILED,  /* `reply` is the answer */
 	VERB_GET_END  /* only in a sweep: the end of a get of several keys */
 };
@@ -53,10 +53,12 @@ struct request {
 	                     * end; "" is none */
 };
 
-/* The longest key and value that a client may send. */
+/* What a client may send. */
 struct protocol_limits {
-	size_t key, value; /* the longest, in bytes */
-	int touch;         /* it is a request */
+	size_t key, value; /* bytes of the longest key, and of the longest
+			    * value */
+	int touch;         /* is touch a request? otherwise it is an unknown
+			    * word, as without leases */
 };
 
 /* The answer to help, which memcached does not know. */

@@ -25,15 +25,15 @@
 
 enum resp_event {
 	RESP_MORE,   /* no whole word yet: call again with more bytes */
-	RESP_WORD,
+	RESP_WORD,   /* a word, in `bytes` */
 	RESP_LONG,   /* a word that is too long: its bytes were skipped */
 	RESP_BROKEN  /* this is no request: nothing more can be read */
 };
 
 struct resp_word {
 	enum resp_event event;
-	struct bytes bytes;
-	uint32_t index; /* its place in the request, from 0 */
+	struct bytes bytes; /* the word, as a part of the data that was read */
+	uint32_t index; /* its number in the request, from 0 */
 	uint32_t count; /* the number of words that the request has */
 };
 
@@ -42,7 +42,7 @@ struct resp_parser {
 	enum {
 		RESP_AT_ARRAY,  /* a request begins */
 		RESP_AT_LENGTH, /* the length of a word is next */
-		RESP_AT_BYTES,
+		RESP_AT_BYTES,  /* the bytes of a word are next */
 		RESP_AT_SKIP    /* the rest of a word that is too long */
 	} state;
 	uint32_t index, count; /* `index` and `count` of the next resp_word */
@@ -56,8 +56,8 @@ struct resp_parser {
  * RESP_MORE; the next call begins after them. The word points into `data`.
  *
  * After RESP_MORE, the caller must keep the bytes not consumed, and pass them
- * again at the beginning of `data` with more after them: fewer than
- * `longest` + 2 or RESP_HEAD_MAX.
+ * again at the beginning of `data` with more after them: fewer than `longest` +
+ * 2, or than RESP_HEAD_MAX if that is more.
  */
 size_t resp_next(struct resp_parser *parser, size_t longest,
     const uint8_t *data, size_t nbytes, struct resp_word *word);
