@@ -4,6 +4,8 @@
  * values that are taken are checked completely.
  *
  * If several members have the same name, the last one counts, as in jq.
+ *
+ * json.c finds values, json_take.c takes them.
  */
 #ifndef KEY_JSON_H
 #define KEY_JSON_H
