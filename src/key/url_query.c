@@ -4,20 +4,7 @@
 #include <string.h>
 
 #include "key/scan.h"
-
-/* What parameters are sorted by; with values left out, both are the same. */
-enum order { BY_NAME, BY_WHOLE };
-
-/* A parameter as it was written: up to its ampersand, or to the end. */
-static size_t
-parameter_bytes(const uint8_t *p, const uint8_t *end, enum order order)
-{
-	const uint8_t *stop = url_find(p, end, '&');
-
-	if (order == BY_NAME)
-		stop = url_find(p, stop, '=');
-	return (size_t)(stop - p);
-}
+#include "key/url_order.h"
 
 /* --- leaving out */
 
@@ -177,99 +164,6 @@ copy_form(struct reader *in, uint8_t *to)
 	return to;
 }
 
-/* --- the order */
-
-static int
-compare(const uint8_t *a, size_t m, const uint8_t *b, size_t n)
-{
-	int result = memcmp(a, b, m < n ? m : n);
-
-	if (result != 0)
-		return result;
-	return (m > n) - (m < n);
-}
-
-static int
-compare_parameters(const uint8_t *a, const uint8_t *b, const uint8_t *end,
-    enum order order)
-{
-	return compare(a, parameter_bytes(a, end, order), b,
-	    parameter_bytes(b, end, order));
-}
-
-/* The end of the parameters from p on that are in order already. */
-static const uint8_t *
-run_end(const uint8_t *p, const uint8_t *end, enum order order)
-{
-	const uint8_t *stop = url_find(p, end, '&');
-
-	while (stop != end &&
-	    compare_parameters(p, stop + 1, end, order) <= 0) {
-		p = stop + 1;
-		stop = url_find(p, end, '&');
-	}
-	return stop;
-}
-
-/* Merge the runs of [from, end) two by two. */
-static void
-merge_runs(const uint8_t *from, const uint8_t *end, uint8_t *to,
-    enum order order)
-{
-	while (from <= end) {
-		const uint8_t *a = from, *a_end = run_end(a, end, order);
-		const uint8_t *b = a_end + 1, *b_end = end;
-
-		if (a_end != end)
-			b_end = run_end(b, end, order);
-		while (a <= a_end || b <= b_end) {
-			int first = b > b_end || (a <= a_end &&
-			    compare_parameters(a, b, end, order) <= 0);
-			const uint8_t **next = first ? &a : &b;
-			const uint8_t *stop = url_find(*next, end, '&');
-
-			memcpy(to, *next, (size_t)(stop - *next));
-			to += stop - *next;
-			*to++ = '&';
-			*next = stop + 1;
-		}
-		from = b_end + 1;
-	}
-}
-
-/*
- * A natural merge sort of the text itself: a line may have millions of
- * parameters, too many for a table. What is merged is written behind the end.
- */
-static void
-sort(uint8_t *start, uint8_t *end, enum order order)
-{
-	while (run_end(start, end, order) != end) {
-		merge_runs(start, end, end + 1, order);
-		memcpy(start, end + 1, (size_t)(end - start));
-	}
-}
-
-/* Keep each of the sorted parameters once; returns the new end. */
-static uint8_t *
-keep_once(uint8_t *start, uint8_t *end)
-{
-	uint8_t *last = start, *to = start;
-	size_t last_bytes = SIZE_MAX, n;
-
-	for (const uint8_t *p = start; p <= end; p += n + 1) {
-		n = parameter_bytes(p, end, BY_WHOLE);
-		if (n == last_bytes && memcmp(last, p, n) == 0)
-			continue;
-		memmove(to, p, n);
-		last = to;
-		last_bytes = n;
-		to += n;
-		*to++ = '&';
-	}
-	return to - 1;
-}
-
 /* --- all of it */
 
 /* As many parameters are sorted in a table, by a word's bits; more as text. */
@@ -285,7 +179,7 @@ struct parameter {
 /* Parameters of a query that are kept, and where they are to be written. */
 struct table {
 	const struct url_rules *rules;
-	enum order order;
+	enum url_order order;
 	int sorts;
 	int needs_names; /* some are left out by name, or only names count */
 	int is_long;     /* some were written before: the text isn't in order */
@@ -301,15 +195,16 @@ struct table {
 static size_t
 name_bytes(const struct parameter *parameter)
 {
-	return parameter_bytes(parameter->at, parameter->at +
-	    parameter->nbytes, BY_NAME);
+	const uint8_t *end = parameter->at + parameter->nbytes;
+
+	return (size_t)(url_find(parameter->at, end, '=') - parameter->at);
 }
 
 /* How many bytes at its beginning decide the order? */
 static inline size_t
-compared_bytes(const struct parameter *parameter, enum order order)
+compared_bytes(const struct parameter *parameter, enum url_order order)
 {
-	if (order == BY_NAME)
+	if (order == URL_BY_NAME)
 		return name_bytes(parameter);
 	return parameter->nbytes;
 }
@@ -339,7 +234,7 @@ is_greater(const struct table *t, unsigned i, unsigned j)
 
 	if (t->first[i] != t->first[j])
 		return t->first[i] > t->first[j];
-	return compare(a->at, compared_bytes(a, t->order), b->at,
+	return url_compare(a->at, compared_bytes(a, t->order), b->at,
 	    compared_bytes(b, t->order)) > 0;
 }
 
@@ -535,7 +430,7 @@ url_copy_query(struct reader *in, const struct url_rules *rules, uint8_t *to)
 	if (rules->ignore[0] == '\0' && !rules->sort && !sorts_whole)
 		return url_copy(in, IN_QUERY, to);
 	t.rules = rules;
-	t.order = sorts_whole ? BY_WHOLE : BY_NAME;
+	t.order = sorts_whole ? URL_BY_WHOLE : URL_BY_NAME;
 	t.sorts = rules->sort || sorts_whole;
 	t.needs_names = rules->ignore[0] != '\0' ||
 	    rules->switches & URL_VALUES;
@@ -556,8 +451,8 @@ url_copy_query(struct reader *in, const struct url_rules *rules, uint8_t *to)
 		return start - 1; /* without its question mark */
 	to = t.to - 1; /* without the last ampersand */
 	if (t.sorts && t.is_long)
-		sort(start, to, t.order);
+		url_sort(start, to, t.order);
 	if (rules->switches & URL_VALUES)
-		to = keep_once(start, to);
+		to = url_keep_once(start, to);
 	return to;
 }
