@@ -8,7 +8,7 @@
 #include "base/number.h"
 #include "base/components.h"
 
-/* The schemes, and what they mean; in any case. */
+/* The schemes, in upper or lower case, and what they mean. */
 static const struct scheme {
 	const char *name;
 	int tls, is_path;

@@ -96,10 +96,13 @@ struct resp_position {
 const struct resp_command *resp_command_next(struct resp_position *position,
     int leases);
 
-/* Has it this name, in any case? */
+/* Has the command this name, in upper or lower case? */
 int resp_command_is(const struct resp_command *command, struct bytes name);
 
-/* Returns the command of that name, in any case; NULL if there is none. */
+/*
+ * Returns the command of that name, in upper or lower case; NULL if there is
+ * none.
+ */
 const struct resp_command *resp_command_find(struct bytes name, int leases);
 
 /*
