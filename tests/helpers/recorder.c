@@ -456,6 +456,35 @@ after_call(struct thread *thread, int64_t result)
 	thread->kind = 0;
 }
 
+/*
+ * Built for i386, the recorder traces programs of x86-64, too, such as the
+ * shell: gives the calls that matter the numbers that they have here, and all
+ * others one that none has, so that they may change files.
+ */
+static void
+translate_call(uint64_t *info)
+{
+#ifdef __i386__
+	/* the upper half of the first word: linux/audit.h */
+	enum { X86_64 = 62 };
+	static const struct {
+		uint64_t theirs, ours;
+	} calls[] = { { 74, SYS_fsync }, { 75, SYS_fdatasync },
+		{ 162, SYS_sync }, { 257, SYS_openat }, { 306, SYS_syncfs } };
+	uint64_t number = UINT64_MAX;
+
+	if ((info[0] >> 32 & 0xffff) != X86_64)
+		return;
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+		if (info[3] == calls[i].theirs)
+			number = calls[i].ours;
+	}
+	info[3] = number;
+#else
+	(void)info;
+#endif
+}
+
 static void
 at_call(struct thread *thread)
 {
@@ -465,6 +494,7 @@ at_call(struct thread *thread)
 	    info) < 0)
 		return;
 	if ((info[0] & 0xff) == BEFORE) {
+		translate_call(info);
 		thread->harmless = is_harmless(info);
 		if (!thread->harmless || thread->may_map)
 			look();
