@@ -304,7 +304,12 @@ has_lines() {
 	[ "$(grep -cE '^openat.*(O_TMPFILE|\.bloomdedup-).*, 0600\)' trace)" -eq 1 ]
 	run ! grep 'chmod(.*, 06[46]' trace
 	run ! grep -E '^openat.*(O_CREAT|O_TMPFILE).*, 06(66|44|40)\)' trace
-	# without O_TMPFILE, it is removed
+}
+
+@test "without O_TMPFILE, a run that fails removes its temporary file" {
+	needs_preload
+	prepare
+	gzip -c in | head -c 20 >torn
 	status=0
 	NAMED=1 "${PRELOADED[@]}" "$BLOOMDEDUP" --atomic --overwrite -f seen \
 		-o new.file in torn 2>err || status=$?
