@@ -175,8 +175,7 @@ load server
 }
 
 @test "add NAME makes a filter with a window" {
-	# "aspacem assertion failed", as with growth.bats: tests/valgrind
-	[ -z "${UNDER_VALGRIND-}" ] || skip "valgrind 3.19 ends itself here"
+	skip_if_valgrind_ends
 	start_server
 	answers 'STORED; STORED; NOT_STORED' 'add days 0 0 12' '1000|1e-6|4d' \
 		'add lines 0 0 14' '4000|1e-12|4e3' 'add days 0 0 10' '1000|1e-12'
@@ -271,6 +270,7 @@ load server
 }
 
 @test "room in stats bloom is what new lines find" {
+	skip_if_valgrind_ends
 	bloomdedup create -n 1000 --on-full=warn filters/warn.bloom
 	start_server
 	add_filter short '10000|1e-3|8s'

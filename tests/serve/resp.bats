@@ -112,8 +112,7 @@ load server
 }
 
 @test "BF.RESERVE: a window" {
-	# "aspacem assertion failed", as with growth.bats: tests/valgrind
-	[ -z "${UNDER_VALGRIND-}" ] || skip "valgrind 3.19 ends itself here"
+	skip_if_valgrind_ends
 	start_server
 	redis_answers '+OK +OK :1 *1 :1000' 'BF.RESERVE days 1e-6 1000 WINDOW 30d' \
 		'BF.RESERVE lines 1e-6 4000 EXPANSION 2 window 4000' \
