@@ -501,7 +501,7 @@ cross = gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 ifneq (,$(filter __aarch64__,$(machine)))
 cross = gcc-x86-64-linux-gnu libc6-dev-amd64-cross
 endif
-DEPS_PACKAGES = dpkg-dev debhelper git $(cross)
+DEPS_PACKAGES = build-essential dpkg-dev debhelper git $(cross)
 deps-packages: deps
 	@command -v apt-get >/dev/null || \
 		{ echo "deps-packages: packages are made on Debian" >&2; exit 1; }; \

@@ -17,6 +17,7 @@ setup_file() {
 
 setup() {
 	cd "$BATS_FILE_TMPDIR" || return 1
+	needs git
 	[ -d one ] || skip "needs a git checkout"
 	packages=$PWD/one/build/packages
 	export MAINTAINER='A Maintainer <maintainer@example.org>'
