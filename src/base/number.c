@@ -1,6 +1,7 @@
 #include "base/number.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -18,7 +19,8 @@ const uint8_t number_hex_digits[256] = {
 /*
  * Read "12", "1.5", ".5" or "1.5e9" at *text, and move *text past it. strtold
  * would also take blanks, signs, words and hexadecimal digits. It expects a
- * point, since the program never sets a locale.
+ * point, since the program never sets a locale. What is too small for it becomes
+ * the smallest number above 0, so that only 0 is 0.
  */
 static int
 parse_decimal(const char **text, long double *value)
@@ -29,7 +31,10 @@ parse_decimal(const char **text, long double *value)
 	if (!isdigit((unsigned char)p[*p == '.' ? 1 : 0]) ||
 	    (*p == '0' && (p[1] == 'x' || p[1] == 'X')))
 		return -1;
+	errno = 0;
 	*value = strtold(p, &end);
+	if (errno == ERANGE && !(*value > 0))
+		*value = nextafterl(0, 1);
 	*text = end;
 	return 0;
 }

@@ -76,8 +76,9 @@ static const char *const nothing[] = {
 
 static const char *const not_counts[] = {
 	"1.5", "1.5e0", "0.1", ".5", "1e-1", "1e-400", "12e-1", "0.0001k",
-	"1.0001k", "18446744073709551616", "18446744073709551615.5", "1e20",
-	"184467440737095516150", "20000000000T",
+	"1e-5000", "1.0001k", "18446744073709551616",
+	"18446744073709551615.5", "1e20", "184467440737095516150",
+	"20000000000T",
 	"99999999999999999999999999", "1KiB", "1kB", "1B", "1P", "0.1%", "1/2",
 	"10%", "2E", "1e400k",
 };
@@ -116,8 +117,9 @@ static const struct whole sizes[] = {
 };
 
 static const char *const not_sizes[] = {
-	"1e-400", "0.5", "1e-3", "0.0001K", "1KiBx", "1KBx", "1Ki", "1KI",
-	"1Kib", "1KIB", "1Kb", "1b", "1BB", "1iB", "1Bi", "1MiBiB", "16E",
+	"1e-400", "1e-5000", "0.5", "1e-3", "0.0001K", "1KiBx", "1KBx",
+	"1Ki", "1KI", "1Kib", "1KIB", "1Kb", "1b", "1BB", "1iB", "1Bi",
+	"1MiBiB", "16E",
 	"18446744073709551616", "18014398509481984K", "19EB", "1Z", "1e20",
 	"1e30K", "99999999999E", "1KK", "10%", "1/2", "1K ", "1 K",
 };
@@ -186,6 +188,7 @@ static const struct whole seconds[] = { /* in milliseconds */
 	{ "1.0015", 1002 },
 	{ "0.0001", 1 },
 	{ "1e-9", 1 },
+	{ "1e-5000", 1 },
 	{ "1e9", 1000000000000 },
 };
 
@@ -195,6 +198,14 @@ static const char *const not_seconds[] = {
 
 #define COUNT(array) (sizeof (array) / sizeof *(array))
 
+/* number.h: later digits are rounded where a long double is a double. */
+static int
+can_be_exact(uint64_t value)
+{
+	return LDBL_MANT_DIG > DBL_MANT_DIG || value >> DBL_MANT_DIG == 0 ||
+	    value % 4096 == 0;
+}
+
 static void
 accepts(const char *what, parser *parse, const struct whole *cases, size_t n)
 {
@@ -202,6 +213,8 @@ accepts(const char *what, parser *parse, const struct whole *cases, size_t n)
 		uint64_t value = UNTOUCHED;
 		int result = parse(cases[i].text, &value);
 
+		if (!can_be_exact(cases[i].value))
+			continue;
 		tap_ok(result == 0 && value == cases[i].value,
 		    "%s '%s' is %" PRIu64 " (%d, %" PRIu64 ")", what,
 		    cases[i].text, cases[i].value, result, value);
