@@ -10,14 +10,25 @@ large_file() {
 	seq 1 650000 >want
 }
 
+# pipe_is_full: would a writer have to wait?
+pipe_is_full() {
+	python3 -S -c '
+import os, select, sys
+end = os.open("pipe", os.O_WRONLY | os.O_NONBLOCK)
+sys.exit(select.select([], [end], [], 0)[1] != [])'
+}
+
 # waits_for_reader ARGUMENT...: start a run whose output, the pipe `pipe`,
-# nobody reads from descriptor 8 yet. It is process $pid, and sleeps.
+# nobody reads from descriptor 8 yet. It is process $pid, and sleeps: not before
+# its first line, as it may in an emulator.
 waits_for_reader() {
+	needs python3
 	rm -f pipe
 	mkfifo pipe
 	"$BLOOMDEDUP" -p 1e-12 "$@" >pipe 2>err 3>&- &
 	pid=$!
 	exec 8<pipe
+	until_true pipe_is_full
 	until_idle "$pid"
 }
 
