@@ -39,6 +39,22 @@ parse_decimal(const char **text, long double *value)
 	return 0;
 }
 
+/* Digits alone: exact, even where a long double is no more than a double. */
+static int
+parse_digits(const char *text, uint64_t *value)
+{
+	unsigned long long n;
+
+	if (*text == '\0' || text[strspn(text, "0123456789")] != '\0')
+		return -1;
+	errno = 0;
+	n = strtoull(text, NULL, 10);
+	if (errno != 0)
+		return -1;
+	*value = n;
+	return 0;
+}
+
 /*
  * A value that is whole, but for rounding errors. Another one is rounded down
  * if `rounding` is negative, up if it is positive, and refused if it is 0.
@@ -85,6 +101,8 @@ number_count(const char *text, uint64_t *value)
 	long double v;
 	uint64_t unit;
 
+	if (parse_digits(text, value) == 0)
+		return 0;
 	if (parse_decimal(&text, &v) < 0)
 		return -1;
 	unit = parse_unit(&text, "KMGT", 1000);
@@ -99,6 +117,8 @@ number_size(const char *text, uint64_t *value)
 	uint64_t base = 1024, unit;
 	long double v;
 
+	if (parse_digits(text, value) == 0)
+		return 0;
 	if (parse_decimal(&text, &v) < 0)
 		return -1;
 	if (*text != '\0' && strcmp(text + 1, "B") == 0)

@@ -8,8 +8,9 @@
  * stores the number, or returns -1 and stores nothing. It prints no message:
  * the caller knows the option's name and what is allowed.
  *
- * The digits of a whole number from the 19th on may be rounded; those from the
- * 16th on where a long double is no larger than a double, as on armhf.
+ * A whole number of digits alone is exact. With a point, an exponent or a unit,
+ * the digits from the 19th on may be rounded; those from the 16th on where a
+ * long double is no larger than a double, as on armhf.
  */
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
