@@ -19,8 +19,8 @@ const uint8_t number_hex_digits[256] = {
 /*
  * Read "12", "1.5", ".5" or "1.5e9" at *text, and move *text past it. strtold
  * would also take blanks, signs, words and hexadecimal digits. It expects a
- * point, since the program never sets a locale. What is too small for it becomes
- * the smallest number above 0, so that only 0 is 0.
+ * point, since the program never sets a locale. What is too small for it
+ * becomes the smallest number above 0, so that only 0 is 0.
  */
 static int
 parse_decimal(const char **text, long double *value)
