@@ -97,3 +97,25 @@ trace_syncs() {
 		'pwrite64\(' exit_group
 	in_order '^fsync\(' 'pwrite64\(' '^write\(.*/part>' exit_group
 }
+
+@test "a new layer is on the disk before the table names it" {
+	skip_if_emulated "calls of its own"
+	bloomdedup create -n 100 seen
+	"$HELPER" numbered 20000 >in
+	trace_syncs "$BLOOMDEDUP" -f seen -o part in
+	# The slot that was not written last is written only when all before is
+	# on the disk: a power failure may tear it, and leave the other one.
+	grep '/seen>' trace | awk '
+		/^fdatasync\(/ { safe = 1 }
+		/^pwrite64\(.*, 4096, (4096|8192)\)/ {
+			match($0, /, (4096|8192)\) /)
+			slot = substr($0, RSTART, RLENGTH)
+			if (last != "" && slot != last) {
+				changes++
+				bad += !safe
+			}
+			last = slot
+		}
+		/^pwrite64\(/ { safe = 0 }
+		END { print changes + 0, bad + 0; exit !(changes > 2 && !bad) }'
+}
