@@ -208,8 +208,8 @@ check-slow: tests
 		BLOOMDEDUP='$(abspath $(PROGRAM))' tests/run $(TESTS)
 
 # The tests under the address and undefined-behaviour sanitizers.
-SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all \
-	-fno-omit-frame-pointer
+SANITIZE = -fsanitize=address,undefined,float-cast-overflow \
+	-fno-sanitize-recover=all -fno-omit-frame-pointer
 check-asan:
 	$(MAKE) check BUILD=$(BUILD)/asan PROGRAM=$(BUILD)/asan/bloomdedup \
 		CFLAGS='-O1 -g $(SANITIZE)'
