@@ -321,10 +321,9 @@ json_find(const char *const *pointers, unsigned count, const uint8_t *data,
 	if (nbytes >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
 		p += 3; /* a byte order mark */
 	p = json_skip_blanks(p, w.end);
-	for (unsigned i = 0; i < count; i++) {
-		at[i] = pointers[i];
+	memcpy(at, pointers, count * sizeof *at);
+	for (unsigned i = 0; i < count; i++)
 		values[i] = (struct key){ NULL, 0 };
-	}
 	stop = walk_value(&w, p, (uint32_t)(((uint64_t)1 << count) - 1));
 	if (stop == NULL)
 		return w.too_deep ? JSON_TOO_DEEP : JSON_NOT;
