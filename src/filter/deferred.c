@@ -222,7 +222,7 @@ deferred_commit(struct filter *filter, const struct deferred_promise *promise,
 	if (d->journaled) {
 		if (commit_journal(d, promise, error) < 0)
 			return -1;
-	} else if (filter_mark(under, d->list, d->count, error) < 0) {
+	} else if (filter_mark(under, d->list, (size_t)d->count, error) < 0) {
 		return -1;
 	}
 	d->count = 0;

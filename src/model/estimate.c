@@ -107,18 +107,19 @@ counted_or_estimated(double counted, double estimated, double share)
 /* From pages that are read together. Without them, *e is unchanged. */
 static void
 estimate_sample(struct filter *f, const struct layer_entry *layer,
-    uint64_t pages, struct estimate *e, struct error *error)
+    uint64_t wanted, struct estimate *e, struct error *error)
 {
 	const struct filter_operations *operations = f->bottom->operations;
 	const struct geometry *geometry = &layer->geometry;
 	struct estimate sample = { 0 };
+	size_t pages = operations->sample_pages;
 	uint64_t *numbers, bits = 0;
 	uint8_t *bytes;
 
-	if (pages > operations->sample_pages)
-		pages = operations->sample_pages;
+	if (pages > wanted)
+		pages = (size_t)wanted;
 	if (pages > geometry->pages)
-		pages = geometry->pages;
+		pages = (size_t)geometry->pages;
 	numbers = memory_or_die(malloc(pages * sizeof *numbers));
 	bytes = memory_or_die(aligned_alloc(64, pages * PAGE_BYTES));
 	for (uint64_t j = 0; j < pages; j++)

@@ -304,7 +304,7 @@ mark(struct filter *f, uint64_t step)
 		return;
 	if (!merging)
 		settle_mishap();
-	draw(digests, wanted);
+	draw(digests, (size_t)wanted);
 	result = filter_probe(f, digests, 1, &found, &error);
 	/*
 	 * A place for the next generation is looked for each minute. A clock
@@ -329,7 +329,7 @@ mark(struct filter *f, uint64_t step)
 	}
 	real_clock += ahead;
 	if (room > 0)
-		result = filter_mark(f, digests, room, &error);
+		result = filter_mark(f, digests, (size_t)room, &error);
 	real_clock -= ahead;
 	if (result < 0 && failed_calls == 0)
 		die("not marked", step);
