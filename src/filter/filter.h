@@ -169,11 +169,12 @@ int filter_claim(struct filter *filter, const struct digest *digests,
 void filter_expect(struct filter *filter, uint64_t lines);
 
 /*
- * filter_idle_after returns after how many milliseconds without input the marks
- * that are only in memory are worth writing; -1 if there are none.
- * filter_write_back writes them so that they survive the process: at once if
- * `all`, else only when it is due, which is every second, or less often if it
- * takes long.
+ * filter_idle_after returns after how many milliseconds without input
+ * filter_write_back is worth a call, with `all`; -1 if there is nothing to do.
+ * filter_write_back writes marks that are only in memory so that they survive
+ * the process: at once if `all`, else only when it is due, which is every
+ * second, or less often if it takes long. It fails if the filter's file was
+ * removed, which it looks for at once if `all`, else every 10 ms.
  */
 int filter_idle_after(const struct filter *filter);
 int filter_write_back(struct filter *filter, int all, struct error *error);

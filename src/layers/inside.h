@@ -37,6 +37,7 @@ struct layers {
 			      * nothing is written */
 	uint64_t had_name;   /* clock_now when the file was last seen to have a
 			      * name, if this run marks */
+	int name_is_due;     /* is the next look due once the input pauses? */
 	uint64_t max_bytes;
 	uint64_t checksum_budget; /* bytes to be read for checksums */
 	int shared;          /* do other runs mark in the file at the same

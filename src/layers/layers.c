@@ -157,11 +157,15 @@ fail:
  * lines, so most batches do without; end_marking looks in any case.
  */
 static int
-check_name(struct layers *f, struct error *error)
+check_name(struct layers *f, int all, struct error *error)
 {
-	const uint64_t now = clock_now();
+	uint64_t now;
 
-	if (!f->marking || now - f->had_name < NAME_PAUSE)
+	if (!f->marking)
+		return 0;
+	now = clock_now();
+	f->name_is_due = !all && now - f->had_name < NAME_PAUSE;
+	if (f->name_is_due)
 		return 0;
 	if (file_check_link(&f->file, error) < 0)
 		return -1;
@@ -175,7 +179,7 @@ write_back(struct filter *filter, int all, struct error *error)
 {
 	struct layers *f = layers_of(filter);
 
-	if (check_name(f, error) < 0)
+	if (check_name(f, all, error) < 0)
 		return -1;
 	return arrays_write_back(&f->arrays, all, error);
 }
@@ -394,7 +398,12 @@ expect(struct filter *filter, uint64_t lines)
 static int
 idle_after(const struct filter *filter)
 {
-	return arrays_idle_after(&layers_of_const(filter)->arrays);
+	const struct layers *f = layers_of_const(filter);
+	int after = arrays_idle_after(&f->arrays);
+
+	if (after < 0 && f->name_is_due)
+		return (int)(NAME_PAUSE / CLOCK_MILLISECOND);
+	return after;
 }
 
 static struct filter_costs
