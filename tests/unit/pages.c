@@ -159,6 +159,20 @@ map_cold(struct pages *p, enum pages_kind kind, const char *what)
 	return 0;
 }
 
+/* The same; if the file is in memory all the same, the check is skipped. */
+static int
+map_absent(struct pages *p, enum pages_kind kind, const char *what)
+{
+	if (map_cold(p, kind, what) < 0)
+		return -1;
+	if (p->present != NULL)
+		return 0;
+	tap_ok(1, "%s # skip this file system has all of its files in memory",
+	    what);
+	pages_unmap(p);
+	return -1;
+}
+
 /*
  * Of a large file, what is not in memory is asked for once, and a piece at a
  * time when much of it was.
@@ -231,14 +245,8 @@ check_write_back(void)
 	uint64_t changed = 0, read = 0;
 	int good = 1;
 
-	if (map_cold(&p, PAGES_PRIVATE, "written back") < 0)
+	if (map_absent(&p, PAGES_PRIVATE, "written back") < 0)
 		return;
-	if (p.present == NULL) {
-		tap_ok(1, "written back # skip this file system has all of its"
-		    " files in memory");
-		pages_unmap(&p);
-		return;
-	}
 	/* neighbours, which the kernel would read beyond */
 	for (uint64_t page = 0; good && page < COUNT; page++) {
 		if (page % 100 >= 50)
@@ -340,14 +348,8 @@ check_small_memory(void)
 	struct pages p;
 	int good;
 
-	if (map_cold(&p, PAGES_LARGE, "a small memory") < 0)
+	if (map_absent(&p, PAGES_LARGE, "a small memory") < 0)
 		return;
-	if (p.present == NULL) {
-		tap_ok(1, "a small memory # skip this file system has all of"
-		    " its files in memory");
-		pages_unmap(&p);
-		return;
-	}
 	p.memory = COUNT / 2;
 	for (uint64_t page = 0; page < p.memory / 2; page++)
 		pages_load(&p, &page, 1);
