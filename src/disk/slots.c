@@ -322,7 +322,7 @@ slots_read(struct slots *s, struct table *table, int repair,
 	return behind;
 }
 
-/* The same, from one slot after the other: one of them may be unreadable. */
+/* The numbers of both slots, each read by itself; 0 where that fails. */
 static int
 read_serials(struct slots *s, uint64_t serials[FORMAT_SLOTS],
     struct error *error)
