@@ -3,7 +3,7 @@
  * way: what is complete, which digests and which text are in it, and what
  * becomes of the file, the filter and the outputs when it is read and
  * recovered. The model has the numbers of the format from the program's
- * headers, and all else from the manual: what changes in disk/journal_read.c
+ * headers, and all else from the manual: what changes in disk/journal.c
  * may have to change here.
  *
  *     a number: is a reader tried, too? Then pieces of the file:
