@@ -1,7 +1,10 @@
 /*
  * A filter on a server while this client uses it: what it has opened, what it
- * knows of it, and what trouble with a shard means for the run. room.h says
- * whether there is room for more lines, and claims.h claims them.
+ * knows of it, what trouble with a shard means for the run, and whether there
+ * is room for more lines. The server's own filters grow, unless --on-full says
+ * that they do not; bit strings never do. Several clients fill them at once:
+ * each counts again what is there before it could have used much of the room
+ * that it knew of.
  *
  * After a failure nothing is asked of the server any more. Functions return 0,
  * or -1 with `error` filled; exceptions are stated.
@@ -33,7 +36,7 @@ struct remote {
 	int warned;            /* the user knows that lines are not
 			        * remembered */
 
-	/* The next three are about the generation that is due (room.c). */
+	/* The next three are about the generation that is due. */
 	uint64_t counted;      /* its number of lines when they were last
 			        * counted */
 	struct estimate fill;  /* estimate from the pages of bit strings that
@@ -83,6 +86,17 @@ int remote_advance(struct remote *remote, struct error *error);
  * Does nothing if no lines were marked since the header was read last.
  */
 int remote_confirm(struct remote *remote, struct error *error);
+
+/* Carry out filter_reserve. */
+enum room remote_reserve(struct remote *remote, uint64_t wanted, uint64_t *room,
+    struct error *error);
+
+/*
+ * With --on-full=warn, look how full the filter is if that may have changed
+ * much, and warn the user. To be called when no request is under way and no
+ * line waits.
+ */
+int remote_watch(struct remote *remote, struct error *error);
 
 /* Tell the user, at the end of a run, how many lines are not remembered. */
 void remote_tell_losses(struct remote *remote);
