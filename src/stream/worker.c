@@ -5,14 +5,52 @@
 #include <string.h>
 
 #include "base/signals.h"
+#include "bits/loops.h"
+#include "filter/batch.h"
 #include "filter/filter.h"
+#include "stream/lines.h"
 #include "stream/torn.h"
 
-/* Of lines that are written together. */
+/*
+ * Lines that do not lie side by side are copied, so that so many bytes of them
+ * go out with one write.
+ */
 #define COPY_BYTES (128 * 1024)
 
 /* The input pauses if so long no more comes after its first lines: ms. */
 #define FIRST_PAUSE 50
+
+/*
+ * This many lines are hashed before their cache lines are prefetched: few, so
+ * that there are never more prefetches at once than the memory can handle, but
+ * enough that the calls cost little.
+ */
+#define GROUP_LINES 8
+/* More with --part, since only some of them are kept. */
+#define PART_LINES 64
+
+/*
+ * The state of one thread. Its lines are prepared by this thread alone, beside
+ * the others; they are finished in turn.
+ */
+struct worker {
+	struct run *run;
+	struct lines lines;     /* lines that are prepared; with --part
+				 * (`numbers`), only those of this part */
+	struct digest *digests; /* digests of their keys */
+	uint32_t *numbers;      /* index of each of them among the lines that
+				 * were split; NULL without --part */
+	size_t passed;          /* lines of other parts among those that were
+				 * split */
+	uint64_t passed_bytes;
+	int is_foreign;         /* is the next line of another part, with
+				 * --strict-part? */
+	struct batch *batch;
+	const uint8_t **starts; /* starts of the batch's lines, a part of
+				 * lines.starts */
+	struct output_lines copies; /* copies of lines on their way to an
+				     * output */
+};
 
 static void *
 worker_new(void *context, struct chunk *chunk, size_t limit)
@@ -48,39 +86,292 @@ worker_free(void *worker)
 }
 
 /*
- * Remember the new lines, then write them. If claiming fails, the lines that
- * are ours are still written; if writing fails, the rest is lost.
+ * Of the lines from `first` on, whose keys these are: move those of this part
+ * to the front of all that comes after `kept`. Returns how many they are.
  */
-static int
-write_claimed(struct worker *w, size_t *written, struct error *error)
+static size_t
+sift(struct worker *w, size_t first, size_t n, struct key *keys, size_t kept)
 {
-	struct batch *batch = w->batch;
-	int claimed = batch_claim(batch, w->run->filter, error);
-	struct error why;
+	/* read once: the compiler can't know that the stores leave them */
+	const unsigned part = w->run->recipe.part, parts = w->run->recipe.parts;
+	const int strict = w->run->plan->strict_part;
+	uint8_t *troubles = w->lines.troubles;
+	uint32_t *numbers = w->numbers + kept;
+	uint64_t hashes[PART_LINES];
+	size_t ours = 0;
 
-	if (worker_write(w, written, claimed < 0 ? &why : error) < 0 &&
-	    claimed >= 0) {
-		claimed = error_set(error, error->status,
-		    "%s; %zu lines were remembered but not printed",
-		    error->text, batch->new_count - *written);
+	hash_plain(keys, n, hashes);
+	for (size_t i = 0; i < n; i++) {
+		int is_ours = part_of(hashes[i], parts) == part;
+
+		w->is_foreign |= strict & !is_ours;
+		if (w->is_foreign)
+			break;
+		keys[ours] = keys[i];
+		numbers[ours] = (uint32_t)(first + i);
+		if (troubles != NULL)
+			troubles[kept + ours] = troubles[first + i];
+		ours += (size_t)is_ours;
 	}
-	w->run->lines_new += *written;
-	return claimed;
+	return ours;
 }
 
-/* Write the new lines, then remember those that were written. */
+/* Lines are written as they lie: close the gaps between those of this part. */
+static void
+close_gaps(struct worker *w, size_t kept)
+{
+	struct lines *lines = &w->lines;
+	const uint8_t **starts = lines->starts;
+	uint8_t *buffer = lines->chunk->buffer;
+	uint8_t *to = buffer + (starts[0] - buffer);
+	uint64_t all = (uint64_t)(lines->rest - starts[0]);
+
+	for (size_t i = 0; i < kept; i++) {
+		const uint8_t *from = starts[w->numbers[i]];
+		size_t nbytes = (size_t)(starts[w->numbers[i] + 1] - from);
+
+		memmove(to, from, nbytes);
+		starts[i] = to;
+		to += nbytes;
+	}
+	starts[kept] = to;
+	w->passed = lines->count - kept;
+	w->passed_bytes = all - (uint64_t)(to - starts[0]);
+	lines->count = kept;
+}
+
+/*
+ * Make digests of the lines that were split, and prefetch their cache lines,
+ * `group` lines at a time. With --part (`sifts`), only lines of this part stay.
+ */
+static inline __attribute__((always_inline)) void
+hash_groups(struct worker *w, const size_t group, const int sifts)
+{
+	const struct run *run = w->run;
+	const struct hash *hash = &filter_header(run->filter)->hash;
+	const struct loops *hot = loops();
+	struct key keys[PART_LINES];
+	size_t kept = 0, n, ours;
+
+	for (size_t i = 0; i < w->lines.count && !(sifts && w->is_foreign);
+	    i += n) {
+		n = w->lines.count - i;
+		if (n > group)
+			n = group;
+		ours = n;
+		lines_keys(&w->lines, i, n, keys);
+		if (sifts)
+			ours = sift(w, i, n, keys, kept);
+		hot->digest(hash, keys, ours, w->digests + kept);
+		if (run->recipe.keep_empty)
+			key_keep_empty(keys, ours, w->digests + kept);
+		filter_prefetch(run->filter, w->digests + kept, ours);
+		kept += ours;
+	}
+	if (sifts)
+		close_gaps(w, kept);
+}
+
+/* Make digests of the lines that were split, and prefetch. */
+static void
+prepare_lines(struct worker *w)
+{
+	if (w->lines.count == 0)
+		return;
+	/* compiled twice: groups of a constant size cost fewer branches */
+	if (w->numbers == NULL)
+		hash_groups(w, GROUP_LINES, 0);
+	else
+		hash_groups(w, PART_LINES, 1);
+}
+
+static size_t
+line_bytes(const struct worker *w, size_t i)
+{
+	return (size_t)(w->starts[i + 1] - w->starts[i]);
+}
+
+/*
+ * The mark of the batch's line i. *new_before is how many of the lines before
+ * it are new, and is counted on.
+ */
+static const char *
+mark_of(const struct worker *w, size_t i, size_t *new_before)
+{
+	static const char marks[][OUTPUT_TEXT] = { "in\t", "out\t", "seen\t",
+		"new\t" };
+	const struct batch *batch = w->batch;
+	const int is_new = *new_before < batch->new_count &&
+	    batch->new_items[*new_before] == i;
+
+	*new_before += (size_t)is_new;
+	return marks[2 * w->run->plan->remember + is_new];
+}
+
+/* A line that could not be claimed is neither new nor seen. */
 static int
-write_and_mark(struct worker *w, size_t *written, struct error *error)
+is_undone(const struct worker *w, size_t i)
+{
+	return w->batch->undone > 0 &&
+	    w->batch->seen[i] == BATCH_UNDONE;
+}
+
+/* The lines at the beginning of a batch that an output has as a whole. */
+struct whole {
+	size_t new_lines; /* how many of them are new */
+	uint64_t nbytes;  /* of those that go to this output */
+};
+
+/*
+ * What is whole in the first `nbytes` of an output that has the batch's new
+ * lines, its seen lines, or all of them with their marks.
+ */
+static struct whole
+whole_within(const struct worker *w, enum run_print print,
+    uint64_t nbytes)
+{
+	struct whole whole = { 0, 0 };
+	size_t new_lines = 0;
+
+	for (size_t i = 0; i < w->batch->count; i++) {
+		const size_t before = new_lines;
+		const char *mark = mark_of(w, i, &new_lines);
+		const int is_new = new_lines > before;
+		uint64_t length = 0;
+
+		if (is_undone(w, i))
+			continue;
+		if (print == PRINT_MARKED)
+			length = strlen(mark) + line_bytes(w, i);
+		else if (is_new == (print == PRINT_NEW))
+			length = line_bytes(w, i);
+		if (length > nbytes - whole.nbytes)
+			break;
+		whole.nbytes += length;
+		whole.new_lines = new_lines;
+	}
+	return whole;
+}
+
+static inline int
+add_line(struct worker *w, struct output *output, size_t i,
+    struct error *error)
+{
+	return output_add(output, &w->copies, w->starts[i],
+	    line_bytes(w, i), error);
+}
+
+/* Write all lines of the batch, as they lie. */
+static int
+write_all(struct worker *w, struct output *output, struct error *error)
+{
+	const uint8_t *first = w->starts[0];
+
+	return output_write(output, first,
+	    (size_t)(w->starts[w->batch->count] - first), error);
+}
+
+static int
+write_new(struct worker *w, struct output *output, struct error *error)
+{
+	const struct batch *batch = w->batch;
+
+	if (batch->new_count == batch->count)
+		return write_all(w, output, error);
+	for (size_t i = 0; i < batch->new_count; i++) {
+		if (add_line(w, output, batch->new_items[i], error) < 0)
+			return -1;
+	}
+	return output_flush(output, &w->copies, error);
+}
+
+static int
+write_seen(struct worker *w, struct output *output, struct error *error)
+{
+	const struct batch *batch = w->batch;
+
+	if (batch->new_count == 0 && batch->undone == 0)
+		return write_all(w, output, error);
+	for (size_t i = 0; i < batch->count; i++) {
+		if (batch->seen[i] == BATCH_SEEN &&
+		    add_line(w, output, i, error) < 0)
+			return -1;
+	}
+	return output_flush(output, &w->copies, error);
+}
+
+static int
+write_marked(struct worker *w, struct output *output,
+    struct error *error)
+{
+	size_t new_before = 0;
+
+	for (size_t i = 0; i < w->batch->count; i++) {
+		const char *mark = mark_of(w, i, &new_before);
+
+		if (is_undone(w, i))
+			continue;
+		if (output_add_text(output, &w->copies, mark,
+		    strlen(mark), error) < 0 ||
+		    add_line(w, output, i, error) < 0)
+			return -1;
+	}
+	return output_flush(output, &w->copies, error);
+}
+
+/*
+ * Write lines of the batch. If that fails, the output is cut back to those that
+ * are whole, of which *whole says how many are new.
+ */
+static int
+write_lines(struct worker *w, struct output *output,
+    enum run_print print, struct whole *whole, struct error *error)
+{
+	static int (*const writers[])(struct worker *, struct output *,
+	    struct error *) = {
+		[PRINT_NEW] = write_new, [PRINT_SEEN] = write_seen,
+		[PRINT_MARKED] = write_marked
+	};
+	const uint64_t before = output->nbytes;
+
+	torn_begin(output);
+	if (writers[print](w, output, error) == 0) {
+		whole->new_lines = w->batch->new_count;
+		return 0;
+	}
+	*whole = whole_within(w, print, output->nbytes - before);
+	torn_cut(output, whole->nbytes, error);
+	return -1;
+}
+
+/*
+ * Write what the run prints of the batch's lines. *written becomes the number
+ * of new lines to mark: if writing fails partway, those that were written, so
+ * that they are not printed again.
+ */
+static int
+write_batch(struct worker *w, size_t *written, struct error *error)
 {
 	struct run *run = w->run;
-	struct batch *batch = w->batch;
-	int result = worker_write(w, written, error);
+	const enum run_print print = run->plan->print;
+	struct whole whole;
 
-	run->lines_new += *written;
-	if (run->plan->remember &&
-	    batch_mark(batch, *written, run->filter, error) < 0)
-		result = -1;
-	return result;
+	*written = 0;
+	run->plan->tell(run, MOMENT_BEFORE_PRINT);
+	if (run->plan->duplicates != NULL && write_lines(w,
+	    &run->duplicates, PRINT_SEEN, &whole, error) < 0)
+		return -1;
+	if (print == PRINT_NOTHING) {
+		*written = w->batch->new_count;
+		return 0;
+	}
+	if (write_lines(w, &run->output, print, &whole, error) == 0) {
+		*written = whole.new_lines;
+		return 0;
+	}
+	if (print != PRINT_SEEN)
+		*written = whole.new_lines;
+	return -1;
 }
 
 /*
@@ -110,8 +401,32 @@ count_troubles(struct worker *w, size_t first, size_t n)
 }
 
 /*
+ * Remember the new lines, then write them. If claiming fails, the lines that
+ * are ours are still written; if writing fails, the rest is lost.
+ */
+static int
+claim_and_write(struct worker *w, size_t *written, struct error *error)
+{
+	struct batch *batch = w->batch;
+	int claimed = batch_claim(batch, w->run->filter, error);
+	struct error why;
+
+	if (write_batch(w, written, claimed < 0 ? &why : error) < 0 &&
+	    claimed >= 0) {
+		claimed = error_set(error, error->status,
+		    "%s; %zu lines were remembered but not printed",
+		    error->text, batch->new_count - *written);
+	}
+	return claimed;
+}
+
+/*
  * Finish one batch of prepared lines, from line `first` on, up to *count of
  * them. *count becomes how many it was; the caller passes the others again.
+ *
+ * The order is the promise: room for the new lines before they are written, and
+ * no bit of a line in the filter before the line is written. With --claim it is
+ * the other way round, deliberately.
  */
 static int
 finish_batch(struct worker *w, size_t first, size_t *count,
@@ -119,24 +434,30 @@ finish_batch(struct worker *w, size_t first, size_t *count,
 {
 	struct run *run = w->run;
 	struct batch *batch = w->batch;
+	const int remember = run->plan->remember;
 	enum room room = ROOM_ENOUGH;
-	int result;
 	size_t written;
+	int result;
 
 	batch->digests = w->digests + first;
 	batch->count = *count;
 	w->starts = w->lines.starts + first;
 	if (batch_probe(batch, run->filter, error) < 0)
 		return -1;
-	batch_collect(batch, run->plan->remember);
+	batch_collect(batch, remember);
 	if (run->plan->use.claim) {
-		result = write_claimed(w, &written, error);
+		result = claim_and_write(w, &written, error);
 	} else {
-		if (run->plan->remember)
+		if (remember)
 			room = batch_reserve(batch, run->filter, error);
-		result = write_and_mark(w, &written, error);
+		result = write_batch(w, &written, error);
+		/* after a failure, those that were written */
+		if (remember && batch_mark(batch, written, run->filter,
+		    error) < 0)
+			result = -1;
 	}
 	*count = batch->count;
+	run->lines_new += written;
 	if (result < 0) {
 		/* Of those that were read, only these are known. */
 		run->lines_read += written;
@@ -302,7 +623,7 @@ prepare(void *worker)
 	struct worker *w = worker;
 
 	lines_first(&w->lines);
-	worker_prepare(w);
+	prepare_lines(w);
 }
 
 static int
@@ -316,7 +637,7 @@ finish(void *worker, struct error *error)
 	    finish_prepared(w, error) < 0)
 		return -1;
 	while (!signals_stop && lines_next(&w->lines, w->batch->capacity)) {
-		worker_prepare(w);
+		prepare_lines(w);
 		if (finish_prepared(w, error) < 0)
 			return -1;
 	}
