@@ -160,12 +160,6 @@ client_break(struct client *client)
 	client->state = CLIENT_BROKEN;
 }
 
-/*
- * Read what has arrived, at most a buffer, and add the requests in it to the
- * sweep; or, after the client has waited, those that were left over.
- */
-void intake_read(struct client *client);
-
 /* `take` and `answer` of clients that speak memcached's protocol. */
 size_t memcached_take(struct client *client, const uint8_t *data,
     size_t nbytes, int *more);

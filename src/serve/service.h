@@ -95,10 +95,9 @@ struct service {
 	uint64_t started;       /* clock_now at the start */
 	uint64_t connections;   /* limit on connections, as given or as many as
 	                         * there are descriptors for */
-	/* Only for intake.c: the requests of a sweep, of all clients. */
-	uint8_t *intake;
-	size_t intake_used;     /* bytes of it */
 	/* Only for server.c: */
+	uint8_t *intake;        /* the requests of a sweep, of all clients */
+	size_t intake_used;     /* the bytes of it that are taken */
 	struct listeners listeners;
 	struct event_base *base;
 	struct event *tick;     /* each second */

@@ -10,8 +10,8 @@
  *
  * Source: "Redis serialization protocol specification".
  */
-#ifndef SERVE_RESP_H
-#define SERVE_RESP_H
+#ifndef SERVE_RESP_SESSION_H
+#define SERVE_RESP_SESSION_H
 
 #include <stddef.h>
 #include <stdint.h>
