@@ -14,7 +14,7 @@
 
 #include "serve/buffer.h"
 #include "serve/client.h"
-#include "serve/resp_session.h"
+#include "serve/resp.h"
 #include "serve/sweep.h"
 
 /* The most words that are kept of a request. */

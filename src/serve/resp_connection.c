@@ -68,30 +68,8 @@ set_name(struct resp *r, unsigned i)
 }
 
 static void
-put_lines(struct resp *r, const char *const *lines, size_t count)
-{
-	resp_put_array(r, count);
-	for (size_t i = 0; i < count; i++)
-		resp_put_simple(r, lines[i]);
-}
-
-static void
 client(struct resp *r)
 {
-	static const char *const help[] = {
-		("CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands"
-		    " are:"),
-		"GETNAME",
-		"    Return the name of the current connection.",
-		"ID",
-		"    Return the ID of the current connection.",
-		"SETINFO <option> <value>",
-		"    Accepted and ignored.",
-		"SETNAME <name>",
-		"    Assign the name <name> to the current connection.",
-		"HELP",
-		"    Print this help." };
-
 	if (resp_is(r, 1, "ID") && r->kept == 2) {
 		resp_put_integer(r, r->id);
 	} else if (resp_is(r, 1, "GETNAME") && r->kept == 2) {
@@ -104,11 +82,9 @@ client(struct resp *r)
 		resp_put_simple(r, "OK");
 	} else if (resp_is(r, 1, "SETINFO") && r->kept == 4) {
 		resp_put_simple(r, "OK");
-	} else if (resp_is(r, 1, "HELP") && r->kept == 2) {
-		put_lines(r, help, sizeof help / sizeof *help);
 	} else {
-		resp_refuse(r, "ERR unknown subcommand '%.128s'. Try CLIENT"
-		    " HELP.", resp_string(r, 1));
+		resp_refuse(r, "ERR unknown subcommand '%.128s'",
+		    resp_string(r, 1));
 	}
 }
 
@@ -221,33 +197,17 @@ list_commands(struct resp *r)
 static void
 describe_commands(struct resp *r)
 {
-	static const char *const help[] = {
-		("COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands"
-		    " are:"),
-		"(no subcommand)",
-		"    Return details about no command.",
-		"COUNT",
-		"    Return the total number of commands in this server.",
-		"LIST",
-		"    Return a list of all commands in this server.",
-		"DOCS [<command-name> ...]",
-		"    Return documentation about no command.",
-		"HELP",
-		"    Print this help." };
-
 	if (resp_is(r, 1, "COUNT") && r->kept == 2)
 		resp_put_integer(r, count_commands(r));
 	else if (resp_is(r, 1, "LIST") && r->kept == 2)
 		list_commands(r);
-	else if (resp_is(r, 1, "HELP") && r->kept == 2)
-		put_lines(r, help, sizeof help / sizeof *help);
 	else if (resp_is(r, 1, "DOCS"))
 		resp_put_map(r, 0);
 	else if (r->kept == 1 || resp_is(r, 1, "INFO"))
 		resp_put_array(r, 0);
 	else
-		resp_refuse(r, "ERR unknown subcommand '%.128s'. Try COMMAND"
-		    " HELP.", resp_string(r, 1));
+		resp_refuse(r, "ERR unknown subcommand '%.128s'",
+		    resp_string(r, 1));
 }
 
 const struct resp_command resp_connection_commands[] = {

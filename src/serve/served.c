@@ -378,7 +378,6 @@ void
 served_stored(struct served *s, uint64_t lines)
 {
 	s->stored += lines;
-	count_again(s);
 }
 
 struct digest
@@ -465,9 +464,11 @@ served_reserve(struct served *s, uint64_t wanted, uint64_t *room,
 		/* what there is must be reserved, too, before it is marked */
 		filter_reserve(s->filter, served_room(s), room,
 		    &(struct error){ 0 });
+		count_again(s);
 		return ROOM_SHORT;
 	}
 	answer = filter_reserve(s->filter, wanted, room, error);
+	count_again(s);
 	if (answer == ROOM_SHORT)
 		note_no_room(s, error);
 	return answer;

@@ -121,7 +121,7 @@ void served_break(struct served *served, const struct error *error);
 void served_report(struct served_pool *pool, struct refusals *refusals,
     const char *reason);
 
-/* Count lines that were stored in it, and its bytes, which may have grown. */
+/* Count lines that were stored in it. */
 void served_stored(struct served *served, uint64_t lines);
 
 /*
@@ -149,6 +149,7 @@ uint64_t served_room(const struct served *served);
  * Making room on a full disk takes milliseconds, in which all clients wait. So
  * after it has failed, it is not tried for a tenth of a second: until then, the
  * answer is ROOM_SHORT with the same error for all who want more than there is.
+ * Counts its bytes again, since only this makes it grow.
  */
 enum room served_reserve(struct served *served, uint64_t wanted,
     uint64_t *room, struct error *error);

@@ -22,7 +22,7 @@
 #include "serve/client.h"
 #include "serve/leases.h"
 #include "serve/lessor.h"
-#include "serve/resp_session.h"
+#include "serve/resp.h"
 #include "serve/sweep.h"
 
 /* Descriptors for neither connections nor filters. */

@@ -9,7 +9,7 @@
 #include <limits.h>
 
 #include "stream.h"
-#include "serve/resp_session.h"
+#include "serve/resp.h"
 
 static void
 put_word(struct events *events, unsigned long index, unsigned long count,

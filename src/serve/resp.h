@@ -1,7 +1,7 @@
 /*
  * Requests in Redis' protocol (RESP 2 and 3), each an array of bulk strings.
- * Turns bytes, as they arrive, into the words of requests. Knows nothing of
- * sockets and filters.
+ * Turns bytes, as they arrive, into the words of requests (resp_session.c).
+ * Knows nothing of sockets and filters.
  *
  * Words are handed out one by one, so that a request with very many of them may
  * be longer than any buffer. A word that is too long is skipped, and handed out
@@ -10,8 +10,8 @@
  *
  * Source: "Redis serialization protocol specification".
  */
-#ifndef SERVE_RESP_SESSION_H
-#define SERVE_RESP_SESSION_H
+#ifndef SERVE_RESP_H
+#define SERVE_RESP_H
 
 #include <stddef.h>
 #include <stdint.h>
