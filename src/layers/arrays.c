@@ -104,22 +104,19 @@ arrays_prefetch(const struct arrays *a, const struct digest *digests, size_t n)
 		loops()->prefetch(&a->blocks[i], digests, n);
 }
 
-/* The pages of these digests in all layers are about to be used. */
+/* The pages of these digests in layer i are about to be used. */
 static void
-load(struct arrays *a, const struct digest *digests, size_t n)
+load(struct arrays *a, unsigned i, const struct digest *digests, size_t n)
 {
+	struct pages *pages = &a->pages[i];
 	uint64_t numbers[PIECE];
 
-	for (unsigned i = 0; i < a->count; i++) {
-		struct pages *pages = &a->pages[i];
+	for (size_t j = 0; j < n && pages_are_cold(pages); j += PIECE) {
+		size_t some = n - j < PIECE ? n - j : PIECE;
 
-		for (size_t j = 0; j < n && pages_are_cold(pages); j += PIECE) {
-			size_t some = n - j < PIECE ? n - j : PIECE;
-
-			block_pages(&a->blocks[i].geometry, digests + j, some,
-			    numbers);
-			pages_load(pages, numbers, some);
-		}
+		block_pages(&a->blocks[i].geometry, digests + j, some,
+		    numbers);
+		pages_load(pages, numbers, some);
 	}
 }
 
@@ -210,7 +207,8 @@ void
 arrays_probe(struct arrays *a, const struct digest *digests, size_t n,
     uint8_t *found)
 {
-	load(a, digests, n);
+	for (unsigned i = 0; i < a->count; i++)
+		load(a, i, digests, n);
 	for (unsigned i = 0; i < a->count; i++) {
 		int piecemeal = a->pages[i].state == PAGES_PIECEMEAL;
 
@@ -228,7 +226,8 @@ arrays_probe_chains(struct arrays *a, const struct digest *digests, size_t n,
 	uint8_t piecemeal[TABLE_LAYERS_MAX] = { 0 };
 	unsigned count = 0;
 
-	load(a, digests, n);
+	for (unsigned i = 0; i < a->count; i++)
+		load(a, i, digests, n);
 	for (unsigned i = 0; i < a->count; i++)
 		piecemeal[i] = a->pages[i].state == PAGES_PIECEMEAL;
 	for (unsigned i = a->count; i-- > 0; ) {
@@ -272,33 +271,6 @@ mark_changes(struct arrays *a, unsigned i, const struct digest *digests,
 	return n;
 }
 
-/*
- * Set the bits of n digests, which belong to the pages `numbers` if those are
- * cold or private; of how many digests? The others need room for changes.
- */
-static size_t
-mark_some(struct arrays *a, unsigned i, const struct digest *digests,
-    const uint64_t *numbers, size_t n, unsigned how)
-{
-	switch (a->pages[i].state) {
-	case PAGES_MAPPED:
-		if (how & ARRAYS_SHARED) {
-			block_mark_shared(&a->blocks[i], digests, n);
-			return n;
-		}
-		break;
-	case PAGES_PIECEMEAL:
-	case PAGES_OVERLAY:
-	case PAGES_ZEROS:
-		return mark_changes(a, i, digests, numbers, n);
-	case PAGES_IN_MEMORY:
-	case PAGES_GATHERED:
-		break;
-	}
-	loops()->mark(&a->blocks[i], digests, n);
-	return n;
-}
-
 /* There is no room for more changes in layer i: make it. */
 static int
 make_room(struct arrays *a, unsigned i, struct error *error)
@@ -310,8 +282,9 @@ make_room(struct arrays *a, unsigned i, struct error *error)
 	return result;
 }
 
-int
-arrays_mark(struct arrays *a, unsigned i, const struct digest *digests,
+/* Set bits in a private layer, whose changed pages are noted. */
+static int
+mark_private(struct arrays *a, unsigned i, const struct digest *digests,
     size_t n, unsigned how, struct error *error)
 {
 	const struct block_array *block = &a->blocks[i];
@@ -324,11 +297,13 @@ arrays_mark(struct arrays *a, unsigned i, const struct digest *digests,
 
 		if (how & ARRAYS_PREFETCH)
 			loops()->prefetch(block, digests, some);
-		/* A small filter, mapped and cached, doesn't need them. */
-		if (pages_are_cold(pages) || pages_are_private(pages))
-			block_pages(&block->geometry, digests, some, numbers);
+		block_pages(&block->geometry, digests, some, numbers);
 		pages_load(pages, numbers, some);
-		done = mark_some(a, i, digests, numbers, some, how);
+		done = some;
+		if (pages_have_changes(pages))
+			done = mark_changes(a, i, digests, numbers, some);
+		else
+			loops()->mark(block, digests, some);
 		pages_touch(pages, numbers, done);
 		if (done < some && make_room(a, i, error) < 0)
 			return -1;
@@ -337,6 +312,28 @@ arrays_mark(struct arrays *a, unsigned i, const struct digest *digests,
 		if (arrays_private_bytes(a) > a->private_max &&
 		    start_over(a, error) < 0)
 			return -1;
+	}
+	return 0;
+}
+
+int
+arrays_mark(struct arrays *a, unsigned i, const struct digest *digests,
+    size_t n, unsigned how, struct error *error)
+{
+	const struct block_array *block = &a->blocks[i];
+	size_t some;
+
+	if (pages_are_private(&a->pages[i]))
+		return mark_private(a, i, digests, n, how, error);
+	for (; n > 0; digests += some, n -= some) {
+		some = n < PIECE ? n : PIECE;
+		if (how & ARRAYS_PREFETCH)
+			loops()->prefetch(block, digests, some);
+		load(a, i, digests, some);
+		if (how & ARRAYS_SHARED)
+			block_mark_shared(block, digests, some);
+		else
+			loops()->mark(block, digests, some);
 	}
 	return 0;
 }

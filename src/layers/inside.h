@@ -1,10 +1,9 @@
 /*
  * The parts of a filter in a file or in memory, only for this directory:
  * layers.c opens and creates it, and chooses its operations: plain.c has those
- * of a filter without a window, windowed.c those of one that has a window.
- * ahead.c grows a plain filter before the room is needed, room.c any filter
- * when it is, and table.c reads its table and keeps its counters and checksums.
- * Each calls only those after it.
+ * of a filter without a window, windowed.c those of one that has a window. All
+ * of them use table.c, which reads and grows the filter's table, and keeps its
+ * counters and checksums.
  *
  * Functions return 0, or -1 with `error` filled; exceptions are stated.
  */
@@ -47,7 +46,8 @@ struct layers {
 	 * whose counters include them already.
 	 */
 	uint64_t allotted[TABLE_LAYERS_MAX];
-	struct layers_ahead *ahead; /* layer that is being made, or NULL */
+	struct layers_ahead *ahead; /* layer that is being made (plain.c), or
+				     * NULL */
 	uint64_t coming_bytes; /* bytes of that layer; 0: none is being made */
 	/* The next two are for a filter with a window. */
 	enum window_step step; /* the last step */
@@ -63,60 +63,30 @@ struct layers {
 					   * whatever the file says */
 };
 
-static inline struct layers *
-layers_of(struct filter *filter)
-{
-	return (struct layers *)(void *)filter;
-}
+/* table.c */
 
-static inline const struct layers *
-layers_of_const(const struct filter *filter)
-{
-	return (const struct layers *)(const void *)filter;
-}
+/* Returns the layers that `filter` is the first member of. */
+struct layers *layers_of(struct filter *filter);
+const struct layers *layers_of_const(const struct filter *filter);
 
-static inline int
-layers_in_file(const struct layers *f)
-{
-	return f->file.fd >= 0;
-}
+/* Is the filter in a file? If not, it is in memory. */
+int layers_in_file(const struct layers *f);
 
-/*
- * These are for layers.c and table.c; the other files have operations of their
- * own.
- */
-static inline int
-layers_is_windowed(const struct layers *f)
-{
-	return f->header.window.kind != WINDOW_NONE;
-}
+/* Has it a window? For what plain.c and windowed.c have in common. */
+int layers_is_windowed(const struct layers *f);
 
 /*
  * A window of lines is never full: it forgets. Its generations grow only for
  * lines that were held back, and are never overfilled; unless the last one has
  * to stay, since there is no room for the next.
  */
-static inline int
-layers_never_full(const struct layers *f)
-{
-	return f->header.window.kind == WINDOW_LINES &&
-	    f->step != WINDOW_NO_ROOM;
-}
+int layers_never_full(const struct layers *f);
 
 /* Returns the policy of growth that says how much room its layers have. */
-static inline enum growth
-layers_growth(const struct layers *f)
-{
-	return layers_never_full(f) ? GROWTH_FAIL : f->filter.growth;
-}
+enum growth layers_growth(const struct layers *f);
 
-static inline uint64_t
-layers_room(const struct layers *f, unsigned i)
-{
-	return table_layer_room(&f->table, i, layers_growth(f));
-}
-
-/* table.c */
+/* Returns how many lines more layer i has room for. */
+uint64_t layers_room(const struct layers *f, unsigned i);
 
 /*
  * Map the layers of the table that are not mapped yet; `fresh` if the file has
@@ -168,14 +138,10 @@ int layers_go_on_with_checksums(struct layers *f, uint64_t lines,
     struct error *error);
 
 /*
- * Mark n digests in layer i (`how` as for arrays_mark), which then has no
- * checksum any more. The caller has counted them.
+ * Note that this run changes layer i, which then has no checksum any more. To
+ * call before marking in it.
  */
-int layers_mark_bits(struct layers *f, unsigned i,
-    const struct digest *digests, size_t n, unsigned how,
-    struct error *error);
-
-/* room.c */
+void layers_forget_checksum(struct layers *f, unsigned i);
 
 /*
  * Note in the file that a run marks, before the first bit is set. Does nothing
@@ -198,15 +164,13 @@ typedef int layers_append(struct layers *f, struct table *table,
 enum room layers_make_room(struct layers *f, uint64_t wanted,
     layers_append *append, uint64_t *room, struct error *error);
 
-/* ahead.c */
+/* plain.c */
 
 /*
  * Take over the layer that is made ahead, if there is one and it is done;
  * `wait` until it is. Fails if it cannot be mapped.
  */
-int layers_ahead_take(struct layers *f, int wait, struct error *error);
-
-void plain_grow_ahead(struct filter *filter);
+int plain_take_ahead(struct layers *f, int wait, struct error *error);
 
 /* plain.c and windowed.c: the operations of the same names. */
 
@@ -218,6 +182,7 @@ enum room plain_reserve(struct filter *filter, uint64_t wanted,
     uint64_t *room, struct error *error);
 int plain_mark(struct filter *filter, const struct digest *digests,
     size_t n, struct error *error);
+void plain_grow_ahead(struct filter *filter);
 
 int windowed_probe(struct filter *filter, const struct digest *digests,
     size_t n, uint8_t *found, struct error *error);

@@ -275,11 +275,11 @@ close_layers(struct filter *filter, struct error *error)
 	int result;
 
 	if (f->overwritten) {
-		layers_ahead_take(f, 1, &(struct error){ 0 });
+		plain_take_ahead(f, 1, &(struct error){ 0 });
 		release(f);
 		return 0;
 	}
-	result = layers_ahead_take(f, 1, error);
+	result = plain_take_ahead(f, 1, error);
 	if (result == 0)
 		result = arrays_write_back(&f->arrays, 1, error);
 	if (result == 0 && f->marking)

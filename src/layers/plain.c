@@ -2,12 +2,36 @@
  * The operations of a filter without a window that differ from those of one
  * that has a window.
  *
+ * It can grow before the room is needed, for a caller that must not wait for
+ * it: allocating a layer and syncing dirty pages takes as long as the disk
+ * wants. A thread does it with copies of all that describes the file; meanwhile
+ * lines go into the room that is left, and nobody else writes the file's slots.
+ * When it is done, the filter takes over what the thread changed (file.h,
+ * slots.h) and the new layer, but keeps its own counters.
+ *
  * In a shared file, room is ours once the file's counters include it: a run
  * takes what it wants, and some more if layers are large, so that the table is
  * rarely written. Unused room is given back at the end; a kill wastes it.
  */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/thread.h"
 #include "layers/inside.h"
 #include "model/growth.h"
+
+struct layers_ahead {
+	pthread_t thread;
+	atomic_int done;
+	/* Copies, the thread's alone until it is done. */
+	struct file file;
+	struct slots slots;
+	struct table table;       /* with the new layer once it is published */
+	struct layer_entry layer; /* the new layer */
+	int result;
+	struct error error;
+};
 
 int
 plain_probe(struct filter *filter, const struct digest *digests, size_t n,
@@ -30,7 +54,7 @@ plain_prefetch(const struct filter *filter, const struct digest *digests,
 
 /* Append a layer at the end of the file. */
 static int
-append(struct layers *f, struct table *table, uint64_t wanted,
+append_layer(struct layers *f, struct table *table, uint64_t wanted,
     struct error *error)
 {
 	struct layer_entry layer;
@@ -43,6 +67,76 @@ append(struct layers *f, struct table *table, uint64_t wanted,
 		return -1;
 	table->layers[table->count++] = layer;
 	return 0;
+}
+
+static void *
+make_ahead(void *context)
+{
+	struct layers_ahead *a = context;
+
+	a->result = file_extend(&a->file, a->layer.offset,
+	    a->layer.geometry.pages * PAGE_BYTES, &a->error);
+	if (a->result == 0) {
+		a->table.layers[a->table.count++] = a->layer;
+		a->result = slots_publish(&a->slots, &a->table, &a->error);
+	}
+	a->done = 1;
+	return NULL;
+}
+
+int
+plain_take_ahead(struct layers *f, int wait, struct error *error)
+{
+	struct layers_ahead *a = f->ahead;
+	int result = 0;
+
+	if (a == NULL || (!wait && !a->done))
+		return 0;
+	pthread_join(a->thread, NULL);
+	f->ahead = NULL;
+	f->coming_bytes = 0;
+	file_take_over(&f->file, &a->file);
+	slots_take_over(&f->slots, &a->slots);
+	/* A failure is retried, and reported, when the room is needed. */
+	if (a->result == 0) {
+		f->table.layers[f->table.count++] = a->layer;
+		result = layers_map(f, 1, error);
+	}
+	free(a);
+	return result;
+}
+
+void
+plain_grow_ahead(struct filter *filter)
+{
+	struct layers *f = layers_of(filter);
+	struct layers_ahead *a;
+	struct layer_entry layer;
+	struct error ignored;
+
+	if (f->ahead != NULL) {
+		/* there may be enough room now: the caller looks again */
+		plain_take_ahead(f, 0, &ignored);
+		return;
+	}
+	if (!layers_in_file(f) || !f->marking || f->shared ||
+	    f->filter.growth != GROWTH_GROW ||
+	    growth_layer(filter, &f->table, 0, UINT64_MAX, &layer,
+	    &ignored) < 0)
+		return;
+	a = memory_or_die(calloc(1, sizeof *a));
+	a->file = f->file;
+	a->slots = f->slots;
+	a->slots.file = &a->file;
+	a->table = f->table;
+	a->layer = layer;
+	if (thread_start(&a->thread, make_ahead, a) < 0) {
+		/* then it grows when the room is needed */
+		free(a);
+		return;
+	}
+	f->ahead = a;
+	f->coming_bytes = layer.geometry.pages * PAGE_BYTES;
 }
 
 static uint64_t
@@ -87,7 +181,7 @@ reserve_shared(struct layers *f, uint64_t wanted, uint64_t *room,
 	}
 	if (layers_lock_table(f, error) < 0)
 		return ROOM_SHORT;
-	answer = layers_make_room(f, wanted - have, append, room, error);
+	answer = layers_make_room(f, wanted - have, append_layer, room, error);
 	if (allot(f, *room, error) < 0) {
 		*room = 0;
 		answer = ROOM_SHORT;
@@ -107,7 +201,7 @@ plain_reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
 	int enough = table_room(&f->table, layers_growth(f)) >= wanted;
 
 	if (layers_begin_marking(f, error) < 0 ||
-	    layers_ahead_take(f, !enough, error) < 0)
+	    plain_take_ahead(f, !enough, error) < 0)
 		return ROOM_SHORT;
 	/*
 	 * A layer is still being made: it was not waited for, so the room is
@@ -122,7 +216,7 @@ plain_reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
 		return reserve_shared(f, wanted, room, error);
 	if (layers_go_on_with_checksums(f, wanted, error) < 0)
 		return ROOM_SHORT;
-	return layers_make_room(f, wanted, append, room, error);
+	return layers_make_room(f, wanted, append_layer, room, error);
 }
 
 /* An atomic mark takes several times as long as one of a run alone. */
@@ -134,8 +228,8 @@ mark_shared(struct layers *f, unsigned i, const struct digest *digests,
 
 	if (alone < 0)
 		return -1;
-	result = layers_mark_bits(f, i, digests, n, alone ? 0 : ARRAYS_SHARED,
-	    error);
+	result = arrays_mark(&f->arrays, i, digests, n,
+	    alone ? 0 : ARRAYS_SHARED, error);
 	slots_end_turn(&f->slots);
 	return result;
 }
@@ -148,13 +242,14 @@ plain_mark_layer(void *layers, unsigned i, const struct digest *digests,
 
 	if (n == 0)
 		return 0;
+	layers_forget_checksum(f, i);
 	/* Counted first: a failure leaves a counter too high, not too low. */
 	if (f->shared) {
 		f->allotted[i] -= n < f->allotted[i] ? n : f->allotted[i];
 		return mark_shared(f, i, digests, n, error);
 	}
 	f->table.layers[i].lines += n;
-	return layers_mark_bits(f, i, digests, n, 0, error);
+	return arrays_mark(&f->arrays, i, digests, n, 0, error);
 }
 
 /* In line order, each in the first layer with room. */

@@ -1,5 +1,6 @@
 /*
- * The table of a filter's layers, and the counters and checksums in it.
+ * The table of a filter's layers, with a window or without: reading it, growing
+ * it, and the counters and checksums in it.
  *
  * A layer that is full, with another one after it, is never written again, so
  * its checksum can be stored in the table. It is computed while later lines
@@ -17,6 +18,7 @@
 #include "layers/inside.h"
 #include "layers/layers.h"
 #include "model/estimate.h"
+#include "model/growth.h"
 #include "model/window.h"
 
 /* Pages in a sample: they tell a layer's lines to some tenths of a percent. */
@@ -38,6 +40,49 @@
 #define LEAST_BUDGET (16 * PAGE_BYTES)
 #define LINE_BUDGET 16
 
+struct layers *
+layers_of(struct filter *filter)
+{
+	return (struct layers *)(void *)filter;
+}
+
+const struct layers *
+layers_of_const(const struct filter *filter)
+{
+	return (const struct layers *)(const void *)filter;
+}
+
+int
+layers_in_file(const struct layers *f)
+{
+	return f->file.fd >= 0;
+}
+
+int
+layers_is_windowed(const struct layers *f)
+{
+	return f->header.window.kind != WINDOW_NONE;
+}
+
+int
+layers_never_full(const struct layers *f)
+{
+	return f->header.window.kind == WINDOW_LINES &&
+	    f->step != WINDOW_NO_ROOM;
+}
+
+enum growth
+layers_growth(const struct layers *f)
+{
+	return layers_never_full(f) ? GROWTH_FAIL : f->filter.growth;
+}
+
+uint64_t
+layers_room(const struct layers *f, unsigned i)
+{
+	return table_layer_room(&f->table, i, layers_growth(f));
+}
+
 int
 layers_map(struct layers *f, int fresh, struct error *error)
 {
@@ -49,9 +94,9 @@ layers_map(struct layers *f, int fresh, struct error *error)
 	return 0;
 }
 
-/* Layer i was changed: drop its checksum, even an unfinished one. */
+/* Layer i is changed: its checksum, even an unfinished one, is wrong. */
 static void
-forget_checksum(struct layers *f, unsigned i)
+drop_checksum(struct layers *f, unsigned i)
 {
 	f->table.layers[i].sealed = 0;
 	f->table.layers[i].checksum = 0;
@@ -59,14 +104,12 @@ forget_checksum(struct layers *f, unsigned i)
 		f->slots.head.sealing = (struct sealing){ 0 };
 }
 
-int
-layers_mark_bits(struct layers *f, unsigned i, const struct digest *digests,
-    size_t n, unsigned how, struct error *error)
+void
+layers_forget_checksum(struct layers *f, unsigned i)
 {
 	f->marked[i] = 1;
 	/* Only a journal names a layer that has a checksum. */
-	forget_checksum(f, i);
-	return arrays_mark(&f->arrays, i, digests, n, how, error);
+	drop_checksum(f, i);
 }
 
 /*
@@ -91,7 +134,7 @@ take_newer(struct layers *f, const struct table *newer, struct error *error)
 	f->table = *newer;
 	for (unsigned i = 0; i < f->table.count; i++) {
 		if (f->marked[i])
-			forget_checksum(f, i);
+			drop_checksum(f, i);
 	}
 	return layers_map(f, 1, error);
 }
@@ -319,6 +362,71 @@ layers_take_table(struct layers *f, struct error *error)
 	    layers_recount(f, !behind, error) < 0)
 		return -1;
 	return f->shared ? slots_join(&f->slots, error) : 0;
+}
+
+int
+layers_begin_marking(struct layers *f, struct error *error)
+{
+	int result;
+
+	if (!layers_in_file(f) || f->marking)
+		return 0;
+	if (layers_lock_table(f, error) < 0)
+		return -1;
+	if (!f->shared || f->slots.head.marking != MARKING_SHARED)
+		f->slots.head.marking = MARKING_IN_TURN;
+	result = slots_write(&f->slots, &f->table, error);
+	f->marking = result == 0;
+	slots_unlock(&f->slots);
+	return result;
+}
+
+/* Append layers to `next` for `wanted` lines, as far as the filter may grow. */
+static int
+grow(struct layers *f, struct table *next, uint64_t wanted,
+    layers_append *append, struct error *error)
+{
+	enum growth growth = layers_growth(f);
+	uint64_t room = table_room(next, growth);
+	int result = 0;
+
+	while (result == 0 && room < wanted) {
+		if (f->filter.growth == GROWTH_FAIL && !layers_never_full(f))
+			result = growth_is_full(&f->filter,
+			    table_capacity(next), error);
+		else
+			result = append(f, next, wanted - room, error);
+		room = table_room(next, growth);
+	}
+	return result;
+}
+
+enum room
+layers_make_room(struct layers *f, uint64_t wanted, layers_append *append,
+    uint64_t *room, struct error *error)
+{
+	struct table next;
+	int result;
+
+	*room = table_room(&f->table, layers_growth(f));
+	if (*room >= wanted) { /* as almost always: don't copy the table */
+		*room = wanted;
+		return ROOM_ENOUGH;
+	}
+	next = f->table;
+	result = grow(f, &next, wanted, append, error);
+	/* Only a table that is in both slots, synced, is the filter's. */
+	if (next.count > f->table.count) {
+		if (layers_in_file(f) &&
+		    slots_publish(&f->slots, &next, error) < 0)
+			return ROOM_SHORT;
+		f->table = next;
+		if (layers_map(f, 1, error) < 0)
+			return ROOM_SHORT;
+		*room = table_room(&f->table, layers_growth(f));
+	}
+	*room = *room < wanted ? *room : wanted;
+	return result < 0 ? ROOM_SHORT : ROOM_ENOUGH;
 }
 
 /* Add the next pages of layer i to its checksum, as the budget allows. */

@@ -18,7 +18,7 @@
 
 /* Append a layer in a gap of the file, which is cleared, or at its end. */
 static int
-append(struct layers *f, struct table *table, uint64_t wanted,
+append_in_gap(struct layers *f, struct table *table, uint64_t wanted,
     struct error *error)
 {
 	struct layer_entry layer;
@@ -47,10 +47,10 @@ append_first(struct layers *f, struct table *next, struct error *error)
 {
 	uint64_t announced = window_generation_capacity(f->header.capacity);
 	uint64_t lines = growth_generation_lines(&f->filter);
-	int result = append(f, next, lines, error);
+	int result = append_in_gap(f, next, lines, error);
 
 	if (result < 0 && error_is_full(error) && lines != announced)
-		result = append(f, next, announced, error);
+		result = append_in_gap(f, next, announced, error);
 	return result;
 }
 
@@ -96,7 +96,7 @@ drop(struct layers *f, int64_t now, struct error *error)
  * Returns 1, with `error` filled, if there is no room for its layer.
  */
 static int
-begin(struct layers *f, int64_t now, struct error *error)
+begin_generation(struct layers *f, int64_t now, struct error *error)
 {
 	struct table next = f->table;
 	unsigned dropped = window_begin_next(&next, &f->header.window, now);
@@ -130,7 +130,7 @@ take_step(struct layers *f, int64_t now, struct error *error)
 		return 0;
 	if (step == WINDOW_DROP)
 		return drop(f, now, error);
-	result = begin(f, now, error);
+	result = begin_generation(f, now, error);
 	/* No room beside the generations that are over: first free theirs. */
 	if (result == 1) {
 		struct error full = *error;
@@ -138,7 +138,7 @@ take_step(struct layers *f, int64_t now, struct error *error)
 		if (drop(f, now, error) < 0)
 			return -1;
 		if (f->table.count < layers)
-			result = begin(f, now, error);
+			result = begin_generation(f, now, error);
 		else
 			*error = full;
 	}
@@ -245,8 +245,8 @@ make_room(struct layers *f, uint64_t wanted, uint64_t *room,
 	if (layers_never_full(f) && !f->filter.held)
 		left = window_lines_left(&f->table, &f->header.window);
 	if (wanted <= left)
-		return layers_make_room(f, wanted, append, room, error);
-	answer = layers_make_room(f, left, append, room, error);
+		return layers_make_room(f, wanted, append_in_gap, room, error);
+	answer = layers_make_room(f, left, append_in_gap, room, error);
 	return answer == ROOM_ENOUGH ? ROOM_AGAIN : answer;
 }
 
@@ -290,9 +290,10 @@ mark_layer(struct layers *f, unsigned i, const struct digest *digests,
 {
 	if (n == 0)
 		return 0;
+	layers_forget_checksum(f, i);
 	f->table.layers[i].lines += n;
 	/* For absent digests, a chain fetched only one cache line. */
-	return layers_mark_bits(f, i, digests, n, ARRAYS_PREFETCH, error);
+	return arrays_mark(&f->arrays, i, digests, n, ARRAYS_PREFETCH, error);
 }
 
 int
