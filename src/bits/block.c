@@ -23,7 +23,7 @@ block_pages(const struct geometry *geometry, const struct digest *digests,
     size_t n, uint64_t *numbers)
 {
 	for (size_t i = 0; i < n; i++)
-		numbers[i] = multiply_high(digests[i].high, geometry->pages);
+		numbers[i] = multiply(digests[i].high, geometry->pages).high;
 }
 
 /* Set the bits of `mask` in a cache line that others change, too. */
@@ -45,7 +45,7 @@ block_mark_shared(const struct block_array *array,
 
 	for (size_t i = 0; i < n; i++) {
 		uint8_t *page = array->pages + PAGE_BYTES *
-		    multiply_high(digests[i].high, g->pages);
+		    multiply(digests[i].high, g->pages).high;
 
 		for (unsigned j = 0; j < g->cache_lines; j++) {
 			void *at = page + CACHE_LINE_BYTES *
@@ -154,7 +154,7 @@ block_visit(const struct geometry *g, struct digest digest,
     void (*visit)(void *context, uint64_t page, unsigned cache_line,
     unsigned lane, unsigned bit), void *context)
 {
-	uint64_t page = multiply_high(digest.high, g->pages);
+	uint64_t page = multiply(digest.high, g->pages).high;
 
 	for (unsigned j = 0; j < g->cache_lines; j++) {
 		unsigned cache_line = index_of(g, digest, j);

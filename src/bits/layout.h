@@ -57,13 +57,6 @@ multiply(uint64_t a, uint64_t b)
 #endif
 }
 
-/* Returns floor(a * b / 2^64). */
-INLINE uint64_t
-multiply_high(uint64_t a, uint64_t b)
-{
-	return multiply(a, b).high;
-}
-
 /* Returns the 64 bits that place a key in its j-th cache line. */
 INLINE uint64_t
 cache_line_word(struct digest d, unsigned j)

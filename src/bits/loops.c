@@ -52,7 +52,7 @@ INLINE uint8_t *
 page_of(const struct block_array *array, struct digest d)
 {
 	return array->pages +
-	    multiply_high(d.high, array->geometry.pages) * PAGE_BYTES;
+	    multiply(d.high, array->geometry.pages).high * PAGE_BYTES;
 }
 
 INLINE lanes *

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "filter/filter.h"
+#include "model/operations.h"
 
 /* Cells per item: with few collisions, the branch predicts well. */
 #define CELLS_AN_ITEM 8
@@ -52,9 +53,11 @@ batch_free(struct batch *b)
 int
 batch_probe(struct batch *b, struct filter *filter, struct error *error)
 {
-	int result = filter_probe(filter, b->digests, b->count, b->seen,
-	    error);
+	int result;
 
+	memset(b->seen, 0, b->count);
+	result = filter->operations->probe(filter, b->digests, b->count,
+	    b->seen, error);
 	for (size_t i = 0; b->keep_none && i < b->count; i++) {
 		if (digest_is_none(b->digests[i]))
 			b->seen[i] = 0;
@@ -182,7 +185,7 @@ batch_mark(struct batch *b, size_t n, struct filter *filter,
 	n = digests_among(b, n);
 	if (n == 0)
 		return 0;
-	return filter_mark(filter, b->new_digests, n, error);
+	return filter->operations->mark(filter, b->new_digests, n, error);
 }
 
 int

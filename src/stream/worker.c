@@ -142,22 +142,22 @@ close_gaps(struct worker *w, size_t kept)
 
 /*
  * Make digests of the lines that were split, and prefetch their cache lines,
- * `group` lines at a time. With --part (`sifts`), only lines of this part stay.
+ * some lines at a time. With --part, only lines of this part stay.
  */
-static inline __attribute__((always_inline)) void
-hash_groups(struct worker *w, const size_t group, const int sifts)
+static void
+prepare_lines(struct worker *w)
 {
 	const struct run *run = w->run;
 	const struct hash *hash = &filter_header(run->filter)->hash;
 	const struct loops *hot = loops();
+	const int sifts = w->numbers != NULL;
+	const size_t group = sifts ? PART_LINES : GROUP_LINES;
+	const size_t count = w->lines.count;
 	struct key keys[PART_LINES];
 	size_t kept = 0, n, ours;
 
-	for (size_t i = 0; i < w->lines.count && !(sifts && w->is_foreign);
-	    i += n) {
-		n = w->lines.count - i;
-		if (n > group)
-			n = group;
+	for (size_t i = 0; i < count && !w->is_foreign; i += n) {
+		n = count - i < group ? count - i : group;
 		ours = n;
 		lines_keys(&w->lines, i, n, keys);
 		if (sifts)
@@ -170,19 +170,6 @@ hash_groups(struct worker *w, const size_t group, const int sifts)
 	}
 	if (sifts)
 		close_gaps(w, kept);
-}
-
-/* Make digests of the lines that were split, and prefetch. */
-static void
-prepare_lines(struct worker *w)
-{
-	if (w->lines.count == 0)
-		return;
-	/* compiled twice: groups of a constant size cost fewer branches */
-	if (w->numbers == NULL)
-		hash_groups(w, GROUP_LINES, 0);
-	else
-		hash_groups(w, PART_LINES, 1);
 }
 
 static size_t
