@@ -105,7 +105,7 @@ endif
 
 # The hot loops are compiled once for each instruction set that a run may find;
 # the names are those in src/bits/dispatch.c.
-hot = bits/loops key/scan
+hot = bits/loops bits/scan
 instructions = plain
 ifneq (,$(filter __x86_64__,$(machine)))
 instructions += avx2 avx512

@@ -1,11 +1,13 @@
-/* Chooses the version in use; see version.h. */
+/* Chooses the versions in use; see version.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "bits/loops.h"
+#include "bits/scan.h"
 #include "bits/version.h"
 
 VERSIONS_OF(loops)
+VERSIONS_OF(scan)
 
 int
 version_runs(unsigned version)
@@ -49,5 +51,15 @@ loops(void)
 
 	if (chosen == NULL)
 		chosen = loops_versions[version_in_use()];
+	return chosen;
+}
+
+const struct scan *
+scan(void)
+{
+	static const struct scan *chosen;
+
+	if (chosen == NULL)
+		chosen = scan_versions[version_in_use()];
 	return chosen;
 }

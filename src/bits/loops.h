@@ -12,7 +12,7 @@
 #include "bits/geometry.h"
 #include "bits/hash.h"
 
-/* The bytes past the data that the loops over text (key/scan.h) may read. */
+/* The bytes past the data that the loops over text (bits/scan.h) may read. */
 #define LOOPS_PADDING 64
 
 /* The bits of one layer in memory. */

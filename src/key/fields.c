@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bits/scan.h"
 #include "key/columns.h"
 #include "key/join.h"
 #include "key/record.h"
-#include "key/scan.h"
 
 /* Merged into one function, each would save the registers that all need. */
 #define NOINLINE static __attribute__((noinline))

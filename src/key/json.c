@@ -9,8 +9,8 @@
 
 #include <string.h>
 
+#include "bits/scan.h"
 #include "key/json_text.h"
-#include "key/scan.h"
 
 struct walk {
 	const uint8_t *end;

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
+#include "bits/scan.h"
 #include "key/json_text.h"
-#include "key/scan.h"
 
 struct taker {
 	const uint8_t *p, *end;

@@ -20,16 +20,6 @@ key_record_format(const struct key_recipe *r)
 		r->zero_terminated ? '\0' : '\n' }, .is_csv = r->csv };
 }
 
-int
-key_is_line(const struct key_recipe *r)
-{
-	for (size_t i = 0; i < key_step_count; i++) {
-		if (key_step_applies(&key_steps[i], r))
-			return 0;
-	}
-	return 1;
-}
-
 /* In how many of the values can a byte be: is one a part of another? */
 static size_t
 nesting(const struct key_recipe *r)
@@ -62,27 +52,29 @@ key_keep_empty(const struct key *keys, size_t n, struct digest *digests)
 }
 
 void
-key_scratch_reset(struct key_scratch *scratch, const struct key_recipe *r,
-    size_t nbytes)
+key_scratch_begin(struct key_scratch *scratch, const struct key_recipe *r)
 {
-	size_t factor = 1, wanted; /* bytes for each byte of a line */
-
-	/* A value of one byte may become a separator and three bytes. */
-	if (key_joins_values(r))
-		factor = 4 * nesting(r) + 4;
-	/* URL_ROOM, and a copy of the value (join_url) */
-	if (r->url)
-		factor += URL_ROOM(1) - URL_ROOM(0) + 4;
-	wanted = factor * nbytes + 4096;
-	scratch->used = 0;
 	scratch->step_count = 0;
 	for (size_t i = 0; i < key_step_count; i++) {
 		if (key_step_applies(&key_steps[i], r))
 			scratch->steps[scratch->step_count++] =
 			    key_steps[i].apply;
 	}
-	if (scratch->step_count == 0)
-		return;
+	scratch->factor = 1;
+	/* A value of one byte may become a separator and three bytes. */
+	if (key_joins_values(r))
+		scratch->factor = 4 * nesting(r) + 4;
+	/* URL_ROOM, and a copy of the value (join_url) */
+	if (r->url)
+		scratch->factor += URL_ROOM(1) - URL_ROOM(0) + 4;
+}
+
+void
+key_scratch_reserve(struct key_scratch *scratch, size_t nbytes)
+{
+	size_t wanted = scratch->factor * nbytes + 4096;
+
+	scratch->used = 0;
 	if (wanted > scratch->capacity || scratch->capacity / 16 > wanted) {
 		free(scratch->data);
 		scratch->data = memory_or_die(malloc(wanted));

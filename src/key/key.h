@@ -22,15 +22,13 @@
  */
 struct record_format key_record_format(const struct key_recipe *recipe);
 
-/* Is the key always the whole line, so that key_take is not needed? */
-int key_is_line(const struct key_recipe *recipe);
-
 /*
  * Make the key of the line [data, data + nbytes), given without its terminator.
  * The key is a part of the line, or bytes in `scratch` that stay valid until
  * scratch->used is set back to 0. What was wrong with the line is in
  * scratch->troubles. LOOPS_PADDING bytes after the line may be read, whatever
- * they are. key_scratch_reset must have prepared the scratch for this recipe.
+ * they are. key_scratch_begin must have prepared the scratch for this recipe,
+ * and key_scratch_reserve made room for the line.
  */
 struct key key_take(const struct key_recipe *recipe, const uint8_t *data,
     size_t nbytes, struct key_scratch *scratch);
@@ -39,13 +37,16 @@ struct key key_take(const struct key_recipe *recipe, const uint8_t *data,
 void key_keep_empty(const struct key *keys, size_t n, struct digest *digests);
 
 /*
- * Empty the scratch, and prepare it for keys that this recipe makes of lines of
- * `nbytes` in all. If scratch->step_count is 0 afterwards, keys are whole
- * lines. A scratch that is all zero is empty; the caller frees it.
+ * Prepare the scratch for keys that this recipe makes. If scratch->step_count
+ * is 0 afterwards, keys are whole lines, and key_take is not needed. A scratch
+ * that is all zero is empty; the caller frees it.
  */
-void key_scratch_reset(struct key_scratch *scratch,
-    const struct key_recipe *recipe, size_t nbytes);
+void key_scratch_begin(struct key_scratch *scratch,
+    const struct key_recipe *recipe);
 void key_scratch_free(struct key_scratch *scratch);
+
+/* Empty the scratch, and make room for keys of lines of `nbytes` in all. */
+void key_scratch_reserve(struct key_scratch *scratch, size_t nbytes);
 
 /* A line of the input. */
 struct key_position {

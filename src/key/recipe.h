@@ -100,6 +100,7 @@ enum key_trouble {
 struct key_scratch {
 	uint8_t *data;   /* bytes of keys that are not parts of their lines */
 	size_t capacity, used;
+	size_t factor;   /* bytes there that one of a line needs at most */
 	size_t start;    /* offset in `data` at which the key being made
 			  * begins */
 	int is_whole;    /* is that key the whole line, because of a trouble? */

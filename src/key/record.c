@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "key/scan.h"
+#include "bits/scan.h"
 
 /* About as much as a batch of lines. */
 #define BATCH_BYTES (64 * 1024)

@@ -9,7 +9,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "key/scan.h"
+#include "bits/scan.h"
 #include "key/url_query.h"
 #include "key/url_text.h"
 

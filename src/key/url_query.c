@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "key/scan.h"
+#include "bits/scan.h"
 #include "key/url_order.h"
 
 /* --- leaving out */

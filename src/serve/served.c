@@ -254,7 +254,7 @@ start(struct served *s, const struct filter_design *design,
 	if (memcmp(s->lessor_id, filter_header(s->filter)->id,
 	    sizeof s->lessor_id) != 0)
 		drop_leases(s);
-	s->is_whole = key_is_line(&s->recipe);
+	key_scratch_begin(&s->scratch, &s->recipe);
 	s->announced = bytes_announced(filter_header(s->filter));
 	count_again(s);
 	return 0;
@@ -386,8 +386,8 @@ served_digest(struct served *s, struct bytes subkey)
 	struct key key = { subkey.data, subkey.nbytes };
 	struct digest digest;
 
-	if (!s->is_whole) {
-		key_scratch_reset(&s->scratch, &s->recipe, subkey.nbytes);
+	if (s->scratch.step_count > 0) {
+		key_scratch_reserve(&s->scratch, subkey.nbytes);
 		key = key_take(&s->recipe, subkey.data, subkey.nbytes,
 		    &s->scratch);
 	}

@@ -71,7 +71,6 @@ struct served {
 	struct refusals refusals;  /* requests that it could not serve */
 	struct served *newer, *older; /* its neighbours in the pool's list */
 	struct key_recipe recipe;  /* recipe from its header */
-	int is_whole;              /* is a key the whole subkey? */
 	struct key_scratch scratch;
 	uint32_t lessor;           /* number of its lessor; LESSOR_NONE until a
 				    * subkey is leased */

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/signals.h"
-#include "key/scan.h"
+#include "bits/scan.h"
 #include "serve/catalog.h"
 #include "serve/client.h"
 #include "serve/leases.h"

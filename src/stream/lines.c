@@ -23,6 +23,7 @@ lines_init(struct lines *l, const struct key_recipe *recipe,
 	l->starts = memory_or_die(malloc((limit + 1) * sizeof *l->starts));
 	if (key_has_troubles(recipe))
 		l->troubles = memory_or_die(malloc(limit));
+	key_scratch_begin(&l->scratch, recipe);
 	l->scratch.columns = &chunk->columns;
 }
 
@@ -41,7 +42,8 @@ split(struct lines *l, const uint8_t *from, size_t limit)
 
 	l->count = record_split(l->format, from, end, l->starts, limit);
 	l->rest = l->starts[l->count];
-	key_scratch_reset(&l->scratch, l->recipe, (size_t)(l->rest - from));
+	if (l->scratch.step_count > 0)
+		key_scratch_reserve(&l->scratch, (size_t)(l->rest - from));
 }
 
 void

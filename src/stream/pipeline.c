@@ -17,7 +17,7 @@
 #include "base/signals.h"
 #include "base/thread.h"
 #include "bits/loops.h"
-#include "key/scan.h"
+#include "bits/scan.h"
 
 /* This many are prepared before a turn: what the second level cache holds. */
 #define AHEAD_LINES 8192

@@ -4,9 +4,9 @@
  *
  * An input is a pointer, a line feed and a document.
  */
+#include "bits/scan.h"
 #include "fuzz.h"
 #include "key/json.h"
-#include "key/scan.h"
 
 /* A copy with as many bytes behind it as may be read, and no more. */
 static uint8_t *

@@ -18,14 +18,14 @@
 #include <zstd.h>
 #endif
 
-#include "fuzz.h"
 #include "bits/hash.h"
-#include "bits/version.h"
-#include "key/scan.h"
-#include "stream/input.h"
 #include "bits/loops.h"
+#include "bits/scan.h"
+#include "bits/version.h"
 #include "disk/format.h"
+#include "fuzz.h"
 #include "key/key.h"
+#include "stream/input.h"
 
 #define FILES 3
 #define BYTES_MAX ((size_t)8 << 20)
@@ -647,9 +647,8 @@ check_key(const struct key_recipe *r, const uint8_t *line, size_t nbytes)
 	struct key_scratch scratch = { 0 };
 	struct key key;
 
-	key_scratch_reset(&scratch, r, 0);
+	key_scratch_begin(&scratch, r);
 	/* as much as it may take, and no byte more */
-	free(scratch.data);
 	scratch.data = malloc(room + 1);
 	MUST(scratch.data != NULL);
 	key = key_take(r, line, nbytes, &scratch);

@@ -6,8 +6,8 @@
  * An input is a byte that says what is left out and sorted, a byte of switches,
  * and an address.
  */
+#include "bits/scan.h"
 #include "fuzz.h"
-#include "key/scan.h"
 #include "key/url.h"
 
 static const char *const lists[] = { "", "a", "*", "utm_*,b", "*a*b*" };

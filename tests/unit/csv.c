@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bits/scan.h"
 #include "bits/version.h"
 #include "key/record.h"
-#include "key/scan.h"
 #include "random64.h"
 #include "tap.h"
 

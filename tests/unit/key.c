@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bits/scan.h"
 #include "key/key.h"
-#include "key/scan.h"
 #include "random64.h"
 #include "tap.h"
 
@@ -138,6 +138,7 @@ check_texts(void)
 		"skip-data=1\n", "check-data=1\n" };
 	struct key_recipe r = KEY_RECIPE_NONE, again;
 	char text[KEY_RECIPE_TEXT], other[KEY_RECIPE_TEXT];
+	struct key_scratch scratch = { 0 };
 	struct error error;
 	int same = 1;
 
@@ -177,8 +178,9 @@ check_texts(void)
 	    text, &error) == 0 && again.range_count == KEY_RANGES_MAX &&
 	    again.ignore_case, "the longest recipe has room");
 
-	tap_ok(key_recipe_parse(&r, "", &error) == 0 && key_is_line(&r),
-	    "no text is the whole line");
+	key_recipe_parse(&r, "", &error);
+	key_scratch_begin(&scratch, &r);
+	tap_ok(scratch.step_count == 0, "no text is the whole line");
 	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
 		if (key_recipe_parse(&r, refused[i], &error) == 0)
 			printf("# taken: %s", refused[i]);
@@ -410,7 +412,8 @@ check_keys(int separator, int csv, const char *name)
 		struct key k, l;
 		int alike;
 
-		key_scratch_reset(&scratch, r, a.nbytes + b.nbytes + 2);
+		key_scratch_begin(&scratch, r);
+		key_scratch_reserve(&scratch, a.nbytes + b.nbytes + 2);
 		k = key_take(r, a.bytes, a.nbytes, &scratch);
 		l = key_take(r, b.bytes, b.nbytes, &scratch);
 		alike = model_same(r, &a, &b);
@@ -435,7 +438,8 @@ check_keys(int separator, int csv, const char *name)
 		struct key k;
 
 		model_fields(r, &a, fields);
-		key_scratch_reset(&scratch, r, a.nbytes + 1);
+		key_scratch_begin(&scratch, r);
+		key_scratch_reserve(&scratch, a.nbytes + 1);
 		k = key_take(r, a.bytes, a.nbytes, &scratch);
 		same = k.nbytes == fields[field].nbytes &&
 		    memcmp(k.data, fields[field].bytes, k.nbytes) == 0;
@@ -460,7 +464,8 @@ check_take(const char *recipe_text, const char *line, const char *want)
 		return;
 	}
 	memcpy(data, line, nbytes);
-	key_scratch_reset(&scratch, &r, nbytes + 1);
+	key_scratch_begin(&scratch, &r);
+	key_scratch_reserve(&scratch, nbytes + 1);
 	key = key_take(&r, data, nbytes, &scratch);
 	tap_ok(key.nbytes == strlen(want) &&
 	    memcmp(key.data, want, key.nbytes) == 0, "key '%s'", want);
@@ -543,7 +548,8 @@ check_padding(void)
 	line[COMMAS] = 'x';
 	r.separator = ',';
 	key_ranges_parse(&r, "1-");
-	key_scratch_reset(&scratch, &r, COMMAS + 1);
+	key_scratch_begin(&scratch, &r);
+	key_scratch_reserve(&scratch, COMMAS + 1);
 	key = key_take(&r, line, COMMAS, &scratch);
 	tap_ok(key.nbytes == 0, "empty fields at the end are as good as none");
 	key = key_take(&r, line, COMMAS + 1, &scratch);
@@ -569,7 +575,8 @@ check_scratch(const char *line, int csv, const char *name)
 	r.ignore_case = 1;
 	key_ranges_parse(&r, "1-");
 	for (size_t n = 0; n <= nbytes && inside; n = n < 64 ? n + 1 : 2 * n) {
-		key_scratch_reset(&scratch, &r, LINES * (n + 1));
+		key_scratch_begin(&scratch, &r);
+		key_scratch_reserve(&scratch, LINES * (n + 1));
 		for (int i = 0; i < LINES; i++) {
 			struct key key = key_take(&r, data, n, &scratch);
 
@@ -596,7 +603,8 @@ check_scratch_json(const char *pointers, size_t nbytes, unsigned count,
 	memcpy(r.json, pointers, nbytes);
 	for (size_t i = 0; r.json_count < count; i += strlen(r.json + i) + 1)
 		r.json_at[r.json_count++] = (uint16_t)i;
-	key_scratch_reset(&scratch, &r, LINES * (length + 1));
+	key_scratch_begin(&scratch, &r);
+	key_scratch_reserve(&scratch, LINES * (length + 1));
 	for (int i = 0; i < LINES; i++)
 		key_take(&r, (const uint8_t *)line, length, &scratch);
 	tap_ok(scratch.troubles == 0 && scratch.used > LINES * length / 2 &&

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bits/block.h"
 #include "base/error.h"
+#include "bits/block.h"
 #include "bits/hash.h"
 #include "bits/loops.h"
+#include "bits/scan.h"
 #include "bits/version.h"
-#include "key/scan.h"
 #include "random64.h"
 #include "tap.h"
 

@@ -1,9 +1,9 @@
 /*
  * Scanning of text, in the best version for this machine: one source, scan.c,
- * is compiled for several instruction sets, as bits/loops.c is.
+ * is compiled for several instruction sets, as loops.c is.
  */
-#ifndef KEY_SCAN_H
-#define KEY_SCAN_H
+#ifndef BITS_SCAN_H
+#define BITS_SCAN_H
 
 #include <stddef.h>
 #include <stdint.h>

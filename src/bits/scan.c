@@ -1,8 +1,8 @@
 /*
- * Scanning of text, compiled once for each instruction set: bits/version.h. It
- * looks at 64 bytes at a time, as bits of a word.
+ * Scanning of text, compiled once for each instruction set: version.h. It looks
+ * at 64 bytes at a time, as bits of a word.
  */
-#include "key/scan.h"
+#include "bits/scan.h"
 
 #include "bits/layout.h"
 #include "bits/version.h"
@@ -93,7 +93,7 @@ lowest_bit(uint64_t bits)
  * on it: two starts are always stored, and invalid ones are overwritten.
  */
 static size_t
-split(const uint8_t *data, const uint8_t *end, uint8_t terminator,
+scan_split(const uint8_t *data, const uint8_t *end, uint8_t terminator,
     const uint8_t **starts, size_t limit)
 {
 	const uint8_t **next = starts + 1, **last = starts + limit;
@@ -123,14 +123,14 @@ split(const uint8_t *data, const uint8_t *end, uint8_t terminator,
 }
 
 static void
-equal_three(const uint8_t *p, const uint8_t bytes[3], uint64_t bits[3])
+scan_equal_three(const uint8_t *p, const uint8_t bytes[3], uint64_t bits[3])
 {
 	for (unsigned i = 0; i < 3; i++)
 		bits[i] = equal_bytes(p, bytes[i]);
 }
 
 static uint64_t
-count(const uint8_t *p, size_t nbytes, uint8_t byte)
+scan_count(const uint8_t *p, size_t nbytes, uint8_t byte)
 {
 	uint64_t n = 0;
 
@@ -178,28 +178,28 @@ find_fields(const uint8_t *p, const uint8_t *end, uint8_t separator,
 }
 
 static struct key
-fields(const uint8_t *p, const uint8_t *end, uint8_t separator,
+scan_fields(const uint8_t *p, const uint8_t *end, uint8_t separator,
     uint32_t first, uint32_t last)
 {
 	return find_fields(p, end, separator, first, last, 0);
 }
 
 static struct key
-csv_field(const uint8_t *p, const uint8_t *end, uint8_t separator,
+scan_csv_field(const uint8_t *p, const uint8_t *end, uint8_t separator,
     uint32_t wanted)
 {
 	return find_fields(p, end, separator, wanted, wanted, 1);
 }
 
 static uint64_t
-blanks(const uint8_t *p)
+scan_blanks(const uint8_t *p)
 {
 	return equal_bytes(p, ' ') | equal_bytes(p, '\t') |
 	    equal_bytes(p, '\n');
 }
 
 static void
-json(const uint8_t *p, uint64_t *quotes, uint64_t *escapes,
+scan_json(const uint8_t *p, uint64_t *quotes, uint64_t *escapes,
     uint64_t *brackets)
 {
 	*quotes = equal_bytes(p, '"');
@@ -209,7 +209,7 @@ json(const uint8_t *p, uint64_t *quotes, uint64_t *escapes,
 }
 
 static const uint8_t *
-string_end(const uint8_t *p, const uint8_t *end)
+scan_string_end(const uint8_t *p, const uint8_t *end)
 {
 	for (; p < end; p += 64) {
 		uint64_t bits = equal_bytes(p, '"') | equal_bytes(p, '\\');
@@ -222,7 +222,7 @@ string_end(const uint8_t *p, const uint8_t *end)
 
 /* Control characters are those without a bit in 0xe0. */
 static const uint8_t *
-string_stop(const uint8_t *p, const uint8_t *end)
+scan_string_stop(const uint8_t *p, const uint8_t *end)
 {
 	for (; p < end; p += 64) {
 		uint64_t bits = bytes_before(p, end) & (equal_bytes(p, '"') |
@@ -299,7 +299,7 @@ not_in(const struct characters *set, bytes v)
 }
 
 static const uint8_t *
-skip(const struct characters *set, const uint8_t *p, const uint8_t *end)
+scan_skip(const struct characters *set, const uint8_t *p, const uint8_t *end)
 {
 	for (; p < end; p += VECTOR_BYTES) {
 		bytes v = load_bytes(p), before = load_bytes(p - 1);
@@ -328,7 +328,7 @@ others(const struct characters *set, const uint8_t *p)
 }
 #else
 static const uint8_t *
-skip(const struct characters *set, const uint8_t *p, const uint8_t *end)
+scan_skip(const struct characters *set, const uint8_t *p, const uint8_t *end)
 {
 	/* only dots are looked at twice: they aren't in the set itself */
 	while (p < end && (set->classes[*p] & set->wanted ||
@@ -350,22 +350,22 @@ others(const struct characters *set, const uint8_t *p)
 #endif
 
 static struct query_marks
-query(const struct characters *set, const uint8_t *p)
+scan_query(const struct characters *set, const uint8_t *p)
 {
 	return (struct query_marks){ equal_bytes(p, '&'), equal_bytes(p, '='),
 		others(set, p) };
 }
 
 const struct scan VERSION(scan_) = {
-	.split = split,
-	.equal_three = equal_three,
-	.count = count,
-	.fields = fields,
-	.csv_field = csv_field,
-	.blanks = blanks,
-	.json = json,
-	.string_end = string_end,
-	.string_stop = string_stop,
-	.skip = skip,
-	.query = query
+	.split = scan_split,
+	.equal_three = scan_equal_three,
+	.count = scan_count,
+	.fields = scan_fields,
+	.csv_field = scan_csv_field,
+	.blanks = scan_blanks,
+	.json = scan_json,
+	.string_end = scan_string_end,
+	.string_stop = scan_string_stop,
+	.skip = scan_skip,
+	.query = scan_query
 };
