@@ -280,6 +280,7 @@ print_stats(const struct run *run)
 		{ "not_json", .count = keys->of[KEY_NOT_JSON].lines +
 		    keys->of[KEY_TOO_DEEP].lines, .rare = 1 },
 		{ "missing", .count = keys->of[KEY_MISSING].lines +
+		    keys->of[KEY_NULL].lines +
 		    keys->of[KEY_NO_FIELD].lines, .rare = 1 },
 		{ "not_urls", .count = keys->of[KEY_NOT_URL].lines, .rare = 1 },
 		{ "other_parts", .count = run->lines_passed, .rare = 1 }
@@ -302,7 +303,8 @@ report_keys(const struct key_recipe *r, const struct key_figures *keys,
 
 	for (int i = 0; i < KEY_TROUBLES; i++) {
 		/* If no line has them, that is why the run fails. */
-		if (none && (i == KEY_NO_FIELD || i == KEY_MISSING) &&
+		if (none && (i == KEY_NO_FIELD || i == KEY_MISSING ||
+		    i == KEY_NULL) &&
 		    !signals_stop)
 			continue;
 		if (key_figures_tell(keys, r, (enum key_trouble)i, &error))

@@ -129,6 +129,8 @@ static const struct {
 	    "are nested more than 1024 levels deep" },
 	[KEY_MISSING] = { "lacks a value that --json names",
 	    "lack a value that --json names" },
+	[KEY_NULL] = { "has null where --json names a value",
+	    "have null where --json names a value" },
 	[KEY_NOT_URL] = { "is not a URL", "are not URLs" },
 	[KEY_NO_FIELD] = { "has ", "have " } /* and say_fields */
 };

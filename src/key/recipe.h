@@ -92,6 +92,7 @@ enum key_trouble {
 	KEY_NOT_JSON,
 	KEY_TOO_DEEP,  /* JSON_DEPTH_MAX */
 	KEY_MISSING,   /* a pointer leads to no value */
+	KEY_NULL,      /* a pointer leads to null, which is no value */
 	KEY_NOT_URL,
 	KEY_NO_FIELD,  /* none of the fields is there, so the key is empty */
 	KEY_TROUBLES

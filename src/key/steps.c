@@ -176,6 +176,12 @@ keep_line(struct key line, enum key_trouble trouble,
 	return line;
 }
 
+static int
+is_null(struct key value)
+{
+	return value.nbytes == 4 && memcmp(value.data, "null", 4) == 0;
+}
+
 /*
  * Find the values of all pointers, and note in the scratch which led to one.
  * Returns KEY_TROUBLES if all did, otherwise the trouble.
@@ -185,7 +191,7 @@ find_values(const struct key_recipe *r, struct key line, struct key *values,
     struct key_scratch *scratch)
 {
 	const char *pointers[KEY_POINTERS_MAX];
-	unsigned found = 0;
+	unsigned found = 0, nulls = 0;
 
 	for (unsigned i = 0; i < r->json_count; i++)
 		pointers[i] = r->json + r->json_at[i];
@@ -200,11 +206,15 @@ find_values(const struct key_recipe *r, struct key line, struct key *values,
 	}
 	for (unsigned i = 0; i < r->json_count; i++) {
 		uint32_t is_found = values[i].data != NULL;
+		uint32_t no_value = is_found && is_null(values[i]);
 
-		scratch->found |= is_found << i;
+		scratch->found |= (is_found & ~no_value) << i;
 		found += is_found;
+		nulls += no_value;
 	}
-	return found == r->json_count ? KEY_TROUBLES : KEY_MISSING;
+	if (found < r->json_count)
+		return KEY_MISSING;
+	return nulls > 0 ? KEY_NULL : KEY_TROUBLES;
 }
 
 static struct key

@@ -322,6 +322,7 @@ class Document:
         need(not scalar or SCALAR.fullmatch(self.text[at:end]), "not JSON")
         need(self.blanks(end) == len(self.text), "more follows")
         need(len(self.found) == len(pointers), "no such value")
+        need(b"null" not in self.found.values(), "null is no value")
         return [self.take(self.found[p]) for p in pointers]
 
     def blanks(self, at):

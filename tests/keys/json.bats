@@ -41,8 +41,8 @@ for _ in range(int(sys.argv[2])):
 PYTHON
 }
 
-# by_jq TOKENS: of each document that has a value there that is no object and no
-# array (jq writes those in its own way), the document and, in the next line,
+# by_jq TOKENS: of each document that has a value there that is not null, no object
+# and no array (jq writes those in its own way), the document and, in the next line,
 # one of jq's that has only this value there.
 by_jq() {
 	jq -R -r --argjson tokens "$1" '
@@ -54,7 +54,7 @@ by_jq() {
 				then .[$t[0] | tonumber] | walk_to($t[1:])
 			else [] end;
 		. as $line | fromjson | walk_to($tokens) | select(length == 1)
-		| .[0] | select(type != "object" and type != "array")
+		| .[0] | select(type != "object" and type != "array" and . != null)
 		| reduce ($tokens | reverse[]) as $t (.; {($t): .})
 		| $line, tojson'
 }
@@ -126,7 +126,7 @@ setup() {
 		{"v": {"a" : 1 ,"b":2 }}
 		{"v":{"b":2,"a":1}}
 		{"v":true}
-		{"v":null}
+		{"v":"null"}
 		{"v":"😀"}
 		{"v":"\ud83d\uDE00"}
 		{"v":"\ud83d"}
@@ -223,6 +223,42 @@ setup() {
 	# nothing was read
 	bloomdedup --json=/a /dev/null 2>err
 	[ ! -s err ]
+}
+
+@test "null is no value: such lines are compared whole, and told" {
+	cat >in <<-'END'
+		{"m":null,"n":1}
+		{"m": null ,"n":2}
+		{"m":"null","n":3}
+		{"m":"null","n":4}
+		{"m":null,"n":1}
+		{"m":{"x":null},"n":5}
+		{"m":[null],"n":6}
+	END
+	bloomdedup --json=/m --stats=json in >out 2>err
+	sed -e 4,5d in | cmp - out
+	grep -qF '3 lines have null where --json names a value, and were compared whole; the first is line 1 of in' err
+	grep -qF '"not_json": 0, "missing": 3,' err
+	# among several, any null does so, the last of several members counts
+	printf '%s\n' '{"a":1,"b":null,"x":1}' '{"a":1,"b":null,"x":2}' \
+		'{"b":2,"b":null,"a":1}' '{"a":1}' '{"a":1,"b":null,"b":3}' >in
+	bloomdedup --json=/a --json=/b in 2>err | cmp - in
+	grep -qF '3 lines have null' err
+	grep -qF 'line 4 lacks a value' err
+	# null is also the whole document, or an element
+	printf '%s\n' null ' null' '[null]' '[null ]' null >in
+	bloomdedup --json= in 2>err | cmp - <(sed 4,5d in)
+	grep -qF '3 lines have null' err
+	printf '%s\n' '[1,null]' '[2,null]' >in
+	run -3 --separate-stderr bloomdedup --json=/1 in
+	[ "$output" = "$(cat in)" ]
+	[ "$stderr" = 'bloomdedup: no line has a value that --json names' ]
+	run -3 --separate-stderr bloomdedup --json=/0 --json=/1 --strict-keys in
+	[ -z "$output" ]
+	[ "$stderr" = 'bloomdedup: in: line 1 has null where --json names a value, which --strict-keys does not allow' ]
+	# the key is the line, behind a byte that no value begins with
+	printf '{"m":null}\n' | bloomdedup key --json=/m 2>/dev/null |
+		cmp - <(printf '\xff{"m":null}\n')
 }
 
 @test "several values are one key, whatever is in them" {
