@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/passwords.h"
 #include "base/signals.h"
 #include "cli/command.h"
 #include "cli/command_line.h"
 #include "cli/operands.h"
-#include "redis/address.h"
 
 /*
  * If a standard descriptor is closed, the next file to be opened gets its
@@ -53,7 +53,8 @@ main(int argc, char **argv)
 	if (guard_descriptors() < 0)
 		return STATUS_FAILED;
 	signals_install();
-	address_take_passwords(argc, argv);
+	if (passwords_take(argc, argv) < 0)
+		memory_or_die(NULL);
 	status = command_line_parse(&options, argc, argv, &error);
 	if (status == 0)
 		status = run(&options, &error);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/passwords.h"
 #include "base/utf8.h"
 
 int
@@ -60,9 +61,17 @@ error_print(const char *text)
 	/* Every byte may become four; one write keeps the line whole. */
 	char line[4 * sizeof(((struct error *)0)->text) + 16];
 	size_t n = (size_t)snprintf(line, sizeof line, "bloomdedup: ");
+	size_t taken;
+	const char *at = text;
 
-	for (; *text != '\0' && n < sizeof line - 8; n += strlen(line + n))
-		text += utf8_show(text, line + n);
+	for (; *at != '\0' && n < sizeof line - 8; n += strlen(line + n)) {
+		taken = passwords_at(text, at);
+		if (taken > 0)
+			strcpy(line + n, PASSWORDS_HIDDEN);
+		else
+			taken = (size_t)utf8_show(at, line + n);
+		at += taken;
+	}
 	line[n++] = '\n';
 	/* If this fails, there is nowhere left to report it. */
 	if (write(STDERR_FILENO, line, n) < 0)

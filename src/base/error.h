@@ -54,7 +54,8 @@ int error_is_full(const struct error *error);
 /*
  * Print "bloomdedup: TEXT" as one line on standard error. Control bytes in
  * the text (they come from file names) are shown as escapes (\x1b), so
- * that a message is one line and cannot drive the terminal.
+ * that a message is one line and cannot drive the terminal. Passwords of the
+ * command line are not shown (base/passwords.h).
  */
 void error_print(const char *text);
 

@@ -135,7 +135,10 @@ usable(const char *location, struct error *error)
 {
 	const struct kind *kind = kind_of(location);
 
-	/* Not the location itself, which may have a password. */
+	if (location != NULL && address_is_foreign(location)) {
+		address_refuse(location, error);
+		return NULL;
+	}
 	if (component_need(kind->component, kind->needs, error) < 0)
 		return NULL;
 	return kind;

@@ -5,8 +5,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/number.h"
 #include "base/components.h"
+#include "base/number.h"
+#include "base/passwords.h"
 
 /* The schemes, in upper or lower case, and what they mean. */
 static const struct scheme {
@@ -35,73 +36,37 @@ address_is_server(const char *text)
 	return scheme_of(text) != NULL;
 }
 
-/* Where USER:PASSWORD@ begins in an address, and its length: 0 without one. The
- * last @ ends it, so that a password with bytes that should have been escaped
- * is not shown either. The text may be no address at all. */
+int
+address_is_foreign(const char *text)
+{
+	const char *scheme_end = strstr(text, "://");
+
+	return scheme_end != NULL && scheme_of(text) == NULL &&
+	    memchr(text, '/', (size_t)(scheme_end - text)) == NULL;
+}
+
+int
+address_refuse(const char *text, struct error *error)
+{
+	char *shown = memory_or_die(passwords_leave_out(text));
+
+	error_set(error, STATUS_USAGE, "%s: filters have no address of this"
+	    " kind, only redis://, rediss://, redis+unix://, valkey://,"
+	    " valkeys:// and valkey+unix://; a file of this name is ./%s",
+	    shown, shown);
+	free(shown);
+	return -1;
+}
+
+/* The length of USER:PASSWORD@ at `at`, where they would stand; 0 without. The
+ * last @ ends it, so that a password may have bytes that should have been
+ * escaped. */
 static size_t
-credentials(const char *text, size_t *nbytes)
+credentials(const char *at)
 {
-	size_t begin = strcspn(text, ":");
-	const char *at;
+	const char *last = strrchr(at, '@');
 
-	if (text[begin] == ':')
-		begin++;
-	if (strncmp(text + begin, "//", 2) == 0)
-		begin += 2;
-	at = strrchr(text + begin, '@');
-	*nbytes = at == NULL ? 0 : (size_t)(at + 1 - (text + begin));
-	return begin;
-}
-
-/* A copy of the text, in which an address begins at `address`, without user and
- * password; either may be secret. */
-static char *
-without_credentials(const char *text, const char *address)
-{
-	char *copy = memory_or_die(strdup(text));
-	size_t nbytes, begin = credentials(address, &nbytes);
-
-	strcpy(copy + (address - text) + begin, address + begin + nbytes);
-	return copy;
-}
-
-/*
- * Addresses of the command line that had a password, and what is shown of them:
- * here and nowhere else, so that no message can show it.
- */
-static struct taken {
-	struct taken *next;
-	char *address, *shown;
-	const char *argument; /* where argv shows it from now on */
-} *taken;
-
-void
-address_take_passwords(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		char *text = argv[i];
-		int is_letters = text[0] == '-' && text[1] != '-';
-		size_t begin, nbytes, at;
-		struct taken *new;
-
-		/* at the beginning, after =, or after letters of options */
-		while (*text != '\0' && (scheme_of(text) == NULL ||
-		    (text > argv[i] && text[-1] != '=' && !is_letters)))
-			text++;
-		if (*text == '\0')
-			continue;
-		begin = credentials(text, &nbytes);
-		if (nbytes == 0)
-			continue;
-		new = memory_or_die(malloc(sizeof *new));
-		*new = (struct taken){ taken, memory_or_die(strdup(text)),
-			without_credentials(text, text), NULL };
-		taken = new;
-		at = (size_t)(text - argv[i]);
-		argv[i] = without_credentials(argv[i], text);
-		new->argument = argv[i] + at;
-		memset(text + begin, '*', nbytes - 1);
-	}
+	return last == NULL ? 0 : (size_t)(last + 1 - at);
 }
 
 static int
@@ -295,8 +260,8 @@ static int
 parse(struct address *l, const char *text, struct error *error)
 {
 	const struct scheme *scheme = scheme_of(text);
+	const char *at, *query;
 	size_t nbytes;
-	const char *at = text + credentials(text, &nbytes), *query;
 	int result;
 
 	if (scheme == NULL)
@@ -306,9 +271,12 @@ parse(struct address *l, const char *text, struct error *error)
 		return refuse(l, error, "this bloomdedup was built without TLS,"
 		    " which needs hiredis_ssl and OpenSSL; connect through"
 		    " stunnel, and give its address with redis://");
-	if (strncmp(text + strlen(scheme->name), "//", 2) != 0)
+	at = text + strlen(scheme->name);
+	if (strncmp(at, "//", 2) != 0)
 		return refuse(l, error, "an address must begin with redis://,"
 		    " rediss:// or redis+unix://");
+	at += 2;
+	nbytes = credentials(at);
 	/* An @ ends them. */
 	if (nbytes > 0 && take_credentials(l, at, nbytes - 1, error) < 0)
 		return -1;
@@ -323,33 +291,14 @@ parse(struct address *l, const char *text, struct error *error)
 	return check_name(l, error);
 }
 
-/*
- * The address that an argument of the command line had. Two may be shown alike
- * and have other passwords: first, it is looked for by where it is.
- */
-static const char *
-with_credentials(const char *text)
-{
-	for (const struct taken *t = taken; t != NULL; t = t->next) {
-		if (t->argument == text)
-			return t->address;
-	}
-	for (const struct taken *t = taken; t != NULL; t = t->next) {
-		if (strcmp(t->shown, text) == 0)
-			return t->address;
-	}
-	return text;
-}
-
 int
 address_parse(struct address *location, const char *text,
     struct error *error)
 {
 	const char *password = getenv("REDISCLI_AUTH");
 
-	text = with_credentials(text);
 	*location = (struct address){
-		.shown = without_credentials(text, text) };
+		.shown = memory_or_die(passwords_leave_out(text)) };
 	if (parse(location, text, error) < 0) {
 		address_free(location);
 		return -1;

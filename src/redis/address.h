@@ -55,6 +55,15 @@ struct address {
 int address_is_server(const char *text);
 
 /*
+ * Does it look like the address of something else: "SCHEME://..." with a scheme
+ * that no server has? A file of such a name is written "./SCHEME://...".
+ */
+int address_is_foreign(const char *text);
+
+/* Fill `error` (STATUS_USAGE) for a location that is foreign; returns -1. */
+int address_refuse(const char *text, struct error *error);
+
+/*
  * Parse the address of a server into *location, which owns its strings until
  * address_free. Returns 0, or -1 with `error` filled (STATUS_USAGE): its text
  * shows no password, and there is nothing to free.
@@ -64,13 +73,5 @@ int address_parse(struct address *location, const char *text,
 
 /* Free what address_parse has filled; nothing if all of it is zero. */
 void address_free(struct address *location);
-
-/*
- * Take user and password out of all addresses in the arguments, including those
- * joined to an option ("-fredis://..."): argv then has copies without them, for
- * which address_parse knows them, and the original arguments, which other users
- * of the system can see, are overwritten.
- */
-void address_take_passwords(int argc, char **argv);
 
 #endif

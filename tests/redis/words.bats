@@ -181,6 +181,60 @@ saved_with() {
 	done
 }
 
+@test "a password of an address that is not ours: hidden, and the address refused" {
+	for address in redis+tls://bob:s3cret@h/x redis-sentinel://bob:s3cret@h/x \
+		keydb://:s3cret@h unix://s3cret@h/x ' redis://bob:s3cret@h/x' \
+		'redis+tls://h/x?password=s3cret' 'http://h/x?a=b&PASSWORD=s3cret' \
+		'http://h/?password=@s3cret' ; do
+		for command in '' add check info create remove size merge; do
+			case $command in
+			''|add|check) set -- -f "$address" ;;
+			size) set -- -n 1 "--secret-file=$address" ;;
+			merge) set -- -o "$address" "$address" "$address" ;;
+			*) set -- "$address" ;;
+			esac
+			status=0
+			"$BLOOMDEDUP" $command "$@" <<<x >out 2>err || status=$?
+			[ "$status" -eq 2 ]
+			run ! grep s3cret out err
+			[ "$command" = size ] || grep -qF 'only redis://' err
+		done
+		[ -z "$(find . -name '*:*')" ]
+	done
+	# the same letters as a file, which messages hide all the same
+	mkdir -p redis+tls: a
+	bloomdedup create -n 100 ./redis+tls://x
+	[ -e redis+tls:/x ]
+	bloomdedup add -f 'a/x?password=s3cret' <<<x
+	[ "$(bloomdedup check -f 'a/x?password=s3cret' <<<x)" = x ]
+	fails 3 '' bloomdedup check -f 'b/x?password=s3cret' <<<x
+	run ! grep s3cret fails.err
+	grep -qF 'b/x?password=***' fails.err
+}
+
+@test "a password is in no list of processes, wherever it stands" {
+	mkfifo in
+	bloomdedup create -n 100 'x?password=s3cret'
+	for argument in '-fx?password=s3cret' \
+		'--to-command=cat >got; echo http://u:s3cret@h >>got'; do
+		"$BLOOMDEDUP" "$argument" <in >out 2>err 3>&- &
+		exec 9>in
+		until_true arguments_are_hidden $!
+		echo 1 >&9
+		exec 9>&-
+		wait $!
+	done
+	# what the program does with them stays the same
+	[ "$(bloomdedup check -f 'x?password=s3cret' <<<1)" = 1 ]
+	printf '1\nhttp://u:s3cret@h\n' | cmp - got
+}
+
+# arguments_are_hidden PID
+arguments_are_hidden() {
+	tr "\0" "\n" <"/proc/$1/cmdline" >shown &&
+		grep -q '[*][*]' shown && ! grep s3cret shown
+}
+
 @test "the example of the manual" {
 	start
 	command=$(sed -n 's/^bloomdedup -f redis:.*/&/p' \

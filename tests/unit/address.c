@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/components.h"
+#include "base/passwords.h"
 #include "redis/address.h"
 #include "tap.h"
 
@@ -126,6 +127,24 @@ tls(void)
 	refused("rediss://u:secret@h/a?certificat=x", "certificate=FILE");
 }
 
+/* What a message with this text shows. */
+static const char *
+message(const char *text)
+{
+	static char shown[500];
+	size_t n = 0, taken;
+
+	for (const char *at = text; *at != '\0'; at += taken) {
+		taken = passwords_at(text, at);
+		if (taken > 0)
+			strcpy(shown + n, PASSWORDS_HIDDEN);
+		else
+			shown[n] = *at, shown[n + 1] = '\0', taken = 1;
+		n += strlen(shown + n);
+	}
+	return shown;
+}
+
 static void
 hiding(void)
 {
@@ -134,32 +153,38 @@ hiding(void)
 		"redis://h/n", "REDIS://secret@h/x", "a:b@c",
 		"redis+unix://:secret@/s?name=n", "redis:u:secret@h",
 		"-qfvalkeys:secret@h", "redis://:one@h/two",
-		"redis://:two@h/two" };
+		"redis://:two@h/two", "redis+tls://u:secret@h/x",
+		" unix://u:secret@h", "--like=keydb://u:se@cret@h/x",
+		"h?Password=secret&x", "x://h?a=b&password=secret",
+		"x://h?password=a@secret", "x://u:secret@h?password=secret" };
 	enum { COUNT = sizeof given / sizeof *given };
 	/* As the arguments of a process are: there until it ends. */
 	static char *words[COUNT], *before[COUNT];
-	static char h[] = "h", n[] = "m", pw[] = "secret";
-	static char shown[] = "redis://h/m";
 	struct address one, two;
 	struct error error;
 
 	for (int i = 0; i < COUNT; i++)
 		words[i] = before[i] = strdup(given[i]);
-	address_take_passwords(COUNT, words);
-	for (int i = 0; i < COUNT; i++)
-		tap_ok(strstr(before[i], "secret") == NULL,
-		    "shows no password: %s", before[i]);
-	tap_ok(same(words[1], "-fredis://h/n") &&
-	    same(words[2], "--filter=redis://h/m") &&
-	    same(words[4], "REDIS://h/x") &&
-	    same(words[6], "redis+unix:///s?name=n") &&
-	    same(words[7], "redis:h"),
-	    "the program doesn't see it either");
-	is("redis://h/m", A(HOST(h, 6379), .password = pw,
-	    .name = n, .shown = shown));
+	tap_ok(passwords_take(COUNT, words) == 0, "passwords are noted");
+	for (int i = 0; i < COUNT; i++) {
+		tap_ok(strstr(before[i], "secret") == NULL &&
+		    strstr(before[i], "cret@") == NULL,
+		    "others see no password: %s", before[i]);
+		tap_ok(same(words[i], given[i]), "the program sees it: %s",
+		    words[i]);
+		tap_ok(strstr(message(given[i]), "secret") == NULL,
+		    "a message shows no password: %s", message(given[i]));
+	}
+	tap_ok(same(message("redis+tls://u:secret@h/x: no"),
+	    "redis+tls://***@h/x: no") && same(message("h?Password=secret&x"),
+	    "h?Password=***&x"), "what is hidden can be seen");
+	tap_ok(same(message("the secret of u"), "the secret of u") &&
+	    same(message("://u"), "://***") && same(message("a//b"), "a//b"),
+	    "other words stay, and a secret that a message cuts goes");
 	tap_ok(address_parse(&one, words[9], &error) == 0 &&
 	    address_parse(&two, words[10], &error) == 0 &&
-	    same(one.password, "one") && same(two.password, "two"),
+	    same(one.password, "one") && same(two.password, "two") &&
+	    same(one.shown, two.shown),
 	    "two that are shown alike have their own passwords");
 	address_free(&one);
 	address_free(&two);
@@ -210,5 +235,11 @@ main(void)
 	    && address_is_server("redis+unix:///") &&
 	    !address_is_server("./redis:x") && !address_is_server("a.bloom"),
 	    "a server's address is told from a file's name");
+	tap_ok(address_is_foreign("http://h/x") && address_is_foreign(
+	    " redis://h/x") && address_is_foreign("redis+tls://h/x") &&
+	    !address_is_foreign("redis://h/x") &&
+	    !address_is_foreign("./http://h/x") &&
+	    !address_is_foreign("a:b/x"),
+	    "an address of something else is told from both");
 	return tap_end();
 }
