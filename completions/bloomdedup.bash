@@ -117,7 +117,7 @@ _bloomdedup_tables()
 	key) options='-f --filter= --files0-from= -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim --trim-fields -s --skip-chars= -w --check-chars= -i --ignore-case --json= -j --threads= --strict-keys --max-record= --no-decompress --no-gunzip -h --help -V --version' ;;
 	merge) options='-o --output= --lock-timeout= --force -h --help -V --version' ;;
 	partition) options='-o --output= --parts= --files0-from= --atomic -z --zero-terminated -k --key= -t --field-separator= --csv --header --url --url-ignore= --url-sort --strip-cr --trim --trim-fields -s --skip-chars= -w --check-chars= -i --ignore-case --json= -j --threads= --strict-keys --max-record= --no-decompress --no-gunzip -h --help -V --version' ;;
-	remove) options='-f --filter= --lock-timeout= -h --help -V --version' ;;
+	remove) options='--lock-timeout= -h --help -V --version' ;;
 	size) options='-n --capacity= -p --error-rate= --window= -m --memory= --hashes= --on-full= --json --table -h --help -V --version' ;;
 	try) options='--hashes= --on-full= --json --measure -h --help -V --version' ;;
 	serve) options='--sync -d --directory= -l --listen= --socket-mode= --admin --no-admin --read-only --max-connections= --max-key= --max-value= --max-unread= --idle-timeout= --lease= --max-leases= -n --capacity= -p --error-rate= -m --memory= -h --help -V --version' ;;

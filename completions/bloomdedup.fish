@@ -55,7 +55,7 @@ complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a help -d 'print thi
 complete -c bloomdedup -n '__bloomdedup_takes help' -a 'add check create info key merge partition remove size try serve help version'
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a version -d 'print the version'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check key' -s f -l filter -r -F -d 'remember lines in this file, or on a server with Redis (redis://HOST/NAME)'
-complete -c bloomdedup -n '__bloomdedup_takes create info remove' -s f -l filter -r -F -d 'name the filter, as the operand FILTER does'
+complete -c bloomdedup -n '__bloomdedup_takes create info' -s f -l filter -r -F -d 'name the filter, as the operand FILTER does'
 complete -c bloomdedup -n '__bloomdedup_takes filter check merge partition' -s o -l output -r -F -d 'print to FILE instead of standard output'
 complete -c bloomdedup -n '__bloomdedup_takes partition' -l parts -x -d 'split lines into N parts, 1 to 4096'
 complete -c bloomdedup -n '__bloomdedup_takes filter' -l append -d 'add to the end of FILE (with -o)'

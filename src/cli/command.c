@@ -37,6 +37,7 @@ command_near(const char *name)
 {
 	static const char *const others[][2] = {
 		{ "delete", "remove" }, { "rm", "remove" },
+		{ "forget", "remove" }, { "undo", "remove" },
 		{ "list", "info" }, { "ls", "info" }, { "stats", "info" },
 		{ "lookup", "check" }, { "query", "check" },
 		{ "test", "check" }, { "contains", "check" },

@@ -51,6 +51,12 @@ struct command {
 	/* The options that the operands set, in this order, or NULLs. */
 	const char *operands_are[2];
 	const char *needs;   /* an option that must be given, or NULL */
+	/*
+	 * What must be known before the command is used, for those who may have
+	 * taken it for something else; and an option of other commands that
+	 * shows that they have. Or NULLs.
+	 */
+	const char *caution, *refuses;
 	int reads_operands;  /* they are files with lines, which must exist */
 
 	/*

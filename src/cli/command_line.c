@@ -153,10 +153,15 @@ find_command(struct parser *p)
 static int
 refuse_foreign(const struct parser *p, const struct option_row *row)
 {
+	const struct command *command = command_table[p->options->command];
 	const char *owners[COMMAND_COUNT];
 	char option[OPTION_NAME], list[100] = "";
 	int count = 0;
 
+	if (command->refuses != NULL &&
+	    strcmp(row->name, command->refuses) == 0)
+		return refuse(p, "%s: %s", option_table_name(row, option),
+		    command->caution);
 	for (int id = 0; id < COMMAND_COUNT; id++) {
 		const char *owner = command_table[id]->name;
 
@@ -299,6 +304,19 @@ take(struct parser *p, const struct option_row *row, const char *value)
 	    " %s", name, value, row->allowed);
 }
 
+/* The first operand is not a file, but nearly the name of a command. */
+static int
+refuse_command(const struct parser *p, const char *operand, const char *near)
+{
+	const char *caution = command_table[command_find(near)]->caution;
+
+	if (caution != NULL)
+		return refuse(p, "%s: neither a command nor a file; %s",
+		    operand, caution);
+	return refuse(p, "%s: neither a command nor a file (did you mean"
+	    " '%s'?)", operand, near);
+}
+
 /*
  * If an operand is not a file but nearly the name of a command, or one that
  * doesn't come first, assume a typing error and stop: the rest of the line may
@@ -316,8 +334,7 @@ take_operand(struct parser *p, const char *operand)
 			return refuse(p, "%s: not a file; the command comes"
 			    " first: bloomdedup %s", operand, near);
 		if (o->operands.count == 0)
-			return refuse(p, "%s: neither a command nor a file (did"
-			    " you mean '%s'?)", operand, near);
+			return refuse_command(p, operand, near);
 	}
 	text_list_add(&o->operands, operand);
 	return 0;

@@ -64,7 +64,7 @@ const struct option_row option_table[] = {
 	    " (redis://HOST/NAME); it is made on first use",
 	    .helps = { { CHECK, "look the lines up in this filter" },
 		{ KEY, "make keys with the key options of this filter" } } },
-	{ "filter", 'f', "FILTER", CREATE | INFO | REMOVE, GROUP_FILTER,
+	{ "filter", 'f', "FILTER", CREATE | INFO, GROUP_FILTER,
 	    .set = option_set_list, TO(operands), .adds_up = 1,
 	    .allowed = "a file name",
 	    .help = "name the filter, as the operand FILTER does" },

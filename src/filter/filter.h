@@ -65,8 +65,16 @@ int filter_foresee(const char *location, const struct filter_design *design,
     struct filter_costs *costs, uint64_t *bytes, struct error *error);
 
 /*
+ * Could filter_remove remove the filter at `location`? Returns 1 if there is
+ * none. Removes nothing, but finishes what an earlier run left in a journal.
+ */
+int filter_check_removal(const char *location, const struct lock_wait *wait,
+    struct error *error);
+
+/*
  * Remove the filter at `location`; returns 1 if there is none. Waits until no
- * run uses a file; clients of a server that use the filter fail.
+ * run uses a file; clients of a server that use the filter fail. A file that
+ * only begins like a filter is a damaged one, and is removed, too.
  */
 int filter_remove(const char *location, const struct lock_wait *wait,
     struct error *error);

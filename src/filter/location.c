@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/components.h"
+#include "base/io.h"
+#include "disk/format.h"
 #include "disk/journal.h"
 #include "filter/deferred.h"
 #include "filter/filter.h"
@@ -29,6 +31,8 @@ struct kind {
 	int (*create)(struct filter **filter, const char *location,
 	    int replace, const struct filter_design *design,
 	    const struct filter_use *use, struct error *error);
+	int (*check_removal)(const char *location,
+	    const struct lock_wait *wait, struct error *error);
 	int (*remove)(const char *location, const struct lock_wait *wait,
 	    struct error *error);
 	/* NULL for files, whose size needs no file. */
@@ -60,29 +64,95 @@ open_file(struct filter **filter, const char *path,
 	return result;
 }
 
+/* A file that is to be removed, locked: one of the two is open. */
+struct doomed {
+	struct filter *filter;
+	struct file damaged; /* it begins like a filter, and is none */
+};
+
+/* The file can't be opened as a filter: lock it if it begins like one. */
+static int
+open_damaged(struct file *file, const char *path,
+    const struct lock_wait *wait, struct error *error)
+{
+	uint8_t begin[PAGE_BYTES];
+	int result = file_open(file, path, FILE_WRITE, wait, error);
+	ssize_t n;
+
+	if (result != 0)
+		return result;
+	n = io_pread(file->fd, begin, sizeof begin, 0);
+	if (n >= 0 && format_is_filter(begin, (size_t)n))
+		return 0;
+	if (n < 0)
+		error_system(error, errno, path);
+	else
+		error_set(error, STATUS_FAILED, "%s: not a bloomdedup filter;"
+		    " remove the file with rm", path);
+	file_close(file);
+	return -1;
+}
+
+/* Returns 1 if there is no such file. A filter's journal is finished. */
+static int
+open_doomed(struct doomed *d, const char *path, const struct lock_wait *wait,
+    struct error *error)
+{
+	struct filter_use use = FILTER_WRITE;
+	int result;
+
+	use.wait = *wait;
+	*d = (struct doomed){ .damaged = FILE_NONE };
+	result = layers_open(&d->filter, path, &use, error);
+	if (result < 0 && error->status != STATUS_LOCKED && error->errnum == 0)
+		return open_damaged(&d->damaged, path, wait, error);
+	if (result != 0)
+		return result;
+	if (deferred_recover(d->filter, wait, error) == 0)
+		return 0;
+	filter_close(d->filter, &(struct error){ 0 });
+	return -1;
+}
+
+static void
+close_doomed(struct doomed *d)
+{
+	filter_close(d->filter, &(struct error){ 0 });
+	file_close(&d->damaged);
+}
+
+static int
+check_removal_of_file(const char *path, const struct lock_wait *wait,
+    struct error *error)
+{
+	struct doomed d;
+	int result = open_doomed(&d, path, wait, error);
+
+	if (result == 0)
+		close_doomed(&d);
+	return result;
+}
+
 /* The file, and the symbolic link to it, once no run uses it. */
 static int
 remove_file(const char *path, const struct lock_wait *wait,
     struct error *error)
 {
-	struct filter_use use = FILTER_WRITE;
-	struct filter *filter;
-	int result;
+	const char *real;
+	struct doomed d;
+	int result = open_doomed(&d, path, wait, error);
 
-	use.wait = *wait;
-	result = open_file(&filter, path, &use, error); /* ends its journal */
-	if (result < 0 && error->status != STATUS_LOCKED && error->errnum == 0)
-		error_set(error, STATUS_FAILED, "%s: not a bloomdedup filter,"
-		    " or a damaged one; remove the file with rm", path);
 	if (result != 0)
 		return result;
+	real = d.damaged.real_path;
+	if (d.filter != NULL)
+		real = filter_path(d.filter);
 	/* Notes of a run that was killed are still there. */
-	if (journal_discard(filter_path(filter), error) < 0)
+	if (journal_discard(real, error) < 0)
 		result = -1;
-	else if (unlink(filter_path(filter)) < 0 ||
-	    (unlink(path) < 0 && errno != ENOENT))
+	else if (unlink(real) < 0 || (unlink(path) < 0 && errno != ENOENT))
 		result = error_system(error, errno, path);
-	filter_close(filter, &(struct error){ 0 });
+	close_doomed(&d);
 	return result;
 }
 
@@ -112,11 +182,12 @@ discard_file(const char *path, const uint8_t id[FILTER_ID_BYTES],
 static const struct kind kinds[] = {
 	{ { .noun = "filter", .has_claims = 1 },
 	    COMPONENT_REDIS, "a filter at redis://", address_is_server,
-	    REDIS(open), REDIS(create), REDIS(remove), REDIS(foresee), NULL },
+	    REDIS(open), REDIS(create), REDIS(check_removal), REDIS(remove),
+	    REDIS(foresee), NULL },
 	/* all others are file names, or NULL */
 	{ { .noun = "file", .is_path = 1, .has_journal = 1 },
-	    COMPONENT_NONE, NULL, NULL, open_file, layers_create, remove_file,
-	    NULL, discard_file },
+	    COMPONENT_NONE, NULL, NULL, open_file, layers_create,
+	    check_removal_of_file, remove_file, NULL, discard_file },
 };
 
 static const struct kind *
@@ -191,6 +262,17 @@ filter_foresee(const char *location, const struct filter_design *design,
 	if (kind == NULL)
 		return -1;
 	return kind->foresee(location, design, costs, bytes, error);
+}
+
+int
+filter_check_removal(const char *location, const struct lock_wait *wait,
+    struct error *error)
+{
+	const struct kind *kind = usable(location, error);
+
+	if (kind == NULL)
+		return -1;
+	return kind->check_removal(location, wait, error);
 }
 
 int

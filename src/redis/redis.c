@@ -181,6 +181,25 @@ redis_foresee(const char *location, const struct filter_design *design,
 }
 
 int
+redis_check_removal(const char *location, const struct lock_wait *wait,
+    struct error *error)
+{
+	struct filter_use use = FILTER_WRITE;
+	struct location there;
+	struct found found;
+	int result;
+
+	use.wait = *wait;
+	if (location_open(&there, location, &use, error) < 0)
+		return -1;
+	result = location_find(&there, &found, error);
+	location_close(&there);
+	if (result < 0)
+		return -1;
+	return !found.exists;
+}
+
+int
 redis_remove(const char *location, const struct lock_wait *wait,
     struct error *error)
 {

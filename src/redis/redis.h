@@ -26,7 +26,12 @@ int redis_create(struct filter **filter, const char *location, int replace,
 int redis_foresee(const char *location, const struct filter_design *design,
     struct filter_costs *costs, uint64_t *bytes, struct error *error);
 
-/* Remove a filter; returns 1 if there is none. */
+/*
+ * Is there a filter that can be removed? Returns 1 if there is none. And remove
+ * it.
+ */
+int redis_check_removal(const char *location, const struct lock_wait *wait,
+    struct error *error);
 int redis_remove(const char *location, const struct lock_wait *wait,
     struct error *error);
 

@@ -582,7 +582,7 @@ some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
 	fails 2 '--delimiter: fields are separated with -t' \
 		bloomdedup --delimiter=, in
 	fails 2 '--ttl: --window=30d' bloomdedup --ttl 30 in
-	fails 2 "delete: neither a command nor a file (did you mean 'remove'?)" \
+	fails 2 "delete: neither a command nor a file; remove deletes whole filters" \
 		bloomdedup delete seen
 	fails 2 "stats: neither a command nor a file (did you mean 'info'?)" \
 		bloomdedup stats
@@ -602,7 +602,7 @@ some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
 	bloomdedup list | cmp in -
 }
 
-@test "-f names the filter of create, info and remove, too" {
+@test "-f names the filter of create and info, too" {
 	bloomdedup create -f seen -n 1000
 	bloomdedup info --filter=seen >out
 	bloomdedup -f seen info | cmp out -
@@ -610,7 +610,7 @@ some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
 	bloomdedup info -f seen other | grep -c '^[a-z]' >count
 	echo 2 | cmp count -
 	fails 2 "unexpected operand 'other'" bloomdedup create -f third other
-	bloomdedup remove -f seen -f other
+	bloomdedup remove seen other
 	[ ! -e seen ]
 	[ ! -e other ]
 	fails 2 'remove takes the names of filters' bloomdedup remove
