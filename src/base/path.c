@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* asprintf, mkostemp, O_TMPFILE */
+#define _GNU_SOURCE /* asprintf, mkostemp, O_TMPFILE, syscall */
 #include "base/path.h"
 
 #include <errno.h>
@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -202,15 +203,6 @@ open_nameless(const char *path, mode_t mode)
 	return fd;
 }
 
-int
-temporary_open_nameless(const char *path, char **name)
-{
-	int fd = open_nameless(path, 0600);
-
-	*name = NULL;
-	return fd >= 0 ? fd : temporary_open(path, name);
-}
-
 static int
 link_opened(int fd, const char *path)
 {
@@ -239,21 +231,98 @@ link_randomly(int fd, const char *path, char **name)
 	return result;
 }
 
-/* Where there are no hard links, a file that is made just now is replaced. */
+/*
+ * Can a file without a name get one in the directory of `path`? Some file
+ * systems have no hard links, and some policies forbid them. Only a trial
+ * tells; it takes a file of its own, since none gets a name twice.
+ */
+static int
+can_be_named(const char *path)
+{
+	int fd = open_nameless(path, 0), result;
+	char *name = NULL;
+
+	if (fd < 0)
+		return 0;
+	result = link_randomly(fd, path, &name);
+	temporary_end(&name, 1);
+	close(fd);
+	return result == 0;
+}
+
+int
+temporary_open_nameless(const char *path, char **name)
+{
+	int fd = can_be_named(path) ? open_nameless(path, 0600) : -1;
+
+	*name = NULL;
+	return fd >= 0 ? fd : temporary_open(path, name);
+}
+
+/* Did link(2) fail because no file may have two names here? */
+static int
+lacks_hard_links(int errnum)
+{
+	return errnum == EPERM || errnum == EACCES || errnum == EOPNOTSUPP ||
+	    errnum == ENOSYS || errnum == EMLINK;
+}
+
+/* renameat2(2), which not every C library has, with RENAME_NOREPLACE. */
 static int
 rename_to_new(const char *name, const char *path)
 {
-	struct stat st;
+#ifdef SYS_renameat2
+	return (int)syscall(SYS_renameat2, AT_FDCWD, name, AT_FDCWD, path, 1);
+#else
+	(void)name;
+	(void)path;
+	errno = ENOSYS;
+	return -1;
+#endif
+}
 
-	if (link(name, path) == 0)
-		return unlink(name);
-	if (errno != EPERM && errno != EOPNOTSUPP)
+/*
+ * The last resort: an empty file takes the name, which fails if anything has
+ * it, and is then replaced. A kill in between leaves the empty file.
+ */
+static int
+rename_over_placeholder(const char *name, const char *path)
+{
+	struct stat ours, named;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int result = -1, errnum = EEXIST;
+
+	if (fd < 0)
 		return -1;
-	if (lstat(path, &st) == 0) {
-		errno = EEXIST;
-		return -1;
+	/* Somebody may have put another file in its place. */
+	if (fstat(fd, &ours) == 0 && lstat(path, &named) == 0 &&
+	    path_same_file(&ours, &named)) {
+		result = rename(name, path);
+		errnum = errno;
+		if (result < 0)
+			unlink(path);
 	}
-	return rename(name, path);
+	close(fd);
+	errno = errnum;
+	return result;
+}
+
+/* Give the file `name` another name, which nothing has yet. */
+static int
+take_new_name(const char *name, const char *path)
+{
+	int result = link(name, path);
+
+	if (result == 0) {
+		unlink(name);
+		return 0;
+	}
+	if (lacks_hard_links(errno))
+		result = rename_to_new(name, path);
+	/* EINVAL: this file system can't do that, either. */
+	if (result < 0 && (errno == EINVAL || errno == ENOSYS))
+		result = rename_over_placeholder(name, path);
+	return result;
 }
 
 int
@@ -270,7 +339,7 @@ temporary_publish(int fd, char **name, const char *path, int replace)
 		    link_randomly(fd, path, name) < 0)
 			return -1;
 	}
-	result = replace ? rename(*name, path) : rename_to_new(*name, path);
+	result = replace ? rename(*name, path) : take_new_name(*name, path);
 	if (result == 0)
 		temporary_end(name, 0);
 	return result;

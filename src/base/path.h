@@ -1,6 +1,6 @@
 /*
  * File names: links, directories, and whether two names are the same file.
- * Temporary files that become the real one at the end, by rename(2).
+ * Temporary files that become the real one at the end.
  */
 #ifndef BASE_PATH_H
 #define BASE_PATH_H
@@ -58,17 +58,22 @@ int path_sync_opened(int directory, const char *path, struct error *error);
 int temporary_open(const char *path, char **name);
 
 /*
- * Does the same for temporary_publish, but if the file system can and /proc is
- * there, the file has no name until it is published, and vanishes if the
- * program is killed; *name becomes NULL in that case.
+ * Does the same, but if the file system can and /proc is there, the file has no
+ * name until it is published, and vanishes if the program is killed; *name
+ * becomes NULL in that case. Whether such a file can get a name is tried first.
  */
 int temporary_open_nameless(const char *path, char **name);
 
 /*
- * Give the file that temporary_open_nameless has opened the name `path`, in the
- * same directory. If there is such a file, it is replaced, or without
- * `replace`, this fails with EEXIST. Returns 0, and *name is NULL; or -1 with
- * errno set.
+ * Give a temporary file the name `path`, in the same directory. If there is
+ * such a file, it is replaced, or without `replace`, this fails with EEXIST.
+ * Returns 0, and *name is NULL; or -1 with errno set.
+ *
+ * Without `replace` it takes the first of these that the file system can do:
+ * linkat(2); renameat2(2) with RENAME_NOREPLACE; an empty file that takes the
+ * name and is renamed over. Only the last one has gaps: a kill leaves the empty
+ * file, and what another program puts there between two system calls is
+ * replaced.
  */
 int temporary_publish(int fd, char **name, const char *path, int replace);
 

@@ -9,7 +9,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -172,61 +171,27 @@ file_create(struct file *file, const char *path, struct error *error)
 	return -1;
 }
 
-/*
- * Give the file its name, which nothing has yet; the temporary name is gone if
- * it was renamed. Returns 1 if something has the name by now.
- */
-static int
-take_new_name(struct file *file, int *renamed, struct error *error)
-{
-	*renamed = 0;
-	if (link(file->hidden, file->real_path) == 0)
-		return 0;
-#ifdef SYS_renameat2
-	/* File systems without hard links, such as FAT. */
-	if (errno == EPERM || errno == EOPNOTSUPP) {
-		*renamed = syscall(SYS_renameat2, AT_FDCWD, file->hidden,
-		    AT_FDCWD, file->real_path, 1 /* RENAME_NOREPLACE */) == 0;
-		if (*renamed)
-			return 0;
-	}
-#endif
-	if (errno == EEXIST)
-		return 1;
-	return error_system(error, errno, file->path);
-}
-
-/* Give the file its name, and drop the temporary one. Returns 1 as above. */
-static int
-take_name(struct file *file, int replace, struct error *error)
-{
-	int renamed = 1, result = 0;
-
-	if (!replace)
-		result = take_new_name(file, &renamed, error);
-	else if (rename(file->hidden, file->real_path) < 0)
-		result = error_system(error, errno, file->path);
-	if (result == 0)
-		temporary_end(&file->hidden, !renamed);
-	return result;
-}
-
 int
 file_publish(struct file *file, int replace, int unsynced,
     struct error *error)
 {
 	struct error ignored;
 	struct stat old;
-	int result, directory;
+	int directory;
 
 	/* A replacement is accessible to the same people as the old file. */
 	if (replace && stat(file->real_path, &old) == 0)
 		temporary_take_rights(file->fd, &old);
 	if (!unsynced && file_sync(file, error) < 0)
 		return -1;
-	result = take_name(file, replace, error);
-	if (result != 0 || unsynced)
-		return result;
+	if (temporary_publish(file->fd, &file->hidden, file->real_path,
+	    replace) < 0) {
+		if (errno == EEXIST && !replace)
+			return 1;
+		return error_system(error, errno, file->path);
+	}
+	if (unsynced)
+		return 0;
 	/* Callers that promise more sync the directory again. */
 	directory = path_open_directory(file->real_path, &ignored);
 	if (directory < 0)

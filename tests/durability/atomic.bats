@@ -596,8 +596,11 @@ has_temporary() {
 	needs_strace
 	"$HELPER" numbered 25000 >in
 	"$HELPER" lines 50000 >more
-	# killed before the bits were set, and after
-	for at in fsync:5 unlink,unlinkat:1; do
+	bloomdedup create -n 50000 start
+	strace -qq -o trace -e trace=unlink,unlinkat \
+		"$BLOOMDEDUP" --atomic -f start -o part in
+	# killed before the bits were set, and after: the journal goes last
+	for at in fsync:5 "unlink,unlinkat:$(grep -c unlink trace)"; do
 		rm -f start*
 		bloomdedup create -n 50000 --on-full=fail start
 		strace -qq -o trace \

@@ -29,7 +29,7 @@ run_to() {
 		# shellcheck disable=SC2086
 		run_to $how
 		# not when the journal has done its work
-		sed '/^unlink(.*journal/,$d' trace |
+		sed '/^unlink(.*journal/,$d' trace | grep openat |
 			grep -n 'openat(.*disk/".*O_DIRECTORY' |
 			cut -d: -f1 >places
 		# of the filter or its journal, and of the output
@@ -114,6 +114,81 @@ run_to() {
 		cp disk/seen seen
 	done
 	bloomdedup --atomic -f seen in | cmp in -
+}
+
+# --- where no file can have two names
+
+# without HOW COMMAND...: under strace, which lets the calls of HOW fail that
+# make a new name: `links` hard links, `renames` renameat2(2), too.
+without() {
+	local how=$1 faults=(-e "inject=link,linkat:error=${error:-EPERM}")
+	shift
+	[ "$how" = links ] || faults+=(-e inject=renameat2:error=EINVAL)
+	strace -f -qq -o trace -e trace=link,linkat,renameat2,rename \
+		"${faults[@]}" "$@"
+}
+
+# injected HOW: the calls of HOW did fail.
+injected() {
+	grep -q '^[0-9]* *link.*INJECTED' trace || return 1
+	[ "$1" = links ] || grep -q 'renameat2.*INJECTED' trace
+}
+
+@test "without hard links, files get their names all the same" {
+	skip_if_emulated "calls of its own"
+	needs_strace
+	printf '%s\n' a b c >in
+	for how in links renames; do
+		for error in EPERM EACCES EOPNOTSUPP ENOSYS; do
+			echo "$how, $error"
+			rm -f seen new out both part-*
+			without $how "$BLOOMDEDUP" create -n 1000 seen
+			injected $how
+			without $how "$BLOOMDEDUP" --atomic -f seen -o out in
+			injected $how
+			cmp in out
+			without $how "$BLOOMDEDUP" create --like=seen new
+			injected $how
+			without $how "$BLOOMDEDUP" merge -o both seen new
+			injected $how
+			bloomdedup check -f both in | cmp in -
+			without $how "$BLOOMDEDUP" partition --atomic --parts=1 \
+				-o part-%d in
+			injected $how
+			cmp in part-1
+			# an old file is replaced as ever
+			without $how "$BLOOMDEDUP" --atomic --overwrite -o out out
+			cmp in out
+			no_leftovers
+		done
+	done
+}
+
+@test "without hard links, what others made meanwhile isn't replaced" {
+	skip_if_emulated "calls of its own"
+	needs_strace
+	prepare
+	mkfifo pipe
+	for how in links renames; do
+		rm -f out
+		cp disk/seen seen
+		without $how "$BLOOMDEDUP" --atomic -f seen -o out <pipe \
+			2>err 7>&- &
+		exec 7>pipe
+		cat in >&7
+		until_true test -e seen.journal
+		echo theirs >out
+		exec 7>&-
+		status=0
+		wait $! || status=$?
+		echo "$how: $status"
+		[ "$status" -eq 3 ]
+		injected $how
+		grep -q '^bloomdedup: out: another program made this file' err
+		echo theirs | cmp - out
+		bloomdedup check -v -f seen in | cmp in -
+		no_leftovers
+	done
 }
 
 # --- a journal that was never complete

@@ -623,6 +623,8 @@ modes() {
 	for mask in 000 077; do
 		(modes $mask) >made
 		cat made
+		# a trial of whether a file without a name can get one
+		sed -i '/^\.bloomdedup- 000$/d' made
 		# seen, new, merged, more; what becomes `file`; and a journal
 		# and a name for an empty file that tells the mode of a new one,
 		# which takes no other name where files need none
