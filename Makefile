@@ -54,7 +54,7 @@ wanted_components = $(filter-out $(WITHOUT) \
 # $(BUILD)/components.mk says what was found: components, COMPONENTS_CPPFLAGS and
 # COMPONENTS_LIBS. Make updates it before all else and begins again if it has
 # changed; several may do so at once.
-ifneq (,$(filter-out clean deps deps-packages dist deb static wheel check-packages uninstall,$(or $(MAKECMDGOALS),all)))
+ifneq (,$(filter-out clean deps deps-tests deps-packages dist deb static wheel check-packages uninstall,$(or $(MAKECMDGOALS),all)))
 include $(BUILD)/components.mk
 endif
 
@@ -306,103 +306,22 @@ bench: $(PROGRAM)
 clean:
 	rm -rf $(BUILD) $(PROGRAM)
 
-# Install what is missing to build and test, and the libraries of the optional
-# components, without which the build works, too. Where all of it is there, it
-# does nothing and needs no network. (TLS comes with hiredis, where it has it:
-# only OpenSSL is looked for.) As root it calls the package manager itself,
-# otherwise through sudo.
-
-APT = gcc libc6-dev zlib1g-dev libxxhash-dev bats python3 perl-base
-APT_COMPONENTS = pkg-config libevent-dev libhiredis-dev libssl-dev \
-	libzstd-dev
-DNF = gcc make zlib-devel xxhash-devel bats python3 perl-interpreter \
-	diffutils findutils gawk
-DNF_COMPONENTS = pkgconf-pkg-config libevent-devel hiredis-devel openssl-devel \
-	libzstd-devel
-APK = build-base zlib-dev xxhash-dev bats bash python3 perl \
-	coreutils diffutils findutils grep
-APK_COMPONENTS = pkgconf libevent-dev hiredis-dev openssl-dev zstd-dev
-PACMAN = gcc zlib xxhash bash-bats python perl diffutils
-PACMAN_COMPONENTS = pkgconf libevent hiredis openssl zstd
-BREW = xxhash zlib bats-core python3
-BREW_COMPONENTS = pkg-config libevent hiredis openssl zstd
-
+# Install what is missing: to build and to run the tests, with the libraries of
+# the optional components; what else tests can use; what packages need.
+# (packaging/deps; TLS comes with hiredis.)
 deps:
-	@missing() { \
-		for tool in $(firstword $(CC)) bats python3 perl; do \
-			command -v "$$tool" >/dev/null || echo "$$tool"; \
-		done; \
-		for header in stdio.h zlib.h xxhash.h; do \
-			echo "#include <$$header>" | \
-				$(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 || \
-				echo "$$header"; \
-		done; \
-	}; \
-	missing_components() { \
-		for library in $(foreach component,\
-			$(filter-out tls,$(wanted_components)),$(LIBRARY_$(component))) \
-			$$($(PKG_CONFIG) --exists hiredis_ssl 2>/dev/null && \
-			echo openssl); \
-		do \
-			$(PKG_CONFIG) --exists "$$library" 2>/dev/null || \
-				echo "$$library"; \
-		done; \
-	}; \
-	has() { command -v "$$1" >/dev/null; }; \
-	sudo=; [ "$$(id -u)" -eq 0 ] || sudo=sudo; \
-	use_apt() { \
-		apt="$$sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -y"; \
-		apt="$$apt --no-install-recommends install $$*"; \
-		$$apt || { $$sudo apt-get -q update && $$apt; }; \
-	}; \
-	use_pacman() { \
-		pacman="$$sudo pacman --noconfirm --needed"; \
-		$$pacman -S "$$@" || $$pacman -Sy "$$@"; \
-	}; \
-	if has apt-get; then \
-		install=use_apt packages='$(APT)' optional='$(APT_COMPONENTS)'; \
-	elif has dnf; then \
-		install="$$sudo dnf -y install"; \
-		packages='$(DNF)' optional='$(DNF_COMPONENTS)'; \
-	elif has apk; then \
-		install="$$sudo apk add --no-cache"; \
-		packages='$(APK)' optional='$(APK_COMPONENTS)'; \
-	elif has pacman; then \
-		install=use_pacman packages='$(PACMAN)' optional='$(PACMAN_COMPONENTS)'; \
-	elif has brew; then \
-		install='brew install' packages='$(BREW)' optional='$(BREW_COMPONENTS)'; \
-	else \
-		install=; \
-	fi; \
-	if [ -n "$$(missing)" ]; then \
-		echo "deps: missing:" $$(missing); \
-		if [ -z "$$install" ]; then \
-			echo "deps: none of apt-get, dnf, apk, pacman, brew is" \
-				"here; install a C compiler, zlib, xxHash (both" \
-				"with headers), bats, Python 3 and Perl" >&2; \
-			exit 1; \
-		fi; \
-		$$install $$packages || exit 1; \
-	fi; \
-	[ -z "$$(missing)" ] || { \
-		echo "deps: still missing:" $$(missing) >&2; \
-		echo "deps: for headers in a directory of their own:" \
-			"make CPPFLAGS=-I/directory LDFLAGS=-L/directory" >&2; \
-		exit 1; \
-	}; \
-	if [ -n "$$(missing_components)" ] && [ -n "$$install" ]; then \
-		echo "deps: missing, for optional components:" $$(missing_components); \
-		$$install $$optional || for package in $$optional; do \
-			$$install "$$package" || :; \
-		done; \
-	fi; \
-	[ -z "$$(missing_components)" ] || \
-		echo "deps: optional, and not here:" $$(missing_components)
+	@CC='$(CC)' CPPFLAGS='$(CPPFLAGS)' PKG_CONFIG='$(PKG_CONFIG)' \
+		packaging/deps build $(foreach component,\
+		$(filter-out tls,$(wanted_components)),$(LIBRARY_$(component)))
+
+deps-tests: deps
+	@packaging/deps tests
+
+deps-packages: deps
+	@packaging/deps packages
 
 # `make deps check` installs before it looks and builds, with -j too.
-ifneq ($(filter deps,$(MAKECMDGOALS)),)
-$(BUILD)/components.mk: | deps
-endif
+$(BUILD)/components.mk: | $(filter deps deps-%,$(MAKECMDGOALS))
 
 # Install below $(prefix), or below $(DESTDIR)$(prefix) to make a package.
 # Directories that are given by name (make install bindir=/opt/bin) are below
@@ -419,7 +338,7 @@ fishdir = $(prefix)/share/fish/vendor_completions.d
 manuals = $(notdir $(wildcard man/*.[1-8]))
 manual_directories = $(sort $(patsubst .%,$(mandir)/man%,$(suffix $(manuals))))
 examples = $(notdir $(wildcard man/examples/*))
-directories = '$(bindir)' $(manual_directories:%='%') '$(exampledir)' \
+directories = '$(bindir)' $(manual_directories:%='%') '$(docdir)' '$(exampledir)' \
 	'$(bashdir)' '$(zshdir)' '$(fishdir)'
 
 install: all
@@ -438,6 +357,7 @@ install: all
 			man/examples/$$unit \
 			>'$(DESTDIR)$(exampledir)'/$$unit || exit; \
 	done
+	$(INSTALL) -m 644 NEWS.md '$(DESTDIR)$(docdir)'
 	$(INSTALL) -m 644 completions/bloomdedup.bash \
 		'$(DESTDIR)$(bashdir)/bloomdedup'
 	$(INSTALL) -m 644 completions/_bloomdedup '$(DESTDIR)$(zshdir)'
@@ -450,6 +370,7 @@ uninstall:
 		$(foreach page,$(manuals),\
 		'$(DESTDIR)$(mandir)/man$(subst .,,$(suffix $(page)))/$(page)') \
 		$(examples:%='$(DESTDIR)$(exampledir)/%') \
+		'$(DESTDIR)$(docdir)/NEWS.md' \
 		'$(DESTDIR)$(bashdir)/bloomdedup' \
 		'$(DESTDIR)$(zshdir)/_bloomdedup' \
 		'$(DESTDIR)$(fishdir)/bloomdedup.fish'
@@ -496,86 +417,19 @@ wheel: static
 
 checksums = cd '$(packages)' && sha256sum $$(ls | grep -v SHA256SUMS) >SHA256SUMS
 
-# What `make deb static wheel` need besides the libraries, on Debian.
-cross = gcc-aarch64-linux-gnu libc6-dev-arm64-cross
-ifneq (,$(filter __aarch64__,$(machine)))
-cross = gcc-x86-64-linux-gnu libc6-dev-amd64-cross
-endif
-DEPS_PACKAGES = build-essential dpkg-dev debhelper git $(cross)
-deps-packages: deps
-	@command -v apt-get >/dev/null || \
-		{ echo "deps-packages: packages are made on Debian" >&2; exit 1; }; \
-	missing=; \
-	for package in $(DEPS_PACKAGES); do \
-		dpkg-query -W -f '$${Status}' $$package 2>/dev/null | \
-			grep -q 'ok installed' || missing="$$missing $$package"; \
-	done; \
-	sudo=; [ "$$(id -u)" -eq 0 ] || sudo=sudo; \
-	apt="$$sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -y"; \
-	apt="$$apt --no-install-recommends install $$missing"; \
-	[ -z "$$missing" ] || $$apt || { $$sudo apt-get -q update && $$apt; }
-
 # All of them: built twice, compared, installed and used in a bare root.
 check-packages:
 	BUILD='$(abspath $(BUILD))' tests/run tests/packages.bats
 
-# What can be said of the source without running it: both compilers with
-# warnings as errors, two analyzers, and tests/house/lint.bats, which `make check`
-# runs too and which reads the objects. What isn't installed is skipped with a
-# word. The last line is the sum of these checks.
-
+# What can be said of the source without running it, by .ci/lint.
 linted = $(call sources,src/*.c src/*/*.c tests/helpers/*.c tests/unit/*.c \
 	tests/fuzz/*.c)
-CHECKED = $(REQUIRED_CPPFLAGS) $(CPPFLAGS) $(REQUIRED_CFLAGS) $(WARNINGS) \
-	-Werror -DINSTRUCTIONS=plain
-LINT_JOBS = $(shell nproc 2>/dev/null || echo 1)
-# Tests that fail leave what they have to the end of the program.
-LEAKS = -Wno-analyzer-malloc-leak -Wno-analyzer-file-leak
-
 lint: $(objects)
-	@passed=0 failed=0 skipped=; \
-	check() { \
-		if "$$@"; then \
-			passed=$$((passed + 1)); \
-		else \
-			failed=$$((failed + 1)); \
-		fi; \
-	}; \
-	has() { \
-		command -v "$$1" >/dev/null && return; \
-		case " $$skipped " in *" $$1 "*) return 1 ;; esac; \
-		echo "lint: $$1 is not installed: skipped"; \
-		skipped="$$skipped $$1"; \
-		return 1; \
-	}; \
-	analyze() { \
-		printf '%s\n' $(filter-out tests/%,$(linted)) | \
-			xargs -P $(LINT_JOBS) -n 1 gcc $(CHECKED) -O1 -fanalyzer \
-			-S -o /dev/null && \
-		printf '%s\n' $(filter tests/%,$(linted)) | \
-			xargs -P $(LINT_JOBS) -n 1 gcc $(CHECKED) $(LEAKS) -O1 \
-			-fanalyzer -S -o /dev/null; \
-	}; \
-	for cc in gcc clang; do \
-		! has $$cc || check $$cc $(CHECKED) -fsyntax-only $(linted); \
-	done; \
-	! has gcc || check analyze; \
-	! has cppcheck || check cppcheck --quiet --std=c11 --error-exitcode=1 \
-		--enable=warning,performance,portability --inline-suppr \
-		--suppress=missingIncludeSystem -Isrc $(linted); \
-	! has bats || check bats tests/house/lint.bats; \
-	set -- $$skipped; \
-	if [ $$# -gt 0 ]; then \
-		echo '--- skipped'; \
-		printf 'lint: %s: not installed\n' "$$@"; \
-		echo "$$passed passed, $$failed failed, $$# skipped"; \
-	else \
-		echo "$$passed passed, $$failed failed"; \
-	fi; \
-	[ $$failed -eq 0 ]
+	@CHECKED='$(REQUIRED_CPPFLAGS) $(CPPFLAGS) $(REQUIRED_CFLAGS) $(WARNINGS) \
+		-Werror -DINSTRUCTIONS=plain' .ci/lint $(linted)
 
 -include $(objects:.o=.d) $(units:.test=.d) $(helpers:=.d)
 -include $(BUILD)/fuzz/replay.d $(replays:=.d) $(fuzzers:=.d)
 
-.PHONY: FORCE all tests completions check check-slow check-asan check-tsan check-clients check-engines check-valgrind $(machines:%=check-%) fuzz fuzzers bench clean deps deps-packages install uninstall dist deb static wheel check-packages lint
+.PHONY: FORCE all tests completions check check-slow check-asan check-tsan check-clients check-engines check-valgrind $(machines:%=check-%) fuzz fuzzers bench clean deps deps-tests deps-packages install uninstall dist deb static wheel check-packages lint
 .DELETE_ON_ERROR:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Python wheels that hold the program and its manual, and nothing of Python.
+"""Python wheels that hold the program with its manual, examples and completions, and
+nothing of Python.
 
     wheel.py metadata VERSION                  print what a wheel says of itself
     wheel.py wheel VERSION PROGRAM TAG DIRECTORY  make a wheel of a program
@@ -42,6 +43,29 @@ def source_version():
         return re.search(r'#define VERSION "(.*)"', file.read()).group(1)
 
 
+def shared_files(version):
+    """What `make install` puts below share/: tuples of path, bytes and mode."""
+    places = [
+        ("man/*.[1-8]", "man/man{section}/{name}"),
+        ("man/examples/*", "doc/bloomdedup/examples/{name}"),
+        ("NEWS.md", "doc/bloomdedup/{name}"),
+        ("completions/bloomdedup.bash", "bash-completion/completions/bloomdedup"),
+        ("completions/_bloomdedup", "zsh/site-functions/{name}"),
+        ("completions/bloomdedup.fish", "fish/vendor_completions.d/{name}"),
+    ]
+    files = []
+    for pattern, place in places:
+        sources = sorted(glob.glob(os.path.join(ROOT, pattern)))
+        assert sources, pattern
+        for source in sources:
+            name = os.path.basename(source)
+            target = place.format(name=name, section=name[-1])
+            with open(source, "rb") as file:
+                files.append((f"bloomdedup-{version}.data/data/share/{target}",
+                              file.read(), 0o644))
+    return files
+
+
 def write_wheel(version, program, tag, directory):
     name = f"bloomdedup-{version}-{tag}.whl"
     about = f"bloomdedup-{version}.dist-info"
@@ -50,15 +74,9 @@ def write_wheel(version, program, tag, directory):
     )
     with open(program, "rb") as file:
         binary = file.read()
-    pages = []
-    for page in sorted(glob.glob(os.path.join(ROOT, "man/*.[1-8]"))):
-        with open(page, "rb") as file:
-            pages.append((f"bloomdedup-{version}.data/data/share/man/"
-                          f"man{page[-1]}/{os.path.basename(page)}",
-                          file.read(), 0o644))
     files = [
         (f"bloomdedup-{version}.data/scripts/bloomdedup", binary, 0o755),
-        *pages,
+        *shared_files(version),
         (f"{about}/METADATA", metadata(version).encode(), 0o644),
         (
             f"{about}/WHEEL",

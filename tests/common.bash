@@ -3,6 +3,13 @@ bats_require_minimum_version 1.5.0
 
 # A file may be in any directory of tests/, and so may what it loads.
 ROOT=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd)
+if [ -n "${BATS_VERSION-}" ]; then
+	# shellcheck source=tests/environment.bash
+	source "$ROOT/tests/environment.bash"
+	clean_environment
+	# What a killed program leaves there goes with all else of the tests.
+	export TMPDIR=$BATS_RUN_TMPDIR
+fi
 : "${BLOOMDEDUP:=$ROOT/bloomdedup}"
 : "${BUILD:=$ROOT/build}"
 # shellcheck disable=SC2034 # the tests use it
@@ -320,7 +327,7 @@ times() {
 needs() {
 	local tool
 	for tool; do
-		command -v "$tool" >/dev/null || skip "needs $tool"
+		command -v "$tool" >/dev/null || skip "$tool is not installed"
 	done
 }
 
@@ -356,7 +363,7 @@ become_nobody() {
 		as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 	fi
 	# all directories of its name must be open to that user
-	nobodys_directory=$(mktemp -d)
+	nobodys_directory=$(mktemp -d /tmp/tmp.XXXXXXXXXX)
 	cd "$nobodys_directory" || return 1
 	cp "$BLOOMDEDUP" program
 	[ ${#as_nobody[@]} -eq 0 ] || chown 65534:65534 .

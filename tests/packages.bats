@@ -42,29 +42,11 @@ in_both() {
 	(cd one/build/packages && sha256sum --quiet -c SHA256SUMS)
 }
 
-# bare_root [RELEASE]: a minimal Debian at `root`, by default Debian 12, made once
-# for all tests and kept.
+# bare_root RELEASE: a minimal Debian at `root`.
 bare_root() {
 	[ "$(id -u)" -eq 0 ] || skip "needs to be root"
 	needs debootstrap
-	local release=${1-bookworm} with=() made
-	made=$BUILD/bare-$release.tar
-	[ "$release" != bookworm ] || with=(--include=python3,python3-venv)
-	if [ ! -e "$made" ]; then
-		mkdir -p "$BUILD"
-		debootstrap --variant=minbase "${with[@]}" \
-			"$release" "$made.root" >debootstrap.log 2>&1 ||
-			skip "debootstrap can't make a root here"
-		tar -C "$made.root" -cf "$made.new" .
-		rm -rf "$made.root"
-		mv "$made.new" "$made"
-	fi
-	rm -rf root
-	mkdir root
-	tar -C root -xf "$made"
-	cp /etc/resolv.conf root/etc/
-	[ ! -d /etc/apt/apt.conf.d ] ||
-		cp -r /etc/apt/apt.conf.d root/etc/apt/
+	"$ROOT/tests/bare-root" "$1" "$PWD/root"
 }
 
 in_root() {

@@ -106,6 +106,26 @@ make_install() {
 	[ "$(find there | sort | xargs)" = 'there there/share there/share/other' ]
 }
 
+@test "make deps-tests installs what is missing, and stops the servers that it installed" {
+	needs dpkg-query
+	mkdir bin
+	for name in apt-get service systemctl; do
+		printf '#!/bin/sh\necho %s "$@" >>%s\n' $name "'$PWD/calls'" >bin/$name
+	done
+	# redis-server and jq are not installed
+	printf '#!/bin/sh\ncase $4 in redis-server | jq) ;; *) echo install ok installed ;; esac\n' \
+		>bin/dpkg-query
+	printf '#!/bin/sh\nexec "$@"\n' >bin/sudo
+	# what comes from another registry can't be had
+	printf '#!/bin/sh\nexit 1\n' >bin/python3
+	chmod +x bin/*
+	PATH=$PWD/bin:$PATH make -s -C "$ROOT" "BUILD=$PWD/build" deps-tests >out 2>&1
+	cat out calls
+	grep -q '^apt-get .* install redis-server jq$' calls
+	grep -q '^systemctl disable --now redis-server$' calls
+	run ! grep memcached calls
+}
+
 @test "make deps-packages installs what is missing, and only that" {
 	needs dpkg-query
 	mkdir bin

@@ -96,14 +96,15 @@ example() {
 }
 
 @test "README: how to install it" {
-	for name in apt pip tar make; do
+	for name in apt pipx tar make; do
 		echo "echo $name \"\$@\" >>calls" | stand_in "$name"
 	done
-	touch bloomdedup_1_amd64.deb bloomdedup-1-{x86_64.tar.gz,any_x86_64.whl}
+	mkdir -p build/packages
+	touch build/packages/{bloomdedup_1_amd64.deb,bloomdedup-1-{x86_64.tar.gz,any_x86_64.whl}}
 	example 'all install'
-	printf '%s\n' 'apt install ./bloomdedup_1_amd64.deb' \
-		'pip install ./bloomdedup-1-any_x86_64.whl' \
-		'tar -xzf bloomdedup-1-x86_64.tar.gz -C /usr/local --strip-components=1' \
+	printf '%s\n' 'apt install ./build/packages/bloomdedup_1_amd64.deb' \
+		'pipx install ./build/packages/bloomdedup-1-any_x86_64.whl' \
+		'tar -C /usr/local --strip-components=1 -xzf build/packages/bloomdedup-1-x86_64.tar.gz' \
 		'make deps all install' | cmp - calls
 }
 
@@ -113,6 +114,7 @@ example() {
 	printf '%s\n' '# bloomdedup' '```console' '```' '## Install' '```sh' \
 		'```' '## What it promises' | cmp - <(head -n 7 order)
 	grep -q '^make deps all install  ' screen
+	grep -q 'make uninstall' screen
 	grep -q '^plum$' screen
 	[ "$(grep -c '^- \*\*' screen)" -eq 4 ]
 }
@@ -634,6 +636,7 @@ bash_options() {
 		cat <<-'END'
 		./bin/bloomdedup
 		./share/bash-completion/completions/bloomdedup
+		./share/doc/bloomdedup/NEWS.md
 		./share/fish/vendor_completions.d/bloomdedup.fish
 		./share/man/man1/bloomdedup-serve.1
 		./share/man/man1/bloomdedup.1

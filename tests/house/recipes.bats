@@ -327,7 +327,7 @@ each_part_fits() {
 		! $python -c 'from importlib.util import find_spec
 assert find_spec("scrapy") and find_spec("pymemcache")' 2>/dev/null || break
 	done
-	[ $python != none ] || skip "needs Scrapy and pymemcache"
+	[ $python != none ] || skip "Python with Scrapy and pymemcache is not installed"
 	mkdir filters
 	"$BLOOMDEDUP" serve -d filters -l 127.0.0.1:0 2>err 3>&- &
 	server=$!
@@ -377,7 +377,7 @@ lease_worker() {
 		$python -c 'from importlib.util import find_spec
 assert find_spec("pymemcache")' 2>/dev/null && break
 	done
-	[ $python != none ] || skip "needs pymemcache"
+	[ $python != none ] || skip "Python with pymemcache is not installed"
 	start_leases
 	mkdir www
 	for i in {1..30}; do

@@ -347,7 +347,7 @@ setup() {
 }
 
 @test "jq finds the same values" {
-	command -v jq >/dev/null || skip "jq is not installed"
+	needs jq
 	docs 11 "$count" >docs
 	for pointer in /a:'["a"]' /a/b:'["a","b"]' /b/0:'["b","0"]' \
 		'/~0~1:["~/"]' /a/0/b:'["a","0","b"]' /:'[""]'; do

@@ -19,11 +19,11 @@ kind=${KINDS##* }
 # every_kind: at the end of a test that tries each of $KINDS
 every_kind() {
 	[ -n "$REDIS_BLOOM" ] ||
-		skip "the other half needs RedisBloom: tests/redis/install"
+		skip "for the other half, RedisBloom is not installed"
 }
 
 needs_bloom() {
-	[ -n "$REDIS_BLOOM" ] || skip "needs RedisBloom: tests/redis/install"
+	[ -n "$REDIS_BLOOM" ] || skip "RedisBloom is not installed"
 }
 
 redis-server() {
@@ -42,7 +42,7 @@ setup() {
 need_redis() {
 	unset REDISCLI_AUTH
 	[ -n "$REDIS_SERVER" ] && [ -n "$REDIS_CLI" ] ||
-		skip "needs redis-server and redis-cli"
+		skip "redis-server is not installed"
 	bloomdedup --version | grep -q redis || skip "built without redis"
 }
 

@@ -430,7 +430,7 @@ went_on() {
 
 @test "Valkey" {
 	valkey=${VALKEY_SERVER:-$ROOT/build/redis/valkey-server}
-	[ -x "$valkey" ] || skip "needs valkey-server: tests/redis/install"
+	[ -x "$valkey" ] || skip "valkey-server is not installed"
 	kind=bits REDIS_SERVER=$valkey
 	start
 	lines 5000 >in

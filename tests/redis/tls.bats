@@ -7,7 +7,7 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	need_redis
 	bloomdedup --version | grep -q tls || skip "built without TLS"
-	command -v openssl >/dev/null || skip "needs openssl"
+	needs openssl
 	authority ours
 	certificate ours server IP:127.0.0.1
 	export SSL_CERT_FILE=$PWD/ours.crt

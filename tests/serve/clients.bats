@@ -8,7 +8,7 @@ find_python() {
 	for PYTHON in python3 /usr/bin/python3; do
 		! "$PYTHON" -c "import $1" 2>/dev/null || return 0
 	done
-	skip "no Python with $1"
+	skip "Python with $1 is not installed"
 }
 
 # python MODULE [ARGUMENT]...: run the script on standard input.
@@ -26,7 +26,7 @@ sees() {
 }
 
 has_php() {
-	command -v php >/dev/null && php -m | grep -qx "$1" || skip "no php-$1"
+	command -v php >/dev/null && php -m | grep -qx "$1" || skip "php-$1 is not installed"
 }
 
 @test "php-memcached: the snippet of the server before this one" {
@@ -194,7 +194,7 @@ manual_example() {
 }
 
 @test "libmemcached's tools: memccapable for what exists here, memcstat, memcping" {
-	command -v memccapable >/dev/null || skip "no libmemcached-tools"
+	needs memccapable
 	start_tcp
 	for what in version verbosity quit stat; do
 		memccapable -h 127.0.0.1 -p "$PORT" -a -T "ascii $what" >out 2>&1
@@ -208,7 +208,7 @@ manual_example() {
 
 @test "memcached-tool stats" {
 	tool=$(command -v memcached-tool || echo /usr/share/memcached/scripts/memcached-tool)
-	[ -e "$tool" ] || skip "no memcached-tool"
+	[ -e "$tool" ] || skip "memcached-tool is not installed"
 	start_tcp
 	perl "$tool" "127.0.0.1:$PORT" stats >out
 	cat out
@@ -244,7 +244,7 @@ manual_example() {
 }
 
 @test "redis-cli" {
-	command -v redis-cli >/dev/null || skip "no redis-cli"
+	needs redis-cli
 	start_tcp
 	for version in -2 -3; do
 		redis-cli $version -p "$PORT" BF.ADD "f$version" a
@@ -264,7 +264,7 @@ manual_example() {
 }
 
 @test "redis-cli, idle for longer than any timeout" {
-	command -v redis-cli >/dev/null || skip "no redis-cli"
+	needs redis-cli
 	start_tcp --idle-timeout=1
 	mkfifo in
 	redis-cli -p "$PORT" <in >out 2>&1 3>&- &

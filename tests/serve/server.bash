@@ -141,9 +141,9 @@ redis_answers() {
 # start_redisbloom: Redis with its module, on $REDIS_SOCKET, to compare replies.
 start_redisbloom() {
 	: "${REDIS_BLOOM:=$ROOT/build/redis/redisbloom.so}"
-	[ -e "$REDIS_BLOOM" ] || skip "needs RedisBloom: tests/redis/install"
+	[ -e "$REDIS_BLOOM" ] || skip "RedisBloom is not installed"
 	command -v "${REDIS_SERVER:-redis-server}" >/dev/null ||
-		skip "needs redis-server and redis-cli"
+		skip "redis-server is not installed"
 	REDIS_SOCKET=$SOCKETS/r
 	"${REDIS_SERVER:-redis-server}" --port 0 --save '' --dir "$PWD" \
 		--unixsocket "$REDIS_SOCKET" --loadmodule "$REDIS_BLOOM" \
