@@ -13,6 +13,8 @@
 
 /* In seconds: a greater expiration time is a date. */
 #define THIRTY_DAYS (30 * 86400)
+/* So does memcached read a negative time that a client sends without a sign. */
+#define TIMES_END ((int64_t)1 << 31)
 
 /* Look items up in the filter, from item `first` on. */
 static int
@@ -243,12 +245,12 @@ lessor_length_of_time(struct service *service, int64_t seconds)
 {
 	if (seconds == 0)
 		return service->settings->lease_time * CLOCK_MILLISECOND;
+	if (seconds >= TIMES_END)
+		return 0;
 	if (seconds > THIRTY_DAYS)
 		seconds -= (int64_t)time(NULL);
 	if (seconds < 0)
 		return 0;
-	if (seconds > INT64_MAX / 1000)
-		seconds = INT64_MAX / 1000;
 	return lessor_length(service, (uint64_t)seconds * 1000);
 }
 

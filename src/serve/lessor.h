@@ -69,7 +69,7 @@ uint64_t lessor_length(struct service *service, uint64_t milliseconds);
 /*
  * Does the same for a time as memcached's clients give it, in seconds: from now
  * on, or since 1970 if it is more than 30 days. 0 stands for the longest lease,
- * and a lease of a time below 0, or in the past, ends at once.
+ * and a lease of a time below 0, from 2^31 on, or in the past, ends at once.
  */
 uint64_t lessor_length_of_time(struct service *service, int64_t time);
 

@@ -421,7 +421,8 @@ static void
 answer_get(struct buffer *replies, const struct operation *o,
     const struct outcome *outcome, int failed)
 {
-	static const char values[][16] = { " 0 1\r\n1\r\n", " 0 1 0\r\n1\r\n" };
+	/* libmemcached takes a version of 0 for none */
+	static const char values[][16] = { " 0 1\r\n1\r\n", " 0 1 1\r\n1\r\n" };
 	const char *value = values[o->form.with_cas];
 	int several = o->form.several;
 

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define WORDS_MAX 8
+/* Verb, key, flags, time and length. */
+#define STORAGE_WORDS 5
 /* Verb, flags, times, lengths and blanks, besides the key. */
 #define LINE_REST 256
 #define MALFORMED "CLIENT_ERROR bad command line format"
@@ -21,6 +23,7 @@ struct line {
 	struct bytes word[WORDS_MAX]; /* first, the verb */
 	unsigned count; /* words beyond WORDS_MAX are counted, not kept */
 	struct bytes rest;
+	int has_cr;     /* does it end in \r\n, not in \n? */
 };
 
 struct row {
@@ -55,42 +58,81 @@ fail(struct request *request, const char *reply)
 	return 0;
 }
 
-/* The length of "\n" or "\r\n" at p; 0 if neither, -1 if not known yet. */
+/*
+ * The length of the end of a line at p, as the request's line ends; 0 if there
+ * is something else, -1 if that is not known yet.
+ */
 static int
-end_of_line(const uint8_t *p, size_t nbytes)
+end_of_value(const struct line *line, const uint8_t *p, size_t nbytes)
 {
-	if (nbytes == 0)
+	if (!line->has_cr)
+		return nbytes == 0 ? -1 : *p == '\n';
+	if (nbytes == 0 || (nbytes == 1 && *p == '\r'))
 		return -1;
-	if (*p == '\n')
-		return 1;
-	if (*p != '\r')
-		return 0;
-	if (nbytes == 1)
-		return -1;
-	return p[1] == '\n' ? 2 : 0;
+	return nbytes > 1 && p[0] == '\r' && p[1] == '\n' ? 2 : 0;
 }
 
 /*
- * "VERB KEY FLAGS TIME LENGTH [noreply]" and a value, which is skipped as it
- * arrives if the request has failed.
+ * Which length has the value behind a malformed line? It is the fifth word, or
+ * the last one, if a key with a blank has moved it. Returns -1 if no word
+ * tells: then no value is expected.
  */
+static int64_t
+announced_length(const struct line *line)
+{
+	int64_t number, length = -1;
+	unsigned last = line->count < WORDS_MAX ? line->count : WORDS_MAX;
+
+	if (last < STORAGE_WORDS)
+		return -1;
+	if (bytes_to_integer(line->word[2], 0, &number) == 0 &&
+	    bytes_to_integer(line->word[3], 1, &number) == 0 &&
+	    bytes_to_integer(line->word[4], 0, &length) == 0)
+		return length;
+	if (bytes_to_integer(line->word[last - 1], 0, &length) == 0)
+		return length;
+	return -1;
+}
+
+/* Take "noreply" off the end of the line's words, if more than `least` stay. */
+static void
+take_noreply(struct line *line, unsigned least, struct request *request)
+{
+	if (line->count > least && line->count <= WORDS_MAX &&
+	    bytes_are(line->word[line->count - 1], "noreply")) {
+		request->noreply = 1;
+		line->count--;
+	}
+}
+
+/* The value of a request that has failed is skipped as it arrives. */
+static void
+skip_value(struct line *line, int64_t length)
+{
+	if (length < 0)
+		return;
+	line->protocol->state = PROTOCOL_SKIP_VALUE;
+	line->protocol->skip = (uint64_t)length;
+}
+
+/* "VERB KEY FLAGS TIME LENGTH [noreply]" and a value. */
 static size_t
 parse_storage(struct line *line, struct request *request)
 {
 	const struct bytes *word = line->word;
-	unsigned fixed = line->row->least;
 	int64_t number, length;
 	size_t nbytes;
 	int end = -1;
 
 	split(line);
-	request->noreply = line->count == fixed + 1 &&
-	    bytes_are(word[fixed], "noreply");
-	if (line->count != fixed + (unsigned)request->noreply ||
+	take_noreply(line, STORAGE_WORDS, request);
+	if (line->count != line->row->least ||
 	    bytes_to_integer(word[2], 0, &number) < 0 ||
 	    bytes_to_integer(word[3], 1, &request->time) < 0 ||
-	    bytes_to_integer(word[4], 0, &length) < 0)
+	    bytes_to_integer(word[4], 0, &length) < 0) {
+		skip_value(line, announced_length(line));
 		return fail(request, MALFORMED);
+	}
 	request->key = word[1];
 	if (request->verb != VERB_FAILED && word[1].nbytes > line->limits->key)
 		fail(request, "CLIENT_ERROR key too long");
@@ -98,13 +140,12 @@ parse_storage(struct line *line, struct request *request)
 	    (uint64_t)length > line->limits->value)
 		fail(request, "CLIENT_ERROR object too large");
 	if (request->verb == VERB_FAILED) {
-		line->protocol->state = PROTOCOL_SKIP_VALUE;
-		line->protocol->skip = (uint64_t)length;
+		skip_value(line, length);
 		return 0;
 	}
 	nbytes = (size_t)length;
 	if (line->rest.nbytes >= nbytes)
-		end = end_of_line(line->rest.data + nbytes,
+		end = end_of_value(line, line->rest.data + nbytes,
 		    line->rest.nbytes - nbytes);
 	if (end < 0) {
 		request->verb = VERB_MORE;
@@ -119,30 +160,18 @@ parse_storage(struct line *line, struct request *request)
 	return nbytes + (size_t)end;
 }
 
-/*
- * Take "noreply" off the end of the line's words. The word after the verb isn't
- * one where it is the name of a filter, which may be called so.
- */
-static void
-take_noreply(struct line *line, struct request *request)
-{
-	unsigned least = 2;
-
-	if (request->verb == VERB_FAILED || request->verb == VERB_VERBOSITY)
-		least = 1;
-	if (line->count > least && line->count <= WORDS_MAX &&
-	    bytes_are(line->word[line->count - 1], "noreply")) {
-		request->noreply = 1;
-		line->count--;
-	}
-}
-
 /* Up to two words after the verb, and "noreply". */
 static size_t
 parse_words(struct line *line, struct request *request)
 {
+	/* the word after the verb may be the name of a filter, which may be
+	   called noreply */
+	unsigned least = 2;
+
+	if (request->verb == VERB_FAILED || request->verb == VERB_VERBOSITY)
+		least = 1;
 	split(line);
-	take_noreply(line, request);
+	take_noreply(line, least, request);
 	if (request->verb == VERB_FAILED)
 		return 0;
 	if (line->count < line->row->least)
@@ -192,8 +221,8 @@ parse_rest(struct line *line, struct request *request)
 
 /* The model in tests/fuzz/protocol.c has them, too. */
 static const struct row rows[] = {
-	{ "set", VERB_SET, parse_storage, 5, NULL },
-	{ "add", VERB_ADD, parse_storage, 5, NULL },
+	{ "set", VERB_SET, parse_storage, STORAGE_WORDS, NULL },
+	{ "add", VERB_ADD, parse_storage, STORAGE_WORDS, NULL },
 	{ "get", VERB_GET, parse_rest, 2, NULL },
 	{ "gets", VERB_GET, parse_rest, 2, NULL },
 	{ "replace", VERB_REPLACE, parse_storage, 5, NULL },
@@ -270,8 +299,8 @@ next_request(struct protocol *protocol, const struct protocol_limits *limits,
 	if (end == NULL)
 		return 0;
 	line.text = (struct bytes){ data, (size_t)(end - data) };
-	if (end > data && end[-1] == '\r')
-		line.text.nbytes--;
+	line.has_cr = end > data && end[-1] == '\r';
+	line.text.nbytes -= (size_t)line.has_cr;
 	line.word[line.count++] = bytes_next_word(&line.text);
 	line.row = find_row(line.word[0], limits);
 	request->verb = line.row->verb;

@@ -137,13 +137,23 @@ model_storage(struct events *events, const struct bytes *words,
 	unsigned fixed = is(words[0], "cas") ? 6 : 5;
 	unsigned long long length;
 	size_t value = at;
+	int has_cr = at > 1 && stream[at - 2] == '\r';
 
-	r->noreply = count == fixed + 1 && is(words[fixed], "noreply");
-	if (count != fixed + (unsigned)r->noreply || !digits(words[2], 0) ||
+	r->noreply = count > 5 && count <= 8 && is(words[count - 1], "noreply");
+	count -= (unsigned)r->noreply;
+	if (count != fixed || !digits(words[2], 0) ||
 	    !digits(words[3], 1) || !digits(words[4], 0)) {
+		unsigned last = count > 8 ? 7 : count - 1;
+
 		r->verb = VERB_FAILED;
 		r->reply = "CLIENT_ERROR bad command line format";
 		put_request(events, r);
+		if (count >= 5 && digits(words[2], 0) && digits(words[3], 1) &&
+		    digits(words[4], 0))
+			last = 4;
+		if (count >= 5 && digits(words[last], 0))
+			model_skip((size_t)strtoull((const char *)
+			    words[last].data, NULL, 10));
 		return 1;
 	}
 	r->time = strtoll((const char *)words[3].data, NULL, 10);
@@ -166,13 +176,13 @@ model_storage(struct events *events, const struct bytes *words,
 		return 0;
 	r->value = (struct bytes){ stream + at, (size_t)length };
 	at += (size_t)length;
-	if (at < stream_bytes && stream[at] == '\n') {
+	if (at < stream_bytes && !has_cr && stream[at] == '\n') {
 		at++;
-	} else if (at + 1 < stream_bytes && stream[at] == '\r' &&
+	} else if (at + 1 < stream_bytes && has_cr && stream[at] == '\r' &&
 	    stream[at + 1] == '\n') {
 		at += 2;
 	} else if (at == stream_bytes ||
-	    (at + 1 == stream_bytes && stream[at] == '\r')) {
+	    (has_cr && at + 1 == stream_bytes && stream[at] == '\r')) {
 		at = value;
 		return 0;
 	} else {

@@ -153,7 +153,7 @@ manual_example() {
 		    assert m.add("test", "1000000|0.0001") is False
 		    assert m.set("test", "subkey") is True
 		    assert m.get("test|subkey") == b"1"
-		    assert m.gets("test|subkey") == (b"1", b"0")
+		    assert m.gets("test|subkey") == (b"1", b"1")
 		    assert m.get("test|other") is None
 		    new = "test|" + str(address)[:8].replace(" ", "_")
 		    assert m.add(new, "x") is True and m.add(new, "x") is False

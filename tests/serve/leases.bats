@@ -114,10 +114,17 @@ stat_is() {
 	answers 'STORED; EXISTS; TOUCHED; STORED' 'add f|a 0 2592000 1' x \
 		'add f|a 0 3000 1' x 'touch f|a -1' 'add f|a 0 3000 1' x
 	answers 'STORED; STORED' 'add f|b 0 -1 1' x 'add f|b 0 3000 1' x
+	# as libmemcached sends a negative time, and from where on memcached
+	# reads one
+	for time in 4294967295 2147483648 999999999999999999; do
+		answers 'STORED; STORED' "add f|$time 0 $time 1" x \
+			"add f|$time 0 3000 1" x
+		answers 'TOUCHED; NOT_FOUND' "touch f|$time $time" \
+			"touch f|$time 1"
+	done
 	answers 'STORED; STORED; EXISTS' "add f|c 0 $((now - 10)) 1" x \
 		"add f|c 0 $((now + 1000)) 1" x 'add f|c 0 3000 1' x
-	answers 'STORED; EXISTS' 'add f|d 0 999999999999999999 1' x \
-		'add f|d 0 3000 1' x
+	answers 'STORED; EXISTS' 'add f|d 0 2147483647 1' x 'add f|d 0 3000 1' x
 	is_left 900 1000 'f|c'
 	is_left 3500 3600 'f|d'
 }

@@ -29,7 +29,7 @@ load server
 	answers 'END' 'get f|a'
 	answers 'STORED' 'set f 0 0 1' a
 	answers 'VALUE f|a 0 1; 1; END' 'get f|a'
-	answers 'VALUE f|a 0 1 0; 1; END' 'gets f|a'
+	answers 'VALUE f|a 0 1 1; 1; END' 'gets f|a'
 	answers 'STORED' 'set f|b 5 60 3' xyz
 	answers 'VALUE f|b 0 1; 1; END' 'get f|b'
 	answers 'END' 'get f|xyz'
@@ -94,7 +94,7 @@ load server
 	add_filter f
 	answers 'STORED; VALUE f|a 0 1; 1; VALUE f|a 0 1; 1; END' \
 		'set f 0 0 1' a 'get f|a g|a f|a broken|a f|b'
-	answers 'CLIENT_ERROR no such filter; END; VALUE f|a 0 1 0; 1; END' \
+	answers 'CLIENT_ERROR no such filter; END; VALUE f|a 0 1 1; 1; END' \
 		'get g|a ' 'get g|a  g|b ' 'gets f|a'
 	ask 'get broken|a' | grep -q '^CLIENT_ERROR filters/broken.bloom: not a'
 	ask stats | grep -qx 'STAT refused 6'
@@ -324,6 +324,38 @@ load server
 		'cas f|a 0 0 9 7'; do
 		answers 'CLIENT_ERROR a filter keeps no values; END' \
 			"$request" 'delete f ' 'get f|a'
+	done
+}
+
+@test "a malformed request with a value has one answer" {
+	start_server
+	add_filter f
+	for request in 'cas f|a 0 0 9' 'set f|a 0 0 9 x' 'add f|a x 0 9' \
+		'set f|a 0 x 9' 'set an odd key 0 0 9' 'cas f|a 0 0 9 1 2' \
+		'append f|a 0 0 9 1' 'replace f|a 0 0 9 noreply noreply 1'; do
+		answers 'CLIENT_ERROR bad command line format; END' \
+			"$request" 'delete f ' 'get f|a'
+	done
+	# and none if none is wanted
+	for request in 'cas f|a 0 0 9 noreply' 'set f|a x 0 9 noreply'; do
+		answers 'END' "$request" 'delete f ' 'get f|a'
+	done
+	# what libmemcached sends when it was told the version 0
+	printf 'add f|a 0 0 1\r\n1\r\ngets f|a\r\ncas f|a 0 0 1\r\n1\r\nversion\r\n' |
+		ask >out
+	grep -qx 'VALUE f|a 0 1 [1-9]' out
+	[ "$(grep -vc '^VALUE\|^1$\|^END$' out)" -eq 3 ]
+}
+
+@test "a value ends as its line does: none of another length is remembered" {
+	start_server
+	add_filter f
+	for value in '4\r\nabc\r\n' '3\r\nabc\n' '2\r\nabc\r\n' \
+		'3\nabc\r\n' '0\r\n\n' '3\r\nabc\rx\r\n'; do
+		# shellcheck disable=SC2059
+		printf "set f| 0 0 ${value}get f|abc f|abc%%s\r\n" $'\r' |
+			ask >out
+		[ "$(cat out)" = $'CLIENT_ERROR bad data chunk\nEND' ]
 	done
 }
 
