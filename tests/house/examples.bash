@@ -86,15 +86,72 @@ page_examples() {
 			-e 's/\\e/\\/g'
 }
 
-# A web with a feed and pages, of which one is gone and some are down.
+# recipe SECTION FILE...: what a recipe of bloomdedup(7) prints is what the page shows. The files are
+# those that it shows with cat before anything could have made them.
+recipe() {
+	page_examples "$ROOT/man/bloomdedup.7" "$1" >recipe
+	[ -s recipe ]
+	shift
+	[ $# -eq 0 ] || given recipe "$@"
+	transcript recipe
+}
+
+# A web with a feed, which is the file feed.xml, pages, and addresses that take
+# what is sent to them.
 stand_in_web() {
-	stand_in curl <<-'END'
-		for url; do :; done
-		case $url in
-		*/feed) printf '<link>https://example.org/%d</link>' 1 2 ;;
-		*/gone) echo 404 >&2; exit 22 ;;
+	stand_in curl <<-END
+		feed='$PWD/feed.xml'
+	END
+	cat >>bin/curl <<-'END'
+		while [ $# -gt 1 ]; do
+			case $1 in
+			-o) file=$2 ;;
+			*@-) is_message=1 ;;
+			esac
+			shift
+		done
+		if [ -n "${is_message-}" ]; then
+			cat >>sent
+			exit
+		fi
+		case $1 in
+		*/gone) printf 404 ;;
 		*/down) exit 7 ;;
-		*) echo page ;;
+		*/feed.xml) cat "$feed" >"$file" && printf %s "$1" ;;
+		*) echo page >"$file" && printf 200 ;;
 		esac
 	END
+}
+
+# a_feed LINK...: makes feed.xml, with these links
+a_feed() {
+	{
+		echo '<rss version="2.0"><channel><link>https://example.org</link>'
+		printf '<item><link>%s</link></item>\n' "$@"
+		echo '</channel></rss>'
+	} >feed.xml
+}
+
+# start_web: the web of web.py, with $web, its address, and $refused, one that
+# refuses connections. The file `requests` has what it was asked for.
+start_web() {
+	needs python3
+	needs curl
+	export no_proxy='*'
+	python3 "$ROOT/tests/house/web.py" requests >ports 3>&- &
+	web_server=$!
+	until_true [ -s ports ]
+	read -r web refused <ports
+	web=http://127.0.0.1:$web
+	refused=http://127.0.0.1:$refused
+}
+
+# requested PATH: how often it was asked for
+requested() {
+	grep -cFx "GET $1" requests || true
+}
+
+stop_web() {
+	kill $web_server
+	wait $web_server || true
 }

@@ -1,18 +1,9 @@
-# Every recipe of bloomdedup(7), and every file in man/examples.
+# The recipes of bloomdedup(7), but for those in web-recipes.bats, and the files
+# in man/examples.
 load examples
 
 PAGE=$ROOT/man/bloomdedup.7
 EXAMPLES=$ROOT/man/examples
-
-# recipe SECTION FILE...: what it prints is what the page shows. The files are
-# those that it shows with cat before anything could have made them.
-recipe() {
-	page_examples "$PAGE" "$1" >recipe
-	[ -s recipe ]
-	shift
-	[ $# -eq 0 ] || given recipe "$@"
-	transcript recipe
-}
 
 @test "LISTS TO EXCLUDE: what the statuses mean" {
 	recipe 'LISTS TO EXCLUDE' filtered
@@ -26,48 +17,6 @@ recipe() {
 	mv seen.bloom away
 	echo 'not a filter' >seen.bloom
 	run ! bash filtered
-}
-
-@test "CRAWLERS: which links are one page, and how large the filter is" {
-	stand_in_web
-	recipe CRAWLERS links fetch-and-log urls two-steps
-	command=$(sed -n 's/^\.Ql \(bloomdedup size .*\) \.$/\1/p' "$PAGE")
-	$command >size
-	grep -qE '^ +534\.2 MB +495\.7 MB$' size
-}
-
-@test "CRAWLERS: the crawler fetches all again only if one page fails" {
-	stand_in_web
-	page_examples "$PAGE" CRAWLERS >manual
-	given manual fetch-and-log
-	awk '/^\$ bloomdedup .*--to-command/ && !seen { seen = inside = 1 }
-		inside && !/^(\$ bloomdedup|> )/ { exit }
-		inside { print substr($0, 3) }' manual >crawl
-	printf 'https://example.org/%s\n' 1 gone >urls
-	bash crawl
-	printf 'https://example.org/%s\n' 1 gone | cmp - fetched
-	echo https://example.org/3 >>urls
-	echo https://example.org/down >>urls
-	run ! bash crawl
-	[ "$(tail -n +3 fetched)" = https://example.org/3 ]
-	sed -i '$d' urls
-	bash crawl
-	[ "$(tail -n +3 fetched | uniq -c | tr -d ' ')" = \
-		2https://example.org/3 ]
-	bash crawl
-	[ "$(wc -l <fetched)" -eq 4 ]
-}
-
-@test "CRAWLERS: the two steps try again what failed, and only that" {
-	stand_in_web
-	page_examples "$PAGE" CRAWLERS >manual
-	given manual two-steps
-	bloomdedup create done.bloom
-	printf 'https://example.org/%s\n' 1 down 2 >urls
-	./two-steps
-	[ "$(wc -l <texts)" -eq 2 ]
-	bloomdedup check -v -f done.bloom urls >left
-	echo https://example.org/down | cmp - left
 }
 
 @test "EVERY COPY: dropped, in order" {
@@ -107,13 +56,6 @@ recipe() {
 @test "DATA SETS: decontamination, by equal texts and by runs of words" {
 	needs jq
 	recipe Decontamination tests.jsonl corpus.jsonl runs
-}
-
-stand_in_curl() {
-	stand_in curl <<-END
-		[ ! -e '$PWD/down' ] || exit 22
-		cat '$PWD/feed.xml'
-	END
 }
 
 # What can go wrong in a day is in days.bats.
@@ -199,43 +141,6 @@ each_part_fits() {
 	cat again >>in
 	bash exact in | cmp - <(head -n 2000 in)
 	run ! bash exact missing
-}
-
-@test "CRON: rounds, a feed that is down, and a round that is still at work" {
-	page_examples "$PAGE" CRON >page
-	stand_in_curl
-	mkdir feed
-	cp "$EXAMPLES/feed.sh" feed
-	echo '<a>https://example.org/1</a><a>https://example.org/2</a>' >feed.xml
-	# what cron gives to sh, in the home directory
-	sed -n 's/^0 \* \* \* \* //p' page >job
-	[ -s job ]
-	sh -c "$(cat job)"
-	sh -c "$(cat job)"
-	printf 'https://example.org/%d\n' 1 2 | cmp - feed/new-links
-	echo '<a>https://example.org/3</a>' >feed.xml
-	touch down
-	status=0
-	sh -c "$(cat job)" >out 2>err || status=$?
-	[ "$status" -eq 22 ]
-	rm down
-	# without a word, of which cron would make a mail
-	perl -e 'open F, "<", shift or die; flock F, 2 or die;
-		exit(system(@ARGV) >> 8)' feed/links.bloom sh -c "$(cat job)" \
-		>out 2>&1
-	[ ! -s out ]
-	[ "$(wc -l <feed/new-links)" -eq 2 ]
-	sh -c "$(cat job)"
-	printf 'https://example.org/%d\n' 1 2 3 | cmp - feed/new-links
-	# an address is not how XML writes it
-	echo '<a>https://example.org/?a=1&amp;b=2</a>' >feed.xml
-	sh -c "$(cat job)"
-	[ "$(tail -n 1 feed/new-links)" = 'https://example.org/?a=1&b=2' ]
-	echo damage >feed/links.bloom
-	run ! sh -c "$(cat job)"
-	[[ $output == *links.bloom* ]]
-	run ! sh "$EXAMPLES/feed.sh"
-	[[ $output == 'usage: '* ]]
 }
 
 @test "CRON: systemd accepts the units" {
@@ -345,7 +250,7 @@ assert find_spec("scrapy") and find_spec("pymemcache")' 2>/dev/null || break
 	[ -s sections ]
 	while read -r section; do
 		echo "$section"
-		grep -qF "@test \"$section: " "$BATS_TEST_FILENAME"
+		cat "$ROOT"/tests/house/*recipes.bats | grep -qF "@test \"$section: "
 	done <sections
 	for file in "$EXAMPLES"/*; do
 		name=${file##*/}
