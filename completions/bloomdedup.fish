@@ -105,7 +105,7 @@ complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partit
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -s t -l field-separator -x -d 'separate fields at C'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -l csv -d 'read comma-separated values'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -l header -d 'take names for -k from the first record of each file (--csv), which is printed once'
-complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -l url -f -a 'form scheme www slash values numbers' -d 'compare URLs in their normal form (RFC 3986)'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -l url -f -a 'form scheme www slash values numbers fragment tracking' -d 'compare URLs in their normal form (RFC 3986)'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -l url-ignore -x -d 'ignore these parameters of URLs (--url)'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -l url-sort -d 'ignore the order of parameters of URLs (--url)'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -l strip-cr -d 'ignore a carriage return at the end'

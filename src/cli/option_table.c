@@ -331,12 +331,12 @@ const struct option_row option_table[] = {
 		    " file (--csv), which has no key" } } },
 	{ "url", 0, "[=LIST]", KEYS, GROUP_KEY,
 	    .set = option_set_key, TO(recipe), .adds_up = 1,
-	    .values = "form scheme www slash values numbers",
-	    .allowed = "nothing, or a list of form, scheme, www, slash, values"
-	    " and numbers, such as --url=form,www",
+	    .values = "form scheme www slash values numbers fragment tracking",
+	    .allowed = "nothing, or a list of form, scheme, www, slash,"
+	    " values, numbers, fragment and tracking, such as --url=form,www",
 	    .help = "compare URLs in their normal form (RFC 3986); also ignore"
 	    " the differences in LIST: form, scheme, www, slash, values,"
-	    " numbers" },
+	    " numbers, tracking; or keep fragment" },
 	{ "url-ignore", 0, "LIST", KEYS, GROUP_KEY,
 	    .set = option_set_key, TO(recipe), .adds_up = 1,
 	    .allowed = "names of parameters, such as utm_*,gclid",

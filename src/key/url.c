@@ -7,6 +7,7 @@
 #include "key/url.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bits/scan.h"
@@ -23,29 +24,109 @@ lower(uint8_t c)
 
 /* --- the parts of a URL */
 
-/* Between the brackets: an IPv6 address, or RFC 3986's IPvFuture. */
-static int
-is_literal(const uint8_t *p, size_t nbytes)
+/* RFC 3986's IPvFuture, as it is. NULL: it isn't one. */
+static uint8_t *
+copy_future(const uint8_t *p, size_t nbytes, uint8_t *to)
 {
-	char text[INET6_ADDRSTRLEN];
-	struct in6_addr address;
 	size_t i = 1;
 
-	if (nbytes > 0 && lower(*p) == 'v') {
-		while (i < nbytes && number_hex(p + i, 1) >= 0)
-			i++;
-		if (i < 2 || i + 1 >= nbytes || p[i] != '.')
-			return 0;
-		while (++i < nbytes &&
-		    url_class[p[i]] & (UNRESERVED | SUB_DELIMS | COLON))
+	while (i < nbytes && number_hex(p + i, 1) >= 0)
+		i++;
+	if (i < 2 || i + 1 >= nbytes || p[i] != '.')
+		return NULL;
+	while (++i < nbytes &&
+	    url_class[p[i]] & (UNRESERVED | SUB_DELIMS | COLON))
+		continue;
+	if (i < nbytes)
+		return NULL;
+	memcpy(to, p, nbytes);
+	return to + nbytes;
+}
+
+/* The longest run of groups that are zero, of at least two. */
+struct zeros {
+	unsigned first, count;
+};
+
+static struct zeros
+longest_zeros(const uint16_t groups[8])
+{
+	struct zeros longest = { 8, 1 }, run = { 0, 0 };
+
+	for (unsigned i = 0; i < 8; i++) {
+		if (groups[i] != 0) {
+			run = (struct zeros){ i + 1, 0 };
 			continue;
-		return i == nbytes;
+		}
+		if (++run.count > longest.count)
+			longest = run;
 	}
+	return longest;
+}
+
+/*
+ * An IPv6 address as in RFC 5952, section 4. Not by inet_ntop, since libraries
+ * differ in what they write, and keys must not. NULL: it isn't one.
+ */
+static uint8_t *
+copy_address(const uint8_t *p, size_t nbytes, uint8_t *to)
+{
+	char text[INET6_ADDRSTRLEN];
+	uint8_t bytes[16];
+	uint16_t groups[8];
+	struct zeros zeros;
+
 	if (nbytes >= sizeof text || memchr(p, '\0', nbytes) != NULL)
-		return 0;
+		return NULL;
 	memcpy(text, p, nbytes);
 	text[nbytes] = '\0';
-	return inet_pton(AF_INET6, text, &address) == 1;
+	if (inet_pton(AF_INET6, text, bytes) != 1)
+		return NULL;
+	for (unsigned i = 0; i < 8; i++)
+		groups[i] = (uint16_t)(bytes[2 * i] << 8 | bytes[2 * i + 1]);
+	zeros = longest_zeros(groups);
+	for (unsigned i = 0; i < 8; i++) {
+		if (i == zeros.first) {
+			*to++ = ':';
+			i += zeros.count - 1;
+			if (i == 7)
+				*to++ = ':';
+			continue;
+		}
+		if (i > 0)
+			*to++ = ':';
+		to += sprintf((char *)to, "%x", groups[i]);
+	}
+	return to;
+}
+
+/* An address in brackets: in->p is at the first one. */
+static uint8_t *
+copy_literal(struct reader *in, uint8_t *to)
+{
+	const uint8_t *start = in->p + 1;
+	const uint8_t *stop = url_find(start, in->end, ']');
+	size_t nbytes = (size_t)(stop - start);
+
+	if (stop == in->end)
+		return NULL;
+	*to++ = '[';
+	if (nbytes > 0 && lower(*start) == 'v')
+		to = copy_future(start, nbytes, to);
+	else
+		to = copy_address(start, nbytes, to);
+	if (to == NULL)
+		return NULL;
+	in->p = stop + 1;
+	*to++ = ']';
+	return to;
+}
+
+/* Does a host end with a dot that isn't all of it? */
+static size_t
+last_dot_bytes(const uint8_t *host, const uint8_t *end)
+{
+	return end - host > 1 && end[-1] == '.';
 }
 
 /* How many bytes of a host are "www", perhaps digits, and a dot before more? */
@@ -68,17 +149,10 @@ copy_host(struct reader *in, const struct url_rules *rules, uint8_t *to)
 {
 	uint8_t *start = to;
 
-	if (in->p < in->end && *in->p == '[') {
-		const uint8_t *stop = url_find(in->p, in->end, ']');
-
-		if (stop == in->end || !is_literal(in->p + 1,
-		    (size_t)(stop - in->p) - 1))
-			return NULL;
-		while (in->p <= stop)
-			*to++ = *in->p++;
-	} else {
+	if (in->p < in->end && *in->p == '[')
+		to = copy_literal(in, to);
+	else
 		to = url_copy(in, UNRESERVED | SUB_DELIMS, to);
-	}
 	if (to == NULL)
 		return NULL;
 	for (uint8_t *p = start; p < to; p++) {
@@ -88,8 +162,10 @@ copy_host(struct reader *in, const struct url_rules *rules, uint8_t *to)
 			*p = lower(*p);
 	}
 	if (rules->switches & URL_WWW) {
-		size_t www = www_bytes(start, to);
+		size_t www;
 
+		to -= last_dot_bytes(start, to);
+		www = www_bytes(start, to);
 		memmove(start, start + www, (size_t)(to - start) - www);
 		to -= www;
 	}
@@ -250,7 +326,7 @@ copy_path(struct reader *in, const struct url_rules *rules, int has_authority,
 		*end = '/';
 		return end + has_authority;
 	}
-	if (end == NULL || *start != '/')
+	if (*start != '/')
 		return end;
 	end = remove_dots(start, end);
 	if (has_authority && rules->switches & URL_NUMBERS)
@@ -264,6 +340,24 @@ copy_path(struct reader *in, const struct url_rules *rules, int has_authority,
 		end += 2;
 	}
 	return end;
+}
+
+/*
+ * The fragment, with its number sign, at which in->p is; one that is empty is
+ * left out. A further number sign is a part of it.
+ */
+static uint8_t *
+copy_fragment(struct reader *in, uint8_t *to)
+{
+	const uint8_t *start = in->p;
+
+	while (in->p < in->end && *in->p == '#' && in->end - start > 1) {
+		*to++ = *in->p++;
+		to = url_copy(in, IN_QUERY, to);
+	}
+	if (in->end - start == 1)
+		in->p = in->end;
+	return to;
 }
 
 /* --- all of it */
@@ -293,12 +387,12 @@ size_t
 url_normalize(const struct url_rules *rules, struct key url, uint8_t *to)
 {
 	const struct key text = trim(url);
-	struct reader in = { text.data, text.data + text.nbytes };
+	const uint8_t *end = text.data + text.nbytes;
+	struct reader in = { text.data, url_find(text.data, end, '#') };
 	uint8_t *start = to;
 	const char *port;
 	int has_authority;
 
-	in.end = url_find(in.p, in.end, '#');
 	to = copy_scheme(&in, to);
 	if (to == NULL)
 		return 0;
@@ -322,6 +416,12 @@ url_normalize(const struct url_rules *rules, struct key url, uint8_t *to)
 	}
 	if (to == NULL || in.p != in.end)
 		return 0;
+	if (rules->switches & URL_FRAGMENT) {
+		in.end = end;
+		to = copy_fragment(&in, to);
+		if (in.p != in.end)
+			return 0;
+	}
 	return (size_t)(to - start);
 }
 
@@ -438,7 +538,7 @@ static int
 has_query_rules(const struct url_rules *rules)
 {
 	return rules->sort || rules->ignore[0] != '\0' ||
-	    rules->switches & (URL_FORM | URL_VALUES);
+	    rules->switches & (URL_FORM | URL_VALUES | URL_TRACKING);
 }
 
 /* Is --url the only rule, as mostly? Then nothing is left out of a URL. */
@@ -459,23 +559,26 @@ key_of_parts(const struct url_rules *rules, const struct parts *parts,
 	const unsigned set = rules->switches;
 	const uint8_t *start = parts->start, *stop = parts->query;
 	uint8_t *key = to;
-	size_t www = 0;
+	size_t www = 0, dot = 0;
 
 	if (set & URL_SCHEME)
 		start = parts->host - 2;
 	if (set & URL_SLASH)
 		stop -= has_last_slash(parts->path, parts->query);
-	if (set & URL_WWW)
-		www = www_bytes(parts->host, parts->path);
+	if (set & URL_WWW) {
+		dot = last_dot_bytes(parts->host, parts->path);
+		www = www_bytes(parts->host, parts->path - dot);
+	}
 
 	/* mostly nothing is left out in the middle */
-	if (www == 0 && parts->query == parts->end)
+	if (www + dot == 0 && parts->query == parts->end)
 		return (struct key){ start, (size_t)(stop - start) };
-	if (www == 0 && stop == parts->query && !has_query_rules(rules))
+	if (www + dot == 0 && stop == parts->query && !has_query_rules(rules))
 		return (struct key){ start, (size_t)(parts->end - start) };
-	if (www > 0) {
+	if (www + dot > 0) {
 		to = append(to, start, parts->host);
-		start = parts->host + www;
+		to = append(to, parts->host + www, parts->path - dot);
+		start = parts->path;
 	}
 	to = append(to, start, stop);
 	if (!has_query_rules(rules)) {
@@ -485,7 +588,13 @@ key_of_parts(const struct url_rules *rules, const struct parts *parts,
 
 		*to++ = '?';
 		to = url_copy_query(&in, rules, to);
-		if (to == NULL || (in.p != in.end && *in.p != '#'))
+		if (in.p != in.end && *in.p == '#') {
+			if (set & URL_FRAGMENT)
+				to = copy_fragment(&in, to);
+			else
+				in.p = in.end;
+		}
+		if (in.p != in.end)
 			return (struct key){ NULL, 0 };
 	}
 	return (struct key){ key, (size_t)(to - key) };

@@ -2,12 +2,14 @@
  * The keys of URLs: two spellings of one address are one key. Their normal form
  * is that of RFC 3986, sections 6.2.2 (case of scheme and host,
  * percent-encoding, dot segments) and 6.2.3 (the default port of http, https,
- * ws, wss and ftp, an empty port, an empty path), without the fragment. Rules
- * ignore more of it.
+ * ws, wss and ftp, an empty port, an empty path), without the fragment. IPv6
+ * addresses are written as in RFC 5952, section 4, so always in hexadecimal
+ * digits. Rules ignore more of it.
  *
  * Unlike in the RFC, which forbids them, bytes from 0x80 and "<>[]\^`{|},
- * spaces and tabs in path and query count as if they were percent-encoded.
- * Bytes up to 0x20 at both ends, and a byte order mark (UTF-8) in front, do not
+ * spaces and tabs in path and query count as if they were percent-encoded, and
+ * a percent sign without two hexadecimal digits after it stays as it is. Bytes
+ * up to 0x20 at both ends, and a byte order mark (UTF-8) in front, do not
  * belong to the URL. Text that even then is not a URI with a scheme has no
  * normal form.
  */

@@ -10,7 +10,7 @@
 
 /*
  * Does a pattern with * match? Goes back to the last * only, which takes an
- * encoded byte as a whole, since both are normal: a % begins an escape.
+ * encoded byte as a whole, since both are normal.
  */
 static int
 matches(const char *pattern, size_t npattern, const uint8_t *p, size_t nbytes)
@@ -26,7 +26,8 @@ matches(const char *pattern, size_t npattern, const uint8_t *p, size_t nbytes)
 			j++;
 		} else if (star != SIZE_MAX) {
 			i = star + 1;
-			star_at += p[star_at] == '%' ? 3 : 1;
+			star_at += url_encoded_byte(p + star_at, p + nbytes) >=
+			    0 ? 3 : 1;
 			j = star_at;
 		} else {
 			return 0;
@@ -37,8 +38,41 @@ matches(const char *pattern, size_t npattern, const uint8_t *p, size_t nbytes)
 	return i == npattern;
 }
 
+/* The parameters of URL_TRACKING, but for utm_*: by length, then by name. */
+static const char *const tracking[] = {
+	"_ga", "_gl",
+	"_hsmi", "dclid", "gclid", "yclid",
+	"_hsenc", "fbclid", "gbraid", "gclsrc", "igshid", "mc_cid", "mc_eid",
+	"ttclid", "twclid", "wbraid",
+	"mkt_tok", "msclkid", "vero_id",
+	"wickedid",
+	"oly_enc_id",
+	"oly_anon_id"
+};
+#define TRACKING (sizeof tracking / sizeof *tracking)
+
 static int
-is_ignored(const char *list, const uint8_t *name, size_t nbytes)
+is_tracking(const uint8_t *name, size_t nbytes)
+{
+	const unsigned lengths = 1 << 3 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 8 |
+	    1 << 10 | 1 << 11;
+
+	if (nbytes >= 4 && memcmp(name, "utm_", 4) == 0)
+		return 1;
+	/* most are shorter or longer */
+	if (nbytes > 11 || !(lengths >> nbytes & 1))
+		return 0;
+	for (size_t i = 0; i < TRACKING; i++) {
+		if ((uint8_t)tracking[i][0] == name[0] &&
+		    strlen(tracking[i]) == nbytes &&
+		    memcmp(tracking[i], name, nbytes) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+static int
+is_listed(const char *list, const uint8_t *name, size_t nbytes)
 {
 	while (*list != '\0') {
 		size_t n = strcspn(list, ",");
@@ -50,15 +84,31 @@ is_ignored(const char *list, const uint8_t *name, size_t nbytes)
 	return 0;
 }
 
+/* Are parameters left out by their names? */
+static inline int
+leaves_out(const struct url_rules *rules)
+{
+	return rules->ignore[0] != '\0' || rules->switches & URL_TRACKING;
+}
+
+/* Are parameters with this name left out? */
+static int
+is_ignored(const struct url_rules *rules, const uint8_t *name, size_t nbytes)
+{
+	if (rules->switches & URL_TRACKING && is_tracking(name, nbytes))
+		return 1;
+	return is_listed(rules->ignore, name, nbytes);
+}
+
 /* Is the next parameter left out? Its name needs room at `to`. */
 static int
-is_next_ignored(const struct reader *in, const char *list, uint8_t *to)
+is_next_ignored(const struct reader *in, const struct url_rules *rules,
+    uint8_t *to)
 {
 	struct reader name = *in;
 	const uint8_t *end = url_copy(&name, IN_PARAMETER & ~EQUALS, to);
 
-	/* what is in no URL is reported by those who copy it */
-	return end != NULL && is_ignored(list, to, (size_t)(end - to));
+	return is_ignored(rules, to, (size_t)(end - to));
 }
 
 /* --- the form */
@@ -121,7 +171,8 @@ find_forms(const uint8_t *p, const uint8_t *end)
 /*
  * Copy the next parameter as application/x-www-form-urlencoded has it: name and
  * value are decoded and encoded again in one way, with an equals sign between
- * them in any case. An empty parameter stays empty. Otherwise as url_copy.
+ * them in any case. An empty parameter stays empty, and a percent sign that
+ * encodes nothing is a byte like others. Otherwise as url_copy.
  */
 static uint8_t *
 copy_form(struct reader *in, uint8_t *to)
@@ -144,10 +195,10 @@ copy_form(struct reader *in, uint8_t *to)
 		if (c == '%') {
 			int byte = url_encoded_byte(p, end);
 
-			if (byte < 0)
-				return NULL;
-			c = (uint8_t)byte;
-			p += 2;
+			if (byte >= 0) {
+				c = (uint8_t)byte;
+				p += 2;
+			}
 		} else if (!(url_class[c] & IN_PARAMETER)) {
 			break;
 		}
@@ -343,12 +394,13 @@ take_forms(struct table *t, struct reader *in)
 		if (t->needs_names) {
 			size_t nbytes = name_bytes(&new);
 
-			if (is_ignored(rules->ignore, new.at, nbytes))
-				continue;
 			if (rules->switches & URL_VALUES)
 				new.nbytes = nbytes;
-			if (new.nbytes == 0)
+			if (new.nbytes == 0 ||
+			    is_ignored(rules, new.at, nbytes)) {
+				t->is_as_read = 0;
 				continue;
+			}
 		}
 		keep_parameter(t, &new);
 	}
@@ -358,15 +410,15 @@ take_forms(struct table *t, struct reader *in)
 
 /*
  * Take the next parameter by the rules; it needs `*room`, which moves on. Moves
- * in->p to what is behind it. Returns -1 at an invalid percent-encoding.
+ * in->p to what is behind it.
  */
-static int
+static void
 take_copied(struct table *t, struct reader *in, uint8_t **room)
 {
 	const unsigned set = t->rules->switches;
 	struct parameter new;
-	int is_left_out = t->rules->ignore[0] != '\0' &&
-	    is_next_ignored(in, t->rules->ignore, *room);
+	int is_left_out = leaves_out(t->rules) &&
+	    is_next_ignored(in, t->rules, *room);
 	const uint8_t *end;
 
 	t->is_as_read = 0;
@@ -374,8 +426,6 @@ take_copied(struct table *t, struct reader *in, uint8_t **room)
 		end = copy_form(in, *room);
 	else
 		end = url_copy(in, IN_PARAMETER, *room);
-	if (end == NULL)
-		return -1;
 	new = (struct parameter){ *room, (size_t)(end - *room) };
 	if (set & URL_VALUES)
 		new.nbytes = name_bytes(&new);
@@ -385,11 +435,10 @@ take_copied(struct table *t, struct reader *in, uint8_t **room)
 		*room += new.nbytes;
 		keep_parameter(t, &new);
 	}
-	return 0;
 }
 
 /* Take the parameters up to the end, or to a byte that is in no query. */
-static int
+static void
 take_parameters(struct table *t, struct reader *in)
 {
 	uint8_t *room = t->room;
@@ -407,14 +456,13 @@ take_parameters(struct table *t, struct reader *in)
 			has_form = take_forms(t, in);
 		if (in->p > in->end) {
 			in->p = in->end;
-			return 0;
+			return;
 		}
 		if (has_form || t->count == TABLE_MAX)
 			continue;
-		if (take_copied(t, in, &room) < 0)
-			return -1;
+		take_copied(t, in, &room);
 		if (in->p == in->end || *in->p != '&')
-			return 0;
+			return;
 		in->p++;
 	}
 }
@@ -427,21 +475,20 @@ url_copy_query(struct reader *in, const struct url_rules *rules, uint8_t *to)
 	uint8_t *start = to;
 	struct table t;
 
-	if (rules->ignore[0] == '\0' && !rules->sort && !sorts_whole)
+	if (!leaves_out(rules) && !rules->sort && !sorts_whole)
 		return url_copy(in, IN_QUERY, to);
 	t.rules = rules;
 	t.order = sorts_whole ? URL_BY_WHOLE : URL_BY_NAME;
 	t.sorts = rules->sort || sorts_whole;
-	t.needs_names = rules->ignore[0] != '\0' ||
-	    rules->switches & URL_VALUES;
+	t.needs_names = leaves_out(rules) || rules->switches & URL_VALUES;
 	t.is_long = 0;
-	t.is_as_read = rules->switches & URL_FORM && !t.needs_names;
+	t.is_as_read = rules->switches & URL_FORM &&
+	    !(rules->switches & URL_VALUES);
 	t.last_first = 0;
 	t.count = 0;
 	t.to = to;
 	t.room = to + URL_QUERY_ROOM(in->end - in->p);
-	if (take_parameters(&t, in) < 0)
-		return NULL;
+	take_parameters(&t, in);
 	if (t.is_as_read) {
 		memcpy(to, query, (size_t)(in->p - query));
 		return to + (in->p - query);

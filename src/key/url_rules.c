@@ -11,7 +11,8 @@ static const struct {
 } switches[] = {
 	{ "form", URL_FORM }, { "scheme", URL_SCHEME }, { "www", URL_WWW },
 	{ "slash", URL_SLASH }, { "values", URL_VALUES },
-	{ "numbers", URL_NUMBERS },
+	{ "numbers", URL_NUMBERS }, { "fragment", URL_FRAGMENT },
+	{ "tracking", URL_TRACKING },
 };
 #define SWITCHES (sizeof switches / sizeof *switches)
 

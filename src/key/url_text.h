@@ -45,8 +45,12 @@ struct reader {
 /*
  * Copy bytes of these classes, normalizing percent-encoding, up to the first
  * byte that is in none of them, which in->p then points to. Writes at most
- * three bytes for each. Returns the end of what was written, or NULL at an
- * invalid percent-encoding.
+ * three bytes for each. Returns the end of what was written.
+ *
+ * A percent sign without two hexadecimal digits after it is an ordinary byte
+ * where the classes have ENCODED, and stays; elsewhere, the result is NULL.
+ * No digit that would make an escape of it is decoded, so that the text that
+ * is written means the same when it is read again.
  */
 uint8_t *url_copy(struct reader *in, unsigned classes, uint8_t *to);
 

@@ -450,16 +450,23 @@ PORTS = {b"http": b"80", b"https": b"443", b"ws": b"80", b"wss": b"443",
 
 def url_text(text, more):
     """With its percent-encoding normal; ValueError: it has other bytes."""
-    pattern = re.compile(rb"%%([0-9A-Fa-f]{2})|([%b%b%b])" % (
-        UNRESERVED, SUB, more))
+    lone = b"%" if ENCODED in more else b""
+    pattern = re.compile(rb"%%([0-9A-Fa-f]{2})|([%b%b%b%b])" % (
+        UNRESERVED, SUB, more, lone))
     need(not pattern.sub(b"", text), "byte that is not allowed")
-
-    def one(match):
+    out = b""
+    for match in pattern.finditer(text):
         c = match[2] or bytes([int(match[1], 16)])
         if match[2] and not re.match(b"[" + ENCODED + b"]", c):
-            return c
-        return c if re.match(b"[" + UNRESERVED + b"]", c) else b"%%%02X" % c[0]
-    return pattern.sub(one, text)
+            out += c
+        elif re.match(b"[" + UNRESERVED + b"]", c) and not (
+                # it would complete what is no escape
+                re.search(rb"%[0-9A-Fa-f]?\Z", out) and
+                re.match(rb"[0-9A-Fa-f]", c)):
+            out += c
+        else:
+            out += b"%%%02X" % c[0]
+    return out
 
 
 def url_names(ignore):
@@ -478,7 +485,18 @@ def url_host(host):
     if not re.fullmatch(rb"[vV][0-9A-Fa-f]+\.[%b%b:]+" % (UNRESERVED, SUB),
                         host[1:-1]):
         need(b"%" not in host, "zone")
-        ipaddress.IPv6Address(host[1:-1].decode("ascii"))
+        number = int(ipaddress.IPv6Address(host[1:-1].decode("ascii")))
+        # groups of hexadecimal digits, the longest run of zeros left out
+        groups = ["%x" % (number >> 16 * i & 0xffff) for i in range(7, -1, -1)]
+        for n in range(8, 1, -1):
+            at = [i for i in range(9 - n) if groups[i:i + n] == ["0"] * n]
+            if at:
+                groups[at[0]:at[0] + n] = [""]
+                break
+        text = ":".join(groups)
+        text = ":" + text if text.startswith(":") else text
+        text = text + ":" if text.endswith(":") else text
+        host = b"[" + (text or "::").encode() + b"]"
     return host.lower()
 
 
@@ -498,13 +516,17 @@ def url_path(path, authority):
     return b"/." + path if not authority and path.startswith(b"//") else path
 
 
-SWITCHES = b"form scheme www slash values numbers".split()
+SWITCHES = (b"form scheme www slash values numbers fragment tracking").split()
+TRACKING = (
+    b"utm_*,gclid,gclsrc,dclid,gbraid,wbraid,fbclid,msclkid,twclid,ttclid,yclid,"
+    b"igshid,mc_cid,mc_eid,_hsenc,_hsmi,mkt_tok,oly_anon_id,oly_enc_id,vero_id,"
+    b"wickedid,_ga,_gl")
 
 
 def url_form(parameter):
     """As application/x-www-form-urlencoded has it."""
     def encode(text):
-        text = re.sub(rb"%(..)", lambda m: bytes([int(m[1], 16)]),
+        text = re.sub(rb"%([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]),
                       text.replace(b"+", b" "))
         return re.sub(rb"[^%b ]" % UNRESERVED, lambda m: b"%%%02X" % ord(m[0]),
                       text, flags=re.S).replace(b" ", b"+")
@@ -535,6 +557,7 @@ def url_normal(line, ignore, sort, switches):
             port = (port or b"").lstrip(b"0") or (b"0" if port else b"")
             host = url_host(host)
             if b"www" in switches:
+                host = re.sub(rb"(?<=.)\.\Z", b"", host)
                 host = re.sub(rb"^www[0-9]*\.(?=.)", b"", host)
             url += b"//" + url_text(user, b":") + at + host
             url += b":" + port if port not in (b"", PORTS.get(scheme)) else b""
@@ -547,9 +570,11 @@ def url_normal(line, ignore, sort, switches):
         if query is not None:
             query = url_text(query, b":@/?" + ENCODED)
             kept = query.split(b"&")
+            if b"tracking" in switches:
+                ignore = ignore + b"," + TRACKING if ignore else TRACKING
             if ignore:
                 names = re.compile(b"|".join(
-                    b"(?:%..|[^%])*".join(map(re.escape, name.split(b"*")))
+                    b"(?:%[0-9A-F]{2}|[^%]|%(?![0-9A-F]{2}))*".join(map(re.escape, name.split(b"*")))
                     for name in ignore.split(b",")), re.S)
                 kept = [p for p in kept
                         if not names.fullmatch(p.partition(b"=")[0])]
@@ -560,6 +585,11 @@ def url_normal(line, ignore, sort, switches):
             if b"values" in switches:
                 kept = sorted({p.partition(b"=")[0] for p in kept} - {b""})
             url += b"?" + b"&".join(kept) if kept else b""
+        if b"fragment" in switches:
+            fragment = line.partition(b"#")[2]
+            url += b"#" + b"#".join(
+                url_text(part, b":@/?" + ENCODED)
+                for part in fragment.split(b"#")) if fragment else b""
         return url
     except (ValueError, AttributeError):
         return None

@@ -444,7 +444,10 @@ recipe() {
 		taken key=1\nfield-separator=22\n
 		taken url\n
 		taken url=form\n
-		taken url=form,scheme,www,slash,values,numbers\nurl-sort\n
+		taken url=form,scheme,www,slash,values,numbers,fragment,tracking\nurl-sort\n
+		taken url=tracking\nurl-ignore=a%%zz%%3A\n
+		refused url=tracking,form\n
+		refused url\nurl-ignore=%%3a\n
 		refused url=\n
 		refused url=www,form\n
 		refused url=form,form\n

@@ -478,7 +478,8 @@ static void
 check_switches(const char *text)
 {
 	static const char *const names[] = { "form", "scheme", "www", "slash",
-		"values", "numbers" };
+		"values", "numbers", "fragment", "tracking" };
+	const size_t count = sizeof names / sizeof *names;
 	unsigned switches = 0, wanted = 0, again = 0;
 	int result = url_switches_parse(text, &switches), right = 1;
 	char list[URL_SWITCHES_TEXT];
@@ -486,10 +487,10 @@ check_switches(const char *text)
 	for (const char *p = text;; p++) {
 		size_t n = strcspn(p, ","), i = 0;
 
-		while (i < 6 && (strlen(names[i]) != n ||
+		while (i < count && (strlen(names[i]) != n ||
 		    memcmp(p, names[i], n) != 0))
 			i++;
-		right &= i < 6;
+		right &= i < count;
 		wanted |= 1u << i;
 		p += n;
 		if (*p == '\0')

@@ -384,16 +384,17 @@ with open(os.path.join(HERE, "..", "keys", "url.txt"), "rb") as table:
                  if line[:1] in b"=!-"]
 for number, spelling in enumerate(spellings):
     write("url", "%03d" % number,
-          bytes([number % 10, number * 11 % 64]) + spelling)
+          bytes([number % 10, number * 11 % 256]) + spelling)
 QUERIES = [
     b"b=2&a=1&a=0&&c&=d&a=1", b"b=%2B+%20%26%3d&b=++&a=b=c&%61=%7e",
     b"&".join(b"%d=%d" % (i * 37 % 100, i) for i in range(200)),
     b"&".join(b"a" * (i * 29 % 70) + b"=" + b"b" * (i * 13 % 70)
               for i in range(70)),
     b"&".join(b"x%d" % (i % 5) for i in range(130)), b"a=%zz&b", b"b&a=\1",
-    b"b=c.d./.&a=:@&b%25=%80", b"", b"&", b"utm_a=1&utm_b&a=1"]
+    b"b=c.d./.&a=:@&b%25=%80", b"", b"&", b"utm_a=1&utm_b&a=1",
+    b"gclid=1&b&_ga&%%34=%&%2", b"oly_enc_id=1&a=1&mc_eix#%7e##%4%31"]
 for number, query in enumerate(QUERIES):
-    for switches in 0, 1, 0x10, 0x11, 0x2f:
+    for switches in 0, 1, 0x10, 0x11, 0x2f, 0x40, 0x81, 0xc1:
         for rules in range(10):
             write("url", "query-%d-%d-%d" % (number, switches, rules),
                   bytes([rules, switches]) + b"http://www.a/1/?" + query)
@@ -402,8 +403,10 @@ for number, (start, end) in enumerate([
         ("https://www.", "/"), ("ftp://www7.a", "/1/"), ("http:www.a", "/"),
         ("tel:", "123"), ("\ufeff \t\0http://WWW.a", "/./ \r\n"),
         ("http://a.www.b", "/00/.."), (" \ufeffhttp:", "//a/"), ("http://www.www.a", "?/"),
-        ("http://[::1]", "/www.a/12/"), ("http://www.a", "/x/?b/c/#?d")]):
-    for switches in 2, 4, 8, 14, 32, 46:
+        ("http://[::1]", "/www.a/12/"), ("http://www.a", "/x/?b/c/#?d"),
+        ("http://www.a.", "/b/#"), ("http://A.:80", "/#/%zz"),
+        ("http://[0:0::1:0:0:0]", "/1%/"), ("http://[1:2:3:4:5:6:7::]", "")]):
+    for switches in 2, 4, 8, 14, 32, 46, 64, 68, 72:
         write("url", "switches-%d-%d" % (number, switches),
               bytes([0, switches]) + (start + end).encode())
 

@@ -6,6 +6,8 @@
  * An input is a byte that says what is left out and sorted, a byte of switches,
  * and an address.
  */
+#include <ctype.h>
+
 #include "bits/scan.h"
 #include "fuzz.h"
 #include "key/url.h"
@@ -32,6 +34,13 @@ is_unreserved(int c)
 	    (c >= '0' && c <= '9') || (c != '\0' && strchr("-._~", c) != NULL);
 }
 
+static int
+is_escape(const char *p, const char *end)
+{
+	return end - p >= 3 && *p == '%' && isxdigit((unsigned char)p[1]) &&
+	    isxdigit((unsigned char)p[2]);
+}
+
 /* Does the pattern match all of the name? */
 static int
 matches(const char *p, const char *p_end, const char *name, const char *end)
@@ -41,13 +50,17 @@ matches(const char *p, const char *p_end, const char *name, const char *end)
 	if (*p != '*')
 		return name < end && *p == *name &&
 		    matches(p + 1, p_end, name + 1, end);
-	for (;; name += *name == '%' ? 3 : 1) {
+	for (;; name += is_escape(name, end) ? 3 : 1) {
 		if (matches(p + 1, p_end, name, end))
 			return 1;
 		if (name >= end)
 			return 0;
 	}
 }
+
+#define TRACKING "utm_*,gclid,gclsrc,dclid,gbraid,wbraid,fbclid,msclkid," \
+	"twclid,ttclid,yclid,igshid,mc_cid,mc_eid,_hsenc,_hsmi,mkt_tok," \
+	"oly_anon_id,oly_enc_id,vero_id,wickedid,_ga,_gl"
 
 static int
 is_ignored(const char *list, const char *name, const char *end)
@@ -74,7 +87,7 @@ put_form(struct text *to, const char *p, const char *end)
 			put(to, '=');
 			continue;
 		}
-		if (c == '%') {
+		if (is_escape(p, end)) {
 			memcpy(digits, p + 1, 2);
 			c = (int)strtol(digits, NULL, 16);
 			p += 2;
@@ -143,6 +156,8 @@ put_query(const struct url_rules *rules, const char *p, const char *end,
 		if (switches & URL_VALUES && equals != NULL)
 			form.nbytes = (size_t)(equals - form.data);
 		if (!is_ignored(rules->ignore, p, p + name) &&
+		    !(switches & URL_TRACKING &&
+		    is_ignored(TRACKING, p, p + name)) &&
 		    !(whole && form.nbytes == start)) {
 			list[count] = (struct parameter){ form.data + start,
 				form.nbytes - start, form.nbytes - start,
@@ -196,7 +211,8 @@ static void
 model(const struct url_rules *rules, const char *normal, struct text *to)
 {
 	const char *p = normal, *query = p + strcspn(p, "?");
-	const char *authority = strchr(p, ':') + 1, *host, *path;
+	const char *authority = strchr(p, ':') + 1, *host, *path, *port;
+	int dot;
 
 	to->nbytes = 0;
 	if (strncmp(authority, "//", 2) == 0) {
@@ -210,14 +226,20 @@ model(const struct url_rules *rules, const char *normal, struct text *to)
 			p = authority;
 		while (p < host)
 			put(to, *p++);
+		port = host + strcspn(host, ":/?");
+		port = *host == '[' ? host : port;
+		dot = rules->switches & URL_WWW && port - host > 1 &&
+		    port[-1] == '.';
 		if (rules->switches & URL_WWW && strncmp(p, "www", 3) == 0) {
 			size_t n = 3 + strspn(p + 3, "0123456789");
 
-			if (p[n] == '.' && strcspn(p + n + 1, ":/") > 0)
+			if (p[n] == '.' && p + n + 1 < port - dot)
 				p += n + 1;
 		}
-		while (p < path)
-			put(to, *p++);
+		for (; p < path; p++) {
+			if (!(dot && p == port - 1))
+				put(to, *p);
+		}
 		put_path(rules->switches, path, query, to);
 	} else {
 		while (p < query)
@@ -225,6 +247,58 @@ model(const struct url_rules *rules, const char *normal, struct text *to)
 	}
 	if (*query == '?')
 		put_query(rules, query + 1, query + strlen(query), to);
+}
+
+/* Would there be an escape with this byte that there isn't now? */
+static int
+makes_escape(const struct text *to, int c)
+{
+	char end[4] = { to->data[to->nbytes - 2], to->data[to->nbytes - 1],
+		(char)c, '0' };
+
+	return is_escape(end, end + 3) || is_escape(end + 1, end + 4);
+}
+
+/*
+ * Add the fragment of an address that has a key. Returns 0 if that has none
+ * then, because a byte is in no URL.
+ */
+static int
+put_fragment(struct key url, struct text *to)
+{
+	const char *p = (const char *)url.data, *end = p + url.nbytes;
+	const char *plain = "!$&'()*+,;=:@/?-._~#";
+	char digits[3] = "";
+
+	while (end > p && (unsigned char)end[-1] <= ' ')
+		end--;
+	while (p < end && *p != '#')
+		p++;
+	if (end - p < 2)
+		return 1;
+	for (; p < end; p++) {
+		int c = (unsigned char)*p, escape = is_escape(p, end);
+
+		if (escape) {
+			memcpy(digits, p + 1, 2);
+			c = (int)strtol(digits, NULL, 16);
+			p += 2;
+		}
+		if (!escape && (c == '%' || isalnum(c) ||
+		    (c != 0 && strchr(plain, c) != NULL))) {
+			put(to, (char)c);
+		} else if (escape && is_unreserved(c) &&
+		    !makes_escape(to, c)) {
+			put(to, (char)c);
+		} else if (escape || c == '\t' || c >= 0x80 ||
+		    (c != 0 && strchr(" \"<>[]\\^`{|}", c) != NULL)) {
+			to->nbytes += (size_t)sprintf(to->data + to->nbytes,
+			    "%%%02X", (unsigned)c);
+		} else {
+			return 0;
+		}
+	}
+	return 1;
 }
 
 /* --- */
@@ -247,7 +321,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
 	unsigned flags = (unsigned)take(&in, 1);
 	const struct url_rules rules = {
 		lists[(flags >> 1) % (sizeof lists / sizeof *lists)],
-		(int)(flags & 1), (unsigned)take(&in, 1) % 64 };
+		(int)(flags & 1), (unsigned)take(&in, 1) };
 	uint8_t *data = room_for(in.nbytes + LOOPS_PADDING);
 	uint8_t *to = room_for(URL_ROOM(in.nbytes));
 	uint8_t *short_way = room_for(URL_ROOM(in.nbytes)), *again;
@@ -274,11 +348,14 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
 	MUST((key.data == NULL) == (n == 0) && key.nbytes == n &&
 	    (n == 0 || memcmp(key.data, to, n) == 0));
 	/* the key by the rules */
-	want.data = malloc(4 * n + 16);
+	want.data = malloc(4 * n + 3 * in.nbytes + 16);
 	MUST(want.data != NULL);
 	want.nbytes = 0;
-	if (n > 0)
+	if (n > 0) {
 		model(&rules, (const char *)normal.data, &want);
+		if (rules.switches & URL_FRAGMENT && !put_fragment(url, &want))
+			want.nbytes = 0;
+	}
 	n = url_normalize(&rules, url, to);
 	MUST(n == want.nbytes && memcmp(to, want.data, n) == 0);
 	key = url_key(&rules, url, short_way);

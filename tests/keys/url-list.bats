@@ -33,6 +33,10 @@ differ_by() {
 	differ_by form 'http://a/b%20c' 'http://a/b+c'
 	differ_by form 'http://a/b%2Fc' 'http://a/b/c'
 	differ_by form 'http://a/?=1' 'http://a/?1'
+	# a percent sign that encodes nothing is a byte of the text
+	same_by form 'HTTP://a/?b=100%&a=%zz' 'http://a/?a=%25zz&b=100%25'
+	same_by form 'http://a/?a=%4%31' 'http://a/?a=%2541'
+	differ_by form 'http://a/?a=%4%31' 'http://a/?a=A'
 	# it decides the order, too
 	printf 'http://a/?b=2&b=1\nhttp://a/?b=1&b=2\n' >in
 	[ "$(bloomdedup --url=form --url-sort in | wc -l)" -eq 1 ]
@@ -55,6 +59,14 @@ differ_by() {
 	differ_by www http://wwwa.b/ http://a.b/
 	differ_by www http://a.www.b/ http://a.b/
 	differ_by www mailto:www.a mailto:a
+	same_by www http://a.b./c http://a.b/c
+	same_by www HTTP://www.a.b.:80/c http://a.b/c
+	same_by www 'http://a.b.?c' 'http://a.b/?c'
+	same_by www http://www.a./b http://a/b
+	differ_by www http://a../b http://a/b
+	differ_by www http://./b http:///b
+	differ_by www mailto:a. mailto:a
+	differ_by scheme http://a.b./c http://a.b/c
 	same_by slash http://a/b/ http://a/b
 	same_by slash 'http://a/b/?c/' 'http://a/b?c/'
 	same_by slash http://a/b/. http://a/b#/
@@ -81,6 +93,57 @@ differ_by() {
 	differ_by numbers http://a:1/ http://a:2/
 	differ_by numbers tel:12 tel:34
 	same_by numbers,values 'http://a/12?b=1' 'http://a/3?b=2'
+}
+
+@test "--url=fragment: the fragment is compared" {
+	differ_by fragment 'http://a/#/b' 'http://a/#/c'
+	differ_by fragment 'http://a/#!b' http://a/
+	differ_by fragment 'http://a/#b' 'http://a/?#b'
+	differ_by fragment 'http://a/##' 'http://a/#'
+	differ_by fragment 'http://a/#a%23' 'http://a/#a#'
+	same_by fragment 'http://a/#' http://a
+	same_by fragment 'HTTP://A:80/b/..#%7e%2f ' 'http://a/#~%2F'
+	same_by fragment 'http://a/#é"%' 'http://a/#%C3%a9%22%'
+	same_by fragment,form 'http://a/?b&a#/c' 'http://A/?a=&b=#/c'
+	same_by fragment,slash,scheme 'https://a/b/#/c/' 'http://a/b#/c/'
+	differ_by fragment,slash 'http://a/b/#/c/' 'http://a/b#/c'
+	differ_by fragment,form 'http://a/?b&a#/c' 'http://a/?a&b'
+	same_by fragment mailto:a#b mailto:%61#b
+	# bytes that are in no URL
+	printf 'http://a/#\x01b\nhttp://a/?b#\x7f\n' >in
+	bloomdedup --url=fragment in 2>err | cmp - in
+	grep -q '2 lines are not URLs' err
+	bloomdedup --url=fragment,form in 2>err | cmp - in
+	grep -q '2 lines are not URLs' err
+}
+
+@test "--url=tracking: parameters that say where a visitor came from" {
+	local name
+	for name in utm_source utm_ utm_x gclid gclsrc dclid gbraid wbraid \
+		fbclid msclkid twclid ttclid yclid igshid mc_cid mc_eid _hsenc \
+		_hsmi mkt_tok oly_anon_id oly_enc_id vero_id wickedid _ga _gl; do
+		same_by tracking "http://a/?b=1&$name=x" 'http://a/?b=1'
+		same_by tracking "http://a/?$name" 'http://a/'
+		same_by tracking,form "http://a/?c&$name=x%2c&b=1" 'http://a/?b=1&c'
+		same_by tracking,values "http://a/?c&$name=x&b=1" 'http://a/?b=2&c'
+		differ_by tracking "http://a/?${name^^}=1" 'http://a/'
+		differ_by form "http://a/?$name=1" 'http://a/'
+		[ "$name" = utm_ ] && continue
+		differ_by tracking,form "http://a/?x$name=1" 'http://a/'
+		differ_by tracking "http://a/?b=$name" 'http://a/?b'
+		[[ $name == utm_* ]] && continue
+		differ_by tracking "http://a/?${name}s=1" 'http://a/'
+		differ_by tracking,form "http://a/?${name%?}=1" 'http://a/'
+	done
+	differ_by tracking 'http://a/?utm=1' 'http://a/'
+	same_by tracking 'http://a/?%75tm_a=1#x' 'http://a/'
+	differ_by tracking 'http://a/?' 'http://a/'
+	# it adds to --url-ignore, and keeps the order of the others
+	[ "$(printf '%s\n' 'http://a/?gclid=1&s=2&b' 'http://a/?b' |
+		bloomdedup --url=tracking --url-ignore=s | wc -l)" -eq 1 ]
+	differ_by tracking 'http://a/?b&a&gclid=1' 'http://a/?a&b'
+	[ "$(printf '%s\n' 'http://a/?b&a&gclid' 'http://a/?a&b' |
+		bloomdedup --url=tracking --url-sort | wc -l)" -eq 1 ]
 }
 
 @test "blanks at both ends and a byte order mark are no part of a URL" {
@@ -161,6 +224,7 @@ odd_urls() {
 		    return between.join(make() for _ in range(random.randint(0, most)))
 		def byte():
 		    return pick(["a", "b", "Z", "1", "0", ".", "-", "+", "=", "&", "%41",
+		                 "%", "%4", "%31", "#",
 		                 "%2f", "%3D", "%26", "%20", "%2B", " ", ":", "@", ",",
 		                 "/", "?", "%c3", "\u00e9", "|", "~", "%7e", "!"])
 		def word():
@@ -168,6 +232,7 @@ odd_urls() {
 		        if pick([0, 1, 1]) else some(4, byte)
 		def parameter():
 		    return pick([lambda: "a", lambda: "b=1", lambda: "utm_x=2",
+		                 lambda: pick(["gclid", "_ga", "mc_eid", "mc_e", "oly_enc_id"]) + "=3",
 		                 lambda: word() + "=" + word(), word])()
 		for _ in range(int(sys.argv[2])):
 		    print(pick(["", "", "", "\ufeff", " ", "\t"]) +
@@ -175,12 +240,14 @@ odd_urls() {
 		          pick(["://", "://", "://", "://", ":", ":/"]) +
 		          pick(["", "", "", "", "u@", "u:p@"]) +
 		          pick(["www.", "www2.", "", "", "WWW.", "www.www."]) +
-		          pick(["a.b", "A", "b", "", "a.b", "[::1]", "1.2.3.4"]) +
+		          pick(["a.b", "A", "b", "", "a.b", "[::1]", "1.2.3.4", "a.b.", "A.",
+		                "[1:0:0::F]", "[::ffff:1.2.3.4]", "[0:0::]",
+		                "[2:0:0:3:0:0:4:5]", "[1:2:3:4:5:6:7::]"]) +
 		          pick(["", "", "", ":", ":80", ":443", ":0081"]) +
 		          pick(["", "/", "/"]) + some(4, word, "/") +
 		          pick(["", "", "/", "//"]) +
 		          pick(["", "?", "?"]) + some(pick([2, 5, 80]), parameter, "&") +
-		          pick(["", "", "#x", "\r", " "]))
+		          pick(["", "", "#x", "\r", " ", "#", "#/" + word()]))
 	END
 }
 
@@ -209,6 +276,12 @@ odd_urls() {
 		--url=numbers
 		--url=form,scheme,www,slash
 		--url=form,scheme,www,slash,values,numbers
+		--url=fragment
+		--url=fragment,www,slash
+		--url=tracking
+		--url=tracking --url-sort --url-ignore=b
+		--url=form,fragment,tracking
+		--url=form,scheme,www,slash,values,numbers,fragment,tracking
 	END
 	# with every instruction set
 	bloomdedup key --url=form,slash in >ours 2>err
@@ -218,8 +291,24 @@ odd_urls() {
 	done
 }
 
+@test "the table of the manual, in both readers" {
+	local switches line key count=0
+	while IFS=$'\t' read -r switches line key; do
+		count=$((count + 1))
+		[ "$switches" != - ] || switches=
+		rm -f seen
+		bloomdedup create -n 100 --url${switches:+=$switches} seen
+		[ "$(bloomdedup key -f seen <<<"$line")" = "$key" ]
+		[ "$(python3 -S "$ROOT/tests/format/reader.py" --keys seen \
+			<<<"$line")" = "$key" ]
+	done < <(awk '/^\.It .* Ta Li .*:/ { line = $2 == "Li" ? $3 : $2; text = $NF }
+		/^\.It Ta Li / { print line "\t" text "\t" $NF }' \
+		"$ROOT/man/bloomdedup.5")
+	[ "$count" -eq 9 ]
+}
+
 @test "a switch only joins, and a key is its own key" {
-	local switches=(form scheme www slash values numbers) set bit list
+	local switches=(form scheme www slash values tracking) set bit list
 	# each in another spelling, too, which is normalized in the long way
 	odd_urls 2 "$(short_or_long 500 10000)" >odd
 	sed 's/^http/HTTP/' odd | cat odd - >in
@@ -233,6 +322,7 @@ odd_urls() {
 			>keys.$set
 		# www and slash leave out one of each, and there may be another
 		grep -avE -e '//([^/?@]*@)?www[0-9]*\.' -e '^[^?]*/(\?|$)' \
+			-e '//[^/?]*\.([:/?]|$)' \
 			keys.$set >once
 		bloomdedup key --url${list:+=$list} once 2>err | cmp once -
 	done

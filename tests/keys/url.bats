@@ -40,6 +40,10 @@ same() {
 	same 'http://a/?a=1' 'http://a/' --url-ignore='*'
 	same 'http://a/?' 'http://a/' --url-ignore='*'
 	same 'http://a/?&#x' 'http://a/' --url-ignore='a,*'
+	same 'http://a/?100%=1&%zz&c' 'http://a/?c' --url-ignore='100%,%z*'
+	same 'http://a/?%4%31' 'http://a/' --url-ignore='%4%31'
+	same 'http://a/?%zza' 'http://a/' --url-ignore='*a'
+	run ! same 'http://a/?%4%31' 'http://a/' --url-ignore=A
 	same 'http://a/?xaybz=1&c' 'http://a/?c' --url-ignore='x*y*z'
 	same 'http://a/?b&a&b=2' 'http://a/?a' --url-ignore='b'
 	run ! same 'http://a/?id=1' 'http://a/?id=2' --url-ignore='i,d,id_*'
@@ -49,7 +53,7 @@ same() {
 	run ! same 'http://a/?' 'http://a/' --url-ignore='id'
 	run ! same 'http://a/?&' 'http://a/?' --url-ignore='id'
 	run ! same 'http://a/?b=id' 'http://a/?b' --url-ignore='id'
-	for list in '' , a, ,a a,,b a=b 'a&b' $'a\nb' %zz; do
+	for list in '' , a, ,a a,,b a=b 'a&b' $'a\nb' $'a\x7f'; do
 		fails 2 --url-ignore bloomdedup --url --url-ignore="$list"
 	done
 	fails 2 'add --url' bloomdedup --url-ignore=a
