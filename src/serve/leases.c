@@ -34,7 +34,7 @@
 struct lease {
 	struct digest digest;
 	uint64_t deadline;
-	uint32_t lessor;
+	uint32_t lessor;         /* LESSOR_NONE: the place is free */
 	uint32_t chained;        /* the next of its chain, or free place */
 	uint32_t next, previous; /* in the ring of its bucket */
 };
@@ -54,6 +54,9 @@ struct leases {
 	uint32_t used;         /* places, of the array's, that were touched */
 	uint32_t free;         /* the first free place of those, or NONE */
 	uint64_t tick;         /* the bucket that is emptied next */
+	uint64_t lost;         /* leases of dropped lessors that are still in
+	                        * places; counters.live is without them */
+	uint32_t cursor;       /* the place where the search for them goes on */
 	struct lessor *lessors;
 	uint32_t lessor_count; /* numbers given so far; the first is none */
 	uint32_t lessor_capacity;
@@ -163,6 +166,8 @@ leases_drop_lessor(struct leases *l, uint32_t number)
 		return;
 	l->lessors[number].name = NULL;
 	l->lessors[number].expired = 0;
+	l->counters.live -= l->lessors[number].live;
+	l->lost += l->lessors[number].live;
 	free_if_over(l, number);
 }
 
@@ -263,9 +268,32 @@ remove_lease(struct leases *l, uint32_t i)
 	leave_bucket(l, i);
 	lease->chained = l->free;
 	l->free = i;
-	l->counters.live--;
+	if (lessor->name != NULL)
+		l->counters.live--;
+	else
+		l->lost--;
 	lessor->live--;
 	free_if_over(l, lease->lessor);
+	lease->lessor = LESSOR_NONE;
+}
+
+/*
+ * Free places of leases whose lessor was dropped: look at `count` places, or at
+ * fewer if none is lost any more.
+ */
+static void
+free_lost_places(struct leases *l, uint32_t count)
+{
+	for (; count > 0 && l->lost > 0; count--) {
+		uint32_t lessor;
+
+		if (l->cursor < BUCKETS || l->cursor >= l->used)
+			l->cursor = BUCKETS;
+		lessor = l->leases[l->cursor].lessor;
+		if (lessor != LESSOR_NONE && l->lessors[lessor].name == NULL)
+			remove_lease(l, l->cursor);
+		l->cursor++;
+	}
 }
 
 /* Its deadline has come. */
@@ -315,8 +343,11 @@ static void
 insert(struct leases *l, uint32_t lessor, struct digest digest,
     uint64_t deadline)
 {
-	uint32_t *chain = chain_of(l, digest), i = l->free;
+	uint32_t *chain = chain_of(l, digest), i;
 
+	while (l->free == NONE && l->used == BUCKETS + l->most)
+		free_lost_places(l, 1);
+	i = l->free;
 	if (i != NONE)
 		l->free = l->leases[i].chained;
 	else
@@ -406,7 +437,8 @@ leases_sweep(struct leases *l, uint64_t now)
 {
 	uint64_t tick = now / LEASES_LATE;
 
-	if (l->counters.live == 0 && l->tick < tick)
+	free_lost_places(l, LEASES_A_SWEEP);
+	if (l->counters.live + l->lost == 0 && l->tick < tick)
 		l->tick = tick;
 	for (int n = 0; n < LEASES_A_SWEEP && l->tick < tick; ) {
 		uint32_t bucket = (uint32_t)(l->tick % BUCKETS);

@@ -76,8 +76,8 @@ void leases_free(struct leases *leases); /* NULL is none */
 uint32_t leases_add_lessor(struct leases *leases, const char *name);
 
 /*
- * Forget a lessor and its leases. Their places are free again when their time
- * is up. LESSOR_NONE is none.
+ * Forget a lessor and its leases, whose places are free at once. LESSOR_NONE is
+ * none.
  */
 void leases_drop_lessor(struct leases *leases, uint32_t lessor);
 

@@ -29,9 +29,7 @@ static struct {
 	uint64_t deadline;
 } model[LESSORS][SUBKEYS];
 static struct lease_counters counts;
-/* Deadlines of leases whose lessor was dropped: they only take places. */
-static uint64_t dropped[EPISODE];
-static size_t dropped_count;
+/* Leases whose lessor was dropped. */
 static uint64_t dropped_live;
 /* Of those, had ended before: swept, and counted as expired, or not. */
 static uint64_t unsure;
@@ -133,8 +131,6 @@ places_since(uint64_t since)
 	for (unsigned i = 0; i < LESSORS * SUBKEYS; i++)
 		n += model[i / SUBKEYS][i % SUBKEYS].granted &&
 		    model[i / SUBKEYS][i % SUBKEYS].deadline > since;
-	for (size_t i = 0; i < dropped_count; i++)
-		n += dropped[i] > since;
 	return n;
 }
 
@@ -150,20 +146,24 @@ sweep(void)
 	    live <= places_since(now - LEASES_LATE);
 }
 
-static void
+/* Its places are free at once. */
+static int
 drop_a_lessor(void)
 {
 	unsigned i = below(LESSORS);
+	uint64_t others = leases_counters(leases)->live -
+	    leases_of_lessor(leases, lessors[i]);
 
 	leases_drop_lessor(leases, lessors[i]);
 	for (unsigned j = 0; j < SUBKEYS; j++) {
 		if (!model[i][j].granted)
 			continue;
 		*(is_live(i, j) ? &dropped_live : &unsure) += 1;
-		dropped[dropped_count++] = model[i][j].deadline;
 		model[i][j].granted = 0;
 	}
 	lessors[i] = leases_add_lessor(leases, names[i]);
+	return leases_counters(leases)->live == others &&
+	    leases_of_lessor(leases, lessors[i]) == 0;
 }
 
 /* When all have ended, the counters say what became of each. */
@@ -197,7 +197,6 @@ episode(void)
 	leases = leases_new(MOST, &error);
 	memset(model, 0, sizeof model);
 	counts = (struct lease_counters){ 0 };
-	dropped_count = 0;
 	dropped_live = unsure = 0;
 	draw(digests, SUBKEYS);
 	/* some share a chain, and some only differ in their other half */
@@ -215,9 +214,8 @@ episode(void)
 			now += some_length() / (1 + below(100));
 			agreed &= sweep();
 		}
-		if (drops && below(200) == 0 &&
-		    dropped_count + SUBKEYS < EPISODE)
-			drop_a_lessor();
+		if (drops && below(50) == 0)
+			agreed &= drop_a_lessor();
 	}
 	agreed = agreed && check_end(drops);
 	leases_free(leases);
@@ -281,6 +279,30 @@ test_shares(void)
 	leases_free(leases);
 }
 
+/* A lessor that comes again and again never meets what it left behind. */
+static void
+test_places(void)
+{
+	int granted = 0;
+	uint32_t one, other;
+
+	leases = leases_new(8, &error);
+	other = leases_add_lessor(leases, "b");
+	for (int i = 0; i < 4; i++)
+		leases_grant(leases, other, random_digest(), HOUR, HOUR);
+	for (int i = 0; i < 100; i++) {
+		one = leases_add_lessor(leases, "a");
+		while (leases_grant(leases, one, random_digest(), HOUR,
+		    HOUR) == LEASE_GRANTED)
+			granted++;
+		leases_drop_lessor(leases, one);
+	}
+	tap_ok(granted == 400 && leases_counters(leases)->live == 4 &&
+	    leases_of_lessor(leases, other) == 4,
+	    "the places of a dropped lessor are free at once");
+	leases_free(leases);
+}
+
 static void
 test_lessors(void)
 {
@@ -298,10 +320,10 @@ test_lessors(void)
 	leases_drop_lessor(leases, next);
 	tap_ok(leases_add_lessor(leases, "b") == next,
 	    "a number is used again when it has no leases");
-	leases_sweep(leases, 3 * HOUR);
+	leases_sweep(leases, HOUR);
 	tap_ok(leases_counters(leases)->live == 0 &&
 	    leases_add_lessor(leases, "c") == one,
-	    "or when these have ended");
+	    "or when their places are free");
 	leases_free(leases);
 }
 
@@ -338,6 +360,7 @@ main(int argc, char **argv)
 	test_model(steps);
 	test_sweeps();
 	test_shares();
+	test_places();
 	test_lessors();
 	test_none();
 	test_too_many();
