@@ -53,9 +53,128 @@ EXAMPLES=$ROOT/man/examples
 	recipe 'JSON Lines and CSV' texts.jsonl people.csv
 }
 
+@test "DATA SETS: many files, by names on standard input, and by xargs" {
+	recipe 'Many files'
+	# the next run adds what is new, below the one header
+	printf 'id,mail\n5,a\n6,d\n' >tables/3.csv
+	page_examples "$PAGE" 'Many files' | sed -n '/xargs/,/append$/p' |
+		cut -c 3- >again
+	bash again
+	tail -n 2 mail.csv | cmp - <(printf '4,c\n6,d\n')
+	[ "$(grep -c id,mail mail.csv)" -eq 1 ]
+}
+
+@test "DATA SETS: records of several lines" {
+	recipe 'Records of several lines'
+	"$HELPER" lines 4000 5 | tr -d '\t' >reads
+	paste - - - - <reads | shuf --random-source=reads | tr '\t' '\n' |
+		cat reads - | gzip >reads.gz
+	for threads in 1 2; do
+		gzip -dc reads.gz | paste - - - - |
+			bloomdedup -j $threads -t $'\t' -k 2 | tr '\t' '\n' |
+			cmp reads -
+	done
+}
+
+@test "DATA SETS: compressed output, killed at any moment" {
+	recipe 'Compressed output' compressed
+	rm ./*.gz seen.bloom
+	"$HELPER" lines 100000 >all
+	kills=0
+	for ((i = 0; i < $(times 20 200); i++)); do
+		setsid sh compressed $i.gz all 2>said 3>&- &
+		sleep 0.0$((RANDOM % 100))
+		! kill -KILL -$! 2>/dev/null || ((++kills))
+		wait $! || true
+	done
+	[ $kills -gt 0 ]
+	sh compressed last.gz all
+	gzip -dc ./*.gz | sort -u | cmp - <(sort all)
+	run -2 sh compressed last.gz all
+}
+
 @test "DATA SETS: decontamination, by equal texts and by runs of words" {
 	needs jq
 	recipe Decontamination tests.jsonl corpus.jsonl runs
+}
+
+@test "COMPARING LISTS: gone, new and changed, and again after a kill" {
+	recipe 'COMPARING LISTS'
+	page_examples "$PAGE" 'COMPARING LISTS' | sed -n 's/^[$>] //p' |
+		sed '/printf/d' >compare
+	"$HELPER" lines 30000 | sed 's/,/;/g; s/.*/&,a/' >old.csv
+	sed '1~3d; 2~3s/a$/b/' old.csv >new.csv
+	echo new,a >>new.csv
+	for ((i = 0; i < $(times 20 200); i++)); do
+		timeout -s KILL 0.0$((RANDOM % 100)) bash compare >out || true
+	done
+	bash compare >out
+	{ sed -n '1~3p' old.csv && echo new,a && sed -n '2~3s/a$/b/p' old.csv; } |
+		sed '/^new,a$/!b' >wanted
+	sort wanted | cmp - <(sort out)
+}
+
+@test "EVERY COPY: the last copy instead of the first" {
+	recipe 'The last copy instead of the first'
+}
+
+@test "LOGS: the first time that something is seen, at once" {
+	recipe 'The first time that something is seen' logins.csv
+	needs_faketime
+	mkfifo in
+	bloomdedup -f logins.bloom <in >alerts 3>&- &
+	exec 7>in
+	echo '09:30,bob,192.0.2.7,web' >&7
+	echo '09:40,bob,198.51.100.4,web' >&7
+	until_true grep -q 09:40 alerts
+	exec 7>&-
+	wait $!
+	[ "$(wc -l <alerts)" -eq 1 ]
+	# what is seen again is not remembered longer by that
+	echo '1,ann,192.0.2.1' >line
+	for day in 50 89; do
+		[ -z "$(faketime -f "+${day}d" "$BLOOMDEDUP" -f logins.bloom line)" ]
+	done
+	[ -n "$(faketime -f +120d "$BLOOMDEDUP" -f logins.bloom line)" ]
+}
+
+# after CHANGE COMMAND...: what is in `out` and `out.1` if CHANGE is done between
+# the first line of the command and the second
+after() {
+	rm -f in out out.1 seen.bloom
+	mkfifo in
+	bash -c "$2" <in 3>&- &
+	exec 7>in
+	echo a >&7
+	until_true grep -q a out
+	eval "$1"
+	echo b >&7
+	exec 7>&-
+	wait $!
+}
+
+@test "LOGS: a file that is renamed or truncated during a run" {
+	needs perl
+	for command in 'bloomdedup -f seen.bloom >>out' \
+		'bloomdedup -f seen.bloom -o out --append'; do
+		after 'mv out out.1' "$command"
+		printf 'a\nb\n' | cmp - out.1
+		[ ! -e out ]
+		after 'cp out out.1; : >out' "$command"
+		printf 'b\n' | cmp - out
+	done
+	after 'cp out out.1; : >out' 'bloomdedup -f seen.bloom >out'
+	printf '\0\0b\n' | cmp - out
+	# stopped and started again, in the place of systemctl restart
+	seq 3000000 >numbers
+	rm -f seen.bloom out
+	bloomdedup -f seen.bloom numbers >>out 3>&- &
+	until_true test -s out
+	mv out out.1
+	kill -TERM $! || true
+	wait $! || true
+	bloomdedup -f seen.bloom numbers >>out
+	cat out.1 out | cmp numbers -
 }
 
 # What can go wrong in a day is in days.bats.

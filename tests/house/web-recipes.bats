@@ -357,3 +357,104 @@ refuses() {
 	run -18 sh "$EXAMPLES/feed.sh" "$web/torn/feed"
 	stop_web
 }
+
+# stored COMMAND...: with the filter at $web/store/f; its status
+stored() {
+	status=0
+	sh "$EXAMPLES/stored-filter.sh" "$web/store/f" "$@" 2>said || status=$?
+}
+
+@test "MACHINES WITHOUT A DISK: a filter in an object store" {
+	start_web
+	seq 3 >lines
+	stored sh -c 'bloomdedup -f seen.bloom lines >>out'
+	[ "$status" -eq 0 ]
+	# another machine, which has nothing
+	rm seen.*
+	stored sh -c '{ cat lines; echo 4; } | bloomdedup -f seen.bloom >>out'
+	[ "$status" -eq 0 ]
+	cmp out <(seq 4)
+	# a command that fails, a server that does: the old filter stays
+	stored sh -c 'seq 5 | bloomdedup -f seen.bloom >>out; exit 9'
+	[ "$status" -eq 9 ]
+	touch down
+	stored sh -c 'seq 5 | bloomdedup -f seen.bloom >>out'
+	[ "$status" -eq 1 ]
+	grep -q 'status 500' said
+	rm down
+	stored sh -c 'seq 5 | bloomdedup -f seen.bloom >>out'
+	cmp out <(seq 4; echo 5; echo 5; echo 5)
+	# another machine is faster
+	mkdir slow
+	(cd slow && stored sh -c 'touch begun; until [ -e ../go ]; do sleep 0.01; done
+		seq 6 | bloomdedup -f seen.bloom >out' && echo "$status" >status) 3>&- &
+	until_true [ -e slow/begun ]
+	stored sh -c 'seq 7 | bloomdedup -f seen.bloom >>out'
+	[ "$status" -eq 0 ]
+	touch go
+	wait $!
+	[ "$(cat slow/status)" -eq 1 ]
+	grep -q 'another run was faster' slow/said
+	# an error is not an empty store
+	run -1 sh "$EXAMPLES/stored-filter.sh" "$web/status/403" true
+	[[ $output == *'status 403' ]]
+	run -2 sh "$EXAMPLES/stored-filter.sh" "$web/store/f"
+	stop_web
+}
+
+@test "MACHINES WITHOUT A DISK: killed at any moment, no line is lost" {
+	start_web
+	seq 3000 >lines
+	: >delivered
+	echo 'bloomdedup -f seen.bloom "$1" >new && cat new >>delivered' >job
+	for ((i = 1; i <= $(times 20 200); i++)); do
+		head -n $((i * 10)) lines >some
+		setsid sh "$EXAMPLES/stored-filter.sh" "$web/store/f" \
+			sh job some 2>said 3>&- &
+		sleep 0.0$((RANDOM % 100))
+		kill -KILL -$! 2>/dev/null || true
+		wait $! || true
+	done
+	# what the last of them has sent may arrive only now
+	succeeds() { stored sh job lines && [ "$status" -eq 0 ]; }
+	until_true succeeds
+	sort -n -u delivered | cmp lines -
+	stored sh job lines
+	[ ! -s new ]
+	stop_web
+}
+
+@test "MACHINES WITHOUT A DISK: the examples for Actions and Kubernetes are YAML" {
+	needs python3
+	python3 -c 'import yaml' || skip 'needs PyYAML'
+	page_examples "$PAGE" 'GitHub Actions' >actions.yaml
+	python3 - actions.yaml "$EXAMPLES/cronjob.yaml" <<-'END'
+		import sys, yaml
+		actions = yaml.safe_load(open(sys.argv[1]))
+		assert actions["steps"][1]["with"]["path"] == "seen.bloom"
+		claim, job = yaml.safe_load_all(open(sys.argv[2]))
+		assert claim["spec"]["accessModes"] == ["ReadWriteOncePod"]
+		assert job["spec"]["concurrencyPolicy"] == "Forbid"
+		pod = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+		for container in pod["initContainers"] + pod["containers"]:
+		    assert container["securityContext"]["readOnlyRootFilesystem"]
+		    assert container["volumeMounts"][0]["mountPath"] == "/data"
+	END
+}
+
+# As in a container whose root is read-only, with two volumes.
+@test "MACHINES WITHOUT A DISK: nothing is written but the filter's directory" {
+	needs_strace
+	mkdir data
+	for option in '' --sync --shared --atomic --dry-run; do
+		seq 10 | strace -f -o trace -e trace=%file,%desc \
+			"$BLOOMDEDUP" -f data/seen.bloom $option >out
+		grep -E '^[0-9]+ +(open|openat|creat)\(.*(O_WRONLY|O_RDWR|O_CREAT)' \
+			trace | grep -vE '"(/work|[^"]*/)?data|"/dev/|= -1' >written || true
+		cat written
+		[ ! -s written ]
+		rm -f data/*
+		[ "$option" != --dry-run ] || break
+		"$BLOOMDEDUP" create data/seen.bloom
+	done
+}

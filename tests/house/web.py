@@ -15,8 +15,11 @@ A GET is answered by its path:
     /flaky/X    503 to the first request, then as /page/X
     /slow/X     as /page/X, once the file `go` exists
     /file/X     the file X of the working directory
-A POST is answered with 200, or with 500 as long as the file `down` exists.
+    /store/X    what was last put there, with an ETag, or 404
+A POST is answered with 200, or with 500 as long as the file `down` exists. A PUT
+to /store/X obeys If-Match and If-None-Match, and fails with 500 in the same way.
 """
+import hashlib
 import http.server
 import os
 import socket
@@ -26,6 +29,11 @@ import time
 
 lock = threading.Lock()
 seen = set()
+stored = {}
+
+
+def etag(text):
+    return '"%s"' % hashlib.sha256(text or b"").hexdigest()
 
 
 class Web(http.server.BaseHTTPRequestHandler):
@@ -65,6 +73,8 @@ class Web(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
         elif kind == "flaky" and is_first:
             self.answer(503, b"later\n")
+        elif kind == "store":
+            self.answer_from_store()
         elif kind == "file":
             with open(rest, "rb") as file:
                 self.answer(200, file.read())
@@ -78,6 +88,34 @@ class Web(http.server.BaseHTTPRequestHandler):
         is_down = os.path.exists("down")
         self.note(b"POST " + (b"refused " if is_down else b"") + body)
         self.answer(500 if is_down else 200, b"answer\n")
+
+    def answer_from_store(self):
+        with lock:
+            text = stored.get(self.path)
+        if text is None:
+            self.answer(404)
+        else:
+            self.answer(200, text, [("ETag", etag(text))])
+
+    def do_PUT(self):
+        if self.headers.get("Expect") == "100-continue":
+            self.send_response_only(100)
+            self.end_headers()
+        length = int(self.headers["Content-Length"])
+        text = self.rfile.read(length)
+        if len(text) < length:
+            return  # from a client that was killed
+        with lock:
+            old = stored.get(self.path)
+            if os.path.exists("down"):
+                status = 500
+            elif (self.headers.get("If-None-Match") == "*" and old is not None
+                  or self.headers.get("If-Match", etag(old)) != etag(old)):
+                status = 412
+            else:
+                status = 200
+                stored[self.path] = text
+        self.answer(status)
 
     def log_message(self, *arguments):
         pass
