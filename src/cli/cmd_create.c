@@ -18,13 +18,15 @@ static int
 take_like(struct options *o, struct geometry *shape, struct hash *hash,
     struct error *error)
 {
-	const struct filter_use use = FILTER_READ;
+	struct filter_use use = FILTER_READ;
 	const struct header *h;
 	const struct layer_entry *first;
 	struct key_recipe stored;
 	struct filter *like;
-	int result = filter_open(&like, o->like, &use, error);
+	int result;
 
+	use.wait = o->run.use.wait;
+	result = filter_open(&like, o->like, &use, error);
 	if (result > 0)
 		return filter_missing(o->like, error);
 	if (result < 0)

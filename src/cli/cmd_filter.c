@@ -41,8 +41,10 @@ make_plan(const struct options *o)
 		plan.output = NULL;
 	plan.print = what_to_print(o);
 	plan.remember = !check;
-	if (check)
+	if (check) {
 		plan.use = (struct filter_use)FILTER_READ;
+		plan.use.wait = o->run.use.wait;
+	}
 	plan.atomic |= plan.to_command != NULL;
 	plan.notice = report_notice;
 	plan.tell = report_run;

@@ -356,11 +356,13 @@ print_text(const struct options *o, const struct filter *f,
 static int
 info_one(const struct options *o, const char *path, struct error *error)
 {
-	const struct filter_use use = FILTER_READ;
+	struct filter_use use = FILTER_READ;
 	struct filter *filter;
 	struct facts facts = { 0 };
-	int result = filter_open(&filter, path, &use, error);
+	int result;
 
+	use.wait = o->run.use.wait;
+	result = filter_open(&filter, path, &use, error);
 	if (result > 0)
 		return filter_missing(path, error);
 	if (result < 0)

@@ -294,7 +294,7 @@ const struct option_row option_table[] = {
 	    " in Redis; a crash may lose lines",
 	    .helps = { { ADD, "count each line as new on only one of all"
 		    " machines, with a filter in Redis" } } },
-	{ "lock-timeout", 0, "SEC", REMEMBER | CREATE | MERGE | REMOVE,
+	{ "lock-timeout", 0, "SEC", STREAM | CREATE | MERGE | REMOVE,
 	    GROUP_FILTER, .set = option_set_seconds,
 	    TO(run.use.wait.milliseconds),
 	    .allowed = "a number of seconds, such as 60; 0: no waiting",

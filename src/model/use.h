@@ -12,8 +12,8 @@
 /* The use of a filter by a run. */
 struct filter_use {
 	int writable;          /* else nothing of it is changed */
-	struct lock_wait wait; /* lock, and patience with other runs; only if
-			        * writable */
+	struct lock_wait wait; /* lock, and patience with other runs, only if
+			        * writable; and with a server */
 	int growth;            /* an enum growth, or -1: as it was made */
 	uint64_t max_bytes;    /* bytes that it may become, or UINT64_MAX */
 	int sync;              /* filter_sync must be possible */

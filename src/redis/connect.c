@@ -29,7 +29,8 @@ connect_lost(const struct address *location, const redisContext *context,
 	const char *why = context->errstr;
 
 	if (context->err == REDIS_ERR_EOF)
-		why = "the server closed the connection";
+		why = "the server closed the connection, or a proxy before it"
+		    " (client-output-buffer-limit, maxclients, a timeout?)";
 	return error_set(error, STATUS_FAILED, "%s: %s", location->shown, why);
 }
 

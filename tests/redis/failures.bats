@@ -24,6 +24,37 @@ all_are_out() {
 	echo x | cmp - out
 }
 
+@test "check says that it tries again, until --lock-timeout has passed" {
+	start
+	echo 1 | bloomdedup -f "$URL/seen" >out
+	mkfifo in
+	"$BLOOMDEDUP" check --lock-timeout=3 -f "$URL/seen" <in >out 2>err \
+		3>&- &
+	client=$!
+	exec 9>in
+	echo 1 >&9
+	until_true grep -qx 1 out
+	stop
+	echo 2 >&9
+	until_true grep -q 'trying again' err
+	exec 9>&-
+	status=0
+	wait "$client" || status=$?
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <err)" -eq 2 ]
+	grep -q 'refused$' err
+}
+
+@test "a server that closes connections: the message says why it may" {
+	start
+	echo 1 | bloomdedup -f "$URL/seen" >out
+	start_proxy --lose GET
+	fails 3 '(client-output-buffer-limit, ' \
+		bloomdedup check --lock-timeout=0 \
+		-f "redis://127.0.0.1:$PROXY/seen" /dev/null
+	stop_proxy
+}
+
 @test "a connection that is cut at any point loses no line" {
 	seq 1 3000 >in
 	places=$(printf '%s\n' 1 20 38 300 900 4100 8192 9000 12000 20000 \
