@@ -1,7 +1,8 @@
 # Packages: each is built from a clone and from the source archive, unpacked in a
-# directory with spaces in its name, compared, and used where nothing else of
-# the project is. They need Debian's tools, a registry and root's rights, so
-# they are not part of `make check`, but of `make check-packages`.
+# directory with spaces in its name, compared, installed as README says, and used
+# where nothing else of the project is. They need Debian's tools, a registry and
+# root's rights, so they are not part of `make check`, but of `make
+# check-packages`.
 load common
 
 setup_file() {
@@ -42,15 +43,76 @@ in_both() {
 	(cd one/build/packages && sha256sum --quiet -c SHA256SUMS)
 }
 
-# bare_root RELEASE: a minimal Debian at `root`.
+# bare_root RELEASE: a minimal Debian at $root, made once for all tests, with
+# what shows manual pages and completes, and with this checkout.
 bare_root() {
 	[ "$(id -u)" -eq 0 ] || skip "needs to be root"
 	needs debootstrap
-	"$ROOT/tests/bare-root" "$1" "$PWD/root"
+	root=$PWD/root-$1
+	[ ! -e "$root/root/bloomdedup" ] || return 0
+	"$ROOT/tests/bare-root" "$1" "$root"
+	in_root sh -c 'apt-get -q update && apt-get -q -y \
+		--no-install-recommends install man-db bash-completion' \
+		>out 2>&1 || { cat out && return 1; }
+	git clone -q "$ROOT" "$root/root/clone"
+	mkdir -p "$root/root/clone/build"
+	mv "$root/root/clone" "$root/root/bloomdedup"
 }
 
 in_root() {
-	chroot root env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
+	chroot "$root" env -i HOME=/root \
+		PATH=/root/.local/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
+}
+
+# readme_block HEADING KIND: README's first block of this kind below the heading.
+readme_block() {
+	awk -v heading="$1" -v fence="\`\`\`$2" '
+		$0 == heading { there = 1 }
+		there && $0 == "```" { exit }
+		inside { print }
+		there && $0 == fence { inside = 1 }' "$ROOT/README.md"
+}
+
+# does_as_readme_says WORD: the line of Install that begins with it, as it stands
+# there, in the checkout; every question is answered with yes.
+does_as_readme_says() {
+	local line
+	cp -r "$packages" "$root/root/bloomdedup/build"
+	line=$(readme_block '## Install' sh | grep "^$1 ")
+	in_root sh -c "cd /root/bloomdedup && yes | $line" >out 2>&1 ||
+		{ cat out && return 1; }
+}
+
+# is_at_hand: the program that is found in PATH says which it is, does what README
+# begins with, has its manual pages, completes options, and brings the examples
+# and the news.
+is_at_hand() {
+	local page share
+	in_root bloomdedup --version | grep "^bloomdedup $version (.*serve, redis"
+	readme_block '# bloomdedup' console >block
+	[ -s block ]
+	in_root sh -ec "cd \$(mktemp -d); $(sed -n 's/^\$ //p' block)" |
+		diff <(grep -v '^\$ ' block) -
+	for page in 1:bloomdedup 1:bloomdedup-serve 5:bloomdedup \
+		7:bloomdedup 7:bloomdedup-redis; do
+		in_root man -P cat "${page%:*}" "${page#*:}" >page 2>err ||
+			{ cat err && return 1; }
+		grep -q "^${page#*:}.${page%:*}.\|^NAME" page
+	done
+	# shellcheck disable=SC2016 # for the other shell
+	in_root bash -c '
+		. /usr/share/bash-completion/bash_completion
+		_completion_loader bloomdedup
+		function=$(complete -p bloomdedup | sed "s/.* -F \([^ ]*\).*/\1/")
+		COMP_WORDS=(bloomdedup add --syn) COMP_CWORD=2
+		$function bloomdedup
+		echo "${COMPREPLY[@]}"' >completed
+	grep -qx -e '--sync *' completed
+	# shellcheck disable=SC2016
+	share=$(in_root sh -c 'readlink -f "$(command -v bloomdedup)"')
+	share=$root${share%/bin/*}/share/doc/bloomdedup
+	[ -s "$share/examples/feed.sh" ]
+	[ -s "$share/NEWS.md" ] || [ -s "$share/NEWS.md.gz" ]
 }
 
 # does_its_job COMMAND...: new lines are printed, and remembered.
@@ -107,31 +169,34 @@ linked() {
 	run ! grep -E '^[EW]:' out
 }
 
-# installed RELEASE: installed, used and removed in a bare root.
-installed() {
-	bare_root "$1"
+# deb_in RELEASE: installed as README says, used and removed.
+deb_in() {
 	[ -n "$(find "$packages" -name '*.deb')" ] || skip "there is no package"
-	cp "$packages"/*.deb root/
-	in_root sh -c 'apt-get -q update && apt-get -q -y \
-		--no-install-recommends install /*.deb' >out 2>&1 ||
-		{ cat out && return 1; }
-	does_its_job in_root bloomdedup
-	in_root bloomdedup --version | grep -q 'serve, redis'
+	bare_root "$1"
+	does_as_readme_says apt
+	is_at_hand
 	in_root bloomdedup try 1e8 0.00001 | grep -q MB
-	in_root dpkg -L bloomdedup >files
-	grep -q /usr/share/man/man1/bloomdedup.1.gz files
-	grep -q /usr/share/man/man7/bloomdedup-redis.7.gz files
-	grep -q /usr/share/bash-completion/completions/bloomdedup files
 	in_root apt-get -q -y remove bloomdedup >out 2>&1
-	[ ! -e root/usr/bin/bloomdedup ]
+	[ ! -e "$root/usr/bin/bloomdedup" ]
 }
 
-@test "deb: installed, used and removed in a bare Debian 12" {
-	untraced installed bookworm
+@test "README: deb: installed, used and removed in a bare Debian 12" {
+	untraced deb_in bookworm
 }
 
-@test "deb: the same package in a bare Debian 13" {
-	untraced installed trixie
+@test "README: deb: the same package in a bare Debian 13" {
+	untraced deb_in trixie
+}
+
+@test "README: source: installed, used and uninstalled in a bare Debian 12" {
+	bare_root bookworm
+	in_root apt-get -q -y --no-install-recommends install make >out 2>&1
+	touch "$root/start"
+	does_as_readme_says make
+	is_at_hand
+	in_root make -C /root/bloomdedup uninstall >out 2>&1
+	find "$root/usr/local" -newer "$root/start" ! -type d >left
+	[ ! -s left ] || { cat left; false; }
 }
 
 # Beside the files of this machine, which has a systemd.
@@ -173,7 +238,7 @@ empty_root() {
 		linked "bloomdedup-$version-$machine.spdx.json" \
 			libhiredis libevent_core libz libzstd libc
 	done
-	# as README says
+	# in another directory than README's
 	mkdir -p local
 	tar -xzf "$packages/bloomdedup-$version-x86_64.tar.gz" -C local \
 		--strip-components=1
@@ -183,6 +248,13 @@ empty_root() {
 	[ -s local/share/doc/bloomdedup/LICENSE ]
 	grep -rh '^Exec' local/share/doc/bloomdedup/examples >commands
 	[ "$(grep -c /usr/local/ commands)" -eq 2 ]
+}
+
+@test "README: static: unpacked and used in a bare Debian 12" {
+	bare_root bookworm
+	does_as_readme_says tar
+	is_at_hand
+	rm -rf "$root/usr/local"
 }
 
 @test "static: without a cross compiler, this machine's program alone" {
@@ -247,18 +319,28 @@ empty_root() {
 	grep -q '127.0.0.8:22345' serve.log
 }
 
-@test "wheel: clone and archive give the same, pip installs it for Debian's Python" {
+@test "README: wheel: clone and archive give the same, pipx and pip install it in a bare Debian 13" {
 	in_both wheel bloomdedup-"$version"-py3-none-manylinux_2_17_{x86_64.musllinux_1_1_x86_64,aarch64.musllinux_1_1_aarch64}.whl
-	bare_root
-	cp "$packages"/*.whl root/
-	in_root python3 -m venv /venv
-	in_root /venv/bin/pip install --no-index --find-links=/ bloomdedup \
+	bare_root trixie
+	in_root apt-get -q -y --no-install-recommends install pipx >out 2>&1 ||
+		{ cat out && false; }
+	does_as_readme_says pipx
+	untraced is_at_hand
+	in_root pipx uninstall bloomdedup
+	[ ! -e "$root/root/.local/bin/bloomdedup" ]
+	# pip in a virtual environment
+	in_root python3 -m venv /root/.local
+	in_root sh -c '/root/.local/bin/pip install --no-index \
+		/root/bloomdedup/build/packages/*_x86_64.whl' \
 		>out 2>&1 || { cat out && false; }
-	does_its_job in_root /venv/bin/bloomdedup
-	[ -s root/venv/share/man/man1/bloomdedup.1 ]
-	[ -s root/venv/share/man/man7/bloomdedup-redis.7 ]
-	in_root /venv/bin/pip uninstall -y bloomdedup >out 2>&1
-	[ ! -e root/venv/bin/bloomdedup ]
+	untraced is_at_hand
+	in_root /root/.local/bin/pip uninstall -y bloomdedup >out 2>&1
+	[ ! -e "$root/root/.local/bin/bloomdedup" ]
+}
+
+@test "README: there is a test for each line of Install" {
+	readme_block '## Install' sh | cut -d ' ' -f 1 >lines
+	printf '%s\n' apt pipx tar make | cmp - lines
 }
 
 @test "wheel: pip takes them for musl and for arm64" {
