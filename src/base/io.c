@@ -97,6 +97,27 @@ io_take_back(int fd, uint64_t begin, uint64_t nbytes, uint64_t kept)
 	return io_cut(fd, end, (off_t)(begin + kept));
 }
 
+/* For kernels without getrandom(2), which came with Linux 3.17. */
+static int
+read_random(void *data, size_t nbytes, struct error *error)
+{
+	const char *path = "/dev/urandom";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	ssize_t n = 0;
+
+	if (fd < 0)
+		return error_system(error, errno, path);
+	do {
+		n = read(fd, data, nbytes);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		error_system(error, errno, path);
+	else if (n != (ssize_t)nbytes) /* never short up to 256 bytes */
+		error_set(error, STATUS_FAILED, "%s: not enough bytes", path);
+	close(fd);
+	return n == (ssize_t)nbytes ? 0 : -1;
+}
+
 int
 io_random(void *data, size_t nbytes, struct error *error)
 {
@@ -105,6 +126,8 @@ io_random(void *data, size_t nbytes, struct error *error)
 	do {
 		n = getrandom(data, nbytes, 0);
 	} while (n < 0 && errno == EINTR);
+	if (n < 0 && errno == ENOSYS)
+		return read_random(data, nbytes, error);
 	if (n != (ssize_t)nbytes) /* never short up to 256 bytes */
 		return error_system(error, errno, "getrandom");
 	return 0;

@@ -493,6 +493,14 @@ filter_options_unlock_old(struct old_filter *old)
 int
 filter_options_keep_old(const char *path, struct error *error)
 {
+	struct stat st;
+
+	/* A link keeps its name, and a new file does not follow it. */
+	if (filter_location(path)->is_path && lstat(path, &st) == 0 &&
+	    S_ISLNK(st.st_mode) && access(path, F_OK) < 0) {
+		return error_set(error, STATUS_FAILED, "%s: a symbolic link to"
+		    " a missing file; remove the link", path);
+	}
 	return error_set(error, STATUS_FAILED, "%s: the %s exists; --force"
 	    " replaces it", path, filter_location(path)->noun);
 }

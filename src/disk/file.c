@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
@@ -164,9 +163,10 @@ file_create(struct file *file, const char *path, struct error *error)
 	file->real_path = path_real(path);
 	if (file->real_path != NULL)
 		file->fd = temporary_open(file->real_path, &file->hidden);
-	if (file->fd >= 0 && flock(file->fd, LOCK_EX | LOCK_NB) == 0)
+	if (file->fd < 0)
+		error_system(error, errno, path);
+	else if (file_lock_new(file, error) == 0)
 		return 0;
-	error_system(error, errno, path);
 	file_close(file);
 	return -1;
 }

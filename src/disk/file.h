@@ -152,6 +152,9 @@ void file_take_over(struct file *file, const struct file *copy);
  */
 int file_take_lock(struct file *file, uint64_t start, struct error *error);
 
+/* Lock a new file that nobody else knows. */
+int file_lock_new(struct file *file, struct error *error);
+
 /* Turn the lock of file_create into a shared one. */
 void file_share_lock(struct file *file);
 
@@ -165,7 +168,9 @@ int file_lock_alone(struct file *file);
  * A short lock on a range of bytes (fcntl(2)), for runs that share the file:
  * for one of them, or for all that read. Waits as file_open does, but at least
  * a second: others hold it only for moments. It is released when the process
- * ends. file_try_range tries once to lock it for one, and returns 1 if it did.
+ * ends. Fails at once where it could wait for the lock of a whole file, which
+ * file_open takes. file_try_range tries once to lock it for one, and returns 1
+ * if it did.
  */
 enum file_range { FILE_RANGE_ONE, FILE_RANGE_READERS };
 int file_lock_range(struct file *file, uint64_t offset, uint64_t nbytes,

@@ -30,6 +30,8 @@
  * less time than the shortest sleep.
  */
 #define YIELDS 20
+/* The holder of a flock(2), which /proc/locks may tell */
+#define LOOK_HOLDER_UP 0
 
 /* The process with a lock (flock(2)) on this file; 0 if none or unknown. */
 static pid_t
@@ -91,7 +93,9 @@ file_lock_holder(const char *path, char name[FILE_HOLDER_NAME])
 /*
  * The lock has been busy since `start`: sleep for `pause` microseconds, and
  * longer each time. Polls, since locks have no timeout and an alarm can come
- * too early. `holder` is 0 if it isn't known.
+ * too early. `holder` is the process that has the lock, LOOK_HOLDER_UP, or less
+ * if nobody knows: fcntl(2) says -1 of a lock that no single process has, and
+ * file systems of other machines say what they like.
  */
 static int
 pause_for_lock(struct file *file, uint64_t start, uint64_t patience,
@@ -101,9 +105,9 @@ pause_for_lock(struct file *file, uint64_t start, uint64_t patience,
 	int notice = waited >= NOTICE_AFTER && !file->noticed;
 	char who[40] = "another run";
 
-	if (holder == 0 && (waited >= patience || notice))
+	if (holder == LOOK_HOLDER_UP && (waited >= patience || notice))
 		holder = file_lock_holder(file->path, NULL);
-	if (holder != 0)
+	if (holder > 0)
 		snprintf(who, sizeof who, "process %d", (int)holder);
 	if (waited >= patience && patience == 0) {
 		return error_set(error, STATUS_LOCKED, "%s: in use by %s",
@@ -124,6 +128,15 @@ pause_for_lock(struct file *file, uint64_t start, uint64_t patience,
 	return 0;
 }
 
+/* No lock can be had at all, by nobody, of a file with this name. */
+static int
+refuse_to_lock(const char *path, int errnum, struct error *error)
+{
+	return error_set(error, STATUS_FAILED, "%s: cannot be locked: %s; keep"
+	    " the filter where files can be locked, such as on a local disk",
+	    path, strerror(errnum));
+}
+
 int
 file_take_lock(struct file *file, uint64_t start, struct error *error)
 {
@@ -132,14 +145,23 @@ file_take_lock(struct file *file, uint64_t start, struct error *error)
 
 	while (flock(file->fd, kind | LOCK_NB) < 0) {
 		if (errno != EINTR && errno != EWOULDBLOCK)
-			return error_system(error, errno, file->path);
+			return refuse_to_lock(file->path, errno, error);
 		if (signals_stop)
 			return signals_stopped(file->path, error);
 		if (errno == EWOULDBLOCK && pause_for_lock(file, start,
-		    file->wait.milliseconds, &pause, 0, error) < 0)
+		    file->wait.milliseconds, &pause, LOOK_HOLDER_UP,
+		    error) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+int
+file_lock_new(struct file *file, struct error *error)
+{
+	if (flock(file->fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	return refuse_to_lock(file->path, errno, error);
 }
 
 void
@@ -163,6 +185,21 @@ range_of(short type, uint64_t offset, uint64_t nbytes)
 		.l_start = (off_t)offset, .l_len = (off_t)nbytes };
 }
 
+/*
+ * Does a lock of a range wait for the locks of whole files? It does on NFS, and
+ * where another machine has the locks: runs that share the file, each of which
+ * has such a lock, would wait for each other, or for themselves. Nobody ever
+ * locks the first byte alone, so if it isn't free, it is for that reason.
+ */
+static int
+waits_for_whole_files(const struct file *file)
+{
+	struct flock first = range_of(F_WRLCK, 0, 1);
+
+	return fcntl(file->fd, F_GETLK, &first) == 0 &&
+	    first.l_type != F_UNLCK;
+}
+
 int
 file_lock_range(struct file *file, uint64_t offset, uint64_t nbytes,
     enum file_range whom, struct error *error)
@@ -180,7 +217,7 @@ file_lock_range(struct file *file, uint64_t offset, uint64_t nbytes,
 		if (errno == EINTR)
 			continue;
 		if (errno != EAGAIN && errno != EACCES)
-			return error_system(error, errno, file->path);
+			return refuse_to_lock(file->path, errno, error);
 		if (signals_stop && (clock_now() - start) /
 		    CLOCK_MILLISECOND >= LEAST_PATIENCE)
 			return signals_stopped(file->path, error);
@@ -188,7 +225,14 @@ file_lock_range(struct file *file, uint64_t offset, uint64_t nbytes,
 			sched_yield();
 			continue;
 		}
+		if (waits_for_whole_files(file)) {
+			return error_set(error, STATUS_FAILED, "%s: several"
+			    " runs cannot use it at once on this file system,"
+			    " whose locks exclude all other locks; keep the"
+			    " filter on a local disk", file->path);
+		}
 		other = ours;
+		other.l_pid = -1;
 		if (fcntl(file->fd, F_GETLK, &other) == 0 &&
 		    other.l_type == F_UNLCK)
 			continue; /* by now it is free */

@@ -65,6 +65,13 @@ map(const struct file *file, uint64_t offset, uint64_t nbytes, size_t extra,
 		    file == NULL ? -1 : file->fd, (off_t)offset);
 	if (base != MAP_FAILED)
 		return base;
+	/* Memory is wanting only if the system says so. */
+	if (file != NULL && errno != ENOMEM && errno != EAGAIN) {
+		error_set(error, STATUS_FAILED, "%s: this file system cannot"
+		    " map files: %s; keep the filter on a local disk",
+		    file->path, strerror(errno));
+		return NULL;
+	}
 	error_set(error, STATUS_FAILED, "%s%scannot map %" PRIu64
 	    " bytes of memory: %s", file == NULL ? "" : file->path,
 	    file == NULL ? "" : ": ", nbytes, strerror(errno));

@@ -143,8 +143,12 @@ lock_directory(const struct catalog *catalog, uint64_t until,
 	int mode = settings->read_only ? LOCK_SH : LOCK_EX;
 
 	while (flock(catalog->fd, mode | LOCK_NB) < 0) {
-		if (errno != EWOULDBLOCK)
-			return error_system(error, errno, settings->directory);
+		if (errno != EWOULDBLOCK) {
+			return error_set(error, STATUS_FAILED, "%s: the"
+			    " directory cannot be locked: %s; serve one on a"
+			    " local disk", settings->directory,
+			    strerror(errno));
+		}
 		if (clock_now() >= until)
 			return error_set(error, STATUS_LOCKED, "%s: another"
 			    " process serves this directory",

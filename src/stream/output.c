@@ -151,14 +151,18 @@ output_begin(struct output *out, struct error *error)
 
 	if (out->fd <= STDOUT_FILENO || out->target != NULL || out->appends)
 		return 0;
+	/* What is no file has no length, and not every system says EINVAL. */
+	if (fstat(out->fd, &st) < 0)
+		return error_system(error, errno, out->name);
+	if (!S_ISREG(st.st_mode))
+		return 0;
 	/* ext4 writes what was truncated to the disk when it is closed. */
-	if (fstat(out->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0)
+	if (st.st_size == 0)
 		return 0;
 	do {
 		result = ftruncate(out->fd, 0);
 	} while (result < 0 && errno == EINTR && !signals_stop);
-	/* EINVAL: a pipe or a device, which has no length */
-	if (result < 0 && errno != EINVAL)
+	if (result < 0)
 		return error_system(error, errno, out->name);
 	return 0;
 }

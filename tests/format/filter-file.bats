@@ -126,7 +126,10 @@ refused() {
 	ln -s nowhere dangling
 	fails 3 'dangling: ' bloomdedup -f dangling line
 	fails 3 'dangling: ' bloomdedup check -f dangling line
-	fails 3 'dangling: ' bloomdedup create dangling
+	reason='dangling: a symbolic link to a missing file; remove the link'
+	fails 3 "$reason" bloomdedup create dangling
+	fails 3 "$reason" bloomdedup create --force dangling
+	fails 3 "$reason" bloomdedup merge --force -o dangling seen seen
 	[ ! -e nowhere ]
 	[ -L dangling ]
 	ln -s loop loop

@@ -16,6 +16,10 @@
  *   DEVICE=N            the numbers of all devices are larger by N, as they may
  *                       be after the system has started anew
  *   NAMED=1             no file can be opened without a name (O_TMPFILE)
+ *   UNMAPPED=ERRNO      no file can be mapped to be shared
+ *   UNLOCKED=ERRNO      no file can be locked
+ *   WHOLE_LOCKS=1       a range of a file can't be locked while a process has
+ *                       the lock of the whole file; who has it isn't known
  *   CLOCK=FILE          the monotonic clock is ahead by the nanoseconds that
  *                       the first 8 bytes of the file say, at all times
  *   FIRED=FILE          is made when something of this has happened
@@ -33,6 +37,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -47,6 +52,9 @@ static unsigned long page_bytes;
 static unsigned long moved;
 static unsigned long device;
 static unsigned long named;
+static unsigned long unmapped;
+static unsigned long unlocked;
+static unsigned long whole_locks;
 static unsigned long torn; /* bytes that may still be written + 1, or 0 */
 static unsigned long unreadable;
 static unsigned long refused;
@@ -310,6 +318,56 @@ open(const char *path, int flags, ...)
 	return openat(AT_FDCWD, path, flags, mode);
 }
 
+/* --- a file system without locks, or with those of another machine */
+
+int
+flock(int fd, int operation)
+{
+	if (begun && unlocked != 0) {
+		fired();
+		errno = (int)unlocked;
+		return -1;
+	}
+	return (int)syscall(SYS_flock, fd, operation);
+}
+
+/* Every command has one argument, or none, for which any will do. */
+int
+fcntl(int fd, int command, ...)
+{
+#ifdef SYS_fcntl64
+	const long call = SYS_fcntl64;
+#else
+	const long call = SYS_fcntl;
+#endif
+	struct flock *range;
+	va_list rest;
+	void *argument;
+
+	va_start(rest, command);
+	argument = va_arg(rest, void *);
+	va_end(rest);
+	range = argument;
+	if (begun && unlocked != 0 && command == F_SETLK) {
+		fired();
+		errno = (int)unlocked;
+		return -1;
+	}
+	if (begun && whole_locks != 0 && command == F_SETLK &&
+	    range->l_type == F_WRLCK) {
+		fired();
+		errno = EAGAIN;
+		return -1;
+	}
+	if (begun && whole_locks != 0 && command == F_GETLK &&
+	    range->l_type == F_WRLCK) {
+		range->l_type = F_RDLCK;
+		range->l_pid = -1;
+		return 0;
+	}
+	return (int)syscall(call, fd, command, argument);
+}
+
 /* --- a system with larger pages */
 
 static int
@@ -360,6 +418,11 @@ mmap(void *at, size_t nbytes, int protection, int flags, int fd, off_t offset)
 	    (flags & MAP_ANONYMOUS) != 0) {
 		fired();
 		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	if (begun && unmapped != 0 && (flags & MAP_SHARED) != 0 && fd >= 0) {
+		fired();
+		errno = (int)unmapped;
 		return MAP_FAILED;
 	}
 	if (page_bytes == 0 || at != NULL)
@@ -454,6 +517,9 @@ our_main(int argc, char **argv, char **environment)
 	moved = take_number("MOVED");
 	device = take_number("DEVICE");
 	named = take_number("NAMED");
+	unmapped = take_number("UNMAPPED");
+	unlocked = take_number("UNLOCKED");
+	whole_locks = take_number("WHOLE_LOCKS");
 	if (getenv("TORN") != NULL)
 		torn = take_number("TORN") + 1;
 	unreadable = take_number("UNREADABLE");
