@@ -59,7 +59,7 @@ complete -c bloomdedup -n '__bloomdedup_takes create info' -s f -l filter -r -F 
 complete -c bloomdedup -n '__bloomdedup_takes filter check merge partition' -s o -l output -r -F -d 'print to FILE instead of standard output'
 complete -c bloomdedup -n '__bloomdedup_takes partition' -l parts -x -d 'split lines into N parts, 1 to 4096'
 complete -c bloomdedup -n '__bloomdedup_takes filter' -l append -d 'add to the end of FILE (with -o)'
-complete -c bloomdedup -n '__bloomdedup_takes filter' -l overwrite -d 'replace FILE even if the filter remembers lines (with -o)'
+complete -c bloomdedup -n '__bloomdedup_takes filter' -l overwrite -d 'replace FILE, which may have contents (with -o)'
 complete -c bloomdedup -n '__bloomdedup_takes filter' -s d -l repeated -d 'print the lines seen before instead of the new ones'
 complete -c bloomdedup -n '__bloomdedup_takes filter' -l duplicates -r -F -d 'also write the lines seen before to FILE'
 complete -c bloomdedup -n '__bloomdedup_takes check' -s v -l invert -d 'print the lines that are not in the filter'

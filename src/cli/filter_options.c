@@ -10,6 +10,7 @@
 #include "cli/text.h"
 #include "filter/deferred.h"
 #include "model/window.h"
+#include "stream/contents.h"
 
 /* A window of so few lines may have been meant as days. */
 #define DAYS_MAX 400
@@ -400,7 +401,7 @@ check_inputs(const char *path, const struct inputs *inputs,
 /* There is no filter at `path`: may this run make one? */
 static int
 check_may_make(const struct options *o, const struct run_plan *plan,
-    struct error *error)
+    const struct inputs *inputs, struct error *error)
 {
 	const char *path = o->run.filter;
 
@@ -411,7 +412,8 @@ check_may_make(const struct options *o, const struct run_plan *plan,
 		    " filter, and --dry-run makes none", path);
 	if (!plan->remember || o->no_create)
 		return filter_missing(path, error);
-	return 0;
+	/* A filter whose name was mistyped must not cost old lines. */
+	return contents_check(plan, inputs, NULL, error);
 }
 
 /* Returns 0, 1 if there is none and none may be made now, or -1. */
@@ -431,7 +433,7 @@ open_or_make(struct filter **filter, int *is_new, const struct options *o,
 	}
 	if (result <= 0)
 		return result;
-	if (check_may_make(o, plan, error) < 0)
+	if (check_may_make(o, plan, inputs, error) < 0)
 		return -1;
 	*is_new = 1;
 	return make_filter(filter, o, recipe, inputs, error);

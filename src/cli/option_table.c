@@ -85,8 +85,7 @@ const struct option_row option_table[] = {
 	    .help = "add to the end of FILE (with -o)" },
 	{ "overwrite", 0, NULL, FILTER, GROUP_MAIN, FLAG(run.overwrite),
 	    .needs = "output",
-	    .help = "replace FILE even if the filter remembers lines (with"
-	    " -o)" },
+	    .help = "replace FILE, which may have contents (with -o)" },
 	{ "repeated", 'd', NULL, FILTER, GROUP_MAIN, FLAG(repeated),
 	    .brief = "print the lines seen before instead",
 	    .help = "print the lines seen before instead of the new ones" },

@@ -17,6 +17,7 @@
 #include "disk/journal.h"
 #include "filter/filter.h"
 #include "stream/commit.h"
+#include "stream/contents.h"
 #include "stream/torn.h"
 #include "stream/worker.h"
 
@@ -50,6 +51,30 @@ duplicates_path(const struct run_plan *plan)
 	return strcmp(plan->duplicates, "-") == 0 ? NULL : plan->duplicates;
 }
 
+/*
+ * The output was refused. If that is because it is an input, a run without a
+ * filter can do what was meant: replace the file by its distinct lines.
+ */
+static int
+advise_atomic(const struct run_plan *plan, const struct inputs *inputs,
+    struct error *error)
+{
+	struct stat st;
+	int found = plan->output == NULL ? fstat(STDOUT_FILENO, &st) :
+	    stat(plan->output, &st);
+
+	if (found < 0 || input_same_file(inputs, &st) == NULL ||
+	    plan->filter != NULL || plan->append || plan->atomic)
+		return -1;
+	if (plan->output == NULL)
+		return error_set(error, error->status, "%s; --atomic -o FILE"
+		    " FILE replaces a file by its distinct lines",
+		    error->text);
+	return error_set(error, error->status, "%s; --atomic -o %s %s replaces"
+	    " it by its distinct lines", error->text, plan->output,
+	    plan->output);
+}
+
 /* Refuse outputs that are inputs, or belong to the filter. */
 static int
 check_places(const struct run_plan *plan, int atomic,
@@ -57,7 +82,7 @@ check_places(const struct run_plan *plan, int atomic,
 {
 	if (has_output(plan) && output_check(plan->output, atomic, inputs,
 	    plan->filter, error) < 0)
-		return -1;
+		return advise_atomic(plan, inputs, error);
 	if (plan->duplicates == NULL || output_check(duplicates_path(plan),
 	    atomic, inputs, plan->filter, error) == 0)
 		return 0;
@@ -69,9 +94,11 @@ int
 run_check_outputs(const struct run_plan *plan,
     const struct inputs *inputs, struct error *error)
 {
+	/* It would be read while it grows, or have all of its lines twice. */
+	const int may_be_input = plan->atomic && !plan->append;
 	const char *copies;
 
-	if (check_places(plan, plan->atomic, inputs, error) < 0)
+	if (check_places(plan, may_be_input, inputs, error) < 0)
 		return -1;
 	if (!has_output(plan))
 		return 0;
@@ -158,31 +185,6 @@ start_child(struct run *run, struct error *error)
 	return 0;
 }
 
-/*
- * The lines in an old output may be in no other place: the filter remembers
- * them, so they are not printed again.
- */
-static int
-check_old_output(const struct run *run, struct error *error)
-{
-	const struct run_plan *plan = run->plan;
-	uint64_t lines = table_lines(filter_table(run->filter));
-	char text[NUMBER_TEXT];
-	struct stat st;
-
-	if (plan->output == NULL || plan->filter == NULL || !plan->remember ||
-	    run->output.appends || plan->overwrite ||
-	    stat(plan->output, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    st.st_size == 0)
-		return 0;
-	if (lines == 0)
-		return 0;
-	return error_set(error, STATUS_USAGE, "%s is not empty, and %s"
-	    " remembers about %s line%s: continue with --append, or replace it"
-	    " with --overwrite", plan->output, plan->filter,
-	    number_format_count(text, lines), lines == 1 ? "" : "s");
-}
-
 /* The filter's file, if no other run uses it meanwhile; else NULL. */
 static const char *
 own_file(const struct run *run)
@@ -262,13 +264,14 @@ open_outputs(struct run *run, const struct inputs *inputs,
 	if (run->recipe.parts > 0 &&
 	    check_places(plan, 0, inputs, error) < 0)
 		return -1;
+	if (contents_check(plan, inputs, run->filter, error) < 0)
+		return -1;
 	if (open_line_output(run, error) < 0)
 		return -1;
 	if (plan->duplicates != NULL && open_file(run, &run->duplicates,
 	    duplicates_path(plan), error) < 0)
 		return -1;
-	if (check_old_output(run, error) < 0 ||
-	    output_begin(&run->output, error) < 0 ||
+	if (output_begin(&run->output, error) < 0 ||
 	    output_begin(&run->duplicates, error) < 0)
 		return -1;
 	if (mend_outputs(run, error) < 0)

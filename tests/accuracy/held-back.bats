@@ -7,7 +7,7 @@ load ../common
 # takes for seen.
 lost() {
 	many_lines "$3" "$4" >input
-	bloomdedup "$1" -f "$2" -o output input 2>/dev/null
+	bloomdedup "$1" -f "$2" --overwrite -o output input 2>/dev/null
 	echo $(($3 - $(wc -l <output)))
 }
 

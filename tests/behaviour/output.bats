@@ -16,13 +16,13 @@ lost_nothing() {
 	cat whole second | cmp "$in" -
 }
 
-@test "-o makes the file, and cuts off what was in it" {
+@test "-o makes the file, and --overwrite cuts off what was in it" {
 	printf 'a\nb\na\n' | bloomdedup -o file >out
 	[ ! -s out ]
 	printf 'a\nb\n' | cmp - file
-	echo c | bloomdedup --output=file
+	echo c | bloomdedup --output=file --overwrite
 	echo c | cmp - file
-	bloomdedup -o file </dev/null
+	bloomdedup -o file --overwrite </dev/null
 	[ -f file ]
 	[ ! -s file ]
 	echo c | bloomdedup -f seen
@@ -434,7 +434,7 @@ refused() {
 	bloomdedup --to-command='cat >read' --duplicates=- in >out
 	printf 'a\na\n' | cmp - out
 	printf 'a\nb\n' | cmp - read
-	bloomdedup --atomic -f seen -o new --duplicates=- in >>out
+	bloomdedup --atomic -f seen -o new --overwrite --duplicates=- in >>out
 	printf 'a\na\na\na\n' | cmp - out
 	fails 2 '--duplicates=-' bloomdedup --duplicates=- in
 	fails 2 '--duplicates=-' bloomdedup -d --duplicates=- in
@@ -482,7 +482,7 @@ refused() {
 	seq 10 | bloomdedup -f seen -o out
 	cp out before
 	seq 20 >in
-	fails 2 'out is not empty, and seen remembers about 10 lines: continue with --append, or replace it with --overwrite' \
+	fails 2 'out is not empty, and seen remembers about 10 lines: --append adds the new ones, and --overwrite replaces it by them' \
 		bloomdedup -f seen -o out in
 	fails 2 'out is not empty' bloomdedup -f seen --atomic -o out in
 	cmp before out
@@ -492,14 +492,114 @@ refused() {
 	seq 21 25 | bloomdedup -f seen --overwrite -o out
 	seq 21 25 | cmp - out
 	# neither is needed where nothing can be lost
-	seq 30 | bloomdedup -o out
-	seq 30 | bloomdedup -f other -o out
 	: >out
-	seq 31 | bloomdedup -f other -o out
-	bloomdedup -f other -o /dev/null in
+	seq 31 | bloomdedup -f seen -o out
+	seq 26 31 | cmp - out
+	bloomdedup -f seen -o /dev/null in
+	seq 40 | bloomdedup -f seen -o /dev/stdout | cat >piped
+	seq 32 40 | cmp - piped
 	fails 2 '--append needs --output' bloomdedup -f seen --append in
 	fails 2 '--append cannot be combined with --overwrite' \
 		bloomdedup -f seen --append --overwrite -o out in
+}
+
+@test "-o never replaces results by accident: a filter that is missing or empty" {
+	local how
+	seq 10 | bloomdedup -f seen -o list
+	cp list before
+	seq 20 >in
+	# its name is mistyped, or somebody deleted it
+	for how in '' --atomic --sync -d --on-full=fail; do
+		# shellcheck disable=SC2086 # no word, or one
+		fails 2 'list is not empty, and seen.blom does not exist yet: --append adds all lines of this run, even those that are there, and --overwrite replaces it' \
+			bloomdedup -f seen.blom $how -o list --duplicates=again in
+		[ ! -e seen.blom ]
+		[ ! -e again ]
+	done
+	# it came back empty
+	bloomdedup create empty
+	for how in '' --atomic; do
+		# shellcheck disable=SC2086
+		fails 2 'list is not empty, and empty remembers nothing: --append adds all lines' \
+			bloomdedup -f empty $how -o list in
+	done
+	cmp before list
+	bloomdedup check -v -f empty in | cmp in -
+	# nothing was read
+	{
+		fails 2 'list is not empty' bloomdedup -f seen.blom -o list
+		cmp in -
+	} <in
+	# it does not stand behind a link
+	ln -s list link
+	fails 2 'link is not empty' bloomdedup -f seen.blom -o link in
+	cmp before list
+}
+
+@test "-o never replaces results by accident: without a filter" {
+	seq 10 >list
+	cp list before
+	seq 20 >in
+	fails 2 'list is not empty: --append adds the lines to it, --overwrite replaces it at once, and --atomic replaces it when the run has succeeded' \
+		bloomdedup -o list in
+	cmp before list
+	# shellcheck disable=SC2002 # as people write it
+	cat list | fails 2 'list is not empty' bloomdedup -o list
+	cmp before list
+	bloomdedup --atomic -o list in
+	cmp in list
+	bloomdedup --append -o list before
+	cat in before | cmp - list
+	bloomdedup --overwrite -o list before
+	cmp before list
+	# a check replaces it
+	bloomdedup create filter
+	echo new | bloomdedup add -f filter
+	echo new | bloomdedup check -f filter -o list
+	echo new | cmp - list
+}
+
+@test "--atomic replaces an input, if the filter remembers nothing" {
+	printf '%s\n' a b a >list
+	bloomdedup --atomic -f seen -o list list
+	printf '%s\n' a b | cmp - list
+	# now it would be empty
+	fails 2 'list is not empty, and seen remembers about 2 lines: --overwrite replaces it by its lines that are not among them' \
+		bloomdedup --atomic -f seen -o list list
+	printf '%s\n' a b | cmp - list
+	printf '%s\n' a b b >list
+	bloomdedup create empty
+	bloomdedup --atomic -f empty -o list <list
+	printf '%s\n' a b | cmp - list
+	bloomdedup --atomic --overwrite -f seen -o list list
+	[ ! -s list ]
+}
+
+@test "an output that is an input: what to do instead" {
+	local status
+	printf '%s\n' a b a >list
+	cp list before
+	fails 2 'list: the output is also an input; --atomic -o list list replaces it by its distinct lines' \
+		bloomdedup -o list list
+	fails 2 '--atomic -o list list' bloomdedup --overwrite -o list list
+	# a line that is added is not a line of the input
+	for how in '' --atomic --sync '-f seen' '-f seen --atomic'; do
+		# shellcheck disable=SC2086 # any number of words
+		fails 2 'list: the output is also an input' \
+			bloomdedup $how --append -o list list
+		status=0
+		# shellcheck disable=SC2086,SC2094
+		bloomdedup $how <list >>list 2>err || status=$?
+		[ $status -eq 2 ]
+		is_message err 'the output is also an input'
+	done
+	[ ! -e seen ]
+	cmp before list
+	status=0
+	# shellcheck disable=SC2094
+	bloomdedup <list >list 2>err || status=$?
+	[ $status -eq 2 ]
+	is_message err '--atomic -o FILE FILE replaces a file by its distinct lines'
 }
 
 @test "--append mends a torn line, with --atomic and --sync, too" {
@@ -525,7 +625,8 @@ refused() {
 		--duplicates=seen-before
 	seq 2000 | cmp - out
 	seq 500 1000 | cmp - seen-before
-	printf 'id,name\n1,a\n' | bloomdedup -f csv --csv --header -k id -o out
+	printf 'id,name\n1,a\n' | bloomdedup -f csv --csv --header -k id \
+		--overwrite -o out
 	printf 'id,name\n2,b\n' |
 		bloomdedup -f csv --append --atomic -o out
 	printf 'id,name\n1,a\n2,b\n' | cmp - out

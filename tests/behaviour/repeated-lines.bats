@@ -141,7 +141,8 @@ model_repeated() {
 	echo keep >kept
 	fails 2 in bloomdedup -o kept --duplicates=in in
 	echo keep | cmp - kept
-	fails 3 'none/such' bloomdedup -o kept --duplicates=none/such in
+	fails 3 'none/such' bloomdedup -o kept --overwrite \
+		--duplicates=none/such in
 	echo keep | cmp - kept
 	bloomdedup create filter
 	fails 2 in bloomdedup -f filter --duplicates=in in

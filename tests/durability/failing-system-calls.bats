@@ -464,7 +464,7 @@ sync_fails() {
 	status=0
 	strace -y -qq -o trace -e trace="$1" \
 		-e inject="$1:error=EIO:when=$2" "$BLOOMDEDUP" --sync \
-		-f seen -o part many 2>err || status=$?
+		-f seen --overwrite -o part many 2>err || status=$?
 	grep -q "/$3>.*INJECTED" trace
 	[ "$status" -eq 3 ]
 	[ "$(wc -l <err)" -eq 1 ]
@@ -538,7 +538,7 @@ sync_fails() {
 	fail_each() { # FILTER CALL COUNT
 		local n count
 		ready "$1"
-		strace -qq -o trace "$BLOOMDEDUP" --atomic -f seen -o file in
+		strace -qq -o trace "$BLOOMDEDUP" --atomic -f seen --overwrite -o file in
 		grep -q '^rename("[^"]*", ".*file")' trace || return 1
 		count=$(calls_before "$2")
 		[ "$count" -eq "$3" ] || return 1
@@ -547,7 +547,7 @@ sync_fails() {
 			status=0
 			fault="$2 ENOSPC $n"
 			strace -qq -o trace -e inject="$2:error=ENOSPC:when=$n" \
-				"$BLOOMDEDUP" --atomic -f seen -o file in \
+				"$BLOOMDEDUP" --atomic -f seen --overwrite -o file in \
 				2>err || status=$?
 			echo "$1, $2 $n of $count: exit status $status"
 			show err

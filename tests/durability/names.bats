@@ -13,7 +13,7 @@ prepare() {
 # -o or >>.
 run_to() {
 	if [ "$1" = -o ]; then
-		set -- "$BLOOMDEDUP" "$2" -f disk/seen -o disk/out in
+		set -- "$BLOOMDEDUP" "$2" -f disk/seen -o disk/out --overwrite in
 	else
 		set -- "$BLOOMDEDUP" "$2" -f disk/seen in
 	fi

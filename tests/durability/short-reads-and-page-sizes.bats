@@ -41,7 +41,7 @@ in_pieces() {
 			cmp in -
 		bloomdedup check -f seen in | cmp in -
 		cp small seen
-		in_pieces "$BLOOMDEDUP" --atomic -f seen -o out \
+		in_pieces "$BLOOMDEDUP" --atomic -f seen --overwrite -o out \
 			--duplicates=copies in in 2>err
 		cmp in out
 		cmp in copies

@@ -48,7 +48,7 @@ torn_by_kill() {
 @test "so it does without a filter, in what is replaced, and with several writes for a batch" {
 	limited 100 "$BLOOMDEDUP" in >out
 	head -n "$(wc -l <out)" in | cmp - out
-	limited 100 "$BLOOMDEDUP" -o out in
+	limited 100 "$BLOOMDEDUP" --overwrite -o out in
 	head -n "$(wc -l <out)" in | cmp - out
 	# the place for what comes next is where the file ends now
 	(

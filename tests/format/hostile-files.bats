@@ -669,7 +669,7 @@ modes() {
 		create --like=first second
 		-f first in
 		-f first --shared -o file in.gz
-		-f second --atomic -o file --duplicates=dropped in
+		-f second --atomic --overwrite -o file --duplicates=dropped in
 		-f second --sync --overwrite -o file in
 		-f third --to-command=cat in
 		check -f first in.gz
