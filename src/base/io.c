@@ -145,6 +145,15 @@ io_descriptors(void)
 	return limit.rlim_cur;
 }
 
+int
+io_has_peer(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 &&
+	    (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
 void
 io_widen_pipe(int fd)
 {

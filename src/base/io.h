@@ -64,6 +64,9 @@ int io_random(void *data, size_t nbytes, struct error *error);
  */
 uint64_t io_descriptors(void);
 
+/* Is `fd` a pipe or a socket, at whose other end another program works? */
+int io_has_peer(int fd);
+
 /*
  * If `fd` is a pipe, enlarge its buffer, so that its two ends wait for each
  * other less often. Does nothing where that is not allowed.

@@ -5,88 +5,62 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The number that a file of /sys/fs/cgroup holds; UINT64_MAX for "max". */
+#include "base/cgroup.h"
+
+/* The number that a group's file holds; UINT64_MAX for "max". */
 static int
 read_number(const char *directory, const char *name, uint64_t *number)
 {
-	char path[5000];
-	FILE *file;
-	int found;
+	char text[50];
 
-	snprintf(path, sizeof path, "%s/%s", directory, name);
-	file = fopen(path, "re");
-	if (file == NULL)
+	if (cgroup_text(directory, name, text, sizeof text) < 0)
 		return 0;
 	*number = UINT64_MAX;
-	found = fscanf(file, "%" SCNu64, number) != EOF;
-	fclose(file);
-	return found;
+	return sscanf(text, "%" SCNu64, number) != EOF;
 }
 
 /* A row of a group's memory.stat; 0 if there is none. */
 static uint64_t
 read_row(const char *directory, const char *row)
 {
-	char path[5000], line[200];
+	char text[16384];
+	const char *line = text;
 	size_t n = strlen(row);
 	uint64_t number = 0;
-	FILE *file;
 
-	snprintf(path, sizeof path, "%s/memory.stat", directory);
-	file = fopen(path, "re");
-	if (file == NULL)
+	if (cgroup_text(directory, "memory.stat", text, sizeof text) < 0)
 		return 0;
-	while (fgets(line, sizeof line, file) != NULL) {
+	for (; line != NULL; line = strchr(line, '\n')) {
+		line += *line == '\n';
 		if (strncmp(line, row, n) == 0 && line[n] == ' ' &&
 		    sscanf(line + n, "%" SCNu64, &number) == 1)
 			break;
 	}
-	fclose(file);
 	return number;
 }
 
-/*
- * The least that the group in a line of /proc/self/cgroup, "0::/path" or
- * "5:memory:/path", and its ancestors have left.
- */
-static uint64_t
-left_in_groups(const char *line)
+/* *context becomes what the group has left, if that is less. */
+static void
+look_at_group(void *context, const char *directory, int version)
 {
-	static const struct version {
-		const char *start, *root, *limit, *used, *inactive;
-	} versions[] = {
-		{ "::/", "/sys/fs/cgroup", "memory.max", "memory.current",
-		    "inactive_file" },
-		{ ":memory:/", "/sys/fs/cgroup/memory",
-		    "memory.limit_in_bytes", "memory.usage_in_bytes",
-		    "total_inactive_file" }
+	static const struct files {
+		const char *limit, *used, *inactive;
+	} of_version[] = {
+		{ "memory.limit_in_bytes", "memory.usage_in_bytes",
+		    "total_inactive_file" },
+		{ "memory.max", "memory.current", "inactive_file" }
 	};
-	const struct version *version = versions;
-	uint64_t left = UINT64_MAX, limit, used, inactive;
-	char directory[4500];
+	const struct files *files = &of_version[version - 1];
+	uint64_t *left = context, limit, used, inactive;
 
-	line += strspn(line, "0123456789");
-	while (strncmp(line, version->start, strlen(version->start)) != 0) {
-		if (++version == versions + 2)
-			return UINT64_MAX;
-	}
-	line += strlen(version->start) - 1;
-	snprintf(directory, sizeof directory, "%s%.*s", version->root,
-	    (int)strcspn(line, "\n"), line);
-	for (;;) {
-		if (read_number(directory, version->limit, &limit) &&
-		    limit != UINT64_MAX &&
-		    read_number(directory, version->used, &used)) {
-			/* Page cache that nobody uses is taken away first. */
-			inactive = read_row(directory, version->inactive);
-			used -= inactive < used ? inactive : used;
-			used = used < limit ? limit - used : 0;
-			left = used < left ? used : left;
-		}
-		if (strlen(directory) <= strlen(version->root))
-			return left;
-		*strrchr(directory, '/') = '\0';
-	}
+	if (!read_number(directory, files->limit, &limit) ||
+	    limit == UINT64_MAX || !read_number(directory, files->used, &used))
+		return;
+	/* Page cache that nobody uses is taken away first. */
+	inactive = read_row(directory, files->inactive);
+	used -= inactive < used ? inactive : used;
+	used = used < limit ? limit - used : 0;
+	*left = used < *left ? used : *left;
 }
 
 uint64_t
@@ -103,13 +77,6 @@ meminfo_available(void)
 	}
 	if (file != NULL)
 		fclose(file);
-	file = fopen("/proc/self/cgroup", "re");
-	while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-		uint64_t left = left_in_groups(line);
-
-		available = left < available ? left : available;
-	}
-	if (file != NULL)
-		fclose(file);
+	cgroup_each("memory", look_at_group, &available);
 	return available;
 }

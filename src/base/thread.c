@@ -1,9 +1,6 @@
 #include "base/thread.h"
 
 #include <signal.h>
-#include <stdlib.h>
-
-#include "base/error.h"
 
 /*
  * A turn often comes within microseconds, and to sleep and be woken takes
@@ -46,7 +43,7 @@ sleep_until(struct turns *t, uint64_t number)
 void
 turns_wait(struct turns *t, uint64_t number)
 {
-	/* Who isn't even the next would keep a processor from the others. */
+	/* A thread that isn't even next would take a processor from others. */
 	sleep_until(t, number > 0 ? number - 1 : 0);
 	for (unsigned i = 0; i < LOOKS; i++) {
 		if (t->turn == number)
@@ -68,19 +65,4 @@ turns_pass(struct turns *t)
 	t->turn++;
 	pthread_cond_broadcast(&t->passed);
 	pthread_mutex_unlock(&t->lock);
-}
-
-void
-turns_run(void *(*work)(void *context), void *const *contexts, unsigned count)
-{
-	pthread_t *threads = memory_or_die(calloc(count, sizeof *threads));
-	unsigned started = 1;
-
-	while (started < count && thread_start(&threads[started], work,
-	    contexts[started]) == 0)
-		started++;
-	work(contexts[0]);
-	while (started-- > 1)
-		pthread_join(threads[started], NULL);
-	free(threads);
 }

@@ -30,13 +30,4 @@ struct turns {
 void turns_wait(struct turns *turns, uint64_t number);
 void turns_pass(struct turns *turns);
 
-/*
- * Run work(contexts[i]) in up to `count` threads, the first of them the
- * caller's, and wait until all have returned; in fewer if the system allows no
- * more. Signals go to the caller's thread, except those that a thread causes
- * itself. What `work` returns is ignored.
- */
-void turns_run(void *(*work)(void *context), void *const *contexts,
-    unsigned count);
-
 #endif

@@ -406,7 +406,8 @@ const struct option_row option_table[] = {
 	    .least = 1, .most = RUN_THREADS_MAX,
 	    .allowed = "a number of threads from 1 to "
 	    TEXT(RUN_THREADS_MAX),
-	    .help = "use N threads [1]" },
+	    .help = "use N threads [for large input, one for each free"
+	    " processor, at most " TEXT(PIPELINE_THREADS_AUTOMATIC) "]" },
 	{ "strict-keys", 0, NULL, READ, GROUP_OTHER, FLAG(run.strict_keys),
 	    .help = "fail at the first line that is not a URL (--url), is not"
 	    " JSON or lacks a value (--json), or has none of the fields"

@@ -277,6 +277,7 @@ print_stats(const struct run *run)
 		    .real = dropped < 0 ? (double)NAN : dropped },
 		{ "layer_count", .count = table->count },
 		{ "private_bytes", .count = filter_costs(f).private_bytes },
+		{ "threads", .count = run->threads },
 		{ "not_json", .count = keys->of[KEY_NOT_JSON].lines +
 		    keys->of[KEY_TOO_DEEP].lines, .rare = 1 },
 		{ "missing", .count = keys->of[KEY_MISSING].lines +

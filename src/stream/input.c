@@ -415,6 +415,7 @@ bytes_to_read(const struct input *in, size_t have, size_t wanted)
 int
 input_next(struct input *in, struct chunk *chunk, size_t wanted)
 {
+	const size_t full = wanted;
 	size_t have = in->rest_bytes, end = 0, before;
 	uint8_t *data;
 
@@ -445,9 +446,16 @@ input_next(struct input *in, struct chunk *chunk, size_t wanted)
 			end = have = 0;
 		}
 	}
+	chunk->is_full = have >= full;
 	keep_rest(in, data + end, have - end);
 	fill_chunk(in, chunk, data, end);
 	return 1;
+}
+
+int
+input_has_peer(const struct input *in)
+{
+	return in->fd >= 0 && io_has_peer(in->fd);
 }
 
 int

@@ -80,6 +80,8 @@ struct chunk {
 	int begins;        /* is this the first part of the file? */
 	uint64_t position; /* bytes read from files so far (compressed) */
 	int is_packed;     /* is more of a compressed file to come? */
+	int is_full;       /* is it as large as was wanted? then more of the
+			    * file is likely to be there */
 	int pauses;        /* did the input pause after this chunk? only of the
 			    * first one with lines, and if the pipeline was
 			    * asked to look */
@@ -104,6 +106,9 @@ int input_next(struct input *input, struct chunk *chunk, size_t wanted);
  * `milliseconds`.
  */
 int input_pauses(const struct input *input, int milliseconds);
+
+/* Does another program write what is read now (io_has_peer)? */
+int input_has_peer(const struct input *input);
 
 /* Has any file failed so far? */
 int input_failed(const struct input *input);

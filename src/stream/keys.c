@@ -36,14 +36,14 @@ struct maker {
 };
 
 static void *
-maker_new(void *context, struct chunk *chunk, size_t limit)
+maker_new(void *context, struct chunk *chunk, size_t room)
 {
 	struct printing *p = context;
 	struct maker *m = memory_or_die(calloc(1, sizeof *m));
 
 	m->printing = p;
-	lines_init(&m->lines, p->recipe, &p->inputs.format, chunk, limit);
-	m->keys = memory_or_die(malloc(limit * sizeof *m->keys));
+	lines_init(&m->lines, p->recipe, &p->inputs.format, chunk, room);
+	m->keys = memory_or_die(malloc(room * sizeof *m->keys));
 	return m;
 }
 
@@ -58,11 +58,11 @@ maker_free(void *maker)
 }
 
 static void
-prepare(void *maker)
+prepare(void *maker, size_t limit)
 {
 	struct maker *m = maker;
 
-	lines_first(&m->lines);
+	lines_first(&m->lines, limit);
 	lines_keys(&m->lines, 0, m->lines.count, m->keys);
 }
 
@@ -139,19 +139,20 @@ interrupted(void *context)
 static int
 print_all(struct printing *p, struct error *error)
 {
-	const struct job job = { .context = p, .threads = p->plan->threads,
+	struct job job = { .context = p, .threads = p->plan->threads,
 		.batch_lines = BATCH_LINES, .begin = maker_new,
 		.end = maker_free, .prepare = prepare, .finish = finish,
 		.pause = pause_printing, .interrupted = interrupted,
 		.notice = p->plan->notice };
-	int input_failed;
+	struct pipeline_done done;
 
 	if (output_check(NULL, 0, &p->inputs, NULL, error) < 0 ||
 	    output_open(&p->output, NULL, 0, 0, error) < 0 ||
 	    output_begin(&p->output, error) < 0)
 		return -1;
 	io_widen_pipe(p->output.fd);
-	if (pipeline_run(&job, &p->inputs, &input_failed, error) < 0) {
+	job.output = p->output.fd;
+	if (pipeline_run(&job, &p->inputs, &done, error) < 0) {
 		/* The keys before the line that failed are printed. */
 		output_flush(&p->output, &p->buffer, &(struct error){ 0 });
 		return -1;
@@ -161,7 +162,7 @@ print_all(struct printing *p, struct error *error)
 	if (!signals_stop && key_figures_lack_all(&p->figures->keys, p->recipe,
 	    p->figures->lines))
 		return key_refuse_all(p->recipe, NULL, 0, error);
-	return input_failed ? STATUS_FAILED : STATUS_OK;
+	return done.input_failed ? STATUS_FAILED : STATUS_OK;
 }
 
 int

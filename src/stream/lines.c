@@ -16,13 +16,13 @@
 
 void
 lines_init(struct lines *l, const struct key_recipe *recipe,
-    const struct record_format *format, struct chunk *chunk, size_t limit)
+    const struct record_format *format, struct chunk *chunk, size_t room)
 {
 	*l = (struct lines){ .recipe = recipe, .format = format,
-		.chunk = chunk, .limit = limit };
-	l->starts = memory_or_die(malloc((limit + 1) * sizeof *l->starts));
+		.chunk = chunk };
+	l->starts = memory_or_die(malloc((room + 1) * sizeof *l->starts));
 	if (key_has_troubles(recipe))
-		l->troubles = memory_or_die(malloc(limit));
+		l->troubles = memory_or_die(malloc(room));
 	key_scratch_begin(&l->scratch, recipe);
 	l->scratch.columns = &chunk->columns;
 }
@@ -47,9 +47,9 @@ split(struct lines *l, const uint8_t *from, size_t limit)
 }
 
 void
-lines_first(struct lines *l)
+lines_first(struct lines *l, size_t limit)
 {
-	split(l, l->chunk->data + l->chunk->header_bytes, l->limit);
+	split(l, l->chunk->data + l->chunk->header_bytes, limit);
 }
 
 int

@@ -18,7 +18,6 @@ struct lines {
 					     * are the next two */
 	const struct record_format *format; /* definition of a line */
 	struct chunk *chunk;                /* chunk that the lines are in */
-	size_t limit;           /* room for lines in the arrays below */
 	const uint8_t **starts; /* start of each line, and the end of the last
 				 * one */
 	uint8_t *troubles;      /* troubles of their keys; NULL if there can be
@@ -30,15 +29,15 @@ struct lines {
 };
 
 /*
- * Make lines with room for `limit` of them. The pointers must live as long as
+ * Make lines with room for `room` of them. The pointers must live as long as
  * the lines.
  */
 void lines_init(struct lines *lines, const struct key_recipe *recipe,
-    const struct record_format *format, struct chunk *chunk, size_t limit);
+    const struct record_format *format, struct chunk *chunk, size_t room);
 void lines_free(struct lines *lines);
 
-/* Split the first lines of the chunk, after its header, up to the limit. */
-void lines_first(struct lines *lines);
+/* Split the first lines of the chunk, after its header, up to `limit`. */
+void lines_first(struct lines *lines, size_t limit);
 
 /* Split the lines after those, up to `limit`. Returns 0 if there are none. */
 int lines_next(struct lines *lines, size_t limit);

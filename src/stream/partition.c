@@ -130,14 +130,14 @@ open_sinks(struct partition *p, struct error *error)
 /* --- lines */
 
 static void *
-sorter_new(void *context, struct chunk *chunk, size_t limit)
+sorter_new(void *context, struct chunk *chunk, size_t room)
 {
 	struct partition *p = context;
 	struct sorter *s = memory_or_die(calloc(1, sizeof *s));
 
 	s->partition = p;
-	lines_init(&s->lines, p->recipe, &p->inputs.format, chunk, limit);
-	s->parts = memory_or_die(malloc(limit * sizeof *s->parts));
+	lines_init(&s->lines, p->recipe, &p->inputs.format, chunk, room);
+	s->parts = memory_or_die(malloc(room * sizeof *s->parts));
 	return s;
 }
 
@@ -205,11 +205,11 @@ find_parts(struct sorter *s)
 }
 
 static void
-prepare(void *sorter)
+prepare(void *sorter, size_t limit)
 {
 	struct sorter *s = sorter;
 
-	lines_first(&s->lines);
+	lines_first(&s->lines, limit);
 	find_parts(s);
 }
 
@@ -331,13 +331,14 @@ static int
 sort_lines(struct partition *p, struct error *error)
 {
 	const struct job job = { .context = p, .threads = p->plan->threads,
+		.output = p->sinks[0].output.fd,
 		.batch_lines = BATCH_LINES, .begin = sorter_new,
 		.end = sorter_free, .prepare = prepare, .finish = finish,
 		.pause = pause_partition, .interrupted = interrupted,
 		.notice = p->plan->notice };
-	int input_failed;
+	struct pipeline_done done;
 
-	if (pipeline_run(&job, &p->inputs, &input_failed, error) < 0) {
+	if (pipeline_run(&job, &p->inputs, &done, error) < 0) {
 		/* Lines before the one that failed are written. */
 		flush_all(p, &(struct error){ 0 });
 		return -1;
@@ -347,10 +348,10 @@ sort_lines(struct partition *p, struct error *error)
 	if (!signals_stop && key_figures_lack_all(&p->figures->keys, p->recipe,
 	    p->figures->lines))
 		return key_refuse_all(p->recipe, NULL, 0, error);
-	if (p->plan->atomic && !signals_stop && !input_failed &&
+	if (p->plan->atomic && !signals_stop && !done.input_failed &&
 	    put_in_place(p, error) < 0)
 		return -1;
-	return input_failed ? STATUS_FAILED : STATUS_OK;
+	return done.input_failed ? STATUS_FAILED : STATUS_OK;
 }
 
 int

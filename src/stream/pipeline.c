@@ -14,12 +14,14 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/io.h"
+#include "base/processors.h"
 #include "base/signals.h"
 #include "base/thread.h"
 #include "bits/loops.h"
 #include "bits/scan.h"
 
-/* This many are prepared before a turn: what the second level cache holds. */
+/* Several threads prepare this many each, which a second level cache holds. */
 #define AHEAD_LINES 8192
 /* Much of the input that is a chunk fits in the second level cache. */
 #define CHUNK_BYTES (128 * 1024)
@@ -30,29 +32,38 @@
 #define PACKED_BYTES (1024 * 1024)
 /* Of a file, chunks are whole pages. */
 #define CHUNK_BYTES_LEAST 4096
+/* Input is large once so much of it has come in full chunks. */
+#define LARGE_BYTES (2 * CHUNK_BYTES)
 /* One of so many chunks is measured: how long are lines? */
 #define CHUNKS_MEASURED 16
-
-/* What all threads share. */
-struct flow {
-	const struct job *job;
-	struct inputs inputs;
-	struct input *input;
-	pthread_mutex_t source; /* of who takes chunks from the input */
-	uint64_t taken;         /* chunks so far; inside the source */
-	struct turns turns;     /* of chunks, in the order they were taken */
-	size_t chunk_bytes;
-	int begun;              /* lines were read; inside the source */
-	int ended;              /* the input; inside the source */
-	atomic_int failed;
-	struct error error;     /* if failed; set in turn */
-};
 
 /* One thread. */
 struct lane {
 	struct flow *flow;
 	struct chunk chunk;
 	void *worker;           /* the job's */
+	size_t limit;           /* this many lines are prepared before a turn */
+	int is_running;         /* was `thread` started? the first lane is the
+				 * caller's */
+	pthread_t thread;
+};
+
+/* What all threads share. */
+struct flow {
+	const struct job *job;
+	struct inputs inputs;
+	struct input *input;
+	struct lane lanes[PIPELINE_THREADS_MAX];
+	unsigned count;         /* lanes that have a worker */
+	pthread_mutex_t source; /* of who takes chunks from the input */
+	uint64_t taken;         /* chunks so far; inside the source */
+	struct turns turns;     /* of chunks, in the order they were taken */
+	size_t chunk_bytes;
+	uint64_t full_bytes;    /* of full chunks; inside the source */
+	int begun;              /* lines were read; inside the source */
+	int ended;              /* the input; inside the source */
+	atomic_int failed;
+	struct error error;     /* if failed; set in turn */
 };
 
 static int
@@ -130,29 +141,135 @@ take_chunk(struct flow *flow, struct chunk *chunk, uint64_t *number)
 	}
 	if (more)
 		*number = flow->taken++;
+	if (more && chunk->is_full)
+		flow->full_bytes += chunk->nbytes;
 	if (more && *number % CHUNKS_MEASURED == 0)
 		flow->chunk_bytes = chunk_bytes(flow, chunk);
 	pthread_mutex_unlock(&flow->source);
 	return more;
 }
 
+/* Prepare a chunk, and finish it when it is its turn. */
+static void
+do_chunk(struct lane *lane, uint64_t number)
+{
+	struct flow *flow = lane->flow;
+	const struct job *job = flow->job;
+	struct error error;
+
+	job->prepare(lane->worker, lane->limit);
+	turns_wait(&flow->turns, number);
+	if (!is_stopped(flow) && job->finish(lane->worker, &error) < 0)
+		fail(flow, &error);
+	turns_pass(&flow->turns);
+}
+
 static void *
 work(void *context)
 {
 	struct lane *lane = context;
-	struct flow *flow = lane->flow;
-	struct error error;
 	uint64_t number;
 
-	while (take_chunk(flow, &lane->chunk, &number)) {
-		flow->job->prepare(lane->worker);
-		turns_wait(&flow->turns, number);
-		if (!is_stopped(flow) &&
-		    flow->job->finish(lane->worker, &error) < 0)
-			fail(flow, &error);
-		turns_pass(&flow->turns);
-	}
+	while (take_chunk(lane->flow, &lane->chunk, &number))
+		do_chunk(lane, number);
 	return NULL;
+}
+
+static void
+begin_lane(struct flow *flow, unsigned i)
+{
+	const struct job *job = flow->job;
+	struct lane *lane = &flow->lanes[i];
+	size_t room = job->batch_lines;
+
+	if (room < AHEAD_LINES)
+		room = AHEAD_LINES;
+	*lane = (struct lane){ .flow = flow, .limit = job->batch_lines };
+	lane->worker = job->begin(job->context, &lane->chunk, room);
+}
+
+/* Start the others of `wanted` threads; fewer if the system allows no more. */
+static void
+add_threads(struct flow *flow, unsigned wanted)
+{
+	struct lane *first = &flow->lanes[0];
+
+	for (unsigned i = 1; i < wanted; i++) {
+		struct lane *lane = &flow->lanes[i];
+
+		begin_lane(flow, i);
+		flow->count++;
+		if (lane->limit < AHEAD_LINES)
+			lane->limit = AHEAD_LINES;
+		lane->is_running = thread_start(&lane->thread, work,
+		    lane) == 0;
+		if (!lane->is_running)
+			return;
+		first->limit = lane->limit;
+	}
+}
+
+/*
+ * For large input: a thread for each processor, but one less for each program
+ * that we read from or write to, which needs one itself.
+ */
+static unsigned
+choose_threads(const struct flow *flow)
+{
+	unsigned count = processors_available();
+	unsigned others = (unsigned)input_has_peer(flow->input) +
+	    (unsigned)io_has_peer(flow->job->output);
+
+	count = count > others ? count - others : 1;
+	return count < PIPELINE_THREADS_AUTOMATIC ? count :
+	    PIPELINE_THREADS_AUTOMATIC;
+}
+
+/* Work alone until the input turns out to be large. Returns 0 at its end. */
+static int
+work_until_large(struct flow *flow)
+{
+	struct lane *first = &flow->lanes[0];
+	uint64_t number;
+
+	while (flow->full_bytes < LARGE_BYTES) {
+		if (!take_chunk(flow, &first->chunk, &number))
+			return 0;
+		do_chunk(first, number);
+	}
+	return 1;
+}
+
+static void
+run_threads(struct flow *flow)
+{
+	const unsigned fixed = flow->job->threads;
+
+	begin_lane(flow, 0);
+	flow->count = 1;
+	if (fixed == 0 && !work_until_large(flow))
+		return;
+	add_threads(flow, fixed > 0 ? fixed : choose_threads(flow));
+	work(&flow->lanes[0]);
+}
+
+/* Wait for the threads, and count those that were started. */
+static unsigned
+end_threads(struct flow *flow)
+{
+	unsigned count = 1;
+
+	for (unsigned i = 0; i < flow->count; i++) {
+		struct lane *lane = &flow->lanes[i];
+
+		if (lane->is_running) {
+			pthread_join(lane->thread, NULL);
+			count++;
+		}
+		flow->job->end(lane->worker);
+		chunk_free(&lane->chunk);
+	}
+	return count;
 }
 
 /* Callbacks of the input, each after all lines before are finished. */
@@ -178,13 +295,10 @@ interrupted(void *context)
 
 int
 pipeline_run(const struct job *job, const struct inputs *inputs,
-    int *failed, struct error *error)
+    struct pipeline_done *done, struct error *error)
 {
 	struct flow flow = { .job = job, .inputs = *inputs,
 		.source = PTHREAD_MUTEX_INITIALIZER, .turns = TURNS_BEGIN };
-	struct lane lanes[PIPELINE_THREADS_MAX] = { { 0 } };
-	void *contexts[PIPELINE_THREADS_MAX];
-	size_t limit = job->batch_lines;
 
 	/* versions are chosen before there are threads */
 	loops();
@@ -194,20 +308,9 @@ pipeline_run(const struct job *job, const struct inputs *inputs,
 	flow.inputs.context = &flow;
 	flow.input = input_new(&flow.inputs);
 	flow.chunk_bytes = chunk_bytes(&flow, NULL);
-	if (job->threads > 1 && limit < AHEAD_LINES)
-		limit = AHEAD_LINES;
-	for (unsigned i = 0; i < job->threads; i++) {
-		lanes[i].flow = &flow;
-		lanes[i].worker = job->begin(job->context, &lanes[i].chunk,
-		    limit);
-		contexts[i] = &lanes[i];
-	}
-	turns_run(work, contexts, job->threads);
-	for (unsigned i = 0; i < job->threads; i++) {
-		job->end(lanes[i].worker);
-		chunk_free(&lanes[i].chunk);
-	}
-	*failed = input_failed(flow.input);
+	run_threads(&flow);
+	done->threads = end_threads(&flow);
+	done->input_failed = input_failed(flow.input);
 	input_free(flow.input);
 	if (!flow.failed)
 		return 0;

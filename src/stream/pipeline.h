@@ -14,6 +14,8 @@
 #include "stream/input.h"
 
 #define PIPELINE_THREADS_MAX 16
+/* No more are started if the job leaves their number open. */
+#define PIPELINE_THREADS_AUTOMATIC 4
 
 /*
  * All functions but `prepare` and `begin` are called by one thread at a time,
@@ -22,7 +24,14 @@
  */
 struct job {
 	void *context;      /* passed to the functions that have no worker */
-	unsigned threads;   /* 1 to PIPELINE_THREADS_MAX */
+	/*
+	 * 1 to PIPELINE_THREADS_MAX; or 0, and the pipeline chooses: one, until
+	 * so much input has come without a pause that it must be large; then
+	 * one for each processor that this process may use, less one for each
+	 * program at the other end of a pipe that is read, or of `output`.
+	 */
+	unsigned threads;
+	int output;         /* the descriptor that the job writes to, or -1 */
 	size_t batch_lines; /* number of lines that are best finished
 			     * together */
 	int first_pause;    /* milliseconds to wait for the answer to whether
@@ -30,13 +39,14 @@ struct job {
 			     * (chunk->pauses); 0: it is not asked for */
 
 	/*
-	 * Returns a worker that prepares up to `limit` lines of `chunk`, which
-	 * the pipeline fills again and again; `end` frees it.
+	 * Returns a worker with room for `room` lines of `chunk`, which the
+	 * pipeline fills again and again; `end` frees it.
 	 */
-	void *(*begin)(void *context, struct chunk *chunk, size_t limit);
+	void *(*begin)(void *context, struct chunk *chunk, size_t room);
 	void (*end)(void *worker);
 
-	void (*prepare)(void *worker);
+	/* Prepare the first lines of the chunk, up to `limit`. */
+	void (*prepare)(void *worker, size_t limit);
 	/*
 	 * Finish all of the chunk; ends early, with 0, if a signal asks to
 	 * stop.
@@ -53,12 +63,16 @@ struct job {
 	void (*notice)(const char *text);
 };
 
+struct pipeline_done {
+	int input_failed;   /* could a file not be read? which was reported */
+	unsigned threads;   /* number of threads that worked */
+};
+
 /*
  * Run the job to the end of the input, or until a signal asks to stop. Lines
- * that were finished before a failure stay so. *input_failed becomes whether a
- * file could not be read, which was reported.
+ * that were finished before a failure stay so. *done is filled in any case.
  */
 int pipeline_run(const struct job *job, const struct inputs *inputs,
-    int *input_failed, struct error *error);
+    struct pipeline_done *done, struct error *error);
 
 #endif

@@ -361,10 +361,13 @@ static int
 pipe_lines(struct run *run, struct error *error)
 {
 	const struct job job = worker_job(run);
+	struct pipeline_done done;
 	int result;
 
 	run->began = 1;
-	result = pipeline_run(&job, run->inputs, &run->input_failed, error);
+	result = pipeline_run(&job, run->inputs, &done, error);
+	run->input_failed = done.input_failed;
+	run->threads = done.threads;
 	reading_free(&run->reading);
 	if (result == 0 && !signals_stop &&
 	    key_figures_lack_all(&run->keys, &run->recipe, run->lines_read))

@@ -57,14 +57,15 @@ struct run_plan {
 	int strict_keys;        /* does a line without the key end the run? */
 	int strict_part;        /* does a line of another part end the run? */
 	unsigned parts;         /* number of parts of `partition` */
-	unsigned threads;       /* 1 to RUN_THREADS_MAX */
+	unsigned threads;       /* 1 to RUN_THREADS_MAX; 0: as many as are
+				 * worth it */
 	/* These two are called by one thread at a time. */
 	void (*notice)(const char *text); /* messages */
 	void (*tell)(const struct run *run, enum run_moment moment);
 };
 
 #define RUN_PLAN_DEFAULT { .use = FILTER_WRITE, .input = { .decompress = 1, \
-	.format = { .max_bytes = RECORD_MAX_BYTES } }, .threads = 1 }
+	.format = { .max_bytes = RECORD_MAX_BYTES } } }
 
 struct run {
 	const struct run_plan *plan;
@@ -88,6 +89,7 @@ struct run {
 	struct key_figures keys;
 	struct reading reading;
 	int input_failed;
+	unsigned threads;          /* number of threads that worked */
 	int began;                 /* have lines been asked for? */
 	const struct inputs *inputs;
 	struct {

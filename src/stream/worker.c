@@ -53,17 +53,17 @@ struct worker {
 };
 
 static void *
-worker_new(void *context, struct chunk *chunk, size_t limit)
+worker_new(void *context, struct chunk *chunk, size_t room)
 {
 	struct run *run = context;
 	struct worker *w = memory_or_die(calloc(1, sizeof *w));
 
 	w->run = run;
 	lines_init(&w->lines, &run->recipe, &run->inputs->format, chunk,
-	    limit);
-	w->digests = memory_or_die(malloc(limit * sizeof *w->digests));
+	    room);
+	w->digests = memory_or_die(malloc(room * sizeof *w->digests));
 	if (run->recipe.parts > 0)
-		w->numbers = memory_or_die(malloc(limit *
+		w->numbers = memory_or_die(malloc(room *
 		    sizeof *w->numbers));
 	w->batch = batch_new(filter_batch_lines(run->filter));
 	w->batch->keep_none = run->recipe.keep_empty;
@@ -605,11 +605,11 @@ check_first_lines(const struct worker *w, struct error *error)
 }
 
 static void
-prepare(void *worker)
+prepare(void *worker, size_t limit)
 {
 	struct worker *w = worker;
 
-	lines_first(&w->lines);
+	lines_first(&w->lines, limit);
 	prepare_lines(w);
 }
 
@@ -663,7 +663,7 @@ worker_job(struct run *run)
 	run->duplicates.context = run;
 	return (struct job){ .context = run, .threads = run->plan->threads,
 		.batch_lines = filter_batch_lines(run->filter),
-		.first_pause = first_pause(run),
+		.first_pause = first_pause(run), .output = run->output.fd,
 		.begin = worker_new, .end = worker_free, .prepare = prepare,
 		.finish = finish, .pause = pause_run,
 		.interrupted = interrupted, .notice = run->plan->notice };

@@ -214,17 +214,85 @@ threads_of() {
 	done
 }
 
-@test "without -j it is one" {
-	"$HELPER" lines 200000 9 >many
-	mkfifo pipe
-	"$BLOOMDEDUP" many >pipe &
-	exec 7<pipe
-	head -c 1 <&7 >/dev/null
-	sleep 0.2
-	# the thread sanitizer has one of its own
-	[ "$(threads_of $!)" -le 2 ]
-	cat <&7 >/dev/null
-	wait $!
+# threads_in FILE: how many worked, as --stats=json says in it.
+threads_in() {
+	sed -n 's/.*"threads": \([0-9]*\),.*/\1/p' "$1"
+}
+
+# used N COMMAND...: how many threads work where there are N processors.
+used() {
+	local n=$1
+	shift
+	"${PRELOADED[@]}" "PROCESSORS=$n" "$BLOOMDEDUP" --stats=json "$@" \
+		2>err >"${to:-/dev/null}" || return 1
+	[ -e fired ] || [ "$n" -eq 0 ]
+	rm -f fired
+	threads_in err
+}
+
+@test "without -j, large input has a thread for each processor, up to four" {
+	needs_preload
+	"$HELPER" lines 100000 9 >many
+	for n in 1 2 3 4 9; do
+		want=$((n < 4 ? n : 4))
+		[ "$(used "$n" many)" -eq $want ]
+		[ "$(to=out used "$n" many)" -eq $want ]
+		bloomdedup -j 1 many | cmp - out
+		[ "$(used "$n" -q many)" -eq $want ]
+		# many inputs may be large together
+		[ "$(used "$n" in in in)" -eq $want ]
+	done
+	# another program has the processor at the other end of a pipe
+	for n in 1 2 3 4 5 9; do
+		one_less=$((n < 5 ? n - 1 : 4)) two_less=$((n < 6 ? n - 2 : 4))
+		[ "$(cat many | used "$n")" -eq $((one_less > 1 ? one_less : 1)) ]
+		mkfifo pipe
+		cat pipe >out &
+		[ "$(to=pipe used "$n" many)" -eq \
+			$((one_less > 1 ? one_less : 1)) ]
+		cat pipe >out &
+		[ "$(cat many | to=pipe used "$n")" -eq \
+			$((two_less > 1 ? two_less : 1)) ]
+		rm pipe
+	done
+	# what is given counts, wherever it runs
+	for n in 1 3 16; do
+		[ "$(cat many | used 2 -j "$n")" -eq "$n" ]
+	done
+}
+
+@test "without -j, a group with a share of the processors counts" {
+	needs_preload
+	grep -q ^0:: /proc/self/cgroup || skip "needs groups of version 2"
+	"$HELPER" lines 100000 9 >many
+	export CPU_MAX=$PWD/share
+	while read -r want share; do
+		echo "$share" >share
+		echo "$share: $want"
+		[ "$(used 3 many)" -eq "$want" ]
+	done <<-'END'
+		1 100000 100000
+		1 50000 100000
+		1 1000 100000
+		2 100001 100000
+		2 200000 100000
+		3 900000 100000
+		3 max 100000
+	END
+}
+
+@test "without -j, small input and lines that come one by one have one thread" {
+	needs_preload
+	"$HELPER" lines 5000 9 >few
+	[ "$(stat -c %s few)" -lt 262144 ]
+	"${PRELOADED[@]}" PROCESSORS=4 "$BLOOMDEDUP" --stats=json few \
+		2>err >out
+	[ "$(threads_in err)" -eq 1 ]
+	[ ! -e fired ] # nobody asked how many there are
+	head -n 3000 in >slow
+	"$HELPER" pieces 1 <slow | "${PRELOADED[@]}" PROCESSORS=4 \
+		"$BLOOMDEDUP" --stats=json 2>err >out
+	[ "$(threads_in err)" -eq 1 ]
 }
 
 @test "a signal is heard while threads wait for input or output" {

@@ -35,15 +35,16 @@ PYTHON
 		expected dropped
 		layer count
 		private bytes
+		threads
 	END
 	cmp want names
 	[ "$(sed -n 's/^read *//p' err)" = 2,000 ]
 	# every value ends in the same column
-	[ "$(grep -c '^.\{37\}[0-9]$' err)" -eq 12 ]
+	[ "$(grep -c '^.\{37\}[0-9]$' err)" -eq 13 ]
 	# the same figures as in JSON, and what is rare and 0
 	bloomdedup --stats=json in in 2>&1 >out | tr , '\n' |
 		sed '1,/^ "in"]/d; s/.*"\(.*\)":.*/\1/; s/_/ /g' |
-		head -n 12 | cmp want -
+		head -n 13 | cmp want -
 }
 
 @test "--stats=json has exactly these names, and numbers" {
@@ -58,7 +59,7 @@ PYTHON
 		    "bytes_in", "bytes_out", "seconds",
 		    "lines_per_second", "filter_full", "error_rate_now",
 		    "expected_dropped", "layer_count", "private_bytes",
-		    "not_json", "missing", "not_urls",
+		    "threads", "not_json", "missing", "not_urls",
 		    "other_parts"]), f
 		assert f["read"] == 2000
 		assert f["new"] == 1000
@@ -118,7 +119,7 @@ PYTHON
 	bloomdedup --stats=json </dev/null 2>err
 	[ "$(stated read err)" -eq 0 ]
 	bloomdedup --stats </dev/null 2>err
-	[ "$(wc -l <err)" -eq 12 ]
+	[ "$(wc -l <err)" -eq 13 ]
 	run ! grep -qi 'nan\|inf' err
 }
 

@@ -598,14 +598,15 @@ has_temporary() {
 	"$HELPER" lines 50000 >more
 	bloomdedup create -n 50000 start
 	strace -qq -o trace -e trace=unlink,unlinkat \
-		"$BLOOMDEDUP" --atomic -f start -o part in
+		"$BLOOMDEDUP" -j 1 --atomic -f start -o part in
 	# killed before the bits were set, and after: the journal goes last
 	for at in fsync:5 "unlink,unlinkat:$(grep -c unlink trace)"; do
 		rm -f start*
 		bloomdedup create -n 50000 --on-full=fail start
 		strace -qq -o trace \
 			-e inject="${at%:*}:signal=KILL:when=${at#*:}" \
-			"$BLOOMDEDUP" --atomic --overwrite -f start -o part in 2>err || true
+			"$BLOOMDEDUP" -j 1 --atomic --overwrite -f start -o part in \
+			2>err || true
 		for kind in '' --shared; do
 			cp start seen
 			cp start.journal seen.journal

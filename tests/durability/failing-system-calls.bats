@@ -463,7 +463,7 @@ sync_fails() {
 	bloomdedup create --force -n 500000 seen
 	status=0
 	strace -y -qq -o trace -e trace="$1" \
-		-e inject="$1:error=EIO:when=$2" "$BLOOMDEDUP" --sync \
+		-e inject="$1:error=EIO:when=$2" "$BLOOMDEDUP" -j 1 --sync \
 		-f seen --overwrite -o part many 2>err || status=$?
 	grep -q "/$3>.*INJECTED" trace
 	[ "$status" -eq 3 ]
@@ -596,7 +596,7 @@ none_lost() {
 			fault="$1 $2 $when"
 			strace -qq -o trace -P seen -e trace="$1" \
 				-e inject="$1:error=$2:when=$when" \
-				"$BLOOMDEDUP" -f seen -o part many 2>err ||
+				"$BLOOMDEDUP" -j 1 -f seen -o part many 2>err ||
 				status=$?
 			is_injected || break
 			[ "$status" -eq 3 ] || return 1

@@ -20,6 +20,9 @@
  *   UNLOCKED=ERRNO      no file can be locked
  *   WHOLE_LOCKS=1       a range of a file can't be locked while a process has
  *                       the lock of the whole file; who has it isn't known
+ *   PROCESSORS=N        the process may run on N processors, and no group of it
+ *                       has a share of them, but:
+ *   CPU_MAX=FILE        this is cpu.max of each of its groups
  *   CLOCK=FILE          the monotonic clock is ahead by the nanoseconds that
  *                       the first 8 bytes of the file say, at all times
  *   FIRED=FILE          is made when something of this has happened
@@ -31,6 +34,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,6 +59,8 @@ static unsigned long named;
 static unsigned long unmapped;
 static unsigned long unlocked;
 static unsigned long whole_locks;
+static unsigned long processors;
+static const char *cpu_max;
 static unsigned long torn; /* bytes that may still be written + 1, or 0 */
 static unsigned long unreadable;
 static unsigned long refused;
@@ -315,6 +321,13 @@ open(const char *path, int flags, ...)
 		errno = EOPNOTSUPP;
 		return -1;
 	}
+	if (begun && processors != 0 && strstr(path, "/cpu.") != NULL) {
+		if (cpu_max == NULL) {
+			errno = ENOENT;
+			return -1;
+		}
+		path = cpu_max;
+	}
 	return openat(AT_FDCWD, path, flags, mode);
 }
 
@@ -366,6 +379,21 @@ fcntl(int fd, int command, ...)
 		return 0;
 	}
 	return (int)syscall(call, fd, command, argument);
+}
+
+/* --- fewer processors, or more */
+
+int
+sched_getaffinity(pid_t pid, size_t nbytes, cpu_set_t *set)
+{
+	if (processors == 0)
+		return (int)syscall(SYS_sched_getaffinity, pid, nbytes, set) <
+		    0 ? -1 : 0;
+	fired();
+	CPU_ZERO_S(nbytes, set);
+	for (unsigned long i = 0; i < processors; i++)
+		CPU_SET_S(i, nbytes, set);
+	return 0;
 }
 
 /* --- a system with larger pages */
@@ -520,6 +548,8 @@ our_main(int argc, char **argv, char **environment)
 	unmapped = take_number("UNMAPPED");
 	unlocked = take_number("UNLOCKED");
 	whole_locks = take_number("WHOLE_LOCKS");
+	processors = take_number("PROCESSORS");
+	cpu_max = getenv("CPU_MAX");
 	if (getenv("TORN") != NULL)
 		torn = take_number("TORN") + 1;
 	unreadable = take_number("UNREADABLE");
