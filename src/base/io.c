@@ -66,6 +66,23 @@ io_reopen(int fd, int flags)
 }
 
 int
+io_begin_reading(int fd)
+{
+	const int flags = fcntl(fd, F_GETFL);
+
+	if (flags >= 0 && (flags & O_ACCMODE) == O_RDWR)
+		return fd;
+	return io_reopen(fd, O_RDONLY);
+}
+
+void
+io_end_reading(int fd, int reader)
+{
+	if (reader >= 0 && reader != fd)
+		close(reader);
+}
+
+int
 io_cut(int fd, off_t size, off_t to)
 {
 	struct stat st;

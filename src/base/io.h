@@ -37,6 +37,14 @@ struct io_name io_name(int fd);
 int io_reopen(int fd, int flags);
 
 /*
+ * A descriptor to read the open file `fd`: itself, if it is open for reading,
+ * else a new one, which io_end_reading closes. Returns -1 with errno set if
+ * that needs a right that we do not have, or /proc.
+ */
+int io_begin_reading(int fd);
+void io_end_reading(int fd, int reader);
+
+/*
  * Cut a regular file, open for writing, that ends at `size` back to `to`, but
  * only if nobody else has it open, whom that would confuse. A position behind
  * the new end becomes the end. Returns 0, or -1 if nothing was changed: others

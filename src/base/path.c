@@ -94,10 +94,30 @@ path_absolute(const char *path)
 	return absolute;
 }
 
+char *
+path_of_opened(int fd)
+{
+	char name[4096 + 1];
+	ssize_t n = readlink(io_name(fd).text, name, sizeof name - 1);
+
+	if (n <= 0 || n == sizeof name - 1)
+		return NULL;
+	name[n] = '\0';
+	return memory_or_die(strdup(name));
+}
+
 int
 path_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+int
+path_is_trusted(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_nlink == 1 &&
+	    (st->st_uid == 0 || st->st_uid == geteuid()) &&
+	    (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 int

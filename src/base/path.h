@@ -27,8 +27,21 @@ char *path_real(const char *path);
  */
 char *path_absolute(const char *path);
 
+/*
+ * Returns the name, from the root on, that the system knows for the open file
+ * `fd`, to be freed; NULL without /proc. It may lead to another file by now.
+ */
+char *path_of_opened(int fd);
+
 /* Do both describe the same file, by device and inode? */
 int path_same_file(const struct stat *a, const struct stat *b);
+
+/*
+ * May we believe what this file says, because nobody else could have written
+ * it? It is a regular file with one name, it belongs to root or to us, and
+ * neither its group nor others may write to it.
+ */
+int path_is_trusted(const struct stat *st);
 
 /* Would new files with these two names be the same file? */
 int path_same_place(const char *a, const char *b);

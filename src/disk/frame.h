@@ -20,9 +20,11 @@ enum frame_kind { /* values as stored in the file */
 	FRAME_BEGIN = 1,
 	FRAME_DIGESTS = 2,
 	FRAME_COMMIT = 3,
-	FRAME_WRITING = 4,
+	/* 4 was used by versions that were never released. */
 	FRAME_TEXT = 5,
-	FRAME_OUTPUT = 6
+	FRAME_OUTPUT = 6,
+	FRAME_FILE = 7,
+	FRAME_NOTE = 8 /* this kind and the one before are for notes.h */
 };
 
 extern const uint8_t frame_magic[4];

@@ -12,6 +12,7 @@
 #include "base/le.h"
 #include "base/path.h"
 #include "disk/frame.h"
+#include "disk/notes.h"
 
 /* Lengths in bytes, and numbers of things, of the payloads of frames. */
 enum {
@@ -27,8 +28,6 @@ enum {
 	OUTPUT_HEAD_BYTES = 4 + 4 + 3 * 8
 };
 
-_Static_assert(JOURNAL_BEGIN_BYTES == (int)HEAD_BYTES + BEGIN_BYTES,
-    "the head and the payload of the first frame");
 
 /* --- its file: opening, removing and closing it */
 
@@ -224,8 +223,6 @@ read_state(struct journal *j, struct error *error)
 {
 	int result = read_frame(j, error);
 
-	if (result == 0 && j->kind == FRAME_WRITING)
-		return JOURNAL_NOTES;
 	while (result == 0 && (j->kind == FRAME_TEXT ||
 	    (j->kind == FRAME_DIGESTS && j->payload % DIGEST_BYTES == 0))) {
 		if (j->kind == FRAME_DIGESTS)
@@ -267,7 +264,7 @@ check_begin(struct journal *j, const uint8_t id[FILTER_ID_BYTES],
 		enum journal_state state = read_state(j, error);
 
 		/* Without a commit, it means nothing to any filter. */
-		if (state == JOURNAL_NOTES || state == JOURNAL_UNFINISHED)
+		if (state == JOURNAL_UNFINISHED)
 			return JOURNAL_UNFINISHED;
 		error_set(error, STATUS_FAILED, "%s: the journal of another"
 		    " filter; move it away", j->path);
@@ -431,25 +428,10 @@ create(struct journal *j, const char *filter,
 	return 0;
 }
 
-/* Remove the notes that an earlier run left, if there are any. */
-static void
-remove_notes(const char *filter, const uint8_t id[FILTER_ID_BYTES])
-{
-	struct journal notes;
-	enum journal_state state = journal_open(&notes, filter, id,
-	    &(struct error){ 0 });
-
-	if (state == JOURNAL_NOTES || state == JOURNAL_UNFINISHED)
-		journal_forget(&notes);
-	else
-		journal_close(&notes);
-}
-
 int
 journal_create(struct journal *j, const char *filter,
     const uint8_t id[FILTER_ID_BYTES], int has_text, struct error *error)
 {
-	remove_notes(filter, id);
 	if (create(j, filter, id, has_text ? VERSION_WITH_TEXT : VERSION,
 	    error) < 0)
 		return -1;
@@ -481,14 +463,6 @@ journal_create_nameless(struct journal *j, const char *output,
 		return 0;
 	journal_close(j);
 	return -1;
-}
-
-int
-journal_create_for_notes(struct journal *j, const char *filter,
-    const uint8_t id[FILTER_ID_BYTES], struct error *error)
-{
-	remove_notes(filter, id);
-	return create(j, filter, id, VERSION, error);
 }
 
 /* Write the digests that were added. */
@@ -629,6 +603,7 @@ journal_discard(const char *filter, struct error *error)
 {
 	struct journal journal;
 
+	notes_discard(filter);
 	switch (journal_open(&journal, filter, NULL, error)) {
 	case JOURNAL_FAILED:
 		return -1;
@@ -636,7 +611,6 @@ journal_discard(const char *filter, struct error *error)
 		return 0;
 	case JOURNAL_COMPLETE:
 	case JOURNAL_UNFINISHED:
-	case JOURNAL_NOTES:
 		break;
 	}
 	return journal_remove(&journal, error);
@@ -658,11 +632,15 @@ journal_check_new(const char *filter, struct error *error)
 	}
 	/* In this order, since a run creates the filter before its journal. */
 	state = journal_open(&journal, filter, NULL, &(struct error){ 0 });
-	if (state == JOURNAL_ABSENT || lstat(filter, &st) == 0) {
+	if (lstat(filter, &st) < 0)
+		notes_discard(filter);
+	else
+		state = JOURNAL_ABSENT;
+	if (state == JOURNAL_ABSENT) {
 		journal_close(&journal);
 		return 0;
 	}
-	if (state == JOURNAL_UNFINISHED || state == JOURNAL_NOTES) {
+	if (state == JOURNAL_UNFINISHED) {
 		journal_forget(&journal);
 		return 0;
 	}

@@ -94,14 +94,6 @@ int journal_create(struct journal *journal, const char *filter,
 int journal_create_nameless(struct journal *journal, const char *output,
     struct error *error);
 
-/*
- * Does the same as journal_create for a journal of notes (notes.h), which never
- * gets a commit. It replaces that of an earlier run, and nothing is synced.
- */
-#define JOURNAL_BEGIN_BYTES (16 + 4 + FILTER_ID_BYTES)
-int journal_create_for_notes(struct journal *journal, const char *filter,
-    const uint8_t id[FILTER_ID_BYTES], struct error *error);
-
 /* Add digests. They are in the file after the next journal_prepare. */
 int journal_add(struct journal *journal, const struct digest *digests,
     size_t n, struct error *error);
@@ -131,8 +123,7 @@ enum journal_state {
 	JOURNAL_FAILED = -1,
 	JOURNAL_COMPLETE, /* it has a commit, and its spans are known */
 	JOURNAL_ABSENT,
-	JOURNAL_UNFINISHED, /* it has no commit, and does not count */
-	JOURNAL_NOTES     /* the same; it has notes of its run's writes */
+	JOURNAL_UNFINISHED /* it has no commit, and does not count */
 };
 
 /*
@@ -175,8 +166,8 @@ int journal_each_text(struct journal *journal, unsigned output,
 int journal_remove(struct journal *journal, struct error *error);
 
 /*
- * Remove the journal, if any, of a file that is no longer a filter. A file that
- * is not a journal is an error, and stays.
+ * Remove the journal, if any, of a file that is no longer a filter, and this
+ * user's notes (notes.h). A file that is not a journal is an error, and stays.
  */
 int journal_discard(const char *filter, struct error *error);
 

@@ -1,90 +1,199 @@
+#define _GNU_SOURCE /* asprintf */
 #include "disk/notes.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/le.h"
+#include "base/path.h"
 #include "base/signals.h"
 #include "disk/frame.h"
 
-/* The second frame has an entry for each output; their texts are behind it. */
+/*
+ * The first frame has the filter's id, then comes one for each file, then the
+ * note, with its text behind it.
+ */
 enum {
-	ENTRY_BYTES = 5 * 8,
-	PAYLOAD_BYTES = NOTES_COUNT * ENTRY_BYTES,
-	FRAME_BYTES = FRAME_HEAD_BYTES + PAYLOAD_BYTES,
-	TEXT_OFFSET = JOURNAL_BEGIN_BYTES + FRAME_BYTES
+	VERSION = 1,
+	BEGIN_BYTES = 4 + FILTER_ID_BYTES,
+	FILE_HEAD_BYTES = 8 + 2 * 8,
+	NOTE_BYTES = 8 + 4 * 8,
+	PATH_MAX_BYTES = 4096,
+	NOTE_ROOM = FRAME_HEAD_BYTES + NOTE_BYTES,
+	/* Allocated at first; it doubles when a longer text needs it. */
+	FIRST_TEXT_BYTES = 4096
 };
+
+/* The name of this user's notes about the filter; to be freed. */
+static char *
+name_of(const char *filter)
+{
+	char *name;
+
+	if (asprintf(&name, "%s.notes-%lu", filter,
+	    (unsigned long)geteuid()) < 0)
+		memory_or_die(NULL);
+	return name;
+}
+
+void
+notes_discard(const char *filter)
+{
+	char *name = name_of(filter);
+
+	unlink(name);
+	free(name);
+}
+
+/* --- writing */
+
+/* Write the frames that come before the note. Returns -1 with errno set. */
+static int
+write_files(struct notes *notes, const uint8_t id[FILTER_ID_BYTES],
+    const struct notes_file files[], unsigned count)
+{
+	uint8_t *frame = memory_or_die(calloc(1, FRAME_HEAD_BYTES +
+	    FILE_HEAD_BYTES + PATH_MAX_BYTES));
+	uint8_t *p = frame + FRAME_HEAD_BYTES;
+	size_t nbytes = FRAME_HEAD_BYTES + BEGIN_BYTES;
+	int result;
+
+	le_put32(p, VERSION);
+	memcpy(p + 4, id, FILTER_ID_BYTES);
+	frame_seal(frame, FRAME_BEGIN, BEGIN_BYTES);
+	result = io_pwrite(notes->fd, frame, nbytes, 0);
+	notes->at = nbytes;
+	for (unsigned i = 0; i < count && result == 0; i++) {
+		const struct notes_file *file = &files[i];
+		const size_t path = strlen(file->path);
+
+		if (path > PATH_MAX_BYTES) {
+			errno = ENAMETOOLONG;
+			result = -1;
+			break;
+		}
+		le_put32(p, i);
+		p[4] = file->format.csv.terminator;
+		p[5] = file->format.csv.separator;
+		p[6] = (uint8_t)file->format.is_csv;
+		p[7] = 0;
+		le_put64(p + 8, file->device);
+		le_put64(p + 16, file->inode);
+		memcpy(p + FILE_HEAD_BYTES, file->path, path);
+		nbytes = FRAME_HEAD_BYTES + FILE_HEAD_BYTES + path;
+		frame_seal(frame, FRAME_FILE, FILE_HEAD_BYTES + path);
+		result = io_pwrite(notes->fd, frame, nbytes, notes->at);
+		notes->at += nbytes;
+	}
+	free(frame);
+	return result;
+}
+
+/*
+ * Have so many bytes of the file allocated, so that a full disk is an error
+ * here and not SIGBUS later. Returns 0, or -1 with errno set.
+ */
+static int
+allocate(struct notes *notes, size_t nbytes)
+{
+	static const uint8_t zeros[4096];
+	int errnum = posix_fallocate(notes->fd, 0, (off_t)nbytes);
+
+	/* A file system that can't allocate gets zeros instead. */
+	for (size_t at = notes->allocated < notes->at ? notes->at :
+	    notes->allocated; (errnum == EOPNOTSUPP || errnum == EINVAL) &&
+	    at < nbytes;) {
+		size_t n = nbytes - at < sizeof zeros ? nbytes - at :
+		    sizeof zeros;
+
+		if (io_pwrite(notes->fd, zeros, n, at) < 0)
+			return -1;
+		at += n;
+		if (at == nbytes)
+			errnum = 0;
+	}
+	errno = errnum;
+	if (errnum != 0)
+		return -1;
+	notes->allocated = nbytes;
+	return 0;
+}
+
+static int
+create(const char *path)
+{
+	return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW |
+	    O_NOCTTY, 0600);
+}
 
 int
 notes_begin(struct notes *notes, const char *filter,
-    const uint8_t id[FILTER_ID_BYTES], size_t text_room, struct error *error)
+    const uint8_t id[FILTER_ID_BYTES], const struct notes_file files[],
+    unsigned count, struct error *error)
 {
-	const size_t nbytes = TEXT_OFFSET + NOTES_COUNT * text_room;
-	struct journal *j = &notes->journal;
-	void *page;
-	int errnum;
+	void *page = MAP_FAILED;
 
 	*notes = (struct notes)NOTES_NONE;
-	if (journal_create_for_notes(j, filter, id, error) < 0)
-		return -1;
-	/* Allocated, so that a full disk is an error here and not SIGBUS. */
-	errnum = posix_fallocate(j->fd, 0, (off_t)nbytes);
-	if (errnum != 0) {
-		error_system(error, errnum, j->path);
-		notes_end(notes, 0);
-		return -1;
-	}
-	page = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED, j->fd,
-	    0);
+	notes->path = name_of(filter);
+	notes->fd = create(notes->path);
+	/* The filter's lock is ours, so these are of a run that has ended. */
+	if (notes->fd < 0 && errno == EEXIST && unlink(notes->path) == 0)
+		notes->fd = create(notes->path);
+	if (notes->fd >= 0 && write_files(notes, id, files, count) == 0 &&
+	    allocate(notes, notes->at + NOTE_ROOM + FIRST_TEXT_BYTES) == 0)
+		page = mmap(NULL, notes->at + NOTE_ROOM + NOTES_TEXT_MAX,
+		    PROT_READ | PROT_WRITE, MAP_SHARED, notes->fd, 0);
 	if (page == MAP_FAILED) {
-		error_system(error, errno, j->path);
+		error_system(error, errno, notes->path);
 		notes_end(notes, 0);
 		return -1;
 	}
 	notes->page = page;
-	notes->page_bytes = nbytes;
-	notes->text_room = text_room;
-	signals_bus_range(notes->page, nbytes, j->path);
+	signals_bus_range(page, notes->at + NOTE_ROOM + NOTES_TEXT_MAX,
+	    notes->path);
 	return 0;
 }
 
-/* Where the text of output i is in the file. */
+/* Copy as much as is allocated of what is noted; returns how much that is. */
 static size_t
-text_offset(const struct notes *notes, unsigned i)
+copy_text(struct notes *notes, const void *ending, size_t ending_bytes,
+    const void *data, size_t nbytes)
 {
-	return TEXT_OFFSET + i * notes->text_room;
-}
+	uint8_t *text = notes->page + notes->at + NOTE_ROOM;
+	size_t text_bytes = ending_bytes + nbytes, room;
 
-/* Copy what there is room for of text that comes behind `note`. */
-static void
-add_text(struct notes *notes, unsigned i, struct note *note, const void *text,
-    size_t nbytes)
-{
-	size_t room = 0;
+	if (text_bytes > NOTES_TEXT_MAX)
+		text_bytes = NOTES_TEXT_MAX;
+	room = notes->allocated - notes->at - NOTE_ROOM;
+	if (text_bytes > room) {
+		size_t wanted = 2 * room < text_bytes ? text_bytes : 2 * room;
 
-	if (note->nbytes < notes->text_room)
-		room = notes->text_room - (size_t)note->nbytes;
-	if (nbytes < room)
-		room = nbytes;
-	if (room > 0)
-		memcpy(notes->page + text_offset(notes, i) + note->nbytes,
-		    text, room);
-	note->nbytes += nbytes;
-	note->text_bytes = notes->text_room;
-	if (note->nbytes < notes->text_room)
-		note->text_bytes = (size_t)note->nbytes;
+		if (wanted > NOTES_TEXT_MAX)
+			wanted = NOTES_TEXT_MAX;
+		if (allocate(notes, notes->at + NOTE_ROOM + wanted) < 0)
+			text_bytes = room;
+	}
+	if (text_bytes < ending_bytes)
+		return 0;
+	if (ending_bytes > 0)
+		memcpy(text, ending, ending_bytes);
+	memcpy(text + ending_bytes, data, text_bytes - ending_bytes);
+	return text_bytes;
 }
 
 void
-notes_put(struct notes *notes, unsigned i, const struct note *written,
-    const void *text, size_t nbytes)
+notes_put(struct notes *notes, unsigned number, uint64_t begin,
+    const void *ending, size_t ending_bytes, const void *data, size_t nbytes)
 {
-	uint8_t frame[FRAME_BYTES], *p = frame + FRAME_HEAD_BYTES;
+	uint8_t frame[NOTE_ROOM], *p = frame + FRAME_HEAD_BYTES;
+	size_t text_bytes;
 
 	if (notes->page == NULL)
 		return;
@@ -92,20 +201,16 @@ notes_put(struct notes *notes, unsigned i, const struct note *written,
 	 * What the note that is still there says has been written completely:
 	 * to that, its text doesn't matter any more.
 	 */
-	notes->of[i] = *written;
-	add_text(notes, i, &notes->of[i], text, nbytes);
-	for (unsigned j = 0; j < NOTES_COUNT; j++, p += ENTRY_BYTES) {
-		const struct note *note = &notes->of[j];
-
-		le_put64(p, note->inode);
-		le_put64(p + 8, note->begin);
-		le_put64(p + 16, note->nbytes);
-		le_put64(p + 24, text_offset(notes, j));
-		le_put64(p + 32, note->text_bytes);
-	}
-	frame_seal(frame, FRAME_WRITING, PAYLOAD_BYTES);
+	text_bytes = copy_text(notes, ending, ending_bytes, data, nbytes);
+	le_put32(p, number);
+	le_put32(p + 4, 0);
+	le_put64(p + 8, begin);
+	le_put64(p + 16, ending_bytes);
+	le_put64(p + 24, ending_bytes + nbytes);
+	le_put64(p + 32, text_bytes);
+	frame_seal(frame, FRAME_NOTE, NOTE_BYTES);
 	/* If a kill divides the copy, its checksum is wrong. */
-	memcpy(notes->page + JOURNAL_BEGIN_BYTES, frame, sizeof frame);
+	memcpy(notes->page + notes->at, frame, sizeof frame);
 }
 
 void
@@ -113,61 +218,138 @@ notes_end(struct notes *notes, int keep)
 {
 	if (notes->page != NULL) {
 		signals_bus_forget(notes->page);
-		munmap(notes->page, notes->page_bytes);
+		munmap(notes->page, notes->at + NOTE_ROOM + NOTES_TEXT_MAX);
 	}
-	if (keep)
-		journal_close(&notes->journal);
-	else
-		journal_forget(&notes->journal);
+	if (notes->fd >= 0) {
+		if (!keep)
+			unlink(notes->path);
+		close(notes->fd);
+	}
+	free(notes->path);
 	*notes = (struct notes)NOTES_NONE;
 }
 
-/* Decode an entry; it stays empty if its text can't be read. */
+/* --- reading */
+
+/* The frames of a file that is read. */
+struct reader {
+	int fd;
+	const char *path;
+	uint64_t offset;
+	uint8_t data[FRAME_HEAD_BYTES + FRAME_PAYLOAD_MAX];
+	struct frame frame;
+};
+
+/* Read the next frame. Returns whether it is one, and its payload. */
+static const uint8_t *
+next_frame(struct reader *r)
+{
+	struct error error_ignored;
+
+	if (frame_read(r->fd, r->path, r->offset, r->data, &r->frame,
+	    &error_ignored) != 0)
+		return NULL;
+	r->offset += FRAME_HEAD_BYTES + r->frame.nbytes;
+	return r->data + FRAME_HEAD_BYTES;
+}
+
 static void
-read_note(const struct journal *journal, const uint8_t *entry,
+decode_file(const uint8_t *p, size_t nbytes, struct notes_file *file)
+{
+	file->format = (struct record_format){ .is_csv = p[6] != 0,
+		.csv = { .terminator = p[4], .separator = p[5] } };
+	file->device = le_get64(p + 8);
+	file->inode = le_get64(p + 16);
+	file->path = memory_or_die(strndup((const char *)p + FILE_HEAD_BYTES,
+	    nbytes - FILE_HEAD_BYTES));
+}
+
+/* Read the text of a note, which is behind its frame. */
+static int
+read_text(struct reader *r, struct note *note)
+{
+	note->text = memory_or_die(malloc(note->text_bytes + 1));
+	return io_pread(r->fd, note->text, note->text_bytes, r->offset) ==
+	    (ssize_t)note->text_bytes;
+}
+
+/* Decode the note, and take the file that it is about from `files`. */
+static int
+decode_note(struct reader *r, const uint8_t *p, struct notes_file files[],
     struct note *note)
 {
-	const uint64_t offset = le_get64(entry + 24);
-	const uint64_t text_bytes = le_get64(entry + 32);
+	const uint32_t number = le_get32(p);
+	const uint64_t text_bytes = le_get64(p + 32);
 
-	if (text_bytes == 0 || text_bytes > NOTES_CSV_BYTES)
-		return;
-	note->text = memory_or_die(malloc((size_t)text_bytes));
-	if (io_pread(journal->fd, note->text, (size_t)text_bytes, offset) !=
-	    (ssize_t)text_bytes)
-		return;
-	note->inode = le_get64(entry);
-	note->begin = le_get64(entry + 8);
-	note->nbytes = le_get64(entry + 16);
+	note->begin = le_get64(p + 8);
+	note->ending = le_get64(p + 16);
+	note->nbytes = le_get64(p + 24);
+	if (number >= NOTES_FILES || files[number].path == NULL ||
+	    text_bytes > NOTES_TEXT_MAX || text_bytes > note->nbytes ||
+	    note->ending > text_bytes)
+		return 0;
 	note->text_bytes = (size_t)text_bytes;
+	note->file = files[number];
+	files[number].path = NULL;
+	return read_text(r, note);
 }
 
-void
+static int
+read_frames(struct reader *r, const uint8_t id[FILTER_ID_BYTES],
+    struct note *note)
+{
+	struct notes_file files[NOTES_FILES] = { { 0 } };
+	const uint8_t *p = next_frame(r);
+	int result = 0;
+
+	if (p == NULL || r->frame.kind != FRAME_BEGIN ||
+	    r->frame.nbytes != BEGIN_BYTES || le_get32(p) != VERSION ||
+	    memcmp(p + 4, id, FILTER_ID_BYTES) != 0)
+		return 0;
+	while ((p = next_frame(r)) != NULL && r->frame.kind == FRAME_FILE) {
+		const uint32_t number = le_get32(p);
+
+		if (r->frame.nbytes <= FILE_HEAD_BYTES ||
+		    number >= NOTES_FILES || files[number].path != NULL)
+			break;
+		decode_file(p, r->frame.nbytes, &files[number]);
+	}
+	if (p != NULL && r->frame.kind == FRAME_NOTE &&
+	    r->frame.nbytes == NOTE_BYTES)
+		result = decode_note(r, p, files, note);
+	for (unsigned i = 0; i < NOTES_FILES; i++)
+		free(files[i].path);
+	return result;
+}
+
+int
 notes_read(const char *filter, const uint8_t id[FILTER_ID_BYTES],
-    struct note notes[NOTES_COUNT])
+    struct note *note)
 {
-	uint8_t data[FRAME_HEAD_BYTES + FRAME_PAYLOAD_MAX];
-	const uint8_t *p = data + FRAME_HEAD_BYTES;
-	struct journal journal;
-	struct frame frame;
-	struct error error;
+	char *name = name_of(filter);
+	struct reader *r = memory_or_die(calloc(1, sizeof *r));
+	struct stat st;
+	int result = 0;
 
-	memset(notes, 0, NOTES_COUNT * sizeof *notes);
-	if (journal_open(&journal, filter, id, &error) != JOURNAL_NOTES)
-		return;
-	if (frame_read(journal.fd, journal.path, JOURNAL_BEGIN_BYTES, data,
-	    &frame, &error) == 0 && frame.nbytes == PAYLOAD_BYTES) {
-		for (unsigned i = 0; i < NOTES_COUNT; i++, p += ENTRY_BYTES)
-			read_note(&journal, p, &notes[i]);
-	}
-	journal_close(&journal);
+	*note = (struct note){ 0 };
+	r->path = name;
+	r->fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
+	    O_NOCTTY);
+	if (r->fd >= 0 && fstat(r->fd, &st) == 0 && path_is_trusted(&st))
+		result = read_frames(r, id, note);
+	if (result == 0)
+		note_free(note);
+	if (r->fd >= 0)
+		close(r->fd);
+	free(r);
+	free(name);
+	return result;
 }
 
 void
-notes_free(struct note notes[NOTES_COUNT])
+note_free(struct note *note)
 {
-	for (unsigned i = 0; i < NOTES_COUNT; i++) {
-		free(notes[i].text);
-		notes[i] = (struct note){ 0 };
-	}
+	free(note->file.path);
+	free(note->text);
+	*note = (struct note){ 0 };
 }

@@ -1,83 +1,96 @@
 /*
- * Notes of a run: which part of which output it is about to write. If it is
- * killed while it writes, the file ends within that part, and the next run of
- * the filter that appends to the file knows that its last record may be torn.
+ * Notes of a run: which bytes it is about to append to which file. If it is
+ * killed while it writes, the file ends within these bytes, and the next run of
+ * the filter cuts off what is torn, whatever it writes to itself
+ * (append_settle).
  *
- * They are a journal (journal.h) without a commit, which means nothing to the
- * filter, and which every version ignores. A note is stored in a mapped page:
- * it costs no system call, and survives the process, but not the system.
+ * They are in a file next to the filter, FILTER.notes-UID, one for each user,
+ * so that one user's notes are never in another's way. Since they name a file
+ * that is then cut, they are believed only if nobody else could have written
+ * them: the file is a regular one of root's or ours, with one name, that
+ * neither group nor others may write to. Notes that are not believed are left
+ * alone.
+ *
+ * A note is stored in a mapped page: it costs no system call, and survives the
+ * process, but not the system.
  */
 #ifndef DISK_NOTES_H
 #define DISK_NOTES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 #include "disk/table.h"
-#include "disk/journal.h"
+#include "key/record.h"
 
 /*
- * The first bytes of what is about to be written are noted, too: inode numbers
- * are used again, and a file may be written anew, so whoever finds a note must
- * look whether the file has them. Of CSV it is all that fits, so that records
- * that others append to one torn within quotes can be told from its rest.
+ * As many of the bytes are noted, at most: inode numbers are used again, and
+ * others may append to what is torn, so only what is byte for byte as it was
+ * noted may be cut off. Longer pieces are better written in several writes.
  */
-#define NOTES_FEW_BYTES 64
-#define NOTES_CSV_BYTES (128 * 1024)
+#define NOTES_TEXT_MAX (128 * 1024)
 
-/*
- * Bytes `begin` to begin + nbytes of a file are, or are about to be, written:
- * whole records.
- */
+/* One file that may be written to. */
+struct notes_file {
+	uint64_t device, inode;
+	struct record_format format;
+	char *path; /* absolute name, links resolved; owned */
+};
+
+/* The most files of a run. */
+#define NOTES_FILES 3
+
+/* A note: these bytes are, or are about to be, at this place of the file. */
 struct note {
-	uint64_t inode;
+	struct notes_file file;
 	uint64_t begin;
-	uint64_t nbytes; /* 0: there is no note */
-	/* Only of one that was read: the first of these bytes. */
-	uint8_t *text;
+	uint64_t ending;  /* number of first bytes that only end another's torn
+			   * record */
+	uint64_t nbytes;  /* number of bytes, these included */
+	uint8_t *text;    /* the bytes, as far as they were noted; owned */
 	size_t text_bytes;
 };
 
-/* A run has two outputs at most. */
-#define NOTES_COUNT 2
-
 struct notes {
-	struct journal journal;
-	uint8_t *page;     /* the mapped file; NULL: there are no notes */
-	size_t page_bytes;
-	size_t text_room;  /* bytes of each output that are noted at most */
-	struct note of[NOTES_COUNT];
+	int fd;             /* -1: there are no notes */
+	char *path;         /* owned */
+	uint8_t *page;      /* the mapped file */
+	size_t allocated;   /* bytes of it that are on the disk */
+	size_t at;          /* offset of the note, behind the files */
 };
 
-#define NOTES_NONE { .journal = JOURNAL_NONE }
+#define NOTES_NONE { .fd = -1 }
 
 /*
  * Begin notes for the filter file `filter` (its resolved name), which is locked
- * for this run alone; those of an earlier run are replaced. `text_room` is one
- * of the two constants above. Returns 0, or -1 with `error` filled; then there
- * are none, and notes_put does nothing.
+ * for this run alone; those of an earlier run of this user are replaced.
+ * Returns 0, or -1 with `error` filled; then there are none, and the next calls
+ * do nothing.
  */
 int notes_begin(struct notes *notes, const char *filter,
-    const uint8_t id[FILTER_ID_BYTES], size_t text_room,
-    struct error *error);
+    const uint8_t id[FILTER_ID_BYTES], const struct notes_file files[],
+    unsigned count, struct error *error);
 
 /*
- * Note a write to output i, before it begins: of `nbytes` bytes behind those
- * that `written` says have been written.
+ * Note a write of `ending` and then `data` to file `number`, at offset `begin`,
+ * before it begins.
  */
-void notes_put(struct notes *notes, unsigned i, const struct note *written,
-    const void *text, size_t nbytes);
+void notes_put(struct notes *notes, unsigned number, uint64_t begin,
+    const void *ending, size_t ending_bytes, const void *data, size_t nbytes);
 
 /* End a run: remove its notes or, with `keep`, leave them. */
 void notes_end(struct notes *notes, int keep);
 
 /*
- * Read the notes that an earlier run of this filter left; notes_free frees the
- * memory that they own. All are empty if there are none, or if they cannot be
- * read.
+ * Read the note that an earlier run of this filter by this user left. Returns 1
+ * if there is one that may be believed, which note_free frees, otherwise 0.
  */
-void notes_read(const char *filter, const uint8_t id[FILTER_ID_BYTES],
-    struct note notes[NOTES_COUNT]);
-void notes_free(struct note notes[NOTES_COUNT]);
+int notes_read(const char *filter, const uint8_t id[FILTER_ID_BYTES],
+    struct note *note);
+void note_free(struct note *note);
+
+/* Remove this user's notes of a filter that is removed or replaced. */
+void notes_discard(const char *filter);
 
 #endif

@@ -388,10 +388,6 @@ deferred_recover(struct filter *filter, const struct lock_wait *wait,
 		return -1;
 	case JOURNAL_ABSENT:
 		return 0;
-	case JOURNAL_NOTES:
-		/* They are for the next run that has outputs. */
-		journal_close(&journal);
-		return 0;
 	case JOURNAL_UNFINISHED:
 		break;
 	case JOURNAL_COMPLETE:

@@ -163,6 +163,8 @@ keep_outputs(void *context, struct error *error)
 
 		if (!out->is_redone)
 			continue;
+		if (append_end_torn(&out->append, error) < 0)
+			return -1;
 		if (fstat(out->fd, &st) < 0)
 			return error_system(error, errno, out->name);
 		c->outputs[i].length = (uint64_t)st.st_size;

@@ -82,9 +82,11 @@ print_keys(struct maker *m, struct error *error)
 	for (size_t i = 0; i < allowed; i++) {
 		const struct key *key = &m->keys[i];
 
-		if (output_add(&p->output, &p->buffer, key->data, key->nbytes,
-		    error) < 0 || output_add_text(&p->output, &p->buffer, end,
-		    1, error) < 0)
+		const struct output_record record = { .line = key->data,
+			.nbytes = key->nbytes, .back = end, .back_bytes = 1 };
+
+		if (output_add_record(&p->output, &p->buffer, &record,
+		    error) < 0)
 			return -1;
 		if (memchr(key->data, end[0], key->nbytes) != NULL &&
 		    p->figures->several++ == 0)
@@ -144,12 +146,16 @@ print_all(struct printing *p, struct error *error)
 		.end = maker_free, .prepare = prepare, .finish = finish,
 		.pause = pause_printing, .interrupted = interrupted,
 		.notice = p->plan->notice };
+	struct record_format format = p->inputs.format;
 	struct pipeline_done done;
 
 	if (output_check(NULL, 0, &p->inputs, NULL, error) < 0 ||
 	    output_open(&p->output, NULL, 0, 0, error) < 0 ||
 	    output_begin(&p->output, error) < 0)
 		return -1;
+	/* Keys are lines, also those of CSV. */
+	format.is_csv = 0;
+	output_append(&p->output, &format, p->plan->notice);
 	io_widen_pipe(p->output.fd);
 	job.output = p->output.fd;
 	if (pipeline_run(&job, &p->inputs, &done, error) < 0) {

@@ -1,6 +1,7 @@
 #include "stream/lines.h"
 
 #include <fcntl.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -142,10 +143,11 @@ reading_compare_output(const struct reading *reading,
 	struct key first;
 	struct error differs;
 	uint8_t *data;
-	int reader = io_reopen(fd, O_RDONLY), result = 0;
+	int reader = io_begin_reading(fd), result = 0;
 
 	if (reader < 0)
-		return 0;
+		return error_set(error, STATUS_FAILED, "%s: its header cannot"
+		    " be read, to compare it: %s", name, strerror(errno));
 	data = memory_or_die(malloc(OUTPUT_HEADER_BYTES + LOOPS_PADDING));
 	first = (struct key){ data, first_record(reader, format, data) };
 	if (first.nbytes > 0 && columns_compare(recipe, header, first, name,
@@ -153,7 +155,7 @@ reading_compare_output(const struct reading *reading,
 		result = error_set(error, STATUS_FAILED, "%s: %s",
 		    reading->header_file, differs.text);
 	free(data);
-	close(reader);
+	io_end_reading(fd, reader);
 	return result;
 }
 

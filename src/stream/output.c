@@ -98,17 +98,31 @@ open_new(struct output *out, const char *path)
 	return temporary_open_nameless(out->target, &out->hidden);
 }
 
-/* Open the file itself; a FIFO is waited for until it has a reader. */
 static int
-open_in_place(const char *path, int append)
+open_uninterrupted(const char *path, int flags)
 {
-	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY |
-	    (append ? O_APPEND : 0);
 	int fd;
 
-	while ((fd = open(path, flags, 0666)) < 0 && errno == EINTR &&
-	    !signals_stop)
+	while ((fd = open(path, flags | O_CREAT | O_CLOEXEC | O_NOCTTY,
+	    0666)) < 0 && errno == EINTR && !signals_stop)
 		signals_take_figures(); /* there are none yet */
+	return fd;
+}
+
+/*
+ * Open the file itself. A regular one is written to at its end, whoever else
+ * does so, and read, if we may, to see how it ends; a FIFO is waited for until
+ * it has a reader.
+ */
+static int
+open_in_place(const char *path, int is_regular)
+{
+	int fd = -1;
+
+	if (is_regular)
+		fd = open_uninterrupted(path, O_RDWR | O_APPEND);
+	if (fd < 0 && (!is_regular || errno == EACCES))
+		fd = open_uninterrupted(path, O_WRONLY | O_APPEND);
 	return fd;
 }
 
@@ -120,7 +134,8 @@ output_open(struct output *out, const char *path, enum output_how how,
 	int exists;
 
 	*out = (struct output){ .fd = STDOUT_FILENO,
-		.name = shown_name(path), .appends = append };
+		.name = shown_name(path), .appends = append,
+		.append = APPEND_NONE };
 	if (path == NULL)
 		return 0;
 	out->fd = -1;
@@ -135,7 +150,7 @@ output_open(struct output *out, const char *path, enum output_how how,
 	    (!exists || is_replaceable(&st)))
 		out->fd = open_new(out, path);
 	else
-		out->fd = open_in_place(path, append);
+		out->fd = open_in_place(path, !exists || S_ISREG(st.st_mode));
 	if (out->fd >= 0)
 		return 0;
 	error_system(error, errno, path);
@@ -258,12 +273,19 @@ output_finish(struct output *out, struct error *error)
 }
 
 int
-output_continues(const struct output *out)
+output_is_appended_to(const struct output *out)
 {
 	int flags = fcntl(out->fd, F_GETFL);
+
+	return flags >= 0 && (flags & O_APPEND);
+}
+
+int
+output_continues(const struct output *out)
+{
 	struct stat st;
 
-	return flags >= 0 && (flags & O_APPEND) && fstat(out->fd, &st) == 0 &&
+	return output_is_appended_to(out) && fstat(out->fd, &st) == 0 &&
 	    S_ISREG(st.st_mode) && st.st_size > 0;
 }
 
@@ -308,22 +330,16 @@ write_some(struct output *out, const char *data, size_t nbytes)
 		choose_writer(out);
 	if (out->is_socket)
 		return send(out->writer, data, nbytes, MSG_DONTWAIT);
-	if (out->notes != NULL)
-		notes_put(out->notes, out->number, &out->note, data, nbytes);
 	return write(out->writer, data, nbytes);
 }
 
-int
-output_write(struct output *out, const void *data, size_t nbytes,
+/* Write to what isn't a file that is written to at its end. */
+static int
+write_all(struct output *out, const void *data, size_t nbytes,
     struct error *error)
 {
 	const char *p = data;
 
-	if (out->divert != NULL) {
-		out->nbytes += nbytes;
-		return out->divert(out->context, out->number, data, nbytes,
-		    error);
-	}
 	while (nbytes > 0) {
 		ssize_t n = write_some(out, p, nbytes);
 
@@ -331,7 +347,6 @@ output_write(struct output *out, const void *data, size_t nbytes,
 			p += n;
 			nbytes -= (size_t)n;
 			out->nbytes += (uint64_t)n;
-			out->note.nbytes += (uint64_t)n;
 		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
 			wait_for_output(out);
 		} else if (errno != EINTR) {
@@ -347,6 +362,36 @@ output_write(struct output *out, const void *data, size_t nbytes,
 	return 0;
 }
 
+void
+output_append(struct output *out, const struct record_format *format,
+    void (*notice)(const char *text))
+{
+	/* A file without a name yet has no other writer. */
+	if (out->fd >= 0 && out->target == NULL)
+		append_begin(&out->append, out->fd, out->name, format, notice);
+}
+
+int
+output_records(struct output *out, const void *data, size_t nbytes,
+    struct error *error)
+{
+	uint64_t written;
+	int result;
+
+	if (out->divert != NULL) {
+		out->nbytes += nbytes;
+		return out->divert(out->context, out->number, data, nbytes,
+		    error);
+	}
+	if (out->append.fd < 0)
+		return write_all(out, data, nbytes, error);
+	result = append_records(&out->append, data, nbytes, &written, error);
+	out->nbytes += written;
+	if (result < 0)
+		out->failed = 1;
+	return result;
+}
+
 int
 output_flush(struct output *out, struct output_lines *lines,
     struct error *error)
@@ -354,7 +399,41 @@ output_flush(struct output *out, struct output_lines *lines,
 	size_t nbytes = lines->used;
 
 	lines->used = 0;
-	return output_write(out, lines->data, nbytes, error);
+	return output_records(out, lines->data, nbytes, error);
+}
+
+/* Write a record that is larger than the buffer by one call. */
+static int
+write_large(struct output *out, const struct output_record *r,
+    struct error *error)
+{
+	const size_t nbytes = r->front_bytes + r->nbytes + r->back_bytes;
+	uint8_t *data;
+	int result;
+
+	if (nbytes == r->nbytes)
+		return output_records(out, r->line, nbytes, error);
+	data = memory_or_die(malloc(nbytes));
+	if (r->front != NULL)
+		memcpy(data, r->front, r->front_bytes);
+	memcpy(data + r->front_bytes, r->line, r->nbytes);
+	if (r->back != NULL)
+		memcpy(data + r->front_bytes + r->nbytes, r->back,
+		    r->back_bytes);
+	result = output_records(out, data, nbytes, error);
+	free(data);
+	return result;
+}
+
+int
+output_make_room(struct output *out, struct output_lines *lines,
+    const struct output_record *r, struct error *error)
+{
+	if (output_flush(out, lines, error) < 0)
+		return -1;
+	if (r->front_bytes + r->nbytes + r->back_bytes <= lines->room)
+		return 0;
+	return write_large(out, r, error) < 0 ? -1 : 1;
 }
 
 int
@@ -366,6 +445,7 @@ output_close(struct output *out, struct error *error)
 		close(out->writer);
 	out->writer = 0;
 	out->fd = -1;
+	out->append.fd = -1;
 	temporary_end(&out->hidden, 1);
 	free(out->target);
 	out->target = NULL;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "disk/notes.h"
+#include "disk/append.h"
 #include "stream/input.h"
 
 struct output {
@@ -31,21 +31,15 @@ struct output {
 			   * for a file that is appended to */
 	int (*divert)(void *context, unsigned number, const void *text,
 	    size_t nbytes, struct error *error);
-	/*
-	 * State of torn.h: all after is_watched is valid only if that is set.
-	 */
-	int is_watched;   /* is it a regular file, which is kept whole? */
-	int is_appended_to;
-	int is_torn;      /* is it torn, and could not be cut? */
-	struct note note; /* note about the bytes written since torn_begin */
-	struct notes *notes; /* notes of the run, or NULL; not owned */
-	unsigned number;  /* number of this output among those of the run */
+	unsigned number;  /* number of this output, for `divert` */
+	/* A regular file that is written to at its end (disk/append.h). */
+	struct append append;
 	/* Called when a signal interrupts a wait but not the run; or NULL. */
 	void (*interrupted)(void *context);
 	void *context;
 };
 
-#define OUTPUT_NONE { .fd = -1 }
+#define OUTPUT_NONE { .fd = -1, .append = APPEND_NONE }
 
 /*
  * Refuse an output that is an input, `filter`, or its journal. NULL is standard
@@ -108,22 +102,34 @@ int output_sync(struct output *output, struct error *error);
 int output_secure(struct output *output, struct error *error);
 int output_finish(struct output *output, struct error *error);
 
+/* Does all that is written go to the end of the file (O_APPEND)? */
+int output_is_appended_to(const struct output *output);
+
 /* Will it append to a file that is not empty? */
 int output_continues(const struct output *output);
 
 /*
- * Write all of it, waiting as long as it takes. Returns 0; or -1 on an error
- * or when a signal that asks to stop interrupts the wait (then error->status
- * is 128 + its number). In any case output->nbytes counts what the system took.
+ * Keep the output whole from now on, if it is a regular file that is written to
+ * at its end: append_begin.
  */
-int output_write(struct output *output, const void *data, size_t nbytes,
+void output_append(struct output *output, const struct record_format *format,
+    void (*notice)(const char *text));
+
+/*
+ * Write a piece that consists of whole records, waiting as long as it takes.
+ * Returns 0; or -1 on an error or when a signal that asks to stop interrupts
+ * the wait (then error->status is 128 + its number). In any case output->nbytes
+ * counts what the system took; of a file that is kept whole, only whole
+ * records.
+ */
+int output_records(struct output *output, const void *data, size_t nbytes,
     struct error *error);
 
 /*
  * Lines copied together, so that few writes suffice. Copying a fixed number of
  * bytes takes no branch that depends on the line: OUTPUT_STEP bytes of a line
- * may be read, OUTPUT_TEXT of a text in front of it, and `data` is longer than
- * `room` by OUTPUT_STEP.
+ * may be read, OUTPUT_TEXT of a text in front of it or behind it, and `data` is
+ * longer than `room` by OUTPUT_STEP.
  */
 #define OUTPUT_STEP INPUT_PADDING
 #define OUTPUT_TEXT 8
@@ -132,37 +138,74 @@ struct output_lines {
 	size_t room, used;
 };
 
+/* A record that is made of a line and of texts around it, or of one only. */
+struct output_record {
+	const char *front; /* NULL: there is none */
+	size_t front_bytes;
+	const uint8_t *line;
+	size_t nbytes;
+	const char *back;  /* NULL: there is none */
+	size_t back_bytes;
+};
+
 /* Write the lines, and empty the buffer, even if writing fails. */
 int output_flush(struct output *output, struct output_lines *lines,
     struct error *error);
+
+/*
+ * Write the lines, so that the record fits into the buffer. Returns 1 if it is
+ * larger than that, and was written, too.
+ */
+int output_make_room(struct output *output, struct output_lines *lines,
+    const struct output_record *record, struct error *error);
+
+static inline void
+output_copy(struct output_lines *lines, const uint8_t *line, size_t nbytes)
+{
+	if (nbytes <= OUTPUT_STEP)
+		memcpy(lines->data + lines->used, line, OUTPUT_STEP);
+	else
+		memcpy(lines->data + lines->used, line, nbytes);
+	lines->used += nbytes;
+}
 
 static inline int
 output_add(struct output *output, struct output_lines *lines,
     const uint8_t *line, size_t nbytes, struct error *error)
 {
 	if (nbytes > lines->room - lines->used) {
-		if (output_flush(output, lines, error) < 0)
-			return -1;
-		if (nbytes > lines->room)
-			return output_write(output, line, nbytes, error);
+		const struct output_record record = { .line = line,
+			.nbytes = nbytes };
+		int result = output_make_room(output, lines, &record, error);
+
+		if (result != 0)
+			return result < 0 ? -1 : 0;
 	}
-	if (nbytes <= OUTPUT_STEP)
-		memcpy(lines->data + lines->used, line, OUTPUT_STEP);
-	else
-		memcpy(lines->data + lines->used, line, nbytes);
-	lines->used += nbytes;
+	output_copy(lines, line, nbytes);
 	return 0;
 }
 
+/* A line with the texts around it is never divided between two writes. */
 static inline int
-output_add_text(struct output *output, struct output_lines *lines,
-    const char *text, size_t nbytes, struct error *error)
+output_add_record(struct output *output, struct output_lines *lines,
+    const struct output_record *record, struct error *error)
 {
-	if (nbytes > lines->room - lines->used &&
-	    output_flush(output, lines, error) < 0)
-		return -1;
-	memcpy(lines->data + lines->used, text, OUTPUT_TEXT);
-	lines->used += nbytes;
+	if (record->front_bytes + record->nbytes + record->back_bytes >
+	    lines->room - lines->used) {
+		int result = output_make_room(output, lines, record, error);
+
+		if (result != 0)
+			return result < 0 ? -1 : 0;
+	}
+	if (record->front != NULL) {
+		memcpy(lines->data + lines->used, record->front, OUTPUT_TEXT);
+		lines->used += record->front_bytes;
+	}
+	output_copy(lines, record->line, record->nbytes);
+	if (record->back != NULL) {
+		memcpy(lines->data + lines->used, record->back, OUTPUT_TEXT);
+		lines->used += record->back_bytes;
+	}
 	return 0;
 }
 

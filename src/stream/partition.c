@@ -122,6 +122,8 @@ open_sinks(struct partition *p, struct error *error)
 	for (size_t i = 0; i < p->sink_count; i++) {
 		if (output_begin(&p->sinks[i].output, error) < 0)
 			return -1;
+		output_append(&p->sinks[i].output, &p->inputs.format,
+		    plan->notice);
 		io_widen_pipe(p->sinks[i].output.fd);
 	}
 	return 0;
@@ -222,15 +224,19 @@ copy_lines(struct sorter *s, struct error *error)
 
 	for (size_t i = 0; i < s->allowed; i++) {
 		const struct number *number = &p->numbers[s->parts[i]];
+		struct output_record record = { 0 };
 		struct sink *sink = p->sinks;
 
 		if (p->sink_count > 1)
 			sink += s->parts[i];
-		if (p->plan->output == NULL && output_add_text(&sink->output,
-		    &sink->lines, number->text, number->nbytes, error) < 0)
-			return -1;
-		if (output_add(&sink->output, &sink->lines, starts[i],
-		    (size_t)(starts[i + 1] - starts[i]), error) < 0)
+		record.line = starts[i];
+		record.nbytes = (size_t)(starts[i + 1] - starts[i]);
+		if (p->plan->output == NULL) {
+			record.front = number->text;
+			record.front_bytes = number->nbytes;
+		}
+		if (output_add_record(&sink->output, &sink->lines, &record,
+		    error) < 0)
 			return -1;
 	}
 	return 0;

@@ -18,7 +18,6 @@
 #include "filter/filter.h"
 #include "stream/commit.h"
 #include "stream/contents.h"
-#include "stream/torn.h"
 #include "stream/worker.h"
 
 struct inputs
@@ -194,47 +193,73 @@ own_file(const struct run *run)
 	return filter_path(run->filter);
 }
 
-/* What an earlier run has left torn is cut off, or at least ended. */
-static int
-mend_outputs(struct run *run, struct error *error)
-{
-	const struct run_plan *plan = run->plan;
-	const struct record_format *format = &run->inputs->format;
-	const char *path = own_file(run);
-	struct note notes[NOTES_COUNT] = { { 0 } };
-	int result;
-
-	if (path != NULL)
-		notes_read(path, filter_header(run->filter)->id, notes);
-	result = torn_mend(&run->output, format, notes, plan->notice, error);
-	if (result == 0)
-		result = torn_mend(&run->duplicates, format, notes,
-		    plan->notice, error);
-	notes_free(notes);
-	return result;
-}
-
 /*
- * Outputs that are written in place are kept whole. Runs that share a filter
- * may share an open output, too, where nobody could say whose bytes are last.
+ * Cut off what an earlier run of this filter has left torn, in whichever file.
+ * Before outputs are opened, since a file can be cut only if nobody else has it
+ * open; standard output is open already.
  */
 static void
-watch_outputs(struct run *run)
+settle_notes(struct run *run)
 {
-	const struct run_plan *plan = run->plan;
+	const int opened[] = { STDOUT_FILENO };
 	const char *path = own_file(run);
-	const size_t text_room = run->inputs->format.is_csv ?
-	    NOTES_CSV_BYTES : NOTES_FEW_BYTES;
-	int files;
+	struct note note;
 
-	if (plan->atomic || plan->use.wait.shared)
+	if (path == NULL ||
+	    !notes_read(path, filter_header(run->filter)->id, &note))
 		return;
-	files = torn_watch(&run->output, &run->notes, 0) +
-	    torn_watch(&run->duplicates, &run->notes, 1);
-	/* Without notes, a kill leaves what is torn. */
-	if (files > 0 && path != NULL && plan->remember)
+	if (append_settle(&note, opened, 1, run->plan->notice,
+	    &run->settled.whole))
+		notes_discard(path);
+	run->settled.inode = note.file.inode;
+	note_free(&note);
+}
+
+/* Note what is written to these outputs, unless others use the filter, too. */
+static void
+begin_notes(struct run *run, struct output *const outputs[], unsigned count)
+{
+	const char *path = own_file(run);
+	struct notes_file files[NOTES_FILES] = { { 0 } };
+	struct error error_ignored;
+	unsigned n = 0;
+
+	if (path == NULL || !run->plan->remember)
+		return;
+	for (unsigned i = 0; i < count; i++) {
+		struct append *a = &outputs[i]->append;
+
+		if (a->fd < 0 || append_describe(a, &files[n]) < 0)
+			continue;
+		a->notes = &run->notes;
+		a->number = n++;
+	}
+	/* Without notes, what a kill tears is not cut off, but gets an end. */
+	if (n > 0)
 		notes_begin(&run->notes, path, filter_header(run->filter)->id,
-		    text_room, &(struct error){ 0 });
+		    files, n, &error_ignored);
+	for (unsigned i = 0; i < n; i++)
+		free(files[i].path);
+}
+
+/* Outputs that are files are kept whole. */
+static void
+append_to_outputs(struct run *run)
+{
+	struct output *const outputs[] = { &run->output, &run->duplicates };
+	const unsigned count = sizeof outputs / sizeof *outputs;
+	struct record_format format = run->inputs->format;
+
+	for (unsigned i = 0; i < count; i++) {
+		/* With a mark in front, a record of CSV is but a line. */
+		format.is_csv = run->inputs->format.is_csv &&
+		    !(i == 0 && run->plan->print == PRINT_MARKED);
+		output_append(outputs[i], &format, run->plan->notice);
+		if (outputs[i]->append.fd >= 0)
+			append_expect(&outputs[i]->append, run->settled.inode,
+			    run->settled.whole);
+	}
+	begin_notes(run, outputs, count);
 }
 
 /* Open where lines go. */
@@ -266,6 +291,7 @@ open_outputs(struct run *run, const struct inputs *inputs,
 		return -1;
 	if (contents_check(plan, inputs, run->filter, error) < 0)
 		return -1;
+	settle_notes(run);
 	if (open_line_output(run, error) < 0)
 		return -1;
 	if (plan->duplicates != NULL && open_file(run, &run->duplicates,
@@ -274,9 +300,7 @@ open_outputs(struct run *run, const struct inputs *inputs,
 	if (output_begin(&run->output, error) < 0 ||
 	    output_begin(&run->duplicates, error) < 0)
 		return -1;
-	if (mend_outputs(run, error) < 0)
-		return -1;
-	watch_outputs(run);
+	append_to_outputs(run);
 	return 0;
 }
 
@@ -433,19 +457,21 @@ run_lines(struct run *run, const struct run_plan *plan, struct filter *filter,
 {
 	struct inputs inputs = run_inputs(plan, recipe);
 	struct error second;
-	int result;
+	int result, is_torn;
 
 	*run = (struct run){ .plan = plan, .filter = filter,
 		.recipe = *recipe, .inputs = &inputs, .output = OUTPUT_NONE,
 		.duplicates = OUTPUT_NONE, .notes = NOTES_NONE,
-		.spool = JOURNAL_NONE };
+		.spool = JOURNAL_NONE,
+		.settled.whole = APPEND_UNKNOWN };
 	result = stream(run, error);
+	is_torn = run->output.append.is_torn || run->duplicates.append.is_torn;
 	join_errors(run, &result, output_close(&run->output, &second), error,
 	    &second);
 	join_errors(run, &result, output_close(&run->duplicates, &second),
 	    error, &second);
 	journal_close(&run->spool);
-	notes_end(&run->notes, run->output.is_torn || run->duplicates.is_torn);
+	notes_end(&run->notes, is_torn);
 	if (run->began)
 		plan->tell(run, MOMENT_ENDS);
 	join_errors(run, &result, filter_close(run->filter, &second), error,

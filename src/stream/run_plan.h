@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "disk/journal.h"
+#include "disk/notes.h"
 #include "key/key.h"
 #include "model/use.h"
 #include "stream/lines.h"
@@ -74,6 +76,12 @@ struct run {
 	struct output output;      /* not used with PRINT_NOTHING */
 	struct output duplicates;
 	struct notes notes;        /* notes about the bytes written to these */
+	struct {
+		uint64_t inode;
+		uint64_t whole;    /* offset at which a record begins in the
+				    * file with this inode, by the notes of an
+				    * earlier run; or APPEND_UNKNOWN */
+	} settled;
 	struct journal spool;      /* text that is appended to these in the end,
 				    * with --atomic without a filter */
 	pid_t child;               /* process of --to-command; 0: none */

@@ -9,7 +9,6 @@
 #include "filter/batch.h"
 #include "filter/filter.h"
 #include "stream/lines.h"
-#include "stream/torn.h"
 
 /*
  * Lines that do not lie side by side are copied, so that so many bytes of them
@@ -203,22 +202,16 @@ is_undone(const struct worker *w, size_t i)
 	    w->batch->seen[i] == BATCH_UNDONE;
 }
 
-/* The lines at the beginning of a batch that an output has as a whole. */
-struct whole {
-	size_t new_lines; /* how many of them are new */
-	uint64_t nbytes;  /* of those that go to this output */
-};
-
 /*
- * What is whole in the first `nbytes` of an output that has the batch's new
- * lines, its seen lines, or all of them with their marks.
+ * How many new lines are in the first `nbytes` of an output that has the
+ * batch's new lines, its seen lines, or all of them with their marks? Lines
+ * that are not whole there don't count.
  */
-static struct whole
-whole_within(const struct worker *w, enum run_print print,
+static size_t
+new_lines_within(const struct worker *w, enum run_print print,
     uint64_t nbytes)
 {
-	struct whole whole = { 0, 0 };
-	size_t new_lines = 0;
+	size_t new_lines = 0, whole = 0;
 
 	for (size_t i = 0; i < w->batch->count; i++) {
 		const size_t before = new_lines;
@@ -232,10 +225,10 @@ whole_within(const struct worker *w, enum run_print print,
 			length = strlen(mark) + line_bytes(w, i);
 		else if (is_new == (print == PRINT_NEW))
 			length = line_bytes(w, i);
-		if (length > nbytes - whole.nbytes)
+		if (length > nbytes)
 			break;
-		whole.nbytes += length;
-		whole.new_lines = new_lines;
+		nbytes -= length;
+		whole = new_lines;
 	}
 	return whole;
 }
@@ -248,14 +241,24 @@ add_line(struct worker *w, struct output *output, size_t i,
 	    line_bytes(w, i), error);
 }
 
-/* Write all lines of the batch, as they lie. */
+/* Write all lines of the batch, as they lie, in pieces that can be noted. */
 static int
 write_all(struct worker *w, struct output *output, struct error *error)
 {
-	const uint8_t *first = w->starts[0];
+	const size_t count = w->batch->count;
+	size_t i = 0, next;
 
-	return output_write(output, first,
-	    (size_t)(w->starts[w->batch->count] - first), error);
+	for (; i < count; i = next) {
+		const uint8_t *first = w->starts[i];
+
+		next = count;
+		while (next > i + 1 && w->starts[next] - first > COPY_BYTES)
+			next = i + (next - i) / 2;
+		if (output_records(output, first, (size_t)(w->starts[next] -
+		    first), error) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int
@@ -295,24 +298,25 @@ write_marked(struct worker *w, struct output *output,
 
 	for (size_t i = 0; i < w->batch->count; i++) {
 		const char *mark = mark_of(w, i, &new_before);
+		const struct output_record record = { .front = mark,
+			.front_bytes = strlen(mark), .line = w->starts[i],
+			.nbytes = line_bytes(w, i) };
 
 		if (is_undone(w, i))
 			continue;
-		if (output_add_text(output, &w->copies, mark,
-		    strlen(mark), error) < 0 ||
-		    add_line(w, output, i, error) < 0)
+		if (output_add_record(output, &w->copies, &record, error) < 0)
 			return -1;
 	}
 	return output_flush(output, &w->copies, error);
 }
 
 /*
- * Write lines of the batch. If that fails, the output is cut back to those that
- * are whole, of which *whole says how many are new.
+ * Write lines of the batch. *whole becomes how many new lines are among those
+ * that were written.
  */
 static int
 write_lines(struct worker *w, struct output *output,
-    enum run_print print, struct whole *whole, struct error *error)
+    enum run_print print, size_t *whole, struct error *error)
 {
 	static int (*const writers[])(struct worker *, struct output *,
 	    struct error *) = {
@@ -321,13 +325,11 @@ write_lines(struct worker *w, struct output *output,
 	};
 	const uint64_t before = output->nbytes;
 
-	torn_begin(output);
 	if (writers[print](w, output, error) == 0) {
-		whole->new_lines = w->batch->new_count;
+		*whole = w->batch->new_count;
 		return 0;
 	}
-	*whole = whole_within(w, print, output->nbytes - before);
-	torn_cut(output, whole->nbytes, error);
+	*whole = new_lines_within(w, print, output->nbytes - before);
 	return -1;
 }
 
@@ -341,7 +343,7 @@ write_batch(struct worker *w, size_t *written, struct error *error)
 {
 	struct run *run = w->run;
 	const enum run_print print = run->plan->print;
-	struct whole whole;
+	size_t whole;
 
 	*written = 0;
 	run->plan->tell(run, MOMENT_BEFORE_PRINT);
@@ -353,11 +355,11 @@ write_batch(struct worker *w, size_t *written, struct error *error)
 		return 0;
 	}
 	if (write_lines(w, &run->output, print, &whole, error) == 0) {
-		*written = whole.new_lines;
+		*written = whole;
 		return 0;
 	}
 	if (print != PRINT_SEEN)
-		*written = whole.new_lines;
+		*written = whole;
 	return -1;
 }
 
@@ -518,9 +520,30 @@ worker_prints_header(const struct run *run)
 }
 
 /*
- * A chunk's header, which isn't a line: print it if it is the first one, but
- * not if the output continues a file.
+ * Print the header, but not if the output continues a file. Two runs that begin
+ * a file together must not both do so.
  */
+static int
+print_header(struct run *run, const struct chunk *chunk,
+    const struct record_format *format, struct error *error)
+{
+	struct output *out = &run->output;
+	int continues = output_continues(out);
+
+	if (out->append.fd >= 0 && out->divert == NULL &&
+	    output_is_appended_to(out))
+		continues = append_header(&out->append, chunk->data,
+		    chunk->header_bytes, &run->plan->use.wait, error);
+	else if (!continues)
+		return output_records(out, chunk->data, chunk->header_bytes,
+		    error);
+	if (continues <= 0)
+		return continues;
+	return reading_compare_output(&run->reading, &run->recipe, format,
+	    out->fd, out->name, error);
+}
+
+/* A chunk's header, which isn't a line: print it if it is the first one. */
 static int
 finish_header(struct worker *w, struct error *error)
 {
@@ -535,11 +558,7 @@ finish_header(struct worker *w, struct error *error)
 	is_first = reading_header(&run->reading, &run->recipe, chunk, error);
 	if (is_first <= 0)
 		return is_first;
-	if (output_continues(&run->output))
-		return reading_compare_output(&run->reading, &run->recipe,
-		    w->lines.format, run->output.fd, run->output.name, error);
-	return torn_write(&run->output, chunk->data, chunk->header_bytes,
-	    error);
+	return print_header(run, chunk, w->lines.format, error);
 }
 
 /*

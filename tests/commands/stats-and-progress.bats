@@ -146,7 +146,7 @@ PYTHON
 	)
 	wait $!
 	grep '^{' figures >json
-	[ "$(stated bytes_out json)" -eq 8192 ]
+	[ "$(stated bytes_out json)" -eq "$(stat -c %s out)" ]
 	[ "$(stated new json)" -gt 1000 ]
 	python3 - <<-'PYTHON'
 		import json

@@ -5,6 +5,7 @@ load ../common
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	seq -f 'https://example.org/some/long/path/%.0f' 30000 >in
+	notes=seen.notes-$(id -u)
 }
 
 # limited BLOCKS COMMAND...: it fails since no file may have more KiB.
@@ -142,14 +143,14 @@ whole() {
 				eval "torn_by_kill $bytes $BLOOMDEDUP -f seen in $overwrite out"
 				[ "$(wc -c <out)" -ge "$bytes" ]
 				torn=$(tail -c 1 out | wc -l)
-				bloomdedup add -f seen </dev/null
+				bloomdedup check -f seen </dev/null || [ $? -eq 1 ]
 				eval "$BLOOMDEDUP -f seen $append out <<<another 2>err"
 				if [ "$bytes" -gt 0 ] && [ "$torn" -eq 0 ]; then
 					is_message err 'cut back to its last whole line: an earlier run was killed while it wrote to it'
 				else
 					[ ! -s err ]
 				fi
-				[ ! -e seen.journal ]
+				[ ! -e "$notes" ]
 				# all lines of it are whole
 				run ! grep -Fxv -f in -e another out
 				[ "$overwrite" = "$append" ] || rm -f seen
@@ -236,7 +237,7 @@ two, ""three"""' 2000 >csv
 	done
 }
 
-@test "what a kill tore and can't be cut gets an end, with a word about it" {
+@test "what a kill tore and cannot be cut gets an end, with a word about it" {
 	needs_preload
 	torn_by_kill 70001 "$BLOOMDEDUP" -f seen in >>out
 	stub=$(tail -n 1 out)
@@ -255,64 +256,251 @@ two, ""three"""' 2000 >csv
 	printf 'a,"b\nc"\nd,"e"\na,"b\nc"\nd,"e\nf"\n' | cmp - quotes
 }
 
-@test "no note, no cut: a file of other bytes, another file, and no filter" {
+@test "any run of the filter cuts off what a kill tore, whatever it writes to" {
+	needs_preload
+	local command
+	for command in 'add -f seen' '-q -f seen' '-f seen -o other --append' \
+		'--atomic -f seen -o other --append' '--sync -f seen -o other --append'; do
+		rm -f seen out other
+		torn_by_kill 70001 "$BLOOMDEDUP" -f seen in >>out
+		# shellcheck disable=SC2086 # the words of a command
+		bloomdedup $command <<<another 2>err
+		is_message err "$PWD/out: cut back to its last whole line: an earlier run was killed while it wrote to it"
+		head -n "$(wc -l <out)" in | cmp - out
+		[ ! -e "$notes" ]
+	done
+}
+
+@test "no note, no cut: a file of other bytes, a longer one, and no filter" {
 	needs_preload
 	torn_by_kill 70001 "$BLOOMDEDUP" -f seen in >>out
-	# as long as that, but another one
-	head -c 70001 in >copy
-	cp seen.journal notes
-	bloomdedup -f seen in >>copy 2>err
-	is_message err "its last line is torn"
-	[ "$(head -c 70001 copy | tail -c 1)" = "$(head -c 70001 in | tail -c 1)" ]
-	[ ! -e seen.journal ]
-	# longer than what was to be written
-	cp notes seen.journal
-	head -c 500001 in >out
+	cp "$notes" notes
+	# the same file by its name and number, as long, but with other bytes
+	tr 0-9 1-9a <in | head -c 70001 | dd of=out conv=notrunc status=none
 	bloomdedup -f seen in >>out 2>err
 	is_message err "its last line is torn"
+	tr 0-9 1-9a <in | head -c 70001 | cmp -n 70001 - out
+	[ ! -e "$notes" ]
+	# longer than what was to be written
+	cp notes "$notes"
+	head -c 500001 in >out
+	seq 5 | bloomdedup -f seen >>out 2>err
+	is_message err "its last line is torn"
+	# our bytes, and behind them half a line of somebody else's
+	head -c 70001 in >out
+	printf foreign >>out
+	cp notes "$notes"
+	seq 6 9 | bloomdedup -f seen >>out 2>err
+	is_message err "foreign'); the new lines begin on a line of their own"
 	# damaged notes are none
 	head -c 70001 in >out
-	cp notes seen.journal
-	printf '\377' | dd of=seen.journal bs=1 seek=70 conv=notrunc status=none
-	bloomdedup -f seen in >>out 2>err
+	cp notes "$notes"
+	printf '\377' | dd of="$notes" bs=1 seek=70 conv=notrunc status=none
+	seq 10 12 | bloomdedup -f seen >>out 2>err
 	is_message err "its last line is torn"
 	torn_by_kill 70001 "$BLOOMDEDUP" in >>out
-	bloomdedup -o out --append </dev/null 2>err
+	bloomdedup -o out --append <<<x 2>err
 	is_message err "its last line is torn"
+}
+
+@test "notes that others could have written are not believed, and no obstacle" {
+	needs_preload
+	torn_by_kill 70001 "$BLOOMDEDUP" -f seen in >>out
+	cp "$notes" notes
+	cp out torn
+	cp seen before
+	for planted in 'chmod g+w' 'chmod o+w' link symlink 'chown 1'; do
+		cp before seen
+		cp torn out
+		rm -f "$notes" other
+		case $planted in
+		link) cp notes other && ln other "$notes" ;;
+		symlink) cp notes other && ln -s other "$notes" ;;
+		'chown 1')
+			[ "$(id -u)" -eq 0 ] || continue
+			cp notes "$notes"
+			chown 1 "$notes"
+			;;
+		*) cp notes "$notes" && $planted "$notes" ;;
+		esac
+		bloomdedup add -f seen <<<another 2>err
+		[ ! -s err ]
+		cmp torn out
+		bloomdedup -f seen in >>out 2>err
+		is_message err "its last line is torn"
+		[ ! -e "$notes" ]
+	done
+	cp torn out
+	cp before seen
+	cp notes "$notes"
+	bloomdedup add -f seen <<<another 2>err
+	is_message err "cut back to its last whole line"
 }
 
 @test "notes are in nobody's way: create, remove, check, merge, serve's open" {
 	needs_preload
 	torn_by_kill 70001 "$BLOOMDEDUP" -f seen in >>out
-	[ -e seen.journal ]
-	cp seen.journal notes
+	cp "$notes" notes
 	bloomdedup info seen >info
-	run ! grep -i journal info
 	run -1 bloomdedup check -f seen <<<none
-	bloomdedup add -f seen <<<one
 	bloomdedup --dry-run -f seen <<<two >out-2
-	bloomdedup -f seen <<<two | cmp - <(echo two)
-	cmp notes seen.journal
-	bloomdedup --atomic -f seen <<<three >out-3
-	[ ! -e seen.journal ]
-	cp notes seen.journal
+	cmp notes "$notes"
 	bloomdedup create --like=seen other
 	bloomdedup merge -o union seen other
 	rm seen
 	bloomdedup create seen
-	[ ! -e seen.journal ]
-	cp notes seen.journal
+	[ ! -e "$notes" ]
+	cp notes "$notes"
 	bloomdedup -f seen in | cmp in -
 	rm seen
+	cp notes "$notes"
 	echo x | bloomdedup -f seen
-	[ ! -e seen.journal ]
+	[ ! -e "$notes" ]
 	rm -f out seen
 	torn_by_kill 70001 "$BLOOMDEDUP" -f seen in >>out
 	bloomdedup remove seen
-	[ ! -e seen.journal ]
+	[ ! -e "$notes" ]
 }
 
 # --- lines without an end that others wrote
+
+@test "what others write between a look and a write glues nothing" {
+	needs_preload
+	local how foreign
+	for how in '>>out' '-o out --append' '--shared -f seen >>out' '-j2 >>out'; do
+		for foreign in 'half a line' $'a line\n' $'a line\nhalf'; do
+			rm -f out seen fired
+			FOREIGN=$foreign FOREIGN_AT=2 FIRED=fired \
+				eval '"${PRELOADED[@]}" "$BLOOMDEDUP" in '"$how" 2>err
+			[ -e fired ]
+			grep -Fxv -f in out >rest
+			[ "$(grep -c . rest)" -le 3 ]
+			sort -u out | grep -Fx -f in | cmp - <(sort in)
+			[ "$(grep -c '^$' out)" -eq 0 ]
+		done
+	done
+	seq -f '%.0f,"one
+two"' 3000 >csv
+	FOREIGN='other,"half' FOREIGN_AT=2 FIRED=fired "${PRELOADED[@]}" \
+		"$BLOOMDEDUP" --csv -o records --append csv 2>err
+	[ -e fired ]
+	python3 - <<-'PYTHON'
+		import csv
+		want = set(map(tuple, csv.reader(open("csv", newline=""))))
+		rows = set(map(tuple, csv.reader(open("records", newline=""))))
+		assert want <= rows, len(want - rows)
+	PYTHON
+}
+
+@test "half a line that goes on is waited for" {
+	needs_strace
+	skip_if_emulated "calls of its own"
+	BLOOMDEDUP=$BLOOMDEDUP python3 - <<-'PYTHON'
+		import os, subprocess, time
+		for rest in (b"line\n", b"line\nnext\n"):
+		    open("out", "wb").write(b"half a ")
+		    with open("out", "ab", buffering=0) as other:
+		        run = subprocess.Popen(["strace", "-qq", "-o", "trace",
+		            "-e", "trace=clock_nanosleep,nanosleep,write",
+		            "-e", "inject=clock_nanosleep,nanosleep:delay_enter=1000000:when=1",
+		            os.environ["BLOOMDEDUP"], "-o", "out", "--append"],
+		            stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+		        run.stdin.write(b"new\n")
+		        run.stdin.close()
+		        while "nanosleep" not in open("trace").read() \
+		                if os.path.exists("trace") else True:
+		            time.sleep(0.01)
+		        other.write(rest)
+		        assert run.wait() == 0 and run.stderr.read() == b""
+		    assert open("out", "rb").read() == b"half a " + rest + b"new\n"
+		    os.unlink("trace")
+	PYTHON
+}
+
+@test "a file that cannot be read: a word about it, and an error with CSV" {
+	local whole=()
+	# root may read everything
+	if [ "$(id -u)" -eq 0 ]; then
+		needs setpriv
+		whole=(setpriv --bounding-set=-all)
+	fi
+	printf torn >out
+	chmod 0200 out
+	seq 3 >new
+	"${whole[@]}" "$BLOOMDEDUP" -o out --append new 2>err
+	is_message err "out: its end cannot be read, so that if its last line is torn, the first new line continues it: Permission denied"
+	"${whole[@]}" "$BLOOMDEDUP" new >>out 2>err
+	is_message err "standard output: its end cannot be read"
+	fails 3 "out: its end cannot be read, to see whether it ends within a record" \
+		"${whole[@]}" "$BLOOMDEDUP" --csv -o out --append new
+	fails 3 "out: its header cannot be read, to compare it" \
+		"${whole[@]}" "$BLOOMDEDUP" --csv --header -k 1 -o out --append new
+	chmod 0600 out
+	printf 'torn1\n2\n3\n1\n2\n3\n' | cmp - out
+}
+
+@test "a torn record of CSV gets its quote, without a note and with a large file" {
+	local size
+	for size in 10 70000000; do
+		python3 - $size <<-'PYTHON'
+			import sys
+			record = b'a,"b\n""c"",d",e\n'
+			with open("out", "wb") as out:
+			    out.write(record * (int(sys.argv[1]) // len(record)))
+			    out.write(b'x,"torn')
+		PYTHON
+		printf '1,"one\ntwo"\n' >csv
+		cp out before
+		bloomdedup --csv -o out --append csv 2>err
+		is_message err "x,\"torn'); the new lines begin on a line of their own"
+		{
+			cat before
+			printf '"\n1,"one\ntwo"\n'
+		} | cmp - out
+	done
+}
+
+@test "a header: one of two runs that begin together, and a torn one is completed" {
+	printf 'id,mail\n1,a\n' >csv
+	for torn in i id id,mai id,mail; do
+		printf %s "$torn" >out
+		bloomdedup --csv --header -k id -o out --append csv 2>err
+		is_message err "out: its header was torn ('$torn') and is completed"
+		cmp csv out
+	done
+	for i in 1 2 3 4 5; do
+		rm -f out
+		for j in 1 2 3 4; do
+			printf 'id,mail\n%s,a\n' $j | bloomdedup --csv --header \
+				-k id -o out --append &
+		done
+		wait
+		[ "$(grep -c id,mail out)" -eq 1 ]
+		[ "$(head -n 1 out)" = id,mail ]
+		[ "$(wc -l <out)" -eq 5 ]
+	done
+}
+
+@test "partition and key look at the end, and a failed write of theirs leaves no torn line" {
+	local command
+	for command in key 'partition --parts=2'; do
+		printf 'one\ntorn' >out
+		# shellcheck disable=SC2086 # two words
+		bloomdedup $command in >>out 2>err
+		is_message err "its last line is torn ('torn')"
+		[ "$(sed -n 2p out)" = torn ]
+		[ "$(wc -l <out)" -eq 30002 ]
+		# shellcheck disable=SC2086
+		limited 100 "$BLOOMDEDUP" $command in >out
+		[ "$(tail -c 1 out | wc -l)" -eq 1 ]
+	done
+	limited 100 "$BLOOMDEDUP" --shared -f seen in >>shared
+	head -n "$(wc -l <shared)" in | cmp - shared
+	limited 100 "$BLOOMDEDUP" --atomic -f atomic in >>atomic.out
+	head -n "$(wc -l <atomic.out)" in | cmp - atomic.out
+	limited 100 "$BLOOMDEDUP" partition --parts=2 -o 'part-%d' in
+	[ "$(tail -qc 1 part-1 part-2 | wc -l)" -eq 2 ]
+}
 
 @test "--append ends a torn line, without a filter and of --duplicates, too" {
 	local options
@@ -366,10 +554,9 @@ two, ""three"""' 2000 >csv
 @test "the notes of a filter that was replaced are in nobody's way" {
 	needs_preload
 	torn_by_kill 70001 "$BLOOMDEDUP" -f seen in >>out
-	[ -e seen.journal ]
+	[ -e "$notes" ]
 	echo a | bloomdedup -f other
 	mv other seen
 	echo a | run -1 bloomdedup check -v -f seen
 	printf 'a\nb\n' | bloomdedup -f seen | cmp - <(echo b)
-	rm -f seen.journal
 }

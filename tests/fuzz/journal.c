@@ -45,7 +45,8 @@ enum {
 	DIGESTS_MAX = BYTES_MAX / 16,
 	/* The payload of a journal's first frame, and of an output without its
 	   name. */
-	BEGIN_BYTES = JOURNAL_BEGIN_BYTES - FRAME_HEAD_BYTES,
+	BEGIN_BYTES = 4 + FILTER_ID_BYTES,
+	JOURNAL_BEGIN_BYTES = FRAME_HEAD_BYTES + BEGIN_BYTES,
 	OUTPUT_BYTES = 32
 };
 
@@ -419,10 +420,8 @@ model_outputs(size_t at)
 static enum journal_state
 model_frames(size_t at)
 {
-	size_t length = right_frame(at);
+	size_t length;
 
-	if (length != 0 && le_get32(bytes + at + 4) == FRAME_WRITING)
-		return JOURNAL_NOTES;
 	for (;; at += length) {
 		const uint8_t *p = bytes + at;
 		uint32_t kind;
@@ -617,8 +616,6 @@ enum fate {
 static enum fate
 fate_of(enum journal_state state)
 {
-	if (state == JOURNAL_NOTES)
-		return FATE_STAYS;
 	if (state == JOURNAL_UNFINISHED)
 		return FATE_REMOVED;
 	if (state == JOURNAL_FAILED || names_no_layer)

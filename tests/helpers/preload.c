@@ -8,6 +8,10 @@
  *                       without it none does
  *   TORN=BYTES          write(2) to regular files, standard error aside, takes
  *                       so many bytes in all; then SIGKILL kills the process
+ *   FOREIGN=TEXT        another program appends this to the regular file just
+ *                       before the write(2) to one, standard error aside, that
+ *                       FOREIGN_AT=N says, and before the next ones if that
+ *                       ends in a +
  *   PAGE=BYTES          the system's pages have so many, and what maps or
  *                       advises must begin at one
  *   UNREADABLE=OFFSET   a pread(2) of this byte, which isn't 0, fails (EIO)
@@ -39,6 +43,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -62,6 +67,9 @@ static unsigned long whole_locks;
 static unsigned long processors;
 static const char *cpu_max;
 static unsigned long torn; /* bytes that may still be written + 1, or 0 */
+static const char *foreign; /* appended before a write, */
+static unsigned long foreign_at;
+static int foreign_goes_on;
 static unsigned long unreadable;
 static unsigned long refused;
 static const volatile uint64_t *ahead; /* of the clock */
@@ -226,10 +234,34 @@ read(int fd, void *data, size_t nbytes)
 	return syscall(SYS_read, fd, data, some(nbytes));
 }
 
+/* Another program appends to the file `fd`. */
+static void
+append_foreign(int fd)
+{
+	static unsigned long writes;
+	char name[40];
+	int other;
+
+	writes++;
+	if (writes != foreign_at && !(foreign_goes_on && writes > foreign_at))
+		return;
+	snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+	other = openat(AT_FDCWD, name, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (other < 0)
+		return;
+	if (syscall(SYS_write, other, foreign, strlen(foreign)) > 0)
+		fired();
+	close(other);
+}
+
 ssize_t
 write(int fd, const void *data, size_t nbytes)
 {
 	struct stat st;
+
+	if (begun && foreign != NULL && fd != STDERR_FILENO &&
+	    fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		append_foreign(fd);
 
 	nbytes = some(nbytes);
 	if (begun && torn != 0 && fd != STDERR_FILENO && fstat(fd, &st) == 0 &&
@@ -552,6 +584,10 @@ our_main(int argc, char **argv, char **environment)
 	cpu_max = getenv("CPU_MAX");
 	if (getenv("TORN") != NULL)
 		torn = take_number("TORN") + 1;
+	foreign = getenv("FOREIGN");
+	foreign_at = take_number("FOREIGN_AT");
+	text = getenv("FOREIGN_AT");
+	foreign_goes_on = text != NULL && strchr(text, '+') != NULL;
 	unreadable = take_number("UNREADABLE");
 	refused = take_number("REFUSED");
 	fired_path = getenv("FIRED");
