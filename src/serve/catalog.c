@@ -201,32 +201,38 @@ report_reasons(const struct catalog *catalog)
 
 struct catalog *
 catalog_open(const struct serve_settings *settings, struct leases *leases,
-    size_t open_max, struct error *error)
+    struct error *error)
 {
 	struct catalog *catalog = memory_or_die(calloc(1, sizeof *catalog));
 	struct served_pool *pool = &catalog->pool;
-	uint64_t until = clock_now() + PATIENCE;
 
 	*pool = (struct served_pool){ .settings = settings, .second = 1,
-		.limit = settings->memory_bytes, .open_max = open_max,
-		.leases = leases };
+		.limit = settings->memory_bytes, .leases = leases };
 	catalog->fd = open(settings->directory, O_RDONLY | O_DIRECTORY |
 	    O_CLOEXEC);
 	if (catalog->fd < 0) {
 		error_system(error, errno, settings->directory);
 		goto fail;
 	}
-	if (lock_directory(catalog, until, error) < 0 ||
+	if (lock_directory(catalog, clock_now() + PATIENCE, error) < 0 ||
 	    read_directory(catalog, error) < 0)
 		goto fail;
-	open_filters(catalog);
-	while (open_locked_filters(catalog) && clock_now() < until)
-		nanosleep(&moment, NULL);
-	report_reasons(catalog);
 	return catalog;
 fail:
 	catalog_close(catalog, &(struct error){ 0 });
 	return NULL;
+}
+
+void
+catalog_open_filters(struct catalog *catalog, size_t open_max)
+{
+	uint64_t until = clock_now() + PATIENCE;
+
+	catalog->pool.open_max = open_max;
+	open_filters(catalog);
+	while (open_locked_filters(catalog) && clock_now() < until)
+		nanosleep(&moment, NULL);
+	report_reasons(catalog);
 }
 
 int

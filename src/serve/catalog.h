@@ -29,14 +29,18 @@ struct catalog {
 };
 
 /*
- * Lock the directory of `settings`, which must stay, and open its filters, at
- * most `open_max` of them at a time. `leases` has their leases, and must stay,
- * too; NULL if there are none. Filters that cannot be used are reported
- * (settings->tell), and are no error. Returns NULL with `error` filled if it
- * fails. catalog_close frees it.
+ * Lock the directory of `settings`, which must stay, and read which filters it
+ * has. `leases` has their leases, and must stay, too; NULL if there are none.
+ * Returns NULL with `error` filled if it fails. catalog_close frees it.
  */
 struct catalog *catalog_open(const struct serve_settings *settings,
-    struct leases *leases, size_t open_max, struct error *error);
+    struct leases *leases, struct error *error);
+
+/*
+ * Open the filters, at most `open_max` of them at a time, now and later.
+ * Filters that cannot be used are reported (settings->tell), and are no error.
+ */
+void catalog_open_filters(struct catalog *catalog, size_t open_max);
 
 /*
  * Close all filters and unlock the directory. Returns -1 if changes that were

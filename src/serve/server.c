@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/listener.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -25,13 +26,22 @@
 #include "serve/resp.h"
 #include "serve/sweep.h"
 
-/* Descriptors for neither connections nor filters. */
-#define SPARE 30
+/*
+ * Descriptors that a request needs for a moment, besides that of its filter:
+ * for a directory, a journal, or a file that gets its name later.
+ */
+#define MOMENTARY 4
+/* Those of the directory and of libevent's loop, and of each listener. */
+#define OTHERS 4
+#define LISTENER 2
 /*
  * Connections beyond the limit that are open at a time: each is told so in the
- * protocol that it speaks, which its first byte shows. Others are just closed.
+ * protocol that it speaks, which its first byte shows. Others are told only if
+ * that byte is here already.
  */
 #define SURPLUS_MAX 8
+/* Inherited descriptors are looked for up to this number. */
+#define LOOKED_AT 1024
 /* Filters that are open: each layer is a mapping, and Linux allows 65,530. */
 #define OPEN_FILTERS ((size_t)8192)
 /*
@@ -161,15 +171,14 @@ intake_buffer(struct client *c, struct service *service)
 	return data;
 }
 
-/* There are too many connections: say so in its protocol. */
+/* There are too many connections: say so, in the protocol of the first byte. */
 static void
-turn_away(struct client *c, uint8_t first)
+turn_away(struct buffer *replies, uint8_t first)
 {
 	if (first == RESP_FIRST_BYTE)
-		buffer_line(&c->replies, "-ERR max number of clients reached");
+		buffer_line(replies, "-ERR max number of clients reached");
 	else
-		buffer_line(&c->replies, "ERROR Too many open connections");
-	client_end(c);
+		buffer_line(replies, "ERROR Too many open connections");
 }
 
 /*
@@ -227,7 +236,8 @@ read_client(struct client *c)
 	}
 	service->counters.bytes_read += (uint64_t)n;
 	if (c->surplus) {
-		turn_away(c, data[nbytes]);
+		turn_away(&c->replies, data[nbytes]);
+		client_end(c);
 		return;
 	}
 	if (!c->begun && !recognize(c, data[nbytes])) {
@@ -414,6 +424,21 @@ set_tcp_options(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
 }
 
+/* Close a connection that isn't waited for, with a word if it has sent one. */
+static void
+turn_away_at_once(int fd)
+{
+	uint8_t sent[4096]; /* unread bytes would reset the connection */
+	struct buffer replies = { 0 };
+
+	if (recv(fd, sent, sizeof sent, MSG_DONTWAIT) > 0) {
+		turn_away(&replies, sent[0]);
+		buffer_send(&replies, fd);
+		buffer_free(&replies);
+	}
+	close(fd);
+}
+
 static void
 on_connection(struct evconnlistener *listener, evutil_socket_t fd,
     struct sockaddr *address, int length, void *argument)
@@ -428,8 +453,8 @@ on_connection(struct evconnlistener *listener, evutil_socket_t fd,
 	(void)length;
 	counters->total_connections++;
 	counters->rejected_connections += (uint64_t)surplus;
-	if (surplus && service->surplus == SURPLUS_MAX) {
-		close(fd);
+	if (surplus && service->surplus == service->surplus_max) {
+		turn_away_at_once(fd);
 		return;
 	}
 	if (!local)
@@ -483,11 +508,11 @@ on_wake(evutil_socket_t fd, short what, void *argument)
 		event_base_loopbreak(service->base);
 }
 
+/* Begin to listen; nobody is served yet. */
 static int
 start(struct service *service, struct error *error)
 {
 	const struct serve_settings *settings = service->settings;
-	const struct timeval second = { 1, 0 };
 
 	service->base = event_base_new();
 	if (service->base == NULL)
@@ -499,23 +524,45 @@ start(struct service *service, struct error *error)
 	}
 	for (size_t i = 0; i < service->listeners.count; i++) {
 		struct listener *l = &service->listeners.items[i];
-		const char *warning = "";
 
 		l->event = memory_or_die(evconnlistener_new(service->base,
 		    on_connection, service, LEV_OPT_CLOSE_ON_EXEC, 0, l->fd));
 		evconnlistener_set_error_cb(l->event, on_no_connection);
+	}
+	service->tick = new_event(service, -1, 0, on_tick, service);
+	service->wake = new_event(service, signals_wake_fd(), EV_READ,
+	    on_wake, service);
+	add(service->wake, NULL);
+	return 0;
+}
+
+static void
+stop_listening(struct service *service)
+{
+	for (size_t i = 0; i < service->listeners.count; i++)
+		evconnlistener_free(service->listeners.items[i].event);
+	event_free(service->tick);
+	event_free(service->wake);
+}
+
+/* All is ready: the seconds are counted from now on. */
+static void
+tell_addresses(struct service *service)
+{
+	const struct serve_settings *settings = service->settings;
+	const struct timeval second = { 1, 0 };
+
+	for (size_t i = 0; i < service->listeners.count; i++) {
+		const struct listener *l = &service->listeners.items[i];
+		const char *warning = "";
+
 		if (l->beyond)
 			warning = ": other machines can connect, and the"
 			    " protocol has no password";
 		error_notify(settings->tell, "serving %s on %s%s",
 		    settings->directory, l->name, warning);
 	}
-	service->tick = new_event(service, -1, 0, on_tick, service);
 	add(service->tick, &second);
-	service->wake = new_event(service, signals_wake_fd(), EV_READ,
-	    on_wake, service);
-	add(service->wake, NULL);
-	return 0;
 }
 
 /* Read from all clients once; hang up on those that had no more requests. */
@@ -548,10 +595,7 @@ say_farewell(struct service *service)
 	const struct timeval moment = { 0, 50000 };
 	uint64_t start = clock_now(), progress = start, now = start, moved;
 
-	for (size_t i = 0; i < service->listeners.count; i++)
-		evconnlistener_free(service->listeners.items[i].event);
-	event_free(service->tick);
-	event_free(service->wake);
+	stop_listening(service);
 	read_last_requests(service);
 	while (service->clients != NULL && now - progress < IDLE_FAREWELL &&
 	    now - start < FAREWELL) {
@@ -568,24 +612,68 @@ say_farewell(struct service *service)
 		end_client(service->clients);
 }
 
-/* How many filters may be open: connections leave them a quarter or more. */
-static size_t
-share_descriptors(struct service *service)
+/* How many descriptors are open, inherited ones and our own? */
+static uint64_t
+count_descriptors(uint64_t allowed)
 {
-	uint64_t all = io_descriptors(), filters;
-	uint64_t *connections = &service->connections;
-	const struct serve_settings *settings = service->settings;
+	uint64_t count = 0;
 
-	all = all > 2 * SPARE ? all - SPARE : SPARE;
+	for (int fd = 0; fd < LOOKED_AT && (uint64_t)fd < allowed; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+/*
+ * How many descriptors are left for connections and filters, if so many more
+ * will be open for something else? Returns -1 if too few for one of each.
+ */
+static int
+spare_descriptors(uint64_t allowed, uint64_t more, uint64_t *left,
+    struct error *error)
+{
+	uint64_t others = count_descriptors(allowed) + more + MOMENTARY;
+
+	if (allowed < others + 3)
+		return error_set(error, STATUS_FAILED, "%" PRIu64 " open files"
+		    " are allowed (ulimit -n), and for one client and one"
+		    " filter serve needs %" PRIu64, allowed, others + 3);
+	*left = allowed - others;
+	return 0;
+}
+
+/*
+ * Divide the descriptors that are allowed among connections, connections beyond
+ * their limit, and filters, for which at least a quarter is left. To be called
+ * when all others are open, but no filter is. Returns 0 with the number of
+ * filters that may be open, or -1 if there are too few for one of each.
+ */
+static int
+share_descriptors(struct service *service, size_t *filters,
+    struct error *error)
+{
+	const struct serve_settings *settings = service->settings;
+	uint64_t allowed = io_descriptors(), left, most;
+	uint64_t *connections = &service->connections;
+
+	*filters = 0;
+	if (spare_descriptors(allowed, 0, &left, error) < 0)
+		return -1;
+	service->surplus_max = 1 + left / 16;
+	if (service->surplus_max > SURPLUS_MAX)
+		service->surplus_max = SURPLUS_MAX;
+	left -= service->surplus_max;
+	most = left - (left + 3) / 4;
 	*connections = settings->connections;
-	if (*connections > all - all / 4) {
-		*connections = all - all / 4;
+	if (*connections > most) {
+		*connections = most;
 		error_notify(settings->tell, "--max-connections=%" PRIu64
-		    ": only %" PRIu64 ", since few descriptors are allowed"
-		    " (ulimit -n)", settings->connections, *connections);
+		    ": only %" PRIu64 ", since %" PRIu64 " open files are"
+		    " allowed (ulimit -n)", settings->connections, most,
+		    allowed);
 	}
-	filters = all - *connections;
-	return filters < OPEN_FILTERS ? (size_t)filters : OPEN_FILTERS;
+	left -= *connections;
+	*filters = left < OPEN_FILTERS ? (size_t)left : OPEN_FILTERS;
+	return 0;
 }
 
 int
@@ -595,15 +683,19 @@ server_run(const struct serve_settings *settings, struct error *error)
 		.idle = { (time_t)(settings->idle_time / 1000),
 		(suseconds_t)(settings->idle_time % 1000 * 1000) } };
 	struct error second = { 0 };
+	size_t filters;
+	uint64_t left;
 	int result;
 
+	if (spare_descriptors(io_descriptors(), OTHERS +
+	    LISTENER * settings->address_count, &left, error) < 0)
+		return -1;
 	if (settings->lease_time > 0) {
 		service.leases = leases_new(settings->lease_count, error);
 		if (service.leases == NULL)
 			return -1;
 	}
-	service.catalog = catalog_open(settings, service.leases,
-	    share_descriptors(&service), error);
+	service.catalog = catalog_open(settings, service.leases, error);
 	if (service.catalog == NULL) {
 		leases_free(service.leases);
 		return -1;
@@ -611,7 +703,13 @@ server_run(const struct serve_settings *settings, struct error *error)
 	signals_bus_survive();
 	service.sweep = sweep_new(&service);
 	result = start(&service, error);
+	if (result == 0 && share_descriptors(&service, &filters, error) < 0) {
+		stop_listening(&service);
+		result = -1;
+	}
 	if (result == 0) {
+		catalog_open_filters(service.catalog, filters);
+		tell_addresses(&service);
 		while (!signals_stop) {
 			event_base_loop(service.base, EVLOOP_ONCE);
 			finish_sweep(&service);

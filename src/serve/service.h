@@ -103,6 +103,7 @@ struct service {
 	struct event *tick;     /* each second */
 	struct event *wake;     /* signals */
 	uint64_t surplus;       /* connections beyond the limit */
+	uint64_t surplus_max;   /* the greatest number of those that wait */
 	struct timeval idle;    /* idle_time; 0: no limit */
 	struct client *clients; /* all */
 	struct client *touched; /* those with an event in this sweep */

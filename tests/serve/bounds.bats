@@ -239,3 +239,49 @@ start_small() {
 	echo "$tries tries in $tenths tenths of a second"
 	[ "$tries" -le "$((2 * tenths + 4))" ]
 }
+
+@test "few descriptors: the server refuses to start, or serves as it says" {
+	bloomdedup create -n 1000 filters/f.bloom
+	needed=
+	for limit in $(seq 8 64 | some 4) $(seq 65 200 | some 30); do
+		if ! start_limited -n "$limit" >start.out 2>&1; then
+			[ -z "$needed" ] || [ "$limit" -lt "$needed" ]
+			grep -q "$limit open files are allowed (ulimit -n), and for one client and one filter serve needs [0-9]*" \
+				server.err
+			needed=$(sed -n 's/.*serve needs \([0-9]*\)$/\1/p' server.err)
+			continue
+		fi
+		[ -z "$needed" ] || [ "$limit" -ge "$needed" ]
+		python3 - "$SOCKET" "$limit" <<-'END'
+			import socket, sys
+			limit = int(sys.argv[2])
+			def ask(request):
+			    s = socket.socket(socket.AF_UNIX)
+			    s.connect(sys.argv[1])
+			    s.sendall(request)
+			    return s
+			one = ask(b"stats\r\n")
+			stats = b""
+			while b"END\r\n" not in stats:
+			    stats += one.recv(10000)
+			most = int(stats.split(b"max_connections ")[1].split()[0])
+			assert 1 <= most < limit, most
+			# a filter that is there, and one that is made
+			for request in [b"add f|%d 0 0 1\r\nx\r\n" % limit,
+			                b"add g%d 0 0 8\r\n1000|0.1\r\n" % limit]:
+			    one.sendall(request)
+			    answer = one.recv(100)
+			    assert answer == b"STORED\r\n", answer
+			others, answers = [], []
+			for i in range(31):
+			    others.append(ask(b"version\r\n"))
+			    answers.append(others[-1].recv(100))
+			served = sum(a.startswith(b"VERSION") for a in answers)
+			assert served == min(most - 1, 31), (most, answers)
+			for a in answers:
+			    assert a.startswith((b"VERSION", b"ERROR Too many")), a
+		END
+		stop_server
+	done
+	[ -n "$needed" ]
+}
