@@ -177,6 +177,10 @@ after() {
 	cat out.1 out | cmp numbers -
 }
 
+@test "WHEN SOMETHING WENT WRONG: the answers, one after the other" {
+	recipe 'WHEN SOMETHING WENT WRONG'
+}
+
 # What can go wrong in a day is in days.bats.
 @test "SEVERAL MACHINES: two days with GNU parallel, and with faults" {
 	needs parallel
