@@ -105,6 +105,7 @@ _bloomdedup_tables()
 	--stats=) values='json' ;;
 	--on-full | --on-full=) values='grow warn fail' ;;
 	--hash | --hash=) values='xxh3 siphash' ;;
+	--csv=) values='backslash' ;;
 	--url=) values='form scheme www slash values numbers fragment tracking' ;;
 	--table=) values='k' ;;
 	esac

@@ -103,7 +103,7 @@ complete -c bloomdedup -n '__bloomdedup_takes create merge' -l force -d 'replace
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -s z -l zero-terminated -d 'end lines with NUL, not with newline'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -s k -l key -x -d 'compare these fields'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -s t -l field-separator -x -d 'separate fields at C'
-complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -l csv -d 'read comma-separated values'
+complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -l csv -f -a 'backslash' -d 'read comma-separated values'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -l header -d 'take names for -k from the first record of each file (--csv), which is printed once'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -l url -f -a 'form scheme www slash values numbers fragment tracking' -d 'compare URLs in their normal form (RFC 3986)'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check create key partition' -l url-ignore -x -d 'ignore these parameters of URLs (--url)'

@@ -78,6 +78,26 @@ error_print(const char *text)
 		return;
 }
 
+char *
+error_bytes(char *to, size_t room, const void *data, size_t nbytes)
+{
+	const char *p = data;
+	size_t n = 0;
+
+	for (size_t i = 0; i < nbytes; i++) {
+		if (n + sizeof "\\x00..." > room) {
+			strcpy(to + n, "...");
+			return to;
+		}
+		if (p[i] == '\0')
+			n += (size_t)sprintf(to + n, "\\x00");
+		else
+			to[n++] = p[i];
+	}
+	to[n] = '\0';
+	return to;
+}
+
 void
 error_printf(const char *format, ...)
 {

@@ -2,6 +2,8 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
+#include <stddef.h>
+
 /* Exit statuses; the man page's table EXIT STATUS is the same one. */
 enum {
 	STATUS_OK = 0,
@@ -58,6 +60,13 @@ int error_is_full(const struct error *error);
  * command line are not shown (base/passwords.h).
  */
 void error_print(const char *text);
+
+/*
+ * Write bytes of the input to `to` as a text for messages, which has `room`
+ * bytes: NULs as \x00, and three dots at the end if not all of them fit.
+ * Returns `to`.
+ */
+char *error_bytes(char *to, size_t room, const void *data, size_t nbytes);
 
 /* Print a formatted text as error_print does. */
 void error_printf(const char *format, ...)

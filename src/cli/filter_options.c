@@ -367,7 +367,7 @@ filter_options_check_keys(const struct options *o,
 {
 	if (o->run.strict_keys && !key_has_troubles(recipe))
 		return error_set(error, STATUS_USAGE, "--strict-keys is for"
-		    " --json, --url and -k");
+		    " --json, --url, --csv and -k");
 	if (o->run.strict_part && recipe->parts == 0)
 		return error_set(error, STATUS_USAGE, "--strict-part is for"
 		    " --part");

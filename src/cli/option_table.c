@@ -319,10 +319,12 @@ const struct option_row option_table[] = {
 	    .allowed = "one byte, or \\t for a tab, or \\0 for NUL",
 	    .brief = "separate fields at C [spaces and tabs]",
 	    .help = "separate fields at C [runs of spaces and tabs]" },
-	{ "csv", 0, NULL, KEYS, GROUP_KEY, FLAG(recipe.csv),
+	{ "csv", 0, "[=backslash]", KEYS, GROUP_KEY,
+	    .set = option_set_key, TO(recipe), .adds_up = 1,
+	    .values = "backslash", .allowed = "nothing, or backslash",
 	    .brief = "read CSV; with --header, -k takes names of columns",
 	    .help = "read comma-separated values; quoted fields may span"
-	        " lines" },
+	        " lines; with =backslash, \\\" in them is a quote" },
 	{ "header", 0, NULL, KEYS, GROUP_KEY, FLAG(recipe.header),
 	    .help = "take names for -k from the first record of each file"
 	    " (--csv), which is printed once",

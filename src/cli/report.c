@@ -284,6 +284,8 @@ print_stats(const struct run *run)
 		    keys->of[KEY_NULL].lines +
 		    keys->of[KEY_NO_FIELD].lines, .rare = 1 },
 		{ "not_urls", .count = keys->of[KEY_NOT_URL].lines, .rare = 1 },
+		{ "stray_quotes", .count = keys->of[KEY_STRAY].lines,
+		    .rare = 1 },
 		{ "other_parts", .count = run->lines_passed, .rare = 1 }
 	};
 

@@ -63,7 +63,7 @@ enum { NFS_MAGIC = 0x6969, SMB_MAGIC = 0x517b };
 struct piece {
 	const uint8_t *data;
 	size_t nbytes;
-	uint8_t ending[2];   /* to be written in front of it, to end a record */
+	uint8_t ending[3];   /* to be written in front of it, to end a record */
 	size_t ending_bytes; /* that is torn */
 	uint64_t begin;      /* offset at which it is written if nobody else
 			      * writes */
@@ -344,7 +344,10 @@ look(struct append *a, struct piece *piece, struct error *error)
 		return -1;
 	if (is_whole(a))
 		return 0;
-	if (a->state.in == CSV_QUOTED)
+	/* a backslash would take a quote for its own */
+	if (a->state.in == CSV_ESCAPED)
+		piece->ending[piece->ending_bytes++] = '\\';
+	if (record_in_quotes(&a->state))
 		piece->ending[piece->ending_bytes++] = '"';
 	piece->ending[piece->ending_bytes++] = a->format.csv.terminator;
 	return 0;

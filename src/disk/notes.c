@@ -83,7 +83,7 @@ write_files(struct notes *notes, const uint8_t id[FILTER_ID_BYTES],
 		p[4] = file->format.csv.terminator;
 		p[5] = file->format.csv.separator;
 		p[6] = (uint8_t)file->format.is_csv;
-		p[7] = 0;
+		p[7] = (uint8_t)file->format.csv.backslash;
 		le_put64(p + 8, file->device);
 		le_put64(p + 16, file->inode);
 		memcpy(p + FILE_HEAD_BYTES, file->path, path);
@@ -257,7 +257,8 @@ static void
 decode_file(const uint8_t *p, size_t nbytes, struct notes_file *file)
 {
 	file->format = (struct record_format){ .is_csv = p[6] != 0,
-		.csv = { .terminator = p[4], .separator = p[5] } };
+		.csv = { .terminator = p[4], .separator = p[5],
+		.backslash = p[7] != 0 } };
 	file->device = le_get64(p + 8);
 	file->inode = le_get64(p + 16);
 	file->path = memory_or_die(strndup((const char *)p + FILE_HEAD_BYTES,

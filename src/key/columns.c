@@ -49,7 +49,8 @@ list_items(const char *list)
 {
 	const uint8_t *p = (const uint8_t *)list;
 
-	return (struct csv_fields){ ',', p, p + strlen(list), 0 };
+	return (struct csv_fields){ .separator = ',', .next = p,
+		.end = p + strlen(list) };
 }
 
 /* Read the next item of a list. */
@@ -136,7 +137,7 @@ next_name(struct csv_fields *names, uint8_t *room)
 
 	if (!names->quoted)
 		return name;
-	return (struct key){ room, csv_undouble(name, room) };
+	return (struct key){ room, csv_contents(names, name, room) };
 }
 
 static int
@@ -153,7 +154,7 @@ static struct csv_fields
 names_of(const struct key_recipe *r, struct key header)
 {
 	const struct csv_format format = { (uint8_t)r->separator,
-		r->zero_terminated ? '\0' : '\n' };
+		r->zero_terminated ? '\0' : '\n', r->csv_backslash };
 	const uint8_t *start = header.data, *end = start + header.nbytes;
 
 	end -= end > start && end[-1] == format.terminator;

@@ -300,9 +300,39 @@ take_each(const struct key_recipe *r, struct key line,
 static inline struct csv_fields
 fields_of(const struct key_recipe *r, struct key line)
 {
-	const struct csv_format format = { (uint8_t)r->separator, 0 };
+	const struct csv_format format = { (uint8_t)r->separator, 0,
+		r->csv_backslash };
 
 	return csv_fields_begin(&format, line.data, line.data + line.nbytes);
+}
+
+/* Is the value of a quoted field the bytes between its quotes? */
+static inline int
+is_literal(const struct csv_fields *fields, struct key field)
+{
+	return memchr(field.data, '"', field.nbytes) == NULL &&
+	    !(fields->backslash &&
+	    memchr(field.data, '\\', field.nbytes) != NULL);
+}
+
+/*
+ * Add a field to a key. What backslashes stand for is decoded first, behind all
+ * that may be written before it is joined.
+ */
+static void
+join_field(struct join *join, const struct csv_fields *fields,
+    struct key field, int quoted)
+{
+	struct key_scratch *scratch = join->scratch;
+	uint8_t *to;
+
+	if (fields->backslash && quoted && !is_literal(fields, field)) {
+		to = scratch->data + scratch->capacity - LOOPS_PADDING -
+		    field.nbytes;
+		field = (struct key){ to, csv_contents(fields, field, to) };
+		quoted = 0;
+	}
+	join_value(join, field, quoted);
 }
 
 /* The CSV field `number`. */
@@ -311,8 +341,11 @@ take_csv_field(const struct key_recipe *r, uint32_t number, struct key line,
     struct key_scratch *scratch)
 {
 	struct csv_fields fields = fields_of(r, line);
-	struct key field = scan()->csv_field(fields.next, fields.end,
-	    fields.separator, number);
+	struct key field = { NULL, 0 };
+
+	if (!fields.backslash)
+		field = scan()->csv_field(fields.next, fields.end,
+		    fields.separator, number);
 
 	if (field.data != NULL) {
 		/* a quote after which it goes on doesn't count: record.h */
@@ -328,9 +361,10 @@ take_csv_field(const struct key_recipe *r, uint32_t number, struct key line,
 		if (!fields.quoted)
 			return field;
 	}
-	if (memchr(field.data, '"', field.nbytes) == NULL)
+	if (is_literal(&fields, field))
 		return field;
-	scratch->used += csv_undouble(field, scratch->data + scratch->used);
+	scratch->used += csv_contents(&fields, field, scratch->data +
+	    scratch->used);
 	return scratch_key(scratch);
 }
 
@@ -350,7 +384,7 @@ take_csv_list(const struct key_recipe *r, struct key line,
 
 		if (number < range->first)
 			continue;
-		join_value(&join, field, fields.quoted);
+		join_field(&join, &fields, field, fields.quoted);
 		range += number == range->last;
 	}
 	if (number <= r->ranges[0].first)
@@ -386,7 +420,7 @@ take_columns(const struct key_recipe *r, struct key line,
 		}
 	}
 	for (unsigned i = 0; i < columns->count; i++)
-		join_value(&join, values[i], quoted[i]);
+		join_field(&join, &fields, values[i], quoted[i]);
 	return scratch_key(scratch);
 }
 

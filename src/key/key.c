@@ -17,7 +17,8 @@ struct record_format
 key_record_format(const struct key_recipe *r)
 {
 	return (struct record_format){ .csv = { (uint8_t)r->separator,
-		r->zero_terminated ? '\0' : '\n' }, .is_csv = r->csv };
+		r->zero_terminated ? '\0' : '\n', r->csv_backslash },
+		.is_csv = r->csv };
 }
 
 /* In how many of the values can a byte be: is one a part of another? */
@@ -92,12 +93,31 @@ key_scratch_free(struct key_scratch *scratch)
 int
 key_has_troubles(const struct key_recipe *recipe)
 {
-	return recipe->json_count > 0 || recipe->url ||
+	return recipe->json_count > 0 || recipe->url || recipe->csv ||
 	    recipe->range_count > 0 || recipe->column_count > 0;
 }
 
+/* Note what follows the quote in the first record that has such text. */
+static void
+note_stray(struct key_figures *figures, const struct key_recipe *recipe,
+    const uint8_t *record, const uint8_t *end)
+{
+	const struct csv_format format = key_record_format(recipe).csv;
+	const uint8_t *text = record_stray(&format, record, end);
+	size_t nbytes = 0;
+
+	if (text == NULL)
+		return;
+	while (text + nbytes < end && text[nbytes] != format.separator &&
+	    text[nbytes] != format.terminator && text[nbytes] != '"')
+		nbytes++;
+	error_bytes(figures->stray, sizeof figures->stray, text, nbytes);
+	figures->is_escaped = text - record > 2 && text[-2] == '\\';
+}
+
 void
-key_figures_count(struct key_figures *figures, const uint8_t *troubles,
+key_figures_count(struct key_figures *figures, const struct key_recipe *recipe,
+    const uint8_t *troubles, const uint8_t *const *starts,
     const uint32_t *numbers, size_t n, struct key_position position)
 {
 	uint64_t eight = 0;
@@ -112,10 +132,14 @@ key_figures_count(struct key_figures *figures, const uint8_t *troubles,
 		for (int t = 0; i < n && troubles[i] >> t != 0; t++) {
 			if (!(troubles[i] >> t & 1))
 				continue;
-			if (figures->of[t].lines++ == 0)
-				figures->of[t].first = (struct key_position){
-					position.file, position.number +
-					(numbers == NULL ? i : numbers[i]) };
+			if (figures->of[t].lines++ > 0)
+				continue;
+			figures->of[t].first = (struct key_position){
+				position.file, position.number +
+				(numbers == NULL ? i : numbers[i]) };
+			if (t == KEY_STRAY)
+				note_stray(figures, recipe, starts[i],
+				    starts[i + 1]);
 		}
 	}
 }
@@ -132,7 +156,9 @@ static const struct {
 	[KEY_NULL] = { "has null where --json names a value",
 	    "have null where --json names a value" },
 	[KEY_NOT_URL] = { "is not a URL", "are not URLs" },
-	[KEY_NO_FIELD] = { "has ", "have " } /* and say_fields */
+	[KEY_NO_FIELD] = { "has ", "have " }, /* and say_fields */
+	[KEY_STRAY] = { "has text after a closing quote",
+	    "have text after a closing quote" } /* and say_stray */
 };
 _Static_assert(JSON_DEPTH_MAX == 1024, "the texts above say so");
 
@@ -192,6 +218,16 @@ say_wanted(const struct key_recipe *r, char text[KEY_TEXT])
 	say_list(r, "", "any of the ", text);
 }
 
+/* What the first stray text is, and what may help. */
+static void
+say_stray(const struct key_figures *figures, const struct key_recipe *r,
+    char text[KEY_TEXT])
+{
+	snprintf(text, KEY_TEXT, ": '%s'%s", figures->stray,
+	    figures->is_escaped && !r->csv_backslash ?
+	    "; --csv=backslash takes \\\" for a quote" : "");
+}
+
 /* What became of a line with this trouble, and of several. */
 static const char *
 consequence(const struct key_recipe *r, enum key_trouble trouble, int one)
@@ -202,6 +238,8 @@ consequence(const struct key_recipe *r, enum key_trouble trouble, int one)
 		return ", so their keys are empty, and each counts as new";
 	if (trouble == KEY_NO_FIELD)
 		return " and count as one";
+	if (trouble == KEY_STRAY)
+		return "";
 	if (is_part(r, trouble))
 		return one ? ", and was compared as it is" :
 		    ", and were compared as they are";
@@ -218,22 +256,25 @@ key_figures_tell(const struct key_figures *figures,
 	const char *then = consequence(recipe, trouble, lines == 1);
 	int part = is_part(recipe, trouble);
 	char count[NUMBER_TEXT], number[NUMBER_TEXT], fields[KEY_TEXT] = "";
+	char stray[KEY_TEXT] = "";
 
 	if (lines == 0)
 		return 0;
 	if (trouble == KEY_NO_FIELD)
 		say_fields(recipe, fields);
+	if (trouble == KEY_STRAY)
+		say_stray(figures, recipe, stray);
 	number_format_count(number, first->number);
 	if (lines == 1)
-		error_set(error, STATUS_OK, "%s: %s%s %s %s%s%s", first->file,
+		error_set(error, STATUS_OK, "%s: %s%s %s %s%s%s%s", first->file,
 		    part ? "the key of " : "", unit(recipe), number,
-		    troubles_in_words[trouble].one, fields, then);
+		    troubles_in_words[trouble].one, fields, then, stray);
 	else
 		error_set(error, STATUS_OK, "%s%s %ss %s%s%s; the first is %s"
-		    " %s of %s", part ? "the keys of " : "",
+		    " %s of %s%s", part ? "the keys of " : "",
 		    number_format_count(count, lines), unit(recipe),
 		    troubles_in_words[trouble].several, fields, then,
-		    unit(recipe), number, first->file);
+		    unit(recipe), number, first->file, stray);
 	return 1;
 }
 

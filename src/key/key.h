@@ -63,6 +63,8 @@ struct key_figures {
 					 * trouble */
 		struct key_position first; /* position of the first of them */
 	} of[KEY_TROUBLES];
+	char stray[40];    /* KEY_STRAY: the text after the first such quote */
+	int is_escaped;    /* is a backslash before that quote? */
 };
 
 /* Can a line have any trouble with this recipe? */
@@ -70,10 +72,13 @@ int key_has_troubles(const struct key_recipe *recipe);
 
 /*
  * Count the troubles of n lines of one file. troubles[i] is about the line that
- * comes numbers[i] lines after `position`, or i lines if `numbers` is NULL.
+ * begins at starts[i], up to starts[i + 1], and comes numbers[i] lines after
+ * `position`, or i lines if `numbers` is NULL.
  */
-void key_figures_count(struct key_figures *figures, const uint8_t *troubles,
-    const uint32_t *numbers, size_t n, struct key_position position);
+void key_figures_count(struct key_figures *figures,
+    const struct key_recipe *recipe, const uint8_t *troubles,
+    const uint8_t *const *starts, const uint32_t *numbers, size_t n,
+    struct key_position position);
 
 /*
  * Did any line have this trouble? Then fill `error` (STATUS_OK) with a message

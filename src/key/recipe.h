@@ -33,6 +33,7 @@ struct key_recipe {
 	struct key_range ranges[KEY_RANGES_MAX]; /* sorted, not touching */
 	int separator;        /* the byte between fields; -1: runs of blanks */
 	int csv;
+	int csv_backslash;    /* csv_format.backslash of the records */
 	int header;           /* each file's first record names its columns */
 	unsigned column_count; /* columns in place of ranges; 0: none */
 	char columns[KEY_RECIPE_TEXT]; /* their list, from columns_parse */
@@ -95,6 +96,7 @@ enum key_trouble {
 	KEY_NULL,      /* a pointer leads to null, which is no value */
 	KEY_NOT_URL,
 	KEY_NO_FIELD,  /* none of the fields is there, so the key is empty */
+	KEY_STRAY,     /* there is text after a closing quote: record_split */
 	KEY_TROUBLES
 };
 

@@ -230,6 +230,11 @@ check_separator(const struct key_recipe *r, struct error *error)
 		    " the separator must differ from the line end and the"
 		    " quote");
 	}
+	if (r->csv_backslash && r->separator == '\\') {
+		return error_set(error, STATUS_USAGE, "--field-separator:"
+		    " the separator must differ from the backslash of"
+		    " --csv=backslash");
+	}
 	return 0;
 }
 

@@ -35,9 +35,13 @@ record_step(const struct csv_format *format, struct csv_state *state,
 	int first = state->in == CSV_RECORD_START;
 	int opens = first || state->in == CSV_FIELD_START;
 
-	if (state->in == CSV_QUOTED) {
+	if (state->in == CSV_ESCAPED) {
+		state->in = CSV_QUOTED;
+	} else if (state->in == CSV_QUOTED) {
 		if (byte == '"')
 			state->in = CSV_QUOTE_IN_QUOTED;
+		else if (byte == '\\' && format->backslash)
+			state->in = CSV_ESCAPED;
 	} else if (byte == '"' && (opens || state->in == CSV_QUOTE_IN_QUOTED)) {
 		/* the first byte of a field, or the second of two quotes */
 		state->in = CSV_QUOTED;
@@ -81,14 +85,40 @@ scan_plain(const struct csv_format *format, struct csv_state *state,
 	return stop;
 }
 
+static int
+has_backslash(const uint8_t *p, uint64_t all)
+{
+	static const uint8_t bytes[3] = { '\\', '\\', '\\' };
+	uint64_t bits[3];
+
+	scan()->equal_three(p, bytes, bits);
+	return (bits[0] & all) != 0;
+}
+
+/* Without the carriage returns that belong to the end of a record. */
+static uint64_t
+drop_line_ends(const struct csv_format *format, const uint8_t *p,
+    uint64_t strays)
+{
+	for (uint64_t left = strays; left != 0; left &= left - 1) {
+		const uint8_t *at = p + __builtin_ctzll(left);
+
+		if (at[0] == '\r' && at[1] == format->terminator)
+			strays &= ~(left & -left);
+	}
+	return strays;
+}
+
 /*
  * Look at the next bytes of [p, end), 64 or all. Returns a bit for each
- * terminator that ends a record; *quoted has those inside quotes.
+ * terminator that ends a record; *quoted has those inside quotes, and *strays,
+ * unless NULL, the first byte of each text after a closing quote.
  */
 static inline __attribute__((always_inline)) uint64_t
 scan_word(const struct csv_format *format, struct csv_state *state,
-    const uint8_t *p, const uint8_t *end, uint64_t *quoted)
+    const uint8_t *p, const uint8_t *end, uint64_t *quoted, uint64_t *strays)
 {
+	const uint64_t closed = state->in == CSV_QUOTE_IN_QUOTED;
 	const unsigned begins = 1 << CSV_RECORD_START | 1 << CSV_FIELD_START |
 	    1 << CSV_QUOTE_IN_QUOTED;
 	const uint8_t bytes[3] = { '"', format->separator, format->terminator };
@@ -100,17 +130,30 @@ scan_word(const struct csv_format *format, struct csv_state *state,
 	scan()->equal_three(p, bytes, bits);
 	q = (struct quotes){ .quotes = bits[0] & all,
 		.stops = (bits[1] | bits[2]) & all };
-	placed = quotes_place(&q, state->in == CSV_QUOTED,
+	placed = quotes_place(&q, record_in_quotes(state),
 	    (int)(begins >> state->in & 1));
+	if (format->backslash && (state->in == CSV_ESCAPED ||
+	    has_backslash(p, all)))
+		placed = 0;
+	if (strays != NULL)
+		*strays = ((q.quotes & ~q.inside) << 1 | closed) & all &
+		    ~(q.quotes | q.stops);
 	if (placed && q.inside >> last & 1) {
 		state->in = CSV_QUOTED;
 	} else if (!placed || (p[last] >= 0x80 &&
 	    memchr(MARK, p[last], sizeof MARK) != NULL)) {
 		/* few words have a quote that tells nothing, or end so */
 		q.inside = 0;
+		if (strays != NULL)
+			*strays = 0;
 		for (unsigned i = 0; i <= last; i++) {
+			int may_stray = state->in == CSV_QUOTE_IN_QUOTED;
+
 			record_step(format, state, p[i]);
-			q.inside |= (uint64_t)(state->in == CSV_QUOTED) << i;
+			q.inside |= (uint64_t)record_in_quotes(state) << i;
+			may_stray &= state->in == CSV_PLAIN;
+			if (strays != NULL)
+				*strays |= (uint64_t)may_stray << i;
 		}
 	} else if (q.quotes >> last & 1) {
 		state->in = CSV_QUOTE_IN_QUOTED;
@@ -141,7 +184,7 @@ record_scan(const struct record_format *format, struct csv_state *state,
 		i = scan_plain(&format->csv, state, data, nbytes, &last);
 	for (; i < nbytes; i += 64) {
 		uint64_t quoted, ends = scan_word(&format->csv, state, data + i,
-		    data + nbytes, &quoted);
+		    data + nbytes, &quoted, NULL);
 
 		if (ends != 0)
 			last = i + 64 - (unsigned)__builtin_clzll(ends);
@@ -154,13 +197,27 @@ record_scan(const struct record_format *format, struct csv_state *state,
 	return last;
 }
 
+/* Bits of strays, among the ends of records: the first one is that of 0. */
+static void
+note_strays(uint64_t texts, uint64_t ends, uint8_t *strays, size_t limit)
+{
+	for (; texts != 0; texts &= texts - 1) {
+		uint64_t before = ends & ((texts & -texts) - 1);
+		size_t record = (size_t)__builtin_popcountll(before);
+
+		if (record < limit)
+			strays[record] = 1;
+	}
+}
+
 /*
  * Split data with quotes, a batch of it or one record that is larger. There are
  * n records before it; returns how many with those of it.
  */
 static size_t
 split_words(const struct csv_format *format, const uint8_t *data,
-    const uint8_t *end, const uint8_t **starts, size_t n, size_t limit)
+    const uint8_t *end, const uint8_t **starts, size_t n, size_t limit,
+    uint8_t *strays)
 {
 	struct csv_state state = { .in = CSV_RECORD_START };
 	const uint8_t *p = data;
@@ -168,9 +225,12 @@ split_words(const struct csv_format *format, const uint8_t *data,
 
 	for (; p < end && n < limit && ((size_t)(p - data) < BATCH_BYTES ||
 	    n == before); p += 64) {
-		uint64_t quoted, ends = scan_word(format, &state, p, end,
-		    &quoted);
+		uint64_t quoted, texts, ends = scan_word(format, &state, p,
+		    end, &quoted, &texts);
 
+		if (texts != 0 && strays != NULL)
+			note_strays(drop_line_ends(format, p, texts), ends,
+			    strays + n, limit - n);
 		for (; ends != 0 && n < limit; ends &= ends - 1)
 			starts[++n] = p + __builtin_ctzll(ends) + 1;
 	}
@@ -181,7 +241,7 @@ split_words(const struct csv_format *format, const uint8_t *data,
 
 size_t
 record_split(const struct record_format *format, const uint8_t *data,
-    const uint8_t *end, const uint8_t **starts, size_t limit)
+    const uint8_t *end, const uint8_t **starts, size_t limit, uint8_t *strays)
 {
 	uint8_t terminator = format->csv.terminator;
 	size_t n = 0;
@@ -189,6 +249,8 @@ record_split(const struct record_format *format, const uint8_t *data,
 	if (!format->is_csv)
 		return scan()->split(data, end, terminator, starts, limit);
 	starts[0] = data;
+	if (strays != NULL)
+		memset(strays, 0, limit);
 	while (n < limit && starts[n] < end) {
 		/*
 		 * The records before the first quote; no further than a batch
@@ -207,9 +269,27 @@ record_split(const struct record_format *format, const uint8_t *data,
 			    limit - n);
 		else
 			n = split_words(&format->csv, start, end, starts, n,
-			    limit);
+			    limit, strays);
 	}
 	return n;
+}
+
+const uint8_t *
+record_stray(const struct csv_format *format, const uint8_t *data,
+    const uint8_t *end)
+{
+	struct csv_state state = { 0 };
+
+	end -= end > data && end[-1] == format->terminator;
+	end -= end > data && end[-1] == '\r';
+	for (; data < end; data++) {
+		int may_stray = state.in == CSV_QUOTE_IN_QUOTED;
+
+		record_step(format, &state, *data);
+		if (may_stray && state.in == CSV_PLAIN)
+			return data;
+	}
+	return NULL;
 }
 
 /* --- records that are too large or never end */
@@ -260,7 +340,7 @@ record_check_size(const struct record_format *format,
 	for (; at < whole; at = next) {
 		const uint8_t *starts[2];
 
-		record_split(format, data + at, data + whole, starts, 1);
+		record_split(format, data + at, data + whole, starts, 1, NULL);
 		next = (size_t)(starts[1] - data);
 		if (next - at - 1 > format->max_bytes)
 			break;
@@ -269,7 +349,7 @@ record_check_size(const struct record_format *format,
 		return 0;
 	*end = at;
 	number_format_binary(limit, format->max_bytes);
-	if (whole == 0 && state->in == CSV_QUOTED) {
+	if (whole == 0 && record_in_quotes(state)) {
 		return error_set(error, STATUS_FAILED, "%s is not closed within"
 		    " %s, which --max-record allows",
 		    describe_quote(format, state, data, to, quote), limit);
@@ -290,7 +370,7 @@ record_check_end(const struct record_format *format,
 {
 	char quote[80];
 
-	if (!format->is_csv || state->in != CSV_QUOTED)
+	if (!format->is_csv || !record_in_quotes(state))
 		return 0;
 	return error_set(error, STATUS_FAILED, "%s is never closed: everything"
 	    " from there to the end of the file is one record",
@@ -303,7 +383,8 @@ struct csv_fields
 csv_fields_begin(const struct csv_format *format, const uint8_t *data,
     const uint8_t *end)
 {
-	struct csv_fields fields = { format->separator, data, end, 0 };
+	struct csv_fields fields = { .separator = format->separator,
+		.next = data, .end = end, .backslash = format->backslash };
 
 	for (size_t i = 0; i < sizeof MARK; i++) {
 		if (data + i == end || data[i] != MARK[i] ||
@@ -314,6 +395,27 @@ csv_fields_begin(const struct csv_format *format, const uint8_t *data,
 	return fields;
 }
 
+/* The quote that closes a field in quotes, of which p is the first byte. */
+static const uint8_t *
+closing_quote(const struct csv_fields *fields, const uint8_t *p)
+{
+	const uint8_t *end = fields->end, *quote;
+
+	if (!fields->backslash) {
+		quote = memchr(p, '"', (size_t)(end - p));
+		while (quote != NULL && quote + 1 < end && quote[1] == '"')
+			quote = memchr(quote + 2, '"', (size_t)(end - quote -
+			    2)); /* it was doubled */
+		return quote;
+	}
+	for (; p < end; p++) {
+		if (*p == '"' && (p + 1 == end || p[1] != '"'))
+			return p;
+		p += *p == '"' || *p == '\\';
+	}
+	return NULL;
+}
+
 struct key
 csv_fields_next(struct csv_fields *fields)
 {
@@ -321,13 +423,8 @@ csv_fields_next(struct csv_fields *fields)
 	const uint8_t *closing = p, *stop;
 
 	fields->quoted = p < end && *p == '"';
-	if (fields->quoted) {
-		closing = memchr(p + 1, '"', (size_t)(end - p - 1));
-		while (closing != NULL && closing + 1 < end &&
-		    closing[1] == '"') /* doubled */
-			closing = memchr(closing + 2, '"',
-			    (size_t)(end - closing - 2));
-	}
+	if (fields->quoted)
+		closing = closing_quote(fields, p + 1);
 	if (closing == NULL) { /* up to the end */
 		fields->next = NULL;
 		return (struct key){ p + 1, (size_t)(end - p - 1) };
@@ -359,4 +456,24 @@ csv_undouble(struct key value, uint8_t *to)
 	}
 	memcpy(to, p, (size_t)(end - p));
 	return (size_t)(to - start + (end - p));
+}
+
+size_t
+csv_contents(const struct csv_fields *fields, struct key value, uint8_t *to)
+{
+	const uint8_t *p = value.data, *end = p + value.nbytes;
+	uint8_t *start = to;
+
+	if (!fields->backslash)
+		return csv_undouble(value, to);
+	for (; p < end; p++) {
+		/* the first of two quotes, or a backslash before such a byte */
+		int has_next = p + 1 < end;
+
+		if (*p == '"' || (*p == '\\' && has_next &&
+		    (p[1] == '"' || p[1] == '\\')))
+			p += has_next;
+		*to++ = *p;
+	}
+	return (size_t)(to - start);
 }

@@ -4,6 +4,10 @@
  * field's beginning; in such a field, two quotes stand for one, and separators
  * and line ends are data. A quote elsewhere is an ordinary byte.
  *
+ * With csv_format.backslash, a backslash in a quoted field belongs to the byte
+ * after it: with a quote or a backslash, it stands for that byte; other pairs
+ * are two bytes of data. Elsewhere, it is an ordinary byte.
+ *
  * The UTF-8 byte order mark at the beginning of a record is not part of the
  * first field, so that it does not hide a quote.
  *
@@ -32,6 +36,8 @@
 struct csv_format {
 	uint8_t separator;
 	uint8_t terminator; /* the byte that ends a record */
+	int backslash;      /* inside quotes, is a backslash a pair with the
+			     * byte after it? */
 };
 
 struct record_format {
@@ -50,8 +56,10 @@ struct csv_state {
 		CSV_FIELD_START, /* a separator or a byte order mark was read */
 		CSV_PLAIN,  /* inside a field without quotes around it */
 		CSV_QUOTED, /* between the quotes of a field */
-		CSV_QUOTE_IN_QUOTED /* a quote was read that closes the field,
-				     * or is half of two */
+		CSV_QUOTE_IN_QUOTED, /* a quote was read that closes the field,
+				      * or is half of two */
+		CSV_ESCAPED /* between the quotes, behind a backslash that takes
+			     * the meaning from the next byte */
 	} in;
 	uint64_t lines;        /* terminators so far, inside quotes or not */
 	uint64_t quoted_lines; /* the terminators inside quotes */
@@ -63,6 +71,13 @@ struct csv_state {
  */
 void record_step(const struct csv_format *format, struct csv_state *state,
     uint8_t byte);
+
+/* Is the next byte inside the quotes of a field? */
+static inline int
+record_in_quotes(const struct csv_state *state)
+{
+	return state->in == CSV_QUOTED || state->in == CSV_ESCAPED;
+}
 
 /*
  * Continue the scan with the next `nbytes` of the file. Returns where the last
@@ -100,16 +115,29 @@ int record_check_end(const struct record_format *format,
  * becomes the beginning of record i, and starts[result] the end of the last
  * one, so `starts` has room for limit + 1. Up to LOOPS_PADDING bytes after
  * `end` may be read, whatever they are.
+ *
+ * With CSV, and if `strays` is not NULL, strays[i] becomes whether record i has
+ * text after the closing quote of a field, which RFC 4180 does not allow: most
+ * likely its quotes are meant otherwise.
  */
 size_t record_split(const struct record_format *format, const uint8_t *data,
-    const uint8_t *end, const uint8_t **starts, size_t limit);
+    const uint8_t *end, const uint8_t **starts, size_t limit,
+    uint8_t *strays);
+
+/*
+ * Returns the first text after the closing quote of a field in the record
+ * [data, end), or NULL.
+ */
+const uint8_t *record_stray(const struct csv_format *format,
+    const uint8_t *data, const uint8_t *end);
 
 /* A walk over the fields of a record. */
 struct csv_fields {
 	uint8_t separator;
 	const uint8_t *next; /* the beginning of the next field, or NULL */
 	const uint8_t *end;  /* the end of the record */
-	int quoted;          /* the last field was in quotes: see undouble */
+	int quoted;          /* the last field was in quotes: csv_contents */
+	int backslash;       /* csv_format.backslash of its record */
 };
 
 /*
@@ -130,6 +158,10 @@ struct key csv_fields_next(struct csv_fields *fields);
  * one quote in place of each two. Returns the length of the copy.
  */
 size_t csv_undouble(struct key value, uint8_t *to);
+
+/* The same for a field of this walk, also with what backslashes stand for. */
+size_t csv_contents(const struct csv_fields *fields, struct key value,
+    uint8_t *to);
 
 /*
  * Find the quote that is never closed in a record without an end, which must

@@ -413,6 +413,25 @@ print_part(const struct key_recipe *recipe, unsigned i,
 	return i == 0 && recipe->parts > 0;
 }
 
+/* --- CSV */
+
+static int
+parse_csv(struct key_recipe *recipe, const char *value)
+{
+	recipe->csv = 1;
+	if (value == NULL)
+		return 0;
+	recipe->csv_backslash = 1;
+	return strcmp(value, "backslash") == 0 ? 0 : -1;
+}
+
+static int
+print_csv(const struct key_recipe *recipe, unsigned i, char value[KEY_VALUE])
+{
+	strcpy(value, recipe->csv_backslash ? "=backslash" : "");
+	return i == 0 && recipe->csv;
+}
+
 /* --- the rows */
 
 #define MEMBER(name) .member = offsetof(struct key_recipe, name)
@@ -433,7 +452,7 @@ const struct key_step key_steps[] = {
 	{ "field-separator", .parse = parse_separator,
 	    .print = print_separator, .show = show_separator,
 	    .absent = "fields between blanks" },
-	{ "csv", FLAG, MEMBER(csv) },
+	{ "csv", .parse = parse_csv, .print = print_csv },
 	{ "header", FLAG, MEMBER(header) },
 	{ "json", .parse = parse_json, .escaped = 1, .print = print_json,
 	    APPLY(json) },

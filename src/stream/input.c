@@ -361,7 +361,7 @@ read_header(struct input *in, struct chunk *chunk, const uint8_t *data,
 	const uint8_t *starts[2];
 	struct error error;
 
-	record_split(&in->plan.format, data, data + nbytes, starts, 1);
+	record_split(&in->plan.format, data, data + nbytes, starts, 1, NULL);
 	chunk->header_bytes = (size_t)(starts[1] - starts[0]);
 	if (columns_find(in->plan.header, data, chunk->header_bytes,
 	    &in->columns, &error) == 0)

@@ -94,8 +94,8 @@ print_keys(struct maker *m, struct error *error)
 				position->file, position->number + i };
 	}
 	if (troubles != NULL)
-		key_figures_count(&p->figures->keys, troubles, NULL, allowed,
-		    *position);
+		key_figures_count(&p->figures->keys, p->recipe, troubles,
+		    m->lines.starts, NULL, allowed, *position);
 	p->figures->keys.found |= m->lines.scratch.found;
 	p->figures->lines += allowed;
 	position->number += allowed;

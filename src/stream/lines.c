@@ -24,6 +24,8 @@ lines_init(struct lines *l, const struct key_recipe *recipe,
 	l->starts = memory_or_die(malloc((room + 1) * sizeof *l->starts));
 	if (key_has_troubles(recipe))
 		l->troubles = memory_or_die(malloc(room));
+	if (recipe->csv)
+		l->strays = memory_or_die(malloc(room));
 	key_scratch_begin(&l->scratch, recipe);
 	l->scratch.columns = &chunk->columns;
 }
@@ -34,6 +36,7 @@ lines_free(struct lines *l)
 	key_scratch_free(&l->scratch);
 	free(l->starts);
 	free(l->troubles);
+	free(l->strays);
 }
 
 static void
@@ -41,7 +44,8 @@ split(struct lines *l, const uint8_t *from, size_t limit)
 {
 	const uint8_t *end = l->chunk->data + l->chunk->nbytes;
 
-	l->count = record_split(l->format, from, end, l->starts, limit);
+	l->count = record_split(l->format, from, end, l->starts, limit,
+	    l->strays);
 	l->rest = l->starts[l->count];
 	if (l->scratch.step_count > 0)
 		key_scratch_reserve(&l->scratch, (size_t)(l->rest - from));
@@ -74,6 +78,9 @@ lines_replace_by_keys(struct lines *l, size_t first, size_t n,
 		    scratch);
 		if (l->troubles != NULL)
 			l->troubles[first + i] = scratch->troubles;
+		if (l->strays != NULL)
+			l->troubles[first + i] |= (uint8_t)(l->strays[first +
+			    i] << KEY_STRAY);
 	}
 }
 
@@ -130,7 +137,7 @@ first_record(int fd, const struct record_format *format, uint8_t *data)
 
 	if (whole == 0)
 		return 0;
-	record_split(format, data, data + whole, starts, 1);
+	record_split(format, data, data + whole, starts, 1, NULL);
 	return (size_t)(starts[1] - data);
 }
 

@@ -22,6 +22,7 @@ struct lines {
 				 * one */
 	uint8_t *troubles;      /* troubles of their keys; NULL if there can be
 				 * none */
+	uint8_t *strays;        /* record_split's; NULL without CSV */
 	size_t count;
 	const uint8_t *rest;    /* start of the first line that is not yet
 				 * prepared */

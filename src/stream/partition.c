@@ -253,8 +253,8 @@ finish_prepared(struct sorter *s, struct error *error)
 	if (copy_lines(s, error) < 0)
 		return -1;
 	if (troubles != NULL)
-		key_figures_count(&p->figures->keys, troubles, NULL,
-		    s->allowed, *position);
+		key_figures_count(&p->figures->keys, p->recipe, troubles,
+		    s->lines.starts, NULL, s->allowed, *position);
 	position->number += s->allowed;
 	p->figures->lines += s->allowed;
 	switch (s->refused) {

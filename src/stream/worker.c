@@ -379,14 +379,16 @@ place_of(const struct worker *w, size_t i)
 static void
 count_troubles(struct worker *w, size_t first, size_t n)
 {
+	struct run *run = w->run;
 	const uint8_t *troubles = w->lines.troubles + first;
+	const uint8_t *const *starts = w->lines.starts + first;
 
 	if (w->numbers == NULL)
-		key_figures_count(&w->run->keys, troubles, NULL, n,
-		    place_of(w, first));
+		key_figures_count(&run->keys, &run->recipe, troubles, starts,
+		    NULL, n, place_of(w, first));
 	else
-		key_figures_count(&w->run->keys, troubles, w->numbers + first,
-		    n, w->run->reading.position);
+		key_figures_count(&run->keys, &run->recipe, troubles, starts,
+		    w->numbers + first, n, run->reading.position);
 }
 
 /*

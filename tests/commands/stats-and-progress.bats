@@ -60,7 +60,7 @@ PYTHON
 		    "lines_per_second", "filter_full", "error_rate_now",
 		    "expected_dropped", "layer_count", "private_bytes",
 		    "threads", "not_json", "missing", "not_urls",
-		    "other_parts"]), f
+		    "stray_quotes", "other_parts"]), f
 		assert f["read"] == 2000
 		assert f["new"] == 1000
 		assert f["repeated"] == 1000

@@ -270,7 +270,7 @@ def bits_of(low, high, k, t):
 RECIPE = re.compile(
     rb"(?P<nul>zero-terminated\n)?(?P<strip_cr>strip-cr\n)?(?P<trim>trim\n)?"
     rb"(?:key=(?P<ranges>[0-9,-]+)\n|key=(?P<columns>[^\n]+)\n)?(?:field-separator=(?P<c>[0-9a-f]{2})\n)?"
-    rb"(?P<csv>csv\n)?(?P<header>header\n)?(?P<json>(?:json=[^\n]*\n)*)"
+    rb"(?P<csv>csv(?P<backslash>=backslash)?\n)?(?P<header>header\n)?(?P<json>(?:json=[^\n]*\n)*)"
     rb"(?P<trim_fields>trim-fields\n)?(?P<url>url(?:=(?P<switches>[a-z,]+))?\n)?"
     rb"(?:url-ignore=(?P<ignore>[^\n]+)\n)?(?P<sort>url-sort\n)?"
     rb"(?:skip-(?P<skip_what>chars|data)=(?P<skip>[1-9]\d*)\n)?"
@@ -612,6 +612,8 @@ class Recipe:
         need(self.c is None or self.csv or self.ranges, "no fields to separate")
         need(self.c != self.end and not (self.csv and self.c == b'"'),
              "field-separator unknown here")
+        need(not (self.backslash and self.c == b"\\"),
+             "field-separator unknown here")
         if self.ranges is not None:
             need(RANGES.fullmatch(self.ranges), "fields unknown here")
             self.ranges = [self.range(*part.partition(b"-"))
@@ -688,7 +690,12 @@ class Recipe:
     def csv_field(self, stops):
         """Text in quotes, what is from its end to the separator; or neither."""
         rest = b"[^%b]*" % re.escape(stops)
-        return b'(?:"((?:[^"]|"")*)("%b|\\Z)|%b)' % (rest, rest)
+        data = rb'[^"\\]|""|\\.|\\\Z' if self.backslash else b'[^"]|""'
+        return b'(?:"((?:%b)*)("%b|\\Z)|%b)' % (data, rest, rest)
+
+    def contents(self, quoted):
+        pair = rb'"(")|\\(["\\])' if self.backslash else rb'"(")'
+        return re.sub(pair, lambda m: m[m.lastindex], quoted)
 
     def lines(self, data):
         # The last line needs no terminator; it ends quotes, too.
@@ -699,7 +706,8 @@ class Recipe:
         field = self.csv_field(self.c + self.end)
         record = b"((?:%b)?%b(?:%b%b)*)(?:%b|\\Z)" % (
             self.mark, field, re.escape(self.c), field, self.end)
-        lines = [match[1] for match in re.finditer(record, data) if match[0]]
+        lines = [match[1] for match in re.finditer(record, data, re.S)
+                 if match[0]]
         if lines and lines[-1].endswith(self.end):  # never closed
             lines[-1] = lines[-1][:-1]
         return lines
@@ -709,13 +717,13 @@ class Recipe:
             return [field for field in re.split(b"[ \\t\\n]+", line) if field]
         if not self.csv:
             return line.split(self.c)
-        pattern = re.compile(self.csv_field(self.c))
+        pattern = re.compile(self.csv_field(self.c), re.S)
         at = len(self.mark) if line.startswith(self.mark) else 0
         fields = []
         while at <= len(line):
             match = pattern.match(line, at)
             quoted, rest = match.groups()
-            fields.append(quoted.replace(b'""', b'"')
+            fields.append(self.contents(quoted)
                           if rest in (b"", b'"') else match[0])
             at = match.end() + 1
         return fields

@@ -442,6 +442,12 @@ recipe() {
 		refused key=1,3\nfield-separator=2c\ncheck-data=1\n
 		refused check-data=1\n
 		taken key=1\nfield-separator=22\n
+		taken field-separator=2c\ncsv=backslash\nheader\n
+		refused field-separator=5c\ncsv=backslash\n
+		taken field-separator=5c\ncsv\n
+		refused field-separator=2c\ncsv=\n
+		refused field-separator=2c\ncsv=slash\n
+		refused csv=backslash\n
 		taken url\n
 		taken url=form\n
 		taken url=form,scheme,www,slash,values,numbers,fragment,tracking\nurl-sort\n

@@ -381,7 +381,7 @@ mark_bytes(const uint8_t *data, size_t nbytes, uint8_t separator)
 /* Where the line that begins at `at` ends, behind its terminator; 0: never. */
 static size_t
 line_end(const uint8_t *data, size_t at, size_t nbytes, uint8_t terminator,
-    int csv, uint8_t separator)
+    int csv, uint8_t separator, int backslash)
 {
 	int first = 1, quoted = 0;
 
@@ -394,6 +394,8 @@ line_end(const uint8_t *data, size_t at, size_t nbytes, uint8_t terminator,
 				at++;
 			else if (c == '"')
 				quoted = 0;
+			else if (c == '\\' && backslash)
+				at++;
 		} else if (csv && first && c == '"') {
 			quoted = 1;
 			first = 0;
@@ -429,7 +431,8 @@ expect_file(const struct file *file, const struct inputs *plan)
 	clean = read_all(file, plan->decompress, &text);
 	expected_failure |= !clean;
 	while ((end = line_end(text.data, at, text.nbytes, terminator,
-	    plan->format.is_csv, plan->format.csv.separator)) > 0) {
+	    plan->format.is_csv, plan->format.csv.separator,
+	    plan->format.csv.backslash)) > 0) {
 		append(&expected, text.data + at, end - at);
 		expect_end(expected.nbytes);
 		at = end;
@@ -472,7 +475,12 @@ model_field(const struct key_recipe *r, const uint8_t *p, size_t nbytes,
 	value->nbytes = 0;
 	if (r->csv && i < nbytes && p[i] == '"') {
 		for (i++; i < nbytes && !closed; i++) {
-			if (p[i] != '"' || (i + 1 < nbytes &&
+			if (p[i] == '\\' && r->csv_backslash &&
+			    i + 1 < nbytes) {
+				append(value, p + i, p[i + 1] != '"' &&
+				    p[i + 1] != '\\');
+				append(value, p + ++i, 1);
+			} else if (p[i] != '"' || (i + 1 < nbytes &&
 			    p[i + 1] == '"')) {
 				append(value, p + i, 1);
 				i += p[i] == '"';
@@ -649,7 +657,10 @@ check_key(const struct key_recipe *r, const uint8_t *line, size_t nbytes)
 
 	key_scratch_begin(&scratch, r);
 	/* as much as it may take, and no byte more */
-	scratch.data = malloc(room + 1);
+	/* with backslashes, values are decoded at its end */
+	scratch.capacity = room + (r->csv_backslash ? nbytes + LOOPS_PADDING :
+	    0);
+	scratch.data = malloc(scratch.capacity + 1);
 	MUST(scratch.data != NULL);
 	key = key_take(r, line, nbytes, &scratch);
 	model_key(r, line, nbytes, &want);
@@ -683,23 +694,28 @@ check_split(const struct scan *k, const struct csv_format *csv,
 {
 	/* as long as the contract says, so that a sanitizer sees its end */
 	const uint8_t **starts = malloc((limit + 1) * sizeof *starts);
+	uint8_t *strays = malloc(limit);
 	const uint8_t *p = data, *end = data + ends[to - 1] - start;
 	const struct record_format records = { .csv = *csv, .is_csv = 1 };
 
-	MUST(starts != NULL);
+	MUST(starts != NULL && strays != NULL);
 	while (p < end) {
 		size_t n = k != NULL ? k->split(p, end, csv->terminator,
 		    starts, limit) : record_split(&records, p, end, starts,
-		    limit);
+		    limit, strays);
 
 		MUST(n >= 1 && n <= limit && n <= to - from);
 		MUST(n == limit || n == to - from || k == NULL);
 		MUST(starts[0] == p);
 		for (size_t i = 1; i <= n; i++)
 			MUST(starts[i] == data + ends[from++] - start);
+		for (size_t i = 0; k == NULL && i < n; i++)
+			MUST(strays[i] == (record_stray(csv, starts[i],
+			    starts[i + 1]) != NULL));
 		p = starts[n];
 	}
 	MUST(from == to);
+	free(strays);
 	free(starts);
 }
 
@@ -759,7 +775,7 @@ check_field(struct csv_fields *fields, struct csv_fields first,
 		return;
 	has_quotes = memchr(first.next, '"',
 	    (size_t)(first.end - first.next)) != NULL;
-	for (unsigned i = 0; i < VERSIONS; i++) {
+	for (unsigned i = 0; i < VERSIONS && !first.backslash; i++) {
 		if (!version_runs(i))
 			continue;
 		field = scan_versions[i]->csv_field(first.next, first.end,
@@ -797,7 +813,7 @@ check_fields(const struct csv_format *format, const uint8_t *data,
 	check_field(&fields, first, number, start,
 	    (size_t)(data + nbytes - start), state.in == CSV_QUOTE_IN_QUOTED);
 	MUST(fields.next == NULL);
-	for (unsigned i = 0; i < VERSIONS; i++)
+	for (unsigned i = 0; i < VERSIONS && !format->backslash; i++)
 		MUST(!version_runs(i) || scan_versions[i]->csv_field(first.next,
 		    first.end, first.separator, number + 1).data == NULL);
 }
@@ -839,10 +855,12 @@ take_recipe(struct input_bytes *in, unsigned flags)
 	r.trim = how >> 1 & 1;
 	r.ignore_case = how >> 2 & 1;
 	r.trim_fields = how >> 4 & 1;
+	r.csv_backslash = r.csv && how >> 5 & 1;
 	r.separator = how & 8 ? separator : -1;
 	r.skip = take(in, 1);
 	r.check = take(in, 1);
 	none = (struct key_recipe){ .csv = r.csv, .separator = -1,
+		.csv_backslash = r.csv_backslash,
 		.zero_terminated = r.zero_terminated };
 	ranges = (unsigned)take(in, 1) % 8;
 	for (unsigned i = 0; i < ranges; i++) {
@@ -869,7 +887,7 @@ check_chunk(const struct chunk *chunk, const struct key_recipe *r,
     size_t start, size_t from, size_t to, size_t limit, size_t shift)
 {
 	struct csv_format csv = { (uint8_t)r->separator,
-		r->zero_terminated ? '\0' : '\n' };
+		r->zero_terminated ? '\0' : '\n', r->csv_backslash };
 	uint8_t *copy = malloc(shift + chunk->nbytes + LOOPS_PADDING);
 	uint8_t *data = copy + shift;
 

@@ -224,6 +224,13 @@ make_lines("plain", WORDS)
 make_lines("one-byte-reads", WORDS, reads=b"\1")
 make_lines("some-bytes", WORDS, reads=b"\3\0\7\xfc\1")
 make_lines("three-files", b"a\nb", b"", b"\n\nc", reads=b"\2")
+ESCAPED = (b'"a\\"b","c\\\\",d\\"e\r\n"two\\\nlines\\n","""x\\",y"\n'
+           b'"' + b"\\" * 61 + b'\\",a"\n"b",' + b"x\\" * 40 + b'\n"open\\\n')
+for key in SEPARATOR, SEPARATOR | 32, SEPARATOR | 16 | 32:
+    make_lines("backslashes-%d" % key, ESCAPED, flags=CSV, key=key,
+               ranges=[(1, 1), (2, 3)], reads=b"\7\x3f")
+    make_lines("backslash-%d" % key, ESCAPED, flags=CSV, key=key,
+               ranges=[(2, 2)])
 make_lines("errors", WORDS, WORDS, flags=FAIL, reads=b"\x05\x09\xfd")
 make_lines("zero-terminated", WORDS.replace(b"\n", b"\0"), flags=ZERO, limit=0)
 make_lines("newlines", b"\n" * 300, limit=63)

@@ -399,3 +399,156 @@ for i in range(60000):
 		bloomdedup --max-record=1M -k1 long.csv
 	fails 2 --max-record bloomdedup --csv --max-record=0 many.csv
 }
+
+@test "text after a closing quote is told, and refused with --strict-keys" {
+	printf 'id,text,url\n1,"say \\"a, b\\"",u1\n2,"say \\"c, b\\"",u2\n3,x,u1\n' >in
+	bloomdedup --csv --header -k url in >out 2>err
+	echo 'bloomdedup: 2 records have text after a closing quote; the first is record 2 of in: '"'a'; --csv=backslash takes \\\" for a quote" |
+		cmp - err
+	bloomdedup --csv --header -k url --stats=json in 2>&1 >out |
+		grep -q '"stray_quotes": 2[,}]'
+	# quotes that pair up over lines
+	printf '1,"abc,x\n2,def,y\n3,"ghi,z\n4,"a"\r\n5,"a""b"\n' >pairs
+	bloomdedup --csv -k1 pairs 2>err >out
+	echo "bloomdedup: pairs: record 1 has text after a closing quote: 'ghi'" |
+		cmp - err
+	bloomdedup --csv pairs 2>&1 >out | cmp - err
+	bloomdedup key --csv -k1 pairs 2>&1 >out | cmp - err
+	bloomdedup partition --parts=2 --csv -k1 -o 'part-%d' pairs 2>&1 | cmp - err
+	# any other bytes, all of which are on one line
+	printf '"a"\0\r\33b"c\n"a"%s\n' "$(printf %070d 1)" |
+		bloomdedup --csv >out 2>err
+	echo "bloomdedup: 2 records have text after a closing quote; the first is record 1 of standard input: '\\x00\\x0d\\x1bb'" |
+		cmp - err
+	# with --strict-keys, the records before it only
+	run -3 --separate-stderr bloomdedup --csv --header -k url --strict-keys -f seen in
+	[ "$output" = id,text,url ]
+	[ "$stderr" = 'bloomdedup: in: record 2 has text after a closing quote, which --strict-keys does not allow' ]
+	printf 'a\n"b" \n' >in
+	run -3 --separate-stderr bloomdedup --csv --strict-keys -f seen in
+	[ "$output" = a ]
+	run -1 bloomdedup check -f seen <<<'"b" '
+}
+
+@test "text after a closing quote is found wherever it is" {
+	# the quote at each place in words of 64 bytes, and a model by bytes
+	python3 - >in <<-'PYTHON'
+		import random
+		random.seed(3)
+		for n in range(3000):
+		    text = "".join(random.choices('aa",\r', k=random.choice((3, 9, 70))))
+		    print("x" * (n % 67) + ("," if n % 3 else "") + text.replace("\n", ""),
+		          end="\n")
+	PYTHON
+	python3 - >want <<-'PYTHON'
+		data, state, strays, here = open("in", newline="").read(), "start", 0, 0
+		for i, c in enumerate(data):
+		    if state == "closing" and c not in '",\n' and data[i:i + 2] != "\r\n":
+		        here = 1
+		    if state == "quoted":
+		        state = "closing" if c == '"' else "quoted"
+		    elif c == '"' and state in ("start", "closing"):
+		        state = "quoted"
+		    elif c in ",\n":
+		        state = "start"
+		        if c == "\n":
+		            strays, here = strays + here, 0
+		    else:
+		        state = "plain"
+		print(strays + (here and state != "start"))
+	PYTHON
+	[ "$(cat want)" -gt 100 ]
+	for set in avx512 avx2 plain; do
+		for threads in 1 3; do
+			BLOOMDEDUP_INSTRUCTIONS=$set bloomdedup -j $threads --csv -k2 \
+				--stats=json in 2>err >out
+			[ "$(json_value stray_quotes <err)" -eq "$(cat want)" ]
+		done
+	done
+}
+
+# backslashed COUNT SEED: a table as Python writes it with backslashes, and in
+# the files want.N its records that are new by the fields N.
+backslashed() {
+	python3 - "$@" <<'PYTHON'
+import csv, io, random, sys
+random.seed(int(sys.argv[2]))
+seen = {(0,): set(), (1,): set(), (0, 2): set()}
+wanted = {key: [] for key in seen}
+out = open("in", "w", newline="")
+for _ in range(int(sys.argv[1])):
+    record = ["".join(random.choices('ab,"\\\n\r', k=random.choice((0, 1, 1, 2, 3))))
+              for _ in range(3)]
+    text = io.StringIO()
+    csv.writer(text, escapechar="\\", doublequote=False, lineterminator="\n",
+               quoting=random.choice((csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC))
+               ).writerow(record)
+    # Python's own reader is the oracle
+    [again] = csv.reader(io.StringIO(text.getvalue(), newline=""),
+                         escapechar="\\", doublequote=False)
+    assert again == record
+    out.write(text.getvalue())
+    for fields in seen:
+        key = tuple(record[i] for i in fields)
+        if key not in seen[fields]:
+            wanted[fields].append(text.getvalue())
+        seen[fields].add(key)
+for fields in wanted:
+    with open("want." + ",".join(str(i + 1) for i in fields), "w", newline="") as file:
+        file.write("".join(wanted[fields]))
+PYTHON
+}
+
+@test "--csv=backslash: tables as Python writes them with backslashes" {
+	backslashed "$(short_or_long 3000 100000)" 1
+	for fields in 1 2 1,3; do
+		bloomdedup --csv=backslash -k "$fields" in 2>err | cmp - want.$fields
+		[ ! -s err ]
+		bloomdedup --csv=backslash -j 3 -k "$fields" in | cmp - want.$fields
+		bloomdedup create -n 100 --csv=backslash -k "$fields" f.$fields
+		bloomdedup key -f f.$fields in >ours 2>err
+		python3 -S "$ROOT/tests/format/reader.py" --keys f.$fields <in | cmp - ours
+	done
+	# a record that comes byte by byte ends where it does
+	head -n 40 in >few
+	bloomdedup --csv=backslash few >want
+	while IFS= read -r -n 1 -d '' byte; do printf %s "$byte"; done <few |
+		bloomdedup --csv=backslash | cmp want -
+}
+
+@test "--csv=backslash: in quotes only, and other pairs stay two bytes" {
+	printf '%s\n' '"a\"b",1' '"a""b",2' '"a\\",3' 'a\,4' '"a\nb",5' '"a\\nb",6' \
+		'a\nb,7' 'x\",8' '"x\\"",9",1' '"\"","\,"' '"""",2' >in
+	bloomdedup --csv=backslash -k1 in 2>err >out
+	sed -e 2d -e 4d -e 6,7d -e 11d in | cmp - out
+	[ ! -s err ]
+	# several fields, names in the header, URLs and bytes
+	printf '"a\\"b",c\n"x\\y",1\nx\\y,"1"\n"x\\"y",1\n"x""y",1\n' >in
+	bloomdedup --csv=backslash --header -k 'c,"a""b"' in | cmp - <(sed 3d in | sed 4d)
+	printf '"http://a/?\\"",1\nhttp://A/?%%22,1\n' >in
+	bloomdedup --csv=backslash --url -k 1,2 in | cmp - <(head -n 1 in)
+	printf '"ab\\"cd",1\n"ab""cx",2\n' >in
+	bloomdedup --csv=backslash -k1 -s1 -w3 in | cmp - <(head -n 1 in)
+	bloomdedup --csv=backslash -k1,2 -s1 -w3 in | cmp - <(head -n 1 in)
+	# a quote that is never closed, and a backslash at the end
+	printf 'a\n"b\\"\nc\\' | bloomdedup --csv=backslash >out 2>err
+	printf 'a\n"b\\"\nc\\\n' | cmp - out
+	grep -q 'the quote that opens in record 2 (line 2) is never closed' err
+}
+
+@test "--csv=backslash is a part of the recipe" {
+	bloomdedup create -n 100 --csv=backslash -k1 seen
+	bloomdedup info seen | grep -qF -- '--csv=backslash'
+	printf '"a\\"b",1\n"a""b",2\n' | bloomdedup -f seen >out
+	printf '"a\\"b",1\n' | cmp - out
+	fails 2 'made with --csv=backslash, which contradicts --csv:' \
+		bloomdedup -f seen --csv
+	bloomdedup create -n 100 --csv -k1 plain
+	fails 2 'made with --csv, which contradicts --csv=backslash:' \
+		bloomdedup -f plain --csv=backslash
+	fails 2 'other keys' bloomdedup merge -o both seen plain || true
+	fails 2 "--csv: 'slash'" bloomdedup --csv=slash
+	fails 2 'differ from the backslash' bloomdedup --csv=backslash -t '\'
+	bloomdedup partition --parts=3 --csv=backslash -k1 <<<'"a\"b"' | cut -f 1 >one
+	bloomdedup partition --parts=3 --csv=backslash -k1 <<<'"a""b"' | cut -f 1 | cmp one -
+}

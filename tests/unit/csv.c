@@ -39,7 +39,10 @@ random_text(uint8_t *data, const struct csv_format *format)
 			i += what - 1;
 			continue;
 		}
-		data[i] = what < 6 ? (uint8_t)bytes[what] : what < 8 ?
+		if (what == 3 && format->backslash)
+			data[i] = '\\';
+		else
+			data[i] = what < 6 ? (uint8_t)bytes[what] : what < 8 ?
 		    format->separator : format->terminator;
 	}
 	return nbytes;
@@ -110,6 +113,8 @@ make_model(struct model *m, const struct csv_format *format,
 				i++;
 			else if (c == '"')
 				m->quoted = 0;
+			else if (c == '\\' && format->backslash)
+				i++;
 			continue;
 		}
 		if (c == '"' && at_start) {
@@ -149,7 +154,7 @@ scan_agrees(const struct model *m, const struct csv_format *format,
 		done += piece;
 	}
 	return end == (m->count == 0 ? 0 : m->ends[m->count - 1]) &&
-	    (csv.in == CSV_QUOTED) == m->quoted &&
+	    record_in_quotes(&csv) == m->quoted &&
 	    (!m->quoted || csv_open_quote(format, data + end,
 	    data + nbytes) == data + m->quote);
 }
@@ -161,11 +166,12 @@ split_agrees(const struct model *m, const struct csv_format *format,
 {
 	const struct record_format records = { .csv = *format, .is_csv = 1 };
 	const uint8_t *starts[BYTES_MAX + 2], *p = data;
+	uint8_t strays[BYTES_MAX + 1];
 	size_t seen = 0;
 
 	while (p < data + nbytes) {
 		size_t got = record_split(&records, p, data + nbytes, starts,
-		    limit);
+		    limit, strays);
 
 		if (got == 0 || got > limit || starts[0] != p)
 			return 0;
@@ -174,6 +180,11 @@ split_agrees(const struct model *m, const struct csv_format *format,
 
 			if (seen == m->count + (size_t)m->rest ||
 			    starts[i] != data + end)
+				return 0;
+			/* the last one may lack its terminator here */
+			if (starts[i][-1] == format->terminator &&
+			    strays[i - 1] != (record_stray(format,
+			    starts[i - 1], starts[i]) != NULL))
 				return 0;
 			seen++;
 		}
@@ -283,7 +294,7 @@ check_fields(struct csv_format format, const char *name)
 		uint8_t data[BYTES_MAX];
 		size_t nbytes = random_text(data, &format), count = 0;
 		struct csv_fields fields = { format.separator, data,
-			data + nbytes, 0 };
+			data + nbytes, 0, format.backslash };
 
 		while (fields.next != NULL && inside) {
 			const uint8_t *start = fields.next;
@@ -309,7 +320,7 @@ places_agree(const struct scan *k, const struct csv_format *format,
     const uint8_t *data, size_t nbytes, unsigned *found)
 {
 	const uint8_t *end = data + nbytes;
-	struct csv_fields fields = { format->separator, data, end, 0 };
+	struct csv_fields fields = { format->separator, data, end, 0, 0 };
 
 	for (uint32_t number = 1; number < 8; number++) {
 		struct key place = k->csv_field(data, end, format->separator,
@@ -361,7 +372,8 @@ static void
 check_record(const char *record, const char *const *values, unsigned count)
 {
 	const uint8_t *start = (const uint8_t *)record;
-	struct csv_fields fields = { ',', start, start + strlen(record), 0 };
+	struct csv_fields fields = { ',', start, start + strlen(record), 0,
+		0 };
 	int right = 1;
 
 	for (unsigned i = 0; i < count && right; i++) {
@@ -383,13 +395,14 @@ check_record(const char *record, const char *const *values, unsigned count)
 int
 main(void)
 {
-	check_streams((struct csv_format){ ',', '\n' }, "comma");
-	check_streams((struct csv_format){ ';', '\0' }, "semicolon and NUL");
-	check_fields((struct csv_format){ ',', '\n' }, "comma");
-	check_fields((struct csv_format){ '\t', '\n' }, "tab");
-	check_fields((struct csv_format){ ',', '\0' }, "comma and NUL");
+	check_streams((struct csv_format){ ',', '\n', 0 }, "comma");
+	check_streams((struct csv_format){ ';', '\0', 0 }, "semicolon and NUL");
+	check_streams((struct csv_format){ ',', '\n', 1 }, "backslashes");
+	check_fields((struct csv_format){ ',', '\n', 0 }, "comma");
+	check_fields((struct csv_format){ '\t', '\n', 0 }, "tab");
+	check_fields((struct csv_format){ ',', '\0', 0 }, "comma and NUL");
 
-	check_places((struct csv_format){ ',', '\n' });
+	check_places((struct csv_format){ ',', '\n', 0 });
 
 	check_record("", (const char *[]){ "" }, 1);
 	check_record(",", (const char *[]){ "", "" }, 2);
