@@ -223,8 +223,8 @@ run_size(const struct options *o, struct error *error)
 		return print_a_table(o, error);
 	if (o->capacity == 0 && o->error_rate <= 0 && o->memory == 0 &&
 	    o->window.kind == WINDOW_NONE) {
-		return error_set(error, STATUS_USAGE, "size: give two of"
-		    " --capacity, --error-rate and --memory, or --table");
+		return error_set(error, STATUS_USAGE, "size: give"
+		    " --capacity, --error-rate or --memory, or --table");
 	}
 	if (filter_options_solve(&sizing, o, error) < 0)
 		return -1;
@@ -241,8 +241,8 @@ const struct command command_size = {
 	.name = "size", .run = run_size,
 	.summary = "compute how large a filter must be",
 	.usage = "size [-n N] [-p P] [-m SIZE] [OPTION]... [ADDRESS]",
-	.intro = "Print how large a filter must be: give two of N, P and SIZE,"
-	    " and the third is computed. The figures are those of the file"
+	.intro = "Print how large a filter must be: give one or two of N, P and"
+	    " SIZE, and the rest is computed. The figures are those of the file"
 	    " that 'bloomdedup create' makes from the same options, to the"
 	    " byte; with --window, that file grows as generations are added."
 	    " The textbook optimum is printed beside them. With the ADDRESS of"

@@ -36,9 +36,7 @@ const char *
 command_near(const char *name)
 {
 	static const char *const others[][2] = {
-		{ "delete", "remove" }, { "rm", "remove" },
-		{ "forget", "remove" }, { "undo", "remove" },
-		{ "list", "info" }, { "ls", "info" }, { "stats", "info" },
+		{ "ls", "info" }, { "stats", "info" },
 		{ "lookup", "check" }, { "query", "check" },
 		{ "test", "check" }, { "contains", "check" },
 		{ "insert", "add" }, { "resize", "create" }

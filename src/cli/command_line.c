@@ -174,6 +174,9 @@ refuse_foreign(const struct parser *p, const struct option_row *row)
 	else if (count == 2)
 		snprintf(list, sizeof list, ", but of %s and %s", owners[0],
 		    owners[1]);
+	else if (count == 3)
+		snprintf(list, sizeof list, ", but of %s, %s and %s",
+		    owners[0], owners[1], owners[2]);
 	return refuse(p, "%s is not an option of %s%s",
 	    option_table_name(row, option), p->name, list);
 }
@@ -304,17 +307,31 @@ take(struct parser *p, const struct option_row *row, const char *value)
 	    " %s", name, value, row->allowed);
 }
 
-/* The first operand is not a file, but nearly the name of a command. */
-static int
-refuse_command(const struct parser *p, const char *operand, const char *near)
-{
-	const char *caution = command_table[command_find(near)]->caution;
+/* What people look for, and no filter can do: what there is instead. */
+static const struct wish {
+	const char *names;
+	const char *answer;
+} wishes[] = {
+	{ " undo forget unsee delete rm reset clear ",
+	    "a filter cannot forget single lines, but --dry-run shows what a"
+	    " run would remember" },
+	{ " list dump export ",
+	    "a filter has no lines to list; info describes it" },
+};
 
-	if (caution != NULL)
-		return refuse(p, "%s: neither a command nor a file; %s",
-		    operand, caution);
-	return refuse(p, "%s: neither a command nor a file (did you mean"
-	    " '%s'?)", operand, near);
+/* The answer to a word that is no command, or NULL. */
+static const char *
+answer_to(const char *word)
+{
+	char name[20];
+
+	if (snprintf(name, sizeof name, " %s ", word) >= (int)sizeof name)
+		return NULL;
+	for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
+		if (strstr(wishes[i].names, name) != NULL)
+			return wishes[i].answer;
+	}
+	return NULL;
 }
 
 /*
@@ -326,16 +343,21 @@ static int
 take_operand(struct parser *p, const char *operand)
 {
 	struct options *o = p->options;
-	const char *near = o->command == COMMAND_FILTER ?
-	    command_near(operand) : NULL;
+	const char *near = NULL, *answer = NULL;
 
-	if (near != NULL && access(operand, F_OK) != 0) {
-		if (strcmp(near, operand) == 0)
-			return refuse(p, "%s: not a file; the command comes"
-			    " first: bloomdedup %s", operand, near);
-		if (o->operands.count == 0)
-			return refuse_command(p, operand, near);
+	if (o->command == COMMAND_FILTER && access(operand, F_OK) != 0) {
+		near = command_near(operand);
+		answer = answer_to(operand);
 	}
+	if (near != NULL && strcmp(near, operand) == 0)
+		return refuse(p, "%s: not a file; the command comes first:"
+		    " bloomdedup %s", operand, near);
+	if (answer != NULL && o->operands.count == 0)
+		return refuse(p, "%s: neither a command nor a file; %s",
+		    operand, answer);
+	if (near != NULL && o->operands.count == 0)
+		return refuse(p, "%s: neither a command nor a file (did you"
+		    " mean '%s'?)", operand, near);
 	text_list_add(&o->operands, operand);
 	return 0;
 }

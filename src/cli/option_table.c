@@ -70,7 +70,7 @@ const struct option_row option_table[] = {
 	    .help = "name the filter, as the operand FILTER does" },
 	{ "output", 'o', "FILE", FILTER | CHECK | MERGE | PARTITION,
 	    GROUP_MAIN, NAME(run.output),
-	    .brief = "print to FILE; --append adds to it",
+	    .brief = "print to FILE; with --append, add to it",
 	    .help = "print to FILE instead of standard output",
 	    .helps = { { MERGE, "write the merged filter to FILE" },
 		{ PARTITION, "write each part to a file of its own; FILE has %d"
@@ -257,6 +257,7 @@ const struct option_row option_table[] = {
 		    " filter that does not grow is smaller [grow]" } } },
 	{ "no-create", 0, NULL, REMEMBER, GROUP_FILTER, FLAG(no_create),
 	    .needs = "filter",
+	    .brief = "fail if FILTER is missing, as by a misspelt name",
 	    .help = "fail if there is no such filter, rather than make one" },
 	{ "max-size", 0, "SIZE", REMEMBER, GROUP_FILTER,
 	    SIZE_OF(run.use.max_bytes),

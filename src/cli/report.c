@@ -87,7 +87,7 @@ warn(const struct run *run)
 	if (rate > h->error_rate)
 		error_printf("%s: holds more than the %s lines that it was"
 		    " made for; its error rate is now about %.2g instead of"
-		    " %g",
+		    " %g: that share of new lines is dropped",
 		    filter_name(f), number_format_count(a, h->capacity),
 		    rate, h->error_rate);
 	/* No warning for a filter in memory: it ends with the run. */

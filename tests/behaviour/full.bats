@@ -11,7 +11,7 @@ full() {
 # warned FILE: one line, with the rate.
 warned() {
 	[ "$(wc -l <"$1")" -eq 1 ]
-	grep -q '^bloomdedup: seen: holds more than .* error rate is now about 1 instead' "$1"
+	grep -q '^bloomdedup: seen: holds more than .* error rate is now about 1 instead of 0.001: that share of new lines is dropped$' "$1"
 }
 
 @test "a run that marks nothing any more says why nothing comes out" {
@@ -28,7 +28,7 @@ warned() {
 		--on-full=warn -q 2>err
 	[ ! -s err ]
 	seq 1000000 1100000 | bloomdedup -f seen -q 2>err
-	grep -q 'more than the 1,000 lines .* is now about [^ ]* instead of 0.001$' err
+	grep -q 'more than the 1,000 lines .* is now about [^ ]* instead of 0.001: that share of new lines is dropped$' err
 	[ "$(wc -l <err)" -eq 1 ]
 }
 

@@ -324,7 +324,10 @@ for line in sys.stdin: json.loads(line)' <out
 	[ "$(wc -l <out)" -le 23 ]
 	[ "$(wc -L <out)" -le 79 ]
 	grep -q '^Usage: bloomdedup' out
-	[ "$(grep -c '^ *-., --\|^      --' out)" -eq 10 ]
+	[ "$(grep -c '^ *-., --\|^      --' out)" -eq 11 ]
+	for option in --no-create --append --dry-run; do
+		grep -q -- "$option" out
+	done
 	bloomdedup --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' >names
 	[ "$(wc -l <names)" -ge 11 ]
 	while read -r name; do
@@ -582,8 +585,6 @@ some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
 	fails 2 '--delimiter: fields are separated with -t' \
 		bloomdedup --delimiter=, in
 	fails 2 '--ttl: --window=30d' bloomdedup --ttl 30 in
-	fails 2 "delete: neither a command nor a file; remove deletes whole filters" \
-		bloomdedup delete seen
 	fails 2 "stats: neither a command nor a file (did you mean 'info'?)" \
 		bloomdedup stats
 	while read -r word command; do
@@ -751,6 +752,10 @@ same_number() {
 		bloomdedup info --table in
 	fails 2 '--force is not an option of bloomdedup add, but of create and merge; see' \
 		bloomdedup add --force in
+	fails 2 '-m, --memory is not an option of bloomdedup, but of create, size and serve; see' \
+		bloomdedup -m 1K in
+	fails 2 '--hashes is not an option of bloomdedup, but of create, size and try; see' \
+		bloomdedup --hashes=3 in
 	fails 2 '-p, --error-rate is not an option of bloomdedup check; see' \
 		bloomdedup check -p 1e-3 in
 }
@@ -759,4 +764,28 @@ same_number() {
 	echo a | bloomdedup add -f seen -n 100
 	fails 3 'it remembers about 1 line and grows' bloomdedup create seen
 	bloomdedup info seen | grep -qx '  remembers     about 1 line'
+}
+
+@test "a word for what no command does gets an answer" {
+	local word
+	for word in undo forget unsee delete rm reset clear; do
+		fails 2 "$word: neither a command nor a file; a filter cannot forget single lines, but --dry-run shows what a run would remember; see" \
+			bloomdedup $word
+		# there is no command that the answer could lead to
+		run ! grep -q remove fails.err
+	done
+	for word in list dump export; do
+		fails 2 "$word: neither a command nor a file; a filter has no lines to list; info describes it; see" \
+			bloomdedup $word
+	done
+	seq 3 >undo
+	bloomdedup undo | cmp undo -
+}
+
+@test "size without a figure asks for one" {
+	fails 2 'size: give --capacity, --error-rate or --memory, or --table' \
+		bloomdedup size
+	bloomdedup size -n 1e6 >out
+	bloomdedup size -p 1e-3 >out
+	bloomdedup size -m 1M >out
 }
