@@ -258,7 +258,7 @@ key_figures_tell(const struct key_figures *figures,
 	char count[NUMBER_TEXT], number[NUMBER_TEXT], fields[KEY_TEXT] = "";
 	char stray[KEY_TEXT] = "";
 
-	if (lines == 0)
+	if (lines == figures->of[trouble].told)
 		return 0;
 	if (trouble == KEY_NO_FIELD)
 		say_fields(recipe, fields);
@@ -276,6 +276,33 @@ key_figures_tell(const struct key_figures *figures,
 		    troubles_in_words[trouble].several, fields, then,
 		    unit(recipe), number, first->file, stray);
 	return 1;
+}
+
+int
+key_figures_wait(const struct key_figures *figures, uint64_t least)
+{
+	for (int t = 0; t < KEY_TROUBLES; t++) {
+		if (figures->of[t].told == 0 && figures->of[t].lines >= least)
+			return 1;
+	}
+	return 0;
+}
+
+void
+key_figures_notice(struct key_figures *figures,
+    const struct key_recipe *recipe, uint64_t least,
+    void (*notice)(const char *text))
+{
+	struct error error;
+
+	for (int t = 0; t < KEY_TROUBLES; t++) {
+		if (figures->of[t].told > 0 || figures->of[t].lines < least)
+			continue;
+		if (key_figures_tell(figures, recipe, (enum key_trouble)t,
+		    &error))
+			notice(error.text);
+		figures->of[t].told = figures->of[t].lines;
+	}
 }
 
 size_t

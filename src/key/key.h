@@ -62,6 +62,8 @@ struct key_figures {
 		uint64_t lines;         /* number of lines that had the
 					 * trouble */
 		struct key_position first; /* position of the first of them */
+		uint64_t told;          /* number that key_figures_notice told;
+					 * 0: none yet */
 	} of[KEY_TROUBLES];
 	char stray[40];    /* KEY_STRAY: the text after the first such quote */
 	int is_escaped;    /* is a backslash before that quote? */
@@ -82,11 +84,26 @@ void key_figures_count(struct key_figures *figures,
 
 /*
  * Did any line have this trouble? Then fill `error` (STATUS_OK) with a message
- * that says how many had it, which was the first, and what became of them.
+ * that says how many had it, which was the first, and what became of them; but
+ * not if key_figures_notice has told this very number.
  */
 int key_figures_tell(const struct key_figures *figures,
     const struct key_recipe *recipe, enum key_trouble trouble,
     struct error *error);
+
+/*
+ * Does a trouble that lines had wait for key_figures_notice to be told? `least`
+ * is as for that.
+ */
+int key_figures_wait(const struct key_figures *figures, uint64_t least);
+
+/*
+ * Tell each trouble that at least `least` lines had, while they are still read:
+ * each only once. `notice` reports a message.
+ */
+void key_figures_notice(struct key_figures *figures,
+    const struct key_recipe *recipe, uint64_t least,
+    void (*notice)(const char *text));
 
 /*
  * Do all of these n lines, at least one, lack all fields of the key? Where an

@@ -96,6 +96,7 @@ print_keys(struct maker *m, struct error *error)
 	if (troubles != NULL)
 		key_figures_count(&p->figures->keys, p->recipe, troubles,
 		    m->lines.starts, NULL, allowed, *position);
+	lines_notice_many(&p->figures->keys, p->recipe, p->plan->notice);
 	p->figures->keys.found |= m->lines.scratch.found;
 	p->figures->lines += allowed;
 	position->number += allowed;
@@ -127,8 +128,11 @@ pause_printing(void *context, const struct input *input, struct error *error)
 {
 	struct printing *p = context;
 
-	(void)input;
-	return output_flush(&p->output, &p->buffer, error);
+	if (output_flush(&p->output, &p->buffer, error) < 0)
+		return -1;
+	lines_notice_at_rest(&p->figures->keys, p->recipe, input,
+	    p->plan->notice);
+	return 0;
 }
 
 static void

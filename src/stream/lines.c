@@ -12,6 +12,10 @@
 
 /* What is read of each file to compare headers; more if one is longer. */
 #define HEADER_BYTES 4096
+/* As many lines with a trouble are told at once. */
+#define NOTICE_LINES 10000
+/* Fewer are told if the input pauses for so long: milliseconds. */
+#define NOTICE_PAUSE 1000
 /* The longest header of an output that is compared. */
 #define OUTPUT_HEADER_BYTES ((size_t)1024 * 1024)
 
@@ -82,6 +86,24 @@ lines_replace_by_keys(struct lines *l, size_t first, size_t n,
 			l->troubles[first + i] |= (uint8_t)(l->strays[first +
 			    i] << KEY_STRAY);
 	}
+}
+
+void
+lines_notice_many(struct key_figures *figures,
+    const struct key_recipe *recipe, void (*notice)(const char *text))
+{
+	if (key_figures_wait(figures, NOTICE_LINES))
+		key_figures_notice(figures, recipe, NOTICE_LINES, notice);
+}
+
+void
+lines_notice_at_rest(struct key_figures *figures,
+    const struct key_recipe *recipe, const struct input *input,
+    void (*notice)(const char *text))
+{
+	if (key_figures_wait(figures, 1) &&
+	    input_pauses(input, NOTICE_PAUSE))
+		key_figures_notice(figures, recipe, 1, notice);
 }
 
 void

@@ -62,6 +62,18 @@ lines_keys(struct lines *lines, size_t first, size_t n, struct key *keys)
 		lines_replace_by_keys(lines, first, n, keys);
 }
 
+/*
+ * Tell the troubles of keys while a run goes on, because its end may never
+ * come: lines_notice_many after the lines of a batch have been counted, and
+ * lines_notice_at_rest when the input pauses, which waits whether it does for
+ * long enough. Each trouble is told once so.
+ */
+void lines_notice_many(struct key_figures *figures,
+    const struct key_recipe *recipe, void (*notice)(const char *text));
+void lines_notice_at_rest(struct key_figures *figures,
+    const struct key_recipe *recipe, const struct input *input,
+    void (*notice)(const char *text));
+
 /* The state of a job's reading; all zero at its beginning. */
 struct reading {
 	struct key_position position; /* the line that is finished next */

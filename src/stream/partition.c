@@ -255,6 +255,7 @@ finish_prepared(struct sorter *s, struct error *error)
 	if (troubles != NULL)
 		key_figures_count(&p->figures->keys, p->recipe, troubles,
 		    s->lines.starts, NULL, s->allowed, *position);
+	lines_notice_many(&p->figures->keys, p->recipe, p->plan->notice);
 	position->number += s->allowed;
 	p->figures->lines += s->allowed;
 	switch (s->refused) {
@@ -307,8 +308,13 @@ finish(void *sorter, struct error *error)
 static int
 pause_partition(void *context, const struct input *input, struct error *error)
 {
-	(void)input;
-	return flush_all(context, error);
+	struct partition *p = context;
+
+	if (flush_all(p, error) < 0)
+		return -1;
+	lines_notice_at_rest(&p->figures->keys, p->recipe, input,
+	    p->plan->notice);
+	return 0;
 }
 
 static void

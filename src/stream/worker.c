@@ -389,6 +389,7 @@ count_troubles(struct worker *w, size_t first, size_t n)
 	else
 		key_figures_count(&run->keys, &run->recipe, troubles, starts,
 		    w->numbers + first, n, run->reading.position);
+	lines_notice_many(&run->keys, &run->recipe, run->plan->notice);
 }
 
 /*
@@ -655,16 +656,22 @@ finish(void *worker, struct error *error)
 	return 0;
 }
 
-/* If the pause lasts, what is only in memory goes to the filter's file. */
+/*
+ * If the pause lasts, what is only in memory goes to the filter's file, and
+ * what is wrong with lines is told.
+ */
 static int
 pause_run(void *context, const struct input *input, struct error *error)
 {
 	struct run *run = context;
 	int after = filter_idle_after(run->filter);
 
-	if (after < 0 || !input_pauses(input, after))
-		return 0;
-	return filter_write_back(run->filter, 1, error);
+	if (after >= 0 && input_pauses(input, after) &&
+	    filter_write_back(run->filter, 1, error) < 0)
+		return -1;
+	lines_notice_at_rest(&run->keys, &run->recipe, input,
+	    run->plan->notice);
+	return 0;
 }
 
 static void

@@ -418,7 +418,7 @@ setup() {
 
 @test "--strict-keys is for keys that a line can lack" {
 	echo a >in
-	fails 2 '--strict-keys is for --json, --url and -k' \
+	fails 2 '--strict-keys is for --json, --url, --csv and -k' \
 		bloomdedup --strict-keys in
 	bloomdedup create --url seen
 	fails 3 'not a URL' bloomdedup -f seen --strict-keys in

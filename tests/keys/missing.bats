@@ -61,7 +61,8 @@ ends_with() {
 	# nor is a field missing of which nothing is compared
 	printf 'a b\n\ta b c\n' | bloomdedup -k 2 -s 5 >out 2>err
 	[ ! -s err ]
-	printf ' \n a\r\n' | bloomdedup --trim -k 1 >out 2>err
+	printf ' \n a\r\n' >in
+	bloomdedup --trim -k 1 in >out 2>err
 	is_message err 'line 1 has no field 1'
 	# and a line that lacks some of its fields is compared by the others
 	printf 'a\nb\n' >in
@@ -101,7 +102,7 @@ ends_with() {
 	fails 3 'in: record 3 has no field 2, which' \
 		bloomdedup --csv -k 2 -q --strict-keys in
 	run -3 bloomdedup check -f seen --strict-keys in
-	fails 2 '--strict-keys is for --json, --url and -k' \
+	fails 2 '--strict-keys is for --json, --url, --csv and -k' \
 		bloomdedup --strict-keys in
 }
 
@@ -321,4 +322,63 @@ other_filter() {
 	fails 2 '--trim-fields is for fields: name them with --key or --json' \
 		bloomdedup --trim-fields in
 	fails 2 '--trim-fields is for fields' bloomdedup --csv --trim-fields in
+}
+
+# told TEXT COMMAND...: COMMAND reads lines that are only followed by others once
+# it has said TEXT about them.
+told() {
+	rm -f pipe
+	mkfifo pipe
+	"${@:2}" <pipe >out 2>err &
+	reader=$!
+	exec 9>pipe
+	cat lines >&9
+	until_true grep -qF -- "$1" err
+	cat lines >&9
+	exec 9>&-
+	wait "$reader"
+}
+
+@test "what is wrong with lines is told while the run goes on" {
+	printf 'a b\na b\n' >lines
+	told 'lines have no field 5' bloomdedup -k 5 || true
+	# once, and with all numbers at the end
+	[ "$(grep -c 'no field 5' err)" -le 2 ]
+	printf 'a b c\na b\n' >lines
+	bloomdedup create -n 100 -k 3 seen
+	told 'line 2 has no field 3' bloomdedup -f seen
+	echo 'bloomdedup: 2 lines have no field 3 and count as one; the first is line 2 of standard input' |
+		cmp - <(tail -n 1 err)
+	[ "$(wc -l <err)" -eq 2 ]
+	printf '{"msg":1}\nx\n{"a":1}\n{"msg":null}\n' >lines
+	told 'line 2 is not JSON' bloomdedup --json=/msg
+	[ "$(wc -l <err)" -eq 6 ]
+	grep -qF '2 lines have null where --json names a value' err
+	printf 'http://a\nfoo\n' >lines
+	told 'line 2 is not a URL' bloomdedup --url --window=1h -f hour
+	told 'line 2 is not a URL' bloomdedup key --url
+	told 'line 2 is not a URL' bloomdedup partition --parts=2 --url
+	told 'line 2 is not a URL' bloomdedup check -f hour
+	printf '1,a\n2,"a"b\n' >lines
+	told 'record 2 has text after a closing quote' bloomdedup --csv -j 2
+}
+
+@test "or after 10,000 such lines, without a pause" {
+	for threads in 1 3; do
+		{
+			seq -f 'http://a/%.0f' 5000
+			seq 30000
+			until_true grep -q 'are not URLs' err
+			seq 30001 40000
+		} | bloomdedup -j $threads --url >out 2>err
+		[ "$(wc -l <err)" -eq 2 ]
+		grep -qF '40,000 lines are not URLs' err
+		[ "$(wc -l <out)" -eq 45000 ]
+	done
+	# not again, if there is nothing to add
+	{
+		seq 20000
+		until_true grep -q 'are not URLs' err
+	} | bloomdedup --url >out 2>err
+	[ "$(wc -l <err)" -le 2 ]
 }
