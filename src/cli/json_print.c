@@ -19,6 +19,10 @@ print_text(FILE *file, const char *text)
 			fprintf(file, "\\%c", *text);
 		} else if ((unsigned char)*text < 0x20) {
 			fprintf(file, "\\u%04x", (unsigned)*text);
+		} else if (length == 2 && (unsigned char)text[0] == 0xc2 &&
+		    (unsigned char)text[1] < 0xa0) {
+			/* a terminal may obey U+0080 to U+009F */
+			fprintf(file, "\\u%04x", (unsigned char)text[1]);
 		} else if (length == 0) {
 			fputs("\\ufffd", file);
 			length = 1;

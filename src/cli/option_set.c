@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -114,7 +115,9 @@ option_set_duration(struct options *o, const struct option_row *row,
 		*milliseconds = 1000 * seconds;
 		return 0;
 	}
-	if (number_seconds(value, milliseconds) < 0 || *milliseconds == 0)
+	/* less than a millisecond would be rounded up */
+	if (number_seconds(value, milliseconds) < 0 ||
+	    strtod(value, NULL) < 0.001)
 		return -1;
 	return 0;
 }

@@ -190,7 +190,7 @@ const struct option_row option_table[] = {
 	    " [never]" },
 	{ "lease", 0, "MAX", SERVE, GROUP_MAIN,
 	    .set = option_set_duration, TO(serve.lease_time),
-	    .allowed = "a time of up to 1e9 seconds, such as 300, 30s, 10m"
+	    .allowed = "a time from 0.001 to 1e9 seconds, such as 300, 30s, 10m"
 	    " or 2h",
 	    .conflicts = { { "read-only", ", which lets no client remember"
 		" what it has leased" } },

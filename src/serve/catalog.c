@@ -319,8 +319,7 @@ catalog_add(struct catalog *catalog, struct bytes name,
 	int result;
 
 	if (!catalog_is_name(name))
-		return error_set(error, STATUS_USAGE, "a filter's name has up"
-		    " to 64 letters, digits and '._-:@+=,%%#{}', no dot first");
+		return error_set(error, STATUS_USAGE, "%s", CATALOG_NAMES);
 	if (catalog_find(catalog, name) != NULL)
 		return 1;
 	if (window_solve(&sizing, &design.window, error) < 0)

@@ -48,7 +48,9 @@ void catalog_open_filters(struct catalog *catalog, size_t open_max);
  */
 int catalog_close(struct catalog *catalog, struct error *error);
 
-/* Can a filter have this name? */
+/* Can a filter have this name? If not, clients are told which it can have. */
+#define CATALOG_NAMES "a filter's name has up to 64 letters, digits and" \
+	" '._-:@+=,%#{}', no dot first"
 int catalog_is_name(struct bytes name);
 
 /*

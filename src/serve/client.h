@@ -19,8 +19,9 @@ struct outcome;
  *   from            when                                      to
  *   open            as many replies wait as it may leave      full
  *                   unread
- *   open            all clients together leave too much       held
- *                   unread, and this one some of it
+ *   open            too much waits for all clients            held
+ *                   together, and this one leaves replies
+ *                   unread
  *   open            its request was costly: the other         paused
  *                   clients come first
  *   full, held,     it is its turn again: a full one has      open
@@ -75,7 +76,8 @@ struct client {
 	struct buffer replies;
 	size_t owed;           /* about the bytes of replies that sweep_run will
 	                        * add */
-	size_t unread;         /* its share of service->unread */
+	size_t queued;         /* bytes of memory for requests after MULTI */
+	size_t waiting;        /* its share of service->waiting */
 	/* Only for RESP: */
 	struct served *served; /* its request's filter; NULL: not known now */
 	/* Only for server.c: */
@@ -101,20 +103,23 @@ client_waits(const struct client *client)
 	    client->state == CLIENT_PAUSED;
 }
 
-/* Note that the client leaves `nbytes` bytes of replies unread. */
+/*
+ * Count the bytes that wait for the client: `nbytes` of replies, the requests
+ * after MULTI, and those that are not complete.
+ */
 static inline void
-client_count_unread(struct client *client, size_t nbytes)
+client_count_waiting(struct client *client, size_t nbytes)
 {
-	client->service->unread += nbytes - client->unread;
-	client->unread = nbytes;
+	nbytes += client->queued + client->kept_capacity;
+	client->service->waiting += nbytes - client->waiting;
+	client->waiting = nbytes;
 }
 
-/* Do all clients together leave as much unread as they may? */
+/* Does as much wait for all clients together as may? */
 static inline int
-clients_leave_too_much(const struct service *service)
+clients_wait_too_much(const struct service *service)
 {
-	return service->unread / SERVE_UNREAD_CLIENTS >=
-	    service->settings->reply_bytes;
+	return service->waiting >= service->waiting_max;
 }
 
 static inline void

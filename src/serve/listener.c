@@ -93,6 +93,16 @@ listen_there(struct listener *l, const struct addrinfo *where)
 	return describe(l);
 }
 
+/* Only digits: 1e4 and 12k are numbers elsewhere, but no ports. */
+static int
+is_port(const char *text)
+{
+	size_t nbytes = strlen(text);
+
+	return nbytes > 0 && nbytes <= 5 &&
+	    strspn(text, "0123456789") == nbytes && atoi(text) <= 65535;
+}
+
 /*
  * Split HOST:PORT, where the host may be in brackets. Returns 0, with the host
  * in `host` and *port pointing into `text`, or -1.
@@ -103,10 +113,8 @@ split_address(const char *text, char host[HOST_MAX + 1], const char **port)
 	const char *colon = strrchr(text, ':');
 	const char *start = text;
 	size_t nbytes;
-	uint64_t number;
 
-	if (colon == NULL || colon == text ||
-	    number_count(colon + 1, &number) < 0 || number > 65535)
+	if (colon == NULL || colon == text || !is_port(colon + 1))
 		return -1;
 	nbytes = (size_t)(colon - text);
 	if (text[0] == '[' && colon[-1] == ']') {
@@ -216,7 +224,10 @@ listen_fd(struct listeners *listeners, const char *text, struct error *error)
 	struct listener *l;
 	uint64_t fd;
 
-	if (number_count(text + strlen("fd:"), &fd) < 0 || fd > 1000000)
+	const char *number = text + strlen("fd:");
+
+	if (strspn(number, "0123456789") != strlen(number) ||
+	    number_count(number, &fd) < 0 || fd > 1000000)
 		return wrong(text, error);
 	if (getsockopt((int)fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
 	    &length) < 0 || !listens) {

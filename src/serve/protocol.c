@@ -191,6 +191,19 @@ parse_words(struct line *line, struct request *request)
 	return 0;
 }
 
+/* "verbosity LEVEL [noreply]" */
+static size_t
+parse_verbosity(struct line *line, struct request *request)
+{
+	int64_t level;
+
+	parse_words(line, request);
+	if (request->verb == VERB_VERBOSITY && (line->count > 2 ||
+	    bytes_to_integer(request->key, 0, &level) < 0))
+		return fail(request, MALFORMED);
+	return 0;
+}
+
 /* "touch KEY TIME [noreply]" */
 static size_t
 parse_touch(struct line *line, struct request *request)
@@ -235,7 +248,7 @@ static const struct row rows[] = {
 	{ "try", VERB_TRY, parse_words, 2, NULL },
 	{ "setmem", VERB_SETMEM, parse_words, 2, NULL },
 	{ "version", VERB_VERSION, parse_rest, 1, NULL },
-	{ "verbosity", VERB_VERBOSITY, parse_words, 2, NULL },
+	{ "verbosity", VERB_VERBOSITY, parse_verbosity, 2, NULL },
 	{ "quit", VERB_QUIT, parse_rest, 1, NULL },
 	{ "PING", VERB_PING, parse_rest, 1, NULL },
 	{ "ping", VERB_PING, parse_rest, 1, NULL },

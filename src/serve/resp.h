@@ -20,14 +20,15 @@
 
 /* The longest line with a number: a mark, 20 digits, \r\n. */
 #define RESP_HEAD_MAX 32
-/* The most words of a request, as in Redis. */
-#define RESP_WORDS_MAX ((uint32_t)1 << 20)
+/* The most words of a request, as in Redis; resp_session.c says so. */
+#define RESP_WORDS_MAX 1048576
 
 enum resp_event {
 	RESP_MORE,   /* no whole word yet: call again with more bytes */
 	RESP_WORD,   /* a word, in `bytes` */
 	RESP_LONG,   /* a word that is too long: its bytes were skipped */
-	RESP_BROKEN  /* this is no request: nothing more can be read */
+	RESP_BROKEN, /* this is no request: nothing more can be read */
+	RESP_TOO_MANY /* it has too many words: nothing more can be read */
 };
 
 struct resp_word {

@@ -55,6 +55,8 @@ struct resp {
 	int queue_failed;       /* was one of them refused? */
 	uint32_t queue_count;   /* the number of requests in the queue */
 	struct buffer queue;    /* their bytes; LOOPS_PADDING more after EXEC */
+	size_t turn_bytes;      /* bytes of the queue that were carried out
+	                         * since the client was paused last */
 };
 
 /* A command, and the functions that carry it out. */

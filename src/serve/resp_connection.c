@@ -59,10 +59,19 @@ authenticate(struct resp *r)
 		resp_refuse(r, WRONG_PASSWORD);
 }
 
-/* Word i is the client's name. */
+/* Word i is the client's name, of printable ASCII as in Redis. */
 static void
 set_name(struct resp *r, unsigned i)
 {
+	struct bytes name = resp_kept(r, i);
+
+	for (size_t j = 0; j < name.nbytes; j++) {
+		if (name.data[j] < '!' || name.data[j] > '~') {
+			resp_refuse(r, "ERR Client names cannot contain spaces,"
+			    " newlines or special characters.");
+			return;
+		}
+	}
 	free(r->name);
 	r->name = memory_or_die(strdup(resp_string(r, i)));
 }
@@ -79,7 +88,8 @@ client(struct resp *r)
 			resp_put_text(r, r->name);
 	} else if (resp_is(r, 1, "SETNAME") && r->kept == 3) {
 		set_name(r, 2);
-		resp_put_simple(r, "OK");
+		if (r->refusal == NULL)
+			resp_put_simple(r, "OK");
 	} else if (resp_is(r, 1, "SETINFO") && r->kept == 4) {
 		resp_put_simple(r, "OK");
 	} else {

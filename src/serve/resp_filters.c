@@ -20,7 +20,7 @@
 /* The options of a request that may make a filter. */
 struct wanted {
 	struct filter_design design;
-	uint64_t expansion; /* 0: not given */
+	uint64_t expansion; /* the factor of EXPANSION; 0: not given */
 	int nocreate;
 };
 
@@ -124,13 +124,16 @@ take_option(struct resp *r, unsigned i, struct wanted *wanted)
 		    SIZING_CAPACITY_MAX);
 	else if (resp_is(r, i, "EXPANSION"))
 		wanted->expansion = take_number(r, ++i, "expansion",
-		    UINT32_MAX);
+		    UINT32_MAX); /* as RedisBloom */
 	else if (!resp_is(r, i, "WINDOW"))
 		resp_refuse(r, "ERR unknown argument '%.100s'",
 		    resp_string(r, i));
 	else if (catalog_window(design, resp_string(r, ++i)) < 0)
 		resp_refuse(r, "ERR bad window: a time, such as 30d, or the"
 		    " capacity in lines");
+	if (r->refusal == NULL && wanted->expansion > 0 &&
+	    design->growth == GROWTH_FAIL)
+		resp_refuse(r, "Nonscaling filters cannot expand");
 	return i;
 }
 
@@ -360,16 +363,26 @@ scan(struct resp *r)
 	struct catalog *catalog = r->client->service->catalog;
 	const char *pattern = "*";
 	size_t count = 0;
+	int64_t number;
 
-	for (unsigned i = 2; i < r->kept; i += 2) {
+	if (bytes_to_integer(resp_kept(r, 1), 0, &number) < 0)
+		resp_refuse(r, "ERR invalid cursor");
+	for (unsigned i = 2; i < r->kept && r->refusal == NULL; i += 2) {
 		const char *value = resp_string(r, i + 1);
 
-		if (resp_is(r, i, "MATCH"))
+		if (i + 1 == r->kept)
+			resp_refuse(r, "ERR syntax error");
+		else if (resp_is(r, i, "MATCH"))
 			pattern = value;
-		else if (resp_is(r, i, "TYPE") &&
-		    strcasecmp(value, TYPE_NAME) != 0)
+		else if (resp_is(r, i, "COUNT"))
+			take_number(r, i + 1, "count", UINT64_MAX);
+		else if (!resp_is(r, i, "TYPE"))
+			resp_refuse(r, "ERR syntax error");
+		else if (strcasecmp(value, TYPE_NAME) != 0)
 			pattern = ""; /* no name */
 	}
+	if (r->refusal != NULL)
+		return;
 	client_pause(r->client);
 	catalog_list(catalog);
 	for (size_t i = 0; i < catalog->count; i++)

@@ -146,10 +146,14 @@ add_or_refuse(struct resp *r, struct operation *o)
 	if (!resp_may(r, VERB_SET) || add_operation(r, o) ||
 	    r->refusal != NULL)
 		return;
-	resp_refuse(r, "ERR not found");
 	name = resp_kept(r, 1);
 	bar = memchr(name.data, '|', name.nbytes);
 	name.nbytes = (size_t)(bar - name.data);
+	if (!catalog_is_name(name)) {
+		resp_refuse(r, "ERR %s", CATALOG_NAMES);
+		return;
+	}
+	resp_refuse(r, "ERR not found");
 	catalog_report_missing(r->client->service->catalog, name);
 }
 

@@ -13,10 +13,10 @@
 #include "base/error.h"
 #include "bits/loops.h"
 
-/* The bytes of a queue, in the longest values. */
-#define QUEUE_VALUES 8
 /* A buffer for kept words that is no larger is kept for the next request. */
 #define SMALL_BYTES ((size_t)1 << 10)
+/* The bytes of a queue that are carried out in one turn. */
+#define TURN_BYTES ((size_t)64 << 10)
 /* No word can be longer, as in Redis. */
 #define WORD_BYTES_MAX ((int64_t)512 << 20)
 
@@ -67,8 +67,10 @@ begin_array(struct resp_parser *parser, const uint8_t *data, size_t nbytes,
 	n = take_count(data, nbytes, RESP_FIRST_BYTE, word, &count);
 	if (n == 0)
 		return 0;
-	if (count > RESP_WORDS_MAX)
-		return word_broken(word);
+	if (count > RESP_WORDS_MAX) {
+		word->event = RESP_TOO_MANY;
+		return 0;
+	}
 	if (count > 0) {
 		parser->index = 0;
 		parser->count = (uint32_t)count;
@@ -167,6 +169,7 @@ static void
 free_queue(struct resp *r)
 {
 	buffer_free(&r->queue);
+	r->client->queued = 0;
 	r->queue_count = 0;
 	r->queuing = r->queue_failed = r->client->busy = 0;
 }
@@ -208,9 +211,13 @@ queue_word(struct resp *r, const struct resp_word *word)
 	if (r->queue_failed)
 		return; /* EXEC will carry out none */
 	if (buffer_bytes(&r->queue) + word->bytes.nbytes >
-	    QUEUE_VALUES * longest(r)) {
+	    SERVE_QUEUE_VALUES * longest(r)) {
 		resp_refuse(r, "ERR the requests after MULTI are too long"
 		    " together (--max-value)");
+		return;
+	}
+	if (clients_wait_too_much(r->client->service)) {
+		resp_refuse(r, "OOM %s", SERVE_WAITING_TOO_MUCH);
 		return;
 	}
 	if (word->index == 0)
@@ -218,6 +225,7 @@ queue_word(struct resp *r, const struct resp_word *word)
 	buffer_format(&r->queue, "$%zu\r\n", word->bytes.nbytes);
 	buffer_put(&r->queue, word->bytes.data, word->bytes.nbytes);
 	buffer_put(&r->queue, "\r\n", 2);
+	r->client->queued = r->queue.capacity;
 }
 
 static void
@@ -321,10 +329,14 @@ end_request(struct resp *r)
 static void
 take_event(struct resp *r, const struct resp_word *word)
 {
-	if (word->event == RESP_BROKEN) {
+	if (word->event == RESP_BROKEN || word->event == RESP_TOO_MANY) {
 		resp_answer_earlier(r);
-		resp_put_error(r, "ERR Protocol error: expected an"
-		    " array of bulk strings");
+		if (word->event == RESP_BROKEN)
+			resp_put_error(r, "ERR Protocol error: expected an"
+			    " array of bulk strings");
+		else
+			resp_put_error(r, "ERR Protocol error: a request has at"
+			    " most 1048576 words");
 		client_end(r->client);
 		return;
 	}
@@ -354,9 +366,16 @@ resp_take(struct client *client, const uint8_t *data, size_t nbytes, int *more)
 		return used;
 	}
 	/* the queue consists of whole requests */
-	r->queue.start += resp_next(&r->parser, longest(r), r->queue.data +
+	used = resp_next(&r->parser, longest(r), r->queue.data +
 	    r->queue.start, buffer_bytes(&r->queue) - LOOPS_PADDING, &word);
+	r->queue.start += used;
 	take_event(r, &word);
+	/* other clients wait no longer than for what is read from a socket */
+	r->turn_bytes += used;
+	if (r->turn_bytes >= TURN_BYTES) {
+		r->turn_bytes = 0;
+		client_pause(client);
+	}
 	if (buffer_bytes(&r->queue) == LOOPS_PADDING) {
 		/* operations may point to it */
 		resp_answer_earlier(r);

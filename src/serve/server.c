@@ -102,7 +102,7 @@ unread_limit(const struct client *c)
 {
 	uint64_t limit = c->service->settings->reply_bytes;
 
-	if (clients_leave_too_much(c->service) && limit > SERVE_UNREAD_LITTLE)
+	if (clients_wait_too_much(c->service) && limit > SERVE_UNREAD_LITTLE)
 		return SERVE_UNREAD_LITTLE;
 	return limit;
 }
@@ -114,6 +114,20 @@ is_full(struct client *c, uint64_t limit)
 	if (buffer_bytes(&c->replies) + c->owed >= limit)
 		sweep_run(c->service->sweep);
 	return buffer_bytes(&c->replies) >= limit;
+}
+
+/* There is no room for a long request until its end has arrived. */
+static void
+refuse_request(struct client *c)
+{
+	sweep_run(c->service->sweep); /* it writes the replies before this */
+	if (c->resp != NULL)
+		buffer_line(&c->replies, "-OOM " SERVE_WAITING_TOO_MUCH);
+	else
+		buffer_line(&c->replies, "CLIENT_ERROR "
+		    SERVE_WAITING_TOO_MUCH);
+	c->service->counters.refused++;
+	client_end(c);
 }
 
 /* Take the requests from the bytes at `data`. */
@@ -133,11 +147,14 @@ take_requests(struct client *c, const uint8_t *data, size_t nbytes)
 		else
 			client_hold(c);
 	}
-	client_count_unread(c, buffer_bytes(&c->replies) + c->owed);
+	if (c->state == CLIENT_OPEN && nbytes - at > SMALL_BYTES &&
+	    clients_wait_too_much(c->service))
+		refuse_request(c);
 	/* requests may point to the bytes that are moved now */
 	if (data == c->kept || c->state == CLIENT_PAUSED)
 		sweep_run(c->service->sweep);
 	keep_rest(c, data + at, nbytes - at);
+	client_count_waiting(c, buffer_bytes(&c->replies) + c->owed);
 }
 
 /* A buffer with the kept bytes, and room for READ_BYTES after them. */
@@ -315,7 +332,7 @@ end_client(struct client *c)
 	if (c->next != NULL)
 		c->next->link = c->link;
 	*count_of(c) -= 1;
-	client_count_unread(c, 0);
+	c->service->waiting -= c->waiting;
 	free(c);
 }
 
@@ -365,7 +382,7 @@ wait_for(struct client *c)
 
 	/* one that is full isn't read until it has taken all replies */
 	if (sending && (c->state == CLIENT_FULL || (c->state == CLIENT_HELD &&
-	    clients_leave_too_much(c->service))))
+	    clients_wait_too_much(c->service))))
 		reading = 0;
 	want(c->writable, &c->writing, sending, idle);
 	want(c->readable, &c->reading, reading, idle);
@@ -378,7 +395,7 @@ wait_for(struct client *c)
 static void
 release_clients(struct service *service)
 {
-	if (!service->holds_clients || clients_leave_too_much(service))
+	if (!service->holds_clients || clients_wait_too_much(service))
 		return;
 	service->holds_clients = 0;
 	for (struct client *c = service->clients; c != NULL; c = c->next) {
@@ -399,7 +416,7 @@ finish_sweep(struct service *service)
 
 		next = c->next_touched;
 		c->touched = 0;
-		client_count_unread(c, buffer_bytes(&c->replies));
+		client_count_waiting(c, buffer_bytes(&c->replies));
 		if (all_sent && !client_goes_on(c))
 			end_client(c);
 		else
@@ -690,6 +707,12 @@ server_run(const struct serve_settings *settings, struct error *error)
 	if (spare_descriptors(io_descriptors(), OTHERS +
 	    LISTENER * settings->address_count, &left, error) < 0)
 		return -1;
+	service.waiting_max = SERVE_QUEUE_VALUES * settings->limits.value;
+	if (service.waiting_max < settings->reply_bytes)
+		service.waiting_max = settings->reply_bytes;
+	if (service.waiting_max > UINT64_MAX / SERVE_WAITING_CLIENTS)
+		service.waiting_max = UINT64_MAX / SERVE_WAITING_CLIENTS;
+	service.waiting_max *= SERVE_WAITING_CLIENTS;
 	if (settings->lease_time > 0) {
 		service.leases = leases_new(settings->lease_count, error);
 		if (service.leases == NULL)

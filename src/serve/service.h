@@ -52,12 +52,17 @@ struct serve_settings {
 /* The replies to 16 million BF.ADDs: clients may write all before they read. */
 #define SERVE_REPLIES_DEFAULT (64 << 20)
 /*
- * All clients together may leave as many replies unread as this number of them.
- * Beyond that, one may leave only so many bytes, which a client that reads does
- * not need.
+ * For all clients together, so many times as much may wait as for one: the
+ * replies that it may leave unread, or its requests after MULTI. Beyond that,
+ * one may leave only so many bytes unread, which a client that reads does not
+ * need, and no request may wait for its end or for EXEC.
  */
-#define SERVE_UNREAD_CLIENTS 16
+#define SERVE_WAITING_CLIENTS 4
 #define SERVE_UNREAD_LITTLE ((uint64_t)64 << 10)
+/* The bytes of requests after MULTI, in the longest values. */
+#define SERVE_QUEUE_VALUES 8
+#define SERVE_WAITING_TOO_MUCH "out of memory: too much waits for all clients" \
+	" together (--max-unread)"
 #define SERVE_LEASES_DEFAULT 1000000
 
 #define SERVE_SETTINGS_DEFAULT { .socket_mode = SERVE_MODE_DEFAULT, \
@@ -89,8 +94,9 @@ struct service {
 	struct leases *leases;  /* NULL without --lease */
 	int told_lease_time;    /* it was told that a client wants more */
 	struct counters counters;
-	uint64_t unread;        /* the bytes of replies that all clients
-	                         * together leave unread: the sum of theirs */
+	uint64_t waiting;       /* the bytes of replies and requests that wait
+	                         * for all clients: the sum of theirs */
+	uint64_t waiting_max;   /* the bound beyond which no more may wait */
 	int holds_clients;      /* may some of them be held for that? */
 	uint64_t started;       /* clock_now at the start */
 	uint64_t connections;   /* limit on connections, as given or as many as

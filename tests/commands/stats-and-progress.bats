@@ -515,3 +515,15 @@ is_drawn() {
 	seq 20000 | bloomdedup -f seen >out 2>err
 	is_message err 'seen: holds more than the 4 lines that it was made for; its error rate is now about '
 }
+
+@test "JSON shows control characters of a name as escapes, also those of C1" {
+	name=$(printf 'a\302\233b\302\240c\033')
+	bloomdedup create -n 100 "$name"
+	bloomdedup info --json "$name" >out
+	grep -qF 'a\u009bb' out
+	grep -qF '\u001b' out
+	[ "$(LC_ALL=C grep -c "$(printf '\302[\200-\237]')" out)" -eq 0 ]
+	LC_ALL=C grep -q "$(printf '\302\240')" out
+	python3 -c 'import json; print(json.load(open("out"))["file"])' >shown
+	[ "$(cat shown)" = "$name" ]
+}

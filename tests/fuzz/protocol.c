@@ -268,6 +268,9 @@ model_plain(struct events *events, struct bytes *words, unsigned count,
 		r->reply = "CLIENT_ERROR bad command line format";
 	else if (count > 1 && words[1].nbytes > key_max)
 		r->reply = "CLIENT_ERROR key too long";
+	else if (r->verb == VERB_VERBOSITY &&
+	    (count > 2 || !digits(words[1], 0)))
+		r->reply = "CLIENT_ERROR bad command line format";
 	else if (r->verb == VERB_TOUCH && !digits(words[2], 1))
 		r->reply = "CLIENT_ERROR invalid exptime argument";
 	else if (r->verb == VERB_TOUCH)

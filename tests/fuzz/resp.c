@@ -155,14 +155,14 @@ parse(struct events *events, const uint8_t *data, size_t nbytes, int *ended)
 		used += resp_next(&parser, longest, data + used, nbytes - used,
 		    &word);
 		MUST(used <= nbytes);
-		if (word.event == RESP_BROKEN)
+		if (word.event >= RESP_BROKEN)
 			model_break(events);
 		else if (word.event != RESP_MORE)
 			put_word(events, word.index, word.count,
 			    word.event == RESP_LONG ? NULL : word.bytes.data,
 			    word.bytes.nbytes);
 	} while (word.event == RESP_WORD || word.event == RESP_LONG);
-	*ended = word.event == RESP_BROKEN;
+	*ended = word.event >= RESP_BROKEN;
 	MUST(*ended || nbytes - used < longest + 2 ||
 	    nbytes - used < RESP_HEAD_MAX);
 	return used;

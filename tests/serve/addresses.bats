@@ -168,3 +168,13 @@ END
 	exec 4>&-
 	[ "$(tr -d '\r' <out)" = ERROR ]
 }
+
+@test "a port is digits, not a number with an exponent or a unit" {
+	for address in 127.0.0.1:1e4 127.0.0.1:12k localhost:1.0e3 \
+		'127.0.0.1: 80' 127.0.0.1:+80 fd:1e1 fd:1k 127.0.0.1:65536; do
+		fails 2 "--listen=$address" bloomdedup serve -d filters \
+			-l "$address"
+	done
+	fails 2 "'1e-9'" bloomdedup serve -d filters --lease=1e-9
+	fails 2 "'0.0009'" bloomdedup serve -d filters --lease=0.0009
+}

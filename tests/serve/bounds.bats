@@ -127,8 +127,8 @@ start_deaf() {
 	# each would leave a megabyte unread, and has sent 60 kB
 	start_deaf 200 'help' 60000
 	echo "$(memory) kB"
-	# 16 megabytes, and 64 kB of replies and the requests of each
-	[ "$(memory)" -lt 60000 ]
+	# 32 megabytes, and 64 kB of replies and the requests of each
+	[ "$(memory)" -lt 80000 ]
 	answers 'STORED; NOT_STORED' 'add f|a 0 0 1' x 'add f|a 0 0 1' x
 	yes 'get f|a' | head -n 100000 | ask >out
 	[ "$(grep -c '^VALUE' out)" -eq 100000 ]
@@ -284,4 +284,60 @@ start_small() {
 		stop_server
 	done
 	[ -n "$needed" ]
+}
+
+@test "requests after MULTI, and halves of requests, have a bound together" {
+	needs_memory_figures
+	start_server --max-unread=1K
+	add_filter f
+	cat >waits.py <<-'END'
+		import socket, sys
+		def connect():
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(sys.argv[1])
+		    s.settimeout(60)  # it would wait for ever
+		    return s
+		value = b"x" * 1000000
+		word = b"*3\r\n$6\r\nBF.ADD\r\n$1\r\nf\r\n$3000\r\n%s\r\n" % value[:3000]
+		queues, halves = [], []
+		refused = 0
+		for _ in range(20):
+		    s = connect()
+		    queues.append(s)
+		    s.sendall(b"*1\r\n$5\r\nMULTI\r\n")
+		    assert s.recv(100) == b"+OK\r\n"
+		    s.sendall(word * 2000)
+		    answers = b""
+		    while answers.count(b"\n") < 2000:
+		        answers += s.recv(1 << 20)
+		    assert answers.count(b"+QUEUED") + answers.count(b"-OOM ") == 2000
+		    refused += b"-OOM" in answers
+		assert 10 < refused < 20, refused
+		for _ in range(60):
+		    s = connect()
+		    halves.append(s)
+		    try:
+		        s.sendall(b"set f| 0 0 1000000\r\n" + value[1:])
+		        s.sendall(value[:1] + b"\r\n")
+		        assert s.recv(100).startswith(b"CLIENT_ERROR out of memory")
+		    except ConnectionError:
+		        pass
+		# short requests are served, and whole queues are carried out
+		s = connect()
+		s.sendall(b"get f|a\r\n")
+		assert s.recv(100) == b"END\r\n"
+		queues[0].sendall(b"*1\r\n$4\r\nEXEC\r\n")
+		assert queues[0].recv(1000).startswith(b"*2000\r\n")
+		queues[-1].sendall(b"*1\r\n$4\r\nEXEC\r\n")
+		assert queues[-1].recv(1000).startswith(b"-EXECABORT")
+		print("waits", flush=True)
+		sys.stdin.read()
+	END
+	start_holder waits.py
+	echo "$(memory) kB"
+	# 32 megabytes, doubled by what a queue has grown by, and one's requests
+	[ "$(memory)" -lt 90000 ]
+	end_holder
+	# it is all free again
+	redis_answers '+OK +QUEUED *1 :1' MULTI "BF.ADD f $(head -c 100000 /dev/zero | tr '\0' y)" EXEC
 }

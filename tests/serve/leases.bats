@@ -503,7 +503,7 @@ no_lease_of_f() {
 }
 
 @test "options: what is allowed, and what can't be combined" {
-	fails 2 "'0' is not allowed; give a time of up to 1e9 seconds" \
+	fails 2 "'0' is not allowed; give a time from 0.001 to 1e9 seconds" \
 		bloomdedup serve -d filters --lease=0
 	fails 2 "'1y' is not allowed" bloomdedup serve -d filters --lease=1y
 	fails 2 '--max-leases' bloomdedup serve -d filters --lease=1 \

@@ -313,6 +313,14 @@ load server
 	answers "VERSION $version; OK" version 'verbosity 1' quit version
 }
 
+@test "verbosity takes a number, and nothing else" {
+	start_server
+	for request in 'verbosity much' 'verbosity 1 2' 'verbosity -1'; do
+		answers 'CLIENT_ERROR bad command line format' "$request"
+	done
+	answers 'ERROR' verbosity
+}
+
 @test "what a filter can't do is refused, data and all" {
 	start_server
 	add_filter f

@@ -532,3 +532,74 @@ load server
 	redis 'BF.CARD f' >card
 	[ "$(tr -dc '0-9' <card)" -gt 900 ]
 }
+
+@test "arguments that are not understood are refused" {
+	start_server --lease=10m
+	refused='-Nonscaling filters cannot expand'
+	redis_answers "$refused $refused $refused" \
+		'BF.RESERVE f 0.1 100 NONSCALING EXPANSION 2' \
+		'BF.RESERVE f 0.1 100 EXPANSION 2 NONSCALING' \
+		'BF.INSERT f NONSCALING EXPANSION 2 ITEMS a'
+	redis_answers ':0 -ERR bad expansion +OK' 'EXISTS f' \
+		'BF.RESERVE f 0.1 100 EXPANSION 4294967296' \
+		'BF.RESERVE f 0.1 100 EXPANSION 4294967295'
+	redis_answers '-ERR invalid cursor -ERR syntax error -ERR syntax error -ERR bad count' \
+		'SCAN x' 'SCAN 0 MATCH' 'SCAN 0 FIND x' 'SCAN 0 COUNT many'
+	redis_answers '*2 $1 0 *1 $1 f' 'SCAN 0 COUNT 10 MATCH f* TYPE MBbloom--'
+	names='-ERR Client names cannot contain spaces, newlines or special characters.'
+	for name in 'a b' $'a\nb' $'a\e[31m' $'\xc3\xa9'; do
+		printf '*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$%d\r\n%s\r\n' \
+			"$(printf %s "$name" | wc -c)" "$name" | ask >out
+		[ "$(cat out)" = "$names" ]
+		printf '*4\r\n$5\r\nHELLO\r\n$1\r\n2\r\n$7\r\nSETNAME\r\n$%d\r\n%s\r\n' \
+			"$(printf %s "$name" | wc -c)" "$name" | ask >out
+		[ "$(cat out)" = "$names" ]
+	done
+	# the name that a filter can have, as BF.ADD says it
+	redis 'BF.ADD a/b x' >wanted
+	grep -q "^-ERR a filter's name has" wanted
+	redis 'SET a/b|x v NX EX 5' | cmp - wanted
+	redis 'SETNX a/b|x v' | cmp - wanted
+}
+
+@test "a request of too many words: the error says how many it may have" {
+	start_server
+	printf '*1048577\r\n$4\r\nPING\r\n' | ask >out
+	[ "$(cat out)" = '-ERR Protocol error: a request has at most 1048576 words' ]
+	{
+		printf '*1048576\r\n$6\r\nEXISTS\r\n'
+		yes $'$1\r\nx\r' | head -n 2097150
+	} | ask >out
+	[ "$(cat out)" = :0 ]
+}
+
+@test "EXEC of very many requests: those of other clients come between" {
+	start_server
+	python3 - "$SOCKET" <<-'END'
+		import socket, sys
+		def connect():
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(sys.argv[1])
+		    return s, s.makefile("rb")
+		COUNT = 100000
+		one, lines = connect()
+		other, answer = connect()
+		def encode(*words):
+		    return b"*%d\r\n" % len(words) + b"".join(
+		        b"$%d\r\n%s\r\n" % (len(w), w) for w in words)
+		for attempt in range(20):
+		    key = b"k%d" % attempt
+		    one.sendall(encode(b"MULTI") +
+		                encode(b"EXISTS", key) * COUNT)
+		    for i in range(COUNT + 1):
+		        lines.readline()
+		    one.sendall(encode(b"EXEC"))
+		    other.sendall(encode(b"BF.RESERVE", key, b"0.1", b"100"))
+		    answer.readline()
+		    assert lines.readline() == b"*%d\r\n" % COUNT
+		    seen = [lines.readline() for i in range(COUNT)]
+		    if len(set(seen)) == 2:
+		        sys.exit(0)
+		sys.exit("all were carried out first")
+	END
+}
