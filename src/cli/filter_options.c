@@ -469,6 +469,17 @@ filter_options_open(struct filter **filter, int *is_new,
 }
 
 int
+filter_options_starts_over(const struct options *o,
+    const struct run_plan *plan, const struct inputs *inputs)
+{
+	const struct filter_use *use = &plan->use;
+
+	return plan->filter == NULL && !plan->dry_run && o->capacity == 0 &&
+	    use->growth <= GROWTH_GROW && use->max_bytes == UINT64_MAX &&
+	    input_total(inputs) == 0;
+}
+
+int
 filter_options_lock_old(struct old_filter *old, const char *path,
     const struct filter_use *use, struct error *error)
 {

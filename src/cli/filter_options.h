@@ -26,6 +26,14 @@ int filter_options_open(struct filter **filter, int *is_new,
     struct error *error);
 
 /*
+ * May the filter start over larger once the input turns out to be large? Only
+ * one in memory that was made without a size, since that of the input is
+ * unknown.
+ */
+int filter_options_starts_over(const struct options *options,
+    const struct run_plan *plan, const struct inputs *inputs);
+
+/*
  * Compute the size of a filter: two of lines, error rate and memory determine
  * the third. size, try and create all compute it here, so size prints the file
  * that create makes. Defaults apply if fewer than two are given. With a window,

@@ -32,7 +32,10 @@
 #define PACKED_BYTES (1024 * 1024)
 /* Of a file, chunks are whole pages. */
 #define CHUNK_BYTES_LEAST 4096
-/* Input is large once so much of it has come in full chunks. */
+/*
+ * Input is large once so much of it has come. For threads of our choice it must
+ * have come in full chunks: others are lines that we wait for.
+ */
 #define LARGE_BYTES (2 * CHUNK_BYTES)
 /* One of so many chunks is measured: how long are lines? */
 #define CHUNKS_MEASURED 16
@@ -59,7 +62,9 @@ struct flow {
 	uint64_t taken;         /* chunks so far; inside the source */
 	struct turns turns;     /* of chunks, in the order they were taken */
 	size_t chunk_bytes;
-	uint64_t full_bytes;    /* of full chunks; inside the source */
+	uint64_t bytes;         /* of all chunks; inside the source, as is the
+				 * next */
+	uint64_t full_bytes;    /* of full chunks */
 	int begun;              /* lines were read; inside the source */
 	int ended;              /* the input; inside the source */
 	atomic_int failed;
@@ -141,6 +146,8 @@ take_chunk(struct flow *flow, struct chunk *chunk, uint64_t *number)
 	}
 	if (more)
 		*number = flow->taken++;
+	if (more)
+		flow->bytes += chunk->nbytes;
 	if (more && chunk->is_full)
 		flow->full_bytes += chunk->nbytes;
 	if (more && *number % CHUNKS_MEASURED == 0)
@@ -225,19 +232,32 @@ choose_threads(const struct flow *flow)
 	    PIPELINE_THREADS_AUTOMATIC;
 }
 
-/* Work alone until the input turns out to be large. Returns 0 at its end. */
+/*
+ * Work alone until *bytes, a member of the flow, says that the input is large.
+ * Returns 0 at its end.
+ */
 static int
-work_until_large(struct flow *flow)
+work_until_large(struct flow *flow, const uint64_t *bytes)
 {
 	struct lane *first = &flow->lanes[0];
 	uint64_t number;
 
-	while (flow->full_bytes < LARGE_BYTES) {
+	while (*bytes < LARGE_BYTES) {
 		if (!take_chunk(flow, &first->chunk, &number))
 			return 0;
 		do_chunk(first, number);
 	}
 	return 1;
+}
+
+static void
+tell_large(struct flow *flow)
+{
+	struct error error;
+
+	if (flow->job->is_large != NULL && !is_stopped(flow) &&
+	    flow->job->is_large(flow->job->context, &error) < 0)
+		fail(flow, &error);
 }
 
 static void
@@ -247,7 +267,10 @@ run_threads(struct flow *flow)
 
 	begin_lane(flow, 0);
 	flow->count = 1;
-	if (fixed == 0 && !work_until_large(flow))
+	if (!work_until_large(flow, &flow->bytes))
+		return;
+	tell_large(flow);
+	if (fixed == 0 && !work_until_large(flow, &flow->full_bytes))
 		return;
 	add_threads(flow, fixed > 0 ? fixed : choose_threads(flow));
 	work(&flow->lanes[0]);

@@ -25,8 +25,9 @@
 struct job {
 	void *context;      /* passed to the functions that have no worker */
 	/*
-	 * 1 to PIPELINE_THREADS_MAX; or 0, and the pipeline chooses: one, until
-	 * so much input has come without a pause that it must be large; then
+	 * How many work once the input turns out to be large; until then, it
+	 * is one. 1 to PIPELINE_THREADS_MAX; or 0, and the pipeline chooses,
+	 * once so much input has come without a pause that it must be large:
 	 * one for each processor that this process may use, less one for each
 	 * program at the other end of a pipe that is read, or of `output`.
 	 */
@@ -52,6 +53,11 @@ struct job {
 	 * stop.
 	 */
 	int (*finish)(void *worker, struct error *error);
+	/*
+	 * Called once, if not NULL, when the input turns out to be large, and
+	 * before any thread is started.
+	 */
+	int (*is_large)(void *context, struct error *error);
 	/* Called when the input pauses: nothing can be read from it now. */
 	int (*pause)(void *context, const struct input *input,
 	    struct error *error);

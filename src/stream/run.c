@@ -15,6 +15,7 @@
 #include "base/number.h"
 #include "base/signals.h"
 #include "disk/journal.h"
+#include "filter/early.h"
 #include "filter/filter.h"
 #include "stream/commit.h"
 #include "stream/contents.h"
@@ -389,6 +390,8 @@ pipe_lines(struct run *run, struct error *error)
 	int result;
 
 	run->began = 1;
+	if (run->plan->starts_over)
+		early_begin(&run->filter);
 	result = pipeline_run(&job, run->inputs, &done, error);
 	run->input_failed = done.input_failed;
 	run->threads = done.threads;

@@ -7,6 +7,7 @@
 #include "base/signals.h"
 #include "bits/loops.h"
 #include "filter/batch.h"
+#include "filter/early.h"
 #include "filter/filter.h"
 #include "stream/lines.h"
 
@@ -674,6 +675,14 @@ pause_run(void *context, const struct input *input, struct error *error)
 	return 0;
 }
 
+static int
+is_large(void *context, struct error *error)
+{
+	struct run *run = context;
+
+	return run->plan->starts_over ? early_enlarge(&run->filter, error) : 0;
+}
+
 static void
 interrupted(void *context)
 {
@@ -693,6 +702,6 @@ worker_job(struct run *run)
 		.batch_lines = filter_batch_lines(run->filter),
 		.first_pause = first_pause(run), .output = run->output.fd,
 		.begin = worker_new, .end = worker_free, .prepare = prepare,
-		.finish = finish, .pause = pause_run,
+		.finish = finish, .is_large = is_large, .pause = pause_run,
 		.interrupted = interrupted, .notice = run->plan->notice };
 }

@@ -42,6 +42,70 @@ seeked() {
 	done
 }
 
+# --- a pipe, whose size is unknown
+
+# capacity_in FILE: about what the filter was made for, by the figures of
+# --stats=json there.
+capacity_in() {
+	python3 - "$1" <<-'PYTHON'
+		import json, sys
+		f = json.loads(open(sys.argv[1]).readlines()[-1])
+		assert f["layer_count"] == 1, f
+		print("%.1e" % (f["new"] / f["filter_full"]))
+	PYTHON
+}
+
+@test "without -f, a filter for much input starts over, for ten times as much" {
+	"$HELPER" lines 1000 1 >few
+	{ cat few && "$HELPER" lines 50000 2 && cat few; } >many
+	bloomdedup -p 1e-9 -n 1e6 -j 1 many >want
+	cat few | bloomdedup --stats=json 2>err >out
+	cmp few out
+	[ "$(capacity_in err)" = 1.0e+06 ]
+	for n in 1 2 4; do
+		cat many | bloomdedup -p 1e-9 -j "$n" --stats=json 2>err >out
+		# the lines that were remembered before are still seen
+		cmp want out
+		[ "$(capacity_in err)" = 1.0e+07 ]
+		cat many | bloomdedup -j "$n" -p 1e-9 -d >repeated
+		cmp few repeated
+	done
+	# also if the lines come one by one
+	"$HELPER" pieces 1 <many | bloomdedup -p 1e-9 --stats=json 2>err >out
+	cmp want out
+	[ "$(capacity_in err)" = 1.0e+07 ]
+	# and beside other inputs
+	cat many | bloomdedup -p 1e-9 --stats=json few - 2>err >out
+	cmp want out
+	[ "$(capacity_in err)" = 1.0e+07 ]
+}
+
+@test "without -f, a filter whose size was asked for, or is known, stays" {
+	"$HELPER" lines 50000 2 >many
+	bloomdedup --stats=json many 2>err >out
+	[ "$(capacity_in err)" = 1.0e+06 ]
+	bloomdedup --stats=json <many 2>err >out
+	[ "$(capacity_in err)" = 1.0e+06 ]
+	cat many | bloomdedup -n 200000 --stats=json 2>err >out
+	[ "$(capacity_in err)" = 2.0e+05 ]
+	cat many | bloomdedup --on-full=fail --stats=json 2>err >out
+	[ "$(capacity_in err)" = 1.0e+06 ]
+	cat many | bloomdedup -f seen --stats=json 2>err >out
+	[ "$(capacity_in err)" = 1.0e+06 ]
+}
+
+@test "without memory for a larger filter, the small one goes on" {
+	needs_preload
+	"$HELPER" lines 50000 2 >many
+	cat many many | "${PRELOADED[@]}" REFUSED=20000000 "$BLOOMDEDUP" \
+		-p 1e-9 -j 1 --stats=json 2>err >out
+	[ -e fired ]
+	cmp many out
+	[ "$(capacity_in err)" = 1.0e+06 ]
+}
+
+# --- files
+
 @test "files that are larger than any filter is for" {
 	truncate -s 8E in 2>/dev/null || truncate -s 8T in 2>/dev/null ||
 		skip "no such large files"

@@ -283,15 +283,26 @@ used() {
 
 @test "without -j, small input and lines that come one by one have one thread" {
 	needs_preload
+	needs python3
 	"$HELPER" lines 5000 9 >few
 	[ "$(stat -c %s few)" -lt 262144 ]
 	"${PRELOADED[@]}" PROCESSORS=4 "$BLOOMDEDUP" --stats=json few \
 		2>err >out
 	[ "$(threads_in err)" -eq 1 ]
 	[ ! -e fired ] # nobody asked how many there are
-	head -n 3000 in >slow
-	"$HELPER" pieces 1 <slow | "${PRELOADED[@]}" PROCESSORS=4 \
-		"$BLOOMDEDUP" --stats=json 2>err >out
+	# as many bytes as large input has, each line after the answer to the last
+	python3 - "${PRELOADED[@]}" PROCESSORS=4 "$BLOOMDEDUP" --stats=json \
+		2>err <<-'PYTHON'
+		import subprocess, sys
+		run = subprocess.Popen(sys.argv[1:], bufsize=0,
+		    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+		for i in range(3000):
+		    line = b"%0200d\n" % i
+		    run.stdin.write(line)
+		    assert run.stdout.read(len(line)) == line
+		run.stdin.close()
+		sys.exit(run.wait())
+	PYTHON
 	[ "$(threads_in err)" -eq 1 ]
 }
 
