@@ -33,7 +33,7 @@ example() {
 # Every example of README.
 
 @test "README: the transcripts are what the program prints" {
-	blocks console '!redis' >readme
+	blocks console '!redis-cli' >readme
 	transcript readme
 }
 
@@ -42,13 +42,12 @@ example() {
 	. "$ROOT/tests/redis/servers.bash"
 	need_redis
 	start
-	blocks console redis:// | sed "s|redis://localhost/|$URL/|" >readme
-	if [ "$kind" = bits ]; then
-		# a new filter would also be said not to grow
-		bloomdedup create -n 1e6 "$URL/seen" 2>said
-		sed -i '/: new filter, for 1,000,000 lines$/d' readme
-	fi
-	transcript readme
+	blocks sh redis:// | sed "s|redis://localhost/|$URL/|" >example.sh
+	seq 3 >urls.txt
+	bash -e example.sh
+	seq 4 >urls.txt
+	bash -e example.sh
+	seq 4 | cmp - new.txt
 	stop
 }
 
@@ -109,10 +108,11 @@ example() {
 }
 
 @test "README: what it is, an example, how to get it, and promises come first" {
-	head -n 45 "$README" >screen
+	head -n 65 "$README" >screen
 	grep -n '^#\|^```' screen | cut -d : -f 2 >order
-	printf '%s\n' '# bloomdedup' '```console' '```' '## Install' '```sh' \
-		'```' '## What it promises' | cmp - <(head -n 7 order)
+	printf '%s\n' '# bloomdedup' '```console' '```' \
+		'## Try it' '```sh' '```' '```sh' '```' '## Install' '```sh' \
+		'```' '## What it promises' | cmp - <(head -n 12 order)
 	grep -q '^make deps all install  ' screen
 	grep -q 'make uninstall' screen
 	grep -q '^plum$' screen
@@ -189,13 +189,29 @@ example() {
 	} | cmp - unique.jsonl
 }
 
-@test "README: what a line takes at an error rate of 1e-12" {
-	grep -qF '64.75 bits' "$README"
-	bloomdedup size -n 1e9 -p 1e-12 | grep -q '^bits per line  *64.75 '
+# The expected numbers: n * p, and n^2 / 2 / 2^64, for each row of the table.
+@test "README and manual: how many lines are lost, in all" {
+	for p in 1e-6 1e-9 1e-12; do
+		bloomdedup size --json -n 1e9 -p $p | json_value bits_per_line
+	done | awk '{ printf("%s%.1f", (NR > 1 ? " | " : ""), $1) }' >bits
+	sed -n '/^## How exact/,/^## How fast/p' "$README" >section
+	grep -qF "| bits per line | $(cat bits) |" section
+	grep -E '^\| 1e[0-9]+ ' section | tr -d ' ,' >rows
+	[ "$(wc -l <rows)" -eq 5 ]
+	awk -F '|' '
+		function about(is, wanted) { return is > 0.95 * wanted && is < 1.05 * wanted }
+		!about($3, $2 * 1e-6) || !about($4, $2 * 1e-9) ||
+		    !about($5, $2 * 1e-12) || !about($6, $2 ^ 2 / 2 ^ 65) ||
+		    !about($7, $2 ^ 2 / 2 ^ 129) { print; bad = 1 }
+		END { exit bad }' rows
+	# the manual has the same rows
+	groff -mdoc -Tascii -P-cbou "$MANUAL" 2>/dev/null |
+		sed -n 's/^ *\(1e[0-9]* .*\)/\1/p' | tr -d , | tr -s ' ' >manual
+	sed 's/^|//; s/|$//; s/|/ /g' rows | cmp - manual
 }
 
 @test "README: every example is run here" {
-	[ "$(grep -c '^```sh$' "$README")" -eq 9 ]
+	[ "$(grep -c '^```sh$' "$README")" -eq 10 ]
 	[ "$(grep -c '^```' "$README")" -eq \
 		$((2 * $(grep -cE '^```(sh|console|crontab)$' "$README"))) ]
 }
