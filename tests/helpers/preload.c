@@ -12,6 +12,13 @@
  *                       before the write(2) to one, standard error aside, that
  *                       FOREIGN_AT=N says, and before the next ones if that
  *                       ends in a +
+ *   FULL=BYTES          write(2) to regular files, standard error aside, takes
+ *                       so many bytes in all; then there is no space left
+ *   TORN_FILE=PATH      TORN and FULL count only what is written to this file
+ *   STOP=N,...          SIGSTOP stops the process before its Nth call, once
+ *                       for each number; counted are the calls that look at
+ *                       the content of files or change files (those below
+ *                       that call a_step)
  *   PAGE=BYTES          the system's pages have so many, and what maps or
  *                       advises must begin at one
  *   UNREADABLE=OFFSET   a pread(2) of this byte, which isn't 0, fails (EIO)
@@ -70,6 +77,10 @@ static unsigned long torn; /* bytes that may still be written + 1, or 0 */
 static const char *foreign; /* appended before a write, */
 static unsigned long foreign_at;
 static int foreign_goes_on;
+static unsigned long full; /* the same */
+static const char *torn_file;
+static const char *stops;  /* the numbers that are left, or NULL */
+static unsigned long steps;
 static unsigned long unreadable;
 static unsigned long refused;
 static const volatile uint64_t *ahead; /* of the clock */
@@ -216,7 +227,83 @@ free(void *p)
 		next.free(p);
 }
 
+/* --- stops */
+
+static void
+a_step(void)
+{
+	char *rest;
+
+	if (!begun || stops == NULL || ++steps != strtoul(stops, &rest, 10))
+		return;
+	stops = *rest == ',' ? rest + 1 : NULL;
+	raise(SIGSTOP);
+}
+
+#if UINTPTR_MAX > UINT32_MAX /* elsewhere, the calls take two words */
+off_t
+lseek(int fd, off_t offset, int whence)
+{
+	a_step();
+	return syscall(SYS_lseek, fd, offset, whence);
+}
+
+int
+ftruncate(int fd, off_t length)
+{
+	a_step();
+	return (int)syscall(SYS_ftruncate, fd, length);
+}
+#endif
+
+int
+fsync(int fd)
+{
+	a_step();
+	return (int)syscall(SYS_fsync, fd);
+}
+
+int
+fdatasync(int fd)
+{
+	a_step();
+	return (int)syscall(SYS_fdatasync, fd);
+}
+
+int
+unlink(const char *path)
+{
+	a_step();
+	return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+int
+rename(const char *from, const char *to)
+{
+	a_step();
+	return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int
+linkat(int from, const char *old, int to, const char *new, int flags)
+{
+	a_step();
+	return (int)syscall(SYS_linkat, from, old, to, new, flags);
+}
+
 /* --- reads and writes */
+
+/* Is this one of the files whose bytes are counted? */
+static int
+is_counted(int fd)
+{
+	struct stat st, wanted_file;
+
+	if (fd == STDERR_FILENO || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	return torn_file == NULL || (stat(torn_file, &wanted_file) == 0 &&
+	    st.st_ino == wanted_file.st_ino);
+}
 
 /* How many bytes to transfer: at least one of those that were asked for. */
 static size_t
@@ -259,18 +346,29 @@ write(int fd, const void *data, size_t nbytes)
 {
 	struct stat st;
 
+	a_step();
 	if (begun && foreign != NULL && fd != STDERR_FILENO &&
-	    fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+	    fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 0)
 		append_foreign(fd);
-
 	nbytes = some(nbytes);
-	if (begun && torn != 0 && fd != STDERR_FILENO && fstat(fd, &st) == 0 &&
-	    S_ISREG(st.st_mode)) {
+	if (begun && torn != 0 && is_counted(fd)) {
 		if (nbytes > torn - 1) {
 			syscall(SYS_write, fd, data, torn - 1);
+			fired();
 			raise(SIGKILL);
 		}
 		torn -= nbytes;
+	}
+	if (begun && full != 0 && is_counted(fd)) {
+		if (nbytes > full - 1) {
+			nbytes = full - 1;
+			fired();
+		}
+		full -= nbytes;
+		if (nbytes == 0) {
+			errno = ENOSPC;
+			return -1;
+		}
 	}
 	return syscall(SYS_write, fd, data, nbytes);
 }
@@ -281,6 +379,7 @@ pread(int fd, void *data, size_t nbytes, off_t offset)
 {
 	uint64_t first = (uint64_t)offset;
 
+	a_step();
 	if (begun && unreadable != 0 && first <= unreadable &&
 	    unreadable - first < nbytes) {
 		fired();
@@ -293,6 +392,7 @@ pread(int fd, void *data, size_t nbytes, off_t offset)
 ssize_t
 pwrite(int fd, const void *data, size_t nbytes, off_t offset)
 {
+	a_step();
 	return syscall(SYS_pwrite64, fd, data, some(nbytes), offset);
 }
 
@@ -348,6 +448,7 @@ open(const char *path, int flags, ...)
 		mode = va_arg(rest, mode_t);
 		va_end(rest);
 	}
+	a_step();
 	if (begun && named != 0 && (flags & O_TMPFILE) == O_TMPFILE) {
 		fired();
 		errno = EOPNOTSUPP;
@@ -368,6 +469,7 @@ open(const char *path, int flags, ...)
 int
 flock(int fd, int operation)
 {
+	a_step();
 	if (begun && unlocked != 0) {
 		fired();
 		errno = (int)unlocked;
@@ -393,6 +495,7 @@ fcntl(int fd, int command, ...)
 	argument = va_arg(rest, void *);
 	va_end(rest);
 	range = argument;
+	a_step();
 	if (begun && unlocked != 0 && command == F_SETLK) {
 		fired();
 		errno = (int)unlocked;
@@ -588,6 +691,10 @@ our_main(int argc, char **argv, char **environment)
 	foreign_at = take_number("FOREIGN_AT");
 	text = getenv("FOREIGN_AT");
 	foreign_goes_on = text != NULL && strchr(text, '+') != NULL;
+	if (getenv("FULL") != NULL)
+		full = take_number("FULL") + 1;
+	torn_file = getenv("TORN_FILE");
+	stops = getenv("STOP");
 	unreadable = take_number("UNREADABLE");
 	refused = take_number("REFUSED");
 	fired_path = getenv("FIRED");
