@@ -184,10 +184,9 @@ $(seeds): tests/fuzz/seeds.py tests/keys/url.txt $(wildcard tests/fuzz/found/*/*
 
 tests: $(PROGRAM) $(units) $(helpers) $(BUILD)/preload.so $(replays) $(seeds)
 
-# The lists in the completions and the manual, which are kept in the tree, from
-# the options.
+# The lists in the completions, which are kept in the tree, from the options.
 completion_files = completions/bloomdedup.bash completions/bloomdedup.fish \
-	completions/_bloomdedup man/bloomdedup.1
+	completions/_bloomdedup
 completions: $(BUILD)/options
 	$(BUILD)/options | completions/generate.py $(completion_files)
 

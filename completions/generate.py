@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""The tables in completions and manual, from the rows of commands and options.
+"""The tables in the completions, from the rows of commands and options.
 
     build/options | completions/generate.py FILE...
 
 replaces what is between "# generated" and "# end" in each file, which is
-bloomdedup.bash, bloomdedup.fish, _bloomdedup (zsh) or bloomdedup.1 (where these
-lines are comments of mdoc); the rest of them is written by hand.
-tests/helpers/options.c prints the rows.
+bloomdedup.bash, bloomdedup.fish or _bloomdedup (zsh); the rest of them is
+written by hand. tests/helpers/options.c prints the rows.
 """
 import re
 import sys
@@ -146,41 +145,20 @@ def fish(commands, options):
         yield line + f' -d {quote(o.text)}'
 
 
-def manual(commands, options):
-    """A list: some commands, and the options that all of them accept. Those of
-    serve are in a page of their own."""
-    names = [c[0] for c in commands]
-    elsewhere = {'serve', 'help', 'version'}
-    groups = {}
-    for o in options:
-        takers = o.takers.split()
-        if takers != names:
-            takers = [t for t in takers if t not in elsewhere]
-        if takers:
-            groups.setdefault(tuple(takers), []).append(o.spellings[0])
-    # first those of a run without a command, from the fewest takers on
-    order = lambda takers: ('filter' not in takers, len(takers))
-    for takers in sorted(groups, key=order):
-        words = ['(none)' if t == 'filter' else 'Cm ' + t for t in takers]
-        yield '.It ' + ('all commands' if list(takers) == names
-                        else ' , '.join(words))
-        yield '.Fl ' + ' , '.join(s[1:] for s in groups[takers])
-
-
 def main():
     rows = read_rows(sys.stdin)
     for name in sys.argv[1:]:
-        table_of = {'bash': bash, 'fish': fish, '1': manual}.get(
+        table_of = {'bash': bash, 'fish': fish}.get(
             name.rpartition('.')[2], zsh)
         with open(name, encoding='utf-8') as file:
             text = file.read()
 
         def table(match):
-            indent, comment = match.groups()
+            indent = match.group(1)
             return match.group(0).split('\n')[0] + '\n' + ''.join(
                 indent + line + '\n' for line in table_of(*rows)) + \
-                indent + comment + ' end'
-        text = re.sub(r'^([ \t]*)(#|\.\\") generated.*?\n[ \t]*\2 end', table,
+                indent + '# end'
+        text = re.sub(r'^([ \t]*)# generated.*?\n[ \t]*# end', table,
                       text, flags=re.DOTALL | re.MULTILINE)
         with open(name, 'w', encoding='utf-8') as file:
             file.write(text)

@@ -328,34 +328,6 @@ help_options() {
 	done | sort -u
 }
 
-# The table of options by command, and the entries of serve's page.
-manual_options() {
-	{
-		awk -v all="$commands" '
-			/^\.\\" generated/ { inside = 1 }
-			/^\.\\" end/ { inside = 0 }
-			!inside { next }
-			/^\.It / {
-				sub(/^\.It /, "")
-				gsub(/ , /, " ")
-				gsub(/Cm /, "")
-				sub(/\(none\)/, "filter")
-				if ($0 == "all commands")
-					$0 = all
-				n = split($0, command)
-			}
-			/^\.Fl / {
-				gsub(/ , /, " ")
-				for (i = 2; i <= NF; i++)
-					for (j = 1; j <= n; j++)
-						print command[j], "-" $i
-			}' "$MANUAL"
-		entries "$SERVE_MANUAL" | sed 's/^/serve /'
-		echo serve -h
-		echo serve -V
-	} | sort -u
-}
-
 # entries PAGE: the options that have an entry in its section OPTIONS
 entries() {
 	awk '/^\.S[hs]/ { inside = $0 ~ /^\.Sh OPTIONS/ || inside && /^\.Ss/ }
@@ -364,13 +336,6 @@ entries() {
 				if ($i == "Fl")
 					print "-" $(i + 1)
 		}' "$1" | sort -u
-}
-
-# first_spellings: of -f and --filter, only -f, as in the table
-first_spellings() {
-	awk -F'\t' '$1 == "option" {
-		print ($4 == "-" ? "--" $3 : "-" $4) "\t" $2
-	}' < <("$BUILD/options")
 }
 
 zsh_options() {
@@ -431,17 +396,6 @@ bash_options() {
 		bloomdedup $(words "$command") --help |
 			awk 'length > 80 { print; wide = 1 } END { exit wide }'
 	done
-}
-
-@test "the manual's table of options is that of the program" {
-	first_spellings | awk -F'\t' '{
-		n = split($2, command, " ")
-		for (i = 1; i <= n; i++)
-			if (command[i] !~ /^(serve|help|version)$/ || $1 ~ /^-[hV]$/)
-				print command[i], $1
-	}' | sort -u >program
-	[ "$(wc -l <program)" -ge 150 ]
-	manual_options | grep -v '^serve ' | diff -u <(grep -v '^serve ' program) -
 }
 
 @test "every option has its entry in the manual, and no others" {
