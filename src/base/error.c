@@ -124,6 +124,14 @@ error_notify(void (*notice)(const char *text), const char *format, ...)
 	notice(text);
 }
 
+struct error *
+error_ignored(void)
+{
+	static _Thread_local struct error ignored;
+
+	return &ignored;
+}
+
 void *
 memory_or_die(void *pointer)
 {

@@ -79,6 +79,13 @@ void error_printf(const char *format, ...)
 void error_notify(void (*notice)(const char *text), const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/*
+ * Returns an error for a function whose failure changes nothing, or shows in
+ * its result. Nobody reads what is in it, and any other call may fill it. Each
+ * thread has one. Callers say why they ignore it.
+ */
+struct error *error_ignored(void);
+
 /* Return `pointer`; if it is NULL, print a message and exit (STATUS_FAILED). */
 void *memory_or_die(void *pointer);
 

@@ -234,12 +234,12 @@ link_opened(int fd, const char *path)
 static int
 link_randomly(int fd, const char *path, char **name)
 {
-	struct error ignored;
 	uint32_t number;
 	int result;
 
 	do {
-		if (io_random(&number, sizeof number, &ignored) < 0)
+		/* errno says what failed */
+		if (io_random(&number, sizeof number, error_ignored()) < 0)
 			return -1;
 		if (asprintf(name, "%.*s.bloomdedup-%08x",
 		    directory_bytes(path), path, (unsigned)number) < 0)

@@ -175,7 +175,6 @@ int
 file_publish(struct file *file, int replace, int unsynced,
     struct error *error)
 {
-	struct error ignored;
 	struct stat old;
 	int directory;
 
@@ -193,7 +192,7 @@ file_publish(struct file *file, int replace, int unsynced,
 	if (unsynced)
 		return 0;
 	/* Callers that promise more sync the directory again. */
-	directory = path_open_directory(file->real_path, &ignored);
+	directory = path_open_directory(file->real_path, error_ignored());
 	if (directory < 0)
 		return 0;
 	return path_sync_opened(directory, file->real_path, error);

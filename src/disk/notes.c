@@ -244,10 +244,9 @@ struct reader {
 static const uint8_t *
 next_frame(struct reader *r)
 {
-	struct error error_ignored;
 
 	if (frame_read(r->fd, r->path, r->offset, r->data, &r->frame,
-	    &error_ignored) != 0)
+	    error_ignored()) != 0)
 		return NULL;
 	r->offset += FRAME_HEAD_BYTES + r->frame.nbytes;
 	return r->data + FRAME_HEAD_BYTES;

@@ -74,17 +74,18 @@ new_deferred(struct filter *under, const struct filter_operations *kind)
 	return d;
 }
 
-/* Discard what is held; the filter below stays open. */
+/*
+ * Discard what is held; the filter below stays open. A journal that can't be
+ * removed was never complete, so that nothing comes of it.
+ */
 static void
 release(struct deferred *d)
 {
-	struct error ignored;
-
 	if (d->journal_stays)
 		journal_close(&d->journal);
 	else
-		journal_remove(&d->journal, &ignored);
-	filter_close(d->pending, &ignored);
+		journal_remove(&d->journal, error_ignored());
+	filter_close(d->pending, error_ignored());
 	free(d->list);
 	free(d);
 }
@@ -349,8 +350,6 @@ static int
 recover(struct filter *filter, struct journal *journal,
     const struct lock_wait *wait, struct error *error)
 {
-	struct error ignored;
-
 	/* Before an output gets lines that could not be remembered. */
 	if (layers_check_journal(filter, journal, error) < 0) {
 		journal_close(journal);
@@ -360,7 +359,8 @@ recover(struct filter *filter, struct journal *journal,
 	case REDO_DONE:
 		break;
 	case REDO_DISCARDED:
-		journal_remove(journal, &ignored);
+		/* the next run discards it, too */
+		journal_remove(journal, error_ignored());
 		return -1;
 	case REDO_UNFINISHED:
 		journal_close(journal);

@@ -58,7 +58,8 @@ open_file(struct filter **filter, const char *path,
 	else
 		result = deferred_read(filter, error);
 	if (result < 0) {
-		filter_close(*filter, &(struct error){ 0 });
+		/* the first error is the one to be told */
+		filter_close(*filter, error_ignored());
 		*filter = NULL;
 	}
 	return result;
@@ -110,14 +111,16 @@ open_doomed(struct doomed *d, const char *path, const struct lock_wait *wait,
 		return result;
 	if (deferred_recover(d->filter, wait, error) == 0)
 		return 0;
-	filter_close(d->filter, &(struct error){ 0 });
+	/* the first error is the one to be told */
+	filter_close(d->filter, error_ignored());
 	return -1;
 }
 
 static void
 close_doomed(struct doomed *d)
 {
-	filter_close(d->filter, &(struct error){ 0 });
+	/* what could not be written is gone in any case */
+	filter_close(d->filter, error_ignored());
 	file_close(&d->damaged);
 }
 
@@ -168,15 +171,15 @@ discard_file(const char *path, const uint8_t id[FILTER_ID_BYTES],
 {
 	struct filter_use use = FILTER_WRITE; /* it waits for nobody */
 	struct filter *filter;
-	struct error ignored;
 
 	use.wait.notice = say_nothing;
-	if (open_file(&filter, path, &use, &ignored) != 0)
+	/* then it stays, and does no harm */
+	if (open_file(&filter, path, &use, error_ignored()) != 0)
 		return;
 	if (memcmp(filter_header(filter)->id, id, FILTER_ID_BYTES) == 0 &&
 	    table_lines(filter_table(filter)) <= lines)
 		unlink(filter_path(filter));
-	filter_close(filter, &ignored);
+	filter_close(filter, error_ignored());
 }
 
 static const struct kind kinds[] = {

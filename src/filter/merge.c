@@ -375,8 +375,8 @@ filter_merge(struct filter **out, const char *path, int replace,
 			    error);
 		if (result == 0)
 			*out = made;
-		else
-			filter_close(made, &(struct error){ 0 });
+		else /* the first error is the one to be told */
+			filter_close(made, error_ignored());
 	}
 	free(m->sources);
 	free(m);

@@ -275,7 +275,8 @@ close_layers(struct filter *filter, struct error *error)
 	int result;
 
 	if (f->overwritten) {
-		plain_take_ahead(f, 1, &(struct error){ 0 });
+		/* the new layer would be in another filter's file */
+		plain_take_ahead(f, 1, error_ignored());
 		release(f);
 		return 0;
 	}
@@ -416,17 +417,20 @@ costs(const struct filter *filter)
 		.coming_bytes = f->coming_bytes };
 }
 
-/* Has the file still the header with the filter's id, and all layers? */
+/*
+ * Has the file still the header with the filter's id, and all layers? What
+ * can't be read says no.
+ */
 static int
 is_intact(struct layers *f)
 {
-	struct error ignored = { 0 };
+	struct error *ignored = error_ignored();
 	uint8_t page[PAGE_BYTES];
 	struct header header;
 
-	if (file_check_length(&f->file, table_end(&f->table), &ignored) < 0 ||
-	    file_read(&f->file, page, sizeof page, 0, &ignored) < 0 ||
-	    format_header_decode(&header, page, &ignored) < 0)
+	if (file_check_length(&f->file, table_end(&f->table), ignored) < 0 ||
+	    file_read(&f->file, page, sizeof page, 0, ignored) < 0 ||
+	    format_header_decode(&header, page, ignored) < 0)
 		return 0;
 	return memcmp(header.id, f->header.id, sizeof header.id) == 0;
 }
@@ -444,9 +448,12 @@ state(struct filter *filter)
 	f->overwritten |= !is_intact(f);
 	if (f->overwritten)
 		return FILTER_OVERWRITTEN;
-	/* others that share the file, and a thread, write tables, too */
+	/*
+	 * Others that share the file, and a thread, write tables, too. If the
+	 * slots can't be read, the next look-up says so.
+	 */
 	if (f->shared || f->ahead != NULL ||
-	    slots_newest_serial(&f->slots, &newest, &(struct error){ 0 }) < 0 ||
+	    slots_newest_serial(&f->slots, &newest, error_ignored()) < 0 ||
 	    newest == f->slots.head.serial)
 		return FILTER_CURRENT;
 	if (!f->writable)

@@ -112,17 +112,17 @@ plain_grow_ahead(struct filter *filter)
 	struct layers *f = layers_of(filter);
 	struct layers_ahead *a;
 	struct layer_entry layer;
-	struct error ignored;
 
 	if (f->ahead != NULL) {
 		/* there may be enough room now: the caller looks again */
-		plain_take_ahead(f, 0, &ignored);
+		plain_take_ahead(f, 0, error_ignored());
 		return;
 	}
+	/* A failure is reported when the room is needed. */
 	if (!layers_in_file(f) || !f->marking || f->shared ||
 	    f->filter.growth != GROWTH_GROW ||
 	    growth_layer(filter, &f->table, 0, UINT64_MAX, &layer,
-	    &ignored) < 0)
+	    error_ignored()) < 0)
 		return;
 	a = memory_or_die(calloc(1, sizeof *a));
 	a->file = f->file;

@@ -164,7 +164,7 @@ print_all(struct printing *p, struct error *error)
 	job.output = p->output.fd;
 	if (pipeline_run(&job, &p->inputs, &done, error) < 0) {
 		/* The keys before the line that failed are printed. */
-		output_flush(&p->output, &p->buffer, &(struct error){ 0 });
+		output_flush(&p->output, &p->buffer, error_ignored());
 		return -1;
 	}
 	if (output_flush(&p->output, &p->buffer, error) < 0)

@@ -351,8 +351,8 @@ sort_lines(struct partition *p, struct error *error)
 	struct pipeline_done done;
 
 	if (pipeline_run(&job, &p->inputs, &done, error) < 0) {
-		/* Lines before the one that failed are written. */
-		flush_all(p, &(struct error){ 0 });
+		/* Lines before the one that failed are written, if they can. */
+		flush_all(p, error_ignored());
 		return -1;
 	}
 	if (flush_all(p, error) < 0)

@@ -222,7 +222,6 @@ begin_notes(struct run *run, struct output *const outputs[], unsigned count)
 {
 	const char *path = own_file(run);
 	struct notes_file files[NOTES_FILES] = { { 0 } };
-	struct error error_ignored;
 	unsigned n = 0;
 
 	if (path == NULL || !run->plan->remember)
@@ -238,7 +237,7 @@ begin_notes(struct run *run, struct output *const outputs[], unsigned count)
 	/* Without notes, what a kill tears is not cut off, but gets an end. */
 	if (n > 0)
 		notes_begin(&run->notes, path, filter_header(run->filter)->id,
-		    files, n, &error_ignored);
+		    files, n, error_ignored());
 	for (unsigned i = 0; i < n; i++)
 		free(files[i].path);
 }
