@@ -181,11 +181,11 @@ deb_in() {
 }
 
 @test "README: deb: installed, used and removed in a bare Debian 12" {
-	untraced deb_in bookworm
+	deb_in bookworm
 }
 
 @test "README: deb: the same package in a bare Debian 13" {
-	untraced deb_in trixie
+	deb_in trixie
 }
 
 @test "README: source: installed, used and uninstalled in a bare Debian 12" {
@@ -325,7 +325,7 @@ empty_root() {
 	in_root apt-get -q -y --no-install-recommends install pipx >out 2>&1 ||
 		{ cat out && false; }
 	does_as_readme_says pipx
-	untraced is_at_hand
+	is_at_hand
 	in_root pipx uninstall bloomdedup
 	[ ! -e "$root/root/.local/bin/bloomdedup" ]
 	# pip in a virtual environment
@@ -333,7 +333,7 @@ empty_root() {
 	in_root sh -c '/root/.local/bin/pip install --no-index \
 		/root/bloomdedup/build/packages/*_x86_64.whl' \
 		>out 2>&1 || { cat out && false; }
-	untraced is_at_hand
+	is_at_hand
 	in_root /root/.local/bin/pip uninstall -y bloomdedup >out 2>&1
 	[ ! -e "$root/root/.local/bin/bloomdedup" ]
 }
