@@ -7,6 +7,27 @@
  * longer, on a virtual machine 100: look this often before, for 50 to 100.
  */
 #define LOOKS 2000
+/*
+ * The stack of a thread. By default, musl gives it 128 KiB, and glibc what
+ * `ulimit -s` says. A function that needs more, such as one that reads pieces
+ * of a filter, then writes below the stack, beyond the page that guards it.
+ */
+#define STACK_BYTES (1024 * 1024)
+
+static int
+create(pthread_t *thread, void *(*run)(void *context), void *context)
+{
+	pthread_attr_t attributes;
+	int result = pthread_attr_init(&attributes);
+
+	if (result != 0)
+		return result;
+	result = pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	if (result == 0)
+		result = pthread_create(thread, &attributes, run, context);
+	pthread_attr_destroy(&attributes);
+	return result;
+}
 
 /* A new thread inherits the signal mask of its creator. */
 int
@@ -21,7 +42,7 @@ thread_start(pthread_t *thread, void *(*run)(void *context), void *context)
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		sigdelset(&blocked, own[i]);
 	pthread_sigmask(SIG_SETMASK, &blocked, &before);
-	result = pthread_create(thread, NULL, run, context);
+	result = create(thread, run, context);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (result != 0)
 		return -1;

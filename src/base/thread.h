@@ -11,7 +11,8 @@
 
 /*
  * Create a thread, like pthread_create, that receives only signals that it
- * causes itself (SIGSEGV, SIGBUS, ..., SIGPIPE). Returns 0, or -1 on failure.
+ * causes itself (SIGSEGV, SIGBUS, ..., SIGPIPE). It has a stack of 1 MiB,
+ * whatever the C library and the limits are. Returns 0, or -1 on failure.
  */
 int thread_start(pthread_t *thread, void *(*run)(void *context),
     void *context);
