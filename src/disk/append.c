@@ -687,6 +687,12 @@ append_expect(struct append *a, uint64_t inode, uint64_t offset)
 	if (offset == APPEND_UNKNOWN || fstat(a->fd, &st) < 0 ||
 	    st.st_ino != inode || (uint64_t)st.st_size < offset)
 		return;
+	append_expect_at(a, offset);
+}
+
+void
+append_expect_at(struct append *a, uint64_t offset)
+{
 	a->scanned = offset;
 	a->state = (struct csv_state){ 0 };
 }

@@ -65,6 +65,9 @@ int append_begin(struct append *append, int fd, const char *name,
  */
 void append_expect(struct append *append, uint64_t inode, uint64_t offset);
 
+/* A record begins at `offset` of the file. */
+void append_expect_at(struct append *append, uint64_t offset);
+
 /*
  * Describe the file for notes: its path, which the caller frees, is that by
  * which the system knows the descriptor. Returns -1 if there is none.

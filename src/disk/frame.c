@@ -60,3 +60,25 @@ frame_read(int fd, const char *path, uint64_t offset, uint8_t *data,
 	frame->nbytes = nbytes;
 	return 0;
 }
+
+/* What the third byte of a format says. */
+enum { LINES = 0, CSV = 1, CSV_WITH_BACKSLASHES = 2 };
+
+void
+frame_put_format(uint8_t *to, const struct record_format *format)
+{
+	to[0] = format->csv.terminator;
+	to[1] = format->csv.separator;
+	to[2] = LINES;
+	if (format->is_csv)
+		to[2] = format->csv.backslash ? CSV_WITH_BACKSLASHES : CSV;
+	to[3] = 0;
+}
+
+struct record_format
+frame_format(const uint8_t *from)
+{
+	return (struct record_format){ .is_csv = from[2] != LINES,
+		.csv = { .terminator = from[0], .separator = from[1],
+		.backslash = from[2] == CSV_WITH_BACKSLASHES } };
+}

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "key/record.h"
 
 enum {
 	FRAME_HEAD_BYTES = 16,
@@ -23,8 +24,9 @@ enum frame_kind { /* values as stored in the file */
 	/* 4 was used by versions that were never released. */
 	FRAME_TEXT = 5,
 	FRAME_OUTPUT = 6,
-	FRAME_FILE = 7,
-	FRAME_NOTE = 8 /* this kind and the one before are for notes.h */
+	FRAME_FILE = 7, /* this kind and the next one are for notes.h */
+	FRAME_NOTE = 8,
+	FRAME_DONE = 9
 };
 
 extern const uint8_t frame_magic[4];
@@ -46,5 +48,10 @@ struct frame {
  */
 int frame_read(int fd, const char *path, uint64_t offset, uint8_t *data,
     struct frame *frame, struct error *error);
+
+/* The format of an output's records, as payloads have it, in 4 bytes. */
+#define FRAME_FORMAT_BYTES 4
+void frame_put_format(uint8_t *to, const struct record_format *format);
+struct record_format frame_format(const uint8_t *from);
 
 #endif

@@ -23,10 +23,15 @@ enum {
 	BEGIN_BYTES = 4 + FILTER_ID_BYTES,
 	COMMIT_MAX = 8 + TABLE_LAYERS_MAX * SPAN_BYTES,
 	VERSION = 1,
-	VERSION_WITH_TEXT = 2,
+	VERSION_WITH_OUTPUTS = 2,
 	TEXT_HEAD_BYTES = 4,
-	OUTPUT_HEAD_BYTES = 4 + 4 + 3 * 8
+	OUTPUT_HEAD_BYTES = 4 + 4 + 4 * 8 + 4
 };
+
+/* Bits beside the number of the output, in a frame of text. */
+#define TEXT_HEADER UINT32_C(0x40000000)    /* only for an empty file */
+#define TEXT_CONTINUES UINT32_C(0x80000000) /* the next frame is of its piece */
+#define TEXT_NUMBER UINT32_C(0xffff)
 
 
 /* --- its file: opening, removing and closing it */
@@ -39,6 +44,24 @@ journal_name(const char *filter)
 
 	snprintf(name, nbytes, "%s%s", filter, JOURNAL_SUFFIX);
 	return name;
+}
+
+/* Without the right to open it: whose is it? */
+static int
+cannot_open(const struct journal *j, struct error *error)
+{
+	struct stat st;
+
+	if (lstat(j->path, &st) < 0) {
+		error_system(error, EACCES, j->path);
+		errno = EACCES;
+		return -1;
+	}
+	error_set(error, STATUS_FAILED, "%s: the journal of a run by user %lu,"
+	    " which only a run by that user or root can finish: %s", j->path,
+	    (unsigned long)st.st_uid, strerror(EACCES));
+	errno = EACCES;
+	return -1;
 }
 
 /*
@@ -60,6 +83,8 @@ open_file(struct journal *j, const char *filter, int flags,
 		j->fd = open(j->path, flags | O_CLOEXEC | O_NOFOLLOW |
 		    O_NONBLOCK | O_NOCTTY, 0600);
 	} while (j->fd < 0 && errno == EINTR);
+	if (j->fd < 0 && errno == EACCES)
+		return cannot_open(j, error);
 	if (j->fd < 0 || fstat(j->fd, &st) < 0)
 		return error_system(error, errno, j->path);
 	if (!S_ISREG(st.st_mode)) {
@@ -144,6 +169,7 @@ static int
 read_outputs(struct journal *j, struct error *error)
 {
 	const uint8_t *p = j->frame + HEAD_BYTES;
+	uint64_t end = j->offset;
 	int result;
 
 	while ((result = read_frame(j, error)) == 0 &&
@@ -152,6 +178,7 @@ read_outputs(struct journal *j, struct error *error)
 		uint32_t number = le_get32(p), kind = le_get32(p + 4);
 		struct journal_output *o;
 
+		end = j->offset;
 		if (number >= JOURNAL_OUTPUTS || kind > JOURNAL_APPENDED)
 			continue;
 		o = &j->outputs[number];
@@ -160,12 +187,44 @@ read_outputs(struct journal *j, struct error *error)
 		o->device = le_get64(p + 8);
 		o->inode = le_get64(p + 16);
 		o->length = le_get64(p + 24);
+		o->changed = le_get64(p + 32);
+		o->format = frame_format(p + 40);
 		memcpy(o->path, p + OUTPUT_HEAD_BYTES,
 		    j->payload - OUTPUT_HEAD_BYTES);
 	}
 	if (result < 0)
 		return -1;
+	j->is_done = result == 0 && j->kind == FRAME_DONE;
+	j->done_at = end;
 	return 0;
+}
+
+uint64_t
+journal_time(const struct stat *st)
+{
+	return (uint64_t)st->st_mtim.tv_sec * 1000000000 +
+	    (uint64_t)st->st_mtim.tv_nsec;
+}
+
+/*
+ * Has the run given its main output its name, as the last of those that get one
+ * after the commit? Numbers of inodes are used again at once, so the file must
+ * be as it was at the commit.
+ */
+int
+journal_is_in_place(const struct journal *j)
+{
+	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
+		const struct journal_output *o = &j->outputs[i];
+		struct stat st;
+
+		if (o->kind == JOURNAL_REPLACED)
+			return stat(o->path, &st) == 0 &&
+			    st.st_ino == o->inode &&
+			    (uint64_t)st.st_size == o->length &&
+			    journal_time(&st) == o->changed;
+	}
+	return 1;
 }
 
 /* Take the spans from a commit's payload; -1 if they don't add up. */
@@ -235,6 +294,8 @@ read_state(struct journal *j, struct error *error)
 		return JOURNAL_UNFINISHED;
 	if (read_outputs(j, error) < 0)
 		return JOURNAL_FAILED;
+	if (j->has_outputs && !j->is_done && !journal_is_in_place(j))
+		return JOURNAL_UNFINISHED;
 	return JOURNAL_COMPLETE;
 }
 
@@ -254,11 +315,12 @@ check_begin(struct journal *j, const uint8_t id[FILTER_ID_BYTES],
 		return JOURNAL_UNFINISHED;
 	if (result == 1 || j->kind != FRAME_BEGIN ||
 	    j->payload != BEGIN_BYTES || version < VERSION ||
-	    version > VERSION_WITH_TEXT) {
+	    version > VERSION_WITH_OUTPUTS) {
 		error_set(error, STATUS_FAILED, "%s: not a journal of this"
 		    " version of bloomdedup; move it away", j->path);
 		return JOURNAL_FAILED;
 	}
+	j->has_outputs = version == VERSION_WITH_OUTPUTS;
 	if (id != NULL && memcmp(j->frame + HEAD_BYTES + 4, id,
 	    FILTER_ID_BYTES) != 0) {
 		enum journal_state state = read_state(j, error);
@@ -368,27 +430,52 @@ journal_each(struct journal *j, journal_visit *visit, void *context,
 	return 0;
 }
 
+/* A piece of text that may be divided between frames. */
+struct text_piece {
+	uint8_t *data;
+	size_t nbytes, room;
+};
+
+static void
+add_to_piece(struct text_piece *piece, const uint8_t *text, size_t nbytes)
+{
+	if (nbytes > piece->room - piece->nbytes) {
+		piece->room = 2 * (piece->nbytes + nbytes);
+		piece->data = memory_or_die(realloc(piece->data, piece->room));
+	}
+	memcpy(piece->data + piece->nbytes, text, nbytes);
+	piece->nbytes += nbytes;
+}
+
 int
 journal_each_text(struct journal *j, unsigned output,
     journal_visit_text *visit, void *context, struct error *error)
 {
 	const uint8_t *p = j->frame + HEAD_BYTES;
-	int result;
+	const int is_empty = j->outputs[output].length == 0;
+	struct text_piece piece = { 0 };
+	int result = 0, answer = 0;
 
 	j->offset = HEAD_BYTES + BEGIN_BYTES;
-	while ((result = read_frame(j, error)) == 0 &&
+	while (answer == 0 && (result = read_frame(j, error)) == 0 &&
 	    (j->kind == FRAME_DIGESTS || j->kind == FRAME_TEXT)) {
+		const uint32_t number = le_get32(p);
+
 		if (j->kind != FRAME_TEXT || j->payload < TEXT_HEAD_BYTES ||
-		    le_get32(p) != output)
+		    (number & TEXT_NUMBER) != output ||
+		    (number & TEXT_HEADER && !is_empty))
 			continue;
-		result = visit(context, p + TEXT_HEAD_BYTES,
-		    j->payload - TEXT_HEAD_BYTES, error);
-		if (result != 0)
-			return result;
+		add_to_piece(&piece, p + TEXT_HEAD_BYTES,
+		    j->payload - TEXT_HEAD_BYTES);
+		if (number & TEXT_CONTINUES)
+			continue;
+		answer = visit(context, piece.data, piece.nbytes, error);
+		piece.nbytes = 0;
 	}
-	if (result < 0)
-		return -1;
-	return 0;
+	free(piece.data);
+	if (answer != 0)
+		return answer;
+	return result < 0 ? -1 : 0;
 }
 
 /* --- making it, and writing to it */
@@ -405,6 +492,37 @@ write_frame(struct journal *j, enum frame_kind kind, size_t payload,
 	return 0;
 }
 
+/* Who may read the filter may read this file, too, but not write to it. */
+static void
+give_reading(int fd, const struct stat *filter)
+{
+	mode_t mode = filter->st_mode & 0744;
+
+	if (fchown(fd, (uid_t)-1, filter->st_gid) < 0)
+		mode &= 0704;
+	if (fchmod(fd, mode | S_IRUSR | S_IWUSR) < 0)
+		return;
+}
+
+int
+journal_check_trust(const struct journal *j, struct error *error)
+{
+	struct stat st;
+
+	if (fstat(j->fd, &st) < 0)
+		return error_system(error, errno, j->path);
+	if (path_is_trusted(&st))
+		return 0;
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		return error_set(error, STATUS_FAILED, "%s: this journal"
+		    " belongs to user %lu, and names files to write to: only a"
+		    " run by that user can finish it; nothing is changed",
+		    j->path, (unsigned long)st.st_uid);
+	return error_set(error, STATUS_FAILED, "%s: this journal names files to"
+	    " write to, but others may write to it, or it has several names;"
+	    " nothing is changed", j->path);
+}
+
 /* Create the file, and write its first frame. */
 static int
 create(struct journal *j, const char *filter,
@@ -417,8 +535,16 @@ create(struct journal *j, const char *filter,
 		return -1;
 	}
 	/* Anyone who may read the filter may read its journal. */
-	if (stat(filter, &st) == 0)
+	if (stat(filter, &st) == 0 && version == VERSION)
 		temporary_take_rights(j->fd, &st);
+	else if (stat(filter, &st) == 0)
+		give_reading(j->fd, &st);
+	if (version != VERSION && journal_check_trust(j, error) < 0) {
+		journal_forget(j);
+		return error_prefix(error, "--atomic with an output that is a"
+		    " file");
+	}
+	j->has_outputs = version == VERSION_WITH_OUTPUTS;
 	le_put32(j->frame + HEAD_BYTES, version);
 	memcpy(j->frame + HEAD_BYTES + 4, id, FILTER_ID_BYTES);
 	if (write_frame(j, FRAME_BEGIN, BEGIN_BYTES, error) < 0) {
@@ -430,9 +556,9 @@ create(struct journal *j, const char *filter,
 
 int
 journal_create(struct journal *j, const char *filter,
-    const uint8_t id[FILTER_ID_BYTES], int has_text, struct error *error)
+    const uint8_t id[FILTER_ID_BYTES], int has_outputs, struct error *error)
 {
-	if (create(j, filter, id, has_text ? VERSION_WITH_TEXT : VERSION,
+	if (create(j, filter, id, has_outputs ? VERSION_WITH_OUTPUTS : VERSION,
 	    error) < 0)
 		return -1;
 	/* Not at the commit: then the output is already in place. */
@@ -458,7 +584,7 @@ journal_create_nameless(struct journal *j, const char *output,
 		error_system(error, errno, output);
 	temporary_end(&name, 1);
 	free(real);
-	le_put32(j->frame + HEAD_BYTES, VERSION_WITH_TEXT);
+	le_put32(j->frame + HEAD_BYTES, VERSION_WITH_OUTPUTS);
 	if (j->fd >= 0 && write_frame(j, FRAME_BEGIN, BEGIN_BYTES, error) == 0)
 		return 0;
 	journal_close(j);
@@ -495,8 +621,8 @@ journal_add(struct journal *j, const struct digest *digests, size_t n,
 }
 
 int
-journal_add_text(struct journal *j, unsigned output, const void *text,
-    size_t nbytes, struct error *error)
+journal_add_text(struct journal *j, unsigned output, int is_header,
+    const void *text, size_t nbytes, struct error *error)
 {
 	const size_t most = FRAME_PAYLOAD_MAX - TEXT_HEAD_BYTES;
 	const uint8_t *p = text;
@@ -507,7 +633,9 @@ journal_add_text(struct journal *j, unsigned output, const void *text,
 	while (nbytes > 0) {
 		size_t n = nbytes < most ? nbytes : most;
 
-		le_put32(j->frame + HEAD_BYTES, output);
+		le_put32(j->frame + HEAD_BYTES, output |
+		    (is_header ? TEXT_HEADER : 0) |
+		    (n < nbytes ? TEXT_CONTINUES : 0));
 		memcpy(j->frame + HEAD_BYTES + TEXT_HEAD_BYTES, p, n);
 		if (write_frame(j, FRAME_TEXT, TEXT_HEAD_BYTES + n, error) < 0)
 			return -1;
@@ -537,6 +665,8 @@ encode_outputs(const struct journal *j, size_t *nbytes)
 		le_put64(p + 8, o->device);
 		le_put64(p + 16, o->inode);
 		le_put64(p + 24, o->length);
+		le_put64(p + 32, o->changed);
+		frame_put_format(p + 40, &o->format);
 		memcpy(p + OUTPUT_HEAD_BYTES, o->path, path);
 		frame_seal(frame, FRAME_OUTPUT, OUTPUT_HEAD_BYTES + path);
 		*nbytes += HEAD_BYTES + OUTPUT_HEAD_BYTES + path;
@@ -554,7 +684,7 @@ journal_prepare(struct journal *j, struct error *error)
 	if (flush(j, error) < 0)
 		return -1;
 	free(encode_outputs(j, &nbytes));
-	nbytes += HEAD_BYTES + COMMIT_MAX;
+	nbytes += HEAD_BYTES + COMMIT_MAX + HEAD_BYTES;
 	/* Zeros are not a frame; the commit overwrites them. */
 	room = memory_or_die(calloc(1, nbytes));
 	result = io_pwrite(j->fd, room, nbytes, j->offset);
@@ -570,6 +700,7 @@ journal_commit(struct journal *j, const struct journal_span *spans,
 {
 	const size_t commit = 8 + count * SPAN_BYTES;
 	uint8_t *p = j->frame + HEAD_BYTES, *outputs;
+	uint64_t behind;
 	size_t nbytes;
 	int result;
 
@@ -579,6 +710,7 @@ journal_commit(struct journal *j, const struct journal_span *spans,
 	outputs = encode_outputs(j, &nbytes);
 	result = io_pwrite(j->fd, outputs, nbytes,
 	    j->offset + HEAD_BYTES + commit);
+	behind = j->offset + HEAD_BYTES + commit + nbytes;
 	free(outputs);
 	if (result < 0 || fdatasync(j->fd) < 0)
 		return error_system(error, errno, j->path);
@@ -591,9 +723,40 @@ journal_commit(struct journal *j, const struct journal_span *spans,
 	j->span_count = count;
 	if (write_frame(j, FRAME_COMMIT, commit, error) < 0)
 		return -1;
+	j->done_at = behind;
 	if (fsync(j->fd) < 0)
 		return error_system(error, errno, j->path);
 	return 0;
+}
+
+int
+journal_reopen(struct journal *j, struct error *error)
+{
+	struct stat ours, opened;
+	int fd = open(j->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
+	    O_NOCTTY);
+
+	if (fd < 0)
+		return error_system(error, errno, j->path);
+	if (fstat(j->fd, &ours) < 0 || fstat(fd, &opened) < 0 ||
+	    !path_same_file(&ours, &opened)) {
+		close(fd);
+		return error_set(error, STATUS_FAILED, "%s: another program"
+		    " replaced it just now", j->path);
+	}
+	close(j->fd);
+	j->fd = fd;
+	return 0;
+}
+
+int
+journal_done(struct journal *j, struct error *error)
+{
+	j->offset = j->done_at;
+	if (write_frame(j, FRAME_DONE, 0, error) < 0)
+		return -1;
+	return fdatasync(j->fd) == 0 ? 0 :
+	    error_system(error, errno, j->path);
 }
 
 /* --- a journal that is in the way */

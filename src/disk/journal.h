@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "bits/hash.h"
 #include "disk/table.h"
+#include "key/record.h"
 
 /* The next `count` digests belong to layer number `layer`. */
 struct journal_span {
@@ -28,8 +29,8 @@ struct journal_span {
 };
 
 /*
- * An output of the run, as the run left it: a later run that finishes this one
- * knows the file by its device and inode.
+ * An output of the run, as it was at the commit: a later run that finishes this
+ * one knows the file by its inode.
  */
 #define JOURNAL_OUTPUTS 2
 #define JOURNAL_PATH_MAX 4096
@@ -37,14 +38,20 @@ struct journal_output {
 	enum {
 		/* values as stored in the file */
 		JOURNAL_NO_OUTPUT = 0,
-		JOURNAL_REPLACED = 1, /* it was in place before the commit */
+		JOURNAL_REPLACED = 1, /* it gets its name after the commit */
 		JOURNAL_APPENDED = 2  /* it gets the journal's text */
 	} kind;
 	uint64_t device, inode;
-	uint64_t length; /* bytes of the file at the commit, if text is
-			  * appended */
+	uint64_t length; /* bytes of the file at the commit */
+	uint64_t changed; /* time of its last change (mtime) then, in
+			   * nanoseconds since 1970 */
+	struct record_format format; /* format of its records */
 	char path[JOURNAL_PATH_MAX]; /* path of the file, also for messages */
 };
+
+/* What a journal says of the time at which a file was changed. */
+struct stat;
+uint64_t journal_time(const struct stat *st);
 
 struct journal {
 	int fd;        /* -1 if there is none */
@@ -58,6 +65,10 @@ struct journal {
 			  * written */
 	struct journal_span spans[TABLE_LAYERS_MAX]; /* spans of the commit */
 	size_t span_count;                           /* number of spans */
+	int has_outputs; /* is it of a version that has outputs and text? */
+	int is_done;     /* are all outputs as they should be, so that only the
+			  * marks are missing? */
+	uint64_t done_at; /* offset of the frame that says so */
 	struct journal_output outputs[JOURNAL_OUTPUTS];
 };
 
@@ -80,11 +91,18 @@ char *journal_name(const char *filter);
 
 /*
  * Begin a journal for the filter file `filter` (its resolved name). Syncs its
- * name, and so the filter's, to the disk. If it `has_text`, older versions
- * refuse it, since they could not finish it.
+ * name, and so the filter's, to the disk. If it `has_outputs`, older versions
+ * refuse it, since they could not finish it; and since whoever finishes it
+ * writes to the files that it names, nobody but its owner may write to it.
  */
 int journal_create(struct journal *journal, const char *filter,
-    const uint8_t id[FILTER_ID_BYTES], int has_text, struct error *error);
+    const uint8_t id[FILTER_ID_BYTES], int has_outputs, struct error *error);
+
+/*
+ * Fail if somebody else than root or the user of this process could have
+ * written the journal, so that the files that it names must not be written to.
+ */
+int journal_check_trust(const struct journal *journal, struct error *error);
 
 /*
  * Create a journal of no filter, for text that is appended in the end: in a
@@ -99,15 +117,16 @@ int journal_add(struct journal *journal, const struct digest *digests,
     size_t n, struct error *error);
 
 /*
- * Add text that is to be appended to output number `output`, after all text
- * that was added for it before.
+ * Add text, a piece of whole records, that is to be appended to output number
+ * `output`, after all text that was added for it before. A header is only for a
+ * file that is empty.
  */
-int journal_add_text(struct journal *journal, unsigned output,
+int journal_add_text(struct journal *journal, unsigned output, int is_header,
     const void *text, size_t nbytes, struct error *error);
 
 /*
- * Sync all that was added to the disk, and reserve room for the commit frame
- * and for journal->outputs, which the caller has set.
+ * Sync all that was added to the disk, and reserve room for all that is written
+ * later: for the commit, and for journal->outputs, which the caller has set.
  */
 int journal_prepare(struct journal *journal, struct error *error);
 
@@ -119,9 +138,25 @@ int journal_prepare(struct journal *journal, struct error *error);
 int journal_commit(struct journal *journal, const struct journal_span *spans,
     size_t count, struct error *error);
 
+/* Open a journal that was opened for reading once more, to finish it. */
+int journal_reopen(struct journal *journal, struct error *error);
+
+/*
+ * Has the run given its main output its name? If so, the journal counts, though
+ * the run may have failed just then.
+ */
+int journal_is_in_place(const struct journal *journal);
+
+/*
+ * All outputs have what they should have, on the disk: from now on, nobody who
+ * finishes the run looks at them.
+ */
+int journal_done(struct journal *journal, struct error *error);
+
 enum journal_state {
 	JOURNAL_FAILED = -1,
-	JOURNAL_COMPLETE, /* it has a commit, and its spans are known */
+	JOURNAL_COMPLETE, /* it has a commit, and its spans are known; if files
+			   * get names after the commit, the main one has it */
 	JOURNAL_ABSENT,
 	JOURNAL_UNFINISHED /* it has no commit, and does not count */
 };
@@ -151,7 +186,8 @@ int journal_each(struct journal *journal, journal_visit *visit, void *context,
 
 /*
  * Call `visit` for the text of output number `output` of a complete journal, in
- * pieces, until it returns anything but 0, which is returned then. Returns -1,
+ * the pieces that were added, but not for a header if the output has a length,
+ * until it returns anything but 0, which is returned then. Returns -1,
  * with `error` filled, also if the journal cannot be read.
  */
 typedef int journal_visit_text(void *context, const uint8_t *text,

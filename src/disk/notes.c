@@ -82,7 +82,7 @@ write_files(struct notes *notes, const uint8_t id[FILTER_ID_BYTES],
 		le_put32(p, i);
 		p[4] = file->format.csv.terminator;
 		p[5] = file->format.csv.separator;
-		p[6] = (uint8_t)file->format.is_csv;
+		p[6] = frame_csv(&file->format);
 		p[7] = (uint8_t)file->format.csv.backslash;
 		le_put64(p + 8, file->device);
 		le_put64(p + 16, file->inode);

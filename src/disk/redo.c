@@ -1,24 +1,14 @@
-#define _GNU_SOURCE /* F_OFD_SETLK */
 #include "disk/redo.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/io.h"
-#include "base/signals.h"
+#include "disk/append.h"
 
-/*
- * Runs of ours that append to one file take turns: by a lock on a byte that no
- * file has, so that `flock FILE bloomdedup ...` doesn't wait for itself.
- */
-#define LOCKED_BYTE ((off_t)1 << 62)
-/* Between two tries to take that lock, in nanoseconds. */
-#define LOCK_PAUSE 10000000
 /* Of a file that is compared with the text, at a time. */
 #define PIECE_BYTES 4096
 
@@ -30,15 +20,13 @@ struct target {
 	int is_readable;
 	uint64_t length;    /* of the file at the commit */
 	uint64_t total;     /* bytes of text, if it was looked at */
-	uint8_t last;       /* the last one, which ends a record */
 	uint64_t size;      /* of the file, if it was looked at */
 	uint64_t compared;  /* bytes of text that were compared with it, */
 	uint64_t present;   /* the first of which it has already; */
 	int is_foreign;     /* others have written behind these */
-	int needs_end;      /* it ends within a record */
 	uint64_t passed;    /* bytes of text passed over so far */
-	uint64_t begin;     /* where the first byte was appended */
-	uint64_t appended;  /* how many were */
+	uint64_t appended;  /* bytes appended by this process */
+	struct append append;
 };
 
 static const char *
@@ -79,59 +67,6 @@ open_target(struct target *t, struct error *error)
 	return set_gone(t, error);
 }
 
-/* --- turns */
-
-/* The lock has been busy since `start`, and is waited for until the timeout. */
-static int
-pause_for_turn(const struct target *t, const struct lock_wait *wait,
-    uint64_t start, int *noticed, struct error *error)
-{
-	const uint64_t waited = (clock_now() - start) / CLOCK_MILLISECOND;
-
-	if (waited >= wait->milliseconds)
-		return error_set(error, STATUS_LOCKED, "%s: another run is"
-		    " appending to it; gave up after %g s (--lock-timeout)",
-		    path_of(t), (double)wait->milliseconds / 1000);
-	if (waited >= 1000 && !*noticed) {
-		error_notify(wait->notice, "%s: waiting for another run that"
-		    " appends to it", path_of(t));
-		*noticed = 1;
-	}
-	nanosleep(&(struct timespec){ .tv_nsec = LOCK_PAUSE }, NULL);
-	return 0;
-}
-
-/* Where there are no such locks, two runs may mix their lines' order. */
-static int
-begin_turn(struct target *t, const struct lock_wait *wait, struct error *error)
-{
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET,
-		.l_start = LOCKED_BYTE, .l_len = 1 };
-	const uint64_t start = clock_now();
-	int noticed = 0;
-
-	while (fcntl(t->fd, F_OFD_SETLK, &lock) < 0) {
-		if (errno == EINTR)
-			continue;
-		if (errno != EAGAIN && errno != EACCES)
-			return 0;
-		if (signals_stop)
-			return signals_stopped(path_of(t), error);
-		if (pause_for_turn(t, wait, start, &noticed, error) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static void
-end_turn(struct target *t)
-{
-	struct flock lock = { .l_type = F_UNLCK, .l_whence = SEEK_SET,
-		.l_start = LOCKED_BYTE, .l_len = 1 };
-
-	fcntl(t->fd, F_OFD_SETLK, &lock);
-}
-
 /* --- what an earlier run has appended */
 
 static int
@@ -139,10 +74,9 @@ count(void *context, const uint8_t *text, size_t nbytes, struct error *error)
 {
 	struct target *t = context;
 
+	(void)text;
 	(void)error;
 	t->total += nbytes;
-	if (nbytes > 0)
-		t->last = text[nbytes - 1];
 	return 0;
 }
 
@@ -156,6 +90,8 @@ compare(void *context, const uint8_t *text, size_t nbytes,
     struct error *error)
 {
 	struct target *t = context;
+	const struct journal_output *o = &t->journal->outputs[t->number];
+	const uint8_t end = o->format.csv.terminator;
 	uint8_t there[PIECE_BYTES];
 
 	while (nbytes > 0) {
@@ -168,7 +104,9 @@ compare(void *context, const uint8_t *text, size_t nbytes,
 		for (size_t i = 0; i < n; i++) {
 			if (i == (size_t)have)
 				return 1;
-			t->is_foreign = there[i] != text[i] && there[i] != 0;
+			/* A zero may also be the end of somebody's record. */
+			t->is_foreign = there[i] != text[i] &&
+			    (there[i] != 0 || end == 0);
 			if (t->is_foreign)
 				return 1;
 			if (t->present == t->compared && there[i] == text[i])
@@ -211,18 +149,6 @@ is_ours(const struct target *t)
 	    t->size <= t->length + t->total;
 }
 
-/* Does the file end within a record? */
-static int
-ends_within(const struct target *t)
-{
-	uint8_t last;
-
-	if (t->is_readable)
-		return io_pread(t->fd, &last, 1, t->size - 1) == 1 &&
-		    last != t->last;
-	return t->size < t->length + t->total;
-}
-
 /*
  * Go on where the earlier run stopped; but if that isn't certain, such as when
  * others have appended behind a part of the text, all of it is appended again:
@@ -232,6 +158,9 @@ static int
 find_start(struct target *t, const struct lock_wait *wait,
     struct error *error)
 {
+	const struct journal_output *o = &t->journal->outputs[t->number];
+	const char end = (char)o->format.csv.terminator;
+
 	if (look(t, error) < 0)
 		return -1;
 	if (t->present == t->total || t->size == t->length + t->present)
@@ -241,7 +170,10 @@ find_start(struct target *t, const struct lock_wait *wait,
 	    (off_t)(t->length + t->present)) == 0)
 		return 0;
 	t->present = 0;
-	t->needs_end = ends_within(t);
+	/* What can't be read may end within a line. */
+	if (!t->is_readable && t->size < t->length + t->total &&
+	    write(t->fd, &end, 1) != 1)
+		return error_system(error, errno, path_of(t));
 	error_notify(wait->notice, "%s: it is longer than when the earlier run"
 	    " added lines to it, so all of them are added again", path_of(t));
 	return 0;
@@ -249,47 +181,58 @@ find_start(struct target *t, const struct lock_wait *wait,
 
 /* --- appending */
 
+/*
+ * The rest of a piece that a kill has torn continues it, as one write. If
+ * others come in between, the whole piece is written again.
+ */
 static int
-append(struct target *t, const uint8_t *text, size_t nbytes,
+append_rest(struct target *t, const uint8_t *text, size_t nbytes, size_t there,
     struct error *error)
 {
-	while (nbytes > 0) {
-		ssize_t n = write(t->fd, text, nbytes);
+	const uint64_t end = t->length + t->passed + nbytes;
+	size_t at = there;
+
+	while (at < nbytes) {
+		ssize_t n = write(t->fd, text + at, nbytes - at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return error_system(error, errno, path_of(t));
-		if (t->appended == 0)
-			t->begin = (uint64_t)(lseek(t->fd, 0, SEEK_CUR) - n);
-		t->appended += (uint64_t)n;
-		text += n;
-		nbytes -= (size_t)n;
+		at += (size_t)n;
 	}
+	t->appended += nbytes - there;
+	if (lseek(t->fd, 0, SEEK_CUR) == (off_t)end)
+		return 1;
 	return 0;
 }
 
-/* Append what comes after `present` bytes. */
+/* Append a piece, without what the file has of it already. */
 static int
 append_text(void *context, const uint8_t *text, size_t nbytes,
     struct error *error)
 {
 	struct target *t = context;
-	uint64_t left = t->present - t->passed;
-	size_t skipped = left < nbytes ? (size_t)left : nbytes;
+	const uint64_t left = t->present - t->passed;
+	uint64_t written;
+	int result = 0;
 
-	t->passed += skipped;
-	return append(t, text + skipped, nbytes - skipped, error);
+	if (left > 0 && left < nbytes)
+		result = append_rest(t, text, nbytes, (size_t)left, error);
+	else if (left >= nbytes)
+		result = 1;
+	if (left > 0)
+		t->passed += left < nbytes ? left : nbytes;
+	if (result != 0)
+		return result < 0 ? -1 : 0;
+	result = append_records(&t->append, text, nbytes, &written, error);
+	t->appended += written;
+	return result;
 }
 
 static int
-append_missing(struct target *t, int again, const struct lock_wait *wait,
-    struct error *error)
+append_all(struct target *t, struct error *error)
 {
-	if (again && find_start(t, wait, error) < 0)
-		return -1;
-	if (t->needs_end && append(t, &t->last, 1, error) < 0)
-		return -1;
 	if (journal_each_text(t->journal, t->number, append_text, t,
 	    error) < 0)
 		return -1;
@@ -298,15 +241,17 @@ append_missing(struct target *t, int again, const struct lock_wait *wait,
 }
 
 static int
-append_in_turn(struct target *t, int again, const struct lock_wait *wait,
+append_again(struct target *t, const struct lock_wait *wait,
     struct error *error)
 {
 	int result;
 
-	if (begin_turn(t, wait, error) < 0)
+	if (append_lock(t->fd, path_of(t), wait, error) < 0)
 		return -1;
-	result = append_missing(t, again, wait, error);
-	end_turn(t);
+	result = find_start(t, wait, error);
+	if (result == 0)
+		result = append_all(t, error);
+	append_unlock(t->fd);
 	return result;
 }
 
@@ -318,7 +263,7 @@ take_back(struct target *t)
 {
 	if (t->fd < 0 || t->appended == 0)
 		return 0;
-	return io_take_back(t->fd, t->begin, t->appended, 0);
+	return io_take_back(t->fd, t->length, t->appended, 0);
 }
 
 /*
@@ -331,10 +276,10 @@ withdraw(struct target *t, const struct lock_wait *wait, struct error *error)
 	const struct error reason = *error;
 	int result;
 
-	if (begin_turn(t, wait, error) < 0)
+	if (append_lock(t->fd, path_of(t), wait, error) < 0)
 		return -1;
 	result = look(t, error);
-	end_turn(t);
+	append_unlock(t->fd);
 	if (result < 0)
 		return -1;
 	*error = reason;
@@ -373,11 +318,9 @@ discard(struct target targets[JOURNAL_OUTPUTS], unsigned gone,
 }
 
 static enum redo
-apply(struct target targets[JOURNAL_OUTPUTS], int again,
+apply_again(struct target targets[JOURNAL_OUTPUTS],
     const struct lock_wait *wait, struct error *error)
 {
-	int is_taken_back = 1;
-
 	/* Neither gets anything unless both can. */
 	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
 		struct target *t = &targets[i];
@@ -385,41 +328,72 @@ apply(struct target targets[JOURNAL_OUTPUTS], int again,
 		if (t->journal->outputs[i].kind != JOURNAL_APPENDED ||
 		    open_target(t, error) == 0)
 			continue;
-		if (!again)
-			return REDO_DISCARDED;
 		/* Only of a file that is gone the system has no error. */
 		if (error->errnum != 0)
 			return REDO_UNFINISHED;
 		return discard(targets, i, wait, error);
 	}
-	/* The duplicates first: the output is the last to change. */
 	for (unsigned i = JOURNAL_OUTPUTS; i-- > 0;) {
-		if (targets[i].fd < 0 ||
-		    append_in_turn(&targets[i], again, wait, error) == 0)
+		struct target *t = &targets[i];
+
+		if (t->fd < 0)
 			continue;
-		if (again)
+		append_begin(&t->append, t->fd, path_of(t),
+		    &t->journal->outputs[i].format, wait->notice);
+		append_expect_at(&t->append, t->length);
+		if (append_again(t, wait, error) < 0)
 			return REDO_UNFINISHED;
-		for (unsigned j = i; j < JOURNAL_OUTPUTS; j++)
-			is_taken_back &= take_back(&targets[j]) == 0;
-		return is_taken_back ? REDO_DISCARDED : REDO_UNFINISHED;
 	}
 	return REDO_DONE;
 }
 
+static struct target
+make_target(struct journal *journal, unsigned number, int fd)
+{
+	return (struct target){ .journal = journal, .number = number, .fd = fd,
+		.length = journal->outputs[number].length };
+}
+
 enum redo
-redo_apply(struct journal *journal, int again, const struct lock_wait *wait,
+redo_again(struct journal *journal, const struct lock_wait *wait,
     struct error *error)
 {
 	struct target targets[JOURNAL_OUTPUTS];
 	enum redo result;
 
 	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++)
-		targets[i] = (struct target){ .journal = journal, .number = i,
-			.fd = -1 };
-	result = apply(targets, again, wait, error);
+		targets[i] = make_target(journal, i, -1);
+	result = apply_again(targets, wait, error);
 	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
 		if (targets[i].fd >= 0)
 			close(targets[i].fd);
 	}
 	return result;
+}
+
+enum redo
+redo_first(struct journal *journal, const int fds[JOURNAL_OUTPUTS],
+    void (*notice)(const char *text), struct error *error)
+{
+	struct target targets[JOURNAL_OUTPUTS];
+	int is_taken_back = 1;
+
+	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++)
+		targets[i] = make_target(journal, i, fds[i]);
+	/* The duplicates first: the output is the last to change. */
+	for (unsigned i = JOURNAL_OUTPUTS; i-- > 0;) {
+		struct target *t = &targets[i];
+
+		if (journal->outputs[i].kind != JOURNAL_APPENDED)
+			continue;
+		append_begin(&t->append, t->fd, path_of(t),
+		    &journal->outputs[i].format, notice);
+		append_expect_at(&t->append, t->length);
+		if (append_all(t, error) == 0)
+			continue;
+		for (unsigned j = i; j < JOURNAL_OUTPUTS; j++)
+			is_taken_back &= take_back(&targets[j]) == 0;
+		return is_taken_back ? REDO_DISCARDED : REDO_UNFINISHED;
+	}
+	return REDO_DONE;
 }

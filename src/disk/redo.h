@@ -19,20 +19,28 @@ enum redo {
 };
 
 /*
- * Append what the outputs lack. With `again`, an earlier run may have appended
- * some of it, from the length on that the file had at the commit; without, a
- * failure takes back what was appended, unless somebody else has the file open.
- *
- * A file that is gone, was replaced or is shorter than at the commit gets
- * nothing, and then neither does the other one, from which text of an earlier
- * run is taken back. Files are known by their names and inodes: the number of a
- * device may change when the system starts anew.
+ * Append the text to the outputs of a run that has just been committed, which
+ * are open as `fds` and locked (append_lock): no name is looked up. A failure
+ * takes back what was appended, unless somebody else has the file open.
+ */
+enum redo redo_first(struct journal *journal, const int fds[JOURNAL_OUTPUTS],
+    void (*notice)(const char *text), struct error *error);
+
+/*
+ * Append what the outputs lack, after the run was interrupted: an earlier one
+ * may have appended some of it, from the length on that the file had at the
+ * commit. A file that is gone, was replaced or is shorter than at the commit
+ * gets nothing, and then neither does the other one, from which text of an
+ * earlier run is taken back. Files are known by their names and inodes: the
+ * number of a device may change when the system starts anew. To be called only
+ * for a journal that is not done (journal_done), since before that nothing can
+ * be remembered, and after that the outputs are none of our business.
  *
  * If another run appends to the same file, its end is waited for as `wait` says
  * (STATUS_LOCKED after the timeout), until a signal asks to stop. wait->notice
  * is also told if text may now be in a file twice.
  */
-enum redo redo_apply(struct journal *journal, int again,
-    const struct lock_wait *wait, struct error *error);
+enum redo redo_again(struct journal *journal, const struct lock_wait *wait,
+    struct error *error);
 
 #endif

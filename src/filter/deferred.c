@@ -109,7 +109,7 @@ deferred_begin(struct filter **filter, enum deferred_how how,
 	/* In either case, a file's name is synced to the disk. */
 	if (result == 0 && journaled)
 		result = journal_create(&d->journal, path,
-		    filter_header(*filter)->id, how == DEFERRED_TEXT, error);
+		    filter_header(*filter)->id, how == DEFERRED_OUTPUTS, error);
 	else if (result == 0 && path != NULL)
 		result = path_sync_directory(path, error);
 	if (result < 0) {
@@ -125,11 +125,11 @@ deferred_begin(struct filter **filter, enum deferred_how how,
 }
 
 int
-deferred_add_text(struct filter *filter, unsigned output, const void *text,
-    size_t nbytes, struct error *error)
+deferred_add_text(struct filter *filter, unsigned output, int is_header,
+    const void *text, size_t nbytes, struct error *error)
 {
-	return journal_add_text(&deferred_of(filter)->journal, output, text,
-	    nbytes, error);
+	return journal_add_text(&deferred_of(filter)->journal, output,
+	    is_header, text, nbytes, error);
 }
 
 static int
@@ -175,6 +175,35 @@ make_spans(const struct deferred *d, struct journal_span *spans)
 	return count;
 }
 
+/*
+ * The run is committed: give the outputs their names and their text. If that
+ * fails, the journal stays only if the next run can finish it.
+ */
+static int
+finish_outputs(struct deferred *d, const struct deferred_promise *promise,
+    struct error *error)
+{
+	struct error error_ignored;
+
+	if (promise->name(promise->context, error) < 0) {
+		/* It counts if the main output has its name all the same. */
+		d->journal_stays = journal_is_in_place(&d->journal);
+		return -1;
+	}
+	switch (redo_first(&d->journal, promise->fds, promise->notice, error)) {
+	case REDO_DONE:
+		return journal_done(&d->journal, error);
+	case REDO_DISCARDED:
+		if (journal_remove(&d->journal, &error_ignored) == 0)
+			d->journal_stays = 0;
+		return -1;
+	case REDO_UNFINISHED:
+		break;
+	}
+	return error_set(error, error->status, "%s; the next run of the filter"
+	    " adds what is missing there", error->text);
+}
+
 /* After the promise was kept: commit the journal, and do what it says. */
 static int
 commit_journal(struct deferred *d, const struct deferred_promise *promise,
@@ -189,18 +218,10 @@ commit_journal(struct deferred *d, const struct deferred_promise *promise,
 	    error) < 0)
 		return -1;
 	d->journal_stays = 1;
-	switch (redo_apply(&d->journal, 0, promise->wait, error)) {
-	case REDO_DONE:
-		return layers_mark_journal(d->filter.under, &d->journal,
-		    error);
-	case REDO_DISCARDED:
-		d->journal_stays = 0;
+	if (d->journal.has_outputs &&
+	    finish_outputs(d, promise, error) < 0)
 		return -1;
-	case REDO_UNFINISHED:
-		break;
-	}
-	return error_set(error, error->status, "%s; the next run of the filter"
-	    " adds what is missing there", error->text);
+	return layers_mark_journal(d->filter.under, &d->journal, error);
 }
 
 int
@@ -218,6 +239,7 @@ deferred_commit(struct filter *filter, const struct deferred_promise *promise,
 	if (filter_reserve(under, d->count, &room, error) != ROOM_ENOUGH ||
 	    filter_sync(under, error) < 0 ||
 	    (d->journaled && journal_prepare(&d->journal, error) < 0) ||
+	    (d->journaled && layers_check_link(under, error) < 0) ||
 	    promise->keep(promise->context, error) < 0)
 		return -1;
 	if (d->journaled) {
@@ -343,6 +365,27 @@ find_finished(const struct journal_output *o)
 }
 
 /*
+ * Append what the outputs lack, unless the journal says that they have it all,
+ * and let it say so.
+ */
+static enum redo
+finish_text(struct journal *journal, const struct lock_wait *wait,
+    struct error *error)
+{
+	enum redo result;
+
+	if (!journal->has_outputs || journal->is_done)
+		return REDO_DONE;
+	if (journal_check_trust(journal, error) < 0 ||
+	    journal_reopen(journal, error) < 0)
+		return REDO_UNFINISHED;
+	result = redo_again(journal, wait, error);
+	if (result == REDO_DONE && journal_done(journal, error) < 0)
+		return REDO_UNFINISHED;
+	return result;
+}
+
+/*
  * The run of this journal had succeeded: append what its outputs lack, and mark
  * what it holds.
  */
@@ -355,7 +398,7 @@ recover(struct filter *filter, struct journal *journal,
 		journal_close(journal);
 		return -1;
 	}
-	switch (redo_apply(journal, 1, wait, error)) {
+	switch (finish_text(journal, wait, error)) {
 	case REDO_DONE:
 		break;
 	case REDO_DISCARDED:

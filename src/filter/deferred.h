@@ -21,24 +21,28 @@ struct filter;
 struct journal_output;
 struct lock_wait;
 
-/* Makes the lines safe: returns 0, or -1 with `error` filled. */
+/* Functions that make lines safe return 0, or -1 with `error` filled. */
 struct deferred_promise {
+	/* Before the commit: all that can fail. */
 	int (*keep)(void *context, struct error *error);
+	/* After it: gives new files their names, the main output last. */
+	int (*name)(void *context, struct error *error);
 	void *context;
 	/*
-	 * The run's outputs, JOURNAL_OUTPUTS of them, or NULL; `keep` may still
-	 * change their lengths. Those that are appended to get the journal's
-	 * text after the commit.
+	 * The run's outputs, JOURNAL_OUTPUTS of them, or NULL; `keep` completes
+	 * them. Those that are appended to are open as `fds`, and get the
+	 * journal's text after the commit.
 	 */
 	const struct journal_output *outputs;
-	/* Patience with another run that appends to one of them, or NULL. */
-	const struct lock_wait *wait;
+	const int *fds;
+	void (*notice)(const char *text); /* messages */
 };
 
 enum deferred_how {
 	DEFERRED_LIST,    /* marks are kept in a list in memory */
 	DEFERRED_JOURNAL, /* marks are kept in the journal */
-	DEFERRED_TEXT     /* the same, beside text to append to outputs */
+	DEFERRED_OUTPUTS  /* the same, beside outputs that get text or their
+			   * names after the commit */
 };
 
 /*
@@ -53,18 +57,17 @@ enum deferred_how {
 int deferred_begin(struct filter **filter, enum deferred_how how,
     const struct deferred_promise *promise, struct error *error);
 
-/*
- * Store text that is to be appended to output number `output` (DEFERRED_TEXT).
- */
-int deferred_add_text(struct filter *filter, unsigned output,
+/* Store text for an output (DEFERRED_OUTPUTS): journal_add_text. */
+int deferred_add_text(struct filter *filter, unsigned output, int is_header,
     const void *text, size_t nbytes, struct error *error);
 
 /*
  * Mark all that is held. First the filter is extended and the journal synced,
  * so that what can fail fails here. Then `promise` is kept; then the journal
- * gets its commit, its text is appended, the bits are set and synced, and the
- * journal is removed. Returns 0, or -1 with `error` filled; after a failure,
- * filter_close decides what becomes of the journal.
+ * gets its commit, new files get their names, its text is appended, the journal
+ * says so, the bits are set and synced, and the journal is removed. Returns 0,
+ * or -1 with `error` filled; after a failure, filter_close decides what becomes
+ * of the journal.
  */
 int deferred_commit(struct filter *filter,
     const struct deferred_promise *promise, struct error *error);

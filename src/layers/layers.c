@@ -302,6 +302,12 @@ sync_layers(struct filter *filter, struct error *error)
 }
 
 int
+layers_check_link(struct filter *filter, struct error *error)
+{
+	return file_check_link(&layers_of(filter)->file, error);
+}
+
+int
 layers_check_journal(const struct filter *filter,
     const struct journal *journal, struct error *error)
 {

@@ -64,4 +64,10 @@ int layers_mark_journal(struct filter *filter, struct journal *journal,
 int layers_recover(struct filter *filter, struct journal *journal,
     struct error *error);
 
+/*
+ * Fail if the filter's file was removed or replaced: what would be marked is
+ * lost.
+ */
+int layers_check_link(struct filter *filter, struct error *error);
+
 #endif

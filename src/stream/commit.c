@@ -1,11 +1,14 @@
 #include "stream/commit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/path.h"
+#include "disk/append.h"
 #include "disk/journal.h"
 #include "disk/redo.h"
 #include "filter/deferred.h"
@@ -35,11 +38,13 @@ divert(void *context, unsigned number, const void *text, size_t nbytes,
     struct error *error)
 {
 	struct run *run = context;
+	const int is_header = number == 0 && run->output.is_header;
 
 	if (run->spool.fd >= 0)
-		return journal_add_text(&run->spool, number, text, nbytes,
-		    error);
-	return deferred_add_text(run->filter, number, text, nbytes, error);
+		return journal_add_text(&run->spool, number, is_header, text,
+		    nbytes, error);
+	return deferred_add_text(run->filter, number, is_header, text, nbytes,
+	    error);
 }
 
 /* Text for this output is kept until the end. Returns whether it is. */
@@ -73,12 +78,14 @@ defer(struct run *run, struct error *error)
 {
 	const struct deferred_promise promise = { .keep = sync_output,
 		.context = run };
-	const int files = hold_text(run, &run->output, 0) +
+	int files = hold_text(run, &run->output, 0) +
 	    hold_text(run, &run->duplicates, 1);
 	enum deferred_how how = DEFERRED_LIST;
 
+	files += run->output.target != NULL;
+	files += run->duplicates.target != NULL;
 	if (run->plan->atomic)
-		how = files > 0 ? DEFERRED_TEXT : DEFERRED_JOURNAL;
+		how = files > 0 ? DEFERRED_OUTPUTS : DEFERRED_JOURNAL;
 	return deferred_begin(&run->filter, how, &promise, error);
 }
 
@@ -92,84 +99,171 @@ commit_prepare(struct run *run, struct error *error)
 
 /* --- after the last line */
 
-/* The output comes last: a failure before it leaves the old file. */
-static int
-put_in_place(void *context, struct error *error)
-{
-	struct run *run = context;
-	struct output *outputs[] = { &run->duplicates, &run->output };
+/* A run that is to be committed, and its outputs as the journal has them. */
+struct commitment {
+	struct run *run;
+	struct output *of_run[JOURNAL_OUTPUTS];
+	struct journal_output outputs[JOURNAL_OUTPUTS];
+	int fds[JOURNAL_OUTPUTS];
+};
 
-	if (!run->plan->atomic && !run->plan->use.sync)
-		return 0;
-	for (int i = 0; i < 2; i++) {
-		if (output_secure(outputs[i], error) < 0)
-			return -1;
+static void
+begin_commitment(struct commitment *c, struct run *run)
+{
+	*c = (struct commitment){ .run = run, .of_run = { &run->output,
+		&run->duplicates } };
+	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
+		const struct output *out = c->of_run[i];
+		struct journal_output *o = &c->outputs[i];
+
+		c->fds[i] = -1;
+		if (out->target != NULL)
+			o->kind = JOURNAL_REPLACED;
+		else if (out->is_redone && out->nbytes > 0)
+			o->kind = JOURNAL_APPENDED;
+		else
+			continue;
+		o->format = out->append.format;
+		strcpy(o->path, out->path);
 	}
-	for (int i = 0; i < 2; i++) {
-		if (output_finish(outputs[i], error) < 0)
-			return -1;
-	}
-	return 0;
 }
 
-/* For the journal: what becomes of this output? */
+/* Describe the file as it is now. */
 static int
 describe_output(const struct output *out, struct journal_output *o,
     struct error *error)
 {
-	char *path = NULL;
 	struct stat st;
 
-	memset(o, 0, sizeof *o);
-	if (out->fd < 0 || fstat(out->fd, &st) < 0)
-		return 0;
-	if (out->target != NULL)
-		path = path_absolute(out->target);
-	else if (out->is_redone && out->nbytes > 0)
-		path = path_absolute(out->name);
-	if (path == NULL)
-		return 0;
-	if (strlen(path) >= sizeof o->path) {
-		free(path);
-		return error_system(error, ENAMETOOLONG, out->name);
-	}
-	o->kind = out->is_redone ? JOURNAL_APPENDED : JOURNAL_REPLACED;
+	if (fstat(out->fd, &st) < 0)
+		return error_system(error, errno, out->name);
 	o->device = st.st_dev;
 	o->inode = st.st_ino;
-	strcpy(o->path, path);
-	free(path);
+	o->length = (uint64_t)st.st_size;
+	o->changed = journal_time(&st);
 	return 0;
 }
 
-/* A run that is to be committed, and its outputs as the journal has them. */
-struct commitment {
-	struct run *run;
-	struct journal_output outputs[JOURNAL_OUTPUTS];
-};
+/* A file that is appended to, and wasn't there, is made before the commit. */
+static int
+make_missing(struct commitment *c, unsigned i, struct error *error)
+{
+	struct output *out = c->of_run[i];
 
-/* The journal's text is appended to files as they are at this moment. */
+	if (out->fd >= 0)
+		return 0;
+	out->fd = open(out->path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC |
+	    O_NOCTTY | O_NONBLOCK, 0666);
+	if (out->fd < 0)
+		return error_system(error, errno, out->name);
+	return path_sync_directory(out->path, error);
+}
+
+/* Does its name still lead to the file, so that the text will be found? */
+static int
+check_name(const struct output *out, struct error *error)
+{
+	struct stat st, named;
+
+	if (fstat(out->fd, &st) < 0 ||
+	    (stat(out->path, &named) < 0 && errno != ENOENT))
+		return error_system(error, errno, out->name);
+	if (S_ISREG(st.st_mode) && stat(out->path, &named) == 0 &&
+	    path_same_file(&st, &named))
+		return 0;
+	return error_set(error, STATUS_FAILED, "%s: it was removed, replaced or"
+	    " shortened while new lines waited to be added to it; they are"
+	    " discarded, and nothing is remembered", out->name);
+}
+
+/*
+ * From now on until it is closed, no other run of ours appends to this file,
+ * and its end is where the text goes.
+ */
+static int
+reserve_end(struct commitment *c, unsigned i, struct error *error)
+{
+	const struct run_plan *plan = c->run->plan;
+	struct output *out = c->of_run[i];
+	const struct record_format format = out->append.format;
+	int locked = append_lock(out->fd, out->name, &plan->use.wait, error);
+
+	if (locked < 0 || check_name(out, error) < 0)
+		return -1;
+	if (locked > 0)
+		error_notify(plan->notice, "%s: its file system has no locks;"
+		    " another run that adds to it is not kept away",
+		    out->name);
+	append_begin(&out->append, out->fd, out->name, &format, plan->notice);
+	if (append_end_torn(&out->append, error) < 0)
+		return -1;
+	c->fds[i] = out->fd;
+	return describe_output(out, &c->outputs[i], error);
+}
+
+/* Two runs lock their files in the same order. */
+static int
+comes_first(const struct output *a, const struct output *b)
+{
+	struct stat x, y;
+
+	if (fstat(a->fd, &x) < 0 || fstat(b->fd, &y) < 0)
+		return 1;
+	return x.st_dev != y.st_dev ? x.st_dev < y.st_dev :
+	    x.st_ino <= y.st_ino;
+}
+
+static int
+reserve_ends(struct commitment *c, struct error *error)
+{
+	unsigned first = 0;
+
+	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
+		if (c->of_run[i]->is_redone && make_missing(c, i, error) < 0)
+			return -1;
+	}
+	if (c->of_run[0]->is_redone && c->of_run[1]->is_redone &&
+	    !comes_first(c->of_run[0], c->of_run[1]))
+		first = 1;
+	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
+		const unsigned number = i ^ first;
+
+		if (c->of_run[number]->is_redone &&
+		    reserve_end(c, number, error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * All that can fail is done before the commit: what was written is on the disk,
+ * and files that are appended to have a known end.
+ */
 static int
 keep_outputs(void *context, struct error *error)
 {
 	struct commitment *c = context;
-	struct output *outputs[JOURNAL_OUTPUTS] = { &c->run->output,
-		&c->run->duplicates };
 
-	if (put_in_place(c->run, error) < 0)
-		return -1;
-	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
-		struct output *out = outputs[i];
-		struct stat st;
+	for (unsigned i = JOURNAL_OUTPUTS; i-- > 0;) {
+		struct output *out = c->of_run[i];
 
-		if (!out->is_redone)
-			continue;
-		if (append_end_torn(&out->append, error) < 0)
+		if (output_secure(out, error) < 0)
 			return -1;
-		if (fstat(out->fd, &st) < 0)
-			return error_system(error, errno, out->name);
-		c->outputs[i].length = (uint64_t)st.st_size;
-		/* It would stand in the way of taking text back. */
-		if (output_close(out, error) < 0)
+		if (out->target != NULL &&
+		    describe_output(out, &c->outputs[i], error) < 0)
+			return -1;
+	}
+	return reserve_ends(c, error);
+}
+
+/* The output comes last: a failure before it leaves the old file. */
+static int
+name_outputs(void *context, struct error *error)
+{
+	struct commitment *c = context;
+
+	for (unsigned i = JOURNAL_OUTPUTS; i-- > 0;) {
+		if (output_finish(c->of_run[i], error) < 0)
 			return -1;
 	}
 	return 0;
@@ -181,10 +275,10 @@ append_spool(struct commitment *c, struct error *error)
 {
 	struct run *run = c->run;
 
-	if (keep_outputs(c, error) < 0)
+	if (keep_outputs(c, error) < 0 || name_outputs(c, error) < 0)
 		return -1;
 	memcpy(run->spool.outputs, c->outputs, sizeof c->outputs);
-	switch (redo_apply(&run->spool, 0, &run->plan->use.wait, error)) {
+	switch (redo_first(&run->spool, c->fds, run->plan->notice, error)) {
 	case REDO_DONE:
 		return 0;
 	case REDO_DISCARDED:
@@ -199,21 +293,21 @@ append_spool(struct commitment *c, struct error *error)
 int
 commit_run(struct run *run, struct error *error)
 {
-	struct commitment c = { .run = run };
+	struct commitment c;
 	const struct deferred_promise promise = { .keep = keep_outputs,
-		.context = &c, .outputs = c.outputs,
-		.wait = &run->plan->use.wait };
+		.name = name_outputs, .context = &c, .outputs = c.outputs,
+		.fds = c.fds, .notice = run->plan->notice };
 
-	if (!is_deferred(run->plan) && run->spool.fd < 0)
-		return put_in_place(run, error);
-	/*
-	 * Each of these makes room in filter and journal first: a full disk is
-	 * an error in time.
-	 */
-	if (describe_output(&run->output, &c.outputs[0], error) < 0 ||
-	    describe_output(&run->duplicates, &c.outputs[1], error) < 0)
-		return -1;
+	begin_commitment(&c, run);
 	if (run->spool.fd >= 0)
 		return append_spool(&c, error);
-	return deferred_commit(run->filter, &promise, error);
+	/*
+	 * It makes room in filter and journal first: a full disk is an error in
+	 * time.
+	 */
+	if (is_deferred(run->plan))
+		return deferred_commit(run->filter, &promise, error);
+	if (!run->plan->atomic && !run->plan->use.sync)
+		return 0;
+	return keep_outputs(&c, error) < 0 ? -1 : name_outputs(&c, error);
 }

@@ -126,12 +126,41 @@ open_in_place(const char *path, int is_regular)
 	return fd;
 }
 
+/* Set out->path. */
+static int
+resolve(struct output *out, const char *path, struct error *error)
+{
+	out->path = path_absolute(path);
+	if (out->path == NULL)
+		return error_system(error, errno, path);
+	if (strlen(out->path) < JOURNAL_PATH_MAX)
+		return 0;
+	output_close(out, &(struct error){ 0 });
+	return error_system(error, ENAMETOOLONG, path);
+}
+
+/* Will it be possible to make the file? */
+static int
+check_directory(struct output *out, struct error *error)
+{
+	char *directory = memory_or_die(strdup(out->path));
+	int result = 0;
+
+	*strrchr(directory, '/') = '\0';
+	if (access(*directory == '\0' ? "/" : directory, W_OK | X_OK) < 0)
+		result = error_system(error, errno, out->name);
+	free(directory);
+	if (result < 0)
+		output_close(out, &(struct error){ 0 });
+	return result;
+}
+
 int
 output_open(struct output *out, const char *path, enum output_how how,
     int append, struct error *error)
 {
 	struct stat st;
-	int exists;
+	int exists, is_atomic;
 
 	*out = (struct output){ .fd = STDOUT_FILENO,
 		.name = shown_name(path), .appends = append,
@@ -144,10 +173,14 @@ output_open(struct output *out, const char *path, enum output_how how,
 	if (!exists && errno != ENOENT)
 		return error_system(error, errno, path);
 	out->replaces = exists;
-	out->is_redone = how == OUTPUT_ATOMIC && append && exists &&
-	    is_replaceable(&st);
-	if (how == OUTPUT_ATOMIC && !out->is_redone &&
-	    (!exists || is_replaceable(&st)))
+	is_atomic = how == OUTPUT_ATOMIC && (!exists || is_replaceable(&st));
+	/* At the end, the name might lead to something else. */
+	if (is_atomic && resolve(out, path, error) < 0)
+		return -1;
+	out->is_redone = is_atomic && append;
+	if (out->is_redone && !exists)
+		return check_directory(out, error);
+	if (is_atomic && !append)
 		out->fd = open_new(out, path);
 	else
 		out->fd = open_in_place(path, !exists || S_ISREG(st.st_mode));
@@ -202,6 +235,8 @@ output_sync_name(const struct output *out, struct error *error)
 	char *name;
 	int result = 0;
 
+	if (out->fd < 0 && out->path != NULL)
+		return path_sync_directory(out->path, error);
 	if (fstat(out->fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	if (out->target != NULL)
@@ -367,6 +402,7 @@ output_append(struct output *out, const struct record_format *format,
     void (*notice)(const char *text))
 {
 	/* A file without a name yet has no other writer. */
+	out->append.format = *format;
 	if (out->fd >= 0 && out->target == NULL)
 		append_begin(&out->append, out->fd, out->name, format, notice);
 }
@@ -448,7 +484,9 @@ output_close(struct output *out, struct error *error)
 	out->append.fd = -1;
 	temporary_end(&out->hidden, 1);
 	free(out->target);
+	free(out->path);
 	out->target = NULL;
+	out->path = NULL;
 	/* Standard output, too: network file systems report errors here. */
 	if (fd >= 0 && close(fd) < 0 && errno != EINTR)
 		result = error_system(error, errno, out->name);

@@ -17,6 +17,8 @@
 struct output {
 	int fd;           /* -1 if there is none */
 	const char *name; /* name for messages; not copied */
+	char *path;       /* absolute name of a regular file, links
+			   * resolved, with OUTPUT_ATOMIC; else NULL */
 	char *target;     /* name that a new file gets in output_finish, with
 			   * --atomic; else NULL */
 	char *hidden;     /* temporary name until then; NULL if it has none */
@@ -32,6 +34,7 @@ struct output {
 	int (*divert)(void *context, unsigned number, const void *text,
 	    size_t nbytes, struct error *error);
 	unsigned number;  /* number of this output, for `divert` */
+	int is_header;    /* is what is written now a header? */
 	/* A regular file that is written to at its end (disk/append.h). */
 	struct append append;
 	/* Called when a signal interrupts a wait but not the run; or NULL. */
@@ -55,9 +58,9 @@ enum output_how {
 	 * possible, under a temporary one, and nobody else may read it. `path`
 	 * does not change until output_finish; so it may also be an input.
 	 *
-	 * But a file that exists and is appended to stays, and is_redone is
-	 * set: the caller sets `divert`, and appends the text in the end
-	 * (disk/redo.h).
+	 * But a file that is appended to stays, and is_redone is set: the
+	 * caller sets `divert`, and appends the text in the end (disk/redo.h);
+	 * if there is no such file yet, the caller makes it then, and fd is -1.
 	 */
 	OUTPUT_ATOMIC
 };

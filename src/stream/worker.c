@@ -523,6 +523,18 @@ worker_prints_header(const struct run *run)
 	    !(plan->print == PRINT_SEEN && plan->remember);
 }
 
+static int
+write_header(struct output *out, const struct chunk *chunk,
+    struct error *error)
+{
+	int result;
+
+	out->is_header = 1;
+	result = output_records(out, chunk->data, chunk->header_bytes, error);
+	out->is_header = 0;
+	return result;
+}
+
 /*
  * Print the header, but not if the output continues a file. Two runs that begin
  * a file together must not both do so.
@@ -539,8 +551,7 @@ print_header(struct run *run, const struct chunk *chunk,
 		continues = append_header(&out->append, chunk->data,
 		    chunk->header_bytes, &run->plan->use.wait, error);
 	else if (!continues)
-		return output_records(out, chunk->data, chunk->header_bytes,
-		    error);
+		return write_header(out, chunk, error);
 	if (continues <= 0)
 		return continues;
 	return reading_compare_output(&run->reading, &run->recipe, format,

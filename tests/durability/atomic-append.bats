@@ -388,3 +388,209 @@ hold_turn() {
 		bloomdedup -f seen --atomic -o out --append in
 	cmp before out
 }
+
+# --- what a run keeps until its end, and what can have become of it by then
+
+@test "an output whose name cannot be found is an error, and nothing is remembered" {
+	seq 100 >in
+	echo old >out
+	mkdir place
+	(
+		cd place || exit
+		rmdir ../place
+		status=0
+		"$BLOOMDEDUP" -f "$BATS_TEST_TMPDIR/seen" --atomic -o ../out \
+			--append ../in 2>"$BATS_TEST_TMPDIR/err" || status=$?
+		[ $status -eq 3 ]
+	)
+	is_message err '../out: No such file or directory'
+	echo old | cmp - out
+	[ ! -e seen ] || run -1 bloomdedup check -q -f seen in
+	needs_strace
+	skip_if_emulated "calls of its own"
+	for call in readlink,readlinkat getcwd; do
+		status=0
+		strace -qq -o trace -e trace=$call -e inject=$call:error=EIO:when=1+ \
+			"$BLOOMDEDUP" -f seen --atomic -o out --append in 2>err ||
+			status=$?
+		grep -q INJECTED trace
+		[ $status -eq 0 ] || [ $status -eq 3 ]
+		[ $status -ne 0 ] || [ "$(wc -l <out)" -eq 101 ]
+		[ $status -ne 3 ] || echo old | cmp - out
+		echo old >out
+		rm -f seen
+	done
+}
+
+@test "a run that was killed when marks had begun is only marked, whatever became of its outputs" {
+	needs_strace
+	skip_if_emulated "calls of its own"
+	local gone
+	seq 1000 >in
+	for gone in out again both none; do
+		rm -f seen out again
+		bloomdedup create seen
+		seq 1001 1003 >out
+		seq 1004 1006 >again
+		status=0
+		strace -qq -o trace -e trace=unlink -e inject=unlink:signal=KILL:when=1 \
+			"$BLOOMDEDUP" -f seen --atomic -o out --append \
+			--duplicates=again in in 2>err || status=$?
+		[ -e seen.journal ]
+		cp out out.before
+		cp again again.before
+		case $gone in
+		both) rm out again ;;
+		none) ;;
+		*) mv $gone $gone.1 && : >$gone ;;
+		esac
+		cp out out.now 2>/dev/null || true
+		cp again again.now 2>/dev/null || true
+		bloomdedup add -f seen </dev/null 2>err
+		is_message err 'finishing an earlier run: 1,000 lines'
+		[ ! -e seen.journal ]
+		[ ! -e out ] || cmp out.now out
+		[ ! -e again ] || cmp again.now again
+		[ ! -e out.1 ] || cmp out.before out.1
+		[ ! -e again.1 ] || cmp again.before again.1
+		bloomdedup check -v -f seen in >lost || [ $? -eq 1 ]
+		[ ! -s lost ]
+		rm -f ./*.1 ./*.now
+	done
+}
+
+@test "--append with an output that is new: all outputs get their lines, or none" {
+	seq -f 'https://example.org/%.0f' 3000 >in
+	bloomdedup create fresh
+	for missing in out again; do
+		cp fresh seen
+		: >out
+		head -c 200000 /dev/zero | tr '\0' '\n' >again
+		rm $missing
+		status=0
+		(
+			ulimit -f 250
+			"$BLOOMDEDUP" -f seen --atomic --append -o out \
+				--duplicates=again in in in in in 2>err
+		) || status=$?
+		[ $status -eq 3 ]
+		[ ! -e out ] || [ ! -s out ]
+		[ ! -s again ] || [ "$(stat -c %s again)" -eq 200000 ]
+		run -1 bloomdedup check -q -f seen in
+		bloomdedup -f seen --atomic --append -o out --duplicates=again \
+			in in in in in
+		cmp in out
+		[ "$(grep -c . again)" -eq 12000 ]
+	done
+}
+
+@test "the filter is removed during a run: the output gets nothing" {
+	local options
+	for options in '-o new' '-o new --append'; do
+		rm -f new seen
+		# shellcheck disable=SC2086 # words
+		start_on_pipe -f seen --atomic $options
+		echo a >&7
+		until_idle $pid
+		rm seen
+		ends_with 3
+		is_message err 'the filter was removed'
+		[ ! -e new ]
+		rm -f seen.journal
+	done
+}
+
+@test "a run that was killed before its output had its name has done nothing" {
+	needs_strace
+	skip_if_emulated "calls of its own"
+	local old kill
+	seq 1000 >in
+	bloomdedup create seen
+	cp seen fresh
+	for old in '' old; do
+		rm -f out out-2
+		cp fresh seen
+		[ -z "$old" ] || echo old >out
+		# the directory's sync, after its name
+		kill=fsync:signal=KILL:when=5
+		status=0
+		strace -qq -o trace -e trace=fsync,linkat,rename -e inject=$kill \
+			"$BLOOMDEDUP" -f seen --atomic --overwrite -o out in \
+			2>err || status=$?
+		[ $status -eq 137 ]
+		[ -e seen.journal ]
+		cmp in out
+		bloomdedup check -f seen in | cmp - in
+		mv out out-2
+		# without it, or with another file in its place, nothing happened
+		run -1 bloomdedup check -q -f seen in
+		cp -p out-2 out
+		run -1 bloomdedup check -q -f seen in
+		rm out
+		mv out-2 out
+		bloomdedup add -f seen </dev/null 2>err
+		is_message err 'finishing an earlier run: 1,000 lines that it printed to'
+		bloomdedup check -f seen in | cmp - in
+		[ ! -e seen.journal ]
+	done
+	# when the journal has its commit, and the output no name
+	cp fresh seen
+	rm -f out
+	status=0
+	strace -qq -o trace -e trace=fsync -e inject=fsync:signal=KILL:when=4 \
+		"$BLOOMDEDUP" -f seen --atomic -o out in 2>err || status=$?
+	[ $status -eq 137 ]
+	[ -e seen.journal ]
+	[ ! -e out ]
+	run -1 bloomdedup check -q -f seen in
+	bloomdedup --atomic -f seen -o out in 2>err
+	[ ! -s err ]
+	cmp in out
+}
+
+@test "a journal that others could have written appends nothing" {
+	needs_strace
+	skip_if_emulated "calls of its own"
+	local planted
+	seq 1000 >in
+	echo old >out
+	status=0
+	strace -qq -o trace -e trace=fdatasync -e inject=fdatasync:signal=KILL:when=3 \
+		"$BLOOMDEDUP" -f seen --atomic -o out --append in 2>err || status=$?
+	[ $status -eq 137 ]
+	cp seen.journal journal
+	cp seen before
+	for planted in 'chmod g+w' 'chmod o+w' link 'chown 1'; do
+		rm -f seen.journal other
+		echo old >out
+		cp before seen
+		cp journal seen.journal
+		chmod 600 seen.journal
+		case $planted in
+		link) ln seen.journal other ;;
+		'chown 1') [ "$(id -u)" -eq 0 ] && chown 1 seen.journal ||
+			continue ;;
+		*) $planted seen.journal ;;
+		esac
+		cp -p seen.journal copy
+		case $planted in
+		'chown 1') reason='belongs to user 1' ;;
+		*) reason='others may write to it' ;;
+		esac
+		if bloomdedup check -q -f seen in; then
+			fails 3 "$reason" bloomdedup add -f seen in
+			[ -e seen.journal ]
+		fi
+		echo old | cmp - out
+	done
+}
+
+@test "a header of two runs that begin a file together is there once" {
+	printf 'id,mail\n1,a\n' >csv
+	start_on_pipe --atomic -f one --csv --header -k id -o out --append
+	printf 'id,mail\n2,b\n' >&7
+	until_idle $pid
+	bloomdedup --atomic -f two --csv --header -k id -o out --append csv
+	ends_with 0
+	printf 'id,mail\n1,a\n2,b\n' | cmp - out
+}

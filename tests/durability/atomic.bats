@@ -545,6 +545,12 @@ has_temporary() {
 			echo a >&7
 			until_idle $pid
 			echo other >file
+			if [[ $options == *--append ]]; then
+				# it is not replaced, and appended to
+				ends_with 0
+				printf 'other\na\n' | cmp - file
+				continue
+			fi
 			ends_with 3
 			is_message err 'file: another program made this file'
 			echo other | cmp - file

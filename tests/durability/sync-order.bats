@@ -47,7 +47,7 @@ trace_syncs() {
 		'fsync\([0-9]*<.*/part>' 'fdatasync\([0-9]*<.*/seen>' exit_group
 }
 
-@test "--atomic: output, name, journal, its commit, filter, no journal" {
+@test "--atomic: output, journal, its commit, name, filter, no journal" {
 	skip_if_emulated "calls of its own"
 	"$HELPER" numbered 2500 >in
 	bloomdedup create -n 3000 seen
@@ -55,17 +55,20 @@ trace_syncs() {
 	temporary='<.*/(\.bloomdedup-|#)'
 	in_order "write\\([0-9]*$temporary" \
 		'fdatasync\([0-9]*<.*/seen\.journal>' \
-		"fsync\\([0-9]*$temporary" '^(linkat|link|rename)\(.*part' \
+		"fsync\\([0-9]*$temporary" \
 		'fdatasync\([0-9]*<.*/seen\.journal>' \
 		'pwrite64\([0-9]*<.*/seen\.journal>' \
 		'fsync\([0-9]*<.*/seen\.journal>' \
+		'^(linkat|link|rename)\(.*part' "fsync\\([0-9]*<$(pwd -P)>" \
+		'pwrite64\([0-9]*<.*/seen\.journal>' \
+		'fdatasync\([0-9]*<.*/seen\.journal>' \
 		'fdatasync\([0-9]*<.*/seen>' \
 		'^unlink\(.*seen\.journal' exit_group
 	# the journal's name, before there is anything to lose
 	in_order 'pwrite64\([0-9]*<.*/seen\.journal>' \
 		"fsync\\([0-9]*<$(pwd -P)>" "write\\([0-9]*$temporary" \
-		'^(linkat|link|rename)\(.*part' "fsync\\([0-9]*<$(pwd -P)>" \
-		'fsync\([0-9]*<.*/seen\.journal>'
+		'fsync\([0-9]*<.*/seen\.journal>' \
+		'^(linkat|link|rename)\(.*part' "fsync\\([0-9]*<$(pwd -P)>"
 }
 
 @test "a journal is gone when its marks are on the disk, and not before" {

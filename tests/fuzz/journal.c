@@ -47,7 +47,7 @@ enum {
 	   name. */
 	BEGIN_BYTES = 4 + FILTER_ID_BYTES,
 	JOURNAL_BEGIN_BYTES = FRAME_HEAD_BYTES + BEGIN_BYTES,
-	OUTPUT_BYTES = 32
+	OUTPUT_BYTES = 44
 };
 
 /* What is in front of the text that a run appends. */
@@ -87,6 +87,9 @@ static struct {
 	uint8_t text[BYTES_MAX];
 	size_t nbytes;
 } appends[JOURNAL_OUTPUTS];
+static uint32_t version;    /* what the journal says of itself */
+static int is_unnamed;      /* a file has to get its name yet */
+static int is_done;         /* only the marks are missing */
 static int names_other_file; /* one that is not for this program to change */
 
 static void
@@ -236,6 +239,8 @@ add_output(struct input_bytes *in, uint8_t *payload)
 	le_put64(payload + 16, o->inode + (what == OUTPUT_REPLACED));
 	le_put64(payload + 24, what == OUTPUT_SHORTER ? UINT64_MAX / 2 :
 	    OLD_BYTES);
+	le_put64(payload + 32, 0);
+	le_put32(payload + 40, '\n' | ',' << 8);
 	memcpy(payload + OUTPUT_BYTES, o->path, path);
 	add_frame(FRAME_OUTPUT, OUTPUT_BYTES + path);
 }
@@ -251,7 +256,7 @@ add_piece(struct input_bytes *in)
 
 	switch (what) {
 	case 0:
-		le_put32(payload, 1);
+		le_put32(payload, 2);
 		memcpy(payload + 4, header.id, FILTER_ID_BYTES);
 		add_frame(FRAME_BEGIN, BEGIN_BYTES);
 		break;
@@ -300,7 +305,9 @@ add_piece(struct input_bytes *in)
 		n = (size_t)take(in, 1);
 		data = take_bytes(in, &n);
 		memcpy(payload + 4, data, n);
-		add_frame(FRAME_TEXT, 4 + n);
+		/* A run adds whole lines. */
+		payload[4 + n] = '\n';
+		add_frame(FRAME_TEXT, 5 + n);
 		break;
 	default:
 		add_output(in, payload);
@@ -366,6 +373,10 @@ model_text(const uint8_t *p, size_t payload)
 	if (payload < 4)
 		return;
 	number = le_get32(p);
+	/* What no run of this program writes is of no interest. */
+	if (number >= 256 || memchr(p + 4, '\0', payload - 4) != NULL ||
+	    payload == 4 || p[payload - 1] != '\n')
+		names_other_file = 1;
 	if (number >= JOURNAL_OUTPUTS)
 		return;
 	memcpy(appends[number].text + appends[number].nbytes, p + 4,
@@ -383,8 +394,11 @@ model_output(const uint8_t *p, size_t payload)
 	if (number >= JOURNAL_OUTPUTS || kind > JOURNAL_APPENDED)
 		return;
 	appends[number].state = NOT_APPENDED;
-	if (kind != JOURNAL_APPENDED)
+	is_unnamed |= version == 2 && kind == JOURNAL_REPLACED;
+	if (kind != JOURNAL_APPENDED || version == 1)
 		return;
+	if (le_get32(p + 40) != ('\n' | ',' << 8))
+		names_other_file = 1;
 	path = strlen(outputs[number].path);
 	if (payload - OUTPUT_BYTES != path ||
 	    memcmp(p + OUTPUT_BYTES, outputs[number].path, path) != 0)
@@ -406,6 +420,8 @@ model_outputs(size_t at)
 
 	for (;; at += length) {
 		length = right_frame(at);
+		is_done = length != 0 && le_get32(bytes + at + 4) ==
+		    FRAME_DONE;
 		if (length < FRAME_HEAD_BYTES + OUTPUT_BYTES ||
 		    length >= FRAME_HEAD_BYTES + OUTPUT_BYTES +
 		    JOURNAL_PATH_MAX || le_get32(bytes + at + 4) !=
@@ -447,6 +463,10 @@ model_frames(size_t at)
 	    length - FRAME_HEAD_BYTES))
 		return JOURNAL_UNFINISHED;
 	model_outputs(at + length);
+	for (unsigned i = 0; i < JOURNAL_OUTPUTS && is_done; i++)
+		appends[i].state = NOT_APPENDED;
+	if (is_unnamed && !is_done)
+		return JOURNAL_UNFINISHED;
 	return JOURNAL_COMPLETE;
 }
 
@@ -477,6 +497,7 @@ model(void)
 	if (le_get32(bytes + 4) != FRAME_BEGIN || at != JOURNAL_BEGIN_BYTES ||
 	    le_get32(p) < 1 || le_get32(p) > 2)
 		return JOURNAL_FAILED;
+	version = le_get32(p);
 	state = model_frames(at);
 	if (memcmp(p + 4, header.id, FILTER_ID_BYTES) == 0)
 		return state;
@@ -609,7 +630,6 @@ enum fate {
 	FATE_APPLIED,   /* to the outputs and the filter */
 	FATE_REMOVED,   /* it doesn't count */
 	FATE_DISCARDED, /* its outputs are gone: that is an error */
-	FATE_STAYS,
 	FATE_REFUSED    /* it stays, and that is an error */
 };
 
@@ -644,7 +664,7 @@ check_recovery(enum fate fate, const char *journal)
 		MUST(error.status == STATUS_FAILED);
 	if (fate == FATE_REFUSED)
 		MUST(strncmp(error.text, journal, strlen(journal)) == 0);
-	if (fate == FATE_STAYS || fate == FATE_REFUSED)
+	if (fate == FATE_REFUSED)
 		MUST(is_file(journal, bytes, nbytes));
 	else
 		MUST(access(journal, F_OK) < 0);
@@ -663,7 +683,7 @@ forget_all(void)
 	written = 0;
 	count = 0;
 	names_no_layer = 0;
-	names_other_file = 0;
+	names_other_file = is_unnamed = is_done = 0;
 	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
 		outputs[i].has = outputs[i].zeros = 0;
 		appends[i].state = NOT_APPENDED;

@@ -122,20 +122,20 @@ make_journal("sum-overflows", BEGIN + b"\1\x20\7" + value(2**63))
 make_journal("behind-commit", BEGIN + b"\1\x20" + ALL + b"\3\4abcd")
 make_journal("cut", BEGIN + b"\1\x20" + ALL + b"\5" + u16(1))
 make_journal("damaged", BEGIN + b"\1\x20" + ALL + b"\6" + u16(60) + b"\1")
-make_journal("kind-9", BEGIN + b"\4\x09\0")
+make_journal("kind-10", BEGIN + b"\4\x0a\0")
 make_journal("part-of-a-digest", BEGIN + b"\4\2\5abcde")
 make_journal("no-beginning", b"\1\x20" + ALL)
 make_journal("two-beginnings", BEGIN + BEGIN + ALL)
 make_journal("version-2", b"\4\1\x14\2\0\0\0" + b"x" * 16)
 make_journal("no-journal", b"\3\x28" + b"something else, longer than 36 bytes")
 make_journal("short", b"\3\5\x89bdj\1")
-# what a power cut leaves; notes; text, and the outputs that it is for
+# what a power cut leaves; a kind that was used once; text, and the outputs that it is for
 make_journal("zeros", b"\3\x24" + bytes(36) + b"\1\x20" + ALL)
 make_journal("zeros-but-one", b"\3\x24" + bytes(35) + b"\1")
 make_journal("notes", BEGIN + b"\4\4\x50" + bytes(80))
 make_journal("notes-later", BEGIN + b"\1\1\4\4\0" + ALL)
 make_journal("others-notes", b"\4\1\x14\1\0\0\0" + b"x" * 16 + b"\4\4\0")
-TEXT = b"\x08\0\4one\n\1\x20\x08\0\4two\n\x08\1\5\0\0again\n"
+TEXT = b"\x08\0\4one\n\1\x20\x08\0\4two\n\x08\1\6again\n"
 
 
 def output(number, what=0, has=0, zeros=0):
@@ -152,6 +152,10 @@ make_journal("output-gone", BEGIN + TEXT + ALL + output(0, 2, 5) +
              output(1, 0, 2))
 make_journal("output-shorter", BEGIN + TEXT + ALL + output(0, 0, 5) +
              output(1, 1, 2))
+DONE = b"\4\x09\0"
+make_journal("text-done", BEGIN + TEXT + ALL + output(0, has=1) + DONE)
+make_journal("gone-but-done", BEGIN + TEXT + ALL + output(0, 2, 5) + DONE)
+make_journal("version-1-with-text", b"\4\1\x14\1\0\0\0" + b"x" * 16 + TEXT)
 make_journal("output-of-no-commit", BEGIN + TEXT + output(0, 0, 5))
 make_journal("text-of-no-layer", BEGIN + TEXT + b"\2\1\2\0" + output(0, 0, 5))
 
