@@ -80,10 +80,7 @@ write_files(struct notes *notes, const uint8_t id[FILTER_ID_BYTES],
 			break;
 		}
 		le_put32(p, i);
-		p[4] = file->format.csv.terminator;
-		p[5] = file->format.csv.separator;
-		p[6] = frame_csv(&file->format);
-		p[7] = (uint8_t)file->format.csv.backslash;
+		frame_put_format(p + 4, &file->format);
 		le_put64(p + 8, file->device);
 		le_put64(p + 16, file->inode);
 		memcpy(p + FILE_HEAD_BYTES, file->path, path);
