@@ -241,7 +241,6 @@ struct reader {
 static const uint8_t *
 next_frame(struct reader *r)
 {
-
 	if (frame_read(r->fd, r->path, r->offset, r->data, &r->frame,
 	    error_ignored()) != 0)
 		return NULL;

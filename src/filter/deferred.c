@@ -16,8 +16,6 @@
 
 /* 6 MiB of digests: what the program may use besides the filter. */
 #define LIST_DIGESTS (384 * 1024)
-/* The most digests that are marked at once. */
-#define BATCH_DIGESTS 4096
 
 struct deferred {
 	struct filter filter;   /* on top of the one to be marked, or read */
@@ -324,7 +322,7 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
 	if (filter_mark(d->pending, digests, n, error) < 0)
 		return -1;
 	/* There must always be room for another batch. */
-	if (d->list != NULL && d->count > LIST_DIGESTS - BATCH_DIGESTS)
+	if (d->list != NULL && d->count > LIST_DIGESTS - LAYERS_BATCH_LINES)
 		return flush(d, error);
 	return 0;
 }

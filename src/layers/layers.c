@@ -13,12 +13,6 @@
 #include "layers/inside.h"
 #include "model/window.h"
 
-/*
- * Digests in a batch: the cache lines that they need, and the input lines, fit
- * into the L2 cache. Larger ones also make larger writes, which a file takes
- * faster: its page cache then holds larger pieces.
- */
-#define BATCH_LINES 1024
 /* Nanoseconds between two looks at whether the file is still there. */
 #define NAME_PAUSE (10 * CLOCK_MILLISECOND)
 
@@ -470,7 +464,7 @@ state(struct filter *filter)
 
 /* What doesn't depend on a window. */
 #define COMMON_OPERATIONS \
-	.batch_lines = BATCH_LINES, \
+	.batch_lines = LAYERS_BATCH_LINES, \
 	.expect = expect, \
 	.idle_after = idle_after, \
 	.write_back = write_back, \

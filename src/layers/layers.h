@@ -18,6 +18,13 @@
 struct filter;
 struct journal;
 
+/*
+ * Digests in a batch: the cache lines that they need, and the input lines, fit
+ * into the L2 cache. Larger ones also make larger writes, which a file takes
+ * faster: its page cache then holds larger pieces.
+ */
+#define LAYERS_BATCH_LINES 1024
+
 /* Carry out filter_open and filter_create (filter.h), without the journal. */
 int layers_open(struct filter **filter, const char *path,
     const struct filter_use *use, struct error *error);
