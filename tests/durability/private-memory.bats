@@ -222,7 +222,7 @@ mapped() {
 	"$HELPER" lines 1000 >in
 	for memory in 0,100000000 1000000000,0; do # private, mapped
 		for kind in '' --sync --atomic; do
-			rm -f seen
+			rm -f seen out
 			bloomdedup create -n 10000 seen
 			# shellcheck disable=SC2086
 			BLOOMDEDUP_PRIVATE=$memory "$BLOOMDEDUP" $kind \

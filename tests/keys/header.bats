@@ -189,6 +189,7 @@ load ../common
 	bloomdedup --csv --header -k name -o out bad directory good 2>err &&
 		false
 	cmp good out
+	rm out
 	cat good >fifo &
 	fails 3 "no column 'name'" bloomdedup --csv --header -k name -o out \
 		bad fifo
