@@ -175,7 +175,8 @@ try_compressed() {
 		[ "$status" -ne 0 ] || [ -s known ] || return 1
 		cd ..
 	}
-	untraced try_allocations check "$BLOOMDEDUP" --atomic -f seen -o file in
+	untraced try_allocations check "$BLOOMDEDUP" --atomic --overwrite \
+		-f seen -o file in
 }
 
 @test "a run with --to-command: all or nothing" {

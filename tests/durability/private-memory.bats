@@ -352,6 +352,7 @@ written() {
 	bloomdedup create -n 16000000 empty
 	for option in '' --sync --atomic; do
 		cp empty seen
+		rm -f out
 		BLOOMDEDUP_PRIVATE=0,4000000 bloomdedup $option \
 			--stats=json -f seen -o out in 2>stats
 		cmp in out

@@ -156,6 +156,7 @@ after() {
 @test "LOGS: a file that is renamed or truncated during a run" {
 	needs perl
 	for command in 'bloomdedup -f seen.bloom >>out' \
+		'bloomdedup -f seen.bloom >out' \
 		'bloomdedup -f seen.bloom -o out --append'; do
 		after 'mv out out.1' "$command"
 		printf 'a\nb\n' | cmp - out.1
@@ -163,8 +164,6 @@ after() {
 		after 'cp out out.1; : >out' "$command"
 		printf 'b\n' | cmp - out
 	done
-	after 'cp out out.1; : >out' 'bloomdedup -f seen.bloom >out'
-	printf '\0\0b\n' | cmp - out
 	# stopped and started again, in the place of systemctl restart
 	seq 3000000 >numbers
 	rm -f seen.bloom out

@@ -176,6 +176,15 @@ is_known(const char *name, enum command_id id)
 	return 0;
 }
 
+/* What a command says to an option of others, in place of naming them. */
+static const char *
+caution_of(enum command_id id)
+{
+	const char *caution = command_table[id]->caution;
+
+	return caution == NULL ? "is not an option" : caution;
+}
+
 /* The commands that take it know it, and no others do. */
 static void
 test_parsed(const struct option_row *row)
@@ -193,7 +202,8 @@ test_parsed(const struct option_row *row)
 		command_line_parse(&options, id == COMMAND_FILTER ? 2 : 3,
 		    id == COMMAND_FILTER ? argv + 1 : argv, &error);
 		tap_ok((strstr(error.text, "is not an option") == NULL &&
-		    strstr(error.text, "unknown") == NULL) ==
+		    strstr(error.text, caution_of((enum command_id)id)) ==
+		    NULL && strstr(error.text, "unknown") == NULL) ==
 		    is_known(row->name, (enum command_id)id),
 		    "%s: --%s (%s)", name, row->name, error.text);
 		command_line_free(&options);
