@@ -218,6 +218,23 @@ say_wanted(const struct key_recipe *r, char text[KEY_TEXT])
 	say_list(r, "", "any of the ", text);
 }
 
+/* "/a or /b", as much of it as fits */
+static void
+say_pointers(const struct key_recipe *r, char text[KEY_TEXT])
+{
+	size_t used = 0;
+
+	for (unsigned i = 0; i < r->json_count && used < KEY_TEXT; i++) {
+		const char *pointer = r->json + r->json_at[i];
+
+		/* "" is the whole document */
+		if (*pointer == '\0')
+			pointer = "''";
+		used += (size_t)snprintf(text + used, KEY_TEXT - used, "%s%s",
+		    i > 0 ? " or " : "", pointer);
+	}
+}
+
 /* What the first stray text is, and what may help. */
 static void
 say_stray(const struct key_figures *figures, const struct key_recipe *r,
@@ -333,12 +350,14 @@ key_refuse(const struct key_recipe *recipe, uint8_t troubles,
 
 int
 key_all_lack_fields(const struct key_recipe *recipe, const uint8_t *troubles,
-    size_t n)
+    uint32_t found, size_t n)
 {
 	size_t i = 0;
 
 	if (n == 0 || recipe->keep_empty)
 		return 0;
+	if (recipe->json_count > 0)
+		return found == 0;
 	while (i < n && (troubles[i] >> KEY_NO_FIELD & 1))
 		i++;
 	return i == n;
@@ -389,9 +408,11 @@ key_refuse_all(const struct key_recipe *r, const char *file, size_t n,
 	else
 		snprintf(which, sizeof which, "none of the first %zu %ss has ",
 		    n, unit(r));
-	if (r->json_count > 0)
-		return error_set(error, STATUS_FAILED, "%s%s%sa value that"
-		    " --json names", name, colon, which);
+	if (r->json_count > 0) {
+		say_pointers(r, fields);
+		return error_set(error, STATUS_FAILED, "%s%s%sa value at %s"
+		    " (--json)", name, colon, which, fields);
+	}
 	say_wanted(r, fields);
 	return error_set(error, STATUS_FAILED, "%s%s%s%s%s", name, colon,
 	    which, fields, say_separator(r, separator));

@@ -106,11 +106,12 @@ void key_figures_notice(struct key_figures *figures,
     void (*notice)(const char *text));
 
 /*
- * Do all of these n lines, at least one, lack all fields of the key? Where an
- * empty key is wanted (--keep-empty), the answer is no.
+ * Do all of these n lines, at least one, lack all fields of the key, or all
+ * values of --json? Bit i of `found` is set if one of them has a value at
+ * pointer i. Where an empty key is wanted (--keep-empty), the answer is no.
  */
 int key_all_lack_fields(const struct key_recipe *recipe,
-    const uint8_t *troubles, size_t n);
+    const uint8_t *troubles, uint32_t found, size_t n);
 
 /*
  * Did none of the `lines` lines that a run has read have any field of the key,

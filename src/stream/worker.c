@@ -607,7 +607,8 @@ first_pause(const struct run *run)
 {
 	const struct key_recipe *recipe = &run->recipe;
 
-	if (recipe->range_count == 0 && recipe->column_count == 0)
+	if (recipe->range_count == 0 && recipe->column_count == 0 &&
+	    recipe->json_count == 0)
 		return 0;
 	if (recipe->keep_empty || run->plan->strict_keys)
 		return 0;
@@ -616,10 +617,10 @@ first_pause(const struct run *run)
 
 /*
  * Before anything is printed: if the first lines all lack the fields of the
- * key, the separator or the fields are most likely a mistake, and all but one
- * of the lines would be dropped. As many lines are looked at as a batch has,
- * with any number of threads; not if the input pauses after fewer, since a
- * stream may begin with such lines.
+ * key, or the values of --json, the separator, the fields or the pointers are
+ * most likely a mistake. As many lines are looked at as a batch has, with any
+ * number of threads; not if the input pauses after fewer, since a stream may
+ * begin with such lines.
  */
 static int
 check_first_lines(const struct worker *w, struct error *error)
@@ -633,7 +634,8 @@ check_first_lines(const struct worker *w, struct error *error)
 		return 0;
 	if (n > w->batch->capacity)
 		n = w->batch->capacity;
-	if (!key_all_lack_fields(&run->recipe, w->lines.troubles, n))
+	if (!key_all_lack_fields(&run->recipe, w->lines.troubles,
+	    w->lines.scratch.found, n))
 		return 0;
 	return key_refuse_all(&run->recipe, chunk->file, n, error);
 }

@@ -96,7 +96,7 @@ load ../common
 	run -3 --separate-stderr bloomdedup key --json=/a <<<'{"b":1}'
 	[ "$output" = $'\xff{"b":1}' ]
 	echo "$stderr" >err
-	grep -qF 'no line has a value that --json names' err
+	grep -qF 'no line has a value at /a (--json)' err
 	fails 2 '--strict-keys is for' bloomdedup key --strict-keys in
 }
 

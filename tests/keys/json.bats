@@ -216,10 +216,30 @@ setup() {
 		grep -q '"not_json": 0, "missing": 2,'
 	# if no line has any of the values, the pointers are wrong
 	printf '{"b":1}\n{"b":2}\nx\n' >other
-	run -3 --separate-stderr bloomdedup --json=/a --json=/c other
-	[ "$output" = "$(cat other)" ]
-	[ "${stderr_lines[1]}" = 'bloomdedup: no line has a value that --json names' ]
-	[ "${#stderr_lines[@]}" -eq 2 ]
+	for how in '' '-f seen' '-q -f seen' '-j 3'; do
+		# shellcheck disable=SC2086
+		fails 3 'other: none of the first 3 lines has a value at /a or /c (--json)' \
+			bloomdedup --json=/a --json=/c $how other
+	done
+	[ ! -e seen ]
+	fails 3 'other: none of the first 3 lines has a value at /user/~1 (--json)' \
+		bloomdedup --json=/user/~1 other
+	# a stream that pauses is not held back
+	mkfifo in.pipe
+	bloomdedup --json=/a <in.pipe >out 2>err 3>&- &
+	exec 7>in.pipe
+	cat other >&7
+	until_true cmp -s other out
+	exec 7>&-
+	wait $! && false || [ $? -eq 3 ]
+	grep -qx 'bloomdedup: no line has a value at /a (--json)' err
+	# a later line may have one
+	{ seq 1100 | sed 's/.*/{"b":&}/' && echo '{"a":1}'; } >late
+	fails 3 'late: none of the first 1024 lines has a value at /a (--json)' \
+		bloomdedup --json=/a late
+	head -n 900 late >early
+	echo '{"a":1}' >>early
+	bloomdedup --json=/a early 2>err | cmp early -
 	# nothing was read
 	bloomdedup --json=/a /dev/null 2>err
 	[ ! -s err ]
@@ -251,8 +271,8 @@ setup() {
 	grep -qF '3 lines have null' err
 	printf '%s\n' '[1,null]' '[2,null]' >in
 	run -3 --separate-stderr bloomdedup --json=/1 in
-	[ "$output" = "$(cat in)" ]
-	[ "$stderr" = 'bloomdedup: no line has a value that --json names' ]
+	[ -z "$output" ]
+	[ "$stderr" = 'bloomdedup: in: none of the first 2 lines has a value at /1 (--json)' ]
 	run -3 --separate-stderr bloomdedup --json=/0 --json=/1 --strict-keys in
 	[ -z "$output" ]
 	[ "$stderr" = 'bloomdedup: in: line 1 has null where --json names a value, which --strict-keys does not allow' ]
@@ -296,10 +316,10 @@ setup() {
 		[ $? -eq 3 ]
 	grep -qF '"read": 1,' err
 	grep -qF '"not_json": 0, "missing": 0,' err
-	printf 'b1\nb2\nb3\nb4\n' >in
-	bloomdedup --json=/a --on-full=fail -n 2 --stats=json in 2>err >out ||
+	printf '{"a":1}\nb2\nb3\nb4\n' >in
+	bloomdedup --json=/a --on-full=fail -n 3 --stats=json in 2>err >out ||
 		[ $? -eq 4 ]
-	grep -qF '"read": 2,' err
+	grep -qF '"read": 3,' err
 	grep -qF '"not_json": 2,' err
 	grep -qF '2 lines are not JSON' err
 }

@@ -185,7 +185,7 @@ ends_with() {
 	[ ! -e json ]
 	bloomdedup create --json=/b json
 	run -3 bloomdedup -f json in
-	[ "$(figure lines json)" -eq 1 ]
+	[ "$(figure lines json)" -eq 0 ]
 	# all was read, and it is empty
 	bloomdedup -f empty -k 2 /dev/null
 	[ "$(figure lines empty)" -eq 0 ]
