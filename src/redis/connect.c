@@ -34,10 +34,29 @@ connect_lost(const struct address *location, const redisContext *context,
 	return error_set(error, STATUS_FAILED, "%s: %s", location->shown, why);
 }
 
+int
+connect_too_long(const struct address *location, struct error *error)
+{
+	return error_set(error, STATUS_USAGE, "%s: the server's answer is"
+	    " longer than any that was asked for", location->shown);
+}
+
+int
+connect_read(redisContext *context, size_t *received)
+{
+	size_t before = context->reader->len;
+	int result = redisBufferRead(context);
+
+	*received += context->reader->len - before;
+	return result;
+}
+
 redisReply *
 connect_ask(const struct address *location, redisContext *context,
     const char **words, int n, uint64_t patience, struct error *error)
 {
+	uint64_t since = clock_now();
+	size_t received = 0;
 	void *reply = NULL;
 	int done = 0, result;
 
@@ -48,15 +67,19 @@ connect_ask(const struct address *location, redisContext *context,
 		if (!done)
 			result = redisBufferWrite(context, &done);
 		else
-			result = redisBufferRead(context);
+			result = connect_read(context, &received);
 		signals_in_socket = 0;
 		if (result != REDIS_OK || redisGetReplyFromReader(context,
 		    &reply) != REDIS_OK) {
 			connect_lost(location, context, error);
 			return NULL;
 		}
+		if (reply == NULL && received > CONNECT_ANSWER_MAX) {
+			connect_too_long(location, error);
+			return NULL;
+		}
 		if (reply == NULL && patience_wait(location, context,
-		    done ? POLLIN : POLLOUT, patience, error) < 0)
+		    done ? POLLIN : POLLOUT, since, patience, error) < 0)
 			return NULL;
 	}
 	return reply;
@@ -94,8 +117,8 @@ complete(const struct address *location, redisContext *context,
 	else if (context->err != 0)
 		result = connect_lost(location, context, error);
 	else
-		result = patience_wait(location, context, POLLOUT, patience,
-		    error);
+		result = patience_wait(location, context, POLLOUT, clock_now(),
+		    patience, error);
 	if (result == 0 && getsockopt(context->fd, SOL_SOCKET, SO_ERROR,
 	    &failed, &nbytes) == 0 && failed != 0)
 		result = error_set(error, STATUS_FAILED, "%s: %s",

@@ -39,4 +39,19 @@ redisReply *connect_ask(const struct address *location, redisContext *context,
 int connect_lost(const struct address *location, const redisContext *context,
     struct error *error);
 
+/*
+ * No answer is longer: a batch of questions has 4 MB, and its answers are
+ * shorter.
+ */
+#define CONNECT_ANSWER_MAX ((size_t)8 << 20)
+
+/* Fill `error` for an answer that is longer; asking again is useless. */
+int connect_too_long(const struct address *location, struct error *error);
+
+/*
+ * Read what has arrived, as redisBufferRead, and add its number of bytes to
+ * *received.
+ */
+int connect_read(redisContext *context, size_t *received);
+
 #endif

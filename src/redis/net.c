@@ -27,6 +27,8 @@
  */
 #define PATIENCE (15 * CLOCK_SECOND)
 #define LEAST_PATIENCE (2 * CLOCK_SECOND)
+/* So many nodes in turn may say that another one is to be asked. */
+#define REDIRECTIONS_MAX 5
 /* Between tries. */
 #define SHORTEST_PAUSE (10 * CLOCK_MILLISECOND)
 #define LONGEST_PAUSE CLOCK_SECOND
@@ -41,6 +43,8 @@ struct net {
 	int noticed;
 	uint64_t failing_since, pause;
 	uint64_t next_try;                   /* when it is due (clock_now) */
+	uint64_t listened;                   /* clock_now when replies were
+					        waited for last */
 	struct error reason;                 /* why a try failed */
 	size_t in_flight;                    /* bytes that aren't answered */
 	size_t unsent;                       /* bytes that may wait a bit */
@@ -167,7 +171,9 @@ take_reply(struct net *x, struct node *node, redisReply *reply,
 		return answer(x, request, reply, request->lost ?
 		    OUTCOME_REPEATED : OUTCOME_ANSWERED, error);
 	}
-	if (advice == CLUSTER_ASK) {
+	request->redirections += advice != CLUSTER_WAIT;
+	if (advice == CLUSTER_ASK &&
+	    request->redirections % (REDIRECTIONS_MAX + 1) != 0) {
 		queue_again(x, request, cluster_node(&x->cluster,
 		    host[0] != '\0' ? host : node->host, port));
 		return 0;
@@ -293,6 +299,32 @@ send_all(struct net *x, struct error *error)
 	return 0;
 }
 
+/*
+ * The answer that a node owes has taken too long, over all nodes that were asked
+ * and however often it was begun: then the run ends.
+ */
+static int
+is_overdue(const struct net *x, struct node *node, struct error *error)
+{
+	struct request *request = node->queue.first;
+	uint64_t limit = x->limit_ms * CLOCK_MILLISECOND;
+
+	if (limit < x->patience)
+		limit = x->patience;
+	if (!node_is_waiting(node))
+		return 0;
+	/* what came while nobody listened has yet to be read */
+	if (request->since == 0 ||
+	    clock_now() - x->listened > CLOCK_SECOND)
+		request->since = clock_now();
+	if (patience_left(request->since, limit) > 0)
+		return 0;
+	error_set(error, STATUS_FAILED, "%s: the server did not answer a"
+	    " request wholly in %g s (--lock-timeout)",
+	    x->cluster.location->shown, (double)limit / CLOCK_SECOND);
+	return 1;
+}
+
 /* Deal with a node that was waited for, and has said something or nothing. */
 static int
 hear(struct net *x, struct node *node, short revents, struct error *error)
@@ -341,9 +373,11 @@ wait_for_replies(struct net *x, struct error *error)
 	if (poll(polls, (nfds_t)n, timeout_of(x)) < 0 && errno != EINTR)
 		return error_system(error, errno, "poll");
 	for (size_t i = 0; i < n; i++) {
-		if (hear(x, at[i], polls[i].revents, error) < 0)
+		if (hear(x, at[i], polls[i].revents, error) < 0 ||
+		    is_overdue(x, at[i], error))
 			return -1;
 	}
+	x->listened = clock_now();
 	if (signals_stop && x->again.first != NULL)
 		return fail_or_pause(x, error);
 	return 0;

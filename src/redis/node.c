@@ -70,6 +70,7 @@ node_disconnect(struct node *node)
 	if (node->context != NULL)
 		redisFree(node->context);
 	node->context = NULL;
+	node->received = 0;
 	node->state = NODE_CLOSED;
 	node->queued = node->kept = node->queue.first;
 }
@@ -233,7 +234,7 @@ node_receive(struct node *node, struct error *error)
 
 	signals_in_socket = 1;
 	/* It has room for a whole record of TLS: OpenSSL keeps no rest. */
-	result = redisBufferRead(context);
+	result = connect_read(context, &node->received);
 	signals_in_socket = 0;
 	node->heard = clock_now();
 	if (result != REDIS_OK)
@@ -248,6 +249,10 @@ node_reply(struct node *node, redisReply **reply, struct error *error)
 
 	if (redisGetReplyFromReader(node->context, &got) != REDIS_OK)
 		return connect_lost(node->location, node->context, error);
+	if (got != NULL)
+		node->received = 0;
+	else if (node->received > CONNECT_ANSWER_MAX)
+		return connect_too_long(node->location, error);
 	/* To PING, any reply will do, even that it isn't allowed. */
 	if (got != NULL && node->state == NODE_CHECKING) {
 		freeReplyObject(got);

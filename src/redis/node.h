@@ -73,6 +73,9 @@ struct request {
 	unsigned slot;
 	enum care care;
 	int lost;           /* an earlier reply to it may have been lost */
+	unsigned redirections; /* number of answers that named another node */
+	uint64_t since;     /* clock_now when its answer became the next one of
+			     * a node for the first time, or 0 */
 	struct node *node;  /* the node that takes it before it has the slot,
 	                       after ASKING; or NULL */
 	sds bytes;          /* the bytes that are sent */
@@ -116,6 +119,7 @@ struct node {
 	struct request *kept;   /* the first that is not yet handed over to
 	                           hiredis, or NULL */
 	uint64_t handed_over;   /* bytes that hiredis got for this connection */
+	size_t received;        /* bytes that came since the last whole reply */
 	uint64_t heard;         /* clock_now when it last sent something, or
 				 * when waiting for it began */
 };

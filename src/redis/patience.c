@@ -24,10 +24,9 @@ patience_left(uint64_t since, uint64_t patience)
 
 int
 patience_wait(const struct address *location, const redisContext *context,
-    short events, uint64_t patience, struct error *error)
+    short events, uint64_t since, uint64_t patience, struct error *error)
 {
 	struct pollfd ready = { context->fd, events, 0 };
-	uint64_t since = clock_now();
 	int n;
 
 	do {

@@ -26,9 +26,13 @@
  */
 uint64_t patience_left(uint64_t since, uint64_t patience);
 
-/* Wait until the connection's socket is ready for `events` (poll(2)). */
+/*
+ * Wait until the connection's socket is ready for `events` (poll(2)); the
+ * patience began at `since`, so that a server which sends byte by byte does not
+ * get it anew for each.
+ */
 int patience_wait(const struct address *location, const redisContext *context,
-    short events, uint64_t patience, struct error *error);
+    short events, uint64_t since, uint64_t patience, struct error *error);
 
 /* Fill `error`: the server did not answer in time. Returns -1. */
 int patience_end(const struct address *location, struct error *error);

@@ -76,6 +76,7 @@ static int
 shake_hands(SSL *ssl, const redisContext *context,
     const struct address *location, uint64_t patience, struct error *error)
 {
+	uint64_t since = clock_now();
 	short events;
 	int result;
 
@@ -91,8 +92,8 @@ shake_hands(SSL *ssl, const redisContext *context,
 		    result != SSL_ERROR_WANT_WRITE)
 			return explain(ssl, location, error);
 		events = result == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT;
-		if (patience_wait(location, context, events, patience, error) <
-		    0)
+		if (patience_wait(location, context, events, since, patience,
+		    error) < 0)
 			return -1;
 	}
 }

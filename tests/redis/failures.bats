@@ -55,6 +55,78 @@ all_are_out() {
 	stop_proxy
 }
 
+# A server that never comes to an end with an answer, in the way of its argument:
+# it prints its port.
+never_ends() {
+	cat >never.py <<-'END'
+		import socket, sys, threading, time
+		how = sys.argv[1]
+		listener = socket.create_server(("127.0.0.1", 0))
+		port = listener.getsockname()[1]
+		print(port, flush=True)
+		def serve(s):
+		    try:
+		        while True:
+		            request = s.recv(65536)
+		            if not request:
+		                return
+		            if b"SLOTS" in request and how != "slots":
+		                s.sendall(b"-ERR no cluster\r\n")
+		            elif how == "ask":
+		                asked = request.count(b"ASKING")
+		                print(request.count(b"GET"), file=sys.stderr, flush=True)
+		                s.sendall(b"+OK\r\n" * asked +
+		                          b"-ASK 1 127.0.0.1:%d\r\n" % port)
+		            elif how in ("drip", "slots"):
+		                s.sendall(b"$1000000\r\n" if how == "drip" else b"*1000\r\n")
+		                while True:
+		                    time.sleep(0.2)
+		                    s.sendall(b"x" if how == "drip" else b":1\r\n")
+		            else:
+		                s.sendall(b"-ERR " if how == "line" else b"$200000000\r\n")
+		                while True:
+		                    s.sendall(b"x" * 65536)
+		    except OSError:
+		        pass
+		while True:
+		    s = listener.accept()[0]
+		    threading.Thread(target=serve, args=(s,), daemon=True).start()
+	END
+	exec 8< <(exec python3 -IS never.py "$1" 2>asked 3>&-)
+	NEVER=$!
+	read -r PORT <&8
+	exec 8<&-
+}
+
+@test "a server whose answer never ends: the run does, in its time and memory" {
+	for how in line header ask drip slots; do
+		never_ends $how
+		: >asked
+		for command in '' check info; do
+			set -- --lock-timeout=1
+			[ "$command" != info ] || set --
+			[ "$command" != info ] || [[ $how == [lh]* ]] || continue
+			status=0
+			(
+				ulimit -v 400000
+				# shellcheck disable=SC2086
+				exec timeout 50 "$BLOOMDEDUP" $command "$@" \
+					-f "redis://127.0.0.1:$PORT/x" <<<1
+			) >out 2>err || status=$?
+			[ "$status" -eq 3 ] || { cat err; return 1; }
+			case $how in
+			drip) grep -q 'did not answer a request wholly in 2 s' err ;;
+			slots) grep -q 'does not answer' err ;;
+			ask) grep -q 'ASK 1' err ;;
+			*) grep -q 'longer than any that was asked for\|did not answer a request wholly in' err ;;
+			esac
+		done
+		kill "$NEVER"
+		# with pauses: it isn't asked as often as it answers
+		[ "$how" != ask ] || [ "$(wc -l <asked)" -lt 400 ]
+	done
+}
+
 @test "a connection that is cut at any point loses no line" {
 	seq 1 3000 >in
 	places=$(printf '%s\n' 1 20 38 300 900 4100 8192 9000 12000 20000 \
