@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -140,4 +141,19 @@ memory_or_die(void *pointer)
 		_exit(STATUS_FAILED);
 	}
 	return pointer;
+}
+
+void *
+memory_grow(void *items, size_t *room, size_t wanted, size_t item_bytes)
+{
+	const size_t least = 16;
+
+	if (wanted <= *room)
+		return items;
+	*room *= 2;
+	if (*room < least)
+		*room = least;
+	if (*room < wanted)
+		*room = wanted;
+	return memory_or_die(realloc(items, *room * item_bytes));
 }

@@ -89,4 +89,12 @@ struct error *error_ignored(void);
 /* Return `pointer`; if it is NULL, print a message and exit (STATUS_FAILED). */
 void *memory_or_die(void *pointer);
 
+/*
+ * Returns `items`, an array with room for *room items of `item_bytes` each,
+ * with room for at least `wanted`; it may have moved. The room at least doubles
+ * when it grows, so that adding items one by one costs little. An array with no
+ * room is NULL.
+ */
+void *memory_grow(void *items, size_t *room, size_t wanted, size_t item_bytes);
+
 #endif

@@ -439,10 +439,8 @@ struct text_piece {
 static void
 add_to_piece(struct text_piece *piece, const uint8_t *text, size_t nbytes)
 {
-	if (nbytes > piece->room - piece->nbytes) {
-		piece->room = 2 * (piece->nbytes + nbytes);
-		piece->data = memory_or_die(realloc(piece->data, piece->room));
-	}
+	piece->data = memory_grow(piece->data, &piece->room,
+	    piece->nbytes + nbytes, 1);
 	memcpy(piece->data + piece->nbytes, text, nbytes);
 	piece->nbytes += nbytes;
 }

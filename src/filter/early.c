@@ -98,11 +98,8 @@ early_mark(struct filter *filter, const struct digest *digests, size_t n,
 {
 	struct early *e = early_of(filter);
 
-	if (n > e->room - e->count) {
-		e->room = 2 * e->room + n;
-		e->digests = memory_or_die(realloc(e->digests,
-		    e->room * sizeof *e->digests));
-	}
+	e->digests = memory_grow(e->digests, &e->room, e->count + n,
+	    sizeof *e->digests);
 	memcpy(e->digests + e->count, digests, n * sizeof *digests);
 	e->count += n;
 	return filter_mark(filter->under, digests, n, error);

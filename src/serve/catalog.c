@@ -81,11 +81,8 @@ insert(struct catalog *catalog, struct bytes name)
 {
 	size_t i = find_place(catalog, name);
 
-	if (catalog->count == catalog->capacity) {
-		catalog->capacity = 2 * catalog->capacity + 16;
-		catalog->items = memory_or_die(realloc(catalog->items,
-		    catalog->capacity * sizeof *catalog->items));
-	}
+	catalog->items = memory_grow(catalog->items, &catalog->capacity,
+	    catalog->count + 1, sizeof *catalog->items);
 	memmove(catalog->items + i + 1, catalog->items + i,
 	    (catalog->count - i) * sizeof *catalog->items);
 	catalog->items[i] = served_new(&catalog->pool, name);
