@@ -252,6 +252,55 @@ columns_find(const struct key_recipe *r, const uint8_t *header,
 	return 0;
 }
 
+/* Are the next fields of two walks the same text? */
+static int
+same_next(struct csv_fields *first, struct csv_fields *second)
+{
+	struct key a = csv_fields_next(first), b = csv_fields_next(second);
+	uint8_t *room;
+	int same;
+
+	if (!first->quoted && !second->quoted)
+		return same_names(a, b);
+	room = memory_or_die(malloc(a.nbytes + b.nbytes + 1));
+	if (first->quoted)
+		a = (struct key){ room, csv_contents(first, a, room) };
+	if (second->quoted)
+		b = (struct key){ room + a.nbytes,
+			csv_contents(second, b, room + a.nbytes) };
+	same = same_names(a, b);
+	free(room);
+	return same;
+}
+
+static int
+same_lists(struct csv_fields first, struct csv_fields second)
+{
+	int same = 1;
+
+	while (same && first.next != NULL && second.next != NULL)
+		same = same_next(&first, &second);
+	return same && first.next == NULL && second.next == NULL;
+}
+
+int
+columns_are_again(const struct key_recipe *r, struct key record,
+    struct key header)
+{
+	struct csv_fields first = names_of(r, record);
+	struct csv_fields second = names_of(r, header), more = second;
+	const uint8_t *a = first.next, *b = second.next;
+
+	/* most records begin with another byte, in quotes or not */
+	a += a < first.end && *a == '"';
+	b += b < second.end && *b == '"';
+	if (a < first.end && b < second.end && *a != *b &&
+	    *a != (uint8_t)r->separator && *b != (uint8_t)r->separator)
+		return 0;
+	csv_fields_next(&more);
+	return more.next != NULL && same_lists(first, second);
+}
+
 int
 columns_compare(const struct key_recipe *r, struct key header,
     struct key other, const char *file, struct error *error)
@@ -259,14 +308,8 @@ columns_compare(const struct key_recipe *r, struct key header,
 	struct csv_fields first = names_of(r, header);
 	struct csv_fields second = names_of(r, other);
 	struct key a = rest_of(&first), b = rest_of(&second);
-	uint8_t *room = memory_or_die(malloc(a.nbytes + b.nbytes + 1));
-	int same = 1;
 
-	while (same && first.next != NULL && second.next != NULL)
-		same = same_names(next_name(&first, room),
-		    next_name(&second, room + a.nbytes));
-	free(room);
-	if (same && first.next == NULL && second.next == NULL)
+	if (same_lists(first, second))
 		return 0;
 	return error_set(error, STATUS_FAILED, "its columns are '%.*s', but"
 	    " those of %s are '%.*s'",

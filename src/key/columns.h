@@ -54,4 +54,11 @@ int columns_find(const struct key_recipe *recipe, const uint8_t *header,
 int columns_compare(const struct key_recipe *recipe, struct key header,
     struct key other, const char *file, struct error *error);
 
+/*
+ * Is a record, with its terminator, a file's header again: the same names in
+ * the same order? A header of one column never is, since it may be data.
+ */
+int columns_are_again(const struct key_recipe *recipe, struct key record,
+    struct key header);
+
 #endif

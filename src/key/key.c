@@ -158,7 +158,8 @@ static const struct {
 	[KEY_NOT_URL] = { "is not a URL", "are not URLs" },
 	[KEY_NO_FIELD] = { "has ", "have " }, /* and say_fields */
 	[KEY_STRAY] = { "has text after a closing quote",
-	    "have text after a closing quote" } /* and say_stray */
+	    "have text after a closing quote" }, /* and say_stray */
+	[KEY_HEADER] = { "is the header again", "are the header again" }
 };
 _Static_assert(JSON_DEPTH_MAX == 1024, "the texts above say so");
 
@@ -257,6 +258,8 @@ consequence(const struct key_recipe *r, enum key_trouble trouble, int one)
 		return " and count as one";
 	if (trouble == KEY_STRAY)
 		return "";
+	if (trouble == KEY_HEADER)
+		return one ? ", and was left out" : ", and were left out";
 	if (is_part(r, trouble))
 		return one ? ", and was compared as it is" :
 		    ", and were compared as they are";

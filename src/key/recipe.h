@@ -97,6 +97,7 @@ enum key_trouble {
 	KEY_NOT_URL,
 	KEY_NO_FIELD,  /* none of the fields is there, so the key is empty */
 	KEY_STRAY,     /* there is text after a closing quote: record_split */
+	KEY_HEADER,    /* it is the header again, and no line at all */
 	KEY_TROUBLES
 };
 

@@ -46,6 +46,8 @@ struct input {
 	uint8_t *rest;      /* the beginning of a line, for the next chunk */
 	size_t rest_bytes, rest_capacity;
 
+	uint8_t *header;    /* of the open file */
+	size_t header_length;
 	struct columns columns; /* of the open file, */
 	int at_start;       /* nothing of which was handed out */
 	int begun;          /* the open file's first bytes were looked at */
@@ -78,6 +80,7 @@ input_free(struct input *in)
 	if (in == NULL)
 		return;
 	close_file(in);
+	free(in->header);
 	free(in->rest);
 	free(in);
 }
@@ -86,6 +89,7 @@ void
 chunk_free(struct chunk *chunk)
 {
 	free(chunk->buffer);
+	free(chunk->header);
 	*chunk = (struct chunk){ 0 };
 }
 
@@ -350,6 +354,15 @@ read_lines(struct input *in, uint8_t *data, size_t *have, size_t room,
 	return 0;
 }
 
+/* Keep the header of the open file. */
+static void
+keep_header(struct input *in, const uint8_t *header, size_t nbytes)
+{
+	in->header = memory_or_die(realloc(in->header, nbytes));
+	in->header_length = nbytes;
+	memcpy(in->header, header, nbytes);
+}
+
 /*
  * Whole lines at the beginning of a file that has a header: find it and its
  * columns. Returns -1 if a column is missing, which is reported.
@@ -364,8 +377,10 @@ read_header(struct input *in, struct chunk *chunk, const uint8_t *data,
 	record_split(&in->plan.format, data, data + nbytes, starts, 1, NULL);
 	chunk->header_bytes = (size_t)(starts[1] - starts[0]);
 	if (columns_find(in->plan.header, data, chunk->header_bytes,
-	    &in->columns, &error) == 0)
+	    &in->columns, &error) == 0) {
+		keep_header(in, data, chunk->header_bytes);
 		return 0;
+	}
 	report(in, error.text);
 	chunk->header_bytes = 0;
 	return -1;
@@ -385,6 +400,19 @@ keep_rest(struct input *in, const uint8_t *rest, size_t nbytes)
 		memcpy(in->rest, rest, nbytes);
 }
 
+/* Another chunk may be handed out while this one's lines are looked at. */
+static void
+copy_header(const struct input *in, struct chunk *chunk)
+{
+	chunk->columns = in->columns;
+	if (in->header_length > chunk->header_length)
+		chunk->header = memory_or_die(realloc(chunk->header,
+		    in->header_length));
+	chunk->header_length = in->header_length;
+	if (in->header_length > 0)
+		memcpy(chunk->header, in->header, in->header_length);
+}
+
 /* Hand out the lines [data, data + nbytes) of the open file. */
 static void
 fill_chunk(struct input *in, struct chunk *chunk, const uint8_t *data,
@@ -393,7 +421,7 @@ fill_chunk(struct input *in, struct chunk *chunk, const uint8_t *data,
 	chunk->data = data;
 	chunk->nbytes = nbytes;
 	if (in->plan.header != NULL)
-		chunk->columns = in->columns;
+		copy_header(in, chunk);
 	chunk->file = in->name;
 	chunk->begins = in->at_start;
 	in->at_start = in->at_start && nbytes == 0;

@@ -76,6 +76,8 @@ struct chunk {
 	size_t header_bytes; /* bytes at the beginning of `data` that are the
 			      * file's header */
 	struct columns columns; /* columns of the file */
+	uint8_t *header;   /* copy of its header; NULL: it has none */
+	size_t header_length;
 	const char *file;  /* its name, for messages; the input's */
 	int begins;        /* is this the first part of the file? */
 	uint64_t position; /* bytes read from files so far (compressed) */

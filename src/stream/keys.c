@@ -77,6 +77,9 @@ print_keys(struct maker *m, struct error *error)
 	const size_t count = m->lines.count;
 	size_t allowed = count;
 
+	if (lines_count_headers(&m->lines, &p->reading, &p->figures->keys,
+	    p->plan->strict_keys, error) < 0)
+		return -1;
 	if (p->plan->strict_keys && troubles != NULL)
 		allowed = key_first_refused(troubles, count);
 	for (size_t i = 0; i < allowed; i++) {

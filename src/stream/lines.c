@@ -43,6 +43,39 @@ lines_free(struct lines *l)
 	free(l->strays);
 }
 
+static int
+is_header(const struct lines *l, size_t i)
+{
+	const struct key record = { l->starts[i],
+		(size_t)(l->starts[i + 1] - l->starts[i]) };
+	const struct key header = { l->chunk->header,
+		l->chunk->header_length };
+
+	return columns_are_again(l->recipe, record, header);
+}
+
+/* Lines begin after headers that come again, and end before the next one. */
+static void
+leave_out_headers(struct lines *l)
+{
+	const uint8_t *from = l->starts[0];
+	size_t first = 0, last;
+
+	while (first < l->count && is_header(l, first))
+		first++;
+	l->headers = first;
+	l->headers_bytes = (uint64_t)(l->starts[first] - from);
+	last = first;
+	while (last < l->count && !is_header(l, last))
+		last++;
+	l->count = last - first;
+	if (first > 0) {
+		memmove(l->starts, l->starts + first, (l->count + 1) *
+		    sizeof *l->starts);
+		memmove(l->strays, l->strays + first, l->count);
+	}
+}
+
 static void
 split(struct lines *l, const uint8_t *from, size_t limit)
 {
@@ -50,6 +83,8 @@ split(struct lines *l, const uint8_t *from, size_t limit)
 
 	l->count = record_split(l->format, from, end, l->starts, limit,
 	    l->strays);
+	if (l->recipe->header && l->chunk->header_length > 0)
+		leave_out_headers(l);
 	l->rest = l->starts[l->count];
 	if (l->scratch.step_count > 0)
 		key_scratch_reserve(&l->scratch, (size_t)(l->rest - from));
@@ -86,6 +121,24 @@ lines_replace_by_keys(struct lines *l, size_t first, size_t n,
 			l->troubles[first + i] |= (uint8_t)(l->strays[first +
 			    i] << KEY_STRAY);
 	}
+}
+
+int
+lines_count_headers(const struct lines *l, struct reading *reading,
+    struct key_figures *figures, int strict, struct error *error)
+{
+	if (l->headers == 0)
+		return 0;
+	if (strict) {
+		key_refuse(l->recipe, (uint8_t)(1 << KEY_HEADER),
+		    reading->position, error);
+		return -1;
+	}
+	if (figures->of[KEY_HEADER].lines == 0)
+		figures->of[KEY_HEADER].first = reading->position;
+	figures->of[KEY_HEADER].lines += l->headers;
+	reading->position.number += l->headers;
+	return 0;
 }
 
 void

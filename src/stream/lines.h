@@ -24,6 +24,8 @@ struct lines {
 				 * none */
 	uint8_t *strays;        /* record_split's; NULL without CSV */
 	size_t count;
+	size_t headers;         /* headers before them that come again */
+	uint64_t headers_bytes;
 	const uint8_t *rest;    /* start of the first line that is not yet
 				 * prepared */
 	struct key_scratch scratch;
@@ -37,7 +39,11 @@ void lines_init(struct lines *lines, const struct key_recipe *recipe,
     const struct record_format *format, struct chunk *chunk, size_t room);
 void lines_free(struct lines *lines);
 
-/* Split the first lines of the chunk, after its header, up to `limit`. */
+/*
+ * Split the first lines of the chunk, after its header, up to `limit`. If the
+ * header comes again, lines end before it, and the next ones begin behind it;
+ * so there may be none.
+ */
 void lines_first(struct lines *lines, size_t limit);
 
 /* Split the lines after those, up to `limit`. Returns 0 if there are none. */
@@ -82,6 +88,13 @@ struct reading {
 	const char *header_file;  /* its name; the input's */
 };
 void reading_free(struct reading *reading);
+
+/*
+ * Begin the turn of lines: count the headers before them that come again. Fails
+ * (STATUS_FAILED) if there is one, and `strict` does not allow it.
+ */
+int lines_count_headers(const struct lines *lines, struct reading *reading,
+    struct key_figures *figures, int strict, struct error *error);
 
 /*
  * Begin the turn of a chunk: note the position of its first line, after its

@@ -249,6 +249,9 @@ finish_prepared(struct sorter *s, struct error *error)
 	struct key_position *position = &p->reading.position;
 	const uint8_t *troubles = s->lines.troubles;
 
+	if (lines_count_headers(&s->lines, &p->reading, &p->figures->keys,
+	    p->plan->strict_keys, error) < 0)
+		return -1;
 	p->figures->keys.found |= s->lines.scratch.found;
 	if (copy_lines(s, error) < 0)
 		return -1;

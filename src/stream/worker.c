@@ -485,6 +485,10 @@ finish_prepared(struct worker *w, struct error *error)
 	const uint8_t *troubles = w->lines.troubles;
 	size_t allowed = w->lines.count, n;
 
+	if (lines_count_headers(&w->lines, &run->reading, &run->keys,
+	    run->plan->strict_keys, error) < 0)
+		return -1;
+	run->bytes_read += w->lines.headers_bytes;
 	run->keys.found |= w->lines.scratch.found;
 	if (run->plan->strict_keys && troubles != NULL)
 		allowed = key_first_refused(troubles, allowed);

@@ -973,8 +973,11 @@ def read_lines(recipe, data):
     lines = recipe.lines(data)
     if recipe.header and lines:
         # The first record of a file is no line, but says where columns are.
-        header = lines.pop(0)
-        names = recipe.fields(header[:-1] if header.endswith(b"\r") else header)
+        def fields(line):
+            return recipe.fields(line[:-1] if line.endswith(b"\r") else line)
+        names = fields(lines.pop(0))
+        if len(names) > 1:
+            lines = [line for line in lines if fields(line) != names]
         recipe.places = [
             column if isinstance(column, int) else
             names.index(column) + 1 if names.count(column) == 1 else None

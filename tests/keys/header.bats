@@ -65,10 +65,6 @@ load ../common
 	bloomdedup -f seen --csv --header -k id --duplicates=dropped in in >out
 	printf 'id,name\n1,a\n' | cmp - out
 	printf '1,a\n1,a\n1,a\n' | cmp - dropped
-	# a line like it is a line, and was never seen
-	printf 'id,name\nid,name\nid,name\n' >like
-	bloomdedup -f seen like >out
-	printf 'id,name\nid,name\n' | cmp - out
 	# it opens each output, even if nothing is new
 	bloomdedup -f seen in | cmp - <(echo id,name)
 	bloomdedup check -f seen in | cmp - in
@@ -270,4 +266,63 @@ load ../common
 	printf 'mail,name\nb@x,Bob\n' >feb.csv
 	bloomdedup -f seen --csv --header -k mail - feb.csv <jan.csv >out
 	cat jan.csv <(tail -n 1 feb.csv) | cmp - out
+}
+
+@test "a header that comes again in a stream is left out, and told" {
+	printf 'name,mail\na,x\nb,y\n' >1.csv
+	printf '\xef\xbb\xbf"name",mail\r\nc,x\r\nd,z\r\n' >2.csv
+	printf 'name,mail\n' >3.csv
+	printf 'mail,name\nname,mail2\nname\nname,"mail"\n"name,mail"\ne,w' >4.csv
+	cat 1.csv 2.csv 3.csv 3.csv 1.csv 4.csv >in
+	for threads in 1 3; do
+		bloomdedup -j $threads --csv --header -k mail --stats=json <in >out 2>err
+		printf '%s\n' name,mail a,x b,y d,z mail,name name,mail2 name |
+			sed 's/d,z/d,z\r/' | cat - <(printf 'e,w\n') | cmp - out
+		grep -qF '5 records are the header again, and were left out; the first is record 4 of standard input' err
+		[ "$(json_value read <err)" -eq 11 ]
+		[ "$(json_value bytes_in <err)" -eq $(($(wc -c <in) + 1)) ]
+	done
+	bloomdedup key --csv --header -k mail in 2>err | head -n 4 |
+		cmp - <(printf '%s\n' x y x z)
+	grep -qF 'the first is record 4 of in' err
+	bloomdedup partition --parts=2 --csv --header -k mail -o 'part-%d' in 2>err
+	[ "$(cat part-1 part-2 | grep -c '^name,mail')" -eq 3 ] # and mail2
+	# a line after it has the right number
+	printf '1,a\n' >>in
+	printf 'name,mail\n"a"x,1\n' >>in
+	bloomdedup --csv --header -k mail in 2>&1 >out |
+		grep -qF "in: record $(grep -c '' in) has text after"
+	run -3 --separate-stderr bloomdedup --csv --header -k mail --strict-keys in
+	[ "$output" = $'name,mail\na,x\nb,y' ]
+	[ "$stderr" = 'bloomdedup: in: record 4 is the header again, which --strict-keys does not allow' ]
+	# a list of one column: it may be data
+	printf 'mail\na\nmail\nb\n' | bloomdedup --csv --header -k mail >out 2>err
+	printf 'mail\na\nmail\nb\n' | cmp - out
+	[ ! -s err ]
+	# without --header, it is data
+	bloomdedup --csv -k 2 1.csv 3.csv >out 2>err
+	cmp out 1.csv
+	[ ! -s err ]
+	# with parts, each has all but the headers
+	cat 1.csv 3.csv 1.csv >in
+	for part in 1 2; do
+		bloomdedup --csv --header -k mail --part=$part/2 in 2>err
+		grep -qF '2 records are the header again' err
+	done | sort | uniq -c | grep -c ' 1 [ab],' | grep -qx 2
+}
+
+@test "headers that come again, at any place, with any batches" {
+	python3 - >in <<-'PYTHON'
+		import random
+		random.seed(4)
+		print("id,id2")
+		for i in range(30000):
+		    print("id,id2" if random.random() < .01 else
+		          "id%d,%d" % (i, i) if i % 3 else "%d,x" % i)
+	PYTHON
+	grep -vx id,id2 in | cat <(echo id,id2) - >want
+	for options in '' '-j 3' '--window=1h -f hour' '--part=1/1'; do
+		bloomdedup $options --csv --header -k id in 2>err | cmp want -
+		grep -qF " records are the header again" err
+	done
 }
