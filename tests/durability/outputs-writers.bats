@@ -4,7 +4,7 @@
 load ../common
 
 setup() {
-	cd "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR" || return 1
 	needs_preload
 	"$HELPER" numbered 300 >lines
 	head -n 100 lines >first
@@ -187,4 +187,15 @@ go_on() {
 		bloomdedup -f seen lines >>out
 		all_there lines
 	done
+}
+
+@test "several writers, step by step: the files are as the model has them" {
+	needs python3
+	skip_if_emulated "slow processes"
+	# in the short form always the same cases
+	mkdir model
+	cd model
+	PRELOAD=$BUILD/preload.so \
+		"$ROOT/tests/durability/writers.py" "$(times 250 20000)" \
+		"$(short_or_long 20000 $RANDOM)"
 }

@@ -1,0 +1,263 @@
+# --atomic with outputs: what is remembered stands there, all or nothing of a
+# run is there, and nobody but root and the user of the run decides where text
+# is written to.
+load ../common
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	seq 100 >in
+	echo old >out
+}
+
+# all_or_nothing STATUS: if that is 0, `in` is behind the old line and
+# remembered, else nothing has happened.
+all_or_nothing() {
+	if [ "$1" -eq 0 ]; then
+		cat <(echo old) in | cmp - out
+		bloomdedup check -f seen in | cmp in -
+	else
+		echo old | cmp - out
+		[ ! -e seen ] || bloomdedup check -v -f seen in | cmp in -
+	fi
+}
+
+# killed_at CALL FILE ARGUMENT...: a run that is killed when it makes this call
+# on the file.
+killed_at() {
+	local status=0 call=$1 file=$2
+	shift 2
+	strace -f -qq -o trace -P "$file" -e trace="$call" \
+		-e inject="$call:signal=KILL" "$BLOOMDEDUP" "$@" \
+		2>err || status=$?
+	[ $status -eq 137 ]
+}
+
+# --- names that lead nowhere
+
+@test "the working directory is gone: all lines are there, or none is remembered" {
+	local status=0
+	mkdir work
+	(
+		cd work
+		rmdir ../work
+		"$BLOOMDEDUP" -f ../seen --atomic -o ../out --append ../in 2>../err
+	) || status=$?
+	[ ! -e work ]
+	all_or_nothing $status
+}
+
+@test "a name that leads nowhere in the end: all lines are there, or none is remembered" {
+	local change status
+	mkdir directory
+	for change in 'mv directory moved' 'rm link; ln -s link link' \
+		'rm link; ln -s nowhere link' 'rm directory/out'; do
+		rm -rf seen* directory moved link out
+		mkdir directory
+		echo old >directory/out
+		ln directory/out out
+		ln -s directory/out link
+		rm -f pipe
+		mkfifo pipe
+		"$BLOOMDEDUP" -f seen --atomic -o link --append <pipe 2>err \
+			3>&- &
+		pid=$!
+		exec 7>pipe
+		cat in >&7
+		until_idle $pid
+		eval "$change"
+		status=0
+		exec 7>&-
+		wait $pid || status=$?
+		ln -f moved/out out 2>/dev/null || true
+		all_or_nothing $status
+	done
+}
+
+# --- killed, and then a file is rotated
+
+@test "killed after marking began, and the duplicates' file is rotated: the output stays" {
+	needs_strace
+	local status
+	cat in in >twice
+	# the journal is complete, and all marks may be there
+	killed_at unlink seen.journal -f seen --atomic -o out --append \
+		--duplicates=again twice
+	[ -e seen.journal ]
+	cat <(echo old) in | cmp - out
+	mv again again.1
+	bloomdedup -f seen twice >rest 2>err
+	run ! grep -q discarded err
+	cat <(echo old) in | cmp - out
+	cmp in again.1
+	[ ! -s rest ]
+	bloomdedup check -f seen in | cmp in -
+}
+
+@test "killed after marking began, and the output is rotated: nothing false is said" {
+	needs_strace
+	killed_at unlink seen.journal -f seen --atomic -o out --append in
+	[ -e seen.journal ]
+	mv out out.1
+	bloomdedup -f seen in >rest 2>err
+	run ! grep -q discarded err
+	[ ! -s rest ]
+	cat <(echo old) in | cmp - out.1
+	bloomdedup check -f seen in | cmp in -
+}
+
+# --- whose journal
+
+@test "a journal with text of another user is not finished, and names him" {
+	become_nobody
+	[ ${#as_nobody[@]} -gt 0 ] || skip "needs the right to be another user"
+	needs_preload
+	local status=0
+	seq 100 >in
+	echo old >out
+	bloomdedup create seen
+	chmod 666 seen out
+	"${as_nobody[@]}" env LD_PRELOAD="$BUILD/preload.so" TORN=10 FIRED=fired \
+		./program -f seen --atomic -o out --append in 2>err || status=$?
+	[ $status -eq 137 ]
+	[ -e fired ]
+	[ -e seen.journal ]
+	cp out before
+	fails 3 seen.journal bloomdedup -f seen in
+	grep -Eq '65534|nobody' err || bloomdedup -f seen in 2>&1 |
+		grep -Eq '65534|nobody'
+	cmp before out
+	"${as_nobody[@]}" ./program add -f seen /dev/null 2>/dev/null
+	cat <(echo old) in | cmp - out
+	bloomdedup -f seen in >rest
+	[ ! -s rest ]
+}
+
+@test "a journal with text that others may write to is not finished" {
+	needs_preload
+	local mode status=0
+	TORN=10 "${PRELOADED[@]}" "$BLOOMDEDUP" -f seen --atomic -o out \
+		--append in 2>err || status=$?
+	[ $status -eq 137 ]
+	[ "$(stat -c %a seen.journal)" = 600 ]
+	cp out before
+	for mode in 660 602 606; do
+		chmod $mode seen.journal
+		fails 3 seen.journal bloomdedup -f seen in
+		cmp before out
+	done
+	ln seen.journal second
+	chmod 600 seen.journal
+	rm second
+	bloomdedup -f seen in >rest 2>err
+	cat <(echo old) in | cmp - out
+	[ ! -s rest ]
+}
+
+# --- what others write
+
+@test "-z: an empty record of another program is not cut off" {
+	needs_preload
+	local status=0
+	seq 100 | tr '\n' '\0' >records
+	printf 'old\0' >out
+	TORN=10 TORN_FILE=out "${PRELOADED[@]}" "$BLOOMDEDUP" -z -f seen \
+		--atomic -o out --append records 2>err || status=$?
+	[ $status -eq 137 ]
+	[ -e fired ]
+	printf '\0\0\0' >>out
+	bloomdedup -z -f seen records >rest 2>err
+	[ ! -s rest ]
+	# all records, the old one, and three empty ones at least
+	tr '\0' '\n' <out >lines
+	[ "$(grep -cx '' lines)" -ge 2 ]
+	seq 100 | sort | comm -23 - <(sort lines) | cmp - /dev/null
+}
+
+@test "another program appends half a line between the look and the write" {
+	needs_preload
+	local status=0
+	FOREIGN=half FOREIGN_AT=1 "${PRELOADED[@]}" "$BLOOMDEDUP" -f seen \
+		--atomic -o out --append in 2>err
+	[ -e fired ]
+	sort in | comm -23 - <(sort out) | cmp - /dev/null
+	# and of a run that finishes another one
+	rm -f seen* fired
+	echo old >out
+	TORN=10 TORN_FILE=out "${PRELOADED[@]}" "$BLOOMDEDUP" -f seen \
+		--atomic -o out --append in 2>err || status=$?
+	[ $status -eq 137 ]
+	[ -e fired ]
+	rm fired
+	FOREIGN=half FOREIGN_AT=1 "${PRELOADED[@]}" "$BLOOMDEDUP" add -f seen \
+		/dev/null 2>err
+	[ -e fired ]
+	sort in | comm -23 - <(sort out) | cmp - /dev/null
+	bloomdedup check -f seen in | cmp in -
+}
+
+# --- all or none
+
+@test "--append --atomic, two outputs: if one fails, neither has anything" {
+	needs_preload
+	local status full
+	cat in in >twice
+	echo before >again
+	for full in out again; do
+		rm -f seen* out fired
+		[ $full = again ] || : >out
+		status=0
+		FULL=100 TORN_FILE=$full "${PRELOADED[@]}" "$BLOOMDEDUP" \
+			-f seen --atomic --append -o out --duplicates=again \
+			twice 2>err || status=$?
+		[ -e fired ]
+		[ $status -eq 3 ]
+		[ ! -s out ]
+		echo before | cmp - again
+		bloomdedup check -v -f seen in | cmp in -
+		bloomdedup -f seen --atomic --append -o out --duplicates=new \
+			twice
+		cmp in out
+		cmp in new
+		rm new
+	done
+}
+
+@test "the filter is removed during the run: no line comes out" {
+	local status=0
+	rm out
+	bloomdedup create seen
+	mkfifo pipe
+	"$BLOOMDEDUP" -f seen --atomic -o out <pipe 2>err 3>&- &
+	pid=$!
+	exec 7>pipe
+	cat in >&7
+	until_idle $pid
+	rm seen
+	exec 7>&-
+	wait $pid || status=$?
+	[ $status -eq 3 ]
+	[ ! -s out ]
+}
+
+@test "killed while the output gets its name: the same command has each line once" {
+	needs_strace
+	local call n status kills=0
+	rm out
+	for call in linkat unlink fsync fdatasync fcntl; do
+		for n in 1 2 3 4 5 6; do
+			rm -f seen* out
+			status=0
+			strace -f -qq -o trace -e trace="$call" \
+				-e inject="$call:signal=KILL:when=$n" \
+				"$BLOOMDEDUP" -f seen --atomic -o out in \
+				2>err || status=$?
+			[ $status -ne 0 ] || break
+			[ $status -eq 137 ]
+			kills=$((kills + 1))
+			bloomdedup -f seen --atomic -o out in 2>err
+			cmp in out
+			bloomdedup check -f seen in | cmp in -
+		done
+	done
+	[ $kills -gt 5 ]
+}

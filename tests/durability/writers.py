@@ -1,0 +1,596 @@
+#!/usr/bin/env python3
+"""Several writers of one file, step by step, against a model of its bytes.
+
+writers.py CASES [SEED]: in each case, runs of a few filters append to a few
+files, in several ways. A run stops before one of its calls, and goes on after
+others have had a turn, or is killed there; or it is killed in the middle of a
+write; or the disk is full in the middle of one. Other programs append records,
+whole or in halves, follow a file, cut it to nothing, move it away, remove it or
+put another one in its place. In the end all runs have ended, and the last run
+of each filter goes to its end.
+
+The program is asked only which lines its filters know. Everything else is read
+from the files, which are kept open when they lose their names:
+
+- A record that a filter knows stands in a file as a record of its own, for a
+  reader that knows nothing of the program, or stood there when another program
+  cut the file.
+- What other programs have written is all there, in order.
+- A run that exits with 0 has remembered all of its records.
+- Of a run with --atomic, all records are remembered, or none.
+- Where nobody was killed, nothing failed and no other program wrote, there is
+  no other byte, and each record stands there once.
+
+With one seed, the cases are the same: no step depends on how long something
+takes, unless a run waits for another.
+
+Environment: BLOOMDEDUP, PRELOAD (preload.so). In an empty directory.
+"""
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+PROGRAM = os.environ["BLOOMDEDUP"]
+PRELOAD = os.environ["PRELOAD"]
+PATIENCE = 0.4  # seconds until a run that neither ends nor stops is waiting
+# A run that is killed with the lease of a description that a shell keeps open
+# leaves the lease, which the system takes away after 45 seconds.
+LONG = 60
+
+KINDS = {"lines": [], "nul": ["-z"], "csv": ["--csv"]}
+
+
+class Finding(Exception):
+    pass
+
+
+def split(kind, data):
+    """The whole records of a file, as other programs would see them."""
+    if kind != "csv":
+        end = b"\n" if kind == "lines" else b"\0"
+        return [r + end for r in data.split(end)[:-1]]
+    # As Python's own reader has it: a quote opens a field only where the field
+    # begins, and what follows the closing quote is text.
+    records, start, state = [], 0, "begin"
+    for i, byte in enumerate(data):
+        if state == "quoted":
+            state = "closing" if byte == 0x22 else "quoted"
+        elif byte == 0x22 and state in ("begin", "closing"):
+            state = "quoted"
+        elif byte == 0x0A:
+            records.append(data[start:i + 1])
+            start, state = i + 1, "begin"
+        else:
+            state = "begin" if byte == 0x2C else "text"
+    return records
+
+
+class File:
+    """A file by its inode, also when it has lost its name."""
+
+    def __init__(self, path):
+        self.handle = os.open(path, os.O_PATH)
+        self.stood = set()    # records that stood there when it was cut
+        self.pieces = []      # what others have appended since, in order
+        self.half = None      # what is missing of another program's record
+
+    def read(self):
+        with open(f"/proc/self/fd/{self.handle}", "rb") as file:
+            return file.read()
+
+    def close(self):
+        os.close(self.handle)
+
+
+class Run:
+    def __init__(self, process, command, name, records, mode):
+        self.process, self.command, self.name = process, command, name
+        self.records, self.mode = records, mode
+        self.state = "running"
+        self.status = None
+
+    def wait(self, patience=PATIENCE):
+        """Until it has ended or stopped, or as long as patience lasts."""
+        end = time.monotonic() + patience
+        pause = 0.0002
+        while self.state != "ended":
+            pid, status = os.waitpid(self.process.pid,
+                                     os.WNOHANG | os.WUNTRACED)
+            if pid != 0 and os.WIFSTOPPED(status):
+                self.state = "stopped"
+                return
+            if pid != 0:
+                self.state = "ended"
+                self.status = os.waitstatus_to_exitcode(status)
+                self.process.returncode = self.status
+                return
+            if time.monotonic() > end:
+                self.state = "waiting"
+                return
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.01)
+
+
+class Case:
+    def __init__(self, seed, directory):
+        self.rng = random.Random(seed)
+        self.directory = directory
+        rng = self.rng
+        self.kind = rng.choice(("lines", "lines", "nul", "csv", "csv"))
+        self.end = {"nul": b"\0"}.get(self.kind, b"\n")
+        self.filters = ["s0", "s1"][:rng.choice((1, 1, 2))]
+        self.outputs = ["a", "b"][:rng.choice((1, 1, 1, 2))]
+        self.atomic_too = rng.random() < 0.6
+        self.others_too = rng.random() < 0.6
+        # { a; b; } >file: runs that share a description, not at its end
+        self.braces = not self.others_too and rng.random() < 0.3
+        count = rng.choice((3, 30, 30, 100, 100, 6000))
+        self.records = {f: [self.make(f, i) for i in range(count)]
+                        for f in self.filters}
+        self.offered = {f: 0 for f in self.filters}
+        self.files = []        # every file that there ever was
+        self.runs = []
+        self.shared = {}       # descriptions that several runs inherit
+        self.followers = []
+        self.loose = []        # what others have written at any time
+        self.number = 0
+        self.troubles = 0      # kills, failures and other programs' writes
+        self.log = []
+        for name in os.listdir(directory):
+            path = os.path.join(directory, name)
+            if os.path.isdir(path):
+                shutil.rmtree(path)
+            else:
+                os.unlink(path)
+
+    # --- bytes
+
+    def make(self, who, number):
+        rng = self.rng
+        text = f"{who}-{number}-" + "x" * rng.choice((0, 0, 3, 40, 300))
+        if self.kind == "nul":
+            text = text[:6] + "\n" + text[6:]
+        elif self.kind == "csv" and rng.random() < 0.7:
+            text += f',"two\nlines, ""{number}"""'
+        return text.encode() + self.end
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def look(self):
+        """Remember the files that are there now."""
+        known = {os.stat(f.handle).st_ino for f in self.files}
+        for name in self.outputs + ["again"]:
+            path = self.path(name)
+            if os.path.exists(path) and os.stat(path).st_ino not in known:
+                self.files.append(File(path))
+
+    def file(self, name):
+        """The file that has this name now, or None."""
+        self.look()
+        try:
+            number = os.stat(self.path(name)).st_ino
+        except FileNotFoundError:
+            return None
+        return next(f for f in self.files
+                    if os.stat(f.handle).st_ino == number)
+
+    # --- runs
+
+    def say(self, *words):
+        self.log.append(" ".join(str(w) for w in words))
+
+    def live(self):
+        return [r for r in self.runs if r.state != "ended"]
+
+    def may_use(self, name, shared):
+        using = [r for r in self.live() if r.name == name]
+        return not using or (shared and all(r.mode == "--shared"
+                                            for r in using))
+
+    def options(self, name, mode, output):
+        command = [PROGRAM] + KINDS[self.kind] + ["--lock-timeout=1", "-j1"]
+        if name is not None:
+            command += ["-f", name, "-n", "4000", "-p", "1e-9"]
+        if mode is not None:
+            command.append(mode)
+        if output.startswith("-o"):
+            command += ["-o", output[2:], "--append"]
+        return command
+
+    def start(self, faults=True):
+        rng = self.rng
+        name = rng.choice(self.filters)
+        if rng.random() < 0.08:
+            name = None
+        modes = [None, None, "--shared", "--sync"]
+        if self.atomic_too:
+            modes += ["--atomic", "--atomic", "--atomic"]
+        mode = rng.choice(modes)
+        if name is None:
+            mode = None
+        if name is not None and not self.may_use(name, mode == "--shared"):
+            return
+        if name is None:
+            chosen = [self.make("none", 1000 * self.number + i)
+                      for i in range(rng.choice((5, 2000)))]
+        else:
+            chosen = self.choose(name)
+        size = sum(map(len, chosen))
+        self.begin(name, mode, chosen, self.fault(size) if faults else {})
+
+    def choose(self, name):
+        """Some records, most of which were in no run before."""
+        rng = self.rng
+        records, first = self.records[name], self.offered[name]
+        if rng.random() < 0.3:
+            first = rng.randrange(first + 1)
+        last = min(len(records), first + 1 +
+                   rng.randrange(len(records) // 3 + 1))
+        self.offered[name] = max(last, self.offered[name])
+        return records[first:last] or records[-1:]
+
+    def fault(self, size):
+        rng = self.rng
+        kinds = ["none", "stop", "stop", "stop", "torn", "torn", "full",
+                 "short"]
+        if self.others_too:
+            kinds += ["between", "between"]
+        kind = rng.choice(kinds)
+        if kind == "stop":
+            last = rng.choice((30, 60, 150))
+            numbers = sorted(rng.sample(range(1, last), rng.choice((1, 2))))
+            return {"STOP": ",".join(map(str, numbers))}
+        if kind in ("torn", "full"):
+            return {kind.upper(): str(rng.randrange(1, size + 2))}
+        if kind == "between":
+            text = self.make("between", self.number)
+            if self.kind == "nul" or rng.random() < 0.6:
+                text = text[:rng.randrange(1, len(text) - 1)]
+            return {"FOREIGN": text.decode(), "FIRED": f"fired.{self.number}",
+                    "FOREIGN_AT": str(rng.choice((1, 1, 2, 3))) +
+                    rng.choice(("", "", "+"))}
+        if kind == "short":
+            return {"SHORT": str(rng.choice((2, 3)))}
+        return {}
+
+    def begin(self, name, mode, records, fault):
+        rng = self.rng
+        output = rng.choice(self.outputs)
+        how = rng.choice((">>", ">>", "-o", "inherited"))
+        if self.braces:
+            how = "inherited"
+        self.number += 1
+        source = f"in.{self.number}"
+        stream = list(records)
+        for _ in range(rng.randrange(3)):
+            stream.insert(rng.randrange(len(stream) + 1), rng.choice(records))
+        with open(self.path(source), "wb") as file:
+            file.write(b"".join(stream))
+        # a repeated record must not come before the first
+        command = self.options(name, mode, "-o" + output if how == "-o"
+                               else "")
+        if how == "-o" and name is not None and rng.random() < 0.3 and \
+                mode != "--shared":
+            command.append("--duplicates=again")
+        command.append(source)
+        close = None
+        target = subprocess.DEVNULL
+        if how == ">>":
+            close = target = os.open(self.path(output), os.O_WRONLY |
+                                     os.O_CREAT | os.O_APPEND, 0o666)
+        elif how == "inherited":
+            if output not in self.shared:
+                self.shared[output] = os.open(
+                    self.path(output), os.O_WRONLY | os.O_CREAT |
+                    (0 if self.braces else os.O_APPEND), 0o666)
+            target = self.shared[output]
+        environment = dict(os.environ)
+        if fault:
+            environment.update(fault, LD_PRELOAD=PRELOAD)
+            self.troubles += 1
+        errors = open(self.path(f"err.{self.number}"), "wb")
+        process = subprocess.Popen(
+            command, cwd=self.directory, env=environment, stdout=target,
+            stdin=subprocess.DEVNULL, stderr=errors)
+        errors.close()
+        run = Run(process, command, name, set(records), mode)
+        run.number, run.output, run.fault = self.number, output, fault
+        run.alone = not self.live()
+        run.knew = self.known(name) if mode == "--atomic" else None
+        self.runs.append(run)
+        run.wait()
+        if close is not None:
+            os.close(close)
+        self.look()
+        self.say("run", self.number, how, output, " ".join(command[1:]),
+                 fault, "->", run.state, run.status, self.errors(run))
+        self.settle(run)
+        return run
+
+    def errors(self, run):
+        with open(self.path(f"err.{run.number}"), "rb") as file:
+            return file.read().decode("utf-8", "replace").strip()
+
+    def go_on(self):
+        stopped = [r for r in self.live() if r.state != "running"]
+        if not stopped:
+            return
+        run = self.rng.choice(stopped)
+        if self.rng.random() < 0.35:
+            self.kill(run)
+            return
+        if run.state == "stopped":
+            os.kill(run.process.pid, signal.SIGCONT)
+        run.wait()
+        self.look()
+        self.say("on", run.number, "->", run.state, run.status,
+                 self.errors(run))
+        self.settle(run)
+
+    def kill(self, run):
+        os.kill(run.process.pid, signal.SIGKILL)
+        run.wait(LONG)
+        self.look()
+        self.say("kill", run.number)
+        self.troubles += 1
+        self.settle(run)
+
+    def settle(self, run):
+        """What must hold when a run has ended."""
+        if run.state != "ended":
+            return
+        if os.path.exists(self.path(run.fault.get("FIRED", ""))) and \
+                "FIRED" in run.fault:
+            self.loose.append(run.fault["FOREIGN"].encode())
+            os.unlink(self.path(run.fault["FIRED"]))
+        if "FULL" in run.fault and run.status == 3 and run.alone:
+            self.check_end(run)
+        if run.name is None and run.status == 0:
+            missing = run.records - self.standing()
+            if missing:
+                raise Finding(f"run {run.number} exits with 0, and has not "
+                              f"printed {sorted(missing)[:3]}")
+        if run.name is None:
+            return
+        if run.status == 2:
+            raise Finding(f"run {run.number} is refused: {self.errors(run)}")
+        if run.status < 0 and run.status != -signal.SIGKILL:
+            raise Finding(f"run {run.number} died of {-run.status}")
+        if run.status != 0:
+            self.troubles += 1
+        if not self.may_use(run.name, False):
+            return
+        known = self.known(run.name)
+        if run.status == 0 and not run.records <= known:
+            raise Finding(f"run {run.number} exits with 0, and forgets "
+                          f"{sorted(run.records - known)[:3]}")
+        if run.mode == "--atomic":
+            new = run.records - run.knew
+            if new & known and not new <= known:
+                raise Finding(f"run {run.number} remembers a part")
+        self.all_stand(run.name, known)
+
+    def check_end(self, run):
+        """A write has failed: the last record is whole, or it is said."""
+        file = self.file(run.output)
+        if run.name is not None and os.path.exists(self.path(
+                run.name + ".journal")):
+            return  # the next run goes on with it
+        if file is None or file.half is not None or self.others_too:
+            return
+        data = file.read()
+        rest = data[sum(map(len, split(self.kind, data))):]
+        if rest and "torn" not in self.errors(run):
+            raise Finding(f"run {run.number} leaves {rest[:40]} in silence")
+
+    # --- other programs
+
+    def append(self, file, name, piece):
+        with open(self.path(name), "ab") as other:
+            other.write(piece)
+        file.pieces.append(piece)
+        self.troubles += 1
+        self.say("other", name, piece)
+
+    def other(self):
+        rng = self.rng
+        name = rng.choice(self.outputs)
+        file = self.file(name)
+        if file is None:
+            return
+        self.number += 1
+        what = rng.choice(("whole", "whole", "half", "half", "rest",
+                           "follow", "leave", "cut", "move", "replace"))
+        if what in ("cut", "move", "replace") and rng.random() < 0.6:
+            what = "whole"
+        record = self.make("foreign", self.number)
+        if what == "rest" and file.half is not None:
+            self.append(file, name, file.half)
+            file.half = None
+        elif what == "whole" and file.half is None:
+            self.append(file, name, record)
+        elif what == "half" and file.half is None:
+            middle = rng.randrange(1, len(record))
+            self.append(file, name, record[:middle])
+            file.half = record[middle:]
+        elif what == "follow":
+            self.followers.append(open(self.path(name), "rb"))
+        elif what == "leave" and self.followers:
+            self.followers.pop().close()
+        elif what == "cut" and not self.live() and not self.loose:
+            file.stood.update(split(self.kind, file.read()))
+            file.pieces, file.half = [], None
+            os.truncate(self.path(name), 0)
+            self.troubles += 1
+            self.say("cut", name)
+        elif what == "move":
+            os.rename(self.path(name), self.path(f"{name}.{self.number}"))
+            self.troubles += 1
+            self.say("move", name)
+        elif what == "replace":
+            with open(self.path("new"), "wb") as new:
+                new.write(record)
+            os.rename(self.path("new"), self.path(name))
+            self.file(name).pieces.append(record)
+            self.troubles += 1
+            self.say("replace", name)
+
+    # --- the oracle
+
+    def known(self, name):
+        """Which of its records the filter knows now."""
+        if not os.path.exists(self.path(name)):
+            return set()
+        records = self.records[name]
+        found = subprocess.run(
+            [PROGRAM, "check", "-f", name], cwd=self.directory,
+            input=b"".join(records), stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, timeout=60, check=False)
+        if b"No such file" in found.stderr:
+            return set()  # a run that failed has just removed it
+        if found.returncode > 1:
+            raise Finding(f"check: {found.stderr.decode()}")
+        return set(split(self.kind, found.stdout))
+
+    def standing(self):
+        self.look()
+        there = set()
+        for file in self.files:
+            there |= file.stood
+            there.update(split(self.kind, file.read()))
+        return there
+
+    def all_stand(self, name, known):
+        """A committed journal's records need not stand anywhere yet."""
+        missing = known - self.standing()
+        if missing and not os.path.exists(self.path(name + ".journal")):
+            raise Finding(f"{len(missing)} of {len(known)} remembered by "
+                          f"{name}, and nowhere: {sorted(missing)[:3]}")
+
+    def check_others(self):
+        for file in self.files:
+            data, at = file.read(), 0
+            for piece in file.pieces:
+                found = data.find(piece, at)
+                if found < 0:
+                    raise Finding(f"another program's {piece} is gone")
+                at = found + len(piece)
+        whole = b"".join(file.read() for file in self.files)
+        for piece in self.loose:
+            if piece not in whole and not any(
+                    piece in r for f in self.files for r in f.stood):
+                raise Finding(f"another program's {piece} is gone")
+
+    def check_purity(self):
+        if self.troubles > 0 or len(self.filters) > 1:
+            return
+        if any(r.name is None or r.mode == "--shared" for r in self.runs):
+            return
+        records = []
+        for name in self.outputs:
+            file = self.file(name)
+            if file is None:
+                continue
+            data = file.read()
+            records += split(self.kind, data)
+            if data and not data.endswith(self.end):
+                raise Finding(f"{name}: its end is torn")
+        if len(records) != len(set(records)):
+            raise Finding("a record stands there twice")
+        if not set(records) <= set(self.records[self.filters[0]]):
+            raise Finding("what stands there is not a record")
+
+    def finish(self):
+        while self.live():
+            for run in self.live():
+                if run.state == "waiting":
+                    run.wait(LONG)
+                    if run.state == "waiting" and not any(
+                            r.state == "stopped" for r in self.live()):
+                        raise Finding(f"run {run.number} hangs")
+                    self.settle(run)
+                elif self.rng.random() < 0.5:
+                    self.kill(run)
+                else:
+                    os.kill(run.process.pid, signal.SIGCONT)
+                    run.wait()
+                    self.say("end", run.number, "->", run.state, run.status,
+                             self.errors(run))
+                    self.settle(run)
+        self.check_others()
+        for name in self.filters:
+            run = self.begin(name, self.rng.choice((None, "--sync",
+                                                    "--atomic")),
+                             self.records[name], {})
+            run.wait(LONG)
+            self.settle(run)
+            if run.status == 3 and "they are discarded" in self.errors(run) \
+                    and self.others_too:
+                run = self.begin(name, None, self.records[name], {})
+                run.wait(LONG)
+                self.settle(run)
+            if run.status != 0:
+                raise Finding(f"the last run of {name} exits with "
+                              f"{run.status}: {self.errors(run)}")
+            if os.path.exists(self.path(name + ".journal")):
+                raise Finding(f"a journal of {name} stays")
+            missing = set(self.records[name]) - self.standing()
+            if missing:
+                raise Finding(f"lost: {sorted(missing)[:3]}")
+        self.check_others()
+        self.check_purity()
+
+    def play(self):
+        for _ in range(self.rng.randrange(2, 12)):
+            turn = self.rng.random()
+            if turn < 0.45:
+                self.start()
+            elif turn < 0.75:
+                self.go_on()
+            elif self.others_too:
+                self.other()
+        self.finish()
+
+    def close(self):
+        for run in self.live():
+            os.kill(run.process.pid, signal.SIGKILL)
+            run.wait(LONG)
+        for file in self.files + self.followers:
+            file.close()
+        for fd in self.shared.values():
+            os.close(fd)
+
+
+def main():
+    count = int(sys.argv[1])
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(1 << 32)
+    keep_on = len(sys.argv) > 3  # count the findings instead of stopping
+    troubles = findings = 0
+    began = time.monotonic()
+    for i in range(count):
+        case = Case(seed + i, os.getcwd())
+        try:
+            case.play()
+        except Finding as finding:
+            findings += 1
+            print(f"seed {seed + i}, {case.kind}, after "
+                  f"{time.monotonic() - began:.1f} s: {finding}", flush=True)
+            if not keep_on:
+                print("\n".join(case.log))
+                return 1
+        finally:
+            case.close()
+        troubles += case.troubles
+    print(f"{count} cases from seed {seed}: {troubles} kills, failures and "
+          f"other programs' steps; {findings} findings")
+    # chance must not decide
+    return 1 if findings > 0 or troubles < count // 4 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
