@@ -195,7 +195,7 @@ go_on() {
 	# in the short form always the same cases
 	mkdir model
 	cd model
-	PRELOAD=$BUILD/preload.so \
+	BLOOMDEDUP=$BLOOMDEDUP PRELOAD=$BUILD/preload.so \
 		"$ROOT/tests/durability/writers.py" "$(times 250 20000)" \
 		"$(short_or_long 20000 $RANDOM)"
 }
