@@ -72,7 +72,8 @@ read_header(struct layers *f, int writable, struct error *error)
 
 	if (length == 0) {
 		return error_set(error, STATUS_FAILED,
-		    "%s: not a bloomdedup filter: the file is empty", path);
+		    "%s: not a bloomdedup filter: the file is empty; once it"
+		    " is removed, a run makes a new filter", path);
 	}
 	if (length < PAGE_BYTES)
 		nbytes = (size_t)length;

@@ -190,8 +190,17 @@ static int
 move_on(struct layers *f, struct error *error)
 {
 	const struct window *window = &f->header.window;
-	int64_t now = time(NULL);
+	const int64_t clock = time(NULL);
+	const int64_t now = window_now(&f->table, window, clock);
 	int result;
+
+	if (now != clock && !f->told_clock) {
+		f->told_clock = 1;
+		error_notify(f->file.wait.notice, "%s: the clock is before"
+		    " 2026, so it is wrong: no line is forgotten, and new lines"
+		    " count as remembered when the newest quarter of the window"
+		    " began", f->filter.name);
+	}
 
 	if (window_dates_are_right(&f->table, window, now)) {
 		enum window_step step = window_next_step(&f->table, window,

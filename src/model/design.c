@@ -40,6 +40,10 @@ design_table(const struct filter_design *design, struct table *table,
 		.error_rate = sizing_layer_rate(design->error_rate, fixed, 0) };
 	if (design->window.kind == WINDOW_NONE)
 		return 0;
+	if (design->window.kind == WINDOW_SECONDS &&
+	    time(NULL) < WINDOW_CLOCK_LEAST)
+		return error_set(error, STATUS_FAILED, "a window of time needs"
+		    " a clock, and the machine's is wrong: it is before 2026");
 	window_begin(table, &design->window, time(NULL));
 	first->capacity = window_generation_capacity(design->capacity);
 	return window_layer(first, design->error_rate, fixed, 0, error);

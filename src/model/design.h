@@ -36,7 +36,8 @@ int design_header(const struct filter_design *design, struct header *header,
 /*
  * Make the table of a new filter of this design: one empty layer, which is also
  * the first generation's if there is a window. Returns 0, or -1 with `error`
- * filled if a generation has no shape.
+ * filled if a generation has no shape, or if there is a window of time and the
+ * clock is certainly wrong.
  */
 int design_table(const struct filter_design *design, struct table *table,
     struct error *error);

@@ -290,6 +290,21 @@ window_extend(struct table *table, const struct window *window, int64_t now)
 	return 1;
 }
 
+int64_t
+window_now(const struct table *table, const struct window *window,
+    int64_t clock)
+{
+	const struct generation *newest = last(table);
+	int64_t noted = newest->begin;
+
+	if (window->kind != WINDOW_SECONDS || clock >= WINDOW_CLOCK_LEAST)
+		return clock;
+	/* only a late mark moves the end beyond the quarter */
+	if (newest->end > newest->begin + quarter(window))
+		noted = newest->end;
+	return clock < noted ? noted : clock;
+}
+
 /* By how many seconds the clock is before the last generation began. */
 static int64_t
 seconds_back(const struct table *table, const struct window *window,

@@ -144,6 +144,17 @@ unsigned window_first_layer(const struct table *table);
 int window_extend(struct table *table, const struct window *window,
     int64_t now);
 
+/* A clock that is before 2026, when this program came to be, is wrong. */
+#define WINDOW_CLOCK_LEAST INT64_C(1767225600)
+
+/*
+ * Returns the time by which a window moves on: `clock`, unless that is
+ * certainly wrong (a machine that begins in 1970). Then it is the newest time
+ * that the table has noted, if that is later, so that nothing ages.
+ */
+int64_t window_now(const struct table *table, const struct window *window,
+    int64_t clock);
+
 /*
  * Can the clock that says `now` have given the dates of this table? Not if the
  * last generation began a quarter of the window later, or ends later than any

@@ -69,9 +69,9 @@ windows() {
 @test "a clock that goes back by a day or by a year: ages stay" {
 	needs_faketime
 	local back
-	for back in 2026-01-31 2025-02-01; do
+	for back in 2027-01-31 2026-02-01; do
 		rm -f seen
-		echo a | at "2026-02-01 12:00:00" -f seen --window=8h -n 100
+		echo a | at "2027-02-01 12:00:00" -f seen --window=8h -n 100
 		echo a | at "$back 12:00:00" -f seen >out 2>err
 		[ ! -s out ]
 		grep -q 'the clock went back by' err
@@ -84,6 +84,34 @@ windows() {
 		printf 'a\nb\n' | at "$(date -u -d "$back +1 day" +%F) 00:30:00" \
 			-f seen | cmp - <(printf 'a\nb\n')
 	done
+}
+
+@test "a run in 1970 forgets nothing, and a new window there is refused" {
+	needs_faketime
+	printf 'a\nb\n' | at "2026-06-01 12:00:00" -f seen --window=30d -n 100
+	for options in '' --atomic --sync --shared; do
+		printf 'a\nb\n' | at "1970-01-01 00:10:00" -f seen $options \
+			>out 2>err
+		[ ! -s out ]
+		is_message err 'seen: the clock is before 2026, so it is wrong: no line is forgotten'
+	done
+	echo c | at "1970-01-02 00:00:00" -f seen 2>err | cmp - <(echo c)
+	echo c | at "1970-01-01 00:00:30" -f seen 2>err | cmp - /dev/null
+	printf 'a\nb\nc\n' | at "2026-06-20 12:00:00" -f seen 2>err >out
+	[ ! -s out ]
+	[ ! -s err ]
+	printf 'a\nb\nc\n' | at "2026-06-30 12:00:00" check -f seen |
+		cmp - <(printf 'a\nb\nc\n')
+	printf 'a\nb\n' | at "2026-07-20 12:00:00" -f seen |
+		cmp - <(printf 'a\nb\n')
+	for command in '-f new' 'create new'; do
+		run -3 --separate-stderr at "1970-01-01 00:10:00" $command \
+			--window=30d </dev/null
+		[[ $stderr == *'it is before 2026'* ]]
+		[ ! -e new ]
+	done
+	# a window of lines needs no clock
+	echo a | at "1970-01-01 00:10:00" -f lines --window=100
 }
 
 @test "a clock that goes back by less than a quarter: nothing is forgotten" {

@@ -128,6 +128,20 @@ def by_lines(total, options):
         total, printed, again, on_border))
 
 
+def in_1970(shown, lines, place, newest, window):
+    """A run whose clock is certainly wrong: it is that of the last run."""
+    out, want = run(shown, lines, random.randint(60, 90000)), []
+    quarter = (window + 3) // 4
+    for line in lines:
+        before = place.get(line)
+        if before is None or newest >= (
+                (before // quarter + 1) * quarter + window):
+            want.append(line)
+            place[line] = newest // quarter * quarter
+    if out != want:
+        fail("1970 is not like the last run", set(out) ^ set(want), newest)
+
+
 def by_time(total, options):
     # not a multiple of four; in the long form, three years go by
     window = 1002 if total < 100000 else 7 * 86400 + 2
@@ -137,9 +151,14 @@ def by_time(total, options):
     shown = ["-f", FILTER, "-p", "1e-9", "-n", "1e4",
              "--window=%ds" % window] + options
     runs = min(60, total // 30) if total < 100000 else 2000
+    newest = None  # when the last run with lines was
     for i in range(runs):
         lines = some_lines(total // runs, recent, next_new)
         del recent[:-total // 4 - 100]
+        if newest is not None and i % 4 == 0:
+            some = some_lines(10, recent, next_new)
+            in_1970(shown, some + random.sample(sorted(place), 10), place,
+                    newest, window)
         # Some time goes by; and often to the second where something is over.
         now += int(random.expovariate(1) * quarter / 3)
         borders = [(t // quarter + 1) * quarter + window + d
@@ -153,6 +172,7 @@ def by_time(total, options):
             for line, t in place.items():
                 ages.setdefault(t, line)
             lines += ages.values()
+        newest = now if lines else newest
         out = run(shown, lines, now)
         known = run(["check", "-f", FILTER], lines, now, (0 if lines else 1,))
         if known != lines:
