@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -376,10 +377,20 @@ temporary_end(char **name, int remove)
 	*name = NULL;
 }
 
-void
-temporary_take_rights(int fd, const struct stat *other)
+mode_t
+path_mode(const char *path, const struct stat *st)
 {
-	mode_t mode = other->st_mode & 0777;
+	const mode_t mode = st->st_mode & 0777;
+
+	if (getxattr(path, "system.posix_acl_access", NULL, 0) > 0)
+		return mode & 0707;
+	return mode;
+}
+
+void
+temporary_take_rights(int fd, const char *path, const struct stat *other)
+{
+	mode_t mode = path_mode(path, other);
 
 	if (fchown(fd, other->st_uid, other->st_gid) < 0 &&
 	    fchown(fd, (uid_t)-1, other->st_gid) < 0)

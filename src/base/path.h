@@ -97,11 +97,19 @@ int temporary_publish(int fd, char **name, const char *path, int replace);
 void temporary_end(char **name, int remove);
 
 /*
- * Give a new file the owner, group and mode (less special bits) of another one,
+ * Returns the mode of the file at `path`, less special bits, as a file without
+ * an access control list may have it: where there is a list, the mode has its
+ * mask in place of what the group may do (acl(5)), and the group gets nothing.
+ */
+mode_t path_mode(const char *path, const struct stat *st);
+
+/*
+ * Give a new file the owner, group and mode (path_mode) of the file at `path`,
  * as far as permitted, and no rights to anybody who had none. On failure, it
  * stays its owner's alone.
  */
-void temporary_take_rights(int fd, const struct stat *other);
+void temporary_take_rights(int fd, const char *path,
+    const struct stat *other);
 
 /*
  * Give the file `fd` the mode that open(2) with 0666 gives a new file in the

@@ -180,7 +180,7 @@ file_publish(struct file *file, int replace, int unsynced,
 
 	/* A replacement is accessible to the same people as the old file. */
 	if (replace && stat(file->real_path, &old) == 0)
-		temporary_take_rights(file->fd, &old);
+		temporary_take_rights(file->fd, file->real_path, &old);
 	if (!unsynced && file_sync(file, error) < 0)
 		return -1;
 	if (temporary_publish(file->fd, &file->hidden, file->real_path,

@@ -492,11 +492,11 @@ write_frame(struct journal *j, enum frame_kind kind, size_t payload,
 
 /* Who may read the filter may read this file, too, but not write to it. */
 static void
-give_reading(int fd, const struct stat *filter)
+give_reading(int fd, const char *filter, const struct stat *st)
 {
-	mode_t mode = filter->st_mode & 0744;
+	mode_t mode = path_mode(filter, st) & 0744;
 
-	if (fchown(fd, (uid_t)-1, filter->st_gid) < 0)
+	if (fchown(fd, (uid_t)-1, st->st_gid) < 0)
 		mode &= 0704;
 	if (fchmod(fd, mode | S_IRUSR | S_IWUSR) < 0)
 		return;
@@ -534,9 +534,9 @@ create(struct journal *j, const char *filter,
 	}
 	/* Anyone who may read the filter may read its journal. */
 	if (stat(filter, &st) == 0 && version == VERSION)
-		temporary_take_rights(j->fd, &st);
+		temporary_take_rights(j->fd, filter, &st);
 	else if (stat(filter, &st) == 0)
-		give_reading(j->fd, &st);
+		give_reading(j->fd, filter, &st);
 	if (version != VERSION && journal_check_trust(j, error) < 0) {
 		journal_forget(j);
 		return error_prefix(error, "--atomic with an output that is a"

@@ -279,7 +279,7 @@ output_secure(struct output *out, struct error *error)
 
 	/* The mode, too, must be on the disk before the name. */
 	if (out->target != NULL && stat(out->target, &old) == 0)
-		temporary_take_rights(out->fd, &old);
+		temporary_take_rights(out->fd, out->target, &old);
 	else if (out->target != NULL)
 		temporary_new_rights(out->fd, out->target);
 	return output_sync(out, error);

@@ -153,6 +153,63 @@ killed_at() {
 	[ ! -s rest ]
 }
 
+# --- rights
+
+# with_list FILE: an access control list gives user 1 what the mask allows, which
+# is where the mode has the rights of the group; the group has none.
+with_list() {
+	chmod 640 "$1"
+	python3 - "$1" <<-'END'
+		import os, struct, sys
+		every = 0xFFFFFFFF
+		entries = [(1, 6, every), (2, 6, 1), (4, 0, every), (0x10, 6, every),
+		           (0x20, 0, every)]
+		os.setxattr(sys.argv[1], "system.posix_acl_access",
+		            struct.pack("<I", 2) +
+		            b"".join(struct.pack("<HHI", *e) for e in entries))
+	END
+}
+
+# group_may_nothing FILE: neither by its mode, nor by a list.
+group_may_nothing() {
+	python3 - "$1" <<-'END'
+		import os, struct, sys
+		group = os.stat(sys.argv[1]).st_mode >> 3 & 7
+		try:
+		    data = os.getxattr(sys.argv[1], "system.posix_acl_access")
+		    entries = struct.iter_unpack("<HHI", data[4:])
+		    group = next(e[1] for e in entries if e[0] == 4)
+		except OSError:
+		    pass
+		sys.exit(group)
+	END
+}
+
+@test "the mask of an access control list does not become the group's rights" {
+	needs python3
+	local file
+	printf '%s\n' a b a >list
+	with_list list 2>err || skip "needs access control lists"
+	[ "$(stat -c %a list)" = 660 ]
+	group_may_nothing list
+	bloomdedup --atomic -o list list
+	printf '%s\n' a b | cmp - list
+	group_may_nothing list
+	bloomdedup create filter
+	with_list filter
+	# the journals of both kinds
+	start_on_pipe -f filter --atomic
+	echo 1 >&7
+	until_true test -s filter.journal
+	group_may_nothing filter.journal
+	dies_of KILL
+	bloomdedup create --force filter
+	group_may_nothing filter
+	with_list filter
+	bloomdedup merge --force -o filter filter
+	group_may_nothing filter
+}
+
 # --- what others write
 
 @test "-z: an empty record of another program is not cut off" {
