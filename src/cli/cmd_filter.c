@@ -80,7 +80,11 @@ tell_inherited(const struct options *o, const struct filter *filter)
 static const char *
 how_to_go_on(const struct run_plan *plan)
 {
+	/* A file that the shell opens, also as -o /dev/stdout. */
+	const int is_standard = plan->output == NULL ||
+	    output_is_same(plan->output, NULL);
 	struct stat status;
+	int is_file;
 
 	/* What was new is remembered now, and no longer new. */
 	if (plan->print == PRINT_MARKED)
@@ -92,14 +96,17 @@ how_to_go_on(const struct run_plan *plan)
 	if (plan->duplicates != NULL)
 		return "the same command would take these for duplicates; with"
 		    " --atomic, a run that stops remembers nothing";
-	if (plan->print == PRINT_NOTHING || plan->append)
+	if (plan->print == PRINT_NOTHING)
 		return "the same command goes on from there";
-	if (plan->output != NULL)
-		return "to go on from there, repeat the command with --append";
-	if (plan->to_command == NULL && fstat(STDOUT_FILENO, &status) == 0 &&
-	    S_ISREG(status.st_mode) &&
-	    !(fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND))
+	is_file = (is_standard ? fstat(STDOUT_FILENO, &status) :
+	    stat(plan->output, &status)) == 0 && S_ISREG(status.st_mode);
+	/* What its reader does with the rest, such as >out.gz, nobody knows. */
+	if (!is_file || plan->to_command != NULL)
+		return "the same command leaves these lines out";
+	if (is_standard && !(fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND))
 		return "to go on from there, repeat the command with >>";
+	if (!is_standard && !plan->append)
+		return "to go on from there, repeat the command with --append";
 	return "the same command goes on from there";
 }
 

@@ -251,9 +251,7 @@ next_frame(struct reader *r)
 static void
 decode_file(const uint8_t *p, size_t nbytes, struct notes_file *file)
 {
-	file->format = (struct record_format){ .is_csv = p[6] != 0,
-		.csv = { .terminator = p[4], .separator = p[5],
-		.backslash = p[7] != 0 } };
+	file->format = frame_format(p + 4);
 	file->device = le_get64(p + 8);
 	file->inode = le_get64(p + 16);
 	file->path = memory_or_die(strndup((const char *)p + FILE_HEAD_BYTES,

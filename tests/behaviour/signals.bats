@@ -320,6 +320,15 @@ ctrl_c() {
 	bloomdedup create seen
 	REDIRECT='' ctrl_c -f seen -o out --append
 	is_message said 'remembered; the same command goes on from there'
+	rm seen
+	bloomdedup create seen
+	REDIRECT='>out' ctrl_c -f seen -o /dev/stdout --overwrite
+	is_message said 'remembered; to go on from there, repeat the command with >>'
+	# the reader of a pipe may replace what it has written
+	rm seen
+	bloomdedup create seen
+	REDIRECT='> >(cat >out)' ctrl_c -f seen
+	is_message said 'remembered; the same command leaves these lines out'
 	# not where nothing is remembered, and not in a log
 	ctrl_c
 	[ ! -s said ]
