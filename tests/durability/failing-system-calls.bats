@@ -562,15 +562,15 @@ sync_fails() {
 			bloomdedup check -v -f seen in | cmp in - || return 1
 		done
 	}
-	# the journal's begin, the filter's slot, the journal's digests and
-	# the room for its end
-	untraced fail_each large pwrite64 4
-	# the filter, the journal
-	untraced fail_each large fdatasync 2
-	# the directories of the file and the journal, the file
-	untraced fail_each large fsync 3
+	# the journal's begin, the filter's slot, the journal's digests, the
+	# room for its end, its output and its commit
+	untraced fail_each large pwrite64 6
+	# the filter, the journal, and its output
+	untraced fail_each large fdatasync 3
+	# the directories of the file and the journal, the file, the commit
+	untraced fail_each large fsync 4
 	# of a filter that grows both slots, and a layer
-	untraced fail_each small pwrite64 6
+	untraced fail_each small pwrite64 8
 	untraced fail_each small fallocate 1
 }
 
