@@ -146,8 +146,8 @@ same_names(struct key a, struct key b)
 	return a.nbytes == b.nbytes && memcmp(a.data, b.data, a.nbytes) == 0;
 }
 
-/* A header in a message is cut after so many bytes. */
-#define SHOWN_BYTES 400
+/* A header in a message takes at most so many bytes. */
+#define SHOWN_BYTES 404
 
 /* The names, without byte order mark and line end. */
 static struct csv_fields
@@ -179,22 +179,21 @@ refuse_name(struct key name, struct key header, int is_one,
 		{ ';', "semicolons", ";" }, { '\t', "tabs", "\\t" },
 		{ '|', "bars", "|" }, { ',', "commas", "," },
 	};
-	int cut = header.nbytes > SHOWN_BYTES;
-	int shown = cut ? SHOWN_BYTES : (int)header.nbytes;
+	char shown[SHOWN_BYTES], wanted[SHOWN_BYTES];
+
+	error_bytes(shown, sizeof shown, header.data, header.nbytes);
+	error_bytes(wanted, sizeof wanted, name.data, name.nbytes);
 
 	for (size_t i = 0; is_one && i < sizeof others / sizeof *others; i++) {
 		if (memchr(header.data, others[i].byte, header.nbytes) == NULL)
 			continue;
 		error_set(error, STATUS_FAILED, "its header has no column"
-		    " '%.*s', but one with %s: '%.*s%s'; try -t '%s'",
-		    (int)name.nbytes, (const char *)name.data, others[i].name,
-		    shown, (const char *)header.data, cut ? "..." : "",
-		    others[i].option);
+		    " '%s', but one with %s: '%s'; try -t '%s'", wanted,
+		    others[i].name, shown, others[i].option);
 		return;
 	}
-	error_set(error, STATUS_FAILED, "its header has no column '%.*s'; its"
-	    " columns are: %.*s%s", (int)name.nbytes, (const char *)name.data,
-	    shown, (const char *)header.data, cut ? "..." : "");
+	error_set(error, STATUS_FAILED, "its header has no column '%s'; its"
+	    " columns are: %s", wanted, shown);
 }
 
 /* The number of the field with this name; 0 and `error` if not exactly one. */
@@ -308,13 +307,12 @@ columns_compare(const struct key_recipe *r, struct key header,
 	struct csv_fields first = names_of(r, header);
 	struct csv_fields second = names_of(r, other);
 	struct key a = rest_of(&first), b = rest_of(&second);
+	char ours[SHOWN_BYTES], theirs[SHOWN_BYTES];
 
 	if (same_lists(first, second))
 		return 0;
-	return error_set(error, STATUS_FAILED, "its columns are '%.*s', but"
-	    " those of %s are '%.*s'",
-	    (int)(a.nbytes < SHOWN_BYTES ? a.nbytes : SHOWN_BYTES),
-	    (const char *)a.data, file,
-	    (int)(b.nbytes < SHOWN_BYTES ? b.nbytes : SHOWN_BYTES),
-	    (const char *)b.data);
+	return error_set(error, STATUS_FAILED, "its columns are '%s', but"
+	    " those of %s are '%s'",
+	    error_bytes(ours, sizeof ours, a.data, a.nbytes), file,
+	    error_bytes(theirs, sizeof theirs, b.data, b.nbytes));
 }

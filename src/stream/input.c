@@ -191,6 +191,28 @@ read_some(void *context, uint8_t *data, size_t nbytes)
 }
 
 /*
+ * Are these bytes, with which a file begins, text of 16 bits a character: behind
+ * a byte order mark, or with a NUL in each character of the first line?
+ */
+static int
+is_utf16(const struct input *in, const uint8_t *data, size_t nbytes)
+{
+	size_t i = 0, nuls[2] = { 0, 0 }; /* at even and odd places */
+
+	if (nbytes >= 2 && (memcmp(data, "\xff\xfe", 2) == 0 ||
+	    memcmp(data, "\xfe\xff", 2) == 0))
+		return 1;
+	if (in->plan.format.csv.terminator == '\0')
+		return 0;
+	for (; i < nbytes && data[i] != '\n'; i++)
+		nuls[i % 2] += data[i] == '\0';
+	if (i < 4)
+		return 0;
+	return (nuls[0] == 0 && nuls[1] == i / 2) ||
+	    (nuls[1] == 0 && nuls[0] == (i + 1) / 2);
+}
+
+/*
  * Read the file's first bytes to `data` to see what it is; waits for more only
  * as long as they could begin a compressed file. Returns how many of them are
  * lines, or -1; then *wrong says what is wrong with them, unless errno does.
@@ -218,6 +240,9 @@ begin_file(struct input *in, uint8_t *data, size_t nbytes,
 		*wrong = "a filter, which cannot be read as lines";
 		return -1;
 	}
+	if (is_utf16(in, data, have))
+		tell(in, "it looks like UTF-16, which is not read as text: use"
+		    " iconv -f UTF-16 -t UTF-8");
 	if (head == NULL)
 		return (ssize_t)have;
 	in->decompressor = decompress_begin(head, data, have, read_some, in,

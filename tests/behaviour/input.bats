@@ -628,3 +628,30 @@ reads() {
 	ends_with 0
 	cmp in out
 }
+
+@test "UTF-16 is told, however it is read" {
+	local options text='id,url\r\n1,http://a\r\n2,http://b\r\n' encoding
+	for encoding in UTF-16LE UTF-16BE UTF-16; do
+		# shellcheck disable=SC2059 # a format
+		printf "$text" | iconv -f UTF-8 -t $encoding >in
+		for options in '' '-k 1 -t,' --json=/a --url '--csv -k 1' \
+			'--csv --header -k id'; do
+			# shellcheck disable=SC2086 # words
+			bloomdedup $options in >out 2>err || [ $? -eq 3 ]
+			grep -qF 'in: it looks like UTF-16, which is not read as text: use iconv -f UTF-16 -t UTF-8' err
+		done
+		# the message about columns is one line of all names
+		grep -aqF "columns are: " err
+		grep -aqF 'i\x00d\x00,' err
+		[ "$(LC_ALL=C tr -d '\12\40-\377' <err | wc -c)" -eq 0 ]
+		iconv -f $encoding -t UTF-8 in | bloomdedup --csv --header -k id \
+			>out 2>err
+		[ ! -s err ]
+	done
+	# other bytes with NULs are not
+	printf 'a\0b\0c\0d\0' | bloomdedup -z >out 2>err
+	printf '\0\0\0\0\n' | bloomdedup >out 2>>err
+	printf 'a\0b\0cd\n' | bloomdedup >out 2>>err
+	printf 'a\0\n\0b\n' | bloomdedup >out 2>>err
+	[ ! -s err ]
+}
