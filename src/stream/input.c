@@ -191,8 +191,8 @@ read_some(void *context, uint8_t *data, size_t nbytes)
 }
 
 /*
- * Are these bytes, with which a file begins, text of 16 bits a character: behind
- * a byte order mark, or with a NUL in each character of the first line?
+ * Does a file that begins with these bytes have 16 bits for each character:
+ * behind a byte order mark, or with a NUL in each one of the first line?
  */
 static int
 is_utf16(const struct input *in, const uint8_t *data, size_t nbytes)
