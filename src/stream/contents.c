@@ -1,18 +1,17 @@
 #include "stream/contents.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 
 #include "base/number.h"
 #include "filter/filter.h"
 
-/* Would the run replace contents? *st becomes the status of its output. */
+/* Would the run replace its output, if that has contents? */
 static int
-would_replace(const struct run_plan *plan, struct stat *st)
+would_replace(const struct run_plan *plan)
 {
 	return plan->output != NULL && plan->remember &&
-	    plan->print != PRINT_NOTHING && !plan->append &&
-	    stat(plan->output, st) == 0 && S_ISREG(st->st_mode) &&
-	    st->st_size > 0;
+	    plan->print != PRINT_NOTHING && !plan->append && !plan->overwrite;
 }
 
 /* No filter is used, but the one in memory, which ends with the run. */
@@ -61,7 +60,13 @@ contents_check(const struct run_plan *plan, const struct inputs *inputs,
 	struct stat st;
 	int is_input;
 
-	if (plan->overwrite || !would_replace(plan, &st))
+	if (!would_replace(plan))
+		return 0;
+	/* What can't be looked at may have contents. */
+	if (stat(plan->output, &st) < 0)
+		return errno == ENOENT ? 0 : error_system(error, errno,
+		    plan->output);
+	if (!S_ISREG(st.st_mode) || st.st_size == 0)
 		return 0;
 	if (plan->filter == NULL && plan->atomic)
 		return 0;
