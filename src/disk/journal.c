@@ -782,6 +782,7 @@ journal_check_new(const char *filter, struct error *error)
 {
 	size_t n = strlen(filter), suffix = strlen(JOURNAL_SUFFIX);
 	struct journal journal;
+	struct error why = { 0 };
 	struct stat st;
 	enum journal_state state;
 
@@ -792,7 +793,12 @@ journal_check_new(const char *filter, struct error *error)
 		    JOURNAL_SUFFIX);
 	}
 	/* In this order, since a run creates the filter before its journal. */
-	state = journal_open(&journal, filter, NULL, &(struct error){ 0 });
+	state = journal_open(&journal, filter, NULL, &why);
+	/* Too many open files, or a disk that fails, say nothing of it. */
+	if (state == JOURNAL_FAILED && why.errnum != 0) {
+		*error = why;
+		return -1;
+	}
 	if (lstat(filter, &st) < 0)
 		notes_discard(filter);
 	else

@@ -304,6 +304,10 @@ output_finish(struct output *out, struct error *error)
 		return error_set(error, STATUS_FAILED, "%s: another program"
 		    " made this file during the run; it is left as it is",
 		    out->name);
+	if (errnum == EBUSY)
+		return error_set(error, STATUS_FAILED, "%s: a mount point,"
+		    " which cannot be replaced; with --append, the lines are"
+		    " added to it", out->name);
 	return error_system(error, errnum, out->name);
 }
 

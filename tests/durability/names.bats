@@ -306,3 +306,32 @@ has_rights() {
 	# its group is another one now, which had no rights of its own
 	[ "$(rights seen)" = "606 65534 65534" ]
 }
+
+@test "an error of open is named as itself, and no journal is made up" {
+	skip_if_sanitized
+	seq 3 >in
+	needs_strace
+	skip_if_emulated "calls of its own"
+	rm -f new
+	status=0
+	strace -qq -o trace -P "$PWD/new.journal" -P new.journal -e trace=openat \
+		-e inject=openat:error=EIO "$BLOOMDEDUP" -f new in >out 2>err ||
+		status=$?
+	grep -q INJECTED trace
+	[ $status -eq 3 ]
+	is_message err 'new.journal: Input/output error'
+	[ ! -e new ]
+}
+
+@test "--atomic -o with a mount point: what it is, and what to do" {
+	needs_strace
+	skip_if_emulated "calls of its own"
+	echo old >out
+	status=0
+	strace -qq -o trace -e trace=rename -e inject=rename:error=EBUSY \
+		"$BLOOMDEDUP" --atomic --overwrite -o out <<<new 2>err || status=$?
+	grep -q INJECTED trace
+	[ $status -eq 3 ]
+	is_message err 'out: a mount point, which cannot be replaced; with --append, the lines are added to it'
+	echo old | cmp - out
+}
