@@ -283,19 +283,25 @@ same_lists(struct csv_fields first, struct csv_fields second)
 }
 
 int
+columns_first_byte(const struct key_recipe *r, struct key header)
+{
+	struct csv_fields names = names_of(r, header);
+	const uint8_t *p = names.next;
+
+	p += p < names.end && *p == '"';
+	if (p == names.end || *p == (uint8_t)r->separator || *p == '"' ||
+	    *p == '\\')
+		return -1;
+	return *p;
+}
+
+int
 columns_are_again(const struct key_recipe *r, struct key record,
     struct key header)
 {
 	struct csv_fields first = names_of(r, record);
 	struct csv_fields second = names_of(r, header), more = second;
-	const uint8_t *a = first.next, *b = second.next;
 
-	/* most records begin with another byte, in quotes or not */
-	a += a < first.end && *a == '"';
-	b += b < second.end && *b == '"';
-	if (a < first.end && b < second.end && *a != *b &&
-	    *a != (uint8_t)r->separator && *b != (uint8_t)r->separator)
-		return 0;
 	csv_fields_next(&more);
 	return more.next != NULL && same_lists(first, second);
 }

@@ -61,4 +61,11 @@ int columns_compare(const struct key_recipe *recipe, struct key header,
 int columns_are_again(const struct key_recipe *recipe, struct key record,
     struct key header);
 
+/*
+ * Returns the byte with which a record must begin, behind a quote or not, that
+ * is the header again, unless it begins with a byte order mark; or -1 if it may
+ * be any.
+ */
+int columns_first_byte(const struct key_recipe *recipe, struct key header);
+
 #endif

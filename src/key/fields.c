@@ -319,7 +319,7 @@ is_literal(const struct csv_fields *fields, struct key field)
  * Add a field to a key. What backslashes stand for is decoded first, behind all
  * that may be written before it is joined.
  */
-static void
+static inline void
 join_field(struct join *join, const struct csv_fields *fields,
     struct key field, int quoted)
 {

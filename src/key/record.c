@@ -395,19 +395,13 @@ csv_fields_begin(const struct csv_format *format, const uint8_t *data,
 	return fields;
 }
 
-/* The quote that closes a field in quotes, of which p is the first byte. */
+/*
+ * The quote that closes a field, of which p is the first byte behind the quote
+ * that opens it, if backslashes have a meaning.
+ */
 static const uint8_t *
-closing_quote(const struct csv_fields *fields, const uint8_t *p)
+closing_quote(const uint8_t *p, const uint8_t *end)
 {
-	const uint8_t *end = fields->end, *quote;
-
-	if (!fields->backslash) {
-		quote = memchr(p, '"', (size_t)(end - p));
-		while (quote != NULL && quote + 1 < end && quote[1] == '"')
-			quote = memchr(quote + 2, '"', (size_t)(end - quote -
-			    2)); /* it was doubled */
-		return quote;
-	}
 	for (; p < end; p++) {
 		if (*p == '"' && (p + 1 == end || p[1] != '"'))
 			return p;
@@ -423,8 +417,15 @@ csv_fields_next(struct csv_fields *fields)
 	const uint8_t *closing = p, *stop;
 
 	fields->quoted = p < end && *p == '"';
-	if (fields->quoted)
-		closing = closing_quote(fields, p + 1);
+	if (fields->quoted && fields->backslash) {
+		closing = closing_quote(p + 1, end);
+	} else if (fields->quoted) {
+		closing = memchr(p + 1, '"', (size_t)(end - p - 1));
+		while (closing != NULL && closing + 1 < end &&
+		    closing[1] == '"') /* doubled */
+			closing = memchr(closing + 2, '"',
+			    (size_t)(end - closing - 2));
+	}
 	if (closing == NULL) { /* up to the end */
 		fields->next = NULL;
 		return (struct key){ p + 1, (size_t)(end - p - 1) };

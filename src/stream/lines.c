@@ -43,14 +43,18 @@ lines_free(struct lines *l)
 	free(l->strays);
 }
 
-static int
-is_header(const struct lines *l, size_t i)
+/* Is line i a header? Most lines have another first byte than it. */
+static inline int
+is_header(const struct lines *l, size_t i, int first)
 {
-	const struct key record = { l->starts[i],
-		(size_t)(l->starts[i + 1] - l->starts[i]) };
+	const uint8_t *p = l->starts[i];
+	const struct key record = { p, (size_t)(l->starts[i + 1] - p) };
 	const struct key header = { l->chunk->header,
 		l->chunk->header_length };
+	const uint8_t byte = p[*p == '"'];
 
+	if (first >= 0 && byte != first && *p != 0xef)
+		return 0;
 	return columns_are_again(l->recipe, record, header);
 }
 
@@ -59,14 +63,16 @@ static void
 leave_out_headers(struct lines *l)
 {
 	const uint8_t *from = l->starts[0];
+	const int byte = columns_first_byte(l->recipe, (struct key){
+		l->chunk->header, l->chunk->header_length });
 	size_t first = 0, last;
 
-	while (first < l->count && is_header(l, first))
+	while (first < l->count && is_header(l, first, byte))
 		first++;
 	l->headers = first;
 	l->headers_bytes = (uint64_t)(l->starts[first] - from);
 	last = first;
-	while (last < l->count && !is_header(l, last))
+	while (last < l->count && !is_header(l, last, byte))
 		last++;
 	l->count = last - first;
 	if (first > 0) {
