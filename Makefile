@@ -295,6 +295,10 @@ machines = arm64 armhf i386 s390x
 $(machines:%=check-%): check-%:
 	MAKE='$(MAKE) $(at_once)' tests/emulated $* '$(BUILD)/$*' $(TESTS)
 
+# The tests of the program built against musl, the C library of Alpine.
+check-musl:
+	MAKE='$(MAKE) $(at_once)' tests/musl '$(BUILD)/musl' $(TESTS)
+
 # How fast, beside the neighbours that are installed: tests/bench/README.md.
 # SECTIONS: which of its sections, all by default.
 SECTIONS =
@@ -430,5 +434,5 @@ lint: $(objects)
 -include $(objects:.o=.d) $(units:.test=.d) $(helpers:=.d)
 -include $(BUILD)/fuzz/replay.d $(replays:=.d) $(fuzzers:=.d)
 
-.PHONY: FORCE all tests completions check check-slow check-asan check-tsan check-clients check-engines check-valgrind $(machines:%=check-%) fuzz fuzzers bench clean deps deps-tests deps-packages install uninstall dist deb static wheel check-packages lint
+.PHONY: FORCE all tests completions check check-slow check-asan check-tsan check-clients check-engines check-valgrind check-musl $(machines:%=check-%) fuzz fuzzers bench clean deps deps-tests deps-packages install uninstall dist deb static wheel check-packages lint
 .DELETE_ON_ERROR:

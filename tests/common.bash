@@ -136,6 +136,31 @@ figure() {
 	bloomdedup info --json "$2" | sed 's/"layers": \[.*\]//' | json_value "$1"
 }
 
+# reason NAME: what the C library says of an error, such as EIO; each says it in
+# its own words.
+reason() {
+	case $1 in
+	EIO) "$HELPER" strerror 5 ;;
+	ENODEV) "$HELPER" strerror 19 ;;
+	ENAMETOOLONG) "$HELPER" strerror 36 ;;
+	*) echo "no number of $1" >&2 && return 1 ;;
+	esac
+}
+
+# open_call: the system call by which the program's C library opens a file.
+open_call() {
+	if grep -q /ld-musl- "$BLOOMDEDUP"; then
+		echo open
+	else
+		echo openat
+	fi
+}
+
+# as_openat FILE: calls of open(2) in a trace become the same of openat(2).
+as_openat() {
+	sed -i 's/\bopen("/openat(AT_FDCWD, "/' "$@"
+}
+
 # holds CONDITION NAME=VALUE...: is it true? An awk expression.
 holds() {
 	local condition=$1 assignment

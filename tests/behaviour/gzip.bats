@@ -317,7 +317,7 @@ END
 	grep -q INJECTED trace
 	[ "$status" -eq 3 ]
 	[ "$(wc -l <err)" -eq 1 ]
-	grep -q '^bloomdedup: packed: Input/output error' err
+	grep -q "^bloomdedup: packed: $(reason EIO)" err
 	# so many bytes were read before
 	got=$(awk '/INJECTED/ { exit } { sum += $NF } END { print sum }' trace)
 	[ "$got" -gt 300000 ]

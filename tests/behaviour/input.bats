@@ -488,7 +488,7 @@ reads() {
 		[ "$status" -eq 3 ]
 		grep -v '^strace: ' err >said
 		[ "$(wc -l <said)" -eq 1 ]
-		grep -q "^bloomdedup: $file: Input/output error" said
+		grep -q "^bloomdedup: $file: $(reason EIO)" said
 		# whole lines from the beginning, and all of the other file
 		[ "$(tail -n 1 first)" = other ]
 		sed -i '$d' first

@@ -164,7 +164,7 @@ and cannot be synced; write to a file with -o FILE" ]
 	strace -qq -o trace -P null -e inject=newfstatat,stat,statx:error=EIO:when=2+ \
 		"$BLOOMDEDUP" --atomic -f seen -o null in 2>err || status=$?
 	[ "$status" -eq 3 ]
-	grep -q '^bloomdedup: null: Input/output error$' err
+	grep -q "^bloomdedup: null: $(reason EIO)$" err
 	[ "$(stat -c %t,%T null)" = 1,3 ]
 }
 

@@ -461,7 +461,7 @@ find_temporary() {
 		-e inject=pread64:error=EIO:when=20+ \
 		"$BLOOMDEDUP" merge -o new one two 2>err || status=$?
 	[ "$status" -eq 3 ]
-	grep -q 'Input/output error' err
+	grep -q "$(reason EIO)" err
 	[ "$(grep -c INJECTED trace)" -eq 1 ]
 	[ ! -e new ]
 	no_leftovers
@@ -491,7 +491,7 @@ find_temporary() {
 		for ((n = 1; ; n++)); do
 			fail_sync fdatasync $n $operands || break
 			[ "$status" -eq 3 ]
-			grep -q 'Input/output error' err
+			grep -q "$(reason EIO)" err
 			[ ! -e new ]
 			cmp old two
 			no_leftovers
@@ -501,7 +501,7 @@ find_temporary() {
 		# of the directory, behind the name
 		fail_sync fsync 1 $operands
 		[ "$status" -eq 3 ]
-		grep -q 'Input/output error' err
+		grep -q "$(reason EIO)" err
 	done
 	cat in more >all
 	all_known all two

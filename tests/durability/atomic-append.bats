@@ -81,7 +81,7 @@ load ../common
 	seq 3 >again-start
 	bloomdedup create -n 10000 -p 1e-12 empty
 	kills=0
-	for call in write pwrite64 fsync fdatasync openat unlink fcntl; do
+	for call in write pwrite64 fsync fdatasync "$(open_call)" unlink fcntl; do
 		for when in 1 2 3 4 5 6 8 11; do
 			rm -f seen.journal
 			cp empty seen

@@ -297,9 +297,10 @@ has_lines() {
 	umask 000
 	status=0
 	gzip -c in | head -c 20 >torn
-	strace -qq -o trace -e trace=openat,fchmod,chmod,unlink,unlinkat \
+	strace -qq -o trace -e trace=openat,open,fchmod,chmod,unlink,unlinkat \
 		"$BLOOMDEDUP" --atomic --overwrite -f seen -o new.file in torn 2>err ||
 		status=$?
+	as_openat trace
 	[ "$status" -eq 3 ]
 	[ "$(grep -cE '^openat.*(O_TMPFILE|\.bloomdedup-).*, 0600\)' trace)" -eq 1 ]
 	run ! grep 'chmod(.*, 06[46]' trace
@@ -400,7 +401,7 @@ default_acls() {
 	needs_strace
 	prepare
 	chmod 600 file
-	strace -qq -o trace -e trace=openat "$BLOOMDEDUP" --atomic --overwrite -f seen \
+	strace -qq -o trace -e trace=openat,open "$BLOOMDEDUP" --atomic --overwrite -f seen \
 		-o file in
 	grep -E 'O_TMPFILE|\.bloomdedup-' trace
 	run ! grep -E '(O_TMPFILE|\.bloomdedup-).*, 06(66|44|40)\)' trace
@@ -944,11 +945,12 @@ all_or_nothing() {
 	bloomdedup create -n 100 -p 1e-12 empty
 	cp empty seen
 	cp before file
-	strace -qq -o trace -e trace=openat,read,write,pwrite64,pread64,fsync,fdatasync,rename,unlink,close,ftruncate,fallocate,mmap \
+	strace -qq -o trace -e trace="$(open_call)",read,write,pwrite64,pread64,fsync,fdatasync,rename,unlink,close,ftruncate,fallocate,mmap \
 		"$HELPER" defaults "$BLOOMDEDUP" --atomic --overwrite -f seen -o file in \
 		2>/dev/null
 	step=$(short_or_long 4 1)
-	for call in fsync rename unlink pwrite64 fdatasync read write openat; do
+	for call in fsync rename unlink pwrite64 fdatasync read write \
+		"$(open_call)"; do
 		count=$(grep -c "^$call(" trace)
 		# of those that come often, some
 		by=$step

@@ -6,6 +6,7 @@ load kills-and-faults
 # comes once and goes away, and so does EAGAIN where it says to wait; the others
 # come once, or stay. What a file system can't do at all is no failure.
 faults='openat:EMFILE,EACCES,ENOMEM,EINTR
+open:EMFILE,EACCES,ENOMEM,EINTR
 read:EIO,EINTR,EAGAIN
 write:EIO,ENOSPC,EINTR,EAGAIN
 pread64:EIO,EINTR
@@ -436,8 +437,8 @@ fetch() {
 	BLOOMDEDUP_SLOW='' plan "$BLOOMDEDUP" -f seen -o part in >list ||
 		return 1
 	awk '$2 == "EINTR" && $1 != "close" && ++seen[$1] <= 3' list >chosen
-	for call in openat read write pread64 pwrite64 fallocate ftruncate \
-		flock; do
+	for call in "$(open_call)" read write pread64 pwrite64 fallocate \
+		ftruncate flock; do
 		grep -qE "^$call(64)? " chosen
 	done
 	while read -r call _ n; do

@@ -14,7 +14,7 @@ without() {
 	seq 100000 >in
 	for command in '' check add; do
 		# not even a part of the filter is read into memory instead
-		BLOOMDEDUP_PRIVATE=0 fails 3 "seen: this file system cannot map files: No such device; keep the filter on a local disk" \
+		BLOOMDEDUP_PRIVATE=0 fails 3 "seen: this file system cannot map files: $(reason ENODEV); keep the filter on a local disk" \
 			without UNMAPPED=19 "$BLOOMDEDUP" $command -f seen in
 		[ -e fired ]
 	done

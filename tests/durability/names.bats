@@ -24,13 +24,14 @@ run_to() {
 	skip_if_emulated "calls of its own"
 	needs_strace
 	prepare
+	call=$(open_call)
 	for how in '-o --sync' '>> --sync' '-o --atomic' '>> --atomic'; do
-		wrapper=(strace -qq -o trace -e trace=openat,unlink)
+		wrapper=(strace -qq -o trace -e trace="$call",unlink)
 		# shellcheck disable=SC2086
 		run_to $how
 		# not when the journal has done its work
-		sed '/^unlink(.*journal/,$d' trace | grep openat |
-			grep -n 'openat(.*disk/".*O_DIRECTORY' |
+		sed '/^unlink(.*journal/,$d' trace | grep "^$call(" |
+			grep -n 'disk/".*O_DIRECTORY' |
 			cut -d: -f1 >places
 		# of the filter or its journal, and of the output
 		[ "$(wc -l <places)" -ge 2 ]
@@ -39,8 +40,8 @@ run_to() {
 				cp seen disk
 				echo old >disk/out
 				: >disk/appended
-				wrapper=(strace -qq -o trace -e trace=openat -e
-					inject="openat:error=$error:when=$place")
+				wrapper=(strace -qq -o trace -e trace="$call" -e
+					inject="$call:error=$error:when=$place")
 				status=0
 				# shellcheck disable=SC2086
 				run_to $how || status=$?

@@ -263,7 +263,7 @@ written() {
 	grep -q INJECTED trace
 	[ "$status" -eq 3 ]
 	[ "$(wc -l <err)" -eq 1 ]
-	grep -q '^bloomdedup: seen: Input/output error' err
+	grep -q "^bloomdedup: seen: $(reason EIO)" err
 	cmp in out
 	bloomdedup -f seen in >again
 	[ -s again ]

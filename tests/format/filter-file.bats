@@ -51,7 +51,7 @@ refused() {
 	[ "$(bloomdedup -f "$name" line)" = a ]
 	bloomdedup check -f "$name" line
 	bloomdedup info "$name" | grep -q 'remembers'
-	fails 3 'File name too long' bloomdedup --atomic -f "$name" line
+	fails 3 "$(reason ENAMETOOLONG)" bloomdedup --atomic -f "$name" line
 	[ -z "$(bloomdedup -f "$name" line)" ]
 	no_leftovers
 }

@@ -611,6 +611,7 @@ modes() {
 		"$BLOOMDEDUP" merge -o merged seen >/dev/null
 	strace -f -qq -o trace.4 -e trace=openat,open,creat,mkdir \
 		"$BLOOMDEDUP" add --sync -f more in
+	as_openat trace.*
 	sed -n 's/.*openat(AT_FDCWD, "\([^"]*\)", .*O_CREAT.*, \(0[0-7]*\)) .*/\1 \2/p
 		s/.*openat(.*O_TMPFILE.*, \(0[0-7]*\)) .*/.bloomdedup- \1/p
 		/openat.*\(O_CREAT\|O_TMPFILE\)/!{ s/^.*\(open(\|creat(\|mkdir(\).*/other &/p; }' \

@@ -30,6 +30,7 @@
  *   helper journal FILTER [N]   write FILTER.journal, complete, with the lines
  *                               of stdin for layer N (0); N = open: without
  *                               its commit
+ *   helper strerror NUMBER...   what the C library says of each errno
  *   helper ask ADDRESS          send stdin there (a unix socket's path, or
  *                               HOST:PORT), say that this was all, and print
  *                               what comes back until the other end closes
@@ -561,6 +562,11 @@ main(int argc, char **argv)
 		    argv[5]);
 	if (strcmp(what, "journal") == 0 && argc >= 3)
 		return journal(argv[2], argc > 3 ? argv[3] : "0");
+	if (strcmp(what, "strerror") == 0) {
+		for (int i = 2; i < argc; i++)
+			printf("%s\n", strerror(atoi(argv[i])));
+		return 0;
+	}
 	if (strcmp(what, "ask") == 0 && argc == 3)
 		return ask(argv[2]);
 	fprintf(stderr, "helper: see the head of tests/helpers/helper.c\n");

@@ -456,6 +456,21 @@ after_call(struct thread *thread, int64_t result)
 	thread->kind = 0;
 }
 
+/* musl opens a file by open(2), glibc by openat(2): tell the latter alone. */
+static void
+turn_open_into_openat(uint64_t *info)
+{
+#ifdef SYS_open
+	if (info[3] != SYS_open)
+		return;
+	info[3] = SYS_openat;
+	memmove(&info[5], &info[4], 3 * sizeof *info);
+	info[4] = (uint64_t)AT_FDCWD;
+#else
+	(void)info;
+#endif
+}
+
 /*
  * Built for i386, the recorder traces programs of x86-64, too, such as the
  * shell: gives the calls that matter the numbers that they have here, and all
@@ -495,6 +510,7 @@ at_call(struct thread *thread)
 		return;
 	if ((info[0] & 0xff) == BEFORE) {
 		translate_call(info);
+		turn_open_into_openat(info);
 		thread->harmless = is_harmless(info);
 		if (!thread->harmless || thread->may_map)
 			look();
