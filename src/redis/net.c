@@ -300,8 +300,8 @@ send_all(struct net *x, struct error *error)
 }
 
 /*
- * The answer that a node owes has taken too long, over all nodes that were asked
- * and however often it was begun: then the run ends.
+ * The answer that a node owes has taken too long, over all nodes that were
+ * asked and however often it was begun: then the run ends.
  */
 static int
 is_overdue(const struct net *x, struct node *node, struct error *error)
