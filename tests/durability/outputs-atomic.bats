@@ -116,7 +116,9 @@ killed_at() {
 	echo old >out
 	bloomdedup create seen
 	chmod 666 seen out
-	"${as_nobody[@]}" env LD_PRELOAD="$BUILD/preload.so" TORN=10 FIRED=fired \
+	# where the checkout is, that user may have no access
+	cp "$BUILD/preload.so" .
+	"${as_nobody[@]}" env LD_PRELOAD="$PWD/preload.so" TORN=10 FIRED=fired \
 		./program -f seen --atomic -o out --append in 2>err || status=$?
 	[ $status -eq 137 ]
 	[ -e fired ]

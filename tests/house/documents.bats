@@ -205,6 +205,7 @@ example() {
 		    !about($7, $2 ^ 2 / 2 ^ 129) { print; bad = 1 }
 		END { exit bad }' rows
 	# the manual has the same rows
+	needs groff
 	groff -mdoc -Tascii -P-cbou "$MANUAL" 2>/dev/null |
 		sed -n 's/^ *\(1e[0-9]* .*\)/\1/p' | tr -d , | tr -s ' ' >manual
 	sed 's/^|//; s/|$//; s/|/ /g' rows | cmp - manual

@@ -426,7 +426,7 @@ stored() {
 
 @test "MACHINES WITHOUT A DISK: the examples for Actions and Kubernetes are YAML" {
 	needs python3
-	python3 -c 'import yaml' || skip 'needs PyYAML'
+	python3 -c 'import yaml' || skip 'PyYAML is not installed'
 	page_examples "$PAGE" 'GitHub Actions' >actions.yaml
 	python3 - actions.yaml "$EXAMPLES/cronjob.yaml" <<-'END'
 		import sys, yaml
