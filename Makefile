@@ -427,9 +427,10 @@ check-packages:
 # What can be said of the source without running it, by .ci/lint.
 linted = $(call sources,src/*.c src/*/*.c tests/helpers/*.c tests/unit/*.c \
 	tests/fuzz/*.c)
+CHECKED = $(REQUIRED_CPPFLAGS) $(CPPFLAGS) $(REQUIRED_CFLAGS) $(WARNINGS) \
+	-Werror -DINSTRUCTIONS=plain
 lint: $(objects)
-	@CHECKED='$(REQUIRED_CPPFLAGS) $(CPPFLAGS) $(REQUIRED_CFLAGS) $(WARNINGS) \
-		-Werror -DINSTRUCTIONS=plain' .ci/lint $(linted)
+	@CHECKED='$(CHECKED)' .ci/lint $(linted)
 
 -include $(objects:.o=.d) $(units:.test=.d) $(helpers:=.d)
 -include $(BUILD)/fuzz/replay.d $(replays:=.d) $(fuzzers:=.d)
