@@ -247,8 +247,8 @@ make_it() {
 @test "refused: too many figures, or none" {
 	fails 2 'give two' bloomdedup size -n 1e6 -p 1e-3 -m 1M
 	fails 2 'give two' bloomdedup create -n 1e6 -p 1e-3 -m 1M made
-	fails 2 'give two' bloomdedup size
-	fails 2 'give two' bloomdedup size --json
+	fails 2 'give --capacity' bloomdedup size
+	fails 2 'give --capacity' bloomdedup size --json
 	fails 2 'try' bloomdedup try
 	fails 2 'try' bloomdedup try 1e8
 	fails 2 'try' bloomdedup try 1e8 1e-5 1e-6
