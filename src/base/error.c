@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,11 +137,15 @@ error_ignored(void)
 void *
 memory_or_die(void *pointer)
 {
-	if (pointer == NULL) {
-		error_print("out of memory");
-		_exit(STATUS_FAILED);
-	}
-	return pointer;
+	static atomic_flag is_said = ATOMIC_FLAG_INIT;
+
+	if (pointer != NULL)
+		return pointer;
+	/* Other threads may run out of memory at the same moment. */
+	while (atomic_flag_test_and_set(&is_said))
+		pause();
+	error_print("out of memory");
+	_exit(STATUS_FAILED);
 }
 
 void *
