@@ -310,6 +310,9 @@ fields_of(const struct key_recipe *r, struct key line)
 static inline int
 is_literal(const struct csv_fields *fields, struct key field)
 {
+	/* memchr takes no NULL, which an empty field may have */
+	if (field.nbytes == 0)
+		return 1;
 	return memchr(field.data, '"', field.nbytes) == NULL &&
 	    !(fields->backslash &&
 	    memchr(field.data, '\\', field.nbytes) != NULL);

@@ -341,7 +341,9 @@ sort_table(struct table *t, unsigned sorted[TABLE_MAX])
 static void
 write_parameters(struct table *t)
 {
-	unsigned sorted[TABLE_MAX], count = t->count;
+	/* sort_table fills in what is used; an analyzer can't see that */
+	unsigned sorted[TABLE_MAX] = { 0 };
+	unsigned count = t->count;
 	uint8_t *to = t->to;
 
 	if (t->sorts)

@@ -182,7 +182,7 @@ split_agrees(const struct model *m, const struct csv_format *format,
 			    starts[i] != data + end)
 				return 0;
 			/* the last one may lack its terminator here */
-			if (starts[i][-1] == format->terminator &&
+			if (*(starts[i] - 1) == format->terminator &&
 			    strays[i - 1] != (record_stray(format,
 			    starts[i - 1], starts[i]) != NULL))
 				return 0;
