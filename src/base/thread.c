@@ -10,8 +10,8 @@
 /*
  * The stack of a thread. By default, musl gives it 128 KiB, and glibc what
  * `ulimit -s` says. A function that needs more, such as one that reads pieces
- * of a filter, then writes below the stack, beyond the page that guards it. Only
- * what is touched takes memory; the thread sanitizer takes more than 1 MiB.
+ * of a filter, then writes below the stack, beyond the page that guards it.
+ * Only what is touched takes memory; the thread sanitizer takes over a MiB.
  */
 #define STACK_BYTES (4 * 1024 * 1024)
 

@@ -708,6 +708,19 @@ interrupted(void *context)
 	run->plan->tell(run, MOMENT_INTERRUPTED);
 }
 
+/*
+ * With a filter on a server, a run waits for round trips, and one thread puts
+ * more lines into each.
+ */
+static unsigned
+threads_of(const struct run_plan *plan)
+{
+	if (plan->threads == 0 && plan->filter != NULL &&
+	    !filter_location(plan->filter)->is_path)
+		return 1;
+	return plan->threads;
+}
+
 struct job
 worker_job(struct run *run)
 {
@@ -715,7 +728,7 @@ worker_job(struct run *run)
 	run->output.context = run;
 	run->duplicates.interrupted = interrupted;
 	run->duplicates.context = run;
-	return (struct job){ .context = run, .threads = run->plan->threads,
+	return (struct job){ .context = run, .threads = threads_of(run->plan),
 		.batch_lines = filter_batch_lines(run->filter),
 		.first_pause = first_pause(run), .output = run->output.fd,
 		.begin = worker_new, .end = worker_free, .prepare = prepare,

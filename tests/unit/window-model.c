@@ -434,7 +434,8 @@ begin_episode(struct filter **f)
 	merged = 0;
 	window = below(3) == 0 ? &by_lines : &seconds;
 	/* some years after the least clock, so that it can go back */
-	real_clock = WINDOW_CLOCK_LEAST + INT64_C(200000000) + (int64_t)below(1000000);
+	real_clock = WINDOW_CLOCK_LEAST + INT64_C(200000000) +
+	    (int64_t)below(1000000);
 	if (window->kind == WINDOW_SECONDS)
 		now = real_clock;
 	fails_every = 0;
