@@ -473,6 +473,7 @@ reads() {
 }
 
 @test "an error in the middle of a file: its lines until there, the others" {
+	# -j1: it traces the thread that begins
 	needs_strace
 	"$HELPER" lines 60000 >in
 	gzip -c in >in.gz
@@ -482,7 +483,7 @@ reads() {
 		status=0
 		strace -qq -o trace -P $file -e trace=read \
 			-e inject=read:error=EIO:when=3 \
-			"$BLOOMDEDUP" -f seen $file other >first 2>err ||
+			"$BLOOMDEDUP" -j1 -f seen $file other >first 2>err ||
 			status=$?
 		grep -q INJECTED trace
 		[ "$status" -eq 3 ]
@@ -504,7 +505,8 @@ reads() {
 	status=0
 	strace -qq -o trace -P in -e trace=read \
 		-e inject=read:error=EIO:when=3 \
-		"$BLOOMDEDUP" --atomic -f seen -o file in 2>err || status=$?
+		"$BLOOMDEDUP" -j1 --atomic -f seen -o file in \
+		2>err || status=$?
 	grep -q INJECTED trace
 	[ "$status" -eq 3 ]
 	[ ! -e file ]
