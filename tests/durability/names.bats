@@ -314,10 +314,11 @@ has_rights() {
 	needs_strace
 	skip_if_emulated "calls of its own"
 	rm -f new
+	call=$(open_call)
 	status=0
-	strace -qq -o trace -P "$PWD/new.journal" -P new.journal -e trace=openat \
-		-e inject=openat:error=EIO "$BLOOMDEDUP" -f new in >out 2>err ||
-		status=$?
+	strace -qq -o trace -P "$PWD/new.journal" -P new.journal \
+		-e "trace=$call" -e "inject=$call:error=EIO" \
+		"$BLOOMDEDUP" -f new in >out 2>err || status=$?
 	grep -q INJECTED trace
 	[ $status -eq 3 ]
 	is_message err 'new.journal: Input/output error'
