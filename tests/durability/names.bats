@@ -321,7 +321,7 @@ has_rights() {
 		"$BLOOMDEDUP" -f new in >out 2>err || status=$?
 	grep -q INJECTED trace
 	[ $status -eq 3 ]
-	is_message err 'new.journal: Input/output error'
+	is_message err "new.journal: $(reason EIO)"
 	[ ! -e new ]
 }
 
