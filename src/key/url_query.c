@@ -337,27 +337,43 @@ sort_table(struct table *t, unsigned sorted[TABLE_MAX])
 		finish_sort(t, sorted);
 }
 
-/* Write the table's parameters, each with an ampersand, and empty it. */
+/* Write a parameter with an ampersand. Returns where the next one goes. */
+static inline uint8_t *
+write_parameter(uint8_t *to, const struct parameter *parameter)
+{
+	/* a fixed number of bytes: no branch depends on the length */
+	memcpy(to, parameter->at, URL_STEP);
+	if (parameter->nbytes > URL_STEP)
+		memcpy(to, parameter->at, parameter->nbytes);
+	to += parameter->nbytes;
+	*to++ = '&';
+	return to;
+}
+
+static uint8_t *
+write_sorted(struct table *t)
+{
+	/* An analyzer can't see that sort_table fills in all that is used. */
+	unsigned sorted[TABLE_MAX] = { 0 };
+	uint8_t *to = t->to;
+
+	sort_table(t, sorted);
+	for (unsigned i = 0; i < t->count; i++)
+		to = write_parameter(to, &t->parameters[sorted[i]]);
+	return to;
+}
+
+/* Write the table's parameters, and empty it. */
 static void
 write_parameters(struct table *t)
 {
-	/* sort_table fills in what is used; an analyzer can't see that */
-	unsigned sorted[TABLE_MAX] = { 0 };
-	unsigned count = t->count;
 	uint8_t *to = t->to;
 
-	if (t->sorts)
-		sort_table(t, sorted);
-	for (unsigned i = 0; i < count; i++) {
-		unsigned next = t->sorts ? sorted[i] : i;
-		struct parameter parameter = t->parameters[next];
-
-		/* a fixed number of bytes: no branch depends on the length */
-		memcpy(to, parameter.at, URL_STEP);
-		if (parameter.nbytes > URL_STEP)
-			memcpy(to, parameter.at, parameter.nbytes);
-		to += parameter.nbytes;
-		*to++ = '&';
+	if (t->sorts) {
+		to = write_sorted(t);
+	} else {
+		for (unsigned i = 0; i < t->count; i++)
+			to = write_parameter(to, &t->parameters[i]);
 	}
 	t->to = to;
 	t->count = 0;
