@@ -488,6 +488,13 @@ keep_whole(struct append *a, const struct piece *piece, size_t done,
 	return whole;
 }
 
+static int
+set_crowded(const struct append *a, struct error *error)
+{
+	return error_set(error, STATUS_FAILED, "%s: another program wrote parts"
+	    " of lines between ours, %d times in a row", a->name, WRITES_MAX);
+}
+
 int
 append_records(struct append *a, const void *data, size_t nbytes,
     uint64_t *written, struct error *error)
@@ -511,8 +518,7 @@ append_records(struct append *a, const void *data, size_t nbytes,
 	}
 	if (nbytes == 0)
 		return 0;
-	return error_set(error, STATUS_FAILED, "%s: another program wrote parts"
-	    " of lines between ours, %d times in a row", a->name, WRITES_MAX);
+	return set_crowded(a, error);
 }
 
 int
@@ -521,14 +527,18 @@ append_end_torn(struct append *a, struct error *error)
 	struct piece piece = { 0 };
 	size_t done;
 
-	if (look(a, &piece, error) < 0)
-		return -1;
-	if (piece.ending_bytes == 0)
-		return 0;
-	if (write_bytes(a->fd, piece.ending, piece.ending_bytes, &done) < 0)
-		return error_system(error, errno, a->name);
-	a->scanned = APPEND_UNKNOWN;
-	return 0;
+	/* Others may write before the ending, which then ends nothing. */
+	for (int i = 0; i < WRITES_MAX; i++) {
+		if (look(a, &piece, error) < 0)
+			return -1;
+		if (piece.ending_bytes == 0)
+			return 0;
+		if (write_bytes(a->fd, piece.ending, piece.ending_bytes,
+		    &done) < 0)
+			return error_system(error, errno, a->name);
+		a->scanned = APPEND_UNKNOWN;
+	}
+	return set_crowded(a, error);
 }
 
 /* --- headers */

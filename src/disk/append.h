@@ -97,7 +97,8 @@ int append_header(struct append *append, const void *data, size_t nbytes,
 /*
  * Does the file end with a whole record now? If it does not, wait a moment for
  * the program that may still be writing one, and then end it. Returns 0, or -1
- * with `error` filled.
+ * with `error` filled. append->scanned is then where the last whole record
+ * ends, whatever others have written behind it since.
  */
 int append_end_torn(struct append *append, struct error *error);
 

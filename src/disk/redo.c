@@ -35,12 +35,12 @@ path_of(const struct target *t)
 	return t->journal->outputs[t->number].path;
 }
 
-static int
-set_gone(const struct target *t, struct error *error)
+int
+redo_gone(const char *name, struct error *error)
 {
 	return error_set(error, STATUS_FAILED, "%s: it was removed, replaced or"
 	    " shortened while new lines waited to be added to it; they are"
-	    " discarded, and nothing is remembered", path_of(t));
+	    " discarded, and nothing is remembered", name);
 }
 
 /* Open the output, if it is still the same file. */
@@ -64,7 +64,7 @@ open_target(struct target *t, struct error *error)
 	if (t->fd >= 0)
 		close(t->fd);
 	t->fd = -1;
-	return set_gone(t, error);
+	return redo_gone(path_of(t), error);
 }
 
 /* --- what an earlier run has appended */

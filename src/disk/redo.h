@@ -43,4 +43,7 @@ enum redo redo_first(struct journal *journal, const int fds[JOURNAL_OUTPUTS],
 enum redo redo_again(struct journal *journal, const struct lock_wait *wait,
     struct error *error);
 
+/* Fills `error`: the output of this name is another file now. Returns -1. */
+int redo_gone(const char *name, struct error *error);
+
 #endif

@@ -165,15 +165,16 @@ check_name(const struct output *out, struct error *error)
 {
 	struct stat st, named;
 
-	if (fstat(out->fd, &st) < 0 ||
-	    (stat(out->path, &named) < 0 && errno != ENOENT))
+	if (fstat(out->fd, &st) < 0)
 		return error_system(error, errno, out->name);
-	if (S_ISREG(st.st_mode) && stat(out->path, &named) == 0 &&
-	    path_same_file(&st, &named))
+	if (stat(out->path, &named) < 0) {
+		if (errno != ENOENT)
+			return error_system(error, errno, out->name);
+		return redo_gone(out->name, error);
+	}
+	if (S_ISREG(st.st_mode) && path_same_file(&st, &named))
 		return 0;
-	return error_set(error, STATUS_FAILED, "%s: it was removed, replaced or"
-	    " shortened while new lines waited to be added to it; they are"
-	    " discarded, and nothing is remembered", out->name);
+	return redo_gone(out->name, error);
 }
 
 /*
@@ -198,7 +199,11 @@ reserve_end(struct commitment *c, unsigned i, struct error *error)
 	if (append_end_torn(&out->append, error) < 0)
 		return -1;
 	c->fds[i] = out->fd;
-	return describe_output(out, &c->outputs[i], error);
+	if (describe_output(out, &c->outputs[i], error) < 0)
+		return -1;
+	/* Others may have written since: the text is looked for from here. */
+	c->outputs[i].length = out->append.scanned;
+	return 0;
 }
 
 /* Two runs lock their files in the same order. */

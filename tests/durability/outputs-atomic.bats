@@ -254,6 +254,20 @@ group_may_nothing() {
 	bloomdedup check -f seen in | cmp in -
 }
 
+@test "another program begins a quote before a torn record gets its end" {
+	needs_preload
+	printf 'a,"x\ny"\nb,1\n' >in
+	printf torn >out
+	FOREIGN='f,"two
+lin' FOREIGN_AT=1 "${PRELOADED[@]}" "$BLOOMDEDUP" --csv -j1 -f seen \
+		--atomic -o out --append in 2>err
+	[ -e fired ]
+	python3 -c '
+import csv
+there = list(csv.reader(open("out", newline="")))
+assert ["a", "x\ny"] in there and ["b", "1"] in there, there'
+}
+
 # --- all or none
 
 @test "--append --atomic, two outputs: if one fails, neither has anything" {
