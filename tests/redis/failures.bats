@@ -26,7 +26,7 @@ all_are_out() {
 
 @test "check says that it tries again, until --lock-timeout has passed" {
 	start
-	echo 1 | bloomdedup -f "$URL/seen" >out
+	echo 1 | bloomdedup add -f "$URL/seen"
 	mkfifo in
 	"$BLOOMDEDUP" check --lock-timeout=3 -f "$URL/seen" <in >out 2>err \
 		3>&- &
