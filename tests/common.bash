@@ -6,7 +6,11 @@ ROOT=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd)
 if [ -n "${BATS_VERSION-}" ]; then
 	# shellcheck source=tests/environment.bash
 	source "$ROOT/tests/environment.bash"
-	clean_environment
+	# Once for a file: its tests get what setup_file exports.
+	if [ "${BATS_CLEANED-}" != "$BATS_RUN_TMPDIR" ]; then
+		clean_environment
+		export BATS_CLEANED=$BATS_RUN_TMPDIR
+	fi
 	# What a killed program leaves there goes with all else of the tests.
 	export TMPDIR=$BATS_RUN_TMPDIR
 fi

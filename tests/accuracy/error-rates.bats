@@ -15,6 +15,7 @@ setup_file() {
 
 # fixed FILTER: give an empty filter a secret that is always the same.
 fixed() {
+	[ ${#SECRET} -eq 384 ]
 	"$HELPER" poke "$1" 128 "$SECRET"
 	"$HELPER" fix-crc "$1"
 }
