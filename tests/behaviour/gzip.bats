@@ -312,7 +312,7 @@ END
 	echo 'the next file' >next
 	status=0
 	strace -qq -o trace -P "$PWD/packed" -e trace=read \
-		-e inject=read:error=EIO:when=3 "$BLOOMDEDUP" packed next \
+		-e inject=read:error=EIO:when=3 "$BLOOMDEDUP" -j1 packed next \
 		>out 2>err || status=$?
 	grep -q INJECTED trace
 	[ "$status" -eq 3 ]
