@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* F_OFD_SETLK, memrchr */
+#define _GNU_SOURCE /* memrchr */
 #include "disk/append.h"
 
 #include <errno.h>
@@ -14,13 +14,8 @@
 #include "base/clock.h"
 #include "base/io.h"
 #include "base/path.h"
-#include "base/signals.h"
 #include "bits/loops.h"
-
-/* The byte that runs lock; no file has it. */
-#define LOCKED_BYTE ((off_t)1 << 62)
-/* Between two tries to take that lock, in nanoseconds. */
-#define LOCK_PAUSE 10000000
+#include "disk/output_lock.h"
 
 /*
  * In this time, the writer of half a record goes on: 20 ms, in nanoseconds. It
@@ -597,7 +592,7 @@ append_header(struct append *a, const void *data, size_t nbytes,
 	int result = 0;
 	off_t size;
 
-	if (append_lock(a->fd, a->name, wait, error) < 0)
+	if (output_lock_alone(a->fd, OUTPUT_TURN, a->name, wait, error) < 0)
 		return -1;
 	size = lseek(a->fd, 0, SEEK_END);
 	if (size < 0)
@@ -606,61 +601,8 @@ append_header(struct append *a, const void *data, size_t nbytes,
 		result = complete_header(a, data, nbytes, (size_t)size, error);
 	else
 		result = 1;
-	append_unlock(a->fd);
+	output_unlock(a->fd, OUTPUT_TURN);
 	return result;
-}
-
-/* --- turns */
-
-/* The lock has been busy since `start`, and is waited for until the timeout. */
-static int
-pause_for_turn(const char *name, const struct lock_wait *wait, uint64_t start,
-    int *noticed, struct error *error)
-{
-	const uint64_t waited = (clock_now() - start) / CLOCK_MILLISECOND;
-
-	if (waited >= wait->milliseconds)
-		return error_set(error, STATUS_LOCKED, "%s: another run is"
-		    " appending to it; gave up after %g s (--lock-timeout)",
-		    name, (double)wait->milliseconds / 1000);
-	if (waited >= 1000 && !*noticed) {
-		error_notify(wait->notice, "%s: waiting for another run that"
-		    " appends to it", name);
-		*noticed = 1;
-	}
-	nanosleep(&(struct timespec){ .tv_nsec = LOCK_PAUSE }, NULL);
-	return 0;
-}
-
-int
-append_lock(int fd, const char *name, const struct lock_wait *wait,
-    struct error *error)
-{
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET,
-		.l_start = LOCKED_BYTE, .l_len = 1 };
-	const uint64_t start = clock_now();
-	int noticed = 0;
-
-	while (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
-		if (errno == EINTR)
-			continue;
-		if (errno != EAGAIN && errno != EACCES)
-			return 1;
-		if (signals_stop)
-			return signals_stopped(name, error);
-		if (pause_for_turn(name, wait, start, &noticed, error) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-void
-append_unlock(int fd)
-{
-	struct flock lock = { .l_type = F_UNLCK, .l_whence = SEEK_SET,
-		.l_start = LOCKED_BYTE, .l_len = 1 };
-
-	fcntl(fd, F_OFD_SETLK, &lock);
 }
 
 /* --- beginning */

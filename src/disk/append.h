@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "disk/file.h"
+#include "disk/lock_wait.h"
 #include "disk/notes.h"
 #include "key/record.h"
 
@@ -101,17 +101,6 @@ int append_header(struct append *append, const void *data, size_t nbytes,
  * ends, whatever others have written behind it since.
  */
 int append_end_torn(struct append *append, struct error *error);
-
-/*
- * The lock by which runs of this program take turns, where more than one write
- * must stay together: an OFD lock on a byte that no file has, so that `flock
- * FILE bloomdedup ...` does not wait for itself. Waits as `wait` says
- * (STATUS_LOCKED after the timeout), until a signal asks to stop. Returns 1
- * where there are no such locks, and so nobody is kept away.
- */
-int append_lock(int fd, const char *name, const struct lock_wait *wait,
-    struct error *error);
-void append_unlock(int fd);
 
 /*
  * Finish what a note of a killed run says: if the file ends within the noted

@@ -14,13 +14,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-
-/* The lock to take, and the patience with another run that holds it. */
-struct lock_wait {
-	int shared;                        /* together with other runs */
-	uint64_t milliseconds;             /* 0: not at all */
-	void (*notice)(const char *text);  /* called once, after 1 s */
-};
+#include "disk/lock_wait.h"
 
 /*
  * Another thread may extend and sync the file with a copy; what it changes

@@ -10,7 +10,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/signals.h"
@@ -21,10 +20,12 @@
  * its timeout and even when asked to stop: others hold it only for moments.
  */
 #define LEAST_PATIENCE 1000
-/* After how many milliseconds a run says that it waits. */
-#define NOTICE_AFTER 1000
-/* Microseconds between two tries to take a lock, at most. */
-#define LONGEST_PAUSE 50000
+/*
+ * The first pause between two tries, in microseconds: of the lock that a run
+ * holds until it ends, and of the short one, which others hold for less.
+ */
+#define FIRST_PAUSE 1000
+#define FIRST_SHORT_PAUSE 50
 /*
  * How often the short lock is tried without a pause: the marks of a batch take
  * less time than the shortest sleep.
@@ -90,42 +91,31 @@ file_lock_holder(const char *path, char name[FILE_HOLDER_NAME])
 	return holder;
 }
 
+static struct lock_pauses
+pauses_since(struct file *file, uint64_t start, long pause)
+{
+	return (struct lock_pauses){ .name = file->path, .since = start,
+		.milliseconds = file->wait.milliseconds,
+		.notice = file->wait.notice, .noticed = &file->noticed,
+		.pause = pause };
+}
+
 /*
- * The lock has been busy since `start`: sleep for `pause` microseconds, and
- * longer each time. Polls, since locks have no timeout and an alarm can come
- * too early. `holder` is the process that has the lock, LOOK_HOLDER_UP, or less
- * if nobody knows: fcntl(2) says -1 of a lock that no single process has, and
- * file systems of other machines say what they like.
+ * `holder` is the process that has the lock, LOOK_HOLDER_UP, or less if nobody
+ * knows: fcntl(2) says -1 of a lock that no single process has, and file
+ * systems of other machines say what they like.
  */
 static int
-pause_for_lock(struct file *file, uint64_t start, uint64_t patience,
-    long *pause, pid_t holder, struct error *error)
+pause_for_lock(struct lock_pauses *pauses, pid_t holder, struct error *error)
 {
-	uint64_t waited = (clock_now() - start) / CLOCK_MILLISECOND;
-	int notice = waited >= NOTICE_AFTER && !file->noticed;
-	char who[40] = "another run";
+	char whom[40] = "another run", busy[60];
 
-	if (holder == LOOK_HOLDER_UP && (waited >= patience || notice))
-		holder = file_lock_holder(file->path, NULL);
+	if (holder == LOOK_HOLDER_UP && lock_pause_speaks(pauses))
+		holder = file_lock_holder(pauses->name, NULL);
 	if (holder > 0)
-		snprintf(who, sizeof who, "process %d", (int)holder);
-	if (waited >= patience && patience == 0) {
-		return error_set(error, STATUS_LOCKED, "%s: in use by %s",
-		    file->path, who);
-	}
-	if (waited >= patience) {
-		return error_set(error, STATUS_LOCKED, "%s: in use by %s; gave"
-		    " up after %g s (--lock-timeout)", file->path, who,
-		    (double)patience / 1000);
-	}
-	if (notice) {
-		error_notify(file->wait.notice, "%s: waiting for %s",
-		    file->path, who);
-		file->noticed = 1;
-	}
-	nanosleep(&(struct timespec){ .tv_nsec = *pause * 1000 }, NULL);
-	*pause = *pause < LONGEST_PAUSE / 2 ? *pause * 2 : LONGEST_PAUSE;
-	return 0;
+		snprintf(whom, sizeof whom, "process %d", (int)holder);
+	snprintf(busy, sizeof busy, "in use by %s", whom);
+	return lock_pause(pauses, busy, whom, error);
 }
 
 /* No lock can be had at all, by nobody, of a file with this name. */
@@ -140,7 +130,7 @@ refuse_to_lock(const char *path, int errnum, struct error *error)
 int
 file_take_lock(struct file *file, uint64_t start, struct error *error)
 {
-	long pause = 1000;
+	struct lock_pauses pauses = pauses_since(file, start, FIRST_PAUSE);
 	int kind = file->wait.shared ? LOCK_SH : LOCK_EX;
 
 	while (flock(file->fd, kind | LOCK_NB) < 0) {
@@ -148,9 +138,8 @@ file_take_lock(struct file *file, uint64_t start, struct error *error)
 			return refuse_to_lock(file->path, errno, error);
 		if (signals_stop)
 			return signals_stopped(file->path, error);
-		if (errno == EWOULDBLOCK && pause_for_lock(file, start,
-		    file->wait.milliseconds, &pause, LOOK_HOLDER_UP,
-		    error) < 0)
+		if (errno == EWOULDBLOCK && pause_for_lock(&pauses,
+		    LOOK_HOLDER_UP, error) < 0)
 			return -1;
 	}
 	return 0;
@@ -206,19 +195,18 @@ file_lock_range(struct file *file, uint64_t offset, uint64_t nbytes,
 {
 	struct flock ours = range_of(whom == FILE_RANGE_ONE ? F_WRLCK :
 	    F_RDLCK, offset, nbytes), other;
-	uint64_t start = clock_now();
-	uint64_t patience = file->wait.milliseconds;
-	long pause = 50; /* others hold it for less */
+	struct lock_pauses pauses = pauses_since(file, clock_now(),
+	    FIRST_SHORT_PAUSE);
 	int yields = YIELDS;
 
-	if (patience < LEAST_PATIENCE)
-		patience = LEAST_PATIENCE;
+	if (pauses.milliseconds < LEAST_PATIENCE)
+		pauses.milliseconds = LEAST_PATIENCE;
 	while (fcntl(file->fd, F_SETLK, &ours) < 0) {
 		if (errno == EINTR)
 			continue;
 		if (errno != EAGAIN && errno != EACCES)
 			return refuse_to_lock(file->path, errno, error);
-		if (signals_stop && (clock_now() - start) /
+		if (signals_stop && (clock_now() - pauses.since) /
 		    CLOCK_MILLISECOND >= LEAST_PATIENCE)
 			return signals_stopped(file->path, error);
 		if (yields-- > 0) {
@@ -236,8 +224,7 @@ file_lock_range(struct file *file, uint64_t offset, uint64_t nbytes,
 		if (fcntl(file->fd, F_GETLK, &other) == 0 &&
 		    other.l_type == F_UNLCK)
 			continue; /* by now it is free */
-		if (pause_for_lock(file, start, patience, &pause, other.l_pid,
-		    error) < 0)
+		if (pause_for_lock(&pauses, other.l_pid, error) < 0)
 			return -1;
 	}
 	return 0;

@@ -8,6 +8,7 @@
 
 #include "base/io.h"
 #include "disk/append.h"
+#include "disk/output_lock.h"
 
 /* Of a file that is compared with the text, at a time. */
 #define PIECE_BYTES 4096
@@ -246,12 +247,13 @@ append_again(struct target *t, const struct lock_wait *wait,
 {
 	int result;
 
-	if (append_lock(t->fd, path_of(t), wait, error) < 0)
+	if (output_lock_alone(t->fd, OUTPUT_TURN, path_of(t), wait,
+	    error) < 0)
 		return -1;
 	result = find_start(t, wait, error);
 	if (result == 0)
 		result = append_all(t, error);
-	append_unlock(t->fd);
+	output_unlock(t->fd, OUTPUT_TURN);
 	return result;
 }
 
@@ -276,10 +278,11 @@ withdraw(struct target *t, const struct lock_wait *wait, struct error *error)
 	const struct error reason = *error;
 	int result;
 
-	if (append_lock(t->fd, path_of(t), wait, error) < 0)
+	if (output_lock_alone(t->fd, OUTPUT_TURN, path_of(t), wait,
+	    error) < 0)
 		return -1;
 	result = look(t, error);
-	append_unlock(t->fd);
+	output_unlock(t->fd, OUTPUT_TURN);
 	if (result < 0)
 		return -1;
 	*error = reason;

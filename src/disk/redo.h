@@ -7,8 +7,8 @@
 #define DISK_REDO_H
 
 #include "base/error.h"
-#include "disk/file.h"
 #include "disk/journal.h"
+#include "disk/lock_wait.h"
 
 enum redo {
 	REDO_DONE,      /* all outputs have their text, on the disk */
@@ -20,7 +20,7 @@ enum redo {
 
 /*
  * Append the text to the outputs of a run that has just been committed, which
- * are open as `fds` and locked (append_lock): no name is looked up. A failure
+ * are open as `fds` and locked (OUTPUT_TURN): no name is looked up. A failure
  * takes back what was appended, unless somebody else has the file open.
  */
 enum redo redo_first(struct journal *journal, const int fds[JOURNAL_OUTPUTS],

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "disk/append.h"
 #include "disk/journal.h"
+#include "disk/output_lock.h"
 #include "disk/redo.h"
 #include "filter/deferred.h"
 
@@ -187,7 +188,8 @@ reserve_end(struct commitment *c, unsigned i, struct error *error)
 	const struct run_plan *plan = c->run->plan;
 	struct output *out = c->of_run[i];
 	const struct record_format format = out->append.format;
-	int locked = append_lock(out->fd, out->name, &plan->use.wait, error);
+	int locked = output_lock_alone(out->fd, OUTPUT_TURN, out->name,
+	    &plan->use.wait, error);
 
 	if (locked < 0 || check_name(out, error) < 0)
 		return -1;

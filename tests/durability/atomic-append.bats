@@ -279,6 +279,7 @@ hold_turn() {
 	fails 75 "file: another run is appending to it" \
 		"$BLOOMDEDUP" -f seen --lock-timeout=0 --atomic -o file \
 		--append <<<line
+	run ! grep -q 'gave up' fails.err
 	for signal in INT TERM; do
 		start_on_pipe -f seen --atomic -o file --append
 		echo line >&7
