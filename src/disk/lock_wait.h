@@ -17,7 +17,7 @@ struct lock_wait {
 struct lock_pauses {
 	const char *name;      /* name of the file, for messages; not copied */
 	uint64_t since;        /* time at which it began, by clock_now */
-	uint64_t milliseconds; /* after so many the wait ends; 0: at once */
+	uint64_t milliseconds; /* length of the wait; 0: none */
 	void (*notice)(const char *text);
 	int *noticed;          /* was it said that this run waits? */
 	long pause;            /* length of the next pause in microseconds */
