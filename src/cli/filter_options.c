@@ -460,8 +460,8 @@ filter_options_open(struct filter **filter, int *is_new,
 		return error_set(error, STATUS_FAILED, "%s: a symbolic link to"
 		    " a missing file, or another process keeps removing the"
 		    " file", path);
-	if (result == 0 && plan->dry_run && deferred_preview(filter,
-	    plan->use.max_bytes, error) < 0) {
+	if (result == 0 && plan->dry_run &&
+	    deferred_preview(filter, error) < 0) {
 		filter_close(*filter, &(struct error){ 0 });
 		return -1;
 	}

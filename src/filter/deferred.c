@@ -11,7 +11,6 @@
 #include "disk/redo.h"
 #include "filter/filter.h"
 #include "layers/layers.h"
-#include "model/growth.h"
 #include "model/operations.h"
 
 /* 6 MiB of digests: what the program may use besides the filter. */
@@ -26,9 +25,6 @@ struct deferred {
 	int journal_stays;      /* which is complete: closed, not removed; */
 	struct digest *list;    /* or in the list; NULL if there is none */
 	struct deferred_promise promise;
-	/* Of a preview: the filter below, as it would have grown. */
-	struct table foreseen;
-	uint64_t max_bytes;
 };
 
 static const struct filter_operations operations, previewing;
@@ -484,59 +480,20 @@ deferred_read(struct filter **filter, struct error *error)
 	return 0;
 }
 
-/*
- * Let the preview's table grow, as the filter would, until it has room for so
- * many lines. Returns -1 if it can't, with `error` filled as the filter would.
- */
-static int
-grow_foreseen(struct deferred *d, uint64_t lines, struct error *error)
-{
-	struct filter *filter = d->filter.under;
-	struct table *t = &d->foreseen;
-	enum growth growth = filter_growth(filter);
-	uint64_t room = table_room(t, growth);
-
-	while (room < lines) {
-		if (growth == GROWTH_FAIL)
-			return growth_is_full(filter, table_capacity(t), error);
-		if (growth_layer(filter, t, lines - room, d->max_bytes,
-		    &t->layers[t->count], error) < 0)
-			return -1;
-		t->count++;
-		room = table_room(t, growth);
-	}
-	return 0;
-}
-
-/* Its room: lines that have room in the filter below, as that would grow. */
+/* What is forgotten needs no room in the filter below. */
 static enum room
 reserve_preview(struct filter *filter, uint64_t wanted, uint64_t *room,
     struct error *error)
 {
-	struct deferred *d = deferred_of(filter);
-	uint64_t left;
-
-	/* Only a file has a known end, and a window forgets in time. */
-	if (filter_path(filter) == NULL ||
-	    filter_header(filter)->window.kind != WINDOW_NONE)
-		return reserve_pending(d, ROOM_ENOUGH, wanted, room, error);
-	if (grow_foreseen(d, d->count + wanted, error) == 0)
-		return reserve_pending(d, ROOM_ENOUGH, wanted, room, error);
-	left = table_room(&d->foreseen, filter_growth(filter));
-	left = left > d->count ? left - d->count : 0;
-	return reserve_pending(d, ROOM_SHORT, left, room, error);
+	return reserve_pending(deferred_of(filter), ROOM_ENOUGH, wanted, room,
+	    error);
 }
 
 int
-deferred_preview(struct filter **filter, uint64_t max_bytes,
-    struct error *error)
+deferred_preview(struct filter **filter, struct error *error)
 {
 	struct deferred *d = new_deferred(*filter, &previewing);
 
-	d->foreseen = *filter_table(*filter);
-	/* The run would first mark what waits in a journal. */
-	d->count = filter_waiting(*filter);
-	d->max_bytes = max_bytes;
 	if (make_pending(d, SIZING_CAPACITY_DEFAULT, GROWTH_GROW, error) < 0) {
 		release(d);
 		return -1;

@@ -91,11 +91,9 @@ int deferred_read(struct filter **filter, struct error *error);
 
 /*
  * Turn *filter, which may be open for reading only, into a filter whose marks
- * are forgotten when it is closed, which closes both. It is full when *filter
- * would be, if that may grow to `max_bytes`; a window does not move on
- * meanwhile. On failure *filter is unchanged.
+ * are forgotten when it is closed, which closes both. It is never full, and a
+ * window does not move on meanwhile. On failure *filter is unchanged.
  */
-int deferred_preview(struct filter **filter, uint64_t max_bytes,
-    struct error *error);
+int deferred_preview(struct filter **filter, struct error *error);
 
 #endif
