@@ -103,6 +103,16 @@ io_cut(int fd, off_t size, off_t to)
 	return result;
 }
 
+enum io_lease
+io_keep_writers_out(int fd)
+{
+	/* Who wants to open the file sends us this signal. */
+	signal(SIGIO, SIG_IGN);
+	if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0)
+		return IO_LEASE_GIVEN;
+	return errno == EAGAIN ? IO_LEASE_REFUSED : IO_LEASE_UNKNOWN;
+}
+
 int
 io_take_back(int fd, uint64_t begin, uint64_t nbytes, uint64_t kept)
 {

@@ -53,6 +53,18 @@ void io_end_reading(int fd, int reader);
 int io_cut(int fd, off_t size, off_t to);
 
 /*
+ * Until `fd`, a descriptor for reading, is closed, whoever wants to open the
+ * file for writing waits (a read lease, fcntl(2)), as long as the system allows
+ * that: usually 45 seconds.
+ */
+enum io_lease {
+	IO_LEASE_GIVEN,
+	IO_LEASE_REFUSED, /* it is open for writing, by whomever */
+	IO_LEASE_UNKNOWN  /* the system has no leases for this file and user */
+};
+enum io_lease io_keep_writers_out(int fd);
+
+/*
  * Take back what was written: `nbytes` in one or more writes through `fd`, the
  * first of which began at `begin`, of which the first `kept` stay. Returns 0,
  * or -1 if nothing was changed: as io_cut, or because others have written in

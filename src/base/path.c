@@ -107,6 +107,13 @@ path_of_opened(int fd)
 	return memory_or_die(strdup(name));
 }
 
+uint64_t
+path_changed(const struct stat *st)
+{
+	return (uint64_t)st->st_mtim.tv_sec * 1000000000 +
+	    (uint64_t)st->st_mtim.tv_nsec;
+}
+
 int
 path_same_file(const struct stat *a, const struct stat *b)
 {

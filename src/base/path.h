@@ -5,6 +5,7 @@
 #ifndef BASE_PATH_H
 #define BASE_PATH_H
 
+#include <stdint.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
@@ -32,6 +33,9 @@ char *path_absolute(const char *path);
  * `fd`, to be freed; NULL without /proc. It may lead to another file by now.
  */
 char *path_of_opened(int fd);
+
+/* Returns when a file was last changed (mtime), in nanoseconds since 1970. */
+uint64_t path_changed(const struct stat *st);
 
 /* Do both describe the same file, by device and inode? */
 int path_same_file(const struct stat *a, const struct stat *b);

@@ -199,13 +199,6 @@ read_outputs(struct journal *j, struct error *error)
 	return 0;
 }
 
-uint64_t
-journal_time(const struct stat *st)
-{
-	return (uint64_t)st->st_mtim.tv_sec * 1000000000 +
-	    (uint64_t)st->st_mtim.tv_nsec;
-}
-
 /*
  * Has the run given its main output its name, as the last of those that get one
  * after the commit? Numbers of inodes are used again at once, so the file must
@@ -222,7 +215,7 @@ journal_is_in_place(const struct journal *j)
 			return stat(o->path, &st) == 0 &&
 			    st.st_ino == o->inode &&
 			    (uint64_t)st.st_size == o->length &&
-			    journal_time(&st) == o->changed;
+			    path_changed(&st) == o->changed;
 	}
 	return 1;
 }

@@ -43,15 +43,10 @@ struct journal_output {
 	} kind;
 	uint64_t device, inode;
 	uint64_t length; /* bytes of the file at the commit */
-	uint64_t changed; /* time of its last change (mtime) then, in
-			   * nanoseconds since 1970 */
+	uint64_t changed; /* time of its last change then (path_changed) */
 	struct record_format format; /* format of its records */
 	char path[JOURNAL_PATH_MAX]; /* path of the file, also for messages */
 };
-
-/* What a journal says of the time at which a file was changed. */
-struct stat;
-uint64_t journal_time(const struct stat *st);
 
 struct journal {
 	int fd;        /* -1 if there is none */

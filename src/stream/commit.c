@@ -141,7 +141,7 @@ describe_output(const struct output *out, struct journal_output *o,
 	o->device = st.st_dev;
 	o->inode = st.st_ino;
 	o->length = (uint64_t)st.st_size;
-	o->changed = journal_time(&st);
+	o->changed = path_changed(&st);
 	return 0;
 }
 
@@ -254,7 +254,8 @@ keep_outputs(void *context, struct error *error)
 	for (unsigned i = JOURNAL_OUTPUTS; i-- > 0;) {
 		struct output *out = c->of_run[i];
 
-		if (output_secure(out, error) < 0)
+		if (output_secure(out, error) < 0 ||
+		    output_hold(out, &c->run->plan->use.wait, error) < 0)
 			return -1;
 		if (out->target != NULL &&
 		    describe_output(out, &c->outputs[i], error) < 0)
@@ -269,6 +270,11 @@ name_outputs(void *context, struct error *error)
 {
 	struct commitment *c = context;
 
+	for (unsigned i = JOURNAL_OUTPUTS; i-- > 0;) {
+		if (output_claim(c->of_run[i], c->run->plan->notice,
+		    error) < 0)
+			return -1;
+	}
 	for (unsigned i = JOURNAL_OUTPUTS; i-- > 0;) {
 		if (output_finish(c->of_run[i], error) < 0)
 			return -1;

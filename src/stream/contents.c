@@ -6,12 +6,18 @@
 #include "base/number.h"
 #include "filter/filter.h"
 
+int
+contents_may_go(const struct run_plan *plan)
+{
+	return plan->overwrite || !plan->remember;
+}
+
 /* Would the run replace its output, if that has contents? */
 static int
 would_replace(const struct run_plan *plan)
 {
-	return plan->output != NULL && plan->remember &&
-	    plan->print != PRINT_NOTHING && !plan->append && !plan->overwrite;
+	return plan->output != NULL && plan->print != PRINT_NOTHING &&
+	    !plan->append && !contents_may_go(plan);
 }
 
 /* No filter is used, but the one in memory, which ends with the run. */

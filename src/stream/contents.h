@@ -9,6 +9,9 @@
 #include "base/error.h"
 #include "stream/run_plan.h"
 
+/* May the contents of the plan's output go, if it has any? */
+int contents_may_go(const struct run_plan *plan);
+
 /*
  * Refuse (STATUS_USAGE) an output of the plan that is a regular file with
  * contents, which the run would replace. It may do so with --overwrite. With

@@ -157,8 +157,7 @@ print_all(struct printing *p, struct error *error)
 	struct pipeline_done done;
 
 	if (output_check(NULL, 0, &p->inputs, NULL, error) < 0 ||
-	    output_open(&p->output, NULL, 0, 0, error) < 0 ||
-	    output_begin(&p->output, error) < 0)
+	    output_open(&p->output, NULL, 0, 0, error) < 0)
 		return -1;
 	/* Keys are lines, also those of CSV. */
 	format.is_csv = 0;

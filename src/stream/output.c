@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/signals.h"
 #include "disk/journal.h"
+#include "disk/output_lock.h"
 
 static const char *
 shown_name(const char *path)
@@ -87,14 +88,15 @@ output_check(const char *path, int atomic, const struct inputs *inputs,
 /*
  * Open a file that gets its name in the end. A link to the old file stays. The
  * new one gets its rights only at the end, so that a run that fails shows
- * nothing to others.
+ * nothing to others. `old` is the file that is there, or NULL.
  */
 static int
-open_new(struct output *out, const char *path)
+open_new(struct output *out, const char *path, const struct stat *old)
 {
 	out->target = path_follow(path);
 	if (out->target == NULL)
 		return -1;
+	replaced_begin(&out->replaced, old);
 	return temporary_open_nameless(out->target, &out->hidden);
 }
 
@@ -164,7 +166,7 @@ output_open(struct output *out, const char *path, enum output_how how,
 
 	*out = (struct output){ .fd = STDOUT_FILENO,
 		.name = shown_name(path), .appends = append,
-		.append = APPEND_NONE };
+		.replaced = REPLACED_NONE, .append = APPEND_NONE };
 	if (path == NULL)
 		return 0;
 	out->fd = -1;
@@ -172,7 +174,6 @@ output_open(struct output *out, const char *path, enum output_how how,
 	/* Otherwise a device could be taken for a new name, and replaced. */
 	if (!exists && errno != ENOENT)
 		return error_system(error, errno, path);
-	out->replaces = exists;
 	is_atomic = how == OUTPUT_ATOMIC && (!exists || is_replaceable(&st));
 	/* At the end, the name might lead to something else. */
 	if (is_atomic && resolve(out, path, error) < 0)
@@ -181,7 +182,7 @@ output_open(struct output *out, const char *path, enum output_how how,
 	if (out->is_redone && !exists)
 		return check_directory(out, error);
 	if (is_atomic && !append)
-		out->fd = open_new(out, path);
+		out->fd = open_new(out, path, exists ? &st : NULL);
 	else
 		out->fd = open_in_place(path, !exists || S_ISREG(st.st_mode));
 	if (out->fd >= 0)
@@ -191,13 +192,32 @@ output_open(struct output *out, const char *path, enum output_how how,
 	return -1;
 }
 
+/* Cut a file to nothing, which no other run of ours writes to. */
+static int
+empty(struct output *out, const struct lock_wait *wait, struct error *error)
+{
+	int result = output_lock_alone(out->fd, OUTPUT_CONTENTS, out->name,
+	    wait, error);
+
+	if (result < 0)
+		return -1;
+	if (result > 0)
+		error_notify(wait->notice, "%s: its file system has no locks;"
+		    " another run that writes to it is not kept away",
+		    out->name);
+	do {
+		result = ftruncate(out->fd, 0);
+	} while (result < 0 && errno == EINTR && !signals_stop);
+	return result == 0 ? 0 : error_system(error, errno, out->name);
+}
+
 int
-output_begin(struct output *out, struct error *error)
+output_begin(struct output *out, int may_be_emptied,
+    const struct lock_wait *wait, struct error *error)
 {
 	struct stat st;
-	int result;
 
-	if (out->fd <= STDOUT_FILENO || out->target != NULL || out->appends)
+	if (out->fd <= STDOUT_FILENO || out->target != NULL)
 		return 0;
 	/* What is no file has no length, and not every system says EINVAL. */
 	if (fstat(out->fd, &st) < 0)
@@ -205,14 +225,12 @@ output_begin(struct output *out, struct error *error)
 	if (!S_ISREG(st.st_mode))
 		return 0;
 	/* ext4 writes what was truncated to the disk when it is closed. */
-	if (st.st_size == 0)
-		return 0;
-	do {
-		result = ftruncate(out->fd, 0);
-	} while (result < 0 && errno == EINTR && !signals_stop);
-	if (result < 0)
-		return error_system(error, errno, out->name);
-	return 0;
+	if (st.st_size > 0 && may_be_emptied && !out->appends &&
+	    empty(out, wait, error) < 0)
+		return -1;
+	/* Without locks, or the right to read, an append goes on. */
+	return output_lock_shared(out->fd, OUTPUT_CONTENTS, out->name, wait,
+	    error) < 0 ? -1 : 0;
 }
 
 int
@@ -286,6 +304,24 @@ output_secure(struct output *out, struct error *error)
 }
 
 int
+output_hold(struct output *out, const struct lock_wait *wait,
+    struct error *error)
+{
+	if (out->target == NULL)
+		return 0;
+	return replaced_lock(&out->replaced, out->target, wait, error);
+}
+
+int
+output_claim(struct output *out, void (*notice)(const char *text),
+    struct error *error)
+{
+	if (out->target == NULL)
+		return 0;
+	return replaced_check(&out->replaced, out->target, notice, error);
+}
+
+int
 output_finish(struct output *out, struct error *error)
 {
 	int directory, errnum;
@@ -296,8 +332,10 @@ output_finish(struct output *out, struct error *error)
 	if (directory < 0)
 		return -1;
 	if (temporary_publish(out->fd, &out->hidden, out->target,
-	    out->replaces) == 0)
+	    out->replaced.exists) == 0) {
+		replaced_end(&out->replaced);
 		return path_sync_opened(directory, out->target, error);
+	}
 	errnum = errno;
 	close(directory);
 	if (errnum == EEXIST)
@@ -486,6 +524,7 @@ output_close(struct output *out, struct error *error)
 	out->writer = 0;
 	out->fd = -1;
 	out->append.fd = -1;
+	replaced_end(&out->replaced);
 	temporary_end(&out->hidden, 1);
 	free(out->target);
 	free(out->path);

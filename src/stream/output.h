@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "disk/append.h"
+#include "disk/replaced.h"
 #include "stream/input.h"
 
 struct output {
@@ -22,7 +23,7 @@ struct output {
 	char *target;     /* name that a new file gets in output_finish, with
 			   * --atomic; else NULL */
 	char *hidden;     /* temporary name until then; NULL if it has none */
-	int replaces;     /* may the file replace an existing one? */
+	struct replaced replaced; /* the file that `target` leads to */
 	int appends;      /* is an old file continued? */
 	int unsafe;       /* errno if a sync has failed, which is final; or 0 */
 	int failed;       /* has a write failed, or was one stopped? */
@@ -42,7 +43,8 @@ struct output {
 	void *context;
 };
 
-#define OUTPUT_NONE { .fd = -1, .append = APPEND_NONE }
+#define OUTPUT_NONE \
+	{ .fd = -1, .replaced = REPLACED_NONE, .append = APPEND_NONE }
 
 /*
  * Refuse an output that is an input, `filter`, or its journal. NULL is standard
@@ -74,9 +76,13 @@ int output_open(struct output *output, const char *path, enum output_how how,
     int append, struct error *error);
 
 /*
- * Truncate an old file, unless it stays, once nothing can be refused any more.
+ * Once nothing can be refused any more: truncate an old file, unless it stays
+ * or may not be emptied, and keep other runs from emptying or replacing it
+ * while it is open (OUTPUT_CONTENTS). Waits for other runs that write to a file
+ * that is to be emptied, as `wait` says (STATUS_LOCKED after the timeout).
  */
-int output_begin(struct output *output, struct error *error);
+int output_begin(struct output *output, int may_be_emptied,
+    const struct lock_wait *wait, struct error *error);
 
 /* Are both the same regular file, existing or not? NULL: standard output. */
 int output_is_same(const char *a, const char *b);
@@ -97,12 +103,18 @@ int output_sync_name(const struct output *output, struct error *error);
 int output_sync(struct output *output, struct error *error);
 
 /*
- * Finish the output of a successful run. output_secure does all that can be
- * done before the file gets its name, such as the sync, which can fail;
- * output_finish gives it its name. Unless `replaces` is set, that fails if
- * there is such a file now.
+ * Finish the output of a successful run, step by step: output_secure does what
+ * takes time, such as the sync. If there was a file when the run began, which
+ * is to be replaced, output_hold keeps other runs from it (replaced_lock), and
+ * output_claim other programs (replaced_check): both fail if it is not as it
+ * was. output_finish gives the new file its name; if there was no old one, that
+ * fails if there is one now.
  */
 int output_secure(struct output *output, struct error *error);
+int output_hold(struct output *output, const struct lock_wait *wait,
+    struct error *error);
+int output_claim(struct output *output, void (*notice)(const char *text),
+    struct error *error);
 int output_finish(struct output *output, struct error *error);
 
 /* Does all that is written go to the end of the file (O_APPEND)? */

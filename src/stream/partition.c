@@ -98,6 +98,7 @@ static int
 open_sinks(struct partition *p, struct error *error)
 {
 	const struct run_plan *plan = p->plan;
+	const struct lock_wait wait = { .notice = plan->notice };
 	size_t room = BUFFERS_BYTES / p->sink_count;
 
 	room = room < BUFFER_BYTES_MAX ? room : BUFFER_BYTES_MAX;
@@ -120,7 +121,7 @@ open_sinks(struct partition *p, struct error *error)
 			return -1;
 	}
 	for (size_t i = 0; i < p->sink_count; i++) {
-		if (output_begin(&p->sinks[i].output, error) < 0)
+		if (output_begin(&p->sinks[i].output, 1, &wait, error) < 0)
 			return -1;
 		output_append(&p->sinks[i].output, &p->inputs.format,
 		    plan->notice);
@@ -331,12 +332,18 @@ interrupted(void *context)
 static int
 put_in_place(struct partition *p, struct error *error)
 {
+	const struct lock_wait wait = { .notice = p->plan->notice };
+
 	for (size_t i = 0; i < p->sink_count; i++) {
 		if (output_secure(&p->sinks[i].output, error) < 0)
 			return -1;
 	}
 	for (size_t i = 0; i < p->sink_count; i++) {
-		if (output_finish(&p->sinks[i].output, error) < 0)
+		struct output *out = &p->sinks[i].output;
+
+		if (output_hold(out, &wait, error) < 0 ||
+		    output_claim(out, wait.notice, error) < 0 ||
+		    output_finish(out, error) < 0)
 			return -1;
 	}
 	return 0;

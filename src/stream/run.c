@@ -142,7 +142,6 @@ open_file(struct run *run, struct output *out, const char *path,
 	}
 	if (output_open(out, path, how, append, error) < 0)
 		return -1;
-	out->replaces |= plan->overwrite;
 	return plan->use.sync || plan->atomic ?
 	    output_sync_name(out, error) : 0;
 }
@@ -297,8 +296,9 @@ open_outputs(struct run *run, const struct inputs *inputs,
 	if (plan->duplicates != NULL && open_file(run, &run->duplicates,
 	    duplicates_path(plan), error) < 0)
 		return -1;
-	if (output_begin(&run->output, error) < 0 ||
-	    output_begin(&run->duplicates, error) < 0)
+	if (output_begin(&run->output, contents_may_go(plan), &plan->use.wait,
+	    error) < 0 || output_begin(&run->duplicates, 1, &plan->use.wait,
+	    error) < 0)
 		return -1;
 	append_to_outputs(run);
 	return 0;

@@ -334,3 +334,151 @@ assert ["a", "x\ny"] in there and ["b", "1"] in there, there'
 	done
 	[ $kills -gt 5 ]
 }
+
+# --- whole files
+
+@test "--atomic -o FILE: what others append to the old file meanwhile is not lost" {
+	local filter
+	for filter in '' '-f seen --overwrite'; do
+		printf '%s\n' a b a >list
+		# shellcheck disable=SC2086 # no word, or several
+		start_on_pipe --atomic $filter -o list list -
+		echo c >&7
+		until_idle $pid
+		echo other >>list
+		ends_with 3
+		is_message err 'list: another program changed this file during the run; it is left as it is'
+		printf '%s\n' a b a other | cmp - list
+		[ -z "$filter" ] ||
+			bloomdedup check -v -f seen list | cmp - list
+	done
+}
+
+@test "--atomic -o FILE: another program has the old file open for writing" {
+	printf '%s\n' a b a >list
+	exec 8>>list
+	fails 3 'list: another program has this file open for writing; it is left as it is' \
+		bloomdedup --atomic -o list list
+	fails 3 'list: another program has this file open for writing' \
+		bloomdedup --atomic --overwrite -f seen -o list list
+	printf '%s\n' a b a | cmp - list
+	bloomdedup check -v -f seen list | cmp - list
+	exec 8>&-
+	# who reads it loses nothing
+	exec 8<list
+	bloomdedup --atomic -o list list 2>err
+	[ ! -s err ]
+	exec 8<&-
+	printf '%s\n' a b | cmp - list
+	printf '%s\n' a b a >list
+	bloomdedup --atomic -o list <list
+	printf '%s\n' a b | cmp - list
+}
+
+@test "--atomic -o FILE, which another run appends to: it is waited for" {
+	printf '%s\n' a b a >list
+	start_on_pipe -o list --append
+	echo c >&7
+	until_idle $pid
+	fails 75 'list: another run is writing to it' \
+		bloomdedup --lock-timeout=0 --atomic -o list list
+	fails 75 'list: another run is writing to it; gave up after 0.1 s (--lock-timeout)' \
+		bloomdedup --lock-timeout=0.1 --atomic --overwrite -f seen \
+		-o list in
+	ends_with 0
+	printf '%s\n' a b a c | cmp - list
+	bloomdedup check -v -f seen in | cmp - in
+	bloomdedup --atomic -o list list
+	printf '%s\n' a b c | cmp - list
+}
+
+@test "--atomic -o FILE, which is there only in the end: it stays" {
+	local overwrite
+	for overwrite in '' --overwrite; do
+		rm -f new seen
+		# shellcheck disable=SC2086 # no word, or one
+		start_on_pipe --atomic $overwrite -f seen -o new
+		echo c >&7
+		until_idle $pid
+		echo other >new
+		ends_with 3
+		echo other | cmp - new
+		is_message err 'new: another program made this file during the run; it is left as it is'
+	done
+	# one that is gone in the end is not missed
+	start_on_pipe --atomic --overwrite -f seen -o new
+	echo c >&7
+	until_idle $pid
+	mv new moved
+	ends_with 0
+	echo other | cmp - moved
+	echo c | cmp - new
+}
+
+@test "two runs write to one new file: one of them is refused" {
+	rm out
+	start_on_pipe -o out
+	cat in >&7
+	until_idle $pid
+	fails 75 out bloomdedup --overwrite --lock-timeout=0 -o out \
+		<(seq 200 300)
+	ends_with 0
+	cmp in out
+}
+
+@test "two runs begin with one empty file: none empties it" {
+	start_on_pipe -o new
+	until_idle $pid
+	# its file is there, and has no contents yet
+	rm -f second
+	mkfifo second
+	"$BLOOMDEDUP" -o new <second 2>err2 3>&- 7>&- &
+	other=$!
+	exec 8>second
+	until_idle $other
+	echo 1 >&7
+	until_idle $pid
+	echo 2 >&8
+	exec 8>&-
+	wait $other
+	ends_with 0
+	printf '%s\n' 1 2 | cmp - new
+}
+
+@test "a file that gets contents while a run begins is not emptied" {
+	mkfifo again
+	"$BLOOMDEDUP" -o new --duplicates=again in 2>err 3>&- &
+	pid=$!
+	# it waits for a reader of the duplicates
+	until_true test -e new
+	until_idle $pid
+	echo other >>new
+	cat again >copies
+	wait $pid
+	cat <(echo other) in | cmp - new
+}
+
+@test "partition into files that another run is writing to is refused" {
+	start_on_pipe -o part1 --append
+	until_idle $pid
+	echo 1 >part1
+	fails 75 'part1: another run is writing to it' \
+		bloomdedup partition --parts=2 -o 'part%d' in
+	fails 75 'part1: another run is writing to it' \
+		bloomdedup partition --parts=2 --atomic -o 'part%d' in
+	ends_with 0
+	echo 1 | cmp - part1
+}
+
+@test "a file system without leases is said, where a file is replaced" {
+	needs_strace
+	printf '%s\n' a b a >list
+	strace -f -qq -o trace -e trace=fcntl \
+		-e inject=fcntl:error=EINVAL "$BLOOMDEDUP" \
+		--atomic -o list list 2>err
+	grep -q INJECTED trace
+	grep -q 'list: the system cannot tell whether another program has this file open for writing' err
+	grep -q 'list: its file system has no locks; another run that writes to it is not kept away' err
+	[ "$(wc -l <err)" -eq 2 ]
+	printf '%s\n' a b | cmp - list
+}
