@@ -250,6 +250,7 @@ tell_torn(struct append *a, int reader, uint64_t size)
 	const uint64_t now = clock_now();
 	const uint64_t from = size < SHOWN_BYTES ? 0 : size - SHOWN_BYTES;
 	char text[SHOWN_BYTES], before[80] = "";
+	char shown[sizeof "\\x00" * SHOWN_BYTES]; /* NULs are longer there */
 	const char *start = text, *last = NULL;
 	ssize_t n;
 
@@ -264,10 +265,11 @@ tell_torn(struct append *a, int reader, uint64_t size)
 	if (a->endings > 1)
 		snprintf(before, sizeof before, " (%u times since the last"
 		    " such message)", a->endings);
-	error_notify(a->notice, "%s: its last line is torn ('%s%.*s')%s; the"
+	error_bytes(shown, sizeof shown, start, n > 0 ?
+	    (size_t)(text + n - start) : 0);
+	error_notify(a->notice, "%s: its last line is torn ('%s%s')%s; the"
 	    " new lines begin on a line of their own", a->name,
-	    start == text && from > 0 ? "..." : "",
-	    n > 0 ? (int)(text + n - start) : 0, start, before);
+	    start == text && from > 0 ? "..." : "", shown, before);
 	a->told = now;
 	a->endings = 0;
 }

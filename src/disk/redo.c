@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -66,6 +67,27 @@ open_target(struct target *t, struct error *error)
 		close(t->fd);
 	t->fd = -1;
 	return redo_gone(path_of(t), error);
+}
+
+/*
+ * Until the output gets its text, no run of the filter goes on, since it would
+ * print the lines once more: say how to get on. A run that is only asked to
+ * wait or to stop needs no help.
+ */
+static enum redo
+stay_unfinished(const struct target *t, struct error *error)
+{
+	const struct journal *j = t->journal;
+	const struct error reason = *error;
+
+	if (reason.status != STATUS_FAILED)
+		return REDO_UNFINISHED;
+	error_set(error, reason.status, "%s; %s holds the new lines of an"
+	    " earlier run (%" PRIu64 ") for %s: the next run adds them once"
+	    " that works; to give them up, remove the journal, and they are not"
+	    " remembered", reason.text, j->path, j->count, path_of(t));
+	error->errnum = reason.errnum;
+	return REDO_UNFINISHED;
 }
 
 /* --- what an earlier run has appended */
@@ -333,7 +355,7 @@ apply_again(struct target targets[JOURNAL_OUTPUTS],
 			continue;
 		/* Only of a file that is gone the system has no error. */
 		if (error->errnum != 0)
-			return REDO_UNFINISHED;
+			return stay_unfinished(t, error);
 		return discard(targets, i, wait, error);
 	}
 	for (unsigned i = JOURNAL_OUTPUTS; i-- > 0;) {
@@ -345,7 +367,7 @@ apply_again(struct target targets[JOURNAL_OUTPUTS],
 		    &t->journal->outputs[i].format, wait->notice);
 		append_expect_at(&t->append, t->length);
 		if (append_again(t, wait, error) < 0)
-			return REDO_UNFINISHED;
+			return stay_unfinished(t, error);
 	}
 	return REDO_DONE;
 }

@@ -253,6 +253,36 @@ torn_append() {
 	done
 }
 
+@test "an output that cannot be written to any more: how to go on, or give up" {
+	needs_preload
+	needs_strace
+	local status=0 way
+	seq 1000 >in
+	for way in mended given-up; do
+		rm -f seen* fired
+		echo old >out
+		status=0
+		TORN=2000 TORN_FILE=out "${PRELOADED[@]}" "$BLOOMDEDUP" \
+			-f seen --atomic -o out --append in 2>err || status=$?
+		[ $status -eq 137 ]
+		[ -e fired ]
+		# as if it were on a disk that became read-only
+		fails 3 "$PWD/out: Read-only file system; seen.journal holds the new lines of an earlier run (1000) for $PWD/out: the next run adds them once that works; to give them up, remove the journal, and they are not remembered" \
+			strace -qq -o trace -P "$PWD/out" -e trace=open,openat \
+			-e inject=open,openat:error=EROFS \
+			"$BLOOMDEDUP" -f seen in
+		grep -q INJECTED trace
+		if [ $way = mended ]; then
+			bloomdedup add -f seen </dev/null 2>err
+			cat <(echo old) in | cmp - out
+			bloomdedup check -f seen in | cmp - in
+		else
+			rm seen.journal
+			bloomdedup check -v -f seen in | cmp - in
+		fi
+	done
+}
+
 # hold_turn FILE: another process, $holder, is appending to it.
 hold_turn() {
 	mkfifo held

@@ -560,3 +560,13 @@ two"' 3000 >csv
 	echo a | run -1 bloomdedup check -v -f seen
 	printf 'a\nb\n' | bloomdedup -f seen | cmp - <(echo b)
 }
+
+@test "the message shows a torn line of zeros, as a power failure leaves them" {
+	printf 'a\n\0\0\0' >out
+	seq 3 | bloomdedup -f seen -o out --append 2>err
+	is_message err 'out: its last line is torn ('"'\\x00\\x00\\x00'"'); the new lines begin'
+	printf 'a\n\0\0\0\n1\n2\n3\n' | cmp - out
+	head -c 200 /dev/zero >out
+	seq 6 | bloomdedup -f seen -o out --append 2>err
+	grep -qF "torn ('...$(printf '\\x00%.0s' {1..80})')" err
+}
