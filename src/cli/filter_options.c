@@ -322,6 +322,8 @@ option_for_files(const struct run_plan *plan, const struct location *location)
 			return "sync";
 		if (plan->use.max_bytes != UINT64_MAX)
 			return "max-size";
+		if (plan->use.growth == GROWTH_WARN)
+			return "on-full=warn";
 	}
 	return NULL;
 }

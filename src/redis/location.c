@@ -163,6 +163,9 @@ location_design(struct location *l, const struct filter_design *design,
 	redisReply *reply;
 	int result;
 
+	if (design->growth == GROWTH_WARN)
+		return error_set(error, STATUS_USAGE, "%s: --on-full=warn is"
+		    " for filters in files", l->address.shown);
 	if (design_header(design, header, error) < 0)
 		return -1;
 	/* Of several clients' lines, nobody knows which came first. */

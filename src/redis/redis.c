@@ -64,15 +64,9 @@ check_use(struct remote *r, const struct filter_use *use,
 	r->filter.growth = header->growth;
 	if (use->growth >= 0)
 		r->filter.growth = (enum growth)use->growth;
-	if (use->writable &&
-	    format_check_writable(header, r->filter.name, error) < 0)
-		return -1;
-	if (r->filter.growth == GROWTH_WARN && header->growth == GROWTH_GROW)
-		return error_set(error, STATUS_USAGE, "%s: the server lets it"
-		    " grow, which --on-full=warn cannot change; make another"
-		    " filter: bloomdedup create --on-full=warn",
-		    r->filter.name);
-	return 0;
+	if (!use->writable)
+		return 0;
+	return format_check_writable(header, r->filter.name, error);
 }
 
 /* Begin to use the filter that its location has open. */
@@ -594,9 +588,9 @@ write_back(struct filter *filter, int all, struct error *error)
 		return 0;
 	if (remote_settle(r, error) < 0)
 		return -1;
-	if (until_confirmed(r) == 0 && remote_confirm(r, error) < 0)
-		return -1;
-	return remote_watch(r, error);
+	if (until_confirmed(r) == 0)
+		return remote_confirm(r, error);
+	return 0;
 }
 
 static int

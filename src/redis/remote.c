@@ -114,14 +114,10 @@ remote_check(struct remote *r, struct error *error)
 		return remote_fail(r, error);
 	}
 	/* What becomes of claims that were refused, redis.c decides. */
-	if (trouble->refused == 0 || r->claiming || r->warned)
+	if (trouble->refused == 0 || r->claiming)
 		return 0;
 	explain_refused(r, error);
-	if (r->filter.growth != GROWTH_WARN)
-		return remote_fail(r, error);
-	error_notify(r->location.notice, "%s", error->text);
-	r->warned = 1;
-	return 0;
+	return remote_fail(r, error);
 }
 
 int
@@ -145,12 +141,7 @@ remote_tell_losses(struct remote *r)
 {
 	const struct trouble *trouble = &r->location.trouble;
 	char text[NUMBER_TEXT];
-	struct error told;
 
-	if (r->warned && trouble->refused > 0) {
-		explain_refused(r, &told);
-		error_notify(r->location.notice, "%s", told.text);
-	}
 	if (!r->failed)
 		return;
 	/* A run that dies of a signal prints no error. */
@@ -264,29 +255,6 @@ must_look(const struct remote *r, uint64_t wanted)
 	return used(r) - r->counted + wanted > spare / LOOKS;
 }
 
-/* Tell the user how far it is overfilled, once for each step. */
-static void
-tell_overfill(struct remote *r, uint64_t wanted)
-{
-	uint64_t capacity = capacity_of(r);
-	double rate = r->location.header.error_rate;
-	char text[NUMBER_TEXT];
-
-	if (r->overfill == OVERFILL_NONE && used(r) + wanted > capacity) {
-		error_notify(r->location.notice, "%s: the filter's capacity of"
-		    " %s lines is used up, and it cannot grow: its error rate"
-		    " rises (--on-full=warn)",
-		    r->filter.name, number_format_count(text, capacity));
-		r->overfill = OVERFILL_BEGUN;
-	}
-	if (r->overfill == OVERFILL_BEGUN && r->fill.error_rate >= 10 * rate) {
-		error_notify(r->location.notice, "%s: its error rate is now"
-		    " about %.2g instead of %g",
-		    r->filter.name, r->fill.error_rate, rate);
-		r->overfill = OVERFILL_TENFOLD;
-	}
-}
-
 /* See from pages of bit strings how full they are. */
 static int
 look_at_bits(struct remote *r, struct error *error)
@@ -335,30 +303,19 @@ remote_reserve(struct remote *r, uint64_t wanted, uint64_t *room,
 	*room = 0;
 	if (remote_has_failed(r, error))
 		return ROOM_SHORT;
-	if (r->filter.growth != GROWTH_GROW && must_look(r, wanted) &&
-	    look(r, error) < 0)
+	if (r->filter.growth == GROWTH_GROW) {
+		*room = wanted;
+		return ROOM_ENOUGH;
+	}
+	if (must_look(r, wanted) && look(r, error) < 0)
 		return ROOM_SHORT;
-	if (r->filter.growth == GROWTH_WARN)
-		tell_overfill(r, wanted);
 	if (used(r) < capacity)
 		left = capacity - used(r);
-	if (r->filter.growth != GROWTH_FAIL || wanted <= left) {
+	if (wanted <= left) {
 		*room = wanted;
 		return ROOM_ENOUGH;
 	}
 	*room = left;
 	growth_is_full(&r->filter, capacity, error);
 	return ROOM_SHORT;
-}
-
-int
-remote_watch(struct remote *r, struct error *error)
-{
-	if (r->filter.growth != GROWTH_WARN || r->generations.due == NULL ||
-	    !must_look(r, 0))
-		return 0;
-	if (look(r, error) < 0)
-		return -1;
-	tell_overfill(r, 0);
-	return 0;
 }

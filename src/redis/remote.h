@@ -19,13 +19,6 @@
 #include "redis/generations.h"
 #include "redis/location.h"
 
-/* The warning that the user was given about a filter with --on-full=warn. */
-enum overfill {
-	OVERFILL_NONE,   /* nothing */
-	OVERFILL_BEGUN,  /* it has more lines than it was made for */
-	OVERFILL_TENFOLD /* its error rate is ten times what it was made for */
-};
-
 struct remote {
 	struct filter filter;
 	struct location location;
@@ -33,15 +26,12 @@ struct remote {
 	struct table table;    /* the layers, as remote_describe found them */
 	int makes;             /* it makes generations that are due */
 	int claiming;          /* lines are claimed, not looked up and marked */
-	int warned;            /* the user knows that lines are not
-			        * remembered */
 
-	/* The next three are about the generation that is due. */
+	/* The next two are about the generation that is due. */
 	uint64_t counted;      /* its number of lines when they were last
 			        * counted */
 	struct estimate fill;  /* estimate from the pages of bit strings that
 			        * were read last; all zero at first */
-	enum overfill overfill;
 
 	uint64_t confirmed;    /* clock_now when the header was read last */
 	int unconfirmed;       /* lines were marked since then */
@@ -92,13 +82,9 @@ enum room remote_reserve(struct remote *remote, uint64_t wanted, uint64_t *room,
     struct error *error);
 
 /*
- * With --on-full=warn, look how full the filter is if that may have changed
- * much, and warn the user. To be called when no request is under way and no
- * line waits.
+ * Tell the user, at the end of a run, how many lines may not be remembered,
+ * and before a signal why.
  */
-int remote_watch(struct remote *remote, struct error *error);
-
-/* Tell the user, at the end of a run, how many lines are not remembered. */
 void remote_tell_losses(struct remote *remote);
 
 #endif

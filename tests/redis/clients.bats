@@ -110,7 +110,7 @@ ended_well() {
 		start
 		# as if it had been killed: it can't take them back either
 		cli acl setuser default -set -del -unlink >/dev/null
-		fails 3 NOPERM bloomdedup create -n 1e6 --on-full=warn \
+		fails 3 NOPERM bloomdedup create -n 1e6 --on-full=fail \
 			"$URL/seen"
 		cli acl setuser default +@all >/dev/null
 		[ "$(shards | wc -l)" -gt 0 ]

@@ -384,7 +384,7 @@ killed_before() {
 	for kind in $KINDS; do
 		start
 		cli acl setuser default -set >/dev/null
-		fails 3 NOPERM bloomdedup create -n 1000 --on-full=warn "$URL/a"
+		fails 3 NOPERM bloomdedup create -n 1000 --on-full=fail "$URL/a"
 		[ -z "$(cli keys '*')" ]
 	done
 }
@@ -453,7 +453,7 @@ all_stay() {
 		seq 1 100 | bloomdedup add -f "$URL/seen" 2>notes
 		cli acl setuser default -getdel -getset >/dev/null
 		fails 3 NOPERM bloomdedup remove "$URL/seen"
-		fails 3 NOPERM bloomdedup create --force --on-full=warn \
+		fails 3 NOPERM bloomdedup create --force --on-full=fail \
 			"$URL/seen"
 		all_stay
 		[ "$(shards | wc -l)" -eq "$(bloomdedup info --json \

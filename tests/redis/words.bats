@@ -40,32 +40,9 @@ load running
 		[ "$status" -eq 4 ]
 		grep -q ' 1 lines are not remembered: .*OOM' err
 		echo 4 | cmp - out
-		fails 3 OOM bloomdedup create --on-full=warn "$URL/other"
+		fails 3 OOM bloomdedup create --on-full=fail "$URL/other"
 		cli config set maxmemory 0
 		bloomdedup -f "$URL/seen" <<<4 | cmp - <(echo 4)
-	done
-	every_kind
-}
-
-@test "OOM with --on-full=warn: the run goes on, but for claims" {
-	for kind in $KINDS; do
-		start
-		bloomdedup create --on-full=warn "$URL/seen" 2>notes
-		begin --on-full=warn
-		say 1
-		# it is marked after it was printed
-		until_true is_remembered 1
-		cli config set maxmemory 1kb
-		say 2
-		say 3
-		end
-		seq 1 3 | cmp - out
-		grep -q ' 2 lines are not remembered: .*OOM' err
-		fails 4 '2 new lines are not printed' bloomdedup --claim \
-			-f "$URL/seen" < <(seq 1 3)
-		cli config set maxmemory 0
-		seq 1 3 | bloomdedup check -v -f "$URL/seen" |
-			cmp - <(seq 2 3)
 	done
 	every_kind
 }
