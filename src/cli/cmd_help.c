@@ -42,28 +42,48 @@ put_wrapped(const char *text, int column)
 	putchar('\n');
 }
 
+/* Which options a page shows, and how. */
+struct page {
+	enum command_id command;
+	int brief; /* asked for with -h */
+};
+
+static int
+is_shown(const struct page *page, const struct option_row *row)
+{
+	if (page->brief && row->rare && row->brief == NULL)
+		return 0;
+	return row->commands >> page->command & 1;
+}
+
 /* "  -o, --output=FILE"; returns its length. */
 static int
-option_text(const struct option_row *row, char text[80])
+option_text(const struct page *page, const struct option_row *row,
+    char text[80])
 {
+	const char *argument = row->argument, *sign = "";
 	char name[OPTION_NAME];
 
+	if (argument == NULL || (page->brief && row->rare))
+		argument = "";
+	else if (option_table_argument(row) == required_argument)
+		sign = "=";
 	return snprintf(text, 80, "%s%s%s%s", row->letter == '\0' ?
-	    "      " : "  ", option_table_name(row, name),
-	    option_table_argument(row) == required_argument ? "=" : "",
-	    row->argument == NULL ? "" : row->argument);
+	    "      " : "  ", option_table_name(row, name), sign, argument);
 }
 
 static void
-print_option(const struct option_row *row, enum command_id command,
+print_option(const struct page *page, const struct option_row *row,
     int column)
 {
 	const char *help = row->help;
 	char text[80];
-	int n = option_text(row, text);
+	int n = option_text(page, row, text);
 
+	if (page->brief && row->rare)
+		help = row->brief;
 	for (size_t i = 0; i < sizeof row->helps / sizeof *row->helps; i++) {
-		if (row->helps[i].commands >> command & 1)
+		if (row->helps[i].commands >> page->command & 1)
 			help = row->helps[i].help;
 	}
 	if (n < column)
@@ -74,7 +94,7 @@ print_option(const struct option_row *row, enum command_id command,
 }
 
 static void
-print_options(enum command_id command)
+print_options(const struct page *page)
 {
 	static const char *const headings[GROUP_COUNT] = {
 		[GROUP_MAIN] = "Options:",
@@ -94,9 +114,9 @@ print_options(enum command_id command)
 	char text[80];
 
 	for (const struct option_row *row = option_table; row < end; row++) {
-		int n = option_text(row, text) + 2;
+		int n = option_text(page, row, text) + 2;
 
-		if (!(row->commands >> command & 1))
+		if (!is_shown(page, row))
 			continue;
 		count++;
 		if (n > column && n <= COLUMN_MAX)
@@ -109,24 +129,37 @@ print_options(enum command_id command)
 
 		for (const struct option_row *row = option_table; row < end;
 		    row++) {
-			if (!(row->commands >> command & 1) ||
+			if (!is_shown(page, row) ||
 			    row->group != (enum option_group)group)
 				continue;
 			if (first && group == GROUP_KEY &&
-			    key_headings[command] != NULL)
-				printf("\n%s\n", key_headings[command]);
+			    key_headings[page->command] != NULL)
+				printf("\n%s\n", key_headings[page->command]);
 			else if (first)
 				printf("\n%s\n", headings[group]);
 			first = 0;
-			print_option(row, command, column);
+			print_option(page, row, column);
 		}
 	}
+}
+
+/* Does -h of a command leave out what its --help has? */
+static int
+has_rare(enum command_id command)
+{
+	for (size_t i = 0; i < option_table_count; i++) {
+		if (option_table[i].rare &&
+		    (option_table[i].commands >> command & 1))
+			return 1;
+	}
+	return 0;
 }
 
 /* A screen of 24 lines, for those who see the program for the first time. */
 static void
 print_brief(void)
 {
+	const struct page page = { .command = COMMAND_FILTER, .brief = 1 };
 	char names[200] = "Commands:", text[80];
 
 	puts("Usage: bloomdedup [COMMAND] [-f FILTER] [OPTION]... [FILE]...\n"
@@ -143,9 +176,9 @@ print_brief(void)
 	for (size_t i = 0; i < option_table_count; i++) {
 		const struct option_row *row = &option_table[i];
 
-		if (row->brief == NULL)
+		if (row->brief == NULL || !is_shown(&page, row))
 			continue;
-		option_text(row, text);
+		option_text(&page, row, text);
 		printf("%-*s%s\n", COLUMN_MAX, text, row->brief);
 	}
 	for (int id = COMMAND_FILTER + 1; id < COMMAND_COUNT; id++) {
@@ -162,6 +195,7 @@ void
 command_print_help(enum command_id id, int brief)
 {
 	const struct command *command = command_table[id];
+	const struct page page = { .command = id, .brief = brief };
 	const char *before = "Usage:";
 
 	if (brief && id == COMMAND_FILTER) {
@@ -177,7 +211,7 @@ command_print_help(enum command_id id, int brief)
 	}
 	putchar('\n');
 	put_wrapped(command->intro, 0);
-	print_options(id);
+	print_options(&page);
 	if (id == COMMAND_FILTER) {
 		puts("\nCommands:");
 		for (int i = COMMAND_FILTER + 1; i < COMMAND_COUNT; i++) {
@@ -189,6 +223,8 @@ command_print_help(enum command_id id, int brief)
 		putchar('\n');
 		put_wrapped(command->outro, 0);
 	}
+	if (brief && has_rare(id))
+		printf("\nAll options: bloomdedup %s --help\n", command->name);
 	printf("\nThe manual: man %s\n",
 	    command->manual != NULL ? command->manual : "bloomdedup");
 }

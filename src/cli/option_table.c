@@ -282,6 +282,7 @@ const struct option_row option_table[] = {
 	    .group = GROUP_FILTER,
 	    .set = option_set_small, TO(hashes), .least = 1, .most = K_MAX,
 	    .allowed = "a number of hash functions from 1 to 64",
+	    .rare = 1,
 	    .help = "use K hash functions, 1 to 64" },
 	{ .name = "on-full", .argument = "WHAT",
 	    .commands = REMEMBER | CREATE | SIZE | TRY, .group = GROUP_FILTER,
@@ -317,6 +318,7 @@ const struct option_row option_table[] = {
 	    " writes the lines and sees what is printed [xxh3]" },
 	{ .name = "secret-file", .argument = "FILE", .commands = CREATE,
 	    .group = GROUP_FILTER, NAME(secret_file),
+	    .rare = 1,
 	    .help = "take the hash's secret from FILE: 192 bytes, or 16 for"
 	    " siphash [random]" },
 	{ .name = "shared", .commands = REMEMBER, .group = GROUP_FILTER,
@@ -464,6 +466,7 @@ const struct option_row option_table[] = {
 	    .conflicts = { { "capacity error-rate memory",
 		    ": it shows the sizes for many figures" },
 		    { "window", "" } },
+	    .rare = 1, .brief = "print the sizes for many N and P",
 	    .help = "print the sizes for many N and P; with =k, the rates of a"
 	    " textbook filter by bits per line and K" },
 	{ .name = "measure", .commands = TRY, .group = GROUP_OTHER,

@@ -75,6 +75,8 @@ struct option_row {
 	struct option_conflict conflicts[2];
 
 	const char *brief;     /* the same on a line of -h; NULL: not there */
+	int rare;              /* few need it: -h of its commands omits it, or
+			        * only its argument, if it has a brief text */
 	const char *help;      /* one phrase that begins with a verb: what the
 			        * option does */
 	/* The text for commands where it differs. */
