@@ -49,10 +49,22 @@
 /* More than others write between two system calls of ours. */
 #define SEARCH_BYTES (UINT64_C(64) * 1024 * 1024)
 
-/* f_type of statfs(2), from <linux/magic.h>: files of other hosts. */
-enum { NFS_MAGIC = 0x6969, SMB_MAGIC = 0x517b };
-#define CIFS_MAGIC 0xff534d42u
-#define SMB2_MAGIC 0xfe534d42u
+/*
+ * f_type of statfs(2), from <linux/magic.h>: what may be files of other hosts.
+ * FUSE and 9P are also used for files of this one.
+ */
+static const uint32_t network_types[] = {
+	0x6969,     /* NFS */
+	0x517b,     /* SMB */
+	0xff534d42, /* CIFS */
+	0xfe534d42, /* SMB 2 */
+	0x01021997, /* 9P */
+	0x65735546, /* FUSE */
+	0x00c36400, /* Ceph */
+	0x5346414f, /* AFS */
+	0x6b414653, /* AFS, the kernel's own */
+	0x73757245  /* Coda */
+};
 
 /* A piece of whole records, and where it goes. */
 struct piece {
@@ -219,6 +231,38 @@ scan_to(struct append *a, int reader, uint64_t size)
 
 /* --- looking at the end */
 
+/* Is the file on a disk of this host? Others may write to it elsewhere. */
+static int
+is_local(int fd)
+{
+	const size_t count = sizeof network_types / sizeof *network_types;
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		if ((uint32_t)fs.f_type == network_types[i])
+			return 0;
+	}
+	return 1;
+}
+
+/*
+ * Others write to the file, too. If they may do so on other hosts, say once
+ * what nobody can prevent there.
+ */
+static void
+tell_network(struct append *a)
+{
+	if (a->is_shared)
+		return;
+	a->is_shared = 1;
+	if (!is_local(a->fd))
+		error_notify(a->notice, "%s: other programs add lines to it,"
+		    " too, and it may be on a network file system: lines that"
+		    " are added on several hosts at once can be lost", a->name);
+}
+
 /*
  * Wait for the program that may still be writing its record. Returns 1 if the
  * file changes meanwhile.
@@ -337,6 +381,8 @@ look(struct append *a, struct piece *piece, struct error *error)
 	}
 	if (piece->begin == a->scanned && is_whole(a))
 		return 0;
+	if (a->scanned != APPEND_UNKNOWN && a->scanned < piece->begin)
+		tell_network(a);
 	if (look_at_end(a, &piece->begin, error) < 0)
 		return -1;
 	if (is_whole(a))
@@ -671,19 +717,6 @@ append_describe(const struct append *a, struct notes_file *file)
 }
 
 /* --- what a killed run has left */
-
-/* Is the file on a disk of this host? Others may write to it elsewhere. */
-static int
-is_local(int fd)
-{
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs) < 0)
-		return 0;
-	return fs.f_type != NFS_MAGIC && fs.f_type != SMB_MAGIC &&
-	    (uint32_t)fs.f_type != CIFS_MAGIC &&
-	    (uint32_t)fs.f_type != SMB2_MAGIC;
-}
 
 /* Which of our descriptors is this file? */
 static int

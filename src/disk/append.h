@@ -39,6 +39,7 @@ struct append {
 				 * it is at the beginning of one */
 	int is_torn;          /* did a failed write leave a torn record? */
 	int is_blind;         /* was it said that the file cannot be read? */
+	int is_shared;        /* have others been seen to write to it? */
 	unsigned pauses;      /* number of pauses for writers of half a record
 			       * in the current minute */
 	uint64_t minute;      /* beginning of that minute, by clock_now */

@@ -202,7 +202,8 @@ read_outputs(struct journal *j, struct error *error)
 /*
  * Has the run given its main output its name, as the last of those that get one
  * after the commit? Numbers of inodes are used again at once, so the file must
- * be as it was at the commit.
+ * be as it was at the commit: one that another program makes later has another
+ * time, since the syncs of the commit take longer than a tick of the clock.
  */
 int
 journal_is_in_place(const struct journal *j)

@@ -106,7 +106,9 @@ count(void *context, const uint8_t *text, size_t nbytes, struct error *error)
 /*
  * How much of the text has the file? Returns 1 where it ends, or where others
  * have written to it. A power failure leaves zeros in the place of bytes that
- * were not on the disk yet.
+ * were not on the disk yet. It does so by sectors, but that is not compared: a
+ * sector may also be as it was between two writes, text with zeros behind it,
+ * and then looks as if others had written zeros behind a torn text.
  */
 static int
 compare(void *context, const uint8_t *text, size_t nbytes,

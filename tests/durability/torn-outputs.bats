@@ -570,3 +570,31 @@ two"' 3000 >csv
 	seq 6 | bloomdedup -f seen -o out --append 2>err
 	grep -qF "torn ('...$(printf '\\x00%.0s' {1..80})')" err
 }
+
+@test "a file on a network file system, and others write to it: said once" {
+	needs_strace
+	# f_type of NFS, as this machine stores it
+	local nfs=6969000000000000
+	strace -qq -o probe -e trace=statfs \
+		-e inject=statfs:poke_exit=@arg2=$nfs stat -f . 2>/dev/null ||
+		skip "needs a strace that changes what calls return"
+	rm -f pipe
+	mkfifo pipe
+	: >out
+	strace -f -qq -o trace -e trace=fstatfs \
+		-e inject=fstatfs:poke_exit=@arg2=$nfs \
+		"$BLOOMDEDUP" -j1 -o out <pipe 2>err 3>&- &
+	pid=$!
+	exec 7>pipe
+	local n
+	for n in 1 2 3; do
+		echo $n >&7
+		until_true grep -qx $n out
+		[ $n -gt 1 ] || [ ! -s err ]
+		echo other$n >>out
+	done
+	ends_with 0
+	grep -q INJECTED trace
+	[ "$(cat err)" = "bloomdedup: out: other programs add lines to it, too, and it may be on a network file system: lines that are added on several hosts at once can be lost" ]
+	printf '%s\n' 1 other1 2 other2 3 other3 | cmp - out
+}
