@@ -347,16 +347,24 @@ reuse_number() {
 		-f seen --atomic -o out in || status=$?
 	[ $status -eq 137 ] || return 1
 	# its journal, bloomdedup(5): a frame of kind 6 tells the output
-	inode=$(python3 -c '
-import struct
-data = open("seen.journal", "rb").read()
-at = data.index(b"\x89bdj" + struct.pack("<I", 6)) + 16
-print(struct.unpack_from("<Q", data, at + 16)[0])')
-	for tries in {1..20}; do
-		tac in >out.$tries
-		[ "$(stat -c %i out.$tries)" != "$inode" ] || break
-	done
-	mv out.$tries out
+	inode=$(python3 - <<-'END'
+		import os, struct
+		journal = open("seen.journal", "rb").read()
+		at = journal.index(b"\x89bdj" + struct.pack("<I", 6)) + 16
+		inode = struct.unpack_from("<Q", journal, at + 16)[0]
+		names = [f"out.{i}" for i in range(3000)]
+		for i, name in enumerate(names):
+		    file = open(name, "w")
+		    if os.fstat(file.fileno()).st_ino == inode:
+		        break
+		file.write("".join(reversed(open("in").readlines())))
+		file.close()
+		os.rename(name, "out")
+		for name in names[:i]:
+		    os.unlink(name)
+		print(inode)
+	END
+	)
 }
 
 @test "a file that gets the inode number of the killed run's is not taken for it" {
