@@ -43,13 +43,9 @@ parse_decimal(const char **text, long double *value)
 static int
 parse_digits(const char *text, uint64_t *value)
 {
-	unsigned long long n;
+	uint64_t n;
 
-	if (*text == '\0' || text[strspn(text, "0123456789")] != '\0')
-		return -1;
-	errno = 0;
-	n = strtoull(text, NULL, 10);
-	if (errno != 0)
+	if (number_digits(&text, NULL, UINT64_MAX, &n) < 0 || *text != '\0')
 		return -1;
 	*value = n;
 	return 0;

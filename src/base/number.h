@@ -51,6 +51,32 @@ int number_seconds(const char *text, uint64_t *milliseconds);
  */
 int number_duration(const char *text, uint64_t *seconds);
 
+/*
+ * Read the decimal digits at *at, up to `end` or, if that is NULL, up to a byte
+ * that is none, as a whole number of at most `most`. Returns 0 with the number
+ * in *value and *at moved past it; or -1 if there is no digit or the number is
+ * larger, with both unchanged.
+ */
+static inline int
+number_digits(const char **at, const char *end, uint64_t most, uint64_t *value)
+{
+	const char *p = *at;
+	uint64_t sum = 0;
+
+	for (; p != end && *p >= '0' && *p <= '9'; p++) {
+		unsigned digit = (unsigned)(*p - '0');
+
+		if (sum > most / 10 || digit > most - 10 * sum)
+			return -1;
+		sum = 10 * sum + digit;
+	}
+	if (p == *at)
+		return -1;
+	*at = p;
+	*value = sum;
+	return 0;
+}
+
 /* The value of each byte as a hexadecimal digit, and 1; 0: it is none. */
 extern const uint8_t number_hex_digits[256];
 

@@ -5,23 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "key/record.h"
 
 int
 columns_number(const char **text, uint32_t *field)
 {
-	const char *p = *text;
-	uint64_t value = 0;
+	const char *at = *text;
+	uint64_t value;
 
-	for (; *p >= '0' && *p <= '9'; p++) {
-		value = value * 10 + (uint64_t)(*p - '0');
-		if (value > KEY_FIELD_MAX)
-			return -1;
-	}
-	if (p == *text || value == 0)
+	if (number_digits(&at, NULL, KEY_FIELD_MAX, &value) < 0 || value == 0)
 		return -1;
 	*field = (uint32_t)value;
-	*text = p;
+	*text = at;
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "bits/scan.h"
 #include "key/json_text.h"
 
@@ -164,13 +165,11 @@ static const char *
 match_index(const char *pointer, uint64_t index)
 {
 	const char *at = pointer + 1;
-	uint64_t value = 0;
+	uint64_t value;
 
 	if (*at == '0' && at[1] >= '0' && at[1] <= '9')
 		return NULL;
-	for (; value <= index && *at >= '0' && *at <= '9'; at++)
-		value = value * 10 + (uint64_t)(*at - '0');
-	if (value != index || at == pointer + 1)
+	if (number_digits(&at, NULL, index, &value) < 0 || value != index)
 		return NULL;
 	return *at == '\0' || *at == '/' ? at : NULL;
 }

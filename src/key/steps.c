@@ -390,18 +390,17 @@ apply_fold_case(const struct key_recipe *r, struct key key,
 static int
 parse_part(struct key_recipe *recipe, const char *value)
 {
-	unsigned i, n;
-	char again[24];
+	uint64_t i, n;
 
 	/* Accept what is written, so without leading zeros or blanks. */
-	if (value == NULL || sscanf(value, "%5u/%5u", &i, &n) != 2 || i < 1 ||
-	    i > n || n > PARTS_MAX)
+	if (value == NULL || *value == '0' ||
+	    number_digits(&value, NULL, PARTS_MAX, &i) < 0 ||
+	    *value++ != '/' || *value == '0' ||
+	    number_digits(&value, NULL, PARTS_MAX, &n) < 0 ||
+	    *value != '\0' || i > n)
 		return -1;
-	snprintf(again, sizeof again, "%u/%u", i, n);
-	if (strcmp(again, value) != 0)
-		return -1;
-	recipe->part = i;
-	recipe->parts = n;
+	recipe->part = (unsigned)i;
+	recipe->parts = (unsigned)n;
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/meminfo.h"
+#include "base/number.h"
 
 /* A layer this large may not be in the page cache, and is worth a check. */
 #define LARGE_PAGES ((64 << 20) / PAGE_BYTES)
@@ -29,7 +30,6 @@ arrays_init(struct arrays *a, struct file *file, int in_place)
 	const uint64_t least = 16 << 20, most = 256 << 20;
 	const char *text = getenv("BLOOMDEDUP_PRIVATE");
 	uint64_t available;
-	char *end;
 
 	*a = (struct arrays){ .file = file, .in_place = in_place };
 	if (file == NULL || in_place)
@@ -43,9 +43,10 @@ arrays_init(struct arrays *a, struct file *file, int in_place)
 		a->private_from = least;
 	if (text == NULL)
 		return;
-	a->private_from = strtoull(text, &end, 10);
-	if (*end == ',')
-		a->private_max = strtoull(end + 1, NULL, 10);
+	if (number_digits(&text, NULL, UINT64_MAX, &a->private_from) < 0 ||
+	    *text++ != ',')
+		return;
+	(void)number_digits(&text, NULL, UINT64_MAX, &a->private_max);
 }
 
 /* What a new layer of so many pages is mapped for. */

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/components.h"
+#include "base/host.h"
 #include "base/number.h"
 #include "base/passwords.h"
 
@@ -103,51 +104,25 @@ take(const struct address *l, char **to, const char *at, size_t nbytes,
 	return 0;
 }
 
-/* The port at `at`, which reaches to `end`; 0 if it is none. */
-static int
-read_port(const char *at, const char *end)
-{
-	unsigned long port = strtoul(at, NULL, 10);
-
-	if (at + strspn(at, "0123456789") != end || port > 65535)
-		return 0;
-	return (int)port;
-}
-
-/* "HOST", "HOST:PORT", "[ADDRESS]:PORT" */
+/* A host, as base/host.h has it. */
 static int
 take_host(struct address *l, const char *at, size_t nbytes,
     struct error *error)
 {
 	struct address_host *host = &l->hosts[l->count++];
-	const char *end = at + nbytes, *name_end, *rest;
+	struct host given;
+	enum host_state state = host_split(&given, at, nbytes);
 
-	if (nbytes > 0 && *at == '[') {
-		at++;
-		name_end = memchr(at, ']', (size_t)(end - at));
-		if (name_end == NULL)
-			return refuse(l, error, "a [ lacks its ]");
-		rest = name_end + 1;
-	} else {
-		name_end = memchr(at, ':', nbytes);
-		if (name_end == NULL)
-			name_end = end;
-		rest = name_end;
-	}
-	if (take(l, &host->name, at, (size_t)(name_end - at), error) < 0)
+	if (state == HOST_OPEN)
+		return refuse(l, error, "a [ lacks its ]");
+	if (take(l, &host->name, given.name, given.nbytes, error) < 0)
 		return -1;
 	if (*host->name == '\0')
 		return refuse(l, error, "the host is missing:"
 		    " redis://HOST/NAME");
-	host->port = ADDRESS_PORT;
-	if (rest == end)
-		return 0;
-	if (*rest == ':')
-		host->port = read_port(rest + 1, end);
-	else
-		host->port = 0;
-	if (host->port == 0)
+	if (state == HOST_NO_PORT || given.port == 0)
 		return refuse(l, error, "a port is a number from 1 to 65535");
+	host->port = given.port < 0 ? ADDRESS_PORT : given.port;
 	return 0;
 }
 

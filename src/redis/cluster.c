@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/host.h"
+#include "base/number.h"
 #include "redis/connect.h"
 
 unsigned
@@ -223,11 +225,13 @@ cluster_load_map(struct cluster *c, uint64_t patience, struct error *error)
 
 /* Errors */
 
-/* "MOVED SLOT HOST:PORT"; an IPv6 address has colons, too. */
+/* "MOVED SLOT HOST:PORT", where an IPv6 address has no brackets (so it isn't
+ * what base/host.h divides). */
 static int
 read_redirection(const char *text, char host[256], int *port)
 {
-	const char *at = strchr(text, ' '), *colon;
+	const char *at = strchr(text, ' '), *colon, *port_at;
+	uint64_t number;
 
 	if (at != NULL)
 		at = strchr(at + 1, ' ');
@@ -237,9 +241,11 @@ read_redirection(const char *text, char host[256], int *port)
 	if (colon == NULL || colon - at > 256)
 		return -1;
 	snprintf(host, 256, "%.*s", (int)(colon - at - 1), at + 1);
-	*port = atoi(colon + 1);
-	if (*port < 1 || *port > 65535)
+	port_at = colon + 1;
+	if (number_digits(&port_at, NULL, HOST_PORT_MAX, &number) < 0 ||
+	    number == 0)
 		return -1;
+	*port = (int)number;
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/number.h"
 
 /* How old a sample may be. */
 #define SAMPLE_AGE (60 * CLOCK_SECOND)
@@ -29,12 +30,25 @@ generations_begin(struct generations *g, const struct shards *like,
 
 /* Time */
 
+/* A number in an answer to TIME. Microseconds of so many seconds fit in an
+ * int64_t, with others beside them. */
+static int
+read_number(const redisReply *word, uint64_t *number)
+{
+	const char *at = word->str;
+
+	if (at == NULL)
+		return -1;
+	return number_digits(&at, NULL, INT64_MAX / 2000000, number);
+}
+
 /* Ask once, after all else is answered. */
 static int
 take_sample(struct generations *g, struct time_sample *sample,
     struct error *error)
 {
 	char key[LAYOUT_KEY_MAX];
+	uint64_t seconds, rest;
 	redisReply *reply;
 	int result = 0;
 
@@ -47,10 +61,9 @@ take_sample(struct generations *g, struct time_sample *sample,
 		return -1;
 	sample->answered = clock_now();
 	if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-	    reply->element[0]->str != NULL && reply->element[1]->str != NULL)
-		sample->microseconds = 1000000 *
-		    strtoll(reply->element[0]->str, NULL, 10) +
-		    strtoll(reply->element[1]->str, NULL, 10);
+	    read_number(reply->element[0], &seconds) == 0 &&
+	    read_number(reply->element[1], &rest) == 0)
+		sample->microseconds = (int64_t)(1000000 * seconds + rest);
 	else
 		result = shards_odd(&g->like, reply, error);
 	freeReplyObject(reply);

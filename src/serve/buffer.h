@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/number.h"
+
 /* Bytes in the memory of somebody else. */
 struct bytes {
 	const uint8_t *data;
@@ -55,17 +57,15 @@ bytes_next_word(struct bytes *rest)
 static inline int
 bytes_to_integer(struct bytes bytes, int negative, int64_t *value)
 {
-	size_t i = negative && bytes.nbytes > 0 && bytes.data[0] == '-';
-	int64_t sum = 0;
+	int is_negative = negative && bytes.nbytes > 0 && bytes.data[0] == '-';
+	const char *at = (const char *)bytes.data + is_negative;
+	const char *end = (const char *)bytes.data + bytes.nbytes;
+	uint64_t sum;
 
-	if (bytes.nbytes == i || bytes.nbytes - i > 18)
+	if (end - at > 18 || number_digits(&at, end, UINT64_MAX, &sum) < 0 ||
+	    at != end)
 		return -1;
-	for (size_t j = i; j < bytes.nbytes; j++) {
-		if (bytes.data[j] < '0' || bytes.data[j] > '9')
-			return -1;
-		sum = 10 * sum + (bytes.data[j] - '0');
-	}
-	*value = i > 0 ? -sum : sum;
+	*value = is_negative ? -(int64_t)sum : (int64_t)sum;
 	return 0;
 }
 

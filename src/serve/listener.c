@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/host.h"
 #include "base/number.h"
 
 /* The kernel limits it to net.core.somaxconn. */
@@ -93,44 +94,6 @@ listen_there(struct listener *l, const struct addrinfo *where)
 	return describe(l);
 }
 
-/* Only digits: 1e4 and 12k are numbers elsewhere, but no ports. */
-static int
-is_port(const char *text)
-{
-	size_t nbytes = strlen(text);
-
-	return nbytes > 0 && nbytes <= 5 &&
-	    strspn(text, "0123456789") == nbytes && atoi(text) <= 65535;
-}
-
-/*
- * Split HOST:PORT, where the host may be in brackets. Returns 0, with the host
- * in `host` and *port pointing into `text`, or -1.
- */
-static int
-split_address(const char *text, char host[HOST_MAX + 1], const char **port)
-{
-	const char *colon = strrchr(text, ':');
-	const char *start = text;
-	size_t nbytes;
-
-	if (colon == NULL || colon == text || !is_port(colon + 1))
-		return -1;
-	nbytes = (size_t)(colon - text);
-	if (text[0] == '[' && colon[-1] == ']') {
-		start++;
-		nbytes -= 2;
-	} else if (memchr(text, ':', nbytes) != NULL) {
-		return -1; /* an IPv6 address without brackets */
-	}
-	if (nbytes == 0 || nbytes > HOST_MAX)
-		return -1;
-	memcpy(host, start, nbytes);
-	host[nbytes] = '\0';
-	*port = colon + 1;
-	return 0;
-}
-
 static int
 listen_tcp(struct listeners *listeners, const char *text,
     struct error *error)
@@ -138,13 +101,16 @@ listen_tcp(struct listeners *listeners, const char *text,
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 		.ai_flags = AI_PASSIVE };
 	struct addrinfo *found, *a;
-	const char *port;
-	char host[HOST_MAX + 1];
+	char name[HOST_MAX + 1], port[8];
+	struct host host;
 	int result;
 
-	if (split_address(text, host, &port) < 0)
+	if (host_split(&host, text, strlen(text)) != HOST_OK ||
+	    host.port < 0 || host.nbytes == 0 || host.nbytes > HOST_MAX)
 		return wrong(text, error);
-	result = getaddrinfo(host, port, &hints, &found);
+	snprintf(name, sizeof name, "%.*s", (int)host.nbytes, host.name);
+	snprintf(port, sizeof port, "%d", host.port);
+	result = getaddrinfo(name, port, &hints, &found);
 	if (result != 0) {
 		return error_set(error, STATUS_FAILED, "--listen=%s: %s",
 		    text, gai_strerror(result));
@@ -226,8 +192,7 @@ listen_fd(struct listeners *listeners, const char *text, struct error *error)
 
 	const char *number = text + strlen("fd:");
 
-	if (strspn(number, "0123456789") != strlen(number) ||
-	    number_count(number, &fd) < 0 || fd > 1000000)
+	if (number_digits(&number, NULL, 1000000, &fd) < 0 || *number != '\0')
 		return wrong(text, error);
 	if (getsockopt((int)fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
 	    &length) < 0 || !listens) {

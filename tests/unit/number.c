@@ -431,9 +431,48 @@ test_format(void)
 	shows(number_format_binary(text, UINT64_MAX), "16.0 EiB");
 }
 
+/* Digits within a text, of at most so much. */
+static void
+test_digits(void)
+{
+	static const struct {
+		const char *text;
+		size_t bytes; /* that may be read; 0: up to the NUL */
+		uint64_t most, value;
+		int left;     /* what stands behind them; -1: refused */
+	} cases[] = {
+		{ "12", 0, 12, 12, 0 }, { "12", 0, 11, 0, -1 },
+		{ "12", 1, 11, 1, 1 }, { "12x", 0, 99, 12, 1 },
+		{ "007", 0, 7, 7, 0 }, { "", 0, 9, 0, -1 },
+		{ "x", 0, 9, 0, -1 }, { "-1", 0, 9, 0, -1 },
+		{ " 1", 0, 9, 0, -1 }, { "0", 0, 0, 0, 0 },
+		{ "1", 0, 0, 0, -1 },
+		{ "18446744073709551615", 0, UINT64_MAX, UINT64_MAX, 0 },
+		{ "18446744073709551616", 0, UINT64_MAX, 0, -1 },
+		{ "99999999999999999999", 0, UINT64_MAX, 0, -1 },
+	};
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const char *text = cases[i].text, *at = text;
+		const char *end = cases[i].bytes > 0 ? text + cases[i].bytes :
+		    NULL;
+		uint64_t value = UNTOUCHED;
+		int result = number_digits(&at, end, cases[i].most, &value);
+
+		if (cases[i].left < 0)
+			tap_ok(result < 0 && at == text && value == UNTOUCHED,
+			    "digits '%s' are refused", text);
+		else
+			tap_ok(result == 0 && value == cases[i].value &&
+			    strlen(at) == (size_t)cases[i].left,
+			    "digits '%s'", text);
+	}
+}
+
 int
 main(void)
 {
+	test_digits();
 	accepts("count", number_count, counts, COUNT(counts));
 	refuses("count", number_count, not_counts, COUNT(not_counts));
 	refuses("count", number_count, nothing, COUNT(nothing));
