@@ -50,6 +50,31 @@ bytes_next_word(struct bytes *rest)
 }
 
 /*
+ * Divide the key of a request, FILTER|SUBKEY, at its first |. Returns 1; or 0
+ * without one: then *filter is all of it, and *subkey is empty.
+ */
+static inline int
+bytes_divide_key(struct bytes key, struct bytes *filter, struct bytes *subkey)
+{
+	const uint8_t *bar = memchr(key.data, '|', key.nbytes);
+
+	*filter = key;
+	*subkey = (struct bytes){ NULL, 0 };
+	if (bar == NULL)
+		return 0;
+	filter->nbytes = (size_t)(bar - key.data);
+	*subkey = (struct bytes){ bar + 1, key.nbytes - filter->nbytes - 1 };
+	return 1;
+}
+
+/* Is a key divided into filter and subkey? */
+static inline int
+bytes_are_divided(struct bytes key)
+{
+	return memchr(key.data, '|', key.nbytes) != NULL;
+}
+
+/*
  * Parse `bytes` as a whole decimal number of at most 18 digits; a '-' before it
  * is allowed only if `negative`. Returns 0 with the number in *value, or -1 if
  * it is none.

@@ -287,29 +287,17 @@ add(struct client *client, const struct request *r, int several)
 	struct operation o = { .reply = r->reply, .form = { .verb = r->verb,
 		.several = several != 0, .with_cas = r->with_cas != 0,
 		.noreply = r->noreply != 0, .key = r->key } };
-	struct bytes name = r->key;
-	const uint8_t *bar;
+	struct bytes name;
+	int divided;
 
 	if (r->verb != VERB_GET_END && r->verb != VERB_FAILED) {
-		bar = memchr(name.data, '|', name.nbytes);
-		if (bar != NULL) {
-			name.nbytes = (size_t)(bar - name.data);
-			o.subkey = (struct bytes){ bar + 1,
-				r->key.nbytes - name.nbytes - 1 };
-		}
+		divided = bytes_divide_key(r->key, &name, &o.subkey);
 		if (o.subkey.nbytes == 0 && has_value(r))
 			o.subkey = r->value;
-		o.reply = refusal(service, r, name, bar != NULL, &o.served);
+		o.reply = refusal(service, r, name, divided, &o.served);
 	}
 	set_action(service, r, &o);
 	sweep_add(service->sweep, client, &o);
-}
-
-/* Is it FILTER|SUBKEY? There must be a key. */
-static int
-is_divided(struct bytes key)
-{
-	return memchr(key.data, '|', key.nbytes) != NULL;
 }
 
 /* Is it about the server or a whole filter? */
@@ -323,9 +311,9 @@ is_alone(const struct service *service, const struct request *r)
 	case VERB_FAILED:
 		return 0;
 	case VERB_ADD:
-		return !is_divided(r->key);
+		return !bytes_are_divided(r->key);
 	case VERB_DELETE:
-		return service->leases == NULL || !is_divided(r->key);
+		return service->leases == NULL || !bytes_are_divided(r->key);
 	default:
 		return 1;
 	}
@@ -340,7 +328,7 @@ refusal_of_keys(const struct service *service, struct bytes keys)
 	while ((key = bytes_next_word(&keys)).nbytes > 0) {
 		if (key.nbytes > service->settings->limits.key)
 			return TOO_LONG;
-		if (memchr(key.data, '|', key.nbytes) == NULL)
+		if (!bytes_are_divided(key))
 			return NOT_A_KEY;
 	}
 	return NULL;

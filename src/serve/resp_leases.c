@@ -105,16 +105,13 @@ add_to_sum(struct resp *r, const struct operation *o,
 static struct served *
 find_filter(struct resp *r, struct bytes key, struct bytes *subkey)
 {
-	const uint8_t *bar = memchr(key.data, '|', key.nbytes);
 	struct served *served;
 	struct bytes name;
 
-	if (bar == NULL) {
+	if (!bytes_divide_key(key, &name, subkey)) {
 		resp_refuse(r, "ERR a key is FILTER|SUBKEY");
 		return NULL;
 	}
-	name = (struct bytes){ key.data, (size_t)(bar - key.data) };
-	*subkey = (struct bytes){ bar + 1, key.nbytes - name.nbytes - 1 };
 	served = catalog_find(r->client->service->catalog, name);
 	if (served != NULL && served->filter == NULL)
 		resp_refuse(r, "ERR %s", served->reason);
@@ -140,15 +137,12 @@ add_operation(struct resp *r, struct operation *o)
 static void
 add_or_refuse(struct resp *r, struct operation *o)
 {
-	struct bytes name;
-	const uint8_t *bar;
+	struct bytes name, subkey;
 
 	if (!resp_may(r, VERB_SET) || add_operation(r, o) ||
 	    r->refusal != NULL)
 		return;
-	name = resp_kept(r, 1);
-	bar = memchr(name.data, '|', name.nbytes);
-	name.nbytes = (size_t)(bar - name.data);
+	bytes_divide_key(resp_kept(r, 1), &name, &subkey);
 	if (!catalog_is_name(name)) {
 		resp_refuse(r, "ERR %s", CATALOG_NAMES);
 		return;
@@ -259,7 +253,7 @@ resp_return_lease(struct resp *r, struct bytes key)
 	struct operation o = { .action = ACTION_RETURN, .put = add_to_sum };
 
 	if (r->client->service->leases == NULL || key.data == NULL ||
-	    memchr(key.data, '|', key.nbytes) == NULL)
+	    !bytes_are_divided(key))
 		return 0;
 	if (!resp_may(r, VERB_SET))
 		return 1;
