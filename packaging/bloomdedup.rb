@@ -9,8 +9,9 @@ class Bloomdedup < Formula
   depends_on "xxhash" => :build
   depends_on "hiredis"
   depends_on "libevent"
+  depends_on :linux
+  depends_on "zlib"
   depends_on "zstd"
-  uses_from_macos "zlib"
 
   def install
     system "make", "install", "PREFIX=#{prefix}",

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* asprintf, mkostemp, O_TMPFILE, syscall */
+#define _GNU_SOURCE /* asprintf, mkostemp */
 #include "base/path.h"
 
 #include <errno.h>
@@ -6,11 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
-#include "base/io.h"
+#include "base/os.h"
 
 /* As many links are followed one after the other as in Linux. */
 #define LINKS_MAX 40
@@ -99,19 +97,12 @@ char *
 path_of_opened(int fd)
 {
 	char name[4096 + 1];
-	ssize_t n = readlink(io_name(fd).text, name, sizeof name - 1);
+	ssize_t n = readlink(os_name(fd).text, name, sizeof name - 1);
 
 	if (n <= 0 || n == sizeof name - 1)
 		return NULL;
 	name[n] = '\0';
 	return memory_or_die(strdup(name));
-}
-
-uint64_t
-path_changed(const struct stat *st)
-{
-	return (uint64_t)st->st_mtim.tv_sec * 1000000000 +
-	    (uint64_t)st->st_mtim.tv_nsec;
 }
 
 int
@@ -214,28 +205,11 @@ temporary_open(const char *path, char **name)
 static int
 open_nameless(const char *path, mode_t mode)
 {
-	int fd = -1;
-#ifdef O_TMPFILE
 	char *directory = directory_name(path);
+	int fd = os_open_nameless(directory, mode);
 
-	fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
 	free(directory);
-	if (fd >= 0 && access(io_name(fd).text, F_OK) < 0) {
-		close(fd);
-		fd = -1;
-	}
-#else
-	(void)path;
-	(void)mode;
-#endif
 	return fd;
-}
-
-static int
-link_opened(int fd, const char *path)
-{
-	return linkat(AT_FDCWD, io_name(fd).text, AT_FDCWD, path,
-	    AT_SYMLINK_FOLLOW);
 }
 
 /* Give a file without a name a random one in the directory of `path`. */
@@ -247,12 +221,12 @@ link_randomly(int fd, const char *path, char **name)
 
 	do {
 		/* errno says what failed */
-		if (io_random(&number, sizeof number, error_ignored()) < 0)
+		if (os_random(&number, sizeof number, error_ignored()) < 0)
 			return -1;
 		if (asprintf(name, "%.*s.bloomdedup-%08x",
 		    directory_bytes(path), path, (unsigned)number) < 0)
 			memory_or_die(NULL);
-		result = link_opened(fd, *name);
+		result = os_link(fd, *name);
 		if (result < 0)
 			temporary_end(name, 0);
 	} while (result < 0 && errno == EEXIST);
@@ -295,20 +269,6 @@ lacks_hard_links(int errnum)
 	    errnum == ENOSYS || errnum == EMLINK;
 }
 
-/* renameat2(2), which not every C library has, with RENAME_NOREPLACE. */
-static int
-rename_to_new(const char *name, const char *path)
-{
-#ifdef SYS_renameat2
-	return (int)syscall(SYS_renameat2, AT_FDCWD, name, AT_FDCWD, path, 1);
-#else
-	(void)name;
-	(void)path;
-	errno = ENOSYS;
-	return -1;
-#endif
-}
-
 /*
  * The last resort: an empty file takes the name, which fails if anything has
  * it, and is then replaced. A kill in between leaves the empty file.
@@ -346,7 +306,7 @@ take_new_name(const char *name, const char *path)
 		return 0;
 	}
 	if (lacks_hard_links(errno))
-		result = rename_to_new(name, path);
+		result = os_rename_to_new(name, path);
 	/* EINVAL: this file system can't do that, either. */
 	if (result < 0 && (errno == EINVAL || errno == ENOSYS))
 		result = rename_over_placeholder(name, path);
@@ -360,7 +320,7 @@ temporary_publish(int fd, char **name, const char *path, int replace)
 
 	if (*name == NULL) {
 		/* A new file has no other name, which a kill would leave. */
-		if (link_opened(fd, path) == 0)
+		if (os_link(fd, path) == 0)
 			return 0;
 		/* Only rename(2) replaces, and needs a name to do so. */
 		if (errno != EEXIST || !replace ||
@@ -389,7 +349,7 @@ path_mode(const char *path, const struct stat *st)
 {
 	const mode_t mode = st->st_mode & 0777;
 
-	if (getxattr(path, "system.posix_acl_access", NULL, 0) > 0)
+	if (os_has_acl(path))
 		return mode & 0707;
 	return mode;
 }

@@ -34,9 +34,6 @@ char *path_absolute(const char *path);
  */
 char *path_of_opened(int fd);
 
-/* Returns when a file was last changed (mtime), in nanoseconds since 1970. */
-uint64_t path_changed(const struct stat *st);
-
 /* Do both describe the same file, by device and inode? */
 int path_same_file(const struct stat *a, const struct stat *b);
 

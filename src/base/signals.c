@@ -3,7 +3,6 @@
  * that blocks, or in a thread other than the one that blocks. So the handlers
  * write a byte into a pipe, and every wait polls that pipe, too.
  */
-#define _GNU_SOURCE /* pipe2 */
 #include "base/signals.h"
 
 #include <errno.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/os.h"
 
 volatile sig_atomic_t signals_stop;
 volatile sig_atomic_t signals_pipe;
@@ -167,7 +167,7 @@ signals_install(void)
 		.sa_flags = SA_SIGINFO };
 	struct sigaction action;
 
-	if (pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (os_pipe(wake_pipe, O_NONBLOCK) < 0)
 		wake_pipe[0] = wake_pipe[1] = -1;
 	for (size_t i = 0; i < STOP_SIGNALS; i++) {
 		sigaction(stop_signals[i], NULL, &action);

@@ -1,6 +1,6 @@
 /* serve: serve the filters of a directory to clients of memcached and Redis. */
-#include "base/meminfo.h"
 #include "base/components.h"
+#include "base/os.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/version.h"
@@ -24,7 +24,7 @@ run_serve(const struct options *o, struct error *error)
 	settings.address_count = listens ? o->listen.count : 1;
 	settings.sync = o->run.use.sync;
 	settings.memory_bytes = o->memory != 0 ? o->memory :
-	    meminfo_available() / 2;
+	    os_memory_available() / 2;
 	if (o->capacity != 0)
 		settings.capacity = o->capacity;
 	if (o->error_rate > 0)

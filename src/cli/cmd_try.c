@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/meminfo.h"
 #include "base/number.h"
+#include "base/os.h"
 #include "base/signals.h"
 #include "bits/loops.h"
 #include "cli/command.h"
@@ -110,7 +110,7 @@ measure(const struct options *o, const struct sizing *s, struct error *error)
 	struct measured measured = { 0 };
 	const struct filter_use use = FILTER_WRITE;
 	struct filter *filter;
-	uint64_t lookups, available = meminfo_available();
+	uint64_t lookups, available = os_memory_available();
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
 	int result;
 

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memrchr */
 #include "disk/append.h"
 
 #include <errno.h>
@@ -7,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "bits/loops.h"
 #include "disk/output_lock.h"
@@ -48,23 +47,6 @@
 #define NOTED_BYTES_MIN 64
 /* More than others write between two system calls of ours. */
 #define SEARCH_BYTES (UINT64_C(64) * 1024 * 1024)
-
-/*
- * f_type of statfs(2), from <linux/magic.h>: what may be files of other hosts.
- * FUSE and 9P are also used for files of this one.
- */
-static const uint32_t network_types[] = {
-	0x6969,     /* NFS */
-	0x517b,     /* SMB */
-	0xff534d42, /* CIFS */
-	0xfe534d42, /* SMB 2 */
-	0x01021997, /* 9P */
-	0x65735546, /* FUSE */
-	0x00c36400, /* Ceph */
-	0x5346414f, /* AFS */
-	0x6b414653, /* AFS, the kernel's own */
-	0x73757245  /* Coda */
-};
 
 /* A piece of whole records, and where it goes. */
 struct piece {
@@ -231,22 +213,6 @@ scan_to(struct append *a, int reader, uint64_t size)
 
 /* --- looking at the end */
 
-/* Is the file on a disk of this host? Others may write to it elsewhere. */
-static int
-is_local(int fd)
-{
-	const size_t count = sizeof network_types / sizeof *network_types;
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs) < 0)
-		return 0;
-	for (size_t i = 0; i < count; i++) {
-		if ((uint32_t)fs.f_type == network_types[i])
-			return 0;
-	}
-	return 1;
-}
-
 /*
  * Others write to the file, too. If they may do so on other hosts, say once
  * what nobody can prevent there.
@@ -257,7 +223,7 @@ tell_network(struct append *a)
 	if (a->is_shared)
 		return;
 	a->is_shared = 1;
-	if (!is_local(a->fd))
+	if (os_file_system(a->fd) != OS_LOCAL)
 		error_notify(a->notice, "%s: other programs add lines to it,"
 		    " too, and it may be on a network file system: lines that"
 		    " are added on several hosts at once can be lost", a->name);
@@ -295,17 +261,18 @@ tell_torn(struct append *a, int reader, uint64_t size)
 	const uint64_t from = size < SHOWN_BYTES ? 0 : size - SHOWN_BYTES;
 	char text[SHOWN_BYTES], before[80] = "";
 	char shown[sizeof "\\x00" * SHOWN_BYTES]; /* NULs are longer there */
-	const char *start = text, *last = NULL;
+	const char *start = text;
 	ssize_t n;
 
 	a->endings++;
 	if (a->told != 0 && now - a->told < MINUTE)
 		return;
 	n = io_pread(reader, text, (size_t)(size - from), from);
-	if (n > 0)
-		last = memrchr(text, a->format.csv.terminator, (size_t)n);
-	if (last != NULL && last + 1 < text + n)
-		start = last + 1;
+	/* If its last byte is a terminator, that is inside the torn record. */
+	for (ssize_t i = 0; i < n - 1; i++) {
+		if (text[i] == (char)a->format.csv.terminator)
+			start = text + i + 1;
+	}
 	if (a->endings > 1)
 		snprintf(before, sizeof before, " (%u times since the last"
 		    " such message)", a->endings);
@@ -822,7 +789,7 @@ append_settle(const struct note *note, const int *opened, size_t count,
 	if (fd < 0)
 		return 0;
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    st.st_ino == note->file.inode && is_local(fd))
+	    st.st_ino == note->file.inode && os_file_system(fd) == OS_LOCAL)
 		result = settle(fd, note, notice, whole);
 	if (fd != ours)
 		close(fd);

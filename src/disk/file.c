@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* fallocate */
 #include "disk/file.h"
 
 #include <errno.h>
@@ -8,18 +7,16 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "base/signals.h"
 
 /* How often a file may have been replaced when its lock was taken. */
 #define REPLACED_MAX 1000
-/* f_type of statfs(2), from <linux/magic.h> */
-#define NFS_MAGIC 0x6969
 
 /* open(2) of its path, until a signal asks to stop. */
 static int
@@ -121,15 +118,6 @@ file_has_name(const struct file *file)
 	    path_same_file(&opened, &named);
 }
 
-/* On NFS, a file that is removed while it is open gets another name. */
-static int
-is_on_nfs(const struct file *file)
-{
-	struct statfs fs;
-
-	return fstatfs(file->fd, &fs) == 0 && fs.f_type == NFS_MAGIC;
-}
-
 int
 file_check_link(struct file *file, struct error *error)
 {
@@ -141,7 +129,8 @@ file_check_link(struct file *file, struct error *error)
 	if (fstat(file->fd, &opened) < 0)
 		return error_system(error, errno, file->path);
 	gone = opened.st_nlink == 0;
-	if (!gone && is_on_nfs(file))
+	/* Removed there, it has another name as long as it is open. */
+	if (!gone && os_file_system(file->fd) == OS_NFS)
 		gone = stat(file->path, &named) < 0 && errno == ENOENT;
 	if (!gone)
 		return 0;
@@ -294,33 +283,18 @@ write_zeros(struct file *file, uint64_t offset, uint64_t nbytes,
 int
 file_punch(struct file *file, uint64_t offset, uint64_t nbytes)
 {
-#ifdef FALLOC_FL_PUNCH_HOLE
 	int result;
 
 	do {
-		result = fallocate(file->fd, FALLOC_FL_PUNCH_HOLE |
-		    FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)nbytes);
+		result = os_punch(file->fd, offset, nbytes);
 	} while (result < 0 && errno == EINTR && !signals_stop);
 	return result;
-#else
-	(void)file, (void)offset, (void)nbytes;
-	return -1;
-#endif
 }
 
 int
 file_may_have_data(const struct file *file, uint64_t offset, uint64_t nbytes)
 {
-#ifdef SEEK_DATA
-	off_t data = lseek(file->fd, (off_t)offset, SEEK_DATA);
-
-	if (data < 0)
-		return errno != ENXIO; /* ENXIO: none up to the end */
-	return (uint64_t)data < offset + nbytes;
-#else
-	(void)file, (void)offset, (void)nbytes;
-	return 1;
-#endif
+	return os_may_have_data(file->fd, offset, nbytes);
 }
 
 /*
@@ -350,8 +324,7 @@ allocate(struct file *file, uint64_t offset, uint64_t old, uint64_t nbytes,
 	int errnum;
 
 	do {
-		errnum = posix_fallocate(file->fd, (off_t)offset,
-		    (off_t)nbytes);
+		errnum = os_allocate(file->fd, offset, nbytes);
 	} while (errnum == EINTR && signals_stop == before);
 	if (errnum == 0)
 		return 0;
@@ -406,7 +379,7 @@ file_sync(struct file *file, struct error *error)
 	/* The system reports this once, and doesn't write lost data later. */
 	if (file->unsafe != 0)
 		return error_again(error, file->unsafe, file->path);
-	if (file->fd < 0 || fdatasync(file->fd) == 0)
+	if (file->fd < 0 || os_sync(file->fd) == 0)
 		return 0;
 	file->unsafe = errno;
 	return error_system(error, file->unsafe, file->path);

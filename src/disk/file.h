@@ -173,7 +173,7 @@ int file_try_range(struct file *file, uint64_t offset, uint64_t nbytes);
 void file_unlock_range(struct file *file, uint64_t offset, uint64_t nbytes);
 
 /*
- * Returns the process that holds the lock on a file, read from /proc/locks; 0
+ * Returns the process that holds the lock on a file (os_lock_holder); 0
  * if none or unknown. The name of its command ("" if unknown) goes to `name`
  * unless that is NULL.
  */

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "base/clock.h"
+#include "base/os.h"
 #include "base/signals.h"
 #include "disk/file.h"
 
@@ -31,51 +31,8 @@
  * less time than the shortest sleep.
  */
 #define YIELDS 20
-/* The holder of a flock(2), which /proc/locks may tell */
+/* The holder of a flock(2), which the system may tell */
 #define LOOK_HOLDER_UP 0
-
-/* The process with a lock (flock(2)) on this file; 0 if none or unknown. */
-static pid_t
-find_holder(const struct stat *st)
-{
-	char line[256];
-	pid_t holder = 0;
-	FILE *locks = fopen("/proc/locks", "re");
-
-	if (locks == NULL)
-		return 0;
-	/* "1: FLOCK  ADVISORY  WRITE 1234 fd:00:5678 0 EOF", proc(5) */
-	while (holder == 0 && fgets(line, sizeof line, locks) != NULL) {
-		unsigned major_number, minor_number;
-		unsigned long inode;
-		int pid;
-
-		if (sscanf(line, "%*d: FLOCK %*s %*s %d %x:%x:%lu", &pid,
-		    &major_number, &minor_number, &inode) == 4 && pid > 0 &&
-		    inode == st->st_ino && major_number == major(st->st_dev) &&
-		    minor_number == minor(st->st_dev))
-			holder = pid;
-	}
-	fclose(locks);
-	return holder;
-}
-
-/* The name of the process' command; "" if unknown. */
-static void
-find_command(pid_t process, char name[FILE_HOLDER_NAME])
-{
-	char path[40];
-	FILE *command;
-
-	name[0] = '\0';
-	snprintf(path, sizeof path, "/proc/%d/comm", (int)process);
-	command = fopen(path, "re");
-	if (command == NULL)
-		return;
-	if (fgets(name, FILE_HOLDER_NAME, command) != NULL)
-		name[strcspn(name, "\n")] = '\0';
-	fclose(command);
-}
 
 pid_t
 file_lock_holder(const char *path, char name[FILE_HOLDER_NAME])
@@ -85,9 +42,9 @@ file_lock_holder(const char *path, char name[FILE_HOLDER_NAME])
 
 	if (stat(path, &st) < 0)
 		return 0;
-	holder = find_holder(&st);
+	holder = os_lock_holder(&st);
 	if (name != NULL && holder != 0)
-		find_command(holder, name);
+		os_command(holder, name, FILE_HOLDER_NAME);
 	return holder;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/io.h"
 #include "base/le.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "disk/frame.h"
 #include "disk/notes.h"
@@ -216,7 +217,7 @@ journal_is_in_place(const struct journal *j)
 			return stat(o->path, &st) == 0 &&
 			    st.st_ino == o->inode &&
 			    (uint64_t)st.st_size == o->length &&
-			    path_changed(&st) == o->changed;
+			    os_changed(&st) == o->changed;
 	}
 	return 1;
 }
@@ -681,7 +682,7 @@ journal_prepare(struct journal *j, struct error *error)
 	room = memory_or_die(calloc(1, nbytes));
 	result = io_pwrite(j->fd, room, nbytes, j->offset);
 	free(room);
-	if (result == 0 && fdatasync(j->fd) == 0)
+	if (result == 0 && os_sync(j->fd) == 0)
 		return 0;
 	return error_system(error, errno, j->path);
 }
@@ -704,7 +705,7 @@ journal_commit(struct journal *j, const struct journal_span *spans,
 	    j->offset + HEAD_BYTES + commit);
 	behind = j->offset + HEAD_BYTES + commit + nbytes;
 	free(outputs);
-	if (result < 0 || fdatasync(j->fd) < 0)
+	if (result < 0 || os_sync(j->fd) < 0)
 		return error_system(error, errno, j->path);
 	le_put64(p, j->count);
 	for (size_t i = 0; i < count; i++) {
@@ -747,7 +748,7 @@ journal_done(struct journal *j, struct error *error)
 	j->offset = j->done_at;
 	if (write_frame(j, FRAME_DONE, 0, error) < 0)
 		return -1;
-	return fdatasync(j->fd) == 0 ? 0 :
+	return os_sync(j->fd) == 0 ? 0 :
 	    error_system(error, errno, j->path);
 }
 

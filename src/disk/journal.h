@@ -43,7 +43,7 @@ struct journal_output {
 	} kind;
 	uint64_t device, inode;
 	uint64_t length; /* bytes of the file at the commit */
-	uint64_t changed; /* time of its last change then (path_changed) */
+	uint64_t changed; /* time of its last change then (os_changed) */
 	struct record_format format; /* format of its records */
 	char path[JOURNAL_PATH_MAX]; /* path of the file, also for messages */
 };

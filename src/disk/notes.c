@@ -12,6 +12,7 @@
 
 #include "base/io.h"
 #include "base/le.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "base/signals.h"
 #include "disk/frame.h"
@@ -101,7 +102,7 @@ static int
 allocate(struct notes *notes, size_t nbytes)
 {
 	static const uint8_t zeros[4096];
-	int errnum = posix_fallocate(notes->fd, 0, (off_t)nbytes);
+	int errnum = os_allocate(notes->fd, 0, nbytes);
 
 	/* A file system that can't allocate gets zeros instead. */
 	for (size_t at = notes->allocated < notes->at ? notes->at :

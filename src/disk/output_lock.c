@@ -1,10 +1,10 @@
-#define _GNU_SOURCE /* F_OFD_SETLK */
 #include "disk/output_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
 
 #include "base/clock.h"
+#include "base/os.h"
 #include "base/signals.h"
 
 /* The byte of the first lock; no file has it. */
@@ -39,7 +39,7 @@ take(int fd, enum output_lock lock, short type, const char *name,
 		.milliseconds = wait->milliseconds, .notice = wait->notice,
 		.noticed = &noticed, .pause = FIRST_PAUSE };
 
-	while (fcntl(fd, F_OFD_SETLK, &byte) < 0) {
+	while (os_lock_opened(fd, &byte) < 0) {
 		if (errno == EINTR)
 			continue;
 		if (errno != EAGAIN && errno != EACCES)
@@ -72,5 +72,5 @@ output_unlock(int fd, enum output_lock lock)
 {
 	struct flock byte = byte_of(lock, F_UNLCK);
 
-	fcntl(fd, F_OFD_SETLK, &byte);
+	os_lock_opened(fd, &byte);
 }

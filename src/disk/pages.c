@@ -10,7 +10,7 @@
 
 #include "base/bitmap.h"
 #include "base/io.h"
-#include "base/meminfo.h"
+#include "base/os.h"
 #include "base/signals.h"
 
 /* Pages in a huge page, which has 2 MiB on all machines that matter. */
@@ -155,7 +155,8 @@ is_cached(const struct pages *p)
 		    p->count * i / CACHE_SAMPLE * PAGE_BYTES;
 		unsigned char resident = 1; /* if unknown */
 
-		mincore(page - (uintptr_t)page % unit_bytes(), 1, &resident);
+		mincore(page - (uintptr_t)page % unit_bytes(), 1,
+		    (void *)&resident);
 		if (!(resident & 1))
 			return 0;
 	}
@@ -250,7 +251,7 @@ pages_map(struct pages *p, struct file *file, uint64_t offset,
 		    sizeof *p->present));
 		p->singles = memory_or_die(malloc(huge_ranges(p) *
 		    sizeof *p->singles));
-		p->memory = meminfo_available() / PAGE_BYTES;
+		p->memory = os_memory_available() / PAGE_BYTES;
 		begin_cold(p);
 	}
 	if (pages_are_private(p) && begin_changes(p, error) < 0) {
@@ -285,8 +286,8 @@ ask_for(struct pages *p, uint64_t number)
 		end = p->count - first < HUGE_PAGES ? p->count :
 		    first + HUGE_PAGES;
 	}
-	posix_fadvise(p->file->fd, (off_t)(p->offset + first * PAGE_BYTES),
-	    (off_t)((end - first) * PAGE_BYTES), POSIX_FADV_WILLNEED);
+	os_will_read(p->file->fd, p->offset + first * PAGE_BYTES,
+	    (end - first) * PAGE_BYTES);
 	p->asked += end - first;
 	for (uint64_t i = first; i < end; i++) {
 		p->absent -= !bitmap_get(p->present, i);
@@ -433,8 +434,8 @@ read_ahead(const struct pages *p, uint64_t first)
 		if (!bitmap_get(p->dirty, i))
 			continue;
 		end = end_of_run(p, i);
-		posix_fadvise(p->file->fd, (off_t)(p->offset + i * PAGE_BYTES),
-		    (off_t)((end - i) * PAGE_BYTES), POSIX_FADV_WILLNEED);
+		os_will_read(p->file->fd, p->offset + i * PAGE_BYTES,
+		    (end - i) * PAGE_BYTES);
 	}
 	return i;
 }

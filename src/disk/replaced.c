@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/io.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "disk/output_lock.h"
 
@@ -19,7 +19,7 @@ replaced_begin(struct replaced *r, const struct stat *st)
 	r->device = st->st_dev;
 	r->inode = st->st_ino;
 	r->nbytes = st->st_size;
-	r->changed = path_changed(st);
+	r->changed = os_changed(st);
 }
 
 /* It is not certain that what is there has been read. */
@@ -42,7 +42,7 @@ check_unchanged(struct replaced *r, const char *path, struct error *error)
 	if (stat(path, &st) < 0)
 		return error_system(error, errno, path);
 	if (st.st_dev == r->device && st.st_ino == r->inode &&
-	    st.st_size == r->nbytes && path_changed(&st) == r->changed)
+	    st.st_size == r->nbytes && os_changed(&st) == r->changed)
 		return 0;
 	return refuse_changed(path, error);
 }
@@ -78,15 +78,15 @@ replaced_check(struct replaced *r, const char *path,
 	/* A descriptor for writing, even our own, forbids the lease. */
 	replaced_end(r);
 	r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	lease = io_keep_writers_out(r->fd);
+	lease = os_keep_writers_out(r->fd);
 	if (check_unchanged(r, path, error) < 0)
 		return -1;
 	if (!r->exists)
 		return 0;
-	if (lease == IO_LEASE_REFUSED)
+	if (lease == OS_LEASE_REFUSED)
 		return error_set(error, STATUS_FAILED, "%s: another program has"
 		    " this file open for writing; it is left as it is", path);
-	if (lease == IO_LEASE_UNKNOWN)
+	if (lease == OS_LEASE_UNKNOWN)
 		error_notify(notice, "%s: the system cannot tell whether"
 		    " another program has this file open for writing", path);
 	return 0;

@@ -23,7 +23,7 @@ struct replaced {
 	dev_t device;
 	ino_t inode;
 	off_t nbytes;
-	uint64_t changed; /* time of its last change (path_changed) */
+	uint64_t changed; /* time of its last change (os_changed) */
 };
 
 #define REPLACED_NONE { .fd = -1 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/meminfo.h"
 #include "base/number.h"
+#include "base/os.h"
 
 /* A layer this large may not be in the page cache, and is worth a check. */
 #define LARGE_PAGES ((64 << 20) / PAGE_BYTES)
@@ -34,7 +34,7 @@ arrays_init(struct arrays *a, struct file *file, int in_place)
 	*a = (struct arrays){ .file = file, .in_place = in_place };
 	if (file == NULL || in_place)
 		return;
-	available = meminfo_available();
+	available = os_memory_available();
 	a->private_max = available / 2;
 	a->private_from = available / 64;
 	if (a->private_from > most)

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/io.h"
+#include "base/os.h"
 #include "disk/file.h"
 #include "disk/journal.h"
 #include "layers/inside.h"
@@ -127,7 +127,7 @@ layers_prepare(struct filter **filter, const char *path,
 	f->header.created = (uint64_t)time(NULL);
 	f->header.version_to_write = FORMAT_VERSION;
 	f->header.optional_features = 0;
-	if (io_random(f->header.id, sizeof f->header.id, error) < 0)
+	if (os_random(f->header.id, sizeof f->header.id, error) < 0)
 		goto fail;
 	format_header_encode(&f->header, page);
 	if (path != NULL && (file_create(&f->file, path, error) < 0 ||
@@ -284,7 +284,6 @@ close_layers(struct filter *filter, struct error *error)
 	return result;
 }
 
-/* On Linux fdatasync also writes changes made through a shared mapping. */
 static int
 sync_layers(struct filter *filter, struct error *error)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/io.h"
+#include "base/os.h"
 #include "bits/sizing.h"
 #include "model/window.h"
 
@@ -22,7 +22,7 @@ design_header(const struct filter_design *design, struct header *header,
 	header->hash.kind = HASH_XXH3_128;
 	if (design->hash_kind != 0)
 		header->hash.kind = (enum hash_kind)design->hash_kind;
-	return io_random(header->hash.secret,
+	return os_random(header->hash.secret,
 	    hash_secret_bytes(header->hash.kind), error);
 }
 

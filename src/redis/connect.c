@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/os.h"
 #include "base/signals.h"
 #include "redis/patience.h"
 #ifdef WITH_TLS
@@ -91,14 +92,10 @@ connect_ask(const struct address *location, redisContext *context,
 static void
 keep_alive(int fd)
 {
-	const int on = 1, idle = KEEP_ALIVE_SECONDS;
-	const int every = KEEP_ALIVE_SECONDS / KEEP_ALIVE_TRIES;
-	const int tries = KEEP_ALIVE_TRIES;
+	const int on = 1;
 
-	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof tries);
+	os_keep_alive(fd, KEEP_ALIVE_SECONDS, KEEP_ALIVE_SECONDS /
+	    KEEP_ALIVE_TRIES, KEEP_ALIVE_TRIES);
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 

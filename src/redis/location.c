@@ -3,8 +3,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/io.h"
 #include "base/number.h"
+#include "base/os.h"
 #include "model/design.h"
 #include "model/window.h"
 #include "redis/generations.h"
@@ -176,7 +176,7 @@ location_design(struct location *l, const struct filter_design *design,
 		    l->address.shown);
 	header->created = (uint64_t)time(NULL);
 	header->version_to_write = FORMAT_VERSION;
-	if (io_random(header->id, sizeof header->id, error) < 0)
+	if (os_random(header->id, sizeof header->id, error) < 0)
 		return -1;
 	/* Which kind of shards can the server have? */
 	layout_shard_key(key, l->address.name, header->id,

@@ -14,6 +14,7 @@
 
 #include "base/host.h"
 #include "base/number.h"
+#include "base/os.h"
 
 /* The kernel limits it to net.core.somaxconn. */
 #define BACKLOG 1024
@@ -81,8 +82,8 @@ listen_there(struct listener *l, const struct addrinfo *where)
 {
 	const int on = 1;
 
-	l->fd = socket(where->ai_family, where->ai_socktype | SOCK_NONBLOCK |
-	    SOCK_CLOEXEC, where->ai_protocol);
+	l->fd = os_socket(where->ai_family, where->ai_socktype,
+	    where->ai_protocol);
 	if (l->fd < 0)
 		return -1;
 	setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -160,7 +161,7 @@ listen_unix(struct listeners *listeners, const char *text, mode_t mode,
 	}
 	strcpy(address.sun_path, path);
 	l = new_listener(listeners);
-	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	l->fd = os_socket(AF_UNIX, SOCK_STREAM, 0);
 	if (l->fd < 0)
 		return failed(text, error);
 	/* its file never has another mode */

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/os.h"
 #include "base/signals.h"
 #include "bits/scan.h"
 #include "serve/catalog.h"
@@ -430,15 +431,10 @@ finish_sweep(struct service *service)
 static void
 set_tcp_options(int fd)
 {
-	const int on = 1, idle = KEEPALIVE_IDLE, interval = KEEPALIVE_INTERVAL;
-	const int count = KEEPALIVE_COUNT;
+	const int on = 1;
 
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval,
-	    sizeof interval);
-	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+	os_keep_alive(fd, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, KEEPALIVE_COUNT);
 }
 
 /* Close a connection that isn't waited for, with a word if it has sent one. */

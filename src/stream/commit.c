@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "base/path.h"
 #include "disk/append.h"
 #include "disk/journal.h"
@@ -141,7 +142,7 @@ describe_output(const struct output *out, struct journal_output *o,
 	o->device = st.st_dev;
 	o->inode = st.st_ino;
 	o->length = (uint64_t)st.st_size;
-	o->changed = path_changed(&st);
+	o->changed = os_changed(&st);
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/os.h"
 #include "base/signals.h"
 #include "disk/format.h"
 #include "stream/decompress.h"
@@ -148,9 +149,9 @@ open_next(struct input *in)
 	}
 	in->waits = fstat(in->fd, &st) < 0 || !S_ISREG(st.st_mode);
 	if (in->waits) {
-		io_widen_pipe(in->fd);
+		os_widen_pipe(in->fd);
 	} else {
-		posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* a hint */
+		os_will_read_on(in->fd);
 		/* Some of standard input may have been read before. */
 		in->position += (uint64_t)lseek(in->fd, 0, SEEK_CUR);
 	}

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/io.h"
+#include "base/os.h"
 #include "base/signals.h"
 #include "stream/lines.h"
 #include "stream/output.h"
@@ -162,7 +162,7 @@ print_all(struct printing *p, struct error *error)
 	/* Keys are lines, also those of CSV. */
 	format.is_csv = 0;
 	output_append(&p->output, &format, p->plan->notice);
-	io_widen_pipe(p->output.fd);
+	os_widen_pipe(p->output.fd);
 	job.output = p->output.fd;
 	if (pipeline_run(&job, &p->inputs, &done, error) < 0) {
 		/* The keys before the line that failed are printed. */

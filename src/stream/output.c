@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/io.h"
+#include "base/os.h"
 #include "base/path.h"
 #include "base/signals.h"
 #include "disk/journal.h"
@@ -259,7 +259,7 @@ output_sync_name(const struct output *out, struct error *error)
 		return 0;
 	if (out->target != NULL)
 		return path_sync_directory(out->target, error);
-	name = path_follow(standard ? io_name(out->fd).text : out->name);
+	name = path_follow(standard ? os_name(out->fd).text : out->name);
 	if (name == NULL && !standard)
 		return error_system(error, errno, out->name);
 	/* Nobody knows the name without /proc, or of a file that has none. */
@@ -383,7 +383,7 @@ choose_writer(struct output *out)
 		return;
 	out->is_socket = S_ISSOCK(st.st_mode);
 	if (S_ISFIFO(st.st_mode) || isatty(out->fd))
-		fd = io_reopen(out->fd, O_WRONLY | O_NONBLOCK);
+		fd = os_reopen(out->fd, O_WRONLY | O_NONBLOCK);
 	if (fd >= 0)
 		out->writer = fd;
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/io.h"
+#include "base/os.h"
 #include "base/signals.h"
 #include "stream/lines.h"
 #include "stream/output.h"
@@ -125,7 +125,7 @@ open_sinks(struct partition *p, struct error *error)
 			return -1;
 		output_append(&p->sinks[i].output, &p->inputs.format,
 		    plan->notice);
-		io_widen_pipe(p->sinks[i].output.fd);
+		os_widen_pipe(p->sinks[i].output.fd);
 	}
 	return 0;
 }

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "base/io.h"
-#include "base/processors.h"
+#include "base/os.h"
 #include "base/signals.h"
 #include "base/thread.h"
 #include "bits/loops.h"
@@ -223,7 +223,7 @@ add_threads(struct flow *flow, unsigned wanted)
 static unsigned
 choose_threads(const struct flow *flow)
 {
-	unsigned count = processors_available();
+	unsigned count = os_processors();
 	unsigned others = (unsigned)input_has_peer(flow->input) +
 	    (unsigned)io_has_peer(flow->job->output);
 

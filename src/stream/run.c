@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* pipe2 */
 #include "stream/run.h"
 
 #include <errno.h>
@@ -11,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/io.h"
 #include "base/number.h"
+#include "base/os.h"
 #include "base/signals.h"
 #include "disk/journal.h"
 #include "filter/early.h"
@@ -158,7 +157,7 @@ start_child(struct run *run, struct error *error)
 
 	/* If our parent ignored SIGCHLD, waitpid couldn't get a status. */
 	signal(SIGCHLD, SIG_DFL);
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	if (os_pipe(ends, 0) < 0)
 		return error_system(error, errno, "--to-command");
 	run->child = fork();
 	if (run->child == 0) {
@@ -356,7 +355,7 @@ finish_child(struct run *run, int result, struct error *error)
 	 * What the child left unread is still in the pipe after it exits: a
 	 * second read end, opened now, keeps it there to be counted.
 	 */
-	reader = io_reopen(run->output.fd, O_RDONLY | O_NONBLOCK);
+	reader = os_reopen(run->output.fd, O_RDONLY | O_NONBLOCK);
 	output_close(&run->output, &second);
 	do {
 		ended = waitpid(run->child, &status, 0);
@@ -444,7 +443,7 @@ stream(struct run *run, struct error *error)
 		 * lines left in it are remembered and were never read.
 		 */
 		if (run->output.fd >= 0 && plan->filter == NULL)
-			io_widen_pipe(run->output.fd);
+			os_widen_pipe(run->output.fd);
 		plan->tell(run, MOMENT_BEGINS);
 		result = pipe_lines(run, error);
 	}

@@ -119,6 +119,17 @@ symbols() {
 	[[ $output != *cli/top* ]]
 }
 
+@test "what only Linux has is used in os_linux.c alone" {
+	run grep -lE -e '<linux/|<sys/(random|syscall|sysmacros|vfs|xattr)\.h>' \
+		-e '"/(proc|sys)/|\bst_mtim\b|\b(O_TMPFILE|SEEK_(DATA|HOLE))\b' \
+		-e '\b(F_SETLEASE|F_OFD_|F_SETPIPE_SZ|POSIX_FADV_|TCP_KEEP)' \
+		-e '\bSOCK_(CLOEXEC|NONBLOCK)\b' \
+		-e '\b(fallocate|fdatasync|getrandom|memrchr|pipe2|accept4)\(' \
+		-e '\b(posix_fallocate|posix_fadvise|sched_getaffinity|syscall)\(' \
+		-r src --include='*.[ch]'
+	[ "$output" = src/base/os_linux.c ]
+}
+
 # compile_headers FILE...: does a source that includes only these compile?
 compile_headers() {
 	printf '#include "%s"\n' "${@#src/}" |
