@@ -392,17 +392,21 @@ static int
 read_text(const char *directory, const char *name, char *text, size_t nbytes)
 {
 	char path[DIRECTORY_BYTES + 100];
-	FILE *file;
-	int result;
+	ssize_t n;
+	int fd;
 
 	snprintf(path, sizeof path, "%s/%s", directory, name);
-	file = fopen(path, "re");
-	if (file == NULL)
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
 		return -1;
-	text[fread(text, 1, nbytes - 1, file)] = '\0';
-	result = ferror(file) ? -1 : 0;
-	fclose(file);
-	return result;
+	do {
+		n = read(fd, text, nbytes - 1);
+	} while (n < 0 && errno == EINTR);
+	close(fd);
+	if (n < 0)
+		return -1;
+	text[n] = '\0';
+	return 0;
 }
 
 /* The number that a group's file holds; UINT64_MAX for "max". */
