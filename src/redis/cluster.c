@@ -249,26 +249,61 @@ read_redirection(const char *text, char host[256], int *port)
 	return 0;
 }
 
+/*
+ * What a server answers instead of carrying out a request: the row whose word
+ * the error begins with, or NULL.
+ */
+static const struct refusal {
+	const char *word;
+	enum cluster_advice advice;
+} *
+refusal_of(const char *text)
+{
+	static const struct refusal refusals[] = {
+		{ "MOVED", CLUSTER_MOVED },
+		{ "ASK", CLUSTER_ASK },
+		{ "READONLY", CLUSTER_WAIT },
+		{ "CLUSTERDOWN", CLUSTER_WAIT },
+		{ "NOREPLICAS", CLUSTER_WAIT },
+		{ "BUSY", CLUSTER_WAIT },
+		{ "LOADING", CLUSTER_WAIT },
+		{ "MASTERDOWN", CLUSTER_WAIT },
+		{ "MISCONF", CLUSTER_WAIT },
+		{ "TRYAGAIN", CLUSTER_WAIT },
+		{ "ERR max number of clients", CLUSTER_WAIT },
+		{ "OOM", CLUSTER_FAIL },
+		{ "NOPERM", CLUSTER_FAIL },
+		{ "NOAUTH", CLUSTER_FAIL },
+		{ "WRONGTYPE", CLUSTER_FAIL },
+		{ "EXECABORT", CLUSTER_FAIL }
+	};
+
+	for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+		size_t n = strlen(refusals[i].word);
+
+		if (strncmp(text, refusals[i].word, n) == 0 &&
+		    (text[n] == ' ' || text[n] == '\0'))
+			return &refusals[i];
+	}
+	return NULL;
+}
+
 enum cluster_advice
 cluster_advice(const char *text, char host[256], int *port)
 {
-	static const char *const words[] = { "MOVED", "ASK",
-		/* and those that pass: */
-		"READONLY", "CLUSTERDOWN", "NOREPLICAS", "BUSY", "LOADING",
-		"MASTERDOWN", "MISCONF", "TRYAGAIN",
-		"ERR max number of clients" };
+	const struct refusal *refusal = refusal_of(text);
 
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-		size_t n = strlen(words[i]);
+	if (refusal == NULL)
+		return CLUSTER_FAIL;
+	if ((refusal->advice == CLUSTER_MOVED ||
+	    refusal->advice == CLUSTER_ASK) &&
+	    read_redirection(text, host, port) < 0)
+		return CLUSTER_FAIL;
+	return refusal->advice;
+}
 
-		if (strncmp(text, words[i], n) != 0 ||
-		    (text[n] != ' ' && text[n] != '\0'))
-			continue;
-		if (i >= 2)
-			return CLUSTER_WAIT;
-		if (read_redirection(text, host, port) < 0)
-			return CLUSTER_FAIL;
-		return i == 0 ? CLUSTER_MOVED : CLUSTER_ASK;
-	}
-	return CLUSTER_FAIL;
+int
+cluster_refuses(const char *text)
+{
+	return refusal_of(text) != NULL;
 }

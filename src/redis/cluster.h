@@ -65,4 +65,7 @@ enum cluster_advice {
 enum cluster_advice cluster_advice(const char *text, char host[256],
     int *port);
 
+/* Does the text of an error say that the request was not carried out? */
+int cluster_refuses(const char *text);
+
 #endif

@@ -134,25 +134,6 @@ shards_set_claimed(struct shards *s, size_t first, size_t n,
 		s->batch->found[s->batch->order[i]] = (uint8_t)claimed;
 }
 
-/* Does the error say that nothing was carried out? */
-static int
-says_nothing_done(const char *text)
-{
-	static const char *const words[] = { "OOM", "NOPERM", "NOAUTH",
-		"WRONGTYPE", "READONLY", "NOREPLICAS", "BUSY", "MISCONF",
-		"LOADING", "CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN",
-		"MASTERDOWN", "EXECABORT" };
-
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-		size_t n = strlen(words[i]);
-
-		if (strncmp(text, words[i], n) == 0 &&
-		    (text[n] == ' ' || text[n] == '\0'))
-			return 1;
-	}
-	return 0;
-}
-
 void
 shards_claim_failed(struct shards *s, size_t first, size_t n,
     const redisReply *reply, enum outcome outcome)
@@ -163,7 +144,7 @@ shards_claim_failed(struct shards *s, size_t first, size_t n,
 		claimed = CLAIMED_NOT;
 	/* An answer, if it is the only one. */
 	if (outcome == OUTCOME_ANSWERED && reply->type == REDIS_REPLY_ERROR &&
-	    says_nothing_done(reply->str))
+	    cluster_refuses(reply->str))
 		claimed = CLAIMED_NOT;
 	shards_set_claimed(s, first, n, claimed);
 	if (reply != NULL && !shards_are_refused(s, reply, n) &&
