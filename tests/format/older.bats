@@ -144,6 +144,11 @@ layers_of() {
 	bloomdedup info larger.bloom | grep -q ' in 2 cache lines'
 }
 
+# is_old: is the other program 0.1.0's?
+is_old() {
+	[[ "$("${OTHER_BLOOMDEDUP-:}" --version)" == *' 0.1.0 '* ]]
+}
+
 # What 0.1.0 knew of a key recipe; it refuses any other line of it.
 KNOWN='zero-terminated|strip-cr|trim|key|field-separator|csv|skip-chars|check-chars|ignore-case'
 
@@ -158,8 +163,7 @@ KNOWN='zero-terminated|strip-cr|trim|key|field-separator|csv|skip-chars|check-ch
 		tail -c +321 new.bloom | head -c 40 | tr -d '\0' >recipe
 		grep -q '^url' recipe
 		grep -qvE "^($KNOWN)(=|$)" recipe
-		[[ "$("${OTHER_BLOOMDEDUP-:}" --version)" == *' 0.1.0 '* ]] ||
-			continue
+		is_old || continue
 		cp new.bloom before.bloom
 		for command in '' check add 'create --like=new.bloom'; do
 			[[ $command == create* ]] || command+=' -f'
@@ -170,4 +174,97 @@ KNOWN='zero-terminated|strip-cr|trim|key|field-separator|csv|skip-chars|check-ch
 		done
 		cmp before.bloom new.bloom
 	done
+}
+
+# killed_at N CALL PROGRAM ARGUMENT...: it is killed at the Nth such call. Fails
+# if it makes fewer.
+killed_at() {
+	local n=$1 call=$2 status=0
+	shift 2
+	strace -f -qq -o trace -e trace="$call" \
+		-e inject="$call:signal=KILL:when=$n" "$@" 2>err || status=$?
+	[ $status -eq 137 ]
+}
+
+@test "0.1.0 refuses the journal of a killed run with outputs, and does it no harm" {
+	needs_strace
+	local call n how journals=0 command
+	seq 1000 >in
+	for how in '-o out' '-o out --overwrite' '-o out --append'; do
+		for call in fsync fdatasync linkat rename unlink fcntl; do
+			for n in {1..12}; do
+				rm -f new.bloom* out
+				[ "$how" = '-o out' ] || echo old >out
+				# shellcheck disable=SC2086 # words
+				killed_at $n $call "$BLOOMDEDUP" --atomic \
+					-f new.bloom $how in || break
+				[ -s new.bloom.journal ] || continue
+				journals=$((journals + 1))
+				# the version: 0.1.0 knows 1, and refuses others
+				[ "$(od -An -tu1 -j16 -N4 new.bloom.journal)" = \
+					'   2   0   0   0' ]
+				is_old || continue
+				cp new.bloom before
+				cp new.bloom.journal before.journal
+				for command in '' check add; do
+					run -3 "$OTHER_BLOOMDEDUP" $command \
+						-f new.bloom in
+					[[ "$output" == *new.bloom.journal:* ]]
+				done
+				cmp before new.bloom
+				cmp before.journal new.bloom.journal
+			done
+		done
+	done
+	[ $journals -gt 20 ]
+}
+
+@test "a journal that 0.1.0 left is finished if it is whole, and else removed" {
+	local size commit cut
+	take journal
+	use asked journal
+	cp journal.bloom start
+	cp journal.bloom.journal whole
+	bloomdedup check -f journal.bloom asked.txt >with || true
+	rm journal.bloom.journal
+	bloomdedup check -f journal.bloom asked.txt >without || true
+	run ! cmp -s with without
+	size=$(stat -c %s whole)
+	# the last frame is the commit
+	commit=$(LC_ALL=C grep -obUaP '\x89bdj' whole | tail -n 1 | cut -d: -f1)
+	for cut in 0 1 3 4 20 35 36 37 1000 $commit $((commit + 20)) $size; do
+		cp start journal.bloom
+		head -c $cut whole >journal.bloom.journal
+		bloomdedup add -f journal.bloom </dev/null 2>err
+		[ ! -e journal.bloom.journal ]
+		bloomdedup check -f journal.bloom asked.txt >found || true
+		if [ $cut -eq $size ]; then
+			cmp found with
+		else
+			cmp found without
+		fi
+	done
+	is_old || return 0
+	needs_strace
+	left_by_old
+}
+
+# left_by_old: the same of runs of 0.1.0 that are killed here.
+left_by_old() {
+	local call n kills=0
+	seq 1000 >in
+	for call in fsync fdatasync linkat rename unlink pwrite64 close munmap; do
+		for n in {1..20}; do
+			rm -f old.bloom* out
+			killed_at $n $call "$OTHER_BLOOMDEDUP" --atomic \
+				-f old.bloom -o out in || break
+			[ -e old.bloom ] || continue
+			kills=$((kills + 1))
+			bloomdedup add -f old.bloom </dev/null 2>err
+			[ ! -e old.bloom.journal ]
+			bloomdedup check -f old.bloom in >known || true
+			[ ! -s known ] || cmp known out
+		done
+	done
+	[ $kills -gt 20 ]
 }
