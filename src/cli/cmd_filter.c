@@ -163,7 +163,7 @@ stream(const struct options *o, struct error *error)
 	    filter_options_open(&filter, &is_new, o, &plan, &recipe, &inputs,
 	    error) < 0)
 		return -1;
-	plan.starts_over = filter_options_starts_over(o, &plan, &inputs);
+	plan.enlarges = is_new && filter_options_enlarges(o, &plan, &inputs);
 	memcpy(id, filter_header(filter)->id, sizeof id);
 	tell_inherited(o, filter);
 	report_options(o);

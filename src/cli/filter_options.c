@@ -471,12 +471,16 @@ filter_options_open(struct filter **filter, int *is_new,
 }
 
 int
-filter_options_starts_over(const struct options *o,
-    const struct run_plan *plan, const struct inputs *inputs)
+filter_options_enlarges(const struct options *o, const struct run_plan *plan,
+    const struct inputs *inputs)
 {
 	const struct filter_use *use = &plan->use;
 
-	return plan->filter == NULL && !plan->dry_run && o->capacity == 0 &&
+	if (plan->filter != NULL &&
+	    (!filter_location(plan->filter)->is_path || use->wait.shared ||
+	    use->sync || plan->atomic || o->window.kind != WINDOW_NONE))
+		return 0;
+	return !plan->dry_run && o->capacity == 0 &&
 	    use->growth <= GROWTH_GROW && use->max_bytes == UINT64_MAX &&
 	    input_total(inputs) == 0;
 }

@@ -26,11 +26,11 @@ int filter_options_open(struct filter **filter, int *is_new,
     struct error *error);
 
 /*
- * May the filter start over larger once the input turns out to be large? Only
- * one in memory that was made without a size, since that of the input is
- * unknown.
+ * May a filter that this run has made become larger once the input turns out to
+ * be large? Only if it was made without a size, since that of the input is
+ * unknown; and in a file only if the run has it alone, and marks lines at once.
  */
-int filter_options_starts_over(const struct options *options,
+int filter_options_enlarges(const struct options *options,
     const struct run_plan *plan, const struct inputs *inputs);
 
 /*

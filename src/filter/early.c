@@ -8,7 +8,7 @@
 #include "layers/layers.h"
 #include "model/operations.h"
 
-/* A larger filter is for so many lines: it takes 40 MB at the default rate. */
+/* A larger filter is for so many lines: 40 MB or a little more by default. */
 #define LARGER_CAPACITY UINT64_C(10000000)
 
 struct early {
@@ -55,24 +55,34 @@ make_larger(struct filter **larger, const struct filter *small,
 	return layers_create(larger, NULL, 0, &design, &use, error);
 }
 
+/* In memory: another one takes its place. */
+static int
+start_over(const struct early *e, struct filter **filter, struct error *error)
+{
+	struct filter *larger;
+	uint64_t room;
+
+	if (make_larger(&larger, *filter, error_ignored()) < 0)
+		return 0;
+	filter_close(*filter, error);
+	*filter = larger;
+	if (filter_reserve(larger, e->count, &room, error) != ROOM_ENOUGH)
+		return -1;
+	return filter_mark(larger, e->digests, e->count, error);
+}
+
 int
 early_enlarge(struct filter **filter, struct error *error)
 {
 	struct early *e = early_of(*filter);
-	struct filter *small = e->filter.under, *larger;
-	uint64_t room;
-	int result = 0;
+	int result;
 
-	if (make_larger(&larger, small, error) < 0) {
-		*filter = small;
-	} else {
-		filter_close(small, error);
-		*filter = larger;
-		if (filter_reserve(larger, e->count, &room, error) !=
-		    ROOM_ENOUGH ||
-		    filter_mark(larger, e->digests, e->count, error) < 0)
-			result = -1;
-	}
+	*filter = e->filter.under;
+	if (filter_path(*filter) == NULL)
+		result = start_over(e, filter, error);
+	else
+		result = layers_enlarge(*filter, LARGER_CAPACITY, e->digests,
+		    e->count, error);
 	free(e->digests);
 	free(e);
 	return result;

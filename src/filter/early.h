@@ -1,7 +1,7 @@
 /*
- * A filter in memory for input of unknown size. It starts small, so that a few
- * lines cost little, and starts over larger once the input turns out to be
- * large, so that many lines are not looked up in a chain of layers.
+ * A new filter for input of unknown size. It is small at first, so that a few
+ * lines cost little, and becomes larger once the input turns out to be large,
+ * so that many lines are not looked up in a chain of layers.
  */
 #ifndef FILTER_EARLY_H
 #define FILTER_EARLY_H
@@ -11,16 +11,19 @@
 struct filter;
 
 /*
- * Put a filter on top of *filter, which is new, in memory, and may grow. It
- * keeps the digests that it marks, for early_enlarge; filter_close closes both.
+ * Put a filter on top of *filter, which is new, in memory or in a file that is
+ * not shared, has no window, and may grow. It keeps the digests that it marks,
+ * for early_enlarge; filter_close closes both.
  */
 void early_begin(struct filter **filter);
 
 /*
- * *filter, of early_begin, becomes one for ten million lines or more, with the
- * same hash and error rate, which remembers the same lines. If there is no
- * memory for it, it becomes the one below, which grows. Nothing else may use
- * the filter meanwhile. Fails only if a mark fails.
+ * *filter, of early_begin, becomes one for ten million lines, with the same
+ * hash and error rate, which remembers the same lines: in memory another one,
+ * in a file the same one, as layers_enlarge says. If there is no room for it,
+ * it becomes the one below, which grows when it has to. Nothing else may use
+ * the filter meanwhile. Fails (-1, `error` filled) only if marks, or the table
+ * of layers, cannot be written.
  */
 int early_enlarge(struct filter **filter, struct error *error);
 

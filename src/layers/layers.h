@@ -47,6 +47,17 @@ int layers_complete(struct filter *filter, int replace, int unsynced,
     struct error *error);
 
 /*
+ * Make a new filter that holds only these digests one for `lines` lines. It has
+ * no window, a file that is not shared, and one layer, which becomes larger:
+ * the filter grows, and then the bits of the digests are set in one layer that
+ * takes up the room of both, and replaces them. A crash leaves the two layers,
+ * or the one, maybe with some of the old bits. If the filter may not or cannot
+ * grow, it stays as it is.
+ */
+int layers_enlarge(struct filter *filter, uint64_t lines,
+    const struct digest *digests, size_t n, struct error *error);
+
+/*
  * Returns how many of the first layers in the file a reader left out because
  * their generations are over; a journal may still name them. UINT_MAX if all
  * are.

@@ -9,6 +9,11 @@
  * When it is done, the filter takes over what the thread changed (file.h,
  * slots.h) and the new layer, but keeps its own counters.
  *
+ * A new filter whose input turns out to be large grows at once, and its two
+ * layers become one, in the same place in the file. First the bits of all lines
+ * are set there; when the table of layers has the one, pages of the first layer
+ * are written anew, without the old bits.
+ *
  * In a shared file, room is ours once the file's counters include it: a run
  * takes what it wants, and some more if layers are large, so that the table is
  * rarely written. Unused room is given back at the end; a kill wastes it.
@@ -16,10 +21,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/thread.h"
 #include "layers/inside.h"
+#include "layers/layers.h"
 #include "model/growth.h"
+
+/* Pages of a filter that becomes larger are written so many at a time. */
+#define PIECE_PAGES 64
 
 struct layers_ahead {
 	pthread_t thread;
@@ -217,6 +227,91 @@ plain_reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
 	if (layers_go_on_with_checksums(f, wanted, error) < 0)
 		return ROOM_SHORT;
 	return layers_make_room(f, wanted, append_layer, room, error);
+}
+
+/* Set the bits of a digest in a page. */
+static void
+mark_page(uint8_t page[PAGE_BYTES], const struct geometry *geometry,
+    struct digest digest)
+{
+	unsigned cache_lines[CACHE_LINES_MAX];
+	uint8_t *at[CACHE_LINES_MAX];
+
+	block_cache_lines(geometry, digest, cache_lines);
+	for (unsigned i = 0; i < geometry->cache_lines; i++)
+		at[i] = page + cache_lines[i] * CACHE_LINE_BYTES;
+	block_mark_cache_lines(geometry, digest, at);
+}
+
+/*
+ * Write the first `count` pages of a filter's only layer with the bits of these
+ * digests, and no others. Whatever stops it, a page has the bits of its lines.
+ */
+static int
+rewrite_pages(struct layers *f, uint64_t count, const struct digest *digests,
+    size_t n, struct error *error)
+{
+	const struct layer_entry *layer = &f->table.layers[0];
+	_Alignas(CACHE_LINE_BYTES) uint8_t pages[PIECE_PAGES * PAGE_BYTES];
+	uint64_t number, some;
+
+	for (uint64_t first = 0; first < count; first += some) {
+		some = count - first < PIECE_PAGES ? count - first :
+		    PIECE_PAGES;
+		memset(pages, 0, sizeof pages);
+		for (size_t i = 0; i < n; i++) {
+			block_pages(&layer->geometry, &digests[i], 1, &number);
+			if (number >= first && number < first + some)
+				mark_page(pages + (number - first) * PAGE_BYTES,
+				    &layer->geometry, digests[i]);
+		}
+		if (file_write(&f->file, pages, (size_t)(some * PAGE_BYTES),
+		    layer->offset + first * PAGE_BYTES, error) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/*
+ * The two layers of a filter that holds only these digests become one, for
+ * `lines` lines.
+ */
+static int
+join_layers(struct layers *f, uint64_t lines, const struct digest *digests,
+    size_t n, struct error *error)
+{
+	struct table next = { .count = 1, .layers = { f->table.layers[0] } };
+	struct layer_entry *joined = &next.layers[0];
+	const uint64_t first_pages = joined->geometry.pages;
+
+	joined->geometry.pages += f->table.layers[1].geometry.pages;
+	joined->capacity = lines;
+	/* For a moment, the arrays are those of both tables. */
+	if (arrays_add(&f->arrays, joined, 0, error_ignored()) < 0)
+		return 0;
+	if (arrays_mark(&f->arrays, f->table.count, digests, n,
+	    ARRAYS_PREFETCH, error) < 0 ||
+	    arrays_write_back(&f->arrays, 1, error) < 0 ||
+	    slots_publish(&f->slots, &next, error) < 0)
+		return -1;
+	arrays_drop(&f->arrays, f->table.count);
+	f->table = next;
+	return rewrite_pages(f, first_pages, digests, n, error);
+}
+
+int
+layers_enlarge(struct filter *filter, uint64_t lines,
+    const struct digest *digests, size_t n, struct error *error)
+{
+	struct layers *f = layers_of(filter);
+	uint64_t room;
+
+	/* A failure is reported when the room is needed. */
+	if (f->table.count != 1 || n >= lines || plain_reserve(filter,
+	    lines - n, &room, error_ignored()) != ROOM_ENOUGH ||
+	    f->table.count != 2)
+		return 0;
+	return join_layers(f, lines, digests, n, error);
 }
 
 /* An atomic mark takes several times as long as one of a run alone. */

@@ -388,7 +388,7 @@ pipe_lines(struct run *run, struct error *error)
 	int result;
 
 	run->began = 1;
-	if (run->plan->starts_over)
+	if (run->plan->enlarges)
 		early_begin(&run->filter);
 	result = pipeline_run(&job, run->inputs, &done, error);
 	run->input_failed = done.input_failed;

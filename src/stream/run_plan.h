@@ -58,8 +58,9 @@ struct run_plan {
 	int atomic;
 	int strict_keys;        /* does a line without the key end the run? */
 	int strict_part;        /* does a line of another part end the run? */
-	int starts_over;        /* is the filter a new one in memory that starts
-				 * over larger if the input is large? */
+	int enlarges;           /* is the filter a new one, made for a size
+				 * that is unknown, which becomes larger if the
+				 * input is large? */
 	unsigned parts;         /* number of parts of `partition` */
 	unsigned threads;       /* 1 to RUN_THREADS_MAX; 0: as many as are
 				 * worth it */

@@ -697,7 +697,7 @@ is_large(void *context, struct error *error)
 {
 	struct run *run = context;
 
-	return run->plan->starts_over ? early_enlarge(&run->filter, error) : 0;
+	return run->plan->enlarges ? early_enlarge(&run->filter, error) : 0;
 }
 
 static void

@@ -233,6 +233,33 @@ lines_are() {
 	ends_with 0
 }
 
+@test "a check that goes on for long follows a new filter that becomes larger" {
+	start_on_pipe -f f
+	echo 1 >&7
+	until_true test -s out
+	mkfifo questions
+	bloomdedup check --mark -f f <questions >asked 3>&- 7>&- &
+	check=$!
+	exec 9>questions
+	printf '1\n5000\n' >&9
+	until_true lines_in asked 2
+	# much input: the first layer becomes a part of a larger one
+	seq 100000 >&7
+	ends_with 0
+	[ "$(bloomdedup info --json f | grep -c 10000000)" -gt 0 ]
+	printf '1\n5000\n100000\n100001\n' >&9
+	exec 9>&-
+	wait $check
+	printf 'in\t1\nout\t5000\nin\t1\nin\t5000\nin\t100000\nout\t100001\n' \
+		>want
+	cmp want asked
+}
+
+# lines_in FILE N
+lines_in() {
+	[ "$(wc -l <"$1")" -eq "$2" ]
+}
+
 @test "a check that goes on for long follows a window" {
 	bloomdedup create --window=40 f
 	: >asked

@@ -90,8 +90,96 @@ capacity_in() {
 	[ "$(capacity_in err)" = 2.0e+05 ]
 	cat many | bloomdedup --on-full=fail --stats=json 2>err >out
 	[ "$(capacity_in err)" = 1.0e+06 ]
-	cat many | bloomdedup -f seen --stats=json 2>err >out
+}
+
+@test "a new filter in a file for much input becomes one layer for ten times as much" {
+	"$HELPER" lines 1000 1 >few
+	{ cat few && "$HELPER" lines 50000 2 && cat few; } >many
+	bloomdedup -p 1e-9 -n 1e6 -j 1 many >want
+	cat few | bloomdedup -f seen -p 1e-9 --stats=json 2>err >out
 	[ "$(capacity_in err)" = 1.0e+06 ]
+	for n in 1 2 4; do
+		rm -f seen
+		cat many | bloomdedup -f seen -p 1e-9 -j "$n" --stats=json \
+			2>err >out
+		# the lines that were remembered before are still seen
+		cmp want out
+		[ "$(capacity_in err)" = 1.0e+07 ]
+		bloomdedup info --json seen >info
+		grep -q '"layers": \[{[^{]*"capacity": 10000000[^{]*\]' info
+		# by this run and the next one, and by another reader
+		bloomdedup -f seen many >out
+		[ ! -s out ]
+		bloomdedup check -f seen want >out
+		cmp want out
+		python3 -S "$BATS_TEST_DIRNAME/../format/reader.py" seen \
+			<want >out
+		cmp want out
+	done
+	# also if the lines come one by one, and only to be remembered
+	rm seen
+	"$HELPER" pieces 1 <many | bloomdedup add -f seen -p 1e-9 \
+		--stats=json 2>err
+	[ "$(capacity_in err)" = 1.0e+07 ]
+	bloomdedup check -f seen want >out
+	cmp want out
+	# no bits of the smaller one are left: by the bits, it has these lines
+	rm seen
+	seq 100000 | bloomdedup add -f seen
+	lines=$(bloomdedup info --json seen |
+		sed 's/.*"lines": \([0-9]*\).*/\1/')
+	[ "$lines" -gt 97000 ] && [ "$lines" -lt 103000 ]
+}
+
+@test "a filter in a file whose size was asked for, or is known, stays" {
+	"$HELPER" lines 50000 2 >many
+	head -n 25000 many >first
+	# stays CAPACITY OPTION...: its only layer is for so many lines
+	stays() {
+		local capacity=$1
+		shift
+		cat many | bloomdedup -f seen "$@" >out
+		bloomdedup info --json seen >info
+		grep -q "\"layers\": \[{[^{]*\"capacity\": $capacity,[^{]*\]" \
+			info
+		rm seen
+	}
+	stays 200000 -n 200000
+	stays 1000000 --max-size=1G
+	stays 1000000 --on-full=fail
+	stays 1000000 --shared
+	stays 1000000 --sync -o file
+	stays 1000000 --atomic
+	# one that was there before
+	bloomdedup add -f seen first
+	stays 1000000
+}
+
+@test "a filter in a file that becomes larger keeps its inode, mode and links" {
+	"$HELPER" lines 50000 2 >many
+	start_on_pipe -f seen
+	head -n 10 many >&7
+	until_true test -s out
+	chmod 640 seen
+	ln seen other
+	ls -li seen | cut -d' ' -f1-2 >before
+	cat many >&7
+	ends_with 0
+	ls -li seen | cut -d' ' -f1-2 >after
+	cmp before after
+	bloomdedup check -f other many >out
+	cmp many out
+}
+
+@test "where a file has no room for a larger filter, the small one goes on" {
+	"$HELPER" lines 50000 2 >many
+	# blocks of 512 bytes or 1 KiB: the small filter fits, the large doesn't
+	(ulimit -f 16000 && cat many | bloomdedup -f seen -p 1e-6 -j 1 \
+		--stats=json 2>err >out)
+	cmp many out
+	[ "$(capacity_in err)" = 1.0e+06 ]
+	bloomdedup check -f seen many >out
+	cmp many out
 }
 
 @test "without memory for a larger filter, the small one goes on" {
