@@ -106,6 +106,14 @@ path_of_opened(int fd)
 }
 
 int
+path_stat(const char *path, int standard, struct stat *st)
+{
+	if (path == NULL)
+		return fstat(standard, st);
+	return stat(path, st);
+}
+
+int
 path_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;

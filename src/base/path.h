@@ -34,6 +34,12 @@ char *path_absolute(const char *path);
  */
 char *path_of_opened(int fd);
 
+/*
+ * Describe a file as stat(2) does, or the standard stream with the descriptor
+ * `standard` if the path is NULL.
+ */
+int path_stat(const char *path, int standard, struct stat *st);
+
 /* Do both describe the same file, by device and inode? */
 int path_same_file(const struct stat *a, const struct stat *b);
 

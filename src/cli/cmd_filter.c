@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/path.h"
 #include "base/signals.h"
 #include "cli/command.h"
 #include "cli/filter_options.h"
@@ -98,8 +99,8 @@ how_to_go_on(const struct run_plan *plan)
 		    " --atomic, a run that stops remembers nothing";
 	if (plan->print == PRINT_NOTHING)
 		return "the same command goes on from there";
-	is_file = (is_standard ? fstat(STDOUT_FILENO, &status) :
-	    stat(plan->output, &status)) == 0 && S_ISREG(status.st_mode);
+	is_file = path_stat(plan->output, STDOUT_FILENO, &status) == 0 &&
+	    S_ISREG(status.st_mode);
 	/* What its reader does with the rest, such as >out.gz, nobody knows. */
 	if (!is_file || plan->to_command != NULL)
 		return "the same command leaves these lines out";

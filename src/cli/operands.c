@@ -18,15 +18,12 @@
 static ssize_t
 read_all(int fd, char **text)
 {
-	size_t used = 0, capacity = READ_BYTES;
+	size_t used = 0, room = 0;
 	ssize_t n = 1;
 
-	*text = memory_or_die(malloc(capacity + 1));
+	*text = NULL;
 	while (n != 0) {
-		if (capacity - used < READ_BYTES) {
-			capacity *= 2;
-			*text = memory_or_die(realloc(*text, capacity + 1));
-		}
+		*text = memory_grow(*text, &room, used + READ_BYTES + 1, 1);
 		n = read(fd, *text + used, READ_BYTES);
 		if (n < 0 && errno == EAGAIN && !signals_stop)
 			signals_wait(fd, POLLIN, -1);

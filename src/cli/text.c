@@ -76,10 +76,8 @@ text_has_word(const char *list, const char *word)
 void
 text_list_add(struct text_list *list, const char *text)
 {
-	/* Its room doubles whenever the count is a power of two. */
-	if ((list->count & (list->count - 1)) == 0)
-		list->items = memory_or_die(realloc(list->items,
-		    (2 * list->count + 1) * sizeof *list->items));
+	list->items = memory_grow(list->items, &list->room, list->count + 1,
+	    sizeof *list->items);
 	list->items[list->count++] = (char *)(uintptr_t)text;
 }
 

@@ -49,6 +49,7 @@ int text_has_word(const char *list, const char *word);
 struct text_list {
 	char **items; /* NULL if there never were any */
 	size_t count;
+	size_t room;  /* number of items that there is room for */
 };
 
 /* Append a text, which is not copied. */

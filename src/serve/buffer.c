@@ -31,11 +31,11 @@ buffer_put(struct buffer *b, const void *data, size_t nbytes)
 		b->start = 0;
 	}
 	if (b->capacity - b->end < nbytes) {
-		if (b->capacity == 0)
-			b->capacity = FIRST_BYTES;
-		while (b->capacity - b->end < nbytes)
-			b->capacity *= 2;
-		b->data = memory_or_die(realloc(b->data, b->capacity));
+		size_t wanted = b->end + nbytes;
+
+		if (wanted < FIRST_BYTES)
+			wanted = FIRST_BYTES;
+		b->data = memory_grow(b->data, &b->capacity, wanted, 1);
 	}
 	if (nbytes > 0)
 		memcpy(b->data + b->end, data, nbytes);

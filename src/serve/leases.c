@@ -59,7 +59,7 @@ struct leases {
 	uint32_t cursor;       /* the place where the search for them goes on */
 	struct lessor *lessors;
 	uint32_t lessor_count; /* numbers given so far; the first is none */
-	uint32_t lessor_capacity;
+	size_t lessor_room;    /* number of lessors that there is room for */
 	uint32_t free_lessor;  /* the first free number of those, or NONE */
 	struct lease_counters counters;
 };
@@ -136,11 +136,8 @@ leases_add_lessor(struct leases *l, const char *name)
 	if (number != NONE) {
 		l->free_lessor = l->lessors[number].chained;
 	} else {
-		if (l->lessor_count >= l->lessor_capacity) {
-			l->lessor_capacity = 2 * l->lessor_count + 16;
-			l->lessors = memory_or_die(realloc(l->lessors,
-			    l->lessor_capacity * sizeof *l->lessors));
-		}
+		l->lessors = memory_grow(l->lessors, &l->lessor_room,
+		    (size_t)l->lessor_count + 1, sizeof *l->lessors);
 		number = l->lessor_count++;
 	}
 	l->lessors[number] = (struct lessor){ .name = name };

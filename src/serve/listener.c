@@ -26,8 +26,8 @@ new_listener(struct listeners *listeners)
 {
 	struct listener *l;
 
-	listeners->items = memory_or_die(realloc(listeners->items,
-	    (listeners->count + 1) * sizeof *listeners->items));
+	listeners->items = memory_grow(listeners->items, &listeners->room,
+	    listeners->count + 1, sizeof *listeners->items);
 	l = &listeners->items[listeners->count++];
 	*l = (struct listener){ .fd = -1 };
 	return l;

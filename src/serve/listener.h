@@ -23,6 +23,7 @@ struct listener {
 struct listeners {
 	struct listener *items;
 	size_t count;
+	size_t room;          /* number of items that there is room for */
 };
 
 /*

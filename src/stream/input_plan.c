@@ -21,11 +21,12 @@ input_name(const char *path)
 	return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
+/* An input that is called - is standard input. */
 static int
-look(const char *path, struct stat *st)
+stat_input(const char *path, struct stat *st)
 {
-	return strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, st) :
-	    stat(path, st);
+	return path_stat(strcmp(path, "-") == 0 ? NULL : path, STDIN_FILENO,
+	    st);
 }
 
 uint64_t
@@ -36,7 +37,7 @@ input_total(const struct inputs *plan)
 	for (size_t i = 0; i < plan->count; i++) {
 		struct stat st;
 
-		if (look(plan->paths[i], &st) < 0)
+		if (stat_input(plan->paths[i], &st) < 0)
 			continue; /* will be reported, and adds nothing */
 		if (!S_ISREG(st.st_mode))
 			return 0;
@@ -58,7 +59,7 @@ read_beginning(const char *path, uint8_t *data, size_t room, uint64_t *nbytes)
 	ssize_t n = -1;
 	int fd = STDIN_FILENO;
 
-	if (look(path, &st) < 0 || !S_ISREG(st.st_mode))
+	if (stat_input(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	if (strcmp(path, "-") == 0)
 		position = lseek(fd, 0, SEEK_CUR);
@@ -123,7 +124,7 @@ input_same_file(const struct inputs *plan, const struct stat *st)
 	for (size_t i = 0; i < plan->count; i++) {
 		struct stat other;
 
-		if (look(plan->paths[i], &other) == 0 &&
+		if (stat_input(plan->paths[i], &other) == 0 &&
 		    path_same_file(&other, st))
 			return input_name(plan->paths[i]);
 	}

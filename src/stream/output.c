@@ -21,17 +21,12 @@ shown_name(const char *path)
 	return path != NULL ? path : "standard output";
 }
 
-static int
-look(const char *path, struct stat *st)
-{
-	return path == NULL ? fstat(STDOUT_FILENO, st) : stat(path, st);
-}
-
 int
 output_is_same(const char *a, const char *b)
 {
 	struct stat x, y;
-	int x_is = look(a, &x) == 0, y_is = look(b, &y) == 0;
+	int x_is = path_stat(a, STDOUT_FILENO, &x) == 0;
+	int y_is = path_stat(b, STDOUT_FILENO, &y) == 0;
 
 	/* Reading and writing the same terminal or /dev/null is all right. */
 	if (x_is && y_is)
@@ -66,7 +61,7 @@ output_check(const char *path, int atomic, const struct inputs *inputs,
 	const char *name = NULL;
 	struct stat st;
 
-	if (look(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	if (path_stat(path, STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode) &&
 	    !(atomic && path != NULL && is_replaceable(&st)))
 		name = input_same_file(inputs, &st);
 	if (name != NULL) {
@@ -238,7 +233,8 @@ output_check_sync(const char *path, struct error *error)
 {
 	struct stat st;
 
-	if (look(path, &st) < 0 || S_ISREG(st.st_mode) || S_ISBLK(st.st_mode))
+	if (path_stat(path, STDOUT_FILENO, &st) < 0 || S_ISREG(st.st_mode) ||
+	    S_ISBLK(st.st_mode))
 		return 0;
 	return error_set(error, STATUS_USAGE, "--sync: %s is not a file, and"
 	    " cannot be synced; write to a file with -o FILE",

@@ -12,6 +12,7 @@
 
 #include "base/number.h"
 #include "base/os.h"
+#include "base/path.h"
 #include "base/signals.h"
 #include "disk/journal.h"
 #include "filter/early.h"
@@ -59,11 +60,10 @@ advise_atomic(const struct run_plan *plan, const struct inputs *inputs,
     struct error *error)
 {
 	struct stat st;
-	int found = plan->output == NULL ? fstat(STDOUT_FILENO, &st) :
-	    stat(plan->output, &st);
 
-	if (found < 0 || input_same_file(inputs, &st) == NULL ||
-	    plan->filter != NULL || plan->append || plan->atomic)
+	if (path_stat(plan->output, STDOUT_FILENO, &st) < 0 ||
+	    input_same_file(inputs, &st) == NULL || plan->filter != NULL ||
+	    plan->append || plan->atomic)
 		return -1;
 	if (plan->output == NULL)
 		return error_set(error, error->status, "%s; --atomic -o FILE"
