@@ -53,7 +53,7 @@ take_like(struct options *o, struct geometry *shape, struct hash *hash,
 		o->capacity = first->capacity;
 		*shape = first->geometry;
 	}
-	filter_close(like, &(struct error){ 0 });
+	filter_release(like);
 	return result;
 }
 
@@ -117,10 +117,10 @@ refuse(const char *path, struct error *error)
 	const struct filter_use use = FILTER_READ;
 	char text[NUMBER_TEXT];
 	struct filter *filter;
-	struct error ignored;
 	const char *grows = "";
 
-	if (filter_open(&filter, path, &use, &ignored) != 0)
+	/* what can't be opened may be no filter: it is not said why */
+	if (filter_open(&filter, path, &use, error_ignored()) != 0)
 		return filter_options_keep_old(path, error);
 	if (filter_growth(filter) == GROWTH_GROW)
 		grows = " and grows by itself";
@@ -128,7 +128,7 @@ refuse(const char *path, struct error *error)
 	    " %s%s; --force would forget them", path,
 	    text_lines(text, (double)table_lines(filter_table(filter))),
 	    grows);
-	filter_close(filter, &ignored);
+	filter_release(filter);
 	return -1;
 }
 

@@ -69,7 +69,7 @@ tell_inherited(const struct options *o, const struct filter *filter)
 	if (o->run.filter == NULL || !isatty(STDERR_FILENO))
 		return;
 	/* A failure means that only a part was given: the rest is inherited. */
-	if (key_recipe_complete(&recipe, &(struct error){ 0 }) == 0)
+	if (key_recipe_complete(&recipe, error_ignored()) == 0)
 		key_recipe_format(&recipe, text);
 	if (strcmp(text, stored) == 0)
 		return;

@@ -376,7 +376,7 @@ info_one(const struct options *o, const char *path, struct error *error)
 		print_json(o, filter, &facts);
 	else if (result == 0)
 		print_text(o, filter, &facts);
-	filter_close(filter, &(struct error){ 0 });
+	filter_release(filter);
 	if (result == 0 && facts.wrong > 0) {
 		return error_set(error, STATUS_FAILED, "%s: layer %u is"
 		    " damaged: its checksum is wrong", path, facts.wrong);

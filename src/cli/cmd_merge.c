@@ -64,8 +64,9 @@ report(struct filter *out, const char *path, size_t count)
 	double p = filter_header(out)->error_rate;
 
 	for (unsigned i = 0; i < table->count; i++) {
+		/* a page that can't be read counts as empty */
 		struct estimate fill = estimate_layer(out, i,
-		    SAMPLE_PAGES, &(struct error){ 0 });
+		    SAMPLE_PAGES, error_ignored());
 		lines += fill.lines;
 		rates[i] = fill.error_rate;
 		planned += table->layers[i].error_rate;
@@ -148,7 +149,7 @@ run_merge(const struct options *o, struct error *error)
 		result = make_output(o, inputs, count, in_place || old.found,
 		    error);
 	for (size_t i = 0; i < count; i++)
-		filter_close(inputs[i], &(struct error){ 0 });
+		filter_release(inputs[i]);
 	filter_options_unlock_old(&old);
 	free(inputs);
 	return result < 0 ? -1 : STATUS_OK;

@@ -83,8 +83,8 @@ print_answer(const struct options *o, const struct sizing *s)
 	printf("%-22s%18u%20u\n", "hash functions (k)", s->k, k);
 	printf("%-22s%18u%20u\n", "cache lines per lookup",
 	    s->geometry.cache_lines, k);
-	if (grows(o) && growth_second_size(s, &grown,
-	    &(struct error){ 0 }) == 0)
+	/* the line is left out for one that can't grow */
+	if (grows(o) && growth_second_size(s, &grown, error_ignored()) == 0)
 		printf("%-22s%18s\n", "bytes once it grows",
 		    number_format_count(a, grown));
 }

@@ -132,7 +132,7 @@ measure(const struct options *o, const struct sizing *s, struct error *error)
 		    error);
 	report_work_ends();
 	if (result < 0) {
-		filter_close(filter, &(struct error){ 0 });
+		filter_release(filter);
 		return -1;
 	}
 	/* After a signal, print nothing: main ends the program. */

@@ -430,7 +430,7 @@ open_or_make(struct filter **filter, int *is_new, const struct options *o,
 	if (o->run.filter != NULL)
 		result = filter_open(filter, o->run.filter, &plan->use, error);
 	if (result == 0 && check_filter(o, *filter, recipe, error) < 0) {
-		filter_close(*filter, &(struct error){ 0 });
+		filter_release(*filter);
 		return -1;
 	}
 	if (result <= 0)
@@ -464,7 +464,7 @@ filter_options_open(struct filter **filter, int *is_new,
 		    " file", path);
 	if (result == 0 && plan->dry_run &&
 	    deferred_preview(filter, error) < 0) {
-		filter_close(*filter, &(struct error){ 0 });
+		filter_release(*filter);
 		return -1;
 	}
 	return result;
@@ -505,7 +505,7 @@ filter_options_lock_old(struct old_filter *old, const char *path,
 void
 filter_options_unlock_old(struct old_filter *old)
 {
-	filter_close(old->filter, &(struct error){ 0 });
+	filter_release(old->filter);
 	file_close(&old->other);
 }
 

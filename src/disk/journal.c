@@ -116,14 +116,13 @@ unlink_own(const struct journal *j)
 int
 journal_remove(struct journal *j, struct error *error)
 {
-	struct error ignored;
 	int result = 0;
 
 	if (j->fd >= 0) {
 		if (unlink_own(j) < 0)
 			result = error_system(error, errno, j->path);
 		else /* if this and the power fail, a later run removes it */
-			path_sync_directory(j->path, &ignored);
+			path_sync_directory(j->path, error_ignored());
 	}
 	journal_close(j);
 	return result;

@@ -484,7 +484,8 @@ pages_gather(struct pages *p, struct error *error)
 		/* Probed zeros are one huge page, which would be split. */
 		madvise(p->base, (size_t)nbytes, MADV_DONTNEED);
 	} else {
-		base = map_layer(p, 1, &(struct error){ 0 });
+		/* without it, the pages stay where they are */
+		base = map_layer(p, 1, error_ignored());
 		if (base == NULL)
 			return 1;
 		if (file_read(p->file, base, (size_t)nbytes, p->offset,

@@ -328,15 +328,14 @@ static enum redo
 discard(struct target targets[JOURNAL_OUTPUTS], unsigned gone,
     const struct lock_wait *wait, struct error *error)
 {
-	struct error ignored;
-
 	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
 		struct target *t = &targets[i];
 
 		if (i == gone ||
 		    t->journal->outputs[i].kind != JOURNAL_APPENDED)
 			continue;
-		if (t->fd < 0 && open_target(t, &ignored) < 0)
+		/* what can't be opened can't be taken back */
+		if (t->fd < 0 && open_target(t, error_ignored()) < 0)
 			continue;
 		if (withdraw(t, wait, error) < 0)
 			return REDO_UNFINISHED;

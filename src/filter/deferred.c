@@ -79,7 +79,7 @@ release(struct deferred *d)
 		journal_close(&d->journal);
 	else
 		journal_remove(&d->journal, error_ignored());
-	filter_close(d->pending, error_ignored());
+	filter_release(d->pending);
 	free(d->list);
 	free(d);
 }
@@ -177,8 +177,6 @@ static int
 finish_outputs(struct deferred *d, const struct deferred_promise *promise,
     struct error *error)
 {
-	struct error error_ignored;
-
 	if (promise->name(promise->context, error) < 0) {
 		/* It counts if the main output has its name all the same. */
 		d->journal_stays = journal_is_in_place(&d->journal);
@@ -188,7 +186,8 @@ finish_outputs(struct deferred *d, const struct deferred_promise *promise,
 	case REDO_DONE:
 		return journal_done(&d->journal, error);
 	case REDO_DISCARDED:
-		if (journal_remove(&d->journal, &error_ignored) == 0)
+		/* the next run discards it, too */
+		if (journal_remove(&d->journal, error_ignored()) == 0)
 			d->journal_stays = 0;
 		return -1;
 	case REDO_UNFINISHED:

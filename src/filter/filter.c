@@ -19,6 +19,12 @@ filter_close(struct filter *f, struct error *error)
 	return f->operations->close(f, error);
 }
 
+void
+filter_release(struct filter *filter)
+{
+	filter_close(filter, error_ignored());
+}
+
 const struct header *
 filter_header(const struct filter *f)
 {

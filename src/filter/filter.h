@@ -106,6 +106,12 @@ int filter_merge(struct filter **out, const char *path, int replace,
  */
 int filter_close(struct filter *filter, struct error *error);
 
+/*
+ * Close a filter that was only read, or one after a failure, whose error is the
+ * one to be told: nothing that closing says is.
+ */
+void filter_release(struct filter *filter);
+
 /* Return the header, and the hash, which are valid while the filter is open. */
 const struct header *filter_header(const struct filter *filter);
 

@@ -58,8 +58,7 @@ open_file(struct filter **filter, const char *path,
 	else
 		result = deferred_read(filter, error);
 	if (result < 0) {
-		/* the first error is the one to be told */
-		filter_close(*filter, error_ignored());
+		filter_release(*filter);
 		*filter = NULL;
 	}
 	return result;
@@ -111,8 +110,7 @@ open_doomed(struct doomed *d, const char *path, const struct lock_wait *wait,
 		return result;
 	if (deferred_recover(d->filter, wait, error) == 0)
 		return 0;
-	/* the first error is the one to be told */
-	filter_close(d->filter, error_ignored());
+	filter_release(d->filter);
 	return -1;
 }
 
@@ -120,7 +118,7 @@ static void
 close_doomed(struct doomed *d)
 {
 	/* what could not be written is gone in any case */
-	filter_close(d->filter, error_ignored());
+	filter_release(d->filter);
 	file_close(&d->damaged);
 }
 
@@ -179,7 +177,7 @@ discard_file(const char *path, const uint8_t id[FILTER_ID_BYTES],
 	if (memcmp(filter_header(filter)->id, id, FILTER_ID_BYTES) == 0 &&
 	    table_lines(filter_table(filter)) <= lines)
 		unlink(filter_path(filter));
-	filter_close(filter, error_ignored());
+	filter_release(filter);
 }
 
 static const struct kind kinds[] = {

@@ -375,8 +375,8 @@ filter_merge(struct filter **out, const char *path, int replace,
 			    error);
 		if (result == 0)
 			*out = made;
-		else /* the first error is the one to be told */
-			filter_close(made, error_ignored());
+		else
+			filter_release(made);
 	}
 	free(m->sources);
 	free(m);

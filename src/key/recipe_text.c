@@ -178,7 +178,8 @@ key_recipe_options(const char *text, char options[KEY_OPTIONS])
 
 	if (*text == '\0')
 		return "the whole line";
-	if (key_recipe_parse(&recipe, text, &(struct error){ 0 }) < 0)
+	/* a recipe of a later version is shown as it is */
+	if (key_recipe_parse(&recipe, text, error_ignored()) < 0)
 		return text;
 	for (size_t i = 0; i < key_step_count; i++) {
 		if (!key_step_print(&key_steps[i], &recipe, 0, option))

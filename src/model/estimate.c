@@ -176,8 +176,9 @@ estimate_error_rate(struct filter *f, uint64_t pages)
 
 	f = f->bottom;
 	for (unsigned i = 0; i < f->table->count; i++)
+		/* a page that can't be read counts as empty */
 		rates[i] = estimate_layer(f, i, pages,
-		    &(struct error){ 0 }).error_rate;
+		    error_ignored()).error_rate;
 	return estimate_joined_rate(rates, f->table->count);
 }
 

@@ -319,7 +319,6 @@ location_make(struct location *l, int replace,
     const struct filter_design *design, struct error *error)
 {
 	struct found before;
-	struct error unused;
 	int result;
 
 	/* Before shards are made: is the name free? */
@@ -336,8 +335,8 @@ location_make(struct location *l, int replace,
 	if (result == 0)
 		result = publish(l, replace, error);
 	/* If that fails, too, they expire. */
-	if (result != 0 && location_find(l, &before, &unused) == 0 &&
+	if (result != 0 && location_find(l, &before, error_ignored()) == 0 &&
 	    !location_is_ours(l, &before))
-		(void)shards_each(&l->shards, shards_delete, &unused);
+		(void)shards_each(&l->shards, shards_delete, error_ignored());
 	return result;
 }

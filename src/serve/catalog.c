@@ -90,8 +90,9 @@ insert(struct catalog *catalog, struct bytes name)
 	return catalog->items[i];
 }
 
-static int
-forget(struct catalog *catalog, struct served *s, struct error *error)
+/* A filter whose file is gone, or was never made: nothing of it is kept. */
+static void
+forget(struct catalog *catalog, struct served *s)
 {
 	size_t i = find_place(catalog, (struct bytes){
 	    (const uint8_t *)s->name, s->name_bytes });
@@ -100,7 +101,7 @@ forget(struct catalog *catalog, struct served *s, struct error *error)
 	    (catalog->count - i - 1) * sizeof *catalog->items);
 	catalog->count--;
 	catalog->last = NULL;
-	return served_free(s, error);
+	served_free(s, error_ignored());
 }
 
 /* Add the directory's new files to the catalog. */
@@ -166,7 +167,7 @@ open_filters(struct catalog *catalog)
 		struct served *s = catalog->items[i];
 
 		if (served_look(s, 0) > 0)
-			forget(catalog, s, &(struct error){ 0 });
+			forget(catalog, s);
 		else
 			i++;
 	}
@@ -216,7 +217,8 @@ catalog_open(const struct serve_settings *settings, struct leases *leases,
 		goto fail;
 	return catalog;
 fail:
-	catalog_close(catalog, &(struct error){ 0 });
+	/* why it could not be opened is what is told */
+	catalog_close(catalog, error_ignored());
 	return NULL;
 }
 
@@ -238,8 +240,7 @@ catalog_close(struct catalog *catalog, struct error *error)
 	int result = 0;
 
 	while (catalog->count > 0) {
-		if (forget(catalog, catalog->items[catalog->count - 1],
-		    error) < 0)
+		if (served_free(catalog->items[--catalog->count], error) < 0)
 			result = -1;
 	}
 	if (catalog->fd >= 0)
@@ -270,7 +271,7 @@ catalog_find(struct catalog *catalog, struct bytes name)
 	if (s == NULL)
 		return NULL;
 	if (served_look(s, 0) > 0) {
-		forget(catalog, s, &(struct error){ 0 });
+		forget(catalog, s);
 		return NULL;
 	}
 	catalog->last = s;
@@ -333,7 +334,7 @@ catalog_add(struct catalog *catalog, struct bytes name,
 	s = insert(catalog, name);
 	result = served_create(s, &design, error);
 	if (result != 0)
-		forget(catalog, s, &(struct error){ 0 });
+		forget(catalog, s);
 	return result;
 }
 
@@ -356,7 +357,7 @@ catalog_remove(struct catalog *catalog, struct bytes name,
 	else if (unlink(journal) < 0 && errno != ENOENT)
 		result = error_system(error, errno, journal);
 	else
-		forget(catalog, s, &(struct error){ 0 });
+		forget(catalog, s);
 	free(journal);
 	return result;
 }
@@ -374,9 +375,10 @@ catalog_list(struct catalog *catalog)
 
 		if (lstat(s->path, &st) < 0 && errno == ENOENT &&
 		    served_look(s, 1) > 0)
-			forget(catalog, s, &(struct error){ 0 });
+			forget(catalog, s);
 		else
 			i++;
 	}
-	read_directory(catalog, &(struct error){ 0 });
+	/* what can't be read now is in the catalog as it was */
+	read_directory(catalog, error_ignored());
 }

@@ -124,8 +124,9 @@ put_figures(struct filter *filter, struct buffer *replies)
 	const struct header *header = filter_header(filter);
 	const struct table *table = filter_table(filter);
 	const struct geometry *first = &table->layers[0].geometry;
+	/* a page that can't be read counts as empty */
 	struct estimate newest = estimate_layer(filter, table->count - 1,
-	    SAMPLE_PAGES, &(struct error){ 0 });
+	    SAMPLE_PAGES, error_ignored());
 	double lines = newest.lines;
 
 	for (unsigned i = 0; i + 1 < table->count; i++)

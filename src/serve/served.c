@@ -211,8 +211,9 @@ bytes_announced(const struct header *header)
 		.error_rate = header->error_rate,
 		.fixed = header->growth != GROWTH_GROW };
 
+	/* a header that can't be solved announces nothing */
 	if (header->window.kind == WINDOW_NONE ||
-	    window_solve(&sizing, &header->window, &(struct error){ 0 }) < 0)
+	    window_solve(&sizing, &header->window, error_ignored()) < 0)
 		return 0;
 	return sizing.bytes;
 }
@@ -248,7 +249,8 @@ start(struct served *s, const struct filter_design *design,
 	s->stored = 0;
 	s->next = (struct layer_entry){ 0 };
 	if (take_recipe(s, error) < 0) {
-		close_filter(s, &(struct error){ 0 });
+		/* the first error is the one to be told */
+		close_filter(s, error_ignored());
 		return -1;
 	}
 	if (memcmp(s->lessor_id, filter_header(s->filter)->id,
@@ -298,8 +300,9 @@ close_unless_current(struct served *s)
 	if (state == FILTER_REPLACED || state == FILTER_OVERWRITTEN)
 		tell_lost(s, state);
 	s->stored = 0;
+	/* what its new file lacks was told */
 	if (state != FILTER_CURRENT)
-		close_filter(s, &(struct error){ 0 });
+		close_filter(s, error_ignored());
 }
 
 int
@@ -356,7 +359,7 @@ served_break(struct served *s, const struct error *error)
 	if (state == FILTER_REPLACED || state == FILTER_OVERWRITTEN)
 		tell_lost(s, state);
 	/* its clients are told why it failed, not what closing it says */
-	close_filter(s, &(struct error){ 0 });
+	close_filter(s, error_ignored());
 	s->looked = s->pool->second;
 	set_reason(s, error->text);
 }
@@ -417,7 +420,7 @@ is_within_limit(struct served *s, uint64_t lines)
 
 	/* takes long; if it fails, growth says why */
 	if (!known && growth_layer(s->filter, table, lines, UINT64_MAX,
-	    &s->next, &(struct error){ 0 }) == 0) {
+	    &s->next, error_ignored()) == 0) {
 		s->next_after = *last;
 		known = 1;
 	}
@@ -442,10 +445,12 @@ may_grow(struct served *s, uint64_t wanted, struct error *error)
 		*error = *s->no_room;
 		return -1;
 	}
-	/* a layer that is being made is counted: first use that */
+	/*
+	 * A layer that is being made is counted: first use that. If it can't
+	 * be, the room that is there says so.
+	 */
 	if (filter_costs(s->filter).coming_bytes > 0) {
-		filter_reserve(s->filter, room + 1, &room,
-		    &(struct error){ 0 });
+		filter_reserve(s->filter, room + 1, &room, error_ignored());
 		room = served_room(s);
 	}
 	if (room >= wanted || is_within_limit(s, wanted - room))
@@ -461,9 +466,10 @@ served_reserve(struct served *s, uint64_t wanted, uint64_t *room,
 	enum room answer;
 
 	if (may_grow(s, wanted, error) < 0) {
-		/* what there is must be reserved, too, before it is marked */
+		/* What there is must be reserved, too, before it is marked;
+		   `error` says why it isn't more. */
 		filter_reserve(s->filter, served_room(s), room,
-		    &(struct error){ 0 });
+		    error_ignored());
 		count_again(s);
 		return ROOM_SHORT;
 	}

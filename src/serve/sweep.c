@@ -184,8 +184,9 @@ look_and_mark(struct part *part, size_t *start, struct filter *filter)
 	*start += batch->count;
 	if (room != ROOM_SHORT)
 		return (long)batch->new_count;
+	/* `error` says why there is no room, and that is told */
 	if (filter_probe(filter, part->digests + *start, part->count - *start,
-	    batch->seen, &(struct error){ 0 }) < 0)
+	    batch->seen, error_ignored()) < 0)
 		return -1;
 	for (size_t i = 0; *start < part->count; i++, ++*start) {
 		part->results[*start] = RESULT_FULL;

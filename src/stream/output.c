@@ -132,7 +132,8 @@ resolve(struct output *out, const char *path, struct error *error)
 		return error_system(error, errno, path);
 	if (strlen(out->path) < JOURNAL_PATH_MAX)
 		return 0;
-	output_close(out, &(struct error){ 0 });
+	/* it has no lines yet */
+	output_close(out, error_ignored());
 	return error_system(error, ENAMETOOLONG, path);
 }
 
@@ -147,8 +148,8 @@ check_directory(struct output *out, struct error *error)
 	if (access(*directory == '\0' ? "/" : directory, W_OK | X_OK) < 0)
 		result = error_system(error, errno, out->name);
 	free(directory);
-	if (result < 0)
-		output_close(out, &(struct error){ 0 });
+	if (result < 0) /* it has no lines yet */
+		output_close(out, error_ignored());
 	return result;
 }
 
@@ -183,7 +184,8 @@ output_open(struct output *out, const char *path, enum output_how how,
 	if (out->fd >= 0)
 		return 0;
 	error_system(error, errno, path);
-	output_close(out, &(struct error){ 0 });
+	/* it has no lines yet */
+	output_close(out, error_ignored());
 	return -1;
 }
 
