@@ -145,8 +145,13 @@ figure() {
 reason() {
 	case $1 in
 	EIO) "$HELPER" strerror 5 ;;
+	ENOMEM) "$HELPER" strerror 12 ;;
+	EACCES) "$HELPER" strerror 13 ;;
 	ENODEV) "$HELPER" strerror 19 ;;
+	ENFILE) "$HELPER" strerror 23 ;;
+	EMFILE) "$HELPER" strerror 24 ;;
 	ENAMETOOLONG) "$HELPER" strerror 36 ;;
+	ELOOP) "$HELPER" strerror 40 ;;
 	*) echo "no number of $1" >&2 && return 1 ;;
 	esac
 }

@@ -317,9 +317,17 @@ read_frames(struct reader *r, const uint8_t id[FILTER_ID_BYTES],
 	return result;
 }
 
+/* What others put there, such as a link or a file of theirs, is left aside. */
+static int
+there_are_none(int errnum)
+{
+	return errnum == ENOENT || errnum == ENAMETOOLONG ||
+	    errnum == EACCES || errnum == ELOOP || errnum == ENXIO;
+}
+
 int
 notes_read(const char *filter, const uint8_t id[FILTER_ID_BYTES],
-    struct note *note)
+    struct note *note, struct error *error)
 {
 	char *name = name_of(filter);
 	struct reader *r = memory_or_die(calloc(1, sizeof *r));
@@ -328,11 +336,15 @@ notes_read(const char *filter, const uint8_t id[FILTER_ID_BYTES],
 
 	*note = (struct note){ 0 };
 	r->path = name;
-	r->fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
-	    O_NOCTTY);
+	do {
+		r->fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW |
+		    O_NONBLOCK | O_NOCTTY);
+	} while (r->fd < 0 && errno == EINTR);
+	if (r->fd < 0 && !there_are_none(errno))
+		result = error_system(error, errno, name);
 	if (r->fd >= 0 && fstat(r->fd, &st) == 0 && path_is_trusted(&st))
 		result = read_frames(r, id, note);
-	if (result == 0)
+	if (result != 1)
 		note_free(note);
 	if (r->fd >= 0)
 		close(r->fd);

@@ -197,21 +197,25 @@ own_file(const struct run *run)
  * Before outputs are opened, since a file can be cut only if nobody else has it
  * open; standard output is open already.
  */
-static void
-settle_notes(struct run *run)
+static int
+settle_notes(struct run *run, struct error *error)
 {
 	const int opened[] = { STDOUT_FILENO };
 	const char *path = own_file(run);
 	struct note note;
+	int found;
 
-	if (path == NULL ||
-	    !notes_read(path, filter_header(run->filter)->id, &note))
-		return;
+	if (path == NULL)
+		return 0;
+	found = notes_read(path, filter_header(run->filter)->id, &note, error);
+	if (found != 1)
+		return found;
 	if (append_settle(&note, opened, 1, run->plan->notice,
 	    &run->settled.whole))
 		notes_discard(path);
 	run->settled.inode = note.file.inode;
 	note_free(&note);
+	return 0;
 }
 
 /* Note what is written to these outputs, unless others use the filter, too. */
@@ -289,7 +293,8 @@ open_outputs(struct run *run, const struct inputs *inputs,
 		return -1;
 	if (contents_check(plan, inputs, run->filter, error) < 0)
 		return -1;
-	settle_notes(run);
+	if (settle_notes(run, error) < 0)
+		return -1;
 	if (open_line_output(run, error) < 0)
 		return -1;
 	if (plan->duplicates != NULL && open_file(run, &run->duplicates,

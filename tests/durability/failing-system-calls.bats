@@ -130,7 +130,7 @@ is_injected() {
 has_message() {
 	[ "$status" -ne 0 ] || return 0
 	! is_injected 'write(2, ' || return 0
-	has_reason '([^:]*[a-z][a-z]: .+|(out of|cannot map).*memory)'
+	has_reason '([^:]*[a-z][a-z](-[0-9]+)?: .+|(out of|cannot map).*memory)'
 }
 
 # The filters that the tests begin with are made once; `fetch` copies them.

@@ -60,6 +60,75 @@ without() {
 	[ -e fired ]
 }
 
+@test "where a file system can't allocate, zeros are written for the notes" {
+	needs_strace
+	for error in EOPNOTSUPP EINVAL; do
+		bloomdedup create -n 1000 seen --force
+		seq 10 >in
+		strace -f -qq -y -o trace -e trace=fallocate,pwrite64 \
+			-e inject=fallocate:error=$error \
+			"$BLOOMDEDUP" -f seen -o out --overwrite in
+		cmp in out
+		grep -q 'fallocate([0-9]*<.*/seen\.notes-.*INJECTED' trace
+		want=$(sed -n 's/^.*fallocate(.*seen\.notes-[^,]*, 0, 0, \([0-9]*\)).*/\1/p' \
+			trace | head -n 1)
+		# up to there; glibc itself does it after EOPNOTSUPP, with gaps
+		sed -n 's/^.*pwrite64(.*seen\.notes-.*, \([0-9]*\), \([0-9]*\)) = \1$/\1 \2/p' \
+			trace | awk -v want="$want" -v error=$error '
+				$2 > end && error == "EINVAL" { gap = 1 }
+				$1 + $2 > end { end = $1 + $2 }
+				END { exit gap || end != want }'
+	done
+}
+
+# opens FILE COMMAND...: which of its opened files are this one, by number?
+opens() {
+	local file=$1
+	shift
+	strace -f -qq -o trace -e trace="$call" "$@" >/dev/null
+	grep "$call(" trace | grep -nE "(, |\()\"$file\"," | cut -d: -f1
+}
+
+@test "a file that can't be opened is named, with the reason, whatever it is" {
+	needs_strace
+	skip_if_emulated "calls of its own"
+	local call places
+	call=$(open_call)
+	seq 10 >in
+	seq 3 | bloomdedup -f seen >/dev/null
+	cp seen before
+	for case in "seen -f seen" "seen -f seen --shared" "seen check -f seen" \
+		"seen info seen" "seen.journal -f seen" \
+		"seen.journal -f seen --atomic" "seen.journal create new --like seen" \
+		"seen.notes-$(id -u) -f seen"; do
+		# shellcheck disable=SC2086
+		set -- $case
+		file=$1
+		shift
+		places=$(opens "$file" "$BLOOMDEDUP" "$@" <in)
+		rm -f new
+		cp before seen
+		[ -n "$places" ]
+		for place in $(echo "$places" | head -n 1); do
+			for error in EMFILE ENFILE ENOMEM EIO EACCES ELOOP; do
+				# files of others with that name are left aside
+				case $file:$error in
+				*notes*:E[AL]*) continue ;;
+				esac
+				echo "$case: $error"
+				fails 3 "$(reason $error)" strace -f \
+					-qq -o trace -e trace="$call" -e \
+					inject="$call:error=$error:when=$place" \
+					"$BLOOMDEDUP" "$@" <in
+				grep -q "^bloomdedup: $file: " fails.err
+				grep -qE "\"$file\".*INJECTED" trace
+				cmp before seen
+				rm -f new
+			done
+		done
+	done
+}
+
 @test "no getrandom(2), as in old kernels: /dev/urandom" {
 	needs_strace
 	strace -f -qq -o trace -e trace=getrandom,openat,open \
