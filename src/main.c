@@ -30,7 +30,7 @@ guard_descriptors(void)
 }
 
 static int
-run(struct options *options, struct error *error)
+run_command(struct options *options, struct error *error)
 {
 	if (options->help) {
 		command_print_help(options->command, options->brief);
@@ -57,7 +57,7 @@ main(int argc, char **argv)
 		memory_or_die(NULL);
 	status = command_line_parse(&options, argc, argv, &error);
 	if (status == 0)
-		status = run(&options, &error);
+		status = run_command(&options, &error);
 	command_line_free(&options);
 	if (signals_stop)
 		signals_die(signals_stop);

@@ -389,7 +389,8 @@ visit_groups(const char *controller, group_visit *visit, void *context)
  * cannot be read.
  */
 static int
-read_text(const char *directory, const char *name, char *text, size_t nbytes)
+read_group_file(const char *directory, const char *name, char *text,
+    size_t nbytes)
 {
 	char path[DIRECTORY_BYTES + 100];
 	ssize_t n;
@@ -415,7 +416,7 @@ read_number(const char *directory, const char *name, uint64_t *number)
 {
 	char text[50];
 
-	if (read_text(directory, name, text, sizeof text) < 0)
+	if (read_group_file(directory, name, text, sizeof text) < 0)
 		return 0;
 	*number = UINT64_MAX;
 	return sscanf(text, "%" SCNu64, number) != EOF;
@@ -430,7 +431,7 @@ read_row(const char *directory, const char *row)
 	size_t n = strlen(row);
 	uint64_t number = 0;
 
-	if (read_text(directory, "memory.stat", text, sizeof text) < 0)
+	if (read_group_file(directory, "memory.stat", text, sizeof text) < 0)
 		return 0;
 	for (; line != NULL; line = strchr(line, '\n')) {
 		line += *line == '\n';
@@ -503,12 +504,13 @@ look_at_processors(void *context, const char *directory, int version)
 	char quota[50], period[50], text[102];
 
 	if (version == 2) {
-		if (read_text(directory, "cpu.max", text, sizeof text) == 0)
+		if (read_group_file(directory, "cpu.max", text, sizeof text) ==
+		    0)
 			take_share(context, text);
 		return;
 	}
-	if (read_text(directory, "cpu.cfs_quota_us", quota,
-	    sizeof quota) < 0 || read_text(directory, "cpu.cfs_period_us",
+	if (read_group_file(directory, "cpu.cfs_quota_us", quota,
+	    sizeof quota) < 0 || read_group_file(directory, "cpu.cfs_period_us",
 	    period, sizeof period) < 0)
 		return;
 	snprintf(text, sizeof text, "%s %s", quota, period);

@@ -16,7 +16,7 @@
 #define STACK_BYTES (4 * 1024 * 1024)
 
 static int
-create(pthread_t *thread, void *(*run)(void *context), void *context)
+create_thread(pthread_t *thread, void *(*run)(void *context), void *context)
 {
 	pthread_attr_t attributes;
 	int result = pthread_attr_init(&attributes);
@@ -43,7 +43,7 @@ thread_start(pthread_t *thread, void *(*run)(void *context), void *context)
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		sigdelset(&blocked, own[i]);
 	pthread_sigmask(SIG_SETMASK, &blocked, &before);
-	result = create(thread, run, context);
+	result = create_thread(thread, run, context);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (result != 0)
 		return -1;

@@ -28,7 +28,7 @@ block_pages(const struct geometry *geometry, const struct digest *digests,
 
 /* Set the bits of `mask` in a cache line that others change, too. */
 static void
-mark_shared(uint64_t *words, lanes mask)
+set_shared(uint64_t *words, lanes mask)
 {
 	for (unsigned lane = 0; lane < CACHE_LINE_LANES; lane++) {
 		if (mask[lane] != 0)
@@ -51,7 +51,7 @@ block_mark_shared(const struct block_array *array,
 			void *at = page + CACHE_LINE_BYTES *
 			    index_of(g, digests[i], j);
 
-			mark_shared(at, mask_of(g, digests[i], j));
+			set_shared(at, mask_of(g, digests[i], j));
 		}
 	}
 }

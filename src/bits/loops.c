@@ -49,7 +49,7 @@ all_zero(lanes v)
 }
 
 INLINE uint8_t *
-page_of(const struct block_array *array, struct digest d)
+page_at(const struct block_array *array, struct digest d)
 {
 	return array->pages +
 	    multiply(d.high, array->geometry.pages).high * PAGE_BYTES;
@@ -73,7 +73,7 @@ prefetch(const struct block_array *array, const struct digest *digests,
 	};
 
 	for (size_t i = 0; i < n; i++) {
-		uint8_t *page = page_of(&now, digests[i]);
+		uint8_t *page = page_at(&now, digests[i]);
 #pragma GCC unroll 8
 		for (unsigned j = 0; j < t; j++) {
 			uint64_t word = cache_line_word(digests[i], j);
@@ -84,11 +84,11 @@ prefetch(const struct block_array *array, const struct digest *digests,
 }
 
 INLINE void
-probe(const struct block_array *array, const struct digest *digests, size_t n,
-    uint8_t *found, unsigned t, unsigned k)
+probe_all(const struct block_array *array, const struct digest *digests,
+    size_t n, uint8_t *found, unsigned t, unsigned k)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint8_t *page = page_of(array, digests[i]);
+		uint8_t *page = page_at(array, digests[i]);
 		lanes missing = { 0 };
 #pragma GCC unroll 8
 		for (unsigned j = 0; j < t; j++) {
@@ -103,11 +103,11 @@ probe(const struct block_array *array, const struct digest *digests, size_t n,
 }
 
 INLINE void
-mark(const struct block_array *array, const struct digest *digests, size_t n,
-    unsigned t, unsigned k)
+mark_all(const struct block_array *array, const struct digest *digests,
+    size_t n, unsigned t, unsigned k)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint8_t *page = page_of(array, digests[i]);
+		uint8_t *page = page_at(array, digests[i]);
 #pragma GCC unroll 8
 		for (unsigned j = 0; j < t; j++) {
 			uint64_t word = cache_line_word(digests[i], j);
@@ -149,9 +149,9 @@ loops_probe(const struct block_array *array, const struct digest *digests,
 
 #define CALL(t) \
 	if (k == CACHE_LINE_LANES * t) \
-		probe(array, digests, n, found, t, CACHE_LINE_LANES * t); \
+		probe_all(array, digests, n, found, t, CACHE_LINE_LANES * t); \
 	else \
-		probe(array, digests, n, found, t, k)
+		probe_all(array, digests, n, found, t, k)
 	EACH_T(CALL)
 #undef CALL
 }
@@ -240,7 +240,7 @@ loops_probe_chain(const struct block_array *const *chain, unsigned count,
 		/* Prefetch for those not found yet. */
 		for (; item < end; item++) {
 			uint64_t word = cache_line_word(digests[item], 0);
-			uint8_t *page = page_of(chain[0], digests[item]);
+			uint8_t *page = page_at(chain[0], digests[item]);
 			uint8_t *first = page + CACHE_LINE_BYTES *
 			    cache_line_index(word, g->cache_lines, 0);
 
@@ -269,9 +269,9 @@ loops_mark(const struct block_array *array, const struct digest *digests,
 
 #define CALL(t) \
 	if (k == CACHE_LINE_LANES * t) \
-		mark(array, digests, n, t, CACHE_LINE_LANES * t); \
+		mark_all(array, digests, n, t, CACHE_LINE_LANES * t); \
 	else \
-		mark(array, digests, n, t, k)
+		mark_all(array, digests, n, t, k)
 	EACH_T(CALL)
 #undef CALL
 }

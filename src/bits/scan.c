@@ -256,7 +256,7 @@ load_bytes(const uint8_t *p)
 
 /* table[i] for each byte i of `indices`, which are below 16. */
 INLINE bytes
-look_up(const uint8_t table[16], bytes indices)
+shuffle(const uint8_t table[16], bytes indices)
 {
 #if defined __AVX512BW__
 	return (bytes)_mm512_shuffle_epi8(_mm512_broadcast_i32x4(
@@ -294,8 +294,8 @@ not_in(const struct characters *set, bytes v)
 {
 	static const uint8_t bit[16] = { 1, 2, 4, 8, 16, 32, 64, 128 };
 
-	return (bytes)((look_up(set->columns, v & 15) &
-	    look_up(bit, v >> 4)) == 0);
+	return (bytes)((shuffle(set->columns, v & 15) &
+	    shuffle(bit, v >> 4)) == 0);
 }
 
 static const uint8_t *

@@ -112,7 +112,7 @@ make_design(struct filter_design *design, struct hash *hash, struct options o,
 
 /* There is such a file: if it is a filter, that may be all that is needed. */
 static int
-refuse(const char *path, struct error *error)
+refuse_existing(const char *path, struct error *error)
 {
 	const struct filter_use use = FILTER_READ;
 	char text[NUMBER_TEXT];
@@ -157,7 +157,7 @@ run_create(const struct options *o, struct error *error)
 		    &o->run.use, error);
 	filter_options_unlock_old(&old);
 	if (result > 0)
-		return refuse(path, error);
+		return refuse_existing(path, error);
 	if (result < 0 || filter_close(filter, error) < 0)
 		return -1;
 	filter_options_tell_window(o);

@@ -148,7 +148,7 @@ read_no_key(const struct run *run, int status)
 }
 
 static int
-stream(const struct options *o, struct error *error)
+run_filter(const struct options *o, struct error *error)
 {
 	struct run_plan plan = make_plan(o);
 	struct key_recipe recipe = o->recipe;
@@ -184,7 +184,7 @@ stream(const struct options *o, struct error *error)
 }
 
 const struct command command_filter = {
-	.name = "", .run = stream,
+	.name = "", .run = run_filter,
 	.usage = "[-f FILTER] [OPTION]... [FILE]...\n"
 	    "COMMAND [OPTION]... [OPERAND]...",
 	.intro = "Print the lines that were never seen before, in order and as"
@@ -199,7 +199,7 @@ const struct command command_filter = {
 };
 
 const struct command command_add = {
-	.name = "add", .run = stream,
+	.name = "add", .run = run_filter,
 	.summary = "remember lines, and print nothing",
 	.usage = "add -f FILTER [OPTION]... [FILE]...",
 	.intro = "Remember the lines of each FILE, or of standard input, and"
@@ -210,7 +210,7 @@ const struct command command_add = {
 };
 
 const struct command command_check = {
-	.name = "check", .run = stream,
+	.name = "check", .run = run_filter,
 	.summary = "print the lines that are in a filter",
 	.usage = "check -f FILTER [OPTION]... [FILE]...",
 	.intro = "Print the lines of each FILE, or of standard input, that are"

@@ -66,7 +66,8 @@ room_left(struct filter *f)
 }
 
 static int
-gather(struct filter *f, struct facts *facts, int verify, struct error *error)
+gather_facts(struct filter *f, struct facts *facts, int verify,
+    struct error *error)
 {
 	double rates[TABLE_LAYERS_MAX];
 	unsigned count = filter_table(f)->count, generation;
@@ -193,7 +194,7 @@ print_recipe_json(struct json_print *json, const char *recipe)
 }
 
 static void
-print_json(const struct options *o, const struct filter *f,
+print_info_json(const struct options *o, const struct filter *f,
     const struct facts *facts)
 {
 	const struct header *h = filter_header(f);
@@ -309,7 +310,7 @@ print_hash(const struct filter *f)
 }
 
 static void
-print_text(const struct options *o, const struct filter *f,
+print_info_text(const struct options *o, const struct filter *f,
     const struct facts *facts)
 {
 	const struct header *h = filter_header(f);
@@ -371,11 +372,11 @@ info_one(const struct options *o, const char *path, struct error *error)
 		result = error_set(error, STATUS_USAGE, "%s: --verify is for a"
 		    " filter in a file", path);
 	else
-		result = gather(filter, &facts, o->verify, error);
+		result = gather_facts(filter, &facts, o->verify, error);
 	if (result == 0 && o->json)
-		print_json(o, filter, &facts);
+		print_info_json(o, filter, &facts);
 	else if (result == 0)
-		print_text(o, filter, &facts);
+		print_info_text(o, filter, &facts);
 	filter_release(filter);
 	if (result == 0 && facts.wrong > 0) {
 		return error_set(error, STATUS_FAILED, "%s: layer %u is"

@@ -56,7 +56,7 @@ open_inputs(const struct options *o, struct filter **list, size_t *count,
 
 /* Describe the result, and warn if it exceeds the promised error rate. */
 static void
-report(struct filter *out, const char *path, size_t count)
+describe_merge(struct filter *out, const char *path, size_t count)
 {
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
 	double rates[TABLE_LAYERS_MAX], lines = 0, planned = 0, rate;
@@ -123,7 +123,7 @@ make_output(const struct options *o, struct filter *const *inputs,
 		return -1;
 	if (result > 0)
 		return filter_options_keep_old(o->run.output, error);
-	report(out, o->run.output, count);
+	describe_merge(out, o->run.output, count);
 	return filter_close(out, error);
 }
 

@@ -32,7 +32,7 @@ grows(const struct options *o)
 }
 
 static void
-print_json(const struct sizing *s)
+print_size_json(const struct sizing *s)
 {
 	const struct figure figures[] = {
 		{ "capacity", .count = s->capacity },
@@ -231,7 +231,7 @@ run_size(const struct options *o, struct error *error)
 	if (address != NULL)
 		return print_on_server(o, &sizing, address, error);
 	if (o->json)
-		print_json(&sizing);
+		print_size_json(&sizing);
 	else
 		print_answer(o, &sizing);
 	return STATUS_OK;

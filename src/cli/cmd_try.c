@@ -33,7 +33,7 @@ struct measured {
  * decimal numbers, as keys often are.
  */
 static int
-walk(struct filter *f, uint64_t first, uint64_t count, int mark,
+mark_or_probe(struct filter *f, uint64_t first, uint64_t count, int mark,
     struct measured *m, struct error *error)
 {
 	double *seconds = mark ? &m->fill_seconds : &m->lookup_seconds;
@@ -126,10 +126,10 @@ measure(const struct options *o, const struct sizing *s, struct error *error)
 	    fmax(1000000, WANTED_FALSE / s->error_rate));
 	measured.all = s->capacity + lookups;
 	report_work_begins(isatty(STDERR_FILENO));
-	result = walk(filter, 0, s->capacity, 1, &measured, error);
+	result = mark_or_probe(filter, 0, s->capacity, 1, &measured, error);
 	if (result == 0)
-		result = walk(filter, s->capacity, lookups, 0, &measured,
-		    error);
+		result = mark_or_probe(filter, s->capacity, lookups, 0,
+		    &measured, error);
 	report_work_ends();
 	if (result < 0) {
 		filter_release(filter);

@@ -44,7 +44,7 @@ struct grammar {
 
 /* A usage error that points to the command's help. */
 static int __attribute__((format(printf, 2, 3)))
-refuse(const struct parser *p, const char *format, ...)
+usage_error(const struct parser *p, const char *format, ...)
 {
 	char text[sizeof p->error->text];
 	va_list args;
@@ -61,7 +61,7 @@ refuse(const struct parser *p, const char *format, ...)
  * ones, what comes before the command is the one that needs no command.
  */
 static const struct option_row *
-find_row(unsigned commands, const char *name, char letter)
+find_option(unsigned commands, const char *name, char letter)
 {
 	const struct option_row *found = NULL;
 
@@ -90,11 +90,11 @@ set_grammar(struct grammar *g, unsigned commands)
 		const struct option_row *row = &option_table[i];
 		int argument = option_table_argument(row);
 
-		if (find_row(commands, row->name, 0) == row)
+		if (find_option(commands, row->name, 0) == row)
 			*name++ = (struct option){ row->name, argument, NULL,
 				LONG + (int)i };
 		if (row->letter == '\0' ||
-		    find_row(commands, NULL, row->letter) != row)
+		    find_option(commands, NULL, row->letter) != row)
 			continue;
 		*letter++ = row->letter;
 		for (int j = 0; j < argument; j++)
@@ -151,7 +151,7 @@ find_command(struct parser *p)
 
 /* The option belongs to other commands: say which ones, if they are few. */
 static int
-refuse_foreign(const struct parser *p, const struct option_row *row)
+refuse_other_commands(const struct parser *p, const struct option_row *row)
 {
 	const struct command *command = command_table[p->options->command];
 	const char *owners[COMMAND_COUNT];
@@ -160,7 +160,7 @@ refuse_foreign(const struct parser *p, const struct option_row *row)
 
 	if (command->refuses != NULL &&
 	    strcmp(row->name, command->refuses) == 0)
-		return refuse(p, "%s: %s", option_table_name(row, option),
+		return usage_error(p, "%s: %s", option_table_name(row, option),
 		    command->caution);
 	for (int id = 0; id < COMMAND_COUNT; id++) {
 		const char *owner = command_table[id]->name;
@@ -177,7 +177,7 @@ refuse_foreign(const struct parser *p, const struct option_row *row)
 	else if (count == 3)
 		snprintf(list, sizeof list, ", but of %s, %s and %s",
 		    owners[0], owners[1], owners[2]);
-	return refuse(p, "%s is not an option of %s%s",
+	return usage_error(p, "%s is not an option of %s%s",
 	    option_table_name(row, option), p->name, list);
 }
 
@@ -220,9 +220,9 @@ answer_habit(const char *name)
 
 /* A name that getopt_long doesn't know: ambiguous, of others, or a slip? */
 static int
-refuse_name(const struct parser *p, const char *name)
+refuse_long_name(const struct parser *p, const char *name)
 {
-	const struct option_row *foreign = find_row(ANY_COMMAND, name, 0);
+	const struct option_row *foreign = find_option(ANY_COMMAND, name, 0);
 	const char *near = NULL, *answer = answer_habit(name);
 	char begin_so[1000] = "";
 	size_t used = 0;
@@ -241,14 +241,14 @@ refuse_name(const struct parser *p, const char *name)
 			near = row->name;
 	}
 	if (used > 0)
-		return refuse(p, "option --%s could be%s", name, begin_so);
+		return usage_error(p, "option --%s could be%s", name, begin_so);
 	if (foreign != NULL)
-		return refuse_foreign(p, foreign);
+		return refuse_other_commands(p, foreign);
 	if (answer != NULL)
-		return refuse(p, "--%s: %s", name, answer);
+		return usage_error(p, "--%s: %s", name, answer);
 	if (near == NULL)
-		return refuse(p, "unknown option --%s", name);
-	return refuse(p, "unknown option --%s (did you mean --%s?)", name,
+		return usage_error(p, "unknown option --%s", name);
+	return usage_error(p, "unknown option --%s (did you mean --%s?)", name,
 	    near);
 }
 
@@ -261,27 +261,27 @@ refuse_option(const struct parser *p)
 	char name[100];
 
 	if (optopt >= LONG && optopt < LONG + (int)option_table_count) {
-		return refuse(p, "--%s does not take an argument: '%s'",
+		return usage_error(p, "--%s does not take an argument: '%s'",
 		    option_table[optopt - LONG].name, strchr(word, '=') + 1);
 	}
 	if (optopt == 0) {
 		snprintf(name, sizeof name, "%.*s",
 		    (int)strcspn(word + 2, "="), word + 2);
-		return refuse_name(p, name);
+		return refuse_long_name(p, name);
 	}
-	row = find_row(ANY_COMMAND, NULL, (char)optopt);
+	row = find_option(ANY_COMMAND, NULL, (char)optopt);
 	if (row != NULL)
-		return refuse_foreign(p, row);
+		return refuse_other_commands(p, row);
 	snprintf(name, sizeof name, "%c", (char)optopt);
 	/* -d'|', as cut has it */
 	answer = isalnum(optopt) || !isascii(optopt) ?
 	    answer_habit(name) : SEPARATOR;
-	return refuse(p, answer == NULL ? "unknown option -%s" : "-%s: %s",
+	return usage_error(p, answer == NULL ? "unknown option -%s" : "-%s: %s",
 	    name, answer);
 }
 
 static int
-take(struct parser *p, const struct option_row *row, const char *value)
+apply_option(struct parser *p, const struct option_row *row, const char *value)
 {
 	struct options *o = p->options;
 	const char **given = &p->values[row - option_table];
@@ -291,12 +291,12 @@ take(struct parser *p, const struct option_row *row, const char *value)
 	option_table_name(row, name);
 	/* Without a list, one of two values would be silently ignored. */
 	if (*given != NULL && !row->adds_up && strcmp(*given, text) != 0)
-		return refuse(p, "%s: given twice: '%s' and '%s'", name,
+		return usage_error(p, "%s: given twice: '%s' and '%s'", name,
 		    *given, text);
 	*given = text;
 	if (value != NULL && value == p->command)
-		return refuse(p, "%s: '%s' is the command, which comes first",
-		    name, value);
+		return usage_error(p,
+		    "%s: '%s' is the command, which comes first", name, value);
 	if (row->set(o, row, value) == 0)
 		return 0;
 	if (row->set == option_set_key && !key_option_fits(&o->recipe, value))
@@ -350,14 +350,15 @@ take_operand(struct parser *p, const char *operand)
 		answer = answer_to(operand);
 	}
 	if (near != NULL && strcmp(near, operand) == 0)
-		return refuse(p, "%s: not a file; the command comes first:"
+		return usage_error(p, "%s: not a file; the command comes first:"
 		    " bloomdedup %s", operand, near);
 	if (answer != NULL && o->operands.count == 0)
-		return refuse(p, "%s: neither a command nor a file; %s",
+		return usage_error(p, "%s: neither a command nor a file; %s",
 		    operand, answer);
 	if (near != NULL && o->operands.count == 0)
-		return refuse(p, "%s: neither a command nor a file (did you"
-		    " mean '%s'?)", operand, near);
+		return usage_error(p,
+		    "%s: neither a command nor a file (did you" " mean '%s'?)",
+		    operand, near);
 	text_list_add(&o->operands, operand);
 	return 0;
 }
@@ -381,13 +382,13 @@ check_abbreviation(const struct parser *p, const struct option_row *row,
 	    word + 2);
 	if (strcmp(name, row->name) == 0)
 		return 0;
-	foreign = find_row(ANY_COMMAND, name, 0);
+	foreign = find_option(ANY_COMMAND, name, 0);
 	if (foreign != NULL)
-		return refuse_foreign(p, foreign);
+		return refuse_other_commands(p, foreign);
 	answer = answer_habit(name);
 	if (answer == NULL)
 		return 0;
-	return refuse(p, "--%s: %s", name, answer);
+	return usage_error(p, "--%s: %s", name, answer);
 }
 
 /* The row for what getopt_long returns, or for its optopt: it was given it. */
@@ -398,14 +399,14 @@ row_of(unsigned commands, int option)
 
 	if (option >= LONG)
 		return &option_table[option - LONG];
-	row = find_row(commands, NULL, (char)option);
+	row = find_option(commands, NULL, (char)option);
 	assert(row != NULL);
 	return row;
 }
 
 /* Take what getopt_long found in `word`. */
 static int
-take_word(struct parser *p, int found, const char *word)
+apply_found(struct parser *p, int found, const char *word)
 {
 	const unsigned commands = 1u << p->options->command;
 	const struct option_row *row;
@@ -418,7 +419,7 @@ take_word(struct parser *p, int found, const char *word)
 		return refuse_option(p);
 	case ':':
 		row = row_of(commands, optopt);
-		return refuse(p, "%s: its argument %s is missing",
+		return usage_error(p, "%s: its argument %s is missing",
 		    option_table_name(row, name), row->argument);
 	default:
 		break;
@@ -427,12 +428,12 @@ take_word(struct parser *p, int found, const char *word)
 	if (found >= LONG && check_abbreviation(p, row, word) < 0)
 		return -1;
 	p->options->brief |= found == 'h';
-	return take(p, row, optarg);
+	return apply_option(p, row, optarg);
 }
 
 /* Parse all words except the command. */
 static int
-parse_words(struct parser *p)
+parse_all(struct parser *p)
 {
 	struct grammar g = { 0 };
 	const char *word;
@@ -440,7 +441,7 @@ parse_words(struct parser *p)
 
 	set_grammar(&g, 1u << p->options->command);
 	while ((found = next(p, &g, &word)) != -1) {
-		if (take_word(p, found, word) < 0)
+		if (apply_found(p, found, word) < 0)
 			return -1;
 	}
 	for (int i = optind; i < p->argc; i++)
@@ -468,7 +469,7 @@ check_row(const struct parser *p, const struct option_row *row)
 	    *end = conflict + sizeof row->conflicts / sizeof *conflict;
 
 	if (row->needs != NULL && find_given(p, row->needs) == NULL)
-		return refuse(p, "--%s needs --%s", row->name, row->needs);
+		return usage_error(p, "--%s needs --%s", row->name, row->needs);
 	for (; conflict < end && conflict->names != NULL; conflict++) {
 		const struct option_row *other = find_given(p, conflict->names);
 
@@ -508,10 +509,10 @@ check_command(struct parser *p, const struct command *command)
 	if (command->operands_are[0] == NULL)
 		return check_not_empty(operands, p->error);
 	for (size_t i = 0; i < 2 && command->operands_are[i] != NULL; i++) {
-		const struct option_row *row = find_row(ANY_COMMAND,
+		const struct option_row *row = find_option(ANY_COMMAND,
 		    command->operands_are[i], 0);
 
-		if (take(p, row, operands->items[i]) < 0)
+		if (apply_option(p, row, operands->items[i]) < 0)
 			return -1;
 	}
 	return 0;
@@ -529,7 +530,7 @@ command_line_parse(struct options *o, int argc, char **argv,
 	o->run.use.wait.milliseconds = OPTIONS_LOCK_TIMEOUT * 1000;
 	o->run.use.wait.notice = report_notice;
 	find_command(&p);
-	if (parse_words(&p) < 0)
+	if (parse_all(&p) < 0)
 		return -1;
 	if (o->help || o->version)
 		return 0;

@@ -9,7 +9,7 @@
 
 /* RFC 8259, section 7 */
 static void
-print_text(FILE *file, const char *text)
+print_string(FILE *file, const char *text)
 {
 	putc('"', file);
 	while (*text != '\0') {
@@ -36,21 +36,21 @@ print_text(FILE *file, const char *text)
 
 /* What comes before a value. */
 static void
-begin(struct json_print *json, const char *name)
+begin_value(struct json_print *json, const char *name)
 {
 	if (json->follows)
 		fputs(", ", json->file);
 	json->follows = 1;
 	if (name == NULL)
 		return;
-	print_text(json->file, name);
+	print_string(json->file, name);
 	fputs(": ", json->file);
 }
 
 void
 json_print_open(struct json_print *json, const char *name, char bracket)
 {
-	begin(json, name);
+	begin_value(json, name);
 	putc(bracket, json->file);
 	json->follows = 0;
 }
@@ -65,7 +65,7 @@ json_print_close(struct json_print *json, char bracket)
 void
 json_print_count(struct json_print *json, const char *name, uint64_t count)
 {
-	begin(json, name);
+	begin_value(json, name);
 	fprintf(json->file, "%" PRIu64, count);
 }
 
@@ -73,7 +73,7 @@ void
 json_print_real(struct json_print *json, const char *name, const char *format,
     double value)
 {
-	begin(json, name);
+	begin_value(json, name);
 	if (isnan(value))
 		fputs("null", json->file);
 	else
@@ -83,11 +83,11 @@ json_print_real(struct json_print *json, const char *name, const char *format,
 void
 json_print_text(struct json_print *json, const char *name, const char *text)
 {
-	begin(json, name);
+	begin_value(json, name);
 	if (text == NULL)
 		fputs("null", json->file);
 	else
-		print_text(json->file, text);
+		print_string(json->file, text);
 }
 
 /* "bytes_in" is shown as "bytes in". */

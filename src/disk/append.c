@@ -334,7 +334,7 @@ look_at_end(struct append *a, uint64_t *size, struct error *error)
 
 /* Where does the piece begin, and what must be written in front of it? */
 static int
-look(struct append *a, struct piece *piece, struct error *error)
+place_piece(struct append *a, struct piece *piece, struct error *error)
 {
 	off_t size = lseek(a->fd, 0, SEEK_END);
 
@@ -514,7 +514,7 @@ append_records(struct append *a, const void *data, size_t nbytes,
 
 	*written = 0;
 	for (int i = 0; nbytes > 0 && i < WRITES_MAX; i++) {
-		if (look(a, &piece, error) < 0)
+		if (place_piece(a, &piece, error) < 0)
 			return -1;
 		if (write_piece(a, &piece, &done) < 0) {
 			error_system(error, errno, a->name);
@@ -539,7 +539,7 @@ append_end_torn(struct append *a, struct error *error)
 
 	/* Others may write before the ending, which then ends nothing. */
 	for (int i = 0; i < WRITES_MAX; i++) {
-		if (look(a, &piece, error) < 0)
+		if (place_piece(a, &piece, error) < 0)
 			return -1;
 		if (piece.ending_bytes == 0)
 			return 0;

@@ -109,7 +109,7 @@ changes_find(const struct changes *c, uint64_t cache_line)
 
 /* Twice the buckets; where there is no memory for them, they stay. */
 static void
-grow(struct changes *c)
+double_buckets(struct changes *c)
 {
 	size_t count = (size_t)2 << c->bucket_bits;
 	uint32_t *buckets = calloc(count, sizeof *buckets);
@@ -138,7 +138,7 @@ changes_add(struct changes *c, uint64_t cache_line, const uint8_t *original)
 	if (copy != NULL)
 		return copy;
 	if (c->count >> c->bucket_bits > 0)
-		grow(c);
+		double_buckets(c);
 	bucket = bucket_of(c, page);
 	copy = c->copies + c->count * CACHE_LINE_BYTES;
 	memcpy(copy, original, CACHE_LINE_BYTES);

@@ -71,7 +71,7 @@ cannot_open(const struct journal *j, struct error *error)
  * case, the caller closes the journal.
  */
 static int
-open_file(struct journal *j, const char *filter, int flags,
+open_journal(struct journal *j, const char *filter, int flags,
     struct error *error)
 {
 	struct stat st;
@@ -335,7 +335,7 @@ journal_open(struct journal *j, const char *filter,
 {
 	enum journal_state state = JOURNAL_FAILED;
 
-	if (open_file(j, filter, O_RDONLY, error) == 0)
+	if (open_journal(j, filter, O_RDONLY, error) == 0)
 		state = check_begin(j, id, error);
 	/* A name too long for a file has no journal. */
 	else if (j->fd < 0 && (errno == ENOENT || errno == ENAMETOOLONG))
@@ -517,12 +517,12 @@ journal_check_trust(const struct journal *j, struct error *error)
 
 /* Create the file, and write its first frame. */
 static int
-create(struct journal *j, const char *filter,
+create_journal(struct journal *j, const char *filter,
     const uint8_t id[FILTER_ID_BYTES], uint32_t version, struct error *error)
 {
 	struct stat st;
 
-	if (open_file(j, filter, O_RDWR | O_CREAT | O_EXCL, error) < 0) {
+	if (open_journal(j, filter, O_RDWR | O_CREAT | O_EXCL, error) < 0) {
 		journal_close(j);
 		return -1;
 	}
@@ -550,8 +550,8 @@ int
 journal_create(struct journal *j, const char *filter,
     const uint8_t id[FILTER_ID_BYTES], int has_outputs, struct error *error)
 {
-	if (create(j, filter, id, has_outputs ? VERSION_WITH_OUTPUTS : VERSION,
-	    error) < 0)
+	if (create_journal(j, filter, id, has_outputs ? VERSION_WITH_OUTPUTS :
+	    VERSION, error) < 0)
 		return -1;
 	/* Not at the commit: then the output is already in place. */
 	if (path_sync_directory(j->path, error) < 0) {
@@ -585,7 +585,7 @@ journal_create_nameless(struct journal *j, const char *output,
 
 /* Write the digests that were added. */
 static int
-flush(struct journal *j, struct error *error)
+write_digests(struct journal *j, struct error *error)
 {
 	size_t payload = j->used * DIGEST_BYTES;
 
@@ -605,7 +605,7 @@ journal_add(struct journal *j, const struct digest *digests, size_t n,
 		le_put64(p, digests[i].low);
 		le_put64(p + 8, digests[i].high);
 		j->used++;
-		if (j->used == FRAME_DIGESTS_MAX && flush(j, error) < 0)
+		if (j->used == FRAME_DIGESTS_MAX && write_digests(j, error) < 0)
 			return -1;
 	}
 	j->count += n;
@@ -620,7 +620,7 @@ journal_add_text(struct journal *j, unsigned output, int is_header,
 	const uint8_t *p = text;
 
 	/* The digests in the frame go first. */
-	if (flush(j, error) < 0)
+	if (write_digests(j, error) < 0)
 		return -1;
 	while (nbytes > 0) {
 		size_t n = nbytes < most ? nbytes : most;
@@ -673,7 +673,7 @@ journal_prepare(struct journal *j, struct error *error)
 	uint8_t *room;
 	int result;
 
-	if (flush(j, error) < 0)
+	if (write_digests(j, error) < 0)
 		return -1;
 	free(encode_outputs(j, &nbytes));
 	nbytes += HEAD_BYTES + COMMIT_MAX + HEAD_BYTES;
@@ -696,7 +696,7 @@ journal_commit(struct journal *j, const struct journal_span *spans,
 	size_t nbytes;
 	int result;
 
-	if (flush(j, error) < 0)
+	if (write_digests(j, error) < 0)
 		return -1;
 	/* Behind the commit, where older versions don't read. */
 	outputs = encode_outputs(j, &nbytes);

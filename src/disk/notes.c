@@ -34,7 +34,7 @@ enum {
 
 /* The name of this user's notes about the filter; to be freed. */
 static char *
-name_of(const char *filter)
+notes_name(const char *filter)
 {
 	char *name;
 
@@ -47,7 +47,7 @@ name_of(const char *filter)
 void
 notes_discard(const char *filter)
 {
-	char *name = name_of(filter);
+	char *name = notes_name(filter);
 
 	unlink(name);
 	free(name);
@@ -125,7 +125,7 @@ allocate(struct notes *notes, size_t nbytes)
 }
 
 static int
-create(const char *path)
+create_notes(const char *path)
 {
 	return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW |
 	    O_NOCTTY, 0600);
@@ -139,11 +139,11 @@ notes_begin(struct notes *notes, const char *filter,
 	void *page = MAP_FAILED;
 
 	*notes = (struct notes)NOTES_NONE;
-	notes->path = name_of(filter);
-	notes->fd = create(notes->path);
+	notes->path = notes_name(filter);
+	notes->fd = create_notes(notes->path);
 	/* The filter's lock is ours, so these are of a run that has ended. */
 	if (notes->fd < 0 && errno == EEXIST && unlink(notes->path) == 0)
-		notes->fd = create(notes->path);
+		notes->fd = create_notes(notes->path);
 	if (notes->fd >= 0 && write_files(notes, id, files, count) == 0 &&
 	    allocate(notes, notes->at + NOTE_ROOM + FIRST_TEXT_BYTES) == 0)
 		page = mmap(NULL, notes->at + NOTE_ROOM + NOTES_TEXT_MAX,
@@ -261,7 +261,7 @@ decode_file(const uint8_t *p, size_t nbytes, struct notes_file *file)
 
 /* Read the text of a note, which is behind its frame. */
 static int
-read_text(struct reader *r, struct note *note)
+read_note_text(struct reader *r, struct note *note)
 {
 	note->text = memory_or_die(malloc(note->text_bytes + 1));
 	return io_pread(r->fd, note->text, note->text_bytes, r->offset) ==
@@ -286,7 +286,7 @@ decode_note(struct reader *r, const uint8_t *p, struct notes_file files[],
 	note->text_bytes = (size_t)text_bytes;
 	note->file = files[number];
 	files[number].path = NULL;
-	return read_text(r, note);
+	return read_note_text(r, note);
 }
 
 static int
@@ -329,7 +329,7 @@ int
 notes_read(const char *filter, const uint8_t id[FILTER_ID_BYTES],
     struct note *note, struct error *error)
 {
-	char *name = name_of(filter);
+	char *name = notes_name(filter);
 	struct reader *r = memory_or_die(calloc(1, sizeof *r));
 	struct stat st;
 	int result = 0;

@@ -30,7 +30,7 @@ byte_of(enum output_lock lock, short type)
 }
 
 static int
-take(int fd, enum output_lock lock, short type, const char *name,
+take_lock(int fd, enum output_lock lock, short type, const char *name,
     const struct lock_wait *wait, struct error *error)
 {
 	struct flock byte = byte_of(lock, type);
@@ -57,14 +57,14 @@ int
 output_lock_alone(int fd, enum output_lock lock, const char *name,
     const struct lock_wait *wait, struct error *error)
 {
-	return take(fd, lock, F_WRLCK, name, wait, error);
+	return take_lock(fd, lock, F_WRLCK, name, wait, error);
 }
 
 int
 output_lock_shared(int fd, enum output_lock lock, const char *name,
     const struct lock_wait *wait, struct error *error)
 {
-	return take(fd, lock, F_RDLCK, name, wait, error);
+	return take_lock(fd, lock, F_RDLCK, name, wait, error);
 }
 
 void

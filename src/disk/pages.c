@@ -54,8 +54,8 @@ unit_bytes(void)
 
 /* mmap(2) of nbytes and `extra` ones; NULL with `error` filled on failure. */
 static uint8_t *
-map(const struct file *file, uint64_t offset, uint64_t nbytes, size_t extra,
-    int protection, int flags, struct error *error)
+map_range(const struct file *file, uint64_t offset, uint64_t nbytes,
+    size_t extra, int protection, int flags, struct error *error)
 {
 	void *base = MAP_FAILED;
 
@@ -84,7 +84,7 @@ map_file(const struct pages *p, int changed, struct error *error)
 {
 	size_t before = (size_t)(p->offset % unit_bytes());
 	uint64_t nbytes = p->count * PAGE_BYTES;
-	uint8_t *base = map(p->file, p->offset - before, nbytes, before,
+	uint8_t *base = map_range(p->file, p->offset - before, nbytes, before,
 	    PROT_READ | (changed && p->file->writable ? PROT_WRITE : 0),
 	    MAP_SHARED, error);
 
@@ -107,7 +107,7 @@ map_memory(uint64_t nbytes, int sparse, struct error *error)
 {
 	const size_t huge = HUGE_PAGES * PAGE_BYTES, unit = unit_bytes();
 	size_t rest = (unit - (size_t)(nbytes % unit)) % unit, head;
-	uint8_t *base = map(NULL, 0, nbytes, rest + huge,
+	uint8_t *base = map_range(NULL, 0, nbytes, rest + huge,
 	    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS |
 	    (sparse ? MAP_NORESERVE : 0), error);
 

@@ -93,7 +93,8 @@ stay_unfinished(const struct target *t, struct error *error)
 /* --- what an earlier run has appended */
 
 static int
-count(void *context, const uint8_t *text, size_t nbytes, struct error *error)
+count_appended(void *context, const uint8_t *text, size_t nbytes,
+    struct error *error)
 {
 	struct target *t = context;
 
@@ -149,11 +150,12 @@ compare(void *context, const uint8_t *text, size_t nbytes,
  * read is known only by its length.
  */
 static int
-look(struct target *t, struct error *error)
+find_missing(struct target *t, struct error *error)
 {
 	struct stat st;
 
-	if (journal_each_text(t->journal, t->number, count, t, error) < 0)
+	if (journal_each_text(t->journal, t->number, count_appended, t, error) <
+	    0)
 		return -1;
 	if (t->is_readable &&
 	    journal_each_text(t->journal, t->number, compare, t, error) < 0)
@@ -186,7 +188,7 @@ find_start(struct target *t, const struct lock_wait *wait,
 	const struct journal_output *o = &t->journal->outputs[t->number];
 	const char end = (char)o->format.csv.terminator;
 
-	if (look(t, error) < 0)
+	if (find_missing(t, error) < 0)
 		return -1;
 	if (t->present == t->total || t->size == t->length + t->present)
 		return 0;
@@ -305,7 +307,7 @@ withdraw(struct target *t, const struct lock_wait *wait, struct error *error)
 	if (output_lock_alone(t->fd, OUTPUT_TURN, path_of(t), wait,
 	    error) < 0)
 		return -1;
-	result = look(t, error);
+	result = find_missing(t, error);
 	output_unlock(t->fd, OUTPUT_TURN);
 	if (result < 0)
 		return -1;
@@ -325,7 +327,7 @@ withdraw(struct target *t, const struct lock_wait *wait, struct error *error)
 
 /* Output number `gone` is gone: no other keeps what it has got. */
 static enum redo
-discard(struct target targets[JOURNAL_OUTPUTS], unsigned gone,
+discard_appended(struct target targets[JOURNAL_OUTPUTS], unsigned gone,
     const struct lock_wait *wait, struct error *error)
 {
 	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
@@ -357,7 +359,7 @@ apply_again(struct target targets[JOURNAL_OUTPUTS],
 		/* Only of a file that is gone the system has no error. */
 		if (error->errnum != 0)
 			return stay_unfinished(t, error);
-		return discard(targets, i, wait, error);
+		return discard_appended(targets, i, wait, error);
 	}
 	for (unsigned i = JOURNAL_OUTPUTS; i-- > 0;) {
 		struct target *t = &targets[i];

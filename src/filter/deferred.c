@@ -127,7 +127,7 @@ deferred_add_text(struct filter *filter, unsigned output, int is_header,
 }
 
 static int
-close_deferred(struct filter *filter, struct error *error)
+deferred_close(struct filter *filter, struct error *error)
 {
 	struct filter *under = filter->under;
 
@@ -136,7 +136,7 @@ close_deferred(struct filter *filter, struct error *error)
 }
 
 static int
-probe(struct filter *filter, const struct digest *digests, size_t n,
+deferred_probe(struct filter *filter, const struct digest *digests, size_t n,
     uint8_t *found, struct error *error)
 {
 	struct deferred *d = deferred_of(filter);
@@ -252,7 +252,7 @@ deferred_commit(struct filter *filter, const struct deferred_promise *promise,
 
 /* Without a journal: mark what is in the list. */
 static int
-flush(struct deferred *d, struct error *error)
+mark_list(struct deferred *d, struct error *error)
 {
 	if (deferred_commit(&d->filter, &d->promise, error) < 0)
 		return -1;
@@ -277,7 +277,7 @@ reserve_pending(struct deferred *d, enum room below, uint64_t wanted,
 }
 
 static enum room
-reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
+deferred_reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
     struct error *error)
 {
 	struct deferred *d = deferred_of(filter);
@@ -295,14 +295,14 @@ reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
 	    error);
 	/* What is held fills a generation: mark it, so that it ends. */
 	if (below == ROOM_AGAIN && left <= d->count && d->count > 0)
-		return flush(d, error) < 0 ? ROOM_SHORT : ROOM_AGAIN;
+		return mark_list(d, error) < 0 ? ROOM_SHORT : ROOM_AGAIN;
 	left = left > d->count ? left - d->count : 0;
 	return reserve_pending(d, below, wanted < left ? wanted : left, room,
 	    error);
 }
 
 static int
-mark(struct filter *filter, const struct digest *digests, size_t n,
+deferred_mark(struct filter *filter, const struct digest *digests, size_t n,
     struct error *error)
 {
 	struct deferred *d = deferred_of(filter);
@@ -318,7 +318,7 @@ mark(struct filter *filter, const struct digest *digests, size_t n,
 		return -1;
 	/* There must always be room for another batch. */
 	if (d->list != NULL && d->count > LIST_DIGESTS - LAYERS_BATCH_LINES)
-		return flush(d, error);
+		return mark_list(d, error);
 	return 0;
 }
 
@@ -481,7 +481,7 @@ deferred_read(struct filter **filter, struct error *error)
 
 /* What is forgotten needs no room in the filter below. */
 static enum room
-reserve_preview(struct filter *filter, uint64_t wanted, uint64_t *room,
+deferred_reserve_preview(struct filter *filter, uint64_t wanted, uint64_t *room,
     struct error *error)
 {
 	return reserve_pending(deferred_of(filter), ROOM_ENOUGH, wanted, room,
@@ -502,15 +502,15 @@ deferred_preview(struct filter **filter, struct error *error)
 }
 
 static const struct filter_operations operations = {
-	.probe = probe,
-	.reserve = reserve,
-	.mark = mark,
-	.close = close_deferred
+	.probe = deferred_probe,
+	.reserve = deferred_reserve,
+	.mark = deferred_mark,
+	.close = deferred_close
 };
 
 static const struct filter_operations previewing = {
-	.probe = probe,
-	.reserve = reserve_preview,
-	.mark = mark,
-	.close = close_deferred
+	.probe = deferred_probe,
+	.reserve = deferred_reserve_preview,
+	.mark = deferred_mark,
+	.close = deferred_close
 };

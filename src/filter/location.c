@@ -46,7 +46,7 @@ struct kind {
 
 /* A file, with its journal. */
 static int
-open_file(struct filter **filter, const char *path,
+open_with_journal(struct filter **filter, const char *path,
     const struct filter_use *use, struct error *error)
 {
 	int result = layers_open(filter, path, use, error);
@@ -172,7 +172,7 @@ discard_file(const char *path, const uint8_t id[FILTER_ID_BYTES],
 
 	use.wait.notice = say_nothing;
 	/* then it stays, and does no harm */
-	if (open_file(&filter, path, &use, error_ignored()) != 0)
+	if (open_with_journal(&filter, path, &use, error_ignored()) != 0)
 		return;
 	if (memcmp(filter_header(filter)->id, id, FILTER_ID_BYTES) == 0 &&
 	    table_lines(filter_table(filter)) <= lines)
@@ -187,7 +187,7 @@ static const struct kind kinds[] = {
 	    REDIS(foresee), NULL },
 	/* all others are file names, or NULL */
 	{ { .noun = "file", .is_path = 1, .has_journal = 1 },
-	    COMPONENT_NONE, NULL, NULL, open_file, layers_create,
+	    COMPONENT_NONE, NULL, NULL, open_with_journal, layers_create,
 	    check_removal_of_file, remove_file, NULL, discard_file },
 };
 

@@ -167,7 +167,7 @@ rest_of(const struct csv_fields *names)
 
 /* There is no column with this name. */
 static void
-refuse_name(struct key name, struct key header, int is_one,
+refuse_column(struct key name, struct key header, int is_one,
     struct error *error)
 {
 	static const struct { char byte; const char *name, *option; } others[] =
@@ -211,7 +211,7 @@ find_name(struct csv_fields names, struct key name, struct error *error)
 	if (times == 1)
 		return found;
 	if (times == 0)
-		refuse_name(name, header, number == 2, error);
+		refuse_column(name, header, number == 2, error);
 	else
 		error_set(error, STATUS_FAILED, "its header has more than one"
 		    " column '%.*s': give its number", (int)name.nbytes,

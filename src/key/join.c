@@ -32,7 +32,7 @@ join_url(const struct key_recipe *r, struct key value, int doubled,
 
 /* Is the next byte of a value, or the next separator, a part of the key? */
 static int
-take_byte(struct join *join)
+take_key_byte(struct join *join)
 {
 	if (join->skip > 0) {
 		join->skip--;
@@ -57,7 +57,7 @@ append_some(struct join *join, struct key value, int doubled)
 	for (size_t i = 0; i < value.nbytes; i++) {
 		uint8_t c = value.data[i];
 
-		if (take_byte(join)) {
+		if (take_key_byte(join)) {
 			if (!begun)
 				scratch_append_byte(scratch, '"');
 			begun = 1;
@@ -93,7 +93,7 @@ join_value(struct join *join, struct key value, int doubled)
 		}
 	}
 	for (; join->separators > 0; join->separators--) {
-		if (whole || take_byte(join))
+		if (whole || take_key_byte(join))
 			scratch_append_byte(scratch, join->separator);
 	}
 	if (whole && (doubled ||

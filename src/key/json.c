@@ -88,7 +88,7 @@ skip_brackets(struct walk *w, const uint8_t *p)
 
 /* The end of the value at p, whatever it is; NULL if it has none. */
 static const uint8_t *
-skip_value(struct walk *w, const uint8_t *p)
+past_value(struct walk *w, const uint8_t *p)
 {
 	const uint8_t *start = p;
 
@@ -262,7 +262,7 @@ walk_members(struct walk *w, const uint8_t *p, uint32_t pointers)
 		if (matching != 0)
 			p = walk_value(w, p, matching);
 		else
-			p = skip_value(w, p);
+			p = past_value(w, p);
 		if (p == NULL)
 			return NULL;
 		leave_member(w, matching);
@@ -298,7 +298,7 @@ walk_value(struct walk *w, const uint8_t *p, uint32_t pointers)
 		p = walk_members(w, p, deeper);
 		w->depth--;
 	} else {
-		p = skip_value(w, p);
+		p = past_value(w, p);
 	}
 	if (p == NULL)
 		return NULL;

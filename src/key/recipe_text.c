@@ -145,7 +145,7 @@ key_recipe_parse(struct key_recipe *recipe, const char *text,
  * "--json=/a --json=/b"; or what the lack of it means.
  */
 static void
-describe(const struct key_step *step, const struct key_recipe *recipe,
+describe_step(const struct key_step *step, const struct key_recipe *recipe,
     char text[KEY_OPTIONS])
 {
 	char value[KEY_VALUE];
@@ -184,7 +184,7 @@ key_recipe_options(const char *text, char options[KEY_OPTIONS])
 	for (size_t i = 0; i < key_step_count; i++) {
 		if (!key_step_print(&key_steps[i], &recipe, 0, option))
 			continue;
-		describe(&key_steps[i], &recipe, option);
+		describe_step(&key_steps[i], &recipe, option);
 		n += (size_t)snprintf(options + n, KEY_OPTIONS - n, "%s%s",
 		    n == 0 ? "" : " ", option);
 	}
@@ -202,8 +202,8 @@ key_recipe_inherit(struct key_recipe *given,
 
 		if (!key_step_is_given(step, given))
 			continue;
-		describe(step, stored, had);
-		describe(step, given, wanted);
+		describe_step(step, stored, had);
+		describe_step(step, given, wanted);
 		if (strcmp(had, wanted) == 0)
 			continue;
 		if (step->absent == NULL &&

@@ -471,7 +471,7 @@ struct parts {
 	const uint8_t *end;
 };
 
-/* What find_parts is asked for. */
+/* What find_pieces is asked for. */
 enum query { QUERY_IN_PATH, QUERY_NORMAL, QUERY_ANY };
 
 /*
@@ -509,7 +509,7 @@ is_normal(struct key url)
  * end.
  */
 static int
-find_parts(struct key url, enum query what, struct parts *parts)
+find_pieces(struct key url, enum query what, struct parts *parts)
 {
 	const uint8_t *end = url.data + url.nbytes, *host, *query;
 	const uint8_t *path = find_path(url, &host);
@@ -543,7 +543,7 @@ has_query_rules(const struct url_rules *rules)
 
 /* Is --url the only rule, as mostly? Then nothing is left out of a URL. */
 static int
-is_alone(const struct url_rules *rules)
+is_only_rule(const struct url_rules *rules)
 {
 	return rules->switches == 0 && !has_query_rules(rules);
 }
@@ -615,8 +615,8 @@ make_key(const struct url_rules *rules, struct key url, uint8_t *to)
 		query = QUERY_ANY;
 	else if (rules->switches & URL_SLASH)
 		query = QUERY_NORMAL;
-	if (!is_alone(rules) && !(rules->switches & URL_NUMBERS) &&
-	    find_parts(url, query, &parts))
+	if (!is_only_rule(rules) && !(rules->switches & URL_NUMBERS) &&
+	    find_pieces(url, query, &parts))
 		return key_of_parts(rules, &parts, to);
 	nbytes = url_normalize(rules, url, to);
 	if (nbytes == 0)
@@ -630,7 +630,7 @@ url_key(const struct url_rules *rules, struct key url, uint8_t *to)
 	/* nothing that begins with "http" has more to trim */
 	const struct key text = trim_end(url);
 
-	if (is_alone(rules) && is_normal(text))
+	if (is_only_rule(rules) && is_normal(text))
 		return text;
 	return make_key(rules, text, to);
 }

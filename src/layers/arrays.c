@@ -51,7 +51,7 @@ arrays_init(struct arrays *a, struct file *file, int in_place)
 
 /* What a new layer of so many pages is mapped for. */
 static enum pages_kind
-kind_of(const struct arrays *a, uint64_t pages, int fresh)
+pages_kind_for(const struct arrays *a, uint64_t pages, int fresh)
 {
 	if (a->file == NULL)
 		return PAGES_MEMORY;
@@ -67,7 +67,7 @@ arrays_add(struct arrays *a, const struct layer_entry *layer, int fresh,
     struct error *error)
 {
 	uint64_t pages = layer->geometry.pages;
-	enum pages_kind kind = kind_of(a, pages, fresh);
+	enum pages_kind kind = pages_kind_for(a, pages, fresh);
 	struct pages *to = &a->pages[a->count];
 	int result = pages_map(to, a->file, layer->offset, pages, kind, error);
 
@@ -144,7 +144,7 @@ start_over(struct arrays *a, struct error *error)
 
 /* Read all of layer i into memory; returns 1 if there is not enough of it. */
 static int
-gather(struct arrays *a, unsigned i, struct error *error)
+read_layer(struct arrays *a, unsigned i, struct error *error)
 {
 	uint64_t nbytes = a->blocks[i].geometry.pages * PAGE_BYTES;
 	int result = 1;
@@ -172,7 +172,7 @@ look_ahead(struct arrays *a, unsigned i, struct error *error)
 	    changes_count(c) < changes_room(c) / FIRST_SHARE)
 		return 0;
 	a->looked_ahead = 1;
-	return gather(a, i, error) < 0 ? -1 : 0;
+	return read_layer(a, i, error) < 0 ? -1 : 0;
 }
 
 /*
@@ -274,9 +274,9 @@ mark_changes(struct arrays *a, unsigned i, const struct digest *digests,
 
 /* There is no room for more changes in layer i: make it. */
 static int
-make_room(struct arrays *a, unsigned i, struct error *error)
+free_changes(struct arrays *a, unsigned i, struct error *error)
 {
-	int result = gather(a, i, error);
+	int result = read_layer(a, i, error);
 
 	if (result == 1)
 		return start_over(a, error);
@@ -306,7 +306,7 @@ mark_private(struct arrays *a, unsigned i, const struct digest *digests,
 		else
 			loops()->mark(block, digests, some);
 		pages_touch(pages, numbers, done);
-		if (done < some && make_room(a, i, error) < 0)
+		if (done < some && free_changes(a, i, error) < 0)
 			return -1;
 		if (look_ahead(a, i, error) < 0)
 			return -1;

@@ -62,7 +62,7 @@ begin_use(struct layers *f, const struct filter_use *use)
 }
 
 static int
-read_header(struct layers *f, int writable, struct error *error)
+read_file_header(struct layers *f, int writable, struct error *error)
 {
 	uint8_t page[PAGE_BYTES] = { 0 };
 	const char *path = f->file.path;
@@ -101,7 +101,7 @@ layers_open(struct filter **filter, const char *path,
 
 	*filter = NULL;
 	if (result == 0)
-		result = read_header(f, use->writable, error);
+		result = read_file_header(f, use->writable, error);
 	if (result == 0) {
 		begin_use(f, use);
 		result = layers_take_table(f, error);
@@ -152,7 +152,7 @@ fail:
  * lines, so most batches do without; end_marking looks in any case.
  */
 static int
-check_name(struct layers *f, int all, struct error *error)
+check_still_there(struct layers *f, int all, struct error *error)
 {
 	uint64_t now;
 
@@ -170,11 +170,11 @@ check_name(struct layers *f, int all, struct error *error)
 
 /* Called between the chunks of a run. */
 static int
-write_back(struct filter *filter, int all, struct error *error)
+layers_write_back(struct filter *filter, int all, struct error *error)
 {
 	struct layers *f = layers_of(filter);
 
-	if (check_name(f, all, error) < 0)
+	if (check_still_there(f, all, error) < 0)
 		return -1;
 	return arrays_write_back(&f->arrays, all, error);
 }
@@ -186,7 +186,7 @@ layers_complete(struct filter *filter, int replace, int unsynced,
 	struct file *file = &layers_of(filter)->file;
 
 	/* The journal of the old file must not be taken for the new one's. */
-	if (write_back(filter, 1, error) < 0 ||
+	if (layers_write_back(filter, 1, error) < 0 ||
 	    (replace && journal_discard(file->real_path, error) < 0))
 		return -1;
 	return file_publish(file, replace, unsynced, error);
@@ -264,7 +264,7 @@ end_marking(struct layers *f, struct error *error)
 }
 
 static int
-close_layers(struct filter *filter, struct error *error)
+layers_close(struct filter *filter, struct error *error)
 {
 	struct layers *f = layers_of(filter);
 	int result;
@@ -285,7 +285,7 @@ close_layers(struct filter *filter, struct error *error)
 }
 
 static int
-sync_layers(struct filter *filter, struct error *error)
+layers_sync(struct filter *filter, struct error *error)
 {
 	struct layers *f = layers_of(filter);
 
@@ -356,7 +356,7 @@ layers_recover(struct filter *filter, struct journal *journal,
 		return -1;
 	if (!f->shared && slots_write(&f->slots, &f->table, error) < 0)
 		return -1;
-	return sync_layers(filter, error);
+	return layers_sync(filter, error);
 }
 
 unsigned
@@ -368,7 +368,7 @@ layers_forgotten(const struct filter *filter)
 }
 
 static int
-read_pages(struct filter *filter, unsigned layer, uint64_t first,
+layers_read_pages(struct filter *filter, unsigned layer, uint64_t first,
     size_t pages, uint8_t *to, struct error *error)
 {
 	struct layers *f = layers_of(filter);
@@ -391,13 +391,13 @@ layers_write_pages(struct filter *filter, unsigned layer, uint64_t first,
 }
 
 static void
-expect(struct filter *filter, uint64_t lines)
+layers_expect(struct filter *filter, uint64_t lines)
 {
 	layers_of(filter)->arrays.expected = lines;
 }
 
 static int
-idle_after(const struct filter *filter)
+layers_idle_after(const struct filter *filter)
 {
 	const struct layers *f = layers_of_const(filter);
 	int after = arrays_idle_after(&f->arrays);
@@ -408,7 +408,7 @@ idle_after(const struct filter *filter)
 }
 
 static struct filter_costs
-costs(const struct filter *filter)
+layers_costs(const struct filter *filter)
 {
 	const struct layers *f = layers_of_const(filter);
 
@@ -436,7 +436,7 @@ is_intact(struct layers *f)
 }
 
 static enum filter_state
-state(struct filter *filter)
+layers_state(struct filter *filter)
 {
 	struct layers *f = layers_of(filter);
 	uint64_t newest;
@@ -465,14 +465,14 @@ state(struct filter *filter)
 /* What doesn't depend on a window. */
 #define COMMON_OPERATIONS \
 	.batch_lines = LAYERS_BATCH_LINES, \
-	.expect = expect, \
-	.idle_after = idle_after, \
-	.write_back = write_back, \
-	.sync = sync_layers, \
-	.read_pages = read_pages, \
-	.costs = costs, \
-	.state = state, \
-	.close = close_layers
+	.expect = layers_expect, \
+	.idle_after = layers_idle_after, \
+	.write_back = layers_write_back, \
+	.sync = layers_sync, \
+	.read_pages = layers_read_pages, \
+	.costs = layers_costs, \
+	.state = layers_state, \
+	.close = layers_close
 
 static const struct filter_operations plain = {
 	COMMON_OPERATIONS,

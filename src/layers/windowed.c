@@ -61,7 +61,7 @@ append_first(struct layers *f, struct table *next, struct error *error)
  * used again.
  */
 static int
-publish(struct layers *f, const struct table *next, unsigned dropped,
+publish_slot(struct layers *f, const struct table *next, unsigned dropped,
     struct error *error)
 {
 	struct table old = f->table;
@@ -88,7 +88,7 @@ drop(struct layers *f, int64_t now, struct error *error)
 
 	if (dropped == 0)
 		return 0;
-	return publish(f, &next, dropped, error);
+	return publish_slot(f, &next, dropped, error);
 }
 
 /*
@@ -103,7 +103,7 @@ begin_generation(struct layers *f, int64_t now, struct error *error)
 
 	if (append_first(f, &next, error) < 0)
 		return error_is_full(error) ? 1 : -1;
-	return publish(f, &next, dropped, error);
+	return publish_slot(f, &next, dropped, error);
 }
 
 /* The last generation goes on, since there is no room for the next one. */
@@ -164,7 +164,7 @@ put_dates_right(struct layers *f, int64_t now, struct error *error)
 		error_notify(f->file.wait.notice, "%s: the clock was ahead when"
 		    " lines were remembered: they count as remembered now",
 		    f->filter.name);
-	return publish(f, &next, 0, error);
+	return publish_slot(f, &next, 0, error);
 }
 
 /* Under the table's lock. */
@@ -245,7 +245,7 @@ windowed_probe(struct filter *filter, const struct digest *digests, size_t n,
  * back.
  */
 static enum room
-make_room(struct layers *f, uint64_t wanted, uint64_t *room,
+room_in_generation(struct layers *f, uint64_t wanted, uint64_t *room,
     struct error *error)
 {
 	uint64_t left = UINT64_MAX;
@@ -273,7 +273,7 @@ windowed_reserve(struct filter *filter, uint64_t wanted, uint64_t *room,
 		return ROOM_SHORT;
 	if (layers_lock_table(f, error) < 0)
 		return ROOM_SHORT;
-	answer = make_room(f, wanted, room, error);
+	answer = room_in_generation(f, wanted, room, error);
 	slots_unlock(&f->slots);
 	return answer;
 }

@@ -71,7 +71,7 @@ credentials(const char *at)
 }
 
 static int
-refuse(const struct address *l, struct error *error, const char *why)
+bad_address(const struct address *l, struct error *error, const char *why)
 {
 	return error_set(error, STATUS_USAGE, "%s: %s", l->shown, why);
 }
@@ -79,7 +79,7 @@ refuse(const struct address *l, struct error *error, const char *why)
 /* Set *to, which is NULL, to the part with each %XX decoded (but not to a
  * NUL). */
 static int
-take(const struct address *l, char **to, const char *at, size_t nbytes,
+take_decoded(const struct address *l, char **to, const char *at, size_t nbytes,
     struct error *error)
 {
 	char *end = memory_or_die(malloc(nbytes + 1));
@@ -94,7 +94,8 @@ take(const struct address *l, char **to, const char *at, size_t nbytes,
 				byte = number_hex((const uint8_t *)at + i + 1,
 				    2);
 			if (byte <= 0)
-				return refuse(l, error, "a % must be followed"
+				return bad_address(l, error,
+				    "a % must be followed"
 				    " by two hexadecimal digits");
 			i += 2;
 		}
@@ -114,14 +115,15 @@ take_host(struct address *l, const char *at, size_t nbytes,
 	enum host_state state = host_split(&given, at, nbytes);
 
 	if (state == HOST_OPEN)
-		return refuse(l, error, "a [ lacks its ]");
-	if (take(l, &host->name, given.name, given.nbytes, error) < 0)
+		return bad_address(l, error, "a [ lacks its ]");
+	if (take_decoded(l, &host->name, given.name, given.nbytes, error) < 0)
 		return -1;
 	if (*host->name == '\0')
-		return refuse(l, error, "the host is missing:"
+		return bad_address(l, error, "the host is missing:"
 		    " redis://HOST/NAME");
 	if (state == HOST_NO_PORT || given.port == 0)
-		return refuse(l, error, "a port is a number from 1 to 65535");
+		return bad_address(l, error,
+		    "a port is a number from 1 to 65535");
 	host->port = given.port < 0 ? ADDRESS_PORT : given.port;
 	return 0;
 }
@@ -138,7 +140,7 @@ take_hosts(struct address *l, const char *at, size_t nbytes,
 		if (comma == NULL)
 			return take_host(l, at, (size_t)(end - at), error);
 		if (l->count + 1 == ADDRESS_HOSTS_MAX)
-			return refuse(l, error, "an address has at most 64"
+			return bad_address(l, error, "an address has at most 64"
 			    " hosts");
 		if (take_host(l, at, (size_t)(comma - at), error) < 0)
 			return -1;
@@ -155,12 +157,12 @@ take_socket(struct address *l, const char *at, const char *query,
 
 	if (*at != '/' || nbytes < 2 ||
 	    strncmp(query, name, sizeof name - 1) != 0)
-		return refuse(l, error, "the address of a socket is"
+		return bad_address(l, error, "the address of a socket is"
 		    " redis+unix:///PATH?name=NAME");
-	if (take(l, &l->path, at, nbytes, error) < 0)
+	if (take_decoded(l, &l->path, at, nbytes, error) < 0)
 		return -1;
 	query += sizeof name - 1;
-	return take(l, &l->name, query, strlen(query), error);
+	return take_decoded(l, &l->name, query, strlen(query), error);
 }
 
 /* "HOST:PORT/NAME?certificate=FILE": the address of a server; with TLS, it may
@@ -175,7 +177,8 @@ take_server(struct address *l, const char *at, const char *query,
 
 	if (*query != '\0' && (!l->tls ||
 	    strncmp(query, certificate, sizeof certificate - 1) != 0))
-		return refuse(l, error, "only redis+unix:///PATH?name=NAME and"
+		return bad_address(l, error,
+		    "only redis+unix:///PATH?name=NAME and"
 		    " rediss://HOST/NAME?certificate=FILE have a ?; in a name,"
 		    " write %3F");
 	if (take_hosts(l, at, (size_t)(slash - at), error) < 0)
@@ -183,7 +186,8 @@ take_server(struct address *l, const char *at, const char *query,
 	if (*query != '\0') {
 		const char *file = query + sizeof certificate - 1;
 
-		if (take(l, &l->certificate, file, strlen(file), error) < 0)
+		if (take_decoded(l, &l->certificate, file, strlen(file), error)
+		    < 0)
 			return -1;
 	}
 	if (slash < query)
@@ -191,10 +195,11 @@ take_server(struct address *l, const char *at, const char *query,
 	nbytes = (size_t)(query - name);
 	if (nbytes > 0 && (memchr(name, '/', nbytes) != NULL ||
 	    strspn(name, "0123456789") >= nbytes))
-		return refuse(l, error, "the filter's name follows the host; it"
+		return bad_address(l, error,
+		    "the filter's name follows the host; it"
 		    " is not a number and has no / (write %2F); the database is"
 		    " always 0");
-	return take(l, &l->name, name, nbytes, error);
+	return take_decoded(l, &l->name, name, nbytes, error);
 }
 
 /* "USER:PASSWORD", "USER" or ":PASSWORD". */
@@ -205,25 +210,26 @@ take_credentials(struct address *l, const char *at, size_t nbytes,
 	const char *end = at + nbytes, *colon = memchr(at, ':', nbytes);
 
 	if (colon != NULL) {
-		if (take(l, &l->password, colon + 1,
+		if (take_decoded(l, &l->password, colon + 1,
 		    (size_t)(end - colon - 1), error) < 0)
 			return -1;
 		end = colon;
 	}
 	if (end == at)
 		return 0;
-	return take(l, &l->user, at, (size_t)(end - at), error);
+	return take_decoded(l, &l->user, at, (size_t)(end - at), error);
 }
 
 static int
-check_name(const struct address *l, struct error *error)
+check_filter_name(const struct address *l, struct error *error)
 {
 	if (*l->name == '\0' || strlen(l->name) > ADDRESS_NAME_MAX)
-		return refuse(l, error, "the name of a filter on a server must"
+		return bad_address(l, error,
+		    "the name of a filter on a server must"
 		    " have 1 to 200 bytes");
 	for (const char *p = l->name; *p != '\0'; p++) {
 		if ((unsigned char)*p <= ' ' || strchr("{}\x7f", *p) != NULL)
-			return refuse(l, error, "the name of a filter on a"
+			return bad_address(l, error, "the name of a filter on a"
 			    " server cannot contain braces, blanks or control"
 			    " characters");
 	}
@@ -240,15 +246,18 @@ parse(struct address *l, const char *text, struct error *error)
 	int result;
 
 	if (scheme == NULL)
-		return refuse(l, error, "this is not the address of a server");
+		return bad_address(l, error,
+		    "this is not the address of a server");
 	l->tls = scheme->tls;
 	if (l->tls && component_name(COMPONENT_TLS) == NULL)
-		return refuse(l, error, "this bloomdedup was built without TLS,"
+		return bad_address(l, error,
+		    "this bloomdedup was built without TLS,"
 		    " which needs hiredis_ssl and OpenSSL; connect through"
 		    " stunnel, and give its address with redis://");
 	at = text + strlen(scheme->name);
 	if (strncmp(at, "//", 2) != 0)
-		return refuse(l, error, "an address must begin with redis://,"
+		return bad_address(l, error,
+		    "an address must begin with redis://,"
 		    " rediss:// or redis+unix://");
 	at += 2;
 	nbytes = credentials(at);
@@ -263,7 +272,7 @@ parse(struct address *l, const char *text, struct error *error)
 		result = take_server(l, at, query, error);
 	if (result < 0)
 		return -1;
-	return check_name(l, error);
+	return check_filter_name(l, error);
 }
 
 int

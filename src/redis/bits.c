@@ -25,7 +25,7 @@ trailer(const struct shards *s)
 
 /* A part of a BITFIELD. Redis counts bits from the high end of a byte. */
 static void
-add_operation(struct net *net, const char *name, const char *type,
+put_operation(struct net *net, const char *name, const char *type,
     uint64_t bit, const char *value)
 {
 	net_text(net, name);
@@ -36,13 +36,13 @@ add_operation(struct net *net, const char *name, const char *type,
 }
 
 static int
-make(struct shards *s, struct error *error)
+bits_make(struct shards *s, struct error *error)
 {
 	uint64_t end = 8 * trailer(s);
 
 	shards_begin(s, CARE_NONE, shards_take, 0, 10, "BITFIELD");
-	add_operation(s->net, "SET", "u1", end, "1");
-	add_operation(s->net, "SET", "i64", end + 64, "0");
+	put_operation(s->net, "SET", "u1", end, "1");
+	put_operation(s->net, "SET", "i64", end + 64, "0");
 	if (net_end(s->net, error) < 0)
 		return -1;
 	return shards_expire(s, error);
@@ -80,7 +80,7 @@ take_line(void *context, size_t tag, redisReply *reply, enum outcome outcome,
 }
 
 static int
-ask(struct shards *s, size_t first, size_t n, struct error *error)
+bits_ask(struct shards *s, size_t first, size_t n, struct error *error)
 {
 	const struct geometry *g = &s->layout.geometry;
 
@@ -116,7 +116,7 @@ add_bit(void *context, uint64_t page, unsigned line, unsigned lane,
 	uint64_t byte = page % s->layout.shard_pages * PAGE_BYTES +
 	    line * CACHE_LINE_BYTES + lane * 8 + bit / 8;
 
-	add_operation(s->net, "SET", "u1", 8 * byte + 7 - bit % 8, "1");
+	put_operation(s->net, "SET", "u1", 8 * byte + 7 - bit % 8, "1");
 }
 
 /* Was the shard there? If not, there is one now, which nobody takes for one. */
@@ -160,7 +160,7 @@ is_list(const struct shards *s, const redisReply *reply, size_t n)
 }
 
 static int
-take_marked(void *context, size_t tag, redisReply *reply,
+bits_take_marked(void *context, size_t tag, redisReply *reply,
     enum outcome outcome, struct error *error)
 {
 	struct shards *s = context;
@@ -185,7 +185,7 @@ take_marked(void *context, size_t tag, redisReply *reply,
 }
 
 static int
-take_claimed(void *context, size_t tag, redisReply *reply,
+bits_take_claimed(void *context, size_t tag, redisReply *reply,
     enum outcome outcome, struct error *error)
 {
 	struct shards *s = context;
@@ -213,20 +213,20 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 
 /* One command: all bits of n digests, and the first one of the trailer. */
 static int
-mark(struct shards *s, size_t first, size_t n, struct error *error)
+bits_mark(struct shards *s, size_t first, size_t n, struct error *error)
 {
 	const struct geometry *g = &s->layout.geometry;
 	size_t words = 2 + 4 * n * g->k + 3;
 
 	if (s->batch->found != NULL)
-		shards_begin(s, CARE_CLAIM, take_claimed,
+		shards_begin(s, CARE_CLAIM, bits_take_claimed,
 		    first * (LINES_MAX + 1) + n, words, "BITFIELD");
 	else
-		shards_begin(s, CARE_NONE, take_marked,
+		shards_begin(s, CARE_NONE, bits_take_marked,
 		    s->shard * (LINES_MAX + 1) + n, words, "BITFIELD");
 	for (size_t i = first; i < first + n; i++)
 		block_visit(g, shards_digest(s, i), add_bit, s);
-	add_operation(s->net, "GET", "u1", 8 * trailer(s), NULL);
+	put_operation(s->net, "GET", "u1", 8 * trailer(s), NULL);
 	return net_end(s->net, error);
 }
 
@@ -257,7 +257,7 @@ take_trailer(void *context, size_t shard, redisReply *reply,
 }
 
 static int
-count(struct shards *s, struct error *error)
+bits_count(struct shards *s, struct error *error)
 {
 	uint64_t at = trailer(s);
 
@@ -279,7 +279,7 @@ take_noted(void *context, size_t shard, redisReply *reply,
 }
 
 static int
-note(struct shards *s, struct error *error)
+bits_note(struct shards *s, struct error *error)
 {
 	uint64_t *uncounted = &s->batch->uncounted[s->shard];
 	uint64_t end = 8 * trailer(s);
@@ -288,8 +288,8 @@ note(struct shards *s, struct error *error)
 	snprintf(lines, sizeof lines, "%" PRIu64, *uncounted);
 	*uncounted = 0;
 	shards_begin(s, CARE_ONCE, take_noted, s->shard, 9, "BITFIELD");
-	add_operation(s->net, "INCRBY", "i64", end + 64, lines);
-	add_operation(s->net, "GET", "u1", end, NULL);
+	put_operation(s->net, "INCRBY", "i64", end + 64, lines);
+	put_operation(s->net, "GET", "u1", end, NULL);
 	return net_end(s->net, error);
 }
 
@@ -323,8 +323,8 @@ take_page(void *context, size_t i, redisReply *reply, enum outcome outcome,
 }
 
 static int
-read_pages(struct shards *s, const uint64_t *numbers, size_t n, uint8_t *to,
-    struct error *error)
+bits_read_pages(struct shards *s, const uint64_t *numbers, size_t n,
+    uint8_t *to, struct error *error)
 {
 	struct reading reading = { s, numbers, to };
 	int result = 0;
@@ -352,6 +352,7 @@ read_pages(struct shards *s, const uint64_t *numbers, size_t n, uint8_t *to,
 
 const struct shard_operations bits_operations = {
 	.part_max = LINES_MAX,
-	.make = make, .ask = ask, .mark = mark, .count = count,
-	.note = note, .read_pages = read_pages
+	.make = bits_make, .ask = bits_ask, .mark = bits_mark, .count =
+	    bits_count,
+	.note = bits_note, .read_pages = bits_read_pages
 };

@@ -58,7 +58,7 @@ take_reserved(void *context, size_t tag, redisReply *reply,
 }
 
 static int
-make(struct shards *s, struct error *error)
+bloom_make(struct shards *s, struct error *error)
 {
 	int grows = s->grows;
 	char rate[32];
@@ -102,7 +102,7 @@ take_found(void *context, size_t tag, redisReply *reply,
 }
 
 static int
-ask(struct shards *s, size_t first, size_t n, struct error *error)
+bloom_ask(struct shards *s, size_t first, size_t n, struct error *error)
 {
 	shards_begin(s, CARE_NONE, take_found, first * (ITEMS_MAX + 1) + n,
 	    2 + n + 1, "BF.MEXISTS");
@@ -138,7 +138,7 @@ taken(struct shards *s, const redisReply *reply, size_t n)
 }
 
 static int
-take_marked(void *context, size_t tag, redisReply *reply,
+bloom_take_marked(void *context, size_t tag, redisReply *reply,
     enum outcome outcome, struct error *error)
 {
 	struct shards *s = context;
@@ -187,7 +187,7 @@ take_claims(struct shards *s, size_t first, size_t n, const redisReply *reply,
 }
 
 static int
-take_claimed(void *context, size_t tag, redisReply *reply,
+bloom_take_claimed(void *context, size_t tag, redisReply *reply,
     enum outcome outcome, struct error *error)
 {
 	struct shards *s = context;
@@ -205,13 +205,13 @@ take_claimed(void *context, size_t tag, redisReply *reply,
 }
 
 static int
-mark(struct shards *s, size_t first, size_t n, struct error *error)
+bloom_mark(struct shards *s, size_t first, size_t n, struct error *error)
 {
 	if (s->batch->found != NULL)
-		begin_insert(s, CARE_CLAIM, take_claimed,
+		begin_insert(s, CARE_CLAIM, bloom_take_claimed,
 		    first * (ITEMS_MAX + 1) + n, n);
 	else
-		begin_insert(s, CARE_NONE, take_marked,
+		begin_insert(s, CARE_NONE, bloom_take_marked,
 		    s->shard * (ITEMS_MAX + 1) + n, n);
 	add_items(s, first, n);
 	return net_end(s->net, error);
@@ -251,7 +251,7 @@ take_info(void *context, size_t shard, redisReply *reply,
 }
 
 static int
-count(struct shards *s, struct error *error)
+bloom_count(struct shards *s, struct error *error)
 {
 	shards_begin(s, CARE_NONE, take_info, s->shard, 2, "BF.INFO");
 	return net_end(s->net, error);
@@ -259,5 +259,6 @@ count(struct shards *s, struct error *error)
 
 const struct shard_operations bloom_operations = {
 	.part_max = ITEMS_MAX,
-	.make = make, .ask = ask, .mark = mark, .count = count
+	.make = bloom_make, .ask = bloom_ask, .mark = bloom_mark, .count =
+	    bloom_count
 };

@@ -160,7 +160,7 @@ connect_host(const struct address *location, const char *host, int port,
 }
 
 static int
-authenticate(const struct address *location, redisContext *context,
+log_in(const struct address *location, redisContext *context,
     uint64_t patience, struct error *error)
 {
 	const char *words[3] = { "AUTH" };
@@ -205,7 +205,7 @@ connect_to(const struct address *location, const char *host, int port,
 		result = tls_start(context, location, host, patience, error);
 #endif
 	if (result == 0)
-		result = authenticate(location, context, patience, error);
+		result = log_in(location, context, patience, error);
 	if (result == 0)
 		return context;
 	redisFree(context);

@@ -33,7 +33,7 @@ generations_begin(struct generations *g, const struct shards *like,
 /* A number in an answer to TIME. Microseconds of so many seconds fit in an
  * int64_t, with others beside them. */
 static int
-read_number(const redisReply *word, uint64_t *number)
+number_of(const redisReply *word, uint64_t *number)
 {
 	const char *at = word->str;
 
@@ -61,8 +61,8 @@ take_sample(struct generations *g, struct time_sample *sample,
 		return -1;
 	sample->answered = clock_now();
 	if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-	    read_number(reply->element[0], &seconds) == 0 &&
-	    read_number(reply->element[1], &rest) == 0)
+	    number_of(reply->element[0], &seconds) == 0 &&
+	    number_of(reply->element[1], &rest) == 0)
 		sample->microseconds = (int64_t)(1000000 * seconds + rest);
 	else
 		result = shards_odd(&g->like, reply, error);
@@ -179,7 +179,7 @@ with_key(const struct shards *s, const char *format, struct error *error)
  * was evicted, the lines in it: nobody marks any before.
  */
 static int
-is_there(struct shards s, struct error *error)
+was_made(struct shards s, struct error *error)
 {
 	int there = with_key(&s, "GET %s", error);
 	struct trouble unused = { 0 };
@@ -204,9 +204,9 @@ make_generation(struct shards *s, struct error *error)
 
 /* Find a generation, or make it. Returns 1, 0 if it doesn't exist, or -1. */
 static int
-find(struct shards *s, int make, struct error *error)
+find_or_make(struct shards *s, int make, struct error *error)
 {
-	int there = is_there(*s, error);
+	int there = was_made(*s, error);
 
 	if (there != 0 || !make)
 		return there;
@@ -243,7 +243,7 @@ generations_advance(struct generations *g, int make, struct error *error)
 	g->count = 0;
 	for (int64_t i = g->last; i > g->first - 5; i--) {
 		struct shards s = one(g, i);
-		int there = find(&s, make && i == g->first, error);
+		int there = find_or_make(&s, make && i == g->first, error);
 
 		if (there < 0)
 			return -1;
@@ -274,7 +274,7 @@ generations_next(struct generations *g, int64_t number, struct shards *next,
 	if (number < turn_first(now, g->quarter) - 4)
 		number = turn_first(now, g->quarter) - 4;
 	*next = one(g, number);
-	return find(next, 1, error);
+	return find_or_make(next, 1, error);
 }
 
 int

@@ -82,7 +82,7 @@ layout_bits(struct layout *l, uint64_t capacity, double rate,
 
 /* The rate of a set of shards. */
 static double
-rate_of(const struct header *header)
+header_rate(const struct header *header)
 {
 	if (header->window.kind == WINDOW_NONE)
 		return header->error_rate;
@@ -94,7 +94,7 @@ layout_table(const struct layout *l, const struct header *header,
     uint64_t lines, struct table *table)
 {
 	uint64_t capacity = l->capacity * l->shards;
-	double rate = rate_of(header);
+	double rate = header_rate(header);
 	unsigned most = table->count + LAYERS_MAX;
 	int grows = l->kind == SHARDS_BLOOM && header->growth == GROWTH_GROW;
 
@@ -130,7 +130,7 @@ layout_bytes(const struct layout *l, const struct header *header)
 	if (l->kind == SHARDS_BITS)
 		return l->geometry.pages * PAGE_BYTES;
 	return number_whole(fmin(floor((double)l->shards *
-	    (double)l->capacity * bits_a_line(rate_of(header) / 2) / 8),
+	    (double)l->capacity * bits_a_line(header_rate(header) / 2) / 8),
 	    (double)(PAGES_MAX * PAGE_BYTES)));
 }
 

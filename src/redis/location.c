@@ -45,7 +45,7 @@ location_close(struct location *l)
 
 /* What a reply says that was in the header's key; frees it, NULL: failed. */
 static int
-read_header(const struct location *l, redisReply *reply, struct found *found,
+parse_header(const struct location *l, redisReply *reply, struct found *found,
     struct error *error)
 {
 	struct error why;
@@ -67,7 +67,7 @@ read_header(const struct location *l, redisReply *reply, struct found *found,
 int
 location_find(struct location *l, struct found *found, struct error *error)
 {
-	return read_header(l, net_call(l->net, l->key, error, "GET %s",
+	return parse_header(l, net_call(l->net, l->key, error, "GET %s",
 	    l->key), found, error);
 }
 
@@ -247,7 +247,7 @@ take_away(struct location *l, const uint8_t *bytes, struct found *before,
 		freeReplyObject(reply);
 		return -1;
 	}
-	if (read_header(l, reply, &old, error) < 0 ||
+	if (parse_header(l, reply, &old, error) < 0 ||
 	    each_found(l, before, shards_delete, error) < 0)
 		return -1;
 	return each_found(l, &old, shards_delete, error);
@@ -266,7 +266,7 @@ location_remove(struct location *l, struct error *error)
 /* The shards are there, now the header. Returns 1 if there is another filter.
  * Answers may be lost: the header is read back. */
 static int
-publish(struct location *l, int replace, struct error *error)
+publish_header(struct location *l, int replace, struct error *error)
 {
 	uint8_t bytes[LAYOUT_HEADER_BYTES];
 	redisReply *reply;
@@ -330,10 +330,10 @@ location_make(struct location *l, int replace,
 		return -1;
 	/* Generations are made when they are due. */
 	if (l->header.window.kind != WINDOW_NONE)
-		return publish(l, replace, error);
+		return publish_header(l, replace, error);
 	result = shards_each(&l->shards, l->shards.kind->make, error);
 	if (result == 0)
-		result = publish(l, replace, error);
+		result = publish_header(l, replace, error);
 	/* If that fails, too, they expire. */
 	if (result != 0 && location_find(l, &before, error_ignored()) == 0 &&
 	    !location_is_ours(l, &before))

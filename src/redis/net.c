@@ -105,7 +105,7 @@ succeeded(struct net *x)
 
 /* Tell the caller what became of a request, and free it. */
 static int
-answer(struct net *x, struct request *request, redisReply *reply,
+answer_request(struct net *x, struct request *request, redisReply *reply,
     enum outcome outcome, struct error *error)
 {
 	int result = request->answer(request->context, request->tag, reply,
@@ -130,7 +130,8 @@ drop_connection(struct net *x, struct node *node, struct error *error)
 			request->lost = 1;
 		if (!request->lost || request->care != CARE_ONCE)
 			queue_again(x, request, NULL);
-		else if (answer(x, request, NULL, OUTCOME_LOST, error) < 0)
+		else if (answer_request(x, request, NULL, OUTCOME_LOST, error) <
+		    0)
 			result = -1;
 	}
 	if (result < 0)
@@ -168,7 +169,7 @@ take_reply(struct net *x, struct node *node, redisReply *reply,
 		advice = cluster_advice(reply->str, host, &port);
 	if (advice == CLUSTER_FAIL) {
 		succeeded(x);
-		return answer(x, request, reply, request->lost ?
+		return answer_request(x, request, reply, request->lost ?
 		    OUTCOME_REPEATED : OUTCOME_ANSWERED, error);
 	}
 	request->redirections += advice != CLUSTER_WAIT;
@@ -220,7 +221,7 @@ abandon(struct net *x, struct request *request)
 		int lost = request->lost || request->state != REQUEST_QUEUED;
 
 		next = request->next;
-		(void)answer(x, request, NULL, lost ? OUTCOME_LOST :
+		(void)answer_request(x, request, NULL, lost ? OUTCOME_LOST :
 		    OUTCOME_UNSENT, &unused);
 	}
 }
@@ -423,8 +424,8 @@ net_repeats(const struct net *x)
 
 /* `bytes` is what the request begins with. */
 static void
-begin(struct net *x, unsigned slot, enum care care, redis_answer *function,
-    void *context, size_t tag, sds bytes)
+start_request(struct net *x, unsigned slot, enum care care, redis_answer
+    *function, void *context, size_t tag, sds bytes)
 {
 	x->making = memory_or_die(malloc(sizeof *x->making));
 	*x->making = (struct request){ .answer = function, .context = context,
@@ -436,7 +437,7 @@ void
 net_begin(struct net *x, unsigned slot, enum care care,
     redis_answer *function, void *context, size_t tag, size_t words)
 {
-	begin(x, slot, care, function, context, tag,
+	start_request(x, slot, care, function, context, tag,
 	    sdscatfmt(memory_or_die(sdsempty()), "*%U\r\n",
 	    (unsigned long long)words));
 }
@@ -519,7 +520,7 @@ net_call(struct net *x, const char *key, struct error *error,
 	va_end(args);
 	if (n < 0)
 		memory_or_die(NULL);
-	begin(x, slot, CARE_NONE, keep_reply, reply, 0,
+	start_request(x, slot, CARE_NONE, keep_reply, reply, 0,
 	    sdsnewlen(bytes, (size_t)n));
 	redisFreeCommand(bytes);
 	if (net_end(x, error) == 0 && net_finish(x, error) == 0)

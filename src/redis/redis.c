@@ -71,7 +71,7 @@ check_use(struct remote *r, const struct filter_use *use,
 
 /* Begin to use the filter that its location has open. */
 static int
-begin(struct remote *r, const struct filter_use *use, struct error *error)
+start_use(struct remote *r, const struct filter_use *use, struct error *error)
 {
 	if (check_use(r, use, error) < 0)
 		return -1;
@@ -101,7 +101,7 @@ open_found(struct remote *r, const struct filter_use *use,
 	if (!found.exists)
 		return 1;
 	location_take(&r->location, &found);
-	return begin(r, use, error);
+	return start_use(r, use, error);
 }
 
 int
@@ -135,7 +135,7 @@ redis_create(struct filter **filter, const char *location, int replace,
 		return -1;
 	result = location_make(&r->location, replace, design, error);
 	if (result == 0)
-		result = begin(r, use, error);
+		result = start_use(r, use, error);
 	if (result == 0)
 		*filter = &r->filter;
 	else
@@ -568,7 +568,7 @@ until_confirmed(const struct remote *r)
 }
 
 static int
-idle_after(const struct filter *filter)
+redis_idle_after(const struct filter *filter)
 {
 	const struct remote *r = remote_of_const(filter);
 
@@ -580,7 +580,7 @@ idle_after(const struct filter *filter)
 }
 
 static int
-write_back(struct filter *filter, int all, struct error *error)
+redis_write_back(struct filter *filter, int all, struct error *error)
 {
 	struct remote *r = remote_of(filter);
 
@@ -594,10 +594,10 @@ write_back(struct filter *filter, int all, struct error *error)
 }
 
 static int
-close_redis(struct filter *filter, struct error *error)
+redis_close(struct filter *filter, struct error *error)
 {
 	struct remote *r = remote_of(filter);
-	int result = write_back(filter, 1, error);
+	int result = redis_write_back(filter, 1, error);
 
 	if (result == 0 && !r->failed)
 		result = remote_confirm(r, error);
@@ -609,14 +609,14 @@ close_redis(struct filter *filter, struct error *error)
 /* What it says of itself */
 
 static struct filter_costs
-costs(const struct filter *filter)
+redis_costs(const struct filter *filter)
 {
 	return costs_of(&remote_of_const(filter)->location);
 }
 
 static int
-sample(struct filter *filter, const uint64_t *numbers, size_t n, uint8_t *to,
-    struct error *error)
+redis_sample(struct filter *filter, const uint64_t *numbers, size_t n,
+    uint8_t *to, struct error *error)
 {
 	struct remote *r = remote_of(filter);
 	struct shards *shards = &r->location.shards;
@@ -634,12 +634,12 @@ sample(struct filter *filter, const uint64_t *numbers, size_t n, uint8_t *to,
 	.reserve = redis_reserve, \
 	.mark = redis_mark, \
 	.claim = redis_claim, \
-	.idle_after = idle_after, \
-	.write_back = write_back, \
-	.costs = costs, \
-	.close = close_redis
+	.idle_after = redis_idle_after, \
+	.write_back = redis_write_back, \
+	.costs = redis_costs, \
+	.close = redis_close
 
 static const struct filter_operations bloom = { OPERATIONS };
 
 static const struct filter_operations bits = { OPERATIONS,
-	.sample = sample, .sample_pages = SAMPLE_PAGES };
+	.sample = redis_sample, .sample_pages = SAMPLE_PAGES };

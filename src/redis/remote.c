@@ -280,7 +280,7 @@ look_at_bits(struct remote *r, struct error *error)
  * added, bit strings are looked at, too.
  */
 static int
-look(struct remote *r, struct error *error)
+recount(struct remote *r, struct error *error)
 {
 	double added, eighth = (double)capacity_of(r) / LOOKS;
 
@@ -307,7 +307,7 @@ remote_reserve(struct remote *r, uint64_t wanted, uint64_t *room,
 		*room = wanted;
 		return ROOM_ENOUGH;
 	}
-	if (must_look(r, wanted) && look(r, error) < 0)
+	if (must_look(r, wanted) && recount(r, error) < 0)
 		return ROOM_SHORT;
 	if (used(r) < capacity)
 		left = capacity - used(r);

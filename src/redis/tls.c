@@ -26,7 +26,7 @@ words_for(unsigned long code)
 
 /* Fill `error` with what OpenSSL found wrong with a file or a server. */
 static int
-refuse(struct error *error, const char *what)
+tls_error(struct error *error, const char *what)
 {
 	return error_set(error, STATUS_USAGE, "%s: %s", what,
 	    words_for(ERR_peek_error()));
@@ -43,11 +43,11 @@ make_context(const struct address *location, struct error *error)
 	ctx = SSL_CTX_new(TLS_client_method());
 	if (ctx == NULL || SSL_CTX_set_min_proto_version(ctx,
 	    TLS1_2_VERSION) != 1 || SSL_CTX_set_default_verify_paths(ctx) != 1)
-		refuse(error, location->shown);
+		tls_error(error, location->shown);
 	else if (file != NULL && (SSL_CTX_use_certificate_chain_file(ctx,
 	    file) != 1 || SSL_CTX_use_PrivateKey_file(ctx, file,
 	    SSL_FILETYPE_PEM) != 1))
-		refuse(error, file);
+		tls_error(error, file);
 	else
 		return ctx;
 	SSL_CTX_free(ctx);
@@ -122,7 +122,7 @@ tls_start(redisContext *context, const struct address *location,
 		ok = SSL_set_tlsext_host_name(ssl, host) == 1 &&
 		    SSL_set1_host(ssl, host) == 1;
 	if (!ok) {
-		refuse(error, location->shown);
+		tls_error(error, location->shown);
 		SSL_free(ssl);
 		return -1;
 	}

@@ -66,7 +66,7 @@ find_place(const struct catalog *catalog, struct bytes name)
 }
 
 static struct served *
-look_up(struct catalog *catalog, struct bytes name)
+served_by_name(struct catalog *catalog, struct bytes name)
 {
 	size_t i = find_place(catalog, name);
 
@@ -77,7 +77,7 @@ look_up(struct catalog *catalog, struct bytes name)
 
 /* Insert a name that isn't in the catalog. */
 static struct served *
-insert(struct catalog *catalog, struct bytes name)
+insert_name(struct catalog *catalog, struct bytes name)
 {
 	size_t i = find_place(catalog, name);
 
@@ -122,8 +122,9 @@ read_directory(struct catalog *catalog, struct error *error)
 		    strlen(SUFFIX), SUFFIX) != 0)
 			continue;
 		name.nbytes -= strlen(SUFFIX);
-		if (catalog_is_name(name) && look_up(catalog, name) == NULL)
-			served_postpone(insert(catalog, name));
+		if (catalog_is_name(name) && served_by_name(catalog, name) ==
+		    NULL)
+			served_postpone(insert_name(catalog, name));
 	}
 	closedir(directory);
 	return 0;
@@ -260,13 +261,13 @@ catalog_find(struct catalog *catalog, struct bytes name)
 	if (name.nbytes == 0)
 		return NULL;
 	if (s == NULL || !is_named(s, name))
-		s = look_up(catalog, name);
+		s = served_by_name(catalog, name);
 	if (s == NULL && catalog_is_name(name)) {
 		/* it may be new in the directory */
 		snprintf(file, sizeof file, "%.*s" SUFFIX, (int)name.nbytes,
 		    (const char *)name.data);
 		if (fstatat(catalog->fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			s = insert(catalog, name);
+			s = insert_name(catalog, name);
 	}
 	if (s == NULL)
 		return NULL;
@@ -331,7 +332,7 @@ catalog_add(struct catalog *catalog, struct bytes name,
 	design.error_rate = sizing.error_rate;
 	design.geometry = sizing.geometry;
 	key_recipe_format(&lines, design.recipe);
-	s = insert(catalog, name);
+	s = insert_name(catalog, name);
 	result = served_create(s, &design, error);
 	if (result != 0)
 		forget(catalog, s);

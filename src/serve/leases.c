@@ -66,7 +66,7 @@ struct leases {
 
 /* Memory that is zero, and taken page by page as it is used. */
 static void *
-map(uint64_t nbytes, struct error *error)
+map_zeros(uint64_t nbytes, struct error *error)
 {
 	void *at = MAP_FAILED;
 
@@ -99,9 +99,9 @@ leases_new(uint64_t most, struct error *error)
 	struct leases *l = memory_or_die(calloc(1, sizeof *l));
 
 	l->most = (uint32_t)most;
-	l->chains = map(chains_bytes(most), error);
+	l->chains = map_zeros(chains_bytes(most), error);
 	if (l->chains != NULL)
-		l->leases = map(leases_bytes(most), error);
+		l->leases = map_zeros(leases_bytes(most), error);
 	if (l->leases == NULL) {
 		leases_free(l);
 		return NULL;
@@ -234,7 +234,7 @@ chain_of(const struct leases *l, struct digest digest)
 
 /* The place of a lease, ended or not, or NONE. */
 static uint32_t
-find(const struct leases *l, uint32_t lessor, struct digest digest)
+find_lease(const struct leases *l, uint32_t lessor, struct digest digest)
 {
 	uint32_t i;
 
@@ -295,7 +295,7 @@ free_lost_places(struct leases *l, uint32_t count)
 
 /* Its deadline has come. */
 static void
-expire(struct leases *l, uint32_t i)
+drop_ended(struct leases *l, uint32_t i)
 {
 	struct lessor *lessor = &l->lessors[l->leases[i].lessor];
 
@@ -311,7 +311,7 @@ static uint32_t
 find_live(const struct leases *l, uint32_t lessor, struct digest digest,
     uint64_t now)
 {
-	uint32_t i = find(l, lessor, digest);
+	uint32_t i = find_lease(l, lessor, digest);
 
 	return i != NONE && l->leases[i].deadline > now ? i : NONE;
 }
@@ -337,7 +337,7 @@ leases_left(const struct leases *l, uint32_t lessor, struct digest digest,
 
 /* Give a subkey that has no lease one. There must be a place. */
 static void
-insert(struct leases *l, uint32_t lessor, struct digest digest,
+insert_lease(struct leases *l, uint32_t lessor, struct digest digest,
     uint64_t deadline)
 {
 	uint32_t *chain = chain_of(l, digest), i;
@@ -366,9 +366,9 @@ leases_grant(struct leases *l, uint32_t lessor, struct digest digest,
 
 	if (digest_is_none(digest))
 		return result;
-	i = find(l, lessor, digest);
+	i = find_lease(l, lessor, digest);
 	if (i != NONE)
-		expire(l, i); /* it has ended, and was not swept yet */
+		drop_ended(l, i); /* it has ended, and was not swept yet */
 	if (l->counters.live == l->most)
 		result = LEASE_NO_PLACE;
 	else if (l->lessors[lessor].live >= (l->most + 1) / 2)
@@ -378,7 +378,7 @@ leases_grant(struct leases *l, uint32_t lessor, struct digest digest,
 		return result;
 	}
 	l->counters.granted++;
-	insert(l, lessor, digest, now + length);
+	insert_lease(l, lessor, digest, now + length);
 	return result;
 }
 
@@ -423,10 +423,10 @@ leases_restore(struct leases *l, uint32_t lessor, struct digest digest,
     uint64_t now, uint64_t left, enum lease_end how)
 {
 	if (l->counters.live == l->most ||
-	    find(l, lessor, digest) != NONE)
+	    find_lease(l, lessor, digest) != NONE)
 		return;
 	--*counter_of(l, how);
-	insert(l, lessor, digest, now + left);
+	insert_lease(l, lessor, digest, now + left);
 }
 
 void
@@ -447,7 +447,7 @@ leases_sweep(struct leases *l, uint64_t now)
 		}
 		n++;
 		if (l->leases[i].deadline <= now) {
-			expire(l, i);
+			drop_ended(l, i);
 		} else {
 			leave_bucket(l, i);
 			enter_bucket(l, i);

@@ -18,7 +18,7 @@
 
 /* Look items up in the filter, from item `first` on. */
 static int
-look_up(struct lessor_share *share, size_t first, size_t count,
+look_items_up(struct lessor_share *share, size_t first, size_t count,
     struct error *error)
 {
 	const struct digest *digests = share->digests + first;
@@ -49,7 +49,7 @@ remember(struct lessor_share *share, size_t i, struct error *error)
 	/* a window that moves on forgets lines, and then there is room */
 	while ((answer = served_reserve(share->served, 1, &room, error)) ==
 	    ROOM_AGAIN) {
-		if (look_up(share, i, share->count - i, error) < 0)
+		if (look_items_up(share, i, share->count - i, error) < 0)
 			return -1;
 	}
 	if (answer == ROOM_SHORT) {
@@ -102,14 +102,14 @@ static int
 is_remembered(struct lessor_share *share, size_t i, struct error *error)
 {
 	if (!share->found[i] && share->marked > 0 &&
-	    look_up(share, i, 1, error) < 0)
+	    look_items_up(share, i, 1, error) < 0)
 		return -1;
 	return share->found[i];
 }
 
 /* An item that is to be remembered or leased. Returns its result, or -1. */
 static int
-add(struct lessor_share *share, size_t i, struct error *error)
+add_item(struct lessor_share *share, size_t i, struct error *error)
 {
 	enum action action = share->actions[i];
 	int result = is_remembered(share, i, error);
@@ -132,7 +132,7 @@ add(struct lessor_share *share, size_t i, struct error *error)
 
 /* Returns the item's result, or -1. */
 static int
-carry_out(struct lessor_share *share, size_t i, struct error *error)
+carry_out_item(struct lessor_share *share, size_t i, struct error *error)
 {
 	const struct digest digest = share->digests[i];
 	uint32_t lessor = share->served->lessor;
@@ -142,11 +142,11 @@ carry_out(struct lessor_share *share, size_t i, struct error *error)
 	share->left[i] = leases_left(share->leases, lessor, digest, now);
 	switch ((enum action)share->actions[i]) {
 	case ACTION_SET:
-		return add(share, i, error);
+		return add_item(share, i, error);
 	case ACTION_ADD:
 	case ACTION_LEASE:
 		return share->left[i] > 0 ? RESULT_LEASED :
-		    add(share, i, error);
+		    add_item(share, i, error);
 	case ACTION_LOOK:
 		if (share->left[i] > 0)
 			return RESULT_LEASED;
@@ -170,10 +170,10 @@ lessor_carry_out(struct lessor_share *share, struct error *error)
 	int result;
 
 	leases_prefetch(share->leases, share->digests, share->count);
-	if (look_up(share, 0, share->count, error) < 0)
+	if (look_items_up(share, 0, share->count, error) < 0)
 		return -1;
 	for (size_t i = 0; i < share->count; i++) {
-		result = carry_out(share, i, error);
+		result = carry_out_item(share, i, error);
 		if (result < 0) {
 			share->count = i;
 			lessor_undo(share);

@@ -49,7 +49,7 @@ failed(const char *text, struct error *error)
 
 /* Fill in what the socket knows about itself. */
 static int
-describe(struct listener *l)
+describe_socket(struct listener *l)
 {
 	struct sockaddr_storage address = { 0 };
 	socklen_t length = sizeof address;
@@ -92,7 +92,7 @@ listen_there(struct listener *l, const struct addrinfo *where)
 	if (bind(l->fd, where->ai_addr, where->ai_addrlen) < 0 ||
 	    listen(l->fd, BACKLOG) < 0)
 		return -1;
-	return describe(l);
+	return describe_socket(l);
 }
 
 static int
@@ -177,7 +177,7 @@ listen_unix(struct listeners *listeners, const char *text, mode_t mode,
 	if (result < 0)
 		return failed(text, error);
 	l->path = memory_or_die(strdup(path));
-	if (listen(l->fd, BACKLOG) < 0 || describe(l) < 0)
+	if (listen(l->fd, BACKLOG) < 0 || describe_socket(l) < 0)
 		return failed(text, error);
 	return 0;
 }
@@ -203,7 +203,7 @@ listen_fd(struct listeners *listeners, const char *text, struct error *error)
 	l = new_listener(listeners);
 	l->fd = (int)fd;
 	if (evutil_make_socket_nonblocking(l->fd) < 0 ||
-	    evutil_make_socket_closeonexec(l->fd) < 0 || describe(l) < 0)
+	    evutil_make_socket_closeonexec(l->fd) < 0 || describe_socket(l) < 0)
 		return failed(text, error);
 	return 0;
 }

@@ -24,7 +24,7 @@
 
 /* Never SERVER_ERROR: many clients then drop the server, with all filters. */
 static void
-refuse(struct buffer *replies, const char *reason)
+put_refusal(struct buffer *replies, const char *reason)
 {
 	buffer_reason(replies, "CLIENT_ERROR ", reason);
 }
@@ -75,7 +75,7 @@ add_filter(struct service *service, const struct request *r,
 	if (result == 0)
 		result = catalog_add(service->catalog, r->key, &design, &error);
 	if (result < 0)
-		refuse(replies, error.text);
+		put_refusal(replies, error.text);
 	else
 		buffer_line(replies, result == 0 ? "STORED" : "NOT_STORED");
 }
@@ -91,12 +91,12 @@ delete_filter(struct service *service, const struct request *r,
 	/* a time of 0 comes from older clients */
 	if (!catalog_is_name(r->key) ||
 	    (r->value.nbytes > 0 && !bytes_are(r->value, "0"))) {
-		refuse(replies, "delete takes the name of a whole filter");
+		put_refusal(replies, "delete takes the name of a whole filter");
 		return;
 	}
 	result = catalog_remove(service->catalog, r->key, &error);
 	if (result < 0) {
-		refuse(replies, error.text);
+		put_refusal(replies, error.text);
 	} else if (result > 0) {
 		counters->delete_misses++;
 		buffer_line(replies, "NOT_FOUND");
@@ -114,7 +114,7 @@ set_memory(struct service *service, const struct request *r,
 
 	if (bytes_to_integer(r->key, 0, &megabytes) < 0 || megabytes == 0 ||
 	    megabytes > INT64_MAX / (int64_t)MEGABYTE) {
-		refuse(replies, "setmem takes a number of megabytes");
+		put_refusal(replies, "setmem takes a number of megabytes");
 		return;
 	}
 	service->catalog->pool.limit = (uint64_t)megabytes * MEGABYTE;
@@ -134,7 +134,7 @@ try(const struct request *r, struct buffer *replies)
 	sizing.capacity = design.capacity;
 	sizing.error_rate = design.error_rate;
 	if (result < 0 || window_solve(&sizing, &design.window, &error) < 0) {
-		refuse(replies, error.text);
+		put_refusal(replies, error.text);
 		return;
 	}
 	buffer_format(replies, "need_memory %" PRIu64 "(Bytes) %.2f(M)\r\n"
@@ -164,7 +164,7 @@ memcached_refusal(const struct client *client, enum verb verb)
 }
 
 static void
-carry_out(struct service *service, const struct request *r,
+carry_out_request(struct service *service, const struct request *r,
     struct buffer *replies)
 {
 	switch (r->verb) {
@@ -211,9 +211,9 @@ answer_at_once(struct client *client, const struct request *r)
 	struct buffer *replies = r->noreply ? &unwanted : &client->replies;
 
 	if (why != NULL)
-		refuse(replies, why);
+		put_refusal(replies, why);
 	else
-		carry_out(service, r, replies);
+		carry_out_request(service, r, replies);
 	buffer_free(&unwanted);
 }
 
@@ -281,7 +281,7 @@ set_action(struct service *service, const struct request *r,
  * several keys of a get.
  */
 static void
-add(struct client *client, const struct request *r, int several)
+add_key(struct client *client, const struct request *r, int several)
 {
 	struct service *service = client->service;
 	struct operation o = { .reply = r->reply, .form = { .verb = r->verb,
@@ -345,22 +345,22 @@ take_get(struct client *client, struct request *request)
 
 	if (bytes_after_blanks(keys).nbytes == 0) {
 		request->key = key;
-		add(client, request, 0);
+		add_key(client, request, 0);
 		return;
 	}
 	request->reply = refusal_of_keys(client->service, request->key);
 	if (request->reply != NULL) {
 		request->verb = VERB_FAILED;
-		add(client, request, 1);
+		add_key(client, request, 1);
 		return;
 	}
 	for (; key.nbytes > 0; key = bytes_next_word(&keys)) {
 		request->key = key;
-		add(client, request, 1);
+		add_key(client, request, 1);
 	}
 	request->verb = VERB_GET_END;
 	request->key = key;
-	add(client, request, 1);
+	add_key(client, request, 1);
 }
 
 size_t
@@ -382,7 +382,7 @@ memcached_take(struct client *client, const uint8_t *data, size_t nbytes,
 		answer_at_once(client, &request);
 		client_pause(client);
 	} else {
-		add(client, &request, 0);
+		add_key(client, &request, 0);
 	}
 	if (request.hang_up)
 		client_end(client);
@@ -396,7 +396,7 @@ put_failure(struct buffer *replies, const struct operation *o,
 	if (o->reply != NULL)
 		buffer_line(replies, o->reply);
 	else
-		refuse(replies, outcome->failure);
+		put_refusal(replies, outcome->failure);
 }
 
 /*

@@ -39,7 +39,7 @@ struct row {
 };
 
 static void
-split(struct line *line)
+split_line(struct line *line)
 {
 	struct bytes word;
 
@@ -51,7 +51,7 @@ split(struct line *line)
 }
 
 static size_t
-fail(struct request *request, const char *reply)
+refuse_line(struct request *request, const char *reply)
 {
 	request->verb = VERB_FAILED;
 	request->reply = reply;
@@ -124,21 +124,21 @@ parse_storage(struct line *line, struct request *request)
 	size_t nbytes;
 	int end = -1;
 
-	split(line);
+	split_line(line);
 	take_noreply(line, STORAGE_WORDS, request);
 	if (line->count != line->row->least ||
 	    bytes_to_integer(word[2], 0, &number) < 0 ||
 	    bytes_to_integer(word[3], 1, &request->time) < 0 ||
 	    bytes_to_integer(word[4], 0, &length) < 0) {
 		skip_value(line, announced_length(line));
-		return fail(request, MALFORMED);
+		return refuse_line(request, MALFORMED);
 	}
 	request->key = word[1];
 	if (request->verb != VERB_FAILED && word[1].nbytes > line->limits->key)
-		fail(request, "CLIENT_ERROR key too long");
+		refuse_line(request, "CLIENT_ERROR key too long");
 	if (request->verb != VERB_FAILED &&
 	    (uint64_t)length > line->limits->value)
-		fail(request, "CLIENT_ERROR object too large");
+		refuse_line(request, "CLIENT_ERROR object too large");
 	if (request->verb == VERB_FAILED) {
 		skip_value(line, length);
 		return 0;
@@ -152,7 +152,7 @@ parse_storage(struct line *line, struct request *request)
 		return 0;
 	}
 	if (end == 0) {
-		fail(request, "CLIENT_ERROR bad data chunk");
+		refuse_line(request, "CLIENT_ERROR bad data chunk");
 		line->protocol->state = PROTOCOL_SKIP_LINE;
 		return nbytes;
 	}
@@ -170,24 +170,24 @@ parse_words(struct line *line, struct request *request)
 
 	if (request->verb == VERB_FAILED || request->verb == VERB_VERBOSITY)
 		least = 1;
-	split(line);
+	split_line(line);
 	take_noreply(line, least, request);
 	if (request->verb == VERB_FAILED)
 		return 0;
 	if (line->count < line->row->least)
-		return fail(request, "ERROR");
+		return refuse_line(request, "ERROR");
 	/* stats cachedump has two numbers, which mean nothing here */
 	if (line->count == 4 && request->verb == VERB_STATS &&
 	    bytes_are(line->word[1], "cachedump"))
 		line->count = 2;
 	if (line->count > 3)
-		return fail(request, MALFORMED);
+		return refuse_line(request, MALFORMED);
 	if (line->count > 2)
 		request->value = line->word[2];
 	if (line->count > 1)
 		request->key = line->word[1];
 	if (request->key.nbytes > line->limits->key)
-		return fail(request, "CLIENT_ERROR key too long");
+		return refuse_line(request, "CLIENT_ERROR key too long");
 	return 0;
 }
 
@@ -200,7 +200,7 @@ parse_verbosity(struct line *line, struct request *request)
 	parse_words(line, request);
 	if (request->verb == VERB_VERBOSITY && (line->count > 2 ||
 	    bytes_to_integer(request->key, 0, &level) < 0))
-		return fail(request, MALFORMED);
+		return refuse_line(request, MALFORMED);
 	return 0;
 }
 
@@ -211,7 +211,8 @@ parse_touch(struct line *line, struct request *request)
 	parse_words(line, request);
 	if (request->verb == VERB_TOUCH &&
 	    bytes_to_integer(request->value, 1, &request->time) < 0)
-		return fail(request, "CLIENT_ERROR invalid exptime argument");
+		return refuse_line(request,
+		    "CLIENT_ERROR invalid exptime argument");
 	return 0;
 }
 
@@ -224,7 +225,7 @@ parse_rest(struct line *line, struct request *request)
 	request->key = bytes_after_blanks(line->text);
 	request->with_cas = get && line->word[0].nbytes == 4;
 	if ((request->key.nbytes > 0) != get)
-		return fail(request, "ERROR");
+		return refuse_line(request, "ERROR");
 	request->hang_up = request->verb == VERB_QUIT ||
 	    request->verb == VERB_REDIS_QUIT;
 	return 0;
@@ -306,7 +307,7 @@ next_request(struct protocol *protocol, const struct protocol_limits *limits,
 	protocol->searched = end == NULL ? nbytes : 0;
 	if (found > most) {
 		request->hang_up = 1;
-		fail(request, "CLIENT_ERROR line too long");
+		refuse_line(request, "CLIENT_ERROR line too long");
 		return nbytes;
 	}
 	if (end == NULL)

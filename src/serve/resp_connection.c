@@ -16,7 +16,7 @@
 	" disabled."
 
 static void
-ping(struct resp *r)
+connection_ping(struct resp *r)
 {
 	if (r->kept > 1)
 		resp_put_bulk(r, resp_kept(r, 1).data,
@@ -26,7 +26,7 @@ ping(struct resp *r)
 }
 
 static void
-select_database(struct resp *r)
+connection_select(struct resp *r)
 {
 	int64_t number;
 
@@ -39,7 +39,7 @@ select_database(struct resp *r)
 }
 
 static void
-quit(struct resp *r)
+connection_quit(struct resp *r)
 {
 	resp_put_simple(r, "OK");
 	client_end(r->client);
@@ -47,7 +47,7 @@ quit(struct resp *r)
 
 /* There is no password: so any is right for the user that all are. */
 static void
-authenticate(struct resp *r)
+connection_authenticate(struct resp *r)
 {
 	if (r->kept == 2)
 		resp_refuse(r, "ERR AUTH <password> called without"
@@ -77,7 +77,7 @@ set_name(struct resp *r, unsigned i)
 }
 
 static void
-client(struct resp *r)
+connection_client(struct resp *r)
 {
 	if (resp_is(r, 1, "ID") && r->kept == 2) {
 		resp_put_integer(r, r->id);
@@ -132,7 +132,7 @@ take_hello_option(struct resp *r, unsigned i)
 }
 
 static void
-hello(struct resp *r)
+connection_hello(struct resp *r)
 {
 	static const char *const texts[] = { "server", "bloomdedup",
 		"version", LIKE_REDIS, "mode", "standalone", "role", "master" };
@@ -155,7 +155,7 @@ hello(struct resp *r)
 }
 
 static void
-info(struct resp *r)
+connection_info(struct resp *r)
 {
 	const struct service *service = r->client->service;
 	const struct counters *c = &service->counters;
@@ -205,7 +205,7 @@ list_commands(struct resp *r)
  * send what they get.
  */
 static void
-describe_commands(struct resp *r)
+connection_commands(struct resp *r)
 {
 	if (resp_is(r, 1, "COUNT") && r->kept == 2)
 		resp_put_integer(r, count_commands(r));
@@ -221,14 +221,15 @@ describe_commands(struct resp *r)
 }
 
 const struct resp_command resp_connection_commands[] = {
-	{ .name = "ping", .least = 1, .most = 2, .end = ping },
-	{ .name = "echo", .least = 2, .most = 2, .end = ping },
-	{ .name = "hello", .least = 1, .most = 7, .end = hello },
-	{ .name = "auth", .least = 2, .most = 3, .end = authenticate },
-	{ .name = "select", .least = 2, .most = 2, .end = select_database },
-	{ .name = "client", .least = 2, .end = client },
-	{ .name = "info", .least = 1, .end = info },
-	{ .name = "command", .least = 1, .end = describe_commands },
-	{ .name = "quit", .at_once = 1, .least = 1, .end = quit },
+	{ .name = "ping", .least = 1, .most = 2, .end = connection_ping },
+	{ .name = "echo", .least = 2, .most = 2, .end = connection_ping },
+	{ .name = "hello", .least = 1, .most = 7, .end = connection_hello },
+	{ .name = "auth", .least = 2, .most = 3, .end = connection_authenticate
+	    },
+	{ .name = "select", .least = 2, .most = 2, .end = connection_select },
+	{ .name = "client", .least = 2, .end = connection_client },
+	{ .name = "info", .least = 1, .end = connection_info },
+	{ .name = "command", .least = 1, .end = connection_commands },
+	{ .name = "quit", .at_once = 1, .least = 1, .end = connection_quit },
 	{ .name = NULL }
 };

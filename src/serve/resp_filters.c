@@ -25,7 +25,7 @@ struct wanted {
 };
 
 static struct served *
-find(const struct resp *r)
+named_filter(const struct resp *r)
 {
 	return catalog_find(r->client->service->catalog, resp_kept(r, 1));
 }
@@ -34,7 +34,7 @@ find(const struct resp *r)
 static struct served *
 find_open(struct resp *r)
 {
-	struct served *served = r->client->served = find(r);
+	struct served *served = r->client->served = named_filter(r);
 
 	if (served != NULL && served->filter == NULL) {
 		resp_refuse(r, "ERR %s", served->reason);
@@ -65,7 +65,7 @@ refuse_missing(struct resp *r)
 
 /* Make that filter. 1 if there is one, whose file is new; -1 if refused. */
 static int
-make(struct resp *r, const struct wanted *wanted)
+make_named(struct resp *r, const struct wanted *wanted)
 {
 	struct error error = { 0 };
 	int result;
@@ -138,7 +138,7 @@ take_option(struct resp *r, unsigned i, struct wanted *wanted)
 }
 
 static void
-reserve(struct resp *r)
+filters_reserve(struct resp *r)
 {
 	struct wanted wanted = { .design.growth = GROWTH_GROW };
 
@@ -149,7 +149,7 @@ reserve(struct resp *r)
 	for (unsigned i = 4; i < r->kept && r->refusal == NULL; i++)
 		i = take_option(r, i, &wanted);
 	if (r->refusal == NULL && resp_may(r, VERB_ADD) &&
-	    (find(r) != NULL || make(r, &wanted) > 0))
+	    (named_filter(r) != NULL || make_named(r, &wanted) > 0))
 		resp_refuse(r, "ERR item exists");
 	if (r->refusal == NULL)
 		resp_put_simple(r, "OK");
@@ -157,7 +157,7 @@ reserve(struct resp *r)
 
 /* Find or make the filter that subkeys are added to. */
 static void
-begin_add(struct resp *r)
+filters_begin_add(struct resp *r)
 {
 	const struct serve_settings *settings = r->client->service->settings;
 	struct wanted wanted = { .design = { .capacity = settings->capacity,
@@ -177,18 +177,18 @@ begin_add(struct resp *r)
 	if (wanted.nocreate || memcached_refusal(r->client, VERB_ADD) != NULL)
 		refuse_missing(r);
 	else
-		make(r, &wanted);
+		make_named(r, &wanted);
 }
 
 static void
-begin_exists(struct resp *r)
+filters_begin_exists(struct resp *r)
 {
 	r->missing = find_or_report(r) == NULL;
 }
 
 /* One subkey of BF.ADD, BF.MADD, BF.EXISTS, BF.MEXISTS and BF.INSERT. */
 static void
-take_subkey(struct resp *r, struct bytes subkey)
+filters_take_subkey(struct resp *r, struct bytes subkey)
 {
 	const struct resp_command *command = r->command;
 	struct operation o = { .subkey = subkey, .action = ACTION_SET };
@@ -202,7 +202,7 @@ take_subkey(struct resp *r, struct bytes subkey)
 		o.ends_array = r->kept + r->items + 1 == r->count;
 	}
 	if (r->client->served == NULL && !r->missing)
-		r->client->served = find(r);
+		r->client->served = named_filter(r);
 	if (subkey.data == NULL)
 		o.reply = "ERR an item is too long";
 	else if (r->client->served == NULL && !r->missing)
@@ -214,7 +214,7 @@ take_subkey(struct resp *r, struct bytes subkey)
 }
 
 static void
-card(struct resp *r)
+filters_card(struct resp *r)
 {
 	const struct served *served = find_or_report(r);
 	uint64_t lines = 0;
@@ -281,7 +281,7 @@ put_info(struct resp *r, const struct served *served, enum info_field field)
 
 /* All fields, or one; in version 2 of the protocol, one has no title. */
 static void
-info(struct resp *r)
+filters_info(struct resp *r)
 {
 	const struct served *served = find_open(r);
 	int titled = r->kept == 2 || r->resp3;
@@ -312,14 +312,14 @@ info(struct resp *r)
 }
 
 static void
-refuse_dump(struct resp *r)
+filters_refuse_dump(struct resp *r)
 {
 	resp_refuse(r, "ERR not supported: the filter is the file"
 	    " NAME.bloom in the server's directory, which can be copied");
 }
 
 static void
-delete_key(struct resp *r, struct bytes name)
+filters_delete_key(struct resp *r, struct bytes name)
 {
 	struct error error = { 0 };
 	int result;
@@ -339,26 +339,26 @@ delete_key(struct resp *r, struct bytes name)
 }
 
 static void
-count_key(struct resp *r, struct bytes name)
+filters_count_key(struct resp *r, struct bytes name)
 {
 	r->sum += catalog_find(r->client->service->catalog, name) != NULL;
 }
 
 static void
-say_sum(struct resp *r)
+filters_say_sum(struct resp *r)
 {
 	resp_put_integer(r, r->sum);
 }
 
 static void
-type(struct resp *r)
+filters_type(struct resp *r)
 {
-	resp_put_simple(r, find(r) != NULL ? TYPE_NAME : "none");
+	resp_put_simple(r, named_filter(r) != NULL ? TYPE_NAME : "none");
 }
 
 /* All names at once, whatever the cursor: COUNT is only a hint. */
 static void
-scan(struct resp *r)
+filters_scan(struct resp *r)
 {
 	struct catalog *catalog = r->client->service->catalog;
 	const char *pattern = "*";
@@ -398,27 +398,30 @@ scan(struct resp *r)
 
 const struct resp_command resp_filter_commands[] = {
 	{ .name = "bf.add", .least = 3, .most = 3, .kept = 2,
-	    .begin = begin_add, .item = take_subkey },
+	    .begin = filters_begin_add, .item = filters_take_subkey },
 	{ .name = "bf.madd", .least = 3, .kept = 2, .array = 1,
-	    .begin = begin_add, .item = take_subkey },
-	{ .name = "bf.exists", .least = 3, .most = 3, .kept = 2,
-	    .asks = 1, .begin = begin_exists, .item = take_subkey },
-	{ .name = "bf.mexists", .least = 3, .kept = 2, .array = 1,
-	    .asks = 1, .begin = begin_exists, .item = take_subkey },
-	{ .name = "bf.insert", .least = 4, .until = "ITEMS",
-	    .array = 1, .begin = begin_add, .item = take_subkey },
-	{ .name = "bf.reserve", .least = 4, .most = 9, .end = reserve },
-	{ .name = "bf.card", .least = 2, .most = 2, .end = card },
-	{ .name = "bf.info", .least = 2, .most = 3, .end = info },
-	{ .name = "bf.scandump", .least = 3, .most = 3, .end = refuse_dump },
-	{ .name = "bf.loadchunk", .least = 4, .most = 4, .end = refuse_dump },
+	    .begin = filters_begin_add, .item = filters_take_subkey },
+	{ .name = "bf.exists", .least = 3, .most = 3, .kept = 2, .asks = 1,
+	    .begin = filters_begin_exists, .item = filters_take_subkey },
+	{ .name = "bf.mexists", .least = 3, .kept = 2, .array = 1, .asks = 1,
+	    .begin = filters_begin_exists, .item = filters_take_subkey },
+	{ .name = "bf.insert", .least = 4, .until = "ITEMS", .array = 1, .begin
+	    = filters_begin_add, .item = filters_take_subkey },
+	{ .name = "bf.reserve", .least = 4, .most = 9, .end = filters_reserve },
+	{ .name = "bf.card", .least = 2, .most = 2, .end = filters_card },
+	{ .name = "bf.info", .least = 2, .most = 3, .end = filters_info },
+	{ .name = "bf.scandump", .least = 3, .most = 3, .end =
+	    filters_refuse_dump },
+	{ .name = "bf.loadchunk", .least = 4, .most = 4, .end =
+	    filters_refuse_dump },
 	{ .name = "del", .least = 2, .kept = 1,
-	    .item = delete_key, .end = say_sum },
+	    .item = filters_delete_key, .end = filters_say_sum },
 	{ .name = "unlink", .least = 2, .kept = 1,
-	    .item = delete_key, .end = say_sum },
+	    .item = filters_delete_key, .end = filters_say_sum },
 	{ .name = "exists", .least = 2, .kept = 1,
-	    .item = count_key, .end = say_sum },
-	{ .name = "type", .least = 2, .most = 2, .end = type },
-	{ .name = "scan", .least = 2, .most = RESP_KEPT_MAX, .end = scan },
+	    .item = filters_count_key, .end = filters_say_sum },
+	{ .name = "type", .least = 2, .most = 2, .end = filters_type },
+	{ .name = "scan", .least = 2, .most = RESP_KEPT_MAX, .end = filters_scan
+	    },
 	{ .name = NULL }
 };

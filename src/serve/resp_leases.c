@@ -185,7 +185,7 @@ take_set_options(struct resp *r, struct set_options *options)
 }
 
 static void
-set(struct resp *r)
+lease_set(struct resp *r)
 {
 	struct set_options options = { 0 };
 	struct operation o = { .action = ACTION_SET, .put = put_ok };
@@ -206,7 +206,7 @@ set(struct resp *r)
 }
 
 static void
-set_if_new(struct resp *r)
+lease_set_if_new(struct resp *r)
 {
 	struct operation o = { .action = ACTION_ADD, .put = put_one_if_new };
 
@@ -214,7 +214,7 @@ set_if_new(struct resp *r)
 }
 
 static void
-expire(struct resp *r)
+lease_expire(struct resp *r)
 {
 	struct operation o = { .action = ACTION_RENEW,
 		.put = put_one_if_leased };
@@ -237,7 +237,7 @@ expire(struct resp *r)
 }
 
 static void
-time_to_live(struct resp *r)
+lease_time_to_live(struct resp *r)
 {
 	struct operation o = { .action = ACTION_LOOK, .put = put_time_left };
 
@@ -264,9 +264,10 @@ resp_return_lease(struct resp *r, struct bytes key)
 }
 
 const struct resp_command resp_lease_commands[] = {
-	{ .name = "set", .least = 3, .most = RESP_KEPT_MAX, .begin = set },
-	{ .name = "setnx", .least = 3, .most = 3, .begin = set_if_new },
-	{ .name = "expire", .least = 3, .most = 3, .begin = expire },
-	{ .name = "ttl", .least = 2, .most = 2, .begin = time_to_live },
+	{ .name = "set", .least = 3, .most = RESP_KEPT_MAX, .begin = lease_set
+	    },
+	{ .name = "setnx", .least = 3, .most = 3, .begin = lease_set_if_new },
+	{ .name = "expire", .least = 3, .most = 3, .begin = lease_expire },
+	{ .name = "ttl", .least = 2, .most = 2, .begin = lease_time_to_live },
 	{ .name = NULL }
 };

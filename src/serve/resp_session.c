@@ -100,8 +100,8 @@ begin_word(struct resp_parser *parser, size_t longest, const uint8_t *data,
 }
 
 static size_t
-take_bytes(const struct resp_parser *parser, const uint8_t *data, size_t nbytes,
-    struct resp_word *word)
+take_word_bytes(const struct resp_parser *parser, const uint8_t *data,
+    size_t nbytes, struct resp_word *word)
 {
 	size_t n = (size_t)parser->nbytes;
 
@@ -144,7 +144,7 @@ resp_next(struct resp_parser *parser, size_t longest, const uint8_t *data,
 			n = begin_word(parser, longest, rest, left, word);
 			break;
 		case RESP_AT_BYTES:
-			n = take_bytes(parser, rest, left, word);
+			n = take_word_bytes(parser, rest, left, word);
 			break;
 		case RESP_AT_SKIP:
 			n = skip_bytes(parser, left, word);
@@ -395,7 +395,7 @@ resp_begin(struct client *client)
 }
 
 static void
-multi(struct resp *r)
+session_multi(struct resp *r)
 {
 	if (r->queuing) {
 		resp_refuse(r, "ERR MULTI calls can not be nested");
@@ -406,7 +406,7 @@ multi(struct resp *r)
 }
 
 static void
-discard(struct resp *r)
+session_discard(struct resp *r)
 {
 	if (r->queuing)
 		resp_put_simple(r, "OK");
@@ -416,7 +416,7 @@ discard(struct resp *r)
 }
 
 static void
-exec(struct resp *r)
+session_exec(struct resp *r)
 {
 	static const char padding[LOOPS_PADDING];
 
@@ -436,9 +436,11 @@ exec(struct resp *r)
 }
 
 const struct resp_command resp_session_commands[] = {
-	{ .name = "multi", .at_once = 1, .least = 1, .most = 1, .end = multi },
-	{ .name = "exec", .at_once = 1, .least = 1, .most = 1, .end = exec },
+	{ .name = "multi", .at_once = 1, .least = 1, .most = 1, .end =
+	    session_multi },
+	{ .name = "exec", .at_once = 1, .least = 1, .most = 1, .end =
+	    session_exec },
 	{ .name = "discard", .at_once = 1, .least = 1, .most = 1,
-	    .end = discard },
+	    .end = session_discard },
 	{ .name = NULL }
 };

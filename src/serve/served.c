@@ -223,7 +223,7 @@ bytes_announced(const struct header *header)
  * already.
  */
 static int
-start(struct served *s, const struct filter_design *design,
+start_served(struct served *s, const struct filter_design *design,
     struct error *error)
 {
 	/* no_link: a link in the directory must not lead to files elsewhere */
@@ -267,7 +267,7 @@ served_create(struct served *s, const struct filter_design *design,
     struct error *error)
 {
 	s->looked = s->pool->second;
-	return start(s, design, error);
+	return start_served(s, design, error);
 }
 
 /* Report that the lines stored since the last look may be lost, and why. */
@@ -324,7 +324,7 @@ served_look(struct served *s, int now)
 		close_unless_current(s);
 	if (s->filter != NULL)
 		return 0;
-	result = start(s, NULL, &error);
+	result = start_served(s, NULL, &error);
 	set_reason(s, result < 0 ? error.text : NULL);
 	s->is_locked = result < 0 && error.status == STATUS_LOCKED;
 	if (result != 0)

@@ -280,7 +280,7 @@ new_event(struct service *service, int fd, short what,
 }
 
 static void
-add(struct event *event, const struct timeval *timeout)
+add_event(struct event *event, const struct timeval *timeout)
 {
 	if (event_add(event, timeout) < 0)
 		memory_or_die(NULL);
@@ -294,7 +294,7 @@ want(struct event *event, int *waited_for, int wanted,
 	int limited = idle->tv_sec > 0 || idle->tv_usec > 0;
 
 	if (wanted && (limited || !*waited_for))
-		add(event, limited ? idle : NULL);
+		add_event(event, limited ? idle : NULL);
 	else if (!wanted && *waited_for && event_del(event) < 0)
 		memory_or_die(NULL);
 	*waited_for = wanted;
@@ -523,7 +523,7 @@ on_wake(evutil_socket_t fd, short what, void *argument)
 
 /* Begin to listen; nobody is served yet. */
 static int
-start(struct service *service, struct error *error)
+begin_to_listen(struct service *service, struct error *error)
 {
 	const struct serve_settings *settings = service->settings;
 
@@ -545,7 +545,7 @@ start(struct service *service, struct error *error)
 	service->tick = new_event(service, -1, 0, on_tick, service);
 	service->wake = new_event(service, signals_wake_fd(), EV_READ,
 	    on_wake, service);
-	add(service->wake, NULL);
+	add_event(service->wake, NULL);
 	return 0;
 }
 
@@ -575,7 +575,7 @@ tell_addresses(struct service *service)
 		error_notify(settings->tell, "serving %s on %s%s",
 		    settings->directory, l->name, warning);
 	}
-	add(service->tick, &second);
+	add_event(service->tick, &second);
 }
 
 /* Read from all clients once; hang up on those that had no more requests. */
@@ -721,7 +721,7 @@ server_run(const struct serve_settings *settings, struct error *error)
 	}
 	signals_bus_survive();
 	service.sweep = sweep_new(&service);
-	result = start(&service, error);
+	result = begin_to_listen(&service, error);
 	if (result == 0 && share_descriptors(&service, &filters, error) < 0) {
 		stop_listening(&service);
 		result = -1;

@@ -146,7 +146,7 @@ sweep_add(struct sweep *sweep, struct client *client,
 
 /* Like batch_reserve, but within the memory limit of all filters. */
 static enum room
-reserve(struct part *part)
+reserve_share(struct part *part)
 {
 	uint64_t room;
 	enum room answer = served_reserve(part->served,
@@ -175,7 +175,7 @@ look_and_mark(struct part *part, size_t *start, struct filter *filter)
 		return -1;
 	batch_collect(batch, 1);
 	if (batch->new_count > 0)
-		room = reserve(part);
+		room = reserve_share(part);
 	if (batch_mark(batch, batch->new_count, filter, &part->error) < 0)
 		return -1;
 	for (size_t i = 0; i < batch->count; i++)
@@ -260,7 +260,7 @@ carry_out_with_leases(struct sweep *sweep, struct part *part,
 }
 
 static int
-carry_out(struct sweep *sweep, struct part *part, struct filter *filter)
+carry_out_share(struct sweep *sweep, struct part *part, struct filter *filter)
 {
 	long marked;
 
@@ -366,7 +366,7 @@ sweep_run(struct sweep *sweep)
 		struct served *served = part->served;
 
 		if (!part->failed &&
-		    carry_out(sweep, part, served->filter) < 0) {
+		    carry_out_share(sweep, part, served->filter) < 0) {
 			part->failed = 1;
 			served_break(served, &part->error);
 		}

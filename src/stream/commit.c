@@ -163,7 +163,7 @@ make_missing(struct commitment *c, unsigned i, struct error *error)
 
 /* Does its name still lead to the file, so that the text will be found? */
 static int
-check_name(const struct output *out, struct error *error)
+check_output_name(const struct output *out, struct error *error)
 {
 	struct stat st, named;
 
@@ -192,7 +192,7 @@ reserve_end(struct commitment *c, unsigned i, struct error *error)
 	int locked = output_lock_alone(out->fd, OUTPUT_TURN, out->name,
 	    &plan->use.wait, error);
 
-	if (locked < 0 || check_name(out, error) < 0)
+	if (locked < 0 || check_output_name(out, error) < 0)
 		return -1;
 	if (locked > 0)
 		error_notify(plan->notice, "%s: its file system has no locks;"

@@ -116,7 +116,7 @@ tell(struct input *in, const char *what)
 }
 
 static void
-report(struct input *in, const char *reason)
+report_failure(struct input *in, const char *reason)
 {
 	tell(in, reason);
 	in->failed = 1;
@@ -144,7 +144,7 @@ open_next(struct input *in)
 	}
 	if (in->fd < 0) {
 		if (!signals_stop)
-			report(in, strerror(errno));
+			report_failure(in, strerror(errno));
 		return 0;
 	}
 	in->waits = fstat(in->fd, &st) < 0 || !S_ISREG(st.st_mode);
@@ -253,7 +253,7 @@ begin_file(struct input *in, uint8_t *data, size_t nbytes,
 
 /* Make room for `nbytes` more after the first `have` bytes. */
 static void
-make_room(struct chunk *chunk, size_t have, size_t nbytes)
+grow_chunk(struct chunk *chunk, size_t have, size_t nbytes)
 {
 	size_t wanted = have + nbytes + 1 + INPUT_PADDING;
 
@@ -293,7 +293,7 @@ read_bytes(struct input *in, uint8_t *data, size_t room, size_t *nbytes)
 		n = decompress_read(in->decompressor, data, room, &wrong);
 	*nbytes = n > 0 ? (size_t)n : 0;
 	if (wrong != NULL)
-		report(in, wrong);
+		report_failure(in, wrong);
 	if (n > 0)
 		return GOT_BYTES;
 	if (n == 0)
@@ -301,7 +301,7 @@ read_bytes(struct input *in, uint8_t *data, size_t room, size_t *nbytes)
 	if (is_stopped(in))
 		return GOT_STOP;
 	if (wrong == NULL)
-		report(in, strerror(errno));
+		report_failure(in, strerror(errno));
 	return GOT_ERROR;
 }
 
@@ -325,7 +325,7 @@ find_end(struct input *in, const uint8_t *data, size_t *have, size_t more,
 	if (record_check_size(format, &in->record, data, end, *have,
 	    &error) == 0)
 		return;
-	report(in, error.text);
+	report_failure(in, error.text);
 	close_file(in);
 	*have = *end;
 }
@@ -394,7 +394,7 @@ keep_header(struct input *in, const uint8_t *header, size_t nbytes)
  * columns. Returns -1 if a column is missing, which is reported.
  */
 static int
-read_header(struct input *in, struct chunk *chunk, const uint8_t *data,
+read_columns(struct input *in, struct chunk *chunk, const uint8_t *data,
     size_t nbytes)
 {
 	const uint8_t *starts[2];
@@ -407,7 +407,7 @@ read_header(struct input *in, struct chunk *chunk, const uint8_t *data,
 		keep_header(in, data, chunk->header_bytes);
 		return 0;
 	}
-	report(in, error.text);
+	report_failure(in, error.text);
 	chunk->header_bytes = 0;
 	return -1;
 }
@@ -474,7 +474,7 @@ input_next(struct input *in, struct chunk *chunk, size_t wanted)
 	uint8_t *data;
 
 	chunk->header_bytes = 0;
-	make_room(chunk, 0, COPY_ALIGNMENT + have + wanted);
+	grow_chunk(chunk, 0, COPY_ALIGNMENT + have + wanted);
 	before = -((uintptr_t)chunk->buffer + have) % COPY_ALIGNMENT;
 	data = chunk->buffer + before;
 	if (have > 0)
@@ -490,12 +490,12 @@ input_next(struct input *in, struct chunk *chunk, size_t wanted)
 			continue;
 		}
 		wanted = bytes_to_read(in, have, wanted);
-		make_room(chunk, before + have, wanted);
+		grow_chunk(chunk, before + have, wanted);
 		data = chunk->buffer + before;
 		if (read_lines(in, data, &have, wanted, &end) < 0)
 			return 0;
 		if (end > 0 && in->at_start && in->plan.header != NULL &&
-		    read_header(in, chunk, data, end) < 0) {
+		    read_columns(in, chunk, data, end) < 0) {
 			close_file(in);
 			end = have = 0;
 		}

@@ -58,7 +58,7 @@ maker_free(void *maker)
 }
 
 static void
-prepare(void *maker, size_t limit)
+keys_prepare(void *maker, size_t limit)
 {
 	struct maker *m = maker;
 
@@ -111,7 +111,7 @@ print_keys(struct maker *m, struct error *error)
 }
 
 static int
-finish(void *maker, struct error *error)
+keys_finish(void *maker, struct error *error)
 {
 	struct maker *m = maker;
 
@@ -139,7 +139,7 @@ pause_printing(void *context, const struct input *input, struct error *error)
 }
 
 static void
-interrupted(void *context)
+keys_interrupted(void *context)
 {
 	(void)context;
 	signals_take_figures(); /* there are none */
@@ -150,8 +150,9 @@ print_all(struct printing *p, struct error *error)
 {
 	struct job job = { .context = p, .threads = p->plan->threads,
 		.batch_lines = BATCH_LINES, .begin = maker_new,
-		.end = maker_free, .prepare = prepare, .finish = finish,
-		.pause = pause_printing, .interrupted = interrupted,
+		.end = maker_free, .prepare = keys_prepare, .finish =
+		    keys_finish,
+		.pause = pause_printing, .interrupted = keys_interrupted,
 		.notice = p->plan->notice };
 	struct record_format format = p->inputs.format;
 	struct pipeline_done done;

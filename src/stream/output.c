@@ -410,7 +410,7 @@ write_some(struct output *out, const char *data, size_t nbytes)
 
 /* Write to what isn't a file that is written to at its end. */
 static int
-write_all(struct output *out, const void *data, size_t nbytes,
+write_plain(struct output *out, const void *data, size_t nbytes,
     struct error *error)
 {
 	const char *p = data;
@@ -460,7 +460,7 @@ output_records(struct output *out, const void *data, size_t nbytes,
 		    error);
 	}
 	if (out->append.fd < 0)
-		return write_all(out, data, nbytes, error);
+		return write_plain(out, data, nbytes, error);
 	result = append_records(&out->append, data, nbytes, &written, error);
 	out->nbytes += written;
 	if (result < 0)

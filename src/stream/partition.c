@@ -69,7 +69,7 @@ partition_check_pattern(const char *pattern, struct error *error)
 }
 
 static char *
-name_of(const char *pattern, size_t part)
+part_name(const char *pattern, size_t part)
 {
 	size_t before = (size_t)(strstr(pattern, "%d") - pattern);
 	size_t nbytes = strlen(pattern) + 24;
@@ -107,7 +107,7 @@ open_sinks(struct partition *p, struct error *error)
 		p->sinks[i].lines = (struct output_lines){ .room = room,
 			.data = memory_or_die(malloc(room + OUTPUT_STEP)) };
 		if (plan->output != NULL)
-			p->sinks[i].name = name_of(plan->output, i + 1);
+			p->sinks[i].name = part_name(plan->output, i + 1);
 	}
 	for (size_t i = 0; i < p->sink_count; i++) {
 		if (output_check(p->sinks[i].name, plan->atomic, &p->inputs,
@@ -208,7 +208,7 @@ find_parts(struct sorter *s)
 }
 
 static void
-prepare(void *sorter, size_t limit)
+partition_prepare(void *sorter, size_t limit)
 {
 	struct sorter *s = sorter;
 
@@ -295,7 +295,7 @@ finish_header(struct sorter *s, struct error *error)
 }
 
 static int
-finish(void *sorter, struct error *error)
+partition_finish(void *sorter, struct error *error)
 {
 	struct sorter *s = sorter;
 
@@ -322,7 +322,7 @@ pause_partition(void *context, const struct input *input, struct error *error)
 }
 
 static void
-interrupted(void *context)
+partition_interrupted(void *context)
 {
 	(void)context;
 	signals_take_figures(); /* there are none */
@@ -355,8 +355,9 @@ sort_lines(struct partition *p, struct error *error)
 	const struct job job = { .context = p, .threads = p->plan->threads,
 		.output = p->sinks[0].output.fd,
 		.batch_lines = BATCH_LINES, .begin = sorter_new,
-		.end = sorter_free, .prepare = prepare, .finish = finish,
-		.pause = pause_partition, .interrupted = interrupted,
+		.end = sorter_free, .prepare = partition_prepare, .finish =
+		    partition_finish,
+		.pause = pause_partition, .interrupted = partition_interrupted,
 		.notice = p->plan->notice };
 	struct pipeline_done done;
 

@@ -78,7 +78,7 @@ is_stopped(const struct flow *flow)
 }
 
 static void
-fail(struct flow *flow, const struct error *error)
+stop_flow(struct flow *flow, const struct error *error)
 {
 	flow->error = *error;
 	atomic_store(&flow->failed, 1);
@@ -134,7 +134,7 @@ take_chunk(struct flow *flow, struct chunk *chunk, uint64_t *number)
 
 	pthread_mutex_lock(&flow->source);
 	if (!is_stopped(flow) && rest(flow, &error) < 0)
-		fail(flow, &error);
+		stop_flow(flow, &error);
 	if (!is_stopped(flow) && !flow->ended) {
 		more = input_next(flow->input, chunk, flow->chunk_bytes);
 		flow->ended = !more;
@@ -167,7 +167,7 @@ do_chunk(struct lane *lane, uint64_t number)
 	job->prepare(lane->worker, lane->limit);
 	turns_wait(&flow->turns, number);
 	if (!is_stopped(flow) && job->finish(lane->worker, &error) < 0)
-		fail(flow, &error);
+		stop_flow(flow, &error);
 	turns_pass(&flow->turns);
 }
 
@@ -257,7 +257,7 @@ tell_large(struct flow *flow)
 
 	if (flow->job->is_large != NULL && !is_stopped(flow) &&
 	    flow->job->is_large(flow->job->context, &error) < 0)
-		fail(flow, &error);
+		stop_flow(flow, &error);
 }
 
 static void
@@ -298,7 +298,7 @@ end_threads(struct flow *flow)
 /* Callbacks of the input, each after all lines before are finished. */
 
 static void
-report(void *context, const char *text)
+report_in_turn(void *context, const char *text)
 {
 	struct flow *flow = context;
 
@@ -307,7 +307,7 @@ report(void *context, const char *text)
 }
 
 static int
-interrupted(void *context)
+flow_interrupted(void *context)
 {
 	struct flow *flow = context;
 
@@ -326,8 +326,8 @@ pipeline_run(const struct job *job, const struct inputs *inputs,
 	/* versions are chosen before there are threads */
 	loops();
 	scan();
-	flow.inputs.report = report;
-	flow.inputs.interrupted = interrupted;
+	flow.inputs.report = report_in_turn;
+	flow.inputs.interrupted = flow_interrupted;
 	flow.inputs.context = &flow;
 	flow.input = input_new(&flow.inputs);
 	flow.chunk_bytes = chunk_bytes(&flow, NULL);

@@ -123,7 +123,7 @@ run_check_outputs(const struct run_plan *plan,
  * is continued, even if it was to be replaced.
  */
 static int
-open_file(struct run *run, struct output *out, const char *path,
+open_output(struct run *run, struct output *out, const char *path,
     struct error *error)
 {
 	const struct run_plan *plan = run->plan;
@@ -274,7 +274,7 @@ open_line_output(struct run *run, struct error *error)
 		return 0;
 	if (plan->to_command != NULL)
 		return start_child(run, error);
-	return open_file(run, &run->output, plan->output, error);
+	return open_output(run, &run->output, plan->output, error);
 }
 
 /* Open the outputs; truncate old files only after all are open. */
@@ -297,7 +297,7 @@ open_outputs(struct run *run, const struct inputs *inputs,
 		return -1;
 	if (open_line_output(run, error) < 0)
 		return -1;
-	if (plan->duplicates != NULL && open_file(run, &run->duplicates,
+	if (plan->duplicates != NULL && open_output(run, &run->duplicates,
 	    duplicates_path(plan), error) < 0)
 		return -1;
 	if (output_begin(&run->output, contents_may_go(plan), &plan->use.wait,
@@ -407,7 +407,7 @@ pipe_lines(struct run *run, struct error *error)
 
 /* Open the outputs, and hold back what is not to be there before the end. */
 static int
-prepare(struct run *run, struct error *error)
+prepare_run(struct run *run, struct error *error)
 {
 	if (open_outputs(run, run->inputs, error) < 0)
 		return -1;
@@ -416,7 +416,7 @@ prepare(struct run *run, struct error *error)
 
 /* Remember what the run has done, as far as its plan and its result allow. */
 static int
-finish(struct run *run, int result, struct error *error)
+finish_run(struct run *run, int result, struct error *error)
 {
 	const struct run_plan *plan = run->plan;
 	struct error second;
@@ -440,7 +440,7 @@ static int
 stream(struct run *run, struct error *error)
 {
 	const struct run_plan *plan = run->plan;
-	int result = prepare(run, error);
+	int result = prepare_run(run, error);
 
 	if (result == 0) {
 		/*
@@ -454,7 +454,7 @@ stream(struct run *run, struct error *error)
 	}
 	if (run->child > 0)
 		result = finish_child(run, result, error);
-	return finish(run, result, error);
+	return finish_run(run, result, error);
 }
 
 int

@@ -21,7 +21,7 @@ struct unzstd {
 };
 
 static void *
-begin(void)
+zstd_begin(void)
 {
 	struct unzstd *u = memory_or_die(malloc(sizeof *u));
 
@@ -51,7 +51,7 @@ why(size_t result)
 }
 
 static enum codec_result
-run(void *state, struct codec_io *io, const char **reason)
+zstd_run(void *state, struct codec_io *io, const char **reason)
 {
 	struct unzstd *u = state;
 
@@ -82,7 +82,7 @@ run(void *state, struct codec_io *io, const char **reason)
 }
 
 static void
-end(void *state)
+zstd_end(void *state)
 {
 	struct unzstd *u = state;
 
@@ -90,4 +90,4 @@ end(void *state)
 	free(u);
 }
 
-const struct codec codec_zstd = { begin, run, end };
+const struct codec codec_zstd = { zstd_begin, zstd_run, zstd_end };

@@ -466,7 +466,7 @@ finish_batch(struct worker *w, size_t first, size_t *count,
 
 /* --strict-part: the line after those that were prepared is of another part. */
 static int
-refuse_foreign(const struct worker *w, struct error *error)
+refuse_other_part(const struct worker *w, struct error *error)
 {
 	const struct key_recipe *recipe = &w->run->recipe;
 	const struct key_position *position = &w->run->reading.position;
@@ -508,7 +508,7 @@ finish_prepared(struct worker *w, struct error *error)
 		return -1;
 	}
 	if (w->is_foreign)
-		return refuse_foreign(w, error);
+		return refuse_other_part(w, error);
 	/* with the lines of other parts between them */
 	run->reading.position.number += w->lines.count + w->passed;
 	run->lines_passed += w->passed;
@@ -645,7 +645,7 @@ check_first_lines(const struct worker *w, struct error *error)
 }
 
 static void
-prepare(void *worker, size_t limit)
+worker_prepare(void *worker, size_t limit)
 {
 	struct worker *w = worker;
 
@@ -654,7 +654,7 @@ prepare(void *worker, size_t limit)
 }
 
 static int
-finish(void *worker, struct error *error)
+worker_finish(void *worker, struct error *error)
 {
 	struct worker *w = worker;
 	struct run *run = w->run;
@@ -701,7 +701,7 @@ is_large(void *context, struct error *error)
 }
 
 static void
-interrupted(void *context)
+worker_interrupted(void *context)
 {
 	struct run *run = context;
 
@@ -724,14 +724,17 @@ threads_of(const struct run_plan *plan)
 struct job
 worker_job(struct run *run)
 {
-	run->output.interrupted = interrupted;
+	run->output.interrupted = worker_interrupted;
 	run->output.context = run;
-	run->duplicates.interrupted = interrupted;
+	run->duplicates.interrupted = worker_interrupted;
 	run->duplicates.context = run;
 	return (struct job){ .context = run, .threads = threads_of(run->plan),
 		.batch_lines = filter_batch_lines(run->filter),
 		.first_pause = first_pause(run), .output = run->output.fd,
-		.begin = worker_new, .end = worker_free, .prepare = prepare,
-		.finish = finish, .is_large = is_large, .pause = pause_run,
-		.interrupted = interrupted, .notice = run->plan->notice };
+		.begin = worker_new, .end = worker_free, .prepare =
+		    worker_prepare,
+		.finish = worker_finish, .is_large = is_large, .pause =
+		    pause_run,
+		.interrupted = worker_interrupted, .notice = run->plan->notice
+		    };
 }
