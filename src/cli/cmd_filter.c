@@ -48,7 +48,7 @@ make_plan(const struct options *o)
 	}
 	plan.atomic |= plan.to_command != NULL;
 	plan.notice = report_notice;
-	plan.tell = report_run;
+	plan.report = report_run;
 	if (plan.dry_run) {
 		/* No file is opened for writing, and nothing is promised. */
 		plan.output = plan.duplicates = plan.to_command = NULL;

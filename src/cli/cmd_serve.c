@@ -35,7 +35,7 @@ run_serve(const struct options *o, struct error *error)
 		settings.limits.value = (size_t)o->max_value;
 	settings.limits.touch = settings.lease_time > 0;
 	settings.version = LIKE_MEMCACHED VERSION;
-	settings.tell = error_print;
+	settings.notice = error_print;
 	return server_run(&settings, error);
 }
 #else

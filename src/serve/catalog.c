@@ -193,8 +193,10 @@ static void
 report_reasons(const struct catalog *catalog)
 {
 	for (size_t i = 0; i < catalog->count; i++) {
-		if (catalog->items[i]->reason != NULL)
-			catalog->pool.settings->tell(catalog->items[i]->reason);
+		const char *reason = catalog->items[i]->reason;
+
+		if (reason != NULL)
+			catalog->pool.settings->notice(reason);
 	}
 }
 

@@ -38,7 +38,8 @@ struct catalog *catalog_open(const struct serve_settings *settings,
 
 /*
  * Open the filters, at most `open_max` of them at a time, now and later.
- * Filters that cannot be used are reported (settings->tell), and are no error.
+ * Filters that cannot be used are reported (settings->notice), which is no
+ * error.
  */
 void catalog_open_filters(struct catalog *catalog, size_t open_max);
 

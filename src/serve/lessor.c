@@ -231,7 +231,7 @@ lessor_length(struct service *service, uint64_t milliseconds)
 
 	if (milliseconds > most && !service->told_lease_time) {
 		service->told_lease_time = 1;
-		error_notify(service->settings->tell, "a client wants a lease"
+		error_notify(service->settings->notice, "a client wants a lease"
 		    " of %" PRIu64 " seconds: none is longer than %g here"
 		    " (--lease)", milliseconds / 1000, (double)most / 1000);
 	}
@@ -263,7 +263,7 @@ lessor_report(struct service *service)
 
 	while ((path = leases_report(service->leases, &at,
 	    service->catalog->pool.second, &expired)) != NULL) {
-		error_notify(service->settings->tell, "%s: leases that have"
+		error_notify(service->settings->notice, "%s: leases that have"
 		    " expired: %" PRIu64 "; their subkeys are unknown again",
 		    path, expired);
 	}

@@ -180,7 +180,7 @@ close_oldest(struct served_pool *pool)
 	while (s != NULL && s->slot >= 0)
 		s = s->newer;
 	if (s != NULL && close_filter(s, &error) < 0)
-		pool->settings->tell(error.text);
+		pool->settings->notice(error.text);
 }
 
 /* A subkey has no header: with one column, it is that column's value. */
@@ -278,9 +278,9 @@ tell_lost(const struct served *s, enum filter_state state)
 
 	if (state == FILTER_OVERWRITTEN)
 		why = "was overwritten or cut short";
-	error_notify(s->pool->settings->tell, "%s: the file %s; up to %" PRIu64
-	    " lines stored since the last check are lost", s->path, why,
-	    s->stored);
+	error_notify(s->pool->settings->notice, "%s: the file %s; up to %"
+	    PRIu64 " lines stored since the last check are lost", s->path,
+	    why, s->stored);
 }
 
 /* Was its file looked at in this second? */
@@ -372,8 +372,8 @@ served_report(struct served_pool *pool, struct refusals *refusals,
 	if (refusals->reported != 0 &&
 	    pool->second - refusals->reported < REFUSALS)
 		return;
-	error_notify(pool->settings->tell, "%s (requests: %" PRIu64 ")", reason,
-	    refusals->count);
+	error_notify(pool->settings->notice, "%s (requests: %" PRIu64 ")",
+	    reason, refusals->count);
 	*refusals = (struct refusals){ .reported = pool->second };
 }
 

@@ -572,7 +572,7 @@ tell_addresses(struct service *service)
 		if (l->beyond)
 			warning = ": other machines can connect, and the"
 			    " protocol has no password";
-		error_notify(settings->tell, "serving %s on %s%s",
+		error_notify(settings->notice, "serving %s on %s%s",
 		    settings->directory, l->name, warning);
 	}
 	add_event(service->tick, &second);
@@ -679,7 +679,7 @@ share_descriptors(struct service *service, size_t *filters,
 	*connections = settings->connections;
 	if (*connections > most) {
 		*connections = most;
-		error_notify(settings->tell, "--max-connections=%" PRIu64
+		error_notify(settings->notice, "--max-connections=%" PRIu64
 		    ": only %" PRIu64 ", since %" PRIu64 " open files are"
 		    " allowed (ulimit -n)", settings->connections, most,
 		    allowed);

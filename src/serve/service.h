@@ -42,7 +42,7 @@ struct serve_settings {
 	                         * there are no leases */
 	uint64_t lease_count;   /* the most leases of all filters together */
 	const char *version;    /* the version that clients are told */
-	void (*tell)(const char *text); /* prints one line for the user */
+	void (*notice)(const char *text); /* prints one line for the user */
 };
 
 #define SERVE_MODE_DEFAULT 0600

@@ -112,7 +112,7 @@ tell(struct input *in, const char *what)
 	struct error error;
 
 	error_set(&error, STATUS_FAILED, "%s: %s", in->name, what);
-	in->plan.report(in->plan.context, error.text);
+	in->plan.notice(in->plan.context, error.text);
 }
 
 static void

@@ -32,7 +32,7 @@ struct inputs {
 	 * The function that is called with a text that says what is wrong with
 	 * a file.
 	 */
-	void (*report)(void *context, const char *text);
+	void (*notice)(void *context, const char *text);
 	/*
 	 * Called when a wait is interrupted by a signal that does not stop the
 	 * run, by signals_wake, or by `tick`: must the input end here? May be

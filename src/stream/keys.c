@@ -138,21 +138,13 @@ pause_printing(void *context, const struct input *input, struct error *error)
 	return 0;
 }
 
-static void
-keys_interrupted(void *context)
-{
-	(void)context;
-	signals_take_figures(); /* there are none */
-}
-
 static int
 print_all(struct printing *p, struct error *error)
 {
 	struct job job = { .context = p, .threads = p->plan->threads,
 		.batch_lines = BATCH_LINES, .begin = maker_new,
-		.end = maker_free, .prepare = keys_prepare, .finish =
-		    keys_finish,
-		.pause = pause_printing, .interrupted = keys_interrupted,
+		.end = maker_free, .prepare = keys_prepare,
+		.finish = keys_finish, .pause = pause_printing,
 		.notice = p->plan->notice };
 	struct record_format format = p->inputs.format;
 	struct pipeline_done done;
@@ -172,9 +164,9 @@ print_all(struct printing *p, struct error *error)
 	}
 	if (output_flush(&p->output, &p->buffer, error) < 0)
 		return -1;
-	if (!signals_stop && key_figures_lack_all(&p->figures->keys, p->recipe,
-	    p->figures->lines))
-		return key_refuse_all(p->recipe, NULL, 0, error);
+	if (lines_check_all(&p->figures->keys, p->recipe, p->figures->lines,
+	    error) < 0)
+		return -1;
 	return done.input_failed ? STATUS_FAILED : STATUS_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/signals.h"
 #include "bits/loops.h"
 #include "key/columns.h"
 
@@ -165,6 +166,15 @@ lines_notice_at_rest(struct key_figures *figures,
 		key_figures_notice(figures, recipe, 1, notice);
 }
 
+int
+lines_check_all(const struct key_figures *figures,
+    const struct key_recipe *recipe, uint64_t count, struct error *error)
+{
+	if (signals_stop || !key_figures_lack_all(figures, recipe, count))
+		return 0;
+	return key_refuse_all(recipe, NULL, 0, error);
+}
+
 void
 reading_free(struct reading *reading)
 {
@@ -262,7 +272,7 @@ reading_compare_headers(const struct inputs *inputs, struct error *error)
 	int result = 0;
 
 	one.count = 1;
-	one.report = ignore;
+	one.notice = ignore;
 	one.interrupted = NULL;
 	for (size_t i = 0; i < inputs->count && result >= 0; i++) {
 		struct chunk chunk = { 0 };

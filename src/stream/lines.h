@@ -80,6 +80,13 @@ void lines_notice_at_rest(struct key_figures *figures,
     const struct key_recipe *recipe, const struct input *input,
     void (*notice)(const char *text));
 
+/*
+ * At the end of a job, unless a signal has ended it: fails (STATUS_FAILED) if
+ * none of the `count` lines that were read had what makes a key.
+ */
+int lines_check_all(const struct key_figures *figures,
+    const struct key_recipe *recipe, uint64_t count, struct error *error);
+
 /* The state of a job's reading; all zero at its beginning. */
 struct reading {
 	struct key_position position; /* the line that is finished next */

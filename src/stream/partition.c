@@ -321,13 +321,6 @@ pause_partition(void *context, const struct input *input, struct error *error)
 	return 0;
 }
 
-static void
-partition_interrupted(void *context)
-{
-	(void)context;
-	signals_take_figures(); /* there are none */
-}
-
 /* All are complete and on the disk before one gets its name. */
 static int
 put_in_place(struct partition *p, struct error *error)
@@ -355,9 +348,8 @@ sort_lines(struct partition *p, struct error *error)
 	const struct job job = { .context = p, .threads = p->plan->threads,
 		.output = p->sinks[0].output.fd,
 		.batch_lines = BATCH_LINES, .begin = sorter_new,
-		.end = sorter_free, .prepare = partition_prepare, .finish =
-		    partition_finish,
-		.pause = pause_partition, .interrupted = partition_interrupted,
+		.end = sorter_free, .prepare = partition_prepare,
+		.finish = partition_finish, .pause = pause_partition,
 		.notice = p->plan->notice };
 	struct pipeline_done done;
 
@@ -368,9 +360,9 @@ sort_lines(struct partition *p, struct error *error)
 	}
 	if (flush_all(p, error) < 0)
 		return -1;
-	if (!signals_stop && key_figures_lack_all(&p->figures->keys, p->recipe,
-	    p->figures->lines))
-		return key_refuse_all(p->recipe, NULL, 0, error);
+	if (lines_check_all(&p->figures->keys, p->recipe, p->figures->lines,
+	    error) < 0)
+		return -1;
 	if (p->plan->atomic && !signals_stop && !done.input_failed &&
 	    put_in_place(p, error) < 0)
 		return -1;

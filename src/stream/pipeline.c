@@ -298,7 +298,7 @@ end_threads(struct flow *flow)
 /* Callbacks of the input, each after all lines before are finished. */
 
 static void
-report_in_turn(void *context, const char *text)
+notice_in_turn(void *context, const char *text)
 {
 	struct flow *flow = context;
 
@@ -312,7 +312,10 @@ flow_interrupted(void *context)
 	struct flow *flow = context;
 
 	turns_wait(&flow->turns, flow->taken);
-	flow->job->interrupted(flow->job->context);
+	if (flow->job->interrupted != NULL)
+		flow->job->interrupted(flow->job->context);
+	else
+		signals_take_figures();
 	return is_stopped(flow);
 }
 
@@ -326,7 +329,7 @@ pipeline_run(const struct job *job, const struct inputs *inputs,
 	/* versions are chosen before there are threads */
 	loops();
 	scan();
-	flow.inputs.report = report_in_turn;
+	flow.inputs.notice = notice_in_turn;
 	flow.inputs.interrupted = flow_interrupted;
 	flow.inputs.context = &flow;
 	flow.input = input_new(&flow.inputs);

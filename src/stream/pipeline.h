@@ -63,7 +63,7 @@ struct job {
 	    struct error *error);
 	/*
 	 * Called when a wait for input was interrupted, by a signal or by its
-	 * tick.
+	 * tick; NULL if the job has no figures that a signal could ask for.
 	 */
 	void (*interrupted)(void *context);
 	void (*notice)(const char *text);

@@ -399,10 +399,10 @@ pipe_lines(struct run *run, struct error *error)
 	run->input_failed = done.input_failed;
 	run->threads = done.threads;
 	reading_free(&run->reading);
-	if (result == 0 && !signals_stop &&
-	    key_figures_lack_all(&run->keys, &run->recipe, run->lines_read))
-		return key_refuse_all(&run->recipe, NULL, 0, error);
-	return result;
+	if (result < 0)
+		return -1;
+	return lines_check_all(&run->keys, &run->recipe, run->lines_read,
+	    error);
 }
 
 /* Open the outputs, and hold back what is not to be there before the end. */
@@ -449,7 +449,7 @@ stream(struct run *run, struct error *error)
 		 */
 		if (run->output.fd >= 0 && plan->filter == NULL)
 			os_widen_pipe(run->output.fd);
-		plan->tell(run, MOMENT_BEGINS);
+		plan->report(run, MOMENT_BEGINS);
 		result = pipe_lines(run, error);
 	}
 	if (run->child > 0)
@@ -479,7 +479,7 @@ run_lines(struct run *run, const struct run_plan *plan, struct filter *filter,
 	journal_close(&run->spool);
 	notes_end(&run->notes, is_torn);
 	if (run->began)
-		plan->tell(run, MOMENT_ENDS);
+		plan->report(run, MOMENT_ENDS);
 	join_errors(run, &result, filter_close(run->filter, &second), error,
 	    &second);
 	run->filter = NULL;

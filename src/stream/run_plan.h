@@ -66,7 +66,7 @@ struct run_plan {
 				 * worth it */
 	/* These two are called by one thread at a time. */
 	void (*notice)(const char *text); /* messages */
-	void (*tell)(const struct run *run, enum run_moment moment);
+	void (*report)(const struct run *run, enum run_moment moment);
 };
 
 #define RUN_PLAN_DEFAULT { .use = FILTER_WRITE, .input = { .decompress = 1, \

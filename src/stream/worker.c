@@ -347,7 +347,7 @@ write_batch(struct worker *w, size_t *written, struct error *error)
 	size_t whole;
 
 	*written = 0;
-	run->plan->tell(run, MOMENT_BEFORE_PRINT);
+	run->plan->report(run, MOMENT_BEFORE_PRINT);
 	if (run->plan->duplicates != NULL && write_lines(w,
 	    &run->duplicates, PRINT_SEEN, &whole, error) < 0)
 		return -1;
@@ -460,7 +460,7 @@ finish_batch(struct worker *w, size_t first, size_t *count,
 		count_troubles(w, first, *count);
 	run->lines_read += *count;
 	run->bytes_read += (uint64_t)(w->starts[*count] - w->starts[0]);
-	run->plan->tell(run, MOMENT_AFTER_BATCH);
+	run->plan->report(run, MOMENT_AFTER_BATCH);
 	return room == ROOM_SHORT ? -1 : 0;
 }
 
@@ -705,7 +705,7 @@ worker_interrupted(void *context)
 {
 	struct run *run = context;
 
-	run->plan->tell(run, MOMENT_INTERRUPTED);
+	run->plan->report(run, MOMENT_INTERRUPTED);
 }
 
 /*

@@ -930,7 +930,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes)
 	char *paths[FILES];
 	struct inputs plan = { .paths = paths,
 		.format = key_record_format(&recipe),
-		.decompress = !(flags & NO_DECOMPRESS), .report = be_quiet };
+		.decompress = !(flags & NO_DECOMPRESS), .notice = be_quiet };
 	struct input *input;
 	struct chunk chunk = { 0 };
 	size_t wanted;
