@@ -4,7 +4,7 @@
 #include <xxhash.h>
 
 /* What is known of each kind, by its number in the file. */
-static const struct kind {
+static const struct hash_row {
 	const char *name, *option;
 	size_t secret_bytes;
 } kinds[] = {
@@ -14,11 +14,11 @@ static const struct kind {
 };
 
 /* All zero for a number that is no kind. */
-static struct kind
+static struct hash_row
 find_kind(uint32_t number)
 {
 	if (number >= sizeof kinds / sizeof *kinds)
-		return (struct kind){ 0 };
+		return (struct hash_row){ 0 };
 	return kinds[number];
 }
 

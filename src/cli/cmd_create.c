@@ -144,7 +144,7 @@ run_create(const struct options *o, struct error *error)
 
 	if (filter_options_check_name(path, error) < 0)
 		return -1;
-	if (!filter_location(path)->is_path &&
+	if (!filter_abilities(path)->is_path &&
 	    filter_options_check_shape(o, error) < 0)
 		return -1;
 	if (make_design(&design, &hash, *o, error) < 0)

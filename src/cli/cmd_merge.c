@@ -87,7 +87,7 @@ describe_merge(struct filter *out, const char *path, size_t count)
 static int
 check_file(const char *path, struct error *error)
 {
-	if (filter_location(path)->is_path)
+	if (filter_abilities(path)->is_path)
 		return 0;
 	return error_set(error, STATUS_USAGE, "merge is for filters in files;"
 	    " to put lines into one on a server, add them: bloomdedup add -f"

@@ -94,7 +94,7 @@ static int
 check_address(const struct options *o, const char *address,
     struct error *error)
 {
-	if (filter_location(address)->is_path) {
+	if (filter_abilities(address)->is_path) {
 		return error_set(error, STATUS_USAGE, "unexpected operand '%s':"
 		    " size takes its figures as options, -n, -p and -m, and"
 		    " only the address of a server, redis://HOST/NAME, as an"

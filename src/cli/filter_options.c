@@ -258,7 +258,7 @@ tell_new(const struct filter *filter, const struct options *o)
 
 	filter_options_tell_window(o);
 	if (!isatty(STDERR_FILENO) &&
-	    filter_location(o->run.filter)->is_path)
+	    filter_abilities(o->run.filter)->is_path)
 		return;
 	if (h->window.kind == WINDOW_LINES)
 		last = "the last ";
@@ -309,15 +309,15 @@ make_filter(struct filter **filter, const struct options *o,
 
 /* The name of an option that was given and needs a file; NULL if none is. */
 static const char *
-option_for_files(const struct run_plan *plan, const struct location *location)
+option_for_files(const struct run_plan *plan, const struct abilities *abilities)
 {
-	if (!location->has_journal) {
+	if (!abilities->has_journal) {
 		if (plan->to_command != NULL)
 			return "to-command";
 		if (plan->atomic)
 			return "atomic";
 	}
-	if (!location->is_path) {
+	if (!abilities->is_path) {
 		if (plan->use.sync)
 			return "sync";
 		if (plan->use.max_bytes != UINT64_MAX)
@@ -332,8 +332,8 @@ option_for_files(const struct run_plan *plan, const struct location *location)
 static int
 check_location(const struct options *o, struct error *error)
 {
-	const struct location *location = filter_location(o->run.filter);
-	const char *for_files = option_for_files(&o->run, location);
+	const struct abilities *abilities = filter_abilities(o->run.filter);
+	const char *for_files = option_for_files(&o->run, abilities);
 
 	if (o->window.kind != WINDOW_NONE && o->run.filter == NULL) {
 		return error_set(error, STATUS_USAGE, "--window needs --filter:"
@@ -343,7 +343,7 @@ check_location(const struct options *o, struct error *error)
 		return error_set(error, STATUS_USAGE, "%s: --%s is for filters"
 		    " in files", o->run.filter, for_files);
 	}
-	if (o->run.use.claim && !location->has_claims) {
+	if (o->run.use.claim && !abilities->has_claims) {
 		return error_set(error, STATUS_USAGE, "--claim needs a filter"
 		    " in Redis: -f redis://HOST/NAME");
 	}
@@ -477,7 +477,7 @@ filter_options_enlarges(const struct options *o, const struct run_plan *plan,
 	const struct filter_use *use = &plan->use;
 
 	if (plan->filter != NULL &&
-	    (!filter_location(plan->filter)->is_path || use->wait.shared ||
+	    (!filter_abilities(plan->filter)->is_path || use->wait.shared ||
 	    use->sync || plan->atomic || o->window.kind != WINDOW_NONE))
 		return 0;
 	return !plan->dry_run && o->capacity == 0 &&
@@ -492,7 +492,7 @@ filter_options_lock_old(struct old_filter *old, const char *path,
 	int result = 0;
 
 	*old = (struct old_filter)OLD_FILTER_NONE;
-	if (filter_location(path)->is_path)
+	if (filter_abilities(path)->is_path)
 		result = filter_open(&old->filter, path, use, error);
 	/* Not a filter, no matter why: lock the file itself. */
 	if (result < 0 && error->status != STATUS_LOCKED)
@@ -515,11 +515,11 @@ filter_options_keep_old(const char *path, struct error *error)
 	struct stat st;
 
 	/* A link keeps its name, and a new file does not follow it. */
-	if (filter_location(path)->is_path && lstat(path, &st) == 0 &&
+	if (filter_abilities(path)->is_path && lstat(path, &st) == 0 &&
 	    S_ISLNK(st.st_mode) && access(path, F_OK) < 0) {
 		return error_set(error, STATUS_FAILED, "%s: a symbolic link to"
 		    " a missing file; remove the link", path);
 	}
 	return error_set(error, STATUS_FAILED, "%s: the %s exists; --force"
-	    " replaces it", path, filter_location(path)->noun);
+	    " replaces it", path, filter_abilities(path)->noun);
 }

@@ -15,14 +15,14 @@
  * A changed cache line; and the index of the next one in its bucket plus 1, or
  * 0.
  */
-struct entry {
+struct change {
 	uint64_t cache_line;
 	uint32_t next;
 };
 
 struct changes {
 	uint8_t *copies;   /* of the cache lines, in the order of entries */
-	struct entry *entries;
+	struct change *entries;
 	uint32_t *buckets; /* by page: the first entry's index plus 1, or 0 */
 	unsigned bucket_bits;
 	uint64_t count, limit;
@@ -33,7 +33,7 @@ struct changes {
 uint64_t
 changes_memory(uint64_t limit)
 {
-	return limit * (CACHE_LINE_BYTES + sizeof(struct entry));
+	return limit * (CACHE_LINE_BYTES + sizeof(struct change));
 }
 
 struct changes *
@@ -43,7 +43,7 @@ changes_new(uint64_t pages, uint64_t limit, void *memory)
 
 	c->limit = limit;
 	c->copies = memory;
-	c->entries = (struct entry *)(void *)
+	c->entries = (struct change *)(void *)
 	    (c->copies + limit * CACHE_LINE_BYTES);
 	c->pages = memory_or_die(calloc((size_t)(pages / 64 + 1),
 	    sizeof *c->pages));
@@ -71,7 +71,7 @@ changes_have(const struct changes *c, uint64_t page)
 }
 
 static uint64_t
-page_of(const struct entry *entry)
+page_of(const struct change *entry)
 {
 	return entry->cache_line / PAGE_CACHE_LINES;
 }
@@ -120,7 +120,7 @@ double_buckets(struct changes *c)
 	c->buckets = buckets;
 	c->bucket_bits++;
 	for (uint32_t i = 0; i < c->count; i++) {
-		struct entry *entry = &c->entries[i];
+		struct change *entry = &c->entries[i];
 		uint32_t *bucket = bucket_of(c, page_of(entry));
 
 		entry->next = *bucket;
@@ -142,7 +142,7 @@ changes_add(struct changes *c, uint64_t cache_line, const uint8_t *original)
 	bucket = bucket_of(c, page);
 	copy = c->copies + c->count * CACHE_LINE_BYTES;
 	memcpy(copy, original, CACHE_LINE_BYTES);
-	c->entries[c->count++] = (struct entry){ cache_line, *bucket };
+	c->entries[c->count++] = (struct change){ cache_line, *bucket };
 	c->most = c->count > c->most ? c->count : c->most;
 	*bucket = (uint32_t)c->count;
 	bitmap_set(c->pages, page);
@@ -181,7 +181,7 @@ apply_some(const struct changes *c, uint64_t first, unsigned count,
 	}
 	for (unsigned i = 0; i < count; i++) {
 		for (uint32_t n = next[i]; n != 0; n = c->entries[n - 1].next) {
-			const struct entry *entry = &c->entries[n - 1];
+			const struct change *entry = &c->entries[n - 1];
 			uint64_t index = entry->cache_line -
 			    first * PAGE_CACHE_LINES;
 

@@ -230,7 +230,7 @@ notes_end(struct notes *notes, int keep)
 /* --- reading */
 
 /* The frames of a file that is read. */
-struct reader {
+struct note_reader {
 	int fd;
 	const char *path;
 	uint64_t offset;
@@ -240,7 +240,7 @@ struct reader {
 
 /* Read the next frame. Returns whether it is one, and its payload. */
 static const uint8_t *
-next_frame(struct reader *r)
+next_frame(struct note_reader *r)
 {
 	if (frame_read(r->fd, r->path, r->offset, r->data, &r->frame,
 	    error_ignored()) != 0)
@@ -261,7 +261,7 @@ decode_file(const uint8_t *p, size_t nbytes, struct notes_file *file)
 
 /* Read the text of a note, which is behind its frame. */
 static int
-read_note_text(struct reader *r, struct note *note)
+read_note_text(struct note_reader *r, struct note *note)
 {
 	note->text = memory_or_die(malloc(note->text_bytes + 1));
 	return io_pread(r->fd, note->text, note->text_bytes, r->offset) ==
@@ -270,7 +270,7 @@ read_note_text(struct reader *r, struct note *note)
 
 /* Decode the note, and take the file that it is about from `files`. */
 static int
-decode_note(struct reader *r, const uint8_t *p, struct notes_file files[],
+decode_note(struct note_reader *r, const uint8_t *p, struct notes_file files[],
     struct note *note)
 {
 	const uint32_t number = le_get32(p);
@@ -290,7 +290,7 @@ decode_note(struct reader *r, const uint8_t *p, struct notes_file files[],
 }
 
 static int
-read_frames(struct reader *r, const uint8_t id[FILTER_ID_BYTES],
+read_frames(struct note_reader *r, const uint8_t id[FILTER_ID_BYTES],
     struct note *note)
 {
 	struct notes_file files[NOTES_FILES] = { { 0 } };
@@ -330,7 +330,7 @@ notes_read(const char *filter, const uint8_t id[FILTER_ID_BYTES],
     struct note *note, struct error *error)
 {
 	char *name = notes_name(filter);
-	struct reader *r = memory_or_die(calloc(1, sizeof *r));
+	struct note_reader *r = memory_or_die(calloc(1, sizeof *r));
 	struct stat st;
 	int result = 0;
 

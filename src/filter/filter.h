@@ -1,7 +1,7 @@
 /*
  * A filter remembers digests. Its location says where: in a file, in the memory
  * of this process (NULL), or on a server. These functions work on all of them:
- * filter.c has those for an open filter, location.c those that open and create
+ * filter.c has those for an open filter, kinds.c those that open and create
  * one, merge.c makes the union of some, and model/operations.h has the
  * operations that each kind of filter implements.
  *
@@ -26,7 +26,7 @@
 struct filter;
 
 /* The abilities of a kind of location. */
-struct location {
+struct abilities {
 	const char *noun; /* the noun for messages: "file" or "filter" */
 	int is_path;      /* is it a file, which can be locked while it is
 			   * replaced? */
@@ -34,7 +34,7 @@ struct location {
 			   * needs? */
 	int has_claims;   /* can lines be claimed there (filter_claim)? */
 };
-const struct location *filter_location(const char *location);
+const struct abilities *filter_abilities(const char *location);
 
 /* Fills `error`: there is no filter at `location`. Returns -1. */
 int filter_missing(const char *location, struct error *error);

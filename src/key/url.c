@@ -465,7 +465,7 @@ plain_end(const struct characters *set, const uint8_t *p, const uint8_t *end)
  * host in lower case without a port, a path without dots, nothing that must be
  * encoded.
  */
-struct parts {
+struct url_pieces {
 	const uint8_t *start, *host, *path;
 	const uint8_t *query; /* from the question mark on; or the end */
 	const uint8_t *end;
@@ -509,7 +509,7 @@ is_normal(struct key url)
  * end.
  */
 static int
-find_pieces(struct key url, enum query what, struct parts *parts)
+find_pieces(struct key url, enum query what, struct url_pieces *parts)
 {
 	const uint8_t *end = url.data + url.nbytes, *host, *query;
 	const uint8_t *path = find_path(url, &host);
@@ -518,7 +518,7 @@ find_pieces(struct key url, enum query what, struct parts *parts)
 		return 0;
 	query = plain_end(what == QUERY_IN_PATH ? &plain : &in_path, path + 1,
 	    end);
-	*parts = (struct parts){ url.data, host, path, query, end };
+	*parts = (struct url_pieces){ url.data, host, path, query, end };
 	if (query == end)
 		return 1;
 	if (what == QUERY_IN_PATH || *query != '?')
@@ -553,7 +553,7 @@ is_only_rule(const struct url_rules *rules)
  * data is NULL if the query isn't one.
  */
 static struct key
-key_of_parts(const struct url_rules *rules, const struct parts *parts,
+key_of_parts(const struct url_rules *rules, const struct url_pieces *parts,
     uint8_t *to)
 {
 	const unsigned set = rules->switches;
@@ -608,7 +608,7 @@ static __attribute__((noinline)) struct key
 make_key(const struct url_rules *rules, struct key url, uint8_t *to)
 {
 	enum query query = QUERY_IN_PATH;
-	struct parts parts;
+	struct url_pieces parts;
 	size_t nbytes;
 
 	if (has_query_rules(rules))

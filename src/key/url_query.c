@@ -228,7 +228,7 @@ struct parameter {
 };
 
 /* Parameters of a query that are kept, and where they are to be written. */
-struct table {
+struct parameters {
 	const struct url_rules *rules;
 	enum url_order order;
 	int sorts;
@@ -279,7 +279,7 @@ first_eight(const uint8_t *p, size_t nbytes)
 
 /* Is a parameter greater than another one? No zeros are in a parameter. */
 static int
-is_greater(const struct table *t, unsigned i, unsigned j)
+is_greater(const struct parameters *t, unsigned i, unsigned j)
 {
 	const struct parameter *a = &t->parameters[i], *b = &t->parameters[j];
 
@@ -291,7 +291,7 @@ is_greater(const struct table *t, unsigned i, unsigned j)
 
 /* An insertion sort of parameters most of which are in order already. */
 static void
-finish_sort(const struct table *t, unsigned sorted[TABLE_MAX])
+finish_sort(const struct parameters *t, unsigned sorted[TABLE_MAX])
 {
 	for (unsigned i = 1; i < t->count; i++) {
 		unsigned next = sorted[i], place = i;
@@ -310,7 +310,7 @@ finish_sort(const struct table *t, unsigned sorted[TABLE_MAX])
  * sorting as long as they are few.
  */
 static void
-sort_table(struct table *t, unsigned sorted[TABLE_MAX])
+sort_table(struct parameters *t, unsigned sorted[TABLE_MAX])
 {
 	const unsigned count = t->count;
 	uint64_t taken = 0; /* bit i: place i is */
@@ -351,7 +351,7 @@ write_parameter(uint8_t *to, const struct parameter *parameter)
 }
 
 static uint8_t *
-write_sorted(struct table *t)
+write_sorted(struct parameters *t)
 {
 	/* An analyzer can't see that sort_table fills in all that is used. */
 	unsigned sorted[TABLE_MAX] = { 0 };
@@ -365,7 +365,7 @@ write_sorted(struct table *t)
 
 /* Write the table's parameters, and empty it. */
 static void
-write_parameters(struct table *t)
+write_parameters(struct parameters *t)
 {
 	uint8_t *to = t->to;
 
@@ -381,7 +381,7 @@ write_parameters(struct table *t)
 
 /* Add a parameter to the table, where there must be room. */
 static inline void
-keep_parameter(struct table *t, const struct parameter *new)
+keep_parameter(struct parameters *t, const struct parameter *new)
 {
 	uint64_t first = first_eight(new->at, compared_bytes(new, t->order));
 
@@ -397,7 +397,7 @@ keep_parameter(struct table *t, const struct parameter *new)
  * form, too.
  */
 static int
-take_forms(struct table *t, struct reader *in)
+take_forms(struct parameters *t, struct reader *in)
 {
 	const struct url_rules *rules = t->rules;
 	const uint8_t *start = in->p, *at = start;
@@ -431,7 +431,7 @@ take_forms(struct table *t, struct reader *in)
  * in->p to what is behind it.
  */
 static void
-take_copied(struct table *t, struct reader *in, uint8_t **room)
+take_copied(struct parameters *t, struct reader *in, uint8_t **room)
 {
 	const unsigned set = t->rules->switches;
 	struct parameter new;
@@ -457,7 +457,7 @@ take_copied(struct table *t, struct reader *in, uint8_t **room)
 
 /* Take the parameters up to the end, or to a byte that is in no query. */
 static void
-take_parameters(struct table *t, struct reader *in)
+take_parameters(struct parameters *t, struct reader *in)
 {
 	uint8_t *room = t->room;
 
@@ -491,7 +491,7 @@ url_copy_query(struct reader *in, const struct url_rules *rules, uint8_t *to)
 	const int sorts_whole = rules->switches & (URL_FORM | URL_VALUES);
 	const uint8_t *query = in->p;
 	uint8_t *start = to;
-	struct table t;
+	struct parameters t;
 
 	if (!leaves_out(rules) && !rules->sort && !sorts_whole)
 		return url_copy(in, IN_QUERY, to);

@@ -296,7 +296,7 @@ bits_note(struct shards *s, struct error *error)
 /* Reading */
 
 /* Pages on their way, which answers fill in. */
-struct reading {
+struct page_reading {
 	struct shards *shards;
 	const uint64_t *numbers;
 	uint8_t *to;
@@ -306,7 +306,7 @@ static int
 take_page(void *context, size_t i, redisReply *reply, enum outcome outcome,
     struct error *error)
 {
-	const struct reading *reading = context;
+	const struct page_reading *reading = context;
 	struct shards *s = reading->shards;
 
 	(void)outcome;
@@ -326,7 +326,7 @@ static int
 bits_read_pages(struct shards *s, const uint64_t *numbers, size_t n,
     uint8_t *to, struct error *error)
 {
-	struct reading reading = { s, numbers, to };
+	struct page_reading reading = { s, numbers, to };
 	int result = 0;
 
 	memset(to, 0, n * PAGE_BYTES);

@@ -716,7 +716,7 @@ static unsigned
 threads_of(const struct run_plan *plan)
 {
 	if (plan->threads == 0 && plan->filter != NULL &&
-	    !filter_location(plan->filter)->is_path)
+	    !filter_abilities(plan->filter)->is_path)
 		return 1;
 	return plan->threads;
 }

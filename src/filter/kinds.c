@@ -21,8 +21,8 @@
 #define REDIS(operation) NULL
 #endif
 
-struct kind {
-	struct location can;
+struct location_kind {
+	struct abilities can;
 	enum component component; /* without it, the operations are NULL */
 	const char *needs;     /* what the component is for, in messages */
 	int (*has)(const char *location);
@@ -180,7 +180,7 @@ discard_file(const char *path, const uint8_t id[FILTER_ID_BYTES],
 	filter_release(filter);
 }
 
-static const struct kind kinds[] = {
+static const struct location_kind kinds[] = {
 	{ { .noun = "filter", .has_claims = 1 },
 	    COMPONENT_REDIS, "a filter at redis://", address_is_server,
 	    REDIS(open), REDIS(create), REDIS(check_removal), REDIS(remove),
@@ -191,10 +191,10 @@ static const struct kind kinds[] = {
 	    check_removal_of_file, remove_file, NULL, discard_file },
 };
 
-static const struct kind *
+static const struct location_kind *
 kind_of(const char *location)
 {
-	const struct kind *kind = kinds;
+	const struct location_kind *kind = kinds;
 
 	while (kind->has != NULL && (location == NULL || !kind->has(location)))
 		kind++;
@@ -202,10 +202,10 @@ kind_of(const char *location)
 }
 
 /* NULL, with `error` filled, if it isn't built in. */
-static const struct kind *
+static const struct location_kind *
 usable(const char *location, struct error *error)
 {
-	const struct kind *kind = kind_of(location);
+	const struct location_kind *kind = kind_of(location);
 
 	if (location != NULL && address_is_foreign(location)) {
 		address_refuse(location, error);
@@ -216,8 +216,8 @@ usable(const char *location, struct error *error)
 	return kind;
 }
 
-const struct location *
-filter_location(const char *location)
+const struct abilities *
+filter_abilities(const char *location)
 {
 	return &kind_of(location)->can;
 }
@@ -225,7 +225,7 @@ filter_location(const char *location)
 int
 filter_missing(const char *location, struct error *error)
 {
-	if (filter_location(location)->is_path)
+	if (filter_abilities(location)->is_path)
 		return error_system(error, ENOENT, location);
 	return error_set(error, STATUS_FAILED, "%s: there is no such filter",
 	    location);
@@ -235,7 +235,7 @@ int
 filter_open(struct filter **filter, const char *location,
     const struct filter_use *use, struct error *error)
 {
-	const struct kind *kind = usable(location, error);
+	const struct location_kind *kind = usable(location, error);
 
 	if (kind == NULL)
 		return -1;
@@ -247,7 +247,7 @@ filter_create(struct filter **filter, const char *location, int replace,
     const struct filter_design *design, const struct filter_use *use,
     struct error *error)
 {
-	const struct kind *kind = usable(location, error);
+	const struct location_kind *kind = usable(location, error);
 
 	if (kind == NULL)
 		return -1;
@@ -258,7 +258,7 @@ int
 filter_foresee(const char *location, const struct filter_design *design,
     struct filter_costs *costs, uint64_t *bytes, struct error *error)
 {
-	const struct kind *kind = usable(location, error);
+	const struct location_kind *kind = usable(location, error);
 
 	if (kind == NULL)
 		return -1;
@@ -269,7 +269,7 @@ int
 filter_check_removal(const char *location, const struct lock_wait *wait,
     struct error *error)
 {
-	const struct kind *kind = usable(location, error);
+	const struct location_kind *kind = usable(location, error);
 
 	if (kind == NULL)
 		return -1;
@@ -280,7 +280,7 @@ int
 filter_remove(const char *location, const struct lock_wait *wait,
     struct error *error)
 {
-	const struct kind *kind = usable(location, error);
+	const struct location_kind *kind = usable(location, error);
 
 	if (kind == NULL)
 		return -1;
@@ -291,7 +291,7 @@ void
 filter_discard(const char *location, const uint8_t id[FILTER_ID_BYTES],
     uint64_t lines)
 {
-	const struct kind *kind = kind_of(location);
+	const struct location_kind *kind = kind_of(location);
 
 	if (kind->discard != NULL)
 		kind->discard(location, id, lines);
