@@ -17,8 +17,8 @@
 
 static const struct {
 	const char *name;
-	const char *library; /* as it calls itself, */
-	const char *package; /* and where Debian has it */
+	const char *library; /* its name, as it writes it */
+	const char *package; /* the package of Debian that has it */
 	int built_in;
 } components[COMPONENT_COUNT] = {
 	[COMPONENT_NONE] = { NULL, NULL, NULL, 1 },

@@ -25,7 +25,7 @@
 
 /* f_type of statfs(2), from <linux/magic.h> */
 #define NFS_MAGIC 0x6969
-/* The same of other file systems that may be of other hosts. */
+/* f_type of other file systems whose files other hosts may change */
 static const uint32_t network_types[] = {
 	0x517b,     /* SMB */
 	0xff534d42, /* CIFS */
@@ -250,7 +250,7 @@ os_command(pid_t process, char *name, size_t nbytes)
 static enum os_lease
 take_lease(int fd, int type)
 {
-	/* Who wants to open the file sends us this signal. */
+	/* The kernel sends it to us when another program opens the file. */
 	signal(SIGIO, SIG_IGN);
 	if (fcntl(fd, F_SETLEASE, type) == 0)
 		return OS_LEASE_GIVEN;

@@ -32,7 +32,7 @@ struct parser {
 	char **argv;
 	const char *command; /* the word in argv that names it, or NULL */
 	char name[40];       /* "bloomdedup" or "bloomdedup create" */
-	/* Of each row: what was given, "" if it has no argument; or NULL. */
+	/* What was given for each row: "" without an argument; or NULL. */
 	const char *values[OPTION_TABLE_MAX];
 };
 

@@ -33,7 +33,7 @@ take_capacity(uint64_t *capacity, const struct options *o, struct error *error)
 	return 0;
 }
 
-/* Of three, two must be known: where fewer are given, take the default. */
+/* Two of the three must be known: where fewer are given, take defaults. */
 static void
 take_defaults(struct sizing *s)
 {

@@ -94,7 +94,7 @@ is_whole(const struct append *a)
 	return a->scanned != APPEND_UNKNOWN && a->state.in == CSV_RECORD_START;
 }
 
-/* Of lines, the last byte says all. */
+/* The last byte of a file of lines says whether its last line is whole. */
 static int
 look_at_last(struct append *a, int reader, uint64_t size)
 {

@@ -117,7 +117,7 @@ int append_settle(const struct note *note, const int *opened, size_t count,
     void (*notice)(const char *text), uint64_t *whole);
 
 /*
- * Of `data`, which begins with a record, how many bytes are whole records?
+ * How many bytes of `data`, which begins with a record, are whole records?
  */
 size_t append_whole(const struct record_format *format, const uint8_t *data,
     size_t nbytes);

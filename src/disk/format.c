@@ -54,7 +54,7 @@ enum { /* offsets in a slot */
 	AT_SEALING_PAGES = 56,
 	AT_LAYERS = 64,
 
-	/* and in the entry of a layer */
+	/* the fields of a layer's entry */
 	LAYER_OFFSET = 0,
 	LAYER_PAGES = 8,
 	LAYER_CAPACITY = 16,
@@ -69,7 +69,7 @@ enum { /* offsets in a slot */
 	FLAG_SEALED = 1,
 	GENERATION_SHIFT = 8, /* its place + 1, with a window */
 
-	/* and with a window, where other tables have their last layers */
+	/* a window's fields, in the room that other tables have for layers */
 	AT_GENERATIONS = AT_LAYERS + TABLE_WINDOW_LAYERS_MAX * LAYER_BYTES,
 	GENERATION_NUMBER = 0,
 	GENERATION_BEGIN = 8,
@@ -398,7 +398,7 @@ table_decode(struct table *table, const uint8_t *page)
 	return generations_decode(table, page);
 }
 
-/* The same; it belongs to this table. */
+/* Decode the head of a slot that has this table. */
 static int
 head_decode(struct slot_head *head, const struct table *table,
     const uint8_t *page)

@@ -365,8 +365,8 @@ read_digest_frame(struct journal *j, struct error *error)
 
 /* A walk through the digests: those of the frame that was read last. */
 struct frame_walk {
-	size_t count; /* in this frame, */
-	size_t next;  /* and the index of the one that comes next */
+	size_t count; /* digests in this frame */
+	size_t next;  /* index of the next one */
 };
 
 /*
@@ -484,7 +484,7 @@ write_frame(struct journal *j, enum frame_kind kind, size_t payload,
 	return 0;
 }
 
-/* Who may read the filter may read this file, too, but not write to it. */
+/* Whoever may read the filter may read this file, too, but not write to it. */
 static void
 give_reading(int fd, const char *filter, const struct stat *st)
 {

@@ -42,7 +42,7 @@
 #define CACHE_SAMPLE 64
 /* How many unchanged pages are written, too, to save a call. */
 #define WRITE_GAP 4
-/* Of a cold layer, so many pages are looked at to have them read in advance. */
+/* So many pages of a cold layer are looked at, to have them read in advance. */
 #define WRITE_AHEAD 512
 
 /* The unit of mmap(2): at least PAGE_BYTES, on some machines 16 or 64 KiB. */

@@ -11,7 +11,7 @@
 #include "disk/append.h"
 #include "disk/output_lock.h"
 
-/* Of a file that is compared with the text, at a time. */
+/* So much of a file is compared with the text at a time. */
 #define PIECE_BYTES 4096
 
 /* An output that is appended to. */

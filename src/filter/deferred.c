@@ -22,8 +22,8 @@ struct deferred {
 	uint64_t count;         /* digests held: */
 	int journaled;          /* in the journal, */
 	struct journal journal;
-	int journal_stays;      /* which is complete: closed, not removed; */
-	struct digest *list;    /* or in the list; NULL if there is none */
+	int journal_stays;      /* it is complete: close it, don't remove it */
+	struct digest *list;    /* without a journal: what is held; or NULL */
 	struct deferred_promise promise;
 };
 

@@ -160,7 +160,7 @@ match_name(const char *pointer, const uint8_t *p, const uint8_t *end)
 	return *at == '\0' || *at == '/' ? at : NULL;
 }
 
-/* The same for element `index` of an array. */
+/* The rest of the pointer, if it goes on with element `index`; or NULL. */
 static const char *
 match_index(const char *pointer, uint64_t index)
 {

@@ -156,9 +156,9 @@ static const struct {
 	[KEY_NULL] = { "has null where --json names a value",
 	    "have null where --json names a value" },
 	[KEY_NOT_URL] = { "is not a URL", "are not URLs" },
-	[KEY_NO_FIELD] = { "has ", "have " }, /* and say_fields */
+	[KEY_NO_FIELD] = { "has ", "have " }, /* say_fields has the rest */
 	[KEY_STRAY] = { "has text after a closing quote",
-	    "have text after a closing quote" }, /* and say_stray */
+	    "have text after a closing quote" }, /* say_stray has the rest */
 	[KEY_HEADER] = { "is the header again", "are the header again" }
 };
 _Static_assert(JSON_DEPTH_MAX == 1024, "the texts above say so");

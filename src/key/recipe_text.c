@@ -239,7 +239,7 @@ check_separator(const struct key_recipe *r, struct error *error)
 	return 0;
 }
 
-/* Of --header, and of the names of columns in --key. */
+/* What --header, and names of columns in --key, can be combined with. */
 static int
 check_columns(const struct key_recipe *r, struct error *error)
 {
@@ -256,7 +256,7 @@ check_columns(const struct key_recipe *r, struct error *error)
 	return 0;
 }
 
-/* Of the values that a line is taken apart into. */
+/* What the options that take a line apart can be combined with. */
 static int
 check_values(const struct key_recipe *r, struct error *error)
 {

@@ -159,7 +159,7 @@ struct key csv_fields_next(struct csv_fields *fields);
  */
 size_t csv_undouble(struct key value, uint8_t *to);
 
-/* The same for a field of this walk, also with what backslashes stand for. */
+/* Like csv_undouble, for a field of this walk, which may have backslashes. */
 size_t csv_contents(const struct csv_fields *fields, struct key value,
     uint8_t *to);
 

@@ -120,7 +120,7 @@ apply_trim_fields(const struct key_recipe *r, struct key key,
 	return trim_blanks(key);
 }
 
-/* Of several, each is trimmed before they are joined. */
+/* Several values are trimmed one by one, before they are joined. */
 static int
 apply_trim_fields_if(const struct key_recipe *r)
 {

@@ -7,7 +7,7 @@
 #include "bits/block.h"
 #include "model/operations.h"
 
-/* Of the server's filter: at its capacity, half of the bits are set. */
+/* A filter of the server has half of its bits set at its capacity. */
 static double
 textbook_fill(const struct layer_entry *layer, double lines)
 {

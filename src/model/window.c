@@ -46,7 +46,7 @@ window_layer(struct layer_entry *layer, double error_rate, int fixed,
 	double textbook = j == 0 ? share : rate;
 
 	layer->error_rate = rate;
-	/* The same k and cache lines as without a window. */
+	/* k and cache lines are chosen as without a window. */
 	if (sizing_layer(&layer->geometry, 4 * layer->capacity, rate, textbook,
 	    0, error) < 0)
 		return -1;

@@ -18,7 +18,7 @@
 #define BITS_PAGES_MOST ((UINT64_C(512) << 20) / PAGE_BYTES - 1)
 #define BITS_PAGES_LEAST 128
 
-/* Of a set of shards; of five, fewer than TABLE_LAYERS_MAX. */
+/* Layers of a set of shards; those of five are fewer than TABLE_LAYERS_MAX. */
 #define LAYERS_MAX 12u
 
 static const uint8_t magic[8] = { 'b', 'd', 's', 'h', 'a', 'r', 'd', '\n' };
@@ -45,7 +45,7 @@ layout_bloom(struct layout *l, uint64_t capacity, double rate,
 	while (l->shards < LAYOUT_SHARDS_MAX &&
 	    (double)capacity / (2 * l->shards) * bits >= least)
 		l->shards *= 2;
-	/* Of all lines, a shard gets so many, or fewer but for chance. */
+	/* A shard gets its part of all lines, and by chance some more. */
 	mean = (double)capacity / l->shards;
 	l->capacity = l->shards == 1 ? capacity + 1 :
 	    (uint64_t)ceil(mean + 4 * sqrt(mean)) + 16;

@@ -168,7 +168,7 @@ location_design(struct location *l, const struct filter_design *design,
 		    " for filters in files", l->address.shown);
 	if (design_header(design, header, error) < 0)
 		return -1;
-	/* Of several clients' lines, nobody knows which came first. */
+	/* Nobody knows which of several clients' lines came first. */
 	if (header->window.kind == WINDOW_LINES)
 		return error_set(error, STATUS_USAGE, "%s: a filter on a server"
 		    " cannot have a window of new lines, whose order no client"

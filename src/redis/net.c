@@ -139,7 +139,7 @@ drop_connection(struct net *x, struct node *node, struct error *error)
 	return fail_or_pause(x, error);
 }
 
-/* The same if nothing was sent over it: then nothing has failed. */
+/* Drop a connection. If nothing was sent over it, no request has failed. */
 static int
 renew_connection(struct net *x, struct node *node, struct error *error)
 {

@@ -42,8 +42,8 @@ struct lease {
 struct lessor {
 	const char *name;  /* NULL: dropped, or free */
 	uint64_t live;
-	uint64_t expired;  /* and not reported */
-	uint64_t reported; /* in which second, or 0 */
+	uint64_t expired;  /* leases that ended since the last report */
+	uint64_t reported; /* second of the last report, or 0 */
 	uint32_t chained;  /* the next free number */
 };
 

@@ -44,7 +44,7 @@ find_open(struct resp *r)
 	return served;
 }
 
-/* The same; a filter that is missing is reported: it may be misspelled. */
+/* Find the filter, and report one that is missing: it may be misspelled. */
 static struct served *
 find_or_report(struct resp *r)
 {
@@ -95,7 +95,7 @@ take_rate(struct resp *r, unsigned i)
 	return rate;
 }
 
-/* The same for a number from 1 to `most`, which is called `what`. */
+/* Word i is a number from 1 to `most`, called `what`; else it is refused. */
 static uint64_t
 take_number(struct resp *r, unsigned i, const char *what, uint64_t most)
 {

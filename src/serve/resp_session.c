@@ -307,7 +307,7 @@ end_request(struct resp *r)
 {
 	int queued = is_queued(r);
 
-	/* or else operations of the sweep reply */
+	/* What is answered here comes after the answers of the sweep. */
 	if (queued || r->refusal != NULL || r->command->end != NULL)
 		resp_answer_earlier(r);
 	if (r->refusal != NULL) {

@@ -238,7 +238,7 @@ count_marked(struct sweep *sweep, struct share *share, uint64_t marked)
 	served_stored(share->served, marked);
 }
 
-/* The same for items one by one, some of which may be leased. */
+/* Carry out the items of a share one by one, as some may be leased. */
 static int
 carry_out_with_leases(struct sweep *sweep, struct share *share,
     struct filter *filter)

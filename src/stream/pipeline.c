@@ -26,11 +26,11 @@
 /* Much of the input that is a chunk fits in the second level cache. */
 #define CHUNK_BYTES (128 * 1024)
 /*
- * Of compressed input: with each hand-over its window of megabytes moves to
- * another cache, and a thread that waits for it falls asleep.
+ * Chunks of compressed input are larger: with each hand-over, a window of
+ * megabytes moves to another cache, and a thread that waits for it falls asleep.
  */
 #define PACKED_BYTES (1024 * 1024)
-/* Of a file, chunks are whole pages. */
+/* Chunks of a file are whole pages. */
 #define CHUNK_BYTES_LEAST 4096
 /*
  * Input is large once so much of it has come. For threads of our choice it must

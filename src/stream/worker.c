@@ -86,7 +86,7 @@ worker_free(void *worker)
 }
 
 /*
- * Of the lines from `first` on, whose keys these are: move those of this part
+ * `keys` are those of the lines from `first` on: move those of this part
  * to the front of all that comes after `kept`. Returns how many they are.
  */
 static size_t
@@ -452,7 +452,7 @@ finish_batch(struct worker *w, size_t first, size_t *count,
 	*count = batch->count;
 	run->lines_new += written;
 	if (result < 0) {
-		/* Of those that were read, only these are known. */
+		/* Only these of the lines that were read are known. */
 		run->lines_read += written;
 		return -1;
 	}
