@@ -27,7 +27,7 @@
 #define CHUNK_BYTES (128 * 1024)
 /*
  * Chunks of compressed input are larger: with each hand-over, a window of
- * megabytes moves to another cache, and a thread that waits for it falls asleep.
+ * megabytes moves to another cache, and a thread that waits falls asleep.
  */
 #define PACKED_BYTES (1024 * 1024)
 /* Chunks of a file are whole pages. */
