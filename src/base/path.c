@@ -269,6 +269,19 @@ temporary_open_nameless(const char *path, char **name)
 	return fd >= 0 ? fd : temporary_open(path, name);
 }
 
+int
+temporary_open_unnamed(const char *path)
+{
+	int fd = open_nameless(path, 0600);
+	char *name = NULL;
+
+	if (fd >= 0)
+		return fd;
+	fd = temporary_open(path, &name);
+	temporary_end(&name, 1);
+	return fd;
+}
+
 /* Did link(2) fail because no file may have two names here? */
 static int
 lacks_hard_links(int errnum)

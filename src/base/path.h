@@ -85,6 +85,12 @@ int temporary_open(const char *path, char **name);
 int temporary_open_nameless(const char *path, char **name);
 
 /*
+ * The same for a file that never gets a name: nothing is tried. Where every
+ * file has one, it is removed at once.
+ */
+int temporary_open_unnamed(const char *path);
+
+/*
  * Give a temporary file the name `path`, in the same directory. If there is
  * such a file, it is replaced, or without `replace`, this fails with EEXIST.
  * Returns 0, and *name is NULL; or -1 with errno set.

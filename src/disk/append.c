@@ -622,6 +622,16 @@ append_header(struct append *a, const void *data, size_t nbytes,
 
 /* --- beginning */
 
+/*
+ * A run that was killed while it cut a file leaves its lease to those that share
+ * its open file: nobody else could open the file now, not even to read it.
+ */
+static void
+drop_left_lease(int fd)
+{
+	os_let_in(fd);
+}
+
 int
 append_begin(struct append *a, int fd, const char *name,
     const struct record_format *format, void (*notice)(const char *text))
@@ -643,6 +653,7 @@ append_begin(struct append *a, int fd, const char *name,
 	    (st.st_size < before || st.st_size > after))
 		return 0;
 	a->fd = fd;
+	drop_left_lease(fd);
 	return 1;
 }
 
@@ -783,7 +794,9 @@ append_settle(const struct note *note, const int *opened, size_t count,
 		return 1;
 	ours = find_opened(&st, opened, count);
 	fd = ours;
-	if (fd < 0)
+	if (fd >= 0)
+		drop_left_lease(fd);
+	else
 		fd = open(note->file.path, O_RDWR | O_APPEND | O_CLOEXEC |
 		    O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
 	if (fd < 0)

@@ -565,16 +565,15 @@ int
 journal_create_nameless(struct journal *j, const char *output,
     struct error *error)
 {
-	char *real = path_follow(output), *name = NULL;
+	char *real = path_follow(output);
 
 	*j = (struct journal)JOURNAL_NONE;
 	j->path = memory_or_die(strdup(output));
 	j->frame = memory_or_die(calloc(1, HEAD_BYTES + FRAME_PAYLOAD_MAX));
 	if (real != NULL)
-		j->fd = temporary_open_nameless(real, &name);
+		j->fd = temporary_open_unnamed(real);
 	if (j->fd < 0)
 		error_system(error, errno, output);
-	temporary_end(&name, 1);
 	free(real);
 	le_put32(j->frame + HEAD_BYTES, VERSION_WITH_OUTPUTS);
 	if (j->fd >= 0 && write_frame(j, FRAME_BEGIN, BEGIN_BYTES, error) == 0)

@@ -283,6 +283,14 @@ torn_append() {
 	done
 }
 
+@test "without a filter, no name is tried for text that never gets one" {
+	needs_strace
+	strace -f -qq -o trace -e trace=linkat,unlink "$BLOOMDEDUP" \
+		--atomic -o out --append <<<line
+	run ! grep -q 'linkat\|unlink' trace
+	echo line | cmp - out
+}
+
 # hold_turn FILE: another process, $holder, is appending to it.
 hold_turn() {
 	mkfifo held

@@ -105,3 +105,46 @@ some_calls() {
 	untraced fail_each -f seen --atomic -o out --append
 	untraced fail_each -f seen --atomic -o out --overwrite
 }
+
+# limited N ARGUMENT...: the run may have so many open files. Both descriptors
+# are opened before, since the shell needs some of its own for that.
+limited() {
+	local n=$1
+	shift
+	(
+		ulimit -n "$n"
+		exec "$BLOOMDEDUP" "$@"
+	) >printed 2>err 3>&-
+}
+
+@test "with few open files, a run ends with its result or one line" {
+	skip_if_sanitized
+	skip_if_emulated "calls of its own"
+	local n how status refused=0 done=0
+	bloomdedup create -n 1000 empty
+	for how in '' '-j2' '-f seen' '-f seen --sync -o out --append' \
+		'-f seen --atomic -o out --append' \
+		'-f seen --atomic -o out --overwrite' \
+		'--atomic -o out --append' '--atomic -o out'; do
+		for n in {4..16}; do
+			ready
+			status=0
+			# shellcheck disable=SC2086 # words
+			limited $n $how in || status=$?
+			if [ $status -eq 0 ]; then
+				[ ! -s err ]
+				cat printed out | sort |
+					comm -13 - <(sort in) | cmp - /dev/null
+				done=$((done + 1))
+				continue
+			fi
+			[ $status -eq 3 ]
+			is_message err 'Too many open files'
+			[ ! -e seen ] || bloomdedup check -v -f seen in |
+				cmp - in
+			refused=$((refused + 1))
+		done
+	done
+	[ $done -gt 8 ]
+	[ $refused -gt 8 ]
+}

@@ -598,3 +598,27 @@ two"' 3000 >csv
 	[ "$(cat err)" = "bloomdedup: out: other programs add lines to it, too, and it may be on a network file system: lines that are added on several hosts at once can be lost" ]
 	printf '%s\n' 1 other1 2 other2 3 other3 | cmp - out
 }
+
+@test "killed while it cuts a file that a shell holds open: the next run does not wait" {
+	needs_preload
+	needs_strace
+	local status=0
+	seq 1000 >in
+	exec 8>>out
+	TORN=2001 TORN_FILE=out "${PRELOADED[@]}" "$BLOOMDEDUP" -f seen in >&8 \
+		2>err || status=$?
+	[ $status -eq 137 ]
+	status=0
+	strace -qq -o trace -e trace=ftruncate \
+		-e inject=ftruncate:signal=KILL:when=1 -P "$PWD/out" \
+		"$BLOOMDEDUP" -f seen in >&8 2>err || status=$?
+	[ $status -eq 137 ]
+	# the lease is that of the open file
+	grep -q ":$(stat -c %i out) " <(grep LEASE /proc/locks) ||
+		skip "needs leases"
+	# the system would take it away after 45 seconds
+	timeout 40 "$BLOOMDEDUP" -f seen in >&8 2>err
+	run ! grep -q ":$(stat -c %i out) " <(grep LEASE /proc/locks)
+	exec 8>&-
+	sort in | comm -23 - <(sort out) | cmp - /dev/null
+}
