@@ -623,8 +623,8 @@ append_header(struct append *a, const void *data, size_t nbytes,
 /* --- beginning */
 
 /*
- * A run that was killed while it cut a file leaves its lease to those that share
- * its open file: nobody else could open the file now, not even to read it.
+ * A run that was killed while it cut a file leaves its lease to who shares its
+ * open file: nobody else could open the file now, not even to read it.
  */
 static void
 drop_left_lease(int fd)
