@@ -321,11 +321,14 @@ is_untouched(const struct layers *f, unsigned i)
 	    layer->geometry.pages * PAGE_BYTES);
 }
 
-/* Read the table when the file is opened; as slots_read. */
-static int
-read_first(struct layers *f, struct error *error)
+/*
+ * After a run that was killed, or with a lost slot, counters may be old. Of the
+ * runs that share a file, the first one counts again.
+ */
+int
+layers_take_table(struct layers *f, struct error *error)
 {
-	int behind;
+	int behind, is_first;
 
 	if (slots_lock(&f->slots, error) < 0)
 		return -1;
@@ -336,21 +339,7 @@ read_first(struct layers *f, struct error *error)
 	if (window_check(&f->table, &f->header.window, f->header.capacity,
 	    error) < 0)
 		return error_prefix(error, f->file.path);
-	return behind;
-}
-
-/*
- * After a run that was killed, or with a lost slot, counters may be old. Of the
- * runs that share a file, the first one counts again.
- */
-int
-layers_take_table(struct layers *f, struct error *error)
-{
-	int behind = read_first(f, error);
-	int is_first = !f->shared || slots_try_first(&f->slots);
-
-	if (behind < 0)
-		return -1;
+	is_first = !f->shared || slots_try_first(&f->slots);
 	f->forgotten = 0;
 	if (!f->writable)
 		layers_forget(f);

@@ -401,6 +401,15 @@ net_finish(struct net *x, struct error *error)
 }
 
 int
+net_settle(struct net *x, int result, struct error *error)
+{
+	if (result == 0 && net_finish(x, error) == 0)
+		return 0;
+	net_abandon(x);
+	return -1;
+}
+
+int
 net_flush(struct net *x, struct error *error)
 {
 	x->unsent = 0;
@@ -523,10 +532,8 @@ net_call(struct net *x, const char *key, struct error *error,
 	start_request(x, slot, CARE_NONE, keep_reply, reply, 0,
 	    sdsnewlen(bytes, (size_t)n));
 	redisFreeCommand(bytes);
-	if (net_end(x, error) == 0 && net_finish(x, error) == 0)
+	if (net_settle(x, net_end(x, error), error) == 0)
 		return reply;
-	/* The answers to all others come, too, before `reply` is gone. */
-	net_abandon(x);
 	freeReplyObject(reply);
 	return NULL;
 }

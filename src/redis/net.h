@@ -60,6 +60,13 @@ int net_flush(struct net *net, struct error *error);
 /* Wait until all requests are answered. */
 int net_finish(struct net *net, struct error *error);
 
+/*
+ * End a series of requests, the making of which has given `result`: wait until
+ * all requests are answered, or after a failure, answer them by net_abandon.
+ * Either way, nothing that an answer refers to is needed any more.
+ */
+int net_settle(struct net *net, int result, struct error *error);
+
 /* Are there requests that are not answered? */
 int net_is_busy(const struct net *net);
 

@@ -327,11 +327,8 @@ claim_in(struct shards *shards, const struct digest *digests, size_t n,
 {
 	memset(claimed, CLAIMED_NOT, n);
 	shards_sort(shards, digests, n, claimed);
-	if (shards_parts(shards, shards->kind->mark, error) == 0 &&
-	    net_finish(shards->net, error) == 0)
-		return 0;
-	net_abandon(shards->net);
-	return -1;
+	return net_settle(shards->net, shards_parts(shards,
+	    shards->kind->mark, error), error);
 }
 
 /*
@@ -397,11 +394,7 @@ ask_all(struct generations *g, const struct selection *s, struct error *error)
 	shards_sort(&g->like, s->digests, s->count, found);
 	for (unsigned i = 0; i < g->count && result == 0; i++)
 		result = shards_parts(&g->set[i], g->like.kind->ask, error);
-	if (result == 0)
-		result = net_finish(g->like.net, error);
-	/* Answers come before `found` is gone. */
-	if (result < 0)
-		net_abandon(g->like.net);
+	result = net_settle(g->like.net, result, error);
 	for (size_t i = 0; i < s->count; i++) {
 		if (found[i])
 			s->claimed[i] = CLAIMED_SEEN;
