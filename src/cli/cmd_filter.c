@@ -81,7 +81,7 @@ tell_inherited(const struct options *o, const struct filter *filter)
 static const char *
 how_to_go_on(const struct run_plan *plan)
 {
-	/* A file that the shell opens, also as -o /dev/stdout. */
+	/* The shell has opened this file, also with -o /dev/stdout. */
 	const int is_standard = plan->output == NULL ||
 	    output_is_same(plan->output, NULL);
 	struct stat status;

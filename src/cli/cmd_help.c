@@ -155,7 +155,8 @@ has_rare(enum command_id command)
 	return 0;
 }
 
-/* A screen of 24 lines, for those who see the program for the first time. */
+/* Print a screen of 24 lines, for people who see the program for the first
+ * time. */
 static void
 print_brief(void)
 {

@@ -27,7 +27,7 @@ struct options {
 	int help, version;
 	int brief;            /* help was asked for with -h */
 
-	struct text_list operands; /* the operands, in order */
+	struct text_list operands;
 
 	const char *files;    /* NULL if not given; so are all strings */
 	char *names;          /* text of `files`, which operands point into;

@@ -366,7 +366,7 @@ read_digest_frame(struct journal *j, struct error *error)
 /* A walk through the digests: those of the frame that was read last. */
 struct frame_walk {
 	size_t count; /* digests in this frame */
-	size_t next;  /* index of the next one */
+	size_t next;
 };
 
 /*

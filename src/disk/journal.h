@@ -44,7 +44,7 @@ struct journal_output {
 	uint64_t device, inode;
 	uint64_t length; /* bytes of the file at the commit */
 	uint64_t changed; /* time of its last change then (os_changed) */
-	struct record_format format; /* format of its records */
+	struct record_format format;
 	char path[JOURNAL_PATH_MAX]; /* path of the file, also for messages */
 };
 
@@ -58,8 +58,8 @@ struct journal {
 	uint64_t count; /* digests in the whole journal */
 	uint64_t offset; /* offset in the file where the next frame is read or
 			  * written */
-	struct journal_span spans[TABLE_LAYERS_MAX]; /* spans of the commit */
-	size_t span_count;                           /* number of spans */
+	struct journal_span spans[TABLE_LAYERS_MAX];
+	size_t span_count;
 	int has_outputs; /* is it of a version that has outputs and text? */
 	int is_done;     /* are all outputs as they should be, so that only the
 			  * marks are missing? */

@@ -10,7 +10,7 @@
 #include "key/json.h"
 #include "key/url.h"
 
-/* For the fields that a line lacks. */
+/* Room for the text about the fields that a line lacks. */
 #define KEY_TEXT (KEY_RECIPE_TEXT + 32)
 
 struct record_format

@@ -61,7 +61,7 @@ struct key_figures {
 	struct {
 		uint64_t lines;         /* number of lines that had the
 					 * trouble */
-		struct key_position first; /* position of the first of them */
+		struct key_position first;
 		uint64_t told;          /* number that key_figures_notice told;
 					 * 0: none yet */
 	} of[KEY_TROUBLES];

@@ -114,7 +114,7 @@ struct key_scratch {
 	const struct columns *columns; /* columns of the file; the caller sets
 				        * it */
 	unsigned step_count;
-	key_apply steps[KEY_STEPS_MAX]; /* the steps that the recipe has */
+	key_apply steps[KEY_STEPS_MAX];
 };
 
 /* Append bytes to the key that is being made; the scratch has room for them. */

@@ -135,7 +135,7 @@ const uint8_t *record_stray(const struct csv_format *format,
 struct csv_fields {
 	uint8_t separator;
 	const uint8_t *next; /* the beginning of the next field, or NULL */
-	const uint8_t *end;  /* the end of the record */
+	const uint8_t *end;
 	int quoted;          /* the last field was in quotes: csv_contents */
 	int backslash;       /* csv_format.backslash of its record */
 };

@@ -56,7 +56,7 @@ struct layers {
 			      * again, after WINDOW_NO_ROOM */
 	/* The next three are for a reader. */
 	uint64_t looked;     /* clock_now of the last look for a newer table */
-	int all_over;        /* are all generations over? */
+	int all_over;
 	unsigned forgotten;  /* number of layers, the first in the file, whose
 			      * generations are over */
 	uint8_t marked[TABLE_LAYERS_MAX]; /* did this run mark in the layer?

@@ -38,7 +38,7 @@ struct layers_ahead {
 	struct file file;
 	struct slots slots;
 	struct table table;       /* with the new layer once it is published */
-	struct layer_entry layer; /* the new layer */
+	struct layer_entry layer;
 	int result;
 	struct error error;
 };

@@ -211,7 +211,7 @@ each_found(struct location *l, const struct found *found, shards_one *make,
 	s = shards_of_found(l, found);
 	if (found->header.window.kind == WINDOW_NONE)
 		return shards_each(&s, make, error);
-	/* A generation's always expire. */
+	/* The shards of a generation always expire. */
 	if (make != shards_delete)
 		return 0;
 	generations_begin(&generations, &s, &found->header.window);
@@ -334,7 +334,7 @@ location_make(struct location *l, int replace,
 	result = shards_each(&l->shards, l->shards.kind->make, error);
 	if (result == 0)
 		result = publish_header(l, replace, error);
-	/* If that fails, too, they expire. */
+	/* If the shards cannot be deleted either, they expire. */
 	if (result != 0 && location_find(l, &before, error_ignored()) == 0 &&
 	    !location_is_ours(l, &before))
 		(void)shards_each(&l->shards, shards_delete, error_ignored());

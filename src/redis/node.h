@@ -78,7 +78,7 @@ struct request {
 			     * a node for the first time, or 0 */
 	struct node *node;  /* the node that takes it before it has the slot,
 	                       after ASKING; or NULL */
-	sds bytes;          /* the bytes that are sent */
+	sds bytes;
 	uint64_t end;       /* position of their end in the node's stream, once
 			     * they are handed over to hiredis */
 };

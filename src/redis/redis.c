@@ -343,7 +343,7 @@ claim_next(struct shards *shards, const struct digest *digests, size_t n,
 	int result = claim_in(shards, s.digests, s.count, s.claimed, error);
 
 	for (size_t i = 0; i < s.count; i++) {
-		/* The generation before remembers it already, for us. */
+		/* Our claim stands in the generation before. */
 		if (s.claimed[i] == CLAIMED_NOT)
 			s.claimed[i] = CLAIMED_UNCERTAIN;
 	}

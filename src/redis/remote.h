@@ -37,7 +37,7 @@ struct remote {
 	int unconfirmed;       /* lines were marked since then */
 
 	int failed;            /* nothing can be asked any more */
-	struct error why;      /* the reason for that */
+	struct error why;
 };
 
 /* Returns the remote whose filter this is. */

@@ -29,7 +29,7 @@ shards_free_batch(struct shard_batch *b)
 	free(b->lines_found);
 }
 
-/* A counting sort. */
+/* Shards are few, so a counting sort is enough. */
 void
 shards_sort(const struct shards *s, const struct digest *digests, size_t n,
     uint8_t *found)

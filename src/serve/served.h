@@ -53,7 +53,7 @@ struct served {
 	struct served_pool *pool;
 	char name[SERVED_NAME_MAX + 1];
 	size_t name_bytes;
-	char *path;                /* path of its file */
+	char *path;
 	struct filter *filter;     /* NULL if it is not open */
 	char *reason;              /* reason why it cannot be used, or NULL */
 	int is_locked;             /* is that since another process has it? */
@@ -70,7 +70,7 @@ struct served {
 	uint64_t no_room_until;    /* clock_now when it may be tried again */
 	struct refusals refusals;  /* requests that it could not serve */
 	struct served *newer, *older; /* its neighbours in the pool's list */
-	struct key_recipe recipe;  /* recipe from its header */
+	struct key_recipe recipe;
 	struct key_scratch scratch;
 	uint32_t lessor;           /* number of its lessor; LESSOR_NONE until a
 				    * subkey is leased */

@@ -319,7 +319,7 @@ count_of(struct client *c)
 	return &c->service->counters.curr_connections;
 }
 
-/* Only after sweep_run. */
+/* Called only after sweep_run: the sweep refers to clients. */
 static void
 end_client(struct client *c)
 {

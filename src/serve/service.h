@@ -21,11 +21,11 @@ enum admin {
 
 /* The options of serve. They do not change, and outlive the server. */
 struct serve_settings {
-	const char *directory;  /* the directory with the filters */
+	const char *directory;
 	char *const *addresses; /* addresses to listen on, as listener_open
 				 * takes them */
 	size_t address_count;
-	mode_t socket_mode;     /* mode of unix sockets */
+	mode_t socket_mode;
 	enum admin admin;
 	int read_only;          /* does it never change a filter? */
 	int sync;               /* are filters synced before a reply? */

@@ -75,7 +75,7 @@ struct chunk {
 	size_t capacity;
 	size_t header_bytes; /* bytes at the beginning of `data` that are the
 			      * file's header */
-	struct columns columns; /* columns of the file */
+	struct columns columns;
 	uint8_t *header;   /* copy of its header; NULL: it has none */
 	size_t header_length;
 	const char *file;  /* its name, for messages; the input's */

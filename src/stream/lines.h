@@ -17,7 +17,7 @@ struct lines {
 	const struct key_recipe *recipe;    /* recipe of the keys; not owned, as
 					     * are the next two */
 	const struct record_format *format; /* definition of a line */
-	struct chunk *chunk;                /* chunk that the lines are in */
+	struct chunk *chunk;
 	const uint8_t **starts; /* start of each line, and the end of the last
 				 * one */
 	uint8_t *troubles;      /* troubles of their keys; NULL if there can be

@@ -43,7 +43,7 @@ enum run_moment {
 /* Strings are not copied; NULL: not given. */
 struct run_plan {
 	const char *filter;     /* its location; NULL: in memory */
-	struct filter_use use;  /* use of the filter */
+	struct filter_use use;
 	struct inputs input; /* run_inputs completes it */
 	const char *output;     /* NULL: standard output */
 	const char *duplicates; /* seen lines go there too; "-": standard
