@@ -3,8 +3,8 @@
  * write to it until then would be lost, so it must be as it was when the run
  * began, and nobody may have it open for writing.
  *
- * A program that opens it at the very moment of the replacement writes to a file
- * without a name: no system call replaces a file only if nobody uses it.
+ * A program that opens it at the very moment of the replacement writes to a
+ * file without a name: no system call replaces a file only if nobody uses it.
  *
  * Functions return 0, or -1 with `error` filled.
  */
