@@ -38,7 +38,7 @@ end
 
 # generated from src/cli/option_table.c by make completions
 set -g __bloomdedup_names add check create info key merge partition remove size try serve help version
-set -g __bloomdedup_with_argument -f --filter -o --output --parts --duplicates --files0-from --to-command -d --directory -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout --lease --max-leases -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record
+set -g __bloomdedup_with_argument -f --filter -o --output --parts --duplicates --tee --files0-from --to-command -d --directory -l --listen --socket-mode --max-connections --max-key --max-value --max-unread --idle-timeout --lease --max-leases -n --capacity -p --error-rate --window -m --memory --hashes --on-full --max-size --like --hash --secret-file --lock-timeout -k --key -t --field-separator --url-ignore -s --skip-chars -w --check-chars --part -j --threads --max-record
 complete -c bloomdedup -n '__bloomdedup_takes try serve help version' -f
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a add -d 'remember lines, and print nothing'
 complete -c bloomdedup -n 'test -z (__bloomdedup_command)' -a check -d 'print the lines that are in a filter'
@@ -62,6 +62,7 @@ complete -c bloomdedup -n '__bloomdedup_takes filter' -l append -d 'add to the e
 complete -c bloomdedup -n '__bloomdedup_takes filter' -l overwrite -d 'replace FILE, which may have contents (with -o)'
 complete -c bloomdedup -n '__bloomdedup_takes filter' -s d -l repeated -d 'print the lines seen before instead of the new ones'
 complete -c bloomdedup -n '__bloomdedup_takes filter' -l duplicates -r -F -d 'also write the lines seen before to FILE'
+complete -c bloomdedup -n '__bloomdedup_takes filter' -l tee -r -F -d 'add the new lines to FILE, too, before they are printed'
 complete -c bloomdedup -n '__bloomdedup_takes check' -s v -l invert -d 'print the lines that are not in the filter'
 complete -c bloomdedup -n '__bloomdedup_takes filter check' -l mark -d 'print every line, with new or seen and a tab in front'
 complete -c bloomdedup -n '__bloomdedup_takes filter add check key partition' -l files0-from -r -F -d 'read the files whose names are in FILE, each ended by a NUL'

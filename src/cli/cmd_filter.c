@@ -51,7 +51,8 @@ make_plan(const struct options *o)
 	plan.report = report_run;
 	if (plan.dry_run) {
 		/* No file is opened for writing, and nothing is promised. */
-		plan.output = plan.duplicates = plan.to_command = NULL;
+		plan.output = plan.duplicates = plan.tee = NULL;
+		plan.to_command = NULL;
 		plan.append = plan.overwrite = plan.atomic = 0;
 		plan.use.writable = plan.use.sync = plan.use.claim = 0;
 	}

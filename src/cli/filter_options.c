@@ -1,6 +1,9 @@
 #include "cli/filter_options.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -400,10 +403,75 @@ check_inputs(const char *path, const struct inputs *inputs,
 	    " not an input", input, path);
 }
 
+/* Add formatted text, as far as there is room. */
+static void
+add_text(char *text, size_t room, const char *format, ...)
+{
+	const size_t used = strlen(text);
+	va_list values;
+
+	va_start(values, format);
+	vsnprintf(text + used, room - used, format, values);
+	va_end(values);
+}
+
+/*
+ * The options, as on the command line, with which another command makes the
+ * filter that this run would make, a blank in front of each.
+ */
+static void
+options_of_filter(const struct options *o, const struct key_recipe *given,
+    char *text, size_t room)
+{
+	struct key_recipe recipe = *given;
+	char keys[KEY_RECIPE_TEXT] = "", options[KEY_OPTIONS];
+	char number[NUMBER_TEXT];
+
+	*text = '\0';
+	/* Options that contradict each other are refused elsewhere. */
+	if (key_recipe_complete(&recipe, error_ignored()) == 0)
+		key_recipe_format(&recipe, keys);
+	if (*keys != '\0')
+		add_text(text, room, " %s", key_recipe_options(keys, options));
+	if (o->capacity != 0)
+		add_text(text, room, " -n %" PRIu64, o->capacity);
+	if (o->error_rate > 0)
+		add_text(text, room, " -p %s", number_format_rate(number,
+		    o->error_rate));
+	if (o->window.kind != WINDOW_NONE)
+		add_text(text, room, " --window=%s", o->window_text);
+	if (o->run.use.growth >= 0)
+		add_text(text, room, " --on-full=%s", growth_name(
+		    (enum growth)o->run.use.growth));
+}
+
+/*
+ * Refuse to make a filter beside a list of --tee that has lines: it would print
+ * them again, and add them once more. Most likely the filter was lost, or its
+ * name was mistyped.
+ */
+static int
+check_tee(const struct options *o, const struct run_plan *plan,
+    const struct key_recipe *recipe, struct error *error)
+{
+	char options[KEY_OPTIONS];
+	struct stat st;
+
+	if (plan->tee == NULL || stat(plan->tee, &st) < 0 ||
+	    !S_ISREG(st.st_mode) || st.st_size == 0)
+		return 0;
+	options_of_filter(o, recipe, options, sizeof options);
+	return error_set(error, STATUS_USAGE, "--tee: %s is not empty, and %s"
+	    " does not exist yet: to fill it with these lines first,"
+	    " bloomdedup add -f %s%s %s", plan->tee, plan->filter,
+	    plan->filter, options, plan->tee);
+}
+
 /* There is no filter at `path`: may this run make one? */
 static int
 check_may_make(const struct options *o, const struct run_plan *plan,
-    const struct inputs *inputs, struct error *error)
+    const struct key_recipe *recipe, const struct inputs *inputs,
+    struct error *error)
 {
 	const char *path = o->run.filter;
 
@@ -415,7 +483,9 @@ check_may_make(const struct options *o, const struct run_plan *plan,
 	if (!plan->remember || o->no_create)
 		return filter_missing(path, error);
 	/* A filter whose name was mistyped must not cost old lines. */
-	return contents_check(plan, inputs, NULL, error);
+	if (contents_check(plan, inputs, NULL, error) < 0)
+		return -1;
+	return check_tee(o, plan, recipe, error);
 }
 
 /* Returns 0, 1 if there is none and none may be made now, or -1. */
@@ -435,7 +505,7 @@ open_or_make(struct filter **filter, int *is_new, const struct options *o,
 	}
 	if (result <= 0)
 		return result;
-	if (check_may_make(o, plan, inputs, error) < 0)
+	if (check_may_make(o, plan, recipe, inputs, error) < 0)
 		return -1;
 	*is_new = 1;
 	return make_filter(filter, o, recipe, inputs, error);

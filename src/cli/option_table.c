@@ -99,6 +99,13 @@ const struct option_row option_table[] = {
 	{ .name = "duplicates", .argument = "FILE", .commands = FILTER,
 	    .group = GROUP_MAIN, NAME(run.duplicates),
 	    .help = "also write the lines seen before to FILE" },
+	{ .name = "tee", .argument = "FILE", .commands = FILTER,
+	    .group = GROUP_MAIN, NAME(run.tee),
+	    .needs = "filter",
+	    .conflicts = { { "repeated mark",
+		": it adds the lines that are new" } },
+	    .help = "add the new lines to FILE, too, before they are"
+	    " printed" },
 	{ .name = "invert", .letter = 'v', .commands = CHECK,
 	    .group = GROUP_MAIN, FLAG(invert),
 	    .help = "print the lines that are not in the filter" },

@@ -340,6 +340,8 @@ prints_on_terminal(const struct run *run)
 
 	if (plan->duplicates != NULL && isatty(run->duplicates.fd))
 		return 1;
+	if (plan->tee != NULL && isatty(run->tee.fd))
+		return 1;
 	return plan->print != PRINT_NOTHING && isatty(plan->to_command != NULL ?
 	    STDOUT_FILENO : run->output.fd);
 }

@@ -32,7 +32,7 @@ struct journal_span {
  * An output of the run, as it was at the commit: a later run that finishes this
  * one knows the file by its inode.
  */
-#define JOURNAL_OUTPUTS 2
+#define JOURNAL_OUTPUTS 3
 #define JOURNAL_PATH_MAX 4096
 struct journal_output {
 	enum {

@@ -295,7 +295,7 @@ take_back(struct target *t)
 }
 
 /*
- * The other output can't get its text: take back what an earlier run has
+ * Another output can't get its text: take back what an earlier run has
  * appended to this one. `error`, which says why, also says if it stays.
  */
 static int
@@ -349,7 +349,7 @@ static enum redo
 apply_again(struct target targets[JOURNAL_OUTPUTS],
     const struct lock_wait *wait, struct error *error)
 {
-	/* Neither gets anything unless both can. */
+	/* None gets anything unless all can. */
 	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
 		struct target *t = &targets[i];
 
@@ -408,7 +408,7 @@ redo_first(struct journal *journal, const int fds[JOURNAL_OUTPUTS],
 
 	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++)
 		targets[i] = make_target(journal, i, fds[i]);
-	/* The duplicates first: the output is the last to change. */
+	/* The output is the last to change. */
 	for (unsigned i = JOURNAL_OUTPUTS; i-- > 0;) {
 		struct target *t = &targets[i];
 

@@ -30,8 +30,8 @@ enum redo redo_first(struct journal *journal, const int fds[JOURNAL_OUTPUTS],
  * Append what the outputs lack, after the run was interrupted: an earlier one
  * may have appended some of it, from the length on that the file had at the
  * commit. A file that is gone, was replaced or is shorter than at the commit
- * gets nothing, and then neither does the other one, from which text of an
- * earlier run is taken back. Files are known by their names and inodes: the
+ * gets nothing, and then neither do the others, from which text of an earlier
+ * run is taken back. Files are known by their names and inodes: the
  * number of a device may change when the system starts anew. To be called only
  * for a journal that is not done (journal_done), since before that nothing can
  * be remembered, and after that the outputs are none of our business.

@@ -59,7 +59,7 @@ struct filter_operations {
 };
 
 /* An output of a run that was finished when the filter was opened. */
-#define FINISHED_OUTPUTS 2
+#define FINISHED_OUTPUTS 3
 struct finished_output {
 	int exists;
 	uint64_t device, inode;

@@ -31,22 +31,23 @@ sync_output(void *context, struct error *error)
 {
 	struct run *run = context;
 
+	if (output_sync(&run->tee, error) < 0)
+		return -1;
 	return output_sync(&run->output, error);
 }
 
 /* --atomic: text that is appended to an output in the end. */
 static int
-divert(void *context, unsigned number, const void *text, size_t nbytes,
-    struct error *error)
+divert(void *context, const struct output *out, const void *text,
+    size_t nbytes, struct error *error)
 {
 	struct run *run = context;
-	const int is_header = number == 0 && run->output.is_header;
 
 	if (run->spool.fd >= 0)
-		return journal_add_text(&run->spool, number, is_header, text,
-		    nbytes, error);
-	return deferred_add_text(run->filter, number, is_header, text, nbytes,
-	    error);
+		return journal_add_text(&run->spool, out->number,
+		    out->is_header, text, nbytes, error);
+	return deferred_add_text(run->filter, out->number, out->is_header, text,
+	    nbytes, error);
 }
 
 /* Text for this output is kept until the end. Returns whether it is. */
@@ -61,7 +62,10 @@ hold_text(struct run *run, struct output *out, unsigned number)
 	return 1;
 }
 
-/* --atomic without a filter: text is kept in a file without a name. */
+/*
+ * --atomic without a filter, and so without --tee: text is kept in a file
+ * without a name.
+ */
 static int
 begin_spool(struct run *run, struct error *error)
 {
@@ -81,7 +85,8 @@ defer(struct run *run, struct error *error)
 	const struct deferred_promise promise = { .keep = sync_output,
 		.context = run };
 	int files = hold_text(run, &run->output, 0) +
-	    hold_text(run, &run->duplicates, 1);
+	    hold_text(run, &run->duplicates, 1) +
+	    hold_text(run, &run->tee, 2);
 	enum deferred_how how = DEFERRED_LIST;
 
 	files += run->output.target != NULL;
@@ -113,7 +118,7 @@ static void
 begin_commitment(struct commitment *c, struct run *run)
 {
 	*c = (struct commitment){ .run = run, .of_run = { &run->output,
-		&run->duplicates } };
+		&run->duplicates, &run->tee } };
 	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
 		const struct output *out = c->of_run[i];
 		struct journal_output *o = &c->outputs[i];
@@ -209,35 +214,53 @@ reserve_end(struct commitment *c, unsigned i, struct error *error)
 	return 0;
 }
 
-/* Two runs lock their files in the same order. */
+/* Does the lock of `a` come before that of `b`, in every run? */
 static int
 comes_first(const struct output *a, const struct output *b)
 {
 	struct stat x, y;
 
 	if (fstat(a->fd, &x) < 0 || fstat(b->fd, &y) < 0)
-		return 1;
+		return 0;
 	return x.st_dev != y.st_dev ? x.st_dev < y.st_dev :
-	    x.st_ino <= y.st_ino;
+	    x.st_ino < y.st_ino;
+}
+
+/*
+ * The numbers of the outputs that are appended to, in the order in which all
+ * runs lock their files. Returns how many they are.
+ */
+static unsigned
+order_ends(const struct commitment *c, unsigned numbers[JOURNAL_OUTPUTS])
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
+		unsigned at = count;
+
+		if (!c->of_run[i]->is_redone)
+			continue;
+		for (; at > 0 && comes_first(c->of_run[i],
+		    c->of_run[numbers[at - 1]]); at--)
+			numbers[at] = numbers[at - 1];
+		numbers[at] = i;
+		count++;
+	}
+	return count;
 }
 
 static int
 reserve_ends(struct commitment *c, struct error *error)
 {
-	unsigned first = 0;
+	unsigned numbers[JOURNAL_OUTPUTS], count;
 
 	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
 		if (c->of_run[i]->is_redone && make_missing(c, i, error) < 0)
 			return -1;
 	}
-	if (c->of_run[0]->is_redone && c->of_run[1]->is_redone &&
-	    !comes_first(c->of_run[0], c->of_run[1]))
-		first = 1;
-	for (unsigned i = 0; i < JOURNAL_OUTPUTS; i++) {
-		const unsigned number = i ^ first;
-
-		if (c->of_run[number]->is_redone &&
-		    reserve_end(c, number, error) < 0)
+	count = order_ends(c, numbers);
+	for (unsigned i = 0; i < count; i++) {
+		if (reserve_end(c, numbers[i], error) < 0)
 			return -1;
 	}
 	return 0;

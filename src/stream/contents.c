@@ -58,6 +58,15 @@ refuse_known_lines(const char *output, const char *filter, uint64_t lines,
 	    " --overwrite replaces it by them", output, filter, text, plural);
 }
 
+/* With --atomic, --tee adds to all outputs of the run. */
+static int
+refuse_to_add(const char *output, struct error *error)
+{
+	return error_set(error, STATUS_USAGE, "%s is not empty, and --atomic"
+	    " with --tee adds to all outputs: --append adds the new lines to"
+	    " it", output);
+}
+
 int
 contents_check(const struct run_plan *plan, const struct inputs *inputs,
     const struct filter *filter, struct error *error)
@@ -80,6 +89,8 @@ contents_check(const struct run_plan *plan, const struct inputs *inputs,
 		return refuse_without_filter(plan->output, error);
 	if (filter != NULL && filter_finished_output(filter, &st))
 		return 0;
+	if (plan->atomic && plan->tee != NULL)
+		return refuse_to_add(plan->output, error);
 	if (filter != NULL)
 		lines = table_lines(filter_table(filter));
 	is_input = input_same_file(inputs, &st) != NULL;

@@ -456,8 +456,7 @@ output_records(struct output *out, const void *data, size_t nbytes,
 
 	if (out->divert != NULL) {
 		out->nbytes += nbytes;
-		return out->divert(out->context, out->number, data, nbytes,
-		    error);
+		return out->divert(out->context, out, data, nbytes, error);
 	}
 	if (out->append.fd < 0)
 		return write_plain(out, data, nbytes, error);

@@ -32,8 +32,8 @@ struct output {
 	uint64_t nbytes;  /* bytes written so far */
 	int is_redone;    /* does the text go to `divert`? with OUTPUT_ATOMIC,
 			   * for a file that is appended to */
-	int (*divert)(void *context, unsigned number, const void *text,
-	    size_t nbytes, struct error *error);
+	int (*divert)(void *context, const struct output *output,
+	    const void *text, size_t nbytes, struct error *error);
 	unsigned number;  /* number of this output, for `divert` */
 	int is_header;    /* is what is written now a header? */
 	/* A regular file that is written to at its end (disk/append.h). */

@@ -52,6 +52,16 @@ duplicates_path(const struct run_plan *plan)
 }
 
 /*
+ * With --atomic, a run adds to all of its outputs or replaces them all
+ * (disk/journal.h); --tee adds.
+ */
+static int
+adds(const struct run_plan *plan)
+{
+	return plan->append || (plan->atomic && plan->tee != NULL);
+}
+
+/*
  * The output was refused. If that is because it is an input, a run without a
  * filter can do what was meant: replace the file by its distinct lines.
  */
@@ -89,15 +99,44 @@ check_places(const struct run_plan *plan, int atomic,
 	    error->text);
 }
 
+/* The file of --tee, which is none of the others. */
+static int
+check_tee(const struct run_plan *plan, const struct inputs *inputs,
+    struct error *error)
+{
+	const char *other = NULL;
+
+	if (strcmp(plan->tee, "-") == 0)
+		return error_set(error, STATUS_USAGE, "--tee=- is standard"
+		    " output, where the lines are printed: name a file");
+	if (plan->atomic && plan->overwrite)
+		return error_set(error, STATUS_USAGE, "--atomic with --tee adds"
+		    " to all outputs, and cannot be combined with"
+		    " --overwrite");
+	if (output_check(plan->tee, 0, inputs, plan->filter, error) < 0)
+		return error_prefix(error, "--tee");
+	if (has_output(plan) && output_is_same(plan->output, plan->tee))
+		other = "the output";
+	else if (plan->duplicates != NULL &&
+	    output_is_same(duplicates_path(plan), plan->tee))
+		other = "that of --duplicates";
+	if (other != NULL)
+		return error_set(error, STATUS_USAGE, "%s: --tee must be a"
+		    " different file from %s", plan->tee, other);
+	return plan->use.sync ? output_check_sync(plan->tee, error) : 0;
+}
+
 int
 run_check_outputs(const struct run_plan *plan,
     const struct inputs *inputs, struct error *error)
 {
 	/* It would be read while it grows, or have all of its lines twice. */
-	const int may_be_input = plan->atomic && !plan->append;
+	const int may_be_input = plan->atomic && !adds(plan);
 	const char *copies;
 
 	if (check_places(plan, may_be_input, inputs, error) < 0)
+		return -1;
+	if (plan->tee != NULL && check_tee(plan, inputs, error) < 0)
 		return -1;
 	if (!has_output(plan))
 		return 0;
@@ -123,12 +162,11 @@ run_check_outputs(const struct run_plan *plan,
  * is continued, even if it was to be replaced.
  */
 static int
-open_output(struct run *run, struct output *out, const char *path,
+open_output(struct run *run, struct output *out, const char *path, int append,
     struct error *error)
 {
 	const struct run_plan *plan = run->plan;
 	enum output_how how = OUTPUT_DIRECT;
-	int append = plan->append;
 	struct stat st;
 
 	if (plan->atomic)
@@ -248,7 +286,8 @@ begin_notes(struct run *run, struct output *const outputs[], unsigned count)
 static void
 append_to_outputs(struct run *run)
 {
-	struct output *const outputs[] = { &run->output, &run->duplicates };
+	struct output *const outputs[] = { &run->output, &run->duplicates,
+		&run->tee };
 	const unsigned count = sizeof outputs / sizeof *outputs;
 	struct record_format format = run->inputs->format;
 
@@ -274,7 +313,8 @@ open_line_output(struct run *run, struct error *error)
 		return 0;
 	if (plan->to_command != NULL)
 		return start_child(run, error);
-	return open_output(run, &run->output, plan->output, error);
+	return open_output(run, &run->output, plan->output, adds(plan),
+	    error);
 }
 
 /* Open the outputs; truncate old files only after all are open. */
@@ -298,10 +338,14 @@ open_outputs(struct run *run, const struct inputs *inputs,
 	if (open_line_output(run, error) < 0)
 		return -1;
 	if (plan->duplicates != NULL && open_output(run, &run->duplicates,
-	    duplicates_path(plan), error) < 0)
+	    duplicates_path(plan), adds(plan), error) < 0)
+		return -1;
+	if (plan->tee != NULL && open_output(run, &run->tee, plan->tee, 1,
+	    error) < 0)
 		return -1;
 	if (output_begin(&run->output, contents_may_go(plan), &plan->use.wait,
 	    error) < 0 || output_begin(&run->duplicates, 1, &plan->use.wait,
+	    error) < 0 || output_begin(&run->tee, 0, &plan->use.wait,
 	    error) < 0)
 		return -1;
 	append_to_outputs(run);
@@ -467,15 +511,19 @@ run_lines(struct run *run, const struct run_plan *plan, struct filter *filter,
 
 	*run = (struct run){ .plan = plan, .filter = filter,
 		.recipe = *recipe, .inputs = &inputs, .output = OUTPUT_NONE,
-		.duplicates = OUTPUT_NONE, .notes = NOTES_NONE,
+		.duplicates = OUTPUT_NONE, .tee = OUTPUT_NONE,
+		.notes = NOTES_NONE,
 		.spool = JOURNAL_NONE,
 		.settled.whole = APPEND_UNKNOWN };
 	result = stream(run, error);
-	is_torn = run->output.append.is_torn || run->duplicates.append.is_torn;
+	is_torn = run->output.append.is_torn ||
+	    run->duplicates.append.is_torn || run->tee.append.is_torn;
 	join_errors(run, &result, output_close(&run->output, &second), error,
 	    &second);
 	join_errors(run, &result, output_close(&run->duplicates, &second),
 	    error, &second);
+	join_errors(run, &result, output_close(&run->tee, &second), error,
+	    &second);
 	journal_close(&run->spool);
 	notes_end(&run->notes, is_torn);
 	if (run->began)

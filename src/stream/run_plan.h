@@ -48,6 +48,9 @@ struct run_plan {
 	const char *output;     /* NULL: standard output */
 	const char *duplicates; /* seen lines go there too; "-": standard
 	                           output */
+	const char *tee;        /* a file that new lines are added to before
+				 * they are printed; needs a filter, and print
+				 * is PRINT_NEW or PRINT_NOTHING */
 	const char *to_command;
 	enum run_print print;
 	int remember;           /* are new lines marked? then a duplicate within
@@ -78,6 +81,7 @@ struct run {
 	struct key_recipe recipe;  /* complete */
 	struct output output;      /* not used with PRINT_NOTHING */
 	struct output duplicates;
+	struct output tee;
 	struct notes notes;        /* notes about the bytes written to these */
 	struct {
 		uint64_t inode;

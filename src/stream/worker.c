@@ -335,6 +335,28 @@ write_lines(struct worker *w, struct output *output,
 }
 
 /*
+ * --tee: its file could take only the first `count` new lines. They are printed
+ * too, so that they need not come again. It is known already why there are no
+ * more. Returns how many of them were printed.
+ */
+static size_t
+print_first(struct worker *w, size_t count)
+{
+	struct batch *batch = w->batch;
+	const size_t new_count = batch->new_count;
+	size_t whole = count;
+
+	if (w->run->plan->print == PRINT_NOTHING)
+		return whole;
+	batch->new_count = count;
+	if (write_lines(w, &w->run->output, PRINT_NEW, &whole,
+	    error_ignored()) == 0)
+		whole = count;
+	batch->new_count = new_count;
+	return whole;
+}
+
+/*
  * Write what the run prints of the batch's lines. *written becomes the number
  * of new lines to mark: if writing fails partway, those that were written, so
  * that they are not printed again.
@@ -351,6 +373,11 @@ write_batch(struct worker *w, size_t *written, struct error *error)
 	if (run->plan->duplicates != NULL && write_lines(w,
 	    &run->duplicates, PRINT_SEEN, &whole, error) < 0)
 		return -1;
+	if (run->plan->tee != NULL && write_lines(w, &run->tee, PRINT_NEW,
+	    &whole, error) < 0) {
+		*written = print_first(w, whole);
+		return -1;
+	}
 	if (print == PRINT_NOTHING) {
 		*written = w->batch->new_count;
 		return 0;
@@ -523,8 +550,10 @@ worker_prints_header(const struct run *run)
 {
 	const struct run_plan *plan = run->plan;
 
-	return run->recipe.header && plan->print != PRINT_NOTHING &&
-	    !(plan->print == PRINT_SEEN && plan->remember);
+	if (!run->recipe.header || (plan->print == PRINT_SEEN &&
+	    plan->remember))
+		return 0;
+	return plan->print != PRINT_NOTHING || plan->tee != NULL;
 }
 
 static int
@@ -544,10 +573,9 @@ write_header(struct output *out, const struct chunk *chunk,
  * a file together must not both do so.
  */
 static int
-print_header(struct run *run, const struct chunk *chunk,
+print_header(struct run *run, struct output *out, const struct chunk *chunk,
     const struct record_format *format, struct error *error)
 {
-	struct output *out = &run->output;
 	int continues = output_continues(out);
 
 	if (out->append.fd >= 0 && out->divert == NULL &&
@@ -577,7 +605,12 @@ finish_header(struct worker *w, struct error *error)
 	is_first = reading_header(&run->reading, &run->recipe, chunk, error);
 	if (is_first <= 0)
 		return is_first;
-	return print_header(run, chunk, w->lines.format, error);
+	if (run->plan->tee != NULL && print_header(run, &run->tee, chunk,
+	    w->lines.format, error) < 0)
+		return -1;
+	if (run->plan->print == PRINT_NOTHING)
+		return 0;
+	return print_header(run, &run->output, chunk, w->lines.format, error);
 }
 
 /*
@@ -728,6 +761,8 @@ worker_job(struct run *run)
 	run->output.context = run;
 	run->duplicates.interrupted = worker_interrupted;
 	run->duplicates.context = run;
+	run->tee.interrupted = worker_interrupted;
+	run->tee.context = run;
 	return (struct job){ .context = run, .threads = threads_of(run->plan),
 		.batch_lines = filter_batch_lines(run->filter),
 		.first_pause = first_pause(run), .output = run->output.fd,

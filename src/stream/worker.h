@@ -9,7 +9,7 @@
 #include "stream/pipeline.h"
 #include "stream/run_plan.h"
 
-/* Does the run print the header of its input, if that has one? */
+/* Does an output of the run get the header of its input, if that has one? */
 int worker_prints_header(const struct run *run);
 
 /* Returns the job of `run`, which must live as long as the job is done. */

@@ -84,6 +84,7 @@ previews() {
 		--overwrite --output=out
 		--repeated
 		--duplicates=duplicates
+		--tee=list
 		--quiet
 		--to-command=cat
 		--atomic
