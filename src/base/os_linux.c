@@ -504,8 +504,8 @@ look_at_processors(void *context, const char *directory, int version)
 	char quota[50], period[50], text[102];
 
 	if (version == 2) {
-		if (read_group_file(directory, "cpu.max", text, sizeof text) ==
-		    0)
+		if (read_group_file(directory, "cpu.max", text,
+		    sizeof text) == 0)
 			take_share(context, text);
 		return;
 	}

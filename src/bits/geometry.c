@@ -196,8 +196,8 @@ geometry_fill(const struct geometry *g, double lines)
 
 	for (unsigned j = 0; j < t; j++) {
 		unsigned size = geometry_group(t, j + 1) - geometry_group(t, j);
-		double share = geometry_cache_line_bits(g->k, t, j) /
-		    (512.0 * size * (double)g->pages);
+		double share = geometry_cache_line_bits(g->k, t,
+		    j) / (512.0 * size * (double)g->pages);
 		set += size * -expm1(lines * log1p(-share));
 	}
 	return set / PAGE_CACHE_LINES;

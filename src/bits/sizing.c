@@ -193,8 +193,8 @@ is_better_shape(const struct goal *goal, const struct shape *shape,
 	    shape->answer > other->answer)
 		return 0;
 	pages = (uint64_t)other->answer;
-	return rate_of(pages, shape->k, shape->t, goal->lines) <
-	    rate_of(pages, other->k, other->t, goal->lines);
+	return rate_of(pages, shape->k, shape->t,
+	    goal->lines) < rate_of(pages, other->k, other->t, goal->lines);
 }
 
 /* Change k by steps of 1 or -1, up to `last`, while that makes it better. */
@@ -362,68 +362,72 @@ sizing_layer(struct geometry *g, uint64_t capacity, double rate,
 
 /* The best layer in a file of s->bytes, and the lines or the rate it has. */
 static int
-solve_within_bytes(struct sizing *s, struct error *error)
+solve_within_bytes(struct sizing *sizing, struct error *error)
 {
-	const double share = sizing_layer_rate(1, s->fixed, 0);
-	struct goal goal = { .lines = s->capacity,
-		.rate = s->error_rate * share };
+	const double share = sizing_layer_rate(1, sizing->fixed, 0);
+	struct goal goal = { .lines = sizing->capacity,
+		.rate = sizing->error_rate * share };
 	struct geometry smaller;
 	struct shape shape;
 
-	if (s->bytes < SIZING_OVERHEAD_BYTES + PAGE_BYTES)
+	if (sizing->bytes < SIZING_OVERHEAD_BYTES + PAGE_BYTES)
 		return error_set(error, STATUS_USAGE, "%" PRIu64 " bytes are"
-		    " too few for a filter: the smallest takes %u", s->bytes,
-		    SIZING_OVERHEAD_BYTES + PAGE_BYTES);
-	goal.pages = (s->bytes - SIZING_OVERHEAD_BYTES) / PAGE_BYTES;
+		    " too few for a filter: the smallest takes %u",
+		    sizing->bytes, SIZING_OVERHEAD_BYTES + PAGE_BYTES);
+	goal.pages = (sizing->bytes - SIZING_OVERHEAD_BYTES) / PAGE_BYTES;
 	if (goal.pages > PAGES_MAX)
 		return error_set(error, STATUS_USAGE, "%" PRIu64 " bytes are"
 		    " too many for a filter: the largest takes %" PRIu64,
-		    s->bytes, SIZING_OVERHEAD_BYTES + PAGES_MAX * PAGE_BYTES);
-	goal.question = s->capacity == 0 ? MOST_LINES : LOWEST_RATE;
-	shape = choose(&goal, s->k, 1 / share);
-	s->geometry = (struct geometry){ .pages = goal.pages, .k = shape.k,
+		    sizing->bytes, SIZING_OVERHEAD_BYTES + PAGES_MAX *
+		    PAGE_BYTES);
+	goal.question = sizing->capacity == 0 ? MOST_LINES : LOWEST_RATE;
+	shape = choose(&goal, sizing->k, 1 / share);
+	sizing->geometry = (struct geometry){ .pages = goal.pages, .k = shape.k,
 		.cache_lines = shape.t };
 	if (goal.question == MOST_LINES) {
-		s->capacity = (uint64_t)shape.answer;
+		sizing->capacity = (uint64_t)shape.answer;
 		return 0;
 	}
-	s->error_rate = shape.answer / share;
-	if (s->error_rate >= SIZING_RATE_MIN)
+	sizing->error_rate = shape.answer / share;
+	if (sizing->error_rate >= SIZING_RATE_MIN)
 		return 0;
 	/* Nobody can ask for a lower rate: a smaller file may do as well. */
-	s->error_rate = SIZING_RATE_MIN;
-	if (sizing_layer(&smaller, s->capacity, SIZING_RATE_MIN * share,
-	    SIZING_RATE_MIN, s->k, error) == 0 && smaller.pages < goal.pages)
-		s->geometry = smaller;
+	sizing->error_rate = SIZING_RATE_MIN;
+	if (sizing_layer(&smaller, sizing->capacity, SIZING_RATE_MIN * share,
+	    SIZING_RATE_MIN, sizing->k, error) == 0 &&
+	    smaller.pages < goal.pages)
+		sizing->geometry = smaller;
 	return 0;
 }
 
 int
-sizing_solve(struct sizing *s, struct error *error)
+sizing_solve(struct sizing *sizing, struct error *error)
 {
 	char text[NUMBER_TEXT];
 	int result;
 
-	if (s->bytes == 0)
-		result = sizing_layer(&s->geometry, s->capacity, s->error_rate *
-		    sizing_layer_rate(1, s->fixed, 0), s->error_rate, s->k,
-		    error);
+	if (sizing->bytes == 0)
+		result = sizing_layer(&sizing->geometry, sizing->capacity,
+		    sizing->error_rate * sizing_layer_rate(1, sizing->fixed, 0),
+		    sizing->error_rate, sizing->k, error);
 	else
-		result = solve_within_bytes(s, error);
+		result = solve_within_bytes(sizing, error);
 	if (result < 0)
 		return -1;
-	if (s->capacity == 0) {
+	if (sizing->capacity == 0) {
 		return error_set(error, STATUS_USAGE, "%s is too little for"
 		    " a single line at an error rate of %g",
-		    number_format_bytes(text, s->bytes), s->error_rate);
+		    number_format_bytes(text, sizing->bytes),
+		    sizing->error_rate);
 	}
-	if (s->error_rate > SIZING_RATE_MAX) {
+	if (sizing->error_rate > SIZING_RATE_MAX) {
 		return error_set(error, STATUS_USAGE, "%s is too little for"
 		    " %" PRIu64 " lines: the error rate would be above %g",
-		    number_format_bytes(text, s->bytes), s->capacity,
+		    number_format_bytes(text, sizing->bytes), sizing->capacity,
 		    SIZING_RATE_MAX);
 	}
-	s->k = s->geometry.k;
-	s->bytes = s->geometry.pages * PAGE_BYTES + SIZING_OVERHEAD_BYTES;
+	sizing->k = sizing->geometry.k;
+	sizing->bytes = sizing->geometry.pages * PAGE_BYTES +
+	    SIZING_OVERHEAD_BYTES;
 	return 0;
 }

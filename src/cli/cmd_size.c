@@ -18,9 +18,9 @@ bits_per_line(uint64_t bytes, uint64_t lines)
 
 /* The file that create makes: with a window, it has one generation. */
 static uint64_t
-first_bytes(const struct sizing *s)
+first_bytes(const struct sizing *sizing)
 {
-	return SIZING_OVERHEAD_BYTES + s->geometry.pages * PAGE_BYTES;
+	return SIZING_OVERHEAD_BYTES + sizing->geometry.pages * PAGE_BYTES;
 }
 
 /* Is it for a filter that gets a second layer with the first line too many? */
@@ -32,59 +32,63 @@ grows(const struct options *o)
 }
 
 static void
-print_size_json(const struct sizing *s)
+print_size_json(const struct sizing *sizing)
 {
 	const struct figure figures[] = {
-		{ "capacity", .count = s->capacity },
-		{ "error_rate", "%.10g", .real = s->error_rate },
-		{ "bytes", .count = s->bytes },
+		{ "capacity", .count = sizing->capacity },
+		{ "error_rate", "%.10g", .real = sizing->error_rate },
+		{ "bytes", .count = sizing->bytes },
 		{ "bits_per_line", "%.4f",
-		    .real = bits_per_line(s->bytes, s->capacity) },
-		{ "k", .count = s->k },
-		{ "cache_lines", .count = s->geometry.cache_lines },
+		    .real = bits_per_line(sizing->bytes, sizing->capacity) },
+		{ "k", .count = sizing->k },
+		{ "cache_lines", .count = sizing->geometry.cache_lines },
 		{ "textbook_bytes", .count =
-		    sizing_textbook_bytes(s->capacity, s->error_rate) },
-		{ "textbook_k", .count = sizing_textbook_k(s->error_rate) },
-		{ "first_bytes", .count = first_bytes(s) }
+		    sizing_textbook_bytes(sizing->capacity, sizing->error_rate)
+		    },
+		{ "textbook_k", .count = sizing_textbook_k(sizing->error_rate)
+		    },
+		{ "first_bytes", .count = first_bytes(sizing) }
 	};
 
 	json_print_object(stdout, figures, sizeof figures / sizeof *figures);
 }
 
 static void
-print_answer(const struct options *o, const struct sizing *s)
+print_answer(const struct options *o, const struct sizing *sizing)
 {
 	static const char row[] = "%-22s%18s%20s\n";
-	uint64_t textbook = sizing_textbook_bytes(s->capacity, s->error_rate);
-	unsigned k = sizing_textbook_k(s->error_rate);
+	uint64_t textbook = sizing_textbook_bytes(sizing->capacity,
+	    sizing->error_rate);
+	unsigned k = sizing_textbook_k(sizing->error_rate);
 	uint64_t grown;
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
 
-	printf("%s line%s at an error rate of %s\n",
-	    number_format_count(a, s->capacity), s->capacity == 1 ? "" : "s",
-	    number_format_rate(b, s->error_rate));
+	printf("%s line%s at an error rate of %s\n", number_format_count(a,
+	    sizing->capacity), sizing->capacity == 1 ? "" : "s",
+	    number_format_rate(b, sizing->error_rate));
 	printf("(1 new line in %s):\n\n",
-	    number_format_count(a, number_whole(1 / s->error_rate)));
+	    number_format_count(a, number_whole(1 / sizing->error_rate)));
 	printf(row, "", "bloomdedup", "textbook optimum");
 	if (o->window.kind != WINDOW_NONE)
 		printf("%-22s%18s\n", "filter file, at first",
-		    number_format_count(a, first_bytes(s)));
+		    number_format_count(a, first_bytes(sizing)));
 	printf(row, o->window.kind != WINDOW_NONE ?
 	    "filter file, at most" : "filter file, bytes",
-	    number_format_count(a, s->bytes),
+	    number_format_count(a, sizing->bytes),
 	    number_format_count(b, textbook));
-	printf(row, "", number_format_bytes(a, s->bytes),
+	printf(row, "", number_format_bytes(a, sizing->bytes),
 	    number_format_bytes(b, textbook));
-	printf(row, "", number_format_binary(a, s->bytes),
+	printf(row, "", number_format_binary(a, sizing->bytes),
 	    number_format_binary(b, textbook));
 	printf("%-22s%18.2f%20.2f\n", "bits per line",
-	    bits_per_line(s->bytes, s->capacity),
-	    bits_per_line(textbook, s->capacity));
-	printf("%-22s%18u%20u\n", "hash functions (k)", s->k, k);
+	    bits_per_line(sizing->bytes, sizing->capacity),
+	    bits_per_line(textbook, sizing->capacity));
+	printf("%-22s%18u%20u\n", "hash functions (k)", sizing->k, k);
 	printf("%-22s%18u%20u\n", "cache lines per lookup",
-	    s->geometry.cache_lines, k);
+	    sizing->geometry.cache_lines, k);
 	/* the line is left out for one that can't grow */
-	if (grows(o) && growth_second_size(s, &grown, error_ignored()) == 0)
+	if (grows(o) && growth_second_size(sizing, &grown,
+	    error_ignored()) == 0)
 		printf("%-22s%18s\n", "bytes once it grows",
 		    number_format_count(a, grown));
 }
@@ -105,7 +109,7 @@ check_address(const struct options *o, const char *address,
 
 /* What such a filter would take on a server. */
 static int
-print_on_server(const struct options *o, const struct sizing *s,
+print_on_server(const struct options *o, const struct sizing *sizing,
     const char *address, struct error *error)
 {
 	struct key_recipe recipe = o->recipe;
@@ -116,16 +120,16 @@ print_on_server(const struct options *o, const struct sizing *s,
 
 	if (key_recipe_complete(&recipe, error) < 0)
 		return -1;
-	design = filter_options_design(o, s, &recipe);
+	design = filter_options_design(o, sizing, &recipe);
 	if (filter_foresee(address, &design, &costs, &bytes, error) < 0)
 		return -1;
 	if (o->json) {
 		const struct figure figures[] = {
-			{ "capacity", .count = s->capacity },
-			{ "error_rate", "%.10g", .real = s->error_rate },
+			{ "capacity", .count = sizing->capacity },
+			{ "error_rate", "%.10g", .real = sizing->error_rate },
 			{ "bytes", .count = bytes },
 			{ "bits_per_line", "%.4f",
-			    .real = bits_per_line(bytes, s->capacity) },
+			    .real = bits_per_line(bytes, sizing->capacity) },
 			{ "shards", .count = costs.shards }
 		};
 
@@ -134,10 +138,9 @@ print_on_server(const struct options *o, const struct sizing *s,
 		return STATUS_OK;
 	}
 	printf("%s line%s at an error rate of %s: %s %s on the server\n",
-	    number_format_count(a, s->capacity), s->capacity == 1 ? "" : "s",
-	    number_format_rate(b, s->error_rate),
-	    o->window.kind != WINDOW_NONE ? "at most" : "about",
-	    number_format_bytes(c, bytes));
+	    number_format_count(a, sizing->capacity), sizing->capacity == 1 ? ""
+	    : "s", number_format_rate(b, sizing->error_rate), o->window.kind !=
+	    WINDOW_NONE ? "at most" : "about", number_format_bytes(c, bytes));
 	printf("shards: %u, each %s\n", costs.shards, text_shard(&costs));
 	return STATUS_OK;
 }
@@ -155,14 +158,14 @@ print_sizes(const struct options *o, struct error *error)
 	for (int e = 6; e <= 10; e++) {
 		printf("1e%-6d", e);
 		for (int i = 2; i <= 8; i++) {
-			struct sizing s = {
+			struct sizing sizing = {
 				.capacity = number_whole(pow(10, e)),
 				.error_rate = pow(10, -i), .k = o->hashes,
 				.fixed = o->run.use.growth > GROWTH_GROW };
 
-			if (sizing_solve(&s, error) < 0)
+			if (sizing_solve(&sizing, error) < 0)
 				return -1;
-			printf("%9s", number_format_bytes(text, s.bytes));
+			printf("%9s", number_format_bytes(text, sizing.bytes));
 		}
 		putchar('\n');
 	}

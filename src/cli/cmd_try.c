@@ -76,20 +76,20 @@ mark_or_probe(struct filter *f, uint64_t first, uint64_t count, int mark,
 }
 
 static void
-print(const struct sizing *s, const struct measured *m, int json)
+print(const struct sizing *sizing, const struct measured *m, int json)
 {
 	const struct figure figures[] = {
-		{ "capacity", .count = s->capacity },
-		{ "error_rate", "%.10g", .real = s->error_rate },
-		{ "bytes", .count = s->bytes },
+		{ "capacity", .count = sizing->capacity },
+		{ "error_rate", "%.10g", .real = sizing->error_rate },
+		{ "bytes", .count = sizing->bytes },
 		{ "lookups", .count = m->lookups },
 		{ "found", .count = m->found },
 		{ "error_rate_measured", "%.6g",
 		    .real = (double)m->found / (double)m->lookups },
-		{ "error_rate_predicted", "%.6g",
-		    .real = geometry_rate(&s->geometry, s->capacity) },
+		{ "error_rate_predicted", "%.6g", .real =
+		    geometry_rate(&sizing->geometry, sizing->capacity) },
 		{ "adds_per_second", .count =
-		    report_per_second(s->capacity, m->fill_seconds) },
+		    report_per_second(sizing->capacity, m->fill_seconds) },
 		{ "lookups_per_second", .count =
 		    report_per_second(m->lookups, m->lookup_seconds) }
 	};
@@ -103,9 +103,10 @@ print(const struct sizing *s, const struct measured *m, int json)
 }
 
 static int
-measure(const struct options *o, const struct sizing *s, struct error *error)
+measure(const struct options *o, const struct sizing *sizing,
+    struct error *error)
 {
-	struct filter_design design = filter_options_design(o, s,
+	struct filter_design design = filter_options_design(o, sizing,
 	    &(struct key_recipe)KEY_RECIPE_NONE);
 	struct measured measured = { 0 };
 	const struct filter_use use = FILTER_WRITE;
@@ -114,21 +115,22 @@ measure(const struct options *o, const struct sizing *s, struct error *error)
 	char a[NUMBER_TEXT], b[NUMBER_TEXT];
 	int result;
 
-	if (s->bytes > available) {
+	if (sizing->bytes > available) {
 		return error_set(error, STATUS_FAILED, "--measure makes the"
 		    " filter in memory: it needs %s, only %s is available",
-		    number_format_binary(a, s->bytes),
+		    number_format_binary(a, sizing->bytes),
 		    number_format_binary(b, available));
 	}
 	if (filter_create(&filter, NULL, 0, &design, &use, error) < 0)
 		return -1;
 	lookups = (uint64_t)fmin(LOOKUPS_MAX,
-	    fmax(1000000, WANTED_FALSE / s->error_rate));
-	measured.all = s->capacity + lookups;
+	    fmax(1000000, WANTED_FALSE / sizing->error_rate));
+	measured.all = sizing->capacity + lookups;
 	report_work_begins(isatty(STDERR_FILENO));
-	result = mark_or_probe(filter, 0, s->capacity, 1, &measured, error);
+	result = mark_or_probe(filter, 0, sizing->capacity, 1, &measured,
+	    error);
 	if (result == 0)
-		result = mark_or_probe(filter, s->capacity, lookups, 0,
+		result = mark_or_probe(filter, sizing->capacity, lookups, 0,
 		    &measured, error);
 	report_work_ends();
 	if (result < 0) {
@@ -137,7 +139,7 @@ measure(const struct options *o, const struct sizing *s, struct error *error)
 	}
 	/* After a signal, print nothing: main ends the program. */
 	if (!signals_stop)
-		print(s, &measured, o->json);
+		print(sizing, &measured, o->json);
 	return filter_close(filter, error);
 }
 

@@ -38,29 +38,32 @@ take_capacity(uint64_t *capacity, const struct options *o, struct error *error)
 
 /* Two of the three must be known: where fewer are given, take defaults. */
 static void
-take_defaults(struct sizing *s)
+take_defaults(struct sizing *sizing)
 {
-	if (s->error_rate <= 0 && (s->capacity == 0 || s->bytes == 0))
-		s->error_rate = SIZING_RATE_DEFAULT;
-	if (s->capacity == 0 && s->bytes == 0)
-		s->capacity = SIZING_CAPACITY_DEFAULT;
+	if (sizing->error_rate <= 0 && (sizing->capacity == 0 || sizing->bytes
+	    == 0))
+		sizing->error_rate = SIZING_RATE_DEFAULT;
+	if (sizing->capacity == 0 && sizing->bytes == 0)
+		sizing->capacity = SIZING_CAPACITY_DEFAULT;
 }
 
 int
-filter_options_solve(struct sizing *s, const struct options *o,
+filter_options_solve(struct sizing *sizing, const struct options *o,
     struct error *error)
 {
-	*s = (struct sizing){ .error_rate = o->error_rate, .bytes = o->memory,
-		.k = o->hashes, .fixed = o->run.use.growth > GROWTH_GROW };
-	if (take_capacity(&s->capacity, o, error) < 0)
+	*sizing = (struct sizing){ .error_rate = o->error_rate,
+		.bytes = o->memory, .k = o->hashes,
+		.fixed = o->run.use.growth > GROWTH_GROW };
+	if (take_capacity(&sizing->capacity, o, error) < 0)
 		return -1;
-	if (s->capacity != 0 && s->error_rate > 0 && s->bytes != 0) {
+	if (sizing->capacity != 0 && sizing->error_rate > 0 &&
+	    sizing->bytes != 0) {
 		return error_set(error, STATUS_USAGE, "give two of"
 		    " --capacity, --error-rate and --memory: the third"
 		    " follows");
 	}
-	take_defaults(s);
-	if (window_solve(s, &o->window, error) == 0)
+	take_defaults(sizing);
+	if (window_solve(sizing, &o->window, error) == 0)
 		return 0;
 	if (o->memory != 0)
 		error_prefix(error, "--memory");
@@ -104,7 +107,7 @@ guess_capacity(const struct inputs *inputs, unsigned parts)
  * allows.
  */
 static int
-solve_within(struct sizing *s, struct options o, int guessed,
+solve_within(struct sizing *sizing, struct options o, int guessed,
     struct error *error)
 {
 	int windowed = o.window.kind != WINDOW_NONE;
@@ -112,16 +115,16 @@ solve_within(struct sizing *s, struct options o, int guessed,
 	char text[NUMBER_TEXT], limit[NUMBER_TEXT];
 
 	for (;;) {
-		if (filter_options_solve(s, &o, error) < 0)
+		if (filter_options_solve(sizing, &o, error) < 0)
 			return -1;
-		needs = s->bytes;
+		needs = sizing->bytes;
 		if (windowed) /* one generation may come late */
-			needs -= s->geometry.pages * PAGE_BYTES;
+			needs -= sizing->geometry.pages * PAGE_BYTES;
 		if (needs <= most)
 			return 0;
-		if (!guessed || !windowed || s->capacity < 8)
+		if (!guessed || !windowed || sizing->capacity < 8)
 			break;
-		o.capacity = s->capacity / 2;
+		o.capacity = sizing->capacity / 2;
 	}
 	if (!guessed || windowed) {
 		return error_set(error, STATUS_USAGE, "--max-size=%s is too"
@@ -129,9 +132,9 @@ solve_within(struct sizing *s, struct options o, int guessed,
 		    number_format_binary(limit, most),
 		    number_format_binary(text, needs));
 	}
-	*s = (struct sizing){ .error_rate = s->error_rate, .bytes = most,
-		.fixed = s->fixed };
-	if (sizing_solve(s, error) == 0)
+	*sizing = (struct sizing){ .error_rate = sizing->error_rate,
+		.bytes = most, .fixed = sizing->fixed };
+	if (sizing_solve(sizing, error) == 0)
 		return 0;
 	return error_prefix(error, "--max-size");
 }

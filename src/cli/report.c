@@ -308,10 +308,10 @@ print_stats(const struct run *run)
 }
 
 void
-report_keys(const struct key_recipe *r, const struct key_figures *keys,
+report_keys(const struct key_recipe *recipe, const struct key_figures *keys,
     uint64_t lines)
 {
-	const int none = key_figures_lack_all(keys, r, lines);
+	const int none = key_figures_lack_all(keys, recipe, lines);
 	struct error error;
 
 	for (int i = 0; i < KEY_TROUBLES; i++) {
@@ -320,15 +320,15 @@ report_keys(const struct key_recipe *r, const struct key_figures *keys,
 		    i == KEY_NULL) &&
 		    !signals_stop)
 			continue;
-		if (key_figures_tell(keys, r, (enum key_trouble)i, &error))
+		if (key_figures_tell(keys, recipe, (enum key_trouble)i, &error))
 			error_print(error.text);
 	}
 	if (signals_stop || lines == 0 || none)
 		return;
-	for (unsigned i = 0; i < r->json_count; i++) {
+	for (unsigned i = 0; i < recipe->json_count; i++) {
 		if (!(keys->found >> i & 1))
 			error_printf("--json=%s: no line has a value at this"
-			    " pointer", r->json + r->json_at[i]);
+			    " pointer", recipe->json + recipe->json_at[i]);
 	}
 }
 

@@ -376,8 +376,8 @@ generations_decode(struct table *table, const uint8_t *page)
 static int
 table_decode(struct table *table, const uint8_t *page)
 {
-	unsigned windowed = memcmp(page, window_magic, sizeof window_magic) ==
-	    0;
+	unsigned windowed = memcmp(page, window_magic,
+	    sizeof window_magic) == 0;
 	unsigned most = windowed ? TABLE_WINDOW_LAYERS_MAX : TABLE_LAYERS_MAX;
 
 	memset(table, 0, sizeof *table);

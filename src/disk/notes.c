@@ -264,8 +264,8 @@ static int
 read_note_text(struct note_reader *r, struct note *note)
 {
 	note->text = memory_or_die(malloc(note->text_bytes + 1));
-	return io_pread(r->fd, note->text, note->text_bytes, r->offset) ==
-	    (ssize_t)note->text_bytes;
+	return io_pread(r->fd, note->text, note->text_bytes,
+	    r->offset) == (ssize_t)note->text_bytes;
 }
 
 /* Decode the note, and take the file that it is about from `files`. */

@@ -154,8 +154,8 @@ find_missing(struct target *t, struct error *error)
 {
 	struct stat st;
 
-	if (journal_each_text(t->journal, t->number, count_appended, t, error) <
-	    0)
+	if (journal_each_text(t->journal, t->number, count_appended, t,
+	    error) < 0)
 		return -1;
 	if (t->is_readable &&
 	    journal_each_text(t->journal, t->number, compare, t, error) < 0)

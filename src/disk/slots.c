@@ -23,76 +23,77 @@ serial_offset(unsigned slot)
 }
 
 static int
-write_slot(struct slots *s, unsigned slot, const struct table *table,
+write_slot(struct slots *slots, unsigned slot, const struct table *table,
     struct error *error)
 {
-	struct slot_head head = s->head, head_read;
+	struct slot_head head = slots->head, head_read;
 	uint8_t page[PAGE_BYTES];
 	struct table table_read;
 
 	head.serial++;
-	format_slot_encode(&head, table, s->id, page);
+	format_slot_encode(&head, table, slots->id, page);
 	/* What its reader would refuse isn't written. */
-	if (format_slot_decode(&head_read, &table_read, s->id, page,
+	if (format_slot_decode(&head_read, &table_read, slots->id, page,
 	    error) < 0) {
 		return error_set(error, STATUS_FAILED, "%s: this is a bug: the"
 		    " new table of layers would be unreadable; the filter"
-		    " stays as it was", s->file->path);
+		    " stays as it was", slots->file->path);
 	}
-	if (file_write(s->file, page, sizeof page, slot_offset(slot),
+	if (file_write(slots->file, page, sizeof page, slot_offset(slot),
 	    error) < 0)
 		return -1;
-	s->newest = slot;
-	s->head.serial = head.serial;
+	slots->newest = slot;
+	slots->head.serial = head.serial;
 	return 0;
 }
 
 int
-slots_write(struct slots *s, const struct table *table, struct error *error)
+slots_write(struct slots *slots, const struct table *table, struct error *error)
 {
-	return write_slot(s, s->newest, table, error);
+	return write_slot(slots, slots->newest, table, error);
 }
 
 int
-slots_publish(struct slots *s, const struct table *table, struct error *error)
+slots_publish(struct slots *slots, const struct table *table,
+    struct error *error)
 {
 	/* For the file's length, and the slot that may not be safe yet. */
-	if (file_sync(s->file, error) < 0 ||
-	    write_slot(s, 1 - s->newest, table, error) < 0 ||
-	    file_sync(s->file, error) < 0)
+	if (file_sync(slots->file, error) < 0 ||
+	    write_slot(slots, 1 - slots->newest, table, error) < 0 ||
+	    file_sync(slots->file, error) < 0)
 		return -1;
-	return write_slot(s, 1 - s->newest, table, error);
+	return write_slot(slots, 1 - slots->newest, table, error);
 }
 
 int
-slots_begin(struct slots *s, const struct table *table, struct error *error)
+slots_begin(struct slots *slots, const struct table *table, struct error *error)
 {
-	if (write_slot(s, 0, table, error) < 0)
+	if (write_slot(slots, 0, table, error) < 0)
 		return -1;
-	return write_slot(s, 1, table, error);
+	return write_slot(slots, 1, table, error);
 }
 
 void
-slots_take_over(struct slots *s, const struct slots *copy)
+slots_take_over(struct slots *slots, const struct slots *copy)
 {
-	s->newest = copy->newest;
-	s->head.serial = copy->head.serial;
+	slots->newest = copy->newest;
+	slots->head.serial = copy->head.serial;
 }
 
 int
-slots_lock(struct slots *s, struct error *error)
+slots_lock(struct slots *slots, struct error *error)
 {
-	if (!s->shared)
+	if (!slots->shared)
 		return 0;
-	return file_lock_range(s->file, slot_offset(0),
+	return file_lock_range(slots->file, slot_offset(0),
 	    FORMAT_SLOTS * PAGE_BYTES, FILE_RANGE_ONE, error);
 }
 
 void
-slots_unlock(struct slots *s)
+slots_unlock(struct slots *slots)
 {
-	if (s->shared)
-		file_unlock_range(s->file, slot_offset(0),
+	if (slots->shared)
+		file_unlock_range(slots->file, slot_offset(0),
 		    FORMAT_SLOTS * PAGE_BYTES);
 }
 
@@ -104,36 +105,36 @@ slots_unlock(struct slots *s)
 #define RUNS_OFFSET (MARKS_OFFSET + 1)
 
 int
-slots_try_first(struct slots *s)
+slots_try_first(struct slots *slots)
 {
-	return file_try_range(s->file, RUNS_OFFSET, 1);
+	return file_try_range(slots->file, RUNS_OFFSET, 1);
 }
 
 int
-slots_join(struct slots *s, struct error *error)
+slots_join(struct slots *slots, struct error *error)
 {
-	return file_lock_range(s->file, RUNS_OFFSET, 1, FILE_RANGE_READERS,
+	return file_lock_range(slots->file, RUNS_OFFSET, 1, FILE_RANGE_READERS,
 	    error);
 }
 
 int
-slots_try_turn(struct slots *s)
+slots_try_turn(struct slots *slots)
 {
-	return file_try_range(s->file, slot_offset(0),
+	return file_try_range(slots->file, slot_offset(0),
 	    FORMAT_SLOTS * PAGE_BYTES + 1);
 }
 
 int
-slots_share_turn(struct slots *s, struct error *error)
+slots_share_turn(struct slots *slots, struct error *error)
 {
-	return file_lock_range(s->file, MARKS_OFFSET, 1, FILE_RANGE_READERS,
+	return file_lock_range(slots->file, MARKS_OFFSET, 1, FILE_RANGE_READERS,
 	    error);
 }
 
 void
-slots_end_turn(struct slots *s)
+slots_end_turn(struct slots *slots)
 {
-	file_unlock_range(s->file, slot_offset(0),
+	file_unlock_range(slots->file, slot_offset(0),
 	    FORMAT_SLOTS * PAGE_BYTES + 1);
 }
 
@@ -189,21 +190,21 @@ struct slots_read {
  * Returns -1 then. `error` is filled, too, if a slot is damaged.
  */
 static int
-read_both(struct slots *s, struct slots_read *r, struct error *error)
+read_both(struct slots *slots, struct slots_read *reading, struct error *error)
 {
 	uint8_t page[PAGE_BYTES];
 	unsigned unreadable = 0;
 	struct error why;
 
 	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
-		r->of[i].valid = 0;
-		if (file_read(s->file, page, sizeof page, slot_offset(i),
+		reading->of[i].valid = 0;
+		if (file_read(slots->file, page, sizeof page, slot_offset(i),
 		    &why) < 0) {
 			unreadable++;
 			continue;
 		}
-		r->of[i].valid = format_slot_decode(&r->of[i].head,
-		    &r->of[i].table, s->id, page, error) == 0;
+		reading->of[i].valid = format_slot_decode(&reading->of[i].head,
+		    &reading->of[i].table, slots->id, page, error) == 0;
 	}
 	if (unreadable == FORMAT_SLOTS) {
 		*error = why;
@@ -217,7 +218,7 @@ read_both(struct slots *s, struct slots_read *r, struct error *error)
  * `error` is filled if no other one does.
  */
 static void
-drop_cut_short(const struct slots *s, struct slots_read *r,
+drop_cut_short(const struct slots *slots, struct slots_read *reading,
     struct error *error)
 {
 	uint64_t wanted = 0;
@@ -225,30 +226,30 @@ drop_cut_short(const struct slots *s, struct slots_read *r,
 	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
 		uint64_t end;
 
-		if (!r->of[i].valid)
+		if (!reading->of[i].valid)
 			continue;
-		end = table_end(&r->of[i].table);
-		if (end > s->file->length) {
-			r->of[i].valid = 0;
+		end = table_end(&reading->of[i].table);
+		if (end > slots->file->length) {
+			reading->of[i].valid = 0;
 			wanted = end > wanted ? end : wanted;
 		}
 	}
-	if (wanted > 0 && !r->of[0].valid && !r->of[1].valid) {
+	if (wanted > 0 && !reading->of[0].valid && !reading->of[1].valid) {
 		error_set(error, STATUS_FAILED, "the filter is cut short: it"
 		    " has %" PRIu64 " bytes and should have %" PRIu64,
-		    s->file->length, wanted);
+		    slots->file->length, wanted);
 	}
 }
 
 /* Which of the slots, of which at least one is valid, is the newest one? */
 static unsigned
-newest_of(const struct slots_read *r)
+newest_of(const struct slots_read *reading)
 {
-	if (!r->of[0].valid)
+	if (!reading->of[0].valid)
 		return 1;
-	if (!r->of[1].valid)
+	if (!reading->of[1].valid)
 		return 0;
-	return r->of[1].head.serial > r->of[0].head.serial;
+	return reading->of[1].head.serial > reading->of[0].head.serial;
 }
 
 /*
@@ -257,30 +258,31 @@ newest_of(const struct slots_read *r)
  * inconsistent: `error` says why.
  */
 static int
-try_table(struct slots *s, struct table *table, int *behind,
+try_table(struct slots *slots, struct table *table, int *behind,
     struct error *error)
 {
-	struct slots_read r;
+	struct slots_read reading;
 	int zero;
 
-	if (read_both(s, &r, error) < 0)
+	if (read_both(slots, &reading, error) < 0)
 		return -1;
 	/* After the slots: the file is never shorter than they say. */
-	if (file_measure(s->file, error) < 0)
+	if (file_measure(slots->file, error) < 0)
 		return -1;
-	drop_cut_short(s, &r, error);
-	if (!r.of[0].valid && !r.of[1].valid)
+	drop_cut_short(slots, &reading, error);
+	if (!reading.of[0].valid && !reading.of[1].valid)
 		return 1;
-	s->newest = newest_of(&r);
-	s->head = r.of[s->newest].head;
-	*table = r.of[s->newest].table;
-	if (r.of[0].valid && r.of[1].valid) {
-		*behind = !same_layers(&r.of[0].table, &r.of[1].table);
+	slots->newest = newest_of(&reading);
+	slots->head = reading.of[slots->newest].head;
+	*table = reading.of[slots->newest].table;
+	if (reading.of[0].valid && reading.of[1].valid) {
+		*behind = !same_layers(&reading.of[0].table,
+		    &reading.of[1].table);
 		return 0;
 	}
 	*behind = 1;
 	/* A layer that is in no valid table must not have lines. */
-	zero = is_zero(s->file, table_end(table), error);
+	zero = is_zero(slots->file, table_end(table), error);
 	if (zero < 0)
 		return -1;
 	if (!zero) {
@@ -293,38 +295,38 @@ try_table(struct slots *s, struct table *table, int *behind,
 }
 
 int
-slots_read(struct slots *s, struct table *table, int repair,
+slots_read(struct slots *slots, struct table *table, int repair,
     struct error *error)
 {
-	int tries = s->file->writable ? 1 : READER_TRIES;
-	int behind, result = try_table(s, table, &behind, error);
+	int tries = slots->file->writable ? 1 : READER_TRIES;
+	int behind, result = try_table(slots, table, &behind, error);
 
 	while (result == 1 && --tries > 0) {
 		nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
-		result = try_table(s, table, &behind, error);
+		result = try_table(slots, table, &behind, error);
 	}
 	if (result < 0)
 		return -1;
 	if (result > 0)
-		return error_prefix(error, s->file->path);
+		return error_prefix(error, slots->file->path);
 	if (!repair)
 		return behind;
 	/* No run gets this far, and no numbers would be left for the next. */
-	if (s->head.serial > UINT64_MAX / 2) {
+	if (slots->head.serial > UINT64_MAX / 2) {
 		return error_set(error, STATUS_FAILED, "%s: the filter is"
 		    " damaged: wrong serial number in its table of layers",
-		    s->file->path);
+		    slots->file->path);
 	}
 	/* Write it to the lost slot, too, once the newer one is on the disk. */
-	if (behind && (file_sync(s->file, error) < 0 ||
-	    write_slot(s, 1 - s->newest, table, error) < 0))
+	if (behind && (file_sync(slots->file, error) < 0 ||
+	    write_slot(slots, 1 - slots->newest, table, error) < 0))
 		return -1;
 	return behind;
 }
 
 /* The numbers of both slots, each read by itself; 0 where that fails. */
 static int
-read_serials(struct slots *s, uint64_t serials[FORMAT_SLOTS],
+read_serials(struct slots *slots, uint64_t serials[FORMAT_SLOTS],
     struct error *error)
 {
 	uint8_t bytes[SERIAL_BYTES];
@@ -332,8 +334,8 @@ read_serials(struct slots *s, uint64_t serials[FORMAT_SLOTS],
 
 	for (unsigned i = 0; i < FORMAT_SLOTS; i++) {
 		serials[i] = 0;
-		if (file_read(s->file, bytes, sizeof bytes, serial_offset(i),
-		    error) < 0)
+		if (file_read(slots->file, bytes, sizeof bytes,
+		    serial_offset(i), error) < 0)
 			unreadable++;
 		else
 			serials[i] = le_get64(bytes);
@@ -342,18 +344,18 @@ read_serials(struct slots *s, uint64_t serials[FORMAT_SLOTS],
 }
 
 int
-slots_newest_serial(struct slots *s, uint64_t *serial, struct error *error)
+slots_newest_serial(struct slots *slots, uint64_t *serial, struct error *error)
 {
 	/* From one number to the other: one call costs less than two. */
 	uint8_t bytes[PAGE_BYTES + SERIAL_BYTES];
 	uint64_t serials[FORMAT_SLOTS];
 
 	*serial = 0;
-	if (file_read(s->file, bytes, sizeof bytes, serial_offset(0),
+	if (file_read(slots->file, bytes, sizeof bytes, serial_offset(0),
 	    error) == 0) {
 		serials[0] = le_get64(bytes);
 		serials[1] = le_get64(bytes + PAGE_BYTES);
-	} else if (read_serials(s, serials, error) < 0) {
+	} else if (read_serials(slots, serials, error) < 0) {
 		return -1;
 	}
 	*serial = serials[0] > serials[1] ? serials[0] : serials[1];

@@ -61,23 +61,24 @@ window_generation_capacity(uint64_t capacity)
 }
 
 int
-window_solve(struct sizing *s, const struct window *window,
+window_solve(struct sizing *sizing, const struct window *window,
     struct error *error)
 {
 	struct layer_entry layer = {
-		.capacity = window_generation_capacity(s->capacity) };
+		.capacity = window_generation_capacity(sizing->capacity) };
 
 	if (window->kind == WINDOW_NONE)
-		return sizing_solve(s, error);
-	if (window_layer(&layer, s->error_rate, s->fixed, 0, error) < 0)
+		return sizing_solve(sizing, error);
+	if (window_layer(&layer, sizing->error_rate, sizing->fixed, 0,
+	    error) < 0)
 		return -1;
 	if (layer.geometry.pages > PAGES_MAX / WINDOW_PLACES - 1) {
 		return error_set(error, STATUS_USAGE, "a filter with a window"
 		    " for so many lines is too large for any file");
 	}
-	s->geometry = layer.geometry;
-	s->k = layer.geometry.k;
-	s->bytes = FILTER_HEADER_BYTES +
+	sizing->geometry = layer.geometry;
+	sizing->k = layer.geometry.k;
+	sizing->bytes = FILTER_HEADER_BYTES +
 	    WINDOW_PLACES * layer.geometry.pages * PAGE_BYTES;
 	return 0;
 }
@@ -275,8 +276,8 @@ window_first_layer(const struct table *table)
 {
 	unsigned i = table->generation_count == 0 ? 0 : table->count;
 
-	while (i > 0 && table->layers[i - 1].generation + 1 ==
-	    table->generation_count)
+	while (i > 0 &&
+	    table->layers[i - 1].generation + 1 == table->generation_count)
 		i--;
 	return i;
 }

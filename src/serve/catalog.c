@@ -41,10 +41,10 @@ catalog_is_name(struct bytes name)
 }
 
 static int
-is_named(const struct served *s, struct bytes name)
+is_named(const struct served *served, struct bytes name)
 {
-	return s->name_bytes == name.nbytes &&
-	    memcmp(s->name, name.data, name.nbytes) == 0;
+	return served->name_bytes == name.nbytes &&
+	    memcmp(served->name, name.data, name.nbytes) == 0;
 }
 
 /* The place of the filter with that name, or where to insert it. */
@@ -92,16 +92,16 @@ insert_name(struct catalog *catalog, struct bytes name)
 
 /* A filter whose file is gone, or was never made: nothing of it is kept. */
 static void
-forget(struct catalog *catalog, struct served *s)
+forget(struct catalog *catalog, struct served *served)
 {
 	size_t i = find_place(catalog, (struct bytes){
-	    (const uint8_t *)s->name, s->name_bytes });
+	    (const uint8_t *)served->name, served->name_bytes });
 
 	memmove(catalog->items + i, catalog->items + i + 1,
 	    (catalog->count - i - 1) * sizeof *catalog->items);
 	catalog->count--;
 	catalog->last = NULL;
-	served_free(s, error_ignored());
+	served_free(served, error_ignored());
 }
 
 /* Add the directory's new files to the catalog. */
@@ -122,8 +122,8 @@ read_directory(struct catalog *catalog, struct error *error)
 		    strlen(SUFFIX), SUFFIX) != 0)
 			continue;
 		name.nbytes -= strlen(SUFFIX);
-		if (catalog_is_name(name) && served_by_name(catalog, name) ==
-		    NULL)
+		if (catalog_is_name(name) && served_by_name(catalog,
+		    name) == NULL)
 			served_postpone(insert_name(catalog, name));
 	}
 	closedir(directory);
@@ -165,10 +165,10 @@ open_filters(struct catalog *catalog)
 	size_t i = 0;
 
 	while (i < catalog->count && pool->open < pool->open_max) {
-		struct served *s = catalog->items[i];
+		struct served *served = catalog->items[i];
 
-		if (served_look(s, 0) > 0)
-			forget(catalog, s);
+		if (served_look(served, 0) > 0)
+			forget(catalog, served);
 		else
 			i++;
 	}
@@ -181,10 +181,10 @@ open_locked_filters(struct catalog *catalog)
 	int locked = 0;
 
 	for (size_t i = 0; i < catalog->count; i++) {
-		struct served *s = catalog->items[i];
+		struct served *served = catalog->items[i];
 
-		if (s->is_locked && served_look(s, 1) == 0)
-			locked |= s->is_locked;
+		if (served->is_locked && served_look(served, 1) == 0)
+			locked |= served->is_locked;
 	}
 	return locked;
 }
@@ -256,29 +256,29 @@ catalog_close(struct catalog *catalog, struct error *error)
 struct served *
 catalog_find(struct catalog *catalog, struct bytes name)
 {
-	struct served *s = catalog->last;
+	struct served *served = catalog->last;
 	char file[SERVED_NAME_MAX + sizeof SUFFIX];
 	struct stat st;
 
 	if (name.nbytes == 0)
 		return NULL;
-	if (s == NULL || !is_named(s, name))
-		s = served_by_name(catalog, name);
-	if (s == NULL && catalog_is_name(name)) {
+	if (served == NULL || !is_named(served, name))
+		served = served_by_name(catalog, name);
+	if (served == NULL && catalog_is_name(name)) {
 		/* it may be new in the directory */
 		snprintf(file, sizeof file, "%.*s" SUFFIX, (int)name.nbytes,
 		    (const char *)name.data);
 		if (fstatat(catalog->fd, file, &st, AT_SYMLINK_NOFOLLOW) == 0)
-			s = insert_name(catalog, name);
+			served = insert_name(catalog, name);
 	}
-	if (s == NULL)
+	if (served == NULL)
 		return NULL;
-	if (served_look(s, 0) > 0) {
-		forget(catalog, s);
+	if (served_look(served, 0) > 0) {
+		forget(catalog, served);
 		return NULL;
 	}
-	catalog->last = s;
-	return s;
+	catalog->last = served;
+	return served;
 }
 
 void
@@ -316,7 +316,7 @@ catalog_add(struct catalog *catalog, struct bytes name,
 	struct sizing sizing = { .capacity = design.capacity,
 		.error_rate = design.error_rate,
 		.fixed = design.growth != GROWTH_GROW };
-	struct served *s;
+	struct served *served;
 	int result;
 
 	if (!catalog_is_name(name))
@@ -334,10 +334,10 @@ catalog_add(struct catalog *catalog, struct bytes name,
 	design.error_rate = sizing.error_rate;
 	design.geometry = sizing.geometry;
 	key_recipe_format(&lines, design.recipe);
-	s = insert_name(catalog, name);
-	result = served_create(s, &design, error);
+	served = insert_name(catalog, name);
+	result = served_create(served, &design, error);
 	if (result != 0)
-		forget(catalog, s);
+		forget(catalog, served);
 	return result;
 }
 
@@ -345,22 +345,22 @@ int
 catalog_remove(struct catalog *catalog, struct bytes name,
     struct error *error)
 {
-	struct served *s = catalog_find(catalog, name);
+	struct served *served = catalog_find(catalog, name);
 	char *journal;
 	int result = 0;
 
-	if (s == NULL || served_look(s, 1) > 0)
+	if (served == NULL || served_look(served, 1) > 0)
 		return 1;
 	/* what is locked by another run, or no filter, is not ours */
-	if (s->filter == NULL)
-		return error_set(error, STATUS_FAILED, "%s", s->reason);
-	journal = journal_name(s->path);
-	if (unlink(s->path) < 0 && errno != ENOENT)
-		result = error_system(error, errno, s->path);
+	if (served->filter == NULL)
+		return error_set(error, STATUS_FAILED, "%s", served->reason);
+	journal = journal_name(served->path);
+	if (unlink(served->path) < 0 && errno != ENOENT)
+		result = error_system(error, errno, served->path);
 	else if (unlink(journal) < 0 && errno != ENOENT)
 		result = error_system(error, errno, journal);
 	else
-		forget(catalog, s);
+		forget(catalog, served);
 	free(journal);
 	return result;
 }
@@ -374,11 +374,11 @@ catalog_list(struct catalog *catalog)
 		return;
 	catalog->listed = catalog->pool.second;
 	for (size_t i = 0; i < catalog->count; ) {
-		struct served *s = catalog->items[i];
+		struct served *served = catalog->items[i];
 
-		if (lstat(s->path, &st) < 0 && errno == ENOENT &&
-		    served_look(s, 1) > 0)
-			forget(catalog, s);
+		if (lstat(served->path, &st) < 0 && errno == ENOENT &&
+		    served_look(served, 1) > 0)
+			forget(catalog, served);
 		else
 			i++;
 	}

@@ -96,90 +96,91 @@ leases_bytes(uint64_t most)
 struct leases *
 leases_new(uint64_t most, struct error *error)
 {
-	struct leases *l = memory_or_die(calloc(1, sizeof *l));
+	struct leases *leases = memory_or_die(calloc(1, sizeof *leases));
 
-	l->most = (uint32_t)most;
-	l->chains = map_zeros(chains_bytes(most), error);
-	if (l->chains != NULL)
-		l->leases = map_zeros(leases_bytes(most), error);
-	if (l->leases == NULL) {
-		leases_free(l);
+	leases->most = (uint32_t)most;
+	leases->chains = map_zeros(chains_bytes(most), error);
+	if (leases->chains != NULL)
+		leases->leases = map_zeros(leases_bytes(most), error);
+	if (leases->leases == NULL) {
+		leases_free(leases);
 		return NULL;
 	}
 	for (uint32_t i = 0; i < BUCKETS; i++)
-		l->leases[i].next = l->leases[i].previous = i;
-	l->used = BUCKETS;
-	l->lessor_count = 1;
-	return l;
+		leases->leases[i].next = leases->leases[i].previous = i;
+	leases->used = BUCKETS;
+	leases->lessor_count = 1;
+	return leases;
 }
 
 void
-leases_free(struct leases *l)
+leases_free(struct leases *leases)
 {
-	if (l == NULL)
+	if (leases == NULL)
 		return;
-	if (l->chains != NULL)
-		munmap(l->chains, (size_t)chains_bytes(l->most));
-	if (l->leases != NULL)
-		munmap(l->leases, (size_t)leases_bytes(l->most));
-	free(l->lessors);
-	free(l);
+	if (leases->chains != NULL)
+		munmap(leases->chains, (size_t)chains_bytes(leases->most));
+	if (leases->leases != NULL)
+		munmap(leases->leases, (size_t)leases_bytes(leases->most));
+	free(leases->lessors);
+	free(leases);
 }
 
 /* --- lessors */
 
 uint32_t
-leases_add_lessor(struct leases *l, const char *name)
+leases_add_lessor(struct leases *leases, const char *name)
 {
-	uint32_t number = l->free_lessor;
+	uint32_t number = leases->free_lessor;
 
 	if (number != NONE) {
-		l->free_lessor = l->lessors[number].chained;
+		leases->free_lessor = leases->lessors[number].chained;
 	} else {
-		l->lessors = memory_grow(l->lessors, &l->lessor_room,
-		    (size_t)l->lessor_count + 1, sizeof *l->lessors);
-		number = l->lessor_count++;
+		leases->lessors = memory_grow(leases->lessors,
+		    &leases->lessor_room, (size_t)leases->lessor_count + 1,
+		    sizeof *leases->lessors);
+		number = leases->lessor_count++;
 	}
-	l->lessors[number] = (struct lessor){ .name = name };
+	leases->lessors[number] = (struct lessor){ .name = name };
 	return number;
 }
 
 /* A dropped lessor's number is free when no lease has it any more. */
 static void
-free_if_over(struct leases *l, uint32_t number)
+free_if_over(struct leases *leases, uint32_t number)
 {
-	struct lessor *lessor = &l->lessors[number];
+	struct lessor *lessor = &leases->lessors[number];
 
 	if (lessor->name != NULL || lessor->live > 0)
 		return;
-	lessor->chained = l->free_lessor;
-	l->free_lessor = number;
+	lessor->chained = leases->free_lessor;
+	leases->free_lessor = number;
 }
 
 void
-leases_drop_lessor(struct leases *l, uint32_t number)
+leases_drop_lessor(struct leases *leases, uint32_t number)
 {
 	if (number == LESSOR_NONE)
 		return;
-	l->lessors[number].name = NULL;
-	l->lessors[number].expired = 0;
-	l->counters.live -= l->lessors[number].live;
-	l->lost += l->lessors[number].live;
-	free_if_over(l, number);
+	leases->lessors[number].name = NULL;
+	leases->lessors[number].expired = 0;
+	leases->counters.live -= leases->lessors[number].live;
+	leases->lost += leases->lessors[number].live;
+	free_if_over(leases, number);
 }
 
 uint64_t
-leases_of_lessor(const struct leases *l, uint32_t number)
+leases_of_lessor(const struct leases *leases, uint32_t number)
 {
-	return number == LESSOR_NONE ? 0 : l->lessors[number].live;
+	return number == LESSOR_NONE ? 0 : leases->lessors[number].live;
 }
 
 const char *
-leases_report(struct leases *l, uint32_t *at, uint64_t second,
+leases_report(struct leases *leases, uint32_t *at, uint64_t second,
     uint64_t *expired)
 {
-	while (++*at < l->lessor_count) {
-		struct lessor *lessor = &l->lessors[*at];
+	while (++*at < leases->lessor_count) {
+		struct lessor *lessor = &leases->lessors[*at];
 
 		if (lessor->expired == 0 || (lessor->reported != 0 &&
 		    second - lessor->reported < REPORTS))
@@ -195,31 +196,31 @@ leases_report(struct leases *l, uint32_t *at, uint64_t second,
 /* --- the wheel */
 
 static void
-leave_bucket(struct leases *l, uint32_t i)
+leave_bucket(struct leases *leases, uint32_t i)
 {
-	struct lease *lease = &l->leases[i];
+	struct lease *lease = &leases->leases[i];
 
-	l->leases[lease->previous].next = lease->next;
-	l->leases[lease->next].previous = lease->previous;
+	leases->leases[lease->previous].next = lease->next;
+	leases->leases[lease->next].previous = lease->previous;
 }
 
 /* The lease has its deadline, and is in no bucket. */
 static void
-enter_bucket(struct leases *l, uint32_t i)
+enter_bucket(struct leases *leases, uint32_t i)
 {
-	struct lease *lease = &l->leases[i], *head;
+	struct lease *lease = &leases->leases[i], *head;
 	uint64_t tick = lease->deadline / LEASES_LATE;
 	uint32_t bucket;
 
-	if (tick < l->tick)
-		tick = l->tick;
-	if (tick >= l->tick + BUCKETS)
-		tick = l->tick + BUCKETS - 1;
+	if (tick < leases->tick)
+		tick = leases->tick;
+	if (tick >= leases->tick + BUCKETS)
+		tick = leases->tick + BUCKETS - 1;
 	bucket = (uint32_t)(tick % BUCKETS);
-	head = &l->leases[bucket];
+	head = &leases->leases[bucket];
 	lease->next = bucket;
 	lease->previous = head->previous;
-	l->leases[head->previous].next = i;
+	leases->leases[head->previous].next = i;
 	head->previous = i;
 }
 
@@ -227,21 +228,22 @@ enter_bucket(struct leases *l, uint32_t i)
 
 /* Digests look random: these bits choose a chain evenly. */
 static uint32_t *
-chain_of(const struct leases *l, struct digest digest)
+chain_of(const struct leases *leases, struct digest digest)
 {
-	return &l->chains[(digest.low >> 32) * l->most >> 32];
+	return &leases->chains[(digest.low >> 32) * leases->most >> 32];
 }
 
 /* The place of a lease, ended or not, or NONE. */
 static uint32_t
-find_lease(const struct leases *l, uint32_t lessor, struct digest digest)
+find_lease(const struct leases *leases, uint32_t lessor, struct digest digest)
 {
 	uint32_t i;
 
 	if (digest_is_none(digest))
 		return NONE;
-	for (i = *chain_of(l, digest); i != NONE; i = l->leases[i].chained) {
-		const struct lease *lease = &l->leases[i];
+	for (i = *chain_of(leases, digest); i != NONE; i =
+	    leases->leases[i].chained) {
+		const struct lease *lease = &leases->leases[i];
 
 		if (lease->digest.low == digest.low &&
 		    lease->digest.high == digest.high &&
@@ -253,24 +255,24 @@ find_lease(const struct leases *l, uint32_t lessor, struct digest digest)
 
 /* Free the place of a lease. */
 static void
-remove_lease(struct leases *l, uint32_t i)
+remove_lease(struct leases *leases, uint32_t i)
 {
-	struct lease *lease = &l->leases[i];
-	struct lessor *lessor = &l->lessors[lease->lessor];
-	uint32_t *link = chain_of(l, lease->digest);
+	struct lease *lease = &leases->leases[i];
+	struct lessor *lessor = &leases->lessors[lease->lessor];
+	uint32_t *link = chain_of(leases, lease->digest);
 
 	while (*link != i)
-		link = &l->leases[*link].chained;
+		link = &leases->leases[*link].chained;
 	*link = lease->chained;
-	leave_bucket(l, i);
-	lease->chained = l->free;
-	l->free = i;
+	leave_bucket(leases, i);
+	lease->chained = leases->free;
+	leases->free = i;
 	if (lessor->name != NULL)
-		l->counters.live--;
+		leases->counters.live--;
 	else
-		l->lost--;
+		leases->lost--;
 	lessor->live--;
-	free_if_over(l, lease->lessor);
+	free_if_over(leases, lease->lessor);
 	lease->lessor = LESSOR_NONE;
 }
 
@@ -279,86 +281,88 @@ remove_lease(struct leases *l, uint32_t i)
  * fewer if none is lost any more.
  */
 static void
-free_lost_places(struct leases *l, uint32_t count)
+free_lost_places(struct leases *leases, uint32_t count)
 {
-	for (; count > 0 && l->lost > 0; count--) {
+	for (; count > 0 && leases->lost > 0; count--) {
 		uint32_t lessor;
 
-		if (l->cursor < BUCKETS || l->cursor >= l->used)
-			l->cursor = BUCKETS;
-		lessor = l->leases[l->cursor].lessor;
-		if (lessor != LESSOR_NONE && l->lessors[lessor].name == NULL)
-			remove_lease(l, l->cursor);
-		l->cursor++;
+		if (leases->cursor < BUCKETS || leases->cursor >= leases->used)
+			leases->cursor = BUCKETS;
+		lessor = leases->leases[leases->cursor].lessor;
+		if (lessor != LESSOR_NONE &&
+		    leases->lessors[lessor].name == NULL)
+			remove_lease(leases, leases->cursor);
+		leases->cursor++;
 	}
 }
 
 /* Its deadline has come. */
 static void
-drop_ended(struct leases *l, uint32_t i)
+drop_ended(struct leases *leases, uint32_t i)
 {
-	struct lessor *lessor = &l->lessors[l->leases[i].lessor];
+	struct lessor *lessor = &leases->lessors[leases->leases[i].lessor];
 
 	if (lessor->name != NULL) {
-		l->counters.expired++;
+		leases->counters.expired++;
 		lessor->expired++;
 	}
-	remove_lease(l, i);
+	remove_lease(leases, i);
 }
 
 /* The place of a lease that has not ended, or NONE. */
 static uint32_t
-find_live(const struct leases *l, uint32_t lessor, struct digest digest,
+find_live(const struct leases *leases, uint32_t lessor, struct digest digest,
     uint64_t now)
 {
-	uint32_t i = find_lease(l, lessor, digest);
+	uint32_t i = find_lease(leases, lessor, digest);
 
-	return i != NONE && l->leases[i].deadline > now ? i : NONE;
+	return i != NONE && leases->leases[i].deadline > now ? i : NONE;
 }
 
 void
-leases_prefetch(const struct leases *l, const struct digest *digests,
+leases_prefetch(const struct leases *leases, const struct digest *digests,
     size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		__builtin_prefetch(chain_of(l, digests[i]));
+		__builtin_prefetch(chain_of(leases, digests[i]));
 	for (size_t i = 0; i < n; i++)
-		__builtin_prefetch(&l->leases[*chain_of(l, digests[i])]);
+		__builtin_prefetch(&leases->leases[*chain_of(leases,
+		    digests[i])]);
 }
 
 uint64_t
-leases_left(const struct leases *l, uint32_t lessor, struct digest digest,
+leases_left(const struct leases *leases, uint32_t lessor, struct digest digest,
     uint64_t now)
 {
-	uint32_t i = find_live(l, lessor, digest, now);
+	uint32_t i = find_live(leases, lessor, digest, now);
 
-	return i == NONE ? 0 : l->leases[i].deadline - now;
+	return i == NONE ? 0 : leases->leases[i].deadline - now;
 }
 
 /* Give a subkey that has no lease one. There must be a place. */
 static void
-insert_lease(struct leases *l, uint32_t lessor, struct digest digest,
+insert_lease(struct leases *leases, uint32_t lessor, struct digest digest,
     uint64_t deadline)
 {
-	uint32_t *chain = chain_of(l, digest), i;
+	uint32_t *chain = chain_of(leases, digest), i;
 
-	while (l->free == NONE && l->used == BUCKETS + l->most)
-		free_lost_places(l, 1);
-	i = l->free;
+	while (leases->free == NONE && leases->used == BUCKETS + leases->most)
+		free_lost_places(leases, 1);
+	i = leases->free;
 	if (i != NONE)
-		l->free = l->leases[i].chained;
+		leases->free = leases->leases[i].chained;
 	else
-		i = l->used++;
-	l->leases[i] = (struct lease){ .digest = digest, .lessor = lessor,
+		i = leases->used++;
+	leases->leases[i] = (struct lease){ .digest = digest, .lessor = lessor,
 		.deadline = deadline, .chained = *chain };
 	*chain = i;
-	enter_bucket(l, i);
-	l->counters.live++;
-	l->lessors[lessor].live++;
+	enter_bucket(leases, i);
+	leases->counters.live++;
+	leases->lessors[lessor].live++;
 }
 
 enum lease_grant
-leases_grant(struct leases *l, uint32_t lessor, struct digest digest,
+leases_grant(struct leases *leases, uint32_t lessor, struct digest digest,
     uint64_t now, uint64_t length)
 {
 	enum lease_grant result = LEASE_GRANTED;
@@ -366,109 +370,110 @@ leases_grant(struct leases *l, uint32_t lessor, struct digest digest,
 
 	if (digest_is_none(digest))
 		return result;
-	i = find_lease(l, lessor, digest);
+	i = find_lease(leases, lessor, digest);
 	if (i != NONE)
-		drop_ended(l, i); /* it has ended, and was not swept yet */
-	if (l->counters.live == l->most)
+		drop_ended(leases, i); /* it has ended, and was not swept yet */
+	if (leases->counters.live == leases->most)
 		result = LEASE_NO_PLACE;
-	else if (l->lessors[lessor].live >= (l->most + 1) / 2)
+	else if (leases->lessors[lessor].live >= (leases->most + 1) / 2)
 		result = LEASE_NO_SHARE;
 	if (result != LEASE_GRANTED) {
-		l->counters.refused++;
+		leases->counters.refused++;
 		return result;
 	}
-	l->counters.granted++;
-	insert_lease(l, lessor, digest, now + length);
+	leases->counters.granted++;
+	insert_lease(leases, lessor, digest, now + length);
 	return result;
 }
 
 int
-leases_renew(struct leases *l, uint32_t lessor, struct digest digest,
+leases_renew(struct leases *leases, uint32_t lessor, struct digest digest,
     uint64_t now, uint64_t length)
 {
-	uint32_t i = find_live(l, lessor, digest, now);
+	uint32_t i = find_live(leases, lessor, digest, now);
 
 	if (i == NONE)
 		return 0;
-	leave_bucket(l, i);
-	l->leases[i].deadline = now + length;
-	enter_bucket(l, i);
-	l->counters.renewed++;
+	leave_bucket(leases, i);
+	leases->leases[i].deadline = now + length;
+	enter_bucket(leases, i);
+	leases->counters.renewed++;
 	return 1;
 }
 
 /* How many leases have ended like this. */
 static uint64_t *
-counter_of(struct leases *l, enum lease_end how)
+counter_of(struct leases *leases, enum lease_end how)
 {
-	return how == LEASE_COMMITTED ? &l->counters.committed :
-	    &l->counters.returned;
+	return how == LEASE_COMMITTED ? &leases->counters.committed :
+	    &leases->counters.returned;
 }
 
 int
-leases_end(struct leases *l, uint32_t lessor, struct digest digest,
+leases_end(struct leases *leases, uint32_t lessor, struct digest digest,
     uint64_t now, enum lease_end how)
 {
-	uint32_t i = find_live(l, lessor, digest, now);
+	uint32_t i = find_live(leases, lessor, digest, now);
 
 	if (i == NONE)
 		return 0;
-	++*counter_of(l, how);
-	remove_lease(l, i);
+	++*counter_of(leases, how);
+	remove_lease(leases, i);
 	return 1;
 }
 
 void
-leases_restore(struct leases *l, uint32_t lessor, struct digest digest,
+leases_restore(struct leases *leases, uint32_t lessor, struct digest digest,
     uint64_t now, uint64_t left, enum lease_end how)
 {
-	if (l->counters.live == l->most ||
-	    find_lease(l, lessor, digest) != NONE)
+	if (leases->counters.live == leases->most ||
+	    find_lease(leases, lessor, digest) != NONE)
 		return;
-	--*counter_of(l, how);
-	insert_lease(l, lessor, digest, now + left);
+	--*counter_of(leases, how);
+	insert_lease(leases, lessor, digest, now + left);
 }
 
 void
-leases_sweep(struct leases *l, uint64_t now)
+leases_sweep(struct leases *leases, uint64_t now)
 {
 	uint64_t tick = now / LEASES_LATE;
 
-	free_lost_places(l, LEASES_A_SWEEP);
-	if (l->counters.live + l->lost == 0 && l->tick < tick)
-		l->tick = tick;
-	for (int n = 0; n < LEASES_A_SWEEP && l->tick < tick; ) {
-		uint32_t bucket = (uint32_t)(l->tick % BUCKETS);
-		uint32_t i = l->leases[bucket].next;
+	free_lost_places(leases, LEASES_A_SWEEP);
+	if (leases->counters.live + leases->lost == 0 && leases->tick < tick)
+		leases->tick = tick;
+	for (int n = 0; n < LEASES_A_SWEEP && leases->tick < tick; ) {
+		uint32_t bucket = (uint32_t)(leases->tick % BUCKETS);
+		uint32_t i = leases->leases[bucket].next;
 
 		if (i == bucket) {
-			l->tick++;
+			leases->tick++;
 			continue;
 		}
 		n++;
-		if (l->leases[i].deadline <= now) {
-			drop_ended(l, i);
+		if (leases->leases[i].deadline <= now) {
+			drop_ended(leases, i);
 		} else {
-			leave_bucket(l, i);
-			enter_bucket(l, i);
+			leave_bucket(leases, i);
+			enter_bucket(leases, i);
 		}
 	}
 }
 
 struct lease_counters *
-leases_counters(struct leases *l)
+leases_counters(struct leases *leases)
 {
-	return &l->counters;
+	return &leases->counters;
 }
 
 void
-leases_reset_counters(struct leases *l)
+leases_reset_counters(struct leases *leases)
 {
-	l->counters = (struct lease_counters){ .live = l->counters.live };
+	leases->counters = (struct lease_counters){ .live =
+	    leases->counters.live };
 }
 
 uint64_t
-leases_most(const struct leases *l)
+leases_most(const struct leases *leases)
 {
-	return l->most;
+	return leases->most;
 }

@@ -47,8 +47,8 @@ remember(struct lessor_share *share, size_t i, struct error *error)
 	if (digest_is_none(*digest))
 		return RESULT_NEW;
 	/* a window that moves on forgets lines, and then there is room */
-	while ((answer = served_reserve(share->served, 1, &room, error)) ==
-	    ROOM_AGAIN) {
+	while ((answer = served_reserve(share->served, 1, &room,
+	    error)) == ROOM_AGAIN) {
 		if (look_items_up(share, i, share->count - i, error) < 0)
 			return -1;
 	}
@@ -66,14 +66,14 @@ remember(struct lessor_share *share, size_t i, struct error *error)
  * leases of the filter and one more. A window of lines always finds some.
  */
 static int
-has_room_for_a_lease(struct served *s, struct error *error)
+has_room_for_a_lease(struct served *served, struct error *error)
 {
-	uint64_t wanted = served_leases(s) + 1, room;
+	uint64_t wanted = served_leases(served) + 1, room;
 
-	if (filter_header(s->filter)->window.kind == WINDOW_LINES ||
-	    served_room(s) >= wanted)
+	if (filter_header(served->filter)->window.kind == WINDOW_LINES ||
+	    served_room(served) >= wanted)
 		return 1;
-	return served_reserve(s, wanted, &room, error) != ROOM_SHORT;
+	return served_reserve(served, wanted, &room, error) != ROOM_SHORT;
 }
 
 /* Lease item i, which is unknown. */

@@ -24,13 +24,13 @@
 static struct listener *
 new_listener(struct listeners *listeners)
 {
-	struct listener *l;
+	struct listener *listener;
 
 	listeners->items = memory_grow(listeners->items, &listeners->room,
 	    listeners->count + 1, sizeof *listeners->items);
-	l = &listeners->items[listeners->count++];
-	*l = (struct listener){ .fd = -1 };
-	return l;
+	listener = &listeners->items[listeners->count++];
+	*listener = (struct listener){ .fd = -1 };
+	return listener;
 }
 
 static int
@@ -49,16 +49,16 @@ failed(const char *text, struct error *error)
 
 /* Fill in what the socket knows about itself. */
 static int
-describe_socket(struct listener *l)
+describe_socket(struct listener *listener)
 {
 	struct sockaddr_storage address = { 0 };
 	socklen_t length = sizeof address;
 	char host[INET6_ADDRSTRLEN + 20], port[8];
 
-	if (getsockname(l->fd, (struct sockaddr *)&address, &length) < 0)
+	if (getsockname(listener->fd, (struct sockaddr *)&address, &length) < 0)
 		return -1;
 	if (address.ss_family == AF_UNIX) {
-		snprintf(l->name, sizeof l->name, "unix:%.*s",
+		snprintf(listener->name, sizeof listener->name, "unix:%.*s",
 		    (int)sizeof ((struct sockaddr_un *)0)->sun_path,
 		    ((struct sockaddr_un *)&address)->sun_path);
 		return 0;
@@ -69,30 +69,33 @@ describe_socket(struct listener *l)
 		return -1;
 	}
 	if (address.ss_family == AF_INET6)
-		snprintf(l->name, sizeof l->name, "[%s]:%s", host, port);
+		snprintf(listener->name, sizeof listener->name, "[%s]:%s", host,
+		    port);
 	else
-		snprintf(l->name, sizeof l->name, "%s:%s", host, port);
-	l->beyond = strncmp(l->name, "127.", 4) != 0 &&
-	    strncmp(l->name, "[::1]", 5) != 0;
+		snprintf(listener->name, sizeof listener->name, "%s:%s", host,
+		    port);
+	listener->beyond = strncmp(listener->name, "127.", 4) != 0 &&
+	    strncmp(listener->name, "[::1]", 5) != 0;
 	return 0;
 }
 
 static int
-listen_there(struct listener *l, const struct addrinfo *where)
+listen_there(struct listener *listener, const struct addrinfo *where)
 {
 	const int on = 1;
 
-	l->fd = os_socket(where->ai_family, where->ai_socktype,
+	listener->fd = os_socket(where->ai_family, where->ai_socktype,
 	    where->ai_protocol);
-	if (l->fd < 0)
+	if (listener->fd < 0)
 		return -1;
-	setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+	setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	if (where->ai_family == AF_INET6)
-		setsockopt(l->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-	if (bind(l->fd, where->ai_addr, where->ai_addrlen) < 0 ||
-	    listen(l->fd, BACKLOG) < 0)
+		setsockopt(listener->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof
+		    on);
+	if (bind(listener->fd, where->ai_addr, where->ai_addrlen) < 0 ||
+	    listen(listener->fd, BACKLOG) < 0)
 		return -1;
-	return describe_socket(l);
+	return describe_socket(listener);
 }
 
 static int
@@ -149,7 +152,7 @@ listen_unix(struct listeners *listeners, const char *text, mode_t mode,
 	const char *path = text + strlen("unix:");
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	const struct sockaddr *name = (const struct sockaddr *)&address;
-	struct listener *l;
+	struct listener *listener;
 	int result;
 	mode_t old;
 
@@ -160,24 +163,24 @@ listen_unix(struct listeners *listeners, const char *text, mode_t mode,
 		return failed(text, error);
 	}
 	strcpy(address.sun_path, path);
-	l = new_listener(listeners);
-	l->fd = os_socket(AF_UNIX, SOCK_STREAM, 0);
-	if (l->fd < 0)
+	listener = new_listener(listeners);
+	listener->fd = os_socket(AF_UNIX, SOCK_STREAM, 0);
+	if (listener->fd < 0)
 		return failed(text, error);
 	/* its file never has another mode */
 	old = umask(~mode & 0777);
-	result = bind(l->fd, name, sizeof address);
+	result = bind(listener->fd, name, sizeof address);
 	if (result < 0 && errno == EADDRINUSE) {
 		if (is_stale(&address) && unlink(path) == 0)
-			result = bind(l->fd, name, sizeof address);
+			result = bind(listener->fd, name, sizeof address);
 		else
 			errno = EADDRINUSE;
 	}
 	umask(old);
 	if (result < 0)
 		return failed(text, error);
-	l->path = memory_or_die(strdup(path));
-	if (listen(l->fd, BACKLOG) < 0 || describe_socket(l) < 0)
+	listener->path = memory_or_die(strdup(path));
+	if (listen(listener->fd, BACKLOG) < 0 || describe_socket(listener) < 0)
 		return failed(text, error);
 	return 0;
 }
@@ -188,7 +191,7 @@ listen_fd(struct listeners *listeners, const char *text, struct error *error)
 {
 	int listens = 0;
 	socklen_t length = sizeof listens;
-	struct listener *l;
+	struct listener *listener;
 	uint64_t fd;
 
 	const char *number = text + strlen("fd:");
@@ -200,10 +203,11 @@ listen_fd(struct listeners *listeners, const char *text, struct error *error)
 		return error_set(error, STATUS_USAGE, "--listen=%s: not a"
 		    " socket that listens", text);
 	}
-	l = new_listener(listeners);
-	l->fd = (int)fd;
-	if (evutil_make_socket_nonblocking(l->fd) < 0 ||
-	    evutil_make_socket_closeonexec(l->fd) < 0 || describe_socket(l) < 0)
+	listener = new_listener(listeners);
+	listener->fd = (int)fd;
+	if (evutil_make_socket_nonblocking(listener->fd) < 0 ||
+	    evutil_make_socket_closeonexec(listener->fd) < 0 ||
+	    describe_socket(listener) < 0)
 		return failed(text, error);
 	return 0;
 }
@@ -223,13 +227,13 @@ void
 listeners_close(struct listeners *listeners)
 {
 	for (size_t i = 0; i < listeners->count; i++) {
-		struct listener *l = &listeners->items[i];
+		struct listener *listener = &listeners->items[i];
 
-		if (l->path != NULL)
-			unlink(l->path);
-		free(l->path);
-		if (l->fd >= 0)
-			close(l->fd);
+		if (listener->path != NULL)
+			unlink(listener->path);
+		free(listener->path);
+		if (listener->fd >= 0)
+			close(listener->fd);
 	}
 	free(listeners->items);
 	*listeners = (struct listeners){ 0 };

@@ -62,18 +62,19 @@ parse_design(struct bytes bytes, struct filter_design *design,
 }
 
 static void
-add_filter(struct service *service, const struct request *r,
+add_filter(struct service *service, const struct request *request,
     struct buffer *replies)
 {
 	struct error error = { 0 };
 	struct filter_design design;
-	int result = catalog_find(service->catalog, r->key) != NULL;
+	int result = catalog_find(service->catalog, request->key) != NULL;
 
 	service->counters.cmd_set++;
 	if (result == 0)
-		result = parse_design(r->value, &design, &error);
+		result = parse_design(request->value, &design, &error);
 	if (result == 0)
-		result = catalog_add(service->catalog, r->key, &design, &error);
+		result = catalog_add(service->catalog, request->key, &design,
+		    &error);
 	if (result < 0)
 		put_refusal(replies, error.text);
 	else
@@ -81,7 +82,7 @@ add_filter(struct service *service, const struct request *r,
 }
 
 static void
-delete_filter(struct service *service, const struct request *r,
+delete_filter(struct service *service, const struct request *request,
     struct buffer *replies)
 {
 	struct counters *counters = &service->counters;
@@ -89,12 +90,12 @@ delete_filter(struct service *service, const struct request *r,
 	int result;
 
 	/* a time of 0 comes from older clients */
-	if (!catalog_is_name(r->key) ||
-	    (r->value.nbytes > 0 && !bytes_are(r->value, "0"))) {
+	if (!catalog_is_name(request->key) ||
+	    (request->value.nbytes > 0 && !bytes_are(request->value, "0"))) {
 		put_refusal(replies, "delete takes the name of a whole filter");
 		return;
 	}
-	result = catalog_remove(service->catalog, r->key, &error);
+	result = catalog_remove(service->catalog, request->key, &error);
 	if (result < 0) {
 		put_refusal(replies, error.text);
 	} else if (result > 0) {
@@ -107,13 +108,13 @@ delete_filter(struct service *service, const struct request *r,
 }
 
 static void
-set_memory(struct service *service, const struct request *r,
+set_memory(struct service *service, const struct request *request,
     struct buffer *replies)
 {
 	int64_t megabytes;
 
-	if (bytes_to_integer(r->key, 0, &megabytes) < 0 || megabytes == 0 ||
-	    megabytes > INT64_MAX / (int64_t)MEGABYTE) {
+	if (bytes_to_integer(request->key, 0, &megabytes) < 0 || megabytes == 0
+	    || megabytes > INT64_MAX / (int64_t)MEGABYTE) {
 		put_refusal(replies, "setmem takes a number of megabytes");
 		return;
 	}
@@ -123,13 +124,13 @@ set_memory(struct service *service, const struct request *r,
 
 /* What a filter would need, as the predecessor of this server put it. */
 static void
-try(const struct request *r, struct buffer *replies)
+try(const struct request *request, struct buffer *replies)
 {
 	struct sizing sizing = { 0 };
 	struct error error = { 0 };
 	struct filter_design design;
 	char rate[NUMBER_TEXT];
-	int result = parse_design(r->key, &design, &error);
+	int result = parse_design(request->key, &design, &error);
 
 	sizing.capacity = design.capacity;
 	sizing.error_rate = design.error_rate;
@@ -164,24 +165,24 @@ memcached_refusal(const struct client *client, enum verb verb)
 }
 
 static void
-carry_out_request(struct service *service, const struct request *r,
+carry_out_request(struct service *service, const struct request *request,
     struct buffer *replies)
 {
-	switch (r->verb) {
+	switch (request->verb) {
 	case VERB_ADD:
-		add_filter(service, r, replies);
+		add_filter(service, request, replies);
 		break;
 	case VERB_DELETE:
-		delete_filter(service, r, replies);
+		delete_filter(service, request, replies);
 		break;
 	case VERB_STATS:
-		memcached_stats(service, r, replies);
+		memcached_stats(service, request, replies);
 		break;
 	case VERB_TRY:
-		try(r, replies);
+		try(request, replies);
 		break;
 	case VERB_SETMEM:
-		set_memory(service, r, replies);
+		set_memory(service, request, replies);
 		break;
 	case VERB_VERSION:
 		buffer_format(replies, "VERSION %s\r\n",
@@ -203,35 +204,36 @@ carry_out_request(struct service *service, const struct request *r,
 
 /* Answer a request about the server or a whole filter. */
 static void
-answer_at_once(struct client *client, const struct request *r)
+answer_at_once(struct client *client, const struct request *request)
 {
 	struct service *service = client->service;
-	const char *why = memcached_refusal(client, r->verb);
+	const char *why = memcached_refusal(client, request->verb);
 	struct buffer unwanted = { 0 };
-	struct buffer *replies = r->noreply ? &unwanted : &client->replies;
+	struct buffer *replies = request->noreply ? &unwanted :
+	    &client->replies;
 
 	if (why != NULL)
 		put_refusal(replies, why);
 	else
-		carry_out_request(service, r, replies);
+		carry_out_request(service, request, replies);
 	buffer_free(&unwanted);
 }
 
 /* Why the request can't be carried out; NULL if it can. */
 static const char *
-refusal(struct service *service, const struct request *r, struct bytes name,
-    int divided, struct served **served)
+refusal(struct service *service, const struct request *request, struct bytes
+    name, int divided, struct served **served)
 {
 	if (service->settings->read_only &&
-	    (r->verb == VERB_SET || r->verb == VERB_ADD))
+	    (request->verb == VERB_SET || request->verb == VERB_ADD))
 		return "CLIENT_ERROR this server is read-only";
-	if (r->key.nbytes > service->settings->limits.key)
+	if (request->key.nbytes > service->settings->limits.key)
 		return TOO_LONG;
-	if (!divided && r->verb != VERB_SET)
+	if (!divided && request->verb != VERB_SET)
 		return NOT_A_KEY;
 	/* a time of 0 comes from older clients */
-	if (r->verb == VERB_DELETE && r->value.nbytes > 0 &&
-	    !bytes_are(r->value, "0"))
+	if (request->verb == VERB_DELETE && request->value.nbytes > 0 &&
+	    !bytes_are(request->value, "0"))
 		return "CLIENT_ERROR delete takes no time";
 	*served = catalog_find(service->catalog, name);
 	if (*served != NULL)
@@ -243,24 +245,24 @@ refusal(struct service *service, const struct request *r, struct bytes name,
 }
 
 static int
-has_value(const struct request *r)
+has_value(const struct request *request)
 {
-	return r->verb == VERB_SET || r->verb == VERB_ADD ||
-	    r->verb == VERB_REPLACE;
+	return request->verb == VERB_SET || request->verb == VERB_ADD ||
+	    request->verb == VERB_REPLACE;
 }
 
 /* What the operation for a request does. */
 static void
-set_action(struct service *service, const struct request *r,
+set_action(struct service *service, const struct request *request,
     struct operation *o)
 {
-	switch (r->verb) {
+	switch (request->verb) {
 	case VERB_SET:
 		o->action = ACTION_SET;
 		break;
 	case VERB_ADD:
 		o->action = ACTION_ADD;
-		if (service->leases != NULL && r->time != 0)
+		if (service->leases != NULL && request->time != 0)
 			o->action = ACTION_LEASE;
 		break;
 	case VERB_DELETE:
@@ -273,7 +275,7 @@ set_action(struct service *service, const struct request *r,
 		o->action = ACTION_LOOK;
 	}
 	if (o->action == ACTION_LEASE || o->action == ACTION_RENEW)
-		o->length = lessor_length_of_time(service, r->time);
+		o->length = lessor_length_of_time(service, request->time);
 }
 
 /*
@@ -281,39 +283,41 @@ set_action(struct service *service, const struct request *r,
  * several keys of a get.
  */
 static void
-add_key(struct client *client, const struct request *r, int several)
+add_key(struct client *client, const struct request *request, int several)
 {
 	struct service *service = client->service;
-	struct operation o = { .reply = r->reply, .form = { .verb = r->verb,
-		.several = several != 0, .with_cas = r->with_cas != 0,
-		.noreply = r->noreply != 0, .key = r->key } };
+	struct operation o = { .reply = request->reply, .form = { .verb =
+	    request->verb,
+		.several = several != 0, .with_cas = request->with_cas != 0,
+		.noreply = request->noreply != 0, .key = request->key } };
 	struct bytes name;
 	int divided;
 
-	if (r->verb != VERB_GET_END && r->verb != VERB_FAILED) {
-		divided = bytes_divide_key(r->key, &name, &o.subkey);
-		if (o.subkey.nbytes == 0 && has_value(r))
-			o.subkey = r->value;
-		o.reply = refusal(service, r, name, divided, &o.served);
+	if (request->verb != VERB_GET_END && request->verb != VERB_FAILED) {
+		divided = bytes_divide_key(request->key, &name, &o.subkey);
+		if (o.subkey.nbytes == 0 && has_value(request))
+			o.subkey = request->value;
+		o.reply = refusal(service, request, name, divided, &o.served);
 	}
-	set_action(service, r, &o);
+	set_action(service, request, &o);
 	sweep_add(service->sweep, client, &o);
 }
 
 /* Is it about the server or a whole filter? */
 static int
-is_alone(const struct service *service, const struct request *r)
+is_alone(const struct service *service, const struct request *request)
 {
-	switch (r->verb) {
+	switch (request->verb) {
 	case VERB_SET:
 	case VERB_REPLACE:
 	case VERB_TOUCH:
 	case VERB_FAILED:
 		return 0;
 	case VERB_ADD:
-		return !bytes_are_divided(r->key);
+		return !bytes_are_divided(request->key);
 	case VERB_DELETE:
-		return service->leases == NULL || !bytes_are_divided(r->key);
+		return service->leases == NULL ||
+		    !bytes_are_divided(request->key);
 	default:
 		return 1;
 	}

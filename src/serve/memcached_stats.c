@@ -62,8 +62,8 @@ stats_server(const struct service *service, struct buffer *replies)
 
 	getrusage(RUSAGE_SELF, &usage);
 	put_count(replies, "pid", (uint64_t)getpid());
-	put_count(replies, "uptime", (clock_now() - service->started) /
-	    CLOCK_SECOND);
+	put_count(replies, "uptime",
+	    (clock_now() - service->started) / CLOCK_SECOND);
 	put_count(replies, "time", (uint64_t)time(NULL));
 	buffer_format(replies, "STAT version %s\r\n",
 	    service->settings->version);
@@ -141,8 +141,8 @@ put_figures(struct filter *filter, struct buffer *replies)
 	/* as planned, even if it may be overfilled */
 	put_count(replies, "room", table_room(table, GROWTH_FAIL));
 	put_count(replies, "bytes", filter_bytes(filter));
-	put_real(replies, "bits_per_line", 8 * (double)filter_bytes(filter) /
-	    (double)header->capacity);
+	put_real(replies, "bits_per_line",
+	    8 * (double)filter_bytes(filter) / (double)header->capacity);
 	put_count(replies, "k", first->k);
 	put_count(replies, "cache_lines", first->cache_lines);
 	put_count(replies, "layers", table->count);
@@ -154,19 +154,19 @@ static int
 stats_bloom(struct service *service, struct bytes name,
     struct buffer *replies)
 {
-	const struct served *s = catalog_find(service->catalog, name);
+	const struct served *served = catalog_find(service->catalog, name);
 
-	if (s == NULL) {
+	if (served == NULL) {
 		buffer_line(replies, "CLIENT_ERROR no such filter");
 		return -1;
 	}
-	if (s->filter == NULL) {
-		buffer_reason(replies, "CLIENT_ERROR ", s->reason);
+	if (served->filter == NULL) {
+		buffer_reason(replies, "CLIENT_ERROR ", served->reason);
 		return -1;
 	}
-	put_figures(s->filter, replies);
+	put_figures(served->filter, replies);
 	if (service->leases != NULL)
-		put_count(replies, "leases", served_leases(s));
+		put_count(replies, "leases", served_leases(served));
 	return 0;
 }
 
@@ -200,25 +200,26 @@ stats_leases(const struct service *service, struct buffer *replies)
 }
 
 void
-memcached_stats(struct service *service, const struct request *r,
+memcached_stats(struct service *service, const struct request *request,
     struct buffer *replies)
 {
-	if (bytes_are(r->key, "bloom")) {
-		if (stats_bloom(service, r->value, replies) < 0)
+	if (bytes_are(request->key, "bloom")) {
+		if (stats_bloom(service, request->value, replies) < 0)
 			return;
-	} else if (r->key.nbytes == 0) {
+	} else if (request->key.nbytes == 0) {
 		stats_server(service, replies);
 		stats_leases(service, replies);
-	} else if (bytes_are(r->key, "blooms")) {
+	} else if (bytes_are(request->key, "blooms")) {
 		stats_blooms(service->catalog, replies);
-	} else if (bytes_are(r->key, "settings")) {
+	} else if (bytes_are(request->key, "settings")) {
 		stats_settings(service, replies);
-	} else if (bytes_are(r->key, "reset")) {
+	} else if (bytes_are(request->key, "reset")) {
 		reset(service);
 		buffer_line(replies, "RESET");
 		return;
-	} else if (!bytes_are(r->key, "slabs") && !bytes_are(r->key, "items") &&
-	    !bytes_are(r->key, "conns") && !bytes_are(r->key, "cachedump")) {
+	} else if (!bytes_are(request->key, "slabs") && !bytes_are(request->key,
+	    "items") && !bytes_are(request->key, "conns") &&
+	    !bytes_are(request->key, "cachedump")) {
 		/* short, since libmemcached's tool has 80 bytes for it */
 		buffer_line(replies, "CLIENT_ERROR stats takes blooms, bloom"
 		    " NAME, settings or reset");

@@ -53,14 +53,14 @@ resp_command_find(struct bytes name, int leases)
 }
 
 void
-resp_answer_earlier(struct resp *r)
+resp_answer_earlier(struct resp *resp)
 {
-	if (r->client->owed > 0)
-		sweep_run(r->client->service->sweep);
+	if (resp->client->owed > 0)
+		sweep_run(resp->client->service->sweep);
 }
 
 void
-resp_refuse(struct resp *r, const char *format, ...)
+resp_refuse(struct resp *resp, const char *format, ...)
 {
 	struct error text = { 0 };
 	va_list args;
@@ -68,109 +68,109 @@ resp_refuse(struct resp *r, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text.text, sizeof text.text, format, args);
 	va_end(args);
-	r->client->service->counters.refused++;
-	resp_fail(r, text.text);
+	resp->client->service->counters.refused++;
+	resp_fail(resp, text.text);
 }
 
 void
-resp_fail(struct resp *r, const char *error)
+resp_fail(struct resp *resp, const char *error)
 {
-	free(r->refusal);
-	r->refusal = memory_or_die(strdup(error));
+	free(resp->refusal);
+	resp->refusal = memory_or_die(strdup(error));
 }
 
 int
-resp_may(struct resp *r, enum verb verb)
+resp_may(struct resp *resp, enum verb verb)
 {
-	const char *why = memcached_refusal(r->client, verb);
+	const char *why = memcached_refusal(resp->client, verb);
 
 	if (why != NULL)
-		resp_refuse(r, "NOPERM %s", why);
+		resp_refuse(resp, "NOPERM %s", why);
 	return why == NULL;
 }
 
 struct bytes
-resp_kept(const struct resp *r, unsigned i)
+resp_kept(const struct resp *resp, unsigned i)
 {
 	size_t start = 0;
 
-	if (i >= r->kept)
+	if (i >= resp->kept)
 		return (struct bytes){ (const uint8_t *)"", 0 };
 	if (i > 0)
-		start = r->ends[i - 1] + 1; /* after the NUL */
-	return (struct bytes){ r->text.data + start, r->ends[i] - start };
+		start = resp->ends[i - 1] + 1; /* after the NUL */
+	return (struct bytes){ resp->text.data + start, resp->ends[i] - start };
 }
 
 const char *
-resp_string(const struct resp *r, unsigned i)
+resp_string(const struct resp *resp, unsigned i)
 {
-	return (const char *)resp_kept(r, i).data;
+	return (const char *)resp_kept(resp, i).data;
 }
 
 int
-resp_is(const struct resp *r, unsigned i, const char *word)
+resp_is(const struct resp *resp, unsigned i, const char *word)
 {
-	return resp_kept(r, i).nbytes == strlen(word) &&
-	    strcasecmp(resp_string(r, i), word) == 0;
+	return resp_kept(resp, i).nbytes == strlen(word) &&
+	    strcasecmp(resp_string(resp, i), word) == 0;
 }
 
 static void
-put_number(struct resp *r, char kind, uint64_t value)
+put_number(struct resp *resp, char kind, uint64_t value)
 {
-	buffer_format(&r->client->replies, "%c%" PRIu64 "\r\n", kind, value);
+	buffer_format(&resp->client->replies, "%c%" PRIu64 "\r\n", kind, value);
 }
 
 void
-resp_put_simple(struct resp *r, const char *text)
+resp_put_simple(struct resp *resp, const char *text)
 {
-	buffer_reason(&r->client->replies, "+", text);
+	buffer_reason(&resp->client->replies, "+", text);
 }
 
 void
-resp_put_error(struct resp *r, const char *text)
+resp_put_error(struct resp *resp, const char *text)
 {
-	buffer_reason(&r->client->replies, "-", text);
+	buffer_reason(&resp->client->replies, "-", text);
 }
 
 void
-resp_put_integer(struct resp *r, uint64_t value)
+resp_put_integer(struct resp *resp, uint64_t value)
 {
-	put_number(r, ':', value);
+	put_number(resp, ':', value);
 }
 
 void
-resp_put_bulk(struct resp *r, const void *data, size_t nbytes)
+resp_put_bulk(struct resp *resp, const void *data, size_t nbytes)
 {
-	put_number(r, '$', nbytes);
-	buffer_put(&r->client->replies, data, nbytes);
-	buffer_put(&r->client->replies, "\r\n", 2);
+	put_number(resp, '$', nbytes);
+	buffer_put(&resp->client->replies, data, nbytes);
+	buffer_put(&resp->client->replies, "\r\n", 2);
 }
 
 void
-resp_put_text(struct resp *r, const char *text)
+resp_put_text(struct resp *resp, const char *text)
 {
-	resp_put_bulk(r, text, strlen(text));
+	resp_put_bulk(resp, text, strlen(text));
 }
 
 void
-resp_put_null(struct resp *r)
+resp_put_null(struct resp *resp)
 {
-	buffer_line(&r->client->replies, r->resp3 ? "_" : "$-1");
+	buffer_line(&resp->client->replies, resp->resp3 ? "_" : "$-1");
 }
 
 void
-resp_put_array(struct resp *r, size_t count)
+resp_put_array(struct resp *resp, size_t count)
 {
-	put_number(r, '*', count);
+	put_number(resp, '*', count);
 }
 
 void
-resp_put_map(struct resp *r, size_t count)
+resp_put_map(struct resp *resp, size_t count)
 {
-	if (r->resp3)
-		put_number(r, '%', count);
+	if (resp->resp3)
+		put_number(resp, '%', count);
 	else
-		put_number(r, '*', 2 * count);
+		put_number(resp, '*', 2 * count);
 }
 
 int
@@ -192,20 +192,20 @@ resp_put_failure(struct buffer *to, const struct operation *o,
 
 /* The array of replies to subkeys is complete. */
 static void
-put_collected_array(struct resp *r)
+put_collected_array(struct resp *resp)
 {
-	resp_put_array(r, r->array_count);
-	buffer_put(&r->client->replies, r->array.data + r->array.start,
-	    buffer_bytes(&r->array));
-	r->array_count = 0;
-	r->array.start = r->array.end = 0;
-	if (r->array.capacity > KEPT_BYTES)
-		buffer_free(&r->array);
+	resp_put_array(resp, resp->array_count);
+	buffer_put(&resp->client->replies, resp->array.data + resp->array.start,
+	    buffer_bytes(&resp->array));
+	resp->array_count = 0;
+	resp->array.start = resp->array.end = 0;
+	if (resp->array.capacity > KEPT_BYTES)
+		buffer_free(&resp->array);
 }
 
 /* The reply to a subkey is a boolean or an error. Returns whether it failed. */
 static int
-put_boolean(struct resp *r, struct buffer *to, const struct operation *o,
+put_boolean(struct resp *resp, struct buffer *to, const struct operation *o,
     const struct outcome *outcome)
 {
 	/* by version of the protocol */
@@ -215,7 +215,7 @@ put_boolean(struct resp *r, struct buffer *to, const struct operation *o,
 
 	if (outcome_is_settled(o, outcome)) /* asked here, as mostly it isn't */
 		return resp_put_failure(to, o, outcome);
-	buffer_put(to, lines[r->resp3][outcome->seen == asks], 4);
+	buffer_put(to, lines[resp->resp3][outcome->seen == asks], 4);
 	return 0;
 }
 
@@ -223,19 +223,19 @@ void
 resp_answer(struct client *client, const struct operation *o,
     const struct outcome *outcome)
 {
-	struct resp *r = client->resp;
+	struct resp *resp = client->resp;
 	int failed;
 
 	if (o->put != NULL) {
-		o->put(r, o, outcome);
+		o->put(resp, o, outcome);
 	} else if (o->array == 0) {
-		put_boolean(r, &client->replies, o, outcome);
-	} else if (r->array_failed != o->array) { /* else it ended before */
-		r->array_count++;
-		failed = put_boolean(r, &r->array, o, outcome);
+		put_boolean(resp, &client->replies, o, outcome);
+	} else if (resp->array_failed != o->array) { /* else it ended before */
+		resp->array_count++;
+		failed = put_boolean(resp, &resp->array, o, outcome);
 		if (failed)
-			r->array_failed = o->array;
+			resp->array_failed = o->array;
 		if (failed || o->ends_array)
-			put_collected_array(r);
+			put_collected_array(resp);
 	}
 }

@@ -16,148 +16,151 @@
 	" disabled."
 
 static void
-connection_ping(struct resp *r)
+connection_ping(struct resp *resp)
 {
-	if (r->kept > 1)
-		resp_put_bulk(r, resp_kept(r, 1).data,
-		    resp_kept(r, 1).nbytes);
+	if (resp->kept > 1)
+		resp_put_bulk(resp, resp_kept(resp, 1).data,
+		    resp_kept(resp, 1).nbytes);
 	else
-		resp_put_simple(r, "PONG");
+		resp_put_simple(resp, "PONG");
 }
 
 static void
-connection_select(struct resp *r)
+connection_select(struct resp *resp)
 {
 	int64_t number;
 
-	if (bytes_to_integer(resp_kept(r, 1), 1, &number) < 0)
-		resp_refuse(r, "ERR value is not an integer or out of range");
+	if (bytes_to_integer(resp_kept(resp, 1), 1, &number) < 0)
+		resp_refuse(resp,
+		    "ERR value is not an integer or out of range");
 	else if (number != 0)
-		resp_refuse(r, "ERR DB index is out of range");
+		resp_refuse(resp, "ERR DB index is out of range");
 	else
-		resp_put_simple(r, "OK");
+		resp_put_simple(resp, "OK");
 }
 
 static void
-connection_quit(struct resp *r)
+connection_quit(struct resp *resp)
 {
-	resp_put_simple(r, "OK");
-	client_end(r->client);
+	resp_put_simple(resp, "OK");
+	client_end(resp->client);
 }
 
 /* There is no password: so any is right for the user that all are. */
 static void
-connection_authenticate(struct resp *r)
+connection_authenticate(struct resp *resp)
 {
-	if (r->kept == 2)
-		resp_refuse(r, "ERR AUTH <password> called without"
+	if (resp->kept == 2)
+		resp_refuse(resp, "ERR AUTH <password> called without"
 		    " any password configured for the default user. Are you"
 		    " sure your configuration is correct?");
-	else if (resp_is(r, 1, "DEFAULT"))
-		resp_put_simple(r, "OK");
+	else if (resp_is(resp, 1, "DEFAULT"))
+		resp_put_simple(resp, "OK");
 	else
-		resp_refuse(r, WRONG_PASSWORD);
+		resp_refuse(resp, WRONG_PASSWORD);
 }
 
 /* Word i is the client's name, of printable ASCII as in Redis. */
 static void
-set_name(struct resp *r, unsigned i)
+set_name(struct resp *resp, unsigned i)
 {
-	struct bytes name = resp_kept(r, i);
+	struct bytes name = resp_kept(resp, i);
 
 	for (size_t j = 0; j < name.nbytes; j++) {
 		if (name.data[j] < '!' || name.data[j] > '~') {
-			resp_refuse(r, "ERR Client names cannot contain spaces,"
+			resp_refuse(resp,
+			    "ERR Client names cannot contain spaces,"
 			    " newlines or special characters.");
 			return;
 		}
 	}
-	free(r->name);
-	r->name = memory_or_die(strdup(resp_string(r, i)));
+	free(resp->name);
+	resp->name = memory_or_die(strdup(resp_string(resp, i)));
 }
 
 static void
-connection_client(struct resp *r)
+connection_client(struct resp *resp)
 {
-	if (resp_is(r, 1, "ID") && r->kept == 2) {
-		resp_put_integer(r, r->id);
-	} else if (resp_is(r, 1, "GETNAME") && r->kept == 2) {
-		if (r->name == NULL || r->name[0] == '\0')
-			resp_put_null(r);
+	if (resp_is(resp, 1, "ID") && resp->kept == 2) {
+		resp_put_integer(resp, resp->id);
+	} else if (resp_is(resp, 1, "GETNAME") && resp->kept == 2) {
+		if (resp->name == NULL || resp->name[0] == '\0')
+			resp_put_null(resp);
 		else
-			resp_put_text(r, r->name);
-	} else if (resp_is(r, 1, "SETNAME") && r->kept == 3) {
-		set_name(r, 2);
-		if (r->refusal == NULL)
-			resp_put_simple(r, "OK");
-	} else if (resp_is(r, 1, "SETINFO") && r->kept == 4) {
-		resp_put_simple(r, "OK");
+			resp_put_text(resp, resp->name);
+	} else if (resp_is(resp, 1, "SETNAME") && resp->kept == 3) {
+		set_name(resp, 2);
+		if (resp->refusal == NULL)
+			resp_put_simple(resp, "OK");
+	} else if (resp_is(resp, 1, "SETINFO") && resp->kept == 4) {
+		resp_put_simple(resp, "OK");
 	} else {
-		resp_refuse(r, "ERR unknown subcommand '%.128s'",
-		    resp_string(r, 1));
+		resp_refuse(resp, "ERR unknown subcommand '%.128s'",
+		    resp_string(resp, 1));
 	}
 }
 
 /* The version of the protocol that HELLO asks for: that in use if for none. */
 static int64_t
-take_version(struct resp *r)
+take_version(struct resp *resp)
 {
-	int64_t version = r->resp3 ? 3 : 2;
+	int64_t version = resp->resp3 ? 3 : 2;
 
-	if (r->kept > 1 && bytes_to_integer(resp_kept(r, 1), 1, &version) < 0)
+	if (resp->kept > 1 && bytes_to_integer(resp_kept(resp, 1), 1, &version)
+	    < 0)
 		version = 0;
 	if (version != 2 && version != 3)
-		resp_refuse(r, "NOPROTO unsupported protocol version");
+		resp_refuse(resp, "NOPROTO unsupported protocol version");
 	return version;
 }
 
 /* An option of HELLO, from word i on. Returns its last word. */
 static unsigned
-take_hello_option(struct resp *r, unsigned i)
+take_hello_option(struct resp *resp, unsigned i)
 {
-	unsigned left = r->kept - i - 1;
+	unsigned left = resp->kept - i - 1;
 
-	if (resp_is(r, i, "AUTH") && left >= 2) {
-		if (!resp_is(r, i + 1, "DEFAULT"))
-			resp_refuse(r, WRONG_PASSWORD);
+	if (resp_is(resp, i, "AUTH") && left >= 2) {
+		if (!resp_is(resp, i + 1, "DEFAULT"))
+			resp_refuse(resp, WRONG_PASSWORD);
 		return i + 2;
 	}
-	if (resp_is(r, i, "SETNAME") && left >= 1) {
-		set_name(r, i + 1);
+	if (resp_is(resp, i, "SETNAME") && left >= 1) {
+		set_name(resp, i + 1);
 		return i + 1;
 	}
-	resp_refuse(r, "ERR Syntax error in HELLO option '%.128s'",
-	    resp_string(r, i));
+	resp_refuse(resp, "ERR Syntax error in HELLO option '%.128s'",
+	    resp_string(resp, i));
 	return i;
 }
 
 static void
-connection_hello(struct resp *r)
+connection_hello(struct resp *resp)
 {
 	static const char *const texts[] = { "server", "bloomdedup",
 		"version", LIKE_REDIS, "mode", "standalone", "role", "master" };
-	int64_t version = take_version(r);
+	int64_t version = take_version(resp);
 
-	for (unsigned i = 2; i < r->kept && r->refusal == NULL; i++)
-		i = take_hello_option(r, i);
-	if (r->refusal != NULL)
+	for (unsigned i = 2; i < resp->kept && resp->refusal == NULL; i++)
+		i = take_hello_option(resp, i);
+	if (resp->refusal != NULL)
 		return;
-	r->resp3 = version == 3;
-	resp_put_map(r, 7);
+	resp->resp3 = version == 3;
+	resp_put_map(resp, 7);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-		resp_put_text(r, texts[i]);
-	resp_put_text(r, "proto");
-	resp_put_integer(r, (uint64_t)version);
-	resp_put_text(r, "id");
-	resp_put_integer(r, r->id);
-	resp_put_text(r, "modules");
-	resp_put_array(r, 0);
+		resp_put_text(resp, texts[i]);
+	resp_put_text(resp, "proto");
+	resp_put_integer(resp, (uint64_t)version);
+	resp_put_text(resp, "id");
+	resp_put_integer(resp, resp->id);
+	resp_put_text(resp, "modules");
+	resp_put_array(resp, 0);
 }
 
 static void
-connection_info(struct resp *r)
+connection_info(struct resp *resp)
 {
-	const struct service *service = r->client->service;
+	const struct service *service = resp->client->service;
 	const struct counters *c = &service->counters;
 	char text[1024];
 	int n = snprintf(text, sizeof text, "# Server\r\n"
@@ -173,13 +176,13 @@ connection_info(struct resp *r)
 	    service->catalog->pool.limit, c->total_connections, c->get_hits,
 	    c->get_misses, service->catalog->count);
 
-	resp_put_bulk(r, text, (size_t)n);
+	resp_put_bulk(resp, text, (size_t)n);
 }
 
 static size_t
-count_commands(const struct resp *r)
+count_commands(const struct resp *resp)
 {
-	int leases = r->client->service->leases != NULL;
+	int leases = resp->client->service->leases != NULL;
 	struct resp_position position = { 0 };
 	size_t count = 0;
 
@@ -189,15 +192,15 @@ count_commands(const struct resp *r)
 }
 
 static void
-list_commands(struct resp *r)
+list_commands(struct resp *resp)
 {
-	int leases = r->client->service->leases != NULL;
+	int leases = resp->client->service->leases != NULL;
 	struct resp_position position = { 0 };
 	const struct resp_command *command;
 
-	resp_put_array(r, count_commands(r));
+	resp_put_array(resp, count_commands(resp));
 	while ((command = resp_command_next(&position, leases)) != NULL)
-		resp_put_text(r, command->name);
+		resp_put_text(resp, command->name);
 }
 
 /*
@@ -205,19 +208,19 @@ list_commands(struct resp *r)
  * send what they get.
  */
 static void
-connection_commands(struct resp *r)
+connection_commands(struct resp *resp)
 {
-	if (resp_is(r, 1, "COUNT") && r->kept == 2)
-		resp_put_integer(r, count_commands(r));
-	else if (resp_is(r, 1, "LIST") && r->kept == 2)
-		list_commands(r);
-	else if (resp_is(r, 1, "DOCS"))
-		resp_put_map(r, 0);
-	else if (r->kept == 1 || resp_is(r, 1, "INFO"))
-		resp_put_array(r, 0);
+	if (resp_is(resp, 1, "COUNT") && resp->kept == 2)
+		resp_put_integer(resp, count_commands(resp));
+	else if (resp_is(resp, 1, "LIST") && resp->kept == 2)
+		list_commands(resp);
+	else if (resp_is(resp, 1, "DOCS"))
+		resp_put_map(resp, 0);
+	else if (resp->kept == 1 || resp_is(resp, 1, "INFO"))
+		resp_put_array(resp, 0);
 	else
-		resp_refuse(r, "ERR unknown subcommand '%.128s'",
-		    resp_string(r, 1));
+		resp_refuse(resp, "ERR unknown subcommand '%.128s'",
+		    resp_string(resp, 1));
 }
 
 const struct resp_command resp_connection_commands[] = {

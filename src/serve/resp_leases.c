@@ -23,175 +23,175 @@ struct set_options {
 };
 
 static void
-put_leased(struct resp *r)
+put_leased(struct resp *resp)
 {
-	resp_put_error(r, "LEASED another client has it: ask again later");
+	resp_put_error(resp, "LEASED another client has it: ask again later");
 }
 
 static void
-put_ok(struct resp *r, const struct operation *o,
+put_ok(struct resp *resp, const struct operation *o,
     const struct outcome *outcome)
 {
-	if (!resp_put_failure(&r->client->replies, o, outcome))
-		resp_put_simple(r, "OK");
+	if (!resp_put_failure(&resp->client->replies, o, outcome))
+		resp_put_simple(resp, "OK");
 }
 
 static void
-put_ok_if_new(struct resp *r, const struct operation *o,
+put_ok_if_new(struct resp *resp, const struct operation *o,
     const struct outcome *outcome)
 {
-	if (resp_put_failure(&r->client->replies, o, outcome))
+	if (resp_put_failure(&resp->client->replies, o, outcome))
 		return;
 	if (outcome->leased)
-		put_leased(r);
+		put_leased(resp);
 	else if (outcome->seen)
-		resp_put_null(r);
+		resp_put_null(resp);
 	else
-		resp_put_simple(r, "OK");
+		resp_put_simple(resp, "OK");
 }
 
 static void
-put_one_if_new(struct resp *r, const struct operation *o,
+put_one_if_new(struct resp *resp, const struct operation *o,
     const struct outcome *outcome)
 {
-	if (resp_put_failure(&r->client->replies, o, outcome))
+	if (resp_put_failure(&resp->client->replies, o, outcome))
 		return;
 	if (outcome->leased)
-		put_leased(r);
+		put_leased(resp);
 	else
-		resp_put_integer(r, !outcome->seen);
+		resp_put_integer(resp, !outcome->seen);
 }
 
 static void
-put_one_if_leased(struct resp *r, const struct operation *o,
+put_one_if_leased(struct resp *resp, const struct operation *o,
     const struct outcome *outcome)
 {
-	if (!resp_put_failure(&r->client->replies, o, outcome))
-		resp_put_integer(r, (uint64_t)outcome->leased);
+	if (!resp_put_failure(&resp->client->replies, o, outcome))
+		resp_put_integer(resp, (uint64_t)outcome->leased);
 }
 
 /* Seconds, rounded as Redis does. */
 static void
-put_time_left(struct resp *r, const struct operation *o,
+put_time_left(struct resp *resp, const struct operation *o,
     const struct outcome *outcome)
 {
-	if (resp_put_failure(&r->client->replies, o, outcome))
+	if (resp_put_failure(&resp->client->replies, o, outcome))
 		return;
 	if (outcome->leased)
-		resp_put_integer(r, (outcome->left + CLOCK_SECOND / 2) /
-		    CLOCK_SECOND);
+		resp_put_integer(resp,
+		    (outcome->left + CLOCK_SECOND / 2) / CLOCK_SECOND);
 	else
-		buffer_line(&r->client->replies, outcome->seen ? ":-1" :
+		buffer_line(&resp->client->replies, outcome->seen ? ":-1" :
 		    ":-2");
 }
 
 /* DEL replies at its end, with the sum. */
 static void
-add_to_sum(struct resp *r, const struct operation *o,
+add_to_sum(struct resp *resp, const struct operation *o,
     const struct outcome *outcome)
 {
 	struct error text;
 
 	(void)o;
 	if (outcome->failure == NULL) {
-		r->sum += (uint64_t)outcome->leased;
+		resp->sum += (uint64_t)outcome->leased;
 		return;
 	}
 	error_set(&text, outcome->status, "ERR %s", outcome->failure);
-	resp_fail(r, text.text);
+	resp_fail(resp, text.text);
 }
 
 /* Divide a key, and find its filter; NULL if there is none, or if refused. */
 static struct served *
-find_filter(struct resp *r, struct bytes key, struct bytes *subkey)
+find_filter(struct resp *resp, struct bytes key, struct bytes *subkey)
 {
 	struct served *served;
 	struct bytes name;
 
 	if (!bytes_divide_key(key, &name, subkey)) {
-		resp_refuse(r, "ERR a key is FILTER|SUBKEY");
+		resp_refuse(resp, "ERR a key is FILTER|SUBKEY");
 		return NULL;
 	}
-	served = catalog_find(r->client->service->catalog, name);
+	served = catalog_find(resp->client->service->catalog, name);
 	if (served != NULL && served->filter == NULL)
-		resp_refuse(r, "ERR %s", served->reason);
+		resp_refuse(resp, "ERR %s", served->reason);
 	return served;
 }
 
 /* Add an operation about the request's key. Returns 0 if it has no filter. */
 static int
-add_operation(struct resp *r, struct operation *o)
+add_operation(struct resp *resp, struct operation *o)
 {
 	static const char padding[LOOPS_PADDING];
 
 	/* behind the subkey, which is hashed before this function returns */
-	buffer_put(&r->text, padding, sizeof padding);
-	o->served = find_filter(r, resp_kept(r, 1), &o->subkey);
+	buffer_put(&resp->text, padding, sizeof padding);
+	o->served = find_filter(resp, resp_kept(resp, 1), &o->subkey);
 	if (o->served == NULL)
 		return 0;
-	if (r->refusal == NULL)
-		sweep_add(r->client->service->sweep, r->client, o);
+	if (resp->refusal == NULL)
+		sweep_add(resp->client->service->sweep, resp->client, o);
 	return 1;
 }
 
 static void
-add_or_refuse(struct resp *r, struct operation *o)
+add_or_refuse(struct resp *resp, struct operation *o)
 {
 	struct bytes name, subkey;
 
-	if (!resp_may(r, VERB_SET) || add_operation(r, o) ||
-	    r->refusal != NULL)
+	if (!resp_may(resp, VERB_SET) || add_operation(resp, o) ||
+	    resp->refusal != NULL)
 		return;
-	bytes_divide_key(resp_kept(r, 1), &name, &subkey);
+	bytes_divide_key(resp_kept(resp, 1), &name, &subkey);
 	if (!catalog_is_name(name)) {
-		resp_refuse(r, "ERR %s", CATALOG_NAMES);
+		resp_refuse(resp, "ERR %s", CATALOG_NAMES);
 		return;
 	}
-	resp_refuse(r, "ERR not found");
-	catalog_report_missing(r->client->service->catalog, name);
+	resp_refuse(resp, "ERR not found");
+	catalog_report_missing(resp->client->service->catalog, name);
 }
 
 /* Word i is how long, in units of so many milliseconds. */
 static void
-take_time(struct resp *r, unsigned i, int64_t unit,
+take_time(struct resp *resp, unsigned i, int64_t unit,
     struct set_options *options)
 {
 	int64_t number;
 
 	options->timed = 1;
-	if (bytes_to_integer(resp_kept(r, i), 1, &number) < 0)
-		resp_refuse(r, NO_NUMBER);
+	if (bytes_to_integer(resp_kept(resp, i), 1, &number) < 0)
+		resp_refuse(resp, NO_NUMBER);
 	else if (number <= 0 || number > SECONDS_MAX)
-		resp_refuse(r, "ERR invalid expire time in 'set' command");
+		resp_refuse(resp, "ERR invalid expire time in 'set' command");
 	else
 		options->milliseconds = (uint64_t)(number * unit);
 }
 
 static void
-take_set_options(struct resp *r, struct set_options *options)
+take_set_options(struct resp *resp, struct set_options *options)
 {
-	for (unsigned i = 3; i < r->kept && r->refusal == NULL; i++) {
-		int times = !options->timed && i + 1 < r->kept;
+	for (unsigned i = 3; i < resp->kept && resp->refusal == NULL; i++) {
+		int times = !options->timed && i + 1 < resp->kept;
 
-		if (resp_is(r, i, "NX"))
+		if (resp_is(resp, i, "NX"))
 			options->new_only = 1;
-		else if (times && resp_is(r, i, "EX"))
-			take_time(r, ++i, 1000, options);
-		else if (times && resp_is(r, i, "PX"))
-			take_time(r, ++i, 1, options);
+		else if (times && resp_is(resp, i, "EX"))
+			take_time(resp, ++i, 1000, options);
+		else if (times && resp_is(resp, i, "PX"))
+			take_time(resp, ++i, 1, options);
 		else
-			resp_refuse(r, "ERR syntax error");
+			resp_refuse(resp, "ERR syntax error");
 	}
 }
 
 static void
-lease_set(struct resp *r)
+lease_set(struct resp *resp)
 {
 	struct set_options options = { 0 };
 	struct operation o = { .action = ACTION_SET, .put = put_ok };
 
-	take_set_options(r, &options);
-	if (r->refusal != NULL)
+	take_set_options(resp, &options);
+	if (resp->refusal != NULL)
 		return;
 	if (options.new_only) {
 		o.action = ACTION_ADD;
@@ -199,67 +199,67 @@ lease_set(struct resp *r)
 	}
 	if (options.new_only && options.timed) {
 		o.action = ACTION_LEASE;
-		o.length = lessor_length(r->client->service,
+		o.length = lessor_length(resp->client->service,
 		    options.milliseconds);
 	}
-	add_or_refuse(r, &o);
+	add_or_refuse(resp, &o);
 }
 
 static void
-lease_set_if_new(struct resp *r)
+lease_set_if_new(struct resp *resp)
 {
 	struct operation o = { .action = ACTION_ADD, .put = put_one_if_new };
 
-	add_or_refuse(r, &o);
+	add_or_refuse(resp, &o);
 }
 
 static void
-lease_expire(struct resp *r)
+lease_expire(struct resp *resp)
 {
 	struct operation o = { .action = ACTION_RENEW,
 		.put = put_one_if_leased };
 	int64_t seconds;
 
-	if (bytes_to_integer(resp_kept(r, 2), 1, &seconds) < 0) {
-		resp_refuse(r, NO_NUMBER);
+	if (bytes_to_integer(resp_kept(resp, 2), 1, &seconds) < 0) {
+		resp_refuse(resp, NO_NUMBER);
 		return;
 	}
 	if (seconds > SECONDS_MAX)
 		seconds = SECONDS_MAX;
 	if (seconds > 0)
-		o.length = lessor_length(r->client->service,
+		o.length = lessor_length(resp->client->service,
 		    (uint64_t)seconds * 1000);
-	if (!resp_may(r, VERB_SET) || add_operation(r, &o) ||
-	    r->refusal != NULL)
+	if (!resp_may(resp, VERB_SET) || add_operation(resp, &o) ||
+	    resp->refusal != NULL)
 		return;
-	resp_answer_earlier(r);
-	resp_put_integer(r, 0);
+	resp_answer_earlier(resp);
+	resp_put_integer(resp, 0);
 }
 
 static void
-lease_time_to_live(struct resp *r)
+lease_time_to_live(struct resp *resp)
 {
 	struct operation o = { .action = ACTION_LOOK, .put = put_time_left };
 
-	if (add_operation(r, &o) || r->refusal != NULL)
+	if (add_operation(resp, &o) || resp->refusal != NULL)
 		return;
-	resp_answer_earlier(r);
-	buffer_line(&r->client->replies, ":-2");
+	resp_answer_earlier(resp);
+	buffer_line(&resp->client->replies, ":-2");
 }
 
 int
-resp_return_lease(struct resp *r, struct bytes key)
+resp_return_lease(struct resp *resp, struct bytes key)
 {
 	struct operation o = { .action = ACTION_RETURN, .put = add_to_sum };
 
-	if (r->client->service->leases == NULL || key.data == NULL ||
+	if (resp->client->service->leases == NULL || key.data == NULL ||
 	    !bytes_are_divided(key))
 		return 0;
-	if (!resp_may(r, VERB_SET))
+	if (!resp_may(resp, VERB_SET))
 		return 1;
-	o.served = find_filter(r, key, &o.subkey);
-	if (o.served != NULL && r->refusal == NULL)
-		sweep_add(r->client->service->sweep, r->client, &o);
+	o.served = find_filter(resp, key, &o.subkey);
+	if (o.served != NULL && resp->refusal == NULL)
+		sweep_add(resp->client->service->sweep, resp->client, &o);
 	return 1;
 }
 

@@ -166,220 +166,226 @@ resp_next(struct resp_parser *parser, size_t longest, const uint8_t *data,
 /* Requests */
 
 static void
-free_queue(struct resp *r)
+free_queue(struct resp *resp)
 {
-	buffer_free(&r->queue);
-	r->client->queued = 0;
-	r->queue_count = 0;
-	r->queuing = r->queue_failed = r->client->busy = 0;
+	buffer_free(&resp->queue);
+	resp->client->queued = 0;
+	resp->queue_count = 0;
+	resp->queuing = resp->queue_failed = resp->client->busy = 0;
 }
 
 void
-resp_free(struct resp *r)
+resp_free(struct resp *resp)
 {
-	if (r == NULL)
+	if (resp == NULL)
 		return;
-	buffer_free(&r->queue);
-	buffer_free(&r->text);
-	buffer_free(&r->array);
-	free(r->refusal);
-	free(r->name);
-	free(r);
+	buffer_free(&resp->queue);
+	buffer_free(&resp->text);
+	buffer_free(&resp->array);
+	free(resp->refusal);
+	free(resp->name);
+	free(resp);
 }
 
 /* The longest word. */
 static size_t
-longest(const struct resp *r)
+longest(const struct resp *resp)
 {
-	return r->client->service->settings->limits.value;
+	return resp->client->service->settings->limits.value;
 }
 
 /* Is this request queued, rather than carried out? */
 static int
-is_queued(const struct resp *r)
+is_queued(const struct resp *resp)
 {
-	return r->queuing && (r->command == NULL || !r->command->at_once);
+	return resp->queuing && (resp->command == NULL ||
+	    !resp->command->at_once);
 }
 
 static void
-queue_word(struct resp *r, const struct resp_word *word)
+queue_word(struct resp *resp, const struct resp_word *word)
 {
 	if (word->event == RESP_LONG) {
-		resp_refuse(r, "ERR an argument is too long");
+		resp_refuse(resp, "ERR an argument is too long");
 		return;
 	}
-	if (r->queue_failed)
+	if (resp->queue_failed)
 		return; /* EXEC will carry out none */
-	if (buffer_bytes(&r->queue) + word->bytes.nbytes >
-	    SERVE_QUEUE_VALUES * longest(r)) {
-		resp_refuse(r, "ERR the requests after MULTI are too long"
+	if (buffer_bytes(&resp->queue) + word->bytes.nbytes >
+	    SERVE_QUEUE_VALUES * longest(resp)) {
+		resp_refuse(resp, "ERR the requests after MULTI are too long"
 		    " together (--max-value)");
 		return;
 	}
-	if (clients_wait_too_much(r->client->service)) {
-		resp_refuse(r, "OOM %s", SERVE_WAITING_TOO_MUCH);
+	if (clients_wait_too_much(resp->client->service)) {
+		resp_refuse(resp, "OOM %s", SERVE_WAITING_TOO_MUCH);
 		return;
 	}
 	if (word->index == 0)
-		buffer_format(&r->queue, "*%" PRIu32 "\r\n", word->count);
-	buffer_format(&r->queue, "$%zu\r\n", word->bytes.nbytes);
-	buffer_put(&r->queue, word->bytes.data, word->bytes.nbytes);
-	buffer_put(&r->queue, "\r\n", 2);
-	r->client->queued = r->queue.capacity;
+		buffer_format(&resp->queue, "*%" PRIu32 "\r\n", word->count);
+	buffer_format(&resp->queue, "$%zu\r\n", word->bytes.nbytes);
+	buffer_put(&resp->queue, word->bytes.data, word->bytes.nbytes);
+	buffer_put(&resp->queue, "\r\n", 2);
+	resp->client->queued = resp->queue.capacity;
 }
 
 static void
-refuse_unknown(struct resp *r, struct bytes name)
+refuse_unknown(struct resp *resp, struct bytes name)
 {
 	size_t shown = name.nbytes < 128 ? name.nbytes : 128;
 
-	resp_refuse(r, "ERR unknown command '%.*s'", (int)shown,
+	resp_refuse(resp, "ERR unknown command '%.*s'", (int)shown,
 	    (const char *)name.data);
 }
 
 static void
-begin_request(struct resp *r, const struct resp_word *word)
+begin_request(struct resp *resp, const struct resp_word *word)
 {
-	const struct resp_command *command = r->command;
+	const struct resp_command *command = resp->command;
 
 	/* in a pipeline, it is mostly the command of the request before */
 	if (command == NULL || !resp_command_is(command, word->bytes))
 		command = resp_command_find(word->bytes,
-		    r->client->service->leases != NULL);
-	r->command = command;
-	r->count = word->count;
-	r->items = 0;
-	r->number++;
-	r->array_closed = 0;
-	r->kept = 0;
-	r->text.end = 0;
-	r->client->served = NULL;
-	r->missing = 0;
-	r->sum = 0;
+		    resp->client->service->leases != NULL);
+	resp->command = command;
+	resp->count = word->count;
+	resp->items = 0;
+	resp->number++;
+	resp->array_closed = 0;
+	resp->kept = 0;
+	resp->text.end = 0;
+	resp->client->served = NULL;
+	resp->missing = 0;
+	resp->sum = 0;
 	if (command == NULL)
-		refuse_unknown(r, word->bytes);
+		refuse_unknown(resp, word->bytes);
 	else if (word->count < command->least ||
 	    (command->most > 0 && word->count > command->most))
-		resp_refuse(r, "ERR wrong number of arguments for '%s'"
+		resp_refuse(resp, "ERR wrong number of arguments for '%s'"
 		    " command", command->name);
 }
 
 /* Is the word to be kept, rather than an item? The last one kept is. */
 static int
-is_kept(const struct resp *r, uint32_t index)
+is_kept(const struct resp *resp, uint32_t index)
 {
-	if (r->command->until != NULL)
-		return r->kept < 3 || !resp_is(r, r->kept - 1,
-		    r->command->until);
-	return r->command->kept == 0 || index < r->command->kept;
+	if (resp->command->until != NULL)
+		return resp->kept < 3 || !resp_is(resp, resp->kept - 1,
+		    resp->command->until);
+	return resp->command->kept == 0 || index < resp->command->kept;
 }
 
 static void
-take_word(struct resp *r, const struct resp_word *word)
+take_word(struct resp *resp, const struct resp_word *word)
 {
-	const struct resp_command *command = r->command;
+	const struct resp_command *command = resp->command;
 	size_t nbytes = word->bytes.nbytes;
-	size_t limit = longest(r) + r->client->service->settings->limits.key;
+	size_t limit = longest(resp) +
+	    resp->client->service->settings->limits.key;
 
-	if (!is_kept(r, word->index)) {
+	if (!is_kept(resp, word->index)) {
 		/* an item that is too long has no bytes */
-		command->item(r, word->bytes);
-		r->items++;
+		command->item(resp, word->bytes);
+		resp->items++;
 		return;
 	}
 	if (word->event == RESP_LONG) {
-		resp_refuse(r, "ERR an argument is too long");
-	} else if (r->kept < RESP_KEPT_MAX && r->text.end + nbytes > limit) {
-		resp_refuse(r, "ERR the arguments are too long together");
-	} else if (r->kept < RESP_KEPT_MAX) {
-		buffer_put(&r->text, word->bytes.data, nbytes);
-		r->ends[r->kept++] = r->text.end;
-		buffer_put(&r->text, "", 1);
+		resp_refuse(resp, "ERR an argument is too long");
+	} else if (resp->kept < RESP_KEPT_MAX &&
+	    resp->text.end + nbytes > limit) {
+		resp_refuse(resp, "ERR the arguments are too long together");
+	} else if (resp->kept < RESP_KEPT_MAX) {
+		buffer_put(&resp->text, word->bytes.data, nbytes);
+		resp->ends[resp->kept++] = resp->text.end;
+		buffer_put(&resp->text, "", 1);
 	}
 	/* have all words to be kept been kept? */
-	if (r->refusal == NULL && command->begin != NULL &&
-	    (word->index + 1 == r->count || !is_kept(r, word->index + 1)))
-		command->begin(r);
+	if (resp->refusal == NULL && command->begin != NULL &&
+	    (word->index + 1 == resp->count || !is_kept(resp, word->index + 1)))
+		command->begin(resp);
 }
 
 static void
-end_request(struct resp *r)
+end_request(struct resp *resp)
 {
-	int queued = is_queued(r);
+	int queued = is_queued(resp);
 
 	/* What is answered here comes after the answers of the sweep. */
-	if (queued || r->refusal != NULL || r->command->end != NULL)
-		resp_answer_earlier(r);
-	if (r->refusal != NULL) {
-		r->queue_failed |= queued;
+	if (queued || resp->refusal != NULL || resp->command->end != NULL)
+		resp_answer_earlier(resp);
+	if (resp->refusal != NULL) {
+		resp->queue_failed |= queued;
 	} else if (queued) {
-		r->queue_count++;
-		resp_put_simple(r, "QUEUED");
-	} else if (r->command->end != NULL) {
-		r->command->end(r);
+		resp->queue_count++;
+		resp_put_simple(resp, "QUEUED");
+	} else if (resp->command->end != NULL) {
+		resp->command->end(resp);
 	}
-	if (r->refusal != NULL)
-		resp_put_error(r, r->refusal);
-	free(r->refusal);
-	r->refusal = NULL;
-	if (r->text.capacity > SMALL_BYTES)
-		buffer_free(&r->text);
+	if (resp->refusal != NULL)
+		resp_put_error(resp, resp->refusal);
+	free(resp->refusal);
+	resp->refusal = NULL;
+	if (resp->text.capacity > SMALL_BYTES)
+		buffer_free(&resp->text);
 }
 
 static void
-take_event(struct resp *r, const struct resp_word *word)
+take_event(struct resp *resp, const struct resp_word *word)
 {
 	if (word->event == RESP_BROKEN || word->event == RESP_TOO_MANY) {
-		resp_answer_earlier(r);
+		resp_answer_earlier(resp);
 		if (word->event == RESP_BROKEN)
-			resp_put_error(r, "ERR Protocol error: expected an"
+			resp_put_error(resp, "ERR Protocol error: expected an"
 			    " array of bulk strings");
 		else
-			resp_put_error(r, "ERR Protocol error: a request has at"
+			resp_put_error(resp,
+			    "ERR Protocol error: a request has at"
 			    " most 1048576 words");
-		client_end(r->client);
+		client_end(resp->client);
 		return;
 	}
 	if (word->index == 0)
-		begin_request(r, word);
-	if (r->refusal == NULL && is_queued(r))
-		queue_word(r, word);
-	else if (r->refusal == NULL)
-		take_word(r, word);
+		begin_request(resp, word);
+	if (resp->refusal == NULL && is_queued(resp))
+		queue_word(resp, word);
+	else if (resp->refusal == NULL)
+		take_word(resp, word);
 	if (word->index + 1 == word->count)
-		end_request(r);
+		end_request(resp);
 }
 
 /* client->take: a word of the bytes that have arrived, or of the queue. */
 static size_t
 resp_take(struct client *client, const uint8_t *data, size_t nbytes, int *more)
 {
-	struct resp *r = client->resp;
+	struct resp *resp = client->resp;
 	struct resp_word word;
 	size_t used;
 
 	if (!client->busy) {
-		used = resp_next(&r->parser, longest(r), data, nbytes, &word);
+		used = resp_next(&resp->parser, longest(resp), data, nbytes,
+		    &word);
 		*more = word.event == RESP_MORE;
 		if (!*more)
-			take_event(r, &word);
+			take_event(resp, &word);
 		return used;
 	}
 	/* the queue consists of whole requests */
-	used = resp_next(&r->parser, longest(r), r->queue.data +
-	    r->queue.start, buffer_bytes(&r->queue) - LOOPS_PADDING, &word);
-	r->queue.start += used;
-	take_event(r, &word);
+	used = resp_next(&resp->parser, longest(resp), resp->queue.data +
+	    resp->queue.start, buffer_bytes(&resp->queue) - LOOPS_PADDING,
+	    &word);
+	resp->queue.start += used;
+	take_event(resp, &word);
 	/* other clients wait no longer than for what is read from a socket */
-	r->turn_bytes += used;
-	if (r->turn_bytes >= TURN_BYTES) {
-		r->turn_bytes = 0;
+	resp->turn_bytes += used;
+	if (resp->turn_bytes >= TURN_BYTES) {
+		resp->turn_bytes = 0;
 		client_pause(client);
 	}
-	if (buffer_bytes(&r->queue) == LOOPS_PADDING) {
+	if (buffer_bytes(&resp->queue) == LOOPS_PADDING) {
 		/* operations may point to it */
-		resp_answer_earlier(r);
-		free_queue(r);
+		resp_answer_earlier(resp);
+		free_queue(resp);
 	}
 	return 0;
 }
@@ -395,44 +401,44 @@ resp_begin(struct client *client)
 }
 
 static void
-session_multi(struct resp *r)
+session_multi(struct resp *resp)
 {
-	if (r->queuing) {
-		resp_refuse(r, "ERR MULTI calls can not be nested");
+	if (resp->queuing) {
+		resp_refuse(resp, "ERR MULTI calls can not be nested");
 	} else {
-		r->queuing = 1;
-		resp_put_simple(r, "OK");
+		resp->queuing = 1;
+		resp_put_simple(resp, "OK");
 	}
 }
 
 static void
-session_discard(struct resp *r)
+session_discard(struct resp *resp)
 {
-	if (r->queuing)
-		resp_put_simple(r, "OK");
+	if (resp->queuing)
+		resp_put_simple(resp, "OK");
 	else
-		resp_refuse(r, "ERR DISCARD without MULTI");
-	free_queue(r);
+		resp_refuse(resp, "ERR DISCARD without MULTI");
+	free_queue(resp);
 }
 
 static void
-session_exec(struct resp *r)
+session_exec(struct resp *resp)
 {
 	static const char padding[LOOPS_PADDING];
 
-	if (!r->queuing) {
-		resp_refuse(r, "ERR EXEC without MULTI");
-	} else if (r->queue_failed) {
-		resp_refuse(r, "EXECABORT Transaction discarded because"
+	if (!resp->queuing) {
+		resp_refuse(resp, "ERR EXEC without MULTI");
+	} else if (resp->queue_failed) {
+		resp_refuse(resp, "EXECABORT Transaction discarded because"
 		    " of previous errors.");
 	} else {
-		resp_put_array(r, r->queue_count);
-		r->queuing = 0;
-		r->client->busy = r->queue_count > 0;
-		buffer_put(&r->queue, padding, sizeof padding);
+		resp_put_array(resp, resp->queue_count);
+		resp->queuing = 0;
+		resp->client->busy = resp->queue_count > 0;
+		buffer_put(&resp->queue, padding, sizeof padding);
 	}
-	if (!r->client->busy)
-		free_queue(r);
+	if (!resp->client->busy)
+		free_queue(resp);
 }
 
 const struct resp_command resp_session_commands[] = {

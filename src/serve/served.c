@@ -21,152 +21,154 @@
 struct served *
 served_new(struct served_pool *pool, struct bytes name)
 {
-	struct served *s = memory_or_die(calloc(1, sizeof *s));
+	struct served *served = memory_or_die(calloc(1, sizeof *served));
 	size_t path_bytes = strlen(pool->settings->directory) + name.nbytes +
 	    sizeof "/.bloom";
 
-	s->pool = pool;
-	memcpy(s->name, name.data, name.nbytes);
-	s->name_bytes = name.nbytes;
-	s->path = memory_or_die(malloc(path_bytes));
-	snprintf(s->path, path_bytes, "%s/%s.bloom", pool->settings->directory,
-	    s->name);
-	s->slot = -1;
-	s->expansion = 2;
-	return s;
+	served->pool = pool;
+	memcpy(served->name, name.data, name.nbytes);
+	served->name_bytes = name.nbytes;
+	served->path = memory_or_die(malloc(path_bytes));
+	snprintf(served->path, path_bytes, "%s/%s.bloom",
+	    pool->settings->directory, served->name);
+	served->slot = -1;
+	served->expansion = 2;
+	return served;
 }
 
 static void
-set_reason(struct served *s, const char *reason)
+set_reason(struct served *served, const char *reason)
 {
-	free(s->reason);
-	s->reason = NULL;
+	free(served->reason);
+	served->reason = NULL;
 	if (reason != NULL)
-		s->reason = memory_or_die(strdup(reason));
+		served->reason = memory_or_die(strdup(reason));
 }
 
 static void
-count_bytes(struct served *s, uint64_t nbytes)
+count_bytes(struct served *served, uint64_t nbytes)
 {
-	s->pool->bytes = s->pool->bytes - s->bytes + nbytes;
-	s->bytes = nbytes;
+	served->pool->bytes = served->pool->bytes - served->bytes + nbytes;
+	served->bytes = nbytes;
 }
 
 /* A window moves on in the space that was counted when it was made. */
 static uint64_t
-bytes_with(const struct served *s, uint64_t more)
+bytes_with(const struct served *served, uint64_t more)
 {
-	uint64_t nbytes = filter_bytes(s->filter) +
-	    filter_costs(s->filter).coming_bytes + more;
+	uint64_t nbytes = filter_bytes(served->filter) +
+	    filter_costs(served->filter).coming_bytes + more;
 
-	return nbytes > s->announced ? nbytes : s->announced;
+	return nbytes > served->announced ? nbytes : served->announced;
 }
 
 static void
-count_again(struct served *s)
+count_again(struct served *served)
 {
-	count_bytes(s, bytes_with(s, 0));
+	count_bytes(served, bytes_with(served, 0));
 }
 
 static void
-leave_list(struct served *s)
+leave_list(struct served *served)
 {
-	struct served_pool *pool = s->pool;
+	struct served_pool *pool = served->pool;
 
-	if (s->newer != NULL)
-		s->newer->older = s->older;
+	if (served->newer != NULL)
+		served->newer->older = served->older;
 	else
-		pool->newest = s->older;
-	if (s->older != NULL)
-		s->older->newer = s->newer;
+		pool->newest = served->older;
+	if (served->older != NULL)
+		served->older->newer = served->newer;
 	else
-		pool->oldest = s->newer;
-	s->newer = s->older = NULL;
+		pool->oldest = served->newer;
+	served->newer = served->older = NULL;
 }
 
 static void
-enter_list(struct served *s)
+enter_list(struct served *served)
 {
-	struct served_pool *pool = s->pool;
+	struct served_pool *pool = served->pool;
 
-	s->older = pool->newest;
-	if (s->older != NULL)
-		s->older->newer = s;
+	served->older = pool->newest;
+	if (served->older != NULL)
+		served->older->newer = served;
 	else
-		pool->oldest = s;
-	pool->newest = s;
+		pool->oldest = served;
+	pool->newest = served;
 }
 
 /* No room could be made. */
 static void
-note_no_room(struct served *s, const struct error *why)
+note_no_room(struct served *served, const struct error *why)
 {
-	if (s->no_room == NULL)
-		s->no_room = memory_or_die(malloc(sizeof *s->no_room));
-	*s->no_room = *why;
-	s->no_room_until = clock_now() + TRY_AGAIN;
+	if (served->no_room == NULL)
+		served->no_room = memory_or_die(malloc(sizeof
+		    *served->no_room));
+	*served->no_room = *why;
+	served->no_room_until = clock_now() + TRY_AGAIN;
 }
 
 /* Could no room be made a moment ago? */
 static int
-has_no_room(const struct served *s)
+has_no_room(const struct served *served)
 {
-	return s->no_room != NULL && clock_now() < s->no_room_until;
+	return served->no_room != NULL && clock_now() < served->no_room_until;
 }
 
 static int
-close_filter(struct served *s, struct error *error)
+close_filter(struct served *served, struct error *error)
 {
-	struct filter *filter = s->filter;
+	struct filter *filter = served->filter;
 
 	if (filter == NULL)
 		return 0;
-	s->filter = NULL;
-	free(s->no_room);
-	s->no_room = NULL;
-	leave_list(s);
-	s->pool->open--;
+	served->filter = NULL;
+	free(served->no_room);
+	served->no_room = NULL;
+	leave_list(served);
+	served->pool->open--;
 	return filter_close(filter, error);
 }
 
 static void
-drop_leases(struct served *s)
+drop_leases(struct served *served)
 {
-	if (s->lessor != LESSOR_NONE)
-		leases_drop_lessor(s->pool->leases, s->lessor);
-	s->lessor = LESSOR_NONE;
+	if (served->lessor != LESSOR_NONE)
+		leases_drop_lessor(served->pool->leases, served->lessor);
+	served->lessor = LESSOR_NONE;
 }
 
 uint32_t
-served_lessor(struct served *s)
+served_lessor(struct served *served)
 {
-	if (s->lessor == LESSOR_NONE) {
-		s->lessor = leases_add_lessor(s->pool->leases, s->path);
-		memcpy(s->lessor_id, filter_header(s->filter)->id,
-		    sizeof s->lessor_id);
+	if (served->lessor == LESSOR_NONE) {
+		served->lessor = leases_add_lessor(served->pool->leases,
+		    served->path);
+		memcpy(served->lessor_id, filter_header(served->filter)->id,
+		    sizeof served->lessor_id);
 	}
-	return s->lessor;
+	return served->lessor;
 }
 
 uint64_t
-served_leases(const struct served *s)
+served_leases(const struct served *served)
 {
-	if (s->lessor == LESSOR_NONE)
+	if (served->lessor == LESSOR_NONE)
 		return 0;
-	return leases_of_lessor(s->pool->leases, s->lessor);
+	return leases_of_lessor(served->pool->leases, served->lessor);
 }
 
 int
-served_free(struct served *s, struct error *error)
+served_free(struct served *served, struct error *error)
 {
-	int result = close_filter(s, error);
+	int result = close_filter(served, error);
 
-	drop_leases(s);
-	count_bytes(s, 0);
-	key_scratch_free(&s->scratch);
-	free(s->reason);
-	free(s->path);
-	free(s);
+	drop_leases(served);
+	count_bytes(served, 0);
+	key_scratch_free(&served->scratch);
+	free(served->reason);
+	free(served->path);
+	free(served);
 	return result;
 }
 
@@ -175,32 +177,32 @@ static void
 close_oldest(struct served_pool *pool)
 {
 	struct error error = { 0 };
-	struct served *s = pool->oldest;
+	struct served *served = pool->oldest;
 
-	while (s != NULL && s->slot >= 0)
-		s = s->newer;
-	if (s != NULL && close_filter(s, &error) < 0)
+	while (served != NULL && served->slot >= 0)
+		served = served->newer;
+	if (served != NULL && close_filter(served, &error) < 0)
 		pool->settings->notice(error.text);
 }
 
 /* A subkey has no header: with one column, it is that column's value. */
 static int
-take_recipe(struct served *s, struct error *error)
+take_recipe(struct served *served, struct error *error)
 {
 	const char *why;
 
-	if (key_recipe_parse(&s->recipe, filter_header(s->filter)->recipe,
-	    error) < 0)
+	if (key_recipe_parse(&served->recipe,
+	    filter_header(served->filter)->recipe, error) < 0)
 		why = error->text;
-	else if (s->recipe.parts > 0)
+	else if (served->recipe.parts > 0)
 		why = "it remembers one part of the keys (--part), and cannot"
 		    " answer for the others";
-	else if (s->recipe.column_count > 1)
+	else if (served->recipe.column_count > 1)
 		why = "its keys are made of several named columns, which a"
 		    " subkey lacks";
 	else
 		return 0;
-	return error_set(error, STATUS_FAILED, "%s: %s", s->path, why);
+	return error_set(error, STATUS_FAILED, "%s: %s", served->path, why);
 }
 
 /* How many bytes a filter with a window may need; 0 without a window. */
@@ -223,145 +225,146 @@ bytes_announced(const struct header *header)
  * already.
  */
 static int
-start_served(struct served *s, const struct filter_design *design,
+start_served(struct served *served, const struct filter_design *design,
     struct error *error)
 {
 	/* no_link: a link in the directory must not lead to files elsewhere */
 	const struct filter_use use = {
-		.writable = !s->pool->settings->read_only, .growth = -1,
+		.writable = !served->pool->settings->read_only, .growth = -1,
 		.max_bytes = UINT64_MAX, .no_link = 1, .in_place = 1,
-		.unsynced = !s->pool->settings->sync };
+		.unsynced = !served->pool->settings->sync };
 	int result;
 
-	if (s->pool->open >= s->pool->open_max)
-		close_oldest(s->pool);
+	if (served->pool->open >= served->pool->open_max)
+		close_oldest(served->pool);
 	if (design == NULL)
-		result = filter_open(&s->filter, s->path, &use, error);
-	else
-		result = filter_create(&s->filter, s->path, 0, design, &use,
+		result = filter_open(&served->filter, served->path, &use,
 		    error);
+	else
+		result = filter_create(&served->filter, served->path, 0, design,
+		    &use, error);
 	if (result != 0) {
-		s->filter = NULL;
+		served->filter = NULL;
 		return result;
 	}
-	enter_list(s);
-	s->pool->open++;
-	s->stored = 0;
-	s->next = (struct layer_entry){ 0 };
-	if (take_recipe(s, error) < 0) {
+	enter_list(served);
+	served->pool->open++;
+	served->stored = 0;
+	served->next = (struct layer_entry){ 0 };
+	if (take_recipe(served, error) < 0) {
 		/* the first error is the one to be told */
-		close_filter(s, error_ignored());
+		close_filter(served, error_ignored());
 		return -1;
 	}
-	if (memcmp(s->lessor_id, filter_header(s->filter)->id,
-	    sizeof s->lessor_id) != 0)
-		drop_leases(s);
-	key_scratch_begin(&s->scratch, &s->recipe);
-	s->announced = bytes_announced(filter_header(s->filter));
-	count_again(s);
+	if (memcmp(served->lessor_id, filter_header(served->filter)->id,
+	    sizeof served->lessor_id) != 0)
+		drop_leases(served);
+	key_scratch_begin(&served->scratch, &served->recipe);
+	served->announced = bytes_announced(filter_header(served->filter));
+	count_again(served);
 	return 0;
 }
 
 int
-served_create(struct served *s, const struct filter_design *design,
+served_create(struct served *served, const struct filter_design *design,
     struct error *error)
 {
-	s->looked = s->pool->second;
-	return start_served(s, design, error);
+	served->looked = served->pool->second;
+	return start_served(served, design, error);
 }
 
 /* Report that the lines stored since the last look may be lost, and why. */
 static void
-tell_lost(const struct served *s, enum filter_state state)
+tell_lost(const struct served *served, enum filter_state state)
 {
 	const char *why = "was replaced or removed";
 
 	if (state == FILTER_OVERWRITTEN)
 		why = "was overwritten or cut short";
-	error_notify(s->pool->settings->notice, "%s: the file %s; up to %"
-	    PRIu64 " lines stored since the last check are lost", s->path,
-	    why, s->stored);
+	error_notify(served->pool->settings->notice, "%s: the file %s; up to %"
+	    PRIu64 " lines stored since the last check are lost", served->path,
+	    why, served->stored);
 }
 
 /* Was its file looked at in this second? */
 static int
-is_known(const struct served *s)
+is_known(const struct served *served)
 {
-	return s->looked == s->pool->second &&
-	    (s->filter != NULL || s->reason != NULL);
+	return served->looked == served->pool->second &&
+	    (served->filter != NULL || served->reason != NULL);
 }
 
 /* Close the filter, unless the file is still the one that was opened. */
 static void
-close_unless_current(struct served *s)
+close_unless_current(struct served *served)
 {
-	enum filter_state state = filter_state(s->filter);
+	enum filter_state state = filter_state(served->filter);
 
 	if (state == FILTER_REPLACED || state == FILTER_OVERWRITTEN)
-		tell_lost(s, state);
-	s->stored = 0;
+		tell_lost(served, state);
+	served->stored = 0;
 	/* what its new file lacks was told */
 	if (state != FILTER_CURRENT)
-		close_filter(s, error_ignored());
+		close_filter(served, error_ignored());
 }
 
 int
-served_look(struct served *s, int now)
+served_look(struct served *served, int now)
 {
 	struct error error; /* large, and seldom used: not cleared each time */
 	int result;
 
-	if (s->filter != NULL && s->pool->newest != s) {
-		leave_list(s);
-		enter_list(s);
+	if (served->filter != NULL && served->pool->newest != served) {
+		leave_list(served);
+		enter_list(served);
 	}
-	if (s->slot >= 0)
+	if (served->slot >= 0)
 		return 0; /* a sweep has digests that only this filter knows */
-	if (!now && is_known(s))
+	if (!now && is_known(served))
 		return 0;
-	s->looked = s->pool->second;
-	if (s->filter != NULL)
-		close_unless_current(s);
-	if (s->filter != NULL)
+	served->looked = served->pool->second;
+	if (served->filter != NULL)
+		close_unless_current(served);
+	if (served->filter != NULL)
 		return 0;
-	result = start_served(s, NULL, &error);
-	set_reason(s, result < 0 ? error.text : NULL);
-	s->is_locked = result < 0 && error.status == STATUS_LOCKED;
+	result = start_served(served, NULL, &error);
+	set_reason(served, result < 0 ? error.text : NULL);
+	served->is_locked = result < 0 && error.status == STATUS_LOCKED;
 	if (result != 0)
-		count_bytes(s, 0);
+		count_bytes(served, 0);
 	return result > 0;
 }
 
 void
-served_postpone(struct served *s)
+served_postpone(struct served *served)
 {
 	struct stat st;
 
-	if (lstat(s->path, &st) == 0 && S_ISREG(st.st_mode))
-		count_bytes(s, (uint64_t)st.st_size);
+	if (lstat(served->path, &st) == 0 && S_ISREG(st.st_mode))
+		count_bytes(served, (uint64_t)st.st_size);
 }
 
 uint64_t
-served_bytes(const struct served *s)
+served_bytes(const struct served *served)
 {
-	if (s->reason != NULL)
+	if (served->reason != NULL)
 		return 0;
-	if (s->filter != NULL)
-		return filter_bytes(s->filter);
-	return s->bytes;
+	if (served->filter != NULL)
+		return filter_bytes(served->filter);
+	return served->bytes;
 }
 
 void
-served_break(struct served *s, const struct error *error)
+served_break(struct served *served, const struct error *error)
 {
-	enum filter_state state = filter_state(s->filter);
+	enum filter_state state = filter_state(served->filter);
 
 	if (state == FILTER_REPLACED || state == FILTER_OVERWRITTEN)
-		tell_lost(s, state);
+		tell_lost(served, state);
 	/* its clients are told why it failed, not what closing it says */
-	close_filter(s, error_ignored());
-	s->looked = s->pool->second;
-	set_reason(s, error->text);
+	close_filter(served, error_ignored());
+	served->looked = served->pool->second;
+	set_reason(served, error->text);
 }
 
 void
@@ -378,55 +381,57 @@ served_report(struct served_pool *pool, struct refusals *refusals,
 }
 
 void
-served_stored(struct served *s, uint64_t lines)
+served_stored(struct served *served, uint64_t lines)
 {
-	s->stored += lines;
+	served->stored += lines;
 }
 
 struct digest
-served_digest(struct served *s, struct bytes subkey)
+served_digest(struct served *served, struct bytes subkey)
 {
 	struct key key = { subkey.data, subkey.nbytes };
 	struct digest digest;
 
-	if (s->scratch.step_count > 0) {
-		key_scratch_reserve(&s->scratch, subkey.nbytes);
-		key = key_take(&s->recipe, subkey.data, subkey.nbytes,
-		    &s->scratch);
+	if (served->scratch.step_count > 0) {
+		key_scratch_reserve(&served->scratch, subkey.nbytes);
+		key = key_take(&served->recipe, subkey.data, subkey.nbytes,
+		    &served->scratch);
 	}
-	loops()->digest(&filter_header(s->filter)->hash, &key, 1, &digest);
-	if (s->recipe.keep_empty)
+	loops()->digest(&filter_header(served->filter)->hash, &key, 1, &digest);
+	if (served->recipe.keep_empty)
 		key_keep_empty(&key, 1, &digest);
 	return digest;
 }
 
 uint64_t
-served_room(const struct served *s)
+served_room(const struct served *served)
 {
-	return table_room(filter_table(s->filter), filter_growth(s->filter));
+	return table_room(filter_table(served->filter),
+	    filter_growth(served->filter));
 }
 
 /* May it grow for so many lines more than there is room for? */
 static int
-is_within_limit(struct served *s, uint64_t lines)
+is_within_limit(struct served *served, uint64_t lines)
 {
-	const struct served_pool *pool = s->pool;
-	const struct table *table = filter_table(s->filter);
+	const struct served_pool *pool = served->pool;
+	const struct table *table = filter_table(served->filter);
 	uint64_t nbytes;
 	const struct layer_entry *last = &table->layers[table->count - 1];
-	int known = s->next.capacity >= lines &&
-	    s->next_after.offset == last->offset &&
-	    s->next_after.created == last->created;
+	int known = served->next.capacity >= lines &&
+	    served->next_after.offset == last->offset &&
+	    served->next_after.created == last->created;
 
 	/* takes long; if it fails, growth says why */
-	if (!known && growth_layer(s->filter, table, lines, UINT64_MAX,
-	    &s->next, error_ignored()) == 0) {
-		s->next_after = *last;
+	if (!known && growth_layer(served->filter, table, lines, UINT64_MAX,
+	    &served->next, error_ignored()) == 0) {
+		served->next_after = *last;
 		known = 1;
 	}
-	nbytes = bytes_with(s, known ? s->next.geometry.pages * PAGE_BYTES : 0);
-	return nbytes <= s->bytes || (nbytes <= pool->limit &&
-	    pool->bytes - s->bytes <= pool->limit - nbytes);
+	nbytes = bytes_with(served, known ? served->next.geometry.pages *
+	    PAGE_BYTES : 0);
+	return nbytes <= served->bytes || (nbytes <= pool->limit &&
+	    pool->bytes - served->bytes <= pool->limit - nbytes);
 }
 
 /*
@@ -434,73 +439,75 @@ is_within_limit(struct served *s, uint64_t lines)
  * the memory limit of all filters? Returns 0; or -1, with STATUS_FULL.
  */
 static int
-may_grow(struct served *s, uint64_t wanted, struct error *error)
+may_grow(struct served *served, uint64_t wanted, struct error *error)
 {
-	uint64_t room = served_room(s);
+	uint64_t room = served_room(served);
 
-	if (filter_growth(s->filter) != GROWTH_GROW || room >= wanted ||
-	    filter_header(s->filter)->window.kind == WINDOW_LINES)
+	if (filter_growth(served->filter) != GROWTH_GROW || room >= wanted ||
+	    filter_header(served->filter)->window.kind == WINDOW_LINES)
 		return 0;
-	if (has_no_room(s)) {
-		*error = *s->no_room;
+	if (has_no_room(served)) {
+		*error = *served->no_room;
 		return -1;
 	}
 	/*
 	 * A layer that is being made is counted: first use that. If it can't
 	 * be, the room that is there says so.
 	 */
-	if (filter_costs(s->filter).coming_bytes > 0) {
-		filter_reserve(s->filter, room + 1, &room, error_ignored());
-		room = served_room(s);
+	if (filter_costs(served->filter).coming_bytes > 0) {
+		filter_reserve(served->filter, room + 1, &room,
+		    error_ignored());
+		room = served_room(served);
 	}
-	if (room >= wanted || is_within_limit(s, wanted - room))
+	if (room >= wanted || is_within_limit(served, wanted - room))
 		return 0;
 	return error_set(error, STATUS_FULL, "%s: it is full, and growing would"
-	    " exceed the memory limit of all filters (setmem)", s->path);
+	    " exceed the memory limit of all filters (setmem)", served->path);
 }
 
 enum room
-served_reserve(struct served *s, uint64_t wanted, uint64_t *room,
+served_reserve(struct served *served, uint64_t wanted, uint64_t *room,
     struct error *error)
 {
 	enum room answer;
 
-	if (may_grow(s, wanted, error) < 0) {
+	if (may_grow(served, wanted, error) < 0) {
 		/* What there is must be reserved, too, before it is marked;
 		   `error` says why it isn't more. */
-		filter_reserve(s->filter, served_room(s), room,
+		filter_reserve(served->filter, served_room(served), room,
 		    error_ignored());
-		count_again(s);
+		count_again(served);
 		return ROOM_SHORT;
 	}
-	answer = filter_reserve(s->filter, wanted, room, error);
-	count_again(s);
+	answer = filter_reserve(served->filter, wanted, room, error);
+	count_again(served);
 	if (answer == ROOM_SHORT)
-		note_no_room(s, error);
+		note_no_room(served, error);
 	return answer;
 }
 
 void
-served_grow_ahead(struct served *s)
+served_grow_ahead(struct served *served)
 {
 	const struct table *table;
 
-	if (s->filter == NULL || s->pool->settings->read_only ||
-	    filter_growth(s->filter) != GROWTH_GROW ||
-	    filter_header(s->filter)->window.kind != WINDOW_NONE ||
-	    has_no_room(s))
+	if (served->filter == NULL || served->pool->settings->read_only ||
+	    filter_growth(served->filter) != GROWTH_GROW ||
+	    filter_header(served->filter)->window.kind != WINDOW_NONE ||
+	    has_no_room(served))
 		return;
-	table = filter_table(s->filter);
-	if (served_room(s) > table->layers[table->count - 1].capacity / 10 ||
-	    (filter_costs(s->filter).coming_bytes == 0 &&
-	    !is_within_limit(s, 1)))
+	table = filter_table(served->filter);
+	if (served_room(served) > table->layers[table->count - 1].capacity / 10
+	    || (filter_costs(served->filter).coming_bytes == 0 &&
+	    !is_within_limit(served, 1)))
 		return;
-	filter_grow_ahead(s->filter);
-	count_again(s);
+	filter_grow_ahead(served->filter);
+	count_again(served);
 }
 
 int
-served_is_fixed(const struct served *s)
+served_is_fixed(const struct served *served)
 {
-	return s->filter != NULL && filter_growth(s->filter) != GROWTH_GROW;
+	return served->filter != NULL &&
+	    filter_growth(served->filter) != GROWTH_GROW;
 }

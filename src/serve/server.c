@@ -536,11 +536,13 @@ begin_to_listen(struct service *service, struct error *error)
 			return -1;
 	}
 	for (size_t i = 0; i < service->listeners.count; i++) {
-		struct listener *l = &service->listeners.items[i];
+		struct listener *listener = &service->listeners.items[i];
 
-		l->event = memory_or_die(evconnlistener_new(service->base,
-		    on_connection, service, LEV_OPT_CLOSE_ON_EXEC, 0, l->fd));
-		evconnlistener_set_error_cb(l->event, on_no_connection);
+		listener->event =
+		    memory_or_die(evconnlistener_new(service->base,
+		    on_connection, service, LEV_OPT_CLOSE_ON_EXEC, 0,
+		    listener->fd));
+		evconnlistener_set_error_cb(listener->event, on_no_connection);
 	}
 	service->tick = new_event(service, -1, 0, on_tick, service);
 	service->wake = new_event(service, signals_wake_fd(), EV_READ,
@@ -566,14 +568,14 @@ tell_addresses(struct service *service)
 	const struct timeval second = { 1, 0 };
 
 	for (size_t i = 0; i < service->listeners.count; i++) {
-		const struct listener *l = &service->listeners.items[i];
+		const struct listener *listener = &service->listeners.items[i];
 		const char *warning = "";
 
-		if (l->beyond)
+		if (listener->beyond)
 			warning = ": other machines can connect, and the"
 			    " protocol has no password";
 		error_notify(settings->notice, "serving %s on %s%s",
-		    settings->directory, l->name, warning);
+		    settings->directory, listener->name, warning);
 	}
 	add_event(service->tick, &second);
 }

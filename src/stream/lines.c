@@ -21,130 +21,132 @@
 #define OUTPUT_HEADER_BYTES ((size_t)1024 * 1024)
 
 void
-lines_init(struct lines *l, const struct key_recipe *recipe,
+lines_init(struct lines *lines, const struct key_recipe *recipe,
     const struct record_format *format, struct chunk *chunk, size_t room)
 {
-	*l = (struct lines){ .recipe = recipe, .format = format,
+	*lines = (struct lines){ .recipe = recipe, .format = format,
 		.chunk = chunk };
-	l->starts = memory_or_die(malloc((room + 1) * sizeof *l->starts));
+	lines->starts = memory_or_die(malloc((room + 1) * sizeof
+	    *lines->starts));
 	if (key_has_troubles(recipe))
-		l->troubles = memory_or_die(malloc(room));
+		lines->troubles = memory_or_die(malloc(room));
 	if (recipe->csv)
-		l->strays = memory_or_die(malloc(room));
-	key_scratch_begin(&l->scratch, recipe);
-	l->scratch.columns = &chunk->columns;
+		lines->strays = memory_or_die(malloc(room));
+	key_scratch_begin(&lines->scratch, recipe);
+	lines->scratch.columns = &chunk->columns;
 }
 
 void
-lines_free(struct lines *l)
+lines_free(struct lines *lines)
 {
-	key_scratch_free(&l->scratch);
-	free(l->starts);
-	free(l->troubles);
-	free(l->strays);
+	key_scratch_free(&lines->scratch);
+	free(lines->starts);
+	free(lines->troubles);
+	free(lines->strays);
 }
 
 /* Is line i a header? Most lines have another first byte than it. */
 static inline int
-is_header(const struct lines *l, size_t i, int first)
+is_header(const struct lines *lines, size_t i, int first)
 {
-	const uint8_t *p = l->starts[i];
-	const struct key record = { p, (size_t)(l->starts[i + 1] - p) };
-	const struct key header = { l->chunk->header,
-		l->chunk->header_length };
+	const uint8_t *p = lines->starts[i];
+	const struct key record = { p, (size_t)(lines->starts[i + 1] - p) };
+	const struct key header = { lines->chunk->header,
+		lines->chunk->header_length };
 	const uint8_t byte = p[*p == '"'];
 
 	if (first >= 0 && byte != first && *p != 0xef)
 		return 0;
-	return columns_are_again(l->recipe, record, header);
+	return columns_are_again(lines->recipe, record, header);
 }
 
 /* Lines begin after headers that come again, and end before the next one. */
 static void
-leave_out_headers(struct lines *l)
+leave_out_headers(struct lines *lines)
 {
-	const uint8_t *from = l->starts[0];
-	const int byte = columns_first_byte(l->recipe, (struct key){
-		l->chunk->header, l->chunk->header_length });
+	const uint8_t *from = lines->starts[0];
+	const int byte = columns_first_byte(lines->recipe, (struct key){
+		lines->chunk->header, lines->chunk->header_length });
 	size_t first = 0, last;
 
-	while (first < l->count && is_header(l, first, byte))
+	while (first < lines->count && is_header(lines, first, byte))
 		first++;
-	l->headers = first;
-	l->headers_bytes = (uint64_t)(l->starts[first] - from);
+	lines->headers = first;
+	lines->headers_bytes = (uint64_t)(lines->starts[first] - from);
 	last = first;
-	while (last < l->count && !is_header(l, last, byte))
+	while (last < lines->count && !is_header(lines, last, byte))
 		last++;
-	l->count = last - first;
+	lines->count = last - first;
 	if (first > 0) {
-		memmove(l->starts, l->starts + first, (l->count + 1) *
-		    sizeof *l->starts);
-		memmove(l->strays, l->strays + first, l->count);
+		memmove(lines->starts, lines->starts + first, (lines->count + 1)
+		    * sizeof *lines->starts);
+		memmove(lines->strays, lines->strays + first, lines->count);
 	}
 }
 
 static void
-split(struct lines *l, const uint8_t *from, size_t limit)
+split(struct lines *lines, const uint8_t *from, size_t limit)
 {
-	const uint8_t *end = l->chunk->data + l->chunk->nbytes;
+	const uint8_t *end = lines->chunk->data + lines->chunk->nbytes;
 
-	l->count = record_split(l->format, from, end, l->starts, limit,
-	    l->strays);
-	if (l->recipe->header && l->chunk->header_length > 0)
-		leave_out_headers(l);
-	l->rest = l->starts[l->count];
-	if (l->scratch.step_count > 0)
-		key_scratch_reserve(&l->scratch, (size_t)(l->rest - from));
+	lines->count = record_split(lines->format, from, end, lines->starts,
+	    limit, lines->strays);
+	if (lines->recipe->header && lines->chunk->header_length > 0)
+		leave_out_headers(lines);
+	lines->rest = lines->starts[lines->count];
+	if (lines->scratch.step_count > 0)
+		key_scratch_reserve(&lines->scratch, (size_t)(lines->rest -
+		    from));
 }
 
 void
-lines_first(struct lines *l, size_t limit)
+lines_first(struct lines *lines, size_t limit)
 {
-	split(l, l->chunk->data + l->chunk->header_bytes, limit);
+	split(lines, lines->chunk->data + lines->chunk->header_bytes, limit);
 }
 
 int
-lines_next(struct lines *l, size_t limit)
+lines_next(struct lines *lines, size_t limit)
 {
-	if (l->rest == l->chunk->data + l->chunk->nbytes)
+	if (lines->rest == lines->chunk->data + lines->chunk->nbytes)
 		return 0;
-	split(l, l->rest, limit);
+	split(lines, lines->rest, limit);
 	return 1;
 }
 
 void
-lines_replace_by_keys(struct lines *l, size_t first, size_t n,
+lines_replace_by_keys(struct lines *lines, size_t first, size_t n,
     struct key *keys)
 {
-	struct key_scratch *scratch = &l->scratch;
+	struct key_scratch *scratch = &lines->scratch;
 
 	scratch->used = 0;
 	for (size_t i = 0; i < n; i++) {
-		keys[i] = key_take(l->recipe, keys[i].data, keys[i].nbytes,
+		keys[i] = key_take(lines->recipe, keys[i].data, keys[i].nbytes,
 		    scratch);
-		if (l->troubles != NULL)
-			l->troubles[first + i] = scratch->troubles;
-		if (l->strays != NULL)
-			l->troubles[first + i] |= (uint8_t)(l->strays[first +
-			    i] << KEY_STRAY);
+		if (lines->troubles != NULL)
+			lines->troubles[first + i] = scratch->troubles;
+		if (lines->strays != NULL)
+			lines->troubles[first + i] |=
+			    (uint8_t)(lines->strays[first + i] << KEY_STRAY);
 	}
 }
 
 int
-lines_count_headers(const struct lines *l, struct reading *reading,
+lines_count_headers(const struct lines *lines, struct reading *reading,
     struct key_figures *figures, int strict, struct error *error)
 {
-	if (l->headers == 0)
+	if (lines->headers == 0)
 		return 0;
 	if (strict) {
-		key_refuse(l->recipe, (uint8_t)(1 << KEY_HEADER),
+		key_refuse(lines->recipe, (uint8_t)(1 << KEY_HEADER),
 		    reading->position, error);
 		return -1;
 	}
 	if (figures->of[KEY_HEADER].lines == 0)
 		figures->of[KEY_HEADER].first = reading->position;
-	figures->of[KEY_HEADER].lines += l->headers;
-	reading->position.number += l->headers;
+	figures->of[KEY_HEADER].lines += lines->headers;
+	reading->position.number += lines->headers;
 	return 0;
 }
 

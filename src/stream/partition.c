@@ -136,50 +136,50 @@ static void *
 sorter_new(void *context, struct chunk *chunk, size_t room)
 {
 	struct partition *p = context;
-	struct sorter *s = memory_or_die(calloc(1, sizeof *s));
+	struct sorter *sorter = memory_or_die(calloc(1, sizeof *sorter));
 
-	s->partition = p;
-	lines_init(&s->lines, p->recipe, &p->inputs.format, chunk, room);
-	s->parts = memory_or_die(malloc(room * sizeof *s->parts));
-	return s;
+	sorter->partition = p;
+	lines_init(&sorter->lines, p->recipe, &p->inputs.format, chunk, room);
+	sorter->parts = memory_or_die(malloc(room * sizeof *sorter->parts));
+	return sorter;
 }
 
 static void
-sorter_free(void *sorter)
+sorter_free(void *context)
 {
-	struct sorter *s = sorter;
+	struct sorter *sorter = context;
 
-	lines_free(&s->lines);
-	free(s->parts);
-	free(s);
+	lines_free(&sorter->lines);
+	free(sorter->parts);
+	free(sorter);
 }
 
 /* Which of the lines comes first that may not be printed? */
 static void
-look_for_refused(struct sorter *s)
+look_for_refused(struct sorter *sorter)
 {
-	const struct partition *p = s->partition;
-	const struct lines *lines = &s->lines;
+	const struct partition *p = sorter->partition;
+	const struct lines *lines = &sorter->lines;
 	size_t count = lines->count;
 
-	s->allowed = count;
-	s->refused = REFUSED_NONE;
+	sorter->allowed = count;
+	sorter->refused = REFUSED_NONE;
 	if (p->plan->strict_keys && lines->troubles != NULL) {
-		s->allowed = key_first_refused(lines->troubles, count);
-		if (s->allowed < count)
-			s->refused = REFUSED_KEY;
+		sorter->allowed = key_first_refused(lines->troubles, count);
+		if (sorter->allowed < count)
+			sorter->refused = REFUSED_KEY;
 	}
 	/* Only files can hold records that have newlines in them. */
 	if (!p->recipe->csv || p->recipe->zero_terminated ||
 	    p->plan->output != NULL)
 		return;
-	for (size_t i = 0; i < count && i <= s->allowed; i++) {
+	for (size_t i = 0; i < count && i <= sorter->allowed; i++) {
 		const uint8_t *start = lines->starts[i];
 
 		if (memchr(start, '\n', (size_t)(lines->starts[i + 1] -
 		    start - 1)) != NULL) {
-			s->allowed = i;
-			s->refused = REFUSED_NEWLINE;
+			sorter->allowed = i;
+			sorter->refused = REFUSED_NEWLINE;
 			return;
 		}
 	}
@@ -187,49 +187,49 @@ look_for_refused(struct sorter *s)
 
 /* The parts of the lines that were split. */
 static void
-find_parts(struct sorter *s)
+find_parts(struct sorter *sorter)
 {
-	const unsigned parts = s->partition->plan->parts;
+	const unsigned parts = sorter->partition->plan->parts;
 	struct key keys[GROUP_LINES];
 	uint64_t hashes[GROUP_LINES];
 	size_t n;
 
-	for (size_t i = 0; i < s->lines.count; i += n) {
-		n = s->lines.count - i;
+	for (size_t i = 0; i < sorter->lines.count; i += n) {
+		n = sorter->lines.count - i;
 		if (n > GROUP_LINES)
 			n = GROUP_LINES;
-		lines_keys(&s->lines, i, n, keys);
+		lines_keys(&sorter->lines, i, n, keys);
 		hash_plain(keys, n, hashes);
 		for (size_t j = 0; j < n; j++)
-			s->parts[i + j] = (uint16_t)(part_of(hashes[j], parts) -
-			    1);
+			sorter->parts[i + j] = (uint16_t)(part_of(hashes[j],
+			    parts) - 1);
 	}
-	look_for_refused(s);
+	look_for_refused(sorter);
 }
 
 static void
-partition_prepare(void *sorter, size_t limit)
+partition_prepare(void *context, size_t limit)
 {
-	struct sorter *s = sorter;
+	struct sorter *sorter = context;
 
-	lines_first(&s->lines, limit);
-	find_parts(s);
+	lines_first(&sorter->lines, limit);
+	find_parts(sorter);
 }
 
 /* Copy the lines that may be printed to the buffers of their parts. */
 static int
-copy_lines(struct sorter *s, struct error *error)
+copy_lines(struct sorter *sorter, struct error *error)
 {
-	const struct partition *p = s->partition;
-	const uint8_t *const *starts = s->lines.starts;
+	const struct partition *p = sorter->partition;
+	const uint8_t *const *starts = sorter->lines.starts;
 
-	for (size_t i = 0; i < s->allowed; i++) {
-		const struct number *number = &p->numbers[s->parts[i]];
+	for (size_t i = 0; i < sorter->allowed; i++) {
+		const struct number *number = &p->numbers[sorter->parts[i]];
 		struct output_record record = { 0 };
 		struct sink *sink = p->sinks;
 
 		if (p->sink_count > 1)
-			sink += s->parts[i];
+			sink += sorter->parts[i];
 		record.line = starts[i];
 		record.nbytes = (size_t)(starts[i + 1] - starts[i]);
 		if (p->plan->output == NULL) {
@@ -244,29 +244,30 @@ copy_lines(struct sorter *s, struct error *error)
 }
 
 static int
-finish_prepared(struct sorter *s, struct error *error)
+finish_prepared(struct sorter *sorter, struct error *error)
 {
-	struct partition *p = s->partition;
+	struct partition *p = sorter->partition;
 	struct key_position *position = &p->reading.position;
-	const uint8_t *troubles = s->lines.troubles;
+	const uint8_t *troubles = sorter->lines.troubles;
 
-	if (lines_count_headers(&s->lines, &p->reading, &p->figures->keys,
+	if (lines_count_headers(&sorter->lines, &p->reading, &p->figures->keys,
 	    p->plan->strict_keys, error) < 0)
 		return -1;
-	p->figures->keys.found |= s->lines.scratch.found;
-	if (copy_lines(s, error) < 0)
+	p->figures->keys.found |= sorter->lines.scratch.found;
+	if (copy_lines(sorter, error) < 0)
 		return -1;
 	if (troubles != NULL)
 		key_figures_count(&p->figures->keys, p->recipe, troubles,
-		    s->lines.starts, NULL, s->allowed, *position);
+		    sorter->lines.starts, NULL, sorter->allowed, *position);
 	lines_notice_many(&p->figures->keys, p->recipe, p->plan->notice);
-	position->number += s->allowed;
-	p->figures->lines += s->allowed;
-	switch (s->refused) {
+	position->number += sorter->allowed;
+	p->figures->lines += sorter->allowed;
+	switch (sorter->refused) {
 	case REFUSED_NONE:
 		break;
 	case REFUSED_KEY:
-		key_refuse(p->recipe, troubles[s->allowed], *position, error);
+		key_refuse(p->recipe, troubles[sorter->allowed], *position,
+		    error);
 		return -1;
 	case REFUSED_NEWLINE:
 		return error_set(error, STATUS_FAILED, "%s: record %" PRIu64
@@ -278,10 +279,10 @@ finish_prepared(struct sorter *s, struct error *error)
 
 /* A chunk's header: the first one goes to all files. */
 static int
-finish_header(struct sorter *s, struct error *error)
+finish_header(struct sorter *sorter, struct error *error)
 {
-	struct partition *p = s->partition;
-	const struct chunk *chunk = s->lines.chunk;
+	struct partition *p = sorter->partition;
+	const struct chunk *chunk = sorter->lines.chunk;
 	int is_first;
 
 	reading_begin(&p->reading, chunk);
@@ -295,15 +296,16 @@ finish_header(struct sorter *s, struct error *error)
 }
 
 static int
-partition_finish(void *sorter, struct error *error)
+partition_finish(void *context, struct error *error)
 {
-	struct sorter *s = sorter;
+	struct sorter *sorter = context;
 
-	if (finish_header(s, error) < 0 || finish_prepared(s, error) < 0)
+	if (finish_header(sorter, error) < 0 || finish_prepared(sorter,
+	    error) < 0)
 		return -1;
-	while (!signals_stop && lines_next(&s->lines, BATCH_LINES)) {
-		find_parts(s);
-		if (finish_prepared(s, error) < 0)
+	while (!signals_stop && lines_next(&sorter->lines, BATCH_LINES)) {
+		find_parts(sorter);
+		if (finish_prepared(sorter, error) < 0)
 			return -1;
 	}
 	return 0;
