@@ -76,9 +76,9 @@ struct resp_command {
 	 * other word, whose data is NULL if it is too long; `end` at the end of
 	 * the request, to write the reply. Each may refuse it (resp_refuse).
 	 */
-	void (*begin)(struct resp *r);
-	void (*item)(struct resp *r, struct bytes word);
-	void (*end)(struct resp *r);
+	void (*begin)(struct resp *resp);
+	void (*item)(struct resp *resp, struct bytes word);
+	void (*end)(struct resp *resp);
 };
 
 /* The tables of commands, each in the file of that name; they end with NULL. */
@@ -111,32 +111,32 @@ const struct resp_command *resp_command_find(struct bytes name, int leases);
  * Returns word i of those that were kept, which is valid until the end of the
  * request; an empty one if there are fewer. Word 0 is the name of the command.
  */
-struct bytes resp_kept(const struct resp *r, unsigned i);
+struct bytes resp_kept(const struct resp *resp, unsigned i);
 
 /* Returns the same word as a string, which ends at the first NUL in it. */
-const char *resp_string(const struct resp *r, unsigned i);
+const char *resp_string(const struct resp *resp, unsigned i);
 
 /* Is word i this one, in upper or lower case? */
-int resp_is(const struct resp *r, unsigned i, const char *word);
+int resp_is(const struct resp *resp, unsigned i, const char *word);
 
 /*
  * Answer the request with this error, whose text begins with its code, such as
  * "ERR". Counts it as refused; of several errors of a request, the last counts.
  */
-void resp_refuse(struct resp *r, const char *format, ...)
+void resp_refuse(struct resp *resp, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
  * Does the same with an error that is counted already, because an operation of
  * the sweep has failed with it.
  */
-void resp_fail(struct resp *r, const char *error);
+void resp_fail(struct resp *resp, const char *error);
 
 /* May the client do this (memcached_refusal)? If not, refuse the request. */
-int resp_may(struct resp *r, enum verb verb);
+int resp_may(struct resp *resp, enum verb verb);
 
 /* Write the replies to earlier requests. To be called before another reply. */
-void resp_answer_earlier(struct resp *r);
+void resp_answer_earlier(struct resp *resp);
 
 /* Write the reply to a subkey; this is client->answer. */
 void resp_answer(struct client *client, const struct operation *operation,
@@ -153,16 +153,16 @@ int resp_put_failure(struct buffer *to, const struct operation *operation,
  * Give back the lease of `key`, a word of DEL, and add 1 to r->sum if it had
  * one. Returns 1; 0 if there are no leases, or if the key is not FILTER|SUBKEY.
  */
-int resp_return_lease(struct resp *r, struct bytes key);
+int resp_return_lease(struct resp *resp, struct bytes key);
 
 /* Write a part of a reply, in the version of the protocol of the client. */
-void resp_put_simple(struct resp *r, const char *text);
-void resp_put_error(struct resp *r, const char *text);
-void resp_put_integer(struct resp *r, uint64_t value);
-void resp_put_bulk(struct resp *r, const void *data, size_t nbytes);
-void resp_put_text(struct resp *r, const char *text);
-void resp_put_null(struct resp *r);
-void resp_put_array(struct resp *r, size_t count);
-void resp_put_map(struct resp *r, size_t count);
+void resp_put_simple(struct resp *resp, const char *text);
+void resp_put_error(struct resp *resp, const char *text);
+void resp_put_integer(struct resp *resp, uint64_t value);
+void resp_put_bulk(struct resp *resp, const void *data, size_t nbytes);
+void resp_put_text(struct resp *resp, const char *text);
+void resp_put_null(struct resp *resp);
+void resp_put_array(struct resp *resp, size_t count);
+void resp_put_map(struct resp *resp, size_t count);
 
 #endif
