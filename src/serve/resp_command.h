@@ -150,7 +150,7 @@ int resp_put_failure(struct buffer *to, const struct operation *operation,
     const struct outcome *outcome);
 
 /*
- * Give back the lease of `key`, a word of DEL, and add 1 to r->sum if it had
+ * Give back the lease of `key`, a word of DEL, and add 1 to resp->sum if it had
  * one. Returns 1; 0 if there are no leases, or if the key is not FILTER|SUBKEY.
  */
 int resp_return_lease(struct resp *resp, struct bytes key);
