@@ -49,7 +49,8 @@ cluster_node(struct cluster *c, const char *host, int port)
 			return node;
 	}
 	node = memory_or_die(malloc(sizeof *node));
-	*node = (struct node){ .location = c->location, .port = port };
+	*node = (struct node){ .location = c->location, .port = port,
+		.window = NODE_WINDOW };
 	if (host != NULL)
 		node->host = memory_or_die(strdup(host));
 	*at = node;

@@ -164,7 +164,7 @@ take_reply(struct net *x, struct node *node, redisReply *reply,
 		request->state = REQUEST_SENT;
 		return 0;
 	}
-	node->queue.first = request->next;
+	request = node_take(node);
 	if (reply->type == REDIS_REPLY_ERROR)
 		advice = cluster_advice(reply->str, host, &port);
 	if (advice == CLUSTER_FAIL) {

@@ -29,6 +29,7 @@ node_open(struct node *node, uint64_t patience, struct error *error)
 	node->context = context;
 	node->state = NODE_OPEN;
 	node->handed_over = 0;
+	node->answered = 0;
 	node->heard = clock_now();
 	return 0;
 }
@@ -81,6 +82,7 @@ node_close(struct node *node)
 	struct request *first = node->queue.first;
 
 	node->queue.first = NULL;
+	node->window = NODE_LEAST_WINDOW;
 	node_disconnect(node);
 	return first;
 }
@@ -95,12 +97,38 @@ node_append(struct node *node, struct request *request)
 		node->kept = request;
 }
 
+struct request *
+node_take(struct node *node)
+{
+	struct request *request = node->queue.first;
+
+	node->queue.first = request->next;
+	if (node->window < NODE_WINDOW)
+		node->window += request->end - node->answered;
+	node->answered = request->end;
+	return request;
+}
+
+/* May another request be handed over? */
+static int
+has_next(const struct node *node)
+{
+	return node->kept != NULL &&
+	    node->handed_over - node->answered < node->window;
+}
+
 int
 node_has_output(const struct node *node)
 {
-	if (node->state == NODE_CHECKING)
+	switch (node->state) {
+	case NODE_CLOSED:
+		return node->queued != NULL;
+	case NODE_CHECKING:
 		return sdslen(node->context->obuf) > 0;
-	return node->queued != NULL;
+	case NODE_OPEN:
+		break;
+	}
+	return sdslen(node->context->obuf) > 0 || has_next(node);
 }
 
 int
@@ -158,7 +186,7 @@ check(struct node *node, struct error *error)
 static void
 hand_over(struct node *node)
 {
-	while (node->kept != NULL &&
+	while (has_next(node) &&
 	    sdslen(node->context->obuf) < HAND_OVER_BYTES) {
 		struct request *request = node->kept;
 

@@ -119,10 +119,22 @@ struct node {
 	struct request *kept;   /* the first that is not yet handed over to
 	                           hiredis, or NULL */
 	uint64_t handed_over;   /* bytes that hiredis got for this connection */
+	uint64_t answered;      /* bytes handed over up to the end of the last
+				 * request that was answered */
+	uint64_t window;        /* bytes that may be sent without an answer */
 	size_t received;        /* bytes that came since the last whole reply */
 	uint64_t heard;         /* clock_now when it last sent something, or
 				 * when waiting for it began */
 };
+
+/*
+ * What a connection may send without an answer, if none was lost; it is more
+ * than ever is under way. After a lost one, the next one begins with
+ * NODE_LEAST_WINDOW, and may send a byte more for each that is answered: so
+ * where connections break all the time, half of what they carry has an answer.
+ */
+#define NODE_WINDOW (UINT64_C(64) << 20)
+#define NODE_LEAST_WINDOW (UINT64_C(64) << 10)
 
 /* Append a request to the node's queue. */
 void node_append(struct node *node, struct request *request);
@@ -140,11 +152,17 @@ int node_open(struct node *node, uint64_t patience, struct error *error);
 void node_disconnect(struct node *node);
 
 /*
- * Close the connection, if there is one, and empty the queue: returns its first
- * request, which the caller owns with all that follow. Their states still say
- * how far they had come.
+ * Close the connection, if there is one, as lost, and empty the queue: returns
+ * its first request, which the caller owns with all that follow. Their states
+ * still say how far they had come.
  */
 struct request *node_close(struct node *node);
+
+/*
+ * Take the first request, which was sent and is answered, from the queue; it
+ * becomes the caller's.
+ */
+struct request *node_take(struct node *node);
 
 /* Are there requests that could be sent now? */
 int node_has_output(const struct node *node);

@@ -181,6 +181,43 @@ killed_before() {
 	stop_proxy
 }
 
+# stat_of NAME: a figure of the server's INFO
+stat_of() {
+	cli info stats | tr -d '\r' | sed -n "s/^$1://p"
+}
+
+@test "connections that never carry much: half of it is progress" {
+	# what each carries, and what of it has an answer for sure: it begins
+	# with 64 KiB, sends a byte more for each that is answered, and goes
+	# beyond that by a request at most
+	local most=$((640 << 10)) least=$((248 << 10)) lines before bytes many
+	lines=$(short_or_long 8000 40000)
+	"$HELPER" lines "$lines" >in
+	for kind in $KINDS; do
+		start
+		for option in --claim --on-full=fail; do
+			bloomdedup create -n 1e5 "$URL/direct$option"
+			bloomdedup create -n 1e5 "$URL/cut$option"
+			before=$(stat_of total_net_input_bytes)
+			bloomdedup $option -f "$URL/direct$option" in |
+				cmp in -
+			bytes=$(($(stat_of total_net_input_bytes) - before))
+			start_proxy --cut-sent "$most" --times 1000000
+			before=$(stat_of total_connections_received)
+			bloomdedup $option --lock-timeout=30 \
+				-f "redis://127.0.0.1:$PROXY/cut$option" \
+				in >out 2>err
+			many=$(($(stat_of total_connections_received) - before))
+			stop_proxy
+			sort -u out | cmp - <(sort in)
+			echo "$kind $option: $bytes bytes, $many connections"
+			[ "$many" -gt $((bytes / most)) ]
+			[ "$many" -le $((bytes / least + 5)) ]
+		done
+	done
+	every_kind
+}
+
 @test "a client that is killed between print and mark prints again" {
 	seq 1 1000 >in
 	for kind in $KINDS; do
