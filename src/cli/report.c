@@ -79,6 +79,9 @@ planned_lines(const struct filter *filter)
 	uint64_t planned = filter_header(filter)->capacity;
 	uint64_t first = filter_table(filter)->layers[0].capacity;
 
+	/* In Redis, no layer is made for fewer than some thousand lines. */
+	if (filter_path(filter) == NULL)
+		return planned;
 	return planned > first ? planned : first;
 }
 
