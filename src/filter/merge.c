@@ -159,7 +159,7 @@ read_union(struct merger *m, unsigned i, uint64_t first, size_t pages,
  * Returns it, or NULL with `error` filled if there are too many.
  */
 static struct layer_entry *
-append_layer(struct merger *m, const struct source *source,
+append_source(struct merger *m, const struct source *source,
     struct error *error)
 {
 	unsigned most = m->table.generation_count > 0 ?
@@ -228,7 +228,7 @@ static int
 make_layer(struct merger *m, struct source *source, struct error *error)
 {
 	struct source *end = m->sources + m->source_count;
-	struct layer_entry *layer = append_layer(m, source, error);
+	struct layer_entry *layer = append_source(m, source, error);
 
 	if (layer == NULL)
 		return -1;

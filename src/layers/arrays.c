@@ -131,7 +131,7 @@ find_pages(struct arrays *a, unsigned i)
 
 /* Write private memory back, and free it. */
 static int
-start_over(struct arrays *a, struct error *error)
+free_private(struct arrays *a, struct error *error)
 {
 	int result = arrays_write_back(a, 1, error);
 
@@ -279,7 +279,7 @@ free_changes(struct arrays *a, unsigned i, struct error *error)
 	int result = read_layer(a, i, error);
 
 	if (result == 1)
-		return start_over(a, error);
+		return free_private(a, error);
 	return result;
 }
 
@@ -311,7 +311,7 @@ mark_private(struct arrays *a, unsigned i, const struct digest *digests,
 		if (look_ahead(a, i, error) < 0)
 			return -1;
 		if (arrays_private_bytes(a) > a->private_max &&
-		    start_over(a, error) < 0)
+		    free_private(a, error) < 0)
 			return -1;
 	}
 	return 0;

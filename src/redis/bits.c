@@ -52,7 +52,7 @@ bits_make(struct shards *s, struct error *error)
 
 /* Digest `tag / t` of the order, its cache line `tag % t`. */
 static int
-take_line(void *context, size_t tag, redisReply *reply, enum outcome outcome,
+take_line(void *context, size_t tag, redisReply *reply, enum fate fate,
     struct error *error)
 {
 	struct shards *s = context;
@@ -62,7 +62,7 @@ take_line(void *context, size_t tag, redisReply *reply, enum outcome outcome,
 	_Alignas(CACHE_LINE_BYTES) uint8_t cache_line[CACHE_LINE_BYTES];
 	uint32_t digest;
 
-	(void)outcome;
+	(void)fate;
 	if (reply == NULL)
 		return 0;
 	digest = b->order[i];
@@ -161,14 +161,14 @@ is_list(const struct shards *s, const redisReply *reply, size_t n)
 
 static int
 bits_take_marked(void *context, size_t tag, redisReply *reply,
-    enum outcome outcome, struct error *error)
+    enum fate fate, struct error *error)
 {
 	struct shards *s = context;
 	unsigned shard = (unsigned)(tag / (LINES_MAX + 1));
 	size_t n = tag % (LINES_MAX + 1);
 	uint64_t new_lines = 0;
 
-	(void)outcome;
+	(void)fate;
 	if (reply == NULL)
 		return 0;
 	if (is_list(s, reply, n)) {
@@ -186,14 +186,14 @@ bits_take_marked(void *context, size_t tag, redisReply *reply,
 
 static int
 bits_take_claimed(void *context, size_t tag, redisReply *reply,
-    enum outcome outcome, struct error *error)
+    enum fate fate, struct error *error)
 {
 	struct shards *s = context;
 	size_t first = tag / (LINES_MAX + 1), n = tag % (LINES_MAX + 1);
 	uint64_t new_lines = 0;
 
 	if (reply == NULL || !is_list(s, reply, n)) {
-		shards_claim_failed(s, first, n, reply, outcome);
+		shards_claim_failed(s, first, n, reply, fate);
 		return 0;
 	}
 	for (size_t i = 0; i < n; i++) {
@@ -201,7 +201,7 @@ bits_take_claimed(void *context, size_t tag, redisReply *reply,
 
 		if (!was_there(s, reply, i))
 			*found = CLAIMED_NEW;
-		else if (outcome == OUTCOME_REPEATED)
+		else if (fate == FATE_REPEATED)
 			*found = CLAIMED_UNCERTAIN;
 		else
 			*found = CLAIMED_SEEN;
@@ -234,13 +234,13 @@ bits_mark(struct shards *s, size_t first, size_t n, struct error *error)
 
 static int
 take_trailer(void *context, size_t shard, redisReply *reply,
-    enum outcome outcome, struct error *error)
+    enum fate fate, struct error *error)
 {
 	struct shards *s = context;
 	const uint8_t *p;
 	uint64_t lines = 0;
 
-	(void)outcome;
+	(void)fate;
 	if (reply == NULL)
 		return 0;
 	p = (const uint8_t *)reply->str;
@@ -270,9 +270,9 @@ bits_count(struct shards *s, struct error *error)
 /* A count that is lost is one too few; one that is repeated, too many. */
 static int
 take_noted(void *context, size_t shard, redisReply *reply,
-    enum outcome outcome, struct error *error)
+    enum fate fate, struct error *error)
 {
-	(void)outcome;
+	(void)fate;
 	if (reply == NULL || reply->type == REDIS_REPLY_ERROR)
 		return 0;
 	return check_shard(context, (unsigned)shard, reply, error);
@@ -303,13 +303,13 @@ struct page_reading {
 };
 
 static int
-take_page(void *context, size_t i, redisReply *reply, enum outcome outcome,
+take_page(void *context, size_t i, redisReply *reply, enum fate fate,
     struct error *error)
 {
 	const struct page_reading *reading = context;
 	struct shards *s = reading->shards;
 
-	(void)outcome;
+	(void)fate;
 	if (reply == NULL)
 		return 0;
 	if (reply->type != REDIS_REPLY_STRING)

@@ -49,12 +49,12 @@ is_missing(const redisReply *reply)
 
 static int
 take_reserved(void *context, size_t tag, redisReply *reply,
-    enum outcome outcome, struct error *error)
+    enum fate fate, struct error *error)
 {
 	if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
 	    strstr(reply->str, "item exists") != NULL)
 		return 0;
-	return shards_take(context, tag, reply, outcome, error);
+	return shards_take(context, tag, reply, fate, error);
 }
 
 static int
@@ -82,13 +82,13 @@ bloom_make(struct shards *s, struct error *error)
 
 static int
 take_found(void *context, size_t tag, redisReply *reply,
-    enum outcome outcome, struct error *error)
+    enum fate fate, struct error *error)
 {
 	struct shards *s = context;
 	const struct shard_batch *b = s->batch;
 	size_t first = tag / (ITEMS_MAX + 1), n = tag % (ITEMS_MAX + 1);
 
-	(void)outcome;
+	(void)fate;
 	if (reply == NULL)
 		return 0;
 	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != n + 1)
@@ -139,12 +139,12 @@ taken(struct shards *s, const redisReply *reply, size_t n)
 
 static int
 bloom_take_marked(void *context, size_t tag, redisReply *reply,
-    enum outcome outcome, struct error *error)
+    enum fate fate, struct error *error)
 {
 	struct shards *s = context;
 	size_t n = tag % (ITEMS_MAX + 1);
 
-	(void)outcome;
+	(void)fate;
 	if (reply == NULL)
 		return 0;
 	if (is_missing(reply)) {
@@ -164,7 +164,7 @@ bloom_take_marked(void *context, size_t tag, redisReply *reply,
 /* A part of a batch is answered item by item. */
 static void
 take_claims(struct shards *s, size_t first, size_t n, const redisReply *reply,
-    enum outcome outcome)
+    enum fate fate)
 {
 	const struct shard_batch *b = s->batch;
 	size_t got = taken(s, reply, n);
@@ -176,28 +176,28 @@ take_claims(struct shards *s, size_t first, size_t n, const redisReply *reply,
 		   nobody has made it known before. */
 		if (reply->element[i]->integer != 0)
 			*found = CLAIMED_NEW;
-		else if (outcome == OUTCOME_REPEATED)
+		else if (fate == FATE_REPEATED)
 			*found = CLAIMED_UNCERTAIN;
 		else
 			*found = CLAIMED_SEEN;
 		s->lines += *found == CLAIMED_NEW;
 	}
-	shards_set_claimed(s, first + got, n - got, outcome ==
-	    OUTCOME_REPEATED ? CLAIMED_UNCERTAIN : CLAIMED_NOT);
+	shards_set_claimed(s, first + got, n - got, fate ==
+	    FATE_REPEATED ? CLAIMED_UNCERTAIN : CLAIMED_NOT);
 }
 
 static int
 bloom_take_claimed(void *context, size_t tag, redisReply *reply,
-    enum outcome outcome, struct error *error)
+    enum fate fate, struct error *error)
 {
 	struct shards *s = context;
 	size_t first = tag / (ITEMS_MAX + 1), n = tag % (ITEMS_MAX + 1);
 
 	(void)error;
 	if (reply != NULL && reply->type == REDIS_REPLY_ARRAY)
-		take_claims(s, first, n, reply, outcome);
+		take_claims(s, first, n, reply, fate);
 	else if (reply == NULL || !is_missing(reply))
-		shards_claim_failed(s, first, n, reply, outcome);
+		shards_claim_failed(s, first, n, reply, fate);
 	/* In a generation that is over, nothing is remembered. */
 	else if (!shards_lack(s, shards_of(s, first)))
 		shards_set_claimed(s, first, n, CLAIMED_NEW);
@@ -221,11 +221,11 @@ bloom_mark(struct shards *s, size_t first, size_t n, struct error *error)
 
 static int
 take_info(void *context, size_t shard, redisReply *reply,
-    enum outcome outcome, struct error *error)
+    enum fate fate, struct error *error)
 {
 	struct shards *s = context;
 
-	(void)outcome;
+	(void)fate;
 	if (reply == NULL)
 		return 0;
 	if (is_missing(reply)) {

@@ -58,7 +58,7 @@ cluster_node(struct cluster *c, const char *host, int port)
 }
 
 void
-cluster_append(struct cluster *c, struct request *request)
+cluster_append(struct cluster *c, struct net_request *request)
 {
 	struct node *node = request->node;
 

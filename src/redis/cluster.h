@@ -45,7 +45,7 @@ int cluster_load_map(struct cluster *cluster, uint64_t patience,
  * Append a request to the queue of the node that it names, or else of the node
  * that has its slot. The node owns it from now on.
  */
-void cluster_append(struct cluster *cluster, struct request *request);
+void cluster_append(struct cluster *cluster, struct net_request *request);
 
 /* Close all connections, and free all nodes and their requests. */
 void cluster_free(struct cluster *cluster);

@@ -36,7 +36,7 @@
 struct net {
 	struct cluster cluster;
 	struct queue again;                  /* to be made again */
-	struct request *making;              /* between begin and end */
+	struct net_request *making;          /* between begin and end */
 	uint64_t limit_ms;                   /* of failures without success */
 	uint64_t patience;                   /* with a server that is silent */
 	void (*notice)(const char *text);    /* of more than a second of them */
@@ -55,7 +55,7 @@ struct net {
 /* Trying again */
 
 static void
-queue_again(struct net *x, struct request *request, struct node *node)
+queue_again(struct net *x, struct net_request *request, struct node *node)
 {
 	request->state = REQUEST_QUEUED;
 	request->node = node;
@@ -105,11 +105,11 @@ succeeded(struct net *x)
 
 /* Tell the caller what became of a request, and free it. */
 static int
-answer_request(struct net *x, struct request *request, redisReply *reply,
-    enum outcome outcome, struct error *error)
+answer_request(struct net *x, struct net_request *request, redisReply *reply,
+    enum fate fate, struct error *error)
 {
 	int result = request->answer(request->context, request->tag, reply,
-	    outcome, error);
+	    fate, error);
 
 	x->in_flight -= sdslen(request->bytes);
 	request_free(request);
@@ -120,7 +120,7 @@ answer_request(struct net *x, struct request *request, redisReply *reply,
 static int
 drop_connection(struct net *x, struct node *node, struct error *error)
 {
-	struct request *request, *next;
+	struct net_request *request, *next;
 	int result = 0;
 
 	x->cluster.stale = x->cluster.has_map;
@@ -130,7 +130,7 @@ drop_connection(struct net *x, struct node *node, struct error *error)
 			request->lost = 1;
 		if (!request->lost || request->care != CARE_ONCE)
 			queue_again(x, request, NULL);
-		else if (answer_request(x, request, NULL, OUTCOME_LOST, error) <
+		else if (answer_request(x, request, NULL, FATE_LOST, error) <
 		    0)
 			result = -1;
 	}
@@ -155,7 +155,7 @@ static int
 take_reply(struct net *x, struct node *node, redisReply *reply,
     struct error *error)
 {
-	struct request *request = node->queue.first;
+	struct net_request *request = node->queue.first;
 	enum cluster_advice advice = CLUSTER_FAIL;
 	char host[256];
 	int port;
@@ -170,7 +170,7 @@ take_reply(struct net *x, struct node *node, redisReply *reply,
 	if (advice == CLUSTER_FAIL) {
 		succeeded(x);
 		return answer_request(x, request, reply, request->lost ?
-		    OUTCOME_REPEATED : OUTCOME_ANSWERED, error);
+		    FATE_REPEATED : FATE_ANSWERED, error);
 	}
 	request->redirections += advice != CLUSTER_WAIT;
 	if (advice == CLUSTER_ASK &&
@@ -212,24 +212,24 @@ receive_node(struct net *x, struct node *node, struct error *error)
 /* After a failure */
 
 static void
-abandon(struct net *x, struct request *request)
+abandon(struct net *x, struct net_request *request)
 {
-	struct request *next;
+	struct net_request *next;
 	struct error unused;
 
 	for (; request != NULL; request = next) {
 		int lost = request->lost || request->state != REQUEST_QUEUED;
 
 		next = request->next;
-		(void)answer_request(x, request, NULL, lost ? OUTCOME_LOST :
-		    OUTCOME_UNSENT, &unused);
+		(void)answer_request(x, request, NULL, lost ? FATE_LOST :
+		    FATE_UNSENT, &unused);
 	}
 }
 
 void
 net_abandon(struct net *x)
 {
-	struct request *again = x->again.first;
+	struct net_request *again = x->again.first;
 
 	x->failed = 1;
 	x->again.first = NULL;
@@ -245,7 +245,7 @@ net_abandon(struct net *x)
 static int
 route_again(struct net *x, struct error *error)
 {
-	struct request *request = x->again.first, *next;
+	struct net_request *request = x->again.first, *next;
 	struct error reason;
 
 	if (request == NULL || clock_now() < x->next_try)
@@ -307,7 +307,7 @@ send_all(struct net *x, struct error *error)
 static int
 is_overdue(const struct net *x, struct node *node, struct error *error)
 {
-	struct request *request = node->queue.first;
+	struct net_request *request = node->queue.first;
 	uint64_t limit = x->limit_ms * CLOCK_MILLISECOND;
 
 	if (limit < x->patience)
@@ -437,8 +437,8 @@ start_request(struct net *x, unsigned slot, enum care care, redis_answer
     *function, void *context, size_t tag, sds bytes)
 {
 	x->making = memory_or_die(malloc(sizeof *x->making));
-	*x->making = (struct request){ .answer = function, .context = context,
-		.tag = tag, .slot = slot, .care = care,
+	*x->making = (struct net_request){ .answer = function,
+		.context = context, .tag = tag, .slot = slot, .care = care,
 		.bytes = memory_or_die(bytes) };
 }
 
@@ -479,7 +479,7 @@ net_number(struct net *x, int64_t number)
 int
 net_end(struct net *x, struct error *error)
 {
-	struct request *request = x->making;
+	struct net_request *request = x->making;
 	size_t nbytes = sdslen(request->bytes);
 
 	x->making = NULL;
@@ -498,12 +498,12 @@ net_end(struct net *x, struct error *error)
 /* Keep the reply for the caller. */
 static int
 keep_reply(void *context, size_t tag, redisReply *reply,
-    enum outcome outcome, struct error *error)
+    enum fate fate, struct error *error)
 {
 	redisReply *copy = context;
 
 	(void)tag;
-	(void)outcome;
+	(void)fate;
 	(void)error;
 	if (reply == NULL)
 		return 0;

@@ -49,8 +49,8 @@ void net_number(struct net *net, int64_t number);
 int net_end(struct net *net, struct error *error);
 
 /*
- * Answer all requests that were not answered, with OUTCOME_LOST or
- * OUTCOME_UNSENT, after a failure, when nothing is sent any more.
+ * Answer all requests that were not answered, with FATE_LOST or
+ * FATE_UNSENT, after a failure, when nothing is sent any more.
  */
 void net_abandon(struct net *net);
 

@@ -37,7 +37,7 @@ node_open(struct node *node, uint64_t patience, struct error *error)
 /* The queue */
 
 void
-queue_append(struct queue *queue, struct request *request)
+queue_append(struct queue *queue, struct net_request *request)
 {
 	request->next = NULL;
 	if (queue->first == NULL)
@@ -48,17 +48,17 @@ queue_append(struct queue *queue, struct request *request)
 }
 
 void
-request_free(struct request *request)
+request_free(struct net_request *request)
 {
 	sdsfree(request->bytes);
 	free(request);
 }
 
 void
-queue_free(struct request *request)
+queue_free(struct net_request *request)
 {
 	while (request != NULL) {
-		struct request *next = request->next;
+		struct net_request *next = request->next;
 
 		request_free(request);
 		request = next;
@@ -76,10 +76,10 @@ node_disconnect(struct node *node)
 	node->queued = node->kept = node->queue.first;
 }
 
-struct request *
+struct net_request *
 node_close(struct node *node)
 {
-	struct request *first = node->queue.first;
+	struct net_request *first = node->queue.first;
 
 	node->queue.first = NULL;
 	node->window = NODE_LEAST_WINDOW;
@@ -88,7 +88,7 @@ node_close(struct node *node)
 }
 
 void
-node_append(struct node *node, struct request *request)
+node_append(struct node *node, struct net_request *request)
 {
 	queue_append(&node->queue, request);
 	if (node->queued == NULL)
@@ -152,7 +152,7 @@ hand_over_bytes(struct node *node, const char *bytes, size_t nbytes)
 static int
 has_claims(const struct node *node)
 {
-	const struct request *request = node->kept;
+	const struct net_request *request = node->kept;
 
 	while (request != NULL && request->care != CARE_CLAIM)
 		request = request->next;
@@ -188,7 +188,7 @@ hand_over(struct node *node)
 {
 	while (has_next(node) &&
 	    sdslen(node->context->obuf) < HAND_OVER_BYTES) {
-		struct request *request = node->kept;
+		struct net_request *request = node->kept;
 
 		if (request->node != NULL)
 			hand_over_bytes(node, asking, sizeof asking - 1);
@@ -203,7 +203,7 @@ static void
 note_sent(struct node *node)
 {
 	uint64_t sent = node->handed_over - sdslen(node->context->obuf);
-	struct request *request = node->queued;
+	struct net_request *request = node->queued;
 
 	for (; request != node->kept && request->end <= sent;
 	    request = request->next) {

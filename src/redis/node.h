@@ -18,23 +18,23 @@
 #include "base/error.h"
 #include "redis/address.h"
 
-/* The outcome of a request, for its caller. */
-enum outcome {
-	OUTCOME_ANSWERED, /* the reply is that of the only time that the
-	                     request can have been carried out */
-	OUTCOME_REPEATED, /* there is a reply, but an earlier one was lost: the
-	                     request may have been carried out before, too */
-	OUTCOME_LOST,     /* no reply: maybe it was carried out, maybe not */
-	OUTCOME_UNSENT    /* no reply: it was certainly not carried out */
+/* The fate of a request, for its caller. */
+enum fate {
+	FATE_ANSWERED, /* the reply is that of the only time that the request
+	                * can have been carried out */
+	FATE_REPEATED, /* there is a reply, but an earlier one was lost: the
+	                * request may have been carried out before, too */
+	FATE_LOST,     /* no reply: maybe it was carried out, maybe not */
+	FATE_UNSENT    /* no reply: it was certainly not carried out */
 };
 
 /*
  * Called once for each request with its reply, which may be an error, and is
- * NULL where the outcome says so. The reply is freed afterwards. Returns 0, or
+ * NULL where the fate says so. The reply is freed afterwards. Returns 0, or
  * -1 with `error` filled if nothing more can be asked of any node.
  */
 typedef int redis_answer(void *context, size_t tag, redisReply *reply,
-    enum outcome outcome, struct error *error);
+    enum fate fate, struct error *error);
 
 /* The ways in which a request may be repeated. */
 enum care {
@@ -52,7 +52,7 @@ enum care {
  *     SENT   --its reply--> answered, and freed
  *     SENT   --the reply says: later, or another node--> QUEUED, to be repeated
  *     any    --its connection is lost--> QUEUED, to be repeated; with
- *              CARE_ONCE, one that was sent is answered: OUTCOME_LOST
+ *              CARE_ONCE, one that was sent is answered: FATE_LOST
  *
  * A node carries a request out only once it has all of its bytes: one that is
  * QUEUED was certainly not carried out over this connection.
@@ -64,8 +64,8 @@ enum request_state {
 };
 
 /* One command for one key. */
-struct request {
-	struct request *next;
+struct net_request {
+	struct net_request *next;
 	enum request_state state;
 	redis_answer *answer;
 	void *context;
@@ -85,17 +85,17 @@ struct request {
 
 /* A list of requests; `first` is NULL if there are none. */
 struct queue {
-	struct request *first, *last;
+	struct net_request *first, *last;
 };
 
 /* Append a request to the queue, which owns it from now on. */
-void queue_append(struct queue *queue, struct request *request);
+void queue_append(struct queue *queue, struct net_request *request);
 
 /* Free one request. */
-void request_free(struct request *request);
+void request_free(struct net_request *request);
 
 /* Free this request and all that follow it in its queue. NULL is none. */
-void queue_free(struct request *first);
+void queue_free(struct net_request *first);
 
 /* The connection of a node. */
 enum node_state {
@@ -115,8 +115,8 @@ struct node {
 	/* Requests in the order in which they are sent and answered: first
 	   those that are sent, then those that are QUEUED. */
 	struct queue queue;
-	struct request *queued; /* the first that is QUEUED, or NULL */
-	struct request *kept;   /* the first that is not yet handed over to
+	struct net_request *queued; /* the first that is QUEUED, or NULL */
+	struct net_request *kept;   /* the first that is not yet handed over to
 	                           hiredis, or NULL */
 	uint64_t handed_over;   /* bytes that hiredis got for this connection */
 	uint64_t answered;      /* bytes handed over up to the end of the last
@@ -137,7 +137,7 @@ struct node {
 #define NODE_LEAST_WINDOW (UINT64_C(64) << 10)
 
 /* Append a request to the node's queue. */
-void node_append(struct node *node, struct request *request);
+void node_append(struct node *node, struct net_request *request);
 
 /*
  * Connect the node, so that its requests can be sent. Nothing is waited for
@@ -156,7 +156,7 @@ void node_disconnect(struct node *node);
  * its first request, which the caller owns with all that follow. Their states
  * still say how far they had come.
  */
-struct request *node_close(struct node *node);
+struct net_request *node_close(struct node *node);
 
 /*
  * Take the first request, which was sent and is answered, from the queue; it

@@ -35,13 +35,13 @@ attach(const char *location, const struct filter_use *use,
 {
 	struct remote *r = memory_or_die(calloc(1, sizeof *r));
 
-	if (location_open(&r->location, location, use, error) < 0) {
+	if (stored_open(&r->stored, location, use, error) < 0) {
 		free(r);
 		return NULL;
 	}
 	r->filter = (struct filter){ .operations = &bloom,
-		.bottom = &r->filter, .header = &r->location.header,
-		.table = &r->table, .name = r->location.address.shown };
+		.bottom = &r->filter, .header = &r->stored.header,
+		.table = &r->table, .name = r->stored.address.shown };
 	r->claiming = use->claim;
 	r->makes = use->writable;
 	return r;
@@ -50,7 +50,7 @@ attach(const char *location, const struct filter_use *use,
 static void
 detach(struct remote *r)
 {
-	location_close(&r->location);
+	stored_close(&r->stored);
 	free(r);
 }
 
@@ -59,7 +59,7 @@ static int
 check_use(struct remote *r, const struct filter_use *use,
     struct error *error)
 {
-	const struct header *header = &r->location.header;
+	const struct header *header = &r->stored.header;
 
 	r->filter.growth = header->growth;
 	if (use->growth >= 0)
@@ -75,16 +75,16 @@ start_use(struct remote *r, const struct filter_use *use, struct error *error)
 {
 	if (check_use(r, use, error) < 0)
 		return -1;
-	if (r->location.shards.layout.kind == SHARDS_BITS)
+	if (r->stored.shards.layout.kind == SHARDS_BITS)
 		r->filter.operations = &bits;
-	generations_begin(&r->generations, &r->location.shards,
-	    &r->location.header.window);
+	generations_begin(&r->generations, &r->stored.shards,
+	    &r->stored.header.window);
 	/* A window counts its lines when it advances, as it does now. */
 	if (r->generations.quarter > 0)
 		return remote_advance(r, error);
 	/* New shards stay from now on, and those that were to be deleted. */
 	if (r->makes &&
-	    shards_each(&r->location.shards, shards_keep, error) < 0)
+	    shards_each(&r->stored.shards, shards_keep, error) < 0)
 		return -1;
 	return remote_count(r, error);
 }
@@ -96,11 +96,11 @@ open_found(struct remote *r, const struct filter_use *use,
 {
 	struct found found;
 
-	if (location_find(&r->location, &found, error) < 0)
+	if (stored_find(&r->stored, &found, error) < 0)
 		return -1;
 	if (!found.exists)
 		return 1;
-	location_take(&r->location, &found);
+	stored_take(&r->stored, &found);
 	return start_use(r, use, error);
 }
 
@@ -133,7 +133,7 @@ redis_create(struct filter **filter, const char *location, int replace,
 	*filter = NULL;
 	if (r == NULL)
 		return -1;
-	result = location_make(&r->location, replace, design, error);
+	result = stored_make(&r->stored, replace, design, error);
 	if (result == 0)
 		result = start_use(r, use, error);
 	if (result == 0)
@@ -144,9 +144,9 @@ redis_create(struct filter **filter, const char *location, int replace,
 }
 
 static struct filter_costs
-costs_of(const struct location *location)
+costs_of(const struct stored *stored)
 {
-	const struct layout *layout = &location->shards.layout;
+	const struct layout *layout = &stored->shards.layout;
 
 	return (struct filter_costs){ .shards = layout->shards,
 		.own_shards = layout->kind == SHARDS_BLOOM };
@@ -157,12 +157,12 @@ redis_foresee(const char *location, const struct filter_design *design,
     struct filter_costs *costs, uint64_t *bytes, struct error *error)
 {
 	const struct filter_use use = FILTER_READ;
-	struct location there;
+	struct stored there;
 	int result;
 
-	if (location_open(&there, location, &use, error) < 0)
+	if (stored_open(&there, location, &use, error) < 0)
 		return -1;
-	result = location_design(&there, design, error);
+	result = stored_design(&there, design, error);
 	if (result == 0) {
 		*costs = costs_of(&there);
 		*bytes = layout_bytes(&there.shards.layout, &there.header);
@@ -170,7 +170,7 @@ redis_foresee(const char *location, const struct filter_design *design,
 		if (there.header.window.kind != WINDOW_NONE)
 			*bytes *= WINDOW_PLACES + 1;
 	}
-	location_close(&there);
+	stored_close(&there);
 	return result;
 }
 
@@ -179,15 +179,15 @@ redis_check_removal(const char *location, const struct lock_wait *wait,
     struct error *error)
 {
 	struct filter_use use = FILTER_WRITE;
-	struct location there;
+	struct stored there;
 	struct found found;
 	int result;
 
 	use.wait = *wait;
-	if (location_open(&there, location, &use, error) < 0)
+	if (stored_open(&there, location, &use, error) < 0)
 		return -1;
-	result = location_find(&there, &found, error);
-	location_close(&there);
+	result = stored_find(&there, &found, error);
+	stored_close(&there);
 	if (result < 0)
 		return -1;
 	return !found.exists;
@@ -198,14 +198,14 @@ redis_remove(const char *location, const struct lock_wait *wait,
     struct error *error)
 {
 	struct filter_use use = FILTER_WRITE;
-	struct location there;
+	struct stored there;
 	int result;
 
 	use.wait = *wait;
-	if (location_open(&there, location, &use, error) < 0)
+	if (stored_open(&there, location, &use, error) < 0)
 		return -1;
-	result = location_remove(&there, error);
-	location_close(&there);
+	result = stored_remove(&there, error);
+	stored_close(&there);
 	return result;
 }
 
@@ -229,17 +229,17 @@ redis_probe(struct filter *filter, const struct digest *digests, size_t n,
     uint8_t *found, struct error *error)
 {
 	struct remote *r = remote_of(filter);
-	const struct net *net = r->location.net;
+	const struct net *net = r->stored.net;
 	int has_marks = net_is_busy(net);
 	uint64_t repeats = net_repeats(net);
 
 	if (remote_has_failed(r, error) || remote_advance(r, error) < 0)
 		return -1;
 	/* A claim is a question, too. */
-	if (r->claiming && r->location.shards.layout.kind == SHARDS_BLOOM &&
+	if (r->claiming && r->stored.shards.layout.kind == SHARDS_BLOOM &&
 	    r->generations.quarter == 0)
 		return 0;
-	shards_sort(&r->location.shards, digests, n, found);
+	shards_sort(&r->stored.shards, digests, n, found);
 	if (redis_ask(r, error) < 0)
 		return -1;
 	/* A mark that was made again, since its server was busy or its
@@ -265,15 +265,15 @@ redis_mark(struct filter *filter, const struct digest *digests, size_t n,
 
 	if (remote_has_failed(r, error))
 		return -1;
-	r->location.trouble.unanswered += n;
+	r->stored.trouble.unanswered += n;
 	r->unconfirmed = 1;
 	if (remote_advance(r, error) < 0)
 		return -1;
 	due = r->generations.due;
-	shards_sort(&r->location.shards, digests, n, NULL);
+	shards_sort(&r->stored.shards, digests, n, NULL);
 	if (shards_note(due, error) < 0 ||
 	    shards_parts(due, due->kind->mark, error) < 0 ||
-	    net_flush(r->location.net, error) < 0)
+	    net_flush(r->stored.net, error) < 0)
 		return remote_fail(r, error);
 	remote_describe(r);
 	return remote_check(r, error);
@@ -441,7 +441,7 @@ static int
 check_refused(struct remote *r, const struct digest *digests, size_t n,
     uint8_t *claimed, struct error *error)
 {
-	struct trouble *trouble = &r->location.trouble;
+	struct trouble *trouble = &r->stored.trouble;
 	char text[NUMBER_TEXT];
 	size_t left;
 
@@ -518,7 +518,7 @@ tell_claims(const struct remote *r, size_t n, uint8_t *taken)
 	}
 	if (uncertain == 0)
 		return;
-	error_notify(r->location.notice, "%s: another client may also print %s"
+	error_notify(r->stored.notice, "%s: another client may also print %s"
 	    " of the next lines: the connection was lost before the server's"
 	    " answer", r->filter.name, number_format_count(text,
 	    uncertain));
@@ -565,7 +565,7 @@ redis_idle_after(const struct filter *filter)
 {
 	const struct remote *r = remote_of_const(filter);
 
-	if (net_is_busy(r->location.net))
+	if (net_is_busy(r->stored.net))
 		return IDLE_AFTER;
 	if (r->unconfirmed && !r->failed)
 		return (int)(until_confirmed(r) / CLOCK_MILLISECOND) + 1;
@@ -604,7 +604,7 @@ redis_close(struct filter *filter, struct error *error)
 static struct filter_costs
 redis_costs(const struct filter *filter)
 {
-	return costs_of(&remote_of_const(filter)->location);
+	return costs_of(&remote_of_const(filter)->stored);
 }
 
 static int
@@ -612,7 +612,7 @@ redis_sample(struct filter *filter, const uint64_t *numbers, size_t n,
     uint8_t *to, struct error *error)
 {
 	struct remote *r = remote_of(filter);
-	struct shards *shards = &r->location.shards;
+	struct shards *shards = &r->stored.shards;
 
 	if (remote_has_failed(r, error))
 		return -1;

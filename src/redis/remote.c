@@ -31,7 +31,7 @@ remote_fail(struct remote *r, const struct error *why)
 	if (!r->failed)
 		r->why = *why;
 	r->failed = 1;
-	net_abandon(r->location.net);
+	net_abandon(r->stored.net);
 	return -1;
 }
 
@@ -55,11 +55,11 @@ is_there(struct remote *r, struct error *error)
 	const char *what = "it was removed";
 	struct found found;
 
-	if (location_find(&r->location, &found, error) < 0)
+	if (stored_find(&r->stored, &found, error) < 0)
 		return -1;
 	r->confirmed = clock_now();
 	r->unconfirmed = 0;
-	if (location_is_ours(&r->location, &found))
+	if (stored_is_ours(&r->stored, &found))
 		return 1;
 	if (found.exists)
 		what = "another one has replaced it";
@@ -80,19 +80,19 @@ explain_missing(struct remote *r, struct error *error)
 		    " missing, with all lines in it (does the server's"
 		    " maxmemory-policy evict keys?); bloomdedup create --force"
 		    " replaces the filter with an empty one", r->filter.name,
-		    r->location.trouble.missing);
+		    r->stored.trouble.missing);
 	/* A mark of bits may have made some of the shards again of a filter
 	   that was replaced or removed. */
 	if (there == 0 && r->makes &&
-	    r->location.shards.layout.kind == SHARDS_BITS)
-		(void)shards_each(&r->location.shards, shards_delete, &unused);
+	    r->stored.shards.layout.kind == SHARDS_BITS)
+		(void)shards_each(&r->stored.shards, shards_delete, &unused);
 }
 
 /* Lines that the server didn't take when they were marked: they are printed. */
 static void
 explain_refused(const struct remote *r, struct error *error)
 {
-	const struct trouble *trouble = &r->location.trouble;
+	const struct trouble *trouble = &r->stored.trouble;
 	char text[NUMBER_TEXT];
 
 	error_set(error, STATUS_FULL, "%s: %s lines are not remembered: the"
@@ -103,7 +103,7 @@ explain_refused(const struct remote *r, struct error *error)
 int
 remote_check(struct remote *r, struct error *error)
 {
-	const struct trouble *trouble = &r->location.trouble;
+	const struct trouble *trouble = &r->stored.trouble;
 
 	if (trouble->failure.status != 0) {
 		*error = trouble->failure;
@@ -123,7 +123,7 @@ remote_check(struct remote *r, struct error *error)
 int
 remote_finish(struct remote *r, struct error *error)
 {
-	if (net_finish(r->location.net, error) < 0)
+	if (net_finish(r->stored.net, error) < 0)
 		return remote_fail(r, error);
 	return remote_check(r, error);
 }
@@ -139,16 +139,16 @@ remote_confirm(struct remote *r, struct error *error)
 void
 remote_tell_losses(struct remote *r)
 {
-	const struct trouble *trouble = &r->location.trouble;
+	const struct trouble *trouble = &r->stored.trouble;
 	char text[NUMBER_TEXT];
 
 	if (!r->failed)
 		return;
 	/* A run that dies of a signal prints no error. */
 	if (signals_stop)
-		error_notify(r->location.notice, "%s", r->why.text);
+		error_notify(r->stored.notice, "%s", r->why.text);
 	if (trouble->unanswered > 0)
-		error_notify(r->location.notice, "%s: the server did not"
+		error_notify(r->stored.notice, "%s: the server did not"
 		    " confirm that it remembers the last %s new lines: a later"
 		    " run may print them again", r->filter.name,
 		    number_format_count(text, trouble->unanswered));
@@ -168,17 +168,17 @@ remote_describe(struct remote *r)
 
 		/* Most of those that are on their way are new. */
 		if (s == g->due)
-			lines += r->location.trouble.unanswered;
+			lines += r->stored.trouble.unanswered;
 		if (g->quarter > 0)
 			r->table.generations[r->table.generation_count++] =
 			    (struct generation){ s->generation,
 			    s->generation * g->quarter,
 			    (s->generation + 1) * g->quarter };
-		layout_table(&s->layout, &r->location.header, lines, &r->table);
+		layout_table(&s->layout, &r->stored.header, lines, &r->table);
 	}
 	/* A window that was never used has none yet. */
 	if (g->count == 0)
-		layout_table(&r->location.shards.layout, &r->location.header, 0,
+		layout_table(&r->stored.shards.layout, &r->stored.header, 0,
 		    &r->table);
 }
 
@@ -230,7 +230,7 @@ remote_advance(struct remote *r, struct error *error)
 static uint64_t
 capacity_of(const struct remote *r)
 {
-	uint64_t capacity = r->location.header.capacity;
+	uint64_t capacity = r->stored.header.capacity;
 
 	if (r->generations.quarter == 0)
 		return capacity;
@@ -241,7 +241,7 @@ capacity_of(const struct remote *r)
 static uint64_t
 used(const struct remote *r)
 {
-	return r->generations.due->lines + r->location.trouble.unanswered;
+	return r->generations.due->lines + r->stored.trouble.unanswered;
 }
 
 /* Is it time to see what others have added, before so many lines are added? */

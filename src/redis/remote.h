@@ -17,11 +17,11 @@
 #include "model/estimate.h"
 #include "model/operations.h"
 #include "redis/generations.h"
-#include "redis/location.h"
+#include "redis/stored.h"
 
 struct remote {
 	struct filter filter;
-	struct location location;
+	struct stored stored;
 	struct generations generations;
 	struct table table;    /* the layers, as remote_describe found them */
 	int makes;             /* it makes generations that are due */

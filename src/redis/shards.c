@@ -136,14 +136,14 @@ shards_set_claimed(struct shards *s, size_t first, size_t n,
 
 void
 shards_claim_failed(struct shards *s, size_t first, size_t n,
-    const redisReply *reply, enum outcome outcome)
+    const redisReply *reply, enum fate fate)
 {
 	enum claimed claimed = CLAIMED_UNCERTAIN;
 
-	if (outcome == OUTCOME_UNSENT)
+	if (fate == FATE_UNSENT)
 		claimed = CLAIMED_NOT;
 	/* An answer, if it is the only one. */
-	if (outcome == OUTCOME_ANSWERED && reply->type == REDIS_REPLY_ERROR &&
+	if (fate == FATE_ANSWERED && reply->type == REDIS_REPLY_ERROR &&
 	    cluster_refuses(reply->str))
 		claimed = CLAIMED_NOT;
 	shards_set_claimed(s, first, n, claimed);
@@ -174,10 +174,10 @@ shards_begin(struct shards *s, enum care care, redis_answer *answer,
 
 int
 shards_take(void *context, size_t tag, redisReply *reply,
-    enum outcome outcome, struct error *error)
+    enum fate fate, struct error *error)
 {
 	(void)tag;
-	(void)outcome;
+	(void)fate;
 	if (reply == NULL)
 		return 0;
 	if (reply->type == REDIS_REPLY_ERROR)

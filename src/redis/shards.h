@@ -175,7 +175,7 @@ void shards_set_claimed(struct shards *shards, size_t first, size_t n,
  * it ends the run (trouble->failure).
  */
 void shards_claim_failed(struct shards *shards, size_t first, size_t n,
-    const redisReply *reply, enum outcome outcome);
+    const redisReply *reply, enum fate fate);
 
 /*
  * Fill `error` with a reply that is an error or cannot be understood. Returns

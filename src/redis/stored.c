@@ -1,4 +1,4 @@
-#include "redis/location.h"
+#include "redis/stored.h"
 
 #include <string.h>
 #include <time.h>
@@ -13,40 +13,41 @@
 #define RETRY_MS 60000
 
 int
-location_open(struct location *l, const char *text,
+stored_open(struct stored *stored, const char *text,
     const struct filter_use *use, struct error *error)
 {
 	/* Without a notice, the caller gave no timeout. */
 	uint64_t wait = use->wait.notice == NULL ? RETRY_MS :
 	    use->wait.milliseconds;
 
-	*l = (struct location){ .notice = use->wait.notice };
-	if (address_parse(&l->address, text, error) < 0)
+	*stored = (struct stored){ .notice = use->wait.notice };
+	if (address_parse(&stored->address, text, error) < 0)
 		return -1;
-	if (net_open(&l->net, &l->address, wait, use->writable, l->notice,
-	    error) < 0) {
-		address_free(&l->address);
+	if (net_open(&stored->net, &stored->address, wait, use->writable,
+	    stored->notice, error) < 0) {
+		address_free(&stored->address);
 		return -1;
 	}
-	layout_header_key(l->key, l->address.name);
-	l->shards = (struct shards){ .net = l->net, .name = l->address.name,
-		.shown = l->address.shown, .trouble = &l->trouble,
-		.batch = &l->batch, .generation = LAYOUT_NO_GENERATION };
+	layout_header_key(stored->key, stored->address.name);
+	stored->shards = (struct shards){ .net = stored->net, .name =
+	    stored->address.name,
+		.shown = stored->address.shown, .trouble = &stored->trouble,
+		.batch = &stored->batch, .generation = LAYOUT_NO_GENERATION };
 	return 0;
 }
 
 void
-location_close(struct location *l)
+stored_close(struct stored *stored)
 {
-	net_close(l->net);
-	shards_free_batch(&l->batch);
-	address_free(&l->address);
+	net_close(stored->net);
+	shards_free_batch(&stored->batch);
+	address_free(&stored->address);
 }
 
 /* What a reply says that was in the header's key; frees it, NULL: failed. */
 static int
-parse_header(const struct location *l, redisReply *reply, struct found *found,
-    struct error *error)
+parse_header(const struct stored *stored, redisReply *reply,
+    struct found *found, struct error *error)
 {
 	struct error why;
 	int result = 0;
@@ -55,33 +56,34 @@ parse_header(const struct location *l, redisReply *reply, struct found *found,
 		return -1;
 	found->exists = reply->type != REDIS_REPLY_NIL;
 	if (found->exists && reply->type != REDIS_REPLY_STRING)
-		result = shards_odd(&l->shards, reply, error);
+		result = shards_odd(&stored->shards, reply, error);
 	else if (found->exists && layout_decode(&found->layout,
-	    &found->header, l->address.name, reply->str, reply->len, &why) < 0)
+	    &found->header, stored->address.name, reply->str, reply->len,
+	    &why) < 0)
 		result = error_set(error, why.status, "%s: %s",
-		    l->address.shown, why.text);
+		    stored->address.shown, why.text);
 	freeReplyObject(reply);
 	return result;
 }
 
 int
-location_find(struct location *l, struct found *found, struct error *error)
+stored_find(struct stored *stored, struct found *found, struct error *error)
 {
-	return parse_header(l, net_call(l->net, l->key, error, "GET %s",
-	    l->key), found, error);
+	return parse_header(stored, net_call(stored->net, stored->key, error,
+	    "GET %s", stored->key), found, error);
 }
 
 int
-location_is_ours(const struct location *l, const struct found *found)
+stored_is_ours(const struct stored *stored, const struct found *found)
 {
-	return found->exists && memcmp(found->header.id, l->header.id,
-	    sizeof l->header.id) == 0;
+	return found->exists && memcmp(found->header.id, stored->header.id,
+	    sizeof stored->header.id) == 0;
 }
 
 static struct shards
-shards_of_found(const struct location *l, const struct found *found)
+shards_of_found(const struct stored *stored, const struct found *found)
 {
-	struct shards s = l->shards;
+	struct shards s = stored->shards;
 
 	s.kind = found->layout.kind == SHARDS_BLOOM ? &bloom_operations :
 	    &bits_operations;
@@ -92,16 +94,16 @@ shards_of_found(const struct location *l, const struct found *found)
 }
 
 void
-location_take(struct location *l, const struct found *found)
+stored_take(struct stored *stored, const struct found *found)
 {
-	l->header = found->header;
-	l->shards = shards_of_found(l, found);
+	stored->header = found->header;
+	stored->shards = shards_of_found(stored, found);
 }
 
 /* Planning */
 
 static int
-design_bits(const struct location *l, struct found *new, struct error *error)
+design_bits(const struct stored *stored, struct found *new, struct error *error)
 {
 	struct header *header = &new->header;
 	struct error why;
@@ -110,23 +112,23 @@ design_bits(const struct location *l, struct found *new, struct error *error)
 	if (header->window.kind != WINDOW_NONE)
 		return error_set(error, STATUS_USAGE, "%s: --window needs a"
 		    " server with BF.* (Redis 8, RedisBloom, valkey-bloom)",
-		    l->address.shown);
+		    stored->address.shown);
 	if (layout_bits(&new->layout, header->capacity, header->error_rate,
 	    &why) < 0)
-		return error_set(error, why.status, "%s: %s", l->address.shown,
-		    why.text);
+		return error_set(error, why.status, "%s: %s",
+		    stored->address.shown, why.text);
 	if (header->growth != GROWTH_GROW)
 		return 0;
 	header->growth = GROWTH_FAIL;
-	error_notify(l->notice, "%s: the server has no BF.* (Redis 8,"
+	error_notify(stored->notice, "%s: the server has no BF.* (Redis 8,"
 	    " RedisBloom, valkey-bloom), so the filter cannot grow: it is full"
-	    " after %s lines (--on-full=fail)", l->address.shown,
+	    " after %s lines (--on-full=fail)", stored->address.shown,
 	    number_format_count(text, header->capacity));
 	return 0;
 }
 
 static int
-design_bloom(const struct location *l, const char *key, struct found *new,
+design_bloom(const struct stored *stored, const char *key, struct found *new,
     struct error *error)
 {
 	const struct header *header = &new->header;
@@ -139,10 +141,10 @@ design_bloom(const struct location *l, const char *key, struct found *new,
 	if (rate < LAYOUT_BLOOM_RATE_MIN)
 		return error_set(error, STATUS_USAGE, "%s: the hash of the"
 		    " server's filters has 64 bits, which is not enough for"
-		    " --error-rate=%g%s; at least %s", l->address.shown,
+		    " --error-rate=%g%s; at least %s", stored->address.shown,
 		    header->error_rate, windowed ? " with a window" : "",
 		    windowed ? "6e-8" : "1e-8");
-	reply = net_call(l->net, key, error, "INFO server");
+	reply = net_call(stored->net, key, error, "INFO server");
 	if (reply == NULL)
 		return -1;
 	/* Its filters don't halve the rate. */
@@ -154,7 +156,7 @@ design_bloom(const struct location *l, const char *key, struct found *new,
 }
 
 int
-location_design(struct location *l, const struct filter_design *design,
+stored_design(struct stored *stored, const struct filter_design *design,
     struct error *error)
 {
 	char key[LAYOUT_KEY_MAX];
@@ -165,7 +167,7 @@ location_design(struct location *l, const struct filter_design *design,
 
 	if (design->growth == GROWTH_WARN)
 		return error_set(error, STATUS_USAGE, "%s: --on-full=warn is"
-		    " for filters in files", l->address.shown);
+		    " for filters in files", stored->address.shown);
 	if (design_header(design, header, error) < 0)
 		return -1;
 	/* Nobody knows which of several clients' lines came first. */
@@ -173,26 +175,26 @@ location_design(struct location *l, const struct filter_design *design,
 		return error_set(error, STATUS_USAGE, "%s: a filter on a server"
 		    " cannot have a window of new lines, whose order no client"
 		    " knows; use a window of time, such as --window=30d",
-		    l->address.shown);
+		    stored->address.shown);
 	header->created = (uint64_t)time(NULL);
 	header->version_to_write = FORMAT_VERSION;
 	if (os_random(header->id, sizeof header->id, error) < 0)
 		return -1;
 	/* Which kind of shards can the server have? */
-	layout_shard_key(key, l->address.name, header->id,
+	layout_shard_key(key, stored->address.name, header->id,
 	    LAYOUT_NO_GENERATION, 0);
-	reply = net_call(l->net, key, error, "BF.MEXISTS %s x", key);
+	reply = net_call(stored->net, key, error, "BF.MEXISTS %s x", key);
 	if (reply == NULL)
 		return -1;
 	if (reply->type != REDIS_REPLY_ERROR)
-		result = design_bloom(l, key, &new, error);
+		result = design_bloom(stored, key, &new, error);
 	else if (strncmp(reply->str, "ERR unknown command", 19) == 0)
-		result = design_bits(l, &new, error);
+		result = design_bits(stored, &new, error);
 	else
-		result = shards_odd(&l->shards, reply, error);
+		result = shards_odd(&stored->shards, reply, error);
 	freeReplyObject(reply);
 	if (result == 0)
-		location_take(l, &new);
+		stored_take(stored, &new);
 	return result;
 }
 
@@ -200,15 +202,15 @@ location_design(struct location *l, const struct filter_design *design,
 
 /* To each shard of a filter that was found and isn't ours. */
 static int
-each_found(struct location *l, const struct found *found, shards_one *make,
+each_found(struct stored *stored, const struct found *found, shards_one *make,
     struct error *error)
 {
 	struct generations generations;
 	struct shards s;
 
-	if (!found->exists || location_is_ours(l, found))
+	if (!found->exists || stored_is_ours(stored, found))
 		return 0;
-	s = shards_of_found(l, found);
+	s = shards_of_found(stored, found);
 	if (found->header.window.kind == WINDOW_NONE)
 		return shards_each(&s, make, error);
 	/* The shards of a generation always expire. */
@@ -224,41 +226,43 @@ each_found(struct location *l, const struct found *found, shards_one *make,
  * first: what was there before is read first.
  */
 static int
-take_away(struct location *l, const uint8_t *bytes, struct found *before,
+take_away(struct stored *stored, const uint8_t *bytes, struct found *before,
     struct error *error)
 {
 	struct found old;
 	redisReply *reply;
 
-	if (location_find(l, before, error) < 0)
+	if (stored_find(stored, before, error) < 0)
 		return -1;
 	if (!before->exists && bytes == NULL)
 		return 0;
-	if (each_found(l, before, shards_expire, error) < 0)
+	if (each_found(stored, before, shards_expire, error) < 0)
 		return -1;
 	if (bytes == NULL)
-		reply = net_call(l->net, l->key, error, "GETDEL %s", l->key);
+		reply = net_call(stored->net, stored->key, error, "GETDEL %s",
+		    stored->key);
 	else
-		reply = net_call(l->net, l->key, error, "GETSET %s %b",
-		    l->key, bytes, (size_t)LAYOUT_HEADER_BYTES);
+		reply = net_call(stored->net, stored->key, error,
+		    "GETSET %s %b", stored->key, bytes,
+		    (size_t)LAYOUT_HEADER_BYTES);
 	/* It stays after all. */
 	if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
-	    each_found(l, before, shards_keep, error) < 0) {
+	    each_found(stored, before, shards_keep, error) < 0) {
 		freeReplyObject(reply);
 		return -1;
 	}
-	if (parse_header(l, reply, &old, error) < 0 ||
-	    each_found(l, before, shards_delete, error) < 0)
+	if (parse_header(stored, reply, &old, error) < 0 ||
+	    each_found(stored, before, shards_delete, error) < 0)
 		return -1;
-	return each_found(l, &old, shards_delete, error);
+	return each_found(stored, &old, shards_delete, error);
 }
 
 int
-location_remove(struct location *l, struct error *error)
+stored_remove(struct stored *stored, struct error *error)
 {
 	struct found before;
 
-	if (take_away(l, NULL, &before, error) < 0)
+	if (take_away(stored, NULL, &before, error) < 0)
 		return -1;
 	return !before.exists;
 }
@@ -266,33 +270,35 @@ location_remove(struct location *l, struct error *error)
 /* The shards are there, now the header. Returns 1 if there is another filter.
  * Answers may be lost: the header is read back. */
 static int
-publish_header(struct location *l, int replace, struct error *error)
+publish_header(struct stored *stored, int replace, struct error *error)
 {
 	uint8_t bytes[LAYOUT_HEADER_BYTES];
 	redisReply *reply;
 	struct found now;
 	int result = 0;
 
-	layout_encode(&l->shards.layout, &l->header, l->address.name, bytes);
+	layout_encode(&stored->shards.layout, &stored->header,
+	    stored->address.name, bytes);
 	if (replace) {
-		result = take_away(l, bytes, &now, error);
+		result = take_away(stored, bytes, &now, error);
 	} else {
-		reply = net_call(l->net, l->key, error, "SET %s %b NX", l->key,
-		    bytes, (size_t)LAYOUT_HEADER_BYTES);
+		reply = net_call(stored->net, stored->key, error,
+		    "SET %s %b NX", stored->key, bytes,
+		    (size_t)LAYOUT_HEADER_BYTES);
 		if (reply == NULL)
 			return -1;
 		if (reply->type == REDIS_REPLY_ERROR)
-			result = shards_odd(&l->shards, reply, error);
+			result = shards_odd(&stored->shards, reply, error);
 		freeReplyObject(reply);
 	}
-	if (result < 0 || location_find(l, &now, error) < 0)
+	if (result < 0 || stored_find(stored, &now, error) < 0)
 		return -1;
-	if (location_is_ours(l, &now))
+	if (stored_is_ours(stored, &now))
 		return 0;
 	if (now.exists && !replace)
 		return 1;
 	return error_set(error, STATUS_FAILED, "%s: another client replaced or"
-	    " removed the filter at the same moment", l->address.shown);
+	    " removed the filter at the same moment", stored->address.shown);
 }
 
 /*
@@ -300,43 +306,45 @@ publish_header(struct location *l, int replace, struct error *error)
  * with the header's key, which has none.
  */
 static int
-may_keep(struct location *l, struct error *error)
+may_keep(struct stored *stored, struct error *error)
 {
-	redisReply *reply = net_call(l->net, l->key, error, "PERSIST %s",
-	    l->key);
+	redisReply *reply = net_call(stored->net, stored->key, error,
+	    "PERSIST %s", stored->key);
 	int result = 0;
 
 	if (reply == NULL)
 		return -1;
 	if (reply->type == REDIS_REPLY_ERROR)
-		result = shards_odd(&l->shards, reply, error);
+		result = shards_odd(&stored->shards, reply, error);
 	freeReplyObject(reply);
 	return result;
 }
 
 int
-location_make(struct location *l, int replace,
+stored_make(struct stored *stored, int replace,
     const struct filter_design *design, struct error *error)
 {
 	struct found before;
 	int result;
 
 	/* Before shards are made: is the name free? */
-	if (location_find(l, &before, error) < 0)
+	if (stored_find(stored, &before, error) < 0)
 		return -1;
 	if (before.exists && !replace)
 		return 1;
-	if (may_keep(l, error) < 0 || location_design(l, design, error) < 0)
+	if (may_keep(stored, error) < 0 || stored_design(stored, design,
+	    error) < 0)
 		return -1;
 	/* Generations are made when they are due. */
-	if (l->header.window.kind != WINDOW_NONE)
-		return publish_header(l, replace, error);
-	result = shards_each(&l->shards, l->shards.kind->make, error);
+	if (stored->header.window.kind != WINDOW_NONE)
+		return publish_header(stored, replace, error);
+	result = shards_each(&stored->shards, stored->shards.kind->make, error);
 	if (result == 0)
-		result = publish_header(l, replace, error);
+		result = publish_header(stored, replace, error);
 	/* If the shards cannot be deleted either, they expire. */
-	if (result != 0 && location_find(l, &before, error_ignored()) == 0 &&
-	    !location_is_ours(l, &before))
-		(void)shards_each(&l->shards, shards_delete, error_ignored());
+	if (result != 0 && stored_find(stored, &before, error_ignored()) == 0 &&
+	    !stored_is_ours(stored, &before))
+		(void)shards_each(&stored->shards, shards_delete,
+		    error_ignored());
 	return result;
 }
