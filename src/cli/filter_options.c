@@ -454,7 +454,7 @@ options_of_filter(const struct options *o, const struct key_recipe *given,
  * name was mistyped.
  */
 static int
-check_tee(const struct options *o, const struct run_plan *plan,
+check_list_of_tee(const struct options *o, const struct run_plan *plan,
     const struct key_recipe *recipe, struct error *error)
 {
 	char options[KEY_OPTIONS];
@@ -488,7 +488,7 @@ check_may_make(const struct options *o, const struct run_plan *plan,
 	/* A filter whose name was mistyped must not cost old lines. */
 	if (contents_check(plan, inputs, NULL, error) < 0)
 		return -1;
-	return check_tee(o, plan, recipe, error);
+	return check_list_of_tee(o, plan, recipe, error);
 }
 
 /* Returns 0, 1 if there is none and none may be made now, or -1. */

@@ -185,6 +185,53 @@ guards() {
 	[ ! -s "$BATS_TEST_TMPDIR/printers" ]
 }
 
+# tags FILE...: "TAG FILE" for each struct, union or enum that a file defines.
+tags() {
+	grep -HE '^[[:blank:]]*(typedef |static |const )*(struct|union|enum) \w+ \{' \
+		"$@" | sed -E 's/^([^:]*):.*(struct|union|enum) (\w+) \{.*/\3 \1/'
+}
+
+@test "the tag of a struct, union or enum is defined once" {
+	tags src/*/*.[ch] >"$BATS_TEST_TMPDIR/tags"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/tags")" -gt 200 ]
+	run awk 'seen[$1]++' "$BATS_TEST_TMPDIR/tags"
+	echo "$output"
+	[ -z "$output" ]
+}
+
+# statics FILE...: "NAME FILE" for each static function that a file defines.
+statics() {
+	awk '/^(static|INLINE) / && !/[;=]/ { before = FILENAME FNR + 1; next }
+		FILENAME FNR == before && match($0, /^[a-z_0-9]+\(/) {
+			print substr($0, 1, RLENGTH - 1), FILENAME
+		}' "$@" | sort -u
+}
+
+# Static functions of two files that have one name, since they do the same to
+# different things. All others have names of their own.
+same_acts='allocate finish_header finish_prepared is_possible is_stopped keep_rest open_uninterrupted release'
+
+@test "a static function's name is in one file, or for one act in two" {
+	statics src/*.c src/*/*.c >"$BATS_TEST_TMPDIR/statics"
+	[ "$(wc -l <"$BATS_TEST_TMPDIR/statics")" -gt 1000 ]
+	cut -d ' ' -f 1 "$BATS_TEST_TMPDIR/statics" | uniq -d |
+		diff <(tr ' ' '\n' <<<"$same_acts") -
+	run awk '++files[$1] > 2' "$BATS_TEST_TMPDIR/statics"
+	echo "$output"
+	[ -z "$output" ]
+}
+
+@test "a tag and a static function of two files would be found" {
+	cd "$BATS_TEST_TMPDIR"
+	printf 'static const struct row {\n\tint a;\n} rows[1];\n' >a.c
+	printf 'enum row {\n\tA\n};\n\nstatic int\nmake(void)\n{\n}\n' >b.c
+	printf 'INLINE struct row *\nmake(int a)\n{\n}\n' >c.c
+	run tags a.c b.c c.c
+	[ "$output" = $'row a.c\nrow b.c' ]
+	run statics a.c b.c c.c
+	[ "$output" = $'make b.c\nmake c.c' ]
+}
+
 @test "no line of the source is wider than 80 columns or ends in blanks" {
 	awk '{
 			# the width with tabs, each up to the next column of 8
