@@ -97,10 +97,10 @@ node_append(struct node *node, struct net_request *request)
 		node->kept = request;
 }
 
-struct request *
+struct net_request *
 node_take(struct node *node)
 {
-	struct request *request = node->queue.first;
+	struct net_request *request = node->queue.first;
 
 	node->queue.first = request->next;
 	if (node->window < NODE_WINDOW)

@@ -162,7 +162,7 @@ struct net_request *node_close(struct node *node);
  * Take the first request, which was sent and is answered, from the queue; it
  * becomes the caller's.
  */
-struct request *node_take(struct node *node);
+struct net_request *node_take(struct node *node);
 
 /* Are there requests that could be sent now? */
 int node_has_output(const struct node *node);
