@@ -23,7 +23,6 @@ struct line {
 	struct bytes word[WORDS_MAX]; /* first, the verb */
 	unsigned count; /* words beyond WORDS_MAX are counted, not kept */
 	struct bytes rest;
-	int has_cr;     /* does it end in \r\n, not in \n? */
 };
 
 struct row {
@@ -59,14 +58,12 @@ refuse_line(struct request *request, const char *reply)
 }
 
 /*
- * The length of the end of a line at p, as the request's line ends; 0 if there
- * is something else, -1 if that is not known yet.
+ * The length of the \r\n at p, behind a value; 0 if there is something else, -1
+ * if that is not known yet.
  */
 static int
-end_of_value(const struct line *line, const uint8_t *p, size_t nbytes)
+end_of_value(const uint8_t *p, size_t nbytes)
 {
-	if (!line->has_cr)
-		return nbytes == 0 ? -1 : *p == '\n';
 	if (nbytes == 0 || (nbytes == 1 && *p == '\r'))
 		return -1;
 	return nbytes > 1 && p[0] == '\r' && p[1] == '\n' ? 2 : 0;
@@ -145,7 +142,7 @@ parse_storage(struct line *line, struct request *request)
 	}
 	nbytes = (size_t)length;
 	if (line->rest.nbytes >= nbytes)
-		end = end_of_value(line, line->rest.data + nbytes,
+		end = end_of_value(line->rest.data + nbytes,
 		    line->rest.nbytes - nbytes);
 	if (end < 0) {
 		request->verb = VERB_MORE;
@@ -313,8 +310,7 @@ next_request(struct protocol *protocol, const struct protocol_limits *limits,
 	if (end == NULL)
 		return 0;
 	line.text = (struct bytes){ data, (size_t)(end - data) };
-	line.has_cr = end > data && end[-1] == '\r';
-	line.text.nbytes -= (size_t)line.has_cr;
+	line.text.nbytes -= end > data && end[-1] == '\r';
 	line.word[line.count++] = bytes_next_word(&line.text);
 	line.row = find_row(line.word[0], limits);
 	request->verb = line.row->verb;

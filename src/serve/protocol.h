@@ -4,10 +4,10 @@
  *
  * Lines have a maximum length, those of `get` about that of a value. A line
  * that is too long ends the connection. Lines end in \r\n, or in \n, so that
- * people can type them. A value ends as its line does: one that is sent a byte
- * too short would else end with its own \r. A request has one answer: the value
- * of one that has failed is skipped, whatever was wrong with it, if its line
- * has a length.
+ * people can type them; a value ends in \r\n alone, or one that is sent a byte
+ * too short would end with its own \r. A request has one answer: the value of
+ * one that has failed is skipped, whatever was wrong with it, if its line has a
+ * length.
  *
  * Source: doc/protocol.txt of memcached 1.6; what it leaves open is done as in
  * memcached 1.6.18, except that a value with a wrong length is skipped to the

@@ -137,7 +137,6 @@ model_storage(struct events *events, const struct bytes *words,
 	unsigned fixed = is(words[0], "cas") ? 6 : 5;
 	unsigned long long length;
 	size_t value = at;
-	int has_cr = at > 1 && stream[at - 2] == '\r';
 
 	r->noreply = count > 5 && count <= 8 && is(words[count - 1], "noreply");
 	count -= (unsigned)r->noreply;
@@ -176,13 +175,11 @@ model_storage(struct events *events, const struct bytes *words,
 		return 0;
 	r->value = (struct bytes){ stream + at, (size_t)length };
 	at += (size_t)length;
-	if (at < stream_bytes && !has_cr && stream[at] == '\n') {
-		at++;
-	} else if (at + 1 < stream_bytes && has_cr && stream[at] == '\r' &&
+	if (at + 1 < stream_bytes && stream[at] == '\r' &&
 	    stream[at + 1] == '\n') {
 		at += 2;
 	} else if (at == stream_bytes ||
-	    (has_cr && at + 1 == stream_bytes && stream[at] == '\r')) {
+	    (at + 1 == stream_bytes && stream[at] == '\r')) {
 		at = value;
 		return 0;
 	} else {

@@ -355,16 +355,19 @@ load server
 	[ "$(grep -vc '^VALUE\|^1$\|^END$' out)" -eq 3 ]
 }
 
-@test "a value ends as its line does: none of another length is remembered" {
+@test "a value ends in CR LF: none of another length is remembered" {
 	start_server
 	add_filter f
-	for value in '4\r\nabc\r\n' '3\r\nabc\n' '2\r\nabc\r\n' \
-		'3\nabc\r\n' '0\r\n\n' '3\r\nabc\rx\r\n'; do
+	for value in '4\r\nabc\r\n' '4\nabc\r\n' '3\r\nabc\n' '3\nabc\n' \
+		'2\r\nabc\r\n' '0\r\n\n' '3\r\nabc\rx\r\n'; do
 		# shellcheck disable=SC2059
 		printf "set f| 0 0 ${value}get f|abc f|abc%%s\r\n" $'\r' |
 			ask >out
 		[ "$(cat out)" = $'CLIENT_ERROR bad data chunk\nEND' ]
 	done
+	# however its line ends
+	printf 'add f| 0 0 3\nabc\r\nget f|abc\n' | ask >out
+	[ "$(cat out)" = $'STORED\nVALUE f|abc 0 1\n1\nEND' ]
 }
 
 @test "a typo is answered with ERROR" {
@@ -389,9 +392,9 @@ load server
 	[ "$(wc -l <out)" -eq 2 ]
 }
 
-@test "lines that end in a newline alone are as good, as typed into nc" {
+@test "lines that end in a newline alone are as good, but for values" {
 	start_server
-	printf 'add f 0 0 8\n1000|0.1\nset f 0 0 5\nhello\nget f|hello\n' |
+	printf 'add f 0 0 8\n1000|0.1\r\nset f 0 0 5\nhello\r\nget f|hello\n' |
 		ask >out
 	[ "$(cat out)" = $'STORED\nSTORED\nVALUE f|hello 0 1\n1\nEND' ]
 }
