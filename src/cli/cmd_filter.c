@@ -173,6 +173,7 @@ run_filter(const struct options *o, struct error *error)
 	tell_stopped(&plan, &run, go_on);
 	if (is_new && plan.filter != NULL && read_no_key(&run, status))
 		filter_discard(plan.filter, id, run.lines_new);
+	status = report_ends(status, error);
 	if (plan.remember && !o->quiet)
 		return status;
 	/* The lines that the status is about. */

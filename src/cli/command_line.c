@@ -404,6 +404,21 @@ row_of(unsigned commands, int option)
 	return row;
 }
 
+/*
+ * After a letter, an equals sign would be a part of the name: -f=seen would
+ * make a file that --filter=seen does not find.
+ */
+static int
+check_name(const struct parser *p, const struct option_row *row,
+    const char *name)
+{
+	if ((row->letter != 'f' && row->letter != 'o') || *name != '=')
+		return 0;
+	return usage_error(p, "-%c%s: write -%c %s or --%s%s; a file of this"
+	    " name is ./%s", row->letter, name, row->letter, name + 1,
+	    row->name, name, name);
+}
+
 /* Take what getopt_long found in `word`. */
 static int
 apply_found(struct parser *p, int found, const char *word)
@@ -426,6 +441,8 @@ apply_found(struct parser *p, int found, const char *word)
 	}
 	row = row_of(commands, found);
 	if (found >= LONG && check_abbreviation(p, row, word) < 0)
+		return -1;
+	if (found < LONG && check_name(p, row, optarg) < 0)
 		return -1;
 	p->options->brief |= found == 'h';
 	return apply_option(p, row, optarg);

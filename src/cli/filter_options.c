@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -252,6 +253,22 @@ filter_options_tell_window(const struct options *o)
 }
 
 /*
+ * "; uniq's -f 1 is -k 2-": a name of one or two digits may have been meant as
+ * that many fields, which uniq skips.
+ */
+static const char *
+say_uniq(const char *name, char text[80])
+{
+	size_t digits = strspn(name, "0123456789");
+
+	text[0] = '\0';
+	if (digits > 0 && digits <= 2 && name[digits] == '\0')
+		snprintf(text, 80, "; uniq's -f %s is -k %d-", name,
+		    atoi(name) + 1);
+	return text;
+}
+
+/*
  * On a terminal, and for a server: the name may be a typing error, or an input,
  * as in uniq.
  */
@@ -259,22 +276,21 @@ static void
 tell_new(const struct filter *filter, const struct options *o)
 {
 	const struct header *h = filter_header(filter);
-	const char *last = "", *in = "";
-	char text[NUMBER_TEXT], window[NUMBER_TEXT] = "";
+	const char *forgets = "";
+	char lines[NUMBER_TEXT], window[TEXT_WINDOW] = "", uniq[80];
 
 	filter_options_tell_window(o);
 	if (!isatty(STDERR_FILENO) &&
 	    filter_abilities(o->run.filter)->is_path)
 		return;
-	if (h->window.kind == WINDOW_LINES)
-		last = "the last ";
-	if (h->window.kind == WINDOW_SECONDS) {
-		in = " in ";
-		text_window(window, &h->window);
+	/* in words: 1M may have been meant as a month */
+	if (h->window.kind != WINDOW_NONE) {
+		forgets = "; forgets after ";
+		text_window_words(window, &h->window);
 	}
-	error_printf("%s: new filter, for %s%s lines%s%s",
-	    filter_name(filter), last, number_format_count(text, h->capacity),
-	    in, window);
+	error_printf("%s: new filter, for %s lines%s%s%s",
+	    filter_name(filter), number_format_count(lines, h->capacity),
+	    forgets, window, say_uniq(o->run.filter, uniq));
 }
 
 /*

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -29,6 +30,8 @@ static struct {
 	int shown;             /* the live line is on the terminal */
 	int is_logged;         /* progress is whole lines: no terminal */
 	uint64_t due;          /* when to draw it again; UINT64_MAX: never */
+	char *stats;           /* the statistics that are printed last; NULL:
+				* none */
 } report;
 
 void
@@ -247,11 +250,11 @@ report_work_ends(void)
 
 /* Which run it was comes first: its filter, or null, and its inputs. */
 static void
-print_stats_json(const struct run *run, const struct figure *figures,
-    size_t count)
+print_stats_json(FILE *file, const struct run *run,
+    const struct figure *figures, size_t count)
 {
 	const struct inputs inputs = run_inputs(run->plan, &run->recipe);
-	struct json_print json = { stderr, 0 };
+	struct json_print json = { file, 0 };
 
 	json_print_open(&json, NULL, '{');
 	/* its name for messages, which has no password */
@@ -263,11 +266,11 @@ print_stats_json(const struct run *run, const struct figure *figures,
 	json_print_close(&json, ']');
 	json_print_members(&json, figures, count);
 	json_print_close(&json, '}');
-	putc('\n', stderr);
+	putc('\n', file);
 }
 
 static void
-print_stats(const struct run *run)
+print_stats(FILE *file, const struct run *run)
 {
 	struct filter *f = run->filter;
 	const struct key_figures *keys = &run->keys;
@@ -305,9 +308,36 @@ print_stats(const struct run *run)
 	const size_t count = sizeof figures / sizeof *figures;
 
 	if (report.options->stats == STATS_JSON)
-		print_stats_json(run, figures, count);
+		print_stats_json(file, run, figures, count);
 	else
-		json_print_table(stderr, figures, count);
+		json_print_table(file, figures, count);
+}
+
+/* The figures need the filter; they are printed after it has been closed. */
+static void
+keep_stats(const struct run *run)
+{
+	size_t nbytes;
+	FILE *file = memory_or_die(open_memstream(&report.stats, &nbytes));
+
+	print_stats(file, run);
+	if (fclose(file) != 0)
+		memory_or_die(NULL);
+}
+
+int
+report_ends(int status, struct error *error)
+{
+	if (report.stats == NULL)
+		return status;
+	if (status < 0 && !signals_stop && !signals_pipe) {
+		error_print(error->text);
+		status = error->status;
+	}
+	fputs(report.stats, stderr);
+	free(report.stats);
+	report.stats = NULL;
+	return status;
 }
 
 void
@@ -379,7 +409,7 @@ report_run(const struct run *run, enum run_moment moment)
 			warn(run);
 		report_keys(&run->recipe, &run->keys, run->lines_read);
 		if (o->stats != STATS_NONE)
-			print_stats(run);
+			keep_stats(run);
 		break;
 	}
 }

@@ -21,6 +21,13 @@ void report_options(const struct options *options);
 void report_run(const struct run *run, enum run_moment moment);
 
 /*
+ * Print the run's statistics, if they are wanted, as the last message. Call it
+ * after everything else, with the result of the command: if that is an error,
+ * it is printed before them, and its status is returned.
+ */
+int report_ends(int status, struct error *error);
+
+/*
  * Report the progress of other work, if that is wanted: how many of what, and
  * the share of all the work that is done. On a terminal it is the live line,
  * drawn only if it is due; elsewhere, a line once a minute.

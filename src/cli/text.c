@@ -95,25 +95,54 @@ text_lines(char text[NUMBER_TEXT], double lines)
 	return text;
 }
 
+/* The largest unit of which a time is a multiple, and how many they are. */
+struct duration {
+	uint64_t count;
+	const char *unit; /* --window takes its first letter */
+};
+
+static struct duration
+duration_of(uint64_t seconds)
+{
+	static const struct {
+		const char *name;
+		uint64_t seconds;
+	} units[] = { { "week", 604800 }, { "day", 86400 }, { "hour", 3600 },
+		{ "minute", 60 }, { "second", 1 } };
+	size_t i = 0;
+
+	while (seconds % units[i].seconds != 0)
+		i++;
+	return (struct duration){ seconds / units[i].seconds, units[i].name };
+}
+
 const char *
 text_window(char text[NUMBER_TEXT], const struct window *window)
 {
-	static const struct {
-		char letter;
-		uint64_t seconds;
-	} units[] = { { 'w', 604800 }, { 'd', 86400 }, { 'h', 3600 },
-		{ 'm', 60 }, { 's', 1 } };
-	size_t i = 0;
+	struct duration duration;
 
 	text[0] = '\0';
 	if (window->kind == WINDOW_LINES)
 		snprintf(text, NUMBER_TEXT, "%" PRIu64, window->length);
 	if (window->kind != WINDOW_SECONDS)
 		return text;
-	while (window->length % units[i].seconds != 0)
-		i++;
-	snprintf(text, NUMBER_TEXT, "%" PRIu64 "%c",
-	    window->length / units[i].seconds, units[i].letter);
+	duration = duration_of(window->length);
+	snprintf(text, NUMBER_TEXT, "%" PRIu64 "%c", duration.count,
+	    duration.unit[0]);
+	return text;
+}
+
+const char *
+text_window_words(char text[TEXT_WINDOW], const struct window *window)
+{
+	struct duration duration = { window->length, "line" };
+	char count[NUMBER_TEXT];
+
+	if (window->kind == WINDOW_SECONDS)
+		duration = duration_of(window->length);
+	snprintf(text, TEXT_WINDOW, "%s %s%s",
+	    number_format_count(count, duration.count), duration.unit,
+	    duration.count == 1 ? "" : "s");
 	return text;
 }
 

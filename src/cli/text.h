@@ -26,6 +26,11 @@ int text_is_near(const char *typed, const char *word);
  */
 const char *text_window(char text[NUMBER_TEXT], const struct window *window);
 
+/* Returns the length of a window in words: "30 days", "1,000,000 lines". */
+#define TEXT_WINDOW (NUMBER_TEXT + 10)
+const char *text_window_words(char text[TEXT_WINDOW],
+    const struct window *window);
+
 /*
  * An estimate from the bits of a filter: "about 1,234 lines", or "every line"
  * from TEXT_LINES_MAX on, where its bits are all set.

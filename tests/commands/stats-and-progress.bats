@@ -73,6 +73,37 @@ PYTHON
 	PYTHON
 }
 
+@test "--stats is the last of the messages, also where a run fails" {
+	local status options
+	printf 'a 1\nb 2\nc\n' >in
+	printf 'a\n' | bloomdedup -f full -n 1000 -p 1e-12
+	seq 5000 >many
+	printf 'in\0missing\0' >list
+	printf 'x,"y' >quote
+	while read -r want options; do
+		for form in --stats=json --stats; do
+			status=0
+			eval "bloomdedup $form $options" >out 2>err || status=$?
+			[ "$status" -eq "$want" ]
+			[ "$(grep -c ^bloomdedup: err)" -ge 1 ]
+			if [ "$form" = --stats ]; then
+				tail -n 1 err | grep -q '^threads'
+			else
+				tail -n 1 err | python3 -m json.tool
+			fi
+		done
+	done <<-'END'
+		3 -k 3 in
+		3 -k 2 --strict-keys in
+		3 --files0-from=list
+		0 --csv in quote
+		3 -o /dev/full in
+		7 -f new --to-command='cat >/dev/null; exit 7' in
+		4 -f full --on-full=fail many
+		3 --json=/a in
+	END
+}
+
 @test "read is new and repeated, whatever is printed" {
 	printf 'a\nb\na\nc' >in
 	while read -r new repeated bytes options; do

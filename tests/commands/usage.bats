@@ -642,15 +642,37 @@ some_nonsense=(-1 nan '' 0x10 12abc 99999999999999999999999999)
 	on_terminal "$BLOOMDEDUP -f typo in"
 	run ! grep -q 'new filter' terminal
 	on_terminal "$BLOOMDEDUP add -n 5e6 -f 1 in"
-	grep -q '^bloomdedup: 1: new filter, for 5,000,000 lines' terminal
+	grep -q "^bloomdedup: 1: new filter, for 5,000,000 lines; uniq's -f 1 is -k 2-" terminal
+	on_terminal "$BLOOMDEDUP -f 20261128 in"
+	grep -q '^bloomdedup: 20261128: new filter, for 1,000,000 lines.\?$' terminal
 	on_terminal "$BLOOMDEDUP -f month --window=30d in"
-	grep -q 'month: new filter, for 1,000,000 lines in 30d' terminal
-	on_terminal "$BLOOMDEDUP -f last --window=1e4 in"
-	grep -q 'last: new filter, for the last 10,000 lines' terminal
+	grep -q 'month: new filter, for 1,000,000 lines; forgets after 30 days' terminal
+	on_terminal "$BLOOMDEDUP -f both --window=8h -n 5e5 in"
+	grep -q 'both: new filter, for 500,000 lines; forgets after 8 hours' terminal
+	on_terminal "$BLOOMDEDUP -f last --window=1M in"
+	grep -q 'last: new filter, for 1,000,000 lines; forgets after 1,000,000 lines' terminal
 	on_terminal "$BLOOMDEDUP in"
 	run ! grep -q 'new filter' terminal
 	bloomdedup -f silent in 2>err >out
 	[ ! -s err ]
+}
+
+@test "an equals sign after a letter is no part of a name" {
+	seq 3 >in
+	fails 2 '-f=seen: write -f seen or --filter=seen; a file of this name is ./=seen' \
+		bloomdedup -f=seen in
+	for command in 'add -f =seen' 'check -f=seen' 'create -f=seen'; do
+		# shellcheck disable=SC2086
+		fails 2 '-f=seen: write -f seen' bloomdedup $command in
+	done
+	fails 2 '-o=out: write -o out or --output=out' bloomdedup -o=out in
+	[ ! -e =seen ]
+	[ ! -e =out ]
+	bloomdedup -f ./=seen in | cmp in -
+	bloomdedup -f./=seen -o ./=out in
+	[ -e =seen ]
+	[ -e =out ]
+	bloomdedup --csv -t = in | cmp in -
 }
 
 @test "a window of a few lines may have been meant as days" {

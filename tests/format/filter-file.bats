@@ -75,7 +75,7 @@ refused() {
 
 @test "files of other kinds are refused and not touched" {
 	: >empty
-	refused empty 'empty'
+	refused empty 'empty: not a bloomdedup filter: the file is empty; once it is removed, a run makes a new filter'
 	echo 'https://example.org/' >text
 	refused text 'not a bloomdedup filter'
 	seq 1 10000 >text
