@@ -261,6 +261,19 @@ pages_map(struct pages *p, struct file *file, uint64_t offset,
 	return 0;
 }
 
+int
+pages_can_map(uint64_t count)
+{
+	const uint64_t nbytes = count * PAGE_BYTES;
+	uint8_t *base = map_range(NULL, 0, nbytes, 0, PROT_NONE,
+	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, error_ignored());
+
+	if (base == NULL)
+		return 0;
+	munmap(base, (size_t)nbytes);
+	return 1;
+}
+
 void
 pages_unmap(struct pages *p)
 {

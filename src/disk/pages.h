@@ -124,6 +124,9 @@ enum pages_kind {
 int pages_map(struct pages *pages, struct file *file, uint64_t offset,
     uint64_t count, enum pages_kind kind, struct error *error);
 
+/* Is there room for so many more pages among the addresses of the process? */
+int pages_can_map(uint64_t count);
+
 /* Discards changes not written back. Does nothing if all fields are zero. */
 void pages_unmap(struct pages *pages);
 

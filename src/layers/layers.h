@@ -51,8 +51,8 @@ int layers_complete(struct filter *filter, int replace, int unsynced,
  * no window, a file that is not shared, and one layer, which becomes larger:
  * the filter grows, and then the bits of the digests are set in one layer that
  * takes up the room of both, and replaces them. A crash leaves the two layers,
- * or the one, maybe with some of the old bits. If the filter may not or cannot
- * grow, it stays as it is.
+ * or the one, maybe with some of the old bits. If there is no room for that, on
+ * the disk or in memory, it stays as it is.
  */
 int layers_enlarge(struct filter *filter, uint64_t lines,
     const struct digest *digests, size_t n, struct error *error);

@@ -304,13 +304,17 @@ layers_enlarge(struct filter *filter, uint64_t lines,
     const struct digest *digests, size_t n, struct error *error)
 {
 	struct layers *f = layers_of(filter);
+	const struct layer_entry *first = &f->table.layers[0];
 	uint64_t room;
 
-	/* A failure is reported when the room is needed. */
-	if (f->table.count != 1 || n >= lines || plain_reserve(filter,
-	    lines - n, &room, error_ignored()) != ROOM_ENOUGH ||
-	    f->table.count != 2)
+	/* Where there is no room for it, it grows when it has to. */
+	if (f->table.count != 1 || first->capacity >= lines ||
+	    !pages_can_map(2 * first->geometry.pages *
+	    (lines / first->capacity + 1)))
 		return 0;
+	/* A sync that failed is an error, whatever it says. */
+	if (plain_reserve(filter, lines - n, &room, error) != ROOM_ENOUGH)
+		return error_is_full(error) && f->file.unsafe == 0 ? 0 : -1;
 	return join_layers(f, lines, digests, n, error);
 }
 

@@ -185,11 +185,16 @@ capacity_in() {
 @test "without memory for a larger filter, the small one goes on" {
 	needs_preload
 	"$HELPER" lines 50000 2 >many
-	cat many many | "${PRELOADED[@]}" REFUSED=20000000 "$BLOOMDEDUP" \
-		-p 1e-9 -j 1 --stats=json 2>err >out
-	[ -e fired ]
-	cmp many out
-	[ "$(capacity_in err)" = 1.0e+06 ]
+	for filter in '' '-f seen'; do
+		rm -f fired
+		# shellcheck disable=SC2086 # two words or none
+		cat many many | "${PRELOADED[@]}" REFUSED=20000000 \
+			"$BLOOMDEDUP" $filter -p 1e-9 -j 1 --stats=json \
+			2>err >out
+		[ -e fired ]
+		cmp many out
+		[ "$(capacity_in err)" = 1.0e+06 ]
+	done
 }
 
 # --- files

@@ -614,3 +614,34 @@ none_lost() {
 	untraced fail_each_call pwrite64 EIO
 	untraced fail_each_call fdatasync ENOSPC
 }
+
+@test "a write or sync of the filter that fails while a new one becomes larger" {
+	fetch
+	"$HELPER" numbered 20000 >many
+	fail_each_call() { # CALL ERROR
+		local when
+		for ((when = 1; ; when++)); do
+			rm -f seen part
+			status=0
+			fault="$1 $2 $when"
+			: >part
+			cat many | strace -qq -o trace -e trace="$1" \
+				-e inject="$1:error=$2:when=$when" \
+				"$BLOOMDEDUP" -j 1 -f seen -o part -p 1e-4 \
+				2>err || status=$?
+			is_injected || break
+			[ "$status" -eq 3 ] || return 1
+			[ -e seen ] || continue
+			whole seen || return 1
+			echo >>part
+			bloomdedup -f seen many >>part || return 1
+			"$HELPER" came-out 20000 20000 0 part >figures ||
+				return 1
+		done
+		echo "$1 $2: $((when - 1)) calls"
+		# once when it is made, and four times when it becomes larger
+		[ $when -gt 5 ]
+	}
+	untraced fail_each_call fdatasync EIO
+	untraced fail_each_call fdatasync ENOSPC
+}
