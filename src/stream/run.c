@@ -61,6 +61,18 @@ adds(const struct run_plan *plan)
 	return plan->append || (plan->atomic && plan->tee != NULL);
 }
 
+/* Standard output is an input. If it is empty, most likely by `<list >list`. */
+static void
+explain_empty(const struct stat *st, struct error *error)
+{
+	const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+	if (st->st_size == 0 && flags >= 0 && !(flags & O_APPEND))
+		error_set(error, error->status, "%s, and is empty now: the"
+		    " shell empties a file behind > before it starts the"
+		    " command", error->text);
+}
+
 /*
  * The output was refused. If that is because it is an input, a run without a
  * filter can do what was meant: replace the file by its distinct lines.
@@ -72,8 +84,11 @@ advise_atomic(const struct run_plan *plan, const struct inputs *inputs,
 	struct stat st;
 
 	if (path_stat(plan->output, STDOUT_FILENO, &st) < 0 ||
-	    input_same_file(inputs, &st) == NULL || plan->filter != NULL ||
-	    plan->append || plan->atomic)
+	    input_same_file(inputs, &st) == NULL)
+		return -1;
+	if (plan->output == NULL)
+		explain_empty(&st, error);
+	if (plan->filter != NULL || plan->append || plan->atomic)
 		return -1;
 	if (plan->output == NULL)
 		return error_set(error, error->status, "%s; --atomic -o FILE"

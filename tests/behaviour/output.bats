@@ -602,6 +602,31 @@ refused() {
 	is_message err '--atomic -o FILE FILE replaces a file by its distinct lines'
 }
 
+@test "<list >list: the shell has emptied it, and the message says so" {
+	local how status advice='replaces a file by its distinct lines'
+	for how in '' '-f seen' '-f seen --atomic'; do
+		echo a >list
+		status=0
+		# shellcheck disable=SC2086,SC2094
+		bloomdedup $how <list >list 2>err || status=$?
+		[ $status -eq 2 ]
+		is_message err 'the output is also an input, and is empty now: the shell empties a file behind > before it starts the command'
+		# with a filter, that would leave out what it remembers
+		if [ -z "$how" ]; then
+			grep -q -- "$advice" err
+		else
+			run ! grep -q -- "$advice" err
+		fi
+		[ ! -e seen ]
+	done
+	# whoever adds to a file has not emptied it
+	status=0
+	# shellcheck disable=SC2094
+	bloomdedup -f seen <list >>list 2>err || status=$?
+	[ $status -eq 2 ]
+	run ! grep -q 'empty now' err
+}
+
 @test "--append mends a torn line, with --atomic and --sync, too" {
 	local options
 	for options in '' --atomic --sync; do
