@@ -240,13 +240,13 @@ struct note_reader {
 
 /* Read the next frame. Returns whether it is one, and its payload. */
 static const uint8_t *
-next_frame(struct note_reader *r)
+next_frame(struct note_reader *reader)
 {
-	if (frame_read(r->fd, r->path, r->offset, r->data, &r->frame,
-	    error_ignored()) != 0)
+	if (frame_read(reader->fd, reader->path, reader->offset, reader->data,
+	    &reader->frame, error_ignored()) != 0)
 		return NULL;
-	r->offset += FRAME_HEAD_BYTES + r->frame.nbytes;
-	return r->data + FRAME_HEAD_BYTES;
+	reader->offset += FRAME_HEAD_BYTES + reader->frame.nbytes;
+	return reader->data + FRAME_HEAD_BYTES;
 }
 
 static void
@@ -261,17 +261,17 @@ decode_file(const uint8_t *p, size_t nbytes, struct notes_file *file)
 
 /* Read the text of a note, which is behind its frame. */
 static int
-read_note_text(struct note_reader *r, struct note *note)
+read_note_text(struct note_reader *reader, struct note *note)
 {
 	note->text = memory_or_die(malloc(note->text_bytes + 1));
-	return io_pread(r->fd, note->text, note->text_bytes,
-	    r->offset) == (ssize_t)note->text_bytes;
+	return io_pread(reader->fd, note->text, note->text_bytes,
+	    reader->offset) == (ssize_t)note->text_bytes;
 }
 
 /* Decode the note, and take the file that it is about from `files`. */
 static int
-decode_note(struct note_reader *r, const uint8_t *p, struct notes_file files[],
-    struct note *note)
+decode_note(struct note_reader *reader, const uint8_t *p,
+    struct notes_file files[], struct note *note)
 {
 	const uint32_t number = le_get32(p);
 	const uint64_t text_bytes = le_get64(p + 32);
@@ -286,32 +286,33 @@ decode_note(struct note_reader *r, const uint8_t *p, struct notes_file files[],
 	note->text_bytes = (size_t)text_bytes;
 	note->file = files[number];
 	files[number].path = NULL;
-	return read_note_text(r, note);
+	return read_note_text(reader, note);
 }
 
 static int
-read_frames(struct note_reader *r, const uint8_t id[FILTER_ID_BYTES],
+read_frames(struct note_reader *reader, const uint8_t id[FILTER_ID_BYTES],
     struct note *note)
 {
 	struct notes_file files[NOTES_FILES] = { { 0 } };
-	const uint8_t *p = next_frame(r);
+	const uint8_t *p = next_frame(reader);
 	int result = 0;
 
-	if (p == NULL || r->frame.kind != FRAME_BEGIN ||
-	    r->frame.nbytes != BEGIN_BYTES || le_get32(p) != VERSION ||
+	if (p == NULL || reader->frame.kind != FRAME_BEGIN ||
+	    reader->frame.nbytes != BEGIN_BYTES || le_get32(p) != VERSION ||
 	    memcmp(p + 4, id, FILTER_ID_BYTES) != 0)
 		return 0;
-	while ((p = next_frame(r)) != NULL && r->frame.kind == FRAME_FILE) {
+	while ((p = next_frame(reader)) != NULL &&
+	    reader->frame.kind == FRAME_FILE) {
 		const uint32_t number = le_get32(p);
 
-		if (r->frame.nbytes <= FILE_HEAD_BYTES ||
+		if (reader->frame.nbytes <= FILE_HEAD_BYTES ||
 		    number >= NOTES_FILES || files[number].path != NULL)
 			break;
-		decode_file(p, r->frame.nbytes, &files[number]);
+		decode_file(p, reader->frame.nbytes, &files[number]);
 	}
-	if (p != NULL && r->frame.kind == FRAME_NOTE &&
-	    r->frame.nbytes == NOTE_BYTES)
-		result = decode_note(r, p, files, note);
+	if (p != NULL && reader->frame.kind == FRAME_NOTE &&
+	    reader->frame.nbytes == NOTE_BYTES)
+		result = decode_note(reader, p, files, note);
 	for (unsigned i = 0; i < NOTES_FILES; i++)
 		free(files[i].path);
 	return result;
@@ -330,25 +331,26 @@ notes_read(const char *filter, const uint8_t id[FILTER_ID_BYTES],
     struct note *note, struct error *error)
 {
 	char *name = notes_name(filter);
-	struct note_reader *r = memory_or_die(calloc(1, sizeof *r));
+	struct note_reader *reader = memory_or_die(calloc(1, sizeof *reader));
 	struct stat st;
 	int result = 0;
 
 	*note = (struct note){ 0 };
-	r->path = name;
+	reader->path = name;
 	do {
-		r->fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW |
+		reader->fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW |
 		    O_NONBLOCK | O_NOCTTY);
-	} while (r->fd < 0 && errno == EINTR);
-	if (r->fd < 0 && !there_are_none(errno))
+	} while (reader->fd < 0 && errno == EINTR);
+	if (reader->fd < 0 && !there_are_none(errno))
 		result = error_system(error, errno, name);
-	if (r->fd >= 0 && fstat(r->fd, &st) == 0 && path_is_trusted(&st))
-		result = read_frames(r, id, note);
+	if (reader->fd >= 0 && fstat(reader->fd, &st) == 0 &&
+	    path_is_trusted(&st))
+		result = read_frames(reader, id, note);
 	if (result != 1)
 		note_free(note);
-	if (r->fd >= 0)
-		close(r->fd);
-	free(r);
+	if (reader->fd >= 0)
+		close(reader->fd);
+	free(reader);
 	free(name);
 	return result;
 }

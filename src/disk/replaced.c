@@ -10,16 +10,16 @@
 #include "disk/output_lock.h"
 
 void
-replaced_begin(struct replaced *r, const struct stat *st)
+replaced_begin(struct replaced *replaced, const struct stat *st)
 {
-	*r = (struct replaced)REPLACED_NONE;
+	*replaced = (struct replaced)REPLACED_NONE;
 	if (st == NULL)
 		return;
-	r->exists = 1;
-	r->device = st->st_dev;
-	r->inode = st->st_ino;
-	r->nbytes = st->st_size;
-	r->changed = os_changed(st);
+	replaced->exists = 1;
+	replaced->device = st->st_dev;
+	replaced->inode = st->st_ino;
+	replaced->nbytes = st->st_size;
+	replaced->changed = os_changed(st);
 }
 
 /* It is not certain that what is there has been read. */
@@ -39,18 +39,20 @@ refuse_open(const char *path, struct error *error)
 }
 
 static int
-check_unchanged(struct replaced *r, const char *path, struct error *error)
+check_unchanged(struct replaced *replaced, const char *path,
+    struct error *error)
 {
 	struct stat st;
 
 	if (stat(path, &st) < 0 && errno == ENOENT) {
-		r->exists = 0;
+		replaced->exists = 0;
 		return 0;
 	}
 	if (stat(path, &st) < 0)
 		return error_system(error, errno, path);
-	if (st.st_dev == r->device && st.st_ino == r->inode &&
-	    st.st_size == r->nbytes && os_changed(&st) == r->changed)
+	if (st.st_dev == replaced->device && st.st_ino == replaced->inode &&
+	    st.st_size == replaced->nbytes &&
+	    os_changed(&st) == replaced->changed)
 		return 0;
 	return refuse_changed(path, error);
 }
@@ -60,10 +62,11 @@ check_unchanged(struct replaced *r, const char *path, struct error *error)
  * we may not, or it is being executed, or it is gone.
  */
 static int
-open_old(struct replaced *r, const char *path, int how, struct error *error)
+open_old(struct replaced *replaced, const char *path, int how,
+    struct error *error)
 {
-	r->fd = open(path, how | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (r->fd >= 0)
+	replaced->fd = open(path, how | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (replaced->fd >= 0)
 		return 0;
 	if (errno == EWOULDBLOCK)
 		return refuse_open(path, error);
@@ -74,42 +77,42 @@ open_old(struct replaced *r, const char *path, int how, struct error *error)
 }
 
 int
-replaced_lock(struct replaced *r, const char *path,
+replaced_lock(struct replaced *replaced, const char *path,
     const struct lock_wait *wait, struct error *error)
 {
 	int locked;
 
-	if (!r->exists)
+	if (!replaced->exists)
 		return 0;
-	locked = open_old(r, path, O_RDWR, error);
+	locked = open_old(replaced, path, O_RDWR, error);
 	if (locked == 0)
-		locked = output_lock_alone(r->fd, OUTPUT_CONTENTS, path, wait,
-		    error);
-	if (locked < 0 || check_unchanged(r, path, error) < 0)
+		locked = output_lock_alone(replaced->fd, OUTPUT_CONTENTS, path,
+		    wait, error);
+	if (locked < 0 || check_unchanged(replaced, path, error) < 0)
 		return -1;
-	if (locked > 0 && r->fd >= 0)
+	if (locked > 0 && replaced->fd >= 0)
 		error_notify(wait->notice, "%s: its file system has no locks;"
 		    " another run that writes to it is not kept away", path);
 	return 0;
 }
 
 int
-replaced_check(struct replaced *r, const char *path,
+replaced_check(struct replaced *replaced, const char *path,
     void (*notice)(const char *text), struct error *error)
 {
 	enum os_lease lease = OS_LEASE_UNKNOWN;
 	int opened;
 
-	if (!r->exists)
+	if (!replaced->exists)
 		return 0;
 	/* A descriptor for writing, even our own, forbids the lease. */
-	replaced_end(r);
-	opened = open_old(r, path, O_RDONLY, error);
+	replaced_end(replaced);
+	opened = open_old(replaced, path, O_RDONLY, error);
 	if (opened == 0)
-		lease = os_keep_writers_out(r->fd);
-	if (opened < 0 || check_unchanged(r, path, error) < 0)
+		lease = os_keep_writers_out(replaced->fd);
+	if (opened < 0 || check_unchanged(replaced, path, error) < 0)
 		return -1;
-	if (!r->exists)
+	if (!replaced->exists)
 		return 0;
 	if (lease == OS_LEASE_REFUSED)
 		return refuse_open(path, error);
@@ -120,9 +123,9 @@ replaced_check(struct replaced *r, const char *path,
 }
 
 void
-replaced_end(struct replaced *r)
+replaced_end(struct replaced *replaced)
 {
-	if (r->fd >= 0)
-		close(r->fd);
-	r->fd = -1;
+	if (replaced->fd >= 0)
+		close(replaced->fd);
+	replaced->fd = -1;
 }

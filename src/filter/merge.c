@@ -281,16 +281,17 @@ merger_new(struct filter *const *filters, size_t count)
 		for (unsigned j = 0; j < table->count; j++) {
 			const struct layer_entry *entry = &table->layers[j];
 			const struct generation *from = NULL;
-			struct source *s = m->sources + m->source_count++;
+			struct source *source = m->sources + m->source_count++;
 
 			if (table->generation_count > 0)
 				from = &table->generations[entry->generation];
 			/* In the order of generations: later ones move on. */
-			for (; from != NULL && s > m->sources &&
-			    s[-1].from->number > from->number; s--)
-				s[0] = s[-1];
-			*s = (struct source){ .filter = filters[i], .layer = j,
-				.entry = entry, .from = from, .into = NOWHERE };
+			for (; from != NULL && source > m->sources &&
+			    source[-1].from->number > from->number; source--)
+				source[0] = source[-1];
+			*source = (struct source){ .filter = filters[i],
+				.layer = j, .entry = entry, .from = from,
+				.into = NOWHERE };
 		}
 	}
 	return m;
@@ -329,19 +330,21 @@ join_table(struct merger *m, struct error *error)
 	struct table *table = &m->table;
 	struct source *end = m->sources + m->source_count;
 
-	for (struct source *s = m->sources; s < end && s->from != NULL; s++) {
-		struct generation *g = join_generation(table, s->from, error);
+	for (struct source *source = m->sources; source < end &&
+	    source->from != NULL; source++) {
+		struct generation *g = join_generation(table, source->from,
+		    error);
 
 		if (g == NULL)
 			return -1;
-		s->generation = table->generation_count - 1;
-		if (g->end < s->from->end)
-			g->end = s->from->end;
+		source->generation = table->generation_count - 1;
+		if (g->end < source->from->end)
+			g->end = source->from->end;
 		if (g > table->generations && g->end < g[-1].end)
 			g->end = g[-1].end;
 	}
-	for (struct source *s = m->sources; s < end; s++) {
-		if (s->into == NOWHERE && make_layer(m, s, error) < 0)
+	for (struct source *source = m->sources; source < end; source++) {
+		if (source->into == NOWHERE && make_layer(m, source, error) < 0)
 			return -1;
 	}
 	return 0;

@@ -147,10 +147,10 @@ same_names(struct key a, struct key b)
 
 /* The names, without byte order mark and line end. */
 static struct csv_fields
-names_of(const struct key_recipe *r, struct key header)
+names_of(const struct key_recipe *recipe, struct key header)
 {
-	const struct csv_format format = { (uint8_t)r->separator,
-		r->zero_terminated ? '\0' : '\n', r->csv_backslash };
+	const struct csv_format format = { (uint8_t)recipe->separator,
+		recipe->zero_terminated ? '\0' : '\n', recipe->csv_backslash };
 	const uint8_t *start = header.data, *end = start + header.nbytes;
 
 	end -= end > start && end[-1] == format.terminator;
@@ -220,15 +220,16 @@ find_name(struct csv_fields names, struct key name, struct error *error)
 }
 
 int
-columns_find(const struct key_recipe *r, const uint8_t *header,
+columns_find(const struct key_recipe *recipe, const uint8_t *header,
     size_t nbytes, struct columns *columns, struct error *error)
 {
-	struct csv_fields list = list_items(r->columns);
-	struct csv_fields names = names_of(r, (struct key){ header, nbytes });
+	struct csv_fields list = list_items(recipe->columns);
+	struct csv_fields names = names_of(recipe, (struct key){ header,
+	    nbytes });
 	struct key_range *fields = columns->fields;
 
 	columns->count = 0;
-	for (unsigned place = 0; place < r->column_count; place++) {
+	for (unsigned place = 0; place < recipe->column_count; place++) {
 		unsigned i = columns->count++;
 		struct item item;
 
@@ -279,35 +280,35 @@ same_lists(struct csv_fields first, struct csv_fields second)
 }
 
 int
-columns_first_byte(const struct key_recipe *r, struct key header)
+columns_first_byte(const struct key_recipe *recipe, struct key header)
 {
-	struct csv_fields names = names_of(r, header);
+	struct csv_fields names = names_of(recipe, header);
 	const uint8_t *p = names.next;
 
 	p += p < names.end && *p == '"';
-	if (p == names.end || *p == (uint8_t)r->separator || *p == '"' ||
+	if (p == names.end || *p == (uint8_t)recipe->separator || *p == '"' ||
 	    *p == '\\')
 		return -1;
 	return *p;
 }
 
 int
-columns_are_again(const struct key_recipe *r, struct key record,
+columns_are_again(const struct key_recipe *recipe, struct key record,
     struct key header)
 {
-	struct csv_fields first = names_of(r, record);
-	struct csv_fields second = names_of(r, header), more = second;
+	struct csv_fields first = names_of(recipe, record);
+	struct csv_fields second = names_of(recipe, header), more = second;
 
 	csv_fields_next(&more);
 	return more.next != NULL && same_lists(first, second);
 }
 
 int
-columns_compare(const struct key_recipe *r, struct key header,
+columns_compare(const struct key_recipe *recipe, struct key header,
     struct key other, const char *file, struct error *error)
 {
-	struct csv_fields first = names_of(r, header);
-	struct csv_fields second = names_of(r, other);
+	struct csv_fields first = names_of(recipe, header);
+	struct csv_fields second = names_of(recipe, other);
 	struct key a = rest_of(&first), b = rest_of(&second);
 	char ours[SHOWN_BYTES], theirs[SHOWN_BYTES];
 

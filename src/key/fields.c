@@ -104,16 +104,18 @@ key_ranges_format(const struct key_recipe *recipe, char *text, size_t nbytes)
 }
 
 int
-key_single_field(const struct key_recipe *r)
+key_single_field(const struct key_recipe *recipe)
 {
-	return r->range_count == 1 && r->ranges[0].first == r->ranges[0].last;
+	return recipe->range_count == 1 &&
+	    recipe->ranges[0].first == recipe->ranges[0].last;
 }
 
 int
-key_joins_values(const struct key_recipe *r)
+key_joins_values(const struct key_recipe *recipe)
 {
-	return r->json_count > 1 || r->column_count > 1 ||
-	    (r->csv && r->range_count > 0 && !key_single_field(r));
+	return recipe->json_count > 1 || recipe->column_count > 1 ||
+	    (recipe->csv && recipe->range_count > 0 &&
+	    !key_single_field(recipe));
 }
 
 /*
@@ -218,11 +220,11 @@ end_list(struct key_scratch *scratch, uint8_t separator)
 
 /* One range of fields between single bytes: a piece of the line. */
 NOINLINE struct key
-take_piece(const struct key_recipe *r, struct key line,
+take_piece(const struct key_recipe *recipe, struct key line,
     struct key_scratch *scratch)
 {
-	const struct key_range *range = &r->ranges[0];
-	uint8_t separator = (uint8_t)r->separator;
+	const struct key_range *range = &recipe->ranges[0];
+	uint8_t separator = (uint8_t)recipe->separator;
 	struct key piece = scan()->fields(line.data, line.data + line.nbytes,
 	    separator, range->first, range->last);
 
@@ -233,16 +235,16 @@ take_piece(const struct key_recipe *r, struct key line,
 
 /* Several ranges: a piece each, joined by a separator. */
 NOINLINE struct key
-take_pieces(const struct key_recipe *r, struct key line,
+take_pieces(const struct key_recipe *recipe, struct key line,
     struct key_scratch *scratch)
 {
 	const uint8_t *p = line.data, *end = line.data + line.nbytes;
-	uint8_t separator = (uint8_t)r->separator;
+	uint8_t separator = (uint8_t)recipe->separator;
 	const struct scan *scanner = scan();
 	uint32_t before = 0; /* how many fields end before p */
 
-	for (unsigned i = 0; i < r->range_count; i++) {
-		struct key_range range = r->ranges[i];
+	for (unsigned i = 0; i < recipe->range_count; i++) {
+		struct key_range range = recipe->ranges[i];
 		struct key piece = scanner->fields(p, end, separator,
 		    range.first - before, range.last - before);
 
@@ -263,18 +265,19 @@ take_pieces(const struct key_recipe *r, struct key line,
 
 /* Several fields without CSV, one by one: split as in awk, or trimmed. */
 NOINLINE struct key
-take_each(const struct key_recipe *r, struct key line,
+take_each(const struct key_recipe *recipe, struct key line,
     struct key_scratch *scratch)
 {
-	uint8_t separator = r->separator < 0 ? ' ' : (uint8_t)r->separator;
+	uint8_t separator = recipe->separator < 0 ? ' ' :
+	    (uint8_t)recipe->separator;
 	const uint8_t *p = line.data, *end = p + line.nbytes;
 	uint32_t number = 1;
 	unsigned range = 0;
 	struct words words = words_of(p, line.nbytes);
 	struct key field;
 
-	for (; range < r->range_count; number++) {
-		if (r->separator < 0) {
+	for (; range < recipe->range_count; number++) {
+		if (recipe->separator < 0) {
 			if (!words_next(&words, &field))
 				break;
 		} else {
@@ -283,25 +286,25 @@ take_each(const struct key_recipe *r, struct key line,
 			field = scan()->fields(p, end, separator, 1, 1);
 			p = field.data + field.nbytes + 1;
 		}
-		if (number < r->ranges[range].first)
+		if (number < recipe->ranges[range].first)
 			continue;
-		if (r->trim_fields)
+		if (recipe->trim_fields)
 			field = trim_blanks(field);
-		if (number > r->ranges[0].first)
+		if (number > recipe->ranges[0].first)
 			scratch_append_byte(scratch, separator);
 		scratch_append(scratch, field.data, field.nbytes);
-		range += number == r->ranges[range].last;
+		range += number == recipe->ranges[range].last;
 	}
-	if (number <= r->ranges[0].first)
+	if (number <= recipe->ranges[0].first)
 		return no_field(line, scratch);
 	return end_list(scratch, separator);
 }
 
 static inline struct csv_fields
-fields_of(const struct key_recipe *r, struct key line)
+fields_of(const struct key_recipe *recipe, struct key line)
 {
-	const struct csv_format format = { (uint8_t)r->separator, 0,
-		r->csv_backslash };
+	const struct csv_format format = { (uint8_t)recipe->separator, 0,
+		recipe->csv_backslash };
 
 	return csv_fields_begin(&format, line.data, line.data + line.nbytes);
 }
@@ -340,10 +343,10 @@ join_field(struct join *join, const struct csv_fields *fields,
 
 /* The CSV field `number`. */
 NOINLINE struct key
-take_csv_field(const struct key_recipe *r, uint32_t number, struct key line,
-    struct key_scratch *scratch)
+take_csv_field(const struct key_recipe *recipe, uint32_t number,
+    struct key line, struct key_scratch *scratch)
 {
-	struct csv_fields fields = fields_of(r, line);
+	struct csv_fields fields = fields_of(recipe, line);
 	struct key field = { NULL, 0 };
 
 	if (!fields.backslash)
@@ -373,13 +376,13 @@ take_csv_field(const struct key_recipe *r, uint32_t number, struct key line,
 
 /* Several CSV fields, joined as values in quotes. */
 NOINLINE struct key
-take_csv_list(const struct key_recipe *r, struct key line,
+take_csv_list(const struct key_recipe *recipe, struct key line,
     struct key_scratch *scratch)
 {
-	const struct key_range *range = r->ranges;
-	const struct key_range *ranges_end = range + r->range_count;
-	struct csv_fields fields = fields_of(r, line);
-	struct join join = join_begin(r, fields.separator, scratch);
+	const struct key_range *range = recipe->ranges;
+	const struct key_range *ranges_end = range + recipe->range_count;
+	struct csv_fields fields = fields_of(recipe, line);
+	struct join join = join_begin(recipe, fields.separator, scratch);
 	uint32_t number = 1;
 
 	for (; fields.next != NULL && range < ranges_end; number++) {
@@ -390,21 +393,21 @@ take_csv_list(const struct key_recipe *r, struct key line,
 		join_field(&join, &fields, field, fields.quoted);
 		range += number == range->last;
 	}
-	if (number <= r->ranges[0].first)
+	if (number <= recipe->ranges[0].first)
 		return no_field(line, scratch);
 	return scratch_key(scratch);
 }
 
 /* The fields of columns, in the order of the list. */
 NOINLINE struct key
-take_columns(const struct key_recipe *r, struct key line,
+take_columns(const struct key_recipe *recipe, struct key line,
     struct key_scratch *scratch)
 {
 	const struct columns *columns = scratch->columns;
-	struct csv_fields fields = fields_of(r, line);
+	struct csv_fields fields = fields_of(recipe, line);
 	struct key values[COLUMNS_MAX];
 	int quoted[COLUMNS_MAX];
-	struct join join = join_begin(r, fields.separator, scratch);
+	struct join join = join_begin(recipe, fields.separator, scratch);
 	unsigned next = 0;
 
 	for (uint32_t number = 1; next < columns->count; number++) {
@@ -428,27 +431,29 @@ take_columns(const struct key_recipe *r, struct key line,
 }
 
 struct key
-key_take_fields(const struct key_recipe *r, struct key line,
+key_take_fields(const struct key_recipe *recipe, struct key line,
     struct key_scratch *scratch)
 {
 	const struct columns *columns = scratch->columns;
 
-	if (r->column_count > 0 && columns == NULL)
+	if (recipe->column_count > 0 && columns == NULL)
 		return line;
-	if (r->column_count == 1)
-		return take_csv_field(r, columns->fields[0].first, line,
+	if (recipe->column_count == 1)
+		return take_csv_field(recipe, columns->fields[0].first, line,
 		    scratch);
-	if (r->column_count > 1)
-		return take_columns(r, line, scratch);
-	if (r->csv && key_single_field(r))
-		return take_csv_field(r, r->ranges[0].first, line, scratch);
-	if (r->csv)
-		return take_csv_list(r, line, scratch);
-	if (r->separator < 0 && key_single_field(r))
-		return take_word(r->ranges[0].first, line, scratch);
-	if (r->separator < 0 || (r->trim_fields && !key_single_field(r)))
-		return take_each(r, line, scratch);
-	if (r->range_count == 1)
-		return take_piece(r, line, scratch);
-	return take_pieces(r, line, scratch);
+	if (recipe->column_count > 1)
+		return take_columns(recipe, line, scratch);
+	if (recipe->csv && key_single_field(recipe))
+		return take_csv_field(recipe, recipe->ranges[0].first, line,
+		    scratch);
+	if (recipe->csv)
+		return take_csv_list(recipe, line, scratch);
+	if (recipe->separator < 0 && key_single_field(recipe))
+		return take_word(recipe->ranges[0].first, line, scratch);
+	if (recipe->separator < 0 || (recipe->trim_fields &&
+	    !key_single_field(recipe)))
+		return take_each(recipe, line, scratch);
+	if (recipe->range_count == 1)
+		return take_piece(recipe, line, scratch);
+	return take_pieces(recipe, line, scratch);
 }

@@ -4,20 +4,20 @@
 #include "key/url.h"
 
 struct join
-join_begin(const struct key_recipe *r, uint8_t separator,
+join_begin(const struct key_recipe *recipe, uint8_t separator,
     struct key_scratch *scratch)
 {
-	return (struct join){ .recipe = r, .scratch = scratch,
-		.separator = separator, .skip = r->skip,
-		.left = r->check > 0 ? r->check : UINT64_MAX };
+	return (struct join){ .recipe = recipe, .scratch = scratch,
+		.separator = separator, .skip = recipe->skip,
+		.left = recipe->check > 0 ? recipe->check : UINT64_MAX };
 }
 
 struct key
-join_url(const struct key_recipe *r, struct key value, int doubled,
+join_url(const struct key_recipe *recipe, struct key value, int doubled,
     size_t behind, struct key_scratch *scratch)
 {
-	const struct url_rules rules = { r->url_ignore, r->url_sort,
-		r->url_switches };
+	const struct url_rules rules = { recipe->url_ignore, recipe->url_sort,
+		recipe->url_switches };
 	uint8_t *to = scratch->data + scratch->used + behind;
 
 	if (doubled && memchr(value.data, '"', value.nbytes) != NULL) {

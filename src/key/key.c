@@ -14,25 +14,25 @@
 #define KEY_TEXT (KEY_RECIPE_TEXT + 32)
 
 struct record_format
-key_record_format(const struct key_recipe *r)
+key_record_format(const struct key_recipe *recipe)
 {
-	return (struct record_format){ .csv = { (uint8_t)r->separator,
-		r->zero_terminated ? '\0' : '\n', r->csv_backslash },
-		.is_csv = r->csv };
+	return (struct record_format){ .csv = { (uint8_t)recipe->separator,
+		recipe->zero_terminated ? '\0' : '\n', recipe->csv_backslash },
+		.is_csv = recipe->csv };
 }
 
 /* In how many of the values can a byte be: is one a part of another? */
 static size_t
-nesting(const struct key_recipe *r)
+nesting(const struct key_recipe *recipe)
 {
 	size_t most = 1;
 
-	for (unsigned i = 0; i < r->json_count; i++) {
-		const char *inner = r->json + r->json_at[i];
+	for (unsigned i = 0; i < recipe->json_count; i++) {
+		const char *inner = recipe->json + recipe->json_at[i];
 		size_t depth = 0;
 
-		for (unsigned j = 0; j < r->json_count; j++) {
-			const char *outer = r->json + r->json_at[j];
+		for (unsigned j = 0; j < recipe->json_count; j++) {
+			const char *outer = recipe->json + recipe->json_at[j];
 			size_t n = strlen(outer);
 
 			depth += strncmp(inner, outer, n) == 0 &&
@@ -53,20 +53,20 @@ key_keep_empty(const struct key *keys, size_t n, struct digest *digests)
 }
 
 void
-key_scratch_begin(struct key_scratch *scratch, const struct key_recipe *r)
+key_scratch_begin(struct key_scratch *scratch, const struct key_recipe *recipe)
 {
 	scratch->step_count = 0;
 	for (size_t i = 0; i < key_step_count; i++) {
-		if (key_step_applies(&key_steps[i], r))
+		if (key_step_applies(&key_steps[i], recipe))
 			scratch->steps[scratch->step_count++] =
 			    key_steps[i].apply;
 	}
 	scratch->factor = 1;
 	/* A value of one byte may become a separator and three bytes. */
-	if (key_joins_values(r))
-		scratch->factor = 4 * nesting(r) + 4;
+	if (key_joins_values(recipe))
+		scratch->factor = 4 * nesting(recipe) + 4;
 	/* URL_ROOM, and a copy of the value (join_url) */
-	if (r->url)
+	if (recipe->url)
 		scratch->factor += URL_ROOM(1) - URL_ROOM(0) + 4;
 }
 
@@ -165,41 +165,42 @@ _Static_assert(JSON_DEPTH_MAX == 1024, "the texts above say so");
 
 /* Is what should be a URL only a part of the line? */
 static int
-is_part(const struct key_recipe *r, enum key_trouble trouble)
+is_part(const struct key_recipe *recipe, enum key_trouble trouble)
 {
-	return trouble == KEY_NOT_URL && (r->json_count > 0 || r->csv ||
-	    r->range_count > 0 || r->column_count > 0 || r->skip > 0 ||
-	    r->check > 0);
+	return trouble == KEY_NOT_URL && (recipe->json_count > 0 ||
+	    recipe->csv || recipe->range_count > 0 ||
+	    recipe->column_count > 0 || recipe->skip > 0 || recipe->check > 0);
 }
 
 /* "line", or "record" where that may have several lines */
 static const char *
-unit(const struct key_recipe *r)
+unit(const struct key_recipe *recipe)
 {
-	return r->csv ? "record" : "line";
+	return recipe->csv ? "record" : "line";
 }
 
 /* Is it a single field or column that makes the key? */
 static int
-is_single(const struct key_recipe *r)
+is_single(const struct key_recipe *recipe)
 {
-	return r->column_count > 0 ? r->column_count == 1 : key_single_field(r);
+	return recipe->column_count > 0 ? recipe->column_count == 1 :
+	    key_single_field(recipe);
 }
 
 /* The fields or columns after `one` or `several`: "no field 2". */
 static void
-say_list(const struct key_recipe *r, const char *one, const char *several,
+say_list(const struct key_recipe *recipe, const char *one, const char *several,
     char text[KEY_TEXT])
 {
 	char list[KEY_RECIPE_TEXT];
-	const char *noun = r->column_count > 0 ? "column" : "field";
+	const char *noun = recipe->column_count > 0 ? "column" : "field";
 	const char *names = list;
 
-	if (r->column_count > 0)
-		names = r->columns;
+	if (recipe->column_count > 0)
+		names = recipe->columns;
 	else
-		key_ranges_format(r, list, sizeof list);
-	if (is_single(r))
+		key_ranges_format(recipe, list, sizeof list);
+	if (is_single(recipe))
 		snprintf(text, KEY_TEXT, "%s%s %s", one, noun, names);
 	else
 		snprintf(text, KEY_TEXT, "%s%ss %s", several, noun, names);
@@ -207,26 +208,26 @@ say_list(const struct key_recipe *r, const char *one, const char *several,
 
 /* "no field 2", "none of the columns a,b" */
 static void
-say_fields(const struct key_recipe *r, char text[KEY_TEXT])
+say_fields(const struct key_recipe *recipe, char text[KEY_TEXT])
 {
-	say_list(r, "no ", "none of the ", text);
+	say_list(recipe, "no ", "none of the ", text);
 }
 
 /* "field 2", "any of the columns a,b" */
 static void
-say_wanted(const struct key_recipe *r, char text[KEY_TEXT])
+say_wanted(const struct key_recipe *recipe, char text[KEY_TEXT])
 {
-	say_list(r, "", "any of the ", text);
+	say_list(recipe, "", "any of the ", text);
 }
 
 /* "/a or /b", as much of it as fits */
 static void
-say_pointers(const struct key_recipe *r, char text[KEY_TEXT])
+say_pointers(const struct key_recipe *recipe, char text[KEY_TEXT])
 {
 	size_t used = 0;
 
-	for (unsigned i = 0; i < r->json_count && used < KEY_TEXT; i++) {
-		const char *pointer = r->json + r->json_at[i];
+	for (unsigned i = 0; i < recipe->json_count && used < KEY_TEXT; i++) {
+		const char *pointer = recipe->json + recipe->json_at[i];
 
 		/* "" is the whole document */
 		if (*pointer == '\0')
@@ -238,21 +239,21 @@ say_pointers(const struct key_recipe *r, char text[KEY_TEXT])
 
 /* What the first stray text is, and what may help. */
 static void
-say_stray(const struct key_figures *figures, const struct key_recipe *r,
+say_stray(const struct key_figures *figures, const struct key_recipe *recipe,
     char text[KEY_TEXT])
 {
 	snprintf(text, KEY_TEXT, ": '%s'%s", figures->stray,
-	    figures->is_escaped && !r->csv_backslash ?
+	    figures->is_escaped && !recipe->csv_backslash ?
 	    "; --csv=backslash takes \\\" for a quote" : "");
 }
 
 /* What became of a line with this trouble, and of several. */
 static const char *
-consequence(const struct key_recipe *r, enum key_trouble trouble, int one)
+consequence(const struct key_recipe *recipe, enum key_trouble trouble, int one)
 {
 	if (trouble == KEY_NO_FIELD && one)
 		return ", so its key is empty";
-	if (trouble == KEY_NO_FIELD && r->keep_empty)
+	if (trouble == KEY_NO_FIELD && recipe->keep_empty)
 		return ", so their keys are empty, and each counts as new";
 	if (trouble == KEY_NO_FIELD)
 		return " and count as one";
@@ -260,7 +261,7 @@ consequence(const struct key_recipe *r, enum key_trouble trouble, int one)
 		return "";
 	if (trouble == KEY_HEADER)
 		return one ? ", and was left out" : ", and were left out";
-	if (is_part(r, trouble))
+	if (is_part(recipe, trouble))
 		return one ? ", and was compared as it is" :
 		    ", and were compared as they are";
 	return one ? ", and was compared whole" : ", and were compared whole";
@@ -379,24 +380,24 @@ key_figures_lack_all(const struct key_figures *figures,
 
 /* ", with fields between blanks": what the fields of lines depend on. */
 static const char *
-say_separator(const struct key_recipe *r, char text[80])
+say_separator(const struct key_recipe *recipe, char text[80])
 {
 	static const char see[] = "; see -t";
 
-	if (r->separator < 0)
+	if (recipe->separator < 0)
 		snprintf(text, 80, ", with fields between blanks%s", see);
-	else if (r->separator == '\t')
+	else if (recipe->separator == '\t')
 		snprintf(text, 80, ", with fields between tabs%s", see);
-	else if (r->separator == '\0')
+	else if (recipe->separator == '\0')
 		snprintf(text, 80, ", with fields between NULs%s", see);
 	else
 		snprintf(text, 80, ", with fields between '%c'%s",
-		    r->separator, see);
+		    recipe->separator, see);
 	return text;
 }
 
 int
-key_refuse_all(const struct key_recipe *r, const char *file, size_t n,
+key_refuse_all(const struct key_recipe *recipe, const char *file, size_t n,
     struct error *error)
 {
 	char which[KEY_TEXT], fields[KEY_TEXT] = "", separator[80];
@@ -404,25 +405,25 @@ key_refuse_all(const struct key_recipe *r, const char *file, size_t n,
 	const char *colon = file == NULL ? "" : ": ";
 
 	if (file == NULL)
-		snprintf(which, sizeof which, "no %s has ", unit(r));
+		snprintf(which, sizeof which, "no %s has ", unit(recipe));
 	else if (n == 1)
 		snprintf(which, sizeof which, "the first %s does not have ",
-		    unit(r));
+		    unit(recipe));
 	else
 		snprintf(which, sizeof which, "none of the first %zu %ss has ",
-		    n, unit(r));
-	if (r->json_count > 0) {
-		say_pointers(r, fields);
+		    n, unit(recipe));
+	if (recipe->json_count > 0) {
+		say_pointers(recipe, fields);
 		return error_set(error, STATUS_FAILED, "%s%s%sa value at %s"
 		    " (--json)", name, colon, which, fields);
 	}
-	say_wanted(r, fields);
+	say_wanted(recipe, fields);
 	return error_set(error, STATUS_FAILED, "%s%s%s%s%s", name, colon,
-	    which, fields, say_separator(r, separator));
+	    which, fields, say_separator(recipe, separator));
 }
 
 struct key
-key_take(const struct key_recipe *r, const uint8_t *data, size_t nbytes,
+key_take(const struct key_recipe *recipe, const uint8_t *data, size_t nbytes,
     struct key_scratch *scratch)
 {
 	struct key key = { data, nbytes };
@@ -433,11 +434,11 @@ key_take(const struct key_recipe *r, const uint8_t *data, size_t nbytes,
 	scratch->urls = 0;
 	scratch->troubles = 0;
 	for (unsigned i = 0; i < scratch->step_count; i++)
-		key = scratch->steps[i](r, key, scratch);
-	if (r->url && scratch->urls == 0 && !scratch->is_whole &&
+		key = scratch->steps[i](recipe, key, scratch);
+	if (recipe->url && scratch->urls == 0 && !scratch->is_whole &&
 	    !(scratch->troubles >> KEY_NO_FIELD & 1))
 		scratch_note(scratch, KEY_NOT_URL);
-	if (r->json_count == 0 || (!scratch->is_whole &&
+	if (recipe->json_count == 0 || (!scratch->is_whole &&
 	    (key.nbytes == 0 || key.data[0] < 0xfe)))
 		return key;
 	/*

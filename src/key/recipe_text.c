@@ -218,20 +218,22 @@ key_recipe_inherit(struct key_recipe *given,
 }
 
 static int
-check_separator(const struct key_recipe *r, struct error *error)
+check_separator(const struct key_recipe *recipe, struct error *error)
 {
-	const int line_end = r->zero_terminated ? '\0' : '\n';
+	const int line_end = recipe->zero_terminated ? '\0' : '\n';
 
-	if (r->separator >= 0 && r->range_count == 0 && !r->csv) {
+	if (recipe->separator >= 0 && recipe->range_count == 0 &&
+	    !recipe->csv) {
 		return error_set(error, STATUS_USAGE, "--field-separator is"
 		    " for fields: name them with --key");
 	}
-	if (r->separator == line_end || (r->csv && r->separator == '"')) {
+	if (recipe->separator == line_end ||
+	    (recipe->csv && recipe->separator == '"')) {
 		return error_set(error, STATUS_USAGE, "--field-separator:"
 		    " the separator must differ from the line end and the"
 		    " quote");
 	}
-	if (r->csv_backslash && r->separator == '\\') {
+	if (recipe->csv_backslash && recipe->separator == '\\') {
 		return error_set(error, STATUS_USAGE, "--field-separator:"
 		    " the separator must differ from the backslash of"
 		    " --csv=backslash");
@@ -241,33 +243,34 @@ check_separator(const struct key_recipe *r, struct error *error)
 
 /* What --header, and names of columns in --key, can be combined with. */
 static int
-check_columns(const struct key_recipe *r, struct error *error)
+check_columns(const struct key_recipe *recipe, struct error *error)
 {
-	if (r->header && !r->csv) {
+	if (recipe->header && !recipe->csv) {
 		return error_set(error, STATUS_USAGE, "--header is for --csv:"
 		    " only its files have names for their columns");
 	}
-	if (r->column_count > 0 && !r->header) {
+	if (recipe->column_count > 0 && !recipe->header) {
 		return error_set(error, STATUS_USAGE, "-k, --key: '%s' is not"
 		    " allowed; give fields as for cut, such as 2 or 1,3 or 2-4"
 		    " or 2-, in at most 32 ranges, or with --csv and --header"
-		    " names of columns", r->columns);
+		    " names of columns", recipe->columns);
 	}
 	return 0;
 }
 
 /* What the options that take a line apart can be combined with. */
 static int
-check_values(const struct key_recipe *r, struct error *error)
+check_values(const struct key_recipe *recipe, struct error *error)
 {
-	const char *other = r->csv ? "csv" : "key";
+	const char *other = recipe->csv ? "csv" : "key";
 
-	if (r->json_count > 0 && (r->csv || r->range_count > 0)) {
+	if (recipe->json_count > 0 && (recipe->csv ||
+	    recipe->range_count > 0)) {
 		return error_set(error, STATUS_USAGE, "--json cannot be"
 		    " combined with --%s: a line is JSON or has fields", other);
 	}
-	if (r->trim_fields && r->range_count == 0 && r->column_count == 0 &&
-	    r->json_count == 0) {
+	if (recipe->trim_fields && recipe->range_count == 0 &&
+	    recipe->column_count == 0 && recipe->json_count == 0) {
 		return error_set(error, STATUS_USAGE, "--trim-fields is for"
 		    " fields: name them with --key or --json");
 	}
@@ -275,15 +278,17 @@ check_values(const struct key_recipe *r, struct error *error)
 }
 
 static int
-check_url(const struct key_recipe *r, struct error *error)
+check_url(const struct key_recipe *recipe, struct error *error)
 {
-	const char *option = r->url_sort ? "sort" : "ignore";
+	const char *option = recipe->url_sort ? "sort" : "ignore";
 
-	if (!r->url && (r->url_ignore[0] != '\0' || r->url_sort)) {
+	if (!recipe->url && (recipe->url_ignore[0] != '\0' ||
+	    recipe->url_sort)) {
 		return error_set(error, STATUS_USAGE, "--url-%s is for URLs:"
 		    " add --url", option);
 	}
-	if (r->url && r->range_count > 0 && !r->csv && !key_single_field(r)) {
+	if (recipe->url && recipe->range_count > 0 && !recipe->csv &&
+	    !key_single_field(recipe)) {
 		return error_set(error, STATUS_USAGE, "--url takes one field,"
 		    " such as --key=2, or several with --csv");
 	}
@@ -291,19 +296,20 @@ check_url(const struct key_recipe *r, struct error *error)
 }
 
 int
-key_recipe_complete(struct key_recipe *r, struct error *error)
+key_recipe_complete(struct key_recipe *recipe, struct error *error)
 {
 	char text[KEY_RECIPE_TEXT];
 	size_t nbytes;
 
-	if (r->csv && r->separator < 0)
-		r->separator = ',';
-	if (r->skip == KEY_SKIP_UNSET)
-		r->skip = 0;
-	if (check_separator(r, error) < 0 || check_columns(r, error) < 0 ||
-	    check_values(r, error) < 0 || check_url(r, error) < 0)
+	if (recipe->csv && recipe->separator < 0)
+		recipe->separator = ',';
+	if (recipe->skip == KEY_SKIP_UNSET)
+		recipe->skip = 0;
+	if (check_separator(recipe, error) < 0 ||
+	    check_columns(recipe, error) < 0 ||
+	    check_values(recipe, error) < 0 || check_url(recipe, error) < 0)
 		return -1;
-	nbytes = key_recipe_format(r, text);
+	nbytes = key_recipe_format(recipe, text);
 	if (nbytes >= KEY_RECIPE_TEXT) {
 		return error_set(error, STATUS_USAGE, "the key options take %zu"
 		    " bytes in the filter, which has room for %d", nbytes,

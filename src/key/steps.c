@@ -15,10 +15,10 @@
 /* --- the end of the line, and blanks */
 
 static struct key
-apply_strip_cr(const struct key_recipe *r, struct key key,
+apply_strip_cr(const struct key_recipe *recipe, struct key key,
     struct key_scratch *scratch)
 {
-	(void)r, (void)scratch;
+	(void)recipe, (void)scratch;
 	if (key.nbytes > 0 && key.data[key.nbytes - 1] == '\r')
 		key.nbytes--;
 	return key;
@@ -26,25 +26,25 @@ apply_strip_cr(const struct key_recipe *r, struct key key,
 
 /* RFC 4180: the CR before the line end is a part of it. */
 static int
-apply_strip_cr_if(const struct key_recipe *r)
+apply_strip_cr_if(const struct key_recipe *recipe)
 {
-	return r->strip_cr || r->csv;
+	return recipe->strip_cr || recipe->csv;
 }
 
 static struct key
-apply_trim(const struct key_recipe *r, struct key key,
+apply_trim(const struct key_recipe *recipe, struct key key,
     struct key_scratch *scratch)
 {
-	(void)r, (void)scratch;
+	(void)recipe, (void)scratch;
 	return trim_blanks(key);
 }
 
 /* --- fields */
 
 static int
-has_fields(const struct key_recipe *r)
+has_fields(const struct key_recipe *recipe)
 {
-	return r->range_count > 0 || r->column_count > 0;
+	return recipe->range_count > 0 || recipe->column_count > 0;
 }
 
 static int
@@ -111,10 +111,10 @@ show_separator(const struct key_recipe *recipe, char value[KEY_VALUE])
 }
 
 static struct key
-apply_trim_fields(const struct key_recipe *r, struct key key,
+apply_trim_fields(const struct key_recipe *recipe, struct key key,
     struct key_scratch *scratch)
 {
-	(void)r;
+	(void)recipe;
 	if (scratch->is_whole)
 		return key;
 	return trim_blanks(key);
@@ -122,10 +122,10 @@ apply_trim_fields(const struct key_recipe *r, struct key key,
 
 /* Several values are trimmed one by one, before they are joined. */
 static int
-apply_trim_fields_if(const struct key_recipe *r)
+apply_trim_fields_if(const struct key_recipe *recipe)
 {
-	return r->trim_fields && (r->json_count == 1 || r->column_count == 1 ||
-	    key_single_field(r));
+	return recipe->trim_fields && (recipe->json_count == 1 ||
+	    recipe->column_count == 1 || key_single_field(recipe));
 }
 
 /* --- values of JSON */
@@ -187,15 +187,15 @@ is_null(struct key value)
  * Returns KEY_TROUBLES if all did, otherwise the trouble.
  */
 static enum key_trouble
-find_values(const struct key_recipe *r, struct key line, struct key *values,
-    struct key_scratch *scratch)
+find_values(const struct key_recipe *recipe, struct key line,
+    struct key *values, struct key_scratch *scratch)
 {
 	const char *pointers[KEY_POINTERS_MAX];
 	unsigned found = 0, nulls = 0;
 
-	for (unsigned i = 0; i < r->json_count; i++)
-		pointers[i] = r->json + r->json_at[i];
-	switch (json_find(pointers, r->json_count, line.data, line.nbytes,
+	for (unsigned i = 0; i < recipe->json_count; i++)
+		pointers[i] = recipe->json + recipe->json_at[i];
+	switch (json_find(pointers, recipe->json_count, line.data, line.nbytes,
 	    values)) {
 	case JSON_NOT:
 		return KEY_NOT_JSON;
@@ -204,7 +204,7 @@ find_values(const struct key_recipe *r, struct key line, struct key *values,
 	case JSON_OK:
 		break;
 	}
-	for (unsigned i = 0; i < r->json_count; i++) {
+	for (unsigned i = 0; i < recipe->json_count; i++) {
 		uint32_t is_found = values[i].data != NULL;
 		uint32_t no_value = is_found && is_null(values[i]);
 
@@ -212,19 +212,19 @@ find_values(const struct key_recipe *r, struct key line, struct key *values,
 		found += is_found;
 		nulls += no_value;
 	}
-	if (found < r->json_count)
+	if (found < recipe->json_count)
 		return KEY_MISSING;
 	return nulls > 0 ? KEY_NULL : KEY_TROUBLES;
 }
 
 static struct key
-apply_json(const struct key_recipe *r, struct key line,
+apply_json(const struct key_recipe *recipe, struct key line,
     struct key_scratch *scratch)
 {
-	const unsigned n = r->json_count;
-	struct join join = join_begin(r, ',', scratch);
+	const unsigned n = recipe->json_count;
+	struct join join = join_begin(recipe, ',', scratch);
 	struct key values[KEY_POINTERS_MAX], key = line;
-	enum key_trouble trouble = find_values(r, line, values, scratch);
+	enum key_trouble trouble = find_values(recipe, line, values, scratch);
 
 	if (trouble != KEY_TROUBLES)
 		return keep_line(line, trouble, scratch);
@@ -246,9 +246,9 @@ apply_json(const struct key_recipe *r, struct key line,
 }
 
 static int
-apply_json_if(const struct key_recipe *r)
+apply_json_if(const struct key_recipe *recipe)
 {
-	return r->json_count > 0;
+	return recipe->json_count > 0;
 }
 
 /* --- URLs, and their parameters */
@@ -297,46 +297,48 @@ print_url(const struct key_recipe *recipe, unsigned i, char value[KEY_VALUE])
 }
 
 static struct key
-apply_url(const struct key_recipe *r, struct key key,
+apply_url(const struct key_recipe *recipe, struct key key,
     struct key_scratch *scratch)
 {
 	struct key url;
 
 	if (scratch->is_whole)
 		return key;
-	url = join_url(r, key, 0, 0, scratch);
+	url = join_url(recipe, key, 0, 0, scratch);
 	if (url.data == scratch->data + scratch->used)
 		scratch->used += url.nbytes;
 	return url.data == NULL ? key : url;
 }
 
 static int
-apply_url_if(const struct key_recipe *r)
+apply_url_if(const struct key_recipe *recipe)
 {
-	return r->url && !key_joins_values(r);
+	return recipe->url && !key_joins_values(recipe);
 }
 
 /* --- bytes */
 
 static struct key
-apply_cut(const struct key_recipe *r, struct key key,
+apply_cut(const struct key_recipe *recipe, struct key key,
     struct key_scratch *scratch)
 {
-	size_t skip = r->skip < key.nbytes ? (size_t)r->skip : key.nbytes;
+	size_t skip = recipe->skip < key.nbytes ? (size_t)recipe->skip :
+	    key.nbytes;
 
 	if (scratch->is_whole)
 		return key;
 	key.data += skip;
 	key.nbytes -= skip;
-	if (r->check > 0 && r->check < key.nbytes)
-		key.nbytes = (size_t)r->check;
+	if (recipe->check > 0 && recipe->check < key.nbytes)
+		key.nbytes = (size_t)recipe->check;
 	return key;
 }
 
 static int
-apply_cut_if(const struct key_recipe *r)
+apply_cut_if(const struct key_recipe *recipe)
 {
-	return (r->skip > 0 || r->check > 0) && !key_joins_values(r);
+	return (recipe->skip > 0 || recipe->check > 0) &&
+	    !key_joins_values(recipe);
 }
 
 /* Sixteen bytes at a time, which all supported machines can do. */
@@ -353,13 +355,13 @@ fold16(uint8_t *to, const uint8_t *from)
 }
 
 static struct key
-apply_fold_case(const struct key_recipe *r, struct key key,
+apply_fold_case(const struct key_recipe *recipe, struct key key,
     struct key_scratch *scratch)
 {
 	uint8_t *to = scratch->data + scratch->start;
 	size_t i = 0;
 
-	(void)r;
+	(void)recipe;
 	/*
 	 * A key that is in the scratch already is folded in place. If bytes
 	 * were skipped, move it to its start before that.

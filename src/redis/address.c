@@ -71,16 +71,16 @@ credentials(const char *at)
 }
 
 static int
-bad_address(const struct address *l, struct error *error, const char *why)
+bad_address(const struct address *address, struct error *error, const char *why)
 {
-	return error_set(error, STATUS_USAGE, "%s: %s", l->shown, why);
+	return error_set(error, STATUS_USAGE, "%s: %s", address->shown, why);
 }
 
 /* Set *to, which is NULL, to the part with each %XX decoded (but not to a
  * NUL). */
 static int
-take_decoded(const struct address *l, char **to, const char *at, size_t nbytes,
-    struct error *error)
+take_decoded(const struct address *address, char **to, const char *at,
+    size_t nbytes, struct error *error)
 {
 	char *end = memory_or_die(malloc(nbytes + 1));
 
@@ -94,7 +94,7 @@ take_decoded(const struct address *l, char **to, const char *at, size_t nbytes,
 				byte = number_hex((const uint8_t *)at + i + 1,
 				    2);
 			if (byte <= 0)
-				return bad_address(l, error,
+				return bad_address(address, error,
 				    "a % must be followed"
 				    " by two hexadecimal digits");
 			i += 2;
@@ -107,22 +107,23 @@ take_decoded(const struct address *l, char **to, const char *at, size_t nbytes,
 
 /* A host, as base/host.h has it. */
 static int
-take_host(struct address *l, const char *at, size_t nbytes,
+take_host(struct address *address, const char *at, size_t nbytes,
     struct error *error)
 {
-	struct address_host *host = &l->hosts[l->count++];
+	struct address_host *host = &address->hosts[address->count++];
 	struct host given;
 	enum host_state state = host_split(&given, at, nbytes);
 
 	if (state == HOST_OPEN)
-		return bad_address(l, error, "a [ lacks its ]");
-	if (take_decoded(l, &host->name, given.name, given.nbytes, error) < 0)
+		return bad_address(address, error, "a [ lacks its ]");
+	if (take_decoded(address, &host->name, given.name, given.nbytes,
+	    error) < 0)
 		return -1;
 	if (*host->name == '\0')
-		return bad_address(l, error, "the host is missing:"
+		return bad_address(address, error, "the host is missing:"
 		    " redis://HOST/NAME");
 	if (state == HOST_NO_PORT || given.port == 0)
-		return bad_address(l, error,
+		return bad_address(address, error,
 		    "a port is a number from 1 to 65535");
 	host->port = given.port < 0 ? ADDRESS_PORT : given.port;
 	return 0;
@@ -130,7 +131,7 @@ take_host(struct address *l, const char *at, size_t nbytes,
 
 /* "HOST,HOST:PORT,..." */
 static int
-take_hosts(struct address *l, const char *at, size_t nbytes,
+take_hosts(struct address *address, const char *at, size_t nbytes,
     struct error *error)
 {
 	const char *end = at + nbytes, *comma;
@@ -138,18 +139,19 @@ take_hosts(struct address *l, const char *at, size_t nbytes,
 	for (;; at = comma + 1) {
 		comma = memchr(at, ',', (size_t)(end - at));
 		if (comma == NULL)
-			return take_host(l, at, (size_t)(end - at), error);
-		if (l->count + 1 == ADDRESS_HOSTS_MAX)
-			return bad_address(l, error, "an address has at most 64"
-			    " hosts");
-		if (take_host(l, at, (size_t)(comma - at), error) < 0)
+			return take_host(address, at, (size_t)(end - at),
+			    error);
+		if (address->count + 1 == ADDRESS_HOSTS_MAX)
+			return bad_address(address, error,
+			    "an address has at most 64 hosts");
+		if (take_host(address, at, (size_t)(comma - at), error) < 0)
 			return -1;
 	}
 }
 
 /* "/PATH?name=NAME": the path of a socket ends where `query` begins. */
 static int
-take_socket(struct address *l, const char *at, const char *query,
+take_socket(struct address *address, const char *at, const char *query,
     struct error *error)
 {
 	static const char name[] = "?name=";
@@ -157,37 +159,38 @@ take_socket(struct address *l, const char *at, const char *query,
 
 	if (*at != '/' || nbytes < 2 ||
 	    strncmp(query, name, sizeof name - 1) != 0)
-		return bad_address(l, error, "the address of a socket is"
+		return bad_address(address, error, "the address of a socket is"
 		    " redis+unix:///PATH?name=NAME");
-	if (take_decoded(l, &l->path, at, nbytes, error) < 0)
+	if (take_decoded(address, &address->path, at, nbytes, error) < 0)
 		return -1;
 	query += sizeof name - 1;
-	return take_decoded(l, &l->name, query, strlen(query), error);
+	return take_decoded(address, &address->name, query, strlen(query),
+	    error);
 }
 
 /* "HOST:PORT/NAME?certificate=FILE": the address of a server; with TLS, it may
  * have a query. */
 static int
-take_server(struct address *l, const char *at, const char *query,
+take_server(struct address *address, const char *at, const char *query,
     struct error *error)
 {
 	static const char certificate[] = "?certificate=";
 	const char *slash = at + strcspn(at, "/?"), *name = query;
 	size_t nbytes;
 
-	if (*query != '\0' && (!l->tls ||
+	if (*query != '\0' && (!address->tls ||
 	    strncmp(query, certificate, sizeof certificate - 1) != 0))
-		return bad_address(l, error,
+		return bad_address(address, error,
 		    "only redis+unix:///PATH?name=NAME and"
 		    " rediss://HOST/NAME?certificate=FILE have a ?; in a name,"
 		    " write %3F");
-	if (take_hosts(l, at, (size_t)(slash - at), error) < 0)
+	if (take_hosts(address, at, (size_t)(slash - at), error) < 0)
 		return -1;
 	if (*query != '\0') {
 		const char *file = query + sizeof certificate - 1;
 
-		if (take_decoded(l, &l->certificate, file, strlen(file), error)
-		    < 0)
+		if (take_decoded(address, &address->certificate, file,
+		    strlen(file), error) < 0)
 			return -1;
 	}
 	if (slash < query)
@@ -195,41 +198,43 @@ take_server(struct address *l, const char *at, const char *query,
 	nbytes = (size_t)(query - name);
 	if (nbytes > 0 && (memchr(name, '/', nbytes) != NULL ||
 	    strspn(name, "0123456789") >= nbytes))
-		return bad_address(l, error,
+		return bad_address(address, error,
 		    "the filter's name follows the host; it"
 		    " is not a number and has no / (write %2F); the database is"
 		    " always 0");
-	return take_decoded(l, &l->name, name, nbytes, error);
+	return take_decoded(address, &address->name, name, nbytes, error);
 }
 
 /* "USER:PASSWORD", "USER" or ":PASSWORD". */
 static int
-take_credentials(struct address *l, const char *at, size_t nbytes,
+take_credentials(struct address *address, const char *at, size_t nbytes,
     struct error *error)
 {
 	const char *end = at + nbytes, *colon = memchr(at, ':', nbytes);
 
 	if (colon != NULL) {
-		if (take_decoded(l, &l->password, colon + 1,
+		if (take_decoded(address, &address->password, colon + 1,
 		    (size_t)(end - colon - 1), error) < 0)
 			return -1;
 		end = colon;
 	}
 	if (end == at)
 		return 0;
-	return take_decoded(l, &l->user, at, (size_t)(end - at), error);
+	return take_decoded(address, &address->user, at, (size_t)(end - at),
+	    error);
 }
 
 static int
-check_filter_name(const struct address *l, struct error *error)
+check_filter_name(const struct address *address, struct error *error)
 {
-	if (*l->name == '\0' || strlen(l->name) > ADDRESS_NAME_MAX)
-		return bad_address(l, error,
+	if (*address->name == '\0' || strlen(address->name) > ADDRESS_NAME_MAX)
+		return bad_address(address, error,
 		    "the name of a filter on a server must"
 		    " have 1 to 200 bytes");
-	for (const char *p = l->name; *p != '\0'; p++) {
+	for (const char *p = address->name; *p != '\0'; p++) {
 		if ((unsigned char)*p <= ' ' || strchr("{}\x7f", *p) != NULL)
-			return bad_address(l, error, "the name of a filter on a"
+			return bad_address(address, error,
+			    "the name of a filter on a"
 			    " server cannot contain braces, blanks or control"
 			    " characters");
 	}
@@ -238,7 +243,7 @@ check_filter_name(const struct address *l, struct error *error)
 
 /* All that stands in the address. On failure, some of it may be there. */
 static int
-parse(struct address *l, const char *text, struct error *error)
+parse(struct address *address, const char *text, struct error *error)
 {
 	const struct scheme *scheme = scheme_of(text);
 	const char *at, *query;
@@ -246,33 +251,33 @@ parse(struct address *l, const char *text, struct error *error)
 	int result;
 
 	if (scheme == NULL)
-		return bad_address(l, error,
+		return bad_address(address, error,
 		    "this is not the address of a server");
-	l->tls = scheme->tls;
-	if (l->tls && component_name(COMPONENT_TLS) == NULL)
-		return bad_address(l, error,
+	address->tls = scheme->tls;
+	if (address->tls && component_name(COMPONENT_TLS) == NULL)
+		return bad_address(address, error,
 		    "this bloomdedup was built without TLS,"
 		    " which needs hiredis_ssl and OpenSSL; connect through"
 		    " stunnel, and give its address with redis://");
 	at = text + strlen(scheme->name);
 	if (strncmp(at, "//", 2) != 0)
-		return bad_address(l, error,
+		return bad_address(address, error,
 		    "an address must begin with redis://,"
 		    " rediss:// or redis+unix://");
 	at += 2;
 	nbytes = credentials(at);
 	/* An @ ends them. */
-	if (nbytes > 0 && take_credentials(l, at, nbytes - 1, error) < 0)
+	if (nbytes > 0 && take_credentials(address, at, nbytes - 1, error) < 0)
 		return -1;
 	at += nbytes;
 	query = at + strcspn(at, "?");
 	if (scheme->is_path)
-		result = take_socket(l, at, query, error);
+		result = take_socket(address, at, query, error);
 	else
-		result = take_server(l, at, query, error);
+		result = take_server(address, at, query, error);
 	if (result < 0)
 		return -1;
-	return check_filter_name(l, error);
+	return check_filter_name(address, error);
 }
 
 int

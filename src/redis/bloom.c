@@ -17,25 +17,25 @@
 #define ITEMS_MAX 2048u
 
 static void
-add_items(const struct shards *s, size_t first, size_t n)
+add_items(const struct shards *shards, size_t first, size_t n)
 {
 	for (size_t i = first; i < first + n; i++) {
-		struct digest digest = shards_digest(s, i);
+		struct digest digest = shards_digest(shards, i);
 		uint8_t item[16];
 
 		le_put64(item, digest.low);
 		le_put64(item + 8, digest.high);
-		net_word(s->net, item, sizeof item);
+		net_word(shards->net, item, sizeof item);
 	}
 }
 
 static void
-begin_insert(struct shards *s, enum care care, redis_answer *answer, size_t tag,
-    size_t items)
+begin_insert(struct shards *shards, enum care care, redis_answer *answer,
+    size_t tag, size_t items)
 {
-	shards_begin(s, care, answer, tag, 4 + items, "BF.INSERT");
-	net_text(s->net, "NOCREATE");
-	net_text(s->net, "ITEMS");
+	shards_begin(shards, care, answer, tag, 4 + items, "BF.INSERT");
+	net_text(shards->net, "NOCREATE");
+	net_text(shards->net, "ITEMS");
 }
 
 static int
@@ -58,24 +58,24 @@ take_reserved(void *context, size_t tag, redisReply *reply,
 }
 
 static int
-bloom_make(struct shards *s, struct error *error)
+bloom_make(struct shards *shards, struct error *error)
 {
-	int grows = s->grows;
+	int grows = shards->grows;
 	char rate[32];
 
-	snprintf(rate, sizeof rate, "%.17g", s->layout.rate);
-	shards_begin(s, CARE_NONE, take_reserved, 0, grows ? 6 : 5,
+	snprintf(rate, sizeof rate, "%.17g", shards->layout.rate);
+	shards_begin(shards, CARE_NONE, take_reserved, 0, grows ? 6 : 5,
 	    "BF.RESERVE");
-	net_text(s->net, rate);
-	net_number(s->net, (int64_t)s->layout.capacity);
-	net_text(s->net, grows ? "EXPANSION" : "NONSCALING");
+	net_text(shards->net, rate);
+	net_number(shards->net, (int64_t)shards->layout.capacity);
+	net_text(shards->net, grows ? "EXPANSION" : "NONSCALING");
 	if (grows)
-		net_number(s->net, 2);
-	if (net_end(s->net, error) < 0 || shards_expire(s, error) < 0)
+		net_number(shards->net, 2);
+	if (net_end(shards->net, error) < 0 || shards_expire(shards, error) < 0)
 		return -1;
-	begin_insert(s, CARE_NONE, shards_take, 0, 1);
-	net_text(s->net, SENTINEL);
-	return net_end(s->net, error);
+	begin_insert(shards, CARE_NONE, shards_take, 0, 1);
+	net_text(shards->net, SENTINEL);
+	return net_end(shards->net, error);
 }
 
 /* Asking */
@@ -84,17 +84,17 @@ static int
 take_found(void *context, size_t tag, redisReply *reply,
     enum fate fate, struct error *error)
 {
-	struct shards *s = context;
-	const struct shard_batch *b = s->batch;
+	struct shards *shards = context;
+	const struct shard_batch *b = shards->batch;
 	size_t first = tag / (ITEMS_MAX + 1), n = tag % (ITEMS_MAX + 1);
 
 	(void)fate;
 	if (reply == NULL)
 		return 0;
 	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != n + 1)
-		return shards_odd(s, reply, error);
+		return shards_odd(shards, reply, error);
 	if (reply->element[n]->integer == 0)
-		shards_lack(s, shards_of(s, first));
+		shards_lack(shards, shards_of(shards, first));
 	for (size_t i = 0; i < n; i++)
 		b->found[b->order[first + i]] |=
 		    reply->element[i]->integer != 0;
@@ -102,13 +102,13 @@ take_found(void *context, size_t tag, redisReply *reply,
 }
 
 static int
-bloom_ask(struct shards *s, size_t first, size_t n, struct error *error)
+bloom_ask(struct shards *shards, size_t first, size_t n, struct error *error)
 {
-	shards_begin(s, CARE_NONE, take_found, first * (ITEMS_MAX + 1) + n,
+	shards_begin(shards, CARE_NONE, take_found, first * (ITEMS_MAX + 1) + n,
 	    2 + n + 1, "BF.MEXISTS");
-	add_items(s, first, n);
-	net_text(s->net, SENTINEL);
-	return net_end(s->net, error);
+	add_items(shards, first, n);
+	net_text(shards->net, SENTINEL);
+	return net_end(shards->net, error);
 }
 
 /* Marking */
@@ -118,7 +118,7 @@ bloom_ask(struct shards *s, size_t first, size_t n, struct error *error)
  * of them, says that it did not take that one, nor those that follow.
  */
 static size_t
-taken(struct shards *s, const redisReply *reply, size_t n)
+taken(struct shards *shards, const redisReply *reply, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const char *why = "an answer that is too short";
@@ -131,7 +131,7 @@ taken(struct shards *s, const redisReply *reply, size_t n)
 			if (one->type == REDIS_REPLY_ERROR)
 				why = one->str;
 		}
-		shards_refuse(s, n - i, why);
+		shards_refuse(shards, n - i, why);
 		return i;
 	}
 	return n;
@@ -141,33 +141,33 @@ static int
 bloom_take_marked(void *context, size_t tag, redisReply *reply,
     enum fate fate, struct error *error)
 {
-	struct shards *s = context;
+	struct shards *shards = context;
 	size_t n = tag % (ITEMS_MAX + 1);
 
 	(void)fate;
 	if (reply == NULL)
 		return 0;
 	if (is_missing(reply)) {
-		shards_lack(s, (unsigned)(tag / (ITEMS_MAX + 1)));
+		shards_lack(shards, (unsigned)(tag / (ITEMS_MAX + 1)));
 	} else if (reply->type == REDIS_REPLY_ARRAY) {
-		size_t got = taken(s, reply, n);
+		size_t got = taken(shards, reply, n);
 
 		for (size_t i = 0; i < got; i++)
-			s->lines += reply->element[i]->integer != 0;
-	} else if (!shards_are_refused(s, reply, n)) {
-		return shards_odd(s, reply, error);
+			shards->lines += reply->element[i]->integer != 0;
+	} else if (!shards_are_refused(shards, reply, n)) {
+		return shards_odd(shards, reply, error);
 	}
-	s->trouble->unanswered -= n;
+	shards->trouble->unanswered -= n;
 	return 0;
 }
 
 /* A part of a batch is answered item by item. */
 static void
-take_claims(struct shards *s, size_t first, size_t n, const redisReply *reply,
-    enum fate fate)
+take_claims(struct shards *shards, size_t first, size_t n,
+    const redisReply *reply, enum fate fate)
 {
-	const struct shard_batch *b = s->batch;
-	size_t got = taken(s, reply, n);
+	const struct shard_batch *b = shards->batch;
+	size_t got = taken(shards, reply, n);
 
 	for (size_t i = 0; i < got; i++) {
 		uint8_t *found = &b->found[b->order[first + i]];
@@ -180,9 +180,9 @@ take_claims(struct shards *s, size_t first, size_t n, const redisReply *reply,
 			*found = CLAIMED_UNCERTAIN;
 		else
 			*found = CLAIMED_SEEN;
-		s->lines += *found == CLAIMED_NEW;
+		shards->lines += *found == CLAIMED_NEW;
 	}
-	shards_set_claimed(s, first + got, n - got, fate ==
+	shards_set_claimed(shards, first + got, n - got, fate ==
 	    FATE_REPEATED ? CLAIMED_UNCERTAIN : CLAIMED_NOT);
 }
 
@@ -190,31 +190,31 @@ static int
 bloom_take_claimed(void *context, size_t tag, redisReply *reply,
     enum fate fate, struct error *error)
 {
-	struct shards *s = context;
+	struct shards *shards = context;
 	size_t first = tag / (ITEMS_MAX + 1), n = tag % (ITEMS_MAX + 1);
 
 	(void)error;
 	if (reply != NULL && reply->type == REDIS_REPLY_ARRAY)
-		take_claims(s, first, n, reply, fate);
+		take_claims(shards, first, n, reply, fate);
 	else if (reply == NULL || !is_missing(reply))
-		shards_claim_failed(s, first, n, reply, fate);
+		shards_claim_failed(shards, first, n, reply, fate);
 	/* In a generation that is over, nothing is remembered. */
-	else if (!shards_lack(s, shards_of(s, first)))
-		shards_set_claimed(s, first, n, CLAIMED_NEW);
+	else if (!shards_lack(shards, shards_of(shards, first)))
+		shards_set_claimed(shards, first, n, CLAIMED_NEW);
 	return 0;
 }
 
 static int
-bloom_mark(struct shards *s, size_t first, size_t n, struct error *error)
+bloom_mark(struct shards *shards, size_t first, size_t n, struct error *error)
 {
-	if (s->batch->found != NULL)
-		begin_insert(s, CARE_CLAIM, bloom_take_claimed,
+	if (shards->batch->found != NULL)
+		begin_insert(shards, CARE_CLAIM, bloom_take_claimed,
 		    first * (ITEMS_MAX + 1) + n, n);
 	else
-		begin_insert(s, CARE_NONE, bloom_take_marked,
-		    s->shard * (ITEMS_MAX + 1) + n, n);
-	add_items(s, first, n);
-	return net_end(s->net, error);
+		begin_insert(shards, CARE_NONE, bloom_take_marked,
+		    shards->shard * (ITEMS_MAX + 1) + n, n);
+	add_items(shards, first, n);
+	return net_end(shards->net, error);
 }
 
 /* Counting */
@@ -223,17 +223,17 @@ static int
 take_info(void *context, size_t shard, redisReply *reply,
     enum fate fate, struct error *error)
 {
-	struct shards *s = context;
+	struct shards *shards = context;
 
 	(void)fate;
 	if (reply == NULL)
 		return 0;
 	if (is_missing(reply)) {
-		shards_lack(s, (unsigned)shard);
+		shards_lack(shards, (unsigned)shard);
 		return 0;
 	}
 	if (reply->type != REDIS_REPLY_ARRAY)
-		return shards_odd(s, reply, error);
+		return shards_odd(shards, reply, error);
 	for (size_t i = 0; i + 1 < reply->elements; i += 2) {
 		const redisReply *name = reply->element[i];
 		long long items = reply->element[i + 1]->integer;
@@ -243,18 +243,18 @@ take_info(void *context, size_t shard, redisReply *reply,
 			continue;
 		/* all but the item that it was born with */
 		if (items > 0)
-			s->lines += (uint64_t)items - 1;
+			shards->lines += (uint64_t)items - 1;
 		else
-			shards_lack(s, (unsigned)shard);
+			shards_lack(shards, (unsigned)shard);
 	}
 	return 0;
 }
 
 static int
-bloom_count(struct shards *s, struct error *error)
+bloom_count(struct shards *shards, struct error *error)
 {
-	shards_begin(s, CARE_NONE, take_info, s->shard, 2, "BF.INFO");
-	return net_end(s->net, error);
+	shards_begin(shards, CARE_NONE, take_info, shards->shard, 2, "BF.INFO");
+	return net_end(shards->net, error);
 }
 
 const struct shard_operations bloom_operations = {

@@ -138,36 +138,38 @@ read_time(struct generations *g, struct turn_time *seconds,
 static struct shards
 one(const struct generations *g, int64_t number)
 {
-	struct shards s = g->like;
+	struct shards shards = g->like;
 	int64_t left;
 
-	s.over = 0;
-	s.generation = number;
-	s.expires = (number + 6) * g->quarter;
+	shards.over = 0;
+	shards.generation = number;
+	shards.expires = (number + 6) * g->quarter;
 	/* The clock has room for centuries; nobody sees a longer one end. */
 	if (g->quarter <= UINT32_MAX / 4) {
 		left = (number + 5) * g->quarter * 1000000 -
 		    bounds(&g->sample).lower;
-		s.over = clock_now() + (left < 0 ? 0 : 1000 * (uint64_t)left);
+		shards.over = clock_now() + (left < 0 ? 0 :
+		    1000 * (uint64_t)left);
 	}
-	return s;
+	return shards;
 }
 
 /* Make a command with a generation's key. Returns 0 if the answer is nil. */
 static int
-with_key(const struct shards *s, const char *format, struct error *error)
+with_key(const struct shards *shards, const char *format, struct error *error)
 {
 	char key[LAYOUT_KEY_MAX];
 	redisReply *reply;
 	int result;
 
-	layout_generation_key(key, s->name, s->id, s->generation);
-	reply = net_call(s->net, key, error, format, key,
-	    (long long)s->expires);
+	layout_generation_key(key, shards->name, shards->id,
+	    shards->generation);
+	reply = net_call(shards->net, key, error, format, key,
+	    (long long)shards->expires);
 	if (reply == NULL)
 		return -1;
 	if (reply->type == REDIS_REPLY_ERROR)
-		result = shards_odd(s, reply, error);
+		result = shards_odd(shards, reply, error);
 	else
 		result = reply->type != REDIS_REPLY_NIL;
 	freeReplyObject(reply);
@@ -179,45 +181,45 @@ with_key(const struct shards *s, const char *format, struct error *error)
  * was evicted, the lines in it: nobody marks any before.
  */
 static int
-was_made(struct shards s, struct error *error)
+was_made(struct shards shards, struct error *error)
 {
-	int there = with_key(&s, "GET %s", error);
+	int there = with_key(&shards, "GET %s", error);
 	struct trouble unused = { 0 };
 
 	if (there != 0)
 		return there;
-	s.trouble = &unused;
-	if (shards_count(&s, error) < 0)
+	shards.trouble = &unused;
+	if (shards_count(&shards, error) < 0)
 		return -1;
-	return s.lines > 0;
+	return shards.lines > 0;
 }
 
 /* Another client may do the same: all may be repeated. Returns 1, or -1. */
 static int
-make_generation(struct shards *s, struct error *error)
+make_generation(struct shards *shards, struct error *error)
 {
-	if (shards_each(s, s->kind->make, error) < 0 ||
-	    with_key(s, "SET %s 1 NX EXAT %lld", error) < 0)
+	if (shards_each(shards, shards->kind->make, error) < 0 ||
+	    with_key(shards, "SET %s 1 NX EXAT %lld", error) < 0)
 		return -1;
 	return 1;
 }
 
 /* Find a generation, or make it. Returns 1, 0 if it doesn't exist, or -1. */
 static int
-find_or_make(struct shards *s, int make, struct error *error)
+find_or_make(struct shards *shards, int make, struct error *error)
 {
-	int there = was_made(*s, error);
+	int there = was_made(*shards, error);
 
 	if (there != 0 || !make)
 		return there;
-	return make_generation(s, error);
+	return make_generation(shards, error);
 }
 
 int
 generations_are_due(struct generations *g, struct error *error)
 {
 	struct turn_time now;
-	struct shards s;
+	struct shards shards;
 
 	if (g->quarter == 0)
 		return 0;
@@ -231,8 +233,8 @@ generations_are_due(struct generations *g, struct error *error)
 		return 1;
 	}
 	/* A reader waits for somebody who makes it. */
-	s = one(g, g->first);
-	return g->due != NULL ? 0 : with_key(&s, "GET %s", error);
+	shards = one(g, g->first);
+	return g->due != NULL ? 0 : with_key(&shards, "GET %s", error);
 }
 
 int
@@ -242,14 +244,14 @@ generations_advance(struct generations *g, int make, struct error *error)
 		return -1;
 	g->count = 0;
 	for (int64_t i = g->last; i > g->first - 5; i--) {
-		struct shards s = one(g, i);
-		int there = find_or_make(&s, make && i == g->first, error);
+		struct shards shards = one(g, i);
+		int there = find_or_make(&shards, make && i == g->first, error);
 
 		if (there < 0)
 			return -1;
 		if (!there)
 			continue;
-		g->set[g->count] = s;
+		g->set[g->count] = shards;
 		if (i == g->first)
 			g->due = &g->set[g->count];
 		g->count++;
@@ -287,12 +289,12 @@ generations_delete(struct generations *g, struct error *error)
 		return -1;
 	now = time.upper / g->quarter;
 	for (int64_t i = now + 1; i > now - 7; i--) {
-		struct shards s = one(g, i);
-		int there = with_key(&s, "GET %s", error);
+		struct shards shards = one(g, i);
+		int there = with_key(&shards, "GET %s", error);
 
 		if (there < 0 || (there &&
-		    (shards_each(&s, shards_delete, error) < 0 ||
-		    with_key(&s, "UNLINK %s", error) < 0)))
+		    (shards_each(&shards, shards_delete, error) < 0 ||
+		    with_key(&shards, "UNLINK %s", error) < 0)))
 			return -1;
 	}
 	return 0;

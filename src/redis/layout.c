@@ -31,31 +31,31 @@ bits_a_line(double rate)
 }
 
 void
-layout_bloom(struct layout *l, uint64_t capacity, double rate,
+layout_bloom(struct layout *layout, uint64_t capacity, double rate,
     enum growth growth, int halves)
 {
 	double bits = bits_a_line(rate / 2), least = 4 / rate, mean;
 	uint64_t raised = (uint64_t)ceil(least / bits);
 
-	*l = (struct layout){ .kind = SHARDS_BLOOM, .shards = 1,
+	*layout = (struct layout){ .kind = SHARDS_BLOOM, .shards = 1,
 		.shard_pages = 1,
 		.rate = halves && growth == GROWTH_GROW ? rate : rate / 2 };
 	if (least < (double)LAYER_BITS_LEAST)
 		least = (double)LAYER_BITS_LEAST;
-	while (l->shards < LAYOUT_SHARDS_MAX &&
-	    (double)capacity / (2 * l->shards) * bits >= least)
-		l->shards *= 2;
+	while (layout->shards < LAYOUT_SHARDS_MAX &&
+	    (double)capacity / (2 * layout->shards) * bits >= least)
+		layout->shards *= 2;
 	/* A shard gets its part of all lines, and by chance some more. */
-	mean = (double)capacity / l->shards;
-	l->capacity = l->shards == 1 ? capacity + 1 :
+	mean = (double)capacity / layout->shards;
+	layout->capacity = layout->shards == 1 ? capacity + 1 :
 	    (uint64_t)ceil(mean + 4 * sqrt(mean)) + 16;
-	if (l->capacity < raised)
-		l->capacity = raised;
-	l->geometry.pages = l->shards;
+	if (layout->capacity < raised)
+		layout->capacity = raised;
+	layout->geometry.pages = layout->shards;
 }
 
 int
-layout_bits(struct layout *l, uint64_t capacity, double rate,
+layout_bits(struct layout *layout, uint64_t capacity, double rate,
     struct error *error)
 {
 	struct sizing sizing = { .capacity = capacity, .error_rate = rate,
@@ -64,19 +64,19 @@ layout_bits(struct layout *l, uint64_t capacity, double rate,
 
 	if (sizing_solve(&sizing, error) < 0)
 		return -1;
-	*l = (struct layout){ .kind = SHARDS_BITS, .shards = 1,
+	*layout = (struct layout){ .kind = SHARDS_BITS, .shards = 1,
 		.geometry = sizing.geometry };
-	pages = l->geometry.pages;
-	while (l->shards < LAYOUT_SHARDS_MAX &&
-	    pages / (2 * l->shards) >= BITS_PAGES_LEAST)
-		l->shards *= 2;
-	l->shard_pages = (pages + l->shards - 1) / l->shards;
-	if (l->shard_pages > BITS_PAGES_MOST)
+	pages = layout->geometry.pages;
+	while (layout->shards < LAYOUT_SHARDS_MAX &&
+	    pages / (2 * layout->shards) >= BITS_PAGES_LEAST)
+		layout->shards *= 2;
+	layout->shard_pages = (pages + layout->shards - 1) / layout->shards;
+	if (layout->shard_pages > BITS_PAGES_MOST)
 		return error_set(error, STATUS_USAGE, "a filter of bit strings"
 		    " has at most %u of 512 MiB; a server with BF.* (Redis 8,"
 		    " or RedisBloom) has no such limit", LAYOUT_SHARDS_MAX);
-	l->geometry.pages = l->shard_pages * l->shards;
-	l->capacity = (capacity + l->shards - 1) / l->shards;
+	layout->geometry.pages = layout->shard_pages * layout->shards;
+	layout->capacity = (capacity + layout->shards - 1) / layout->shards;
 	return 0;
 }
 
@@ -90,13 +90,14 @@ header_rate(const struct header *header)
 }
 
 void
-layout_table(const struct layout *l, const struct header *header,
+layout_table(const struct layout *layout, const struct header *header,
     uint64_t lines, struct table *table)
 {
-	uint64_t capacity = l->capacity * l->shards;
+	uint64_t capacity = layout->capacity * layout->shards;
 	double rate = header_rate(header);
 	unsigned most = table->count + LAYERS_MAX;
-	int grows = l->kind == SHARDS_BLOOM && header->growth == GROWTH_GROW;
+	int grows = layout->kind == SHARDS_BLOOM &&
+	    header->growth == GROWTH_GROW;
 
 	/* Each layer is twice as large and half as often wrong. */
 	for (int last = 0; !last; capacity *= 2) {
@@ -108,8 +109,8 @@ layout_table(const struct layout *l, const struct header *header,
 		lines -= layer.lines;
 		if (table->generation_count > 0)
 			layer.generation = table->generation_count - 1;
-		if (l->kind == SHARDS_BITS) {
-			layer.geometry = l->geometry;
+		if (layout->kind == SHARDS_BITS) {
+			layer.geometry = layout->geometry;
 		} else {
 			rate /= 2;
 			/* All layers together have PAGES_MAX, also if a hostile
@@ -125,13 +126,13 @@ layout_table(const struct layout *l, const struct header *header,
 }
 
 uint64_t
-layout_bytes(const struct layout *l, const struct header *header)
+layout_bytes(const struct layout *layout, const struct header *header)
 {
-	if (l->kind == SHARDS_BITS)
-		return l->geometry.pages * PAGE_BYTES;
-	return number_whole(fmin(floor((double)l->shards *
-	    (double)l->capacity * bits_a_line(header_rate(header) / 2) / 8),
-	    (double)(PAGES_MAX * PAGE_BYTES)));
+	if (layout->kind == SHARDS_BITS)
+		return layout->geometry.pages * PAGE_BYTES;
+	return number_whole(fmin(floor((double)layout->shards *
+	    (double)layout->capacity * bits_a_line(header_rate(header) / 2) /
+	    8), (double)(PAGES_MAX * PAGE_BYTES)));
 }
 
 /* The keys of the shards have the name, so a filter can't be renamed. */
@@ -142,7 +143,7 @@ name_crc(const char *name)
 }
 
 void
-layout_encode(const struct layout *l, const struct header *header,
+layout_encode(const struct layout *layout, const struct header *header,
     const char *name, uint8_t bytes[LAYOUT_HEADER_BYTES])
 {
 	uint8_t *p = bytes + PAGE_BYTES;
@@ -151,36 +152,36 @@ layout_encode(const struct layout *l, const struct header *header,
 	format_header_encode(header, bytes);
 	memcpy(p, magic, sizeof magic);
 	le_put32(p + 8, VERSION);
-	le_put32(p + 12, (uint32_t)l->kind);
-	le_put32(p + 16, l->shards);
-	le_put32(p + 20, l->geometry.k);
-	le_put32(p + 24, l->geometry.cache_lines);
+	le_put32(p + 12, (uint32_t)layout->kind);
+	le_put32(p + 16, layout->shards);
+	le_put32(p + 20, layout->geometry.k);
+	le_put32(p + 24, layout->geometry.cache_lines);
 	le_put32(p + 28, name_crc(name));
-	le_put64(p + 32, l->capacity);
-	le_put64(p + 40, l->kind == SHARDS_BITS ? l->shard_pages : 0);
-	le_put_double(p + 48, l->rate);
+	le_put64(p + 32, layout->capacity);
+	le_put64(p + 40, layout->kind == SHARDS_BITS ? layout->shard_pages : 0);
+	le_put_double(p + 48, layout->rate);
 	le_put32(p + 60, (uint32_t)crc32(0, bytes, LAYOUT_HEADER_BYTES - 4));
 }
 
 /* Could this program have made such shards? */
 static int
-is_possible(const struct layout *l)
+is_possible(const struct layout *layout)
 {
-	if (l->shards == 0 || l->shards > LAYOUT_SHARDS_MAX ||
-	    (l->shards & (l->shards - 1)) != 0)
+	if (layout->shards == 0 || layout->shards > LAYOUT_SHARDS_MAX ||
+	    (layout->shards & (layout->shards - 1)) != 0)
 		return 0;
-	if (l->capacity == 0 || l->capacity > SIZING_CAPACITY_MAX ||
-	    !(l->rate >= 0))
+	if (layout->capacity == 0 || layout->capacity > SIZING_CAPACITY_MAX ||
+	    !(layout->rate >= 0))
 		return 0;
-	if (l->kind == SHARDS_BLOOM)
+	if (layout->kind == SHARDS_BLOOM)
 		return 1;
-	return l->kind == SHARDS_BITS && l->shard_pages > 0 &&
-	    l->shard_pages <= BITS_PAGES_MOST &&
-	    geometry_check(&l->geometry) == 0;
+	return layout->kind == SHARDS_BITS && layout->shard_pages > 0 &&
+	    layout->shard_pages <= BITS_PAGES_MOST &&
+	    geometry_check(&layout->geometry) == 0;
 }
 
 int
-layout_decode(struct layout *l, struct header *header, const char *name,
+layout_decode(struct layout *layout, struct header *header, const char *name,
     const void *data, size_t nbytes, struct error *error)
 {
 	const uint8_t *bytes = data, *p = bytes + PAGE_BYTES;
@@ -198,16 +199,16 @@ layout_decode(struct layout *l, struct header *header, const char *name,
 		return error_set(error, STATUS_FAILED, "the header belongs to a"
 		    " filter of another name: a filter cannot be renamed; give"
 		    " the key its old name again");
-	*l = (struct layout){ .kind = (enum shard_kind)le_get32(p + 12),
+	*layout = (struct layout){ .kind = (enum shard_kind)le_get32(p + 12),
 		.shards = le_get32(p + 16), .shard_pages = 1,
 		.capacity = le_get64(p + 32), .rate = le_get_double(p + 48),
 		.geometry = { .k = le_get32(p + 20),
 		.cache_lines = le_get32(p + 24) } };
-	if (l->kind == SHARDS_BITS)
-		l->shard_pages = le_get64(p + 40);
+	if (layout->kind == SHARDS_BITS)
+		layout->shard_pages = le_get64(p + 40);
 	/* It wraps around only if they are out of range. */
-	l->geometry.pages = l->shard_pages * l->shards;
-	if (!is_possible(l))
+	layout->geometry.pages = layout->shard_pages * layout->shards;
+	if (!is_possible(layout))
 		return error_set(error, STATUS_FAILED, "damaged: a field of the"
 		    " header is out of range");
 	return format_header_decode(header, bytes, error);

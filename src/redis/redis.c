@@ -33,92 +33,93 @@ static struct remote *
 attach(const char *location, const struct filter_use *use,
     struct error *error)
 {
-	struct remote *r = memory_or_die(calloc(1, sizeof *r));
+	struct remote *remote = memory_or_die(calloc(1, sizeof *remote));
 
-	if (stored_open(&r->stored, location, use, error) < 0) {
-		free(r);
+	if (stored_open(&remote->stored, location, use, error) < 0) {
+		free(remote);
 		return NULL;
 	}
-	r->filter = (struct filter){ .operations = &bloom,
-		.bottom = &r->filter, .header = &r->stored.header,
-		.table = &r->table, .name = r->stored.address.shown };
-	r->claiming = use->claim;
-	r->makes = use->writable;
-	return r;
+	remote->filter = (struct filter){ .operations = &bloom,
+		.bottom = &remote->filter, .header = &remote->stored.header,
+		.table = &remote->table, .name = remote->stored.address.shown };
+	remote->claiming = use->claim;
+	remote->makes = use->writable;
+	return remote;
 }
 
 static void
-detach(struct remote *r)
+detach(struct remote *remote)
 {
-	stored_close(&r->stored);
-	free(r);
+	stored_close(&remote->stored);
+	free(remote);
 }
 
 /* May the filter be used so? */
 static int
-check_use(struct remote *r, const struct filter_use *use,
+check_use(struct remote *remote, const struct filter_use *use,
     struct error *error)
 {
-	const struct header *header = &r->stored.header;
+	const struct header *header = &remote->stored.header;
 
-	r->filter.growth = header->growth;
+	remote->filter.growth = header->growth;
 	if (use->growth >= 0)
-		r->filter.growth = (enum growth)use->growth;
+		remote->filter.growth = (enum growth)use->growth;
 	if (!use->writable)
 		return 0;
-	return format_check_writable(header, r->filter.name, error);
+	return format_check_writable(header, remote->filter.name, error);
 }
 
 /* Begin to use the filter that its location has open. */
 static int
-start_use(struct remote *r, const struct filter_use *use, struct error *error)
+start_use(struct remote *remote, const struct filter_use *use,
+    struct error *error)
 {
-	if (check_use(r, use, error) < 0)
+	if (check_use(remote, use, error) < 0)
 		return -1;
-	if (r->stored.shards.layout.kind == SHARDS_BITS)
-		r->filter.operations = &bits;
-	generations_begin(&r->generations, &r->stored.shards,
-	    &r->stored.header.window);
+	if (remote->stored.shards.layout.kind == SHARDS_BITS)
+		remote->filter.operations = &bits;
+	generations_begin(&remote->generations, &remote->stored.shards,
+	    &remote->stored.header.window);
 	/* A window counts its lines when it advances, as it does now. */
-	if (r->generations.quarter > 0)
-		return remote_advance(r, error);
+	if (remote->generations.quarter > 0)
+		return remote_advance(remote, error);
 	/* New shards stay from now on, and those that were to be deleted. */
-	if (r->makes &&
-	    shards_each(&r->stored.shards, shards_keep, error) < 0)
+	if (remote->makes &&
+	    shards_each(&remote->stored.shards, shards_keep, error) < 0)
 		return -1;
-	return remote_count(r, error);
+	return remote_count(remote, error);
 }
 
 /* Open the header's filter. Returns 1 if there is none. */
 static int
-open_found(struct remote *r, const struct filter_use *use,
+open_found(struct remote *remote, const struct filter_use *use,
     struct error *error)
 {
 	struct found found;
 
-	if (stored_find(&r->stored, &found, error) < 0)
+	if (stored_find(&remote->stored, &found, error) < 0)
 		return -1;
 	if (!found.exists)
 		return 1;
-	stored_take(&r->stored, &found);
-	return start_use(r, use, error);
+	stored_take(&remote->stored, &found);
+	return start_use(remote, use, error);
 }
 
 int
 redis_open(struct filter **filter, const char *location,
     const struct filter_use *use, struct error *error)
 {
-	struct remote *r = attach(location, use, error);
+	struct remote *remote = attach(location, use, error);
 	int result;
 
 	*filter = NULL;
-	if (r == NULL)
+	if (remote == NULL)
 		return -1;
-	result = open_found(r, use, error);
+	result = open_found(remote, use, error);
 	if (result == 0)
-		*filter = &r->filter;
+		*filter = &remote->filter;
 	else
-		detach(r);
+		detach(remote);
 	return result;
 }
 
@@ -127,19 +128,19 @@ redis_create(struct filter **filter, const char *location, int replace,
     const struct filter_design *design, const struct filter_use *use,
     struct error *error)
 {
-	struct remote *r = attach(location, use, error);
+	struct remote *remote = attach(location, use, error);
 	int result;
 
 	*filter = NULL;
-	if (r == NULL)
+	if (remote == NULL)
 		return -1;
-	result = stored_make(&r->stored, replace, design, error);
+	result = stored_make(&remote->stored, replace, design, error);
 	if (result == 0)
-		result = start_use(r, use, error);
+		result = start_use(remote, use, error);
 	if (result == 0)
-		*filter = &r->filter;
+		*filter = &remote->filter;
 	else
-		detach(r);
+		detach(remote);
 	return result;
 }
 
@@ -213,39 +214,41 @@ redis_remove(const char *location, const struct lock_wait *wait,
 
 /* Ask all generations for the batch that was sorted. */
 static int
-redis_ask(struct remote *r, struct error *error)
+redis_ask(struct remote *remote, struct error *error)
 {
-	struct generations *g = &r->generations;
+	struct generations *g = &remote->generations;
 
 	for (unsigned i = 0; i < g->count; i++) {
 		if (shards_parts(&g->set[i], g->like.kind->ask, error) < 0)
-			return remote_fail(r, error);
+			return remote_fail(remote, error);
 	}
-	return remote_finish(r, error);
+	return remote_finish(remote, error);
 }
 
 static int
 redis_probe(struct filter *filter, const struct digest *digests, size_t n,
     uint8_t *found, struct error *error)
 {
-	struct remote *r = remote_of(filter);
-	const struct net *net = r->stored.net;
+	struct remote *remote = remote_of(filter);
+	const struct net *net = remote->stored.net;
 	int has_marks = net_is_busy(net);
 	uint64_t repeats = net_repeats(net);
 
-	if (remote_has_failed(r, error) || remote_advance(r, error) < 0)
+	if (remote_has_failed(remote, error) || remote_advance(remote,
+	    error) < 0)
 		return -1;
 	/* A claim is a question, too. */
-	if (r->claiming && r->stored.shards.layout.kind == SHARDS_BLOOM &&
-	    r->generations.quarter == 0)
+	if (remote->claiming &&
+	    remote->stored.shards.layout.kind == SHARDS_BLOOM &&
+	    remote->generations.quarter == 0)
 		return 0;
-	shards_sort(&r->stored.shards, digests, n, found);
-	if (redis_ask(r, error) < 0)
+	shards_sort(&remote->stored.shards, digests, n, found);
+	if (redis_ask(remote, error) < 0)
 		return -1;
 	/* A mark that was made again, since its server was busy or its
 	   connection lost, may have come after the question. */
 	if (has_marks && net_repeats(net) != repeats)
-		return redis_ask(r, error);
+		return redis_ask(remote, error);
 	return 0;
 }
 
@@ -260,23 +263,23 @@ static int
 redis_mark(struct filter *filter, const struct digest *digests, size_t n,
     struct error *error)
 {
-	struct remote *r = remote_of(filter);
+	struct remote *remote = remote_of(filter);
 	struct shards *due;
 
-	if (remote_has_failed(r, error))
+	if (remote_has_failed(remote, error))
 		return -1;
-	r->stored.trouble.unanswered += n;
-	r->unconfirmed = 1;
-	if (remote_advance(r, error) < 0)
+	remote->stored.trouble.unanswered += n;
+	remote->unconfirmed = 1;
+	if (remote_advance(remote, error) < 0)
 		return -1;
-	due = r->generations.due;
-	shards_sort(&r->stored.shards, digests, n, NULL);
+	due = remote->generations.due;
+	shards_sort(&remote->stored.shards, digests, n, NULL);
 	if (shards_note(due, error) < 0 ||
 	    shards_parts(due, due->kind->mark, error) < 0 ||
-	    net_flush(r->stored.net, error) < 0)
-		return remote_fail(r, error);
-	remote_describe(r);
-	return remote_check(r, error);
+	    net_flush(remote->stored.net, error) < 0)
+		return remote_fail(remote, error);
+	remote_describe(remote);
+	return remote_check(remote, error);
 }
 
 /* Claims */
@@ -294,30 +297,32 @@ static struct selection
 take_out(const struct digest *digests, size_t n, const uint8_t *claimed,
     enum claimed which)
 {
-	struct selection s = { .count = 0 };
+	struct selection selection = { .count = 0 };
 
-	s.digests = memory_or_die(malloc(n * sizeof *s.digests));
-	s.numbers = memory_or_die(malloc(n * sizeof *s.numbers));
-	s.claimed = memory_or_die(malloc(n));
-	memset(s.claimed, (int)which, n);
+	selection.digests =
+	    memory_or_die(malloc(n * sizeof *selection.digests));
+	selection.numbers =
+	    memory_or_die(malloc(n * sizeof *selection.numbers));
+	selection.claimed = memory_or_die(malloc(n));
+	memset(selection.claimed, (int)which, n);
 	for (size_t i = 0; i < n; i++) {
 		if (claimed[i] != which)
 			continue;
-		s.digests[s.count] = digests[i];
-		s.numbers[s.count++] = (uint32_t)i;
+		selection.digests[selection.count] = digests[i];
+		selection.numbers[selection.count++] = (uint32_t)i;
 	}
-	return s;
+	return selection;
 }
 
 /* Store in `claimed` what is known of them now, and free the selection. */
 static void
-give_back(struct selection *s, uint8_t *claimed)
+give_back(struct selection *selection, uint8_t *claimed)
 {
-	for (size_t i = 0; i < s->count; i++)
-		claimed[s->numbers[i]] = s->claimed[i];
-	free(s->digests);
-	free(s->numbers);
-	free(s->claimed);
+	for (size_t i = 0; i < selection->count; i++)
+		claimed[selection->numbers[i]] = selection->claimed[i];
+	free(selection->digests);
+	free(selection->numbers);
+	free(selection->claimed);
 }
 
 /* Claim digests in one generation. claimed[i] is filled in in any case. */
@@ -339,15 +344,16 @@ static int
 claim_next(struct shards *shards, const struct digest *digests, size_t n,
     uint8_t *claimed, struct error *error)
 {
-	struct selection s = take_out(digests, n, claimed, CLAIMED_NEW);
-	int result = claim_in(shards, s.digests, s.count, s.claimed, error);
+	struct selection selection = take_out(digests, n, claimed, CLAIMED_NEW);
+	int result = claim_in(shards, selection.digests, selection.count,
+	    selection.claimed, error);
 
-	for (size_t i = 0; i < s.count; i++) {
+	for (size_t i = 0; i < selection.count; i++) {
 		/* Our claim stands in the generation before. */
-		if (s.claimed[i] == CLAIMED_NOT)
-			s.claimed[i] = CLAIMED_UNCERTAIN;
+		if (selection.claimed[i] == CLAIMED_NOT)
+			selection.claimed[i] = CLAIMED_UNCERTAIN;
 	}
-	give_back(&s, claimed);
+	give_back(&selection, claimed);
 	return result;
 }
 
@@ -383,21 +389,22 @@ claim_in_turn(struct generations *g, const struct digest *digests, size_t n,
 /* Ask for digests in all generations: claimed[i] is CLAIMED_SEEN then, or as it
  * was. */
 static int
-ask_all(struct generations *g, const struct selection *s, struct error *error)
+ask_all(struct generations *g, const struct selection *selection,
+    struct error *error)
 {
 	uint8_t *found;
 	int result = 0;
 
-	if (s->count == 0)
+	if (selection->count == 0)
 		return 0;
-	found = memory_or_die(calloc(s->count, 1));
-	shards_sort(&g->like, s->digests, s->count, found);
+	found = memory_or_die(calloc(selection->count, 1));
+	shards_sort(&g->like, selection->digests, selection->count, found);
 	for (unsigned i = 0; i < g->count && result == 0; i++)
 		result = shards_parts(&g->set[i], g->like.kind->ask, error);
 	result = net_settle(g->like.net, result, error);
-	for (size_t i = 0; i < s->count; i++) {
+	for (size_t i = 0; i < selection->count; i++) {
 		if (found[i])
-			s->claimed[i] = CLAIMED_SEEN;
+			selection->claimed[i] = CLAIMED_SEEN;
 	}
 	free(found);
 	return result;
@@ -408,46 +415,47 @@ ask_all(struct generations *g, const struct selection *s, struct error *error)
  * not claimed.
  */
 static int
-drop_known(struct remote *r, const struct digest *digests, size_t n,
+drop_known(struct remote *remote, const struct digest *digests, size_t n,
     uint8_t *claimed, size_t *left, struct error *error)
 {
-	struct selection s = take_out(digests, n, claimed, CLAIMED_NOT);
-	int result = ask_all(&r->generations, &s, error);
+	struct selection selection = take_out(digests, n, claimed, CLAIMED_NOT);
+	int result = ask_all(&remote->generations, &selection, error);
 
 	*left = 0;
-	for (size_t i = 0; i < s.count; i++)
-		*left += s.claimed[i] == CLAIMED_NOT;
-	give_back(&s, claimed);
+	for (size_t i = 0; i < selection.count; i++)
+		*left += selection.claimed[i] == CLAIMED_NOT;
+	give_back(&selection, claimed);
 	if (result < 0)
-		return remote_fail(r, error);
+		return remote_fail(remote, error);
 	return 0;
 }
 
 /* Claim the first `room` of those digests that were not claimed. */
 static int
-claim_some(struct remote *r, const struct digest *digests, size_t n,
+claim_some(struct remote *remote, const struct digest *digests, size_t n,
     size_t room, uint8_t *claimed, struct error *error)
 {
-	struct selection s = take_out(digests, n, claimed, CLAIMED_NOT);
-	int result = claim_in_turn(&r->generations, s.digests,
-	    s.count < room ? s.count : room, s.claimed, error);
+	struct selection selection = take_out(digests, n, claimed, CLAIMED_NOT);
+	int result = claim_in_turn(&remote->generations, selection.digests,
+	    selection.count < room ? selection.count : room, selection.claimed,
+	    error);
 
-	give_back(&s, claimed);
+	give_back(&selection, claimed);
 	return result;
 }
 
 /* The server took some claims, or none, since its memory is full. */
 static int
-check_refused(struct remote *r, const struct digest *digests, size_t n,
+check_refused(struct remote *remote, const struct digest *digests, size_t n,
     uint8_t *claimed, struct error *error)
 {
-	struct trouble *trouble = &r->stored.trouble;
+	struct trouble *trouble = &remote->stored.trouble;
 	char text[NUMBER_TEXT];
 	size_t left;
 
 	if (trouble->refused == 0)
 		return 0;
-	if (drop_known(r, digests, n, claimed, &left, error) < 0)
+	if (drop_known(remote, digests, n, claimed, &left, error) < 0)
 		return -1;
 	if (left == 0) {
 		trouble->refused = 0;
@@ -455,12 +463,12 @@ check_refused(struct remote *r, const struct digest *digests, size_t n,
 	}
 	return error_set(error, STATUS_FULL, "%s: %s new lines are not printed,"
 	    " because they cannot be remembered: the server says: %s",
-	    r->filter.name, number_format_count(text, left), trouble->why);
+	    remote->filter.name, number_format_count(text, left), trouble->why);
 }
 
 /* Claim what there is room for. */
 static int
-claim_batch(struct remote *r, const struct digest *digests, size_t n,
+claim_batch(struct remote *remote, const struct digest *digests, size_t n,
     uint8_t *claimed, struct error *error)
 {
 	enum room room;
@@ -469,33 +477,33 @@ claim_batch(struct remote *r, const struct digest *digests, size_t n,
 	struct error full;
 	int result;
 
-	if (remote_has_failed(r, error))
+	if (remote_has_failed(remote, error))
 		return -1;
-	room = remote_reserve(r, n, &lines, &full);
-	if (r->failed) {
+	room = remote_reserve(remote, n, &lines, &full);
+	if (remote->failed) {
 		*error = full;
 		return -1;
 	}
 	if (room != ROOM_ENOUGH &&
-	    drop_known(r, digests, n, claimed, &left, error) < 0)
+	    drop_known(remote, digests, n, claimed, &left, error) < 0)
 		return -1;
-	if (shards_note(r->generations.due, error) < 0)
-		return remote_fail(r, error);
+	if (shards_note(remote->generations.due, error) < 0)
+		return remote_fail(remote, error);
 	if (room == ROOM_ENOUGH)
-		result = claim_in_turn(&r->generations, digests, n, claimed,
-		    error);
+		result = claim_in_turn(&remote->generations, digests, n,
+		    claimed, error);
 	else
-		result = claim_some(r, digests, n, (size_t)lines, claimed,
+		result = claim_some(remote, digests, n, (size_t)lines, claimed,
 		    error);
 	if (result < 0)
-		return remote_fail(r, error);
-	if (remote_check(r, error) < 0)
+		return remote_fail(remote, error);
+	if (remote_check(remote, error) < 0)
 		return -1;
 	if (room != ROOM_ENOUGH && left > lines) {
 		*error = full;
 		return -1;
 	}
-	return check_refused(r, digests, n, claimed, error);
+	return check_refused(remote, digests, n, claimed, error);
 }
 
 /*
@@ -503,7 +511,7 @@ claim_batch(struct remote *r, const struct digest *digests, size_t n,
  * printed, and reported at once.
  */
 static void
-tell_claims(const struct remote *r, size_t n, uint8_t *taken)
+tell_claims(const struct remote *remote, size_t n, uint8_t *taken)
 {
 	static const uint8_t claims[] = {
 		[CLAIMED_NEW] = CLAIM_OURS, [CLAIMED_SEEN] = CLAIM_TAKEN,
@@ -518,9 +526,10 @@ tell_claims(const struct remote *r, size_t n, uint8_t *taken)
 	}
 	if (uncertain == 0)
 		return;
-	error_notify(r->stored.notice, "%s: another client may also print %s"
+	error_notify(remote->stored.notice,
+	    "%s: another client may also print %s"
 	    " of the next lines: the connection was lost before the server's"
-	    " answer", r->filter.name, number_format_count(text,
+	    " answer", remote->filter.name, number_format_count(text,
 	    uncertain));
 }
 
@@ -538,14 +547,14 @@ static int
 redis_claim(struct filter *filter, const struct digest *digests, size_t n,
     uint8_t *taken, struct error *error)
 {
-	struct remote *r = remote_of(filter);
+	struct remote *remote = remote_of(filter);
 	int result;
 
 	memset(taken, CLAIMED_NOT, n);
-	r->unconfirmed = 1;
-	result = claim_batch(r, digests, n, taken, error);
-	tell_claims(r, n, taken);
-	remote_describe(r);
+	remote->unconfirmed = 1;
+	result = claim_batch(remote, digests, n, taken, error);
+	tell_claims(remote, n, taken);
+	remote_describe(remote);
 	return result;
 }
 
@@ -553,9 +562,9 @@ redis_claim(struct filter *filter, const struct digest *digests, size_t n,
 
 /* For how long it need not be seen whether the filter is still there. */
 static uint64_t
-until_confirmed(const struct remote *r)
+until_confirmed(const struct remote *remote)
 {
-	uint64_t age = clock_now() - r->confirmed;
+	uint64_t age = clock_now() - remote->confirmed;
 
 	return age < CONFIRM_EVERY ? CONFIRM_EVERY - age : 0;
 }
@@ -563,39 +572,39 @@ until_confirmed(const struct remote *r)
 static int
 redis_idle_after(const struct filter *filter)
 {
-	const struct remote *r = remote_of_const(filter);
+	const struct remote *remote = remote_of_const(filter);
 
-	if (net_is_busy(r->stored.net))
+	if (net_is_busy(remote->stored.net))
 		return IDLE_AFTER;
-	if (r->unconfirmed && !r->failed)
-		return (int)(until_confirmed(r) / CLOCK_MILLISECOND) + 1;
+	if (remote->unconfirmed && !remote->failed)
+		return (int)(until_confirmed(remote) / CLOCK_MILLISECOND) + 1;
 	return -1;
 }
 
 static int
 redis_write_back(struct filter *filter, int all, struct error *error)
 {
-	struct remote *r = remote_of(filter);
+	struct remote *remote = remote_of(filter);
 
-	if (!all || r->failed)
+	if (!all || remote->failed)
 		return 0;
-	if (remote_settle(r, error) < 0)
+	if (remote_settle(remote, error) < 0)
 		return -1;
-	if (until_confirmed(r) == 0)
-		return remote_confirm(r, error);
+	if (until_confirmed(remote) == 0)
+		return remote_confirm(remote, error);
 	return 0;
 }
 
 static int
 redis_close(struct filter *filter, struct error *error)
 {
-	struct remote *r = remote_of(filter);
+	struct remote *remote = remote_of(filter);
 	int result = redis_write_back(filter, 1, error);
 
-	if (result == 0 && !r->failed)
-		result = remote_confirm(r, error);
-	remote_tell_losses(r);
-	detach(r);
+	if (result == 0 && !remote->failed)
+		result = remote_confirm(remote, error);
+	remote_tell_losses(remote);
+	detach(remote);
 	return result;
 }
 
@@ -611,13 +620,13 @@ static int
 redis_sample(struct filter *filter, const uint64_t *numbers, size_t n,
     uint8_t *to, struct error *error)
 {
-	struct remote *r = remote_of(filter);
-	struct shards *shards = &r->stored.shards;
+	struct remote *remote = remote_of(filter);
+	struct shards *shards = &remote->stored.shards;
 
-	if (remote_has_failed(r, error))
+	if (remote_has_failed(remote, error))
 		return -1;
 	if (shards->kind->read_pages(shards, numbers, n, to, error) < 0)
-		return remote_fail(r, error);
+		return remote_fail(remote, error);
 	return 0;
 }
 

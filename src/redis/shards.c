@@ -14,12 +14,12 @@
 #define UNBORN_SECONDS 3600
 
 void
-shards_select(struct shards *s, unsigned shard)
+shards_select(struct shards *shards, unsigned shard)
 {
-	s->shard = shard;
-	s->key_bytes = layout_shard_key(s->key, s->name, s->id, s->generation,
-	    shard);
-	s->slot = cluster_slot(s->key, s->key_bytes);
+	shards->shard = shard;
+	shards->key_bytes = layout_shard_key(shards->key, shards->name,
+	    shards->id, shards->generation, shard);
+	shards->slot = cluster_slot(shards->key, shards->key_bytes);
 }
 
 void
@@ -31,11 +31,11 @@ shards_free_batch(struct shard_batch *b)
 
 /* Shards are few, so a counting sort is enough. */
 void
-shards_sort(const struct shards *s, const struct digest *digests, size_t n,
+shards_sort(const struct shards *shards, const struct digest *digests, size_t n,
     uint8_t *found)
 {
-	struct shard_batch *b = s->batch;
-	uint64_t pages[PIECE], of_one = s->layout.shard_pages;
+	struct shard_batch *b = shards->batch;
+	uint64_t pages[PIECE], of_one = shards->layout.shard_pages;
 	uint32_t at[LAYOUT_SHARDS_MAX] = { 0 }, *of;
 
 	b->digests = digests;
@@ -51,13 +51,13 @@ shards_sort(const struct shards *s, const struct digest *digests, size_t n,
 	for (size_t i = 0; i < n; i += PIECE) {
 		size_t some = n - i < PIECE ? n - i : PIECE;
 
-		block_pages(&s->layout.geometry, digests + i, some, pages);
+		block_pages(&shards->layout.geometry, digests + i, some, pages);
 		for (size_t j = 0; j < some; j++) {
 			of[i + j] = (uint32_t)(pages[j] / of_one);
 			b->starts[of[i + j] + 1]++;
 		}
 	}
-	for (unsigned i = 0; i < s->layout.shards; i++) {
+	for (unsigned i = 0; i < shards->layout.shards; i++) {
 		b->starts[i + 1] += b->starts[i];
 		at[i] = b->starts[i];
 	}
@@ -66,20 +66,20 @@ shards_sort(const struct shards *s, const struct digest *digests, size_t n,
 }
 
 int
-shards_parts(struct shards *s, shards_part *make, struct error *error)
+shards_parts(struct shards *shards, shards_part *make, struct error *error)
 {
-	const uint32_t *starts = s->batch->starts;
-	size_t most = s->kind->part_max;
+	const uint32_t *starts = shards->batch->starts;
+	size_t most = shards->kind->part_max;
 
-	for (unsigned i = 0; i < s->layout.shards; i++) {
+	for (unsigned i = 0; i < shards->layout.shards; i++) {
 		size_t end = starts[i + 1];
 
 		if (starts[i] < end)
-			shards_select(s, i);
+			shards_select(shards, i);
 		for (size_t first = starts[i]; first < end; first += most) {
 			size_t n = end - first < most ? end - first : most;
 
-			if (make(s, first, n, error) < 0)
+			if (make(shards, first, n, error) < 0)
 				return -1;
 		}
 	}
@@ -87,55 +87,58 @@ shards_parts(struct shards *s, shards_part *make, struct error *error)
 }
 
 unsigned
-shards_of(const struct shards *s, size_t index)
+shards_of(const struct shards *shards, size_t index)
 {
 	unsigned shard = 0;
 
-	while (s->batch->starts[shard + 1] <= index)
+	while (shards->batch->starts[shard + 1] <= index)
 		shard++;
 	return shard;
 }
 
 int
-shards_lack(struct shards *s, unsigned shard)
+shards_lack(struct shards *shards, unsigned shard)
 {
-	if (s->over != 0 && clock_now() >= s->over)
+	if (shards->over != 0 && clock_now() >= shards->over)
 		return 0;
-	if (s->trouble->missing[0] == '\0')
-		layout_shard_key(s->trouble->missing, s->name, s->id,
-		    s->generation, shard);
+	if (shards->trouble->missing[0] == '\0')
+		layout_shard_key(shards->trouble->missing, shards->name,
+		    shards->id, shards->generation, shard);
 	return 1;
 }
 
 void
-shards_refuse(struct shards *s, uint64_t lines, const char *why)
+shards_refuse(struct shards *shards, uint64_t lines, const char *why)
 {
-	if (s->trouble->refused == 0)
-		snprintf(s->trouble->why, sizeof s->trouble->why, "%s", why);
-	s->trouble->refused += lines;
+	if (shards->trouble->refused == 0)
+		snprintf(shards->trouble->why, sizeof shards->trouble->why,
+		    "%s", why);
+	shards->trouble->refused += lines;
 }
 
 int
-shards_are_refused(struct shards *s, const redisReply *reply, uint64_t lines)
+shards_are_refused(struct shards *shards, const redisReply *reply,
+    uint64_t lines)
 {
 	int full = reply->type == REDIS_REPLY_ERROR &&
 	    strncmp(reply->str, "OOM", 3) == 0;
 
 	if (full)
-		shards_refuse(s, lines, reply->str);
+		shards_refuse(shards, lines, reply->str);
 	return full;
 }
 
 void
-shards_set_claimed(struct shards *s, size_t first, size_t n,
+shards_set_claimed(struct shards *shards, size_t first, size_t n,
     enum claimed claimed)
 {
 	for (size_t i = first; i < first + n; i++)
-		s->batch->found[s->batch->order[i]] = (uint8_t)claimed;
+		shards->batch->found[shards->batch->order[i]] =
+		    (uint8_t)claimed;
 }
 
 void
-shards_claim_failed(struct shards *s, size_t first, size_t n,
+shards_claim_failed(struct shards *shards, size_t first, size_t n,
     const redisReply *reply, enum fate fate)
 {
 	enum claimed claimed = CLAIMED_UNCERTAIN;
@@ -146,30 +149,30 @@ shards_claim_failed(struct shards *s, size_t first, size_t n,
 	if (fate == FATE_ANSWERED && reply->type == REDIS_REPLY_ERROR &&
 	    cluster_refuses(reply->str))
 		claimed = CLAIMED_NOT;
-	shards_set_claimed(s, first, n, claimed);
-	if (reply != NULL && !shards_are_refused(s, reply, n) &&
-	    s->trouble->failure.status == 0)
-		shards_odd(s, reply, &s->trouble->failure);
+	shards_set_claimed(shards, first, n, claimed);
+	if (reply != NULL && !shards_are_refused(shards, reply, n) &&
+	    shards->trouble->failure.status == 0)
+		shards_odd(shards, reply, &shards->trouble->failure);
 }
 
 int
-shards_odd(const struct shards *s, const redisReply *reply,
+shards_odd(const struct shards *shards, const redisReply *reply,
     struct error *error)
 {
 	if (reply->type == REDIS_REPLY_ERROR)
 		return error_set(error, STATUS_FAILED, "%s: the server says:"
-		    " %s", s->shown, reply->str);
+		    " %s", shards->shown, reply->str);
 	return error_set(error, STATUS_FAILED, "%s: the server sent an answer"
-	    " that cannot be understood", s->shown);
+	    " that cannot be understood", shards->shown);
 }
 
 void
-shards_begin(struct shards *s, enum care care, redis_answer *answer,
+shards_begin(struct shards *shards, enum care care, redis_answer *answer,
     size_t tag, size_t words, const char *command)
 {
-	net_begin(s->net, s->slot, care, answer, s, tag, words);
-	net_text(s->net, command);
-	net_word(s->net, s->key, s->key_bytes);
+	net_begin(shards->net, shards->slot, care, answer, shards, tag, words);
+	net_text(shards->net, command);
+	net_word(shards->net, shards->key, shards->key_bytes);
 }
 
 int
@@ -186,58 +189,59 @@ shards_take(void *context, size_t tag, redisReply *reply,
 }
 
 int
-shards_each(struct shards *s, shards_one *make, struct error *error)
+shards_each(struct shards *shards, shards_one *make, struct error *error)
 {
-	for (unsigned i = 0; i < s->layout.shards; i++) {
-		shards_select(s, i);
-		if (make(s, error) < 0)
+	for (unsigned i = 0; i < shards->layout.shards; i++) {
+		shards_select(shards, i);
+		if (make(shards, error) < 0)
 			return -1;
 	}
-	return net_finish(s->net, error);
+	return net_finish(shards->net, error);
 }
 
 int
-shards_count(struct shards *s, struct error *error)
+shards_count(struct shards *shards, struct error *error)
 {
-	s->lines = 0;
-	return shards_each(s, s->kind->count, error);
+	shards->lines = 0;
+	return shards_each(shards, shards->kind->count, error);
 }
 
 int
-shards_note(struct shards *s, struct error *error)
+shards_note(struct shards *shards, struct error *error)
 {
-	for (unsigned i = 0; s->kind->note != NULL && i < s->layout.shards;
+	for (unsigned i = 0; shards->kind->note != NULL &&
+	    i < shards->layout.shards;
 	    i++) {
-		if (s->batch->uncounted[i] == 0)
+		if (shards->batch->uncounted[i] == 0)
 			continue;
-		shards_select(s, i);
-		if (s->kind->note(s, error) < 0)
+		shards_select(shards, i);
+		if (shards->kind->note(shards, error) < 0)
 			return -1;
 	}
 	return 0;
 }
 
 int
-shards_keep(struct shards *s, struct error *error)
+shards_keep(struct shards *shards, struct error *error)
 {
-	shards_begin(s, CARE_NONE, shards_take, 0, 2, "PERSIST");
-	return net_end(s->net, error);
+	shards_begin(shards, CARE_NONE, shards_take, 0, 2, "PERSIST");
+	return net_end(shards->net, error);
 }
 
 int
-shards_expire(struct shards *s, struct error *error)
+shards_expire(struct shards *shards, struct error *error)
 {
-	int unborn = s->generation == LAYOUT_NO_GENERATION;
+	int unborn = shards->generation == LAYOUT_NO_GENERATION;
 
-	shards_begin(s, CARE_NONE, shards_take, 0, 3, unborn ? "EXPIRE" :
+	shards_begin(shards, CARE_NONE, shards_take, 0, 3, unborn ? "EXPIRE" :
 	    "EXPIREAT");
-	net_number(s->net, unborn ? UNBORN_SECONDS : s->expires);
-	return net_end(s->net, error);
+	net_number(shards->net, unborn ? UNBORN_SECONDS : shards->expires);
+	return net_end(shards->net, error);
 }
 
 int
-shards_delete(struct shards *s, struct error *error)
+shards_delete(struct shards *shards, struct error *error)
 {
-	shards_begin(s, CARE_NONE, shards_take, 0, 2, "UNLINK");
-	return net_end(s->net, error);
+	shards_begin(shards, CARE_NONE, shards_take, 0, 2, "UNLINK");
+	return net_end(shards->net, error);
 }

@@ -141,9 +141,9 @@ int shards_parts(struct shards *shards, shards_part *make,
 
 /* Returns the digest at order[index] of the batch. */
 static inline struct digest
-shards_digest(const struct shards *s, size_t index)
+shards_digest(const struct shards *shards, size_t index)
 {
-	return s->batch->digests[s->batch->order[index]];
+	return shards->batch->digests[shards->batch->order[index]];
 }
 
 /* Returns the shard that this digest belongs to. */

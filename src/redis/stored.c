@@ -83,14 +83,14 @@ stored_is_ours(const struct stored *stored, const struct found *found)
 static struct shards
 shards_of_found(const struct stored *stored, const struct found *found)
 {
-	struct shards s = stored->shards;
+	struct shards shards = stored->shards;
 
-	s.kind = found->layout.kind == SHARDS_BLOOM ? &bloom_operations :
+	shards.kind = found->layout.kind == SHARDS_BLOOM ? &bloom_operations :
 	    &bits_operations;
-	s.layout = found->layout;
-	s.grows = found->header.growth == GROWTH_GROW;
-	memcpy(s.id, found->header.id, sizeof s.id);
-	return s;
+	shards.layout = found->layout;
+	shards.grows = found->header.growth == GROWTH_GROW;
+	memcpy(shards.id, found->header.id, sizeof shards.id);
+	return shards;
 }
 
 void
@@ -206,17 +206,17 @@ each_found(struct stored *stored, const struct found *found, shards_one *make,
     struct error *error)
 {
 	struct generations generations;
-	struct shards s;
+	struct shards shards;
 
 	if (!found->exists || stored_is_ours(stored, found))
 		return 0;
-	s = shards_of_found(stored, found);
+	shards = shards_of_found(stored, found);
 	if (found->header.window.kind == WINDOW_NONE)
-		return shards_each(&s, make, error);
+		return shards_each(&shards, make, error);
 	/* The shards of a generation always expire. */
 	if (make != shards_delete)
 		return 0;
-	generations_begin(&generations, &s, &found->header.window);
+	generations_begin(&generations, &shards, &found->header.window);
 	return generations_delete(&generations, error);
 }
 

@@ -479,22 +479,23 @@ output_flush(struct output *out, struct output_lines *lines,
 
 /* Write a record that is larger than the buffer by one call. */
 static int
-write_large(struct output *out, const struct output_record *r,
+write_large(struct output *out, const struct output_record *record,
     struct error *error)
 {
-	const size_t nbytes = r->front_bytes + r->nbytes + r->back_bytes;
+	const size_t nbytes =
+	    record->front_bytes + record->nbytes + record->back_bytes;
 	uint8_t *data;
 	int result;
 
-	if (nbytes == r->nbytes)
-		return output_records(out, r->line, nbytes, error);
+	if (nbytes == record->nbytes)
+		return output_records(out, record->line, nbytes, error);
 	data = memory_or_die(malloc(nbytes));
-	if (r->front != NULL)
-		memcpy(data, r->front, r->front_bytes);
-	memcpy(data + r->front_bytes, r->line, r->nbytes);
-	if (r->back != NULL)
-		memcpy(data + r->front_bytes + r->nbytes, r->back,
-		    r->back_bytes);
+	if (record->front != NULL)
+		memcpy(data, record->front, record->front_bytes);
+	memcpy(data + record->front_bytes, record->line, record->nbytes);
+	if (record->back != NULL)
+		memcpy(data + record->front_bytes + record->nbytes,
+		    record->back, record->back_bytes);
 	result = output_records(out, data, nbytes, error);
 	free(data);
 	return result;
@@ -502,13 +503,14 @@ write_large(struct output *out, const struct output_record *r,
 
 int
 output_make_room(struct output *out, struct output_lines *lines,
-    const struct output_record *r, struct error *error)
+    const struct output_record *record, struct error *error)
 {
 	if (output_flush(out, lines, error) < 0)
 		return -1;
-	if (r->front_bytes + r->nbytes + r->back_bytes <= lines->room)
+	if (record->front_bytes + record->nbytes + record->back_bytes <=
+	    lines->room)
 		return 0;
-	return write_large(out, r, error) < 0 ? -1 : 1;
+	return write_large(out, record, error) < 0 ? -1 : 1;
 }
 
 int
