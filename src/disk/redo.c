@@ -197,6 +197,8 @@ find_start(struct target *t, const struct lock_wait *wait,
 	    (off_t)(t->length + t->present)) == 0)
 		return 0;
 	t->present = 0;
+	/* The file isn't empty any more, so it gets no header. */
+	t->journal->outputs[t->number].length = t->size;
 	/* What can't be read may end within a line. */
 	if (!t->is_readable && t->size < t->length + t->total &&
 	    write(t->fd, &end, 1) != 1)

@@ -283,6 +283,26 @@ torn_append() {
 	done
 }
 
+@test "a header is not added again, where all lines are" {
+	needs_preload
+	local status=0
+	{
+		echo id,text
+		seq -f '%g,x' 200
+	} >in
+	TORN=300 TORN_FILE=out "${PRELOADED[@]}" "$BLOOMDEDUP" --csv --header \
+		-f seen --atomic -o out --append in 2>err || status=$?
+	[ $status -eq 137 ]
+	[ -e fired ]
+	[ "$(head -n 1 out)" = id,text ]
+	echo other >>out
+	bloomdedup add -f seen </dev/null 2>err
+	grep -q 'so all of them are added again' err
+	[ "$(grep -cx id,text out)" -eq 1 ]
+	sort in | comm -23 - <(sort out) | cmp - /dev/null
+	bloomdedup check --csv --header -f seen in | cmp - in
+}
+
 @test "without a filter, no name is tried for text that never gets one" {
 	needs_strace
 	strace -f -qq -o trace -e trace=linkat,unlink "$BLOOMDEDUP" \

@@ -6,16 +6,19 @@ files, in several ways. A run stops before one of its calls, and goes on after
 others have had a turn, or is killed there; or it is killed in the middle of a
 write; or the disk is full in the middle of one. Other programs append records,
 whole or in halves, follow a file, cut it to nothing, move it away, remove it or
-put another one in its place. In the end all runs have ended, and the last run
-of each filter goes to its end.
+put another one in its place. Some runs empty or replace their output. In the
+end all runs have ended, and the last run of each filter goes to its end.
 
 The program is asked only which lines its filters know. Everything else is read
 from the files, which are kept open when they lose their names:
 
 - A record that a filter knows stands in a file as a record of its own, for a
-  reader that knows nothing of the program, or stood there when another program
-  cut the file.
-- What other programs have written is all there, in order.
+  reader that knows nothing of the program, or stood there when the file was
+  emptied, or when the run began that replaced it.
+- What other programs have written is all there, in order, unless a run was asked
+  to empty the file.
+- A file that a run has replaced was then as it was when that run began.
+- With --header, a file begins with the header, and has it once.
 - A run that exits with 0 has remembered all of its records.
 - Of a run with --atomic, all records are remembered, or none.
 - Where nobody was killed, nothing failed and no other program wrote, there is
@@ -75,6 +78,7 @@ class File:
     def __init__(self, path):
         self.handle = os.open(path, os.O_PATH)
         self.stood = set()    # records that stood there when it was cut
+        self.is_replaced = False  # by a run of ours
         self.pieces = []      # what others have appended since, in order
         self.half = None      # what is missing of another program's record
 
@@ -92,6 +96,7 @@ class Run:
         self.records, self.mode = records, mode
         self.state = "running"
         self.status = None
+        self.old = None        # the file that it replaces, and its bytes
 
     def wait(self, patience=PATIENCE):
         """Until it has ended or stopped, or as long as patience lasts."""
@@ -128,6 +133,9 @@ class Case:
         self.others_too = rng.random() < 0.6
         # { a; b; } >file: runs that share a description, not at its end
         self.braces = not self.others_too and rng.random() < 0.3
+        # each run in braces prints its header
+        self.header = b"id,text\n" if self.kind == "csv" and \
+            not self.braces and rng.random() < 0.5 else b""
         count = rng.choice((3, 30, 30, 100, 100, 6000))
         self.records = {f: [self.make(f, i) for i in range(count)]
                         for f in self.filters}
@@ -138,6 +146,7 @@ class Case:
         self.followers = []
         self.loose = []        # what others have written at any time
         self.number = 0
+        self.seized = set()    # inodes whose name others have taken away
         self.troubles = 0      # kills, failures and other programs' writes
         self.log = []
         for name in os.listdir(directory):
@@ -198,8 +207,12 @@ class Case:
             command += ["-f", name, "-n", "4000", "-p", "1e-9"]
         if mode is not None:
             command.append(mode)
+        if self.header:
+            command.append("--header")
         if output.startswith("-o"):
             command += ["-o", output[2:], "--append"]
+        if output.startswith("-r"):
+            command += ["-o", output[2:], "--overwrite"]
         return command
 
     def start(self, faults=True):
@@ -258,21 +271,31 @@ class Case:
             return {"SHORT": str(rng.choice((2, 3)))}
         return {}
 
-    def begin(self, name, mode, records, fault):
+    def begin(self, name, mode, records, fault, replaces=True):
         rng = self.rng
         output = rng.choice(self.outputs)
-        how = rng.choice((">>", ">>", "-o", "inherited"))
+        how = rng.choice((">>", ">>", "-o", "inherited", "-r"))
+        if how == "-r" and not replaces:
+            how = "-o"
         if self.braces:
             how = "inherited"
+        # a file is emptied at once, and replaced at the end
+        if how == "-r" and mode != "--atomic" and \
+                (self.live() or "STOP" in fault):
+            how = "-o"
+        # nothing comes before the header
+        if "FOREIGN" in fault and self.header and (
+                how == "-r" or not self.is_begun(output)):
+            fault = {}
         self.number += 1
         source = f"in.{self.number}"
         stream = list(records)
         for _ in range(rng.randrange(3)):
             stream.insert(rng.randrange(len(stream) + 1), rng.choice(records))
         with open(self.path(source), "wb") as file:
-            file.write(b"".join(stream))
+            file.write(self.header + b"".join(stream))
         # a repeated record must not come before the first
-        command = self.options(name, mode, "-o" + output if how == "-o"
+        command = self.options(name, mode, how + output if how in ("-o", "-r")
                                else "")
         if how == "-o" and name is not None and rng.random() < 0.3 and \
                 mode != "--shared":
@@ -289,6 +312,8 @@ class Case:
                     self.path(output), os.O_WRONLY | os.O_CREAT |
                     (0 if self.braces else os.O_APPEND), 0o666)
             target = self.shared[output]
+        old = self.file(output)
+        before = old.read() if old is not None else b""
         environment = dict(os.environ)
         if fault:
             environment.update(fault, LD_PRELOAD=PRELOAD)
@@ -303,7 +328,9 @@ class Case:
         run.alone = not self.live()
         run.knew = self.known(name) if mode == "--atomic" else None
         self.runs.append(run)
-        run.wait()
+        if how == "-r" and old is not None:
+            run.old = old, before
+        run.wait(LONG if how == "-r" and mode != "--atomic" else PATIENCE)
         if close is not None:
             os.close(close)
         self.look()
@@ -325,12 +352,29 @@ class Case:
             self.kill(run)
             return
         if run.state == "stopped":
-            os.kill(run.process.pid, signal.SIGCONT)
+            self.resume(run)
         run.wait()
         self.look()
         self.say("on", run.number, "->", run.state, run.status,
                  self.errors(run))
         self.settle(run)
+
+    def resume(self, run):
+        """It goes on. What it replaces is what was there when it looked."""
+        if run.old is not None and run.mode == "--atomic" and \
+                not self.has_temporary(run):
+            file = self.file(run.output)
+            run.old = None if file is None else (file, file.read())
+        os.kill(run.process.pid, signal.SIGCONT)
+
+    def has_temporary(self, run):
+        """Has it opened a file that has no name yet?"""
+        directory = f"/proc/{run.process.pid}/fd"
+        for number in os.listdir(directory):
+            name = os.path.basename(os.readlink(f"{directory}/{number}"))
+            if name.startswith(("#", ".bloomdedup-")):
+                return True
+        return False
 
     def kill(self, run):
         os.kill(run.process.pid, signal.SIGKILL)
@@ -342,6 +386,7 @@ class Case:
 
     def settle(self, run):
         """What must hold when a run has ended."""
+        self.look_at_old(run)
         if run.state != "ended":
             return
         if os.path.exists(self.path(run.fault.get("FIRED", ""))) and \
@@ -375,6 +420,41 @@ class Case:
                 raise Finding(f"run {run.number} remembers a part")
         self.all_stand(run.name, known)
 
+    def look_at_old(self, run):
+        """Has the run emptied or replaced its file?"""
+        if run.old is None:
+            return
+        file, before = run.old
+        if run.mode != "--atomic":
+            run.old = None
+            if not file.read().startswith(before):
+                self.empty(file, before)
+            return
+        status = os.stat(file.handle)
+        if status.st_nlink > 0 or status.st_ino in self.seized:
+            return
+        run.old = None
+        # before it opened the file, it may have cut off what was torn
+        data = file.read()
+        if data != before and not (
+                before.startswith(data) and
+                split(self.kind, data) == split(self.kind, before)):
+            raise Finding(f"run {run.number} replaces {data[:80]}, "
+                          f"which was {before[:80]} when it began")
+        self.empty(file, before)
+        file.is_replaced = True
+        self.seized.add(status.st_ino)  # of other runs that would replace it
+
+    def empty(self, file, data):
+        file.stood.update(split(self.kind, data))
+        file.pieces, file.half = [], None
+
+    def is_begun(self, name):
+        """Does the file have its header, if it is to have one?"""
+        file = self.file(name)
+        return not self.header or (file is not None and
+                                   file.read().startswith(self.header))
+
     def check_end(self, run):
         """A write has failed: the last record is whole, or it is said."""
         file = self.file(run.output)
@@ -406,8 +486,15 @@ class Case:
         self.number += 1
         what = rng.choice(("whole", "whole", "half", "half", "rest",
                            "follow", "leave", "cut", "move", "replace"))
+        for run in self.live():
+            # a run that is to replace a file has looked at it
+            if run.old is not None and self.has_temporary(run) and \
+                    rng.random() < 0.5:
+                what, name, file = "whole", run.output, self.file(run.output)
         if what in ("cut", "move", "replace") and rng.random() < 0.6:
             what = "whole"
+        if file is None or not self.is_begun(name):
+            return
         record = self.make("foreign", self.number)
         if what == "rest" and file.half is not None:
             self.append(file, name, file.half)
@@ -423,20 +510,21 @@ class Case:
         elif what == "leave" and self.followers:
             self.followers.pop().close()
         elif what == "cut" and not self.live() and not self.loose:
-            file.stood.update(split(self.kind, file.read()))
-            file.pieces, file.half = [], None
+            self.empty(file, file.read())
             os.truncate(self.path(name), 0)
             self.troubles += 1
             self.say("cut", name)
         elif what == "move":
+            self.seized.add(os.stat(file.handle).st_ino)
             os.rename(self.path(name), self.path(f"{name}.{self.number}"))
             self.troubles += 1
             self.say("move", name)
         elif what == "replace":
+            self.seized.add(os.stat(file.handle).st_ino)
             with open(self.path("new"), "wb") as new:
-                new.write(record)
+                new.write(self.header + record)
             os.rename(self.path("new"), self.path(name))
-            self.file(name).pieces.append(record)
+            self.file(name).pieces.append(self.header + record)
             self.troubles += 1
             self.say("replace", name)
 
@@ -449,19 +537,21 @@ class Case:
         records = self.records[name]
         found = subprocess.run(
             [PROGRAM, "check", "-f", name], cwd=self.directory,
-            input=b"".join(records), stdout=subprocess.PIPE,
+            input=self.header + b"".join(records), stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, timeout=60, check=False)
         if b"No such file" in found.stderr:
             return set()  # a run that failed has just removed it
         if found.returncode > 1:
             raise Finding(f"check: {found.stderr.decode()}")
-        return set(split(self.kind, found.stdout))
+        return set(split(self.kind, found.stdout)) - {self.header}
 
     def standing(self):
         self.look()
         there = set()
         for file in self.files:
             there |= file.stood
+            if file.is_replaced:
+                continue  # nobody finds what was written to it since
             there.update(split(self.kind, file.read()))
         return there
 
@@ -486,6 +576,14 @@ class Case:
                     piece in r for f in self.files for r in f.stood):
                 raise Finding(f"another program's {piece} is gone")
 
+    def check_headers(self):
+        for name in self.outputs if self.header else ():
+            file = self.file(name)
+            data = file.read() if file is not None else b""
+            count = split(self.kind, data).count(self.header)
+            if data and (not data.startswith(self.header) or count != 1):
+                raise Finding(f"{name}: {count} headers: {data[:80]}")
+
     def check_purity(self):
         if self.troubles > 0 or len(self.filters) > 1:
             return
@@ -497,7 +595,7 @@ class Case:
             if file is None:
                 continue
             data = file.read()
-            records += split(self.kind, data)
+            records += [r for r in split(self.kind, data) if r != self.header]
             if data and not data.endswith(self.end):
                 raise Finding(f"{name}: its end is torn")
         if len(records) != len(set(records)):
@@ -517,7 +615,7 @@ class Case:
                 elif self.rng.random() < 0.5:
                     self.kill(run)
                 else:
-                    os.kill(run.process.pid, signal.SIGCONT)
+                    self.resume(run)
                     run.wait()
                     self.say("end", run.number, "->", run.state, run.status,
                              self.errors(run))
@@ -526,12 +624,12 @@ class Case:
         for name in self.filters:
             run = self.begin(name, self.rng.choice((None, "--sync",
                                                     "--atomic")),
-                             self.records[name], {})
+                             self.records[name], {}, False)
             run.wait(LONG)
             self.settle(run)
             if run.status == 3 and "they are discarded" in self.errors(run) \
                     and self.others_too:
-                run = self.begin(name, None, self.records[name], {})
+                run = self.begin(name, None, self.records[name], {}, False)
                 run.wait(LONG)
                 self.settle(run)
             if run.status != 0:
@@ -543,6 +641,7 @@ class Case:
             if missing:
                 raise Finding(f"lost: {sorted(missing)[:3]}")
         self.check_others()
+        self.check_headers()
         self.check_purity()
 
     def play(self):
