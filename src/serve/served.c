@@ -235,6 +235,7 @@ start_served(struct served *served, const struct filter_design *design,
 		.unsynced = !served->pool->settings->sync };
 	int result;
 
+	served->pool->openings++;
 	if (served->pool->open >= served->pool->open_max)
 		close_oldest(served->pool);
 	if (design == NULL)

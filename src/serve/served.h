@@ -36,6 +36,7 @@ struct served_pool {
 	                        * being made */
 	size_t open, open_max; /* the number of filters that are open, and may
 	                        * be */
+	uint64_t openings;     /* number of times that one was opened */
 	struct leases *leases; /* the leases of all filters; NULL without
 	                        * --lease */
 	struct served *newest; /* the open filter used last, or NULL */

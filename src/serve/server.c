@@ -69,6 +69,11 @@
  */
 #define READ_BYTES ((size_t)64 << 10)
 #define SMALL_BYTES ((size_t)4 << 10)
+/*
+ * So many filters are opened for a client in one sweep, then the others come
+ * first: with more filters than may be open, each request opens one.
+ */
+#define OPENINGS_MAX 8
 #define INTAKE_BYTES (16 * (READ_BYTES + SMALL_BYTES + LOOPS_PADDING))
 
 /* Reading */
@@ -135,13 +140,16 @@ refuse_request(struct client *c)
 static void
 take_requests(struct client *c, const uint8_t *data, size_t nbytes)
 {
-	uint64_t limit = unread_limit(c);
+	const struct served_pool *pool = &c->service->catalog->pool;
+	uint64_t limit = unread_limit(c), until = pool->openings + OPENINGS_MAX;
 	size_t at = 0;
 	int more = 0;
 
 	c->served = NULL;
 	while (!more && c->state == CLIENT_OPEN) {
-		if (!is_full(c, limit))
+		if (pool->openings >= until)
+			client_pause(c);
+		else if (!is_full(c, limit))
 			at += c->take(c, data + at, nbytes - at, &more);
 		else if (limit == c->service->settings->reply_bytes)
 			client_fill(c);

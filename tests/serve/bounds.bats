@@ -172,6 +172,41 @@ start_deaf() {
 	wait $writer
 }
 
+@test "while one client's requests open filter after filter, others are heard" {
+	needs_strace
+	for i in $(seq 300); do
+		echo "BF.RESERVE f$i 0.01 1000"
+	done >made
+	for i in $(seq 300) $(seq 300); do
+		echo "BF.INFO f$i"
+	done >asked
+	mapfile -t made <made
+	mapfile -t asked <asked
+	(
+		ulimit -n 64
+		# -D: the server has this process' number, and ends with it
+		exec strace -D -f -qq -o trace \
+			-e trace=openat,open,epoll_wait,epoll_pwait \
+			"$BLOOMDEDUP" serve -d filters -l "unix:$SOCKET"
+	) 2>server.err 3>&- &
+	SERVER=$!
+	until_true is_serving
+	redis "${made[@]}" >out
+	[ "$(grep -c '^+OK' out)" -eq 300 ]
+	for how in MULTI PING; do
+		[ $how = PING ] || asked+=(EXEC)
+		: >trace
+		redis $how "${asked[@]}" >out
+		[ "$(grep -c Capacity out)" -eq 600 ]
+		# how many were opened before it listened to all again
+		awk '/\.bloom"/ { n++; all++ } n > most { most = n }
+			/epoll/ { n = 0 }
+			END { print most, all; exit most > 20 || all < 600 }' \
+			trace
+		asked=("${asked[@]:0:600}")
+	done
+}
+
 # start_small [OPTION]...: a server whose filters of 1000 lines can't grow, since
 # their files may have only 64 kB, and the file `trace` of what it tries.
 start_small() {
