@@ -215,7 +215,7 @@ static void
 abandon(struct net *net, struct net_request *request)
 {
 	struct net_request *next;
-	struct error unused;
+	struct error unused; /* the caller's may be error_ignored() */
 
 	for (; request != NULL; request = next) {
 		int lost = request->lost || request->state != REQUEST_QUEUED;

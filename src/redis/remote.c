@@ -73,7 +73,7 @@ static void
 explain_missing(struct remote *remote, struct error *error)
 {
 	int there = is_there(remote, error);
-	struct error unused;
+	struct error unused; /* `error` may be error_ignored(), and is read */
 
 	if (there > 0)
 		error_set(error, STATUS_FAILED, "%s: damaged: the key %s is"
