@@ -250,3 +250,53 @@ same() {
 	bloomdedup --url --url-ignore='*]' in >out
 	head -n 1 in | cmp - out
 }
+
+@test "byte order marks and blanks around a URL: in the order of the manual" {
+	cat >model.py <<-'PYTHON'
+		import itertools, sys
+		MARK, BLANKS = b"\xef\xbb\xbf", b"\t\n\v\f\r "
+		pieces = [MARK, b" ", b"\t", b"\x01"]
+		lines = [b"".join(before) + b"http://A.example/" + after
+		         for n in range(5)
+		         for before in itertools.product(pieces, repeat=n)
+		         for after in (b"", b" ", b"\x01\t")]
+		def url(value):
+		    text = value.removeprefix(MARK).strip(bytes(range(0x21)))
+		    if text == b"http://A.example/":
+		        return b"http://a.example/"
+		    return value
+		def key(line, options):
+		    if "--trim" in options:
+		        line = line.strip(BLANKS)
+		    if "-k1" in options: # a record of one field
+		        line = line.removeprefix(MARK)
+		    if "--trim-fields" in options:
+		        line = line.strip(BLANKS)
+		    return url(line)
+		open("in", "wb").write(b"".join(line + b"\n" for line in lines))
+		for i, options in enumerate(open("options")):
+		    with open("want.%d" % i, "wb") as out:
+		        for line in lines:
+		            out.write(key(line, options.split()) + b"\n")
+	PYTHON
+	cat >options <<-'END'
+		--url
+		--url --trim
+		--csv --url
+		--csv --url --trim
+		--csv -k1 --url
+		--csv -k1 --url --trim
+		--csv -k1 --url --trim-fields
+		--csv -k1 --url=form --trim --trim-fields
+	END
+	python3 model.py
+	[ "$(wc -l <in)" -gt 1000 ]
+	n=0
+	while read -r options; do
+		# shellcheck disable=SC2086
+		bloomdedup key $options in >out 2>err
+		cmp "want.$n" out
+		grep -q '^http://a.example/$' out
+		n=$((n + 1))
+	done <options
+}
