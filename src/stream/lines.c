@@ -45,19 +45,33 @@ lines_free(struct lines *lines)
 	free(lines->strays);
 }
 
-/* Is line i a header? Most lines have another first byte than it. */
-static inline int
-is_header(const struct lines *lines, size_t i, int first)
+/* Is line i a header? */
+static int
+is_header(const struct lines *lines, size_t i)
 {
 	const uint8_t *p = lines->starts[i];
 	const struct key record = { p, (size_t)(lines->starts[i + 1] - p) };
 	const struct key header = { lines->chunk->header,
 		lines->chunk->header_length };
-	const uint8_t byte = p[*p == '"'];
 
-	if (first >= 0 && byte != first && *p != 0xef)
-		return 0;
 	return columns_are_again(lines->recipe, record, header);
+}
+
+/*
+ * The first line from i on that may be a header, or the end: most lines begin
+ * with another byte, given if it is certain, than the first name in the header.
+ */
+static size_t
+next_candidate(const struct lines *lines, size_t i, int byte)
+{
+	const uint8_t *const *starts = lines->starts;
+
+	if (byte < 0)
+		return i;
+	while (i < lines->count && *starts[i] != byte && *starts[i] != 0xef &&
+	    (*starts[i] != '"' || starts[i][1] != byte))
+		i++;
+	return i;
 }
 
 /* Lines begin after headers that come again, and end before the next one. */
@@ -69,13 +83,13 @@ leave_out_headers(struct lines *lines)
 		lines->chunk->header, lines->chunk->header_length });
 	size_t first = 0, last;
 
-	while (first < lines->count && is_header(lines, first, byte))
+	while (first < lines->count && is_header(lines, first))
 		first++;
 	lines->headers = first;
 	lines->headers_bytes = (uint64_t)(lines->starts[first] - from);
-	last = first;
-	while (last < lines->count && !is_header(lines, last, byte))
-		last++;
+	last = next_candidate(lines, first, byte);
+	while (last < lines->count && !is_header(lines, last))
+		last = next_candidate(lines, last + 1, byte);
 	lines->count = last - first;
 	if (first > 0) {
 		memmove(lines->starts, lines->starts + first, (lines->count + 1)
@@ -91,6 +105,8 @@ split(struct lines *lines, const uint8_t *from, size_t limit)
 
 	lines->count = record_split(lines->format, from, end, lines->starts,
 	    limit, lines->strays);
+	lines->has_strays = lines->strays != NULL &&
+	    memchr(lines->strays, 1, lines->count) != NULL;
 	if (lines->recipe->header && lines->chunk->header_length > 0)
 		leave_out_headers(lines);
 	lines->rest = lines->starts[lines->count];
@@ -126,10 +142,9 @@ lines_replace_by_keys(struct lines *lines, size_t first, size_t n,
 		    scratch);
 		if (lines->troubles != NULL)
 			lines->troubles[first + i] = scratch->troubles;
-		if (lines->strays != NULL)
-			lines->troubles[first + i] |=
-			    (uint8_t)(lines->strays[first + i] << KEY_STRAY);
 	}
+	for (size_t i = first; i < first + n && lines->has_strays; i++)
+		lines->troubles[i] |= (uint8_t)(lines->strays[i] << KEY_STRAY);
 }
 
 int

@@ -23,6 +23,7 @@ struct lines {
 	uint8_t *troubles;      /* troubles of their keys; NULL if there can be
 				 * none */
 	uint8_t *strays;        /* record_split's; NULL without CSV */
+	int has_strays;         /* is one of them set? */
 	size_t count;
 	size_t headers;         /* headers before them that come again */
 	uint64_t headers_bytes;
