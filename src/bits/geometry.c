@@ -20,7 +20,7 @@ struct term {
 struct cache_line_rate {
 	struct term terms[TERMS_MAX];
 	unsigned count;
-	unsigned power; /* how many groups of the page have this rate */
+	unsigned power; /* number of groups of the page with this rate */
 };
 
 int

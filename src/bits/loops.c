@@ -166,8 +166,8 @@ loops_probe(const struct block_array *array, const struct digest *digests,
  * cases, and the other cache lines aren't fetched.
  */
 struct link {
-	uint64_t offset; /* of its first cache line, in bytes */
-	uint64_t word;   /* which places it there */
+	uint64_t offset; /* bytes before its first cache line */
+	uint64_t word;   /* the word of the digest that places it there */
 	uint32_t item;
 };
 

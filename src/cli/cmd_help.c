@@ -103,7 +103,7 @@ print_options(const struct page *page)
 		    " printed); the filter keeps them:"),
 		[GROUP_OTHER] = "Other options:",
 	};
-	/* of commands without a filter that keeps them */
+	/* The headings of key options where no filter keeps a recipe. */
 	static const char *const key_headings[COMMAND_COUNT] = {
 		[COMMAND_KEY] = "Key options:",
 		[COMMAND_PARTITION] = "Key options (the whole line is always"

@@ -76,7 +76,7 @@ describe_merge(struct filter *out, const char *path, size_t count)
 	printf(": %zu filter%s, %s in %u layer%s; error rate now %.3g\n",
 	    count, count == 1 ? "" : "s", text_lines(a, lines),
 	    table->count, table->count == 1 ? "" : "s", rate);
-	/* as it is where layers could not be joined, and when all are full */
+	/* Layers that were not joined have a higher rate, and full ones. */
 	if (rate > p || planned > p * (1 + 1e-9))
 		error_printf("%s: the error rate can reach %.3g, above the %s"
 		    " that the filters were made for", path,

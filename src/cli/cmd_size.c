@@ -187,7 +187,7 @@ print_rates(void)
 		printf("%2d", bits);
 		for (unsigned k = 1; k <= 8; k++) {
 			double rate = sizing_textbook_rate(bits, k);
-			/* of the last of three digits */
+			/* The unit of the last of three digits. */
 			double unit = pow(10, floor(log10(rate)) - 2);
 
 			printf("%9s", number_format_rate(text,

@@ -25,7 +25,7 @@
 struct measured {
 	uint64_t all, done;     /* additions and lookups */
 	uint64_t lookups, found;
-	double fill_seconds, lookup_seconds; /* of the filter alone */
+	double fill_seconds, lookup_seconds; /* the filter's own time */
 };
 
 /*

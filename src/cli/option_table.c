@@ -9,7 +9,7 @@
 #include "key/recipe.h"
 #include "serve/leases.h"
 
-enum { /* which commands take it */
+enum { /* the commands that take it */
 	FILTER = 1 << COMMAND_FILTER,
 	ADD = 1 << COMMAND_ADD,
 	CHECK = 1 << COMMAND_CHECK,
@@ -23,11 +23,11 @@ enum { /* which commands take it */
 	TRY = 1 << COMMAND_TRY,
 	SERVE = 1 << COMMAND_SERVE,
 	ANY = (1 << COMMAND_COUNT) - 1,
-	REMEMBER = FILTER | ADD,     /* that change a filter */
-	STREAM = REMEMBER | CHECK,   /* that look lines up */
-	OWN_KEYS = STREAM | CREATE,  /* where a filter has a recipe */
-	KEYS = OWN_KEYS | PARTITION | KEY, /* where lines have keys */
-	READ = STREAM | PARTITION | KEY /* that read lines */
+	REMEMBER = FILTER | ADD,     /* they change a filter */
+	STREAM = REMEMBER | CHECK,   /* they look lines up */
+	OWN_KEYS = STREAM | CREATE,  /* their filter has a recipe */
+	KEYS = OWN_KEYS | PARTITION | KEY, /* their lines have keys */
+	READ = STREAM | PARTITION | KEY /* they read lines */
 };
 
 /* Ranges and defaults in texts, as the constants spell them. */

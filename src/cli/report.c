@@ -23,13 +23,13 @@
 #define LOG_INTERVAL (60 * CLOCK_SECOND)
 
 static struct {
-	const struct options *options; /* of the next run */
+	const struct options *options; /* the next run's */
 	uint64_t total;        /* bytes of input, 0 if unknown */
 	uint64_t started;      /* clock_now */
 	struct table before;   /* the filter's, when the run began */
 	int shown;             /* the live line is on the terminal */
 	int is_logged;         /* progress is whole lines: no terminal */
-	uint64_t due;          /* when to draw it again; UINT64_MAX: never */
+	uint64_t due;          /* time to draw it again; UINT64_MAX: never */
 	char *stats;           /* the statistics that are printed last; NULL:
 				* none */
 } report;

@@ -52,15 +52,15 @@
 struct piece {
 	const uint8_t *data;
 	size_t nbytes;
-	uint8_t ending[3];   /* to be written in front of it, to end a record */
-	size_t ending_bytes; /* that is torn */
+	uint8_t ending[3];   /* written in front of it, to end a torn record */
+	size_t ending_bytes;
 	uint64_t begin;      /* offset at which it is written if nobody else
 			      * writes */
 };
 
 /* --- records */
 
-/* record_step, of lines, too. */
+/* Like record_step, for lines, too: a line feed ends one. */
 static void
 step(const struct record_format *format, struct csv_state *state, uint8_t byte)
 {
@@ -135,7 +135,7 @@ scan_csv(struct append *a, int reader, uint64_t size)
 struct hypothesis {
 	struct csv_state state;
 	int is_placed;  /* has it passed the beginning of a field? */
-	int is_refuted; /* by a quote within a field without quotes, or text
+	int is_refuted; /* a quote was in a field without quotes, or text
 			 * behind the quote that closes one */
 };
 

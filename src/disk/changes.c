@@ -21,9 +21,9 @@ struct change {
 };
 
 struct changes {
-	uint8_t *copies;   /* of the cache lines, in the order of entries */
+	uint8_t *copies;   /* their cache lines, in the order of entries */
 	struct change *entries;
-	uint32_t *buckets; /* by page: the first entry's index plus 1, or 0 */
+	uint32_t *buckets; /* each page's first entry: its index plus 1, or 0 */
 	unsigned bucket_bits;
 	uint64_t count, limit;
 	uint64_t most;     /* count, since the memory was last freed */

@@ -180,7 +180,7 @@ file_lock_range(struct file *file, uint64_t offset, uint64_t nbytes,
 		other.l_pid = -1;
 		if (fcntl(file->fd, F_GETLK, &other) == 0 &&
 		    other.l_type == F_UNLCK)
-			continue; /* by now it is free */
+			continue; /* it is free now */
 		if (pause_for_lock(&pauses, other.l_pid, error) < 0)
 			return -1;
 	}

@@ -330,7 +330,7 @@ layer_is_apart(const struct table *table, unsigned i)
 	    table_layer_end(layer) <= table->file_bytes;
 }
 
-/* After the layers before it. */
+/* Decode layer i; those before it are decoded, since it follows them. */
 static int
 layer_decode(struct table *table, unsigned i, const uint8_t *page)
 {

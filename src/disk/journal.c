@@ -121,7 +121,7 @@ journal_remove(struct journal *j, struct error *error)
 	if (j->fd >= 0) {
 		if (unlink_own(j) < 0)
 			result = error_system(error, errno, j->path);
-		else /* if this and the power fail, a later run removes it */
+		else /* a later run removes it if this and the power fail */
 			path_sync_directory(j->path, error_ignored());
 	}
 	journal_close(j);
@@ -553,7 +553,7 @@ journal_create(struct journal *j, const char *filter,
 	if (create_journal(j, filter, id, has_outputs ? VERSION_WITH_OUTPUTS :
 	    VERSION, error) < 0)
 		return -1;
-	/* Not at the commit: then the output is already in place. */
+	/* At the commit it would be too late: the output is in place then. */
 	if (path_sync_directory(j->path, error) < 0) {
 		journal_forget(j);
 		return -1;

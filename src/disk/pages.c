@@ -153,7 +153,7 @@ is_cached(const struct pages *p)
 	for (uint64_t i = 0; i < CACHE_SAMPLE; i++) {
 		uint8_t *page = p->base +
 		    p->count * i / CACHE_SAMPLE * PAGE_BYTES;
-		unsigned char resident = 1; /* if unknown */
+		unsigned char resident = 1; /* the answer if it is unknown */
 
 		mincore(page - (uintptr_t)page % unit_bytes(), 1,
 		    (void *)&resident);

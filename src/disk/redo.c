@@ -20,9 +20,9 @@ struct target {
 	unsigned number;
 	int fd;             /* -1 if there is no such output */
 	int is_readable;
-	uint64_t length;    /* of the file at the commit */
+	uint64_t length;    /* length of the file at the commit */
 	uint64_t total;     /* bytes of text, if it was looked at */
-	uint64_t size;      /* of the file, if it was looked at */
+	uint64_t size;      /* size of the file, if it was looked at */
 	uint64_t compared;  /* bytes of text that were compared with it, */
 	uint64_t present;   /* the first of which it has already; */
 	int is_foreign;     /* others have written behind these */

@@ -30,7 +30,7 @@ refuse_changed(const char *path, struct error *error)
 	    " this file during the run; it is left as it is", path);
 }
 
-/* Or it keeps others, too, from opening it. */
+/* It has the file open, or a lease that keeps us from opening it. */
 static int
 refuse_open(const char *path, struct error *error)
 {

@@ -57,7 +57,7 @@ int
 slots_publish(struct slots *slots, const struct table *table,
     struct error *error)
 {
-	/* For the file's length, and the slot that may not be safe yet. */
+	/* The file's length and the newer slot may not be on the disk yet. */
 	if (file_sync(slots->file, error) < 0 ||
 	    write_slot(slots, 1 - slots->newest, table, error) < 0 ||
 	    file_sync(slots->file, error) < 0)

@@ -17,13 +17,13 @@
 #define LIST_DIGESTS (384 * 1024)
 
 struct deferred {
-	struct filter filter;   /* on top of the one to be marked, or read */
+	struct filter filter;   /* lies on the one to be marked, or read */
 	struct filter *pending;
-	uint64_t count;         /* digests held: */
-	int journaled;          /* in the journal, */
+	uint64_t count;         /* digests held */
+	int journaled;          /* the journal holds them, not the list */
 	struct journal journal;
 	int journal_stays;      /* it is complete: close it, don't remove it */
-	struct digest *list;    /* without a journal: what is held; or NULL */
+	struct digest *list;    /* NULL with a journal */
 	struct deferred_promise promise;
 };
 
@@ -43,7 +43,7 @@ make_pending(struct deferred *d, uint64_t capacity, enum growth growth,
 	const struct header *h = filter_header(d->filter.under);
 	const struct filter_use use = FILTER_WRITE;
 	double rate = SIZING_PENDING_SHARE * h->error_rate;
-	double first = rate; /* of its first layer */
+	double first = rate; /* the rate of its first layer */
 	struct filter_design design = { .capacity = capacity,
 		.error_rate = rate, .growth = growth, .hash = &h->hash };
 

@@ -23,8 +23,8 @@
 
 struct location_kind {
 	struct abilities can;
-	enum component component; /* without it, the operations are NULL */
-	const char *needs;     /* what the component is for, in messages */
+	enum component component; /* the operations are NULL without it */
+	const char *needs;     /* purpose of the component, in messages */
 	int (*has)(const char *location);
 	int (*open)(struct filter **filter, const char *location,
 	    const struct filter_use *use, struct error *error);
@@ -39,7 +39,7 @@ struct location_kind {
 	int (*foresee)(const char *location, const struct filter_design *design,
 	    struct filter_costs *costs, uint64_t *bytes,
 	    struct error *error);
-	/* Or NULL: another client may use what seems to be unused. */
+	/* NULL for servers: another client may use what seems unused. */
 	void (*discard)(const char *location,
 	    const uint8_t id[FILTER_ID_BYTES], uint64_t lines);
 };

@@ -45,8 +45,8 @@ struct merger {
 	struct source *sources; /* all layers of all inputs, in order, and in
 	                           that of their generations */
 	size_t source_count;
-	uint8_t *sample; /* of the layer that is being made: */
-	uint8_t *trial;  /* the same, with one more source in it */
+	uint8_t *sample; /* a sample of the layer that is being made */
+	uint8_t *trial;  /* the sample, with one more source in it */
 	_Alignas(PAGE_BYTES) uint8_t samples[2][SAMPLE_PAGES * PAGE_BYTES];
 	uint8_t buffer[2 * PIECE_PAGES * PAGE_BYTES];
 };

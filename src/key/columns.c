@@ -25,7 +25,7 @@ columns_number(const char **text, uint32_t *field)
 struct item {
 	uint32_t number; /* 0: it is a name */
 	struct key name;
-	uint8_t room[KEY_RECIPE_TEXT]; /* for a name in quotes */
+	uint8_t room[KEY_RECIPE_TEXT]; /* room for a name in quotes */
 };
 
 /* Without quotes, would it be taken for a number or a range? */

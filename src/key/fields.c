@@ -241,7 +241,7 @@ take_pieces(const struct key_recipe *recipe, struct key line,
 	const uint8_t *p = line.data, *end = line.data + line.nbytes;
 	uint8_t separator = (uint8_t)recipe->separator;
 	const struct scan *scanner = scan();
-	uint32_t before = 0; /* how many fields end before p */
+	uint32_t before = 0; /* number of fields that end before p */
 
 	for (unsigned i = 0; i < recipe->range_count; i++) {
 		struct key_range range = recipe->ranges[i];

@@ -16,9 +16,9 @@
 struct walk {
 	const uint8_t *end;
 	const struct scan *scan;
-	const char **at;        /* what is left of each pointer */
+	const char **at;        /* the rest of each pointer */
 	struct key *values;
-	unsigned depth;         /* of what was walked into */
+	unsigned depth;         /* depth of what was walked into */
 	int too_deep;
 };
 
@@ -50,7 +50,7 @@ skip_string(const struct walk *w, const uint8_t *p)
 static const uint8_t *
 skip_brackets(struct walk *w, const uint8_t *p)
 {
-	uint8_t closing[JSON_DEPTH_MAX]; /* what closes those that are open */
+	uint8_t closing[JSON_DEPTH_MAX]; /* bytes that close what is open */
 	unsigned depth = w->depth;
 	uint64_t escaped = 0;   /* 1: the first byte at p is */
 	uint64_t in_string = 0; /* all ones: p is in a string */

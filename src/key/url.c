@@ -467,7 +467,7 @@ plain_end(const struct characters *set, const uint8_t *p, const uint8_t *end)
  */
 struct url_pieces {
 	const uint8_t *start, *host, *path;
-	const uint8_t *query; /* from the question mark on; or the end */
+	const uint8_t *query; /* begins at the question mark; or the end */
 	const uint8_t *end;
 };
 

@@ -223,7 +223,7 @@ copy_form(struct reader *in, uint8_t *to)
 #define FIRST_STEP 8
 
 struct parameter {
-	const uint8_t *at; /* in the input, or in `room` of the table */
+	const uint8_t *at; /* a place in the input, or in the table's `room` */
 	size_t nbytes;
 };
 
@@ -236,11 +236,11 @@ struct parameters {
 	int is_long;     /* some were written before: the text isn't in order */
 	int is_as_read;  /* all are in their form and in order in the input */
 	unsigned count;
-	struct parameter parameters[TABLE_MAX]; /* as they came */
-	uint64_t first[TABLE_MAX + FIRST_STEP]; /* of each: first_eight */
-	uint64_t last_first; /* of the last one */
-	uint8_t *to;   /* where the text of those before these ends */
-	uint8_t *room; /* for those that aren't written as in the input */
+	struct parameter parameters[TABLE_MAX]; /* the order is the input's */
+	uint64_t first[TABLE_MAX + FIRST_STEP]; /* first_eight of each */
+	uint64_t last_first; /* first_eight of the last one */
+	uint8_t *to;   /* the end of the text of those before these */
+	uint8_t *room; /* room for those that aren't written as in the input */
 };
 
 static size_t
@@ -318,7 +318,7 @@ sort_table(struct parameters *t, unsigned sorted[TABLE_MAX])
 
 #pragma GCC unroll 8
 	for (unsigned i = 0; i < FIRST_STEP; i++)
-		t->first[count + i] = UINT64_MAX; /* as if it were last */
+		t->first[count + i] = UINT64_MAX; /* it sorts last */
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t first = t->first[i];
 		unsigned place = 0;
@@ -513,8 +513,8 @@ url_copy_query(struct reader *in, const struct url_rules *rules, uint8_t *to)
 	}
 	write_parameters(&t);
 	if (t.to == start)
-		return start - 1; /* without its question mark */
-	to = t.to - 1; /* without the last ampersand */
+		return start - 1; /* drops its question mark */
+	to = t.to - 1; /* drops the last ampersand */
 	if (t.sorts && t.is_long)
 		url_sort(start, to, t.order);
 	if (rules->switches & URL_VALUES)

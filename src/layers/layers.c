@@ -458,7 +458,7 @@ layers_state(struct filter *filter)
 		return FILTER_CURRENT;
 	if (!f->writable)
 		return FILTER_OUTDATED;
-	f->overwritten = 1; /* by an older copy of itself */
+	f->overwritten = 1; /* an older copy was written over it */
 	return FILTER_OVERWRITTEN;
 }
 

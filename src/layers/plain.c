@@ -37,7 +37,7 @@ struct layers_ahead {
 	/* Copies, the thread's alone until it is done. */
 	struct file file;
 	struct slots slots;
-	struct table table;       /* with the new layer once it is published */
+	struct table table;       /* has the new layer once that is published */
 	struct layer_entry layer;
 	int result;
 	struct error error;

@@ -189,7 +189,7 @@ layers_take_turn(struct layers *f, struct error *error)
 	return f->slots.head.marking != MARKING_SHARED;
 }
 
-/* For a reader, who takes no lock. */
+/* Read the newer table for a reader, who takes no lock. */
 static int
 read_newer(struct layers *f, struct error *error)
 {
@@ -399,7 +399,7 @@ layers_make_room(struct layers *f, uint64_t wanted, layers_append *append,
 	int result;
 
 	*room = table_room(&f->table, layers_growth(f));
-	if (*room >= wanted) { /* as almost always: don't copy the table */
+	if (*room >= wanted) { /* almost always: don't copy the table */
 		*room = wanted;
 		return ROOM_ENOUGH;
 	}

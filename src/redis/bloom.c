@@ -241,7 +241,7 @@ take_info(void *context, size_t shard, redisReply *reply,
 		if (name->str == NULL ||
 		    strcmp(name->str, "Number of items inserted") != 0)
 			continue;
-		/* all but the item that it was born with */
+		/* Each shard is made with one item, which is no line. */
 		if (items > 0)
 			shards->lines += (uint64_t)items - 1;
 		else

@@ -107,7 +107,7 @@ complete(const struct address *location, redisContext *context,
 	int failed = 0, result;
 	socklen_t nbytes = sizeof failed;
 
-	/* A unix socket that accepts no more. */
+	/* EAGAIN: the unix socket's queue of connections is full. */
 	if (memory_or_die(context) != NULL && context->err != 0 &&
 	    errno == EAGAIN)
 		result = patience_end(location, error);

@@ -29,20 +29,20 @@
 #define LEAST_PATIENCE (2 * CLOCK_SECOND)
 /* So many nodes in turn may say that another one is to be asked. */
 #define REDIRECTIONS_MAX 5
-/* Between tries. */
+/* Each pause between two tries is twice as long as the one before. */
 #define SHORTEST_PAUSE (10 * CLOCK_MILLISECOND)
 #define LONGEST_PAUSE CLOCK_SECOND
 
 struct net {
 	struct cluster cluster;
-	struct queue again;                  /* to be made again */
+	struct queue again;                  /* requests to be made again */
 	struct net_request *making;          /* between begin and end */
-	uint64_t limit_ms;                   /* of failures without success */
-	uint64_t patience;                   /* with a server that is silent */
-	void (*notice)(const char *text);    /* of more than a second of them */
+	uint64_t limit_ms;                   /* bound of failures in a row */
+	uint64_t patience;                   /* patience with a silent server */
+	void (*notice)(const char *text);    /* tells of a second of failures */
 	int noticed;
 	uint64_t failing_since, pause;
-	uint64_t next_try;                   /* when it is due (clock_now) */
+	uint64_t next_try;                   /* clock_now of the next try */
 	uint64_t listened;                   /* clock_now when replies were
 					        waited for last */
 	struct error reason;                 /* why a try failed */

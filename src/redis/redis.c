@@ -288,8 +288,8 @@ redis_mark(struct filter *filter, const struct digest *digests, size_t n,
 struct selection {
 	struct digest *digests;
 	uint32_t *numbers;  /* their numbers in the batch */
-	uint8_t *claimed;   /* what is known of each */
-	size_t count;       /* how many there are */
+	uint8_t *claimed;   /* the answers about them so far */
+	size_t count;
 };
 
 /* Select those of n digests of which this is known. To be given back. */

@@ -200,7 +200,7 @@ stored_design(struct stored *stored, const struct filter_design *design,
 
 /* Removing, replacing and making */
 
-/* To each shard of a filter that was found and isn't ours. */
+/* Call `make` for each shard of a filter that was found and isn't ours. */
 static int
 each_found(struct stored *stored, const struct found *found, shards_one *make,
     struct error *error)
@@ -245,7 +245,7 @@ take_away(struct stored *stored, const uint8_t *bytes, struct found *before,
 		reply = net_call(stored->net, stored->key, error,
 		    "GETSET %s %b", stored->key, bytes,
 		    (size_t)LAYOUT_HEADER_BYTES);
-	/* It stays after all. */
+	/* The old filter stays after all: its shards must not expire. */
 	if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
 	    each_found(stored, before, shards_keep, error) < 0) {
 		freeReplyObject(reply);

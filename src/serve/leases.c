@@ -36,7 +36,7 @@ struct lease {
 	uint64_t deadline;
 	uint32_t lessor;         /* LESSOR_NONE: the place is free */
 	uint32_t chained;        /* the next of its chain, or free place */
-	uint32_t next, previous; /* in the ring of its bucket */
+	uint32_t next, previous; /* neighbours in the ring of its bucket */
 };
 
 struct lessor {

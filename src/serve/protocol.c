@@ -16,7 +16,7 @@
 
 /* A line, and the bytes after it. */
 struct line {
-	const struct row *row; /* of its verb */
+	const struct row *row; /* its verb's row */
 	struct protocol *protocol;
 	const struct protocol_limits *limits;
 	struct bytes text;  /* the rest of it, without its end */

@@ -97,7 +97,7 @@ resp_kept(const struct resp *resp, unsigned i)
 	if (i >= resp->kept)
 		return (struct bytes){ (const uint8_t *)"", 0 };
 	if (i > 0)
-		start = resp->ends[i - 1] + 1; /* after the NUL */
+		start = resp->ends[i - 1] + 1; /* behind a NUL */
 	return (struct bytes){ resp->text.data + start, resp->ends[i] - start };
 }
 

@@ -125,7 +125,7 @@ take_option(struct resp *resp, unsigned i, struct wanted *wanted)
 		    SIZING_CAPACITY_MAX);
 	else if (resp_is(resp, i, "EXPANSION"))
 		wanted->expansion = take_number(resp, ++i, "expansion",
-		    UINT32_MAX); /* as RedisBloom */
+		    UINT32_MAX); /* RedisBloom's limit, too */
 	else if (!resp_is(resp, i, "WINDOW"))
 		resp_refuse(resp, "ERR unknown argument '%.100s'",
 		    resp_string(resp, i));
@@ -258,7 +258,7 @@ put_info(struct resp *resp, const struct served *served, enum info_field field)
 	case INFO_CAPACITY:
 		value = table_capacity(table);
 		if (header->window.kind != WINDOW_NONE)
-			value = header->capacity; /* what it was made for */
+			value = header->capacity; /* the lines it is made for */
 		break;
 	case INFO_SIZE:
 		value = filter_bytes(served->filter);

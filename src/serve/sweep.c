@@ -28,14 +28,14 @@ struct share {
 	struct batch *batch;
 	struct digest digests[OPERATIONS];
 	uint8_t asks[OPERATIONS]; /* ACTION_LOOK */
-	int8_t results[OPERATIONS]; /* of enum result */
-	/* With leases: */
+	int8_t results[OPERATIONS]; /* values of enum result */
+	/* The next four are used where subkeys are leased. */
 	uint8_t actions[OPERATIONS];
-	uint64_t lengths[OPERATIONS]; /* of leases that are wanted */
-	uint64_t left[OPERATIONS];    /* of leases that there were */
+	uint64_t lengths[OPERATIONS]; /* lengths of leases that are wanted */
+	uint64_t left[OPERATIONS];    /* time left of leases that there were */
 	int leases;          /* one of them is or meets a lease */
 	size_t count;
-	size_t costly;       /* at this count, a client is paused */
+	size_t costly;       /* the count at which a client is paused */
 	int failed;          /* the whole share, or the filter isn't open */
 	struct error error;  /* why, or why there was no room */
 };
@@ -43,8 +43,8 @@ struct share {
 struct sweep_entry {
 	struct operation operation;
 	struct client *client;
-	struct share *share;   /* of the filter; or NULL */
-	size_t item;         /* in its batch */
+	struct share *share;   /* the filter's share; or NULL */
+	size_t item;         /* its index in the share's batch */
 };
 
 struct sweep {
@@ -53,7 +53,7 @@ struct sweep {
 	size_t count;
 	struct share shares[SHARES];
 	int share_count;
-	uint64_t now;        /* with leases: the time of this one */
+	uint64_t now;        /* the time of this one, where there are leases */
 };
 
 struct sweep *

@@ -12,7 +12,7 @@
 struct format_head {
 	const char *name;
 	const char *refusal;       /* NULL: it is understood, */
-	const struct codec *codec; /* by this */
+	const struct codec *codec; /* NULL: it is refused */
 	size_t nbytes;
 	uint8_t bytes[HEAD_BYTES_MOST];
 	uint8_t ignored[HEAD_BYTES_MOST]; /* bits that may differ */
@@ -77,7 +77,7 @@ static const struct format_head heads[] = {
 	{ ZSTD, 4, { 0x28, 0xb5, 0x2f, 0xfd }, { 0 } },
 	/* a frame to skip */
 	{ ZSTD, 4, { 0x50, '*', 'M', 0x18 }, { 0x0f } },
-	/* with and without anything in it */
+	/* The first has something in it, the second is empty. */
 	{ REFUSED("bzip2"), 10, { 'B', 'Z', 'h', '0',
 	    0x31, 0x41, 0x59, 0x26, 0x53, 0x59 }, { 0, 0, 0, 0x0f } },
 	{ REFUSED("bzip2"), 10, { 'B', 'Z', 'h', '0',
@@ -88,15 +88,15 @@ static const struct format_head heads[] = {
 
 struct decompressor {
 	decompress_source *source;
-	void *context;          /* of the source */
+	void *context;          /* the source's context */
 	const struct format_head *head;
 	void *state;            /* the codec's */
 	struct codec_io io;
-	enum codec_result result; /* of its last run */
-	const char *reason;     /* if it failed; NULL: damage */
-	char text[100];         /* what is wrong */
+	enum codec_result result; /* the result of its last run */
+	const char *reason;     /* the reason for a failure; NULL: damage */
+	char text[100];         /* the message about what is wrong */
 	int at_end;             /* no more can be read */
-	uint8_t packed[DECOMPRESS_BYTES]; /* what was read */
+	uint8_t packed[DECOMPRESS_BYTES]; /* bytes that were read */
 };
 
 const struct format_head *
@@ -151,7 +151,7 @@ decompress_end(struct decompressor *d)
 int
 decompress_has_more(const struct decompressor *d)
 {
-	/* Or decompressed bytes for which there was no room. */
+	/* A full output may have left decompressed bytes in the codec. */
 	return d->io.in_bytes > 0 || d->io.out_bytes == 0;
 }
 

@@ -38,21 +38,21 @@ struct input {
 	size_t next;        /* the path after the open one */
 	int fd;             /* -1 if none is open */
 	int waits;          /* it is not a regular file */
-	const char *name;   /* of the open one, for messages */
+	const char *name;   /* the open file's name in messages */
 	int failed;
 	int ended;          /* `interrupted` asked for it */
 	uint64_t position;  /* bytes read, or passed over, of all files */
-	struct csv_state record; /* of the scan for its end */
+	struct csv_state record; /* state of the scan for a record's end */
 
 	uint8_t *rest;      /* the beginning of a line, for the next chunk */
 	size_t rest_bytes, rest_capacity;
 
-	uint8_t *header;    /* of the open file */
+	uint8_t *header;    /* the open file's header */
 	size_t header_length;
-	struct columns columns; /* of the open file, */
-	int at_start;       /* nothing of which was handed out */
+	struct columns columns; /* the open file's */
+	int at_start;       /* nothing of the open file was handed out */
 	int begun;          /* the open file's first bytes were looked at */
-	struct decompressor *decompressor; /* of the open file, or NULL */
+	struct decompressor *decompressor; /* the open file's; or NULL */
 };
 
 struct input *
@@ -198,7 +198,7 @@ read_some(void *context, uint8_t *data, size_t nbytes)
 static int
 is_utf16(const struct input *in, const uint8_t *data, size_t nbytes)
 {
-	size_t i = 0, nuls[2] = { 0, 0 }; /* at even and odd places */
+	size_t i = 0, nuls[2] = { 0, 0 }; /* even and odd places */
 
 	if (nbytes >= 2 && (memcmp(data, "\xff\xfe", 2) == 0 ||
 	    memcmp(data, "\xfe\xff", 2) == 0))
@@ -273,8 +273,8 @@ grow_chunk(struct chunk *chunk, size_t have, size_t nbytes)
 /* What an attempt to read brought. */
 enum got {
 	GOT_BYTES,
-	GOT_END,   /* of the file */
-	GOT_ERROR, /* which was reported */
+	GOT_END,   /* the file has ended */
+	GOT_ERROR, /* reading failed, which was reported */
 	GOT_STOP   /* a signal, or `interrupted`, asks to end */
 };
 

@@ -26,7 +26,7 @@
 
 struct sink {
 	struct output output;
-	char *name;      /* of the file; NULL: standard output */
+	char *name;      /* the file's name; NULL: standard output */
 	struct output_lines lines;
 };
 
@@ -42,7 +42,7 @@ struct partition {
 	struct partition_figures *figures;
 	struct sink *sinks;      /* one for each part, or one */
 	size_t sink_count;
-	struct number *numbers;  /* of each part; if there is one sink */
+	struct number *numbers;  /* the parts' numbers, if there is one sink */
 	struct reading reading;
 };
 
@@ -50,9 +50,9 @@ struct partition {
 struct sorter {
 	struct partition *partition;
 	struct lines lines;
-	uint16_t *parts;         /* of each line, from 0 */
-	size_t allowed;          /* so many lines may be printed, before one
-	                            that is refused */
+	uint16_t *parts;         /* each line's part, from 0 */
+	size_t allowed;          /* the number of lines before the first that is
+	                            refused */
 	enum { REFUSED_NONE, REFUSED_KEY, REFUSED_NEWLINE } refused;
 };
 

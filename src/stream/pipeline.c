@@ -58,17 +58,17 @@ struct flow {
 	struct input *input;
 	struct lane lanes[PIPELINE_THREADS_MAX];
 	unsigned count;         /* lanes that have a worker */
-	pthread_mutex_t source; /* of who takes chunks from the input */
+	pthread_mutex_t source; /* held by who takes chunks from the input */
 	uint64_t taken;         /* chunks so far; inside the source */
-	struct turns turns;     /* of chunks, in the order they were taken */
+	struct turns turns;     /* the order in which chunks were taken */
 	size_t chunk_bytes;
-	uint64_t bytes;         /* of all chunks; inside the source, as is the
-				 * next */
-	uint64_t full_bytes;    /* of full chunks */
+	uint64_t bytes;         /* bytes of all chunks; inside the source, as is
+				 * the next */
+	uint64_t full_bytes;    /* bytes of full chunks */
 	int begun;              /* lines were read; inside the source */
 	int ended;              /* the input; inside the source */
 	atomic_int failed;
-	struct error error;     /* if failed; set in turn */
+	struct error error;     /* the error, if failed; set in turn */
 };
 
 static int

@@ -307,7 +307,7 @@ append_to_outputs(struct run *run)
 	struct record_format format = run->inputs->format;
 
 	for (unsigned i = 0; i < count; i++) {
-		/* With a mark in front, a record of CSV is but a line. */
+		/* A mark in front of a record of CSV makes it a line. */
 		format.is_csv = run->inputs->format.is_csv &&
 		    !(i == 0 && run->plan->print == PRINT_MARKED);
 		output_append(outputs[i], &format, run->plan->notice);

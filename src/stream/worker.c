@@ -471,7 +471,7 @@ finish_batch(struct worker *w, size_t first, size_t *count,
 		if (remember)
 			room = batch_reserve(batch, run->filter, error);
 		result = write_batch(w, &written, error);
-		/* after a failure, those that were written */
+		/* After a failure, only lines that were written are marked. */
 		if (remember && batch_mark(batch, written, run->filter,
 		    error) < 0)
 			result = -1;
@@ -536,7 +536,7 @@ finish_prepared(struct worker *w, struct error *error)
 	}
 	if (w->is_foreign)
 		return refuse_other_part(w, error);
-	/* with the lines of other parts between them */
+	/* The lines of other parts between them have numbers, too. */
 	run->reading.position.number += w->lines.count + w->passed;
 	run->lines_passed += w->passed;
 	run->bytes_read += w->passed_bytes;

@@ -1,6 +1,6 @@
 # One name for each thing: src/README.md, section "Words", has the list. These
 # tests see the words that are not used any more, the form of help, and comments
-# in headers that are no statements.
+# behind code that are no statements.
 load ../common
 
 setup() {
@@ -187,10 +187,10 @@ telegrams() {
 }
 
 @test "the comment on a member is complete in itself" {
-	run telegrams src/*/*.h
+	run telegrams src/*/*.[ch]
 	echo "$output"
 	[ "$status" -eq 1 ]
-	[ "$(grep -cE '[;,].*/\* [a-z]' src/*/*.h | awk -F: '{ sum += $2 }
+	[ "$(grep -cE '[;,].*/\* [a-z]' src/*/*.[ch] | awk -F: '{ sum += $2 }
 		END { print sum }')" -gt 500 ]
 }
 
