@@ -29,7 +29,7 @@
 #include "model/growth.h"
 
 /* Pages of a filter that becomes larger are written so many at a time. */
-#define PIECE_PAGES 64
+#define PIECE_PAGES 1024
 
 struct layers_ahead {
 	pthread_t thread;
@@ -252,24 +252,27 @@ rewrite_pages(struct layers *f, uint64_t count, const struct digest *digests,
     size_t n, struct error *error)
 {
 	const struct layer_entry *layer = &f->table.layers[0];
-	_Alignas(CACHE_LINE_BYTES) uint8_t pages[PIECE_PAGES * PAGE_BYTES];
+	uint8_t *pages = memory_or_die(aligned_alloc(CACHE_LINE_BYTES,
+	    PIECE_PAGES * PAGE_BYTES));
 	uint64_t number, some;
+	int result = 0;
 
-	for (uint64_t first = 0; first < count; first += some) {
+	for (uint64_t first = 0; first < count && result == 0; first += some) {
 		some = count - first < PIECE_PAGES ? count - first :
 		    PIECE_PAGES;
-		memset(pages, 0, sizeof pages);
+		memset(pages, 0, PIECE_PAGES * PAGE_BYTES);
 		for (size_t i = 0; i < n; i++) {
 			block_pages(&layer->geometry, &digests[i], 1, &number);
 			if (number >= first && number < first + some)
 				mark_page(pages + (number - first) * PAGE_BYTES,
 				    &layer->geometry, digests[i]);
 		}
-		if (file_write(&f->file, pages, (size_t)(some * PAGE_BYTES),
-		    layer->offset + first * PAGE_BYTES, error) < 0)
-			return -1;
+		result = file_write(&f->file, pages,
+		    (size_t)(some * PAGE_BYTES), layer->offset +
+		    first * PAGE_BYTES, error);
 	}
-	return 0;
+	free(pages);
+	return result;
 }
 
 /*

@@ -244,13 +244,13 @@ lines_are() {
 	printf '1\n5000\n' >&9
 	until_true lines_in asked 2
 	# much input: the first layer becomes a part of a larger one
-	seq 100000 >&7
+	seq 800000 >&7
 	ends_with 0
 	[ "$(bloomdedup info --json f | grep -c 10000000)" -gt 0 ]
-	printf '1\n5000\n100000\n100001\n' >&9
+	printf '1\n5000\n800000\n800001\n' >&9
 	exec 9>&-
 	wait $check
-	printf 'in\t1\nout\t5000\nin\t1\nin\t5000\nin\t100000\nout\t100001\n' \
+	printf 'in\t1\nout\t5000\nin\t1\nin\t5000\nin\t800000\nout\t800001\n' \
 		>want
 	cmp want asked
 }

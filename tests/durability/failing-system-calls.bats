@@ -625,7 +625,7 @@ none_lost() {
 			status=0
 			fault="$1 $2 $when"
 			: >part
-			cat many | strace -qq -o trace -e trace="$1" \
+			for i in {1..16}; do cat many; done | strace -qq -o trace -e trace="$1" \
 				-e inject="$1:error=$2:when=$when" \
 				"$BLOOMDEDUP" -j 1 -f seen -o part -p 1e-4 \
 				2>err || status=$?

@@ -187,14 +187,14 @@ class PlainNew(Stream):
 
 
 class PlainPipe(PlainNew):
-    """A new filter becomes larger, since 256 KiB come through a pipe."""
+    """A new filter becomes larger, since 4 MiB come through a pipe."""
     name = "growth-pipe"
 
     def script(self, options, parts, output, number=None):
         if number is None:
             return super().script(options, parts, output)
         names = " ".join(parts_of(*parts))
-        return ("for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat %s; done |"
+        return ("for i in $(seq 180); do cat %s; done |"
                 " %s $bloomdedup -f disk/seen -p 0.1 %s >done/%d" %
                 (names, self.environment, output, number))
 
