@@ -20,7 +20,7 @@ static struct noted {
 	struct noted *next; /* the one noted before it, or NULL */
 	const char *text;   /* the bytes in front of it, and the password */
 	size_t before;      /* the length of the bytes in front of it */
-	size_t nbytes;      /* the length of the password */
+	size_t nbytes;
 } *noted;
 
 /* Is the word that ends at `colon` the scheme of a filter's address? */

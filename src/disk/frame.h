@@ -37,7 +37,7 @@ void frame_seal(uint8_t *frame, enum frame_kind kind, size_t nbytes);
 /* The head of a frame that has been read. */
 struct frame {
 	uint32_t kind;
-	size_t nbytes; /* bytes of its payload */
+	size_t nbytes;
 };
 
 /*

@@ -38,7 +38,7 @@ struct batch {
 	                                 and never marked */
 	uint8_t *seen;                /* an enum seen for each item */
 	size_t undone;                /* items that are BATCH_UNDONE */
-	size_t new_count;             /* number of new items */
+	size_t new_count;
 	uint32_t *new_items;          /* indexes of the new items, in order */
 	struct digest *new_digests;   /* digests of the new items, except
 				       * DIGEST_NONE */

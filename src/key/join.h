@@ -17,7 +17,7 @@
 
 struct join {
 	const struct key_recipe *recipe;
-	struct key_scratch *scratch; /* scratch that the key is written to */
+	struct key_scratch *scratch;
 	uint8_t separator;
 	uint64_t skip;     /* bytes still to be left out at the beginning */
 	uint64_t left;     /* bytes that may still be taken after these */

@@ -51,7 +51,7 @@ struct layers {
 	uint64_t coming_bytes; /* bytes of that layer; 0: none is being made */
 	/* The next three are for a filter with a window. */
 	int told_clock;      /* was it said that the clock is wrong? */
-	enum window_step step; /* the last step */
+	enum window_step step;
 	int64_t try_again;   /* second (time(2)) from which room is looked for
 			      * again, after WINDOW_NO_ROOM */
 	/* The next three are for a reader. */

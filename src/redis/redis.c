@@ -287,7 +287,7 @@ redis_mark(struct filter *filter, const struct digest *digests, size_t n,
 /* Some digests of a batch, apart from the others. */
 struct selection {
 	struct digest *digests;
-	uint32_t *numbers;  /* their numbers in the batch */
+	uint32_t *numbers;
 	uint8_t *claimed;   /* the answers about them so far */
 	size_t count;
 };

@@ -58,7 +58,7 @@ struct shards {
 	struct net *net;        /* not owned, nor are the next three */
 	struct trouble *trouble;
 	struct shard_batch *batch;
-	const char *name;       /* the filter's name */
+	const char *name;
 	const char *shown;      /* its address, for messages; not owned */
 	uint8_t id[FILTER_ID_BYTES];
 	struct layout layout;

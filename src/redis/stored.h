@@ -17,9 +17,9 @@
 
 struct stored {
 	struct address address;
-	char key[LAYOUT_KEY_MAX]; /* the key of the header */
+	char key[LAYOUT_KEY_MAX];
 	struct net *net;
-	struct header header;   /* the header of the filter that is open */
+	struct header header;
 	struct shards shards;   /* shards of that filter; those of generations
 				 * are like them */
 	struct trouble trouble; /* trouble found in any of the shards */

@@ -69,7 +69,7 @@ struct client {
 	/* Its requests: */
 	uint8_t *kept;         /* the bytes that are not consumed yet */
 	size_t kept_bytes;     /* their number */
-	size_t kept_capacity;  /* the size of `kept` */
+	size_t kept_capacity;
 	int begun;             /* has its first byte been looked at? */
 	int busy;              /* does `take` have work even without bytes? */
 	/* The replies to it: */

@@ -16,7 +16,7 @@
 
 /* A line, and the bytes after it. */
 struct line {
-	const struct row *row; /* its verb's row */
+	const struct row *row;
 	struct protocol *protocol;
 	const struct protocol_limits *limits;
 	struct bytes text;  /* the rest of it, without its end */

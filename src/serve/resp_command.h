@@ -53,7 +53,7 @@ struct resp {
 	/* MULTI: */
 	int queuing;            /* are requests queued, not carried out? */
 	int queue_failed;       /* was one of them refused? */
-	uint32_t queue_count;   /* the number of requests in the queue */
+	uint32_t queue_count;
 	struct buffer queue;    /* their bytes; LOOPS_PADDING more after EXEC */
 	size_t turn_bytes;      /* bytes of the queue that were carried out
 	                         * since the client was paused last */

@@ -31,7 +31,7 @@ struct serve_settings {
 	int sync;               /* are filters synced before a reply? */
 	uint64_t memory_bytes;  /* the limit of all filters together at first */
 	uint64_t capacity;      /* the lines that filters of BF.ADD are for */
-	double error_rate;      /* the error rate of these filters */
+	double error_rate;
 	uint64_t connections;   /* the greatest number of connections */
 	struct protocol_limits limits;
 	uint64_t reply_bytes;   /* the bytes of replies that a client may leave

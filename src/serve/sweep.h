@@ -36,7 +36,7 @@ struct operation {
 	struct bytes subkey;
 	enum action action;
 	/* The next five are for client->answer. */
-	int ends_array;        /* is it the last one of its array? */
+	int ends_array;
 	uint64_t array;        /* the request whose array of replies has this
 	                        * one, counted from 1 on; 0: no array */
 	const char *reply;     /* the reply, whatever the outcome; or NULL */

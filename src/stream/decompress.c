@@ -88,15 +88,15 @@ static const struct format_head heads[] = {
 
 struct decompressor {
 	decompress_source *source;
-	void *context;          /* the source's context */
+	void *context;
 	const struct format_head *head;
 	void *state;            /* the codec's */
 	struct codec_io io;
-	enum codec_result result; /* the result of its last run */
+	enum codec_result result;
 	const char *reason;     /* the reason for a failure; NULL: damage */
 	char text[100];         /* the message about what is wrong */
 	int at_end;             /* no more can be read */
-	uint8_t packed[DECOMPRESS_BYTES]; /* bytes that were read */
+	uint8_t packed[DECOMPRESS_BYTES];
 };
 
 const struct format_head *

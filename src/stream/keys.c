@@ -32,7 +32,7 @@ struct printing {
 struct maker {
 	struct printing *printing;
 	struct lines lines;
-	struct key *keys; /* the lines' keys */
+	struct key *keys;
 };
 
 static void *

@@ -16,7 +16,7 @@
 struct lines {
 	const struct key_recipe *recipe;    /* recipe of the keys; not owned, as
 					     * are the next two */
-	const struct record_format *format; /* definition of a line */
+	const struct record_format *format;
 	struct chunk *chunk;
 	const uint8_t **starts; /* start of each line, and the end of the last
 				 * one */

@@ -64,7 +64,7 @@ struct flow {
 	size_t chunk_bytes;
 	uint64_t bytes;         /* bytes of all chunks; inside the source, as is
 				 * the next */
-	uint64_t full_bytes;    /* bytes of full chunks */
+	uint64_t full_bytes;
 	int begun;              /* lines were read; inside the source */
 	int ended;              /* the input; inside the source */
 	atomic_int failed;
