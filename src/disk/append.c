@@ -575,48 +575,78 @@ has_part_of(const struct append *a, const uint8_t *header, size_t nbytes,
 }
 
 /*
- * Write what the file lacks of a header; a torn one is completed and not cut
- * off, since others may have written it.
+ * The turn is taken on an open file of our own: if we are killed, a lock on the
+ * one that we were given would stay with those that share it. Returns its
+ * descriptor, or a->fd where it cannot be opened; or -1 with `error` filled.
  */
 static int
-complete_header(struct append *a, const uint8_t *header, size_t nbytes,
-    size_t there, struct error *error)
+begin_turn(struct append *a, const struct lock_wait *wait, struct error *error)
 {
-	struct piece piece = { .data = header + there, .begin = there,
-		.nbytes = nbytes - there };
-	size_t done;
+	int turn = os_reopen(a->fd, O_WRONLY | O_NONBLOCK);
 
+	if (turn < 0)
+		turn = a->fd;
+	if (output_lock_alone(turn, OUTPUT_TURN, a->name, wait, error) >= 0)
+		return turn;
+	if (turn != a->fd)
+		close(turn);
+	return -1;
+}
+
+static void
+end_turn(const struct append *a, int turn)
+{
+	output_unlock(turn, OUTPUT_TURN);
+	if (turn != a->fd)
+		close(turn);
+}
+
+/*
+ * Write the rest of a header, of which the file has so many bytes. A torn one
+ * is completed and not cut off, since others may have written it.
+ */
+static int
+complete_header(struct append *a, const struct piece *rest, size_t there,
+    const char *header, size_t *done)
+{
 	if (there > 0)
 		error_notify(a->notice, "%s: its header was torn ('%.*s') and"
 		    " is completed", a->name, (int)(there < SHOWN_BYTES ? there
-		    : SHOWN_BYTES), (const char *)header);
-	if (write_piece(a, &piece, &done) < 0) {
-		error_system(error, errno, a->name);
-		keep_whole(a, &piece, done, error);
-		return -1;
-	}
-	/* Whoever wrote in between is seen at the next look. */
+		    : SHOWN_BYTES), header);
+	/* Whoever writes in between is seen at the next look. */
 	a->scanned = APPEND_UNKNOWN;
-	return 0;
+	return write_piece(a, rest, done);
 }
 
 int
 append_header(struct append *a, const void *data, size_t nbytes,
     const struct lock_wait *wait, struct error *error)
 {
-	int result = 0;
+	const int turn = begin_turn(a, wait, error);
+	const uint8_t *header = data;
+	struct piece rest = { 0 };
+	int result = 1, errnum;
+	size_t done = 0;
 	off_t size;
 
-	if (output_lock_alone(a->fd, OUTPUT_TURN, a->name, wait, error) < 0)
+	if (turn < 0)
 		return -1;
 	size = lseek(a->fd, 0, SEEK_END);
-	if (size < 0)
-		result = error_system(error, errno, a->name);
-	else if (has_part_of(a, data, nbytes, (uint64_t)size))
-		result = complete_header(a, data, nbytes, (size_t)size, error);
-	else
-		result = 1;
-	output_unlock(a->fd, OUTPUT_TURN);
+	if (size < 0) {
+		result = -1;
+	} else if (has_part_of(a, data, nbytes, (uint64_t)size)) {
+		rest = (struct piece){ .data = header + size,
+			.nbytes = nbytes - (size_t)size,
+			.begin = (uint64_t)size };
+		result = complete_header(a, &rest, (size_t)size, data, &done);
+	}
+	errnum = errno;
+	/* Before anything is cut off, which a second descriptor forbids. */
+	end_turn(a, turn);
+	if (result < 0) {
+		error_system(error, errnum, a->name);
+		keep_whole(a, &rest, done, error);
+	}
 	return result;
 }
 

@@ -173,6 +173,18 @@ go_on() {
 	done
 }
 
+@test "a run is killed in the header: who shares its open file keeps nobody waiting" {
+	{
+		echo id,text
+		seq -f '%g,x' 9
+	} >in
+	exec 8>>out
+	torn_at 3 "$BLOOMDEDUP" --csv --header -f seen in >&8
+	bloomdedup --csv --header --lock-timeout=0 -f other -o out --append in
+	exec 8>&-
+	cmp in out
+}
+
 @test "{ one; other; } >out: the first is killed" {
 	local status=0 how
 	for how in '' --sync --shared; do
