@@ -148,6 +148,20 @@ read_no_key(const struct run *run, int status)
 	    key_figures_lack_all(&run->keys, &run->recipe, run->lines_read);
 }
 
+/*
+ * Has the run left something in the list of --tee, but printed nothing? Then the
+ * next run needs the filter, though it is empty: filling it from the list would
+ * remember lines that were not printed.
+ */
+static int
+left_in_list(const struct run_plan *plan, const struct run *run)
+{
+	struct stat st;
+
+	return run->lines_read == 0 && plan->tee != NULL &&
+	    stat(plan->tee, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+}
+
 static int
 run_filter(const struct options *o, struct error *error)
 {
@@ -171,7 +185,8 @@ run_filter(const struct options *o, struct error *error)
 	report_options(o);
 	status = run_lines(&run, &plan, filter, &recipe, error);
 	tell_stopped(&plan, &run, go_on);
-	if (is_new && plan.filter != NULL && read_no_key(&run, status))
+	if (is_new && plan.filter != NULL && read_no_key(&run, status) &&
+	    !left_in_list(&plan, &run))
 		filter_discard(plan.filter, id, run.lines_new);
 	status = report_ends(status, error);
 	if (plan.remember && !o->quiet)

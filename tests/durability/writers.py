@@ -18,6 +18,7 @@ from the files, which are kept open when they lose their names:
 - What other programs have written is all there, in order, unless a run was asked
   to empty the file.
 - A file that a run has replaced was then as it was when that run began.
+- With --tee, it also stands in the list, which only runs of its filter write to.
 - With --header, a file begins with the header, and has it once.
 - A run that exits with 0 has remembered all of its records.
 - Of a run with --atomic, all records are remembered, or none.
@@ -136,6 +137,8 @@ class Case:
         # each run in braces prints its header
         self.header = b"id,text\n" if self.kind == "csv" and \
             not self.braces and rng.random() < 0.5 else b""
+        # all runs of a filter add to its list, which others leave alone
+        self.tee = rng.random() < 0.25
         count = rng.choice((3, 30, 30, 100, 100, 6000))
         self.records = {f: [self.make(f, i) for i in range(count)]
                         for f in self.filters}
@@ -173,10 +176,13 @@ class Case:
     def look(self):
         """Remember the files that are there now."""
         known = {os.stat(f.handle).st_ino for f in self.files}
-        for name in self.outputs + ["again"]:
+        for name in self.outputs + ["again"] + self.lists():
             path = self.path(name)
             if os.path.exists(path) and os.stat(path).st_ino not in known:
                 self.files.append(File(path))
+
+    def lists(self):
+        return [f"list.{f}" for f in self.filters] if self.tee else []
 
     def file(self, name):
         """The file that has this name now, or None."""
@@ -205,6 +211,8 @@ class Case:
         command = [PROGRAM] + KINDS[self.kind] + ["--lock-timeout=1", "-j1"]
         if name is not None:
             command += ["-f", name, "-n", "4000", "-p", "1e-9"]
+        if name is not None and self.tee:
+            command.append(f"--tee=list.{name}")
         if mode is not None:
             command.append(mode)
         if self.header:
@@ -279,6 +287,9 @@ class Case:
             how = "-o"
         if self.braces:
             how = "inherited"
+        # it adds to all outputs then
+        if how == "-r" and mode == "--atomic" and self.tee:
+            how = "-o"
         # a file is emptied at once, and replaced at the end
         if how == "-r" and mode != "--atomic" and \
                 (self.live() or "STOP" in fault):
@@ -561,6 +572,21 @@ class Case:
         if missing and not os.path.exists(self.path(name + ".journal")):
             raise Finding(f"{len(missing)} of {len(known)} remembered by "
                           f"{name}, and nowhere: {sorted(missing)[:3]}")
+        if self.tee and not os.path.exists(self.path(name + ".journal")):
+            missing = known - self.listed(name)
+            if missing:
+                raise Finding(f"remembered by {name}, and not in its list: "
+                              f"{sorted(missing)[:3]}")
+
+    def listed(self, name):
+        """The records in the list of --tee, which has nothing else."""
+        file = self.file(f"list.{name}")
+        if file is None:
+            return set()
+        records = set(split(self.kind, file.read())) - {self.header}
+        if self.troubles == 0 and not records <= set(self.records[name]):
+            raise Finding(f"the list of {name} has other records")
+        return records
 
     def check_others(self):
         for file in self.files:
