@@ -149,9 +149,9 @@ read_no_key(const struct run *run, int status)
 }
 
 /*
- * Has the run left something in the list of --tee, but printed nothing? Then the
- * next run needs the filter, though it is empty: filling it from the list would
- * remember lines that were not printed.
+ * Has the run left something in the list of --tee, but printed nothing? Then
+ * the next run needs the filter, though it is empty: filling it from the list
+ * would remember lines that were not printed.
  */
 static int
 left_in_list(const struct run_plan *plan, const struct run *run)
