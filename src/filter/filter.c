@@ -1,6 +1,7 @@
 #include "filter/filter.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <zlib.h>
@@ -146,11 +147,12 @@ filter_read_pages(struct filter *f, unsigned layer, uint64_t first,
 	    pages, to, error);
 }
 
-int
-filter_verify_layer(struct filter *f, unsigned i, struct error *error)
+/* With `piece` for some of its pages. */
+static int
+verify_pages(struct filter *f, unsigned i, uint8_t *piece,
+    struct error *error)
 {
 	const struct layer_entry *layer = &filter_table(f)->layers[i];
-	uint8_t piece[PIECE_PAGES * PAGE_BYTES];
 	uint32_t checksum = (uint32_t)crc32(0, NULL, 0);
 	uint64_t total = layer->geometry.pages, pages;
 
@@ -166,6 +168,16 @@ filter_verify_layer(struct filter *f, unsigned i, struct error *error)
 		    (uInt)(pages * PAGE_BYTES));
 	}
 	return checksum == layer->checksum;
+}
+
+int
+filter_verify_layer(struct filter *f, unsigned i, struct error *error)
+{
+	uint8_t *piece = memory_or_die(malloc(PIECE_PAGES * PAGE_BYTES));
+	int result = verify_pages(f, i, piece, error);
+
+	free(piece);
+	return result;
 }
 
 uint64_t

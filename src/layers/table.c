@@ -9,6 +9,7 @@
  * from there.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <zlib.h>
@@ -419,11 +420,27 @@ layers_make_room(struct layers *f, uint64_t wanted, layers_append *append,
 	return result < 0 ? ROOM_SHORT : ROOM_ENOUGH;
 }
 
+/* Add the next pages of a layer, `pages` of them, to a checksum. */
+static int
+add_to_checksum(struct layers *f, const struct layer_entry *layer,
+    struct sealing *s, uint64_t pages, struct error *error)
+{
+	const size_t nbytes = (size_t)(pages * PAGE_BYTES);
+	uint8_t *piece = memory_or_die(malloc(nbytes));
+	int result = file_read(&f->file, piece, nbytes,
+	    layer->offset + s->pages * PAGE_BYTES, error);
+
+	if (result == 0)
+		s->checksum = (uint32_t)crc32(s->checksum, piece,
+		    (uInt)nbytes);
+	free(piece);
+	return result;
+}
+
 /* Add the next pages of layer i to its checksum, as the budget allows. */
 static int
 add_pages(struct layers *f, unsigned i, struct error *error)
 {
-	uint8_t piece[PIECE_PAGES * PAGE_BYTES];
 	struct layer_entry *layer = &f->table.layers[i];
 	struct sealing *s = &f->slots.head.sealing;
 	uint64_t pages = f->checksum_budget / PAGE_BYTES, left;
@@ -434,11 +451,8 @@ add_pages(struct layers *f, unsigned i, struct error *error)
 	left = layer->geometry.pages - s->pages;
 	pages = pages < PIECE_PAGES ? pages : PIECE_PAGES;
 	pages = pages < left ? pages : left;
-	if (file_read(&f->file, piece, (size_t)(pages * PAGE_BYTES),
-	    layer->offset + s->pages * PAGE_BYTES, error) < 0)
+	if (add_to_checksum(f, layer, s, pages, error) < 0)
 		return -1;
-	s->checksum = (uint32_t)crc32(s->checksum, piece,
-	    (uInt)(pages * PAGE_BYTES));
 	s->pages += pages;
 	f->checksum_budget -= pages * PAGE_BYTES;
 	if (pages == left) {
