@@ -290,6 +290,11 @@ class Case:
         # it adds to all outputs then
         if how == "-r" and mode == "--atomic" and self.tee:
             how = "-o"
+        # --atomic does not complete a header that is torn: it ends it as a line
+        there = self.file(output)
+        if mode == "--atomic" and there is not None and there.read() and \
+                not self.is_begun(output):
+            mode = None
         # a file is emptied at once, and replaced at the end
         if how == "-r" and mode != "--atomic" and \
                 (self.live() or "STOP" in fault):
@@ -404,7 +409,8 @@ class Case:
                 "FIRED" in run.fault:
             self.loose.append(run.fault["FOREIGN"].encode())
             os.unlink(self.path(run.fault["FIRED"]))
-        if "FULL" in run.fault and run.status == 3 and run.alone:
+        if "FULL" in run.fault and run.status == 3 and run.alone and \
+                run.old is None:
             self.check_end(run)
         if run.name is None and run.status == 0:
             missing = run.records - self.standing()
