@@ -357,6 +357,16 @@ times() {
 	echo $count
 }
 
+# any_moment I: wait for less than 100 ms; if I is even, for less than 10 ms, so
+# that some of many runs are killed even if each takes a moment only.
+any_moment() {
+	if (($1 % 2)); then
+		sleep 0.0$((RANDOM % 10))$((RANDOM % 10))
+	else
+		sleep 0.00$((RANDOM % 10))
+	fi
+}
+
 # needs TOOL...: skip the test unless all are installed.
 needs() {
 	local tool

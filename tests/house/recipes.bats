@@ -29,7 +29,7 @@ EXAMPLES=$ROOT/man/examples
 	}
 	for ((i = 0; i < $(times 20 200); i++)); do
 		(scan all) >>shown 2>said 3>&- &
-		sleep 0.0$((RANDOM % 50))
+		any_moment $i
 		! kill -KILL $! 2>/dev/null || ((++kills))
 		wait $! || true
 		# now and then, begin again, or lose the filter
@@ -125,7 +125,7 @@ EXAMPLES=$ROOT/man/examples
 	kills=0
 	for ((i = 0; i < $(times 20 200); i++)); do
 		setsid sh compressed $i.gz all 2>said 3>&- &
-		sleep 0.0$((RANDOM % 100))
+		any_moment $i
 		! kill -KILL -$! 2>/dev/null || ((++kills))
 		wait $! || true
 	done
@@ -133,6 +133,27 @@ EXAMPLES=$ROOT/man/examples
 	sh compressed last.gz all
 	gzip -dc ./*.gz | sort -u | cmp - <(sort all)
 	run -2 sh compressed last.gz all
+}
+
+@test "DATA SETS: compressed output, two runs with one name" {
+	recipe 'Compressed output' compressed
+	rm ./*.gz seen.bloom
+	mkfifo input
+	sh compressed both.gz input 2>said 3>&- &
+	exec 7>input
+	echo a >&7
+	until [ -e both.gz.new ]; do sleep 0.01; done
+	# it passes the first look, and then waits for the filter
+	status=0
+	sh -x compressed both.gz <(echo b) 2>refused 3>&- 7>&- &
+	until grep -q '^+ bloomdedup' refused; do sleep 0.01; done
+	exec 7>&-
+	wait $! || status=$?
+	[ "$status" -eq 1 ]
+	gzip -dc both.gz >out
+	echo a | cmp - out
+	# what the second one had is not remembered
+	[ "$(echo b | bloomdedup -f seen.bloom)" = b ]
 }
 
 @test "DATA SETS: decontamination, by equal texts and by runs of words" {

@@ -411,7 +411,7 @@ stored() {
 		head -n $((i * 10)) lines >some
 		setsid sh "$EXAMPLES/stored-filter.sh" "$web/store/f" \
 			sh job some 2>said 3>&- &
-		sleep 0.0$((RANDOM % 100))
+		any_moment $i
 		kill -KILL -$! 2>/dev/null || true
 		wait $! || true
 	done
