@@ -584,7 +584,8 @@ print_header(struct run *run, struct output *out, const struct chunk *chunk,
 {
 	int continues = output_continues(out);
 
-	if (out->append.fd >= 0 && out->divert == NULL &&
+	/* With --atomic, the header of an empty file is a part of the text. */
+	if (out->append.fd >= 0 && (out->divert == NULL || continues) &&
 	    output_is_appended_to(out))
 		continues = append_header(&out->append, chunk->data,
 		    chunk->header_bytes, &run->plan->use.wait, error);

@@ -463,10 +463,15 @@ two"' 3000 >csv
 @test "a header: one of two runs that begin together, and a torn one is completed" {
 	printf 'id,mail\n1,a\n' >csv
 	for torn in i id id,mai id,mail; do
-		printf %s "$torn" >out
-		bloomdedup --csv --header -k id -o out --append csv 2>err
-		is_message err "out: its header was torn ('$torn') and is completed"
-		cmp csv out
+		for options in '' --atomic '--atomic -f seen'; do
+			printf %s "$torn" >out
+			rm -f seen
+			# shellcheck disable=SC2086 # no word, or more
+			bloomdedup --csv --header -k id $options -o out \
+				--append csv 2>err
+			is_message err "out: its header was torn ('$torn') and is completed"
+			cmp csv out
+		done
 	done
 	for i in 1 2 3 4 5; do
 		rm -f out

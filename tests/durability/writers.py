@@ -290,11 +290,6 @@ class Case:
         # it adds to all outputs then
         if how == "-r" and mode == "--atomic" and self.tee:
             how = "-o"
-        # --atomic does not complete a header that is torn: it ends it as a line
-        there = self.file(output)
-        if mode == "--atomic" and there is not None and there.read() and \
-                not self.is_begun(output):
-            mode = None
         # a file is emptied at once, and replaced at the end
         if how == "-r" and mode != "--atomic" and \
                 (self.live() or "STOP" in fault):
@@ -480,6 +475,8 @@ class Case:
             return  # the next run goes on with it
         if file is None or file.half is not None or self.others_too:
             return
+        if "again:" in self.errors(run):
+            return  # what failed is the file of --duplicates
         data = file.read()
         rest = data[sum(map(len, split(self.kind, data))):]
         if rest and "torn" not in self.errors(run):
