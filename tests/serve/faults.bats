@@ -63,7 +63,7 @@ load server
 	[ "$(wc -l <stored)" -gt 1000 ]
 	# what begins after all that is remembered for the window
 	start_server
-	seq 2000 | sed 's/.*/set lines|& 0 0 1\nx/' >sets
+	seq 2000 | sed 's/.*/set lines|& 0 0 1\r\nx\r/' >sets
 	ask <sets >out
 	[ "$(grep -c STORED out)" -eq 2000 ]
 	stop_server
