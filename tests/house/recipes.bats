@@ -176,6 +176,13 @@ EXAMPLES=$ROOT/man/examples
 	{ sed -n '1~3p' old.csv && echo new,a && sed -n '2~3s/a$/b/p' old.csv; } |
 		sed '/^new,a$/!b' >wanted
 	sort wanted | cmp - <(sort out)
+	# two at once, with filters of their own
+	sed 's/\([a-z]*\)\.bloom/too-\1.bloom/g' compare >compare-too
+	bash compare >out 3>&- &
+	bash compare-too >out-too
+	wait $!
+	sort wanted | cmp - <(sort out)
+	sort wanted | cmp - <(sort out-too)
 }
 
 @test "EVERY COPY: the last copy instead of the first" {
