@@ -311,6 +311,8 @@ odd_urls() {
 	local switches=(form scheme www slash values tracking) set bit list
 	# each in another spelling, too, which is normalized in the long way
 	odd_urls 2 "$(short_or_long 500 10000)" >odd
+	# few of them are in their normal form
+	printf '%s\n' http://a.b/a/ http://www.a.b/a http://a.b./a >>odd
 	sed 's/^http/HTTP/' odd | cat odd - >in
 	for ((set = 0; set < 64; set++)); do
 		list=
