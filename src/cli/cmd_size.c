@@ -42,9 +42,8 @@ print_size_json(const struct sizing *sizing)
 		    .real = bits_per_line(sizing->bytes, sizing->capacity) },
 		{ "k", .count = sizing->k },
 		{ "cache_lines", .count = sizing->geometry.cache_lines },
-		{ "textbook_bytes", .count =
-		    sizing_textbook_bytes(sizing->capacity, sizing->error_rate)
-		    },
+		{ "textbook_bytes", .count = sizing_textbook_bytes(
+		    sizing->capacity, sizing->error_rate) },
 		{ "textbook_k", .count = sizing_textbook_k(sizing->error_rate)
 		    },
 		{ "first_bytes", .count = first_bytes(sizing) }
@@ -138,9 +137,11 @@ print_on_server(const struct options *o, const struct sizing *sizing,
 		return STATUS_OK;
 	}
 	printf("%s line%s at an error rate of %s: %s %s on the server\n",
-	    number_format_count(a, sizing->capacity), sizing->capacity == 1 ? ""
-	    : "s", number_format_rate(b, sizing->error_rate), o->window.kind !=
-	    WINDOW_NONE ? "at most" : "about", number_format_bytes(c, bytes));
+	    number_format_count(a, sizing->capacity),
+	    sizing->capacity == 1 ? "" : "s",
+	    number_format_rate(b, sizing->error_rate),
+	    o->window.kind != WINDOW_NONE ? "at most" : "about",
+	    number_format_bytes(c, bytes));
 	printf("shards: %u, each %s\n", costs.shards, text_shard(&costs));
 	return STATUS_OK;
 }

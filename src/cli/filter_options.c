@@ -41,8 +41,8 @@ take_capacity(uint64_t *capacity, const struct options *o, struct error *error)
 static void
 take_defaults(struct sizing *sizing)
 {
-	if (sizing->error_rate <= 0 && (sizing->capacity == 0 || sizing->bytes
-	    == 0))
+	if (sizing->error_rate <= 0 && (sizing->capacity == 0 ||
+	    sizing->bytes == 0))
 		sizing->error_rate = SIZING_RATE_DEFAULT;
 	if (sizing->capacity == 0 && sizing->bytes == 0)
 		sizing->capacity = SIZING_CAPACITY_DEFAULT;

@@ -357,7 +357,6 @@ bits_read_pages(struct shards *shards, const uint64_t *numbers, size_t n,
 
 const struct shard_operations bits_operations = {
 	.part_max = LINES_MAX,
-	.make = bits_make, .ask = bits_ask, .mark = bits_mark, .count =
-	    bits_count,
-	.note = bits_note, .read_pages = bits_read_pages
+	.make = bits_make, .ask = bits_ask, .mark = bits_mark,
+	.count = bits_count, .note = bits_note, .read_pages = bits_read_pages
 };

@@ -259,6 +259,6 @@ bloom_count(struct shards *shards, struct error *error)
 
 const struct shard_operations bloom_operations = {
 	.part_max = ITEMS_MAX,
-	.make = bloom_make, .ask = bloom_ask, .mark = bloom_mark, .count =
-	    bloom_count
+	.make = bloom_make, .ask = bloom_ask, .mark = bloom_mark,
+	.count = bloom_count
 };

@@ -130,8 +130,8 @@ drop_connection(struct net *net, struct node *node, struct error *error)
 			request->lost = 1;
 		if (!request->lost || request->care != CARE_ONCE)
 			queue_again(net, request, NULL);
-		else if (answer_request(net, request, NULL, FATE_LOST, error) <
-		    0)
+		else if (answer_request(net, request, NULL, FATE_LOST,
+		    error) < 0)
 			result = -1;
 	}
 	if (result < 0)

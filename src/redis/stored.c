@@ -29,10 +29,10 @@ stored_open(struct stored *stored, const char *text,
 		return -1;
 	}
 	layout_header_key(stored->key, stored->address.name);
-	stored->shards = (struct shards){ .net = stored->net, .name =
-	    stored->address.name,
-		.shown = stored->address.shown, .trouble = &stored->trouble,
-		.batch = &stored->batch, .generation = LAYOUT_NO_GENERATION };
+	stored->shards = (struct shards){ .net = stored->net,
+		.name = stored->address.name, .shown = stored->address.shown,
+		.trouble = &stored->trouble, .batch = &stored->batch,
+		.generation = LAYOUT_NO_GENERATION };
 	return 0;
 }
 

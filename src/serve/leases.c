@@ -241,8 +241,8 @@ find_lease(const struct leases *leases, uint32_t lessor, struct digest digest)
 
 	if (digest_is_none(digest))
 		return NONE;
-	for (i = *chain_of(leases, digest); i != NONE; i =
-	    leases->leases[i].chained) {
+	for (i = *chain_of(leases, digest); i != NONE;
+	    i = leases->leases[i].chained) {
 		const struct lease *lease = &leases->leases[i];
 
 		if (lease->digest.low == digest.low &&
@@ -468,8 +468,8 @@ leases_counters(struct leases *leases)
 void
 leases_reset_counters(struct leases *leases)
 {
-	leases->counters = (struct lease_counters){ .live =
-	    leases->counters.live };
+	leases->counters = (struct lease_counters){
+		.live = leases->counters.live };
 }
 
 uint64_t

@@ -90,8 +90,8 @@ listen_there(struct listener *listener, const struct addrinfo *where)
 		return -1;
 	setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	if (where->ai_family == AF_INET6)
-		setsockopt(listener->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof
-		    on);
+		setsockopt(listener->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on,
+		    sizeof on);
 	if (bind(listener->fd, where->ai_addr, where->ai_addrlen) < 0 ||
 	    listen(listener->fd, BACKLOG) < 0)
 		return -1;

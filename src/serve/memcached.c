@@ -286,9 +286,10 @@ static void
 add_key(struct client *client, const struct request *request, int several)
 {
 	struct service *service = client->service;
-	struct operation o = { .reply = request->reply, .form = { .verb =
-	    request->verb,
-		.several = several != 0, .with_cas = request->with_cas != 0,
+	struct operation o = { .reply = request->reply,
+		.form = {
+		.verb = request->verb, .several = several != 0,
+		.with_cas = request->with_cas != 0,
 		.noreply = request->noreply != 0, .key = request->key } };
 	struct bytes name;
 	int divided;

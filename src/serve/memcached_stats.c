@@ -176,8 +176,8 @@ reset(struct service *service)
 {
 	if (service->leases != NULL)
 		leases_reset_counters(service->leases);
-	service->counters = (struct counters){ .curr_connections =
-		service->counters.curr_connections };
+	service->counters = (struct counters){
+		.curr_connections = service->counters.curr_connections };
 }
 
 /* Only where there are leases: exporters show what they don't know. */

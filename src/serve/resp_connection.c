@@ -106,8 +106,8 @@ take_version(struct resp *resp)
 {
 	int64_t version = resp->resp3 ? 3 : 2;
 
-	if (resp->kept > 1 && bytes_to_integer(resp_kept(resp, 1), 1, &version)
-	    < 0)
+	if (resp->kept > 1 && bytes_to_integer(resp_kept(resp, 1), 1,
+	    &version) < 0)
 		version = 0;
 	if (version != 2 && version != 3)
 		resp_refuse(resp, "NOPROTO unsupported protocol version");

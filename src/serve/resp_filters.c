@@ -408,15 +408,15 @@ const struct resp_command resp_filter_commands[] = {
 	    .begin = filters_begin_exists, .item = filters_take_subkey },
 	{ .name = "bf.mexists", .least = 3, .kept = 2, .array = 1, .asks = 1,
 	    .begin = filters_begin_exists, .item = filters_take_subkey },
-	{ .name = "bf.insert", .least = 4, .until = "ITEMS", .array = 1, .begin
-	    = filters_begin_add, .item = filters_take_subkey },
+	{ .name = "bf.insert", .least = 4, .until = "ITEMS", .array = 1,
+	    .begin = filters_begin_add, .item = filters_take_subkey },
 	{ .name = "bf.reserve", .least = 4, .most = 9, .end = filters_reserve },
 	{ .name = "bf.card", .least = 2, .most = 2, .end = filters_card },
 	{ .name = "bf.info", .least = 2, .most = 3, .end = filters_info },
-	{ .name = "bf.scandump", .least = 3, .most = 3, .end =
-	    filters_refuse_dump },
-	{ .name = "bf.loadchunk", .least = 4, .most = 4, .end =
-	    filters_refuse_dump },
+	{ .name = "bf.scandump", .least = 3, .most = 3,
+	    .end = filters_refuse_dump },
+	{ .name = "bf.loadchunk", .least = 4, .most = 4,
+	    .end = filters_refuse_dump },
 	{ .name = "del", .least = 2, .kept = 1,
 	    .item = filters_delete_key, .end = filters_say_sum },
 	{ .name = "unlink", .least = 2, .kept = 1,

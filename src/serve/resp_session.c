@@ -442,10 +442,10 @@ session_exec(struct resp *resp)
 }
 
 const struct resp_command resp_session_commands[] = {
-	{ .name = "multi", .at_once = 1, .least = 1, .most = 1, .end =
-	    session_multi },
-	{ .name = "exec", .at_once = 1, .least = 1, .most = 1, .end =
-	    session_exec },
+	{ .name = "multi", .at_once = 1, .least = 1, .most = 1,
+	    .end = session_multi },
+	{ .name = "exec", .at_once = 1, .least = 1, .most = 1,
+	    .end = session_exec },
 	{ .name = "discard", .at_once = 1, .least = 1, .most = 1,
 	    .end = session_discard },
 	{ .name = NULL }

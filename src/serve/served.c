@@ -102,8 +102,8 @@ static void
 note_no_room(struct served *served, const struct error *why)
 {
 	if (served->no_room == NULL)
-		served->no_room = memory_or_die(malloc(sizeof
-		    *served->no_room));
+		served->no_room = memory_or_die(
+		    malloc(sizeof *served->no_room));
 	*served->no_room = *why;
 	served->no_room_until = clock_now() + TRY_AGAIN;
 }

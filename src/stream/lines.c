@@ -26,8 +26,8 @@ lines_init(struct lines *lines, const struct key_recipe *recipe,
 {
 	*lines = (struct lines){ .recipe = recipe, .format = format,
 		.chunk = chunk };
-	lines->starts = memory_or_die(malloc((room + 1) * sizeof
-	    *lines->starts));
+	lines->starts = memory_or_die(malloc((room + 1) *
+	    sizeof *lines->starts));
 	if (key_has_troubles(recipe))
 		lines->troubles = memory_or_die(malloc(room));
 	if (recipe->csv)

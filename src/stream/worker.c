@@ -780,10 +780,9 @@ worker_job(struct run *run)
 		.alone_bytes = alone_bytes(run->plan),
 		.batch_lines = filter_batch_lines(run->filter),
 		.first_pause = first_pause(run), .output = run->output.fd,
-		.begin = worker_new, .end = worker_free, .prepare =
-		    worker_prepare,
-		.finish = worker_finish, .is_large = is_large, .pause =
-		    pause_run,
-		.interrupted = worker_interrupted, .notice = run->plan->notice
-		    };
+		.begin = worker_new, .end = worker_free,
+		.prepare = worker_prepare, .finish = worker_finish,
+		.is_large = is_large, .pause = pause_run,
+		.interrupted = worker_interrupted,
+		.notice = run->plan->notice };
 }
