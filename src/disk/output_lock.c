@@ -14,11 +14,13 @@
 
 /* What is said of a run that has the lock. */
 static const struct {
-	const char *busy, *whom;
+	const char *busy, *whom, *other;
 } texts[] = {
 	[OUTPUT_TURN] = { "another run is appending to it",
-	    "another run that appends to it" },
+	    "another run that appends to it",
+	    "another run that adds to it" },
 	[OUTPUT_CONTENTS] = { "another run is writing to it",
+	    "another run that writes to it",
 	    "another run that writes to it" },
 };
 
@@ -73,4 +75,12 @@ output_unlock(int fd, enum output_lock lock)
 	struct flock byte = byte_of(lock, F_UNLCK);
 
 	os_lock_opened(fd, &byte);
+}
+
+void
+output_lock_lacking(enum output_lock lock, const char *name,
+    void (*notice)(const char *text))
+{
+	error_notify(notice, "%s: its file system has no locks; %s is not kept"
+	    " away", name, texts[lock].other);
 }

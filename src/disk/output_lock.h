@@ -35,4 +35,9 @@ int output_lock_shared(int fd, enum output_lock lock, const char *name,
 
 void output_unlock(int fd, enum output_lock lock);
 
+/* Tell `notice` that there is no such lock, and who is therefore not kept away
+ * from the file `name`. */
+void output_lock_lacking(enum output_lock lock, const char *name,
+    void (*notice)(const char *text));
+
 #endif

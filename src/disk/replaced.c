@@ -44,12 +44,12 @@ check_unchanged(struct replaced *replaced, const char *path,
 {
 	struct stat st;
 
-	if (stat(path, &st) < 0 && errno == ENOENT) {
+	if (stat(path, &st) < 0) {
+		if (errno != ENOENT)
+			return error_system(error, errno, path);
 		replaced->exists = 0;
 		return 0;
 	}
-	if (stat(path, &st) < 0)
-		return error_system(error, errno, path);
 	if (st.st_dev == replaced->device && st.st_ino == replaced->inode &&
 	    st.st_size == replaced->nbytes &&
 	    os_changed(&st) == replaced->changed)
@@ -91,8 +91,7 @@ replaced_lock(struct replaced *replaced, const char *path,
 	if (locked < 0 || check_unchanged(replaced, path, error) < 0)
 		return -1;
 	if (locked > 0 && replaced->fd >= 0)
-		error_notify(wait->notice, "%s: its file system has no locks;"
-		    " another run that writes to it is not kept away", path);
+		output_lock_lacking(OUTPUT_CONTENTS, path, wait->notice);
 	return 0;
 }
 

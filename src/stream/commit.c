@@ -200,9 +200,7 @@ reserve_end(struct commitment *c, unsigned i, struct error *error)
 	if (locked < 0 || check_output_name(out, error) < 0)
 		return -1;
 	if (locked > 0)
-		error_notify(plan->notice, "%s: its file system has no locks;"
-		    " another run that adds to it is not kept away",
-		    out->name);
+		output_lock_lacking(OUTPUT_TURN, out->name, plan->notice);
 	append_begin(&out->append, out->fd, out->name, &format, plan->notice);
 	if (append_end_torn(&out->append, error) < 0)
 		return -1;

@@ -199,9 +199,7 @@ empty(struct output *out, const struct lock_wait *wait, struct error *error)
 	if (result < 0)
 		return -1;
 	if (result > 0)
-		error_notify(wait->notice, "%s: its file system has no locks;"
-		    " another run that writes to it is not kept away",
-		    out->name);
+		output_lock_lacking(OUTPUT_CONTENTS, out->name, wait->notice);
 	do {
 		result = ftruncate(out->fd, 0);
 	} while (result < 0 && errno == EINTR && !signals_stop);
