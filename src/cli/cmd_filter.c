@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/report.h"
 #include "filter/filter.h"
+#include "stream/contents.h"
 #include "stream/run.h"
 
 /* Progress is drawn as often while input pauses: milliseconds. */
@@ -156,10 +157,8 @@ read_no_key(const struct run *run, int status)
 static int
 left_in_list(const struct run_plan *plan, const struct run *run)
 {
-	struct stat st;
-
 	return run->lines_read == 0 && plan->tee != NULL &&
-	    stat(plan->tee, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+	    contents_exist(plan->tee);
 }
 
 static int

@@ -474,10 +474,8 @@ check_list_of_tee(const struct options *o, const struct run_plan *plan,
     const struct key_recipe *recipe, struct error *error)
 {
 	char options[KEY_OPTIONS];
-	struct stat st;
 
-	if (plan->tee == NULL || stat(plan->tee, &st) < 0 ||
-	    !S_ISREG(st.st_mode) || st.st_size == 0)
+	if (plan->tee == NULL || !contents_exist(plan->tee))
 		return 0;
 	options_of_filter(o, recipe, options, sizeof options);
 	return error_set(error, STATUS_USAGE, "--tee: %s is not empty, and %s"

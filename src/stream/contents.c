@@ -7,6 +7,14 @@
 #include "filter/filter.h"
 
 int
+contents_exist(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+}
+
+int
 contents_may_go(const struct run_plan *plan)
 {
 	return plan->overwrite || !plan->remember;

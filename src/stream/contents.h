@@ -9,6 +9,9 @@
 #include "base/error.h"
 #include "stream/run_plan.h"
 
+/* Is there a regular file with contents at `path`? */
+int contents_exist(const char *path);
+
 /* May the contents of the plan's output go, if it has any? */
 int contents_may_go(const struct run_plan *plan);
 
