@@ -460,3 +460,44 @@ time.sleep(600)' seen >holds 7>&- &
 	[ "$(cat out)" = a ]
 	bloomdedup info --json seen | grep -q '"room": 9,'
 }
+
+# slot_flags FILTER: the flags of its newest slot
+slot_flags() {
+	local slot
+	for slot in 4096 8192; do
+		od --endian=little -An -t u8 -j $((slot + 8)) -N 8 "$1" | tr '\n' ' '
+		od --endian=little -An -t u4 -j $((slot + 44)) -N 4 "$1"
+	done | sort -n | tail -n 1 | awk '{ print $2 }'
+}
+
+@test "the locks and flags of a run that shares its filter are those of bloomdedup(5)" {
+	needs python3
+	bloomdedup create -n 1000 f
+	mkfifo in
+	bloomdedup --shared -f f in >out 3>&- &
+	run=$!
+	exec 9>in
+	echo a >&9
+	until_true [ -s out ]
+	echo b | bloomdedup --shared -f f | cmp - <(echo b)
+	[ "$(slot_flags f)" -eq 1 ]
+	python3 - <<-'PYTHON'
+		import fcntl, struct
+		file = open("f", "r+b")
+		def locked(start, length, kind):
+		    # who would be in the way of this lock?
+		    asked = struct.pack("hhqqi4x", kind, 0, start, length, 0)
+		    return struct.unpack("hhqqi4x", fcntl.fcntl(file, fcntl.F_GETLK,
+		        asked))[0]
+		assert locked(12289, 1, fcntl.F_WRLCK) == fcntl.F_RDLCK
+		assert locked(4096, 8192, fcntl.F_WRLCK) == fcntl.F_UNLCK
+		try:
+		    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+		    raise SystemExit("nobody has the lock")
+		except BlockingIOError:
+		    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+	PYTHON
+	exec 9>&-
+	wait $run
+	[ "$(slot_flags f)" -eq 0 ]
+}

@@ -524,3 +524,33 @@ unharmed() {
 	bloomdedup -f seen in >out
 	cmp copy seen
 }
+
+@test "the header is written once, whatever runs do" {
+	bloomdedup create -n 100 f
+	head -c 4096 f >header
+	seq 5000 | bloomdedup -f f -q
+	seq 9000 | bloomdedup add --shared -f f
+	head -c 4096 f | cmp header -
+}
+
+@test "no bit of a layer is ever cleared" {
+	seq 50 | bloomdedup add -f f -n 100
+	tail -c +12289 f >before
+	seq 100 | bloomdedup add -f f
+	tail -c +12289 f >after
+	run ! cmp -s before after
+	cmp -l before after |
+		perl -ane 'exit 1 if oct($F[1]) & ~oct($F[2]) & 255'
+}
+
+@test "a transfer that takes the file for text is noticed" {
+	bloomdedup create -n 100 f
+	perl -pe 's/\r\n/\n/' f >unix
+	perl -pe 's/(?<!\r)\n/\r\n/' f >dos
+	perl -pe 's/\n/\r/g' f >mac
+	perl -0777 -pe 's/\x1a.*//s' f >short
+	perl -pe 'tr/\x80-\xff/\x00-\x7f/' f >seven
+	for text in unix dos mac short seven; do
+		fails 3 $text bloomdedup check -f $text /dev/null
+	done
+}

@@ -654,3 +654,38 @@ dump_to_file() {
 	size=$(stat -c %s both)
 	cmp <(head -c $((size / 2)) both) <(tail -c $((size / 2)) both)
 }
+
+@test "the keys that bloomdedup(5) shows have the bits that it shows" {
+	needs python3
+	python3 - "$ROOT/tests/format" "$ROOT/man/bloomdedup.5" <<-'PYTHON'
+		import re, sys
+		sys.path.insert(0, sys.argv[1])
+		sys.dont_write_bytecode = True
+		import reader
+		page = open(sys.argv[2]).read()
+		secret = bytes(range(192))
+		def shown(key, layer, text):
+		    digest = reader.digest_of(key, secret)
+		    number, bits = reader.place(digest, layer)
+		    assert "low     %016x" % digest[0] in text, key
+		    assert "high    %016x" % digest[1] in text, key
+		    assert re.search(r"page    %d$" % number, text, re.M), key
+		    lines = {}
+		    for line, lane, bit in bits:
+		        lines.setdefault(line, []).append("%d:%d" % (lane, bit))
+		    for line, cells in lines.items():
+		        row = re.search(r"^line %d +(.*)$" % line, text, re.M)
+		        assert row[1].split() == cells, (key, line)
+		    return lines
+		vectors = page[page.index(".Ss Test vectors"):page.index(".Ss A file")]
+		parts = vectors.split(".Bd ")[1:]
+		assert len(parts) == 4
+		for key, text in zip((b"", b"a", b"https://www.debian.org/", b"x" * 300), parts):
+		    shown(key, (0, 1000, 20, 3), text)
+		low, high = reader.digest_of(b"", secret)
+		assert low == high
+		lines = shown(b"hello", (12288, 1, 20, 3), page[page.index(".Ql hello .\nIts digest"):])
+		assert sorted(lines) == [1, 28, 44] and "0:27" in lines[1]
+		assert [12288 + 64 * n for n in (1, 28, 44)] == [12352, 14080, 15104]
+	PYTHON
+}
