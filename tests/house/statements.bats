@@ -1,5 +1,5 @@
-# What README and the manual pages say is true: tests/house/statements/run tries
-# it, sentence by sentence.
+# What README and the manual pages promise holds: tests/house/statements/run tries
+# it, statement by statement.
 load ../common
 
 try_statements() {
@@ -7,26 +7,26 @@ try_statements() {
 	"$ROOT/tests/house/statements/run" "$1"
 }
 
-@test "bloomdedup(1): what it says is true" {
+@test "bloomdedup(1): what it promises holds" {
 	try_statements man/bloomdedup.1
 }
 
-@test "bloomdedup-serve(1): what it says is true" {
+@test "bloomdedup-serve(1): what it promises holds" {
 	try_statements man/bloomdedup-serve.1
 }
 
-@test "bloomdedup-redis(7): what it says is true" {
+@test "bloomdedup-redis(7): what it promises holds" {
 	try_statements man/bloomdedup-redis.7
 }
 
-@test "README: what it says is true" {
+@test "README: what it promises holds" {
 	try_statements README.md
 }
 
-@test "bloomdedup(5): what it says is true" {
+@test "bloomdedup(5): what it promises holds" {
 	try_statements man/bloomdedup.5
 }
 
-@test "bloomdedup(7): what it says is true" {
+@test "bloomdedup(7): what it promises holds" {
 	try_statements man/bloomdedup.7
 }
