@@ -32,6 +32,7 @@ Environment: BLOOMDEDUP, PRELOAD (preload.so). In an empty directory.
 """
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -45,6 +46,8 @@ PATIENCE = 0.4  # seconds until a run that neither ends nor stops is waiting
 # leaves the lease, which the system takes away after 45 seconds.
 LONG = 60
 
+CSV_FIELD = rb'(?:"[^"]*(?:""[^"]*)*"(?!")|(?!"))[^,\n]*'
+CSV_RECORD = re.compile(rb"(?:%b,)*%b\n" % (CSV_FIELD, CSV_FIELD))
 KINDS = {"lines": [], "nul": ["-z"], "csv": ["--csv"]}
 
 
@@ -59,17 +62,10 @@ def split(kind, data):
         return [r + end for r in data.split(end)[:-1]]
     # As Python's own reader has it: a quote opens a field only where the field
     # begins, and what follows the closing quote is text.
-    records, start, state = [], 0, "begin"
-    for i, byte in enumerate(data):
-        if state == "quoted":
-            state = "closing" if byte == 0x22 else "quoted"
-        elif byte == 0x22 and state in ("begin", "closing"):
-            state = "quoted"
-        elif byte == 0x0A:
-            records.append(data[start:i + 1])
-            start, state = i + 1, "begin"
-        else:
-            state = "begin" if byte == 0x2C else "text"
+    records, at = [], 0
+    while (record := CSV_RECORD.match(data, at)) is not None:
+        records.append(record[0])
+        at = record.end()
     return records
 
 
@@ -295,8 +291,9 @@ class Case:
                 (self.live() or "STOP" in fault):
             how = "-o"
         # nothing comes before the header
+        begins = [output] + ([f"list.{name}"] if self.tee and name else [])
         if "FOREIGN" in fault and self.header and (
-                how == "-r" or not self.is_begun(output)):
+                how == "-r" or not all(map(self.is_begun, begins))):
             fault = {}
         self.number += 1
         source = f"in.{self.number}"
